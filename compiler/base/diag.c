@@ -1,0 +1,93 @@
+/* Collection of diagnostics.  Invariant: notes and help attach to the newest kept diagnostic; when
+ * the newest one was dropped (limit, duplicate), its notes and help are dropped with it. */
+#include "base/diag.h"
+
+#include <stdio.h>
+
+typedef struct Row {
+   const char *name;
+   TlSeverity severity;
+} Row;
+
+static const Row row[TL_DIAG_COUNT] = {
+#define TL_DIAG(code, severity, format) [TL_DIAG_##code] = {#code, TL_SEV_##severity},
+#include "base/diag.def"
+};
+
+void
+tl_diags_init(TlDiags *d, TlArena *arena, TlSources *sources)
+{
+   *d = (TlDiags){.arena = arena, .sources = sources, .max_errors = 20};
+}
+
+const char *
+tl_diag_name(TlDiagCode code)
+{
+   return row[code].name;
+}
+
+static bool
+is_duplicate(const TlDiags *d, TlDiagCode code, TlRange r)
+{
+   for (const TlDiag *i = d->first; i; i = i->next)
+      if (i->code == code && i->range.file == r.file && i->range.begin == r.begin &&
+          i->range.end == r.end && r.file)
+         return true;
+   return false;
+}
+
+static bool
+admit(TlDiags *d, TlSeverity severity, TlDiagCode code, TlRange range)
+{
+   enum { MAX_WARNINGS = 100, MAX_REMARKS = 2000 };
+   switch (severity) {
+   case TL_SEV_ERROR:
+      return !is_duplicate(d, code, range) && (d->num_errors++, true) &&
+             (!d->max_errors || d->num_errors <= d->max_errors);
+   case TL_SEV_WARNING:
+      return !is_duplicate(d, code, range) && ++d->num_warnings <= MAX_WARNINGS;
+   case TL_SEV_REMARK:
+      return ++d->num_remarks <= MAX_REMARKS;
+   case TL_SEV_NOTE:
+      return d->last != NULL;
+   }
+   return true;
+}
+
+void
+tl_diag_emit(TlDiags *d, TlDiagCode code, TlRange range, const char *fmt, ...)
+{
+   TlSeverity severity = row[code].severity;
+   if (severity == TL_SEV_WARNING && d->warnings_are_errors)
+      severity = TL_SEV_ERROR;
+   if (!admit(d, severity, code, range)) {
+      if (severity != TL_SEV_NOTE)
+         d->last = NULL;
+      return;
+   }
+   TlDiag *n = tl_new(d->arena, TlDiag);
+   *n = (TlDiag){.code = code, .severity = severity, .range = range};
+   va_list ap;
+   va_start(ap, fmt);
+   n->text = tl_arena_vprintf(d->arena, fmt, ap);
+   va_end(ap);
+   TlDiag **link = &d->first;
+   if (severity == TL_SEV_NOTE)
+      link = &d->last->notes;
+   while (*link)
+      link = &(*link)->next;
+   *link = n;
+   if (severity != TL_SEV_NOTE)
+      d->last = n;
+}
+
+void
+tl_help(TlDiags *d, const char *fmt, ...)
+{
+   if (!d->last)
+      return;
+   va_list ap;
+   va_start(ap, fmt);
+   d->last->help = tl_arena_vprintf(d->arena, fmt, ap);
+   va_end(ap);
+}

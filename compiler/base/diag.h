@@ -1,0 +1,73 @@
+/* Diagnostics: collected, bounded, handed to a callback, rendered by diag_render.c.
+ * Every message is a row of a diag_*.def table (one table per part of the compiler, all included by
+ * diag.def).  Its format is a constant array, so the compiler checks each call's arguments:
+ *    tl_report(diags, E0312, range, left, right);
+ *    tl_note(diags, N0312, other_range, "left", type_name);       belongs to the error before it
+ *    tl_help(diags, "did you mean '%s'?", name);                  a help line of the error before it
+ * A message is one sentence phrased as the rule, lower case, no final period, both actual values. */
+#ifndef TL_BASE_DIAG_H
+#define TL_BASE_DIAG_H
+
+#include "base/arena.h"
+#include "base/source.h"
+#include "base/str.h"
+
+typedef enum TlSeverity {
+   TL_SEV_ERROR,
+   TL_SEV_WARNING,
+   TL_SEV_REMARK,
+   TL_SEV_NOTE,
+} TlSeverity;
+
+typedef enum TlDiagCode {
+#define TL_DIAG(code, severity, format) TL_DIAG_##code,
+#include "base/diag.def"
+   TL_DIAG_COUNT
+} TlDiagCode;
+
+#define TL_DIAG(code, severity, format)                                                            \
+   __attribute__((unused)) static const char tl_fmt_##code[] = format;
+#include "base/diag.def"
+
+typedef struct TlDiag {
+   TlDiagCode code;
+   TlSeverity severity;
+   TlRange range;
+   const char *text;
+   const char *help;     /* NULL or the help line */
+   struct TlDiag *notes; /* chain of notes, in order */
+   struct TlDiag *next;
+} TlDiag;
+
+typedef struct TlDiags {
+   TlArena *arena;
+   TlSources *sources;
+   TlDiag *first, *last;
+   unsigned num_errors, num_warnings, num_remarks;
+   unsigned max_errors;       /* further errors are counted, not kept; 0 = no limit */
+   bool warnings_are_errors;
+} TlDiags;
+
+void tl_diags_init(TlDiags *d, TlArena *arena, TlSources *sources); /* 20 errors */
+const char *tl_diag_name(TlDiagCode code);                         /* "E0312" */
+
+/* Identical (code, range) errors are reported once. */
+void tl_diag_emit(TlDiags *d, TlDiagCode code, TlRange range, const char *fmt, ...)
+   __attribute__((format(printf, 4, 5)));
+void tl_help(TlDiags *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* `##__VA_ARGS__` is the gcc and clang form that C17 mode accepts without a pedantic warning. */
+#define tl_report(d, code, range, ...)                                                             \
+   tl_diag_emit((d), TL_DIAG_##code, (range), tl_fmt_##code, ##__VA_ARGS__)
+#define tl_note tl_report
+
+/* Text form with source line and carets, as clang prints it:
+ *    f.tile:3:9: error[E0204]: unknown name 'blok'
+ *        3 |     x = blok + 1
+ *          |         ^~~~
+ *          = help: did you mean 'block'?                                                          */
+void tl_diag_render(TlDiags *d, const TlDiag *diag, bool color, TlSb *out);
+/* All kept diagnostics, sorted by file and position of the errors as found, one JSON object a line. */
+void tl_diag_render_json(TlDiags *d, const TlDiag *diag, TlSb *out);
+
+#endif

@@ -1,0 +1,51 @@
+/* Source files, byte ranges and line/column positions.  A TlRange names bytes of one file of a
+ * TlSources; file 0 is "nowhere" (ranges made by the compiler). */
+#ifndef TL_BASE_SOURCE_H
+#define TL_BASE_SOURCE_H
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct TlRange {
+   uint32_t file;       /* index into TlSources; 0 = no source */
+   uint32_t begin, end; /* byte offsets, end exclusive */
+} TlRange;
+
+typedef struct TlSource {
+   const char *name; /* as shown in diagnostics */
+   const char *text; /* NUL after text[len] */
+   uint32_t len;
+   uint32_t *line_start; /* offset of each line, built on first use */
+   uint32_t num_lines;
+} TlSource;
+
+typedef struct TlSources TlSources;
+
+typedef struct TlLineCol {
+   uint32_t line;   /* 1-based */
+   uint32_t column; /* 1-based, in Unicode code points */
+} TlLineCol;
+
+enum { TL_MAX_SOURCE_BYTES = 16 * 1024 * 1024 };
+
+TlSources *tl_sources_new(TlArena *arena);
+/* Copies name and text.  Returns the file's index (>= 1).  len must be <= TL_MAX_SOURCE_BYTES. */
+uint32_t tl_sources_add(TlSources *set, const char *name, const char *text, size_t len);
+const TlSource *tl_source(const TlSources *set, uint32_t file); /* NULL for 0 */
+TlLineCol tl_source_line_col(TlSources *set, uint32_t file, uint32_t offset);
+/* The text of a 1-based line without its newline. */
+const char *tl_source_line(TlSources *set, uint32_t file, uint32_t line, uint32_t *len);
+
+static inline TlRange
+tl_range_join(TlRange a, TlRange b)
+{
+   if (!a.file)
+      return b;
+   if (!b.file || a.file != b.file)
+      return a;
+   return (TlRange){a.file, a.begin < b.begin ? a.begin : b.begin, a.end > b.end ? a.end : b.end};
+}
+
+#endif

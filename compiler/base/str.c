@@ -1,0 +1,161 @@
+/* String table: open addressing over (hash, pointer).  Builder: doubling buffer in the arena. */
+#include "base/str.h"
+#include "base/map.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct Entry {
+   uint64_t hash;
+   const char *s;
+   size_t len;
+} Entry;
+
+struct TlStrings {
+   TlArena *arena;
+   Entry *slots;
+   size_t len, cap;
+};
+
+TlStrings *
+tl_strings_new(TlArena *arena)
+{
+   TlStrings *t = tl_new(arena, TlStrings);
+   t->arena = arena;
+   t->cap = 256;
+   t->slots = tl_new_array(arena, Entry, t->cap);
+   return t;
+}
+
+static Entry *
+find(Entry *slots, size_t cap, uint64_t hash, const char *s, size_t len)
+{
+   for (size_t i = hash & (cap - 1);; i = (i + 1) & (cap - 1)) {
+      Entry *e = &slots[i];
+      if (!e->s || (e->hash == hash && e->len == len && memcmp(e->s, s, len) == 0))
+         return e;
+   }
+}
+
+static void
+grow(TlStrings *t)
+{
+   size_t cap = t->cap * 2;
+   Entry *slots = tl_new_array(t->arena, Entry, cap);
+   for (size_t i = 0; i < t->cap; i++)
+      if (t->slots[i].s)
+         *find(slots, cap, t->slots[i].hash, t->slots[i].s, t->slots[i].len) = t->slots[i];
+   t->slots = slots;
+   t->cap = cap;
+}
+
+const char *
+tl_intern(TlStrings *t, const char *s, size_t len)
+{
+   if (t->len * 4 >= t->cap * 3)
+      grow(t);
+   uint64_t hash = tl_hash(s, len, 0);
+   Entry *e = find(t->slots, t->cap, hash, s, len);
+   if (!e->s) {
+      *e = (Entry){hash, tl_arena_strndup(t->arena, s, len), len};
+      t->len++;
+   }
+   return e->s;
+}
+
+const char *
+tl_intern_cstr(TlStrings *t, const char *s)
+{
+   return tl_intern(t, s, strlen(s));
+}
+
+void
+tl_sb_init(TlSb *sb, TlArena *arena)
+{
+   *sb = (TlSb){.arena = arena};
+}
+
+static void
+reserve(TlSb *sb, size_t more)
+{
+   if (sb->cap - sb->len > more)
+      return;
+   size_t cap = sb->cap ? sb->cap * 2 : 128;
+   while (cap - sb->len <= more)
+      cap *= 2;
+   char *p = tl_arena_alloc(sb->arena, cap);
+   if (sb->len)
+      memcpy(p, sb->data, sb->len);
+   sb->data = p;
+   sb->cap = cap;
+}
+
+void
+tl_sb_mem(TlSb *sb, const char *s, size_t len)
+{
+   reserve(sb, len);
+   if (len)
+      memcpy(sb->data + sb->len, s, len);
+   sb->len += len;
+   sb->data[sb->len] = '\0';
+}
+
+void
+tl_sb_char(TlSb *sb, char c)
+{
+   tl_sb_mem(sb, &c, 1);
+}
+
+void
+tl_sb_str(TlSb *sb, const char *s)
+{
+   tl_sb_mem(sb, s, strlen(s));
+}
+
+void
+tl_sb_printf(TlSb *sb, const char *fmt, ...)
+{
+   va_list ap, again;
+   va_start(ap, fmt);
+   va_copy(again, ap);
+   int n = vsnprintf(NULL, 0, fmt, ap);
+   va_end(ap);
+   if (n > 0) {
+      reserve(sb, (size_t)n);
+      vsnprintf(sb->data + sb->len, (size_t)n + 1, fmt, again);
+      sb->len += (size_t)n;
+   }
+   va_end(again);
+}
+
+const char *
+tl_sb_cstr(TlSb *sb)
+{
+   return sb->data ? sb->data : "";
+}
+
+unsigned
+tl_edit_distance(const char *a, const char *b, unsigned limit)
+{
+   enum { MAX = 64 };
+   size_t na = strlen(a), nb = strlen(b);
+   if (na > MAX || nb > MAX || (na > nb ? na - nb : nb - na) > limit)
+      return limit + 1;
+   unsigned row[MAX + 1];
+   for (unsigned j = 0; j <= nb; j++)
+      row[j] = j;
+   for (size_t i = 1; i <= na; i++) {
+      unsigned diagonal = row[0];
+      row[0] = (unsigned)i;
+      for (size_t j = 1; j <= nb; j++) {
+         unsigned best = diagonal + (a[i - 1] != b[j - 1]);
+         if (row[j] + 1 < best)
+            best = row[j] + 1;
+         if (row[j - 1] + 1 < best)
+            best = row[j - 1] + 1;
+         diagonal = row[j];
+         row[j] = best;
+      }
+   }
+   return row[nb] > limit ? limit + 1 : row[nb];
+}

@@ -1,0 +1,35 @@
+/* Interned strings and a string builder.
+ * An interned string is NUL-terminated, lives as long as its table, and two equal strings have one
+ * address, so names are compared with `==`. */
+#ifndef TL_BASE_STR_H
+#define TL_BASE_STR_H
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+
+typedef struct TlStrings TlStrings;
+
+TlStrings *tl_strings_new(TlArena *arena);
+const char *tl_intern(TlStrings *table, const char *s, size_t len);
+const char *tl_intern_cstr(TlStrings *table, const char *s);
+
+/* Growing text in an arena; `data` is always NUL-terminated once something was added. */
+typedef struct TlSb {
+   TlArena *arena;
+   char *data;
+   size_t len, cap;
+} TlSb;
+
+void tl_sb_init(TlSb *sb, TlArena *arena);
+void tl_sb_char(TlSb *sb, char c);
+void tl_sb_mem(TlSb *sb, const char *s, size_t len);
+void tl_sb_str(TlSb *sb, const char *s);
+void tl_sb_printf(TlSb *sb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+const char *tl_sb_cstr(TlSb *sb); /* "" when empty */
+
+/* Levenshtein distance, at most `limit` (larger answers are reported as limit + 1).  For
+ * did-you-mean: a candidate is worth naming at distance <= 1 + length / 4. */
+unsigned tl_edit_distance(const char *a, const char *b, unsigned limit);
+
+#endif
