@@ -26,12 +26,12 @@ tl_vec_grow(TlArena *arena, void *data, size_t len, size_t *cap, size_t elem_byt
    return p;
 }
 
-#define tl_vec_push(arena, v, x)                                                                   \
+#define tl_vec_push(arena, v, ...)                                                                 \
    ((v)->len == (v)->cap                                                                           \
        ? (void)((v)->data = tl_vec_grow((arena), (v)->data, (v)->len, &(v)->cap,                   \
                                         sizeof *(v)->data))                                        \
        : (void)0,                                                                                  \
-    (void)((v)->data[(v)->len++] = (x)))
+    (void)((v)->data[(v)->len++] = (__VA_ARGS__)))
 
 #define tl_vec_pop(v) ((v)->data[--(v)->len])
 #define tl_vec_last(v) ((v)->data[(v)->len - 1])
