@@ -60,6 +60,16 @@ tl_ll_col(const TlLinear *l, TlHw hw, unsigned bit)
 uint32_t tl_ll_apply(const TlLinear *l, uint32_t reg, uint32_t lane, uint32_t warp, uint32_t block);
 /* Element word of a packed hardware index (register bits lowest). */
 uint32_t tl_ll_apply_packed(const TlLinear *l, uint64_t hw);
+uint64_t tl_ll_pack(const TlLinear *l, uint32_t reg, uint32_t lane, uint32_t warp, uint32_t block);
+/* Coordinates (rank of them) of what a thread holds in register `reg`, which counts repeats too. */
+void tl_ll_coords(const TlLinear *l, uint32_t reg, uint32_t lane, uint32_t warp, uint32_t block,
+                  uint32_t *coords);
+void tl_ll_shape(const TlLinear *l, uint32_t *shape); /* whole shape, repeats included */
+bool tl_ll_has_repeats(const TlLinear *l);
+bool tl_ll_same_shape(const TlLinear *a, const TlLinear *b); /* linear part and repeats */
+/* Moves power-of-two factors of the repeats into register bits, keeping the register order: from the
+ * last dimension upwards, until one keeps an odd factor. */
+TlLinear tl_ll_fold_repeats(const TlLinear *l);
 unsigned tl_ll_num_regs(const TlLinear *l); /* registers per thread, repeats included */
 
 bool tl_ll_equal(const TlLinear *a, const TlLinear *b);
@@ -74,12 +84,14 @@ void tl_ll_push(TlLinear *l, TlHw hw, uint32_t image);
 
 /* Triton's blocked layout: size_per_thread, threads_per_warp, warps_per_block for each dimension
  * (all powers of two), order[0] = the fastest dimension.  Repeats by more register bits up to
- * `shape`; where the layout is larger than the shape the surplus bits are zero (replication). */
+ * `shape`; where the layout is larger than the shape, surplus lane and warp bits are zero
+ * (replication) and surplus register bits are left out. */
 TlLinear tl_ll_blocked(unsigned rank, const uint32_t *shape, const uint32_t *size_per_thread,
                        const uint32_t *threads_per_warp, const uint32_t *warps_per_block,
                        const unsigned *order);
 
-/* Relabelling: no data moves. */
+/* Relabelling: no data moves.  Transpose takes at most one repeated dim, reshape only repeats that
+ * fold_repeats removes; slice and expand leave rank 1..8. */
 TlLinear tl_ll_transpose(const TlLinear *l, const unsigned *order); /* result dim i = dim order[i] */
 TlLinear tl_ll_reshape(const TlLinear *l, unsigned rank, const uint32_t *shape); /* row-major */
 TlLinear tl_ll_slice(const TlLinear *l, unsigned dim);      /* drop dim; zero reg bits removed */
@@ -108,8 +120,8 @@ TlLinear tl_ll_product(const TlLinear *inner, const TlLinear *outer);
  * over the hardware bits of a (register bits lowest) that holds the same element.  false when some
  * image of b is not in the span of a.  x has tl_ll_in_bits(b) entries. */
 bool tl_ll_solve(const TlLinear *a, const TlLinear *b, uint64_t *x);
-/* As tl_ll_solve, but hw dims whose columns agree are pinned to identity first, warp then lane then
- * register, so that replicated data is read from the same thread. */
+/* As tl_ll_solve, but every column prefers the holder that is nearest: the same thread, else the same
+ * warp, else the same block.  If a conversion without crossing warps (threads) exists, this is one. */
 bool tl_ll_convert_map(const TlLinear *src, const TlLinear *dst, uint64_t *x);
 /* Inverse of a bijection without repeats: element word -> packed hardware word.  inv has
  * tl_ll_bits(l) entries; false if singular. */
