@@ -1,0 +1,300 @@
+/* tilec runtime: load compiled kernels, hold buffers, launch.  Plain C11, usable from C++.
+ * Needs nothing but the NVIDIA driver's libcuda.so.1, which it opens at run time.
+ *
+ *    TilecRuntime *rt;  TilecModule *m;  TilecKernel *add;
+ *    tilec_runtime_open(NULL, &rt);
+ *    tilec_module_load(rt, ptx, TILEC_STRLEN, json, TILEC_STRLEN, &m);
+ *    tilec_module_kernel(m, "add", &add);
+ *    TILEC_LAUNCH(add, stream, n / 1024, 1, 1, x, y, out, n);
+ *
+ * Rules that hold for every call
+ * - No global state, no environment, no printing, no exit, no signal handlers.
+ * - Threads: every object may be used from many threads at once, except that freeing one must not
+ *   race with its use.  Calls leave the thread's current CUDA context as they found it.
+ * - Ownership: the runtime owns nothing of the caller's; modules, buffers, events and streams are freed
+ *   by the caller before the runtime.  A kernel belongs to its module.  Every _free takes NULL.
+ * - Option structs start with struct_size = sizeof(the struct); a zero field means its default; fields
+ *   are only ever appended.
+ * - Failures: a status, and one line of detail from tilec_runtime_error().  Any call may also return
+ *   TILEC_DEVICE_LOST (an earlier kernel faulted; the detail names the first cause) and TILEC_FORKED.
+ * - Streams are CUstream handles (cudaStream_t is the same); NULL = the default stream.  On the host
+ *   executors streams are ignored and every launch is finished when it returns. */
+#ifndef TILEC_RUNTIME_H
+#define TILEC_RUNTIME_H
+
+#include "tilec/arg.h"
+#include "tilec/kernel_info.h"
+#include "tilec/status.h"
+
+#ifndef TILEC_STRLEN
+#define TILEC_STRLEN ((size_t)-1) /* as a length: the string ends at its NUL */
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct TilecRuntime TilecRuntime;
+typedef struct TilecModule TilecModule;
+typedef struct TilecKernel TilecKernel;
+typedef struct TilecEvent TilecEvent;
+typedef void *TilecStream;
+
+/* ---- Opening ------------------------------------------------------------------------------------- */
+
+typedef enum TilecExecutor {
+   TILEC_ON_CUDA = 0, /* the GPU */
+   TILEC_ON_CPU,      /* whole tiles on this CPU, every access checked; needs tilec_jit_attach */
+   TILEC_ON_SIM,      /* the GPU program thread by thread on this CPU; needs tilec_jit_attach */
+} TilecExecutor;
+
+typedef struct TilecRuntimeOptions {
+   size_t struct_size;
+   TilecExecutor executor;
+   int32_t device;          /* ordinal; 0 = first.  Ignored with `context` */
+   void *context;           /* an existing CUcontext, not taken over; NULL = the device's primary one */
+   bool use_current;        /* take the calling thread's current CUcontext; TILEC_BAD_CONTEXT if none */
+   const char *driver_path; /* NULL = "libcuda.so.1" */
+   bool synchronous;        /* wait after every launch, so that a fault names its kernel */
+   uint32_t num_threads;    /* host executors; 0 = as many as the process may use */
+   char *error;             /* receives the detail when opening fails; may be NULL */
+   size_t error_bytes;
+} TilecRuntimeOptions;
+
+/* options may be NULL.  TILEC_NO_DRIVER, TILEC_DRIVER_TOO_OLD (below CUDA 12.0), TILEC_NO_DEVICE,
+ * TILEC_BAD_CONTEXT, TILEC_OUT_OF_DEVICE_MEMORY. */
+TILEC_API TilecStatus tilec_runtime_open(const TilecRuntimeOptions *options, TilecRuntime **out);
+/* All objects made from it must be freed before. */
+TILEC_API void tilec_runtime_close(TilecRuntime *rt);
+
+/* Copies the detail of the calling thread's last failed call on `rt` ("" if none) and ends it with NUL;
+ * returns its full length, which may be >= bytes. */
+TILEC_API size_t tilec_runtime_error(const TilecRuntime *rt, char *buffer, size_t bytes);
+
+typedef struct TilecDeviceInfo {
+   char name[128];             /* "NVIDIA H200"; the executor's name on host executors */
+   char arch[16];              /* best target of this device: "sm_90a"; "host" */
+   int32_t ordinal;            /* of this device */
+   int32_t device_count;       /* devices that the driver shows */
+   uint32_t sm_major, sm_minor;
+   uint32_t num_sms;
+   uint32_t warp_size;
+   uint32_t max_threads;       /* per block */
+   uint32_t max_shared_bytes;  /* per block, after opting in */
+   uint32_t clock_khz;         /* peak SM clock */
+   uint32_t l2_bytes;
+   uint64_t memory_bytes;      /* total */
+   uint64_t free_bytes;        /* now */
+   int32_t driver_version;     /* 12040 = CUDA 12.4 */
+   uint32_t max_ptx_version;   /* newest PTX that this driver takes: 84 = PTX 8.4 */
+} TilecDeviceInfo;
+
+TILEC_API TilecStatus tilec_runtime_device(TilecRuntime *rt, TilecDeviceInfo *out);
+TILEC_API TilecExecutor tilec_runtime_executor(const TilecRuntime *rt);
+/* The CUcontext in use; NULL on host executors. */
+TILEC_API void *tilec_runtime_context(const TilecRuntime *rt);
+/* Waits for all work of the context.  Reports faults of earlier launches. */
+TILEC_API TilecStatus tilec_runtime_sync(TilecRuntime *rt);
+
+/* ---- Buffers -------------------------------------------------------------------------------------- */
+
+/* `bytes` of device memory (host memory on host executors), 256-byte aligned, contents undefined;
+ * 0 is allowed and has a NULL address. */
+TILEC_API TilecStatus tilec_buffer_new(TilecRuntime *rt, uint64_t bytes, TilecBuffer **out);
+/* Describes memory of the caller: a device address, or a host one on host executors.  Not freed. */
+TILEC_API TilecStatus tilec_buffer_wrap(TilecRuntime *rt, void *address, uint64_t bytes,
+                                        TilecBuffer **out);
+TILEC_API void tilec_buffer_free(TilecBuffer *buffer);
+TILEC_API void *tilec_buffer_address(const TilecBuffer *buffer);
+TILEC_API uint64_t tilec_buffer_bytes(const TilecBuffer *buffer);
+
+/* Copies, ordered on `stream`, finished when the call returns.  offset + bytes must lie inside. */
+TILEC_API TilecStatus tilec_buffer_upload(TilecBuffer *buffer, uint64_t offset, const void *source,
+                                          uint64_t bytes, TilecStream stream);
+TILEC_API TilecStatus tilec_buffer_download(TilecBuffer *buffer, uint64_t offset, void *target,
+                                            uint64_t bytes, TilecStream stream);
+/* Sets bytes [offset, offset + bytes) to `value`; ordered on `stream`, may finish later. */
+TILEC_API TilecStatus tilec_buffer_fill(TilecBuffer *buffer, uint64_t offset, uint8_t value,
+                                        uint64_t bytes, TilecStream stream);
+
+/* ---- Kernels -------------------------------------------------------------------------------------- */
+
+/* Loads PTX (or a cubin) with its launch record (K.json).  Both are copied.  TILEC_BAD_IMAGE: record or
+ * PTX damaged, the driver's log is in the detail; TILEC_BAD_TARGET: made for another device;
+ * TILEC_DRIVER_TOO_OLD: PTX newer than the driver; TILEC_UNSUPPORTED: on host executors. */
+TILEC_API TilecStatus tilec_module_load(TilecRuntime *rt, const void *image, size_t image_bytes,
+                                        const char *json, size_t json_bytes, TilecModule **out);
+/* What the driver's compiler said while loading (registers, spills, warnings such as C7510); "" if
+ * nothing.  Borrowed from the module. */
+TILEC_API const char *tilec_module_log(const TilecModule *module);
+/* Waits for nothing: no launch of its kernels may be in flight. */
+TILEC_API void tilec_module_free(TilecModule *module);
+/* name NULL: the module's only kernel.  Variants of one name are one kernel.  Borrowed from the module;
+ * on TILEC_NOT_FOUND the detail lists what there is. */
+TILEC_API TilecStatus tilec_module_kernel(TilecModule *module, const char *name, TilecKernel **out);
+
+/* A kernel as source, compiled when the types and facts of its arguments are first seen.
+ * Needs tilec_jit_attach.  Strings are copied. */
+typedef struct TilecSource {
+   size_t struct_size;
+   const char *file;            /* path, and name in diagnostics */
+   const char *source;          /* NULL: read `file` */
+   size_t source_bytes;         /* TILEC_STRLEN allowed */
+   const char *kernel;          /* NULL: the only kernel of the file */
+   const char *const *defines;  /* "BLOCK=1024" …: constexpr parameters and module-level names */
+   size_t num_defines;
+   const char *const *include_dirs;
+   size_t num_include_dirs;
+   uint32_t num_warps;          /* 0 = the kernel's own */
+   uint32_t num_stages;
+   bool debug_info;
+   bool check;                  /* device_assert and overflow checks are compiled in */
+   const char *arch;            /* NULL = the device's */
+   uint32_t opt;                /* a TilecOpt */
+   uint32_t fp_mode;            /* a TilecFpMode */
+} TilecSource;
+
+/* Parses and lists the file, compiles nothing yet.  TILEC_UNSUPPORTED without an attached compiler,
+ * TILEC_BAD_SOURCE, TILEC_NOT_FOUND, TILEC_IO.  Free with tilec_module_free. */
+TILEC_API TilecStatus tilec_module_from_source(TilecRuntime *rt, const TilecSource *source,
+                                               TilecModule **out);
+
+/* Number of variants (specialisations compiled so far for a source kernel) and the record of one; NULL
+ * when out of range.  Borrowed from the kernel. */
+TILEC_API uint32_t tilec_kernel_variants(const TilecKernel *kernel);
+TILEC_API const TilecKernelInfo *tilec_kernel_info(const TilecKernel *kernel, uint32_t variant);
+
+typedef struct TilecKernelUse {
+   uint32_t registers;      /* per thread */
+   uint32_t spill_bytes;    /* local memory per thread */
+   uint32_t static_shared_bytes;
+   uint32_t blocks_per_sm;  /* resident at once */
+} TilecKernelUse;
+/* What the driver's compiler made of one variant.  TILEC_UNSUPPORTED on host executors. */
+TILEC_API TilecStatus tilec_kernel_use(TilecKernel *kernel, uint32_t variant, TilecKernelUse *out);
+
+/* ---- Launching ------------------------------------------------------------------------------------ */
+
+#define TILEC_OWN_GRID UINT32_MAX /* as grid[0]: the kernel's own grid= expressions */
+
+typedef struct TilecLaunch {
+   TilecStream stream;
+   uint32_t grid[3]; /* programs; grid[0] = TILEC_OWN_GRID: the kernel's own.  A zero in any dimension
+                        makes the launch a no-op.  Limits: 2^31-1, 65535, 65535 */
+} TilecLaunch;
+
+/* Launches with one TilecArg per parameter that is not constexpr, in order.  Scalars are converted to
+ * the parameter's type when the value fits (any int to any int, float to float, int to float); else
+ * TILEC_BAD_ARGUMENT, whose detail names parameter, both types and the value.  Also TILEC_BAD_ARGUMENT:
+ * wrong count, pointer to another element type, facts no variant was compiled for.  TILEC_LIMIT: grid.
+ * Returns before the kernel runs (see TilecRuntimeOptions.synchronous); works in stream capture.
+ * Host executors: finished on return, TILEC_FAULT with the place in the detail. */
+TILEC_API TilecStatus tilec_launch(TilecKernel *kernel, const TilecLaunch *launch,
+                                   const TilecArg *args, size_t num_args);
+/* Compiles (source kernels) and loads what a launch with such arguments would need, without launching:
+ * values matter only for their facts. */
+TILEC_API TilecStatus tilec_kernel_prepare(TilecKernel *kernel, const TilecArg *args, size_t num_args);
+
+/* TILEC_LAUNCH(kernel, stream, gx, gy, gz, args...): up to 32 arguments, each as TILEC_ARG takes it. */
+#define TILEC_LAUNCH(kernel, stream_, gx, gy, gz, ...)                                             \
+   tilec_launch_values((kernel), (stream_), (gx), (gy), (gz), TILEC_COUNT(__VA_ARGS__),            \
+                       TILEC_ARGS(__VA_ARGS__))
+
+/* ---- Streams and events ---------------------------------------------------------------------------- */
+
+TILEC_API TilecStatus tilec_stream_new(TilecRuntime *rt, TilecStream *out);
+TILEC_API void tilec_stream_free(TilecRuntime *rt, TilecStream stream);
+/* Reports faults of earlier launches. */
+TILEC_API TilecStatus tilec_stream_sync(TilecRuntime *rt, TilecStream stream);
+
+TILEC_API TilecStatus tilec_event_new(TilecRuntime *rt, TilecEvent **out);
+TILEC_API void tilec_event_free(TilecEvent *event);
+TILEC_API TilecStatus tilec_event_record(TilecEvent *event, TilecStream stream);
+TILEC_API TilecStatus tilec_event_sync(TilecEvent *event);
+/* TILEC_OK once everything before the record is done, else TILEC_NOT_READY. */
+TILEC_API TilecStatus tilec_event_query(TilecEvent *event);
+/* Milliseconds from `start` to `stop`, both recorded and done. */
+TILEC_API TilecStatus tilec_event_elapsed(TilecEvent *start, TilecEvent *stop, double *ms);
+
+/* ---- The compiler behind the runtime (library tilec_jit) -------------------------------------------- */
+
+typedef struct TilecJitOptions {
+   size_t struct_size;
+   void (*on_text)(void *user, const char *rendered); /* diagnostics as text; NULL: only in the detail */
+   void *user;
+   size_t memory_limit_bytes; /* of one compilation; 0 = the compiler's default */
+} TilecJitOptions;
+
+/* Gives `rt` the compiler and the host executors.  Once per runtime, before its first use from a second
+ * thread; options may be NULL. */
+TILEC_API TilecStatus tilec_jit_attach(TilecRuntime *rt, const TilecJitOptions *options);
+
+/* ---- Machinery of TILEC_LAUNCH ----------------------------------------------------------------------- */
+
+#define TILEC_COUNT(...)                                                                           \
+   TILEC_COUNT_(__VA_ARGS__, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, \
+                14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define TILEC_COUNT_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17,    \
+                     a18, a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, n,  \
+                     ...)                                                                          \
+   n
+#define TILEC_JOIN_(a, b) a##b
+#define TILEC_JOIN(a, b)  TILEC_JOIN_(a, b)
+#define TILEC_MAP(...)    TILEC_JOIN(TILEC_MAP_, TILEC_COUNT(__VA_ARGS__))(__VA_ARGS__)
+#define TILEC_MAP_1(a)       TILEC_ARG(a)
+#define TILEC_MAP_2(a, ...)  TILEC_ARG(a), TILEC_MAP_1(__VA_ARGS__)
+#define TILEC_MAP_3(a, ...)  TILEC_ARG(a), TILEC_MAP_2(__VA_ARGS__)
+#define TILEC_MAP_4(a, ...)  TILEC_ARG(a), TILEC_MAP_3(__VA_ARGS__)
+#define TILEC_MAP_5(a, ...)  TILEC_ARG(a), TILEC_MAP_4(__VA_ARGS__)
+#define TILEC_MAP_6(a, ...)  TILEC_ARG(a), TILEC_MAP_5(__VA_ARGS__)
+#define TILEC_MAP_7(a, ...)  TILEC_ARG(a), TILEC_MAP_6(__VA_ARGS__)
+#define TILEC_MAP_8(a, ...)  TILEC_ARG(a), TILEC_MAP_7(__VA_ARGS__)
+#define TILEC_MAP_9(a, ...)  TILEC_ARG(a), TILEC_MAP_8(__VA_ARGS__)
+#define TILEC_MAP_10(a, ...) TILEC_ARG(a), TILEC_MAP_9(__VA_ARGS__)
+#define TILEC_MAP_11(a, ...) TILEC_ARG(a), TILEC_MAP_10(__VA_ARGS__)
+#define TILEC_MAP_12(a, ...) TILEC_ARG(a), TILEC_MAP_11(__VA_ARGS__)
+#define TILEC_MAP_13(a, ...) TILEC_ARG(a), TILEC_MAP_12(__VA_ARGS__)
+#define TILEC_MAP_14(a, ...) TILEC_ARG(a), TILEC_MAP_13(__VA_ARGS__)
+#define TILEC_MAP_15(a, ...) TILEC_ARG(a), TILEC_MAP_14(__VA_ARGS__)
+#define TILEC_MAP_16(a, ...) TILEC_ARG(a), TILEC_MAP_15(__VA_ARGS__)
+#define TILEC_MAP_17(a, ...) TILEC_ARG(a), TILEC_MAP_16(__VA_ARGS__)
+#define TILEC_MAP_18(a, ...) TILEC_ARG(a), TILEC_MAP_17(__VA_ARGS__)
+#define TILEC_MAP_19(a, ...) TILEC_ARG(a), TILEC_MAP_18(__VA_ARGS__)
+#define TILEC_MAP_20(a, ...) TILEC_ARG(a), TILEC_MAP_19(__VA_ARGS__)
+#define TILEC_MAP_21(a, ...) TILEC_ARG(a), TILEC_MAP_20(__VA_ARGS__)
+#define TILEC_MAP_22(a, ...) TILEC_ARG(a), TILEC_MAP_21(__VA_ARGS__)
+#define TILEC_MAP_23(a, ...) TILEC_ARG(a), TILEC_MAP_22(__VA_ARGS__)
+#define TILEC_MAP_24(a, ...) TILEC_ARG(a), TILEC_MAP_23(__VA_ARGS__)
+#define TILEC_MAP_25(a, ...) TILEC_ARG(a), TILEC_MAP_24(__VA_ARGS__)
+#define TILEC_MAP_26(a, ...) TILEC_ARG(a), TILEC_MAP_25(__VA_ARGS__)
+#define TILEC_MAP_27(a, ...) TILEC_ARG(a), TILEC_MAP_26(__VA_ARGS__)
+#define TILEC_MAP_28(a, ...) TILEC_ARG(a), TILEC_MAP_27(__VA_ARGS__)
+#define TILEC_MAP_29(a, ...) TILEC_ARG(a), TILEC_MAP_28(__VA_ARGS__)
+#define TILEC_MAP_30(a, ...) TILEC_ARG(a), TILEC_MAP_29(__VA_ARGS__)
+#define TILEC_MAP_31(a, ...) TILEC_ARG(a), TILEC_MAP_30(__VA_ARGS__)
+#define TILEC_MAP_32(a, ...) TILEC_ARG(a), TILEC_MAP_31(__VA_ARGS__)
+
+/* The same call in C++, where a braced list stands for the compound literal. */
+#ifdef __cplusplus
+}
+struct TilecArgList {
+   TilecArg v[32];
+};
+#define TILEC_ARGS(...) (TilecArgList{{TILEC_MAP(__VA_ARGS__)}}).v
+extern "C" {
+#else
+#define TILEC_ARGS(...) ((const TilecArg[]){TILEC_MAP(__VA_ARGS__)})
+#endif
+
+static inline TilecStatus
+tilec_launch_values(TilecKernel *kernel, TilecStream stream, uint32_t gx, uint32_t gy, uint32_t gz,
+                    size_t num_args, const TilecArg *args)
+{
+   TilecLaunch launch = {stream, {gx, gy, gz}};
+   return tilec_launch(kernel, &launch, args, num_args);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
