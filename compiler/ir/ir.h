@@ -1,0 +1,367 @@
+/* The tile IR: one data structure, three checked states.
+ *
+ * A TlFunc is one kernel.  Its body is a region of one block; structured operations (for, while, if,
+ * reduce, ...) own regions of one block each.  A value is an operation's result or a block argument,
+ * defined once; uses are linked so that replacing is cheap.  All memory comes from the module's arena.
+ *
+ * TYPED    tiles have shape and dtype          LAID  every tile has a layout, shared memory explicit
+ * LOWERED  registers of one thread and machine operations */
+#ifndef TL_IR_IR_H
+#define TL_IR_IR_H
+
+#include "base/diag.h"
+#include "base/map.h"
+#include "base/source.h"
+#include "base/vec.h"
+#include "ir/types.h"
+
+typedef struct TlValue TlValue;
+typedef struct TlOp TlOp;
+typedef struct TlBlock TlBlock;
+typedef struct TlRegion TlRegion;
+typedef struct TlFunc TlFunc;
+typedef struct TlModule TlModule;
+
+/* ---- operations as data: from ops.def ---- */
+typedef enum TlOpcode {
+#define TL_OP(id, ...) TL_OP_##id,
+#define TL_OP_ATTR(...)
+#include "ir/ops.def"
+   TL_OP_COUNT
+} TlOpcode;
+
+enum { TL_ANY = -1 };
+enum {
+   TL_TRAIT_TYPED = 1 << 0,
+   TL_TRAIT_LAID = 1 << 1,
+   TL_TRAIT_LOWERED = 1 << 2,
+   TL_TRAIT_ELTWISE = 1 << 3,
+   TL_TRAIT_PURE = 1 << 4,
+   TL_TRAIT_READ = 1 << 5,
+   TL_TRAIT_WRITE = 1 << 6,
+   TL_TRAIT_SYNC = 1 << 7,
+   TL_TRAIT_TERM = 1 << 8,
+   TL_TRAIT_COMMUTES = 1 << 9,
+   TL_TRAIT_CONTROL = 1 << 10,
+};
+
+typedef enum TlAttrKey {
+#define TL_ATTR_KEY(id, text, kind, doc) TL_ATTR_##id,
+#define TL_ATTR_WORD(...)
+#include "ir/attrs.def"
+   TL_ATTR_COUNT
+} TlAttrKey;
+
+typedef enum TlAttrKind {
+   TL_AK_INT,
+   TL_AK_BOOL,
+   TL_AK_BITS,
+   TL_AK_STR,
+   TL_AK_INTS,
+   TL_AK_DTYPE,
+   TL_AK_LAYOUT,
+   TL_AK_CACHE, /* enumerations from here on */
+   TL_AK_EVICT,
+   TL_AK_RMW,
+   TL_AK_SEM,
+   TL_AK_SCOPE,
+   TL_AK_PRECISION,
+   TL_AK_NAN,
+   TL_AK_ROUNDING,
+   TL_AK_HINT,
+   TL_AK_SREG,
+   TL_AK_SHFL,
+   TL_AK_MMA,
+   TL_AK_COUNT
+} TlAttrKind;
+
+/* Words of the enumerated attributes: TL_RMW_ADD, TL_CACHE_CG, ...: each kind counts from 0.  The
+ * position in attrs.def, less that of the kind's first word. */
+enum {
+#define TL_ATTR_KEY(...)
+#define TL_ATTR_WORD(kind, id, text) TL_WORD_POS_##kind##_##id,
+#include "ir/attrs.def"
+   TL_WORD_COUNT
+};
+#define TL_FIRST_WORD_CACHE TL_WORD_POS_CACHE_NONE
+#define TL_FIRST_WORD_EVICT TL_WORD_POS_EVICT_NORMAL
+#define TL_FIRST_WORD_RMW TL_WORD_POS_RMW_ADD
+#define TL_FIRST_WORD_SEM TL_WORD_POS_SEM_ACQ_REL
+#define TL_FIRST_WORD_SCOPE TL_WORD_POS_SCOPE_GPU
+#define TL_FIRST_WORD_PRECISION TL_WORD_POS_PRECISION_TF32
+#define TL_FIRST_WORD_NAN TL_WORD_POS_NAN_NONE
+#define TL_FIRST_WORD_ROUNDING TL_WORD_POS_ROUNDING_RTNE
+#define TL_FIRST_WORD_HINT TL_WORD_POS_HINT_DIVISIBLE
+#define TL_FIRST_WORD_SREG TL_WORD_POS_SREG_GLOBALTIMER
+#define TL_FIRST_WORD_SHFL TL_WORD_POS_SHFL_BFLY
+#define TL_FIRST_WORD_MMA TL_WORD_POS_MMA_F16_F32
+enum {
+#define TL_ATTR_KEY(...)
+#define TL_ATTR_WORD(kind, id, text)                                                               \
+   TL_##kind##_##id = (int)TL_WORD_POS_##kind##_##id - (int)TL_FIRST_WORD_##kind,
+#include "ir/attrs.def"
+   TL_WORD_END_
+};
+
+typedef struct TlInts {
+   const int64_t *data;
+   size_t len;
+} TlInts;
+
+typedef union TlAttr {
+   int64_t i;            /* INT, BOOL, enumerations */
+   uint64_t bits;        /* BITS */
+   const char *s;        /* STR: interned or arena text; NULL = absent */
+   const TlInts *ints;   /* INTS; NULL = absent */
+   const TlLinear *layout;
+} TlAttr;
+
+enum { TL_MAX_OP_ATTRS = 6 };
+
+typedef struct TlOpInfo {
+   const char *text;
+   int min_args, max_args; /* TL_ANY = no limit */
+   int num_results;        /* TL_ANY = decided by the operation */
+   uint32_t traits;
+   const char *how;        /* parameter of the emit rule */
+   const char *doc;
+   uint8_t num_attrs;
+   struct {
+      TlAttrKey key;
+      int64_t initial;
+   } attr[TL_MAX_OP_ATTRS];
+} TlOpInfo;
+extern const TlOpInfo tl_op_info[TL_OP_COUNT];
+
+typedef struct TlAttrInfo {
+   const char *text;
+   TlAttrKind kind;
+} TlAttrInfo;
+extern const TlAttrInfo tl_attr_info[TL_ATTR_COUNT];
+const char *tl_attr_word(TlAttrKind kind, int64_t value);                /* NULL if out of range */
+bool tl_attr_word_value(TlAttrKind kind, const char *word, size_t len, int64_t *value);
+
+/* ---- values, operations, blocks ---- */
+typedef struct TlUse {
+   TlValue *value;
+   TlOp *user;
+   struct TlUse *next; /* next use of the same value */
+   struct TlUse **link;
+} TlUse;
+
+struct TlValue {
+   const TlType *type;
+   TlOp *def;        /* NULL for a block argument */
+   TlBlock *block;   /* block argument: its block; else NULL */
+   uint32_t index;   /* result or argument number */
+   uint32_t id;      /* unique in the function, stable; used by side tables */
+   TlUse *uses;
+   const char *name; /* source name for the text form, or NULL */
+};
+
+struct TlOp {
+   TlOpcode opcode;
+   uint32_t num_args, num_results, num_regions;
+   TlUse *args;        /* array; args[i].value */
+   TlValue *results;   /* array */
+   TlRegion **regions; /* array */
+   TlAttr attrs[TL_MAX_OP_ATTRS]; /* in the order of the op's TL_OP_ATTR rows */
+   TlRange range;      /* source text that asked for it */
+   TlBlock *block;
+   TlOp *prev, *next;
+};
+
+struct TlBlock {
+   TlRegion *region;
+   TlValue **args;
+   uint32_t num_args, cap_args;
+   TlOp *first, *last;
+};
+
+struct TlRegion {
+   TlOp *parent;  /* NULL for the function's body */
+   TlFunc *func;
+   TlBlock *block; /* exactly one */
+};
+
+typedef enum TlState { TL_STATE_TYPED, TL_STATE_LAID, TL_STATE_LOWERED } TlState;
+
+/* A kernel parameter.  Specialised-away parameters (constexpr, == 1) keep their entry with
+ * is_runtime false, so that the launcher knows the source's parameter list. */
+typedef struct TlParam {
+   const char *name;
+   bool is_runtime;      /* has a block argument and a kernel argument */
+   const TlType *type;   /* scalar or pointer; NULL when not run-time */
+   uint32_t divisibility; /* of the value, or of the address in bytes; 1 = nothing known */
+   const char *constant; /* text of the compile-time value when not run-time, else NULL */
+} TlParam;
+
+struct TlFunc {
+   TlModule *module;
+   const char *name;
+   TlState state;
+   TlParam *params;
+   uint32_t num_params;
+   TlRegion *body;       /* block args = run-time parameters in order */
+   uint32_t num_warps, num_stages, num_ctas;
+   const char *grid;     /* source text of the kernel's grid= expression, or NULL */
+   const char *target;   /* "sm_90a" from LAID on, else NULL */
+   uint32_t shared_bytes; /* dynamic shared memory, LOWERED */
+   bool strict_fp;       /* IEEE mode: no contraction, no approximate functions */
+   TlRange range;
+   uint32_t next_value_id;
+   TlFunc *next;
+};
+
+struct TlModule {
+   TlArena *arena;
+   TlTypes *types;
+   TlStrings *strings;
+   TlDiags *diags;
+   TlFunc *first_func;
+};
+
+TlModule *tl_module_new(TlArena *arena, TlTypes *types, TlStrings *strings, TlDiags *diags);
+/* A function with an empty body block (no arguments yet); appended to the module. */
+TlFunc *tl_func_new(TlModule *m, const char *name, TlRange range);
+TlFunc *tl_func_clone(TlFunc *f); /* deep copy, appended to the same module */
+TlValue *tl_block_add_arg(TlBlock *block, const TlType *type, const char *name);
+
+static inline TlValue *
+tl_arg(const TlOp *op, unsigned i)
+{
+   return op->args[i].value;
+}
+static inline TlValue *
+tl_result(const TlOp *op, unsigned i)
+{
+   return &op->results[i];
+}
+static inline const TlOpInfo *
+tl_info(const TlOp *op)
+{
+   return &tl_op_info[op->opcode];
+}
+static inline bool
+tl_has_trait(const TlOp *op, uint32_t trait)
+{
+   return (tl_op_info[op->opcode].traits & trait) != 0;
+}
+TlFunc *tl_op_func(const TlOp *op);
+TlBlock *tl_value_block(const TlValue *v);  /* of the definition or the argument */
+static inline bool
+tl_value_is(const TlValue *v, TlOpcode opcode)
+{
+   return v->def && v->def->opcode == opcode;
+}
+
+/* Attribute access by key; asserts that the operation has the key. */
+TlAttr *tl_attr(TlOp *op, TlAttrKey key);
+int64_t tl_attr_int(const TlOp *op, TlAttrKey key);
+const char *tl_attr_str(const TlOp *op, TlAttrKey key);
+TlInts tl_attr_ints(const TlOp *op, TlAttrKey key); /* len 0 when absent */
+const TlInts *tl_ints(TlArena *arena, const int64_t *data, size_t len); /* copies */
+
+/* ---- editing ---- */
+void tl_set_arg(TlOp *op, unsigned i, TlValue *v);
+void tl_append_arg(TlOp *op, TlValue *v);
+void tl_remove_arg(TlOp *op, unsigned i);   /* later operands move down */
+void tl_replace_uses(TlValue *old, TlValue *with);
+void tl_remove(TlOp *op);                   /* unlinks; results must be unused; regions go too */
+void tl_move_before(TlOp *op, TlOp *where);
+void tl_move_to_end(TlOp *op, TlBlock *block);
+bool tl_is_unused(const TlOp *op);          /* no result has a use */
+bool tl_value_dominates(const TlValue *v, const TlOp *at);
+/* Copies op (with regions) at the builder's cursor; operands found in map are replaced by what they
+ * map to; results are entered into map (keys: old TlValue *). */
+typedef struct TlBuilder TlBuilder;
+TlOp *tl_clone_op(TlBuilder *b, const TlOp *op, TlMap *map);
+
+/* ---- building: ir/build.c ---- */
+struct TlBuilder {
+   TlModule *module;
+   TlFunc *func;
+   TlBlock *block;  /* where new operations go */
+   TlOp *before;    /* inserted before this one; NULL = at the end of block */
+   TlRange range;   /* given to new operations */
+};
+
+typedef struct TlAttrInit {
+   TlAttrKey key;
+   TlAttr value;
+} TlAttrInit;
+
+static inline TlBuilder
+tl_builder_at_end(TlFunc *f, TlBlock *block)
+{
+   return (TlBuilder){.module = f->module, .func = f, .block = block};
+}
+static inline TlBuilder
+tl_builder_before(TlOp *op)
+{
+   TlFunc *f = tl_op_func(op);
+   return (TlBuilder){f->module, f, op->block, op, op->range};
+}
+
+/* The general constructor.  result_types may be NULL when the op's infer rule decides (`given` ops
+ * and ops with regions need them).  attrs override the defaults; keys the op lacks are a bug.
+ * num_regions empty regions with an empty block each are made.  Arguments must satisfy the infer
+ * rule (asserted): callers report user mistakes before. */
+TlOp *tl_build(TlBuilder *b, TlOpcode opcode, TlValue *const *args, unsigned num_args,
+               const TlType *const *result_types, unsigned num_results, const TlAttrInit *attrs,
+               unsigned num_attrs, unsigned num_regions);
+
+/* Short forms for one result.  Attributes: tl_b1(b, TL_OP_EXPAND_DIMS, x, {TL_ATTR_AXIS, {.i = 1}}) */
+#define TL_ATTRS_(...) (const TlAttrInit[]){__VA_ARGS__ __VA_OPT__(, ){TL_ATTR_COUNT, {.i = 0}}}
+TlValue *tl_build_n(TlBuilder *b, TlOpcode opcode, TlValue *const *args, unsigned num_args,
+                    const TlType *result, const TlAttrInit *attrs_until_count);
+#define tl_b0(b, opcode, type, ...) tl_build_n(b, opcode, NULL, 0, type, TL_ATTRS_(__VA_ARGS__))
+#define tl_b1(b, opcode, x, ...)                                                                   \
+   tl_build_n(b, opcode, (TlValue *const[]){x}, 1, NULL, TL_ATTRS_(__VA_ARGS__))
+#define tl_b2(b, opcode, x, y, ...)                                                                \
+   tl_build_n(b, opcode, (TlValue *const[]){x, y}, 2, NULL, TL_ATTRS_(__VA_ARGS__))
+#define tl_b3(b, opcode, x, y, z, ...)                                                             \
+   tl_build_n(b, opcode, (TlValue *const[]){x, y, z}, 3, NULL, TL_ATTRS_(__VA_ARGS__))
+/* The same with the result type given (for `given` ops: cast, bitcast, splat, broadcast, ...). */
+#define tl_t1(b, opcode, type, x, ...)                                                             \
+   tl_build_n(b, opcode, (TlValue *const[]){x}, 1, type, TL_ATTRS_(__VA_ARGS__))
+#define tl_t2(b, opcode, type, x, y, ...)                                                          \
+   tl_build_n(b, opcode, (TlValue *const[]){x, y}, 2, type, TL_ATTRS_(__VA_ARGS__))
+#define tl_t3(b, opcode, type, x, y, z, ...)                                                       \
+   tl_build_n(b, opcode, (TlValue *const[]){x, y, z}, 3, type, TL_ATTRS_(__VA_ARGS__))
+
+/* A constant of scalar, tile or regs type from its element's bit pattern. */
+TlValue *tl_const_bits(TlBuilder *b, const TlType *type, uint64_t bits);
+TlValue *tl_const_int(TlBuilder *b, TlDtype dtype, int64_t v);     /* scalar */
+TlValue *tl_const_double(TlBuilder *b, const TlType *type, double v);
+/* True when v is a constant (scalar or equal elements); *bits receives the pattern. */
+bool tl_is_const(const TlValue *v, uint64_t *bits);
+
+/* ---- inference: ir/infer.c ----
+ * Result types of an operation from operands and attributes.  false: the operands do not fit; *why
+ * says so in the words of a diagnostic.  Used by sema (before building), build and verify. */
+typedef struct TlInferCx {
+   TlTypes *types;
+   TlArena *arena;
+   const char *why;
+} TlInferCx;
+bool tl_infer(TlInferCx *cx, TlOpcode opcode, const TlType *const *args, unsigned num_args,
+              const TlAttr *attrs, const TlType **results, unsigned num_results);
+
+/* ---- one scalar meaning per operation: ir/eval.c ----
+ * Exact models; operands and result are bit patterns of the given dtypes.  Integer division by zero
+ * gives 0 with *undefined set, as do shifts... (see eval.c).  opcode must be ELTWISE with eval. */
+TlBits tl_eval(TlOpcode opcode, const TlAttr *attrs, TlDtype result, const TlDtype *arg_dtypes,
+               const TlBits *args, bool *undefined);
+
+/* ---- text: ir/print.c, ir/read.c: exact round trip in every state ---- */
+void tl_print_func(const TlFunc *f, TlSources *sources, TlSb *out); /* sources NULL: no locations */
+void tl_print_module(const TlModule *m, TlSources *sources, TlSb *out);
+/* Reads IR text (file of sources) into the module; false after located errors. */
+bool tl_read_module(TlModule *m, TlSources *sources, uint32_t file);
+
+/* ---- verifier: ir/verify.c: structure, types (re-inferred), dominance, state legality ----
+ * true if sound; otherwise every violation is appended to out, one a line. */
+bool tl_verify(const TlFunc *f, TlSb *out);
+
+#endif

@@ -1,0 +1,32 @@
+/* What a GPU architecture has: data that passes and code generation ask, from target.def. */
+#ifndef TL_IR_TARGET_H
+#define TL_IR_TARGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+   TL_FEAT_CP_ASYNC = 1 << 0,
+   TL_FEAT_MMA_F16 = 1 << 1,  /* mma.sync m16n8k16 f16 and bf16 */
+   TL_FEAT_MMA_TF32 = 1 << 2,
+   TL_FEAT_BF16 = 1 << 3,     /* bf16 fma */
+   TL_FEAT_FP8_CVT = 1 << 4,  /* cvt to and from e4m3x2, e5m2x2 */
+   TL_FEAT_FP8_MMA = 1 << 5,
+   TL_FEAT_STMATRIX = 1 << 6,
+   TL_FEAT_TMA = 1 << 7,
+   TL_FEAT_WGMMA = 1 << 8,
+};
+
+typedef struct TlTarget {
+   const char *arch;
+   uint32_t sm;               /* 90 for sm_90 and sm_90a */
+   uint32_t ptx;              /* 80 = PTX ISA 8.0 */
+   uint32_t max_shared_bytes; /* opt-in dynamic shared memory of a block */
+   uint32_t features;
+} TlTarget;
+
+const TlTarget *tl_target_find(const char *arch); /* NULL if unknown */
+/* The i-th known target, NULL past the end: for messages and tests. */
+const TlTarget *tl_target_at(unsigned i);
+
+#endif

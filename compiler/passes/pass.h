@@ -1,0 +1,48 @@
+/* Passes: one pass, one file, one function of the same name.
+ *    bool tl_pass_<file>(TlPassCx *cx, TlFunc *f)      true only if something changed
+ * passes.def lists every pass (state in, state out, one line of doc); pipeline.c holds the order;
+ * manager.c runs, verifies (debug builds, or cx->verify_each), prints and times. */
+#ifndef TL_PASSES_PASS_H
+#define TL_PASSES_PASS_H
+
+#include "ir/ir.h"
+#include "ir/target.h"
+
+typedef struct TlPassTime {
+   const char *name;
+   double ms;
+} TlPassTime;
+
+typedef struct TlPassCx {
+   TlArena *scratch;          /* reset by the manager after each pass */
+   TlSources *sources;
+   TlDiags *diags;            /* located late errors and remarks (cx->module's are the same) */
+   const TlTarget *target;    /* NULL in target-free passes */
+   bool verify_each;
+   const char *print_after;   /* pass name, "all" or NULL */
+   void (*print)(void *user, const char *pass, const char *text); /* receives printed IR */
+   void *print_user;
+   const char *remarks;       /* "layout", "all", ... or NULL */
+   bool failed;               /* a located error was reported: stop the pipeline */
+   TL_VEC(TlPassTime) times;
+} TlPassCx;
+
+typedef enum TlPassId {
+#define TL_PASS(name, state_in, state_out, doc) TL_PASS_##name,
+#include "passes/passes.def"
+   TL_PASS_COUNT
+} TlPassId;
+
+#define TL_PASS(name, state_in, state_out, doc) bool tl_pass_##name(TlPassCx *cx, TlFunc *f);
+#include "passes/passes.def"
+
+/* Runs one pass by name; false if there is no such pass, the state does not fit or it failed. */
+bool tl_run_pass(TlPassCx *cx, TlFunc *f, const char *name);
+/* "a,b,c": stops at the first failure. */
+bool tl_run_passes(TlPassCx *cx, TlFunc *f, const char *list);
+/* The whole order, readable in pipeline.c. */
+bool tl_pipeline_typed(TlPassCx *cx, TlFunc *f);   /* clean-up of TYPED IR */
+bool tl_pipeline_laid(TlPassCx *cx, TlFunc *f);    /* TYPED -> LAID for cx->target */
+bool tl_pipeline_lowered(TlPassCx *cx, TlFunc *f); /* LAID -> LOWERED */
+
+#endif
