@@ -1,0 +1,314 @@
+/* AST to TYPED tile IR: one specialisation of one kernel at a time.
+ *
+ * One evaluator walks the AST.  Every expression gives a TlSv, which is either known at compile time
+ * (numbers, strings, None, dtypes, tuples, functions, modules) or a run-time SSA value.  Operators
+ * and builtins on compile-time values are folded with Python's meaning; as soon as one operand is a
+ * run-time value the operation is built in IR with Triton's meaning (reference: Triton 3.6).
+ * Functions are inlined at the call.  An `if` on a compile-time condition never looks at the side not
+ * taken.  A mistake is reported once and yields TL_SV_POISON, which silences everything it touches.
+ *
+ * Files: module.c names of a file, imports    eval.c expressions    stmt.c statements, control flow
+ *        call.c functions, binding, inlining  host.c host Python: compile-time functions, decorators
+ *        spec.c signatures, parameters        arith.c operators and promotion on run-time values
+ *        builtins.def the table of tl.* names, builtin_*.c what they build */
+#ifndef TL_SEMA_SEMA_H
+#define TL_SEMA_SEMA_H
+
+#include "ir/ir.h"
+#include "syntax/ast.h"
+#include "syntax/parse.h"
+
+typedef struct TlSema TlSema;
+typedef struct TlSv TlSv;
+
+/* ---- values ---- */
+typedef enum TlSvKind {
+   TL_SV_POISON, /* an error was reported already */
+   TL_SV_NONE,
+   TL_SV_BOOL,
+   TL_SV_INT,
+   TL_SV_FLOAT,
+   TL_SV_STR,
+   TL_SV_TYPE,     /* a dtype or pointer type: tl.float32, pointer_type(..), x.dtype */
+   TL_SV_TUPLE,    /* tuples and lists */
+   TL_SV_DICT,
+   TL_SV_SLICE,    /* lower:upper:step of a subscript */
+   TL_SV_ELLIPSIS,
+   TL_SV_RANGE,    /* range(), tl.range(), tl.static_range() before the loop takes it */
+   TL_SV_FUNC,     /* a function of a source file, or a lambda, with its environment */
+   TL_SV_BUILTIN,  /* a row of builtins.def, possibly bound to a receiver (method) */
+   TL_SV_MODULE,   /* a namespace: tl, tl.math, libdevice, triton, an imported file */
+   TL_SV_OBJECT,   /* named fields: Config(...), namedtuple and aggregate instances, heuristics */
+   TL_SV_OPAQUE,   /* a host value that is not understood (a torch call, ...); using it is an error */
+   TL_SV_VALUE,    /* run-time: an SSA scalar, pointer or tile */
+   TL_SV_BLOCKPTR, /* make_block_ptr: run-time parts, compile-time block shape */
+} TlSvKind;
+
+typedef struct TlSvTuple {
+   TlSv *items;
+   size_t len;
+   bool is_list;
+   const char *const *names; /* namedtuple field names, or NULL */
+} TlSvTuple;
+
+typedef struct TlSvFields { /* OBJECT, DICT (keys are TlSv there) */
+   const char *type_name;   /* "Config", a class's name */
+   size_t len, cap;
+   const char **names;      /* OBJECT: field names */
+   TlSv *keys;              /* DICT: keys */
+   TlSv *values;
+} TlSvFields;
+
+typedef struct TlBlockPtr {
+   TlValue *base;                   /* scalar pointer */
+   unsigned rank;
+   TlValue *shape[TL_MAX_RANK];     /* i64 scalars */
+   TlValue *strides[TL_MAX_RANK];   /* i64 scalars */
+   TlValue *offsets[TL_MAX_RANK];   /* i32 scalars */
+   uint32_t block[TL_MAX_RANK];
+   uint8_t order[TL_MAX_RANK];
+} TlBlockPtr;
+
+typedef struct TlSvRange TlSvRange;
+
+typedef struct TlSvFunc TlSvFunc;   /* call.c */
+typedef struct TlSvModule TlSvModule; /* module.c */
+typedef struct TlBuiltin TlBuiltin;   /* a row of builtins.def */
+
+struct TlSv {
+   TlSvKind kind;
+   /* BOOL, INT, FLOAT: the constant was stored to a variable without `: constexpr`, so it counts as a
+    * run-time scalar of `dtype` in promotion (Triton: `x = 1.0` makes an fp32 tensor), although its
+    * value stays known and may still be used as a shape. */
+   bool is_strong;
+   TlDtype dtype;
+   bool is_large; /* INT: the value is `(uint64_t)i`, above 2^63-1 */
+   union {
+      bool b;
+      int64_t i;
+      double f;
+      TlText s;
+      const TlType *type;
+      TlSvTuple *tuple;
+      TlSvFields *fields;
+      TlSv *slice; /* three: lower, upper, step */
+      TlSvRange *range;
+      TlSvFunc *func;
+      struct {
+         const TlBuiltin *row;
+         TlSv *self; /* receiver of a method, or NULL */
+      } builtin;
+      TlSvModule *module;
+      TlValue *value;
+      TlBlockPtr *block_ptr;
+      const char *opaque; /* why it is not understood */
+   };
+};
+
+struct TlSvRange {
+   TlSv start, stop, step;
+   bool is_static;                 /* tl.static_range: unrolled, compile-time index */
+   int64_t num_stages, unroll, flags; /* as the attributes of `for` */
+};
+
+static inline TlSv
+tl_sv_poison(void)
+{
+   return (TlSv){.kind = TL_SV_POISON};
+}
+static inline TlSv
+tl_sv_none(void)
+{
+   return (TlSv){.kind = TL_SV_NONE};
+}
+static inline TlSv
+tl_sv_int(int64_t i)
+{
+   return (TlSv){.kind = TL_SV_INT, .i = i};
+}
+static inline TlSv
+tl_sv_bool(bool b)
+{
+   return (TlSv){.kind = TL_SV_BOOL, .b = b};
+}
+static inline TlSv
+tl_sv_float(double f)
+{
+   return (TlSv){.kind = TL_SV_FLOAT, .f = f};
+}
+static inline TlSv
+tl_sv_type(const TlType *type)
+{
+   return (TlSv){.kind = TL_SV_TYPE, .type = type};
+}
+static inline TlSv
+tl_sv_value(TlValue *value)
+{
+   return value ? (TlSv){.kind = TL_SV_VALUE, .value = value} : tl_sv_poison();
+}
+static inline bool
+tl_sv_is_number(const TlSv *v) /* a compile-time number */
+{
+   return v->kind == TL_SV_BOOL || v->kind == TL_SV_INT || v->kind == TL_SV_FLOAT;
+}
+static inline bool
+tl_sv_is_runtime(const TlSv *v)
+{
+   return v->kind == TL_SV_VALUE || v->kind == TL_SV_BLOCKPTR;
+}
+
+/* ---- the evaluator's state, as far as builtins need it ---- */
+struct TlSema {
+   TlArena *arena;       /* this compilation */
+   TlStrings *strings;
+   TlSources *sources;
+   TlDiags *diags;
+   TlModule *ir;         /* where the kernel goes */
+   TlTypes *types;
+   TlBuilder b;          /* cursor; b.range is kept at the statement or call being lowered */
+   bool debug;           /* device_assert and overflow checks on */
+   unsigned depth;       /* calls and nesting, limited */
+   uint64_t steps;       /* compile-time evaluation steps, limited to 1 Mi */
+   struct TlSemaImpl *impl; /* private to module.c, eval.c, stmt.c, call.c, host.c, spec.c */
+};
+
+/* A call with its arguments bound to the row's parameters: args[i] belongs to parameter i of the
+ * signature text; given[i] is false where the default was taken.  arg_ranges give error positions. */
+typedef struct TlCall {
+   const TlBuiltin *row;
+   TlRange range;       /* whole call */
+   TlSv *args;
+   bool *given;
+   TlRange *arg_ranges;
+   unsigned num_args;
+   TlSv *rest;          /* values of a `*name` parameter */
+   unsigned num_rest;
+} TlCall;
+
+typedef TlSv TlBuiltinFn(TlSema *s, const TlCall *call);
+
+/* builtins.def: TL_BUILTIN(namespaces, name, signature, function, flags, doc).  The signature is the
+ * Python parameter list; calls are bound to it by call.c.  Flags: METHOD (also x.name(..) on run-time
+ * values and constants), HOST (may be called at compile time on constants only). */
+struct TlBuiltin {
+   uint32_t namespaces;   /* TL_NS_* bits: where the name is visible */
+   const char *name;
+   const char *signature; /* "pointer, mask=None, other=None" */
+   TlBuiltinFn *fn;
+   uint32_t flags;
+   const char *doc;
+};
+enum {
+   TL_NS_TL = 1 << 0,        /* tl.x, triton.language.x, and bare x in a .tile file */
+   TL_NS_MATH = 1 << 1,      /* tl.math.x */
+   TL_NS_LIBDEVICE = 1 << 2, /* libdevice.x */
+   TL_NS_TRITON = 1 << 3,    /* triton.x: cdiv, next_power_of_2 */
+   TL_NS_PYTHON = 1 << 4,    /* builtins of Python: min, max, range, len, float, print .. */
+   TL_NS_CUDA = 1 << 5,      /* tl.extra.cuda.x */
+   TL_NS_STANDARD = 1 << 6,  /* triton.language.standard, .core: private helpers some kernels import */
+};
+enum { TL_BUILTIN_METHOD = 1 << 0, TL_BUILTIN_HOST = 1 << 1 };
+
+/* Looks a name up in a namespace; NULL if unknown.  (builtins.c) */
+const TlBuiltin *tl_builtin_find(uint32_t namespaces, const char *name);
+const TlBuiltin *tl_builtin_method(const char *name);
+const TlBuiltin *tl_builtin_at(unsigned i); /* NULL past the end: did-you-mean, docs, tests */
+/* Attributes and constants that are not calls: tl.float32, tl.constexpr, x.dtype, x.shape, x.T,
+ * dtype predicates (.is_floating(), .primitive_bitwidth ..).  (builtin_attr.c) */
+bool tl_attr_of_value(TlSema *s, const TlSv *self, const char *name, TlRange range, TlSv *out);
+bool tl_dtype_constant(TlSema *s, const char *name, TlSv *out); /* "float32" in namespace tl */
+
+/* ---- offered by the evaluator (eval.c, call.c) ---- */
+/* Calls a function value (source function, lambda or builtin) with positional arguments. */
+TlSv tl_sema_call(TlSema *s, const TlSv *fn, const TlSv *args, unsigned num_args, TlRange range);
+/* Calls fn on scalar block arguments inside the region that the builder's cursor is in: for combine
+ * functions of reduce, scan and map.  Returns the results flattened; false after an error. */
+bool tl_sema_call_scalars(TlSema *s, const TlSv *fn, TlValue *const *args, unsigned num_args,
+                          TlValue **results, unsigned max_results, unsigned *num_results,
+                          TlRange range);
+/* A function of the embedded stdlib by module and name ("reduce", "softmax"); poison if missing. */
+TlSv tl_sema_stdlib(TlSema *s, const char *module, const char *name, TlRange range);
+const char *tl_sv_describe(TlSema *s, const TlSv *v); /* "tile<fp16, 64x32>", "constexpr int 3" */
+
+/* ---- run-time arithmetic with Triton's promotion (arith.c) ---- */
+/* Makes an SSA value of a compile-time number (strong dtype, else by value: i32, then i64, u64; fp32;
+ * i1 for bool) or passes a run-time value through; NULL after an error. */
+TlValue *tl_sema_value(TlSema *s, const TlSv *v, TlRange range);
+/* The same as a scalar or tile constant of exactly this dtype (range-checked). */
+TlValue *tl_sema_value_as(TlSema *s, const TlSv *v, TlDtype dtype, TlRange range);
+/* Both operands broadcast to one shape (scalars splat; ranks left-padded with 1). */
+bool tl_sema_broadcast(TlSema *s, TlValue **a, TlValue **b, TlRange range);
+TlValue *tl_sema_broadcast_to(TlSema *s, TlValue *v, unsigned rank, const uint32_t *shape,
+                              TlRange range);
+/* Numeric conversion; identity when the dtype fits already. */
+TlValue *tl_sema_cast(TlSema *s, TlValue *v, const TlType *elem, TlRange range);
+/* a op b where at least one is run-time: promotion, broadcasting, pointer arithmetic. */
+TlSv tl_sema_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range);
+TlSv tl_sema_unary(TlSema *s, TlAstOp op, const TlSv *a, TlRange range);
+TlSv tl_sema_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range);
+/* The common dtype of two operands under the matrix of triton-semantics.md 1.11; div_or_mod selects
+ * the `/ %` column.  false (with a report) when there is none. */
+bool tl_sema_promote(TlSema *s, const TlSv *a, const TlSv *b, bool div_or_mod, TlRange range,
+                     TlDtype *out);
+/* A run-time truth value: scalar i1 from a scalar (value != 0); NULL with a report for tiles. */
+TlValue *tl_sema_condition(TlSema *s, const TlSv *v, TlRange range);
+/* x[...] on run-time values: None and ':' only. */
+TlSv tl_sema_subscript(TlSema *s, TlValue *v, const TlSv *indices, unsigned num, TlRange range);
+
+/* ---- the whole: spec.c ---- */
+typedef struct TlSpecArg { /* one entry of a signature, in parameter order */
+   bool is_given;
+   bool is_constant;
+   TlSv constant;          /* when is_constant */
+   const TlType *type;     /* else: scalar or pointer */
+   uint32_t divisibility;  /* 1 = nothing known */
+} TlSpecArg;
+
+typedef struct TlSpecialization {
+   const char *kernel;      /* name, or NULL: the only kernel */
+   const char *signature;   /* ahead-of-time notation, or NULL: annotations and defaults decide */
+   TL_VEC(const char *) define_names; /* -D NAME=VALUE */
+   TL_VEC(const char *) define_values;
+   int num_warps, num_stages, num_ctas; /* 0 = the kernel's own */
+   bool debug, strict_fp;
+} TlSpecialization;
+
+typedef struct TlSemaOptions {
+   const char *const *include_dirs; /* -I roots */
+   size_t num_include_dirs;
+   /* Reads a file for an import: arena text or NULL when absent.  NULL = no imports. */
+   const char *(*read_file)(void *user, TlArena *arena, const char *path, size_t *len);
+   void *user;
+} TlSemaOptions;
+
+typedef struct TlProgramAst TlProgramAst; /* a parsed file with its names: module.c */
+
+/* Loads a file (already in sources) and what it imports on demand. */
+TlSema *tl_sema_new(TlArena *arena, TlStrings *strings, TlSources *sources, TlDiags *diags,
+                    TlModule *ir, const TlSemaOptions *options);
+bool tl_sema_load(TlSema *s, uint32_t file);
+
+typedef struct TlKernelParam {
+   const char *name;
+   bool is_constexpr;
+   const char *annotation;   /* text as written, or NULL */
+   const char *default_text; /* text as written, or NULL */
+} TlKernelParam;
+typedef struct TlKernelInfo {
+   const char *name;
+   TlRange range;
+   TlKernelParam *params;
+   unsigned num_params;
+   const char *decorators;   /* text of the decorator lines, or NULL */
+   bool is_helper;           /* called by another kernel of the file and never launched by itself */
+} TlKernelInfo;
+/* Kernels of the file in order (for `list`, reflection and -k). */
+unsigned tl_sema_kernels(TlSema *s, const TlKernelInfo **out);
+
+/* Compiles one specialisation to TYPED IR, appended to the module; NULL after located errors. */
+TlFunc *tl_sema_compile(TlSema *s, const TlSpecialization *spec);
+
+/* Text of stdlib/<name>.tile, embedded at build; NULL if there is no such module. */
+const char *tl_stdlib_text(const char *name, size_t *len);
+
+#endif
