@@ -226,6 +226,7 @@ TlModule *tl_module_new(TlArena *arena, TlTypes *types, TlStrings *strings, TlDi
 TlFunc *tl_func_new(TlModule *m, const char *name, TlRange range);
 TlFunc *tl_func_clone(TlFunc *f); /* deep copy, appended to the same module */
 TlValue *tl_block_add_arg(TlBlock *block, const TlType *type, const char *name);
+void tl_block_remove_arg(TlBlock *block, unsigned i); /* unused; later arguments move down */
 
 static inline TlValue *
 tl_arg(const TlOp *op, unsigned i)
@@ -255,6 +256,13 @@ tl_value_is(const TlValue *v, TlOpcode opcode)
    return v->def && v->def->opcode == opcode;
 }
 
+/* No effect and no dependence on memory, nested operations included: may be merged and moved.  An
+ * inline_asm follows its `pure` attribute; a while is never pure, as it may not end. */
+bool tl_op_is_pure(const TlOp *op);
+/* May be dropped when no result is used (loads that are not volatile too). */
+bool tl_op_is_removable(const TlOp *op);
+
+bool tl_has_attr(const TlOp *op, TlAttrKey key);
 /* Attribute access by key; asserts that the operation has the key. */
 TlAttr *tl_attr(TlOp *op, TlAttrKey key);
 int64_t tl_attr_int(const TlOp *op, TlAttrKey key);
@@ -311,6 +319,13 @@ TlOp *tl_build(TlBuilder *b, TlOpcode opcode, TlValue *const *args, unsigned num
                const TlType *const *result_types, unsigned num_results, const TlAttrInit *attrs,
                unsigned num_attrs, unsigned num_regions);
 
+/* The parts of tl_build, for code that reads or copies operations: an operation at the cursor with
+ * default attributes, empty regions, unset operands (tl_set_arg) and untyped results; linking. */
+TlOp *tl_op_new(TlBuilder *b, TlOpcode opcode, unsigned num_args, unsigned num_results,
+                unsigned num_regions);
+TlRegion *tl_region_new(TlFunc *f, TlOp *parent);
+void tl_op_link(TlOp *op, TlBlock *block, TlOp *before);
+
 /* Short forms for one result.  Attributes: tl_b1(b, TL_OP_EXPAND_DIMS, x, {TL_ATTR_AXIS, {.i = 1}}) */
 #define TL_ATTRS_(...) (const TlAttrInit[]){__VA_ARGS__ __VA_OPT__(, ){TL_ATTR_COUNT, {.i = 0}}}
 TlValue *tl_build_n(TlBuilder *b, TlOpcode opcode, TlValue *const *args, unsigned num_args,
@@ -345,8 +360,15 @@ typedef struct TlInferCx {
    TlArena *arena;
    const char *why;
 } TlInferCx;
+/* results is written; for rules that check a result which the caller chooses (splat, broadcast,
+ * reshape, cast, bitcast, convert, given, if, map) it holds the wanted types on entry, NULL entries
+ * fail.  In LAID state a result whose layout no operand fixes (arange, cat, join of scalars,
+ * histogram) comes without one: tl_infer_accepts compares leaving that open. */
 bool tl_infer(TlInferCx *cx, TlOpcode opcode, const TlType *const *args, unsigned num_args,
               const TlAttr *attrs, const TlType **results, unsigned num_results);
+bool tl_infer_accepts(TlTypes *types, const TlType *inferred, const TlType *actual);
+/* Whether the opcode's rule reads the wanted result types. */
+bool tl_infer_needs_results(TlOpcode opcode);
 
 /* ---- one scalar meaning per operation: ir/eval.c ----
  * Exact models; operands and result are bit patterns of the given dtypes.  Integer division by zero
