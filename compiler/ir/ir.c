@@ -16,7 +16,7 @@ struct attrs_begin_ {
    ;                                                                                               \
    struct attrs_##id {                                                                             \
       char base;
-#define TL_OP_ATTR(id, key, initial) char key;
+#define TL_OP_ATTR(id, key, initial) char at_##key;
 #include "ir/ops.def"
 };
 
@@ -45,7 +45,7 @@ const TlOpInfo tl_op_info[TL_OP_COUNT] = {
    [TL_OP_##id].traits = traits_, [TL_OP_##id].how = how_, [TL_OP_##id].doc = doc_,                \
    [TL_OP_##id].num_attrs = sizeof(struct attrs_##id) - 1,
 #define TL_OP_ATTR(id, key_, initial_)                                                             \
-   [TL_OP_##id].attr[offsetof(struct attrs_##id, key_) - 1] = {TL_ATTR_##key_, initial_},
+   [TL_OP_##id].attr[offsetof(struct attrs_##id, at_##key_) - 1] = {TL_ATTR_##key_, initial_},
 #include "ir/ops.def"
 };
 
@@ -188,7 +188,7 @@ attr_index(const TlOp *op, TlAttrKey key)
    for (unsigned i = 0; i < info->num_attrs; i++)
       if (info->attr[i].key == key)
          return i;
-   assert(!"the operation has no such attribute");
+   assert(false && "the operation has no such attribute");
    return 0;
 }
 
