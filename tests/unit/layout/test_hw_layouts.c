@@ -1,0 +1,268 @@
+/* Hardware layouts against the formulas of the PTX ISA, written here element by element
+ * (groupID = lane >> 2, threadID_in_group = lane % 4 in the ISA's words). */
+#include "layout/hw_layouts.h"
+#include "unit/layout/gen.h"
+
+int test_hw_layouts(void);
+
+typedef struct RowCol {
+   uint32_t row, col;
+} RowCol;
+
+static RowCol
+isa_acc(uint32_t lane, uint32_t i)
+{
+   return (RowCol){(lane >> 2) + (i < 2 ? 0 : 8), lane % 4 * 2 + (i & 1)};
+}
+
+static RowCol
+isa_a(unsigned bits, uint32_t lane, uint32_t i)
+{
+   uint32_t g = lane >> 2, t = lane % 4;
+   if (bits == 32)
+      return (RowCol){i == 0 || i == 2 ? g : g + 8, i < 2 ? t : t + 4};
+   if (bits == 16)
+      return (RowCol){i < 2 || (4 <= i && i < 6) ? g : g + 8, t * 2 + (i & 1) + (i >= 4 ? 8 : 0)};
+   return (RowCol){i < 4 || (8 <= i && i < 12) ? g : g + 8, t * 4 + (i & 3) + (i >= 8 ? 16 : 0)};
+}
+
+static RowCol
+isa_b(unsigned bits, uint32_t lane, uint32_t i)
+{
+   uint32_t g = lane >> 2, t = lane % 4;
+   if (bits == 32)
+      return (RowCol){i == 0 ? t : t + 4, g};
+   if (bits == 16)
+      return (RowCol){t * 2 + (i & 1) + (i >= 2 ? 8 : 0), g};
+   return (RowCol){t * 4 + (i & 3) + (i >= 4 ? 16 : 0), g};
+}
+
+static void
+fragments_of_one_instruction(void **state)
+{
+   (void)state;
+   TlLinear d = tl_hw_mma_instr_acc(TL_MMA_M16N8, 0);
+   assert_int_equal(tl_ll_num_regs(&d), 4);
+   for (uint32_t lane = 0; lane < 32; lane++)
+      for (uint32_t i = 0; i < 4; i++) {
+         RowCol rc = isa_acc(lane, i);
+         assert_int_equal(tl_ll_apply(&d, i, lane, 0, 0), rc.row * 8 + rc.col);
+      }
+   for (unsigned bits = 8; bits <= 32; bits *= 2) {
+      TlLinear a = tl_hw_mma_instr_operand(TL_MMA_M16N8, 0, bits);
+      TlLinear b = tl_hw_mma_instr_operand(TL_MMA_M16N8, 1, bits);
+      uint32_t k = 256 / bits;
+      assert_int_equal(tl_ll_num_regs(&a), 4 * 32 / bits);
+      assert_int_equal(tl_ll_num_regs(&b), 2 * 32 / bits);
+      for (uint32_t lane = 0; lane < 32; lane++) {
+         for (uint32_t i = 0; i < 4 * 32 / bits; i++) {
+            RowCol rc = isa_a(bits, lane, i);
+            assert_int_equal(tl_ll_apply(&a, i, lane, 0, 0), rc.row * k + rc.col);
+         }
+         for (uint32_t i = 0; i < 2 * 32 / bits; i++) {
+            RowCol rc = isa_b(bits, lane, i);
+            assert_int_equal(tl_ll_apply(&b, i, lane, 0, 0), rc.row * 8 + rc.col);
+         }
+      }
+   }
+   TlLinear a = tl_hw_mma_instr_operand(TL_MMA_M8N8_F64, 0, 64);
+   TlLinear b = tl_hw_mma_instr_operand(TL_MMA_M8N8_F64, 1, 64);
+   d = tl_hw_mma_instr_acc(TL_MMA_M8N8_F64, 0);
+   assert_int_equal(tl_ll_num_regs(&a) + tl_ll_num_regs(&b) + tl_ll_num_regs(&d), 4);
+   for (uint32_t lane = 0; lane < 32; lane++) {
+      assert_int_equal(tl_ll_apply(&a, 0, lane, 0, 0), (lane >> 2) * 4 + lane % 4);
+      assert_int_equal(tl_ll_apply(&b, 0, lane, 0, 0), lane % 4 * 8 + (lane >> 2));
+      for (uint32_t i = 0; i < 2; i++)
+         assert_int_equal(tl_ll_apply(&d, i, lane, 0, 0), (lane >> 2) * 8 + lane % 4 * 2 + i);
+   }
+}
+
+static void
+fragments_of_wgmma(void **state)
+{
+   (void)state;
+   for (uint32_t n = 8; n <= 256; n += 8) {
+      TlLinear d = tl_hw_mma_instr_acc(TL_MMA_WGMMA, n);
+      uint32_t shape[2], c[2];
+      tl_ll_shape(&d, shape);
+      assert_int_equal(shape[0], 64);
+      assert_int_equal(shape[1], n);
+      assert_int_equal(tl_ll_num_regs(&d), n / 2);
+      for (uint32_t i = 0; i < n / 2; i++)
+         for (uint32_t lane = 0; lane < 32; lane++)
+            for (uint32_t warp = 0; warp < 4; warp++) {
+               tl_ll_coords(&d, i, lane, warp, 0, c);
+               assert_int_equal(c[0], 16 * warp + lane / 4 + 8 * ((i >> 1) & 1));
+               assert_int_equal(c[1], 8 * (i >> 2) + 2 * (lane % 4) + (i & 1));
+            }
+   }
+   for (unsigned bits = 8; bits <= 32; bits *= 2) {
+      TlLinear a = tl_hw_mma_instr_operand(TL_MMA_WGMMA, 0, bits);
+      for (uint32_t i = 0; i < 4 * 32 / bits; i++)
+         for (uint32_t lane = 0; lane < 32; lane++)
+            for (uint32_t warp = 0; warp < 4; warp++) {
+               RowCol rc = isa_a(bits, lane, i);
+               assert_int_equal(tl_ll_apply(&a, i, lane, warp, 0),
+                                (16 * warp + rc.row) * (256 / bits) + rc.col);
+            }
+   }
+   /* Two groups along M, two rounds of rows, N = 176 counted. */
+   TlMmaTile t = {TL_MMA_WGMMA, 2, {256, 176}, {8, 1}, 176};
+   TlLinear d = tl_hw_mma_acc(&t);
+   assert_int_equal(tl_ll_num_regs(&d), 2 * 88);
+   for (uint32_t i = 0; i < 176; i++)
+      for (uint32_t lane = 0; lane < 32; lane++)
+         for (uint32_t warp = 0; warp < 8; warp++) {
+            uint32_t c[2], r = i % 88;
+            tl_ll_coords(&d, i, lane, warp, 0, c);
+            assert_int_equal(c[0], 128 * (i / 88) + 16 * warp + lane / 4 + 8 * ((r >> 1) & 1));
+            assert_int_equal(c[1], 8 * (r >> 2) + 2 * (lane % 4) + (r & 1));
+         }
+   /* A power-of-two N that is split over two groups. */
+   t = (TlMmaTile){TL_MMA_WGMMA, 2, {64, 256}, {4, 2}, 64};
+   d = tl_hw_mma_acc(&t);
+   uint32_t c[2];
+   tl_ll_coords(&d, 32 + 5, 3, 4 + 1, 0, c); /* second round along N, second group, warp 1 */
+   assert_int_equal(c[0], 16 + 0);
+   assert_int_equal(c[1], 128 + 64 + 8 + 6 + 1);
+}
+
+/* Random tiles: D, A, B of every register, lane and warp from the documented register order. */
+static void
+check_tile(int trial, Rng *r)
+{
+   bool f64 = rng_below(r, 5) == 0;
+   unsigned bits = f64 ? 64 : 8u << rng_below(r, 3), rank = 2 + rng_below(r, 2);
+   uint32_t im = f64 ? 8 : 16, ik = f64 ? 4 : 256 / bits, e = f64 ? 1 : 32 / bits;
+   uint32_t da = f64 ? 1 : 4 * e, db = f64 ? 1 : 2 * e, dd = f64 ? 2 : 4;
+   uint32_t wb = rank == 3 ? 1u << rng_below(r, 2) : 1, wm = 1u << rng_below(r, 3);
+   uint32_t wn = 1u << rng_below(r, 2), rb = rank == 3 ? 1u << rng_below(r, 2) : 1;
+   uint32_t rm = 1u << rng_below(r, 2), rn = 1u << rng_below(r, 3), ks = 1u << rng_below(r, 2);
+   uint32_t b0 = wb * rb, m0 = im * wm * rm, n0 = 8 * wn * rn, k0 = ik * ks;
+   TlMmaTile t = {.kind = f64 ? TL_MMA_M8N8_F64 : TL_MMA_M16N8, .rank = (uint8_t)rank};
+   uint32_t *shape = t.shape, *warps = t.warps;
+   if (rank == 3)
+      *shape++ = b0, *warps++ = wb;
+   shape[0] = m0, shape[1] = n0, warps[0] = wm, warps[1] = wn;
+   TlLinear d = tl_hw_mma_acc(&t), a = tl_hw_mma_operand(&t, 0, k0, bits);
+   TlLinear b = tl_hw_mma_operand(&t, 1, k0, bits);
+   CHECK(trial, tl_ll_num_regs(&d) == rb * rm * rn * dd);
+   CHECK(trial, tl_ll_num_regs(&a) == rb * rm * ks * da);
+   CHECK(trial, tl_ll_num_regs(&b) == rb * rn * ks * db);
+   CHECK(trial, tl_ll_is_surjective(&d) && tl_ll_is_surjective(&a) && tl_ll_is_surjective(&b));
+   for (int probe = 0; probe < 64; probe++) {
+      uint32_t lane = rng_below(r, 32), warp = rng_below(r, wb * wm * wn);
+      uint32_t pm = warp % wm, pn = warp / wm % wn, pb = warp / wm / wn;
+      uint32_t xb = rng_below(r, rb), xm = rng_below(r, rm), xn = rng_below(r, rn);
+      uint32_t xk = rng_below(r, ks), i = rng_below(r, dd);
+      uint32_t batch = pb + xb * wb, row = (pm + xm * wm) * im, col = (pn + xn * wn) * 8;
+      RowCol rc = isa_acc(lane, i);
+      uint32_t got = tl_ll_apply(&d, ((xb * rm + xm) * rn + xn) * dd + i, lane, warp, 0);
+      CHECK(trial, got == (batch * m0 + row + rc.row) * n0 + col + rc.col);
+      i = rng_below(r, da);
+      rc = f64 ? (RowCol){lane >> 2, lane % 4} : isa_a(bits, lane, i);
+      got = tl_ll_apply(&a, ((xb * rm + xm) * ks + xk) * da + i, lane, warp, 0);
+      CHECK(trial, got == (batch * m0 + row + rc.row) * k0 + xk * ik + rc.col);
+      i = rng_below(r, db);
+      rc = f64 ? (RowCol){lane % 4, lane >> 2} : isa_b(bits, lane, i);
+      got = tl_ll_apply(&b, ((xb * rn + xn) * ks + xk) * db + i, lane, warp, 0);
+      CHECK(trial, got == (batch * k0 + xk * ik + rc.row) * n0 + col + rc.col);
+   }
+}
+
+static void
+tiles_in_documented_order(void **state)
+{
+   Rng r = {21};
+   (void)state;
+   for (int t = 0; t < 1000; t++)
+      check_tile(t, &r);
+   /* Narrower than the instruction: rows repeat, register count stays. */
+   TlMmaTile small = {TL_MMA_M16N8, 2, {8, 4}, {4, 2}, 0};
+   TlLinear d = tl_hw_mma_acc(&small);
+   assert_int_equal(tl_ll_num_regs(&d), 4);
+   assert_int_equal(d.num[TL_HW_WARP], 3);
+   assert_true(tl_ll_is_surjective(&d));
+   assert_int_equal(tl_ll_apply(&d, 3, 0, 7, 0), 1);
+}
+
+static void
+ldmatrix_maps(void **state)
+{
+   (void)state;
+   TlLinear p = tl_hw_ldmatrix(4, 2, false), t = tl_hw_ldmatrix(2, 2, true);
+   TlLinear rows = tl_hw_ldmatrix_rows(4), bytes = tl_hw_ldmatrix(1, 1, false);
+   for (uint32_t lane = 0; lane < 32; lane++) {
+      for (uint32_t reg = 0; reg < 8; reg++) /* row lane / 4, columns 2 (lane % 4) + {0, 1} */
+         assert_int_equal(tl_ll_apply(&p, reg, lane, 0, 0),
+                          reg / 2 * 64 + lane / 4 * 8 + lane % 4 * 2 + reg % 2);
+      for (uint32_t reg = 0; reg < 4; reg++)
+         assert_int_equal(tl_ll_apply(&t, reg, lane, 0, 0),
+                          reg / 2 * 64 + (lane % 4 * 2 + reg % 2) * 8 + lane / 4);
+      for (uint32_t reg = 0; reg < 4; reg++)
+         assert_int_equal(tl_ll_apply(&bytes, reg, lane, 0, 0),
+                          lane / 4 * 16 + lane % 4 * 4 + reg);
+      assert_int_equal(tl_ll_apply(&rows, 0, lane, 0, 0), lane);
+   }
+}
+
+static void
+swizzles_follow_the_address_rule(void **state)
+{
+   Rng r = {22};
+   (void)state;
+   for (int t = 0; t < 3000; t++) {
+      uint32_t shape[2] = {1u << rng_below(&r, 8), 1u << rng_below(&r, 9)};
+      unsigned es = 1u << rng_below(&r, 4), max = 16u << rng_below(&r, 4);
+      unsigned fast = rng_below(&r, 2), order[2] = {fast, 1 - fast};
+      uint32_t rows = shape[1 - fast], cols = shape[fast];
+      TlLinear l = tl_hw_shared_swizzled(2, shape, es, order, max);
+      CHECK(t, tl_ll_is_injective(&l) && tl_ll_is_surjective(&l));
+      unsigned w = tl_hw_swizzle_width(cols * es, max);
+      CHECK(t, w <= max && (w == 0 || cols * es % w == 0));
+      for (uint32_t row = 0; row < rows; row++)
+         for (uint32_t col = 0; col < cols; col++) {
+            uint32_t a = (row * cols + col) * es, b = col * es;
+            if (w)
+               a = b / w * rows * w + row * w + b % w;
+            a ^= w == 128 ? (a >> 7 & 7) << 4 : w == 64 ? (a >> 7 & 3) << 4
+               : w == 32 ? (a >> 7 & 1) << 4 : 0;
+            uint32_t element = fast == 1 ? row * cols + col : col * rows + row;
+            CHECK(t, tl_ll_apply(&l, a / es, 0, 0, 0) == element);
+         }
+   }
+}
+
+static void
+phased_swizzle_follows_its_formula(void **state)
+{
+   Rng r = {23};
+   (void)state;
+   for (int t = 0; t < 2000; t++) {
+      uint32_t lv = rng_below(&r, 4), lp = rng_below(&r, 3), lm = rng_below(&r, 4);
+      uint32_t vec = 1u << lv, per = 1u << lp, max = 1u << lm;
+      uint32_t shape[2] = {1u << rng_below(&r, 7), 1u << (lv + lm + rng_below(&r, 2))};
+      unsigned order[2] = {1, 0};
+      uint32_t C = shape[1];
+      TlLinear l = tl_hw_shared_phased(2, shape, order, vec, per, max);
+      for (uint32_t row = 0; row < shape[0]; row++)
+         for (uint32_t col = 0; col < C; col++) {
+            uint32_t off = row * C + ((col / vec) ^ (row / per % max)) * vec + col % vec;
+            CHECK(t, tl_ll_apply(&l, off, 0, 0, 0) == row * C + col);
+         }
+   }
+}
+
+int
+test_hw_layouts(void)
+{
+   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(fragments_of_one_instruction),
+      cmocka_unit_test(fragments_of_wgmma),
+      cmocka_unit_test(tiles_in_documented_order),
+      cmocka_unit_test(ldmatrix_maps),
+      cmocka_unit_test(swizzles_follow_the_address_rule),
+      cmocka_unit_test(phased_swizzle_follows_its_formula),
+   };
+   return cmocka_run_group_tests(tests, NULL, NULL);
+}
