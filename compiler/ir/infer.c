@@ -360,11 +360,12 @@ infer_split(Call *c)
       return FAIL(c, "'split' needs a last dimension of size 2; got %s", text(c, t));
    TlLinear half;
    unsigned reg_bit;
-   if (t->layout && !tl_ll_split(t->layout, &half, &reg_bit))
+   if (t->layout && t->rank > 1 && !tl_ll_split(t->layout, &half, &reg_bit))
       return FAIL(c, "'split' needs both halves in registers of one thread; the layout of %s has "
                      "them elsewhere",
                   text(c, t));
-   c->results[0] = tile_of(c, t->elem, t->rank - 1u, t->shape, t->layout ? &half : NULL);
+   c->results[0] =
+      tile_of(c, t->elem, t->rank - 1u, t->shape, t->layout && t->rank > 1 ? &half : NULL);
    c->results[1] = c->results[0];
    return true;
 }
@@ -636,8 +637,8 @@ infer_dot(Call *c)
 {
    const TlType *a = c->args[0], *b = c->args[1], *acc = c->args[2];
    for (unsigned i = 0; i < 3; i++)
-      if (!want_tile(c, i))
-         return false;
+      if (!(i < 2 && c->args[i]->kind == TL_TYPE_MEMDESC) && !want_tile(c, i))
+         return false; /* LAID: operands may be shared buffers */
    if (a->rank != b->rank || (a->rank != 2 && a->rank != 3))
       return FAIL(c, "operands of 'dot' must both have 2 or both 3 dimensions; got %s and %s",
                   text(c, a), text(c, b));
@@ -648,7 +649,9 @@ infer_dot(Call *c)
                   k, text(c, a), b->shape[r - 2], text(c, b));
    if (r == 3 && a->shape[0] != b->shape[0])
       return FAIL(c, "batch dimensions of 'dot' must match; got %s and %s", text(c, a), text(c, b));
-   if (!is_data(a) || !is_data(b) || !is_data(acc))
+   bool has_data = (a->kind == TL_TYPE_MEMDESC || is_data(a)) &&
+                   (b->kind == TL_TYPE_MEMDESC || is_data(b));
+   if (!has_data || !is_data(acc))
       return FAIL(c, "'dot' multiplies numbers; got %s and %s", text(c, a), text(c, b));
    if (!want_dot_dtypes(c))
       return false;
