@@ -1,0 +1,115 @@
+/* Counting of bank conflicts, sectors and vector widths by brute force over one warp. */
+#include "layout/cost.h"
+
+#include <assert.h>
+
+TlSharedCost
+tl_cost_shared(const uint32_t lane_addr[32], unsigned bytes)
+{
+   unsigned group = bytes <= 4 ? 32 : 128 / bytes, words = bytes <= 4 ? 1 : bytes / 4;
+   TlSharedCost cost = {0, 32 / group};
+   for (unsigned first = 0; first < 32; first += group) {
+      uint32_t seen[32][32];
+      unsigned count[32] = {0}, worst = 0;
+      for (unsigned i = 0; i < group * words; i++) {
+         uint32_t word = lane_addr[first + i / words] / 4 + i % words;
+         unsigned bank = word % 32, k = 0;
+         while (k < count[bank] && seen[bank][k] != word)
+            k++;
+         if (k == count[bank])
+            seen[bank][count[bank]++] = word;
+         worst = count[bank] > worst ? count[bank] : worst;
+      }
+      cost.wavefronts += worst;
+   }
+   return cost;
+}
+
+TlSharedCost
+tl_cost_shared_linear(const uint32_t *lane_col, unsigned lane_bits, unsigned bytes)
+{
+   uint32_t addr[32] = {0};
+   for (unsigned lane = 0; lane < 32; lane++)
+      for (unsigned i = 0; i < lane_bits && i < 5; i++)
+         addr[lane] ^= lane >> i & 1 ? lane_col[i] : 0;
+   return tl_cost_shared(addr, bytes);
+}
+
+bool
+tl_cost_offset_columns(const TlLinear *l, const TlLinear *shared, unsigned elem_bytes, uint32_t *col)
+{
+   uint64_t inv[TL_LL_MAX_IN];
+   assert(tl_ll_bits(l) == tl_ll_bits(shared));
+   if (!tl_ll_invert(shared, inv))
+      return false;
+   for (unsigned i = 0; i < tl_ll_in_bits(l); i++) {
+      uint64_t offset = 0;
+      for (unsigned bit = 0; bit < tl_ll_bits(l); bit++)
+         offset ^= l->col[i] >> bit & 1 ? inv[bit] : 0;
+      col[i] = (uint32_t)offset * elem_bytes;
+   }
+   return true;
+}
+
+TlSharedCost
+tl_cost_shared_layout(const TlLinear *l, const TlLinear *shared, unsigned elem_bytes,
+                      unsigned vec_elems)
+{
+   uint32_t col[TL_LL_MAX_IN];
+   bool ok = tl_cost_offset_columns(l, shared, elem_bytes, col);
+   assert(ok);
+   (void)ok;
+   return tl_cost_shared_linear(&col[tl_ll_first(l, TL_HW_LANE)], l->num[TL_HW_LANE],
+                                elem_bytes * vec_elems);
+}
+
+/* Distinct blocks of `size` bytes touched. */
+static unsigned
+count_blocks(const uint64_t lane_addr[32], unsigned bytes, unsigned size)
+{
+   uint64_t seen[32 * 16];
+   unsigned n = 0;
+   for (unsigned lane = 0; lane < 32; lane++) {
+      uint64_t last = (lane_addr[lane] + bytes - 1) / size;
+      for (uint64_t block = lane_addr[lane] / size; block <= last; block++) {
+         unsigned k = 0;
+         while (k < n && seen[k] != block)
+            k++;
+         if (k == n)
+            seen[n++] = block;
+      }
+   }
+   return n;
+}
+
+TlGlobalCost
+tl_cost_global(const uint64_t lane_addr[32], unsigned bytes)
+{
+   assert(bytes && bytes <= 256);
+   return (TlGlobalCost){count_blocks(lane_addr, bytes, 32), count_blocks(lane_addr, bytes, 128)};
+}
+
+TlGlobalCost
+tl_cost_global_layout(const TlLinear *l, const uint64_t *strides, unsigned elem_bytes,
+                      unsigned vec_elems)
+{
+   uint64_t addr[32] = {0};
+   for (uint32_t lane = 0; lane < 32; lane++) {
+      uint32_t c[TL_LL_MAX_RANK];
+      tl_ll_coords(l, 0, lane & ((1u << l->num[TL_HW_LANE]) - 1), 0, 0, c);
+      for (unsigned d = 0; d < l->rank; d++)
+         addr[lane] += c[d] * strides[d] * elem_bytes;
+   }
+   return tl_cost_global(addr, elem_bytes * vec_elems);
+}
+
+unsigned
+tl_cost_vector_width(const TlLinear *l, unsigned dim, unsigned elem_bytes, uint64_t contiguity,
+                     uint64_t divisibility, unsigned max_bytes)
+{
+   unsigned v = tl_ll_contiguous_regs(l, dim);
+   while (v > 1 && (v * elem_bytes > max_bytes || contiguity % v != 0 ||
+                    divisibility % ((uint64_t)v * elem_bytes) != 0))
+      v /= 2;
+   return v;
+}
