@@ -1,0 +1,220 @@
+/* Launch arguments: from the caller's tagged value to the 8 bytes that the kernel's parameter wants.
+ * A value that would change by the conversion is refused, except that floats round.  Nothing here knows
+ * the driver. */
+#include "core/core.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+   const char *name;
+   unsigned bytes;
+   char kind;   /* B, I, U, F */
+} dtypes[TILEC_DTYPE_COUNT] = {
+   [TILEC_DTYPE_NONE] = {"void", 0, 0},
+#define ROW(id, number, text, bytes, kind) [TILEC_##id] = {text, bytes, #kind[0]},
+   TILEC_DTYPE_TABLE(ROW)
+#undef ROW
+};
+
+const char *
+tl_dtype_name(TilecDtype dtype)
+{
+   return (unsigned)dtype < TILEC_DTYPE_COUNT ? dtypes[dtype].name : "?";
+}
+
+char
+tl_dtype_kind(TilecDtype dtype)
+{
+   return (char)((unsigned)dtype < TILEC_DTYPE_COUNT ? dtypes[dtype].kind : 0);
+}
+
+unsigned
+tl_dtype_bytes(TilecDtype dtype)
+{
+   return (unsigned)dtype < TILEC_DTYPE_COUNT ? dtypes[dtype].bytes : 0;
+}
+
+TilecDtype
+tl_dtype_named(const char *name, size_t len)
+{
+   for (unsigned i = 1; i < TILEC_DTYPE_COUNT; i++)
+      if (strlen(dtypes[i].name) == len && memcmp(dtypes[i].name, name, len) == 0)
+         return (TilecDtype)i;
+   return TILEC_DTYPE_NONE;
+}
+
+/* v rounded to nearest even in a float of `mant` mantissa bits, sign left out.  Counting in units of
+ * the result's last place, the bit pattern is the count itself plus the steps above the subnormals, so
+ * a carry out of the mantissa lands in the exponent by itself. */
+static uint16_t
+narrow(double v, int exp_bits, int mant, uint16_t max_finite, bool has_inf)
+{
+   uint16_t sign = (uint16_t)((signbit(v) != 0) << (exp_bits + mant));
+   int bias = (1 << (exp_bits - 1)) - 1, exponent;
+   if (isnan(v))
+      return (uint16_t)(sign | (has_inf ? max_finite + 1 + (1 << (mant - 1)) : max_finite + 1));
+   v = fabs(v);
+   (void)frexp(v, &exponent); /* v = m * 2^exponent, 0.5 <= m < 1 */
+   int lowest = 1 - bias - mant;
+   int unit = exponent - 1 - mant > lowest ? exponent - 1 - mant : lowest;
+   if (isinf(v) || unit - lowest > 1 << exp_bits)
+      return (uint16_t)(sign | (max_finite + (has_inf ? 1 : 0)));
+   uint32_t bits = ((uint32_t)(unit - lowest) << mant) + (uint32_t)nearbyint(ldexp(v, -unit));
+   if (bits > max_finite)
+      bits = max_finite + (has_inf ? 1u : 0u);
+   return (uint16_t)(sign | bits);
+}
+
+static bool
+float_from(TilecDtype dtype, double v, TlSlot *out)
+{
+   out->u = 0;
+   switch ((int)dtype) {
+   case TILEC_FP64: out->f64 = v; return true;
+   case TILEC_FP32: out->f32 = (float)v; return true;
+   case TILEC_FP16: out->u = narrow(v, 5, 10, 0x7bff, true); return true;
+   case TILEC_BF16: out->u = narrow(v, 8, 7, 0x7f7f, true); return true;
+   case TILEC_FP8E5: out->u = narrow(v, 5, 2, 0x7b, true); return true;
+   case TILEC_FP8E4NV: out->u = narrow(v, 4, 3, 0x7e, false); return true;
+   }
+   return false;
+}
+
+static void
+show(const TilecArg *a, char *text, size_t bytes)
+{
+   char kind = tl_dtype_kind(a->dtype);
+   const char *name = tl_dtype_name(a->dtype);
+   if (a->kind == TILEC_ARG_NONE)
+      snprintf(text, bytes, "None");
+   else if (a->kind != TILEC_ARG_SCALAR)
+      snprintf(text, bytes, "*%s", name);
+   else if (a->dtype == TILEC_FP32 || a->dtype == TILEC_FP64)
+      snprintf(text, bytes, "%s %.9g", name, a->as.f);
+   else if (kind == 'I' || kind == 'B')
+      snprintf(text, bytes, "%s %" PRId64, name, a->as.i);
+   else
+      snprintf(text, bytes, "%s %" PRIu64, name, a->as.u);
+}
+
+static bool
+refuse(const TlParam *p, const TilecArg *a, const char *why, char *text)
+{
+   char got[96];
+   show(a, got, sizeof got);
+   snprintf(text, TL_RT_TEXT, "parameter '%s' is %s; got %s%s%s", p->info->name, p->info->type, got,
+            why ? ": " : "", why ? why : "");
+   return false;
+}
+
+/* Integers to integers: the value must fit. */
+static bool
+int_to_int(const TlParam *p, const TilecArg *a, TlSlot *out, char *text)
+{
+   bool negative = tl_dtype_kind(a->dtype) != 'U' && a->as.i < 0;
+   uint64_t magnitude = negative ? 0 - a->as.u : a->as.u;
+   unsigned bits = tl_dtype_bytes(p->dtype) * 8;
+   uint64_t limit;
+   switch (tl_dtype_kind(p->dtype)) {
+   case 'B': limit = negative ? 0 : 1; break;
+   case 'I': limit = ((uint64_t)1 << (bits - 1)) - !negative; break;
+   default: limit = negative ? 0 : UINT64_MAX >> (64 - bits);
+   }
+   if (magnitude > limit)
+      return refuse(p, a, "the value does not fit", text);
+   out->u = a->as.u;
+   return true;
+}
+
+static bool
+scalar(const TlParam *p, const TilecArg *a, TlSlot *out, char *text)
+{
+   char from = tl_dtype_kind(a->dtype), to = tl_dtype_kind(p->dtype);
+   if (a->kind != TILEC_ARG_SCALAR || !from || !to)
+      return refuse(p, a, NULL, text);
+   if (to != 'F')
+      return from == 'F' ? refuse(p, a, "a float is not taken for an integer", text)
+                         : int_to_int(p, a, out, text);
+   if (from != 'F') {
+      double v = from == 'U' ? (double)a->as.u : (double)a->as.i;
+      return float_from(p->dtype, v, out);
+   }
+   if (a->dtype == TILEC_FP32 || a->dtype == TILEC_FP64)
+      return float_from(p->dtype, a->as.f, out);
+   if (a->dtype != p->dtype)
+      return refuse(p, a, "small floats are taken for their own type only", text);
+   out->u = a->as.u & (tl_dtype_bytes(p->dtype) == 1 ? 0xff : 0xffff);
+   return true;
+}
+
+/* Signedness does not matter behind a pointer, and unsigned integers stand for raw bits. */
+static bool
+same_elements(TilecDtype want, TilecDtype got)
+{
+   if (!want || !got || want == got)
+      return true;
+   if (tl_dtype_bytes(want) != tl_dtype_bytes(got))
+      return false;
+   return tl_dtype_kind(got) == 'U' || (tl_dtype_kind(want) != 'F' && tl_dtype_kind(got) != 'F');
+}
+
+static bool
+pointer(const TlParam *p, const TilecArg *a, TlSlot *out, char *text)
+{
+   if (a->kind != TILEC_ARG_POINTER && a->kind != TILEC_ARG_BUFFER)
+      return refuse(p, a, NULL, text);
+   if (!same_elements(p->dtype, a->dtype))
+      return refuse(p, a, "other elements", text);
+   if (a->kind == TILEC_ARG_POINTER) {
+      out->u = (uint64_t)(uintptr_t)a->as.ptr;
+      return true;
+   }
+   if (!a->as.buffer)
+      return refuse(p, a, "the buffer is NULL", text);
+   if (a->bytes > a->as.buffer->bytes)
+      return refuse(p, a, "the offset is beyond the buffer", text);
+   out->u = (uint64_t)(uintptr_t)a->as.buffer->address + a->bytes;
+   return true;
+}
+
+bool
+tl_arg_convert(const TlParam *p, const TilecArg *a, TlSlot *out, char *text)
+{
+   out->u = 0;
+   if (p->is_none)
+      return a->kind == TILEC_ARG_NONE || refuse(p, a, "the code was compiled for None", text);
+   if (a->kind == TILEC_ARG_NONE)
+      return refuse(p, a, "the code was not compiled for None", text);
+   return p->is_pointer ? pointer(p, a, out, text) : scalar(p, a, out, text);
+}
+
+bool
+tl_arg_fits(const TlParam *p, TlSlot slot, bool is_none, char *text)
+{
+   if (is_none || p->is_none)
+      return true; /* tl_arg_convert has settled it */
+   if (!p->is_passed) {
+      bool same;
+      TlSlot want = {0};
+      if (p->has_int && tl_dtype_kind(p->dtype) != 'F')
+         same = slot.i == p->value;
+      else
+         same = float_from(p->dtype, p->has_int ? (double)p->value : p->fvalue, &want) &&
+                want.u == slot.u;
+      if (!same)
+         snprintf(text, TL_RT_TEXT, "the code was compiled for '%s' = %s", p->info->name,
+                  p->info->value);
+      return same;
+   }
+   uint32_t d = p->info->divisible;
+   if (d > 1 && (tl_dtype_kind(p->dtype) == 'I' && !p->is_pointer ? slot.i % (int64_t)d != 0
+                                                                  : slot.u % d != 0)) {
+      snprintf(text, TL_RT_TEXT, "the code was compiled for '%s' divisible by %u; it is 0x%" PRIx64,
+               p->info->name, d, slot.u);
+      return false;
+   }
+   return true;
+}

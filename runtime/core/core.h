@@ -1,0 +1,150 @@
+/* What the files of runtime/core share.  A runtime is either on CUDA (cu is filled) or on a host
+ * executor (jit runs the programs).  Locks: `lock` guards the error slots and `lost_text`; launches
+ * take no lock on their way. */
+#ifndef TL_RT_CORE_H
+#define TL_RT_CORE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "core/cuda_load.h"
+#include "core/jit_table.h"
+#include "core/rule.h"
+#include "tilec/runtime.h"
+
+enum {
+   TL_RT_MAX_ARGS = 256,        /* launch arguments of one kernel */
+   TL_RT_MAX_HIDDEN = 16,       /* hidden ones */
+   TL_RT_ERROR_SLOTS = 16,      /* threads whose last error is kept */
+   TL_RT_ERROR_BYTES = 4096,
+   TL_RT_RECENT = 64,           /* launches remembered for the report of a fault */
+   TL_RT_RECENT_ARGS = 12,      /* argument values remembered of each */
+};
+
+typedef struct TlErrorSlot {
+   pthread_t thread;               /* whose last failure this is */
+   uint64_t stamp;                 /* of its last use; 0 = free */
+   char text[TL_RT_ERROR_BYTES];   /* the detail */
+} TlErrorSlot;
+
+/* One launch, for the report of a fault that shows up later. */
+typedef struct TlRecent {
+   atomic_flag busy;                      /* taken while read or written */
+   uint64_t serial;                       /* 0 = empty */
+   char kernel[64];
+   uint32_t grid[3];
+   uint32_t num_args;                     /* all of them; the first TL_RT_RECENT_ARGS are kept */
+   uint64_t args[TL_RT_RECENT_ARGS];      /* as passed, 8 bytes each */
+} TlRecent;
+
+struct TilecRuntime {
+   TilecExecutor executor;
+   pid_t pid;                      /* creator; another one = forked child */
+   bool synchronous;               /* wait after each launch */
+   bool owns_primary;              /* the primary context was retained */
+   uint32_t num_threads;           /* of host executors */
+   TlCuda cu;                      /* CUDA only */
+   TlCuDevice device;
+   TlCuContext context;
+   TilecDeviceInfo info;           /* all but free_bytes */
+   const TilecJitVtable *jit;      /* NULL until tilec_jit_attach */
+   void *jit_state;                /* first argument of its functions */
+   pthread_mutex_t lock;
+   uint64_t stamp;                 /* of error slots */
+   TlErrorSlot *slots;             /* TL_RT_ERROR_SLOTS */
+   atomic_bool lost;               /* a sticky error happened */
+   char lost_text[TL_RT_ERROR_BYTES];
+   _Atomic uint64_t launches;      /* so far */
+   _Atomic uint64_t synced;        /* value of `launches` at the last clean synchronisation */
+   TlRecent recent[TL_RT_RECENT];
+};
+
+struct TilecBuffer {
+   TilecRuntime *rt;
+   void *address;        /* device or host */
+   uint64_t bytes;
+   bool owned;
+};
+
+/* One launch argument as the launcher needs it. */
+typedef struct TlParam {
+   const TilecArgInfo *info;
+   TilecDtype dtype;        /* scalar: its type; pointer: the element's (NONE = any) */
+   bool is_pointer;
+   bool is_passed;          /* false: folded into the code */
+   bool is_none;            /* folded: None */
+   bool has_int;            /* folded: an integer, in `value` */
+   int64_t value;
+   double fvalue;           /* folded: a float */
+} TlParam;
+
+/* One entry, ready to launch. */
+struct TlVariant {
+   const TilecKernelInfo *info;
+   TlCuFunction fn;               /* NULL on host executors */
+   void *program;                 /* host executors: jit's handle */
+   TlParam *params;               /* launch arguments in order */
+   uint32_t num_params;
+   int *slot_of;                  /* info->args index → launch argument index, -1 = constexpr */
+   int64_t *constants;            /* info->args index → value of a constexpr that is an integer */
+   TlRule *when;                  /* NULL = always */
+   TlRule *grid[3];               /* [0] NULL = none */
+   TlRule *launch_grid[3];
+   struct {
+      TlRule *base, *dims[TILEC_TENSOR_MAP_RANK], *strides[TILEC_TENSOR_MAP_RANK];
+   } *hidden;                     /* info->num_hidden */
+};
+
+struct TilecKernel {
+   TilecModule *module;
+   const char *name;
+   TlVariant *variants;      /* image modules: in the record's order */
+   uint32_t num_variants;
+};
+
+struct TilecModule {
+   TilecRuntime *rt;
+   TlCuModule cu;
+   TilecImageInfo *owned;    /* record read from JSON; NULL when borrowed */
+   TilecKernel *kernels;
+   uint32_t num_kernels;
+   char *log;                /* of the driver's compiler; NULL = nothing */
+   void *source;             /* source modules: jit's handle */
+};
+
+/* error.c.  tl_rt_fail stores the detail for the calling thread and returns `status`. */
+TilecStatus tl_rt_fail(const TilecRuntime *rt, TilecStatus status, const char *format, ...)
+   __attribute__((format(printf, 3, 4)));
+/* The same for a driver call; notes a sticky error.  Success returns TILEC_OK and stores nothing. */
+TilecStatus tl_rt_check(TilecRuntime *rt, TlCuResult code, const char *doing);
+void tl_rt_note_launch(TilecRuntime *rt, const TilecKernelInfo *info, const uint32_t grid[3],
+                       const uint64_t *args, uint32_t num_args);
+
+/* runtime.c.  Every public call is bracketed: enter refuses forked and lost runtimes and makes the
+ * context current; leave restores.  `pushed` lives in the caller's frame. */
+TilecStatus tl_rt_enter(TilecRuntime *rt, bool *pushed);
+void tl_rt_leave(TilecRuntime *rt, bool pushed);
+
+/* variant.c */
+TilecStatus tl_variant_init(TilecRuntime *rt, TlVariant *v, const TilecKernelInfo *info);
+void tl_variant_done(TlVariant *v);
+
+/* args.c: how an argument sits in 8 bytes, whatever its type. */
+typedef union TlSlot {
+   uint64_t u;
+   int64_t i;
+   float f32;
+   double f64;
+} TlSlot;
+/* Converts `arg` to what `param` wants.  `text` (TL_RT_TEXT bytes) receives the reason on failure. */
+enum { TL_RT_TEXT = 512 };
+bool tl_arg_convert(const TlParam *param, const TilecArg *arg, TlSlot *out, char *text);
+/* Whether the facts that the code was compiled for hold. */
+bool tl_arg_fits(const TlParam *param, TlSlot slot, bool is_none, char *text);
+TilecDtype tl_dtype_named(const char *name, size_t len);
+const char *tl_dtype_name(TilecDtype dtype);
+char tl_dtype_kind(TilecDtype dtype);       /* B, I, U, F; 0 for NONE */
+unsigned tl_dtype_bytes(TilecDtype dtype);
+
+#endif

@@ -1,0 +1,150 @@
+/* Details of failures, one per thread and runtime, and the memory of the first sticky fault.
+ * A sticky fault shows up at some later call, so the launches since the last clean synchronisation are
+ * kept in a ring and named in the report.  Invariant: lost_text is written once, before `lost`. */
+#include "core/core.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static TlErrorSlot *
+slot_of_thread(TilecRuntime *rt)
+{
+   TlErrorSlot *oldest = &rt->slots[0];
+   for (int i = 0; i < TL_RT_ERROR_SLOTS; i++) {
+      TlErrorSlot *s = &rt->slots[i];
+      if (s->stamp && pthread_equal(s->thread, pthread_self()))
+         return s;
+      if (s->stamp < oldest->stamp)
+         oldest = s;
+   }
+   return oldest;
+}
+
+static void
+store(const TilecRuntime *const_rt, const char *text)
+{
+   TilecRuntime *rt = (TilecRuntime *)(uintptr_t)const_rt;
+   pthread_mutex_lock(&rt->lock);
+   TlErrorSlot *s = slot_of_thread(rt);
+   s->thread = pthread_self();
+   s->stamp = ++rt->stamp;
+   snprintf(s->text, sizeof s->text, "%s", text);
+   pthread_mutex_unlock(&rt->lock);
+}
+
+TilecStatus
+tl_rt_fail(const TilecRuntime *rt, TilecStatus status, const char *format, ...)
+{
+   char text[TL_RT_ERROR_BYTES];
+   va_list ap;
+   va_start(ap, format);
+   vsnprintf(text, sizeof text, format, ap);
+   va_end(ap);
+   store(rt, text);
+   return status;
+}
+
+TilecStatus
+tl_core_fail(TilecRuntime *rt, TilecStatus status, const char *text)
+{
+   store(rt, text);
+   return status;
+}
+
+size_t
+tilec_runtime_error(const TilecRuntime *const_rt, char *buffer, size_t bytes)
+{
+   TilecRuntime *rt = (TilecRuntime *)(uintptr_t)const_rt;
+   if (!rt)
+      return 0;
+   pthread_mutex_lock(&rt->lock);
+   TlErrorSlot *s = slot_of_thread(rt);
+   bool mine = s->stamp && pthread_equal(s->thread, pthread_self());
+   const char *text = mine ? s->text : "";
+   size_t len = strlen(text);
+   if (buffer && bytes)
+      snprintf(buffer, bytes, "%s", text);
+   pthread_mutex_unlock(&rt->lock);
+   return len;
+}
+
+void
+tl_rt_note_launch(TilecRuntime *rt, const TilecKernelInfo *info, const uint32_t grid[3],
+                  const uint64_t *args, uint32_t num_args)
+{
+   uint64_t serial = atomic_fetch_add(&rt->launches, 1) + 1;
+   TlRecent *r = &rt->recent[serial % TL_RT_RECENT];
+   if (atomic_flag_test_and_set_explicit(&r->busy, memory_order_acquire))
+      return; /* 64 launches at once: this one goes unrecorded rather than waits */
+   uint32_t kept = num_args < TL_RT_RECENT_ARGS ? num_args : TL_RT_RECENT_ARGS;
+   size_t len = strnlen(info->name, sizeof r->kernel - 1);
+   r->serial = serial;
+   memcpy(r->kernel, info->name, len);
+   r->kernel[len] = 0;
+   memcpy(r->grid, grid, sizeof r->grid);
+   r->num_args = num_args;
+   memcpy(r->args, args, kept * sizeof args[0]);
+   atomic_flag_clear_explicit(&r->busy, memory_order_release);
+}
+
+static int
+describe(const TlRecent *r, char *text, size_t bytes)
+{
+   size_t n = (size_t)snprintf(text, bytes, "\n   launch %" PRIu64 ": %s, grid (%u, %u, %u), args (",
+                               r->serial, r->kernel, r->grid[0], r->grid[1], r->grid[2]);
+   for (uint32_t i = 0; i < r->num_args && i < TL_RT_RECENT_ARGS && n < bytes; i++)
+      n += (size_t)snprintf(text + n, bytes - n, "%s0x%" PRIx64, i ? ", " : "", r->args[i]);
+   if (n < bytes)
+      n += (size_t)snprintf(text + n, bytes - n, "%s",
+                            r->num_args > TL_RT_RECENT_ARGS ? ", …)" : ")");
+   return n < bytes ? (int)n : (int)bytes - 1;
+}
+
+/* Names the launches that may be to blame, newest first. */
+static void
+blame(TilecRuntime *rt, char *text, size_t bytes)
+{
+   uint64_t last = atomic_load(&rt->launches), clean = atomic_load(&rt->synced);
+   int shown = 0;
+   for (uint64_t serial = last; serial > clean && last - serial < TL_RT_RECENT && shown < 8; serial--) {
+      TlRecent *r = &rt->recent[serial % TL_RT_RECENT];
+      if (atomic_flag_test_and_set_explicit(&r->busy, memory_order_acquire))
+         continue;
+      if (r->serial == serial) {
+         int n = describe(r, text, bytes);
+         text += n;
+         bytes -= (size_t)n;
+         shown++;
+      }
+      atomic_flag_clear_explicit(&r->busy, memory_order_release);
+   }
+}
+
+TilecStatus
+tl_rt_check(TilecRuntime *rt, TlCuResult code, const char *doing)
+{
+   if (code == TL_CU_SUCCESS)
+      return TILEC_OK;
+   TlCuMeaning meaning = tl_cu_meaning(code);
+   const char *words = NULL;
+   if (!rt->cu.error_string || rt->cu.error_string(code, &words) != TL_CU_SUCCESS || !words)
+      words = "no description";
+   if (!meaning.sticky)
+      return tl_rt_fail(rt, meaning.status, "%s: %s (%d): %s", doing, meaning.name, code, words);
+   char text[TL_RT_ERROR_BYTES];
+   int n = snprintf(text, sizeof text,
+                    "%s: %s (%d): %s; the GPU cannot be used by this process any more.  "
+                    "Launches not yet known to be clean, newest first:",
+                    doing, meaning.name, code, words);
+   blame(rt, text + n, sizeof text - (size_t)n);
+   pthread_mutex_lock(&rt->lock);
+   if (!atomic_load(&rt->lost)) {
+      memcpy(rt->lost_text, text, sizeof text);
+      atomic_store(&rt->lost, true);
+   }
+   pthread_mutex_unlock(&rt->lock);
+   store(rt, rt->lost_text);
+   return TILEC_DEVICE_LOST;
+}

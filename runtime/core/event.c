@@ -1,0 +1,162 @@
+/* Streams and events.  On host executors everything is finished when it returns, so a stream is a token
+ * and an event is a reading of the monotonic clock. */
+#include "core/core.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+struct TilecEvent {
+   TilecRuntime *rt;
+   TlCuEvent cu;       /* CUDA only */
+   double host_ms;     /* host executors: when recorded */
+   bool recorded;
+};
+
+TilecStatus
+tilec_stream_new(TilecRuntime *rt, TilecStream *out)
+{
+   bool pushed;
+   if (out)
+      *out = NULL;
+   if (!rt || !out)
+      return TILEC_BAD_ARGUMENT;
+   TilecStatus status = tl_rt_enter(rt, &pushed);
+   if (status == TILEC_OK && rt->executor == TILEC_ON_CUDA) {
+      TlCuStream stream = NULL;
+      status = tl_rt_check(rt, rt->cu.stream_new(&stream, 1), "making a stream"); /* 1: non-blocking */
+      *out = stream;
+   }
+   tl_rt_leave(rt, pushed);
+   return status;
+}
+
+void
+tilec_stream_free(TilecRuntime *rt, TilecStream stream)
+{
+   bool pushed;
+   if (!rt || !stream || rt->executor != TILEC_ON_CUDA || tl_rt_enter(rt, &pushed) != TILEC_OK)
+      return;
+   (void)tl_rt_check(rt, rt->cu.stream_free(stream), "freeing a stream");
+   tl_rt_leave(rt, pushed);
+}
+
+TilecStatus
+tilec_stream_sync(TilecRuntime *rt, TilecStream stream)
+{
+   bool pushed;
+   if (!rt)
+      return TILEC_BAD_ARGUMENT;
+   TilecStatus status = tl_rt_enter(rt, &pushed);
+   if (status == TILEC_OK && rt->executor == TILEC_ON_CUDA)
+      status = tl_rt_check(rt, rt->cu.stream_sync(stream), "synchronising a stream");
+   tl_rt_leave(rt, pushed);
+   return status;
+}
+
+TilecStatus
+tilec_event_new(TilecRuntime *rt, TilecEvent **out)
+{
+   bool pushed;
+   if (out)
+      *out = NULL;
+   if (!rt || !out)
+      return TILEC_BAD_ARGUMENT;
+   TilecEvent *e = calloc(1, sizeof *e);
+   if (!e)
+      return TILEC_NO_MEMORY;
+   e->rt = rt;
+   TilecStatus status = tl_rt_enter(rt, &pushed);
+   if (status == TILEC_OK && rt->executor == TILEC_ON_CUDA)
+      status = tl_rt_check(rt, rt->cu.event_new(&e->cu, 0), "making an event");
+   tl_rt_leave(rt, pushed);
+   if (status == TILEC_OK)
+      *out = e;
+   else
+      free(e);
+   return status;
+}
+
+void
+tilec_event_free(TilecEvent *e)
+{
+   bool pushed;
+   if (!e)
+      return;
+   if (e->cu && tl_rt_enter(e->rt, &pushed) == TILEC_OK) {
+      (void)tl_rt_check(e->rt, e->rt->cu.event_free(e->cu), "freeing an event");
+      tl_rt_leave(e->rt, pushed);
+   }
+   free(e);
+}
+
+TilecStatus
+tilec_event_record(TilecEvent *e, TilecStream stream)
+{
+   bool pushed;
+   if (!e)
+      return TILEC_BAD_ARGUMENT;
+   TilecStatus status = tl_rt_enter(e->rt, &pushed);
+   if (status == TILEC_OK && e->rt->executor == TILEC_ON_CUDA) {
+      status = tl_rt_check(e->rt, e->rt->cu.event_record(e->cu, stream), "recording an event");
+   } else if (status == TILEC_OK) {
+      struct timespec now;
+      clock_gettime(CLOCK_MONOTONIC, &now);
+      e->host_ms = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+   }
+   tl_rt_leave(e->rt, pushed);
+   e->recorded = e->recorded || status == TILEC_OK;
+   return status;
+}
+
+static TilecStatus
+ask(TilecEvent *e, bool wait)
+{
+   bool pushed;
+   if (!e)
+      return TILEC_BAD_ARGUMENT;
+   if (!e->recorded)
+      return tl_rt_fail(e->rt, TILEC_BAD_ARGUMENT, "the event was never recorded");
+   TilecStatus status = tl_rt_enter(e->rt, &pushed);
+   if (status == TILEC_OK && e->rt->executor == TILEC_ON_CUDA) {
+      TlCuResult code = wait ? e->rt->cu.event_sync(e->cu) : e->rt->cu.event_query(e->cu);
+      status = code == TL_CU_NOT_READY ? TILEC_NOT_READY
+                                       : tl_rt_check(e->rt, code, "waiting for an event");
+   }
+   tl_rt_leave(e->rt, pushed);
+   return status;
+}
+
+TilecStatus
+tilec_event_sync(TilecEvent *e)
+{
+   return ask(e, true);
+}
+
+TilecStatus
+tilec_event_query(TilecEvent *e)
+{
+   return ask(e, false);
+}
+
+TilecStatus
+tilec_event_elapsed(TilecEvent *start, TilecEvent *stop, double *ms)
+{
+   bool pushed;
+   if (!start || !stop || !ms)
+      return TILEC_BAD_ARGUMENT;
+   TilecRuntime *rt = start->rt;
+   *ms = 0;
+   if (rt != stop->rt || !start->recorded || !stop->recorded)
+      return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "both events must be recorded, on one runtime");
+   TilecStatus status = tl_rt_enter(rt, &pushed);
+   if (status == TILEC_OK && rt->executor == TILEC_ON_CUDA) {
+      float f = 0;
+      TlCuResult code = rt->cu.event_elapsed(&f, start->cu, stop->cu);
+      status = code == TL_CU_NOT_READY ? TILEC_NOT_READY : tl_rt_check(rt, code, "timing events");
+      *ms = (double)f;
+   } else if (status == TILEC_OK) {
+      *ms = stop->host_ms - start->host_ms;
+   }
+   tl_rt_leave(rt, pushed);
+   return status;
+}

@@ -1,0 +1,46 @@
+/* The seam between the core runtime and the compiler.  Core knows the compiler and the host executors
+ * only through one TilecJitVtable, which tilec_jit_attach installs; the table's functions come back to
+ * core through the tl_core_ functions below.  Nothing here needs the compiler to build. */
+#ifndef TL_RT_JIT_TABLE_H
+#define TL_RT_JIT_TABLE_H
+
+#include "tilec/runtime.h"
+
+typedef struct TlVariant TlVariant;
+
+typedef struct TilecJitVtable {
+   size_t struct_size;
+   /* The runtime closes. */
+   void (*detach)(void *jit);
+   /* Reads and lists a file; *out is passed to the functions below.  *name is the chosen kernel. */
+   TilecStatus (*open)(void *jit, const TilecSource *source, void **out, const char **name);
+   void (*close)(void *source);
+   /* The specialisation for such arguments, compiled and loaded on a miss.  Lock-free on a hit. */
+   TilecStatus (*find)(void *source, const TilecArg *args, size_t num_args, const TlVariant **out);
+   /* Specialisations so far, in the order they were made. */
+   uint32_t (*count)(void *source);
+   const TlVariant *(*get)(void *source, uint32_t index);
+   /* Host executors: runs `program` (as given to tl_core_load_host) to its end.  args are converted to
+    * the parameters' types; pointers carry their bytes. */
+   TilecStatus (*run)(void *jit, void *program, const uint32_t grid[3], const TilecArg *args,
+                      size_t num_args);
+} TilecJitVtable;
+
+/* Installs the table; once.  TILEC_BAD_ARGUMENT if one is installed already. */
+TilecStatus tl_core_attach(TilecRuntime *rt, const TilecJitVtable *table, void *jit);
+/* Loads PTX with a record that outlives the module; makes the kernels' variants. */
+TilecStatus tl_core_load(TilecRuntime *rt, const void *image, size_t image_bytes,
+                         const TilecImageInfo *info, TilecModule **out);
+/* The same for a host executor: nothing is loaded, `program` is handed to run(). */
+TilecStatus tl_core_load_host(TilecRuntime *rt, const TilecImageInfo *info, void *program,
+                              TilecModule **out);
+/* The only variant of the only kernel of a module made by the calls above. */
+const TlVariant *tl_core_variant(const TilecModule *module);
+const TilecKernelInfo *tl_core_variant_info(const TlVariant *variant);
+/* Stores the calling thread's error detail. */
+TilecStatus tl_core_fail(TilecRuntime *rt, TilecStatus status, const char *text);
+uint32_t tl_core_threads(const TilecRuntime *rt);
+/* What the device is, without a driver call. */
+const TilecDeviceInfo *tl_core_device(const TilecRuntime *rt);
+
+#endif

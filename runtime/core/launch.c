@@ -1,0 +1,346 @@
+/* Launching: choose the variant, convert the arguments, work out the grid, call the driver (or the host
+ * executor).  No lock, no allocation on the way; everything sits in one frame of about 8 KB.
+ * Invariant: nothing reaches the driver that the record and the documented limits do not allow. */
+#include "core/core.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { EXTRA_SLOTS = 4 };   /* grid_x, grid_y, grid_z, num_sms; see variant.c */
+
+/* One launch in the making. */
+typedef struct Bound {
+   const TlVariant *v;
+   TlSlot slots[TL_RT_MAX_ARGS];                     /* of the launch arguments, in order */
+   int64_t names[TL_RT_MAX_ARGS + EXTRA_SLOTS];      /* values for rules */
+   char text[TL_RT_TEXT];                            /* why it does not fit */
+   TilecStatus status;                               /* of the misfit */
+} Bound;
+
+static bool
+misfit(Bound *b, TilecStatus status)
+{
+   b->status = status;
+   return false;
+}
+
+static bool
+bind(Bound *b, const TlVariant *v, const TilecArg *args, size_t num_args)
+{
+   b->v = v;
+   if (num_args != v->num_params) {
+      snprintf(b->text, sizeof b->text, "%u arguments are taken, %zu given", v->num_params, num_args);
+      return misfit(b, TILEC_BAD_ARGUMENT);
+   }
+   for (uint32_t i = 0; i < v->num_params; i++)
+      if (!tl_arg_convert(&v->params[i], &args[i], &b->slots[i], b->text) ||
+          !tl_arg_fits(&v->params[i], b->slots[i], args[i].kind == TILEC_ARG_NONE, b->text))
+         return misfit(b, TILEC_BAD_ARGUMENT);
+   for (uint32_t i = 0; i < v->info->num_args; i++)
+      b->names[i] = v->slot_of[i] < 0 ? v->constants[i] : b->slots[v->slot_of[i]].i;
+   if (v->when) {
+      int64_t holds;
+      const char *why;
+      if (!tl_rule_eval(v->when, b->names, &holds, &why) || !holds) {
+         snprintf(b->text, sizeof b->text, "the condition '%s' does not hold", v->info->when);
+         return misfit(b, TILEC_BAD_ARGUMENT);
+      }
+   }
+   return true;
+}
+
+/* The first variant that fits.  With several, the reason given is the last one's. */
+static TilecStatus
+choose(TilecKernel *k, const TilecArg *args, size_t num_args, Bound *b)
+{
+   TilecRuntime *rt = k->module->rt;
+   if (num_args && !args)
+      return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "kernel '%s': args is NULL", k->name);
+   if (num_args > TL_RT_MAX_ARGS)
+      return tl_rt_fail(rt, TILEC_LIMIT, "kernel '%s': %zu arguments; at most %d are taken", k->name,
+                        num_args, TL_RT_MAX_ARGS);
+   if (k->module->source) {
+      const TlVariant *v = NULL;
+      TilecStatus status = rt->jit->find(k->module->source, args, num_args, &v);
+      if (status != TILEC_OK)
+         return status;
+      if (bind(b, v, args, num_args))
+         return TILEC_OK;
+   } else {
+      for (uint32_t i = 0; i < k->num_variants; i++)
+         if (bind(b, &k->variants[i], args, num_args))
+            return TILEC_OK;
+   }
+   return tl_rt_fail(rt, b->status, "kernel '%s': %s%s", k->name,
+                     k->num_variants > 1 ? "no variant fits; of the last, " : "", b->text);
+}
+
+static TilecStatus
+eval(const Bound *b, TilecRuntime *rt, const TlRule *rule, const char *text, int64_t *out)
+{
+   const char *why;
+   if (tl_rule_eval(rule, b->names, out, &why))
+      return TILEC_OK;
+   return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "kernel '%s': '%s': %s", b->v->info->name, text, why);
+}
+
+static TilecStatus
+eval_grid(const Bound *b, TilecRuntime *rt, TlRule *const rules[3], const char *const text[3],
+          int64_t grid[3])
+{
+   for (int i = 0; i < 3; i++) {
+      grid[i] = 1;
+      TilecStatus status = rules[i] ? eval(b, rt, rules[i], text[i], &grid[i]) : TILEC_OK;
+      if (status != TILEC_OK)
+         return status;
+      if (grid[i] < 0)
+         return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "kernel '%s': grid '%s' is %" PRId64,
+                           b->v->info->name, text[i], grid[i]);
+   }
+   return TILEC_OK;
+}
+
+/* The grid to launch, checked; *empty when there is nothing to do. */
+static TilecStatus
+work_out_grid(Bound *b, TilecRuntime *rt, const uint32_t asked[3], uint32_t grid[3], bool *empty)
+{
+   static const int64_t limits[3] = {INT32_MAX, 65535, 65535}; /* CUDA C guide, compute capabilities */
+   const TilecKernelInfo *info = b->v->info;
+   int64_t g[3] = {asked[0], asked[1], asked[2]};
+   TilecStatus status = TILEC_OK;
+   if (asked[0] == TILEC_OWN_GRID) {
+      if (!b->v->grid[0])
+         return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "kernel '%s' has no grid of its own", info->name);
+      status = eval_grid(b, rt, b->v->grid, info->grid, g);
+   }
+   *empty = status == TILEC_OK && (!g[0] || !g[1] || !g[2]);
+   for (int round = 0; status == TILEC_OK && !*empty && round < 2; round++) {
+      for (int i = 0; i < 3; i++)
+         if (g[i] > limits[i])
+            return tl_rt_fail(rt, TILEC_LIMIT, "kernel '%s': grid %c is %" PRId64 ", at most %" PRId64
+                              " is allowed", info->name, 'x' + i, g[i], limits[i]);
+      if (round == 1 || !b->v->launch_grid[0] || !b->v->fn)
+         break;
+      int64_t *extra = &b->names[info->num_args];
+      extra[0] = g[0], extra[1] = g[1], extra[2] = g[2], extra[3] = rt->info.num_sms;
+      status = eval_grid(b, rt, b->v->launch_grid, info->launch_grid, g);
+   }
+   for (int i = 0; i < 3; i++)
+      grid[i] = (uint32_t)g[i];
+   return status;
+}
+
+/* CUtensorMapDataType by element type; fp8 travels as bytes. */
+static int
+tensor_map_dtype(TilecDtype dtype)
+{
+   switch (tl_dtype_kind(dtype)) {
+   case 'F':
+      switch ((int)dtype) {
+      case TILEC_FP16: return TL_CU_TMAP_F16;
+      case TILEC_BF16: return TL_CU_TMAP_BF16;
+      case TILEC_FP32: return TL_CU_TMAP_F32;
+      case TILEC_FP64: return TL_CU_TMAP_F64;
+      }
+      return TL_CU_TMAP_U8;
+   default:
+      switch (tl_dtype_bytes(dtype)) {
+      case 2: return TL_CU_TMAP_U16;
+      case 4: return tl_dtype_kind(dtype) == 'I' ? TL_CU_TMAP_I32 : TL_CU_TMAP_U32;
+      case 8: return tl_dtype_kind(dtype) == 'I' ? TL_CU_TMAP_I64 : TL_CU_TMAP_U64;
+      }
+      return TL_CU_TMAP_U8;
+   }
+}
+
+static TilecStatus
+encode_map(const Bound *b, TilecRuntime *rt, uint32_t index, TlCuTensorMap *map)
+{
+   const TilecHiddenArg *h = &b->v->info->hidden[index];
+   static const uint32_t steps[TILEC_TENSOR_MAP_RANK] = {1, 1, 1, 1, 1};
+   uint64_t dims[TILEC_TENSOR_MAP_RANK], strides[TILEC_TENSOR_MAP_RANK];
+   int64_t value, base;
+   TilecStatus status = eval(b, rt, b->v->hidden[index].base, h->base, &base);
+   for (uint32_t d = 0; status == TILEC_OK && d < h->rank; d++) {
+      status = eval(b, rt, b->v->hidden[index].dims[d], h->dims[d], &value);
+      dims[d] = (uint64_t)value;
+      if (status == TILEC_OK && d > 0) {
+         status = eval(b, rt, b->v->hidden[index].strides[d], h->strides[d], &value);
+         strides[d - 1] = (uint64_t)value;
+      }
+   }
+   if (status != TILEC_OK)
+      return status;
+   int swizzle = h->swizzle_bytes == 128 ? 3 : h->swizzle_bytes == 64 ? 2 : h->swizzle_bytes == 32;
+   TlCuResult code = rt->cu.tensor_map(map, tensor_map_dtype(h->dtype), h->rank,
+                                       (void *)(uintptr_t)base, dims, strides, h->box, steps, 0,
+                                       swizzle, TL_CU_TMAP_L2_256B, h->fill_nan);
+   if (code == TL_CU_SUCCESS)
+      return TILEC_OK;
+   char doing[256];
+   snprintf(doing, sizeof doing, "kernel '%s': tensor map %u (rank %u, base 0x%" PRIx64
+            ", rows of %" PRIu64 ")", b->v->info->name, index, h->rank, (uint64_t)base, dims[0]);
+   return tl_rt_check(rt, code, doing);
+}
+
+static TilecStatus
+pass_hidden(Bound *b, TilecRuntime *rt, TlCuTensorMap *maps, TlSlot *slots, void **params)
+{
+   for (uint32_t i = 0; i < b->v->info->num_hidden; i++) {
+      const TilecHiddenArg *h = &b->v->info->hidden[i];
+      TilecStatus status;
+      if (h->kind == TILEC_HIDDEN_TENSOR_MAP) {
+         status = encode_map(b, rt, i, &maps[i]);
+         params[i] = &maps[i];
+      } else {
+         status = eval(b, rt, b->v->hidden[i].dims[0], h->dims[0], &slots[i].i);
+         params[i] = &slots[i];
+      }
+      if (status != TILEC_OK)
+         return status;
+   }
+   return TILEC_OK;
+}
+
+static TlCuResult
+call_driver(TilecRuntime *rt, const TlVariant *v, const uint32_t grid[3], TlCuStream stream,
+            void **params)
+{
+   const TilecKernelInfo *k = v->info;
+   TlCuLaunchAttr attrs[3];
+   uint32_t n = 0;
+   if (k->cluster[0] * k->cluster[1] * k->cluster[2] > 1) {
+      attrs[n] = (TlCuLaunchAttr){.id = TL_CU_ATTR_CLUSTER};
+      memcpy(attrs[n++].value.cluster, k->cluster, sizeof k->cluster);
+   }
+   if (k->cooperative)
+      attrs[n++] = (TlCuLaunchAttr){.id = TL_CU_ATTR_COOPERATIVE, .value.flag = 1};
+   if (k->programmatic)
+      attrs[n++] = (TlCuLaunchAttr){.id = TL_CU_ATTR_PROGRAMMATIC, .value.flag = 1};
+   if (!n)
+      return rt->cu.launch(v->fn, grid[0], grid[1], grid[2], k->threads, 1, 1, k->shared_bytes, stream,
+                           params, NULL);
+   TlCuLaunchConfig config = {{grid[0], grid[1], grid[2]}, {k->threads, 1, 1}, k->shared_bytes,
+                              stream, attrs, n};
+   return rt->cu.launch_ex(&config, v->fn, params, NULL);
+}
+
+static TilecStatus
+explain_launch(TilecRuntime *rt, const TlVariant *v, const uint32_t grid[3], TlCuResult code)
+{
+   const TilecKernelInfo *k = v->info;
+   char doing[512];
+   snprintf(doing, sizeof doing,
+            "launching '%s' (grid %u, %u, %u, %u threads, %u bytes of shared memory, %u arguments)",
+            k->name, grid[0], grid[1], grid[2], k->threads, k->shared_bytes, v->num_params);
+   TilecStatus status = tl_rt_check(rt, code, doing);
+   return status == TILEC_BAD_ARGUMENT ? TILEC_LAUNCH_FAILED : status;
+}
+
+/* Waits, unless the stream records a graph, in which waiting is not allowed. */
+static TilecStatus
+wait_for(TilecRuntime *rt, const TlVariant *v, TlCuStream stream)
+{
+   int capturing = 0;
+   TlCuResult code = rt->cu.stream_capturing(stream, &capturing);
+   if (code == TL_CU_SUCCESS && !capturing) {
+      uint64_t before = atomic_load(&rt->launches);
+      code = rt->cu.stream_sync(stream);
+      if (code == TL_CU_SUCCESS && !stream)
+         atomic_store(&rt->synced, before);
+   }
+   if (code == TL_CU_SUCCESS)
+      return TILEC_OK;
+   char doing[256];
+   snprintf(doing, sizeof doing, "running '%s'", v->info->name);
+   return tl_rt_check(rt, code, doing);
+}
+
+static TilecStatus
+launch_cuda(TilecRuntime *rt, Bound *b, const uint32_t grid[3], TlCuStream stream)
+{
+   const TlVariant *v = b->v;
+   TlCuTensorMap maps[TL_RT_MAX_HIDDEN];
+   TlSlot hidden[TL_RT_MAX_HIDDEN];
+   void *params[TL_RT_MAX_ARGS + TL_RT_MAX_HIDDEN];
+   uint32_t n = 0;
+   for (uint32_t i = 0; i < v->num_params; i++)
+      if (v->params[i].is_passed)
+         params[n++] = &b->slots[i];
+   if (v->info->num_hidden) {
+      TilecStatus status = pass_hidden(b, rt, maps, hidden, &params[n]);
+      if (status != TILEC_OK)
+         return status;
+   }
+   tl_rt_note_launch(rt, v->info, grid, &b->slots[0].u, v->num_params);
+   TlCuResult code = call_driver(rt, v, grid, stream, params);
+   if (code != TL_CU_SUCCESS)
+      return explain_launch(rt, v, grid, code);
+   return rt->synchronous ? wait_for(rt, v, stream) : TILEC_OK;
+}
+
+/* Arguments as the host executors want them: scalars of the parameter's type, pointers with bytes. */
+static TilecStatus
+launch_host(TilecRuntime *rt, const Bound *b, const uint32_t grid[3], const TilecArg *args)
+{
+   const TlVariant *v = b->v;
+   TilecArg host[TL_RT_MAX_ARGS];
+   for (uint32_t i = 0; i < v->num_params; i++) {
+      const TlParam *p = &v->params[i];
+      TlSlot s = b->slots[i];
+      host[i] = (TilecArg){.kind = args[i].kind, .dtype = p->dtype ? p->dtype : args[i].dtype};
+      if (args[i].kind == TILEC_ARG_SCALAR) {
+         if (p->dtype == TILEC_FP32)
+            host[i].as.f = (double)s.f32;
+         else
+            host[i].as.u = s.u; /* FP64: the same bits */
+      } else if (args[i].kind != TILEC_ARG_NONE) {
+         bool buffer = args[i].kind == TILEC_ARG_BUFFER;
+         host[i].kind = TILEC_ARG_POINTER;
+         host[i].as.ptr = (void *)(uintptr_t)s.u;
+         host[i].bytes = buffer ? args[i].as.buffer->bytes - args[i].bytes : args[i].bytes;
+         if (!buffer && !host[i].bytes && s.u)
+            return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "kernel '%s': the size behind pointer '%s' is "
+                              "not known; use tilec_ptr with its bytes, or a buffer",
+                              v->info->name, p->info->name);
+      }
+   }
+   return rt->jit->run(rt->jit_state, v->program, grid, host, v->num_params);
+}
+
+TilecStatus
+tilec_launch(TilecKernel *kernel, const TilecLaunch *launch, const TilecArg *args, size_t num_args)
+{
+   Bound b;
+   bool pushed, empty = false;
+   uint32_t grid[3];
+   if (!kernel)
+      return TILEC_BAD_ARGUMENT;
+   TilecRuntime *rt = kernel->module->rt;
+   if (!launch)
+      return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "kernel '%s': launch is NULL", kernel->name);
+   TilecStatus status = tl_rt_enter(rt, &pushed);
+   if (status == TILEC_OK)
+      status = choose(kernel, args, num_args, &b);
+   if (status == TILEC_OK)
+      status = work_out_grid(&b, rt, launch->grid, grid, &empty);
+   if (status == TILEC_OK && !empty)
+      status = b.v->fn ? launch_cuda(rt, &b, grid, launch->stream) : launch_host(rt, &b, grid, args);
+   tl_rt_leave(rt, pushed);
+   return status;
+}
+
+TilecStatus
+tilec_kernel_prepare(TilecKernel *kernel, const TilecArg *args, size_t num_args)
+{
+   Bound b;
+   bool pushed;
+   if (!kernel)
+      return TILEC_BAD_ARGUMENT;
+   TilecStatus status = tl_rt_enter(kernel->module->rt, &pushed);
+   if (status == TILEC_OK)
+      status = choose(kernel, args, num_args, &b);
+   tl_rt_leave(kernel->module->rt, pushed);
+   return status;
+}

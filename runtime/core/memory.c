@@ -1,0 +1,189 @@
+/* Buffers: device memory on CUDA, host memory on host executors, or memory of the caller.
+ * Invariant: every access lies inside [0, bytes); sizes are 64-bit and never added unchecked. */
+#include "core/core.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HOST_ALIGN = 256 };
+
+static TilecStatus
+allocate(TilecRuntime *rt, TilecBuffer *b)
+{
+   if (!b->bytes)
+      return TILEC_OK;
+   if (rt->executor != TILEC_ON_CUDA) {
+      if (b->bytes <= SIZE_MAX - HOST_ALIGN)
+         b->address = aligned_alloc(HOST_ALIGN, (b->bytes + HOST_ALIGN - 1) & ~(size_t)(HOST_ALIGN - 1));
+      if (!b->address)
+         return tl_rt_fail(rt, TILEC_NO_MEMORY, "no %" PRIu64 " bytes of host memory", b->bytes);
+      return TILEC_OK;
+   }
+   TlCuPtr ptr = 0;
+   TlCuResult code = rt->cu.mem_alloc(&ptr, b->bytes);
+   if (code == TL_CU_OUT_OF_MEMORY) {
+      size_t free_bytes = 0, total = 0;
+      if (rt->cu.mem_info(&free_bytes, &total) != TL_CU_SUCCESS)
+         free_bytes = total = 0;
+      return tl_rt_fail(rt, TILEC_OUT_OF_DEVICE_MEMORY,
+                        "asked for %" PRIu64 " bytes; %zu of %zu bytes are free", b->bytes,
+                        free_bytes, total);
+   }
+   b->address = (void *)(uintptr_t)ptr;
+   return tl_rt_check(rt, code, "allocating device memory");
+}
+
+TilecStatus
+tilec_buffer_new(TilecRuntime *rt, uint64_t bytes, TilecBuffer **out)
+{
+   bool pushed;
+   if (out)
+      *out = NULL;
+   if (!rt || !out)
+      return TILEC_BAD_ARGUMENT;
+   TilecBuffer *b = calloc(1, sizeof *b);
+   if (!b)
+      return TILEC_NO_MEMORY;
+   *b = (TilecBuffer){.rt = rt, .bytes = bytes, .owned = true};
+   TilecStatus status = tl_rt_enter(rt, &pushed);
+   if (status == TILEC_OK)
+      status = allocate(rt, b);
+   tl_rt_leave(rt, pushed);
+   if (status == TILEC_OK)
+      *out = b;
+   else
+      free(b);
+   return status;
+}
+
+TilecStatus
+tilec_buffer_wrap(TilecRuntime *rt, void *address, uint64_t bytes, TilecBuffer **out)
+{
+   if (out)
+      *out = NULL;
+   if (!rt || !out)
+      return TILEC_BAD_ARGUMENT;
+   if (!address && bytes)
+      return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "tilec_buffer_wrap: NULL with %" PRIu64 " bytes",
+                        bytes);
+   TilecBuffer *b = calloc(1, sizeof *b);
+   if (!b)
+      return TILEC_NO_MEMORY;
+   *b = (TilecBuffer){.rt = rt, .address = address, .bytes = bytes};
+   *out = b;
+   return TILEC_OK;
+}
+
+void
+tilec_buffer_free(TilecBuffer *b)
+{
+   bool pushed;
+   if (!b)
+      return;
+   if (b->owned && b->address) {
+      if (b->rt->executor != TILEC_ON_CUDA) {
+         free(b->address);
+      } else if (tl_rt_enter(b->rt, &pushed) == TILEC_OK) {
+         (void)tl_rt_check(b->rt, b->rt->cu.mem_free((TlCuPtr)(uintptr_t)b->address),
+                           "freeing device memory");
+         tl_rt_leave(b->rt, pushed);
+      }
+   }
+   free(b);
+}
+
+void *
+tilec_buffer_address(const TilecBuffer *b)
+{
+   return b ? b->address : NULL;
+}
+
+uint64_t
+tilec_buffer_bytes(const TilecBuffer *b)
+{
+   return b ? b->bytes : 0;
+}
+
+static TilecStatus
+check_range(const TilecBuffer *b, uint64_t offset, uint64_t bytes, const void *host, bool need_host,
+            const char *what)
+{
+   if (need_host && !host && bytes)
+      return tl_rt_fail(b->rt, TILEC_BAD_ARGUMENT, "%s: the host address is NULL", what);
+   if (offset > b->bytes || bytes > b->bytes - offset)
+      return tl_rt_fail(b->rt, TILEC_BAD_ARGUMENT,
+                        "%s: bytes %" PRIu64 " + %" PRIu64 " of a buffer of %" PRIu64, what, offset,
+                        bytes, b->bytes);
+   return TILEC_OK;
+}
+
+TilecStatus
+tilec_buffer_upload(TilecBuffer *b, uint64_t offset, const void *source, uint64_t bytes,
+                    TilecStream stream)
+{
+   bool pushed;
+   if (!b)
+      return TILEC_BAD_ARGUMENT;
+   TilecStatus status = check_range(b, offset, bytes, source, true, "upload");
+   if (status != TILEC_OK || !bytes)
+      return status;
+   status = tl_rt_enter(b->rt, &pushed);
+   char *to = (char *)b->address + offset;
+   if (status == TILEC_OK && b->rt->executor != TILEC_ON_CUDA) {
+      memcpy(to, source, bytes);
+   } else if (status == TILEC_OK) {
+      TlCuda *cu = &b->rt->cu;
+      TlCuResult code = cu->copy_up((TlCuPtr)(uintptr_t)to, source, bytes, stream);
+      if (code == TL_CU_SUCCESS)
+         code = cu->stream_sync(stream);
+      status = tl_rt_check(b->rt, code, "uploading");
+   }
+   tl_rt_leave(b->rt, pushed);
+   return status;
+}
+
+TilecStatus
+tilec_buffer_download(TilecBuffer *b, uint64_t offset, void *target, uint64_t bytes,
+                      TilecStream stream)
+{
+   bool pushed;
+   if (!b)
+      return TILEC_BAD_ARGUMENT;
+   TilecStatus status = check_range(b, offset, bytes, target, true, "download");
+   if (status != TILEC_OK || !bytes)
+      return status;
+   status = tl_rt_enter(b->rt, &pushed);
+   const char *from = (const char *)b->address + offset;
+   if (status == TILEC_OK && b->rt->executor != TILEC_ON_CUDA) {
+      memcpy(target, from, bytes);
+   } else if (status == TILEC_OK) {
+      TlCuda *cu = &b->rt->cu;
+      TlCuResult code = cu->copy_down(target, (TlCuPtr)(uintptr_t)from, bytes, stream);
+      if (code == TL_CU_SUCCESS)
+         code = cu->stream_sync(stream);
+      status = tl_rt_check(b->rt, code, "downloading");
+   }
+   tl_rt_leave(b->rt, pushed);
+   return status;
+}
+
+TilecStatus
+tilec_buffer_fill(TilecBuffer *b, uint64_t offset, uint8_t value, uint64_t bytes, TilecStream stream)
+{
+   bool pushed;
+   if (!b)
+      return TILEC_BAD_ARGUMENT;
+   TilecStatus status = check_range(b, offset, bytes, NULL, false, "fill");
+   if (status != TILEC_OK || !bytes)
+      return status;
+   status = tl_rt_enter(b->rt, &pushed);
+   char *to = (char *)b->address + offset;
+   if (status == TILEC_OK && b->rt->executor != TILEC_ON_CUDA)
+      memset(to, value, bytes);
+   else if (status == TILEC_OK)
+      status = tl_rt_check(b->rt, b->rt->cu.fill8((TlCuPtr)(uintptr_t)to, value, bytes, stream),
+                           "filling");
+   tl_rt_leave(b->rt, pushed);
+   return status;
+}

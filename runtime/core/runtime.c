@@ -1,0 +1,278 @@
+/* Opening and closing a runtime, what its device is, and the bracket around every public call.
+ * Invariant: between enter and leave the runtime's context is current on the calling thread, and after
+ * leave the thread's own one is again. */
+#include "core/core.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+TilecStatus
+tl_rt_enter(TilecRuntime *rt, bool *pushed)
+{
+   *pushed = false;
+   if (getpid() != rt->pid)
+      return tl_rt_fail(rt, TILEC_FORKED, "this runtime was opened by process %ld, this is %ld",
+                        (long)rt->pid, (long)getpid());
+   if (rt->executor != TILEC_ON_CUDA)
+      return TILEC_OK;
+   if (atomic_load_explicit(&rt->lost, memory_order_acquire))
+      return tl_rt_fail(rt, TILEC_DEVICE_LOST, "%s", rt->lost_text);
+   TlCuContext now = NULL;
+   TilecStatus status = tl_rt_check(rt, rt->cu.ctx_current(&now), "asking for the current context");
+   if (status != TILEC_OK || now == rt->context)
+      return status;
+   status = tl_rt_check(rt, rt->cu.ctx_push(rt->context), "making the context current");
+   *pushed = status == TILEC_OK;
+   return status;
+}
+
+void
+tl_rt_leave(TilecRuntime *rt, bool pushed)
+{
+   TlCuContext popped;
+   if (pushed)
+      rt->cu.ctx_pop(&popped); /* cannot fail in a way that the caller could act on */
+}
+
+/* The best target for a device: the arch-specific form where one exists (sm_90a, sm_100a, …). */
+static void
+name_arch(TilecDeviceInfo *info)
+{
+   unsigned sm = info->sm_major * 10 + info->sm_minor;
+   snprintf(info->arch, sizeof info->arch, "sm_%u%s", sm, sm >= 90 ? "a" : "");
+}
+
+static TilecStatus
+read_device(TilecRuntime *rt)
+{
+   TilecDeviceInfo *info = &rt->info;
+   const struct {
+      int attr;
+      uint32_t *to;
+   } wanted[] = {
+      {TL_CU_DEV_SM_MAJOR, &info->sm_major},   {TL_CU_DEV_SM_MINOR, &info->sm_minor},
+      {TL_CU_DEV_NUM_SMS, &info->num_sms},     {TL_CU_DEV_WARP_SIZE, &info->warp_size},
+      {TL_CU_DEV_CLOCK_KHZ, &info->clock_khz}, {TL_CU_DEV_L2_BYTES, &info->l2_bytes},
+      {TL_CU_DEV_MAX_THREADS, &info->max_threads},
+      {TL_CU_DEV_MAX_SHARED_OPTIN, &info->max_shared_bytes},
+   };
+   for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+      int value = 0;
+      TilecStatus status = tl_rt_check(rt, rt->cu.device_attr(&value, wanted[i].attr, rt->device),
+                                       "reading a device attribute");
+      if (status != TILEC_OK)
+         return status;
+      *wanted[i].to = (uint32_t)value;
+   }
+   size_t total = 0;
+   TilecStatus status = tl_rt_check(
+      rt, rt->cu.device_name(info->name, (int)sizeof info->name, rt->device), "reading its name");
+   if (status == TILEC_OK)
+      status = tl_rt_check(rt, rt->cu.device_memory(&total, rt->device), "reading its memory size");
+   info->memory_bytes = total;
+   info->driver_version = rt->cu.version;
+   info->max_ptx_version = tl_cu_ptx_version(rt->cu.version);
+   name_arch(info);
+   return status;
+}
+
+/* A context of the caller: the device is whatever it is on. */
+static TilecStatus
+adopt_context(TilecRuntime *rt, TlCuContext context)
+{
+   TlCuContext popped;
+   rt->context = context;
+   TilecStatus status = tl_rt_check(rt, rt->cu.ctx_push(context), "using the given context");
+   if (status != TILEC_OK)
+      return TILEC_BAD_CONTEXT;
+   status = tl_rt_check(rt, rt->cu.ctx_device(&rt->device), "asking for the context's device");
+   rt->cu.ctx_pop(&popped);
+   rt->info.ordinal = rt->device; /* a CUdevice is its ordinal */
+   return status;
+}
+
+static TilecStatus
+open_cuda(TilecRuntime *rt, const TilecRuntimeOptions *o, char *error, size_t error_bytes)
+{
+   TilecStatus status = tl_cu_load(&rt->cu, o->driver_path, error, error_bytes);
+   if (status != TILEC_OK)
+      return tl_rt_fail(rt, status, "%s", error);
+   status = tl_rt_check(rt, rt->cu.device_count(&rt->info.device_count), "counting devices");
+   if (status != TILEC_OK)
+      return status;
+   TlCuContext context = o->context;
+   if (!context && o->use_current) {
+      status = tl_rt_check(rt, rt->cu.ctx_current(&context), "asking for the current context");
+      if (status == TILEC_OK && !context)
+         status = tl_rt_fail(rt, TILEC_BAD_CONTEXT, "the calling thread has no current context");
+      if (status != TILEC_OK)
+         return status;
+   }
+   if (context) {
+      status = adopt_context(rt, context);
+   } else {
+      if (o->device < 0 || o->device >= rt->info.device_count)
+         return tl_rt_fail(rt, TILEC_NO_DEVICE, "device %d was asked for; the driver shows %d",
+                           o->device, rt->info.device_count);
+      rt->info.ordinal = o->device;
+      status = tl_rt_check(rt, rt->cu.device_get(&rt->device, o->device), "opening the device");
+      if (status == TILEC_OK)
+         status = tl_rt_check(rt, rt->cu.primary_retain(&rt->context, rt->device),
+                              "making the device's primary context");
+      rt->owns_primary = status == TILEC_OK;
+   }
+   return status == TILEC_OK ? read_device(rt) : status;
+}
+
+static void
+open_host(TilecRuntime *rt)
+{
+   TilecDeviceInfo *info = &rt->info;
+   long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+   long cores = sysconf(_SC_NPROCESSORS_ONLN);
+   snprintf(info->name, sizeof info->name, "%s",
+            rt->executor == TILEC_ON_CPU ? "cpu executor" : "sim executor");
+   snprintf(info->arch, sizeof info->arch, "host");
+   info->device_count = 1;
+   info->num_sms = cores > 0 ? (uint32_t)cores : 1;
+   info->warp_size = 32;
+   info->max_threads = 1024;
+   info->memory_bytes = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+}
+
+static void
+destroy(TilecRuntime *rt)
+{
+   if (rt->owns_primary)
+      rt->cu.primary_release(rt->device); /* nothing to do about a failure here */
+   pthread_mutex_destroy(&rt->lock);
+   free(rt->slots);
+   free(rt);
+}
+
+TilecStatus
+tilec_runtime_open(const TilecRuntimeOptions *options, TilecRuntime **out)
+{
+   TilecRuntimeOptions o = {.struct_size = sizeof o};
+   char detail[TL_RT_ERROR_BYTES] = "";
+   if (!out)
+      return TILEC_BAD_ARGUMENT;
+   *out = NULL;
+   if (options) {
+      if (options->struct_size < sizeof(size_t) || options->struct_size > sizeof o)
+         return TILEC_BAD_ARGUMENT;
+      memcpy(&o, options, options->struct_size);
+   }
+   if (o.executor > TILEC_ON_SIM)
+      return TILEC_BAD_ARGUMENT;
+   TilecRuntime *rt = calloc(1, sizeof *rt);
+   TlErrorSlot *slots = calloc(TL_RT_ERROR_SLOTS, sizeof *slots);
+   if (!rt || !slots) {
+      free(rt);
+      free(slots);
+      return TILEC_NO_MEMORY;
+   }
+   rt->slots = slots;
+   rt->executor = o.executor;
+   rt->pid = getpid();
+   rt->synchronous = o.synchronous;
+   rt->num_threads = o.num_threads;
+   pthread_mutex_init(&rt->lock, NULL);
+   TilecStatus status = TILEC_OK;
+   if (rt->executor == TILEC_ON_CUDA)
+      status = open_cuda(rt, &o, detail, sizeof detail);
+   else
+      open_host(rt);
+   if (status != TILEC_OK) {
+      tilec_runtime_error(rt, o.error, o.error_bytes);
+      destroy(rt);
+      return status;
+   }
+   *out = rt;
+   return TILEC_OK;
+}
+
+void
+tilec_runtime_close(TilecRuntime *rt)
+{
+   if (!rt)
+      return;
+   if (rt->jit)
+      rt->jit->detach(rt->jit_state);
+   if (getpid() != rt->pid)
+      rt->owns_primary = false; /* a forked child must not touch the driver */
+   destroy(rt);
+}
+
+TilecStatus
+tilec_runtime_device(TilecRuntime *rt, TilecDeviceInfo *out)
+{
+   if (!rt || !out)
+      return TILEC_BAD_ARGUMENT;
+   *out = rt->info;
+   bool pushed;
+   TilecStatus status = tl_rt_enter(rt, &pushed);
+   if (status == TILEC_OK && rt->executor == TILEC_ON_CUDA) {
+      size_t free_bytes = 0, total = 0;
+      status = tl_rt_check(rt, rt->cu.mem_info(&free_bytes, &total), "asking for free memory");
+      out->free_bytes = free_bytes;
+   } else if (status == TILEC_OK) {
+      long pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+      out->free_bytes = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+   }
+   tl_rt_leave(rt, pushed);
+   return status;
+}
+
+TilecExecutor
+tilec_runtime_executor(const TilecRuntime *rt)
+{
+   return rt ? rt->executor : TILEC_ON_CUDA;
+}
+
+void *
+tilec_runtime_context(const TilecRuntime *rt)
+{
+   return rt ? (void *)rt->context : NULL;
+}
+
+TilecStatus
+tilec_runtime_sync(TilecRuntime *rt)
+{
+   bool pushed;
+   if (!rt)
+      return TILEC_BAD_ARGUMENT;
+   uint64_t before = atomic_load(&rt->launches);
+   TilecStatus status = tl_rt_enter(rt, &pushed);
+   if (status == TILEC_OK && rt->executor == TILEC_ON_CUDA) {
+      status = tl_rt_check(rt, rt->cu.ctx_sync(), "synchronising");
+      if (status == TILEC_OK)
+         atomic_store(&rt->synced, before);
+   }
+   tl_rt_leave(rt, pushed);
+   return status;
+}
+
+TilecStatus
+tl_core_attach(TilecRuntime *rt, const TilecJitVtable *table, void *jit)
+{
+   if (!rt || !table || rt->jit)
+      return TILEC_BAD_ARGUMENT;
+   rt->jit = table;
+   rt->jit_state = jit;
+   return TILEC_OK;
+}
+
+uint32_t
+tl_core_threads(const TilecRuntime *rt)
+{
+   return rt->num_threads;
+}
+
+const TilecDeviceInfo *
+tl_core_device(const TilecRuntime *rt)
+{
+   return &rt->info;
+}

@@ -1,0 +1,187 @@
+/* One entry of an image made ready: its launch parameters in order and its expressions parsed.
+ * Invariant: after tl_variant_init nothing in it changes, so launches share it without locks. */
+#include "core/core.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Names that launch_grid may use besides the parameters; their slots follow those of info->args. */
+static const char *const extra_names[] = {"grid_x", "grid_y", "grid_z", "num_sms"};
+
+typedef struct Finder {
+   const TlVariant *v;
+   bool extra;   /* extra_names are visible */
+} Finder;
+
+static int
+find_name(void *user, const char *name, size_t len)
+{
+   const Finder *f = user;
+   const TilecKernelInfo *info = f->v->info;
+   for (uint32_t i = 0; i < info->num_args; i++) {
+      if (strlen(info->args[i].name) != len || memcmp(info->args[i].name, name, len) != 0)
+         continue;
+      int slot = f->v->slot_of[i];
+      if (slot < 0) {
+         int64_t ignored;
+         return tl_rule_int_of(info->args[i].value, &ignored) ? (int)i : -1;
+      }
+      const TlParam *p = &f->v->params[slot];
+      return p->is_pointer || p->is_none || tl_dtype_kind(p->dtype) != 'F' ? (int)i : -1;
+   }
+   for (size_t i = 0; f->extra && i < sizeof extra_names / sizeof extra_names[0]; i++)
+      if (strlen(extra_names[i]) == len && memcmp(extra_names[i], name, len) == 0)
+         return (int)(info->num_args + i);
+   return -1;
+}
+
+static bool
+parse(TilecRuntime *rt, const TlVariant *v, const char *what, const char *text, TlRule **out)
+{
+   char why[128];
+   Finder f = {v, strcmp(what, "launch_grid") == 0};
+   if (!text)
+      return true;
+   *out = tl_rule_parse(text, find_name, &f, why, sizeof why);
+   if (!*out)
+      tl_rt_fail(rt, TILEC_BAD_IMAGE, "kernel '%s': %s '%s': %s", v->info->name, what, text, why);
+   return *out != NULL;
+}
+
+static TilecStatus
+init_param(TilecRuntime *rt, const TilecKernelInfo *k, const TilecArgInfo *info, TlParam *p)
+{
+   const char *type = info->type;
+   p->info = info;
+   p->is_passed = !info->value;
+   p->is_none = info->value && strcmp(info->value, "None") == 0;
+   p->is_pointer = type[0] == '*';
+   if (p->is_pointer)
+      type++;
+   if (p->is_pointer && strncmp(type, "const ", 6) == 0)
+      type += 6;
+   p->dtype = tl_dtype_named(type, strlen(type));
+   if (info->value && !p->is_none) {
+      char *end;
+      p->has_int = tl_rule_int_of(info->value, &p->value);
+      p->fvalue = strtod(info->value, &end);
+      if (!p->has_int && (end == info->value || *end))
+         return tl_rt_fail(rt, TILEC_BAD_IMAGE, "kernel '%s': argument '%s' has the odd value %s",
+                           k->name, info->name, info->value);
+   }
+   if (!p->is_pointer && !p->is_none && !p->dtype)
+      return tl_rt_fail(rt, TILEC_UNSUPPORTED, "kernel '%s': argument '%s' has type %s", k->name,
+                        info->name, info->type);
+   return TILEC_OK;
+}
+
+static TilecStatus
+init_params(TilecRuntime *rt, TlVariant *v)
+{
+   const TilecKernelInfo *info = v->info;
+   for (uint32_t i = 0; i < info->num_args; i++) {
+      const TilecArgInfo *a = &info->args[i];
+      v->slot_of[i] = -1;
+      if (a->is_constexpr) {
+         if (a->value)
+            (void)tl_rule_int_of(a->value, &v->constants[i]); /* others have no use in rules */
+         continue;
+      }
+      v->slot_of[i] = (int)v->num_params;
+      TilecStatus status = init_param(rt, info, a, &v->params[v->num_params++]);
+      if (status != TILEC_OK)
+         return status;
+   }
+   return TILEC_OK;
+}
+
+static bool
+init_hidden(TilecRuntime *rt, TlVariant *v)
+{
+   for (uint32_t i = 0; i < v->info->num_hidden; i++) {
+      const TilecHiddenArg *h = &v->info->hidden[i];
+      bool ok = parse(rt, v, "base", h->base, &v->hidden[i].base);
+      for (int d = 0; d < TILEC_TENSOR_MAP_RANK; d++)
+         ok = ok && parse(rt, v, "dims", h->dims[d], &v->hidden[i].dims[d]) &&
+              parse(rt, v, "strides", h->strides[d], &v->hidden[i].strides[d]);
+      if (!ok)
+         return false;
+      bool map = h->kind == TILEC_HIDDEN_TENSOR_MAP, whole = h->dims[0] != NULL;
+      if (map) {
+         whole = h->base && h->rank >= 1 && h->rank <= TILEC_TENSOR_MAP_RANK;
+         for (uint32_t d = 0; whole && d < h->rank; d++)
+            whole = h->dims[d] && (d == 0 || h->strides[d]) && h->box[d];
+      } else {
+         whole = whole && (h->dtype == TILEC_I32 || h->dtype == TILEC_I64);
+      }
+      if (!whole) {
+         tl_rt_fail(rt, TILEC_BAD_IMAGE, "kernel '%s': hidden argument %u is incomplete",
+                    v->info->name, i);
+         return false;
+      }
+   }
+   return true;
+}
+
+TilecStatus
+tl_variant_init(TilecRuntime *rt, TlVariant *v, const TilecKernelInfo *info)
+{
+   memset(v, 0, sizeof *v);
+   v->info = info;
+   if (info->num_args > TL_RT_MAX_ARGS || info->num_hidden > TL_RT_MAX_HIDDEN)
+      return tl_rt_fail(rt, TILEC_LIMIT, "kernel '%s' has %u arguments and %u hidden ones; at most "
+                        "%d and %d are taken", info->name, info->num_args, info->num_hidden,
+                        TL_RT_MAX_ARGS, TL_RT_MAX_HIDDEN);
+   for (uint32_t i = 0; i < info->num_args; i++)
+      if (!info->args[i].name || !info->args[i].type ||
+          (info->args[i].is_constexpr && !info->args[i].value))
+         return tl_rt_fail(rt, TILEC_BAD_IMAGE, "kernel '%s': argument %u is incomplete",
+                           info->name, i);
+   v->params = calloc(info->num_args + 1, sizeof *v->params);
+   v->slot_of = calloc(info->num_args + 1, sizeof *v->slot_of);
+   v->constants = calloc(info->num_args + 1, sizeof *v->constants);
+   v->hidden = calloc(info->num_hidden + 1, sizeof *v->hidden);
+   if (!v->params || !v->slot_of || !v->constants || !v->hidden) {
+      tl_variant_done(v);
+      return TILEC_NO_MEMORY;
+   }
+   TilecStatus status = init_params(rt, v);
+   bool ok = status == TILEC_OK && parse(rt, v, "when", info->when, &v->when) &&
+             init_hidden(rt, v);
+   for (int i = 0; ok && i < 3; i++)
+      ok = parse(rt, v, "grid", info->grid[i], &v->grid[i]) &&
+           parse(rt, v, "launch_grid", info->launch_grid[i], &v->launch_grid[i]);
+   if (ok)
+      return TILEC_OK;
+   tl_variant_done(v);
+   return status == TILEC_OK ? TILEC_BAD_IMAGE : status;
+}
+
+void
+tl_variant_done(TlVariant *v)
+{
+   for (int i = 0; i < 3; i++) {
+      tl_rule_free(v->grid[i]);
+      tl_rule_free(v->launch_grid[i]);
+   }
+   for (uint32_t i = 0; v->hidden && i < v->info->num_hidden; i++) {
+      tl_rule_free(v->hidden[i].base);
+      for (int d = 0; d < TILEC_TENSOR_MAP_RANK; d++) {
+         tl_rule_free(v->hidden[i].dims[d]);
+         tl_rule_free(v->hidden[i].strides[d]);
+      }
+   }
+   tl_rule_free(v->when);
+   free(v->params);
+   free(v->slot_of);
+   free(v->constants);
+   free(v->hidden);
+   memset(v, 0, sizeof *v);
+}
+
+const TilecKernelInfo *
+tl_core_variant_info(const TlVariant *variant)
+{
+   return variant->info;
+}
