@@ -1,0 +1,115 @@
+/* Conflict, sector and width counts on cases with known answers. */
+#include "layout/cost.h"
+#include "layout/hw_layouts.h"
+#include "unit/layout/gen.h"
+
+int test_cost(void);
+
+static TlSharedCost
+strided(uint32_t stride_bytes, unsigned bytes)
+{
+   uint32_t addr[32];
+   for (uint32_t i = 0; i < 32; i++)
+      addr[i] = i * stride_bytes;
+   return tl_cost_shared(addr, bytes);
+}
+
+static void
+bank_conflicts(void **state)
+{
+   (void)state;
+   assert_int_equal(strided(4, 4).wavefronts, 1);     /* neighbours */
+   assert_int_equal(strided(0, 4).wavefronts, 1);     /* broadcast */
+   assert_int_equal(strided(1, 1).wavefronts, 1);     /* four lanes per word */
+   assert_int_equal(strided(2, 2).wavefronts, 1);
+   assert_int_equal(strided(8, 4).wavefronts, 2);     /* every second bank */
+   assert_int_equal(strided(128, 4).wavefronts, 32);  /* a column of 32 words */
+   assert_int_equal(strided(132, 4).wavefronts, 1);   /* padded column */
+   assert_int_equal(strided(64, 2).wavefronts, 16);
+   assert_int_equal(strided(8, 8).wavefronts, 2);     /* two groups of 16 lanes */
+   assert_int_equal(strided(8, 8).minimum, 2);
+   assert_int_equal(strided(16, 16).wavefronts, 4);   /* four groups of 8 lanes */
+   assert_int_equal(strided(16, 16).minimum, 4);
+   assert_int_equal(strided(128, 16).wavefronts, 32); /* rows of 128 bytes: all on four banks */
+   assert_int_equal(strided(64, 16).wavefronts, 16);
+   assert_int_equal(strided(144, 16).wavefronts, 4);  /* padded rows */
+}
+
+/* The 8 row addresses of one ldmatrix step (16 bytes of 8 rows), f16 tiles. */
+static void
+swizzle_removes_row_conflicts(void **state)
+{
+   (void)state;
+   unsigned order[2] = {1, 0};
+   for (unsigned cols = 16; cols <= 128; cols *= 2) {
+      uint32_t shape[2] = {64, cols};
+      TlLinear rows = tl_ll_empty(2, shape); /* lanes along rows, registers along a row */
+      for (unsigned i = 1; i < 8; i *= 2)
+         tl_ll_push(&rows, TL_HW_REG, i);
+      for (unsigned i = 1; i < 32; i *= 2)
+         tl_ll_push(&rows, TL_HW_LANE, i * cols);
+      TlLinear plain = tl_hw_shared_plain(2, shape, order);
+      TlLinear swizzled = tl_hw_shared_swizzled(2, shape, 2, order, 128);
+      unsigned row_bytes = cols * 2, ways = row_bytes >= 128 ? 8 : row_bytes / 16;
+      assert_int_equal(tl_cost_shared_layout(&rows, &plain, 2, 8).wavefronts, 4 * ways);
+      assert_int_equal(tl_cost_shared_layout(&rows, &swizzled, 2, 8).wavefronts, 4);
+   }
+   /* A limit of 32 bytes on 128-byte rows: blocks of 32-byte rows, still free of conflicts. */
+   uint32_t shape[2] = {64, 64};
+   TlLinear s32 = tl_hw_shared_swizzled(2, shape, 2, order, 32);
+   TlLinear rows = tl_ll_empty(2, shape);
+   for (unsigned i = 1; i < 32; i *= 2)
+      tl_ll_push(&rows, TL_HW_LANE, i * 64);
+   assert_int_equal(tl_cost_shared_layout(&rows, &s32, 2, 8).wavefronts, 4);
+}
+
+static void
+sectors_and_lines(void **state)
+{
+   (void)state;
+   uint32_t shape[2] = {64, 64}, spt[2] = {1, 4}, tpw[2] = {2, 16}, w[2] = {4, 1};
+   unsigned order[2] = {1, 0};
+   uint64_t row_major[2] = {64, 1}, col_major[2] = {1, 64}, pitched[2] = {1000, 1};
+   TlLinear l = tl_ll_blocked(2, shape, spt, tpw, w, order);
+   TlGlobalCost c = tl_cost_global_layout(&l, row_major, 4, 4);
+   assert_int_equal(c.sectors, 16); /* 512 contiguous bytes */
+   assert_int_equal(c.lines, 4);
+   c = tl_cost_global_layout(&l, col_major, 4, 1);
+   assert_int_equal(c.sectors, 16); /* 2 neighbours in each of 16 columns */
+   assert_int_equal(c.lines, 16);
+   c = tl_cost_global_layout(&l, pitched, 4, 4);
+   assert_int_equal(c.sectors, 16);
+   uint64_t addr[32];
+   for (unsigned i = 0; i < 32; i++)
+      addr[i] = 30 + 4ull * i; /* unaligned: one more sector and line */
+   assert_int_equal(tl_cost_global(addr, 4).sectors, 5);
+   assert_int_equal(tl_cost_global(addr, 4).lines, 2);
+}
+
+static void
+vector_widths(void **state)
+{
+   (void)state;
+   uint32_t shape[1] = {1024}, spt[1] = {8}, tpw[1] = {32}, w[1] = {1};
+   unsigned order[1] = {0};
+   TlLinear l = tl_ll_blocked(1, shape, spt, tpw, w, order);
+   assert_int_equal(tl_cost_vector_width(&l, 0, 2, 1024, 16, 16), 8);
+   assert_int_equal(tl_cost_vector_width(&l, 0, 4, 1024, 16, 16), 4);
+   assert_int_equal(tl_cost_vector_width(&l, 0, 2, 1024, 4, 16), 2); /* base known to 4 bytes */
+   assert_int_equal(tl_cost_vector_width(&l, 0, 2, 4, 16, 16), 4);   /* runs of 4 */
+   assert_int_equal(tl_cost_vector_width(&l, 0, 2, 12, 16, 16), 4);
+   assert_int_equal(tl_cost_vector_width(&l, 0, 2, 7, 16, 16), 1);
+   assert_int_equal(tl_cost_vector_width(&l, 0, 1, 1024, 0, 4), 4);  /* address 0 divides all */
+}
+
+int
+test_cost(void)
+{
+   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(bank_conflicts),
+      cmocka_unit_test(swizzle_removes_row_conflicts),
+      cmocka_unit_test(sectors_and_lines),
+      cmocka_unit_test(vector_widths),
+   };
+   return cmocka_run_group_tests(tests, NULL, NULL);
+}
