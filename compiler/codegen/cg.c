@@ -1,0 +1,284 @@
+/* One module from LOWERED functions: kernels with their parameters, blocks walked in order, every
+ * operation emitted by the rule that ops.def names.  Invariant: a value's registers are defined
+ * before any use is emitted, since the IR is in dominance order. */
+#include "codegen/cg.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TL_OP(id, text, args, results, infer, layout, eval, exec, lower, emit, ...)                \
+   TlEmitRule tl_emit_##emit;
+#define TL_OP_ATTR(...)
+#include "ir/ops.def"
+
+static TlEmitRule *const emit_rule[TL_OP_COUNT] = {
+#define TL_OP(id, text, args, results, infer, layout, eval, exec, lower, emit, ...)                \
+   [TL_OP_##id] = tl_emit_##emit,
+#define TL_OP_ATTR(...)
+#include "ir/ops.def"
+};
+
+unsigned
+tl_cg_count(const TlType *t)
+{
+   return t->kind == TL_TYPE_REGS ? t->count : 1;
+}
+
+TlRegs
+tl_cg_use(TlCg *cg, const TlValue *v)
+{
+   assert(cg->regs[v->id].v);
+   return cg->regs[v->id];
+}
+
+TlRegs
+tl_cg_def(TlCg *cg, const TlValue *v)
+{
+   TlRegs r = {NULL, tl_cg_count(v->type)};
+   r.v = tl_new_array(cg->arena, LLVMValueRef, r.count);
+   cg->regs[v->id] = r;
+   return r;
+}
+
+LLVMValueRef
+tl_cg_call(TlCg *cg, const char *name, LLVMTypeRef ret, const LLVMValueRef *args, unsigned n)
+{
+   LLVMTypeRef types[16];
+   assert(n <= 16);
+   for (unsigned i = 0; i < n; i++)
+      types[i] = LLVMTypeOf(args[i]);
+   LLVMTypeRef ft = LLVMFunctionType(ret, types, n, 0);
+   LLVMValueRef f = LLVMGetNamedFunction(cg->mod, name);
+   if (!f)
+      f = LLVMAddFunction(cg->mod, name, ft);
+   return LLVMBuildCall2(cg->b, ft, f, (LLVMValueRef *)args, n, "");
+}
+
+LLVMValueRef
+tl_cg_overloaded(TlCg *cg, const char *intrinsic, LLVMTypeRef type, const LLVMValueRef *args,
+                 unsigned n)
+{
+   unsigned id = LLVMLookupIntrinsicID(intrinsic, strlen(intrinsic));
+   assert(id != 0);
+   LLVMValueRef f = LLVMGetIntrinsicDeclaration(cg->mod, id, &type, 1);
+   LLVMTypeRef ft = LLVMIntrinsicGetType(cg->llvm, id, &type, 1);
+   return LLVMBuildCall2(cg->b, ft, f, (LLVMValueRef *)args, n, "");
+}
+
+LLVMValueRef
+tl_cg_asm(TlCg *cg, const char *text, const char *constraints, LLVMTypeRef ret,
+          const LLVMValueRef *args, unsigned n, unsigned flags)
+{
+   enum { MAX = 80 };
+   LLVMTypeRef types[MAX];
+   assert(n <= MAX);
+   for (unsigned i = 0; i < n; i++)
+      types[i] = LLVMTypeOf(args[i]);
+   LLVMTypeRef ft = LLVMFunctionType(ret, types, n, 0);
+   LLVMValueRef f = LLVMGetInlineAsm(ft, text, strlen(text), constraints, strlen(constraints),
+                                     (flags & TL_ASM_EFFECT) != 0, 0, LLVMInlineAsmDialectATT, 0);
+   LLVMValueRef call = LLVMBuildCall2(cg->b, ft, f, (LLVMValueRef *)args, n, "");
+   if (flags & TL_ASM_CONVERGENT) {
+      unsigned kind = LLVMGetEnumAttributeKindForName("convergent", 10);
+      LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                               LLVMCreateEnumAttribute(cg->llvm, kind, 0));
+   }
+   return call;
+}
+
+LLVMValueRef
+tl_cg_contract(TlCg *cg, LLVMValueRef v)
+{
+   if (!cg->func->strict_fp && LLVMIsAInstruction(v) && LLVMCanValueUseFastMathFlags(v))
+      LLVMSetFastMathFlags(v, LLVMFastMathAllowContract);
+   return v;
+}
+
+void
+tl_cg_unsupported(TlCg *cg, const char *what, const char *why)
+{
+   if (!cg->failed)
+      tl_report(cg->diags, E0501, cg->op->range, what, cg->target->arch, why);
+   cg->failed = true;
+}
+
+/* tid.x with its range, placed in the entry block. */
+LLVMValueRef
+tl_cg_thread_id(TlCg *cg)
+{
+   LLVMBasicBlockRef here = LLVMGetInsertBlock(cg->b);
+   LLVMPositionBuilderBefore(cg->b, cg->entry_end);
+   LLVMValueRef tid = tl_cg_call(cg, "llvm.nvvm.read.ptx.sreg.tid.x", cg->i32, NULL, 0);
+   unsigned kind = LLVMGetEnumAttributeKindForName("range", 5);
+   uint64_t lo = 0, hi = cg->func->num_warps * 32;
+   LLVMAddCallSiteAttribute(tid, (LLVMAttributeIndex)LLVMAttributeReturnIndex,
+                            LLVMCreateConstantRangeAttribute(cg->llvm, kind, 32, &lo, &hi));
+   LLVMPositionBuilderAtEnd(cg->b, here);
+   return tid;
+}
+
+void
+tl_cg_loc(TlCg *cg, TlRange range)
+{
+   if (!cg->di || !range.file)
+      return;
+   TlLineCol at = tl_source_line_col(cg->sources, range.file, range.begin);
+   LLVMMetadataRef loc =
+      LLVMDIBuilderCreateDebugLocation(cg->llvm, at.line, at.column, cg->di_sub, NULL);
+   LLVMSetCurrentDebugLocation2(cg->b, loc);
+}
+
+void
+tl_cg_block(TlCg *cg, const TlBlock *block)
+{
+   for (const TlOp *op = block->first; op && !cg->failed; op = op->next) {
+      if (tl_has_trait(op, TL_TRAIT_TERM))
+         return; /* yields are read by the operation that owns the region */
+      cg->op = op;
+      tl_cg_loc(cg, op->range);
+      emit_rule[op->opcode](cg, op);
+   }
+}
+
+/* An operation that never reaches code generation: the verifier's LOWERED check comes before. */
+void
+tl_emit_none(TlCg *cg, const TlOp *op)
+{
+   tl_report(cg->diags, E0502, op->range, tl_info(op)->text);
+   cg->failed = true;
+}
+
+void
+tl_emit_return(TlCg *cg, const TlOp *op)
+{
+   (void)cg;
+   (void)op;
+}
+
+/* ---- module and kernel set-up ---- */
+static void
+string_attr(TlCg *cg, const char *key, const char *value)
+{
+   LLVMAddAttributeAtIndex(cg->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                           LLVMCreateStringAttribute(cg->llvm, key, (unsigned)strlen(key), value,
+                                                     (unsigned)strlen(value)));
+}
+
+static void
+param_attrs(TlCg *cg, unsigned index, const TlParam *p)
+{
+   if (p->type->kind != TL_TYPE_PTR || p->divisibility < 2)
+      return;
+   unsigned kind = LLVMGetEnumAttributeKindForName("align", 5);
+   uint64_t align = p->divisibility & (0u - p->divisibility);
+   LLVMAddAttributeAtIndex(cg->fn, index + 1,
+                           LLVMCreateEnumAttribute(cg->llvm, kind, align > 128 ? 128 : align));
+}
+
+/* A bool travels as one byte; everything else as its own type. */
+static LLVMTypeRef
+param_type(TlCg *cg, const TlType *t)
+{
+   return t->kind == TL_TYPE_SCALAR && t->dtype == TL_I1 ? cg->i8 : tl_cg_elem(cg, t);
+}
+
+static void
+declare_kernel(TlCg *cg)
+{
+   const TlFunc *f = cg->func;
+   LLVMTypeRef *types = tl_new_array(cg->arena, LLVMTypeRef, f->num_params + 1);
+   unsigned n = 0;
+   for (unsigned i = 0; i < f->num_params; i++)
+      if (f->params[i].is_runtime)
+         types[n++] = param_type(cg, f->params[i].type);
+   cg->fn = LLVMAddFunction(cg->mod, f->name, LLVMFunctionType(cg->voidt, types, n, 0));
+   LLVMSetFunctionCallConv(cg->fn, LLVMPTXKernelCallConv);
+   char threads[32];
+   snprintf(threads, sizeof threads, "%u", f->num_warps * 32);
+   string_attr(cg, "nvvm.reqntid", threads);
+   string_attr(cg, "nvvm.minctasm", "1");
+   unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
+   LLVMAddAttributeAtIndex(cg->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                           LLVMCreateEnumAttribute(cg->llvm, nounwind, 0));
+   n = 0;
+   for (unsigned i = 0; i < f->num_params; i++)
+      if (f->params[i].is_runtime)
+         param_attrs(cg, n++, &f->params[i]);
+}
+
+static void
+bind_params(TlCg *cg)
+{
+   const TlBlock *body = cg->func->body->block;
+   for (unsigned i = 0; i < body->num_args; i++) {
+      LLVMValueRef p = LLVMGetParam(cg->fn, i);
+      if (body->args[i]->type->kind == TL_TYPE_SCALAR && body->args[i]->type->dtype == TL_I1)
+         p = LLVMBuildICmp(cg->b, LLVMIntNE, p, LLVMConstInt(cg->i8, 0, 0), "");
+      tl_cg_def(cg, body->args[i]).v[0] = p;
+   }
+}
+
+static LLVMMetadataRef
+di_file(TlCg *cg, uint32_t file)
+{
+   const TlSource *s = tl_source(cg->sources, file);
+   const char *name = s ? s->name : "unknown";
+   return LLVMDIBuilderCreateFile(cg->di, name, strlen(name), ".", 1);
+}
+
+/* Emission kind 3 is DebugDirectivesOnly: .file and .loc without `.target ..., debug`, which would
+ * make ptxas serialise wgmma.  LLVM's C enum does not name it. */
+static void
+begin_debug(TlCg *cg, uint32_t file)
+{
+   cg->di = LLVMCreateDIBuilder(cg->mod);
+   LLVMMetadataRef f = di_file(cg, file);
+   cg->di_unit = LLVMDIBuilderCreateCompileUnit(
+      cg->di, LLVMDWARFSourceLanguageC, f, "tilec", 5, 1, "", 0, 0, "", 0,
+      (LLVMDWARFEmissionKind)3, 0, 0, 0, "", 0, "", 0);
+   LLVMAddModuleFlag(cg->mod, LLVMModuleFlagBehaviorWarning, "Debug Info Version", 18,
+                     LLVMValueAsMetadata(LLVMConstInt(cg->i32, LLVMDebugMetadataVersion(), 0)));
+}
+
+static void
+debug_function(TlCg *cg)
+{
+   const TlFunc *f = cg->func;
+   if (!cg->options->line_info || !f->range.file)
+      return;
+   if (!cg->di)
+      begin_debug(cg, f->range.file);
+   LLVMMetadataRef file = di_file(cg, f->range.file);
+   unsigned line = tl_source_line_col(cg->sources, f->range.file, f->range.begin).line;
+   LLVMMetadataRef type =
+      LLVMDIBuilderCreateSubroutineType(cg->di, file, NULL, 0, LLVMDIFlagZero);
+   cg->di_sub = LLVMDIBuilderCreateFunction(cg->di, file, f->name, strlen(f->name), f->name,
+                                            strlen(f->name), file, line, type, 0, 1, line,
+                                            LLVMDIFlagZero, 1);
+   LLVMSetSubprogram(cg->fn, cg->di_sub);
+}
+
+bool
+tl_cg_function(TlCg *cg, const TlFunc *f)
+{
+   assert(f->state == TL_STATE_LOWERED);
+   cg->func = f;
+   cg->lane = cg->warp = NULL;
+   cg->role_first_warp = 0;
+   cg->role_num_warps = f->num_warps;
+   cg->regs = tl_new_array(cg->arena, TlRegs, f->next_value_id + 1);
+   cg->op = f->body->block->first;
+   declare_kernel(cg);
+   debug_function(cg);
+   cg->entry = LLVMAppendBasicBlockInContext(cg->llvm, cg->fn, "entry");
+   LLVMBasicBlockRef start = LLVMAppendBasicBlockInContext(cg->llvm, cg->fn, "start");
+   LLVMPositionBuilderAtEnd(cg->b, cg->entry);
+   tl_cg_loc(cg, f->range);
+   cg->entry_end = LLVMBuildBr(cg->b, start);
+   LLVMPositionBuilderAtEnd(cg->b, start);
+   bind_params(cg);
+   tl_cg_block(cg, f->body->block);
+   LLVMBuildRetVoid(cg->b);
+   return !cg->failed;
+}

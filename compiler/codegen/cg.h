@@ -1,0 +1,95 @@
+/* State of one code generation and what the emit rules share.  Private to codegen/. */
+#ifndef TL_CODEGEN_CG_H
+#define TL_CODEGEN_CG_H
+
+#include "codegen/codegen.h"
+
+#include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
+#include <llvm-c/TargetMachine.h>
+
+/* The LLVM values of one IR value: one for a scalar, else one a register. */
+typedef struct TlRegs {
+   LLVMValueRef *v;
+   unsigned count;
+} TlRegs;
+
+typedef struct TlCg {
+   TlArena *arena;
+   TlSources *sources;
+   TlDiags *diags;
+   const TlCgOptions *options;
+   const TlTarget *target;
+   LLVMContextRef llvm;
+   LLVMModuleRef mod;
+   LLVMBuilderRef b;
+   LLVMTargetMachineRef tm;
+   LLVMDIBuilderRef di;        /* NULL without line info */
+   LLVMMetadataRef di_unit;
+   LLVMMetadataRef di_sub;     /* of the current function */
+   LLVMMetadataRef *di_files;  /* by source file index */
+   LLVMTypeRef i1, i8, i16, i32, i64, f16, bf16, f32, f64, voidt, p0, p1, p3;
+   LLVMValueRef smem;          /* the block's dynamic shared memory */
+   const TlFunc *func;
+   LLVMValueRef fn;
+   TlRegs *regs;               /* by value id */
+   LLVMValueRef lane, warp;    /* of the current role; made on first use in the entry block */
+   LLVMBasicBlockRef entry;
+   LLVMValueRef entry_end;     /* where entry-block values are placed before */
+   unsigned role_first_warp, role_num_warps;
+   const TlOp *op;             /* being emitted: range of errors */
+   bool failed;
+} TlCg;
+
+typedef void TlEmitRule(TlCg *cg, const TlOp *op);
+
+/* values */
+TlRegs tl_cg_use(TlCg *cg, const TlValue *v);
+TlRegs tl_cg_def(TlCg *cg, const TlValue *v); /* room for v's registers; the rule fills them */
+static inline LLVMValueRef
+tl_cg_use1(TlCg *cg, const TlValue *v)
+{
+   return tl_cg_use(cg, v).v[0];
+}
+unsigned tl_cg_count(const TlType *t);
+void tl_cg_block(TlCg *cg, const TlBlock *block); /* emits every op up to the terminator */
+
+/* cg_type.c */
+LLVMTypeRef tl_cg_dtype(TlCg *cg, TlDtype t);       /* fp8 kinds are i8 */
+LLVMTypeRef tl_cg_elem(TlCg *cg, const TlType *t);  /* element of a scalar, pointer or regs */
+LLVMValueRef tl_cg_i32(TlCg *cg, int64_t v);
+LLVMValueRef tl_cg_f32(TlCg *cg, double v);
+LLVMValueRef tl_cg_bits(TlCg *cg, TlDtype t, uint64_t bits);
+unsigned tl_cg_elem_bits(const TlType *elem); /* 64 for pointers, 8 for i1 (in memory) */
+/* n elements of LLVM type `from` (equal widths, total a multiple of the piece) to integers of
+ * piece_bits, low elements first, and back. */
+unsigned tl_cg_pack(TlCg *cg, const LLVMValueRef *v, unsigned n, unsigned elem_bits,
+                    unsigned piece_bits, LLVMValueRef *out);
+void tl_cg_unpack(TlCg *cg, const LLVMValueRef *pieces, unsigned num_pieces, unsigned piece_bits,
+                  LLVMTypeRef elem, unsigned elem_bits, LLVMValueRef *out);
+LLVMValueRef tl_cg_to_int(TlCg *cg, LLVMValueRef v, unsigned bits);   /* bit pattern as iN */
+LLVMValueRef tl_cg_from_int(TlCg *cg, LLVMValueRef v, LLVMTypeRef t); /* inverse */
+
+/* calls */
+LLVMValueRef tl_cg_call(TlCg *cg, const char *name, LLVMTypeRef ret, const LLVMValueRef *args,
+                        unsigned n); /* a function or intrinsic with a fixed name */
+LLVMValueRef tl_cg_overloaded(TlCg *cg, const char *intrinsic, LLVMTypeRef type,
+                              const LLVMValueRef *args, unsigned n);
+enum { TL_ASM_EFFECT = 1, TL_ASM_CONVERGENT = 2 };
+LLVMValueRef tl_cg_asm(TlCg *cg, const char *text, const char *constraints, LLVMTypeRef ret,
+                       const LLVMValueRef *args, unsigned n, unsigned flags);
+/* fadd, fmul .. may be contracted unless the function is strict. */
+LLVMValueRef tl_cg_contract(TlCg *cg, LLVMValueRef v);
+LLVMValueRef tl_cg_thread_id(TlCg *cg);
+/* Reports E0501 once: `what` on this element type is not available for the target. */
+void tl_cg_unsupported(TlCg *cg, const char *what, const char *why);
+void tl_cg_loc(TlCg *cg, TlRange range);
+
+/* lower_math.c: fp32 functions built from arithmetic, bounds in the file. */
+LLVMValueRef tl_cg_math_log2(TlCg *cg, LLVMValueRef x);
+LLVMValueRef tl_cg_math_log(TlCg *cg, LLVMValueRef x);
+
+/* fp8 conversions, lower_cast.c */
+LLVMValueRef tl_cg_cast(TlCg *cg, LLVMValueRef v, TlDtype from, TlDtype to, int rounding);
+
+#endif

@@ -1,0 +1,164 @@
+/* Structured control flow to basic blocks.  Loops are emitted rotated (test at the end, one guard
+ * before), so an iteration has one branch.  Carried values become phis, one a register. */
+#include "codegen/cg.h"
+
+static LLVMBasicBlockRef
+new_block(TlCg *cg, const char *name)
+{
+   return LLVMAppendBasicBlockInContext(cg->llvm, cg->fn, name);
+}
+
+/* Phis for values of the same types as `like`; registered as the registers of `like`. */
+static TlRegs
+phi_regs(TlCg *cg, const TlValue *like)
+{
+   TlRegs r = tl_cg_def(cg, like);
+   for (unsigned i = 0; i < r.count; i++)
+      r.v[i] = LLVMBuildPhi(cg->b, tl_cg_elem(cg, like->type), "");
+   return r;
+}
+
+static void
+incoming(TlRegs phis, TlRegs values, LLVMBasicBlockRef from)
+{
+   for (unsigned i = 0; i < phis.count; i++)
+      LLVMAddIncoming(phis.v[i], &values.v[i], &from, 1);
+}
+
+static const TlOp *
+terminator(const TlRegion *region)
+{
+   return region->block->last;
+}
+
+static LLVMValueRef
+loop_test(TlCg *cg, TlDtype t, bool down, LLVMValueRef i, LLVMValueRef end)
+{
+   LLVMIntPredicate p = tl_dtype_is_signed(t) ? (down ? LLVMIntSGT : LLVMIntSLT)
+                                              : (down ? LLVMIntUGT : LLVMIntULT);
+   return LLVMBuildICmp(cg->b, p, i, end, "");
+}
+
+/* for(lower, upper, step, inits..) */
+void
+tl_emit_for(TlCg *cg, const TlOp *op)
+{
+   const TlBlock *body = op->regions[0]->block;
+   TlDtype t = tl_arg(op, 0)->type->dtype;
+   LLVMValueRef lower = tl_cg_use1(cg, tl_arg(op, 0)), upper = tl_cg_use1(cg, tl_arg(op, 1));
+   LLVMValueRef step = tl_cg_use1(cg, tl_arg(op, 2));
+   uint64_t step_bits;
+   bool down = tl_is_const(tl_arg(op, 2), &step_bits) && tl_bits_to_int(t, step_bits) < 0;
+   LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b);
+   LLVMBasicBlockRef loop = new_block(cg, "for"), after = new_block(cg, "for.end");
+   LLVMBuildCondBr(cg->b, loop_test(cg, t, down, lower, upper), loop, after);
+   LLVMPositionBuilderAtEnd(cg->b, loop);
+   TlRegs index = phi_regs(cg, body->args[0]);
+   TlRegs *carried = tl_new_array(cg->arena, TlRegs, op->num_results);
+   for (unsigned k = 0; k < op->num_results; k++)
+      carried[k] = phi_regs(cg, body->args[k + 1]);
+   tl_cg_block(cg, body);
+   if (cg->failed)
+      return;
+   const TlOp *yield = terminator(op->regions[0]);
+   LLVMBasicBlockRef latch = LLVMGetInsertBlock(cg->b);
+   LLVMValueRef next = LLVMBuildAdd(cg->b, index.v[0], step, "");
+   LLVMBuildCondBr(cg->b, loop_test(cg, t, down, next, upper), loop, after);
+   incoming(index, (TlRegs){&lower, 1}, before);
+   incoming(index, (TlRegs){&next, 1}, latch);
+   for (unsigned k = 0; k < op->num_results; k++) {
+      incoming(carried[k], tl_cg_use(cg, tl_arg(op, k + 3)), before);
+      incoming(carried[k], tl_cg_use(cg, tl_arg(yield, k)), latch);
+   }
+   LLVMPositionBuilderAtEnd(cg->b, after);
+   for (unsigned k = 0; k < op->num_results; k++) {
+      TlRegs result = phi_regs(cg, tl_result(op, k));
+      incoming(result, tl_cg_use(cg, tl_arg(op, k + 3)), before);
+      incoming(result, tl_cg_use(cg, tl_arg(yield, k)), latch);
+   }
+}
+
+/* while(inits..): region 0 decides, region 1 is the body. */
+void
+tl_emit_while(TlCg *cg, const TlOp *op)
+{
+   const TlBlock *head = op->regions[0]->block, *body = op->regions[1]->block;
+   LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b);
+   LLVMBasicBlockRef test = new_block(cg, "while"), loop = new_block(cg, "while.do"),
+                     after = new_block(cg, "while.end");
+   LLVMBuildBr(cg->b, test);
+   LLVMPositionBuilderAtEnd(cg->b, test);
+   TlRegs *carried = tl_new_array(cg->arena, TlRegs, head->num_args);
+   for (unsigned k = 0; k < head->num_args; k++)
+      carried[k] = phi_regs(cg, head->args[k]);
+   tl_cg_block(cg, head);
+   if (cg->failed)
+      return;
+   const TlOp *cond = terminator(op->regions[0]);
+   LLVMBuildCondBr(cg->b, tl_cg_use1(cg, tl_arg(cond, 0)), loop, after);
+   for (unsigned k = 0; k + 1 < cond->num_args; k++) {
+      cg->regs[body->args[k]->id] = tl_cg_use(cg, tl_arg(cond, k + 1));
+      cg->regs[tl_result(op, k)->id] = tl_cg_use(cg, tl_arg(cond, k + 1));
+   }
+   LLVMPositionBuilderAtEnd(cg->b, loop);
+   tl_cg_block(cg, body);
+   if (cg->failed)
+      return;
+   const TlOp *yield = terminator(op->regions[1]);
+   LLVMBasicBlockRef latch = LLVMGetInsertBlock(cg->b);
+   LLVMBuildBr(cg->b, test);
+   for (unsigned k = 0; k < head->num_args; k++) {
+      incoming(carried[k], tl_cg_use(cg, tl_arg(op, k)), before);
+      incoming(carried[k], tl_cg_use(cg, tl_arg(yield, k)), latch);
+   }
+   LLVMPositionBuilderAtEnd(cg->b, after);
+}
+
+void
+tl_emit_if(TlCg *cg, const TlOp *op)
+{
+   LLVMBasicBlockRef yes = new_block(cg, "then"), no = new_block(cg, "else"),
+                     after = new_block(cg, "endif");
+   LLVMBuildCondBr(cg->b, tl_cg_use1(cg, tl_arg(op, 0)), yes, no);
+   LLVMBasicBlockRef ends[2], starts[2] = {yes, no};
+   for (unsigned side = 0; side < 2; side++) {
+      LLVMPositionBuilderAtEnd(cg->b, starts[side]);
+      if (side < op->num_regions)
+         tl_cg_block(cg, op->regions[side]->block);
+      if (cg->failed)
+         return;
+      ends[side] = LLVMGetInsertBlock(cg->b);
+      LLVMBuildBr(cg->b, after);
+   }
+   LLVMPositionBuilderAtEnd(cg->b, after);
+   for (unsigned k = 0; k < op->num_results; k++) {
+      TlRegs result = phi_regs(cg, tl_result(op, k));
+      for (unsigned side = 0; side < 2; side++)
+         incoming(result, tl_cg_use(cg, tl_arg(terminator(op->regions[side]), k)), ends[side]);
+   }
+}
+
+/* A region that only some warps run; lane_id and warp_id inside count from its first warp. */
+void
+tl_emit_role(TlCg *cg, const TlOp *op)
+{
+   LLVMValueRef outer_warp = cg->warp;
+   unsigned outer_first = cg->role_first_warp, outer_num = cg->role_num_warps;
+   int64_t first = tl_attr_int(op, TL_ATTR_FIRST_WARP), num = tl_attr_int(op, TL_ATTR_NUM_WARPS);
+   LLVMValueRef tid = tl_cg_thread_id(cg);
+   LLVMValueRef warp = LLVMBuildLShr(cg->b, tid, tl_cg_i32(cg, 5), "");
+   LLVMValueRef rel = LLVMBuildSub(cg->b, warp, tl_cg_i32(cg, first), "");
+   LLVMValueRef inside = LLVMBuildICmp(cg->b, LLVMIntULT, rel, tl_cg_i32(cg, num), "");
+   LLVMBasicBlockRef yes = new_block(cg, "role"), after = new_block(cg, "role.end");
+   LLVMBuildCondBr(cg->b, inside, yes, after);
+   LLVMPositionBuilderAtEnd(cg->b, yes);
+   cg->warp = rel;
+   cg->role_first_warp = (unsigned)first;
+   cg->role_num_warps = (unsigned)num;
+   tl_cg_block(cg, op->regions[0]->block);
+   cg->warp = outer_warp;
+   cg->role_first_warp = outer_first;
+   cg->role_num_warps = outer_num;
+   LLVMBuildBr(cg->b, after);
+   LLVMPositionBuilderAtEnd(cg->b, after);
+}

@@ -1,0 +1,224 @@
+/* Inline assembly of the user, assumptions, printing and assertions. */
+#include "codegen/cg.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void
+tl_emit_assume(TlCg *cg, const TlOp *op)
+{
+   LLVMValueRef x = tl_cg_use1(cg, tl_arg(op, 0));
+   tl_cg_call(cg, "llvm.assume", cg->voidt, &x, 1);
+}
+
+/* ---- inline_asm: `pack` elements a call; elements below 32 bits travel packed in 32-bit words ---- */
+static unsigned
+words_per_call(unsigned bits, unsigned pack)
+{
+   return bits >= 32 ? pack : (bits * pack + 31) / 32;
+}
+
+static unsigned
+gather_operand(TlCg *cg, const TlValue *v, unsigned first, unsigned pack, LLVMValueRef *out)
+{
+   TlRegs x = tl_cg_use(cg, v);
+   unsigned bits = tl_cg_elem_bits(tl_type_elem(v->type));
+   if (x.count == 1) {
+      out[0] = x.v[0];
+      return 1;
+   }
+   if (bits >= 32) {
+      for (unsigned i = 0; i < pack; i++)
+         out[i] = x.v[first + i];
+      return pack;
+   }
+   unsigned words = words_per_call(bits, pack), room = words * 32 / bits;
+   LLVMValueRef *group = tl_new_array(cg->arena, LLVMValueRef, room);
+   for (unsigned i = 0; i < room; i++)
+      group[i] = i < pack ? x.v[first + i] : LLVMConstNull(LLVMTypeOf(x.v[0]));
+   return tl_cg_pack(cg, group, room, bits, 32, out);
+}
+
+static void
+scatter_result(TlCg *cg, const TlValue *v, TlRegs dst, unsigned first, unsigned pack,
+               const LLVMValueRef *words)
+{
+   LLVMTypeRef elem = tl_cg_elem(cg, v->type);
+   unsigned bits = tl_cg_elem_bits(tl_type_elem(v->type));
+   unsigned n = words_per_call(bits, pack), room = bits >= 32 ? pack : n * 32 / bits;
+   LLVMValueRef *all = tl_new_array(cg->arena, LLVMValueRef, room);
+   for (unsigned i = 0; bits >= 32 && i < n; i++)
+      all[i] = tl_cg_from_int(cg, words[i], elem);
+   if (bits < 32)
+      tl_cg_unpack(cg, words, n, 32, elem, bits, all);
+   for (unsigned i = 0; i < pack && first + i < dst.count; i++)
+      dst.v[first + i] = all[i];
+}
+
+static void
+asm_call(TlCg *cg, const TlOp *op, unsigned first, unsigned pack, TlRegs *dst)
+{
+   enum { MAX = 64 };
+   LLVMValueRef args[MAX], words[MAX];
+   LLVMTypeRef parts[MAX];
+   unsigned n = 0, num_parts = 0;
+   for (unsigned k = 0; k < op->num_args && n + 16 < MAX; k++)
+      n += gather_operand(cg, tl_arg(op, k), first, pack, args + n);
+   for (unsigned k = 0; k < op->num_results && num_parts + 16 < MAX; k++) {
+      unsigned bits = tl_cg_elem_bits(tl_type_elem(tl_result(op, k)->type));
+      LLVMTypeRef word = bits >= 32 ? LLVMIntTypeInContext(cg->llvm, bits) : cg->i32;
+      if (bits >= 32 && tl_type_elem(tl_result(op, k)->type)->kind == TL_TYPE_SCALAR)
+         word = tl_cg_elem(cg, tl_result(op, k)->type);
+      for (unsigned i = 0; i < words_per_call(bits, pack); i++)
+         parts[num_parts++] = word;
+   }
+   LLVMTypeRef ret = num_parts == 0   ? cg->voidt
+                     : num_parts == 1 ? parts[0]
+                                      : LLVMStructTypeInContext(cg->llvm, parts, num_parts, 0);
+   bool pure = tl_attr_int(op, TL_ATTR_PURE) != 0;
+   LLVMValueRef r = tl_cg_asm(cg, tl_attr_str(op, TL_ATTR_TEXT), tl_attr_str(op, TL_ATTR_CONSTRAINTS),
+                              ret, args, n, pure ? 0 : TL_ASM_EFFECT);
+   for (unsigned i = 0; i < num_parts; i++)
+      words[i] = num_parts == 1 ? r : LLVMBuildExtractValue(cg->b, r, i, "");
+   for (unsigned k = 0, w = 0; k < op->num_results; k++) {
+      unsigned bits = tl_cg_elem_bits(tl_type_elem(tl_result(op, k)->type));
+      for (unsigned i = 0; bits >= 32 && i < words_per_call(bits, pack); i++)
+         words[w + i] = tl_cg_to_int(cg, words[w + i], bits);
+      scatter_result(cg, tl_result(op, k), dst[k], first, pack, words + w);
+      w += words_per_call(bits, pack);
+   }
+}
+
+void
+tl_emit_inline_asm(TlCg *cg, const TlOp *op)
+{
+   unsigned pack = (unsigned)tl_attr_int(op, TL_ATTR_PACK), count = 1;
+   TlRegs *dst = tl_new_array(cg->arena, TlRegs, op->num_results + 1);
+   for (unsigned k = 0; k < op->num_results; k++) {
+      dst[k] = tl_cg_def(cg, tl_result(op, k));
+      count = dst[k].count > count ? dst[k].count : count;
+   }
+   for (unsigned k = 0; k < op->num_args; k++)
+      count = tl_cg_count(tl_arg(op, k)->type) > count ? tl_cg_count(tl_arg(op, k)->type) : count;
+   if (pack > count)
+      pack = count;
+   for (unsigned first = 0; first < count; first += pack)
+      asm_call(cg, op, first, pack, dst);
+}
+
+/* ---- printing: CUDA's vprintf(format, argument buffer) ---- */
+static LLVMValueRef
+global_string(TlCg *cg, const char *s)
+{
+   LLVMValueRef init = LLVMConstStringInContext2(cg->llvm, s, strlen(s), 0);
+   LLVMValueRef g = LLVMAddGlobalInAddressSpace(cg->mod, LLVMTypeOf(init), "text", 1);
+   LLVMSetInitializer(g, init);
+   LLVMSetGlobalConstant(g, 1);
+   LLVMSetLinkage(g, LLVMInternalLinkage);
+   return LLVMBuildAddrSpaceCast(cg->b, g, cg->p0, "");
+}
+
+/* printf's default promotions; *format receives the conversion. */
+static LLVMValueRef
+print_value(TlCg *cg, LLVMValueRef v, const TlType *elem, bool hex, const char **format)
+{
+   if (elem->kind == TL_TYPE_PTR) {
+      *format = "%p";
+      return LLVMBuildPtrToInt(cg->b, v, cg->i64, "");
+   }
+   TlDtype t = elem->dtype;
+   if (tl_dtype_is_float(t)) {
+      *format = "%f";
+      return tl_cg_cast(cg, v, t, TL_FP64, TL_ROUNDING_RTNE);
+   }
+   bool is_signed = tl_dtype_is_signed(t), wide = tl_dtype_info[t].bits == 64;
+   *format = hex ? (wide ? "0x%016llx" : "0x%08x")
+                 : wide ? (is_signed ? "%lld" : "%llu")
+                        : (is_signed ? "%d" : "%u");
+   if (t == TL_I1)
+      return LLVMBuildZExt(cg->b, v, cg->i32, "");
+   return wide ? v : tl_cg_cast(cg, v, t, is_signed ? TL_I32 : TL_U32, TL_ROUNDING_RTNE);
+}
+
+/* One vprintf call for register r: "pid (x, y, z) prefix v, v\n". */
+static void
+print_register(TlCg *cg, const TlOp *op, unsigned r)
+{
+   enum { MAX = 32 };
+   LLVMValueRef values[MAX];
+   unsigned n = 0;
+   TlSb format;
+   tl_sb_init(&format, cg->arena);
+   static const char *const pid[] = {"llvm.nvvm.read.ptx.sreg.ctaid.x",
+                                     "llvm.nvvm.read.ptx.sreg.ctaid.y",
+                                     "llvm.nvvm.read.ptx.sreg.ctaid.z"};
+   for (unsigned i = 0; i < 3; i++)
+      values[n++] = tl_cg_call(cg, pid[i], cg->i32, NULL, 0);
+   tl_sb_str(&format, "pid (%u, %u, %u) ");
+   for (const char *p = tl_attr_str(op, TL_ATTR_TEXT); p && *p; p++)
+      tl_sb_str(&format, *p == '%' ? "%%" : (const char[]){*p, 0});
+   bool hex = tl_attr_int(op, TL_ATTR_HEX) != 0;
+   for (unsigned k = 0; k < op->num_args && n < MAX; k++) {
+      TlRegs x = tl_cg_use(cg, tl_arg(op, k));
+      const char *conversion;
+      values[n++] = print_value(cg, x.v[x.count == 1 ? 0 : r], tl_type_elem(tl_arg(op, k)->type),
+                                hex, &conversion);
+      tl_sb_printf(&format, "%s%s", k ? ", " : " ", conversion);
+   }
+   tl_sb_char(&format, '\n');
+   LLVMTypeRef types[MAX];
+   for (unsigned i = 0; i < n; i++)
+      types[i] = LLVMTypeOf(values[i]);
+   LLVMTypeRef buffer_type = LLVMStructTypeInContext(cg->llvm, types, n, 0);
+   LLVMBasicBlockRef here = LLVMGetInsertBlock(cg->b);
+   LLVMPositionBuilderBefore(cg->b, cg->entry_end);
+   LLVMValueRef buffer = LLVMBuildAlloca(cg->b, buffer_type, "");
+   LLVMPositionBuilderAtEnd(cg->b, here);
+   for (unsigned i = 0; i < n; i++)
+      LLVMBuildStore(cg->b, values[i], LLVMBuildStructGEP2(cg->b, buffer_type, buffer, i, ""));
+   LLVMValueRef args[] = {global_string(cg, tl_sb_cstr(&format)), buffer};
+   tl_cg_call(cg, "vprintf", cg->i32, args, 2);
+}
+
+void
+tl_emit_device_print(TlCg *cg, const TlOp *op)
+{
+   unsigned count = 1;
+   for (unsigned k = 0; k < op->num_args; k++) {
+      unsigned n = tl_cg_count(tl_arg(op, k)->type);
+      count = n > count ? n : count;
+   }
+   for (unsigned r = 0; r < count; r++)
+      print_register(cg, op, r);
+}
+
+/* device_assert(condition, mask?): CUDA's __assertfail prints file, line, block and thread, and stops
+ * the grid. */
+void
+tl_emit_device_assert(TlCg *cg, const TlOp *op)
+{
+   TlRegs cond = tl_cg_use(cg, tl_arg(op, 0)), mask = {0};
+   if (op->num_args > 1)
+      mask = tl_cg_use(cg, tl_arg(op, 1));
+   LLVMValueRef ok = LLVMConstInt(cg->i1, 1, 0);
+   for (unsigned r = 0; r < cond.count; r++) {
+      LLVMValueRef c = cond.v[r];
+      if (mask.count)
+         c = LLVMBuildOr(cg->b, c, LLVMBuildNot(cg->b, mask.v[mask.count == 1 ? 0 : r], ""), "");
+      ok = LLVMBuildAnd(cg->b, ok, c, "");
+   }
+   LLVMBasicBlockRef fail = LLVMAppendBasicBlockInContext(cg->llvm, cg->fn, "assert.fail");
+   LLVMBasicBlockRef next = LLVMAppendBasicBlockInContext(cg->llvm, cg->fn, "assert.ok");
+   LLVMBuildCondBr(cg->b, ok, next, fail);
+   LLVMPositionBuilderAtEnd(cg->b, fail);
+   const TlSource *src = tl_source(cg->sources, op->range.file);
+   TlLineCol at = src ? tl_source_line_col(cg->sources, op->range.file, op->range.begin)
+                      : (TlLineCol){0, 0};
+   const char *text = tl_attr_str(op, TL_ATTR_TEXT);
+   LLVMValueRef args[] = {global_string(cg, text ? text : "assertion failed"),
+                          global_string(cg, src ? src->name : "<unknown>"), tl_cg_i32(cg, at.line),
+                          global_string(cg, cg->func->name), LLVMConstInt(cg->i64, 1, 0)};
+   tl_cg_call(cg, "__assertfail", cg->voidt, args, 5);
+   LLVMBuildBr(cg->b, next);
+   LLVMPositionBuilderAtEnd(cg->b, next);
+}

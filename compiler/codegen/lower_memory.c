@@ -1,0 +1,652 @@
+/* Global and shared memory.  Unmasked plain accesses are LLVM vector loads and stores; masked ones and
+ * those with cache hints are inline PTX, since LLVM has no predicated form.  PTX ISA 8.x, sections
+ * "ld", "st", "atom", "createpolicy". */
+#include "codegen/cg.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- shapes of one access ---- */
+typedef struct Piece {
+   unsigned bits;   /* register width: 16, 32 or 64; bytes use 16-bit registers */
+   unsigned count;  /* registers of one access: 1, 2 or 4 */
+   bool is_byte;
+} Piece;
+
+/* How `bytes` (a power of two <= 16) of elements of elem_bits travel in PTX registers. */
+static Piece
+access_pieces(unsigned bytes, unsigned elem_bits)
+{
+   if (bytes == 1)
+      return (Piece){16, 1, true};
+   if (bytes == 2)
+      return (Piece){16, 1, false};
+   if (elem_bits == 64)
+      return (Piece){64, bytes / 8, false};
+   return (Piece){32, bytes / 4, false};
+}
+
+static void
+set_align(LLVMValueRef access, unsigned bytes)
+{
+   LLVMSetAlignment(access, bytes);
+}
+
+/* The LLVM type of an access of n elements: vectors of 16-byte accesses select v4.b32. */
+static LLVMTypeRef
+access_type(LLVMTypeRef elem, unsigned n)
+{
+   return n == 1 ? elem : LLVMVectorType(elem, n);
+}
+
+/* Memory form of an element: i1 is a byte. */
+static LLVMTypeRef
+memory_elem(TlCg *cg, LLVMTypeRef elem)
+{
+   return elem == cg->i1 ? cg->i8 : elem;
+}
+
+static void
+split_vector(TlCg *cg, LLVMValueRef whole, LLVMTypeRef elem, unsigned n, LLVMValueRef *out)
+{
+   for (unsigned i = 0; i < n; i++) {
+      out[i] = n == 1 ? whole : LLVMBuildExtractElement(cg->b, whole, tl_cg_i32(cg, i), "");
+      if (elem == cg->i1)
+         out[i] = LLVMBuildTrunc(cg->b, out[i], cg->i1, "");
+   }
+}
+
+static LLVMValueRef
+join_vector(TlCg *cg, const LLVMValueRef *v, LLVMTypeRef elem, unsigned n)
+{
+   LLVMTypeRef mem = memory_elem(cg, elem);
+   LLVMValueRef whole = n == 1 ? NULL : LLVMGetPoison(LLVMVectorType(mem, n));
+   for (unsigned i = 0; i < n; i++) {
+      LLVMValueRef x = elem == cg->i1 ? LLVMBuildZExt(cg->b, v[i], mem, "") : v[i];
+      if (n == 1)
+         return x;
+      whole = LLVMBuildInsertElement(cg->b, whole, x, tl_cg_i32(cg, i), "");
+   }
+   return whole;
+}
+
+static LLVMValueRef
+pred_of(TlRegs pred, unsigned access)
+{
+   return pred.count == 0 ? NULL : pred.v[pred.count == 1 ? 0 : access];
+}
+
+static bool
+is_true(LLVMValueRef pred)
+{
+   return !pred || (LLVMIsAConstantInt(pred) && LLVMConstIntGetZExtValue(pred) == 1);
+}
+
+/* ---- global loads and stores in inline PTX ---- */
+typedef struct Hints {
+   int64_t cache, evict;
+   bool is_volatile;
+} Hints;
+
+static Hints
+hints_of(const TlOp *op, bool has_volatile)
+{
+   return (Hints){tl_attr_int(op, TL_ATTR_CACHE), tl_attr_int(op, TL_ATTR_EVICT),
+                  has_volatile && tl_attr_int(op, TL_ATTR_VOLATILE)};
+}
+
+static bool
+has_hints(Hints h)
+{
+   return h.cache != TL_CACHE_NONE || h.evict != TL_EVICT_NORMAL;
+}
+
+/* "ld.global.ca.L1::evict_first.L2::cache_hint.v4.b32" */
+static void
+mnemonic(char *out, size_t size, const char *base, Hints h, Piece p)
+{
+   char vec[8] = "";
+   if (p.count > 1)
+      snprintf(vec, sizeof vec, ".v%u", p.count);
+   const char *cop = h.cache == TL_CACHE_NONE ? "" : tl_attr_word(TL_AK_CACHE, h.cache);
+   const char *l1 = h.evict == TL_EVICT_FIRST  ? ".L1::evict_first"
+                    : h.evict == TL_EVICT_LAST ? ".L1::evict_last"
+                                               : "";
+   snprintf(out, size, "%s%s%s%s%s%s%s.b%u", h.is_volatile ? "ld.volatile" : base, ".global",
+            *cop && !h.is_volatile ? "." : "", h.is_volatile ? "" : cop, h.is_volatile ? "" : l1,
+            h.evict != TL_EVICT_NORMAL && !h.is_volatile ? ".L2::cache_hint" : "", vec,
+            p.is_byte ? 8 : p.bits);
+}
+
+static LLVMValueRef
+cache_policy(TlCg *cg, int64_t evict)
+{
+   const char *text = evict == TL_EVICT_FIRST
+                         ? "createpolicy.fractional.L2::evict_first.b64 $0, 1.0;"
+                         : "createpolicy.fractional.L2::evict_last.b64 $0, 1.0;";
+   return tl_cg_asm(cg, text, "=l", cg->i64, NULL, 0, 0);
+}
+
+static const char *
+reg_class(unsigned bits)
+{
+   return bits == 64 ? "l" : bits == 32 ? "r" : "h";
+}
+
+static void
+register_list(TlSb *sb, unsigned first, unsigned count)
+{
+   if (count > 1)
+      tl_sb_char(sb, '{');
+   for (unsigned i = 0; i < count; i++)
+      tl_sb_printf(sb, "%s$%u", i ? ", " : "", first + i);
+   if (count > 1)
+      tl_sb_char(sb, '}');
+}
+
+/* One access of inline PTX load: outputs tied to the values of masked-off elements. */
+static void
+asm_load(TlCg *cg, LLVMValueRef ptr, LLVMValueRef pred, const LLVMValueRef *other, Hints h,
+         Piece p, LLVMValueRef *out)
+{
+   bool policy = h.evict != TL_EVICT_NORMAL && !h.is_volatile, masked = !is_true(pred);
+   char name[96];
+   mnemonic(name, sizeof name, "ld", h, p);
+   TlSb text, cons;
+   tl_sb_init(&text, cg->arena);
+   tl_sb_init(&cons, cg->arena);
+   LLVMValueRef args[12];
+   unsigned n = 0, operand = p.count;
+   for (unsigned i = 0; i < p.count; i++)
+      tl_sb_printf(&cons, "%s=%s", i ? "," : "", reg_class(p.bits));
+   args[n++] = ptr;
+   tl_sb_str(&cons, ",l");
+   unsigned at_ptr = operand++, at_pred = 0, at_policy = 0;
+   if (masked) {
+      args[n++] = pred;
+      tl_sb_str(&cons, ",b");
+      at_pred = operand++;
+   }
+   if (policy) {
+      args[n++] = cache_policy(cg, h.evict);
+      tl_sb_str(&cons, ",l");
+      at_policy = operand++;
+   }
+   if (masked)
+      for (unsigned i = 0; i < p.count; i++) {
+         args[n++] = other[i];
+         tl_sb_printf(&cons, ",%u", i);
+      }
+   if (masked)
+      tl_sb_printf(&text, "@$%u ", at_pred);
+   tl_sb_printf(&text, "%s ", name);
+   register_list(&text, 0, p.count);
+   tl_sb_printf(&text, ", [$%u]", at_ptr);
+   if (policy)
+      tl_sb_printf(&text, ", $%u", at_policy);
+   tl_sb_char(&text, ';');
+   tl_sb_str(&cons, ",~{memory}");
+   LLVMTypeRef piece = LLVMIntTypeInContext(cg->llvm, p.bits), parts[4] = {piece, piece, piece, piece};
+   LLVMTypeRef ret = p.count == 1 ? piece : LLVMStructTypeInContext(cg->llvm, parts, p.count, 0);
+   LLVMValueRef r =
+      tl_cg_asm(cg, tl_sb_cstr(&text), tl_sb_cstr(&cons), ret, args, n, TL_ASM_EFFECT);
+   for (unsigned i = 0; i < p.count; i++)
+      out[i] = p.count == 1 ? r : LLVMBuildExtractValue(cg->b, r, i, "");
+}
+
+/* n elements to PTX registers of p and back; bytes sit in 16-bit registers. */
+static void
+to_pieces(TlCg *cg, const LLVMValueRef *v, unsigned n, unsigned elem_bits, Piece p, LLVMValueRef *out)
+{
+   if (p.is_byte)
+      out[0] = LLVMBuildZExt(cg->b, tl_cg_to_int(cg, v[0], 8), cg->i16, "");
+   else
+      tl_cg_pack(cg, v, n, elem_bits, p.bits, out);
+}
+
+static void
+from_pieces(TlCg *cg, const LLVMValueRef *pieces, Piece p, LLVMTypeRef elem, unsigned elem_bits,
+            LLVMValueRef *out)
+{
+   if (p.is_byte)
+      out[0] = tl_cg_from_int(cg, LLVMBuildTrunc(cg->b, pieces[0], cg->i8, ""), elem);
+   else
+      tl_cg_unpack(cg, pieces, p.count, p.bits, elem, elem_bits, out);
+}
+
+/* ld_global(ptrs, pred?, other?) */
+void
+tl_emit_ld_global(TlCg *cg, const TlOp *op)
+{
+   const TlType *elem_type = tl_type_elem(tl_result(op, 0)->type);
+   LLVMTypeRef elem = tl_cg_elem(cg, elem_type);
+   unsigned elem_bits = tl_cg_elem_bits(elem_type), vec = (unsigned)tl_attr_int(op, TL_ATTR_VEC);
+   TlRegs ptrs = tl_cg_use(cg, tl_arg(op, 0)), pred = {0}, other = {0};
+   if (op->num_args > 1)
+      pred = tl_cg_use(cg, tl_arg(op, 1));
+   if (op->num_args > 2)
+      other = tl_cg_use(cg, tl_arg(op, 2));
+   Hints h = hints_of(op, true);
+   unsigned bytes = vec * elem_bits / 8;
+   Piece p = access_pieces(bytes, elem_bits);
+   TlRegs dst = tl_cg_def(cg, tl_result(op, 0));
+   for (unsigned a = 0; a < ptrs.count; a++) {
+      LLVMValueRef *out = &dst.v[a * vec], mask = pred_of(pred, a);
+      if (is_true(mask) && !has_hints(h)) {
+         LLVMTypeRef type = access_type(memory_elem(cg, elem), vec);
+         LLVMValueRef v = LLVMBuildLoad2(cg->b, type, ptrs.v[a], "");
+         set_align(v, bytes);
+         LLVMSetVolatile(v, h.is_volatile);
+         split_vector(cg, v, elem, vec, out);
+         continue;
+      }
+      LLVMValueRef init[4], pieces[4];
+      for (unsigned i = 0; i < p.count; i++)
+         init[i] = LLVMConstInt(LLVMIntTypeInContext(cg->llvm, p.bits), 0, 0);
+      if (other.count && !is_true(mask)) {
+         LLVMValueRef fill[16];
+         for (unsigned i = 0; i < vec; i++)
+            fill[i] = other.v[other.count == 1 ? 0 : a * vec + i];
+         to_pieces(cg, fill, vec, elem_bits, p, init);
+      }
+      asm_load(cg, ptrs.v[a], mask, init, h, p, pieces);
+      from_pieces(cg, pieces, p, elem, elem_bits, out);
+   }
+}
+
+static void
+asm_store(TlCg *cg, LLVMValueRef ptr, LLVMValueRef pred, const LLVMValueRef *pieces, Hints h, Piece p)
+{
+   bool policy = h.evict != TL_EVICT_NORMAL, masked = !is_true(pred);
+   char name[96];
+   mnemonic(name, sizeof name, "st", h, p);
+   TlSb text, cons;
+   tl_sb_init(&text, cg->arena);
+   tl_sb_init(&cons, cg->arena);
+   LLVMValueRef args[8];
+   unsigned n = 0;
+   args[n++] = ptr;
+   tl_sb_str(&cons, "l");
+   for (unsigned i = 0; i < p.count; i++) {
+      args[n++] = pieces[i];
+      tl_sb_printf(&cons, ",%s", reg_class(p.bits));
+   }
+   if (masked) {
+      tl_sb_printf(&text, "@$%u ", n);
+      args[n++] = pred;
+      tl_sb_str(&cons, ",b");
+   }
+   tl_sb_printf(&text, "%s [$0], ", name);
+   register_list(&text, 1, p.count);
+   if (policy) {
+      tl_sb_printf(&text, ", $%u", n);
+      args[n++] = cache_policy(cg, h.evict);
+      tl_sb_str(&cons, ",l");
+   }
+   tl_sb_char(&text, ';');
+   tl_sb_str(&cons, ",~{memory}");
+   tl_cg_asm(cg, tl_sb_cstr(&text), tl_sb_cstr(&cons), cg->voidt, args, n, TL_ASM_EFFECT);
+}
+
+/* st_global(ptrs, values, pred?) */
+void
+tl_emit_st_global(TlCg *cg, const TlOp *op)
+{
+   const TlType *elem_type = tl_type_elem(tl_arg(op, 1)->type);
+   LLVMTypeRef elem = tl_cg_elem(cg, elem_type);
+   unsigned elem_bits = tl_cg_elem_bits(elem_type), vec = (unsigned)tl_attr_int(op, TL_ATTR_VEC);
+   TlRegs ptrs = tl_cg_use(cg, tl_arg(op, 0)), values = tl_cg_use(cg, tl_arg(op, 1)), pred = {0};
+   if (op->num_args > 2)
+      pred = tl_cg_use(cg, tl_arg(op, 2));
+   Hints h = hints_of(op, false);
+   unsigned bytes = vec * elem_bits / 8;
+   Piece p = access_pieces(bytes, elem_bits);
+   for (unsigned a = 0; a < ptrs.count; a++) {
+      const LLVMValueRef *v = &values.v[a * vec];
+      LLVMValueRef mask = pred_of(pred, a);
+      if (is_true(mask) && !has_hints(h)) {
+         LLVMValueRef st = LLVMBuildStore(cg->b, join_vector(cg, v, elem, vec), ptrs.v[a]);
+         set_align(st, bytes);
+         continue;
+      }
+      LLVMValueRef pieces[4];
+      to_pieces(cg, v, vec, elem_bits, p, pieces);
+      asm_store(cg, ptrs.v[a], mask, pieces, h, p);
+   }
+}
+
+/* ---- shared memory ---- */
+/* The one place that makes shared addresses: block's shared memory + byte address + constant. */
+static LLVMValueRef
+shared_ptr(TlCg *cg, LLVMValueRef address, int64_t offset)
+{
+   if (!cg->smem) {
+      cg->smem = LLVMAddGlobalInAddressSpace(cg->mod, LLVMArrayType2(cg->i8, 0), "tilec_shared", 3);
+      LLVMSetLinkage(cg->smem, LLVMExternalLinkage);
+      LLVMSetAlignment(cg->smem, 1024);
+   }
+   LLVMValueRef p = LLVMBuildGEP2(cg->b, cg->i8, cg->smem, &address, 1, "");
+   if (offset) {
+      LLVMValueRef o = tl_cg_i32(cg, offset);
+      p = LLVMBuildGEP2(cg->b, cg->i8, p, &o, 1, "");
+   }
+   return p;
+}
+
+typedef struct SharedAccess {
+   TlRegs address;
+   TlInts offsets;
+   unsigned count; /* accesses */
+} SharedAccess;
+
+static SharedAccess
+shared_access(TlCg *cg, const TlOp *op)
+{
+   SharedAccess s = {tl_cg_use(cg, tl_arg(op, 0)), tl_attr_ints(op, TL_ATTR_OFFSETS), 0};
+   s.count = s.address.count > 1 ? s.address.count : s.offsets.len ? (unsigned)s.offsets.len : 1;
+   return s;
+}
+
+static LLVMValueRef
+shared_access_ptr(TlCg *cg, const SharedAccess *s, unsigned i)
+{
+   LLVMValueRef base = s->address.v[s->address.count == 1 ? 0 : i];
+   return shared_ptr(cg, base, s->offsets.len ? s->offsets.data[i] : 0);
+}
+
+void
+tl_emit_ld_shared(TlCg *cg, const TlOp *op)
+{
+   const TlType *elem_type = tl_type_elem(tl_result(op, 0)->type);
+   LLVMTypeRef elem = tl_cg_elem(cg, elem_type);
+   unsigned vec = (unsigned)tl_attr_int(op, TL_ATTR_VEC);
+   SharedAccess s = shared_access(cg, op);
+   TlRegs dst = tl_cg_def(cg, tl_result(op, 0));
+   for (unsigned i = 0; i < s.count; i++) {
+      LLVMTypeRef type = access_type(memory_elem(cg, elem), vec);
+      LLVMValueRef v = LLVMBuildLoad2(cg->b, type, shared_access_ptr(cg, &s, i), "");
+      set_align(v, vec * tl_cg_elem_bits(elem_type) / 8);
+      split_vector(cg, v, elem, vec, &dst.v[i * vec]);
+   }
+}
+
+void
+tl_emit_st_shared(TlCg *cg, const TlOp *op)
+{
+   const TlType *elem_type = tl_type_elem(tl_arg(op, 1)->type);
+   LLVMTypeRef elem = tl_cg_elem(cg, elem_type);
+   unsigned elem_bits = tl_cg_elem_bits(elem_type), vec = (unsigned)tl_attr_int(op, TL_ATTR_VEC);
+   unsigned bytes = vec * elem_bits / 8;
+   SharedAccess s = shared_access(cg, op);
+   TlRegs values = tl_cg_use(cg, tl_arg(op, 1)), pred = {0};
+   if (op->num_args > 2)
+      pred = tl_cg_use(cg, tl_arg(op, 2));
+   for (unsigned i = 0; i < s.count; i++) {
+      LLVMValueRef ptr = shared_access_ptr(cg, &s, i), mask = pred_of(pred, i);
+      if (is_true(mask)) {
+         LLVMValueRef st =
+            LLVMBuildStore(cg->b, join_vector(cg, &values.v[i * vec], elem, vec), ptr);
+         set_align(st, bytes);
+         continue;
+      }
+      Piece p = access_pieces(bytes, elem_bits);
+      LLVMValueRef args[8];
+      to_pieces(cg, &values.v[i * vec], vec, elem_bits, p, args + 1);
+      args[0] = ptr;
+      args[1 + p.count] = mask;
+      TlSb text, cons;
+      tl_sb_init(&text, cg->arena);
+      tl_sb_init(&cons, cg->arena);
+      tl_sb_printf(&text, "@$%u st.shared", 1 + p.count);
+      if (p.count > 1)
+         tl_sb_printf(&text, ".v%u", p.count);
+      tl_sb_printf(&text, ".b%u [$0], ", p.is_byte ? 8 : p.bits);
+      register_list(&text, 1, p.count);
+      tl_sb_char(&text, ';');
+      tl_sb_str(&cons, "r");
+      for (unsigned k = 0; k < p.count; k++)
+         tl_sb_printf(&cons, ",%s", reg_class(p.bits));
+      tl_sb_str(&cons, ",b,~{memory}");
+      tl_cg_asm(cg, tl_sb_cstr(&text), tl_sb_cstr(&cons), cg->voidt, args, p.count + 2,
+                TL_ASM_EFFECT);
+   }
+}
+
+/* ldmatrix: PTX ISA "ldmatrix"; each result register packs two 16-bit elements. */
+void
+tl_emit_ldmatrix(TlCg *cg, const TlOp *op)
+{
+   unsigned num = (unsigned)tl_attr_int(op, TL_ATTR_NUM);
+   bool trans = tl_attr_int(op, TL_ATTR_TRANS) != 0;
+   const TlType *elem_type = tl_type_elem(tl_result(op, 0)->type);
+   unsigned elem_bits = tl_cg_elem_bits(elem_type), per = 32 / elem_bits;
+   char name[80];
+   snprintf(name, sizeof name, "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x%u%s.b16.p3", num,
+            trans ? ".trans" : "");
+   SharedAccess s = shared_access(cg, op);
+   TlRegs dst = tl_cg_def(cg, tl_result(op, 0));
+   LLVMTypeRef parts[4] = {cg->i32, cg->i32, cg->i32, cg->i32};
+   LLVMTypeRef ret = num == 1 ? cg->i32 : LLVMStructTypeInContext(cg->llvm, parts, num, 0);
+   for (unsigned i = 0; i < s.count; i++) {
+      LLVMValueRef ptr = shared_access_ptr(cg, &s, i);
+      LLVMValueRef r = tl_cg_call(cg, name, ret, &ptr, 1), words[4];
+      for (unsigned k = 0; k < num; k++)
+         words[k] = num == 1 ? r : LLVMBuildExtractValue(cg->b, r, k, "");
+      tl_cg_unpack(cg, words, num, 32, tl_cg_elem(cg, elem_type), elem_bits,
+                   &dst.v[i * num * per]);
+   }
+}
+
+void
+tl_emit_stmatrix(TlCg *cg, const TlOp *op)
+{
+   unsigned num = (unsigned)tl_attr_int(op, TL_ATTR_NUM);
+   bool trans = tl_attr_int(op, TL_ATTR_TRANS) != 0;
+   if (!(cg->target->features & TL_FEAT_STMATRIX)) {
+      tl_cg_unsupported(cg, "stmatrix", "it exists from sm_90 on");
+      return;
+   }
+   unsigned elem_bits = tl_cg_elem_bits(tl_type_elem(tl_arg(op, 1)->type)), per = 32 / elem_bits;
+   char name[80];
+   snprintf(name, sizeof name, "llvm.nvvm.stmatrix.sync.aligned.m8n8.x%u%s.b16.p3", num,
+            trans ? ".trans" : "");
+   SharedAccess s = shared_access(cg, op);
+   TlRegs values = tl_cg_use(cg, tl_arg(op, 1));
+   for (unsigned i = 0; i < s.count; i++) {
+      LLVMValueRef args[5] = {shared_access_ptr(cg, &s, i)};
+      tl_cg_pack(cg, &values.v[i * num * per], num * per, elem_bits, 32, args + 1);
+      tl_cg_call(cg, name, cg->voidt, args, num + 1);
+   }
+}
+
+/* cp_async(shared addresses, ptrs, pred?): a false predicate copies 0 bytes and fills with zero. */
+void
+tl_emit_cp_async(TlCg *cg, const TlOp *op)
+{
+   unsigned bytes = (unsigned)tl_attr_int(op, TL_ATTR_BYTES);
+   SharedAccess s = shared_access(cg, op);
+   TlRegs ptrs = tl_cg_use(cg, tl_arg(op, 1)), pred = {0};
+   if (op->num_args > 2)
+      pred = tl_cg_use(cg, tl_arg(op, 2));
+   bool masked = pred.count != 0;
+   char name[80];
+   snprintf(name, sizeof name, "llvm.nvvm.cp.async.%s.shared.global.%u%s", bytes == 16 ? "cg" : "ca",
+            bytes, masked ? ".s" : "");
+   for (unsigned i = 0; i < ptrs.count; i++) {
+      LLVMValueRef args[3] = {shared_access_ptr(cg, &s, i), ptrs.v[i], NULL};
+      if (masked)
+         args[2] = LLVMBuildSelect(cg->b, pred_of(pred, i), tl_cg_i32(cg, bytes), tl_cg_i32(cg, 0), "");
+      tl_cg_call(cg, name, cg->voidt, args, masked ? 3 : 2);
+   }
+}
+
+void
+tl_emit_cp_async_commit(TlCg *cg, const TlOp *op)
+{
+   (void)op;
+   tl_cg_call(cg, "llvm.nvvm.cp.async.commit.group", cg->voidt, NULL, 0);
+}
+
+void
+tl_emit_cp_async_wait(TlCg *cg, const TlOp *op)
+{
+   LLVMValueRef n = tl_cg_i32(cg, tl_attr_int(op, TL_ATTR_NUM));
+   tl_cg_call(cg, "llvm.nvvm.cp.async.wait.group", cg->voidt, &n, 1);
+}
+
+/* ---- atomics: PTX ISA "atom" ---- */
+typedef struct AtomForm {
+   const char *type; /* ".f32" */
+   unsigned bits;    /* register width */
+} AtomForm;
+
+static const char *const sem_text[] = {
+   [TL_SEM_ACQ_REL] = "acq_rel",
+   [TL_SEM_ACQUIRE] = "acquire",
+   [TL_SEM_RELEASE] = "release",
+   [TL_SEM_RELAXED] = "relaxed",
+};
+
+static const char *
+atom_type(TlDtype t, int64_t rmw)
+{
+   unsigned bits = tl_dtype_info[t].bits;
+   bool bitwise = rmw == TL_RMW_AND || rmw == TL_RMW_OR || rmw == TL_RMW_XOR || rmw == TL_RMW_XCHG;
+   if (bitwise)
+      return bits == 64 ? "b64" : "b32";
+   switch (t) {
+   case TL_FP16:
+      return "noftz.f16";
+   case TL_BF16:
+      return "noftz.bf16";
+   case TL_FP32:
+      return "f32";
+   case TL_FP64:
+      return "f64";
+   default:
+      if (rmw == TL_RMW_ADD && bits == 64)
+         return "u64"; /* there is no add.s64; the bits agree */
+      return tl_dtype_is_signed(t) ? (bits == 64 ? "s64" : "s32") : (bits == 64 ? "u64" : "u32");
+   }
+}
+
+/* One predicated atom on integer registers of `bits`; masked-off lanes give 0. */
+static LLVMValueRef
+atom(TlCg *cg, const TlOp *op, const char *operation, const char *type, unsigned bits,
+     LLVMValueRef ptr, LLVMValueRef value, LLVMValueRef compare, LLVMValueRef pred)
+{
+   char text[160], cons[40];
+   bool masked = !is_true(pred);
+   const char *c = reg_class(bits);
+   LLVMTypeRef t = LLVMIntTypeInContext(cg->llvm, bits);
+   LLVMValueRef args[6] = {ptr};
+   unsigned n = 1;
+   if (compare)
+      args[n++] = compare;
+   args[n++] = value;
+   int len = snprintf(cons, sizeof cons, "=%s,l,%s%s%s", c, c, compare ? "," : "", compare ? c : "");
+   char guard[16] = "";
+   if (masked) {
+      snprintf(guard, sizeof guard, "@$%u ", n + 1);
+      args[n++] = pred;
+      args[n++] = LLVMConstInt(t, 0, 0);
+      len += snprintf(cons + len, sizeof cons - (size_t)len, ",b,0");
+   }
+   snprintf(cons + len, sizeof cons - (size_t)len, ",~{memory}");
+   snprintf(text, sizeof text, "%satom.%s.%s.global.%s.%s $0, [$1], $2%s;", guard,
+            sem_text[tl_attr_int(op, TL_ATTR_SEM)],
+            tl_attr_word(TL_AK_SCOPE, tl_attr_int(op, TL_ATTR_SCOPE)), operation, type,
+            compare ? ", $3" : "");
+   return tl_cg_asm(cg, text, cons, t, args, n, TL_ASM_EFFECT);
+}
+
+/* max and min of floats by their integer order: a value >= 0 as signed max/min, a negative one as the
+ * opposite unsigned; exactly one of the two runs. */
+static LLVMValueRef
+atom_float_minmax(TlCg *cg, const TlOp *op, bool is_max, unsigned bits, LLVMValueRef ptr,
+                  LLVMValueRef value, LLVMValueRef pred)
+{
+   LLVMTypeRef t = LLVMIntTypeInContext(cg->llvm, bits);
+   LLVMValueRef positive = LLVMBuildICmp(cg->b, LLVMIntSGE, value, LLVMConstNull(t), "");
+   LLVMValueRef negative = LLVMBuildNot(cg->b, positive, "");
+   if (!is_true(pred)) {
+      positive = LLVMBuildAnd(cg->b, positive, pred, "");
+      negative = LLVMBuildAnd(cg->b, negative, pred, "");
+   }
+   LLVMValueRef a = atom(cg, op, is_max ? "max" : "min", bits == 64 ? "s64" : "s32", bits, ptr,
+                         value, NULL, positive);
+   LLVMValueRef b = atom(cg, op, is_max ? "min" : "max", bits == 64 ? "u64" : "u32", bits, ptr,
+                         value, NULL, negative);
+   return LLVMBuildSelect(cg->b, positive, a, b, "");
+}
+
+void
+tl_emit_atom_rmw(TlCg *cg, const TlOp *op)
+{
+   TlDtype t = tl_type_elem(tl_arg(op, 1)->type)->dtype;
+   int64_t rmw = tl_attr_int(op, TL_ATTR_RMW);
+   unsigned bits = tl_dtype_info[t].bits;
+   bool is_float = tl_dtype_is_float(t);
+   if (t == TL_BF16 && cg->target->sm < 90) {
+      tl_cg_unsupported(cg, "an atomic add of bf16", "it exists from sm_90 on");
+      return;
+   }
+   TlRegs ptrs = tl_cg_use(cg, tl_arg(op, 0)), values = tl_cg_use(cg, tl_arg(op, 1)), pred = {0};
+   if (op->num_args > 2)
+      pred = tl_cg_use(cg, tl_arg(op, 2));
+   const char *word = rmw == TL_RMW_XCHG ? "exch" : tl_attr_word(TL_AK_RMW, rmw);
+   TlRegs dst = tl_cg_def(cg, tl_result(op, 0));
+   LLVMTypeRef elem = tl_cg_dtype(cg, t);
+   for (unsigned i = 0; i < dst.count; i++) {
+      LLVMValueRef v = tl_cg_to_int(cg, values.v[i], bits), mask = pred_of(pred, i);
+      LLVMValueRef old;
+      if (is_float && (rmw == TL_RMW_MAX || rmw == TL_RMW_MIN))
+         old = atom_float_minmax(cg, op, rmw == TL_RMW_MAX, bits, ptrs.v[i], v, mask);
+      else
+         old = atom(cg, op, word, atom_type(t, rmw), bits, ptrs.v[i], v, NULL, mask);
+      dst.v[i] = tl_cg_from_int(cg, old, elem);
+   }
+}
+
+void
+tl_emit_atom_cas(TlCg *cg, const TlOp *op)
+{
+   TlDtype t = tl_type_elem(tl_arg(op, 1)->type)->dtype;
+   unsigned bits = tl_dtype_info[t].bits;
+   TlRegs ptrs = tl_cg_use(cg, tl_arg(op, 0)), compare = tl_cg_use(cg, tl_arg(op, 1)),
+          values = tl_cg_use(cg, tl_arg(op, 2)), pred = {0};
+   if (op->num_args > 3)
+      pred = tl_cg_use(cg, tl_arg(op, 3));
+   TlRegs dst = tl_cg_def(cg, tl_result(op, 0));
+   const char *type = bits == 64 ? "b64" : bits == 32 ? "b32" : "b16";
+   for (unsigned i = 0; i < dst.count; i++) {
+      LLVMValueRef old = atom(cg, op, "cas", type, bits, ptrs.v[i],
+                              tl_cg_to_int(cg, values.v[i], bits),
+                              tl_cg_to_int(cg, compare.v[i], bits), pred_of(pred, i));
+      dst.v[i] = tl_cg_from_int(cg, old, tl_cg_dtype(cg, t));
+   }
+}
+
+/* atom_shared(addresses, values, pred?): a reduction, no result. */
+void
+tl_emit_atom_shared(TlCg *cg, const TlOp *op)
+{
+   TlDtype t = tl_type_elem(tl_arg(op, 1)->type)->dtype;
+   int64_t rmw = tl_attr_int(op, TL_ATTR_RMW);
+   unsigned bits = tl_dtype_info[t].bits;
+   SharedAccess s = shared_access(cg, op);
+   TlRegs values = tl_cg_use(cg, tl_arg(op, 1)), pred = {0};
+   if (op->num_args > 2)
+      pred = tl_cg_use(cg, tl_arg(op, 2));
+   for (unsigned i = 0; i < values.count; i++) {
+      LLVMValueRef mask = pred_of(pred, i);
+      bool masked = !is_true(mask);
+      LLVMValueRef args[] = {shared_access_ptr(cg, &s, i), tl_cg_to_int(cg, values.v[i], bits), mask};
+      char text[80], cons[32];
+      snprintf(text, sizeof text, "%sred.shared.%s.%s [$0], $1;", masked ? "@$2 " : "",
+               tl_attr_word(TL_AK_RMW, rmw), atom_type(t, rmw));
+      snprintf(cons, sizeof cons, "r,%s%s,~{memory}", reg_class(bits), masked ? ",b" : "");
+      tl_cg_asm(cg, text, cons, cg->voidt, args, masked ? 3 : 2, TL_ASM_EFFECT);
+   }
+}

@@ -1,0 +1,169 @@
+/* Who am I, shuffles, warp reductions and barriers. */
+#include "codegen/cg.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+static void
+one_i32(TlCg *cg, const TlOp *op, const char *format)
+{
+   static const char axis_letter[] = "xyz";
+   char name[64];
+   snprintf(name, sizeof name, format, axis_letter[tl_attr_int(op, TL_ATTR_AXIS)]);
+   tl_cg_def(cg, tl_result(op, 0)).v[0] = tl_cg_call(cg, name, cg->i32, NULL, 0);
+}
+
+void
+tl_emit_program_id(TlCg *cg, const TlOp *op)
+{
+   one_i32(cg, op, "llvm.nvvm.read.ptx.sreg.ctaid.%c");
+}
+
+void
+tl_emit_num_programs(TlCg *cg, const TlOp *op)
+{
+   one_i32(cg, op, "llvm.nvvm.read.ptx.sreg.nctaid.%c");
+}
+
+void
+tl_emit_sreg(TlCg *cg, const TlOp *op)
+{
+   static const struct {
+      const char *text, *constraint;
+      bool is_64;
+   } reg[] = {
+      [TL_SREG_GLOBALTIMER] = {"mov.u64 $0, %globaltimer;", "=l", true},
+      [TL_SREG_SMID] = {"mov.u32 $0, %smid;", "=r", false},
+      [TL_SREG_CLOCK64] = {"mov.u64 $0, %clock64;", "=l", true},
+   };
+   int64_t which = tl_attr_int(op, TL_ATTR_SREG);
+   LLVMValueRef v = tl_cg_asm(cg, reg[which].text, reg[which].constraint,
+                              reg[which].is_64 ? cg->i64 : cg->i32, NULL, 0, TL_ASM_EFFECT);
+   TlDtype t = tl_result(op, 0)->type->dtype;
+   LLVMTypeRef want = tl_cg_dtype(cg, t);
+   if (LLVMTypeOf(v) != want)
+      v = reg[which].is_64 ? LLVMBuildTrunc(cg->b, v, want, "") : LLVMBuildZExt(cg->b, v, want, "");
+   tl_cg_def(cg, tl_result(op, 0)).v[0] = v;
+}
+
+/* lane and warp are made once, in the entry block, from tid.x whose range is known. */
+static LLVMValueRef
+entry_value(TlCg *cg, bool is_lane)
+{
+   LLVMValueRef tid = tl_cg_thread_id(cg);
+   LLVMBasicBlockRef here = LLVMGetInsertBlock(cg->b);
+   LLVMPositionBuilderBefore(cg->b, cg->entry_end);
+   LLVMValueRef v = is_lane ? LLVMBuildAnd(cg->b, tid, tl_cg_i32(cg, 31), "lane")
+                            : LLVMBuildLShr(cg->b, tid, tl_cg_i32(cg, 5), "warp");
+   LLVMPositionBuilderAtEnd(cg->b, here);
+   return v;
+}
+
+void
+tl_emit_lane_id(TlCg *cg, const TlOp *op)
+{
+   if (!cg->lane)
+      cg->lane = entry_value(cg, true);
+   tl_cg_def(cg, tl_result(op, 0)).v[0] = cg->lane;
+}
+
+void
+tl_emit_warp_id(TlCg *cg, const TlOp *op)
+{
+   if (!cg->warp)
+      cg->warp = entry_value(cg, false);
+   tl_cg_def(cg, tl_result(op, 0)).v[0] = cg->warp;
+}
+
+/* ---- shuffles ----
+ * The instruction moves 32 bits.  Narrow elements going to one lane travel packed; 64-bit ones in two
+ * halves.  PTX ISA "shfl.sync": c = clamp | segment mask << 8; clamp is 31 (0 for up). */
+static LLVMValueRef
+shuffle_word(TlCg *cg, const TlOp *op, LLVMValueRef word, LLVMValueRef lane)
+{
+   static const char *const name[] = {
+      [TL_SHFL_BFLY] = "llvm.nvvm.shfl.sync.bfly.i32",
+      [TL_SHFL_IDX] = "llvm.nvvm.shfl.sync.idx.i32",
+      [TL_SHFL_UP] = "llvm.nvvm.shfl.sync.up.i32",
+      [TL_SHFL_DOWN] = "llvm.nvvm.shfl.sync.down.i32",
+   };
+   int64_t mode = tl_attr_int(op, TL_ATTR_SHFL), width = tl_attr_int(op, TL_ATTR_WIDTH);
+   int64_t c = (32 - width) << 8 | (mode == TL_SHFL_UP ? 0 : 31);
+   LLVMValueRef args[] = {tl_cg_i32(cg, -1), word, lane, tl_cg_i32(cg, c)};
+   return tl_cg_call(cg, name[mode], cg->i32, args, 4);
+}
+
+void
+tl_emit_shfl(TlCg *cg, const TlOp *op)
+{
+   const TlType *elem_type = tl_type_elem(tl_result(op, 0)->type);
+   LLVMTypeRef elem = tl_cg_elem(cg, elem_type);
+   unsigned bits = tl_cg_elem_bits(elem_type);
+   TlRegs x = tl_cg_use(cg, tl_arg(op, 0)), lane = tl_cg_use(cg, tl_arg(op, 1));
+   TlRegs dst = tl_cg_def(cg, tl_result(op, 0));
+   unsigned group = bits < 32 && lane.count == 1 ? 32 / bits : 1;
+   for (unsigned r = 0; r < x.count;) {
+      unsigned n = x.count - r >= group ? group : 1;
+      LLVMValueRef l = lane.v[lane.count == 1 ? 0 : r], words[2], back[2];
+      unsigned num_words = 1;
+      if (n * bits >= 32)
+         num_words = tl_cg_pack(cg, &x.v[r], n, bits, 32, words);
+      else
+         words[0] = LLVMBuildZExt(cg->b, tl_cg_to_int(cg, x.v[r], bits), cg->i32, "");
+      for (unsigned w = 0; w < num_words; w++)
+         back[w] = shuffle_word(cg, op, words[w], l);
+      if (n * bits >= 32)
+         tl_cg_unpack(cg, back, num_words, 32, elem, bits, &dst.v[r]);
+      else
+         dst.v[r] = tl_cg_from_int(
+            cg, LLVMBuildTrunc(cg->b, back[0], LLVMIntTypeInContext(cg->llvm, bits), ""), elem);
+      r += n;
+   }
+}
+
+void
+tl_emit_redux(TlCg *cg, const TlOp *op)
+{
+   TlDtype t = tl_type_elem(tl_result(op, 0)->type)->dtype;
+   int64_t rmw = tl_attr_int(op, TL_ATTR_RMW);
+   bool sign_matters = rmw == TL_RMW_MAX || rmw == TL_RMW_MIN;
+   char name[64];
+   snprintf(name, sizeof name, "llvm.nvvm.redux.sync.%s%s",
+            sign_matters && !tl_dtype_is_signed(t) ? "u" : "", tl_attr_word(TL_AK_RMW, rmw));
+   TlRegs x = tl_cg_use(cg, tl_arg(op, 0)), dst = tl_cg_def(cg, tl_result(op, 0));
+   for (unsigned r = 0; r < dst.count; r++) {
+      LLVMValueRef args[] = {x.v[r], tl_cg_i32(cg, -1)};
+      dst.v[r] = tl_cg_call(cg, name, cg->i32, args, 2);
+   }
+}
+
+/* ---- barriers ---- */
+void
+tl_emit_bar_sync(TlCg *cg, const TlOp *op)
+{
+   LLVMValueRef args[] = {tl_cg_i32(cg, tl_attr_int(op, TL_ATTR_BARRIER)),
+                          tl_cg_i32(cg, cg->role_num_warps * 32)};
+   if (cg->role_num_warps == cg->func->num_warps)
+      tl_cg_call(cg, "llvm.nvvm.barrier.cta.sync.aligned.all", cg->voidt, args, 1);
+   else
+      tl_cg_call(cg, "llvm.nvvm.barrier.cta.sync.aligned.count", cg->voidt, args, 2);
+}
+
+void
+tl_emit_bar_warp(TlCg *cg, const TlOp *op)
+{
+   (void)op;
+   LLVMValueRef all = tl_cg_i32(cg, -1);
+   tl_cg_call(cg, "llvm.nvvm.bar.warp.sync", cg->voidt, &all, 1);
+}
+
+void
+tl_emit_gdc(TlCg *cg, const TlOp *op)
+{
+   if (cg->target->sm < 90) {
+      tl_cg_unsupported(cg, tl_arena_printf(cg->arena, "'%s'", tl_info(op)->text),
+                        "programmatic dependent launch exists from sm_90 on");
+      return;
+   }
+   tl_cg_call(cg, tl_info(op)->how, cg->voidt, NULL, 0);
+}
