@@ -289,8 +289,8 @@ split_rounds(TlConvertPlan *p, unsigned es_log, uint32_t budget)
    return true;
 }
 
-/* Does every warp load only its own elements?  Rounds or repeats reuse the scratch, where warps with
- * replicated data share addresses: those need the barrier. */
+/* Does every warp load only its own elements?  Rounds and repeats reuse the scratch: then the warps'
+ * addresses must be disjoint too (replicated data and warps told apart by the round share them). */
 static bool
 is_warp_local(const TlConvertPlan *p, const uint64_t *x)
 {
@@ -303,11 +303,13 @@ is_warp_local(const TlConvertPlan *p, const uint64_t *x)
    }
    if (p->shared.rounds == 1 && p->repeats == 1)
       return true;
+   const uint32_t *col = p->shared.access[TL_CONVERT_STORE].col;
+   uint32_t mask = p->shared.scratch_bytes - 1;
    TlBasis b = {0};
    for (unsigned j = 0; j < warp0; j++)
-      tl_gf2_add(&b, p->src.col[j], j);
+      tl_gf2_add(&b, col[j] & mask, j);
    for (unsigned j = warp0; j < tl_ll_first(&p->src, TL_HW_BLOCK); j++)
-      if (!tl_gf2_add(&b, p->src.col[j], j))
+      if (!tl_gf2_add(&b, col[j] & mask, j))
          return false;
    return true;
 }

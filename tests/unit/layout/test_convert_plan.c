@@ -74,10 +74,16 @@ static unsigned
 run_shuffles(Machine *m, uint32_t rep, uint32_t warp)
 {
    const TlConvertShuffle *sh = &m->p->shuffle;
-   uint32_t *a = malloc(m->lanes * m->sregs * sizeof *a), packed = 0;
+   uint32_t *a = malloc(m->lanes * m->sregs * sizeof *a), packed = 0, packed_src = 0;
    unsigned shuffles = 0;
-   for (unsigned i = 0; i < sh->pack_bits; i++)
+   for (unsigned i = 0; i < sh->pack_bits; i++) {
       packed |= 1u << sh->pack_dst[i];
+      packed_src |= 1u << sh->pack_src[i];
+   }
+   for (unsigned i = 0; i < sh->num_pre; i++)
+      assert_int_equal(sh->pre[i].reg & packed_src, 0);
+   for (unsigned i = 0; i < sh->num_post; i++)
+      assert_int_equal(sh->post[i].reg & packed, 0);
    for (uint32_t lane = 0; lane < m->lanes; lane++) {
       memcpy(a + lane * m->sregs, thread_regs(m, m->src, m->sregs, rep, lane, warp),
              m->sregs * sizeof *a);
@@ -87,6 +93,7 @@ run_shuffles(Machine *m, uint32_t rep, uint32_t warp)
       if ((r & ~m->p->dst_live) || (r & packed))
          continue;
       uint32_t from = columns(m->p->from_reg, r);
+      assert_int_equal(from & packed_src, 0);
       for (uint32_t e = 0; e < 1u << sh->pack_bits; e++) {
          uint32_t ds = 0, ss = 0;
          for (unsigned i = 0; i < sh->pack_bits; i++) {
@@ -153,21 +160,36 @@ run_access(Machine *m, TlConvertSide side, uint32_t rep, uint32_t round, uint32_
                           tl_convert_offset(m->p, side, r, 0, 0, 0) / sc->scratch_bytes);
 }
 
-/* Warp-local plans run warp by warp, the others side by side with a barrier. */
+/* Step 2 i stores round i (of all repeats), step 2 i + 1 loads it. */
 static void
-run_shared(Machine *m, uint32_t rep)
+run_step(Machine *m, uint32_t step, uint32_t warp)
+{
+   uint32_t round = step / 2 % m->p->shared.rounds, rep = step / 2 / m->p->shared.rounds;
+   for (uint32_t lane = 0; lane < m->lanes; lane++)
+      run_access(m, step % 2 ? TL_CONVERT_LOAD : TL_CONVERT_STORE, rep, round, lane, warp);
+}
+
+/* Warp-local plans let every warp run at its own, random pace; the others wait for each other. */
+static void
+run_shared(Machine *m, Rng *pace)
 {
    const TlConvertScratch *sc = &m->p->shared;
-   uint32_t groups = sc->warp_local ? m->warps : 1, per = m->warps / groups;
-   for (uint32_t g = 0; g < groups; g++)
-      for (uint32_t round = 0; round < sc->rounds; round++) {
-         for (uint32_t i = 0; i < sc->scratch_bytes; i++)
-            m->memory[i] = GARBAGE;
-         for (unsigned side = 0; side < 2; side++)
-            for (uint32_t t = 0; t < per * m->lanes; t++)
-               run_access(m, (TlConvertSide)side, rep, round, t % m->lanes,
-                          g * per + t / m->lanes);
-      }
+   uint32_t steps = 2 * sc->rounds * m->p->repeats, left = steps * m->warps;
+   uint32_t *next = calloc(m->warps, sizeof *next);
+   for (uint32_t i = 0; i < sc->scratch_bytes; i++)
+      m->memory[i] = GARBAGE;
+   while (left > 0) {
+      uint32_t warp = rng_below(pace, m->warps), step = next[warp];
+      bool wait = step == steps;
+      for (uint32_t w = 0; w < m->warps && !sc->warp_local; w++)
+         wait |= next[w] < step;
+      if (wait)
+         continue;
+      run_step(m, step, warp);
+      next[warp]++;
+      left--;
+   }
+   free(next);
 }
 
 static void
@@ -202,15 +224,14 @@ execute(int trial, const TlConvertPlan *p, const TlLinear *src, const TlLinear *
          for (uint32_t r = 0; r < m.sregs; r++)
             s[r] = identity(src, rep * m.sregs + r, lane, warp);
       }
-   for (uint32_t rep = 0; rep < p->repeats; rep++) {
-      if (p->kind == TL_CONVERT_SHUFFLES)
-         for (uint32_t warp = 0; warp < m.warps; warp++)
-            shuffles = run_shuffles(&m, rep, warp);
-      else if (p->kind == TL_CONVERT_SHARED)
-         run_shared(&m, rep);
-      if (p->kind >= TL_CONVERT_SHUFFLES)
-         run_copies(&m, rep);
-   }
+   for (uint32_t rep = 0; rep < p->repeats && p->kind == TL_CONVERT_SHUFFLES; rep++)
+      for (uint32_t warp = 0; warp < m.warps; warp++)
+         shuffles = run_shuffles(&m, rep, warp);
+   Rng pace = {(uint64_t)trial};
+   if (p->kind == TL_CONVERT_SHARED)
+      run_shared(&m, &pace);
+   for (uint32_t rep = 0; rep < p->repeats && p->kind >= TL_CONVERT_SHUFFLES; rep++)
+      run_copies(&m, rep);
    for (uint32_t rep = 0; rep < p->repeats; rep++)
       for (uint32_t t = 0; t < threads; t++)
          for (uint32_t r = 0; r < m.dregs; r++) {
