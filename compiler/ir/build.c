@@ -45,8 +45,11 @@ static void
 result_types(TlBuilder *b, const TlOp *op, TlValue *const *args, const TlType *const *given,
              const TlType **types)
 {
+   enum { FEW = 16 };
    TlArena *arena = b->module->arena;
-   const TlType **arg_types = tl_new_array(arena, const TlType *, op->num_args);
+   const TlType *few[FEW];
+   const TlType **arg_types =
+      op->num_args <= FEW ? few : tl_new_array(arena, const TlType *, op->num_args);
    for (unsigned i = 0; i < op->num_args; i++)
       arg_types[i] = args[i]->type;
    for (unsigned i = 0; given && i < op->num_results; i++)
@@ -74,7 +77,8 @@ tl_build(TlBuilder *b, TlOpcode opcode, TlValue *const *args, unsigned num_args,
       *tl_attr(op, attrs[i].key) = attrs[i].value;
    for (unsigned i = 0; i < num_args; i++)
       tl_set_arg(op, i, args[i]);
-   const TlType **types = tl_new_array(arena, const TlType *, num_results);
+   const TlType *few[4];
+   const TlType **types = num_results <= 4 ? few : tl_new_array(arena, const TlType *, num_results);
    result_types(b, op, args, result_types_given, types);
    for (unsigned i = 0; i < num_results; i++)
       op->results[i].type = types[i];

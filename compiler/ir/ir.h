@@ -383,5 +383,9 @@ bool tl_read_module(TlModule *m, TlSources *sources, uint32_t file);
 /* ---- verifier: ir/verify.c: structure, types (re-inferred), dominance, state legality ----
  * true if sound; otherwise every violation is appended to out, one a line. */
 bool tl_verify(const TlFunc *f, TlSb *out);
+/* Calls report for every violation; op is NULL when it concerns the function as a whole.  `why` lives
+ * as long as the module. */
+typedef void TlViolation(void *user, const TlOp *op, const char *why);
+void tl_verify_each(const TlFunc *f, TlViolation *report, void *user);
 
 #endif

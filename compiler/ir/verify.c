@@ -1,0 +1,393 @@
+/* The verifier: everything that later stages rely on, for one function in its state.
+ * Invariant of the walk: `visible` holds exactly the values whose definition dominates the operation
+ * at hand: block arguments and results are entered as they are met and leave with their region.
+ * All violations are reported; only the regions of an operation whose operands do not fit go
+ * unchecked. */
+#include "ir/ir.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { MAX_DEPTH = 300 };
+
+typedef struct Verifier {
+   const TlFunc *func;
+   TlArena *arena;
+   TlTypes *types;
+   TlViolation *report;
+   void *user;
+   bool *visible; /* by value id */
+   bool *defined; /* by value id */
+   unsigned depth;
+} Verifier;
+
+static void __attribute__((format(printf, 3, 4)))
+bad(Verifier *v, const TlOp *op, const char *fmt, ...)
+{
+   va_list ap;
+   va_start(ap, fmt);
+   const char *why = tl_arena_vprintf(v->arena, fmt, ap);
+   va_end(ap);
+   v->report(v->user, op, why);
+}
+
+static const char *
+text(Verifier *v, const TlType *t)
+{
+   return t ? tl_type_cstr(v->arena, t) : "nothing";
+}
+
+/* ---- values ---- */
+static bool
+layout_fits(const TlType *t)
+{
+   uint32_t shape[TL_LL_MAX_RANK];
+   if (t->layout->rank != t->rank)
+      return false;
+   tl_ll_shape(t->layout, shape);
+   return memcmp(shape, t->shape, t->rank * sizeof shape[0]) == 0;
+}
+
+static void
+check_type(Verifier *v, const TlOp *op, const TlType *t)
+{
+   TlState state = v->func->state;
+   bool is_tile = t->kind == TL_TYPE_TILE;
+   bool laid_only = t->kind == TL_TYPE_MEMDESC || t->kind == TL_TYPE_TOKEN;
+   if (state == TL_STATE_LOWERED ? is_tile || laid_only
+                                 : t->kind == TL_TYPE_REGS ||
+                                      (laid_only && state != TL_STATE_LAID))
+      bad(v, op, "type %s is not of this state", text(v, t));
+   if (is_tile && state == TL_STATE_LAID && !t->layout)
+      bad(v, op, "every tile has a layout; %s has none", text(v, t));
+   if (is_tile && state == TL_STATE_TYPED && t->layout)
+      bad(v, op, "no tile has a layout yet; %s has one", text(v, t));
+   if (t->layout && !layout_fits(t))
+      bad(v, op, "layout and type have different shapes; the type is %s", text(v, t));
+}
+
+static void
+define(Verifier *v, const TlOp *op, const TlValue *value)
+{
+   if (value->id >= v->func->next_value_id) {
+      bad(v, op, "value id %u is beyond the function's %u", value->id, v->func->next_value_id);
+      return;
+   }
+   if (v->defined[value->id])
+      bad(v, op, "value id %u belongs to two values", value->id);
+   v->defined[value->id] = v->visible[value->id] = true;
+   if (value->type)
+      check_type(v, op, value->type);
+   else
+      bad(v, op, "a value without type");
+}
+
+static bool
+is_visible(const Verifier *v, const TlValue *value)
+{
+   return value->id < v->func->next_value_id && v->visible[value->id];
+}
+
+static bool
+check_args(Verifier *v, const TlOp *op)
+{
+   bool ok = true;
+   for (unsigned i = 0; i < op->num_args; i++) {
+      const TlUse *use = &op->args[i];
+      if (!use->value) {
+         bad(v, op, "operand %u is missing", i);
+         ok = false;
+      } else if (!is_visible(v, use->value)) {
+         bad(v, op, "operand %u is not defined before this use", i);
+      } else if (use->user != op || *use->link != use) {
+         bad(v, op, "the use list of operand %u is broken", i);
+      }
+   }
+   return ok;
+}
+
+/* Re-infers; false when the operands do not fit, so that regions cannot be judged. */
+static bool
+check_results(Verifier *v, const TlOp *op)
+{
+   enum { FEW = 16 };
+   unsigned n = op->num_results;
+   const TlType *few_args[FEW], *few_results[FEW];
+   const TlType **args =
+      op->num_args <= FEW ? few_args : tl_new_array(v->arena, const TlType *, op->num_args);
+   const TlType **results = n <= FEW ? few_results : tl_new_array(v->arena, const TlType *, n);
+   for (unsigned i = 0; i < op->num_args; i++)
+      args[i] = op->args[i].value->type;
+   for (unsigned i = 0; i < n; i++)
+      results[i] = op->results[i].type;
+   TlInferCx cx = {.types = v->types, .arena = v->arena};
+   if (!tl_infer(&cx, op->opcode, args, op->num_args, op->attrs, results, n)) {
+      bad(v, op, "%s", cx.why);
+      return false;
+   }
+   for (unsigned i = 0; i < n; i++) {
+      const TlValue *r = &op->results[i];
+      if (r->def != op || r->index != i || r->block)
+         bad(v, op, "result %u is not linked to its operation", i);
+      if (!tl_infer_accepts(v->types, results[i], r->type))
+         bad(v, op, "result %u is %s; operands give %s%s", i, text(v, r->type),
+             text(v, results[i]),
+             strcmp(text(v, r->type), text(v, results[i])) == 0 ? " in another layout" : "");
+   }
+   return true;
+}
+
+/* ---- regions ---- */
+static void check_block(Verifier *v, const TlBlock *block, const TlOp *parent);
+
+/* Type of region argument or yielded value number i, or NULL past their number. */
+typedef const TlType *TypeAt(const TlOp *op, unsigned i);
+
+static const TlType *
+no_type(const TlOp *op, unsigned i)
+{
+   (void)op;
+   (void)i;
+   return NULL;
+}
+
+static const TlType *
+result_type(const TlOp *op, unsigned i)
+{
+   return i < op->num_results ? op->results[i].type : NULL;
+}
+
+static const TlType *
+for_arg(const TlOp *op, unsigned i)
+{
+   return i == 0 ? op->args[0].value->type : result_type(op, i - 1);
+}
+
+static const TlType *
+fold_arg(const TlOp *op, unsigned i)
+{
+   return i < 2 * op->num_args ? tl_type_elem(op->args[i % op->num_args].value->type) : NULL;
+}
+
+static const TlType *
+fold_yield(const TlOp *op, unsigned i)
+{
+   return i < op->num_args ? tl_type_elem(op->args[i].value->type) : NULL;
+}
+
+/* `pack` scalars of operand 0, then of operand 1, ... */
+static const TlType *
+map_arg(const TlOp *op, unsigned i)
+{
+   unsigned k = i / (unsigned)tl_attr_int(op, TL_ATTR_PACK);
+   return k < op->num_args ? tl_type_elem(op->args[k].value->type) : NULL;
+}
+
+static const TlType *
+map_yield(const TlOp *op, unsigned i)
+{
+   unsigned k = i / (unsigned)tl_attr_int(op, TL_ATTR_PACK);
+   return k < op->num_results ? tl_type_elem(op->results[k].type) : NULL;
+}
+
+typedef struct RegionRule {
+   unsigned num;           /* regions */
+   TypeAt *arg, *yield;    /* of every region */
+   TlOpcode first_end;     /* terminator of region 0; the others end with yield */
+   bool is_pure;           /* nothing with an effect inside */
+} RegionRule;
+
+static const RegionRule region_rule[TL_OP_COUNT] = {
+   [TL_OP_FOR] = {1, for_arg, result_type, TL_OP_YIELD, false},
+   [TL_OP_WHILE] = {2, result_type, result_type, TL_OP_CONDITION, false},
+   [TL_OP_IF] = {2, no_type, result_type, TL_OP_YIELD, false},
+   [TL_OP_REDUCE] = {1, fold_arg, fold_yield, TL_OP_YIELD, true},
+   [TL_OP_SCAN] = {1, fold_arg, fold_yield, TL_OP_YIELD, true},
+   [TL_OP_MAP] = {1, map_arg, map_yield, TL_OP_YIELD, false},
+   [TL_OP_ROLE] = {1, no_type, no_type, TL_OP_YIELD, false},
+};
+
+static void
+check_region_args(Verifier *v, const TlOp *op, const TlBlock *block, TypeAt *want)
+{
+   for (unsigned i = 0;; i++) {
+      const TlType *have = i < block->num_args ? block->args[i]->type : NULL;
+      if (have != want(op, i))
+         bad(v, op, "region argument %u must be %s; got %s", i, text(v, want(op, i)),
+             text(v, have));
+      if (i >= block->num_args)
+         return;
+   }
+}
+
+static void
+check_end(Verifier *v, const TlOp *op, const TlBlock *block, const RegionRule *rule, unsigned r)
+{
+   TlOpcode want = r == 0 ? rule->first_end : TL_OP_YIELD;
+   const TlOp *last = block->last;
+   if (!last || last->opcode != want) {
+      bad(v, op, "region %u must end with '%s'; it ends with '%s'", r, tl_op_info[want].text,
+          last ? tl_info(last)->text : "nothing");
+      return;
+   }
+   unsigned first = want == TL_OP_CONDITION; /* its operand 0 is the condition */
+   for (unsigned i = 0;; i++) {
+      bool is_end = first + i >= last->num_args;
+      const TlValue *value = is_end ? NULL : last->args[first + i].value;
+      if ((value ? value->type : NULL) != rule->yield(op, i))
+         bad(v, last, "value %u must be %s; got %s", i, text(v, rule->yield(op, i)),
+             text(v, value ? value->type : NULL));
+      if (is_end)
+         return;
+   }
+}
+
+static void
+check_pure(Verifier *v, const TlOp *op, const TlBlock *block)
+{
+   for (const TlOp *inner = block->first; inner; inner = inner->next)
+      if (!tl_has_trait(inner, TL_TRAIT_TERM) && !tl_op_is_pure(inner) &&
+          inner->opcode != TL_OP_WHILE)
+         bad(v, inner, "an operation inside '%s' must have no effect", tl_info(op)->text);
+}
+
+static void
+check_regions(Verifier *v, const TlOp *op)
+{
+   const RegionRule *rule = &region_rule[op->opcode];
+   if (op->num_regions != rule->num) {
+      bad(v, op, "'%s' has %u regions; got %u", tl_info(op)->text, rule->num, op->num_regions);
+      return;
+   }
+   for (unsigned r = 0; r < op->num_regions; r++) {
+      const TlRegion *region = op->regions[r];
+      if (region->parent != op || region->func != v->func || region->block->region != region)
+         bad(v, op, "region %u is not linked to its operation", r);
+      check_region_args(v, op, region->block, rule->arg);
+      check_block(v, region->block, op);
+      check_end(v, op, region->block, rule, r);
+      if (rule->is_pure)
+         check_pure(v, op, region->block);
+   }
+}
+
+/* ---- operations and blocks ---- */
+static void
+check_op(Verifier *v, const TlOp *op)
+{
+   static const uint32_t state_trait[] = {TL_TRAIT_TYPED, TL_TRAIT_LAID, TL_TRAIT_LOWERED};
+   static const char *const state_name[] = {"typed", "laid", "lowered"};
+   if (!tl_has_trait(op, state_trait[v->func->state]))
+      bad(v, op, "'%s' is not an operation of the %s state", tl_info(op)->text,
+          state_name[v->func->state]);
+   if (tl_has_trait(op, TL_TRAIT_TERM) != !op->next)
+      bad(v, op, op->next ? "'%s' must be the last of its block"
+                          : "a block must end with a terminator; it ends with '%s'",
+          tl_info(op)->text);
+   bool linked = check_args(v, op);
+   for (unsigned i = 0; i < op->num_results; i++)
+      if (!op->results[i].type)
+         linked = false;
+   if (linked && check_results(v, op))
+      check_regions(v, op);
+   for (unsigned i = 0; i < op->num_results; i++)
+      define(v, op, &op->results[i]);
+}
+
+static void
+check_block(Verifier *v, const TlBlock *block, const TlOp *parent)
+{
+   if (++v->depth > MAX_DEPTH) {
+      bad(v, parent, "regions nest more than %d deep", MAX_DEPTH);
+      v->depth--;
+      return;
+   }
+   for (unsigned i = 0; i < block->num_args; i++) {
+      const TlValue *a = block->args[i];
+      if (a->block != block || a->def || a->index != i)
+         bad(v, parent, "argument %u is not linked to its block", i);
+      define(v, parent, a);
+   }
+   const TlOp *before = NULL;
+   for (const TlOp *op = block->first; op; before = op, op = op->next) {
+      if (op->block != block || op->prev != before)
+         bad(v, op, "the operation is not linked to its block");
+      check_op(v, op);
+   }
+   if (block->last != before)
+      bad(v, parent, "the end of the block is not its last operation");
+   for (unsigned i = 0; i < block->num_args; i++)
+      if (block->args[i]->id < v->func->next_value_id)
+         v->visible[block->args[i]->id] = false;
+   for (const TlOp *op = block->first; op; op = op->next)
+      for (unsigned i = 0; i < op->num_results; i++)
+         if (op->results[i].id < v->func->next_value_id)
+            v->visible[op->results[i].id] = false;
+   v->depth--;
+}
+
+static void
+check_params(Verifier *v)
+{
+   const TlFunc *f = v->func;
+   unsigned arg = 0;
+   for (unsigned i = 0; i < f->num_params; i++) {
+      const TlParam *p = &f->params[i];
+      if (!p->is_runtime)
+         continue;
+      const TlType *have =
+         arg < f->body->block->num_args ? f->body->block->args[arg]->type : NULL;
+      if (!p->type || have != p->type)
+         bad(v, NULL, "parameter %s is %s but its argument is %s", p->name, text(v, p->type),
+             text(v, have));
+      if (!p->divisibility)
+         bad(v, NULL, "divisibility of parameter %s must be at least 1", p->name);
+      arg++;
+   }
+   if (arg != f->body->block->num_args)
+      bad(v, NULL, "the body has %u arguments; %u parameters are run-time",
+          f->body->block->num_args, arg);
+}
+
+void
+tl_verify_each(const TlFunc *f, TlViolation *report, void *user)
+{
+   Verifier v = {.func = f,
+                 .arena = f->module->arena,
+                 .types = f->module->types,
+                 .report = report,
+                 .user = user};
+   v.visible = tl_new_array(v.arena, bool, f->next_value_id);
+   v.defined = tl_new_array(v.arena, bool, f->next_value_id);
+   if (!f->num_warps || (f->num_warps & (f->num_warps - 1)))
+      bad(&v, NULL, "num_warps must be a power of two; got %u", f->num_warps);
+   check_params(&v);
+   check_block(&v, f->body->block, NULL);
+   const TlOp *last = f->body->block->last;
+   if (!last || last->opcode != TL_OP_RETURN)
+      bad(&v, last, "the body must end with 'return'; it ends with '%s'",
+          last ? tl_info(last)->text : "nothing");
+}
+
+typedef struct Lines {
+   TlSb *out;
+   bool ok;
+} Lines;
+
+static void
+add_line(void *user, const TlOp *op, const char *why)
+{
+   Lines *lines = user;
+   lines->ok = false;
+   if (op && op->num_results && op->results[0].name)
+      tl_sb_printf(lines->out, "%%%s = ", op->results[0].name);
+   tl_sb_printf(lines->out, "%s: %s\n", op ? tl_info(op)->text : "func", why);
+}
+
+bool
+tl_verify(const TlFunc *f, TlSb *out)
+{
+   Lines lines = {out, true};
+   tl_verify_each(f, add_line, &lines);
+   return lines.ok;
+}
