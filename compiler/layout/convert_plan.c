@@ -1,11 +1,11 @@
 /* Choice of the conversion and its register and shuffle forms.
  *
  * C = convert_map(src, dst) gives for every dst hardware bit the src bits that hold its element.  A
- * shuffle round serves one register of every lane, and a source lane can offer only one value in it.
- * So the rounds are skewed: in round p lane l receives dst register p ^ T l, with T chosen so that
- * the source lane N l ^ (function of p) tells which source register is wanted.  The skew is undone
- * by the post stages, the choice at the source is made by the pre stages.  Invariants kept by
- * plan_shuffle: ker N is in the kernel of the wanted-register map G, so P with P N = G exists. */
+ * shuffle round serves one register of every lane, and a source lane can offer only one value in
+ * it.  So the rounds are skewed: in round p lane l receives dst register p ^ T l, with T chosen so
+ * that the source lane N l ^ (function of p) tells which source register is wanted.  The skew is
+ * undone by the post stages, the choice at the source is made by the pre stages.  Invariants kept
+ * by plan_shuffle: ker N is in the kernel of G, the wanted registers, so P with P N = G exists. */
 #include "layout/convert_plan.h"
 #include "layout/convert_shared.h"
 #include "layout/gf2.h"
@@ -37,7 +37,9 @@ split_blocks(const TlConvertPlan *p, const uint64_t *x, Blocks *b)
    const TlLinear *s = &p->src, *d = &p->dst;
    unsigned lane0 = s->num[TL_HW_REG], warp0 = tl_ll_first(s, TL_HW_WARP);
    uint32_t reg_mask = (1u << lane0) - 1, lane_mask = (1u << s->num[TL_HW_LANE]) - 1;
-   *b = (Blocks){.regs = d->num[TL_HW_REG], .lanes = d->num[TL_HW_LANE], .warps = d->num[TL_HW_WARP]};
+   *b = (Blocks){.regs = d->num[TL_HW_REG]};
+   b->lanes = d->num[TL_HW_LANE];
+   b->warps = d->num[TL_HW_WARP];
    for (unsigned h = 0, j = 0; h < TL_HW_BLOCK; h++)
       for (unsigned i = 0; i < d->num[h]; i++, j++) {
          uint64_t self = h == TL_HW_WARP ? 1ull << i : 0;
@@ -136,7 +138,7 @@ find_skew(const Blocks *b, Skew *s)
          continue;
       }
       tl_gf2_express(&wanted, wanted.n, reg, &from);
-      s->vec[s->n] = kernel[k] ^ select_xor(problem, from); /* reads one register: plain broadcast */
+      s->vec[s->n] = kernel[k] ^ select_xor(problem, from); /* a plain broadcast */
       s->reg[s->n++] = -1;
    }
    return assign_skew(b, s, problem, num_problem, &lanes);

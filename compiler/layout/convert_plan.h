@@ -1,10 +1,11 @@
-/* How to move a tile from layout `src` to layout `dst`: a value that lowering executes mechanically and
- * the tests execute in a simulator.
+/* How to move a tile from layout `src` to layout `dst`: a value that lowering executes
+ * mechanically and the tests execute in a simulator.
  *
- * Both layouts have the same shape, and the same numbers of lane, warp and block bits; block columns
- * are equal (a conversion never leaves the block).  Power-of-two repeats are folded first (which
- * renames no register); with counted repeats left the plan is done once for each repeat index, register
- * index = (repeat << bits) | register of the plan.  Below, "register" is that lower part.
+ * Both layouts have the same shape, and the same numbers of lane, warp and block bits; block
+ * columns are equal (a conversion never leaves the block).  Power-of-two repeats are folded first
+ * (which renames no register); with counted repeats left the plan is done once for each repeat
+ * index, register index = (repeat << bits) | register of the plan.  Below, "register" is that
+ * lower part.
  *
  * Registers of dst whose bits are outside `dst_live` are copies: dst[r] = dst[r & dst_live].
  *
@@ -12,7 +13,7 @@
  * REGISTERS   dst[r] = src[from(r)], from(r) = XOR of from_reg[i] over set bits i of r.
  * SHUFFLES    stays within the warp.  With active(stage) = parity(lane & stage.lane) ^
  *             parity(warp & stage.warp):
- *               a = src;     for each pre stage:   a[x]   = active ? a[x ^ stage.reg] : a[x]   (all x)
+ *               a = src;  for each pre stage:   a[x] = active ? a[x ^ stage.reg] : a[x]   (all x)
  *               for every live r:  dst[r] = value of a[from(r)] in lane  from_lane(r, lane, warp)
  *               for each post stage:  dst[x] = active ? dst[x ^ stage.reg] : dst[x]   (all live x)
  *             from_lane = XOR of lane_by_lane, lane_by_reg, lane_by_warp columns.  If !exchange,
@@ -23,10 +24,11 @@
  *             tl_convert_offset(side, r, lane, warp, block): round = offset / scratch_bytes,
  *             byte = offset % scratch_bytes.  In round k: every src register of round k is stored,
  *             then sync, then every dst register of round k is loaded, then sync before the next
- *             round.  Sync is a block barrier, or the warp's own if warp_local.  Accesses take
- *             1 << vec_bits elements: registers r ^ (subset of vec_reg[]) lie at consecutive bytes,
- *             aligned to the vector (vec_reg[i] = register XOR mask of element bit i).  `live` holds
- *             the register bits worth visiting: src copies need not be stored twice. */
+ *             round.  Sync is a block barrier, or the warp's own if warp_local; a scratch that was
+ *             in use before this conversion needs a block barrier first.  Accesses take 1 <<
+ *             vec_bits elements: registers r ^ (subset of vec_reg[]) lie at consecutive bytes,
+ *             aligned to the vector (vec_reg[i] = register XOR mask of element bit i).  `live`
+ *             holds the register bits worth visiting: src copies need not be stored twice. */
 #ifndef TL_LAYOUT_CONVERT_PLAN_H
 #define TL_LAYOUT_CONVERT_PLAN_H
 
@@ -67,7 +69,7 @@ typedef struct TlConvertShuffle {
 
 /* One direction of the exchange through shared memory. */
 typedef struct TlConvertAccess {
-   uint32_t col[TL_LL_MAX_IN];                /* byte offset columns of the layout's hardware bits */
+   uint32_t col[TL_LL_MAX_IN];                /* byte offset columns of the hardware bits */
    uint32_t live;                             /* register bits to visit */
    unsigned vec_bits;                         /* log2 of the elements per access */
    uint32_t vec_reg[TL_CONVERT_MAX_VEC_BITS]; /* register bit of element bit i */
@@ -105,8 +107,8 @@ uint32_t tl_convert_source_reg(const TlConvertPlan *plan, uint32_t r);
 /* Byte offset including the round, repeats excluded. */
 uint32_t tl_convert_offset(const TlConvertPlan *plan, TlConvertSide side, uint32_t r, uint32_t lane,
                            uint32_t warp, uint32_t block);
-/* A register's part of the address, split: address = (thread part ^ xor_part) + imm.  imm touches no
- * bit that any thread part has, so it may become an instruction's immediate.  Round excluded. */
+/* A register's part of the address, split: address = (thread part ^ xor_part) + imm.  imm touches
+ * no bit that any thread part has, so it may become an instruction's immediate.  Round excluded. */
 void tl_convert_split_offset(const TlConvertPlan *plan, TlConvertSide side, uint32_t r,
                              uint32_t *xor_part, uint32_t *imm);
 

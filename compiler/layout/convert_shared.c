@@ -248,8 +248,8 @@ swap_bits(TlConvertPlan *p, unsigned i, unsigned j, unsigned es_log)
    lc[j] = t;
    for (unsigned k = 0; k < 2; k++)
       for (unsigned h = 0; h < TL_LL_MAX_IN; h++) {
-         uint32_t *col = &p->shared.access[k].col[h], d = *col >> (i + es_log) ^ *col >> (j + es_log);
-         if (d & 1)
+         uint32_t *col = &p->shared.access[k].col[h];
+         if ((*col >> (i + es_log) ^ *col >> (j + es_log)) & 1)
             *col ^= 1u << (i + es_log) | 1u << (j + es_log);
       }
 }
@@ -289,8 +289,9 @@ split_rounds(TlConvertPlan *p, unsigned es_log, uint32_t budget)
    return true;
 }
 
-/* Does every warp load only its own elements?  Rounds and repeats reuse the scratch: then the warps'
- * addresses must be disjoint too (replicated data and warps told apart by the round share them). */
+/* Does every warp load only its own elements?  Rounds and repeats reuse the scratch: then the
+ * warps' addresses must be disjoint too (replicated data and warps told apart by the round share
+ * them). */
 static bool
 is_warp_local(const TlConvertPlan *p, const uint64_t *x)
 {

@@ -36,7 +36,8 @@ tl_cost_shared_linear(const uint32_t *lane_col, unsigned lane_bits, unsigned byt
 }
 
 bool
-tl_cost_offset_columns(const TlLinear *l, const TlLinear *shared, unsigned elem_bytes, uint32_t *col)
+tl_cost_offset_columns(const TlLinear *l, const TlLinear *shared, unsigned elem_bytes,
+                       uint32_t *col)
 {
    uint64_t inv[TL_LL_MAX_IN];
    assert(tl_ll_bits(l) == tl_ll_bits(shared));

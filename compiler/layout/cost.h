@@ -1,6 +1,6 @@
 /* What memory accesses of one warp cost, counted from the addresses of its 32 lanes.
- * Shared memory has 32 banks of 4 bytes; a warp access is served in groups of lanes (32 lanes for up
- * to 4 bytes each, 16 for 8, 8 for 16), each group in as many wavefronts as the most loaded bank
+ * Shared memory has 32 banks of 4 bytes; a warp access is served in groups of lanes (32 lanes for
+ * up to 4 bytes each, 16 for 8, 8 for 16), each group in as many wavefronts as the most loaded bank
  * has different words.  Global memory is read in sectors of 32 bytes, tagged in lines of 128. */
 #ifndef TL_LAYOUT_COST_H
 #define TL_LAYOUT_COST_H
@@ -16,8 +16,8 @@ typedef struct TlSharedCost {
 TlSharedCost tl_cost_shared(const uint32_t lane_addr[32], unsigned bytes);
 /* Lane addresses that are linear: address = XOR of lane_col[i] over set lane bits. */
 TlSharedCost tl_cost_shared_linear(const uint32_t *lane_col, unsigned lane_bits, unsigned bytes);
-/* Access of distributed layout `l` to arrangement `shared` (element <- offset, a bijection), vec_elems
- * elements at once. */
+/* Access of distributed layout `l` to arrangement `shared` (element <- offset, a bijection),
+ * vec_elems elements at once. */
 TlSharedCost tl_cost_shared_layout(const TlLinear *l, const TlLinear *shared, unsigned elem_bytes,
                                    unsigned vec_elems);
 
@@ -31,9 +31,9 @@ TlGlobalCost tl_cost_global(const uint64_t lane_addr[32], unsigned bytes);
 TlGlobalCost tl_cost_global_layout(const TlLinear *l, const uint64_t *strides, unsigned elem_bytes,
                                    unsigned vec_elems);
 
-/* Elements that one access may take along `dim`: bounded by the layout, by `contiguity` (elements known
- * to be neighbours) and `divisibility` (known power-of-two factor of the address in bytes; 0 = any),
- * and by max_bytes. */
+/* Elements that one access may take along `dim`: bounded by the layout, by `contiguity` (elements
+ * known to be neighbours) and `divisibility` (known power-of-two factor of the address in bytes; 0
+ * = any), and by max_bytes. */
 unsigned tl_cost_vector_width(const TlLinear *l, unsigned dim, unsigned elem_bytes,
                               uint64_t contiguity, uint64_t divisibility, unsigned max_bytes);
 

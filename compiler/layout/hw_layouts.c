@@ -12,7 +12,8 @@ log2u(uint32_t v)
    return (unsigned)__builtin_ctz(v);
 }
 
-/* Appends bits of `hw` that move from, 2 from, .. below `to` along dimension d; zero outside the shape. */
+/* Appends bits of `hw` that move from, 2 from, .. below `to` along dimension d; zero outside the
+ * shape. */
 static void
 push_range(TlLinear *l, TlHw hw, unsigned d, uint32_t from, uint32_t to)
 {
@@ -173,7 +174,8 @@ tl_hw_ldmatrix(unsigned count, unsigned elem_bytes, bool trans)
    uint32_t cols = 16 / elem_bytes, packed = elem_bytes < 4 ? 4 / elem_bytes : 1;
    uint32_t shape[3] = {count, 8, cols};
    unsigned row = trans ? 2 : 1, col = trans ? 1 : 2;
-   assert(elem_bytes <= 4 && (!trans || elem_bytes == 2) && (count == 1 || count == 2 || count == 4));
+   assert(elem_bytes <= 4 && (!trans || elem_bytes == 2));
+   assert(count == 1 || count == 2 || count == 4);
    TlLinear l = tl_ll_empty(3, shape);
    push_range(&l, TL_HW_REG, col, 1, packed);
    push_range(&l, TL_HW_REG, 0, 1, count);
@@ -224,8 +226,8 @@ tl_hw_shared_swizzled(unsigned rank, const uint32_t *shape, unsigned elem_bytes,
       push_range(&l, TL_HW_REG, order[i], 1, shape[order[i]]);
    push_range(&l, TL_HW_REG, order[0], width / elem_bytes, shape[order[0]]);
    /* Address bits 7.. are XORed into bits 4..; the XOR is its own inverse, so the element at a
-    * physical offset is the one whose plain offset is the XORed one.  The hardware looks at addresses
-    * alone: with fewer than 8 rows a source bit may be a column block bit. */
+    * physical offset is the one whose plain offset is the XORed one.  The hardware looks at
+    * addresses alone: with fewer than 8 rows a source bit may be a column block bit. */
    for (unsigned bit = 7; bit < 10 && bit - es < l.num[TL_HW_REG]; bit++)
       if (1u << (bit - 3) < width)
          l.col[bit - es] ^= l.col[bit - 3 - es];

@@ -1,22 +1,23 @@
-/* Layouts that the hardware dictates, as linear maps: fragments of mma.sync and wgmma, ldmatrix, and
- * swizzled shared memory.  Notation of the tables: "r0:n1 r1:m8 / l0:n2" means register bit 0 moves
- * 1 along n, register bit 1 moves 8 along m, lane bit 0 moves 2 along n.  E = 32 / elem_bits elements
- * per 32-bit register; the register bits of packed elements (e) come first.
+/* Layouts that the hardware dictates, as linear maps: fragments of mma.sync and wgmma, ldmatrix,
+ * and swizzled shared memory.  Notation of the tables: "r0:n1 r1:m8 / l0:n2" means register bit 0
+ * moves 1 along n, register bit 1 moves 8 along m, lane bit 0 moves 2 along n.  E = 32 / elem_bits
+ * elements per 32-bit register; the register bits of packed elements (e) come first.
  *
- *   kind                 D                                A (m x k)                  B (k x n)
- *   TL_MMA_M16N8         r0:n1 r1:m8                      e:k1.. r0:m8 r1:k4E        e:k1.. r0:k4E
- *     (K = 8E)           l0:n2 l1:n4 l2..4:m1,2,4         l0:kE l1:k2E l2..4:m1,2,4  l0:kE l1:k2E l2..4:n1,2,4
- *   TL_MMA_M8N8_F64      r0:n1                            (1 register)               (1 register)
- *     (K = 4)            l0:n2 l1:n4 l2..4:m1,2,4         l0:k1 l1:k2 l2..4:m1,2,4   l0:k1 l1:k2 l2..4:n1,2,4
- *   TL_MMA_WGMMA         r0:n1 r1:m8 r2:n8 r3:n16 ..      as M16N8 with              (shared memory)
- *     (K = 8E)           lanes as M16N8, w0:m16 w1:m32    w0:m16 w1:m32
+ *   M16N8   D (m x n)  r0:n1 r1:m8                   l0:n2 l1:n4  l2..4:m1,2,4
+ *   K = 8E  A (m x k)  e:k1.. r0:m8 r1:k4E           l0:kE l1:k2E l2..4:m1,2,4
+ *           B (k x n)  e:k1.. r0:k4E                 l0:kE l1:k2E l2..4:n1,2,4
+ *   F64     D          r0:n1                         l0:n2 l1:n4  l2..4:m1,2,4
+ *   K = 4   A          (one register)                l0:k1 l1:k2  l2..4:m1,2,4
+ *           B          (one register)                l0:k1 l1:k2  l2..4:n1,2,4
+ *   WGMMA   D          r0:n1 r1:m8 r2:n8 r3:n16 ..   lanes as M16N8; w0:m16 w1:m32
+ *   K = 8E  A          as M16N8                      lanes as M16N8; w0:m16 w1:m32
  *
- * A tile of D is covered so: one instruction (wgmma: instr_n columns), then the warps (wgmma: groups
- * of four warps) side by side, along M first, then N, then the batch; then more registers: along N,
- * then M, then the batch.  Registers of D therefore are
+ * A tile of D is covered so: one instruction (wgmma: instr_n columns), then the warps (wgmma:
+ * groups of four warps) side by side, along M first, then N, then the batch; then more registers:
+ * along N, then M, then the batch.  Registers of D therefore are
  *    ((batch rep * M reps + m rep) * N reps + n rep) * registers of one instruction + register.
- * An operand repeats the same warps; warps along the dimension that it lacks hold the same data (zero
- * columns).  Its registers:
+ * An operand repeats the same warps; warps along the dimension that it lacks hold the same data
+ * (zero columns).  Its registers:
  *    A: ((batch rep * M reps + m rep) * K steps + k step) * 4E + (register * E + e)
  *    B: ((batch rep * N reps + n rep) * K steps + k step) * 2E + (register * E + e)
  * so that D register group (m rep, n rep) takes A groups (m rep, k) and B groups (n rep, k).
@@ -34,7 +35,7 @@ typedef struct TlMmaTile {
    TlMmaKind kind;    /* instruction */
    uint8_t rank;      /* 2: M x N; 3: batch x M x N */
    uint32_t shape[3]; /* of D; powers of two, but N of wgmma may be any multiple of 8 */
-   uint32_t warps[3]; /* warps along each dimension, powers of two; wgmma: along M a multiple of 4 */
+   uint32_t warps[3]; /* warps along each dimension, powers of two; wgmma: multiple of 4 along M */
    uint32_t instr_n;  /* wgmma: columns of one instruction (divides N); else ignored */
 } TlMmaTile;
 
@@ -47,9 +48,10 @@ TlLinear tl_hw_mma_operand(const TlMmaTile *t, unsigned op_index, uint32_t k, un
 TlLinear tl_hw_mma_instr_acc(TlMmaKind kind, uint32_t instr_n);
 TlLinear tl_hw_mma_instr_operand(TlMmaKind kind, unsigned op_index, unsigned elem_bits);
 
-/* ldmatrix / stmatrix .x{count} of 8 rows of 16 bytes: (register, lane) -> (matrix, row, column) with
- * 16 / elem_bytes columns.  Register bits: packed elements, then the matrix.  `trans`: elem_bytes 2
- * only; rows and columns of every matrix swapped.  stmatrix is the same map read the other way. */
+/* ldmatrix / stmatrix .x{count} of 8 rows of 16 bytes: (register, lane) -> (matrix, row, column)
+ * with 16 / elem_bytes columns.  Register bits: packed elements, then the matrix.  `trans`:
+ * elem_bytes 2 only; rows and columns of every matrix swapped.  stmatrix is the same map read the
+ * other way. */
 TlLinear tl_hw_ldmatrix(unsigned count, unsigned elem_bytes, bool trans);
 /* Which (matrix, row) the address of a lane names: rank 2, lane bits only (surplus lanes zero). */
 TlLinear tl_hw_ldmatrix_rows(unsigned count);
@@ -65,8 +67,8 @@ TlLinear tl_hw_shared_swizzled(unsigned rank, const uint32_t *shape, unsigned el
                                const unsigned *order, unsigned max_swizzle_bytes);
 /* Widest of 128, 64, 32 that divides row_bytes and is at most max_bytes; 0 if none. */
 unsigned tl_hw_swizzle_width(uint32_t row_bytes, unsigned max_bytes);
-/* Element (r, c) at r * C + (((c / vec) ^ (r / per_phase % max_phase)) * vec) + c % vec, where c runs
- * along order[0] and r along order[1]; other dimensions outside. */
+/* Element (r, c) at r * C + (((c / vec) ^ (r / per_phase % max_phase)) * vec) + c % vec, where c
+ * runs along order[0] and r along order[1]; other dimensions outside. */
 TlLinear tl_hw_shared_phased(unsigned rank, const uint32_t *shape, const unsigned *order,
                              uint32_t vec, uint32_t per_phase, uint32_t max_phase);
 

@@ -1,6 +1,6 @@
 /* Linear layouts as values: construction, evaluation and the relabelling operations, which rename
- * element bits (or delete register bits) and never move data.  Invariant of every function: the result
- * holds, under the same hardware index, the element that the new coordinates name. */
+ * element bits (or delete register bits) and never move data.  Invariant of every function: the
+ * result holds, under the same hardware index, the element that the new coordinates name. */
 #include "layout/linear.h"
 #include "base/map.h"
 
@@ -416,7 +416,7 @@ tl_ll_fold_repeats(const TlLinear *l)
    for (unsigned d = l->rank; d-- > 0;) {
       fold_dim(&t, d);
       if (t.repeat[d] != 1)
-         break; /* outer repeat indices are above this one's: folding them would reorder registers */
+         break; /* folding outer repeats, whose indices are above, would reorder registers */
    }
    return t;
 }

@@ -3,8 +3,8 @@
  * A tile with power-of-two dimensions has 2^bits elements; an element's coordinates are packed into
  * one word, dimension 0 in the highest bits (so that the packed word is the row-major index).  A
  * distributed layout maps the bits of (register, lane, warp, block) to XOR-additive element
- * coordinates: element = XOR over set hardware bits b of col[b].  Worked examples, tile 8x8 (6 bits,
- * word = row << 3 | column):
+ * coordinates: element = XOR over set hardware bits b of col[b].  Worked examples, tile 8x8 (6
+ * bits, word = row << 3 | column):
  *
  *   each thread of 16 holds 4 neighbours of a row; lanes run along the row first
  *      reg  = {1, 2}            register bit 0 moves 1 column, bit 1 moves 2
@@ -17,10 +17,11 @@
  * A shared-memory arrangement is the same map with "offset" bits as its only input: here the
  * register bits are the offset bits (see TlLinear.num[TL_HW_REG]) and lane, warp, block are empty.
  *
- * Everything here is a value: functions return new layouts and never keep pointers.  No IR, no LLVM.
- * Dimensions that are not powers of two are reached by integer repetition: `repeat[d]` copies of the
- * linear part laid side by side along dimension d (1 everywhere for ordinary tiles); register index =
- * (repeat index) << num[REG] | linear register index, repeat indices row-major over the dimensions. */
+ * Everything here is a value: functions return new layouts and never keep pointers.  No IR, no
+ * LLVM.  Dimensions that are not powers of two are reached by integer repetition: `repeat[d]`
+ * copies of the linear part laid side by side along dimension d (1 everywhere for ordinary tiles);
+ * register index = (repeat index) << num[REG] | linear register index, repeat indices row-major
+ * over the dimensions. */
 #ifndef TL_LAYOUT_LINEAR_H
 #define TL_LAYOUT_LINEAR_H
 
@@ -46,7 +47,7 @@ typedef struct TlLinear {
    uint32_t col[TL_LL_MAX_IN];       /* images: register bits first, then lane, warp, block */
 } TlLinear;
 
-/* Total bits of the element index; bit position of dimension d's field; first column of a hw dim. */
+/* Bits of the element index; bit position of a dimension's field; first column of a hw dim. */
 unsigned tl_ll_bits(const TlLinear *l);
 unsigned tl_ll_dim_shift(const TlLinear *l, unsigned dim);
 unsigned tl_ll_first(const TlLinear *l, TlHw hw);
@@ -67,8 +68,8 @@ void tl_ll_coords(const TlLinear *l, uint32_t reg, uint32_t lane, uint32_t warp,
 void tl_ll_shape(const TlLinear *l, uint32_t *shape); /* whole shape, repeats included */
 bool tl_ll_has_repeats(const TlLinear *l);
 bool tl_ll_same_shape(const TlLinear *a, const TlLinear *b); /* linear part and repeats */
-/* Moves power-of-two factors of the repeats into register bits, keeping the register order: from the
- * last dimension upwards, until one keeps an odd factor. */
+/* Moves power-of-two factors of the repeats into register bits, keeping the register order: from
+ * the last dimension upwards, until one keeps an odd factor. */
 TlLinear tl_ll_fold_repeats(const TlLinear *l);
 unsigned tl_ll_num_regs(const TlLinear *l); /* registers per thread, repeats included */
 
@@ -92,24 +93,25 @@ TlLinear tl_ll_blocked(unsigned rank, const uint32_t *shape, const uint32_t *siz
 
 /* Relabelling: no data moves.  Transpose takes at most one repeated dim, reshape only repeats that
  * fold_repeats removes; slice and expand leave rank 1..8. */
-TlLinear tl_ll_transpose(const TlLinear *l, const unsigned *order); /* result dim i = dim order[i] */
+TlLinear tl_ll_transpose(const TlLinear *l, const unsigned *order); /* dim i = old order[i] */
 TlLinear tl_ll_reshape(const TlLinear *l, unsigned rank, const uint32_t *shape); /* row-major */
 TlLinear tl_ll_slice(const TlLinear *l, unsigned dim);      /* drop dim; zero reg bits removed */
 TlLinear tl_ll_expand(const TlLinear *l, unsigned dim);     /* insert a dim of size 1 */
 /* Result dim has size 2 at the end; the new bit is register bit 0 (join), or `dim` must be a
- * register bit to split: returns false if the last dim's bit is not exactly one register bit. */
+ * register bit to split: returns false if the last dim's bit is not exactly one register bit, and
+ * for rank 1 (rank 0 never occurs). */
 TlLinear tl_ll_join(const TlLinear *l);
 bool tl_ll_split(const TlLinear *l, TlLinear *half, unsigned *reg_bit);
-/* Restrict a broadcast operand: the layout that a source of size 1 along `dim` must have so that the
- * broadcast to `l` needs no data movement: images of that dim's field cleared, shape[dim] = 1.  The
- * register bits that become zero are removed. */
+/* Restrict a broadcast operand: the layout that a source of size 1 along `dim` must have so that
+ * the broadcast to `l` needs no data movement: images of that dim's field cleared, shape[dim] = 1.
+ * The register bits that become zero are removed. */
 TlLinear tl_ll_unbroadcast(const TlLinear *l, unsigned dim);
 /* Removes zero register bits.  map (may be NULL, num_regs(l) entries) receives for each register of
  * l the register of the result that holds the same element. */
 TlLinear tl_ll_dedupe_regs(const TlLinear *l, uint32_t *map);
 /* Index of the first register of `l` held under register r of `full`, when l = f(full): general
- * register correspondence: for each register r of `to`, the register of `from` that holds the element
- * tl_ll_apply(to,r,0,0,0) XOR-relative to the same thread; false if threads do not match. */
+ * register correspondence: for each register r of `to`, the register of `from` that holds the
+ * element tl_ll_apply(to,r,0,0,0) XOR-relative to the same thread; false if threads differ. */
 bool tl_ll_register_map(const TlLinear *from, const TlLinear *to, uint32_t *map);
 
 /* Packs two shapes side by side: `outer` indexes blocks of `inner` (same rank): result shape is the
@@ -120,8 +122,9 @@ TlLinear tl_ll_product(const TlLinear *inner, const TlLinear *outer);
  * over the hardware bits of a (register bits lowest) that holds the same element.  false when some
  * image of b is not in the span of a.  x has tl_ll_in_bits(b) entries. */
 bool tl_ll_solve(const TlLinear *a, const TlLinear *b, uint64_t *x);
-/* As tl_ll_solve, but every column prefers the holder that is nearest: the same thread, else the same
- * warp, else the same block.  If a conversion without crossing warps (threads) exists, this is one. */
+/* As tl_ll_solve, but every column prefers the holder that is nearest: the same thread, else the
+ * same warp, else the same block.  If a conversion without crossing warps (threads) exists, this
+ * is one. */
 bool tl_ll_convert_map(const TlLinear *src, const TlLinear *dst, uint64_t *x);
 /* Inverse of a bijection without repeats: element word -> packed hardware word.  inv has
  * tl_ll_bits(l) entries; false if singular. */

@@ -1,6 +1,6 @@
-/* Gauss elimination over GF(2): who holds what.  Invariant of TlBasis: vec[i] is the XOR of the columns
- * in from[i], only independent columns appear there (so free variables stay 0), and the first k vectors
- * span the same space as the columns added before vector k + 1. */
+/* Gauss elimination over GF(2): who holds what.  Invariant of TlBasis: vec[i] is the XOR of the
+ * columns in from[i], only independent columns appear there (so free variables stay 0), and the
+ * first k vectors span the same space as the columns added before vector k + 1. */
 #include "layout/gf2.h"
 #include "layout/linear.h"
 
@@ -98,8 +98,8 @@ tl_ll_solve(const TlLinear *a, const TlLinear *b, uint64_t *x)
 /* One column of the conversion: stay in the same unit (hw bit `bit` of dim h) and use only finer
  * hardware dims if that reaches the element; the finest that do.  Else any holder. */
 static bool
-convert_column(const TlLinear *src, const TlBasis *basis, const unsigned *size, TlHw h, unsigned bit,
-               uint32_t image, uint64_t *x)
+convert_column(const TlLinear *src, const TlBasis *basis, const unsigned *size, TlHw h,
+               unsigned bit, uint32_t image, uint64_t *x)
 {
    if (h != TL_HW_REG && bit < src->num[h]) {
       unsigned self = tl_ll_first(src, h) + bit;

@@ -1,5 +1,5 @@
-/* Text form of linear layouts.  Images are written as coordinates; reading what was printed gives an
- * equal layout, and anything else (out of range, too many bits, other words) is refused. */
+/* Text form of linear layouts.  Images are written as coordinates; reading what was printed gives
+ * an equal layout, and anything else (out of range, too many bits, other words) is refused. */
 #include "layout/linear.h"
 
 #include <string.h>

@@ -335,7 +335,8 @@ known_conversions(void **state)
       for (unsigned k = 0; k < 2; k++)
          assert_int_equal(p.shared.access[k].wavefronts, p.shared.access[k].minimum);
       /* 64 x 64 by 4 warps, row vectors to column vectors of 16 bytes. */
-      uint32_t big[2] = {64, 64}, w[2] = {4, 1}, row_vec[2] = {1, 16 / es}, col_vec[2] = {16 / es, 1};
+      uint32_t big[2] = {64, 64}, w[2] = {4, 1};
+      uint32_t row_vec[2] = {1, 16 / es}, col_vec[2] = {16 / es, 1};
       uint32_t tpw_row[2] = {es * 2, 16 / es}, tpw_col[2] = {16 / es, es * 2};
       s = tl_ll_blocked(2, big, row_vec, tpw_row, w, rows);
       d = tl_ll_blocked(2, big, col_vec, tpw_col, w, cols);
@@ -370,7 +371,7 @@ epilogue_is_conflict_free(void **state)
    }
 }
 
-/* The accumulator of one dot as the A operand of the next: free for 16 bits, lanes only for tf32. */
+/* The accumulator of one dot as the A operand of the next: free for 16 bits, shuffles for tf32. */
 static void
 chained_dot(void **state)
 {
