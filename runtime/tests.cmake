@@ -1,0 +1,46 @@
+# unit_runtime: everything of runtime/core against a stand-in libcuda.so.1 (tests/support/fakecuda).
+# unit_runtime_jit: runtime/jit against a stand-in compiler, so that it runs without LLVM.
+set(fake_dir "${CMAKE_CURRENT_SOURCE_DIR}/../tests/support/fakecuda")
+set(unit_dir "${CMAKE_CURRENT_SOURCE_DIR}/../tests/unit/runtime")
+add_library(fakecuda MODULE "${fake_dir}/fakecuda.c")
+add_library(fakecuda_broken MODULE "${fake_dir}/fakecuda.c")
+target_compile_definitions(fakecuda_broken PRIVATE FAKE_OMIT_EVENTS)
+foreach(fake fakecuda fakecuda_broken)
+  target_link_libraries(${fake} PRIVATE Threads::Threads)
+endforeach()
+
+# The same shape as tl_unit of tests/CMakeLists.txt, which is read after this file.
+function(runtime_unit name)
+  cmake_parse_arguments(A "" "" "SOURCES;LIBS" ${ARGN})
+  set(protos "")
+  set(calls "")
+  foreach(source ${A_SOURCES})
+    get_filename_component(stem "${source}" NAME_WE)
+    if(stem MATCHES "^test_")
+      string(APPEND protos "int ${stem}(void);\n")
+      string(APPEND calls "   failed += ${stem}();\n")
+    endif()
+  endforeach()
+  set(main "${CMAKE_CURRENT_BINARY_DIR}/main_${name}.c")
+  file(CONFIGURE OUTPUT "${main}" CONTENT
+       "${protos}int main(void);\nint\nmain(void)\n{\n   int failed = 0;\n${calls}   return failed != 0;\n}\n")
+  add_executable(unit_${name} ${A_SOURCES} "${main}")
+  target_link_libraries(unit_${name} PRIVATE ${A_LIBS} cmocka)
+  target_include_directories(unit_${name} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" "${unit_dir}"
+                             "${fake_dir}")
+  target_compile_definitions(unit_${name} PRIVATE
+    FAKE_DRIVER="$<TARGET_FILE:fakecuda>" BROKEN_DRIVER="$<TARGET_FILE:fakecuda_broken>")
+  add_dependencies(unit_${name} fakecuda fakecuda_broken)
+  add_test(NAME unit.${name} COMMAND unit_${name})
+endfunction()
+
+file(GLOB core_tests CONFIGURE_DEPENDS "${unit_dir}/test_*.c")
+list(FILTER core_tests EXCLUDE REGEX "test_jit\\.c$")
+runtime_unit(runtime SOURCES ${core_tests} LIBS tilec_core)
+runtime_unit(runtime_jit SOURCES "${unit_dir}/test_jit.c" "${unit_dir}/mock_compiler.c"
+             "${CMAKE_CURRENT_SOURCE_DIR}/jit/jit.c" LIBS tilec_core)
+
+add_executable(api_cxx "${unit_dir}/api.cc")
+target_link_libraries(api_cxx PRIVATE tilec_core)
+target_compile_features(api_cxx PRIVATE cxx_std_17)
+add_test(NAME unit.runtime_cxx COMMAND api_cxx)

@@ -55,7 +55,7 @@ typedef struct Param {
    TilecDtype dtype;      /* of base: the scalar's or the elements' */
    bool is_pointer;
    bool is_annotated;
-   bool says_div16;       /* annotated ":16" */
+   const char *says;      /* annotated fact, ":16" or ":1"; "" = none */
 } Param;
 
 typedef struct Source {
@@ -268,13 +268,13 @@ read_params(Source *s)
       if (s->num_params == MAX_ARGS)
          return tl_core_fail(s->jit->rt, TILEC_LIMIT, "a kernel takes at most 256 arguments");
       Param *p = &s->params[s->num_params++];
-      *p = (Param){.decl = d, .index = i, .is_annotated = d->type != NULL};
+      *p = (Param){.decl = d, .index = i, .is_annotated = d->type != NULL, .says = ""};
       if (!d->type)
          continue;
       const char *colon = strchr(d->type, ':');
       int len = colon ? (int)(colon - d->type) : (int)strlen(d->type);
       snprintf(p->base, sizeof p->base, "%.*s", len, d->type);
-      p->says_div16 = colon && strcmp(colon, ":16") == 0;
+      p->says = colon ? colon : "";
       p->is_pointer = p->base[0] == '*';
       const char *name = p->base + p->is_pointer;
       if (p->is_pointer && strncmp(name, "const ", 6) == 0)
@@ -414,9 +414,7 @@ look_up(Source *s, uint64_t hash, const ArgKey *key, size_t n)
 static void
 sign_param(const Param *p, ArgKey key, char *text, size_t bytes)
 {
-   const char *fact = key.facts & FACT_ONE                     ? ":1"
-                      : key.facts & FACT_DIV16 || p->says_div16 ? ":16"
-                                                               : "";
+   const char *fact = key.facts & FACT_ONE ? ":1" : key.facts & FACT_DIV16 ? ":16" : p->says;
    if (key.kind == TILEC_ARG_NONE)
       snprintf(text, bytes, "None");
    else if (p->is_annotated)

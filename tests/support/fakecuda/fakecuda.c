@@ -1,0 +1,362 @@
+/* The calls of runtime/core/cuda_api.def over host memory.  -DFAKE_OMIT_EVENTS leaves some symbols out
+ * (a damaged or very old driver).  Single-threaded but for cuLaunchKernel, which counts atomically. */
+#include "fakecuda.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define API __attribute__((visibility("default")))
+typedef int R;
+
+static FakeState state;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local void *stack[16];
+static _Thread_local int depth;
+
+API FakeState *fake_state(void);
+API void fake_reset(void);
+
+API FakeState *
+fake_state(void)
+{
+   return &state;
+}
+
+API void
+fake_reset(void)
+{
+   int contexts = state.contexts;
+   memset(&state, 0, sizeof state);
+   state.contexts = contexts;
+   state.version = 13000;
+   state.devices = 1;
+   state.sm_major = 9;
+   state.max_shared = 232448;
+   state.expect_map = -1;
+   state.free_bytes = (size_t)1 << 30;
+}
+
+/* The planted failure, else 0.  CUDA_ERROR_LAUNCH_FAILED's range is sticky. */
+static R
+enter(const char *symbol)
+{
+   pthread_mutex_lock(&lock);
+   R r = state.sticky;
+   state.total_calls++;
+   if (!r && state.fail_symbol && strcmp(state.fail_symbol, symbol) == 0 && --state.fail_at == 0) {
+      r = state.fail_code;
+      state.fail_symbol = NULL;
+      if ((r >= 700 && r < 720 && r != 701) || r == 214)
+         state.sticky = r;
+   }
+   pthread_mutex_unlock(&lock);
+   return r;
+}
+
+#define ENTER(symbol)                                                                              \
+   R r = enter(symbol);                                                                            \
+   if (r)                                                                                          \
+      return r
+
+#define CALL(name, ...)                                                                            \
+   API R name(__VA_ARGS__);                                                                        \
+   API R name(__VA_ARGS__)
+
+CALL(cuInit, unsigned flags) { ENTER("cuInit"); return flags ? 1 : 0; }
+CALL(cuDriverGetVersion, int *v) { ENTER("cuDriverGetVersion"); *v = state.version; return 0; }
+CALL(cuGetErrorString, int code, const char **text)
+{
+   static char words[64];
+   snprintf(words, sizeof words, "fake words for %d", code);
+   *text = words;
+   return 0;
+}
+CALL(cuDeviceGetCount, int *n) { ENTER("cuDeviceGetCount"); *n = state.devices; return 0; }
+CALL(cuDeviceGet, int *d, int i) { ENTER("cuDeviceGet"); *d = i; return i < state.devices ? 0 : 101; }
+CALL(cuDeviceGetName, char *name, int len, int d)
+{
+   ENTER("cuDeviceGetName");
+   snprintf(name, (size_t)len, "Fake GPU %d", d);
+   return 0;
+}
+CALL(cuDeviceGetAttribute, int *v, int attr, int d)
+{
+   (void)d;
+   ENTER("cuDeviceGetAttribute");
+   switch (attr) {
+   case 1: *v = 1024; break;
+   case 10: *v = 32; break;
+   case 16: *v = 132; break;
+   case 75: *v = state.sm_major; break;
+   case 76: *v = state.sm_minor; break;
+   case 97: *v = state.max_shared; break;
+   default: *v = 7;
+   }
+   return 0;
+}
+CALL(cuDeviceTotalMem_v2, size_t *n, int d)
+{
+   (void)d;
+   ENTER("cuDeviceTotalMem_v2");
+   *n = (size_t)2 << 30;
+   return 0;
+}
+CALL(cuDevicePrimaryCtxRetain, void **c, int d)
+{
+   ENTER("cuDevicePrimaryCtxRetain");
+   *c = (void *)(uintptr_t)(0x1000 + d);
+   state.contexts++;
+   return 0;
+}
+CALL(cuDevicePrimaryCtxRelease_v2, int d)
+{
+   (void)d;
+   state.contexts--;
+   return 0;
+}
+CALL(cuCtxGetCurrent, void **c) { ENTER("cuCtxGetCurrent"); *c = depth ? stack[depth - 1] : NULL; return 0; }
+CALL(cuCtxPushCurrent_v2, void *c)
+{
+   ENTER("cuCtxPushCurrent_v2");
+   if (!c || depth == 16)
+      return 201;
+   stack[depth++] = c;
+   return 0;
+}
+CALL(cuCtxPopCurrent_v2, void **c)
+{
+   if (!depth)
+      return 201;
+   *c = stack[--depth];
+   return 0;
+}
+CALL(cuCtxGetDevice, int *d) { ENTER("cuCtxGetDevice"); *d = 0; return depth ? 0 : 201; }
+CALL(cuCtxSynchronize, void) { ENTER("cuCtxSynchronize"); return 0; }
+CALL(cuMemGetInfo_v2, size_t *f, size_t *t)
+{
+   ENTER("cuMemGetInfo_v2");
+   *f = state.free_bytes;
+   *t = (size_t)2 << 30;
+   return 0;
+}
+CALL(cuMemAlloc_v2, uint64_t *p, size_t n)
+{
+   ENTER("cuMemAlloc_v2");
+   if (n > state.free_bytes)
+      return 2;
+   *p = (uint64_t)(uintptr_t)aligned_alloc(256, (n + 255) & ~(size_t)255);
+   state.buffers++;
+   return *p ? 0 : 2;
+}
+CALL(cuMemFree_v2, uint64_t p)
+{
+   ENTER("cuMemFree_v2");
+   free((void *)(uintptr_t)p);
+   state.buffers--;
+   return 0;
+}
+CALL(cuMemcpyHtoDAsync_v2, uint64_t to, const void *from, size_t n, void *s)
+{
+   (void)s;
+   ENTER("cuMemcpyHtoDAsync_v2");
+   memcpy((void *)(uintptr_t)to, from, n);
+   return 0;
+}
+CALL(cuMemcpyDtoHAsync_v2, void *to, uint64_t from, size_t n, void *s)
+{
+   (void)s;
+   ENTER("cuMemcpyDtoHAsync_v2");
+   memcpy(to, (const void *)(uintptr_t)from, n);
+   return 0;
+}
+CALL(cuMemsetD8Async, uint64_t to, unsigned char v, size_t n, void *s)
+{
+   (void)s;
+   ENTER("cuMemsetD8Async");
+   memset((void *)(uintptr_t)to, v, n);
+   return 0;
+}
+CALL(cuModuleLoadDataEx, void **m, const void *image, unsigned n, int *options, void **values)
+{
+   R failed = enter("cuModuleLoadDataEx");
+   for (unsigned i = 0; i < n; i++) {
+      const char *log = options[i] == 3 ? state.load_log : options[i] == 5 ? state.load_error : NULL;
+      if (log && (options[i] == 3 || failed))
+         strcpy(values[i], log);
+   }
+   if (failed)
+      return failed;
+   snprintf(state.ptx, sizeof state.ptx, "%s", (const char *)image);
+   *m = malloc(1);
+   state.modules++;
+   return 0;
+}
+CALL(cuModuleUnload, void *m)
+{
+   ENTER("cuModuleUnload");
+   free(m);
+   state.modules--;
+   return 0;
+}
+/* A function is its name inside the image's text, found by ".entry NAME". */
+CALL(cuModuleGetFunction, void **f, void *m, const char *name)
+{
+   (void)m;
+   ENTER("cuModuleGetFunction");
+   char text[128];
+   snprintf(text, sizeof text, ".entry %s ", name);
+   char *at = strstr(state.ptx, text);
+   *f = at ? at + 7 : NULL;
+   return at ? 0 : 500;
+}
+CALL(cuFuncGetAttribute, int *v, int attr, void *f)
+{
+   (void)f;
+   ENTER("cuFuncGetAttribute");
+   *v = attr == 4 ? 40 : attr == 3 ? 16 : 8;
+   return 0;
+}
+CALL(cuFuncSetAttribute, void *f, int attr, int v)
+{
+   (void)f;
+   ENTER("cuFuncSetAttribute");
+   state.func_attr[attr & 15] = v;
+   return 0;
+}
+CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, int *n, void *f, int threads, size_t shared)
+{
+   (void)f;
+   (void)shared;
+   ENTER("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+   *n = 2048 / threads;
+   return 0;
+}
+
+static FakeLaunch *
+record(const char *function, void *stream, void **params)
+{
+   pthread_mutex_lock(&lock);
+   FakeLaunch *l = &state.launches[state.num_launches++ % FAKE_MAX_LAUNCHES];
+   memset(l, 0, sizeof *l);
+   snprintf(l->function, sizeof l->function, "%.*s", (int)strcspn(function, " "), function);
+   l->stream = stream;
+   l->num_params = state.expect_params;
+   for (unsigned i = 0; i < state.expect_params; i++) {
+      memcpy(&l->params[i], params[i], 8);
+      if ((int)i == state.expect_map)
+         memcpy(l->map, params[i], sizeof l->map);
+   }
+   pthread_mutex_unlock(&lock);
+   return l;
+}
+CALL(cuLaunchKernel, void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+     unsigned bz, unsigned shared, void *stream, void **params, void **extra)
+{
+   ENTER("cuLaunchKernel");
+   if (extra)
+      return 1;
+   FakeLaunch *l = record(f, stream, params);
+   l->grid[0] = gx, l->grid[1] = gy, l->grid[2] = gz;
+   l->block[0] = bx, l->block[1] = by, l->block[2] = bz;
+   l->shared_bytes = shared;
+   return 0;
+}
+
+typedef struct FakeConfig {
+   unsigned grid[3], block[3], shared;
+   void *stream;
+   struct {
+      int id;
+      int pad;
+      unsigned value[16];
+   } *attrs;
+   unsigned num_attrs;
+} FakeConfig;
+CALL(cuLaunchKernelEx, const FakeConfig *c, void *f, void **params, void **extra)
+{
+   ENTER("cuLaunchKernelEx");
+   if (extra)
+      return 1;
+   FakeLaunch *l = record(f, c->stream, params);
+   memcpy(l->grid, c->grid, sizeof l->grid);
+   memcpy(l->block, c->block, sizeof l->block);
+   l->shared_bytes = c->shared;
+   for (unsigned i = 0; i < c->num_attrs; i++) {
+      if (c->attrs[i].id == 4)
+         memcpy(l->cluster, c->attrs[i].value, sizeof l->cluster);
+      else if (c->attrs[i].id == 2)
+         l->cooperative = (int)c->attrs[i].value[0];
+      else if (c->attrs[i].id == 6)
+         l->programmatic = (int)c->attrs[i].value[0];
+   }
+   return 0;
+}
+CALL(cuStreamCreate, void **s, unsigned flags)
+{
+   (void)flags;
+   ENTER("cuStreamCreate");
+   *s = malloc(1);
+   state.streams++;
+   return 0;
+}
+CALL(cuStreamDestroy_v2, void *s)
+{
+   ENTER("cuStreamDestroy_v2");
+   free(s);
+   state.streams--;
+   return 0;
+}
+CALL(cuStreamSynchronize, void *s) { (void)s; ENTER("cuStreamSynchronize"); return 0; }
+CALL(cuStreamIsCapturing, void *s, int *v) { (void)s; ENTER("cuStreamIsCapturing"); *v = state.capturing; return 0; }
+#ifndef FAKE_OMIT_EVENTS
+CALL(cuEventCreate, void **e, unsigned flags)
+{
+   (void)flags;
+   ENTER("cuEventCreate");
+   *e = malloc(1);
+   state.events++;
+   return 0;
+}
+CALL(cuEventDestroy_v2, void *e)
+{
+   ENTER("cuEventDestroy_v2");
+   free(e);
+   state.events--;
+   return 0;
+}
+CALL(cuEventRecord, void *e, void *s) { (void)e; (void)s; ENTER("cuEventRecord"); return 0; }
+CALL(cuEventSynchronize, void *e) { (void)e; ENTER("cuEventSynchronize"); return 0; }
+CALL(cuEventQuery, void *e) { (void)e; ENTER("cuEventQuery"); return 0; }
+CALL(cuEventElapsedTime, float *ms, void *a, void *b)
+{
+   (void)a;
+   (void)b;
+   ENTER("cuEventElapsedTime");
+   *ms = 1.5f;
+   return 0;
+}
+#endif
+CALL(cuTensorMapEncodeTiled, void *map, int dtype, uint32_t rank, void *base, const uint64_t *dims,
+     const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave, int swizzle,
+     int l2, int fill)
+{
+   (void)steps;
+   (void)interleave;
+   (void)l2;
+   ENTER("cuTensorMapEncodeTiled");
+   memset(map, 0x5a, 128);
+   state.map_dtype = dtype;
+   state.map_rank = rank;
+   state.map_base = (uint64_t)(uintptr_t)base;
+   for (uint32_t i = 0; i < rank; i++) {
+      state.map_dims[i] = dims[i];
+      state.map_box[i] = box[i];
+      if (i + 1 < rank)
+         state.map_strides[i] = strides[i];
+   }
+   state.map_swizzle = swizzle;
+   state.map_fill = fill;
+   return 0;
+}

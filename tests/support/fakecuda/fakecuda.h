@@ -1,0 +1,53 @@
+/* A stand-in for libcuda.so.1 for tests: keeps "device" memory on the host, records launches, and fails
+ * on demand.  The state is found by dlsym(handle, "fake_state") on the same path the runtime opened. */
+#ifndef TL_TEST_FAKECUDA_H
+#define TL_TEST_FAKECUDA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { FAKE_MAX_PARAMS = 64, FAKE_MAX_LAUNCHES = 8 };
+
+typedef struct FakeLaunch {
+   char function[64];                  /* entry name */
+   unsigned grid[3], block[3];
+   unsigned shared_bytes;
+   void *stream;
+   unsigned cluster[3];                /* zeros without the attribute */
+   int cooperative, programmatic;
+   uint64_t params[FAKE_MAX_PARAMS];   /* 8 bytes at each parameter's address */
+   unsigned num_params;                /* as many as fake_state()->expect_params */
+   unsigned char map[128];             /* bytes at the parameter number expect_map */
+} FakeLaunch;
+
+typedef struct FakeState {
+   int version;                /* cuDriverGetVersion */
+   int devices;                /* cuDeviceGetCount */
+   int sm_major, sm_minor;
+   int max_shared;             /* opt-in bytes */
+   const char *fail_symbol;    /* this call fails … */
+   int fail_at;                /* … when it is made for the Nth time from now on (1 = next) */
+   int fail_code;              /* … with this CUresult */
+   int sticky;                 /* non-zero: every later call answers it (set by a sticky failure) */
+   const char *load_log;       /* written to the info log */
+   const char *load_error;     /* written to the error log when the load fails */
+   unsigned expect_params;     /* parameters to read at each launch */
+   int expect_map;             /* parameter that is a tensor map; -1 = none */
+   int capturing;              /* cuStreamIsCapturing */
+   size_t free_bytes;          /* cuMemGetInfo; allocations beyond fail with OUT_OF_MEMORY */
+   /* recorded */
+   unsigned num_launches;      /* counts on beyond FAKE_MAX_LAUNCHES */
+   FakeLaunch launches[FAKE_MAX_LAUNCHES];
+   int func_attr[16];          /* last value set by cuFuncSetAttribute */
+   int contexts, modules, buffers, streams, events;   /* alive */
+   int total_calls;
+   char ptx[4096];             /* begin of the last image loaded */
+   uint64_t map_dims[5], map_strides[5], map_base;     /* of the last tensor map */
+   unsigned map_rank, map_box[5];
+   int map_dtype, map_swizzle, map_fill;
+} FakeState;
+
+typedef FakeState *FakeStateFn(void);
+typedef void FakeResetFn(void);
+
+#endif

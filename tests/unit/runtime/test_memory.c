@@ -1,0 +1,154 @@
+/* Buffers, streams, events, and many threads at once. */
+#include "fixture.h"
+
+#include <pthread.h>
+
+static void
+copies_stay_inside(void **state)
+{
+   (void)state;
+   TilecRuntime *rt = open_fake();
+   TilecBuffer *b;
+   unsigned char in[100], out[100];
+   for (int i = 0; i < 100; i++)
+      in[i] = (unsigned char)i;
+   assert_int_equal(tilec_buffer_new(rt, 100, &b), TILEC_OK);
+   assert_int_equal(tilec_buffer_bytes(b), 100);
+   assert_int_equal(tilec_buffer_upload(b, 0, in, 100, NULL), TILEC_OK);
+   assert_int_equal(tilec_buffer_fill(b, 10, 0xee, 5, NULL), TILEC_OK);
+   assert_int_equal(tilec_buffer_download(b, 8, out, 10, NULL), TILEC_OK);
+   assert_memory_equal(out, "\x08\x09\xee\xee\xee\xee\xee\x0f\x10\x11", 10);
+   assert_int_equal(tilec_buffer_download(b, 91, out, 10, NULL), TILEC_BAD_ARGUMENT);
+   assert_says(rt, "bytes 91 + 10 of a buffer of 100");
+   assert_int_equal(tilec_buffer_download(b, UINT64_MAX, out, 10, NULL), TILEC_BAD_ARGUMENT);
+   assert_int_equal(tilec_buffer_fill(b, 1, 0, UINT64_MAX, NULL), TILEC_BAD_ARGUMENT);
+   assert_int_equal(tilec_buffer_upload(b, 0, NULL, 1, NULL), TILEC_BAD_ARGUMENT);
+   assert_int_equal(tilec_buffer_upload(b, 100, NULL, 0, NULL), TILEC_OK);
+   fake_fail("cuMemcpyHtoDAsync_v2", 1, 999);
+   assert_int_equal(tilec_buffer_upload(b, 0, in, 1, NULL), TILEC_DEVICE_LOST);
+   tilec_buffer_free(b);   /* the driver is gone: only our side is freed */
+   fake_clear();
+   fake()->buffers = 0;
+   tilec_runtime_close(rt);
+}
+
+static void
+out_of_memory_says_how_much(void **state)
+{
+   (void)state;
+   TilecRuntime *rt = open_fake();
+   TilecBuffer *b;
+   fake()->free_bytes = 1000;
+   assert_int_equal(tilec_buffer_new(rt, 2000, &b), TILEC_OUT_OF_DEVICE_MEMORY);
+   assert_null(b);
+   assert_says(rt, "asked for 2000 bytes; 1000 of");
+   assert_int_equal(tilec_buffer_new(rt, 0, &b), TILEC_OK);
+   assert_null(tilec_buffer_address(b));
+   tilec_buffer_free(b);
+   char mine[8];
+   assert_int_equal(tilec_buffer_wrap(rt, mine, 8, &b), TILEC_OK);
+   assert_ptr_equal(tilec_buffer_address(b), mine);
+   tilec_buffer_free(b);
+   assert_int_equal(tilec_buffer_wrap(rt, NULL, 8, &b), TILEC_BAD_ARGUMENT);
+   tilec_buffer_free(NULL);
+   assert_int_equal(tilec_buffer_new(NULL, 8, &b), TILEC_BAD_ARGUMENT);
+   assert_int_equal(tilec_buffer_new(rt, 8, NULL), TILEC_BAD_ARGUMENT);
+   assert_int_equal(tilec_buffer_upload(NULL, 0, mine, 1, NULL), TILEC_BAD_ARGUMENT);
+   close_fake(rt);
+}
+
+static void
+events_and_streams(void **state)
+{
+   (void)state;
+   TilecRuntime *rt = open_fake();
+   TilecEvent *a, *b;
+   TilecStream s;
+   double ms;
+   assert_int_equal(tilec_stream_new(rt, &s), TILEC_OK);
+   assert_int_equal(tilec_event_new(rt, &a), TILEC_OK);
+   assert_int_equal(tilec_event_new(rt, &b), TILEC_OK);
+   assert_int_equal(tilec_event_query(a), TILEC_BAD_ARGUMENT);
+   assert_int_equal(tilec_event_record(a, s), TILEC_OK);
+   assert_int_equal(tilec_event_record(b, s), TILEC_OK);
+   fake_fail("cuEventQuery", 1, 600);
+   assert_int_equal(tilec_event_query(b), TILEC_NOT_READY);
+   assert_int_equal(tilec_event_query(b), TILEC_OK);
+   assert_int_equal(tilec_event_sync(b), TILEC_OK);
+   assert_int_equal(tilec_event_elapsed(a, b, &ms), TILEC_OK);
+   assert_true(ms == 1.5);
+   assert_int_equal(tilec_event_elapsed(a, NULL, &ms), TILEC_BAD_ARGUMENT);
+   assert_int_equal(tilec_stream_sync(rt, s), TILEC_OK);
+   fake_fail("cuEventCreate", 1, 2);
+   TilecEvent *c;
+   assert_int_equal(tilec_event_new(rt, &c), TILEC_OUT_OF_DEVICE_MEMORY);
+   assert_null(c);
+   tilec_event_free(a);
+   tilec_event_free(b);
+   tilec_event_free(NULL);
+   tilec_stream_free(rt, s);
+   close_fake(rt);
+}
+
+typedef struct Work {
+   TilecRuntime *rt;
+   TilecKernel *kernel;
+   int id;
+   int failures;
+} Work;
+
+static void *
+launch_many(void *arg)
+{
+   Work *w = arg;
+   char text[256], mine[32];
+   snprintf(mine, sizeof mine, "got i64 %lld", (long long)INT64_MAX - w->id);
+   for (int i = 0; i < 500; i++) {
+      if (TILEC_LAUNCH(w->kernel, 0, 1, 1, 1, i) != TILEC_OK)
+         w->failures++;
+      if (TILEC_LAUNCH(w->kernel, 0, 1, 1, 1, (long long)INT64_MAX - w->id) != TILEC_BAD_ARGUMENT)
+         w->failures++;
+      tilec_runtime_error(w->rt, text, sizeof text);
+      if (!strstr(text, mine)) /* each thread sees its own error */
+         w->failures++;
+   }
+   return NULL;
+}
+
+static void
+threads_do_not_disturb_each_other(void **state)
+{
+   (void)state;
+   TilecArgInfo a = {.name = "n", .type = "i32"};
+   TilecKernelInfo k = {KERNEL_DEFAULTS, .args = &a, .num_args = 1};
+   TilecImageInfo image = image_of(&k, 1);
+   TilecRuntime *rt = open_fake();
+   TilecModule *m;
+   TilecKernel *kernel;
+   pthread_t threads[8];
+   Work work[8];
+   assert_int_equal(load_info(rt, &image, &m), TILEC_OK);
+   assert_int_equal(tilec_module_kernel(m, "k", &kernel), TILEC_OK);
+   for (int i = 0; i < 8; i++) {
+      work[i] = (Work){rt, kernel, i, 0};
+      pthread_create(&threads[i], NULL, launch_many, &work[i]);
+   }
+   for (int i = 0; i < 8; i++) {
+      pthread_join(threads[i], NULL);
+      assert_int_equal(work[i].failures, 0);
+   }
+   assert_int_equal(fake()->num_launches, 8 * 500);
+   tilec_module_free(m);
+   close_fake(rt);
+}
+
+int test_memory(void);
+int
+test_memory(void)
+{
+   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(copies_stay_inside), cmocka_unit_test(out_of_memory_says_how_much),
+      cmocka_unit_test(events_and_streams), cmocka_unit_test(threads_do_not_disturb_each_other),
+   };
+   return cmocka_run_group_tests(tests, NULL, NULL);
+}
