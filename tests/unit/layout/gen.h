@@ -1,4 +1,4 @@
-/* Random layouts for the tests of this folder.  Seeds are fixed, a failing check prints its trial. */
+/* Random layouts for the tests of this folder.  Fixed seeds; a failing check prints its trial. */
 #ifndef TESTS_UNIT_LAYOUT_GEN_H
 #define TESTS_UNIT_LAYOUT_GEN_H
 

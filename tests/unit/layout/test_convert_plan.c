@@ -366,7 +366,7 @@ epilogue_is_conflict_free(void **state)
       assert_true(p.shared.access[0].vec_bits >= 1); /* n1 pair is common */
       for (unsigned k = 0; k < 2; k++) {
          assert_int_equal(p.shared.access[k].wavefronts, p.shared.access[k].minimum);
-         assert_true(p.shared.access[k].static_rounds || es == 4);
+         assert_true(p.shared.access[k].static_rounds);
       }
    }
 }
