@@ -41,9 +41,14 @@ typedef enum TlAstOp {
 } TlAstOp;
 extern const char *const tl_ast_op_text[TL_AST_OP_COUNT];
 
+/* No tree that the parser makes is higher, so recursion over a tree needs no check of its own:
+ * 256 blocks and 256 brackets, two levels each, fit. */
+enum { TL_AST_MAX_HEIGHT = 800 };
+
 typedef struct TlNode {
    TlAstKind kind;
    TlRange range;
+   uint32_t height; /* levels of nodes from here down, this one included */
 } TlNode;
 
 typedef struct TlNodeList {
@@ -90,7 +95,7 @@ typedef struct TlText { /* bytes of a string literal; NUL after data[len], may h
    static inline TlAst##Name *tl_ast_new_##Name(TlArena *arena, TlRange range)                     \
    {                                                                                               \
       TlAst##Name *n = tl_new(arena, TlAst##Name);                                                 \
-      n->node = (TlNode){TL_AST_##ID, range};                                                      \
+      n->node = (TlNode){TL_AST_##ID, range, 1};                                                      \
       return n;                                                                                    \
    }
 #define TL_NODE_END(ID, Name)

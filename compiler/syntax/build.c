@@ -1,0 +1,862 @@
+/* The constructors behind the grammar's actions.  Invariant: a node's height is known when it is made
+ * and never exceeds TL_AST_MAX_HEIGHT; what Python forbids beyond its grammar (targets, parameter
+ * and argument order) is told here, and the node is made all the same. */
+#include "syntax/build.h"
+#include "base/vec.h"
+#include "parser.h"
+
+#include <string.h>
+
+#define NEW(Name) tl_ast_new_##Name(ps->cx->arena, r)
+#define DONE(n) tl_mk_done(ps, &(n)->node)
+
+static const char *
+word(const TlParser *ps, const TlToken *t)
+{
+   return t ? tl_intern(ps->cx->strings, ps->text + t->begin, t->end - t->begin) : NULL;
+}
+
+static TlNodeList
+list_of(TlListP list)
+{
+   return list ? *list : (TlNodeList){0};
+}
+
+static void
+raise_height(void *user, TlNode *child)
+{
+   uint32_t *height = user;
+   if (child->height >= *height)
+      *height = child->height + 1;
+}
+
+TlNode *
+tl_mk_done(TlParser *ps, TlNode *node)
+{
+   uint32_t height = 1;
+   tl_ast_children(node, raise_height, &height);
+   node->height = height;
+   if (height <= TL_AST_MAX_HEIGHT)
+      return node;
+   tl_report(ps->diags, E0108, node->range, (unsigned)TL_AST_MAX_HEIGHT);
+   return &tl_ast_new_Skipped(ps->cx->arena, node->range)->node;
+}
+
+/* ---- lists ---- */
+
+TlListP
+tl_mk_list(TlParser *ps)
+{
+   return tl_new(ps->cx->arena, TlNodeList);
+}
+
+TlListP
+tl_mk_append(TlParser *ps, TlListP list, TlNode *item)
+{
+   if (item)
+      tl_vec_push(ps->cx->arena, list, item);
+   return list;
+}
+
+TlListP
+tl_mk_list1(TlParser *ps, TlNode *first)
+{
+   return tl_mk_append(ps, tl_mk_list(ps), first);
+}
+
+TlListP
+tl_mk_concat(TlParser *ps, TlListP list, TlListP more)
+{
+   for (size_t i = 0; i < more->len; i++)
+      tl_vec_push(ps->cx->arena, list, more->data[i]);
+   return list;
+}
+
+void
+tl_mk_top(TlParser *ps, TlListP stmts)
+{
+   tl_mk_concat(ps, ps->module, stmts);
+}
+
+/* ---- expressions ---- */
+
+TlNode *
+tl_mk_name(TlParser *ps, const TlToken *t)
+{
+   TlRange r = tl_tok_range(ps, t);
+   TlAstName *n = NEW(Name);
+   n->id = word(ps, t);
+   return &n->node;
+}
+
+TlNode *
+tl_mk_int(TlParser *ps, const TlToken *t)
+{
+   TlRange r = tl_tok_range(ps, t);
+   TlAstInt *n = NEW(Int);
+   n->value = tl_decode_int(ps, t);
+   n->is_large = n->value > INT64_MAX;
+   return &n->node;
+}
+
+TlNode *
+tl_mk_float(TlParser *ps, const TlToken *t)
+{
+   TlRange r = tl_tok_range(ps, t);
+   TlAstFloat *n = NEW(Float);
+   n->value = tl_decode_float(ps, t);
+   return &n->node;
+}
+
+static bool
+is_bytes_literal(const TlParser *ps, TlRange r)
+{
+   for (const char *p = ps->text + r.begin; *p != '"' && *p != '\''; p++)
+      if ((*p | 0x20) == 'b')
+         return true;
+   return false;
+}
+
+TlNode *
+tl_mk_string_part(TlParser *ps, const TlToken *t)
+{
+   if (t->kind == TL_TOK_FSTRING)
+      return tl_decode_fstring(ps, t);
+   TlRange r = tl_tok_range(ps, t);
+   TlAstStr *n = NEW(Str);
+   bool is_bytes;
+   n->value = tl_decode_string(ps, t, &is_bytes);
+   return &n->node;
+}
+
+/* Adds a part of an f-string; text next to text becomes one Str. */
+static void
+add_part(TlParser *ps, TlNodeList *parts, TlNode *part)
+{
+   TlNode *last = parts->len ? tl_vec_last(parts) : NULL;
+   if (!last || last->kind != TL_AST_STR || part->kind != TL_AST_STR) {
+      tl_vec_push(ps->cx->arena, parts, part);
+      return;
+   }
+   TlRange r = tl_range_join(last->range, part->range);
+   TlAstStr *n = NEW(Str);
+   TlSb sb;
+   tl_sb_init(&sb, ps->cx->arena);
+   tl_sb_mem(&sb, tl_ast_Str(last)->value.data, tl_ast_Str(last)->value.len);
+   tl_sb_mem(&sb, tl_ast_Str(part)->value.data, tl_ast_Str(part)->value.len);
+   n->value = (TlText){tl_sb_cstr(&sb), sb.len};
+   tl_vec_last(parts) = &n->node;
+}
+
+static TlNode *
+join_text(TlParser *ps, TlRange r, TlListP parts)
+{
+   TlSb sb;
+   tl_sb_init(&sb, ps->cx->arena);
+   for (size_t i = 0; i < parts->len; i++)
+      tl_sb_mem(&sb, tl_ast_Str(parts->data[i])->value.data,
+                tl_ast_Str(parts->data[i])->value.len);
+   TlAstStr *n = NEW(Str);
+   n->value = (TlText){tl_sb_cstr(&sb), sb.len};
+   return &n->node;
+}
+
+TlNode *
+tl_mk_strings(TlParser *ps, TlRange r, TlListP parts)
+{
+   bool has_format = false;
+   if (parts->len == 1)
+      return parts->data[0];
+   for (size_t i = 0; i < parts->len; i++) {
+      has_format |= parts->data[i]->kind != TL_AST_STR;
+      if (is_bytes_literal(ps, parts->data[i]->range) !=
+          is_bytes_literal(ps, parts->data[0]->range)) {
+         tl_report(ps->diags, E0128, parts->data[i]->range);
+         break;
+      }
+   }
+   if (!has_format)
+      return join_text(ps, r, parts);
+   TlAstFString *n = NEW(FString);
+   for (size_t i = 0; i < parts->len; i++) {
+      TlNode *part = parts->data[i];
+      if (part->kind != TL_AST_FSTRING) {
+         add_part(ps, &n->parts, part);
+         continue;
+      }
+      const TlNodeList *inner = &tl_ast_FString(part)->parts;
+      for (size_t k = 0; k < inner->len; k++)
+         add_part(ps, &n->parts, inner->data[k]);
+   }
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_const(TlParser *ps, TlRange r, TlAstOp which)
+{
+   TlAstConst *n = NEW(Const);
+   n->which = which;
+   return &n->node;
+}
+
+TlNode *
+tl_mk_unary(TlParser *ps, TlRange r, TlAstOp op, TlNode *operand)
+{
+   TlAstUnary *n = NEW(Unary);
+   n->op = op;
+   n->operand = operand;
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_binary(TlParser *ps, TlRange r, TlAstOp op, TlNode *left, TlNode *right)
+{
+   TlAstBinary *n = NEW(Binary);
+   n->op = op;
+   n->left = left;
+   n->right = right;
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_boolop(TlParser *ps, TlRange r, TlAstOp op, TlNode *left, TlNode *right)
+{
+   TlAstBoolOp *n = NEW(BoolOp);
+   n->op = op;
+   n->left = left;
+   n->right = right;
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_compare(TlParser *ps, TlRange r, TlNode *left, TlAstOp op, TlNode *right)
+{
+   TlAstCompare *n = NEW(Compare);
+   n->left = left;
+   tl_vec_push(ps->cx->arena, &n->ops, op);
+   tl_vec_push(ps->cx->arena, &n->rights, right);
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_compare_more(TlParser *ps, TlRange r, TlNode *chain, TlAstOp op, TlNode *right)
+{
+   if (chain->kind != TL_AST_COMPARE) /* the stand-in of a tree too high */
+      return chain;
+   TlAstCompare *n = tl_ast_Compare(chain);
+   tl_vec_push(ps->cx->arena, &n->ops, op);
+   tl_vec_push(ps->cx->arena, &n->rights, right);
+   n->node.range = r;
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_conditional(TlParser *ps, TlRange r, TlNode *then_value, TlNode *test, TlNode *else_value)
+{
+   TlAstConditional *n = NEW(Conditional);
+   n->test = test;
+   n->then_value = then_value;
+   n->else_value = else_value;
+   return DONE(n);
+}
+
+/* Positional after keyword, and a keyword given twice. */
+static void
+check_arguments(TlParser *ps, const TlNodeList *args)
+{
+   const TlNode *named = NULL, *unpacked = NULL;
+   for (size_t i = 0; i < args->len; i++) {
+      const TlNode *a = args->data[i];
+      if (a->kind != TL_AST_KEYWORD) {
+         bool is_star = a->kind == TL_AST_STARRED;
+         if (unpacked)
+            tl_report(ps->diags, E0134, a->range, "'**' unpacking");
+         else if (named && !is_star)
+            tl_report(ps->diags, E0134, a->range, "a keyword argument");
+         continue;
+      }
+      const char *name = tl_ast_Keyword(a)->name;
+      if (!name) {
+         unpacked = a;
+         continue;
+      }
+      named = a;
+      for (size_t k = 0; k < i && k < 64; k++)
+         if (args->data[k]->kind == TL_AST_KEYWORD && tl_ast_Keyword(args->data[k])->name == name)
+            tl_report(ps->diags, E0138, a->range, name);
+   }
+}
+
+TlNode *
+tl_mk_call(TlParser *ps, TlRange r, TlNode *func, TlListP args)
+{
+   TlAstCall *n = NEW(Call);
+   n->func = func;
+   n->args = list_of(args);
+   check_arguments(ps, &n->args);
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_keyword(TlParser *ps, TlRange r, const TlToken *name, TlNode *value)
+{
+   TlAstKeyword *n = NEW(Keyword);
+   n->name = word(ps, name);
+   n->value = value;
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_starred(TlParser *ps, TlRange r, TlNode *value)
+{
+   TlAstStarred *n = NEW(Starred);
+   n->value = value;
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_attribute(TlParser *ps, TlRange r, TlNode *value, const TlToken *name)
+{
+   TlAstAttribute *n = NEW(Attribute);
+   n->value = value;
+   n->name = word(ps, name);
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_subscript(TlParser *ps, TlRange r, TlNode *value, TlListP indices, bool is_tuple)
+{
+   TlAstSubscript *n = NEW(Subscript);
+   n->value = value;
+   n->indices = list_of(indices);
+   n->is_tuple = is_tuple;
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_slice(TlParser *ps, TlRange r, TlNode *lower, TlNode *upper, TlNode *step)
+{
+   TlAstSlice *n = NEW(Slice);
+   n->lower = lower;
+   n->upper = upper;
+   n->step = step;
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_tuple(TlParser *ps, TlRange r, TlListP items)
+{
+   TlAstTuple *n = NEW(Tuple);
+   n->items = list_of(items);
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_paren(TlParser *ps, TlRange r, TlNode *inner)
+{
+   (void)r;
+   if (inner->kind == TL_AST_STARRED)
+      tl_report(ps->diags, E0141, inner->range, "a starred value");
+   return inner;
+}
+
+TlNode *
+tl_mk_display(TlParser *ps, TlRange r, TlListP items)
+{
+   TlAstList *n = NEW(List);
+   n->items = list_of(items);
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_set(TlParser *ps, TlRange r, TlListP items)
+{
+   TlAstSet *n = NEW(Set);
+   n->items = list_of(items);
+   return DONE(n);
+}
+
+/* Pairs travel as two entries each, a NULL key included. */
+TlListP
+tl_mk_pair(TlParser *ps, TlListP pairs, TlNode *key, TlNode *value)
+{
+   tl_vec_push(ps->cx->arena, pairs, key);
+   tl_vec_push(ps->cx->arena, pairs, value);
+   return pairs;
+}
+
+TlNode *
+tl_mk_dict(TlParser *ps, TlRange r, TlListP pairs)
+{
+   TlAstDict *n = NEW(Dict);
+   for (size_t i = 0; i + 1 < pairs->len; i += 2) {
+      tl_vec_push(ps->cx->arena, &n->keys, pairs->data[i]);
+      tl_vec_push(ps->cx->arena, &n->values, pairs->data[i + 1]);
+   }
+   return DONE(n);
+}
+
+/* ---- targets ---- */
+
+static const char *
+describe(const TlNode *n)
+{
+   switch (n->kind) {
+   case TL_AST_INT:
+   case TL_AST_FLOAT:
+   case TL_AST_STR:
+   case TL_AST_FSTRING:
+      return "a literal";
+   case TL_AST_CONST:
+      return tl_ast_op_text[tl_ast_Const(n)->which];
+   case TL_AST_CALL:
+      return "a call";
+   case TL_AST_COMPARE:
+      return "a comparison";
+   case TL_AST_CONDITIONAL:
+      return "a conditional expression";
+   case TL_AST_LAMBDA:
+      return "a lambda";
+   case TL_AST_COMPREHENSION:
+      return "a comprehension";
+   case TL_AST_DICT:
+   case TL_AST_SET:
+      return "a display";
+   default:
+      return "an expression";
+   }
+}
+
+static void check_target(TlParser *ps, const char *verb, const TlNode *n);
+
+static void
+check_targets(TlParser *ps, const char *verb, const TlNodeList *items)
+{
+   for (size_t i = 0; i < items->len; i++) {
+      const TlNode *n = items->data[i];
+      check_target(ps, verb, n->kind == TL_AST_STARRED ? tl_ast_Starred(n)->value : n);
+   }
+}
+
+static void
+check_target(TlParser *ps, const char *verb, const TlNode *n)
+{
+   switch (n->kind) {
+   case TL_AST_NAME:
+   case TL_AST_ATTRIBUTE:
+   case TL_AST_SUBSCRIPT:
+   case TL_AST_SKIPPED:
+      return;
+   case TL_AST_TUPLE:
+      check_targets(ps, verb, &tl_ast_Tuple(n)->items);
+      return;
+   case TL_AST_LIST:
+      check_targets(ps, verb, &tl_ast_List(n)->items);
+      return;
+   default:
+      tl_report(ps->diags, E0133, n->range, verb, describe(n));
+      if (n->kind == TL_AST_COMPARE)
+         tl_help(ps->diags, "'==' compares, '=' assigns");
+   }
+}
+
+static void
+check_single_target(TlParser *ps, const char *verb, const TlNode *n)
+{
+   if (n->kind == TL_AST_TUPLE || n->kind == TL_AST_LIST)
+      tl_report(ps->diags, E0133, n->range, verb,
+                n->kind == TL_AST_TUPLE ? "a tuple" : "a list");
+   else
+      check_target(ps, verb, n);
+}
+
+/* ---- parameters ---- */
+
+static void
+check_parameter(TlParser *ps, const TlNodeList *params, size_t i, unsigned *state)
+{
+   enum { HAS_DEFAULT = 1, HAS_STAR = 2, HAS_STAR_STAR = 4 };
+   const TlAstParam *p = tl_ast_Param(params->data[i]);
+   if (*state & HAS_STAR_STAR)
+      tl_report(ps->diags, E0139, p->node.range, "**", "all other parameters");
+   if (p->kind == TL_AST_OP_STAR || p->kind == TL_AST_OP_KW_MARK) {
+      if (*state & HAS_STAR)
+         tl_report(ps->diags, E0136, p->node.range, "*");
+      *state |= HAS_STAR;
+   } else if (p->kind == TL_AST_OP_STAR_STAR) {
+      *state |= HAS_STAR_STAR;
+   } else if (p->kind == TL_AST_OP_POS_MARK) {
+      if (*state & HAS_STAR)
+         tl_report(ps->diags, E0139, p->node.range, "*", "/");
+   } else if (p->default_value) {
+      *state |= HAS_DEFAULT;
+   } else if ((*state & (HAS_DEFAULT | HAS_STAR)) == HAS_DEFAULT) {
+      tl_report(ps->diags, E0135, p->node.range, p->name);
+   }
+   enum { MAX_COMPARED = 256 }; /* keeps hostile lists linear */
+   for (size_t k = 0; p->name && k < i && k < MAX_COMPARED; k++)
+      if (tl_ast_Param(params->data[k])->name == p->name) {
+         tl_report(ps->diags, E0136, p->node.range, p->name);
+         break;
+      }
+}
+
+static void
+check_parameters(TlParser *ps, const TlNodeList *params)
+{
+   unsigned state = 0;
+   for (size_t i = 0; i < params->len; i++)
+      if (params->data[i]->kind == TL_AST_PARAM)
+         check_parameter(ps, params, i, &state);
+}
+
+TlNode *
+tl_mk_param(TlParser *ps, TlRange r, TlAstOp kind, const TlToken *name, TlNode *annotation,
+            TlNode *default_value)
+{
+   TlAstParam *n = NEW(Param);
+   n->kind = kind;
+   n->name = word(ps, name);
+   n->annotation = annotation;
+   n->default_value = default_value;
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_lambda(TlParser *ps, TlRange r, TlListP params, TlNode *body)
+{
+   TlAstLambda *n = NEW(Lambda);
+   n->params = list_of(params);
+   check_parameters(ps, &n->params);
+   n->body = body;
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_comprehension(TlParser *ps, TlRange r, TlAstOp kind, TlNode *key, TlNode *value,
+                    TlListP clauses)
+{
+   TlAstComprehension *n = NEW(Comprehension);
+   n->kind = kind;
+   n->key = key;
+   n->value = value;
+   n->clauses = list_of(clauses);
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_comp_for(TlParser *ps, TlRange r, TlNode *target, TlNode *iter, TlListP conditions)
+{
+   check_target(ps, "assign to", target);
+   TlAstCompFor *n = NEW(CompFor);
+   n->target = target;
+   n->iter = iter;
+   n->conditions = list_of(conditions);
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_walrus(TlParser *ps, TlRange r, const TlToken *name, TlNode *value)
+{
+   TlAstWalrus *n = NEW(Walrus);
+   n->target = tl_mk_name(ps, name);
+   n->value = value;
+   return DONE(n);
+}
+
+static void
+need_tile(TlParser *ps, TlRange r, const char *what)
+{
+   if (!ps->is_tile)
+      tl_report(ps->diags, E0137, r, what);
+}
+
+TlNode *
+tl_mk_ptr_type(TlParser *ps, TlRange r, bool is_const, TlNode *pointee)
+{
+   need_tile(ps, r, "a pointer type '*T'");
+   TlAstPtrType *n = NEW(PtrType);
+   n->is_const = is_const;
+   n->pointee = pointee;
+   return DONE(n);
+}
+
+/* `**T` is one token: a pointer to the pointer. */
+TlNode *
+tl_mk_ptr_ptr_type(TlParser *ps, TlRange r, bool is_const, TlNode *pointee)
+{
+   TlRange inner = {r.file, r.begin + 1, r.end};
+   return tl_mk_ptr_type(ps, r, false, tl_mk_ptr_type(ps, inner, is_const, pointee));
+}
+
+TlNode *
+tl_mk_fact_type(TlParser *ps, TlRange r, TlNode *type, TlNode *fact)
+{
+   need_tile(ps, r, "a divisibility fact 'type:16'");
+   TlAstFactType *n = NEW(FactType);
+   n->type = type;
+   n->fact = fact;
+   return DONE(n);
+}
+
+/* ---- statements ---- */
+
+TlNode *
+tl_mk_expr_stmt(TlParser *ps, TlRange r, TlNode *value)
+{
+   if (value->kind == TL_AST_STARRED)
+      tl_report(ps->diags, E0141, value->range, "a starred value");
+   TlAstExprStmt *n = NEW(ExprStmt);
+   n->value = value;
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_assign(TlParser *ps, TlRange r, TlListP targets, TlNode *value)
+{
+   for (size_t i = 0; i < targets->len; i++)
+      check_target(ps, "assign to", targets->data[i]);
+   TlAstAssign *n = NEW(Assign);
+   n->targets = *targets;
+   n->value = value;
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_aug_assign(TlParser *ps, TlRange r, TlAstOp op, TlNode *target, TlNode *value)
+{
+   check_single_target(ps, "update", target);
+   TlAstAugAssign *n = NEW(AugAssign);
+   n->op = op;
+   n->target = target;
+   n->value = value;
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_ann_assign(TlParser *ps, TlRange r, TlNode *target, TlNode *annotation, TlNode *value)
+{
+   check_single_target(ps, "annotate", target);
+   TlAstAnnAssign *n = NEW(AnnAssign);
+   n->target = target;
+   n->annotation = annotation;
+   n->value = value;
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_for(TlParser *ps, TlRange r, TlNode *target, TlNode *iter, TlListP body, TlListP orelse)
+{
+   check_target(ps, "assign to", target);
+   TlAstFor *n = NEW(For);
+   n->target = target;
+   n->iter = iter;
+   n->body = list_of(body);
+   n->orelse = list_of(orelse);
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_while(TlParser *ps, TlRange r, TlNode *test, TlListP body, TlListP orelse)
+{
+   TlAstWhile *n = NEW(While);
+   n->test = test;
+   n->body = list_of(body);
+   n->orelse = list_of(orelse);
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_if(TlParser *ps, TlRange r, TlNode *test, TlListP body, TlListP orelse)
+{
+   TlAstIf *n = NEW(If);
+   n->test = test;
+   n->body = list_of(body);
+   n->orelse = list_of(orelse);
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_return(TlParser *ps, TlRange r, TlNode *value)
+{
+   TlAstReturn *n = NEW(Return);
+   n->value = value;
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_plain(TlParser *ps, TlRange r, TlAstKind kind)
+{
+   TlAstPass *n = NEW(Pass); /* pass, break and continue have no fields */
+   n->node.kind = kind;
+   return &n->node;
+}
+
+TlNode *
+tl_mk_assert(TlParser *ps, TlRange r, TlNode *test, TlNode *message)
+{
+   TlAstAssert *n = NEW(Assert);
+   n->test = test;
+   n->message = message;
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_raise(TlParser *ps, TlRange r, TlNode *value)
+{
+   TlAstRaise *n = NEW(Raise);
+   n->value = value;
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_global(TlParser *ps, TlRange r, TlListP names)
+{
+   TlAstGlobal *n = NEW(Global);
+   n->names = *names;
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_del(TlParser *ps, TlRange r, TlNode *targets)
+{
+   check_target(ps, "delete", targets);
+   TlAstDel *n = NEW(Del);
+   if (targets->kind == TL_AST_TUPLE)
+      n->targets = tl_ast_Tuple(targets)->items;
+   else
+      tl_vec_push(ps->cx->arena, &n->targets, targets);
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_with(TlParser *ps, TlRange r, TlListP items, TlListP body)
+{
+   TlAstWith *n = NEW(With);
+   n->items = *items;
+   n->body = list_of(body);
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_with_item(TlParser *ps, TlRange r, TlNode *value, TlNode *target)
+{
+   if (target)
+      check_target(ps, "assign to", target);
+   TlAstWithItem *n = NEW(WithItem);
+   n->value = value;
+   n->target = target;
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_try(TlParser *ps, TlRange r, TlListP body, TlListP handlers, TlListP orelse,
+          TlListP finally_body)
+{
+   if (!handlers->len && !finally_body)
+      tl_report(ps->diags, E0140, ((TlRange){r.file, r.begin, r.begin + 3}));
+   TlAstTry *n = NEW(Try);
+   n->body = list_of(body);
+   n->handlers = *handlers;
+   n->orelse = list_of(orelse);
+   n->finally_body = list_of(finally_body);
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_except(TlParser *ps, TlRange r, TlNode *type, const TlToken *name, TlListP body)
+{
+   TlAstExcept *n = NEW(Except);
+   n->type = type;
+   n->name = word(ps, name);
+   n->body = list_of(body);
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_dotted(TlParser *ps, TlRange r, TlNode *left, const TlToken *name)
+{
+   TlAstName *n = NEW(Name);
+   TlSb sb;
+   tl_sb_init(&sb, ps->cx->arena);
+   tl_sb_printf(&sb, "%s.%s", tl_ast_Name(left)->id, word(ps, name));
+   if (sb.len > TL_MAX_IDENT_BYTES) {
+      tl_report(ps->diags, E0105, r, (unsigned)TL_MAX_IDENT_BYTES, (unsigned)sb.len);
+      return left;
+   }
+   n->id = tl_intern(ps->cx->strings, sb.data, sb.len);
+   return &n->node;
+}
+
+TlNode *
+tl_mk_alias(TlParser *ps, TlRange r, TlNode *name, const TlToken *as_name)
+{
+   TlAstAlias *n = NEW(Alias);
+   n->name = tl_ast_Name(name)->id;
+   n->as_name = word(ps, as_name);
+   if (as_name)
+      n->node.range.end = as_name->end;
+   return &n->node;
+}
+
+TlNode *
+tl_mk_import(TlParser *ps, TlRange r, TlListP names)
+{
+   TlAstImport *n = NEW(Import);
+   n->names = *names;
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_import_from(TlParser *ps, TlRange r, unsigned level, TlNode *module, TlListP names)
+{
+   TlAstImport *n = NEW(Import);
+   n->level = level;
+   n->module = module ? tl_ast_Name(module)->id : NULL;
+   n->is_from = true;
+   n->is_star = !names;
+   n->names = list_of(names);
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_function(TlParser *ps, TlRange r, const TlToken *name, TlListP params, TlNode *returns,
+               TlListP body)
+{
+   TlAstFunction *n = NEW(Function);
+   n->name = word(ps, name);
+   n->params = *params;
+   check_parameters(ps, &n->params);
+   n->returns = returns;
+   n->body = list_of(body);
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_class(TlParser *ps, TlRange r, const TlToken *name, TlListP bases, TlListP body)
+{
+   TlAstClass *n = NEW(Class);
+   n->name = word(ps, name);
+   n->bases = list_of(bases);
+   n->body = list_of(body);
+   return DONE(n);
+}
+
+TlNode *
+tl_mk_decorated(TlParser *ps, TlRange r, TlListP decorators, TlNode *definition)
+{
+   if (definition->kind == TL_AST_FUNCTION)
+      tl_ast_Function(definition)->decorators = *decorators;
+   else if (definition->kind == TL_AST_CLASS)
+      tl_ast_Class(definition)->decorators = *decorators;
+   definition->range = r;
+   return tl_mk_done(ps, definition);
+}
+
+TlNode *
+tl_mk_skipped(TlParser *ps, TlRange r, const char *reason)
+{
+   TlAstSkipped *n = NEW(Skipped);
+   n->reason = reason ? tl_intern_cstr(ps->cx->strings, reason) : NULL;
+   return &n->node;
+}
