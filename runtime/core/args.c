@@ -57,6 +57,8 @@ narrow(double v, int exp_bits, int mant, uint16_t max_finite, bool has_inf)
    if (isnan(v))
       return (uint16_t)(sign | (has_inf ? max_finite + 1 + (1 << (mant - 1)) : max_finite + 1));
    v = fabs(v);
+   if (v == 0)
+      return sign;
    (void)frexp(v, &exponent); /* v = m * 2^exponent, 0.5 <= m < 1 */
    int lowest = 1 - bias - mant;
    int unit = exponent - 1 - mant > lowest ? exponent - 1 - mant : lowest;

@@ -193,7 +193,11 @@ parse_name(TlRuleParser *p)
       parse_call(p, name, len);
       return;
    }
-   int slot = p->find ? p->find(p->user, name, len) : -1;
+   static const char *const reserved[] = {"if", "else", "and", "or", "not"};
+   bool is_reserved = false;
+   for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++)
+      is_reserved |= strlen(reserved[i]) == len && memcmp(reserved[i], name, len) == 0;
+   int slot = p->find && !is_reserved ? p->find(p->user, name, len) : -1;
    if (slot < 0) {
       p->at = name;
       fail(p, "unknown name");
@@ -274,12 +278,12 @@ parse_binary(TlRuleParser *p, int level)
 static void
 parse_not(TlRuleParser *p)
 {
-   bool negate = false;
+   unsigned times = 0;
    while (take(p, "not"))
-      negate = !negate;
-   parse_binary(p, 1);
-   if (negate)
-      emit(p, OP_NOT, 0);
+      times++;
+   parse_binary(p, LEVEL_COMPARE);
+   for (times = times > 2 ? 2 - times % 2 : times; times; times--)
+      emit(p, OP_NOT, 0);   /* twice makes a truth value too */
 }
 
 /* `a and b`: keep a when zero, else drop it and take b; the stack holds one value either way. */

@@ -15,6 +15,30 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local void *stack[16];
 static _Thread_local int depth;
 
+/* Blocks handed out, so that a reset frees what a lost device left behind. */
+static void *live[1024];
+
+static void *
+keep(void *block)
+{
+   for (size_t i = 0; i < sizeof live / sizeof live[0]; i++)
+      if (!live[i])
+         return live[i] = block;
+   abort();
+}
+
+static void
+drop(void *block)
+{
+   for (size_t i = 0; i < sizeof live / sizeof live[0]; i++)
+      if (live[i] == block) {
+         live[i] = NULL;
+         free(block);
+         return;
+      }
+   abort(); /* freed twice, or never ours */
+}
+
 API FakeState *fake_state(void);
 API void fake_reset(void);
 
@@ -28,6 +52,10 @@ API void
 fake_reset(void)
 {
    int contexts = state.contexts;
+   for (size_t i = 0; i < sizeof live / sizeof live[0]; i++) {
+      free(live[i]);
+      live[i] = NULL;
+   }
    memset(&state, 0, sizeof state);
    state.contexts = contexts;
    state.version = 13000;
@@ -146,14 +174,14 @@ CALL(cuMemAlloc_v2, uint64_t *p, size_t n)
    ENTER("cuMemAlloc_v2");
    if (n > state.free_bytes)
       return 2;
-   *p = (uint64_t)(uintptr_t)aligned_alloc(256, (n + 255) & ~(size_t)255);
+   *p = (uint64_t)(uintptr_t)keep(aligned_alloc(256, (n + 255) & ~(size_t)255));
    state.buffers++;
    return *p ? 0 : 2;
 }
 CALL(cuMemFree_v2, uint64_t p)
 {
    ENTER("cuMemFree_v2");
-   free((void *)(uintptr_t)p);
+   drop((void *)(uintptr_t)p);
    state.buffers--;
    return 0;
 }
@@ -189,14 +217,14 @@ CALL(cuModuleLoadDataEx, void **m, const void *image, unsigned n, int *options, 
    if (failed)
       return failed;
    snprintf(state.ptx, sizeof state.ptx, "%s", (const char *)image);
-   *m = malloc(1);
+   *m = keep(malloc(1));
    state.modules++;
    return 0;
 }
 CALL(cuModuleUnload, void *m)
 {
    ENTER("cuModuleUnload");
-   free(m);
+   drop(m);
    state.modules--;
    return 0;
 }
@@ -297,14 +325,14 @@ CALL(cuStreamCreate, void **s, unsigned flags)
 {
    (void)flags;
    ENTER("cuStreamCreate");
-   *s = malloc(1);
+   *s = keep(malloc(1));
    state.streams++;
    return 0;
 }
 CALL(cuStreamDestroy_v2, void *s)
 {
    ENTER("cuStreamDestroy_v2");
-   free(s);
+   drop(s);
    state.streams--;
    return 0;
 }
@@ -315,14 +343,14 @@ CALL(cuEventCreate, void **e, unsigned flags)
 {
    (void)flags;
    ENTER("cuEventCreate");
-   *e = malloc(1);
+   *e = keep(malloc(1));
    state.events++;
    return 0;
 }
 CALL(cuEventDestroy_v2, void *e)
 {
    ENTER("cuEventDestroy_v2");
-   free(e);
+   drop(e);
    state.events--;
    return 0;
 }
