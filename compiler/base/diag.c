@@ -7,10 +7,11 @@
 typedef struct Row {
    const char *name;
    TlSeverity severity;
+   const char *format;
 } Row;
 
 static const Row row[TL_DIAG_COUNT] = {
-#define TL_DIAG(code, severity, format) [TL_DIAG_##code] = {#code, TL_SEV_##severity},
+#define TL_DIAG(code, severity, format) [TL_DIAG_##code] = {#code, TL_SEV_##severity, format},
 #include "base/diag.def"
 };
 
@@ -24,6 +25,12 @@ const char *
 tl_diag_name(TlDiagCode code)
 {
    return row[code].name;
+}
+
+const char *
+tl_diag_format(TlDiagCode code)
+{
+   return row[code].format;
 }
 
 static bool

@@ -51,6 +51,8 @@ typedef struct TlDiags {
 void tl_diags_init(TlDiags *d, TlArena *arena, TlSources *sources); /* 20 errors */
 const char *tl_diag_name(TlDiagCode code);                         /* "E0312" */
 
+const char *tl_diag_format(TlDiagCode code);                       /* the row's text */
+
 /* Identical (code, range) errors are reported once. */
 void tl_diag_emit(TlDiags *d, TlDiagCode code, TlRange range, const char *fmt, ...)
    __attribute__((format(printf, 4, 5)));

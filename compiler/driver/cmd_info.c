@@ -1,0 +1,184 @@
+/* tilec list, doctor and explain. */
+#include "driver/command.h"
+#include "driver/program.h"
+#include "tilec/runtime.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- list ---- */
+static void
+print_kernel(TlUnit *u, const TlKernelInfo *k)
+{
+   TlLineCol at = tl_source_line_col(u->sources, k->range.file, k->range.begin);
+   const TlSource *src = tl_source(u->sources, k->range.file);
+   printf("%s(", k->name);
+   for (unsigned i = 0; i < k->num_params; i++) {
+      const TlKernelParam *p = &k->params[i];
+      printf("%s%s", i ? ", " : "", p->name);
+      if (p->is_constexpr)
+         printf(": constexpr");
+      else if (p->annotation)
+         printf(": %s", p->annotation);
+      if (p->default_text)
+         printf(" = %s", p->default_text);
+   }
+   printf(")  %s:%u%s\n", src ? src->name : "?", at.line, k->is_helper ? "  (helper)" : "");
+}
+
+int
+tl_cmd_list(TlCommand *c)
+{
+   if (c->cl.operands.len != 1) {
+      tl_cmd_error("'list' takes one file");
+      return EXIT_USAGE;
+   }
+   TilecCompileOptions o;
+   TlUnitExtra extra;
+   if (!tl_cmd_options(c, &o, &extra))
+      return EXIT_USAGE;
+   TlUnit u;
+   TilecStatus status = tl_unit_init(&u, NULL, &extra);
+   if (status == TILEC_OK)
+      status = tl_unit_load(&u, &o);
+   tl_cmd_diagnostics(c, &u);
+   if (status == TILEC_OK && !setjmp(u.oom)) {
+      const TlKernelInfo *kernels;
+      unsigned n = tl_sema_kernels(u.sema, &kernels);
+      for (unsigned i = 0; i < n; i++)
+         print_kernel(&u, &kernels[i]);
+      if (!n)
+         tl_cmd_error("%s: no kernels; a kernel is a function under @kernel, @jit or @triton.jit",
+                      o.file);
+   }
+   tl_unit_free(&u);
+   return tl_cmd_exit_code(status);
+}
+
+/* ---- doctor ---- */
+static bool
+find_program(const char *name, char *path, size_t room)
+{
+   const char *env = getenv("PATH");
+   static const char *const extra[] = {"/usr/local/cuda/bin", NULL};
+   char list[8192];
+   snprintf(list, sizeof list, "%s:%s", env ? env : "", extra[0]);
+   for (char *save, *dir = strtok_r(list, ":", &save); dir; dir = strtok_r(NULL, ":", &save)) {
+      snprintf(path, room, "%s/%s", dir, name);
+      if (access(path, X_OK) == 0)
+         return true;
+   }
+   return false;
+}
+
+static const char self_test[] = "@kernel\n"
+                                "def self_test(x: *fp32, n: i32, BLOCK: constexpr = 64):\n"
+                                "    i = program_id(0) * BLOCK + arange(0, BLOCK)\n"
+                                "    store(x + i, load(x + i, i < n) * 2, i < n)\n";
+
+static bool
+check_compile(bool run)
+{
+   TilecSessionOptions so = {.struct_size = sizeof so};
+   TilecCompileOptions o = {.struct_size = sizeof o,
+                            .file = "self_test.tile",
+                            .source = self_test,
+                            .source_bytes = TILEC_STRLEN};
+   TilecSession *s;
+   TilecProgram *p = NULL;
+   if (tilec_session_new(&so, &s) != TILEC_OK)
+      return false;
+   bool ok = tilec_compile(s, &o, &p) == TILEC_OK;
+   if (ok && run) {
+      float x[100];
+      for (int i = 0; i < 100; i++)
+         x[i] = (float)i;
+      TilecArg args[] = {tilec_ptr(TILEC_FP32, x, sizeof x), tilec_int(TILEC_I32, 100)};
+      TilecHostLaunch l = {.struct_size = sizeof l, .grid = {2, 1, 1}, .args = args, .num_args = 2};
+      TilecFault fault;
+      ok = tilec_program_run_cpu(p, &l, &fault) == TILEC_OK && x[99] == 198.0f;
+   }
+   tilec_program_free(p);
+   tilec_session_free(s);
+   return ok;
+}
+
+static void
+check_gpu(void)
+{
+   char error[256] = "";
+   TilecRuntimeOptions ro = {.struct_size = sizeof ro, .error = error, .error_bytes = sizeof error};
+   TilecRuntime *rt;
+   TilecStatus status = tilec_runtime_open(&ro, &rt);
+   if (status != TILEC_OK) {
+      printf("gpu         none: %s\n", error[0] ? error : tilec_status_string(status));
+      printf("            kernels run on the CPU executor; PTX is produced all the same\n");
+      return;
+   }
+   TilecDeviceInfo d;
+   if (tilec_runtime_device(rt, &d) == TILEC_OK)
+      printf("gpu         %s, %s, %u SMs, %.1f GiB, driver CUDA %d.%d\n", d.name, d.arch, d.num_sms,
+             (double)d.memory_bytes / (1 << 30), d.driver_version / 1000,
+             d.driver_version % 1000 / 10);
+   tilec_runtime_close(rt);
+}
+
+int
+tl_cmd_doctor(TlCommand *c)
+{
+   (void)c;
+   char path[4200];
+   printf("tilec       %s, LLVM %s\n", tilec_version(), tl_codegen_llvm_version());
+   bool ptx = check_compile(false), cpu = check_compile(true);
+   printf("compiler    %s\n", ptx ? "ok (a test kernel became PTX)" : "FAILED");
+   printf("cpu         %s, %ld threads\n", cpu ? "ok (the test kernel ran)" : "FAILED",
+          sysconf(_SC_NPROCESSORS_ONLN));
+   printf("ptxas       %s\n", find_program("ptxas", path, sizeof path)
+                                 ? path
+                                 : "not found (not needed; the driver compiles PTX)");
+   check_gpu();
+   return ptx && cpu ? EXIT_OK : EXIT_BUG;
+}
+
+/* ---- explain ---- */
+static const struct {
+   const char *prefix, *text;
+} families[] = {
+   {"E01", "Syntax: the text is not what Python's grammar allows here."},
+   {"E02", "Names and types: an unknown name, a type that does not fit, a specialisation that lacks "
+           "a value."},
+   {"E03", "Shapes and operations: tiles whose shapes do not fit an operation, or IR text that is "
+           "not well formed."},
+   {"E04", "Layouts and resources: a tile that needs more registers or shared memory than a block "
+           "has."},
+   {"E05", "Target: something that the chosen architecture, or this version of tilec for it, does "
+           "not have."},
+   {"E06", "Running: an access outside its buffer, a failed assertion, a value that does not fit a "
+           "parameter."},
+   {"W", "Warning: legal, and probably not what was meant."},
+   {"R", "Remark: what the optimiser did or refused, asked for with -R."},
+   {"N", "Note: belongs to the message before it."},
+};
+
+int
+tl_cmd_explain(TlCommand *c)
+{
+   if (c->cl.operands.len != 1) {
+      tl_cmd_error("'explain' takes one code, as in: tilec explain E0312");
+      return EXIT_USAGE;
+   }
+   const char *code = c->cl.operands.data[0];
+   for (unsigned i = 0; i < TL_DIAG_COUNT; i++) {
+      if (strcmp(tl_diag_name((TlDiagCode)i), code) != 0)
+         continue;
+      printf("%s: %s\n\n", code, tl_diag_format((TlDiagCode)i));
+      for (size_t k = 0; k < sizeof families / sizeof families[0]; k++)
+         if (strncmp(code, families[k].prefix, strlen(families[k].prefix)) == 0)
+            printf("%s\n", families[k].text);
+      return EXIT_OK;
+   }
+   tl_cmd_error("there is no code '%s'", code);
+   return EXIT_USAGE;
+}

@@ -1,0 +1,12 @@
+/* A compiled program: the unit that made it, immutable from then on. */
+#ifndef TL_DRIVER_PROGRAM_H
+#define TL_DRIVER_PROGRAM_H
+
+#include "driver/unit.h"
+
+struct TilecProgram {
+   TlUnit unit;
+   TilecAllocator allocator;
+};
+
+#endif

@@ -1,0 +1,64 @@
+/* One compilation: source text to the stages asked for.  The public API (session.c) and the command
+ * share it.  A unit owns all its memory; after a failed or unwound compilation it is still freed with
+ * tl_unit_free. */
+#ifndef TL_DRIVER_UNIT_H
+#define TL_DRIVER_UNIT_H
+
+#include "base/diag.h"
+#include "codegen/codegen.h"
+#include "passes/pass.h"
+#include "sema/sema.h"
+#include "tilec/tilec.h"
+
+/* What the command can ask for beyond the public options. */
+typedef struct TlUnitExtra {
+   const char *passes;       /* run exactly these on an IR file, then print */
+   const char *print_after;  /* pass name or "all" */
+   bool verify_each;         /* IR verifier after every pass, LLVM's verifier */
+   bool time_passes;
+   void (*print)(void *user, const char *pass, const char *text);
+   void *print_user;
+   uint32_t max_errors;      /* 0 = 20 */
+   size_t memory_limit_bytes; /* 0 = 4 GiB */
+} TlUnitExtra;
+
+typedef struct TlUnit {
+   TlMem mem;
+   jmp_buf oom;
+   TlArena *arena;          /* everything but pass scratch */
+   TlArena *scratch;
+   TlStrings *strings;
+   TlSources *sources;
+   TlDiags diags;
+   TlTypes *types;
+   TlModule *module;
+   TlSema *sema;            /* NULL for .tir files */
+   uint32_t file;           /* the main source */
+   TlFunc *func;            /* in the last state reached */
+   TlFunc *typed;           /* kept copy for the CPU executor */
+   const TlTarget *target;
+   const char *text[TILEC_STAGE_COUNT];
+   size_t text_len[TILEC_STAGE_COUNT];
+   TilecStage last;         /* last stage made */
+   TilecImageInfo info;
+   const char *json;        /* metadata, NULL until made */
+   size_t json_len;
+   TL_VEC(TlPassTime) times;
+   char error[512];         /* detail of a failure that is no diagnostic */
+} TlUnit;
+
+/* Zeroes and sets up; TILEC_NO_MEMORY. */
+TilecStatus tl_unit_init(TlUnit *u, const TilecAllocator *allocator, const TlUnitExtra *extra);
+void tl_unit_free(TlUnit *u);
+/* Compiles; diagnostics stay in u->diags. */
+TilecStatus tl_unit_compile(TlUnit *u, const TilecCompileOptions *options, const TlUnitExtra *extra);
+/* Parses and loads names only: u->sema can list its kernels. */
+TilecStatus tl_unit_load(TlUnit *u, const TilecCompileOptions *options);
+
+/* Reads a whole file into the arena.  false: *why says so (arena text). */
+bool tl_read_file(TlArena *arena, const char *path, const char **text, size_t *len, const char **why);
+
+/* metadata.c: fills u->info and u->json from u->func. */
+bool tl_unit_describe(TlUnit *u, const TilecCompileOptions *options);
+
+#endif
