@@ -40,6 +40,9 @@ typedef enum TlPassId {
 bool tl_run_pass(TlPassCx *cx, TlFunc *f, const char *name);
 /* "a,b,c": stops at the first failure. */
 bool tl_run_passes(TlPassCx *cx, TlFunc *f, const char *list);
+/* The passes in turn, round after round until none changes anything. */
+bool tl_run_passes_to_fixed_point(TlPassCx *cx, TlFunc *f, const TlPassId *ids, unsigned num,
+                                  unsigned max_rounds);
 /* The whole order, readable in pipeline.c. */
 bool tl_pipeline_typed(TlPassCx *cx, TlFunc *f);   /* clean-up of TYPED IR */
 bool tl_pipeline_laid(TlPassCx *cx, TlFunc *f);    /* TYPED -> LAID for cx->target */

@@ -1,0 +1,150 @@
+/* Common subexpressions: of equal pure operations the first is kept, when it dominates.
+ * The walk keeps a table of the operations that dominate the point at hand; entries made in a region
+ * leave with it.  Loads are never merged: memory may change between them. */
+#include "passes/pass.h"
+
+#include <string.h>
+
+typedef struct Entry {
+   TlOp *op;
+   uint64_t hash;
+   struct Entry *next; /* same hash, made earlier */
+} Entry;
+
+typedef struct Cse {
+   TlArena *arena;
+   TlMap table;           /* hash -> newest Entry */
+   TL_VEC(Entry *) scope; /* entries of the open regions */
+   bool progress;
+} Cse;
+
+static TlAttrKind
+attr_kind(const TlOp *op, unsigned i)
+{
+   return tl_attr_info[tl_info(op)->attr[i].key].kind;
+}
+
+static uint64_t
+hash_attr(TlAttrKind kind, TlAttr a, uint64_t h)
+{
+   if (kind == TL_AK_STR)
+      return a.s ? tl_hash(a.s, strlen(a.s), h) : h;
+   if (kind == TL_AK_INTS)
+      return a.ints ? tl_hash(a.ints->data, a.ints->len * sizeof a.ints->data[0], h) : h;
+   return tl_hash(&a, sizeof a, h);
+}
+
+static bool
+attr_equal(TlAttrKind kind, TlAttr a, TlAttr b)
+{
+   if (kind == TL_AK_STR)
+      return a.s == b.s || (a.s && b.s && strcmp(a.s, b.s) == 0);
+   if (kind == TL_AK_INTS) {
+      if (!a.ints || !b.ints)
+         return a.ints == b.ints;
+      return a.ints->len == b.ints->len &&
+             memcmp(a.ints->data, b.ints->data, a.ints->len * sizeof a.ints->data[0]) == 0;
+   }
+   return a.bits == b.bits;
+}
+
+/* Operands of a commuting pair in one order: by value id. */
+static bool
+is_swapped(const TlOp *op)
+{
+   return tl_has_trait(op, TL_TRAIT_COMMUTES) && op->num_args == 2 &&
+          op->args[0].value->id > op->args[1].value->id;
+}
+
+static const TlValue *
+ordered_arg(const TlOp *op, unsigned i, bool swapped)
+{
+   return op->args[swapped ? 1 - i : i].value;
+}
+
+static uint64_t
+hash_op(const TlOp *op)
+{
+   bool swapped = is_swapped(op);
+   uint64_t h = tl_hash(&op->opcode, sizeof op->opcode, op->num_args);
+   for (unsigned i = 0; i < op->num_args; i++)
+      h = tl_hash(&ordered_arg(op, i, swapped)->id, sizeof(uint32_t), h);
+   for (unsigned i = 0; i < op->num_results; i++)
+      h = tl_hash(&op->results[i].type, sizeof(TlType *), h);
+   for (unsigned i = 0; i < tl_info(op)->num_attrs; i++)
+      h = hash_attr(attr_kind(op, i), op->attrs[i], h);
+   return h;
+}
+
+static bool
+op_equal(const TlOp *a, const TlOp *b)
+{
+   if (a->opcode != b->opcode || a->num_args != b->num_args || a->num_results != b->num_results)
+      return false;
+   bool a_swapped = is_swapped(a), b_swapped = is_swapped(b);
+   for (unsigned i = 0; i < a->num_args; i++)
+      if (ordered_arg(a, i, a_swapped) != ordered_arg(b, i, b_swapped))
+         return false;
+   for (unsigned i = 0; i < a->num_results; i++)
+      if (a->results[i].type != b->results[i].type)
+         return false;
+   for (unsigned i = 0; i < tl_info(a)->num_attrs; i++)
+      if (!attr_equal(attr_kind(a, i), a->attrs[i], b->attrs[i]))
+         return false;
+   return true;
+}
+
+static bool
+is_candidate(const TlOp *op)
+{
+   return op->num_regions == 0 && op->num_results > 0 && tl_op_is_pure(op);
+}
+
+static void
+visit_op(Cse *c, TlOp *op)
+{
+   uint64_t hash = hash_op(op);
+   const void *key = (const void *)(uintptr_t)hash;
+   Entry *head = tl_map_get(&c->table, key);
+   for (Entry *e = head; e; e = e->next) {
+      if (e->hash != hash || !op_equal(e->op, op))
+         continue;
+      for (unsigned i = 0; i < op->num_results; i++)
+         tl_replace_uses(tl_result(op, i), tl_result(e->op, i));
+      tl_remove(op);
+      c->progress = true;
+      return;
+   }
+   Entry *e = tl_new(c->arena, Entry);
+   *e = (Entry){op, hash, head};
+   tl_map_put(&c->table, key, e);
+   tl_vec_push(c->arena, &c->scope, e);
+}
+
+static void
+visit_block(Cse *c, TlBlock *block)
+{
+   size_t mark = c->scope.len;
+   TlOp *next;
+   for (TlOp *op = block->first; op; op = next) {
+      next = op->next;
+      if (is_candidate(op))
+         visit_op(c, op);
+      else
+         for (unsigned r = 0; r < op->num_regions; r++)
+            visit_block(c, op->regions[r]->block);
+   }
+   while (c->scope.len > mark) {
+      Entry *e = tl_vec_pop(&c->scope);
+      tl_map_put(&c->table, (const void *)(uintptr_t)e->hash, e->next);
+   }
+}
+
+bool
+tl_pass_cse(TlPassCx *cx, TlFunc *f)
+{
+   Cse c = {.arena = cx->scratch};
+   tl_map_init(&c.table, cx->scratch);
+   visit_block(&c, f->body->block);
+   return c.progress;
+}

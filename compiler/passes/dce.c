@@ -1,0 +1,201 @@
+/* Dead code: what no effect depends on goes, loop-carried values and `if` results included.
+ * Mark: operations with effects are live; a live operation makes its operands and its parents live;
+ * a live result or argument of a `for` makes that one carried slot live, a live result of an `if`
+ * that one yielded value.  Sweep: everything else is removed, last first, so that users go before
+ * what they use. */
+#include "passes/pass.h"
+
+#include <assert.h>
+
+typedef struct Dce {
+   TlArena *arena;
+   bool *live;              /* by value id */
+   TlMap live_ops;          /* TlOp * -> itself */
+   TL_VEC(TlValue *) todo;  /* live values whose definition is not looked at yet */
+   bool progress;
+} Dce;
+
+static bool
+is_root(const TlOp *op)
+{
+   uint32_t traits = tl_info(op)->traits;
+   if (traits & TL_TRAIT_TERM)
+      return op->opcode == TL_OP_RETURN;
+   if ((traits & TL_TRAIT_WRITE) || op->opcode == TL_OP_WHILE) /* a while may not end */
+      return true;
+   if (tl_has_attr(op, TL_ATTR_PURE) && !tl_attr_int(op, TL_ATTR_PURE))
+      return true;
+   return tl_has_attr(op, TL_ATTR_VOLATILE) && tl_attr_int(op, TL_ATTR_VOLATILE);
+}
+
+static void
+mark_value(Dce *d, TlValue *v)
+{
+   if (d->live[v->id])
+      return;
+   d->live[v->id] = true;
+   tl_vec_push(d->arena, &d->todo, v);
+}
+
+/* Slot-wise: only the bounds of a for and the condition of an if are needed at once. */
+static bool
+has_slots(const TlOp *op)
+{
+   return op->opcode == TL_OP_FOR || op->opcode == TL_OP_IF;
+}
+
+static void
+mark_op(Dce *d, TlOp *op)
+{
+   for (; op && !tl_map_has(&d->live_ops, op); op = op->block->region->parent) {
+      tl_map_put(&d->live_ops, op, op);
+      unsigned needed = op->opcode == TL_OP_FOR ? 3 : op->num_args;
+      for (unsigned i = 0; i < needed; i++)
+         mark_value(d, tl_arg(op, i));
+      for (unsigned r = 0; r < op->num_regions && !has_slots(op); r++) {
+         TlOp *end = op->regions[r]->block->last;
+         for (unsigned i = 0; i < end->num_args; i++)
+            mark_value(d, tl_arg(end, i));
+      }
+   }
+}
+
+/* Result i of a for or if, or carried argument i of a for. */
+static void
+mark_slot(Dce *d, TlOp *op, unsigned i)
+{
+   if (op->opcode == TL_OP_FOR)
+      mark_value(d, tl_arg(op, 3 + i));
+   for (unsigned r = 0; r < op->num_regions; r++)
+      mark_value(d, tl_arg(op->regions[r]->block->last, i));
+}
+
+static void
+mark_from(Dce *d, TlValue *v)
+{
+   TlOp *op = v->def ? v->def : v->block->region->parent;
+   if (!op)
+      return; /* a parameter */
+   mark_op(d, op);
+   if (!has_slots(op))
+      return;
+   if (v->def)
+      mark_slot(d, op, v->index);
+   else if (v->index > 0) /* argument 0 of a for is its index */
+      mark_slot(d, op, v->index - 1);
+}
+
+static void
+mark_roots(Dce *d, TlBlock *block)
+{
+   for (TlOp *op = block->first; op; op = op->next) {
+      if (is_root(op))
+         mark_op(d, op);
+      for (unsigned r = 0; r < op->num_regions; r++)
+         mark_roots(d, op->regions[r]->block);
+   }
+}
+
+/* ---- sweep ---- */
+static bool
+slot_is_live(const Dce *d, const TlOp *op, unsigned i)
+{
+   if (d->live[op->results[i].id])
+      return true;
+   return op->opcode == TL_OP_FOR && d->live[op->regions[0]->block->args[i + 1]->id];
+}
+
+/* Replaces op by one that keeps the live slots only; its regions move over. */
+static void
+shrink(Dce *d, TlOp *op)
+{
+   unsigned kept = 0;
+   for (unsigned i = 0; i < op->num_results; i++)
+      kept += slot_is_live(d, op, i);
+   TlBuilder b = tl_builder_before(op);
+   unsigned fixed = op->num_args - (op->opcode == TL_OP_FOR ? op->num_results : 0);
+   unsigned num_args = op->opcode == TL_OP_FOR ? fixed + kept : fixed;
+   TlOp *copy = tl_op_new(&b, op->opcode, num_args, kept, 0);
+   for (unsigned k = 0; k < tl_info(op)->num_attrs; k++)
+      copy->attrs[k] = op->attrs[k];
+   for (unsigned i = 0; i < fixed; i++)
+      tl_set_arg(copy, i, tl_arg(op, i));
+   unsigned to = 0;
+   for (unsigned i = 0; i < op->num_results; i++) {
+      if (!slot_is_live(d, op, i))
+         continue;
+      TlValue *result = tl_result(copy, to);
+      result->type = op->results[i].type;
+      result->name = op->results[i].name;
+      if (op->opcode == TL_OP_FOR)
+         tl_set_arg(copy, fixed + to, tl_arg(op, fixed + i));
+      if (op->results[i].uses)
+         tl_replace_uses(tl_result(op, i), result);
+      to++;
+   }
+   if (op->opcode == TL_OP_FOR) {
+      TlBlock *body = op->regions[0]->block;
+      for (unsigned i = op->num_results; i-- > 0;)
+         if (!slot_is_live(d, op, i))
+            tl_block_remove_arg(body, i + 1);
+   }
+   copy->regions = op->regions;
+   copy->num_regions = op->num_regions;
+   for (unsigned r = 0; r < copy->num_regions; r++)
+      copy->regions[r]->parent = copy;
+   op->num_regions = 0;
+   tl_remove(op);
+}
+
+static void sweep(Dce *d, TlBlock *block);
+
+static void
+sweep_slots(Dce *d, TlOp *op)
+{
+   bool any = false;
+   for (unsigned i = op->num_results; i-- > 0;) {
+      if (slot_is_live(d, op, i))
+         continue;
+      any = true;
+      for (unsigned r = 0; r < op->num_regions; r++)
+         tl_remove_arg(op->regions[r]->block->last, i);
+   }
+   for (unsigned r = 0; r < op->num_regions; r++)
+      sweep(d, op->regions[r]->block);
+   if (any) {
+      d->progress = true;
+      shrink(d, op);
+   }
+}
+
+static void
+sweep(Dce *d, TlBlock *block)
+{
+   TlOp *prev;
+   for (TlOp *op = block->last; op; op = prev) {
+      prev = op->prev;
+      if (tl_has_trait(op, TL_TRAIT_TERM))
+         continue;
+      if (!tl_map_has(&d->live_ops, op)) {
+         tl_remove(op);
+         d->progress = true;
+      } else if (has_slots(op)) {
+         sweep_slots(d, op);
+      } else {
+         for (unsigned r = 0; r < op->num_regions; r++)
+            sweep(d, op->regions[r]->block);
+      }
+   }
+}
+
+bool
+tl_pass_dce(TlPassCx *cx, TlFunc *f)
+{
+   Dce d = {.arena = cx->scratch, .live = tl_new_array(cx->scratch, bool, f->next_value_id)};
+   tl_map_init(&d.live_ops, cx->scratch);
+   mark_roots(&d, f->body->block);
+   while (d.todo.len)
+      mark_from(&d, tl_vec_pop(&d.todo));
+   sweep(&d, f->body->block);
+   return d.progress;
+}

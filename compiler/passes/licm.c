@@ -1,0 +1,88 @@
+/* Loop-invariant code: pure operations whose operands come from outside a loop move before it, inner
+ * loops first, so that one walk carries an operation out of a whole nest.
+ * Loads stay (memory may change), and so does integer division whose divisor may be zero: executed
+ * when the loop's body is not, it would be reported as undefined. */
+#include "passes/pass.h"
+
+enum { FLAG_NO_LICM = 8 }; /* the loop's `flags` attribute */
+
+static bool
+is_inside(const TlValue *v, const TlOp *outer)
+{
+   const TlBlock *block = v->def ? v->def->block : v->block;
+   for (const TlOp *p = block->region->parent; p; p = p->block->region->parent)
+      if (p == outer)
+         return true;
+   return false;
+}
+
+/* Every operand of op, and of the operations nested in it, is defined before the loop or in op. */
+static bool
+is_invariant(const TlOp *op, const TlOp *top, const TlOp *loop)
+{
+   for (unsigned i = 0; i < op->num_args; i++) {
+      const TlValue *v = op->args[i].value;
+      if (is_inside(v, loop) && !(op != top && is_inside(v, top)))
+         return false;
+   }
+   for (unsigned r = 0; r < op->num_regions; r++)
+      for (const TlOp *inner = op->regions[r]->block->first; inner; inner = inner->next)
+         if (!is_invariant(inner, top, loop))
+            return false;
+   return true;
+}
+
+static bool
+is_speculatable(const TlOp *op)
+{
+   uint64_t divisor;
+   if ((op->opcode == TL_OP_DIV || op->opcode == TL_OP_REM) &&
+       tl_dtype_is_int(tl_type_elem(op->results[0].type)->dtype) &&
+       !(tl_is_const(tl_arg(op, 1), &divisor) && divisor != 0))
+      return false;
+   for (unsigned r = 0; r < op->num_regions; r++)
+      for (const TlOp *inner = op->regions[r]->block->first; inner; inner = inner->next)
+         if (!is_speculatable(inner))
+            return false;
+   return true;
+}
+
+static bool
+hoist_from(TlOp *loop)
+{
+   bool progress = false;
+   if (loop->opcode == TL_OP_FOR && (tl_attr_int(loop, TL_ATTR_FLAGS) & FLAG_NO_LICM))
+      return false;
+   for (unsigned r = 0; r < loop->num_regions; r++) {
+      TlOp *next;
+      for (TlOp *op = loop->regions[r]->block->first; op; op = next) {
+         next = op->next;
+         if (op->num_results && tl_op_is_pure(op) && is_invariant(op, op, loop) &&
+             is_speculatable(op)) {
+            tl_move_before(op, loop);
+            progress = true;
+         }
+      }
+   }
+   return progress;
+}
+
+static bool
+visit_block(TlBlock *block)
+{
+   bool progress = false;
+   for (TlOp *op = block->first; op; op = op->next) {
+      for (unsigned r = 0; r < op->num_regions; r++)
+         progress |= visit_block(op->regions[r]->block);
+      if (op->opcode == TL_OP_FOR || op->opcode == TL_OP_WHILE)
+         progress |= hoist_from(op);
+   }
+   return progress;
+}
+
+bool
+tl_pass_licm(TlPassCx *cx, TlFunc *f)
+{
+   (void)cx;
+   return visit_block(f->body->block);
+}
