@@ -1,1 +1,188 @@
-/* Placeholder filled below. */
+/* See mock_compiler.h.  The record it makes is the point: facts of the signature become facts of the
+ * arguments, as the real compiler's do. */
+#include "mock_compiler.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+MockCompiler mock;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+struct TilecSession {
+   TilecSessionOptions options;
+};
+struct TilecListing {
+   int unused;
+};
+struct TilecProgram {
+   TilecImageInfo info;
+   TilecKernelInfo kernel;
+   TilecArgInfo args[32];
+   char text[32][80];
+};
+
+TilecStatus
+tilec_session_new(const TilecSessionOptions *options, TilecSession **out)
+{
+   *out = calloc(1, sizeof **out);
+   (*out)->options = *options;
+   pthread_mutex_lock(&lock);
+   mock.alive++;
+   pthread_mutex_unlock(&lock);
+   return TILEC_OK;
+}
+
+static void
+gone(void *object)
+{
+   if (!object)
+      return;
+   pthread_mutex_lock(&lock);
+   mock.alive--;
+   pthread_mutex_unlock(&lock);
+   free(object);
+}
+
+void
+tilec_session_free(TilecSession *session)
+{
+   gone(session);
+}
+
+const char *
+tilec_session_error(const TilecSession *session)
+{
+   (void)session;
+   return "mock: cannot read the file";
+}
+
+TilecStatus
+tilec_list_kernels(TilecSession *session, const TilecCompileOptions *options, TilecListing **out)
+{
+   (void)session;
+   *out = NULL;
+   if (options->file && strcmp(options->file, "missing.tile") == 0)
+      return TILEC_IO;
+   *out = calloc(1, sizeof **out);
+   mock.alive++;
+   return TILEC_OK;
+}
+
+void
+tilec_listing_free(TilecListing *listing)
+{
+   gone(listing);
+}
+
+uint32_t
+tilec_listing_count(const TilecListing *listing)
+{
+   (void)listing;
+   return mock.num_decls;
+}
+
+const TilecKernelDecl *
+tilec_listing_kernel(const TilecListing *listing, uint32_t index)
+{
+   (void)listing;
+   return index < mock.num_decls ? &mock.decls[index] : NULL;
+}
+
+/* One parameter's record from its item of the signature. */
+static void
+fill_arg(TilecArgInfo *a, const TilecParamDecl *d, char *item)
+{
+   a->name = d->name;
+   a->type = item;
+   char *colon = strchr(item, ':');
+   if (d->is_constexpr) {
+      a->type = "constexpr";
+      a->is_constexpr = true;
+      a->value = "128";
+   } else if (strcmp(item, "None") == 0) {
+      a->value = "None";
+   } else if (colon) {
+      *colon = 0;
+      if (strcmp(colon + 1, "1") == 0)
+         a->value = "1";
+      else
+         a->divisible = 16;
+   }
+}
+
+TilecStatus
+tilec_compile(TilecSession *session, const TilecCompileOptions *o, TilecProgram **out)
+{
+   pthread_mutex_lock(&lock);
+   mock.compiles++;
+   mock.alive++;
+   mock.stop_after = o->stop_after;
+   mock.num_warps = o->num_warps;
+   snprintf(mock.signature, sizeof mock.signature, "%s", o->signature);
+   snprintf(mock.arch, sizeof mock.arch, "%s", o->arch ? o->arch : "");
+   mock.defines[0] = 0;
+   for (size_t i = 0; i < o->num_defines; i++)
+      snprintf(mock.defines + strlen(mock.defines), sizeof mock.defines - strlen(mock.defines),
+               "%s=%s;", o->defines[i].name, o->defines[i].value);
+   TilecStatus fail = mock.fail;
+   mock.fail = TILEC_OK;
+   pthread_mutex_unlock(&lock);
+   TilecProgram *p = calloc(1, sizeof *p);
+   const TilecKernelDecl *decl = NULL;
+   for (uint32_t i = 0; i < mock.num_decls; i++)
+      if (strcmp(mock.decls[i].name, o->kernel) == 0)
+         decl = &mock.decls[i];
+   if (fail || !decl) {
+      TilecDiag d = {.severity = TILEC_SEVERITY_ERROR, .text = "t",
+                     .rendered = "x.tile:3:9: error[E0204]: unknown name 'blok'\n"};
+      if (fail == TILEC_BAD_SOURCE)
+         session->options.on_diag(session->options.user, &d);
+      gone(p);
+      *out = NULL;
+      return fail;
+   }
+   const char *at = o->signature;
+   for (uint32_t i = 0; i < decl->num_params; i++) {
+      size_t len = strcspn(at, ",");
+      snprintf(p->text[i], sizeof p->text[i], "%.*s", (int)len, at);
+      at += len + (at[len] != 0);
+      fill_arg(&p->args[i], &decl->params[i], p->text[i]);
+   }
+   p->kernel = (TilecKernelInfo){.name = decl->name, .entry = decl->name, .num_warps = 4,
+                                 .threads = 128, .cluster = {1, 1, 1}, .args = p->args,
+                                 .num_args = decl->num_params};
+   p->info = (TilecImageInfo){.format = TILEC_IMAGE_FORMAT, .arch = "sm_90a", .ptx_version = 80,
+                              .kernels = &p->kernel, .num_kernels = 1};
+   *out = p;
+   return TILEC_OK;
+}
+
+void
+tilec_program_free(TilecProgram *program)
+{
+   gone(program);
+}
+
+const char *
+tilec_program_text(const TilecProgram *program, TilecStage stage, size_t *len)
+{
+   static const char ptx[] = "// .entry k .entry other ";
+   (void)program;
+   *len = sizeof ptx - 1;
+   return stage == TILEC_STAGE_PTX ? ptx : NULL;
+}
+
+const TilecImageInfo *
+tilec_program_info(const TilecProgram *program)
+{
+   return &program->info;
+}
+
+TilecStatus
+tilec_program_run_cpu(const TilecProgram *program, const TilecHostLaunch *launch, TilecFault *fault)
+{
+   (void)program;
+   return mock.run(launch, fault);
+}

@@ -1,0 +1,24 @@
+/* A stand-in for the compiler behind tilec/tilec.h: "compiles" any file to one kernel whose record
+ * follows the signature, and runs it on the host by a function of the test. */
+#ifndef TL_TEST_MOCK_COMPILER_H
+#define TL_TEST_MOCK_COMPILER_H
+
+#include "tilec/tilec.h"
+
+typedef struct MockCompiler {
+   const TilecKernelDecl *decls;     /* what the file holds */
+   uint32_t num_decls;
+   int compiles;                     /* so far */
+   int alive;                        /* programs, sessions and listings */
+   char signature[512];              /* of the last compile */
+   char arch[32];
+   char defines[256];                /* "A=1;B=2;" */
+   TilecStage stop_after;
+   uint32_t num_warps;
+   TilecStatus fail;                 /* of the next compile; with BAD_SOURCE a diagnostic is made */
+   TilecStatus (*run)(const TilecHostLaunch *launch, TilecFault *fault);
+} MockCompiler;
+
+extern MockCompiler mock;
+
+#endif
