@@ -1,0 +1,609 @@
+/* Constants folded, identities applied, control flow with known outcome inlined.
+ * Every rewrite is exact: it gives the same bits for all inputs (a NaN may change its payload, as
+ * arithmetic on the GPU does not keep payloads either), keeps the type, and leaves no more operations
+ * than before, constants aside.  Float identities that would lose a signed zero or a NaN are not
+ * applied.  Functions of constants (exp, ...) get eval.c's value, nearer than the GPU's.
+ *
+ * One walk in order: operands are simplified before their users.  A rule gets an operation and
+ * returns the value that replaces its only result, or NULL. */
+#include "passes/pass.h"
+
+#include <string.h>
+
+typedef struct Fold {
+   bool progress;
+} Fold;
+
+/* ---- looking at values ---- */
+static TlDtype
+dtype_of(const TlValue *v)
+{
+   return tl_type_elem(v->type)->dtype;
+}
+
+static bool
+is_data(const TlValue *v)
+{
+   return tl_type_elem(v->type)->kind == TL_TYPE_SCALAR;
+}
+
+static bool
+is_int(const TlValue *v)
+{
+   return is_data(v) && tl_dtype_is_int(dtype_of(v));
+}
+
+static bool
+is_float(const TlValue *v)
+{
+   return is_data(v) && tl_dtype_is_float(dtype_of(v));
+}
+
+static bool
+is_bits(const TlValue *v, uint64_t want)
+{
+   uint64_t bits;
+   return tl_is_const(v, &bits) && bits == want;
+}
+
+static bool
+is_zero(const TlValue *v) /* integer 0 */
+{
+   return is_int(v) && is_bits(v, 0);
+}
+
+static bool
+is_int_value(const TlValue *v, int64_t want)
+{
+   return is_int(v) && is_bits(v, tl_int_to_bits(dtype_of(v), want));
+}
+
+static bool
+is_float_value(const TlValue *v, double want) /* the pattern: tells -0 from 0 */
+{
+   return is_float(v) &&
+          is_bits(v, tl_double_to_bits(dtype_of(v), want, TL_ROUND_NEAREST_EVEN));
+}
+
+static TlBuilder
+builder_at(TlOp *op)
+{
+   TlBuilder b = tl_builder_before(op);
+   b.range = op->range;
+   return b;
+}
+
+static TlValue *
+constant_like(TlOp *op, uint64_t bits)
+{
+   TlBuilder b = builder_at(op);
+   return tl_const_bits(&b, op->results[0].type, bits);
+}
+
+/* ---- constants ---- */
+/* All operands constant: one evaluation, as all elements are equal. */
+static TlValue *
+fold_constant_operands(TlOp *op)
+{
+   enum { MAX_ARGS = 4 };
+   TlDtype dtypes[MAX_ARGS];
+   TlBits bits[MAX_ARGS];
+   if (!tl_has_trait(op, TL_TRAIT_ELTWISE) || op->opcode == TL_OP_ADDPTR ||
+       op->num_args > MAX_ARGS || !is_data(&op->results[0]))
+      return NULL;
+   for (unsigned i = 0; i < op->num_args; i++) {
+      if (!is_data(tl_arg(op, i)) || !tl_is_const(tl_arg(op, i), &bits[i]))
+         return NULL;
+      dtypes[i] = dtype_of(tl_arg(op, i));
+   }
+   bool undefined = false;
+   TlBits result =
+      tl_eval(op->opcode, op->attrs, dtype_of(&op->results[0]), dtypes, bits, &undefined);
+   return undefined ? NULL : constant_like(op, result);
+}
+
+/* Operations that only arrange elements: of a constant they give a constant. */
+static TlValue *
+fold_arrangement(TlOp *op)
+{
+   uint64_t bits;
+   TlValue *x = tl_arg(op, 0);
+   if (x->type == op->results[0].type && op->opcode != TL_OP_TRANS)
+      return x;
+   if (is_data(x) && tl_is_const(x, &bits))
+      return constant_like(op, bits);
+   TlBuilder b = builder_at(op);
+   const TlType *type = op->results[0].type;
+   if (tl_value_is(x, TL_OP_SPLAT)) /* arranging equal elements */
+      return tl_type_is_tile(type) ? tl_t1(&b, TL_OP_SPLAT, type, tl_arg(x->def, 0))
+                                   : tl_arg(x->def, 0);
+   if (op->opcode == TL_OP_BROADCAST && tl_value_is(x, TL_OP_BROADCAST) && !type->layout)
+      return tl_t1(&b, TL_OP_BROADCAST, type, tl_arg(x->def, 0));
+   if (op->opcode == TL_OP_RESHAPE && tl_value_is(x, TL_OP_RESHAPE) && !type->layout &&
+       !tl_attr_int(op, TL_ATTR_REORDER) && !tl_attr_int(x->def, TL_ATTR_REORDER))
+      return tl_t1(&b, TL_OP_RESHAPE, type, tl_arg(x->def, 0));
+   return NULL;
+}
+
+static bool
+is_identity_order(TlInts order)
+{
+   for (size_t i = 0; i < order.len; i++)
+      if (order.data[i] != (int64_t)i)
+         return false;
+   return true;
+}
+
+static TlValue *
+fold_trans(TlOp *op)
+{
+   TlInts outer = tl_attr_ints(op, TL_ATTR_ORDER);
+   TlValue *x = tl_arg(op, 0);
+   if (is_identity_order(outer))
+      return x;
+   if (!tl_value_is(x, TL_OP_TRANS))
+      return NULL;
+   TlInts inner = tl_attr_ints(x->def, TL_ATTR_ORDER);
+   int64_t both[TL_MAX_RANK];
+   for (size_t i = 0; i < outer.len; i++) /* result dim i = inner dim outer[i] = x dim .. */
+      both[i] = inner.data[outer.data[i]];
+   if (is_identity_order((TlInts){both, outer.len}))
+      return tl_arg(x->def, 0)->type == op->results[0].type ? tl_arg(x->def, 0) : NULL;
+   if (op->results[0].type->layout)
+      return NULL;
+   TlBuilder b = builder_at(op);
+   return tl_b1(&b, TL_OP_TRANS, tl_arg(x->def, 0),
+                {TL_ATTR_ORDER, {.ints = tl_ints(b.module->arena, both, outer.len)}});
+}
+
+/* ---- identities of two operands ---- */
+/* (x op c1) op c2 = x op (c1 op c2): add, mul, and, or, xor wrap and associate. */
+static TlValue *
+fold_reassociate(TlOp *op)
+{
+   TlValue *x = tl_arg(op, 0), *c2 = tl_arg(op, 1);
+   uint64_t bits[2];
+   if (!is_int(x) || !tl_value_is(x, op->opcode) || !tl_is_const(c2, &bits[1]) ||
+       !tl_is_const(tl_arg(x->def, 1), &bits[0]))
+      return NULL;
+   TlDtype dtypes[2] = {dtype_of(x), dtype_of(x)};
+   bool undefined = false;
+   TlBits c = tl_eval(op->opcode, op->attrs, dtypes[0], dtypes, bits, &undefined);
+   if (undefined)
+      return NULL;
+   TlBuilder b = builder_at(op);
+   return tl_b2(&b, op->opcode, tl_arg(x->def, 0), tl_const_bits(&b, x->type, c));
+}
+
+static TlValue *
+fold_add(TlOp *op)
+{
+   TlValue *x = tl_arg(op, 0), *y = tl_arg(op, 1);
+   if (is_zero(y) || is_float_value(y, -0.0)) /* x + -0 keeps the sign of a zero */
+      return x;
+   return fold_reassociate(op);
+}
+
+static TlValue *
+fold_sub(TlOp *op)
+{
+   TlValue *x = tl_arg(op, 0), *y = tl_arg(op, 1);
+   if (is_zero(y) || is_float_value(y, 0.0))
+      return x;
+   if (x == y && is_int(x))
+      return constant_like(op, 0);
+   return NULL;
+}
+
+static TlValue *
+fold_mul(TlOp *op)
+{
+   TlValue *x = tl_arg(op, 0), *y = tl_arg(op, 1);
+   if (is_int_value(y, 1) || is_float_value(y, 1.0))
+      return x;
+   if (is_zero(y))
+      return constant_like(op, 0);
+   return fold_reassociate(op);
+}
+
+static TlValue *
+fold_div(TlOp *op)
+{
+   TlValue *x = tl_arg(op, 0), *y = tl_arg(op, 1);
+   return is_int_value(y, 1) || is_float_value(y, 1.0) ? x : NULL;
+}
+
+static TlValue *
+fold_rem(TlOp *op)
+{
+   return is_int_value(tl_arg(op, 1), 1) ? constant_like(op, 0) : NULL;
+}
+
+static TlValue *
+fold_and(TlOp *op)
+{
+   TlValue *x = tl_arg(op, 0), *y = tl_arg(op, 1);
+   if (x == y || is_int_value(y, -1))
+      return x;
+   return is_zero(y) ? y : fold_reassociate(op);
+}
+
+static TlValue *
+fold_or(TlOp *op)
+{
+   TlValue *x = tl_arg(op, 0), *y = tl_arg(op, 1);
+   if (x == y || is_zero(y))
+      return x;
+   return is_int_value(y, -1) ? y : fold_reassociate(op);
+}
+
+static TlValue *
+fold_xor(TlOp *op)
+{
+   TlValue *x = tl_arg(op, 0), *y = tl_arg(op, 1);
+   if (is_zero(y))
+      return x;
+   return x == y ? constant_like(op, 0) : fold_reassociate(op);
+}
+
+static TlValue *
+fold_shift(TlOp *op)
+{
+   return is_zero(tl_arg(op, 1)) ? tl_arg(op, 0) : NULL;
+}
+
+static TlValue *
+fold_min_max(TlOp *op)
+{
+   return tl_arg(op, 0) == tl_arg(op, 1) ? tl_arg(op, 0) : NULL;
+}
+
+static TlValue *
+fold_compare_equal(TlOp *op) /* eq, le, ge of one integer with itself */
+{
+   return tl_arg(op, 0) == tl_arg(op, 1) && is_int(tl_arg(op, 0)) ? constant_like(op, 1) : NULL;
+}
+
+static TlValue *
+fold_compare_unequal(TlOp *op) /* ne, lt, gt */
+{
+   return tl_arg(op, 0) == tl_arg(op, 1) && is_int(tl_arg(op, 0)) ? constant_like(op, 0) : NULL;
+}
+
+static TlValue *
+fold_neg(TlOp *op)
+{
+   TlValue *x = tl_arg(op, 0);
+   return tl_value_is(x, TL_OP_NEG) ? tl_arg(x->def, 0) : NULL;
+}
+
+static TlValue *
+fold_select(TlOp *op)
+{
+   TlValue *cond = tl_arg(op, 0), *a = tl_arg(op, 1), *b = tl_arg(op, 2);
+   uint64_t bits;
+   if (a == b)
+      return a;
+   if (tl_is_const(cond, &bits))
+      return bits ? a : b;
+   if (cond->type == a->type && is_bits(a, 1) && is_bits(b, 0)) /* i1 */
+      return cond;
+   return NULL;
+}
+
+/* ---- casts ---- */
+/* Every value of `from` is a value of `to`. */
+static bool
+is_lossless(TlDtype from, TlDtype to)
+{
+   const TlDtypeInfo *f = &tl_dtype_info[from], *t = &tl_dtype_info[to];
+   bool from_float = tl_dtype_is_float(from), to_float = tl_dtype_is_float(to);
+   if (from == to)
+      return true;
+   if (from_float != to_float)
+      return false;
+   if (from_float)
+      return f->bits < t->bits && f->mantissa <= t->mantissa && f->exponent <= t->exponent;
+   if (to == TL_I1)
+      return false;
+   if (tl_dtype_is_signed(from))
+      return tl_dtype_is_signed(to) && f->bits <= t->bits;
+   return f->bits < t->bits || (f->bits == t->bits && !tl_dtype_is_signed(to));
+}
+
+static TlValue *
+fold_cast(TlOp *op)
+{
+   TlValue *x = tl_arg(op, 0);
+   const TlType *type = op->results[0].type;
+   if (x->type == type)
+      return x;
+   if (!tl_value_is(x, TL_OP_CAST) || !is_lossless(dtype_of(tl_arg(x->def, 0)), dtype_of(x)))
+      return NULL;
+   TlValue *source = tl_arg(x->def, 0);
+   if (source->type == type) /* fp8e5 has Inf, but narrowing to it saturates */
+      return dtype_of(source) == TL_FP8E5 ? NULL : source;
+   TlBuilder b = builder_at(op);
+   return tl_t1(&b, TL_OP_CAST, type, source,
+                {TL_ATTR_ROUNDING, {.i = tl_attr_int(op, TL_ATTR_ROUNDING)}});
+}
+
+static TlValue *
+fold_bitcast(TlOp *op)
+{
+   TlValue *x = tl_arg(op, 0);
+   const TlType *type = op->results[0].type;
+   if (x->type == type)
+      return x;
+   if (!tl_value_is(x, TL_OP_BITCAST))
+      return NULL;
+   TlValue *source = tl_arg(x->def, 0);
+   TlBuilder b = builder_at(op);
+   return source->type == type ? source : tl_t1(&b, TL_OP_BITCAST, type, source);
+}
+
+static TlValue *
+fold_addptr(TlOp *op)
+{
+   return is_zero(tl_arg(op, 1)) ? tl_arg(op, 0) : NULL;
+}
+
+/* ---- memory: known masks ---- */
+static TlValue *
+fold_load(TlOp *op)
+{
+   uint64_t mask;
+   if (op->num_args < 2 || !tl_is_const(tl_arg(op, 1), &mask))
+      return NULL;
+   if (!mask)
+      return op->num_args > 2 && !tl_attr_int(op, TL_ATTR_VOLATILE) ? tl_arg(op, 2) : NULL;
+   TlBuilder b = builder_at(op);
+   TlOp *load = tl_op_new(&b, TL_OP_LOAD, 1, 1, 0);
+   tl_set_arg(load, 0, tl_arg(op, 0));
+   memcpy(load->attrs, op->attrs, sizeof load->attrs);
+   load->results[0].type = op->results[0].type;
+   return tl_result(load, 0);
+}
+
+typedef TlValue *Rule(TlOp *op);
+
+static Rule *const rules[TL_OP_COUNT] = {
+   [TL_OP_SPLAT] = fold_arrangement,
+   [TL_OP_BROADCAST] = fold_arrangement,
+   [TL_OP_EXPAND_DIMS] = fold_arrangement,
+   [TL_OP_RESHAPE] = fold_arrangement,
+   [TL_OP_CONVERT_LAYOUT] = fold_arrangement,
+   [TL_OP_TRANS] = fold_trans,
+   [TL_OP_NEG] = fold_neg,
+   [TL_OP_ADD] = fold_add,
+   [TL_OP_SUB] = fold_sub,
+   [TL_OP_MUL] = fold_mul,
+   [TL_OP_DIV] = fold_div,
+   [TL_OP_DIV_RN] = fold_div,
+   [TL_OP_REM] = fold_rem,
+   [TL_OP_AND] = fold_and,
+   [TL_OP_OR] = fold_or,
+   [TL_OP_XOR] = fold_xor,
+   [TL_OP_SHL] = fold_shift,
+   [TL_OP_SHR] = fold_shift,
+   [TL_OP_MIN] = fold_min_max,
+   [TL_OP_MAX] = fold_min_max,
+   [TL_OP_EQ] = fold_compare_equal,
+   [TL_OP_LE] = fold_compare_equal,
+   [TL_OP_GE] = fold_compare_equal,
+   [TL_OP_NE] = fold_compare_unequal,
+   [TL_OP_LT] = fold_compare_unequal,
+   [TL_OP_GT] = fold_compare_unequal,
+   [TL_OP_SELECT] = fold_select,
+   [TL_OP_CAST] = fold_cast,
+   [TL_OP_BITCAST] = fold_bitcast,
+   [TL_OP_ADDPTR] = fold_addptr,
+   [TL_OP_LOAD] = fold_load,
+};
+
+/* ---- operations without result, and control flow ---- */
+/* True when op is gone. */
+static bool
+fold_effect(Fold *f, TlOp *op)
+{
+   uint64_t bits;
+   bool gone = false;
+   if (op->opcode == TL_OP_STORE && op->num_args > 2 && tl_is_const(tl_arg(op, 2), &bits)) {
+      gone = !bits;
+      f->progress = true;
+      if (bits)
+         tl_remove_arg(op, 2);
+   } else if (op->opcode == TL_OP_ASSUME && tl_is_const(tl_arg(op, 0), &bits) && bits) {
+      f->progress = gone = true;
+   }
+   if (gone)
+      tl_remove(op);
+   return gone;
+}
+
+/* The region's operations take op's place; its yielded values replace the results.  Returns the first
+ * of them, or what follows op. */
+static TlOp *
+inline_region(TlOp *op, TlRegion *region)
+{
+   TlOp *end = region->block->last;
+   TlOp *first = region->block->first == end ? op->next : region->block->first;
+   for (unsigned i = 0; i < op->num_results; i++)
+      if (op->results[i].uses)
+         tl_replace_uses(tl_result(op, i), tl_arg(end, i));
+   while (region->block->first != end)
+      tl_move_before(region->block->first, op);
+   tl_remove(op);
+   return first;
+}
+
+static int64_t
+const_int(const TlValue *v, bool *known)
+{
+   uint64_t bits;
+   *known = *known && tl_is_const(v, &bits);
+   return *known ? tl_bits_to_int(dtype_of(v), bits) : 0;
+}
+
+typedef enum Trips { TRIPS_UNKNOWN, TRIPS_NONE, TRIPS_ONE } Trips;
+
+/* Bounds are compared in the signedness of their type. */
+static Trips
+count_trips(const TlOp *loop)
+{
+   bool known = true;
+   int64_t lo = const_int(tl_arg(loop, 0), &known);
+   int64_t hi = const_int(tl_arg(loop, 1), &known);
+   int64_t step = const_int(tl_arg(loop, 2), &known);
+   bool is_signed = tl_dtype_is_signed(dtype_of(tl_arg(loop, 0)));
+   if (!known || step == 0 || (!is_signed && (lo < 0 || hi < 0 || step < 0)))
+      return TRIPS_UNKNOWN;
+   if (step > 0 ? lo >= hi : lo <= hi)
+      return TRIPS_NONE;
+   uint64_t distance = step > 0 ? (uint64_t)hi - (uint64_t)lo : (uint64_t)lo - (uint64_t)hi;
+   uint64_t stride = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
+   return stride >= distance ? TRIPS_ONE : TRIPS_UNKNOWN;
+}
+
+/* A carried value that every trip yields unchanged is its initial value. */
+static bool
+fold_unchanged(TlOp *loop)
+{
+   TlBlock *body = loop->regions[0]->block;
+   bool progress = false;
+   for (unsigned i = 0; i < loop->num_results; i++) {
+      TlValue *arg = body->args[i + 1], *init = tl_arg(loop, i + 3);
+      TlValue *yielded = tl_arg(body->last, i);
+      if (yielded != arg && yielded != init)
+         continue;
+      if (loop->results[i].uses) {
+         tl_replace_uses(tl_result(loop, i), init);
+         progress = true;
+      }
+      bool only_yielded = yielded == arg && arg->uses && !arg->uses->next;
+      if (arg->uses && !only_yielded) {
+         tl_replace_uses(arg, init);
+         progress = true;
+      }
+   }
+   return progress;
+}
+
+/* Returns where to go on, or NULL when op stays. */
+static TlOp *
+fold_for(Fold *f, TlOp *op)
+{
+   TlBlock *body = op->regions[0]->block;
+   Trips trips = count_trips(op);
+   TlOp *next = op->next;
+   if (trips == TRIPS_UNKNOWN) {
+      f->progress |= fold_unchanged(op);
+      return NULL;
+   }
+   f->progress = true;
+   if (trips == TRIPS_ONE) {
+      for (unsigned i = 0; i < body->num_args; i++)
+         if (body->args[i]->uses)
+            tl_replace_uses(body->args[i], i ? tl_arg(op, i + 2) : tl_arg(op, 0));
+      return inline_region(op, op->regions[0]);
+   }
+   for (unsigned i = 0; i < op->num_results; i++)
+      if (op->results[i].uses)
+         tl_replace_uses(tl_result(op, i), tl_arg(op, i + 3));
+   tl_remove(op);
+   return next;
+}
+
+static bool
+is_outside(const TlValue *v, const TlOp *op)
+{
+   const TlBlock *block = v->def ? v->def->block : v->block;
+   for (const TlOp *p = block->region->parent; p; p = p->block->region->parent)
+      if (p == op)
+         return false;
+   return true;
+}
+
+static TlOp *
+fold_if(Fold *f, TlOp *op)
+{
+   uint64_t cond;
+   if (tl_is_const(tl_arg(op, 0), &cond)) {
+      f->progress = true;
+      return inline_region(op, op->regions[cond ? 0 : 1]);
+   }
+   for (unsigned i = 0; i < op->num_results; i++) {
+      TlValue *a = tl_arg(op->regions[0]->block->last, i);
+      TlValue *b = tl_arg(op->regions[1]->block->last, i);
+      if (a == b && op->results[i].uses && is_outside(a, op)) {
+         tl_replace_uses(tl_result(op, i), a);
+         f->progress = true;
+      }
+   }
+   return NULL;
+}
+
+/* ---- the walk ---- */
+/* Constants to the right, so that the rules look there only. */
+static void
+order_operands(Fold *f, TlOp *op)
+{
+   uint64_t bits;
+   if (!tl_has_trait(op, TL_TRAIT_COMMUTES) || op->num_args != 2 ||
+       !tl_is_const(tl_arg(op, 0), &bits) || tl_is_const(tl_arg(op, 1), &bits))
+      return;
+   TlValue *x = tl_arg(op, 0), *y = tl_arg(op, 1);
+   tl_set_arg(op, 0, y);
+   tl_set_arg(op, 1, x);
+   f->progress = true;
+}
+
+/* Removes op when a rule gives another value for its result. */
+static bool
+fold_value(Fold *f, TlOp *op)
+{
+   if (op->num_results != 1 || op->num_regions)
+      return false;
+   order_operands(f, op);
+   TlValue *v = fold_constant_operands(op);
+   if (!v && rules[op->opcode])
+      v = rules[op->opcode](op);
+   if (!v)
+      return false;
+   if (!v->name)
+      v->name = op->results[0].name;
+   if (op->results[0].uses)
+      tl_replace_uses(tl_result(op, 0), v);
+   tl_remove(op);
+   f->progress = true;
+   return true;
+}
+
+static void
+visit_block(Fold *f, TlBlock *block)
+{
+   TlOp *next;
+   for (TlOp *op = block->first; op; op = next) {
+      next = op->next;
+      TlOp *again = op->opcode == TL_OP_FOR  ? fold_for(f, op)
+                    : op->opcode == TL_OP_IF ? fold_if(f, op)
+                                             : NULL;
+      if (again) {
+         next = again;
+         continue;
+      }
+      if (fold_value(f, op) || fold_effect(f, op))
+         continue;
+      for (unsigned r = 0; r < op->num_regions; r++)
+         visit_block(f, op->regions[r]->block);
+   }
+}
+
+bool
+tl_pass_fold(TlPassCx *cx, TlFunc *func)
+{
+   (void)cx;
+   Fold f = {false};
+   visit_block(&f, func->body->block);
+   return f.progress;
+}
