@@ -77,7 +77,7 @@ static void tl_yyerror(const TlRange *range, TlParser *ps, const char *text);
 %type <node> star_test elem ttarget targets exprs sub arg comp_clause opt_test
 %type <node> annotation ann_fact opt_annotation opt_default opt_returns param lparam
 %type <node> simple compound definition dotted alias name_node handler with_item import_module
-%type <list> items simple_line simple_list suite seq elems elem_seq subs sub_seq arglist args
+%type <list> block items simple_line simple_list suite seq elems elem_seq subs sub_seq arglist args
 %type <list> comp_clauses conds dict_items strings params plist lparams lplist decorators
 %type <list> orelse if_tail handlers finally aliases import_names assign_head names with_items
 %type <list> for_else dotted_aliases ttarget_seq test_seq
@@ -116,9 +116,11 @@ items:
 | items compound                        { $$ = tl_mk_append(ps, $1, $2); }
 | items bad                             { $$ = $1; }
 ;
+block: INDENT items DEDENT { $$ = $2; } /* one symbol: recovery never lands in a finished block */
+;
 bad: /* a statement with an error; what belongs to it is parsed and dropped */
   bad_line bad_tail
-| bad_line INDENT items DEDENT bad_tail
+| bad_line block bad_tail
 ;
 bad_line: error NEWLINE                 { yyerrok; };
 bad_tail:
@@ -228,7 +230,7 @@ aliases:
 /* ---- compound statements ---- */
 suite:
   ":" simple_line                       { $$ = $2; }
-| ":" NEWLINE INDENT items DEDENT       { $$ = $4; }
+| ":" NEWLINE block                     { $$ = $3; }
 | ":" BODY                              { $$ = $2->body; }
 ;
 compound:
@@ -645,7 +647,7 @@ yyreport_syntax_error(const yypcontext_t *cx, TlParser *ps)
    for (int i = 0; i < n; i++)
       expected[kinds[i]] = true;
    tl_syntax_error(ps, expected);
-   ps->in_error = true;
+   ps->in_error = ps->tokens[ps->pos - 1].kind != TL_TOK_NEWLINE;
    return 0;
 }
 

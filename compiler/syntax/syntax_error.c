@@ -305,6 +305,6 @@ tl_syntax_error(TlParser *ps, const bool *expected)
       return;
    }
    expected_text(&p, wanted, sizeof wanted);
-   tl_report(ps->diags, E0131, range, shown, wanted);
+   tl_report(ps->diags, E0131, range, wanted, shown);
    give_help(ps, &p);
 }
