@@ -44,3 +44,8 @@ add_executable(api_cxx "${unit_dir}/api.cc")
 target_link_libraries(api_cxx PRIVATE tilec_core)
 target_compile_features(api_cxx PRIVATE cxx_std_17)
 add_test(NAME unit.runtime_cxx COMMAND api_cxx)
+
+add_executable(runtime_gpu_check "${unit_dir}/gpu_check.c")
+target_link_libraries(runtime_gpu_check PRIVATE tilec_core)
+add_test(NAME gpu.runtime COMMAND runtime_gpu_check)
+set_tests_properties(gpu.runtime PROPERTIES SKIP_RETURN_CODE 77)
