@@ -1,0 +1,634 @@
+/* tilec run: arguments from the command line, a signature from their types and facts, one launch on the
+ * GPU or the CPU executor, arrays written back. */
+#include "core/rule.h"
+#include "driver/command.h"
+#include "driver/value.h"
+#include "tilec/runtime.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct RunArg {
+   const TlKernelParam *param;
+   bool is_given;
+   TlCliValue value;
+   TilecBuffer *buffer; /* on the GPU */
+} RunArg;
+
+typedef struct RunState {
+   TlCommand *c;
+   TilecCompileOptions o;
+   TlUnitExtra extra;
+   TlUnit unit;
+   RunArg *args;
+   unsigned num_args;
+   TilecRuntime *rt; /* NULL: CPU executor */
+   TilecModule *module;
+   TilecKernel *kernel;
+   uint32_t grid[3];
+   bool own_grid;
+   uint32_t time_runs; /* 0 = no timing */
+} RunState;
+
+/* ---- which kernel, which parameters ---- */
+static const TlKernelInfo *
+choose_kernel(RunState *r, TlUnit *u)
+{
+   const TlKernelInfo *all, *found = NULL;
+   unsigned n = tl_sema_kernels(u->sema, &all), launched = 0;
+   TlSb names;
+   tl_sb_init(&names, r->c->arena);
+   for (unsigned i = 0; i < n; i++) {
+      if (r->o.kernel ? strcmp(all[i].name, r->o.kernel) == 0 : !all[i].is_helper)
+         found = &all[i];
+      launched += !all[i].is_helper;
+      tl_sb_printf(&names, "%s%s", i ? ", " : "", all[i].name);
+   }
+   if (!n)
+      tl_cmd_error("%s: no kernels; a kernel is a function under @kernel, @jit or @triton.jit", r->o.file);
+   else if (!found)
+      tl_cmd_error("%s: no kernel '%s'; the file has: %s", r->o.file, r->o.kernel, tl_sb_cstr(&names));
+   else if (!r->o.kernel && launched != 1)
+      tl_cmd_error("%s: several kernels, choose one with -k: %s", r->o.file, tl_sb_cstr(&names));
+   else
+      return found;
+   return NULL;
+}
+
+static void
+copy_params(RunState *r, const TlKernelInfo *k)
+{
+   r->num_args = k->num_params;
+   r->args = tl_new_array(r->c->arena, RunArg, k->num_params + 1);
+   TlKernelParam *params = tl_new_array(r->c->arena, TlKernelParam, k->num_params + 1);
+   for (unsigned i = 0; i < k->num_params; i++) {
+      params[i] = k->params[i];
+      params[i].name = tl_arena_strdup(r->c->arena, k->params[i].name);
+      if (params[i].annotation)
+         params[i].annotation = tl_arena_strdup(r->c->arena, params[i].annotation);
+      if (params[i].default_text)
+         params[i].default_text = tl_arena_strdup(r->c->arena, params[i].default_text);
+      r->args[i].param = &params[i];
+   }
+   if (!r->o.kernel)
+      r->o.kernel = tl_arena_strdup(r->c->arena, k->name);
+}
+
+static int
+read_params(RunState *r)
+{
+   TlUnit u;
+   TilecStatus status = tl_unit_init(&u, NULL, &r->extra);
+   if (status == TILEC_OK)
+      status = tl_unit_load(&u, &r->o);
+   if (status != TILEC_OK) {
+      tl_cmd_diagnostics(r->c, &u);
+      tl_unit_free(&u);
+      return tl_cmd_exit_code(status);
+   }
+   const TlKernelInfo *k = choose_kernel(r, &u);
+   if (k)
+      copy_params(r, k);
+   tl_unit_free(&u);
+   return k ? EXIT_OK : EXIT_PROGRAM;
+}
+
+static RunArg *
+find_arg(RunState *r, const char *name, size_t len)
+{
+   for (unsigned i = 0; i < r->num_args; i++)
+      if (strlen(r->args[i].param->name) == len && memcmp(r->args[i].param->name, name, len) == 0)
+         return &r->args[i];
+   return NULL;
+}
+
+static void
+unknown_parameter(RunState *r, const char *name, size_t len)
+{
+   const char *wanted = tl_arena_strndup(r->c->arena, name, len), *best = NULL;
+   unsigned limit = (unsigned)len / 4 + 2;
+   for (unsigned i = 0; i < r->num_args; i++) {
+      unsigned d = tl_edit_distance(wanted, r->args[i].param->name, limit);
+      if (d < limit) {
+         limit = d;
+         best = r->args[i].param->name;
+      }
+   }
+   if (best)
+      tl_cmd_error("kernel '%s' has no parameter '%s'; did you mean '%s'?", r->o.kernel, wanted, best);
+   else
+      tl_cmd_error("kernel '%s' has no parameter '%s'", r->o.kernel, wanted);
+}
+
+/* An explicit dtype of an annotation such as "*bf16" reads a uint16 file as bf16. */
+static bool
+read_values(RunState *r)
+{
+   for (size_t i = 0; i < r->c->cl.uses.len; i++) {
+      TlOptionUse use = r->c->cl.uses.data[i];
+      if (use.id != TL_OPT_ARG)
+         continue;
+      const char *eq = strchr(use.value, '='), *why;
+      if (!eq) {
+         tl_cmd_error("--arg takes NAME=VALUE; found '%s'", use.value);
+         return false;
+      }
+      RunArg *a = find_arg(r, use.value, (size_t)(eq - use.value));
+      if (!a) {
+         unknown_parameter(r, use.value, (size_t)(eq - use.value));
+         return false;
+      }
+      if (a->is_given) {
+         tl_cmd_error("argument '%s' is given twice", a->param->name);
+         return false;
+      }
+      if (!tl_cli_value(r->c->arena, eq + 1, &a->value, &why)) {
+         tl_cmd_error("argument '%s': %s", a->param->name, why);
+         return false;
+      }
+      a->is_given = true;
+   }
+   return true;
+}
+
+/* ---- signature ---- */
+static const char *
+scalar_type(const RunArg *a)
+{
+   const char *annotation = a->param->annotation;
+   TlDtype t;
+   if (annotation) {
+      const char *dot = strrchr(annotation, '.'), *name = dot ? dot + 1 : annotation;
+      size_t n = strcspn(name, ": ");
+      if (tl_dtype_from_text(name, n, &t))
+         return tl_dtype_info[t].text;
+   }
+   if (a->value.kind == TL_CLI_FLOAT)
+      return "fp32";
+   if (a->value.kind == TL_CLI_BOOL)
+      return "i1";
+   return a->value.i >= INT32_MIN && a->value.i <= INT32_MAX ? "i32" : "i64";
+}
+
+/* The entry of one parameter, with the facts that Triton derives from values: == 1, divisible by 16. */
+static const char *
+signature_entry(RunState *r, const RunArg *a)
+{
+   TlArena *arena = r->c->arena;
+   if (!a->is_given)
+      return "";
+   switch (a->value.kind) {
+   case TL_CLI_NONE:
+      return "None";
+   case TL_CLI_ARRAY: /* buffers start at multiples of 64 bytes and more */
+      return tl_arena_printf(arena, "*%s:16", tl_dtype_info[a->value.array.dtype].text);
+   case TL_CLI_FLOAT:
+   case TL_CLI_BOOL:
+      return scalar_type(a);
+   case TL_CLI_INT:
+      break;
+   }
+   const char *type = scalar_type(a);
+   bool is_int = type[0] == 'i' || type[0] == 'u';
+   return tl_arena_printf(arena, "%s%s", type,
+                          !is_int                                ? ""
+                          : a->value.i == 1                      ? ":1"
+                          : a->value.i % 16 == 0                 ? ":16"
+                                                                 : "");
+}
+
+static const char *
+constant_text(RunState *r, const RunArg *a)
+{
+   switch (a->value.kind) {
+   case TL_CLI_INT:
+      return tl_arena_printf(r->c->arena, "%lld", (long long)a->value.i);
+   case TL_CLI_FLOAT:
+      return tl_arena_printf(r->c->arena, "%.17g", a->value.f);
+   case TL_CLI_BOOL:
+      return a->value.i ? "True" : "False";
+   default:
+      return "None";
+   }
+}
+
+static void
+make_signature(RunState *r)
+{
+   TlSb sb;
+   tl_sb_init(&sb, r->c->arena);
+   TL_VEC(TilecDefine) defines = {0};
+   for (size_t i = 0; i < r->o.num_defines; i++)
+      tl_vec_push(r->c->arena, &defines, r->o.defines[i]);
+   for (unsigned i = 0; i < r->num_args; i++) {
+      const RunArg *a = &r->args[i];
+      tl_sb_str(&sb, i ? ", " : "");
+      if (a->param->is_constexpr) {
+         if (a->is_given)
+            tl_vec_push(r->c->arena, &defines,
+                        (TilecDefine){a->param->name, constant_text(r, a)});
+         continue;
+      }
+      tl_sb_str(&sb, signature_entry(r, a));
+   }
+   r->o.defines = defines.data;
+   r->o.num_defines = defines.len;
+   if (!r->o.signature)
+      r->o.signature = tl_sb_cstr(&sb);
+}
+
+/* ---- executor ---- */
+static int
+open_executor(RunState *r)
+{
+   const char *on = tl_option(&r->c->cl, TL_OPT_ON);
+   if (on && strcmp(on, "auto") && strcmp(on, "cpu") && strcmp(on, "sim") && strcmp(on, "cuda")) {
+      tl_cmd_error("--on takes auto, cpu, sim or cuda; found '%s'", on);
+      return EXIT_USAGE;
+   }
+   if (on && strcmp(on, "sim") == 0) {
+      tl_cmd_error("this version of tilec has no GPU simulator; use --on=cpu or --on=cuda");
+      return EXIT_ENVIRONMENT;
+   }
+   if (on && strcmp(on, "cpu") == 0)
+      return EXIT_OK;
+   char error[512] = "";
+   TilecRuntimeOptions ro = {.struct_size = sizeof ro, .synchronous = false, .error = error,
+                             .error_bytes = sizeof error};
+   TilecStatus status = tilec_runtime_open(&ro, &r->rt);
+   if (status == TILEC_OK)
+      return EXIT_OK;
+   r->rt = NULL;
+   if (on && strcmp(on, "cuda") == 0) {
+      tl_cmd_error("%s", error[0] ? error : tilec_status_string(status));
+      return EXIT_ENVIRONMENT;
+   }
+   return EXIT_OK;
+}
+
+static int
+runtime_error(RunState *r, TilecStatus status)
+{
+   char text[2048] = "";
+   tilec_runtime_error(r->rt, text, sizeof text);
+   tl_cmd_error("%s", text[0] ? text : tilec_status_string(status));
+   return tl_cmd_exit_code(status);
+}
+
+/* One launch argument for each parameter that is not constexpr. */
+static TilecArg
+launch_arg(const RunArg *a, const TilecArgInfo *info)
+{
+   if (!a->is_given) /* a default: its text is the value */
+      return strchr(info->type, 'f') ? tilec_fp64(strtod(a->param->default_text, NULL))
+                                     : tilec_int(TILEC_I64, strtoll(a->param->default_text, NULL, 0));
+   switch (a->value.kind) {
+   case TL_CLI_INT:
+      return info->type[0] == 'f' || info->type[0] == 'b' ? tilec_fp64((double)a->value.i)
+                                                          : tilec_int(TILEC_I64, a->value.i);
+   case TL_CLI_FLOAT:
+      return tilec_fp64(a->value.f);
+   case TL_CLI_BOOL:
+      return tilec_int(TILEC_I1, a->value.i);
+   case TL_CLI_ARRAY:
+      if (a->buffer)
+         return tilec_view(TILEC_DTYPE_NONE, a->buffer, 0);
+      return tilec_ptr(TILEC_DTYPE_NONE, a->value.array.data, a->value.array.bytes);
+   default:
+      return tilec_none();
+   }
+}
+
+static TilecArg *
+launch_args(RunState *r, size_t *count)
+{
+   const TilecKernelInfo *k = &r->unit.info.kernels[0];
+   TilecArg *args = tl_new_array(r->c->arena, TilecArg, k->num_args + 1);
+   size_t n = 0;
+   for (uint32_t i = 0; i < k->num_args; i++)
+      if (!k->args[i].is_constexpr)
+         args[n++] = launch_arg(&r->args[i], &k->args[i]);
+   *count = n;
+   return args;
+}
+
+/* ---- grid ---- */
+static int
+find_slot(void *user, const char *name, size_t len)
+{
+   RunState *r = user;
+   RunArg *a = find_arg(r, name, len);
+   return a ? (int)(a - r->args) : -1;
+}
+
+static bool
+grid_value(RunState *r, const char *text, uint32_t *out)
+{
+   const TilecKernelInfo *k = &r->unit.info.kernels[0];
+   int64_t *slots = tl_new_array(r->c->arena, int64_t, r->num_args + 1), v;
+   for (unsigned i = 0; i < r->num_args; i++) {
+      const char *constant = k->args[i].value ? k->args[i].value : NULL;
+      if (constant)
+         tl_rule_int_of(constant, &slots[i]);
+      else if (r->args[i].is_given)
+         slots[i] = r->args[i].value.i;
+      else if (r->args[i].param->default_text)
+         tl_rule_int_of(r->args[i].param->default_text, &slots[i]);
+   }
+   char error[256] = "";
+   const char *why = error;
+   TlRule *rule = tl_rule_parse(text, find_slot, r, error, sizeof error);
+   bool ok = rule && tl_rule_eval(rule, slots, &v, &why);
+   tl_rule_free(rule);
+   if (ok && v >= 0 && v <= INT32_MAX) {
+      *out = (uint32_t)v;
+      return true;
+   }
+   tl_cmd_error("the kernel's grid expression '%s': %s", text, ok ? "its value is no grid size" : why);
+   return false;
+}
+
+static bool
+read_grid(RunState *r)
+{
+   const char *text = tl_option(&r->c->cl, TL_OPT_GRID);
+   const TilecKernelInfo *k = &r->unit.info.kernels[0];
+   for (unsigned i = 0; i < 3; i++)
+      r->grid[i] = 1;
+   if (!text) {
+      if (!k->grid[0]) {
+         tl_cmd_error("kernel '%s' has no grid= expression; give --grid=X[,Y[,Z]]", k->name);
+         return false;
+      }
+      for (unsigned i = 0; i < 3 && k->grid[i]; i++)
+         if (!grid_value(r, k->grid[i], &r->grid[i]))
+            return false;
+      return true;
+   }
+   const char *p = text;
+   for (unsigned i = 0; i < 3; i++) {
+      char *end;
+      unsigned long v = strtoul(p, &end, 10);
+      if (end == p || *p == '-' || v > INT32_MAX || (*end && *end != ',') || (*end && i == 2))
+         break;
+      r->grid[i] = (uint32_t)v;
+      if (!*end)
+         return true;
+      p = end + 1;
+   }
+   tl_cmd_error("--grid takes up to three numbers, as in 128,2; found '%s'", text);
+   return false;
+}
+
+/* ---- launching ---- */
+static int
+compare_double(const void *a, const void *b)
+{
+   double x = *(const double *)a, y = *(const double *)b;
+   return (x > y) - (x < y);
+}
+
+static void
+print_time(RunState *r, double *ms, const char *where)
+{
+   qsort(ms, r->time_runs, sizeof *ms, compare_double);
+   printf("%s  median %.4f ms, fastest %.4f, slowest %.4f, %u runs, on %s\n", r->o.kernel,
+          ms[r->time_runs / 2], ms[0], ms[r->time_runs - 1], r->time_runs, where);
+}
+
+static void
+print_line(void *user, const char *line, size_t len)
+{
+   (void)user;
+   fwrite(line, 1, len, stdout);
+   fputc('\n', stdout);
+}
+
+static double
+now_ms(void)
+{
+   struct timespec t;
+   clock_gettime(CLOCK_MONOTONIC, &t);
+   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static int
+run_on_cpu(RunState *r)
+{
+   uint32_t threads;
+   if (!tl_cmd_number(r->c, TL_OPT_THREADS, 4096, &threads))
+      return EXIT_USAGE;
+   size_t n;
+   TilecArg *args = launch_args(r, &n);
+   TilecHostLaunch l = {.struct_size = sizeof l,
+                        .grid = {r->grid[0], r->grid[1], r->grid[2]},
+                        .args = args,
+                        .num_args = n,
+                        .num_threads = threads,
+                        .on_print = print_line,
+                        .timeout_ms = r->o.timeout_ms};
+   double *ms = tl_new_array(r->c->arena, double, r->time_runs + 1);
+   for (uint32_t i = 0; i < (r->time_runs ? r->time_runs : 1); i++) {
+      TilecFault fault = {0};
+      double start = now_ms();
+      TilecStatus status = tl_unit_run_host(&r->unit, &l, r->o.check, &fault);
+      ms[i] = now_ms() - start;
+      if (status == TILEC_OK)
+         continue;
+      tl_cmd_diagnostics(r->c, &r->unit);
+      if (fault.message[0])
+         fprintf(stderr, "%s\n", fault.message);
+      else if (!r->unit.diags.num_errors)
+         tl_cmd_error("%s", tilec_status_string(status));
+      return tl_cmd_exit_code(status);
+   }
+   if (r->time_runs)
+      print_time(r, ms, "the CPU executor");
+   return EXIT_OK;
+}
+
+static TilecStatus
+upload(RunState *r)
+{
+   for (unsigned i = 0; i < r->num_args; i++) {
+      RunArg *a = &r->args[i];
+      if (!a->is_given || a->value.kind != TL_CLI_ARRAY)
+         continue;
+      TilecStatus status = tilec_buffer_new(r->rt, a->value.array.bytes, &a->buffer);
+      if (status == TILEC_OK && a->value.array.bytes)
+         status = tilec_buffer_upload(a->buffer, 0, a->value.array.data, a->value.array.bytes, NULL);
+      if (status != TILEC_OK)
+         return status;
+   }
+   return TILEC_OK;
+}
+
+static TilecStatus
+download(RunState *r)
+{
+   for (unsigned i = 0; i < r->num_args; i++) {
+      RunArg *a = &r->args[i];
+      if (!a->buffer || !a->value.array.bytes)
+         continue;
+      TilecStatus status =
+         tilec_buffer_download(a->buffer, 0, a->value.array.data, a->value.array.bytes, NULL);
+      if (status != TILEC_OK)
+         return status;
+   }
+   return TILEC_OK;
+}
+
+static TilecStatus
+time_on_gpu(RunState *r, const TilecLaunch *l, const TilecArg *args, size_t n)
+{
+   TilecEvent *start = NULL, *stop = NULL;
+   double *ms = tl_new_array(r->c->arena, double, r->time_runs + 1);
+   TilecStatus status = tilec_event_new(r->rt, &start);
+   if (status == TILEC_OK)
+      status = tilec_event_new(r->rt, &stop);
+   for (uint32_t i = 0; i < r->time_runs + 3 && status == TILEC_OK; i++) {
+      status = tilec_event_record(start, NULL);
+      if (status == TILEC_OK)
+         status = tilec_launch(r->kernel, l, args, n);
+      if (status == TILEC_OK)
+         status = tilec_event_record(stop, NULL);
+      if (status == TILEC_OK)
+         status = tilec_event_sync(stop);
+      if (status == TILEC_OK)
+         status = tilec_event_elapsed(start, stop, &ms[i < 3 ? 0 : i - 3]);
+   }
+   tilec_event_free(start);
+   tilec_event_free(stop);
+   TilecDeviceInfo d;
+   if (status == TILEC_OK && (status = tilec_runtime_device(r->rt, &d)) == TILEC_OK)
+      print_time(r, ms, d.name);
+   return status;
+}
+
+static int
+run_on_gpu(RunState *r)
+{
+   TlUnit *u = &r->unit;
+   TilecStatus status = tilec_module_load(r->rt, u->text[TILEC_STAGE_PTX], u->text_len[TILEC_STAGE_PTX],
+                                          u->json, u->json_len, &r->module);
+   if (status == TILEC_OK)
+      status = tilec_module_kernel(r->module, NULL, &r->kernel);
+   if (status == TILEC_OK)
+      status = upload(r);
+   if (status != TILEC_OK)
+      return runtime_error(r, status);
+   size_t n;
+   TilecArg *args = launch_args(r, &n);
+   TilecLaunch l = {.grid = {r->grid[0], r->grid[1], r->grid[2]}};
+   status = tilec_launch(r->kernel, &l, args, n);
+   if (status == TILEC_OK)
+      status = tilec_runtime_sync(r->rt);
+   if (status == TILEC_OK)
+      status = download(r);
+   if (status == TILEC_OK && r->time_runs)
+      status = time_on_gpu(r, &l, args, n);
+   return status == TILEC_OK ? EXIT_OK : runtime_error(r, status);
+}
+
+/* ---- results ---- */
+static int
+save_arrays(RunState *r)
+{
+   for (size_t i = 0; i < r->c->cl.uses.len; i++) {
+      TlOptionUse use = r->c->cl.uses.data[i];
+      if (use.id != TL_OPT_SAVE)
+         continue;
+      const char *eq = strchr(use.value, '='), *why;
+      RunArg *a = eq ? find_arg(r, use.value, (size_t)(eq - use.value)) : NULL;
+      if (!a || !a->is_given || a->value.kind != TL_CLI_ARRAY) {
+         tl_cmd_error("--save takes NAME=FILE.npy of an array argument; found '%s'", use.value);
+         return EXIT_USAGE;
+      }
+      if (!tl_npy_write(r->c->arena, eq + 1, &a->value.array, &why)) {
+         tl_cmd_error("cannot write '%s': %s", eq + 1, why);
+         return EXIT_ENVIRONMENT;
+      }
+   }
+   return EXIT_OK;
+}
+
+static void
+release(RunState *r)
+{
+   for (unsigned i = 0; i < r->num_args; i++) {
+      tilec_buffer_free(r->args[i].buffer);
+      if (r->args[i].is_given && r->args[i].value.kind == TL_CLI_ARRAY)
+         tl_array_free(&r->args[i].value.array);
+   }
+   tilec_module_free(r->module);
+   tilec_runtime_close(r->rt);
+   tl_unit_free(&r->unit);
+}
+
+/* "native", or nothing said: the device's own architecture. */
+static void
+choose_arch(RunState *r)
+{
+   TilecDeviceInfo d;
+   bool native = !r->o.arch || strcmp(r->o.arch, "native") == 0;
+   if (!native)
+      return;
+   r->o.arch = NULL;
+   if (r->rt && tilec_runtime_device(r->rt, &d) == TILEC_OK)
+      r->o.arch = tl_arena_strdup(r->c->arena, d.arch);
+}
+
+static int
+compile_and_run(RunState *r)
+{
+   int code = open_executor(r);
+   if (code != EXIT_OK)
+      return code;
+   choose_arch(r);
+   make_signature(r);
+   TilecStage shown = tl_option(&r->c->cl, TL_OPT_EMIT) ? r->o.stop_after : TILEC_STAGE_DEFAULT;
+   r->o.keep_stages |= shown ? TILEC_STAGE_BIT(shown) : 0;
+   r->o.stop_after = r->rt || shown > TILEC_STAGE_IR ? TILEC_STAGE_PTX : TILEC_STAGE_IR;
+   TilecStatus status = tl_unit_compile(&r->unit, &r->o, &r->extra);
+   if (status == TILEC_OK && shown && r->unit.text[shown])
+      tl_cmd_write(NULL, r->unit.text[shown], r->unit.text_len[shown]);
+   tl_cmd_diagnostics(r->c, &r->unit);
+   if (status != TILEC_OK)
+      return tl_cmd_exit_code(status);
+   r->unit.diags.first = r->unit.diags.last = NULL; /* shown already */
+   if (!tl_cmd_extras(r->c, &r->unit, r->o.kernel))
+      return EXIT_ENVIRONMENT;
+   if (!read_grid(r))
+      return EXIT_USAGE;
+   code = r->rt ? run_on_gpu(r) : run_on_cpu(r);
+   return code == EXIT_OK ? save_arrays(r) : code;
+}
+
+int
+tl_cmd_run(TlCommand *c)
+{
+   RunState *r = tl_new(c->arena, RunState);
+   r->c = c;
+   if (c->cl.operands.len != 1) {
+      tl_cmd_error("'run' takes one file; %zu were given", c->cl.operands.len);
+      return EXIT_USAGE;
+   }
+   if (!tl_cmd_options(c, &r->o, &r->extra))
+      return EXIT_USAGE;
+   const char *time = tl_option(&c->cl, TL_OPT_TIME);
+   if (time && *time && !tl_cmd_number(c, TL_OPT_TIME, 1000000, &r->time_runs))
+      return EXIT_USAGE;
+   if (time && !*time)
+      r->time_runs = 20;
+   int code = read_params(r);
+   if (code != EXIT_OK)
+      return code;
+   TilecStatus status = tl_unit_init(&r->unit, NULL, &r->extra);
+   if (status != TILEC_OK)
+      return tl_cmd_exit_code(status);
+   code = read_values(r) ? compile_and_run(r) : EXIT_PROGRAM;
+   release(r);
+   return code;
+}
