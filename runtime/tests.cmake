@@ -49,3 +49,17 @@ add_executable(runtime_gpu_check "${unit_dir}/gpu_check.c")
 target_link_libraries(runtime_gpu_check PRIVATE tilec_core)
 add_test(NAME gpu.runtime COMMAND runtime_gpu_check)
 set_tests_properties(gpu.runtime PROPERTIES SKIP_RETURN_CODE 77)
+
+# The Python binding over the mock compiler.  A sanitizer's runtime cannot be loaded into python.
+find_package(Python3 COMPONENTS Interpreter QUIET)
+if(Python3_FOUND AND NOT TILEC_SANITIZE)
+  add_library(tilec_mock SHARED ${core_sources} core/status.c core/image_json.c jit/jit.c
+              "${unit_dir}/mock_compiler.c" "${unit_dir}/mock_setup.c")
+  target_include_directories(tilec_mock PRIVATE include "${public_headers}" .)
+  target_link_libraries(tilec_mock PRIVATE Threads::Threads ${CMAKE_DL_LIBS} m)
+  target_link_options(tilec_mock PRIVATE "-Wl,--version-script=${exports}")
+  add_test(NAME unit.runtime_python
+           COMMAND Python3::Interpreter "${unit_dir}/check_python.py"
+                   "${CMAKE_CURRENT_SOURCE_DIR}/python" "$<TARGET_FILE:tilec_mock>"
+                   "$<TARGET_FILE:fakecuda>")
+endif()

@@ -170,8 +170,18 @@ tilec_program_text(const TilecProgram *program, TilecStage stage, size_t *len)
 {
    static const char ptx[] = "// .entry k .entry other ";
    (void)program;
-   *len = sizeof ptx - 1;
+   if (len)
+      *len = sizeof ptx - 1;
    return stage == TILEC_STAGE_PTX ? ptx : NULL;
+}
+
+const char *
+tilec_program_metadata(const TilecProgram *program, size_t *len)
+{
+   (void)program;
+   if (len)
+      *len = 2;
+   return "{}";
 }
 
 const TilecImageInfo *

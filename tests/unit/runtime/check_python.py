@@ -1,0 +1,77 @@
+"""runtime/python/tilec.py over the mock compiler and the fake driver: struct layouts and flow.
+check_python.py FOLDER_OF_TILEC_PY LIBRARY FAKE_DRIVER"""
+import array
+import ctypes
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+import tilec
+
+lib = tilec.load(sys.argv[2])
+lib.tilec_mock_setup()
+lib.tilec_mock_defines.restype = ctypes.c_char_p
+
+(k,) = tilec.list_kernels("x.tile")
+assert k["name"] == "k" and k["line"] == 3 and k["num_warps"] == 4 and k["grid"] == "(1,)", k
+assert [p["name"] for p in k["params"]] == ["x", "n", "alpha", "BLOCK"], k
+assert k["params"][2]["default"] == "1.0" and k["params"][3]["is_constexpr"], k
+try:
+    tilec.list_kernels("missing.tile")
+    raise AssertionError("a missing file was listed")
+except tilec.Error as e:
+    assert e.status == "TILEC_IO" and "mock: cannot read" in str(e), e
+
+p = tilec.compile("x.tile", kernel="k", signature="*fp32:16,i32,fp32,", constexprs={"BLOCK": 64})
+assert ".entry k" in p.ptx and lib.tilec_mock_defines() == b"BLOCK=64;", lib.tilec_mock_defines()
+
+
+class Array:
+    """A float32 array as numpy shows itself."""
+
+    def __init__(self, values):
+        self.data = array.array("f", values)
+        self.__array_interface__ = {"data": (self.data.buffer_info()[0], False), "typestr": "<f4",
+                                    "shape": (len(self.data),), "version": 3}
+
+
+x = Array([1, 2, 3])
+kernel = tilec.Kernel("x.tile")
+kernel[(2,)](x, 3, 0.5, BLOCK=256, num_warps=8)
+assert list(x.data) == [2, 3, 4], x.data
+assert lib.tilec_mock_defines() == b"BLOCK=256;"
+kernel[lambda meta: (meta["BLOCK"] // 64,)](x, n=3)
+assert list(x.data) == [4, 5, 6], x.data
+for bad in (lambda: kernel[(1,)](x), lambda: kernel[(1,)](x, 3, 0.5, nope=1),
+            lambda: kernel[(1,)](x, 3, alpha=1.0, x=x), lambda: kernel[(1,)](object(), 3)):
+    try:
+        bad()
+        raise AssertionError("a wrong call was accepted")
+    except TypeError:
+        pass
+try:
+    kernel[(1,)](x, 4)
+    raise AssertionError("an array that is too short was accepted")
+except tilec.Error as e:
+    assert e.status == "TILEC_BAD_ARGUMENT", e
+
+ctypes.CDLL(sys.argv[3]).fake_reset()
+rt = tilec.Runtime("cuda", driver_path=sys.argv[3])
+try:
+    tilec.Runtime("cuda", driver_path="/nonexistent.so")
+    raise AssertionError("opened without a driver")
+except tilec.Error as e:
+    assert e.status == "TILEC_NO_DRIVER" and "/nonexistent" in str(e), e
+record = """{"format": 1, "arch": "sm_90a", "ptx_version": 80, "kernels": [{"name": "k", "entry": "k",
+"num_warps": 4, "threads": 128, "shared_bytes": 0, "cluster": [1, 1, 1], "hidden": [],
+"args": [{"name": "n", "type": "i32"}]}]}"""
+ready = rt.load("// .entry k ", record)
+rt.launch(ready, (4, 2), [7])
+try:
+    rt.launch(ready, 4, [0.5])
+    raise AssertionError("a float was taken for an integer")
+except tilec.Error as e:
+    assert "'n' is i32; got fp32 0.5" in str(e), e
+rt.sync()
+print("python: ok")
