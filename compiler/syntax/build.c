@@ -30,16 +30,25 @@ raise_height(void *user, TlNode *child)
       *height = child->height + 1;
 }
 
+static TlNode *
+limit_height(TlParser *ps, TlNode *node, uint32_t height)
+{
+   node->height = height;
+   if (height <= TL_AST_MAX_HEIGHT)
+      return node;
+   TlRange r = node->range;
+   if (!ps->too_high.file || r.begin >= ps->too_high.end || r.end <= ps->too_high.begin)
+      tl_report(ps->diags, E0108, r, (unsigned)TL_AST_MAX_HEIGHT);
+   ps->too_high = r;
+   return &tl_ast_new_Skipped(ps->cx->arena, r)->node;
+}
+
 TlNode *
 tl_mk_done(TlParser *ps, TlNode *node)
 {
    uint32_t height = 1;
    tl_ast_children(node, raise_height, &height);
-   node->height = height;
-   if (height <= TL_AST_MAX_HEIGHT)
-      return node;
-   tl_report(ps->diags, E0108, node->range, (unsigned)TL_AST_MAX_HEIGHT);
-   return &tl_ast_new_Skipped(ps->cx->arena, node->range)->node;
+   return limit_height(ps, node, height);
 }
 
 /* ---- lists ---- */
@@ -247,7 +256,8 @@ tl_mk_compare_more(TlParser *ps, TlRange r, TlNode *chain, TlAstOp op, TlNode *r
    tl_vec_push(ps->cx->arena, &n->ops, op);
    tl_vec_push(ps->cx->arena, &n->rights, right);
    n->node.range = r;
-   return DONE(n);
+   uint32_t height = n->node.height > right->height ? n->node.height : right->height + 1;
+   return limit_height(ps, &n->node, height);
 }
 
 TlNode *
@@ -781,7 +791,8 @@ tl_mk_dotted(TlParser *ps, TlRange r, TlNode *left, const TlToken *name)
    tl_sb_init(&sb, ps->cx->arena);
    tl_sb_printf(&sb, "%s.%s", tl_ast_Name(left)->id, word(ps, name));
    if (sb.len > TL_MAX_IDENT_BYTES) {
-      tl_report(ps->diags, E0105, r, (unsigned)TL_MAX_IDENT_BYTES, (unsigned)sb.len);
+      TlRange first = {r.file, r.begin, r.begin + 1}; /* one place, so told once */
+      tl_report(ps->diags, E0105, first, (unsigned)TL_MAX_IDENT_BYTES, (unsigned)sb.len);
       return left;
    }
    n->id = tl_intern(ps->cx->strings, sb.data, sb.len);

@@ -16,6 +16,7 @@ typedef struct TlParser {
    int start;               /* TL_TOK_START_... to hand out first; 0 once done */
    bool is_tile;            /* pointer and fact types are allowed */
    bool in_error;           /* an error was told in this logical line: stay quiet until its end */
+   TlRange too_high;        /* where the height limit was told last: once for each statement */
    unsigned fstring_depth;
    unsigned block_depth;    /* INDENTs handed out without their DEDENT */
    TlNodeList *module;      /* statements of the file, as they are completed */

@@ -62,11 +62,11 @@ typedef struct Layout {
    uint32_t file;
    TlScan scan;
    TlTokens *out;
-   Indent indents[TL_MAX_BLOCKS + 2];
+   Indent indents[TL_MAX_BLOCKS + 1];
    unsigned num_indents;      /* the outermost, column 0, included */
    uint32_t brackets[TL_MAX_BRACKETS]; /* token indices of open brackets */
    unsigned depth;            /* open brackets, also those beyond the limit */
-   bool is_overflow;          /* too many brackets: drop tokens up to the line's end */
+   bool is_overflow;          /* too many brackets or blocks: drop tokens up to the line's end */
    TlLexError *pending;       /* goes on the next token */
    uint32_t line_first;       /* index of the logical line's first token */
    unsigned line_column;      /* its column */
@@ -416,37 +416,10 @@ pop_indent(Layout *l)
    l->line_first = (uint32_t)l->out->len;
 }
 
-static void
-push_indent(Layout *l, unsigned column, unsigned column_1, uint32_t at)
-{
-   Indent in = {.column = column, .column_1 = column_1};
-   if (l->num_indents > TL_MAX_BLOCKS) {
-      if (l->num_indents == TL_MAX_BLOCKS + 1) {
-         l->pending = LEX_ERROR(l, E0107, range_of(l, at, at + 1), (unsigned)TL_MAX_BLOCKS);
-         l->indents[l->num_indents++] = in;
-      } else {
-         l->indents[l->num_indents - 1] = in;
-      }
-      return;
-   }
-   if (l->opens_block) {
-      in.token = push(l, TL_TOK_INDENT, at, at, NULL);
-      l->line_first = (uint32_t)l->out->len;
-   } else {
-      l->pending = LEX_ERROR(l, E0117, range_of(l, at, at + 1),
-                             l->indents[l->num_indents - 1].column, column);
-   }
-   l->indents[l->num_indents++] = in;
-}
-
 /* `keyword ...:` without a block gets one with `pass`, so that the statement itself is kept. */
 static void
-supply_block(Layout *l)
+supply_block(Layout *l, TlLexError *e)
 {
-   TlToken word = l->out->data[l->block_word];
-   TlLexError *e = LEX_ERROR(l, E0118, range_of(l, word.begin, word.end),
-                             (int)(word.end - word.begin), l->scan.text + word.begin);
-   e->help = "write 'pass' where nothing is to be done";
    uint32_t at = last_end(l), open = push(l, TL_TOK_INDENT, at, at, e);
    push(l, TL_TOK_PASS, at, at, NULL);
    push(l, TL_TOK_NEWLINE, at, at, NULL);
@@ -456,11 +429,46 @@ supply_block(Layout *l)
    l->line_first = (uint32_t)l->out->len;
 }
 
-static void
+static TlLexError *
+missing_block(Layout *l)
+{
+   TlToken word = l->out->data[l->block_word];
+   TlLexError *e = LEX_ERROR(l, E0118, range_of(l, word.begin, word.end),
+                             (int)(word.end - word.begin), l->scan.text + word.begin);
+   e->help = "write 'pass' where nothing is to be done";
+   return e;
+}
+
+static TlLexError *
 tab_error(Layout *l, uint32_t at)
 {
-   l->pending = LEX_ERROR(l, E0116, range_of(l, at, at + 1));
-   l->pending->help = "indent with spaces only";
+   TlLexError *e = LEX_ERROR(l, E0116, range_of(l, at, at + 1));
+   e->help = "indent with spaces only";
+   return e;
+}
+
+/* The line is further in than the one before.  Beyond the limit its block becomes `pass`, and lines
+ * are dropped until the indentation is back. */
+static void
+push_indent(Layout *l, unsigned column, unsigned column_1, uint32_t at)
+{
+   const Indent *top = &l->indents[l->num_indents - 1];
+   Indent in = {.column = column, .column_1 = column_1};
+   if (l->num_indents > TL_MAX_BLOCKS) {
+      if (l->needs_block)
+         supply_block(l, LEX_ERROR(l, E0107, range_of(l, at, at + 1), (unsigned)TL_MAX_BLOCKS));
+      l->is_overflow = true;
+      return;
+   }
+   if (column_1 <= top->column_1)
+      l->pending = tab_error(l, at);
+   if (l->opens_block) {
+      in.token = push(l, TL_TOK_INDENT, at, at, NULL);
+      l->line_first = (uint32_t)l->out->len;
+   } else if (!l->pending) {
+      l->pending = LEX_ERROR(l, E0117, range_of(l, at, at + 1), top->column, column);
+   }
+   l->indents[l->num_indents++] = in;
 }
 
 /* A logical line starts at byte `at` with this indentation. */
@@ -469,12 +477,11 @@ indent_line(Layout *l, unsigned column, unsigned column_1, uint32_t at)
 {
    Indent *top = &l->indents[l->num_indents - 1];
    if (column > top->column) {
-      if (column_1 <= top->column_1)
-         tab_error(l, at);
       push_indent(l, column, column_1, at);
    } else {
+      bool is_tab = column == top->column && column_1 != top->column_1;
       if (l->needs_block)
-         supply_block(l);
+         supply_block(l, is_tab ? tab_error(l, at) : missing_block(l));
       bool is_popped = false;
       while (column < l->indents[l->num_indents - 1].column) {
          pop_indent(l);
@@ -485,7 +492,7 @@ indent_line(Layout *l, unsigned column, unsigned column_1, uint32_t at)
          l->pending = LEX_ERROR(l, E0115, range_of(l, at, at + 1), column);
          l->indents[l->num_indents++] = (Indent){column, column_1, 0};
       } else if (column_1 != top->column_1) {
-         tab_error(l, at);
+         l->pending = tab_error(l, at);
       }
    }
    l->needs_block = l->opens_block = false;
@@ -667,7 +674,7 @@ tl_lex(TlParseCx *cx, uint32_t file, TlTokens *out)
    while (lex_line(l))
       ;
    if (l->needs_block)
-      supply_block(l);
+      supply_block(l, missing_block(l));
    while (l->num_indents > 1)
       pop_indent(l);
    push(l, TL_TOK_END, src->len, src->len, NULL);

@@ -25,6 +25,14 @@ tl_parser_exhausted(TlParser *ps)
    ps->in_error = true;
 }
 
+/* Continues the statement before it: nothing to resume at. */
+static bool
+is_clause(int kind)
+{
+   return kind == TL_TOK_ELIF || kind == TL_TOK_ELSE || kind == TL_TOK_EXCEPT ||
+          kind == TL_TOK_FINALLY;
+}
+
 /* After an exhausted stack: goes to the next statement outside all blocks. */
 static void
 skip_statement(TlParser *ps)
@@ -34,7 +42,7 @@ skip_statement(TlParser *ps)
       const TlToken *t = &ps->tokens[ps->pos];
       if (t->kind == TL_TOK_END)
          return;
-      if (!ps->block_depth && ps->pos && t->kind != TL_TOK_INDENT &&
+      if (!ps->block_depth && ps->pos && t->kind != TL_TOK_INDENT && !is_clause(t->kind) &&
           (t[-1].kind == TL_TOK_NEWLINE || t[-1].kind == TL_TOK_DEDENT))
          return;
       ps->block_depth += t->kind == TL_TOK_INDENT;
