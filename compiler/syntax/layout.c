@@ -259,8 +259,8 @@ close_bracket(Layout *l, TlRaw r)
    e->note = "the bracket was opened here";
    e->note_range = range_of(l, t[inner].begin, t[inner].end);
    push(l, TL_TOK_ERROR, r.begin, r.end, e);
-   if (d > 0)
-      l->depth = d - 1; /* the closer ends an outer bracket: the inner ones were forgotten */
+   /* The closer of an outer bracket: the inner ones were forgotten; of none: mistyped. */
+   l->depth = d > 0 ? d - 1 : l->depth - 1;
 }
 
 /* ---- does a line inside brackets start a statement? ---- */
