@@ -337,7 +337,7 @@ back_end(Run *r)
       if (!tl_pipeline_typed(&cx, u->func))
          return pass_failure(u);
       keep_ir(r, TILEC_STAGE_IR);
-      u->typed = tl_func_clone(u->func);
+      u->typed = r->stop <= TILEC_STAGE_IR ? u->func : tl_func_clone(u->func);
       if (r->stop <= TILEC_STAGE_IR)
          return diagnosed(u);
       if (is_cancelled(r))
@@ -389,6 +389,9 @@ compile(Run *r)
       return TILEC_CANCELLED;
    if ((status = back_end(r)) != TILEC_OK)
       return status;
+   /* A finished program is read by many threads: nothing may be filled in lazily later. */
+   for (uint32_t i = 1; tl_source(u->sources, i); i++)
+      tl_source_line_col(u->sources, i, 0);
    return tl_unit_describe(u, o) ? TILEC_OK : TILEC_INTERNAL;
 }
 

@@ -1,0 +1,227 @@
+/* Launches on the CPU executor: arguments of the public API to the executor's, faults back.
+ * A program may run in many threads at once: everything made here lives in memory of its own. */
+#include "driver/program.h"
+#include "exec/cpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct HostRun {
+   TlMem mem;
+   jmp_buf oom;
+   TlArena *arena;
+   TlDiags diags;
+   const TlUnit *u;
+   const TilecHostLaunch *launch;
+   TilecFault *fault;
+} HostRun;
+
+static TilecDtype
+public_dtype(TlDtype t)
+{
+#define ROW(id, number, text, bytes, kind)                                                         \
+   if (t == TL_##id)                                                                               \
+      return TILEC_##id;
+   TILEC_DTYPE_TABLE(ROW)
+#undef ROW
+   return TILEC_DTYPE_NONE;
+}
+
+static TilecStatus
+bad_argument(HostRun *h, const TlParam *p, const char *text)
+{
+   snprintf(h->fault->message, sizeof h->fault->message, "argument '%s': %s", p->name, text);
+   snprintf(h->fault->argument, sizeof h->fault->argument, "%s", p->name);
+   return TILEC_BAD_ARGUMENT;
+}
+
+/* A scalar of any numeric type as the parameter's bits; the value must fit. */
+static bool
+scalar_bits(TlDtype to, const TilecArg *a, TlBits *bits)
+{
+   bool is_real = a->dtype == TILEC_FP32 || a->dtype == TILEC_FP64;
+   if (tl_dtype_is_float(to)) {
+      if (public_dtype(to) == a->dtype && !is_real) {
+         *bits = a->as.u; /* small floats come as patterns */
+         return true;
+      }
+      double v = is_real ? a->as.f : (double)a->as.i;
+      *bits = tl_double_to_bits(to, v, TL_ROUND_NEAREST_EVEN);
+      return true;
+   }
+   if (is_real)
+      return false;
+   *bits = tl_int_to_bits(to, a->as.i);
+   return to == TL_I1 || tl_bits_to_int(to, *bits) == a->as.i;
+}
+
+static TilecStatus
+one_arg(HostRun *h, const TlParam *p, const TilecArg *a, TlExecArg *out)
+{
+   *out = (TlExecArg){.name = p->name, .is_writable = true};
+   if (p->type->kind == TL_TYPE_PTR) {
+      if (a->kind != TILEC_ARG_POINTER)
+         return bad_argument(h, p, "a pointer is expected");
+      if (!a->bytes && a->as.ptr)
+         return bad_argument(h, p, "the size of the memory it points to must be given");
+      out->is_buffer = true;
+      out->data = a->as.ptr;
+      out->bytes = a->bytes;
+      return TILEC_OK;
+   }
+   if (a->kind != TILEC_ARG_SCALAR)
+      return bad_argument(h, p, "a number is expected");
+   if (!scalar_bits(p->type->dtype, a, &out->bits))
+      return bad_argument(h, p, "the value does not fit the parameter's type");
+   return TILEC_OK;
+}
+
+static TilecStatus
+convert_args(HostRun *h, TlExecArg **out, unsigned *count)
+{
+   const TlFunc *f = h->u->typed;
+   TlExecArg *args = tl_new_array(h->arena, TlExecArg, f->num_params + 1);
+   size_t next = 0;
+   unsigned n = 0;
+   for (uint32_t i = 0; i < f->num_params; i++) {
+      const TlParam *p = &f->params[i];
+      if (!p->is_runtime && !p->type)
+         continue; /* constexpr: no argument of a launch */
+      if (next == h->launch->num_args) {
+         return bad_argument(h, p, "it is missing");
+      }
+      const TilecArg *a = &h->launch->args[next++];
+      if (!p->is_runtime)
+         continue; /* folded: the code has its value */
+      TilecStatus status = one_arg(h, p, a, &args[n++]);
+      if (status != TILEC_OK)
+         return status;
+   }
+   if (next != h->launch->num_args) {
+      snprintf(h->fault->message, sizeof h->fault->message, "%zu arguments are expected; %zu were given",
+               next, h->launch->num_args);
+      return TILEC_BAD_ARGUMENT;
+   }
+   *out = args;
+   *count = n;
+   return TILEC_OK;
+}
+
+static const TlParam *
+param_named(const TlFunc *f, const char *name)
+{
+   for (uint32_t i = 0; name && i < f->num_params; i++)
+      if (strcmp(f->params[i].name, name) == 0)
+         return &f->params[i];
+   return NULL;
+}
+
+static void
+describe_fault(HostRun *h, const TlExecFault *e)
+{
+   TilecFault *out = h->fault;
+   const TlSource *src = tl_source(h->u->sources, e->range.file);
+   if (src) {
+      TlLineCol at = tl_source_line_col(h->u->sources, e->range.file, e->range.begin);
+      snprintf(out->file, sizeof out->file, "%s", src->name);
+      out->line = at.line;
+      out->column = at.column;
+   }
+   memcpy(out->program_id, e->program, sizeof out->program_id);
+   const TlParam *p = param_named(h->u->typed, e->buffer);
+   if (p && p->type->kind == TL_TYPE_PTR) {
+      const TlType *elem = p->type->elem;
+      TlDtype t = elem->kind == TL_TYPE_PTR ? TL_I64 : elem->dtype;
+      int64_t size = tl_dtype_info[t].bytes;
+      snprintf(out->argument, sizeof out->argument, "%s", p->name);
+      out->dtype = public_dtype(t);
+      out->element = e->byte >= 0 ? e->byte / size : -((-e->byte + size - 1) / size);
+      out->valid_end = (int64_t)e->buffer_bytes / size;
+   }
+   tl_exec_report(&h->diags, e);
+   TlSb sb;
+   tl_sb_init(&sb, h->arena);
+   for (const TlDiag *d = h->diags.first; d; d = d->next)
+      tl_diag_render(&h->diags, d, false, &sb);
+   size_t len = sb.len && sb.data[sb.len - 1] == '\n' ? sb.len - 1 : sb.len;
+   snprintf(out->message, sizeof out->message, "%.*s", (int)len, tl_sb_cstr(&sb));
+}
+
+static void
+print_line(void *user, const char *line, size_t len)
+{
+   HostRun *h = user;
+   if (len && line[len - 1] == '\n')
+      len--;
+   if (h->launch->on_print)
+      h->launch->on_print(h->launch->user, line, len);
+}
+
+static TilecStatus
+run(HostRun *h, bool checked)
+{
+   TlExecArg *args;
+   unsigned n;
+   TilecStatus status = convert_args(h, &args, &n);
+   if (status != TILEC_OK)
+      return status;
+   TlExecOptions o = {.threads = h->launch->num_threads,
+                      .checked = checked,
+                      .max_ms = h->launch->timeout_ms,
+                      .print = print_line,
+                      .user = h};
+   TlExecFault e = {0};
+   static const TilecStatus result[] = {
+      [TL_EXEC_OK] = TILEC_OK,
+      [TL_EXEC_FAULT] = TILEC_FAULT,
+      [TL_EXEC_LIMIT] = TILEC_LIMIT,
+      [TL_EXEC_BAD_ARGUMENT] = TILEC_BAD_ARGUMENT,
+      [TL_EXEC_UNSUPPORTED] = TILEC_UNSUPPORTED,
+   };
+   status = result[tl_exec_cpu(h->u->typed, args, n, h->launch->grid, &o, &e)];
+   if (status != TILEC_OK)
+      describe_fault(h, &e);
+   return status;
+}
+
+TilecStatus
+tl_unit_run_host(const TlUnit *u, const TilecHostLaunch *launch, bool checked, TilecFault *fault)
+{
+   TilecFault ignored, *f = fault ? fault : &ignored;
+   *f = (TilecFault){0};
+   if (!u->typed || launch->mode != TILEC_HOST_CPU) {
+      snprintf(f->message, sizeof f->message, "%s",
+               u->typed ? "the GPU simulator is not part of this build"
+                        : "the program was read from lowered IR, which the CPU executor does not run");
+      return TILEC_UNSUPPORTED;
+   }
+   if (launch->num_args && !launch->args)
+      return TILEC_BAD_ARGUMENT;
+   HostRun *h = malloc(sizeof *h);
+   if (!h)
+      return TILEC_NO_MEMORY;
+   *h = (HostRun){.u = u, .launch = launch, .fault = f};
+   tl_mem_init(&h->mem);
+   h->mem.oom = &h->oom;
+   TilecStatus status = TILEC_NO_MEMORY;
+   if (!setjmp(h->oom)) {
+      h->arena = tl_arena_new(&h->mem);
+      tl_diags_init(&h->diags, h->arena, u->sources);
+      status = run(h, checked);
+   }
+   tl_arena_free(h->arena);
+   free(h);
+   return status;
+}
+
+TilecStatus
+tilec_program_run_cpu(const TilecProgram *program, const TilecHostLaunch *launch, TilecFault *fault)
+{
+   if (!program || !launch || launch->struct_size < sizeof(size_t))
+      return TILEC_BAD_ARGUMENT;
+   TilecHostLaunch l = {0};
+   size_t size = launch->struct_size < sizeof l ? launch->struct_size : sizeof l;
+   memcpy(&l, launch, size);
+   return tl_unit_run_host(&program->unit, &l, false, fault);
+}
