@@ -1,0 +1,588 @@
+/* Operators on run-time values, with the promotion of Triton 3.6 (triton-semantics.md 1.5, 1.9, 1.11).
+ *
+ * A compile-time number is weak unless it was stored to a variable: a weak number of a kind not above
+ * that of the other operand (bool < int < float) takes the other operand's dtype; every other operand
+ * takes part in promotion.  Invariant: each function returns poison, NULL or false only after a
+ * report, or when an operand was poison already. */
+#include "sema/arith.h"
+
+#include <float.h>
+#include <math.h>
+
+const char *
+tl_sv_text(TlSema *s, const TlSv *v)
+{
+   if (v->kind == TL_SV_VALUE)
+      return tl_type_cstr(s->arena, v->value->type);
+   return tl_sv_describe(s, v);
+}
+
+/* ---- compile-time numbers ---- */
+TlDtype
+tl_sv_number_dtype(const TlSv *v)
+{
+   if (v->is_strong)
+      return v->dtype;
+   if (v->kind == TL_SV_BOOL)
+      return TL_I1;
+   if (v->kind == TL_SV_INT) {
+      if (v->is_large)
+         return TL_U64;
+      if (v->i >= INT32_MIN && v->i <= INT32_MAX)
+         return TL_I32;
+      return v->i > 0 && v->i <= UINT32_MAX ? TL_U32 : TL_I64;
+   }
+   double abs = fabs(v->f);
+   bool fits = !isfinite(abs) || abs == 0 || (abs >= FLT_MIN && abs <= FLT_MAX);
+   return fits ? TL_FP32 : TL_FP64;
+}
+
+static const char *
+number_text(TlSema *s, const TlSv *v)
+{
+   if (v->kind == TL_SV_FLOAT)
+      return tl_arena_printf(s->arena, "%.17g", v->f);
+   if (v->kind == TL_SV_BOOL)
+      return v->b ? "True" : "False";
+   if (v->is_large)
+      return tl_arena_printf(s->arena, "%llu", (unsigned long long)v->i);
+   return tl_arena_printf(s->arena, "%lld", (long long)v->i);
+}
+
+static bool
+report_range(TlSema *s, const TlSv *v, TlDtype to, TlRange range)
+{
+   const TlDtypeInfo *info = &tl_dtype_info[to];
+   unsigned bits = info->bits;
+   unsigned long long top = tl_dtype_is_signed(to) ? (1ull << (bits - 1)) - 1
+                            : bits == 64           ? UINT64_MAX
+                                                   : (1ull << bits) - 1;
+   const char *low = tl_dtype_is_signed(to) ? tl_arena_printf(s->arena, "-%llu", top + 1) : "0";
+   tl_report(s->diags, E0282, range, number_text(s, v), info->text, low,
+             tl_arena_printf(s->arena, "%llu", top));
+   return false;
+}
+
+static bool
+int_fits(const TlSv *v, TlDtype to)
+{
+   unsigned bits = tl_dtype_info[to].bits;
+   int64_t i = v->kind == TL_SV_BOOL ? v->b : v->i;
+   if (v->kind == TL_SV_INT && v->is_large)
+      return to == TL_U64;
+   if (tl_dtype_is_signed(to))
+      return bits == 64 || (i >= -(INT64_C(1) << (bits - 1)) && i < INT64_C(1) << (bits - 1));
+   return i >= 0 && (bits == 64 || (uint64_t)i < UINT64_C(1) << bits);
+}
+
+/* Bits of a weak number in `to`.  Floats narrower than fp64 are rounded through fp32, as Triton
+ * passes its literals on as C floats. */
+static bool
+weak_bits(TlSema *s, const TlSv *v, TlDtype to, TlRange range, TlBits *out)
+{
+   if (tl_dtype_is_float(to)) {
+      double f = v->kind == TL_SV_FLOAT  ? v->f
+                 : v->kind == TL_SV_BOOL ? (double)v->b
+                 : v->is_large           ? (double)(uint64_t)v->i
+                                         : (double)v->i;
+      if (to != TL_FP64)
+         f = tl_bits_to_double(TL_FP32, tl_double_to_bits(TL_FP32, f, TL_ROUND_NEAREST_EVEN));
+      *out = tl_double_to_bits(to, f, TL_ROUND_NEAREST_EVEN);
+      return true;
+   }
+   TlSv as_int = *v;
+   if (v->kind == TL_SV_FLOAT) {
+      if (to == TL_I1) {
+         *out = v->f != 0;
+         return true;
+      }
+      if (v->f != floor(v->f) || fabs(v->f) > 9.2e18) {
+         tl_report(s->diags, E0283, range, number_text(s, v), tl_dtype_info[to].text);
+         return false;
+      }
+      as_int = tl_sv_int((int64_t)v->f);
+   }
+   if (!int_fits(&as_int, to))
+      return report_range(s, v, to, range);
+   *out = tl_int_to_bits(to, as_int.kind == TL_SV_BOOL ? as_int.b : as_int.i);
+   return true;
+}
+
+static TlBits
+strong_bits(const TlSv *v)
+{
+   if (v->kind == TL_SV_FLOAT)
+      return tl_double_to_bits(v->dtype, v->f, TL_ROUND_NEAREST_EVEN);
+   if (tl_dtype_is_float(v->dtype))
+      return tl_double_to_bits(v->dtype, v->kind == TL_SV_BOOL ? v->b : (double)v->i,
+                               TL_ROUND_NEAREST_EVEN);
+   return tl_int_to_bits(v->dtype, v->kind == TL_SV_BOOL ? v->b : v->i);
+}
+
+static bool
+number_bits(TlSema *s, const TlSv *v, TlDtype to, TlRange range, TlBits *out)
+{
+   if (!v->is_strong)
+      return weak_bits(s, v, to, range, out);
+   *out = tl_cast_bits(v->dtype, to, strong_bits(v), TL_ROUND_NEAREST_EVEN);
+   return true;
+}
+
+TlSv
+tl_sv_from_bits(TlDtype dtype, TlBits bits)
+{
+   TlSv v;
+   if (dtype == TL_I1)
+      v = tl_sv_bool(bits & 1);
+   else if (tl_dtype_is_float(dtype))
+      v = tl_sv_float(tl_bits_to_double(dtype, bits));
+   else
+      v = tl_sv_int(tl_bits_to_int(dtype, bits));
+   v.is_strong = true;
+   v.dtype = dtype;
+   v.is_large = dtype == TL_U64 && v.i < 0;
+   return v;
+}
+
+TlSv
+tl_sv_cast_number(TlSema *s, const TlSv *v, TlDtype to, TlRounding rounding)
+{
+   TlDtype from = tl_sv_number_dtype(v);
+   TlBits bits = 0;
+   TlSv strong = *v;
+   strong.is_strong = true, strong.dtype = from;
+   bits = strong_bits(&strong);
+   (void)s;
+   return tl_sv_from_bits(to, tl_cast_bits(from, to, bits, rounding));
+}
+
+/* ---- values ---- */
+static bool
+is_number_or_value(TlSema *s, const TlSv *v, TlRange range)
+{
+   if (v->kind == TL_SV_POISON)
+      return false;
+   if (v->kind == TL_SV_VALUE || tl_sv_is_number(v))
+      return true;
+   tl_report(s->diags, E0280, range, tl_sv_describe(s, v));
+   return false;
+}
+
+TlValue *
+tl_sema_value(TlSema *s, const TlSv *v, TlRange range)
+{
+   if (!is_number_or_value(s, v, range))
+      return NULL;
+   if (v->kind == TL_SV_VALUE)
+      return v->value;
+   return tl_sema_value_as(s, v, tl_sv_number_dtype(v), range);
+}
+
+TlValue *
+tl_sema_value_as(TlSema *s, const TlSv *v, TlDtype dtype, TlRange range)
+{
+   if (!is_number_or_value(s, v, range))
+      return NULL;
+   const TlType *type = tl_type_scalar(s->types, dtype);
+   if (v->kind == TL_SV_VALUE)
+      return tl_sema_cast(s, v->value, type, range);
+   TlBits bits;
+   return number_bits(s, v, dtype, range, &bits) ? tl_const_bits(&s->b, type, bits) : NULL;
+}
+
+static const TlType *
+elem_of(const TlSv *v) /* NULL for a compile-time number */
+{
+   return v->kind == TL_SV_VALUE ? tl_type_elem(v->value->type) : NULL;
+}
+
+static bool
+is_pointer(const TlSv *v)
+{
+   return v->kind == TL_SV_VALUE && tl_type_is_ptr_like(v->value->type);
+}
+
+static TlDtype
+dtype_of(const TlSv *v)
+{
+   return v->kind == TL_SV_VALUE ? elem_of(v)->dtype : tl_sv_number_dtype(v);
+}
+
+/* ---- promotion ---- */
+static int
+kind_rank(TlDtype t)
+{
+   return tl_dtype_is_float(t) ? 2 : t == TL_I1 ? 0 : 1;
+}
+
+static bool
+is_fp8(TlDtype t)
+{
+   return tl_dtype_is_float(t) && tl_dtype_info[t].bits == 8;
+}
+
+/* C's usual conversions without the promotion to int: the wider wins, at one width the unsigned. */
+static TlDtype
+promote_ints(TlDtype a, TlDtype b)
+{
+   unsigned a_bits = tl_dtype_info[a].bits, b_bits = tl_dtype_info[b].bits;
+   if (a_bits != b_bits)
+      return a_bits > b_bits ? a : b;
+   return tl_dtype_is_signed(a) ? b : a;
+}
+
+/* The matrix of 1.11 for two operands that both take part. */
+static bool
+promote_strong(TlDtype a, TlDtype b, bool div_or_mod, TlDtype *out)
+{
+   if (a == TL_FP64 || b == TL_FP64)
+      *out = TL_FP64;
+   else if (a == TL_FP32 || b == TL_FP32)
+      *out = TL_FP32;
+   else if (a == TL_FP16 || b == TL_FP16)
+      *out = div_or_mod ? TL_FP32 : TL_FP16;
+   else if (a == TL_BF16 && b == TL_BF16)
+      *out = div_or_mod ? TL_FP32 : TL_BF16;
+   else if (a == TL_BF16 || b == TL_BF16)
+      *out = TL_FP32;
+   else if (is_fp8(a) && is_fp8(b))
+      *out = a == b ? a : TL_FP16;
+   else if (tl_dtype_is_float(a) || tl_dtype_is_float(b))
+      return false;
+   else
+      *out = promote_ints(a, b);
+   return true;
+}
+
+bool
+tl_sema_promote(TlSema *s, const TlSv *a, const TlSv *b, bool div_or_mod, TlRange range,
+                TlDtype *out)
+{
+   TlDtype x = dtype_of(a), y = dtype_of(b);
+   bool a_weak = tl_sv_is_number(a) && !a->is_strong, b_weak = tl_sv_is_number(b) && !b->is_strong;
+   if (a_weak != b_weak) {
+      TlDtype weak = a_weak ? x : y, other = a_weak ? y : x;
+      if (kind_rank(weak) <= kind_rank(other)) {
+         *out = div_or_mod && (other == TL_FP16 || other == TL_BF16) ? TL_FP32 : other;
+         return true;
+      }
+   }
+   if (!promote_strong(x, y, div_or_mod, out)) {
+      tl_report(s->diags, E0281, range, tl_sv_text(s, a), tl_sv_text(s, b));
+      if (is_fp8(x) || is_fp8(y))
+         tl_help(s->diags, "convert the fp8 operand first: .to(tl.float32)");
+      return false;
+   }
+   if (div_or_mod && tl_dtype_is_int(*out) && x != TL_I1 && y != TL_I1 &&
+       tl_dtype_is_signed(x) != tl_dtype_is_signed(y)) {
+      tl_report(s->diags, E0285, range, "/, // or %", tl_sv_text(s, a), tl_sv_text(s, b));
+      tl_help(s->diags, "cast one of them: .to(tl.%s)",
+              tl_dtype_info[tl_dtype_int(tl_dtype_info[*out].bits, true)].triton_name);
+      return false;
+   }
+   return true;
+}
+
+static bool
+is_negative_weak(const TlSv *v)
+{
+   return !v->is_strong && ((v->kind == TL_SV_INT && !v->is_large && v->i < 0) ||
+                            (v->kind == TL_SV_FLOAT && v->f < 0));
+}
+
+/* Two numeric operands in their common dtype and shape. */
+bool
+tl_sema_operands(TlSema *s, const TlSv *a, const TlSv *b, bool div_or_mod, TlRange range,
+                 TlValue **x, TlValue **y)
+{
+   TlDtype dtype;
+   if (!tl_sema_promote(s, a, b, div_or_mod, range, &dtype))
+      return false;
+   if (!tl_dtype_is_float(dtype) && dtype != TL_I1 && !tl_dtype_is_signed(dtype) &&
+       ((tl_sv_is_number(a) && is_negative_weak(a)) ||
+        (tl_sv_is_number(b) && is_negative_weak(b)))) {
+      tl_report(s->diags, E0284, range, tl_sv_text(s, a), tl_sv_text(s, b));
+      tl_help(s->diags, "cast the unsigned value: .to(tl.%s)",
+              tl_dtype_info[tl_dtype_int(tl_dtype_info[dtype].bits, true)].triton_name);
+      return false;
+   }
+   *x = tl_sema_value_as(s, a, dtype, range);
+   *y = *x ? tl_sema_value_as(s, b, dtype, range) : NULL;
+   return *y && tl_sema_broadcast(s, x, y, range);
+}
+
+/* ---- checks that --debug adds ---- */
+/* Signed add, sub, mul narrower than 64 bits: the exact result must fit. */
+static void
+check_overflow(TlSema *s, TlOpcode op, TlValue *x, TlValue *y)
+{
+   const TlType *elem = tl_type_elem(x->type);
+   TlDtype t = elem->dtype;
+   if (!s->debug || !tl_dtype_is_signed(t) || tl_dtype_info[t].bits >= 64)
+      return;
+   TlBuilder *b = &s->b;
+   const TlType *wide =
+      tl_type_with_elem(s->types, x->type, tl_type_scalar(s->types, TL_I64));
+   int64_t top = (INT64_C(1) << (tl_dtype_info[t].bits - 1)) - 1;
+   TlValue *exact = tl_b2(b, op, tl_t1(b, TL_OP_CAST, wide, x), tl_t1(b, TL_OP_CAST, wide, y));
+   TlValue *low = tl_b2(b, TL_OP_GE, exact, tl_const_bits(b, wide, (TlBits)(-top - 1)));
+   TlValue *high = tl_b2(b, TL_OP_LE, exact, tl_const_bits(b, wide, (TlBits)top));
+   TlValue *ok = tl_b2(b, TL_OP_AND, low, high);
+   const char *text = tl_arena_printf(s->arena, "%s overflow in '%s'", tl_dtype_info[t].text,
+                                      tl_op_info[op].text);
+   TlAttrInit attr = {TL_ATTR_TEXT, {.s = text}};
+   tl_build(b, TL_OP_DEVICE_ASSERT, &ok, 1, NULL, 0, &attr, 1, 0);
+}
+
+/* ---- pointer arithmetic ---- */
+TlValue *
+tl_sema_addptr(TlSema *s, TlValue *ptr, const TlSv *offset, bool negate, TlRange range)
+{
+   TlValue *off = tl_sema_value(s, offset, range);
+   if (!off)
+      return NULL;
+   const TlType *elem = tl_type_elem(off->type);
+   if (elem->kind != TL_TYPE_SCALAR || !tl_dtype_is_int(elem->dtype)) {
+      tl_report(s->diags, E0299, range, tl_type_cstr(s->arena, off->type));
+      if (elem->kind == TL_TYPE_SCALAR)
+         tl_help(s->diags, "convert it: .to(tl.int32) or .to(tl.int64)");
+      return NULL;
+   }
+   bool is_narrow_unsigned = !tl_dtype_is_signed(elem->dtype) && tl_dtype_info[elem->dtype].bits < 64;
+   if (elem->dtype == TL_I1)
+      off = tl_sema_cast(s, off, tl_type_scalar(s->types, TL_I32), range);
+   else if (negate && is_narrow_unsigned) /* -x must not wrap before it is extended */
+      off = tl_sema_cast(s, off, tl_type_scalar(s->types, TL_I64), range);
+   if (negate)
+      off = tl_b2(&s->b, TL_OP_SUB, tl_const_bits(&s->b, off->type, 0), off);
+   if (!tl_sema_broadcast(s, &ptr, &off, range))
+      return NULL;
+   return tl_b2(&s->b, TL_OP_ADDPTR, ptr, off);
+}
+
+static TlSv
+pointer_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
+{
+   if (op == TL_AST_OP_ADD && is_pointer(a) && !is_pointer(b))
+      return tl_sv_value(tl_sema_addptr(s, a->value, b, false, range));
+   if (op == TL_AST_OP_ADD && is_pointer(b) && !is_pointer(a))
+      return tl_sv_value(tl_sema_addptr(s, b->value, a, false, range));
+   if (op == TL_AST_OP_SUB && is_pointer(a) && !is_pointer(b))
+      return tl_sv_value(tl_sema_addptr(s, a->value, b, true, range));
+   tl_report(s->diags, E0286, range, tl_ast_op_text[op], tl_sv_text(s, a), tl_sv_text(s, b));
+   tl_help(s->diags, "a pointer takes '+' and '-' with an integer; for addresses as numbers cast "
+                     "with .to(tl.int64)");
+   return tl_sv_poison();
+}
+
+/* ---- binary operators ---- */
+typedef enum BinaryRule { NO_RULE, ARITH, TRUE_DIV, FLOOR_DIV, MOD, BITWISE, SHIFT, COMPARE } BinaryRule;
+typedef struct BinaryOp {
+   BinaryRule rule;
+   TlOpcode op;
+} BinaryOp;
+
+static const BinaryOp binary_ops[TL_AST_OP_COUNT] = {
+   [TL_AST_OP_ADD] = {ARITH, TL_OP_ADD},         [TL_AST_OP_SUB] = {ARITH, TL_OP_SUB},
+   [TL_AST_OP_MUL] = {ARITH, TL_OP_MUL},         [TL_AST_OP_DIV] = {TRUE_DIV, TL_OP_DIV},
+   [TL_AST_OP_FLOORDIV] = {FLOOR_DIV, TL_OP_DIV}, [TL_AST_OP_MOD] = {MOD, TL_OP_REM},
+   [TL_AST_OP_SHL] = {SHIFT, TL_OP_SHL},         [TL_AST_OP_SHR] = {SHIFT, TL_OP_SHR},
+   [TL_AST_OP_BITAND] = {BITWISE, TL_OP_AND},    [TL_AST_OP_BITOR] = {BITWISE, TL_OP_OR},
+   [TL_AST_OP_BITXOR] = {BITWISE, TL_OP_XOR},    [TL_AST_OP_EQ] = {COMPARE, TL_OP_EQ},
+   [TL_AST_OP_NE] = {COMPARE, TL_OP_NE},         [TL_AST_OP_LT] = {COMPARE, TL_OP_LT},
+   [TL_AST_OP_LE] = {COMPARE, TL_OP_LE},         [TL_AST_OP_GT] = {COMPARE, TL_OP_GT},
+   [TL_AST_OP_GE] = {COMPARE, TL_OP_GE},
+};
+
+static TlSv
+undefined_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
+{
+   tl_report(s->diags, E0286, range, tl_ast_op_text[op], tl_sv_text(s, a), tl_sv_text(s, b));
+   if (a->kind == TL_SV_NONE || b->kind == TL_SV_NONE)
+      tl_help(s->diags, "test for None with 'is None' before using the value");
+   else if (op == TL_AST_OP_MATMUL)
+      tl_help(s->diags, "use tl.dot(a, b)");
+   else if (op == TL_AST_OP_FLOORDIV)
+      tl_help(s->diags, "'//' is for integers; for floats use tl.floor(a / b)");
+   return tl_sv_poison();
+}
+
+/* The shift of a signed left operand stays arithmetic when promotion made it unsigned. */
+static TlValue *
+shift_right(TlSema *s, const TlSv *a, TlValue *x, TlValue *y)
+{
+   TlDtype from = dtype_of(a), to = tl_type_elem(x->type)->dtype;
+   if (!tl_dtype_is_signed(from) || tl_dtype_is_signed(to) || to == TL_I1)
+      return tl_b2(&s->b, TL_OP_SHR, x, y);
+   TlDtype sign = tl_dtype_int(tl_dtype_info[to].bits, true);
+   const TlType *type = tl_type_with_elem(s->types, x->type, tl_type_scalar(s->types, sign));
+   TlValue *r = tl_b2(&s->b, TL_OP_SHR, tl_t1(&s->b, TL_OP_BITCAST, type, x),
+                      tl_t1(&s->b, TL_OP_BITCAST, type, y));
+   return tl_t1(&s->b, TL_OP_BITCAST, x->type, r);
+}
+
+static TlSv
+numeric_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
+{
+   BinaryOp row = binary_ops[op];
+   bool div_or_mod = row.rule == TRUE_DIV || row.rule == FLOOR_DIV || row.rule == MOD;
+   TlValue *x, *y;
+   if (!tl_sema_operands(s, a, b, div_or_mod, range, &x, &y))
+      return tl_sv_poison();
+   bool is_float = tl_dtype_is_float(tl_type_elem(x->type)->dtype);
+   if (is_float && (row.rule == FLOOR_DIV || row.rule == BITWISE || row.rule == SHIFT))
+      return undefined_binary(s, op, a, b, range);
+   if (row.rule == TRUE_DIV && !is_float) {
+      const TlType *fp32 = tl_type_scalar(s->types, TL_FP32);
+      x = tl_sema_cast(s, x, fp32, range);
+      y = tl_sema_cast(s, y, fp32, range);
+   }
+   if (row.rule == ARITH)
+      check_overflow(s, row.op, x, y);
+   if (row.op == TL_OP_SHR)
+      return tl_sv_value(shift_right(s, a, x, y));
+   return tl_sv_value(tl_b2(&s->b, row.op, x, y));
+}
+
+/* Both sides are compile-time numbers that count as run-time: the operation is evaluated now, with
+ * the run-time meaning, and the result stays a strong constant. */
+static bool
+fold_numbers(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range, TlSv *out)
+{
+   BinaryOp row = binary_ops[op];
+   bool div_or_mod = row.rule == TRUE_DIV || row.rule == FLOOR_DIV || row.rule == MOD;
+   TlDtype t;
+   if (row.rule == NO_RULE)
+      return false;
+   if (!tl_sema_promote(s, a, b, div_or_mod, range, &t)) {
+      *out = tl_sv_poison();
+      return true;
+   }
+   if (row.rule == TRUE_DIV && !tl_dtype_is_float(t))
+      t = TL_FP32;
+   if (tl_dtype_is_float(t) && (row.rule == FLOOR_DIV || row.rule == BITWISE || row.rule == SHIFT))
+      return false;
+   TlBits args[2];
+   if (!number_bits(s, a, t, range, &args[0]) || !number_bits(s, b, t, range, &args[1])) {
+      *out = tl_sv_poison();
+      return true;
+   }
+   TlDtype result = row.rule == COMPARE ? TL_I1 : t;
+   bool undefined = false;
+   TlBits bits = tl_eval(row.op, NULL, result, (TlDtype[]){t, t}, args, &undefined);
+   if (undefined)
+      return false;
+   *out = tl_sv_from_bits(result, bits);
+   return true;
+}
+
+/* x as i1 of its shape: != 0. */
+static TlValue *
+truth(TlSema *s, const TlSv *v, TlRange range)
+{
+   TlValue *x = tl_sema_value(s, v, range);
+   return x ? tl_sema_cast(s, x, tl_type_scalar(s->types, TL_I1), range) : NULL;
+}
+
+static TlSv
+logical(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
+{
+   TlValue *x = truth(s, a, range);
+   TlValue *y = x ? truth(s, b, range) : NULL;
+   if (!y || !tl_sema_broadcast(s, &x, &y, range))
+      return tl_sv_poison();
+   return tl_sv_value(tl_b2(&s->b, op == TL_AST_OP_AND ? TL_OP_AND : TL_OP_OR, x, y));
+}
+
+static bool
+is_operand(const TlSv *v)
+{
+   return v->kind == TL_SV_VALUE || tl_sv_is_number(v);
+}
+
+TlSv
+tl_sema_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
+{
+   if (a->kind == TL_SV_POISON || b->kind == TL_SV_POISON)
+      return tl_sv_poison();
+   if (!is_operand(a) || !is_operand(b))
+      return undefined_binary(s, op, a, b, range);
+   if (op == TL_AST_OP_AND || op == TL_AST_OP_OR)
+      return logical(s, op, a, b, range);
+   if (op == TL_AST_OP_POW) {
+      tl_report(s->diags, E0288, range, tl_sv_text(s, a), tl_sv_text(s, b));
+      tl_help(s->diags, "multiply (x * x), or use tl.exp2(y * tl.log2(x)) or libdevice.pow(x, y)");
+      return tl_sv_poison();
+   }
+   if (binary_ops[op].rule == NO_RULE)
+      return undefined_binary(s, op, a, b, range);
+   if (is_pointer(a) || is_pointer(b))
+      return pointer_binary(s, op, a, b, range);
+   TlSv folded;
+   if (tl_sv_is_number(a) && tl_sv_is_number(b) && fold_numbers(s, op, a, b, range, &folded))
+      return folded;
+   return numeric_binary(s, op, a, b, range);
+}
+
+TlSv
+tl_sema_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
+{
+   return tl_sema_binary(s, op, a, b, range);
+}
+
+/* ---- unary operators ---- */
+static TlSv
+undefined_unary(TlSema *s, TlAstOp op, const TlSv *a, TlRange range)
+{
+   tl_report(s->diags, E0287, range, tl_ast_op_text[op], tl_sv_text(s, a));
+   return tl_sv_poison();
+}
+
+TlSv
+tl_sema_unary(TlSema *s, TlAstOp op, const TlSv *a, TlRange range)
+{
+   if (a->kind == TL_SV_POISON)
+      return *a;
+   if (!is_operand(a) || (is_pointer(a) && op != TL_AST_OP_POS))
+      return undefined_unary(s, op, a, range);
+   if (op == TL_AST_OP_POS)
+      return *a;
+   TlDtype t = dtype_of(a);
+   if (tl_sv_is_number(a) && op == TL_AST_OP_NEG) {
+      TlSv zero = tl_sv_from_bits(t, 0);
+      return tl_sema_binary(s, TL_AST_OP_SUB, &zero, a, range);
+   }
+   TlValue *x = tl_sema_value(s, a, range);
+   if (!x)
+      return tl_sv_poison();
+   TlValue *zero = tl_const_bits(&s->b, x->type, 0);
+   if (op == TL_AST_OP_NOT)
+      return tl_sv_value(tl_b2(&s->b, TL_OP_EQ, x, zero));
+   if (op == TL_AST_OP_INVERT) {
+      if (tl_dtype_is_float(t))
+         return undefined_unary(s, op, a, range);
+      TlBits ones = tl_int_to_bits(t, -1);
+      return tl_sv_value(tl_b2(&s->b, TL_OP_XOR, x, tl_const_bits(&s->b, x->type, ones)));
+   }
+   if (op != TL_AST_OP_NEG)
+      return undefined_unary(s, op, a, range);
+   check_overflow(s, TL_OP_SUB, zero, x);
+   return tl_sv_value(tl_b2(&s->b, TL_OP_SUB, zero, x));
+}
+
+TlValue *
+tl_sema_condition(TlSema *s, const TlSv *v, TlRange range)
+{
+   if (v->kind == TL_SV_POISON)
+      return NULL;
+   TlValue *x = tl_sema_value(s, v, range);
+   if (!x)
+      return NULL;
+   if (tl_type_is_tile(x->type)) {
+      tl_report(s->diags, E0289, range, tl_type_cstr(s->arena, x->type));
+      tl_help(s->diags, "choose element by element with tl.where(condition, a, b), or reduce the "
+                        "condition to a scalar with tl.max or tl.sum");
+      return NULL;
+   }
+   return tl_sema_cast(s, x, tl_type_scalar(s->types, TL_I1), range);
+}

@@ -1,0 +1,295 @@
+/* Shapes and conversions of run-time values: broadcasting, casts (triton-semantics.md 1.9), bitcasts,
+ * subscripts, and building operations whose operand rules are checked first.
+ * Invariant: NULL or false only after a report. */
+#include "sema/arith.h"
+
+#include <string.h>
+
+/* ---- checked building ---- */
+TlOp *
+tl_sema_build_op(TlSema *s, TlOpcode opcode, TlValue *const *args, unsigned num_args,
+                 const TlType *const *results, unsigned num_results,
+                 const TlAttrInit *attrs_until_count, unsigned num_regions, TlRange range)
+{
+   const TlOpInfo *info = &tl_op_info[opcode];
+   TlAttr attrs[TL_MAX_OP_ATTRS] = {0};
+   unsigned num_inits = 0;
+   while (attrs_until_count && attrs_until_count[num_inits].key != TL_ATTR_COUNT)
+      num_inits++;
+   for (unsigned i = 0; i < info->num_attrs; i++) {
+      attrs[i].i = info->attr[i].initial;
+      for (unsigned k = 0; k < num_inits; k++)
+         if (attrs_until_count[k].key == info->attr[i].key)
+            attrs[i] = attrs_until_count[k].value;
+   }
+   const TlType **types = tl_new_array(s->arena, const TlType *, num_args);
+   const TlType **inferred = tl_new_array(s->arena, const TlType *, num_results);
+   for (unsigned i = 0; i < num_args; i++)
+      types[i] = args[i]->type;
+   for (unsigned i = 0; results && i < num_results; i++)
+      inferred[i] = results[i];
+   TlInferCx cx = {s->types, s->arena, NULL};
+   if (!tl_infer(&cx, opcode, types, num_args, attrs, inferred, num_results)) {
+      tl_report(s->diags, E0300, range, cx.why);
+      return NULL;
+   }
+   return tl_build(&s->b, opcode, args, num_args, inferred, num_results, attrs_until_count,
+                   num_inits, num_regions);
+}
+
+TlValue *
+tl_sema_build(TlSema *s, TlOpcode opcode, TlValue *const *args, unsigned num_args,
+              const TlType *result, const TlAttrInit *attrs_until_count, TlRange range)
+{
+   TlOp *op = tl_sema_build_op(s, opcode, args, num_args, result ? &result : NULL, 1,
+                               attrs_until_count, 0, range);
+   return op ? tl_result(op, 0) : NULL;
+}
+
+/* ---- broadcasting ---- */
+const char *
+tl_shape_text(TlSema *s, unsigned rank, const uint32_t *shape)
+{
+   TlSb sb;
+   tl_sb_init(&sb, s->arena);
+   tl_sb_char(&sb, '[');
+   for (unsigned d = 0; d < rank; d++)
+      tl_sb_printf(&sb, d ? ", %u" : "%u", shape[d]);
+   tl_sb_char(&sb, ']');
+   return tl_sb_cstr(&sb);
+}
+
+static TlValue *
+splat(TlSema *s, TlValue *v, unsigned rank, const uint32_t *shape)
+{
+   const TlType *type = tl_type_tile(s->types, v->type, rank, shape, NULL);
+   uint64_t bits;
+   if (v->type->kind == TL_TYPE_SCALAR && tl_is_const(v, &bits))
+      return tl_const_bits(&s->b, type, bits);
+   return tl_t1(&s->b, TL_OP_SPLAT, type, v);
+}
+
+TlValue *
+tl_sema_expand(TlSema *s, TlValue *v, unsigned axis, TlRange range)
+{
+   if (!tl_type_is_tile(v->type))
+      return splat(s, v, 1, &(uint32_t){1});
+   if (v->type->rank == TL_MAX_RANK) {
+      tl_report(s->diags, E0298, range, TL_MAX_RANK, v->type->rank + 1u);
+      return NULL;
+   }
+   return tl_b1(&s->b, TL_OP_EXPAND_DIMS, v, {TL_ATTR_AXIS, {.i = axis}});
+}
+
+static TlValue *
+pad_rank(TlSema *s, TlValue *v, unsigned rank, TlRange range)
+{
+   while (v && v->type->rank < rank)
+      v = tl_sema_expand(s, v, 0, range);
+   return v;
+}
+
+static TlValue *
+stretch(TlSema *s, TlValue *v, unsigned rank, const uint32_t *shape, TlRange range)
+{
+   if (!tl_type_is_tile(v->type))
+      return rank ? splat(s, v, rank, shape) : v;
+   v = pad_rank(s, v, rank, range);
+   if (!v || memcmp(v->type->shape, shape, rank * sizeof shape[0]) == 0)
+      return v;
+   const TlType *type = tl_type_tile(s->types, v->type->elem, rank, shape, NULL);
+   uint64_t bits;
+   if (type->elem->kind == TL_TYPE_SCALAR && tl_is_const(v, &bits))
+      return tl_const_bits(&s->b, type, bits);
+   return tl_t1(&s->b, TL_OP_BROADCAST, type, v);
+}
+
+bool
+tl_sema_broadcast(TlSema *s, TlValue **a, TlValue **b, TlRange range)
+{
+   const TlType *x = (*a)->type, *y = (*b)->type;
+   if (!tl_type_is_tile(x) && !tl_type_is_tile(y))
+      return true;
+   unsigned rank = x->rank > y->rank ? x->rank : y->rank; /* a scalar's rank is 0 */
+   uint32_t shape[TL_MAX_RANK] = {0};
+   uint64_t elems = 1;
+   for (unsigned d = 0; d < rank; d++) {
+      unsigned x_pad = rank - x->rank, y_pad = rank - y->rank;
+      uint32_t m = d < x_pad ? 1 : x->shape[d - x_pad], n = d < y_pad ? 1 : y->shape[d - y_pad];
+      if (m != n && m != 1 && n != 1) {
+         tl_report(s->diags, E0290, range, d, m, tl_type_cstr(s->arena, x), n,
+                   tl_type_cstr(s->arena, y));
+         if (x->rank != y->rank || (x->rank == 1 && y->rank == 1))
+            tl_help(s->diags, "add dimensions where they belong: x[:, None] or x[None, :]");
+         return false;
+      }
+      shape[d] = m > n ? m : n;
+      elems *= shape[d];
+   }
+   if (elems > TL_MAX_TILE_ELEMS) {
+      tl_report(s->diags, E0309, range, TL_MAX_TILE_ELEMS, (unsigned long long)elems);
+      return false;
+   }
+   *a = stretch(s, *a, rank, shape, range);
+   *b = *a ? stretch(s, *b, rank, shape, range) : NULL;
+   return *b != NULL;
+}
+
+TlValue *
+tl_sema_broadcast_to(TlSema *s, TlValue *v, unsigned rank, const uint32_t *shape, TlRange range)
+{
+   const TlType *t = v->type;
+   bool ok = t->rank <= rank;
+   for (unsigned d = 0; ok && d < t->rank; d++)
+      ok = t->shape[d] == shape[rank - t->rank + d] || t->shape[d] == 1;
+   if (!ok) {
+      tl_report(s->diags, E0291, range, tl_type_cstr(s->arena, t), tl_shape_text(s, rank, shape));
+      if (t->rank < rank)
+         tl_help(s->diags, "add dimensions where they belong: x[:, None] or x[None, :]");
+      return NULL;
+   }
+   return stretch(s, v, rank, shape, range);
+}
+
+/* ---- conversions ---- */
+static TlValue *
+report_cast(TlSema *s, const TlValue *v, const TlType *elem, TlRange range)
+{
+   tl_report(s->diags, E0292, range, tl_type_cstr(s->arena, v->type),
+             tl_type_cstr(s->arena, elem));
+   return NULL;
+}
+
+static TlValue *
+plain_cast(TlSema *s, TlValue *v, const TlType *elem, int64_t rounding)
+{
+   const TlType *type = tl_type_with_elem(s->types, v->type, elem);
+   uint64_t bits;
+   if (tl_is_const(v, &bits)) {
+      TlRounding mode = rounding == TL_ROUNDING_RTZ ? TL_ROUND_TOWARD_ZERO : TL_ROUND_NEAREST_EVEN;
+      return tl_const_bits(&s->b, type,
+                           tl_cast_bits(tl_type_elem(v->type)->dtype, elem->dtype, bits, mode));
+   }
+   return tl_t1(&s->b, TL_OP_CAST, type, v, {TL_ATTR_ROUNDING, {.i = rounding}});
+}
+
+/* Pointers convert to and from 64-bit integers and between each other; to i1 as "is not null". */
+static TlValue *
+pointer_cast(TlSema *s, TlValue *v, const TlType *elem, TlRange range)
+{
+   const TlType *from = tl_type_elem(v->type), *i64 = tl_type_scalar(s->types, TL_I64);
+   const TlType *type = tl_type_with_elem(s->types, v->type, elem);
+   if (from->kind == TL_TYPE_PTR && elem->kind == TL_TYPE_PTR)
+      return tl_t1(&s->b, TL_OP_BITCAST, type, v);
+   if (elem->kind == TL_TYPE_PTR) {
+      if (!tl_dtype_is_int(from->dtype))
+         return report_cast(s, v, elem, range);
+      if (tl_dtype_info[from->dtype].bits != 64)
+         v = plain_cast(s, v, i64, TL_ROUNDING_RTNE);
+      return tl_t1(&s->b, TL_OP_BITCAST, type, v);
+   }
+   if (elem->dtype == TL_I64 || elem->dtype == TL_U64)
+      return tl_t1(&s->b, TL_OP_BITCAST, type, v);
+   if (elem->dtype != TL_I1) {
+      report_cast(s, v, elem, range);
+      if (tl_dtype_is_int(elem->dtype))
+         tl_help(s->diags, "a pointer has 64 bits: .to(tl.int64)");
+      return NULL;
+   }
+   const TlType *wide = tl_type_with_elem(s->types, v->type, i64);
+   return plain_cast(s, tl_t1(&s->b, TL_OP_BITCAST, wide, v), elem, TL_ROUNDING_RTNE);
+}
+
+TlValue *
+tl_sema_cast_rounded(TlSema *s, TlValue *v, const TlType *elem, int64_t rounding, TlRange range)
+{
+   const TlType *from = tl_type_elem(v->type);
+   elem = tl_type_elem(elem);
+   if (from == elem)
+      return v;
+   if (from->kind == TL_TYPE_PTR || elem->kind == TL_TYPE_PTR)
+      return pointer_cast(s, v, elem, range);
+   if (from->kind != TL_TYPE_SCALAR || elem->kind != TL_TYPE_SCALAR)
+      return report_cast(s, v, elem, range);
+   return plain_cast(s, v, elem, rounding);
+}
+
+TlValue *
+tl_sema_cast(TlSema *s, TlValue *v, const TlType *elem, TlRange range)
+{
+   return tl_sema_cast_rounded(s, v, elem, TL_ROUNDING_RTNE, range);
+}
+
+static unsigned
+width_of(const TlType *elem)
+{
+   return elem->kind == TL_TYPE_PTR ? 64 : tl_dtype_info[elem->dtype].bits;
+}
+
+TlValue *
+tl_sema_bitcast(TlSema *s, TlValue *v, const TlType *elem, TlRange range)
+{
+   const TlType *from = tl_type_elem(v->type);
+   elem = tl_type_elem(elem);
+   if (from == elem)
+      return v;
+   if (width_of(from) != width_of(elem)) {
+      tl_report(s->diags, E0294, range, tl_type_cstr(s->arena, from), width_of(from),
+                tl_type_cstr(s->arena, elem), width_of(elem));
+      return NULL;
+   }
+   const TlType *type = tl_type_with_elem(s->types, v->type, elem);
+   uint64_t bits;
+   if (from->kind == TL_TYPE_SCALAR && elem->kind == TL_TYPE_SCALAR && tl_is_const(v, &bits))
+      return tl_const_bits(&s->b, type, bits);
+   return tl_t1(&s->b, TL_OP_BITCAST, type, v);
+}
+
+/* ---- x[...] ---- */
+static bool
+is_bare_slice(const TlSv *index)
+{
+   return index->kind == TL_SV_SLICE && index->slice[0].kind == TL_SV_NONE &&
+          index->slice[1].kind == TL_SV_NONE && index->slice[2].kind == TL_SV_NONE;
+}
+
+static void
+report_index(TlSema *s, const TlValue *v, const TlSv *index, TlRange range)
+{
+   if (index->kind == TL_SV_SLICE) {
+      tl_report(s->diags, E0296, range, tl_type_cstr(s->arena, v->type));
+      tl_help(s->diags, "load the part that is needed, or take it with tl.reshape and tl.split");
+      return;
+   }
+   tl_report(s->diags, E0295, range, tl_sv_text(s, index));
+   if (tl_type_is_ptr_like(v->type))
+      tl_help(s->diags, "memory is read with tl.load(pointer + offset)");
+   else if (index->kind == TL_SV_INT)
+      tl_help(s->diags, "pick an element with tl.sum(tl.where(tl.arange(0, n) == i, x, 0), axis)");
+   else if (tl_sv_is_runtime(index))
+      tl_help(s->diags, "use tl.gather(x, index, axis) for run-time indices");
+}
+
+TlSv
+tl_sema_subscript(TlSema *s, TlValue *v, const TlSv *indices, unsigned num, TlRange range)
+{
+   unsigned colons = 0, rank = v->type->rank;
+   for (unsigned i = 0; i < num; i++) {
+      if (indices[i].kind == TL_SV_POISON)
+         return tl_sv_poison();
+      if (is_bare_slice(&indices[i])) {
+         colons++;
+      } else if (indices[i].kind != TL_SV_NONE) {
+         report_index(s, v, &indices[i], range);
+         return tl_sv_poison();
+      }
+   }
+   if (colons > rank) {
+      tl_report(s->diags, E0297, range, colons, tl_type_cstr(s->arena, v->type), rank);
+      return tl_sv_poison();
+   }
+   for (unsigned i = 0; v && i < num; i++)
+      if (indices[i].kind == TL_SV_NONE)
+         v = tl_sema_expand(s, v, i, range);
+   return tl_sv_value(v);
+}

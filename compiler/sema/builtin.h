@@ -1,0 +1,96 @@
+/* Shared by the builtin_*.c files: the columns of builtins.def that sema.h does not show, and access
+ * to bound arguments.  Every reader reports a mistake at the argument's range and returns false or
+ * NULL; a poison argument fails without a report. */
+#ifndef TL_SEMA_BUILTIN_H
+#define TL_SEMA_BUILTIN_H
+
+#include "sema/arith.h"
+
+/* Element types an elementwise row accepts. */
+enum {
+   TL_TAKES_FP32 = 1 << 0,
+   TL_TAKES_FP64 = 1 << 1,
+   TL_TAKES_FP16 = 1 << 2, /* fp16, bf16 */
+   TL_TAKES_FP8 = 1 << 3,
+   TL_TAKES_INT32 = 1 << 4,
+   TL_TAKES_INT64 = 1 << 5,
+   TL_TAKES_SHORT = 1 << 6, /* 8 and 16 bit integers */
+   TL_TAKES_BOOL = 1 << 7,
+   TL_TAKES_WIDE_FLOAT = TL_TAKES_FP32 | TL_TAKES_FP64,
+   TL_TAKES_FLOAT = TL_TAKES_WIDE_FLOAT | TL_TAKES_FP16 | TL_TAKES_FP8,
+   TL_TAKES_WIDE_INT = TL_TAKES_INT32 | TL_TAKES_INT64,
+   TL_TAKES_INT = TL_TAKES_WIDE_INT | TL_TAKES_SHORT,
+   TL_TAKES_NUMBER = TL_TAKES_FLOAT | TL_TAKES_INT,
+};
+
+typedef struct TlBuiltinRow {
+   TlBuiltin base;       /* first: a TlBuiltin * of the table is a TlBuiltinRow * */
+   TlOpcode op;          /* elementwise rows: the operation */
+   uint32_t takes;       /* elementwise rows: TL_TAKES_* */
+   const char *module;   /* stdlib rows: stdlib/<module>.tile; unsupported rows: why */
+   const char *function; /* stdlib rows: the function there */
+} TlBuiltinRow;
+
+static inline const TlBuiltinRow *
+tl_builtin_row(const TlCall *call)
+{
+   return (const TlBuiltinRow *)call->row;
+}
+
+#define TL_BUILTIN(namespaces, name, signature, function, flags, doc) TlBuiltinFn tl_builtin_##function;
+#define TL_BUILTIN_OP(...)
+#define TL_BUILTIN_STD(...)
+#define TL_BUILTIN_NO(...)
+#include "sema/builtins.def"
+TlBuiltinFn tl_builtin_elementwise, tl_builtin_stdlib, tl_builtin_unsupported, tl_builtin_abs;
+
+/* ---- arguments: builtin_args.c ---- */
+const char *tl_call_param(TlSema *s, const TlCall *call, unsigned i); /* parameter's name */
+bool tl_call_has(const TlCall *call, unsigned i);                     /* given and not None */
+TlValue *tl_call_value(TlSema *s, const TlCall *call, unsigned i);
+TlValue *tl_call_tile(TlSema *s, const TlCall *call, unsigned i);
+bool tl_call_int(TlSema *s, const TlCall *call, unsigned i, int64_t *out);
+bool tl_call_bool(TlSema *s, const TlCall *call, unsigned i, bool *out);
+bool tl_call_str(TlSema *s, const TlCall *call, unsigned i, TlText *out);
+/* NULL when absent or None and `optional`; false after a report. */
+bool tl_call_type(TlSema *s, const TlCall *call, unsigned i, const TlType **out);
+bool tl_call_dtype(TlSema *s, const TlCall *call, unsigned i, const TlType **out); /* no pointers */
+/* axis in -rank .. rank-1, wrapped. */
+bool tl_call_axis(TlSema *s, const TlCall *call, unsigned i, const TlType *of, unsigned rank,
+                  unsigned *out);
+/* A word of an enumerated attribute, "" and None giving `initial`; words is the list for messages. */
+bool tl_call_word(TlSema *s, const TlCall *call, unsigned i, TlAttrKind kind, const char *words,
+                  int64_t initial, int64_t *out);
+/* A tuple or list (or one value as a list of one): its items. */
+void tl_sv_items(const TlSv *v, const TlSv **items, unsigned *num);
+/* The values after `first` of a variadic call: x.f(2, 3) and x.f((2, 3)) mean the same. */
+void tl_call_rest(const TlCall *call, const TlSv **items, unsigned *num);
+/* Compile-time integers. */
+bool tl_call_ints(TlSema *s, const TlCall *call, const char *what, const TlSv *items, unsigned num,
+                  unsigned max, int64_t *out, TlRange range);
+/* A shape: powers of two, limits on rank and size. */
+bool tl_call_shape(TlSema *s, const TlCall *call, const char *what, const TlSv *items, unsigned num,
+                   uint32_t *shape, TlRange range);
+TlRange tl_call_arg_range(const TlCall *call, unsigned i);
+bool tl_sv_const_int(const TlSv *v, int64_t *out); /* INT or BOOL */
+bool tl_text_is(TlText text, const char *s);
+const char *tl_text_cstr(TlSema *s, TlText text);
+
+TlSv tl_sv_tuple(TlSema *s, const TlSv *items, size_t num);
+TlSv tl_sv_str(TlSema *s, const char *text);
+const TlType *tl_scalar(TlSema *s, TlDtype dtype);
+TlDtype tl_value_dtype(const TlValue *v); /* of a scalar or tile of scalars */
+bool tl_value_is_ptr(const TlValue *v);
+const TlType *tl_with_dtype(TlSema *s, const TlType *like, TlDtype dtype);
+/* The element type of v must be one of takes. */
+bool tl_check_takes(TlSema *s, const TlCall *call, const TlValue *v, uint32_t takes, TlRange range);
+TlValue *tl_bf16_to_fp32(TlSema *s, TlValue *v, TlRange range);
+
+/* ---- offered by one group to another ---- */
+/* Folds x along axis by a named combine: TL_OP_ADD, MAX, MIN, XOR, OR, MUL. */
+TlValue *tl_reduce_with(TlSema *s, TlValue *x, unsigned axis, TlOpcode combine, TlRange range);
+TlValue *tl_build_arange(TlSema *s, int64_t start, int64_t end, TlRange range);
+TlSv tl_block_ptr_load(TlSema *s, const TlCall *call, const TlAttrInit *attrs);
+TlSv tl_block_ptr_store(TlSema *s, const TlCall *call, const TlAttrInit *attrs);
+
+#endif

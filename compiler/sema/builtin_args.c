@@ -1,0 +1,380 @@
+/* Reading the bound arguments of a builtin call: each reader checks one argument and reports what it
+ * is instead, naming parameter and function. */
+#include "sema/builtin.h"
+
+#include <string.h>
+
+/* ---- small helpers ---- */
+const TlType *
+tl_scalar(TlSema *s, TlDtype dtype)
+{
+   return tl_type_scalar(s->types, dtype);
+}
+
+TlDtype
+tl_value_dtype(const TlValue *v)
+{
+   return tl_type_elem(v->type)->dtype;
+}
+
+bool
+tl_value_is_ptr(const TlValue *v)
+{
+   return tl_type_is_ptr_like(v->type);
+}
+
+const TlType *
+tl_with_dtype(TlSema *s, const TlType *like, TlDtype dtype)
+{
+   return tl_type_with_elem(s->types, like, tl_scalar(s, dtype));
+}
+
+TlSv
+tl_sv_tuple(TlSema *s, const TlSv *items, size_t num)
+{
+   TlSvTuple *tuple = tl_new(s->arena, TlSvTuple);
+   tuple->items = tl_new_array(s->arena, TlSv, num);
+   if (num)
+      memcpy(tuple->items, items, num * sizeof *items);
+   tuple->len = num;
+   return (TlSv){.kind = TL_SV_TUPLE, .tuple = tuple};
+}
+
+TlSv
+tl_sv_str(TlSema *s, const char *text)
+{
+   size_t len = strlen(text);
+   return (TlSv){.kind = TL_SV_STR, .s = {tl_arena_strndup(s->arena, text, len), len}};
+}
+
+bool
+tl_text_is(TlText text, const char *s)
+{
+   return text.len == strlen(s) && memcmp(text.data, s, text.len) == 0;
+}
+
+const char *
+tl_text_cstr(TlSema *s, TlText text)
+{
+   return tl_arena_strndup(s->arena, text.data, text.len);
+}
+
+bool
+tl_sv_const_int(const TlSv *v, int64_t *out)
+{
+   if (v->kind == TL_SV_INT && !v->is_large)
+      *out = v->i;
+   else if (v->kind == TL_SV_BOOL)
+      *out = v->b;
+   else
+      return false;
+   return true;
+}
+
+void
+tl_sv_items(const TlSv *v, const TlSv **items, unsigned *num)
+{
+   if (v->kind == TL_SV_TUPLE) {
+      *items = v->tuple->items;
+      *num = (unsigned)v->tuple->len;
+   } else {
+      *items = v;
+      *num = 1;
+   }
+}
+
+void
+tl_call_rest(const TlCall *call, const TlSv **items, unsigned *num)
+{
+   *items = call->rest;
+   *num = call->num_rest;
+   if (call->num_rest == 1)
+      tl_sv_items(&call->rest[0], items, num);
+}
+
+TlRange
+tl_call_arg_range(const TlCall *call, unsigned i)
+{
+   return i < call->num_args && call->arg_ranges && call->given[i] ? call->arg_ranges[i]
+                                                                   : call->range;
+}
+
+/* The i-th name of the signature text, stars and defaults left out. */
+const char *
+tl_call_param(TlSema *s, const TlCall *call, unsigned i)
+{
+   const char *p = call->row->signature;
+   while (*p) {
+      p += strspn(p, " *");
+      size_t len = strcspn(p, " =,");
+      if (i-- == 0)
+         return tl_arena_strndup(s->arena, p, len);
+      char quote = 0; /* a comma inside a default string does not end the parameter */
+      for (p += len; *p && (quote || *p != ','); p++)
+         if (*p == '"')
+            quote = quote ? 0 : '"';
+      p += *p == ',';
+   }
+   return "?";
+}
+
+bool
+tl_call_has(const TlCall *call, unsigned i)
+{
+   return call->args[i].kind != TL_SV_NONE;
+}
+
+static bool
+is_poison(const TlCall *call, unsigned i)
+{
+   return call->args[i].kind == TL_SV_POISON;
+}
+
+/* ---- readers ---- */
+TlValue *
+tl_call_value(TlSema *s, const TlCall *call, unsigned i)
+{
+   const TlSv *v = &call->args[i];
+   if (v->kind == TL_SV_VALUE)
+      return v->value;
+   if (v->kind == TL_SV_POISON || tl_sv_is_number(v))
+      return tl_sema_value(s, v, tl_call_arg_range(call, i));
+   tl_report(s->diags, E0313, tl_call_arg_range(call, i), call->row->name, "a number, pointer or tile",
+             tl_sv_describe(s, v));
+   return NULL;
+}
+
+TlValue *
+tl_call_tile(TlSema *s, const TlCall *call, unsigned i)
+{
+   TlValue *v = tl_call_value(s, call, i);
+   if (v && !tl_type_is_tile(v->type)) {
+      tl_report(s->diags, E0310, tl_call_arg_range(call, i), call->row->name,
+                tl_type_cstr(s->arena, v->type));
+      return NULL;
+   }
+   return v;
+}
+
+static bool
+report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
+{
+   const TlSv *v = &call->args[i];
+   TlRange range = tl_call_arg_range(call, i);
+   const char *param = tl_call_param(s, call, i), *text = tl_sv_text(s, v);
+   if (v->kind == TL_SV_POISON)
+      return false;
+   if (tl_sv_is_runtime(v)) {
+      tl_report(s->diags, E0301, range, param, call->row->name, text);
+      tl_help(s->diags, "pass it as a parameter annotated tl.constexpr");
+   } else {
+      tl_report(s->diags, E0347, range,
+                tl_arena_printf(s->arena, "'%s' of '%s' must be %s; got %s", param,
+                                call->row->name, what, text));
+   }
+   return false;
+}
+
+bool
+tl_call_int(TlSema *s, const TlCall *call, unsigned i, int64_t *out)
+{
+   return tl_sv_const_int(&call->args[i], out) || report_kind(s, call, i, "an integer");
+}
+
+bool
+tl_call_bool(TlSema *s, const TlCall *call, unsigned i, bool *out)
+{
+   int64_t v;
+   if (!tl_sv_const_int(&call->args[i], &v))
+      return report_kind(s, call, i, "True or False");
+   *out = v != 0;
+   return true;
+}
+
+bool
+tl_call_str(TlSema *s, const TlCall *call, unsigned i, TlText *out)
+{
+   if (call->args[i].kind != TL_SV_STR)
+      return report_kind(s, call, i, "a string");
+   *out = call->args[i].s;
+   return true;
+}
+
+bool
+tl_call_type(TlSema *s, const TlCall *call, unsigned i, const TlType **out)
+{
+   if (call->args[i].kind != TL_SV_TYPE)
+      return report_kind(s, call, i, "a type such as tl.float32");
+   *out = call->args[i].type;
+   return true;
+}
+
+bool
+tl_call_dtype(TlSema *s, const TlCall *call, unsigned i, const TlType **out)
+{
+   if (!tl_call_type(s, call, i, out))
+      return false;
+   return (*out)->kind == TL_TYPE_SCALAR || report_kind(s, call, i, "a number type");
+}
+
+bool
+tl_call_axis(TlSema *s, const TlCall *call, unsigned i, const TlType *of, unsigned rank,
+             unsigned *out)
+{
+   int64_t axis, limit = (int64_t)rank;
+   if (!tl_call_int(s, call, i, &axis))
+      return false;
+   if (axis < -limit || axis >= limit) {
+      tl_report(s->diags, E0311, tl_call_arg_range(call, i), call->row->name, -(long long)limit,
+                (long long)limit - 1, tl_type_cstr(s->arena, of), (long long)axis);
+      return false;
+   }
+   *out = (unsigned)(axis < 0 ? axis + limit : axis);
+   return true;
+}
+
+bool
+tl_call_word(TlSema *s, const TlCall *call, unsigned i, TlAttrKind kind, const char *words,
+             int64_t initial, int64_t *out)
+{
+   *out = initial;
+   if (!tl_call_has(call, i))
+      return true;
+   TlText text;
+   if (!tl_call_str(s, call, i, &text))
+      return false;
+   if (text.len == 0)
+      return true;
+   /* " .ca .cg ": the word must be in the list as a whole */
+   const char *word = tl_text_cstr(s, text);
+   const char *at = strstr(words, word);
+   bool listed = at && (at == words || at[-1] == ' ') &&
+                 (at[text.len] == 0 || at[text.len] == ' ') && !strchr(word, ' ');
+   const char *bare = word[0] == '.' ? word + 1 : word;
+   if (strncmp(bare, "evict_", 6) == 0)
+      bare += 6;
+   if (listed && tl_attr_word_value(kind, bare, strlen(bare), out))
+      return true;
+   tl_report(s->diags, E0307, tl_call_arg_range(call, i), tl_call_param(s, call, i),
+             call->row->name, words, word);
+   return false;
+}
+
+bool
+tl_call_ints(TlSema *s, const TlCall *call, const char *what, const TlSv *items, unsigned num,
+             unsigned max, int64_t *out, TlRange range)
+{
+   if (num > max) {
+      tl_report(s->diags, E0298, range, (int)max, num);
+      return false;
+   }
+   for (unsigned i = 0; i < num; i++) {
+      if (tl_sv_const_int(&items[i], &out[i]))
+         continue;
+      if (items[i].kind == TL_SV_POISON)
+         return false;
+      if (tl_sv_is_runtime(&items[i])) {
+         tl_report(s->diags, E0301, range, what, call->row->name, tl_sv_text(s, &items[i]));
+         tl_help(s->diags, "sizes come from parameters annotated tl.constexpr");
+      } else {
+         tl_report(s->diags, E0306, range, what, call->row->name, tl_sv_text(s, &items[i]));
+      }
+      return false;
+   }
+   return true;
+}
+
+static unsigned long long
+next_power(int64_t v)
+{
+   unsigned long long p = 1;
+   while (p < (unsigned long long)v)
+      p *= 2;
+   return p;
+}
+
+bool
+tl_call_shape(TlSema *s, const TlCall *call, const char *what, const TlSv *items, unsigned num,
+              uint32_t *shape, TlRange range)
+{
+   int64_t dims[TL_MAX_RANK];
+   unsigned long long elems = 1;
+   if (!tl_call_ints(s, call, what, items, num, TL_MAX_RANK, dims, range))
+      return false;
+   for (unsigned i = 0; i < num; i++) {
+      if (dims[i] < 1 || (dims[i] & (dims[i] - 1))) {
+         tl_report(s->diags, E0308, range, i, (long long)dims[i]);
+         if (dims[i] > 0 && dims[i] <= TL_MAX_TILE_ELEMS)
+            tl_help(s->diags, "use %llu and mask what lies beyond %lld", next_power(dims[i]),
+                    (long long)dims[i]);
+         return false;
+      }
+      elems *= dims[i] > TL_MAX_TILE_ELEMS ? TL_MAX_TILE_ELEMS + 1ull : (unsigned long long)dims[i];
+      if (elems > TL_MAX_TILE_ELEMS) {
+         tl_report(s->diags, E0309, range, TL_MAX_TILE_ELEMS, elems);
+         return false;
+      }
+      shape[i] = (uint32_t)dims[i];
+   }
+   return true;
+}
+
+/* ---- element types ---- */
+static uint32_t
+takes_bit(TlDtype t)
+{
+   unsigned bits = tl_dtype_info[t].bits;
+   if (t == TL_I1)
+      return TL_TAKES_BOOL;
+   if (tl_dtype_is_float(t))
+      return bits == 64   ? TL_TAKES_FP64
+             : bits == 32 ? TL_TAKES_FP32
+             : bits == 16 ? TL_TAKES_FP16
+                          : TL_TAKES_FP8;
+   return bits == 64 ? TL_TAKES_INT64 : bits == 32 ? TL_TAKES_INT32 : TL_TAKES_SHORT;
+}
+
+static const char *
+takes_text(uint32_t takes)
+{
+   static const struct {
+      uint32_t takes;
+      const char *text;
+   } names[] = {
+      {TL_TAKES_FP32, "fp32"},
+      {TL_TAKES_WIDE_FLOAT, "fp32 or fp64"},
+      {TL_TAKES_FLOAT, "floating-point numbers"},
+      {TL_TAKES_INT32, "32-bit integers"},
+      {TL_TAKES_WIDE_INT, "32-bit or 64-bit integers"},
+      {TL_TAKES_INT, "integers"},
+      {TL_TAKES_INT | TL_TAKES_BOOL, "integers"},
+   };
+   for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+      if (names[i].takes == takes)
+         return names[i].text;
+   return "numbers";
+}
+
+bool
+tl_check_takes(TlSema *s, const TlCall *call, const TlValue *v, uint32_t takes, TlRange range)
+{
+   const TlType *elem = tl_type_elem(v->type);
+   if (elem->kind == TL_TYPE_SCALAR && (takes_bit(elem->dtype) & takes))
+      return true;
+   tl_report(s->diags, E0313, range, call->row->name, takes_text(takes),
+             tl_type_cstr(s->arena, v->type));
+   if (elem->kind != TL_TYPE_SCALAR)
+      tl_help(s->diags, "load the values first: tl.load(pointer)");
+   else if (takes & TL_TAKES_FP32)
+      tl_help(s->diags, "convert the operand: .to(tl.float32)");
+   return false;
+}
+
+TlValue *
+tl_bf16_to_fp32(TlSema *s, TlValue *v, TlRange range)
+{
+   const TlType *elem = tl_type_elem(v->type);
+   if (elem->kind == TL_TYPE_SCALAR && elem->dtype == TL_BF16)
+      return tl_sema_cast(s, v, tl_scalar(s, TL_FP32), range);
+   return v;
+}

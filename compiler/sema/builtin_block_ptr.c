@@ -1,0 +1,318 @@
+/* Block pointers: a compile-time record of run-time parts that becomes a tile of pointers and a mask
+ * at each access, in the affine form base + sum((offset[d] + arange) * stride[d]) with 64-bit
+ * arithmetic, so that later analyses see the same shape as in hand-written pointer code. */
+#include "sema/builtin.h"
+
+#include <string.h>
+
+enum { ARG_BASE, ARG_SHAPE, ARG_STRIDES, ARG_OFFSETS, ARG_BLOCK, ARG_ORDER };
+
+/* Scalars of one dtype from a tuple argument; offsets must not be wider than int32. */
+static bool
+scalar_list(TlSema *s, const TlCall *call, unsigned arg, unsigned rank, TlDtype dtype,
+            TlValue **out)
+{
+   const TlSv *items;
+   unsigned num;
+   TlRange range = tl_call_arg_range(call, arg);
+   tl_sv_items(&call->args[arg], &items, &num);
+   if (call->args[arg].kind == TL_SV_POISON)
+      return false;
+   if (num != rank) {
+      tl_report(s->diags, E0326, range, tl_call_param(s, call, arg), rank, num);
+      return false;
+   }
+   for (unsigned i = 0; i < rank; i++) {
+      if (tl_sv_is_number(&items[i]) && !items[i].is_strong && items[i].kind != TL_SV_FLOAT) {
+         out[i] = tl_sema_value_as(s, &items[i], dtype, range);
+         if (!out[i])
+            return false;
+         continue;
+      }
+      TlValue *v = tl_sema_value(s, &items[i], range);
+      if (!v)
+         return false;
+      const TlType *t = v->type;
+      bool is_int = t->kind == TL_TYPE_SCALAR && tl_dtype_is_int(t->dtype);
+      if (!is_int) {
+         tl_report(s->diags, E0313, range, call->row->name, "integer scalars",
+                   tl_type_cstr(s->arena, t));
+         return false;
+      }
+      if (dtype == TL_I32 && tl_dtype_info[t->dtype].bits > 32) {
+         tl_report(s->diags, E0329, range, tl_type_cstr(s->arena, t));
+         tl_help(s->diags, "add large distances to the base pointer instead, or cast with "
+                           ".to(tl.int32)");
+         return false;
+      }
+      out[i] = tl_sema_cast(s, v, tl_scalar(s, dtype), range);
+   }
+   return true;
+}
+
+static bool
+order_list(TlSema *s, const TlCall *call, unsigned rank, uint8_t *out)
+{
+   const TlSv *items;
+   unsigned num, seen = 0;
+   int64_t order[TL_MAX_RANK];
+   TlRange range = tl_call_arg_range(call, ARG_ORDER);
+   tl_sv_items(&call->args[ARG_ORDER], &items, &num);
+   if (!tl_call_ints(s, call, "order", items, num, TL_MAX_RANK, order, range))
+      return false;
+   if (num != rank) {
+      tl_report(s->diags, E0326, range, "order", rank, num);
+      return false;
+   }
+   for (unsigned i = 0; i < rank; i++) {
+      if (order[i] < 0 || order[i] >= rank || (seen >> order[i] & 1)) {
+         tl_report(s->diags, E0345, range, "order", "make_block_ptr", (long long)order[i],
+                   "a dimension named once");
+         return false;
+      }
+      seen |= 1u << order[i];
+      out[i] = (uint8_t)order[i];
+   }
+   return true;
+}
+
+TlSv
+tl_builtin_make_block_ptr(TlSema *s, const TlCall *call)
+{
+   const TlSv *base = &call->args[ARG_BASE], *items;
+   unsigned num;
+   if (base->kind != TL_SV_VALUE || base->value->type->kind != TL_TYPE_PTR) {
+      if (base->kind != TL_SV_POISON)
+         tl_report(s->diags, E0313, tl_call_arg_range(call, ARG_BASE), "make_block_ptr",
+                   "a scalar pointer as base", tl_sv_text(s, base));
+      return tl_sv_poison();
+   }
+   TlBlockPtr *p = tl_new(s->arena, TlBlockPtr);
+   p->base = base->value;
+   tl_sv_items(&call->args[ARG_SHAPE], &items, &num);
+   p->rank = num;
+   if (num == 0 || num > TL_MAX_RANK) {
+      tl_report(s->diags, E0298, tl_call_arg_range(call, ARG_SHAPE), TL_MAX_RANK, num);
+      return tl_sv_poison();
+   }
+   const TlSv *block;
+   unsigned block_rank;
+   tl_sv_items(&call->args[ARG_BLOCK], &block, &block_rank);
+   if (!scalar_list(s, call, ARG_SHAPE, num, TL_I64, p->shape) ||
+       !scalar_list(s, call, ARG_STRIDES, num, TL_I64, p->strides) ||
+       !scalar_list(s, call, ARG_OFFSETS, num, TL_I32, p->offsets) ||
+       !tl_call_shape(s, call, "block_shape", block, block_rank, p->block,
+                      tl_call_arg_range(call, ARG_BLOCK)))
+      return tl_sv_poison();
+   if (block_rank != num) {
+      tl_report(s->diags, E0326, tl_call_arg_range(call, ARG_BLOCK), "block_shape", num, block_rank);
+      return tl_sv_poison();
+   }
+   if (!order_list(s, call, num, p->order))
+      return tl_sv_poison();
+   return (TlSv){.kind = TL_SV_BLOCKPTR, .block_ptr = p};
+}
+
+TlSv
+tl_builtin_advance(TlSema *s, const TlCall *call)
+{
+   const TlSv *base = &call->args[0];
+   if (base->kind != TL_SV_BLOCKPTR) {
+      if (base->kind != TL_SV_POISON)
+         tl_report(s->diags, E0313, tl_call_arg_range(call, 0), "advance", "a block pointer",
+                   tl_sv_text(s, base));
+      return tl_sv_poison();
+   }
+   TlBlockPtr *p = tl_new(s->arena, TlBlockPtr);
+   *p = *base->block_ptr;
+   TlValue *by[TL_MAX_RANK];
+   if (!scalar_list(s, call, 1, p->rank, TL_I32, by))
+      return tl_sv_poison();
+   for (unsigned d = 0; d < p->rank; d++) {
+      uint64_t bits;
+      if (!tl_is_const(by[d], &bits) || bits != 0)
+         p->offsets[d] = tl_b2(&s->b, TL_OP_ADD, p->offsets[d], by[d]);
+   }
+   return (TlSv){.kind = TL_SV_BLOCKPTR, .block_ptr = p};
+}
+
+/* ---- access ---- */
+/* Index of every element along dim d, i64, in the shape [1, .., block[d], .., 1]. */
+static TlValue *
+index_along(TlSema *s, const TlBlockPtr *p, unsigned d, TlRange range)
+{
+   const TlType *i64 = tl_scalar(s, TL_I64);
+   TlValue *i = tl_sema_cast(s, tl_build_arange(s, 0, p->block[d], range), i64, range);
+   TlValue *offset = tl_sema_cast(s, p->offsets[d], i64, range);
+   offset = tl_sema_broadcast_to(s, offset, 1, &p->block[d], range);
+   i = tl_b2(&s->b, TL_OP_ADD, offset, i);
+   for (unsigned k = 0; k < p->rank; k++)
+      if (k != d)
+         i = tl_sema_expand(s, i, k, range);
+   return i;
+}
+
+/* The tile of pointers, and the mask over the dims set in `checked` (NULL when there are none). */
+static TlValue *
+expand_block(TlSema *s, const TlBlockPtr *p, unsigned checked, TlValue **mask, TlRange range)
+{
+   TlBuilder *b = &s->b;
+   TlValue *ptr = tl_sema_broadcast_to(s, p->base, p->rank, p->block, range);
+   *mask = NULL;
+   for (unsigned d = 0; d < p->rank; d++) {
+      TlValue *i = index_along(s, p, d, range);
+      const uint32_t *line = i->type->shape;
+      TlValue *stride = tl_sema_broadcast_to(s, p->strides[d], p->rank, line, range);
+      TlValue *step = tl_b2(b, TL_OP_MUL, i, stride);
+      ptr = tl_b2(b, TL_OP_ADDPTR, ptr, tl_sema_broadcast_to(s, step, p->rank, p->block, range));
+      if (!(checked >> d & 1))
+         continue;
+      TlValue *limit = tl_sema_broadcast_to(s, p->shape[d], p->rank, line, range);
+      TlValue *low = tl_b2(b, TL_OP_GE, i, tl_const_bits(b, i->type, 0));
+      TlValue *in = tl_b2(b, TL_OP_AND, low, tl_b2(b, TL_OP_LT, i, limit));
+      in = tl_sema_broadcast_to(s, in, p->rank, p->block, range);
+      *mask = *mask ? tl_b2(b, TL_OP_AND, *mask, in) : in;
+   }
+   return ptr;
+}
+
+static bool
+checked_dims(TlSema *s, const TlCall *call, unsigned arg, unsigned rank, unsigned *checked)
+{
+   const TlSv *items;
+   unsigned num;
+   int64_t dims[TL_MAX_RANK];
+   TlRange range = tl_call_arg_range(call, arg);
+   *checked = 0;
+   if (!tl_call_has(call, arg))
+      return true;
+   tl_sv_items(&call->args[arg], &items, &num);
+   if (!tl_call_ints(s, call, "boundary_check", items, num, TL_MAX_RANK, dims, range))
+      return false;
+   for (unsigned i = 0; i < num; i++) {
+      if (dims[i] < 0 || dims[i] >= rank || (*checked >> dims[i] & 1)) {
+         tl_report(s->diags, E0327, range, rank - 1, (long long)dims[i]);
+         return false;
+      }
+      *checked |= 1u << dims[i];
+   }
+   return true;
+}
+
+static bool
+refuse(TlSema *s, const TlCall *call, unsigned first, unsigned last)
+{
+   for (unsigned i = first; i <= last; i++)
+      if (tl_call_has(call, i)) {
+         tl_report(s->diags, E0324, tl_call_arg_range(call, i), tl_call_param(s, call, i));
+         tl_help(s->diags, "use boundary_check=(dims..) and padding_option");
+         return false;
+      }
+   return true;
+}
+
+/* Value of out-of-bounds elements; NULL where they are undefined. */
+static bool
+padding_value(TlSema *s, const TlCall *call, const TlType *tile, TlValue **other)
+{
+   TlText text;
+   *other = NULL;
+   if (!tl_call_has(call, 4))
+      return true;
+   if (!tl_call_str(s, call, 4, &text))
+      return false;
+   bool is_float = tl_dtype_is_float(tile->elem->dtype);
+   if (tl_text_is(text, ""))
+      return true;
+   if (tl_text_is(text, "zero")) {
+      *other = tl_const_bits(&s->b, tile, 0);
+      return true;
+   }
+   if (tl_text_is(text, "nan") && is_float) {
+      *other = tl_const_bits(&s->b, tile,
+                             tl_double_to_bits(tile->elem->dtype, __builtin_nan(""),
+                                               TL_ROUND_NEAREST_EVEN));
+      return true;
+   }
+   if (tl_text_is(text, "nan"))
+      tl_report(s->diags, E0328, tl_call_arg_range(call, 4), "nan", tl_dtype_info[tile->elem->dtype].text);
+   else
+      tl_report(s->diags, E0307, tl_call_arg_range(call, 4), "padding_option", "load",
+                "\"\", zero, nan", tl_text_cstr(s, text));
+   return false;
+}
+
+TlSv
+tl_block_ptr_load(TlSema *s, const TlCall *call, const TlAttrInit *attrs)
+{
+   const TlBlockPtr *p = call->args[0].block_ptr;
+   unsigned checked;
+   if (!refuse(s, call, 1, 2) || !checked_dims(s, call, 3, p->rank, &checked))
+      return tl_sv_poison();
+   const TlType *elem = p->base->type->elem;
+   bool is_bool = elem->kind == TL_TYPE_SCALAR && elem->dtype == TL_I1;
+   TlBlockPtr bytes = *p;
+   if (is_bool) {
+      elem = tl_scalar(s, TL_I8);
+      const TlType *to = tl_type_ptr(s->types, elem, p->base->type->is_const);
+      bytes.base = tl_t1(&s->b, TL_OP_BITCAST, to, p->base);
+   }
+   const TlType *tile = tl_type_tile(s->types, elem, p->rank, p->block, NULL);
+   TlValue *mask, *other;
+   if (!padding_value(s, call, tile, &other))
+      return tl_sv_poison();
+   TlValue *ptr = expand_block(s, &bytes, checked, &mask, call->range);
+   TlValue *args[3] = {ptr, mask, other};
+   TlValue *v = tl_sema_build(s, TL_OP_LOAD, args, !mask ? 1 : other ? 3 : 2, NULL, attrs, call->range);
+   if (v && is_bool)
+      v = tl_sema_cast(s, v, tl_scalar(s, TL_I1), call->range);
+   return tl_sv_value(v);
+}
+
+TlSv
+tl_block_ptr_store(TlSema *s, const TlCall *call, const TlAttrInit *attrs)
+{
+   const TlBlockPtr *p = call->args[0].block_ptr;
+   unsigned checked;
+   if (!refuse(s, call, 2, 2) || !checked_dims(s, call, 3, p->rank, &checked))
+      return tl_sv_poison();
+   TlValue *v = tl_call_value(s, call, 1);
+   if (!v)
+      return tl_sv_poison();
+   const TlType *elem = p->base->type->elem, *have = tl_type_elem(v->type);
+   if (p->base->type->is_const) {
+      tl_report(s->diags, E0322, tl_call_arg_range(call, 0), "store",
+                tl_type_cstr(s->arena, p->base->type));
+      return tl_sv_poison();
+   }
+   if (have != elem && !tl_sv_is_number(&call->args[1])) {
+      tl_report(s->diags, E0325, tl_call_arg_range(call, 1), tl_type_cstr(s->arena, elem),
+                tl_type_cstr(s->arena, have));
+      if (elem->kind == TL_TYPE_SCALAR)
+         tl_help(s->diags, "convert the value: .to(tl.%s)", tl_dtype_info[elem->dtype].triton_name);
+      return tl_sv_poison();
+   }
+   v = tl_sema_cast(s, v, elem, call->range);
+   bool fits = v && (!tl_type_is_tile(v->type) ||
+                     (v->type->rank == p->rank &&
+                      memcmp(v->type->shape, p->block, p->rank * sizeof p->block[0]) == 0));
+   if (!fits) {
+      if (v)
+         tl_report(s->diags, E0323, tl_call_arg_range(call, 1), tl_type_cstr(s->arena, v->type),
+                   tl_shape_text(s, p->rank, p->block));
+      return tl_sv_poison();
+   }
+   TlBlockPtr bytes = *p;
+   if (elem->kind == TL_TYPE_SCALAR && elem->dtype == TL_I1) {
+      const TlType *i8 = tl_scalar(s, TL_I8);
+      bytes.base = tl_t1(&s->b, TL_OP_BITCAST, tl_type_ptr(s->types, i8, false), p->base);
+      v = tl_sema_cast(s, v, i8, call->range);
+   }
+   v = tl_sema_broadcast_to(s, v, p->rank, p->block, call->range);
+   TlValue *mask;
+   TlValue *ptr = expand_block(s, &bytes, checked, &mask, call->range);
+   TlValue *args[3] = {ptr, v, mask};
+   return tl_sema_build_op(s, TL_OP_STORE, args, mask ? 3 : 2, NULL, 0, attrs, 0, call->range)
+             ? tl_sv_none()
+             : tl_sv_poison();
+}

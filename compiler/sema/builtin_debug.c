@@ -1,0 +1,299 @@
+/* Hints, assertions, printing, special registers and inline assembly. */
+#include "sema/builtin.h"
+
+#include <string.h>
+
+/* ---- hints: promised facts, one value for each dimension ---- */
+static TlSv
+hint(TlSema *s, const TlCall *call, int64_t which)
+{
+   TlValue *x = tl_call_value(s, call, 0);
+   const TlSv *items;
+   unsigned num;
+   int64_t values[TL_MAX_RANK];
+   TlRange range = tl_call_arg_range(call, 1);
+   tl_sv_items(&call->args[1], &items, &num);
+   if (!x || !tl_call_ints(s, call, "values", items, num, TL_MAX_RANK, values, range))
+      return tl_sv_poison();
+   if (tl_sv_is_number(&call->args[0]))
+      return call->args[0]; /* what is known needs no promise */
+   unsigned rank = x->type->rank ? x->type->rank : 1;
+   if (num != rank) {
+      tl_report(s->diags, E0341, range, call->row->name, rank, tl_type_cstr(s->arena, x->type), num);
+      return tl_sv_poison();
+   }
+   for (unsigned i = 0; i < num; i++)
+      if (values[i] < 1) {
+         tl_report(s->diags, E0345, range, "values", call->row->name, (long long)values[i],
+                   "positive");
+         return tl_sv_poison();
+      }
+   const TlAttrInit attrs[] = {{TL_ATTR_HINT, {.i = which}},
+                               {TL_ATTR_VALUES, {.ints = tl_ints(s->arena, values, num)}},
+                               {TL_ATTR_COUNT, {.i = 0}}};
+   return tl_sv_value(tl_sema_build(s, TL_OP_HINT, &x, 1, NULL, attrs, call->range));
+}
+
+TlSv
+tl_builtin_multiple_of(TlSema *s, const TlCall *call)
+{
+   return hint(s, call, TL_HINT_DIVISIBLE);
+}
+
+TlSv
+tl_builtin_max_contiguous(TlSema *s, const TlCall *call)
+{
+   return hint(s, call, TL_HINT_CONTIGUOUS);
+}
+
+TlSv
+tl_builtin_max_constancy(TlSema *s, const TlCall *call)
+{
+   return hint(s, call, TL_HINT_CONSTANT);
+}
+
+TlSv
+tl_builtin_assume(TlSema *s, const TlCall *call)
+{
+   const TlSv *c = &call->args[0];
+   int64_t known;
+   if (tl_sv_const_int(c, &known)) {
+      if (known)
+         return tl_sv_none();
+      tl_report(s->diags, E0347, call->range, "'assume' needs a condition that can be true; got False");
+      return tl_sv_poison();
+   }
+   TlValue *v = tl_sema_condition(s, c, tl_call_arg_range(call, 0));
+   if (!v)
+      return tl_sv_poison();
+   tl_build(&s->b, TL_OP_ASSUME, &v, 1, NULL, 0, NULL, 0, 0);
+   return tl_sv_none();
+}
+
+static TlSv
+effect(TlSema *s, TlOpcode op)
+{
+   tl_build(&s->b, op, NULL, 0, NULL, 0, NULL, 0, 0);
+   return tl_sv_none();
+}
+
+TlSv
+tl_builtin_debug_barrier(TlSema *s, const TlCall *call)
+{
+   (void)call;
+   return effect(s, TL_OP_DEBUG_BARRIER);
+}
+
+TlSv
+tl_builtin_gdc_wait(TlSema *s, const TlCall *call)
+{
+   (void)call;
+   return effect(s, TL_OP_GDC_WAIT);
+}
+
+TlSv
+tl_builtin_gdc_launch(TlSema *s, const TlCall *call)
+{
+   (void)call;
+   return effect(s, TL_OP_GDC_LAUNCH);
+}
+
+/* ---- special registers ---- */
+static TlSv
+sreg(TlSema *s, TlDtype dtype, int64_t which)
+{
+   return tl_sv_value(tl_b0(&s->b, TL_OP_SREG, tl_scalar(s, dtype), {TL_ATTR_SREG, {.i = which}}));
+}
+
+TlSv
+tl_builtin_globaltimer(TlSema *s, const TlCall *call)
+{
+   (void)call;
+   return sreg(s, TL_I64, TL_SREG_GLOBALTIMER);
+}
+
+TlSv
+tl_builtin_smid(TlSema *s, const TlCall *call)
+{
+   (void)call;
+   return sreg(s, TL_I32, TL_SREG_SMID);
+}
+
+TlSv
+tl_builtin_clock(TlSema *s, const TlCall *call)
+{
+   (void)call;
+   return sreg(s, TL_I64, TL_SREG_CLOCK64);
+}
+
+/* ---- assertions ---- */
+TlSv
+tl_builtin_static_assert(TlSema *s, const TlCall *call)
+{
+   const TlSv *c = &call->args[0], *msg = &call->args[1];
+   bool holds;
+   if (c->kind == TL_SV_POISON)
+      return *c;
+   if (c->kind == TL_SV_NONE)
+      holds = false;
+   else if (c->kind == TL_SV_FLOAT)
+      holds = c->f != 0;
+   else if (c->kind == TL_SV_STR || c->kind == TL_SV_TUPLE)
+      holds = c->kind == TL_SV_STR ? c->s.len > 0 : c->tuple->len > 0;
+   else if (c->kind == TL_SV_TYPE || c->kind == TL_SV_FUNC || c->kind == TL_SV_BUILTIN)
+      holds = true;
+   else if (!tl_call_bool(s, call, 0, &holds))
+      return tl_sv_poison();
+   if (holds)
+      return tl_sv_none();
+   bool has_text = msg->kind == TL_SV_STR && msg->s.len > 0;
+   tl_report(s->diags, E0342, call->range, has_text ? ": " : "",
+             has_text ? tl_text_cstr(s, msg->s) : "");
+   return tl_sv_poison();
+}
+
+TlSv
+tl_builtin_device_assert(TlSema *s, const TlCall *call)
+{
+   if (!s->debug)
+      return tl_sv_none();
+   const TlSv *msg = &call->args[1];
+   TlValue *v[2] = {tl_call_value(s, call, 0), NULL};
+   if (!v[0])
+      return tl_sv_poison();
+   v[0] = tl_sema_cast(s, v[0], tl_scalar(s, TL_I1), call->range);
+   if (v[0] && tl_call_has(call, 2)) {
+      v[1] = tl_call_value(s, call, 2);
+      if (!v[1] || !(v[1] = tl_sema_cast(s, v[1], tl_scalar(s, TL_I1), call->range)) ||
+          !tl_sema_broadcast(s, &v[0], &v[1], call->range))
+         return tl_sv_poison();
+   }
+   if (!v[0])
+      return tl_sv_poison();
+   const char *text = msg->kind == TL_SV_STR ? tl_text_cstr(s, msg->s) : "";
+   const TlAttrInit attrs[] = {{TL_ATTR_TEXT, {.s = text}}, {TL_ATTR_COUNT, {.i = 0}}};
+   tl_sema_build_op(s, TL_OP_DEVICE_ASSERT, v, v[1] ? 2 : 1, NULL, 0, attrs, 0, call->range);
+   return tl_sv_none();
+}
+
+/* ---- printing ---- */
+TlSv
+tl_builtin_static_print(TlSema *s, const TlCall *call)
+{
+   TlSb sb;
+   tl_sb_init(&sb, s->arena);
+   for (unsigned i = 0; i < call->num_rest; i++) {
+      if (i)
+         tl_sb_char(&sb, ' ');
+      const TlSv *v = &call->rest[i];
+      if (v->kind == TL_SV_STR)
+         tl_sb_mem(&sb, v->s.data, v->s.len);
+      else
+         tl_sb_str(&sb, tl_sv_text(s, v));
+   }
+   tl_report(s->diags, W0252, call->range, tl_sb_cstr(&sb));
+   return tl_sv_none();
+}
+
+static TlSv
+print_values(TlSema *s, const TlCall *call, const char *prefix, const TlSv *items, unsigned num,
+             bool hex)
+{
+   TlValue **v = tl_new_array(s->arena, TlValue *, num);
+   for (unsigned i = 0; i < num; i++) {
+      v[i] = tl_sema_value(s, &items[i], call->range);
+      if (!v[i])
+         return tl_sv_poison();
+   }
+   const TlAttrInit attrs[] = {
+      {TL_ATTR_TEXT, {.s = prefix}}, {TL_ATTR_HEX, {.i = hex}}, {TL_ATTR_COUNT, {.i = 0}}};
+   tl_sema_build_op(s, TL_OP_DEVICE_PRINT, v, num, NULL, 0, attrs, 0, call->range);
+   return tl_sv_none();
+}
+
+TlSv
+tl_builtin_device_print(TlSema *s, const TlCall *call)
+{
+   TlText prefix;
+   bool hex;
+   if (!tl_call_str(s, call, 0, &prefix) || !tl_call_bool(s, call, 2, &hex))
+      return tl_sv_poison();
+   for (size_t i = 0; i < prefix.len; i++)
+      if ((unsigned char)prefix.data[i] < 32 || (unsigned char)prefix.data[i] > 126) {
+         tl_report(s->diags, E0347, tl_call_arg_range(call, 0),
+                   "the prefix of 'device_print' must be printable ASCII");
+         return tl_sv_poison();
+      }
+   return print_values(s, call, tl_text_cstr(s, prefix), call->rest, call->num_rest, hex);
+}
+
+/* print(..) of a kernel: the leading strings are the prefix. */
+TlSv
+tl_builtin_print(TlSema *s, const TlCall *call)
+{
+   TlSb sb;
+   unsigned first = 0;
+   tl_sb_init(&sb, s->arena);
+   for (; first < call->num_rest && call->rest[first].kind == TL_SV_STR; first++) {
+      if (first)
+         tl_sb_char(&sb, ' ');
+      tl_sb_mem(&sb, call->rest[first].s.data, call->rest[first].s.len);
+   }
+   return print_values(s, call, tl_sb_cstr(&sb), call->rest + first, call->num_rest - first, false);
+}
+
+/* ---- inline assembly ---- */
+TlSv
+tl_builtin_inline_asm(TlSema *s, const TlCall *call)
+{
+   enum { ASM, CONSTRAINTS, ARGS, DTYPE, IS_PURE, PACK };
+   TlText text, constraints;
+   bool pure;
+   int64_t pack;
+   const TlSv *items, *types;
+   unsigned num, num_types;
+   if (!tl_call_str(s, call, ASM, &text) || !tl_call_str(s, call, CONSTRAINTS, &constraints) ||
+       !tl_call_bool(s, call, IS_PURE, &pure) || !tl_call_int(s, call, PACK, &pack))
+      return tl_sv_poison();
+   if (pack < 1 || pack > 16 || (pack & (pack - 1))) {
+      tl_report(s->diags, E0345, tl_call_arg_range(call, PACK), "pack", call->row->name,
+                (long long)pack, "1, 2, 4, 8 or 16");
+      return tl_sv_poison();
+   }
+   tl_sv_items(&call->args[ARGS], &items, &num);
+   tl_sv_items(&call->args[DTYPE], &types, &num_types);
+   TlValue **v = tl_new_array(s->arena, TlValue *, num + 1);
+   TlValue *shape = NULL; /* operand of the common shape */
+   for (unsigned i = 0; i < num; i++)
+      if (!(v[i] = tl_sema_value(s, &items[i], tl_call_arg_range(call, ARGS))))
+         return tl_sv_poison();
+   for (unsigned round = 0; round < 2; round++)
+      for (unsigned i = 0; i < num; i++) {
+         shape = i ? v[0] : v[i];
+         if (i && !tl_sema_broadcast(s, &v[0], &v[i], tl_call_arg_range(call, ARGS)))
+            return tl_sv_poison();
+      }
+   const TlType **results = tl_new_array(s->arena, const TlType *, num_types + 1);
+   for (unsigned i = 0; i < num_types; i++) {
+      if (types[i].kind != TL_SV_TYPE) {
+         tl_report(s->diags, E0305, tl_call_arg_range(call, DTYPE), "dtype", call->row->name,
+                   tl_sv_text(s, &types[i]));
+         return tl_sv_poison();
+      }
+      results[i] = shape ? tl_type_with_elem(s->types, v[0]->type, types[i].type) : types[i].type;
+   }
+   const TlAttrInit attrs[] = {{TL_ATTR_TEXT, {.s = tl_text_cstr(s, text)}},
+                               {TL_ATTR_CONSTRAINTS, {.s = tl_text_cstr(s, constraints)}},
+                               {TL_ATTR_PURE, {.i = pure}},
+                               {TL_ATTR_PACK, {.i = pack}},
+                               {TL_ATTR_COUNT, {.i = 0}}};
+   TlOp *op = tl_sema_build_op(s, TL_OP_INLINE_ASM, v, num, results, num_types, attrs, 0, call->range);
+   if (!op)
+      return tl_sv_poison();
+   if (call->args[DTYPE].kind != TL_SV_TUPLE)
+      return tl_sv_value(tl_result(op, 0));
+   TlSv *out = tl_new_array(s->arena, TlSv, num_types + 1);
+   for (unsigned i = 0; i < num_types; i++)
+      out[i] = tl_sv_value(tl_result(op, i));
+   return tl_sv_tuple(s, out, num_types);
+}

@@ -1,0 +1,202 @@
+/* Matrix products (triton-semantics.md 1.3): which operand types may meet, what comes out, how exact. */
+#include "sema/builtin.h"
+
+#include <string.h>
+
+enum { DOT_A, DOT_B, DOT_ACC, DOT_PRECISION, DOT_TF32, DOT_IMPRECISE, DOT_OUT };
+
+static bool
+is_fp8(TlDtype t)
+{
+   return tl_dtype_is_float(t) && tl_dtype_info[t].bits == 8;
+}
+
+static void
+note_operands(TlSema *s, const TlCall *call, const TlValue *a, const TlValue *b)
+{
+   tl_note(s->diags, N0250, tl_call_arg_range(call, DOT_A), "left", tl_type_cstr(s->arena, a->type));
+   tl_note(s->diags, N0250, tl_call_arg_range(call, DOT_B), "right", tl_type_cstr(s->arena, b->type));
+}
+
+static bool
+check_dtypes(TlSema *s, const TlCall *call, const TlValue *a, const TlValue *b)
+{
+   for (unsigned i = 0; i < 2; i++) {
+      const TlType *elem = tl_type_elem((i ? b : a)->type);
+      bool ok = elem->kind == TL_TYPE_SCALAR &&
+                (tl_dtype_is_float(elem->dtype) || tl_dtype_info[elem->dtype].bits == 8);
+      if (!ok) {
+         tl_report(s->diags, E0331, tl_call_arg_range(call, i), tl_type_cstr(s->arena, elem));
+         tl_help(s->diags, "operands are fp16, bf16, fp32, fp64, fp8 or int8");
+         return false;
+      }
+   }
+   TlDtype x = tl_value_dtype(a), y = tl_value_dtype(b);
+   if (x != y && !(is_fp8(x) && is_fp8(y))) {
+      tl_report(s->diags, E0330, call->range, tl_dtype_info[x].text, tl_dtype_info[y].text);
+      note_operands(s, call, a, b);
+      tl_help(s->diags, "cast one operand: b.to(a.dtype)");
+      return false;
+   }
+   if (x == TL_U8) {
+      tl_report(s->diags, E0331, call->range, "u8");
+      tl_help(s->diags, "only int8 is supported of the integers");
+      return false;
+   }
+   return true;
+}
+
+static bool
+check_shapes(TlSema *s, const TlCall *call, const TlValue *a, const TlValue *b)
+{
+   const TlType *x = a->type, *y = b->type;
+   if (x->rank != y->rank || (x->rank != 2 && x->rank != 3)) {
+      tl_report(s->diags, E0347, call->range,
+                tl_arena_printf(s->arena,
+                                "operands of 'dot' must both have 2 or both 3 dimensions; got %s "
+                                "and %s",
+                                tl_type_cstr(s->arena, x), tl_type_cstr(s->arena, y)));
+      return false;
+   }
+   unsigned r = x->rank;
+   uint32_t k = x->shape[r - 1], min_k = tl_dtype_info[x->elem->dtype].bits == 8 ? 32 : 16;
+   if (k != y->shape[r - 2] || (r == 3 && x->shape[0] != y->shape[0])) {
+      if (k != y->shape[r - 2])
+         tl_report(s->diags, E0312, call->range, k, y->shape[r - 2]);
+      else
+         tl_report(s->diags, E0339, call->range, "a batched 'dot'", tl_type_cstr(s->arena, x),
+                   tl_type_cstr(s->arena, y));
+      note_operands(s, call, a, b);
+      if (k == y->shape[r - 1])
+         tl_help(s->diags, "transpose the right operand: tl.trans(b)");
+      return false;
+   }
+   if (k < min_k) {
+      tl_report(s->diags, E0334, call->range, min_k, tl_dtype_info[x->elem->dtype].text, k);
+      note_operands(s, call, a, b);
+      tl_help(s->diags, "use a larger block along the inner dimension, or multiply and tl.sum");
+      return false;
+   }
+   return true;
+}
+
+/* Dtype of the result from the operands and out_dtype. */
+static bool
+result_dtype(TlSema *s, const TlCall *call, TlDtype operand, TlDtype *wanted, TlDtype *out)
+{
+   const TlType *type = tl_scalar(s, TL_FP32);
+   if (tl_call_has(call, DOT_OUT) && !tl_call_dtype(s, call, DOT_OUT, &type))
+      return false;
+   *wanted = type->dtype;
+   if (tl_dtype_is_int(operand)) {
+      *out = TL_I32;
+      return true;
+   }
+   if (*wanted == TL_BF16) {
+      tl_report(s->diags, E0332, tl_call_arg_range(call, DOT_OUT), "bf16",
+                tl_dtype_info[operand].text);
+      tl_help(s->diags, "accumulate in fp32 and convert the result: .to(tl.bfloat16)");
+      return false;
+   }
+   if (operand == TL_FP64)
+      *out = TL_FP64;
+   else if (operand == TL_FP32 || operand == TL_BF16)
+      *out = TL_FP32;
+   else if (*wanted == TL_FP16 || *wanted == TL_FP32)
+      *out = *wanted;
+   else {
+      tl_report(s->diags, E0332, tl_call_arg_range(call, DOT_OUT), tl_dtype_info[*wanted].text,
+                tl_dtype_info[operand].text);
+      return false;
+   }
+   return true;
+}
+
+/* The accumulator: the one given, which must be of the result's type, or zeros. */
+static TlValue *
+accumulator(TlSema *s, const TlCall *call, const TlType *type, TlDtype wanted)
+{
+   if (!tl_call_has(call, DOT_ACC))
+      return tl_const_bits(&s->b, type, 0);
+   TlRange range = tl_call_arg_range(call, DOT_ACC);
+   int64_t zero;
+   if (tl_sv_const_int(&call->args[DOT_ACC], &zero) && zero == 0)
+      return tl_const_bits(&s->b, type, 0);
+   TlValue *acc = tl_call_value(s, call, DOT_ACC);
+   if (!acc)
+      return NULL;
+   if (acc->type != type) {
+      tl_report(s->diags, E0333, range, tl_type_cstr(s->arena, type),
+                tl_type_cstr(s->arena, acc->type));
+      return NULL;
+   }
+   if (type->elem->dtype != wanted) {
+      tl_report(s->diags, E0347, range,
+                tl_arena_printf(s->arena,
+                                "the accumulator's dtype must be out_dtype; got %s and %s",
+                                tl_dtype_info[type->elem->dtype].text, tl_dtype_info[wanted].text));
+      tl_help(s->diags, "say out_dtype=tl.%s", tl_dtype_info[type->elem->dtype].triton_name);
+      return NULL;
+   }
+   return acc;
+}
+
+static bool
+precision(TlSema *s, const TlCall *call, int64_t *out)
+{
+   *out = TL_PRECISION_TF32;
+   if (tl_call_has(call, DOT_PRECISION) && tl_call_has(call, DOT_TF32)) {
+      tl_report(s->diags, E0336, call->range);
+      return false;
+   }
+   if (tl_call_has(call, DOT_TF32)) {
+      bool allow;
+      if (!tl_call_bool(s, call, DOT_TF32, &allow))
+         return false;
+      *out = allow ? TL_PRECISION_TF32 : TL_PRECISION_IEEE;
+      return true;
+   }
+   return tl_call_word(s, call, DOT_PRECISION, TL_AK_PRECISION, "tf32 tf32x3 ieee bf16x3 bf16x6",
+                       TL_PRECISION_TF32, out);
+}
+
+TlSv
+tl_builtin_dot(TlSema *s, const TlCall *call)
+{
+   TlValue *a = tl_call_tile(s, call, DOT_A), *b = tl_call_tile(s, call, DOT_B);
+   int64_t how, imprecise = 0;
+   TlDtype wanted, out;
+   if (!a || !b || !check_dtypes(s, call, a, b) || !check_shapes(s, call, a, b) ||
+       !precision(s, call, &how) || !result_dtype(s, call, tl_value_dtype(a), &wanted, &out))
+      return tl_sv_poison();
+   unsigned r = a->type->rank;
+   uint32_t k = a->type->shape[r - 1];
+   bool both_fp8 = is_fp8(tl_value_dtype(a)) && is_fp8(tl_value_dtype(b));
+   if (both_fp8)
+      imprecise = INT64_C(1) << 30; /* never promoted unless asked: capability 9.0 */
+   if (tl_call_has(call, DOT_IMPRECISE)) {
+      if (!tl_call_int(s, call, DOT_IMPRECISE, &imprecise))
+         return tl_sv_poison();
+      if (both_fp8 && (imprecise < 0 || imprecise > k)) {
+         tl_report(s->diags, E0335, tl_call_arg_range(call, DOT_IMPRECISE), k, (long long)imprecise);
+         return tl_sv_poison();
+      }
+   }
+   if (tl_value_dtype(a) == TL_FP8E4B15 || tl_value_dtype(b) == TL_FP8E4B15) {
+      a = tl_sema_cast(s, a, tl_scalar(s, TL_FP16), call->range);
+      b = tl_sema_cast(s, b, tl_scalar(s, TL_FP16), call->range);
+      imprecise = 0;
+   }
+   uint32_t shape[3];
+   memcpy(shape, a->type->shape, r * sizeof shape[0]);
+   shape[r - 1] = b->type->shape[r - 1];
+   TlValue *acc =
+      accumulator(s, call, tl_type_tile(s->types, tl_scalar(s, out), r, shape, NULL), wanted);
+   if (!acc)
+      return tl_sv_poison();
+   const TlAttrInit attrs[] = {{TL_ATTR_PRECISION, {.i = how}},
+                               {TL_ATTR_IMPRECISE, {.i = imprecise}},
+                               {TL_ATTR_COUNT, {.i = 0}}};
+   return tl_sv_value(
+      tl_sema_build(s, TL_OP_DOT, (TlValue *[]){a, b, acc}, 3, NULL, attrs, call->range));
+}

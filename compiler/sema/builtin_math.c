@@ -1,0 +1,173 @@
+/* Elementwise arithmetic builtins.  Rows that are one operation share tl_builtin_elementwise, which
+ * takes operation and accepted types from the table. */
+#include "sema/builtin.h"
+
+#include <math.h>
+
+/* All arguments in one shape and dtype (promoted pairwise, as run-time values). */
+static bool
+common_operands(TlSema *s, const TlCall *call, unsigned num, TlValue **v)
+{
+   for (unsigned i = 0; i < num; i++)
+      if (!(v[i] = tl_call_value(s, call, i)))
+         return false;
+   for (unsigned round = 0; round < 2 && num > 1; round++)
+      for (unsigned i = 1; i < num; i++) {
+         TlSv a = tl_sv_value(v[0]), b = tl_sv_value(v[i]);
+         if (!tl_sema_operands(s, &a, &b, false, call->range, &v[0], &v[i]))
+            return false;
+      }
+   return true;
+}
+
+static bool
+check_all(TlSema *s, const TlCall *call, unsigned num, TlValue **v, uint32_t takes)
+{
+   for (unsigned i = 0; i < num; i++)
+      if (!(v[i] = tl_call_value(s, call, i)) ||
+          !tl_check_takes(s, call, v[i], takes, tl_call_arg_range(call, i)))
+         return false;
+   return true;
+}
+
+TlSv
+tl_builtin_elementwise(TlSema *s, const TlCall *call)
+{
+   const TlBuiltinRow *row = tl_builtin_row(call);
+   unsigned num = (unsigned)tl_op_info[row->op].min_args;
+   TlValue *v[3];
+   if (!check_all(s, call, num, v, row->takes) || !common_operands(s, call, num, v))
+      return tl_sv_poison();
+   return tl_sv_value(tl_sema_build(s, row->op, v, num, NULL, NULL, call->range));
+}
+
+TlSv
+tl_builtin_abs(TlSema *s, const TlCall *call)
+{
+   TlValue *x = tl_call_value(s, call, 0);
+   if (!x || !tl_check_takes(s, call, x, TL_TAKES_NUMBER | TL_TAKES_BOOL, tl_call_arg_range(call, 0)))
+      return tl_sv_poison();
+   TlDtype t = tl_value_dtype(x);
+   if (!tl_dtype_is_float(t) && !tl_dtype_is_signed(t))
+      return tl_sv_value(x);
+   return tl_sv_value(tl_b1(&s->b, TL_OP_ABS, x));
+}
+
+TlSv
+tl_builtin_fdiv(TlSema *s, const TlCall *call)
+{
+   TlValue *v[2];
+   if (!check_all(s, call, 2, v, TL_TAKES_FLOAT) || !common_operands(s, call, 2, v))
+      return tl_sv_poison();
+   return tl_sv_value(tl_b2(&s->b, TL_OP_DIV, v[0], v[1]));
+}
+
+/* add, sub, mul as functions: the operator without the checks of --debug. */
+static TlSv
+plain_op(TlSema *s, const TlCall *call, TlAstOp op)
+{
+   bool sanitize, debug = s->debug;
+   if (!tl_call_bool(s, call, 2, &sanitize))
+      return tl_sv_poison();
+   s->debug = debug && sanitize;
+   TlSv r = tl_sema_binary(s, op, &call->args[0], &call->args[1], call->range);
+   s->debug = debug;
+   return r;
+}
+
+TlSv
+tl_builtin_add(TlSema *s, const TlCall *call)
+{
+   return plain_op(s, call, TL_AST_OP_ADD);
+}
+
+TlSv
+tl_builtin_sub(TlSema *s, const TlCall *call)
+{
+   return plain_op(s, call, TL_AST_OP_SUB);
+}
+
+TlSv
+tl_builtin_mul(TlSema *s, const TlCall *call)
+{
+   return plain_op(s, call, TL_AST_OP_MUL);
+}
+
+/* ---- minimum, maximum, clamp ---- */
+/* PropagateNan.ALL and .NONE are the strings "all" and "none". */
+static bool
+nan_rule(TlSema *s, const TlCall *call, unsigned i, int64_t *out)
+{
+   return tl_call_word(s, call, i, TL_AK_NAN, "none all", TL_NAN_NONE, out);
+}
+
+static TlSv
+extremum(TlSema *s, const TlCall *call, TlOpcode op)
+{
+   int64_t nan;
+   TlValue *v[2] = {tl_call_value(s, call, 0), tl_call_value(s, call, 1)};
+   if (!v[0] || !v[1] || !nan_rule(s, call, 2, &nan))
+      return tl_sv_poison();
+   uint32_t takes = TL_TAKES_NUMBER | TL_TAKES_BOOL;
+   for (unsigned i = 0; i < 2; i++) {
+      if (!tl_check_takes(s, call, v[i], takes, tl_call_arg_range(call, i)))
+         return tl_sv_poison();
+      v[i] = tl_bf16_to_fp32(s, v[i], call->range);
+   }
+   TlSv a = tl_sv_value(v[0]), b = tl_sv_value(v[1]);
+   if (!tl_sema_operands(s, &a, &b, false, call->range, &v[0], &v[1]))
+      return tl_sv_poison();
+   return tl_sv_value(tl_b2(&s->b, op, v[0], v[1], {TL_ATTR_NAN, {.i = nan}}));
+}
+
+TlSv
+tl_builtin_minimum(TlSema *s, const TlCall *call)
+{
+   return extremum(s, call, TL_OP_MIN);
+}
+
+TlSv
+tl_builtin_maximum(TlSema *s, const TlCall *call)
+{
+   return extremum(s, call, TL_OP_MAX);
+}
+
+TlSv
+tl_builtin_clamp(TlSema *s, const TlCall *call)
+{
+   int64_t nan;
+   TlValue *v[3];
+   if (!nan_rule(s, call, 3, &nan) || !check_all(s, call, 3, v, TL_TAKES_NUMBER))
+      return tl_sv_poison();
+   for (unsigned i = 0; i < 3; i++)
+      v[i] = tl_bf16_to_fp32(s, v[i], call->range);
+   TlSv lo = tl_sv_value(v[1]), hi = tl_sv_value(v[2]);
+   if (!tl_sema_operands(s, &lo, &hi, false, call->range, &v[1], &v[2]))
+      return tl_sv_poison();
+   for (unsigned round = 0; round < 2; round++)
+      for (unsigned i = 1; i < 3; i++) {
+         TlSv x = tl_sv_value(v[0]), bound = tl_sv_value(v[i]);
+         if (!tl_sema_operands(s, &x, &bound, false, call->range, &v[0], &v[i]))
+            return tl_sv_poison();
+      }
+   if (!tl_dtype_is_float(tl_value_dtype(v[0]))) {
+      tl_report(s->diags, E0313, tl_call_arg_range(call, 0), "clamp", "floating-point numbers",
+                tl_type_cstr(s->arena, v[0]->type));
+      tl_help(s->diags, "for integers use tl.minimum(tl.maximum(x, low), high)");
+      return tl_sv_poison();
+   }
+   return tl_sv_value(tl_b3(&s->b, TL_OP_CLAMP, v[0], v[1], v[2], {TL_ATTR_NAN, {.i = nan}}));
+}
+
+/* 1 / (1 + exp(-x)) */
+TlSv
+tl_builtin_sigmoid(TlSema *s, const TlCall *call)
+{
+   TlValue *x = tl_call_value(s, call, 0);
+   if (!x || !tl_check_takes(s, call, x, TL_TAKES_WIDE_FLOAT, tl_call_arg_range(call, 0)))
+      return tl_sv_poison();
+   TlBuilder *b = &s->b;
+   TlValue *one = tl_const_double(b, x->type, 1.0), *zero = tl_const_bits(b, x->type, 0);
+   TlValue *e = tl_b1(b, TL_OP_EXP, tl_b2(b, TL_OP_SUB, zero, x));
+   return tl_sv_value(tl_b2(b, TL_OP_DIV, one, tl_b2(b, TL_OP_ADD, one, e)));
+}

@@ -1,0 +1,218 @@
+/* Loads and stores through pointers (triton-semantics.md 1.4).  Block pointers are in
+ * builtin_block_ptr.c; both end in the same load and store operations. */
+#include "sema/builtin.h"
+
+#include <string.h>
+
+enum { LOAD_PTR, LOAD_MASK, LOAD_OTHER, LOAD_CHECK, LOAD_PADDING, LOAD_CACHE, LOAD_EVICT, LOAD_VOLATILE };
+enum { STORE_PTR, STORE_VALUE, STORE_MASK, STORE_CHECK, STORE_CACHE, STORE_EVICT };
+
+static bool
+report_pointer(TlSema *s, const TlCall *call)
+{
+   const TlSv *p = &call->args[0];
+   if (p->kind == TL_SV_POISON)
+      return false;
+   tl_report(s->diags, E0317, tl_call_arg_range(call, 0), call->row->name, tl_sv_text(s, p));
+   if (p->kind == TL_SV_NONE)
+      tl_help(s->diags, "the pointer is None in this specialisation: guard the access with "
+                        "'if pointer is not None'");
+   else if (p->kind == TL_SV_VALUE || tl_sv_is_number(p))
+      tl_help(s->diags, "an address as a number becomes a pointer with "
+                        ".to(tl.pointer_type(tl.float32))");
+   return false;
+}
+
+static bool
+pointer_arg(TlSema *s, const TlCall *call, TlValue **out)
+{
+   const TlSv *p = &call->args[0];
+   if (p->kind != TL_SV_VALUE || !tl_value_is_ptr(p->value))
+      return report_pointer(s, call);
+   *out = p->value;
+   return true;
+}
+
+static bool
+refuse_block_args(TlSema *s, const TlCall *call, unsigned first, unsigned count)
+{
+   for (unsigned i = first; i < first + count; i++) {
+      const TlSv *v = &call->args[i];
+      bool empty = v->kind == TL_SV_NONE || (v->kind == TL_SV_STR && v->s.len == 0) ||
+                   (v->kind == TL_SV_TUPLE && v->tuple->len == 0);
+      if (!empty) {
+         tl_report(s->diags, E0319, tl_call_arg_range(call, i), tl_call_param(s, call, i),
+                   tl_sv_text(s, &call->args[0]));
+         tl_help(s->diags, "use 'mask', or make the pointer with tl.make_block_ptr");
+         return false;
+      }
+   }
+   return true;
+}
+
+/* The mask argument as i1, NULL when absent. */
+static bool
+mask_arg(TlSema *s, const TlCall *call, unsigned i, const TlValue *ptr, TlValue **out)
+{
+   *out = NULL;
+   if (!tl_call_has(call, i))
+      return true;
+   TlRange range = tl_call_arg_range(call, i);
+   TlValue *m = tl_call_value(s, call, i);
+   if (!m)
+      return false;
+   const TlType *elem = tl_type_elem(m->type);
+   if (elem->kind != TL_TYPE_SCALAR || elem->dtype != TL_I1) {
+      int64_t v;
+      if (tl_sv_const_int(&call->args[i], &v) && (v == 0 || v == 1)) {
+         m = tl_sema_cast(s, m, tl_scalar(s, TL_I1), range);
+      } else {
+         tl_report(s->diags, E0321, range, call->row->name, tl_type_cstr(s->arena, m->type));
+         if (elem->kind == TL_TYPE_SCALAR)
+            tl_help(s->diags, "compare: mask != 0, or .to(tl.int1)");
+         return false;
+      }
+   }
+   if (!tl_type_is_tile(ptr->type) && tl_type_is_tile(m->type)) {
+      tl_report(s->diags, E0320, range, "mask", call->row->name, tl_type_cstr(s->arena, m->type));
+      return false;
+   }
+   *out = m;
+   return true;
+}
+
+/* Pointers to int1 are read and written as int8. */
+static TlValue *
+byte_pointer(TlSema *s, TlValue *ptr, bool *is_bool)
+{
+   const TlType *elem = tl_type_elem(ptr->type);
+   *is_bool = elem->elem->kind == TL_TYPE_SCALAR && elem->elem->dtype == TL_I1;
+   if (!*is_bool)
+      return ptr;
+   const TlType *to = tl_type_ptr(s->types, tl_scalar(s, TL_I8), elem->is_const);
+   return tl_t1(&s->b, TL_OP_BITCAST, tl_type_with_elem(s->types, ptr->type, to), ptr);
+}
+
+static TlSv
+finish_load(TlSema *s, TlValue *ptr, TlValue *mask, TlValue *other, const TlAttrInit *attrs,
+            TlRange range)
+{
+   bool is_bool;
+   ptr = byte_pointer(s, ptr, &is_bool);
+   if (other) {
+      other = tl_sema_cast(s, other, tl_type_elem(ptr->type)->elem, range);
+      if (!other)
+         return tl_sv_poison();
+   }
+   TlValue *args[3] = {ptr, mask, other};
+   TlValue *v = tl_sema_build(s, TL_OP_LOAD, args, other ? 3 : mask ? 2 : 1, NULL, attrs, range);
+   if (v && is_bool)
+      v = tl_sema_cast(s, v, tl_scalar(s, TL_I1), range);
+   return tl_sv_value(v);
+}
+
+TlSv
+tl_builtin_load(TlSema *s, const TlCall *call)
+{
+   int64_t cache, evict;
+   bool is_volatile;
+   if (!tl_call_word(s, call, LOAD_CACHE, TL_AK_CACHE, ".ca .cg .cv", TL_CACHE_NONE, &cache) ||
+       !tl_call_word(s, call, LOAD_EVICT, TL_AK_EVICT, "evict_normal evict_first evict_last",
+                     TL_EVICT_NORMAL, &evict) ||
+       !tl_call_bool(s, call, LOAD_VOLATILE, &is_volatile))
+      return tl_sv_poison();
+   const TlAttrInit attrs[] = {{TL_ATTR_CACHE, {.i = cache}},
+                               {TL_ATTR_EVICT, {.i = evict}},
+                               {TL_ATTR_VOLATILE, {.i = is_volatile}},
+                               {TL_ATTR_COUNT, {.i = 0}}};
+   if (call->args[0].kind == TL_SV_BLOCKPTR)
+      return tl_block_ptr_load(s, call, attrs);
+   TlValue *ptr, *mask, *other = NULL;
+   if (!pointer_arg(s, call, &ptr) || !refuse_block_args(s, call, LOAD_CHECK, 2) ||
+       !mask_arg(s, call, LOAD_MASK, ptr, &mask))
+      return tl_sv_poison();
+   if (tl_call_has(call, LOAD_OTHER)) {
+      TlRange range = tl_call_arg_range(call, LOAD_OTHER);
+      if (!tl_call_has(call, LOAD_MASK)) {
+         tl_report(s->diags, E0318, range);
+         tl_help(s->diags, "say which elements are read: mask=offsets < n");
+         return tl_sv_poison();
+      }
+      const TlType *elem = tl_type_elem(ptr->type)->elem;
+      bool is_weak_number = tl_sv_is_number(&call->args[LOAD_OTHER]) &&
+                            !call->args[LOAD_OTHER].is_strong && elem->kind == TL_TYPE_SCALAR;
+      if (is_weak_number) {
+         TlSv c = tl_sv_cast_number(s, &call->args[LOAD_OTHER], elem->dtype, TL_ROUND_NEAREST_EVEN);
+         other = tl_sema_value(s, &c, range);
+      } else {
+         other = tl_call_value(s, call, LOAD_OTHER);
+      }
+      if (!other)
+         return tl_sv_poison();
+      if (!tl_type_is_tile(ptr->type) && tl_type_is_tile(other->type)) {
+         tl_report(s->diags, E0320, range, "other", call->row->name,
+                   tl_type_cstr(s->arena, other->type));
+         return tl_sv_poison();
+      }
+   }
+   if ((mask && !tl_sema_broadcast(s, &ptr, &mask, call->range)) ||
+       (other && !tl_sema_broadcast(s, &ptr, &other, call->range)) ||
+       (mask && !tl_sema_broadcast(s, &ptr, &mask, call->range)))
+      return tl_sv_poison();
+   return finish_load(s, ptr, mask, other, attrs, call->range);
+}
+
+TlSv
+tl_builtin_store(TlSema *s, const TlCall *call)
+{
+   int64_t cache, evict;
+   if (!tl_call_word(s, call, STORE_CACHE, TL_AK_CACHE, ".wb .cg .cs .wt", TL_CACHE_NONE, &cache) ||
+       !tl_call_word(s, call, STORE_EVICT, TL_AK_EVICT, "evict_normal evict_first evict_last",
+                     TL_EVICT_NORMAL, &evict))
+      return tl_sv_poison();
+   const TlAttrInit attrs[] = {{TL_ATTR_CACHE, {.i = cache}},
+                               {TL_ATTR_EVICT, {.i = evict}},
+                               {TL_ATTR_COUNT, {.i = 0}}};
+   if (call->args[0].kind == TL_SV_BLOCKPTR)
+      return tl_block_ptr_store(s, call, attrs);
+   TlValue *ptr, *mask;
+   if (!pointer_arg(s, call, &ptr) || !refuse_block_args(s, call, STORE_CHECK, 1) ||
+       !mask_arg(s, call, STORE_MASK, ptr, &mask))
+      return tl_sv_poison();
+   const TlType *elem = tl_type_elem(ptr->type);
+   if (elem->is_const) {
+      tl_report(s->diags, E0322, tl_call_arg_range(call, 0), "store",
+                tl_type_cstr(s->arena, ptr->type));
+      tl_help(s->diags, "drop tl.const from the parameter's annotation");
+      return tl_sv_poison();
+   }
+   TlRange range = tl_call_arg_range(call, STORE_VALUE);
+   TlValue *v = tl_call_value(s, call, STORE_VALUE);
+   if (!v)
+      return tl_sv_poison();
+   if (!tl_type_is_tile(ptr->type) && tl_type_is_tile(v->type)) {
+      tl_report(s->diags, E0320, range, "value", "store", tl_type_cstr(s->arena, v->type));
+      tl_help(s->diags, "add offsets to the pointer: pointer + tl.arange(0, n)");
+      return tl_sv_poison();
+   }
+   bool is_bool;
+   ptr = byte_pointer(s, ptr, &is_bool);
+   if (is_bool) /* any value to a boolean is 0 or 1 */
+      v = tl_sema_cast(s, v, tl_scalar(s, TL_I1), range);
+   v = v ? tl_sema_cast(s, v, tl_type_elem(ptr->type)->elem, range) : NULL;
+   if (!v)
+      return tl_sv_poison();
+   const TlType *want = ptr->type;
+   if (tl_type_is_tile(want)) {
+      v = tl_sema_broadcast_to(s, v, want->rank, want->shape, range);
+      if (v && mask)
+         mask = tl_sema_broadcast_to(s, mask, want->rank, want->shape,
+                                     tl_call_arg_range(call, STORE_MASK));
+      if (!v || (tl_call_has(call, STORE_MASK) && !mask))
+         return tl_sv_poison();
+   }
+   TlValue *args[3] = {ptr, v, mask};
+   return tl_sema_build_op(s, TL_OP_STORE, args, mask ? 3 : 2, NULL, 0, attrs, 0, call->range)
+             ? tl_sv_none()
+             : tl_sv_poison();
+}

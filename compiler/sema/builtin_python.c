@@ -1,0 +1,357 @@
+/* Python's own names in kernels: ranges, min and max (on known values as Python does, else tl's),
+ * conversions of known numbers, and questions about values. */
+#include "sema/builtin.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- ranges ---- */
+static TlSv
+new_range(TlSema *s, const TlCall *call, const TlSv *args, unsigned num, TlSvRange **out)
+{
+   TlSvRange *r = tl_new(s->arena, TlSvRange);
+   r->start = num > 1 ? args[0] : tl_sv_int(0);
+   r->stop = num > 1 ? args[1] : args[0];
+   r->step = num > 2 ? args[2] : tl_sv_int(1);
+   *out = r;
+   const TlSv *parts[3] = {&r->start, &r->stop, &r->step};
+   static const char *const names[3] = {"start", "stop", "step"};
+   for (unsigned i = 0; i < 3; i++) {
+      const TlSv *v = parts[i];
+      int64_t known;
+      if (v->kind == TL_SV_POISON)
+         return *v;
+      bool ok = tl_sv_const_int(v, &known) ||
+                (v->kind == TL_SV_VALUE && v->value->type->kind == TL_TYPE_SCALAR &&
+                 tl_dtype_is_int(v->value->type->dtype));
+      if (!ok) {
+         tl_report(s->diags, E0302, call->range, names[i], call->row->name, tl_sv_text(s, v));
+         return tl_sv_poison();
+      }
+      if (i == 2 && tl_sv_const_int(v, &known) && known == 0) {
+         tl_report(s->diags, E0347, call->range, "the step of a range must not be zero");
+         return tl_sv_poison();
+      }
+   }
+   return (TlSv){.kind = TL_SV_RANGE, .range = r};
+}
+
+/* (arg1, arg2=None, step=None) as tl.range and tl.static_range take them. */
+static TlSv
+range_args(TlSema *s, const TlCall *call, TlSvRange **out)
+{
+   TlSv args[3] = {call->args[0], call->args[1], call->args[2]};
+   bool two = tl_call_has(call, 1), three = tl_call_has(call, 2);
+   if (three && !two) { /* range(stop, step=..) */
+      args[1] = args[0];
+      args[0] = tl_sv_int(0);
+   }
+   return new_range(s, call, args, three ? 3 : two ? 2 : 1, out);
+}
+
+TlSv
+tl_builtin_range(TlSema *s, const TlCall *call)
+{
+   enum { STAGES = 3, UNROLL, NO_MULTI_BUFFER, FLATTEN, WARPS, NO_LICM };
+   TlSvRange *r;
+   TlSv out = range_args(s, call, &r);
+   if (out.kind == TL_SV_POISON)
+      return out;
+   if ((tl_call_has(call, STAGES) && !tl_call_int(s, call, STAGES, &r->num_stages)) ||
+       (tl_call_has(call, UNROLL) && !tl_call_int(s, call, UNROLL, &r->unroll)))
+      return tl_sv_poison();
+   for (unsigned i = 0; i < 4; i++) {
+      bool flag;
+      if (!tl_call_bool(s, call, NO_MULTI_BUFFER + i, &flag))
+         return tl_sv_poison();
+      r->flags |= flag ? INT64_C(1) << i : 0;
+   }
+   return out;
+}
+
+TlSv
+tl_builtin_static_range(TlSema *s, const TlCall *call)
+{
+   TlSvRange *r;
+   TlSv out = range_args(s, call, &r);
+   if (out.kind == TL_SV_POISON)
+      return out;
+   const TlSv *parts[3] = {&r->start, &r->stop, &r->step};
+   for (unsigned i = 0; i < 3; i++)
+      if (tl_sv_is_runtime(parts[i])) {
+         tl_report(s->diags, E0301, call->range, "bounds", "static_range", tl_sv_text(s, parts[i]));
+         tl_help(s->diags, "use tl.range or range for bounds known at run time only");
+         return tl_sv_poison();
+      }
+   r->is_static = true;
+   return out;
+}
+
+/* ---- min, max ---- */
+static bool
+less(const TlSv *a, const TlSv *b)
+{
+   if (a->kind != TL_SV_FLOAT && b->kind != TL_SV_FLOAT && !a->is_large && !b->is_large) {
+      int64_t x = 0, y = 0;
+      tl_sv_const_int(a, &x);
+      tl_sv_const_int(b, &y);
+      return x < y;
+   }
+   double v[2];
+   for (unsigned i = 0; i < 2; i++) {
+      const TlSv *n = i ? b : a;
+      v[i] = n->kind == TL_SV_FLOAT  ? n->f
+             : n->kind == TL_SV_BOOL ? n->b
+             : n->is_large           ? (double)(uint64_t)n->i
+                                     : (double)n->i;
+   }
+   return v[0] < v[1];
+}
+
+/* Bare min and max: of one tile (or with an axis) the reduction, else elementwise. */
+static TlSv
+python_extremum(TlSema *s, const TlCall *call, const char *reduce, const char *pick, bool is_max)
+{
+   enum { REST, AXIS };
+   const TlSv *items = call->rest;
+   unsigned num = call->num_rest;
+   if (num == 1 && items[0].kind == TL_SV_VALUE) {
+      TlCall c = *call;
+      TlSv args[5] = {items[0], call->args[1], call->args[2], call->args[3], call->args[4]};
+      c.row = tl_builtin_find(TL_NS_TL, reduce);
+      c.args = args;
+      return c.row->fn(s, &c);
+   }
+   if (num == 1)
+      tl_sv_items(&call->rest[0], &items, &num);
+   if (num == 0) {
+      tl_report(s->diags, E0347, call->range, "min and max need at least one value; got none");
+      return tl_sv_poison();
+   }
+   TlSv best = items[0];
+   for (unsigned i = 1; i < num; i++) {
+      if (tl_sv_is_number(&best) && tl_sv_is_number(&items[i])) {
+         if (is_max ? less(&best, &items[i]) : less(&items[i], &best))
+            best = items[i];
+         continue;
+      }
+      TlSv args[3] = {best, items[i], tl_sv_none()};
+      bool given[3] = {true, true, false};
+      TlRange ranges[3] = {call->range, call->range, call->range};
+      TlCall c = {tl_builtin_find(TL_NS_TL, pick), call->range, args, given, ranges, 3, NULL, 0};
+      best = c.row->fn(s, &c);
+   }
+   return best;
+}
+
+TlSv
+tl_builtin_py_min(TlSema *s, const TlCall *call)
+{
+   return python_extremum(s, call, "min", "minimum", false);
+}
+
+TlSv
+tl_builtin_py_max(TlSema *s, const TlCall *call)
+{
+   return python_extremum(s, call, "max", "maximum", true);
+}
+
+TlSv
+tl_builtin_py_abs(TlSema *s, const TlCall *call)
+{
+   TlSv v = call->args[0];
+   if (!tl_sv_is_number(&v) || v.is_strong)
+      return tl_builtin_abs(s, call);
+   if (v.kind == TL_SV_FLOAT)
+      v.f = fabs(v.f);
+   else if (v.kind == TL_SV_BOOL)
+      v = tl_sv_int(v.b);
+   else if (!v.is_large && v.i < 0)
+      v.i = v.i == INT64_MIN ? v.i : -v.i;
+   return v;
+}
+
+/* ---- conversions of known values ---- */
+static TlSv
+not_at_run_time(TlSema *s, const TlCall *call, const char *dtype)
+{
+   const TlSv *v = &call->args[0];
+   if (v->kind == TL_SV_POISON)
+      return *v;
+   tl_report(s->diags, E0346, call->range, call->row->name, tl_sv_text(s, v));
+   if (v->kind == TL_SV_VALUE && dtype)
+      tl_help(s->diags, "convert with .to(tl.%s)", dtype);
+   return tl_sv_poison();
+}
+
+static bool
+parse_float(const char *text, double *out)
+{
+   char *end;
+   while (isspace((unsigned char)*text))
+      text++;
+   if (strpbrk(text, "xX"))
+      return false; /* strtod's hexadecimal form is not Python's */
+   *out = strtod(text, &end);
+   while (isspace((unsigned char)*end))
+      end++;
+   return end != text && *end == 0;
+}
+
+TlSv
+tl_builtin_py_float(TlSema *s, const TlCall *call)
+{
+   TlSv v = call->args[0];
+   if (v.kind == TL_SV_STR) {
+      double f;
+      const char *text = tl_text_cstr(s, v.s);
+      if (parse_float(text, &f))
+         return tl_sv_float(f);
+      tl_report(s->diags, E0347, call->range,
+                tl_arena_printf(s->arena, "'%s' is not a number", text));
+      return tl_sv_poison();
+   }
+   if (!tl_sv_is_number(&v))
+      return not_at_run_time(s, call, "float32");
+   return tl_sv_float(v.kind == TL_SV_FLOAT  ? v.f
+                      : v.kind == TL_SV_BOOL ? v.b
+                      : v.is_large           ? (double)(uint64_t)v.i
+                                             : (double)v.i);
+}
+
+TlSv
+tl_builtin_py_int(TlSema *s, const TlCall *call)
+{
+   TlSv v = call->args[0];
+   if (v.kind == TL_SV_STR) {
+      const char *text = tl_text_cstr(s, v.s);
+      char *end;
+      errno = 0;
+      long long i = strtoll(text, &end, 10);
+      if (end != text && *end == 0 && errno == 0)
+         return tl_sv_int(i);
+      tl_report(s->diags, E0347, call->range,
+                tl_arena_printf(s->arena, "'%s' is not an integer", text));
+      return tl_sv_poison();
+   }
+   if (!tl_sv_is_number(&v))
+      return not_at_run_time(s, call, "int32");
+   if (v.kind == TL_SV_FLOAT) {
+      if (!(fabs(v.f) < 9.2e18)) {
+         tl_report(s->diags, E0347, call->range,
+                   tl_arena_printf(s->arena, "%g does not fit in an integer", v.f));
+         return tl_sv_poison();
+      }
+      return tl_sv_int((int64_t)v.f);
+   }
+   TlSv r = tl_sv_int(v.kind == TL_SV_BOOL ? v.b : v.i);
+   r.is_large = v.kind == TL_SV_INT && v.is_large;
+   return r;
+}
+
+TlSv
+tl_builtin_py_bool(TlSema *s, const TlCall *call)
+{
+   const TlSv *v = &call->args[0];
+   switch (v->kind) {
+   case TL_SV_NONE:
+      return tl_sv_bool(false);
+   case TL_SV_BOOL:
+      return tl_sv_bool(v->b);
+   case TL_SV_INT:
+      return tl_sv_bool(v->i != 0);
+   case TL_SV_FLOAT:
+      return tl_sv_bool(v->f != 0);
+   case TL_SV_STR:
+      return tl_sv_bool(v->s.len != 0);
+   case TL_SV_TUPLE:
+      return tl_sv_bool(v->tuple->len != 0);
+   case TL_SV_DICT:
+      return tl_sv_bool(v->fields->len != 0);
+   default:
+      return not_at_run_time(s, call, "int1");
+   }
+}
+
+TlSv
+tl_builtin_len(TlSema *s, const TlCall *call)
+{
+   const TlSv *v = &call->args[0];
+   switch (v->kind) {
+   case TL_SV_STR:
+      return tl_sv_int((int64_t)v->s.len);
+   case TL_SV_TUPLE:
+      return tl_sv_int((int64_t)v->tuple->len);
+   case TL_SV_DICT:
+      return tl_sv_int((int64_t)v->fields->len);
+   default:
+      break;
+   }
+   TlSv bad = not_at_run_time(s, call, NULL);
+   if (v->kind == TL_SV_VALUE && tl_type_is_tile(v->value->type))
+      tl_help(s->diags, "the size of a tile is x.shape[0]");
+   return bad;
+}
+
+/* ---- isinstance ---- */
+static bool
+is_instance(const TlSv *v, const TlSv *type)
+{
+   if (type->kind == TL_SV_TUPLE) {
+      for (size_t i = 0; i < type->tuple->len; i++)
+         if (is_instance(v, &type->tuple->items[i]))
+            return true;
+      return false;
+   }
+   if (type->kind != TL_SV_BUILTIN)
+      return false;
+   const char *name = type->builtin.row->name;
+   static const struct {
+      const char *name;
+      uint32_t kinds;
+   } rows[] = {
+      {"tensor", 1u << TL_SV_VALUE | 1u << TL_SV_BLOCKPTR},
+      {"constexpr", 1u << TL_SV_BOOL | 1u << TL_SV_INT | 1u << TL_SV_FLOAT | 1u << TL_SV_STR |
+                       1u << TL_SV_NONE | 1u << TL_SV_TYPE},
+      {"int", 1u << TL_SV_INT | 1u << TL_SV_BOOL},
+      {"float", 1u << TL_SV_FLOAT},
+      {"bool", 1u << TL_SV_BOOL},
+      {"str", 1u << TL_SV_STR},
+      {"tuple", 1u << TL_SV_TUPLE},
+      {"list", 1u << TL_SV_TUPLE},
+      {"dict", 1u << TL_SV_DICT},
+      {"dtype", 1u << TL_SV_TYPE},
+   };
+   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+      if (strcmp(rows[i].name, name) == 0) {
+         bool is_sequence = strcmp(name, "tuple") == 0 || strcmp(name, "list") == 0;
+         if (is_sequence && v->kind == TL_SV_TUPLE)
+            return v->tuple->is_list == (name[0] == 'l');
+         /* a constant kept in a plain variable counts as a tensor of the run */
+         bool is_strong = tl_sv_is_number(v) && v->is_strong;
+         if (is_strong && (strcmp(name, "tensor") == 0 || strcmp(name, "constexpr") == 0))
+            return name[0] == 't';
+         return rows[i].kinds >> v->kind & 1;
+      }
+   return false;
+}
+
+TlSv
+tl_builtin_isinstance(TlSema *s, const TlCall *call)
+{
+   (void)s;
+   if (call->args[0].kind == TL_SV_POISON)
+      return call->args[0];
+   return tl_sv_bool(is_instance(&call->args[0], &call->args[1]));
+}
+
+/* tl.condition(c) of `while tl.condition(c):` is the condition itself. */
+TlSv
+tl_builtin_condition(TlSema *s, const TlCall *call)
+{
+   (void)s;
+   return call->args[0];
+}

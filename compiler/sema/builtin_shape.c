@@ -1,0 +1,314 @@
+/* Builtins that rearrange elements without computing: broadcast, reshape, permute, join, gather, and
+ * where, which chooses between two tiles. */
+#include "sema/builtin.h"
+
+#include <string.h>
+
+TlSv
+tl_builtin_broadcast(TlSema *s, const TlCall *call)
+{
+   TlValue *a = tl_call_value(s, call, 0), *b = tl_call_value(s, call, 1);
+   if (!a || !b || !tl_sema_broadcast(s, &a, &b, call->range))
+      return tl_sv_poison();
+   return tl_sv_tuple(s, (TlSv[]){tl_sv_value(a), tl_sv_value(b)}, 2);
+}
+
+static bool
+rest_shape(TlSema *s, const TlCall *call, uint32_t *shape, unsigned *rank)
+{
+   const TlSv *items;
+   tl_call_rest(call, &items, rank);
+   return tl_call_shape(s, call, "shape", items, *rank, shape, call->range);
+}
+
+TlSv
+tl_builtin_broadcast_to(TlSema *s, const TlCall *call)
+{
+   uint32_t shape[TL_MAX_RANK];
+   unsigned rank;
+   TlValue *x = tl_call_value(s, call, 0);
+   if (!x || !rest_shape(s, call, shape, &rank))
+      return tl_sv_poison();
+   if (tl_type_is_tile(x->type) && x->type->rank != rank) {
+      tl_report(s->diags, E0291, call->range, tl_type_cstr(s->arena, x->type),
+                tl_shape_text(s, rank, shape));
+      tl_help(s->diags, "'broadcast_to' keeps the number of dimensions: add some with x[:, None]");
+      return tl_sv_poison();
+   }
+   return tl_sv_value(tl_sema_broadcast_to(s, x, rank, shape, call->range));
+}
+
+TlSv
+tl_builtin_expand_dims(TlSema *s, const TlCall *call)
+{
+   TlValue *x = tl_call_value(s, call, 0);
+   const TlSv *items;
+   unsigned num;
+   int64_t axes[TL_MAX_RANK];
+   tl_sv_items(&call->args[1], &items, &num);
+   if (!x || !tl_call_ints(s, call, "axis", items, num, TL_MAX_RANK, axes, call->range))
+      return tl_sv_poison();
+   int64_t rank = x->type->rank + (int64_t)num;
+   unsigned wanted = 0;
+   for (unsigned i = 0; i < num; i++) {
+      int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
+      if (axis < 0 || axis >= rank || (wanted >> axis & 1)) {
+         tl_report(s->diags, E0311, tl_call_arg_range(call, 1), call->row->name, -(long long)rank,
+                   (long long)rank - 1, tl_type_cstr(s->arena, x->type), (long long)axes[i]);
+         return tl_sv_poison();
+      }
+      wanted |= 1u << axis;
+   }
+   for (unsigned axis = 0; x && axis < (unsigned)rank; axis++)
+      if (wanted >> axis & 1)
+         x = tl_sema_expand(s, x, axis, call->range);
+   return tl_sv_value(x);
+}
+
+/* ---- reshape ---- */
+static TlValue *
+reshape(TlSema *s, TlValue *x, unsigned rank, const uint32_t *shape, bool reorder, TlRange range)
+{
+   unsigned long long from = tl_type_num_elems(x->type), to = 1;
+   for (unsigned d = 0; d < rank; d++)
+      to *= shape[d];
+   if (from != to) {
+      tl_report(s->diags, E0344, range, tl_type_cstr(s->arena, x->type), from,
+                tl_shape_text(s, rank, shape), to);
+      return NULL;
+   }
+   const TlType *elem = tl_type_elem(x->type);
+   const TlType *type = rank ? tl_type_tile(s->types, elem, rank, shape, NULL) : elem;
+   if (type == x->type)
+      return x;
+   if (!tl_type_is_tile(x->type))
+      return tl_t1(&s->b, TL_OP_SPLAT, type, x);
+   return tl_t1(&s->b, TL_OP_RESHAPE, type, x, {TL_ATTR_REORDER, {.i = reorder}});
+}
+
+static TlSv
+reshape_call(TlSema *s, const TlCall *call, bool reorder)
+{
+   uint32_t shape[TL_MAX_RANK];
+   unsigned rank;
+   TlValue *x = tl_call_value(s, call, 0);
+   if (!x || !rest_shape(s, call, shape, &rank))
+      return tl_sv_poison();
+   return tl_sv_value(reshape(s, x, rank, shape, reorder, call->range));
+}
+
+TlSv
+tl_builtin_reshape(TlSema *s, const TlCall *call)
+{
+   bool reorder;
+   return tl_call_bool(s, call, 2, &reorder) ? reshape_call(s, call, reorder) : tl_sv_poison();
+}
+
+TlSv
+tl_builtin_view(TlSema *s, const TlCall *call)
+{
+   return reshape_call(s, call, true);
+}
+
+TlSv
+tl_builtin_ravel(TlSema *s, const TlCall *call)
+{
+   bool reorder;
+   TlValue *x = tl_call_value(s, call, 0);
+   if (!x || !tl_call_bool(s, call, 1, &reorder))
+      return tl_sv_poison();
+   uint32_t n = (uint32_t)tl_type_num_elems(x->type);
+   return tl_sv_value(reshape(s, x, 1, &n, reorder, call->range));
+}
+
+TlSv
+tl_builtin_item(TlSema *s, const TlCall *call)
+{
+   TlValue *x = tl_call_value(s, call, 0);
+   return x ? tl_sv_value(reshape(s, x, 0, NULL, false, call->range)) : tl_sv_poison();
+}
+
+/* ---- permutations ---- */
+static TlSv
+permute(TlSema *s, TlValue *x, const int64_t *dims, unsigned num, TlRange range)
+{
+   int64_t order[TL_MAX_RANK];
+   for (unsigned i = 0; i < num; i++)
+      order[i] = dims[i] < 0 ? dims[i] + (int64_t)x->type->rank : dims[i];
+   const TlAttrInit attrs[] = {{TL_ATTR_ORDER, {.ints = tl_ints(s->arena, order, num)}},
+                               {TL_ATTR_COUNT, {.i = 0}}};
+   return tl_sv_value(tl_sema_build(s, TL_OP_TRANS, &x, 1, NULL, attrs, range));
+}
+
+static TlSv
+permute_call(TlSema *s, const TlCall *call, TlValue *x)
+{
+   const TlSv *items;
+   unsigned num;
+   int64_t dims[TL_MAX_RANK];
+   tl_call_rest(call, &items, &num);
+   if (!tl_call_ints(s, call, "dims", items, num, TL_MAX_RANK, dims, call->range))
+      return tl_sv_poison();
+   return permute(s, x, dims, num, call->range);
+}
+
+TlSv
+tl_builtin_permute(TlSema *s, const TlCall *call)
+{
+   TlValue *x = tl_call_tile(s, call, 0);
+   return x ? permute_call(s, call, x) : tl_sv_poison();
+}
+
+static TlSv
+swap_last(TlSema *s, TlValue *x, TlRange range)
+{
+   unsigned rank = x->type->rank;
+   int64_t dims[TL_MAX_RANK];
+   if (rank < 2) {
+      tl_report(s->diags, E0313, range, "trans", "at least two dimensions",
+                tl_type_cstr(s->arena, x->type));
+      return tl_sv_poison();
+   }
+   for (unsigned d = 0; d < rank; d++)
+      dims[d] = d;
+   dims[rank - 2] = rank - 1;
+   dims[rank - 1] = rank - 2;
+   return permute(s, x, dims, rank, range);
+}
+
+TlSv
+tl_builtin_trans(TlSema *s, const TlCall *call)
+{
+   TlValue *x = tl_call_tile(s, call, 0);
+   if (!x)
+      return tl_sv_poison();
+   return call->num_rest ? permute_call(s, call, x) : swap_last(s, x, call->range);
+}
+
+/* ---- putting together and taking apart ---- */
+static TlValue *
+join(TlSema *s, const TlCall *call)
+{
+   TlValue *v[2] = {tl_call_value(s, call, 0), tl_call_value(s, call, 1)};
+   if (!v[0] || !v[1] || !tl_sema_broadcast(s, &v[0], &v[1], call->range))
+      return NULL;
+   return tl_sema_build(s, TL_OP_JOIN, v, 2, NULL, NULL, call->range);
+}
+
+TlSv
+tl_builtin_join(TlSema *s, const TlCall *call)
+{
+   return tl_sv_value(join(s, call));
+}
+
+TlSv
+tl_builtin_interleave(TlSema *s, const TlCall *call)
+{
+   TlValue *v = join(s, call);
+   if (!v || v->type->rank == 1)
+      return tl_sv_value(v);
+   uint32_t shape[TL_MAX_RANK];
+   unsigned rank = v->type->rank - 1u;
+   memcpy(shape, v->type->shape, rank * sizeof shape[0]);
+   shape[rank - 1] *= 2;
+   return tl_sv_value(reshape(s, v, rank, shape, false, call->range));
+}
+
+TlSv
+tl_builtin_split(TlSema *s, const TlCall *call)
+{
+   TlValue *x = tl_call_tile(s, call, 0);
+   TlOp *op = x ? tl_sema_build_op(s, TL_OP_SPLIT, &x, 1, NULL, 2, NULL, 0, call->range) : NULL;
+   if (!op)
+      return tl_sv_poison();
+   return tl_sv_tuple(s, (TlSv[]){tl_sv_value(tl_result(op, 0)), tl_sv_value(tl_result(op, 1))}, 2);
+}
+
+TlSv
+tl_builtin_cat(TlSema *s, const TlCall *call)
+{
+   TlValue *v[2] = {tl_call_tile(s, call, 0), tl_call_tile(s, call, 1)};
+   bool reorder;
+   if (!v[0] || !v[1] || !tl_call_bool(s, call, 2, &reorder))
+      return tl_sv_poison();
+   if (!reorder) {
+      tl_report(s->diags, E0347, call->range,
+                "'cat' may reorder elements, so 'can_reorder' must be True; got False");
+      tl_help(s->diags, "for a fixed order use tl.join, tl.permute and tl.reshape");
+      return tl_sv_poison();
+   }
+   return tl_sv_value(tl_sema_build(s, TL_OP_CAT, v, 2, NULL, NULL, call->range));
+}
+
+static TlSv
+gather(TlSema *s, TlValue *src, TlValue *index, unsigned axis, TlRange range)
+{
+   const TlAttrInit attrs[] = {{TL_ATTR_AXIS, {.i = axis}}, {TL_ATTR_COUNT, {.i = 0}}};
+   return tl_sv_value(
+      tl_sema_build(s, TL_OP_GATHER, (TlValue *[]){src, index}, 2, NULL, attrs, range));
+}
+
+TlSv
+tl_builtin_gather(TlSema *s, const TlCall *call)
+{
+   TlValue *src = tl_call_tile(s, call, 0), *index = tl_call_tile(s, call, 1);
+   unsigned axis;
+   if (!src || !index || !tl_call_axis(s, call, 2, src->type, src->type->rank, &axis))
+      return tl_sv_poison();
+   return gather(s, src, index, axis, call->range);
+}
+
+/* The elements along one dimension in reverse order. */
+TlSv
+tl_builtin_flip(TlSema *s, const TlCall *call)
+{
+   TlValue *x = tl_call_tile(s, call, 0);
+   if (!x)
+      return tl_sv_poison();
+   unsigned rank = x->type->rank, axis = rank - 1;
+   if (tl_call_has(call, 1) && !tl_call_axis(s, call, 1, x->type, rank, &axis))
+      return tl_sv_poison();
+   uint32_t n = x->type->shape[axis];
+   TlValue *index = tl_build_arange(s, 0, n, call->range);
+   index = tl_b2(&s->b, TL_OP_SUB, tl_const_bits(&s->b, index->type, n - 1u), index);
+   for (unsigned d = 0; d < rank; d++)
+      if (d != axis)
+         index = tl_sema_expand(s, index, d, call->range);
+   index = tl_sema_broadcast_to(s, index, rank, x->type->shape, call->range);
+   return gather(s, x, index, axis, call->range);
+}
+
+/* ---- where ---- */
+TlSv
+tl_builtin_where(TlSema *s, const TlCall *call)
+{
+   const TlSv *a = &call->args[1], *b = &call->args[2];
+   TlValue *cond = tl_call_value(s, call, 0), *x, *y;
+   if (!cond || a->kind == TL_SV_POISON || b->kind == TL_SV_POISON)
+      return tl_sv_poison();
+   const TlType *elem = tl_type_elem(cond->type);
+   if (elem->kind != TL_TYPE_SCALAR || elem->dtype != TL_I1) {
+      tl_report(s->diags, W0250, tl_call_arg_range(call, 0), tl_type_cstr(s->arena, cond->type));
+      cond = tl_sema_cast(s, cond, tl_scalar(s, TL_I1), call->range);
+   }
+   bool a_ptr = a->kind == TL_SV_VALUE && tl_value_is_ptr(a->value);
+   bool b_ptr = b->kind == TL_SV_VALUE && tl_value_is_ptr(b->value);
+   if (a_ptr && b_ptr) {
+      x = a->value, y = b->value;
+      if (!tl_sema_broadcast(s, &x, &y, call->range))
+         return tl_sv_poison();
+   } else {
+      if (!(tl_sv_is_number(a) || (a->kind == TL_SV_VALUE && !a_ptr)) ||
+          !(tl_sv_is_number(b) || (b->kind == TL_SV_VALUE && !b_ptr))) {
+         tl_report(s->diags, E0281, call->range, tl_sv_text(s, a), tl_sv_text(s, b));
+         return tl_sv_poison();
+      }
+      if (!tl_sema_operands(s, a, b, false, call->range, &x, &y))
+         return tl_sv_poison();
+   }
+   if (!cond || !tl_sema_broadcast(s, &cond, &x, call->range) ||
+       !tl_sema_broadcast(s, &x, &y, call->range))
+      return tl_sv_poison();
+   return tl_sv_value(
+      tl_sema_build(s, TL_OP_SELECT, (TlValue *[]){cond, x, y}, 3, NULL, NULL, call->range));
+}

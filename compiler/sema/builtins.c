@@ -1,0 +1,84 @@
+/* The table of builtins and look-ups in it.  Rows are found through a sorted index built at compile
+ * time of the table's order: names are few, so a linear scan by first letter and strcmp serves. */
+#include "sema/builtin.h"
+
+#include <string.h>
+
+#define METHOD TL_BUILTIN_METHOD
+#define HOST TL_BUILTIN_HOST
+#define TL TL_NS_TL
+#define MATH TL_NS_MATH
+#define LIBDEVICE TL_NS_LIBDEVICE
+#define TRITON TL_NS_TRITON
+#define PYTHON TL_NS_PYTHON
+#define CUDA TL_NS_CUDA
+#define STANDARD TL_NS_STANDARD
+
+static const TlBuiltinRow rows[] = {
+#define TL_BUILTIN(namespaces, name, signature, function, flags, doc)                              \
+   {{namespaces, name, signature, tl_builtin_##function, flags, doc}, TL_OP_COUNT, 0, NULL, NULL},
+#define TL_BUILTIN_OP(namespaces, name, signature, opcode, takes, flags, doc)                      \
+   {{namespaces, name, signature, tl_builtin_elementwise, flags, doc},                             \
+    TL_OP_##opcode,                                                                                \
+    TL_TAKES_##takes,                                                                              \
+    NULL,                                                                                          \
+    NULL},
+#define TL_BUILTIN_STD(namespaces, name, signature, module, function, flags, doc)                  \
+   {{namespaces, name, signature, tl_builtin_stdlib, flags, doc}, TL_OP_COUNT, 0, module, function},
+#define TL_BUILTIN_NO(namespaces, name, why)                                                       \
+   {{namespaces, name, "*args", tl_builtin_unsupported, 0, "not supported"},                       \
+    TL_OP_COUNT,                                                                                   \
+    0,                                                                                             \
+    why,                                                                                           \
+    NULL},
+#include "sema/builtins.def"
+};
+enum { NUM_ROWS = sizeof rows / sizeof rows[0] };
+
+const TlBuiltin *
+tl_builtin_at(unsigned i)
+{
+   return i < NUM_ROWS ? &rows[i].base : NULL;
+}
+
+const TlBuiltin *
+tl_builtin_find(uint32_t namespaces, const char *name)
+{
+   for (unsigned i = 0; i < NUM_ROWS; i++)
+      if ((rows[i].base.namespaces & namespaces) && strcmp(rows[i].base.name, name) == 0)
+         return &rows[i].base;
+   return NULL;
+}
+
+const TlBuiltin *
+tl_builtin_method(const char *name)
+{
+   for (unsigned i = 0; i < NUM_ROWS; i++)
+      if ((rows[i].base.flags & TL_BUILTIN_METHOD) && strcmp(rows[i].base.name, name) == 0)
+         return &rows[i].base;
+   return NULL;
+}
+
+/* A builtin written in the language itself: bound arguments go on in order. */
+TlSv
+tl_builtin_stdlib(TlSema *s, const TlCall *call)
+{
+   const TlBuiltinRow *row = tl_builtin_row(call);
+   for (unsigned i = 0; i < call->num_args; i++)
+      if (call->args[i].kind == TL_SV_POISON)
+         return tl_sv_poison();
+   TlSv fn = tl_sema_stdlib(s, row->module, row->function, call->range);
+   if (fn.kind == TL_SV_POISON)
+      return fn;
+   return tl_sema_call(s, &fn, call->args, call->num_args, call->range);
+}
+
+TlSv
+tl_builtin_unsupported(TlSema *s, const TlCall *call)
+{
+   const TlBuiltinRow *row = tl_builtin_row(call);
+   tl_report(s->diags, E0337, call->range, call->row->name, row->module[0] ? " yet" : "");
+   if (row->module[0])
+      tl_help(s->diags, "%s", row->module);
+   return tl_sv_poison();
+}
