@@ -216,9 +216,11 @@ CALL(cuModuleLoadDataEx, void **m, const void *image, unsigned n, int *options, 
    }
    if (failed)
       return failed;
+   pthread_mutex_lock(&lock);
    snprintf(state.ptx, sizeof state.ptx, "%s", (const char *)image);
    *m = keep(malloc(1));
    state.modules++;
+   pthread_mutex_unlock(&lock);
    return 0;
 }
 CALL(cuModuleUnload, void *m)
@@ -228,16 +230,24 @@ CALL(cuModuleUnload, void *m)
    state.modules--;
    return 0;
 }
-/* A function is its name inside the image's text, found by ".entry NAME". */
+/* A function is its name, kept for good; it exists when the image's text has ".entry NAME ". */
 CALL(cuModuleGetFunction, void **f, void *m, const char *name)
 {
+   static char names[256][64];
    (void)m;
    ENTER("cuModuleGetFunction");
    char text[128];
    snprintf(text, sizeof text, ".entry %s ", name);
-   char *at = strstr(state.ptx, text);
-   *f = at ? at + 7 : NULL;
-   return at ? 0 : 500;
+   *f = NULL;
+   pthread_mutex_lock(&lock);
+   for (int i = 0; i < 256 && !*f && strstr(state.ptx, text); i++) {
+      if (!names[i][0])
+         snprintf(names[i], sizeof names[i], "%s", name);
+      if (strcmp(names[i], name) == 0)
+         *f = names[i];
+   }
+   pthread_mutex_unlock(&lock);
+   return *f ? 0 : 500;
 }
 CALL(cuFuncGetAttribute, int *v, int attr, void *f)
 {
@@ -262,13 +272,13 @@ CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, int *n, void *f, int threads, 
    return 0;
 }
 
+/* The lock is held until the launch is filled in. */
 static FakeLaunch *
 record(const char *function, void *stream, void **params)
 {
-   pthread_mutex_lock(&lock);
    FakeLaunch *l = &state.launches[state.num_launches++ % FAKE_MAX_LAUNCHES];
    memset(l, 0, sizeof *l);
-   snprintf(l->function, sizeof l->function, "%.*s", (int)strcspn(function, " "), function);
+   snprintf(l->function, sizeof l->function, "%s", function);
    l->stream = stream;
    l->num_params = state.expect_params;
    for (unsigned i = 0; i < state.expect_params; i++) {
@@ -276,7 +286,6 @@ record(const char *function, void *stream, void **params)
       if ((int)i == state.expect_map)
          memcpy(l->map, params[i], sizeof l->map);
    }
-   pthread_mutex_unlock(&lock);
    return l;
 }
 CALL(cuLaunchKernel, void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
@@ -285,10 +294,12 @@ CALL(cuLaunchKernel, void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx
    ENTER("cuLaunchKernel");
    if (extra)
       return 1;
+   pthread_mutex_lock(&lock);
    FakeLaunch *l = record(f, stream, params);
    l->grid[0] = gx, l->grid[1] = gy, l->grid[2] = gz;
    l->block[0] = bx, l->block[1] = by, l->block[2] = bz;
    l->shared_bytes = shared;
+   pthread_mutex_unlock(&lock);
    return 0;
 }
 
@@ -307,6 +318,7 @@ CALL(cuLaunchKernelEx, const FakeConfig *c, void *f, void **params, void **extra
    ENTER("cuLaunchKernelEx");
    if (extra)
       return 1;
+   pthread_mutex_lock(&lock);
    FakeLaunch *l = record(f, c->stream, params);
    memcpy(l->grid, c->grid, sizeof l->grid);
    memcpy(l->block, c->block, sizeof l->block);
@@ -319,6 +331,7 @@ CALL(cuLaunchKernelEx, const FakeConfig *c, void *f, void **params, void **extra
       else if (c->attrs[i].id == 6)
          l->programmatic = (int)c->attrs[i].value[0];
    }
+   pthread_mutex_unlock(&lock);
    return 0;
 }
 CALL(cuStreamCreate, void **s, unsigned flags)

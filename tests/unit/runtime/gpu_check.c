@@ -124,7 +124,7 @@ time_launches(TilecKernel *k, TilecBuffer *x, TilecBuffer *y)
    void *px = tilec_buffer_address(x), *py = tilec_buffer_address(y);
    float a = 1;
    int n = 128;
-   enum { N = 20000 };
+   const int N = 20000;
    double best[2] = {1e30, 1e30};
    for (int round = 0; round < 10; round++) {
       tilec_runtime_sync(rt);
