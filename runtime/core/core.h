@@ -94,6 +94,7 @@ struct TlVariant {
    struct {
       TlRule *base, *dims[TILEC_TENSOR_MAP_RANK], *strides[TILEC_TENSOR_MAP_RANK];
    } *hidden;                     /* info->num_hidden */
+   TilecStatus failed;            /* why tl_variant_init gives up */
 };
 
 struct TilecKernel {

@@ -353,25 +353,35 @@ parse_choice(TlRuleParser *p)
    p->depth--;
 }
 
+/* The whole text; its code is then in p->code. */
+static bool
+parse_text(TlRuleParser *p, const char *text)
+{
+   p->at = text;
+   parse_choice(p);
+   skip_space(p);
+   if (*p->at)
+      fail(p, "unexpected text");
+   return !p->failed;
+}
+
 TlRule *
-tl_rule_parse(const char *text, TlRuleFindFn *find, void *user, char *error, size_t error_bytes)
+tl_rule_parse(const char *text, TlRuleFindFn *find, void *user, char *error, size_t error_bytes,
+              bool *no_memory)
 {
    TlRuleParser p;
    memset(&p, 0, sizeof p);
-   p.at = text;
    p.find = find;
    p.user = user;
    p.error = error;
    p.error_bytes = error_bytes;
-   parse_choice(&p);
-   skip_space(&p);
-   if (*p.at)
-      fail(&p, "unexpected text");
-   if (p.failed)
+   *no_memory = false;
+   if (!parse_text(&p, text))
       return NULL;
    TlRule *rule = malloc(sizeof *rule + p.count * sizeof p.code[0]);
    if (!rule) {
       fail(&p, "out of memory");
+      *no_memory = true;
       return NULL;
    }
    rule->count = p.count;
@@ -458,14 +468,14 @@ apply_unary(TlRuleOp op, int64_t *v)
    return NULL;
 }
 
-bool
-tl_rule_eval(const TlRule *rule, const int64_t *slots, int64_t *out, const char **why)
+static bool
+run(const TlRuleInst *code, unsigned count, const int64_t *slots, int64_t *out, const char **why)
 {
    int64_t stack[TL_RULE_STACK];
    unsigned top = 0, pc = 0;
    *why = NULL;
-   while (pc < rule->count && !*why) {
-      TlRuleInst in = rule->code[pc++];
+   while (pc < count && !*why) {
+      TlRuleInst in = code[pc++];
       switch (in.op) {
       case OP_CONST: stack[top++] = in.imm; break;
       case OP_SLOT: stack[top++] = slots[in.imm]; break;
@@ -495,11 +505,16 @@ tl_rule_eval(const TlRule *rule, const int64_t *slots, int64_t *out, const char 
 }
 
 bool
+tl_rule_eval(const TlRule *rule, const int64_t *slots, int64_t *out, const char **why)
+{
+   return run(rule->code, rule->count, slots, out, why);
+}
+
+bool
 tl_rule_int_of(const char *text, int64_t *out)
 {
    const char *why;
-   TlRule *rule = tl_rule_parse(text, NULL, NULL, NULL, 0);
-   bool ok = rule && tl_rule_eval(rule, NULL, out, &why);
-   tl_rule_free(rule);
-   return ok;
+   TlRuleParser p;
+   memset(&p, 0, sizeof p);
+   return parse_text(&p, text) && run(p.code, p.count, NULL, out, &why);
 }

@@ -14,9 +14,9 @@ typedef struct TlRule TlRule;
 typedef int TlRuleFindFn(void *user, const char *name, size_t len);
 
 /* NULL with a sentence in `error` when the text is no expression, names something unknown, nests
- * deeper than 64, or memory ran out.  Free with tl_rule_free. */
+ * deeper than 64, or memory ran out (*no_memory).  Free with tl_rule_free. */
 TlRule *tl_rule_parse(const char *text, TlRuleFindFn *find, void *user, char *error,
-                      size_t error_bytes);
+                      size_t error_bytes, bool *no_memory);
 void tl_rule_free(TlRule *rule);   /* NULL is fine */
 
 /* slots[i] is the value of the name that `find` numbered i.  False with a sentence in *why (static

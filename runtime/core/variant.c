@@ -37,15 +37,16 @@ find_name(void *user, const char *name, size_t len)
 }
 
 static bool
-parse(TilecRuntime *rt, const TlVariant *v, const char *what, const char *text, TlRule **out)
+parse(TilecRuntime *rt, TlVariant *v, const char *what, const char *text, TlRule **out)
 {
    char why[128];
+   bool no_memory;
    Finder f = {v, strcmp(what, "launch_grid") == 0};
    if (!text)
       return true;
-   *out = tl_rule_parse(text, find_name, &f, why, sizeof why);
+   *out = tl_rule_parse(text, find_name, &f, why, sizeof why, &no_memory);
    if (!*out)
-      tl_rt_fail(rt, TILEC_BAD_IMAGE, "kernel '%s': %s '%s': %s", v->info->name, what, text, why);
+      v->failed = tl_rt_fail(rt, no_memory ? TILEC_NO_MEMORY : TILEC_BAD_IMAGE, "kernel '%s': %s '%s': %s", v->info->name, what, text, why);
    return *out != NULL;
 }
 
@@ -116,8 +117,8 @@ init_hidden(TilecRuntime *rt, TlVariant *v)
          whole = whole && (h->dtype == TILEC_I32 || h->dtype == TILEC_I64);
       }
       if (!whole) {
-         tl_rt_fail(rt, TILEC_BAD_IMAGE, "kernel '%s': hidden argument %u is incomplete",
-                    v->info->name, i);
+         v->failed = tl_rt_fail(rt, TILEC_BAD_IMAGE, "kernel '%s': hidden argument %u is incomplete",
+                                v->info->name, i);
          return false;
       }
    }
@@ -146,16 +147,17 @@ tl_variant_init(TilecRuntime *rt, TlVariant *v, const TilecKernelInfo *info)
       tl_variant_done(v);
       return TILEC_NO_MEMORY;
    }
-   TilecStatus status = init_params(rt, v);
-   bool ok = status == TILEC_OK && parse(rt, v, "when", info->when, &v->when) &&
+   v->failed = init_params(rt, v);
+   bool ok = v->failed == TILEC_OK && parse(rt, v, "when", info->when, &v->when) &&
              init_hidden(rt, v);
    for (int i = 0; ok && i < 3; i++)
       ok = parse(rt, v, "grid", info->grid[i], &v->grid[i]) &&
            parse(rt, v, "launch_grid", info->launch_grid[i], &v->launch_grid[i]);
    if (ok)
       return TILEC_OK;
+   TilecStatus status = v->failed;
    tl_variant_done(v);
-   return status == TILEC_OK ? TILEC_BAD_IMAGE : status;
+   return status;
 }
 
 void

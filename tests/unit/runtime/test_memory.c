@@ -141,13 +141,98 @@ threads_do_not_disturb_each_other(void **state)
    close_fake(rt);
 }
 
+/* Linked with --wrap: allocations of the runtime and of these tests pass here, the driver's do not. */
+static int allocations_left = -1;   /* negative: never fail */
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+
+static bool
+denied(void)
+{
+   return allocations_left >= 0 && allocations_left-- == 0;
+}
+
+void *
+__wrap_malloc(size_t bytes)
+{
+   return denied() ? NULL : __real_malloc(bytes);
+}
+
+void *
+__wrap_calloc(size_t count, size_t bytes)
+{
+   return denied() ? NULL : __real_calloc(count, bytes);
+}
+
+/* A whole life of a runtime; the first failure ends it. */
+static TilecStatus
+live(const char *json)
+{
+   TilecRuntime *rt = NULL;
+   TilecModule *m = NULL;
+   TilecKernel *kernel = NULL;
+   TilecBuffer *b = NULL, *w = NULL;
+   TilecEvent *e = NULL;
+   char byte;
+   TilecRuntimeOptions o = {.struct_size = sizeof o, .driver_path = FAKE_DRIVER};
+   TilecStatus status = tilec_runtime_open(&o, &rt);
+   if (status == TILEC_OK)
+      status = tilec_module_load(rt, "// .entry k ", TILEC_STRLEN, json, TILEC_STRLEN, &m);
+   if (status == TILEC_OK)
+      status = tilec_module_kernel(m, "k", &kernel);
+   if (status == TILEC_OK)
+      status = tilec_buffer_new(rt, 64, &b);
+   if (status == TILEC_OK)
+      status = tilec_buffer_wrap(rt, &byte, 1, &w);
+   if (status == TILEC_OK)
+      status = tilec_event_new(rt, &e);
+   if (status == TILEC_OK)
+      status = TILEC_LAUNCH(kernel, NULL, TILEC_OWN_GRID, 1, 1, 5);
+   tilec_event_free(e);
+   tilec_buffer_free(w);
+   tilec_buffer_free(b);
+   tilec_module_free(m);
+   tilec_runtime_close(rt);
+   return status;
+}
+
+static void
+every_allocation_may_fail(void **state)
+{
+   (void)state;
+   TilecArgInfo a[] = {{.name = "n", .type = "i32"},
+                       {.name = "B", .type = "constexpr", .value = "64", .is_constexpr = true}};
+   TilecHiddenArg h = {.kind = TILEC_HIDDEN_EXPR, .dtype = TILEC_I32, .dims = {"n * B"}};
+   TilecKernelInfo k = {KERNEL_DEFAULTS, .args = a, .num_args = 2, .hidden = &h, .num_hidden = 1,
+                        .grid = {"cdiv(n, B)"}, .when = "n > 0"};
+   TilecImageInfo image = image_of(&k, 1);
+   Json j = {.len = 0};
+   tilec_image_write_json(&image, json_put, &j);
+   fake_clear();
+   int n = 0;
+   TilecStatus status = TILEC_NO_MEMORY;
+   for (; n < 1000 && status != TILEC_OK; n++) {
+      allocations_left = n;
+      status = live(j.text);
+      allocations_left = -1;
+      if (status != TILEC_OK && status != TILEC_NO_MEMORY)
+         fail_msg("allocation %d: %s", n, tilec_status_name(status));
+      assert_int_equal(fake()->modules + fake()->buffers + fake()->events + fake()->contexts, 0);
+   }
+   assert_int_equal(status, TILEC_OK);
+   assert_true(n > 20);
+}
+
 int test_memory(void);
 int
 test_memory(void)
 {
    const struct CMUnitTest tests[] = {
       cmocka_unit_test(copies_stay_inside), cmocka_unit_test(out_of_memory_says_how_much),
-      cmocka_unit_test(events_and_streams), cmocka_unit_test(threads_do_not_disturb_each_other),
+      cmocka_unit_test(events_and_streams), cmocka_unit_test(every_allocation_may_fail),
+      cmocka_unit_test(threads_do_not_disturb_each_other),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }
