@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, and runs every test that needs no GPU.
+#   tests/run.sh [--ptxas[=PATH]] [--no-asan]
+#   --ptxas    fail when no ptxas is found (without it: PTX is assembled if one is found)
+#   --no-asan  leave out the build with address and undefined-behaviour sanitizers
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=support/setup.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/support/setup.sh"
+
+with_asan=1
+for option in "$@"; do
+   case $option in
+   --ptxas=*)
+      export TILEC_PTXAS=${option#--ptxas=}
+      [[ -x $TILEC_PTXAS ]] || tilec_die "$TILEC_PTXAS cannot be run"
+      ;;
+   --ptxas)
+      [[ -n $(tilec_find_ptxas) ]] || tilec_die "no ptxas in PATH, /usr/local/cuda/bin or Python wheels"
+      ;;
+   --no-asan) with_asan=0 ;;
+   -h | --help)
+      sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+      exit 0
+      ;;
+   *) tilec_die "unknown option $option; see --help" ;;
+   esac
+done
+
+# run_ctest PRESET [OPTIONS..]: remembers a failure, keeps the log.
+failed=()
+run_ctest() {
+   local preset=$1
+   shift
+   tilec_say "testing $preset"
+   ctest --test-dir "$tilec_root/build/$preset" --output-on-failure -j "$(nproc)" --timeout 600 "$@" \
+      2>&1 | tee "$tilec_root/build/$preset/ctest.log" || failed+=("$preset")
+}
+
+closing_lines() {
+   sed -n '/tests passed/,$p' "$tilec_root/build/$1/ctest.log"
+}
+
+tilec_install
+tilec_build release
+run_ctest release
+if ((with_asan)); then
+   export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1}
+   export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+   tilec_build asan tilec_test_programs
+   run_ctest asan -L 'unit|golden'
+   tilec_say "address and undefined-behaviour sanitizers"
+   closing_lines asan
+fi
+
+if [[ -z $(tilec_find_ptxas) ]]; then
+   tilec_say "no ptxas: $(find "$tilec_root/build/release/out" -name '*.ptx' | wc -l) PTX files were not assembled"
+fi
+tilec_say "release"
+closing_lines release
+if ((${#failed[@]})); then
+   tilec_say "failed: ${failed[*]}"
+   exit 1
+fi

@@ -1,0 +1,39 @@
+# shellcheck shell=bash
+# The example configurations whose PTX is built, assembled and held to zero spilled bytes.
+# Sourced.  One row each: NAME, FILE, KERNEL and the remaining options of `tilec build`.
+# Extents have :16 facts, as the runtime finds them for round sizes.
+
+tilec_ptx_cases() { # CALLBACK: called once per row with its words
+   local f=$1
+   "$f" vector_add_fp32 vector_add.tile vector_add -s '*fp32:16, *fp32:16, *fp32:16, i32:16'
+   "$f" vector_add_bf16 vector_add.tile vector_add -s '*bf16:16, *bf16:16, *bf16:16, i32'
+   "$f" elu elu.tile elu -s '*fp32:16, *fp32:16, i32:16'
+   "$f" elu_odd elu.tile elu
+   "$f" pointwise pointwise.tile pointwise -s '*fp16:16, *fp16:16, *fp16:16, i32:16, fp32'
+   "$f" softmax_fp32 softmax.tile softmax -s '*fp32:16, *fp32:16, i32, i32:16' -D BLOCK=4096
+   "$f" softmax_fp16 softmax.tile softmax -s '*fp16:16, *fp16:16, i32, i32:16' -D BLOCK=1024
+   "$f" layer_norm_fp32 layer_norm.tile layer_norm -D BLOCK=4096 \
+      -s '*fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, i32, i32:16'
+   local strides='i32:16, 1, i32:16, 1, i32:16, 1'
+   local dtype
+   for dtype in fp16 bf16 fp32; do
+      "$f" "matmul_$dtype" matmul.tile matmul \
+         -s "*$dtype:16, *$dtype:16, *$dtype:16, i32:16, i32:16, i32:16, $strides"
+   done
+   "$f" matmul_odd_relu matmul.tile matmul -D ACTIVATION=relu \
+      -s '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32, i32, 1, i32, 1, i32, 1'
+   local kernel causal d warps
+   for kernel in attn_fwd attn_fwd_bp; do
+      for causal in False True; do
+         for d in 64 128; do
+            warps=4
+            ((d < 128)) || warps=8
+            "$f" "${kernel}_d${d}_${causal,,}" attention.tile "$kernel" -D "D=$d" \
+               -D "CAUSAL=$causal" --num-warps=$warps \
+               -s '*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, i32, i32:16, fp32'
+         done
+      done
+   done
+   "$f" attn_fwd_bf16_d16 attention.tile attn_fwd -D D=16 -D BLOCK_M=64 \
+      -s '*bf16:16, *bf16:16, *bf16:16, *bf16:16, *fp32:16, i32, i32, fp32'
+}
