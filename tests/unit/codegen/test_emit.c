@@ -1,0 +1,233 @@
+/* LOWERED text to PTX: what each machine operation becomes, and that failures are located errors. */
+#include "codegen/codegen.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct Fixture {
+   TlMem mem;
+   jmp_buf oom;
+   TlArena *arena;
+   TlSources *sources;
+   TlDiags diags;
+   TlModule *module;
+} Fixture;
+
+static int
+setup(void **state)
+{
+   static Fixture f;
+   f = (Fixture){0};
+   tl_mem_init(&f.mem);
+   f.mem.oom = &f.oom;
+   if (setjmp(f.oom))
+      return -1;
+   f.arena = tl_arena_new(&f.mem);
+   f.sources = tl_sources_new(f.arena);
+   tl_diags_init(&f.diags, f.arena, f.sources);
+   f.module = tl_module_new(f.arena, tl_types_new(f.arena), tl_strings_new(f.arena), &f.diags);
+   *state = &f;
+   return 0;
+}
+
+static int
+teardown(void **state)
+{
+   Fixture *f = *state;
+   tl_arena_free(f->arena);
+   return 0;
+}
+
+/* PTX of one kernel whose body is given; NULL when code generation reported an error. */
+static const char *
+emit(Fixture *f, const char *arch, const char *head, const char *body)
+{
+   const char *text = tl_arena_printf(
+      f->arena, "func @k(%s) {num_warps = 4, state = lowered, shared_bytes = 32768} {\n%s\nreturn\n}\n",
+      head, body);
+   uint32_t file = tl_sources_add(f->sources, "k.tir", text, strlen(text));
+   f->module->first_func = NULL;
+   bool ok = tl_read_module(f->module, f->sources, file);
+   for (const TlDiag *d = f->diags.first; !ok && d; d = d->next)
+      print_error("%s\n", d->text);
+   assert_true(ok);
+   TlCgOptions o = {.target = tl_target_find(arch), .opt_level = 3, .want_llvm = true, .verify = true};
+   TlCgResult r;
+   TlFunc *func = f->module->first_func;
+   return tl_codegen(f->arena, &func, 1, f->sources, &f->diags, &o, &r) ? r.ptx : NULL;
+}
+
+static void
+expect(const char *ptx, const char *what)
+{
+   assert_non_null(ptx);
+   if (!strstr(ptx, what))
+      fail_msg("'%s' is missing in:\n%s", what, ptx);
+}
+
+static void
+kernel_frame(void **state)
+{
+   const char *ptx = emit(*state, "sm_90a", "%x: ptr<fp32> {div = 16}, %n: i32, %b: i1", "");
+   expect(ptx, ".target sm_90a");
+   expect(ptx, ".visible .entry k(");
+   expect(ptx, ".align 16 k_param_0");
+   expect(ptx, ".param .u8 k_param_2");
+   expect(ptx, ".reqntid 128");
+}
+
+static void
+vector_accesses(void **state)
+{
+   const char *ptx = emit(*state, "sm_80", "%x: ptr<fp32>, %h: ptr<fp16>, %n: i1",
+                          "%v = ld_global %x {vec = 4} : regs<fp32, 4>\n"
+                          "%w = ld_global %h, %n {vec = 8} : regs<fp16, 8>\n"
+                          "st_global %x, %v, %n {vec = 4}\n"
+                          "st_global %h, %w {vec = 8}\n");
+   expect(ptx, "ld.global.v4.b32");
+   expect(ptx, "@%p1 ld.global.v4.b32");
+   expect(ptx, "@%p1 st.global.v4.b32");
+   expect(ptx, "st.global.v4.b32");
+}
+
+static void
+cache_hints(void **state)
+{
+   const char *ptx = emit(*state, "sm_90a", "%x: ptr<fp32>",
+                          "%v = ld_global %x {cache = cg} : fp32\n"
+                          "%w = ld_global %x {evict = last} : fp32\n"
+                          "%s = add %v, %w : fp32\n"
+                          "st_global %x, %s {evict = first}\n");
+   expect(ptx, "ld.global.cg.b32");
+   expect(ptx, "ld.global.L1::evict_last.L2::cache_hint.b32");
+   expect(ptx, "createpolicy.fractional.L2::evict_first.b64");
+   expect(ptx, "st.global.L1::evict_first.L2::cache_hint.b32");
+}
+
+static void
+shared_and_barriers(void **state)
+{
+   const char *ptx = emit(*state, "sm_80", "%x: ptr<fp16>, %y: ptr<fp32>",
+                          "%l = lane_id : i32\n"
+                          "%c = constant {value = 16} : i32\n"
+                          "%a = mul %l, %c : i32\n"
+                          "%v = ld_global %x {vec = 8} : regs<fp16, 8>\n"
+                          "st_shared %a, %v {vec = 8}\n"
+                          "bar_sync\n"
+                          "%m = ldmatrix %a : regs<fp16, 8>\n"
+                          "%t = ldmatrix %a {trans = true, num = 2, offsets = [64]} : regs<fp16, 4>\n"
+                          "%z = constant {value = 0.0} : regs<fp32, 4>\n"
+                          "%d = mma %m, %t, %z {mma = m16n8k16.f16.f32, reps = [1, 1, 1]} : regs<fp32, 4>\n"
+                          "st_global %y, %d {vec = 4}\n");
+   expect(ptx, "st.shared.v4.b32");
+   expect(ptx, "bar.sync");
+   expect(ptx, "ldmatrix.sync.aligned.m8n8.x4.shared.b16");
+   expect(ptx, "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16");
+   expect(ptx, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32");
+}
+
+/* LLVM 22 miscompiles fptoui to i1 and sitofp from i1 to bf16: neither may be emitted. */
+static void
+avoided_patterns(void **state)
+{
+   const char *ptx = emit(*state, "sm_90a", "%x: ptr<fp32>, %y: ptr<bf16>",
+                          "%v = ld_global %x : fp32\n"
+                          "%b = cast %v : i1\n"
+                          "%h = cast %b : bf16\n"
+                          "st_global %y, %h\n");
+   expect(ptx, "setp.neu.f32");
+   expect(ptx, "selp");
+}
+
+static void
+loops_have_one_branch(void **state)
+{
+   const char *ptx = emit(*state, "sm_90a", "%x: ptr<fp32>, %n: i32",
+                          "%z = constant {value = 0} : i32\n"
+                          "%o = constant {value = 1} : i32\n"
+                          "%f = constant {value = 0.0} : fp32\n"
+                          "%r = for %z, %n, %o, %f : fp32 (%i: i32, %acc: fp32) {\n"
+                          "  %p = addptr %x, %i : ptr<fp32>\n"
+                          "  %v = ld_global %p : fp32\n"
+                          "  %s = add %acc, %v : fp32\n"
+                          "  yield %s\n"
+                          "}\n"
+                          "st_global %x, %r\n");
+   assert_non_null(ptx);
+   unsigned branches = 0;
+   for (const char *p = ptx; (p = strstr(p, "bra")); p++)
+      branches++;
+   assert_true(branches <= 3); /* the guard, the back edge, at most one join */
+}
+
+static void
+fp64_functions_are_errors(void **state)
+{
+   Fixture *f = *state;
+   assert_null(emit(f, "sm_90a", "%x: ptr<fp64>",
+                    "%v = ld_global %x : fp64\n%e = exp %v : fp64\nst_global %x, %e\n"));
+   assert_int_equal(f->diags.num_errors, 1);
+   assert_int_equal(f->diags.first->code, TL_DIAG_E0501);
+   assert_int_not_equal(f->diags.first->range.file, 0);
+}
+
+static void
+missing_features_are_errors(void **state)
+{
+   Fixture *f = *state;
+   assert_null(emit(f, "sm_80", "%x: ptr<bf16>",
+                    "%v = ld_global %x : bf16\n%o = atom_rmw %x, %v : bf16\nst_global %x, %o\n"));
+   assert_int_equal(f->diags.first->code, TL_DIAG_E0501);
+}
+
+static void
+every_target_compiles(void **state)
+{
+   for (unsigned i = 0; tl_target_at(i); i++) {
+      const char *ptx = emit(*state, tl_target_at(i)->arch, "%x: ptr<fp32>",
+                             "%v = ld_global %x : fp32\n%e = exp2 %v : fp32\nst_global %x, %e\n");
+      expect(ptx, "ex2.approx.ftz.f32");
+      expect(ptx, tl_target_at(i)->arch);
+   }
+}
+
+static void
+shuffles_pack_halves(void **state)
+{
+   const char *ptx = emit(*state, "sm_90a", "%x: ptr<fp16>",
+                          "%v = ld_global %x {vec = 8} : regs<fp16, 8>\n"
+                          "%o = constant {value = 1} : i32\n"
+                          "%s = shfl %v, %o : regs<fp16, 8>\n"
+                          "st_global %x, %s {vec = 8}\n");
+   assert_non_null(ptx);
+   unsigned shuffles = 0;
+   for (const char *p = ptx; (p = strstr(p, "shfl.sync")); p++)
+      shuffles++;
+   assert_int_equal(shuffles, 4); /* two halves in each */
+}
+
+int test_emit(void);
+int
+test_emit(void)
+{
+   const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(kernel_frame, setup, teardown),
+      cmocka_unit_test_setup_teardown(vector_accesses, setup, teardown),
+      cmocka_unit_test_setup_teardown(cache_hints, setup, teardown),
+      cmocka_unit_test_setup_teardown(shared_and_barriers, setup, teardown),
+      cmocka_unit_test_setup_teardown(avoided_patterns, setup, teardown),
+      cmocka_unit_test_setup_teardown(loops_have_one_branch, setup, teardown),
+      cmocka_unit_test_setup_teardown(fp64_functions_are_errors, setup, teardown),
+      cmocka_unit_test_setup_teardown(missing_features_are_errors, setup, teardown),
+      cmocka_unit_test_setup_teardown(every_target_compiles, setup, teardown),
+      cmocka_unit_test_setup_teardown(shuffles_pack_halves, setup, teardown),
+   };
+   return cmocka_run_group_tests(tests, NULL, NULL);
+}
