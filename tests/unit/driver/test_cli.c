@@ -48,18 +48,18 @@ teardown(void **state)
 /* ---- options ---- */
 #define PARSE(f, cl, ...)                                                                          \
    do {                                                                                            \
-      char *argv[] = {(char[]){"tilec"}, __VA_ARGS__};                                             \
-      tl_command_line_parse((f)->arena, (int)(sizeof argv / sizeof argv[0]), argv, (cl));          \
+      static const char *const argv[] = {"tilec", __VA_ARGS__};                                    \
+      tl_command_line_parse((f)->arena, (int)(sizeof argv / sizeof argv[0]),                       \
+                            (char **)(uintptr_t)argv, (cl));                                       \
    } while (0)
-#define S(text) (char[]){text}
 
 static void
 option_forms(void **state)
 {
    Fixture *f = *state;
    TlCommandLine cl;
-   PARSE(f, &cl, S("run"), S("f.tile"), S("--arg"), S("x=3"), S("--arg=y=4"), S("-DN=5"), S("-O2"),
-         S("-Rlayout"), S("--time"), S("--"), S("-odd"));
+   PARSE(f, &cl, "run", "f.tile", "--arg", "x=3", "--arg=y=4", "-DN=5", "-O2",
+         "-Rlayout", "--time", "--", "-odd");
    assert_null(cl.error);
    assert_int_equal(cl.command, CMD_RUN);
    assert_int_equal(cl.operands.len, 2);
@@ -70,7 +70,7 @@ option_forms(void **state)
    assert_string_equal(tl_option(&cl, TL_OPT_REMARKS), "layout");
    assert_string_equal(tl_option(&cl, TL_OPT_TIME), "");
    assert_null(tl_option(&cl, TL_OPT_GRID));
-   PARSE(f, &cl, S("f.tile"));
+   PARSE(f, &cl, "f.tile");
    assert_int_equal(cl.command, CMD_BUILD);
 }
 
@@ -79,13 +79,13 @@ option_errors(void **state)
 {
    Fixture *f = *state;
    TlCommandLine cl;
-   PARSE(f, &cl, S("build"), S("--num-warp=4"));
+   PARSE(f, &cl, "build", "--num-warp=4");
    assert_non_null(strstr(cl.error, "did you mean '--num-warps'"));
-   PARSE(f, &cl, S("build"), S("--arch"));
+   PARSE(f, &cl, "build", "--arch");
    assert_non_null(strstr(cl.error, "a value must follow"));
-   PARSE(f, &cl, S("list"), S("f.tile"), S("--grid=1"));
+   PARSE(f, &cl, "list", "f.tile", "--grid=1");
    assert_non_null(cl.error);
-   PARSE(f, &cl, S("build"), S("--strict-fp=yes"));
+   PARSE(f, &cl, "build", "--strict-fp=yes");
    assert_non_null(cl.error);
 }
 
