@@ -366,8 +366,7 @@ parse_text(TlRuleParser *p, const char *text)
 }
 
 TlRule *
-tl_rule_parse(const char *text, TlRuleFindFn *find, void *user, char *error, size_t error_bytes,
-              bool *no_memory)
+tl_rule_parse(const char *text, TlRuleFindFn *find, void *user, char *error, size_t error_bytes)
 {
    TlRuleParser p;
    memset(&p, 0, sizeof p);
@@ -375,13 +374,12 @@ tl_rule_parse(const char *text, TlRuleFindFn *find, void *user, char *error, siz
    p.user = user;
    p.error = error;
    p.error_bytes = error_bytes;
-   *no_memory = false;
    if (!parse_text(&p, text))
       return NULL;
    TlRule *rule = malloc(sizeof *rule + p.count * sizeof p.code[0]);
    if (!rule) {
-      fail(&p, "out of memory");
-      *no_memory = true;
+      if (error_bytes)
+         snprintf(error, error_bytes, "%s", TL_RULE_NO_MEMORY);
       return NULL;
    }
    rule->count = p.count;

@@ -14,9 +14,11 @@ typedef struct TlRule TlRule;
 typedef int TlRuleFindFn(void *user, const char *name, size_t len);
 
 /* NULL with a sentence in `error` when the text is no expression, names something unknown, nests
- * deeper than 64, or memory ran out (*no_memory).  Free with tl_rule_free. */
+ * deeper than 64, or memory ran out (then it is TL_RULE_NO_MEMORY).
+ * Free with tl_rule_free. */
+#define TL_RULE_NO_MEMORY "out of memory"
 TlRule *tl_rule_parse(const char *text, TlRuleFindFn *find, void *user, char *error,
-                      size_t error_bytes, bool *no_memory);
+                      size_t error_bytes);
 void tl_rule_free(TlRule *rule);   /* NULL is fine */
 
 /* slots[i] is the value of the name that `find` numbered i.  False with a sentence in *why (static

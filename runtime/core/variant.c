@@ -40,11 +40,11 @@ static bool
 parse(TilecRuntime *rt, TlVariant *v, const char *what, const char *text, TlRule **out)
 {
    char why[128];
-   bool no_memory;
    Finder f = {v, strcmp(what, "launch_grid") == 0};
    if (!text)
       return true;
-   *out = tl_rule_parse(text, find_name, &f, why, sizeof why, &no_memory);
+   *out = tl_rule_parse(text, find_name, &f, why, sizeof why);
+   bool no_memory = !*out && strcmp(why, TL_RULE_NO_MEMORY) == 0;
    if (!*out)
       v->failed = tl_rt_fail(rt, no_memory ? TILEC_NO_MEMORY : TILEC_BAD_IMAGE, "kernel '%s': %s '%s': %s", v->info->name, what, text, why);
    return *out != NULL;

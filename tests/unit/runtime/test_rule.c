@@ -12,7 +12,6 @@ find(void *user, const char *name, size_t len)
    return len == 2 && memcmp(name, "iffy", 2) == 0 ? 3 : -1;
 }
 
-static bool no_memory;
 static const int64_t slots[4] = {7, -3, 0, 100};   /* a b c d */
 
 static void
@@ -39,7 +38,7 @@ values_follow_python(void **state)
       char error[128];
       const char *why;
       int64_t got = 0;
-      TlRule *rule = tl_rule_parse(cases[i].text, find, NULL, error, sizeof error, &no_memory);
+      TlRule *rule = tl_rule_parse(cases[i].text, find, NULL, error, sizeof error);
       if (!rule)
          fail_msg("%s: %s", cases[i].text, error);
       if (!tl_rule_eval(rule, slots, &got, &why) || got != cases[i].want)
@@ -60,7 +59,7 @@ mistakes_are_refused(void **state)
    };
    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
       char error[128] = "";
-      TlRule *rule = tl_rule_parse(bad[i], find, NULL, error, sizeof error, &no_memory);
+      TlRule *rule = tl_rule_parse(bad[i], find, NULL, error, sizeof error);
       if (rule)
          fail_msg("'%s' was accepted", bad[i]);
       assert_true(error[0] != 0);
@@ -77,7 +76,7 @@ depth_is_limited(void **state)
       char *text = malloc(n * count + 1), error[128];
       for (size_t i = 0; i < count; i++)
          memcpy(text + i * n, units[u], n + 1);
-      assert_null(tl_rule_parse(text, find, NULL, error, sizeof error, &no_memory));
+      assert_null(tl_rule_parse(text, find, NULL, error, sizeof error));
       free(text);
    }
 }
@@ -93,7 +92,7 @@ arithmetic_is_checked(void **state)
    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
       const char *why = NULL;
       int64_t got;
-      TlRule *rule = tl_rule_parse(bad[i], find, NULL, NULL, 0, &no_memory);
+      TlRule *rule = tl_rule_parse(bad[i], find, NULL, NULL, 0);
       assert_non_null(rule);
       if (tl_rule_eval(rule, slots, &got, &why) || !why)
          fail_msg("'%s' was evaluated", bad[i]);
@@ -117,7 +116,7 @@ random_text_is_safe(void **state)
          strcat(text, words[(seed >> 16) % (sizeof words / sizeof words[0])]);
       }
       seed = seed * 1664525 + 1013904223;
-      TlRule *rule = tl_rule_parse(text, find, NULL, NULL, 0, &no_memory);
+      TlRule *rule = tl_rule_parse(text, find, NULL, NULL, 0);
       int64_t out;
       const char *why;
       if (rule) {
