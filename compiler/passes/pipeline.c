@@ -1,9 +1,30 @@
 /* The order of passes, for each state of the IR. */
 #include "passes/pass.h"
+#include "passes/remark.h"
 
 bool
 tl_pipeline_typed(TlPassCx *cx, TlFunc *f)
 {
    static const TlPassId clean_up[] = {TL_PASS_fold, TL_PASS_cse, TL_PASS_licm, TL_PASS_dce};
    return tl_run_passes_to_fixed_point(cx, f, clean_up, 4, 4);
+}
+
+bool
+tl_pipeline_laid(TlPassCx *cx, TlFunc *f)
+{
+   static const TlPassId clean_up[] = {TL_PASS_elide_converts, TL_PASS_cse, TL_PASS_dce};
+   if (!tl_run_passes(cx, f, "choose_mma,dce,place_layouts") ||
+       !tl_run_passes_to_fixed_point(cx, f, clean_up, 3, 3))
+      return false;
+   tl_remark_conversions(cx, f);
+   return !cx->failed;
+}
+
+bool
+tl_pipeline_lowered(TlPassCx *cx, TlFunc *f)
+{
+   static const TlPassId clean_up[] = {TL_PASS_fold, TL_PASS_cse, TL_PASS_licm, TL_PASS_dce};
+   return tl_run_passes(cx, f, "lower") &&
+          tl_run_passes_to_fixed_point(cx, f, clean_up, 4, 2) &&
+          tl_run_passes(cx, f, "insert_barriers");
 }

@@ -1,0 +1,244 @@
+/* Offsets of shared buffers and of scratch memory: first fit over lifetimes.
+ *
+ * Time is the preorder number of operations.  A buffer made in a loop body lives within one iteration;
+ * one made outside and used inside lives to the loop's end.  A scratch area stays reserved until the
+ * next operation with scratch, when there is room, so that neighbours alternate between two areas and
+ * one barrier between them is enough.  Invariant: two buffers alive at one time never overlap. */
+#include "passes/lower.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Buffer {
+   TlOp *op;
+   bool is_scratch;
+   uint32_t bytes, align, offset;
+   uint32_t begin, end;     /* times, both inclusive */
+} Buffer;
+
+typedef struct Alloc {
+   TlLowerCx *cx;
+   TL_VEC(Buffer) buffers;
+   uint32_t time;
+   TlMap buffer_of;         /* memdesc TlValue * -> index + 1 */
+   uint32_t last_scratch;   /* index + 1 of the latest scratch buffer */
+} Alloc;
+
+uint32_t
+tl_scratch_bytes(TlArena *arena, const TlFunc *f, const TlOp *op)
+{
+   TlLinear from, to;
+   unsigned log2_warps = (unsigned)__builtin_ctz(f->num_warps);
+   switch (op->opcode) {
+   case TL_OP_CONVERT_LAYOUT:
+      from = tl_layout_of(tl_arg(op, 0)->type);
+      break;
+   case TL_OP_EXPAND_DIMS:
+   case TL_OP_RESHAPE:
+   case TL_OP_TRANS:
+      if (!tl_retyped_layout(op, &from))
+         return 0;
+      break;
+   case TL_OP_BROADCAST:
+      from = tl_layout_of(tl_arg(op, 0)->type);
+      to = tl_broadcast_source(tl_arg(op, 0)->type, tl_result(op, 0)->type, NULL);
+      return tl_convert_scratch(arena, tl_arg(op, 0)->type->elem, &from, &to);
+   case TL_OP_JOIN:
+   case TL_OP_CAT:
+      from = tl_pair_layout(op);
+      break;
+   case TL_OP_REDUCE:
+      return tl_reduce_scratch(op);
+   case TL_OP_SCAN:
+      return tl_scan_scratch(op, f->num_warps);
+   case TL_OP_GATHER:
+      return tl_gather_scratch(op);
+   case TL_OP_HISTOGRAM:
+      return tl_histogram_scratch(op);
+   case TL_OP_ATOMIC_RMW:
+   case TL_OP_ATOMIC_CAS:
+      return tl_atomic_scratch(op, log2_warps);
+   default:
+      return 0;
+   }
+   to = tl_layout_of(tl_result(op, 0)->type);
+   return tl_convert_scratch(arena, tl_result(op, 0)->type->elem, &from, &to);
+}
+
+/* Buffers with a swizzle over 128-byte rows start at a multiple of its period (hopper.md 1.2). */
+static uint32_t
+alignment_of(uint32_t bytes)
+{
+   return bytes >= 1024 ? 1024 : bytes >= 128 ? 128 : 16;
+}
+
+static void
+add_buffer(Alloc *a, TlOp *op, uint32_t bytes, bool is_scratch)
+{
+   Buffer b = {.op = op,
+               .is_scratch = is_scratch,
+               .bytes = bytes,
+               .align = is_scratch ? 128 : alignment_of(bytes),
+               .begin = a->time,
+               .end = a->time};
+   tl_vec_push(a->cx->scratch, &a->buffers, b);
+   if (!is_scratch)
+      return;
+   if (a->last_scratch)
+      a->buffers.data[a->last_scratch - 1].end = a->time; /* alternate with the one before */
+   a->last_scratch = (uint32_t)a->buffers.len;
+}
+
+static void
+touch(Alloc *a, const TlValue *v)
+{
+   uintptr_t index = (uintptr_t)tl_map_get(&a->buffer_of, v);
+   if (index && a->buffers.data[index - 1].end < a->time)
+      a->buffers.data[index - 1].end = a->time;
+}
+
+static void
+note_result(Alloc *a, TlOp *op)
+{
+   const TlType *t = op->num_results ? tl_result(op, 0)->type : NULL;
+   if (!t || t->kind != TL_TYPE_MEMDESC)
+      return;
+   if (op->opcode == TL_OP_LOCAL_ALLOC) {
+      add_buffer(a, op, tl_memdesc_stage_bytes(t) * t->count, false);
+      tl_map_put(&a->buffer_of, tl_result(op, 0), (void *)(uintptr_t)a->buffers.len);
+   } else if (op->num_args) { /* a view */
+      tl_map_put(&a->buffer_of, tl_result(op, 0), tl_map_get(&a->buffer_of, tl_arg(op, 0)));
+   }
+}
+
+static void
+walk(Alloc *a, const TlBlock *block)
+{
+   for (TlOp *op = block->first; op; op = op->next) {
+      a->time++;
+      for (unsigned i = 0; i < op->num_args; i++)
+         touch(a, tl_arg(op, i));
+      note_result(a, op);
+      uint32_t bytes = tl_scratch_bytes(a->cx->scratch, a->cx->func, op);
+      if (bytes)
+         add_buffer(a, op, bytes, true);
+      uint32_t start = a->time;
+      size_t outside = a->buffers.len;
+      for (unsigned i = 0; i < op->num_regions; i++)
+         walk(a, op->regions[i]->block);
+      if (op->opcode != TL_OP_FOR && op->opcode != TL_OP_WHILE)
+         continue;
+      a->time++;
+      for (size_t i = 0; i < outside; i++) { /* used in some iteration: alive in all */
+         Buffer *b = &a->buffers.data[i];
+         if (b->end > start && !b->is_scratch)
+            b->end = a->time;
+      }
+   }
+}
+
+static bool
+overlaps_in_time(const Buffer *a, const Buffer *b)
+{
+   return a->begin <= b->end && b->begin <= a->end;
+}
+
+static int
+larger_first(const void *x, const void *y)
+{
+   const Buffer *a = *(const Buffer *const *)x, *b = *(const Buffer *const *)y;
+   if (a->bytes != b->bytes)
+      return a->bytes > b->bytes ? -1 : 1;
+   return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+static uint64_t
+first_fit(Buffer **placed, size_t n, const Buffer *b)
+{
+   uint64_t at = 0;
+   for (bool moved = true; moved;) {
+      moved = false;
+      for (size_t i = 0; i < n; i++) {
+         const Buffer *p = placed[i];
+         uint64_t p_end = (uint64_t)p->offset + p->bytes;
+         if (overlaps_in_time(p, b) && at < p_end && p->offset < at + b->bytes) {
+            at = (p_end + b->align - 1) / b->align * b->align;
+            moved = true;
+         }
+      }
+   }
+   return at;
+}
+
+/* Places all buffers; the bytes needed. */
+static uint64_t
+place(Alloc *a)
+{
+   size_t n = a->buffers.len;
+   Buffer **order = tl_new_array(a->cx->scratch, Buffer *, n);
+   uint64_t total = 0;
+   for (size_t i = 0; i < n; i++)
+      order[i] = &a->buffers.data[i];
+   if (n)
+      qsort(order, n, sizeof order[0], larger_first);
+   for (size_t i = 0; i < n; i++) {
+      uint64_t at = first_fit(order, i, order[i]);
+      if (at + order[i]->bytes > UINT32_MAX)
+         return UINT32_MAX;
+      order[i]->offset = (uint32_t)at;
+      total = at + order[i]->bytes > total ? at + order[i]->bytes : total;
+   }
+   return total;
+}
+
+static void
+end_scratch_early(Alloc *a)
+{
+   for (size_t i = 0; i < a->buffers.len; i++)
+      if (a->buffers.data[i].is_scratch)
+         a->buffers.data[i].end = a->buffers.data[i].begin;
+}
+
+static bool
+report_too_much(Alloc *a, uint64_t total, uint32_t limit)
+{
+   const Buffer *most = &a->buffers.data[0];
+   for (size_t i = 1; i < a->buffers.len; i++)
+      if (a->buffers.data[i].bytes > most->bytes)
+         most = &a->buffers.data[i];
+   TlPassCx *pass = a->cx->pass;
+   const char *arch = pass->target ? pass->target->arch : "this target";
+   tl_report(pass->diags, E0406, most->op->range, limit, limit / 1024, arch, (unsigned)total,
+             (unsigned)((total + 1023) / 1024));
+   tl_note(pass->diags, N0406, most->op->range, most->bytes, tl_info(most->op)->text);
+   tl_help(pass->diags, "smaller tiles or fewer stages need less shared memory");
+   return tl_fail(a->cx);
+}
+
+bool
+tl_alloc_shared(TlLowerCx *cx)
+{
+   Alloc a = {.cx = cx};
+   uint32_t limit = cx->pass->target ? cx->pass->target->max_shared_bytes : 99 * 1024;
+   tl_map_init(&a.buffer_of, cx->scratch);
+   walk(&a, cx->func->body->block);
+   uint64_t total = place(&a);
+   if (total > limit) {
+      end_scratch_early(&a);
+      total = place(&a);
+   }
+   if (total > limit)
+      return report_too_much(&a, total, limit);
+   for (size_t i = 0; i < a.buffers.len; i++) {
+      Buffer *b = &a.buffers.data[i];
+      if (b->is_scratch) {
+         TlScratchSlot *slot = tl_new(cx->scratch, TlScratchSlot);
+         *slot = (TlScratchSlot){b->offset, b->bytes};
+         tl_map_put(&cx->scratch_of, b->op, slot);
+      } else {
+         tl_attr(b->op, TL_ATTR_OFFSET)->i = b->offset;
+      }
+   }
+   cx->func->shared_bytes = (uint32_t)total;
+   return true;
+}

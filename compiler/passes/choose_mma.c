@@ -1,0 +1,52 @@
+/* acc + dot(a, b, 0) becomes dot(a, b, acc): the addition is part of the matrix instruction.  Only when
+ * the dot has no other use, since it would be computed twice, and not in strict mode for floats, whose
+ * sum would be rounded in another order. */
+#include "passes/pass.h"
+
+static bool
+is_zero_dot(const TlValue *v)
+{
+   uint64_t bits;
+   return tl_value_is(v, TL_OP_DOT) && v->uses && !v->uses->next &&
+          tl_is_const(tl_arg(v->def, 2), &bits) && bits == 0;
+}
+
+static bool
+fold_sum(TlFunc *f, TlOp *add)
+{
+   for (unsigned i = 0; i < 2; i++) {
+      TlValue *product = tl_arg(add, i), *acc = tl_arg(add, 1 - i);
+      if (!is_zero_dot(product) || acc == product)
+         continue;
+      TlOp *dot = product->def;
+      if (dot->block != add->block || (f->strict_fp && tl_dtype_is_float(product->type->dtype)))
+         continue;
+      tl_move_before(dot, add); /* acc may be defined between the two */
+      tl_set_arg(dot, 2, acc);
+      tl_replace_uses(tl_result(add, 0), product);
+      tl_remove(add);
+      return true;
+   }
+   return false;
+}
+
+static bool
+walk(TlFunc *f, TlBlock *block)
+{
+   bool changed = false;
+   for (TlOp *op = block->first, *next; op; op = next) {
+      next = op->next;
+      for (unsigned i = 0; i < op->num_regions; i++)
+         changed |= walk(f, op->regions[i]->block);
+      if (op->opcode == TL_OP_ADD && op->num_results && tl_result(op, 0)->type->kind == TL_TYPE_TILE)
+         changed |= fold_sum(f, op);
+   }
+   return changed;
+}
+
+bool
+tl_pass_choose_mma(TlPassCx *cx, TlFunc *f)
+{
+   (void)cx;
+   return walk(f, f->body->block);
+}

@@ -1,0 +1,126 @@
+/* Vector widths and blocked layouts of global memory accesses (hopper.md 2.3): one vector of at most 16
+ * bytes a thread and access, lanes along the contiguous dimension and then the next, warps on the
+ * slowest dimensions that have room (so that reductions along the contiguous one stay in a warp). */
+#include "passes/coalesce.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { MAX_ACCESS_BYTES = 16, LANES = 32 };
+
+static uint32_t
+pow2_at_most(int64_t v, uint32_t most)
+{
+   uint32_t p = 1;
+   while (p < most && (int64_t)p * 2 <= v)
+      p *= 2;
+   return p;
+}
+
+/* Largest power of two that divides v, at most `most`. */
+static uint32_t
+pow2_factor(int64_t v, uint32_t most)
+{
+   uint32_t p = 1;
+   while (p < most && v % ((int64_t)p * 2) == 0)
+      p *= 2;
+   return p;
+}
+
+const TlValue *
+tl_access_mask(const TlOp *op)
+{
+   switch (op->opcode) {
+   case TL_OP_LOAD:
+      return op->num_args > 1 ? tl_arg(op, 1) : NULL;
+   case TL_OP_STORE:
+   case TL_OP_ATOMIC_RMW:
+      return op->num_args > 2 ? tl_arg(op, 2) : NULL;
+   default:
+      return NULL;
+   }
+}
+
+TlAccess
+tl_access_of(TlAnalysis *facts, const TlValue *ptr, const TlValue *mask)
+{
+   const TlType *t = ptr->type;
+   TlAccess a = {.mask_run = 1u << 20};
+   const TlType *pointee = tl_type_elem(t)->elem;
+   a.elem_bytes = pointee->kind == TL_TYPE_PTR ? 8 : tl_dtype_info[pointee->dtype].bytes;
+   const TlAxisInfo *info = tl_axis_info(facts, ptr);
+   for (unsigned d = 0; d < t->rank; d++)
+      a.order[d] = t->rank - 1 - d;
+   /* Stable: of equal contiguity the later dimension comes first. */
+   for (unsigned i = 1; i < t->rank; i++)
+      for (unsigned j = i; j > 0; j--) {
+         unsigned hi = a.order[j], lo = a.order[j - 1];
+         uint32_t c_hi = pow2_at_most((int64_t)info->contiguity[hi], t->shape[hi]);
+         uint32_t c_lo = pow2_at_most((int64_t)info->contiguity[lo], t->shape[lo]);
+         if (c_hi <= c_lo)
+            break;
+         a.order[j] = lo;
+         a.order[j - 1] = hi;
+      }
+   a.dim = a.order[0];
+   a.contiguity = pow2_at_most((int64_t)info->contiguity[a.dim], t->shape[a.dim]);
+   a.align_bytes = pow2_factor((int64_t)info->divisibility[a.dim], MAX_ACCESS_BYTES);
+   if (mask)
+      a.mask_run =
+         pow2_at_most((int64_t)tl_axis_info(facts, mask)->constancy[a.dim], t->shape[a.dim]);
+   return a;
+}
+
+unsigned
+tl_access_vec(const TlAccess *a)
+{
+   unsigned vec = MAX_ACCESS_BYTES / a->elem_bytes;
+   while (vec > 1 &&
+          (vec > a->contiguity || vec * a->elem_bytes > a->align_bytes || vec > a->mask_run))
+      vec /= 2;
+   return vec;
+}
+
+unsigned
+tl_access_vec_in(const TlAccess *a, const TlLinear *layout)
+{
+   unsigned vec = tl_access_vec(a), regs = tl_ll_contiguous_regs(layout, a->dim);
+   return vec < regs ? vec : regs;
+}
+
+TlLinear
+tl_blocked_layout(unsigned rank, const uint32_t *shape, const unsigned *order, unsigned vec,
+                  unsigned num_warps)
+{
+   uint32_t size[TL_MAX_RANK], lanes[TL_MAX_RANK], warps[TL_MAX_RANK], left[TL_MAX_RANK];
+   uint32_t num_lanes = LANES;
+   for (unsigned d = 0; d < rank; d++) {
+      size[d] = lanes[d] = warps[d] = 1;
+      left[d] = shape[d];
+   }
+   size[order[0]] = vec < shape[order[0]] ? vec : shape[order[0]];
+   left[order[0]] /= size[order[0]];
+   for (unsigned i = 0; i < rank; i++) {
+      unsigned d = order[i];
+      lanes[d] = left[d] < num_lanes ? left[d] : num_lanes;
+      left[d] /= lanes[d];
+      num_lanes /= lanes[d];
+   }
+   lanes[order[0]] *= num_lanes; /* the rest repeats the tile */
+   for (unsigned i = rank; i-- > 0;) {
+      unsigned d = order[i];
+      warps[d] = left[d] < num_warps ? left[d] : num_warps;
+      num_warps /= warps[d];
+   }
+   warps[order[0]] *= num_warps;
+   return tl_ll_blocked(rank, shape, size, lanes, warps, order);
+}
+
+TlLinear
+tl_default_layout(unsigned rank, const uint32_t *shape, unsigned num_warps)
+{
+   unsigned order[TL_MAX_RANK];
+   for (unsigned d = 0; d < rank; d++)
+      order[d] = rank - 1 - d;
+   return tl_blocked_layout(rank, shape, order, 1, num_warps);
+}

@@ -1,0 +1,226 @@
+/* Barriers between accesses to shared memory that conflict (hopper.md 3.3b).
+ *
+ * Forward dataflow: the state holds the intervals read and written since the last barrier.  An access
+ * that meets an earlier write, or a write that meets an earlier read, gets a barrier before it, and the
+ * state is cleared.  When all conflicts are between accesses of one warp-private exchange, the warp's
+ * own barrier is enough.  Loops are repeated until the state at their entry stands.
+ * Invariant: at every operation the state covers all accesses of other threads that may still run. */
+#include "passes/pass.h"
+
+#include <string.h>
+
+typedef struct Access {
+   uint32_t begin, end;  /* bytes */
+   uint32_t partition;   /* nonzero: private to each warp */
+   bool is_write;
+   bool warp_synced;     /* a warp barrier came after it */
+   bool in_flight;       /* an asynchronous copy not waited for: no barrier ends it */
+} Access;
+
+typedef struct State {
+   TL_VEC(Access) open;
+} State;
+
+typedef struct Barriers {
+   TlPassCx *cx;
+   TlFunc *func;
+   State state;
+   bool changed;
+} Barriers;
+
+static bool
+same_access(const Access *a, const Access *b)
+{
+   return a->begin == b->begin && a->end == b->end && a->partition == b->partition &&
+          a->is_write == b->is_write && a->warp_synced == b->warp_synced &&
+          a->in_flight == b->in_flight;
+}
+
+static void
+add(Barriers *b, State *s, const Access *a)
+{
+   for (size_t i = 0; i < s->open.len; i++)
+      if (same_access(&s->open.data[i], a))
+         return;
+   tl_vec_push(b->cx->scratch, &s->open, *a);
+}
+
+static void
+merge(Barriers *b, State *into, const State *from)
+{
+   for (size_t i = 0; i < from->open.len; i++)
+      add(b, into, &from->open.data[i]);
+}
+
+static State
+copy(Barriers *b, const State *s)
+{
+   State out = {0};
+   merge(b, &out, s);
+   return out;
+}
+
+static bool
+is_subset(const State *a, const State *of)
+{
+   for (size_t i = 0; i < a->open.len; i++) {
+      bool found = false;
+      for (size_t j = 0; j < of->open.len && !found; j++)
+         found = same_access(&a->open.data[i], &of->open.data[j]);
+      if (!found)
+         return false;
+   }
+   return true;
+}
+
+/* Reads and writes of an operation: none, one or both. */
+static unsigned
+accesses_of(const TlOp *op, Access out[2])
+{
+   bool reads = false, writes = false;
+   switch (op->opcode) {
+   case TL_OP_LD_SHARED:
+   case TL_OP_LDMATRIX:
+      reads = true;
+      break;
+   case TL_OP_ST_SHARED:
+   case TL_OP_STMATRIX:
+   case TL_OP_CP_ASYNC:
+      writes = true;
+      break;
+   case TL_OP_ATOM_SHARED:
+      reads = writes = true;
+      break;
+   default:
+      return 0;
+   }
+   TlInts e = tl_attr_ints(op, TL_ATTR_EXTENT);
+   Access a = {.begin = 0, .end = UINT32_MAX};
+   if (e.len >= 2) {
+      a.begin = (uint32_t)e.data[0];
+      a.end = (uint32_t)e.data[1];
+      a.partition = e.len > 2 ? (uint32_t)e.data[2] : 0;
+   }
+   unsigned n = 0;
+   if (reads)
+      out[n++] = a;
+   a.is_write = true;
+   a.in_flight = op->opcode == TL_OP_CP_ASYNC;
+   if (writes)
+      out[n++] = a;
+   return n;
+}
+
+enum { NO_CONFLICT, WARP_CONFLICT, BLOCK_CONFLICT };
+
+static int
+conflict(const Access *a, const Access *b)
+{
+   if (!(a->begin < b->end && b->begin < a->end) || (!a->is_write && !b->is_write))
+      return NO_CONFLICT;
+   if (a->partition && a->partition == b->partition)
+      return a->warp_synced ? NO_CONFLICT : WARP_CONFLICT;
+   return BLOCK_CONFLICT;
+}
+
+static void
+after_block_barrier(State *s)
+{
+   size_t n = 0;
+   for (size_t i = 0; i < s->open.len; i++)
+      if (s->open.data[i].in_flight)
+         s->open.data[n++] = s->open.data[i];
+   s->open.len = n;
+}
+
+static void
+after_warp_barrier(State *s)
+{
+   for (size_t i = 0; i < s->open.len; i++)
+      s->open.data[i].warp_synced |= s->open.data[i].partition != 0;
+}
+
+static void
+before_access(Barriers *b, TlOp *op, const Access *acc, unsigned n)
+{
+   int worst = NO_CONFLICT;
+   for (size_t i = 0; i < b->state.open.len; i++)
+      for (unsigned k = 0; k < n; k++) {
+         int c = conflict(&b->state.open.data[i], &acc[k]);
+         worst = c > worst ? c : worst;
+      }
+   if (worst == NO_CONFLICT)
+      return;
+   TlBuilder build = tl_builder_before(op);
+   tl_build(&build, worst == BLOCK_CONFLICT ? TL_OP_BAR_SYNC : TL_OP_BAR_WARP, NULL, 0, NULL, 0,
+            NULL, 0, 0);
+   b->changed = true;
+   if (worst == BLOCK_CONFLICT)
+      after_block_barrier(&b->state);
+   else
+      after_warp_barrier(&b->state);
+}
+
+static void walk(Barriers *b, TlBlock *block);
+
+static void
+walk_loop(Barriers *b, TlOp *op)
+{
+   for (;;) {
+      State entry = copy(b, &b->state);
+      walk(b, op->regions[0]->block);
+      State exit = copy(b, &b->state); /* a while leaves after its condition */
+      for (unsigned i = 1; i < op->num_regions; i++)
+         walk(b, op->regions[i]->block);
+      if (is_subset(&b->state, &entry)) {
+         b->state = exit;
+         if (op->opcode == TL_OP_FOR)
+            merge(b, &b->state, &entry); /* zero iterations */
+         return;
+      }
+      merge(b, &b->state, &entry);
+   }
+}
+
+static void
+walk_branches(Barriers *b, TlOp *op)
+{
+   State entry = copy(b, &b->state), out = {0};
+   for (unsigned i = 0; i < op->num_regions; i++) {
+      b->state = copy(b, &entry);
+      walk(b, op->regions[i]->block);
+      merge(b, &out, &b->state);
+   }
+   b->state = out;
+}
+
+static void
+walk(Barriers *b, TlBlock *block)
+{
+   for (TlOp *op = block->first; op; op = op->next) {
+      Access acc[2];
+      unsigned n = accesses_of(op, acc);
+      before_access(b, op, acc, n);
+      for (unsigned i = 0; i < n; i++)
+         add(b, &b->state, &acc[i]);
+      if (op->opcode == TL_OP_BAR_SYNC)
+         after_block_barrier(&b->state);
+      else if (op->opcode == TL_OP_BAR_WARP)
+         after_warp_barrier(&b->state);
+      else if (op->opcode == TL_OP_CP_ASYNC_WAIT)
+         for (size_t i = 0; i < b->state.open.len; i++)
+            b->state.open.data[i].in_flight = false;
+      else if (op->opcode == TL_OP_FOR || op->opcode == TL_OP_WHILE)
+         walk_loop(b, op);
+      else if (op->num_regions)
+         walk_branches(b, op);
+   }
+}
+
+bool
+tl_pass_insert_barriers(TlPassCx *cx, TlFunc *f)
+{
+   Barriers b = {.cx = cx, .func = f};
+   walk(&b, f->body->block);
+   return b.changed;
+}

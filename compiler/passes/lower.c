@@ -1,0 +1,324 @@
+/* LAID to LOWERED: the driver, and the rules of operations that keep their form.
+ *
+ * The old body is walked in order and a new one appended; cx->map says what each old value became.
+ * Control operations are rebuilt with lowered types.  Invariant: rules never look at the machine but
+ * through lower_thread.c, and at shared memory but through lower_shared.c. */
+#include "passes/lower.h"
+
+#include <assert.h>
+#include <string.h>
+
+static TlLowerRule *const rules[TL_OP_COUNT] = {
+#define TL_OP_ATTR(...)
+#define TL_OP(id, text, args, results, infer, layout, eval, exec, lower, ...)                      \
+   [TL_OP_##id] = tl_lower_##lower,
+#include "ir/ops.def"
+};
+
+bool
+tl_fail(TlLowerCx *cx)
+{
+   cx->pass->failed = true;
+   return false;
+}
+
+TlLinear
+tl_layout_of(const TlType *t)
+{
+   assert(t->layout);
+   return tl_ll_fold_repeats(t->layout);
+}
+
+const TlType *
+tl_lower_type(TlLowerCx *cx, const TlType *t)
+{
+   if (t->kind == TL_TYPE_TILE)
+      return tl_type_regs(cx->types, t->elem, tl_ll_num_regs(t->layout));
+   if (t->kind == TL_TYPE_MEMDESC || t->kind == TL_TYPE_TOKEN)
+      return tl_type_scalar(cx->types, TL_I32);
+   return t;
+}
+
+TlValue *
+tl_lower_use(TlLowerCx *cx, const TlValue *old)
+{
+   assert(old->id < cx->num_old_values && cx->map[old->id]);
+   return cx->map[old->id];
+}
+
+void
+tl_lower_def(TlLowerCx *cx, const TlValue *old, TlValue *now)
+{
+   assert(old->id < cx->num_old_values);
+   if (!now->name)
+      now->name = old->name;
+   cx->map[old->id] = now;
+}
+
+/* The operation on lowered operands, attributes kept. */
+TlOp *
+tl_lower_clone(TlLowerCx *cx, const TlOp *op, TlValue *const *args, unsigned num_args,
+               const TlType *const *types, unsigned num_regions)
+{
+   const TlOpInfo *info = tl_info(op);
+   TlAttrInit attrs[TL_MAX_OP_ATTRS];
+   for (unsigned i = 0; i < info->num_attrs; i++)
+      attrs[i] = (TlAttrInit){info->attr[i].key, op->attrs[i]};
+   return tl_build(&cx->b, op->opcode, args, num_args, types, op->num_results, attrs,
+                   info->num_attrs, num_regions);
+}
+
+/* ---- rules ---- */
+void
+tl_lower_none(TlLowerCx *cx, TlOp *op)
+{
+   tl_report(cx->pass->diags, E0499, op->range, tl_info(op)->text);
+   tl_fail(cx);
+}
+
+/* Element by element: scalars among registers are repeated. */
+void
+tl_lower_same(TlLowerCx *cx, TlOp *op)
+{
+   unsigned n = 1;
+   TlValue **args = tl_new_array(cx->scratch, TlValue *, op->num_args);
+   const TlType **types = tl_new_array(cx->scratch, const TlType *, op->num_results);
+   for (unsigned i = 0; i < op->num_args; i++) {
+      args[i] = tl_lower_use(cx, tl_arg(op, i));
+      unsigned have = tl_regs_of(args[i]->type);
+      n = have > n ? have : n;
+   }
+   for (unsigned i = 0; i < op->num_args; i++)
+      args[i] = tl_regs_splat(cx, args[i], n);
+   for (unsigned i = 0; i < op->num_results; i++)
+      types[i] = tl_type_regs(cx->types, tl_type_elem(tl_result(op, i)->type), n);
+   TlOp *now = tl_lower_clone(cx, op, args, op->num_args, types, 0);
+   for (unsigned i = 0; i < op->num_results; i++)
+      tl_lower_def(cx, tl_result(op, i), tl_result(now, i));
+}
+
+void
+tl_lower_assume(TlLowerCx *cx, TlOp *op)
+{
+   tl_lower_same(cx, op);
+}
+
+void
+tl_lower_hint(TlLowerCx *cx, TlOp *op)
+{
+   tl_lower_def(cx, tl_result(op, 0), tl_lower_use(cx, tl_arg(op, 0)));
+}
+
+void
+tl_lower_debug_barrier(TlLowerCx *cx, TlOp *op)
+{
+   (void)op;
+   tl_build_n(&cx->b, TL_OP_BAR_SYNC, NULL, 0, NULL, TL_ATTRS_());
+}
+
+static TlValue **
+lowered_args(TlLowerCx *cx, const TlOp *op)
+{
+   TlValue **args = tl_new_array(cx->scratch, TlValue *, op->num_args);
+   for (unsigned i = 0; i < op->num_args; i++)
+      args[i] = tl_lower_use(cx, tl_arg(op, i));
+   return args;
+}
+
+void
+tl_lower_yield(TlLowerCx *cx, TlOp *op)
+{
+   tl_lower_clone(cx, op, lowered_args(cx, op), op->num_args, NULL, 0);
+}
+
+void
+tl_lower_return(TlLowerCx *cx, TlOp *op)
+{
+   tl_lower_yield(cx, op);
+}
+
+static void
+lower_region(TlLowerCx *cx, const TlRegion *from, TlRegion *to)
+{
+   TlBuilder saved = cx->b;
+   cx->b.block = to->block;
+   cx->b.before = NULL;
+   for (unsigned i = 0; i < from->block->num_args; i++) {
+      const TlValue *old = from->block->args[i];
+      tl_lower_def(cx, old, tl_block_add_arg(to->block, tl_lower_type(cx, old->type), old->name));
+   }
+   tl_lower_block(cx, from->block);
+   cx->b = saved;
+}
+
+static void
+lower_control(TlLowerCx *cx, const TlOp *op)
+{
+   const TlType **types = tl_new_array(cx->scratch, const TlType *, op->num_results);
+   for (unsigned i = 0; i < op->num_results; i++)
+      types[i] = tl_lower_type(cx, tl_result(op, i)->type);
+   TlOp *now =
+      tl_lower_clone(cx, op, lowered_args(cx, op), op->num_args, types, op->num_regions);
+   for (unsigned i = 0; i < op->num_regions; i++)
+      lower_region(cx, op->regions[i], now->regions[i]);
+   for (unsigned i = 0; i < op->num_results; i++)
+      tl_lower_def(cx, tl_result(op, i), tl_result(now, i));
+}
+
+void
+tl_lower_for(TlLowerCx *cx, TlOp *op)
+{
+   lower_control(cx, op);
+}
+
+void
+tl_lower_while(TlLowerCx *cx, TlOp *op)
+{
+   lower_control(cx, op);
+}
+
+void
+tl_lower_if(TlLowerCx *cx, TlOp *op)
+{
+   lower_control(cx, op);
+}
+
+void
+tl_lower_op(TlLowerCx *cx, TlOp *op)
+{
+   if (cx->pass->failed)
+      return;
+   cx->b.range = op->range;
+   rules[op->opcode](cx, op);
+}
+
+void
+tl_lower_block(TlLowerCx *cx, const TlBlock *from)
+{
+   if (++cx->depth > TL_LOWER_MAX_DEPTH && from->first) {
+      tl_report(cx->pass->diags, E0405, from->first->range, (int)TL_LOWER_MAX_DEPTH);
+      tl_fail(cx);
+   }
+   for (TlOp *op = from->first; op; op = op->next)
+      tl_lower_op(cx, op);
+   cx->depth--;
+}
+
+/* ---- checks before lowering: text may hold layouts that no block of f executes ---- */
+typedef struct Check {
+   TlLowerCx *cx;
+   const TlFunc *func;
+   unsigned depth;
+} Check;
+
+static bool
+check_type(Check *c, const TlType *t, TlRange range)
+{
+   if (t->kind != TL_TYPE_TILE)
+      return true;
+   unsigned log2_warps = c->cx->log2_warps;
+   TlDiags *diags = c->cx->pass->diags;
+   if (!t->layout) {
+      tl_report(diags, E0401, range, tl_type_cstr(c->cx->scratch, t));
+      return tl_fail(c->cx);
+   }
+   TlLinear l = tl_layout_of(t);
+   if (l.num[TL_HW_LANE] != TL_LANE_BITS || l.num[TL_HW_WARP] != log2_warps ||
+       l.num[TL_HW_BLOCK] || tl_ll_has_repeats(&l) || !tl_ll_is_surjective(&l)) {
+      tl_report(diags, E0402, range, tl_type_cstr(c->cx->scratch, t), c->func->num_warps);
+      return tl_fail(c->cx);
+   }
+   if (tl_ll_num_regs(&l) > TL_MAX_REGS_PER_THREAD) {
+      tl_report(diags, E0403, range, tl_type_cstr(c->cx->scratch, t), tl_ll_num_regs(&l),
+                c->func->num_warps * 32, (unsigned)TL_MAX_REGS_PER_THREAD);
+      return tl_fail(c->cx);
+   }
+   return true;
+}
+
+static void
+check_block(Check *c, const TlBlock *block)
+{
+   if (++c->depth > TL_LOWER_MAX_DEPTH) {
+      tl_report(c->cx->pass->diags, E0405, c->func->range, (int)TL_LOWER_MAX_DEPTH);
+      tl_fail(c->cx);
+   }
+   for (unsigned i = 0; i < block->num_args; i++)
+      check_type(c, block->args[i]->type, c->func->range);
+   for (const TlOp *op = block->first; op && !c->cx->pass->failed; op = op->next) {
+      for (unsigned i = 0; i < op->num_results; i++)
+         if (!check_type(c, tl_result(op, i)->type, op->range))
+            break;
+      for (unsigned i = 0; i < op->num_regions; i++)
+         check_block(c, op->regions[i]->block);
+   }
+   c->depth--;
+}
+
+static bool
+check_func(TlLowerCx *cx, TlFunc *f)
+{
+   uint32_t w = f->num_warps;
+   if (w < 1 || w > 32 || (w & (w - 1))) {
+      tl_report(cx->pass->diags, E0404, f->range, w);
+      return tl_fail(cx);
+   }
+   cx->log2_warps = (unsigned)__builtin_ctz(w);
+   Check c = {.cx = cx, .func = f};
+   check_block(&c, f->body->block);
+   return !cx->pass->failed;
+}
+
+/* A fresh body with the old one's arguments. */
+static void
+start_body(TlLowerCx *cx, TlFunc *f, const TlBlock *old)
+{
+   TlRegion *body = tl_region_new(f, NULL);
+   cx->b = tl_builder_at_end(f, body->block);
+   for (unsigned i = 0; i < old->num_args; i++) {
+      const TlValue *arg = old->args[i];
+      tl_lower_def(cx, arg, tl_block_add_arg(body->block, arg->type, arg->name));
+   }
+   f->body = body;
+}
+
+/* Thread words go to the top: they are built in a block of their own, spliced in at the end. */
+static void
+splice_entry(TlLowerCx *cx, TlFunc *f)
+{
+   TlBlock *entry = cx->entry.block, *body = f->body->block;
+   while (entry->last) {
+      TlOp *op = entry->last;
+      if (body->first)
+         tl_move_before(op, body->first);
+      else
+         tl_move_to_end(op, body);
+   }
+}
+
+bool
+tl_pass_lower(TlPassCx *pass, TlFunc *f)
+{
+   TlLowerCx cx = {.pass = pass,
+                   .func = f,
+                   .types = f->module->types,
+                   .arena = f->module->arena,
+                   .scratch = pass->scratch,
+                   .next_partition = 1};
+   if (!check_func(&cx, f))
+      return false;
+   cx.facts = tl_analysis_new(pass->scratch, f);
+   tl_map_init(&cx.scratch_of, pass->scratch);
+   if (!tl_alloc_shared(&cx))
+      return false;
+   cx.num_old_values = f->next_value_id;
+   cx.map = tl_new_array(pass->scratch, TlValue *, cx.num_old_values);
+   const TlBlock *old = f->body->block;
+   cx.entry = tl_builder_at_end(f, tl_region_new(f, NULL)->block);
+   cx.entry.range = f->range;
+   start_body(&cx, f, old);
+   tl_lower_block(&cx, old);
+   splice_entry(&cx, f);
+   f->state = TL_STATE_LOWERED;
+   return true;
+}

@@ -1,0 +1,144 @@
+/* Atomics on global memory: each element once, by its owner; the old value goes to every thread that
+ * holds a copy through shared memory (or a shuffle within the warp), and only when it is used. */
+#include "layout/hw_layouts.h"
+#include "passes/coalesce.h"
+#include "passes/lower.h"
+
+#include <assert.h>
+
+/* Layout of the access: a scalar is one element that every thread holds. */
+static TlLinear
+access_layout(const TlLowerCx *cx, const TlType *t)
+{
+   if (t->kind == TL_TYPE_TILE)
+      return tl_layout_of(t);
+   uint32_t shape = 1;
+   TlLinear l = tl_ll_empty(1, &shape);
+   for (unsigned i = 0; i < TL_LANE_BITS; i++)
+      tl_ll_push(&l, TL_HW_LANE, 0);
+   for (unsigned i = 0; i < cx->log2_warps; i++)
+      tl_ll_push(&l, TL_HW_WARP, 0);
+   return l;
+}
+
+static TlLinear
+scalar_layout(unsigned log2_warps)
+{
+   TlLowerCx cx = {.log2_warps = log2_warps};
+   return access_layout(&cx, &(TlType){.kind = TL_TYPE_SCALAR});
+}
+
+/* Copies in other warps need shared memory; those in other lanes too when they are many. */
+static bool
+needs_shared(const TlOwner *o)
+{
+   return o->free_warps != 0;
+}
+
+uint32_t
+tl_atomic_scratch(const TlOp *op, unsigned log2_warps)
+{
+   const TlType *t = tl_result(op, 0)->type;
+   TlLinear l = t->kind == TL_TYPE_TILE ? tl_layout_of(t) : scalar_layout(log2_warps);
+   TlOwner o = tl_owner_of(&l);
+   if (tl_is_unused(op) || !needs_shared(&o))
+      return 0;
+   return (uint32_t)tl_type_num_elems(t) * tl_dtype_info[tl_memory_dtype(tl_type_elem(t))].bytes;
+}
+
+/* Old values (registers `reg` of the owners) to all holders. */
+static TlValue *
+share_result(TlLowerCx *cx, const TlOp *op, const TlLinear *l, const TlOwner *o, TlValue *old,
+             const uint32_t *reg, unsigned n)
+{
+   unsigned total = 1u << l->num[TL_HW_REG];
+   uint32_t *index = tl_new_array(cx->scratch, uint32_t, total);
+   for (unsigned i = 0; i < n; i++)
+      index[reg[i]] = i;
+   for (uint32_t r = 0; r < total; r++)
+      index[r] = index[r & ~o->free_regs];
+   TlValue *all = tl_regs_pick(cx, old, index, total);
+   const TlType *elem = tl_type_elem(old->type);
+   if (!o->free_lanes && !o->free_warps)
+      return all;
+   TlValue *raw = tl_regs_to_memory(cx, all);
+   if (needs_shared(o)) {
+      uint32_t shape = 1u << tl_ll_bits(l), order = 0;
+      TlLinear memory = tl_hw_shared_plain(1, &shape, &order), flat = *l;
+      flat.rank = 1;
+      flat.log2_dim[0] = (uint8_t)tl_ll_bits(l);
+      TlSharedRef ref = tl_scratch_ref(cx, op);
+      TlDtype t = tl_type_elem(raw->type)->dtype;
+      TlSharedMap map = tl_shared_map(cx, &flat, &memory, tl_dtype_info[t].bytes);
+      tl_shared_store(cx, &ref, &map, raw, tl_owner_pred(cx, o));
+      raw = tl_shared_load(cx, &ref, &map, t);
+   } else {
+      uint32_t cols[TL_LANE_BITS + 5] = {0}, bits;
+      for (unsigned i = 0; i < TL_LANE_BITS; i++)
+         cols[i] = 1u << i & ~o->free_lanes;
+      TlValue *from = tl_thread_word(cx, cols, &bits);
+      raw = tl_build_n(&cx->b, TL_OP_SHFL, (TlValue *const[]){raw, from}, 2, raw->type,
+                       TL_ATTRS_({TL_ATTR_SHFL, {.i = TL_SHFL_IDX}}));
+   }
+   return tl_regs_from_memory(cx, raw, elem);
+}
+
+/* A scalar atomic that releases or acquires orders what the whole block did around it. */
+static void
+block_order(TlLowerCx *cx, const TlOp *op, int64_t other_order)
+{
+   int64_t sem = tl_attr_int(op, TL_ATTR_SEM);
+   if (tl_result(op, 0)->type->kind != TL_TYPE_TILE && (sem == TL_SEM_ACQ_REL || sem == other_order))
+      tl_build_n(&cx->b, TL_OP_BAR_SYNC, NULL, 0, NULL, TL_ATTRS_());
+}
+
+static void
+lower_atomic(TlLowerCx *cx, TlOp *op, TlOpcode machine, unsigned num_values)
+{
+   const TlType *t = tl_result(op, 0)->type;
+   TlLinear l = access_layout(cx, t);
+   TlOwner o = tl_owner_of(&l);
+   if (!o.is_plain) {
+      tl_report(cx->pass->diags, E0411, op->range, tl_info(op)->text);
+      tl_fail(cx);
+      return;
+   }
+   unsigned total = 1u << l.num[TL_HW_REG];
+   uint32_t *reg = tl_new_array(cx->scratch, uint32_t, total);
+   unsigned n = tl_owner_regs(&o, total, reg), num_args = 0;
+   TlValue *args[4];
+   for (unsigned i = 0; i <= num_values; i++)
+      args[num_args++] = tl_regs_pick(cx, tl_lower_use(cx, tl_arg(op, i)), reg, n);
+   TlValue *pred = tl_owner_pred(cx, &o);
+   const TlValue *mask = tl_access_mask(op);
+   if (mask)
+      pred = tl_and_pred(cx, tl_regs_pick(cx, tl_lower_use(cx, mask), reg, n), pred, n);
+   if (pred)
+      args[num_args++] = pred;
+   TlAttrInit attrs[4] = {{TL_ATTR_SEM, *tl_attr(op, TL_ATTR_SEM)},
+                          {TL_ATTR_SCOPE, *tl_attr(op, TL_ATTR_SCOPE)},
+                          {TL_ATTR_COUNT, {.i = 0}},
+                          {TL_ATTR_COUNT, {.i = 0}}};
+   if (op->opcode == TL_OP_ATOMIC_RMW)
+      attrs[2] = (TlAttrInit){TL_ATTR_RMW, *tl_attr(op, TL_ATTR_RMW)};
+   block_order(cx, op, TL_SEM_RELEASE);
+   const TlType *type = tl_type_regs(cx->types, tl_type_elem(t), n);
+   TlValue *old = tl_build_n(&cx->b, machine, args, num_args, type, attrs);
+   if (tl_is_unused(op))
+      tl_lower_def(cx, tl_result(op, 0), old); /* nobody looks */
+   else
+      tl_lower_def(cx, tl_result(op, 0), share_result(cx, op, &l, &o, old, reg, n));
+   block_order(cx, op, TL_SEM_ACQUIRE);
+}
+
+void
+tl_lower_atomic_rmw(TlLowerCx *cx, TlOp *op)
+{
+   lower_atomic(cx, op, TL_OP_ATOM_RMW, 1);
+}
+
+void
+tl_lower_atomic_cas(TlLowerCx *cx, TlOp *op)
+{
+   lower_atomic(cx, op, TL_OP_ATOM_CAS, 2);
+}

@@ -1,0 +1,235 @@
+/* dot: matrix instructions on register fragments, or multiply-adds on operands in shared memory.
+ *
+ * The multiply-add form walks K in steps: each thread reads the rows of A and the columns of B that its
+ * results need, then does one multiply-add for every result and k.  The loop over K stays a loop. */
+#include "passes/dot_layouts.h"
+#include "passes/lower.h"
+#include "layout/cost.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* ---- matrix instructions ---- */
+static TlValue *
+slice_regs(TlLowerCx *cx, TlValue *v, unsigned first, unsigned n)
+{
+   uint32_t *index = tl_new_array(cx->scratch, uint32_t, n);
+   for (unsigned i = 0; i < n; i++)
+      index[i] = first + i;
+   return tl_regs_pick(cx, v, index, n);
+}
+
+static void
+lower_mma(TlLowerCx *cx, TlOp *op, const TlDotForm *f)
+{
+   unsigned r = f->tile.rank;
+   TlValue *v[3];
+   unsigned n[3];
+   unsigned batch = r == 3 ? f->tile.shape[0] / f->tile.warps[0] : 1;
+   batch = batch ? batch : 1;
+   for (unsigned i = 0; i < 3; i++) {
+      v[i] = tl_lower_use(cx, tl_arg(op, i));
+      n[i] = tl_regs_of(v[i]->type) / batch;
+   }
+   uint32_t m_rows = 16 * f->tile.warps[r - 2], n_cols = 8 * f->tile.warps[r - 1];
+   unsigned bits = tl_dtype_info[tl_arg(op, 0)->type->dtype].bits;
+   int64_t reps[3] = {f->tile.shape[r - 2] / m_rows, f->tile.shape[r - 1] / n_cols,
+                      tl_arg(op, 0)->type->shape[r - 1] / (256 / bits)};
+   for (unsigned i = 0; i < 3; i++)
+      reps[i] = reps[i] ? reps[i] : 1;
+   TlValue **parts = tl_new_array(cx->scratch, TlValue *, batch);
+   for (unsigned k = 0; k < batch; k++) {
+      TlValue *args[3];
+      for (unsigned i = 0; i < 3; i++)
+         args[i] = slice_regs(cx, v[i], k * n[i], n[i]);
+      parts[k] = tl_build_n(&cx->b, TL_OP_MMA, args, 3, args[2]->type,
+                            TL_ATTRS_({TL_ATTR_MMA, {.i = f->mma}},
+                                      {TL_ATTR_REPS, {.ints = tl_ints(cx->arena, reps, 3)}}));
+   }
+   tl_lower_def(cx, tl_result(op, 0), tl_regs_concat(cx, parts, batch));
+}
+
+/* ---- multiply-adds ---- */
+enum { MOST_CHUNK_REGS = 64, MOST_CHUNK_FMAS = 1024 };
+
+/* One operand: which of its registers a result register needs, for one k. */
+typedef struct Side {
+   const TlValue *buffer;
+   unsigned index;         /* 0 A, 1 B */
+   TlLinear l;             /* synthetic: chunk k bits first, then own bits */
+   uint32_t col[TL_LL_MAX_IN]; /* byte columns */
+   unsigned own_bits;      /* register bits that this operand shares with the result */
+   uint32_t own;           /* which register bits of the result those are */
+   uint32_t k_bytes;       /* byte stride of k */
+   TlDtype dtype;
+} Side;
+
+/* Byte offset in the buffer of the element that a result column moves to (its other field gone). */
+static uint32_t
+operand_offset(const Side *s, const TlLinear *acc, uint32_t image, const TlLinear *memory,
+               unsigned es)
+{
+   unsigned r = acc->rank, gone = s->index == 0 ? r - 1 : r - 2;
+   uint32_t mask = ((1u << acc->log2_dim[gone]) - 1) << tl_ll_dim_shift(acc, gone);
+   uint32_t word = image & ~mask, out = 0;
+   uint64_t inv[TL_LL_MAX_BITS];
+   bool ok = tl_ll_invert(memory, inv);
+   assert(ok);
+   (void)ok;
+   for (unsigned d = 0; d < r; d++) {
+      if (d == gone)
+         continue;
+      uint32_t field = word >> tl_ll_dim_shift(acc, d) & ((1u << acc->log2_dim[d]) - 1);
+      for (unsigned i = 0; i < acc->log2_dim[d]; i++)
+         if (field >> i & 1)
+            out ^= (uint32_t)inv[tl_ll_dim_shift(memory, d) + i];
+   }
+   return out * es;
+}
+
+static Side
+make_side(const TlOp *op, unsigned index, const TlLinear *acc, unsigned chunk_bits)
+{
+   Side s = {.buffer = tl_arg(op, index), .index = index};
+   const TlType *t = s.buffer->type;
+   unsigned r = acc->rank, k_dim = index == 0 ? r - 1 : r - 2, n = 0;
+   uint64_t inv[TL_LL_MAX_BITS];
+   s.dtype = t->dtype;
+   unsigned es = tl_dtype_info[s.dtype].bytes;
+   tl_ll_invert(t->layout, inv);
+   s.k_bytes = (uint32_t)inv[tl_ll_dim_shift(t->layout, k_dim)] * es;
+   for (unsigned i = 0; i < chunk_bits; i++)
+      s.col[n++] = s.k_bytes << i;
+   for (unsigned i = 0; i < acc->num[TL_HW_REG]; i++) {
+      uint32_t offset = operand_offset(&s, acc, acc->col[i], t->layout, es);
+      if (offset) {
+         s.col[n++] = offset;
+         s.own |= 1u << i;
+         s.own_bits++;
+      }
+   }
+   s.l.rank = 1;
+   s.l.num[TL_HW_REG] = (uint8_t)n;
+   s.l.num[TL_HW_LANE] = acc->num[TL_HW_LANE];
+   s.l.num[TL_HW_WARP] = acc->num[TL_HW_WARP];
+   for (unsigned i = acc->num[TL_HW_REG]; i < tl_ll_in_bits(acc); i++)
+      s.col[n++] = operand_offset(&s, acc, acc->col[i], t->layout, es);
+   return s;
+}
+
+static TlDtype
+compute_dtype(TlDtype in)
+{
+   if (tl_dtype_is_int(in))
+      return TL_I32;
+   return in == TL_FP64 ? TL_FP64 : TL_FP32;
+}
+
+/* A chunk of an operand, k_offset bytes in (NULL = 0), in the dtype of the arithmetic. */
+static TlValue *
+load_chunk(TlLowerCx *cx, const Side *s, TlValue *k)
+{
+   TlSharedRef ref = tl_memdesc_ref(cx, s->buffer);
+   if (k) {
+      TlValue *offset = tl_op2(cx, TL_OP_MUL, k, tl_i32(cx, s->k_bytes));
+      ref.base = ref.base ? tl_op2(cx, TL_OP_ADD, ref.base, offset) : offset;
+   }
+   TlSharedMap map =
+      tl_shared_map_of_columns(cx, &s->l, s->col, tl_dtype_info[s->dtype].bytes);
+   TlValue *v = tl_shared_load(cx, &ref, &map, s->dtype);
+   return tl_regs_cast(cx, TL_OP_CAST, v, compute_dtype(s->dtype));
+}
+
+static TlValue *
+multiply_add(TlLowerCx *cx, TlValue *a, TlValue *b, TlValue *c)
+{
+   if (tl_dtype_is_float(tl_type_elem(c->type)->dtype))
+      return tl_b3(&cx->b, TL_OP_FMA, a, b, c);
+   return tl_op2(cx, TL_OP_ADD, tl_op2(cx, TL_OP_MUL, a, b), c);
+}
+
+/* acc += A[:, k .. k + chunk] B[k .. k + chunk, :] */
+static TlValue *
+add_chunk(TlLowerCx *cx, const Side *side, unsigned chunk, TlValue *k, TlValue *acc)
+{
+   unsigned n = tl_regs_of(acc->type);
+   TlValue *v[2];
+   uint32_t *index = tl_new_array(cx->scratch, uint32_t, n);
+   for (unsigned i = 0; i < 2; i++)
+      v[i] = load_chunk(cx, &side[i], k);
+   for (uint32_t kk = 0; kk < chunk; kk++) {
+      TlValue *x[2];
+      for (unsigned i = 0; i < 2; i++) {
+         for (uint32_t r = 0; r < n; r++) {
+            unsigned at = 0;
+            index[r] = kk;
+            for (uint32_t own = side[i].own; own; own &= own - 1)
+               index[r] |= (r >> __builtin_ctz(own) & 1) * chunk << at++;
+         }
+         x[i] = tl_regs_pick(cx, v[i], index, n);
+      }
+      acc = multiply_add(cx, x[0], x[1], acc);
+   }
+   return acc;
+}
+
+static unsigned
+chunk_bits_of(const TlOp *op, const TlLinear *acc)
+{
+   uint32_t k = tl_arg(op, 0)->type->shape[acc->rank - 1];
+   Side a = make_side(op, 0, acc, 0), b = make_side(op, 1, acc, 0);
+   unsigned regs = 1u << acc->num[TL_HW_REG], bits = 0;
+   unsigned per_k = (1u << a.own_bits) + (1u << b.own_bits);
+   while (2u << bits <= k && bits < 4 && (per_k << (bits + 1)) <= MOST_CHUNK_REGS &&
+          (regs << (bits + 1)) <= MOST_CHUNK_FMAS)
+      bits++;
+   return bits;
+}
+
+static TlValue *
+loop_over_k(TlLowerCx *cx, const Side *side, uint32_t k, unsigned chunk, TlValue *acc)
+{
+   if (k == chunk)
+      return add_chunk(cx, side, chunk, NULL, acc);
+   TlValue *args[4] = {tl_i32(cx, 0), tl_i32(cx, k), tl_i32(cx, chunk), acc};
+   const TlType *types[1] = {acc->type};
+   TlOp *loop = tl_build(&cx->b, TL_OP_FOR, args, 4, types, 1, NULL, 0, 1);
+   TlBlock *body = loop->regions[0]->block;
+   TlBuilder saved = cx->b;
+   cx->b.block = body;
+   cx->b.before = NULL;
+   TlValue *index = tl_block_add_arg(body, args[0]->type, NULL);
+   TlValue *carried = tl_block_add_arg(body, acc->type, NULL);
+   TlValue *next = add_chunk(cx, side, chunk, index, carried);
+   tl_build(&cx->b, TL_OP_YIELD, &next, 1, NULL, 0, NULL, 0, 0);
+   cx->b = saved;
+   return tl_result(loop, 0);
+}
+
+static void
+lower_fma(TlLowerCx *cx, TlOp *op)
+{
+   TlLinear acc = tl_layout_of(tl_result(op, 0)->type);
+   unsigned bits = chunk_bits_of(op, &acc);
+   Side side[2] = {make_side(op, 0, &acc, bits), make_side(op, 1, &acc, bits)};
+   TlValue *v = tl_lower_use(cx, tl_arg(op, 2));
+   TlDtype result = tl_result(op, 0)->type->dtype;
+   v = tl_regs_cast(cx, TL_OP_CAST, v, compute_dtype(side[0].dtype));
+   v = loop_over_k(cx, side, tl_arg(op, 0)->type->shape[acc.rank - 1], 1u << bits, v);
+   tl_lower_def(cx, tl_result(op, 0), tl_regs_cast(cx, TL_OP_CAST, v, result));
+}
+
+void
+tl_lower_dot(TlLowerCx *cx, TlOp *op)
+{
+   TlDotForm form;
+   const TlType *a = tl_arg(op, 0)->type, *b = tl_arg(op, 1)->type;
+   if (tl_match_mma(a, b, tl_result(op, 0)->type, &form)) {
+      lower_mma(cx, op, &form);
+   } else if (a->kind == TL_TYPE_MEMDESC && b->kind == TL_TYPE_MEMDESC) {
+      lower_fma(cx, op);
+   } else {
+      tl_report(cx->pass->diags, E0409, op->range);
+      tl_fail(cx);
+   }
+}

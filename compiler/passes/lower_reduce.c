@@ -1,0 +1,301 @@
+/* reduce: within the thread (a tree over register halves), then over lanes by butterfly shuffles, then
+ * over warps through shared memory, where every thread reads the partial results that it needs.  All
+ * threads that hold a result element compute it, so the result has the sliced layout at once.
+ * Needs a layout whose hardware bits move either along the axis or off it (all that place_layouts
+ * makes).  Invariant: copies (zero columns) are never combined with themselves. */
+#include "passes/lower.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Partial results of k values: n registers each, numbered by the bits of `col`. */
+typedef struct Partial {
+   TlValue **v;       /* k */
+   unsigned k, n;
+   unsigned num_bits;
+   uint32_t col[TL_LL_MAX_BITS]; /* element columns of the remaining register bits */
+} Partial;
+
+uint32_t
+tl_axis_mask(const TlLinear *l, unsigned axis)
+{
+   return ((1u << l->log2_dim[axis]) - 1) << tl_ll_dim_shift(l, axis);
+}
+
+bool
+tl_axis_is_separate(const TlLinear *l, unsigned axis)
+{
+   uint32_t mask = tl_axis_mask(l, axis), seen = 0;
+   for (unsigned i = 0; i < tl_ll_in_bits(l); i++) {
+      uint32_t in = l->col[i] & mask;
+      if (in && (in != l->col[i] || (in & (in - 1)) || (in & seen)))
+         return false;
+      seen |= in;
+   }
+   return true;
+}
+
+/* Drops register bit `bit`: both halves of every value. */
+static void
+halves(TlLowerCx *cx, const Partial *p, unsigned bit, TlValue **lo, TlValue **hi)
+{
+   uint32_t *index = tl_new_array(cx->scratch, uint32_t, p->n);
+   for (unsigned half = 0; half < 2; half++) {
+      unsigned n = 0;
+      for (uint32_t r = 0; r < p->n; r++)
+         if ((r >> bit & 1) == half)
+            index[n++] = r;
+      for (unsigned i = 0; i < p->k; i++)
+         (half ? hi : lo)[i] = tl_regs_pick(cx, p->v[i], index, n);
+   }
+}
+
+static void
+drop_bit(Partial *p, unsigned bit)
+{
+   memmove(&p->col[bit], &p->col[bit + 1], (p->num_bits - bit - 1) * sizeof p->col[0]);
+   p->num_bits--;
+   p->n /= 2;
+}
+
+static void
+combine(TlLowerCx *cx, const TlOp *op, Partial *p, TlValue **first, TlValue **second)
+{
+   TlValue **args = tl_new_array(cx->scratch, TlValue *, 2 * p->k);
+   memcpy(args, first, p->k * sizeof *args);
+   memcpy(args + p->k, second, p->k * sizeof *args);
+   tl_inline_region(cx, op->regions[0], args, 2 * p->k, p->n, p->v);
+}
+
+/* Folds register bits whose column satisfies (col & mask) != 0, lowest element bit first. */
+static void
+fold_registers(TlLowerCx *cx, const TlOp *op, Partial *p, uint32_t mask)
+{
+   TlValue **lo = tl_new_array(cx->scratch, TlValue *, p->k);
+   TlValue **hi = tl_new_array(cx->scratch, TlValue *, p->k);
+   for (;;) {
+      unsigned best = p->num_bits;
+      for (unsigned i = 0; i < p->num_bits; i++)
+         if ((p->col[i] & mask) && (best == p->num_bits || p->col[i] < p->col[best]))
+            best = i;
+      if (best == p->num_bits)
+         return;
+      halves(cx, p, best, lo, hi);
+      drop_bit(p, best);
+      combine(cx, op, p, lo, hi);
+   }
+}
+
+static void
+drop_copies(TlLowerCx *cx, Partial *p)
+{
+   TlValue **lo = tl_new_array(cx->scratch, TlValue *, p->k);
+   TlValue **hi = tl_new_array(cx->scratch, TlValue *, p->k);
+   for (unsigned i = p->num_bits; i-- > 0;)
+      if (p->col[i] == 0) {
+         halves(cx, p, i, lo, hi);
+         memcpy(p->v, lo, p->k * sizeof *lo);
+         drop_bit(p, i);
+      }
+}
+
+TlValue *
+tl_shuffle_xor(TlLowerCx *cx, TlValue *v, unsigned lane_xor)
+{
+   const TlType *elem = tl_type_elem(v->type);
+   TlValue *raw = tl_regs_to_memory(cx, v);
+   raw = tl_build_n(&cx->b, TL_OP_SHFL, (TlValue *const[]){raw, tl_i32(cx, lane_xor)}, 2, raw->type,
+                    TL_ATTRS_({TL_ATTR_SHFL, {.i = TL_SHFL_BFLY}}));
+   return tl_regs_from_memory(cx, raw, elem);
+}
+
+TlValue *
+tl_thread_bit(TlLowerCx *cx, TlHw hw, unsigned bit)
+{
+   uint32_t cols[TL_LANE_BITS + 5] = {0}, bits;
+   cols[hw == TL_HW_LANE ? bit : TL_LANE_BITS + bit] = 1;
+   return tl_op2(cx, TL_OP_NE, tl_thread_word(cx, cols, &bits), tl_i32(cx, 0));
+}
+
+TlValue *
+tl_regs_select(TlLowerCx *cx, TlValue *cond, TlValue *a, TlValue *b)
+{
+   unsigned n = tl_regs_of(a->type);
+   if (a->type->kind != TL_TYPE_REGS && a->type->kind != TL_TYPE_SCALAR)
+      n = 1;
+   return tl_b3(&cx->b, TL_OP_SELECT, tl_regs_splat(cx, cond, n), a, b);
+}
+
+static void
+fold_lanes(TlLowerCx *cx, const TlOp *op, Partial *p, const TlLinear *l, uint32_t mask)
+{
+   bool commutes = tl_region_commutes(op->regions[0]);
+   TlValue **a = tl_new_array(cx->scratch, TlValue *, p->k);
+   TlValue **b = tl_new_array(cx->scratch, TlValue *, p->k);
+   for (unsigned bit = 0; bit < l->num[TL_HW_LANE]; bit++) {
+      if (!(tl_ll_col(l, TL_HW_LANE, bit) & mask))
+         continue;
+      TlValue *upper = commutes ? NULL : tl_thread_bit(cx, TL_HW_LANE, bit);
+      for (unsigned i = 0; i < p->k; i++) {
+         TlValue *other = tl_shuffle_xor(cx, p->v[i], 1u << bit);
+         a[i] = upper ? tl_regs_select(cx, upper, other, p->v[i]) : p->v[i];
+         b[i] = upper ? tl_regs_select(cx, upper, p->v[i], other) : other;
+      }
+      combine(cx, op, p, a, b);
+   }
+}
+
+static unsigned
+axis_warps_log2(const TlLinear *l, uint32_t mask)
+{
+   unsigned n = 0;
+   for (unsigned i = 0; i < l->num[TL_HW_WARP]; i++)
+      n += (tl_ll_col(l, TL_HW_WARP, i) & mask) != 0;
+   return n;
+}
+
+static uint32_t
+align16(uint32_t v)
+{
+   return (v + 15) & ~15u;
+}
+
+/* Bytes of the partial results of one value. */
+static uint32_t
+partial_bytes(const TlType *t, const TlLinear *l, unsigned axis)
+{
+   uint32_t mask = tl_axis_mask(l, axis);
+   uint32_t results = (uint32_t)(tl_type_num_elems(t) / t->shape[axis]);
+   return align16((results << axis_warps_log2(l, mask)) *
+                  tl_dtype_info[tl_memory_dtype(t->elem)].bytes);
+}
+
+uint32_t
+tl_reduce_scratch(const TlOp *op)
+{
+   unsigned axis = (unsigned)tl_attr_int(op, TL_ATTR_AXIS);
+   TlLinear l = tl_layout_of(tl_arg(op, 0)->type);
+   uint32_t bytes = 0;
+   if (!tl_axis_is_separate(&l, axis) || !axis_warps_log2(&l, tl_axis_mask(&l, axis)))
+      return 0;
+   for (unsigned i = 0; i < op->num_args; i++)
+      bytes += partial_bytes(tl_arg(op, i)->type, &l, axis);
+   return bytes;
+}
+
+/* The element's index among the results: the axis field removed. */
+static uint32_t
+result_index(const TlLinear *l, unsigned axis, uint32_t col)
+{
+   unsigned shift = tl_ll_dim_shift(l, axis);
+   uint32_t low = col & ((1u << shift) - 1);
+   return low | col >> (shift + l->log2_dim[axis]) << shift;
+}
+
+/* Byte columns of partial results [result][warp]: registers of p, then the warps of the axis as further
+ * register bits when `all`, then lanes and warps. */
+static TlLinear
+partial_columns(const TlLinear *l, const Partial *p, unsigned axis, unsigned bytes, bool all,
+                uint32_t *col)
+{
+   uint32_t mask = tl_axis_mask(l, axis);
+   unsigned w = axis_warps_log2(l, mask), n = 0, next = 0;
+   TlLinear s = {.rank = 1};
+   for (unsigned i = 0; i < p->num_bits; i++, n++)
+      col[n] = (result_index(l, axis, p->col[i]) << w) * bytes;
+   for (unsigned i = 0; all && i < w; i++, n++)
+      col[n] = bytes << i;
+   s.num[TL_HW_REG] = (uint8_t)n;
+   for (unsigned i = 0; i < l->num[TL_HW_LANE]; i++) {
+      uint32_t c = tl_ll_col(l, TL_HW_LANE, i);
+      col[n++] = c & mask ? 0 : (result_index(l, axis, c) << w) * bytes;
+   }
+   for (unsigned i = 0; i < l->num[TL_HW_WARP]; i++) {
+      uint32_t c = tl_ll_col(l, TL_HW_WARP, i);
+      if (c & mask)
+         col[n++] = all ? 0 : bytes << next++;
+      else
+         col[n++] = (result_index(l, axis, c) << w) * bytes;
+   }
+   s.num[TL_HW_LANE] = l->num[TL_HW_LANE];
+   s.num[TL_HW_WARP] = l->num[TL_HW_WARP];
+   return s;
+}
+
+enum { MOST_PARTIALS = 128 }; /* registers of partial results read at once */
+
+static void
+fold_warps(TlLowerCx *cx, const TlOp *op, Partial *p, const TlLinear *l, unsigned axis)
+{
+   unsigned w = axis_warps_log2(l, tl_axis_mask(l, axis)), n = p->n, bits = p->num_bits;
+   uint32_t at = 0, col[TL_LL_MAX_IN];
+   TlValue **loaded = tl_new_array(cx->scratch, TlValue *, p->k);
+   TlSharedRef *ref = tl_new_array(cx->scratch, TlSharedRef, p->k);
+   if (w == 0)
+      return;
+   for (unsigned i = 0; i < p->k; i++) {
+      const TlType *t = tl_arg(op, i)->type;
+      uint32_t bytes = partial_bytes(t, l, axis);
+      TlValue *raw = tl_regs_to_memory(cx, p->v[i]);
+      unsigned es = tl_dtype_info[tl_type_elem(raw->type)->dtype].bytes;
+      ref[i] = tl_shared_part(tl_scratch_ref(cx, op), at, bytes);
+      at += bytes;
+      TlLinear s = partial_columns(l, p, axis, es, false, col);
+      TlSharedMap map = tl_shared_map_of_columns(cx, &s, col, es);
+      tl_shared_store(cx, &ref[i], &map, raw, NULL);
+   }
+   bool at_once = n << w <= MOST_PARTIALS;
+   for (unsigned round = 0; round < (at_once ? 1u : 1u << w); round++) {
+      for (unsigned i = 0; i < p->k; i++) {
+         const TlType *elem = tl_arg(op, i)->type->elem;
+         TlDtype t = tl_memory_dtype(elem);
+         unsigned es = tl_dtype_info[t].bytes;
+         TlLinear s = partial_columns(l, p, axis, es, true, col);
+         if (!at_once) { /* one warp's partials: the warp bits are an offset */
+            memmove(&col[bits], &col[bits + w], (tl_ll_in_bits(&s) - bits - w) * sizeof col[0]);
+            s.num[TL_HW_REG] = (uint8_t)bits;
+         }
+         TlSharedMap map = tl_shared_map_of_columns(cx, &s, col, es);
+         for (unsigned j = 0; !at_once && j < map.num; j++)
+            map.offset[j] ^= round * es;
+         if (!at_once && map.vec > 1)
+            map.vec = 1;
+         loaded[i] = tl_regs_from_memory(cx, tl_shared_load(cx, &ref[i], &map, t), elem);
+      }
+      if (at_once || round == 0)
+         memcpy(p->v, loaded, p->k * sizeof *loaded);
+      else
+         combine(cx, op, p, p->v, loaded);
+   }
+   if (at_once) {
+      for (unsigned i = 0; i < w; i++) /* warp bits above every element bit: folded in order */
+         p->col[bits + i] = 1u << (24 + i);
+      p->num_bits = bits + w;
+      p->n = n << w;
+      fold_registers(cx, op, p, ~0u << 24);
+   }
+}
+
+void
+tl_lower_reduce(TlLowerCx *cx, TlOp *op)
+{
+   unsigned axis = (unsigned)tl_attr_int(op, TL_ATTR_AXIS);
+   TlLinear l = tl_layout_of(tl_arg(op, 0)->type);
+   uint32_t mask = tl_axis_mask(&l, axis);
+   if (!tl_axis_is_separate(&l, axis)) {
+      tl_report(cx->pass->diags, E0408, op->range, "reduce");
+      tl_fail(cx);
+      return;
+   }
+   Partial p = {.k = op->num_args, .n = 1u << l.num[TL_HW_REG], .num_bits = l.num[TL_HW_REG]};
+   p.v = tl_new_array(cx->scratch, TlValue *, p.k);
+   memcpy(p.col, l.col, p.num_bits * sizeof p.col[0]);
+   for (unsigned i = 0; i < p.k; i++)
+      p.v[i] = tl_lower_use(cx, tl_arg(op, i));
+   drop_copies(cx, &p);
+   fold_registers(cx, op, &p, mask);
+   fold_lanes(cx, op, &p, &l, mask);
+   fold_warps(cx, op, &p, &l, axis);
+   for (unsigned i = 0; i < p.k; i++)
+      tl_lower_def(cx, tl_result(op, i), p.v[i]);
+}

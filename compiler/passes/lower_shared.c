@@ -1,0 +1,347 @@
+/* Every shared-memory address of lowered code is computed here.
+ *
+ * An arrangement and a layout make the byte offset of an element a linear function of (register, lane,
+ * warp).  The thread's part is computed once; a register's part splits into bits that no thread part
+ * has, which become immediates, and the rest, which costs one XOR for each distinct value.
+ * Invariant: an access never crosses its alignment, since no other column touches its low bits. */
+#include "passes/lower.h"
+#include "layout/cost.h"
+
+#include <assert.h>
+#include <string.h>
+
+TlSharedRef
+tl_scratch_ref(TlLowerCx *cx, const TlOp *op)
+{
+   const TlScratchSlot *slot = tl_map_get(&cx->scratch_of, op);
+   assert(slot && "lowering uses scratch that tl_scratch_bytes did not ask for");
+   return (TlSharedRef){.offset = slot->offset,
+                        .begin = slot->offset,
+                        .end = slot->offset + slot->bytes};
+}
+
+TlSharedRef
+tl_shared_part(TlSharedRef ref, uint32_t offset, uint32_t bytes)
+{
+   assert(ref.offset + offset + bytes <= ref.end);
+   ref.offset += offset;
+   ref.begin = ref.offset;
+   ref.end = ref.offset + bytes;
+   return ref;
+}
+
+uint32_t
+tl_memdesc_stage_bytes(const TlType *t)
+{
+   return (uint32_t)tl_type_num_elems(t) * tl_dtype_info[t->dtype].bytes;
+}
+
+TlSharedRef
+tl_memdesc_ref(TlLowerCx *cx, const TlValue *v)
+{
+   const TlOp *root = v->def;
+   while (root && (root->opcode == TL_OP_LOCAL_VIEW || root->opcode == TL_OP_LOCAL_TRANS))
+      root = tl_arg(root, 0)->def;
+   if (!root || root->opcode != TL_OP_LOCAL_ALLOC)
+      return (TlSharedRef){.base = tl_lower_use(cx, v)};
+   uint32_t begin = (uint32_t)tl_attr_int(root, TL_ATTR_OFFSET);
+   const TlType *t = tl_result(root, 0)->type;
+   TlSharedRef ref = {.begin = begin, .end = begin + tl_memdesc_stage_bytes(t) * t->count};
+   uint64_t bits;
+   TlValue *base = tl_lower_use(cx, v);
+   if (tl_is_const(base, &bits))
+      ref.offset = (uint32_t)bits;
+   else
+      ref.base = base;
+   return ref;
+}
+
+/* Register bits that make consecutive elements: their XOR masks, low first. */
+static unsigned
+vector_bits(const TlLinear *l, const uint32_t *col, unsigned elem_bytes, uint32_t *mask)
+{
+   unsigned n = 0;
+   for (; elem_bytes << n < 16; n++) {
+      uint32_t found = 0;
+      for (unsigned i = 0; i < l->num[TL_HW_REG]; i++)
+         if (col[i] == elem_bytes << n)
+            found = 1u << i;
+      if (!found)
+         break;
+      mask[n] = found;
+   }
+   for (; n > 0; n--) {
+      uint32_t own = 0, others = 0;
+      for (unsigned i = 0; i < n; i++)
+         own |= mask[i];
+      for (unsigned i = 0; i < tl_ll_in_bits(l); i++)
+         if (!(i < l->num[TL_HW_REG] && (own >> i & 1)))
+            others |= col[i];
+      if ((others & ((elem_bytes << n) - 1)) == 0)
+         break;
+   }
+   return n;
+}
+
+TlSharedMap
+tl_shared_map_of_columns(TlLowerCx *cx, const TlLinear *l, const uint32_t *col, unsigned elem_bytes)
+{
+   unsigned regs = 1u << l->num[TL_HW_REG];
+   uint32_t mask[5], own = 0, dead = 0;
+   unsigned vec_bits = vector_bits(l, col, elem_bytes, mask);
+   TlSharedMap m = {.num_regs = regs, .vec = 1u << vec_bits};
+   m.reg = tl_new_array(cx->scratch, uint32_t, regs);
+   m.offset = tl_new_array(cx->scratch, uint32_t, regs);
+   m.position = tl_new_array(cx->scratch, uint32_t, regs);
+   for (unsigned i = 0; i < vec_bits; i++)
+      own |= mask[i];
+   for (unsigned i = 0; i < l->num[TL_HW_REG]; i++)
+      if (col[i] == 0)
+         dead |= 1u << i;
+   for (uint32_t r = 0; r < regs; r++) {
+      if (r & (own | dead))
+         continue;
+      for (uint32_t v = 0; v < m.vec; v++) {
+         uint32_t reg = r, offset = 0;
+         for (unsigned i = 0; i < vec_bits; i++)
+            reg |= v >> i & 1 ? mask[i] : 0;
+         for (unsigned i = 0; i < l->num[TL_HW_REG]; i++)
+            offset ^= reg >> i & 1 ? col[i] : 0;
+         m.reg[m.num] = reg;
+         m.offset[m.num] = offset;
+         m.position[reg] = m.num++;
+      }
+   }
+   for (uint32_t r = 0; r < regs; r++)
+      m.position[r] = m.position[r & ~dead];
+   unsigned lane = tl_ll_first(l, TL_HW_LANE);
+   for (unsigned i = 0; i < l->num[TL_HW_LANE] + l->num[TL_HW_WARP]; i++)
+      m.thread_cols[i] = col[lane + i];
+   return m;
+}
+
+TlSharedMap
+tl_shared_map(TlLowerCx *cx, const TlLinear *regs, const TlLinear *memory, unsigned elem_bytes)
+{
+   uint32_t col[TL_LL_MAX_IN] = {0};
+   bool ok = tl_cost_offset_columns(regs, memory, elem_bytes, col);
+   assert(ok && "a shared arrangement is a bijection");
+   (void)ok;
+   return tl_shared_map_of_columns(cx, regs, col, elem_bytes);
+}
+
+/* Addresses of n accesses whose thread-0 byte offsets are `offset`: a scalar or n registers, and the
+ * immediates. */
+static TlValue *
+addresses(TlLowerCx *cx, const TlSharedRef *ref, const uint32_t *thread_cols,
+          const uint32_t *offset, unsigned n, int64_t *imm)
+{
+   uint32_t bits;
+   TlValue *thread = tl_thread_word(cx, thread_cols, &bits);
+   TL_VEC(TlValue *) parts = {0};
+   TL_VEC(uint32_t) xors = {0};
+   uint32_t *index = tl_new_array(cx->scratch, uint32_t, n);
+   for (unsigned i = 0; i < n; i++) {
+      uint32_t x = offset[i] & bits;
+      unsigned k = 0;
+      imm[i] = ref->offset + (offset[i] & ~bits);
+      while (k < xors.len && xors.data[k] != x)
+         k++;
+      if (k == xors.len) {
+         TlValue *a = x ? tl_op2(cx, TL_OP_XOR, thread, tl_i32(cx, x)) : thread;
+         if (ref->base)
+            a = tl_op2(cx, TL_OP_ADD, a, ref->base);
+         tl_vec_push(cx->scratch, &xors, x);
+         tl_vec_push(cx->scratch, &parts, a);
+      }
+      index[i] = k;
+   }
+   if (parts.len == 1)
+      return parts.data[0];
+   return tl_regs_gather(cx, parts.data, (unsigned)parts.len, index, n);
+}
+
+static const TlInts *
+extent_of(TlLowerCx *cx, const TlSharedRef *ref)
+{
+   int64_t e[3] = {ref->begin, ref->end, ref->partition};
+   return ref->end ? tl_ints(cx->arena, e, ref->partition ? 3 : 2) : NULL;
+}
+
+/* Operands and attributes of the accesses of a map. */
+typedef struct Access {
+   TlValue *address;
+   TlAttrInit attrs[4];
+} Access;
+
+static Access
+access_of(TlLowerCx *cx, const TlSharedRef *ref, const TlSharedMap *map)
+{
+   unsigned n = map->num / map->vec;
+   uint32_t *offset = tl_new_array(cx->scratch, uint32_t, n);
+   int64_t *imm = tl_new_array(cx->scratch, int64_t, n);
+   for (unsigned i = 0; i < n; i++)
+      offset[i] = map->offset[i * map->vec];
+   Access a = {.address = addresses(cx, ref, map->thread_cols, offset, n, imm)};
+   a.attrs[0] = (TlAttrInit){TL_ATTR_VEC, {.i = map->vec}};
+   a.attrs[1] = (TlAttrInit){TL_ATTR_OFFSETS, {.ints = tl_ints(cx->arena, imm, n)}};
+   a.attrs[2] = (TlAttrInit){TL_ATTR_EXTENT, {.ints = extent_of(cx, ref)}};
+   a.attrs[3] = (TlAttrInit){TL_ATTR_COUNT, {.i = 0}};
+   return a;
+}
+
+TlValue *
+tl_shared_load(TlLowerCx *cx, const TlSharedRef *ref, const TlSharedMap *map, TlDtype t)
+{
+   Access a = access_of(cx, ref, map);
+   const TlType *type = tl_type_regs(cx->types, tl_type_scalar(cx->types, t), map->num);
+   TlValue *v = tl_build_n(&cx->b, TL_OP_LD_SHARED, &a.address, 1, type, a.attrs);
+   return tl_regs_pick(cx, v, map->position, map->num_regs);
+}
+
+void
+tl_shared_store(TlLowerCx *cx, const TlSharedRef *ref, const TlSharedMap *map, TlValue *values,
+                TlValue *pred)
+{
+   Access a = access_of(cx, ref, map);
+   TlValue *args[3] = {a.address, tl_regs_pick(cx, values, map->reg, map->num), pred};
+   tl_build_n(&cx->b, TL_OP_ST_SHARED, args, pred ? 3 : 2, NULL, a.attrs);
+}
+
+void
+tl_shared_copy_async(TlLowerCx *cx, const TlSharedRef *ref, const TlSharedMap *map, TlValue *ptrs,
+                     TlValue *pred, TlOp *op)
+{
+   Access a = access_of(cx, ref, map);
+   TlValue *args[3] = {a.address, ptrs, pred};
+   int64_t bytes = (int64_t)map->vec * tl_dtype_info[tl_arg(op, 1)->type->dtype].bytes;
+   tl_build_n(&cx->b, TL_OP_CP_ASYNC, args, pred ? 3 : 2, NULL,
+              TL_ATTRS_({TL_ATTR_BYTES, {.i = bytes}}, a.attrs[1], a.attrs[2],
+                        {TL_ATTR_CACHE, *tl_attr(op, TL_ATTR_CACHE)},
+                        {TL_ATTR_EVICT, *tl_attr(op, TL_ATTR_EVICT)}));
+}
+
+/* Run-time byte offsets as an address operand. */
+static Access
+access_at(TlLowerCx *cx, const TlSharedRef *ref, TlValue *bytes)
+{
+   unsigned n = tl_regs_of(bytes->type);
+   int64_t *imm = tl_new_array(cx->scratch, int64_t, n);
+   for (unsigned i = 0; i < n; i++)
+      imm[i] = ref->offset;
+   Access a = {.address = ref->base ? tl_op2(cx, TL_OP_ADD, bytes, ref->base) : bytes};
+   a.attrs[0] = (TlAttrInit){TL_ATTR_OFFSETS, {.ints = tl_ints(cx->arena, imm, n)}};
+   a.attrs[1] = (TlAttrInit){TL_ATTR_EXTENT, {.ints = extent_of(cx, ref)}};
+   a.attrs[2] = (TlAttrInit){TL_ATTR_COUNT, {.i = 0}};
+   return a;
+}
+
+TlValue *
+tl_shared_load_at(TlLowerCx *cx, const TlSharedRef *ref, TlValue *bytes, TlDtype t)
+{
+   Access a = access_at(cx, ref, bytes);
+   const TlType *type =
+      tl_type_regs(cx->types, tl_type_scalar(cx->types, t), tl_regs_of(bytes->type));
+   return tl_build_n(&cx->b, TL_OP_LD_SHARED, &a.address, 1, type, a.attrs);
+}
+
+void
+tl_shared_add_at(TlLowerCx *cx, const TlSharedRef *ref, TlValue *bytes, TlValue *values,
+                 TlValue *pred)
+{
+   Access a = access_at(cx, ref, bytes);
+   TlValue *args[3] = {a.address, values, pred};
+   tl_build_n(&cx->b, TL_OP_ATOM_SHARED, args, pred ? 3 : 2, NULL, a.attrs);
+}
+
+/* ldmatrix gives lane l of matrix row l / 4 the elements 2 (l % 4) and the next (PTX ISA, "ldmatrix"):
+ * bits e, l0, l1 run along the 16-byte row and l2..l4 name the row; with .trans the other way round.
+ * Lane i of an access names row i % 8 of matrix i / 8. */
+typedef struct Matrices {
+   unsigned num;           /* 1, 2, 4 */
+   bool trans;
+   unsigned select[2];     /* register bits that number the matrices */
+   uint32_t thread_cols[TL_LANE_BITS + 5];
+} Matrices;
+
+static bool
+match_row(const uint32_t *a, const uint32_t *b, const uint32_t *c)
+{
+   return *a == 2 && *b == 4 && *c == 8;
+}
+
+static bool
+find_matrices(const TlLinear *l, const uint32_t *col, Matrices *m)
+{
+   unsigned regs = l->num[TL_HW_REG], n = 0;
+   const uint32_t *lane = col + regs;
+   if (regs == 0 || l->num[TL_HW_LANE] != TL_LANE_BITS)
+      return false;
+   if (match_row(&col[0], &lane[0], &lane[1]))
+      m->trans = false;
+   else if (match_row(&lane[2], &lane[3], &lane[4]))
+      m->trans = true;
+   else
+      return false;
+   uint32_t others = 0;
+   for (unsigned i = 0; i < tl_ll_in_bits(l); i++) {
+      unsigned at = i - regs; /* lane bit */
+      bool in_row = m->trans ? i >= regs && at >= 2 && at < 5 : i == 0 || (i >= regs && at < 2);
+      if (!in_row)
+         others |= col[i];
+   }
+   if (others & 15)
+      return false;
+   for (unsigned i = 1; i < regs && n < 2; i++)
+      if (col[i])
+         m->select[n++] = i;
+   m->num = 1u << n;
+   for (unsigned i = 0; i < 3; i++)
+      m->thread_cols[i] = m->trans ? (i == 0 ? col[0] : lane[i - 1]) : lane[2 + i];
+   for (unsigned i = 0; i < n; i++)
+      m->thread_cols[3 + i] = col[m->select[i]];
+   for (unsigned i = 0; i < l->num[TL_HW_WARP]; i++)
+      m->thread_cols[TL_LANE_BITS + i] = lane[TL_LANE_BITS + i];
+   return true;
+}
+
+TlValue *
+tl_shared_ldmatrix(TlLowerCx *cx, const TlSharedRef *ref, const TlLinear *regs,
+                   const TlLinear *memory, TlDtype dtype)
+{
+   uint32_t col[TL_LL_MAX_IN] = {0};
+   Matrices m = {0};
+   if (tl_dtype_info[dtype].bytes != 2 || !tl_cost_offset_columns(regs, memory, 2, col) ||
+       !find_matrices(regs, col, &m))
+      return NULL;
+   unsigned total = 1u << regs->num[TL_HW_REG], n = 0, per = 2 * m.num;
+   uint32_t skip = 1, dead = 0;
+   for (unsigned i = 0; 1u << i < m.num; i++)
+      skip |= 1u << m.select[i];
+   for (unsigned i = 1; i < regs->num[TL_HW_REG]; i++)
+      dead |= col[i] ? 0 : 1u << i;
+   uint32_t *offset = tl_new_array(cx->scratch, uint32_t, total);
+   uint32_t *position = tl_new_array(cx->scratch, uint32_t, total);
+   for (uint32_t r = 0; r < total; r++) {
+      if (r & (skip | dead))
+         continue;
+      for (unsigned i = 0; i < regs->num[TL_HW_REG]; i++)
+         offset[n] ^= r >> i & 1 ? col[i] : 0;
+      for (uint32_t k = 0; k < per; k++) {
+         uint32_t reg = r | (k & 1) | (k >> 1 & 1 ? 1u << m.select[0] : 0) |
+                        (k >> 2 & 1 ? 1u << m.select[1] : 0);
+         position[reg] = n * per + k;
+      }
+      n++;
+   }
+   for (uint32_t r = 0; r < total; r++)
+      position[r] = position[r & ~dead];
+   int64_t *imm = tl_new_array(cx->scratch, int64_t, n);
+   TlValue *address = addresses(cx, ref, m.thread_cols, offset, n, imm);
+   const TlType *type = tl_type_regs(cx->types, tl_type_scalar(cx->types, dtype), n * per);
+   TlValue *v = tl_build_n(&cx->b, TL_OP_LDMATRIX, &address, 1, type,
+                           TL_ATTRS_({TL_ATTR_NUM, {.i = m.num}}, {TL_ATTR_TRANS, {.i = m.trans}},
+                                     {TL_ATTR_OFFSETS, {.ints = tl_ints(cx->arena, imm, n)}},
+                                     {TL_ATTR_EXTENT, {.ints = extent_of(cx, ref)}}));
+   return tl_regs_pick(cx, v, position, total);
+}

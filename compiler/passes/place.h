@@ -1,0 +1,67 @@
+/* Layout decisions: what place_layouts.c and the rules in layout_rules.c share.
+ *
+ * Every tile value is one of
+ *    free      cheap to compute again: built in whatever layout a user wants, once for each layout
+ *    decided   has the layout of one decision; a user that wants another gets a conversion
+ * An operation has a home layout, from which those of its operands and results follow.  Homes are found
+ * forward from anchors (memory accesses, dots); values that no anchor reaches take what their users
+ * want, else a default. */
+#ifndef TL_PASSES_PLACE_H
+#define TL_PASSES_PLACE_H
+
+#include "ir/analysis.h"
+#include "passes/dot_layouts.h"
+#include "passes/pass.h"
+
+/* Strength of a decision: at a join the stronger wins. */
+typedef enum TlRankOfLayout { TL_LR_NONE, TL_LR_DEFAULT, TL_LR_BLOCKED, TL_LR_MMA } TlRankOfLayout;
+
+typedef struct TlChoice {
+   const TlLinear *layout;  /* interned, NULL = not known */
+   TlRankOfLayout rank;
+} TlChoice;
+
+typedef struct TlPlace {
+   TlPassCx *cx;
+   TlFunc *func;
+   TlTypes *types;
+   TlAnalysis *facts;
+   TlChoice *choice;       /* by value id */
+   bool *is_free;          /* by value id */
+   uint32_t num_values;    /* entries of the two: values of the TYPED body */
+   bool use_defaults;      /* last sweep: what is still open takes a default layout */
+   TlMap anchors;          /* memory operation -> interned layout */
+   TlMap dots;             /* dot -> TlDotForm * */
+} TlPlace;
+
+/* One row of the layout column of ops.def. */
+typedef struct TlLayoutRule {
+   /* The home of op from what is decided so far; rank NONE = unknown. */
+   TlChoice (*home)(TlPlace *p, const TlOp *op);
+   /* From the home: layout of tile operand i, of tile result i. */
+   const TlLinear *(*operand)(TlPlace *p, const TlOp *op, unsigned i, const TlLinear *home);
+   const TlLinear *(*result)(TlPlace *p, const TlOp *op, unsigned i, const TlLinear *home);
+   /* The home that gives result 0 this layout, NULL when there is none; rules of free operations. */
+   const TlLinear *(*home_for)(TlPlace *p, const TlOp *op, const TlLinear *result);
+} TlLayoutRule;
+
+#define TL_OP_ATTR(...)
+#define TL_OP(id, text, args, results, infer, layout, ...)                                         \
+   extern const TlLayoutRule tl_layout_##layout;
+#include "ir/ops.def"
+const TlLayoutRule *tl_layout_rule(const TlOp *op);
+
+const TlLinear *tl_place_intern(TlPlace *p, TlLinear l);
+const TlLinear *tl_place_default(TlPlace *p, const TlType *tile);
+static inline TlChoice
+tl_choice_of(const TlPlace *p, const TlValue *v)
+{
+   return v->id < p->num_values ? p->choice[v->id] : (TlChoice){0};
+}
+static inline bool
+tl_is_free(const TlPlace *p, const TlValue *v)
+{
+   return v->id < p->num_values && p->is_free[v->id];
+}
+
+#endif

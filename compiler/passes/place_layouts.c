@@ -1,0 +1,788 @@
+/* TYPED to LAID: a layout for every tile.
+ *
+ * 1. anchors: memory accesses get blocked layouts from what is known of their addresses, dots the layouts
+ *    of their instruction;
+ * 2. decisions: homes are propagated forward until they stand (carried values join their positions, the
+ *    stronger layout wins), open values then take what their users want, the rest a default;
+ * 3. rewriting: operands are brought to the layout that the operation's home asks for, by building free
+ *    values again, by views of shared memory for dot operands, or by convert_layout.
+ * Invariant: rewriting inserts whatever 2 left unequal, so decisions matter for speed only. */
+#include "passes/place.h"
+#include "layout/convert_plan.h"
+#include "passes/coalesce.h"
+#include "passes/remark.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { MAX_SWEEPS = 8, MAX_DEPTH = 256, MAX_REGS = 1024, MAX_FRAGMENT_REGS = 512 };
+
+/* One memory access and its group. */
+typedef struct Anchor {
+   TlOp *op;
+   TlAccess access;
+   unsigned vec;
+} Anchor;
+
+typedef struct Variant {
+   struct Variant *next;
+   const TlLinear *layout;   /* of the tile, or NULL for a shared buffer */
+   TlValue *value;
+} Variant;
+
+typedef struct Driver {
+   TlPlace place;
+   TlArena *arena;
+   TL_VEC(TlOp *) ops;       /* of the TYPED body in preorder */
+   TL_VEC(Anchor) anchors;
+   TlMap variants;           /* original value -> Variant * */
+   TlMap origin;             /* value made here -> the original with the same elements */
+   TL_VEC(TlOp *) to_fix;    /* free operations that got a layout: operands still to be brought */
+   bool changed;
+   unsigned depth;
+} Driver;
+
+static bool
+is_tile(const TlValue *v)
+{
+   return v->type->kind == TL_TYPE_TILE;
+}
+
+/* ---- 1. operations and anchors ---- */
+static void
+collect(Driver *d, TlBlock *block)
+{
+   if (++d->depth > MAX_DEPTH) {
+      tl_report(d->place.cx->diags, E0405, d->place.func->range, (int)MAX_DEPTH);
+      d->place.cx->failed = true;
+      return;
+   }
+   for (TlOp *op = block->first; op; op = op->next) {
+      tl_vec_push(d->arena, &d->ops, op);
+      bool has_scalar_region = op->opcode == TL_OP_REDUCE || op->opcode == TL_OP_SCAN ||
+                               op->opcode == TL_OP_MAP;
+      for (unsigned i = 0; i < op->num_regions && !has_scalar_region; i++)
+         collect(d, op->regions[i]->block);
+   }
+   d->depth--;
+}
+
+static bool
+is_memory_access(const TlOp *op)
+{
+   return (op->opcode == TL_OP_LOAD || op->opcode == TL_OP_STORE ||
+           op->opcode == TL_OP_ATOMIC_RMW || op->opcode == TL_OP_ATOMIC_CAS) &&
+          is_tile(tl_arg(op, 0));
+}
+
+static bool
+same_group(const Anchor *a, const Anchor *b)
+{
+   const TlType *s = tl_arg(a->op, 0)->type, *t = tl_arg(b->op, 0)->type;
+   return tl_type_same_shape(s, t) &&
+          memcmp(a->access.order, b->access.order, s->rank * sizeof a->access.order[0]) == 0;
+}
+
+/* Elements a thread holds side by side for all accesses of a group: as wide as the widest wants, but no
+ * store may have more than 16 bytes (a gap between neighbouring lanes costs it). */
+static unsigned
+group_vec(const Driver *d, const Anchor *a)
+{
+   const TlType *t = tl_arg(a->op, 0)->type;
+   uint64_t share = tl_type_num_elems(t) / (32ull * d->place.func->num_warps);
+   unsigned vec = 1, most = 16;
+   for (size_t i = 0; i < d->anchors.len; i++) {
+      const Anchor *b = &d->anchors.data[i];
+      if (!same_group(a, b))
+         continue;
+      vec = b->vec > vec ? b->vec : vec;
+      if (b->op->opcode == TL_OP_STORE && 16 / b->access.elem_bytes < most)
+         most = 16 / b->access.elem_bytes;
+   }
+   vec = vec < most ? vec : most;
+   while (vec > 1 && vec > share)
+      vec /= 2;
+   return vec;
+}
+
+static void
+find_anchors(Driver *d)
+{
+   TlPlace *p = &d->place;
+   for (size_t i = 0; i < d->ops.len; i++) {
+      TlOp *op = d->ops.data[i];
+      if (!is_memory_access(op))
+         continue;
+      Anchor a = {.op = op, .vec = 1};
+      a.access = tl_access_of(p->facts, tl_arg(op, 0), tl_access_mask(op));
+      if (op->opcode == TL_OP_LOAD || op->opcode == TL_OP_STORE)
+         a.vec = tl_access_vec(&a.access);
+      tl_vec_push(d->arena, &d->anchors, a);
+   }
+   for (size_t i = 0; i < d->anchors.len; i++) {
+      Anchor *a = &d->anchors.data[i];
+      const TlType *t = tl_arg(a->op, 0)->type;
+      TlLinear l = tl_blocked_layout(t->rank, t->shape, a->access.order, group_vec(d, a),
+                                     p->func->num_warps);
+      tl_map_put(&p->anchors, a->op, (void *)(uintptr_t)tl_place_intern(p, l));
+   }
+}
+
+/* ---- dots ---- */
+static bool
+is_transparent(const TlOp *op) /* rows stay rows */
+{
+   return tl_has_trait(op, TL_TRAIT_ELTWISE) || op->opcode == TL_OP_HINT;
+}
+
+/* Does A of this dot come from another dot? */
+static bool
+is_fed_by_dot(const TlOp *dot)
+{
+   const TlValue *v = tl_arg(dot, 0);
+   for (unsigned steps = 0; steps < 64 && v->def; steps++) {
+      if (v->def->opcode == TL_OP_DOT)
+         return true;
+      if (!is_transparent(v->def))
+         return false;
+      const TlValue *next = NULL;
+      for (unsigned i = 0; i < v->def->num_args && !next; i++) {
+         const TlValue *a = tl_arg(v->def, i);
+         bool is_wide = a->def && a->def->opcode != TL_OP_BROADCAST &&
+                        a->def->opcode != TL_OP_SPLAT && a->def->opcode != TL_OP_CONSTANT;
+         next = is_wide ? a : NULL;
+      }
+      if (!next)
+         return false;
+      v = next;
+   }
+   return false;
+}
+
+/* Does the result reach a row reduction, or the A operand of a dot, element by element? */
+static bool
+feeds_rows(Driver *d, const TlValue *from)
+{
+   TL_VEC(const TlValue *) todo = {0};
+   TlMap seen;
+   tl_map_init(&seen, d->arena);
+   tl_vec_push(d->arena, &todo, from);
+   for (size_t i = 0; i < todo.len && i < 256; i++)
+      for (const TlUse *u = todo.data[i]->uses; u; u = u->next) {
+         const TlOp *op = u->user;
+         bool is_last_axis = op->opcode == TL_OP_REDUCE &&
+                             tl_attr_int(op, TL_ATTR_AXIS) == from->type->rank - 1;
+         if (is_last_axis || (op->opcode == TL_OP_DOT && tl_arg(op, 0) == todo.data[i]))
+            return true;
+         if (is_transparent(op) && !tl_map_has(&seen, op)) {
+            tl_map_put(&seen, op, (void *)1);
+            tl_vec_push(d->arena, &todo, tl_result(op, 0));
+         }
+      }
+   return false;
+}
+
+/* The dtype that the instruction sees: 8-bit floats are exact in fp16. */
+static TlDtype
+operand_dtype(const TlOp *dot)
+{
+   TlDtype t = tl_arg(dot, 0)->type->dtype;
+   return tl_dtype_is_float(t) && tl_dtype_info[t].bits == 8 ? TL_FP16 : t;
+}
+
+static void
+find_dots(Driver *d)
+{
+   TlPlace *p = &d->place;
+   for (size_t i = 0; i < d->ops.len; i++) {
+      TlOp *op = d->ops.data[i];
+      if (op->opcode != TL_OP_DOT)
+         continue;
+      TlDotUse use = is_fed_by_dot(op) || feeds_rows(d, tl_result(op, 0)) ? TL_DOT_ROWS_IN_WARP
+                                                                          : TL_DOT_FREE;
+      TlDotForm *f = tl_new(d->arena, TlDotForm);
+      *f = tl_choose_dot_form(p->cx->target, tl_arg(op, 0)->type, tl_result(op, 0)->type,
+                              operand_dtype(op), p->func->num_warps, use);
+      if (f->is_mma && (tl_ll_num_regs(&f->operand[0]) > MAX_FRAGMENT_REGS ||
+                        tl_ll_num_regs(&f->operand[1]) > MAX_FRAGMENT_REGS))
+         *f = tl_choose_dot_form(NULL, tl_arg(op, 0)->type, tl_result(op, 0)->type,
+                                 operand_dtype(op), p->func->num_warps, use);
+      tl_map_put(&p->dots, op, f);
+   }
+}
+
+/* ---- 2. decisions ---- */
+static bool
+is_costly(const TlOp *op)
+{
+   switch (op->opcode) {
+   case TL_OP_EXP:
+   case TL_OP_EXP2:
+   case TL_OP_LOG:
+   case TL_OP_LOG2:
+   case TL_OP_SIN:
+   case TL_OP_COS:
+   case TL_OP_SQRT:
+   case TL_OP_SQRT_RN:
+   case TL_OP_RSQRT:
+   case TL_OP_ERF:
+   case TL_OP_TANH:
+   case TL_OP_DIV_RN:
+      return true;
+   case TL_OP_DIV:
+   case TL_OP_REM:
+      return tl_dtype_is_float(tl_type_elem(tl_result(op, 0)->type)->dtype);
+   default:
+      return false;
+   }
+}
+
+static bool
+has_only_free_tiles(const TlPlace *p, const TlOp *op)
+{
+   for (unsigned i = 0; i < op->num_args; i++)
+      if (is_tile(tl_arg(op, i)) && !tl_is_free(p, tl_arg(op, i)))
+         return false;
+   return true;
+}
+
+static bool
+is_free_op(const TlPlace *p, const TlOp *op)
+{
+   if (op->num_results != 1 || !is_tile(tl_result(op, 0)))
+      return false;
+   switch (op->opcode) {
+   case TL_OP_CONSTANT:
+   case TL_OP_POISON:
+   case TL_OP_SPLAT:
+   case TL_OP_ARANGE:
+   case TL_OP_BROADCAST: /* converting the small operand is always cheaper */
+      return true;
+   case TL_OP_EXPAND_DIMS:
+   case TL_OP_TRANS:
+   case TL_OP_RESHAPE:
+   case TL_OP_HINT:
+      return is_tile(tl_arg(op, 0)) && tl_is_free(p, tl_arg(op, 0));
+   default:
+      return tl_has_trait(op, TL_TRAIT_ELTWISE) && tl_has_trait(op, TL_TRAIT_PURE) &&
+             !is_costly(op) && op->num_args && has_only_free_tiles(p, op);
+   }
+}
+
+static void
+choose(Driver *d, const TlValue *v, TlChoice c)
+{
+   TlPlace *p = &d->place;
+   if (!c.layout || !is_tile(v) || tl_is_free(p, v))
+      return;
+   TlChoice *old = &p->choice[v->id];
+   if (old->layout == c.layout && old->rank == c.rank)
+      return;
+   *old = c;
+   d->changed = true;
+}
+
+/* Joins the positions of a carried value or of an `if` result: the stronger layout for all. */
+static void
+join_choices(Driver *d, TlValue *const *in, unsigned num_in, TlValue *const *out, unsigned num_out)
+{
+   TlPlace *p = &d->place;
+   TlChoice best = {0};
+   if (!is_tile(out[0]))
+      return;
+   for (unsigned i = 0; i < num_out; i++) { /* what it was stays unless something is stronger */
+      TlChoice c = tl_choice_of(p, out[i]);
+      best = c.rank > best.rank ? c : best;
+   }
+   for (unsigned i = 0; i < num_in; i++) {
+      TlChoice c = tl_choice_of(p, in[i]);
+      if (!tl_is_free(p, in[i]) && c.rank > best.rank)
+         best = c;
+   }
+   if (!best.layout && p->use_defaults)
+      best = (TlChoice){tl_place_default(p, out[0]->type), TL_LR_DEFAULT};
+   for (unsigned i = 0; i < num_out; i++)
+      choose(d, out[i], best);
+}
+
+/* The values at position i of a control operation: those that flow in, those defined there. */
+static bool
+position(TlOp *op, unsigned i, TlValue **in, unsigned *num_in, TlValue **out, unsigned *num_out)
+{
+   *num_in = *num_out = 0;
+   if (i >= op->num_results)
+      return false;
+   out[(*num_out)++] = tl_result(op, i);
+   TlBlock *r0 = op->regions[0]->block, *r1 = op->num_regions > 1 ? op->regions[1]->block : NULL;
+   switch (op->opcode) {
+   case TL_OP_FOR:
+      in[(*num_in)++] = tl_arg(op, i + 3);
+      in[(*num_in)++] = tl_arg(r0->last, i);
+      out[(*num_out)++] = r0->args[i + 1];
+      return true;
+   case TL_OP_WHILE:
+      in[(*num_in)++] = tl_arg(op, i);
+      in[(*num_in)++] = tl_arg(r0->last, i + 1);
+      in[(*num_in)++] = tl_arg(r1->last, i);
+      out[(*num_out)++] = r0->args[i];
+      out[(*num_out)++] = r1->args[i];
+      return true;
+   case TL_OP_IF:
+      in[(*num_in)++] = tl_arg(r0->last, i);
+      in[(*num_in)++] = tl_arg(r1->last, i);
+      return true;
+   default:
+      return false;
+   }
+}
+
+static bool
+is_control(const TlOp *op)
+{
+   return op->opcode == TL_OP_FOR || op->opcode == TL_OP_WHILE || op->opcode == TL_OP_IF;
+}
+
+static void
+decide_forward(Driver *d, TlOp *op)
+{
+   TlPlace *p = &d->place;
+   TlValue *in[3], *out[3];
+   unsigned num_in, num_out;
+   if (is_control(op)) {
+      for (unsigned i = 0; position(op, i, in, &num_in, out, &num_out); i++)
+         join_choices(d, in, num_in, out, num_out);
+      return;
+   }
+   if (op->num_results == 0 || (op->num_results == 1 && tl_is_free(p, tl_result(op, 0))))
+      return;
+   const TlLayoutRule *rule = tl_layout_rule(op);
+   TlChoice home = rule->home(p, op);
+   if (!home.layout)
+      return;
+   for (unsigned i = 0; i < op->num_results; i++)
+      if (is_tile(tl_result(op, i))) {
+         TlChoice c = {rule->result(p, op, i, home.layout), home.rank};
+         TlChoice old = tl_choice_of(p, tl_result(op, i));
+         if (c.rank >= old.rank)
+            choose(d, tl_result(op, i), c);
+      }
+}
+
+static void
+sweep_forward(Driver *d)
+{
+   for (unsigned n = 0; n < MAX_SWEEPS; n++) {
+      d->changed = false;
+      for (size_t i = 0; i < d->ops.len; i++)
+         decide_forward(d, d->ops.data[i]);
+      for (size_t i = d->ops.len; i-- > 0;) /* loops see their yields */
+         if (is_control(d->ops.data[i]))
+            decide_forward(d, d->ops.data[i]);
+      if (!d->changed)
+         return;
+   }
+}
+
+/* Open operands take what the operation asks for. */
+static void
+want_operands(Driver *d, TlOp *op)
+{
+   TlPlace *p = &d->place;
+   const TlLayoutRule *rule = tl_layout_rule(op);
+   if (is_control(op) || (op->num_results == 1 && tl_is_free(p, tl_result(op, 0))))
+      return;
+   TlChoice home = rule->home(p, op);
+   if (!home.layout && rule->home_for && op->num_results && is_tile(tl_result(op, 0))) {
+      TlChoice r = tl_choice_of(p, tl_result(op, 0));
+      if (r.layout)
+         home = (TlChoice){rule->home_for(p, op, r.layout), r.rank};
+   }
+   if (!home.layout)
+      return;
+   for (unsigned i = 0; i < op->num_args; i++) {
+      const TlValue *v = tl_arg(op, i);
+      if (is_tile(v) && !tl_is_free(p, v) && !tl_choice_of(p, v).layout &&
+          tl_type_same_shape(v->type, tl_arg(op, 0)->type))
+         choose(d, v, (TlChoice){rule->operand(p, op, i, home.layout), home.rank});
+   }
+}
+
+static void
+decide(Driver *d)
+{
+   TlPlace *p = &d->place;
+   for (size_t i = 0; i < d->ops.len; i++) {
+      TlOp *op = d->ops.data[i];
+      if (is_free_op(p, op))
+         p->is_free[tl_result(op, 0)->id] = true;
+   }
+   for (unsigned n = 0; n < MAX_SWEEPS; n++) {
+      sweep_forward(d);
+      d->changed = false;
+      for (size_t i = d->ops.len; i-- > 0;)
+         want_operands(d, d->ops.data[i]);
+      if (!d->changed)
+         break;
+   }
+   p->use_defaults = true;
+   sweep_forward(d);
+}
+
+/* ---- 3. rewriting ---- */
+static void
+set_layout(Driver *d, TlValue *v, const TlLinear *layout)
+{
+   v->type = tl_type_with_layout(d->place.types, v->type, layout);
+}
+
+static TlValue *
+find_variant(Driver *d, const TlValue *v, const TlLinear *layout)
+{
+   for (Variant *x = tl_map_get(&d->variants, v); x; x = x->next)
+      if (x->layout == layout)
+         return x->value;
+   return NULL;
+}
+
+static void
+add_variant(Driver *d, const TlValue *v, const TlLinear *layout, TlValue *value)
+{
+   Variant *x = tl_new(d->arena, Variant);
+   *x = (Variant){tl_map_get(&d->variants, v), layout, value};
+   tl_map_put(&d->variants, v, x);
+}
+
+/* After v's definition. */
+static TlBuilder
+builder_after(Driver *d, TlValue *v)
+{
+   TlBlock *block = tl_value_block(v);
+   TlBuilder b = tl_builder_at_end(d->place.func, block);
+   b.before = v->def ? v->def->next : block->first;
+   b.range = v->def ? v->def->range : d->place.func->range;
+   return b;
+}
+
+static TlValue *
+materialise_free(Driver *d, TlValue *v, const TlLinear *layout)
+{
+   TlOp *op = v->def;
+   if (v->type->layout) { /* its own operation serves another layout */
+      TlBuilder b = tl_builder_before(op);
+      TlMap map;
+      tl_map_init(&map, d->arena);
+      op = tl_clone_op(&b, op, &map);
+   }
+   set_layout(d, tl_result(op, 0), layout);
+   tl_vec_push(d->arena, &d->to_fix, op);
+   return tl_result(op, 0);
+}
+
+/* v in the given layout. */
+static TlValue *
+bring(Driver *d, TlValue *v, const TlLinear *layout)
+{
+   TlPlace *p = &d->place;
+   assert(layout);
+   TlValue *original = tl_map_get(&d->origin, v);
+   v = original ? original : v;
+   if (!tl_is_free(p, v) && v->type->layout == layout)
+      return v;
+   TlValue *found = find_variant(d, v, layout);
+   if (found)
+      return found;
+   if (tl_is_free(p, v)) {
+      found = materialise_free(d, v, layout);
+   } else {
+      TlBuilder b = builder_after(d, v);
+      found = tl_t1(&b, TL_OP_CONVERT_LAYOUT, tl_type_with_layout(p->types, v->type, layout), v);
+   }
+   add_variant(d, v, layout, found);
+   if (found != v)
+      tl_map_put(&d->origin, found, v);
+   return found;
+}
+
+/* Does v reach `layout` without leaving its thread? */
+static bool
+is_register_move(const TlValue *v, const TlLinear *layout, TlArena *arena)
+{
+   TlConvertPlan *plan = tl_new(arena, TlConvertPlan);
+   unsigned bytes = tl_dtype_info[v->type->dtype].bytes;
+   return v->type->layout && tl_convert_plan(v->type->layout, layout, bytes, 1 << 23, plan) &&
+          (plan->kind == TL_CONVERT_NOTHING || plan->kind == TL_CONVERT_REGISTERS);
+}
+
+/* Shared arrangement of a matrix operand: rows along the dimension that lies together in v. */
+static TlLinear
+operand_memory(const TlType *t)
+{
+   unsigned order[TL_MAX_RANK], r = t->rank, fast = r - 1;
+   const TlLinear *l = t->layout;
+   uint32_t first = 0;
+   for (unsigned i = 0; i < tl_ll_in_bits(l) && !first; i++)
+      first = l->col[i];
+   for (unsigned dim = 0; dim < r; dim++)
+      if (first >> tl_ll_dim_shift(l, dim) & ((1u << l->log2_dim[dim]) - 1))
+         fast = dim;
+   if (fast + 2 < r)
+      fast = r - 1;
+   order[0] = fast;
+   order[1] = fast == r - 1 ? r - 2 : r - 1;
+   for (unsigned i = 2; i < r; i++)
+      order[i] = r - 1 - i;
+   return tl_hw_shared_swizzled(r, t->shape, tl_dtype_info[t->dtype].bytes, order, 128);
+}
+
+static TlValue *
+shared_copy(Driver *d, TlValue *v, const TlLinear *memory)
+{
+   TlValue *found = find_variant(d, v, NULL);
+   if (found && found->type->layout == memory)
+      return found;
+   TlBuilder b = builder_after(d, v);
+   const TlType *t = tl_type_memdesc(d->place.types, v->type->dtype, v->type->rank, v->type->shape,
+                                     memory, 1);
+   TlValue *buffer = tl_t1(&b, TL_OP_LOCAL_ALLOC, t, v);
+   add_variant(d, v, NULL, buffer);
+   return buffer;
+}
+
+/* fp32 inputs of a tf32 dot: rounded to 10 fraction bits, ties away from zero; NaN stays NaN. */
+static TlValue *
+round_tf32(Driver *d, TlBuilder *b, TlValue *v)
+{
+   TlTypes *types = d->place.types;
+   const TlType *i32 = tl_type_with_elem(types, v->type, tl_type_scalar(types, TL_I32));
+   TlValue *bits = tl_t1(b, TL_OP_BITCAST, i32, v);
+   bits = tl_b2(b, TL_OP_ADD, bits, tl_const_bits(b, i32, 0x1000));
+   bits = tl_b2(b, TL_OP_AND, bits, tl_const_bits(b, i32, 0xffffe000));
+   TlValue *rounded = tl_t1(b, TL_OP_BITCAST, v->type, bits);
+   return tl_b3(b, TL_OP_SELECT, tl_b2(b, TL_OP_NE, v, v), v, rounded);
+}
+
+/* An operand of a dot in the dtype that the form computes with, in the layout it has. */
+static TlValue *
+prepared_operand(Driver *d, TlOp *dot, unsigned i)
+{
+   TlPlace *p = &d->place;
+   TlValue *v = tl_arg(dot, i);
+   TlDtype want = operand_dtype(dot);
+   bool is_tf32 = want == TL_FP32 && tl_attr_int(dot, TL_ATTR_PRECISION) == TL_PRECISION_TF32;
+   if (tl_is_free(p, v) && (v->type->dtype != want || is_tf32))
+      v = bring(d, v, tl_place_default(p, v->type));
+   if (v->type->dtype != want) {
+      TlBuilder b = builder_after(d, v);
+      return tl_t1(&b, TL_OP_CAST,
+                   tl_type_with_elem(p->types, v->type, tl_type_scalar(p->types, want)), v);
+   }
+   if (!is_tf32)
+      return v;
+   TlBuilder b = builder_after(d, v);
+   return round_tf32(d, &b, v);
+}
+
+static void
+rewrite_dot(Driver *d, TlOp *op)
+{
+   TlPlace *p = &d->place;
+   const TlDotForm *f = tl_map_get(&p->dots, op);
+   for (unsigned i = 0; i < 2; i++) {
+      TlValue *v = prepared_operand(d, op, i);
+      const TlLinear *want = f->is_mma ? tl_place_intern(p, f->operand[i]) : NULL;
+      if (want && (tl_is_free(p, v) || is_register_move(v, want, d->arena))) {
+         tl_set_arg(op, i, bring(d, v, want));
+         continue;
+      }
+      if (tl_is_free(p, v))
+         v = bring(d, v, tl_place_default(p, v->type));
+      TlLinear memory = want ? operand_memory(v->type) : tl_fma_operand_memory(v->type, i);
+      TlValue *buffer = shared_copy(d, v, tl_place_intern(p, memory));
+      if (want) {
+         TlBuilder b = tl_builder_before(op);
+         buffer = tl_t1(&b, TL_OP_LOCAL_LOAD, tl_type_with_layout(p->types, v->type, want), buffer);
+      }
+      tl_set_arg(op, i, buffer);
+   }
+   if (tl_attr_int(op, TL_ATTR_PRECISION) == TL_PRECISION_TF32)
+      tl_attr(op, TL_ATTR_PRECISION)->i = TL_PRECISION_IEEE; /* inputs are rounded already */
+   tl_set_arg(op, 2, bring(d, tl_arg(op, 2), tl_place_intern(p, f->acc)));
+}
+
+/* The layout asked of an operand; one of another shape than the home's keeps its own. */
+static const TlLinear *
+operand_layout(TlPlace *p, const TlOp *op, unsigned i, const TlLinear *home)
+{
+   const TlLayoutRule *rule = tl_layout_rule(op);
+   const TlValue *v = tl_arg(op, i);
+   const TlLinear *l = home ? rule->operand(p, op, i, home) : NULL;
+   uint32_t shape[TL_MAX_RANK];
+   if (l && l->rank == v->type->rank) {
+      tl_ll_shape(l, shape);
+      if (memcmp(shape, v->type->shape, v->type->rank * sizeof shape[0]) == 0)
+         return l;
+   }
+   TlChoice c = tl_choice_of(p, v);
+   return c.layout && !tl_is_free(p, v) ? c.layout : tl_place_default(p, v->type);
+}
+
+static void
+rewrite_operands(Driver *d, TlOp *op, const TlLinear *home)
+{
+   for (unsigned i = 0; i < op->num_args; i++)
+      if (is_tile(tl_arg(op, i)))
+         tl_set_arg(op, i, bring(d, tl_arg(op, i), operand_layout(&d->place, op, i, home)));
+}
+
+static void
+rewrite_position(Driver *d, TlOp *op, unsigned i, const TlLinear *layout)
+{
+   TlBlock *r0 = op->regions[0]->block;
+   if (op->opcode != TL_OP_IF) {
+      unsigned at = op->opcode == TL_OP_FOR ? i + 3 : i;
+      tl_set_arg(op, at, bring(d, tl_arg(op, at), layout));
+   }
+   unsigned skip = op->opcode == TL_OP_WHILE ? 1 : 0;
+   tl_set_arg(r0->last, i + skip, bring(d, tl_arg(r0->last, i + skip), layout));
+   if (op->num_regions > 1) {
+      TlOp *last = op->regions[1]->block->last;
+      tl_set_arg(last, i, bring(d, tl_arg(last, i), layout));
+   }
+}
+
+static void
+rewrite(Driver *d, TlOp *op)
+{
+   TlPlace *p = &d->place;
+   if (op->opcode == TL_OP_DOT) {
+      rewrite_dot(d, op);
+      return;
+   }
+   if (is_control(op)) {
+      for (unsigned i = 0; i < op->num_results; i++)
+         if (is_tile(tl_result(op, i)))
+            rewrite_position(d, op, i, tl_result(op, i)->type->layout);
+      return;
+   }
+   if (op->opcode == TL_OP_YIELD || op->opcode == TL_OP_CONDITION)
+      return; /* its parent does it */
+   if (op->num_results == 1 && tl_is_free(p, tl_result(op, 0)))
+      return; /* on demand */
+   TlChoice home = tl_layout_rule(op)->home(p, op);
+   rewrite_operands(d, op, home.layout);
+}
+
+/* Every decided value gets its layout; a decision that did not settle is the last one made. */
+static void
+set_decided_layouts(Driver *d)
+{
+   TlPlace *p = &d->place;
+   for (size_t i = 0; i < d->ops.len; i++) {
+      TlOp *op = d->ops.data[i];
+      const TlLayoutRule *rule = tl_layout_rule(op);
+      bool is_free = op->num_results == 1 && tl_is_free(p, tl_result(op, 0));
+      TlChoice home = is_free || is_control(op) ? (TlChoice){0} : rule->home(p, op);
+      for (unsigned k = 0; k < op->num_results && !is_free; k++) {
+         TlValue *v = tl_result(op, k);
+         if (!is_tile(v))
+            continue;
+         const TlLinear *l = home.layout ? rule->result(p, op, k, home.layout) : NULL;
+         l = l ? l : p->choice[v->id].layout;
+         p->choice[v->id].layout = l ? l : tl_place_default(p, v->type);
+         set_layout(d, v, p->choice[v->id].layout);
+      }
+      for (unsigned r = 0; r < op->num_regions && is_control(op); r++) {
+         TlBlock *block = op->regions[r]->block;
+         for (unsigned k = 0; k < block->num_args; k++)
+            if (is_tile(block->args[k]))
+               set_layout(d, block->args[k], p->choice[block->args[k]->id].layout);
+      }
+   }
+}
+
+/* Free operations that nobody asked for. */
+static void
+remove_unused_free(Driver *d)
+{
+   for (size_t i = d->ops.len; i-- > 0;) {
+      TlOp *op = d->ops.data[i];
+      if (op->num_results == 1 && tl_is_free(&d->place, tl_result(op, 0)) &&
+          !tl_result(op, 0)->type->layout && tl_is_unused(op))
+         tl_remove(op);
+   }
+}
+
+static bool
+check_registers(Driver *d, const TlBlock *block)
+{
+   TlPassCx *cx = d->place.cx;
+   for (const TlOp *op = block->first; op; op = op->next) {
+      for (unsigned i = 0; i < op->num_results; i++) {
+         const TlType *t = tl_result(op, i)->type;
+         if (t->kind != TL_TYPE_TILE || tl_ll_num_regs(t->layout) <= MAX_REGS)
+            continue;
+         tl_report(cx->diags, E0403, op->range, tl_type_cstr(d->arena, t),
+                   tl_ll_num_regs(t->layout), d->place.func->num_warps * 32, (unsigned)MAX_REGS);
+         tl_help(cx->diags, "use smaller tiles or more warps");
+         cx->failed = true;
+         return false;
+      }
+      for (unsigned i = 0; i < op->num_regions; i++)
+         if (!check_registers(d, op->regions[i]->block))
+            return false;
+   }
+   return true;
+}
+
+static void
+rewrite_all(Driver *d)
+{
+   TlPlace *p = &d->place;
+   set_decided_layouts(d);
+   for (size_t i = 0; i < d->ops.len; i++)
+      rewrite(d, d->ops.data[i]);
+   for (size_t i = 0; i < d->to_fix.len; i++) { /* grows while it runs */
+      TlOp *op = d->to_fix.data[i];
+      const TlLayoutRule *rule = tl_layout_rule(op);
+      const TlLinear *home = rule->home_for(p, op, tl_result(op, 0)->type->layout);
+      for (unsigned k = 0; k < op->num_args; k++)
+         if (is_tile(tl_arg(op, k)))
+            tl_set_arg(op, k, bring(d, tl_arg(op, k), rule->operand(p, op, k, home)));
+   }
+   remove_unused_free(d);
+}
+
+bool
+tl_pass_place_layouts(TlPassCx *cx, TlFunc *f)
+{
+   uint32_t w = f->num_warps;
+   if (w < 1 || w > 32 || (w & (w - 1))) {
+      tl_report(cx->diags, E0404, f->range, w);
+      cx->failed = true;
+      return false;
+   }
+   Driver d = {.place = {.cx = cx, .func = f, .types = f->module->types}, .arena = cx->scratch};
+   TlPlace *p = &d.place;
+   collect(&d, f->body->block);
+   if (cx->failed)
+      return false;
+   p->facts = tl_analysis_new(cx->scratch, f);
+   p->num_values = f->next_value_id;
+   p->choice = tl_new_array(cx->scratch, TlChoice, p->num_values);
+   p->is_free = tl_new_array(cx->scratch, bool, p->num_values);
+   tl_map_init(&p->anchors, cx->scratch);
+   tl_map_init(&p->dots, cx->scratch);
+   tl_map_init(&d.variants, cx->scratch);
+   tl_map_init(&d.origin, cx->scratch);
+   find_anchors(&d);
+   find_dots(&d);
+   decide(&d);
+   rewrite_all(&d);
+   f->state = TL_STATE_LAID;
+   if (cx->target)
+      f->target = cx->target->arch;
+   if (!check_registers(&d, f->body->block))
+      return false;
+   tl_remark_layouts(cx, f);
+   return true;
+}
