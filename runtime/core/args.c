@@ -1,6 +1,6 @@
-/* Launch arguments: from the caller's tagged value to the 8 bytes that the kernel's parameter wants.
- * A value that would change by the conversion is refused, except that floats round.  Nothing here knows
- * the driver. */
+/* Launch arguments: from the caller's tagged value to the 8 bytes that the kernel's parameter
+ * wants. A value that would change by the conversion is refused, except that floats round.  Nothing
+ * here knows the driver. */
 #include "core/core.h"
 
 #include <inttypes.h>
@@ -46,9 +46,9 @@ tl_dtype_named(const char *name, size_t len)
    return TILEC_DTYPE_NONE;
 }
 
-/* v rounded to nearest even in a float of `mant` mantissa bits, sign left out.  Counting in units of
- * the result's last place, the bit pattern is the count itself plus the steps above the subnormals, so
- * a carry out of the mantissa lands in the exponent by itself. */
+/* v rounded to nearest even in a float of `mant` mantissa bits, sign left out.  Counting in units
+ * of the result's last place, the bit pattern is the count itself plus the steps above the
+ * subnormals, so a carry out of the mantissa lands in the exponent by itself. */
 static uint16_t
 narrow(double v, int exp_bits, int mant, uint16_t max_finite, bool has_inf)
 {

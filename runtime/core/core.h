@@ -117,7 +117,8 @@ struct TilecModule {
 /* error.c.  tl_rt_fail stores the detail for the calling thread and returns `status`. */
 TilecStatus tl_rt_fail(const TilecRuntime *rt, TilecStatus status, const char *format, ...)
    __attribute__((format(printf, 3, 4)));
-/* The same for a driver call; notes a sticky error.  Success returns TILEC_OK and stores nothing. */
+/* The same for a driver call; notes a sticky error.  Success returns TILEC_OK and stores nothing.
+ */
 TilecStatus tl_rt_check(TilecRuntime *rt, TlCuResult code, const char *doing);
 void tl_rt_note_launch(TilecRuntime *rt, const TilecKernelInfo *info, const uint32_t grid[3],
                        const uint64_t *args, uint32_t num_args);
@@ -138,7 +139,8 @@ typedef union TlSlot {
    float f32;
    double f64;
 } TlSlot;
-/* Converts `arg` to what `param` wants.  `text` (TL_RT_TEXT bytes) receives the reason on failure. */
+/* Converts `arg` to what `param` wants.  `text` (TL_RT_TEXT bytes) receives the reason on failure.
+ */
 enum { TL_RT_TEXT = 512 };
 bool tl_arg_convert(const TlParam *param, const TilecArg *arg, TlSlot *out, char *text);
 /* Whether the facts that the code was compiled for hold. */

@@ -1,5 +1,5 @@
-/* libcuda.so.1 by dlopen: the only place that knows symbol names.  Leaves out cuLink*, which ignores
- * setmaxnreg. */
+/* libcuda.so.1 by dlopen: the only place that knows symbol names.  Leaves out cuLink*, which
+ * ignores setmaxnreg. */
 #include "core/cuda_load.h"
 
 #include <dlfcn.h>

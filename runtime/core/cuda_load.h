@@ -1,5 +1,6 @@
-/* The driver as a table of functions, filled by dlopen.  One table per runtime; the library itself is
- * never closed once cuInit succeeded, because driver threads may run in it until the process ends. */
+/* The driver as a table of functions, filled by dlopen.  One table per runtime; the library itself
+ * is never closed once cuInit succeeded, because driver threads may run in it until the process
+ * ends. */
 #ifndef TL_RT_CUDA_LOAD_H
 #define TL_RT_CUDA_LOAD_H
 

@@ -1,6 +1,6 @@
-/* The part of the CUDA Driver API's binary interface that the runtime uses, in our own words: handle
- * types, constants and the launch structs.  Checked against a toolkit header by nothing at build time,
- * since none is needed; the numbers are ABI and never change. */
+/* The part of the CUDA Driver API's binary interface that the runtime uses, in our own words:
+ * handle types, constants and the launch structs.  Checked against a toolkit header by nothing at
+ * build time, since none is needed; the numbers are ABI and never change. */
 #ifndef TL_RT_CUDA_TYPES_H
 #define TL_RT_CUDA_TYPES_H
 

@@ -1,6 +1,7 @@
 /* Details of failures, one per thread and runtime, and the memory of the first sticky fault.
- * A sticky fault shows up at some later call, so the launches since the last clean synchronisation are
- * kept in a ring and named in the report.  Invariant: lost_text is written once, before `lost`. */
+ * A sticky fault shows up at some later call, so the launches since the last clean synchronisation
+ * are kept in a ring and named in the report.  Invariant: lost_text is written once, before `lost`.
+ */
 #include "core/core.h"
 
 #include <inttypes.h>
@@ -92,8 +93,9 @@ tl_rt_note_launch(TilecRuntime *rt, const TilecKernelInfo *info, const uint32_t 
 static int
 describe(const TlRecent *r, char *text, size_t bytes)
 {
-   size_t n = (size_t)snprintf(text, bytes, "\n   launch %" PRIu64 ": %s, grid (%u, %u, %u), args (",
-                               r->serial, r->kernel, r->grid[0], r->grid[1], r->grid[2]);
+   size_t n =
+       (size_t)snprintf(text, bytes, "\n   launch %" PRIu64 ": %s, grid (%u, %u, %u), args (",
+                        r->serial, r->kernel, r->grid[0], r->grid[1], r->grid[2]);
    for (uint32_t i = 0; i < r->num_args && i < TL_RT_RECENT_ARGS && n < bytes; i++)
       n += (size_t)snprintf(text + n, bytes - n, "%s0x%" PRIx64, i ? ", " : "", r->args[i]);
    if (n < bytes)
@@ -108,7 +110,8 @@ blame(TilecRuntime *rt, char *text, size_t bytes)
 {
    uint64_t last = atomic_load(&rt->launches), clean = atomic_load(&rt->synced);
    int shown = 0;
-   for (uint64_t serial = last; serial > clean && last - serial < TL_RT_RECENT && shown < 8; serial--) {
+   for (uint64_t serial = last; serial > clean && last - serial < TL_RT_RECENT && shown < 8;
+        serial--) {
       TlRecent *r = &rt->recent[serial % TL_RT_RECENT];
       if (atomic_flag_test_and_set_explicit(&r->busy, memory_order_acquire))
          continue;

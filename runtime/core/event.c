@@ -1,5 +1,5 @@
-/* Streams and events.  On host executors everything is finished when it returns, so a stream is a token
- * and an event is a reading of the monotonic clock. */
+/* Streams and events.  On host executors everything is finished when it returns, so a stream is a
+ * token and an event is a reading of the monotonic clock. */
 #include "core/core.h"
 
 #include <stdlib.h>
@@ -23,7 +23,8 @@ tilec_stream_new(TilecRuntime *rt, TilecStream *out)
    TilecStatus status = tl_rt_enter(rt, &pushed);
    if (status == TILEC_OK && rt->executor == TILEC_ON_CUDA) {
       TlCuStream stream = NULL;
-      status = tl_rt_check(rt, rt->cu.stream_new(&stream, 1), "making a stream"); /* 1: non-blocking */
+      status =
+          tl_rt_check(rt, rt->cu.stream_new(&stream, 1), "making a stream"); /* 1: non-blocking */
       *out = stream;
    }
    tl_rt_leave(rt, pushed);

@@ -1,6 +1,6 @@
 /* The launch record as JSON: one table of fields per record serves the writer and the reader.
- * Invariant of the reader: it never reads beyond `end`, recurses at most JSON_DEPTH deep, and what it
- * accepts can be launched without further checks of presence or type. */
+ * Invariant of the reader: it never reads beyond `end`, recurses at most JSON_DEPTH deep, and what
+ * it accepts can be launched without further checks of presence or type. */
 #include "tilec/kernel_info.h"
 
 #include <stdarg.h>
@@ -40,7 +40,10 @@ struct RecordKind {
    unsigned num_fields;
 };
 
-#define F(T, field, kind_, opt) {.name = #field, .kind = kind_, .optional = opt, .at = offsetof(T, field)}
+#define F(T, field, kind_, opt)                                                                    \
+   {                                                                                               \
+      .name = #field, .kind = kind_, .optional = opt, .at = offsetof(T, field)                     \
+   }
 #define FN(T, field, kind_, n, opt)                                                                \
    {.name = #field, .kind = kind_, .optional = opt, .at = offsetof(T, field), .count = n}
 #define FR(T, field, sub_)                                                                         \
@@ -116,7 +119,7 @@ static const char *const hidden_names[] = {
 };
 #define LENGTH(a) (sizeof(a) / sizeof((a)[0]))
 
-/* ---- Writing -------------------------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 typedef struct Writer {
    bool (*put)(void *user, const char *text, size_t len);
@@ -262,7 +265,7 @@ tilec_image_write_json(const TilecImageInfo *info,
    return w.ok ? TILEC_OK : TILEC_IO;
 }
 
-/* ---- Reading -------------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 typedef struct Chunk {
    struct Chunk *next;

@@ -1,6 +1,7 @@
-/* The seam between the core runtime and the compiler.  Core knows the compiler and the host executors
- * only through one TilecJitVtable, which tilec_jit_attach installs; the table's functions come back to
- * core through the tl_core_ functions below.  Nothing here needs the compiler to build. */
+/* The seam between the core runtime and the compiler.  Core knows the compiler and the host
+ * executors only through one TilecJitVtable, which tilec_jit_attach installs; the table's functions
+ * come back to core through the tl_core_ functions below.  Nothing here needs the compiler to
+ * build. */
 #ifndef TL_RT_JIT_TABLE_H
 #define TL_RT_JIT_TABLE_H
 
@@ -20,8 +21,8 @@ typedef struct TilecJitVtable {
    /* Specialisations so far, in the order they were made. */
    uint32_t (*count)(void *source);
    const TlVariant *(*get)(void *source, uint32_t index);
-   /* Host executors: runs `program` (as given to tl_core_load_host) to its end.  args are converted to
-    * the parameters' types; pointers carry their bytes. */
+   /* Host executors: runs `program` (as given to tl_core_load_host) to its end.  args are converted
+    * to the parameters' types; pointers carry their bytes. */
    TilecStatus (*run)(void *jit, void *program, const uint32_t grid[3], const TilecArg *args,
                       size_t num_args);
 } TilecJitVtable;

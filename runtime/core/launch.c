@@ -1,5 +1,5 @@
-/* Launching: choose the variant, convert the arguments, work out the grid, call the driver (or the host
- * executor).  No lock, no allocation on the way; everything sits in one frame of about 8 KB.
+/* Launching: choose the variant, convert the arguments, work out the grid, call the driver (or the
+ * host executor).  No lock, no allocation on the way; everything sits in one frame of about 8 KB.
  * Invariant: nothing reaches the driver that the record and the documented limits do not allow. */
 #include "core/core.h"
 
@@ -30,7 +30,8 @@ bind(Bound *b, const TlVariant *v, const TilecArg *args, size_t num_args)
 {
    b->v = v;
    if (num_args != v->num_params) {
-      snprintf(b->text, sizeof b->text, "%u arguments are taken, %zu given", v->num_params, num_args);
+      snprintf(b->text, sizeof b->text, "%u arguments are taken, %zu given", v->num_params,
+               num_args);
       return misfit(b, TILEC_BAD_ARGUMENT);
    }
    for (uint32_t i = 0; i < v->num_params; i++)
@@ -58,8 +59,8 @@ choose(TilecKernel *k, const TilecArg *args, size_t num_args, Bound *b)
    if (num_args && !args)
       return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "kernel '%s': args is NULL", k->name);
    if (num_args > TL_RT_MAX_ARGS)
-      return tl_rt_fail(rt, TILEC_LIMIT, "kernel '%s': %zu arguments; at most %d are taken", k->name,
-                        num_args, TL_RT_MAX_ARGS);
+      return tl_rt_fail(rt, TILEC_LIMIT, "kernel '%s': %zu arguments; at most %d are taken",
+                        k->name, num_args, TL_RT_MAX_ARGS);
    if (k->module->source) {
       const TlVariant *v = NULL;
       TilecStatus status = rt->jit->find(k->module->source, args, num_args, &v);
@@ -105,21 +106,24 @@ eval_grid(const Bound *b, TilecRuntime *rt, TlRule *const rules[3], const char *
 static TilecStatus
 work_out_grid(Bound *b, TilecRuntime *rt, const uint32_t asked[3], uint32_t grid[3], bool *empty)
 {
-   static const int64_t limits[3] = {INT32_MAX, 65535, 65535}; /* CUDA C guide, compute capabilities */
+   static const int64_t limits[3] = {INT32_MAX, 65535,
+                                     65535}; /* CUDA C guide, compute capabilities */
    const TilecKernelInfo *info = b->v->info;
    int64_t g[3] = {asked[0], asked[1], asked[2]};
    TilecStatus status = TILEC_OK;
    if (asked[0] == TILEC_OWN_GRID) {
       if (!b->v->grid[0])
-         return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "kernel '%s' has no grid of its own", info->name);
+         return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "kernel '%s' has no grid of its own",
+                           info->name);
       status = eval_grid(b, rt, b->v->grid, info->grid, g);
    }
    *empty = status == TILEC_OK && (!g[0] || !g[1] || !g[2]);
    for (int round = 0; status == TILEC_OK && !*empty && round < 2; round++) {
       for (int i = 0; i < 3; i++)
          if (g[i] > limits[i])
-            return tl_rt_fail(rt, TILEC_LIMIT, "kernel '%s': grid %c is %" PRId64 ", at most %" PRId64
-                              " is allowed", info->name, 'x' + i, g[i], limits[i]);
+            return tl_rt_fail(rt, TILEC_LIMIT,
+                              "kernel '%s': grid %c is %" PRId64 ", at most %" PRId64 " is allowed",
+                              info->name, 'x' + i, g[i], limits[i]);
       if (round == 1 || !b->v->launch_grid[0] || !b->v->fn)
          break;
       int64_t *extra = &b->names[info->num_args];
@@ -219,8 +223,8 @@ call_driver(TilecRuntime *rt, const TlVariant *v, const uint32_t grid[3], TlCuSt
    if (k->programmatic)
       attrs[n++] = (TlCuLaunchAttr){.id = TL_CU_ATTR_PROGRAMMATIC, .value.flag = 1};
    if (!n)
-      return rt->cu.launch(v->fn, grid[0], grid[1], grid[2], k->threads, 1, 1, k->shared_bytes, stream,
-                           params, NULL);
+      return rt->cu.launch(v->fn, grid[0], grid[1], grid[2], k->threads, 1, 1, k->shared_bytes,
+                           stream, params, NULL);
    TlCuLaunchConfig config = {{grid[0], grid[1], grid[2]}, {k->threads, 1, 1}, k->shared_bytes,
                               stream, attrs, n};
    return rt->cu.launch_ex(&config, v->fn, params, NULL);
@@ -280,7 +284,8 @@ launch_cuda(TilecRuntime *rt, Bound *b, const uint32_t grid[3], TlCuStream strea
    return rt->synchronous ? wait_for(rt, v, stream) : TILEC_OK;
 }
 
-/* Arguments as the host executors want them: scalars of the parameter's type, pointers with bytes. */
+/* Arguments as the host executors want them: scalars of the parameter's type, pointers with bytes.
+ */
 static TilecStatus
 launch_host(TilecRuntime *rt, const Bound *b, const uint32_t grid[3], const TilecArg *args)
 {
@@ -301,7 +306,8 @@ launch_host(TilecRuntime *rt, const Bound *b, const uint32_t grid[3], const Tile
          host[i].as.ptr = (void *)(uintptr_t)s.u;
          host[i].bytes = buffer ? args[i].as.buffer->bytes - args[i].bytes : args[i].bytes;
          if (!buffer && !host[i].bytes && s.u)
-            return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "kernel '%s': the size behind pointer '%s' is "
+            return tl_rt_fail(rt, TILEC_BAD_ARGUMENT,
+                              "kernel '%s': the size behind pointer '%s' is "
                               "not known; use tilec_ptr with its bytes, or a buffer",
                               v->info->name, p->info->name);
       }
@@ -326,7 +332,8 @@ tilec_launch(TilecKernel *kernel, const TilecLaunch *launch, const TilecArg *arg
    if (status == TILEC_OK)
       status = work_out_grid(&b, rt, launch->grid, grid, &empty);
    if (status == TILEC_OK && !empty)
-      status = b.v->fn ? launch_cuda(rt, &b, grid, launch->stream) : launch_host(rt, &b, grid, args);
+      status =
+          b.v->fn ? launch_cuda(rt, &b, grid, launch->stream) : launch_host(rt, &b, grid, args);
    tl_rt_leave(rt, pushed);
    return status;
 }

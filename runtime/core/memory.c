@@ -15,7 +15,8 @@ allocate(TilecRuntime *rt, TilecBuffer *b)
       return TILEC_OK;
    if (rt->executor != TILEC_ON_CUDA) {
       if (b->bytes <= SIZE_MAX - HOST_ALIGN)
-         b->address = aligned_alloc(HOST_ALIGN, (b->bytes + HOST_ALIGN - 1) & ~(size_t)(HOST_ALIGN - 1));
+         b->address =
+             aligned_alloc(HOST_ALIGN, (b->bytes + HOST_ALIGN - 1) & ~(size_t)(HOST_ALIGN - 1));
       if (!b->address)
          return tl_rt_fail(rt, TILEC_NO_MEMORY, "no %" PRIu64 " bytes of host memory", b->bytes);
       return TILEC_OK;
@@ -169,7 +170,8 @@ tilec_buffer_download(TilecBuffer *b, uint64_t offset, void *target, uint64_t by
 }
 
 TilecStatus
-tilec_buffer_fill(TilecBuffer *b, uint64_t offset, uint8_t value, uint64_t bytes, TilecStream stream)
+tilec_buffer_fill(TilecBuffer *b, uint64_t offset, uint8_t value, uint64_t bytes,
+                  TilecStream stream)
 {
    bool pushed;
    if (!b)

@@ -1,6 +1,6 @@
 /* Images: PTX and its launch record become a driver module with kernels and variants.
- * Invariant: a module that exists is complete; a failed load leaves nothing behind.  PTX goes through
- * cuModuleLoadDataEx and both of its logs are read. */
+ * Invariant: a module that exists is complete; a failed load leaves nothing behind.  PTX goes
+ * through cuModuleLoadDataEx and both of its logs are read. */
 #include "core/core.h"
 
 #include <stdio.h>
@@ -9,8 +9,8 @@
 
 enum { LOG_BYTES = 32 * 1024 };
 
-/* "sm_90a" on a device: a plain target runs on it and everything newer, "a" on exactly it, "f" on the
- * same family.  PTX ISA, section "PTX Module Directives: .target". */
+/* "sm_90a" on a device: a plain target runs on it and everything newer, "a" on exactly it, "f" on
+ * the same family.  PTX ISA, section "PTX Module Directives: .target". */
 static TilecStatus
 check_target(TilecRuntime *rt, const TilecImageInfo *info)
 {
@@ -40,8 +40,9 @@ static TilecStatus
 check_limits(TilecRuntime *rt, const TilecKernelInfo *k)
 {
    if (!k->threads || k->threads > rt->info.max_threads)
-      return tl_rt_fail(rt, TILEC_LIMIT, "kernel '%s' wants %u threads per block; the device allows %u",
-                        k->name, k->threads, rt->info.max_threads);
+      return tl_rt_fail(rt, TILEC_LIMIT,
+                        "kernel '%s' wants %u threads per block; the device allows %u", k->name,
+                        k->threads, rt->info.max_threads);
    if (k->shared_bytes > rt->info.max_shared_bytes)
       return tl_rt_fail(rt, TILEC_LIMIT,
                         "kernel '%s' wants %u bytes of shared memory; the device allows %u",
@@ -224,7 +225,8 @@ tilec_module_load(TilecRuntime *rt, const void *image, size_t image_bytes, const
    if (out)
       *out = NULL;
    if (!rt || !image || !json || !out)
-      return rt ? tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "tilec_module_load: image, json or out is NULL")
+      return rt ? tl_rt_fail(rt, TILEC_BAD_ARGUMENT,
+                             "tilec_module_load: image, json or out is NULL")
                 : TILEC_BAD_ARGUMENT;
    if (rt->executor != TILEC_ON_CUDA)
       return tl_rt_fail(rt, TILEC_UNSUPPORTED, "the %s takes kernels as source, not as PTX",
@@ -247,8 +249,10 @@ tilec_module_from_source(TilecRuntime *rt, const TilecSource *source, TilecModul
       *out = NULL;
    if (!rt || !source || !out || source->struct_size > sizeof *source ||
        source->struct_size < offsetof(TilecSource, defines))
-      return rt ? tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "tilec_module_from_source: source or out is NULL "
-                             "or of another version") : TILEC_BAD_ARGUMENT;
+      return rt ? tl_rt_fail(rt, TILEC_BAD_ARGUMENT,
+                             "tilec_module_from_source: source or out is NULL "
+                             "or of another version")
+                : TILEC_BAD_ARGUMENT;
    TilecStatus status = tl_rt_enter(rt, &pushed);
    tl_rt_leave(rt, pushed);
    if (status != TILEC_OK)
@@ -369,7 +373,8 @@ tilec_kernel_use(TilecKernel *kernel, uint32_t variant, TilecKernelUse *out)
    TilecRuntime *rt = kernel->module->rt;
    const TlVariant *v = variant_at(kernel, variant);
    if (!v)
-      return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "kernel '%s' has no variant %u", kernel->name, variant);
+      return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "kernel '%s' has no variant %u", kernel->name,
+                        variant);
    if (!v->fn)
       return tl_rt_fail(rt, TILEC_UNSUPPORTED, "the %s has no registers to report", rt->info.name);
    int regs = 0, local = 0, shared = 0, blocks = 0;

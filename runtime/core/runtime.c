@@ -1,6 +1,6 @@
 /* Opening and closing a runtime, what its device is, and the bracket around every public call.
- * Invariant: between enter and leave the runtime's context is current on the calling thread, and after
- * leave the thread's own one is again. */
+ * Invariant: between enter and leave the runtime's context is current on the calling thread, and
+ * after leave the thread's own one is again. */
 #include "core/core.h"
 
 #include <stdio.h>

@@ -46,7 +46,8 @@ parse(TilecRuntime *rt, TlVariant *v, const char *what, const char *text, TlRule
    *out = tl_rule_parse(text, find_name, &f, why, sizeof why);
    bool no_memory = !*out && strcmp(why, TL_RULE_NO_MEMORY) == 0;
    if (!*out)
-      v->failed = tl_rt_fail(rt, no_memory ? TILEC_NO_MEMORY : TILEC_BAD_IMAGE, "kernel '%s': %s '%s': %s", v->info->name, what, text, why);
+      v->failed = tl_rt_fail(rt, no_memory ? TILEC_NO_MEMORY : TILEC_BAD_IMAGE,
+                             "kernel '%s': %s '%s': %s", v->info->name, what, text, why);
    return *out != NULL;
 }
 
@@ -117,8 +118,8 @@ init_hidden(TilecRuntime *rt, TlVariant *v)
          whole = whole && (h->dtype == TILEC_I32 || h->dtype == TILEC_I64);
       }
       if (!whole) {
-         v->failed = tl_rt_fail(rt, TILEC_BAD_IMAGE, "kernel '%s': hidden argument %u is incomplete",
-                                v->info->name, i);
+         v->failed = tl_rt_fail(rt, TILEC_BAD_IMAGE,
+                                "kernel '%s': hidden argument %u is incomplete", v->info->name, i);
          return false;
       }
    }

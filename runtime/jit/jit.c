@@ -1,10 +1,10 @@
-/* The compiler behind the launch API: source kernels are specialised by the facts of their arguments
- * (type, == 1, divisible by 16, None), compiled on a miss, and kept in memory.
+/* The compiler behind the launch API: source kernels are specialised by the facts of their
+ * arguments (type, == 1, divisible by 16, None), compiled on a miss, and kept in memory.
  *
- * Lookup is lock-free: buckets are singly linked lists whose entries, once published, never change and
- * live until the source is closed.  Misses take the source's lock, which also makes one thread compile
- * while others with the same need wait and then hit.  Invariant: an entry in a bucket is complete.
- * Left out here: the disk cache and the tuner. */
+ * Lookup is lock-free: buckets are singly linked lists whose entries, once published, never change
+ * and live until the source is closed.  Misses take the source's lock, which also makes one thread
+ * compile while others with the same need wait and then hit.  Invariant: an entry in a bucket is
+ * complete. Left out here: the disk cache and the tuner. */
 #include "core/jit_table.h"
 #include "tilec/tilec.h"
 
@@ -75,7 +75,7 @@ typedef struct Source {
    _Atomic(Entry *) buckets[BUCKETS];
 } Source;
 
-/* ---- Diagnostics → text --------------------------------------------------------------------------- */
+/* ---- Diagnostics → text ---------------------------------------------------------------------- */
 
 typedef struct Text {
    Jit *jit;
@@ -117,7 +117,7 @@ report(Jit *jit, TilecStatus status, const Text *t, TilecSession *session)
    return tl_core_fail(jit->rt, status, why && *why ? why : tilec_status_string(status));
 }
 
-/* ---- Opening a source ------------------------------------------------------------------------------ */
+/* ---- Opening a source ------------------------------------------------------------------------ */
 
 static const char *
 keep(Source *s, const char *text, size_t len, bool *ok)
@@ -345,7 +345,7 @@ close_source(void *source)
    free(s);
 }
 
-/* ---- Keys ------------------------------------------------------------------------------------------ */
+/* ---- Keys ------------------------------------------------------------------------------------ */
 
 static TilecStatus
 misfit(const Source *s, const Param *p, const char *why)
@@ -408,7 +408,7 @@ look_up(Source *s, uint64_t hash, const ArgKey *key, size_t n)
    return e;
 }
 
-/* ---- Misses ---------------------------------------------------------------------------------------- */
+/* ---- Misses ---------------------------------------------------------------------------------- */
 
 /* One item of the signature: see TilecCompileOptions.signature. */
 static void
@@ -567,7 +567,7 @@ get(void *source, uint32_t index)
    return v;
 }
 
-/* ---- Host executors -------------------------------------------------------------------------------- */
+/* ---- Host executors -------------------------------------------------------------------------- */
 
 static TilecStatus
 explain_fault(Jit *jit, TilecStatus status, const TilecFault *f)

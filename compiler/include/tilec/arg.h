@@ -127,8 +127,8 @@ tilec_view(TilecDtype elem, TilecBuffer *buffer, uint64_t offset)
 }
 
 /* TILEC_ARG(x): the argument for a C value by its type.  int → i32, long long → i64, float → fp32,
- * double → fp64 (write 0.5f for fp32; a kernel that declares fp32 takes either), T * → pointer to T,
- * TilecBuffer * → buffer, TilecArg → itself. */
+ * double → fp64 (write 0.5f for fp32; a kernel that declares fp32 takes either), T * → pointer to
+ * T, TilecBuffer * → buffer, TilecArg → itself. */
 static inline TilecArg
 tilec_arg_bool(bool v)
 {
@@ -238,7 +238,8 @@ TILEC_ARG_PTR_TABLE(TILEC_ARG_PTR_CXX)
 #undef TILEC_ARG_CXX
 #define TILEC_ARG(x) tilec_arg(x)
 #else
-#define TILEC_ARG_PTR_CASE(T, name, dtype) T *: tilec_arg_ptr_##name, const T *: tilec_arg_ptr_##name,
+#define TILEC_ARG_PTR_CASE(T, name, dtype)                                                         \
+   T * : tilec_arg_ptr_##name, const T * : tilec_arg_ptr_##name,
 #define TILEC_ARG(x)                                                                               \
    _Generic((x),                                                                                   \
       TILEC_ARG_PTR_TABLE(TILEC_ARG_PTR_CASE) bool: tilec_arg_bool,                                \

@@ -30,8 +30,8 @@ typedef struct TilecArgInfo {
 
 /* What the launcher passes after the visible arguments, in order. */
 typedef enum TilecHiddenKind {
-   TILEC_HIDDEN_TENSOR_MAP = 1, /* 128 bytes, 64-aligned, by value: a CUtensorMap built from the rest */
-   TILEC_HIDDEN_EXPR = 2,       /* a 32- or 64-bit integer: the value of dims[0] */
+   TILEC_HIDDEN_TENSOR_MAP = 1, /* 128 bytes, 64-aligned, by value: a CUtensorMap of the rest */
+   TILEC_HIDDEN_EXPR = 2, /* a 32- or 64-bit integer: the value of dims[0] */
 } TilecHiddenKind;
 
 #define TILEC_TENSOR_MAP_RANK 5
@@ -57,7 +57,7 @@ typedef struct TilecKernelInfo {
    uint32_t line;                /* of the kernel's def, from 1; 0 = unknown */
    uint32_t num_warps;           /* as asked for in the source's terms */
    uint32_t num_stages;
-   uint32_t threads;             /* block size to launch with, warp-specialised extra warps included */
+   uint32_t threads; /* block size to launch with, warp-specialised extra warps included */
    uint32_t shared_bytes;        /* dynamic shared memory to launch with */
    uint32_t cluster[3];          /* blocks per cluster; 1,1,1 without clusters */
    bool cooperative;             /* needs all blocks resident (cooperative launch) */
@@ -87,8 +87,8 @@ typedef struct TilecImageInfo {
 extern "C" {
 #endif
 
-/* Writes the record as UTF-8 JSON through `put` (called with pieces, in order; return false to stop).
- * TILEC_OK; TILEC_IO when put returned false.  Any thread, no allocation. */
+/* Writes the record as UTF-8 JSON through `put` (called with pieces, in order; return false to
+ * stop). TILEC_OK; TILEC_IO when put returned false.  Any thread, no allocation. */
 TILEC_API TilecStatus tilec_image_write_json(const TilecImageInfo *info,
                                              bool (*put)(void *user, const char *text, size_t len),
                                              void *user);

@@ -11,11 +11,11 @@
  * Rules that hold for every call
  * - No global state, no environment, no printing, no exit, no signal handlers.
  * - Threads: a session is used by one thread at a time; sessions are independent of each other.
- *   A program is immutable, belongs to no session once made, and may be used by many threads at once.
- * - Ownership: strings and structs passed in are copied; `const` results are borrowed from the object
- *   they were asked of and live exactly as long as it.  Every _free takes NULL.
- * - Option structs start with struct_size = sizeof(the struct); a zero field means its default; fields
- *   are only ever appended.
+ *   A program is immutable, belongs to no session once made, and may be used by many threads.
+ * - Ownership: strings and structs passed in are copied; `const` results are borrowed from the
+ * object they were asked of and live exactly as long as it.  Every _free takes NULL.
+ * - Option structs start with struct_size = sizeof(the struct); a zero field means its default;
+ * fields are only ever appended.
  * - On failure *out is NULL and the status says why. */
 #ifndef TILEC_TILEC_H
 #define TILEC_TILEC_H
@@ -36,7 +36,7 @@ typedef struct TilecListing TilecListing;
 
 TILEC_API const char *tilec_version(void); /* "0.1.0" */
 
-/* ---- Diagnostics ------------------------------------------------------------------------------ */
+/* ---- Diagnostics ----------------------------------------------------------------------------- */
 
 typedef enum TilecSeverity {
    TILEC_SEVERITY_ERROR = 0,
@@ -62,10 +62,10 @@ typedef struct TilecDiag {
  * The callback must not call into its session. */
 typedef void TilecDiagFn(void *user, const TilecDiag *diag);
 
-/* ---- Sessions --------------------------------------------------------------------------------- */
+/* ---- Sessions -------------------------------------------------------------------------------- */
 
 typedef struct TilecAllocator {
-   void *(*alloc)(void *user, size_t bytes); /* 16-byte aligned, NULL on failure; NULL member = malloc */
+   void *(*alloc)(void *user, size_t bytes); /* 16-byte aligned, NULL on failure; NULL = malloc */
    void (*release)(void *user, void *block); /* block is never NULL; NULL member = free */
    void *user;
 } TilecAllocator;
@@ -74,7 +74,7 @@ typedef struct TilecSessionOptions {
    size_t struct_size;
    TilecAllocator allocator;  /* for everything but LLVM's own memory; must be callable from the
                                  threads that use the session and its programs */
-   size_t memory_limit_bytes; /* of tilec's own memory in use; 0 = 4 GiB.  Beyond: TILEC_NO_MEMORY */
+   size_t memory_limit_bytes; /* of tilec's own memory; 0 = 4 GiB.  Beyond: TILEC_NO_MEMORY */
    TilecDiagFn *on_diag;      /* NULL: diagnostics are counted only */
    void *user;                /* passed to on_diag */
    uint32_t max_errors;       /* 0 = 20 */
@@ -89,7 +89,7 @@ TILEC_API void tilec_session_free(TilecSession *session);
  * arch, limit …); "" after a success.  Borrowed until the next call on the session. */
 TILEC_API const char *tilec_session_error(const TilecSession *session);
 
-/* ---- Compiling -------------------------------------------------------------------------------- */
+/* ---- Compiling ------------------------------------------------------------------------------- */
 
 typedef enum TilecStage {
    TILEC_STAGE_DEFAULT = 0, /* PTX */
@@ -125,7 +125,7 @@ typedef struct TilecDefine {
 
 typedef struct TilecCompileOptions {
    size_t struct_size;
-   const char *file;          /* path of the source, and its name in diagnostics; .tile, .py or .tir */
+   const char *file; /* path of the source, and its name in diagnostics; .tile, .py or .tir */
    const char *source;        /* NULL: read `file`; else the text (then `file` is only its name,
                                  NULL = "<source>", read as .tile unless the name says otherwise) */
    size_t source_bytes;       /* of `source`; TILEC_STRLEN allowed */
@@ -136,7 +136,7 @@ typedef struct TilecCompileOptions {
                                  default.  NULL: all of them. */
    const TilecDefine *defines; /* values of constexpr parameters and of module-level names */
    size_t num_defines;
-   const char *const *include_dirs; /* roots for imports, searched in order after the file's folder */
+   const char *const *include_dirs; /* roots for imports, in order, after the file's folder */
    size_t num_include_dirs;
    const char *arch;          /* "sm_90a"; NULL = "sm_90a" */
    uint32_t ptx_version;      /* 87 for PTX 8.7; 0 = the arch's default.  An upper bound from the
@@ -156,29 +156,30 @@ typedef struct TilecCompileOptions {
    uint32_t timeout_ms;       /* 0 = 60000; beyond: TILEC_CANCELLED */
 } TilecCompileOptions;
 
-/* TILEC_BAD_SOURCE: at least one error reached on_diag.  TILEC_IO: a file, TILEC_BAD_TARGET: arch or
- * ptx_version, TILEC_BAD_ARGUMENT: options; see tilec_session_error.  TILEC_NO_MEMORY, TILEC_LIMIT,
- * TILEC_CANCELLED, TILEC_INTERNAL as they say. */
+/* TILEC_BAD_SOURCE: at least one error reached on_diag.  TILEC_IO: a file, TILEC_BAD_TARGET: arch
+ * or ptx_version, TILEC_BAD_ARGUMENT: options; see tilec_session_error.  TILEC_NO_MEMORY,
+ * TILEC_LIMIT, TILEC_CANCELLED, TILEC_INTERNAL as they say. */
 TILEC_API TilecStatus tilec_compile(TilecSession *session, const TilecCompileOptions *options,
                                     TilecProgram **out);
 TILEC_API void tilec_program_free(TilecProgram *program);
 
-/* NUL-terminated text of a stage, its length in *len (may be NULL).  NULL when that stage was neither
- * kept nor the last one made.  TILEC_STAGE_DEFAULT = the last one made. */
-TILEC_API const char *tilec_program_text(const TilecProgram *program, TilecStage stage, size_t *len);
-/* The launch record: as JSON (what belongs beside the PTX), and as a struct. Filled from stage IR on;
- * before LOWERED, shared_bytes and hidden arguments are not known yet and read 0. */
+/* NUL-terminated text of a stage, its length in *len (may be NULL).  NULL when that stage was
+ * neither kept nor the last one made.  TILEC_STAGE_DEFAULT = the last one made. */
+TILEC_API const char *tilec_program_text(const TilecProgram *program, TilecStage stage,
+                                         size_t *len);
+/* The launch record: as JSON (what belongs beside the PTX), and as a struct. Filled from stage IR
+ * on; before LOWERED, shared_bytes and hidden arguments are not known yet and read 0. */
 TILEC_API const char *tilec_program_metadata(const TilecProgram *program, size_t *len);
 TILEC_API const TilecImageInfo *tilec_program_info(const TilecProgram *program);
 
-/* ---- Reflection: what is in a file, before any specialisation ------------------------------------ */
+/* ---- Reflection: what is in a file, before any specialisation -------------------------------- */
 
 typedef struct TilecParamDecl {
    const char *name;
-   const char *type;          /* annotation in signature spelling ("*fp16", "i32:16"); NULL = none */
+   const char *type; /* annotation in signature spelling ("*fp16", "i32:16"); NULL = none */
    const char *default_value; /* as written; NULL = none */
    bool is_constexpr;
-   bool no_specialize;        /* ==1 and divisibility of its value never make a new specialisation */
+   bool no_specialize; /* ==1 and divisibility of its value never make a new specialisation */
 } TilecParamDecl;
 
 typedef struct TilecKernelDecl {
@@ -193,9 +194,9 @@ typedef struct TilecKernelDecl {
    uint32_t num_params;
 } TilecKernelDecl;
 
-/* Lists the kernels of options->file or ->source; only file, source, include_dirs, defines, cancel and
- * limits are looked at.  Errors inside one kernel's body do not matter here; a file that does not parse
- * is TILEC_BAD_SOURCE. */
+/* Lists the kernels of options->file or ->source; only file, source, include_dirs, defines, cancel
+ * and limits are looked at.  Errors inside one kernel's body do not matter here; a file that does
+ * not parse is TILEC_BAD_SOURCE. */
 TILEC_API TilecStatus tilec_list_kernels(TilecSession *session, const TilecCompileOptions *options,
                                          TilecListing **out);
 TILEC_API void tilec_listing_free(TilecListing *listing);
@@ -203,7 +204,7 @@ TILEC_API uint32_t tilec_listing_count(const TilecListing *listing);
 /* NULL when index is out of range. */
 TILEC_API const TilecKernelDecl *tilec_listing_kernel(const TilecListing *listing, uint32_t index);
 
-/* ---- Running on this machine's CPU --------------------------------------------------------------- */
+/* ---- Running on this machine's CPU ----------------------------------------------------------- */
 
 typedef enum TilecHostMode {
    TILEC_HOST_CPU = 0, /* whole tiles, exact types, every access checked */
@@ -232,9 +233,9 @@ typedef struct TilecHostLaunch {
    TilecHostMode mode;
    uint32_t kernel;         /* index into tilec_program_info()->kernels */
    uint32_t grid[3];        /* programs; a zero makes the launch a no-op */
-   const TilecArg *args;    /* the launch arguments (constexprs left out) in order: scalars already of
-                               the parameter's type; pointers as TILEC_ARG_POINTER with a host
-                               address and its bytes; TILEC_ARG_NONE for None */
+   const TilecArg *args; /* the launch arguments (constexprs left out) in order: scalars already of
+                            the parameter's type; pointers as TILEC_ARG_POINTER with a host
+                            address and its bytes; TILEC_ARG_NONE for None */
    size_t num_args;
    uint32_t num_threads;    /* host threads; 0 = as many as the process may use */
    TilecPrintFn *on_print;  /* NULL: device_print is dropped */
@@ -248,8 +249,8 @@ typedef struct TilecHostLaunch {
  * TILEC_BAD_ARGUMENT: argument count, kind or type; the reason is in fault->message.
  * TILEC_UNSUPPORTED: this build lacks the mode, or the program the stage it needs (IR for CPU,
  * LOWERED for SIM).  Many threads may run one program at once. */
-TILEC_API TilecStatus tilec_program_run_cpu(const TilecProgram *program, const TilecHostLaunch *launch,
-                                            TilecFault *fault);
+TILEC_API TilecStatus tilec_program_run_cpu(const TilecProgram *program,
+                                            const TilecHostLaunch *launch, TilecFault *fault);
 
 #ifdef __cplusplus
 }

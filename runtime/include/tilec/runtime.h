@@ -11,14 +11,15 @@
  * - No global state, no environment, no printing, no exit, no signal handlers.
  * - Threads: every object may be used from many threads at once, except that freeing one must not
  *   race with its use.  Calls leave the thread's current CUDA context as they found it.
- * - Ownership: the runtime owns nothing of the caller's; modules, buffers, events and streams are freed
- *   by the caller before the runtime.  A kernel belongs to its module.  Every _free takes NULL.
- * - Option structs start with struct_size = sizeof(the struct); a zero field means its default; fields
- *   are only ever appended.
- * - Failures: a status, and one line of detail from tilec_runtime_error().  Any call may also return
- *   TILEC_DEVICE_LOST (an earlier kernel faulted; the detail names the first cause) and TILEC_FORKED.
- * - Streams are CUstream handles (cudaStream_t is the same); NULL = the default stream.  On the host
- *   executors streams are ignored and every launch is finished when it returns. */
+ * - Ownership: the runtime owns nothing of the caller's; modules, buffers, events and streams are
+ * freed by the caller before the runtime.  A kernel belongs to its module.  Every _free takes NULL.
+ * - Option structs start with struct_size = sizeof(the struct); a zero field means its default;
+ * fields are only ever appended.
+ * - Failures: a status, and one line of detail from tilec_runtime_error().  Any call may also
+ * return TILEC_DEVICE_LOST (an earlier kernel faulted; the detail names the first cause) and
+ * TILEC_FORKED.
+ * - Streams are CUstream handles (cudaStream_t is the same); NULL = the default stream.  On the
+ * host executors streams are ignored and every launch is finished when it returns. */
 #ifndef TILEC_RUNTIME_H
 #define TILEC_RUNTIME_H
 
@@ -40,7 +41,7 @@ typedef struct TilecKernel TilecKernel;
 typedef struct TilecEvent TilecEvent;
 typedef void *TilecStream;
 
-/* ---- Opening ------------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 
 typedef enum TilecExecutor {
    TILEC_ON_CUDA = 0, /* the GPU */
@@ -52,8 +53,8 @@ typedef struct TilecRuntimeOptions {
    size_t struct_size;
    TilecExecutor executor;
    int32_t device;          /* ordinal; 0 = first.  Ignored with `context` */
-   void *context;           /* an existing CUcontext, not taken over; NULL = the device's primary one */
-   bool use_current;        /* take the calling thread's current CUcontext; TILEC_BAD_CONTEXT if none */
+   void *context;    /* an existing CUcontext, not taken over; NULL = the device's primary one */
+   bool use_current; /* take the calling thread's current CUcontext; TILEC_BAD_CONTEXT if none */
    const char *driver_path; /* NULL = "libcuda.so.1" */
    bool synchronous;        /* wait after every launch, so that a fault names its kernel */
    uint32_t num_threads;    /* host executors; 0 = as many as the process may use */
@@ -67,8 +68,8 @@ TILEC_API TilecStatus tilec_runtime_open(const TilecRuntimeOptions *options, Til
 /* All objects made from it must be freed before. */
 TILEC_API void tilec_runtime_close(TilecRuntime *rt);
 
-/* Copies the detail of the calling thread's last failed call on `rt` ("" if none) and ends it with NUL;
- * returns its full length, which may be >= bytes. */
+/* Copies the detail of the calling thread's last failed call on `rt` ("" if none) and ends it with
+ * NUL; returns its full length, which may be >= bytes. */
 TILEC_API size_t tilec_runtime_error(const TilecRuntime *rt, char *buffer, size_t bytes);
 
 typedef struct TilecDeviceInfo {
@@ -96,7 +97,7 @@ TILEC_API void *tilec_runtime_context(const TilecRuntime *rt);
 /* Waits for all work of the context.  Reports faults of earlier launches. */
 TILEC_API TilecStatus tilec_runtime_sync(TilecRuntime *rt);
 
-/* ---- Buffers -------------------------------------------------------------------------------------- */
+/* ---- Buffers --------------------------------------------------------------------------------- */
 
 /* `bytes` of device memory (host memory on host executors), 256-byte aligned, contents undefined;
  * 0 is allowed and has a NULL address. */
@@ -117,11 +118,11 @@ TILEC_API TilecStatus tilec_buffer_download(TilecBuffer *buffer, uint64_t offset
 TILEC_API TilecStatus tilec_buffer_fill(TilecBuffer *buffer, uint64_t offset, uint8_t value,
                                         uint64_t bytes, TilecStream stream);
 
-/* ---- Kernels -------------------------------------------------------------------------------------- */
+/* ---- Kernels --------------------------------------------------------------------------------- */
 
-/* Loads PTX (or a cubin) with its launch record (K.json).  Both are copied.  TILEC_BAD_IMAGE: record or
- * PTX damaged, the driver's log is in the detail; TILEC_BAD_TARGET: made for another device;
- * TILEC_DRIVER_TOO_OLD: PTX newer than the driver; TILEC_UNSUPPORTED: on host executors. */
+/* Loads PTX (or a cubin) with its launch record (K.json).  Both are copied.  TILEC_BAD_IMAGE:
+ * record or PTX damaged, the driver's log is in the detail; TILEC_BAD_TARGET: made for another
+ * device; TILEC_DRIVER_TOO_OLD: PTX newer than the driver; TILEC_UNSUPPORTED: on host executors. */
 TILEC_API TilecStatus tilec_module_load(TilecRuntime *rt, const void *image, size_t image_bytes,
                                         const char *json, size_t json_bytes, TilecModule **out);
 /* What the driver's compiler said while loading (registers, spills, warnings such as C7510); "" if
@@ -129,8 +130,8 @@ TILEC_API TilecStatus tilec_module_load(TilecRuntime *rt, const void *image, siz
 TILEC_API const char *tilec_module_log(const TilecModule *module);
 /* Waits for nothing: no launch of its kernels may be in flight. */
 TILEC_API void tilec_module_free(TilecModule *module);
-/* name NULL: the module's only kernel.  Variants of one name are one kernel.  Borrowed from the module;
- * on TILEC_NOT_FOUND the detail lists what there is. */
+/* name NULL: the module's only kernel.  Variants of one name are one kernel.  Borrowed from the
+ * module; on TILEC_NOT_FOUND the detail lists what there is. */
 TILEC_API TilecStatus tilec_module_kernel(TilecModule *module, const char *name, TilecKernel **out);
 
 /* A kernel as source, compiled when the types and facts of its arguments are first seen.
@@ -159,8 +160,8 @@ typedef struct TilecSource {
 TILEC_API TilecStatus tilec_module_from_source(TilecRuntime *rt, const TilecSource *source,
                                                TilecModule **out);
 
-/* Number of variants (specialisations compiled so far for a source kernel) and the record of one; NULL
- * when out of range.  Borrowed from the kernel. */
+/* Number of variants (specialisations compiled so far for a source kernel) and the record of one;
+ * NULL when out of range.  Borrowed from the kernel. */
 TILEC_API uint32_t tilec_kernel_variants(const TilecKernel *kernel);
 TILEC_API const TilecKernelInfo *tilec_kernel_info(const TilecKernel *kernel, uint32_t variant);
 
@@ -173,34 +174,37 @@ typedef struct TilecKernelUse {
 /* What the driver's compiler made of one variant.  TILEC_UNSUPPORTED on host executors. */
 TILEC_API TilecStatus tilec_kernel_use(TilecKernel *kernel, uint32_t variant, TilecKernelUse *out);
 
-/* ---- Launching ------------------------------------------------------------------------------------ */
+/* ---- Launching ------------------------------------------------------------------------------- */
 
 #define TILEC_OWN_GRID UINT32_MAX /* as grid[0]: the kernel's own grid= expressions */
 
 typedef struct TilecLaunch {
    TilecStream stream;
-   uint32_t grid[3]; /* programs; grid[0] = TILEC_OWN_GRID: the kernel's own.  A zero in any dimension
-                        makes the launch a no-op.  Limits: 2^31-1, 65535, 65535 */
+   uint32_t grid[3]; /* programs; grid[0] = TILEC_OWN_GRID: the kernel's own.  A zero in any
+                        dimension makes the launch a no-op.  Limits: 2^31-1, 65535, 65535 */
 } TilecLaunch;
 
-/* Launches with one TilecArg per parameter that is not constexpr, in order.  Scalars are converted to
- * the parameter's type when the value fits (any int to any int, float to float, int to float); else
- * TILEC_BAD_ARGUMENT, whose detail names parameter, both types and the value.  Also TILEC_BAD_ARGUMENT:
- * wrong count, pointer to another element type, facts no variant was compiled for.  TILEC_LIMIT: grid.
- * Returns before the kernel runs (see TilecRuntimeOptions.synchronous); works in stream capture.
- * Host executors: finished on return, TILEC_FAULT with the place in the detail. */
+/* Launches with one TilecArg per parameter that is not constexpr, in order.  Scalars are converted
+ * to the parameter's type when the value fits (any int to any int, float to float, int to float);
+ * else TILEC_BAD_ARGUMENT, whose detail names parameter, both types and the value.  Also
+ * TILEC_BAD_ARGUMENT: wrong count, pointer to another element type, facts no variant was compiled
+ * for.  TILEC_LIMIT: grid. Returns before the kernel runs (see TilecRuntimeOptions.synchronous);
+ * works in stream capture. Host executors: finished on return, TILEC_FAULT with the place in the
+ * detail. */
 TILEC_API TilecStatus tilec_launch(TilecKernel *kernel, const TilecLaunch *launch,
                                    const TilecArg *args, size_t num_args);
-/* Compiles (source kernels) and loads what a launch with such arguments would need, without launching:
- * values matter only for their facts. */
-TILEC_API TilecStatus tilec_kernel_prepare(TilecKernel *kernel, const TilecArg *args, size_t num_args);
+/* Compiles (source kernels) and loads what a launch with such arguments would need, without
+ * launching: values matter only for their facts. */
+TILEC_API TilecStatus tilec_kernel_prepare(TilecKernel *kernel, const TilecArg *args,
+                                           size_t num_args);
 
-/* TILEC_LAUNCH(kernel, stream, gx, gy, gz, args...): up to 32 arguments, each as TILEC_ARG takes it. */
+/* TILEC_LAUNCH(kernel, stream, gx, gy, gz, args...): up to 32 arguments, each as TILEC_ARG takes
+ * it. */
 #define TILEC_LAUNCH(kernel, stream_, gx, gy, gz, ...)                                             \
    tilec_launch_values((kernel), (stream_), (gx), (gy), (gz), TILEC_COUNT(__VA_ARGS__),            \
                        TILEC_ARGS(__VA_ARGS__))
 
-/* ---- Streams and events ---------------------------------------------------------------------------- */
+/* ---- Streams and events ---------------------------------------------------------------------- */
 
 TILEC_API TilecStatus tilec_stream_new(TilecRuntime *rt, TilecStream *out);
 TILEC_API void tilec_stream_free(TilecRuntime *rt, TilecStream stream);
@@ -216,26 +220,26 @@ TILEC_API TilecStatus tilec_event_query(TilecEvent *event);
 /* Milliseconds from `start` to `stop`, both recorded and done. */
 TILEC_API TilecStatus tilec_event_elapsed(TilecEvent *start, TilecEvent *stop, double *ms);
 
-/* ---- The compiler behind the runtime (library tilec_jit) -------------------------------------------- */
+/* ---- The compiler behind the runtime (library tilec_jit) ------------------------------------- */
 
 typedef struct TilecJitOptions {
    size_t struct_size;
-   void (*on_text)(void *user, const char *rendered); /* diagnostics as text; NULL: only in the detail */
+   void (*on_text)(void *user, const char *rendered); /* diagnostics; NULL: only in the detail */
    void *user;
    size_t memory_limit_bytes; /* of one compilation; 0 = the compiler's default */
 } TilecJitOptions;
 
-/* Gives `rt` the compiler and the host executors.  Once per runtime, before its first use from a second
- * thread; options may be NULL. */
+/* Gives `rt` the compiler and the host executors.  Once per runtime, before its first use from a
+ * second thread; options may be NULL. */
 TILEC_API TilecStatus tilec_jit_attach(TilecRuntime *rt, const TilecJitOptions *options);
 
-/* ---- Machinery of TILEC_LAUNCH ----------------------------------------------------------------------- */
+/* ---- Machinery of TILEC_LAUNCH --------------------------------------------------------------- */
 
 #define TILEC_COUNT(...)                                                                           \
-   TILEC_COUNT_(__VA_ARGS__, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, \
-                14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
-#define TILEC_COUNT_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17,    \
-                     a18, a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, n,  \
+   TILEC_COUNT_(__VA_ARGS__, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,     \
+                15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define TILEC_COUNT_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17,   \
+                     a18, a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, n, \
                      ...)                                                                          \
    n
 #define TILEC_JOIN_(a, b) a##b

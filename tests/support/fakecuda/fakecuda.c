@@ -1,5 +1,6 @@
-/* The calls of runtime/core/cuda_api.def over host memory.  -DFAKE_OMIT_EVENTS leaves some symbols out
- * (a damaged or very old driver).  Single-threaded but for cuLaunchKernel, which counts atomically. */
+/* The calls of runtime/core/cuda_api.def over host memory.  -DFAKE_OMIT_EVENTS leaves some symbols
+ * out (a damaged or very old driver).  Single-threaded but for cuLaunchKernel, which counts
+ * atomically. */
 #include "fakecuda.h"
 
 #include <pthread.h>
@@ -102,7 +103,12 @@ CALL(cuGetErrorString, int code, const char **text)
    return 0;
 }
 CALL(cuDeviceGetCount, int *n) { ENTER("cuDeviceGetCount"); *n = state.devices; return 0; }
-CALL(cuDeviceGet, int *d, int i) { ENTER("cuDeviceGet"); *d = i; return i < state.devices ? 0 : 101; }
+CALL(cuDeviceGet, int *d, int i)
+{
+   ENTER("cuDeviceGet");
+   *d = i;
+   return i < state.devices ? 0 : 101;
+}
 CALL(cuDeviceGetName, char *name, int len, int d)
 {
    ENTER("cuDeviceGetName");
@@ -144,7 +150,12 @@ CALL(cuDevicePrimaryCtxRelease_v2, int d)
    state.contexts--;
    return 0;
 }
-CALL(cuCtxGetCurrent, void **c) { ENTER("cuCtxGetCurrent"); *c = depth ? stack[depth - 1] : NULL; return 0; }
+CALL(cuCtxGetCurrent, void **c)
+{
+   ENTER("cuCtxGetCurrent");
+   *c = depth ? stack[depth - 1] : NULL;
+   return 0;
+}
 CALL(cuCtxPushCurrent_v2, void *c)
 {
    ENTER("cuCtxPushCurrent_v2");
@@ -210,7 +221,9 @@ CALL(cuModuleLoadDataEx, void **m, const void *image, unsigned n, int *options, 
 {
    R failed = enter("cuModuleLoadDataEx");
    for (unsigned i = 0; i < n; i++) {
-      const char *log = options[i] == 3 ? state.load_log : options[i] == 5 ? state.load_error : NULL;
+      const char *log = options[i] == 3   ? state.load_log
+                        : options[i] == 5 ? state.load_error
+                                          : NULL;
       if (log && (options[i] == 3 || failed))
          strcpy(values[i], log);
    }
@@ -350,7 +363,13 @@ CALL(cuStreamDestroy_v2, void *s)
    return 0;
 }
 CALL(cuStreamSynchronize, void *s) { (void)s; ENTER("cuStreamSynchronize"); return 0; }
-CALL(cuStreamIsCapturing, void *s, int *v) { (void)s; ENTER("cuStreamIsCapturing"); *v = state.capturing; return 0; }
+CALL(cuStreamIsCapturing, void *s, int *v)
+{
+   (void)s;
+   ENTER("cuStreamIsCapturing");
+   *v = state.capturing;
+   return 0;
+}
 #ifndef FAKE_OMIT_EVENTS
 CALL(cuEventCreate, void **e, unsigned flags)
 {
@@ -380,8 +399,8 @@ CALL(cuEventElapsedTime, float *ms, void *a, void *b)
 }
 #endif
 CALL(cuTensorMapEncodeTiled, void *map, int dtype, uint32_t rank, void *base, const uint64_t *dims,
-     const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave, int swizzle,
-     int l2, int fill)
+     const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave,
+     int swizzle, int l2, int fill)
 {
    (void)steps;
    (void)interleave;

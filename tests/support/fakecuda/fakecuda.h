@@ -1,5 +1,6 @@
-/* A stand-in for libcuda.so.1 for tests: keeps "device" memory on the host, records launches, and fails
- * on demand.  The state is found by dlsym(handle, "fake_state") on the same path the runtime opened. */
+/* A stand-in for libcuda.so.1 for tests: keeps "device" memory on the host, records launches, and
+ * fails on demand.  The state is found by dlsym(handle, "fake_state") on the same path the runtime
+ * opened. */
 #ifndef TL_TEST_FAKECUDA_H
 #define TL_TEST_FAKECUDA_H
 

@@ -1,6 +1,6 @@
-/* The runtime on a real GPU with hand-written PTX: results, all parameter sizes, 100 KB of shared memory,
- * the driver's log, a fault and its report, and the cost of a launch beside bare cuLaunchKernel.
- * Exit 77 (skipped) where there is no driver or GPU. */
+/* The runtime on a real GPU with hand-written PTX: results, all parameter sizes, 100 KB of shared
+ * memory, the driver's log, a fault and its report, and the cost of a launch beside bare
+ * cuLaunchKernel. Exit 77 (skipped) where there is no driver or GPU. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,28 +10,30 @@
 #include "tilec/runtime.h"
 
 static const char ptx[] =
-   ".version 8.0\n.target sm_80\n.address_size 64\n"
-   ".visible .entry axpy(.param .u64 px, .param .u64 py, .param .f32 pa, .param .u32 pn)\n{\n"
-   "  .reg .pred %p; .reg .f32 %f<4>; .reg .b32 %r<6>; .reg .b64 %d<5>;\n"
-   "  ld.param.u64 %d0, [px]; ld.param.u64 %d1, [py]; ld.param.f32 %f0, [pa]; ld.param.u32 %r0, [pn];\n"
-   "  mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x;\n"
-   "  mad.lo.s32 %r4, %r1, %r2, %r3; setp.ge.s32 %p, %r4, %r0; @%p ret;\n"
-   "  mul.wide.s32 %d2, %r4, 4; add.s64 %d3, %d0, %d2; add.s64 %d4, %d1, %d2;\n"
-   "  ld.global.f32 %f1, [%d3]; ld.global.f32 %f2, [%d4]; fma.rn.f32 %f3, %f0, %f1, %f2;\n"
-   "  st.global.f32 [%d4], %f3; ret;\n}\n"
-   ".visible .entry sizes(.param .u8 a, .param .u16 b, .param .f64 c, .param .u64 o)\n{\n"
-   "  .reg .b64 %d<3>; .reg .b32 %r<2>; .reg .b16 %h<2>; .reg .f64 %g;\n"
-   "  ld.param.u8 %h0, [a]; ld.param.u16 %h1, [b]; ld.param.f64 %g, [c]; ld.param.u64 %d0, [o];\n"
-   "  cvt.u32.u16 %r0, %h0; cvt.u32.u16 %r1, %h1; st.global.u32 [%d0], %r0;\n"
-   "  st.global.u32 [%d0+4], %r1; st.global.f64 [%d0+8], %g; ret;\n}\n"
-   ".extern .shared .align 16 .b8 smem[];\n"
-   ".visible .entry shared(.param .u64 o)\n{\n"
-   "  .reg .b32 %r<4>; .reg .b64 %d0;\n"
-   "  ld.param.u64 %d0, [o]; mov.u32 %r0, smem; mov.u32 %r1, 4711; st.shared.u32 [%r0+102396], %r1;\n"
-   "  ld.shared.u32 %r2, [%r0+102396]; st.global.u32 [%d0], %r2; ret;\n}\n"
-   ".visible .entry fault(.param .u64 o)\n{\n"
-   "  .reg .b64 %d0; .reg .b32 %r0;\n"
-   "  ld.param.u64 %d0, [o]; mov.u32 %r0, 1; st.global.u32 [%d0], %r0; ret;\n}\n";
+    ".version 8.0\n.target sm_80\n.address_size 64\n"
+    ".visible .entry axpy(.param .u64 px, .param .u64 py, .param .f32 pa, .param .u32 pn)\n{\n"
+    "  .reg .pred %p; .reg .f32 %f<4>; .reg .b32 %r<6>; .reg .b64 %d<5>;\n"
+    "  ld.param.u64 %d0, [px]; ld.param.u64 %d1, [py]; ld.param.f32 %f0, [pa]; ld.param.u32 %r0, "
+    "[pn];\n"
+    "  mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x;\n"
+    "  mad.lo.s32 %r4, %r1, %r2, %r3; setp.ge.s32 %p, %r4, %r0; @%p ret;\n"
+    "  mul.wide.s32 %d2, %r4, 4; add.s64 %d3, %d0, %d2; add.s64 %d4, %d1, %d2;\n"
+    "  ld.global.f32 %f1, [%d3]; ld.global.f32 %f2, [%d4]; fma.rn.f32 %f3, %f0, %f1, %f2;\n"
+    "  st.global.f32 [%d4], %f3; ret;\n}\n"
+    ".visible .entry sizes(.param .u8 a, .param .u16 b, .param .f64 c, .param .u64 o)\n{\n"
+    "  .reg .b64 %d<3>; .reg .b32 %r<2>; .reg .b16 %h<2>; .reg .f64 %g;\n"
+    "  ld.param.u8 %h0, [a]; ld.param.u16 %h1, [b]; ld.param.f64 %g, [c]; ld.param.u64 %d0, [o];\n"
+    "  cvt.u32.u16 %r0, %h0; cvt.u32.u16 %r1, %h1; st.global.u32 [%d0], %r0;\n"
+    "  st.global.u32 [%d0+4], %r1; st.global.f64 [%d0+8], %g; ret;\n}\n"
+    ".extern .shared .align 16 .b8 smem[];\n"
+    ".visible .entry shared(.param .u64 o)\n{\n"
+    "  .reg .b32 %r<4>; .reg .b64 %d0;\n"
+    "  ld.param.u64 %d0, [o]; mov.u32 %r0, smem; mov.u32 %r1, 4711; st.shared.u32 [%r0+102396], "
+    "%r1;\n"
+    "  ld.shared.u32 %r2, [%r0+102396]; st.global.u32 [%d0], %r2; ret;\n}\n"
+    ".visible .entry fault(.param .u64 o)\n{\n"
+    "  .reg .b64 %d0; .reg .b32 %r0;\n"
+    "  ld.param.u64 %d0, [o]; mov.u32 %r0, 1; st.global.u32 [%d0], %r0; ret;\n}\n";
 
 #define KERNEL(n, s, ...)                                                                          \
    {.name = n, .entry = n, .num_warps = 4, .threads = 128, .shared_bytes = s, .cluster = {1, 1, 1}, \
@@ -107,8 +109,8 @@ load(void)
 static void
 time_launches(TilecKernel *k, TilecBuffer *x, TilecBuffer *y)
 {
-   typedef int LaunchFn(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                        void *, void **, void **);
+   typedef int LaunchFn(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                        unsigned, void *, void **, void **);
    void *lib = dlopen("libcuda.so.1", RTLD_NOW), *mod, *fn, *ctx;
    int (*load_data)(void **, const void *), (*get)(void **, void *, const char *), (*pushc)(void *),
       (*popc)(void **);
@@ -223,7 +225,8 @@ main(void)
    printf("fault: %s\n", error);
    expect(status == TILEC_DEVICE_LOST && strstr(error, ": fault, grid (1, 1, 1), args (0x10"),
           "a fault names its launch");
-   expect(TILEC_LAUNCH(axpy, stream, 1, 1, 1, bx, by, 2.0, 1) == TILEC_DEVICE_LOST, "later calls fail");
+   expect(TILEC_LAUNCH(axpy, stream, 1, 1, 1, bx, by, 2.0, 1) == TILEC_DEVICE_LOST,
+          "later calls fail");
    tilec_event_free(e0);
    tilec_event_free(e1);
    tilec_stream_free(rt, stream);

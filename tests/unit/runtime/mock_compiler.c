@@ -1,5 +1,5 @@
-/* See mock_compiler.h.  The record it makes is the point: facts of the signature become facts of the
- * arguments, as the real compiler's do. */
+/* See mock_compiler.h.  The record it makes is the point: facts of the signature become facts of
+ * the arguments, as the real compiler's do. */
 #include "mock_compiler.h"
 
 #include <pthread.h>

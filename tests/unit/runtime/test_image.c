@@ -2,9 +2,12 @@
 #include "fixture.h"
 
 static const TilecArgInfo args[] = {
-   {.name = "x", .type = "*fp16", .is_const = true, .divisible = 16},
-   {.name = "n", .type = "i32", .value = "1"},
-   {.name = "odd \"name\"\n\\", .type = "constexpr", .value = "'\x01 caf\xc3\xa9'", .is_constexpr = true},
+    {.name = "x", .type = "*fp16", .is_const = true, .divisible = 16},
+    {.name = "n", .type = "i32", .value = "1"},
+    {.name = "odd \"name\"\n\\",
+     .type = "constexpr",
+     .value = "'\x01 caf\xc3\xa9'",
+     .is_constexpr = true},
 };
 static const TilecHiddenArg hidden[] = {
    {.kind = TILEC_HIDDEN_TENSOR_MAP, .base = "x", .dtype = TILEC_FP16, .rank = 2,
@@ -124,8 +127,11 @@ unknown_fields_are_skipped(void **state)
 {
    (void)state;
    char error[256] = "";
-   assert_int_equal(read_edited("\"format\": 1", "\"format\": 1, \"new\": {\"a\": [1, -2.5e3, \"x\", "
-                                "true, null, {}, []]}, \"newer\": false", error), TILEC_OK);
+   assert_int_equal(read_edited("\"format\": 1",
+                                "\"format\": 1, \"new\": {\"a\": [1, -2.5e3, \"x\", "
+                                "true, null, {}, []]}, \"newer\": false",
+                                error),
+                    TILEC_OK);
    char deep[4000] = "\"format\": 1, \"new\": ";
    for (int i = 0; i < 1000; i++)
       strcat(deep, "[");

@@ -175,8 +175,9 @@ host_executor_runs_the_program(void **state)
    assert_int_equal(TILEC_LAUNCH(kernel, 0, 3, 2, 1, x, 64, 0.25, 9, 5u), TILEC_FAULT);
    assert_says(rt, "x.tile:4:9: program (2, 1, 0): store out of bounds");
    assert_says(rt, "'x' element 130, valid 0 to 127");
-   assert_int_equal(TILEC_LAUNCH(kernel, 0, 1, 1, 1, tilec_ptr(TILEC_FP16, &seen, 0), 64, 0.25, 9, 5u),
-                    TILEC_BAD_ARGUMENT);
+   assert_int_equal(
+       TILEC_LAUNCH(kernel, 0, 1, 1, 1, tilec_ptr(TILEC_FP16, &seen, 0), 64, 0.25, 9, 5u),
+       TILEC_BAD_ARGUMENT);
    assert_says(rt, "the size behind pointer 'x' is not known");
    TilecKernelUse use;
    assert_int_equal(tilec_kernel_use(kernel, 0, &use), TILEC_UNSUPPORTED);
@@ -189,8 +190,8 @@ launch_kinds(void *arg)
 {
    long bad = 0;
    for (int i = 0; i < 400; i++)
-      bad += TILEC_LAUNCH(kernel, 0, 1, 1, 1, (float *)0x1000, (i % 3) * 15 + 1, 1.0f, i % 2 * 16 + 3, i)
-             != TILEC_OK;
+      bad += TILEC_LAUNCH(kernel, 0, 1, 1, 1, (float *)0x1000, (i % 3) * 15 + 1, 1.0f,
+                          i % 2 * 16 + 3, i) != TILEC_OK;
    *(long *)arg = bad;
    return NULL;
 }
@@ -218,8 +219,10 @@ int
 test_jit(void)
 {
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(one_compile_per_set_of_facts), cmocka_unit_test(mistakes_are_reported),
-      cmocka_unit_test(host_executor_runs_the_program), cmocka_unit_test(racing_misses_compile_once),
+       cmocka_unit_test(one_compile_per_set_of_facts),
+       cmocka_unit_test(mistakes_are_reported),
+       cmocka_unit_test(host_executor_runs_the_program),
+       cmocka_unit_test(racing_misses_compile_once),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -187,8 +187,9 @@ facts_are_checked_and_folded_arguments_left_out(void **state)
    start(&k, 1);
    fake()->expect_params = 3;
    float *x = (float *)0x1000;
-   assert_int_equal(TILEC_LAUNCH(kernel, (void *)0x5, TILEC_OWN_GRID, 1, 1, x, 4096, 1, tilec_none(),
-                                 0.5f), TILEC_OK);
+   assert_int_equal(
+       TILEC_LAUNCH(kernel, (void *)0x5, TILEC_OWN_GRID, 1, 1, x, 4096, 1, tilec_none(), 0.5f),
+       TILEC_OK);
    FakeLaunch *l = &fake()->launches[0];
    assert_string_equal(l->function, "k");
    assert_int_equal(l->params[0], 0x1000);
@@ -385,10 +386,11 @@ bad_images_are_explained(void **state)
    static const struct {
       const char *arch;
       TilecStatus want;
-   } arches[] = {{"sm_80", TILEC_OK},          {"sm_90", TILEC_OK},         {"sm_90a", TILEC_OK},
-                 {"sm_80a", TILEC_BAD_TARGET}, {"sm_100", TILEC_BAD_TARGET},
-                 {"sm_90f", TILEC_OK},         {"sm_80f", TILEC_BAD_TARGET},
-                 {"gfx90", TILEC_BAD_IMAGE},   {"sm_90x", TILEC_BAD_IMAGE}, {"sm_90ab", TILEC_BAD_IMAGE}};
+   } arches[] = {{"sm_80", TILEC_OK},          {"sm_90", TILEC_OK},
+                 {"sm_90a", TILEC_OK},         {"sm_80a", TILEC_BAD_TARGET},
+                 {"sm_100", TILEC_BAD_TARGET}, {"sm_90f", TILEC_OK},
+                 {"sm_80f", TILEC_BAD_TARGET}, {"gfx90", TILEC_BAD_IMAGE},
+                 {"sm_90x", TILEC_BAD_IMAGE},  {"sm_90ab", TILEC_BAD_IMAGE}};
    for (size_t i = 0; i < sizeof arches / sizeof arches[0]; i++) {
       image.arch = arches[i].arch;
       TilecStatus got = load_info(rt, &image, &module);
@@ -415,8 +417,9 @@ static void
 every_load_call_may_fail(void **state)
 {
    (void)state;
-   static const char *const calls[] = {"cuCtxGetCurrent", "cuCtxPushCurrent_v2", "cuModuleLoadDataEx",
-                                       "cuModuleGetFunction", "cuFuncSetAttribute"};
+   static const char *const calls[] = {"cuCtxGetCurrent", "cuCtxPushCurrent_v2",
+                                       "cuModuleLoadDataEx", "cuModuleGetFunction",
+                                       "cuFuncSetAttribute"};
    TilecKernelInfo k = {KERNEL_DEFAULTS, .shared_bytes = 100000};
    TilecImageInfo image = image_of(&k, 1);
    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
@@ -482,7 +485,8 @@ synchronous_launch_blames_its_kernel(void **state)
    (void)state;
    TilecKernelInfo k = {KERNEL_DEFAULTS};
    TilecImageInfo image = image_of(&k, 1);
-   TilecRuntimeOptions o = {.struct_size = sizeof o, .driver_path = FAKE_DRIVER, .synchronous = true};
+   TilecRuntimeOptions o = {
+       .struct_size = sizeof o, .driver_path = FAKE_DRIVER, .synchronous = true};
    TilecLaunch l = {.grid = {1, 1, 1}};
    fake_clear();
    assert_int_equal(tilec_runtime_open(&o, &rt), TILEC_OK);

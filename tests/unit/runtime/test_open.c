@@ -109,7 +109,8 @@ caller_context_is_left_alone(void **state)
    fake_clear();
    void *mine = (void *)0x77, *now = NULL;
    push(mine);
-   TilecRuntimeOptions o = {.struct_size = sizeof o, .driver_path = FAKE_DRIVER, .use_current = true};
+   TilecRuntimeOptions o = {
+       .struct_size = sizeof o, .driver_path = FAKE_DRIVER, .use_current = true};
    TilecRuntime *rt;
    assert_int_equal(tilec_runtime_open(&o, &rt), TILEC_OK);
    assert_ptr_equal(tilec_runtime_context(rt), mine);
@@ -134,7 +135,8 @@ forked_child_is_refused(void **state)
    pid_t child = fork();
    if (child == 0) {
       TilecBuffer *b;
-      bool ok = tilec_runtime_sync(rt) == TILEC_FORKED && tilec_buffer_new(rt, 4, &b) == TILEC_FORKED;
+      bool ok =
+          tilec_runtime_sync(rt) == TILEC_FORKED && tilec_buffer_new(rt, 4, &b) == TILEC_FORKED;
       _exit(ok ? 0 : 1);
    }
    int how;

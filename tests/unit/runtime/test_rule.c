@@ -53,9 +53,30 @@ mistakes_are_refused(void **state)
 {
    (void)state;
    static const char *const bad[] = {
-      "", "1 +", "(1", "1)", "nope", "nope(1)", "cdiv(1)", "cdiv(1, 2, 3)", "1 / 2", "1.5", "2 ** 3",
-      "a if b", "a if b else", "1 < 2 < 3", "a b", "'x'", "9223372036854775808", "a = 1", "0x10",
-      "min()", ",", "a not", "if", "else",
+       "",
+       "1 +",
+       "(1",
+       "1)",
+       "nope",
+       "nope(1)",
+       "cdiv(1)",
+       "cdiv(1, 2, 3)",
+       "1 / 2",
+       "1.5",
+       "2 ** 3",
+       "a if b",
+       "a if b else",
+       "1 < 2 < 3",
+       "a b",
+       "'x'",
+       "9223372036854775808",
+       "a = 1",
+       "0x10",
+       "min()",
+       ",",
+       "a not",
+       "if",
+       "else",
    };
    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
       char error[128] = "";
@@ -85,9 +106,15 @@ static void
 arithmetic_is_checked(void **state)
 {
    (void)state;
-   static const char *const bad[] = {"1 // c", "1 % c", "cdiv(1, c)", "9223372036854775807 + 1",
-                                     "-9223372036854775807 - 2", "4611686018427387904 * 2", "1 << 63",
-                                     "1 >> -1", "next_power_of_2(9223372036854775807)",
+   static const char *const bad[] = {"1 // c",
+                                     "1 % c",
+                                     "cdiv(1, c)",
+                                     "9223372036854775807 + 1",
+                                     "-9223372036854775807 - 2",
+                                     "4611686018427387904 * 2",
+                                     "1 << 63",
+                                     "1 >> -1",
+                                     "next_power_of_2(9223372036854775807)",
                                      "(-9223372036854775807 - 1) // -1"};
    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
       const char *why = NULL;
@@ -105,8 +132,9 @@ static void
 random_text_is_safe(void **state)
 {
    (void)state;
-   static const char *const words[] = {"a", "b", "1", "0", "+", "-", "*", "//", "%", "(", ")", " if ",
-                                       " else ", " and ", " or ", "not ", "<", "<<", "min(", ",", "~"};
+   static const char *const words[] = {"a",    "b",    "1", "0",  "+",    "-",      "*",
+                                       "//",   "%",    "(", ")",  " if ", " else ", " and ",
+                                       " or ", "not ", "<", "<<", "min(", ",",      "~"};
    unsigned seed = 12345;
    int parsed = 0;
    for (int trial = 0; trial < 50000; trial++) {
