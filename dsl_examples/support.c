@@ -1,0 +1,440 @@
+/* Shared by the example hosts; see support.h.  Rounding to the small types is done here in doubles,
+ * independently of the compiler's own conversions, so that a mistake there is seen. */
+#include "support.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef EXAMPLES_DIR
+#define EXAMPLES_DIR "."
+#endif
+
+enum { GUARD_ELEMS = 256 };
+
+/* ---- failures that are not wrong numbers ---- */
+static _Noreturn void
+die(const Example *ex, const char *format, ...)
+{
+   va_list ap;
+   va_start(ap, format);
+   fprintf(stderr, "%s: ", ex->name);
+   vfprintf(stderr, format, ap);
+   fputc('\n', stderr);
+   va_end(ap);
+   exit(1);
+}
+
+static void
+must(const Example *ex, TilecStatus status, const char *what)
+{
+   if (status == TILEC_OK)
+      return;
+   char detail[4096] = "";
+   if (ex->rt)
+      tilec_runtime_error(ex->rt, detail, sizeof detail);
+   die(ex, "%s: %s%s%s", what, tilec_status_string(status), *detail ? ": " : "", detail);
+}
+
+static void *
+allocate(size_t count, size_t size)
+{
+   void *p = calloc(count ? count : 1, size);
+   if (!p) {
+      fputs("out of memory\n", stderr);
+      exit(1);
+   }
+   return p;
+}
+
+/* ---- number formats ---- */
+typedef struct Format {
+   TilecDtype dtype;
+   const char *name;
+   unsigned bytes;
+   int fraction_bits;   /* stored */
+   int min_exponent;    /* of normal numbers */
+   int max_exponent;
+   double tolerance;
+} Format;
+
+static const Format formats[] = {
+   {TILEC_FP16, "fp16", 2, 10, -14, 15, 6e-4},
+   {TILEC_BF16, "bf16", 2, 7, -126, 127, 4e-3},
+   {TILEC_FP32, "fp32", 4, 23, -126, 127, 1e-6},
+   {TILEC_FP64, "fp64", 8, 52, -1022, 1023, 1e-15},
+   {TILEC_I32, "i32", 4, 0, 0, 0, 0},
+};
+
+static const Format *
+format_of(TilecDtype dtype)
+{
+   for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+      if (formats[i].dtype == dtype)
+         return &formats[i];
+   fprintf(stderr, "no format for dtype %d\n", (int)dtype);
+   exit(1);
+}
+
+/* To nearest, ties to even, with `fraction_bits` after the leading one.  Exact: a double holds more. */
+static double
+round_to(double x, int fraction_bits, int min_exponent, int max_exponent)
+{
+   if (x == 0 || !isfinite(x))
+      return x;
+   int e;
+   frexp(x, &e);
+   e = e - 1 < min_exponent ? min_exponent : e - 1;
+   double quantum = ldexp(1, e - fraction_bits);
+   double r = rint(x / quantum) * quantum;
+   return fabs(r) >= ldexp(1, max_exponent + 1) ? copysign(INFINITY, x) : r;
+}
+
+/* The 16-bit pattern of a value that the format holds exactly. */
+static uint16_t
+encode16(const Format *f, double x)
+{
+   unsigned exponent_bits = 15 - (unsigned)f->fraction_bits;
+   uint32_t sign = signbit(x) ? 0x8000 : 0, exp_mask = (1u << exponent_bits) - 1;
+   if (isnan(x))
+      return (uint16_t)(sign | 0x7fff);
+   if (isinf(x))
+      return (uint16_t)(sign | exp_mask << f->fraction_bits);
+   if (fabs(x) < ldexp(1, f->min_exponent))
+      return (uint16_t)(sign | (uint32_t)ldexp(fabs(x), f->fraction_bits - f->min_exponent));
+   int e;
+   double m = frexp(fabs(x), &e); /* m in [0.5, 1) */
+   uint32_t fraction = (uint32_t)ldexp(2 * m - 1, f->fraction_bits);
+   uint32_t biased = (uint32_t)(e - f->min_exponent);
+   return (uint16_t)(sign | biased << f->fraction_bits | fraction);
+}
+
+static double
+decode16(const Format *f, uint16_t bits)
+{
+   unsigned exponent_bits = 15 - (unsigned)f->fraction_bits;
+   uint32_t exp_mask = (1u << exponent_bits) - 1, fraction_mask = (1u << f->fraction_bits) - 1;
+   uint32_t biased = (uint32_t)bits >> f->fraction_bits & exp_mask, fraction = bits & fraction_mask;
+   double v;
+   if (biased == exp_mask)
+      v = fraction ? (double)NAN : (double)INFINITY;
+   else if (biased == 0)
+      v = ldexp(fraction, f->min_exponent - f->fraction_bits);
+   else
+      v = ldexp(1 + ldexp(fraction, -f->fraction_bits), (int)biased - 1 + f->min_exponent);
+   return bits & 0x8000 ? -v : v;
+}
+
+static void
+pack(const Format *f, const double *value, size_t elems, void *bytes)
+{
+   for (size_t i = 0; i < elems; i++) {
+      if (f->bytes == 2)
+         ((uint16_t *)bytes)[i] = encode16(f, value[i]);
+      else if (f->dtype == TILEC_FP32)
+         ((float *)bytes)[i] = (float)value[i];
+      else if (f->dtype == TILEC_FP64)
+         ((double *)bytes)[i] = value[i];
+      else
+         ((int32_t *)bytes)[i] = (int32_t)value[i];
+   }
+}
+
+static void
+unpack(const Format *f, const void *bytes, size_t elems, double *value)
+{
+   for (size_t i = 0; i < elems; i++) {
+      if (f->bytes == 2)
+         value[i] = decode16(f, ((const uint16_t *)bytes)[i]);
+      else if (f->dtype == TILEC_FP32)
+         value[i] = (double)((const float *)bytes)[i];
+      else if (f->dtype == TILEC_FP64)
+         value[i] = ((const double *)bytes)[i];
+      else
+         value[i] = ((const int32_t *)bytes)[i];
+   }
+}
+
+double
+ex_tolerance(TilecDtype dtype)
+{
+   return format_of(dtype)->tolerance;
+}
+
+const char *
+ex_dtype_name(TilecDtype dtype)
+{
+   return format_of(dtype)->name;
+}
+
+/* ---- opening ---- */
+static const char *const executor_names[] = {
+   [TILEC_ON_CUDA] = "cuda", [TILEC_ON_CPU] = "cpu", [TILEC_ON_SIM] = "sim"};
+
+static bool
+open_on(Example *ex, TilecExecutor executor, char *error, size_t error_bytes)
+{
+   TilecRuntimeOptions o = {.struct_size = sizeof o, .executor = executor, .error = error,
+                            .error_bytes = error_bytes};
+   ex->executor = executor;
+   return tilec_runtime_open(&o, &ex->rt) == TILEC_OK;
+}
+
+static _Noreturn void
+usage(const Example *ex)
+{
+   fprintf(stderr, "usage: %s [--on auto|cpu|sim|cuda] [--seed N] [--size small|large] [--source DIR]\n",
+           ex->name);
+   exit(2);
+}
+
+/* The rendered text of compile errors. */
+static void
+show_text(void *user, const char *rendered)
+{
+   (void)user;
+   fputs(rendered, stderr);
+}
+
+void
+ex_open(Example *ex, const char *name, int argc, char **argv)
+{
+   *ex = (Example){.name = name, .seed = 20260101, .source_dir = EXAMPLES_DIR};
+   const char *on = "auto", *size = NULL;
+   for (int i = 1; i < argc; i += 2) {
+      const char *option = argv[i], *value = argv[i + 1];
+      if (!value)
+         usage(ex);
+      else if (strcmp(option, "--on") == 0)
+         on = value;
+      else if (strcmp(option, "--seed") == 0)
+         ex->seed = strtoull(value, NULL, 0);
+      else if (strcmp(option, "--size") == 0)
+         size = value;
+      else if (strcmp(option, "--source") == 0)
+         ex->source_dir = value;
+      else
+         usage(ex);
+   }
+   ex->rng = ex->seed;
+   char why[1024] = "";
+   bool is_open = false, is_auto = strcmp(on, "auto") == 0;
+   if (is_auto) {
+      is_open = open_on(ex, TILEC_ON_CUDA, why, sizeof why);
+      if (!is_open)
+         printf("%s: no GPU (%s); running on the CPU executor\n", name, why);
+      is_open = is_open || open_on(ex, TILEC_ON_CPU, why, sizeof why);
+   }
+   for (unsigned e = 0; !is_auto && !is_open && e < 3; e++)
+      if (strcmp(on, executor_names[e]) == 0) {
+         is_open = open_on(ex, (TilecExecutor)e, why, sizeof why);
+         if (!is_open)
+            die(ex, "cannot open '%s': %s", on, why);
+      }
+   if (!is_open)
+      usage(ex);
+   ex->large = size ? strcmp(size, "large") == 0 : ex->executor == TILEC_ON_CUDA;
+   TilecJitOptions jit = {.struct_size = sizeof jit, .on_text = show_text};
+   must(ex, tilec_jit_attach(ex->rt, &jit), "attaching the compiler");
+}
+
+int
+ex_close(Example *ex)
+{
+   tilec_runtime_close(ex->rt);
+   if (ex->failures)
+      printf("%s: %u of %u cases FAILED (seed %llu)\n", ex->name, ex->failures, ex->cases,
+             (unsigned long long)ex->seed);
+   return ex->failures || !ex->cases;
+}
+
+/* ---- arrays ---- */
+
+/* SplitMix64 (Steele, Lea, Flood 2014). */
+static double
+uniform(Example *ex)
+{
+   uint64_t z = (ex->rng += 0x9E3779B97F4A7C15u);
+   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+   z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+   return ((double)((z ^ z >> 31) >> 11) + 0.5) * 0x1p-53;
+}
+
+static double
+normal(Example *ex)
+{
+   double radius = sqrt(-2 * log(uniform(ex)));
+   return radius * cos(6.283185307179586 * uniform(ex));
+}
+
+/* The CPU executor checks every access against the exact end; on a GPU a guard takes that part. */
+static ExArray
+new_array(Example *ex, TilecDtype dtype, size_t elems)
+{
+   ExArray a = {.dtype = dtype, .elems = elems,
+                .guard = ex->executor == TILEC_ON_CUDA ? GUARD_ELEMS : 0};
+   size_t total = elems + a.guard;
+   a.value = allocate(total, sizeof *a.value);
+   must(ex, tilec_buffer_new(ex->rt, total * format_of(dtype)->bytes, &a.buffer), "a buffer");
+   return a;
+}
+
+static void
+upload(Example *ex, ExArray *a)
+{
+   const Format *f = format_of(a->dtype);
+   size_t total = a->elems + a->guard;
+   for (size_t i = a->elems; i < total; i++)
+      a->value[i] = (double)NAN;
+   void *bytes = allocate(total, f->bytes);
+   pack(f, a->value, total, bytes);
+   must(ex, tilec_buffer_upload(a->buffer, 0, bytes, total * f->bytes, NULL), "an upload");
+   free(bytes);
+}
+
+static ExArray
+random_rounded(Example *ex, TilecDtype dtype, size_t elems, double spread, int fraction_bits)
+{
+   const Format *f = format_of(dtype);
+   ExArray a = new_array(ex, dtype, elems);
+   for (size_t i = 0; i < elems; i++) {
+      double x = normal(ex) * spread;
+      a.value[i] = dtype == TILEC_I32
+                      ? rint(x)
+                      : round_to(x, fraction_bits, f->min_exponent, f->max_exponent);
+   }
+   upload(ex, &a);
+   return a;
+}
+
+ExArray
+ex_random(Example *ex, TilecDtype dtype, size_t elems, double spread)
+{
+   return random_rounded(ex, dtype, elems, spread, format_of(dtype)->fraction_bits);
+}
+
+ExArray
+ex_random_tf32(Example *ex, size_t elems, double spread)
+{
+   return random_rounded(ex, TILEC_FP32, elems, spread, 10);
+}
+
+ExArray
+ex_output(Example *ex, TilecDtype dtype, size_t elems)
+{
+   ExArray a = new_array(ex, dtype, elems);
+   for (size_t i = 0; i < elems; i++)
+      a.value[i] = (double)NAN;
+   upload(ex, &a);
+   return a;
+}
+
+void
+ex_fetch(Example *ex, ExArray *out)
+{
+   const Format *f = format_of(out->dtype);
+   size_t total = out->elems + out->guard;
+   void *bytes = allocate(total, f->bytes);
+   must(ex, tilec_buffer_download(out->buffer, 0, bytes, total * f->bytes, NULL), "a download");
+   unpack(f, bytes, total, out->value);
+   free(bytes);
+   for (size_t i = out->elems; i < total; i++)
+      if (!isnan(out->value[i])) {
+         printf("%s: element %zu was written, the array has %zu\n", ex->name, i, out->elems);
+         ex->failures++;
+         return;
+      }
+}
+
+void
+ex_free_array(ExArray *a)
+{
+   tilec_buffer_free(a->buffer);
+   free(a->value);
+   *a = (ExArray){0};
+}
+
+TilecArg
+ex_arg(const ExArray *a)
+{
+   return tilec_view(a->dtype, a->buffer, 0);
+}
+
+double *
+ex_doubles(size_t elems)
+{
+   return allocate(elems, sizeof(double));
+}
+
+/* ---- kernels ---- */
+ExKernel
+ex_kernel(Example *ex, const char *file, const char *kernel, uint32_t num_warps,
+          const char *const *defines)
+{
+   size_t bytes = strlen(ex->source_dir) + strlen(file) + 2;
+   char *path = allocate(bytes, 1);
+   snprintf(path, bytes, "%s/%s", ex->source_dir, file);
+   TilecSource s = {.struct_size = sizeof s, .file = path, .kernel = kernel, .defines = defines,
+                    .num_warps = num_warps};
+   while (defines && defines[s.num_defines])
+      s.num_defines++;
+   ExKernel k = {0};
+   must(ex, tilec_module_from_source(ex->rt, &s, &k.module), path);
+   must(ex, tilec_module_kernel(k.module, kernel, &k.kernel), kernel);
+   free(path);
+   return k;
+}
+
+void
+ex_free_kernel(ExKernel *k)
+{
+   tilec_module_free(k->module);
+   *k = (ExKernel){0};
+}
+
+void
+ex_launch(Example *ex, const ExKernel *k, const TilecArg *args, size_t num_args)
+{
+   TilecLaunch launch = {.grid = {TILEC_OWN_GRID}};
+   must(ex, tilec_launch(k->kernel, &launch, args, num_args), "the launch");
+   must(ex, tilec_runtime_sync(ex->rt), "the kernel");
+}
+
+/* ---- comparing ---- */
+double
+ex_relative_l2(const ExArray *out, const double *oracle)
+{
+   double difference = 0, norm = 0;
+   for (size_t i = 0; i < out->elems; i++) {
+      if (!isfinite(out->value[i]) || !isfinite(oracle[i]))
+         return (double)INFINITY;
+      difference += (out->value[i] - oracle[i]) * (out->value[i] - oracle[i]);
+      norm += oracle[i] * oracle[i];
+   }
+   return difference == 0 ? 0 : norm == 0 ? (double)INFINITY : sqrt(difference / norm);
+}
+
+void
+ex_report(Example *ex, const char *what, double error, double tolerance)
+{
+   bool ok = error <= tolerance;
+   ex->cases++;
+   ex->failures += !ok;
+   printf("%s  on %s  rel L2 %.1e  ", what, executor_names[ex->executor], error);
+   if (ok)
+      puts("ok");
+   else
+      printf("FAILED, at most %.1e allowed, seed %llu\n", tolerance, (unsigned long long)ex->seed);
+   fflush(stdout);
+}
+
+size_t
+ex_next_power_of_two(size_t n)
+{
+   size_t p = 1;
+   while (p < n)
+      p *= 2;
+   return p;
+}

@@ -1,0 +1,68 @@
+/* What every example host shares: the command line, random inputs rounded to their type, poisoned
+ * outputs, launches through the public API, and the comparison with a double-precision oracle.
+ * A host prints one line per case and ends with status 1 as soon as one case is wrong.  Failures of
+ * the runtime itself (no such file, the kernel does not compile) end the process at once. */
+#ifndef EXAMPLES_SUPPORT_H
+#define EXAMPLES_SUPPORT_H
+
+#include "tilec/runtime.h"
+
+typedef struct Example {
+   TilecRuntime *rt;
+   TilecExecutor executor; /* CUDA or CPU or SIM */
+   bool large;             /* the sizes of a GPU run; else those that a CPU does in a second */
+   uint64_t seed;          /* of every random input; printed */
+   uint64_t rng;           /* state of the generator */
+   const char *source_dir; /* where the .tile files are */
+   const char *name;       /* of the example */
+   unsigned cases, failures;
+} Example;
+
+/* A typed array on the host and in a buffer of the executor.  `value` holds the elements as doubles:
+ * of an input exactly what the kernel reads, of an output after ex_fetch what it wrote. */
+typedef struct ExArray {
+   TilecDtype dtype;
+   size_t elems;
+   double *value;
+   TilecBuffer *buffer;
+   size_t guard; /* poisoned elements behind the end of the array, checked by ex_fetch */
+} ExArray;
+
+/* Reads --on auto|cpu|sim|cuda, --seed N, --size small|large, --source DIR; opens the executor. */
+void ex_open(Example *ex, const char *name, int argc, char **argv);
+/* Prints a summary when something was wrong and returns the exit status. */
+int ex_close(Example *ex);
+
+/* An array of normal values times `spread`, rounded to dtype. */
+ExArray ex_random(Example *ex, TilecDtype dtype, size_t elems, double spread);
+/* The same of values that tf32 holds exactly. */
+ExArray ex_random_tf32(Example *ex, size_t elems, double spread);
+/* An array filled with NaN. */
+ExArray ex_output(Example *ex, TilecDtype dtype, size_t elems);
+void ex_fetch(Example *ex, ExArray *out);
+void ex_free_array(ExArray *a);
+TilecArg ex_arg(const ExArray *a);
+double *ex_doubles(size_t elems); /* zeroed; the caller frees it */
+
+typedef struct ExKernel {
+   TilecModule *module;
+   TilecKernel *kernel;
+} ExKernel;
+/* num_warps 0: the kernel's own.  defines end with NULL. */
+ExKernel ex_kernel(Example *ex, const char *file, const char *kernel, uint32_t num_warps,
+                   const char *const *defines);
+void ex_free_kernel(ExKernel *k);
+/* Launches over the kernel's own grid and waits. */
+void ex_launch(Example *ex, const ExKernel *k, const TilecArg *args, size_t num_args);
+
+/* Largest relative L2 error that the default arithmetic of a type is held to, sums in fp32. */
+double ex_tolerance(TilecDtype dtype);
+const char *ex_dtype_name(TilecDtype dtype);
+/* ||out - oracle|| / ||oracle||; infinite when one element is NaN and the other is not. */
+double ex_relative_l2(const ExArray *out, const double *oracle);
+/* Counts and prints one case: "elu fp32 n=98432  on cpu  rel L2 3.1e-08  ok". */
+void ex_report(Example *ex, const char *what, double error, double tolerance);
+
+/* The smallest power of two that is >= n. */
+size_t ex_next_power_of_two(size_t n);
+#endif
