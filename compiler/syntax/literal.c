@@ -437,6 +437,8 @@ tl_decode_fstring(TlParser *ps, const TlToken *t)
       if (!close) {
          field_error(ps, p, p + 1, *p == '{' ? "'{' has no closing '}'; write '{{' for a brace"
                                              : "'}' has no opening '{'; write '}}' for a brace");
+         /* The literal may have been cut at the wrong quote: what follows on the line is noise. */
+         ps->in_error = ps->tokens[ps->pos - 1].kind != TL_TOK_NEWLINE;
          break;
       }
       add_field(ps, f, p + 1, close - 1);

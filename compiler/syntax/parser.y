@@ -30,9 +30,19 @@ static void tl_yyerror(const TlRange *range, TlParser *ps, const char *text);
 #define YYMAXDEPTH TL_PARSER_STACK
 #define YYMALLOC(bytes) ((void)(bytes), (void *)0)
 #define YYFREE(p) ((void)(p))
-#define YYLLOC_DEFAULT(cur, rhs, n)                                                                \
-   ((cur) = (n) ? (TlRange){YYRHSLOC(rhs, 1).file, YYRHSLOC(rhs, 1).begin, YYRHSLOC(rhs, n).end}   \
-                : (TlRange){YYRHSLOC(rhs, 0).file, YYRHSLOC(rhs, 0).end, YYRHSLOC(rhs, 0).end})
+#define YYLLOC_DEFAULT(cur, rhs, n) ((cur) = rule_range(&YYRHSLOC(rhs, 0), (n)))
+
+/* From the first symbol with text (an omitted part has none) to the last; rhs[0] is what is before. */
+static TlRange
+rule_range(const TlRange *rhs, int n)
+{
+   if (!n)
+      return (TlRange){rhs[0].file, rhs[0].end, rhs[0].end};
+   int first = 1;
+   while (first < n && rhs[first].begin == rhs[first].end)
+      first++;
+   return (TlRange){rhs[first].file, rhs[first].begin, rhs[n].end};
+}
 }
 
 %initial-action { @$ = (TlRange){ps->file, 0, 0}; }
