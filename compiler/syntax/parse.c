@@ -145,9 +145,10 @@ tl_print_tokens(TlParseCx *cx, uint32_t file, TlSb *out)
       TlLineCol at = tl_source_line_col(cx->sources, file, t->begin);
       if (t->error)
          tl_report_lex_error(cx->diags, t->error);
-      tl_sb_printf(out, "%u:%u %s", at.line, at.column, tl_token_kind_text(t->kind));
-      if (t->end > t->begin && strncmp(tl_token_kind_text(t->kind), text + t->begin,
-                                       t->end - t->begin) != 0) {
+      const char *kind = tl_token_kind_text(t->kind);
+      size_t len = t->end - t->begin;
+      tl_sb_printf(out, "%u:%u %s", at.line, at.column, kind);
+      if (len && (len != strlen(kind) || memcmp(kind, text + t->begin, len) != 0)) {
          tl_sb_char(out, ' ');
          for (uint32_t k = t->begin; k < t->end; k++)
             if (text[k] == '\n')

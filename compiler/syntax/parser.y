@@ -45,7 +45,10 @@ rule_range(const TlRange *rhs, int n)
 }
 }
 
-%initial-action { @$ = (TlRange){ps->file, 0, 0}; }
+%initial-action {
+   @$ = (TlRange){ps->file, 0, 0};
+   (void)yynerrs;
+}
 
 %union {
    const TlToken *tok;
