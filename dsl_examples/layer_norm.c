@@ -27,7 +27,8 @@ norm_row(const double *x, const double *w, const double *b, size_t cols, double 
 }
 
 static void
-report(Example *ex, const char *what, const char *part, ExArray *out, double *oracle, double tolerance)
+report(Example *ex, const char *what, const char *part, ExArray *out, double *oracle,
+       double tolerance)
 {
    char text[120];
    snprintf(text, sizeof text, "%s %s", what, part);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds tilec, compiles fused attention and ELU from their .tile source to
-# PTX, runs them and the other examples, and prints each one's error against a double-precision oracle.
+# Installs what is missing, builds tilec, compiles fused attention and ELU from .tile source to PTX,
+# runs them and the other examples, and prints each one's error against a double-precision oracle.
 # On a machine without a GPU the kernels run on the CPU executor.
 #   dsl_examples/run.sh [--on auto|cpu|cuda] [--seed N]
 set -euo pipefail
@@ -26,7 +26,8 @@ emit() { # NAME FILE OPTIONS..
 }
 
 tilec_say "compiling to PTX"
-attention=(attention.tile -s '*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, i32, i32:16, fp32' -D D=64)
+attention=(attention.tile -D D=64
+           -s '*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, i32, i32:16, fp32')
 emit attn_fwd "${attention[@]}" -k attn_fwd
 emit attn_fwd_causal "${attention[@]}" -k attn_fwd -D CAUSAL=True
 emit attn_fwd_bp_causal "${attention[@]}" -k attn_fwd_bp -D CAUSAL=True
@@ -36,4 +37,5 @@ tilec_say "running"
 for example in attention elu vector_add pointwise softmax layer_norm matmul; do
    "$build/examples/$example" "$@"
 done
-tilec_say "done; the same kernels by hand: $tilec run \"$tilec_root/dsl_examples/elu.tile\" --arg x=randn:fp32[1000] --arg y=empty:fp32[1000] --arg n=1000 --save y=y.npy"
+tilec_say "done; by hand: build/release/bin/tilec run dsl_examples/elu.tile --arg x=randn:fp32[1000] \\
+   --arg y=empty:fp32[1000] --arg n=1000 --save y=y.npy"

@@ -185,7 +185,8 @@ open_on(Example *ex, TilecExecutor executor, char *error, size_t error_bytes)
 static _Noreturn void
 usage(const Example *ex)
 {
-   fprintf(stderr, "usage: %s [--on auto|cpu|sim|cuda] [--seed N] [--size small|large] [--source DIR]\n",
+   fprintf(stderr,
+           "usage: %s [--on auto|cpu|sim|cuda] [--seed N] [--size small|large] [--source DIR]\n",
            ex->name);
    exit(2);
 }
