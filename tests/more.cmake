@@ -1,0 +1,48 @@
+# Golden tests, example PTX, documentation snippets: everything that runs whole programs.
+find_package(Python3 COMPONENTS Interpreter QUIET)
+tl_unit(support)
+
+add_executable(tilecheck "${CMAKE_CURRENT_SOURCE_DIR}/support/tilecheck.c")
+set(tilecheck_tmp "${CMAKE_BINARY_DIR}/out/golden")
+file(MAKE_DIRECTORY "${tilecheck_tmp}")
+
+# Every program that ctest runs, without the rest: what the sanitizer build needs.
+add_custom_target(tilec_test_programs)
+foreach(dir "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_SOURCE_DIR}/runtime")
+  get_property(targets DIRECTORY "${dir}" PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target ${targets})
+    get_target_property(type ${target} TYPE)
+    if(type MATCHES "EXECUTABLE|MODULE_LIBRARY")
+      add_dependencies(tilec_test_programs ${target})
+    endif()
+  endforeach()
+endforeach()
+
+if(TARGET tilec)
+  add_dependencies(tilec_test_programs tilec)
+
+  # One test per folder of golden/; files without a RUN line fail.
+  file(GLOB folders CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/golden/*")
+  foreach(folder ${folders})
+    get_filename_component(name "${folder}" NAME)
+    file(GLOB files CONFIGURE_DEPENDS "${folder}/*")
+    if(files)
+      file(MAKE_DIRECTORY "${tilecheck_tmp}/${name}")
+      add_test(NAME golden.${name}
+               COMMAND tilecheck --tilec "$<TARGET_FILE:tilec>" --tmp "${tilecheck_tmp}/${name}"
+                       "${folder}")
+    endif()
+  endforeach()
+
+  # PTX of every example configuration for every target, then through ptxas where there is one.
+  set(support "${CMAKE_CURRENT_SOURCE_DIR}/support")
+  set(ptx_dir "${CMAKE_BINARY_DIR}/out/examples")
+  add_test(NAME ptx.emit COMMAND "${support}/emit_ptx.sh" "$<TARGET_FILE:tilec>" "${ptx_dir}")
+  set_tests_properties(ptx.emit PROPERTIES FIXTURES_SETUP ptx)
+  add_test(NAME ptx.assemble COMMAND "${support}/assemble_ptx.sh" "${CMAKE_BINARY_DIR}/out")
+  set_tests_properties(ptx.assemble PROPERTIES FIXTURES_REQUIRED ptx SKIP_RETURN_CODE 77)
+
+  # Code in README.md and docs/ is compiled.
+  add_test(NAME docs.snippets
+           COMMAND "${support}/check_snippets.sh" "$<TARGET_FILE:tilec>" "${CMAKE_C_COMPILER}")
+endif()
