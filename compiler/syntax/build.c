@@ -1,6 +1,6 @@
-/* The constructors behind the grammar's actions.  Invariant: a node's height is known when it is made
- * and never exceeds TL_AST_MAX_HEIGHT; what Python forbids beyond its grammar (targets, parameter
- * and argument order) is told here, and the node is made all the same. */
+/* The constructors behind the grammar's actions.  Invariant: a node's height is known when it is
+ * made and never exceeds TL_AST_MAX_HEIGHT; what Python forbids beyond its grammar (targets,
+ * parameter and argument order) is told here, and the node is made all the same. */
 #include "syntax/build.h"
 #include "base/vec.h"
 #include "parser.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define NEW(Name) tl_ast_new_##Name(ps->cx->arena, r)
-#define DONE(n) tl_mk_done(ps, &(n)->node)
+#define DONE(n)   tl_mk_done(ps, &(n)->node)
 
 static const char *
 word(const TlParser *ps, const TlToken *t)
@@ -163,8 +163,7 @@ join_text(TlParser *ps, TlRange r, TlListP parts)
    TlSb sb;
    tl_sb_init(&sb, ps->cx->arena);
    for (size_t i = 0; i < parts->len; i++)
-      tl_sb_mem(&sb, tl_ast_Str(parts->data[i])->value.data,
-                tl_ast_Str(parts->data[i])->value.len);
+      tl_sb_mem(&sb, tl_ast_Str(parts->data[i])->value.data, tl_ast_Str(parts->data[i])->value.len);
    TlAstStr *n = NEW(Str);
    n->value = (TlText){tl_sb_cstr(&sb), sb.len};
    return &n->node;
@@ -474,8 +473,7 @@ static void
 check_single_target(TlParser *ps, const char *verb, const TlNode *n)
 {
    if (n->kind == TL_AST_TUPLE || n->kind == TL_AST_LIST)
-      tl_report(ps->diags, E0133, n->range, verb,
-                n->kind == TL_AST_TUPLE ? "a tuple" : "a list");
+      tl_report(ps->diags, E0133, n->range, verb, n->kind == TL_AST_TUPLE ? "a tuple" : "a list");
    else
       check_target(ps, verb, n);
 }

@@ -7,20 +7,20 @@
 
 typedef struct TlParser {
    TlParseCx *cx;
-   TlDiags *diags;          /* where errors go: cx->diags, or a scratch set for host code */
+   TlDiags *diags; /* where errors go: cx->diags, or a scratch set for host code */
    uint32_t file;
-   const char *text;        /* of the file */
+   const char *text; /* of the file */
    const TlToken *tokens;
-   size_t num_tokens;       /* the last one is END */
-   size_t pos;              /* the next token to hand out */
-   int start;               /* TL_TOK_START_... to hand out first; 0 once done */
-   bool is_tile;            /* pointer and fact types are allowed */
-   bool in_error;           /* an error was told in this logical line: stay quiet until its end */
-   TlRange too_high;        /* where the height limit was told last: once for each statement */
+   size_t num_tokens; /* the last one is END */
+   size_t pos;        /* the next token to hand out */
+   int start;         /* TL_TOK_START_... to hand out first; 0 once done */
+   bool is_tile;      /* pointer and fact types are allowed */
+   bool in_error;     /* an error was told in this logical line: stay quiet until its end */
+   TlRange too_high;  /* where the height limit was told last: once for each statement */
    unsigned fstring_depth;
-   unsigned block_depth;    /* INDENTs handed out without their DEDENT */
-   TlNodeList *module;      /* statements of the file, as they are completed */
-   TlNode *result;          /* START_EXPR: the expression */
+   unsigned block_depth; /* INDENTs handed out without their DEDENT */
+   TlNodeList *module;   /* statements of the file, as they are completed */
+   TlNode *result;       /* START_EXPR: the expression */
 } TlParser;
 
 typedef TlNodeList *TlListP;
@@ -65,9 +65,9 @@ TlNode *tl_mk_subscript(TlParser *ps, TlRange r, TlNode *value, TlListP indices,
 TlNode *tl_mk_slice(TlParser *ps, TlRange r, TlNode *lower, TlNode *upper, TlNode *step);
 TlNode *tl_mk_tuple(TlParser *ps, TlRange r, TlListP items);
 TlNode *tl_mk_paren(TlParser *ps, TlRange r, TlNode *inner);
-TlNode *tl_mk_display(TlParser *ps, TlRange r, TlListP items);    /* list */
+TlNode *tl_mk_display(TlParser *ps, TlRange r, TlListP items); /* list */
 TlNode *tl_mk_set(TlParser *ps, TlRange r, TlListP items);
-TlNode *tl_mk_dict(TlParser *ps, TlRange r, TlListP items);       /* Keyword-like pairs */
+TlNode *tl_mk_dict(TlParser *ps, TlRange r, TlListP items); /* Keyword-like pairs */
 TlListP tl_mk_pair(TlParser *ps, TlListP pairs, TlNode *key, TlNode *value);
 TlNode *tl_mk_lambda(TlParser *ps, TlRange r, TlListP params, TlNode *body);
 TlNode *tl_mk_comprehension(TlParser *ps, TlRange r, TlAstOp kind, TlNode *key, TlNode *value,

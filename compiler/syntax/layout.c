@@ -1,10 +1,10 @@
 /* From raw tokens to the parser's sequence: indentation, joining inside brackets, bracket partners.
- * Invariants of the result: each INDENT has its DEDENT (also where the source is wrong), each logical
- * line ends with NEWLINE, END is last; a mistake hangs on one token as a TlLexError and costs at most
- * its line.  What cannot be kept as a token of the grammar becomes TL_TOK_ERROR.
+ * Invariants of the result: each INDENT has its DEDENT (also where the source is wrong), each
+ * logical line ends with NEWLINE, END is last; a mistake hangs on one token as a TlLexError and
+ * costs at most its line.  What cannot be kept as a token of the grammar becomes TL_TOK_ERROR.
  *
- * An unclosed bracket must not swallow the file: joining stops before a line that starts, at or left
- * of the statement's own column, with a keyword that begins a statement. */
+ * An unclosed bracket must not swallow the file: joining stops before a line that starts, at or
+ * left of the statement's own column, with a keyword that begins a statement. */
 #include "syntax/scan.h"
 #include "base/vec.h"
 #include "parser.h"
@@ -18,31 +18,31 @@ enum {
    MAY_CONTINUE = 4,     /* statement or expression: decided by what follows */
 };
 static const unsigned char word_class[] = {
-   [TL_TOK_ASSERT] = STARTS_STATEMENT,
-   [TL_TOK_ASYNC] = MAY_CONTINUE | OPENS_BLOCK,
-   [TL_TOK_AT] = MAY_CONTINUE,
-   [TL_TOK_BREAK] = STARTS_STATEMENT,
-   [TL_TOK_CLASS] = STARTS_STATEMENT | OPENS_BLOCK,
-   [TL_TOK_CONTINUE] = STARTS_STATEMENT,
-   [TL_TOK_DEF] = STARTS_STATEMENT | OPENS_BLOCK,
-   [TL_TOK_DEL] = STARTS_STATEMENT,
-   [TL_TOK_ELIF] = STARTS_STATEMENT | OPENS_BLOCK,
-   [TL_TOK_ELSE] = MAY_CONTINUE | OPENS_BLOCK,
-   [TL_TOK_EXCEPT] = STARTS_STATEMENT | OPENS_BLOCK,
-   [TL_TOK_FINALLY] = STARTS_STATEMENT | OPENS_BLOCK,
-   [TL_TOK_FOR] = MAY_CONTINUE | OPENS_BLOCK,
-   [TL_TOK_FROM] = MAY_CONTINUE,
-   [TL_TOK_GLOBAL] = STARTS_STATEMENT,
-   [TL_TOK_IF] = MAY_CONTINUE | OPENS_BLOCK,
-   [TL_TOK_IMPORT] = STARTS_STATEMENT,
-   [TL_TOK_NONLOCAL] = STARTS_STATEMENT,
-   [TL_TOK_PASS] = STARTS_STATEMENT,
-   [TL_TOK_RAISE] = STARTS_STATEMENT,
-   [TL_TOK_RETURN] = STARTS_STATEMENT,
-   [TL_TOK_TRY] = STARTS_STATEMENT | OPENS_BLOCK,
-   [TL_TOK_WHILE] = STARTS_STATEMENT | OPENS_BLOCK,
-   [TL_TOK_WITH] = STARTS_STATEMENT | OPENS_BLOCK,
-   [TL_TOK_MATMUL_EQ] = 0,
+    [TL_TOK_ASSERT] = STARTS_STATEMENT,
+    [TL_TOK_ASYNC] = MAY_CONTINUE | OPENS_BLOCK,
+    [TL_TOK_AT] = MAY_CONTINUE,
+    [TL_TOK_BREAK] = STARTS_STATEMENT,
+    [TL_TOK_CLASS] = STARTS_STATEMENT | OPENS_BLOCK,
+    [TL_TOK_CONTINUE] = STARTS_STATEMENT,
+    [TL_TOK_DEF] = STARTS_STATEMENT | OPENS_BLOCK,
+    [TL_TOK_DEL] = STARTS_STATEMENT,
+    [TL_TOK_ELIF] = STARTS_STATEMENT | OPENS_BLOCK,
+    [TL_TOK_ELSE] = MAY_CONTINUE | OPENS_BLOCK,
+    [TL_TOK_EXCEPT] = STARTS_STATEMENT | OPENS_BLOCK,
+    [TL_TOK_FINALLY] = STARTS_STATEMENT | OPENS_BLOCK,
+    [TL_TOK_FOR] = MAY_CONTINUE | OPENS_BLOCK,
+    [TL_TOK_FROM] = MAY_CONTINUE,
+    [TL_TOK_GLOBAL] = STARTS_STATEMENT,
+    [TL_TOK_IF] = MAY_CONTINUE | OPENS_BLOCK,
+    [TL_TOK_IMPORT] = STARTS_STATEMENT,
+    [TL_TOK_NONLOCAL] = STARTS_STATEMENT,
+    [TL_TOK_PASS] = STARTS_STATEMENT,
+    [TL_TOK_RAISE] = STARTS_STATEMENT,
+    [TL_TOK_RETURN] = STARTS_STATEMENT,
+    [TL_TOK_TRY] = STARTS_STATEMENT | OPENS_BLOCK,
+    [TL_TOK_WHILE] = STARTS_STATEMENT | OPENS_BLOCK,
+    [TL_TOK_WITH] = STARTS_STATEMENT | OPENS_BLOCK,
+    [TL_TOK_MATMUL_EQ] = 0,
 };
 
 static unsigned
@@ -52,9 +52,9 @@ class_of(int kind)
 }
 
 typedef struct Indent {
-   unsigned column;      /* tabs to multiples of 8 */
-   unsigned column_1;    /* tabs count as 1: both orders must agree */
-   uint32_t token;       /* index of its INDENT; 0 = no token was made (unexpected indentation) */
+   unsigned column;   /* tabs to multiples of 8 */
+   unsigned column_1; /* tabs count as 1: both orders must agree */
+   uint32_t token;    /* index of its INDENT; 0 = no token was made (unexpected indentation) */
 } Indent;
 
 typedef struct Layout {
@@ -63,16 +63,16 @@ typedef struct Layout {
    TlScan scan;
    TlTokens *out;
    Indent indents[TL_MAX_BLOCKS + 1];
-   unsigned num_indents;      /* the outermost, column 0, included */
+   unsigned num_indents;               /* the outermost, column 0, included */
    uint32_t brackets[TL_MAX_BRACKETS]; /* token indices of open brackets */
-   unsigned depth;            /* open brackets, also those beyond the limit */
-   bool is_overflow;          /* too many brackets or blocks: drop tokens up to the line's end */
-   TlLexError *pending;       /* goes on the next token */
-   uint32_t line_first;       /* index of the logical line's first token */
-   unsigned line_column;      /* its column */
-   bool opens_block;          /* the last line did, or should, start a block */
-   bool needs_block;          /* the last line was complete: keyword ... ':' */
-   uint32_t block_word;       /* token index of that line's keyword */
+   unsigned depth;                     /* open brackets, also those beyond the limit */
+   bool is_overflow;     /* too many brackets or blocks: drop tokens up to the line's end */
+   TlLexError *pending;  /* goes on the next token */
+   uint32_t line_first;  /* index of the logical line's first token */
+   unsigned line_column; /* its column */
+   bool opens_block;     /* the last line did, or should, start a block */
+   bool needs_block;     /* the last line was complete: keyword ... ':' */
+   uint32_t block_word;  /* token index of that line's keyword */
 } Layout;
 
 static TlRange
@@ -129,10 +129,10 @@ bad_character(Layout *l, TlRaw r)
       char c;
       const char *help;
    } slips[] = {
-      {'!', "write 'not' for negation, '!=' for inequality"},
-      {'?', "a conditional is written 'a if test else b'"},
-      {'$', "names consist of letters, digits and '_'"},
-      {'`', "strings are written with ' or \""},
+       {'!', "write 'not' for negation, '!=' for inequality"},
+       {'?', "a conditional is written 'a if test else b'"},
+       {'$', "names consist of letters, digits and '_'"},
+       {'`', "strings are written with ' or \""},
    };
    const unsigned char *p = (const unsigned char *)l->scan.text + r.begin;
    unsigned cp = p[0];
@@ -298,8 +298,9 @@ nesting(int kind)
    }
 }
 
-/* `if`, `for` or `else` begins the line: a statement when its line has, outside brackets, a ':' that
- * ends the line or precedes a statement, and no `else` or `lambda` that explains the ':' otherwise. */
+/* `if`, `for` or `else` begins the line: a statement when its line has, outside brackets, a ':'
+ * that ends the line or precedes a statement, and no `else` or `lambda` that explains the ':'
+ * otherwise. */
 static bool
 is_header(Layout *l, int word)
 {
@@ -551,10 +552,9 @@ take(Layout *l, TlRaw r)
       close_bracket(l, r);
    } else if (!l->is_overflow) {
       TlLexError *e = r.problem != TL_DIAG_COUNT ? raw_error(l, r) : size_error(l, r);
-      int kind = e && (r.kind == TL_TOK_NAME || r.kind == TL_TOK_STRING ||
-                       r.kind == TL_TOK_FSTRING)
-                    ? TL_TOK_ERROR
-                    : r.kind;
+      int kind = e && (r.kind == TL_TOK_NAME || r.kind == TL_TOK_STRING || r.kind == TL_TOK_FSTRING)
+                     ? TL_TOK_ERROR
+                     : r.kind;
       push(l, kind, r.begin, r.end, e);
    }
 }

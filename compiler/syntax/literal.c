@@ -1,6 +1,6 @@
 /* Values of literals: numbers, strings with escapes, f-strings.  Decoding happens when the parser
- * builds a node, so that skipped host code costs and reports nothing.  A malformed literal yields an
- * error and a harmless value. */
+ * builds a node, so that skipped host code costs and reports nothing.  A malformed literal yields
+ * an error and a harmless value. */
 #include "syntax/build.h"
 #include "base/vec.h"
 #include "parser.h"
@@ -399,8 +399,7 @@ add_field(TlParser *ps, TlAstFString *f, const char *body, const char *stop)
    if (!format->value)
       return;
    bool is_plain = !has_spec && !*format->conversion;
-   tl_vec_push(ps->cx->arena, &f->parts,
-               is_plain ? format->value : tl_mk_done(ps, &format->node));
+   tl_vec_push(ps->cx->arena, &f->parts, is_plain ? format->value : tl_mk_done(ps, &format->node));
 }
 
 TlNode *
@@ -435,8 +434,9 @@ tl_decode_fstring(TlParser *ps, const TlToken *t)
          break;
       const char *close = *p == '{' ? skip_field(p + 1, lit.end, 0) : NULL;
       if (!close) {
-         field_error(ps, p, p + 1, *p == '{' ? "'{' has no closing '}'; write '{{' for a brace"
-                                             : "'}' has no opening '{'; write '}}' for a brace");
+         field_error(ps, p, p + 1,
+                     *p == '{' ? "'{' has no closing '}'; write '{{' for a brace"
+                               : "'}' has no opening '{'; write '}}' for a brace");
          /* The literal may have been cut at the wrong quote: what follows on the line is noise. */
          ps->in_error = ps->tokens[ps->pos - 1].kind != TL_TOK_NEWLINE;
          break;

@@ -1,5 +1,5 @@
-/* The grammar: Python's, as far as kernels and the host code around them need it, plus pointer types
- * and facts in .tile annotations.  Pure, no conflicts; each action is one call of a constructor
+/* The grammar: Python's, as far as kernels and the host code around them need it, plus pointer
+ * types and facts in .tile annotations.  Pure, no conflicts; each action is one call of a constructor
  * (build.h).  What is not taken here on purpose: yield, await, async, match, type parameters.
  *
  * Recovery: an error drops its statement up to the end of the line; the block below it, if any, is
@@ -32,7 +32,7 @@ static void tl_yyerror(const TlRange *range, TlParser *ps, const char *text);
 #define YYFREE(p) ((void)(p))
 #define YYLLOC_DEFAULT(cur, rhs, n) ((cur) = rule_range(&YYRHSLOC(rhs, 0), (n)))
 
-/* From the first symbol with text (an omitted part has none) to the last; rhs[0] is what is before. */
+/* From the first symbol with text (an omitted part has none) to the last; rhs[0] is before them. */
 static TlRange
 rule_range(const TlRange *rhs, int n)
 {
@@ -236,8 +236,8 @@ import_names:
 aliases:
   name_node                             { $$ = tl_mk_list1(ps, tl_mk_alias(ps, @$, $1, NULL)); }
 | name_node AS NAME                     { $$ = tl_mk_list1(ps, tl_mk_alias(ps, @$, $1, $3)); }
-| aliases "," name_node                 { $$ = tl_mk_append(ps, $1, tl_mk_alias(ps, @3, $3, NULL)); }
-| aliases "," name_node AS NAME         { $$ = tl_mk_append(ps, $1, tl_mk_alias(ps, @3, $3, $5)); }
+| aliases "," name_node        { $$ = tl_mk_append(ps, $1, tl_mk_alias(ps, @3, $3, NULL)); }
+| aliases "," name_node AS NAME { $$ = tl_mk_append(ps, $1, tl_mk_alias(ps, @3, $3, $5)); }
 ;
 
 /* ---- compound statements ---- */

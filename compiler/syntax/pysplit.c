@@ -1,9 +1,9 @@
-/* Reads a .py file: statements are cut out of the token sequence before parsing, so that host code in
- * syntax we do not know costs nothing but itself.  Works inside out: the block of a compound host
- * statement is split first, then its headers are parsed with TL_TOK_BODY in place of the block.  So
- * each token is parsed once.  Invariant: only statements of compiled functions report to the
- * caller's diagnostics; of a host statement that fails, a Skipped node with the reason is left, and
- * the compiled functions found inside it follow it in the same list. */
+/* Reads a .py file: statements are cut out of the token sequence before parsing, so that host code
+ * in syntax we do not know costs nothing but itself.  Works inside out: the block of a compound
+ * host statement is split first, then its headers are parsed with TL_TOK_BODY in place of the
+ * block.  So each token is parsed once.  Invariant: only statements of compiled functions report to
+ * the caller's diagnostics; of a host statement that fails, a Skipped node with the reason is left,
+ * and the compiled functions found inside it follow it in the same list. */
 #include "syntax/build.h"
 #include "base/vec.h"
 #include "parser.h"
@@ -14,8 +14,8 @@ typedef struct Split {
    TlParseCx *cx;
    uint32_t file;
    const char *text;
-   const TlToken *t;      /* all tokens; INDENT, DEDENT and brackets know their partner */
-   TlNodeList kernels;    /* every compiled function, in the order found */
+   const TlToken *t;   /* all tokens; INDENT, DEDENT and brackets know their partner */
+   TlNodeList kernels; /* every compiled function, in the order found */
 } Split;
 
 static TlNodeList *split_block(Split *sp, size_t begin, size_t end);
@@ -43,7 +43,7 @@ is_word(const Split *sp, size_t i, const char *word)
           memcmp(sp->text + sp->t[i].begin, word, len) == 0;
 }
 
-/* `@jit`, `@triton.jit(...)`, `@kernel`: the decorator whose '@' is at i makes compiled code.  Other
+/* `@jit`, `@triton.jit(...)`, `@kernel`: the decorator whose '@' is at i makes compiled code. Other
  * compilers' decorators of the same name do not. */
 static bool
 is_compile_decorator(const Split *sp, size_t i)

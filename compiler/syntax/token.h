@@ -25,20 +25,20 @@ enum {
 typedef struct TlLexError {
    TlDiagCode code;
    TlRange range;
-   const char *text;      /* formatted message */
-   const char *help;      /* NULL or the help line */
-   const char *note;      /* NULL or a note's text */
-   TlRange note_range;    /* where the note points */
+   const char *text;   /* formatted message */
+   const char *help;   /* NULL or the help line */
+   const char *note;   /* NULL or a note's text */
+   TlRange note_range; /* where the note points */
 } TlLexError;
 
 typedef struct TlToken {
-   uint32_t begin, end;    /* bytes of the file; NEWLINE, INDENT and DEDENT are empty ranges */
-   uint16_t kind;          /* TL_TOK_... of the grammar */
-   bool is_line_start;     /* first token of a logical line */
-   uint32_t match;         /* bracket or INDENT/DEDENT: index of its partner; 0 = none */
+   uint32_t begin, end; /* bytes of the file; NEWLINE, INDENT and DEDENT are empty ranges */
+   uint16_t kind;       /* TL_TOK_... of the grammar */
+   bool is_line_start;  /* first token of a logical line */
+   uint32_t match;      /* bracket or INDENT/DEDENT: index of its partner; 0 = none */
    union {
-      TlLexError *error;   /* NULL or what is wrong with (or just before) this token */
-      TlNodeList *body;    /* TL_TOK_BODY only: statements that are already parsed */
+      TlLexError *error; /* NULL or what is wrong with (or just before) this token */
+      TlNodeList *body;  /* TL_TOK_BODY only: statements that are already parsed */
    };
 } TlToken;
 

@@ -1,6 +1,6 @@
-/* libFuzzer target of the front end.  The first byte chooses .tile, .py, an expression or tokens; the
- * rest is the text.  Checks that nothing crashes, that every range lies in the file, that no tree is
- * higher than its limit, and that printing it works.  Build and run:
+/* libFuzzer target of the front end.  The first byte chooses .tile, .py, an expression or tokens;
+ * the rest is the text.  Checks that nothing crashes, that every range lies in the file, that no
+ * tree is higher than its limit, and that printing it works.  Build and run:
  *    G=<build>/generated/tl_syntax
  *    clang-22 -g -O1 -std=gnu17 -fsanitize=fuzzer,address,undefined -Icompiler -I$G \
  *       tests/fuzz/fuzz_parse.c $(find compiler/syntax compiler/base $G -name '*.c') -lm

@@ -54,8 +54,8 @@ positions(void **state)
    static const struct {
       const char *part;
       uint32_t line, column;
-   } row[] = {{"ab", 1, 1}, {"b", 1, 2}, {"é", 2, 1}, {"€", 2, 2}, {"x", 2, 3}, {"last", 4, 1},
-              {"st", 4, 3}};
+   } row[] = {{"ab", 1, 1}, {"b", 1, 2},    {"é", 2, 1}, {"€", 2, 2},
+              {"x", 2, 3},  {"last", 4, 1}, {"st", 4, 3}};
    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
       TlLineCol at = tl_source_line_col(c.sources, file, find(&c, file, row[i].part).begin);
       assert_int_equal(at.line, row[i].line);
@@ -97,15 +97,16 @@ carets_under_wide_and_tabbed_text(void **state)
    tl_report(&c.diags, E0114, find(&c, file, "bad"), 'x');
    tl_report(&c.diags, E0114, find(&c, file, "wrong(1,\n  2)"), 'y');
    tl_report(&c.diags, E0114, find(&c, file, "世界"), 'z');
-   assert_string_equal(rendered(&c), "f.tile:1:12: error[E0114]: closing 'x' has no opening bracket\n"
-                                     "    1 | \tx = \"é\" + bad\n"
-                                     "      | \t          ^~~\n"
-                                     "f.tile:2:6: error[E0114]: closing 'y' has no opening bracket\n"
-                                     "    2 | 世界 = wrong(1,\n"
-                                     "      |        ^~~~~~~~\n"
-                                     "f.tile:2:1: error[E0114]: closing 'z' has no opening bracket\n"
-                                     "    2 | 世界 = wrong(1,\n"
-                                     "      | ^~~~\n");
+   assert_string_equal(rendered(&c),
+                       "f.tile:1:12: error[E0114]: closing 'x' has no opening bracket\n"
+                       "    1 | \tx = \"é\" + bad\n"
+                       "      | \t          ^~~\n"
+                       "f.tile:2:6: error[E0114]: closing 'y' has no opening bracket\n"
+                       "    2 | 世界 = wrong(1,\n"
+                       "      |        ^~~~~~~~\n"
+                       "f.tile:2:1: error[E0114]: closing 'z' has no opening bracket\n"
+                       "    2 | 世界 = wrong(1,\n"
+                       "      | ^~~~\n");
    fixture_close(&c.f);
 }
 
@@ -122,14 +123,15 @@ help_and_notes_follow_their_error(void **state)
    tl_help(&c.diags, "try %d", 1);
    tl_note(&c.diags, N0112, find(&c, file, "("), "opened here");
    tl_report(&c.diags, E0114, ((TlRange){0, 0, 0}), ']');
-   assert_string_equal(rendered(&c), "f.tile:1:4: error[E0114]: closing ')' has no opening bracket\n"
-                                     "    1 | a (b\n"
-                                     "      |    ^\n"
-                                     "      = help: try 1\n"
-                                     "f.tile:1:3: note: opened here\n"
-                                     "    1 | a (b\n"
-                                     "      |   ^\n"
-                                     "tilec: error[E0114]: closing ']' has no opening bracket\n");
+   assert_string_equal(rendered(&c),
+                       "f.tile:1:4: error[E0114]: closing ')' has no opening bracket\n"
+                       "    1 | a (b\n"
+                       "      |    ^\n"
+                       "      = help: try 1\n"
+                       "f.tile:1:3: note: opened here\n"
+                       "    1 | a (b\n"
+                       "      |   ^\n"
+                       "tilec: error[E0114]: closing ']' has no opening bracket\n");
    fixture_close(&c.f);
 }
 
@@ -188,12 +190,13 @@ json_lines(void **state)
    TlSb sb;
    tl_sb_init(&sb, c.f.arena);
    tl_diag_render_json(&c.diags, c.diags.first, &sb);
-   assert_string_equal(tl_sb_cstr(&sb),
-                       "{\"code\":\"E0129\",\"severity\":\"error\",\"message\":"
-                       "\"f-string: a\\\"b\\\\c\\u000a\\u0001\",\"file\":\"f.tile\",\"line\":1,"
-                       "\"column\":1,\"end_line\":1,\"end_column\":2,\"notes\":[{\"code\":\"N0112\","
-                       "\"severity\":\"note\",\"message\":\"n\",\"file\":\"f.tile\",\"line\":1,"
-                       "\"column\":3,\"end_line\":1,\"end_column\":4}]}\n");
+   assert_string_equal(
+       tl_sb_cstr(&sb),
+       "{\"code\":\"E0129\",\"severity\":\"error\",\"message\":"
+       "\"f-string: a\\\"b\\\\c\\u000a\\u0001\",\"file\":\"f.tile\",\"line\":1,"
+       "\"column\":1,\"end_line\":1,\"end_column\":2,\"notes\":[{\"code\":\"N0112\","
+       "\"severity\":\"note\",\"message\":\"n\",\"file\":\"f.tile\",\"line\":1,"
+       "\"column\":3,\"end_line\":1,\"end_column\":4}]}\n");
    fixture_close(&c.f);
 }
 
@@ -212,14 +215,14 @@ int
 test_diag(void)
 {
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(positions),
-      cmocka_unit_test(joined_ranges),
-      cmocka_unit_test(carets_under_wide_and_tabbed_text),
-      cmocka_unit_test(help_and_notes_follow_their_error),
-      cmocka_unit_test(long_lines_are_cut_around_the_caret),
-      cmocka_unit_test(limits_and_duplicates),
-      cmocka_unit_test(json_lines),
-      cmocka_unit_test(codes_are_named),
+       cmocka_unit_test(positions),
+       cmocka_unit_test(joined_ranges),
+       cmocka_unit_test(carets_under_wide_and_tabbed_text),
+       cmocka_unit_test(help_and_notes_follow_their_error),
+       cmocka_unit_test(long_lines_are_cut_around_the_caret),
+       cmocka_unit_test(limits_and_duplicates),
+       cmocka_unit_test(json_lines),
+       cmocka_unit_test(codes_are_named),
    };
    return cmocka_run_group_tests_name("base/diag", tests, NULL, NULL);
 }

@@ -8,56 +8,56 @@ one_slip_one_error(void **state)
    static const struct {
       const char *text, *error, *part; /* `part` occurs in the rendered text */
    } row[] = {
-      {"if x\n  y = 1\n", "1:5 E0130", "':' before its block"},
-      {"for i in range(3)\n  y\n", "1:18 E0130", "'for' needs ':'"},
-      {"def f()\n  y\n", "1:8 E0130", "'def' needs ':'"},
-      {"if x = 3:\n  y\n", "1:6 E0131", "'==' compares, '=' assigns"},
-      {"while x = f():\n  y\n", "1:9 E0131", "'==' compares"},
-      {"x = f(a b)\n", "1:9 E0131", "is a ',' missing after 'a'?"},
-      {"x = [1 2]\n", "1:8 E0131", "is a ',' missing after '1'?"},
-      {"x = f(a,\n", "1:6 E0112", "'(' is never closed"},
-      {"if a:\n  b\nelse if c:\n  d\n", "3:6 E0131", "write 'elif'"},
-      {"i++\n", "1:4 E0131", "write '+= 1'"},
-      {"i--\n", "1:4 E0131", "write '-= 1'"},
-      {"x = a && b\n", "1:8 E0131", "write 'and'"},
-      {"x = a || b\n", "1:8 E0131", "write 'or'"},
-      {"x = !a\n", "1:5 E0110", "write 'not'"},
-      {"x = a <> b\n", "1:8 E0131", "write '!='"},
-      {"x = a ? b : c\n", "1:7 E0110", "'a if test else b'"},
-      {"x := 3\n", "1:3 E0131", "to assign in a statement write '='"},
-      {"// c\n", "1:1 E0131", "comments start with '#'"},
-      {"x = 1 /* c */\n", "1:8 E0131", "comments start with '#'"},
-      {"if x {\n}\n", "1:6 E0131", "a block is made by ':' and indentation"},
-      {"def f() { }\n", "1:9 E0131", "a block is made by ':' and indentation"},
-      {"print x\n", "1:7 E0131", "write print(...)"},
-      {"int x = 3\n", "1:5 E0131", "'x: i32 = 0'"},
-      {"for (i = 0; i < n; i += 1):\n  x\n", "1:8 E0131", "write 'for i in range(start, end):'"},
-      {"elseif x:\n  y\n", "1:8 E0131", "write 'elif'"},
-      {"in = 3\n", "1:1 E0131", "'in' is a keyword"},
-      {"x.class\n", "1:3 E0131", "'class' is a keyword and cannot be a name"},
-      {"else:\n  x\n", "1:1 E0131", "indented like the statement that it continues"},
-      {"def f():\n  yield 3\n", "2:3 E0132", "'yield' is not part of the language"},
-      {"async def f():\n  x\n", "1:1 E0132", "'async'"},
-      {"x = await f()\n", "1:5 E0132", "'await'"},
-      {"f() = 3\n", "1:1 E0133", "cannot assign to a call"},
-      {"a == b = 3\n", "1:1 E0133", "'==' compares"},
-      {"(a, b) += 1\n", "1:1 E0133", "cannot update a tuple"},
-      {"for 3 in x: pass\n", "1:5 E0133", "cannot assign to a literal"},
-      {"None = 1\n", "1:1 E0133", "cannot assign to None"},
-      {"del f()\n", "1:5 E0133", "cannot delete a call"},
-      {"f(a=1, b)\n", "1:8 E0134", "must not follow a keyword argument"},
-      {"f(**a, b)\n", "1:8 E0134", "'**' unpacking"},
-      {"f(a=1, a=2)\n", "1:8 E0138", "'a' is given twice"},
-      {"def f(a=1, b): pass\n", "1:12 E0135", "parameter 'b' needs a default"},
-      {"def f(a, a): pass\n", "1:10 E0136", "parameter 'a' is already"},
-      {"def f(*, a, *b): pass\n", "1:13 E0136", ""},
-      {"def f(**k, a): pass\n", "1:12 E0139", ""},
-      {"try:\n  x\ny = 1\n", "1:1 E0140", "'except' or 'finally'"},
-      {"x = (*a)\n", "1:6 E0141", ""},
-      {"x = 1 +\n", "1:8 E0131", "expected an expression; found the end of the line"},
-      {"x = a b\n", "1:7 E0131", "found name 'b'"},
-      {"import\n", "1:7 E0131", "expected a name"},
-      {"x = 'a' 3\n", "1:9 E0131", "found number '3'"},
+       {"if x\n  y = 1\n", "1:5 E0130", "':' before its block"},
+       {"for i in range(3)\n  y\n", "1:18 E0130", "'for' needs ':'"},
+       {"def f()\n  y\n", "1:8 E0130", "'def' needs ':'"},
+       {"if x = 3:\n  y\n", "1:6 E0131", "'==' compares, '=' assigns"},
+       {"while x = f():\n  y\n", "1:9 E0131", "'==' compares"},
+       {"x = f(a b)\n", "1:9 E0131", "is a ',' missing after 'a'?"},
+       {"x = [1 2]\n", "1:8 E0131", "is a ',' missing after '1'?"},
+       {"x = f(a,\n", "1:6 E0112", "'(' is never closed"},
+       {"if a:\n  b\nelse if c:\n  d\n", "3:6 E0131", "write 'elif'"},
+       {"i++\n", "1:4 E0131", "write '+= 1'"},
+       {"i--\n", "1:4 E0131", "write '-= 1'"},
+       {"x = a && b\n", "1:8 E0131", "write 'and'"},
+       {"x = a || b\n", "1:8 E0131", "write 'or'"},
+       {"x = !a\n", "1:5 E0110", "write 'not'"},
+       {"x = a <> b\n", "1:8 E0131", "write '!='"},
+       {"x = a ? b : c\n", "1:7 E0110", "'a if test else b'"},
+       {"x := 3\n", "1:3 E0131", "to assign in a statement write '='"},
+       {"// c\n", "1:1 E0131", "comments start with '#'"},
+       {"x = 1 /* c */\n", "1:8 E0131", "comments start with '#'"},
+       {"if x {\n}\n", "1:6 E0131", "a block is made by ':' and indentation"},
+       {"def f() { }\n", "1:9 E0131", "a block is made by ':' and indentation"},
+       {"print x\n", "1:7 E0131", "write print(...)"},
+       {"int x = 3\n", "1:5 E0131", "'x: i32 = 0'"},
+       {"for (i = 0; i < n; i += 1):\n  x\n", "1:8 E0131", "write 'for i in range(start, end):'"},
+       {"elseif x:\n  y\n", "1:8 E0131", "write 'elif'"},
+       {"in = 3\n", "1:1 E0131", "'in' is a keyword"},
+       {"x.class\n", "1:3 E0131", "'class' is a keyword and cannot be a name"},
+       {"else:\n  x\n", "1:1 E0131", "indented like the statement that it continues"},
+       {"def f():\n  yield 3\n", "2:3 E0132", "'yield' is not part of the language"},
+       {"async def f():\n  x\n", "1:1 E0132", "'async'"},
+       {"x = await f()\n", "1:5 E0132", "'await'"},
+       {"f() = 3\n", "1:1 E0133", "cannot assign to a call"},
+       {"a == b = 3\n", "1:1 E0133", "'==' compares"},
+       {"(a, b) += 1\n", "1:1 E0133", "cannot update a tuple"},
+       {"for 3 in x: pass\n", "1:5 E0133", "cannot assign to a literal"},
+       {"None = 1\n", "1:1 E0133", "cannot assign to None"},
+       {"del f()\n", "1:5 E0133", "cannot delete a call"},
+       {"f(a=1, b)\n", "1:8 E0134", "must not follow a keyword argument"},
+       {"f(**a, b)\n", "1:8 E0134", "'**' unpacking"},
+       {"f(a=1, a=2)\n", "1:8 E0138", "'a' is given twice"},
+       {"def f(a=1, b): pass\n", "1:12 E0135", "parameter 'b' needs a default"},
+       {"def f(a, a): pass\n", "1:10 E0136", "parameter 'a' is already"},
+       {"def f(*, a, *b): pass\n", "1:13 E0136", ""},
+       {"def f(**k, a): pass\n", "1:12 E0139", ""},
+       {"try:\n  x\ny = 1\n", "1:1 E0140", "'except' or 'finally'"},
+       {"x = (*a)\n", "1:6 E0141", ""},
+       {"x = 1 +\n", "1:8 E0131", "expected an expression; found the end of the line"},
+       {"x = a b\n", "1:7 E0131", "found name 'b'"},
+       {"import\n", "1:7 E0131", "expected a name"},
+       {"x = 'a' 3\n", "1:9 E0131", "found number '3'"},
    };
    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
       Fixture f;
@@ -76,21 +76,21 @@ several_errors_each_on_its_line(void **state)
 {
    (void)state;
    const char text[] = "def f(x):\n"
-                       "    if x = 3:\n"       /* 2 */
-                       "        y = 1 +\n"     /* 3 */
-                       "    else if x:\n"      /* 4 */
+                       "    if x = 3:\n"   /* 2 */
+                       "        y = 1 +\n" /* 3 */
+                       "    else if x:\n"  /* 4 */
                        "        z = 2\n"
-                       "    a = b c\n"         /* 6 */
+                       "    a = b c\n" /* 6 */
                        "    return x\n"
-                       "def g(x\n"             /* 8 */
+                       "def g(x\n" /* 8 */
                        "def h():\n"
-                       "    while x\n"         /* 10 */
-                       "        y = (1, 2\n"   /* 11 */
+                       "    while x\n"       /* 10 */
+                       "        y = (1, 2\n" /* 11 */
                        "        return 3\n"
-                       "    s = 'abc\n"        /* 13 */
+                       "    s = 'abc\n" /* 13 */
                        "    ok = 1\n"
-                       "class A:\n"            /* 15 */
-                       "x = ]\n";              /* 16 */
+                       "class A:\n" /* 15 */
+                       "x = ]\n";   /* 16 */
    Fixture f;
    fixture_open(&f);
    TlAstModule *m = parse_named(&f, "t.tile", text, sizeof text - 1);
@@ -107,7 +107,8 @@ several_errors_each_on_its_line(void **state)
 
 /* `head` once, `unit` n times, `mid`, `tail` n times. */
 static char *
-repeated(Fixture *f, const char *head, const char *unit, const char *mid, const char *tail, size_t n)
+repeated(Fixture *f, const char *head, const char *unit, const char *mid, const char *tail,
+         size_t n)
 {
    TlSb sb;
    tl_sb_init(&sb, f->arena);
@@ -143,13 +144,16 @@ limits_at_their_edges(void **state)
       expect_errors("t.tile", repeated(&f, "x = ", "f(a=", "1", ")", n),
                     past > 0 ? "1:1030 E0106" : "");
       expect_errors("t.tile", nested_blocks(&f, (unsigned)n),
-                    past > 0 ? "258:258 E0107, 259:5 E0114" : past ? "257:5 E0114" : "258:5 E0114");
+                    past > 0 ? "258:258 E0107, 259:5 E0114"
+                    : past   ? "257:5 E0114"
+                             : "258:5 E0114");
       n = (size_t)(1024 + past);
       expect_errors("t.tile", repeated(&f, "", "a", " = 1", "", n), past > 0 ? "1:1 E0105" : "");
       n = (size_t)(65536 - 2 + past);
       expect_errors("t.tile", repeated(&f, "x = '", "a", "'", "", n), past > 0 ? "1:5 E0104" : "");
       n = (size_t)(800 - 3 + past); /* module, statement, sum of n + 1 names */
-      expect_errors("t.tile", repeated(&f, "x = a", " + a", "", "", n), past > 0 ? "1:1 E0108" : "");
+      expect_errors("t.tile", repeated(&f, "x = a", " + a", "", "", n),
+                    past > 0 ? "1:1 E0108" : "");
    }
    fixture_close(&f);
 }
@@ -161,20 +165,13 @@ deep_nesting_is_one_error(void **state)
    static const struct {
       const char *head, *unit, *mid, *tail, *errors;
    } row[] = {
-      {"x = ", "(", "1", ")", "1:261 E0106"},
-      {"x = ", "(", "1", "", "1:261 E0106"},
-      {"x = ", "{1:[(", "1", "", "1:433 E0106"},
-      {"x = ", "not ", "1", "", "1:16369 E0109"},
-      {"x = ", "-", "1", "", "1:4096 E0109"},
-      {"x = ", "lambda: ", "1", "", NULL},
-      {"x = ", "a ** ", "1", "", NULL},
-      {"x = ", "a if b else ", "1", "", NULL},
-      {"x = a", ".b", "", "", "1:5 E0108"},
-      {"x = a", "[0]", "", "", "1:5 E0108"},
-      {"x = a", "()", "", "", "1:5 E0108"},
-      {"x = a", " < a", "", "", ""},
-      {"if a: b", "\nelif a: b", "", "", NULL},
-      {"x = f'", "{f'", "", "'}", NULL},
+       {"x = ", "(", "1", ")", "1:261 E0106"},    {"x = ", "(", "1", "", "1:261 E0106"},
+       {"x = ", "{1:[(", "1", "", "1:433 E0106"}, {"x = ", "not ", "1", "", "1:16369 E0109"},
+       {"x = ", "-", "1", "", "1:4096 E0109"},    {"x = ", "lambda: ", "1", "", NULL},
+       {"x = ", "a ** ", "1", "", NULL},          {"x = ", "a if b else ", "1", "", NULL},
+       {"x = a", ".b", "", "", "1:5 E0108"},      {"x = a", "[0]", "", "", "1:5 E0108"},
+       {"x = a", "()", "", "", "1:5 E0108"},      {"x = a", " < a", "", "", ""},
+       {"if a: b", "\nelif a: b", "", "", NULL},  {"x = f'", "{f'", "", "'}", NULL},
    };
    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
       Fixture f;
@@ -221,11 +218,63 @@ random_texts(void **state)
 {
    (void)state;
    static const char *const piece[] = {
-      "def ", "f", "(", ")", "[", "]", "{", "}", ":", "\n", "\n  ", "\n    ", "\t", "if ", "else ",
-      "elif ", "for ", "in ", "=", "==", "+", "*", "**", ",", ".", "@", "jit\n", "'", "\"\"\"", "f'",
-      "0", "1.5", "lambda ", "try:", "except ", "finally", "class ", "return ", "\\\n", "#", "with ",
-      "as ", "import ", "from ", "not ", "->", ":=", "const ", "async ", "\r\n", "\xC3", "é", ";",
-      "match x:\n  case 1:\n    y\n", "@triton.jit\ndef k(x):\n  y = 1\n", "global ", "pass\n",
+       "def ",
+       "f",
+       "(",
+       ")",
+       "[",
+       "]",
+       "{",
+       "}",
+       ":",
+       "\n",
+       "\n  ",
+       "\n    ",
+       "\t",
+       "if ",
+       "else ",
+       "elif ",
+       "for ",
+       "in ",
+       "=",
+       "==",
+       "+",
+       "*",
+       "**",
+       ",",
+       ".",
+       "@",
+       "jit\n",
+       "'",
+       "\"\"\"",
+       "f'",
+       "0",
+       "1.5",
+       "lambda ",
+       "try:",
+       "except ",
+       "finally",
+       "class ",
+       "return ",
+       "\\\n",
+       "#",
+       "with ",
+       "as ",
+       "import ",
+       "from ",
+       "not ",
+       "->",
+       ":=",
+       "const ",
+       "async ",
+       "\r\n",
+       "\xC3",
+       "é",
+       ";",
+       "match x:\n  case 1:\n    y\n",
+       "@triton.jit\ndef k(x):\n  y = 1\n",
+       "global ",
+       "pass\n",
    };
    uint64_t seed = 0x2545F4914F6CDD1DULL;
    for (int trial = 0; trial < 3000; trial++) {
@@ -253,7 +302,8 @@ static void
 out_of_memory(void **state)
 {
    (void)state;
-   const char text[] = "@k(a=[1 for x in y])\ndef f(a, b: i32 = 1):\n  x = f'{a}' 'b' + (1, 2)[0]\n";
+   const char text[] =
+       "@k(a=[1 for x in y])\ndef f(a, b: i32 = 1):\n  x = f'{a}' 'b' + (1, 2)[0]\n";
    bool done = false;
    for (volatile long n = 0; !done; n++) {
       TlMem mem;
@@ -282,13 +332,10 @@ int
 test_errors(void)
 {
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(one_slip_one_error),
-      cmocka_unit_test(several_errors_each_on_its_line),
-      cmocka_unit_test(limits_at_their_edges),
-      cmocka_unit_test(deep_nesting_is_one_error),
-      cmocka_unit_test(file_size_limit),
-      cmocka_unit_test(random_texts),
-      cmocka_unit_test(out_of_memory),
+       cmocka_unit_test(one_slip_one_error),    cmocka_unit_test(several_errors_each_on_its_line),
+       cmocka_unit_test(limits_at_their_edges), cmocka_unit_test(deep_nesting_is_one_error),
+       cmocka_unit_test(file_size_limit),       cmocka_unit_test(random_texts),
+       cmocka_unit_test(out_of_memory),
    };
    return cmocka_run_group_tests_name("syntax/errors", tests, NULL, NULL);
 }
