@@ -40,9 +40,11 @@ tl_builtin_row(const TlCall *call)
 #define TL_BUILTIN(namespaces, name, signature, function, flags, doc) TlBuiltinFn tl_builtin_##function;
 #define TL_BUILTIN_OP(...)
 #define TL_BUILTIN_STD(...)
+#define TL_BUILTIN_MATH(...)
 #define TL_BUILTIN_NO(...)
 #include "sema/builtins.def"
-TlBuiltinFn tl_builtin_elementwise, tl_builtin_stdlib, tl_builtin_unsupported, tl_builtin_abs;
+TlBuiltinFn tl_builtin_elementwise, tl_builtin_stdlib, tl_builtin_unsupported, tl_builtin_math,
+   tl_builtin_abs;
 
 /* ---- arguments: builtin_args.c ---- */
 const char *tl_call_param(TlSema *s, const TlCall *call, unsigned i); /* parameter's name */

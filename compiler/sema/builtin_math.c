@@ -2,7 +2,8 @@
  * takes operation and accepted types from the table. */
 #include "sema/builtin.h"
 
-#include <math.h>
+#include <assert.h>
+#include <string.h>
 
 /* All arguments in one shape and dtype (promoted pairwise, as run-time values). */
 static bool
@@ -170,4 +171,79 @@ tl_builtin_sigmoid(TlSema *s, const TlCall *call)
    TlValue *one = tl_const_double(b, x->type, 1.0), *zero = tl_const_bits(b, x->type, 0);
    TlValue *e = tl_b1(b, TL_OP_EXP, tl_b2(b, TL_OP_SUB, zero, x));
    return tl_sv_value(tl_b2(b, TL_OP_DIV, one, tl_b2(b, TL_OP_ADD, one, e)));
+}
+
+/* ---- libdevice ---- */
+/* A function of stdlib/math.tile: operands in one dtype and shape, which the row accepts. */
+TlSv
+tl_builtin_math(TlSema *s, const TlCall *call)
+{
+   enum { MOST = 4 };
+   const TlBuiltinRow *row = tl_builtin_row(call);
+   unsigned num = call->num_args;
+   TlValue *v[MOST];
+   TlSv args[MOST];
+   assert(num <= MOST);
+   if (!common_operands(s, call, num, v))
+      return tl_sv_poison();
+   for (unsigned i = 0; i < num; i++) {
+      if (!tl_check_takes(s, call, v[i], row->takes, tl_call_arg_range(call, i)))
+         return tl_sv_poison();
+      args[i] = tl_sv_value(v[i]);
+   }
+   TlSv fn = tl_sema_stdlib(s, row->module, row->function, call->range);
+   if (fn.kind == TL_SV_POISON)
+      return fn;
+   return tl_sema_call(s, &fn, args, num, call->range);
+}
+
+/* The dtype that a word of a conversion's name means: "ull" of float2ull_rn. */
+static const char *
+word_dtype(const char *p, TlDtype *out)
+{
+   static const struct {
+      const char *word;
+      TlDtype dtype;
+   } words[] = {{"float", TL_FP32}, {"double", TL_FP64}, {"uint", TL_U32},
+                {"int", TL_I32},    {"ull", TL_U64},     {"ll", TL_I64}};
+   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+      size_t len = strlen(words[i].word);
+      if (strncmp(p, words[i].word, len) == 0) {
+         *out = words[i].dtype;
+         return p + len;
+      }
+   }
+   return NULL;
+}
+
+/* libdevice conversions, <from>2<to>_<mode>. */
+TlSv
+tl_builtin_convert(TlSema *s, const TlCall *call)
+{
+   TlDtype from, to;
+   const char *p = word_dtype(call->row->name, &from);
+   assert(p && *p == '2');
+   p = word_dtype(p + 1, &to);
+   assert(p && *p == '_');
+   TlValue *x = tl_call_value(s, call, 0);
+   if (!x)
+      return tl_sv_poison();
+   const TlType *elem = tl_type_elem(x->type);
+   if (elem != tl_scalar(s, from)) {
+      tl_report(s->diags, E0313, tl_call_arg_range(call, 0), call->row->name,
+                tl_dtype_info[from].text, tl_type_cstr(s->arena, x->type));
+      tl_help(s->diags, "convert with .to(tl.%s)", tl_dtype_info[to].triton_name);
+      return tl_sv_poison();
+   }
+   int64_t rounding = TL_ROUNDING_RTNE;
+   if (tl_dtype_is_float(from) && tl_dtype_is_int(to)) {
+      TlOpcode op = strcmp(p, "_rn") == 0   ? TL_OP_RINT
+                    : strcmp(p, "_rd") == 0 ? TL_OP_FLOOR
+                    : strcmp(p, "_ru") == 0 ? TL_OP_CEIL
+                                            : TL_OP_TRUNC;
+      x = tl_b1(&s->b, op, x);
+   } else if (strcmp(p, "_rz") == 0) {
+      rounding = TL_ROUNDING_RTZ;
+   }
+   return tl_sv_value(tl_sema_cast_rounded(s, x, tl_scalar(s, to), rounding, call->range));
 }

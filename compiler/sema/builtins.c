@@ -1,5 +1,5 @@
-/* The table of builtins and look-ups in it.  Rows are found through a sorted index built at compile
- * time of the table's order: names are few, so a linear scan by first letter and strcmp serves. */
+/* The table of builtins and look-ups in it.  A look-up is a linear scan: names are few and the evaluator
+ * caches what it binds. */
 #include "sema/builtin.h"
 
 #include <string.h>
@@ -25,6 +25,9 @@ static const TlBuiltinRow rows[] = {
     NULL},
 #define TL_BUILTIN_STD(namespaces, name, signature, module, function, flags, doc)                  \
    {{namespaces, name, signature, tl_builtin_stdlib, flags, doc}, TL_OP_COUNT, 0, module, function},
+#define TL_BUILTIN_MATH(namespaces, name, signature, function, takes, doc)                         \
+   {{namespaces, name, signature, tl_builtin_math, 0, doc}, TL_OP_COUNT, TL_TAKES_##takes, "math", \
+    function},
 #define TL_BUILTIN_NO(namespaces, name, why)                                                       \
    {{namespaces, name, "*args", tl_builtin_unsupported, 0, "not supported"},                       \
     TL_OP_COUNT,                                                                                   \
