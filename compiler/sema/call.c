@@ -1,0 +1,385 @@
+/* Calls.  Functions of the language are inlined: each call evaluates the body in a frame of its own.
+ * A host function is evaluated as Python when all its arguments are known.  Binding follows Python:
+ * positions, keywords, defaults (evaluated where the function was defined), *args, **kwargs. */
+#include "sema/impl.h"
+
+#include <string.h>
+
+/* ---- arguments ---- */
+typedef TL_VEC(TlSv) SvVec;
+typedef TL_VEC(TlRange) RangeVec;
+typedef TL_VEC(const char *) NameVec;
+
+bool
+tl_eval_args(TlSema *s, TlFrame *f, const TlNodeList *nodes, TlArgs *out)
+{
+   SvVec pos = {0}, kw = {0};
+   RangeVec pos_range = {0}, kw_range = {0};
+   NameVec names = {0};
+   bool ok = true;
+   for (size_t i = 0; i < nodes->len; i++) {
+      const TlNode *n = nodes->data[i];
+      if (n->kind == TL_AST_STARRED) {
+         TlSv v = tl_eval_expr(s, f, tl_ast_Starred(n)->value), *items;
+         size_t len;
+         if (!tl_iterate(s, &v, n->range, &items, &len)) {
+            ok = false;
+            continue;
+         }
+         for (size_t k = 0; k < len; k++) {
+            tl_vec_push(s->arena, &pos, items[k]);
+            tl_vec_push(s->arena, &pos_range, n->range);
+         }
+      } else if (n->kind == TL_AST_KEYWORD) {
+         const TlAstKeyword *k = tl_ast_Keyword(n);
+         TlSv v = tl_eval_expr(s, f, k->value);
+         ok &= v.kind != TL_SV_POISON;
+         for (size_t e = 0; !k->name && v.kind == TL_SV_DICT && e < v.fields->len; e++) {
+            if (v.fields->keys[e].kind != TL_SV_STR)
+               continue;
+            TlText key = v.fields->keys[e].s;
+            tl_vec_push(s->arena, &names, tl_intern(s->strings, key.data, key.len));
+            tl_vec_push(s->arena, &kw, v.fields->values[e]);
+            tl_vec_push(s->arena, &kw_range, n->range);
+         }
+         if (k->name) {
+            tl_vec_push(s->arena, &names, k->name);
+            tl_vec_push(s->arena, &kw, v);
+            tl_vec_push(s->arena, &kw_range, n->range);
+         }
+      } else {
+         TlSv v = tl_eval_expr(s, f, n);
+         ok &= v.kind != TL_SV_POISON;
+         tl_vec_push(s->arena, &pos, v);
+         tl_vec_push(s->arena, &pos_range, n->range);
+      }
+   }
+   *out = (TlArgs){.pos = pos.data,
+                   .pos_range = pos_range.data,
+                   .num_pos = (unsigned)pos.len,
+                   .kw_name = names.data,
+                   .kw = kw.data,
+                   .kw_range = kw_range.data,
+                   .num_kw = (unsigned)kw.len};
+   return ok;
+}
+
+static bool
+all_known(const TlArgs *args)
+{
+   for (unsigned i = 0; i < args->num_pos; i++)
+      if (!tl_is_known(&args->pos[i]))
+         return false;
+   for (unsigned i = 0; i < args->num_kw; i++)
+      if (!tl_is_known(&args->kw[i]))
+         return false;
+   return true;
+}
+
+/* ---- binding to a function's parameters ---- */
+typedef struct Binder {
+   const TlSvFunc *fn;
+   const TlNodeList *params;
+   TlFrame *frame;
+   const TlArgs *args;
+   TlRange range;
+   bool *kw_used;
+} Binder;
+
+static void
+bind_one(TlSema *s, const Binder *b, const TlAstParam *p, TlSv v)
+{
+   if (tl_is_constexpr_annotation(p->annotation))
+      v = tl_weaken(s, v);
+   tl_frame_set(s, b->frame, p->name, v, p->node.range);
+}
+
+static TlSv
+default_value(TlSema *s, const Binder *b, const TlAstParam *p)
+{
+   TlActivation act = {.is_host = true, .caller = s->impl->act};
+   TlFrame *f = tl_frame_new(s, b->fn->closure, b->fn->unit, &act);
+   return tl_eval_expr(s, f, p->default_value);
+}
+
+static bool
+find_keyword(const Binder *b, const char *name, unsigned *at)
+{
+   for (unsigned i = 0; i < b->args->num_kw; i++)
+      if (b->args->kw_name[i] == name) {
+         *at = i;
+         return true;
+      }
+   return false;
+}
+
+static bool
+report_binding(TlSema *s, const Binder *b, const TlAstParam *p)
+{
+   tl_report(s->diags, E0251, b->range, b->fn->name, p->name);
+   tl_note(s->diags, N0200, p->node.range, "the parameter is declared here");
+   return false;
+}
+
+static bool
+check_leftovers(TlSema *s, const Binder *b, unsigned next_pos, bool takes_kw)
+{
+   if (next_pos < b->args->num_pos) {
+      tl_report(s->diags, E0252, b->args->pos_range[next_pos], b->fn->name, next_pos,
+                b->args->num_pos);
+      return false;
+   }
+   for (unsigned i = 0; i < b->args->num_kw && !takes_kw; i++) {
+      if (b->kw_used[i])
+         continue;
+      const char *name = b->args->kw_name[i];
+      TlNearest near = {.name = name};
+      for (size_t k = 0; k < b->params->len; k++) {
+         const char *have = tl_ast_Param(b->params->data[k])->name;
+         if (have && have == name) {
+            tl_report(s->diags, E0254, b->args->kw_range[i], b->fn->name, name);
+            return false;
+         }
+         if (have)
+            tl_nearest_try(&near, have);
+      }
+      tl_report(s->diags, E0253, b->args->kw_range[i], b->fn->name, name);
+      if (near.best)
+         tl_help(s->diags, "did you mean '%s'?", near.best);
+      return false;
+   }
+   return true;
+}
+
+static bool
+bind_params(TlSema *s, Binder *b)
+{
+   unsigned next = 0;
+   bool kw_only = false, takes_kw = false, ok = true;
+   b->kw_used = tl_new_array(s->arena, bool, b->args->num_kw);
+   for (size_t i = 0; i < b->params->len; i++) {
+      const TlAstParam *p = tl_ast_Param(b->params->data[i]);
+      unsigned at;
+      if (p->kind == TL_AST_OP_KW_MARK) {
+         kw_only = true;
+      } else if (p->kind == TL_AST_OP_STAR) {
+         kw_only = true;
+         bind_one(s, b, p,
+                  tl_make_tuple(s, b->args->pos + next, b->args->num_pos - next, false));
+         next = b->args->num_pos;
+      } else if (p->kind == TL_AST_OP_STAR_STAR) {
+         TlSv d = tl_dict_new(s);
+         for (unsigned k = 0; k < b->args->num_kw; k++) {
+            TlSv key = tl_make_str(s, b->args->kw_name[k], strlen(b->args->kw_name[k]));
+            if (!b->kw_used[k])
+               tl_dict_set(s, &d, &key, b->args->kw[k]);
+         }
+         takes_kw = true;
+         bind_one(s, b, p, d);
+      } else if (p->kind == TL_AST_OP_PLAIN) {
+         if (!kw_only && next < b->args->num_pos) {
+            bind_one(s, b, p, b->args->pos[next++]);
+         } else if (find_keyword(b, p->name, &at)) {
+            b->kw_used[at] = true;
+            bind_one(s, b, p, b->args->kw[at]);
+         } else if (p->default_value) {
+            bind_one(s, b, p, default_value(s, b, p));
+         } else {
+            ok = report_binding(s, b, p);
+         }
+      }
+   }
+   return ok && check_leftovers(s, b, next, takes_kw);
+}
+
+/* ---- inlining ---- */
+static bool
+may_call(TlSema *s, const TlSvFunc *fn, TlRange range)
+{
+   if (s->impl->num_calls < TL_MAX_CALLS)
+      return true;
+   TlSb cycle;
+   tl_sb_init(&cycle, s->arena);
+   unsigned shown = 0;
+   for (TlActivation *a = s->impl->act; a && shown < 4; a = a->caller)
+      if (a->func) {
+         tl_sb_printf(&cycle, "%s%s", shown ? " <- " : "", a->func->name);
+         shown++;
+      }
+   tl_report(s->diags, E0255, range, fn->name, (unsigned)TL_MAX_CALLS, tl_sb_cstr(&cycle));
+   tl_help(s->diags, "functions are inlined: recursion must end at compile time");
+   return false;
+}
+
+static TlSv
+run_body(TlSema *s, TlFrame *frame, const TlSvFunc *fn)
+{
+   if (fn->node->kind == TL_AST_LAMBDA)
+      return tl_eval_expr(s, frame, tl_ast_Lambda(fn->node)->body);
+   TlFlow flow = tl_exec_block(s, frame, &tl_ast_Function(fn->node)->body, 0, NULL);
+   return flow == TL_FLOW_RETURN ? frame->act->ret : tl_sv_none();
+}
+
+TlSv
+tl_invoke_func(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlArgs *args, TlRange range)
+{
+   if (!may_call(s, fn, range) || !tl_step(s, range))
+      return tl_sv_poison();
+   TlArgs with_self = *args;
+   if (fn->self) {
+      with_self.pos = tl_new_array(s->arena, TlSv, args->num_pos + 1);
+      with_self.pos_range = tl_new_array(s->arena, TlRange, args->num_pos + 1);
+      with_self.pos[0] = *fn->self;
+      with_self.pos_range[0] = range;
+      for (unsigned i = 0; i < args->num_pos; i++) {
+         with_self.pos[i + 1] = args->pos[i];
+         with_self.pos_range[i + 1] = args->pos_range[i];
+      }
+      with_self.num_pos++;
+   }
+   bool is_host = (f && tl_is_host(f)) || (!fn->is_compiled && all_known(args));
+   TlActivation *act = tl_new(s->arena, TlActivation);
+   *act = (TlActivation){.caller = s->impl->act, .func = fn, .call_range = range, .is_host = is_host};
+   TlFrame *frame = tl_frame_new(s, fn->closure, fn->unit, act);
+   Binder b = {.fn = fn, .frame = frame, .args = &with_self, .range = range};
+   b.params = fn->node->kind == TL_AST_LAMBDA ? &tl_ast_Lambda(fn->node)->params
+                                              : &tl_ast_Function(fn->node)->params;
+   unsigned errors = s->diags->num_errors;
+   if (!bind_params(s, &b))
+      return tl_sv_poison();
+   s->impl->act = act;
+   s->impl->num_calls++;
+   TlRange saved = s->b.range;
+   TlSv v = run_body(s, frame, fn);
+   s->b.range = saved;
+   s->impl->num_calls--;
+   s->impl->act = act->caller;
+   if (s->diags->num_errors != errors && range.file && s->impl->num_calls < 4 &&
+       fn->node->kind == TL_AST_FUNCTION)
+      tl_note(s->diags, N0203, range, fn->name);
+   return v;
+}
+
+/* ---- calling any value ---- */
+static TlSv
+call_type(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *args, TlRange range)
+{
+   const TlBuiltin *to = tl_builtin_method("to"); /* tl.float32(x) converts */
+   if (!to || args->num_pos != 1 || args->num_kw) {
+      tl_report(s->diags, E0256, range, tl_sv_describe(s, fn));
+      return tl_sv_poison();
+   }
+   TlSv self = args->pos[0], bound = {.kind = TL_SV_BUILTIN, .builtin = {to, &self}};
+   TlSv type = *fn;
+   TlArgs one = {.pos = &type, .pos_range = &range, .num_pos = 1};
+   return tl_invoke_builtin(s, f, &bound, &one, range);
+}
+
+static void
+report_host_call(TlSema *s, const TlSv *fn, TlRange range)
+{
+   tl_report_opaque(s, fn, range);
+   const char *name = fn->kind == TL_SV_MODULE ? strrchr(fn->module->name, '.') : NULL;
+   if (name && tl_builtin_find(TL_NS_TL, name + 1))
+      tl_help(s->diags, "did you mean 'tl.%s'?", name + 1);
+}
+
+TlSv
+tl_invoke(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *args, TlRange range)
+{
+   switch (fn->kind) {
+   case TL_SV_POISON:
+      return *fn;
+   case TL_SV_BUILTIN:
+      return tl_invoke_builtin(s, f, fn, args, range);
+   case TL_SV_FUNC:
+      if (fn->func->node->kind == TL_AST_CLASS)
+         return tl_instantiate(s, f, fn->func, args, range);
+      return tl_invoke_func(s, f, fn->func, args, range);
+   case TL_SV_TYPE:
+      return call_type(s, f, fn, args, range);
+   case TL_SV_OPAQUE:
+   case TL_SV_MODULE:
+      if (!f || !tl_is_host(f)) {
+         report_host_call(s, fn, range);
+         return tl_sv_poison();
+      }
+      return (TlSv){.kind = TL_SV_OPAQUE,
+                    .opaque = tl_arena_printf(s->arena, "%.80s", tl_range_text(s, range))};
+   default:
+      tl_report(s->diags, E0257, range, tl_sv_describe(s, fn));
+      return tl_sv_poison();
+   }
+}
+
+TlSv
+tl_eval_call(TlSema *s, TlFrame *f, const TlAstCall *call)
+{
+   TlSv fn = tl_eval_expr(s, f, call->func);
+   TlArgs args;
+   bool ok = tl_eval_args(s, f, &call->args, &args);
+   if (fn.kind == TL_SV_POISON)
+      return fn;
+   bool host_value = fn.kind == TL_SV_OPAQUE || fn.kind == TL_SV_MODULE;
+   if (!ok && !host_value)
+      return tl_sv_poison();
+   TlRange saved = s->b.range;
+   s->b.range = call->node.range;
+   TlSv v = tl_invoke(s, f, &fn, &args, call->node.range);
+   s->b.range = saved;
+   return v;
+}
+
+/* ---- for builtins ---- */
+static TlFrame *
+current_frame(TlSema *s)
+{
+   return tl_frame_new(s, NULL, s->impl->main, s->impl->act);
+}
+
+TlSv
+tl_sema_call(TlSema *s, const TlSv *fn, const TlSv *args, unsigned num_args, TlRange range)
+{
+   TlArgs a = {.num_pos = num_args};
+   a.pos = tl_new_array(s->arena, TlSv, num_args);
+   a.pos_range = tl_new_array(s->arena, TlRange, num_args);
+   for (unsigned i = 0; i < num_args; i++) {
+      a.pos[i] = args[i];
+      a.pos_range[i] = range;
+      if (args[i].kind == TL_SV_POISON)
+         return tl_sv_poison();
+   }
+   return tl_invoke(s, current_frame(s), fn, &a, range);
+}
+
+bool
+tl_sema_call_scalars(TlSema *s, const TlSv *fn, TlValue *const *args, unsigned num_args,
+                     TlValue **results, unsigned max_results, unsigned *num_results, TlRange range)
+{
+   TlSv *values = tl_new_array(s->arena, TlSv, num_args);
+   for (unsigned i = 0; i < num_args; i++)
+      values[i] = tl_sv_value(args[i]);
+   TlSv v = tl_sema_call(s, fn, values, num_args, range);
+   TlFlat flat = {0};
+   *num_results = 0;
+   if (v.kind == TL_SV_POISON || !tl_flatten(s, &v, range, &flat))
+      return false;
+   if (flat.len > max_results) {
+      tl_report(s->diags, E0258, range, flat.len, max_results);
+      return false;
+   }
+   for (size_t i = 0; i < flat.len; i++)
+      results[i] = flat.data[i];
+   *num_results = (unsigned)flat.len;
+   return true;
+}
+
+TlSv
+tl_invoke_named(TlSema *s, uint32_t ns, const char *name, const TlSv *args, unsigned n,
+                TlRange range)
+{
+   const TlBuiltin *row = tl_builtin_find(ns, name);
+   assert(row);
+   TlSv fn = {.kind = TL_SV_BUILTIN, .builtin = {row, NULL}};
+   return tl_sema_call(s, &fn, args, n, range);
+}

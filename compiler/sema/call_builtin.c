@@ -1,0 +1,309 @@
+/* Calls of builtins: the row's signature text is read once, arguments are bound to it, and the row's
+ * function gets them in parameter order.  Defaults are literals or dtype names. */
+#include "sema/impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Param {
+   const char *name; /* interned */
+   bool is_star, is_kw_star, kw_only, has_default;
+   TlSv value;       /* of the default */
+} Param;
+
+typedef struct Signature {
+   Param *param;
+   unsigned num;
+} Signature;
+
+/* ---- the signature's text ---- */
+static TlSv
+read_default(TlSema *s, const char *p, size_t len)
+{
+   char *text = tl_arena_strndup(s->arena, p, len), *end;
+   if (strcmp(text, "None") == 0)
+      return tl_sv_none();
+   if (strcmp(text, "True") == 0 || strcmp(text, "False") == 0)
+      return tl_sv_bool(text[0] == 'T');
+   if ((text[0] == '\'' || text[0] == '"') && len >= 2)
+      return tl_make_str(s, text + 1, len - 2);
+   long long i = strtoll(text, &end, 0);
+   if (end != text && !*end)
+      return tl_sv_int(i);
+   double f = strtod(text, &end);
+   if (end != text && !*end)
+      return tl_sv_float(f);
+   if (strcmp(text, "()") == 0 || strcmp(text, "[]") == 0)
+      return tl_make_tuple(s, NULL, 0, text[0] == '[');
+   const char *name = strncmp(text, "tl.", 3) == 0 ? text + 3 : text;
+   TlSv v;
+   if (tl_dtype_constant(s, name, &v))
+      return v;
+   assert(!"default of a builtin is not a literal");
+   return tl_sv_none();
+}
+
+static const char *
+skip_blank(const char *p)
+{
+   while (*p == ' ')
+      p++;
+   return p;
+}
+
+/* One parameter's text ends at a comma outside quotes and brackets. */
+static const char *
+param_end(const char *p)
+{
+   int depth = 0;
+   char quote = 0;
+   for (; *p && (depth || quote || *p != ','); p++) {
+      if (quote)
+         quote = *p == quote ? 0 : quote;
+      else if (*p == '\'' || *p == '"')
+         quote = *p;
+      else
+         depth += (*p == '(' || *p == '[') - (*p == ')' || *p == ']');
+   }
+   return p;
+}
+
+static const Signature *
+signature_of(TlSema *s, const TlBuiltin *row)
+{
+   Signature *sig = tl_map_get(&s->impl->signatures, row);
+   if (sig)
+      return sig;
+   sig = tl_new(s->arena, Signature);
+   TL_VEC(Param) params = {0};
+   bool kw_only = false;
+   for (const char *p = skip_blank(row->signature ? row->signature : ""); *p;) {
+      const char *end = param_end(p);
+      Param one = {.kw_only = kw_only};
+      while (*p == '*') {
+         one.is_kw_star = one.is_star;
+         one.is_star = !one.is_star;
+         p++;
+      }
+      size_t n = strcspn(p, "=, ");
+      n = n < (size_t)(end - p) ? n : (size_t)(end - p);
+      const char *eq = memchr(p, '=', (size_t)(end - p));
+      one.name = tl_intern(s->strings, p, n);
+      if (eq) {
+         const char *v = skip_blank(eq + 1);
+         size_t len = (size_t)(end - v);
+         while (len && v[len - 1] == ' ')
+            len--;
+         one.has_default = true;
+         one.value = read_default(s, v, len);
+      }
+      kw_only |= one.is_star;
+      if (n && !(one.is_star && n == 0))
+         tl_vec_push(s->arena, &params, one);
+      p = *end ? skip_blank(end + 1) : end;
+   }
+   sig->param = params.data;
+   sig->num = (unsigned)params.len;
+   tl_map_put(&s->impl->signatures, row, sig);
+   return sig;
+}
+
+/* ---- binding ---- */
+typedef struct Bound {
+   TlCall call;
+   TlSv *rest;
+} Bound;
+
+static void
+put(TlCall *c, unsigned i, TlSv v, TlRange range)
+{
+   c->args[i] = v;
+   c->given[i] = true;
+   c->arg_ranges[i] = range;
+}
+
+static bool
+report_excess(TlSema *s, const TlBuiltin *row, const Signature *sig, TlRange range, unsigned num)
+{
+   tl_report(s->diags, E0252, range, row->name, sig->num, num);
+   tl_help(s->diags, "%s(%s)", row->name, row->signature);
+   return false;
+}
+
+static bool
+bind_keyword(TlSema *s, const TlBuiltin *row, const Signature *sig, const TlArgs *args, unsigned k,
+             TlCall *c)
+{
+   const char *name = args->kw_name[k];
+   TlNearest near = {.name = name};
+   for (unsigned i = 0; i < sig->num; i++) {
+      const Param *p = &sig->param[i];
+      if (p->is_kw_star) {
+         if (c->args[i].kind != TL_SV_DICT)
+            c->args[i] = tl_dict_new(s);
+         TlSv key = tl_make_str(s, name, strlen(name));
+         tl_dict_set(s, &c->args[i], &key, args->kw[k]);
+         c->given[i] = true;
+         return true;
+      }
+      if (p->name == name && !p->is_star) {
+         if (c->given[i]) {
+            tl_report(s->diags, E0254, args->kw_range[k], row->name, name);
+            return false;
+         }
+         put(c, i, args->kw[k], args->kw_range[k]);
+         return true;
+      }
+      tl_nearest_try(&near, p->name);
+   }
+   if (name[0] == '_') /* _semantic, _builder: Triton's own plumbing */
+      return true;
+   tl_report(s->diags, E0253, args->kw_range[k], row->name, name);
+   if (near.best)
+      tl_help(s->diags, "did you mean '%s'?", near.best);
+   else
+      tl_help(s->diags, "%s(%s)", row->name, row->signature);
+   return false;
+}
+
+static bool
+bind_args(TlSema *s, const TlBuiltin *row, const Signature *sig, const TlArgs *args, TlCall *c)
+{
+   unsigned next = 0;
+   TL_VEC(TlSv) rest = {0};
+   for (unsigned i = 0; i < args->num_pos; i++) {
+      while (next < sig->num && sig->param[next].kw_only)
+         next++;
+      bool star = next < sig->num && sig->param[next].is_star;
+      if (next >= sig->num)
+         return report_excess(s, row, sig, args->pos_range[i], args->num_pos);
+      if (star) {
+         tl_vec_push(s->arena, &rest, args->pos[i]);
+         if (!c->given[next]) {
+            c->given[next] = true;
+            c->arg_ranges[next] = args->pos_range[i];
+         }
+      } else {
+         put(c, next++, args->pos[i], args->pos_range[i]);
+      }
+   }
+   c->rest = rest.data;
+   c->num_rest = (unsigned)rest.len;
+   for (unsigned k = 0; k < args->num_kw; k++)
+      if (!bind_keyword(s, row, sig, args, k, c))
+         return false;
+   for (unsigned i = 0; i < sig->num; i++) {
+      const Param *p = &sig->param[i];
+      if (c->given[i] || p->is_star || p->is_kw_star)
+         continue;
+      if (!p->has_default) {
+         tl_report(s->diags, E0251, c->range, row->name, p->name);
+         tl_help(s->diags, "%s(%s)", row->name, row->signature);
+         return false;
+      }
+      c->args[i] = p->value;
+   }
+   return true;
+}
+
+/* A shape given as `shape=(..)` where the signature has *shape. */
+static void
+spread_star_keyword(TlSema *s, const Signature *sig, TlArgs *args)
+{
+   for (unsigned i = 0; i < sig->num; i++) {
+      if (!sig->param[i].is_star || sig->param[i].is_kw_star)
+         continue;
+      for (unsigned k = 0; k < args->num_kw; k++) {
+         if (args->kw_name[k] != sig->param[i].name)
+            continue;
+         TlArgs moved = *args;
+         moved.pos = tl_new_array(s->arena, TlSv, args->num_pos + 1);
+         moved.pos_range = tl_new_array(s->arena, TlRange, args->num_pos + 1);
+         for (unsigned p = 0; p < args->num_pos; p++) {
+            moved.pos[p] = args->pos[p];
+            moved.pos_range[p] = args->pos_range[p];
+         }
+         moved.pos[args->num_pos] = args->kw[k];
+         moved.pos_range[moved.num_pos++] = args->kw_range[k];
+         moved.kw_name = tl_new_array(s->arena, const char *, args->num_kw);
+         moved.kw = tl_new_array(s->arena, TlSv, args->num_kw);
+         moved.kw_range = tl_new_array(s->arena, TlRange, args->num_kw);
+         moved.num_kw = 0;
+         for (unsigned o = 0; o < args->num_kw; o++)
+            if (o != k) {
+               moved.kw_name[moved.num_kw] = args->kw_name[o];
+               moved.kw[moved.num_kw] = args->kw[o];
+               moved.kw_range[moved.num_kw++] = args->kw_range[o];
+            }
+         *args = moved;
+         return;
+      }
+   }
+}
+
+/* ---- arguments that no builtin can take ---- */
+static bool
+opaque_argument(TlSema *s, const TlArgs *args, bool report)
+{
+   for (unsigned i = 0; i < args->num_pos + args->num_kw; i++) {
+      bool is_pos = i < args->num_pos;
+      const TlSv *v = is_pos ? &args->pos[i] : &args->kw[i - args->num_pos];
+      if (v->kind != TL_SV_OPAQUE && !(v->kind == TL_SV_MODULE && v->module->kind == TL_MOD_HOST))
+         continue;
+      if (report)
+         tl_report_opaque(s, v, is_pos ? args->pos_range[i] : args->kw_range[i - args->num_pos]);
+      return true;
+   }
+   return false;
+}
+
+TlSv
+tl_invoke_builtin(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *given, TlRange range)
+{
+   const TlBuiltin *row = fn->builtin.row;
+   const Signature *sig = signature_of(s, row);
+   TlArgs args = *given;
+   bool host = f && tl_is_host(f), host_row = !row->namespaces && (row->flags & TL_BUILTIN_HOST);
+   if (fn->builtin.self) {
+      args.num_pos++;
+      args.pos = tl_new_array(s->arena, TlSv, args.num_pos);
+      args.pos_range = tl_new_array(s->arena, TlRange, args.num_pos);
+      args.pos[0] = *fn->builtin.self;
+      args.pos_range[0] = range;
+      for (unsigned i = 0; i < given->num_pos; i++) {
+         args.pos[i + 1] = given->pos[i];
+         args.pos_range[i + 1] = given->pos_range[i];
+      }
+   }
+   if (!host_row && opaque_argument(s, &args, !host))
+      return host ? (TlSv){.kind = TL_SV_OPAQUE, .opaque = tl_range_text(s, range)} : tl_sv_poison();
+   bool at_compile_time = host_row || (row->flags & TL_BUILTIN_HOST) ||
+                          (row->namespaces & (TL_NS_PYTHON | TL_NS_TRITON));
+   if (host && (!at_compile_time || !s->b.block)) {
+      if (strcmp(row->name, "print") == 0)
+         return tl_sv_none();
+      if (!at_compile_time)
+         return (TlSv){.kind = TL_SV_OPAQUE, .opaque = tl_range_text(s, range)};
+   }
+   if (!host_row)
+      spread_star_keyword(s, sig, &args);
+   TlCall call = {.row = row, .range = range, .num_args = sig->num};
+   call.args = tl_new_array(s->arena, TlSv, sig->num);
+   call.given = tl_new_array(s->arena, bool, sig->num);
+   call.arg_ranges = tl_new_array(s->arena, TlRange, sig->num);
+   if (!bind_args(s, row, sig, &args, &call))
+      return tl_sv_poison();
+   for (unsigned i = 0; i < args.num_pos; i++)
+      if (args.pos[i].kind == TL_SV_POISON)
+         return tl_sv_poison();
+   for (unsigned i = 0; i < args.num_kw; i++)
+      if (args.kw[i].kind == TL_SV_POISON)
+         return tl_sv_poison();
+   if (host && strcmp(row->name, "print") == 0)
+      return tl_sv_none();
+   TlRange saved = s->b.range;
+   s->b.range = range;
+   TlSv v = row->fn(s, &call);
+   s->b.range = saved;
+   return v;
+}

@@ -1,0 +1,708 @@
+/* Operators on compile-time values.  Weak constants (literals, constexpr) follow Python: 64-bit
+ * integers with an error on overflow, `//` floors, `%` takes the divisor's sign.  When an operand is
+ * strong (a constant that was stored to a plain variable) both are converted by the promotion rules
+ * of run-time values and the operation's own scalar model gives the result, which stays strong. */
+#include "sema/impl.h"
+
+#include <math.h>
+#include <string.h>
+
+__extension__ typedef __int128 Wide;
+
+/* ---- predicates ---- */
+bool
+tl_is_known(const TlSv *v)
+{
+   switch (v->kind) {
+   case TL_SV_VALUE:
+   case TL_SV_BLOCKPTR:
+      return false;
+   case TL_SV_TUPLE:
+      for (size_t i = 0; i < v->tuple->len; i++)
+         if (!tl_is_known(&v->tuple->items[i]))
+            return false;
+      return true;
+   case TL_SV_OBJECT:
+      for (size_t i = 0; i < v->fields->len; i++)
+         if (!tl_is_known(&v->fields->values[i]))
+            return false;
+      return true;
+   case TL_SV_RANGE:
+      return tl_is_known(&v->range->start) && tl_is_known(&v->range->stop) &&
+             tl_is_known(&v->range->step);
+   default:
+      return true;
+   }
+}
+
+static Wide
+wide(const TlSv *v)
+{
+   if (v->kind == TL_SV_BOOL)
+      return v->b;
+   return v->is_large ? (Wide)(uint64_t)v->i : (Wide)v->i;
+}
+
+double
+tl_known_double(const TlSv *v)
+{
+   return v->kind == TL_SV_FLOAT ? v->f : (double)wide(v);
+}
+
+static bool
+is_int(const TlSv *v)
+{
+   return v->kind == TL_SV_INT || v->kind == TL_SV_BOOL;
+}
+
+static bool
+same_text(TlText a, TlText b)
+{
+   return a.len == b.len && memcmp(a.data, b.data, a.len) == 0;
+}
+
+static bool
+equal_items(const TlSvTuple *a, const TlSvTuple *b, bool (*same)(const TlSv *, const TlSv *))
+{
+   if (a->len != b->len)
+      return false;
+   for (size_t i = 0; i < a->len; i++)
+      if (!same(&a->items[i], &b->items[i]))
+         return false;
+   return true;
+}
+
+static bool
+equal_objects(const TlSvFields *a, const TlSvFields *b, bool (*same)(const TlSv *, const TlSv *))
+{
+   if (a == b)
+      return true;
+   if (a->type_name != b->type_name || a->len != b->len)
+      return false;
+   for (size_t i = 0; i < a->len; i++)
+      if (!same(&a->values[i], &b->values[i]) || (a->names && a->names[i] != b->names[i]) ||
+          (a->keys[i].kind != TL_SV_POISON && !same(&a->keys[i], &b->keys[i])))
+         return false;
+   return true;
+}
+
+static bool
+equal_by(const TlSv *a, const TlSv *b, bool (*same)(const TlSv *, const TlSv *))
+{
+   if (tl_sv_is_number(a) && tl_sv_is_number(b)) {
+      if (is_int(a) && is_int(b))
+         return wide(a) == wide(b);
+      return tl_known_double(a) == tl_known_double(b);
+   }
+   if (a->kind != b->kind)
+      return false;
+   switch (a->kind) {
+   case TL_SV_NONE:
+   case TL_SV_ELLIPSIS:
+      return true;
+   case TL_SV_STR:
+      return same_text(a->s, b->s);
+   case TL_SV_TYPE:
+      return a->type == b->type;
+   case TL_SV_TUPLE:
+      return a->tuple == b->tuple || equal_items(a->tuple, b->tuple, same);
+   case TL_SV_DICT:
+   case TL_SV_OBJECT:
+      return equal_objects(a->fields, b->fields, same);
+   case TL_SV_FUNC:
+      return a->func == b->func || (a->func->node == b->func->node && a->func->closure == b->func->closure);
+   case TL_SV_BUILTIN:
+      return a->builtin.row == b->builtin.row && a->builtin.self == b->builtin.self;
+   case TL_SV_MODULE:
+      return a->module == b->module || (a->module->kind == b->module->kind &&
+                                        strcmp(a->module->name, b->module->name) == 0);
+   case TL_SV_VALUE:
+      return a->value == b->value;
+   case TL_SV_RANGE:
+      return a->range == b->range;
+   default:
+      return false;
+   }
+}
+
+bool
+tl_const_equal(const TlSv *a, const TlSv *b)
+{
+   return equal_by(a, b, tl_const_equal);
+}
+
+bool
+tl_const_same(const TlSv *a, const TlSv *b)
+{
+   if (tl_sv_is_number(a)) {
+      if (a->kind != b->kind || a->is_strong != b->is_strong ||
+          (a->is_strong && a->dtype != b->dtype))
+         return false;
+      if (a->kind == TL_SV_FLOAT) /* NaN is the same as NaN here, and -0.0 is not 0.0 */
+         return memcmp(&a->f, &b->f, sizeof a->f) == 0;
+   }
+   return equal_by(a, b, tl_const_same);
+}
+
+bool
+tl_const_truth(const TlSv *v)
+{
+   switch (v->kind) {
+   case TL_SV_NONE:
+      return false;
+   case TL_SV_BOOL:
+      return v->b;
+   case TL_SV_INT:
+      return v->i != 0;
+   case TL_SV_FLOAT:
+      return v->f != 0;
+   case TL_SV_STR:
+      return v->s.len != 0;
+   case TL_SV_TUPLE:
+      return v->tuple->len != 0;
+   case TL_SV_DICT:
+      return v->fields->len != 0;
+   default:
+      return true;
+   }
+}
+
+/* ---- Python's integers and floats ---- */
+static TlSv
+from_wide(TlSema *s, Wide w, TlRange range)
+{
+   if (w > (Wide)UINT64_MAX || w < (Wide)INT64_MIN) {
+      tl_report(s->diags, E0210, range);
+      return tl_sv_poison();
+   }
+   TlSv v = tl_sv_int((int64_t)(uint64_t)w);
+   v.is_large = w > (Wide)INT64_MAX;
+   return v;
+}
+
+static TlSv
+div_by_zero(TlSema *s, TlRange range)
+{
+   tl_report(s->diags, E0211, range);
+   return tl_sv_poison();
+}
+
+static Wide
+floor_div(Wide a, Wide b)
+{
+   Wide q = a / b;
+   return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
+}
+
+static TlSv
+int_pow(TlSema *s, Wide base, Wide e, TlRange range)
+{
+   if (e < 0)
+      return base == 0 ? div_by_zero(s, range) : tl_sv_float(pow((double)base, (double)e));
+   Wide r = 1;
+   while (e) {
+      if ((e & 1) && __builtin_mul_overflow(r, base, &r))
+         return from_wide(s, (Wide)UINT64_MAX + 1, range);
+      e >>= 1;
+      if (e && __builtin_mul_overflow(base, base, &base))
+         return from_wide(s, (Wide)UINT64_MAX + 1, range);
+   }
+   return from_wide(s, r, range);
+}
+
+static TlSv
+int_shift(TlSema *s, TlAstOp op, Wide a, Wide n, TlRange range)
+{
+   if (n < 0) {
+      tl_report(s->diags, E0212, range, (long long)n);
+      return tl_sv_poison();
+   }
+   if (op == TL_AST_OP_SHR)
+      return from_wide(s, n > 126 ? (a < 0 ? -1 : 0) : a >> n, range);
+   Wide r = 0;
+   if (a && (n > 64 || __builtin_mul_overflow(a, (Wide)1 << n, &r)))
+      return from_wide(s, (Wide)UINT64_MAX + 1, range);
+   return from_wide(s, r, range);
+}
+
+static TlSv
+int_binary(TlSema *s, TlAstOp op, const TlSv *x, const TlSv *y, TlRange range)
+{
+   Wide a = wide(x), b = wide(y), r = 0;
+   bool both_bool = x->kind == TL_SV_BOOL && y->kind == TL_SV_BOOL;
+   switch (op) {
+   case TL_AST_OP_ADD:
+      return from_wide(s, a + b, range);
+   case TL_AST_OP_SUB:
+      return from_wide(s, a - b, range);
+   case TL_AST_OP_MUL:
+      if (__builtin_mul_overflow(a, b, &r))
+         r = (Wide)UINT64_MAX + 1;
+      return from_wide(s, r, range);
+   case TL_AST_OP_DIV:
+      return b ? tl_sv_float((double)a / (double)b) : div_by_zero(s, range);
+   case TL_AST_OP_FLOORDIV:
+      return b ? from_wide(s, floor_div(a, b), range) : div_by_zero(s, range);
+   case TL_AST_OP_MOD:
+      return b ? from_wide(s, a - floor_div(a, b) * b, range) : div_by_zero(s, range);
+   case TL_AST_OP_POW:
+      return int_pow(s, a, b, range);
+   case TL_AST_OP_SHL:
+   case TL_AST_OP_SHR:
+      return int_shift(s, op, a, b, range);
+   case TL_AST_OP_BITAND:
+      return both_bool ? tl_sv_bool(x->b & y->b) : from_wide(s, a & b, range);
+   case TL_AST_OP_BITOR:
+      return both_bool ? tl_sv_bool(x->b | y->b) : from_wide(s, a | b, range);
+   case TL_AST_OP_BITXOR:
+      return both_bool ? tl_sv_bool(x->b ^ y->b) : from_wide(s, a ^ b, range);
+   default:
+      return tl_sv_poison();
+   }
+}
+
+static bool
+is_arith(TlAstOp op)
+{
+   return op == TL_AST_OP_ADD || op == TL_AST_OP_SUB || op == TL_AST_OP_MUL ||
+          op == TL_AST_OP_DIV || op == TL_AST_OP_FLOORDIV || op == TL_AST_OP_MOD ||
+          op == TL_AST_OP_POW;
+}
+
+static bool
+is_bitwise(TlAstOp op)
+{
+   return op == TL_AST_OP_SHL || op == TL_AST_OP_SHR || op == TL_AST_OP_BITAND ||
+          op == TL_AST_OP_BITOR || op == TL_AST_OP_BITXOR;
+}
+
+static TlSv
+float_binary(TlSema *s, TlAstOp op, double a, double b, TlRange range)
+{
+   switch (op) {
+   case TL_AST_OP_ADD:
+      return tl_sv_float(a + b);
+   case TL_AST_OP_SUB:
+      return tl_sv_float(a - b);
+   case TL_AST_OP_MUL:
+      return tl_sv_float(a * b);
+   case TL_AST_OP_DIV:
+      return b != 0 ? tl_sv_float(a / b) : div_by_zero(s, range);
+   case TL_AST_OP_FLOORDIV:
+      return b != 0 ? tl_sv_float(floor(a / b)) : div_by_zero(s, range);
+   case TL_AST_OP_MOD: {
+      if (b == 0)
+         return div_by_zero(s, range);
+      double r = fmod(a, b);
+      return tl_sv_float(r != 0 && (r < 0) != (b < 0) ? r + b : r);
+   }
+   case TL_AST_OP_POW:
+      return tl_sv_float(pow(a, b));
+   default:
+      return tl_sv_poison();
+   }
+}
+
+/* ---- strong constants: the run-time meaning, folded ---- */
+static const struct {
+   TlAstOp op;
+   TlOpcode opcode;
+} strong_op[] = {
+   {TL_AST_OP_ADD, TL_OP_ADD},      {TL_AST_OP_SUB, TL_OP_SUB},     {TL_AST_OP_MUL, TL_OP_MUL},
+   {TL_AST_OP_DIV, TL_OP_DIV},      {TL_AST_OP_FLOORDIV, TL_OP_DIV}, {TL_AST_OP_MOD, TL_OP_REM},
+   {TL_AST_OP_SHL, TL_OP_SHL},      {TL_AST_OP_SHR, TL_OP_SHR},     {TL_AST_OP_BITAND, TL_OP_AND},
+   {TL_AST_OP_BITOR, TL_OP_OR},     {TL_AST_OP_BITXOR, TL_OP_XOR},  {TL_AST_OP_EQ, TL_OP_EQ},
+   {TL_AST_OP_NE, TL_OP_NE},        {TL_AST_OP_LT, TL_OP_LT},       {TL_AST_OP_LE, TL_OP_LE},
+   {TL_AST_OP_GT, TL_OP_GT},        {TL_AST_OP_GE, TL_OP_GE},
+};
+
+static TlBits
+const_bits(const TlSv *v, TlDtype dtype)
+{
+   if (v->kind == TL_SV_FLOAT)
+      return tl_cast_bits(TL_FP64, dtype, tl_double_to_bits(TL_FP64, v->f, TL_ROUND_NEAREST_EVEN),
+                          TL_ROUND_NEAREST_EVEN);
+   if (dtype == TL_I1)
+      return wide(v) != 0;
+   if (tl_dtype_is_float(dtype))
+      return tl_double_to_bits(dtype, (double)wide(v), TL_ROUND_NEAREST_EVEN);
+   return tl_int_to_bits(dtype, v->kind == TL_SV_BOOL ? v->b : v->i);
+}
+
+static TlSv
+from_bits(TlDtype dtype, TlBits bits)
+{
+   TlSv v;
+   if (dtype == TL_I1) {
+      v = tl_sv_bool(bits != 0);
+   } else if (tl_dtype_is_float(dtype)) {
+      v = tl_sv_float(tl_bits_to_double(dtype, bits));
+   } else {
+      v = tl_sv_int(tl_bits_to_int(dtype, bits));
+      v.is_large = dtype == TL_U64 && v.i < 0;
+   }
+   v.is_strong = true;
+   v.dtype = dtype;
+   return v;
+}
+
+static bool
+strong_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range, TlSv *out)
+{
+   size_t i = 0;
+   while (i < sizeof strong_op / sizeof strong_op[0] && strong_op[i].op != op)
+      i++;
+   if (i == sizeof strong_op / sizeof strong_op[0])
+      return false; /* `**`: Python's meaning */
+   bool is_div = op == TL_AST_OP_DIV || op == TL_AST_OP_FLOORDIV || op == TL_AST_OP_MOD;
+   TlDtype dtype;
+   *out = tl_sv_poison();
+   if (!tl_sema_promote(s, a, b, is_div, range, &dtype))
+      return true;
+   if (op == TL_AST_OP_DIV && !tl_dtype_is_float(dtype))
+      dtype = TL_FP32;
+   if (op == TL_AST_OP_FLOORDIV && tl_dtype_is_float(dtype))
+      return false;
+   if (is_bitwise(op) && tl_dtype_is_float(dtype))
+      return false;
+   bool is_compare = strong_op[i].opcode >= TL_OP_EQ && strong_op[i].opcode <= TL_OP_GE;
+   TlBits args[2] = {const_bits(a, dtype), const_bits(b, dtype)};
+   if (is_div && !tl_dtype_is_float(dtype) && args[1] == 0) {
+      *out = div_by_zero(s, range);
+      return true;
+   }
+   TlDtype dtypes[2] = {dtype, dtype}, result = is_compare ? TL_I1 : dtype;
+   bool undefined = false;
+   *out = from_bits(result, tl_eval(strong_op[i].opcode, NULL, result, dtypes, args, &undefined));
+   return true;
+}
+
+/* ---- sequences ---- */
+static TlSv
+concat(TlSema *s, const TlSv *a, const TlSv *b)
+{
+   size_t n = a->tuple->len + b->tuple->len;
+   TlSv *items = tl_new_array(s->arena, TlSv, n);
+   for (size_t i = 0; i < n; i++)
+      items[i] = i < a->tuple->len ? a->tuple->items[i] : b->tuple->items[i - a->tuple->len];
+   return tl_make_tuple(s, items, n, a->tuple->is_list);
+}
+
+enum { MAX_REPEATED = 1 << 16 };
+
+static TlSv
+repeat(TlSema *s, const TlSv *seq, const TlSv *count, TlRange range)
+{
+   int64_t n = count->kind == TL_SV_BOOL ? count->b : count->i;
+   size_t len = seq->kind == TL_SV_STR ? seq->s.len : seq->tuple->len;
+   size_t times = n < 0 ? 0 : (size_t)n;
+   if (len && times > MAX_REPEATED / len) {
+      tl_report(s->diags, E0213, range, (long long)n, len);
+      return tl_sv_poison();
+   }
+   if (seq->kind == TL_SV_STR) {
+      char *text = tl_arena_alloc(s->arena, len * times + 1);
+      for (size_t i = 0; i < times && len; i++)
+         memcpy(text + i * len, seq->s.data, len);
+      return tl_make_str(s, text, len * times);
+   }
+   TlSv *items = tl_new_array(s->arena, TlSv, len * times);
+   for (size_t i = 0; i < len * times; i++)
+      items[i] = seq->tuple->items[i % len];
+   return tl_make_tuple(s, items, len * times, seq->tuple->is_list);
+}
+
+/* "..." % value: %d %s %f %g %x %% */
+static TlSv
+percent_format(TlSema *s, const TlSv *fmt, const TlSv *arg, TlRange range)
+{
+   TlSb sb;
+   tl_sb_init(&sb, s->arena);
+   const TlSv *args = arg->kind == TL_SV_TUPLE ? arg->tuple->items : arg;
+   size_t num = arg->kind == TL_SV_TUPLE ? arg->tuple->len : 1, used = 0;
+   const char *p = fmt->s.data, *end = p + fmt->s.len;
+   while (p < end) {
+      if (*p != '%') {
+         tl_sb_char(&sb, *p++);
+         continue;
+      }
+      const char *spec = ++p;
+      while (p < end && strchr("0123456789.+- #", *p))
+         p++;
+      if (p < end && *p == '%') {
+         tl_sb_char(&sb, '%');
+      } else if (p < end && used < num) {
+         bool is_text = *p == 's' || *p == 'r' || *p == 'i';
+         TlText t = {spec, (size_t)(p - spec) + !is_text};
+         if (*p == 's' && !tl_sv_is_number(&args[used]))
+            tl_sv_repr(s, &args[used], true, &sb);
+         else if (!tl_format_number(s, &args[used], t, range, &sb))
+            return tl_sv_poison();
+         used++;
+      }
+      p++;
+   }
+   return tl_make_str(s, tl_sb_cstr(&sb), sb.len);
+}
+
+static bool
+sequence_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range, TlSv *out)
+{
+   bool a_seq = a->kind == TL_SV_STR || a->kind == TL_SV_TUPLE;
+   bool b_seq = b->kind == TL_SV_STR || b->kind == TL_SV_TUPLE;
+   if (op == TL_AST_OP_ADD && a->kind == b->kind && a_seq) {
+      if (a->kind == TL_SV_TUPLE)
+         *out = concat(s, a, b);
+      else
+         *out = tl_make_str(s,
+                            tl_arena_printf(s->arena, "%.*s%.*s", (int)a->s.len, a->s.data,
+                                            (int)b->s.len, b->s.data),
+                            a->s.len + b->s.len);
+      return true;
+   }
+   if (op == TL_AST_OP_MUL && a_seq && is_int(b)) {
+      *out = repeat(s, a, b, range);
+      return true;
+   }
+   if (op == TL_AST_OP_MUL && b_seq && is_int(a)) {
+      *out = repeat(s, b, a, range);
+      return true;
+   }
+   if (op == TL_AST_OP_MOD && a->kind == TL_SV_STR) {
+      *out = percent_format(s, a, b, range);
+      return true;
+   }
+   if (op == TL_AST_OP_BITOR && a->kind == TL_SV_DICT && b->kind == TL_SV_DICT) {
+      *out = tl_dict_new(s);
+      const TlSv *both[2] = {a, b};
+      for (unsigned k = 0; k < 2; k++)
+         for (size_t i = 0; i < both[k]->fields->len; i++)
+            tl_dict_set(s, out, &both[k]->fields->keys[i], both[k]->fields->values[i]);
+      return true;
+   }
+   return false;
+}
+
+TlSv
+tl_const_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
+{
+   TlSv out;
+   if (tl_sv_is_number(a) && tl_sv_is_number(b)) {
+      if ((a->is_strong || b->is_strong) && strong_binary(s, op, a, b, range, &out))
+         return out;
+      if (is_int(a) && is_int(b) && op != TL_AST_OP_MATMUL)
+         return int_binary(s, op, a, b, range);
+      if (is_arith(op))
+         return float_binary(s, op, tl_known_double(a), tl_known_double(b), range);
+   } else if (sequence_binary(s, op, a, b, range, &out)) {
+      return out;
+   }
+   tl_report(s->diags, E0214, range, tl_ast_op_text[op], tl_sv_describe(s, a),
+             tl_sv_describe(s, b));
+   return tl_sv_poison();
+}
+
+TlSv
+tl_const_unary(TlSema *s, TlAstOp op, const TlSv *a, TlRange range)
+{
+   if (op == TL_AST_OP_NOT)
+      return tl_sv_bool(!tl_const_truth(a));
+   if (tl_sv_is_number(a)) {
+      TlSv zero = tl_sv_int(0), out;
+      if (op == TL_AST_OP_POS)
+         return *a;
+      if (op == TL_AST_OP_NEG && a->kind == TL_SV_FLOAT) {
+         out = *a;
+         out.f = -a->f;
+         return out;
+      }
+      if (op == TL_AST_OP_NEG)
+         return tl_const_binary(s, TL_AST_OP_SUB, &zero, a, range);
+      if (op == TL_AST_OP_INVERT && is_int(a)) {
+         if (a->is_strong)
+            return from_bits(a->dtype, ~const_bits(a, a->dtype) &
+                                          (UINT64_MAX >> (64 - tl_dtype_info[a->dtype].bits)));
+         return from_wide(s, -wide(a) - 1, range);
+      }
+   }
+   tl_report(s->diags, E0215, range, tl_ast_op_text[op], tl_sv_describe(s, a));
+   return tl_sv_poison();
+}
+
+/* ---- comparisons ---- */
+int
+tl_const_order(TlSema *s, const TlSv *a, const TlSv *b, TlRange range, bool *ok)
+{
+   *ok = true;
+   if (tl_sv_is_number(a) && tl_sv_is_number(b)) {
+      if (is_int(a) && is_int(b))
+         return wide(a) < wide(b) ? -1 : wide(a) > wide(b);
+      double x = tl_known_double(a), y = tl_known_double(b);
+      if (isnan(x) || isnan(y))
+         return 2; /* unordered */
+      return x < y ? -1 : x > y;
+   }
+   if (a->kind == TL_SV_STR && b->kind == TL_SV_STR) {
+      size_t n = a->s.len < b->s.len ? a->s.len : b->s.len;
+      int c = memcmp(a->s.data, b->s.data, n);
+      return c ? (c < 0 ? -1 : 1) : a->s.len < b->s.len ? -1 : a->s.len > b->s.len;
+   }
+   if (a->kind == TL_SV_TUPLE && b->kind == TL_SV_TUPLE) {
+      size_t n = a->tuple->len < b->tuple->len ? a->tuple->len : b->tuple->len;
+      for (size_t i = 0; i < n; i++) {
+         if (tl_const_equal(&a->tuple->items[i], &b->tuple->items[i]))
+            continue;
+         return tl_const_order(s, &a->tuple->items[i], &b->tuple->items[i], range, ok);
+      }
+      return a->tuple->len < b->tuple->len ? -1 : a->tuple->len > b->tuple->len;
+   }
+   *ok = false;
+   tl_report(s->diags, E0214, range, "<", tl_sv_describe(s, a), tl_sv_describe(s, b));
+   return 0;
+}
+
+static TlSv
+contains(TlSema *s, const TlSv *item, const TlSv *in, TlRange range)
+{
+   if (in->kind == TL_SV_STR && item->kind == TL_SV_STR) {
+      bool found = item->s.len == 0;
+      for (size_t i = 0; !found && i + item->s.len <= in->s.len; i++)
+         found = memcmp(in->s.data + i, item->s.data, item->s.len) == 0;
+      return tl_sv_bool(found);
+   }
+   if (in->kind == TL_SV_TUPLE) {
+      for (size_t i = 0; i < in->tuple->len; i++)
+         if (tl_const_equal(item, &in->tuple->items[i]))
+            return tl_sv_bool(true);
+      return tl_sv_bool(false);
+   }
+   if (in->kind == TL_SV_DICT) {
+      bool found;
+      tl_dict_get(in, item, &found);
+      return tl_sv_bool(found);
+   }
+   TlSv *items;
+   size_t len;
+   if (!tl_iterate(s, in, range, &items, &len))
+      return tl_sv_poison();
+   for (size_t i = 0; i < len; i++)
+      if (tl_const_equal(item, &items[i]))
+         return tl_sv_bool(true);
+   return tl_sv_bool(false);
+}
+
+TlSv
+tl_const_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
+{
+   TlSv out;
+   switch (op) {
+   case TL_AST_OP_IS:
+   case TL_AST_OP_IS_NOT: {
+      bool same = (a->kind == b->kind || (tl_sv_is_number(a) && tl_sv_is_number(b))) &&
+                  a->kind == b->kind && tl_const_equal(a, b);
+      return tl_sv_bool(same == (op == TL_AST_OP_IS));
+   }
+   case TL_AST_OP_IN:
+   case TL_AST_OP_NOT_IN:
+      out = contains(s, a, b, range);
+      return out.kind == TL_SV_BOOL ? tl_sv_bool(out.b == (op == TL_AST_OP_IN)) : out;
+   default:
+      break;
+   }
+   if (tl_sv_is_number(a) && tl_sv_is_number(b) && (a->is_strong || b->is_strong) &&
+       strong_binary(s, op, a, b, range, &out))
+      return out;
+   if (op == TL_AST_OP_EQ || op == TL_AST_OP_NE)
+      return tl_sv_bool(tl_const_equal(a, b) == (op == TL_AST_OP_EQ));
+   bool ok;
+   int order = tl_const_order(s, a, b, range, &ok);
+   if (!ok)
+      return tl_sv_poison();
+   bool r = op == TL_AST_OP_LT   ? order == -1
+            : op == TL_AST_OP_LE ? order == -1 || order == 0
+            : op == TL_AST_OP_GT ? order == 1
+                                 : order == 1 || order == 0;
+   return tl_sv_bool(r);
+}
+
+/* ---- dicts and objects ---- */
+TlSv
+tl_dict_new(TlSema *s)
+{
+   TlSvFields *d = tl_new(s->arena, TlSvFields);
+   d->type_name = "dict";
+   return (TlSv){.kind = TL_SV_DICT, .fields = d};
+}
+
+TlSv
+tl_object_new(TlSema *s, const char *type_name)
+{
+   TlSvFields *d = tl_new(s->arena, TlSvFields);
+   d->type_name = type_name;
+   return (TlSv){.kind = TL_SV_OBJECT, .fields = d};
+}
+
+static size_t
+fields_grow(TlSema *s, TlSvFields *d)
+{
+   if (d->len == d->cap) {
+      size_t names_cap = d->cap, keys_cap = d->cap;
+      d->names = tl_vec_grow(s->arena, d->names, d->len, &names_cap, sizeof d->names[0]);
+      d->keys = tl_vec_grow(s->arena, d->keys, d->len, &keys_cap, sizeof d->keys[0]);
+      d->values = tl_vec_grow(s->arena, d->values, d->len, &d->cap, sizeof d->values[0]);
+   }
+   return d->len++;
+}
+
+TlSv
+tl_dict_get(const TlSv *dict, const TlSv *key, bool *found)
+{
+   const TlSvFields *d = dict->fields;
+   *found = true;
+   for (size_t i = 0; i < d->len; i++)
+      if (tl_const_equal(&d->keys[i], key))
+         return d->values[i];
+   *found = false;
+   return tl_sv_none();
+}
+
+void
+tl_dict_set(TlSema *s, const TlSv *dict, const TlSv *key, TlSv value)
+{
+   TlSvFields *d = dict->fields;
+   for (size_t i = 0; i < d->len; i++)
+      if (tl_const_equal(&d->keys[i], key)) {
+         d->values[i] = value;
+         return;
+      }
+   size_t i = fields_grow(s, d);
+   d->keys[i] = *key;
+   d->values[i] = value;
+}
+
+bool
+tl_object_get(const TlSv *object, const char *name, TlSv *out)
+{
+   const TlSvFields *d = object->fields;
+   for (size_t i = 0; i < d->len; i++)
+      if (d->names[i] == name || strcmp(d->names[i], name) == 0) {
+         *out = d->values[i];
+         return true;
+      }
+   return false;
+}
+
+void
+tl_object_set(TlSema *s, const TlSv *object, const char *name, TlSv value)
+{
+   TlSvFields *d = object->fields;
+   name = tl_intern_cstr(s->strings, name);
+   for (size_t i = 0; i < d->len; i++)
+      if (d->names[i] == name) {
+         d->values[i] = value;
+         return;
+      }
+   size_t i = fields_grow(s, d);
+   d->names[i] = name;
+   d->values[i] = value;
+}

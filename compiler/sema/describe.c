@@ -1,0 +1,369 @@
+/* Values as text: for diagnostics, for f-strings and str(), and for the metadata of a kernel. */
+#include "sema/impl.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void
+float_repr(TlSb *out, double f)
+{
+   if (isnan(f)) {
+      tl_sb_str(out, "nan");
+   } else if (isinf(f)) {
+      tl_sb_str(out, f < 0 ? "-inf" : "inf");
+   } else {
+      char text[40];
+      for (int digits = 1; digits <= 17; digits++) { /* the shortest that reads back */
+         snprintf(text, sizeof text, "%.*g", digits, f);
+         if (strtod(text, NULL) == f)
+            break;
+      }
+      if (strchr(text, 'e') && fabs(f) >= 1 && fabs(f) < 1e16)
+         snprintf(text, sizeof text, "%.1f", f);
+      tl_sb_str(out, text);
+      if (!strpbrk(text, ".en"))
+         tl_sb_str(out, ".0");
+   }
+}
+
+static void
+str_repr(TlSb *out, TlText t)
+{
+   tl_sb_char(out, '\'');
+   for (size_t i = 0; i < t.len; i++) {
+      char c = t.data[i];
+      if (c == '\'' || c == '\\')
+         tl_sb_char(out, '\\'), tl_sb_char(out, c);
+      else if (c == '\n')
+         tl_sb_str(out, "\\n");
+      else if ((unsigned char)c < 32)
+         tl_sb_printf(out, "\\x%02x", (unsigned)(unsigned char)c);
+      else
+         tl_sb_char(out, c);
+   }
+   tl_sb_char(out, '\'');
+}
+
+enum { MAX_REPR_DEPTH = 16, MAX_REPR_BYTES = 4000 };
+
+static void repr(TlSema *s, const TlSv *v, bool as_str, TlSb *out, unsigned depth);
+
+static void
+repr_items(TlSema *s, const TlSvTuple *t, TlSb *out, unsigned depth)
+{
+   tl_sb_char(out, t->is_list ? '[' : '(');
+   for (size_t i = 0; i < t->len; i++) {
+      if (i)
+         tl_sb_str(out, ", ");
+      repr(s, &t->items[i], false, out, depth + 1);
+   }
+   if (!t->is_list && t->len == 1)
+      tl_sb_char(out, ',');
+   tl_sb_char(out, t->is_list ? ']' : ')');
+}
+
+static void
+repr_dict(TlSema *s, const TlSvFields *d, TlSb *out, unsigned depth)
+{
+   tl_sb_char(out, '{');
+   for (size_t i = 0; i < d->len; i++) {
+      if (i)
+         tl_sb_str(out, ", ");
+      repr(s, &d->keys[i], false, out, depth + 1);
+      tl_sb_str(out, ": ");
+      repr(s, &d->values[i], false, out, depth + 1);
+   }
+   tl_sb_char(out, '}');
+}
+
+static void
+repr(TlSema *s, const TlSv *v, bool as_str, TlSb *out, unsigned depth)
+{
+   if (depth > MAX_REPR_DEPTH || out->len > MAX_REPR_BYTES) {
+      tl_sb_str(out, "...");
+      return;
+   }
+   switch (v->kind) {
+   case TL_SV_NONE:
+      tl_sb_str(out, "None");
+      break;
+   case TL_SV_BOOL:
+      tl_sb_str(out, v->b ? "True" : "False");
+      break;
+   case TL_SV_INT:
+      if (v->is_large)
+         tl_sb_printf(out, "%llu", (unsigned long long)(uint64_t)v->i);
+      else
+         tl_sb_printf(out, "%lld", (long long)v->i);
+      break;
+   case TL_SV_FLOAT:
+      float_repr(out, v->f);
+      break;
+   case TL_SV_STR:
+      if (as_str)
+         tl_sb_mem(out, v->s.data, v->s.len);
+      else
+         str_repr(out, v->s);
+      break;
+   case TL_SV_TYPE:
+      tl_sb_str(out, tl_type_cstr(s->arena, v->type));
+      break;
+   case TL_SV_TUPLE:
+      repr_items(s, v->tuple, out, depth);
+      break;
+   case TL_SV_DICT:
+      repr_dict(s, v->fields, out, depth);
+      break;
+   case TL_SV_ELLIPSIS:
+      tl_sb_str(out, "...");
+      break;
+   case TL_SV_FUNC:
+      tl_sb_str(out, v->func->name);
+      break;
+   case TL_SV_BUILTIN:
+      tl_sb_str(out, v->builtin.row->name);
+      break;
+   case TL_SV_MODULE:
+      tl_sb_str(out, v->module->name);
+      break;
+   case TL_SV_OPAQUE:
+      tl_sb_printf(out, "<%s>", v->opaque);
+      break;
+   case TL_SV_POISON:
+   case TL_SV_SLICE:
+   case TL_SV_RANGE:
+   case TL_SV_OBJECT:
+   case TL_SV_VALUE:
+   case TL_SV_BLOCKPTR:
+      tl_sb_printf(out, "<%s>", tl_sv_describe(s, v));
+      break;
+   }
+}
+
+void
+tl_sv_repr(TlSema *s, const TlSv *v, bool as_str, TlSb *out)
+{
+   repr(s, v, as_str, out, 0);
+}
+
+const char *
+tl_sv_constant_text(TlSema *s, const TlSv *v)
+{
+   TlSb sb;
+   tl_sb_init(&sb, s->arena);
+   tl_sv_repr(s, v, false, &sb);
+   return tl_sb_cstr(&sb);
+}
+
+static const char *
+describe_number(TlSema *s, const TlSv *v, const char *type)
+{
+   if (v->is_strong)
+      return tl_arena_printf(s->arena, "%s %s", tl_dtype_info[v->dtype].text,
+                             tl_sv_constant_text(s, v));
+   return tl_arena_printf(s->arena, "constexpr %s %s", type, tl_sv_constant_text(s, v));
+}
+
+const char *
+tl_sv_describe(TlSema *s, const TlSv *v)
+{
+   switch (v->kind) {
+   case TL_SV_POISON:
+      return "a value with an error";
+   case TL_SV_NONE:
+      return "None";
+   case TL_SV_BOOL:
+      return describe_number(s, v, "bool");
+   case TL_SV_INT:
+      return describe_number(s, v, "int");
+   case TL_SV_FLOAT:
+      return describe_number(s, v, "float");
+   case TL_SV_STR:
+      return tl_arena_printf(s->arena, "string %.60s", tl_sv_constant_text(s, v));
+   case TL_SV_TYPE:
+      return tl_arena_printf(s->arena, "type %s", tl_type_cstr(s->arena, v->type));
+   case TL_SV_TUPLE:
+      return tl_arena_printf(s->arena, "%s of %zu", v->tuple->is_list ? "list" : "tuple",
+                             v->tuple->len);
+   case TL_SV_DICT:
+      return tl_arena_printf(s->arena, "dict of %zu", v->fields->len);
+   case TL_SV_SLICE:
+      return "slice";
+   case TL_SV_ELLIPSIS:
+      return "'...'";
+   case TL_SV_RANGE:
+      return "range";
+   case TL_SV_FUNC:
+      return tl_arena_printf(s->arena, "function '%s'", v->func->name);
+   case TL_SV_BUILTIN:
+      return tl_arena_printf(s->arena, "function '%s'", v->builtin.row->name);
+   case TL_SV_MODULE:
+      return tl_arena_printf(s->arena, "module '%s'", v->module->name);
+   case TL_SV_OBJECT:
+      return tl_arena_printf(s->arena, "object of '%s'", v->fields->type_name);
+   case TL_SV_OPAQUE:
+      return "a value of host code";
+   case TL_SV_VALUE:
+      return tl_type_cstr(s->arena, v->value->type);
+   case TL_SV_BLOCKPTR: {
+      TlSb sb;
+      tl_sb_init(&sb, s->arena);
+      tl_sb_str(&sb, "block pointer of ");
+      for (unsigned i = 0; i < v->block_ptr->rank; i++)
+         tl_sb_printf(&sb, "%s%u", i ? "x" : "", v->block_ptr->block[i]);
+      return tl_sb_cstr(&sb);
+   }
+   }
+   return "?";
+}
+
+void
+tl_report_opaque(TlSema *s, const TlSv *v, TlRange range)
+{
+   if (v->kind == TL_SV_MODULE)
+      tl_report(s->diags, E0208, range, v->module->name);
+   else
+      tl_report(s->diags, E0207, range, v->opaque);
+}
+
+/* ---- format() of numbers and strings: [[fill]align][sign][#][0][width][,][.precision][type] ---- */
+typedef struct Spec {
+   char fill, align, sign, type;
+   bool alt, comma;
+   size_t width;
+   int precision;
+} Spec;
+
+static bool
+read_spec(TlText t, Spec *p)
+{
+   size_t i = 0;
+   *p = (Spec){.fill = ' ', .precision = -1};
+   if (t.len >= 2 && strchr("<>^=", t.data[1])) {
+      p->fill = t.data[0];
+      p->align = t.data[1];
+      i = 2;
+   } else if (t.len >= 1 && strchr("<>^=", t.data[0])) {
+      p->align = t.data[0];
+      i = 1;
+   }
+   if (i < t.len && strchr("+- ", t.data[i]))
+      p->sign = t.data[i++];
+   if (i < t.len && t.data[i] == '#')
+      p->alt = true, i++;
+   if (i < t.len && t.data[i] == '0') {
+      if (!p->align)
+         p->fill = '0', p->align = '=';
+      i++;
+   }
+   for (; i < t.len && t.data[i] >= '0' && t.data[i] <= '9' && p->width < 1000; i++)
+      p->width = p->width * 10 + (size_t)(t.data[i] - '0');
+   if (i < t.len && t.data[i] == ',')
+      p->comma = true, i++;
+   if (i < t.len && t.data[i] == '.') {
+      p->precision = 0;
+      for (i++; i < t.len && t.data[i] >= '0' && t.data[i] <= '9' && p->precision < 100; i++)
+         p->precision = p->precision * 10 + (t.data[i] - '0');
+   }
+   if (i < t.len)
+      p->type = t.data[i++];
+   return i == t.len && (!p->type || strchr("dxXobeEfFgGs%n", p->type)) && !p->comma;
+}
+
+static void
+put_padded(TlSb *out, const Spec *p, const char *text, size_t len, bool is_number)
+{
+   char align = p->align ? p->align : is_number ? '>' : '<';
+   size_t pad = p->width > len ? p->width - len : 0;
+   size_t left = align == '>' ? pad : align == '^' ? pad / 2 : 0;
+   if (align == '=') {
+      if (len && (text[0] == '-' || text[0] == '+'))
+         tl_sb_char(out, *text++), len--;
+      left = pad;
+   }
+   size_t right = pad - left;
+   while (left--)
+      tl_sb_char(out, p->fill);
+   tl_sb_mem(out, text, len);
+   while (right--)
+      tl_sb_char(out, p->fill);
+}
+
+static const char *
+int_digits(TlSema *s, const TlSv *v, const Spec *p)
+{
+   bool neg = v->kind == TL_SV_INT && v->i < 0 && !v->is_large;
+   uint64_t u = v->kind == TL_SV_BOOL ? v->b : neg ? 0 - (uint64_t)v->i : (uint64_t)v->i;
+   char sign[2] = {neg ? '-' : p->sign == '+' || p->sign == ' ' ? p->sign : '\0', '\0'};
+   unsigned long long w = u;
+   if (p->type == 'x')
+      return tl_arena_printf(s->arena, "%s%s%llx", sign, p->alt ? "0x" : "", w);
+   if (p->type == 'X')
+      return tl_arena_printf(s->arena, "%s%s%llX", sign, p->alt ? "0X" : "", w);
+   if (p->type == 'o')
+      return tl_arena_printf(s->arena, "%s%s%llo", sign, p->alt ? "0o" : "", w);
+   if (p->type != 'b')
+      return tl_arena_printf(s->arena, "%s%llu", sign, w);
+   char bits[66];
+   size_t n = sizeof bits;
+   bits[--n] = '\0';
+   do
+      bits[--n] = (char)('0' + (u & 1));
+   while (u >>= 1);
+   return tl_arena_printf(s->arena, "%s%s%s", sign, p->alt ? "0b" : "", bits + n);
+}
+
+static const char *
+float_digits(TlSema *s, double f, const Spec *p)
+{
+   int precision = p->precision < 0 ? 6 : p->precision;
+   const char *plus = p->sign == '+' && !signbit(f) ? "+" : "";
+   switch (p->type) {
+   case 'e':
+      return tl_arena_printf(s->arena, "%s%.*e", plus, precision, f);
+   case 'E':
+      return tl_arena_printf(s->arena, "%s%.*E", plus, precision, f);
+   case 'f':
+   case 'F':
+      return tl_arena_printf(s->arena, "%s%.*f", plus, precision, f);
+   case '%':
+      return tl_arena_printf(s->arena, "%s%.*f%%", plus, precision, f * 100);
+   default:
+      if (!p->type && p->precision < 0) {
+         TlSb sb;
+         tl_sb_init(&sb, s->arena);
+         tl_sb_str(&sb, plus);
+         float_repr(&sb, f);
+         return tl_sb_cstr(&sb);
+      }
+      return tl_arena_printf(s->arena, "%s%.*g", plus, precision, f);
+   }
+}
+
+bool
+tl_format_number(TlSema *s, const TlSv *v, TlText spec, TlRange range, TlSb *out)
+{
+   Spec p;
+   if (!read_spec(spec, &p)) {
+      tl_report(s->diags, E0209, range, spec.data);
+      return false;
+   }
+   bool wants_float = p.type && strchr("eEfFgG%", p.type);
+   const char *text;
+   bool is_number = tl_sv_is_number(v);
+   if (is_number && (v->kind == TL_SV_FLOAT || wants_float)) {
+      text = float_digits(s, tl_known_double(v), &p);
+   } else if (v->kind == TL_SV_INT || (v->kind == TL_SV_BOOL && p.type)) {
+      text = int_digits(s, v, &p);
+   } else {
+      TlSb sb;
+      tl_sb_init(&sb, s->arena);
+      tl_sv_repr(s, v, true, &sb);
+      text = tl_sb_cstr(&sb);
+      is_number = false;
+   }
+   put_padded(out, &p, text, strlen(text), is_number);
+   return true;
+}

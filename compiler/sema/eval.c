@@ -1,0 +1,967 @@
+/* Expressions.  Every form gives a TlSv; a value known at compile time stays known, an operator with
+ * a run-time operand is built by arith.c.  Invariant: each error is reported once, by the node that
+ * finds it; every other node passes poison on in silence. */
+#include "sema/impl.h"
+
+#include <string.h>
+
+/* ---- small makers ---- */
+TlSv
+tl_make_tuple(TlSema *s, const TlSv *items, size_t len, bool is_list)
+{
+   TlSvTuple *t = tl_new(s->arena, TlSvTuple);
+   t->items = tl_new_array(s->arena, TlSv, len);
+   if (len)
+      memcpy(t->items, items, len * sizeof items[0]);
+   t->len = len;
+   t->is_list = is_list;
+   return (TlSv){.kind = TL_SV_TUPLE, .tuple = t};
+}
+
+TlSv
+tl_make_str(TlSema *s, const char *text, size_t len)
+{
+   return (TlSv){.kind = TL_SV_STR, .s = {tl_arena_strndup(s->arena, text, len), len}};
+}
+
+bool
+tl_is_host(const TlFrame *f)
+{
+   return f->act && f->act->is_host;
+}
+
+bool
+tl_step(TlSema *s, TlRange range)
+{
+   if (++s->steps <= TL_MAX_STEPS)
+      return true;
+   if (!s->impl->out_of_steps)
+      tl_report(s->diags, E0217, range, (unsigned)TL_MAX_STEPS);
+   s->impl->out_of_steps = true;
+   return false;
+}
+
+TlSv
+tl_strengthen(TlSema *s, TlSv v)
+{
+   if (v.kind == TL_SV_TUPLE) {
+      TlSv t = tl_make_tuple(s, v.tuple->items, v.tuple->len, v.tuple->is_list);
+      t.tuple->names = v.tuple->names;
+      for (size_t i = 0; i < t.tuple->len; i++)
+         t.tuple->items[i] = tl_strengthen(s, t.tuple->items[i]);
+      return t;
+   }
+   if (!tl_sv_is_number(&v) || v.is_strong)
+      return v;
+   v.is_strong = true;
+   if (v.kind == TL_SV_BOOL)
+      v.dtype = TL_I1;
+   else if (v.kind == TL_SV_FLOAT) {
+      double a = v.f < 0 ? -v.f : v.f;
+      bool fits = !(a > 3.4028234663852886e38 && a <= 1.7976931348623157e308);
+      v.dtype = fits ? TL_FP32 : TL_FP64;
+      if (fits)
+         v.f = tl_bits_to_double(TL_FP32, tl_double_to_bits(TL_FP32, v.f, TL_ROUND_NEAREST_EVEN));
+   } else if (v.is_large)
+      v.dtype = TL_U64;
+   else if (v.i >= INT32_MIN && v.i <= INT32_MAX)
+      v.dtype = TL_I32;
+   else
+      v.dtype = v.i > 0 && v.i <= UINT32_MAX ? TL_U32 : TL_I64;
+   return v;
+}
+
+TlSv
+tl_weaken(TlSema *s, TlSv v)
+{
+   if (v.kind == TL_SV_TUPLE) {
+      TlSv t = tl_make_tuple(s, v.tuple->items, v.tuple->len, v.tuple->is_list);
+      t.tuple->names = v.tuple->names;
+      for (size_t i = 0; i < t.tuple->len; i++)
+         t.tuple->items[i] = tl_weaken(s, t.tuple->items[i]);
+      return t;
+   }
+   if (tl_sv_is_number(&v))
+      v.is_strong = false;
+   return v;
+}
+
+static bool
+is_unusable(TlSema *s, const TlSv *v, TlRange range) /* reports opaque operands */
+{
+   if (v->kind == TL_SV_POISON)
+      return true;
+   if (v->kind == TL_SV_OPAQUE || (v->kind == TL_SV_MODULE && v->module->kind == TL_MOD_HOST)) {
+      tl_report_opaque(s, v, range);
+      return true;
+   }
+   return false;
+}
+
+/* ---- truth ---- */
+bool
+tl_truth(TlSema *s, const TlSv *v, TlRange range, bool *known, bool *truth)
+{
+   *known = !tl_sv_is_runtime(v);
+   if (is_unusable(s, v, range))
+      return false;
+   if (*known)
+      *truth = tl_const_truth(v);
+   return true;
+}
+
+/* ---- operators ---- */
+TlSv
+tl_apply_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
+{
+   if (is_unusable(s, a, range) || is_unusable(s, b, range))
+      return tl_sv_poison();
+   if (!tl_sv_is_runtime(a) && !tl_sv_is_runtime(b))
+      return tl_const_binary(s, op, a, b, range);
+   if ((tl_sv_is_runtime(a) || tl_sv_is_number(a)) && (tl_sv_is_runtime(b) || tl_sv_is_number(b)) &&
+       a->kind != TL_SV_BLOCKPTR && b->kind != TL_SV_BLOCKPTR)
+      return tl_sema_binary(s, op, a, b, range);
+   if ((a->kind == TL_SV_TUPLE && b->kind == TL_SV_TUPLE && op == TL_AST_OP_ADD))
+      return tl_const_binary(s, op, a, b, range);
+   const TlSv *none = a->kind == TL_SV_NONE ? a : b->kind == TL_SV_NONE ? b : NULL;
+   tl_report(s->diags, E0214, range, tl_ast_op_text[op], tl_sv_describe(s, a),
+             tl_sv_describe(s, b));
+   if (none)
+      tl_help(s->diags, "test the argument with 'is not None' before it is used");
+   return tl_sv_poison();
+}
+
+TlSv
+tl_apply_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
+{
+   if (is_unusable(s, a, range) || is_unusable(s, b, range))
+      return tl_sv_poison();
+   bool run = tl_sv_is_runtime(a) || tl_sv_is_runtime(b);
+   bool identity = op == TL_AST_OP_IS || op == TL_AST_OP_IS_NOT;
+   bool membership = op == TL_AST_OP_IN || op == TL_AST_OP_NOT_IN;
+   if (!run || identity || (membership && a->kind != TL_SV_VALUE))
+      return tl_const_compare(s, op, a, b, range);
+   bool both = (a->kind == TL_SV_VALUE || tl_sv_is_number(a)) &&
+               (b->kind == TL_SV_VALUE || tl_sv_is_number(b));
+   if (both)
+      return tl_sema_compare(s, op, a, b, range);
+   if (op == TL_AST_OP_EQ || op == TL_AST_OP_NE) /* x == None, x == "text": never equal */
+      return tl_sv_bool(op == TL_AST_OP_NE);
+   tl_report(s->diags, E0214, range, tl_ast_op_text[op], tl_sv_describe(s, a),
+             tl_sv_describe(s, b));
+   return tl_sv_poison();
+}
+
+static TlSv
+as_bool(TlSema *s, const TlSv *v, TlRange range)
+{
+   if (v->kind == TL_SV_VALUE && tl_type_elem(v->value->type)->kind == TL_TYPE_SCALAR &&
+       tl_type_elem(v->value->type)->dtype == TL_I1)
+      return *v;
+   if (v->kind == TL_SV_VALUE && tl_type_is_ptr_like(v->value->type))
+      return tl_sv_bool(true); /* a pointer that is present */
+   TlSv zero = tl_sv_int(0);
+   return v->kind == TL_SV_VALUE ? tl_sema_compare(s, TL_AST_OP_NE, v, &zero, range) : *v;
+}
+
+/* a and b, a or b.  A known side decides or drops out; two run-time sides are both evaluated and
+ * joined bitwise. */
+static TlSv
+logical(TlSema *s, TlAstOp op, const TlSv *left, const TlSv *right, TlRange range)
+{
+   TlSv a = as_bool(s, left, range), b = as_bool(s, right, range);
+   if (a.kind == TL_SV_POISON || b.kind == TL_SV_POISON)
+      return tl_sv_poison();
+   if (a.kind == TL_SV_VALUE && b.kind == TL_SV_VALUE)
+      return tl_sema_binary(s, op == TL_AST_OP_AND ? TL_AST_OP_BITAND : TL_AST_OP_BITOR, &a, &b,
+                            range);
+   const TlSv *known = a.kind == TL_SV_VALUE ? &b : &a, *other = a.kind == TL_SV_VALUE ? &a : &b;
+   bool truth = tl_const_truth(known);
+   return truth == (op == TL_AST_OP_AND) ? *other : *known;
+}
+
+static TlSv
+eval_boolop(TlSema *s, TlFrame *f, const TlAstBoolOp *n)
+{
+   TlSv left = tl_eval_expr(s, f, n->left);
+   bool known, truth = false;
+   if (!tl_truth(s, &left, n->left->range, &known, &truth))
+      return tl_sv_poison();
+   if (known && truth == (n->op == TL_AST_OP_OR))
+      return left;
+   TlSv right = tl_eval_expr(s, f, n->right);
+   if (known)
+      return right;
+   bool right_known, right_truth = false;
+   if (!tl_truth(s, &right, n->right->range, &right_known, &right_truth))
+      return tl_sv_poison();
+   return logical(s, n->op, &left, &right, n->node.range);
+}
+
+static TlSv
+eval_compare(TlSema *s, TlFrame *f, const TlAstCompare *n)
+{
+   TlSv left = tl_eval_expr(s, f, n->left), result = tl_sv_bool(true);
+   TlRange left_range = n->left->range;
+   for (size_t i = 0; i < n->rights.len; i++) {
+      TlSv right = tl_eval_expr(s, f, n->rights.data[i]);
+      TlRange range = tl_range_join(left_range, n->rights.data[i]->range);
+      TlSv one = tl_apply_compare(s, n->ops.data[i], &left, &right, range);
+      if (one.kind == TL_SV_POISON)
+         return one;
+      result = i == 0 ? one : logical(s, TL_AST_OP_AND, &result, &one, n->node.range);
+      if (!tl_sv_is_runtime(&result) && (result.kind == TL_SV_POISON || !tl_const_truth(&result)))
+         return result;
+      left = right;
+      left_range = n->rights.data[i]->range;
+   }
+   return result;
+}
+
+static TlSv
+eval_unary(TlSema *s, TlFrame *f, const TlAstUnary *n)
+{
+   TlSv v = tl_eval_expr(s, f, n->operand);
+   if (is_unusable(s, &v, n->operand->range))
+      return tl_sv_poison();
+   if (v.kind == TL_SV_VALUE) {
+      if (n->op != TL_AST_OP_NOT)
+         return tl_sema_unary(s, n->op, &v, n->node.range);
+      TlSv b = as_bool(s, &v, n->node.range);
+      if (b.kind != TL_SV_VALUE)
+         return b.kind == TL_SV_POISON ? b : tl_sv_bool(!tl_const_truth(&b));
+      return tl_sema_unary(s, n->op, &b, n->node.range);
+   }
+   return tl_const_unary(s, n->op, &v, n->node.range);
+}
+
+static TlSv
+eval_conditional(TlSema *s, TlFrame *f, const TlAstConditional *n)
+{
+   TlSv test = tl_eval_expr(s, f, n->test);
+   bool known, truth = false;
+   if (!tl_truth(s, &test, n->test->range, &known, &truth))
+      return tl_sv_poison();
+   if (known)
+      return tl_eval_expr(s, f, truth ? n->then_value : n->else_value);
+   return tl_eval_runtime_conditional(s, f, n, &test);
+}
+
+/* ---- attributes ---- */
+static bool
+find_attribute(TlSema *s, const TlSv *self, const char *name, TlRange range, TlSv *out)
+{
+   switch (self->kind) {
+   case TL_SV_MODULE:
+      return tl_module_attr(s, self->module, name, out);
+   case TL_SV_OBJECT:
+      if (tl_object_get(self, name, out))
+         return true;
+      if (tl_object_get(self, "__class__", out) && tl_class_attr(s, out->func, name, out)) {
+         if (out->kind == TL_SV_FUNC && out->func->node->kind == TL_AST_FUNCTION) {
+            TlSvFunc *bound = tl_new(s->arena, TlSvFunc);
+            *bound = *out->func;
+            bound->self = tl_new(s->arena, TlSv);
+            *bound->self = *self;
+            out->func = bound;
+         }
+         return true;
+      }
+      break;
+   case TL_SV_TUPLE:
+      for (size_t i = 0; self->tuple->names && i < self->tuple->len; i++)
+         if (strcmp(self->tuple->names[i], name) == 0) {
+            *out = self->tuple->items[i];
+            return true;
+         }
+      break;
+   case TL_SV_FUNC:
+      if (self->func->node->kind == TL_AST_CLASS && tl_class_attr(s, self->func, name, out))
+         return true;
+      if (strcmp(name, "__name__") == 0) {
+         *out = tl_make_str(s, self->func->name, strlen(self->func->name));
+         return true;
+      }
+      if (strcmp(name, "fn") == 0 || strcmp(name, "__wrapped__") == 0) {
+         *out = *self;
+         return true;
+      }
+      break;
+   case TL_SV_OPAQUE:
+      *out = (TlSv){.kind = TL_SV_OPAQUE,
+                    .opaque = tl_arena_printf(s->arena, "%s.%s", self->opaque, name)};
+      return true;
+   default:
+      break;
+   }
+   if (tl_sv_is_number(self) && strcmp(name, "value") == 0) {
+      *out = tl_weaken(s, *self);
+      return true;
+   }
+   if ((self->kind == TL_SV_STR || self->kind == TL_SV_TYPE || self->kind == TL_SV_NONE) &&
+       strcmp(name, "value") == 0) {
+      *out = *self;
+      return true;
+   }
+   if (tl_host_method(s, self, name, out))
+      return true;
+   if (tl_attr_of_value(s, self, name, range, out))
+      return true;
+   const TlBuiltin *row = tl_builtin_method(name);
+   bool may = tl_sv_is_runtime(self) || tl_sv_is_number(self);
+   if (row && may) {
+      TlSv *copy = tl_new(s->arena, TlSv);
+      *copy = *self;
+      *out = (TlSv){.kind = TL_SV_BUILTIN, .builtin = {row, copy}};
+      return true;
+   }
+   return false;
+}
+
+bool
+tl_has_attribute(TlSema *s, const TlSv *self, const char *name)
+{
+   TlDiags *saved = s->diags, quiet;
+   tl_diags_init(&quiet, s->arena, s->sources);
+   s->diags = &quiet;
+   TlSv out;
+   bool has = find_attribute(s, self, name, (TlRange){0}, &out) && out.kind != TL_SV_POISON;
+   s->diags = saved;
+   if (self->kind == TL_SV_MODULE && self->module->kind == TL_MOD_HOST)
+      return has && !(out.kind == TL_SV_MODULE && out.module->kind == TL_MOD_HOST);
+   return has;
+}
+
+static void
+suggest_attribute(TlSema *s, const TlSv *self, const char *name)
+{
+   TlNearest n = {.name = name};
+   if (self->kind == TL_SV_MODULE && self->module->kind == TL_MOD_BUILTIN) {
+      const char *near = tl_suggest_builtin(s, self->module->ns, name);
+      if (near)
+         tl_nearest_try(&n, near);
+   } else if (self->kind == TL_SV_MODULE && self->module->kind == TL_MOD_UNIT) {
+      for (size_t i = 0; i < self->module->unit->order.len; i++)
+         tl_nearest_try(&n, self->module->unit->order.data[i]->name);
+   } else if (self->kind == TL_SV_OBJECT) {
+      for (size_t i = 0; i < self->fields->len; i++)
+         tl_nearest_try(&n, self->fields->names[i]);
+   } else if (self->kind == TL_SV_VALUE) {
+      const TlBuiltin *row;
+      for (unsigned i = 0; (row = tl_builtin_at(i)); i++)
+         if (row->flags & TL_BUILTIN_METHOD)
+            tl_nearest_try(&n, row->name);
+   }
+   if (n.best)
+      tl_help(s->diags, "did you mean '%s'?", n.best);
+}
+
+TlSv
+tl_attribute(TlSema *s, TlFrame *f, const TlSv *self, const char *name, TlRange range)
+{
+   (void)f;
+   TlSv out;
+   if (self->kind == TL_SV_POISON)
+      return *self;
+   unsigned errors = s->diags->num_errors;
+   if (find_attribute(s, self, name, range, &out))
+      return out;
+   if (s->diags->num_errors != errors)
+      return tl_sv_poison();
+   if (self->kind == TL_SV_MODULE)
+      tl_report(s->diags, E0201, range, self->module->name, name);
+   else
+      tl_report(s->diags, E0202, range, tl_sv_describe(s, self), name);
+   if (self->kind == TL_SV_NONE)
+      tl_help(s->diags, "test the argument with 'is not None' before it is used");
+   else
+      suggest_attribute(s, self, name);
+   return tl_sv_poison();
+}
+
+/* ---- subscripts ---- */
+static bool
+index_of(TlSema *s, const TlSv *v, size_t len, TlRange range, size_t *out)
+{
+   if (v->kind != TL_SV_INT && v->kind != TL_SV_BOOL) {
+      if (v->kind != TL_SV_POISON) {
+         tl_report(s->diags, E0218, range, tl_sv_describe(s, v));
+         if (v->kind == TL_SV_VALUE)
+            tl_help(s->diags, "iterate with tl.static_range to get compile-time indices");
+      }
+      return false;
+   }
+   int64_t i = v->kind == TL_SV_BOOL ? v->b : v->i;
+   int64_t at = i < 0 ? i + (int64_t)len : i;
+   if (at < 0 || at >= (int64_t)len) {
+      tl_report(s->diags, E0219, range, (long long)i, len);
+      return false;
+   }
+   *out = (size_t)at;
+   return true;
+}
+
+static int64_t
+clamp_bound(const TlSv *v, int64_t len, int64_t none, bool down)
+{
+   if (v->kind != TL_SV_INT && v->kind != TL_SV_BOOL)
+      return none;
+   int64_t i = v->kind == TL_SV_BOOL ? v->b : v->i;
+   int64_t low = down ? -1 : 0, high = down ? len - 1 : len;
+   if (i < 0)
+      i = i < -len ? low : i + len;
+   return i < low ? low : i > high ? high : i;
+}
+
+static TlSv
+slice_of(TlSema *s, const TlSv *self, const TlSv *slice, TlRange range)
+{
+   for (unsigned i = 0; i < 3; i++)
+      if (slice->slice[i].kind != TL_SV_NONE && slice->slice[i].kind != TL_SV_INT &&
+          slice->slice[i].kind != TL_SV_BOOL) {
+         if (slice->slice[i].kind != TL_SV_POISON)
+            tl_report(s->diags, E0218, range, tl_sv_describe(s, &slice->slice[i]));
+         return tl_sv_poison();
+      }
+   int64_t step = slice->slice[2].kind == TL_SV_INT ? slice->slice[2].i : 1;
+   if (step == 0) {
+      tl_report(s->diags, E0220, range);
+      return tl_sv_poison();
+   }
+   bool is_str = self->kind == TL_SV_STR;
+   int64_t len = (int64_t)(is_str ? self->s.len : self->tuple->len);
+   int64_t from = clamp_bound(&slice->slice[0], len, step > 0 ? 0 : len - 1, step < 0);
+   int64_t to = clamp_bound(&slice->slice[1], len, step > 0 ? len : -1, step < 0);
+   char *text = tl_arena_alloc(s->arena, (size_t)len + 1);
+   TlSv *items = tl_new_array(s->arena, TlSv, len);
+   size_t n = 0;
+   for (int64_t i = from; step > 0 ? i < to : i > to; ) {
+      if (is_str)
+         text[n++] = self->s.data[i];
+      else
+         items[n++] = self->tuple->items[i];
+      if (__builtin_add_overflow(i, step, &i))
+         break;
+   }
+   return is_str ? tl_make_str(s, text, n) : tl_make_tuple(s, items, n, self->tuple->is_list);
+}
+
+TlSv
+tl_subscript(TlSema *s, const TlSv *self, const TlSv *indices, unsigned n, bool is_tuple,
+             TlRange range)
+{
+   for (unsigned i = 0; i < n; i++)
+      if (is_unusable(s, &indices[i], range))
+         return tl_sv_poison();
+   if (self->kind == TL_SV_VALUE)
+      return tl_sema_subscript(s, self->value, indices, n, range);
+   TlSv whole = is_tuple ? tl_make_tuple(s, indices, n, false) : indices[0];
+   size_t at;
+   switch (self->kind) {
+   case TL_SV_TUPLE:
+      if (whole.kind == TL_SV_SLICE)
+         return slice_of(s, self, &whole, range);
+      return index_of(s, &whole, self->tuple->len, range, &at) ? self->tuple->items[at]
+                                                                : tl_sv_poison();
+   case TL_SV_STR:
+      if (whole.kind == TL_SV_SLICE)
+         return slice_of(s, self, &whole, range);
+      return index_of(s, &whole, self->s.len, range, &at) ? tl_make_str(s, self->s.data + at, 1)
+                                                          : tl_sv_poison();
+   case TL_SV_DICT: {
+      bool found;
+      TlSv v = tl_dict_get(self, &whole, &found);
+      if (found)
+         return v;
+      tl_report(s->diags, E0221, range, tl_sv_constant_text(s, &whole));
+      return tl_sv_poison();
+   }
+   case TL_SV_FUNC: /* Generic[...] of host code, kernel[grid] */
+   case TL_SV_OPAQUE:
+   case TL_SV_MODULE:
+      return (TlSv){.kind = TL_SV_OPAQUE, .opaque = tl_range_text(s, range)};
+   default:
+      break;
+   }
+   if (tl_sv_is_number(self)) { /* a scalar: x[None] */
+      TlValue *v = tl_sema_value(s, self, range);
+      return v ? tl_sema_subscript(s, v, indices, n, range) : tl_sv_poison();
+   }
+   if (self->kind != TL_SV_POISON)
+      tl_report(s->diags, E0222, range, tl_sv_describe(s, self));
+   return tl_sv_poison();
+}
+
+static TlSv
+eval_subscript(TlSema *s, TlFrame *f, const TlAstSubscript *n)
+{
+   TlSv self = tl_eval_expr(s, f, n->value);
+   if (self.kind == TL_SV_POISON)
+      return self;
+   TlSv *indices = tl_new_array(s->arena, TlSv, n->indices.len + 1);
+   for (size_t i = 0; i < n->indices.len; i++)
+      indices[i] = tl_eval_expr(s, f, n->indices.data[i]);
+   if (n->indices.len == 0)
+      return tl_sv_poison();
+   return tl_subscript(s, &self, indices, (unsigned)n->indices.len, n->is_tuple, n->node.range);
+}
+
+static TlSv
+eval_slice(TlSema *s, TlFrame *f, const TlAstSlice *n)
+{
+   TlSv *part = tl_new_array(s->arena, TlSv, 3);
+   const TlNode *node[3] = {n->lower, n->upper, n->step};
+   for (unsigned i = 0; i < 3; i++)
+      part[i] = node[i] ? tl_eval_expr(s, f, node[i]) : tl_sv_none();
+   return (TlSv){.kind = TL_SV_SLICE, .slice = part};
+}
+
+/* ---- displays ---- */
+typedef TL_VEC(TlSv) SvVec;
+
+static bool
+collect(TlSema *s, TlFrame *f, const TlNodeList *nodes, SvVec *out)
+{
+   bool ok = true;
+   for (size_t i = 0; i < nodes->len; i++) {
+      const TlNode *n = nodes->data[i];
+      if (n->kind == TL_AST_STARRED) {
+         TlSv v = tl_eval_expr(s, f, tl_ast_Starred(n)->value);
+         TlSv *items;
+         size_t len;
+         if (!tl_iterate(s, &v, n->range, &items, &len)) {
+            ok = false;
+            continue;
+         }
+         for (size_t k = 0; k < len; k++)
+            tl_vec_push(s->arena, out, items[k]);
+      } else {
+         TlSv v = tl_eval_expr(s, f, n);
+         ok &= v.kind != TL_SV_POISON;
+         tl_vec_push(s->arena, out, v);
+      }
+   }
+   return ok;
+}
+
+static TlSv
+eval_sequence(TlSema *s, TlFrame *f, const TlNodeList *nodes, bool is_list)
+{
+   SvVec items = {0};
+   if (!collect(s, f, nodes, &items))
+      return tl_sv_poison();
+   return tl_make_tuple(s, items.data, items.len, is_list);
+}
+
+static TlSv
+unique(TlSema *s, const TlSv *items, size_t len)
+{
+   TlSv out = tl_make_tuple(s, items, len, true);
+   size_t n = 0;
+   for (size_t i = 0; i < len; i++) {
+      bool seen = false;
+      for (size_t k = 0; !seen && k < n; k++)
+         seen = tl_const_equal(&out.tuple->items[k], &items[i]);
+      if (!seen)
+         out.tuple->items[n++] = items[i];
+   }
+   out.tuple->len = n;
+   return out;
+}
+
+static TlSv
+eval_dict(TlSema *s, TlFrame *f, const TlAstDict *n)
+{
+   TlSv d = tl_dict_new(s);
+   for (size_t i = 0; i < n->values.len; i++) {
+      TlSv v = tl_eval_expr(s, f, n->values.data[i]);
+      if (v.kind == TL_SV_POISON)
+         return v;
+      if (!n->keys.data[i]) {
+         for (size_t k = 0; v.kind == TL_SV_DICT && k < v.fields->len; k++)
+            tl_dict_set(s, &d, &v.fields->keys[k], v.fields->values[k]);
+         continue;
+      }
+      TlSv key = tl_eval_expr(s, f, n->keys.data[i]);
+      if (key.kind == TL_SV_POISON)
+         return key;
+      tl_dict_set(s, &d, &key, v);
+   }
+   return d;
+}
+
+static TlSv
+eval_fstring(TlSema *s, TlFrame *f, const TlAstFString *n)
+{
+   TlSb sb;
+   tl_sb_init(&sb, s->arena);
+   for (size_t i = 0; i < n->parts.len; i++) {
+      const TlNode *part = n->parts.data[i];
+      if (part->kind == TL_AST_STR) {
+         tl_sb_mem(&sb, tl_ast_Str(part)->value.data, tl_ast_Str(part)->value.len);
+         continue;
+      }
+      const TlAstFormat *fmt = part->kind == TL_AST_FORMAT ? tl_ast_Format(part) : NULL;
+      TlSv v = tl_eval_expr(s, f, fmt ? fmt->value : part);
+      if (is_unusable(s, &v, part->range))
+         return tl_sv_poison();
+      bool quoted = fmt && fmt->conversion && (fmt->conversion[0] == 'r' || fmt->conversion[0] == 'a');
+      if (fmt && fmt->spec.len && !quoted) {
+         if (!tl_format_number(s, &v, fmt->spec, part->range, &sb))
+            return tl_sv_poison();
+      } else {
+         tl_sv_repr(s, &v, !quoted, &sb);
+      }
+   }
+   return tl_make_str(s, tl_sb_cstr(&sb), sb.len);
+}
+
+/* ---- iteration ---- */
+static bool
+iterate_range(TlSema *s, const TlSvRange *r, TlRange range, TlSv **items, size_t *len)
+{
+   if (r->start.kind != TL_SV_INT || r->stop.kind != TL_SV_INT || r->step.kind != TL_SV_INT) {
+      tl_report(s->diags, E0223, range);
+      return false;
+   }
+   int64_t step = r->step.i;
+   size_t n = 0, cap = 0;
+   *items = NULL;
+   for (int64_t i = r->start.i; step > 0 ? i < r->stop.i : step < 0 && i > r->stop.i;) {
+      if (!tl_step(s, range))
+         return false;
+      if (n == cap)
+         *items = tl_vec_grow(s->arena, *items, n, &cap, sizeof **items);
+      (*items)[n++] = tl_sv_int(i);
+      if (__builtin_add_overflow(i, step, &i))
+         break;
+   }
+   *len = n;
+   return true;
+}
+
+bool
+tl_iterate(TlSema *s, const TlSv *v, TlRange range, TlSv **items, size_t *len)
+{
+   switch (v->kind) {
+   case TL_SV_TUPLE:
+      *items = v->tuple->items;
+      *len = v->tuple->len;
+      return true;
+   case TL_SV_DICT:
+      *items = v->fields->keys;
+      *len = v->fields->len;
+      return true;
+   case TL_SV_STR:
+      *items = tl_new_array(s->arena, TlSv, v->s.len);
+      *len = v->s.len;
+      for (size_t i = 0; i < v->s.len; i++)
+         (*items)[i] = tl_make_str(s, v->s.data + i, 1);
+      return true;
+   case TL_SV_RANGE:
+      return iterate_range(s, v->range, range, items, len);
+   case TL_SV_POISON:
+      return false;
+   default:
+      if (!is_unusable(s, v, range))
+         tl_report(s->diags, E0224, range, tl_sv_describe(s, v));
+      return false;
+   }
+}
+
+/* ---- comprehensions ---- */
+typedef struct Comp {
+   const TlAstComprehension *node;
+   SvVec keys, values;
+} Comp;
+
+static bool
+comprehend(TlSema *s, TlFrame *f, Comp *c, size_t clause)
+{
+   if (clause == c->node->clauses.len) {
+      if (c->node->key) {
+         TlSv key = tl_eval_expr(s, f, c->node->key);
+         tl_vec_push(s->arena, &c->keys, key);
+      }
+      TlSv v = tl_eval_expr(s, f, c->node->value);
+      tl_vec_push(s->arena, &c->values, v);
+      return v.kind != TL_SV_POISON;
+   }
+   const TlAstCompFor *loop = tl_ast_CompFor(c->node->clauses.data[clause]);
+   TlSv iter = tl_eval_expr(s, f, loop->iter);
+   TlSv *items;
+   size_t len;
+   if (!tl_iterate(s, &iter, loop->iter->range, &items, &len))
+      return false;
+   for (size_t i = 0; i < len; i++) {
+      bool take = true;
+      if (!tl_step(s, loop->node.range) || !tl_assign(s, f, loop->target, items[i]))
+         return false;
+      for (size_t k = 0; take && k < loop->conditions.len; k++) {
+         const TlNode *test = loop->conditions.data[k];
+         TlSv v = tl_eval_expr(s, f, test);
+         bool known;
+         if (!tl_truth(s, &v, test->range, &known, &take))
+            return false;
+         if (!known) {
+            tl_report(s->diags, E0225, test->range, tl_sv_describe(s, &v));
+            return false;
+         }
+      }
+      if (take && !comprehend(s, f, c, clause + 1))
+         return false;
+   }
+   return true;
+}
+
+static TlSv
+eval_comprehension(TlSema *s, TlFrame *f, const TlAstComprehension *n)
+{
+   Comp c = {.node = n};
+   TlFrame *inner = tl_frame_new(s, f, f->unit, f->act);
+   if (!comprehend(s, inner, &c, 0))
+      return tl_sv_poison();
+   if (n->kind == TL_AST_OP_DICT_COMP) {
+      TlSv d = tl_dict_new(s);
+      for (size_t i = 0; i < c.values.len; i++)
+         tl_dict_set(s, &d, &c.keys.data[i], c.values.data[i]);
+      return d;
+   }
+   if (n->kind == TL_AST_OP_SET_COMP)
+      return unique(s, c.values.data, c.values.len);
+   return tl_make_tuple(s, c.values.data, c.values.len, true);
+}
+
+/* ---- types written as expressions ---- */
+static TlSv
+eval_pointer_type(TlSema *s, TlFrame *f, const TlAstPtrType *n)
+{
+   TlSv v = tl_eval_expr(s, f, n->pointee);
+   if (v.kind == TL_SV_TYPE && v.type->kind != TL_TYPE_TILE)
+      return tl_sv_type(tl_type_ptr(s->types, v.type, n->is_const));
+   if (v.kind != TL_SV_POISON)
+      tl_report(s->diags, E0226, n->pointee->range, tl_sv_describe(s, &v));
+   return tl_sv_poison();
+}
+
+static TlSv
+eval_walrus(TlSema *s, TlFrame *f, const TlAstWalrus *n)
+{
+   TlSv v = tl_eval_expr(s, f, n->value);
+   TlFrame *into = f;
+   tl_assign(s, into, n->target, v);
+   return v;
+}
+
+/* ---- dispatch ---- */
+static TlSv
+eval_const(TlAstOp which)
+{
+   switch (which) {
+   case TL_AST_OP_TRUE:
+      return tl_sv_bool(true);
+   case TL_AST_OP_FALSE:
+      return tl_sv_bool(false);
+   case TL_AST_OP_ELLIPSIS:
+      return (TlSv){.kind = TL_SV_ELLIPSIS};
+   default:
+      return tl_sv_none();
+   }
+}
+
+static TlSv
+eval_binary(TlSema *s, TlFrame *f, const TlAstBinary *n)
+{
+   TlSv a = tl_eval_expr(s, f, n->left), b = tl_eval_expr(s, f, n->right);
+   if (a.kind == TL_SV_POISON || b.kind == TL_SV_POISON)
+      return tl_sv_poison();
+   if (is_unusable(s, &a, n->left->range) || is_unusable(s, &b, n->right->range))
+      return tl_sv_poison();
+   TlRange saved = s->b.range;
+   s->b.range = n->node.range;
+   TlSv v = tl_apply_binary(s, n->op, &a, &b, n->node.range);
+   s->b.range = saved;
+   return v;
+}
+
+static TlSv
+eval_node(TlSema *s, TlFrame *f, const TlNode *n)
+{
+   switch (n->kind) {
+   case TL_AST_NAME:
+      return tl_lookup(s, f, tl_ast_Name(n)->id, n->range);
+   case TL_AST_INT: {
+      TlSv v = tl_sv_int((int64_t)tl_ast_Int(n)->value);
+      v.is_large = tl_ast_Int(n)->is_large;
+      return v;
+   }
+   case TL_AST_FLOAT:
+      return tl_sv_float(tl_ast_Float(n)->value);
+   case TL_AST_STR:
+      return (TlSv){.kind = TL_SV_STR, .s = tl_ast_Str(n)->value};
+   case TL_AST_FSTRING:
+      return eval_fstring(s, f, tl_ast_FString(n));
+   case TL_AST_CONST:
+      return eval_const(tl_ast_Const(n)->which);
+   case TL_AST_UNARY:
+      return eval_unary(s, f, tl_ast_Unary(n));
+   case TL_AST_BINARY:
+      return eval_binary(s, f, tl_ast_Binary(n));
+   case TL_AST_BOOLOP:
+      return eval_boolop(s, f, tl_ast_BoolOp(n));
+   case TL_AST_COMPARE:
+      return eval_compare(s, f, tl_ast_Compare(n));
+   case TL_AST_CONDITIONAL:
+      return eval_conditional(s, f, tl_ast_Conditional(n));
+   case TL_AST_CALL:
+      return tl_eval_call(s, f, tl_ast_Call(n));
+   case TL_AST_ATTRIBUTE: {
+      TlSv self = tl_eval_expr(s, f, tl_ast_Attribute(n)->value);
+      return tl_attribute(s, f, &self, tl_ast_Attribute(n)->name, n->range);
+   }
+   case TL_AST_SUBSCRIPT:
+      return eval_subscript(s, f, tl_ast_Subscript(n));
+   case TL_AST_SLICE:
+      return eval_slice(s, f, tl_ast_Slice(n));
+   case TL_AST_TUPLE:
+      return eval_sequence(s, f, &tl_ast_Tuple(n)->items, false);
+   case TL_AST_LIST:
+      return eval_sequence(s, f, &tl_ast_List(n)->items, true);
+   case TL_AST_SET: {
+      TlSv v = eval_sequence(s, f, &tl_ast_Set(n)->items, true);
+      return v.kind == TL_SV_TUPLE ? unique(s, v.tuple->items, v.tuple->len) : v;
+   }
+   case TL_AST_DICT:
+      return eval_dict(s, f, tl_ast_Dict(n));
+   case TL_AST_LAMBDA: {
+      TlSvFunc *fn = tl_func_value(s, f->unit, f, n);
+      fn->is_compiled |= !tl_is_host(f);
+      return (TlSv){.kind = TL_SV_FUNC, .func = fn};
+   }
+   case TL_AST_COMPREHENSION:
+      return eval_comprehension(s, f, tl_ast_Comprehension(n));
+   case TL_AST_WALRUS:
+      return eval_walrus(s, f, tl_ast_Walrus(n));
+   case TL_AST_PTR_TYPE:
+      return eval_pointer_type(s, f, tl_ast_PtrType(n));
+   case TL_AST_FACT_TYPE:
+      return tl_eval_expr(s, f, tl_ast_FactType(n)->type);
+   default:
+      tl_report(s->diags, E0227, n->range, tl_ast_kind_text[n->kind]);
+      return tl_sv_poison();
+   }
+}
+
+TlSv
+tl_eval_expr(TlSema *s, TlFrame *f, const TlNode *n)
+{
+   if (s->depth >= TL_MAX_EVAL_DEPTH) {
+      tl_report(s->diags, E0228, n->range);
+      return tl_sv_poison();
+   }
+   s->depth++;
+   TlSv v = eval_node(s, f, n);
+   s->depth--;
+   return v;
+}
+
+TlSv
+tl_eval_source(TlSema *s, TlFrame *f, const char *name, const char *text)
+{
+   uint32_t file = tl_sources_add(s->sources, name, text, strlen(text));
+   TlParseCx cx = {s->arena, s->strings, s->sources, s->diags};
+   const TlNode *n = tl_parse_expression(&cx, file);
+   return n ? tl_eval_expr(s, f, n) : tl_sv_poison();
+}
+
+/* ---- assignment targets ---- */
+static bool
+assign_items(TlSema *s, TlFrame *f, const TlNodeList *targets, TlSv value, TlRange range)
+{
+   TlSv *items;
+   size_t len, star = targets->len;
+   if (value.kind == TL_SV_POISON || value.kind == TL_SV_OPAQUE) {
+      for (size_t i = 0; i < targets->len; i++)
+         tl_assign(s, f, targets->data[i], value);
+      return value.kind == TL_SV_OPAQUE;
+   }
+   if (!tl_iterate(s, &value, range, &items, &len))
+      return assign_items(s, f, targets, tl_sv_poison(), range);
+   for (size_t i = 0; i < targets->len; i++)
+      if (targets->data[i]->kind == TL_AST_STARRED)
+         star = i;
+   bool has_star = star < targets->len;
+   if (has_star ? len + 1 < targets->len : len != targets->len) {
+      tl_report(s->diags, E0229, range, targets->len, len);
+      assign_items(s, f, targets, tl_sv_poison(), range);
+      return false;
+   }
+   bool ok = true;
+   size_t extra = has_star ? len + 1 - targets->len : 0;
+   for (size_t i = 0; i < targets->len; i++) {
+      if (i == star)
+         ok &= tl_assign(s, f, tl_ast_Starred(targets->data[i])->value,
+                         tl_make_tuple(s, items + i, extra, true));
+      else
+         ok &= tl_assign(s, f, targets->data[i], items[i > star ? i + extra - 1 : i]);
+   }
+   return ok;
+}
+
+static bool
+assign_subscript(TlSema *s, TlFrame *f, const TlAstSubscript *t, TlSv value)
+{
+   TlSv self = tl_eval_expr(s, f, t->value);
+   if (self.kind == TL_SV_POISON)
+      return false;
+   if (self.kind == TL_SV_DICT && t->indices.len == 1) {
+      TlSv key = tl_eval_expr(s, f, t->indices.data[0]);
+      if (key.kind != TL_SV_POISON)
+         tl_dict_set(s, &self, &key, value);
+      return key.kind != TL_SV_POISON;
+   }
+   if (self.kind == TL_SV_TUPLE && self.tuple->is_list && t->indices.len == 1) {
+      TlSv key = tl_eval_expr(s, f, t->indices.data[0]);
+      size_t at;
+      if (!index_of(s, &key, self.tuple->len, t->node.range, &at))
+         return false;
+      self.tuple->items[at] = value;
+      return true;
+   }
+   tl_report(s->diags, E0230, t->node.range, tl_sv_describe(s, &self));
+   if (self.kind == TL_SV_VALUE && tl_type_is_ptr_like(self.value->type))
+      tl_help(s->diags, "write memory with tl.store(pointer + offsets, value, mask)");
+   else if (self.kind == TL_SV_VALUE)
+      tl_help(s->diags, "a tile is a value: build a new one with tl.where(condition, new, old)");
+   return false;
+}
+
+bool
+tl_assign(TlSema *s, TlFrame *f, const TlNode *target, TlSv value)
+{
+   switch (target->kind) {
+   case TL_AST_NAME:
+      tl_frame_set(s, f, tl_ast_Name(target)->id, value, target->range);
+      return value.kind != TL_SV_POISON;
+   case TL_AST_TUPLE:
+      return assign_items(s, f, &tl_ast_Tuple(target)->items, value, target->range);
+   case TL_AST_LIST:
+      return assign_items(s, f, &tl_ast_List(target)->items, value, target->range);
+   case TL_AST_SUBSCRIPT:
+      return assign_subscript(s, f, tl_ast_Subscript(target), value);
+   case TL_AST_ATTRIBUTE: {
+      TlSv self = tl_eval_expr(s, f, tl_ast_Attribute(target)->value);
+      if (self.kind == TL_SV_OBJECT) {
+         tl_object_set(s, &self, tl_ast_Attribute(target)->name, value);
+         return true;
+      }
+      if (self.kind == TL_SV_POISON)
+         return false;
+      tl_report(s->diags, E0231, target->range, tl_sv_describe(s, &self));
+      return false;
+   }
+   default:
+      tl_report(s->diags, E0232, target->range, tl_ast_kind_text[target->kind]);
+      return false;
+   }
+}

@@ -1,0 +1,263 @@
+/* Classes of host code and of kernels, as far as kernels use them: NamedTuple (a tuple with field
+ * names), Enum (its members), dataclass-like and @aggregate classes (objects with fields, __init__
+ * and methods).  Also what decorators say about a kernel's launch. */
+#include "sema/impl.h"
+
+#include <string.h>
+
+bool
+tl_is_constexpr_annotation(const TlNode *n)
+{
+   if (!n)
+      return false;
+   if (n->kind == TL_AST_NAME)
+      return strcmp(tl_ast_Name(n)->id, "constexpr") == 0;
+   if (n->kind == TL_AST_ATTRIBUTE)
+      return strcmp(tl_ast_Attribute(n)->name, "constexpr") == 0;
+   if (n->kind == TL_AST_STR) {
+      const char *t = tl_ast_Str(n)->value.data;
+      return strcmp(t, "constexpr") == 0 || strcmp(t, "tl.constexpr") == 0;
+   }
+   return false;
+}
+
+/* ---- classes ---- */
+static TlFrame *
+class_frame(TlSema *s, const TlSvFunc *cls)
+{
+   if (cls->class_frame)
+      return cls->class_frame;
+   TlActivation *act = tl_new(s->arena, TlActivation);
+   act->is_host = true;
+   act->caller = s->impl->act;
+   TlFrame *f = tl_frame_new(s, cls->closure, cls->unit, act);
+   f->is_class = true;
+   TlSvFunc *mine = (TlSvFunc *)(uintptr_t)cls;
+   mine->class_frame = f;
+   const TlAstClass *c = tl_ast_Class(cls->node);
+   TlDiags *saved = s->diags, quiet;
+   tl_diags_init(&quiet, s->arena, s->sources);
+   s->diags = &quiet;
+   for (size_t i = 0; i < c->body.len; i++) {
+      const TlNode *n = c->body.data[i];
+      if (n && n->kind == TL_AST_FUNCTION) {
+         TlSvFunc *fn = tl_func_value(s, cls->unit, cls->closure, n);
+         tl_frame_set(s, f, fn->name, (TlSv){.kind = TL_SV_FUNC, .func = fn}, n->range);
+      } else if (n && (n->kind == TL_AST_ASSIGN || n->kind == TL_AST_ANN_ASSIGN)) {
+         TlNodeList one = {(TlNode *[]){(TlNode *)(uintptr_t)n}, 1, 1};
+         tl_exec_block(s, f, &one, 0, NULL);
+      }
+   }
+   s->diags = saved;
+   return f;
+}
+
+static bool
+has_base(TlSema *s, const TlAstClass *c, const char *name)
+{
+   for (size_t i = 0; i < c->bases.len; i++) {
+      const char *dotted = tl_dotted_text(s, c->bases.data[i]);
+      const char *dot = dotted ? strrchr(dotted, '.') : NULL;
+      if (dotted && strcmp(dot ? dot + 1 : dotted, name) == 0)
+         return true;
+   }
+   return false;
+}
+
+bool
+tl_class_attr(TlSema *s, const TlSvFunc *cls, const char *name, TlSv *out)
+{
+   TlFrame *f = class_frame(s, cls);
+   TlVar *v = tl_frame_var(f, tl_intern_cstr(s->strings, name));
+   if (v)
+      *out = v->value;
+   return v != NULL;
+}
+
+/* Field names in order: annotated names of the body. */
+static unsigned
+class_fields(TlSema *s, const TlAstClass *c, const char ***names)
+{
+   unsigned n = 0;
+   *names = tl_new_array(s->arena, const char *, c->body.len);
+   for (size_t i = 0; i < c->body.len; i++) {
+      const TlNode *b = c->body.data[i];
+      if (b && b->kind == TL_AST_ANN_ASSIGN &&
+          tl_ast_AnnAssign(b)->target->kind == TL_AST_NAME)
+         (*names)[n++] = tl_ast_Name(tl_ast_AnnAssign(b)->target)->id;
+   }
+   return n;
+}
+
+static bool
+take_field(TlSema *s, const TlSvFunc *cls, const TlArgs *args, unsigned i, const char *name,
+           TlRange range, TlSv *out)
+{
+   if (i < args->num_pos) {
+      *out = args->pos[i];
+      return true;
+   }
+   for (unsigned k = 0; k < args->num_kw; k++)
+      if (args->kw_name[k] == name) {
+         *out = args->kw[k];
+         return true;
+      }
+   if (tl_class_attr(s, cls, name, out))
+      return true;
+   tl_report(s->diags, E0251, range, cls->name, name);
+   return false;
+}
+
+TlSv
+tl_instantiate(TlSema *s, TlFrame *f, const TlSvFunc *cls, const TlArgs *args, TlRange range)
+{
+   const TlAstClass *c = tl_ast_Class(cls->node);
+   TlSv init, cls_sv = {.kind = TL_SV_FUNC, .func = (TlSvFunc *)(uintptr_t)cls};
+   if (has_base(s, c, "Enum") || has_base(s, c, "IntEnum"))
+      return args->num_pos == 1 ? args->pos[0] : tl_sv_poison();
+   const char **names;
+   unsigned n = class_fields(s, c, &names);
+   if (!has_base(s, c, "NamedTuple") && tl_class_attr(s, cls, "__init__", &init) &&
+       init.kind == TL_SV_FUNC) {
+      TlSv self = tl_object_new(s, cls->name);
+      tl_object_set(s, &self, "__class__", cls_sv);
+      TlSvFunc *bound = tl_new(s->arena, TlSvFunc);
+      *bound = *init.func;
+      bound->self = &self;
+      bound->is_compiled = f && !tl_is_host(f);
+      unsigned errors = s->diags->num_errors;
+      tl_invoke_func(s, f, bound, args, range);
+      return s->diags->num_errors == errors ? self : tl_sv_poison();
+   }
+   if (args->num_pos > n) {
+      tl_report(s->diags, E0252, range, cls->name, n, args->num_pos);
+      return tl_sv_poison();
+   }
+   TlSv *values = tl_new_array(s->arena, TlSv, n);
+   for (unsigned i = 0; i < n; i++)
+      if (!take_field(s, cls, args, i, names[i], range, &values[i]))
+         return tl_sv_poison();
+   if (has_base(s, c, "NamedTuple")) {
+      TlSv t = tl_make_tuple(s, values, n, false);
+      t.tuple->names = names;
+      return t;
+   }
+   TlSv o = tl_object_new(s, cls->name);
+   tl_object_set(s, &o, "__class__", cls_sv);
+   for (unsigned i = 0; i < n; i++)
+      tl_object_set(s, &o, names[i], values[i]);
+   return o;
+}
+
+/* ---- decorators ---- */
+static const char *
+last_name(const TlNode *n)
+{
+   while (n->kind == TL_AST_CALL)
+      n = tl_ast_Call(n)->func;
+   if (n->kind == TL_AST_NAME)
+      return tl_ast_Name(n)->id;
+   return n->kind == TL_AST_ATTRIBUTE ? tl_ast_Attribute(n)->name : "";
+}
+
+static const TlNode *
+argument(const TlNode *decorator, const char *keyword, int position)
+{
+   if (decorator->kind != TL_AST_CALL)
+      return NULL;
+   const TlNodeList *args = &tl_ast_Call(decorator)->args;
+   int pos = 0;
+   for (size_t i = 0; i < args->len; i++) {
+      const TlNode *n = args->data[i];
+      if (n->kind == TL_AST_KEYWORD) {
+         if (tl_ast_Keyword(n)->name && strcmp(tl_ast_Keyword(n)->name, keyword) == 0)
+            return tl_ast_Keyword(n)->value;
+      } else if (n->kind != TL_AST_STARRED && pos++ == position) {
+         return n;
+      }
+   }
+   return NULL;
+}
+
+typedef struct Ask {
+   TlFrame *frame;
+   const TlNode *node;
+} Ask;
+
+static TlSv
+eval_ask(TlSema *s, void *user)
+{
+   const Ask *a = user;
+   return tl_eval_expr(s, a->frame, a->node);
+}
+
+static int
+int_argument(TlSema *s, TlFrame *f, const TlNode *decorator, const char *keyword)
+{
+   const TlNode *n = argument(decorator, keyword, -1);
+   if (!n)
+      return 0;
+   TlSv v = tl_eval_expr(s, f, n);
+   if (v.kind == TL_SV_INT && v.i > 0 && v.i <= 1024)
+      return (int)v.i;
+   if (v.kind != TL_SV_POISON)
+      tl_report(s->diags, E0260, n->range, keyword, tl_sv_describe(s, &v));
+   return 0;
+}
+
+static void
+read_config(const TlSv *configs, TlMeta *m)
+{
+   TlSv *items, v;
+   size_t len;
+   if (configs->kind != TL_SV_TUPLE || !configs->tuple->len)
+      return;
+   items = configs->tuple->items;
+   len = configs->tuple->len;
+   for (size_t i = 0; i < len; i++) {
+      if (items[i].kind != TL_SV_OBJECT || strcmp(items[i].fields->type_name, "Config") != 0)
+         continue;
+      if (tl_object_get(&items[i], "kwargs", &v) && v.kind == TL_SV_DICT)
+         m->config = v;
+      if (!m->num_warps && tl_object_get(&items[i], "num_warps", &v) && v.kind == TL_SV_INT)
+         m->num_warps = (int)v.i;
+      if (!m->num_stages && tl_object_get(&items[i], "num_stages", &v) && v.kind == TL_SV_INT)
+         m->num_stages = (int)v.i;
+      return;
+   }
+}
+
+void
+tl_read_decorators(TlSema *s, const TlSvFunc *fn, TlMeta *m)
+{
+   *m = (TlMeta){.config = tl_sv_none()};
+   const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
+   TlFrame *f = tl_module_frame(s, fn->unit);
+   f->parent = fn->closure;
+   for (size_t i = 0; i < d->len; i++) {
+      const TlNode *n = d->data[i];
+      const char *last = last_name(n);
+      if (tl_is_jit_decorator(n)) {
+         int warps = int_argument(s, f, n, "num_warps"), stages = int_argument(s, f, n, "num_stages");
+         m->num_warps = warps ? warps : m->num_warps;
+         m->num_stages = stages ? stages : m->num_stages;
+         m->num_ctas = int_argument(s, f, n, "num_ctas");
+         const TlNode *grid = argument(n, "grid", -1);
+         m->grid = grid ? tl_node_text(s, grid) : NULL;
+      } else if (strcmp(last, "heuristics") == 0) {
+         const TlNode *values = argument(n, "values", 0);
+         if (values)
+            tl_vec_push(s->arena, &m->heuristics, values);
+      } else if (strstr(last, "autotune") || strcmp(last, "libtuner") == 0) {
+         const TlNode *configs = argument(n, "configs", 0);
+         m->autotune_range = n->range;
+         if (configs) {
+            Ask ask = {f, configs};
+            TlSv v = tl_quietly(s, eval_ask, &ask, NULL);
+            read_config(&v, m);
+         }
+      } else if (strcmp(last, "constexpr_function") != 0) {
+         tl_report(s->diags, R0200, n->range, tl_node_text(s, n));
+      }
+   }
+}

@@ -1,0 +1,291 @@
+/* Private to the evaluator: module.c scope.c eval.c consteval.c stmt*.c call*.c host*.c spec*.c
+ * describe.c.
+ *
+ * A TlUnit is one source file with its module-level names, bound lazily: an assignment or import is
+ * evaluated when somebody asks for the name, and a host expression that is not understood becomes an
+ * OPAQUE value, which is an error only when a kernel needs it.
+ * A TlFrame holds the variables of one activation (or of a lambda, comprehension, class body).  A
+ * TlActivation says which function is being evaluated and whether it is host Python (every value
+ * known, nothing is built) or compiled code. */
+#ifndef TL_SEMA_IMPL_H
+#define TL_SEMA_IMPL_H
+
+#include "sema/sema.h"
+
+enum {
+   TL_MAX_CALLS = 64,        /* depth of inlining */
+   TL_MAX_EVAL_DEPTH = 1000, /* nesting of expressions and statements over all calls */
+   TL_MAX_UNROLL = 4096,     /* iterations of a compile-time loop of compiled code */
+   TL_MAX_STEPS = 1 << 20,
+};
+
+typedef struct TlUnit TlUnit;
+typedef struct TlFrame TlFrame;
+typedef struct TlActivation TlActivation;
+
+/* ---- files and modules ---- */
+typedef enum TlGlobalState { TL_GLOBAL_READY, TL_GLOBAL_LAZY, TL_GLOBAL_FORCING } TlGlobalState;
+
+typedef struct TlGlobal {
+   const char *name;
+   TlRange range;             /* where it is bound */
+   TlGlobalState state;
+   TlSv value;                /* READY */
+   const TlNode *expr;        /* LAZY assignment: the right side, else NULL */
+   int index;                 /* element of an unpacked right side, or -1 */
+   const TlAstImport *import; /* LAZY import, else NULL */
+   const TlAstAlias *alias;   /* of the import */
+   struct TlGlobal *earlier;  /* the binding that this one replaced, or NULL */
+} TlGlobal;
+
+struct TlUnit {
+   uint32_t file;
+   const char *path;      /* as given or found */
+   bool is_tile;          /* every def is compiled code, builtins are visible bare */
+   bool is_stdlib;
+   const TlAstModule *ast;
+   TlMap globals;         /* interned name -> TlGlobal */
+   TL_VEC(TlGlobal *) order;
+   TL_VEC(const TlAstImport *) stars; /* `from m import *`, in order */
+   TL_VEC(TlSvFunc *) functions;      /* in order of definition */
+};
+
+typedef enum TlModuleKind {
+   TL_MOD_UNIT,    /* a file */
+   TL_MOD_BUILTIN, /* a namespace of builtins.def */
+   TL_MOD_HOST,    /* torch, os, ..: only what host.c knows has a value */
+} TlModuleKind;
+
+struct TlSvModule {
+   TlModuleKind kind;
+   TlUnit *unit;      /* UNIT */
+   uint32_t ns;       /* BUILTIN: TL_NS_* */
+   const char *name;  /* dotted */
+};
+
+/* ---- functions ---- */
+struct TlSvFunc {
+   const char *name;
+   const TlNode *node;   /* Function, Lambda or Class */
+   TlUnit *unit;
+   TlFrame *closure;     /* enclosing variables, or NULL at module level */
+   bool is_compiled;     /* jit or in a .tile file; else host Python */
+   bool is_entry;        /* may be launched: has a jit decorator, or any def of a .tile file */
+   TlSv *self;           /* bound receiver, or NULL */
+   TlFrame *class_frame; /* Class: attributes and methods once evaluated, else NULL */
+};
+
+/* ---- variables ---- */
+typedef enum TlVarState {
+   TL_VAR_BOUND,
+   TL_VAR_ONE_SIDED, /* set on one side of a run-time if only */
+   TL_VAR_CONFLICT,  /* both sides of a run-time if set it, to values of different types */
+   TL_VAR_LOOP_LOCAL,/* first set inside a run-time loop that has ended */
+   TL_VAR_DELETED,
+} TlVarState;
+
+typedef struct TlVar {
+   const char *name;
+   TlSv value;
+   TlRange range;  /* of the last assignment */
+   TlRange other;  /* second place, for the states that need two */
+   TlVarState state;
+   uint64_t seq;   /* stamp of the last assignment */
+   const char *types[2]; /* CONFLICT: both types */
+} TlVar;
+
+typedef struct TlVars {
+   TlVar *data;
+   size_t len, cap;
+} TlVars;
+
+struct TlFrame {
+   TlFrame *parent;      /* where names not found here are looked up, or NULL: the unit */
+   TlUnit *unit;         /* NULL: builtins only */
+   TlActivation *act;
+   TlVars vars;
+   bool is_class;        /* a class body: not visible from the functions in it */
+};
+
+struct TlActivation {
+   TlActivation *caller;
+   const TlSvFunc *func;   /* NULL for module level */
+   TlRange call_range;
+   bool is_host;
+   unsigned loops;         /* run-time loops around the current statement */
+   unsigned static_loops;  /* unrolled loops around it */
+   TlSv ret;               /* value of the return that ended it */
+   TlRange ret_range;
+};
+
+/* What follows a statement in its function (or loop body): lists of statements, inner first.  A
+ * run-time `if` one side of which returns runs the rest inside the other side. */
+typedef struct TlCont {
+   const TlNodeList *stmts;
+   size_t next;
+   const struct TlCont *up;
+} TlCont;
+
+typedef enum TlFlow { TL_FLOW_NEXT, TL_FLOW_RETURN, TL_FLOW_BREAK, TL_FLOW_CONTINUE } TlFlow;
+
+typedef struct TlArgs { /* evaluated arguments of a call */
+   TlSv *pos;
+   TlRange *pos_range;
+   unsigned num_pos;
+   const char **kw_name;
+   TlSv *kw;
+   TlRange *kw_range;
+   unsigned num_kw;
+} TlArgs;
+
+typedef struct TlSemaImpl {
+   TlSemaOptions options;
+   TlUnit *main;
+   TL_VEC(TlUnit *) units;
+   TlMap stdlib;          /* interned module name -> TlUnit */
+   TlMap signatures;      /* const TlBuiltin * -> TlSignature */
+   TlActivation *act;     /* innermost */
+   unsigned num_calls;
+   uint64_t seq;          /* assignment stamp */
+   bool out_of_steps;     /* reported */
+   TlKernelInfo *kernels;
+   unsigned num_kernels;
+   int num_warps, num_stages, num_ctas; /* of the kernel being compiled */
+} TlSemaImpl;
+
+/* ---- module.c ---- */
+TlUnit *tl_unit_load(TlSema *s, uint32_t file, const char *path, bool is_stdlib);
+TlGlobal *tl_unit_find(TlSema *s, TlUnit *unit, const char *name); /* NULL if unknown; not forced */
+TlSv tl_global_value(TlSema *s, TlUnit *unit, TlGlobal *g);
+TlSv tl_module_value(TlSema *s, const char *dotted);       /* of `import dotted` without files */
+/* Attribute of a module; false if it has none of that name (nothing reported). */
+bool tl_module_attr(TlSema *s, const TlSvModule *m, const char *name, TlSv *out);
+/* An import statement that binds at once into a frame (inside a function). */
+bool tl_import_into(TlSema *s, TlFrame *f, const TlAstImport *import);
+bool tl_is_jit_decorator(const TlNode *decorator);
+const char *tl_dotted_text(TlSema *s, const TlNode *node); /* "triton.jit", or NULL */
+TlSvFunc *tl_func_value(TlSema *s, TlUnit *unit, TlFrame *closure, const TlNode *node);
+/* Runs fn with diagnostics put aside; *why receives the first error's text or NULL. */
+TlSv tl_quietly(TlSema *s, TlSv (*fn)(TlSema *, void *), void *user, const char **why);
+TlFrame *tl_module_frame(TlSema *s, TlUnit *unit);
+const char *tl_node_text(TlSema *s, const TlNode *node); /* source text of a node */
+const char *tl_range_text(TlSema *s, TlRange r);
+
+/* ---- scope.c ---- */
+TlFrame *tl_frame_new(TlSema *s, TlFrame *parent, TlUnit *unit, TlActivation *act);
+TlVar *tl_frame_var(TlFrame *f, const char *name); /* in this frame only; NULL if never set */
+void tl_frame_set(TlSema *s, TlFrame *f, const char *name, TlSv value, TlRange range);
+TlSv tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range); /* reports unknown names */
+bool tl_lookup_quiet(TlSema *s, TlFrame *f, const char *name, TlSv *out);
+TlVars tl_vars_copy(TlSema *s, const TlVars *vars);
+const char *tl_suggest(TlSema *s, TlFrame *f, const char *name); /* NULL if nothing is close */
+/* Nearest name of the namespaces (and dtypes for TL), NULL if nothing is close. */
+const char *tl_suggest_builtin(TlSema *s, uint32_t namespaces, const char *name);
+typedef struct TlNearest {
+   const char *name;
+   const char *best;
+   unsigned distance;
+} TlNearest;
+void tl_nearest_try(TlNearest *n, const char *candidate);
+
+/* ---- eval.c ---- */
+TlSv tl_eval_expr(TlSema *s, TlFrame *f, const TlNode *n);
+TlSv tl_attribute(TlSema *s, TlFrame *f, const TlSv *self, const char *name, TlRange range);
+bool tl_has_attribute(TlSema *s, const TlSv *self, const char *name);
+/* Binary operator on any two values; is_host: Python's meaning on known values. */
+TlSv tl_apply_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range);
+TlSv tl_apply_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range);
+TlSv tl_subscript(TlSema *s, const TlSv *self, const TlSv *indices, unsigned n, bool is_tuple,
+                  TlRange range);
+/* Items of an iterable known at compile time (tuple, list, dict keys, string, range). */
+bool tl_iterate(TlSema *s, const TlSv *v, TlRange range, TlSv **items, size_t *len);
+bool tl_assign(TlSema *s, TlFrame *f, const TlNode *target, TlSv value);
+/* Truth of a condition: *known is false when it is a run-time value; false after an error. */
+bool tl_truth(TlSema *s, const TlSv *v, TlRange range, bool *known, bool *truth);
+TlSv tl_make_tuple(TlSema *s, const TlSv *items, size_t len, bool is_list);
+TlSv tl_make_str(TlSema *s, const char *text, size_t len);
+TlSv tl_eval_source(TlSema *s, TlFrame *f, const char *name, const char *text); /* one expression */
+bool tl_step(TlSema *s, TlRange range); /* counts; false (with a report) past the limit */
+bool tl_is_host(const TlFrame *f);
+TlSv tl_strengthen(TlSema *s, TlSv v); /* what a plain assignment does to a constant */
+TlSv tl_weaken(TlSema *s, TlSv v);     /* what `: constexpr` does */
+
+/* ---- consteval.c ---- */
+bool tl_is_known(const TlSv *v); /* no run-time part anywhere */
+bool tl_const_equal(const TlSv *a, const TlSv *b);
+bool tl_const_same(const TlSv *a, const TlSv *b); /* equal, also in strength and dtype */
+TlSv tl_const_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range);
+TlSv tl_const_unary(TlSema *s, TlAstOp op, const TlSv *a, TlRange range);
+TlSv tl_const_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range);
+bool tl_const_truth(const TlSv *v); /* of a known value, as Python's bool() */
+int tl_const_order(TlSema *s, const TlSv *a, const TlSv *b, TlRange range, bool *ok); /* <0 0 >0 */
+double tl_known_double(const TlSv *v);  /* of a number */
+TlSv tl_dict_get(const TlSv *dict, const TlSv *key, bool *found);
+void tl_dict_set(TlSema *s, const TlSv *dict, const TlSv *key, TlSv value);
+TlSv tl_dict_new(TlSema *s);
+bool tl_object_get(const TlSv *object, const char *name, TlSv *out);
+void tl_object_set(TlSema *s, const TlSv *object, const char *name, TlSv value);
+TlSv tl_object_new(TlSema *s, const char *type_name);
+
+/* ---- describe.c ---- */
+void tl_sv_repr(TlSema *s, const TlSv *v, bool as_str, TlSb *out); /* Python's repr() or str() */
+const char *tl_sv_constant_text(TlSema *s, const TlSv *v);
+void tl_report_opaque(TlSema *s, const TlSv *v, TlRange range);
+bool tl_format_number(TlSema *s, const TlSv *v, TlText spec, TlRange range, TlSb *out);
+
+/* ---- stmt.c, stmt_if.c, stmt_loop.c ---- */
+TlFlow tl_exec_block(TlSema *s, TlFrame *f, const TlNodeList *stmts, size_t first,
+                     const TlCont *up);
+TlFlow tl_exec_rest(TlSema *s, TlFrame *f, const TlCont *rest);
+TlFlow tl_exec_if(TlSema *s, TlFrame *f, const TlAstIf *n, const TlCont *rest);
+TlFlow tl_exec_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlCont *rest);
+TlFlow tl_exec_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest);
+TlSv tl_eval_runtime_conditional(TlSema *s, TlFrame *f, const TlAstConditional *n, const TlSv *test);
+void tl_assigned_names(TlSema *s, const TlNodeList *stmts, TlMap *names);
+/* Gives op result values of these types (it was built without). */
+void tl_set_results(TlSema *s, TlOp *op, const TlType *const *types, unsigned num);
+void tl_yield(TlSema *s, TlBlock *block, TlValue *const *values, unsigned num);
+/* Flattens run-time parts of v in order; constants that may become run-time are built (types by
+ * tl_sema_value).  false: some part cannot be a run-time value. */
+typedef struct TlFlat {
+   TlValue **data;
+   size_t len, cap;
+} TlFlat;
+bool tl_flatten(TlSema *s, const TlSv *v, TlRange range, TlFlat *out);
+bool tl_has_runtime_form(const TlSv *v); /* flattening gives at least one value */
+/* The same structure over new values, which are taken from *next on. */
+TlSv tl_unflatten(TlSema *s, const TlSv *like, TlValue *const **next);
+
+/* ---- call.c, call_builtin.c ---- */
+TlSv tl_invoke(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *args, TlRange range);
+TlSv tl_invoke_func(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlArgs *args, TlRange range);
+TlSv tl_invoke_builtin(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *args, TlRange range);
+TlSv tl_eval_call(TlSema *s, TlFrame *f, const TlAstCall *call);
+bool tl_eval_args(TlSema *s, TlFrame *f, const TlNodeList *nodes, TlArgs *out);
+TlSv tl_invoke_named(TlSema *s, uint32_t ns, const char *name, const TlSv *args, unsigned n,
+                   TlRange range);
+
+/* ---- host*.c ---- */
+bool tl_host_builtin(TlSema *s, const char *name, TlSv *out);          /* Python: enumerate, zip .. */
+bool tl_host_module_attr(TlSema *s, const char *module, const char *name, TlSv *out);
+bool tl_host_method(TlSema *s, const TlSv *self, const char *name, TlSv *out);
+bool tl_is_host_module(const char *name); /* known by name to be host code: torch, numpy .. */
+bool tl_is_constexpr_annotation(const TlNode *annotation);
+TlSv tl_instantiate(TlSema *s, TlFrame *f, const TlSvFunc *cls, const TlArgs *args, TlRange range);
+bool tl_class_attr(TlSema *s, const TlSvFunc *cls, const char *name, TlSv *out);
+
+/* Launch defaults and meta-parameters that the decorators give. */
+typedef struct TlMeta {
+   int num_warps, num_stages, num_ctas; /* 0 = not said */
+   const char *grid;                    /* text, or NULL */
+   TlSv config;                         /* DICT of the first autotune configuration, or NONE */
+   TL_VEC(const TlNode *) heuristics;   /* arguments of @heuristics */
+   TlRange autotune_range;
+} TlMeta;
+void tl_read_decorators(TlSema *s, const TlSvFunc *fn, TlMeta *out);
+
+/* ---- spec*.c ---- */
+/* A type in ahead-of-time notation ("*const fp16", "i32"); NULL if it is none. */
+const TlType *tl_parse_type_text(TlSema *s, const char *text, size_t len);
+
+#endif

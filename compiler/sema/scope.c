@@ -1,0 +1,231 @@
+/* Variables and name lookup.  A name is looked for in the frame, in the frames around it, in the file
+ * and among the builtins, in this order.  A variable that cannot be used (set on one side of a
+ * run-time `if` only, ..) stays in its frame with the reason, so that the error can name the places. */
+#include "sema/impl.h"
+
+#include <string.h>
+
+TlFrame *
+tl_frame_new(TlSema *s, TlFrame *parent, TlUnit *unit, TlActivation *act)
+{
+   TlFrame *f = tl_new(s->arena, TlFrame);
+   f->parent = parent;
+   f->unit = unit;
+   f->act = act;
+   return f;
+}
+
+TlVar *
+tl_frame_var(TlFrame *f, const char *name)
+{
+   for (size_t i = f->vars.len; i-- > 0;)
+      if (f->vars.data[i].name == name)
+         return &f->vars.data[i];
+   return NULL;
+}
+
+void
+tl_frame_set(TlSema *s, TlFrame *f, const char *name, TlSv value, TlRange range)
+{
+   TlVar *v = tl_frame_var(f, name);
+   if (!v) {
+      tl_vec_push(s->arena, &f->vars, (TlVar){.name = name});
+      v = &tl_vec_last(&f->vars);
+   }
+   if (value.kind == TL_SV_VALUE && !value.value->name)
+      value.value->name = name;
+   *v = (TlVar){.name = name, .value = value, .range = range, .seq = ++s->impl->seq};
+}
+
+TlVars
+tl_vars_copy(TlSema *s, const TlVars *vars)
+{
+   TlVars copy = {.len = vars->len, .cap = vars->len};
+   copy.data = tl_new_array(s->arena, TlVar, vars->len);
+   if (vars->len)
+      memcpy(copy.data, vars->data, vars->len * sizeof copy.data[0]);
+   return copy;
+}
+
+/* ---- did you mean ---- */
+void
+tl_nearest_try(TlNearest *n, const char *candidate)
+{
+   unsigned limit = 1 + (unsigned)strlen(n->name) / 4;
+   if (!n->best)
+      n->distance = limit + 1;
+   unsigned d = tl_edit_distance(n->name, candidate, limit);
+   if (d < n->distance && strcmp(n->name, candidate) != 0) {
+      n->distance = d;
+      n->best = candidate;
+   }
+}
+
+static void
+try_builtins(TlNearest *n, uint32_t namespaces)
+{
+   const TlBuiltin *row;
+   for (unsigned i = 0; (row = tl_builtin_at(i)); i++)
+      if (row->namespaces & namespaces)
+         tl_nearest_try(n, row->name);
+   if (namespaces & TL_NS_TL)
+      for (unsigned d = 0; d < TL_DTYPE_COUNT; d++)
+         tl_nearest_try(n, tl_dtype_info[d].triton_name);
+}
+
+const char *
+tl_suggest_builtin(TlSema *s, uint32_t namespaces, const char *name)
+{
+   (void)s;
+   TlNearest n = {.name = name};
+   try_builtins(&n, namespaces);
+   return n.best;
+}
+
+const char *
+tl_suggest(TlSema *s, TlFrame *f, const char *name)
+{
+   (void)s;
+   TlNearest n = {.name = name};
+   TlUnit *unit = NULL;
+   for (; f; f = f->parent) {
+      for (size_t i = 0; i < f->vars.len; i++)
+         if (f->vars.data[i].state == TL_VAR_BOUND)
+            tl_nearest_try(&n, f->vars.data[i].name);
+      unit = f->unit;
+   }
+   for (size_t i = 0; unit && i < unit->order.len; i++)
+      tl_nearest_try(&n, unit->order.data[i]->name);
+   try_builtins(&n, unit && unit->is_tile ? TL_NS_PYTHON | TL_NS_TL : TL_NS_PYTHON);
+   return n.best;
+}
+
+/* ---- lookup ---- */
+static TlSv
+unusable(TlSema *s, const TlVar *v, TlRange range)
+{
+   switch (v->state) {
+   case TL_VAR_ONE_SIDED:
+      tl_report(s->diags, E0203, range, v->name);
+      tl_note(s->diags, N0200, v->range, "it is set here");
+      tl_note(s->diags, N0200, v->other, "the 'if' whose other side does not set it");
+      tl_help(s->diags, "give '%s' a value before the 'if'", v->name);
+      break;
+   case TL_VAR_CONFLICT:
+      tl_report(s->diags, E0204, range, v->name, v->types[0], v->types[1]);
+      tl_note(s->diags, N0201, v->range, v->types[0]);
+      tl_note(s->diags, N0201, v->other, v->types[1]);
+      break;
+   case TL_VAR_LOOP_LOCAL:
+      tl_report(s->diags, E0205, range, v->name);
+      tl_note(s->diags, N0200, v->range, "it is set here");
+      tl_help(s->diags, "give '%s' a value of the same type before the loop", v->name);
+      break;
+   case TL_VAR_DELETED:
+      tl_report(s->diags, E0206, range, v->name);
+      tl_note(s->diags, N0200, v->range, "deleted here");
+      break;
+   case TL_VAR_BOUND:
+      break;
+   }
+   return tl_sv_poison();
+}
+
+/* A builtin visible without a module name. */
+static bool
+bare_builtin(TlSema *s, const TlUnit *unit, const char *name, TlSv *out)
+{
+   uint32_t ns = TL_NS_PYTHON;
+   if (!unit || unit->is_tile)
+      ns |= TL_NS_TL;
+   const TlBuiltin *row = NULL;
+   if (unit && unit->is_tile) { /* the language's own meaning of min, max, sum .. comes second */
+      row = tl_builtin_find(TL_NS_PYTHON, name);
+      if (!row)
+         row = tl_builtin_find(TL_NS_TL, name);
+      if (!row)
+         row = tl_builtin_find(TL_NS_TRITON | TL_NS_MATH | TL_NS_LIBDEVICE, name);
+   } else {
+      row = tl_builtin_find(ns, name);
+   }
+   if (row) {
+      *out = (TlSv){.kind = TL_SV_BUILTIN, .builtin = {row, NULL}};
+      return true;
+   }
+   if (tl_host_builtin(s, name, out))
+      return true;
+   if (!unit || !unit->is_tile)
+      return false;
+   if (tl_dtype_constant(s, name, out))
+      return true;
+   if (strcmp(name, "tl") == 0 || strcmp(name, "triton") == 0 || strcmp(name, "libdevice") == 0) {
+      *out = tl_module_value(s, strcmp(name, "tl") == 0       ? "triton.language"
+                                : strcmp(name, "triton") == 0 ? "triton"
+                                                              : "triton.language.extra.libdevice");
+      return true;
+   }
+   if (strcmp(name, "math") == 0) {
+      *out = tl_module_value(s, "triton.language.math");
+      return true;
+   }
+   TlDtype dtype; /* fp32, i32, .. */
+   if (tl_dtype_from_text(name, strlen(name), &dtype)) {
+      *out = tl_sv_type(tl_type_scalar(s->types, dtype));
+      return true;
+   }
+   return false;
+}
+
+static TlVar *
+find_var(TlFrame *f, const char *name, TlUnit **unit)
+{
+   bool from_function = false;
+   for (; f; f = f->parent) {
+      *unit = f->unit;
+      if (f->is_class && from_function)
+         continue;
+      TlVar *v = tl_frame_var(f, name);
+      if (v)
+         return v;
+      from_function = true;
+   }
+   return NULL;
+}
+
+bool
+tl_lookup_quiet(TlSema *s, TlFrame *f, const char *name, TlSv *out)
+{
+   TlUnit *unit = NULL;
+   TlVar *v = find_var(f, name, &unit);
+   if (v) {
+      *out = v->value;
+      return v->state == TL_VAR_BOUND;
+   }
+   TlGlobal *g = unit ? tl_unit_find(s, unit, name) : NULL;
+   if (g) {
+      *out = tl_global_value(s, unit, g);
+      return true;
+   }
+   return bare_builtin(s, unit, name, out);
+}
+
+TlSv
+tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
+{
+   TlUnit *unit = NULL;
+   TlVar *v = find_var(f, name, &unit);
+   if (v)
+      return v->state == TL_VAR_BOUND ? v->value : unusable(s, v, range);
+   TlSv out;
+   if (tl_lookup_quiet(s, f, name, &out))
+      return out;
+   tl_report(s->diags, E0200, range, name);
+   const char *near = tl_suggest(s, f, name);
+   if (unit && !unit->is_tile && tl_builtin_find(TL_NS_TL, name))
+      tl_help(s->diags, "did you mean 'tl.%s'?", name);
+   else if (near)
+      tl_help(s->diags, "did you mean '%s'?", near);
+   else if (strcmp(name, "tl") == 0)
+      tl_help(s->diags, "add 'import triton.language as tl'");
+   return tl_sv_poison();
+}

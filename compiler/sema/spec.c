@@ -1,0 +1,827 @@
+/* One specialisation of one kernel: which kernel, what each parameter is, then its body.
+ *
+ * A signature has one entry for each parameter, in order; or one for each parameter that is not
+ * constexpr and has no -D value, in order, when the counts say so.  What a parameter is comes from
+ * the first of: its signature entry, -D, a heuristic, the first autotune configuration, its own
+ * annotation, its default.  An entry that is a value (64, None, 'x', i32:1) makes the parameter a
+ * compile-time constant, whether it is annotated constexpr or not. */
+#include "sema/impl.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+TlSema *
+tl_sema_new(TlArena *arena, TlStrings *strings, TlSources *sources, TlDiags *diags, TlModule *ir,
+            const TlSemaOptions *options)
+{
+   TlSema *s = tl_new(arena, TlSema);
+   s->arena = arena;
+   s->strings = strings;
+   s->sources = sources;
+   s->diags = diags;
+   s->ir = ir;
+   s->types = ir->types;
+   s->impl = tl_new(arena, TlSemaImpl);
+   if (options)
+      s->impl->options = *options;
+   tl_map_init(&s->impl->stdlib, arena);
+   tl_map_init(&s->impl->signatures, arena);
+   return s;
+}
+
+/* ---- the file and its kernels ---- */
+typedef struct Mentions {
+   const char *name;
+   bool found;
+} Mentions;
+
+static void
+find_mention(void *user, TlNode *n)
+{
+   Mentions *m = user;
+   if (n->kind == TL_AST_NAME && tl_ast_Name(n)->id == m->name)
+      m->found = true;
+   if (!m->found)
+      tl_ast_children(n, find_mention, m);
+}
+
+/* name[grid](..) somewhere in the text. */
+static bool
+is_launched(TlSema *s, const char *name)
+{
+   const TlSource *src = tl_source(s->sources, s->impl->main->file);
+   size_t n = strlen(name);
+   for (const char *p = src->text; (p = strstr(p, name)); p += n) {
+      bool starts = p == src->text || !(isalnum((unsigned char)p[-1]) || p[-1] == '_');
+      if (starts && p[n] == '[')
+         return true;
+   }
+   return false;
+}
+
+static bool
+is_helper(TlSema *s, const TlSvFunc *fn)
+{
+   const TlUnit *unit = s->impl->main;
+   Mentions m = {.name = fn->name};
+   for (size_t i = 0; i < unit->functions.len && !m.found; i++) {
+      const TlSvFunc *other = unit->functions.data[i];
+      const TlNodeList *body = &tl_ast_Function(other->node)->body;
+      for (size_t k = 0; other != fn && other->is_compiled && k < body->len && !m.found; k++)
+         if (body->data[k])
+            find_mention(&m, body->data[k]);
+   }
+   return m.found && !is_launched(s, fn->name);
+}
+
+static const char *
+decorator_text(TlSema *s, const TlAstFunction *f)
+{
+   TlSb sb;
+   tl_sb_init(&sb, s->arena);
+   for (size_t i = 0; i < f->decorators.len; i++)
+      tl_sb_printf(&sb, "%s@%s", i ? "\n" : "", tl_node_text(s, f->decorators.data[i]));
+   return sb.len ? tl_sb_cstr(&sb) : NULL;
+}
+
+static TlKernelInfo
+describe_kernel(TlSema *s, const TlSvFunc *fn)
+{
+   const TlAstFunction *f = tl_ast_Function(fn->node);
+   TlKernelInfo k = {.name = fn->name, .range = fn->node->range};
+   k.params = tl_new_array(s->arena, TlKernelParam, f->params.len);
+   for (size_t i = 0; i < f->params.len; i++) {
+      const TlAstParam *p = tl_ast_Param(f->params.data[i]);
+      if (p->kind != TL_AST_OP_PLAIN)
+         continue;
+      k.params[k.num_params++] = (TlKernelParam){
+         .name = p->name,
+         .is_constexpr = tl_is_constexpr_annotation(p->annotation),
+         .annotation = p->annotation ? tl_node_text(s, p->annotation) : NULL,
+         .default_text = p->default_value ? tl_node_text(s, p->default_value) : NULL,
+      };
+   }
+   k.decorators = decorator_text(s, f);
+   k.is_helper = is_helper(s, fn);
+   return k;
+}
+
+bool
+tl_sema_load(TlSema *s, uint32_t file)
+{
+   unsigned errors = s->diags->num_errors;
+   const TlSource *src = tl_source(s->sources, file);
+   s->impl->main = tl_unit_load(s, file, src->name, false);
+   TlUnit *unit = s->impl->main;
+   s->impl->kernels = tl_new_array(s->arena, TlKernelInfo, unit->functions.len);
+   for (size_t i = 0; i < unit->functions.len; i++) {
+      const TlSvFunc *fn = unit->functions.data[i];
+      const TlGlobal *g = tl_map_get(&unit->globals, fn->name);
+      if (fn->is_entry && g && (g->state != TL_GLOBAL_READY || g->value.func == fn))
+         s->impl->kernels[s->impl->num_kernels++] = describe_kernel(s, fn);
+   }
+   return s->diags->num_errors == errors;
+}
+
+unsigned
+tl_sema_kernels(TlSema *s, const TlKernelInfo **out)
+{
+   *out = s->impl->kernels;
+   return s->impl->num_kernels;
+}
+
+static TlRange
+file_start(TlSema *s)
+{
+   return (TlRange){s->impl->main->file, 0, 0};
+}
+
+static void
+help_kernels(TlSema *s)
+{
+   TlSb sb;
+   tl_sb_init(&sb, s->arena);
+   for (unsigned i = 0; i < s->impl->num_kernels && i < 20; i++)
+      if (!s->impl->kernels[i].is_helper)
+         tl_sb_printf(&sb, "%s%s", sb.len ? ", " : "", s->impl->kernels[i].name);
+   if (sb.len)
+      tl_help(s->diags, "the kernels of this file: %s", tl_sb_cstr(&sb));
+}
+
+static const TlSvFunc *
+function_named(TlSema *s, const char *name)
+{
+   for (size_t i = s->impl->main->functions.len; i-- > 0;) {
+      const TlSvFunc *fn = s->impl->main->functions.data[i];
+      if (fn->is_entry && strcmp(fn->name, name) == 0)
+         return fn;
+   }
+   return NULL;
+}
+
+static const TlSvFunc *
+choose_kernel(TlSema *s, const char *name)
+{
+   if (name) {
+      const TlSvFunc *fn = function_named(s, name);
+      if (fn)
+         return fn;
+      tl_report(s->diags, E0261, file_start(s), name);
+      TlNearest near = {.name = name};
+      for (unsigned i = 0; i < s->impl->num_kernels; i++)
+         tl_nearest_try(&near, s->impl->kernels[i].name);
+      if (near.best)
+         tl_help(s->diags, "did you mean '%s'?", near.best);
+      else
+         help_kernels(s);
+      return NULL;
+   }
+   const TlKernelInfo *only = NULL;
+   unsigned found = 0;
+   for (unsigned i = 0; i < s->impl->num_kernels; i++)
+      if (!s->impl->kernels[i].is_helper) {
+         only = &s->impl->kernels[i];
+         found++;
+      }
+   if (found == 0 && s->impl->num_kernels == 1) {
+      only = &s->impl->kernels[0];
+      found = 1;
+   }
+   if (found == 1)
+      return function_named(s, only->name);
+   if (s->impl->num_kernels == 0) {
+      tl_report(s->diags, E0262, file_start(s));
+      tl_help(s->diags, "mark a function with @kernel or @triton.jit");
+   } else {
+      tl_report(s->diags, E0263, file_start(s), found ? found : s->impl->num_kernels);
+      help_kernels(s);
+   }
+   return NULL;
+}
+
+/* ---- signature entries ---- */
+typedef struct Entry {
+   TlRange range; /* in the signature's own source text */
+   const char *text;
+} Entry;
+
+typedef struct Spec {
+   const TlSvFunc *fn;
+   const TlAstFunction *ast;
+   const TlSpecialization *given;
+   TlMeta meta;
+   uint32_t sig_file;
+   TL_VEC(Entry) entries;
+   TlSpecArg *args;
+   unsigned num;
+   bool *define_used;
+} Spec;
+
+static const TlAstParam *
+param(const Spec *p, unsigned i)
+{
+   return tl_ast_Param(p->ast->params.data[i]);
+}
+
+static bool
+is_constexpr(const Spec *p, unsigned i)
+{
+   return tl_is_constexpr_annotation(param(p, i)->annotation);
+}
+
+static void
+split_signature(TlSema *s, Spec *p, const char *text)
+{
+   size_t len = strlen(text), start = 0;
+   p->sig_file = tl_sources_add(s->sources, "<signature>", text, len);
+   int depth = 0;
+   char quote = 0;
+   for (size_t i = 0; i <= len; i++) {
+      char c = i < len ? text[i] : ',';
+      if (quote) {
+         quote = c == quote ? 0 : quote;
+      } else if (c == '\'' || c == '"') {
+         quote = c;
+      } else if (strchr("([{<", c) && c) {
+         depth++;
+      } else if (strchr(")]}>", c) && c) {
+         depth--;
+      }
+      if ((c == ',' && depth <= 0 && !quote) || i == len) {
+         size_t b = start, e = i;
+         while (b < e && isspace((unsigned char)text[b]))
+            b++;
+         while (e > b && isspace((unsigned char)text[e - 1]))
+            e--;
+         Entry one = {{p->sig_file, (uint32_t)b, (uint32_t)e}, NULL};
+         one.text = tl_arena_strndup(s->arena, text + b, e - b);
+         bool trailing = i == len && b == e;
+         if (!trailing)
+            tl_vec_push(s->arena, &p->entries, one);
+         start = i + 1;
+      }
+   }
+}
+
+const TlType *
+tl_parse_type_text(TlSema *s, const char *text, size_t len)
+{
+   const char *end = text + len;
+   bool is_ptr = len && *text == '*', is_const = false;
+   TlDtype dtype;
+   if (is_ptr)
+      text++;
+   while (text < end && *text == ' ')
+      text++;
+   if (is_ptr && end - text > 6 && strncmp(text, "const ", 6) == 0) {
+      is_const = true;
+      text += 6;
+   } else if (is_ptr && end - text > 2 && *text == 'k' && text[1] != ' ') {
+      is_const = true; /* Triton's "*kfp32" */
+      text++;
+   }
+   if (is_ptr && text < end && *text == '*') {
+      const TlType *inner = tl_parse_type_text(s, text, (size_t)(end - text));
+      return inner ? tl_type_ptr(s->types, inner, is_const) : NULL;
+   }
+   if (strncmp(text, "tl.", 3) == 0)
+      text += 3;
+   if (text >= end || !tl_dtype_from_text(text, (size_t)(end - text), &dtype))
+      return NULL;
+   const TlType *t = tl_type_scalar(s->types, dtype);
+   return is_ptr ? tl_type_ptr(s->types, t, is_const) : t;
+}
+
+/* -D and signature words: a number, True, False, None, a dtype, else a string. */
+static TlSv
+read_value(TlSema *s, const char *text)
+{
+   char *end;
+   size_t len = strlen(text);
+   if (strcmp(text, "True") == 0 || strcmp(text, "False") == 0)
+      return tl_sv_bool(text[0] == 'T');
+   if (strcmp(text, "None") == 0)
+      return tl_sv_none();
+   if (len >= 2 && (text[0] == '\'' || text[0] == '"') && text[len - 1] == text[0])
+      return tl_make_str(s, text + 1, len - 2);
+   if (isdigit((unsigned char)text[0]) || text[0] == '-' || text[0] == '+' || text[0] == '.') {
+      long long i = strtoll(text, &end, 0);
+      if (!*end && len)
+         return tl_sv_int(i);
+      double f = strtod(text, &end);
+      if (!*end && len)
+         return tl_sv_float(f);
+   }
+   if (strcmp(text, "inf") == 0 || strcmp(text, "-inf") == 0 || strcmp(text, "nan") == 0)
+      return tl_sv_float(strtod(text, NULL));
+   const TlType *t = tl_parse_type_text(s, text, len);
+   if (t)
+      return tl_sv_type(t);
+   if (text[0] == '(' || text[0] == '[') {
+      TlFrame *f = tl_module_frame(s, s->impl->main);
+      return tl_eval_source(s, f, "<value>", text);
+   }
+   return tl_make_str(s, text, len);
+}
+
+static void
+set_constant(TlSpecArg *a, TlSv v)
+{
+   *a = (TlSpecArg){.is_given = true, .is_constant = true, .constant = v, .divisibility = 1};
+}
+
+static bool
+is_type_entry(const char *text)
+{
+   return text[0] == '*' || strncmp(text, "tensordesc", 10) == 0;
+}
+
+/* "type", "type:16", "type:1". */
+static bool
+read_typed_entry(TlSema *s, const Entry *e, TlSpecArg *a, bool *is_type)
+{
+   const char *colon = strrchr(e->text, ':');
+   size_t len = colon ? (size_t)(colon - e->text) : strlen(e->text);
+   while (len && e->text[len - 1] == ' ')
+      len--;
+   *a = (TlSpecArg){.is_given = true, .divisibility = 1};
+   a->type = tl_parse_type_text(s, e->text, len);
+   *is_type = a->type != NULL;
+   if (!a->type || !colon)
+      return true;
+   const char *fact = colon + 1;
+   while (*fact == ' ')
+      fact++;
+   char *end;
+   long n = strtol(fact, &end, 10);
+   if (*end == 'D' || *end == 'S') /* suffixes of newer notations */
+      end++;
+   if (*end || n < 1 || n > 1 << 20 || (n & (n - 1))) {
+      tl_report(s->diags, E0264, e->range, fact);
+      return false;
+   }
+   if (n == 1 && a->type->kind == TL_TYPE_SCALAR) {
+      bool is_float = tl_dtype_is_float(a->type->dtype);
+      set_constant(a, is_float ? tl_sv_float(1.0) : tl_sv_int(1));
+   } else {
+      a->divisibility = (uint32_t)n;
+   }
+   return true;
+}
+
+static bool
+read_entry(TlSema *s, Spec *p, unsigned i, const Entry *e)
+{
+   TlSpecArg *a = &p->args[i];
+   const char *name = param(p, i)->name;
+   if (strncmp(e->text, "tensordesc", 10) == 0) {
+      tl_report(s->diags, E0265, e->range, name, e->text);
+      tl_help(s->diags, "pass a pointer, shape and strides instead");
+      return false;
+   }
+   if (!*e->text) {
+      tl_report(s->diags, E0266, e->range, name);
+      return false;
+   }
+   bool is_type;
+   if (!read_typed_entry(s, e, a, &is_type))
+      return false;
+   if (is_type && is_constexpr(p, i)) {
+      bool dtype_value = !a->is_constant && a->type->kind == TL_TYPE_SCALAR &&
+                         !strchr(e->text, ':') && !strpbrk(e->text, "*");
+      bool by_triton_name = strncmp(e->text, "tl.", 3) == 0;
+      if (a->is_constant)
+         return true;
+      if (dtype_value && (by_triton_name || tl_dtype_is_float(a->type->dtype))) {
+         set_constant(a, tl_sv_type(a->type)); /* DTYPE: constexpr = fp16 */
+         return true;
+      }
+      tl_report(s->diags, E0267, e->range, name, e->text);
+      tl_note(s->diags, N0200, param(p, i)->node.range, "the parameter is declared here");
+      tl_help(s->diags, "give a value, such as 64, True or tl.float16");
+      return false;
+   }
+   if (!is_type) {
+      if (is_type_entry(e->text)) {
+         tl_report(s->diags, E0268, e->range, e->text);
+         return false;
+      }
+      set_constant(a, read_value(s, e->text));
+      bool word = a->constant.kind == TL_SV_STR && e->text[0] != '\'' && e->text[0] != '"';
+      if (word && !is_constexpr(p, i)) {
+         tl_report(s->diags, E0268, e->range, e->text);
+         tl_note(s->diags, N0200, param(p, i)->node.range, "the parameter is declared here");
+         return false;
+      }
+      if (a->constant.kind == TL_SV_POISON)
+         return false;
+   }
+   return true;
+}
+
+static int
+define_index(const Spec *p, const char *name)
+{
+   for (size_t i = p->given->define_names.len; i-- > 0;)
+      if (strcmp(p->given->define_names.data[i], name) == 0)
+         return (int)i;
+   return -1;
+}
+
+static bool
+read_signature(TlSema *s, Spec *p)
+{
+   if (!p->given->signature)
+      return true;
+   split_signature(s, p, p->given->signature);
+   size_t n = p->entries.len;
+   unsigned open = 0; /* parameters that only the signature gives */
+   for (unsigned i = 0; i < p->num; i++)
+      open += !is_constexpr(p, i) && define_index(p, param(p, i)->name) < 0;
+   bool by_position = n == p->num;
+   bool run_time_only = !by_position && n == open;
+   if (!by_position && !run_time_only) {
+      bool prefix = n < p->num; /* the rest must have values of their own */
+      for (unsigned i = (unsigned)n; prefix && i < p->num; i++)
+         prefix = is_constexpr(p, i) || param(p, i)->default_value ||
+                  define_index(p, param(p, i)->name) >= 0;
+      if (!prefix) {
+         TlRange r = {p->sig_file, 0, (uint32_t)strlen(p->given->signature)};
+         tl_report(s->diags, E0269, r, n, p->fn->name, p->num, open);
+         tl_note(s->diags, N0200, p->fn->node->range, "the kernel is declared here");
+         return false;
+      }
+   }
+   bool ok = true;
+   size_t next = 0;
+   for (unsigned i = 0; i < p->num && next < n; i++) {
+      if (run_time_only && (is_constexpr(p, i) || define_index(p, param(p, i)->name) >= 0))
+         continue;
+      ok &= read_entry(s, p, i, &p->entries.data[next++]);
+   }
+   return ok;
+}
+
+/* ---- annotations and defaults ---- */
+static bool
+annotation_type(TlSema *s, Spec *p, unsigned i, const TlNode *a, TlSpecArg *out)
+{
+   *out = (TlSpecArg){.divisibility = 1};
+   if (a->kind == TL_AST_FACT_TYPE) {
+      const TlAstFactType *f = tl_ast_FactType(a);
+      TlFrame *frame = tl_module_frame(s, p->fn->unit);
+      TlSv fact = tl_eval_expr(s, frame, f->fact);
+      bool ok = fact.kind == TL_SV_INT && fact.i >= 1 && fact.i <= 1 << 20 &&
+                !(fact.i & (fact.i - 1));
+      if (!ok) {
+         if (fact.kind != TL_SV_POISON)
+            tl_report(s->diags, E0264, f->fact->range, tl_node_text(s, f->fact));
+         return false;
+      }
+      if (!annotation_type(s, p, i, f->type, out))
+         return false;
+      if (fact.i == 1 && out->type && out->type->kind == TL_TYPE_SCALAR)
+         set_constant(out, tl_sv_int(1));
+      else
+         out->divisibility = (uint32_t)fact.i;
+      return true;
+   }
+   const char *text = tl_node_text(s, a);
+   if (a->kind == TL_AST_STR) /* x: "*fp32" */
+      text = tl_ast_Str(a)->value.data;
+   const TlType *t = tl_parse_type_text(s, text, strlen(text));
+   if (!t) {
+      if (strcmp(text, "int") == 0)
+         t = tl_type_scalar(s->types, TL_I32);
+      else if (strcmp(text, "float") == 0)
+         t = tl_type_scalar(s->types, TL_FP32);
+      else if (strcmp(text, "bool") == 0)
+         t = tl_type_scalar(s->types, TL_I1);
+   }
+   bool foreign = !t && (p->fn->unit->is_tile ? a->kind == TL_AST_PTR_TYPE || a->kind == TL_AST_CALL
+                                               : a->kind == TL_AST_CALL);
+   if (foreign) {
+      TlSv v = tl_eval_expr(s, tl_module_frame(s, p->fn->unit), a);
+      if (v.kind == TL_SV_TYPE)
+         t = v.type;
+      else if (v.kind == TL_SV_POISON)
+         return false;
+   }
+   if (!t && p->fn->unit->is_tile) {
+      tl_report(s->diags, E0268, a->range, text);
+      tl_help(s->diags, "a type is fp32, i32, *fp16, *const fp16, i32:16 or constexpr");
+      return false;
+   }
+   out->type = t; /* tl.tensor, torch.Tensor and the like say nothing */
+   out->is_given = t != NULL;
+   return true;
+}
+
+static bool
+check_annotation(TlSema *s, Spec *p, unsigned i)
+{
+   const TlNode *a = param(p, i)->annotation;
+   TlSpecArg *arg = &p->args[i];
+   if (!a || is_constexpr(p, i))
+      return true;
+   TlSpecArg own;
+   if (!annotation_type(s, p, i, a, &own))
+      return false;
+   if (!arg->is_given) {
+      if (own.is_given)
+         *arg = own;
+      return true;
+   }
+   /* given by the signature: must fit what a .tile file says; own facts hold too */
+   if (!arg->is_constant && own.type && !own.is_constant && p->fn->unit->is_tile) {
+      bool same = arg->type == own.type ||
+                  (arg->type->kind == TL_TYPE_PTR && own.type->kind == TL_TYPE_PTR &&
+                   arg->type->elem == own.type->elem);
+      if (!same) {
+         TlRange r = p->sig_file ? p->entries.data[i < p->entries.len ? i : 0].range : a->range;
+         tl_report(s->diags, E0270, r, param(p, i)->name, tl_type_cstr(s->arena, own.type),
+                   tl_type_cstr(s->arena, arg->type));
+         tl_note(s->diags, N0200, a->range, "the type is declared here");
+         return false;
+      }
+      arg->type = own.type;
+      if (own.divisibility > arg->divisibility)
+         arg->divisibility = own.divisibility;
+   }
+   return true;
+}
+
+static TlSv
+eval_default(TlSema *s, Spec *p, unsigned i)
+{
+   TlFrame *f = tl_module_frame(s, p->fn->unit);
+   f->parent = p->fn->closure;
+   return tl_eval_expr(s, f, param(p, i)->default_value);
+}
+
+static void
+apply_default(TlSema *s, Spec *p, unsigned i)
+{
+   TlSpecArg *a = &p->args[i];
+   if (a->is_given || !param(p, i)->default_value)
+      return;
+   TlSv v = eval_default(s, p, i);
+   if (is_constexpr(p, i) || !(v.kind == TL_SV_INT || v.kind == TL_SV_FLOAT || v.kind == TL_SV_BOOL)) {
+      set_constant(a, v);
+      return;
+   }
+   TlSv strong = tl_strengthen(s, v); /* a run-time parameter of the default's type */
+   *a = (TlSpecArg){.is_given = true, .divisibility = 1};
+   a->type = tl_type_scalar(s->types, strong.dtype);
+}
+
+static bool
+apply_defines(TlSema *s, Spec *p)
+{
+   bool ok = true;
+   for (size_t k = 0; k < p->given->define_names.len; k++) {
+      const char *name = p->given->define_names.data[k];
+      TlNearest near = {.name = name};
+      bool found = false;
+      for (unsigned i = 0; i < p->num; i++) {
+         tl_nearest_try(&near, param(p, i)->name);
+         if (strcmp(param(p, i)->name, name) != 0)
+            continue;
+         found = true;
+         bool from_signature = p->args[i].is_given;
+         if (!from_signature || p->args[i].is_constant)
+            set_constant(&p->args[i], read_value(s, p->given->define_values.data[k]));
+      }
+      bool launch = strcmp(name, "num_warps") == 0 || strcmp(name, "num_stages") == 0;
+      if (!found && !launch) {
+         tl_report(s->diags, E0271, p->fn->node->range, p->fn->name, name);
+         if (near.best)
+            tl_help(s->diags, "did you mean '%s'?", near.best);
+         ok = false;
+      }
+   }
+   return ok;
+}
+
+/* ---- heuristics and autotune ---- */
+typedef struct Ask {
+   const TlSv *fn;
+   TlSv args;
+   TlFrame *frame;
+   const TlNode *node;
+} Ask;
+
+static TlSv
+call_heuristic(TlSema *s, void *user)
+{
+   Ask *a = user;
+   return tl_sema_call(s, a->fn, &a->args, 1, (TlRange){0});
+}
+
+static TlSv
+eval_heuristics(TlSema *s, void *user)
+{
+   Ask *a = user;
+   return tl_eval_expr(s, a->frame, a->node);
+}
+
+static TlSv
+known_arguments(TlSema *s, const Spec *p)
+{
+   TlSv d = tl_dict_new(s);
+   for (unsigned i = 0; i < p->num; i++) {
+      TlSv key = tl_make_str(s, param(p, i)->name, strlen(param(p, i)->name));
+      if (p->args[i].is_given && p->args[i].is_constant)
+         tl_dict_set(s, &d, &key, p->args[i].constant);
+      else if (p->args[i].is_given && p->args[i].type->kind == TL_TYPE_PTR)
+         tl_dict_set(s, &d, &key,
+                     (TlSv){.kind = TL_SV_OPAQUE, .opaque = "a pointer argument"});
+   }
+   return d;
+}
+
+static void
+take_missing(TlSema *s, Spec *p, const char *name, TlSv v, TlRange range, const char *from)
+{
+   for (unsigned i = 0; i < p->num; i++)
+      if (strcmp(param(p, i)->name, name) == 0 && !p->args[i].is_given && is_constexpr(p, i) &&
+          v.kind != TL_SV_POISON && v.kind != TL_SV_OPAQUE) {
+         set_constant(&p->args[i], v);
+         tl_report(s->diags, R0201, range, name, tl_sv_constant_text(s, &v), from);
+      }
+}
+
+static void
+apply_autotune(TlSema *s, Spec *p)
+{
+   const TlSv *c = &p->meta.config;
+   for (size_t i = 0; c->kind == TL_SV_DICT && i < c->fields->len; i++)
+      if (c->fields->keys[i].kind == TL_SV_STR)
+         take_missing(s, p, c->fields->keys[i].s.data, c->fields->values[i],
+                      p->meta.autotune_range, "the first autotune configuration");
+}
+
+static void
+apply_heuristics(TlSema *s, Spec *p)
+{
+   for (size_t h = p->meta.heuristics.len; h-- > 0;) {
+      Ask ask = {.frame = tl_module_frame(s, p->fn->unit), .node = p->meta.heuristics.data[h]};
+      TlSv d = tl_quietly(s, eval_heuristics, &ask, NULL);
+      for (size_t i = 0; d.kind == TL_SV_DICT && i < d.fields->len; i++) {
+         if (d.fields->keys[i].kind != TL_SV_STR || d.fields->values[i].kind != TL_SV_FUNC)
+            continue;
+         TlActivation act = {.is_host = true, .caller = s->impl->act};
+         s->impl->act = &act;
+         ask.fn = &d.fields->values[i];
+         ask.args = known_arguments(s, p);
+         TlSv v = tl_quietly(s, call_heuristic, &ask, NULL);
+         s->impl->act = act.caller;
+         take_missing(s, p, d.fields->keys[i].s.data, v, ask.node->range, "its heuristic");
+      }
+   }
+}
+
+/* Kernels that declare num_warps, num_stages as parameters get the launch's. */
+static void
+apply_launch_names(TlSema *s, Spec *p)
+{
+   const struct {
+      const char *name;
+      int value;
+   } launch[] = {{"num_warps", s->impl->num_warps},
+                 {"num_stages", s->impl->num_stages},
+                 {"num_ctas", s->impl->num_ctas}};
+   for (unsigned i = 0; i < p->num; i++)
+      for (unsigned k = 0; k < 3; k++)
+         if (strcmp(param(p, i)->name, launch[k].name) == 0 && !p->args[i].is_given)
+            set_constant(&p->args[i], tl_sv_int(launch[k].value));
+}
+
+static bool
+check_complete(TlSema *s, Spec *p)
+{
+   bool ok = true;
+   for (unsigned i = 0; i < p->num; i++) {
+      const TlAstParam *q = param(p, i);
+      TlSpecArg *a = &p->args[i];
+      if (a->is_given && a->is_constant && a->constant.kind == TL_SV_OPAQUE) {
+         tl_report_opaque(s, &a->constant, q->node.range);
+         ok = false;
+      } else if (a->is_given) {
+         ok &= !(a->is_constant && a->constant.kind == TL_SV_POISON);
+      } else if (is_constexpr(p, i)) {
+         tl_report(s->diags, E0272, q->node.range, q->name);
+         tl_help(s->diags, "give it with -D %s=VALUE, in the signature, or as a default", q->name);
+         ok = false;
+      } else {
+         tl_report(s->diags, E0273, q->node.range, q->name);
+         tl_help(s->diags, p->fn->unit->is_tile
+                              ? "write it as '%s: *fp32' or '%s: i32', or give a signature"
+                              : "give a signature: -s \"*fp32:16, i32, ..\" ('%s', '%s' is one entry)",
+                 q->name, q->name);
+         ok = false;
+      }
+   }
+   return ok;
+}
+
+/* ---- building ---- */
+static void
+add_param(TlSema *s, Spec *p, TlFunc *f, TlFrame *frame, unsigned i)
+{
+   const TlAstParam *q = param(p, i);
+   const TlSpecArg *a = &p->args[i];
+   TlParam *out = &f->params[i];
+   out->name = q->name;
+   out->divisibility = a->divisibility ? a->divisibility : 1;
+   TlSv v;
+   if (a->is_constant) {
+      out->constant = tl_sv_constant_text(s, &a->constant);
+      v = a->constant;
+   } else {
+      out->is_runtime = true;
+      out->type = a->type;
+      v = tl_sv_value(tl_block_add_arg(f->body->block, a->type, q->name));
+   }
+   tl_frame_set(s, frame, q->name, v, q->node.range);
+}
+
+static int
+pick(int given, int own, int initial)
+{
+   return given ? given : own ? own : initial;
+}
+
+static bool
+resolve(TlSema *s, Spec *p)
+{
+   p->ast = tl_ast_Function(p->fn->node);
+   p->num = (unsigned)p->ast->params.len;
+   for (unsigned i = 0; i < p->num; i++)
+      if (param(p, i)->kind != TL_AST_OP_PLAIN) {
+         if (param(p, i)->kind == TL_AST_OP_KW_MARK || param(p, i)->kind == TL_AST_OP_POS_MARK)
+            continue;
+         tl_report(s->diags, E0274, param(p, i)->node.range, p->fn->name);
+         return false;
+      }
+   /* marks are not parameters */
+   TlAstFunction *copy = tl_new(s->arena, TlAstFunction);
+   *copy = *p->ast;
+   copy->params = (TlNodeList){0};
+   for (size_t i = 0; i < p->ast->params.len; i++)
+      if (tl_ast_Param(p->ast->params.data[i])->kind == TL_AST_OP_PLAIN)
+         tl_vec_push(s->arena, &copy->params, p->ast->params.data[i]);
+   p->ast = copy;
+   p->num = (unsigned)copy->params.len;
+   p->args = tl_new_array(s->arena, TlSpecArg, p->num);
+   tl_read_decorators(s, p->fn, &p->meta);
+   s->impl->num_warps = pick(p->given->num_warps, p->meta.num_warps, 4);
+   s->impl->num_stages = pick(p->given->num_stages, p->meta.num_stages, 3);
+   s->impl->num_ctas = pick(p->given->num_ctas, p->meta.num_ctas, 1);
+   bool ok = read_signature(s, p) && apply_defines(s, p);
+   for (unsigned i = 0; ok && i < p->num; i++)
+      ok = check_annotation(s, p, i);
+   if (!ok)
+      return false;
+   apply_autotune(s, p);
+   apply_heuristics(s, p);
+   apply_launch_names(s, p);
+   for (unsigned i = 0; i < p->num; i++)
+      apply_default(s, p, i);
+   return check_complete(s, p);
+}
+
+TlFunc *
+tl_sema_compile(TlSema *s, const TlSpecialization *given)
+{
+   unsigned errors = s->diags->num_errors;
+   Spec p = {.given = given, .fn = choose_kernel(s, given->kernel)};
+   s->debug = given->debug;
+   s->steps = 0;
+   s->depth = 0;
+   s->impl->out_of_steps = false;
+   if (!p.fn || !resolve(s, &p) || s->diags->num_errors != errors)
+      return NULL;
+   TlFunc *f = tl_func_new(s->ir, p.fn->name, p.fn->node->range);
+   f->num_warps = (uint32_t)s->impl->num_warps;
+   f->num_stages = (uint32_t)s->impl->num_stages;
+   f->num_ctas = (uint32_t)s->impl->num_ctas;
+   f->grid = p.meta.grid;
+   f->strict_fp = given->strict_fp;
+   f->num_params = p.num;
+   f->params = tl_new_array(s->arena, TlParam, p.num);
+   s->b = tl_builder_at_end(f, f->body->block);
+   s->b.range = p.fn->node->range;
+   TlActivation act = {.func = p.fn, .call_range = p.fn->node->range};
+   TlFrame *frame = tl_frame_new(s, p.fn->closure, p.fn->unit, &act);
+   for (unsigned i = 0; i < p.num; i++)
+      add_param(s, &p, f, frame, i);
+   s->impl->act = &act;
+   tl_exec_block(s, frame, &p.ast->body, 0, NULL);
+   s->impl->act = NULL;
+   s->b = tl_builder_at_end(f, f->body->block);
+   tl_build(&s->b, TL_OP_RETURN, NULL, 0, NULL, 0, NULL, 0, 0);
+   s->b = (TlBuilder){0};
+   return s->diags->num_errors == errors ? f : NULL;
+}

@@ -1,0 +1,371 @@
+/* Statements.  A block is run statement by statement; what follows a statement in its function is at
+ * hand as a TlCont, so that an early return under a run-time `if` can run the rest in the other side
+ * (stmt_if.c).  A statement with an error leaves poison in what it assigns and the next one goes on. */
+#include "sema/impl.h"
+
+#include <string.h>
+
+/* ---- assignments ---- */
+static TlSv
+usable(TlSema *s, TlFrame *f, TlSv v, TlRange range)
+{
+   if (!tl_is_host(f) &&
+       (v.kind == TL_SV_OPAQUE || (v.kind == TL_SV_MODULE && v.module->kind == TL_MOD_HOST))) {
+      tl_report_opaque(s, &v, range);
+      return tl_sv_poison();
+   }
+   return v;
+}
+
+static void
+exec_assign(TlSema *s, TlFrame *f, const TlAstAssign *n)
+{
+   TlSv v = usable(s, f, tl_eval_expr(s, f, n->value), n->value->range);
+   if (!tl_is_host(f))
+      v = tl_strengthen(s, v);
+   for (size_t i = 0; i < n->targets.len; i++)
+      tl_assign(s, f, n->targets.data[i], v);
+}
+
+static void
+exec_aug_assign(TlSema *s, TlFrame *f, const TlAstAugAssign *n)
+{
+   TlSv old = tl_eval_expr(s, f, n->target);
+   TlSv v = usable(s, f, tl_eval_expr(s, f, n->value), n->value->range);
+   if (old.kind == TL_SV_POISON || v.kind == TL_SV_POISON) {
+      if (n->target->kind == TL_AST_NAME)
+         tl_assign(s, f, n->target, tl_sv_poison());
+      return;
+   }
+   TlSv sum = tl_apply_binary(s, n->op, &old, &v, n->node.range);
+   tl_assign(s, f, n->target, tl_is_host(f) ? sum : tl_strengthen(s, sum));
+}
+
+static void
+exec_ann_assign(TlSema *s, TlFrame *f, const TlAstAnnAssign *n)
+{
+   if (!n->value)
+      return;
+   TlSv v = usable(s, f, tl_eval_expr(s, f, n->value), n->value->range);
+   if (tl_is_constexpr_annotation(n->annotation))
+      v = tl_weaken(s, v);
+   else if (!tl_is_host(f))
+      v = tl_strengthen(s, v);
+   tl_assign(s, f, n->target, v);
+}
+
+/* ---- leaving ---- */
+static TlFlow
+exec_return(TlSema *s, TlFrame *f, const TlAstReturn *n)
+{
+   TlActivation *act = f->act;
+   if (!act->func) {
+      tl_report(s->diags, E0233, n->node.range);
+      return TL_FLOW_NEXT;
+   }
+   TlSv v = n->value ? tl_eval_expr(s, f, n->value) : tl_sv_none();
+   if (act->loops) {
+      tl_report(s->diags, E0234, n->node.range);
+      tl_help(s->diags, "keep the result in a variable and return it after the loop");
+      v = tl_sv_poison();
+   }
+   if (!act->is_host) {
+      v = tl_strengthen(s, usable(s, f, v, n->node.range));
+      bool is_none = v.kind == TL_SV_NONE || v.kind == TL_SV_POISON;
+      if (!act->caller && !is_none && act->func->node->kind == TL_AST_FUNCTION) {
+         tl_report(s->diags, E0235, n->node.range, act->func->name, tl_sv_describe(s, &v));
+         tl_help(s->diags, "write results with tl.store");
+      }
+   }
+   act->ret = v;
+   act->ret_range = n->node.range;
+   return TL_FLOW_RETURN;
+}
+
+static TlFlow
+exec_break(TlSema *s, TlFrame *f, const TlNode *n)
+{
+   bool is_break = n->kind == TL_AST_BREAK;
+   if (is_break && !f->act->is_host && f->act->loops && !f->act->static_loops) {
+      tl_report(s->diags, E0236, n->range);
+      tl_help(s->diags, "use 'while' with the condition, or mask the rest of the iterations");
+      return TL_FLOW_CONTINUE;
+   }
+   return is_break ? TL_FLOW_BREAK : TL_FLOW_CONTINUE;
+}
+
+static void
+exec_raise(TlSema *s, const TlAstRaise *n)
+{
+   tl_report(s->diags, E0237, n->node.range, n->value ? tl_node_text(s, n->value) : "an exception");
+}
+
+static void
+exec_assert(TlSema *s, TlFrame *f, const TlAstAssert *n)
+{
+   TlSv test = tl_eval_expr(s, f, n->test);
+   bool known, truth = false;
+   if (!tl_truth(s, &test, n->test->range, &known, &truth) || (known && truth))
+      return;
+   TlSv message = n->message ? tl_eval_expr(s, f, n->message) : tl_make_str(s, "", 0);
+   if (known) {
+      tl_report(s->diags, E0238, n->node.range,
+                message.kind == TL_SV_STR && message.s.len ? message.s.data
+                                                           : tl_node_text(s, n->test));
+      return;
+   }
+   if (message.kind != TL_SV_STR)
+      message = tl_make_str(s, "", 0);
+   TlSv args[2] = {test, message};
+   tl_invoke_named(s, TL_NS_TL, "device_assert", args, 2, n->node.range);
+}
+
+/* ---- definitions and scopes ---- */
+static void
+exec_function(TlSema *s, TlFrame *f, const TlNode *n)
+{
+   TlSvFunc *fn = tl_func_value(s, f->unit, f, n);
+   fn->is_compiled |= !tl_is_host(f);
+   tl_frame_set(s, f, fn->name, (TlSv){.kind = TL_SV_FUNC, .func = fn}, n->range);
+}
+
+static void
+exec_del(TlSema *s, TlFrame *f, const TlAstDel *n)
+{
+   for (size_t i = 0; i < n->targets.len; i++) {
+      const TlNode *t = n->targets.data[i];
+      TlVar *v = t->kind == TL_AST_NAME ? tl_frame_var(f, tl_ast_Name(t)->id) : NULL;
+      if (v) {
+         v->state = TL_VAR_DELETED;
+         v->range = n->node.range;
+         v->seq = ++s->impl->seq;
+      } else if (t->kind == TL_AST_NAME) {
+         tl_lookup(s, f, tl_ast_Name(t)->id, t->range);
+      }
+   }
+}
+
+static TlFlow
+exec_with(TlSema *s, TlFrame *f, const TlAstWith *n, const TlCont *rest)
+{
+   for (size_t i = 0; i < n->items.len; i++) {
+      const TlAstWithItem *item = tl_ast_WithItem(n->items.data[i]);
+      TlSv v = usable(s, f, tl_eval_expr(s, f, item->value), item->value->range);
+      if (item->target)
+         tl_assign(s, f, item->target, v);
+   }
+   return tl_exec_block(s, f, &n->body, 0, rest);
+}
+
+/* Host code only: a failing body is undone as far as messages go, and the first handler runs. */
+static TlFlow
+exec_try(TlSema *s, TlFrame *f, const TlAstTry *n, const TlCont *rest)
+{
+   if (!tl_is_host(f)) {
+      tl_report(s->diags, E0239, n->node.range, "try");
+      return TL_FLOW_NEXT;
+   }
+   TlDiags *saved = s->diags, quiet;
+   tl_diags_init(&quiet, s->arena, s->sources);
+   s->diags = &quiet;
+   TlFlow flow = tl_exec_block(s, f, &n->body, 0, rest);
+   s->diags = saved;
+   if (quiet.num_errors && n->handlers.len)
+      flow = tl_exec_block(s, f, &tl_ast_Except(n->handlers.data[0])->body, 0, rest);
+   else if (flow == TL_FLOW_NEXT)
+      flow = tl_exec_block(s, f, &n->orelse, 0, rest);
+   if (flow == TL_FLOW_NEXT)
+      flow = tl_exec_block(s, f, &n->finally_body, 0, rest);
+   return flow;
+}
+
+static void
+exec_expr(TlSema *s, TlFrame *f, const TlNode *value)
+{
+   if (value->kind == TL_AST_STR || value->kind == TL_AST_CONST)
+      return; /* docstring, `...` */
+   TlSv v = tl_eval_expr(s, f, value);
+   usable(s, f, v, value->range);
+   if (value->kind == TL_AST_COMPARE && v.kind == TL_SV_VALUE)
+      tl_report(s->diags, W0200, value->range);
+}
+
+static TlFlow
+exec_stmt(TlSema *s, TlFrame *f, const TlNode *n, const TlCont *rest)
+{
+   switch (n->kind) {
+   case TL_AST_EXPR_STMT:
+      exec_expr(s, f, tl_ast_ExprStmt(n)->value);
+      return TL_FLOW_NEXT;
+   case TL_AST_ASSIGN:
+      exec_assign(s, f, tl_ast_Assign(n));
+      return TL_FLOW_NEXT;
+   case TL_AST_AUG_ASSIGN:
+      exec_aug_assign(s, f, tl_ast_AugAssign(n));
+      return TL_FLOW_NEXT;
+   case TL_AST_ANN_ASSIGN:
+      exec_ann_assign(s, f, tl_ast_AnnAssign(n));
+      return TL_FLOW_NEXT;
+   case TL_AST_FOR:
+      return tl_exec_for(s, f, tl_ast_For(n), rest);
+   case TL_AST_WHILE:
+      return tl_exec_while(s, f, tl_ast_While(n), rest);
+   case TL_AST_IF:
+      return tl_exec_if(s, f, tl_ast_If(n), rest);
+   case TL_AST_RETURN:
+      return exec_return(s, f, tl_ast_Return(n));
+   case TL_AST_PASS:
+   case TL_AST_GLOBAL:
+      return TL_FLOW_NEXT;
+   case TL_AST_BREAK:
+   case TL_AST_CONTINUE:
+      return exec_break(s, f, n);
+   case TL_AST_ASSERT:
+      exec_assert(s, f, tl_ast_Assert(n));
+      return TL_FLOW_NEXT;
+   case TL_AST_RAISE:
+      exec_raise(s, tl_ast_Raise(n));
+      f->act->ret = tl_sv_poison();
+      return f->act->loops || f->act->static_loops ? TL_FLOW_CONTINUE : TL_FLOW_RETURN;
+   case TL_AST_DEL:
+      exec_del(s, f, tl_ast_Del(n));
+      return TL_FLOW_NEXT;
+   case TL_AST_WITH:
+      return exec_with(s, f, tl_ast_With(n), rest);
+   case TL_AST_TRY:
+      return exec_try(s, f, tl_ast_Try(n), rest);
+   case TL_AST_IMPORT:
+      tl_import_into(s, f, tl_ast_Import(n));
+      return TL_FLOW_NEXT;
+   case TL_AST_FUNCTION:
+   case TL_AST_CLASS:
+      exec_function(s, f, n);
+      return TL_FLOW_NEXT;
+   case TL_AST_SKIPPED: {
+      const char *why = tl_ast_Skipped(n)->reason;
+      tl_report(s->diags, E0240, n->range, why ? why : "not understood");
+      return TL_FLOW_NEXT;
+   }
+   default:
+      tl_report(s->diags, E0239, n->range, tl_ast_kind_text[n->kind]);
+      return TL_FLOW_NEXT;
+   }
+}
+
+TlFlow
+tl_exec_block(TlSema *s, TlFrame *f, const TlNodeList *stmts, size_t first, const TlCont *up)
+{
+   TlFlow flow = TL_FLOW_NEXT;
+   if (s->depth >= TL_MAX_EVAL_DEPTH) {
+      if (first < stmts->len)
+         tl_report(s->diags, E0228, stmts->data[first]->range);
+      return flow;
+   }
+   s->depth++;
+   for (size_t i = first; i < stmts->len && flow == TL_FLOW_NEXT; i++) {
+      const TlNode *n = stmts->data[i];
+      if (!n)
+         continue;
+      if (!tl_step(s, n->range))
+         break;
+      TlCont rest = {stmts, i + 1, up};
+      TlRange saved = s->b.range;
+      s->b.range = n->range;
+      flow = exec_stmt(s, f, n, &rest);
+      s->b.range = saved;
+   }
+   s->depth--;
+   return flow;
+}
+
+TlFlow
+tl_exec_rest(TlSema *s, TlFrame *f, const TlCont *rest)
+{
+   TlFlow flow = TL_FLOW_NEXT;
+   for (; rest && flow == TL_FLOW_NEXT; rest = rest->up)
+      flow = tl_exec_block(s, f, rest->stmts, rest->next, rest->up);
+   return flow;
+}
+
+/* ---- names that statements assign ---- */
+enum { PLAIN = 1, CONSTEXPR = 2 };
+
+typedef struct NameWalk {
+   TlSema *s;
+   TlMap *names;
+} NameWalk;
+
+static void walk_names(void *user, TlNode *n);
+
+static void
+add_name(NameWalk *w, const char *name, uintptr_t how)
+{
+   uintptr_t old = (uintptr_t)tl_map_get(w->names, name);
+   tl_map_put(w->names, name, (void *)(old | how));
+}
+
+static void
+add_target(NameWalk *w, const TlNode *t, uintptr_t how)
+{
+   const TlNodeList *items = NULL;
+   if (t->kind == TL_AST_NAME)
+      add_name(w, tl_ast_Name(t)->id, how);
+   else if (t->kind == TL_AST_TUPLE)
+      items = &tl_ast_Tuple(t)->items;
+   else if (t->kind == TL_AST_LIST)
+      items = &tl_ast_List(t)->items;
+   else if (t->kind == TL_AST_STARRED)
+      add_target(w, tl_ast_Starred(t)->value, how);
+   else if (t->kind == TL_AST_ATTRIBUTE && tl_ast_Attribute(t)->value->kind == TL_AST_NAME)
+      add_target(w, tl_ast_Attribute(t)->value, how);
+   for (size_t i = 0; items && i < items->len; i++)
+      add_target(w, items->data[i], how);
+}
+
+static void
+walk_names(void *user, TlNode *n)
+{
+   NameWalk *w = user;
+   switch (n->kind) {
+   case TL_AST_FUNCTION:
+      add_name(w, tl_ast_Function(n)->name, PLAIN);
+      return;
+   case TL_AST_LAMBDA:
+   case TL_AST_CLASS:
+   case TL_AST_COMPREHENSION:
+      return;
+   case TL_AST_ASSIGN:
+      for (size_t i = 0; i < tl_ast_Assign(n)->targets.len; i++)
+         add_target(w, tl_ast_Assign(n)->targets.data[i], PLAIN);
+      break;
+   case TL_AST_AUG_ASSIGN:
+      add_target(w, tl_ast_AugAssign(n)->target, PLAIN);
+      break;
+   case TL_AST_ANN_ASSIGN:
+      add_target(w, tl_ast_AnnAssign(n)->target,
+                 tl_is_constexpr_annotation(tl_ast_AnnAssign(n)->annotation) ? CONSTEXPR : PLAIN);
+      break;
+   case TL_AST_WALRUS:
+      add_target(w, tl_ast_Walrus(n)->target, PLAIN);
+      break;
+   case TL_AST_FOR:
+      add_target(w, tl_ast_For(n)->target, PLAIN);
+      break;
+   case TL_AST_WITH_ITEM:
+      if (tl_ast_WithItem(n)->target)
+         add_target(w, tl_ast_WithItem(n)->target, PLAIN);
+      break;
+   default:
+      break;
+   }
+   tl_ast_children(n, walk_names, w);
+}
+
+void
+tl_assigned_names(TlSema *s, const TlNodeList *stmts, TlMap *names)
+{
+   NameWalk w = {s, names};
+   for (size_t i = 0; i < stmts->len; i++)
+      if (stmts->data[i])
+         walk_names(&w, stmts->data[i]);
+}

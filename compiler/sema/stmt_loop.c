@@ -1,0 +1,557 @@
+/* Loops.  A loop over compile-time items (static_range, tuples, host code) is run item by item.  A
+ * run-time loop carries every variable that its body assigns and that had a value before: the body is
+ * evaluated once with those as block arguments.  Which of them it really assigns is known only then
+ * (an `if` on a constant may drop an assignment); when a variable with a known start value turns out
+ * not to be assigned, the body is thrown away and evaluated again with that value still known, so
+ * that it may be used as a shape or in a compile-time `if`. */
+#include "sema/impl.h"
+
+#include <string.h>
+
+/* ---- compile-time loops ---- */
+static TlFlow
+run_items(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSv *items, size_t len,
+          const TlCont *rest)
+{
+   TlActivation *act = f->act;
+   if (!act->is_host && len > TL_MAX_UNROLL) {
+      tl_report(s->diags, E0244, n->iter->range, len, (unsigned)TL_MAX_UNROLL);
+      tl_help(s->diags, "use tl.range: a run-time loop has no limit");
+      return TL_FLOW_NEXT;
+   }
+   TlFlow flow = TL_FLOW_NEXT;
+   unsigned errors = s->diags->num_errors;
+   act->static_loops++;
+   for (size_t i = 0; i < len; i++) {
+      if (!tl_step(s, n->node.range) || s->diags->num_errors != errors)
+         break; /* one mistake is told once, not for each iteration */
+      tl_assign(s, f, n->target, items[i]);
+      flow = tl_exec_block(s, f, &n->body, 0, NULL);
+      if (flow == TL_FLOW_BREAK || flow == TL_FLOW_RETURN)
+         break;
+   }
+   act->static_loops--;
+   if (flow == TL_FLOW_RETURN)
+      return flow;
+   return flow == TL_FLOW_BREAK ? TL_FLOW_NEXT : tl_exec_block(s, f, &n->orelse, 0, rest);
+}
+
+/* ---- variables carried by a run-time loop ---- */
+typedef struct Carried {
+   const char *name;
+   TlVar before;
+   TlFlat init;         /* run-time parts of the start value */
+   bool known;          /* the start value holds known numbers */
+   bool excluded;       /* known and found not to be assigned: stays known */
+   bool assigned;
+   TlValue **args[2];   /* block arguments: body (for), test and body (while) */
+   TlFlat final;        /* at the end of the body */
+} Carried;
+
+typedef struct Loop {
+   TlFrame *f;
+   TlRange range;
+   TlOp *op;
+   TL_VEC(Carried) vars;
+   TlVars before;       /* all variables before the loop */
+   uint64_t seq;        /* assignments with a later stamp are the body's */
+   TlBuilder after;     /* cursor behind the operation */
+   TlDiags diags;       /* to undo an attempt */
+   TlDiag **diags_end;
+} Loop;
+
+static void
+save_diags(TlSema *s, Loop *l)
+{
+   l->diags = *s->diags;
+   l->diags_end = &s->diags->first;
+   while (*l->diags_end)
+      l->diags_end = &(*l->diags_end)->next;
+}
+
+static void
+undo_diags(TlSema *s, Loop *l)
+{
+   TlDiag **end = l->diags_end;
+   *end = NULL;
+   TlDiag *first = s->diags->first;
+   *s->diags = l->diags;
+   s->diags->first = first;
+}
+
+static bool
+has_known_number(const TlSv *v)
+{
+   if (v->kind == TL_SV_TUPLE) {
+      for (size_t i = 0; i < v->tuple->len; i++)
+         if (has_known_number(&v->tuple->items[i]))
+            return true;
+      return false;
+   }
+   return tl_sv_is_number(v);
+}
+
+static bool
+is_target_name(const TlNode *target, const char *name)
+{
+   return target && target->kind == TL_AST_NAME && tl_ast_Name(target)->id == name;
+}
+
+enum { CONSTEXPR_ONLY = 2 };
+
+static bool
+collect_carried(TlSema *s, Loop *l, const TlNodeList *body, const TlNode *target)
+{
+   TlMap names;
+   tl_map_init(&names, s->arena);
+   tl_assigned_names(s, body, &names);
+   for (size_t i = 0; i < l->f->vars.len; i++) {
+      TlVar *v = &l->f->vars.data[i];
+      uintptr_t how = (uintptr_t)tl_map_get(&names, v->name);
+      if (!how || v->state != TL_VAR_BOUND || is_target_name(target, v->name) ||
+          !tl_has_runtime_form(&v->value))
+         continue;
+      if (how == CONSTEXPR_ONLY && tl_is_known(&v->value))
+         continue;
+      Carried c = {.name = v->name, .before = *v, .known = has_known_number(&v->value)};
+      if (!tl_flatten(s, &v->value, v->range, &c.init)) {
+         v->value = tl_sv_poison();
+         continue;
+      }
+      tl_vec_push(s->arena, &l->vars, c);
+   }
+   l->before = tl_vars_copy(s, &l->f->vars);
+   return true;
+}
+
+/* Block arguments for every carried variable of region r; the variables now name them. */
+static void
+enter_region(TlSema *s, Loop *l, unsigned r)
+{
+   TlBlock *block = l->op->regions[r]->block;
+   for (size_t i = 0; i < l->vars.len; i++) {
+      Carried *c = &l->vars.data[i];
+      if (c->excluded)
+         continue;
+      c->args[r] = tl_new_array(s->arena, TlValue *, c->init.len);
+      for (size_t k = 0; k < c->init.len; k++)
+         c->args[r][k] = tl_block_add_arg(block, c->init.data[k]->type, c->name);
+      TlValue *const *next = c->args[r];
+      TlVar *v = tl_frame_var(l->f, c->name);
+      v->value = tl_unflatten(s, &c->before.value, &next);
+      v->seq = ++s->impl->seq;
+   }
+   s->b = tl_builder_at_end(s->b.func, block);
+   s->b.range = l->range;
+}
+
+/* After the body: which variables did it assign?  true: the attempt stands. */
+static bool
+attempt_stands(Loop *l)
+{
+   bool stands = true;
+   for (size_t i = 0; i < l->vars.len; i++) {
+      Carried *c = &l->vars.data[i];
+      const TlVar *v = tl_frame_var(l->f, c->name);
+      bool assigned = v->seq > l->seq;
+      if (c->excluded) {
+         if (assigned) /* found out late: carry it whatever happens */
+            c->excluded = c->known = false, stands = false;
+         continue;
+      }
+      c->assigned = assigned;
+      if (!assigned && c->known)
+         c->excluded = true, stands = false;
+   }
+   return stands;
+}
+
+static void
+undo_attempt(TlSema *s, Loop *l)
+{
+   tl_remove(l->op);
+   s->b = l->after;
+   l->f->vars = tl_vars_copy(s, &l->before);
+   undo_diags(s, l);
+}
+
+static void
+substitute(TlFlat *flat, const TlValue *old, TlValue *with)
+{
+   for (size_t i = 0; i < flat->len; i++)
+      if (flat->data[i] == old)
+         flat->data[i] = with;
+}
+
+static bool
+types_agree(const TlFlat *a, const TlFlat *b)
+{
+   if (a->len != b->len)
+      return false;
+   for (size_t i = 0; i < a->len; i++)
+      if (a->data[i]->type != b->data[i]->type)
+         return false;
+   return true;
+}
+
+static const char *
+carried_type(TlSema *s, const TlSv *v)
+{
+   if (!tl_sv_is_number(v))
+      return tl_sv_describe(s, v);
+   TlSv strong = tl_strengthen(s, *v);
+   return tl_dtype_info[strong.dtype].text;
+}
+
+static void
+report_type_change(TlSema *s, const Carried *c, const TlVar *v)
+{
+   const char *before = carried_type(s, &c->before.value), *after = carried_type(s, &v->value);
+   tl_report(s->diags, E0245, v->range, c->name, before, after);
+   tl_note(s->diags, N0202, c->before.range, before);
+   const TlValue *x = c->init.len == 1 ? c->init.data[0] : NULL;
+   if (x && v->value.kind == TL_SV_VALUE && tl_type_same_shape(x->type, v->value.value->type) &&
+       tl_type_elem(x->type)->kind == TL_TYPE_SCALAR)
+      tl_help(s->diags, "convert it with .to(tl.%s), or start with that type",
+              tl_dtype_info[tl_type_elem(x->type)->dtype].triton_name);
+}
+
+/* Run-time parts of the variables at the end of the body, checked against their start. */
+static void
+collect_finals(TlSema *s, Loop *l)
+{
+   for (size_t i = 0; i < l->vars.len; i++) {
+      Carried *c = &l->vars.data[i];
+      if (c->excluded || !c->assigned)
+         continue;
+      TlVar *v = tl_frame_var(l->f, c->name);
+      bool ok = v->state == TL_VAR_BOUND;
+      if (!ok)
+         tl_lookup(s, l->f, c->name, l->range);
+      else if (v->value.kind != TL_SV_POISON) {
+         ok = tl_flatten(s, &v->value, v->range, &c->final) && types_agree(&c->init, &c->final);
+         if (!ok)
+            report_type_change(s, c, v);
+      } else {
+         ok = false;
+      }
+      if (!ok) {
+         c->before.value = tl_sv_poison();
+         c->assigned = false;
+      }
+   }
+}
+
+/* Run-time variables that the body left alone are not carried. */
+static void
+drop_unassigned(Loop *l, unsigned num_regions, unsigned first_arg)
+{
+   for (size_t i = 0; i < l->vars.len; i++) {
+      Carried *c = &l->vars.data[i];
+      for (unsigned r = 0; !c->excluded && !c->assigned && r < num_regions; r++)
+         for (size_t k = 0; k < c->init.len; k++) {
+            TlValue *arg = c->args[r][k];
+            tl_replace_uses(arg, c->init.data[k]);
+            for (size_t o = 0; o < l->vars.len; o++)
+               substitute(&l->vars.data[o].final, arg, c->init.data[k]);
+            assert(arg->index >= first_arg);
+            tl_block_remove_arg(arg->block, arg->index);
+         }
+   }
+   (void)first_arg;
+}
+
+/* Lists over all carried run-time parts, in order. */
+static TlFlat
+carried_list(TlSema *s, const Loop *l, int which) /* 0 init, 1 final, 2 arguments of region 0 */
+{
+   TlFlat out = {0};
+   for (size_t i = 0; i < l->vars.len; i++) {
+      const Carried *c = &l->vars.data[i];
+      for (size_t k = 0; c->assigned && k < c->init.len; k++)
+         tl_vec_push(s->arena, &out,
+                     which == 0   ? c->init.data[k]
+                     : which == 1 ? c->final.data[k]
+                                  : c->args[0][k]);
+   }
+   return out;
+}
+
+static bool
+known_and_same(const TlVar *old, const TlVar *now)
+{
+   return tl_is_known(&now->value) && tl_const_same(&old->value, &now->value);
+}
+
+/* Variables after the loop: carried ones are its results, those first set inside are gone. */
+static void
+leave_loop(TlSema *s, Loop *l, const TlNode *target)
+{
+   TlFlat init = carried_list(s, l, 0);
+   const TlType **types = tl_new_array(s->arena, const TlType *, init.len);
+   for (size_t i = 0; i < init.len; i++) {
+      types[i] = init.data[i]->type;
+      tl_append_arg(l->op, init.data[i]);
+   }
+   s->b = l->after;
+   tl_set_results(s, l->op, types, (unsigned)init.len);
+   TlVars inside = l->f->vars;
+   l->f->vars = tl_vars_copy(s, &l->before);
+   unsigned result = 0;
+   for (size_t i = 0; i < l->vars.len; i++) {
+      Carried *c = &l->vars.data[i];
+      TlVar *v = tl_frame_var(l->f, c->name);
+      if (c->assigned) {
+         TlValue **values = tl_new_array(s->arena, TlValue *, c->init.len);
+         for (size_t k = 0; k < c->init.len; k++) {
+            values[k] = tl_result(l->op, result++);
+            values[k]->name = c->name;
+         }
+         TlValue *const *next = values;
+         v->value = tl_unflatten(s, &c->before.value, &next);
+         v->seq = ++s->impl->seq;
+      } else if (c->before.value.kind == TL_SV_POISON) {
+         v->value = tl_sv_poison();
+         v->seq = ++s->impl->seq;
+      }
+   }
+   for (size_t i = 0; i < inside.len; i++) {
+      TlVar *now = &inside.data[i], *old = tl_frame_var(l->f, now->name);
+      if (!old) {
+         now->state = now->value.kind == TL_SV_POISON ? now->state : TL_VAR_LOOP_LOCAL;
+         now->seq = ++s->impl->seq;
+         tl_vec_push(s->arena, &l->f->vars, *now);
+      } else if (now->seq > l->seq && !is_target_name(target, now->name)) {
+         bool carried = false;
+         for (size_t k = 0; k < l->vars.len; k++)
+            carried |= l->vars.data[k].name == now->name && !l->vars.data[k].excluded;
+         if (carried)
+            continue;
+         if (old->state != TL_VAR_BOUND || tl_is_known(&now->value)) {
+            bool keep = old->state == TL_VAR_BOUND;
+            *old = *now; /* a constexpr set in the loop */
+            old->state = keep || now->state != TL_VAR_BOUND ? now->state : TL_VAR_LOOP_LOCAL;
+         } else if (!known_and_same(old, now) && now->value.kind != TL_SV_POISON) {
+            tl_report(s->diags, E0245, now->range, now->name, tl_sv_describe(s, &old->value),
+                      tl_sv_describe(s, &now->value));
+            tl_note(s->diags, N0202, old->range, tl_sv_describe(s, &old->value));
+            old->value = tl_sv_poison();
+         }
+         old->seq = ++s->impl->seq;
+      }
+   }
+}
+
+static void
+poison_assigned(TlSema *s, TlFrame *f, const TlNodeList *body, TlRange range)
+{
+   TlMap names;
+   tl_map_init(&names, s->arena);
+   tl_assigned_names(s, body, &names);
+   for (size_t i = 0; i < names.cap; i++)
+      if (names.slots[i].used)
+         tl_frame_set(s, f, (const char *)names.slots[i].key, tl_sv_poison(), range);
+}
+
+/* ---- for ---- */
+static bool
+loop_bounds(TlSema *s, const TlSvRange *r, TlRange range, TlValue *bound[3])
+{
+   const TlSv *part[3] = {&r->start, &r->stop, &r->step};
+   TlSv strong[3];
+   TlDtype dtype = TL_I32;
+   for (unsigned i = 0; i < 3; i++) {
+      if (part[i]->kind == TL_SV_POISON)
+         return false;
+      bool is_scalar = part[i]->kind == TL_SV_INT || part[i]->kind == TL_SV_BOOL ||
+                       (part[i]->kind == TL_SV_VALUE &&
+                        part[i]->value->type->kind == TL_TYPE_SCALAR &&
+                        tl_dtype_is_int(part[i]->value->type->dtype));
+      if (!is_scalar) {
+         tl_report(s->diags, E0246, range, tl_sv_describe(s, part[i]));
+         return false;
+      }
+      strong[i] = tl_strengthen(s, *part[i]);
+      TlDtype own = strong[i].kind == TL_SV_VALUE ? strong[i].value->type->dtype : strong[i].dtype;
+      TlDtype here = own == TL_I1 || tl_dtype_info[own].bits < 32 ? TL_I32 : own;
+      const TlDtypeInfo *x = &tl_dtype_info[dtype], *y = &tl_dtype_info[here];
+      if (i == 0 || y->bits > x->bits || (y->bits == x->bits && y->kind == TL_KIND_UINT))
+         dtype = here;
+   }
+   if (r->step.kind == TL_SV_INT && r->step.i == 0) {
+      tl_report(s->diags, E0247, range);
+      return false;
+   }
+   bool negative = r->step.kind == TL_SV_INT && r->step.i < 0 && !r->step.is_large;
+   if (negative && tl_dtype_info[dtype].kind == TL_KIND_UINT)
+      dtype = tl_dtype_int(tl_dtype_info[dtype].bits, true);
+   for (unsigned i = 0; i < 3; i++) {
+      TlValue *v = tl_sema_value(s, &strong[i], range);
+      bound[i] = v ? tl_sema_cast(s, v, tl_type_scalar(s->types, dtype), range) : NULL;
+      if (!bound[i])
+         return false;
+   }
+   return true;
+}
+
+static TlFlow
+run_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSvRange *r)
+{
+   TlValue *bound[3];
+   if (!loop_bounds(s, r, n->iter->range, bound)) {
+      poison_assigned(s, f, &n->body, n->node.range);
+      return TL_FLOW_NEXT;
+   }
+   Loop l = {.f = f, .range = n->node.range};
+   collect_carried(s, &l, &n->body, n->target);
+   save_diags(s, &l);
+   for (bool again = true; again;) {
+      s->b.range = n->node.range;
+      l.op = tl_op_new(&s->b, TL_OP_FOR, 3, 0, 1);
+      for (unsigned i = 0; i < 3; i++)
+         tl_set_arg(l.op, i, bound[i]);
+      tl_attr(l.op, TL_ATTR_NUM_STAGES)->i = r->num_stages;
+      tl_attr(l.op, TL_ATTR_UNROLL)->i = r->unroll;
+      tl_attr(l.op, TL_ATTR_FLAGS)->i = r->flags;
+      l.after = s->b;
+      TlValue *index = tl_block_add_arg(l.op->regions[0]->block, bound[0]->type, NULL);
+      enter_region(s, &l, 0);
+      tl_assign(s, f, n->target, tl_sv_value(index));
+      l.seq = s->impl->seq;
+      f->act->loops++;
+      unsigned outer = f->act->static_loops;
+      f->act->static_loops = 0;
+      tl_exec_block(s, f, &n->body, 0, NULL);
+      f->act->static_loops = outer;
+      f->act->loops--;
+      again = !attempt_stands(&l);
+      if (again)
+         undo_attempt(s, &l);
+   }
+   collect_finals(s, &l);
+   drop_unassigned(&l, 1, 1);
+   TlFlat final = carried_list(s, &l, 1);
+   tl_yield(s, l.op->regions[0]->block, final.data, (unsigned)final.len);
+   leave_loop(s, &l, n->target);
+   if (n->orelse.len)
+      tl_report(s->diags, E0248, n->orelse.data[0]->range);
+   return TL_FLOW_NEXT;
+}
+
+TlFlow
+tl_exec_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlCont *rest)
+{
+   TlSv iter = tl_eval_expr(s, f, n->iter);
+   bool run_time = iter.kind == TL_SV_RANGE && !iter.range->is_static && !tl_is_host(f);
+   if (run_time)
+      return run_for(s, f, n, iter.range);
+   TlSv *items;
+   size_t len;
+   if (iter.kind == TL_SV_VALUE) {
+      tl_report(s->diags, E0249, n->iter->range, tl_sv_describe(s, &iter));
+      tl_help(s->diags, "loop over a range: for i in range(0, n)");
+   } else if (tl_iterate(s, &iter, n->iter->range, &items, &len)) {
+      return run_items(s, f, n, items, len, rest);
+   }
+   poison_assigned(s, f, &n->body, n->node.range);
+   return TL_FLOW_NEXT;
+}
+
+/* ---- while ---- */
+static TlFlow
+run_while_host(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest)
+{
+   TlFlow flow = TL_FLOW_NEXT;
+   f->act->static_loops++;
+   while (tl_step(s, n->node.range)) {
+      TlSv test = tl_eval_expr(s, f, n->test);
+      bool known, truth = false;
+      if (!tl_truth(s, &test, n->test->range, &known, &truth) || !known || !truth)
+         break;
+      flow = tl_exec_block(s, f, &n->body, 0, NULL);
+      if (flow == TL_FLOW_BREAK || flow == TL_FLOW_RETURN)
+         break;
+   }
+   f->act->static_loops--;
+   if (flow == TL_FLOW_RETURN)
+      return flow;
+   return flow == TL_FLOW_BREAK ? TL_FLOW_NEXT : tl_exec_block(s, f, &n->orelse, 0, rest);
+}
+
+/* The test of a run-time while, in region 0.  NULL: it is known (*truth) or an error. */
+static TlValue *
+while_test(TlSema *s, Loop *l, const TlAstWhile *n, bool *is_false)
+{
+   TlSv test = tl_eval_expr(s, l->f, n->test);
+   bool known, truth = false;
+   *is_false = false;
+   if (test.kind == TL_SV_POISON || !tl_truth(s, &test, n->test->range, &known, &truth))
+      return NULL;
+   if (!known)
+      return tl_sema_condition(s, &test, n->test->range);
+   *is_false = !truth;
+   if (truth) {
+      tl_report(s->diags, E0250, n->test->range);
+      tl_help(s->diags, "let the condition depend on a variable that the loop changes");
+   }
+   return NULL;
+}
+
+static void
+end_test(TlSema *s, Loop *l, TlValue *go_on)
+{
+   TlFlat args = carried_list(s, l, 2), all = {0};
+   tl_vec_push(s->arena, &all, go_on);
+   for (size_t i = 0; i < args.len; i++)
+      tl_vec_push(s->arena, &all, args.data[i]);
+   TlBuilder b = tl_builder_at_end(s->b.func, l->op->regions[0]->block);
+   b.range = l->range;
+   tl_build(&b, TL_OP_CONDITION, all.data, (unsigned)all.len, NULL, 0, NULL, 0, 0);
+}
+
+TlFlow
+tl_exec_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest)
+{
+   if (tl_is_host(f))
+      return run_while_host(s, f, n, rest);
+   Loop l = {.f = f, .range = n->node.range};
+   collect_carried(s, &l, &n->body, NULL);
+   save_diags(s, &l);
+   TlValue *go_on = NULL;
+   for (bool again = true; again;) {
+      bool is_false;
+      s->b.range = n->node.range;
+      l.op = tl_op_new(&s->b, TL_OP_WHILE, 0, 0, 2);
+      l.after = s->b;
+      enter_region(s, &l, 0);
+      go_on = while_test(s, &l, n, &is_false);
+      if (!go_on) {
+         tl_remove(l.op);
+         s->b = l.after;
+         f->vars = tl_vars_copy(s, &l.before);
+         if (!is_false)
+            poison_assigned(s, f, &n->body, n->node.range);
+         return TL_FLOW_NEXT;
+      }
+      enter_region(s, &l, 1);
+      l.seq = s->impl->seq;
+      f->act->loops++;
+      unsigned outer = f->act->static_loops;
+      f->act->static_loops = 0;
+      tl_exec_block(s, f, &n->body, 0, NULL);
+      f->act->static_loops = outer;
+      f->act->loops--;
+      again = !attempt_stands(&l);
+      if (again)
+         undo_attempt(s, &l);
+   }
+   collect_finals(s, &l);
+   drop_unassigned(&l, 2, 0);
+   TlFlat final = carried_list(s, &l, 1);
+   tl_yield(s, l.op->regions[1]->block, final.data, (unsigned)final.len);
+   end_test(s, &l, go_on);
+   leave_loop(s, &l, NULL);
+   if (n->orelse.len)
+      tl_report(s->diags, E0248, n->orelse.data[0]->range);
+   return TL_FLOW_NEXT;
+}
