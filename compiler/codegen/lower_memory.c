@@ -106,7 +106,7 @@ has_hints(Hints h)
 static void
 mnemonic(char *out, size_t size, const char *base, Hints h, Piece p)
 {
-   char vec[8] = "";
+   char vec[16] = "";
    if (p.count > 1)
       snprintf(vec, sizeof vec, ".v%u", p.count);
    const char *cop = h.cache == TL_CACHE_NONE ? "" : tl_attr_word(TL_AK_CACHE, h.cache);
