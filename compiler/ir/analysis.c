@@ -549,11 +549,12 @@ tr_cast(const Call *c, TlAxisInfo *r)
    bool fits = limited ? c->x->has_range && c->x->lo >= lo && c->x->hi <= hi
                        : is_non_negative(c->x, c->tx);
    unsigned bits = tl_dtype_info[tl_type_elem(c->type)->dtype].bits;
+   uint32_t half = 1u << (bits > 31 ? 30 : bits - 1);
    for (unsigned d = 0; d < num_dims(c->type); d++) {
       r->contiguity[d] = c->x->contiguity[d];
       r->divisibility[d] = c->x->divisibility[d];
-      if (!fits)
-         r->contiguity[d] = min32(r->contiguity[d], min32(r->divisibility[d], 1u << (bits - 1)));
+      if (!fits) /* a group aligned to its size stays within one half of the type */
+         r->contiguity[d] = min32(r->contiguity[d], min32(r->divisibility[d], half));
       r->divisibility[d] = div_at(c->x, c->tx, d, r->contiguity[d]);
    }
    if (fits && limited)

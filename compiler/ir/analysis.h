@@ -12,7 +12,7 @@
  * divisible by 16 and column in 0..63 has along columns contiguity 64 and divisibility 16.
  *
  * Assumption, as in Triton: signed arithmetic does not overflow (the CPU executor's checked mode
- * reports where it does).  Unsigned arithmetic may. */
+ * reports where it does) and nothing is divided by zero.  Unsigned arithmetic may wrap. */
 #ifndef TL_IR_ANALYSIS_H
 #define TL_IR_ANALYSIS_H
 

@@ -185,6 +185,8 @@ combine(Ev *e, const TlOp *op, uint64_t *acc, const uint64_t *x)
    for (unsigned i = 0; i < k; i++) {
       *set(e, body->args[i]) = acc[i];
       *set(e, body->args[i + k]) = x[i];
+      seen(e, body->args[i]);
+      seen(e, body->args[i + k]);
    }
    if (!run_block(e, body))
       return false;
