@@ -42,7 +42,7 @@ tl_cmd_list(TlCommand *c)
    TlUnit u;
    TilecStatus status = tl_unit_init(&u, NULL, &extra);
    if (status == TILEC_OK)
-      status = tl_unit_load(&u, &o);
+      status = tl_unit_load_names(&u, &o);
    tl_cmd_diagnostics(c, &u);
    if (status == TILEC_OK && !setjmp(u.oom)) {
       const TlKernelInfo *kernels;

@@ -82,7 +82,7 @@ read_params(RunState *r)
    TlUnit u;
    TilecStatus status = tl_unit_init(&u, NULL, &r->extra);
    if (status == TILEC_OK)
-      status = tl_unit_load(&u, &r->o);
+      status = tl_unit_load_names(&u, &r->o);
    if (status != TILEC_OK) {
       tl_cmd_diagnostics(r->c, &u);
       tl_unit_free(&u);

@@ -235,7 +235,7 @@ static TilecStatus
 list(TilecListing *l, const TilecCompileOptions *o)
 {
    TlUnit *u = &l->unit;
-   TilecStatus status = tl_unit_load(u, o);
+   TilecStatus status = tl_unit_load_names(u, o);
    if (status != TILEC_OK)
       return status;
    if (setjmp(u->oom))

@@ -408,7 +408,7 @@ tl_unit_compile(TlUnit *u, const TilecCompileOptions *o, const TlUnitExtra *extr
 }
 
 TilecStatus
-tl_unit_load(TlUnit *u, const TilecCompileOptions *o)
+tl_unit_load_names(TlUnit *u, const TilecCompileOptions *o)
 {
    if (setjmp(u->oom))
       return TILEC_NO_MEMORY;

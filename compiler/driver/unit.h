@@ -53,7 +53,7 @@ void tl_unit_free(TlUnit *u);
 /* Compiles; diagnostics stay in u->diags. */
 TilecStatus tl_unit_compile(TlUnit *u, const TilecCompileOptions *options, const TlUnitExtra *extra);
 /* Parses and loads names only: u->sema can list its kernels. */
-TilecStatus tl_unit_load(TlUnit *u, const TilecCompileOptions *options);
+TilecStatus tl_unit_load_names(TlUnit *u, const TilecCompileOptions *options);
 
 /* Reads a whole file into the arena.  false: *why says so (arena text). */
 bool tl_read_file(TlArena *arena, const char *path, const char **text, size_t *len, const char **why);
