@@ -661,7 +661,8 @@ infer_dot(Call *c)
                   tl_dtype_info[dtype_of(a)].text, k);
    if (acc->rank != r || acc->shape[r - 2] != m || acc->shape[r - 1] != n ||
        (r == 3 && acc->shape[0] != a->shape[0]))
-      return FAIL(c, "the accumulator of 'dot' of %s and %s must have %u rows and %u columns; got %s",
+      return FAIL(c,
+                  "the accumulator of 'dot' of %s and %s must have %u rows and %u columns; got %s",
                   text(c, a), text(c, b), m, n, text(c, acc));
    return one_result(c, acc);
 }
@@ -779,7 +780,8 @@ infer_for(Call *c)
    if (index->kind != TL_TYPE_SCALAR || !is_int(index) || is_bool(index))
       return FAIL(c, "bounds of 'for' must be integer scalars; got %s", text(c, index));
    if (c->args[1] != index || c->args[2] != index)
-      return FAIL(c, "lower bound, upper bound and step of 'for' must have one type; got %s, %s, %s",
+      return FAIL(c,
+                  "lower bound, upper bound and step of 'for' must have one type; got %s, %s, %s",
                   text(c, index), text(c, c->args[1]), text(c, c->args[2]));
    if (c->num_results != c->num_args - 3)
       return FAIL(c, "'for' has a result for each carried value; got %u for %u", c->num_results,

@@ -362,8 +362,8 @@ typedef struct TlInferCx {
 } TlInferCx;
 /* results is written; for rules that only check results which the caller chooses (constant,
  * splat, broadcast, reshape, cast, bitcast, given, if, map, local_..) it holds the wanted types on
- * entry, NULL entries fail.  In LAID state a result whose layout no operand fixes (arange, cat, join of scalars,
- * histogram) comes without one: tl_infer_accepts compares leaving that open. */
+ * entry, NULL entries fail.  In LAID state a result whose layout no operand fixes (arange, cat, join
+ * of scalars, histogram) comes without one: tl_infer_accepts compares leaving that open. */
 bool tl_infer(TlInferCx *cx, TlOpcode opcode, const TlType *const *args, unsigned num_args,
               const TlAttr *attrs, const TlType **results, unsigned num_results);
 bool tl_infer_accepts(TlTypes *types, const TlType *inferred, const TlType *actual);
