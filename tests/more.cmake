@@ -1,5 +1,4 @@
 # Golden tests, example PTX, documentation snippets: everything that runs whole programs.
-find_package(Python3 COMPONENTS Interpreter QUIET)
 tl_unit(support)
 
 add_executable(tilecheck "${CMAKE_CURRENT_SOURCE_DIR}/support/tilecheck.c")
@@ -45,4 +44,15 @@ if(TARGET tilec)
   # Code in README.md and docs/ is compiled.
   add_test(NAME docs.snippets
            COMMAND "${support}/check_snippets.sh" "$<TARGET_FILE:tilec>" "${CMAKE_C_COMPILER}")
+endif()
+
+# Differential tests of the GPU against the CPU executor; skipped without a GPU.
+if(TARGET tilec_shared)
+  add_executable(gpu_test "${CMAKE_CURRENT_SOURCE_DIR}/gpu/gpu_test.c")
+  target_include_directories(gpu_test PRIVATE "${CMAKE_SOURCE_DIR}/runtime/include"
+                             "${CMAKE_SOURCE_DIR}/compiler/include")
+  target_link_libraries(gpu_test PRIVATE tilec_shared m)
+  set_target_properties(gpu_test PROPERTIES BUILD_RPATH_USE_ORIGIN ON)
+  add_test(NAME gpu.differential COMMAND gpu_test)
+  set_tests_properties(gpu.differential PROPERTIES SKIP_RETURN_CODE 77)
 endif()

@@ -1,0 +1,288 @@
+"""tilec beside Triton and torch on one GPU, in one process.
+
+The kernels are dsl_examples/*.tile for tilec, the same text (tile_to_triton.py) for Triton, and torch's
+own operators (cuBLAS, SDPA with cuDNN and FlashAttention).  Protocol: random normal data; per case
+every implementation's configurations are first tried shortly, then the best of each are measured in
+interleaved rounds; the figure is the median over rounds of triton.testing.do_bench (CUDA events, L2
+flushed).  tilec's result is compared with torch's before it is timed; a wrong one is reported as such.
+
+    bench.py [--quick] [--only add,elu,softmax,layer_norm,matmul,attention] [--json FILE]
+             [--no-triton] [--seconds N]
+"""
+import argparse
+import ctypes
+import json
+import math
+import os
+import statistics
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [os.path.join(ROOT, "runtime", "python"), HERE]
+
+import torch                                   # noqa: E402
+import triton                                  # noqa: E402
+from triton.testing import do_bench            # noqa: E402
+
+import tile_to_triton                          # noqa: E402
+import tilec                                   # noqa: E402
+
+EXAMPLES = os.path.join(ROOT, "dsl_examples")
+_ROW = "%-34s %-9s %10.4f ms %9.1f %-7s %5.2fx  %s"
+
+
+def parse_options():
+    p = argparse.ArgumentParser()
+    p.add_argument("--quick", action="store_true", help="few sizes, one round")
+    p.add_argument("--only", default="", help="comma-separated groups")
+    p.add_argument("--json", default=os.path.join(os.environ.get("OUT", "."), "bench.json"))
+    p.add_argument("--no-triton", action="store_true")
+    p.add_argument("--seconds", type=float, default=420, help="start no new case after this time")
+    return p.parse_args()
+
+
+class Tile:
+    """A kernel of a .tile file: .tilec(grid args, meta) and .triton(...) give functions to time."""
+
+    def __init__(self, file, name):
+        path = os.path.join(EXAMPLES, file)
+        self.kernel = tilec.Kernel(path, name, on="cuda")
+        self.names = [p["name"] for p in self.kernel.info["params"]]
+        self.constexprs = {p["name"] for p in self.kernel.info["params"] if p["is_constexpr"]}
+        self.python = getattr(tile_to_triton.load(path), name)
+
+    def with_tilec(self, grid, args, meta):
+        """Arguments are packed once, so that Python costs little more per call than from C."""
+        meta = dict(meta)
+        warps, stages = meta.pop("num_warps", 0), meta.pop("num_stages", 0)
+        rt = tilec.Runtime.get("cuda", torch.cuda.current_device())
+        handle = self.kernel._kernel(rt, meta, warps, stages)
+        packed = (tilec._Arg * len(args))(*[tilec._pack(a) for a in args])
+        stream = torch.cuda.current_stream().cuda_stream
+        launch = tilec._Launch(stream, (ctypes.c_uint32 * 3)(*(tuple(grid) + (1, 1))[:3]))
+        call, where, count = rt.lib.tilec_launch, ctypes.byref(launch), len(args)
+
+        def run():
+            status = call(handle, where, packed, count)
+            if status:
+                rt.check(status)
+        return run
+
+    def with_triton(self, grid, args, meta):
+        kernel, grid = self.python, tuple(grid)
+        return lambda: kernel[grid](*args, **meta)
+
+
+class Bench:
+    def __init__(self, options):
+        self.options, self.rows, self.wrong, self.start = options, [], 0, time.time()
+        self.rounds, self.rep = (1, 30) if options.quick else (3, 60)
+
+    def wants(self, group):
+        late = time.time() - self.start > self.options.seconds
+        if late:
+            print("%s: left out, %d s are over" % (group, self.options.seconds))
+        return not late and (not self.options.only or group in self.options.only.split(","))
+
+    def tune(self, make, configs):
+        """The fastest configuration that runs: (function, text, ms) or None, and what failed."""
+        best, failures = None, []
+        for grid, meta in configs:
+            try:
+                run = make(grid, meta)
+                run()
+                torch.cuda.synchronize()
+                ms = do_bench(run, warmup=5, rep=15, return_mode="median")
+            except Exception as e:            # a configuration that does not fit the machine
+                failures.append("%s: %s" % (_text(meta), str(e).strip().split("\n")[0][:160]))
+                continue
+            if best is None or ms < best[2]:
+                best = (run, _text(meta), ms)
+        return best, failures
+
+    def case(self, name, tile, args, configs, out, reference, tolerance, others, work, unit,
+             triton_configs=None):
+        """others: name -> function.  work / ms gives `unit`."""
+        entries = {}
+        best, failures = self.tune(lambda g, m: tile.with_tilec(g, args, m), configs)
+        for f in failures:
+            print("   tilec %s" % f)
+        if best:
+            out.fill_(float("nan"))
+            best[0]()
+            error = _relative(out, reference)
+            if not error <= tolerance:
+                self.wrong += 1
+                print("%-34s tilec     WRONG: relative L2 %.2e (%s)" % (name, error, best[1]))
+            entries["tilec"] = (best[0], best[1])
+        else:
+            self.wrong += 1
+        if not self.options.no_triton:
+            found, failures = self.tune(lambda g, m: tile.with_triton(g, args, m),
+                                        triton_configs or configs)
+            if found:
+                entries["triton"] = (found[0], found[1])
+            for f in failures[:1]:
+                print("   triton %s" % f)
+        for other, run in others.items():
+            try:
+                run()
+                torch.cuda.synchronize()
+                entries[other] = (run, "")
+            except Exception as e:
+                print("   %s: %s" % (other, str(e).split("\n")[0][:120]))
+        times = {k: [] for k in entries}
+        for _ in range(self.rounds):
+            for k, (run, _) in entries.items():
+                times[k].append(do_bench(run, warmup=10, rep=self.rep, return_mode="median"))
+        base = statistics.median(times["tilec"]) if "tilec" in times else float("nan")
+        for k, (_, text) in entries.items():
+            ms = statistics.median(times[k])
+            self.rows.append({"case": name, "impl": k, "ms": ms, "rounds": times[k], "unit": unit,
+                              "rate": work / ms, "config": text, "tilec_is_faster_by": ms / base})
+            print(_ROW % (name, k, ms, work / ms, unit, ms / base, text), flush=True)
+
+
+def _text(meta):
+    return " ".join("%s=%s" % (k.replace("BLOCK_", "").replace("num_", ""), v) for k, v in meta.items()
+                    if k not in ("D", "CAUSAL"))
+
+
+def _relative(out, reference):
+    a, b = out.double().flatten(), reference.double().flatten()
+    if not torch.isfinite(a).all():
+        return float("inf")
+    return float((a - b).norm() / b.norm())
+
+
+def pointwise(b):
+    add, elu = Tile("vector_add.tile", "vector_add"), Tile("elu.tile", "elu")
+    for log_n in (16, 20, 24, 28) if not b.options.quick else (20, 28):
+        n = 1 << log_n
+        x, y = torch.randn(n, device="cuda"), torch.randn(n, device="cuda")
+        o = torch.empty_like(x)
+        configs = [((triton.cdiv(n, block),), {"BLOCK": block, "num_warps": warps})
+                   for block, warps in ((256, 2), (512, 4), (1024, 4), (1024, 8), (2048, 4), (4096, 8))]
+        if b.wants("add"):
+            b.case("add fp32 n=2^%d" % log_n, add, (x, y, o, n), configs, o, x + y, 1e-7,
+                   {"torch": lambda: torch.add(x, y, out=o)}, 12 * n / 1e6, "GB/s")
+        if b.wants("elu"):
+            b.case("elu fp32 n=2^%d" % log_n, elu, (x, o, n, 1.0), configs, o,
+                   torch.nn.functional.elu(x), 1e-6,
+                   {"torch": lambda: torch.nn.functional.elu(x)}, 8 * n / 1e6, "GB/s")
+        del x, y, o
+
+
+def rows(b):
+    softmax, norm = Tile("softmax.tile", "softmax"), Tile("layer_norm.tile", "layer_norm")
+    shapes = ((4096, 1024), (8192, 4096), (8192, 16384)) if not b.options.quick else ((8192, 4096),)
+    for m, n in shapes:
+        for dtype in (torch.float32, torch.float16):
+            x = torch.randn(m, n, device="cuda", dtype=dtype)
+            o = torch.empty_like(x)
+            block, label = triton.next_power_of_2(n), "%dx%d %s" % (m, n, str(dtype)[6:])
+            configs = [((m,), {"BLOCK": block, "num_warps": w}) for w in (2, 4, 8, 16)
+                       if 1 <= block // (32 * w) <= 128]
+            bytes_ = 2 * x.element_size() * m * n
+            tolerance = 1e-6 if dtype == torch.float32 else 6e-4
+            if b.wants("softmax"):
+                b.case("softmax " + label, softmax, (x, o, m, n), configs, o,
+                       torch.softmax(x.double(), 1), tolerance,
+                       {"torch": lambda: torch.softmax(x, 1)}, bytes_ / 1e6, "GB/s")
+            if b.wants("layer_norm"):
+                w, c = (torch.randn(n, device="cuda", dtype=dtype) for _ in range(2))
+                mean, rstd = (torch.empty(m, device="cuda") for _ in range(2))
+                b.case("layer_norm " + label, norm, (x, w, c, o, mean, rstd, m, n, 1e-5), configs, o,
+                       torch.nn.functional.layer_norm(x.double(), (n,), w.double(), c.double()), tolerance,
+                       {"torch": lambda: torch.nn.functional.layer_norm(x, (n,), w, c)},
+                       bytes_ / 1e6, "GB/s")
+            del x, o
+
+
+def matmul(b):
+    if not b.wants("matmul"):
+        return
+    tile = Tile("matmul.tile", "matmul")
+    shapes = ((64, 64, 32, 4, 4), (128, 64, 32, 4, 4), (128, 128, 32, 4, 4), (128, 128, 64, 8, 3),
+              (128, 256, 64, 8, 3))
+    for s in (512, 1024, 2048, 4096, 8192) if not b.options.quick else (1024, 4096):
+        x, y = (torch.randn(s, s, device="cuda", dtype=torch.float16) for _ in range(2))
+        o = torch.empty_like(x)
+        configs = [((triton.cdiv(s, bm) * triton.cdiv(s, bn),),
+                    {"BLOCK_M": bm, "BLOCK_N": bn, "BLOCK_K": bk, "num_warps": w, "num_stages": stages})
+                   for bm, bn, bk, w, stages in shapes if bm * bn <= s * s // 64]
+        b.case("matmul fp16 %d" % s, tile, (x, y, o, s, s, s, s, 1, s, 1, s, 1), configs, o, x @ y, 6e-4,
+               {"cublas": lambda: torch.matmul(x, y, out=o)}, 2 * s ** 3 / 1e9, "TFLOP/s")
+
+
+def sdpa(q, k, v, causal, scale, backend):
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    def run():
+        with sdpa_kernel(getattr(SDPBackend, backend)):
+            return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal,
+                                                                    scale=scale)
+    return run
+
+
+def attention(b):
+    if not b.wants("attention"):
+        return
+    tiles = {"": Tile("attention.tile", "attn_fwd"), " bp": Tile("attention.tile", "attn_fwd_bp")}
+    cases = [(64, 1, 32, 16384), (64, 16, 32, 1024), (128, 4, 16, 4096), (128, 1, 16, 16384)]
+    if b.options.quick:
+        cases = [(64, 16, 32, 1024), (128, 4, 16, 4096)]
+    ours = ((128, 64, 4, 2), (128, 64, 8, 2), (64, 64, 4, 2), (128, 128, 8, 2), (128, 32, 4, 2))
+    theirs = ((128, 64, 4, 3), (128, 64, 8, 3), (128, 128, 8, 3), (64, 64, 4, 3), (128, 32, 4, 4))
+    for d, z, h, n in cases:
+        q, k, v = (torch.randn(z, h, n, d, device="cuda", dtype=torch.float16) for _ in range(3))
+        o, lse = torch.empty_like(q), torch.empty(z * h, n, device="cuda")
+        scale = 1 / math.sqrt(d)
+        for causal in (False, True):
+            def configs(shapes):
+                return [((triton.cdiv(n, bm), z * h),
+                         {"D": d, "CAUSAL": causal, "BLOCK_M": bm, "BLOCK_N": bn, "num_warps": w,
+                          "num_stages": stages}) for bm, bn, w, stages in shapes]
+            others = {"cudnn": sdpa(q, k, v, causal, scale, "CUDNN_ATTENTION"),
+                      "flash2": sdpa(q, k, v, causal, scale, "FLASH_ATTENTION")}
+            reference = others["flash2"]()
+            work = 4 * z * h * n * n * d * (0.5 if causal else 1) / 1e9
+            for form, tile in tiles.items():
+                if form and (b.options.quick or n > 4096):
+                    continue
+                b.case("attention%s D%d Z%d H%d N%d%s" % (form, d, z, h, n, " causal" * causal), tile,
+                       (q, k, v, o, lse, z * h, n, scale), configs(ours), o, reference, 1e-3,
+                       {} if form else others, work, "TFLOP/s", configs(theirs))
+        del q, k, v, o, lse
+
+
+def main():
+    options = parse_options()
+    torch.manual_seed(0)
+    b = Bench(options)
+    print("%s, torch %s, Triton %s" % (torch.cuda.get_device_name(), torch.__version__,
+                                       triton.__version__))
+    print("%-34s %-9s %13s %9s %-7s %6s  %s" % ("case", "", "median", "rate", "", "ratio", "configuration"))
+    groups = {pointwise: {"add", "elu"}, rows: {"softmax", "layer_norm"}, matmul: {"matmul"},
+              attention: {"attention"}}
+    wanted = set(filter(None, options.only.split(",")))
+    for group, names in groups.items():
+        if wanted and not wanted & names:
+            continue
+        try:
+            group(b)
+        except Exception as e:                # the other groups still run
+            b.wrong += 1
+            print("%s: %s: %s" % (group.__name__, type(e).__name__, str(e)[:800]), flush=True)
+    with open(options.json, "w", encoding="utf-8") as f:
+        json.dump({"device": torch.cuda.get_device_name(), "torch": torch.__version__,
+                   "triton": triton.__version__, "wrong": b.wrong, "rows": b.rows}, f, indent=1)
+    print("%d rows in %s, %.0f s, %d wrong or missing" % (len(b.rows), options.json,
+                                                          time.time() - b.start, b.wrong))
+    return 1 if b.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""Reads a .tile file as Triton source, so that one text goes through both compilers.
+
+The languages differ in spelling only: bare builtins take the prefix tl., parameter types and launch
+defaults go, `@kernel` and `@jit` become `@triton.jit`.
+"""
+import importlib.util
+import os
+import re
+import tempfile
+
+_BUILTINS = ("program_id num_programs arange load store zeros full where exp exp2 log log2 sqrt abs "
+             "maximum minimum dot make_block_ptr advance static_assert cdiv max sum")
+_TYPES = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "int64": "int64"}
+
+
+def _code(line):
+    for name in _BUILTINS.split():
+        line = re.sub(r"(?<![\w.@])%s\(" % name, "tl.%s(" % name, line)
+    for name, triton in _TYPES.items():
+        line = re.sub(r"(?<![\w.*\"'])%s\b(?!\s*=)" % name, "tl." + triton, line)
+    return line
+
+
+def _header(text):
+    """A def's parameter list: types other than constexpr are dropped."""
+    text = re.sub(r":\s*\*?(?!constexpr)[A-Za-z]\w*(?=\s*[,)=])", "", text)
+    return text.replace(": constexpr", ": tl.constexpr")
+
+
+def translate(text):
+    text = re.sub(r'"""(.|\n)*?"""', "pass", text)
+    text = re.sub(r"^pass\n", "", text)
+    text = re.sub(r"^@kernel(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?$", "@triton.jit", text, flags=re.M)
+    text = re.sub(r"^@jit$", "@triton.jit", text, flags=re.M)
+    text = re.sub(r"^(\w+): constexpr = (.*)$", r"\1 = tl.constexpr(\2)", text, flags=re.M)
+    out, rest = "import triton\nimport triton.language as tl\n\n", text
+    while True:
+        m = re.search(r"^def \w+\((?:[^()]|\([^()]*\))*\):\n", rest, flags=re.M)
+        if not m:
+            return out + _code(rest)
+        out += _code(rest[:m.start()]) + _header(m.group(0))
+        rest = rest[m.end():]
+
+
+_folder = tempfile.mkdtemp(prefix="tile_to_triton_")
+
+
+def load(path):
+    """The .tile file as a Python module of Triton kernels (Triton reads its source from a file)."""
+    name = os.path.splitext(os.path.basename(path))[0]
+    python = os.path.join(_folder, name + ".py")
+    with open(path, encoding="utf-8") as f, open(python, "w", encoding="utf-8") as g:
+        g.write(translate(f.read()))
+    spec = importlib.util.spec_from_file_location("tile_" + name, python)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+if __name__ == "__main__":
+    import sys
+    for path in sys.argv[1:]:
+        with open(path, encoding="utf-8") as f:
+            print(translate(f.read()))

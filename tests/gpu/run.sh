@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Everything that needs a GPU, in one command: correctness first, then timings beside torch and Triton.
+#   tests/gpu/run.sh [--quick] [--no-bench] [--only CASES] [--build DIR]
+# Builds nothing: it uses what is in DIR (default build/release): examples/*, libtilec.so, bin/gpu_test.
+# Results: tables on stdout; $OUT/correctness.txt and $OUT/bench.json when OUT is set.
+set -uo pipefail
+root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
+build="$root/build/release"
+bench=1
+bench_options=()
+while (($#)); do
+   case $1 in
+   --quick) bench_options+=(--quick) ;;
+   --no-bench) bench=0 ;;
+   --only)
+      bench_options+=(--only "$2")
+      shift
+      ;;
+   --build)
+      build=$2
+      shift
+      ;;
+   *)
+      printf 'unknown option %s\n' "$1" >&2
+      exit 2
+      ;;
+   esac
+   shift
+done
+out=${OUT:-$build/out}
+mkdir -p -- "$out"
+log="$out/correctness.txt"
+: >"$log"
+failed=()
+
+check() { # NAME SECONDS COMMAND..
+   local name=$1 seconds=$2 start=$SECONDS
+   shift 2
+   printf '== %s\n' "$name" | tee -a "$log"
+   timeout "$seconds" "$@" 2>&1 | tee -a "$log" | { grep -v '  ok$' || true; }
+   local status=${PIPESTATUS[0]}
+   if ((status == 77)); then
+      printf '   skipped\n' | tee -a "$log"
+   elif ((status != 0)); then
+      printf '   FAILED with status %d\n' "$status" | tee -a "$log"
+      failed+=("$name")
+   fi
+   printf '   %d cases ok, %d s\n' "$(grep -c '  ok$' "$log")" $((SECONDS - start)) | tee -a "$log"
+}
+
+if command -v nvidia-smi >/dev/null; then
+   nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | tee -a "$log"
+fi
+for example in vector_add elu pointwise softmax layer_norm matmul attention; do
+   check "$example" 120 "$build/examples/$example" --on cuda --source "$root/dsl_examples"
+done
+for program in gpu_test runtime_gpu_check; do
+   if [[ -x $build/bin/$program ]]; then
+      check "$program" 180 "$build/bin/$program"
+   fi
+done
+if ((bench)); then
+   library=$(find "$build" -name 'libtilec.so*' -type f | head -n 1)
+   printf '== timings\n'
+   TILEC_LIBRARY=$library timeout 480 python3 "$root/tests/bench/bench.py" "${bench_options[@]}" \
+      --json "$out/bench.json" || failed+=(bench)
+fi
+if ((${#failed[@]})); then
+   printf 'failed: %s\n' "${failed[*]}"
+   exit 1
+fi
+printf 'all of it passed\n'
