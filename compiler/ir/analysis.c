@@ -1,8 +1,8 @@
-/* Forward analysis of contiguity, divisibility, constancy and ranges (analysis.h says what they mean).
+/* Forward analysis of contiguity, divisibility, constancy and ranges, as analysis.h defines them.
  * One transfer function for each operation that says more than "equal operands give equal results".
  * Loops: a carried value starts as its initial value and is joined with what the body yields until
- * nothing changes; ranges that still grow are widened to the type's limits, and after MAX_ROUNDS the
- * carried values are taken as unknown, so the cost stays linear for each nesting level. */
+ * nothing changes; ranges that still grow are widened to the type's limits, and after MAX_ROUNDS
+ * the carried values are taken as unknown, so the cost stays linear for each nesting level. */
 #include "ir/analysis.h"
 
 #include <assert.h>
@@ -140,7 +140,7 @@ is_non_negative(const TlAxisInfo *a, const TlType *t)
 }
 
 /* ---- building facts ---- */
-/* lo..hi computed without limit.  Signed: what lies outside does not happen.  Unsigned: it wraps. */
+/* lo..hi without limit.  Signed: what lies outside does not happen.  Unsigned: it wraps. */
 static void
 set_range(TlAxisInfo *r, const TlType *t, Wide lo, Wide hi)
 {
@@ -342,8 +342,8 @@ tr_shl(const Call *c, TlAxisInfo *r)
                 (Wide)c->x->hi * ((Wide)1 << count));
 }
 
-/* Groups of consecutive values that start at multiples of their size and whose divisor is a multiple
- * of that size too have one quotient.  `divisor` is the power of two in the divisor. */
+/* Groups of consecutive values that start at multiples of their size, and whose divisor is a
+ * multiple of that size too, have one quotient.  `divisor` is the power of two in the divisor. */
 static uint32_t
 quotient_run(const Call *c, unsigned d, uint32_t divisor)
 {
@@ -488,8 +488,8 @@ tr_min_max(const Call *c, TlAxisInfo *r)
    set_range(r, c->type, x_lo ? c->x->lo : c->y->lo, x_hi ? c->x->hi : c->y->hi);
 }
 
-/* x < b and x >= b are equal over a group of consecutive x that starts at a multiple of its size, when
- * b is a multiple of that size too; likewise b > x and b <= x. */
+/* x < b and x >= b are equal over a group of consecutive x that starts at a multiple of its size,
+ * when b is a multiple of that size too; likewise b > x and b <= x. */
 static void
 tr_compare(const Call *c, TlAxisInfo *r)
 {
@@ -661,8 +661,8 @@ inner_dim(const TlType *t)
    return d;
 }
 
-/* Row-major order is kept: runs along the innermost dimension stay runs, as far as the new one goes.
- * When only dims of size 1 come or go, the others keep their facts. */
+/* Row-major order is kept: runs along the innermost dimension stay runs, as far as the new one
+ * goes.  When only dims of size 1 come or go, the others keep their facts. */
 static void
 tr_reshape(const Call *c, TlAxisInfo *r)
 {

@@ -4,8 +4,8 @@
  * Along each dimension d, with aligned groups of elements (0..g-1, g..2g-1, ...):
  *    contiguity[d]    in each group of this many elements every element is its predecessor plus 1
  *                     (pointers: plus one pointee)
- *    divisibility[d]  divides the first element of each such contiguity group (pointers: the address
- *                     in bytes); with contiguity 1 that is every element
+ *    divisibility[d]  divides the first element of each such contiguity group (pointers: the
+ *                     address in bytes); with contiguity 1 that is every element
  *    constancy[d]     the elements of each group of this many are equal
  * All are powers of two, at least 1; contiguity and constancy at most the dimension.  Entries past
  * the rank are 1; of a scalar entry 0 counts.  Example: p + row * 64 + column with p: ptr<fp16>
