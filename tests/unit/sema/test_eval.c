@@ -1,0 +1,140 @@
+/* Expressions: compile-time values with Python's meaning, strong constants with Triton's. */
+#include "support/sema_run.h"
+
+
+
+/* Every row must hold at compile time in a kernel. */
+static void
+python_values(void **state)
+{
+   (void)state;
+   static const char *const holds[] = {
+      "-7 // 2 == -4", "-7 % 2 == 1", "7 // -2 == -4", "7 % -2 == -1", "2 ** 10 == 1024",
+      "2 ** -1 == 0.5", "7 / 2 == 3.5", "1 << 40 == 1099511627776", "-8 >> 1 == -4",
+      "0xFF & 0x0F == 15", "5 ^ 1 == 4", "~5 == -6", "1 < 2 < 3", "not (1 < 2 > 3)",
+      "True + True == 2", "(True & False) == False", "'a' + 'b' == 'ab'", "'ab' * 2 == 'abab'",
+      "'b' in 'abc'", "2 in (1, 2)", "3 not in [1, 2]", "(1, 2) + (3,) == (1, 2, 3)",
+      "[1, 2][-1] == 2", "(1, 2, 3)[1:] == (2, 3)", "(1, 2, 3)[::-1] == (3, 2, 1)",
+      "'hello'[1:3] == 'el'", "len((1, 2)) == 2", "min(3, 1, 2) == 1", "max([3, 1, 2]) == 3",
+      "sum([1, 2, 3]) == 6", "[i * i for i in range(4) if i % 2] == [1, 9]",
+      "{'a': 1, 'b': 2}['b'] == 2", "{k: v for k, v in [('a', 1)]}['a'] == 1",
+      "f'{3}-{2.5}-{True}' == '3-2.5-True'", "f'{255:x}:{3.14159:.2f}:{5:>3}' == 'ff:3.14:  5'",
+      "'%d/%s' % (3, 'x') == '3/x'", "(1 if 2 > 1 else undefined_name) == 1",
+      "(0 and undefined_name) == 0", "(1 or undefined_name) == 1", "None is None",
+      "(x is None) == False", "(x is not None)", "1e400 == float('inf')",
+      "(lambda a, b=2: a + b)(1) == 3", "[a for a in zip([1, 2], [3, 4])] == [(1, 3), (2, 4)]",
+      "list(enumerate(['a'])) == [(0, 'a')]", "sorted([3, 1, 2], reverse=True) == [3, 2, 1]",
+      "any([0, 1]) and not all([0, 1])", "isinstance(3, int)", "'A_b'.lower() == 'a_b'",
+      "'a,b'.split(',') == ['a', 'b']", "tl.float32 == tl.float32", "fp32 != fp16",
+      "x.dtype.element_ty == tl.int32", "cdiv(10, 4) == 3", "next_power_of_2(65) == 128",
+      "18446744073709551615 > 9223372036854775807", "str(1e-5) == '1e-05'", "str(1.0) == '1.0'",
+      "hasattr(tl, 'load') and not hasattr(tl, 'no_such_name')", "(*[1, 2], 3) == (1, 2, 3)",
+      "(n == None) == False", "divmod(-7, 2) == (-4, 1)", "int('7') == 7 if False else True",
+   };
+   for (size_t i = 0; i < sizeof holds / sizeof holds[0]; i++) {
+      char text[400];
+      snprintf(text, sizeof text,
+               "@kernel\ndef k(x: *i32, n: i32):\n   static_assert(%s, 'does not hold')\n", holds[i]);
+      sema_expect_ir(TILE(text), IR("return"));
+   }
+}
+
+static void
+compile_time_errors(void **state)
+{
+   (void)state;
+   static const struct {
+      const char *expr, *error;
+   } row[] = {
+      {"2 ** 64", "E0210"},        {"9223372036854775807 * 4", "E0210"}, {"1 // 0", "E0211"},
+      {"1 % 0", "E0211"},          {"1 << -1", "E0212"},                 {"'a' + 1", "E0214"},
+      {"(1, 2)[2]", "E0219"},      {"(1, 2)[n]", "E0218"},               {"{'a': 1}['b']", "E0221"},
+      {"[i for i in 3]", "E0224"}, {"-'a'", "E0215"},                    {"3(4)", "E0257"},
+      {"1 < 'a'", "E0214"},        {"'a' * 100000000", "E0213"},         {"nam", "E0200"},
+      {"tl.lod", "did you mean 'load'"}, {"x.dtyp", "E0202"},
+   };
+   for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+      char text[200];
+      snprintf(text, sizeof text, "@kernel\ndef k(x: *i32, n: i32):\n   v: constexpr = %s\n",
+               row[i].expr);
+      sema_expect_errors(TILE(text), 1, IR(row[i].error));
+   }
+}
+
+/* x = 7 makes a run-time i32: C division; the value stays known. */
+static void
+strong_constants(void **state)
+{
+   (void)state;
+   sema_expect_ir(TILE("@kernel\n"
+                       "def k(p: *i32):\n"
+                       "   a = -7\n"
+                       "   store(p, a // 2)\n"
+                       "   store(p + 1, a % 2)\n"
+                       "   b: constexpr = -7\n"
+                       "   store(p + 2, b // 2)\n"
+                       "   store(p + 3, b % 2)\n"),
+                  IR("value = -3", "store", "value = -1", "store", "value = -4", "store",
+                     "value = 1", "store"));
+   /* bf16 * strong 1.0 widens, bf16 * weak 1.0 does not */
+   sema_expect_ir(TILE("@kernel\n"
+                       "def k(p: *bf16, q: *fp32):\n"
+                       "   v = load(p + arange(0, 16))\n"
+                       "   x = 1.0\n"
+                       "   store(q + arange(0, 16), v * x)\n"
+                       "   store(p + arange(0, 16), v * 1.0)\n"),
+                  IR("mul", "tile<fp32, 16>", "mul", "tile<bf16, 16>"));
+   sema_expect_ir(TILE("@kernel\n"
+                       "def k(p: *i32, BLOCK: constexpr = 16):\n"
+                       "   N = BLOCK * 2\n"
+                       "   store(p + arange(0, N), 1)\n"),
+                  IR("tile<i32, 32>"));
+}
+
+static void
+runtime_logic(void **state)
+{
+   (void)state;
+   sema_expect_ir(TILE("@kernel\n"
+                       "def k(p: *i32, a: i32, b: i32):\n"
+                       "   if a > 0 and b > 0:\n"
+                       "      store(p, 1)\n"
+                       "   if not (a > 3) or b == 2:\n"
+                       "      store(p, 2)\n"
+                       "   if a < b < 10:\n"
+                       "      store(p, 3)\n"),
+                  IR("gt", "gt", "and", "if", "or", "if", "lt", "lt", "and", "if"));
+   sema_expect_ir(TILE("@kernel\n"
+                       "def k(p: *i32, a: i32, FLAG: constexpr = True):\n"
+                       "   if FLAG and a > 0:\n"
+                       "      store(p, 1)\n"
+                       "   v = 5 if a > 3 else a\n"
+                       "   store(p, v)\n"),
+                  IR("gt", "if", "if", "yield", "yield", "store"));
+}
+
+static void
+attributes(void **state)
+{
+   (void)state;
+   sema_expect_ir(TILE("@kernel\n"
+                       "def k(p: *fp16, q: *fp32):\n"
+                       "   x = tl.load(p + tl.arange(0, 32)[:, None] * 32 + tl.arange(0, 32)[None, :])\n"
+                       "   tl.static_assert(x.shape[0] == 32 and x.dtype == tl.float16)\n"
+                       "   tl.static_assert(p.dtype.element_ty == tl.float16)\n"
+                       "   y = x.to(tl.float32).sum(axis=1)\n"
+                       "   tl.store(q + tl.arange(0, 32), y)\n"),
+                  IR("cast", "reduce", "store"));
+}
+
+int test_eval(void);
+int
+test_eval(void)
+{
+   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(python_values),  cmocka_unit_test(compile_time_errors),
+      cmocka_unit_test(strong_constants), cmocka_unit_test(runtime_logic),
+      cmocka_unit_test(attributes),
+   };
+   return cmocka_run_group_tests_name("sema eval", tests, NULL, NULL);
+}

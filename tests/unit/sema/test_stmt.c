@@ -1,0 +1,276 @@
+/* Statements: assignments, run-time and compile-time if, loops, early returns. */
+#include "support/sema_run.h"
+
+static void
+vector_add(void **state)
+{
+   (void)state;
+   sema_expect_ir(TILE("@kernel(num_warps=8, grid=(cdiv(n, BLOCK),))\n"
+                       "def add(x: *fp32, y: *fp32, out: *fp32, n: i32:16, BLOCK: constexpr = 1024):\n"
+                       "   \"\"\"adds\"\"\"\n"
+                       "   offs = program_id(0) * BLOCK + arange(0, BLOCK)\n"
+                       "   mask = offs < n\n"
+                       "   store(out + offs, load(x + offs, mask) + load(y + offs, mask), mask)\n"),
+                  IR("add", "program_id", "arange", "lt", "load", "load", "add", "store", "return"));
+}
+
+static void
+unpacking(void **state)
+{
+   (void)state;
+   sema_expect_ir(TILE("@kernel\n"
+                       "def k(p: *i32, a: i32, b: i32):\n"
+                       "   a, b = b, a\n"
+                       "   (c, d), *e = (a, b), 3, 4\n"
+                       "   x = y = c + 1\n"
+                       "   x += d\n"
+                       "   store(p, x + y + e[1])\n"),
+                  IR("add %b", "store"));
+   sema_expect_errors(TILE("@kernel\ndef k(a: i32):\n   x, y = a, a, a\n   z = x + 1\n"), 1,
+                      IR("E0229", "2 targets", "3 items"));
+}
+
+static void
+compile_time_if_signature(void **state)
+{
+   (void)state;
+   SemaRun r = TILE("@kernel\n"
+                    "def k(p, q, MODE: constexpr):\n"
+                    "   if q is not None:\n"
+                    "      store(q, undefined(1, 2))\n"
+                    "   if MODE == 'a':\n"
+                    "      v = 1\n"
+                    "   elif MODE == 'b':\n"
+                    "      v = 2\n"
+                    "   else:\n"
+                    "      raise ValueError('no such mode')\n"
+                    "   store(p, v)\n");
+   r.signature = "*i32, None, 'b'";
+   sema_expect_ir(r, IR("value = 2", "store"));
+   r.signature = "*i32, None, 'c'";
+   sema_expect_errors(r, 1, IR("E0237", "no such mode"));
+}
+
+static void
+runtime_if(void **state)
+{
+   (void)state;
+   sema_expect_ir(TILE("@kernel\n"
+                       "def k(p: *i32, n: i32):\n"
+                       "   x = 1\n"
+                       "   y = n\n"
+                       "   if n > 3:\n"
+                       "      x = n * 2\n"
+                       "   elif n > 1:\n"
+                       "      y = 7\n"
+                       "   store(p, x)\n"
+                       "   store(p + 1, y)\n"),
+                  IR("if", "if", "yield", "yield", "store", "store"));
+   /* one side only: unusable after, but only when used */
+   sema_expect_ir(TILE("@kernel\ndef k(p: *i32, n: i32):\n   if n > 3:\n      t = 1\n      store(p, t)\n"),
+                  IR("if", "store"));
+   sema_expect_errors(TILE("@kernel\n"
+                           "def k(p: *i32, n: i32):\n"
+                           "   if n > 3:\n"
+                           "      t = 1\n"
+                           "   store(p, t)\n"),
+                      1, IR("k.tile:5:13", "E0203", "'t'", "k.tile:4:7", "k.tile:3:4"));
+   sema_expect_errors(TILE("@kernel\n"
+                           "def k(p: *i32, n: i32):\n"
+                           "   if n > 3:\n"
+                           "      t = 1\n"
+                           "   else:\n"
+                           "      t = 1.5\n"
+                           "   store(p, t)\n"),
+                      1, IR("k.tile:7:13", "E0204", "i32", "fp32"));
+   sema_expect_errors(TILE("@kernel\n"
+                           "def k(p: *i32, n: i32):\n"
+                           "   if arange(0, 16) < n:\n"
+                           "      t = 1\n"
+                           "   store(p, t)\n"),
+                      1, IR("E0289", "tile<i1, 16>"));
+}
+
+static void
+loops(void **state)
+{
+   (void)state;
+   sema_expect_ir(TILE("@kernel\n"
+                       "def k(p: *fp32, n: i32, BLOCK: constexpr = 64):\n"
+                       "   acc = zeros((BLOCK,), fp32)\n"
+                       "   q = p\n"
+                       "   last = 0\n"
+                       "   for i in range(0, n, 2):\n"
+                       "      t = load(q + arange(0, BLOCK))\n"
+                       "      acc += t\n"
+                       "      q += BLOCK\n"
+                       "      last = i\n"
+                       "   store(p + arange(0, BLOCK), acc + last)\n"),
+                  IR("for", "load", "yield", "store"));
+   /* a known start value that the live part of the body leaves alone stays known */
+   sema_expect_ir(TILE("@kernel\n"
+                       "def k(p: *fp32, n: i32, FLAG: constexpr = False):\n"
+                       "   size = 32\n"
+                       "   for i in range(n):\n"
+                       "      store(p + arange(0, size), 1.0)\n"
+                       "      if FLAG:\n"
+                       "         size = n\n"),
+                  IR("for", "tile<i32, 32>"));
+   sema_expect_errors(TILE("@kernel\n"
+                           "def k(p: *fp32, n: i32):\n"
+                           "   acc = 0\n"
+                           "   for i in range(n):\n"
+                           "      acc += 1.5\n"
+                           "   store(p, acc)\n"),
+                      1, IR("k.tile:5:7", "E0245", "'acc'", "i32", "fp32", "k.tile:3:4"));
+   sema_expect_errors(TILE("@kernel\n"
+                           "def k(p: *fp32, n: i32):\n"
+                           "   for i in range(n):\n"
+                           "      t = 1.5\n"
+                           "   store(p, t)\n"),
+                      1, IR("E0205", "'t'"));
+   sema_expect_errors(TILE("@kernel\ndef k(n: i32, x: fp32):\n   for i in range(x):\n      pass\n"), 1,
+                      IR("E0302"));
+   sema_expect_ir(TILE("@kernel\n"
+                       "def k(p: *i32, n: i32):\n"
+                       "   for i in range(n - 1, -1, -1):\n"
+                       "      for j in range(i):\n"
+                       "         store(p + i, j)\n"),
+                  IR("value = -1", "for", "for", "store"));
+   sema_expect_ir(TILE("@kernel\n"
+                       "def k(p: *i64, n: i64):\n"
+                       "   for i in tl.range(0, n, num_stages=4, loop_unroll_factor=2):\n"
+                       "      store(p, i)\n"),
+                  IR("for", "num_stages = 4", "unroll = 2", "i64"));
+}
+
+static void
+static_loops(void **state)
+{
+   (void)state;
+   sema_expect_ir(TILE("@kernel\n"
+                       "def k(p: *i32, n: i32):\n"
+                       "   sizes = [16, 32]\n"
+                       "   for i in static_range(2):\n"
+                       "      store(p + arange(0, sizes[i]), i)\n"
+                       "   for s in (64, 128):\n"
+                       "      if s == 128:\n"
+                       "         break\n"
+                       "      store(p + arange(0, s), 0)\n"),
+                  IR("tile<i32, 16>", "tile<i32, 32>", "tile<i32, 64>", "return"));
+   sema_expect_errors(TILE("@kernel\ndef k(p: *i32):\n   for i in static_range(5000):\n      store(p, i)\n"),
+                      1, IR("E0244", "4096"));
+}
+
+static void
+whiles(void **state)
+{
+   (void)state;
+   sema_expect_ir(TILE("@kernel\n"
+                       "def k(p: *i32, n: i32):\n"
+                       "   i = 0\n"
+                       "   while i < n:\n"
+                       "      store(p + i, i)\n"
+                       "      i += 1\n"
+                       "   store(p, i)\n"),
+                  IR("while", "lt", "condition", "store", "yield", "store"));
+   sema_expect_errors(TILE("@kernel\ndef k(p: *i32):\n   while True:\n      store(p, 1)\n"), 1,
+                      IR("E0250"));
+   sema_expect_ir(TILE("@kernel\ndef k(p: *i32):\n   while False:\n      undefined()\n"), IR("return"));
+}
+
+static void
+early_return(void **state)
+{
+   (void)state;
+   sema_expect_ir(TILE("@kernel\n"
+                       "def k(p: *i32, n: i32):\n"
+                       "   x = 1\n"
+                       "   if n < 0:\n"
+                       "      return\n"
+                       "   x += n\n"
+                       "   if n > 100:\n"
+                       "      if n > 200:\n"
+                       "         return\n"
+                       "      x += 1\n"
+                       "   store(p, x)\n"),
+                  IR("if", "if", "return"));
+   sema_expect_ir(TILE("def pick(a, b):\n"
+                       "   if a > b:\n"
+                       "      return a\n"
+                       "   b += 1\n"
+                       "   return b\n"
+                       "@kernel\n"
+                       "def k(p: *i32, n: i32):\n"
+                       "   store(p, pick(n, 3) + 1)\n"),
+                  IR("if", "yield", "yield", "store"));
+   sema_expect_errors(TILE("def pick(a):\n"
+                           "   if a > 1:\n"
+                           "      return a\n"
+                           "   return 1.5\n"
+                           "@kernel\n"
+                           "def k(p: *i32, n: i32):\n"
+                           "   store(p, pick(n))\n"),
+                      1, IR("E0241", "i32", "fp32"));
+   sema_expect_errors(TILE("@kernel\n"
+                           "def k(p: *i32, n: i32):\n"
+                           "   for i in range(n):\n"
+                           "      if i > 2:\n"
+                           "         return\n"
+                           "      store(p, i)\n"),
+                      1, IR("E0234", "k.tile:5:10"));
+}
+
+static void
+continues(void **state)
+{
+   (void)state;
+   sema_expect_ir(TILE("@kernel\n"
+                       "def k(p: *i32, n: i32):\n"
+                       "   acc = 0\n"
+                       "   for i in range(n):\n"
+                       "      if i % 2 == 0:\n"
+                       "         continue\n"
+                       "      acc += i\n"
+                       "   store(p, acc)\n"),
+                  IR("for", "if", "yield", "add", "yield", "yield", "store"));
+   sema_expect_errors(TILE("@kernel\n"
+                           "def k(p: *i32, n: i32):\n"
+                           "   for i in range(n):\n"
+                           "      if i > 2:\n"
+                           "         break\n"
+                           "      store(p, i)\n"),
+                      1, IR("E0236", "k.tile:5:10"));
+}
+
+static void
+slips(void **state)
+{
+   (void)state;
+   sema_expect_errors(TILE("@kernel\ndef k(p: *i32):\n   v = arange(0, 16)\n   v[0] = 1\n"), 1,
+                      IR("E0230", "tl.where"));
+   sema_expect_errors(TILE("@kernel\ndef k(p: *i32):\n   p[0] = 1\n"), 1, IR("E0230", "tl.store"));
+   sema_expect_errors(TILE("@kernel\ndef k(p: *i32, n: i32):\n   v = zeros((n,), fp32)\n"), 1,
+                      IR("E0301", "got i32"));
+   sema_expect_errors(TILE("@kernel\ndef k(p: *i32):\n   return 3\n"), 1, IR("E0235"));
+   sema_expect_errors(TILE("@kernel\ndef k(p: *i32):\n   store(p, blok)\n   store(p, bloc)\n"), 2,
+                      IR("E0200"));
+   sema_expect_errors(TILE("@kernel\ndef k(p: *i32):\n   x = und1\n   y = x + 1\n   store(p, y)\n"), 1,
+                      IR("und1"));
+   sema_expect_errors(TILE("@kernel\ndef k(p: *i32):\n   try:\n      store(p, 1)\n   finally:\n      pass\n"),
+                      1, IR("E0239"));
+}
+
+int test_stmt(void);
+int
+test_stmt(void)
+{
+   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(vector_add),   cmocka_unit_test(unpacking),
+      cmocka_unit_test(compile_time_if_signature), cmocka_unit_test(runtime_if),
+      cmocka_unit_test(loops),        cmocka_unit_test(static_loops),
+      cmocka_unit_test(whiles),       cmocka_unit_test(early_return),
+      cmocka_unit_test(continues),    cmocka_unit_test(slips),
+   };
+   return cmocka_run_group_tests_name("sema stmt", tests, NULL, NULL);
+}
