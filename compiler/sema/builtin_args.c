@@ -124,12 +124,6 @@ tl_call_has(const TlCall *call, unsigned i)
    return call->args[i].kind != TL_SV_NONE;
 }
 
-static bool
-is_poison(const TlCall *call, unsigned i)
-{
-   return call->args[i].kind == TL_SV_POISON;
-}
-
 /* ---- readers ---- */
 TlValue *
 tl_call_value(TlSema *s, const TlCall *call, unsigned i)
