@@ -92,7 +92,8 @@ TlLinear
 tl_blocked_layout(unsigned rank, const uint32_t *shape, const unsigned *order, unsigned vec,
                   unsigned num_warps)
 {
-   uint32_t size[TL_MAX_RANK], lanes[TL_MAX_RANK], warps[TL_MAX_RANK], left[TL_MAX_RANK];
+   uint32_t size[TL_MAX_RANK] = {0}, lanes[TL_MAX_RANK] = {0}, warps[TL_MAX_RANK] = {0},
+            left[TL_MAX_RANK] = {0};
    uint32_t num_lanes = LANES;
    for (unsigned d = 0; d < rank; d++) {
       size[d] = lanes[d] = warps[d] = 1;

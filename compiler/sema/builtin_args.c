@@ -215,7 +215,7 @@ bool
 tl_call_axis(TlSema *s, const TlCall *call, unsigned i, const TlType *of, unsigned rank,
              unsigned *out)
 {
-   int64_t axis, limit = (int64_t)rank;
+   int64_t axis = 0, limit = (int64_t)rank;
    if (!tl_call_int(s, call, i, &axis))
       return false;
    if (axis < -limit || axis >= limit) {
@@ -234,7 +234,7 @@ tl_call_word(TlSema *s, const TlCall *call, unsigned i, TlAttrKind kind, const c
    *out = initial;
    if (!tl_call_has(call, i))
       return true;
-   TlText text;
+   TlText text = {0};
    if (!tl_call_str(s, call, i, &text))
       return false;
    if (text.len == 0)
