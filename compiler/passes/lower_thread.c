@@ -29,11 +29,12 @@ tl_warp_id(TlLowerCx *cx)
    return cx->warp;
 }
 
-/* A term of the word: (id & mask) shifted. */
+/* A term of the word: (id & mask) shifted; the id has num bits. */
 static TlValue *
-diagonal(TlBuilder *b, TlValue *id, uint32_t mask, int shift)
+diagonal(TlBuilder *b, TlValue *id, unsigned num, uint32_t mask, int shift)
 {
-   TlValue *v = tl_b2(b, TL_OP_AND, id, tl_const_int(b, TL_I32, mask));
+   bool is_all = mask == (1u << num) - 1;
+   TlValue *v = is_all ? id : tl_b2(b, TL_OP_AND, id, tl_const_int(b, TL_I32, mask));
    if (shift == 0)
       return v;
    TlValue *by = tl_const_int(b, TL_I32, shift > 0 ? shift : -shift);
@@ -57,7 +58,7 @@ add_terms(TlLowerCx *cx, TlValue *id, const uint32_t *cols, unsigned num, TlValu
       }
       if (!mask)
          continue;
-      TlValue *term = diagonal(b, id, mask, shift);
+      TlValue *term = diagonal(b, id, num, mask, shift);
       if (*word)
          *word = tl_b2(b, *have & out ? TL_OP_XOR : TL_OP_OR, *word, term);
       else
