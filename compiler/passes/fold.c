@@ -1,7 +1,7 @@
 /* Constants folded, identities applied, control flow with known outcome inlined.
  * Every rewrite is exact: it gives the same bits for all inputs (a NaN may change its payload, as
- * arithmetic on the GPU does not keep payloads either), keeps the type, and leaves no more operations
- * than before, constants aside.  Float identities that would lose a signed zero or a NaN are not
+ * arithmetic on the GPU does not keep payloads either), keeps the type, and leaves no more work than
+ * before: operations on tiles never grow in number.  Float identities that would lose a signed zero or a NaN are not
  * applied.  Functions of constants (exp, ...) get eval.c's value, nearer than the GPU's.
  *
  * One walk in order: operands are simplified before their users.  A rule gets an operation and
@@ -123,6 +123,48 @@ fold_arrangement(TlOp *op)
        !tl_attr_int(op, TL_ATTR_REORDER) && !tl_attr_int(x->def, TL_ATTR_REORDER))
       return tl_t1(&b, TL_OP_RESHAPE, type, tl_arg(x->def, 0));
    return NULL;
+}
+
+/* A tile whose elements are one scalar: that scalar, or a new scalar constant; NULL for other tiles. */
+static TlValue *
+scalar_of(TlBuilder *b, TlValue *v)
+{
+   uint64_t bits;
+   if (tl_value_is(v, TL_OP_SPLAT))
+      return tl_arg(v->def, 0);
+   return is_data(v) && tl_is_const(v, &bits) ? tl_const_bits(b, tl_type_elem(v->type), bits)
+                                              : NULL;
+}
+
+/* op(splat a, splat b) = splat(op(a, b)).  TYPED only: later, layouts have been chosen. */
+static TlValue *
+fold_splats(TlOp *op)
+{
+   enum { MAX_ARGS = 3 };
+   const TlType *type = op->results[0].type;
+   TlValue *args[MAX_ARGS];
+   bool any = false;
+   if (!tl_has_trait(op, TL_TRAIT_ELTWISE) || !tl_type_is_tile(type) || type->layout ||
+       op->num_args > MAX_ARGS)
+      return NULL;
+   for (unsigned i = 0; i < op->num_args; i++) {
+      uint64_t bits;
+      bool is_splat = tl_value_is(tl_arg(op, i), TL_OP_SPLAT);
+      if (!is_splat && !(is_data(tl_arg(op, i)) && tl_is_const(tl_arg(op, i), &bits)))
+         return NULL;
+      any |= is_splat;
+   }
+   if (!any)
+      return NULL;
+   TlBuilder b = builder_at(op);
+   for (unsigned i = 0; i < op->num_args; i++)
+      args[i] = scalar_of(&b, tl_arg(op, i));
+   TlOp *scalar = tl_op_new(&b, op->opcode, op->num_args, 1, 0);
+   memcpy(scalar->attrs, op->attrs, sizeof scalar->attrs);
+   for (unsigned i = 0; i < op->num_args; i++)
+      tl_set_arg(scalar, i, args[i]);
+   scalar->results[0].type = tl_type_elem(type);
+   return tl_t1(&b, TL_OP_SPLAT, type, tl_result(scalar, 0));
 }
 
 static bool
@@ -568,6 +610,8 @@ fold_value(Fold *f, TlOp *op)
    TlValue *v = fold_constant_operands(op);
    if (!v && rules[op->opcode])
       v = rules[op->opcode](op);
+   if (!v)
+      v = fold_splats(op);
    if (!v)
       return false;
    if (!v->name)

@@ -116,6 +116,28 @@ chains_are_merged(void **state)
 }
 
 static void
+splats_are_computed_once(void **state)
+{
+   (void)state;
+   check_passes("fold,dce",
+                "   %0 = constant {value = 128} : tile<i32, 64>\n"
+                "   %1 = splat %n : tile<i32, 64>\n"
+                "   %2 = mul %1, %0 : tile<i32, 64>\n"
+                "   %3 = splat %p : tile<ptr<i32>, 64>\n"
+                "   %4 = addptr %3, %2 : tile<ptr<i32>, 64>\n"
+                "   %5 = arange {end = 64} : tile<i32, 64>\n"
+                "   %6 = addptr %4, %5 : tile<ptr<i32>, 64>\n"
+                "   store %6, %5\n",
+                "   %0 = constant {value = 128} : i32\n"
+                "   %1 = mul %n, %0 : i32\n"
+                "   %2 = addptr %p, %1 : ptr<i32>\n"
+                "   %3 = splat %2 : tile<ptr<i32>, 64>\n"
+                "   %4 = arange {end = 64} : tile<i32, 64>\n"
+                "   %5 = addptr %3, %4 : tile<ptr<i32>, 64>\n"
+                "   store %5, %4\n");
+}
+
+static void
 known_control_flow_is_inlined(void **state)
 {
    (void)state;
@@ -252,6 +274,7 @@ test_fold(void)
       cmocka_unit_test(integer_identities),
       cmocka_unit_test(float_identities_keep_signed_zeros),
       cmocka_unit_test(chains_are_merged),
+      cmocka_unit_test(splats_are_computed_once),
       cmocka_unit_test(known_control_flow_is_inlined),
       cmocka_unit_test(known_masks_are_dropped),
       cmocka_unit_test(fold_keeps_meaning),
