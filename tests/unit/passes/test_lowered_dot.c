@@ -239,7 +239,8 @@ chained_dots_stay_in_registers(void **state)
       k_store(&k, "r", "y", "fp32", 2, q);
       TlFunc *f = k_run(&k);
       assert_int_equal(count_ops(f->body->block, TL_OP_MMA), 2);
-      assert_int_equal(count_ops(f->body->block, TL_OP_LDMATRIX), 3); /* Q, K, V; never P */
+      /* Q, K, V; P only when 8 warps have more than the 64 rows */
+      assert_int_equal(count_ops(f->body->block, TL_OP_LDMATRIX), w < 3 ? 3 : 4);
       for (uint32_t i = 0; i < m; i++) {
          double row[64], most = -INFINITY, sum = 0;
          for (uint32_t j = 0; j < n; j++) {

@@ -1,0 +1,201 @@
+/* Conversions between random layouts, and shared buffers, lowered and run: elements must arrive, every
+ * exchange must be separated by barriers, and none more than needed where nothing crosses warps. */
+#include "support/lowered_fixture.h"
+
+#include "../layout/gen.h"
+#include "layout/hw_layouts.h"
+
+typedef struct Build {
+   Kernel k;
+   TlFunc *f;
+   TlBuilder b;
+   TlTypes *types;
+} Build;
+
+static void
+build_open(Build *t, unsigned seed, unsigned log2_warps)
+{
+   k_open(&t->k, seed);
+   t->types = t->k.x.types;
+   t->f = tl_func_new(t->k.x.module, "f", (TlRange){0});
+   t->f->num_warps = 1u << log2_warps;
+   t->f->num_stages = 1;
+   t->f->num_ctas = 1;
+   t->f->state = TL_STATE_LAID;
+   t->f->target = "sm_90a";
+   t->b = tl_builder_at_end(t->f, t->f->body->block);
+}
+
+static TlValue *
+parameter(Build *t, const char *name, TlDtype d)
+{
+   const TlType *p = tl_type_ptr(t->types, tl_type_scalar(t->types, d), false);
+   t->f->params = tl_new_array(t->k.x.arena, TlParam, 1);
+   t->f->params[0] = (TlParam){.name = name, .is_runtime = true, .type = p, .divisibility = 16};
+   t->f->num_params = 1;
+   return tl_block_add_arg(t->f->body->block, p, name);
+}
+
+static const TlType *
+tile(Build *t, const TlType *elem, const TlLinear *l)
+{
+   uint32_t shape[TL_MAX_RANK];
+   tl_ll_shape(l, shape);
+   return tl_type_tile(t->types, elem, l->rank, shape, l);
+}
+
+/* Element numbers in the layout. */
+static TlValue *
+numbers(Build *t, const TlLinear *l)
+{
+   const TlType *i32 = tl_type_scalar(t->types, TL_I32);
+   uint32_t n = 1u << tl_ll_bits(l);
+   TlLinear flat = *l;
+   flat.rank = 1;
+   flat.log2_dim[0] = (uint8_t)tl_ll_bits(l);
+   flat.repeat[0] = 1;
+   const TlType *row = tl_type_tile(t->types, i32, 1, &n, &flat);
+   TlValue *v = tl_b0(&t->b, TL_OP_ARANGE, row, {TL_ATTR_END, {.i = n}});
+   return tl_t1(&t->b, TL_OP_RESHAPE, tile(t, i32, l), v);
+}
+
+static void
+finish(Build *t, TlValue *out, TlDtype d, const TlLinear *l, TlValue *p)
+{
+   const TlType *ptr = p->type;
+   TlValue *at = tl_t1(&t->b, TL_OP_SPLAT, tile(t, ptr, l), p);
+   at = tl_b2(&t->b, TL_OP_ADDPTR, at, numbers(t, l));
+   tl_build_n(&t->b, TL_OP_STORE, (TlValue *const[]){at, out}, 2, NULL, TL_ATTRS_());
+   tl_build(&t->b, TL_OP_RETURN, NULL, 0, NULL, 0, NULL, 0, 0);
+   (void)d;
+}
+
+static void
+run_and_check(Build *t, unsigned seed, TlDtype d, uint32_t n)
+{
+   Kernel *k = &t->k;
+   TlPassCx cx = k_context(k);
+   if (!tl_pipeline_lowered(&cx, t->f))
+      fail_msg("seed %u: %s", seed, ir_messages(&k->x));
+   char *y = k_buffer(k, "y", d, n);
+   const char *error = lowered_run(k->scratch, t->f, k->args, 1, k->grid, &k->stats);
+   if (error)
+      fail_msg("seed %u: %s\n%s", seed, error, ir_print(&k->x, k->x.module));
+   for (uint32_t i = 0; i < n; i++) {
+      TlBits got = tl_load_elem(d, y + (size_t)i * tl_dtype_info[d].bytes);
+      TlBits want = tl_cast_bits(TL_I32, d, i, TL_ROUND_NEAREST_EVEN);
+      if (got != want)
+         fail_msg("seed %u: element %u is %llx, want %llx\n%s", seed, i, (unsigned long long)got,
+                  (unsigned long long)want, ir_print(&k->x, k->x.module));
+   }
+}
+
+static const TlDtype dtypes[] = {TL_I32, TL_U8, TL_I16, TL_I64, TL_FP16};
+
+static void
+random_conversions(void **state)
+{
+   (void)state;
+   for (unsigned seed = 0; seed < 160; seed++) {
+      Build t;
+      Rng r = {seed};
+      unsigned warps = rng_below(&r, 4), bits = rng_below(&r, 11);
+      build_open(&t, seed, warps);
+      TlDtype d = dtypes[rng_below(&r, 5)];
+      TlLinear shape = gen_shape(&r, 3, bits);
+      unsigned mixed = rng_below(&r, 2) * rng_below(&r, 4);
+      TlLinear from = gen_onto(&r, &shape, 5, warps, mixed), to = gen_onto(&r, &shape, 5, warps, mixed);
+      if (rng_below(&r, 3) == 0) { /* the warps agree: shuffles, or a warp's own scratch */
+         to = from;
+         for (unsigned i = 0; i < 5; i++) {
+            unsigned at = tl_ll_first(&to, TL_HW_LANE) + i;
+            unsigned with = rng_below(&r, tl_ll_first(&to, TL_HW_WARP));
+            uint32_t c = to.col[at];
+            to.col[at] = to.col[with];
+            to.col[with] = c;
+         }
+      }
+      TlValue *p = parameter(&t, "y", d);
+      TlValue *v = numbers(&t, &from);
+      v = tl_t1(&t.b, TL_OP_CAST, tile(&t, tl_type_scalar(t.types, d), &from), v);
+      TlValue *w = tl_t1(&t.b, TL_OP_CONVERT_LAYOUT, tile(&t, v->type->elem, &to), v);
+      TlValue *u = tl_t1(&t.b, TL_OP_CONVERT_LAYOUT, v->type, w); /* and back, and again */
+      w = tl_t1(&t.b, TL_OP_CONVERT_LAYOUT, w->type, u);
+      finish(&t, w, d, &to, p);
+      run_and_check(&t, seed, d, 1u << bits);
+      k_close(&t.k);
+   }
+}
+
+/* Registers -> swizzled buffer -> registers, any layouts, views transposed. */
+static void
+random_buffers(void **state)
+{
+   (void)state;
+   for (unsigned seed = 0; seed < 120; seed++) {
+      Build t;
+      Rng r = {seed};
+      unsigned warps = rng_below(&r, 3);
+      build_open(&t, seed, warps);
+      TlDtype d = dtypes[rng_below(&r, 5)];
+      uint32_t shape[2] = {1u << rng_below(&r, 6), 1u << rng_below(&r, 7)};
+      unsigned order[2] = {rng_below(&r, 2), 0}, bits = tl_dtype_info[d].bytes;
+      order[1] = 1 - order[0];
+      TlLinear s = tl_ll_empty(2, shape);
+      TlLinear from = gen_onto(&r, &s, 5, warps, 0), to = gen_onto(&r, &s, 5, warps, 0);
+      TlLinear memory = rng_below(&r, 2)
+                           ? tl_hw_shared_swizzled(2, shape, bits, order, 128)
+                           : tl_hw_shared_phased(2, shape, order, 1, 1, 4);
+      TlValue *p = parameter(&t, "y", d);
+      TlValue *v = numbers(&t, &from);
+      v = tl_t1(&t.b, TL_OP_CAST, tile(&t, tl_type_scalar(t.types, d), &from), v);
+      const TlType *desc = tl_type_memdesc(t.types, d, 2, shape, &memory, 1);
+      TlValue *m = tl_t1(&t.b, TL_OP_LOCAL_ALLOC, desc, v);
+      TlValue *w = tl_t1(&t.b, TL_OP_LOCAL_LOAD, tile(&t, v->type->elem, &to), m);
+      finish(&t, w, d, &to, p);
+      run_and_check(&t, seed, d, shape[0] * shape[1]);
+      k_close(&t.k);
+   }
+}
+
+/* Fragments of 16-bit operands come by ldmatrix from both orders of the buffer. */
+static void
+fragments_by_ldmatrix(void **state)
+{
+   (void)state;
+   for (unsigned seed = 0; seed < 32; seed++) {
+      Build t;
+      Rng r = {seed};
+      unsigned warps = rng_below(&r, 3), index = rng_below(&r, 2), fast = rng_below(&r, 2);
+      uint32_t m = 16u << rng_below(&r, 3), n = 8u << rng_below(&r, 4), kk = 16u << rng_below(&r, 3);
+      build_open(&t, seed, warps);
+      TlMmaTile tile_ = {.kind = TL_MMA_M16N8, .rank = 2, .shape = {m, n}, .warps = {1u << warps, 1}};
+      TlLinear to = tl_hw_mma_operand(&tile_, index, kk, 16);
+      uint32_t shape[2] = {index ? kk : m, index ? n : kk};
+      unsigned order[2] = {fast, 1 - fast};
+      TlLinear s = tl_ll_empty(2, shape), from = gen_onto(&r, &s, 5, warps, 0);
+      TlLinear memory = tl_hw_shared_swizzled(2, shape, 2, order, 128);
+      TlValue *p = parameter(&t, "y", TL_FP16);
+      TlValue *v = numbers(&t, &from);
+      v = tl_t1(&t.b, TL_OP_CAST, tile(&t, tl_type_scalar(t.types, TL_FP16), &from), v);
+      TlValue *b =
+         tl_t1(&t.b, TL_OP_LOCAL_ALLOC, tl_type_memdesc(t.types, TL_FP16, 2, shape, &memory, 1), v);
+      TlValue *w = tl_t1(&t.b, TL_OP_LOCAL_LOAD, tile(&t, v->type->elem, &to), b);
+      finish(&t, w, TL_FP16, &to, p);
+      run_and_check(&t, seed, TL_FP16, shape[0] * shape[1]);
+      assert_true(t.k.stats.matrix_loads > 0 || shape[fast] < 8);
+      k_close(&t.k);
+   }
+}
+
+int test_lowered_convert(void);
+int
+test_lowered_convert(void)
+{
+   static const struct CMUnitTest tests[] = {
+      cmocka_unit_test(random_conversions),
+      cmocka_unit_test(random_buffers),
+      cmocka_unit_test(fragments_by_ldmatrix),
+   };
+   return cmocka_run_group_tests(tests, NULL, NULL);
+}
