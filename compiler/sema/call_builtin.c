@@ -156,7 +156,7 @@ bind_keyword(TlSema *s, const TlBuiltin *row, const Signature *sig, const TlArgs
       }
       tl_nearest_try(&near, p->name);
    }
-   if (name[0] == '_') /* _semantic, _builder: Triton's own plumbing */
+   if (name[0] == '_' || strcmp(row->signature, "*args") == 0) /* _semantic, _builder: Triton's own plumbing */
       return true;
    tl_report(s->diags, E0253, args->kw_range[k], row->name, name);
    if (near.best)

@@ -777,6 +777,51 @@ HOST_FN(str_replace)
    return tl_make_str(s, tl_sb_cstr(&sb), sb.len);
 }
 
+/* "{} {1} {name:>4}".format(..) */
+HOST_FN(str_format)
+{
+   const char *p = c->args[0].s.data, *end = p + c->args[0].s.len;
+   TlSb sb;
+   tl_sb_init(&sb, s->arena);
+   unsigned next = 0;
+   while (p < end) {
+      if ((*p == '{' || *p == '}') && p + 1 < end && p[1] == *p) {
+         tl_sb_char(&sb, *p);
+         p += 2;
+         continue;
+      }
+      const char *close = *p == '{' ? memchr(p, '}', (size_t)(end - p)) : NULL;
+      if (!close) {
+         tl_sb_char(&sb, *p++);
+         continue;
+      }
+      const char *name = p + 1, *colon = memchr(name, ':', (size_t)(close - name));
+      size_t len = (size_t)((colon ? colon : close) - name);
+      TlSv key = tl_make_str(s, name, len), v = tl_sv_poison();
+      bool found = false;
+      bool digits = len > 0 && strspn(key.s.data, "0123456789") == len && len < 4;
+      unsigned at = len == 0 ? next++ : 0;
+      for (size_t i = 0; digits && i < len; i++)
+         at = at * 10 + (unsigned)(name[i] - '0');
+      if (len == 0 || digits) {
+         found = at < c->num_rest;
+         if (found)
+            v = c->rest[at];
+      } else if (c->args[2].kind == TL_SV_DICT) {
+         v = tl_dict_get(&c->args[2], &key, &found);
+      }
+      if (!found)
+         return bad(s, c, "a field of the format has no value");
+      TlText spec = {colon ? colon + 1 : "", colon ? (size_t)(close - colon - 1) : 0};
+      if (!spec.len)
+         tl_sv_repr(s, &v, true, &sb);
+      else if (!tl_format_number(s, &v, spec, c->range, &sb))
+         return tl_sv_poison();
+      p = close + 1;
+   }
+   return tl_make_str(s, tl_sb_cstr(&sb), sb.len);
+}
+
 static void
 list_insert(TlSema *s, TlSvTuple *t, size_t at, TlSv v)
 {
@@ -884,6 +929,7 @@ static const TlBuiltin str_row[] = {
    ROW("strip", "self", str_strip),        ROW("startswith", "self, prefix", str_ends),
    ROW("endswith", "self, suffix", str_ends), ROW("split", "self, sep=None", str_split),
    ROW("join", "self, iterable", str_join), ROW("replace", "self, old, new", str_replace),
+   ROW("format", "self, *args, **fields", str_format),
 };
 static const TlBuiltin list_row[] = {
    ROW("append", "self, item", list_append), ROW("extend", "self, items", list_extend),

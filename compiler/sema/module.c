@@ -524,6 +524,8 @@ tl_unit_load(TlSema *s, uint32_t file, const char *path, bool is_stdlib)
    unit->is_tile = !(n > 3 && strcmp(path + n - 3, ".py") == 0);
    unit->is_stdlib = is_stdlib;
    tl_map_init(&unit->globals, s->arena);
+   if (!s->impl->main)
+      s->impl->main = unit;
    tl_vec_push(s->arena, &s->impl->units, unit); /* before its imports: cycles find it */
    TlParseCx cx = {s->arena, s->strings, s->sources, s->diags};
    unit->ast = unit->is_tile ? tl_parse_tile(&cx, file) : tl_parse_python(&cx, file);

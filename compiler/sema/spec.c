@@ -702,6 +702,9 @@ static bool
 check_complete(TlSema *s, Spec *p)
 {
    bool ok = true;
+   TlSb untyped;
+   tl_sb_init(&untyped, s->arena);
+   const TlAstParam *first = NULL;
    for (unsigned i = 0; i < p->num; i++) {
       const TlAstParam *q = param(p, i);
       TlSpecArg *a = &p->args[i];
@@ -715,15 +718,20 @@ check_complete(TlSema *s, Spec *p)
          tl_help(s->diags, "give it with -D %s=VALUE, in the signature, or as a default", q->name);
          ok = false;
       } else {
-         tl_report(s->diags, E0273, q->node.range, q->name);
-         tl_help(s->diags, p->fn->unit->is_tile
-                              ? "write it as '%s: *fp32' or '%s: i32', or give a signature"
-                              : "give a signature: -s \"*fp32:16, i32, ..\" ('%s', '%s' is one entry)",
-                 q->name, q->name);
-         ok = false;
+         if (!untyped.len)
+            first = q;
+         tl_sb_printf(&untyped, "%s'%s'", untyped.len ? ", " : "", q->name);
       }
    }
-   return ok;
+   if (!first)
+      return ok;
+   tl_report(s->diags, E0273, first->node.range, tl_sb_cstr(&untyped));
+   if (p->fn->unit->is_tile)
+      tl_help(s->diags, "write it as '%s: *fp32' or '%s: i32', or give a signature", first->name,
+              first->name);
+   else
+      tl_help(s->diags, "give a signature with an entry for each parameter: -s \"*fp32:16, i32, ..\"");
+   return false;
 }
 
 /* ---- building ---- */
