@@ -433,6 +433,8 @@ bool
 tl_op_is_removable(const TlOp *op)
 {
    uint32_t traits = tl_info(op)->traits;
+   if (op->opcode == TL_OP_LOCAL_ALLOC) /* writes only what its result names */
+      return true;
    if (op->opcode == TL_OP_WHILE || (traits & (TL_TRAIT_WRITE | TL_TRAIT_TERM)))
       return false;
    if (tl_has_attr(op, TL_ATTR_VOLATILE) && tl_attr_int(op, TL_ATTR_VOLATILE))

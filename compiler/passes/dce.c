@@ -21,6 +21,8 @@ is_root(const TlOp *op)
    uint32_t traits = tl_info(op)->traits;
    if (traits & TL_TRAIT_TERM)
       return op->opcode == TL_OP_RETURN;
+   if (op->opcode == TL_OP_LOCAL_ALLOC) /* writes only what its result names */
+      return false;
    if ((traits & TL_TRAIT_WRITE) || op->opcode == TL_OP_WHILE) /* a while may not end */
       return true;
    if (tl_has_attr(op, TL_ATTR_PURE) && !tl_attr_int(op, TL_ATTR_PURE))
