@@ -380,10 +380,8 @@ read_entry(TlSema *s, Spec *p, unsigned i, const Entry *e)
       tl_help(s->diags, "pass a pointer, shape and strides instead");
       return false;
    }
-   if (!*e->text) {
-      tl_report(s->diags, E0266, e->range, name);
-      return false;
-   }
+   if (!*e->text) /* left to annotation, define or default */
+      return true;
    bool is_type;
    if (!read_typed_entry(s, e, a, &is_type))
       return false;
