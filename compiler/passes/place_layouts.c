@@ -534,13 +534,14 @@ operand_memory(const TlType *t)
    return tl_hw_shared_swizzled(r, t->shape, tl_dtype_info[t->dtype].bytes, order, 128);
 }
 
+/* v in a shared buffer, for `user`: stored as late as possible, so that loads before it overlap. */
 static TlValue *
-shared_copy(Driver *d, TlValue *v, const TlLinear *memory)
+shared_copy(Driver *d, TlValue *v, const TlLinear *memory, TlOp *user)
 {
    TlValue *found = find_variant(d, v, NULL);
    if (found && found->type->layout == memory)
       return found;
-   TlBuilder b = builder_after(d, v);
+   TlBuilder b = user->block == tl_value_block(v) ? tl_builder_before(user) : builder_after(d, v);
    const TlType *t = tl_type_memdesc(d->place.types, v->type->dtype, v->type->rank, v->type->shape,
                                      memory, 1);
    TlValue *buffer = tl_t1(&b, TL_OP_LOCAL_ALLOC, t, v);
@@ -587,6 +588,7 @@ rewrite_dot(Driver *d, TlOp *op)
 {
    TlPlace *p = &d->place;
    const TlDotForm *f = tl_map_get(&p->dots, op);
+   TlValue *buffer[2] = {NULL, NULL};
    for (unsigned i = 0; i < 2; i++) {
       TlValue *v = prepared_operand(d, op, i);
       const TlLinear *want = f->is_mma ? tl_place_intern(p, f->operand[i]) : NULL;
@@ -597,12 +599,19 @@ rewrite_dot(Driver *d, TlOp *op)
       if (tl_is_free(p, v))
          v = bring(d, v, tl_place_default(p, v->type));
       TlLinear memory = want ? operand_memory(v->type) : tl_fma_operand_memory(v->type, i);
-      TlValue *buffer = shared_copy(d, v, tl_place_intern(p, memory));
-      if (want) {
+      buffer[i] = shared_copy(d, v, tl_place_intern(p, memory), op);
+   }
+   for (unsigned i = 0; i < 2; i++) { /* both stores, then both loads: one barrier between */
+      if (!buffer[i])
+         continue;
+      TlValue *v = buffer[i];
+      if (f->is_mma) {
          TlBuilder b = tl_builder_before(op);
-         buffer = tl_t1(&b, TL_OP_LOCAL_LOAD, tl_type_with_layout(p->types, v->type, want), buffer);
+         const TlType *t = tl_type_tile(p->types, tl_type_scalar(p->types, v->type->dtype),
+                                        v->type->rank, v->type->shape, &f->operand[i]);
+         v = tl_t1(&b, TL_OP_LOCAL_LOAD, t, v);
       }
-      tl_set_arg(op, i, buffer);
+      tl_set_arg(op, i, v);
    }
    if (tl_attr_int(op, TL_ATTR_PRECISION) == TL_PRECISION_TF32)
       tl_attr(op, TL_ATTR_PRECISION)->i = TL_PRECISION_IEEE; /* inputs are rounded already */

@@ -1,0 +1,348 @@
+/* Registers that nobody reads: an access of four elements needs one pointer, yet address arithmetic was
+ * lowered for every element, and loops carry all of it, which no later stage can see to be dead.
+ *
+ * Backward: which registers of every value are read, to a fixed point over loops.  Forward: elementwise
+ * operations, picks, splats, constants and carried values keep those registers only, renumbered.
+ * Invariant: a value that is narrowed has only users that were renumbered: picks, elementwise
+ * operations, and positions of control operations; every other user reads all registers. */
+#include "passes/pass.h"
+
+#include <string.h>
+
+typedef struct Trim {
+   TlPassCx *cx;
+   TlFunc *func;
+   TlTypes *types;
+   uint64_t **used;      /* by value id: a bit for each register */
+   uint32_t *old_count;  /* by value id: registers before narrowing */
+   uint32_t num_values;
+   bool changed;
+} Trim;
+
+static uint32_t
+count_of(const TlType *t)
+{
+   return t->kind == TL_TYPE_REGS ? t->count : 1;
+}
+
+static bool
+is_used(const Trim *t, const TlValue *v, uint32_t r)
+{
+   return t->used[v->id][r / 64] >> r % 64 & 1;
+}
+
+static void
+use(Trim *t, const TlValue *v, uint32_t r)
+{
+   uint64_t bit = 1ull << r % 64, *word = &t->used[v->id][r / 64];
+   t->changed |= !(*word & bit);
+   *word |= bit;
+}
+
+static void
+use_all(Trim *t, const TlValue *v)
+{
+   for (uint32_t r = 0; r < t->old_count[v->id]; r++)
+      use(t, v, r);
+}
+
+/* What is read of `from` is read of `v`. */
+static void
+use_like(Trim *t, const TlValue *v, const TlValue *from)
+{
+   for (uint32_t r = 0; r < t->old_count[v->id]; r++)
+      if (is_used(t, from, r))
+         use(t, v, r);
+}
+
+static void
+enter(Trim *t, const TlValue *v)
+{
+   t->old_count[v->id] = count_of(v->type);
+   t->used[v->id] = tl_new_array(t->cx->scratch, uint64_t, (count_of(v->type) + 63) / 64);
+   t->used[v->id][0] = 1; /* no value is empty */
+}
+
+static void
+enter_block(Trim *t, const TlBlock *block)
+{
+   for (unsigned i = 0; i < block->num_args; i++)
+      enter(t, block->args[i]);
+   for (const TlOp *op = block->first; op; op = op->next) {
+      for (unsigned i = 0; i < op->num_results; i++)
+         enter(t, tl_result(op, i));
+      for (unsigned i = 0; i < op->num_regions; i++)
+         enter_block(t, op->regions[i]->block);
+   }
+}
+
+static bool
+is_narrowable(const TlOp *op)
+{
+   return op->opcode == TL_OP_PICK || op->opcode == TL_OP_SPLAT || op->opcode == TL_OP_CONSTANT ||
+          op->opcode == TL_OP_POISON || tl_has_trait(op, TL_TRAIT_ELTWISE);
+}
+
+/* ---- backward ---- */
+static void
+demand_pick(Trim *t, const TlOp *op)
+{
+   TlInts index = tl_attr_ints(op, TL_ATTR_INDEX);
+   for (size_t r = 0; r < index.len; r++) {
+      if (!is_used(t, tl_result(op, 0), (uint32_t)r))
+         continue;
+      int64_t at = index.data[r];
+      unsigned a = 0;
+      while (at >= t->old_count[tl_arg(op, a)->id])
+         at -= t->old_count[tl_arg(op, a++)->id];
+      use(t, tl_arg(op, a), (uint32_t)at);
+   }
+}
+
+/* Values that are one position of a control operation. */
+static unsigned
+position(const TlOp *op, unsigned i, TlValue **out)
+{
+   const TlBlock *r0 = op->regions[0]->block;
+   unsigned n = 0;
+   out[n++] = tl_result(op, i);
+   if (op->opcode == TL_OP_FOR) {
+      out[n++] = r0->args[i + 1];
+      out[n++] = tl_arg(op, i + 3);
+      out[n++] = tl_arg(r0->last, i);
+   } else if (op->opcode == TL_OP_WHILE) {
+      const TlBlock *r1 = op->regions[1]->block;
+      out[n++] = r0->args[i];
+      out[n++] = r1->args[i];
+      out[n++] = tl_arg(op, i);
+      out[n++] = tl_arg(r0->last, i + 1);
+      out[n++] = tl_arg(r1->last, i);
+   } else {
+      for (unsigned k = 0; k < op->num_regions; k++)
+         out[n++] = tl_arg(op->regions[k]->block->last, i);
+   }
+   return n;
+}
+
+static bool
+is_control(const TlOp *op)
+{
+   return op->opcode == TL_OP_FOR || op->opcode == TL_OP_WHILE || op->opcode == TL_OP_IF;
+}
+
+/* How many of the position's values are defined by the operation itself. */
+static unsigned
+defined_here(const TlOp *op)
+{
+   return op->opcode == TL_OP_FOR ? 2 : op->opcode == TL_OP_WHILE ? 3 : 1;
+}
+
+static void demand_block(Trim *t, const TlBlock *block);
+
+static void
+demand_control(Trim *t, const TlOp *op)
+{
+   TlValue *v[8];
+   for (unsigned i = 0; i < op->num_results; i++) {
+      unsigned n = position(op, i, v), d = defined_here(op);
+      for (unsigned a = 0; a < d; a++)
+         for (unsigned b = 0; b < n; b++)
+            use_like(t, v[b], v[a]);
+   }
+   for (unsigned i = op->num_regions; i-- > 0;)
+      demand_block(t, op->regions[i]->block);
+   unsigned plain = op->opcode == TL_OP_FOR ? 3 : op->opcode == TL_OP_IF ? 1 : 0;
+   for (unsigned i = 0; i < plain; i++)
+      use_all(t, tl_arg(op, i));
+}
+
+static void
+demand_block(Trim *t, const TlBlock *block)
+{
+   for (const TlOp *op = block->last; op; op = op->prev) {
+      if (is_control(op)) {
+         demand_control(t, op);
+      } else if (op->opcode == TL_OP_YIELD) {
+         continue; /* its parent's positions */
+      } else if (op->opcode == TL_OP_CONDITION) {
+         use_all(t, tl_arg(op, 0));
+      } else if (op->opcode == TL_OP_PICK) {
+         demand_pick(t, op);
+      } else if (tl_has_trait(op, TL_TRAIT_ELTWISE)) {
+         for (unsigned i = 0; i < op->num_args; i++)
+            use_like(t, tl_arg(op, i), tl_result(op, 0));
+      } else {
+         for (unsigned i = 0; i < op->num_args; i++)
+            use_all(t, tl_arg(op, i));
+         for (unsigned i = 0; i < op->num_results && !is_narrowable(op); i++)
+            use_all(t, tl_result(op, i));
+         for (unsigned i = op->num_regions; i-- > 0;)
+            demand_block(t, op->regions[i]->block);
+      }
+   }
+}
+
+/* ---- forward ---- */
+static uint32_t
+kept(const Trim *t, const TlValue *v)
+{
+   uint32_t n = 0;
+   for (uint32_t r = 0; r < t->old_count[v->id]; r++)
+      n += is_used(t, v, r);
+   return n;
+}
+
+/* Number of old register r of v among those kept. */
+static uint32_t
+renumbered(const Trim *t, const TlValue *v, uint32_t r)
+{
+   uint32_t n = 0;
+   for (uint32_t i = 0; i < r; i++)
+      n += is_used(t, v, i);
+   return n;
+}
+
+static void
+narrow_type(Trim *t, TlValue *v)
+{
+   uint32_t n = kept(t, v);
+   if (n != t->old_count[v->id]) {
+      v->type = tl_type_regs(t->types, tl_type_elem(v->type), n);
+      t->changed = true;
+   }
+}
+
+/* The registers of v that `like` keeps, before `where`; v may keep more. */
+static TlValue *
+matching(Trim *t, TlValue *v, const TlValue *like, TlOp *where)
+{
+   uint32_t n = kept(t, like);
+   if (t->old_count[v->id] != t->old_count[like->id] || kept(t, v) == n)
+      return v; /* the same set, since v keeps at least these */
+   int64_t *index = tl_new_array(t->cx->scratch, int64_t, n);
+   uint32_t k = 0;
+   for (uint32_t r = 0; r < t->old_count[like->id]; r++)
+      if (is_used(t, like, r))
+         index[k++] = renumbered(t, v, r);
+   TlBuilder b = tl_builder_before(where);
+   const TlInts *ints = tl_ints(t->func->module->arena, index, n);
+   return tl_t1(&b, TL_OP_PICK, tl_type_regs(t->types, tl_type_elem(v->type), n), v,
+                {TL_ATTR_INDEX, {.ints = ints}});
+}
+
+static void
+narrow_pick(Trim *t, TlOp *op)
+{
+   TlValue *out = tl_result(op, 0);
+   TlInts index = tl_attr_ints(op, TL_ATTR_INDEX);
+   int64_t *now = tl_new_array(t->cx->scratch, int64_t, index.len);
+   uint32_t n = 0;
+   bool moved = false;
+   for (size_t r = 0; r < index.len; r++) {
+      if (!is_used(t, out, (uint32_t)r))
+         continue;
+      int64_t at = index.data[r], base = 0;
+      unsigned a = 0;
+      while (at >= t->old_count[tl_arg(op, a)->id]) {
+         at -= t->old_count[tl_arg(op, a)->id];
+         base += kept(t, tl_arg(op, a++));
+      }
+      now[n] = base + renumbered(t, tl_arg(op, a), (uint32_t)at);
+      moved |= now[n] != index.data[n];
+      n++;
+   }
+   if (moved || n != index.len)
+      tl_attr(op, TL_ATTR_INDEX)->ints = tl_ints(t->func->module->arena, now, n);
+   narrow_type(t, out);
+}
+
+static void narrow_block(Trim *t, TlBlock *block);
+
+static void
+narrow_control(Trim *t, TlOp *op)
+{
+   TlValue *v[8];
+   unsigned d = defined_here(op);
+   for (unsigned i = 0; i < op->num_results; i++) {
+      position(op, i, v);
+      TlOp *r0 = op->regions[0]->block->last;
+      for (unsigned a = 0; a < d; a++)
+         narrow_type(t, v[a]);
+      unsigned at = op->opcode == TL_OP_FOR ? i + 3 : i;
+      if (op->opcode != TL_OP_IF)
+         tl_set_arg(op, at, matching(t, tl_arg(op, at), v[0], op));
+      (void)r0;
+   }
+   for (unsigned k = 0; k < op->num_regions; k++) {
+      TlBlock *block = op->regions[k]->block;
+      narrow_block(t, block);
+      unsigned skip = block->last->opcode == TL_OP_CONDITION ? 1 : 0;
+      for (unsigned i = 0; i < op->num_results; i++)
+         tl_set_arg(block->last, i + skip,
+                    matching(t, tl_arg(block->last, i + skip), tl_result(op, i), block->last));
+   }
+}
+
+static void
+narrow_block(Trim *t, TlBlock *block)
+{
+   for (TlOp *op = block->first, *next; op; op = next) {
+      next = op->next;
+      if (is_control(op)) {
+         narrow_control(t, op);
+      } else if (op->opcode == TL_OP_PICK) {
+         narrow_pick(t, op);
+      } else if (is_narrowable(op)) {
+         TlValue *out = tl_result(op, 0);
+         if (tl_has_trait(op, TL_TRAIT_ELTWISE))
+            for (unsigned i = 0; i < op->num_args; i++)
+               tl_set_arg(op, i, matching(t, tl_arg(op, i), out, op));
+         narrow_type(t, out);
+      } else {
+         for (unsigned i = 0; i < op->num_regions; i++)
+            narrow_block(t, op->regions[i]->block);
+      }
+   }
+}
+
+/* Picks and splats that became the identity. */
+static void
+drop_identities(TlBlock *block)
+{
+   for (TlOp *op = block->first, *next; op; op = next) {
+      next = op->next;
+      for (unsigned i = 0; i < op->num_regions; i++)
+         drop_identities(op->regions[i]->block);
+      bool same = false;
+      if (op->opcode == TL_OP_SPLAT) {
+         same = tl_arg(op, 0)->type == tl_result(op, 0)->type;
+      } else if (op->opcode == TL_OP_PICK && op->num_args == 1) {
+         TlInts index = tl_attr_ints(op, TL_ATTR_INDEX);
+         same = tl_arg(op, 0)->type == tl_result(op, 0)->type;
+         for (size_t r = 0; r < index.len && same; r++)
+            same = index.data[r] == (int64_t)r;
+      }
+      if (same) {
+         tl_replace_uses(tl_result(op, 0), tl_arg(op, 0));
+         tl_remove(op);
+      }
+   }
+}
+
+bool
+tl_pass_trim_registers(TlPassCx *cx, TlFunc *f)
+{
+   Trim t = {.cx = cx, .func = f, .types = f->module->types, .num_values = f->next_value_id};
+   t.used = tl_new_array(cx->scratch, uint64_t *, t.num_values);
+   t.old_count = tl_new_array(cx->scratch, uint32_t, t.num_values);
+   enter_block(&t, f->body->block);
+   do {
+      t.changed = false;
+      demand_block(&t, f->body->block);
+   } while (t.changed);
+   t.changed = false;
+   narrow_block(&t, f->body->block);
+   if (t.changed)
+      drop_identities(f->body->block);
+   return t.changed;
+}
