@@ -90,7 +90,7 @@ tl_cg_asm(TlCg *cg, const char *text, const char *constraints, LLVMTypeRef ret,
 LLVMValueRef
 tl_cg_contract(TlCg *cg, LLVMValueRef v)
 {
-   if (!cg->func->strict_fp && LLVMIsAInstruction(v) && LLVMCanValueUseFastMathFlags(v))
+   if (!cg->func->strict_fp && !cg->host && LLVMIsAInstruction(v) && LLVMCanValueUseFastMathFlags(v))
       LLVMSetFastMathFlags(v, LLVMFastMathAllowContract);
    return v;
 }
@@ -107,6 +107,8 @@ tl_cg_unsupported(TlCg *cg, const char *what, const char *why)
 LLVMValueRef
 tl_cg_thread_id(TlCg *cg)
 {
+   if (cg->host)
+      return tl_host_thread_id(cg);
    LLVMBasicBlockRef here = LLVMGetInsertBlock(cg->b);
    LLVMPositionBuilderBefore(cg->b, cg->entry_end);
    LLVMValueRef tid = tl_cg_call(cg, "llvm.nvvm.read.ptx.sreg.tid.x", cg->i32, NULL, 0);
@@ -137,7 +139,8 @@ tl_cg_block(TlCg *cg, const TlBlock *block)
          return; /* yields are read by the operation that owns the region */
       cg->op = op;
       tl_cg_loc(cg, op->range);
-      emit_rule[op->opcode](cg, op);
+      TlEmitRule *own = cg->host ? tl_host_rule(cg, op) : NULL;
+      (own ? own : emit_rule[op->opcode])(cg, op);
    }
 }
 

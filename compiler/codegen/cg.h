@@ -39,9 +39,21 @@ typedef struct TlCg {
    unsigned role_first_warp, role_num_warps;
    const TlOp *op;             /* being emitted: range of errors */
    bool failed;
+   struct TlHostCg *host;      /* code for this CPU (host.c); NULL for NVPTX */
 } TlCg;
 
 typedef void TlEmitRule(TlCg *cg, const TlOp *op);
+
+/* guard.c: runs body with a fresh context; false after a located error.  What cg still owns at the end
+ * is disposed of. */
+typedef bool TlCgBody(TlCg *cg, void *user);
+bool tl_cg_guarded(TlCg *cg, TlCgBody *body, void *user);
+void tl_cg_new_module(TlCg *cg, const char *triple); /* needs cg->tm; sets the types too */
+
+/* host.c: the rule that replaces the common one, or NULL; tid.x; a step of a loop. */
+TlEmitRule *tl_host_rule(TlCg *cg, const TlOp *op);
+LLVMValueRef tl_host_thread_id(TlCg *cg);
+void tl_host_loop_step(TlCg *cg, const TlOp *op);
 
 /* values */
 TlRegs tl_cg_use(TlCg *cg, const TlValue *v);

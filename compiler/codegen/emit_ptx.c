@@ -1,36 +1,16 @@
-/* The NVPTX target machine and the way around LLVM's failure modes: options are set once for the
- * process, a diagnostic handler turns any error severity into a failed compile, and LLVM's fatal-error
- * path (which would end the process) jumps back to the caller; the context is then abandoned. */
+/* The NVPTX target machine: LOWERED functions to one module and its PTX text.  LLVM's options are set
+ * once for the process; its failures are guard.c's business. */
 #include "codegen/cg.h"
 
 #include <llvm-c/Analysis.h>
-#include <llvm-c/ErrorHandling.h>
 #include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 
 #include <pthread.h>
-#include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
 
 bool tl_cg_function(TlCg *cg, const TlFunc *f);
-
-typedef struct Fatal {
-   jmp_buf env;
-   char message[512];
-} Fatal;
-
-/* Set while this thread is inside LLVM; the handler below has no user pointer. */
-static _Thread_local Fatal *fatal;
-
-static void
-on_fatal(const char *reason)
-{
-   if (!fatal)
-      return; /* not ours: LLVM goes on to its default */
-   snprintf(fatal->message, sizeof fatal->message, "%s", reason);
-   longjmp(fatal->env, 1);
-}
 
 static void
 init_once(void)
@@ -42,7 +22,6 @@ init_once(void)
    LLVMInitializeNVPTXTarget();
    LLVMInitializeNVPTXTargetMC();
    LLVMInitializeNVPTXAsmPrinter();
-   LLVMInstallFatalErrorHandler(on_fatal);
 }
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -51,23 +30,6 @@ const char *
 tl_codegen_llvm_version(void)
 {
    return LLVM_VERSION_TEXT;
-}
-
-typedef struct Collected {
-   char message[512];
-   bool has_error;
-} Collected;
-
-static void
-on_diagnostic(LLVMDiagnosticInfoRef info, void *user)
-{
-   Collected *c = user;
-   if (LLVMGetDiagInfoSeverity(info) != LLVMDSError || c->has_error)
-      return;
-   char *text = LLVMGetDiagInfoDescription(info);
-   snprintf(c->message, sizeof c->message, "%s", text);
-   LLVMDisposeMessage(text);
-   c->has_error = true;
 }
 
 static bool
@@ -88,30 +50,6 @@ make_target_machine(TlCg *cg)
    cg->tm = LLVMCreateTargetMachine(t, "nvptx64-nvidia-cuda", cg->target->arch, ptx,
                                     level[o > 3 ? 3 : o], LLVMRelocDefault, LLVMCodeModelDefault);
    return cg->tm != NULL;
-}
-
-static void
-make_module(TlCg *cg)
-{
-   cg->mod = LLVMModuleCreateWithNameInContext("tilec", cg->llvm);
-   cg->b = LLVMCreateBuilderInContext(cg->llvm);
-   LLVMSetTarget(cg->mod, "nvptx64-nvidia-cuda");
-   LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(cg->tm);
-   LLVMSetModuleDataLayout(cg->mod, layout);
-   LLVMDisposeTargetData(layout);
-   cg->i1 = LLVMInt1TypeInContext(cg->llvm);
-   cg->i8 = LLVMInt8TypeInContext(cg->llvm);
-   cg->i16 = LLVMInt16TypeInContext(cg->llvm);
-   cg->i32 = LLVMInt32TypeInContext(cg->llvm);
-   cg->i64 = LLVMInt64TypeInContext(cg->llvm);
-   cg->f16 = LLVMHalfTypeInContext(cg->llvm);
-   cg->bf16 = LLVMBFloatTypeInContext(cg->llvm);
-   cg->f32 = LLVMFloatTypeInContext(cg->llvm);
-   cg->f64 = LLVMDoubleTypeInContext(cg->llvm);
-   cg->voidt = LLVMVoidTypeInContext(cg->llvm);
-   cg->p0 = LLVMPointerTypeInContext(cg->llvm, 0);
-   cg->p1 = LLVMPointerTypeInContext(cg->llvm, 1);
-   cg->p3 = LLVMPointerTypeInContext(cg->llvm, 3);
 }
 
 static const char *
@@ -150,40 +88,23 @@ emit(TlCg *cg, TlCgResult *out)
    return true;
 }
 
-static void
-dispose(TlCg *cg)
-{
-   if (cg->di)
-      LLVMDisposeDIBuilder(cg->di);
-   if (cg->b)
-      LLVMDisposeBuilder(cg->b);
-   if (cg->mod)
-      LLVMDisposeModule(cg->mod);
-   if (cg->tm)
-      LLVMDisposeTargetMachine(cg->tm);
-   if (cg->llvm)
-      LLVMContextDispose(cg->llvm);
-}
+typedef struct Request {
+   TlFunc *const *funcs;
+   unsigned num_funcs;
+   TlCgResult *out;
+} Request;
 
-/* Everything between LLVM's set-up and its answer.  No LLVM callback allocates from an arena, so an
- * out-of-memory jump never crosses LLVM's frames. */
 static bool
-generate(TlCg *cg, TlFunc *const *funcs, unsigned num_funcs, TlCgResult *out, Collected *messages)
+generate(TlCg *cg, void *user)
 {
-   cg->llvm = LLVMContextCreate();
-   LLVMContextSetDiagnosticHandler(cg->llvm, on_diagnostic, messages);
+   const Request *r = user;
    if (!make_target_machine(cg))
       return false;
-   make_module(cg);
-   for (unsigned i = 0; i < num_funcs; i++)
-      if (!tl_cg_function(cg, funcs[i]))
+   tl_cg_new_module(cg, "nvptx64-nvidia-cuda");
+   for (unsigned i = 0; i < r->num_funcs; i++)
+      if (!tl_cg_function(cg, r->funcs[i]))
          return false;
-   bool ok = emit(cg, out);
-   if (messages->has_error) {
-      tl_report(cg->diags, E0503, cg->func->range, messages->message);
-      return false;
-   }
-   return ok;
+   return emit(cg, r->out);
 }
 
 bool
@@ -192,31 +113,10 @@ tl_codegen(TlArena *arena, TlFunc *const *funcs, unsigned num_funcs, TlSources *
 {
    pthread_once(&once, init_once);
    *out = (TlCgResult){0};
-   Collected messages = {0};
-   /* On the heap of the arena: their values must survive the longjmp. */
    TlCg *cg = tl_new(arena, TlCg);
    *cg = (TlCg){.arena = arena, .sources = sources, .diags = diags, .options = options,
                 .target = options->target};
-   Fatal *f = tl_new(arena, Fatal), *volatile outer = fatal;
-   if (setjmp(f->env)) {
-      fatal = outer; /* LLVM's state is lost: leave the context alone */
-      tl_report(diags, E0503, cg->func ? cg->func->range : (TlRange){0}, f->message);
-      return false;
-   }
-   TlMem *mem = tl_arena_mem(arena);
-   jmp_buf *volatile outer_oom = mem->oom;
-   jmp_buf oom;
-   if (setjmp(oom)) { /* out of memory: give LLVM's objects back, then go on unwinding */
-      fatal = outer;
-      mem->oom = outer_oom;
-      dispose(cg);
-      longjmp(*outer_oom, 1);
-   }
-   mem->oom = &oom;
-   fatal = f;
-   bool ok = generate(cg, funcs, num_funcs, out, &messages);
-   fatal = outer;
-   mem->oom = outer_oom;
-   dispose(cg);
-   return ok;
+   Request *r = tl_new(arena, Request);
+   *r = (Request){funcs, num_funcs, out};
+   return tl_cg_guarded(cg, generate, r);
 }

@@ -60,6 +60,8 @@ tl_emit_for(TlCg *cg, const TlOp *op)
    tl_cg_block(cg, body);
    if (cg->failed)
       return;
+   if (cg->host)
+      tl_host_loop_step(cg, op);
    const TlOp *yield = terminator(op->regions[0]);
    LLVMBasicBlockRef latch = LLVMGetInsertBlock(cg->b);
    LLVMValueRef next = LLVMBuildAdd(cg->b, index.v[0], step, "");
@@ -104,6 +106,8 @@ tl_emit_while(TlCg *cg, const TlOp *op)
    tl_cg_block(cg, body);
    if (cg->failed)
       return;
+   if (cg->host)
+      tl_host_loop_step(cg, op);
    const TlOp *yield = terminator(op->regions[1]);
    LLVMBasicBlockRef latch = LLVMGetInsertBlock(cg->b);
    LLVMBuildBr(cg->b, test);
