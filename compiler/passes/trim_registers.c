@@ -84,6 +84,17 @@ is_narrowable(const TlOp *op)
 }
 
 /* ---- backward ---- */
+/* Operand and register of a pick's result register, in the old numbering. */
+static unsigned
+pick_source(const Trim *t, const TlOp *op, int64_t at, uint32_t *reg)
+{
+   unsigned a = 0;
+   while (at >= t->old_count[tl_arg(op, a)->id])
+      at -= t->old_count[tl_arg(op, a++)->id];
+   *reg = (uint32_t)at;
+   return a;
+}
+
 static void
 demand_pick(Trim *t, const TlOp *op)
 {
@@ -91,11 +102,9 @@ demand_pick(Trim *t, const TlOp *op)
    for (size_t r = 0; r < index.len; r++) {
       if (!is_used(t, tl_result(op, 0), (uint32_t)r))
          continue;
-      int64_t at = index.data[r];
-      unsigned a = 0;
-      while (at >= t->old_count[tl_arg(op, a)->id])
-         at -= t->old_count[tl_arg(op, a++)->id];
-      use(t, tl_arg(op, a), (uint32_t)at);
+      uint32_t reg;
+      unsigned a = pick_source(t, op, index.data[r], &reg);
+      use(t, tl_arg(op, a), reg);
    }
 }
 
@@ -236,23 +245,30 @@ narrow_pick(Trim *t, TlOp *op)
    TlValue *out = tl_result(op, 0);
    TlInts index = tl_attr_ints(op, TL_ATTR_INDEX);
    int64_t *now = tl_new_array(t->cx->scratch, int64_t, index.len);
-   uint32_t n = 0;
+   int64_t *base = tl_new_array(t->cx->scratch, int64_t, op->num_args);
+   bool *is_read = tl_new_array(t->cx->scratch, bool, op->num_args);
+   uint32_t n = 0, reg, total = 0;
+   for (size_t r = 0; r < index.len; r++)
+      if (is_used(t, out, (uint32_t)r))
+         is_read[pick_source(t, op, index.data[r], &reg)] = true;
+   for (unsigned a = 0; a < op->num_args; a++) {
+      base[a] = total;
+      total += is_read[a] ? kept(t, tl_arg(op, a)) : 0;
+   }
    bool moved = false;
    for (size_t r = 0; r < index.len; r++) {
       if (!is_used(t, out, (uint32_t)r))
          continue;
-      int64_t at = index.data[r], base = 0;
-      unsigned a = 0;
-      while (at >= t->old_count[tl_arg(op, a)->id]) {
-         at -= t->old_count[tl_arg(op, a)->id];
-         base += kept(t, tl_arg(op, a++));
-      }
-      now[n] = base + renumbered(t, tl_arg(op, a), (uint32_t)at);
+      unsigned a = pick_source(t, op, index.data[r], &reg);
+      now[n] = base[a] + renumbered(t, tl_arg(op, a), reg);
       moved |= now[n] != index.data[n];
       n++;
    }
    if (moved || n != index.len)
       tl_attr(op, TL_ATTR_INDEX)->ints = tl_ints(t->func->module->arena, now, n);
+   for (unsigned a = op->num_args; a-- > 0;)
+      if (!is_read[a])
+         tl_remove_arg(op, a);
    narrow_type(t, out);
 }
 
@@ -265,13 +281,11 @@ narrow_control(Trim *t, TlOp *op)
    unsigned d = defined_here(op);
    for (unsigned i = 0; i < op->num_results; i++) {
       position(op, i, v);
-      TlOp *r0 = op->regions[0]->block->last;
       for (unsigned a = 0; a < d; a++)
          narrow_type(t, v[a]);
       unsigned at = op->opcode == TL_OP_FOR ? i + 3 : i;
       if (op->opcode != TL_OP_IF)
          tl_set_arg(op, at, matching(t, tl_arg(op, at), v[0], op));
-      (void)r0;
    }
    for (unsigned k = 0; k < op->num_regions; k++) {
       TlBlock *block = op->regions[k]->block;
