@@ -1,6 +1,7 @@
 /* Every tile operation through layouts and lowering, on random shapes and warp counts, against plain
  * loops.  The seed of a failing case is printed with the kernel. */
 #include "support/lowered_fixture.h"
+#include "support/run_ir.h"
 
 enum { TRIALS = 40 };
 
@@ -537,6 +538,54 @@ carried_pointers_and_sums(void **state)
    }
 }
 
+/* ---- random functions ---- */
+static LoweredArg
+aligned_copy(Kernel *k, const void *from, size_t bytes, uint32_t low_bits)
+{
+   char *p = tl_arena_alloc(k->x.arena, bytes + 8192);
+   p += (4096 - (uintptr_t)p % 4096) + (low_bits & 0xfff);
+   memcpy(p, from, bytes);
+   return (LoweredArg){.data = p, .bytes = bytes};
+}
+
+/* Integers only: floats would be summed in another order. */
+static void
+random_functions_keep_their_meaning(void **state)
+{
+   (void)state;
+   for (uint64_t seed = 0; seed < 150; seed++) {
+      Kernel k;
+      k_open(&k, seed);
+      TlFunc *f =
+         gen_ir_func(k.x.module, seed, (GenOptions){.num_ops = 40, .ints_only = true});
+      f->num_warps = k.warps;
+      Run *want = tl_new(k.x.arena, Run), *got = tl_new(k.x.arena, Run);
+      want->arena = k.x.arena;
+      want->n = 48;
+      want->k = (int64_t)(seed % 5);
+      run_ir_fill(want, seed);
+      *got = *want;
+      k.args[0] = aligned_copy(&k, want->in_i, sizeof want->in_i, RUN_IN_I);
+      k.args[1] = aligned_copy(&k, want->in_f, sizeof want->in_f, RUN_IN_F);
+      k.args[2] = aligned_copy(&k, want->out_i, sizeof want->out_i, RUN_OUT_I);
+      k.args[3] = aligned_copy(&k, want->out_f, sizeof want->out_f, RUN_OUT_F);
+      k.args[4] = (LoweredArg){.bits = (TlBits)want->n};
+      k.args[5] = (LoweredArg){.bits = (TlBits)want->k};
+      assert_true(run_ir(want, f));
+      TlPassCx cx = k_context(&k);
+      if (!tl_pipeline_laid(&cx, f) || !tl_pipeline_lowered(&cx, f))
+         fail_msg("seed %u: %s", (unsigned)seed, ir_messages(&k.x));
+      const char *error = lowered_run(k.scratch, f, k.args, 6, k.grid, &k.stats);
+      if (error)
+         fail_msg("seed %u: %s\n%s", (unsigned)seed, error, ir_print(&k.x, k.x.module));
+      memcpy(got->out_i, k.args[2].data, sizeof got->out_i);
+      memcpy(got->out_f, k.args[3].data, sizeof got->out_f);
+      if (!run_ir_same(want, got))
+         fail_msg("seed %u: results differ\n%s", (unsigned)seed, ir_print(&k.x, k.x.module));
+      k_close(&k);
+   }
+}
+
 /* ---- limits ---- */
 static void
 too_large_is_a_located_error(void **state)
@@ -588,6 +637,7 @@ test_lowered(void)
       cmocka_unit_test(maps_run_for_each_element),
       cmocka_unit_test(prints_once_for_each_element),
       cmocka_unit_test(carried_pointers_and_sums),
+      cmocka_unit_test(random_functions_keep_their_meaning),
       cmocka_unit_test(too_large_is_a_located_error),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
