@@ -6,8 +6,9 @@
  * RUN: not COMMAND        it must end with 1 .. 127
  * EXIT: N                 the RUN line before must end with exactly N
  * RUN: COMMAND | FileCheck [--check-prefix=P] [--strict-whitespace] %s
- *                         the output of this line is checked by itself, with that prefix; outputs of
- *                         lines without it are joined and checked with CHECK
+ *                         the output of this line is checked by itself, with that prefix; outputs
+ *                         of lines without it are joined and checked with CHECK, unless a line of
+ *                         its own is
  * Substitutions: %s the file, %S its folder, %t a scratch name of its own, %tilec the command.  They
  * come quoted for the shell.  A trailing backslash continues a RUN line on the next RUN line.
  *
@@ -791,16 +792,18 @@ test_file(const Options *o, const char *path, Text *why)
    f->path = absolute;
    f->dir = dir;
    f->scratch = scratch.data;
-   bool all_own = true, used = false;
+   bool is_open = false, used = false; /* open: some output has no check of its own */
    Text joined = {0};
    bool ok = read_file(absolute, &f->text) && collect_runs(o, f);
    if (!ok)
       text_adds(why, "no RUN line\n");
    ok = ok && run_all(f, &joined, why);
    for (unsigned i = 0; i < f->num_runs; i++)
-      all_own = all_own && f->runs[i].prefix;
+      is_open = is_open || !f->runs[i].prefix;
+   for (unsigned i = 0; i < f->num_runs; i++) /* CHECK lines belong to one of the runs */
+      is_open = is_open && !(f->runs[i].prefix && strcmp(f->runs[i].prefix, "CHECK") == 0);
    ok = ok && check_expected(f, joined.data, why, &used);
-   if (ok && !all_own && has_checks(f->text.data)) {
+   if (ok && is_open && has_checks(f->text.data)) {
       ok = tilecheck_match(f->text.data, "CHECK", false, joined.data, why);
       if (!ok)
          text_printf(why, "   output:\n"), text_adds(why, joined.data);

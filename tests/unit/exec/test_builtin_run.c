@@ -142,7 +142,7 @@ casts_round_saturate_and_wrap(void **state)
        "    store(h + i, x)\n    store(h + 512 + i, x.to(float16, fp_downcast_rounding=\"rtz\"))\n"
        "    store(b + i, x.to(bfloat16))\n    store(e4 + i, x.to(float8e4nv))\n    store(e5 + i, x.to(float8e5))\n"
        "    store(m + i, x)\n    store(j + i, x.to(int32))\n    store(s + i, x.to(int32).to(int8))\n"
-       "    store(r + i, x.to(int32, bitcast=True).to(float32, bitcast=True) + load(m + i).to(float32) - load(m + i))\n",
+       "    store(r + i, x.to(int32, bitcast=True).to(float32, bitcast=True))\n",
        1, BUF(x), BUF(h), BUF(b), BUF(e4), BUF(e5), BUF(one), BUF(i32), BUF(i8), BUF(back));
    for (unsigned i = 0; i < N; i++) {
       assert_int_equal(h[0][i], half(x[i]));
