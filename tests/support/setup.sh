@@ -60,10 +60,9 @@ tilec_install() {
    tilec_apt update
    if [[ " ${missing[*]} " == *" llvm-22-dev "* || " ${missing[*]} " == *" lld-22 "* ]] &&
       ! LC_ALL=C apt-cache policy llvm-22-dev | grep -q 'Candidate: [0-9]'; then
-      tilec_die "apt knows no llvm-22-dev.  On Debian 12 it comes from the security suite; enable it with
-  echo 'deb MIRROR/debian-security bookworm-security main' |
-     sudo tee /etc/apt/sources.list.d/bookworm-security.list
-and run this script again."
+      tilec_die "apt knows no llvm-22-dev.  On Debian 12 it comes from the security suite: add
+  bookworm-security main
+to apt's sources (beside bookworm main, from the same kind of mirror) and run this script again."
    fi
    tilec_apt install -y --no-install-recommends "${missing[@]}"
 }
