@@ -155,7 +155,8 @@ static bool
 bind_params(TlSema *s, Binder *b)
 {
    unsigned next = 0;
-   bool kw_only = false, takes_kw = false, ok = true;
+   bool kw_only = false, takes_kw = false;
+   const TlAstParam *missing = NULL;
    b->kw_used = tl_new_array(s->arena, bool, b->args->num_kw);
    for (size_t i = 0; i < b->params->len; i++) {
       const TlAstParam *p = tl_ast_Param(b->params->data[i]);
@@ -185,11 +186,13 @@ bind_params(TlSema *s, Binder *b)
          } else if (p->default_value) {
             bind_one(s, b, p, default_value(s, b, p));
          } else {
-            ok = report_binding(s, b, p);
+            missing = missing ? missing : p;
          }
       }
    }
-   return ok && check_leftovers(s, b, next, takes_kw);
+   if (!check_leftovers(s, b, next, takes_kw)) /* a misspelt keyword explains a missing one */
+      return false;
+   return !missing || report_binding(s, b, missing);
 }
 
 /* ---- inlining ---- */
@@ -284,6 +287,19 @@ report_host_call(TlSema *s, const TlSv *fn, TlRange range)
       tl_help(s->diags, "did you mean 'tl.%s'?", name + 1);
 }
 
+/* A function of a math library that host code picks by device: `backend.tl_extra_shim.pow`. */
+static const TlBuiltin *
+picked_libdevice(TlSema *s, const TlSv *fn, TlRange range)
+{
+   const char *text = fn->kind == TL_SV_OPAQUE ? fn->opaque : fn->module->name;
+   const char *name = strrchr(text, '.');
+   bool is_library = strstr(text, "libdevice") || strstr(text, "tl_extra");
+   const TlBuiltin *row = name && is_library ? tl_builtin_find(TL_NS_LIBDEVICE, name + 1) : NULL;
+   if (row)
+      tl_report(s->diags, R0202, range, text, row->name);
+   return row;
+}
+
 TlSv
 tl_invoke(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *args, TlRange range)
 {
@@ -301,6 +317,10 @@ tl_invoke(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *args, TlRange ran
    case TL_SV_OPAQUE:
    case TL_SV_MODULE:
       if (!f || !tl_is_host(f)) {
+         const TlBuiltin *row = picked_libdevice(s, fn, range);
+         TlSv picked = {.kind = TL_SV_BUILTIN, .builtin = {row, NULL}};
+         if (row)
+            return tl_invoke_builtin(s, f, &picked, args, range);
          report_host_call(s, fn, range);
          return tl_sv_poison();
       }

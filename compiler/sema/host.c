@@ -487,6 +487,21 @@ HOST_FN(no)
    return tl_sv_bool(false);
 }
 
+HOST_FN(import_module)
+{
+   if (c->args[0].kind != TL_SV_STR)
+      return bad(s, c, "the name must be a string");
+   return tl_module_value(s, c->args[0].s.data);
+}
+
+HOST_FN(find_spec) /* None for a module that does not exist */
+{
+   if (c->args[0].kind != TL_SV_STR)
+      return bad(s, c, "the name must be a string");
+   TlSv m = tl_module_value(s, c->args[0].s.data);
+   return m.module->kind == TL_MOD_BUILTIN || tl_is_host_module(m.module->name) ? m : tl_sv_none();
+}
+
 HOST_FN(namedtuple)
 {
    TlSv fields = c->args[1];
@@ -547,6 +562,8 @@ static const TlBuiltin module_row[] = {
    ROW("functools.partial", "fn", same),
    ROW("functools.wraps", "*args, **kwargs", decorator),
    ROW("collections.namedtuple", "name, fields", namedtuple),
+   ROW("importlib.import_module", "name, package=None", import_module),
+   ROW("importlib.util.find_spec", "name, package=None", find_spec),
    ROW("os.getenv", "key, default=None", getenv),
    ROW("os.environ.get", "key, default=None", getenv),
    ROW("triton.Config",

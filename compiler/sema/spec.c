@@ -61,9 +61,24 @@ is_launched(TlSema *s, const char *name)
 }
 
 static bool
+has_jit_decorator(const TlSvFunc *fn)
+{
+   const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
+   for (size_t i = 0; i < d->len; i++)
+      if (tl_is_jit_decorator(d->data[i]))
+         return true;
+   return false;
+}
+
+/* Used by another function and never launched by name; in a file that marks its kernels, also every
+ * function that is not marked. */
+static bool
 is_helper(TlSema *s, const TlSvFunc *fn)
 {
    const TlUnit *unit = s->impl->main;
+   for (size_t i = 0; i < unit->functions.len; i++)
+      if (has_jit_decorator(unit->functions.data[i]) && !has_jit_decorator(fn))
+         return true;
    Mentions m = {.name = fn->name};
    for (size_t i = 0; i < unit->functions.len && !m.found; i++) {
       const TlSvFunc *other = unit->functions.data[i];
@@ -632,9 +647,11 @@ known_arguments(TlSema *s, const Spec *p)
       TlSv key = tl_make_str(s, param(p, i)->name, strlen(param(p, i)->name));
       if (p->args[i].is_given && p->args[i].is_constant)
          tl_dict_set(s, &d, &key, p->args[i].constant);
-      else if (p->args[i].is_given && p->args[i].type->kind == TL_TYPE_PTR)
-         tl_dict_set(s, &d, &key,
-                     (TlSv){.kind = TL_SV_OPAQUE, .opaque = "a pointer argument"});
+      if (!p->args[i].is_given || p->args[i].is_constant || p->args[i].type->kind != TL_TYPE_PTR)
+         continue;
+      TlSv pointer = tl_object_new(s, "pointer argument"); /* present, its dtype known */
+      tl_object_set(s, &pointer, "dtype", tl_sv_type(p->args[i].type->elem));
+      tl_dict_set(s, &d, &key, pointer);
    }
    return d;
 }
