@@ -631,6 +631,7 @@ tl_dict_new(TlSema *s)
 {
    TlSvFields *d = tl_new(s->arena, TlSvFields);
    d->type_name = "dict";
+   d->region = s->impl->region;
    return (TlSv){.kind = TL_SV_DICT, .fields = d};
 }
 
@@ -639,6 +640,7 @@ tl_object_new(TlSema *s, const char *type_name)
 {
    TlSvFields *d = tl_new(s->arena, TlSvFields);
    d->type_name = type_name;
+   d->region = s->impl->region;
    return (TlSv){.kind = TL_SV_OBJECT, .fields = d};
 }
 

@@ -15,6 +15,7 @@ tl_make_tuple(TlSema *s, const TlSv *items, size_t len, bool is_list)
       memcpy(t->items, items, len * sizeof items[0]);
    t->len = len;
    t->is_list = is_list;
+   t->region = s->impl->region;
    return (TlSv){.kind = TL_SV_TUPLE, .tuple = t};
 }
 
@@ -875,6 +876,16 @@ tl_eval_source(TlSema *s, TlFrame *f, const char *name, const char *text)
 }
 
 /* ---- assignment targets ---- */
+bool
+tl_may_change(TlSema *s, TlFrame *f, const TlSv *v, TlRange range)
+{
+   uint64_t region = v->kind == TL_SV_TUPLE ? v->tuple->region : v->fields->region;
+   if (region == s->impl->region || !f || tl_is_host(f))
+      return true;
+   tl_report(s->diags, E0275, range, tl_sv_describe(s, v));
+   return false;
+}
+
 static bool
 assign_items(TlSema *s, TlFrame *f, const TlNodeList *targets, TlSv value, TlRange range)
 {
@@ -914,6 +925,9 @@ assign_subscript(TlSema *s, TlFrame *f, const TlAstSubscript *t, TlSv value)
    TlSv self = tl_eval_expr(s, f, t->value);
    if (self.kind == TL_SV_POISON)
       return false;
+   if ((self.kind == TL_SV_DICT || self.kind == TL_SV_TUPLE) &&
+       !tl_may_change(s, f, &self, t->node.range))
+      return false;
    if (self.kind == TL_SV_DICT && t->indices.len == 1) {
       TlSv key = tl_eval_expr(s, f, t->indices.data[0]);
       if (key.kind != TL_SV_POISON)
@@ -936,6 +950,26 @@ assign_subscript(TlSema *s, TlFrame *f, const TlAstSubscript *t, TlSv value)
    return false;
 }
 
+/* An object made in this region is changed in place; a variable that names one made outside gets a
+ * changed copy, so that a run-time if or loop can join it. */
+static bool
+assign_field(TlSema *s, TlFrame *f, const TlAstAttribute *t, TlSv self, TlSv value)
+{
+   TlVar *var = t->value->kind == TL_AST_NAME ? tl_frame_var(f, tl_ast_Name(t->value)->id) : NULL;
+   if (var && self.fields->region != s->impl->region) {
+      TlSv copy = tl_object_new(s, self.fields->type_name);
+      for (size_t i = 0; i < self.fields->len; i++)
+         tl_object_set(s, &copy, self.fields->names[i], self.fields->values[i]);
+      self = copy;
+   } else if (!tl_may_change(s, f, &self, t->node.range)) {
+      return false;
+   }
+   tl_object_set(s, &self, t->name, value);
+   if (var)
+      tl_frame_set(s, f, var->name, self, t->node.range);
+   return true;
+}
+
 bool
 tl_assign(TlSema *s, TlFrame *f, const TlNode *target, TlSv value)
 {
@@ -951,10 +985,8 @@ tl_assign(TlSema *s, TlFrame *f, const TlNode *target, TlSv value)
       return assign_subscript(s, f, tl_ast_Subscript(target), value);
    case TL_AST_ATTRIBUTE: {
       TlSv self = tl_eval_expr(s, f, tl_ast_Attribute(target)->value);
-      if (self.kind == TL_SV_OBJECT) {
-         tl_object_set(s, &self, tl_ast_Attribute(target)->name, value);
-         return true;
-      }
+      if (self.kind == TL_SV_OBJECT)
+         return assign_field(s, f, tl_ast_Attribute(target), self, value);
       if (self.kind == TL_SV_POISON)
          return false;
       tl_report(s->diags, E0231, target->range, tl_sv_describe(s, &self));

@@ -960,6 +960,13 @@ static const TlBuiltin dict_row[] = {
 };
 
 bool
+tl_is_host_mutation(const TlBuiltin *row)
+{
+   return row->fn == host_list_append || row->fn == host_list_extend || row->fn == host_list_pop ||
+          row->fn == host_dict_update;
+}
+
+bool
 tl_host_method(TlSema *s, const TlSv *self, const char *name, TlSv *out)
 {
    const TlBuiltin *rows = NULL;

@@ -147,6 +147,8 @@ typedef struct TlSemaImpl {
    TlActivation *act;     /* innermost */
    unsigned num_calls;
    uint64_t seq;          /* assignment stamp */
+   uint64_t region;       /* side of a run-time if or body of a run-time loop being evaluated */
+   uint64_t num_regions;
    bool out_of_steps;     /* reported */
    TlKernelInfo *kernels;
    unsigned num_kernels;
@@ -243,6 +245,10 @@ TlFlow tl_exec_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *r
 TlSv tl_eval_runtime_conditional(TlSema *s, TlFrame *f, const TlAstConditional *n, const TlSv *test);
 void tl_assigned_names(TlSema *s, const TlNodeList *stmts, TlMap *names);
 /* Gives op result values of these types (it was built without). */
+/* Enters a region of run-time code; returns the one to go back to. */
+uint64_t tl_enter_run_time(TlSema *s);
+/* A list, dict or object may be changed here; else reports (compiled code only). */
+bool tl_may_change(TlSema *s, TlFrame *f, const TlSv *v, TlRange range);
 void tl_set_results(TlSema *s, TlOp *op, const TlType *const *types, unsigned num);
 void tl_yield(TlSema *s, TlBlock *block, TlValue *const *values, unsigned num);
 /* Flattens run-time parts of v in order; constants that may become run-time are built (types by
@@ -268,6 +274,7 @@ TlSv tl_invoke_named(TlSema *s, uint32_t ns, const char *name, const TlSv *args,
 /* ---- host*.c ---- */
 bool tl_host_builtin(TlSema *s, const char *name, TlSv *out);          /* Python: enumerate, zip .. */
 bool tl_host_module_attr(TlSema *s, const char *module, const char *name, TlSv *out);
+bool tl_is_host_mutation(const TlBuiltin *row); /* list.append and the like */
 bool tl_host_method(TlSema *s, const TlSv *self, const char *name, TlSv *out);
 bool tl_is_host_module(const char *name); /* known by name to be host code: torch, numpy .. */
 bool tl_is_constexpr_annotation(const TlNode *annotation);

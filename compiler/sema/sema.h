@@ -49,6 +49,7 @@ typedef struct TlSvTuple {
    size_t len;
    bool is_list;
    const char *const *names; /* namedtuple field names, or NULL */
+   uint64_t region;          /* of the run-time code that made it: only there it may be changed */
 } TlSvTuple;
 
 typedef struct TlSvFields { /* OBJECT, DICT (keys are TlSv there) */
@@ -57,6 +58,7 @@ typedef struct TlSvFields { /* OBJECT, DICT (keys are TlSv there) */
    const char **names;      /* OBJECT: field names */
    TlSv *keys;              /* DICT: keys */
    TlSv *values;
+   uint64_t region;         /* as in TlSvTuple */
 } TlSvFields;
 
 typedef struct TlBlockPtr {

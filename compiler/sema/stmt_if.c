@@ -135,6 +135,14 @@ tl_unflatten(TlSema *s, const TlSv *like, TlValue *const **next)
    }
 }
 
+uint64_t
+tl_enter_run_time(TlSema *s)
+{
+   uint64_t outer = s->impl->region;
+   s->impl->region = ++s->impl->num_regions;
+   return outer;
+}
+
 /* ---- IR ---- */
 void
 tl_set_results(TlSema *s, TlOp *op, const TlType *const *types, unsigned num)
@@ -377,12 +385,12 @@ run_side(TlSema *s, TlFrame *f, Join *j, unsigned k, const TlNodeList *stmts, co
 {
    Side *side = &j->side[k];
    enter_side(s, j, k);
+   uint64_t outer = tl_enter_run_time(s);
    side->flow = tl_exec_block(s, f, stmts, 0, rest);
+   s->impl->region = outer;
    side->ret = f->act->ret;
    side->ret_range = f->act->ret_range;
    side->vars = f->vars;
-   /* nested ifs moved the cursor inside this block only */
-   side->block = s->b.block;
 }
 
 /* Runs what follows the `if` inside a side that goes on. */
@@ -394,7 +402,9 @@ finish_side(TlSema *s, TlFrame *f, Join *j, unsigned k, const TlCont *rest, bool
       return;
    f->vars = side->vars;
    enter_side(s, j, k);
+   uint64_t outer = tl_enter_run_time(s);
    side->flow = tl_exec_rest(s, f, rest);
+   s->impl->region = outer;
    side->ret = f->act->ret;
    side->ret_range = f->act->ret_range;
    if (side->flow == TL_FLOW_NEXT) {
@@ -527,7 +537,9 @@ tl_eval_runtime_conditional(TlSema *s, TlFrame *f, const TlAstConditional *n, co
    TlSv v[2];
    for (unsigned k = 0; k < 2; k++) {
       enter_side(s, &j, k);
+      uint64_t outer = tl_enter_run_time(s);
       v[k] = tl_eval_expr(s, f, node[k]);
+      s->impl->region = outer;
    }
    for (unsigned k = 0; k < 2; k++) {
       enter_side(s, &j, k);

@@ -261,6 +261,19 @@ drop_unassigned(Loop *l, unsigned num_regions, unsigned first_arg)
    (void)first_arg;
 }
 
+/* The value itself, or the start value when it is an argument that drop_unassigned takes away. */
+static TlValue *
+not_dropped(const Loop *l, TlValue *v)
+{
+   for (size_t i = 0; i < l->vars.len; i++) {
+      const Carried *c = &l->vars.data[i];
+      for (size_t k = 0; !c->excluded && !c->assigned && k < c->init.len; k++)
+         if (c->args[0][k] == v)
+            return c->init.data[k];
+   }
+   return v;
+}
+
 /* Lists over all carried run-time parts, in order. */
 static TlFlat
 carried_list(TlSema *s, const Loop *l, int which) /* 0 init, 1 final, 2 arguments of region 0 */
@@ -414,6 +427,7 @@ run_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSvRange *r)
       tl_attr(l.op, TL_ATTR_UNROLL)->i = r->unroll;
       tl_attr(l.op, TL_ATTR_FLAGS)->i = r->flags;
       l.after = s->b;
+      uint64_t outer_region = tl_enter_run_time(s);
       TlValue *index = tl_block_add_arg(l.op->regions[0]->block, bound[0]->type, NULL);
       enter_region(s, &l, 0);
       tl_assign(s, f, n->target, tl_sv_value(index));
@@ -424,6 +438,7 @@ run_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSvRange *r)
       tl_exec_block(s, f, &n->body, 0, NULL);
       f->act->static_loops = outer;
       f->act->loops--;
+      s->impl->region = outer_region;
       again = !attempt_stands(&l);
       if (again)
          undo_attempt(s, &l);
@@ -523,9 +538,11 @@ tl_exec_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest)
       s->b.range = n->node.range;
       l.op = tl_op_new(&s->b, TL_OP_WHILE, 0, 0, 2);
       l.after = s->b;
+      uint64_t outer_region = tl_enter_run_time(s);
       enter_region(s, &l, 0);
       go_on = while_test(s, &l, n, &is_false);
       if (!go_on) {
+         s->impl->region = outer_region;
          tl_remove(l.op);
          s->b = l.after;
          f->vars = tl_vars_copy(s, &l.before);
@@ -541,11 +558,13 @@ tl_exec_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest)
       tl_exec_block(s, f, &n->body, 0, NULL);
       f->act->static_loops = outer;
       f->act->loops--;
+      s->impl->region = outer_region;
       again = !attempt_stands(&l);
       if (again)
          undo_attempt(s, &l);
    }
    collect_finals(s, &l);
+   go_on = not_dropped(&l, go_on);
    drop_unassigned(&l, 2, 0);
    TlFlat final = carried_list(s, &l, 1);
    tl_yield(s, l.op->regions[1]->block, final.data, (unsigned)final.len);

@@ -243,6 +243,31 @@ continues(void **state)
                       1, IR("E0236", "k.tile:5:10"));
 }
 
+/* Objects and lists next to run-time control flow. */
+static void
+mutation(void **state)
+{
+   (void)state;
+   const char *acc = "class Acc:\n   def __init__(self, v):\n      self.v = v\n";
+   char text[600];
+   snprintf(text, sizeof text,
+            "%s@kernel\ndef k(p: *i32, n: i32):\n   a = Acc(n)\n   for i in range(n):\n"
+            "      a.v = a.v + i\n      if i > 3:\n         a.v = a.v * 2\n   store(p, a.v)\n",
+            acc);
+   sema_expect_ir(TILE(text), IR("for", "add", "if", "mul", "yield", "yield", "yield", "store"));
+   sema_expect_ir(TILE("@kernel\ndef k(p: *i32, n: i32):\n   l = []\n"
+                       "   for i in static_range(3):\n      l.append(n + i)\n"
+                       "   for j in range(n):\n      m = [j]\n      m.append(n)\n      store(p, m[1])\n"
+                       "   store(p, l[2])\n"),
+                  IR("add", "for", "store", "store"));
+   sema_expect_errors(TILE("@kernel\ndef k(p: *i32, n: i32):\n   l = []\n"
+                           "   for j in range(n):\n      l.append(j)\n   store(p, l[0])\n"),
+                      2, IR("E0275", "k.tile:5:7"));
+   sema_expect_ir(TILE("@kernel\ndef k(p: *i32, n: i32):\n   go = n > 1\n   i = 0\n"
+                       "   while go:\n      i += 1\n      store(p, i)\n"),
+                  IR("while", "condition"));
+}
+
 static void
 slips(void **state)
 {
@@ -270,7 +295,8 @@ test_stmt(void)
       cmocka_unit_test(compile_time_if_signature), cmocka_unit_test(runtime_if),
       cmocka_unit_test(loops),        cmocka_unit_test(static_loops),
       cmocka_unit_test(whiles),       cmocka_unit_test(early_return),
-      cmocka_unit_test(continues),    cmocka_unit_test(slips),
+      cmocka_unit_test(continues),    cmocka_unit_test(mutation),
+      cmocka_unit_test(slips),
    };
    return cmocka_run_group_tests_name("sema stmt", tests, NULL, NULL);
 }
