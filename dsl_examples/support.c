@@ -137,8 +137,8 @@ pack(const Format *f, const double *value, size_t elems, void *bytes)
          ((float *)bytes)[i] = (float)value[i];
       else if (f->dtype == TILEC_FP64)
          ((double *)bytes)[i] = value[i];
-      else
-         ((int32_t *)bytes)[i] = (int32_t)value[i];
+      else /* poison has to have a pattern in every type */
+         ((int32_t *)bytes)[i] = isnan(value[i]) ? INT32_MIN : (int32_t)value[i];
    }
 }
 
@@ -153,7 +153,8 @@ unpack(const Format *f, const void *bytes, size_t elems, double *value)
       else if (f->dtype == TILEC_FP64)
          value[i] = ((const double *)bytes)[i];
       else
-         value[i] = ((const int32_t *)bytes)[i];
+         value[i] = ((const int32_t *)bytes)[i] == INT32_MIN ? (double)NAN
+                                                             : ((const int32_t *)bytes)[i];
    }
 }
 
