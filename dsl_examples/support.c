@@ -78,7 +78,7 @@ format_of(TilecDtype dtype)
    exit(1);
 }
 
-/* To nearest, ties to even, with `fraction_bits` after the leading one.  Exact: a double holds more. */
+/* To nearest, ties to even, with `fraction_bits` after the leading one; exact in a double. */
 static double
 round_to(double x, int fraction_bits, int min_exponent, int max_exponent)
 {

@@ -19,7 +19,7 @@ typedef struct Example {
 } Example;
 
 /* A typed array on the host and in a buffer of the executor.  `value` holds the elements as doubles:
- * of an input exactly what the kernel reads, of an output after ex_fetch what it wrote. */
+ * of an input what the kernel reads, of an output after ex_fetch what it wrote. */
 typedef struct ExArray {
    TilecDtype dtype;
    size_t elems;

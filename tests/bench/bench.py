@@ -1,10 +1,10 @@
 """tilec beside Triton and torch on one GPU, in one process.
 
-The kernels are dsl_examples/*.tile for tilec, the same text (tile_to_triton.py) for Triton, and torch's
-own operators (cuBLAS, SDPA with cuDNN and FlashAttention).  Protocol: random normal data; per case
-every implementation's configurations are first tried shortly, then the best of each are measured in
-interleaved rounds; the figure is the median over rounds of triton.testing.do_bench (CUDA events, L2
-flushed).  tilec's result is compared with torch's before it is timed; a wrong one is reported as such.
+The kernels are dsl_examples/*.tile for tilec, the same text (tile_to_triton.py) for Triton, and
+torch's own operators (cuBLAS, SDPA with cuDNN and FlashAttention).  Protocol: random normal data; per
+case every implementation's configurations are first tried shortly, then the best of each are measured
+in interleaved rounds; the figure is the median over rounds of triton.testing.do_bench (CUDA events,
+L2 flushed).  tilec's result is compared with torch's before it is timed; a wrong one is reported.
 
     bench.py [--quick] [--only add,elu,softmax,layer_norm,matmul,attention] [--json FILE]
              [--no-triton] [--seconds N]
@@ -146,8 +146,8 @@ class Bench:
 
 
 def _text(meta):
-    return " ".join("%s=%s" % (k.replace("BLOCK_", "").replace("num_", ""), v) for k, v in meta.items()
-                    if k not in ("D", "CAUSAL"))
+    return " ".join("%s=%s" % (k.replace("BLOCK_", "").replace("num_", ""), v)
+                    for k, v in meta.items() if k not in ("D", "CAUSAL"))
 
 
 def _relative(out, reference):
@@ -164,7 +164,8 @@ def pointwise(b):
         x, y = torch.randn(n, device="cuda"), torch.randn(n, device="cuda")
         o = torch.empty_like(x)
         configs = [((triton.cdiv(n, block),), {"BLOCK": block, "num_warps": warps})
-                   for block, warps in ((256, 2), (512, 4), (1024, 4), (1024, 8), (2048, 4), (4096, 8))]
+                   for block, warps in ((256, 2), (512, 4), (1024, 4), (1024, 8), (2048, 4),
+                                        (4096, 8))]
         if b.wants("add"):
             b.case("add fp32 n=2^%d" % log_n, add, (x, y, o, n), configs, o, x + y, 1e-7,
                    {"torch": lambda: torch.add(x, y, out=o)}, 12 * n / 1e6, "GB/s")
@@ -194,8 +195,9 @@ def rows(b):
             if b.wants("layer_norm"):
                 w, c = (torch.randn(n, device="cuda", dtype=dtype) for _ in range(2))
                 mean, rstd = (torch.empty(m, device="cuda") for _ in range(2))
-                b.case("layer_norm " + label, norm, (x, w, c, o, mean, rstd, m, n, 1e-5), configs, o,
-                       torch.nn.functional.layer_norm(x.double(), (n,), w.double(), c.double()), tolerance,
+                exact = torch.nn.functional.layer_norm(x.double(), (n,), w.double(), c.double())
+                b.case("layer_norm " + label, norm, (x, w, c, o, mean, rstd, m, n, 1e-5), configs,
+                       o, exact, tolerance,
                        {"torch": lambda: torch.nn.functional.layer_norm(x, (n,), w, c)},
                        bytes_ / 1e6, "GB/s")
             del x, o
@@ -211,9 +213,11 @@ def matmul(b):
         x, y = (torch.randn(s, s, device="cuda", dtype=torch.float16) for _ in range(2))
         o = torch.empty_like(x)
         configs = [((triton.cdiv(s, bm) * triton.cdiv(s, bn),),
-                    {"BLOCK_M": bm, "BLOCK_N": bn, "BLOCK_K": bk, "num_warps": w, "num_stages": stages})
+                    {"BLOCK_M": bm, "BLOCK_N": bn, "BLOCK_K": bk, "num_warps": w,
+                     "num_stages": stages})
                    for bm, bn, bk, w, stages in shapes if bm * bn <= s * s // 64]
-        b.case("matmul fp16 %d" % s, tile, (x, y, o, s, s, s, s, 1, s, 1, s, 1), configs, o, x @ y, 6e-4,
+        args = (x, y, o, s, s, s, s, 1, s, 1, s, 1)
+        b.case("matmul fp16 %d" % s, tile, args, configs, o, x @ y, 6e-4,
                {"cublas": lambda: torch.matmul(x, y, out=o)}, 2 * s ** 3 / 1e9, "TFLOP/s")
 
 
@@ -252,8 +256,9 @@ def attention(b):
             for form, tile in tiles.items():
                 if form and (b.options.quick or n > 4096):
                     continue
-                b.case("attention%s D%d Z%d H%d N%d%s" % (form, d, z, h, n, " causal" * causal), tile,
-                       (q, k, v, o, lse, z * h, n, scale), configs(ours), o, reference, 1e-3,
+                name = "attention%s D%d Z%d H%d N%d%s" % (form, d, z, h, n, " causal" * causal)
+                args = (q, k, v, o, lse, z * h, n, scale)
+                b.case(name, tile, args, configs(ours), o, reference, 1e-3,
                        {} if form else others, work, "TFLOP/s", configs(theirs))
         del q, k, v, o, lse
 
@@ -264,7 +269,8 @@ def main():
     b = Bench(options)
     print("%s, torch %s, Triton %s" % (torch.cuda.get_device_name(), torch.__version__,
                                        triton.__version__))
-    print("%-34s %-9s %13s %9s %-7s %6s  %s" % ("case", "", "median", "rate", "", "ratio", "configuration"))
+    print("%-34s %-9s %13s %9s %-7s %6s  %s" % ("case", "", "median", "rate", "", "ratio",
+                                                "configuration"))
     groups = {pointwise: {"add", "elu"}, rows: {"softmax", "layer_norm"}, matmul: {"matmul"},
               attention: {"attention"}}
     wanted = set(filter(None, options.only.split(",")))

@@ -8,8 +8,8 @@ import os
 import re
 import tempfile
 
-_BUILTINS = ("program_id num_programs arange load store zeros full where exp exp2 log log2 sqrt abs "
-             "maximum minimum dot make_block_ptr advance static_assert cdiv max sum")
+_BUILTINS = ("program_id num_programs arange load store zeros full where exp exp2 log log2 sqrt "
+             "abs maximum minimum dot make_block_ptr advance static_assert cdiv max sum")
 _TYPES = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "int64": "int64"}
 
 
@@ -30,7 +30,8 @@ def _header(text):
 def translate(text):
     text = re.sub(r'"""(.|\n)*?"""', "pass", text)
     text = re.sub(r"^pass\n", "", text)
-    text = re.sub(r"^@kernel(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?$", "@triton.jit", text, flags=re.M)
+    text = re.sub(r"^@kernel(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?$", "@triton.jit", text,
+                  flags=re.M)
     text = re.sub(r"^@jit$", "@triton.jit", text, flags=re.M)
     text = re.sub(r"^(\w+): constexpr = (.*)$", r"\1 = tl.constexpr(\2)", text, flags=re.M)
     out, rest = "import triton\nimport triton.language as tl\n\n", text

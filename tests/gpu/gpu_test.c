@@ -1,7 +1,7 @@
-/* The same kernels on the GPU and on the CPU executor, which is the meaning of the language: integers,
- * conversions and comparisons must agree in every bit, floating point within a stated bound.  Every
- * kernel runs with 1, 2, 4 and 8 warps; outputs are poisoned before and guarded behind their end.
- * Exits with 77 (skipped) on a machine without a GPU.   gpu_test [--seed N] */
+/* The same kernels on the GPU and on the CPU executor, which is the meaning of the language:
+ * integers, conversions and comparisons must agree in every bit, floating point within a stated
+ * bound.  Every kernel runs with 1, 2, 4 and 8 warps; outputs are poisoned before and guarded
+ * behind their end. Exits with 77 (skipped) on a machine without a GPU.   gpu_test [--seed N] */
 #include "tilec/runtime.h"
 
 #include <math.h>
@@ -27,8 +27,9 @@ typedef struct Type {
 } Type;
 
 static const Type types[TILEC_DTYPE_COUNT] = {
-#define TYPE_ROW(id, number, text, bytes, kind) [number] = {TILEC_##id, text, bytes, #kind[0] == 'F'},
-   TILEC_DTYPE_TABLE(TYPE_ROW)
+#define TYPE_ROW(id, number, text, bytes, kind)                                                    \
+   [number] = {TILEC_##id, text, bytes, #kind[0] == 'F'},
+    TILEC_DTYPE_TABLE(TYPE_ROW)
 #undef TYPE_ROW
 };
 
@@ -112,7 +113,9 @@ make_input(uint64_t *rng, const Type *t, Fill fill, size_t elems, unsigned char 
 {
    for (size_t i = 0; i < elems; i++, data += t->bytes) {
       uint64_t r = next_u64(rng);
-      uint64_t v = fill == POSITIVE ? r % 99 + 1 : fill == SMALL ? (uint64_t)((int64_t)(r % 16) - 8) : r;
+      uint64_t v = fill == POSITIVE ? r % 99 + 1
+                   : fill == SMALL  ? (uint64_t)((int64_t)(r % 16) - 8)
+                                    : r;
       if (t->is_float)
          store_float(t->dtype, data, make_float(rng, fill));
       else
@@ -125,121 +128,143 @@ typedef struct Case {
    const char *name;
    TilecDtype a, b, o;
    Fill fill_a, fill_b;
-   double tolerance;   /* relative L2; 0 = every bit */
-   const char *expr;   /* elementwise over x and y, or NULL */
-   const char *body;   /* else the body of a kernel (a, b, o, n) over one 64 x 32 tile or as written */
+   double tolerance; /* relative L2; 0 = every bit */
+   const char *expr; /* elementwise over x and y, or NULL */
+   const char *body; /* else the body of a kernel (a, b, o, n) */
    size_t elems_a, elems_b, elems_o; /* of a body */
 } Case;
 
 #define T(x) TILEC_##x
-#define ELEMENTWISE(name, a, b, o, fa, fb, tol, expr) {name, T(a), T(b), T(o), fa, fb, tol, expr, NULL, 0, 0, 0}
-#define TILE_IJ "    i = arange(0, 64)[:, None]\n    j = arange(0, 32)[None, :]\n    x = load(a + i * 32 + j)\n"
+#define ELEMENTWISE(name, a, b, o, fa, fb, tol, expr)                                              \
+   {                                                                                               \
+      name, T(a), T(b), T(o), fa, fb, tol, expr, NULL, 0, 0, 0                                     \
+   }
+#define TILE_IJ                                                                                    \
+   "    i = arange(0, 64)[:, None]\n    j = arange(0, 32)[None, :]\n    x = load(a + i * 32 + "    \
+   "j)\n"
 
 static const Case cases[] = {
-   ELEMENTWISE("add i32", I32, I32, I32, ANY, ANY, 0, "x + y"),
-   ELEMENTWISE("sub i8", I8, I8, I8, ANY, ANY, 0, "x - y"),
-   ELEMENTWISE("mul i64", I64, I64, I64, ANY, ANY, 0, "x * y"),
-   ELEMENTWISE("mul u16", U16, U16, U16, ANY, ANY, 0, "x * y"),
-   ELEMENTWISE("div i32", I32, I32, I32, ANY, POSITIVE, 0, "x // y"),
-   ELEMENTWISE("rem i32", I32, I32, I32, ANY, POSITIVE, 0, "x % y"),
-   ELEMENTWISE("div u32", U32, U32, U32, ANY, POSITIVE, 0, "x // y"),
-   ELEMENTWISE("rem u64", U64, U64, U64, ANY, POSITIVE, 0, "x % y"),
-   ELEMENTWISE("shr i32", I32, I32, I32, ANY, ANY, 0, "x >> (y & 31)"),
-   ELEMENTWISE("shr u32", U32, U32, U32, ANY, ANY, 0, "x >> (y & 31)"),
-   ELEMENTWISE("shl i32", I32, I32, I32, ANY, ANY, 0, "x << (y & 31)"),
-   ELEMENTWISE("bits u8", U8, U8, U8, ANY, ANY, 0, "(x & y) | ~(x ^ y)"),
-   ELEMENTWISE("less i32", I32, I32, I8, ANY, ANY, 0, "(x < y).to(int8)"),
-   ELEMENTWISE("less u32", U32, U32, I8, ANY, ANY, 0, "(x < y).to(int8)"),
-   ELEMENTWISE("mixed widths", I8, I32, I32, ANY, ANY, 0, "x + y"),
-   ELEMENTWISE("max i16", I16, I16, I16, ANY, ANY, 0, "maximum(x, y)"),
-   ELEMENTWISE("fp32 compare", FP32, FP32, I8, WIDE, WIDE, 0, "(x >= y).to(int8)"),
-   ELEMENTWISE("fp32 add", FP32, FP32, FP32, WIDE, ANY, 0, "x + y"),
-   ELEMENTWISE("fp32 min", FP32, FP32, FP32, WIDE, WIDE, 0, "minimum(x, y)"),
-   ELEMENTWISE("fp32 fma", FP32, FP32, FP32, ANY, ANY, 1e-7, "x * y + x"),
-   ELEMENTWISE("fp32 div", FP32, FP32, FP32, ANY, POSITIVE, 2e-7, "x / y"),
-   ELEMENTWISE("fp32 exp", FP32, FP32, FP32, ANY, ANY, 5e-7, "exp(x)"),
-   ELEMENTWISE("fp32 exp2", FP32, FP32, FP32, ANY, ANY, 5e-7, "exp2(x)"),
-   ELEMENTWISE("fp32 log", FP32, FP32, FP32, ANY, POSITIVE, 5e-7, "log(y)"),
-   ELEMENTWISE("fp32 log2", FP32, FP32, FP32, ANY, POSITIVE, 5e-7, "log2(y)"),
-   ELEMENTWISE("fp32 sin", FP32, FP32, FP32, ANY, ANY, 1e-6, "sin(x)"),
-   ELEMENTWISE("fp32 cos", FP32, FP32, FP32, ANY, ANY, 1e-6, "cos(x)"),
-   ELEMENTWISE("fp32 sqrt", FP32, FP32, FP32, ANY, POSITIVE, 3e-7, "sqrt(y)"),
-   ELEMENTWISE("fp32 rsqrt", FP32, FP32, FP32, ANY, POSITIVE, 3e-7, "rsqrt(y)"),
-   ELEMENTWISE("fp32 erf", FP32, FP32, FP32, ANY, ANY, 1e-6, "erf(x)"),
-   ELEMENTWISE("fp32 floor", FP32, FP32, FP32, WIDE, ANY, 0, "floor(x)"),
-   ELEMENTWISE("fp32 ceil", FP32, FP32, FP32, WIDE, ANY, 0, "ceil(x)"),
-   ELEMENTWISE("fp32 abs neg", FP32, FP32, FP32, WIDE, ANY, 0, "abs(x) * -1.0"),
-   ELEMENTWISE("fp32 to fp16", FP32, FP32, FP16, WIDE, ANY, 0, "x.to(fp16)"),
-   ELEMENTWISE("fp32 to bf16", FP32, FP32, BF16, WIDE, ANY, 0, "x.to(bf16)"),
-   ELEMENTWISE("fp32 to i32", FP32, FP32, I32, SMALL, ANY, 0, "(x * 1.25).to(int32)"),
-   ELEMENTWISE("i32 to fp32", I32, I32, FP32, ANY, ANY, 0, "x.to(fp32)"),
-   ELEMENTWISE("u64 to fp32", U64, U64, FP32, ANY, ANY, 0, "x.to(fp32)"),
-   ELEMENTWISE("fp16 mul", FP16, FP16, FP16, ANY, ANY, 0, "x * y"),
-   ELEMENTWISE("bf16 add", BF16, BF16, BF16, ANY, ANY, 0, "x + y"),
-   ELEMENTWISE("fp16 plus bf16", FP16, BF16, FP32, ANY, ANY, 0, "(x + y).to(fp32)"),
-   ELEMENTWISE("fp64 fma", FP64, FP64, FP64, ANY, ANY, 1e-15, "x * y + y"),
-   ELEMENTWISE("where", FP32, I32, FP32, ANY, SMALL, 0, "where(y > 0, x, -1.0)"),
-   ELEMENTWISE("bitcast", FP32, FP32, I32, WIDE, ANY, 0, "x.to(int32, bitcast=True)"),
+    ELEMENTWISE("add i32", I32, I32, I32, ANY, ANY, 0, "x + y"),
+    ELEMENTWISE("sub i8", I8, I8, I8, ANY, ANY, 0, "x - y"),
+    ELEMENTWISE("mul i64", I64, I64, I64, ANY, ANY, 0, "x * y"),
+    ELEMENTWISE("mul u16", U16, U16, U16, ANY, ANY, 0, "x * y"),
+    ELEMENTWISE("div i32", I32, I32, I32, ANY, POSITIVE, 0, "x // y"),
+    ELEMENTWISE("rem i32", I32, I32, I32, ANY, POSITIVE, 0, "x % y"),
+    ELEMENTWISE("div u32", U32, U32, U32, ANY, POSITIVE, 0, "x // y"),
+    ELEMENTWISE("rem u64", U64, U64, U64, ANY, POSITIVE, 0, "x % y"),
+    ELEMENTWISE("shr i32", I32, I32, I32, ANY, ANY, 0, "x >> (y & 31)"),
+    ELEMENTWISE("shr u32", U32, U32, U32, ANY, ANY, 0, "x >> (y & 31)"),
+    ELEMENTWISE("shl i32", I32, I32, I32, ANY, ANY, 0, "x << (y & 31)"),
+    ELEMENTWISE("bits u8", U8, U8, U8, ANY, ANY, 0, "(x & y) | ~(x ^ y)"),
+    ELEMENTWISE("less i32", I32, I32, I8, ANY, ANY, 0, "(x < y).to(int8)"),
+    ELEMENTWISE("less u32", U32, U32, I8, ANY, ANY, 0, "(x < y).to(int8)"),
+    ELEMENTWISE("mixed widths", I8, I32, I32, ANY, ANY, 0, "x + y"),
+    ELEMENTWISE("max i16", I16, I16, I16, ANY, ANY, 0, "maximum(x, y)"),
+    ELEMENTWISE("fp32 compare", FP32, FP32, I8, WIDE, WIDE, 0, "(x >= y).to(int8)"),
+    ELEMENTWISE("fp32 add", FP32, FP32, FP32, WIDE, ANY, 0, "x + y"),
+    ELEMENTWISE("fp32 min", FP32, FP32, FP32, WIDE, WIDE, 0, "minimum(x, y)"),
+    ELEMENTWISE("fp32 fma", FP32, FP32, FP32, ANY, ANY, 1e-7, "x * y + x"),
+    ELEMENTWISE("fp32 div", FP32, FP32, FP32, ANY, POSITIVE, 2e-7, "x / y"),
+    ELEMENTWISE("fp32 exp", FP32, FP32, FP32, ANY, ANY, 5e-7, "exp(x)"),
+    ELEMENTWISE("fp32 exp2", FP32, FP32, FP32, ANY, ANY, 5e-7, "exp2(x)"),
+    ELEMENTWISE("fp32 log", FP32, FP32, FP32, ANY, POSITIVE, 5e-7, "log(y)"),
+    ELEMENTWISE("fp32 log2", FP32, FP32, FP32, ANY, POSITIVE, 5e-7, "log2(y)"),
+    ELEMENTWISE("fp32 sin", FP32, FP32, FP32, ANY, ANY, 1e-6, "sin(x)"),
+    ELEMENTWISE("fp32 cos", FP32, FP32, FP32, ANY, ANY, 1e-6, "cos(x)"),
+    ELEMENTWISE("fp32 sqrt", FP32, FP32, FP32, ANY, POSITIVE, 3e-7, "sqrt(y)"),
+    ELEMENTWISE("fp32 rsqrt", FP32, FP32, FP32, ANY, POSITIVE, 3e-7, "rsqrt(y)"),
+    ELEMENTWISE("fp32 erf", FP32, FP32, FP32, ANY, ANY, 1e-6, "erf(x)"),
+    ELEMENTWISE("fp32 floor", FP32, FP32, FP32, WIDE, ANY, 0, "floor(x)"),
+    ELEMENTWISE("fp32 ceil", FP32, FP32, FP32, WIDE, ANY, 0, "ceil(x)"),
+    ELEMENTWISE("fp32 abs neg", FP32, FP32, FP32, WIDE, ANY, 0, "abs(x) * -1.0"),
+    ELEMENTWISE("fp32 to fp16", FP32, FP32, FP16, WIDE, ANY, 0, "x.to(fp16)"),
+    ELEMENTWISE("fp32 to bf16", FP32, FP32, BF16, WIDE, ANY, 0, "x.to(bf16)"),
+    ELEMENTWISE("fp32 to i32", FP32, FP32, I32, SMALL, ANY, 0, "(x * 1.25).to(int32)"),
+    ELEMENTWISE("i32 to fp32", I32, I32, FP32, ANY, ANY, 0, "x.to(fp32)"),
+    ELEMENTWISE("u64 to fp32", U64, U64, FP32, ANY, ANY, 0, "x.to(fp32)"),
+    ELEMENTWISE("fp16 mul", FP16, FP16, FP16, ANY, ANY, 0, "x * y"),
+    ELEMENTWISE("bf16 add", BF16, BF16, BF16, ANY, ANY, 0, "x + y"),
+    ELEMENTWISE("fp16 plus bf16", FP16, BF16, FP32, ANY, ANY, 0, "(x + y).to(fp32)"),
+    ELEMENTWISE("fp64 fma", FP64, FP64, FP64, ANY, ANY, 1e-15, "x * y + y"),
+    ELEMENTWISE("where", FP32, I32, FP32, ANY, SMALL, 0, "where(y > 0, x, -1.0)"),
+    ELEMENTWISE("bitcast", FP32, FP32, I32, WIDE, ANY, 0, "x.to(int32, bitcast=True)"),
 
-   {"sum rows i32", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
-    TILE_IJ "    store(o + arange(0, 64), sum(x, 1))\n", 2048, 1, 64},
-   {"sum columns fp32", T(FP32), T(FP32), T(FP32), ANY, ANY, 5e-7, NULL,
-    TILE_IJ "    store(o + arange(0, 32), sum(x, 0))\n", 2048, 1, 32},
-   {"sum all i32", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL, TILE_IJ "    store(o, sum(x))\n", 2048, 1, 1},
-   {"max rows fp32", T(FP32), T(FP32), T(FP32), WIDE, ANY, 0, NULL,
-    TILE_IJ "    store(o + arange(0, 64), max(x, 1))\n", 2048, 1, 64},
-   {"min columns i32", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
-    TILE_IJ "    store(o + arange(0, 32), min(x, 0))\n", 2048, 1, 32},
-   {"argmax rows i32", T(I32), T(I32), T(I32), SMALL, ANY, 0, NULL,
-    TILE_IJ "    store(o + arange(0, 64), argmax(x, 1))\n", 2048, 1, 64},
-   {"cumsum rows i32", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
-    TILE_IJ "    store(o + i * 32 + j, cumsum(x, 1))\n", 2048, 1, 2048},
-   {"transpose fp32", T(FP32), T(FP32), T(FP32), ANY, ANY, 0, NULL,
-    TILE_IJ "    store(o + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :], trans(x))\n", 2048, 1, 2048},
-   {"transpose fp16", T(FP16), T(FP16), T(FP16), ANY, ANY, 0, NULL,
-    TILE_IJ "    store(o + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :], trans(x))\n", 2048, 1, 2048},
-   {"reshape i8", T(I8), T(I8), T(I8), ANY, ANY, 0, NULL,
-    TILE_IJ "    store(o + arange(0, 2048), reshape(x, (2048,)))\n", 2048, 1, 2048},
-   {"row minus mean", T(FP32), T(FP32), T(FP32), ANY, ANY, 1e-6, NULL,
-    TILE_IJ "    store(o + i * 32 + j, x - sum(x, 1)[:, None] / 32)\n", 2048, 1, 2048},
-   {"outer of row and column sums", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
-    TILE_IJ "    store(o + i * 32 + j, sum(x, 1)[:, None] ^ sum(x, 0)[None, :])\n", 2048, 1, 2048},
-   {"dot fp16", T(FP16), T(FP16), T(FP32), ANY, ANY, 1e-6, NULL,
-    TILE_IJ "    y = load(b + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :])\n"
-            "    store(o + i * 64 + arange(0, 64)[None, :], dot(x, y))\n", 2048, 2048, 4096},
-   {"dot bf16 of a transpose", T(BF16), T(BF16), T(FP32), ANY, ANY, 1e-6, NULL,
-    TILE_IJ "    y = load(b + i * 32 + j)\n"
-            "    store(o + i * 64 + arange(0, 64)[None, :], dot(x, trans(y)))\n", 2048, 2048, 4096},
-   {"dot fp32 ieee", T(FP32), T(FP32), T(FP32), ANY, ANY, 1e-6, NULL,
-    TILE_IJ "    y = load(b + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :])\n"
-            "    store(o + i * 64 + arange(0, 64)[None, :], dot(x, y, input_precision=\"ieee\"))\n",
-    2048, 2048, 4096},
-   {"dot fp32 tf32", T(FP32), T(FP32), T(FP32), SMALL, SMALL, 1e-6, NULL,
-    TILE_IJ "    y = load(b + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :])\n"
-            "    store(o + i * 64 + arange(0, 64)[None, :], dot(x, y))\n", 2048, 2048, 4096},
-   {"dot i8", T(I8), T(I8), T(I32), ANY, ANY, 0, NULL,
-    TILE_IJ "    y = load(b + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :])\n"
-            "    store(o + i * 64 + arange(0, 64)[None, :], dot(x, y, out_dtype=int32))\n", 2048, 2048, 4096},
-   {"chained dots fp16", T(FP16), T(FP16), T(FP32), ANY, ANY, 2e-3, NULL,
-    TILE_IJ "    y = load(b + i * 32 + j)\n    p = dot(x, trans(y)).to(fp16)\n"
-            "    store(o + i * 32 + j, dot(p, y))\n", 2048, 2048, 2048},
-   {"loop with carried tile", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
-    TILE_IJ "    s = zeros((64, 32), int32)\n    for k in range(0, n % 7 + 3):\n        s = s * 3 + x + k\n"
-            "    store(o + i * 32 + j, s)\n", 2048, 1, 2048},
-   {"while and if", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
-    "    k = n\n    steps = 0\n    while k > 1:\n        if k % 2 == 0:\n            k = k // 2\n"
-    "        else:\n            k = 3 * k + 1\n        steps += 1\n    store(o, steps)\n", 1, 1, 1},
-   {"atomic add histogram", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
-    "    i = arange(0, 2048)\n    store(o + arange(0, 32), zeros((32,), int32))\n    debug_barrier()\n"
-    "    atomic_add(o + (load(a + i) & 31), 1)\n", 2048, 1, 32},
-   {"one atomic per element", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
-    "    i = arange(0, 16)\n    store(o + i, load(a + i))\n    debug_barrier()\n    atomic_add(o + i, 1)\n",
-    16, 1, 16},
-   {"softmax of rows", T(FP32), T(FP32), T(FP32), ANY, ANY, 1e-6, NULL,
-    TILE_IJ "    e = exp(x - max(x, 1)[:, None])\n    store(o + i * 32 + j, e / sum(e, 1)[:, None])\n",
-    2048, 1, 2048},
-   {"join and split", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
-    TILE_IJ "    p, q = split(join(x, x + 1))\n    store(o + i * 32 + j, p * 2 - q)\n", 2048, 1, 2048},
+    {"sum rows i32", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
+     TILE_IJ "    store(o + arange(0, 64), sum(x, 1))\n", 2048, 1, 64},
+    {"sum columns fp32", T(FP32), T(FP32), T(FP32), ANY, ANY, 5e-7, NULL,
+     TILE_IJ "    store(o + arange(0, 32), sum(x, 0))\n", 2048, 1, 32},
+    {"sum all i32", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL, TILE_IJ "    store(o, sum(x))\n",
+     2048, 1, 1},
+    {"max rows fp32", T(FP32), T(FP32), T(FP32), WIDE, ANY, 0, NULL,
+     TILE_IJ "    store(o + arange(0, 64), max(x, 1))\n", 2048, 1, 64},
+    {"min columns i32", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
+     TILE_IJ "    store(o + arange(0, 32), min(x, 0))\n", 2048, 1, 32},
+    {"argmax rows i32", T(I32), T(I32), T(I32), SMALL, ANY, 0, NULL,
+     TILE_IJ "    store(o + arange(0, 64), argmax(x, 1))\n", 2048, 1, 64},
+    {"cumsum rows i32", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
+     TILE_IJ "    store(o + i * 32 + j, cumsum(x, 1))\n", 2048, 1, 2048},
+    {"transpose fp32", T(FP32), T(FP32), T(FP32), ANY, ANY, 0, NULL,
+     TILE_IJ "    store(o + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :], trans(x))\n",
+     2048, 1, 2048},
+    {"transpose fp16", T(FP16), T(FP16), T(FP16), ANY, ANY, 0, NULL,
+     TILE_IJ "    store(o + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :], trans(x))\n",
+     2048, 1, 2048},
+    {"reshape i8", T(I8), T(I8), T(I8), ANY, ANY, 0, NULL,
+     TILE_IJ "    store(o + arange(0, 2048), reshape(x, (2048,)))\n", 2048, 1, 2048},
+    {"row minus mean", T(FP32), T(FP32), T(FP32), ANY, ANY, 1e-6, NULL,
+     TILE_IJ "    store(o + i * 32 + j, x - sum(x, 1)[:, None] / 32)\n", 2048, 1, 2048},
+    {"outer of row and column sums", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
+     TILE_IJ "    store(o + i * 32 + j, sum(x, 1)[:, None] ^ sum(x, 0)[None, :])\n", 2048, 1, 2048},
+    {"dot fp16", T(FP16), T(FP16), T(FP32), ANY, ANY, 1e-6, NULL,
+     TILE_IJ "    y = load(b + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :])\n"
+             "    store(o + i * 64 + arange(0, 64)[None, :], dot(x, y))\n",
+     2048, 2048, 4096},
+    {"dot bf16 of a transpose", T(BF16), T(BF16), T(FP32), ANY, ANY, 1e-6, NULL,
+     TILE_IJ "    y = load(b + i * 32 + j)\n"
+             "    store(o + i * 64 + arange(0, 64)[None, :], dot(x, trans(y)))\n",
+     2048, 2048, 4096},
+    {"dot fp32 ieee", T(FP32), T(FP32), T(FP32), ANY, ANY, 1e-6, NULL,
+     TILE_IJ
+     "    y = load(b + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :])\n"
+     "    store(o + i * 64 + arange(0, 64)[None, :], dot(x, y, input_precision=\"ieee\"))\n",
+     2048, 2048, 4096},
+    {"dot fp32 tf32", T(FP32), T(FP32), T(FP32), SMALL, SMALL, 1e-6, NULL,
+     TILE_IJ "    y = load(b + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :])\n"
+             "    store(o + i * 64 + arange(0, 64)[None, :], dot(x, y))\n",
+     2048, 2048, 4096},
+    {"dot i8", T(I8), T(I8), T(I32), ANY, ANY, 0, NULL,
+     TILE_IJ "    y = load(b + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :])\n"
+             "    store(o + i * 64 + arange(0, 64)[None, :], dot(x, y, out_dtype=int32))\n",
+     2048, 2048, 4096},
+    {"chained dots fp16", T(FP16), T(FP16), T(FP32), ANY, ANY, 2e-3, NULL,
+     TILE_IJ "    y = load(b + i * 32 + j)\n    p = dot(x, trans(y)).to(fp16)\n"
+             "    store(o + i * 32 + j, dot(p, y))\n",
+     2048, 2048, 2048},
+    {"loop with carried tile", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
+     TILE_IJ "    s = zeros((64, 32), int32)\n    for k in range(0, n % 7 + 3):\n        s = s * 3 "
+             "+ x + k\n"
+             "    store(o + i * 32 + j, s)\n",
+     2048, 1, 2048},
+    {"while and if", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
+     "    k = n\n    steps = 0\n    while k > 1:\n        if k % 2 == 0:\n            k = k // 2\n"
+     "        else:\n            k = 3 * k + 1\n        steps += 1\n    store(o, steps)\n",
+     1, 1, 1},
+    {"atomic add histogram", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
+     "    i = arange(0, 2048)\n    store(o + arange(0, 32), zeros((32,), int32))\n    "
+     "debug_barrier()\n"
+     "    atomic_add(o + (load(a + i) & 31), 1)\n",
+     2048, 1, 32},
+    {"one atomic per element", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
+     "    i = arange(0, 16)\n    store(o + i, load(a + i))\n    debug_barrier()\n    atomic_add(o "
+     "+ i, 1)\n",
+     16, 1, 16},
+    {"softmax of rows", T(FP32), T(FP32), T(FP32), ANY, ANY, 1e-6, NULL,
+     TILE_IJ
+     "    e = exp(x - max(x, 1)[:, None])\n    store(o + i * 32 + j, e / sum(e, 1)[:, None])\n",
+     2048, 1, 2048},
+    {"join and split", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
+     TILE_IJ "    p, q = split(join(x, x + 1))\n    store(o + i * 32 + j, p * 2 - q)\n", 2048, 1,
+     2048},
 };
 
 /* ---- one kernel on one executor ---- */
@@ -266,11 +291,14 @@ fails(const Place *p, TilecStatus status, const char *what)
 
 /* out: elems of `o` plus a guard; false after a message. */
 static bool
-run_on(const Place *p, const Case *c, const char *source, uint32_t num_warps, size_t n, const Bytes in[2],
-       Bytes *out)
+run_on(const Place *p, const Case *c, const char *source, uint32_t num_warps, size_t n,
+       const Bytes in[2], Bytes *out)
 {
-   TilecSource s = {.struct_size = sizeof s, .file = "case.tile", .source = source,
-                    .source_bytes = TILEC_STRLEN, .num_warps = num_warps};
+   TilecSource s = {.struct_size = sizeof s,
+                    .file = "case.tile",
+                    .source = source,
+                    .source_bytes = TILEC_STRLEN,
+                    .num_warps = num_warps};
    TilecModule *module = NULL;
    TilecKernel *kernel;
    TilecBuffer *buffers[3] = {0};
@@ -282,15 +310,17 @@ run_on(const Place *p, const Case *c, const char *source, uint32_t num_warps, si
               fails(p, tilec_module_kernel(module, NULL, &kernel), "finding the kernel");
    for (unsigned i = 0; i < 3 && !bad; i++) {
       bad = fails(p, tilec_buffer_new(p->rt, data[i]->bytes, &buffers[i]), "a buffer") ||
-            fails(p, tilec_buffer_upload(buffers[i], 0, data[i]->data, data[i]->bytes, NULL), "an upload");
+            fails(p, tilec_buffer_upload(buffers[i], 0, data[i]->data, data[i]->bytes, NULL),
+                  "an upload");
       args[i] = tilec_view(dtypes[i], buffers[i], 0);
    }
    if (!bad) {
       args[3] = TILEC_ARG((int)n);
       TilecLaunch launch = {.grid = {c->expr ? TILEC_OWN_GRID : 1, 1, 1}};
-      bad = fails(p, tilec_launch(kernel, &launch, args, 4), "the launch") ||
-            fails(p, tilec_runtime_sync(p->rt), "the kernel") ||
-            fails(p, tilec_buffer_download(buffers[2], 0, out->data, out->bytes, NULL), "a download");
+      bad =
+          fails(p, tilec_launch(kernel, &launch, args, 4), "the launch") ||
+          fails(p, tilec_runtime_sync(p->rt), "the kernel") ||
+          fails(p, tilec_buffer_download(buffers[2], 0, out->data, out->bytes, NULL), "a download");
    }
    for (unsigned i = 0; i < 3; i++)
       tilec_buffer_free(buffers[i]);
@@ -336,13 +366,15 @@ agrees(const Case *c, const Bytes *gpu, const Bytes *cpu, size_t elems)
    }
    for (size_t i = 0; i < elems; i++) {
       const unsigned char *g = gpu->data + i * t->bytes, *w = cpu->data + i * t->bytes;
-      bool both_nan = t->is_float && isnan(load_float(t->dtype, g)) && isnan(load_float(t->dtype, w));
+      bool both_nan =
+          t->is_float && isnan(load_float(t->dtype, g)) && isnan(load_float(t->dtype, w));
       if (both_nan || memcmp(g, w, t->bytes) == 0)
          continue;
       uint64_t gb = 0, wb = 0;
       memcpy(&gb, g, t->bytes);
       memcpy(&wb, w, t->bytes);
-      printf("   element %zu: GPU 0x%llx, CPU 0x%llx\n", i, (unsigned long long)gb, (unsigned long long)wb);
+      printf("   element %zu: GPU 0x%llx, CPU 0x%llx\n", i, (unsigned long long)gb,
+             (unsigned long long)wb);
       return false;
    }
    return true;
@@ -358,15 +390,18 @@ new_bytes(size_t bytes)
 }
 
 static bool
-run_case(const Place *gpu, const Place *cpu, const Case *c, uint32_t num_warps, size_t n, uint64_t *rng)
+run_case(const Place *gpu, const Place *cpu, const Case *c, uint32_t num_warps, size_t n,
+         uint64_t *rng)
 {
    char source[4096];
    if (c->expr)
-      snprintf(source, sizeof source,
-               "@kernel(grid=(cdiv(n, BLOCK),))\ndef test(a, b, o, n: i32, BLOCK: constexpr = 512):\n"
-               "    i = program_id(0) * BLOCK + arange(0, BLOCK)\n    m = i < n\n"
-               "    x = load(a + i, m, other=1)\n    y = load(b + i, m, other=1)\n"
-               "    store(o + i, %s, m)\n", c->expr);
+      snprintf(
+          source, sizeof source,
+          "@kernel(grid=(cdiv(n, BLOCK),))\ndef test(a, b, o, n: i32, BLOCK: constexpr = 512):\n"
+          "    i = program_id(0) * BLOCK + arange(0, BLOCK)\n    m = i < n\n"
+          "    x = load(a + i, m, other=1)\n    y = load(b + i, m, other=1)\n"
+          "    store(o + i, %s, m)\n",
+          c->expr);
    else
       snprintf(source, sizeof source, "@kernel\ndef test(a, b, o, n: i32):\n%s", c->body);
    size_t elems[3] = {c->expr ? n : c->elems_a, c->expr ? n : c->elems_b, c->expr ? n : c->elems_o};
@@ -376,7 +411,8 @@ run_case(const Place *gpu, const Place *cpu, const Case *c, uint32_t num_warps, 
    size_t out_bytes = elems[2] * types[c->o].bytes + GUARD_BYTES;
    Bytes on_gpu = new_bytes(out_bytes), on_cpu = new_bytes(out_bytes);
    bool ok = run_on(cpu, c, source, num_warps, n, in, &on_cpu) &&
-             run_on(gpu, c, source, num_warps, n, in, &on_gpu) && agrees(c, &on_gpu, &on_cpu, elems[2]);
+             run_on(gpu, c, source, num_warps, n, in, &on_gpu) &&
+             agrees(c, &on_gpu, &on_cpu, elems[2]);
    free(in[0].data);
    free(in[1].data);
    free(on_gpu.data);
@@ -395,8 +431,11 @@ show_text(void *user, const char *rendered)
 static TilecStatus
 open_place(Place *p, TilecExecutor executor, const char *name, char *why, size_t why_bytes)
 {
-   TilecRuntimeOptions o = {.struct_size = sizeof o, .executor = executor, .synchronous = true,
-                            .error = why, .error_bytes = why_bytes};
+   TilecRuntimeOptions o = {.struct_size = sizeof o,
+                            .executor = executor,
+                            .synchronous = true,
+                            .error = why,
+                            .error_bytes = why_bytes};
    p->name = name;
    TilecStatus status = tilec_runtime_open(&o, &p->rt);
    TilecJitOptions jit = {.struct_size = sizeof jit, .on_text = show_text};
@@ -407,7 +446,8 @@ int
 main(int argc, char **argv)
 {
    static const size_t sizes[] = {1, 511, 513, 4099};
-   uint64_t seed = argc == 3 && strcmp(argv[1], "--seed") == 0 ? strtoull(argv[2], NULL, 0) : 20260101;
+   uint64_t seed =
+       argc == 3 && strcmp(argv[1], "--seed") == 0 ? strtoull(argv[2], NULL, 0) : 20260101;
    char why[1024] = "";
    Place gpu, cpu;
    if (open_place(&gpu, TILEC_ON_CUDA, "cuda", why, sizeof why) != TILEC_OK) {
@@ -434,6 +474,7 @@ main(int argc, char **argv)
    }
    tilec_runtime_close(gpu.rt);
    tilec_runtime_close(cpu.rt);
-   printf("gpu_test: %zu kernels, %u runs, %u failed\n", sizeof cases / sizeof cases[0], runs, failed);
+   printf("gpu_test: %zu kernels, %u runs, %u failed\n", sizeof cases / sizeof cases[0], runs,
+          failed);
    return failed != 0;
 }

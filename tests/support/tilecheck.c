@@ -2,15 +2,13 @@
  *
  *    tilecheck --tilec PATH [--tmp DIR] FILE_OR_FOLDER...
  *
- * RUN: COMMAND            run by sh; stdout and stderr together are the output.  It must end with 0.
- * RUN: not COMMAND        it must end with 1 .. 127
- * EXIT: N                 the RUN line before must end with exactly N
- * RUN: COMMAND | FileCheck [--check-prefix=P] [--strict-whitespace] %s
- *                         the output of this line is checked by itself, with that prefix; outputs
- *                         of lines without it are joined and checked with CHECK, unless a line of
- *                         its own is
- * Substitutions: %s the file, %S its folder, %t a scratch name of its own, %tilec the command.  They
- * come quoted for the shell.  A trailing backslash continues a RUN line on the next RUN line.
+ * RUN: COMMAND            run by sh; stdout and stderr together are the output.  It must end with
+ * 0. RUN: not COMMAND        it must end with 1 .. 127 EXIT: N                 the RUN line before
+ * must end with exactly N RUN: COMMAND | FileCheck [--check-prefix=P] [--strict-whitespace] %s the
+ * output of this line is checked by itself, with that prefix; outputs of lines without it are
+ * joined and checked with CHECK, unless a line of its own is Substitutions: %s the file, %S its
+ * folder, %t a scratch name of its own, %tilec the command.  They come quoted for the shell.  A
+ * trailing backslash continues a RUN line on the next RUN line.
  *
  * Checks as FileCheck understands them: P:, P-NEXT:, P-SAME:, P-NOT:, P-LABEL:, P-DAG:, P-EMPTY:,
  * P-COUNT-n:; {{regex}}, [[NAME:regex]], [[NAME]] with POSIX extended expressions.  Blanks in a row
@@ -59,8 +57,7 @@ text_adds(Text *t, const char *s)
    text_add(t, s, strlen(s));
 }
 
-static void __attribute__((format(printf, 2, 3)))
-text_printf(Text *t, const char *format, ...)
+static void __attribute__((format(printf, 2, 3))) text_printf(Text *t, const char *format, ...)
 {
    char buffer[2048];
    va_list ap;
@@ -365,7 +362,8 @@ pattern_compile(Checker *c, const Directive *d, Pattern *p)
 
 /* First match inside [begin, end) of the output, never across lines; binds variables on request. */
 static bool
-pattern_find(Checker *c, const Pattern *p, size_t begin, size_t end, bool bind, size_t *from, size_t *to)
+pattern_find(Checker *c, const Pattern *p, size_t begin, size_t end, bool bind, size_t *from,
+             size_t *to)
 {
    regmatch_t m[MAX_GROUPS];
    for (size_t pos = begin; pos <= end;) {
@@ -406,7 +404,8 @@ newlines(const char *s, size_t begin, size_t end)
 static bool
 complain(Checker *c, const Directive *d, const char *what, size_t at)
 {
-   static const char *const names[] = {"", "-NEXT", "-SAME", "-NOT", "-LABEL", "-DAG", "-EMPTY", "-COUNT"};
+   static const char *const names[] = {"",       "-NEXT", "-SAME",  "-NOT",
+                                       "-LABEL", "-DAG",  "-EMPTY", "-COUNT"};
    size_t begin = at;
    while (begin > 0 && c->out[begin - 1] != '\n')
       begin--;
@@ -556,9 +555,9 @@ typedef struct Options {
 } Options;
 
 typedef struct TestFile {
-   const char *path;  /* absolute */
-   const char *dir;   /* absolute */
-   char *scratch;     /* %t */
+   const char *path; /* absolute */
+   const char *dir;  /* absolute */
+   char *scratch;    /* %t */
    Text text;
    Run runs[MAX_RUNS];
    unsigned num_runs;
