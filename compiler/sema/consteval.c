@@ -378,17 +378,21 @@ strong_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range
 }
 
 /* ---- sequences ---- */
+enum { MAX_ITEMS = 1 << 16 };
+
 static TlSv
-concat(TlSema *s, const TlSv *a, const TlSv *b)
+concat(TlSema *s, const TlSv *a, const TlSv *b, TlRange range)
 {
    size_t n = a->tuple->len + b->tuple->len;
+   if (n > MAX_ITEMS) {
+      tl_report(s->diags, E0276, range, n, (unsigned)MAX_ITEMS);
+      return tl_sv_poison();
+   }
    TlSv *items = tl_new_array(s->arena, TlSv, n);
    for (size_t i = 0; i < n; i++)
       items[i] = i < a->tuple->len ? a->tuple->items[i] : b->tuple->items[i - a->tuple->len];
    return tl_make_tuple(s, items, n, a->tuple->is_list);
 }
-
-enum { MAX_REPEATED = 1 << 16 };
 
 static TlSv
 repeat(TlSema *s, const TlSv *seq, const TlSv *count, TlRange range)
@@ -396,7 +400,7 @@ repeat(TlSema *s, const TlSv *seq, const TlSv *count, TlRange range)
    int64_t n = count->kind == TL_SV_BOOL ? count->b : count->i;
    size_t len = seq->kind == TL_SV_STR ? seq->s.len : seq->tuple->len;
    size_t times = n < 0 ? 0 : (size_t)n;
-   if (len && times > MAX_REPEATED / len) {
+   if (len && times > MAX_ITEMS / len) {
       tl_report(s->diags, E0213, range, (long long)n, len);
       return tl_sv_poison();
    }
@@ -452,8 +456,11 @@ sequence_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ran
    bool b_seq = b->kind == TL_SV_STR || b->kind == TL_SV_TUPLE;
    if (op == TL_AST_OP_ADD && a->kind == b->kind && a_seq) {
       if (a->kind == TL_SV_TUPLE)
-         *out = concat(s, a, b);
-      else
+         *out = concat(s, a, b, range);
+      else if (a->s.len + b->s.len > MAX_ITEMS) {
+         tl_report(s->diags, E0276, range, a->s.len + b->s.len, (unsigned)MAX_ITEMS);
+         *out = tl_sv_poison();
+      } else
          *out = tl_make_str(s,
                             tl_arena_printf(s->arena, "%.*s%.*s", (int)a->s.len, a->s.data,
                                             (int)b->s.len, b->s.data),
@@ -571,6 +578,7 @@ contains(TlSema *s, const TlSv *item, const TlSv *in, TlRange range)
       return tl_sv_bool(found);
    }
    if (in->kind == TL_SV_TUPLE) {
+      s->steps += in->tuple->len / 32;
       for (size_t i = 0; i < in->tuple->len; i++)
          if (tl_const_equal(item, &in->tuple->items[i]))
             return tl_sv_bool(true);
@@ -672,6 +680,7 @@ void
 tl_dict_set(TlSema *s, const TlSv *dict, const TlSv *key, TlSv value)
 {
    TlSvFields *d = dict->fields;
+   s->steps += d->len / 32;
    for (size_t i = 0; i < d->len; i++)
       if (tl_const_equal(&d->keys[i], key)) {
          d->values[i] = value;

@@ -10,6 +10,7 @@ TlSv
 tl_make_tuple(TlSema *s, const TlSv *items, size_t len, bool is_list)
 {
    TlSvTuple *t = tl_new(s->arena, TlSvTuple);
+   s->steps += len / 8; /* copying counts as work */
    t->items = tl_new_array(s->arena, TlSv, len);
    if (len)
       memcpy(t->items, items, len * sizeof items[0]);
@@ -22,6 +23,7 @@ tl_make_tuple(TlSema *s, const TlSv *items, size_t len, bool is_list)
 TlSv
 tl_make_str(TlSema *s, const char *text, size_t len)
 {
+   s->steps += len / 64;
    return (TlSv){.kind = TL_SV_STR, .s = {tl_arena_strndup(s->arena, text, len), len}};
 }
 
@@ -554,17 +556,18 @@ eval_sequence(TlSema *s, TlFrame *f, const TlNodeList *nodes, bool is_list)
    return tl_make_tuple(s, items.data, items.len, is_list);
 }
 
-static TlSv
-unique(TlSema *s, const TlSv *items, size_t len)
+TlSv
+tl_unique_items(TlSema *s, const TlSv *items, size_t len)
 {
    TlSv out = tl_make_tuple(s, items, len, true);
    size_t n = 0;
-   for (size_t i = 0; i < len; i++) {
+   for (size_t i = 0; i < len && tl_step(s, s->b.range); i++) {
       bool seen = false;
       for (size_t k = 0; !seen && k < n; k++)
          seen = tl_const_equal(&out.tuple->items[k], &items[i]);
       if (!seen)
          out.tuple->items[n++] = items[i];
+      s->steps += n / 32;
    }
    out.tuple->len = n;
    return out;
@@ -729,7 +732,7 @@ eval_comprehension(TlSema *s, TlFrame *f, const TlAstComprehension *n)
       return d;
    }
    if (n->kind == TL_AST_OP_SET_COMP)
-      return unique(s, c.values.data, c.values.len);
+      return tl_unique_items(s, c.values.data, c.values.len);
    return tl_make_tuple(s, c.values.data, c.values.len, true);
 }
 
@@ -830,7 +833,7 @@ eval_node(TlSema *s, TlFrame *f, const TlNode *n)
       return eval_sequence(s, f, &tl_ast_List(n)->items, true);
    case TL_AST_SET: {
       TlSv v = eval_sequence(s, f, &tl_ast_Set(n)->items, true);
-      return v.kind == TL_SV_TUPLE ? unique(s, v.tuple->items, v.tuple->len) : v;
+      return v.kind == TL_SV_TUPLE ? tl_unique_items(s, v.tuple->items, v.tuple->len) : v;
    }
    case TL_AST_DICT:
       return eval_dict(s, f, tl_ast_Dict(n));

@@ -198,18 +198,11 @@ HOST_FN(tuple)
 
 HOST_FN(set)
 {
-   TlSv v = sequence(s, c, true);
-   size_t n = 0;
-   for (size_t i = 0; v.kind == TL_SV_TUPLE && i < v.tuple->len; i++) {
-      bool seen = false;
-      for (size_t k = 0; !seen && k < n; k++)
-         seen = tl_const_equal(&v.tuple->items[k], &v.tuple->items[i]);
-      if (!seen)
-         v.tuple->items[n++] = v.tuple->items[i];
-   }
-   if (v.kind == TL_SV_TUPLE)
-      v.tuple->len = n;
-   return v;
+   TlSv *items;
+   size_t len;
+   if (!items_of(s, c, &c->args[0], &items, &len))
+      return tl_sv_poison();
+   return tl_unique_items(s, items, len);
 }
 
 HOST_FN(dict)
@@ -840,18 +833,20 @@ HOST_FN(str_format)
 }
 
 static void
-list_insert(TlSema *s, TlSvTuple *t, size_t at, TlSv v)
+list_push(TlSema *s, TlSvTuple *t, TlSv v)
 {
-   TlSv *items = tl_new_array(s->arena, TlSv, t->len + 1);
-   for (size_t i = 0; i <= t->len; i++)
-      items[i] = i < at ? t->items[i] : i == at ? v : t->items[i - 1];
-   t->items = items;
-   t->len++;
+   if (t->cap <= t->len) {
+      size_t cap = t->len; /* what tl_vec_grow doubles */
+      t->items = tl_vec_grow(s->arena, t->items, t->len, &cap, sizeof t->items[0]);
+      t->cap = cap;
+      s->steps += t->len / 8;
+   }
+   t->items[t->len++] = v;
 }
 
 HOST_FN(list_append)
 {
-   list_insert(s, c->args[0].tuple, c->args[0].tuple->len, c->args[1]);
+   list_push(s, c->args[0].tuple, c->args[1]);
    return tl_sv_none();
 }
 
@@ -862,7 +857,7 @@ HOST_FN(list_extend)
    if (!items_of(s, c, &c->args[1], &items, &len))
       return tl_sv_poison();
    for (size_t i = 0; i < len; i++)
-      list_insert(s, c->args[0].tuple, c->args[0].tuple->len, items[i]);
+      list_push(s, c->args[0].tuple, items[i]);
    return tl_sv_none();
 }
 

@@ -205,6 +205,7 @@ bool tl_assign(TlSema *s, TlFrame *f, const TlNode *target, TlSv value);
 /* Truth of a condition: *known is false when it is a run-time value; false after an error. */
 bool tl_truth(TlSema *s, const TlSv *v, TlRange range, bool *known, bool *truth);
 TlSv tl_make_tuple(TlSema *s, const TlSv *items, size_t len, bool is_list);
+TlSv tl_unique_items(TlSema *s, const TlSv *items, size_t len); /* a set, as a list */
 TlSv tl_make_str(TlSema *s, const char *text, size_t len);
 TlSv tl_eval_source(TlSema *s, TlFrame *f, const char *name, const char *text); /* one expression */
 bool tl_step(TlSema *s, TlRange range); /* counts; false (with a report) past the limit */

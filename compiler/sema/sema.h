@@ -50,6 +50,7 @@ typedef struct TlSvTuple {
    bool is_list;
    const char *const *names; /* namedtuple field names, or NULL */
    uint64_t region;          /* of the run-time code that made it: only there it may be changed */
+   size_t cap;               /* of items, where a list has room to grow; may be less than len */
 } TlSvTuple;
 
 typedef struct TlSvFields { /* OBJECT, DICT (keys are TlSv there) */

@@ -61,6 +61,36 @@ compile_time_errors(void **state)
    }
 }
 
+/* Host code that would run or grow without end is stopped by the step limit. */
+static void
+limits(void **state)
+{
+   (void)state;
+   static const char *const body[] = {
+      "   l = [0]\n   while True:\n      l.append(1)\n   return l\n",
+      "   l = [0]\n   while True:\n      l = l + l\n   return l\n",
+      "   s = 'a'\n   while True:\n      s = s + s\n   return s\n",
+      "   return [i for i in range(100000000)]\n",
+      "   while True:\n      x = [0] * 60000\n   return x\n",
+      "   return len({i for i in range(200000)})\n",
+      "   d = {}\n   for i in range(10000000):\n      d[i] = i\n   return d\n",
+      "   return f(n + 1)\n",
+      "   return (lambda g: g(g))(lambda g: g(g))\n",
+   };
+   for (size_t i = 0; i < sizeof body / sizeof body[0]; i++) {
+      char text[400];
+      snprintf(text, sizeof text,
+               "import triton\nimport triton.language as tl\ndef f(n):\n%s"
+               "@triton.jit\ndef k(p):\n   x = f(3)\n", body[i]);
+      SemaRun r = PY(text);
+      r.signature = "*i32";
+      sema_run(&r);
+      assert_null(r.func);
+      assert_true(r.mem.peak_bytes < (size_t)1 << 30);
+      sema_run_free(&r);
+   }
+}
+
 /* x = 7 makes a run-time i32: C division; the value stays known. */
 static void
 strong_constants(void **state)
@@ -133,7 +163,7 @@ test_eval(void)
 {
    const struct CMUnitTest tests[] = {
       cmocka_unit_test(python_values),  cmocka_unit_test(compile_time_errors),
-      cmocka_unit_test(strong_constants), cmocka_unit_test(runtime_logic),
+      cmocka_unit_test(limits), cmocka_unit_test(strong_constants), cmocka_unit_test(runtime_logic),
       cmocka_unit_test(attributes),
    };
    return cmocka_run_group_tests_name("sema eval", tests, NULL, NULL);
