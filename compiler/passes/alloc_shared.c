@@ -22,7 +22,11 @@ typedef struct Alloc {
    uint32_t time;
    TlMap buffer_of;         /* memdesc TlValue * -> index + 1 */
    uint32_t last_scratch;   /* index + 1 of the latest scratch buffer */
+   bool keep_in_loops;      /* buffers made in a loop keep their place for the whole of it */
 } Alloc;
+
+/* Up to this much, places are not shared among the buffers of a loop: fewer barriers. */
+enum { ROOMY_BYTES = 64 * 1024 };
 
 uint32_t
 tl_scratch_bytes(TlArena *arena, const TlFunc *f, const TlOp *op)
@@ -129,10 +133,13 @@ walk(Alloc *a, const TlBlock *block)
       if (op->opcode != TL_OP_FOR && op->opcode != TL_OP_WHILE)
          continue;
       a->time++;
-      for (size_t i = 0; i < outside; i++) { /* used in some iteration: alive in all */
+      for (size_t i = 0; i < a->buffers.len; i++) { /* used in some iteration: alive in all */
          Buffer *b = &a->buffers.data[i];
-         if (b->end > start && !b->is_scratch)
-            b->end = a->time;
+         bool is_inside = i >= outside;
+         if (b->is_scratch || b->end <= start || (is_inside && !a->keep_in_loops))
+            continue;
+         b->begin = is_inside ? start : b->begin;
+         b->end = a->time;
       }
    }
 }
@@ -218,11 +225,17 @@ report_too_much(Alloc *a, uint64_t total, uint32_t limit)
 bool
 tl_alloc_shared(TlLowerCx *cx)
 {
-   Alloc a = {.cx = cx};
    uint32_t limit = cx->pass->target ? cx->pass->target->max_shared_bytes : 99 * 1024;
+   Alloc a = {.cx = cx, .keep_in_loops = true};
    tl_map_init(&a.buffer_of, cx->scratch);
    walk(&a, cx->func->body->block);
    uint64_t total = place(&a);
+   if (total > ROOMY_BYTES) {
+      a = (Alloc){.cx = cx};
+      tl_map_init(&a.buffer_of, cx->scratch);
+      walk(&a, cx->func->body->block);
+      total = place(&a);
+   }
    if (total > limit) {
       end_scratch_early(&a);
       total = place(&a);

@@ -131,9 +131,13 @@ void tl_shared_add_at(TlLowerCx *cx, const TlSharedRef *ref, TlValue *bytes, TlV
 /* cp.async of vec elements for each of the map's accesses; cache hints from op. */
 void tl_shared_copy_async(TlLowerCx *cx, const TlSharedRef *ref, const TlSharedMap *map,
                           TlValue *ptrs, TlValue *pred, TlOp *op);
-/* Matrix loads of 16-bit elements; NULL when the layouts do not allow them. */
+/* Matrix loads of 16-bit elements, of the registers r with (r & mask) == value, in their order; NULL
+ * when the layouts do not allow them. */
 TlValue *tl_shared_ldmatrix(TlLowerCx *cx, const TlSharedRef *ref, const TlLinear *regs,
-                            const TlLinear *memory, TlDtype dtype);
+                            const TlLinear *memory, TlDtype dtype, uint32_t mask, uint32_t value);
+/* A local_load whose only user is a matrix dot of its block, with nothing in between that writes: the
+ * dot loads the fragments of each step itself. */
+bool tl_is_loaded_by_dot(const TlOp *local_load);
 
 /* ---- regions over scalars: lower_region.c ---- */
 /* The region applied to n registers at once when all its operations are elementwise, else register by

@@ -268,9 +268,11 @@ tl_lower_local_load(TlLowerCx *cx, TlOp *op)
 {
    const TlType *to = tl_result(op, 0)->type, *buffer = tl_arg(op, 0)->type;
    TlLinear l = tl_layout_of(to);
+   if (tl_is_loaded_by_dot(op))
+      return;
    TlSharedRef ref = tl_memdesc_ref(cx, tl_arg(op, 0));
    TlDtype t = tl_memory_dtype(to->elem);
-   TlValue *v = tl_shared_ldmatrix(cx, &ref, &l, buffer->layout, t);
+   TlValue *v = tl_shared_ldmatrix(cx, &ref, &l, buffer->layout, t, 0, 0);
    if (!v) {
       TlSharedMap map = tl_shared_map(cx, &l, buffer->layout, tl_dtype_info[t].bytes);
       v = tl_shared_load(cx, &ref, &map, t);

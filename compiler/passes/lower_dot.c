@@ -10,6 +10,83 @@
 #include <string.h>
 
 /* ---- matrix instructions ---- */
+bool
+tl_is_loaded_by_dot(const TlOp *load)
+{
+   const TlUse *use = tl_result(load, 0)->uses;
+   TlDotForm form;
+   if (!use || use->next || use->user->opcode != TL_OP_DOT || use->user->block != load->block)
+      return false;
+   const TlOp *dot = use->user;
+   if (dot->num_args != 3 || tl_arg(dot, 2) == tl_result(load, 0) ||
+       tl_result(load, 0)->type->rank != 2 ||
+       tl_dtype_info[tl_result(load, 0)->type->dtype].bytes != 2)
+      return false;
+   for (const TlOp *op = load->next; op != dot; op = op->next)
+      if (op->num_regions || tl_has_trait(op, TL_TRAIT_WRITE | TL_TRAIT_SYNC))
+         return false;
+   return tl_match_mma(tl_arg(dot, 0)->type, tl_arg(dot, 1)->type, tl_result(dot, 0)->type, &form);
+}
+
+/* Registers of an operand, one step of K. */
+typedef struct Fragment {
+   TlLinear l;
+   uint32_t step_bits;   /* register bits that number the steps */
+   const TlOp *load;     /* a local_load done step by step, or NULL */
+   TlValue *all;         /* else every register */
+} Fragment;
+
+static Fragment
+fragment_of(TlLowerCx *cx, const TlOp *op, unsigned index, unsigned instr_k)
+{
+   const TlValue *v = tl_arg(op, index);
+   Fragment f = {.l = tl_layout_of(v->type)};
+   unsigned k_dim = index == 0 ? f.l.rank - 1u : f.l.rank - 2u;
+   uint32_t steps = tl_axis_mask(&f.l, k_dim) & ~((instr_k - 1) << tl_ll_dim_shift(&f.l, k_dim));
+   for (unsigned i = 0; i < f.l.num[TL_HW_REG]; i++)
+      if (f.l.col[i] & steps)
+         f.step_bits |= 1u << i;
+   if (tl_value_is(v, TL_OP_LOCAL_LOAD) && tl_is_loaded_by_dot(v->def))
+      f.load = v->def;
+   else
+      f.all = tl_lower_use(cx, v);
+   return f;
+}
+
+/* Step numbers are consecutive register bits in both operands. */
+static uint32_t
+step_value(const Fragment *f, unsigned step)
+{
+   return f->step_bits ? step << __builtin_ctz(f->step_bits) : 0;
+}
+
+static TlValue *
+fragment_step(TlLowerCx *cx, const Fragment *f, unsigned step)
+{
+   uint32_t want = step_value(f, step), n = 0, total = 1u << f->l.num[TL_HW_REG];
+   if (f->load) {
+      const TlValue *buffer = tl_arg(f->load, 0);
+      TlSharedRef ref = tl_memdesc_ref(cx, buffer);
+      TlDtype t = buffer->type->dtype;
+      TlValue *v =
+         tl_shared_ldmatrix(cx, &ref, &f->l, buffer->type->layout, t, f->step_bits, want);
+      if (v)
+         return v;
+   }
+   TlValue *all = f->all;
+   if (!all) { /* no matrix loads from this arrangement */
+      const TlValue *buffer = tl_arg(f->load, 0);
+      TlSharedRef ref = tl_memdesc_ref(cx, buffer);
+      TlSharedMap map = tl_shared_map(cx, &f->l, buffer->type->layout, 2);
+      all = tl_shared_load(cx, &ref, &map, buffer->type->dtype);
+   }
+   uint32_t *index = tl_new_array(cx->scratch, uint32_t, total);
+   for (uint32_t r = 0; r < total; r++)
+      if ((r & f->step_bits) == want)
+         index[n++] = r;
+   return tl_regs_pick(cx, all, index, n);
+}
+
 static TlValue *
 slice_regs(TlLowerCx *cx, TlValue *v, unsigned first, unsigned n)
 {
@@ -19,32 +96,58 @@ slice_regs(TlLowerCx *cx, TlValue *v, unsigned first, unsigned n)
    return tl_regs_pick(cx, v, index, n);
 }
 
+static TlValue *
+build_mma(TlLowerCx *cx, const TlDotForm *f, TlValue *const args[3], unsigned m, unsigned n,
+          unsigned k)
+{
+   int64_t reps[3] = {m, n, k};
+   return tl_build_n(&cx->b, TL_OP_MMA, args, 3, args[2]->type,
+                     TL_ATTRS_({TL_ATTR_MMA, {.i = f->mma}},
+                               {TL_ATTR_REPS, {.ints = tl_ints(cx->arena, reps, 3)}}));
+}
+
+static unsigned
+at_least_one(uint32_t v)
+{
+   return v ? v : 1;
+}
+
+/* K step by step, so that the fragments of a few steps live at a time. */
+static TlValue *
+mma_steps(TlLowerCx *cx, TlOp *op, const TlDotForm *f, unsigned m, unsigned n, unsigned steps)
+{
+   unsigned instr_k = tl_arg(op, 0)->type->shape[f->tile.rank - 1] / steps;
+   Fragment a = fragment_of(cx, op, 0, instr_k), b = fragment_of(cx, op, 1, instr_k);
+   TlValue *acc = tl_lower_use(cx, tl_arg(op, 2));
+   for (unsigned s = 0; s < steps; s++) {
+      TlValue *args[3] = {fragment_step(cx, &a, s), fragment_step(cx, &b, s), acc};
+      acc = build_mma(cx, f, args, m, n, 1);
+   }
+   return acc;
+}
+
 static void
 lower_mma(TlLowerCx *cx, TlOp *op, const TlDotForm *f)
 {
    unsigned r = f->tile.rank;
-   TlValue *v[3];
-   unsigned n[3];
-   unsigned batch = r == 3 ? f->tile.shape[0] / f->tile.warps[0] : 1;
-   batch = batch ? batch : 1;
-   for (unsigned i = 0; i < 3; i++) {
-      v[i] = tl_lower_use(cx, tl_arg(op, i));
-      n[i] = tl_regs_of(v[i]->type) / batch;
-   }
-   uint32_t m_rows = 16 * f->tile.warps[r - 2], n_cols = 8 * f->tile.warps[r - 1];
    unsigned bits = tl_dtype_info[tl_arg(op, 0)->type->dtype].bits;
-   int64_t reps[3] = {f->tile.shape[r - 2] / m_rows, f->tile.shape[r - 1] / n_cols,
-                      tl_arg(op, 0)->type->shape[r - 1] / (256 / bits)};
-   for (unsigned i = 0; i < 3; i++)
-      reps[i] = reps[i] ? reps[i] : 1;
+   unsigned m = at_least_one(f->tile.shape[r - 2] / (16 * f->tile.warps[r - 2]));
+   unsigned n = at_least_one(f->tile.shape[r - 1] / (8 * f->tile.warps[r - 1]));
+   unsigned steps = tl_arg(op, 0)->type->shape[r - 1] / (256 / bits);
+   if (r == 2) {
+      tl_lower_def(cx, tl_result(op, 0), mma_steps(cx, op, f, m, n, steps));
+      return;
+   }
+   unsigned batch = at_least_one(f->tile.shape[0] / f->tile.warps[0]);
    TlValue **parts = tl_new_array(cx->scratch, TlValue *, batch);
    for (unsigned k = 0; k < batch; k++) {
       TlValue *args[3];
-      for (unsigned i = 0; i < 3; i++)
-         args[i] = slice_regs(cx, v[i], k * n[i], n[i]);
-      parts[k] = tl_build_n(&cx->b, TL_OP_MMA, args, 3, args[2]->type,
-                            TL_ATTRS_({TL_ATTR_MMA, {.i = f->mma}},
-                                      {TL_ATTR_REPS, {.ints = tl_ints(cx->arena, reps, 3)}}));
+      for (unsigned i = 0; i < 3; i++) {
+         TlValue *v = tl_lower_use(cx, tl_arg(op, i));
+         unsigned share = tl_regs_of(v->type) / batch;
+         args[i] = slice_regs(cx, v, k * share, share);
+      }
+      parts[k] = build_mma(cx, f, args, m, n, steps);
    }
    tl_lower_def(cx, tl_result(op, 0), tl_regs_concat(cx, parts, batch));
 }

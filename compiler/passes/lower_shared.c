@@ -271,7 +271,7 @@ match_row(const uint32_t *a, const uint32_t *b, const uint32_t *c)
 }
 
 static bool
-find_matrices(const TlLinear *l, const uint32_t *col, Matrices *m)
+find_matrices(const TlLinear *l, const uint32_t *col, uint32_t fixed, Matrices *m)
 {
    unsigned regs = l->num[TL_HW_REG], n = 0;
    const uint32_t *lane = col + regs;
@@ -293,7 +293,7 @@ find_matrices(const TlLinear *l, const uint32_t *col, Matrices *m)
    if (others & 15)
       return false;
    for (unsigned i = 1; i < regs && n < 2; i++)
-      if (col[i])
+      if (col[i] && !(fixed >> i & 1))
          m->select[n++] = i;
    m->num = 1u << n;
    for (unsigned i = 0; i < 3; i++)
@@ -307,14 +307,14 @@ find_matrices(const TlLinear *l, const uint32_t *col, Matrices *m)
 
 TlValue *
 tl_shared_ldmatrix(TlLowerCx *cx, const TlSharedRef *ref, const TlLinear *regs,
-                   const TlLinear *memory, TlDtype dtype)
+                   const TlLinear *memory, TlDtype dtype, uint32_t mask, uint32_t value)
 {
    uint32_t col[TL_LL_MAX_IN] = {0};
    Matrices m = {0};
    if (tl_dtype_info[dtype].bytes != 2 || !tl_cost_offset_columns(regs, memory, 2, col) ||
-       !find_matrices(regs, col, &m))
+       !find_matrices(regs, col, mask, &m) || (mask & 1))
       return NULL;
-   unsigned total = 1u << regs->num[TL_HW_REG], n = 0, per = 2 * m.num;
+   unsigned total = 1u << regs->num[TL_HW_REG], n = 0, per = 2 * m.num, wanted = 0;
    uint32_t skip = 1, dead = 0;
    for (unsigned i = 0; 1u << i < m.num; i++)
       skip |= 1u << m.select[i];
@@ -322,8 +322,9 @@ tl_shared_ldmatrix(TlLowerCx *cx, const TlSharedRef *ref, const TlLinear *regs,
       dead |= col[i] ? 0 : 1u << i;
    uint32_t *offset = tl_new_array(cx->scratch, uint32_t, total);
    uint32_t *position = tl_new_array(cx->scratch, uint32_t, total);
+   uint32_t *order = tl_new_array(cx->scratch, uint32_t, total);
    for (uint32_t r = 0; r < total; r++) {
-      if (r & (skip | dead))
+      if ((r & (skip | dead)) || (r & mask) != (value & ~dead))
          continue;
       for (unsigned i = 0; i < regs->num[TL_HW_REG]; i++)
          offset[n] ^= r >> i & 1 ? col[i] : 0;
@@ -335,7 +336,8 @@ tl_shared_ldmatrix(TlLowerCx *cx, const TlSharedRef *ref, const TlLinear *regs,
       n++;
    }
    for (uint32_t r = 0; r < total; r++)
-      position[r] = position[r & ~dead];
+      if ((r & mask) == value)
+         order[wanted++] = position[r & ~dead];
    int64_t *imm = tl_new_array(cx->scratch, int64_t, n);
    TlValue *address = addresses(cx, ref, m.thread_cols, offset, n, imm);
    const TlType *type = tl_type_regs(cx->types, tl_type_scalar(cx->types, dtype), n * per);
@@ -343,5 +345,5 @@ tl_shared_ldmatrix(TlLowerCx *cx, const TlSharedRef *ref, const TlLinear *regs,
                            TL_ATTRS_({TL_ATTR_NUM, {.i = m.num}}, {TL_ATTR_TRANS, {.i = m.trans}},
                                      {TL_ATTR_OFFSETS, {.ints = tl_ints(cx->arena, imm, n)}},
                                      {TL_ATTR_EXTENT, {.ints = extent_of(cx, ref)}}));
-   return tl_regs_pick(cx, v, position, total);
+   return tl_regs_pick(cx, v, order, wanted);
 }

@@ -135,26 +135,23 @@ is_transparent(const TlOp *op) /* rows stay rows */
    return tl_has_trait(op, TL_TRAIT_ELTWISE) || op->opcode == TL_OP_HINT;
 }
 
-/* Does A of this dot come from another dot? */
+/* Does A of this dot come from another dot, element by element? */
 static bool
-is_fed_by_dot(const TlOp *dot)
+is_fed_by_dot(Driver *d, const TlOp *dot)
 {
-   const TlValue *v = tl_arg(dot, 0);
-   for (unsigned steps = 0; steps < 64 && v->def; steps++) {
-      if (v->def->opcode == TL_OP_DOT)
+   TL_VEC(const TlValue *) todo = {0};
+   TlMap seen;
+   tl_map_init(&seen, d->arena);
+   tl_vec_push(d->arena, &todo, tl_arg(dot, 0));
+   for (size_t i = 0; i < todo.len && i < 256; i++) {
+      const TlOp *def = todo.data[i]->def;
+      if (def && def->opcode == TL_OP_DOT)
          return true;
-      if (!is_transparent(v->def))
-         return false;
-      const TlValue *next = NULL;
-      for (unsigned i = 0; i < v->def->num_args && !next; i++) {
-         const TlValue *a = tl_arg(v->def, i);
-         bool is_wide = a->def && a->def->opcode != TL_OP_BROADCAST &&
-                        a->def->opcode != TL_OP_SPLAT && a->def->opcode != TL_OP_CONSTANT;
-         next = is_wide ? a : NULL;
-      }
-      if (!next)
-         return false;
-      v = next;
+      if (!def || !is_transparent(def) || tl_map_has(&seen, def))
+         continue;
+      tl_map_put(&seen, def, (void *)1);
+      for (unsigned k = 0; k < def->num_args; k++)
+         tl_vec_push(d->arena, &todo, tl_arg(def, k));
    }
    return false;
 }
@@ -198,7 +195,7 @@ find_dots(Driver *d)
       TlOp *op = d->ops.data[i];
       if (op->opcode != TL_OP_DOT)
          continue;
-      TlDotUse use = is_fed_by_dot(op) || feeds_rows(d, tl_result(op, 0)) ? TL_DOT_ROWS_IN_WARP
+      TlDotUse use = is_fed_by_dot(d, op) || feeds_rows(d, tl_result(op, 0)) ? TL_DOT_ROWS_IN_WARP
                                                                           : TL_DOT_FREE;
       TlDotForm *f = tl_new(d->arena, TlDotForm);
       *f = tl_choose_dot_form(p->cx->target, tl_arg(op, 0)->type, tl_result(op, 0)->type,
