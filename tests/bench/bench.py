@@ -1,10 +1,11 @@
 """tilec beside Triton and torch on one GPU, in one process.
 
 The kernels are dsl_examples/*.tile for tilec, the same text (tile_to_triton.py) for Triton, and
-torch's own operators (cuBLAS, SDPA with cuDNN and FlashAttention).  Protocol: random normal data; per
-case every implementation's configurations are first tried shortly, then the best of each are measured
-in interleaved rounds; the figure is the median over rounds of triton.testing.do_bench (CUDA events,
-L2 flushed).  tilec's result is compared with torch's before it is timed; a wrong one is reported.
+torch's own operators (cuBLAS, SDPA with cuDNN and FlashAttention).  Protocol: random normal data;
+per case every implementation's configurations are first tried shortly, then the best of each are
+measured in interleaved rounds; the figure is the median over rounds of triton.testing.do_bench
+(CUDA events, L2 flushed).  tilec's result is compared with torch's before it is timed; a wrong one
+is reported.
 
     bench.py [--quick] [--only add,elu,softmax,layer_norm,matmul,attention] [--json FILE]
              [--no-triton] [--seconds N]
