@@ -165,6 +165,46 @@ value_attr(TlSema *s, TlValue *v, const char *name, TlRange range, TlSv *out)
    return true;
 }
 
+static TlSv
+value_tuple(TlSema *s, TlValue *const *values, unsigned num)
+{
+   TlSv items[TL_MAX_RANK];
+   for (unsigned i = 0; i < num; i++)
+      items[i] = tl_sv_value(values[i]);
+   return tl_sv_tuple(s, items, num);
+}
+
+/* A tensor descriptor's methods are the functions of namespace tl that take it first. */
+static bool
+descriptor_attr(TlSema *s, const TlSv *self, const char *name, TlRange range, TlSv *out)
+{
+   const TlBlockPtr *p = self->block_ptr;
+   bool is_load = is(name, "load"), is_store = is(name, "store");
+   if (is_load || is_store) {
+      TlSv *copy = tl_new(s->arena, TlSv);
+      *copy = *self;
+      const char *function = is_load ? "load_tensor_descriptor" : "store_tensor_descriptor";
+      *out = (TlSv){.kind = TL_SV_BUILTIN, .builtin = {tl_builtin_find(TL_NS_TL, function), copy}};
+   } else if (is(name, "dtype")) {
+      *out = tl_sv_type(p->base->type->elem);
+   } else if (is(name, "block_shape")) {
+      *out = shape_tuple(s, p->rank, p->block);
+   } else if (is(name, "shape")) {
+      *out = value_tuple(s, p->shape, p->rank);
+   } else if (is(name, "strides")) {
+      *out = value_tuple(s, p->strides, p->rank);
+   } else if (is(name, "type")) {
+      *out = tl_sv_type(tl_type_tile(s->types, p->base->type->elem, p->rank, p->block, NULL));
+   } else if (is(name, "gather") || is(name, "scatter") || strncmp(name, "atomic_", 7) == 0) {
+      tl_report(s->diags, E0337, range, name, " on tensor descriptors yet");
+      tl_help(s->diags, "use pointers: tl.load(base + offsets)");
+      *out = tl_sv_poison();
+   } else {
+      return false;
+   }
+   return true;
+}
+
 static bool
 block_ptr_attr(TlSema *s, const TlBlockPtr *p, const char *name, TlSv *out)
 {
@@ -193,6 +233,8 @@ tl_attr_of_value(TlSema *s, const TlSv *self, const char *name, TlRange range, T
    }
    if (self->kind == TL_SV_VALUE && value_attr(s, self->value, name, range, out))
       return true;
+   if (self->kind == TL_SV_BLOCKPTR && self->block_ptr->is_descriptor)
+      return descriptor_attr(s, self, name, range, out);
    if (self->kind == TL_SV_BLOCKPTR && block_ptr_attr(s, self->block_ptr, name, out))
       return true;
    if (self->kind == TL_SV_TYPE)

@@ -1,4 +1,4 @@
-/* Block pointers: a compile-time record of run-time parts that becomes a tile of pointers and a mask
+/* Block pointers and tensor descriptors: a compile-time record of run-time parts that becomes a tile of pointers and a mask
  * at each access, in the affine form base + sum((offset[d] + arange) * stride[d]) with 64-bit
  * arithmetic, so that later analyses see the same shape as in hand-written pointer code. */
 #include "sema/builtin.h"
@@ -117,7 +117,7 @@ TlSv
 tl_builtin_advance(TlSema *s, const TlCall *call)
 {
    const TlSv *base = &call->args[0];
-   if (base->kind != TL_SV_BLOCKPTR) {
+   if (base->kind != TL_SV_BLOCKPTR || base->block_ptr->is_descriptor) {
       if (base->kind != TL_SV_POISON)
          tl_report(s->diags, E0313, tl_call_arg_range(call, 0), "advance", "a block pointer",
                    tl_sv_text(s, base));
@@ -242,11 +242,26 @@ padding_value(TlSema *s, const TlCall *call, const TlType *tile, TlValue **other
    return false;
 }
 
+static TlSv
+load_block(TlSema *s, const TlBlockPtr *p, unsigned checked, TlValue *other,
+           const TlAttrInit *attrs, TlRange range)
+{
+   TlValue *mask, *ptr = expand_block(s, p, checked, &mask, range);
+   TlValue *args[3] = {ptr, mask, other};
+   return tl_sv_value(
+      tl_sema_build(s, TL_OP_LOAD, args, !mask ? 1 : other ? 3 : 2, NULL, attrs, range));
+}
+
 TlSv
 tl_block_ptr_load(TlSema *s, const TlCall *call, const TlAttrInit *attrs)
 {
    const TlBlockPtr *p = call->args[0].block_ptr;
    unsigned checked;
+   if (p->is_descriptor) {
+      tl_report(s->diags, E0317, tl_call_arg_range(call, 0), "load", "a tensor descriptor");
+      tl_help(s->diags, "use descriptor.load([offsets])");
+      return tl_sv_poison();
+   }
    if (!refuse(s, call, 1, 2) || !checked_dims(s, call, 3, p->rank, &checked))
       return tl_sv_poison();
    const TlType *elem = p->base->type->elem;
@@ -258,15 +273,13 @@ tl_block_ptr_load(TlSema *s, const TlCall *call, const TlAttrInit *attrs)
       bytes.base = tl_t1(&s->b, TL_OP_BITCAST, to, p->base);
    }
    const TlType *tile = tl_type_tile(s->types, elem, p->rank, p->block, NULL);
-   TlValue *mask, *other;
+   TlValue *other;
    if (!padding_value(s, call, tile, &other))
       return tl_sv_poison();
-   TlValue *ptr = expand_block(s, &bytes, checked, &mask, call->range);
-   TlValue *args[3] = {ptr, mask, other};
-   TlValue *v = tl_sema_build(s, TL_OP_LOAD, args, !mask ? 1 : other ? 3 : 2, NULL, attrs, call->range);
-   if (v && is_bool)
-      v = tl_sema_cast(s, v, tl_scalar(s, TL_I1), call->range);
-   return tl_sv_value(v);
+   TlSv v = load_block(s, &bytes, checked, other, attrs, call->range);
+   if (v.kind == TL_SV_VALUE && is_bool)
+      v = tl_sv_value(tl_sema_cast(s, v.value, tl_scalar(s, TL_I1), call->range));
+   return v;
 }
 
 TlSv
@@ -274,6 +287,11 @@ tl_block_ptr_store(TlSema *s, const TlCall *call, const TlAttrInit *attrs)
 {
    const TlBlockPtr *p = call->args[0].block_ptr;
    unsigned checked;
+   if (p->is_descriptor) {
+      tl_report(s->diags, E0317, tl_call_arg_range(call, 0), "store", "a tensor descriptor");
+      tl_help(s->diags, "use descriptor.store([offsets], value)");
+      return tl_sv_poison();
+   }
    if (!refuse(s, call, 2, 2) || !checked_dims(s, call, 3, p->rank, &checked))
       return tl_sv_poison();
    TlValue *v = tl_call_value(s, call, 1);
@@ -315,4 +333,141 @@ tl_block_ptr_store(TlSema *s, const TlCall *call, const TlAttrInit *attrs)
    return tl_sema_build_op(s, TL_OP_STORE, args, mask ? 3 : 2, NULL, 0, attrs, 0, call->range)
              ? tl_sv_none()
              : tl_sv_poison();
+}
+
+/* ---- tensor descriptors ---- */
+static bool
+is_known_one(const TlValue *v)
+{
+   uint64_t bits;
+   return tl_is_const(v, &bits) && bits == 1;
+}
+
+/* What the hardware's descriptors demand and the compiler can see. */
+static bool
+check_descriptor(TlSema *s, const TlCall *call, const TlBlockPtr *p)
+{
+   enum { MOST_DIMS = 5, MIN_BYTES = 16 };
+   const TlType *elem = p->base->type->elem;
+   unsigned last = p->rank - 1;
+   unsigned bytes = elem->kind == TL_TYPE_PTR ? 8 : tl_dtype_info[elem->dtype].bytes;
+   if (p->rank > MOST_DIMS) {
+      tl_report(s->diags, E0345, tl_call_arg_range(call, 1), "shape", call->row->name,
+                (long long)p->rank, "1 to 5 dimensions");
+      return false;
+   }
+   if (!is_known_one(p->strides[last])) {
+      tl_report(s->diags, E0347, tl_call_arg_range(call, 2),
+                "the last stride of a tensor descriptor must be the constant 1");
+      return false;
+   }
+   if (p->block[last] * bytes < MIN_BYTES) {
+      tl_report(s->diags, E0345, tl_call_arg_range(call, 3), "block_shape", call->row->name,
+                (long long)p->block[last] * bytes, "16 bytes or more along the last dimension");
+      return false;
+   }
+   return true;
+}
+
+TlSv
+tl_builtin_make_descriptor(TlSema *s, const TlCall *call)
+{
+   enum { BASE, SHAPE, STRIDES, BLOCK, PADDING };
+   const TlSv *base = &call->args[BASE], *items, *block;
+   unsigned num, block_rank;
+   TlText padding = {"zero", 4};
+   if (base->kind != TL_SV_VALUE || base->value->type->kind != TL_TYPE_PTR) {
+      if (base->kind != TL_SV_POISON)
+         tl_report(s->diags, E0313, tl_call_arg_range(call, BASE), call->row->name,
+                   "a scalar pointer as base", tl_sv_text(s, base));
+      return tl_sv_poison();
+   }
+   if (tl_call_has(call, PADDING) && !tl_call_str(s, call, PADDING, &padding))
+      return tl_sv_poison();
+   TlBlockPtr *p = tl_new(s->arena, TlBlockPtr);
+   p->base = base->value;
+   p->is_descriptor = true;
+   p->pads_nan = tl_text_is(padding, "nan");
+   tl_sv_items(&call->args[SHAPE], &items, &num);
+   tl_sv_items(&call->args[BLOCK], &block, &block_rank);
+   p->rank = num;
+   if (num == 0 || num > TL_MAX_RANK || block_rank != num) {
+      tl_report(s->diags, E0347, call->range,
+                tl_arena_printf(s->arena, "shape and block_shape of a tensor descriptor need 1 to 5 "
+                                          "entries each; got %u and %u", num, block_rank));
+      return tl_sv_poison();
+   }
+   if (!scalar_list(s, call, SHAPE, num, TL_I64, p->shape) ||
+       !scalar_list(s, call, STRIDES, num, TL_I64, p->strides) ||
+       !tl_call_shape(s, call, "block_shape", block, num, p->block, tl_call_arg_range(call, BLOCK)) ||
+       !check_descriptor(s, call, p))
+      return tl_sv_poison();
+   const TlType *elem = p->base->type->elem;
+   bool known = p->pads_nan || tl_text_is(padding, "zero") || tl_text_is(padding, "");
+   if (!known || (p->pads_nan && !tl_dtype_is_float(elem->dtype))) {
+      tl_report(s->diags, E0328, tl_call_arg_range(call, PADDING), tl_text_cstr(s, padding),
+                tl_type_cstr(s->arena, elem));
+      return tl_sv_poison();
+   }
+   for (unsigned d = 0; d < num; d++) {
+      p->offsets[d] = tl_const_int(&s->b, TL_I32, 0);
+      p->order[d] = (uint8_t)(num - 1 - d);
+   }
+   return (TlSv){.kind = TL_SV_BLOCKPTR, .block_ptr = p};
+}
+
+/* The block at the offsets argument. */
+static bool
+descriptor_block(TlSema *s, const TlCall *call, TlBlockPtr *out)
+{
+   const TlSv *desc = &call->args[0];
+   if (desc->kind != TL_SV_BLOCKPTR || !desc->block_ptr->is_descriptor) {
+      if (desc->kind != TL_SV_POISON)
+         tl_report(s->diags, E0313, tl_call_arg_range(call, 0), call->row->name,
+                   "a tensor descriptor", tl_sv_text(s, desc));
+      return false;
+   }
+   *out = *desc->block_ptr;
+   return scalar_list(s, call, 1, out->rank, TL_I32, out->offsets);
+}
+
+TlSv
+tl_builtin_descriptor_load(TlSema *s, const TlCall *call)
+{
+   TlBlockPtr p;
+   if (!descriptor_block(s, call, &p))
+      return tl_sv_poison();
+   const TlType *elem = p.base->type->elem;
+   const TlType *tile = tl_type_tile(s->types, elem, p.rank, p.block, NULL);
+   TlBits bits = p.pads_nan ? tl_double_to_bits(elem->dtype, __builtin_nan(""), TL_ROUND_NEAREST_EVEN)
+                            : 0;
+   return load_block(s, &p, (1u << p.rank) - 1, tl_const_bits(&s->b, tile, bits), NULL, call->range);
+}
+
+TlSv
+tl_builtin_descriptor_store(TlSema *s, const TlCall *call)
+{
+   TlBlockPtr p;
+   if (!descriptor_block(s, call, &p))
+      return tl_sv_poison();
+   TlValue *v = tl_call_value(s, call, 2);
+   v = v ? tl_sema_cast(s, v, p.base->type->elem, tl_call_arg_range(call, 2)) : NULL;
+   if (!v)
+      return tl_sv_poison();
+   if (p.base->type->is_const) {
+      tl_report(s->diags, E0322, tl_call_arg_range(call, 0), "store",
+                tl_type_cstr(s->arena, p.base->type));
+      return tl_sv_poison();
+   }
+   bool same = v->type->rank == p.rank &&
+               memcmp(v->type->shape, p.block, p.rank * sizeof p.block[0]) == 0;
+   if (!same) {
+      tl_report(s->diags, E0323, tl_call_arg_range(call, 2), tl_type_cstr(s->arena, v->type),
+                tl_shape_text(s, p.rank, p.block));
+      return tl_sv_poison();
+   }
+   TlValue *mask, *ptr = expand_block(s, &p, (1u << p.rank) - 1, &mask, call->range);
+   TlValue *args[3] = {ptr, v, mask};
+   return tl_sema_build_op(s, TL_OP_STORE, args, 3, NULL, 0, NULL, 0, call->range) ? tl_sv_none()
+                                                                                    : tl_sv_poison();
 }

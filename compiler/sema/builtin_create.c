@@ -146,7 +146,7 @@ tl_builtin_cast(TlSema *s, const TlCall *call)
    if (bitcast)
       return tl_sv_value(tl_sema_bitcast(s, v, to, call->range));
    const TlType *from = tl_type_elem(v->type);
-   if (rounding >= 0 && !is_narrowing(from, to)) {
+   if (rounding >= 0 && from != to && !is_narrowing(from, to)) {
       tl_report(s->diags, E0293, call->range, tl_type_cstr(s->arena, from),
                 tl_type_cstr(s->arena, to));
       return tl_sv_poison();

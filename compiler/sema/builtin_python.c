@@ -309,6 +309,9 @@ is_instance(const TlSv *v, const TlSv *type)
    if (type->kind != TL_SV_BUILTIN)
       return false;
    const char *name = type->builtin.row->name;
+   bool is_descriptor = v->kind == TL_SV_BLOCKPTR && v->block_ptr->is_descriptor;
+   if (is_descriptor || strcmp(name, "tensor_descriptor") == 0)
+      return is_descriptor && strcmp(name, "tensor_descriptor") == 0;
    static const struct {
       const char *name;
       uint32_t kinds;

@@ -512,6 +512,30 @@ block_pointers_walk_an_array(void **state)
    assert_true(nan_count[0] == 8 * 24 - 6 * 20);
 }
 
+static void
+descriptors_pad_and_drop(void **state)
+{
+   (void)state;
+   enum { R = 6, C = 12 };
+   static float x[R][C], y[8][16], z[R][C];
+   fill(&x[0][0], R * C);
+   RUN("def k(p: *fp32, o: *fp32, q: *fp32, m: i32, n: i32):\n"
+       "    a = tl.make_tensor_descriptor(p, shape=[m, n], strides=[n, 1], block_shape=[4, 8])\n"
+       "    b = tl.make_tensor_descriptor(q, [m, n], [n, 1], [4, 8])\n"
+       "    at = arange(0, 4)[:, None] * 16 + arange(0, 8)[None, :]\n"
+       "    for i in range(0, 8, 4):\n        for j in range(0, 16, 8):\n"
+       "            v = a.load([i, j])\n            store(o + i * 16 + j + at, v)\n"
+       "            b.store([i, j], (v * 2).to(a.dtype))\n"
+       "    tl.static_assert(a.block_shape[1] == 8 and isinstance(a, tl.tensor_descriptor))\n",
+       1, BUF(x), BUF(y), BUF(z), NUM(R), NUM(C));
+   for (unsigned i = 0; i < 8; i++)
+      for (unsigned j = 0; j < 16; j++)
+         assert_true(y[i][j] == (i < R && j < C ? x[i][j] : 0));
+   for (unsigned i = 0; i < R; i++)
+      for (unsigned j = 0; j < C; j++)
+         assert_true(z[i][j] == 2 * x[i][j]);
+}
+
 /* ---- dot ---- */
 static void
 dot_accumulates_in_the_result_type(void **state)
@@ -683,6 +707,7 @@ test_builtin_run(void)
       cmocka_unit_test(booleans_are_bytes),
       cmocka_unit_test(pointers_are_values),
       cmocka_unit_test(block_pointers_walk_an_array),
+      cmocka_unit_test(descriptors_pad_and_drop),
       cmocka_unit_test(dot_accumulates_in_the_result_type),
       cmocka_unit_test(batched_dot),
       cmocka_unit_test(atomics_return_the_old_value),
