@@ -458,6 +458,7 @@ read_signature(TlSema *s, Spec *p)
       bool prefix = n < p->num; /* the rest must have values of their own */
       for (unsigned i = (unsigned)n; prefix && i < p->num; i++)
          prefix = is_constexpr(p, i) || param(p, i)->default_value ||
+                  (p->fn->unit->is_tile && param(p, i)->annotation) ||
                   define_index(p, param(p, i)->name) >= 0;
       if (!prefix) {
          TlRange r = {p->sig_file, 0, (uint32_t)strlen(p->given->signature)};
@@ -667,6 +668,18 @@ take_missing(TlSema *s, Spec *p, const char *name, TlSv v, TlRange range, const 
       }
 }
 
+/* A heuristic may give the launch its warps and stages. */
+static void
+take_launch(TlSema *s, const Spec *p, const char *name, const TlSv *v)
+{
+   if (v->kind != TL_SV_INT || v->i < 1 || v->i > 64)
+      return;
+   if (strcmp(name, "num_warps") == 0 && !p->given->num_warps)
+      s->impl->num_warps = (int)v->i;
+   if (strcmp(name, "num_stages") == 0 && !p->given->num_stages)
+      s->impl->num_stages = (int)v->i;
+}
+
 static void
 apply_autotune(TlSema *s, Spec *p)
 {
@@ -693,6 +706,7 @@ apply_heuristics(TlSema *s, Spec *p)
          TlSv v = tl_quietly(s, call_heuristic, &ask, NULL);
          s->impl->act = act.caller;
          take_missing(s, p, d.fields->keys[i].s.data, v, ask.node->range, "its heuristic");
+         take_launch(s, p, d.fields->keys[i].s.data, &v);
       }
    }
 }

@@ -126,7 +126,8 @@ decorators(void **state)
                   "@libentry()\n"
                   "@triton.autotune(configs=configs(), key=['n'])\n"
                   "@triton.heuristics({'EVEN': lambda args: args['BLOCK'] % 2 == 0,\n"
-                  "                    'HAS_Q': lambda args: args['q'] is not None})\n"
+                  "                    'HAS_Q': lambda args: args['q'] is not None,\n"
+                  "                    'num_stages': lambda args: 4 if args['BLOCK'] > 32 else 2})\n"
                   "@triton.jit(do_not_specialize=['n'])\n"
                   "def k(p, q, n, BLOCK: tl.constexpr, EVEN: tl.constexpr, HAS_Q: tl.constexpr):\n"
                   "   if EVEN and not HAS_Q:\n"
@@ -140,7 +141,7 @@ decorators(void **state)
    sema_run(&r);
    assert_non_null(r.func);
    assert_int_equal(r.func->num_warps, 8);
-   assert_int_equal(r.func->num_stages, 2);
+   assert_int_equal(r.func->num_stages, 4);
    assert_string_equal(r.func->params[3].constant, "64");
    assert_string_equal(r.func->params[4].constant, "True");
    assert_string_equal(r.func->params[5].constant, "True");
