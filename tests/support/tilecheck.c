@@ -1,6 +1,6 @@
 /* Golden runner: runs the RUN lines of test files and checks the output against their CHECK lines.
  *
- *    tilecheck --tilec PATH [--tmp DIR] FILE_OR_FOLDER...
+ *    tilecheck --tilec PATH [--tmp DIR] FILE_OR_FOLDER...   (in a folder: files with RUN lines)
  *
  * RUN: COMMAND            run by sh; stdout and stderr together are the output.  It must end with
  * 0. RUN: not COMMAND        it must end with 1 .. 127 EXIT: N                 the RUN line before
@@ -821,6 +821,16 @@ test_file(const Options *o, const char *path, Text *why)
 }
 
 #ifndef TILECHECK_NO_MAIN
+/* Folders also hold data of other tests: only files with a RUN line are ours. */
+static bool
+has_run_line(const char *path)
+{
+   Text text = {0};
+   bool found = read_file(path, &text) && strstr(text.data, "RUN:");
+   text_free(&text);
+   return found;
+}
+
 static int
 is_test(const struct dirent *e)
 {
@@ -842,7 +852,8 @@ test_path(const Options *o, const char *path, Tally *tally)
       for (int i = 0; i < n; i++) {
          Text child = {0};
          text_printf(&child, "%s/%s", path, names[i]->d_name);
-         test_path(o, child.data, tally);
+         if ((stat(child.data, &st) == 0 && S_ISDIR(st.st_mode)) || has_run_line(child.data))
+            test_path(o, child.data, tally);
          text_free(&child);
          free(names[i]);
       }
