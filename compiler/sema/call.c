@@ -1,6 +1,7 @@
-/* Calls.  Functions of the language are inlined: each call evaluates the body in a frame of its own.
- * A host function is evaluated as Python when all its arguments are known.  Binding follows Python:
- * positions, keywords, defaults (evaluated where the function was defined), *args, **kwargs. */
+/* Calls.  Functions of the language are inlined: each call evaluates the body in a frame of its
+ * own. A host function is evaluated as Python when all its arguments are known.  Binding follows
+ * Python: positions, keywords, defaults (evaluated where the function was defined), *args,
+ * **kwargs. */
 #include "sema/impl.h"
 
 #include <string.h>
@@ -165,8 +166,7 @@ bind_params(TlSema *s, Binder *b)
          kw_only = true;
       } else if (p->kind == TL_AST_OP_STAR) {
          kw_only = true;
-         bind_one(s, b, p,
-                  tl_make_tuple(s, b->args->pos + next, b->args->num_pos - next, false));
+         bind_one(s, b, p, tl_make_tuple(s, b->args->pos + next, b->args->num_pos - next, false));
          next = b->args->num_pos;
       } else if (p->kind == TL_AST_OP_STAR_STAR) {
          TlSv d = tl_dict_new(s);
@@ -242,7 +242,8 @@ tl_invoke_func(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlArgs *args, Tl
    }
    bool is_host = (f && tl_is_host(f)) || (!fn->is_compiled && all_known(args));
    TlActivation *act = tl_new(s->arena, TlActivation);
-   *act = (TlActivation){.caller = s->impl->act, .func = fn, .call_range = range, .is_host = is_host};
+   *act =
+       (TlActivation){.caller = s->impl->act, .func = fn, .call_range = range, .is_host = is_host};
    TlFrame *frame = tl_frame_new(s, fn->closure, fn->unit, act);
    Binder b = {.fn = fn, .frame = frame, .args = &with_self, .range = range};
    b.params = fn->node->kind == TL_AST_LAMBDA ? &tl_ast_Lambda(fn->node)->params

@@ -1,5 +1,5 @@
-/* Calls of builtins: the row's signature text is read once, arguments are bound to it, and the row's
- * function gets them in parameter order.  Defaults are literals or dtype names. */
+/* Calls of builtins: the row's signature text is read once, arguments are bound to it, and the
+ * row's function gets them in parameter order.  Defaults are literals or dtype names. */
 #include "sema/impl.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 typedef struct Param {
    const char *name; /* interned */
    bool is_star, is_kw_star, kw_only, has_default;
-   TlSv value;       /* of the default */
+   TlSv value; /* of the default */
 } Param;
 
 typedef struct Signature {
@@ -39,7 +39,7 @@ read_default(TlSema *s, const char *p, size_t len)
    TlSv v;
    if (tl_dtype_constant(s, name, &v))
       return v;
-   assert(!"default of a builtin is not a literal");
+   assert(false && "default of a builtin is not a literal");
    return tl_sv_none();
 }
 
@@ -156,7 +156,8 @@ bind_keyword(TlSema *s, const TlBuiltin *row, const Signature *sig, const TlArgs
       }
       tl_nearest_try(&near, p->name);
    }
-   if (name[0] == '_' || strcmp(row->signature, "*args") == 0) /* _semantic, _builder: Triton's own plumbing */
+   if (name[0] == '_' ||
+       strcmp(row->signature, "*args") == 0) /* _semantic, _builder: Triton's own plumbing */
       return true;
    tl_report(s->diags, E0253, args->kw_range[k], row->name, name);
    if (near.best)
@@ -276,10 +277,11 @@ tl_invoke_builtin(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *given, Tl
       }
    }
    if (!host_row && opaque_argument(s, &args, !host))
-      return host ? (TlSv){.kind = TL_SV_OPAQUE, .opaque = tl_range_text(s, range)} : tl_sv_poison();
+      return host ? (TlSv){.kind = TL_SV_OPAQUE, .opaque = tl_range_text(s, range)}
+                  : tl_sv_poison();
    TlSv python_sum; /* sum([1, 2]) of known numbers; sum of a tile is the row's */
-   if (strcmp(row->name, "sum") == 0 && !host_row && args.num_pos && args.pos[0].kind == TL_SV_TUPLE &&
-       tl_host_builtin(s, "sum", &python_sum))
+   if (strcmp(row->name, "sum") == 0 && !host_row && args.num_pos &&
+       args.pos[0].kind == TL_SV_TUPLE && tl_host_builtin(s, "sum", &python_sum))
       return tl_invoke_builtin(s, f, &python_sum, given, range);
    bool at_compile_time = host_row || (row->flags & TL_BUILTIN_HOST) ||
                           (row->namespaces & (TL_NS_PYTHON | TL_NS_TRITON));

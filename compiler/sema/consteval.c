@@ -1,7 +1,8 @@
 /* Operators on compile-time values.  Weak constants (literals, constexpr) follow Python: 64-bit
- * integers with an error on overflow, `//` floors, `%` takes the divisor's sign.  When an operand is
- * strong (a constant that was stored to a plain variable) both are converted by the promotion rules
- * of run-time values and the operation's own scalar model gives the result, which stays strong. */
+ * integers with an error on overflow, `//` floors, `%` takes the divisor's sign.  When an operand
+ * is strong (a constant that was stored to a plain variable) both are converted by the promotion
+ * rules of run-time values and the operation's own scalar model gives the result, which stays
+ * strong. */
 #include "sema/impl.h"
 
 #include <math.h>
@@ -110,12 +111,13 @@ equal_by(const TlSv *a, const TlSv *b, bool (*same)(const TlSv *, const TlSv *))
    case TL_SV_OBJECT:
       return equal_objects(a->fields, b->fields, same);
    case TL_SV_FUNC:
-      return a->func == b->func || (a->func->node == b->func->node && a->func->closure == b->func->closure);
+      return a->func == b->func ||
+             (a->func->node == b->func->node && a->func->closure == b->func->closure);
    case TL_SV_BUILTIN:
       return a->builtin.row == b->builtin.row && a->builtin.self == b->builtin.self;
    case TL_SV_MODULE:
-      return a->module == b->module || (a->module->kind == b->module->kind &&
-                                        strcmp(a->module->name, b->module->name) == 0);
+      return a->module == b->module ||
+             (a->module->kind == b->module->kind && strcmp(a->module->name, b->module->name) == 0);
    case TL_SV_VALUE:
       return a->value == b->value;
    case TL_SV_RANGE:
@@ -308,12 +310,12 @@ static const struct {
    TlAstOp op;
    TlOpcode opcode;
 } strong_op[] = {
-   {TL_AST_OP_ADD, TL_OP_ADD},      {TL_AST_OP_SUB, TL_OP_SUB},     {TL_AST_OP_MUL, TL_OP_MUL},
-   {TL_AST_OP_DIV, TL_OP_DIV},      {TL_AST_OP_FLOORDIV, TL_OP_DIV}, {TL_AST_OP_MOD, TL_OP_REM},
-   {TL_AST_OP_SHL, TL_OP_SHL},      {TL_AST_OP_SHR, TL_OP_SHR},     {TL_AST_OP_BITAND, TL_OP_AND},
-   {TL_AST_OP_BITOR, TL_OP_OR},     {TL_AST_OP_BITXOR, TL_OP_XOR},  {TL_AST_OP_EQ, TL_OP_EQ},
-   {TL_AST_OP_NE, TL_OP_NE},        {TL_AST_OP_LT, TL_OP_LT},       {TL_AST_OP_LE, TL_OP_LE},
-   {TL_AST_OP_GT, TL_OP_GT},        {TL_AST_OP_GE, TL_OP_GE},
+    {TL_AST_OP_ADD, TL_OP_ADD},  {TL_AST_OP_SUB, TL_OP_SUB},      {TL_AST_OP_MUL, TL_OP_MUL},
+    {TL_AST_OP_DIV, TL_OP_DIV},  {TL_AST_OP_FLOORDIV, TL_OP_DIV}, {TL_AST_OP_MOD, TL_OP_REM},
+    {TL_AST_OP_SHL, TL_OP_SHL},  {TL_AST_OP_SHR, TL_OP_SHR},      {TL_AST_OP_BITAND, TL_OP_AND},
+    {TL_AST_OP_BITOR, TL_OP_OR}, {TL_AST_OP_BITXOR, TL_OP_XOR},   {TL_AST_OP_EQ, TL_OP_EQ},
+    {TL_AST_OP_NE, TL_OP_NE},    {TL_AST_OP_LT, TL_OP_LT},        {TL_AST_OP_LE, TL_OP_LE},
+    {TL_AST_OP_GT, TL_OP_GT},    {TL_AST_OP_GE, TL_OP_GE},
 };
 
 static TlBits
@@ -528,7 +530,7 @@ tl_const_unary(TlSema *s, TlAstOp op, const TlSv *a, TlRange range)
       if (op == TL_AST_OP_INVERT && is_int(a)) {
          if (a->is_strong)
             return from_bits(a->dtype, ~const_bits(a, a->dtype) &
-                                          (UINT64_MAX >> (64 - tl_dtype_info[a->dtype].bits)));
+                                           (UINT64_MAX >> (64 - tl_dtype_info[a->dtype].bits)));
          return from_wide(s, -wide(a) - 1, range);
       }
    }

@@ -1,6 +1,6 @@
-/* Expressions.  Every form gives a TlSv; a value known at compile time stays known, an operator with
- * a run-time operand is built by arith.c.  Invariant: each error is reported once, by the node that
- * finds it; every other node passes poison on in silence. */
+/* Expressions.  Every form gives a TlSv; a value known at compile time stays known, an operator
+ * with a run-time operand is built by arith.c.  Invariant: each error is reported once, by the node
+ * that finds it; every other node passes poison on in silence. */
 #include "sema/impl.h"
 
 #include <string.h>
@@ -438,7 +438,7 @@ slice_of(TlSema *s, const TlSv *self, const TlSv *slice, TlRange range)
    char *text = tl_arena_alloc(s->arena, (size_t)len + 1);
    TlSv *items = tl_new_array(s->arena, TlSv, len);
    size_t n = 0;
-   for (int64_t i = from; step > 0 ? i < to : i > to; ) {
+   for (int64_t i = from; step > 0 ? i < to : i > to;) {
       if (is_str)
          text[n++] = self->s.data[i];
       else
@@ -465,7 +465,7 @@ tl_subscript(TlSema *s, const TlSv *self, const TlSv *indices, unsigned n, bool 
       if (whole.kind == TL_SV_SLICE)
          return slice_of(s, self, &whole, range);
       return index_of(s, &whole, self->tuple->len, range, &at) ? self->tuple->items[at]
-                                                                : tl_sv_poison();
+                                                               : tl_sv_poison();
    case TL_SV_STR:
       if (whole.kind == TL_SV_SLICE)
          return slice_of(s, self, &whole, range);
@@ -609,7 +609,8 @@ eval_fstring(TlSema *s, TlFrame *f, const TlAstFString *n)
       TlSv v = tl_eval_expr(s, f, fmt ? fmt->value : part);
       if (is_unusable(s, &v, part->range))
          return tl_sv_poison();
-      bool quoted = fmt && fmt->conversion && (fmt->conversion[0] == 'r' || fmt->conversion[0] == 'a');
+      bool quoted =
+          fmt && fmt->conversion && (fmt->conversion[0] == 'r' || fmt->conversion[0] == 'a');
       if (fmt && fmt->spec.len && !quoted) {
          if (!tl_format_number(s, &v, fmt->spec, part->range, &sb))
             return tl_sv_poison();

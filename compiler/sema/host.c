@@ -131,8 +131,8 @@ HOST_FN(filter)
    TlSv out = tl_make_tuple(s, items, len, true);
    for (size_t i = 0; i < len; i++) {
       TlSv keep = c->args[0].kind == TL_SV_NONE
-                     ? items[i]
-                     : tl_sema_call(s, &c->args[0], &items[i], 1, c->range);
+                      ? items[i]
+                      : tl_sema_call(s, &c->args[0], &items[i], 1, c->range);
       if (keep.kind == TL_SV_POISON)
          return keep;
       if (truth_of(&keep))
@@ -279,8 +279,8 @@ HOST_FN(round)
 HOST_FN(divmod)
 {
    TlSv pair[2] = {
-      tl_apply_binary(s, TL_AST_OP_FLOORDIV, &c->args[0], &c->args[1], c->range),
-      tl_apply_binary(s, TL_AST_OP_MOD, &c->args[0], &c->args[1], c->range),
+       tl_apply_binary(s, TL_AST_OP_FLOORDIV, &c->args[0], &c->args[1], c->range),
+       tl_apply_binary(s, TL_AST_OP_MOD, &c->args[0], &c->args[1], c->range),
    };
    return tl_make_tuple(s, pair, 2, false);
 }
@@ -506,74 +506,77 @@ HOST_FN(namedtuple)
 }
 
 /* ---- tables ---- */
-#define ROW(name, signature, fn) {0, name, signature, host_##fn, TL_BUILTIN_HOST, ""}
+#define ROW(name, signature, fn)                                                                   \
+   {                                                                                               \
+      0, name, signature, host_##fn, TL_BUILTIN_HOST, ""                                           \
+   }
 static const TlBuiltin python_row[] = {
-   ROW("enumerate", "iterable, start=0", enumerate),
-   ROW("zip", "*iterables, strict=False", zip),
-   ROW("reversed", "sequence", reversed),
-   ROW("sorted", "iterable, key=None, reverse=False", sorted),
-   ROW("map", "function, *iterables", map),
-   ROW("filter", "function, iterable", filter),
-   ROW("any", "iterable", any),
-   ROW("all", "iterable", all),
-   ROW("sum", "iterable, start=0", sum),
-   ROW("list", "iterable=()", list),
-   ROW("tuple", "iterable=()", tuple),
-   ROW("set", "iterable=()", set),
-   ROW("frozenset", "iterable=()", set),
-   ROW("iter", "iterable", list),
-   ROW("dict", "mapping=None, **items", dict),
-   ROW("str", "object=''", str),
-   ROW("repr", "object", repr),
-   ROW("hasattr", "object, name", hasattr),
-   ROW("getattr", "object, name, default=None", getattr),
-   ROW("callable", "object", callable),
-   ROW("round", "number, ndigits=None", round),
-   ROW("divmod", "a, b", divmod),
-   ROW("pow", "a, b", pow),
+    ROW("enumerate", "iterable, start=0", enumerate),
+    ROW("zip", "*iterables, strict=False", zip),
+    ROW("reversed", "sequence", reversed),
+    ROW("sorted", "iterable, key=None, reverse=False", sorted),
+    ROW("map", "function, *iterables", map),
+    ROW("filter", "function, iterable", filter),
+    ROW("any", "iterable", any),
+    ROW("all", "iterable", all),
+    ROW("sum", "iterable, start=0", sum),
+    ROW("list", "iterable=()", list),
+    ROW("tuple", "iterable=()", tuple),
+    ROW("set", "iterable=()", set),
+    ROW("frozenset", "iterable=()", set),
+    ROW("iter", "iterable", list),
+    ROW("dict", "mapping=None, **items", dict),
+    ROW("str", "object=''", str),
+    ROW("repr", "object", repr),
+    ROW("hasattr", "object, name", hasattr),
+    ROW("getattr", "object, name, default=None", getattr),
+    ROW("callable", "object", callable),
+    ROW("round", "number, ndigits=None", round),
+    ROW("divmod", "a, b", divmod),
+    ROW("pow", "a, b", pow),
 };
 
 static const TlBuiltin module_row[] = {
-   ROW("math.sqrt", "x", math_sqrt),
-   ROW("math.exp", "x", math_exp),
-   ROW("math.log", "x, base=None", math_log),
-   ROW("math.log2", "x", math_log2),
-   ROW("math.log10", "x", math_log10),
-   ROW("math.fabs", "x", math_fabs),
-   ROW("math.sin", "x", math_sin),
-   ROW("math.cos", "x", math_cos),
-   ROW("math.tanh", "x", math_tanh),
-   ROW("math.ceil", "x", math_ceil),
-   ROW("math.floor", "x", math_floor),
-   ROW("math.prod", "iterable", math_prod),
-   ROW("math.gcd", "a, b", math_gcd),
-   ROW("math.pow", "a, b", pow),
-   ROW("itertools.product", "*iterables, repeat=1", product),
-   ROW("functools.reduce", "function, iterable, initial=None", reduce),
-   ROW("functools.lru_cache", "*args, **kwargs", decorator),
-   ROW("functools.cache", "fn", same),
-   ROW("functools.partial", "fn", same),
-   ROW("functools.wraps", "*args, **kwargs", decorator),
-   ROW("collections.namedtuple", "name, fields", namedtuple),
-   ROW("importlib.import_module", "name, package=None", import_module),
-   ROW("importlib.util.find_spec", "name, package=None", find_spec),
-   ROW("os.getenv", "key, default=None", getenv),
-   ROW("os.environ.get", "key, default=None", getenv),
-   ROW("triton.Config",
-       "kwargs, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None, **others",
-       config),
-   ROW("triton.runtime.autotuner.Config",
-       "kwargs, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None, **others",
-       config),
-   ROW("triton.jit", "fn=None, **options", jit),
-   ROW("triton.constexpr_function", "fn", same),
-   ROW("triton.autotune", "*args, **options", decorator),
-   ROW("triton.heuristics", "*args, **options", decorator),
-   ROW("triton.runtime.driver.active.get_current_target", "", current_target),
-   ROW("torch.cuda.is_available", "", yes),
-   ROW("torch.cuda.get_device_capability", "*device", capability),
-   ROW("torch.xpu.is_available", "", no),
-   ROW("torch.compiler.is_compiling", "", no),
+    ROW("math.sqrt", "x", math_sqrt),
+    ROW("math.exp", "x", math_exp),
+    ROW("math.log", "x, base=None", math_log),
+    ROW("math.log2", "x", math_log2),
+    ROW("math.log10", "x", math_log10),
+    ROW("math.fabs", "x", math_fabs),
+    ROW("math.sin", "x", math_sin),
+    ROW("math.cos", "x", math_cos),
+    ROW("math.tanh", "x", math_tanh),
+    ROW("math.ceil", "x", math_ceil),
+    ROW("math.floor", "x", math_floor),
+    ROW("math.prod", "iterable", math_prod),
+    ROW("math.gcd", "a, b", math_gcd),
+    ROW("math.pow", "a, b", pow),
+    ROW("itertools.product", "*iterables, repeat=1", product),
+    ROW("functools.reduce", "function, iterable, initial=None", reduce),
+    ROW("functools.lru_cache", "*args, **kwargs", decorator),
+    ROW("functools.cache", "fn", same),
+    ROW("functools.partial", "fn", same),
+    ROW("functools.wraps", "*args, **kwargs", decorator),
+    ROW("collections.namedtuple", "name, fields", namedtuple),
+    ROW("importlib.import_module", "name, package=None", import_module),
+    ROW("importlib.util.find_spec", "name, package=None", find_spec),
+    ROW("os.getenv", "key, default=None", getenv),
+    ROW("os.environ.get", "key, default=None", getenv),
+    ROW("triton.Config",
+        "kwargs, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None, **others",
+        config),
+    ROW("triton.runtime.autotuner.Config",
+        "kwargs, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None, **others",
+        config),
+    ROW("triton.jit", "fn=None, **options", jit),
+    ROW("triton.constexpr_function", "fn", same),
+    ROW("triton.autotune", "*args, **options", decorator),
+    ROW("triton.heuristics", "*args, **options", decorator),
+    ROW("triton.runtime.driver.active.get_current_target", "", current_target),
+    ROW("torch.cuda.is_available", "", yes),
+    ROW("torch.cuda.get_device_capability", "*device", capability),
+    ROW("torch.xpu.is_available", "", no),
+    ROW("torch.compiler.is_compiling", "", no),
 };
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
@@ -591,11 +594,28 @@ tl_host_builtin(TlSema *s, const char *name, TlSv *out)
       return true;
    }
    /* exceptions and types of host code that appear in conditions */
-   static const char *const opaque[] = {"object",     "type",       "Exception",  "ValueError",
-                                        "TypeError",  "RuntimeError", "NotImplementedError",
-                                        "ImportError", "AssertionError", "property", "staticmethod",
-                                        "classmethod", "super", "id", "open", "KeyError",
-                                        "input", "bytes", "slice", "complex", "vars", "globals"};
+   static const char *const opaque[] = {"object",
+                                        "type",
+                                        "Exception",
+                                        "ValueError",
+                                        "TypeError",
+                                        "RuntimeError",
+                                        "NotImplementedError",
+                                        "ImportError",
+                                        "AssertionError",
+                                        "property",
+                                        "staticmethod",
+                                        "classmethod",
+                                        "super",
+                                        "id",
+                                        "open",
+                                        "KeyError",
+                                        "input",
+                                        "bytes",
+                                        "slice",
+                                        "complex",
+                                        "vars",
+                                        "globals"};
    for (size_t i = 0; i < COUNT(opaque); i++)
       if (strcmp(opaque[i], name) == 0) {
          *out = (TlSv){.kind = TL_SV_OPAQUE, .opaque = opaque[i]};
@@ -610,12 +630,17 @@ constant_attr(TlSema *s, const char *dotted, TlSv *out)
    static const struct {
       const char *name;
       double value;
-   } number[] = {{"math.pi", 3.141592653589793}, {"math.e", 2.718281828459045},
-                 {"math.tau", 6.283185307179586}, {"math.inf", INFINITY}, {"math.nan", NAN}};
+   } number[] = {{"math.pi", 3.141592653589793},
+                 {"math.e", 2.718281828459045},
+                 {"math.tau", 6.283185307179586},
+                 {"math.inf", INFINITY},
+                 {"math.nan", NAN}};
    static const struct {
       const char *name, *value; /* NULL: None */
-   } text[] = {{"triton.__version__", "3.6.0"}, {"torch.version.hip", NULL},
-               {"torch.version.cuda", "12.8"},  {"torch.__version__", "2.9.0"},
+   } text[] = {{"triton.__version__", "3.6.0"},
+               {"torch.version.hip", NULL},
+               {"torch.version.cuda", "12.8"},
+               {"torch.__version__", "2.9.0"},
                {"sys.platform", "linux"}};
    for (size_t i = 0; i < COUNT(number); i++)
       if (strcmp(number[i].name, dotted) == 0) {
@@ -649,8 +674,9 @@ tl_host_module_attr(TlSema *s, const char *module, const char *name, TlSv *out)
    if (constant_attr(s, dotted, out))
       return true;
    static const char *const host_part[] = {
-      "triton.runtime", "triton.testing", "triton.tools", "triton.backends", "triton.compiler",
-      "triton.ops", "triton.knobs", "triton.experimental", "triton.autotuner", "triton.profiler"};
+       "triton.runtime",   "triton.testing", "triton.tools", "triton.backends",
+       "triton.compiler",  "triton.ops",     "triton.knobs", "triton.experimental",
+       "triton.autotuner", "triton.profiler"};
    for (size_t i = 0; i < COUNT(host_part); i++)
       if (has_prefix(dotted, host_part[i])) {
          *out = tl_module_value(s, dotted);
@@ -662,17 +688,81 @@ tl_host_module_attr(TlSema *s, const char *module, const char *name, TlSv *out)
 bool
 tl_is_host_module(const char *name)
 {
-   static const char *const known[] = {
-      "torch", "numpy", "os", "sys", "math", "typing", "functools", "itertools", "collections",
-      "dataclasses", "enum", "warnings", "logging", "contextlib", "inspect", "packaging", "einops",
-      "pytest", "time", "random", "re", "json", "pathlib", "copy", "abc", "types", "operator",
-      "transformers", "jax", "pandas", "matplotlib", "argparse", "subprocess", "importlib",
-      "threading", "platform", "datetime", "hashlib", "builtins", "__future__", "typing_extensions",
-      "tqdm", "string", "struct", "ctypes", "glob", "shutil", "tempfile", "traceback", "statistics",
-      "cutlass", "apex", "deepspeed", "pickle", "sqlite3", "io", "gc", "weakref", "textwrap",
-      "multiprocessing", "concurrent", "asyncio", "socket", "uuid", "pkg_resources", "torchvision",
-      "triton.runtime", "triton.testing", "triton.tools", "triton.backends", "triton.compiler",
-      "triton.ops", "triton.knobs", "triton.experimental", "triton.profiler"};
+   static const char *const known[] = {"torch",
+                                       "numpy",
+                                       "os",
+                                       "sys",
+                                       "math",
+                                       "typing",
+                                       "functools",
+                                       "itertools",
+                                       "collections",
+                                       "dataclasses",
+                                       "enum",
+                                       "warnings",
+                                       "logging",
+                                       "contextlib",
+                                       "inspect",
+                                       "packaging",
+                                       "einops",
+                                       "pytest",
+                                       "time",
+                                       "random",
+                                       "re",
+                                       "json",
+                                       "pathlib",
+                                       "copy",
+                                       "abc",
+                                       "types",
+                                       "operator",
+                                       "transformers",
+                                       "jax",
+                                       "pandas",
+                                       "matplotlib",
+                                       "argparse",
+                                       "subprocess",
+                                       "importlib",
+                                       "threading",
+                                       "platform",
+                                       "datetime",
+                                       "hashlib",
+                                       "builtins",
+                                       "__future__",
+                                       "typing_extensions",
+                                       "tqdm",
+                                       "string",
+                                       "struct",
+                                       "ctypes",
+                                       "glob",
+                                       "shutil",
+                                       "tempfile",
+                                       "traceback",
+                                       "statistics",
+                                       "cutlass",
+                                       "apex",
+                                       "deepspeed",
+                                       "pickle",
+                                       "sqlite3",
+                                       "io",
+                                       "gc",
+                                       "weakref",
+                                       "textwrap",
+                                       "multiprocessing",
+                                       "concurrent",
+                                       "asyncio",
+                                       "socket",
+                                       "uuid",
+                                       "pkg_resources",
+                                       "torchvision",
+                                       "triton.runtime",
+                                       "triton.testing",
+                                       "triton.tools",
+                                       "triton.backends",
+                                       "triton.compiler",
+                                       "triton.ops",
+                                       "triton.knobs",
+                                       "triton.experimental",
+                                       "triton.profiler"};
    for (size_t i = 0; i < COUNT(known); i++)
       if (has_prefix(name, known[i]))
          return true;
@@ -937,21 +1027,27 @@ HOST_FN(dict_update)
 }
 
 static const TlBuiltin str_row[] = {
-   ROW("upper", "self", str_case),         ROW("lower", "self", str_case),
-   ROW("strip", "self", str_strip),        ROW("startswith", "self, prefix", str_ends),
-   ROW("endswith", "self, suffix", str_ends), ROW("split", "self, sep=None", str_split),
-   ROW("join", "self, iterable", str_join), ROW("replace", "self, old, new", str_replace),
-   ROW("format", "self, *args, **fields", str_format),
+    ROW("upper", "self", str_case),
+    ROW("lower", "self", str_case),
+    ROW("strip", "self", str_strip),
+    ROW("startswith", "self, prefix", str_ends),
+    ROW("endswith", "self, suffix", str_ends),
+    ROW("split", "self, sep=None", str_split),
+    ROW("join", "self, iterable", str_join),
+    ROW("replace", "self, old, new", str_replace),
+    ROW("format", "self, *args, **fields", str_format),
 };
 static const TlBuiltin list_row[] = {
-   ROW("append", "self, item", list_append), ROW("extend", "self, items", list_extend),
-   ROW("pop", "self, index=-1", list_pop),   ROW("index", "self, item", seq_index),
-   ROW("count", "self, item", seq_count),    ROW("copy", "self", seq_copy),
+    ROW("append", "self, item", list_append), ROW("extend", "self, items", list_extend),
+    ROW("pop", "self, index=-1", list_pop),   ROW("index", "self, item", seq_index),
+    ROW("count", "self, item", seq_count),    ROW("copy", "self", seq_copy),
 };
 static const TlBuiltin dict_row[] = {
-   ROW("get", "self, key, default=None", dict_get), ROW("items", "self", dict_items),
-   ROW("keys", "self", dict_keys),                  ROW("values", "self", dict_values),
-   ROW("update", "self, other=None, **items", dict_update),
+    ROW("get", "self, key, default=None", dict_get),
+    ROW("items", "self", dict_items),
+    ROW("keys", "self", dict_keys),
+    ROW("values", "self", dict_values),
+    ROW("update", "self, other=None, **items", dict_update),
 };
 
 bool

@@ -82,8 +82,7 @@ class_fields(TlSema *s, const TlAstClass *c, const char ***names)
    *names = tl_new_array(s->arena, const char *, c->body.len);
    for (size_t i = 0; i < c->body.len; i++) {
       const TlNode *b = c->body.data[i];
-      if (b && b->kind == TL_AST_ANN_ASSIGN &&
-          tl_ast_AnnAssign(b)->target->kind == TL_AST_NAME)
+      if (b && b->kind == TL_AST_ANN_ASSIGN && tl_ast_AnnAssign(b)->target->kind == TL_AST_NAME)
          (*names)[n++] = tl_ast_Name(tl_ast_AnnAssign(b)->target)->id;
    }
    return n;
@@ -238,7 +237,8 @@ tl_read_decorators(TlSema *s, const TlSvFunc *fn, TlMeta *m)
       const TlNode *n = d->data[i];
       const char *last = last_name(n);
       if (tl_is_jit_decorator(n)) {
-         int warps = int_argument(s, f, n, "num_warps"), stages = int_argument(s, f, n, "num_stages");
+         int warps = int_argument(s, f, n, "num_warps"),
+             stages = int_argument(s, f, n, "num_stages");
          m->num_warps = warps ? warps : m->num_warps;
          m->num_stages = stages ? stages : m->num_stages;
          m->num_ctas = int_argument(s, f, n, "num_ctas");

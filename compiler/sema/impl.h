@@ -2,11 +2,11 @@
  * describe.c.
  *
  * A TlUnit is one source file with its module-level names, bound lazily: an assignment or import is
- * evaluated when somebody asks for the name, and a host expression that is not understood becomes an
- * OPAQUE value, which is an error only when a kernel needs it.
- * A TlFrame holds the variables of one activation (or of a lambda, comprehension, class body).  A
- * TlActivation says which function is being evaluated and whether it is host Python (every value
- * known, nothing is built) or compiled code. */
+ * evaluated when somebody asks for the name, and a host expression that is not understood becomes
+ * an OPAQUE value, which is an error only when a kernel needs it. A TlFrame holds the variables of
+ * one activation (or of a lambda, comprehension, class body).  A TlActivation says which function
+ * is being evaluated and whether it is host Python (every value known, nothing is built) or
+ * compiled code. */
 #ifndef TL_SEMA_IMPL_H
 #define TL_SEMA_IMPL_H
 
@@ -28,7 +28,7 @@ typedef enum TlGlobalState { TL_GLOBAL_READY, TL_GLOBAL_LAZY, TL_GLOBAL_FORCING 
 
 typedef struct TlGlobal {
    const char *name;
-   TlRange range;             /* where it is bound */
+   TlRange range; /* where it is bound */
    TlGlobalState state;
    TlSv value;                /* READY */
    const TlNode *expr;        /* LAZY assignment: the right side, else NULL */
@@ -40,11 +40,11 @@ typedef struct TlGlobal {
 
 struct TlUnit {
    uint32_t file;
-   const char *path;      /* as given or found */
-   bool is_tile;          /* every def is compiled code, builtins are visible bare */
+   const char *path; /* as given or found */
+   bool is_tile;     /* every def is compiled code, builtins are visible bare */
    bool is_stdlib;
    const TlAstModule *ast;
-   TlMap globals;         /* interned name -> TlGlobal */
+   TlMap globals; /* interned name -> TlGlobal */
    TL_VEC(TlGlobal *) order;
    TL_VEC(const TlAstImport *) stars; /* `from m import *`, in order */
    TL_VEC(TlSvFunc *) functions;      /* in order of definition */
@@ -58,15 +58,15 @@ typedef enum TlModuleKind {
 
 struct TlSvModule {
    TlModuleKind kind;
-   TlUnit *unit;      /* UNIT */
-   uint32_t ns;       /* BUILTIN: TL_NS_* */
-   const char *name;  /* dotted */
+   TlUnit *unit;     /* UNIT */
+   uint32_t ns;      /* BUILTIN: TL_NS_* */
+   const char *name; /* dotted */
 };
 
 /* ---- functions ---- */
 struct TlSvFunc {
    const char *name;
-   const TlNode *node;   /* Function, Lambda or Class */
+   const TlNode *node; /* Function, Lambda or Class */
    TlUnit *unit;
    TlFrame *closure;     /* enclosing variables, or NULL at module level */
    bool is_compiled;     /* jit or in a .tile file; else host Python */
@@ -78,19 +78,19 @@ struct TlSvFunc {
 /* ---- variables ---- */
 typedef enum TlVarState {
    TL_VAR_BOUND,
-   TL_VAR_ONE_SIDED, /* set on one side of a run-time if only */
-   TL_VAR_CONFLICT,  /* both sides of a run-time if set it, to values of different types */
-   TL_VAR_LOOP_LOCAL,/* first set inside a run-time loop that has ended */
+   TL_VAR_ONE_SIDED,  /* set on one side of a run-time if only */
+   TL_VAR_CONFLICT,   /* both sides of a run-time if set it, to values of different types */
+   TL_VAR_LOOP_LOCAL, /* first set inside a run-time loop that has ended */
    TL_VAR_DELETED,
 } TlVarState;
 
 typedef struct TlVar {
    const char *name;
    TlSv value;
-   TlRange range;  /* of the last assignment */
-   TlRange other;  /* second place, for the states that need two */
+   TlRange range; /* of the last assignment */
+   TlRange other; /* second place, for the states that need two */
    TlVarState state;
-   uint64_t seq;   /* stamp of the last assignment */
+   uint64_t seq;         /* stamp of the last assignment */
    const char *types[2]; /* CONFLICT: both types */
 } TlVar;
 
@@ -100,21 +100,21 @@ typedef struct TlVars {
 } TlVars;
 
 struct TlFrame {
-   TlFrame *parent;      /* where names not found here are looked up, or NULL: the unit */
-   TlUnit *unit;         /* NULL: builtins only */
+   TlFrame *parent; /* where names not found here are looked up, or NULL: the unit */
+   TlUnit *unit;    /* NULL: builtins only */
    TlActivation *act;
    TlVars vars;
-   bool is_class;        /* a class body: not visible from the functions in it */
+   bool is_class; /* a class body: not visible from the functions in it */
 };
 
 struct TlActivation {
    TlActivation *caller;
-   const TlSvFunc *func;   /* NULL for module level */
+   const TlSvFunc *func; /* NULL for module level */
    TlRange call_range;
    bool is_host;
-   unsigned loops;         /* run-time loops around the current statement */
-   unsigned static_loops;  /* unrolled loops around it */
-   TlSv ret;               /* value of the return that ended it */
+   unsigned loops;        /* run-time loops around the current statement */
+   unsigned static_loops; /* unrolled loops around it */
+   TlSv ret;              /* value of the return that ended it */
    TlRange ret_range;
 };
 
@@ -142,14 +142,14 @@ typedef struct TlSemaImpl {
    TlSemaOptions options;
    TlUnit *main;
    TL_VEC(TlUnit *) units;
-   TlMap stdlib;          /* interned module name -> TlUnit */
-   TlMap signatures;      /* const TlBuiltin * -> TlSignature */
-   TlActivation *act;     /* innermost */
+   TlMap stdlib;      /* interned module name -> TlUnit */
+   TlMap signatures;  /* const TlBuiltin * -> TlSignature */
+   TlActivation *act; /* innermost */
    unsigned num_calls;
-   uint64_t seq;          /* assignment stamp */
-   uint64_t region;       /* side of a run-time if or body of a run-time loop being evaluated */
+   uint64_t seq;    /* assignment stamp */
+   uint64_t region; /* side of a run-time if or body of a run-time loop being evaluated */
    uint64_t num_regions;
-   bool out_of_steps;     /* reported */
+   bool out_of_steps; /* reported */
    TlKernelInfo *kernels;
    unsigned num_kernels;
    int num_warps, num_stages, num_ctas; /* of the kernel being compiled */
@@ -159,7 +159,7 @@ typedef struct TlSemaImpl {
 TlUnit *tl_unit_load(TlSema *s, uint32_t file, const char *path, bool is_stdlib);
 TlGlobal *tl_unit_find(TlSema *s, TlUnit *unit, const char *name); /* NULL if unknown; not forced */
 TlSv tl_global_value(TlSema *s, TlUnit *unit, TlGlobal *g);
-TlSv tl_module_value(TlSema *s, const char *dotted);       /* of `import dotted` without files */
+TlSv tl_module_value(TlSema *s, const char *dotted); /* of `import dotted` without files */
 /* Attribute of a module; false if it has none of that name (nothing reported). */
 bool tl_module_attr(TlSema *s, const TlSvModule *m, const char *name, TlSv *out);
 /* An import statement that binds at once into a frame (inside a function). */
@@ -222,7 +222,7 @@ TlSv tl_const_unary(TlSema *s, TlAstOp op, const TlSv *a, TlRange range);
 TlSv tl_const_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range);
 bool tl_const_truth(const TlSv *v); /* of a known value, as Python's bool() */
 int tl_const_order(TlSema *s, const TlSv *a, const TlSv *b, TlRange range, bool *ok); /* <0 0 >0 */
-double tl_known_double(const TlSv *v);  /* of a number */
+double tl_known_double(const TlSv *v); /* of a number */
 TlSv tl_dict_get(const TlSv *dict, const TlSv *key, bool *found);
 void tl_dict_set(TlSema *s, const TlSv *dict, const TlSv *key, TlSv value);
 TlSv tl_dict_new(TlSema *s);
@@ -243,7 +243,8 @@ TlFlow tl_exec_rest(TlSema *s, TlFrame *f, const TlCont *rest);
 TlFlow tl_exec_if(TlSema *s, TlFrame *f, const TlAstIf *n, const TlCont *rest);
 TlFlow tl_exec_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlCont *rest);
 TlFlow tl_exec_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest);
-TlSv tl_eval_runtime_conditional(TlSema *s, TlFrame *f, const TlAstConditional *n, const TlSv *test);
+TlSv tl_eval_runtime_conditional(TlSema *s, TlFrame *f, const TlAstConditional *n,
+                                 const TlSv *test);
 void tl_assigned_names(TlSema *s, const TlNodeList *stmts, TlMap *names);
 /* Gives op result values of these types (it was built without). */
 /* Enters a region of run-time code; returns the one to go back to. */
@@ -270,10 +271,10 @@ TlSv tl_invoke_builtin(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *args
 TlSv tl_eval_call(TlSema *s, TlFrame *f, const TlAstCall *call);
 bool tl_eval_args(TlSema *s, TlFrame *f, const TlNodeList *nodes, TlArgs *out);
 TlSv tl_invoke_named(TlSema *s, uint32_t ns, const char *name, const TlSv *args, unsigned n,
-                   TlRange range);
+                     TlRange range);
 
 /* ---- host*.c ---- */
-bool tl_host_builtin(TlSema *s, const char *name, TlSv *out);          /* Python: enumerate, zip .. */
+bool tl_host_builtin(TlSema *s, const char *name, TlSv *out); /* Python: enumerate, zip .. */
 bool tl_host_module_attr(TlSema *s, const char *module, const char *name, TlSv *out);
 bool tl_is_host_mutation(const TlBuiltin *row); /* list.append and the like */
 bool tl_host_method(TlSema *s, const TlSv *self, const char *name, TlSv *out);

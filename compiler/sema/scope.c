@@ -1,6 +1,7 @@
-/* Variables and name lookup.  A name is looked for in the frame, in the frames around it, in the file
- * and among the builtins, in this order.  A variable that cannot be used (set on one side of a
- * run-time `if` only, ..) stays in its frame with the reason, so that the error can name the places. */
+/* Variables and name lookup.  A name is looked for in the frame, in the frames around it, in the
+ * file and among the builtins, in this order.  A variable that cannot be used (set on one side of a
+ * run-time `if` only, ..) stays in its frame with the reason, so that the error can name the
+ * places. */
 #include "sema/impl.h"
 
 #include <string.h>

@@ -111,10 +111,10 @@ describe_kernel(TlSema *s, const TlSvFunc *fn)
       if (p->kind != TL_AST_OP_PLAIN)
          continue;
       k.params[k.num_params++] = (TlKernelParam){
-         .name = p->name,
-         .is_constexpr = tl_is_constexpr_annotation(p->annotation),
-         .annotation = p->annotation ? tl_node_text(s, p->annotation) : NULL,
-         .default_text = p->default_value ? tl_node_text(s, p->default_value) : NULL,
+          .name = p->name,
+          .is_constexpr = tl_is_constexpr_annotation(p->annotation),
+          .annotation = p->annotation ? tl_node_text(s, p->annotation) : NULL,
+          .default_text = p->default_value ? tl_node_text(s, p->default_value) : NULL,
       };
    }
    k.decorators = decorator_text(s, f);
@@ -486,8 +486,8 @@ annotation_type(TlSema *s, Spec *p, unsigned i, const TlNode *a, TlSpecArg *out)
       const TlAstFactType *f = tl_ast_FactType(a);
       TlFrame *frame = tl_module_frame(s, p->fn->unit);
       TlSv fact = tl_eval_expr(s, frame, f->fact);
-      bool ok = fact.kind == TL_SV_INT && fact.i >= 1 && fact.i <= 1 << 20 &&
-                !(fact.i & (fact.i - 1));
+      bool ok =
+          fact.kind == TL_SV_INT && fact.i >= 1 && fact.i <= 1 << 20 && !(fact.i & (fact.i - 1));
       if (!ok) {
          if (fact.kind != TL_SV_POISON)
             tl_report(s->diags, E0264, f->fact->range, tl_node_text(s, f->fact));
@@ -514,7 +514,7 @@ annotation_type(TlSema *s, Spec *p, unsigned i, const TlNode *a, TlSpecArg *out)
          t = tl_type_scalar(s->types, TL_I1);
    }
    bool foreign = !t && (p->fn->unit->is_tile ? a->kind == TL_AST_PTR_TYPE || a->kind == TL_AST_CALL
-                                               : a->kind == TL_AST_CALL);
+                                              : a->kind == TL_AST_CALL);
    if (foreign) {
       TlSv v = tl_eval_expr(s, tl_module_frame(s, p->fn->unit), a);
       if (v.kind == TL_SV_TYPE)
@@ -581,7 +581,8 @@ apply_default(TlSema *s, Spec *p, unsigned i)
    if (a->is_given || !param(p, i)->default_value)
       return;
    TlSv v = eval_default(s, p, i);
-   if (is_constexpr(p, i) || !(v.kind == TL_SV_INT || v.kind == TL_SV_FLOAT || v.kind == TL_SV_BOOL)) {
+   if (is_constexpr(p, i) ||
+       !(v.kind == TL_SV_INT || v.kind == TL_SV_FLOAT || v.kind == TL_SV_BOOL)) {
       set_constant(a, v);
       return;
    }
@@ -686,8 +687,8 @@ apply_autotune(TlSema *s, Spec *p)
    const TlSv *c = &p->meta.config;
    for (size_t i = 0; c->kind == TL_SV_DICT && i < c->fields->len; i++)
       if (c->fields->keys[i].kind == TL_SV_STR)
-         take_missing(s, p, c->fields->keys[i].s.data, c->fields->values[i],
-                      p->meta.autotune_range, "the first autotune configuration");
+         take_missing(s, p, c->fields->keys[i].s.data, c->fields->values[i], p->meta.autotune_range,
+                      "the first autotune configuration");
 }
 
 static void
@@ -759,7 +760,8 @@ check_complete(TlSema *s, Spec *p)
       tl_help(s->diags, "write it as '%s: *fp32' or '%s: i32', or give a signature", first->name,
               first->name);
    else
-      tl_help(s->diags, "give a signature with an entry for each parameter: -s \"*fp32:16, i32, ..\"");
+      tl_help(s->diags,
+              "give a signature with an entry for each parameter: -s \"*fp32:16, i32, ..\"");
    return false;
 }
 

@@ -1,6 +1,7 @@
-/* Statements.  A block is run statement by statement; what follows a statement in its function is at
- * hand as a TlCont, so that an early return under a run-time `if` can run the rest in the other side
- * (stmt_if.c).  A statement with an error leaves poison in what it assigns and the next one goes on. */
+/* Statements.  A block is run statement by statement; what follows a statement in its function is
+ * at hand as a TlCont, so that an early return under a run-time `if` can run the rest in the other
+ * side (stmt_if.c).  A statement with an error leaves poison in what it assigns and the next one
+ * goes on. */
 #include "sema/impl.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* `if` and `a if c else b`.  A known condition looks at one side only.  A run-time condition makes an
- * `if` operation: both sides are run from the same variables, then every variable that differs is
- * joined to a result when both sides give it one type; otherwise it stays as unusable, with the
+/* `if` and `a if c else b`.  A known condition looks at one side only.  A run-time condition makes
+ * an `if` operation: both sides are run from the same variables, then every variable that differs
+ * is joined to a result when both sides give it one type; otherwise it stays as unusable, with the
  * reason.  When one side ends early (return, continue) the rest of the function or loop body is run
  * inside the other side, so that the IR stays structured. */
 #include "sema/impl.h"
@@ -150,10 +150,8 @@ tl_set_results(TlSema *s, TlOp *op, const TlType *const *types, unsigned num)
    op->num_results = num;
    op->results = tl_new_array(s->arena, TlValue, num);
    for (unsigned i = 0; i < num; i++)
-      op->results[i] = (TlValue){.type = types[i],
-                                 .def = op,
-                                 .index = i,
-                                 .id = s->b.func->next_value_id++};
+      op->results[i] =
+          (TlValue){.type = types[i], .def = op, .index = i, .id = s->b.func->next_value_id++};
 }
 
 void
@@ -175,7 +173,7 @@ typedef struct Side {
 
 typedef struct Join {
    TlOp *op;
-   TlBuilder after;   /* cursor behind the operation */
+   TlBuilder after; /* cursor behind the operation */
    Side side[2];
    TlFlat values[2];  /* yielded by each side */
    TlValue **results; /* once built */
@@ -323,7 +321,9 @@ merge_var(TlSema *s, const TlVar *a, const TlVar *b, TlRange if_range, bool *joi
    TlVar out = *set;
    out.seq = ++s->impl->seq;
    if (!a || !b || a->state != TL_VAR_BOUND || b->state != TL_VAR_BOUND) {
-      const TlVar *odd = a && a->state != TL_VAR_BOUND ? a : b && b->state != TL_VAR_BOUND ? b : NULL;
+      const TlVar *odd = a && a->state != TL_VAR_BOUND   ? a
+                         : b && b->state != TL_VAR_BOUND ? b
+                                                         : NULL;
       if (odd && (!a || !b || odd->state != TL_VAR_ONE_SIDED)) {
          out = *odd;
       } else {
@@ -517,7 +517,8 @@ adapt(TlSema *s, const TlSv *v, const TlSv *other, TlRange range)
        other->value->type->kind != TL_TYPE_SCALAR)
       return *v;
    TlDtype dtype = other->value->type->dtype;
-   bool fits = v->kind == TL_SV_FLOAT ? tl_dtype_is_float(dtype) : dtype != TL_I1 || v->kind == TL_SV_BOOL;
+   bool fits =
+       v->kind == TL_SV_FLOAT ? tl_dtype_is_float(dtype) : dtype != TL_I1 || v->kind == TL_SV_BOOL;
    return fits ? tl_sv_value(tl_sema_value_as(s, v, dtype, range)) : *v;
 }
 
@@ -547,8 +548,7 @@ tl_eval_runtime_conditional(TlSema *s, TlFrame *f, const TlAstConditional *n, co
    }
    bool ok = v[0].kind != TL_SV_POISON && v[1].kind != TL_SV_POISON;
    if (ok && !mergeable(s, &v[0], &v[1])) {
-      tl_report(s->diags, E0243, n->node.range, tl_sv_describe(s, &v[0]),
-                tl_sv_describe(s, &v[1]));
+      tl_report(s->diags, E0243, n->node.range, tl_sv_describe(s, &v[0]), tl_sv_describe(s, &v[1]));
       ok = false;
    }
    ok = ok && join_collect(s, &j, &v[0], &v[1], n->node.range);

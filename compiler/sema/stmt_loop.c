@@ -1,9 +1,9 @@
 /* Loops.  A loop over compile-time items (static_range, tuples, host code) is run item by item.  A
- * run-time loop carries every variable that its body assigns and that had a value before: the body is
- * evaluated once with those as block arguments.  Which of them it really assigns is known only then
- * (an `if` on a constant may drop an assignment); when a variable with a known start value turns out
- * not to be assigned, the body is thrown away and evaluated again with that value still known, so
- * that it may be used as a shape or in a compile-time `if`. */
+ * run-time loop carries every variable that its body assigns and that had a value before: the body
+ * is evaluated once with those as block arguments.  Which of them it really assigns is known only
+ * then (an `if` on a constant may drop an assignment); when a variable with a known start value
+ * turns out not to be assigned, the body is thrown away and evaluated again with that value still
+ * known, so that it may be used as a shape or in a compile-time `if`. */
 #include "sema/impl.h"
 
 #include <string.h>
@@ -40,12 +40,12 @@ run_items(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSv *items, size_t le
 typedef struct Carried {
    const char *name;
    TlVar before;
-   TlFlat init;         /* run-time parts of the start value */
-   bool known;          /* the start value holds known numbers */
-   bool excluded;       /* known and found not to be assigned: stays known */
+   TlFlat init;   /* run-time parts of the start value */
+   bool known;    /* the start value holds known numbers */
+   bool excluded; /* known and found not to be assigned: stays known */
    bool assigned;
-   TlValue **args[2];   /* block arguments: body (for), test and body (while) */
-   TlFlat final;        /* at the end of the body */
+   TlValue **args[2]; /* block arguments: body (for), test and body (while) */
+   TlFlat final;      /* at the end of the body */
 } Carried;
 
 typedef struct Loop {
@@ -53,10 +53,10 @@ typedef struct Loop {
    TlRange range;
    TlOp *op;
    TL_VEC(Carried) vars;
-   TlVars before;       /* all variables before the loop */
-   uint64_t seq;        /* assignments with a later stamp are the body's */
-   TlBuilder after;     /* cursor behind the operation */
-   TlDiags diags;       /* to undo an attempt */
+   TlVars before;   /* all variables before the loop */
+   uint64_t seq;    /* assignments with a later stamp are the body's */
+   TlBuilder after; /* cursor behind the operation */
+   TlDiags diags;   /* to undo an attempt */
    TlDiag **diags_end;
 } Loop;
 
@@ -376,10 +376,10 @@ loop_bounds(TlSema *s, const TlSvRange *r, TlRange range, TlValue *bound[3])
    for (unsigned i = 0; i < 3; i++) {
       if (part[i]->kind == TL_SV_POISON)
          return false;
-      bool is_scalar = part[i]->kind == TL_SV_INT || part[i]->kind == TL_SV_BOOL ||
-                       (part[i]->kind == TL_SV_VALUE &&
-                        part[i]->value->type->kind == TL_TYPE_SCALAR &&
-                        tl_dtype_is_int(part[i]->value->type->dtype));
+      bool is_scalar =
+          part[i]->kind == TL_SV_INT || part[i]->kind == TL_SV_BOOL ||
+          (part[i]->kind == TL_SV_VALUE && part[i]->value->type->kind == TL_TYPE_SCALAR &&
+           tl_dtype_is_int(part[i]->value->type->dtype));
       if (!is_scalar) {
          tl_report(s->diags, E0246, range, tl_sv_describe(s, part[i]));
          return false;
@@ -446,7 +446,7 @@ run_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSvRange *r)
    collect_finals(s, &l);
    drop_unassigned(&l, 1, 1);
    TlFlat final = carried_list(s, &l, 1);
-   tl_yield(s, l.op->regions[0]->block, final.data, (unsigned)final.len);
+   tl_yield(s, l.op->regions[0]->block, final.data, (unsigned) final.len);
    leave_loop(s, &l, n->target);
    if (n->orelse.len)
       tl_report(s->diags, E0248, n->orelse.data[0]->range);
@@ -567,7 +567,7 @@ tl_exec_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest)
    go_on = not_dropped(&l, go_on);
    drop_unassigned(&l, 2, 0);
    TlFlat final = carried_list(s, &l, 1);
-   tl_yield(s, l.op->regions[1]->block, final.data, (unsigned)final.len);
+   tl_yield(s, l.op->regions[1]->block, final.data, (unsigned) final.len);
    end_test(s, &l, go_on);
    leave_loop(s, &l, NULL);
    if (n->orelse.len)
