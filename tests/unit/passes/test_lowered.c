@@ -486,6 +486,22 @@ prints_once_for_each_element(void **state)
    }
 }
 
+static void
+tiles_of_two_shapes_print_apart(void **state)
+{
+   (void)state;
+   Kernel k;
+   k_open(&k, 3);
+   uint32_t n = 64, m = 16;
+   const char *a = k_index(&k, 1, &n), *b = k_index(&k, 1, &m);
+   k_scalar(&k, "s", TL_I32, 9);
+   k_line(&k, "device_print %s, %%s, %s, %s {text = \"both\"}", a, a, b);
+   k_line(&k, "device_print {text = \"none\"}");
+   k_run(&k);
+   assert_int_equal(k.stats.prints, n + m + 1);
+   k_close(&k);
+}
+
 /* ---- loops ---- */
 static void
 carried_pointers_and_sums(void **state)
@@ -636,6 +652,7 @@ test_lowered(void)
       cmocka_unit_test(atomics_happen_once),
       cmocka_unit_test(maps_run_for_each_element),
       cmocka_unit_test(prints_once_for_each_element),
+      cmocka_unit_test(tiles_of_two_shapes_print_apart),
       cmocka_unit_test(carried_pointers_and_sums),
       cmocka_unit_test(random_functions_keep_their_meaning),
       cmocka_unit_test(too_large_is_a_located_error),
