@@ -1,9 +1,10 @@
-/* Operators on run-time values, with the promotion of Triton 3.6 (triton-semantics.md 1.5, 1.9, 1.11).
+/* Operators on run-time values, with the promotion of Triton 3.6
+ * (triton-semantics.md 1.5, 1.9, 1.11).
  *
- * A compile-time number is weak unless it was stored to a variable: a weak number of a kind not above
- * that of the other operand (bool < int < float) takes the other operand's dtype; every other operand
- * takes part in promotion.  Invariant: each function returns poison, NULL or false only after a
- * report, or when an operand was poison already. */
+ * A compile-time number is weak unless it was stored to a variable: a weak number of a kind not
+ * above that of the other operand (bool < int < float) takes the other operand's dtype; every other
+ * operand takes part in promotion.  Invariant: each function returns poison, NULL or false only
+ * after a report, or when an operand was poison already. */
 #include "sema/arith.h"
 
 #include <float.h>
@@ -321,15 +322,14 @@ check_overflow(TlSema *s, TlOpcode op, TlValue *x, TlValue *y)
    if (!s->debug || !tl_dtype_is_signed(t) || tl_dtype_info[t].bits >= 64)
       return;
    TlBuilder *b = &s->b;
-   const TlType *wide =
-      tl_type_with_elem(s->types, x->type, tl_type_scalar(s->types, TL_I64));
+   const TlType *wide = tl_type_with_elem(s->types, x->type, tl_type_scalar(s->types, TL_I64));
    int64_t top = (INT64_C(1) << (tl_dtype_info[t].bits - 1)) - 1;
    TlValue *exact = tl_b2(b, op, tl_t1(b, TL_OP_CAST, wide, x), tl_t1(b, TL_OP_CAST, wide, y));
    TlValue *low = tl_b2(b, TL_OP_GE, exact, tl_const_bits(b, wide, (TlBits)(-top - 1)));
    TlValue *high = tl_b2(b, TL_OP_LE, exact, tl_const_bits(b, wide, (TlBits)top));
    TlValue *ok = tl_b2(b, TL_OP_AND, low, high);
-   const char *text = tl_arena_printf(s->arena, "%s overflow in '%s'", tl_dtype_info[t].text,
-                                      tl_op_info[op].text);
+   const char *text =
+       tl_arena_printf(s->arena, "%s overflow in '%s'", tl_dtype_info[t].text, tl_op_info[op].text);
    TlAttrInit attr = {TL_ATTR_TEXT, {.s = text}};
    tl_build(b, TL_OP_DEVICE_ASSERT, &ok, 1, NULL, 0, &attr, 1, 0);
 }
@@ -348,7 +348,8 @@ tl_sema_addptr(TlSema *s, TlValue *ptr, const TlSv *offset, bool negate, TlRange
          tl_help(s->diags, "convert it: .to(tl.int32) or .to(tl.int64)");
       return NULL;
    }
-   bool is_narrow_unsigned = !tl_dtype_is_signed(elem->dtype) && tl_dtype_info[elem->dtype].bits < 64;
+   bool is_narrow_unsigned =
+       !tl_dtype_is_signed(elem->dtype) && tl_dtype_info[elem->dtype].bits < 64;
    if (elem->dtype == TL_I1)
       off = tl_sema_cast(s, off, tl_type_scalar(s->types, TL_I32), range);
    else if (negate && is_narrow_unsigned) /* -x must not wrap before it is extended */
@@ -376,22 +377,31 @@ pointer_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange rang
 }
 
 /* ---- binary operators ---- */
-typedef enum BinaryRule { NO_RULE, ARITH, TRUE_DIV, FLOOR_DIV, MOD, BITWISE, SHIFT, COMPARE } BinaryRule;
+typedef enum BinaryRule {
+   NO_RULE,
+   ARITH,
+   TRUE_DIV,
+   FLOOR_DIV,
+   MOD,
+   BITWISE,
+   SHIFT,
+   COMPARE
+} BinaryRule;
 typedef struct BinaryOp {
    BinaryRule rule;
    TlOpcode op;
 } BinaryOp;
 
 static const BinaryOp binary_ops[TL_AST_OP_COUNT] = {
-   [TL_AST_OP_ADD] = {ARITH, TL_OP_ADD},         [TL_AST_OP_SUB] = {ARITH, TL_OP_SUB},
-   [TL_AST_OP_MUL] = {ARITH, TL_OP_MUL},         [TL_AST_OP_DIV] = {TRUE_DIV, TL_OP_DIV},
-   [TL_AST_OP_FLOORDIV] = {FLOOR_DIV, TL_OP_DIV}, [TL_AST_OP_MOD] = {MOD, TL_OP_REM},
-   [TL_AST_OP_SHL] = {SHIFT, TL_OP_SHL},         [TL_AST_OP_SHR] = {SHIFT, TL_OP_SHR},
-   [TL_AST_OP_BITAND] = {BITWISE, TL_OP_AND},    [TL_AST_OP_BITOR] = {BITWISE, TL_OP_OR},
-   [TL_AST_OP_BITXOR] = {BITWISE, TL_OP_XOR},    [TL_AST_OP_EQ] = {COMPARE, TL_OP_EQ},
-   [TL_AST_OP_NE] = {COMPARE, TL_OP_NE},         [TL_AST_OP_LT] = {COMPARE, TL_OP_LT},
-   [TL_AST_OP_LE] = {COMPARE, TL_OP_LE},         [TL_AST_OP_GT] = {COMPARE, TL_OP_GT},
-   [TL_AST_OP_GE] = {COMPARE, TL_OP_GE},
+    [TL_AST_OP_ADD] = {ARITH, TL_OP_ADD},          [TL_AST_OP_SUB] = {ARITH, TL_OP_SUB},
+    [TL_AST_OP_MUL] = {ARITH, TL_OP_MUL},          [TL_AST_OP_DIV] = {TRUE_DIV, TL_OP_DIV},
+    [TL_AST_OP_FLOORDIV] = {FLOOR_DIV, TL_OP_DIV}, [TL_AST_OP_MOD] = {MOD, TL_OP_REM},
+    [TL_AST_OP_SHL] = {SHIFT, TL_OP_SHL},          [TL_AST_OP_SHR] = {SHIFT, TL_OP_SHR},
+    [TL_AST_OP_BITAND] = {BITWISE, TL_OP_AND},     [TL_AST_OP_BITOR] = {BITWISE, TL_OP_OR},
+    [TL_AST_OP_BITXOR] = {BITWISE, TL_OP_XOR},     [TL_AST_OP_EQ] = {COMPARE, TL_OP_EQ},
+    [TL_AST_OP_NE] = {COMPARE, TL_OP_NE},          [TL_AST_OP_LT] = {COMPARE, TL_OP_LT},
+    [TL_AST_OP_LE] = {COMPARE, TL_OP_LE},          [TL_AST_OP_GT] = {COMPARE, TL_OP_GT},
+    [TL_AST_OP_GE] = {COMPARE, TL_OP_GE},
 };
 
 static TlSv

@@ -1,6 +1,6 @@
-/* Shapes and conversions of run-time values: broadcasting, casts (triton-semantics.md 1.9), bitcasts,
- * subscripts, and building operations whose operand rules are checked first.
- * Invariant: NULL or false only after a report. */
+/* Shapes and conversions of run-time values: broadcasting, casts (triton-semantics.md 1.9),
+ * bitcasts, subscripts, and building operations whose operand rules are checked first. Invariant:
+ * NULL or false only after a report. */
 #include "sema/arith.h"
 
 #include <string.h>
@@ -155,8 +155,7 @@ tl_sema_broadcast_to(TlSema *s, TlValue *v, unsigned rank, const uint32_t *shape
 static TlValue *
 report_cast(TlSema *s, const TlValue *v, const TlType *elem, TlRange range)
 {
-   tl_report(s->diags, E0292, range, tl_type_cstr(s->arena, v->type),
-             tl_type_cstr(s->arena, elem));
+   tl_report(s->diags, E0292, range, tl_type_cstr(s->arena, v->type), tl_type_cstr(s->arena, elem));
    return NULL;
 }
 

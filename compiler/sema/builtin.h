@@ -1,6 +1,6 @@
-/* Shared by the builtin_*.c files: the columns of builtins.def that sema.h does not show, and access
- * to bound arguments.  Every reader reports a mistake at the argument's range and returns false or
- * NULL; a poison argument fails without a report. */
+/* Shared by the builtin_*.c files: the columns of builtins.def that sema.h does not show, and
+ * access to bound arguments.  Every reader reports a mistake at the argument's range and returns
+ * false or NULL; a poison argument fails without a report. */
 #ifndef TL_SEMA_BUILTIN_H
 #define TL_SEMA_BUILTIN_H
 
@@ -37,14 +37,15 @@ tl_builtin_row(const TlCall *call)
    return (const TlBuiltinRow *)call->row;
 }
 
-#define TL_BUILTIN(namespaces, name, signature, function, flags, doc) TlBuiltinFn tl_builtin_##function;
+#define TL_BUILTIN(namespaces, name, signature, function, flags, doc)                              \
+   TlBuiltinFn tl_builtin_##function;
 #define TL_BUILTIN_OP(...)
 #define TL_BUILTIN_STD(...)
 #define TL_BUILTIN_MATH(...)
 #define TL_BUILTIN_NO(...)
 #include "sema/builtins.def"
 TlBuiltinFn tl_builtin_elementwise, tl_builtin_stdlib, tl_builtin_unsupported, tl_builtin_math,
-   tl_builtin_abs;
+    tl_builtin_abs;
 
 /* ---- arguments: builtin_args.c ---- */
 const char *tl_call_param(TlSema *s, const TlCall *call, unsigned i); /* parameter's name */
@@ -60,7 +61,8 @@ bool tl_call_dtype(TlSema *s, const TlCall *call, unsigned i, const TlType **out
 /* axis in -rank .. rank-1, wrapped. */
 bool tl_call_axis(TlSema *s, const TlCall *call, unsigned i, const TlType *of, unsigned rank,
                   unsigned *out);
-/* A word of an enumerated attribute, "" and None giving `initial`; words is the list for messages. */
+/* A word of an enumerated attribute, "" and None giving `initial`; words is the list for messages.
+ */
 bool tl_call_word(TlSema *s, const TlCall *call, unsigned i, TlAttrKind kind, const char *words,
                   int64_t initial, int64_t *out);
 /* A tuple or list (or one value as a list of one): its items. */

@@ -1,5 +1,5 @@
-/* Reading the bound arguments of a builtin call: each reader checks one argument and reports what it
- * is instead, naming parameter and function. */
+/* Reading the bound arguments of a builtin call: each reader checks one argument and reports what
+ * it is instead, naming parameter and function. */
 #include "sema/builtin.h"
 
 #include <string.h>
@@ -133,8 +133,8 @@ tl_call_value(TlSema *s, const TlCall *call, unsigned i)
       return v->value;
    if (v->kind == TL_SV_POISON || tl_sv_is_number(v))
       return tl_sema_value(s, v, tl_call_arg_range(call, i));
-   tl_report(s->diags, E0313, tl_call_arg_range(call, i), call->row->name, "a number, pointer or tile",
-             tl_sv_describe(s, v));
+   tl_report(s->diags, E0313, tl_call_arg_range(call, i), call->row->name,
+             "a number, pointer or tile", tl_sv_describe(s, v));
    return NULL;
 }
 
@@ -163,8 +163,8 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
       tl_help(s->diags, "pass it as a parameter annotated tl.constexpr");
    } else {
       tl_report(s->diags, E0347, range,
-                tl_arena_printf(s->arena, "'%s' of '%s' must be %s; got %s", param,
-                                call->row->name, what, text));
+                tl_arena_printf(s->arena, "'%s' of '%s' must be %s; got %s", param, call->row->name,
+                                what, text));
    }
    return false;
 }
@@ -335,13 +335,13 @@ takes_text(uint32_t takes)
       uint32_t takes;
       const char *text;
    } names[] = {
-      {TL_TAKES_FP32, "fp32"},
-      {TL_TAKES_WIDE_FLOAT, "fp32 or fp64"},
-      {TL_TAKES_FLOAT, "floating-point numbers"},
-      {TL_TAKES_INT32, "32-bit integers"},
-      {TL_TAKES_WIDE_INT, "32-bit or 64-bit integers"},
-      {TL_TAKES_INT, "integers"},
-      {TL_TAKES_INT | TL_TAKES_BOOL, "integers"},
+       {TL_TAKES_FP32, "fp32"},
+       {TL_TAKES_WIDE_FLOAT, "fp32 or fp64"},
+       {TL_TAKES_FLOAT, "floating-point numbers"},
+       {TL_TAKES_INT32, "32-bit integers"},
+       {TL_TAKES_WIDE_INT, "32-bit or 64-bit integers"},
+       {TL_TAKES_INT, "integers"},
+       {TL_TAKES_INT | TL_TAKES_BOOL, "integers"},
    };
    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
       if (names[i].takes == takes)

@@ -1,5 +1,6 @@
-/* Atomic read-modify-write (triton-semantics.md 1.7).  Float max and min go through the integer order
- * of their bits: for values with a clear sign bit signed order, else reversed unsigned order. */
+/* Atomic read-modify-write (triton-semantics.md 1.7).  Float max and min go through the integer
+ * order of their bits: for values with a clear sign bit signed order, else reversed unsigned order.
+ */
 #include "sema/builtin.h"
 
 typedef struct Atomic {
@@ -48,8 +49,8 @@ pointee_arg(TlSema *s, const TlCall *call, unsigned i, const TlType *ptr)
    const TlType *elem = tl_type_elem(ptr)->elem;
    const TlSv *arg = &call->args[i];
    TlValue *v = tl_sv_is_number(arg) && !arg->is_strong
-                   ? tl_sema_value_as(s, arg, elem->dtype, range)
-                   : tl_call_value(s, call, i);
+                    ? tl_sema_value_as(s, arg, elem->dtype, range)
+                    : tl_call_value(s, call, i);
    v = v ? tl_sema_cast(s, v, elem, range) : NULL;
    if (!v)
       return NULL;
@@ -122,7 +123,8 @@ rmw_call(TlSema *s, const TlCall *call, int64_t rmw)
       return tl_sv_poison();
    TlDtype t = tl_type_elem(a.ptr->type)->elem->dtype;
    unsigned bits = tl_dtype_info[t].bits;
-   bool is_float = tl_dtype_is_float(t), is_bitwise = rmw == TL_RMW_AND || rmw == TL_RMW_OR || rmw == TL_RMW_XOR;
+   bool is_float = tl_dtype_is_float(t),
+        is_bitwise = rmw == TL_RMW_AND || rmw == TL_RMW_OR || rmw == TL_RMW_XOR;
    bool ok = bits >= 32 || (rmw == TL_RMW_ADD && is_float && bits == 16);
    if (!ok || (is_bitwise && is_float)) {
       tl_report(s->diags, E0338, tl_call_arg_range(call, 0), tl_attr_word(TL_AK_RMW, rmw),
@@ -169,8 +171,7 @@ tl_builtin_atomic_cas(TlSema *s, const TlCall *call)
    if (!a.value)
       return tl_sv_poison();
    const TlAttrInit attrs[] = {
-      {TL_ATTR_SEM, {.i = a.sem}}, {TL_ATTR_SCOPE, {.i = a.scope}}, {TL_ATTR_COUNT, {.i = 0}}};
-   return tl_sv_value(tl_sema_build(s, TL_OP_ATOMIC_CAS,
-                                    (TlValue *[]){a.ptr, compare, a.value}, 3, NULL, attrs,
-                                    call->range));
+       {TL_ATTR_SEM, {.i = a.sem}}, {TL_ATTR_SCOPE, {.i = a.scope}}, {TL_ATTR_COUNT, {.i = 0}}};
+   return tl_sv_value(tl_sema_build(s, TL_OP_ATOMIC_CAS, (TlValue *[]){a.ptr, compare, a.value}, 3,
+                                    NULL, attrs, call->range));
 }

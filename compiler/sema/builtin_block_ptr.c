@@ -1,6 +1,7 @@
-/* Block pointers and tensor descriptors: a compile-time record of run-time parts that becomes a tile of pointers and a mask
- * at each access, in the affine form base + sum((offset[d] + arange) * stride[d]) with 64-bit
- * arithmetic, so that later analyses see the same shape as in hand-written pointer code. */
+/* Block pointers and tensor descriptors: a compile-time record of run-time parts that becomes a
+ * tile of pointers and a mask at each access, in the affine form base + sum((offset[d] + arange) *
+ * stride[d]) with 64-bit arithmetic, so that later analyses see the same shape as in hand-written
+ * pointer code. */
 #include "sema/builtin.h"
 
 #include <string.h>
@@ -105,7 +106,8 @@ tl_builtin_make_block_ptr(TlSema *s, const TlCall *call)
                       tl_call_arg_range(call, ARG_BLOCK)))
       return tl_sv_poison();
    if (block_rank != num) {
-      tl_report(s->diags, E0326, tl_call_arg_range(call, ARG_BLOCK), "block_shape", num, block_rank);
+      tl_report(s->diags, E0326, tl_call_arg_range(call, ARG_BLOCK), "block_shape", num,
+                block_rank);
       return tl_sv_poison();
    }
    if (!order_list(s, call, num, p->order))
@@ -229,13 +231,14 @@ padding_value(TlSema *s, const TlCall *call, const TlType *tile, TlValue **other
       return true;
    }
    if (tl_text_is(text, "nan") && is_float) {
-      *other = tl_const_bits(&s->b, tile,
-                             tl_double_to_bits(tile->elem->dtype, __builtin_nan(""),
-                                               TL_ROUND_NEAREST_EVEN));
+      *other = tl_const_bits(
+          &s->b, tile,
+          tl_double_to_bits(tile->elem->dtype, __builtin_nan(""), TL_ROUND_NEAREST_EVEN));
       return true;
    }
    if (tl_text_is(text, "nan"))
-      tl_report(s->diags, E0328, tl_call_arg_range(call, 4), "nan", tl_dtype_info[tile->elem->dtype].text);
+      tl_report(s->diags, E0328, tl_call_arg_range(call, 4), "nan",
+                tl_dtype_info[tile->elem->dtype].text);
    else
       tl_report(s->diags, E0307, tl_call_arg_range(call, 4), "padding_option", "load",
                 "\"\", zero, nan", tl_text_cstr(s, text));
@@ -248,8 +251,11 @@ load_block(TlSema *s, const TlBlockPtr *p, unsigned checked, TlValue *other,
 {
    TlValue *mask, *ptr = expand_block(s, p, checked, &mask, range);
    TlValue *args[3] = {ptr, mask, other};
-   return tl_sv_value(
-      tl_sema_build(s, TL_OP_LOAD, args, !mask ? 1 : other ? 3 : 2, NULL, attrs, range));
+   return tl_sv_value(tl_sema_build(s, TL_OP_LOAD, args,
+                                    !mask   ? 1
+                                    : other ? 3
+                                            : 2,
+                                    NULL, attrs, range));
 }
 
 TlSv
@@ -331,8 +337,8 @@ tl_block_ptr_store(TlSema *s, const TlCall *call, const TlAttrInit *attrs)
    TlValue *ptr = expand_block(s, &bytes, checked, &mask, call->range);
    TlValue *args[3] = {ptr, v, mask};
    return tl_sema_build_op(s, TL_OP_STORE, args, mask ? 3 : 2, NULL, 0, attrs, 0, call->range)
-             ? tl_sv_none()
-             : tl_sv_poison();
+              ? tl_sv_none()
+              : tl_sv_poison();
 }
 
 /* ---- tensor descriptors ---- */
@@ -393,13 +399,16 @@ tl_builtin_make_descriptor(TlSema *s, const TlCall *call)
    p->rank = num;
    if (num == 0 || num > TL_MAX_RANK || block_rank != num) {
       tl_report(s->diags, E0347, call->range,
-                tl_arena_printf(s->arena, "shape and block_shape of a tensor descriptor need 1 to 5 "
-                                          "entries each; got %u and %u", num, block_rank));
+                tl_arena_printf(s->arena,
+                                "shape and block_shape of a tensor descriptor need 1 to 5 "
+                                "entries each; got %u and %u",
+                                num, block_rank));
       return tl_sv_poison();
    }
    if (!scalar_list(s, call, SHAPE, num, TL_I64, p->shape) ||
        !scalar_list(s, call, STRIDES, num, TL_I64, p->strides) ||
-       !tl_call_shape(s, call, "block_shape", block, num, p->block, tl_call_arg_range(call, BLOCK)) ||
+       !tl_call_shape(s, call, "block_shape", block, num, p->block,
+                      tl_call_arg_range(call, BLOCK)) ||
        !check_descriptor(s, call, p))
       return tl_sv_poison();
    const TlType *elem = p->base->type->elem;
@@ -439,9 +448,10 @@ tl_builtin_descriptor_load(TlSema *s, const TlCall *call)
       return tl_sv_poison();
    const TlType *elem = p.base->type->elem;
    const TlType *tile = tl_type_tile(s->types, elem, p.rank, p.block, NULL);
-   TlBits bits = p.pads_nan ? tl_double_to_bits(elem->dtype, __builtin_nan(""), TL_ROUND_NEAREST_EVEN)
-                            : 0;
-   return load_block(s, &p, (1u << p.rank) - 1, tl_const_bits(&s->b, tile, bits), NULL, call->range);
+   TlBits bits =
+       p.pads_nan ? tl_double_to_bits(elem->dtype, __builtin_nan(""), TL_ROUND_NEAREST_EVEN) : 0;
+   return load_block(s, &p, (1u << p.rank) - 1, tl_const_bits(&s->b, tile, bits), NULL,
+                     call->range);
 }
 
 TlSv
@@ -459,8 +469,8 @@ tl_builtin_descriptor_store(TlSema *s, const TlCall *call)
                 tl_type_cstr(s->arena, p.base->type));
       return tl_sv_poison();
    }
-   bool same = v->type->rank == p.rank &&
-               memcmp(v->type->shape, p.block, p.rank * sizeof p.block[0]) == 0;
+   bool same =
+       v->type->rank == p.rank && memcmp(v->type->shape, p.block, p.rank * sizeof p.block[0]) == 0;
    if (!same) {
       tl_report(s->diags, E0323, tl_call_arg_range(call, 2), tl_type_cstr(s->arena, v->type),
                 tl_shape_text(s, p.rank, p.block));
@@ -469,5 +479,5 @@ tl_builtin_descriptor_store(TlSema *s, const TlCall *call)
    TlValue *mask, *ptr = expand_block(s, &p, (1u << p.rank) - 1, &mask, call->range);
    TlValue *args[3] = {ptr, v, mask};
    return tl_sema_build_op(s, TL_OP_STORE, args, 3, NULL, 0, NULL, 0, call->range) ? tl_sv_none()
-                                                                                    : tl_sv_poison();
+                                                                                   : tl_sv_poison();
 }

@@ -15,8 +15,7 @@ program(TlSema *s, const TlCall *call, TlOpcode op)
       tl_report(s->diags, E0314, tl_call_arg_range(call, 0), (long long)axis);
       return tl_sv_poison();
    }
-   return tl_sv_value(
-      tl_b0(&s->b, op, tl_scalar(s, TL_I32), {TL_ATTR_AXIS, {.i = axis}}));
+   return tl_sv_value(tl_b0(&s->b, op, tl_scalar(s, TL_I32), {TL_ATTR_AXIS, {.i = axis}}));
 }
 
 TlSv
@@ -35,7 +34,7 @@ TlValue *
 tl_build_arange(TlSema *s, int64_t start, int64_t end, TlRange range)
 {
    const TlAttrInit attrs[] = {
-      {TL_ATTR_START, {.i = start}}, {TL_ATTR_END, {.i = end}}, {TL_ATTR_COUNT, {.i = 0}}};
+       {TL_ATTR_START, {.i = start}}, {TL_ATTR_END, {.i = end}}, {TL_ATTR_COUNT, {.i = 0}}};
    return tl_sema_build(s, TL_OP_ARANGE, NULL, 0, NULL, attrs, range);
 }
 
@@ -111,7 +110,8 @@ TlSv
 tl_builtin_zeros_like(TlSema *s, const TlCall *call)
 {
    TlValue *x = tl_call_value(s, call, 0);
-   if (!x || !tl_check_takes(s, call, x, TL_TAKES_NUMBER | TL_TAKES_BOOL, tl_call_arg_range(call, 0)))
+   if (!x ||
+       !tl_check_takes(s, call, x, TL_TAKES_NUMBER | TL_TAKES_BOOL, tl_call_arg_range(call, 0)))
       return tl_sv_poison();
    return tl_sv_value(tl_const_bits(&s->b, x->type, 0));
 }
@@ -138,8 +138,9 @@ tl_builtin_cast(TlSema *s, const TlCall *call)
    to = tl_type_elem(to); /* a tile's type stands for its element type */
    bool is_plain = !bitcast && to->kind == TL_TYPE_SCALAR;
    if (tl_sv_is_number(x) && is_plain)
-      return tl_sv_cast_number(
-         s, x, to->dtype, rounding == TL_ROUNDING_RTZ ? TL_ROUND_TOWARD_ZERO : TL_ROUND_NEAREST_EVEN);
+      return tl_sv_cast_number(s, x, to->dtype,
+                               rounding == TL_ROUNDING_RTZ ? TL_ROUND_TOWARD_ZERO
+                                                           : TL_ROUND_NEAREST_EVEN);
    TlValue *v = tl_call_value(s, call, 0);
    if (!v)
       return tl_sv_poison();
@@ -152,7 +153,7 @@ tl_builtin_cast(TlSema *s, const TlCall *call)
       return tl_sv_poison();
    }
    return tl_sv_value(
-      tl_sema_cast_rounded(s, v, to, rounding < 0 ? TL_ROUNDING_RTNE : rounding, call->range));
+       tl_sema_cast_rounded(s, v, to, rounding < 0 ? TL_ROUNDING_RTNE : rounding, call->range));
 }
 
 TlSv

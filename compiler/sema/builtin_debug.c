@@ -19,7 +19,8 @@ hint(TlSema *s, const TlCall *call, int64_t which)
       return call->args[0]; /* what is known needs no promise */
    unsigned rank = x->type->rank ? x->type->rank : 1;
    if (num != rank) {
-      tl_report(s->diags, E0341, range, call->row->name, rank, tl_type_cstr(s->arena, x->type), num);
+      tl_report(s->diags, E0341, range, call->row->name, rank, tl_type_cstr(s->arena, x->type),
+                num);
       return tl_sv_poison();
    }
    for (unsigned i = 0; i < num; i++)
@@ -60,7 +61,8 @@ tl_builtin_assume(TlSema *s, const TlCall *call)
    if (tl_sv_const_int(c, &known)) {
       if (known)
          return tl_sv_none();
-      tl_report(s->diags, E0347, call->range, "'assume' needs a condition that can be true; got False");
+      tl_report(s->diags, E0347, call->range,
+                "'assume' needs a condition that can be true; got False");
       return tl_sv_poison();
    }
    TlValue *v = tl_sema_condition(s, c, tl_call_arg_range(call, 0));
@@ -206,7 +208,7 @@ print_values(TlSema *s, const TlCall *call, const char *prefix, const TlSv *item
          return tl_sv_poison();
    }
    const TlAttrInit attrs[] = {
-      {TL_ATTR_TEXT, {.s = prefix}}, {TL_ATTR_HEX, {.i = hex}}, {TL_ATTR_COUNT, {.i = 0}}};
+       {TL_ATTR_TEXT, {.s = prefix}}, {TL_ATTR_HEX, {.i = hex}}, {TL_ATTR_COUNT, {.i = 0}}};
    tl_sema_build_op(s, TL_OP_DEVICE_PRINT, v, num, NULL, 0, attrs, 0, call->range);
    return tl_sv_none();
 }
@@ -287,7 +289,8 @@ tl_builtin_inline_asm(TlSema *s, const TlCall *call)
                                {TL_ATTR_PURE, {.i = pure}},
                                {TL_ATTR_PACK, {.i = pack}},
                                {TL_ATTR_COUNT, {.i = 0}}};
-   TlOp *op = tl_sema_build_op(s, TL_OP_INLINE_ASM, v, num, results, num_types, attrs, 0, call->range);
+   TlOp *op =
+       tl_sema_build_op(s, TL_OP_INLINE_ASM, v, num, results, num_types, attrs, 0, call->range);
    if (!op)
       return tl_sv_poison();
    if (call->args[DTYPE].kind != TL_SV_TUPLE)

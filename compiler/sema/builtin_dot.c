@@ -1,4 +1,5 @@
-/* Matrix products (triton-semantics.md 1.3): which operand types may meet, what comes out, how exact. */
+/* Matrix products (triton-semantics.md 1.3): which operand types may meet, what comes out, how
+ * exact. */
 #include "sema/builtin.h"
 
 #include <string.h>
@@ -14,8 +15,10 @@ is_fp8(TlDtype t)
 static void
 note_operands(TlSema *s, const TlCall *call, const TlValue *a, const TlValue *b)
 {
-   tl_note(s->diags, N0250, tl_call_arg_range(call, DOT_A), "left", tl_type_cstr(s->arena, a->type));
-   tl_note(s->diags, N0250, tl_call_arg_range(call, DOT_B), "right", tl_type_cstr(s->arena, b->type));
+   tl_note(s->diags, N0250, tl_call_arg_range(call, DOT_A), "left",
+           tl_type_cstr(s->arena, a->type));
+   tl_note(s->diags, N0250, tl_call_arg_range(call, DOT_B), "right",
+           tl_type_cstr(s->arena, b->type));
 }
 
 static bool
@@ -178,7 +181,8 @@ tl_builtin_dot(TlSema *s, const TlCall *call)
       if (!tl_call_int(s, call, DOT_IMPRECISE, &imprecise))
          return tl_sv_poison();
       if (both_fp8 && (imprecise < 0 || imprecise > k)) {
-         tl_report(s->diags, E0335, tl_call_arg_range(call, DOT_IMPRECISE), k, (long long)imprecise);
+         tl_report(s->diags, E0335, tl_call_arg_range(call, DOT_IMPRECISE), k,
+                   (long long)imprecise);
          return tl_sv_poison();
       }
    }
@@ -191,12 +195,12 @@ tl_builtin_dot(TlSema *s, const TlCall *call)
    memcpy(shape, a->type->shape, r * sizeof shape[0]);
    shape[r - 1] = b->type->shape[r - 1];
    TlValue *acc =
-      accumulator(s, call, tl_type_tile(s->types, tl_scalar(s, out), r, shape, NULL), wanted);
+       accumulator(s, call, tl_type_tile(s->types, tl_scalar(s, out), r, shape, NULL), wanted);
    if (!acc)
       return tl_sv_poison();
    const TlAttrInit attrs[] = {{TL_ATTR_PRECISION, {.i = how}},
                                {TL_ATTR_IMPRECISE, {.i = imprecise}},
                                {TL_ATTR_COUNT, {.i = 0}}};
    return tl_sv_value(
-      tl_sema_build(s, TL_OP_DOT, (TlValue *[]){a, b, acc}, 3, NULL, attrs, call->range));
+       tl_sema_build(s, TL_OP_DOT, (TlValue *[]){a, b, acc}, 3, NULL, attrs, call->range));
 }

@@ -7,7 +7,8 @@
 
 enum { MOST_RESULTS = 64 };
 
-/* A map operation with an empty region and block arguments: pack elements of each operand in turn. */
+/* A map operation with an empty region and block arguments: pack elements of each operand in turn.
+ */
 static TlOp *
 new_map(TlSema *s, TlValue *const *in, unsigned n, const TlType *const *types, unsigned num_results,
         int64_t pack)
@@ -68,8 +69,8 @@ tl_builtin_map_elementwise(TlSema *s, const TlCall *call)
       return tl_sv_poison();
    }
    if (got == 0 || got % (unsigned)pack) {
-      tl_report(s->diags, E0340, call->range, "map_elementwise", (unsigned)pack, pack == 1 ? "" : "s",
-                tl_arena_printf(s->arena, "%u", got));
+      tl_report(s->diags, E0340, call->range, "map_elementwise", (unsigned)pack,
+                pack == 1 ? "" : "s", tl_arena_printf(s->arena, "%u", got));
       tl_remove(probe);
       return tl_sv_poison();
    }

@@ -46,7 +46,8 @@ TlSv
 tl_builtin_abs(TlSema *s, const TlCall *call)
 {
    TlValue *x = tl_call_value(s, call, 0);
-   if (!x || !tl_check_takes(s, call, x, TL_TAKES_NUMBER | TL_TAKES_BOOL, tl_call_arg_range(call, 0)))
+   if (!x ||
+       !tl_check_takes(s, call, x, TL_TAKES_NUMBER | TL_TAKES_BOOL, tl_call_arg_range(call, 0)))
       return tl_sv_poison();
    TlDtype t = tl_value_dtype(x);
    if (!tl_dtype_is_float(t) && !tl_dtype_is_signed(t))

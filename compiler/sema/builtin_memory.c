@@ -4,7 +4,16 @@
 
 #include <string.h>
 
-enum { LOAD_PTR, LOAD_MASK, LOAD_OTHER, LOAD_CHECK, LOAD_PADDING, LOAD_CACHE, LOAD_EVICT, LOAD_VOLATILE };
+enum {
+   LOAD_PTR,
+   LOAD_MASK,
+   LOAD_OTHER,
+   LOAD_CHECK,
+   LOAD_PADDING,
+   LOAD_CACHE,
+   LOAD_EVICT,
+   LOAD_VOLATILE
+};
 enum { STORE_PTR, STORE_VALUE, STORE_MASK, STORE_CHECK, STORE_CACHE, STORE_EVICT };
 
 static bool
@@ -170,9 +179,8 @@ tl_builtin_store(TlSema *s, const TlCall *call)
        !tl_call_word(s, call, STORE_EVICT, TL_AK_EVICT, "evict_normal evict_first evict_last",
                      TL_EVICT_NORMAL, &evict))
       return tl_sv_poison();
-   const TlAttrInit attrs[] = {{TL_ATTR_CACHE, {.i = cache}},
-                               {TL_ATTR_EVICT, {.i = evict}},
-                               {TL_ATTR_COUNT, {.i = 0}}};
+   const TlAttrInit attrs[] = {
+       {TL_ATTR_CACHE, {.i = cache}}, {TL_ATTR_EVICT, {.i = evict}}, {TL_ATTR_COUNT, {.i = 0}}};
    if (call->args[0].kind == TL_SV_BLOCKPTR)
       return tl_block_ptr_store(s, call, attrs);
    TlValue *ptr, *mask;
@@ -213,6 +221,6 @@ tl_builtin_store(TlSema *s, const TlCall *call)
    }
    TlValue *args[3] = {ptr, v, mask};
    return tl_sema_build_op(s, TL_OP_STORE, args, mask ? 3 : 2, NULL, 0, attrs, 0, call->range)
-             ? tl_sv_none()
-             : tl_sv_poison();
+              ? tl_sv_none()
+              : tl_sv_poison();
 }

@@ -1,18 +1,18 @@
-/* The table of builtins and look-ups in it.  A look-up is a linear scan: names are few and the evaluator
- * caches what it binds. */
+/* The table of builtins and look-ups in it.  A look-up is a linear scan: names are few and the
+ * evaluator caches what it binds. */
 #include "sema/builtin.h"
 
 #include <string.h>
 
-#define METHOD TL_BUILTIN_METHOD
-#define HOST TL_BUILTIN_HOST
-#define TL TL_NS_TL
-#define MATH TL_NS_MATH
+#define METHOD    TL_BUILTIN_METHOD
+#define HOST      TL_BUILTIN_HOST
+#define TL        TL_NS_TL
+#define MATH      TL_NS_MATH
 #define LIBDEVICE TL_NS_LIBDEVICE
-#define TRITON TL_NS_TRITON
-#define PYTHON TL_NS_PYTHON
-#define CUDA TL_NS_CUDA
-#define STANDARD TL_NS_STANDARD
+#define TRITON    TL_NS_TRITON
+#define PYTHON    TL_NS_PYTHON
+#define CUDA      TL_NS_CUDA
+#define STANDARD  TL_NS_STANDARD
 
 static const TlBuiltinRow rows[] = {
 #define TL_BUILTIN(namespaces, name, signature, function, flags, doc)                              \
@@ -26,7 +26,10 @@ static const TlBuiltinRow rows[] = {
 #define TL_BUILTIN_STD(namespaces, name, signature, module, function, flags, doc)                  \
    {{namespaces, name, signature, tl_builtin_stdlib, flags, doc}, TL_OP_COUNT, 0, module, function},
 #define TL_BUILTIN_MATH(namespaces, name, signature, function, takes, doc)                         \
-   {{namespaces, name, signature, tl_builtin_math, 0, doc}, TL_OP_COUNT, TL_TAKES_##takes, "math", \
+   {{namespaces, name, signature, tl_builtin_math, 0, doc},                                        \
+    TL_OP_COUNT,                                                                                   \
+    TL_TAKES_##takes,                                                                              \
+    "math",                                                                                        \
     function},
 #define TL_BUILTIN_NO(namespaces, name, why)                                                       \
    {{namespaces, name, "*args", tl_builtin_unsupported, 0, "not supported"},                       \

@@ -7,8 +7,14 @@
 
 #include <math.h>
 
-#define BUF(array) {.is_buffer = true, .is_writable = true, .data = (array), .bytes = sizeof(array)}
-#define NUM(value) {.bits = (TlBits)(value)}
+#define BUF(array)                                                                                 \
+   {                                                                                               \
+      .is_buffer = true, .is_writable = true, .data = (array), .bytes = sizeof(array)              \
+   }
+#define NUM(value)                                                                                 \
+   {                                                                                               \
+      .bits = (TlBits)(value)                                                                      \
+   }
 
 /* Compiles the only kernel of source and runs it; any error fails the test. */
 static inline void
@@ -21,7 +27,7 @@ run_on_cpu(const char *source, TlExecArg *args, unsigned num, unsigned programs)
    TlExecFault fault = {0};
    TlExecOptions options = {.threads = 1};
    TlExecStatus status =
-      tl_exec_cpu(r.func, args, num, (uint32_t[3]){programs, 1, 1}, &options, &fault);
+       tl_exec_cpu(r.func, args, num, (uint32_t[3]){programs, 1, 1}, &options, &fault);
    if (status != TL_EXEC_OK) {
       r.diags.first = r.diags.last = NULL;
       tl_exec_report(&r.diags, &fault);
@@ -45,7 +51,8 @@ ulp_error(float got, double want)
 {
    if (isnan(want) || isnan(got))
       return isnan(want) && isnan(got) ? 0 : INFINITY;
-   if ((double)got == want || (isinf(got) && fabs(want) > 3.4028235e38 && signbit(got) == signbit(want)))
+   if ((double)got == want ||
+       (isinf(got) && fabs(want) > 3.4028235e38 && signbit(got) == signbit(want)))
       return 0;
    if (isinf(got) || isinf(want))
       return INFINITY;

@@ -1,5 +1,5 @@
-/* Builtins run on the CPU executor against results computed here in plain C: reductions, scans, shapes,
- * memory, block pointers, dot, atomics, casts, and the known traps of the language. */
+/* Builtins run on the CPU executor against results computed here in plain C: reductions, scans,
+ * shapes, memory, block pointers, dot, atomics, casts, and the known traps of the language. */
 #include "support/builtin_run.h"
 
 static uint64_t seed = 2024;
@@ -34,7 +34,8 @@ static void
 division_truncates_at_run_time_and_floors_at_compile_time(void **state)
 {
    (void)state;
-   static int32_t x[8] = {-7, 7, -7, 7, -8, 0, 1, -1}, y[8] = {2, 2, -2, -2, 3, 5, -3, 3}, q[8], r[8];
+   static int32_t x[8] = {-7, 7, -7, 7, -8, 0, 1, -1}, y[8] = {2, 2, -2, -2, 3, 5, -3, 3}, q[8],
+                  r[8];
    static int32_t known[6];
    RUN("def k(px: *i32, py: *i32, q: *i32, r: *i32, c: *i32, m: i32):\n"
        "    i = arange(0, 8)\n    x = load(px + i)\n    y = load(py + i)\n"
@@ -65,10 +66,12 @@ integer_operators_are_exact(void **state)
    RUN("def k(px: *i32, py: *i32, r: *i32, u: *u32, w: *i64, b: *i8):\n"
        "    i = arange(0, 256)\n    x = load(px + i)\n    y = load(py + i)\n    s = y & 31\n"
        "    store(r + i, x + y)\n    store(r + 256 + i, x - y)\n    store(r + 512 + i, x * y)\n"
-       "    store(r + 768 + i, x ^ ~y)\n    store(r + 1024 + i, x << s)\n    store(r + 1280 + i, x >> s)\n"
+       "    store(r + 768 + i, x ^ ~y)\n    store(r + 1024 + i, x << s)\n    store(r + 1280 + i, x "
+       ">> s)\n"
        "    store(r + 1536 + i, -x)\n    store(r + 1792 + i, (x < y) & (x != 3))\n"
        "    store(r + 2048 + i, x | y)\n    store(r + 2304 + i, not x)\n"
-       "    a = x.to(uint32)\n    store(u + i, a >> s)\n    store(u + 256 + i, a // (y.to(uint32) | 1))\n"
+       "    a = x.to(uint32)\n    store(u + i, a >> s)\n    store(u + 256 + i, a // (y.to(uint32) "
+       "| 1))\n"
        "    store(u + 512 + i, a % (y.to(uint32) | 1))\n    store(u + 768 + i, a < y)\n"
        "    store(w + i, x.to(int64) * y)\n    store(w + 256 + i, x.to(uint32).to(int64) + y)\n"
        "    store(b + i, x.to(int8) + y.to(int8))\n",
@@ -105,14 +108,15 @@ comparisons_order_nan_as_ieee(void **state)
    RUN("def k(px: *fp32, py: *fp32, r: *i32, m: *fp32):\n"
        "    i = arange(0, 4)\n    x = load(px + i)\n    y = load(py + i)\n"
        "    store(r + i, x == y)\n    store(r + 4 + i, x != y)\n    store(r + 8 + i, x < y)\n"
-       "    store(r + 12 + i, x <= y)\n    store(r + 16 + i, x > y)\n    store(r + 20 + i, x >= y)\n"
+       "    store(r + 12 + i, x <= y)\n    store(r + 16 + i, x > y)\n    store(r + 20 + i, x >= "
+       "y)\n"
        "    store(r + 24 + i, (x < y) or (x == y))\n    store(r + 28 + i, not (x != y))\n"
        "    store(m + i, maximum(x, y))\n"
        "    store(m + 4 + i, tl.maximum(x, y, propagate_nan=tl.PropagateNan.ALL))\n"
        "    store(m + 8 + i, minimum(x, y))\n"
        "    store(m + 12 + i, tl.minimum(x, y, propagate_nan=tl.PropagateNan.ALL))\n",
        1, BUF(x), BUF(y), BUF(r), BUF(m));
-   static const int32_t want[8][4] = {{0, 0, 0, 1}, {1, 1, 1, 0}, {0}, {0, 0, 0, 1},
+   static const int32_t want[8][4] = {{0, 0, 0, 1}, {1, 1, 1, 0}, {0},          {0, 0, 0, 1},
                                       {0},          {0, 0, 0, 1}, {0, 0, 0, 1}, {0, 0, 0, 1}};
    assert_memory_equal(r, want, sizeof want);
    for (unsigned i = 0; i < 2; i++) {
@@ -137,11 +141,14 @@ casts_round_saturate_and_wrap(void **state)
    for (unsigned i = 0; i < N; i++)
       x[i] = (float)ldexp(random_unit(&seed) * 2 - 1, (int)(next_random(&seed) % 40) - 20);
    x[0] = 0, x[1] = 1e6f, x[2] = -1e6f, x[3] = 65504, x[4] = 65520, x[5] = 0.5f;
-   RUN("def k(px: *fp32, h: *fp16, b: *bf16, e4: *fp8e4nv, e5: *fp8e5, m: *i1, j: *i32, s: *i8, r: *fp32):\n"
+   RUN("def k(px: *fp32, h: *fp16, b: *bf16, e4: *fp8e4nv, e5: *fp8e5, m: *i1, j: *i32, s: *i8, r: "
+       "*fp32):\n"
        "    i = arange(0, 512)\n    x = load(px + i)\n"
        "    store(h + i, x)\n    store(h + 512 + i, x.to(float16, fp_downcast_rounding=\"rtz\"))\n"
-       "    store(b + i, x.to(bfloat16))\n    store(e4 + i, x.to(float8e4nv))\n    store(e5 + i, x.to(float8e5))\n"
-       "    store(m + i, x)\n    store(j + i, x.to(int32))\n    store(s + i, x.to(int32).to(int8))\n"
+       "    store(b + i, x.to(bfloat16))\n    store(e4 + i, x.to(float8e4nv))\n    store(e5 + i, "
+       "x.to(float8e5))\n"
+       "    store(m + i, x)\n    store(j + i, x.to(int32))\n    store(s + i, "
+       "x.to(int32).to(int8))\n"
        "    store(r + i, x.to(int32, bitcast=True).to(float32, bitcast=True))\n",
        1, BUF(x), BUF(h), BUF(b), BUF(e4), BUF(e5), BUF(one), BUF(i32), BUF(i8), BUF(back));
    for (unsigned i = 0; i < N; i++) {
@@ -195,12 +202,18 @@ reductions_fold_along_their_axis(void **state)
    for (unsigned i = 0; i < R * C; i++)
       in[i / C][i % C] = (int32_t)next_random(&seed);
    RUN("def k(p: *fp32, q: *i32, r: *fp32, c: *fp32, a: *fp32, g: *i32, b: *i32):\n"
-       "    i = arange(0, 8)\n    j = arange(0, 32)\n    x = load(p + i[:, None] * 32 + j[None, :])\n"
-       "    store(r + i, sum(x, axis=1))\n    store(r + 8 + i, tl.max(x, 1))\n    store(r + 16 + i, x.min(axis=-1))\n"
-       "    v, n = tl.max(x, 1, return_indices=True)\n    store(r + 24 + i, v)\n    store(g + i, n)\n"
-       "    v, n = tl.min(x, axis=1, return_indices=True)\n    store(r + 32 + i, v)\n    store(g + 8 + i, n)\n"
-       "    store(g + 16 + i, argmax(x, axis=1))\n    store(g + 24 + i, tl.argmin(x, 1, tie_break_left=True))\n"
-       "    store(c + j, sum(x, 0))\n    store(c + 32 + j, tl.sum(tl.max(x, 0, keep_dims=True), 0))\n"
+       "    i = arange(0, 8)\n    j = arange(0, 32)\n    x = load(p + i[:, None] * 32 + j[None, "
+       ":])\n"
+       "    store(r + i, sum(x, axis=1))\n    store(r + 8 + i, tl.max(x, 1))\n    store(r + 16 + "
+       "i, x.min(axis=-1))\n"
+       "    v, n = tl.max(x, 1, return_indices=True)\n    store(r + 24 + i, v)\n    store(g + i, "
+       "n)\n"
+       "    v, n = tl.min(x, axis=1, return_indices=True)\n    store(r + 32 + i, v)\n    store(g + "
+       "8 + i, n)\n"
+       "    store(g + 16 + i, argmax(x, axis=1))\n    store(g + 24 + i, tl.argmin(x, 1, "
+       "tie_break_left=True))\n"
+       "    store(c + j, sum(x, 0))\n    store(c + 32 + j, tl.sum(tl.max(x, 0, keep_dims=True), "
+       "0))\n"
        "    store(a, sum(x))\n    store(a + 1, tl.max(x))\n    store(a + 2, tl.min(x))\n"
        "    store(a + 3, tl.sum(x, keep_dims=True).item())\n"
        "    store(b + i, tl.xor_sum(load(q + i[:, None] * 32 + j[None, :]), 1))\n",
@@ -251,12 +264,15 @@ reductions_widen_as_triton_does(void **state)
       h[i] = half(0.1), s8[i] = 127, u8[i] = 200, bools[i] = i % 3 == 0;
    for (unsigned i = 0; i < 16; i++)
       b[i] = brain(i * 0.1);
-   RUN("def k(h: *fp16, ho: *fp16, s: *i8, u: *u8, m: *i1, b: *bf16, n: *fp32, o: *i32, t: *fp32):\n"
+   RUN("def k(h: *fp16, ho: *fp16, s: *i8, u: *u8, m: *i1, b: *bf16, n: *fp32, o: *i32, t: "
+       "*fp32):\n"
        "    i = arange(0, 4096)\n    store(ho, sum(load(h + i)))\n    store(o, sum(load(s + i)))\n"
        "    store(o + 1, tl.max(load(u + i)))\n    store(o + 2, sum(load(m + i)).to(int32))\n"
        "    store(t, tl.max(load(b + arange(0, 16))))\n"
-       "    store(t + 1, tl.max(load(n + arange(0, 4))))\n    store(t + 2, tl.min(load(n + arange(0, 4))))\n",
-       1, BUF(h), BUF(h_sum), BUF(s8), BUF(u8), BUF(bools), BUF(b), BUF(nan_in), BUF(sums), BUF(top));
+       "    store(t + 1, tl.max(load(n + arange(0, 4))))\n    store(t + 2, tl.min(load(n + "
+       "arange(0, 4))))\n",
+       1, BUF(h), BUF(h_sum), BUF(s8), BUF(u8), BUF(bools), BUF(b), BUF(nan_in), BUF(sums),
+       BUF(top));
    assert_int_equal(sums[0], 127 * N);
    assert_int_equal(sums[1], 200);
    assert_int_equal(sums[2], (N + 2) / 3);
@@ -279,10 +295,13 @@ user_combines_take_tuples(void **state)
        "def weight(fa, xa, fb, xb):\n    return fa * fb, fb * xa + xb\n"
        "@kernel\n"
        "def k(p: *fp32, o: *fp32, s: *fp32):\n    i = arange(0, 64)\n    x = load(p + i)\n"
-       "    m, m2, n = tl.reduce((x, zeros((64,), float32), full((64,), 1.0, float32)), 0, welford)\n"
+       "    m, m2, n = tl.reduce((x, zeros((64,), float32), full((64,), 1.0, float32)), 0, "
+       "welford)\n"
        "    store(o, m)\n    store(o + 1, m2)\n    store(o + 2, n)\n"
-       "    f, y = tl.associative_scan((full((64,), 0.5, float32), x), 0, weight)\n    store(s + i, y)\n"
-       "    f, y = tl.associative_scan((full((64,), 0.5, float32), x), 0, weight, reverse=True)\n    store(s + 64 + i, y)\n",
+       "    f, y = tl.associative_scan((full((64,), 0.5, float32), x), 0, weight)\n    store(s + "
+       "i, y)\n"
+       "    f, y = tl.associative_scan((full((64,), 0.5, float32), x), 0, weight, reverse=True)\n  "
+       "  store(s + 64 + i, y)\n",
        1, BUF(x), BUF(mean), BUF(scan));
    double m = 0, v = 0, y = 0;
    for (unsigned i = 0; i < N; i++)
@@ -313,9 +332,11 @@ scans_and_histogram(void **state)
    for (unsigned i = 0; i < C; i++)
       f[i] = (float)(1 + random_unit(&seed));
    RUN("def k(p: *i32, q: *fp32, r: *i32, o: *fp32, c: *i32):\n"
-       "    at = arange(0, 4)[:, None] * 16 + arange(0, 16)[None, :]\n    x = load(p + at)\n    j = arange(0, 16)\n"
+       "    at = arange(0, 4)[:, None] * 16 + arange(0, 16)[None, :]\n    x = load(p + at)\n    j "
+       "= arange(0, 16)\n"
        "    store(r + at, cumsum(x, axis=1))\n    store(r + 64 + at, tl.cumsum(x))\n"
-       "    store(r + 128 + at, cumsum(x, 1, reverse=True))\n    store(o + j, tl.cumprod(load(q + j), 0))\n"
+       "    store(r + 128 + at, cumsum(x, 1, reverse=True))\n    store(o + j, tl.cumprod(load(q + "
+       "j), 0))\n"
        "    y = tl.ravel(x)\n    b = arange(0, 8)\n    store(c + b, tl.histogram(y, 8))\n"
        "    store(c + 8 + b, tl.histogram(y, 8, mask=arange(0, 64) < 10))\n",
        1, BUF(x), BUF(f), BUF(r), BUF(prod), BUF(counts));
@@ -371,12 +392,13 @@ shape_operations_move_elements(void **state)
 {
    (void)state;
    enum { R = 4, C = 8 };
-   static int32_t x[R][C], t[C][R], p[2][C][R / 2], flip[2][R][C], inter[2 * C], halves[2][C], gathered[R][C],
-      cat[2 * C], where_[R][C];
+   static int32_t x[R][C], t[C][R], p[2][C][R / 2], flip[2][R][C], inter[2 * C], halves[2][C],
+       gathered[R][C], cat[2 * C], where_[R][C];
    for (unsigned i = 0; i < R * C; i++)
       x[i / C][i % C] = (int32_t)(i * 3 + 1);
    RUN("def k(px: *i32, t: *i32, p: *i32, f: *i32, n: *i32, h: *i32, g: *i32, c: *i32, w: *i32):\n"
-       "    i = arange(0, 4)\n    j = arange(0, 8)\n    at = i[:, None] * 8 + j[None, :]\n    x = load(px + at)\n"
+       "    i = arange(0, 4)\n    j = arange(0, 8)\n    at = i[:, None] * 8 + j[None, :]\n    x = "
+       "load(px + at)\n"
        "    store(t + j[:, None] * 4 + i[None, :], trans(x))\n"
        "    y = reshape(x, 2, 2, 8).permute((0, 2, 1))\n"
        "    k0 = arange(0, 2)\n"
@@ -388,8 +410,10 @@ shape_operations_move_elements(void **state)
        "    store(g + at, tl.gather(x, (at * 5) % 8, 1))\n"
        "    store(c + arange(0, 16), tl.sort(tl.cat(a, b, can_reorder=True)))\n"
        "    store(w + at, where(x > 20, x, tl.broadcast_to(i[:, None], 4, 8)))\n"
-       "    tl.static_assert(x.T.shape[0] == 8 and x.numel == 32 and tl.expand_dims(x, [0, -1]).shape == (1, 4, 8, 1))\n",
-       1, BUF(x), BUF(t), BUF(p), BUF(flip), BUF(inter), BUF(halves), BUF(gathered), BUF(cat), BUF(where_));
+       "    tl.static_assert(x.T.shape[0] == 8 and x.numel == 32 and tl.expand_dims(x, [0, "
+       "-1]).shape == (1, 4, 8, 1))\n",
+       1, BUF(x), BUF(t), BUF(p), BUF(flip), BUF(inter), BUF(halves), BUF(gathered), BUF(cat),
+       BUF(where_));
    for (unsigned i = 0; i < R; i++)
       for (unsigned j = 0; j < C; j++) {
          assert_int_equal(t[j][i], x[i][j]);
@@ -402,7 +426,8 @@ shape_operations_move_elements(void **state)
    for (unsigned j = 0; j < C; j++) {
       assert_true(inter[2 * j] == x[0][j] && inter[2 * j + 1] == x[1][j]);
       assert_true(halves[0][j] == x[0][j] && halves[1][j] == x[1][j]);
-      assert_true(cat[j] == x[0][j] && cat[C + j] == x[1][j]); /* sorted: ascending by construction */
+      assert_true(cat[j] == x[0][j] &&
+                  cat[C + j] == x[1][j]); /* sorted: ascending by construction */
    }
 }
 
@@ -418,7 +443,8 @@ map_runs_a_scalar_function(void **state)
        "def swap(a, b):\n    return b, a\n"
        "@kernel\n"
        "def k(p: *i32, o: *i32, q: *i32):\n    i = arange(0, 16)\n    x = load(p + i)\n"
-       "    store(o + i, tl.map_elementwise(collatz, x))\n    store(q + i, tl.map_elementwise(swap, x, pack=2))\n",
+       "    store(o + i, tl.map_elementwise(collatz, x))\n    store(q + i, "
+       "tl.map_elementwise(swap, x, pack=2))\n",
        1, BUF(x), BUF(steps), BUF(pairs));
    for (unsigned i = 0; i < 16; i++) {
       int32_t c = 0;
@@ -440,7 +466,8 @@ masks_select_elements(void **state)
       y[i] = 7;
    RUN("def k(p: *fp32, o: *fp32, n: i32):\n    i = arange(0, 16)\n"
        "    v = load(p + i, mask=i < n, other=-1)\n    store(o + i, v, mask=i < 12)\n"
-       "    s = load(p, mask=n > 100, other=3.5)\n    store(o + 15, s)\n    store(o + 14, 9.0, mask=n > 100)\n",
+       "    s = load(p, mask=n > 100, other=3.5)\n    store(o + 15, s)\n    store(o + 14, 9.0, "
+       "mask=n > 100)\n",
        1, BUF(x), BUF(y), NUM(10));
    for (unsigned i = 0; i < 16; i++)
       assert_true(y[i] == (i < 10 ? x[i] : i < 12 ? -1 : i == 15 ? 3.5f : 7));
@@ -451,7 +478,8 @@ booleans_are_bytes(void **state)
 {
    (void)state;
    static uint8_t m[8] = {0, 1, 2, 255, 0, 0, 1, 4}, o[8], all[8];
-   RUN("def k(p: *i1, o: *i1, q: *i1):\n    i = arange(0, 8)\n    x = load(p + i)\n    store(o + i, not x)\n"
+   RUN("def k(p: *i1, o: *i1, q: *i1):\n    i = arange(0, 8)\n    x = load(p + i)\n    store(o + "
+       "i, not x)\n"
        "    b = make_block_ptr(p, (8,), (1,), (0,), (8,), (0,))\n"
        "    store(make_block_ptr(q, (8,), (1,), (0,), (8,), (0,)), load(b))\n",
        1, BUF(m), BUF(o), BUF(all));
@@ -472,7 +500,8 @@ pointers_are_values(void **state)
    table[1] = tl_exec_address(args, 0) + 16;
    run_on_cpu("def k(p: *i32, o: *i32, t: *u64, z: *i32):\n    i = arange(0, 4)\n"
               "    a = load(t + 1).to(tl.pointer_type(tl.int32))\n    store(o + i, load(a + i))\n"
-              "    q = (p.to(int64) + 4 * i.to(int64)).to(tl.pointer_type(int32))\n    store(o + 4 + i, load(q))\n"
+              "    q = (p.to(int64) + 4 * i.to(int64)).to(tl.pointer_type(int32))\n    store(o + 4 "
+              "+ i, load(q))\n"
               "    e = where(i < 2, p, p + 4)\n    store(z + i, load(e + i))\n",
               args, 4, 1);
    for (unsigned i = 0; i < 4; i++) {
@@ -490,11 +519,13 @@ block_pointers_walk_an_array(void **state)
    static float x[R][C], y[R][C], sums[8], nan_count[1];
    fill(&x[0][0], R * C);
    RUN("def k(p: *fp32, o: *fp32, s: *fp32, q: *fp32, m: i32, n: i32):\n"
-       "    a = make_block_ptr(base=p, shape=(m, n), strides=(n, 1), offsets=(4, 0), block_shape=(8, 8), order=(1, 0))\n"
+       "    a = make_block_ptr(base=p, shape=(m, n), strides=(n, 1), offsets=(4, 0), "
+       "block_shape=(8, 8), order=(1, 0))\n"
        "    b = make_block_ptr(o, (m, n), (n, 1), (4, 0), (8, 8), (1, 0))\n"
        "    acc = zeros((8,), float32)\n    bad = zeros((8, 8), int32)\n"
        "    for j in range(0, n, 8):\n"
-       "        v = load(a, boundary_check=(0, 1), padding_option=\"zero\")\n        acc += sum(v, 1)\n"
+       "        v = load(a, boundary_check=(0, 1), padding_option=\"zero\")\n        acc += sum(v, "
+       "1)\n"
        "        w = load(a, boundary_check=(0, 1), padding_option=\"nan\")\n        bad += w != w\n"
        "        store(b, v.to(b.dtype.element_ty), boundary_check=(0, 1))\n"
        "        a = tl.advance(a, (0, 8))\n        b = tl.advance(b, [0, 8])\n"
@@ -556,15 +587,19 @@ dot_accumulates_in_the_result_type(void **state)
       fb[i / N][i % N] = (float)random_unit(&seed);
       ib[i / N][i % N] = (int8_t)next_random(&seed);
    }
-   RUN("def k(pa: *fp16, pb: *fp16, pc: *fp32, pt: *fp32, pl: *fp16, qa: *fp32, qb: *fp32, qf: *fp32, ja: *i8, jb: *i8, jc: *i32):\n"
+   RUN("def k(pa: *fp16, pb: *fp16, pc: *fp32, pt: *fp32, pl: *fp16, qa: *fp32, qb: *fp32, qf: "
+       "*fp32, ja: *i8, jb: *i8, jc: *i32):\n"
        "    m = arange(0, 16)[:, None]\n    n = arange(0, 8)[None, :]\n    r = arange(0, 32)\n"
        "    ak = m * 32 + r[None, :]\n    kb = r[:, None] * 8 + n\n    mn = m * 8 + n\n"
        "    a = load(pa + ak)\n    b = load(pb + kb)\n    c = tl.dot(a, b)\n    store(pc + mn, c)\n"
-       "    store(pt + mn, tl.dot(a, b, acc=c))\n    store(pl + mn, tl.dot(a, b, out_dtype=tl.float16))\n"
+       "    store(pt + mn, tl.dot(a, b, acc=c))\n    store(pl + mn, tl.dot(a, b, "
+       "out_dtype=tl.float16))\n"
        "    x = load(qa + ak)\n    y = load(qb + kb)\n    store(qf + mn, tl.dot(x, y))\n"
        "    store(qf + 128 + mn, tl.dot(x, y, allow_tf32=False))\n"
-       "    store(jc + mn, tl.dot(load(ja + ak), load(jb + kb), full((16, 8), 5, int32), out_dtype=tl.int32))\n",
-       1, BUF(a), BUF(b), BUF(c), BUF(twice), BUF(low), BUF(fa), BUF(fb), BUF(f), BUF(ia), BUF(ib), BUF(ic));
+       "    store(jc + mn, tl.dot(load(ja + ak), load(jb + kb), full((16, 8), 5, int32), "
+       "out_dtype=tl.int32))\n",
+       1, BUF(a), BUF(b), BUF(c), BUF(twice), BUF(low), BUF(fa), BUF(fb), BUF(f), BUF(ia), BUF(ib),
+       BUF(ic));
    double tf32_gap = 0;
    for (unsigned i = 0; i < M; i++)
       for (unsigned j = 0; j < N; j++) {
@@ -595,7 +630,8 @@ batched_dot(void **state)
    fill(&a[0][0][0], B * M * K);
    fill(&b[0][0][0], B * K * N);
    RUN("def k(pa: *fp32, pb: *fp32, pc: *fp32):\n"
-       "    z = arange(0, 2)[:, None, None]\n    m = arange(0, 4)[None, :, None]\n    n = arange(0, 4)[None, None, :]\n"
+       "    z = arange(0, 2)[:, None, None]\n    m = arange(0, 4)[None, :, None]\n    n = "
+       "arange(0, 4)[None, None, :]\n"
        "    a = load(pa + z * 64 + m * 16 + arange(0, 16)[None, None, :])\n"
        "    b = load(pb + z * 64 + arange(0, 16)[None, :, None] * 4 + n)\n"
        "    store(pc + z * 16 + m * 4 + n, tl.dot(a, b, input_precision=\"ieee\"))\n",
@@ -621,20 +657,23 @@ atomics_return_the_old_value(void **state)
    static float extremes[6] = {1, 1, -1, -1, 0, 0};
    RUN("def k(p: *i32, o: *i32, f: *fp32, fo: *fp32, h: *u32, e: *fp32):\n"
        "    store(o, atomic_add(p, 3))\n    store(o + 1, tl.atomic_cas(p + 1, 0, 42))\n"
-       "    store(o + 2, tl.atomic_max(p + 2, 50))\n    store(o + 3, tl.atomic_min(p + 3, -200, sem=\"relaxed\", scope=\"cta\"))\n"
+       "    store(o + 2, tl.atomic_max(p + 2, 50))\n    store(o + 3, tl.atomic_min(p + 3, -200, "
+       "sem=\"relaxed\", scope=\"cta\"))\n"
        "    store(o + 4, tl.atomic_xchg(p + 4, 8))\n    store(o + 5, tl.atomic_and(p + 5, 0x3C))\n"
        "    store(o + 6, tl.atomic_or(p + 6, 8))\n    store(o + 7, tl.atomic_xor(p + 7, 1))\n"
        "    i = arange(0, 4)\n    store(fo + i, tl.atomic_add(f + i, 0.5))\n"
        "    tl.atomic_add(h + arange(0, 64) % 4, 1, mask=arange(0, 64) < 62)\n"
        "    tl.atomic_max(e, 2.0)\n    tl.atomic_max(e + 1, -2.0)\n    tl.atomic_max(e + 2, -0.5)\n"
-       "    tl.atomic_min(e + 3, -3.0)\n    tl.atomic_min(e + 4, -1.0)\n    tl.atomic_min(e + 5, 1.0)\n",
+       "    tl.atomic_min(e + 3, -3.0)\n    tl.atomic_min(e + 4, -1.0)\n    tl.atomic_min(e + 5, "
+       "1.0)\n",
        1, BUF(n), BUF(old), BUF(f), BUF(fold), BUF(histogram), BUF(extremes));
    static const int32_t want_old[8] = {5, 0, 100, -100, 7, 0xF0, 3, 9};
    static const int32_t want[8] = {8, 42, 100, -200, 8, 0x30, 11, 8};
    assert_memory_equal(old, want_old, sizeof old);
    assert_memory_equal(n, want, sizeof n);
    assert_true(fold[0] == 1.5f && fold[3] == -4 && f[0] == 2 && f[3] == -3.5f);
-   assert_true(histogram[0] == 16 && histogram[1] == 16 && histogram[2] == 15 && histogram[3] == 15);
+   assert_true(histogram[0] == 16 && histogram[1] == 16 && histogram[2] == 15 &&
+               histogram[3] == 15);
    assert_true(extremes[0] == 2 && extremes[1] == 1 && extremes[2] == -0.5f && extremes[3] == -3 &&
                extremes[4] == -1 && extremes[5] == 0);
 }
@@ -645,7 +684,8 @@ programs_count_and_wrap(void **state)
 {
    (void)state;
    static int32_t o[4], n[4], wrapped[1];
-   RUN("def k(o: *i32, n: *i32, w: *i32, stride: i32):\n    pid = program_id(0)\n    store(o + pid, pid * 10)\n"
+   RUN("def k(o: *i32, n: *i32, w: *i32, stride: i32):\n    pid = program_id(0)\n    store(o + "
+       "pid, pid * 10)\n"
        "    store(n + pid, tl.num_programs(axis=0) + tl.num_programs(2))\n"
        "    if pid == 3:\n        store(w, (pid + 3) * stride)\n",
        4, BUF(o), BUF(n), BUF(wrapped), NUM(1 << 30));
@@ -660,13 +700,19 @@ python_helpers_agree_with_python(void **state)
    (void)state;
    static int32_t o[12];
    RUN("def k(o: *i32, n: i32, BLOCK: constexpr = 24):\n"
-       "    store(o, cdiv(n, 4))\n    store(o + 1, triton.cdiv(BLOCK, 5))\n    store(o + 2, tl.cdiv(-7, 2))\n"
-       "    store(o + 3, next_power_of_2(BLOCK))\n    store(o + 4, min(n, BLOCK))\n    store(o + 5, max(n, BLOCK, 99))\n"
-       "    store(o + 6, min(BLOCK, 5))\n    store(o + 7, len((1, 2, 3)))\n    store(o + 8, int(3.9) + int(\"7\"))\n"
-       "    store(o + 9, abs(-4))\n    store(o + 10, isinstance(n, tl.tensor) and isinstance(BLOCK, tl.constexpr))\n"
+       "    store(o, cdiv(n, 4))\n    store(o + 1, triton.cdiv(BLOCK, 5))\n    store(o + 2, "
+       "tl.cdiv(-7, 2))\n"
+       "    store(o + 3, next_power_of_2(BLOCK))\n    store(o + 4, min(n, BLOCK))\n    store(o + "
+       "5, max(n, BLOCK, 99))\n"
+       "    store(o + 6, min(BLOCK, 5))\n    store(o + 7, len((1, 2, 3)))\n    store(o + 8, "
+       "int(3.9) + int(\"7\"))\n"
+       "    store(o + 9, abs(-4))\n    store(o + 10, isinstance(n, tl.tensor) and "
+       "isinstance(BLOCK, tl.constexpr))\n"
        "    store(o + 11, tl.max(arange(0, next_power_of_2(BLOCK)), 0))\n"
-       "    static_assert(float(\"-inf\") < 0 and o.dtype.element_ty == tl.int32 and o.dtype.is_ptr())\n"
-       "    static_assert(tl.float16.primitive_bitwidth == 16 and tl.bfloat16.is_floating() and not tl.uint8.is_int_signed())\n",
+       "    static_assert(float(\"-inf\") < 0 and o.dtype.element_ty == tl.int32 and "
+       "o.dtype.is_ptr())\n"
+       "    static_assert(tl.float16.primitive_bitwidth == 16 and tl.bfloat16.is_floating() and "
+       "not tl.uint8.is_int_signed())\n",
        1, BUF(o), NUM(10));
    static const int32_t want[12] = {3, 5, -3, 32, 10, 99, 5, 3, 10, 4, 1, 31};
    assert_memory_equal(o, want, sizeof want);
@@ -679,9 +725,12 @@ hints_and_barriers_change_nothing(void **state)
    static int32_t x[64], y[64];
    for (unsigned i = 0; i < 64; i++)
       x[i] = (int32_t)i * 3;
-   RUN("def k(p: *i32, o: *i32, n: i32):\n    i = tl.max_contiguous(tl.multiple_of(arange(0, 64), 64), 64)\n"
-       "    tl.assume(n > 0)\n    s = tl.max_constancy(zeros((64,), int32) + n, [64])\n    store(o + i, load(p + i))\n"
-       "    tl.debug_barrier()\n    store(o + i, load(o + (i + 1) % 64) + s - n)\n    tl.device_assert(n < 0, \"off\")\n",
+   RUN("def k(p: *i32, o: *i32, n: i32):\n    i = tl.max_contiguous(tl.multiple_of(arange(0, 64), "
+       "64), 64)\n"
+       "    tl.assume(n > 0)\n    s = tl.max_constancy(zeros((64,), int32) + n, [64])\n    store(o "
+       "+ i, load(p + i))\n"
+       "    tl.debug_barrier()\n    store(o + i, load(o + (i + 1) % 64) + s - n)\n    "
+       "tl.device_assert(n < 0, \"off\")\n",
        1, BUF(x), BUF(y), NUM(64));
    for (unsigned i = 0; i < 64; i++)
       assert_int_equal(y[i], x[(i + 1) % 64]);
@@ -691,29 +740,29 @@ int
 test_builtin_run(void)
 {
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(division_truncates_at_run_time_and_floors_at_compile_time),
-      cmocka_unit_test(integer_operators_are_exact),
-      cmocka_unit_test(comparisons_order_nan_as_ieee),
-      cmocka_unit_test(casts_round_saturate_and_wrap),
-      cmocka_unit_test(half_arithmetic_rounds_each_step),
-      cmocka_unit_test(reductions_fold_along_their_axis),
-      cmocka_unit_test(reductions_widen_as_triton_does),
-      cmocka_unit_test(user_combines_take_tuples),
-      cmocka_unit_test(scans_and_histogram),
-      cmocka_unit_test(softmax_sums_to_one),
-      cmocka_unit_test(shape_operations_move_elements),
-      cmocka_unit_test(map_runs_a_scalar_function),
-      cmocka_unit_test(masks_select_elements),
-      cmocka_unit_test(booleans_are_bytes),
-      cmocka_unit_test(pointers_are_values),
-      cmocka_unit_test(block_pointers_walk_an_array),
-      cmocka_unit_test(descriptors_pad_and_drop),
-      cmocka_unit_test(dot_accumulates_in_the_result_type),
-      cmocka_unit_test(batched_dot),
-      cmocka_unit_test(atomics_return_the_old_value),
-      cmocka_unit_test(programs_count_and_wrap),
-      cmocka_unit_test(python_helpers_agree_with_python),
-      cmocka_unit_test(hints_and_barriers_change_nothing),
+       cmocka_unit_test(division_truncates_at_run_time_and_floors_at_compile_time),
+       cmocka_unit_test(integer_operators_are_exact),
+       cmocka_unit_test(comparisons_order_nan_as_ieee),
+       cmocka_unit_test(casts_round_saturate_and_wrap),
+       cmocka_unit_test(half_arithmetic_rounds_each_step),
+       cmocka_unit_test(reductions_fold_along_their_axis),
+       cmocka_unit_test(reductions_widen_as_triton_does),
+       cmocka_unit_test(user_combines_take_tuples),
+       cmocka_unit_test(scans_and_histogram),
+       cmocka_unit_test(softmax_sums_to_one),
+       cmocka_unit_test(shape_operations_move_elements),
+       cmocka_unit_test(map_runs_a_scalar_function),
+       cmocka_unit_test(masks_select_elements),
+       cmocka_unit_test(booleans_are_bytes),
+       cmocka_unit_test(pointers_are_values),
+       cmocka_unit_test(block_pointers_walk_an_array),
+       cmocka_unit_test(descriptors_pad_and_drop),
+       cmocka_unit_test(dot_accumulates_in_the_result_type),
+       cmocka_unit_test(batched_dot),
+       cmocka_unit_test(atomics_return_the_old_value),
+       cmocka_unit_test(programs_count_and_wrap),
+       cmocka_unit_test(python_helpers_agree_with_python),
+       cmocka_unit_test(hints_and_barriers_change_nothing),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,83 +22,155 @@ sin_pi(double x)
    r = r > 0.5 ? 1 - r : r < -0.5 ? -1 - r : r;
    return sin(PI * r);
 }
-ONE(exp, exp(x)) ONE(exp2, exp2(x)) ONE(log, log(x)) ONE(log2, log2(x)) ONE(sin, sin(x)) ONE(cos, cos(x))
-ONE(sqrt, sqrt(x)) ONE(rsqrt, 1 / sqrt(x)) ONE(erf, erf(x)) ONE(floor, floor(x)) ONE(ceil, ceil(x))
-ONE(abs, fabs(x)) ONE(tanh, tanh(x)) ONE(rint, rint(x)) ONE(trunc, trunc(x)) ONE(div, x / y)
-ONE(sigmoid, 1 / (1 + exp(-x))) ONE(max, fmax(x, y)) ONE(min, fmin(x, y)) ONE(fma, x * y + x)
-ONE(log1p, log1p(x)) ONE(log10, log10(x)) ONE(expm1, expm1(x)) ONE(exp10, pow(10, x)) ONE(sinh, sinh(x))
-ONE(cosh, cosh(x)) ONE(asinh, asinh(x)) ONE(acosh, acosh(x)) ONE(atanh, atanh(x)) ONE(atan, atan(x))
-ONE(atan2, atan2(x, y)) ONE(asin, asin(x)) ONE(acos, acos(x)) ONE(tan, tan(x)) ONE(sinpi, sin_pi(x))
-ONE(cospi, sin_pi(0.5 - fabs(x - 2 * rint(x / 2)))) ONE(cbrt, cbrt(x)) ONE(rcbrt, 1 / cbrt(x)) ONE(pow, pow(x, y)) ONE(erfc, erfc(x))
-ONE(erfcx, exp(x * x) * erfc(x)) ONE(normcdf, 0.5 * erfc(-x * sqrt(0.5))) ONE(lgamma, lgamma(x))
-ONE(tgamma, tgamma(x)) ONE(hypot, hypot(x, y)) ONE(rhypot, 1 / hypot(x, y)) ONE(fdim, fdim(x, y))
-ONE(fmod, fmod(x, y)) ONE(remainder, remainder(x, y)) ONE(round, round(x)) ONE(clamp, fmin(fmax(x, -1), y))
-ONE(copysign, copysign(x, y)) ONE(sub, x - y) ONE(norm3, sqrt(x * x + y * y + x * x)) ONE(norm4, sqrt(2 * x * x + 2 * y * y))
-ONE(rcp, 1 / x) ONE(sat, fmin(fmax(x, 0), 1)) ONE(exponent, logb(x)) ONE(scale, ldexp(x, 3)) ONE(identity, x) ONE(mul, x * y) ONE(add, x + y)
+ONE(exp, exp(x))
+ONE(exp2, exp2(x)) ONE(log, log(x)) ONE(log2, log2(x)) ONE(sin, sin(x)) ONE(cos, cos(x)) ONE(
+    sqrt, sqrt(x)) ONE(rsqrt, 1 / sqrt(x)) ONE(erf, erf(x)) ONE(floor, floor(x)) ONE(ceil, ceil(x))
+    ONE(abs, fabs(x)) ONE(tanh, tanh(x)) ONE(rint, rint(x)) ONE(trunc, trunc(x)) ONE(div, x / y)
+        ONE(sigmoid, 1 / (1 + exp(-x))) ONE(max, fmax(x, y)) ONE(min, fmin(x, y)) ONE(fma, x *y + x)
+            ONE(log1p, log1p(x)) ONE(log10, log10(x)) ONE(expm1, expm1(x)) ONE(exp10, pow(10, x))
+                ONE(sinh, sinh(x)) ONE(cosh, cosh(x)) ONE(asinh, asinh(x)) ONE(acosh, acosh(x))
+                    ONE(atanh, atanh(x)) ONE(atan, atan(x)) ONE(atan2, atan2(x, y))
+                        ONE(asin, asin(x)) ONE(acos, acos(x)) ONE(tan, tan(x)) ONE(sinpi, sin_pi(x))
+                            ONE(cospi, sin_pi(0.5 - fabs(x - 2 * rint(x / 2)))) ONE(
+                                cbrt, cbrt(x)) ONE(rcbrt, 1 / cbrt(x)) ONE(pow, pow(x, y))
+                                ONE(erfc, erfc(x)) ONE(erfcx, exp(x *x) * erfc(x)) ONE(
+                                    normcdf, 0.5 * erfc(-x * sqrt(0.5))) ONE(lgamma, lgamma(x))
+                                    ONE(tgamma, tgamma(x)) ONE(hypot, hypot(x, y))
+                                        ONE(rhypot, 1 / hypot(x, y)) ONE(fdim, fdim(x, y)) ONE(
+                                            fmod, fmod(x, y)) ONE(remainder, remainder(x, y))
+                                            ONE(round, round(x)) ONE(clamp, fmin(fmax(x, -1), y))
+                                                ONE(copysign, copysign(x, y)) ONE(sub, x - y)
+                                                    ONE(norm3, sqrt(x *x + y * y + x * x))
+                                                        ONE(norm4, sqrt(2 * x * x + 2 * y * y))
+                                                            ONE(rcp, 1 / x)
+                                                                ONE(sat, fmin(fmax(x, 0), 1))
+                                                                    ONE(exponent, logb(x))
+                                                                        ONE(scale, ldexp(x, 3))
+                                                                            ONE(identity, x)
+                                                                                ONE(mul, x *y)
+                                                                                    ONE(add, x + y)
 
-static const struct {
+                                                                                        static const
+    struct {
    const char *expr;
    Oracle *oracle;
    double x_low, x_high, y_low, y_high; /* x_low > 0 and x_high / x_low > 1e4: logarithmic */
    double ulp;
 } functions[] = {
-   {"exp(x)", o_exp, -87, 88, 0, 0, 1}, {"math.exp2(x)", o_exp2, -125, 127, 0, 0, 1},
-   {"log(x)", o_log, 1e-37, 1e38, 0, 0, 1}, {"tl.log2(x)", o_log2, 1e-37, 1e38, 0, 0, 1},
-   {"x.sin()", o_sin, -100, 100, 0, 0, 1}, {"tl.math.cos(x)", o_cos, -100, 100, 0, 0, 1},
-   {"sqrt(x)", o_sqrt, 1e-37, 1e38, 0, 0, 1}, {"sqrt_rn(x)", o_sqrt, 1e-37, 1e38, 0, 0, 0.5},
-   {"rsqrt(x)", o_rsqrt, 1e-37, 1e38, 0, 0, 1}, {"erf(x)", o_erf, -4, 4, 0, 0, 1},
-   {"floor(x)", o_floor, -9, 9, 0, 0, 0}, {"ceil(x)", o_ceil, -9, 9, 0, 0, 0}, {"abs(x)", o_abs, -9, 9, 0, 0, 0},
-   {"x / y", o_div, -9, 9, 1, 9, 1}, {"div_rn(x, y)", o_div, -9, 9, 1, 9, 0.5}, {"fdiv(x, y)", o_div, -9, 9, 1, 9, 1},
-   {"fma(x, y, x)", o_fma, -9, 9, 1, 9, 0.51}, {"sigmoid(x)", o_sigmoid, -80, 80, 0, 0, 2},
-   {"maximum(x, y)", o_max, -9, 9, -9, 9, 0}, {"minimum(x, y)", o_min, -9, 9, -9, 9, 0}, {"clamp(x, -1.0, y)", o_clamp, -9, 9, 1, 3, 0},
-   {"x % y", o_fmod, -99, 99, 1, 9, 0}, {"sub(x, y)", o_sub, -9, 9, 1, 9, 0.5}, {"tl.add(x, y)", o_add, -9, 9, 1, 9, 0.5},
-   {"tl.mul(x, y)", o_mul, -9, 9, 1, 9, 0.5}, {"max(x, y)", o_max, -9, 9, -9, 9, 0}, {"min(x, y)", o_min, -9, 9, -9, 9, 0},
-   {"libdevice.tanh(x)", o_tanh, -10, 10, 0, 0, 1}, {"libdevice.rint(x)", o_rint, -99, 99, 0, 0, 0},
-   {"libdevice.nearbyint(x)", o_rint, -99, 99, 0, 0, 0}, {"libdevice.trunc(x)", o_trunc, -99, 99, 0, 0, 0},
-   {"libdevice.log1p(x)", o_log1p, -0.999, 9, 0, 0, 2}, {"libdevice.log1p(x)", o_log1p, 1e-9, 1e30, 0, 0, 2},
-   {"libdevice.log10(x)", o_log10, 1e-44, 1e38, 0, 0, 3}, {"libdevice.log10(x)", o_log10, 0.5, 2, 0, 0, 3},
-   {"libdevice.expm1(x)", o_expm1, -20, 88, 0, 0, 2}, {"libdevice.expm1(x)", o_expm1, 1e-9, 1, 0, 0, 2},
-   {"libdevice.exp10(x)", o_exp10, -37, 38, 0, 0, 2}, {"libdevice.sinh(x)", o_sinh, -89, 89, 0, 0, 3},
-   {"libdevice.cosh(x)", o_cosh, -89, 89, 0, 0, 3}, {"libdevice.asinh(x)", o_asinh, -9, 9, 0, 0, 3},
-   {"libdevice.asinh(x)", o_asinh, 1e-9, 1e38, 0, 0, 3}, {"libdevice.acosh(x)", o_acosh, 1, 3, 0, 0, 3},
-   {"libdevice.acosh(x)", o_acosh, 1, 1e38, 0, 0, 3}, {"libdevice.atanh(x)", o_atanh, -0.999, 0.999, 0, 0, 3},
-   {"libdevice.atan(x)", o_atan, -9, 9, 0, 0, 2}, {"libdevice.atan(x)", o_atan, 1e-9, 1e38, 0, 0, 2},
-   {"libdevice.atan2(x, y)", o_atan2, -9, 9, -9, 9, 3}, {"libdevice.asin(x)", o_asin, -1, 1, 0, 0, 3},
-   {"libdevice.acos(x)", o_acos, -1, 1, 0, 0, 3}, {"libdevice.tan(x)", o_tan, -10, 10, 0, 0, 3},
-   {"libdevice.fast_tanf(x)", o_tan, -10, 10, 0, 0, 3}, {"libdevice.sinpi(x)", o_sinpi, -9, 9, 0, 0, 3},
-   {"libdevice.cospi(x)", o_cospi, -9, 9, 0, 0, 3}, {"libdevice.cbrt(x)", o_cbrt, -9, 9, 0, 0, 2},
-   {"libdevice.cbrt(x)", o_cbrt, 1e-44, 1e38, 0, 0, 2}, {"libdevice.rcbrt(x)", o_rcbrt, 1, 9, 0, 0, 3},
-   {"libdevice.pow(x, y)", o_pow, 1e-3, 1e3, -12, 12, 3}, {"libdevice.pow(x, y)", o_pow, 0.9, 1.1, -600, 600, 3},
-   {"libdevice.fast_powf(x, y)", o_pow, 0.5, 4, -4, 4, 16}, {"libdevice.erfc(x)", o_erfc, -4, 9, 0, 0, 8},
-   {"libdevice.erfcx(x)", o_erfcx, -4, 9, 0, 0, 8}, {"libdevice.normcdf(x)", o_normcdf, -12, 5, 0, 0, 8},
-   {"libdevice.lgamma(x)", o_lgamma, 0.5, 2.5, 0, 0, 16}, {"libdevice.lgamma(x)", o_lgamma, 8, 1e5, 0, 0, 8},
-   {"libdevice.tgamma(x)", o_tgamma, 0.01, 34, 0, 0, 32}, {"libdevice.tgamma(x)", o_tgamma, -6.99, -0.01, 0, 0, 32},
-   {"libdevice.hypot(x, y)", o_hypot, 1e-30, 1e30, 1, 9, 3}, {"libdevice.rhypot(x, y)", o_rhypot, -9, 9, 1, 9, 4},
-   {"libdevice.norm3d(x, y, x)", o_norm3, -9, 9, 1, 9, 5}, {"libdevice.norm4d(x, y, x, y)", o_norm4, -9, 9, 1, 9, 6},
-   {"1.0 / libdevice.rnorm3d(x, y, x)", o_norm3, -9, 9, 1, 9, 8}, {"1.0 / libdevice.rnorm4d(x, y, x, y)", o_norm4, -9, 9, 1, 9, 8},
-   {"libdevice.fdim(x, y)", o_fdim, -9, 9, 1, 9, 0.5}, {"libdevice.fmod(x, y)", o_fmod, -99, 99, 1, 9, 0},
-   {"libdevice.remainder(x, y)", o_remainder, -99, 99, 1, 9, 0}, {"libdevice.round(x)", o_round, -9, 9, 0, 0, 0},
-   {"libdevice.llround(x)", o_round, -9, 9, 0, 0, 0}, {"libdevice.llrint(x)", o_rint, -9, 9, 0, 0, 0},
-   {"libdevice.copysign(x, y)", o_copysign, -9, 9, -9, 9, 0}, {"libdevice.rcp_rn(x)", o_rcp, 1, 9, 0, 0, 0.5},
-   {"libdevice.saturatef(x)", o_sat, -2, 2, 0, 0, 0}, {"libdevice.logb(x)", o_exponent, 1e-44, 1e38, 0, 0, 0},
-   {"libdevice.ilogb(x)", o_exponent, 1e-44, 1e38, 0, 0, 0}, {"libdevice.ldexp(x, 3)", o_scale, -9, 9, 0, 0, 0},
-   {"libdevice.scalbn(x, 3)", o_scale, -9, 9, 0, 0, 0}, {"libdevice.add_rn(x, y)", o_add, -9, 9, 1, 9, 0.5},
-   {"libdevice.sub_rn(x, y)", o_sub, -9, 9, 1, 9, 0.5}, {"libdevice.mul_rn(x, y)", o_mul, -9, 9, 1, 9, 0.5},
-   {"libdevice.fma_rn(x, y, x)", o_fma, -9, 9, 1, 9, 0.51}, {"libdevice.fast_expf(x)", o_exp, -9, 9, 0, 0, 1},
-   {"libdevice.fast_logf(x)", o_log, 1, 9, 0, 0, 1}, {"libdevice.fast_log2f(x)", o_log2, 1, 9, 0, 0, 1},
-   {"libdevice.fast_log10f(x)", o_log10, 2, 9, 0, 0, 3}, {"libdevice.fast_sinf(x)", o_sin, -3, 3, 0, 0, 1},
-   {"libdevice.fast_cosf(x)", o_cos, -3, 3, 0, 0, 1}, {"libdevice.fast_exp10f(x)", o_exp10, -2, 2, 0, 0, 16},
-   {"libdevice.fast_tanhf(x)", o_tanh, -3, 3, 0, 0, 1}, {"libdevice.fast_dividef(x, y)", o_div, -9, 9, 1, 9, 1},
-   {"libdevice.rsqrt_rn(x)", o_rsqrt, 1, 9, 0, 0, 1}, {"libdevice.erf(libdevice.erfinv(x))", o_identity, -0.999, 0.999, 0, 0, 8},
-   {"libdevice.erfc(libdevice.erfcinv(x))", o_identity, 0.01, 1.99, 0, 0, 24},
-   {"libdevice.normcdf(libdevice.normcdfinv(x))", o_identity, 0.01, 0.99, 0, 0, 24},
-   {"libdevice.int_as_float(libdevice.float_as_int(x))", o_identity, -9, 9, 0, 0, 0},
-   {"libdevice.uint_as_float(libdevice.float_as_uint(x))", o_identity, -9, 9, 0, 0, 0},
-   {"libdevice.float2int_rn(x)", o_rint, -9, 9, 0, 0, 0}, {"libdevice.float2int_rd(x)", o_floor, -9, 9, 0, 0, 0},
-   {"libdevice.float2ll_ru(x)", o_ceil, -9, 9, 0, 0, 0}, {"libdevice.float2uint_rz(x)", o_trunc, 0, 9, 0, 0, 0},
-   {"libdevice.double2float_rn(x.to(float64))", o_identity, -9, 9, 0, 0, 0},
-   {"libdevice.hiloint2double(libdevice.double2hiint(x.to(float64)), libdevice.double2loint(x.to(float64)))", o_identity, -9, 9, 0, 0, 0},
-   {"libdevice.hypot(x.to(float64), y.to(float64))", o_hypot, -9, 9, 1, 9, 0.5},
+    {"exp(x)", o_exp, -87, 88, 0, 0, 1},
+    {"math.exp2(x)", o_exp2, -125, 127, 0, 0, 1},
+    {"log(x)", o_log, 1e-37, 1e38, 0, 0, 1},
+    {"tl.log2(x)", o_log2, 1e-37, 1e38, 0, 0, 1},
+    {"x.sin()", o_sin, -100, 100, 0, 0, 1},
+    {"tl.math.cos(x)", o_cos, -100, 100, 0, 0, 1},
+    {"sqrt(x)", o_sqrt, 1e-37, 1e38, 0, 0, 1},
+    {"sqrt_rn(x)", o_sqrt, 1e-37, 1e38, 0, 0, 0.5},
+    {"rsqrt(x)", o_rsqrt, 1e-37, 1e38, 0, 0, 1},
+    {"erf(x)", o_erf, -4, 4, 0, 0, 1},
+    {"floor(x)", o_floor, -9, 9, 0, 0, 0},
+    {"ceil(x)", o_ceil, -9, 9, 0, 0, 0},
+    {"abs(x)", o_abs, -9, 9, 0, 0, 0},
+    {"x / y", o_div, -9, 9, 1, 9, 1},
+    {"div_rn(x, y)", o_div, -9, 9, 1, 9, 0.5},
+    {"fdiv(x, y)", o_div, -9, 9, 1, 9, 1},
+    {"fma(x, y, x)", o_fma, -9, 9, 1, 9, 0.51},
+    {"sigmoid(x)", o_sigmoid, -80, 80, 0, 0, 2},
+    {"maximum(x, y)", o_max, -9, 9, -9, 9, 0},
+    {"minimum(x, y)", o_min, -9, 9, -9, 9, 0},
+    {"clamp(x, -1.0, y)", o_clamp, -9, 9, 1, 3, 0},
+    {"x % y", o_fmod, -99, 99, 1, 9, 0},
+    {"sub(x, y)", o_sub, -9, 9, 1, 9, 0.5},
+    {"tl.add(x, y)", o_add, -9, 9, 1, 9, 0.5},
+    {"tl.mul(x, y)", o_mul, -9, 9, 1, 9, 0.5},
+    {"max(x, y)", o_max, -9, 9, -9, 9, 0},
+    {"min(x, y)", o_min, -9, 9, -9, 9, 0},
+    {"libdevice.tanh(x)", o_tanh, -10, 10, 0, 0, 1},
+    {"libdevice.rint(x)", o_rint, -99, 99, 0, 0, 0},
+    {"libdevice.nearbyint(x)", o_rint, -99, 99, 0, 0, 0},
+    {"libdevice.trunc(x)", o_trunc, -99, 99, 0, 0, 0},
+    {"libdevice.log1p(x)", o_log1p, -0.999, 9, 0, 0, 2},
+    {"libdevice.log1p(x)", o_log1p, 1e-9, 1e30, 0, 0, 2},
+    {"libdevice.log10(x)", o_log10, 1e-44, 1e38, 0, 0, 3},
+    {"libdevice.log10(x)", o_log10, 0.5, 2, 0, 0, 3},
+    {"libdevice.expm1(x)", o_expm1, -20, 88, 0, 0, 2},
+    {"libdevice.expm1(x)", o_expm1, 1e-9, 1, 0, 0, 2},
+    {"libdevice.exp10(x)", o_exp10, -37, 38, 0, 0, 2},
+    {"libdevice.sinh(x)", o_sinh, -89, 89, 0, 0, 3},
+    {"libdevice.cosh(x)", o_cosh, -89, 89, 0, 0, 3},
+    {"libdevice.asinh(x)", o_asinh, -9, 9, 0, 0, 3},
+    {"libdevice.asinh(x)", o_asinh, 1e-9, 1e38, 0, 0, 3},
+    {"libdevice.acosh(x)", o_acosh, 1, 3, 0, 0, 3},
+    {"libdevice.acosh(x)", o_acosh, 1, 1e38, 0, 0, 3},
+    {"libdevice.atanh(x)", o_atanh, -0.999, 0.999, 0, 0, 3},
+    {"libdevice.atan(x)", o_atan, -9, 9, 0, 0, 2},
+    {"libdevice.atan(x)", o_atan, 1e-9, 1e38, 0, 0, 2},
+    {"libdevice.atan2(x, y)", o_atan2, -9, 9, -9, 9, 3},
+    {"libdevice.asin(x)", o_asin, -1, 1, 0, 0, 3},
+    {"libdevice.acos(x)", o_acos, -1, 1, 0, 0, 3},
+    {"libdevice.tan(x)", o_tan, -10, 10, 0, 0, 3},
+    {"libdevice.fast_tanf(x)", o_tan, -10, 10, 0, 0, 3},
+    {"libdevice.sinpi(x)", o_sinpi, -9, 9, 0, 0, 3},
+    {"libdevice.cospi(x)", o_cospi, -9, 9, 0, 0, 3},
+    {"libdevice.cbrt(x)", o_cbrt, -9, 9, 0, 0, 2},
+    {"libdevice.cbrt(x)", o_cbrt, 1e-44, 1e38, 0, 0, 2},
+    {"libdevice.rcbrt(x)", o_rcbrt, 1, 9, 0, 0, 3},
+    {"libdevice.pow(x, y)", o_pow, 1e-3, 1e3, -12, 12, 3},
+    {"libdevice.pow(x, y)", o_pow, 0.9, 1.1, -600, 600, 3},
+    {"libdevice.fast_powf(x, y)", o_pow, 0.5, 4, -4, 4, 16},
+    {"libdevice.erfc(x)", o_erfc, -4, 9, 0, 0, 8},
+    {"libdevice.erfcx(x)", o_erfcx, -4, 9, 0, 0, 8},
+    {"libdevice.normcdf(x)", o_normcdf, -12, 5, 0, 0, 8},
+    {"libdevice.lgamma(x)", o_lgamma, 0.5, 2.5, 0, 0, 16},
+    {"libdevice.lgamma(x)", o_lgamma, 8, 1e5, 0, 0, 8},
+    {"libdevice.tgamma(x)", o_tgamma, 0.01, 34, 0, 0, 32},
+    {"libdevice.tgamma(x)", o_tgamma, -6.99, -0.01, 0, 0, 32},
+    {"libdevice.hypot(x, y)", o_hypot, 1e-30, 1e30, 1, 9, 3},
+    {"libdevice.rhypot(x, y)", o_rhypot, -9, 9, 1, 9, 4},
+    {"libdevice.norm3d(x, y, x)", o_norm3, -9, 9, 1, 9, 5},
+    {"libdevice.norm4d(x, y, x, y)", o_norm4, -9, 9, 1, 9, 6},
+    {"1.0 / libdevice.rnorm3d(x, y, x)", o_norm3, -9, 9, 1, 9, 8},
+    {"1.0 / libdevice.rnorm4d(x, y, x, y)", o_norm4, -9, 9, 1, 9, 8},
+    {"libdevice.fdim(x, y)", o_fdim, -9, 9, 1, 9, 0.5},
+    {"libdevice.fmod(x, y)", o_fmod, -99, 99, 1, 9, 0},
+    {"libdevice.remainder(x, y)", o_remainder, -99, 99, 1, 9, 0},
+    {"libdevice.round(x)", o_round, -9, 9, 0, 0, 0},
+    {"libdevice.llround(x)", o_round, -9, 9, 0, 0, 0},
+    {"libdevice.llrint(x)", o_rint, -9, 9, 0, 0, 0},
+    {"libdevice.copysign(x, y)", o_copysign, -9, 9, -9, 9, 0},
+    {"libdevice.rcp_rn(x)", o_rcp, 1, 9, 0, 0, 0.5},
+    {"libdevice.saturatef(x)", o_sat, -2, 2, 0, 0, 0},
+    {"libdevice.logb(x)", o_exponent, 1e-44, 1e38, 0, 0, 0},
+    {"libdevice.ilogb(x)", o_exponent, 1e-44, 1e38, 0, 0, 0},
+    {"libdevice.ldexp(x, 3)", o_scale, -9, 9, 0, 0, 0},
+    {"libdevice.scalbn(x, 3)", o_scale, -9, 9, 0, 0, 0},
+    {"libdevice.add_rn(x, y)", o_add, -9, 9, 1, 9, 0.5},
+    {"libdevice.sub_rn(x, y)", o_sub, -9, 9, 1, 9, 0.5},
+    {"libdevice.mul_rn(x, y)", o_mul, -9, 9, 1, 9, 0.5},
+    {"libdevice.fma_rn(x, y, x)", o_fma, -9, 9, 1, 9, 0.51},
+    {"libdevice.fast_expf(x)", o_exp, -9, 9, 0, 0, 1},
+    {"libdevice.fast_logf(x)", o_log, 1, 9, 0, 0, 1},
+    {"libdevice.fast_log2f(x)", o_log2, 1, 9, 0, 0, 1},
+    {"libdevice.fast_log10f(x)", o_log10, 2, 9, 0, 0, 3},
+    {"libdevice.fast_sinf(x)", o_sin, -3, 3, 0, 0, 1},
+    {"libdevice.fast_cosf(x)", o_cos, -3, 3, 0, 0, 1},
+    {"libdevice.fast_exp10f(x)", o_exp10, -2, 2, 0, 0, 16},
+    {"libdevice.fast_tanhf(x)", o_tanh, -3, 3, 0, 0, 1},
+    {"libdevice.fast_dividef(x, y)", o_div, -9, 9, 1, 9, 1},
+    {"libdevice.rsqrt_rn(x)", o_rsqrt, 1, 9, 0, 0, 1},
+    {"libdevice.erf(libdevice.erfinv(x))", o_identity, -0.999, 0.999, 0, 0, 8},
+    {"libdevice.erfc(libdevice.erfcinv(x))", o_identity, 0.01, 1.99, 0, 0, 24},
+    {"libdevice.normcdf(libdevice.normcdfinv(x))", o_identity, 0.01, 0.99, 0, 0, 24},
+    {"libdevice.int_as_float(libdevice.float_as_int(x))", o_identity, -9, 9, 0, 0, 0},
+    {"libdevice.uint_as_float(libdevice.float_as_uint(x))", o_identity, -9, 9, 0, 0, 0},
+    {"libdevice.float2int_rn(x)", o_rint, -9, 9, 0, 0, 0},
+    {"libdevice.float2int_rd(x)", o_floor, -9, 9, 0, 0, 0},
+    {"libdevice.float2ll_ru(x)", o_ceil, -9, 9, 0, 0, 0},
+    {"libdevice.float2uint_rz(x)", o_trunc, 0, 9, 0, 0, 0},
+    {"libdevice.double2float_rn(x.to(float64))", o_identity, -9, 9, 0, 0, 0},
+    {"libdevice.hiloint2double(libdevice.double2hiint(x.to(float64)), "
+     "libdevice.double2loint(x.to(float64)))",
+     o_identity, -9, 9, 0, 0, 0},
+    {"libdevice.hypot(x.to(float64), y.to(float64))", o_hypot, -9, 9, 1, 9, 0.5},
 };
 
 static void
@@ -135,8 +207,8 @@ functions_are_within_their_bounds(void **state)
       }
       if (worst > functions[f].ulp) {
          print_error("%s: %.3g ulp, bound %.3g, at x = %.9g, y = %.9g: got %.9g, want %.9g\n",
-                     functions[f].expr, worst, functions[f].ulp, (double)in_x[at],
-                     (double)in_y[at], (double)out[at], functions[f].oracle(in_x[at], in_y[at]));
+                     functions[f].expr, worst, functions[f].ulp, (double)in_x[at], (double)in_y[at],
+                     (double)out[at], functions[f].oracle(in_x[at], in_y[at]));
          failed++;
       }
    }
@@ -148,20 +220,24 @@ static void
 special_values_follow_c(void **state)
 {
    (void)state;
-   static const float values[] = {0.0f, -0.0f, 1.0f, -1.0f, 0.5f, -0.5f, 2.0f, -2.0f, 3.0f, -3.0f,
-                                  INFINITY, -INFINITY, NAN, 1e-45f, 3.4e38f, -1.5f};
+   static const float values[] = {0.0f, -0.0f, 1.0f,     -1.0f,     0.5f, -0.5f,  2.0f,    -2.0f,
+                                  3.0f, -3.0f, INFINITY, -INFINITY, NAN,  1e-45f, 3.4e38f, -1.5f};
    static const struct {
       const char *expr;
       Oracle *oracle;
    } rows[] = {
-      {"libdevice.pow(x, y)", o_pow}, {"libdevice.atan2(x, y)", o_atan2}, {"libdevice.hypot(x, y)", o_hypot},
-      {"libdevice.log1p(x)", o_log1p}, {"libdevice.log10(x)", o_log10}, {"libdevice.expm1(x)", o_expm1},
-      {"libdevice.sinh(x)", o_sinh}, {"libdevice.cosh(x)", o_cosh}, {"libdevice.asinh(x)", o_asinh},
-      {"libdevice.acosh(x)", o_acosh}, {"libdevice.atanh(x)", o_atanh}, {"libdevice.atan(x)", o_atan},
-      {"libdevice.asin(x)", o_asin}, {"libdevice.acos(x)", o_acos}, {"libdevice.cbrt(x)", o_cbrt},
-      {"libdevice.erfc(x)", o_erfc}, {"libdevice.lgamma(x)", o_lgamma}, {"libdevice.tgamma(x)", o_tgamma},
-      {"libdevice.round(x)", o_round}, {"libdevice.fmod(x, y)", o_fmod}, {"libdevice.exp10(x)", o_exp10},
-      {"maximum(x, y)", o_max}, {"minimum(x, y)", o_min}, {"libdevice.tanh(x)", o_tanh},
+       {"libdevice.pow(x, y)", o_pow},     {"libdevice.atan2(x, y)", o_atan2},
+       {"libdevice.hypot(x, y)", o_hypot}, {"libdevice.log1p(x)", o_log1p},
+       {"libdevice.log10(x)", o_log10},    {"libdevice.expm1(x)", o_expm1},
+       {"libdevice.sinh(x)", o_sinh},      {"libdevice.cosh(x)", o_cosh},
+       {"libdevice.asinh(x)", o_asinh},    {"libdevice.acosh(x)", o_acosh},
+       {"libdevice.atanh(x)", o_atanh},    {"libdevice.atan(x)", o_atan},
+       {"libdevice.asin(x)", o_asin},      {"libdevice.acos(x)", o_acos},
+       {"libdevice.cbrt(x)", o_cbrt},      {"libdevice.erfc(x)", o_erfc},
+       {"libdevice.lgamma(x)", o_lgamma},  {"libdevice.tgamma(x)", o_tgamma},
+       {"libdevice.round(x)", o_round},    {"libdevice.fmod(x, y)", o_fmod},
+       {"libdevice.exp10(x)", o_exp10},    {"maximum(x, y)", o_max},
+       {"minimum(x, y)", o_min},           {"libdevice.tanh(x)", o_tanh},
    };
    unsigned failed = 0;
    for (unsigned i = 0; i < 256; i++)
@@ -202,10 +278,13 @@ bit_functions_are_exact(void **state)
        "    v = y.to(uint32)\n"
        "    store(o + i, libdevice.popc(x))\n    store(o + 1024 + i, libdevice.clz(x))\n"
        "    store(o + 2048 + i, libdevice.ffs(x))\n    store(o + 3072 + i, libdevice.brev(x))\n"
-       "    store(o + 4096 + i, libdevice.byte_perm(x, y, y))\n    store(o + 5120 + i, libdevice.hadd(x, y))\n"
+       "    store(o + 4096 + i, libdevice.byte_perm(x, y, y))\n    store(o + 5120 + i, "
+       "libdevice.hadd(x, y))\n"
        "    store(o + 6144 + i, libdevice.rhadd(u, v))\n    store(o + 7168 + i, umulhi(u, v))\n"
-       "    store(o + 8192 + i, libdevice.mulhi(x, y))\n    store(o + 9216 + i, libdevice.mul24(x, y))\n"
-       "    store(o + 10240 + i, next_power_of_2(x & 0xFFFFFF))\n    store(o + 11264 + i, libdevice.sad(x, y, u))\n"
+       "    store(o + 8192 + i, libdevice.mulhi(x, y))\n    store(o + 9216 + i, libdevice.mul24(x, "
+       "y))\n"
+       "    store(o + 10240 + i, next_power_of_2(x & 0xFFFFFF))\n    store(o + 11264 + i, "
+       "libdevice.sad(x, y, u))\n"
        "    z = (x.to(int64) << 32) | u.to(int64)\n"
        "    store(w + i, libdevice.popc(z))\n    store(w + 1024 + i, libdevice.clz(z))\n"
        "    store(w + 2048 + i, libdevice.brev(z))\n",
@@ -247,30 +326,34 @@ philox_matches_the_published_vectors(void **state)
    (void)state;
    /* Random123's known answers: counter, key, result */
    static const uint32_t want32[3][10] = {
-      {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
-      {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0x408f276d, 0x41c83b0e,
-       0xa20bc7c6, 0x6d5451fd},
-      {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09, 0x94fdcceb,
-       0x5001e420, 0x24126ea1}};
+       {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
+       {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0x408f276d,
+        0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
+       {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09,
+        0x94fdcceb, 0x5001e420, 0x24126ea1}};
    static const uint64_t want64[3][10] = {
-      {0, 0, 0, 0, 0, 0, 0x16554d9eca36314c, 0xdb20fe9d672d0fdc, 0xd7e772cee186176b, 0x7e68b68aec7ba23b},
-      {~0ull, ~0ull, ~0ull, ~0ull, ~0ull, ~0ull, 0x87b092c3013fe90b, 0x438c3c67be8d0224, 0x9cc7d7c69cd777b6,
-       0xa09caebf594f0ba0},
-      {0x243f6a8885a308d3, 0x13198a2e03707344, 0xa4093822299f31d0, 0x082efa98ec4e6c89, 0x452821e638d01377,
-       0xbe5466cf34e90c6c, 0xa528f45403e61d95, 0x38c72dbd566e9788, 0xa5a1610e72fd18b5, 0x57bd43b5e52b7fe6}};
+       {0, 0, 0, 0, 0, 0, 0x16554d9eca36314c, 0xdb20fe9d672d0fdc, 0xd7e772cee186176b,
+        0x7e68b68aec7ba23b},
+       {~0ull, ~0ull, ~0ull, ~0ull, ~0ull, ~0ull, 0x87b092c3013fe90b, 0x438c3c67be8d0224,
+        0x9cc7d7c69cd777b6, 0xa09caebf594f0ba0},
+       {0x243f6a8885a308d3, 0x13198a2e03707344, 0xa4093822299f31d0, 0x082efa98ec4e6c89,
+        0x452821e638d01377, 0xbe5466cf34e90c6c, 0xa528f45403e61d95, 0x38c72dbd566e9788,
+        0xa5a1610e72fd18b5, 0x57bd43b5e52b7fe6}};
    for (unsigned v = 0; v < 3; v++) {
       uint32_t in[6], got[4], by_seed[4];
       uint64_t wide[6], got64[4];
       memcpy(in, want32[v], sizeof in);
       memcpy(wide, want64[v], sizeof wide);
       RUN("def k(p: *u32, o: *u32, q: *u32, seed: u64):\n"
-          "    a, b, c, d = tl.philox_impl(load(p), load(p + 1), load(p + 2), load(p + 3), load(p + 4), load(p + 5))\n"
+          "    a, b, c, d = tl.philox_impl(load(p), load(p + 1), load(p + 2), load(p + 3), load(p "
+          "+ 4), load(p + 5))\n"
           "    store(o, a)\n    store(o + 1, b)\n    store(o + 2, c)\n    store(o + 3, d)\n"
           "    a, b, c, d = tl.philox(seed, load(p), load(p + 1), load(p + 2), load(p + 3))\n"
           "    store(q, a)\n    store(q + 1, b)\n    store(q + 2, c)\n    store(q + 3, d)\n",
           1, BUF(in), BUF(got), BUF(by_seed), NUM((uint64_t)in[5] << 32 | in[4]));
       RUN("def k(p: *u64, o: *u64):\n"
-          "    a, b, c, d = tl.philox_impl(load(p), load(p + 1), load(p + 2), load(p + 3), load(p + 4), load(p + 5))\n"
+          "    a, b, c, d = tl.philox_impl(load(p), load(p + 1), load(p + 2), load(p + 3), load(p "
+          "+ 4), load(p + 5))\n"
           "    store(o, a)\n    store(o + 1, b)\n    store(o + 2, c)\n    store(o + 3, d)\n",
           1, BUF(wide), BUF(got64));
       for (unsigned i = 0; i < 4; i++) {
@@ -310,12 +393,15 @@ random_streams_are_bit_equal(void **state)
    static uint32_t bits[N];
    int64_t base = INT64_C(0x123456789);
    RUN("def k(u: *fp32, w: *fp32, g: *fp32, b: *u32, f: *fp32, q: *fp32, base: i64, seed: i32):\n"
-       "    i = arange(0, 1024)\n    store(u + i, rand(seed, i))\n    store(w + i, tl.rand(seed, base + i))\n"
+       "    i = arange(0, 1024)\n    store(u + i, rand(seed, i))\n    store(w + i, tl.rand(seed, "
+       "base + i))\n"
        "    store(g + i, randn(seed, i))\n    store(b + i, randint(seed, i))\n"
        "    c0, c1, c2, c3 = tl.rand4x(seed, i)\n"
-       "    store(f + i, c0)\n    store(f + 1024 + i, c1)\n    store(f + 2048 + i, c2)\n    store(f + 3072 + i, c3)\n"
+       "    store(f + i, c0)\n    store(f + 1024 + i, c1)\n    store(f + 2048 + i, c2)\n    "
+       "store(f + 3072 + i, c3)\n"
        "    g0, g1, g2, g3 = tl.randn4x(seed, i)\n"
-       "    store(q + i, g0)\n    store(q + 1024 + i, g1)\n    store(q + 2048 + i, g2)\n    store(q + 3072 + i, g3)\n",
+       "    store(q + i, g0)\n    store(q + 1024 + i, g1)\n    store(q + 2048 + i, g2)\n    "
+       "store(q + 3072 + i, g3)\n",
        1, BUF(u), BUF(wide_u), BUF(normal), BUF(bits), BUF(four), BUF(gauss), NUM(base),
        NUM((uint32_t)-7));
    for (unsigned i = 0; i < N; i++) {
@@ -358,12 +444,14 @@ sort_orders_every_row(void **state)
       ints[i] = (int32_t)next_random(&seed);
    for (unsigned i = 0; i < 32; i++)
       bytes[i] = (uint8_t)next_random(&seed);
-   RUN("def k(p: *fp32, u: *fp32, d: *fp32, t: *fp32, m: *fp32, pi: *i32, si: *i32, pb: *u8, sb: *u8):\n"
+   RUN("def k(p: *fp32, u: *fp32, d: *fp32, t: *fp32, m: *fp32, pi: *i32, si: *i32, pb: *u8, sb: "
+       "*u8):\n"
        "    r = arange(0, 8)[:, None]\n    c = arange(0, 64)[None, :]\n    at = r * 64 + c\n"
        "    x = load(p + at)\n    s = tl.sort(x)\n    store(u + at, s)\n"
        "    store(d + at, tl.sort(x, descending=True))\n"
        "    store(t + r * 4 + arange(0, 4)[None, :], tl.topk(x, 4))\n"
-       "    store(m + at, tl.bitonic_merge(where(c < 32, load(u + r * 64 + 2 * (c % 32)), load(u + r * 64 + 2 * ((63 - c) % 32) + 1))))\n"
+       "    store(m + at, tl.bitonic_merge(where(c < 32, load(u + r * 64 + 2 * (c % 32)), load(u + "
+       "r * 64 + 2 * ((63 - c) % 32) + 1))))\n"
        "    i = arange(0, 128)\n    store(si + i, tl.sort(load(pi + i)))\n"
        "    j = arange(0, 32)\n    store(sb + j, tl.sort(load(pb + j)))\n",
        1, BUF(x), BUF(up), BUF(down), BUF(top), BUF(merged), BUF(ints), BUF(sorted), BUF(bytes),
@@ -411,13 +499,13 @@ int
 test_stdlib_run(void)
 {
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(functions_are_within_their_bounds),
-      cmocka_unit_test(special_values_follow_c),
-      cmocka_unit_test(bit_functions_are_exact),
-      cmocka_unit_test(philox_matches_the_published_vectors),
-      cmocka_unit_test(random_streams_are_bit_equal),
-      cmocka_unit_test(sort_orders_every_row),
-      cmocka_unit_test(swizzle_visits_groups_in_columns),
+       cmocka_unit_test(functions_are_within_their_bounds),
+       cmocka_unit_test(special_values_follow_c),
+       cmocka_unit_test(bit_functions_are_exact),
+       cmocka_unit_test(philox_matches_the_published_vectors),
+       cmocka_unit_test(random_streams_are_bit_equal),
+       cmocka_unit_test(sort_orders_every_row),
+       cmocka_unit_test(swizzle_visits_groups_in_columns),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }
