@@ -1,0 +1,402 @@
+/* One block: its fibers, in which order they run, where they wait for each other.
+ *
+ * Threads run one at a time, in order of warp and lane, each until it waits.  A warp operation is done by
+ * the lane that comes last; a block barrier opens when the last of its warps has come.  When nobody can
+ * run and somebody has not ended, the block is stuck, which is a fault.
+ * Invariant: lanes that wait for a warp operation are SIM_AT_WARP with their site and frame set; frames
+ * lie on fiber stacks, which stand still meanwhile. */
+#include "exec/sim/impl.h"
+
+#include <assert.h>
+#include <string.h>
+#include <time.h>
+
+static void
+to_scheduler(SimThread *t)
+{
+   tl_fiber_switch(&t->fiber, &t->block->scheduler, false);
+}
+
+void *
+sim_alloc(SimThread *t, size_t bytes)
+{
+   t->block->want_bytes = bytes;
+   to_scheduler(t);
+   return t->block->got;
+}
+
+/* ---- faults ---- */
+TlSimFault
+sim_place(SimThread *t, const TlHostSite *s, TlSimFault fault)
+{
+   fault.base.range = s->op->range;
+   fault.base.op = tl_info(s->op)->text;
+   memcpy(fault.base.program, t->block->program, sizeof fault.base.program);
+   fault.thread = t->host.tid;
+   return fault;
+}
+
+static _Noreturn void
+give_up(SimThread *t, TlSimFault fault, TlExecStatus status)
+{
+   SimBlock *b = t->block;
+   b->fault = fault;
+   b->status = status;
+   b->has_fault = true;
+   tl_fiber_switch(&t->fiber, &b->scheduler, true);
+   __builtin_unreachable();
+}
+
+_Noreturn void
+sim_fault(SimThread *t, const TlHostSite *s, TlSimFault fault)
+{
+   give_up(t, sim_place(t, s, fault), TL_EXEC_FAULT);
+}
+
+_Noreturn void
+sim_base_fault(SimThread *t, const TlHostSite *s, TlExecFault fault, TlExecStatus status)
+{
+   give_up(t, sim_place(t, s, (TlSimFault){.base = fault}), status);
+}
+
+/* ---- loops ---- */
+static uint64_t
+now_ns(void)
+{
+   struct timespec ts;
+   clock_gettime(CLOCK_MONOTONIC, &ts);
+   return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* Called when a thread has used its turn: limits are looked at, and others may run. */
+void
+sim_step(TlHostThread *host, const TlHostSite *loop)
+{
+   SimThread *t = sim_thread(host);
+   SimBlock *b = t->block;
+   const TlSimOptions *o = b->launch->opts;
+   host->steps = SIM_STEP_QUANTUM;
+   b->steps += SIM_STEP_QUANTUM;
+   if (o->max_steps && b->steps > o->max_steps)
+      sim_base_fault(t, loop, (TlExecFault){.kind = TL_FAULT_STEPS, .limit = (int64_t)o->max_steps},
+                     TL_EXEC_LIMIT);
+   if (b->launch->deadline_ns && now_ns() > b->launch->deadline_ns)
+      sim_base_fault(t, loop, (TlExecFault){.kind = TL_FAULT_TIME, .limit = (int64_t)o->max_ms},
+                     TL_EXEC_LIMIT);
+   b->has_yielded = true;
+   to_scheduler(t);
+}
+
+/* ---- together ---- */
+static _Noreturn void
+diverged(SimThread *t, const TlHostSite *s, const TlHostSite *other, uint32_t other_thread)
+{
+   sim_fault(t, s,
+             (TlSimFault){.kind = TL_SIM_FAULT_DIVERGED,
+                          .other = other->op->range,
+                          .other_op = tl_info(other->op)->text,
+                          .other_thread = other_thread});
+}
+
+void
+sim_together(SimThread *t, const TlHostSite *s, unsigned char *frame, SimWarpFn *fn)
+{
+   SimWarp *w = t->warp;
+   if (w->arrived == 0)
+      w->site = s;
+   else if (w->site != s)
+      diverged(t, s, w->site, w->thread[__builtin_ctz(w->arrived)].host.tid);
+   t->site = s;
+   t->frame = frame;
+   t->state = SIM_AT_WARP;
+   w->arrived |= 1u << t->lane;
+   if (w->arrived == UINT32_MAX) {
+      w->arrived = 0;
+      fn(w, s);
+      if (w->at_barrier < 0) {
+         for (unsigned i = 0; i < SIM_WARP; i++)
+            w->thread[i].state = SIM_READY;
+         return;
+      }
+      for (unsigned i = 0; i < SIM_WARP; i++)
+         w->thread[i].state = SIM_AT_BARRIER;
+   }
+   to_scheduler(t);
+}
+
+/* ---- barriers ---- */
+/* Everything the warps of the mask did so far comes before what they do next. */
+static void
+meet(SimBlock *b, uint32_t warps)
+{
+   uint32_t known[SIM_MAX_WARPS] = {0};
+   for (uint32_t m = warps; m; m &= m - 1) {
+      unsigned w = (unsigned)__builtin_ctz(m);
+      b->clock[w][w] = ++b->epoch[w];
+      for (unsigned v = 0; v < b->num_warps; v++)
+         known[v] = b->clock[w][v] > known[v] ? b->clock[w][v] : known[v];
+   }
+   for (uint32_t m = warps; m; m &= m - 1)
+      memcpy(b->clock[__builtin_ctz(m)], known, sizeof known);
+}
+
+static uint32_t
+role_warps(const TlHostSite *s)
+{
+   uint32_t all = s->num_warps >= 32 ? UINT32_MAX : (1u << s->num_warps) - 1;
+   return all << s->first_warp;
+}
+
+static void
+arrive(SimWarp *w, const TlHostSite *s)
+{
+   SimBlock *b = w->thread[0].block;
+   unsigned id = (unsigned)tl_attr_int(s->op, TL_ATTR_BARRIER) % SIM_BARRIERS;
+   SimBarrier *bar = &b->barrier[id];
+   if (bar->arrived == 0)
+      bar->site = s;
+   else if (role_warps(bar->site) != role_warps(s))
+      diverged(b->running, s, bar->site, (uint32_t)__builtin_ctz(bar->arrived) * SIM_WARP);
+   bar->arrived |= 1u << w->index;
+   w->at_barrier = (int)id;
+   if (bar->arrived != role_warps(s))
+      return;
+   meet(b, bar->arrived);
+   b->stats.block_barriers++;
+   for (uint32_t m = bar->arrived; m; m &= m - 1) {
+      SimWarp *other = &b->warp[__builtin_ctz(m)];
+      other->at_barrier = -1;
+      for (unsigned i = 0; i < SIM_WARP; i++)
+         other->thread[i].state = SIM_READY;
+   }
+   bar->arrived = 0;
+}
+
+void
+sim_bar_sync(TlHostThread *t, const TlHostSite *s, unsigned char *frame)
+{
+   sim_together(sim_thread(t), s, frame, arrive);
+}
+
+static void
+meet_warp(SimWarp *w, const TlHostSite *s)
+{
+   (void)s;
+   SimBlock *b = w->thread[0].block;
+   meet(b, 1u << w->index);
+   b->stats.warp_barriers++;
+}
+
+void
+sim_bar_warp(TlHostThread *t, const TlHostSite *s, unsigned char *frame)
+{
+   sim_together(sim_thread(t), s, frame, meet_warp);
+}
+
+/* ---- running ---- */
+static void
+thread_main(void *arg)
+{
+   SimThread *t = arg;
+   SimBlock *b = t->block;
+   tl_fiber_entered(&b->scheduler);
+   b->launch->kernel->code->entry(&t->host, b->launch->bits);
+   t->state = SIM_ENDED;
+   tl_fiber_switch(&t->fiber, &b->scheduler, true);
+   __builtin_unreachable();
+}
+
+/* Stacks are handed out last in, first out: threads that never wait share one. */
+static bool
+give_stack(SimBlock *b, SimThread *t)
+{
+   size_t bytes = b->launch->kernel->stack_bytes;
+   if (!b->num_free) {
+      assert(b->num_stacks < b->cap_stacks);
+      void *low = tl_fiber_stack_new(bytes);
+      if (!low)
+         return false;
+      b->all_stack[b->num_stacks++] = low;
+      b->free_stack[b->num_free++] = low;
+   }
+   t->fiber.low = b->free_stack[--b->num_free];
+   t->fiber.bytes = bytes;
+   return true;
+}
+
+/* Lets t run until it waits, ends, or the block fails. */
+static bool
+resume(SimBlock *b, SimThread *t)
+{
+   if (!t->is_started) {
+      if (!give_stack(b, t))
+         return false;
+      t->is_started = true;
+      tl_fiber_start(&t->fiber, thread_main, t);
+   }
+   b->running = t;
+   for (;;) {
+      tl_fiber_switch(&b->scheduler, &t->fiber, false);
+      if (!b->want_bytes)
+         break;
+      b->got = tl_arena_alloc(b->arena, b->want_bytes);
+      b->want_bytes = 0;
+   }
+   if (t->state == SIM_ENDED)
+      b->free_stack[b->num_free++] = t->fiber.low;
+   return true;
+}
+
+static void
+stuck(SimBlock *b)
+{
+   SimThread *waiting = NULL, *other = NULL;
+   for (uint32_t i = 0; i < b->num_threads && !waiting; i++)
+      if (b->thread[i].state != SIM_ENDED)
+         waiting = &b->thread[i];
+   /* Best told by a lane of the same warp, else by anyone that is not there. */
+   for (unsigned i = 0; i < SIM_WARP && !other; i++) {
+      SimThread *t = &waiting->warp->thread[i];
+      if (t->state != waiting->state || (t->state != SIM_ENDED && t->site != waiting->site))
+         other = t;
+   }
+   for (uint32_t i = 0; i < b->num_threads && !other; i++)
+      if (b->thread[i].state == SIM_ENDED || b->thread[i].site != waiting->site)
+         other = &b->thread[i];
+   TlSimFault f = {.kind = TL_SIM_FAULT_STUCK};
+   if (other) {
+      f.other_thread = other->host.tid;
+      f.other_ended = other->state == SIM_ENDED;
+      if (!f.other_ended) {
+         f.other = other->site->op->range;
+         f.other_op = tl_info(other->site->op)->text;
+      }
+   }
+   b->fault = sim_place(waiting, waiting->site, f);
+   b->status = TL_EXEC_FAULT;
+   b->has_fault = true;
+}
+
+static void
+no_stacks(SimBlock *b)
+{
+   const TlFunc *f = b->launch->kernel->func;
+   b->fault = (TlSimFault){.base = {.kind = TL_FAULT_MEMORY,
+                                    .range = f->range,
+                                    .op = "kernel",
+                                    .limit = (int64_t)b->launch->kernel->stack_bytes}};
+   b->status = TL_EXEC_LIMIT;
+   b->has_fault = true;
+}
+
+/* Runs the lanes of a warp while any can run. */
+static bool
+run_warp(SimBlock *b, SimWarp *w)
+{
+   bool ran = false, again = true;
+   while (again && !b->has_yielded) {
+      again = false;
+      for (unsigned i = 0; i < SIM_WARP; i++) {
+         if (w->thread[i].state != SIM_READY)
+            continue;
+         if (!resume(b, &w->thread[i]))
+            no_stacks(b);
+         if (b->has_fault)
+            return true;
+         ran = again = true;
+      }
+   }
+   b->has_yielded = false;
+   return ran;
+}
+
+static void
+reset(SimBlock *b, uint64_t number)
+{
+   const uint32_t *grid = b->launch->grid;
+   b->number = number;
+   b->program[0] = (uint32_t)(number % grid[0]);
+   b->program[1] = (uint32_t)(number / grid[0] % grid[1]);
+   b->program[2] = (uint32_t)(number / grid[0] / grid[1]);
+   b->has_fault = false;
+   b->steps = 0;
+   b->num_free = 0;
+   for (uint32_t i = 0; i < b->num_stacks; i++)
+      b->free_stack[b->num_free++] = b->all_stack[i];
+   memset(b->barrier, 0, sizeof b->barrier);
+   memset(b->clock, 0, sizeof b->clock);
+   for (uint32_t w = 0; w < b->num_warps; w++) {
+      b->epoch[w] = b->clock[w][w] = 1;
+      b->warp[w].arrived = 0;
+      b->warp[w].at_barrier = -1;
+   }
+   for (uint32_t i = 0; i < b->num_threads; i++) {
+      SimThread *t = &b->thread[i];
+      t->state = SIM_READY;
+      t->is_started = false;
+      t->host.steps = SIM_STEP_QUANTUM;
+      t->copies.first = t->copies.len = t->copies.first_group = t->copies.num_groups = 0;
+   }
+   sim_shared_clear(b);
+}
+
+void
+sim_block_run(SimBlock *b, uint64_t number)
+{
+   reset(b, number);
+   for (bool ran = true; ran && !b->has_fault;) {
+      ran = false;
+      for (uint32_t w = 0; w < b->num_warps && !b->has_fault; w++)
+         ran |= run_warp(b, &b->warp[w]);
+   }
+   if (b->has_fault)
+      return;
+   for (uint32_t i = 0; i < b->num_threads; i++)
+      if (b->thread[i].state != SIM_ENDED) {
+         stuck(b);
+         return;
+      }
+   b->stats.blocks++;
+   sim_count_flush(b);
+}
+
+bool
+sim_block_init(SimBlock *b, SimLaunch *launch)
+{
+   const TlFunc *f = launch->kernel->func;
+   b->launch = launch;
+   b->num_warps = f->num_warps;
+   b->num_threads = f->num_warps * SIM_WARP;
+   b->thread = tl_new_array(b->arena, SimThread, b->num_threads);
+   b->warp = tl_new_array(b->arena, SimWarp, b->num_warps);
+   b->cap_stacks = b->num_threads;
+   b->free_stack = tl_new_array(b->arena, void *, b->cap_stacks);
+   b->all_stack = tl_new_array(b->arena, void *, b->cap_stacks);
+   for (uint32_t i = 0; i < b->num_threads; i++) {
+      SimThread *t = &b->thread[i];
+      t->host.tid = i;
+      t->block = b;
+      t->warp = &b->warp[i / SIM_WARP];
+      t->lane = i % SIM_WARP;
+   }
+   for (uint32_t w = 0; w < b->num_warps; w++)
+      b->warp[w] = (SimWarp){.thread = &b->thread[w * SIM_WARP], .index = w, .at_barrier = -1};
+   if (launch->kernel->mma_room) {
+      char *p = tl_arena_alloc(b->arena, launch->kernel->mma_room + 64);
+      b->mma_room = p + (64 - (uintptr_t)p % 64) % 64;
+   }
+   sim_count_init(b);
+   return sim_shared_init(b);
+}
+
+void
+sim_block_free(SimBlock *b)
+{
+   for (uint32_t i = 0; i < b->num_stacks; i++)
+      tl_fiber_stack_free(b->all_stack[i], b->launch->kernel->stack_bytes);
+   b->num_stacks = 0;
+   for (uint32_t i = 0; i < b->num_threads; i++)
+      tl_fiber_free(&b->thread[i].fiber);
+   tl_arena_free(b->arena);
+   b->arena = NULL;
+}

@@ -1,0 +1,140 @@
+/* Global memory: every access is checked against its buffer; atomics are serialised by address. */
+#include "exec/sim/impl.h"
+
+#include <string.h>
+
+uint8_t *
+sim_global(SimThread *t, const TlHostSite *s, uint64_t address, uint32_t bytes, bool is_write)
+{
+   const SimLaunch *l = t->block->launch;
+   /* Nearest buffer: an address a little below a buffer still belongs to it. */
+   uint64_t slot = ((address + (1ull << 43)) >> 44) - 1;
+   if (slot >= l->num_args || !l->args[slot].is_buffer)
+      sim_base_fault(t, s, (TlExecFault){.kind = TL_FAULT_WILD, .bytes = bytes, .address = address},
+                     TL_EXEC_FAULT);
+   const TlExecArg *a = &l->args[slot];
+   uint64_t offset = address - l->bits[slot];
+   TlExecFault f = {.buffer = a->name,
+                    .byte = (int64_t)offset,
+                    .bytes = bytes,
+                    .buffer_bytes = a->bytes,
+                    .address = address};
+   if (offset >= a->bytes || a->bytes - offset < bytes)
+      f.kind = TL_FAULT_BOUNDS;
+   else if (address % bytes)
+      f.kind = TL_FAULT_MISALIGNED;
+   else if (is_write && !a->is_writable)
+      f.kind = TL_FAULT_READ_ONLY;
+   else
+      return (uint8_t *)a->data + offset;
+   sim_base_fault(t, s, f, TL_EXEC_FAULT);
+}
+
+static uint64_t
+pointer(const TlHostSite *h, const unsigned char *frame, uint32_t access)
+{
+   uint64_t p;
+   memcpy(&p, frame + h->arg_at[0] + 8 * (size_t)access, 8);
+   return p;
+}
+
+void
+sim_ld_global(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
+{
+   SimThread *t = sim_thread(host);
+   const SimSite *s = sim_site(h);
+   for (uint32_t a = 0; a < s->accesses; a++) {
+      unsigned char *to = frame + h->result_at[0] + (size_t)a * s->bytes;
+      bool is_on = sim_pred(s, h, frame, a);
+      uint64_t p = pointer(h, frame, a);
+      sim_count(t, h, SIM_COUNT_LOAD, a, is_on, p);
+      if (is_on) {
+         memcpy(to, sim_global(t, h, p, s->bytes, false), s->bytes);
+      } else if (s->other < 0) {
+         memset(to, 0, s->bytes);
+      } else {
+         const unsigned char *from = frame + h->arg_at[s->other];
+         for (uint32_t i = 0; i < s->vec; i++)
+            memcpy(to + i * s->elem_bytes,
+                   from + (s->num_other == 1 ? 0 : a * s->vec + i) * s->elem_bytes, s->elem_bytes);
+      }
+   }
+}
+
+void
+sim_st_global(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
+{
+   SimThread *t = sim_thread(host);
+   const SimSite *s = sim_site(h);
+   for (uint32_t a = 0; a < s->accesses; a++) {
+      bool is_on = sim_pred(s, h, frame, a);
+      uint64_t p = pointer(h, frame, a);
+      sim_count(t, h, SIM_COUNT_STORE, a, is_on, p);
+      if (is_on)
+         memcpy(sim_global(t, h, p, s->bytes, true), frame + h->arg_at[1] + (size_t)a * s->bytes,
+                s->bytes);
+   }
+}
+
+TlBits
+sim_rmw(int64_t rmw, TlDtype d, TlBits old, TlBits v)
+{
+   static const TlOpcode op[] = {
+      [TL_RMW_ADD] = TL_OP_ADD, [TL_RMW_AND] = TL_OP_AND, [TL_RMW_OR] = TL_OP_OR,
+      [TL_RMW_XOR] = TL_OP_XOR, [TL_RMW_MAX] = TL_OP_MAX, [TL_RMW_MIN] = TL_OP_MIN,
+   };
+   if (rmw == TL_RMW_XCHG)
+      return v;
+   bool undefined = false;
+   TlAttr attrs[TL_MAX_OP_ATTRS] = {{0}};
+   return tl_eval(op[rmw], attrs, d, (TlDtype[]){d, d}, (TlBits[]){old, v}, &undefined);
+}
+
+/* Old value; the new one is stored when compare is NULL or equals it. */
+static TlBits
+atomic(SimThread *t, const TlHostSite *h, uint64_t address, TlBits value, const TlBits *compare)
+{
+   const SimSite *s = sim_site(h);
+   uint8_t *p = sim_global(t, h, address, s->elem_bytes, true);
+   pthread_mutex_t *lock = &t->block->launch->atomic_lock[address / 8 % SIM_ATOMIC_LOCKS];
+   pthread_mutex_lock(lock);
+   TlBits old = tl_load_elem(s->dtype, p);
+   if (!compare)
+      tl_store_elem(s->dtype, p, sim_rmw(s->word, s->dtype, old, value));
+   else if (old == *compare)
+      tl_store_elem(s->dtype, p, value);
+   pthread_mutex_unlock(lock);
+   return old;
+}
+
+static void
+atomics(TlHostThread *host, const TlHostSite *h, unsigned char *frame, bool compares)
+{
+   SimThread *t = sim_thread(host);
+   const SimSite *s = sim_site(h);
+   for (uint32_t a = 0; a < s->accesses; a++) {
+      size_t at = (size_t)a * s->elem_bytes;
+      TlBits old = 0, compare = 0;
+      if (sim_pred(s, h, frame, a)) {
+         TlBits value = tl_load_elem(s->dtype, frame + h->arg_at[compares ? 2 : 1] + at);
+         if (compares)
+            compare = tl_load_elem(s->dtype, frame + h->arg_at[1] + at);
+         old = atomic(t, h, pointer(h, frame, a), value, compares ? &compare : NULL);
+      }
+      tl_store_elem(s->dtype, frame + h->result_at[0] + at, old);
+   }
+   if (t->lane == 0)
+      t->block->stats.global_atomics += s->accesses;
+}
+
+void
+sim_atom_rmw(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
+{
+   atomics(t, h, frame, false);
+}
+
+void
+sim_atom_cas(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
+{
+   atomics(t, h, frame, true);
+}

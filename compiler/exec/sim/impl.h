@@ -1,0 +1,268 @@
+/* State of the simulator.  Private to exec/sim/.
+ *
+ * A launch has workers (host threads); each worker runs one block at a time with memory of its own.  All
+ * that fibers need is allocated by the worker's scheduler, never on a fiber's stack (sim_alloc). */
+#ifndef TL_EXEC_SIM_IMPL_H
+#define TL_EXEC_SIM_IMPL_H
+
+#include "codegen/host.h"
+#include "exec/sim/fiber.h"
+#include "exec/sim/sim.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum {
+   SIM_WARP = 32,
+   SIM_MAX_WARPS = 32,
+   SIM_BARRIERS = 16,
+   SIM_ATOMIC_LOCKS = 64,
+   SIM_STEP_QUANTUM = 1 << 14, /* loop iterations between looks at the clock; also a fiber's turn */
+};
+
+typedef struct SimBlock SimBlock;
+typedef struct SimThread SimThread;
+typedef struct SimWarp SimWarp;
+
+/* A site decoded once.  Registers are counted for one thread. */
+typedef struct SimSite {
+   const TlOp *op;
+   uint32_t accesses;       /* of a memory operation, for each thread */
+   uint32_t vec, elem_bytes; /* of one access */
+   uint32_t bytes;          /* of one access */
+   uint32_t num_addresses;  /* registers of the address operand */
+   const int64_t *offsets;  /* of each access, or NULL */
+   uint32_t begin, end;     /* shared bytes that may be touched */
+   int pred;                /* operand, or -1 */
+   uint32_t num_pred;       /* registers of it */
+   int other;               /* ld_global: operand, or -1 */
+   uint32_t num_other;
+   TlDtype dtype;           /* of the data */
+   bool is_atomic;
+   int64_t word;            /* rmw, shuffle mode, mma kind */
+   uint32_t width, reps[3], num;
+   bool trans;
+   uint32_t count;          /* registers of the result, else of the data operand */
+} SimSite;
+
+static inline const SimSite *
+sim_site(const TlHostSite *s)
+{
+   return s->model;
+}
+
+struct TlSimKernel {
+   TlMem mem;
+   jmp_buf oom;
+   TlArena *arena;
+   TlSources *sources;
+   TlDiags diags;
+   const TlFunc *func;
+   TlHostCode *code;
+   size_t mma_room;
+   uint32_t granule;        /* every shared access is a multiple of it, size and address */
+   bool has_shared_atomics;
+   size_t stack_bytes;
+};
+
+/* ---- one launch ---- */
+typedef struct SimLaunch {
+   const TlSimKernel *kernel;
+   const TlExecArg *args;
+   unsigned num_args;
+   const uint64_t *bits;    /* of each argument: virtual address or scalar */
+   uint32_t grid[3];
+   uint64_t num_blocks;
+   const TlSimOptions *opts;
+   bool count;              /* statistics are wanted */
+   uint64_t deadline_ns;    /* 0 = none */
+   _Atomic uint64_t next;   /* block to be handed out */
+   _Atomic uint64_t failed; /* lowest block that failed so far; UINT64_MAX = none */
+   pthread_mutex_t lock;    /* result and print */
+   TlSimFault fault;
+   TlExecStatus status;
+   TlSimStats stats;
+   pthread_mutex_t atomic_lock[SIM_ATOMIC_LOCKS];
+} SimLaunch;
+
+/* ---- asynchronous copies of one thread ---- */
+typedef struct SimCopy {
+   const TlHostSite *site;
+   const uint8_t *from;     /* NULL: zeros */
+   uint32_t to;
+} SimCopy;
+
+typedef struct SimCopies {
+   SimCopy *copy;           /* [first, len) in flight */
+   uint32_t first, len, cap;
+   uint32_t *group_end;     /* [first_group, num_groups) committed, not complete */
+   uint32_t first_group, num_groups, cap_groups;
+} SimCopies;
+
+/* ---- threads and warps ---- */
+typedef enum SimState { SIM_READY, SIM_AT_WARP, SIM_AT_BARRIER, SIM_ENDED } SimState;
+
+struct SimThread {
+   TlHostThread host;       /* first: generated code sees it */
+   SimBlock *block;
+   SimWarp *warp;
+   uint32_t lane;
+   SimState state;
+   TlFiber fiber;
+   bool is_started;
+   const TlHostSite *site;  /* where it waits */
+   unsigned char *frame;
+   SimCopies copies;
+};
+
+struct SimWarp {
+   SimThread *thread;       /* 32 */
+   uint32_t index;
+   uint32_t arrived;        /* lanes at `site` */
+   const TlHostSite *site;
+   int at_barrier;          /* id, or -1 */
+};
+
+/* ---- shared memory and who touched it ----
+ * Time is counted in epochs of a warp: each barrier it takes part in begins a new one.  clock[w][v]: warp
+ * w knows that warp v has finished the epochs below it.  An access in epoch e of warp v is ordered before
+ * what warp w does now when clock[w][v] > e. */
+enum { SIM_IN_FLIGHT = UINT32_MAX };
+
+typedef struct SimWrite {
+   uint32_t epoch;          /* 0 = never written, SIM_IN_FLIGHT */
+   uint32_t site;
+   uint16_t thread;
+} SimWrite;
+
+typedef struct SimRead {
+   uint32_t epoch;          /* 0 = none since the last write */
+   uint32_t site : 25;
+   uint32_t many : 1;       /* lanes */
+   uint32_t lane : 5;
+   uint32_t atomic : 1;
+} SimRead;
+
+typedef struct SimShared {
+   uint8_t *byte;
+   uint32_t bytes, granule, cells;
+   SimWrite *write;         /* by cell */
+   SimRead *read;           /* by cell * warps + warp */
+} SimShared;
+
+typedef struct SimBarrier {
+   uint32_t arrived;        /* warps */
+   const TlHostSite *site;  /* of the first */
+} SimBarrier;
+
+typedef struct SimCounter SimCounter;
+
+struct SimBlock {
+   SimLaunch *launch;
+   TlMem mem;
+   jmp_buf oom;
+   TlArena *arena;
+   TlFiber scheduler;
+   SimThread *thread;
+   SimWarp *warp;
+   uint32_t num_threads, num_warps;
+   void **free_stack;       /* stacks nobody runs on */
+   uint32_t num_free, num_stacks, cap_stacks;
+   void **all_stack;
+   uint32_t program[3];
+   uint64_t number;         /* of the block */
+   SimThread *running;
+   uint64_t steps;          /* of this block */
+   bool has_yielded;        /* the running thread gave its turn away */
+   size_t want_bytes;       /* sim_alloc: asked of the scheduler */
+   void *got;
+   bool has_fault;
+   TlSimFault fault;
+   TlExecStatus status;
+   SimShared shared;
+   SimBarrier barrier[SIM_BARRIERS];
+   uint32_t epoch[SIM_MAX_WARPS];
+   uint32_t clock[SIM_MAX_WARPS][SIM_MAX_WARPS];
+   TlSimStats stats;
+   void *mma_room;          /* operands of one mma, decoded */
+   SimCounter *counter;     /* statistics of accesses; NULL when not counted */
+};
+
+static inline SimThread *
+sim_thread(TlHostThread *t)
+{
+   return (SimThread *)t;
+}
+
+/* block.c */
+bool sim_block_init(SimBlock *b, SimLaunch *launch);  /* false: no memory for stacks */
+void sim_block_run(SimBlock *b, uint64_t number);
+void sim_block_free(SimBlock *b);
+void *sim_alloc(SimThread *t, size_t bytes);          /* zeroed; lives as long as the worker */
+/* The thread's program is wrong: the block ends here.  The fault's place and thread are filled in. */
+_Noreturn void sim_fault(SimThread *t, const TlHostSite *s, TlSimFault fault);
+_Noreturn void sim_base_fault(SimThread *t, const TlHostSite *s, TlExecFault fault,
+                              TlExecStatus status);
+/* What a warp does together: run by its last lane to come. */
+typedef void SimWarpFn(SimWarp *w, const TlHostSite *s);
+void sim_together(SimThread *t, const TlHostSite *s, unsigned char *frame, SimWarpFn *fn);
+TlHostModel sim_bar_sync, sim_bar_warp;
+void sim_step(TlHostThread *t, const TlHostSite *loop);
+TlSimFault sim_place(SimThread *t, const TlHostSite *s, TlSimFault fault);
+
+/* shared.c */
+bool sim_shared_init(SimBlock *b);
+void sim_shared_clear(SimBlock *b);
+typedef enum SimAccess { SIM_READ, SIM_WRITE, SIM_ATOMIC } SimAccess;
+/* Checks the access and notes it; the bytes then may be touched. */
+uint8_t *sim_shared_touch(SimThread *t, const TlHostSite *s, uint32_t at, uint32_t bytes,
+                          SimAccess kind);
+uint32_t sim_shared_address(const SimSite *s, const TlHostSite *h, const unsigned char *frame,
+                            uint32_t access);
+TlHostModel sim_ld_shared, sim_st_shared, sim_atom_shared, sim_ldmatrix, sim_stmatrix;
+TlHostModel sim_cp_async, sim_cp_async_commit, sim_cp_async_wait;
+
+/* global.c */
+uint8_t *sim_global(SimThread *t, const TlHostSite *s, uint64_t address, uint32_t bytes,
+                    bool is_write);
+TlBits sim_rmw(int64_t rmw, TlDtype d, TlBits old, TlBits v);
+TlHostModel sim_ld_global, sim_st_global, sim_atom_rmw, sim_atom_cas;
+
+/* warp.c */
+TlHostModel sim_shfl, sim_redux, sim_mma;
+size_t sim_mma_room(const SimSite *s); /* bytes that an mma needs, aligned to 64 */
+
+/* scalar.c */
+TlHostModel sim_eltwise, sim_program_id, sim_num_programs, sim_sreg, sim_assume, sim_nothing,
+   sim_device_print, sim_device_assert, sim_inline_asm;
+
+/* count.c: what accesses of a warp cost, gathered lane by lane. */
+typedef enum SimCount {
+   SIM_COUNT_LOAD,
+   SIM_COUNT_STORE,
+   SIM_COUNT_SHARED_LOAD,
+   SIM_COUNT_SHARED_STORE,
+   SIM_COUNT_SHARED_ATOMIC,
+} SimCount;
+void sim_count_init(SimBlock *b);
+/* is_on: false when the lane's predicate keeps it from taking part. */
+void sim_count_access(SimThread *t, const TlHostSite *s, SimCount kind, uint32_t access, bool is_on,
+                      uint64_t address);
+void sim_count_flush(SimBlock *b);
+void sim_count_rows(SimBlock *b, const uint32_t *row, unsigned matrices, bool is_store);
+
+static inline void
+sim_count(SimThread *t, const TlHostSite *s, SimCount kind, uint32_t access, bool is_on,
+          uint64_t address)
+{
+   if (t->block->counter)
+      sim_count_access(t, s, kind, access, is_on, address);
+}
+
+static inline bool
+sim_pred(const SimSite *s, const TlHostSite *h, const unsigned char *frame, uint32_t access)
+{
+   return s->pred < 0 || frame[h->arg_at[s->pred] + (s->num_pred == 1 ? 0 : access)] != 0;
+}
+
+#endif

@@ -1,0 +1,219 @@
+/* Operations of one thread: elementwise ones that generated code leaves to the exact models, who-am-I,
+ * printing and assertions. */
+#include "exec/sim/impl.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static unsigned
+count_of(const TlType *t)
+{
+   return t->kind == TL_TYPE_REGS ? t->count : 1;
+}
+
+static TlDtype
+dtype_of(const TlType *t)
+{
+   const TlType *e = tl_type_elem(t);
+   return e->kind == TL_TYPE_PTR ? TL_U64 : e->dtype;
+}
+
+/* ---- elementwise ---- */
+enum { MAX_ARGS = 3 };
+
+typedef struct Lanes {
+   const unsigned char *arg[MAX_ARGS];
+   uint32_t step[MAX_ARGS];  /* bytes from one register to the next; 0 = one for all */
+   unsigned char *out;
+   uint32_t n;
+} Lanes;
+
+static float
+to_float(const unsigned char *p)
+{
+   float f;
+   memcpy(&f, p, 4);
+   return f;
+}
+
+static bool
+fma_f32(const Lanes *x)
+{
+   for (uint32_t i = 0; i < x->n; i++) {
+      float y = fmaf(to_float(x->arg[0] + i * x->step[0]), to_float(x->arg[1] + i * x->step[1]),
+                     to_float(x->arg[2] + i * x->step[2]));
+      memcpy(x->out + 4 * i, &y, 4);
+   }
+   return true;
+}
+
+static bool
+div_f32(const Lanes *x)
+{
+   for (uint32_t i = 0; i < x->n; i++) {
+      float y = to_float(x->arg[0] + i * x->step[0]) / to_float(x->arg[1] + i * x->step[1]);
+      memcpy(x->out + 4 * i, &y, 4);
+   }
+   return true;
+}
+
+void
+sim_eltwise(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
+{
+   (void)host;
+   const TlOp *op = h->op;
+   const TlType *type = tl_result(op, 0)->type;
+   TlDtype out = dtype_of(type), in[MAX_ARGS];
+   Lanes x = {.out = frame + h->result_at[0], .n = count_of(type)};
+   for (unsigned k = 0; k < op->num_args; k++) {
+      in[k] = dtype_of(tl_arg(op, k)->type);
+      x.arg[k] = frame + h->arg_at[k];
+      x.step[k] = count_of(tl_arg(op, k)->type) == 1 ? 0 : tl_dtype_info[in[k]].bytes;
+   }
+   if (out == TL_FP32 && op->opcode == TL_OP_FMA && fma_f32(&x))
+      return;
+   if (out == TL_FP32 && op->opcode == TL_OP_DIV && div_f32(&x))
+      return;
+   uint32_t es = tl_dtype_info[out].bytes;
+   for (uint32_t i = 0; i < x.n; i++) {
+      TlBits args[MAX_ARGS];
+      bool undefined = false;
+      for (unsigned k = 0; k < op->num_args; k++)
+         args[k] = tl_load_elem(in[k], x.arg[k] + i * x.step[k]);
+      tl_store_elem(out, x.out + i * es,
+                    tl_eval(op->opcode, op->attrs, out, in, args, &undefined));
+   }
+}
+
+/* ---- who am I ---- */
+static void
+put_u32(const TlHostSite *h, unsigned char *frame, uint32_t v)
+{
+   memcpy(frame + h->result_at[0], &v, 4);
+}
+
+void
+sim_program_id(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
+{
+   put_u32(h, frame, sim_thread(t)->block->program[sim_site(h)->word]);
+}
+
+void
+sim_num_programs(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
+{
+   put_u32(h, frame, sim_thread(t)->block->launch->grid[sim_site(h)->word]);
+}
+
+/* There is one multiprocessor, number 0; both clocks count nanoseconds. */
+void
+sim_sreg(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
+{
+   (void)t;
+   TlDtype d = dtype_of(tl_result(h->op, 0)->type);
+   struct timespec ts = {0};
+   if (sim_site(h)->word != TL_SREG_SMID)
+      clock_gettime(CLOCK_MONOTONIC, &ts);
+   tl_store_elem(d, frame + h->result_at[0],
+                 tl_int_to_bits(d, (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec));
+}
+
+void
+sim_nothing(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
+{
+   (void)t;
+   (void)h;
+   (void)frame;
+}
+
+void
+sim_inline_asm(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
+{
+   (void)frame;
+   sim_base_fault(sim_thread(t), h,
+                  (TlExecFault){.kind = TL_FAULT_UNSUPPORTED,
+                                .text = "inline PTX runs on a GPU only"},
+                  TL_EXEC_UNSUPPORTED);
+}
+
+/* ---- promises, assertions, printing ---- */
+void
+sim_assume(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
+{
+   if (!frame[h->arg_at[0]])
+      sim_base_fault(sim_thread(t), h, (TlExecFault){.kind = TL_FAULT_ASSUME}, TL_EXEC_FAULT);
+}
+
+void
+sim_device_assert(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
+{
+   const SimSite *s = sim_site(h);
+   for (uint32_t r = 0; r < s->count; r++)
+      if (sim_pred(s, h, frame, r) && !frame[h->arg_at[0] + r])
+         sim_base_fault(
+            sim_thread(t), h,
+            (TlExecFault){.kind = TL_FAULT_ASSERT, .text = tl_attr_str(h->op, TL_ATTR_TEXT)},
+            TL_EXEC_FAULT);
+}
+
+static int
+print_value(char *out, size_t room, const TlType *type, const unsigned char *p, bool hex)
+{
+   TlDtype d = dtype_of(type);
+   TlBits bits = tl_load_elem(d, p);
+   unsigned long long u = bits;
+   if (tl_type_is_ptr_like(type))
+      return snprintf(out, room, "0x%llx", u);
+   if (tl_dtype_is_float(d))
+      return snprintf(out, room, "%f", tl_bits_to_double(d, bits));
+   if (hex)
+      return snprintf(out, room, tl_dtype_info[d].bits == 64 ? "0x%016llx" : "0x%08llx", u);
+   if (tl_dtype_is_signed(d))
+      return snprintf(out, room, "%lld", (long long)tl_bits_to_int(d, bits));
+   return snprintf(out, room, "%llu", u);
+}
+
+/* The line of the device's printf: "pid (x, y, z) prefix v, v". */
+static void
+print_register(SimThread *t, const TlHostSite *h, const unsigned char *frame, uint32_t r)
+{
+   enum { ROOM = 1024, MOST = 900 };
+   char line[ROOM];
+   const SimBlock *b = t->block;
+   const TlOp *op = h->op;
+   const char *prefix = tl_attr_str(op, TL_ATTR_TEXT);
+   int n = snprintf(line, ROOM, "pid (%u, %u, %u) %.600s", b->program[0], b->program[1],
+                    b->program[2], prefix ? prefix : "");
+   for (unsigned k = 0; k < op->num_args && n < MOST; k++) {
+      const TlType *type = tl_arg(op, k)->type;
+      uint32_t at = h->arg_at[k];
+      if (count_of(type) > 1)
+         at += r * tl_dtype_info[dtype_of(type)].bytes;
+      n += snprintf(line + n, (size_t)(ROOM - n), "%s", k ? ", " : " ");
+      n += print_value(line + n, (size_t)(ROOM - n), type, frame + at,
+                       tl_attr_int(op, TL_ATTR_HEX) != 0);
+      n = n < ROOM - 2 ? n : ROOM - 2;
+   }
+   line[n++] = '\n';
+   const SimLaunch *l = b->launch;
+   pthread_mutex_t *lock = &t->block->launch->lock;
+   pthread_mutex_lock(lock);
+   l->opts->print(l->opts->user, line, (size_t)n);
+   pthread_mutex_unlock(lock);
+}
+
+void
+sim_device_print(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
+{
+   SimThread *t = sim_thread(host);
+   if (!t->block->launch->opts->print)
+      return;
+   uint32_t count = 1;
+   for (unsigned k = 0; k < h->op->num_args; k++) {
+      uint32_t n = count_of(tl_arg(h->op, k)->type);
+      count = n > count ? n : count;
+   }
+   for (uint32_t r = 0; r < count; r++)
+      print_register(t, h, frame, r);
+}

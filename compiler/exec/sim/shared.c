@@ -1,0 +1,374 @@
+/* Shared memory: bytes, who touched them, and the operations on them.
+ *
+ * The race test is exact for what ran: a cell (of `granule` bytes, which divides every access of the
+ * kernel) remembers its last write and, for each warp, its last read since.  Older ones need not be kept:
+ * what is ordered after a warp's later access is ordered after its earlier one.  An asynchronous copy
+ * makes its cells SIM_IN_FLIGHT, which nothing is ordered after, until its thread waits for its group;
+ * only then do the bytes change.  Atomics do not race with each other: they are noted as reads that
+ * conflict with everything else. */
+#include "exec/sim/impl.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { POISON = 0xFB };
+
+bool
+sim_shared_init(SimBlock *b)
+{
+   const TlSimKernel *k = b->launch->kernel;
+   SimShared *s = &b->shared;
+   s->bytes = k->func->shared_bytes;
+   s->granule = k->granule;
+   s->cells = (s->bytes + s->granule - 1) / s->granule;
+   s->byte = tl_arena_alloc(b->arena, s->bytes + 16);
+   s->write = tl_new_array(b->arena, SimWrite, s->cells + 1);
+   s->read = tl_new_array(b->arena, SimRead, (size_t)s->cells * b->num_warps + 1);
+   return true;
+}
+
+void
+sim_shared_clear(SimBlock *b)
+{
+   SimShared *s = &b->shared;
+   memset(s->byte, POISON, s->bytes);
+   memset(s->write, 0, s->cells * sizeof *s->write);
+   memset(s->read, 0, (size_t)s->cells * b->num_warps * sizeof *s->read);
+}
+
+/* ---- races ---- */
+typedef struct Touch {
+   SimThread *t;
+   const TlHostSite *site;
+   uint32_t at, bytes;
+   bool is_write, is_atomic;
+   bool all_lanes;          /* a matrix operation: every lane of the warp takes part */
+} Touch;
+
+static const TlOp *
+op_of(const SimBlock *b, uint32_t site)
+{
+   return b->launch->kernel->code->sites[site]->op;
+}
+
+static _Noreturn void
+race(const Touch *x, uint32_t site, uint32_t thread, bool is_write, TlSimFaultKind kind)
+{
+   const TlOp *other = op_of(x->t->block, site);
+   sim_fault(x->t, x->site,
+             (TlSimFault){.kind = kind,
+                          .is_write = x->is_write,
+                          .other = other->range,
+                          .other_op = tl_info(other)->text,
+                          .other_thread = thread,
+                          .other_is_write = is_write,
+                          .shared_at = x->at,
+                          .shared_bytes = x->bytes});
+}
+
+/* The last write must come before. */
+static inline void
+after_write(const Touch *x, const SimWrite *w)
+{
+   const SimBlock *b = x->t->block;
+   uint32_t mine = x->t->warp->index;
+   if (w->epoch == SIM_IN_FLIGHT)
+      race(x, w->site, w->thread, true, TL_SIM_FAULT_IN_FLIGHT);
+   if (b->clock[mine][w->thread / SIM_WARP] > w->epoch)
+      return;
+   if (w->epoch && (w->thread != x->t->host.tid || x->all_lanes))
+      race(x, w->site, w->thread, true, TL_SIM_FAULT_RACE);
+}
+
+/* All reads since must come before; `atomics_only`: those that are atomics. */
+static void
+after_reads(const Touch *x, const SimRead *reads, bool atomics_only, bool not_atomics)
+{
+   const SimBlock *b = x->t->block;
+   uint32_t mine = x->t->warp->index;
+   for (uint32_t v = 0; v < b->num_warps; v++) {
+      const SimRead *r = &reads[v];
+      if (!r->epoch || b->clock[mine][v] > r->epoch || (atomics_only && !r->atomic) ||
+          (not_atomics && r->atomic))
+         continue;
+      bool is_own = v == mine && !r->many && r->lane == x->t->lane && !x->all_lanes;
+      if (!is_own)
+         race(x, r->site, v * SIM_WARP + r->lane, r->atomic, TL_SIM_FAULT_RACE);
+   }
+}
+
+static void
+note_read(const Touch *x, SimRead *r)
+{
+   const SimBlock *b = x->t->block;
+   uint32_t epoch = b->epoch[x->t->warp->index];
+   bool many = x->all_lanes || (r->epoch == epoch && (r->many || r->lane != x->t->lane));
+   *r = (SimRead){.epoch = epoch,
+                  .site = x->site->index & 0x1FFFFFF,
+                  .many = many,
+                  .lane = x->t->lane & 31,
+                  .atomic = x->is_atomic};
+}
+
+static void
+check_place(SimThread *t, const TlHostSite *s, uint32_t at, uint32_t bytes)
+{
+   const SimSite *d = sim_site(s);
+   TlSimFault f = {.shared_at = at, .shared_bytes = bytes, .extent = {d->begin, d->end}};
+   if (at < d->begin || bytes > d->end || at > d->end - bytes)
+      f.kind = TL_SIM_FAULT_EXTENT;
+   else if (at % bytes)
+      f.kind = TL_SIM_FAULT_ALIGNMENT;
+   else
+      return;
+   sim_fault(t, s, f);
+}
+
+static uint8_t *
+touch(const Touch *x)
+{
+   SimBlock *b = x->t->block;
+   SimShared *m = &b->shared;
+   check_place(x->t, x->site, x->at, x->bytes);
+   uint32_t first = x->at / m->granule, n = x->bytes / m->granule;
+   for (uint32_t c = first; c < first + n; c++) {
+      SimWrite *w = &m->write[c];
+      SimRead *reads = &m->read[(size_t)c * b->num_warps];
+      after_write(x, w);
+      if (!x->is_write && !w->epoch)
+         sim_fault(x->t, x->site,
+                   (TlSimFault){.kind = TL_SIM_FAULT_UNWRITTEN,
+                                .shared_at = x->at,
+                                .shared_bytes = x->bytes});
+      if (x->is_atomic) {
+         after_reads(x, reads, false, true);
+         note_read(x, &reads[x->t->warp->index]);
+      } else if (!x->is_write) {
+         if (b->launch->kernel->has_shared_atomics)
+            after_reads(x, reads, true, false);
+         note_read(x, &reads[x->t->warp->index]);
+      } else {
+         after_reads(x, reads, false, false);
+         memset(reads, 0, b->num_warps * sizeof *reads);
+         *w = (SimWrite){b->epoch[x->t->warp->index], x->site->index, (uint16_t)x->t->host.tid};
+      }
+   }
+   return m->byte + x->at;
+}
+
+uint8_t *
+sim_shared_touch(SimThread *t, const TlHostSite *s, uint32_t at, uint32_t bytes, SimAccess kind)
+{
+   return touch(&(Touch){.t = t,
+                         .site = s,
+                         .at = at,
+                         .bytes = bytes,
+                         .is_write = kind == SIM_WRITE,
+                         .is_atomic = kind == SIM_ATOMIC});
+}
+
+uint32_t
+sim_shared_address(const SimSite *s, const TlHostSite *h, const unsigned char *frame,
+                   uint32_t access)
+{
+   uint32_t base;
+   memcpy(&base, frame + h->arg_at[0] + (s->num_addresses == 1 ? 0 : 4 * access), 4);
+   return base + (s->offsets ? (uint32_t)s->offsets[access] : 0);
+}
+
+/* ---- loads, stores, atomics ---- */
+void
+sim_ld_shared(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
+{
+   SimThread *t = sim_thread(host);
+   const SimSite *s = sim_site(h);
+   for (uint32_t a = 0; a < s->accesses; a++) {
+      uint32_t at = sim_shared_address(s, h, frame, a);
+      memcpy(frame + h->result_at[0] + a * s->bytes,
+             sim_shared_touch(t, h, at, s->bytes, SIM_READ), s->bytes);
+      sim_count(t, h, SIM_COUNT_SHARED_LOAD, a, true, at);
+   }
+}
+
+void
+sim_st_shared(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
+{
+   SimThread *t = sim_thread(host);
+   const SimSite *s = sim_site(h);
+   for (uint32_t a = 0; a < s->accesses; a++) {
+      bool is_on = sim_pred(s, h, frame, a);
+      uint32_t at = sim_shared_address(s, h, frame, a);
+      sim_count(t, h, SIM_COUNT_SHARED_STORE, a, is_on, at);
+      if (is_on)
+         memcpy(sim_shared_touch(t, h, at, s->bytes, SIM_WRITE),
+                frame + h->arg_at[1] + a * s->bytes, s->bytes);
+   }
+}
+
+void
+sim_atom_shared(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
+{
+   SimThread *t = sim_thread(host);
+   const SimSite *s = sim_site(h);
+   for (uint32_t a = 0; a < s->accesses; a++) {
+      bool is_on = sim_pred(s, h, frame, a);
+      uint32_t at = sim_shared_address(s, h, frame, a);
+      sim_count(t, h, SIM_COUNT_SHARED_ATOMIC, a, is_on, at);
+      if (!is_on)
+         continue;
+      uint8_t *p = sim_shared_touch(t, h, at, s->bytes, SIM_ATOMIC);
+      TlBits v = tl_load_elem(s->dtype, frame + h->arg_at[1] + a * s->bytes);
+      tl_store_elem(s->dtype, p, sim_rmw(s->word, s->dtype, tl_load_elem(s->dtype, p), v));
+   }
+}
+
+/* ---- matrices: PTX ISA "ldmatrix", "stmatrix" ----
+ * Lane 8j + i gives the address of row i of matrix j.  Lane l holds of every matrix the elements of row
+ * l / 4, columns 2 (l % 4) and the next; with .trans rows and columns change places. */
+static void
+matrix_rows(SimWarp *w, const TlHostSite *h, uint32_t access, bool is_write, uint8_t *row[32])
+{
+   const SimSite *s = sim_site(h);
+   uint32_t at[32];
+   for (unsigned i = 0; i < 8 * s->num; i++) {
+      SimThread *t = &w->thread[i];
+      at[i] = sim_shared_address(s, h, t->frame, access);
+      row[i] = touch(&(Touch){.t = t,
+                              .site = h,
+                              .at = at[i],
+                              .bytes = 16,
+                              .is_write = is_write,
+                              .all_lanes = !is_write});
+   }
+   if (w->thread[0].block->counter)
+      sim_count_rows(w->thread[0].block, at, s->num, is_write);
+}
+
+static void
+do_matrices(SimWarp *w, const TlHostSite *h, bool is_write)
+{
+   const SimSite *s = sim_site(h);
+   uint32_t data = is_write ? h->arg_at[1] : h->result_at[0];
+   for (uint32_t a = 0; a < s->accesses; a++) {
+      uint8_t *row[32];
+      matrix_rows(w, h, a, is_write, row);
+      for (unsigned l = 0; l < SIM_WARP; l++)
+         for (unsigned j = 0; j < s->num; j++)
+            for (unsigned e = 0; e < 2; e++) {
+               unsigned r = l / 4, c = l % 4 * 2 + e;
+               uint8_t *m = s->trans ? row[8 * j + c] + 2 * r : row[8 * j + r] + 2 * c;
+               uint8_t *reg = w->thread[l].frame + data + 2 * ((a * s->num + j) * 2 + e);
+               memcpy(is_write ? m : reg, is_write ? reg : m, 2);
+            }
+   }
+}
+
+static void
+load_matrices(SimWarp *w, const TlHostSite *h)
+{
+   do_matrices(w, h, false);
+}
+
+static void
+store_matrices(SimWarp *w, const TlHostSite *h)
+{
+   do_matrices(w, h, true);
+}
+
+void
+sim_ldmatrix(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
+{
+   sim_together(sim_thread(t), h, frame, load_matrices);
+}
+
+void
+sim_stmatrix(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
+{
+   sim_together(sim_thread(t), h, frame, store_matrices);
+}
+
+/* ---- asynchronous copies ---- */
+static void *
+grown(SimThread *t, void *old, uint32_t len, uint32_t *cap, size_t elem)
+{
+   uint32_t want = *cap ? 2 * *cap : 16;
+   void *p = sim_alloc(t, want * elem);
+   if (len)
+      memcpy(p, old, len * elem);
+   *cap = want;
+   return p;
+}
+
+void
+sim_cp_async(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
+{
+   SimThread *t = sim_thread(host);
+   const SimSite *s = sim_site(h);
+   SimCopies *c = &t->copies;
+   SimShared *m = &t->block->shared;
+   for (uint32_t a = 0; a < s->accesses; a++) {
+      uint32_t at = sim_shared_address(s, h, frame, a);
+      SimCopy copy = {.site = h, .to = at};
+      uint64_t from;
+      memcpy(&from, frame + h->arg_at[1] + 8 * a, 8);
+      sim_shared_touch(t, h, at, s->bytes, SIM_WRITE);
+      for (uint32_t i = at / m->granule; i < (at + s->bytes) / m->granule; i++)
+         m->write[i].epoch = SIM_IN_FLIGHT;
+      bool is_on = sim_pred(s, h, frame, a);
+      sim_count(t, h, SIM_COUNT_LOAD, a, is_on, from);
+      if (is_on)
+         copy.from = sim_global(t, h, from, s->bytes, false);
+      if (c->len == c->cap)
+         c->copy = grown(t, c->copy, c->len, &c->cap, sizeof *c->copy);
+      c->copy[c->len++] = copy;
+      t->block->stats.async_bytes += s->bytes;
+   }
+   if (t->lane == 0)
+      t->block->stats.async_copies += s->accesses;
+}
+
+void
+sim_cp_async_commit(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
+{
+   (void)h;
+   (void)frame;
+   SimThread *t = sim_thread(host);
+   SimCopies *c = &t->copies;
+   if (c->num_groups == c->cap_groups)
+      c->group_end =
+         grown(t, c->group_end, c->num_groups, &c->cap_groups, sizeof *c->group_end);
+   c->group_end[c->num_groups++] = c->len;
+}
+
+/* The bytes arrive: from here on they count as written by the thread, now. */
+static void
+land(SimThread *t, const SimCopy *c)
+{
+   SimBlock *b = t->block;
+   SimShared *m = &b->shared;
+   uint32_t bytes = sim_site(c->site)->bytes;
+   if (c->from)
+      memcpy(m->byte + c->to, c->from, bytes);
+   else
+      memset(m->byte + c->to, 0, bytes);
+   for (uint32_t i = c->to / m->granule; i < (c->to + bytes) / m->granule; i++)
+      m->write[i].epoch = b->epoch[t->warp->index];
+}
+
+void
+sim_cp_async_wait(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
+{
+   (void)frame;
+   SimThread *t = sim_thread(host);
+   SimCopies *c = &t->copies;
+   uint32_t keep = (uint32_t)sim_site(h)->word;
+   while (c->num_groups - c->first_group > keep) {
+      uint32_t end = c->group_end[c->first_group++];
+      while (c->first < end)
+         land(t, &c->copy[c->first++]);
+   }
+   if (c->first_group == c->num_groups)
+      c->first_group = c->num_groups = 0;
+   if (c->first == c->len && !c->num_groups)
+      c->first = c->len = 0;
+}

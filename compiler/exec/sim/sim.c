@@ -1,0 +1,480 @@
+/* From a LOWERED function to a launch: generated code, decoded sites, workers that take blocks in order.
+ *
+ * Blocks are handed out by number; after a failure no later block is begun and all earlier ones are
+ * finished, so the block reported is the lowest that fails, whatever the number of workers. */
+#define _GNU_SOURCE
+#include "exec/sim/impl.h"
+
+#include <assert.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#ifdef __x86_64__
+#include <xmmintrin.h>
+#endif
+
+enum { MODEL_STACK = 128 << 10, PAGE = 4096, MXCSR_DEFAULT = 0x1F80 };
+
+/* Every operation that may reach code generation and is no control flow.  Elementwise ones are used
+ * where generated code does not do; the rest has no other meaning on this machine. */
+static const TlHostModels models = {
+   .step = sim_step,
+   .op = {
+      [TL_OP_PROGRAM_ID] = sim_program_id,
+      [TL_OP_NUM_PROGRAMS] = sim_num_programs,
+      [TL_OP_SREG] = sim_sreg,
+      [TL_OP_INLINE_ASM] = sim_inline_asm,
+      [TL_OP_ASSUME] = sim_assume,
+      [TL_OP_DEVICE_PRINT] = sim_device_print,
+      [TL_OP_DEVICE_ASSERT] = sim_device_assert,
+      [TL_OP_GDC_WAIT] = sim_nothing,
+      [TL_OP_GDC_LAUNCH] = sim_nothing,
+      [TL_OP_LD_GLOBAL] = sim_ld_global,
+      [TL_OP_ST_GLOBAL] = sim_st_global,
+      [TL_OP_LD_SHARED] = sim_ld_shared,
+      [TL_OP_ST_SHARED] = sim_st_shared,
+      [TL_OP_LDMATRIX] = sim_ldmatrix,
+      [TL_OP_STMATRIX] = sim_stmatrix,
+      [TL_OP_SHFL] = sim_shfl,
+      [TL_OP_REDUX] = sim_redux,
+      [TL_OP_BAR_SYNC] = sim_bar_sync,
+      [TL_OP_BAR_WARP] = sim_bar_warp,
+      [TL_OP_MMA] = sim_mma,
+      [TL_OP_CP_ASYNC] = sim_cp_async,
+      [TL_OP_CP_ASYNC_COMMIT] = sim_cp_async_commit,
+      [TL_OP_CP_ASYNC_WAIT] = sim_cp_async_wait,
+      [TL_OP_ATOM_RMW] = sim_atom_rmw,
+      [TL_OP_ATOM_CAS] = sim_atom_cas,
+      [TL_OP_ATOM_SHARED] = sim_atom_shared,
+   },
+};
+
+static TlHostModels
+all_models(void)
+{
+   TlHostModels m = models;
+   for (unsigned i = 0; i < TL_OP_COUNT; i++) {
+      bool is_eltwise = (tl_op_info[i].traits & TL_TRAIT_ELTWISE) != 0;
+      if (is_eltwise && (tl_op_info[i].traits & TL_TRAIT_LOWERED) && i != TL_OP_ADDPTR &&
+          i != TL_OP_SELECT && i != TL_OP_BITCAST)
+         m.op[i] = sim_eltwise;
+   }
+   return m;
+}
+
+/* ---- decoding ---- */
+static uint32_t
+regs_of(const TlValue *v)
+{
+   return v->type->kind == TL_TYPE_REGS ? v->type->count : 1;
+}
+
+static int64_t
+attr_or(const TlOp *op, TlAttrKey key, int64_t otherwise)
+{
+   return tl_has_attr(op, key) ? tl_attr_int(op, key) : otherwise;
+}
+
+/* The value that an access moves: a result, or the operand after the address. */
+static const TlValue *
+data_of(const TlOp *op)
+{
+   if (op->num_results)
+      return tl_result(op, 0);
+   return op->num_args > 1 ? tl_arg(op, 1) : op->num_args ? tl_arg(op, 0) : NULL;
+}
+
+/* Operand that is the predicate: -1 = none. */
+static int
+pred_of(const TlOp *op)
+{
+   static const uint8_t at[TL_OP_COUNT] = {
+      [TL_OP_LD_GLOBAL] = 1, [TL_OP_ST_GLOBAL] = 2, [TL_OP_ST_SHARED] = 2,     [TL_OP_CP_ASYNC] = 2,
+      [TL_OP_ATOM_RMW] = 2,  [TL_OP_ATOM_CAS] = 3,  [TL_OP_ATOM_SHARED] = 2, [TL_OP_DEVICE_ASSERT] = 1,
+   };
+   unsigned i = at[op->opcode];
+   return i && op->num_args > i ? (int)i : -1;
+}
+
+static void
+decode_shared(TlSimKernel *k, SimSite *s)
+{
+   TlInts offsets = tl_attr_ints(s->op, TL_ATTR_OFFSETS), e = tl_attr_ints(s->op, TL_ATTR_EXTENT);
+   s->num_addresses = regs_of(tl_arg(s->op, 0));
+   s->offsets = offsets.len ? offsets.data : NULL;
+   s->begin = e.len >= 2 ? (uint32_t)e.data[0] : 0;
+   s->end = e.len >= 2 ? (uint32_t)e.data[1] : k->func->shared_bytes;
+   if (s->end > k->func->shared_bytes)
+      s->end = k->func->shared_bytes;
+   k->granule = s->bytes < k->granule ? s->bytes : k->granule;
+}
+
+static void
+decode(TlSimKernel *k, TlHostSite *h)
+{
+   const TlOp *op = h->op;
+   SimSite *s = tl_new(k->arena, SimSite);
+   h->model = s;
+   *s = (SimSite){.op = op, .pred = pred_of(op), .other = -1, .num_pred = 1, .width = 32};
+   if (op->num_regions)
+      return;
+   const TlValue *data = data_of(op);
+   if (data) {
+      const TlType *e = tl_type_elem(data->type);
+      s->dtype = e->kind == TL_TYPE_PTR ? TL_U64 : e->dtype;
+      s->elem_bytes = tl_dtype_info[s->dtype].bytes;
+      s->count = regs_of(data);
+   }
+   s->vec = (uint32_t)attr_or(op, TL_ATTR_VEC, 1);
+   s->num = (uint32_t)attr_or(op, TL_ATTR_NUM, 1);
+   s->trans = attr_or(op, TL_ATTR_TRANS, 0) != 0;
+   s->width = (uint32_t)attr_or(op, TL_ATTR_WIDTH, 32);
+   s->bytes = s->vec * s->elem_bytes;
+   if (s->pred >= 0)
+      s->num_pred = regs_of(tl_arg(op, (unsigned)s->pred));
+   static const TlAttrKey word[] = {TL_ATTR_AXIS, TL_ATTR_SREG, TL_ATTR_RMW, TL_ATTR_SHFL,
+                                    TL_ATTR_MMA};
+   for (unsigned i = 0; i < sizeof word / sizeof word[0]; i++)
+      s->word = attr_or(op, word[i], s->word);
+   switch (op->opcode) {
+   case TL_OP_LD_GLOBAL:
+      s->other = op->num_args > 2 ? 2 : -1;
+      s->num_other = op->num_args > 2 ? regs_of(tl_arg(op, 2)) : 0;
+      s->accesses = s->count / s->vec;
+      break;
+   case TL_OP_ATOM_SHARED:
+      k->has_shared_atomics = true;
+      s->accesses = s->count;
+      decode_shared(k, s);
+      break;
+   case TL_OP_LD_SHARED:
+   case TL_OP_ST_SHARED:
+      s->accesses = s->count / s->vec;
+      decode_shared(k, s);
+      break;
+   case TL_OP_LDMATRIX:
+   case TL_OP_STMATRIX:
+      s->bytes = 16;
+      s->accesses = s->count / (2 * s->num);
+      decode_shared(k, s);
+      break;
+   case TL_OP_CP_ASYNC:
+      s->bytes = (uint32_t)tl_attr_int(op, TL_ATTR_BYTES);
+      s->accesses = regs_of(tl_arg(op, 1));
+      decode_shared(k, s);
+      break;
+   case TL_OP_CP_ASYNC_WAIT:
+      s->word = s->num;
+      break;
+   case TL_OP_ST_GLOBAL:
+   case TL_OP_ATOM_RMW:
+   case TL_OP_ATOM_CAS:
+      s->accesses = s->count / s->vec;
+      break;
+   case TL_OP_SHFL:
+      s->num_addresses = regs_of(tl_arg(op, 1));
+      break;
+   case TL_OP_MMA: {
+      TlInts reps = tl_attr_ints(op, TL_ATTR_REPS);
+      for (unsigned i = 0; i < 3; i++)
+         s->reps[i] = (uint32_t)reps.data[i];
+      size_t room = sim_mma_room(s);
+      k->mma_room = room > k->mma_room ? room : k->mma_room;
+      break;
+   }
+   default:
+      break;
+   }
+}
+
+/* ---- compiling ---- */
+static TlSimFault
+whole_kernel(const TlFunc *f, TlFaultKind kind, const char *text)
+{
+   return (TlSimFault){.base = {.kind = kind, .range = f->range, .op = "kernel", .text = text}};
+}
+
+static bool
+compile(TlSimKernel *k, TlSimFault *fault)
+{
+   const TlFunc *f = k->func;
+   k->arena = tl_arena_new(&k->mem);
+   k->sources = tl_sources_new(k->arena);
+   tl_diags_init(&k->diags, k->arena, k->sources);
+   TlHostModels *m = tl_new(k->arena, TlHostModels);
+   *m = all_models();
+   k->code = tl_host_compile(k->arena, f, k->sources, &k->diags, m);
+   if (!k->code) {
+      *fault = whole_kernel(f, TL_FAULT_UNSUPPORTED, "LLVM could not make code for this machine");
+      return false;
+   }
+   k->granule = 16;
+   for (unsigned i = 0; i < k->code->num_sites; i++)
+      decode(k, k->code->sites[i]);
+   k->stack_bytes = (k->code->stack_bytes + MODEL_STACK + PAGE - 1) / PAGE * PAGE;
+   return true;
+}
+
+TlSimKernel *
+tl_sim_compile(const TlFunc *f, TlSimFault *fault)
+{
+   assert(f->state == TL_STATE_LOWERED);
+   if (!tl_fiber_is_supported()) {
+      *fault = whole_kernel(f, TL_FAULT_UNSUPPORTED, "the simulator runs on x86-64 machines");
+      return NULL;
+   }
+   TlMem mem;
+   tl_mem_init(&mem);
+   TlSimKernel *k = mem.alloc(mem.user, sizeof *k);
+   if (!k) {
+      *fault = whole_kernel(f, TL_FAULT_MEMORY, NULL);
+      return NULL;
+   }
+   *k = (TlSimKernel){.mem = mem, .func = f};
+   k->mem.oom = &k->oom;
+   bool ok = false;
+   if (!setjmp(k->oom))
+      ok = compile(k, fault);
+   else
+      *fault = whole_kernel(f, TL_FAULT_MEMORY, NULL);
+   if (ok)
+      return k;
+   tl_sim_free(k);
+   return NULL;
+}
+
+void
+tl_sim_free(TlSimKernel *k)
+{
+   if (!k)
+      return;
+   tl_host_free(k->code);
+   tl_arena_free(k->arena);
+   TlMem mem = k->mem;
+   mem.release(mem.user, k);
+}
+
+/* ---- workers ---- */
+static void
+record_failure(SimLaunch *l, uint64_t block, const TlSimFault *fault, TlExecStatus status)
+{
+   pthread_mutex_lock(&l->lock);
+   if (block < atomic_load(&l->failed)) {
+      atomic_store(&l->failed, block);
+      l->fault = *fault;
+      l->status = status;
+   }
+   pthread_mutex_unlock(&l->lock);
+}
+
+static void
+add_stats(TlSimStats *to, const TlSimStats *from)
+{
+#define STAT(name, doc) to->name += from->name;
+#include "exec/sim/stats.def"
+}
+
+static void
+work(SimLaunch *l, SimBlock *b)
+{
+   const TlFunc *f = l->kernel->func;
+   if (setjmp(b->oom)) {
+      TlSimFault fault = whole_kernel(f, TL_FAULT_MEMORY, NULL);
+      record_failure(l, b->number, &fault, TL_EXEC_LIMIT);
+      return;
+   }
+   b->arena = tl_arena_new(&b->mem);
+   sim_block_init(b, l);
+   for (;;) {
+      uint64_t n = atomic_fetch_add(&l->next, 1);
+      if (n >= l->num_blocks || n > atomic_load(&l->failed))
+         break;
+      sim_block_run(b, n);
+      if (b->has_fault)
+         record_failure(l, n, &b->fault, b->status);
+   }
+   pthread_mutex_lock(&l->lock);
+   add_stats(&l->stats, &b->stats);
+   pthread_mutex_unlock(&l->lock);
+}
+
+static void *
+worker(void *arg)
+{
+   SimLaunch *l = arg;
+#ifdef __x86_64__
+   _mm_setcsr(MXCSR_DEFAULT); /* denormals kept, to nearest, whatever the caller has set */
+#endif
+   TlMem mem;
+   tl_mem_init(&mem);
+   SimBlock *b = mem.alloc(mem.user, sizeof *b);
+   if (!b) {
+      TlSimFault fault = whole_kernel(l->kernel->func, TL_FAULT_MEMORY, NULL);
+      record_failure(l, 0, &fault, TL_EXEC_LIMIT);
+      return NULL;
+   }
+   memset(b, 0, sizeof *b);
+   b->mem = mem;
+   b->mem.oom = &b->oom;
+   b->launch = l;
+   work(l, b);
+   sim_block_free(b);
+   mem.release(mem.user, b);
+   return NULL;
+}
+
+static unsigned
+num_workers(const SimLaunch *l)
+{
+   enum { MOST = 256 };
+   uint64_t n = l->opts->threads;
+   if (!n) {
+      cpu_set_t set;
+      n = sched_getaffinity(0, sizeof set, &set) ? 1 : (unsigned)CPU_COUNT(&set);
+   }
+   n = n < l->num_blocks ? n : l->num_blocks;
+   return (unsigned)(n < 1 ? 1 : n > MOST ? MOST : n);
+}
+
+/* Always in threads of our own: the caller's stack may be small and its FPU mode its own. */
+static void
+run_workers(SimLaunch *l)
+{
+   pthread_t thread[256];
+   unsigned n = num_workers(l), made = 0;
+   while (made < n && pthread_create(&thread[made], NULL, worker, l) == 0)
+      made++;
+   if (!made)
+      worker(l);
+   for (unsigned i = 0; i < made; i++)
+      pthread_join(thread[i], NULL);
+}
+
+/* ---- launching ---- */
+static bool
+check_args(const TlFunc *f, const TlExecArg *args, unsigned num_args, uint64_t *bits,
+           TlSimFault *fault)
+{
+   const TlBlock *body = f->body->block;
+   if (num_args != body->num_args) {
+      *fault = whole_kernel(f, TL_FAULT_ARGUMENT, "the number of arguments is not that of parameters");
+      return false;
+   }
+   unsigned p = 0;
+   for (unsigned i = 0; i < num_args; i++, p++) {
+      const TlExecArg *a = &args[i];
+      while (p < f->num_params && !f->params[p].is_runtime)
+         p++;
+      bits[i] = a->bits;
+      if (!a->is_buffer)
+         continue;
+      bits[i] = ((uint64_t)(i + 1) << 44) + ((uintptr_t)a->data & 0xfff);
+      uint32_t d = p < f->num_params ? f->params[p].divisibility : 1;
+      *fault = whole_kernel(f, TL_FAULT_ARGUMENT, NULL);
+      if (body->args[i]->type->kind != TL_TYPE_PTR)
+         fault->base.text = "a buffer was given for a parameter that is no pointer";
+      else if (a->bytes >= 1ull << 43)
+         fault->base.text = "the buffer is too large to be simulated";
+      else if (d > 1 && d <= 4096 && bits[i] % d) {
+         fault->base.text = "the address is not a multiple of what the kernel was compiled for";
+         fault->base.value = (int64_t)(bits[i] % d);
+         fault->base.limit = d;
+      } else {
+         continue;
+      }
+      fault->base.buffer = a->name ? a->name : p < f->num_params ? f->params[p].name : NULL;
+      return false;
+   }
+   return true;
+}
+
+/* The arguments with a name each. */
+static TlExecArg *
+named_args(TlArena *arena, const TlFunc *f, const TlExecArg *args, unsigned n)
+{
+   TlExecArg *out = tl_new_array(arena, TlExecArg, n + 1);
+   unsigned p = 0;
+   for (unsigned i = 0; i < n; i++, p++) {
+      while (p < f->num_params && !f->params[p].is_runtime)
+         p++;
+      out[i] = args[i];
+      if (!out[i].name && p < f->num_params)
+         out[i].name = f->params[p].name;
+   }
+   return out;
+}
+
+static void
+launch(SimLaunch *l)
+{
+   pthread_mutex_init(&l->lock, NULL);
+   for (unsigned i = 0; i < SIM_ATOMIC_LOCKS; i++)
+      pthread_mutex_init(&l->atomic_lock[i], NULL);
+   if (l->opts->max_ms) {
+      struct timespec ts;
+      clock_gettime(CLOCK_MONOTONIC, &ts);
+      l->deadline_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec +
+                       l->opts->max_ms * 1000000u;
+   }
+   if (l->num_blocks)
+      run_workers(l);
+   for (unsigned i = 0; i < SIM_ATOMIC_LOCKS; i++)
+      pthread_mutex_destroy(&l->atomic_lock[i]);
+   pthread_mutex_destroy(&l->lock);
+}
+
+TlExecStatus
+tl_sim_launch(const TlSimKernel *kernel, const TlExecArg *args, unsigned num_args,
+              const uint32_t grid[3], const TlSimOptions *opts, TlSimFault *fault,
+              TlSimStats *stats)
+{
+   static const TlSimOptions defaults;
+   TlMem mem;
+   jmp_buf oom;
+   tl_mem_init(&mem);
+   mem.oom = &oom;
+   TlArena *volatile arena = NULL;
+   if (setjmp(oom)) {
+      tl_arena_free(arena);
+      *fault = whole_kernel(kernel->func, TL_FAULT_MEMORY, NULL);
+      return TL_EXEC_LIMIT;
+   }
+   arena = tl_arena_new(&mem);
+   uint64_t *bits = tl_new_array(arena, uint64_t, num_args + 1);
+   if (!check_args(kernel->func, args, num_args, bits, fault)) {
+      tl_arena_free(arena);
+      return TL_EXEC_BAD_ARGUMENT;
+   }
+   *fault = (TlSimFault){0};
+   SimLaunch *l = tl_new(arena, SimLaunch);
+   *l = (SimLaunch){.kernel = kernel,
+                    .args = named_args(arena, kernel->func, args, num_args),
+                    .num_args = num_args,
+                    .bits = bits,
+                    .grid = {grid[0], grid[1], grid[2]},
+                    .num_blocks = (uint64_t)grid[0] * grid[1] * grid[2],
+                    .opts = opts ? opts : &defaults,
+                    .count = stats != NULL,
+                    .failed = UINT64_MAX};
+   launch(l);
+   TlExecStatus status = l->status;
+   if (status != TL_EXEC_OK)
+      *fault = l->fault;
+   if (stats)
+      *stats = l->stats;
+   tl_arena_free(arena);
+   return status;
+}
+
+TlExecStatus
+tl_sim_run(const TlFunc *f, const TlExecArg *args, unsigned num_args, const uint32_t grid[3],
+           const TlSimOptions *opts, TlSimFault *fault, TlSimStats *stats)
+{
+   TlSimKernel *k = tl_sim_compile(f, fault);
+   if (!k)
+      return fault->base.kind == TL_FAULT_MEMORY ? TL_EXEC_LIMIT : TL_EXEC_UNSUPPORTED;
+   TlExecStatus status = tl_sim_launch(k, args, num_args, grid, opts, fault, stats);
+   tl_sim_free(k);
+   return status;
+}
