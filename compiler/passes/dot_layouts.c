@@ -12,6 +12,8 @@ enum { MMA_M = 16, MMA_N = 8 };
 static int
 mma_word(TlDtype in, TlDtype acc)
 {
+   if (in == TL_FP32)
+      return acc == TL_FP32 ? TL_MMA_TF32_F32 : -1;
    if (in == TL_FP16)
       return acc == TL_FP32 ? TL_MMA_F16_F32 : acc == TL_FP16 ? TL_MMA_F16_F16 : -1;
    if (in == TL_BF16)
@@ -93,14 +95,16 @@ fma_acc(const TlType *acc, unsigned num_warps)
 }
 
 TlDotForm
-tl_choose_dot_form(const TlTarget *target, const TlType *a, const TlType *acc, TlDtype in,
+tl_choose_dot_form(const TlTarget *target, const TlType *a, const TlType *acc, TlDotInput in,
                    unsigned num_warps, TlDotUse use)
 {
    unsigned r = acc->rank;
-   TlDotForm f = {.mma = mma_word(in, acc->dtype)};
+   TlDotForm f = {.mma = mma_word(in.dtype, acc->dtype)};
    uint32_t k = a->shape[r - 1];
-   unsigned bits = tl_dtype_info[in].bits;
-   f.is_mma = f.mma >= 0 && target && (target->features & TL_FEAT_MMA_F16) && r <= 3 &&
+   unsigned bits = tl_dtype_info[in.dtype].bits;
+   uint32_t feature = in.dtype == TL_FP32 ? TL_FEAT_MMA_TF32 : TL_FEAT_MMA_F16;
+   f.is_mma = f.mma >= 0 && target && (target->features & feature) && r <= 3 &&
+              (in.dtype != TL_FP32 || in.is_tf32) &&
               acc->shape[r - 2] >= MMA_M && acc->shape[r - 1] >= MMA_N && k >= 256 / bits;
    if (!f.is_mma) {
       f.acc = fma_acc(acc, num_warps);

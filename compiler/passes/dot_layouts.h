@@ -17,9 +17,15 @@ typedef struct TlDotForm {
 /* What the warps of a dot should share: how its result is used. */
 typedef enum TlDotUse { TL_DOT_FREE, TL_DOT_ROWS_IN_WARP } TlDotUse;
 
-/* The form for a dot whose operands have element type `in` (after widening of 8-bit floats). */
+/* What the instruction computes with: the element type after widening of 8-bit floats, and whether fp32
+ * may be rounded to tf32. */
+typedef struct TlDotInput {
+   TlDtype dtype;
+   bool is_tf32;
+} TlDotInput;
+/* target NULL: multiply-adds whatever the shape. */
 TlDotForm tl_choose_dot_form(const TlTarget *target, const TlType *a, const TlType *acc,
-                             TlDtype in, unsigned num_warps, TlDotUse use);
+                             TlDotInput in, unsigned num_warps, TlDotUse use);
 /* Recognises the layouts of a matrix dot; false when they are not those of one instruction. */
 bool tl_match_mma(const TlType *a, const TlType *b, const TlType *acc, TlDotForm *form);
 /* Shared arrangement of operand `index` of a multiply-add dot: rows of A and columns of B together. */

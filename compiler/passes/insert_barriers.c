@@ -4,6 +4,11 @@
  * that meets an earlier write, or a write that meets an earlier read, gets a barrier before it, and the
  * state is cleared.  When all conflicts are between accesses of one warp-private exchange, the warp's
  * own barrier is enough.  Loops are repeated until the state at their entry stands.
+ *
+ * Asynchronous copies are writes that happen when their group is waited for.  Before that no barrier
+ * could order them, so code never touches the bytes of a copy in flight (each stage of a ring is waited
+ * for before it is read, and read before it is copied to again): no conflict then.  From the wait on
+ * they are ordinary writes.
  * Invariant: at every operation the state covers all accesses of other threads that may still run. */
 #include "passes/pass.h"
 
@@ -14,8 +19,10 @@ typedef struct Access {
    uint32_t partition;   /* nonzero: private to each warp */
    bool is_write;
    bool warp_synced;     /* a warp barrier came after it */
-   bool in_flight;       /* an asynchronous copy not waited for: no barrier ends it */
+   uint32_t in_flight;   /* an asynchronous copy not waited for: 1 + commits since, at most MAX_AGE */
 } Access;
+
+enum { MAX_AGE = 255 };
 
 typedef struct State {
    TL_VEC(Access) open;
@@ -105,7 +112,7 @@ accesses_of(const TlOp *op, Access out[2])
    if (reads)
       out[n++] = a;
    a.is_write = true;
-   a.in_flight = op->opcode == TL_OP_CP_ASYNC;
+   a.in_flight = op->opcode == TL_OP_CP_ASYNC ? 1 : 0;
    if (writes)
       out[n++] = a;
    return n;
@@ -116,7 +123,7 @@ enum { NO_CONFLICT, WARP_CONFLICT, BLOCK_CONFLICT };
 static int
 conflict(const Access *a, const Access *b)
 {
-   if (!(a->begin < b->end && b->begin < a->end) || (!a->is_write && !b->is_write))
+   if (!(a->begin < b->end && b->begin < a->end) || (!a->is_write && !b->is_write) || a->in_flight)
       return NO_CONFLICT;
    if (a->partition && a->partition == b->partition)
       return a->warp_synced ? NO_CONFLICT : WARP_CONFLICT;
@@ -138,6 +145,25 @@ after_warp_barrier(State *s)
 {
    for (size_t i = 0; i < s->open.len; i++)
       s->open.data[i].warp_synced |= s->open.data[i].partition != 0;
+}
+
+static void
+after_commit(State *s)
+{
+   for (size_t i = 0; i < s->open.len; i++)
+      if (s->open.data[i].in_flight && s->open.data[i].in_flight < MAX_AGE)
+         s->open.data[i].in_flight++;
+}
+
+/* At most the last num groups are still in flight: those of age 1 (open) to num + 1. */
+static void
+after_wait(State *s, int64_t num)
+{
+   for (size_t i = 0; i < s->open.len; i++) {
+      uint32_t age = s->open.data[i].in_flight;
+      if (age == MAX_AGE || (age > 1 && age > num + 1))
+         s->open.data[i].in_flight = 0;
+   }
 }
 
 static void
@@ -207,9 +233,10 @@ walk(Barriers *b, TlBlock *block)
          after_block_barrier(&b->state);
       else if (op->opcode == TL_OP_BAR_WARP)
          after_warp_barrier(&b->state);
+      else if (op->opcode == TL_OP_CP_ASYNC_COMMIT)
+         after_commit(&b->state);
       else if (op->opcode == TL_OP_CP_ASYNC_WAIT)
-         for (size_t i = 0; i < b->state.open.len; i++)
-            b->state.open.data[i].in_flight = false;
+         after_wait(&b->state, tl_attr_int(op, TL_ATTR_NUM));
       else if (op->opcode == TL_OP_FOR || op->opcode == TL_OP_WHILE)
          walk_loop(b, op);
       else if (op->num_regions)

@@ -135,6 +135,9 @@ void tl_shared_copy_async(TlLowerCx *cx, const TlSharedRef *ref, const TlSharedM
  * when the layouts do not allow them. */
 TlValue *tl_shared_ldmatrix(TlLowerCx *cx, const TlSharedRef *ref, const TlLinear *regs,
                             const TlLinear *memory, TlDtype dtype, uint32_t mask, uint32_t value);
+/* Bytes of one access when async_copy(ptr, buffer, mask) is lowered: below 4 it is not asynchronous. */
+unsigned tl_async_copy_bytes(TlArena *arena, TlAnalysis *facts, const TlValue *ptr,
+                             const TlValue *mask, const TlType *buffer);
 /* A local_load whose only user is a matrix dot of its block, with nothing in between that writes: the
  * dot loads the fragments of each step itself. */
 bool tl_is_loaded_by_dot(const TlOp *local_load);

@@ -5,10 +5,10 @@
 
 /* Elements of one copy: neighbours in memory on both sides, at most 16 bytes. */
 static unsigned
-copy_vec(TlLowerCx *cx, const TlOp *op, const TlSharedMap *map, const TlLinear *l)
+copy_vec(TlAnalysis *facts, const TlValue *ptr, const TlValue *mask, const TlSharedMap *map,
+         const TlLinear *l)
 {
-   const TlValue *mask = op->num_args > 2 ? tl_arg(op, 2) : NULL;
-   TlAccess a = tl_access_of(cx->facts, tl_arg(op, 0), mask);
+   TlAccess a = tl_access_of(facts, ptr, mask);
    unsigned vec = tl_access_vec_in(&a, l);
    vec = vec < map->vec ? vec : map->vec;
    for (unsigned i = 0; i < vec; i++)
@@ -17,28 +17,58 @@ copy_vec(TlLowerCx *cx, const TlOp *op, const TlSharedMap *map, const TlLinear *
    return vec;
 }
 
+unsigned
+tl_async_copy_bytes(TlArena *arena, TlAnalysis *facts, const TlValue *ptr, const TlValue *mask,
+                    const TlType *buffer)
+{
+   TlLowerCx cx = {.scratch = arena};
+   TlLinear l = tl_layout_of(ptr->type);
+   unsigned es = tl_dtype_info[buffer->dtype].bytes;
+   TlSharedMap map = tl_shared_map(&cx, &l, buffer->layout, es);
+   return copy_vec(facts, ptr, mask, &map, &l) * es;
+}
+
+/* What cp.async cannot do (less than 4 bytes, `other`): an ordinary load and store. */
+static void
+copy_now(TlLowerCx *cx, TlOp *op, const TlSharedMap *map, const TlSharedRef *ref, TlValue *ptrs,
+         TlValue *pred)
+{
+   TlDtype t = tl_arg(op, 1)->type->dtype;
+   const TlType *type = tl_type_regs(cx->types, tl_type_scalar(cx->types, t), map->num);
+   TlValue *other = op->num_args > 3
+                       ? tl_regs_pick(cx, tl_lower_use(cx, tl_arg(op, 3)), map->reg, map->num)
+                       : tl_bits_const(cx, type, 0);
+   TlValue *args[3] = {ptrs, pred, other};
+   TlValue *v = tl_build_n(&cx->b, TL_OP_LD_GLOBAL, args, pred ? 3 : 1, type,
+                           TL_ATTRS_({TL_ATTR_VEC, {.i = map->vec}},
+                                     {TL_ATTR_CACHE, *tl_attr(op, TL_ATTR_CACHE)},
+                                     {TL_ATTR_EVICT, *tl_attr(op, TL_ATTR_EVICT)}));
+   tl_shared_store(cx, ref, map, tl_regs_pick(cx, v, map->position, map->num_regs), NULL);
+}
+
 void
 tl_lower_async_copy(TlLowerCx *cx, TlOp *op)
 {
    const TlValue *ptr = tl_arg(op, 0), *buffer = tl_arg(op, 1);
+   const TlValue *mask = op->num_args > 2 ? tl_arg(op, 2) : NULL;
    TlLinear l = tl_layout_of(ptr->type);
    unsigned es = tl_dtype_info[buffer->type->dtype].bytes;
    TlSharedMap map = tl_shared_map(cx, &l, buffer->type->layout, es);
-   map.vec = copy_vec(cx, op, &map, &l);
-   if (map.vec * es < 4 || op->num_args > 3) {
-      tl_report(cx->pass->diags, E0410, op->range, map.vec * es);
-      tl_fail(cx);
-      return;
-   }
+   map.vec = copy_vec(cx->facts, ptr, mask, &map, &l);
    unsigned n = map.num / map.vec;
    uint32_t *leader = tl_new_array(cx->scratch, uint32_t, n);
    for (unsigned i = 0; i < n; i++)
       leader[i] = map.reg[i * map.vec];
    TlValue *ptrs = tl_regs_pick(cx, tl_lower_use(cx, ptr), leader, n), *pred = NULL;
-   if (op->num_args > 2)
-      pred = tl_regs_pick(cx, tl_lower_use(cx, tl_arg(op, 2)), leader, n);
+   if (mask && tl_value_is(mask, TL_OP_SPLAT))
+      pred = tl_lower_use(cx, tl_arg(mask->def, 0));
+   else if (mask)
+      pred = tl_regs_pick(cx, tl_lower_use(cx, mask), leader, n);
    TlSharedRef ref = tl_memdesc_ref(cx, buffer);
-   tl_shared_copy_async(cx, &ref, &map, ptrs, pred, op);
+   if (map.vec * es < 4 || op->num_args > 3)
+      copy_now(cx, op, &map, &ref, ptrs, pred);
+   else
+      tl_shared_copy_async(cx, &ref, &map, ptrs, pred, op);
    tl_lower_def(cx, tl_result(op, 0), tl_i32(cx, 0));
 }
 

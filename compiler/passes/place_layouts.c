@@ -187,6 +187,13 @@ operand_dtype(const TlOp *dot)
    return tl_dtype_is_float(t) && tl_dtype_info[t].bits == 8 ? TL_FP16 : t;
 }
 
+static TlDotInput
+dot_input(const TlOp *dot)
+{
+   TlDtype t = operand_dtype(dot);
+   return (TlDotInput){t, t == TL_FP32 && tl_attr_int(dot, TL_ATTR_PRECISION) == TL_PRECISION_TF32};
+}
+
 static void
 find_dots(Driver *d)
 {
@@ -199,11 +206,11 @@ find_dots(Driver *d)
                                                                           : TL_DOT_FREE;
       TlDotForm *f = tl_new(d->arena, TlDotForm);
       *f = tl_choose_dot_form(p->cx->target, tl_arg(op, 0)->type, tl_result(op, 0)->type,
-                              operand_dtype(op), p->func->num_warps, use);
+                              dot_input(op), p->func->num_warps, use);
       if (f->is_mma && (tl_ll_num_regs(&f->operand[0]) > MAX_FRAGMENT_REGS ||
                         tl_ll_num_regs(&f->operand[1]) > MAX_FRAGMENT_REGS))
          *f = tl_choose_dot_form(NULL, tl_arg(op, 0)->type, tl_result(op, 0)->type,
-                                 operand_dtype(op), p->func->num_warps, use);
+                                 dot_input(op), p->func->num_warps, use);
       tl_map_put(&p->dots, op, f);
    }
 }
@@ -566,7 +573,7 @@ prepared_operand(Driver *d, TlOp *dot, unsigned i)
    TlPlace *p = &d->place;
    TlValue *v = tl_arg(dot, i);
    TlDtype want = operand_dtype(dot);
-   bool is_tf32 = want == TL_FP32 && tl_attr_int(dot, TL_ATTR_PRECISION) == TL_PRECISION_TF32;
+   bool is_tf32 = dot_input(dot).is_tf32;
    if (tl_is_free(p, v) && (v->type->dtype != want || is_tf32))
       v = bring(d, v, tl_place_default(p, v->type));
    if (v->type->dtype != want) {
