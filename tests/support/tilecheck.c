@@ -20,6 +20,7 @@
 #include <regex.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,9 +39,9 @@ typedef struct Text {
 static void
 text_add(Text *t, const char *s, size_t n)
 {
-   if (t->len + n + 1 > t->cap) {
+   if (n > SIZE_MAX / 8 || t->len + n + 1 > t->cap) {
       t->cap = (t->len + n + 1) * 2;
-      t->data = realloc(t->data, t->cap);
+      t->data = n > SIZE_MAX / 8 ? NULL : realloc(t->data, t->cap);
       if (!t->data) {
          fputs("tilecheck: out of memory\n", stderr);
          exit(2);
@@ -324,7 +325,7 @@ pattern_compile(Checker *c, const Directive *d, Pattern *p)
    bool ok = true;
    for (const char *s = d->pattern; *s && ok;) {
       bool is_regex = strncmp(s, "{{", 2) == 0, is_var = strncmp(s, "[[", 2) == 0;
-      const char *end = is_regex ? strstr(s, "}}") : is_var ? strstr(s, "]]") : NULL;
+      const char *end = is_regex ? strstr(s + 2, "}}") : is_var ? strstr(s + 2, "]]") : NULL;
       if ((is_regex || is_var) && !end) {
          text_printf(c->why, "line %u: '%.2s' is not closed\n", d->line, s);
          ok = false;
@@ -784,8 +785,10 @@ test_file(const Options *o, const char *path, Text *why)
       free(f);
       return false;
    }
-   const char *base = strrchr(absolute, '/') + 1;
-   char *dir = copy_n(absolute, (size_t)(base - 1 - absolute));
+   const char *slash = strrchr(absolute, '/'); /* there is one: the path is absolute */
+   size_t dir_len = slash ? (size_t)(slash - absolute) : 0;
+   const char *base = absolute + dir_len + 1;
+   char *dir = copy_n(absolute, dir_len);
    Text scratch = {0};
    text_printf(&scratch, "%s/%s.tmp", o->tmp, base);
    f->path = absolute;

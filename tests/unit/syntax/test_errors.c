@@ -304,7 +304,7 @@ out_of_memory(void **state)
    (void)state;
    const char text[] =
        "@k(a=[1 for x in y])\ndef f(a, b: i32 = 1):\n  x = f'{a}' 'b' + (1, 2)[0]\n";
-   bool done = false;
+   volatile bool done = false;
    for (volatile long n = 0; !done; n++) {
       TlMem mem;
       jmp_buf oom;

@@ -33,7 +33,7 @@ static void
 compare(const char *dir, const char *name, const char *suffix)
 {
    char path[512];
-   size_t len, want_len;
+   size_t len = 0, want_len = 0;
    snprintf(path, sizeof path, "%s/%s", dir, name);
    char *text = read_file(path, &len);
    assert_non_null(text);
