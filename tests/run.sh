@@ -47,7 +47,7 @@ if ((with_asan)); then
    export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1}
    export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
    tilec_build asan tilec_test_programs
-   run_ctest asan -L 'unit|golden'
+   run_ctest asan -R '^(unit|golden)\.'
    tilec_say "address and undefined-behaviour sanitizers"
    closing_lines asan
 fi
