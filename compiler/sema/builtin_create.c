@@ -201,7 +201,7 @@ tl_builtin_cdiv(TlSema *s, const TlCall *call)
    const TlSv *x = &call->args[0], *d = &call->args[1];
    int64_t a, b;
    if (tl_sv_const_int(x, &a) && tl_sv_const_int(d, &b) && !(x->is_strong && d->is_strong)) {
-      if (b == 0 || __builtin_add_overflow(a, b - 1, &a)) {
+      if (b == 0 || b == -1 || __builtin_add_overflow(a, b - 1, &a)) {
          tl_report(s->diags, E0345, call->range, "div", "cdiv", (long long)b, "a usable divisor");
          return tl_sv_poison();
       }
