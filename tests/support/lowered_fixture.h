@@ -38,7 +38,7 @@ k_open(Kernel *k, uint64_t seed)
    k->scratch = tl_arena_new(&k->x.mem);
    tl_sb_init(&k->body, k->x.arena);
    k->rng = seed * 7919 + 1;
-   k->warps = 1u << k_below(k, 4);
+   k->warps = 1u << k_below(k, 6);
    k->params = "";
    k->grid[0] = k->grid[1] = k->grid[2] = 1;
 }
