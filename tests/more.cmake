@@ -21,6 +21,7 @@ if(TARGET tilec)
       add_test(NAME golden.${name}
                COMMAND tilecheck --tilec "$<TARGET_FILE:tilec>" --tmp "${tilecheck_tmp}/${name}"
                        "${folder}")
+      list(APPEND golden_tests golden.${name})
     endif()
   endforeach()
 
@@ -30,7 +31,8 @@ if(TARGET tilec)
   add_test(NAME ptx.emit COMMAND "${support}/emit_ptx.sh" "$<TARGET_FILE:tilec>" "${ptx_dir}")
   set_tests_properties(ptx.emit PROPERTIES FIXTURES_SETUP ptx)
   add_test(NAME ptx.assemble COMMAND "${support}/assemble_ptx.sh" "${CMAKE_BINARY_DIR}/out")
-  set_tests_properties(ptx.assemble PROPERTIES FIXTURES_REQUIRED ptx SKIP_RETURN_CODE 77)
+  set_tests_properties(ptx.assemble PROPERTIES FIXTURES_REQUIRED ptx SKIP_RETURN_CODE 77
+                       DEPENDS "${golden_tests}")
 
   # Code in README.md and docs/ is compiled.
   add_test(NAME docs.snippets
