@@ -23,9 +23,10 @@ sin_pi(double x)
    return sin(PI * r);
 }
 ONE(exp, exp(x))
-ONE(exp2, exp2(x)) ONE(log, log(x)) ONE(log2, log2(x)) ONE(sin, sin(x)) ONE(cos, cos(x)) ONE(
-    sqrt, sqrt(x)) ONE(rsqrt, 1 / sqrt(x)) ONE(erf, erf(x)) ONE(floor, floor(x)) ONE(ceil, ceil(x))
-    ONE(abs, fabs(x)) ONE(tanh, tanh(x)) ONE(rint, rint(x)) ONE(trunc, trunc(x)) ONE(div, x / y)
+ONE(exp2, exp2(x))
+ONE(log, log(x)) ONE(log2, log2(x)) ONE(sin, sin(x)) ONE(cos, cos(x)) ONE(sqrt, sqrt(x)) ONE(
+    rsqrt, 1 / sqrt(x)) ONE(erf, erf(x)) ONE(floor, floor(x)) ONE(ceil, ceil(x)) ONE(abs, fabs(x))
+    ONE(tanh, tanh(x)) ONE(rint, rint(x)) ONE(trunc, trunc(x)) ONE(div, x / y)
         ONE(sigmoid, 1 / (1 + exp(-x))) ONE(max, fmax(x, y)) ONE(min, fmin(x, y)) ONE(fma, x *y + x)
             ONE(log1p, log1p(x)) ONE(log10, log10(x)) ONE(expm1, expm1(x)) ONE(exp10, pow(10, x))
                 ONE(sinh, sinh(x)) ONE(cosh, cosh(x)) ONE(asinh, asinh(x)) ONE(acosh, acosh(x))
@@ -495,6 +496,66 @@ swizzle_visits_groups_in_columns(void **state)
    }
 }
 
+static void
+combine_helpers_are_usable(void **state)
+{
+   (void)state;
+   static int32_t x[8] = {3, -5, 7, 7, 0, -9, 2, 1}, o[12];
+   RUN("def k(p: *i32, o: *i32):\n    i = arange(0, 8)\n    x = load(p + i)\n"
+       "    store(o, tl.reduce(x, 0, tl.standard._sum_combine))\n"
+       "    store(o + 1, tl.reduce(x, 0, tl.standard._prod_combine))\n"
+       "    store(o + 2, tl.reduce(x, 0, tl.standard._xor_combine))\n"
+       "    store(o + 3, tl.reduce(x, 0, tl.standard._or_combine))\n"
+       "    store(o + 4, tl.reduce(x, 0, tl.standard._elementwise_max))\n"
+       "    store(o + 5, tl.reduce(x, 0, tl.standard._elementwise_min))\n"
+       "    v, n = tl.reduce((x, i), 0, tl.standard._argmax_combine_tie_break_left)\n"
+       "    store(o + 6, n)\n"
+       "    v, n = tl.reduce((x, i), 0, tl.standard._argmin_combine_tie_break_left)\n"
+       "    store(o + 7, n)\n"
+       "    v, n = tl.reduce((x, i), 0, tl.standard._argmax_combine_tie_break_fast)\n"
+       "    store(o + 8, v)\n"
+       "    v, n = tl.reduce((x, i), 0, tl.standard._argmin_combine_tie_break_fast)\n"
+       "    store(o + 9, n)\n    store(o + 10, tl.standard._log2(64))\n"
+       "    store(o + 11, tl.standard._is_power_of_two(64))\n"
+       "    tl.static_assert(not tl.standard._is_power_of_two(48))\n",
+       1, BUF(x), BUF(o));
+   int32_t xors = 0, ors = 0;
+   for (unsigned i = 0; i < 8; i++)
+      xors ^= x[i], ors |= x[i];
+   const int32_t want[12] = {6, 0, xors, ors, 7, -9, 2, 5, 7, 5, 6, 1};
+   assert_memory_equal(o, want, sizeof want);
+}
+
+static void
+predicates_classify_floats(void **state)
+{
+   (void)state;
+   static float x[8] = {0, -0.0f, 1, -1, INFINITY, -INFINITY, NAN, 1e-45f}, next[8];
+   static double d[8];
+   static int32_t o[6][8];
+   for (unsigned i = 0; i < 8; i++)
+      d[i] = x[i];
+   RUN("def k(p: *fp32, q: *fp64, o: *i32, n: *fp32):\n    i = arange(0, 8)\n    x = load(p + i)\n"
+       "    d = load(q + i)\n    store(o + i, libdevice.isnan(x))\n"
+       "    store(o + 8 + i, libdevice.isinf(d))\n    store(o + 16 + i, libdevice.finitef(x))\n"
+       "    store(o + 24 + i, libdevice.isfinited(d))\n    store(o + 32 + i, "
+       "libdevice.signbit(x))\n"
+       "    bits = libdevice.longlong_as_double(libdevice.double_as_longlong(d))\n"
+       "    store(o + 40 + i, (bits == d) | (d != d))\n    store(n + i, libdevice.nextafter(x, x * "
+       "0.0 + 2.0))\n",
+       1, BUF(x), BUF(d), BUF(o), BUF(next));
+   for (unsigned i = 0; i < 8; i++) {
+      assert_int_equal(o[0][i], isnan(x[i]) != 0);
+      assert_int_equal(o[1][i], isinf(x[i]) != 0);
+      assert_int_equal(o[2][i], isfinite(x[i]) != 0);
+      assert_int_equal(o[3][i], isfinite(x[i]) != 0);
+      assert_int_equal(o[4][i], signbit(x[i]) != 0);
+      assert_int_equal(o[5][i], 1);
+      float want = isfinite(x[i]) ? nextafterf(x[i], 2.0f) : NAN;
+      assert_true(isnan(want) ? isnan(next[i]) : next[i] == want);
+   }
+}
+
 int
 test_stdlib_run(void)
 {
@@ -506,6 +567,8 @@ test_stdlib_run(void)
        cmocka_unit_test(random_streams_are_bit_equal),
        cmocka_unit_test(sort_orders_every_row),
        cmocka_unit_test(swizzle_visits_groups_in_columns),
+       cmocka_unit_test(combine_helpers_are_usable),
+       cmocka_unit_test(predicates_classify_floats),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }
