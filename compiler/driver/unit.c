@@ -366,6 +366,18 @@ back_end(Run *r)
 }
 
 static TilecStatus
+unknown_arch(TlUnit *u, const char *arch)
+{
+   TlSb known;
+   tl_sb_init(&known, u->arena);
+   for (unsigned i = 0; tl_target_at(i); i++)
+      tl_sb_printf(&known, "%s%s", i ? ", " : "", tl_target_at(i)->arch);
+   snprintf(u->error, sizeof u->error, "unknown architecture '%s'; tilec knows %s", arch,
+            tl_sb_cstr(&known));
+   return TILEC_BAD_TARGET;
+}
+
+static TilecStatus
 compile(Run *r)
 {
    TlUnit *u = r->u;
@@ -374,7 +386,7 @@ compile(Run *r)
    const char *arch = o->arch ? o->arch : "sm_90a";
    u->target = tl_target_find(arch);
    if (!u->target)
-      return fail(u, TILEC_BAD_TARGET, "unknown architecture '%s'", arch);
+      return unknown_arch(u, arch);
    TilecStatus status = read_source(u, o);
    if (status != TILEC_OK)
       return status;
