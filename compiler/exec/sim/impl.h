@@ -213,12 +213,6 @@ TlSimFault sim_place(SimThread *t, const TlHostSite *s, TlSimFault fault);
 /* shared.c */
 bool sim_shared_init(SimBlock *b);
 void sim_shared_clear(SimBlock *b);
-typedef enum SimAccess { SIM_READ, SIM_WRITE, SIM_ATOMIC } SimAccess;
-/* Checks the access and notes it; the bytes then may be touched. */
-uint8_t *sim_shared_touch(SimThread *t, const TlHostSite *s, uint32_t at, uint32_t bytes,
-                          SimAccess kind);
-uint32_t sim_shared_address(const SimSite *s, const TlHostSite *h, const unsigned char *frame,
-                            uint32_t access);
 TlHostModel sim_ld_shared, sim_st_shared, sim_atom_shared, sim_ldmatrix, sim_stmatrix;
 TlHostModel sim_cp_async, sim_cp_async_commit, sim_cp_async_wait;
 

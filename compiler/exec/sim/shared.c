@@ -5,7 +5,8 @@
  * what is ordered after a warp's later access is ordered after its earlier one.  An asynchronous copy
  * makes its cells SIM_IN_FLIGHT, which nothing is ordered after, until its thread waits for its group;
  * only then do the bytes change.  Atomics do not race with each other: they are noted as reads that
- * conflict with everything else. */
+ * conflict with everything else.  Two threads may write the same bytes with the same value: copies of a
+ * replicated tile do so. */
 #include "exec/sim/impl.h"
 
 #include <assert.h>
@@ -43,6 +44,7 @@ typedef struct Touch {
    uint32_t at, bytes;
    bool is_write, is_atomic;
    bool all_lanes;          /* a matrix operation: every lane of the warp takes part */
+   const unsigned char *data; /* of a write; NULL when it comes later */
 } Touch;
 
 static const TlOp *
@@ -66,18 +68,20 @@ race(const Touch *x, uint32_t site, uint32_t thread, bool is_write, TlSimFaultKi
                           .shared_bytes = x->bytes});
 }
 
-/* The last write must come before. */
-static inline void
-after_write(const Touch *x, const SimWrite *w)
+/* The last write of the cell must come before; true when it writes what is there anyway. */
+static inline bool
+after_write(const Touch *x, const SimWrite *w, uint32_t cell)
 {
    const SimBlock *b = x->t->block;
-   uint32_t mine = x->t->warp->index;
+   uint32_t mine = x->t->warp->index, g = b->shared.granule;
    if (w->epoch == SIM_IN_FLIGHT)
       race(x, w->site, w->thread, true, TL_SIM_FAULT_IN_FLIGHT);
-   if (b->clock[mine][w->thread / SIM_WARP] > w->epoch)
-      return;
-   if (w->epoch && (w->thread != x->t->host.tid || x->all_lanes))
-      race(x, w->site, w->thread, true, TL_SIM_FAULT_RACE);
+   if (b->clock[mine][w->thread / SIM_WARP] > w->epoch || !w->epoch ||
+       (w->thread == x->t->host.tid && !x->all_lanes))
+      return false;
+   if (x->data && !memcmp(b->shared.byte + (size_t)cell * g, x->data + (cell * g - x->at), g))
+      return true;
+   race(x, w->site, w->thread, true, TL_SIM_FAULT_RACE);
 }
 
 /* All reads since must come before; `atomics_only`: those that are atomics. */
@@ -134,7 +138,7 @@ touch(const Touch *x)
    for (uint32_t c = first; c < first + n; c++) {
       SimWrite *w = &m->write[c];
       SimRead *reads = &m->read[(size_t)c * b->num_warps];
-      after_write(x, w);
+      bool is_repeated = after_write(x, w, c);
       if (!x->is_write && !w->epoch)
          sim_fault(x->t, x->site,
                    (TlSimFault){.kind = TL_SIM_FAULT_UNWRITTEN,
@@ -149,6 +153,8 @@ touch(const Touch *x)
          note_read(x, &reads[x->t->warp->index]);
       } else {
          after_reads(x, reads, false, false);
+         if (is_repeated)
+            continue;
          memset(reads, 0, b->num_warps * sizeof *reads);
          *w = (SimWrite){b->epoch[x->t->warp->index], x->site->index, (uint16_t)x->t->host.tid};
       }
@@ -156,19 +162,8 @@ touch(const Touch *x)
    return m->byte + x->at;
 }
 
-uint8_t *
-sim_shared_touch(SimThread *t, const TlHostSite *s, uint32_t at, uint32_t bytes, SimAccess kind)
-{
-   return touch(&(Touch){.t = t,
-                         .site = s,
-                         .at = at,
-                         .bytes = bytes,
-                         .is_write = kind == SIM_WRITE,
-                         .is_atomic = kind == SIM_ATOMIC});
-}
-
-uint32_t
-sim_shared_address(const SimSite *s, const TlHostSite *h, const unsigned char *frame,
+static uint32_t
+shared_address(const SimSite *s, const TlHostSite *h, const unsigned char *frame,
                    uint32_t access)
 {
    uint32_t base;
@@ -183,9 +178,9 @@ sim_ld_shared(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
    SimThread *t = sim_thread(host);
    const SimSite *s = sim_site(h);
    for (uint32_t a = 0; a < s->accesses; a++) {
-      uint32_t at = sim_shared_address(s, h, frame, a);
-      memcpy(frame + h->result_at[0] + a * s->bytes,
-             sim_shared_touch(t, h, at, s->bytes, SIM_READ), s->bytes);
+      uint32_t at = shared_address(s, h, frame, a);
+      Touch x = {.t = t, .site = h, .at = at, .bytes = s->bytes};
+      memcpy(frame + h->result_at[0] + a * s->bytes, touch(&x), s->bytes);
       sim_count(t, h, SIM_COUNT_SHARED_LOAD, a, true, at);
    }
 }
@@ -197,11 +192,12 @@ sim_st_shared(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
    const SimSite *s = sim_site(h);
    for (uint32_t a = 0; a < s->accesses; a++) {
       bool is_on = sim_pred(s, h, frame, a);
-      uint32_t at = sim_shared_address(s, h, frame, a);
+      uint32_t at = shared_address(s, h, frame, a);
       sim_count(t, h, SIM_COUNT_SHARED_STORE, a, is_on, at);
+      const unsigned char *data = frame + h->arg_at[1] + a * s->bytes;
+      Touch x = {.t = t, .site = h, .at = at, .bytes = s->bytes, .is_write = true, .data = data};
       if (is_on)
-         memcpy(sim_shared_touch(t, h, at, s->bytes, SIM_WRITE),
-                frame + h->arg_at[1] + a * s->bytes, s->bytes);
+         memcpy(touch(&x), data, s->bytes);
    }
 }
 
@@ -212,11 +208,12 @@ sim_atom_shared(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
    const SimSite *s = sim_site(h);
    for (uint32_t a = 0; a < s->accesses; a++) {
       bool is_on = sim_pred(s, h, frame, a);
-      uint32_t at = sim_shared_address(s, h, frame, a);
+      uint32_t at = shared_address(s, h, frame, a);
       sim_count(t, h, SIM_COUNT_SHARED_ATOMIC, a, is_on, at);
       if (!is_on)
          continue;
-      uint8_t *p = sim_shared_touch(t, h, at, s->bytes, SIM_ATOMIC);
+      Touch x = {.t = t, .site = h, .at = at, .bytes = s->bytes, .is_atomic = true};
+      uint8_t *p = touch(&x);
       TlBits v = tl_load_elem(s->dtype, frame + h->arg_at[1] + a * s->bytes);
       tl_store_elem(s->dtype, p, sim_rmw(s->word, s->dtype, tl_load_elem(s->dtype, p), v));
    }
@@ -226,53 +223,57 @@ sim_atom_shared(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
  * Lane 8j + i gives the address of row i of matrix j.  Lane l holds of every matrix the elements of row
  * l / 4, columns 2 (l % 4) and the next; with .trans rows and columns change places. */
 static void
-matrix_rows(SimWarp *w, const TlHostSite *h, uint32_t access, bool is_write, uint8_t *row[32])
+matrix_addresses(SimWarp *w, const TlHostSite *h, uint32_t access, bool is_store, uint32_t at[32])
 {
    const SimSite *s = sim_site(h);
-   uint32_t at[32];
-   for (unsigned i = 0; i < 8 * s->num; i++) {
-      SimThread *t = &w->thread[i];
-      at[i] = sim_shared_address(s, h, t->frame, access);
-      row[i] = touch(&(Touch){.t = t,
-                              .site = h,
-                              .at = at[i],
-                              .bytes = 16,
-                              .is_write = is_write,
-                              .all_lanes = !is_write});
-   }
+   for (unsigned i = 0; i < 8 * s->num; i++)
+      at[i] = shared_address(s, h, w->thread[i].frame, access);
    if (w->thread[0].block->counter)
-      sim_count_rows(w->thread[0].block, at, s->num, is_write);
+      sim_count_rows(w->thread[0].block, at, s->num, is_store);
 }
 
+/* Between registers of all lanes (data: their place in the frame) and the rows. */
 static void
-do_matrices(SimWarp *w, const TlHostSite *h, bool is_write)
+move_matrices(SimWarp *w, const SimSite *s, uint32_t data, unsigned char row[32][16], bool to_rows)
 {
-   const SimSite *s = sim_site(h);
-   uint32_t data = is_write ? h->arg_at[1] : h->result_at[0];
-   for (uint32_t a = 0; a < s->accesses; a++) {
-      uint8_t *row[32];
-      matrix_rows(w, h, a, is_write, row);
-      for (unsigned l = 0; l < SIM_WARP; l++)
-         for (unsigned j = 0; j < s->num; j++)
-            for (unsigned e = 0; e < 2; e++) {
-               unsigned r = l / 4, c = l % 4 * 2 + e;
-               uint8_t *m = s->trans ? row[8 * j + c] + 2 * r : row[8 * j + r] + 2 * c;
-               uint8_t *reg = w->thread[l].frame + data + 2 * ((a * s->num + j) * 2 + e);
-               memcpy(is_write ? m : reg, is_write ? reg : m, 2);
-            }
-   }
+   for (unsigned l = 0; l < SIM_WARP; l++)
+      for (unsigned j = 0; j < s->num; j++)
+         for (unsigned e = 0; e < 2; e++) {
+            unsigned r = l / 4, c = l % 4 * 2 + e;
+            unsigned char *m = s->trans ? row[8 * j + c] + 2 * r : row[8 * j + r] + 2 * c;
+            unsigned char *reg = w->thread[l].frame + data + 2 * (2 * j + e);
+            memcpy(to_rows ? m : reg, to_rows ? reg : m, 2);
+         }
 }
 
 static void
 load_matrices(SimWarp *w, const TlHostSite *h)
 {
-   do_matrices(w, h, false);
+   const SimSite *s = sim_site(h);
+   for (uint32_t a = 0; a < s->accesses; a++) {
+      unsigned char row[32][16];
+      uint32_t at[32];
+      matrix_addresses(w, h, a, false, at);
+      for (unsigned i = 0; i < 8 * s->num; i++)
+         memcpy(row[i], touch(&(Touch){.t = &w->thread[i], .site = h, .at = at[i], .bytes = 16,
+                                       .all_lanes = true}), 16);
+      move_matrices(w, s, h->result_at[0] + 4 * s->num * a, row, false);
+   }
 }
 
 static void
 store_matrices(SimWarp *w, const TlHostSite *h)
 {
-   do_matrices(w, h, true);
+   const SimSite *s = sim_site(h);
+   for (uint32_t a = 0; a < s->accesses; a++) {
+      unsigned char row[32][16];
+      uint32_t at[32];
+      matrix_addresses(w, h, a, true, at);
+      move_matrices(w, s, h->arg_at[1] + 4 * s->num * a, row, true);
+      for (unsigned i = 0; i < 8 * s->num; i++)
+         memcpy(touch(&(Touch){.t = &w->thread[i], .site = h, .at = at[i], .bytes = 16,
+                               .is_write = true, .data = row[i]}), row[i], 16);
+   }
 }
 
 void
@@ -307,11 +308,11 @@ sim_cp_async(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
    SimCopies *c = &t->copies;
    SimShared *m = &t->block->shared;
    for (uint32_t a = 0; a < s->accesses; a++) {
-      uint32_t at = sim_shared_address(s, h, frame, a);
+      uint32_t at = shared_address(s, h, frame, a);
       SimCopy copy = {.site = h, .to = at};
       uint64_t from;
       memcpy(&from, frame + h->arg_at[1] + 8 * a, 8);
-      sim_shared_touch(t, h, at, s->bytes, SIM_WRITE);
+      touch(&(Touch){.t = t, .site = h, .at = at, .bytes = s->bytes, .is_write = true});
       for (uint32_t i = at / m->granule; i < (at + s->bytes) / m->granule; i++)
          m->write[i].epoch = SIM_IN_FLIGHT;
       bool is_on = sim_pred(s, h, frame, a);
