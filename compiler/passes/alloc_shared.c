@@ -1,9 +1,10 @@
 /* Offsets of shared buffers and of scratch memory: first fit over lifetimes.
  *
- * Time is the preorder number of operations.  A buffer made in a loop body lives within one iteration;
- * one made outside and used inside lives to the loop's end.  A scratch area stays reserved until the
- * next operation with scratch, when there is room, so that neighbours alternate between two areas and
- * one barrier between them is enough.  Invariant: two buffers alive at one time never overlap. */
+ * Time is the preorder number of operations.  A buffer made in a loop body lives within one
+ * iteration; one made outside and used inside lives to the loop's end.  A scratch area stays
+ * reserved until the next operation with scratch, when there is room, so that neighbours alternate
+ * between two areas and one barrier between them is enough.  Invariant: two buffers alive at one
+ * time never overlap. */
 #include "passes/lower.h"
 
 #include <stdlib.h>
@@ -13,16 +14,16 @@ typedef struct Buffer {
    TlOp *op;
    bool is_scratch;
    uint32_t bytes, align, offset;
-   uint32_t begin, end;     /* times, both inclusive */
+   uint32_t begin, end; /* times, both inclusive */
 } Buffer;
 
 typedef struct Alloc {
    TlLowerCx *cx;
    TL_VEC(Buffer) buffers;
    uint32_t time;
-   TlMap buffer_of;         /* memdesc TlValue * -> index + 1 */
-   uint32_t last_scratch;   /* index + 1 of the latest scratch buffer */
-   bool keep_in_loops;      /* buffers made in a loop keep their place for the whole of it */
+   TlMap buffer_of;       /* memdesc TlValue * -> index + 1 */
+   uint32_t last_scratch; /* index + 1 of the latest scratch buffer */
+   bool keep_in_loops;    /* buffers made in a loop keep their place for the whole of it */
 } Alloc;
 
 /* Up to this much, places are not shared among the buffers of a loop: fewer barriers. */

@@ -1,6 +1,6 @@
-/* acc + dot(a, b, 0) becomes dot(a, b, acc): the addition is part of the matrix instruction.  Only when
- * the dot has no other use, since it would be computed twice, and not in strict mode for floats, whose
- * sum would be rounded in another order. */
+/* acc + dot(a, b, 0) becomes dot(a, b, acc): the addition is part of the matrix instruction.  Only
+ * when the dot has no other use, since it would be computed twice, and not in strict mode for
+ * floats, whose sum would be rounded in another order. */
 #include "passes/pass.h"
 
 static bool
@@ -38,7 +38,8 @@ walk(TlFunc *f, TlBlock *block)
       next = op->next;
       for (unsigned i = 0; i < op->num_regions; i++)
          changed |= walk(f, op->regions[i]->block);
-      if (op->opcode == TL_OP_ADD && op->num_results && tl_result(op, 0)->type->kind == TL_TYPE_TILE)
+      if (op->opcode == TL_OP_ADD && op->num_results &&
+          tl_result(op, 0)->type->kind == TL_TYPE_TILE)
          changed |= fold_sum(f, op);
    }
    return changed;

@@ -1,6 +1,7 @@
-/* Vector widths and blocked layouts of global memory accesses (hopper.md 2.3): one vector of at most 16
- * bytes a thread and access, lanes along the contiguous dimension and then the next, warps on the
- * slowest dimensions that have room (so that reductions along the contiguous one stay in a warp). */
+/* Vector widths and blocked layouts of global memory accesses (hopper.md 2.3): one vector of at
+ * most 16 bytes a thread and access, lanes along the contiguous dimension and then the next, warps
+ * on the slowest dimensions that have room (so that reductions along the contiguous one stay in a
+ * warp). */
 #include "passes/coalesce.h"
 
 #include <assert.h>
@@ -67,7 +68,7 @@ tl_access_of(TlAnalysis *facts, const TlValue *ptr, const TlValue *mask)
    a.align_bytes = pow2_factor((int64_t)info->divisibility[a.dim], MAX_ACCESS_BYTES);
    if (mask)
       a.mask_run =
-         pow2_at_most((int64_t)tl_axis_info(facts, mask)->constancy[a.dim], t->shape[a.dim]);
+          pow2_at_most((int64_t)tl_axis_info(facts, mask)->constancy[a.dim], t->shape[a.dim]);
    return a;
 }
 

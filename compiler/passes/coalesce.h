@@ -8,10 +8,10 @@
 
 /* What the addresses of a tile allow, whatever its layout. */
 typedef struct TlAccess {
-   unsigned dim;          /* dimension along which addresses are contiguous */
-   uint32_t contiguity;   /* neighbouring elements along it, a power of two */
-   uint32_t align_bytes;  /* of the first of them, a power of two, at most 16 counts */
-   uint32_t mask_run;     /* neighbouring elements that share one mask value */
+   unsigned dim;         /* dimension along which addresses are contiguous */
+   uint32_t contiguity;  /* neighbouring elements along it, a power of two */
+   uint32_t align_bytes; /* of the first of them, a power of two, at most 16 counts */
+   uint32_t mask_run;    /* neighbouring elements that share one mask value */
    unsigned elem_bytes;
    unsigned order[TL_MAX_RANK]; /* dimensions, most contiguous first */
 } TlAccess;
@@ -24,10 +24,10 @@ unsigned tl_access_vec_in(const TlAccess *a, const TlLinear *layout);
 /* Pointer, mask of a load, store or atomic; NULL where it has none. */
 const TlValue *tl_access_mask(const TlOp *op);
 
-/* Blocked layout: vec elements a thread along order[0], lanes along order[0] and on, warps over what
- * is left of the slowest dimensions first. */
-TlLinear tl_blocked_layout(unsigned rank, const uint32_t *shape, const unsigned *order, unsigned vec,
-                           unsigned num_warps);
+/* Blocked layout: vec elements a thread along order[0], lanes along order[0] and on, warps over
+ * what is left of the slowest dimensions first. */
+TlLinear tl_blocked_layout(unsigned rank, const uint32_t *shape, const unsigned *order,
+                           unsigned vec, unsigned num_warps);
 /* The layout of tiles that nothing else decides. */
 TlLinear tl_default_layout(unsigned rank, const uint32_t *shape, unsigned num_warps);
 

@@ -1,6 +1,6 @@
 /* Choice of the matrix instruction and of the way warps share a dot's result (hopper.md 2.5).
- * Invariant: a matrix form is chosen only when the tile holds whole instructions (m16n8 and its K), so
- * no fragment has copies within a thread. */
+ * Invariant: a matrix form is chosen only when the tile holds whole instructions (m16n8 and its K),
+ * so no fragment has copies within a thread. */
 #include "passes/dot_layouts.h"
 #include "passes/coalesce.h"
 
@@ -104,8 +104,8 @@ tl_choose_dot_form(const TlTarget *target, const TlType *a, const TlType *acc, T
    unsigned bits = tl_dtype_info[in.dtype].bits;
    uint32_t feature = in.dtype == TL_FP32 ? TL_FEAT_MMA_TF32 : TL_FEAT_MMA_F16;
    f.is_mma = f.mma >= 0 && target && (target->features & feature) && r <= 3 &&
-              (in.dtype != TL_FP32 || in.is_tf32) &&
-              acc->shape[r - 2] >= MMA_M && acc->shape[r - 1] >= MMA_N && k >= 256 / bits;
+              (in.dtype != TL_FP32 || in.is_tf32) && acc->shape[r - 2] >= MMA_M &&
+              acc->shape[r - 1] >= MMA_N && k >= 256 / bits;
    if (!f.is_mma) {
       f.acc = fma_acc(acc, num_warps);
       return f;

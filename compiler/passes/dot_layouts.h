@@ -1,4 +1,5 @@
-/* How a dot is computed: by matrix instructions on fragments, or by multiply-adds on shared operands. */
+/* How a dot is computed: by matrix instructions on fragments, or by multiply-adds on shared
+ * operands. */
 #ifndef TL_PASSES_DOT_LAYOUTS_H
 #define TL_PASSES_DOT_LAYOUTS_H
 
@@ -8,17 +9,17 @@
 
 typedef struct TlDotForm {
    bool is_mma;
-   int mma;           /* TL_MMA_* word of the instruction */
-   TlMmaTile tile;    /* of the result, is_mma */
-   TlLinear acc;      /* layout of accumulator and result */
+   int mma;             /* TL_MMA_* word of the instruction */
+   TlMmaTile tile;      /* of the result, is_mma */
+   TlLinear acc;        /* layout of accumulator and result */
    TlLinear operand[2]; /* is_mma: fragments of A and B */
 } TlDotForm;
 
 /* What the warps of a dot should share: how its result is used. */
 typedef enum TlDotUse { TL_DOT_FREE, TL_DOT_ROWS_IN_WARP } TlDotUse;
 
-/* What the instruction computes with: the element type after widening of 8-bit floats, and whether fp32
- * may be rounded to tf32. */
+/* What the instruction computes with: the element type after widening of 8-bit floats, and whether
+ * fp32 may be rounded to tf32. */
 typedef struct TlDotInput {
    TlDtype dtype;
    bool is_tf32;
@@ -28,7 +29,8 @@ TlDotForm tl_choose_dot_form(const TlTarget *target, const TlType *a, const TlTy
                              TlDotInput in, unsigned num_warps, TlDotUse use);
 /* Recognises the layouts of a matrix dot; false when they are not those of one instruction. */
 bool tl_match_mma(const TlType *a, const TlType *b, const TlType *acc, TlDotForm *form);
-/* Shared arrangement of operand `index` of a multiply-add dot: rows of A and columns of B together. */
+/* Shared arrangement of operand `index` of a multiply-add dot: rows of A and columns of B together.
+ */
 TlLinear tl_fma_operand_memory(const TlType *operand, unsigned index);
 
 #endif

@@ -1,5 +1,5 @@
-/* Conversions that do nothing: between equal layouts, and of conversions (the outer reads the inner's
- * source).  Each rewrite removes an operation or a use of one, so this ends. */
+/* Conversions that do nothing: between equal layouts, and of conversions (the outer reads the
+ * inner's source).  Each rewrite removes an operation or a use of one, so this ends. */
 #include "passes/pass.h"
 
 static bool

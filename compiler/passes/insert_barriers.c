@@ -1,25 +1,26 @@
 /* Barriers between accesses to shared memory that conflict (hopper.md 3.3b).
  *
- * Forward dataflow: the state holds the intervals read and written since the last barrier.  An access
- * that meets an earlier write, or a write that meets an earlier read, gets a barrier before it, and the
- * state is cleared.  When all conflicts are between accesses of one warp-private exchange, the warp's
- * own barrier is enough.  Loops are repeated until the state at their entry stands.
+ * Forward dataflow: the state holds the intervals read and written since the last barrier.  An
+ * access that meets an earlier write, or a write that meets an earlier read, gets a barrier before
+ * it, and the state is cleared.  When all conflicts are between accesses of one warp-private
+ * exchange, the warp's own barrier is enough.  Loops are repeated until the state at their entry
+ * stands.
  *
- * Asynchronous copies are writes that happen when their group is waited for.  Before that no barrier
- * could order them, so code never touches the bytes of a copy in flight (each stage of a ring is waited
- * for before it is read, and read before it is copied to again): no conflict then.  From the wait on
- * they are ordinary writes.
- * Invariant: at every operation the state covers all accesses of other threads that may still run. */
+ * Asynchronous copies are writes that happen when their group is waited for.  Before that no
+ * barrier could order them, so code never touches the bytes of a copy in flight (each stage of a
+ * ring is waited for before it is read, and read before it is copied to again): no conflict then.
+ * From the wait on they are ordinary writes. Invariant: at every operation the state covers all
+ * accesses of other threads that may still run. */
 #include "passes/pass.h"
 
 #include <string.h>
 
 typedef struct Access {
-   uint32_t begin, end;  /* bytes */
-   uint32_t partition;   /* nonzero: private to each warp */
+   uint32_t begin, end; /* bytes */
+   uint32_t partition;  /* nonzero: private to each warp */
    bool is_write;
-   bool warp_synced;     /* a warp barrier came after it */
-   uint32_t in_flight;   /* an asynchronous copy not waited for: 1 + commits since, at most MAX_AGE */
+   bool warp_synced;   /* a warp barrier came after it */
+   uint32_t in_flight; /* an asynchronous copy not waited for: 1 + commits since, at most MAX_AGE */
 } Access;
 
 enum { MAX_AGE = 255 };

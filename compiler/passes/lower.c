@@ -1,8 +1,8 @@
 /* LAID to LOWERED: the driver, and the rules of operations that keep their form.
  *
  * The old body is walked in order and a new one appended; cx->map says what each old value became.
- * Control operations are rebuilt with lowered types.  Invariant: rules never look at the machine but
- * through lower_thread.c, and at shared memory but through lower_shared.c. */
+ * Control operations are rebuilt with lowered types.  Invariant: rules never look at the machine
+ * but through lower_thread.c, and at shared memory but through lower_shared.c. */
 #include "passes/lower.h"
 
 #include <assert.h>
@@ -157,8 +157,7 @@ lower_control(TlLowerCx *cx, const TlOp *op)
    const TlType **types = tl_new_array(cx->scratch, const TlType *, op->num_results);
    for (unsigned i = 0; i < op->num_results; i++)
       types[i] = tl_lower_type(cx, tl_result(op, i)->type);
-   TlOp *now =
-      tl_lower_clone(cx, op, lowered_args(cx, op), op->num_args, types, op->num_regions);
+   TlOp *now = tl_lower_clone(cx, op, lowered_args(cx, op), op->num_args, types, op->num_regions);
    for (unsigned i = 0; i < op->num_regions; i++)
       lower_region(cx, op->regions[i], now->regions[i]);
    for (unsigned i = 0; i < op->num_results; i++)
@@ -223,8 +222,8 @@ check_type(Check *c, const TlType *t, TlRange range)
       return tl_fail(c->cx);
    }
    TlLinear l = tl_layout_of(t);
-   if (l.num[TL_HW_LANE] != TL_LANE_BITS || l.num[TL_HW_WARP] != log2_warps ||
-       l.num[TL_HW_BLOCK] || tl_ll_has_repeats(&l) || !tl_ll_is_surjective(&l)) {
+   if (l.num[TL_HW_LANE] != TL_LANE_BITS || l.num[TL_HW_WARP] != log2_warps || l.num[TL_HW_BLOCK] ||
+       tl_ll_has_repeats(&l) || !tl_ll_is_surjective(&l)) {
       tl_report(diags, E0402, range, tl_type_cstr(c->cx->scratch, t), c->func->num_warps);
       return tl_fail(c->cx);
    }

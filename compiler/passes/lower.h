@@ -1,8 +1,8 @@
 /* LAID to LOWERED: what the lowering rules share.  Private to passes/lower*.c and alloc_shared.c.
  *
  * A tile becomes regs<T, n>: register i holds what register i of its layout holds (repeats folded).
- * A memory descriptor becomes the i32 byte offset of its buffer in the block's shared memory.  The old
- * body is only read; rules append to a new one and record what every old value became. */
+ * A memory descriptor becomes the i32 byte offset of its buffer in the block's shared memory.  The
+ * old body is only read; rules append to a new one and record what every old value became. */
 #ifndef TL_PASSES_LOWER_H
 #define TL_PASSES_LOWER_H
 
@@ -18,19 +18,19 @@ typedef struct TlLowerCx {
    TlPassCx *pass;
    TlFunc *func;
    TlTypes *types;
-   TlArena *arena;            /* of the module: attributes that outlive the pass */
+   TlArena *arena; /* of the module: attributes that outlive the pass */
    TlArena *scratch;
-   TlAnalysis *facts;         /* of the old body */
-   TlValue **map;             /* by old value id: the new value */
+   TlAnalysis *facts; /* of the old body */
+   TlValue **map;     /* by old value id: the new value */
    uint32_t num_old_values;
-   TlMap scratch_of;          /* old op -> TlScratchSlot * */
-   TlBuilder b;               /* where new operations go */
-   TlBuilder entry;           /* before the first operation of the new body */
-   TlValue *lane, *warp;      /* made on first use in the entry */
-   TlThreadMap *thread_maps;  /* thread-linear words already computed */
+   TlMap scratch_of;         /* old op -> TlScratchSlot * */
+   TlBuilder b;              /* where new operations go */
+   TlBuilder entry;          /* before the first operation of the new body */
+   TlValue *lane, *warp;     /* made on first use in the entry */
+   TlThreadMap *thread_maps; /* thread-linear words already computed */
    unsigned log2_warps;
-   uint32_t next_partition;   /* number of the next warp-private exchange */
-   unsigned depth;            /* nesting of regions */
+   uint32_t next_partition; /* number of the next warp-private exchange */
+   unsigned depth;          /* nesting of regions */
 } TlLowerCx;
 
 typedef void TlLowerRule(TlLowerCx *cx, TlOp *op);
@@ -59,7 +59,7 @@ TlValue *tl_regs_concat(TlLowerCx *cx, TlValue *const *parts, unsigned n); /* of
 /* result register i = register index[i] of the parts' registers in order */
 TlValue *tl_regs_gather(TlLowerCx *cx, TlValue *const *parts, unsigned num_parts,
                         const uint32_t *index, unsigned n);
-TlValue *tl_regs_reg(TlLowerCx *cx, TlValue *v, unsigned i);  /* one register: a scalar */
+TlValue *tl_regs_reg(TlLowerCx *cx, TlValue *v, unsigned i);        /* one register: a scalar */
 TlValue *tl_regs_splat(TlLowerCx *cx, TlValue *scalar, unsigned n); /* as is when already n */
 TlValue *tl_regs_i32(TlLowerCx *cx, const uint32_t *values, unsigned n);
 TlValue *tl_i32(TlLowerCx *cx, int64_t v);
@@ -74,8 +74,8 @@ TlDtype tl_memory_dtype(const TlType *elem);
 /* ---- who am I: lower_thread.c ---- */
 TlValue *tl_lane_id(TlLowerCx *cx);
 TlValue *tl_warp_id(TlLowerCx *cx);
-/* XOR of cols[i] over the set bits i of (lane, then warp): cols has 5 + log2_warps entries.  Computed
- * once in the entry block.  *bits receives the OR of the columns. */
+/* XOR of cols[i] over the set bits i of (lane, then warp): cols has 5 + log2_warps entries.
+ * Computed once in the entry block.  *bits receives the OR of the columns. */
 TlValue *tl_thread_word(TlLowerCx *cx, const uint32_t *cols, uint32_t *bits);
 /* Which threads and registers hold each element of l exactly once. */
 typedef struct TlOwner {
@@ -95,10 +95,10 @@ typedef struct TlScratchSlot {
    uint32_t offset, bytes;
 } TlScratchSlot;
 typedef struct TlSharedRef {
-   TlValue *base;        /* i32 byte offset at run time, added to `offset`; NULL = none */
-   uint32_t offset;      /* bytes */
-   uint32_t begin, end;  /* bytes that may be touched; end 0 = anything */
-   uint32_t partition;   /* nonzero: each warp touches only its own part */
+   TlValue *base;       /* i32 byte offset at run time, added to `offset`; NULL = none */
+   uint32_t offset;     /* bytes */
+   uint32_t begin, end; /* bytes that may be touched; end 0 = anything */
+   uint32_t partition;  /* nonzero: each warp touches only its own part */
 } TlSharedRef;
 TlSharedRef tl_scratch_ref(TlLowerCx *cx, const TlOp *op);
 TlSharedRef tl_shared_part(TlSharedRef ref, uint32_t offset, uint32_t bytes); /* a part of it */
@@ -107,12 +107,12 @@ uint32_t tl_memdesc_stage_bytes(const TlType *memdesc);
 
 /* Where a thread's registers lie in a buffer.  Byte address = offset[position] ^ thread part. */
 typedef struct TlSharedMap {
-   unsigned num_regs;    /* of the tile */
-   unsigned num;         /* registers moved: a multiple of vec */
-   unsigned vec;         /* consecutive positions of one access */
-   uint32_t *reg;        /* by position: the register */
-   uint32_t *offset;     /* by position: byte offset of thread 0 */
-   uint32_t *position;   /* by register: the position that holds its element */
+   unsigned num_regs;                      /* of the tile */
+   unsigned num;                           /* registers moved: a multiple of vec */
+   unsigned vec;                           /* consecutive positions of one access */
+   uint32_t *reg;                          /* by position: the register */
+   uint32_t *offset;                       /* by position: byte offset of thread 0 */
+   uint32_t *position;                     /* by register: the position that holds its element */
    uint32_t thread_cols[TL_LANE_BITS + 5]; /* bytes */
 } TlSharedMap;
 /* The map of a register layout into a memory arrangement, with the widest accesses. */
@@ -131,30 +131,32 @@ void tl_shared_add_at(TlLowerCx *cx, const TlSharedRef *ref, TlValue *bytes, TlV
 /* cp.async of vec elements for each of the map's accesses; cache hints from op. */
 void tl_shared_copy_async(TlLowerCx *cx, const TlSharedRef *ref, const TlSharedMap *map,
                           TlValue *ptrs, TlValue *pred, TlOp *op);
-/* Matrix loads of 16-bit elements, of the registers r with (r & mask) == value, in their order; NULL
- * when the layouts do not allow them. */
+/* Matrix loads of 16-bit elements, of the registers r with (r & mask) == value, in their order;
+ * NULL when the layouts do not allow them. */
 TlValue *tl_shared_ldmatrix(TlLowerCx *cx, const TlSharedRef *ref, const TlLinear *regs,
                             const TlLinear *memory, TlDtype dtype, uint32_t mask, uint32_t value);
-/* Bytes of one access when async_copy(ptr, buffer, mask) is lowered: below 4 it is not asynchronous. */
+/* Bytes of one access when async_copy(ptr, buffer, mask) is lowered: below 4 it is not
+ * asynchronous. */
 unsigned tl_async_copy_bytes(TlArena *arena, TlAnalysis *facts, const TlValue *ptr,
                              const TlValue *mask, const TlType *buffer);
-/* A local_load whose only user is a matrix dot of its block, with nothing in between that writes: the
- * dot loads the fragments of each step itself. */
+/* A local_load whose only user is a matrix dot of its block, with nothing in between that writes:
+ * the dot loads the fragments of each step itself. */
 bool tl_is_loaded_by_dot(const TlOp *local_load);
 
 /* ---- regions over scalars: lower_region.c ---- */
-/* The region applied to n registers at once when all its operations are elementwise, else register by
- * register.  args: one value for each region argument; results: one for each yielded value. */
-void tl_inline_region(TlLowerCx *cx, const TlRegion *region, TlValue *const *args, unsigned num_args,
-                      unsigned n, TlValue **results);
-bool tl_region_commutes(const TlRegion *region); /* a single commutative operation on its arguments */
+/* The region applied to n registers at once when all its operations are elementwise, else register
+ * by register.  args: one value for each region argument; results: one for each yielded value. */
+void tl_inline_region(TlLowerCx *cx, const TlRegion *region, TlValue *const *args,
+                      unsigned num_args, unsigned n, TlValue **results);
+bool
+tl_region_commutes(const TlRegion *region); /* a single commutative operation on its arguments */
 
 /* ---- shapes: lower_shape.c ---- */
 /* ((element word & mask) >> shift) + add of every register of the layout: regs<i32>. */
 TlValue *tl_element_words(TlLowerCx *cx, const TlLinear *l, uint32_t mask, unsigned shift,
                           uint32_t add);
-/* Layouts that the operand(s) of a shape operation have in terms of the result's elements; a result in
- * another layout is a conversion. */
+/* Layouts that the operand(s) of a shape operation have in terms of the result's elements; a result
+ * in another layout is a conversion. */
 bool tl_retyped_layout(const TlOp *op, TlLinear *out); /* false: a scalar is involved */
 TlLinear tl_broadcast_source(const TlType *from, const TlType *to, uint32_t *map);
 TlLinear tl_pair_layout(const TlOp *join_or_cat);
@@ -186,8 +188,8 @@ uint32_t tl_histogram_scratch(const TlOp *op);
 /* ---- allocation: alloc_shared.c ---- */
 /* Scratch bytes that lowering this operation needs. */
 uint32_t tl_scratch_bytes(TlArena *arena, const TlFunc *f, const TlOp *op);
-/* Gives every buffer its OFFSET and every operation its scratch; sets f->shared_bytes.  false after a
- * located error. */
+/* Gives every buffer its OFFSET and every operation its scratch; sets f->shared_bytes.  false after
+ * a located error. */
 bool tl_alloc_shared(TlLowerCx *cx);
 
 #endif

@@ -1,5 +1,6 @@
-/* Atomics on global memory: each element once, by its owner; the old value goes to every thread that
- * holds a copy through shared memory (or a shuffle within the warp), and only when it is used. */
+/* Atomics on global memory: each element once, by its owner; the old value goes to every thread
+ * that holds a copy through shared memory (or a shuffle within the warp), and only when it is used.
+ */
 #include "layout/hw_layouts.h"
 #include "passes/coalesce.h"
 #include "passes/lower.h"
@@ -88,7 +89,8 @@ static void
 block_order(TlLowerCx *cx, const TlOp *op, int64_t other_order)
 {
    int64_t sem = tl_attr_int(op, TL_ATTR_SEM);
-   if (tl_result(op, 0)->type->kind != TL_TYPE_TILE && (sem == TL_SEM_ACQ_REL || sem == other_order))
+   if (tl_result(op, 0)->type->kind != TL_TYPE_TILE &&
+       (sem == TL_SEM_ACQ_REL || sem == other_order))
       tl_build_n(&cx->b, TL_OP_BAR_SYNC, NULL, 0, NULL, TL_ATTRS_());
 }
 

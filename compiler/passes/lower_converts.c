@@ -1,6 +1,6 @@
 /* Layout conversions and tiles in shared buffers: executes the plans of layout/convert_plan.h.
- * Invariant: only the data movement is emitted here; barriers come from insert_barriers, which knows
- * the extents of every access. */
+ * Invariant: only the data movement is emitted here; barriers come from insert_barriers, which
+ * knows the extents of every access. */
 #include "passes/lower.h"
 #include "layout/convert_plan.h"
 
@@ -20,8 +20,8 @@ tl_plan_conversion(const TlType *elem, const TlLinear *from, const TlLinear *to,
    if (plan->kind != TL_CONVERT_SHARED || plan->shared.scratch_bytes <= PREFERRED_SCRATCH)
       return true;
    TlConvertPlan cut;
-   if (tl_convert_plan(from, to, bytes, PREFERRED_SCRATCH, &cut) &&
-       cut.kind == TL_CONVERT_SHARED && cut.shared.access[TL_CONVERT_STORE].static_rounds &&
+   if (tl_convert_plan(from, to, bytes, PREFERRED_SCRATCH, &cut) && cut.kind == TL_CONVERT_SHARED &&
+       cut.shared.access[TL_CONVERT_STORE].static_rounds &&
        cut.shared.access[TL_CONVERT_LOAD].static_rounds)
       *plan = cut;
    return true;
@@ -100,8 +100,8 @@ shuffle_lanes(TlLowerCx *cx, const TlConvertPlan *p, TlValue *v, const uint32_t 
    const TlConvertShuffle *sh = &p->shuffle;
    const TlType *elem = tl_type_elem(v->type), *full = v->type;
    unsigned group = 1u << sh->pack_bits;
-   bool is_word = tl_dtype_info[elem->dtype].bytes < 4 &&
-                  tl_dtype_info[elem->dtype].bytes * group == 4;
+   bool is_word =
+       tl_dtype_info[elem->dtype].bytes < 4 && tl_dtype_info[elem->dtype].bytes * group == 4;
    if (!is_word)
       group = 1;
    unsigned words = n / group;
@@ -182,11 +182,11 @@ convert_shared(TlLowerCx *cx, const TlOp *op, const TlConvertPlan *p, TlValue *v
    TlDtype t = tl_type_elem(v->type)->dtype;
    unsigned bytes = tl_dtype_info[t].bytes, loaded = 0;
    TlSharedRef ref = tl_shared_part(tl_scratch_ref(cx, op), 0, sc->scratch_bytes);
-   /* Warps that hold copies would share the bytes: a warp's barrier is not enough for the next use. */
+   /* Warps that hold copies would share the bytes: a warp's barrier is not enough for the next use.
+    */
    if (sc->warp_local && sc->rounds == 1 && tl_owner_of(&p->src).free_warps == 0)
       ref.partition = cx->next_partition++;
-   TlSharedMap st =
-      tl_shared_map_of_columns(cx, &p->src, sc->access[TL_CONVERT_STORE].col, bytes);
+   TlSharedMap st = tl_shared_map_of_columns(cx, &p->src, sc->access[TL_CONVERT_STORE].col, bytes);
    TlSharedMap ld = tl_shared_map_of_columns(cx, &p->dst, sc->access[TL_CONVERT_LOAD].col, bytes);
    TlValue **parts = tl_new_array(cx->scratch, TlValue *, sc->rounds);
    uint32_t *at = tl_new_array(cx->scratch, uint32_t, ld.num);
@@ -208,8 +208,8 @@ convert_shared(TlLowerCx *cx, const TlOp *op, const TlConvertPlan *p, TlValue *v
 }
 
 TlValue *
-tl_convert_regs(TlLowerCx *cx, const TlOp *op, TlValue *v, const TlType *elem,
-                const TlLinear *from, const TlLinear *to)
+tl_convert_regs(TlLowerCx *cx, const TlOp *op, TlValue *v, const TlType *elem, const TlLinear *from,
+                const TlLinear *to)
 {
    TlConvertPlan *p = tl_new(cx->scratch, TlConvertPlan);
    bool ok = tl_plan_conversion(elem, from, to, p);

@@ -43,8 +43,8 @@ print_group(TlLowerCx *cx, const TlOp *op, unsigned first, unsigned last)
    TlValue **args = tl_new_array(cx->scratch, TlValue *, last - first);
    for (unsigned i = first; i < last; i++) {
       TlValue *v = tl_lower_use(cx, tl_arg(op, i));
-      args[i - first] = is_tile(tl_arg(op, i)) ? tl_regs_pick(cx, v, reg, n)
-                                               : tl_regs_splat(cx, v, n);
+      args[i - first] =
+          is_tile(tl_arg(op, i)) ? tl_regs_pick(cx, v, reg, n) : tl_regs_splat(cx, v, n);
    }
    tl_lower_clone(cx, op, args, last - first, NULL, 0);
    cx->b = saved;

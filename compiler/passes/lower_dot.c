@@ -1,7 +1,8 @@
 /* dot: matrix instructions on register fragments, or multiply-adds on operands in shared memory.
  *
- * The multiply-add form walks K in steps: each thread reads the rows of A and the columns of B that its
- * results need, then does one multiply-add for every result and k.  The loop over K stays a loop. */
+ * The multiply-add form walks K in steps: each thread reads the rows of A and the columns of B that
+ * its results need, then does one multiply-add for every result and k.  The loop over K stays a
+ * loop. */
 #include "passes/dot_layouts.h"
 #include "passes/lower.h"
 #include "layout/cost.h"
@@ -31,9 +32,9 @@ tl_is_loaded_by_dot(const TlOp *load)
 /* Registers of an operand, one step of K. */
 typedef struct Fragment {
    TlLinear l;
-   uint32_t step_bits;   /* register bits that number the steps */
-   const TlOp *load;     /* a local_load done step by step, or NULL */
-   TlValue *all;         /* else every register */
+   uint32_t step_bits; /* register bits that number the steps */
+   const TlOp *load;   /* a local_load done step by step, or NULL */
+   TlValue *all;       /* else every register */
 } Fragment;
 
 static Fragment
@@ -68,8 +69,7 @@ fragment_step(TlLowerCx *cx, const Fragment *f, unsigned step)
       const TlValue *buffer = tl_arg(f->load, 0);
       TlSharedRef ref = tl_memdesc_ref(cx, buffer);
       TlDtype t = buffer->type->dtype;
-      TlValue *v =
-         tl_shared_ldmatrix(cx, &ref, &f->l, buffer->type->layout, t, f->step_bits, want);
+      TlValue *v = tl_shared_ldmatrix(cx, &ref, &f->l, buffer->type->layout, t, f->step_bits, want);
       if (v)
          return v;
    }
@@ -158,12 +158,12 @@ enum { MOST_CHUNK_REGS = 64, MOST_CHUNK_FMAS = 1024 };
 /* One operand: which of its registers a result register needs, for one k. */
 typedef struct Side {
    const TlValue *buffer;
-   unsigned index;         /* 0 A, 1 B */
-   TlLinear l;             /* synthetic: chunk k bits first, then own bits */
+   unsigned index;             /* 0 A, 1 B */
+   TlLinear l;                 /* synthetic: chunk k bits first, then own bits */
    uint32_t col[TL_LL_MAX_IN]; /* byte columns */
-   unsigned own_bits;      /* register bits that this operand shares with the result */
-   uint32_t own;           /* which register bits of the result those are */
-   uint32_t k_bytes;       /* byte stride of k */
+   unsigned own_bits;          /* register bits that this operand shares with the result */
+   uint32_t own;               /* which register bits of the result those are */
+   uint32_t k_bytes;           /* byte stride of k */
    TlDtype dtype;
 } Side;
 
@@ -237,8 +237,7 @@ load_chunk(TlLowerCx *cx, const Side *s, TlValue *k)
       TlValue *offset = tl_op2(cx, TL_OP_MUL, k, tl_i32(cx, s->k_bytes));
       ref.base = ref.base ? tl_op2(cx, TL_OP_ADD, ref.base, offset) : offset;
    }
-   TlSharedMap map =
-      tl_shared_map_of_columns(cx, &s->l, s->col, tl_dtype_info[s->dtype].bytes);
+   TlSharedMap map = tl_shared_map_of_columns(cx, &s->l, s->col, tl_dtype_info[s->dtype].bytes);
    TlValue *v = tl_shared_load(cx, &ref, &map, s->dtype);
    return tl_regs_cast(cx, TL_OP_CAST, v, compute_dtype(s->dtype));
 }

@@ -1,4 +1,5 @@
-/* gather and histogram: element positions that are known only at run time, through shared memory. */
+/* gather and histogram: element positions that are known only at run time, through shared memory.
+ */
 #include "passes/lower.h"
 #include "layout/hw_layouts.h"
 
@@ -21,8 +22,8 @@ source_words(TlLowerCx *cx, const TlType *src, const TlLinear *result, unsigned 
       moved.col[i] = 0;
       for (unsigned d = 0; d < src->rank; d++)
          if (d != axis) {
-            uint32_t field = result->col[i] >> tl_ll_dim_shift(result, d) &
-                             ((1u << result->log2_dim[d]) - 1);
+            uint32_t field =
+                result->col[i] >> tl_ll_dim_shift(result, d) & ((1u << result->log2_dim[d]) - 1);
             moved.col[i] |= field << tl_ll_dim_shift(&shape, d);
          }
    }

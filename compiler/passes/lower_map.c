@@ -1,5 +1,5 @@
-/* map and inline_asm: code over groups of `pack` elements.  Which elements share a group is free, so
- * they are neighbouring registers; a thread with fewer registers repeats its last one. */
+/* map and inline_asm: code over groups of `pack` elements.  Which elements share a group is free,
+ * so they are neighbouring registers; a thread with fewer registers repeats its last one. */
 #include "passes/lower.h"
 
 #include <string.h>
@@ -50,8 +50,8 @@ tl_lower_inline_asm(TlLowerCx *cx, TlOp *op)
    TlValue **args = tl_new_array(cx->scratch, TlValue *, op->num_args);
    const TlType **types = tl_new_array(cx->scratch, const TlType *, op->num_results);
    for (unsigned i = 0; i < op->num_args; i++)
-      args[i] = tl_regs_pick(cx, tl_regs_splat(cx, tl_lower_use(cx, tl_arg(op, i)), n), index,
-                             padded);
+      args[i] =
+          tl_regs_pick(cx, tl_regs_splat(cx, tl_lower_use(cx, tl_arg(op, i)), n), index, padded);
    for (unsigned i = 0; i < op->num_results; i++)
       types[i] = tl_type_regs(cx->types, tl_type_elem(tl_result(op, i)->type), padded);
    TlOp *now = tl_lower_clone(cx, op, args, op->num_args, types, 0);

@@ -1,6 +1,6 @@
-/* Loads and stores of global memory.  Neighbouring elements in consecutive registers make one access
- * when addresses and mask allow; only the first pointer of each access is kept.  A load may be done by
- * every thread that holds an element, a store is done once. */
+/* Loads and stores of global memory.  Neighbouring elements in consecutive registers make one
+ * access when addresses and mask allow; only the first pointer of each access is kept.  A load may
+ * be done by every thread that holds an element, a store is done once. */
 #include "passes/coalesce.h"
 #include "passes/lower.h"
 
@@ -8,9 +8,9 @@
 
 /* The registers of a tile access: which are touched, vec of them at a time. */
 typedef struct Regs {
-   unsigned n, vec;   /* registers touched, multiple of vec */
-   uint32_t *reg;     /* those registers, in access order */
-   uint32_t *leader;  /* n / vec: the first register of each access */
+   unsigned n, vec;  /* registers touched, multiple of vec */
+   uint32_t *reg;    /* those registers, in access order */
+   uint32_t *leader; /* n / vec: the first register of each access */
 } Regs;
 
 static Regs
@@ -119,7 +119,6 @@ tl_lower_store(TlLowerCx *cx, TlOp *op)
    TlValue *args[3] = {pick_opt(cx, ptr, r.leader, accesses),
                        pick_opt(cx, tl_arg(op, 1), r.reg, r.n), pred};
    tl_build_n(&cx->b, TL_OP_ST_GLOBAL, args, pred ? 3 : 2, NULL,
-              TL_ATTRS_({TL_ATTR_VEC, {.i = r.vec}},
-                        {TL_ATTR_CACHE, *tl_attr(op, TL_ATTR_CACHE)},
+              TL_ATTRS_({TL_ATTR_VEC, {.i = r.vec}}, {TL_ATTR_CACHE, *tl_attr(op, TL_ATTR_CACHE)},
                         {TL_ATTR_EVICT, *tl_attr(op, TL_ATTR_EVICT)}));
 }

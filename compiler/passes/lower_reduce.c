@@ -1,8 +1,8 @@
-/* reduce: within the thread (a tree over register halves), then over lanes by butterfly shuffles, then
- * over warps through shared memory, where every thread reads the partial results that it needs.  All
- * threads that hold a result element compute it, so the result has the sliced layout at once.
- * Needs a layout whose hardware bits move either along the axis or off it (all that place_layouts
- * makes).  Invariant: copies (zero columns) are never combined with themselves. */
+/* reduce: within the thread (a tree over register halves), then over lanes by butterfly shuffles,
+ * then over warps through shared memory, where every thread reads the partial results that it
+ * needs.  All threads that hold a result element compute it, so the result has the sliced layout at
+ * once. Needs a layout whose hardware bits move either along the axis or off it (all that
+ * place_layouts makes).  Invariant: copies (zero columns) are never combined with themselves. */
 #include "passes/lower.h"
 
 #include <assert.h>
@@ -10,7 +10,7 @@
 
 /* Partial results of k values: n registers each, numbered by the bits of `col`. */
 typedef struct Partial {
-   TlValue **v;       /* k */
+   TlValue **v; /* k */
    unsigned k, n;
    unsigned num_bits;
    uint32_t col[TL_LL_MAX_BITS]; /* element columns of the remaining register bits */
@@ -192,8 +192,8 @@ result_index(const TlLinear *l, unsigned axis, uint32_t col)
    return low | col >> (shift + l->log2_dim[axis]) << shift;
 }
 
-/* Byte columns of partial results [result][warp]: registers of p, then the warps of the axis as further
- * register bits when `all`, then lanes and warps. */
+/* Byte columns of partial results [result][warp]: registers of p, then the warps of the axis as
+ * further register bits when `all`, then lanes and warps. */
 static TlLinear
 partial_columns(const TlLinear *l, const Partial *p, unsigned axis, unsigned bytes, bool all,
                 uint32_t *col)

@@ -1,8 +1,8 @@
-/* scan: for every bit of the axis index, lowest first, blocks of twice the size are made of two.  Each
- * position keeps its inclusive prefix within its block, and each block its total; joining two blocks
- * combines the lower one's total into every prefix of the upper one (reverse: the other way round).
- * The other block's total comes from another register, by shuffle, or through shared memory,
- * wherever the layout put that bit, so any layout with separate axis bits will do. */
+/* scan: for every bit of the axis index, lowest first, blocks of twice the size are made of two.
+ * Each position keeps its inclusive prefix within its block, and each block its total; joining two
+ * blocks combines the lower one's total into every prefix of the upper one (reverse: the other way
+ * round). The other block's total comes from another register, by shuffle, or through shared
+ * memory, wherever the layout put that bit, so any layout with separate axis bits will do. */
 #include "passes/lower.h"
 
 #include <assert.h>
@@ -12,11 +12,11 @@ typedef struct Scan {
    TlLowerCx *cx;
    const TlOp *op;
    const TlLinear *l;
-   unsigned k;               /* values scanned together */
-   unsigned regs;            /* register bits of the layout */
-   TlValue **prefix;         /* k: all registers */
-   TlValue **total;          /* k: one register for each setting of the `kept` bits */
-   uint32_t kept;            /* register bits that number the totals */
+   unsigned k;       /* values scanned together */
+   unsigned regs;    /* register bits of the layout */
+   TlValue **prefix; /* k: all registers */
+   TlValue **total;  /* k: one register for each setting of the `kept` bits */
+   uint32_t kept;    /* register bits that number the totals */
    bool reverse;
 } Scan;
 
@@ -182,7 +182,7 @@ tl_scan_scratch(const TlOp *op, unsigned num_warps)
    uint32_t bytes = 0;
    for (unsigned i = 0; i < op->num_args; i++)
       bytes +=
-         most * 32 * num_warps * tl_dtype_info[tl_memory_dtype(tl_arg(op, i)->type->elem)].bytes;
+          most * 32 * num_warps * tl_dtype_info[tl_memory_dtype(tl_arg(op, i)->type->elem)].bytes;
    return bytes;
 }
 

@@ -96,8 +96,8 @@ tl_lower_retype(TlLowerCx *cx, TlOp *op)
    tl_lower_def(cx, tl_result(op, 0), v);
 }
 
-/* The layout that the operand must have for the broadcast to need no data movement; *map (one entry a
- * result register, or NULL) receives its register. */
+/* The layout that the operand must have for the broadcast to need no data movement; *map (one entry
+ * a result register, or NULL) receives its register. */
 TlLinear
 tl_broadcast_source(const TlType *from, const TlType *to, uint32_t *map)
 {
@@ -126,8 +126,7 @@ tl_lower_broadcast(TlLowerCx *cx, TlOp *op)
    unsigned n = tl_ll_num_regs(to->layout);
    uint32_t *map = tl_new_array(cx->scratch, uint32_t, n);
    TlLinear have = tl_layout_of(from), want = tl_broadcast_source(from, to, map);
-   TlValue *v =
-      tl_convert_regs(cx, op, tl_lower_use(cx, tl_arg(op, 0)), from->elem, &have, &want);
+   TlValue *v = tl_convert_regs(cx, op, tl_lower_use(cx, tl_arg(op, 0)), from->elem, &have, &want);
    tl_lower_def(cx, tl_result(op, 0), tl_regs_pick(cx, v, map, n));
 }
 

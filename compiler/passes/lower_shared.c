@@ -1,9 +1,10 @@
 /* Every shared-memory address of lowered code is computed here.
  *
- * An arrangement and a layout make the byte offset of an element a linear function of (register, lane,
- * warp).  The thread's part is computed once; a register's part splits into bits that no thread part
- * has, which become immediates, and the rest, which costs one XOR for each distinct value.
- * Invariant: an access never crosses its alignment, since no other column touches its low bits. */
+ * An arrangement and a layout make the byte offset of an element a linear function of (register,
+ * lane, warp).  The thread's part is computed once; a register's part splits into bits that no
+ * thread part has, which become immediates, and the rest, which costs one XOR for each distinct
+ * value. Invariant: an access never crosses its alignment, since no other column touches its low
+ * bits. */
 #include "passes/lower.h"
 #include "layout/cost.h"
 
@@ -15,9 +16,8 @@ tl_scratch_ref(TlLowerCx *cx, const TlOp *op)
 {
    const TlScratchSlot *slot = tl_map_get(&cx->scratch_of, op);
    assert(slot && "lowering uses scratch that tl_scratch_bytes did not ask for");
-   return (TlSharedRef){.offset = slot->offset,
-                        .begin = slot->offset,
-                        .end = slot->offset + slot->bytes};
+   return (TlSharedRef){
+       .offset = slot->offset, .begin = slot->offset, .end = slot->offset + slot->bytes};
 }
 
 TlSharedRef
@@ -130,8 +130,8 @@ tl_shared_map(TlLowerCx *cx, const TlLinear *regs, const TlLinear *memory, unsig
    return tl_shared_map_of_columns(cx, regs, col, elem_bytes);
 }
 
-/* Addresses of n accesses whose thread-0 byte offsets are `offset`: a scalar or n registers, and the
- * immediates. */
+/* Addresses of n accesses whose thread-0 byte offsets are `offset`: a scalar or n registers, and
+ * the immediates. */
 static TlValue *
 addresses(TlLowerCx *cx, const TlSharedRef *ref, const uint32_t *thread_cols,
           const uint32_t *offset, unsigned n, int64_t *imm)
@@ -241,7 +241,7 @@ tl_shared_load_at(TlLowerCx *cx, const TlSharedRef *ref, TlValue *bytes, TlDtype
 {
    Access a = access_at(cx, ref, bytes);
    const TlType *type =
-      tl_type_regs(cx->types, tl_type_scalar(cx->types, t), tl_regs_of(bytes->type));
+       tl_type_regs(cx->types, tl_type_scalar(cx->types, t), tl_regs_of(bytes->type));
    return tl_build_n(&cx->b, TL_OP_LD_SHARED, &a.address, 1, type, a.attrs);
 }
 
@@ -254,13 +254,13 @@ tl_shared_add_at(TlLowerCx *cx, const TlSharedRef *ref, TlValue *bytes, TlValue 
    tl_build_n(&cx->b, TL_OP_ATOM_SHARED, args, pred ? 3 : 2, NULL, a.attrs);
 }
 
-/* ldmatrix gives lane l of matrix row l / 4 the elements 2 (l % 4) and the next (PTX ISA, "ldmatrix"):
- * bits e, l0, l1 run along the 16-byte row and l2..l4 name the row; with .trans the other way round.
- * Lane i of an access names row i % 8 of matrix i / 8. */
+/* ldmatrix gives lane l of matrix row l / 4 the elements 2 (l % 4) and the next (PTX ISA,
+ * "ldmatrix"): bits e, l0, l1 run along the 16-byte row and l2..l4 name the row; with .trans the
+ * other way round. Lane i of an access names row i % 8 of matrix i / 8. */
 typedef struct Matrices {
-   unsigned num;           /* 1, 2, 4 */
+   unsigned num; /* 1, 2, 4 */
    bool trans;
-   unsigned select[2];     /* register bits that number the matrices */
+   unsigned select[2]; /* register bits that number the matrices */
    uint32_t thread_cols[TL_LANE_BITS + 5];
 } Matrices;
 

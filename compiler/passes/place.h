@@ -3,9 +3,9 @@
  * Every tile value is one of
  *    free      cheap to compute again: built in whatever layout a user wants, once for each layout
  *    decided   has the layout of one decision; a user that wants another gets a conversion
- * An operation has a home layout, from which those of its operands and results follow.  Homes are found
- * forward from anchors (memory accesses, dots); values that no anchor reaches take what their users
- * want, else a default. */
+ * An operation has a home layout, from which those of its operands and results follow.  Homes are
+ * found forward from anchors (memory accesses, dots); values that no anchor reaches take what their
+ * users want, else a default. */
 #ifndef TL_PASSES_PLACE_H
 #define TL_PASSES_PLACE_H
 
@@ -17,7 +17,7 @@
 typedef enum TlRankOfLayout { TL_LR_NONE, TL_LR_DEFAULT, TL_LR_BLOCKED, TL_LR_MMA } TlRankOfLayout;
 
 typedef struct TlChoice {
-   const TlLinear *layout;  /* interned, NULL = not known */
+   const TlLinear *layout; /* interned, NULL = not known */
    TlRankOfLayout rank;
 } TlChoice;
 
@@ -26,12 +26,12 @@ typedef struct TlPlace {
    TlFunc *func;
    TlTypes *types;
    TlAnalysis *facts;
-   TlChoice *choice;       /* by value id */
-   bool *is_free;          /* by value id */
-   uint32_t num_values;    /* entries of the two: values of the TYPED body */
-   bool use_defaults;      /* last sweep: what is still open takes a default layout */
-   TlMap anchors;          /* memory operation -> interned layout */
-   TlMap dots;             /* dot -> TlDotForm * */
+   TlChoice *choice;    /* by value id */
+   bool *is_free;       /* by value id */
+   uint32_t num_values; /* entries of the two: values of the TYPED body */
+   bool use_defaults;   /* last sweep: what is still open takes a default layout */
+   TlMap anchors;       /* memory operation -> interned layout */
+   TlMap dots;          /* dot -> TlDotForm * */
 } TlPlace;
 
 /* One row of the layout column of ops.def. */
@@ -41,7 +41,8 @@ typedef struct TlLayoutRule {
    /* From the home: layout of tile operand i, of tile result i. */
    const TlLinear *(*operand)(TlPlace *p, const TlOp *op, unsigned i, const TlLinear *home);
    const TlLinear *(*result)(TlPlace *p, const TlOp *op, unsigned i, const TlLinear *home);
-   /* The home that gives result 0 this layout, NULL when there is none; rules of free operations. */
+   /* The home that gives result 0 this layout, NULL when there is none; rules of free operations.
+    */
    const TlLinear *(*home_for)(TlPlace *p, const TlOp *op, const TlLinear *result);
 } TlLayoutRule;
 

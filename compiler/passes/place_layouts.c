@@ -1,12 +1,12 @@
 /* TYPED to LAID: a layout for every tile.
  *
- * 1. anchors: memory accesses get blocked layouts from what is known of their addresses, dots the layouts
- *    of their instruction;
- * 2. decisions: homes are propagated forward until they stand (carried values join their positions, the
- *    stronger layout wins), open values then take what their users want, the rest a default;
- * 3. rewriting: operands are brought to the layout that the operation's home asks for, by building free
- *    values again, by views of shared memory for dot operands, or by convert_layout.
- * Invariant: rewriting inserts whatever 2 left unequal, so decisions matter for speed only. */
+ * 1. anchors: memory accesses get blocked layouts from what is known of their addresses, dots the
+ * layouts of their instruction;
+ * 2. decisions: homes are propagated forward until they stand (carried values join their positions,
+ * the stronger layout wins), open values then take what their users want, the rest a default;
+ * 3. rewriting: operands are brought to the layout that the operation's home asks for, by building
+ * free values again, by views of shared memory for dot operands, or by convert_layout. Invariant:
+ * rewriting inserts whatever 2 left unequal, so decisions matter for speed only. */
 #include "passes/place.h"
 #include "layout/convert_plan.h"
 #include "passes/coalesce.h"
@@ -26,18 +26,18 @@ typedef struct Anchor {
 
 typedef struct Variant {
    struct Variant *next;
-   const TlLinear *layout;   /* of the tile, or NULL for a shared buffer */
+   const TlLinear *layout; /* of the tile, or NULL for a shared buffer */
    TlValue *value;
 } Variant;
 
 typedef struct Driver {
    TlPlace place;
    TlArena *arena;
-   TL_VEC(TlOp *) ops;       /* of the TYPED body in preorder */
+   TL_VEC(TlOp *) ops; /* of the TYPED body in preorder */
    TL_VEC(Anchor) anchors;
-   TlMap variants;           /* original value -> Variant * */
-   TlMap origin;             /* value made here -> the original with the same elements */
-   TL_VEC(TlOp *) to_fix;    /* free operations that got a layout: operands still to be brought */
+   TlMap variants;        /* original value -> Variant * */
+   TlMap origin;          /* value made here -> the original with the same elements */
+   TL_VEC(TlOp *) to_fix; /* free operations that got a layout: operands still to be brought */
    bool changed;
    unsigned depth;
 } Driver;
@@ -59,8 +59,8 @@ collect(Driver *d, TlBlock *block)
    }
    for (TlOp *op = block->first; op; op = op->next) {
       tl_vec_push(d->arena, &d->ops, op);
-      bool has_scalar_region = op->opcode == TL_OP_REDUCE || op->opcode == TL_OP_SCAN ||
-                               op->opcode == TL_OP_MAP;
+      bool has_scalar_region =
+          op->opcode == TL_OP_REDUCE || op->opcode == TL_OP_SCAN || op->opcode == TL_OP_MAP;
       for (unsigned i = 0; i < op->num_regions && !has_scalar_region; i++)
          collect(d, op->regions[i]->block);
    }
@@ -83,8 +83,8 @@ same_group(const Anchor *a, const Anchor *b)
           memcmp(a->access.order, b->access.order, s->rank * sizeof a->access.order[0]) == 0;
 }
 
-/* Elements a thread holds side by side for all accesses of a group: as wide as the widest wants, but no
- * store may have more than 16 bytes (a gap between neighbouring lanes costs it). */
+/* Elements a thread holds side by side for all accesses of a group: as wide as the widest wants,
+ * but no store may have more than 16 bytes (a gap between neighbouring lanes costs it). */
 static unsigned
 group_vec(const Driver *d, const Anchor *a)
 {
@@ -167,8 +167,8 @@ feeds_rows(Driver *d, const TlValue *from)
    for (size_t i = 0; i < todo.len && i < 256; i++)
       for (const TlUse *u = todo.data[i]->uses; u; u = u->next) {
          const TlOp *op = u->user;
-         bool is_last_axis = op->opcode == TL_OP_REDUCE &&
-                             tl_attr_int(op, TL_ATTR_AXIS) == from->type->rank - 1;
+         bool is_last_axis =
+             op->opcode == TL_OP_REDUCE && tl_attr_int(op, TL_ATTR_AXIS) == from->type->rank - 1;
          if (is_last_axis || (op->opcode == TL_OP_DOT && tl_arg(op, 0) == todo.data[i]))
             return true;
          if (is_transparent(op) && !tl_map_has(&seen, op)) {
@@ -203,14 +203,14 @@ find_dots(Driver *d)
       if (op->opcode != TL_OP_DOT)
          continue;
       TlDotUse use = is_fed_by_dot(d, op) || feeds_rows(d, tl_result(op, 0)) ? TL_DOT_ROWS_IN_WARP
-                                                                          : TL_DOT_FREE;
+                                                                             : TL_DOT_FREE;
       TlDotForm *f = tl_new(d->arena, TlDotForm);
       *f = tl_choose_dot_form(p->cx->target, tl_arg(op, 0)->type, tl_result(op, 0)->type,
                               dot_input(op), p->func->num_warps, use);
       if (f->is_mma && (tl_ll_num_regs(&f->operand[0]) > MAX_FRAGMENT_REGS ||
                         tl_ll_num_regs(&f->operand[1]) > MAX_FRAGMENT_REGS))
-         *f = tl_choose_dot_form(NULL, tl_arg(op, 0)->type, tl_result(op, 0)->type,
-                                 dot_input(op), p->func->num_warps, use);
+         *f = tl_choose_dot_form(NULL, tl_arg(op, 0)->type, tl_result(op, 0)->type, dot_input(op),
+                                 p->func->num_warps, use);
       tl_map_put(&p->dots, op, f);
    }
 }
@@ -546,8 +546,8 @@ shared_copy(Driver *d, TlValue *v, const TlLinear *memory, TlOp *user)
    if (found && found->type->layout == memory)
       return found;
    TlBuilder b = user->block == tl_value_block(v) ? tl_builder_before(user) : builder_after(d, v);
-   const TlType *t = tl_type_memdesc(d->place.types, v->type->dtype, v->type->rank, v->type->shape,
-                                     memory, 1);
+   const TlType *t =
+       tl_type_memdesc(d->place.types, v->type->dtype, v->type->rank, v->type->shape, memory, 1);
    TlValue *buffer = tl_t1(&b, TL_OP_LOCAL_ALLOC, t, v);
    add_variant(d, v, NULL, buffer);
    return buffer;

@@ -1,5 +1,5 @@
-/* Remarks of the group "layout".  They look at finished LAID code only, so that they tell what is, not
- * what was planned. */
+/* Remarks of the group "layout".  They look at finished LAID code only, so that they tell what is,
+ * not what was planned. */
 #include "passes/remark.h"
 #include "layout/convert_plan.h"
 #include "passes/coalesce.h"

@@ -1,10 +1,12 @@
-/* Registers that nobody reads: an access of four elements needs one pointer, yet address arithmetic was
- * lowered for every element, and loops carry all of it, which no later stage can see to be dead.
+/* Registers that nobody reads: an access of four elements needs one pointer, yet address arithmetic
+ * was lowered for every element, and loops carry all of it, which no later stage can see to be
+ * dead.
  *
- * Backward: which registers of every value are read, to a fixed point over loops.  Forward: elementwise
- * operations, picks, splats, constants and carried values keep those registers only, renumbered.
- * Invariant: a value that is narrowed has only users that were renumbered: picks, elementwise
- * operations, and positions of control operations; every other user reads all registers. */
+ * Backward: which registers of every value are read, to a fixed point over loops.  Forward:
+ * elementwise operations, picks, splats, constants and carried values keep those registers only,
+ * renumbered. Invariant: a value that is narrowed has only users that were renumbered: picks,
+ * elementwise operations, and positions of control operations; every other user reads all
+ * registers. */
 #include "passes/pass.h"
 
 #include <string.h>
@@ -13,8 +15,8 @@ typedef struct Trim {
    TlPassCx *cx;
    TlFunc *func;
    TlTypes *types;
-   uint64_t **used;      /* by value id: a bit for each register */
-   uint32_t *old_count;  /* by value id: registers before narrowing */
+   uint64_t **used;     /* by value id: a bit for each register */
+   uint32_t *old_count; /* by value id: registers before narrowing */
    uint32_t num_values;
    bool changed;
 } Trim;

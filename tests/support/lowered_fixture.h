@@ -14,7 +14,7 @@ typedef struct Kernel {
    uint64_t rng;
    unsigned warps, num_args, names;
    LoweredArg args[10];
-   const char *params;   /* text of the parameter list so far */
+   const char *params; /* text of the parameter list so far */
    LoweredStats stats;
    uint32_t grid[3];
    const char *remarks;
@@ -71,8 +71,9 @@ k_scalar(Kernel *k, const char *name, TlDtype t, TlBits bits)
                                tl_dtype_info[t].text);
 }
 
-#define k_line(k, ...) (tl_sb_str(&(k)->body, "   "), tl_sb_printf(&(k)->body, __VA_ARGS__), \
-                        tl_sb_char(&(k)->body, '\n'))
+#define k_line(k, ...)                                                                             \
+   (tl_sb_str(&(k)->body, "   "), tl_sb_printf(&(k)->body, __VA_ARGS__),                           \
+    tl_sb_char(&(k)->body, '\n'))
 
 /* "fp32, 4x8" */
 static inline const char *

@@ -1,5 +1,5 @@
-/* Every tile operation through layouts and lowering, on random shapes and warp counts, against plain
- * loops.  The seed of a failing case is printed with the kernel. */
+/* Every tile operation through layouts and lowering, on random shapes and warp counts, against
+ * plain loops.  The seed of a failing case is printed with the kernel. */
 #include "support/lowered_fixture.h"
 #include "support/run_ir.h"
 
@@ -8,8 +8,9 @@ enum { TRIALS = 40 };
 #define CHECK_EQ(k, seed, i, got, want)                                                            \
    do {                                                                                            \
       if ((got) != (want))                                                                         \
-         fail_msg("seed %u: element %u is %lld, want %lld\n%s\n%s", seed, (unsigned)(i),            \
-                  (long long)(got), (long long)(want), k_text(k), ir_print(&(k)->x, (k)->x.module)); \
+         fail_msg("seed %u: element %u is %lld, want %lld\n%s\n%s", seed, (unsigned)(i),           \
+                  (long long)(got), (long long)(want), k_text(k),                                  \
+                  ir_print(&(k)->x, (k)->x.module));                                               \
    } while (0)
 
 /* Row-major index of element `flat` of `shape` after the coordinates are permuted back. */
@@ -171,8 +172,9 @@ reductions_of_pairs(void **state)
       other[1 - axis] = 1;
       k_line(&k, "%%j = expand_dims %%i {axis = %u} : %s", 1 - axis, k_type(&k, "i32", 2, other));
       k_line(&k, "%%index = broadcast %%j : %s", k_type(&k, "i32", 2, shape));
-      k_line(&k, "%%m, %%at = reduce %%v, %%index {axis = %u} : tile<fp64, %u>, tile<i32, %u> "
-                 "(%%a: fp64, %%ai: i32, %%b: fp64, %%bi: i32) {",
+      k_line(&k,
+             "%%m, %%at = reduce %%v, %%index {axis = %u} : tile<fp64, %u>, tile<i32, %u> "
+             "(%%a: fp64, %%ai: i32, %%b: fp64, %%bi: i32) {",
              axis, out, out);
       k_line(&k, "%%gt = gt %%a, %%b : i1");
       k_line(&k, "%%eq = eq %%a, %%b : i1");
@@ -219,8 +221,9 @@ scans(void **state)
       k_load(&k, "va", "a", "u32", rank, shape);
       k_load(&k, "vb", "b", "u32", rank, shape);
       const char *t = k_type(&k, "u32", rank, shape);
-      k_line(&k, "%%sa, %%sb = scan %%va, %%vb {axis = %u%s} : %s, %s (%%pa: u32, %%pb: u32, "
-                 "%%na: u32, %%nb: u32) {",
+      k_line(&k,
+             "%%sa, %%sb = scan %%va, %%vb {axis = %u%s} : %s, %s (%%pa: u32, %%pb: u32, "
+             "%%na: u32, %%nb: u32) {",
              axis, reverse ? ", reverse = true" : "", t, t);
       k_line(&k, "%%nc = mul %%pa, %%na : u32");
       k_line(&k, "%%nd = mul %%na, %%pb : u32");
@@ -455,7 +458,9 @@ maps_run_for_each_element(void **state)
       if (pack == 1) {
          k_line(&k, "%%w = map %%v : tile<i32, %u> (%%a: i32) {", n);
          k_line(&k, "%%z = constant : i32\n %%l = lt %%a, %%z : i1");
-         k_line(&k, "%%c = if %%l : i32 {\n %%q = neg %%a : i32\n yield %%q\n } else {\n yield %%a\n }");
+         k_line(
+             &k,
+             "%%c = if %%l : i32 {\n %%q = neg %%a : i32\n yield %%q\n } else {\n yield %%a\n }");
          k_line(&k, "yield %%c\n   }");
       } else {
          k_line(&k, "%%w = map %%v {pack = 2} : tile<i32, %u> (%%a: i32, %%b: i32) {", n);
@@ -523,13 +528,15 @@ carried_pointers_and_sums(void **state)
       k_line(&k, "%%rows = constant : tile<i32, %u>", shape[0]);
       k_line(&k, "%%lo = constant : i32\n %%st = constant {value = 1} : i32");
       k_line(&k, "%%step = constant {value = %u} : %s", n, t);
-      k_line(&k, "%%sum, %%ptr, %%row = for %%lo, %%steps, %%st, %%zero, %s, %%rows : %s, %s, "
-                 "tile<i32, %u> (%%i: i32, %%acc: %s, %%q: %s, %%r: tile<i32, %u>) {",
+      k_line(&k,
+             "%%sum, %%ptr, %%row = for %%lo, %%steps, %%st, %%zero, %s, %%rows : %s, %s, "
+             "tile<i32, %u> (%%i: i32, %%acc: %s, %%q: %s, %%r: tile<i32, %u>) {",
              p, t, pt, shape[0], t, pt, shape[0]);
       k_line(&k, "%%v = load %%q : %s", t);
       k_line(&k, "%%next = add %%acc, %%v : %s", t);
-      k_line(&k, "%%rs = reduce %%v {axis = 1} : tile<i32, %u> (%%a: i32, %%b: i32) {\n"
-                 " %%c = max %%a, %%b : i32\n yield %%c\n }",
+      k_line(&k,
+             "%%rs = reduce %%v {axis = 1} : tile<i32, %u> (%%a: i32, %%b: i32) {\n"
+             " %%c = max %%a, %%b : i32\n yield %%c\n }",
              shape[0]);
       k_line(&k, "%%higher = max %%r, %%rs : tile<i32, %u>", shape[0]);
       k_line(&k, "%%advanced = addptr %%q, %%step : %s", pt);
@@ -572,8 +579,7 @@ random_functions_keep_their_meaning(void **state)
    for (uint64_t seed = 0; seed < 150; seed++) {
       Kernel k;
       k_open(&k, seed);
-      TlFunc *f =
-         gen_ir_func(k.x.module, seed, (GenOptions){.num_ops = 40, .ints_only = true});
+      TlFunc *f = gen_ir_func(k.x.module, seed, (GenOptions){.num_ops = 40, .ints_only = true});
       f->num_warps = k.warps;
       Run *want = tl_new(k.x.arena, Run), *got = tl_new(k.x.arena, Run);
       want->arena = k.x.arena;
@@ -639,23 +645,23 @@ int
 test_lowered(void)
 {
    static const struct CMUnitTest tests[] = {
-      cmocka_unit_test(transposes),
-      cmocka_unit_test(masked_accesses_stop_at_the_mask),
-      cmocka_unit_test(reductions),
-      cmocka_unit_test(reductions_of_pairs),
-      cmocka_unit_test(scans),
-      cmocka_unit_test(gathers),
-      cmocka_unit_test(histograms),
-      cmocka_unit_test(joins_and_splits),
-      cmocka_unit_test(splits_of_loaded_tiles_and_cats),
-      cmocka_unit_test(scalars_in_tiles),
-      cmocka_unit_test(atomics_happen_once),
-      cmocka_unit_test(maps_run_for_each_element),
-      cmocka_unit_test(prints_once_for_each_element),
-      cmocka_unit_test(tiles_of_two_shapes_print_apart),
-      cmocka_unit_test(carried_pointers_and_sums),
-      cmocka_unit_test(random_functions_keep_their_meaning),
-      cmocka_unit_test(too_large_is_a_located_error),
+       cmocka_unit_test(transposes),
+       cmocka_unit_test(masked_accesses_stop_at_the_mask),
+       cmocka_unit_test(reductions),
+       cmocka_unit_test(reductions_of_pairs),
+       cmocka_unit_test(scans),
+       cmocka_unit_test(gathers),
+       cmocka_unit_test(histograms),
+       cmocka_unit_test(joins_and_splits),
+       cmocka_unit_test(splits_of_loaded_tiles_and_cats),
+       cmocka_unit_test(scalars_in_tiles),
+       cmocka_unit_test(atomics_happen_once),
+       cmocka_unit_test(maps_run_for_each_element),
+       cmocka_unit_test(prints_once_for_each_element),
+       cmocka_unit_test(tiles_of_two_shapes_print_apart),
+       cmocka_unit_test(carried_pointers_and_sums),
+       cmocka_unit_test(random_functions_keep_their_meaning),
+       cmocka_unit_test(too_large_is_a_located_error),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

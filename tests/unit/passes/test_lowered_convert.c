@@ -1,5 +1,6 @@
-/* Conversions between random layouts, and shared buffers, lowered and run: elements must arrive, every
- * exchange must be separated by barriers, and none more than needed where nothing crosses warps. */
+/* Conversions between random layouts, and shared buffers, lowered and run: elements must arrive,
+ * every exchange must be separated by barriers, and none more than needed where nothing crosses
+ * warps. */
 #include "support/lowered_fixture.h"
 
 #include "../layout/gen.h"
@@ -104,7 +105,8 @@ random_conversions(void **state)
       TlDtype d = dtypes[rng_below(&r, 5)];
       TlLinear shape = gen_shape(&r, 3, bits);
       unsigned mixed = rng_below(&r, 2) * rng_below(&r, 4);
-      TlLinear from = gen_onto(&r, &shape, 5, warps, mixed), to = gen_onto(&r, &shape, 5, warps, mixed);
+      TlLinear from = gen_onto(&r, &shape, 5, warps, mixed),
+               to = gen_onto(&r, &shape, 5, warps, mixed);
       if (rng_below(&r, 3) == 0) { /* the warps agree: shuffles, or a warp's own scratch */
          to = from;
          for (unsigned i = 0; i < 5; i++) {
@@ -143,9 +145,8 @@ random_buffers(void **state)
       order[1] = 1 - order[0];
       TlLinear s = tl_ll_empty(2, shape);
       TlLinear from = gen_onto(&r, &s, 5, warps, 0), to = gen_onto(&r, &s, 5, warps, 0);
-      TlLinear memory = rng_below(&r, 2)
-                           ? tl_hw_shared_swizzled(2, shape, bits, order, 128)
-                           : tl_hw_shared_phased(2, shape, order, 1, 1, 4);
+      TlLinear memory = rng_below(&r, 2) ? tl_hw_shared_swizzled(2, shape, bits, order, 128)
+                                         : tl_hw_shared_phased(2, shape, order, 1, 1, 4);
       TlValue *p = parameter(&t, "y", d);
       TlValue *v = numbers(&t, &from);
       v = tl_t1(&t.b, TL_OP_CAST, tile(&t, tl_type_scalar(t.types, d), &from), v);
@@ -167,9 +168,11 @@ fragments_by_ldmatrix(void **state)
       Build t;
       Rng r = {seed};
       unsigned warps = rng_below(&r, 3), index = rng_below(&r, 2), fast = rng_below(&r, 2);
-      uint32_t m = 16u << rng_below(&r, 3), n = 8u << rng_below(&r, 4), kk = 16u << rng_below(&r, 3);
+      uint32_t m = 16u << rng_below(&r, 3), n = 8u << rng_below(&r, 4),
+               kk = 16u << rng_below(&r, 3);
       build_open(&t, seed, warps);
-      TlMmaTile tile_ = {.kind = TL_MMA_M16N8, .rank = 2, .shape = {m, n}, .warps = {1u << warps, 1}};
+      TlMmaTile tile_ = {
+          .kind = TL_MMA_M16N8, .rank = 2, .shape = {m, n}, .warps = {1u << warps, 1}};
       TlLinear to = tl_hw_mma_operand(&tile_, index, kk, 16);
       uint32_t shape[2] = {index ? kk : m, index ? n : kk};
       unsigned order[2] = {fast, 1 - fast};
@@ -178,8 +181,8 @@ fragments_by_ldmatrix(void **state)
       TlValue *p = parameter(&t, "y", TL_FP16);
       TlValue *v = numbers(&t, &from);
       v = tl_t1(&t.b, TL_OP_CAST, tile(&t, tl_type_scalar(t.types, TL_FP16), &from), v);
-      TlValue *b =
-         tl_t1(&t.b, TL_OP_LOCAL_ALLOC, tl_type_memdesc(t.types, TL_FP16, 2, shape, &memory, 1), v);
+      TlValue *b = tl_t1(&t.b, TL_OP_LOCAL_ALLOC,
+                         tl_type_memdesc(t.types, TL_FP16, 2, shape, &memory, 1), v);
       TlValue *w = tl_t1(&t.b, TL_OP_LOCAL_LOAD, tile(&t, v->type->elem, &to), b);
       finish(&t, w, TL_FP16, &to, p);
       run_and_check(&t, seed, TL_FP16, shape[0] * shape[1]);
@@ -193,9 +196,9 @@ int
 test_lowered_convert(void)
 {
    static const struct CMUnitTest tests[] = {
-      cmocka_unit_test(random_conversions),
-      cmocka_unit_test(random_buffers),
-      cmocka_unit_test(fragments_by_ldmatrix),
+       cmocka_unit_test(random_conversions),
+       cmocka_unit_test(random_buffers),
+       cmocka_unit_test(fragments_by_ldmatrix),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Dots through layouts and lowering: every element type, shapes on both sides of one instruction, loops,
- * chains, against sums in double.  Inputs are small integers, so that every sum is exact. */
+/* Dots through layouts and lowering: every element type, shapes on both sides of one instruction,
+ * loops, chains, against sums in double.  Inputs are small integers, so that every sum is exact. */
 #include "support/lowered_fixture.h"
 
 #include <math.h>
@@ -11,11 +11,16 @@ typedef struct DotCase {
 } DotCase;
 
 static const DotCase cases[] = {
-   {"fp16", "fp32", TL_FP16, TL_FP32, "tf32"},   {"bf16", "fp32", TL_BF16, TL_FP32, "tf32"},
-   {"fp16", "fp16", TL_FP16, TL_FP16, "tf32"},   {"fp32", "fp32", TL_FP32, TL_FP32, "ieee"},
-   {"fp32", "fp32", TL_FP32, TL_FP32, "tf32"},   {"fp64", "fp64", TL_FP64, TL_FP64, "tf32"},
-   {"i8", "i32", TL_I8, TL_I32, "tf32"},         {"u8", "i32", TL_U8, TL_I32, "tf32"},
-   {"fp8e4nv", "fp32", TL_FP8E4NV, TL_FP32, "tf32"}, {"fp8e5", "fp32", TL_FP8E5, TL_FP32, "tf32"},
+    {"fp16", "fp32", TL_FP16, TL_FP32, "tf32"},
+    {"bf16", "fp32", TL_BF16, TL_FP32, "tf32"},
+    {"fp16", "fp16", TL_FP16, TL_FP16, "tf32"},
+    {"fp32", "fp32", TL_FP32, TL_FP32, "ieee"},
+    {"fp32", "fp32", TL_FP32, TL_FP32, "tf32"},
+    {"fp64", "fp64", TL_FP64, TL_FP64, "tf32"},
+    {"i8", "i32", TL_I8, TL_I32, "tf32"},
+    {"u8", "i32", TL_U8, TL_I32, "tf32"},
+    {"fp8e4nv", "fp32", TL_FP8E4NV, TL_FP32, "tf32"},
+    {"fp8e5", "fp32", TL_FP8E5, TL_FP32, "tf32"},
 };
 
 static void
@@ -51,7 +56,8 @@ dots_of_every_type(void **state)
       const DotCase *c = &cases[seed % (sizeof cases / sizeof cases[0])];
       unsigned rank = k_below(&k, 4) ? 2 : 3, small = tl_dtype_info[c->in_code].bits == 8;
       uint32_t batch = rank == 3 ? 1u << k_below(&k, 3) : 1;
-      uint32_t m = 1u << k_below(&k, 7), n = 1u << k_below(&k, 7), kk = 16u << (small + k_below(&k, 3));
+      uint32_t m = 1u << k_below(&k, 7), n = 1u << k_below(&k, 7),
+               kk = 16u << (small + k_below(&k, 3));
       if (batch * m * n > 4096)
          m = 8;
       uint32_t sa[3] = {batch, m, kk}, sb[3] = {batch, kk, n}, sc[3] = {batch, m, n};
@@ -133,9 +139,11 @@ matmul_loop(void **state)
       Kernel k;
       k_open(&k, seed);
       uint32_t m = 16u << k_below(&k, 3), n = 16u << k_below(&k, 3), kk = 32, steps = 3;
-      uint32_t ms[1] = {m}, ns[1] = {n}, ks[1] = {kk}, sc[2] = {m, n}, sa[2] = {m, kk}, sb[2] = {kk, n};
+      uint32_t ms[1] = {m}, ns[1] = {n}, ks[1] = {kk}, sc[2] = {m, n}, sa[2] = {m, kk},
+               sb[2] = {kk, n};
       uint32_t total = kk * steps;
-      uint16_t *a = k_buffer(&k, "a", TL_FP16, m * total), *b = k_buffer(&k, "b", TL_FP16, total * n);
+      uint16_t *a = k_buffer(&k, "a", TL_FP16, m * total),
+               *b = k_buffer(&k, "b", TL_FP16, total * n);
       float *y = k_buffer(&k, "y", TL_FP32, m * n);
       fill_small(&k, a, TL_FP16, m * total);
       fill_small(&k, b, TL_FP16, total * n);
@@ -149,8 +157,8 @@ matmul_loop(void **state)
       k_line(&k, "%%bn = expand_dims %s {axis = 0} : tile<i32, 1x%u>", in, n);
       k_line(&k, "%%am2 = broadcast %%am : %s\n %%ak2 = broadcast %%ak : %s", ta, ta);
       k_line(&k, "%%bk2 = broadcast %%bk : %s\n %%bn2 = broadcast %%bn : %s", tb, tb);
-      k_line(&k, "%%lda = constant {value = %u} : %s\n %%ldb = constant {value = %u} : %s", total, ta,
-             n, tb);
+      k_line(&k, "%%lda = constant {value = %u} : %s\n %%ldb = constant {value = %u} : %s", total,
+             ta, n, tb);
       k_line(&k, "%%ao = mul %%am2, %%lda : %s\n %%aoff = add %%ao, %%ak2 : %s", ta, ta);
       k_line(&k, "%%bo = mul %%bk2, %%ldb : %s\n %%boff = add %%bo, %%bn2 : %s", tb, tb);
       k_line(&k, "%%as = splat %%a : %s\n %%bs = splat %%b : %s", pa, pb);
@@ -158,11 +166,13 @@ matmul_loop(void **state)
       k_line(&k, "%%sa = constant {value = %u} : %s\n %%sb = constant {value = %u} : %s", kk, ta,
              kk * n, tb);
       k_line(&k, "%%zero = constant {value = 0.0} : %s", tc);
-      k_line(&k, "%%lo = constant : i32\n %%hi = constant {value = %u} : i32\n "
-                 "%%one = constant {value = 1} : i32",
+      k_line(&k,
+             "%%lo = constant : i32\n %%hi = constant {value = %u} : i32\n "
+             "%%one = constant {value = 1} : i32",
              steps);
-      k_line(&k, "%%c, %%ae, %%be = for %%lo, %%hi, %%one, %%zero, %%ap, %%bp : %s, %s, %s (%%i: i32, "
-                 "%%acc: %s, %%pa: %s, %%pb: %s) {",
+      k_line(&k,
+             "%%c, %%ae, %%be = for %%lo, %%hi, %%one, %%zero, %%ap, %%bp : %s, %s, %s (%%i: i32, "
+             "%%acc: %s, %%pa: %s, %%pb: %s) {",
              tc, pa, pb, tc, pa, pb);
       k_line(&k, "%%va = load %%pa : %s\n %%vb = load %%pb : %s", k_type(&k, "fp16", 2, sa),
              k_type(&k, "fp16", 2, sb));
@@ -197,8 +207,8 @@ count_ops(const TlBlock *block, TlOpcode opcode)
    return n;
 }
 
-/* softmax(Q K^T) V of one block: the second dot's A comes from the first dot's result and must stay in
- * registers, and row maxima and sums within a warp. */
+/* softmax(Q K^T) V of one block: the second dot's A comes from the first dot's result and must stay
+ * in registers, and row maxima and sums within a warp. */
 static void
 chained_dots_stay_in_registers(void **state)
 {
@@ -224,13 +234,17 @@ chained_dots_stay_in_registers(void **state)
       k_line(&k, "%%kt = trans %%vk {order = [1, 0]} : tile<fp16, %ux%u>", d, n);
       k_line(&k, "%%z = constant {value = 0.0} : %s", ts);
       k_line(&k, "%%s = dot %%vq, %%kt, %%z : %s", ts);
-      k_line(&k, "%%mx = reduce %%s {axis = 1} : tile<fp32, %u> (%%a: fp32, %%b: fp32) {\n"
-                 " %%c = max %%a, %%b : fp32\n yield %%c\n }", m);
+      k_line(&k,
+             "%%mx = reduce %%s {axis = 1} : tile<fp32, %u> (%%a: fp32, %%b: fp32) {\n"
+             " %%c = max %%a, %%b : fp32\n yield %%c\n }",
+             m);
       k_line(&k, "%%mx1 = expand_dims %%mx {axis = 1} : tile<fp32, %ux1>", m);
-      k_line(&k, "%%mx2 = broadcast %%mx1 : %s\n %%e = sub %%s, %%mx2 : %s\n %%p = exp %%e : %s", ts,
-             ts, ts);
-      k_line(&k, "%%l = reduce %%p {axis = 1} : tile<fp32, %u> (%%ua: fp32, %%ub: fp32) {\n"
-                 " %%uc = add %%ua, %%ub : fp32\n yield %%uc\n }", m);
+      k_line(&k, "%%mx2 = broadcast %%mx1 : %s\n %%e = sub %%s, %%mx2 : %s\n %%p = exp %%e : %s",
+             ts, ts, ts);
+      k_line(&k,
+             "%%l = reduce %%p {axis = 1} : tile<fp32, %u> (%%ua: fp32, %%ub: fp32) {\n"
+             " %%uc = add %%ua, %%ub : fp32\n yield %%uc\n }",
+             m);
       k_line(&k, "%%ph = cast %%p : tile<fp16, %ux%u>", m, n);
       k_line(&k, "%%zo = constant {value = 0.0} : tile<fp32, %ux%u>", m, d);
       k_line(&k, "%%o = dot %%ph, %%vv, %%zo : tile<fp32, %ux%u>", m, d);
@@ -271,10 +285,10 @@ int
 test_lowered_dot(void)
 {
    static const struct CMUnitTest tests[] = {
-      cmocka_unit_test(dots_of_every_type),
-      cmocka_unit_test(tf32_rounds_its_inputs),
-      cmocka_unit_test(matmul_loop),
-      cmocka_unit_test(chained_dots_stay_in_registers),
+       cmocka_unit_test(dots_of_every_type),
+       cmocka_unit_test(tf32_rounds_its_inputs),
+       cmocka_unit_test(matmul_loop),
+       cmocka_unit_test(chained_dots_stay_in_registers),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }
