@@ -219,7 +219,7 @@ run_body(TlSema *s, TlFrame *frame, const TlSvFunc *fn)
 {
    if (fn->node->kind == TL_AST_LAMBDA)
       return tl_eval_expr(s, frame, tl_ast_Lambda(fn->node)->body);
-   TlFlow flow = tl_exec_block(s, frame, &tl_ast_Function(fn->node)->body, 0, NULL);
+   TlFlow flow = tl_stmt_block(s, frame, &tl_ast_Function(fn->node)->body, 0, NULL);
    return flow == TL_FLOW_RETURN ? frame->act->ret : tl_sv_none();
 }
 

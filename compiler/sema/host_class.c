@@ -45,7 +45,7 @@ class_frame(TlSema *s, const TlSvFunc *cls)
          tl_frame_set(s, f, fn->name, (TlSv){.kind = TL_SV_FUNC, .func = fn}, n->range);
       } else if (n && (n->kind == TL_AST_ASSIGN || n->kind == TL_AST_ANN_ASSIGN)) {
          TlNodeList one = {(TlNode *[]){(TlNode *)(uintptr_t)n}, 1, 1};
-         tl_exec_block(s, f, &one, 0, NULL);
+         tl_stmt_block(s, f, &one, 0, NULL);
       }
    }
    s->diags = saved;

@@ -237,12 +237,12 @@ void tl_report_opaque(TlSema *s, const TlSv *v, TlRange range);
 bool tl_format_number(TlSema *s, const TlSv *v, TlText spec, TlRange range, TlSb *out);
 
 /* ---- stmt.c, stmt_if.c, stmt_loop.c ---- */
-TlFlow tl_exec_block(TlSema *s, TlFrame *f, const TlNodeList *stmts, size_t first,
+TlFlow tl_stmt_block(TlSema *s, TlFrame *f, const TlNodeList *stmts, size_t first,
                      const TlCont *up);
-TlFlow tl_exec_rest(TlSema *s, TlFrame *f, const TlCont *rest);
-TlFlow tl_exec_if(TlSema *s, TlFrame *f, const TlAstIf *n, const TlCont *rest);
-TlFlow tl_exec_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlCont *rest);
-TlFlow tl_exec_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest);
+TlFlow tl_stmt_rest(TlSema *s, TlFrame *f, const TlCont *rest);
+TlFlow tl_stmt_if(TlSema *s, TlFrame *f, const TlAstIf *n, const TlCont *rest);
+TlFlow tl_stmt_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlCont *rest);
+TlFlow tl_stmt_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest);
 TlSv tl_eval_runtime_conditional(TlSema *s, TlFrame *f, const TlAstConditional *n,
                                  const TlSv *test);
 void tl_assigned_names(TlSema *s, const TlNodeList *stmts, TlMap *names);

@@ -857,7 +857,7 @@ tl_sema_compile(TlSema *s, const TlSpecialization *given)
    for (unsigned i = 0; i < p.num; i++)
       add_param(s, &p, f, frame, i);
    s->impl->act = &act;
-   tl_exec_block(s, frame, &p.ast->body, 0, NULL);
+   tl_stmt_block(s, frame, &p.ast->body, 0, NULL);
    s->impl->act = NULL;
    s->b = tl_builder_at_end(f, f->body->block);
    tl_build(&s->b, TL_OP_RETURN, NULL, 0, NULL, 0, NULL, 0, 0);

@@ -155,7 +155,7 @@ exec_with(TlSema *s, TlFrame *f, const TlAstWith *n, const TlCont *rest)
       if (item->target)
          tl_assign(s, f, item->target, v);
    }
-   return tl_exec_block(s, f, &n->body, 0, rest);
+   return tl_stmt_block(s, f, &n->body, 0, rest);
 }
 
 /* Host code only: a failing body is undone as far as messages go, and the first handler runs. */
@@ -169,14 +169,14 @@ exec_try(TlSema *s, TlFrame *f, const TlAstTry *n, const TlCont *rest)
    TlDiags *saved = s->diags, quiet;
    tl_diags_init(&quiet, s->arena, s->sources);
    s->diags = &quiet;
-   TlFlow flow = tl_exec_block(s, f, &n->body, 0, rest);
+   TlFlow flow = tl_stmt_block(s, f, &n->body, 0, rest);
    s->diags = saved;
    if (quiet.num_errors && n->handlers.len)
-      flow = tl_exec_block(s, f, &tl_ast_Except(n->handlers.data[0])->body, 0, rest);
+      flow = tl_stmt_block(s, f, &tl_ast_Except(n->handlers.data[0])->body, 0, rest);
    else if (flow == TL_FLOW_NEXT)
-      flow = tl_exec_block(s, f, &n->orelse, 0, rest);
+      flow = tl_stmt_block(s, f, &n->orelse, 0, rest);
    if (flow == TL_FLOW_NEXT)
-      flow = tl_exec_block(s, f, &n->finally_body, 0, rest);
+      flow = tl_stmt_block(s, f, &n->finally_body, 0, rest);
    return flow;
 }
 
@@ -208,11 +208,11 @@ exec_stmt(TlSema *s, TlFrame *f, const TlNode *n, const TlCont *rest)
       exec_ann_assign(s, f, tl_ast_AnnAssign(n));
       return TL_FLOW_NEXT;
    case TL_AST_FOR:
-      return tl_exec_for(s, f, tl_ast_For(n), rest);
+      return tl_stmt_for(s, f, tl_ast_For(n), rest);
    case TL_AST_WHILE:
-      return tl_exec_while(s, f, tl_ast_While(n), rest);
+      return tl_stmt_while(s, f, tl_ast_While(n), rest);
    case TL_AST_IF:
-      return tl_exec_if(s, f, tl_ast_If(n), rest);
+      return tl_stmt_if(s, f, tl_ast_If(n), rest);
    case TL_AST_RETURN:
       return exec_return(s, f, tl_ast_Return(n));
    case TL_AST_PASS:
@@ -254,7 +254,7 @@ exec_stmt(TlSema *s, TlFrame *f, const TlNode *n, const TlCont *rest)
 }
 
 TlFlow
-tl_exec_block(TlSema *s, TlFrame *f, const TlNodeList *stmts, size_t first, const TlCont *up)
+tl_stmt_block(TlSema *s, TlFrame *f, const TlNodeList *stmts, size_t first, const TlCont *up)
 {
    TlFlow flow = TL_FLOW_NEXT;
    if (s->depth >= TL_MAX_EVAL_DEPTH) {
@@ -280,11 +280,11 @@ tl_exec_block(TlSema *s, TlFrame *f, const TlNodeList *stmts, size_t first, cons
 }
 
 TlFlow
-tl_exec_rest(TlSema *s, TlFrame *f, const TlCont *rest)
+tl_stmt_rest(TlSema *s, TlFrame *f, const TlCont *rest)
 {
    TlFlow flow = TL_FLOW_NEXT;
    for (; rest && flow == TL_FLOW_NEXT; rest = rest->up)
-      flow = tl_exec_block(s, f, rest->stmts, rest->next, rest->up);
+      flow = tl_stmt_block(s, f, rest->stmts, rest->next, rest->up);
    return flow;
 }
 

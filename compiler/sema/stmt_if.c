@@ -386,7 +386,7 @@ run_side(TlSema *s, TlFrame *f, Join *j, unsigned k, const TlNodeList *stmts, co
    Side *side = &j->side[k];
    enter_side(s, j, k);
    uint64_t outer = tl_enter_run_time(s);
-   side->flow = tl_exec_block(s, f, stmts, 0, rest);
+   side->flow = tl_stmt_block(s, f, stmts, 0, rest);
    s->impl->region = outer;
    side->ret = f->act->ret;
    side->ret_range = f->act->ret_range;
@@ -403,7 +403,7 @@ finish_side(TlSema *s, TlFrame *f, Join *j, unsigned k, const TlCont *rest, bool
    f->vars = side->vars;
    enter_side(s, j, k);
    uint64_t outer = tl_enter_run_time(s);
-   side->flow = tl_exec_rest(s, f, rest);
+   side->flow = tl_stmt_rest(s, f, rest);
    s->impl->region = outer;
    side->ret = f->act->ret;
    side->ret_range = f->act->ret_range;
@@ -463,7 +463,7 @@ exec_early_end(TlSema *s, TlFrame *f, Join *j, const TlAstIf *n, const TlCont *r
 }
 
 TlFlow
-tl_exec_if(TlSema *s, TlFrame *f, const TlAstIf *n, const TlCont *rest)
+tl_stmt_if(TlSema *s, TlFrame *f, const TlAstIf *n, const TlCont *rest)
 {
    TlSv test = tl_eval_expr(s, f, n->test);
    bool known, truth = false;
@@ -479,7 +479,7 @@ tl_exec_if(TlSema *s, TlFrame *f, const TlAstIf *n, const TlCont *rest)
       return TL_FLOW_NEXT;
    }
    if (known || test.kind == TL_SV_BLOCKPTR)
-      return tl_exec_block(s, f, !known || truth ? &n->body : &n->orelse, 0, rest);
+      return tl_stmt_block(s, f, !known || truth ? &n->body : &n->orelse, 0, rest);
    Join j;
    s->b.range = n->test->range;
    if (tl_is_host(f)) {

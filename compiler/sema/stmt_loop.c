@@ -26,14 +26,14 @@ run_items(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSv *items, size_t le
       if (!tl_step(s, n->node.range) || s->diags->num_errors != errors)
          break; /* one mistake is told once, not for each iteration */
       tl_assign(s, f, n->target, items[i]);
-      flow = tl_exec_block(s, f, &n->body, 0, NULL);
+      flow = tl_stmt_block(s, f, &n->body, 0, NULL);
       if (flow == TL_FLOW_BREAK || flow == TL_FLOW_RETURN)
          break;
    }
    act->static_loops--;
    if (flow == TL_FLOW_RETURN)
       return flow;
-   return flow == TL_FLOW_BREAK ? TL_FLOW_NEXT : tl_exec_block(s, f, &n->orelse, 0, rest);
+   return flow == TL_FLOW_BREAK ? TL_FLOW_NEXT : tl_stmt_block(s, f, &n->orelse, 0, rest);
 }
 
 /* ---- variables carried by a run-time loop ---- */
@@ -435,7 +435,7 @@ run_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSvRange *r)
       f->act->loops++;
       unsigned outer = f->act->static_loops;
       f->act->static_loops = 0;
-      tl_exec_block(s, f, &n->body, 0, NULL);
+      tl_stmt_block(s, f, &n->body, 0, NULL);
       f->act->static_loops = outer;
       f->act->loops--;
       s->impl->region = outer_region;
@@ -454,7 +454,7 @@ run_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSvRange *r)
 }
 
 TlFlow
-tl_exec_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlCont *rest)
+tl_stmt_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlCont *rest)
 {
    TlSv iter = tl_eval_expr(s, f, n->iter);
    bool run_time = iter.kind == TL_SV_RANGE && !iter.range->is_static && !tl_is_host(f);
@@ -483,14 +483,14 @@ run_while_host(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest)
       bool known, truth = false;
       if (!tl_truth(s, &test, n->test->range, &known, &truth) || !known || !truth)
          break;
-      flow = tl_exec_block(s, f, &n->body, 0, NULL);
+      flow = tl_stmt_block(s, f, &n->body, 0, NULL);
       if (flow == TL_FLOW_BREAK || flow == TL_FLOW_RETURN)
          break;
    }
    f->act->static_loops--;
    if (flow == TL_FLOW_RETURN)
       return flow;
-   return flow == TL_FLOW_BREAK ? TL_FLOW_NEXT : tl_exec_block(s, f, &n->orelse, 0, rest);
+   return flow == TL_FLOW_BREAK ? TL_FLOW_NEXT : tl_stmt_block(s, f, &n->orelse, 0, rest);
 }
 
 /* The test of a run-time while, in region 0.  NULL: it is known (*truth) or an error. */
@@ -525,7 +525,7 @@ end_test(TlSema *s, Loop *l, TlValue *go_on)
 }
 
 TlFlow
-tl_exec_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest)
+tl_stmt_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest)
 {
    if (tl_is_host(f))
       return run_while_host(s, f, n, rest);
@@ -555,7 +555,7 @@ tl_exec_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest)
       f->act->loops++;
       unsigned outer = f->act->static_loops;
       f->act->static_loops = 0;
-      tl_exec_block(s, f, &n->body, 0, NULL);
+      tl_stmt_block(s, f, &n->body, 0, NULL);
       f->act->static_loops = outer;
       f->act->loops--;
       s->impl->region = outer_region;
