@@ -1,0 +1,448 @@
+/* Launch: argument checks, threads, programs, limits, and the recording of faults.
+ * Invariant: all memory is allocated by the calling thread before others start, from an arena of this
+ * launch with the allocator of the function's module; worker threads allocate nothing, so no
+ * out-of-memory jump crosses a thread. */
+#define _GNU_SOURCE
+#include "exec/cpu_impl.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <string.h>
+#include <time.h>
+
+enum { MAX_THREADS = 256, TICKS_BETWEEN_LOOKS = 16 };
+static const uint64_t default_max_bytes = (uint64_t)4 << 30;
+static const uint64_t low_bits = 0xFFF; /* of a host address, kept in the virtual one */
+
+uint64_t
+tl_exec_address(const TlExecArg *args, unsigned index)
+{
+   return ((uint64_t)index + 1) << TL_EXEC_BUFFER_BITS | ((uintptr_t)args[index].data & low_bits);
+}
+
+uint64_t
+tl_cpu_now_ns(void)
+{
+   struct timespec now;
+   clock_gettime(CLOCK_MONOTONIC, &now);
+   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void
+tl_cpu_lock(atomic_flag *lock)
+{
+   unsigned spins = 0;
+   while (atomic_flag_test_and_set_explicit(lock, memory_order_acquire))
+      if (++spins % 64 == 0)
+         sched_yield();
+}
+
+void
+tl_cpu_unlock(atomic_flag *lock)
+{
+   atomic_flag_clear_explicit(lock, memory_order_release);
+}
+
+/* ---- faults ---- */
+static void
+fill_fault(const TlExecThread *t, const TlExecInst *inst, TlExecFault *f, TlFaultKind kind)
+{
+   f->kind = kind;
+   f->range = inst->op->range;
+   f->op = tl_info(inst->op)->text;
+   memcpy(f->program, t->program, sizeof f->program);
+}
+
+static void
+fill_element(TlExecFault *f, const TlExecSlot *slot, size_t i)
+{
+   const TlType *type = slot->type;
+   if (!tl_type_is_tile(type))
+      return;
+   f->rank = type->rank;
+   for (unsigned d = type->rank; d-- > 0; i /= type->shape[d])
+      f->element[d] = (uint32_t)(i % type->shape[d]);
+}
+
+bool
+tl_cpu_fail(TlExecThread *t, const TlExecInst *inst, TlFaultKind kind)
+{
+   fill_fault(t, inst, &t->fault, kind);
+   return false;
+}
+
+bool
+tl_cpu_fail_at(TlExecThread *t, const TlExecInst *inst, const TlExecSlot *slot, size_t i,
+                TlFaultKind kind)
+{
+   fill_element(&t->fault, slot, i);
+   return tl_cpu_fail(t, inst, kind);
+}
+
+bool
+tl_cpu_fail_undefined(TlExecThread *t, const TlExecInst *inst, const TlExecSlot *slot, size_t i,
+                       uint8_t source)
+{
+   const TlExecInst *from = t->plan->source[source];
+   if (from) {
+      t->fault.origin = from->op->range;
+      t->fault.origin_op = tl_info(from->op)->text;
+   }
+   return tl_cpu_fail_at(t, inst, slot, i, TL_FAULT_UNDEFINED);
+}
+
+bool
+tl_cpu_want_defined(TlExecThread *t, const TlExecInst *inst, unsigned arg)
+{
+   const TlExecSlot *s = inst->arg[arg];
+   if (!tl_cpu_is_undef(t, s) || !*tl_cpu_shadow(t, s))
+      return true;
+   return tl_cpu_fail_undefined(t, inst, s, 0, *tl_cpu_shadow(t, s));
+}
+
+void
+tl_cpu_warn(TlExecThread *t, const TlExecInst *inst, const TlExecSlot *slot, size_t i,
+             TlFaultKind kind, int64_t value)
+{
+   TlExecFault *w = &t->run->warnings[inst->number];
+   tl_cpu_lock(&t->run->print_lock);
+   if (w->kind == TL_FAULT_NONE) {
+      fill_fault(t, inst, w, kind);
+      fill_element(w, slot, i);
+      w->value = value;
+   }
+   tl_cpu_unlock(&t->run->print_lock);
+}
+
+bool
+tl_cpu_tick(TlExecThread *t, const TlExecInst *inst)
+{
+   const TlExecOptions *o = t->run->opts;
+   if (o->max_steps && t->steps > o->max_steps) {
+      t->fault.limit = (int64_t)o->max_steps;
+      return tl_cpu_fail(t, inst, TL_FAULT_STEPS);
+   }
+   if (++t->ticks % TICKS_BETWEEN_LOOKS)
+      return true;
+   if (t->run->end_ns && tl_cpu_now_ns() > t->run->end_ns) {
+      t->fault.limit = (int64_t)o->max_ms;
+      return tl_cpu_fail(t, inst, TL_FAULT_TIME);
+   }
+   /* A program after one that failed need not end; its own fault, kind NONE, is not reported. */
+   return atomic_load_explicit(&t->run->failed, memory_order_relaxed) > t->program_number;
+}
+
+/* ---- programs ---- */
+bool
+tl_cpu_block(TlExecThread *t, const TlExecBlock *block)
+{
+   t->steps += block->num;
+   for (uint32_t i = 0; i < block->num; i++) {
+      const TlExecInst *inst = &block->inst[i];
+      if (t->checked)
+         for (uint32_t r = 0; r < inst->num_results; r++)
+            t->undef[inst->result[r]->root] =
+               inst->num_args && inst->result[r]->root == inst->arg[0]->root &&
+               t->undef[inst->arg[0]->root];
+      if (!inst->run(t, inst))
+         return false;
+   }
+   return true;
+}
+
+static void
+lower_failed(TlExecRun *run, uint64_t program)
+{
+   uint_fast64_t seen = atomic_load(&run->failed);
+   while (program < seen && !atomic_compare_exchange_weak(&run->failed, &seen, program))
+      ;
+}
+
+static void
+run_program(TlExecThread *t, uint64_t number)
+{
+   const uint32_t *grid = t->run->grid;
+   t->program_number = number;
+   t->program[0] = (uint32_t)(number % grid[0]);
+   t->program[1] = (uint32_t)(number / grid[0] % grid[1]);
+   t->program[2] = (uint32_t)(number / grid[0] / grid[1]);
+   t->steps = 0;
+   TlExecFault before = t->fault;
+   memset(&t->fault, 0, sizeof t->fault);
+   bool ok = tl_cpu_block(t, t->plan->body);
+   if (!ok && t->fault.kind && (!before.kind || number < t->fault_program)) {
+      t->fault_program = number;
+      lower_failed(t->run, number);
+   } else {
+      t->fault = before;
+   }
+}
+
+static void
+set_args(TlExecThread *t)
+{
+   const TlExecBlock *body = t->plan->body;
+   for (unsigned i = 0; i < t->run->num_args; i++) {
+      const TlExecArg *a = &t->run->args[i];
+      uint64_t bits = a->is_buffer ? tl_exec_address(t->run->args, i) : a->bits;
+      tl_cpu_fill(tl_cpu_data(t, body->arg[i]), &bits, body->arg[i]->elem_bytes, 1);
+   }
+}
+
+static void *
+thread_main(void *arg)
+{
+   TlExecThread *t = arg;
+   TlExecRun *run = t->run;
+   set_args(t);
+   if (!tl_cpu_block(t, t->plan->prologue))
+      return NULL;
+   for (;;) {
+      uint64_t number = atomic_fetch_add(&run->next, 1);
+      if (number >= run->num_programs || number > atomic_load(&run->failed))
+         return NULL;
+      if (run->end_ns && number % 64 == 63 && tl_cpu_now_ns() > run->end_ns) {
+         memset(&t->fault, 0, sizeof t->fault);
+         t->fault.kind = TL_FAULT_TIME;
+         t->fault.limit = (int64_t)run->opts->max_ms;
+         t->fault.range = t->plan->func->range;
+         t->fault.op = t->plan->func->name;
+         t->fault_program = number;
+         lower_failed(run, number);
+         return NULL;
+      }
+      run_program(t, number);
+   }
+}
+
+/* ---- launch ---- */
+static const TlParam *
+runtime_param(const TlFunc *f, unsigned index)
+{
+   for (unsigned i = 0; i < f->num_params; i++)
+      if (f->params[i].is_runtime && index-- == 0)
+         return &f->params[i];
+   return NULL;
+}
+
+static bool
+bad_argument(const TlFunc *f, TlExecFault *fault, const TlParam *p, const char *text)
+{
+   fault->kind = TL_FAULT_ARGUMENT;
+   fault->range = f->range;
+   fault->op = f->name;
+   fault->buffer = p ? p->name : NULL;
+   fault->text = text;
+   return false;
+}
+
+static bool
+check_arg(const TlFunc *f, const TlExecArg *args, unsigned i, TlExecFault *fault)
+{
+   const TlExecArg *a = &args[i];
+   const TlParam *p = runtime_param(f, i);
+   const TlType *type = f->body->block->args[i]->type;
+   bool is_ptr = type->kind == TL_TYPE_PTR;
+   if (a->is_buffer && !is_ptr)
+      return bad_argument(f, fault, p, "needs a number; got a buffer");
+   if (a->is_buffer && a->bytes >> (TL_EXEC_BUFFER_BITS - 1))
+      return bad_argument(f, fault, p, "is too large for a buffer");
+   uint64_t value = a->is_buffer ? tl_exec_address(args, i) : a->bits;
+   if (is_ptr || !tl_dtype_is_int(type->dtype))
+      fault->value = (int64_t)value;
+   else
+      fault->value = tl_bits_to_int(type->dtype, value);
+   uint64_t divisor = p ? p->divisibility : 1;
+   if (divisor > 1 && (is_ptr || tl_dtype_is_int(type->dtype)) &&
+       (is_ptr ? value % divisor != 0 : fault->value % (int64_t)divisor != 0)) {
+      fault->limit = (int64_t)divisor;
+      return bad_argument(f, fault, p, is_ptr ? "must have an address divisible by its hint"
+                                              : "must be divisible by its hint");
+   }
+   return true;
+}
+
+static bool
+check_launch(const TlFunc *f, const TlExecArg *args, unsigned num_args, TlExecFault *fault)
+{
+   if (num_args != f->body->block->num_args) {
+      fault->value = num_args;
+      fault->limit = f->body->block->num_args;
+      return bad_argument(f, fault, NULL, "wrong number of arguments");
+   }
+   for (unsigned i = 0; i < num_args; i++)
+      if (!check_arg(f, args, i, fault))
+         return false;
+   fault->value = 0;
+   return true;
+}
+
+static void
+make_buffers(TlArena *arena, const TlFunc *f, TlExecRun *run)
+{
+   run->buffers = tl_new_array(arena, TlExecBuffer, run->num_args);
+   for (unsigned i = 0; i < run->num_args; i++) {
+      const TlExecArg *a = &run->args[i];
+      const TlParam *p = runtime_param(f, i);
+      if (!a->is_buffer)
+         continue;
+      run->buffers[i] = (TlExecBuffer){.data = a->data,
+                                       .base = tl_exec_address(run->args, i),
+                                       .bytes = a->bytes,
+                                       .is_writable = a->is_writable,
+                                       .is_valid = true,
+                                       .name = a->name ? a->name : p ? p->name : "?"};
+   }
+}
+
+static unsigned
+wanted_threads(const TlExecOptions *o, uint64_t programs)
+{
+   unsigned n = o->threads;
+   cpu_set_t set;
+   if (!n && sched_getaffinity(0, sizeof set, &set) == 0)
+      n = (unsigned)CPU_COUNT(&set);
+   n = n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : n;
+   return programs < n ? (unsigned)programs : n;
+}
+
+static void
+start_threads(TlExecThread *threads, unsigned num)
+{
+   pthread_t id[MAX_THREADS];
+   unsigned started = 1; /* the caller is number 0 */
+   for (; started < num; started++)
+      if (pthread_create(&id[started], NULL, thread_main, &threads[started]) != 0)
+         break; /* fewer threads do the same work */
+   thread_main(&threads[0]);
+   for (unsigned i = 1; i < started; i++)
+      pthread_join(id[i], NULL);
+}
+
+static TlExecStatus
+status_of(TlFaultKind kind)
+{
+   switch (kind) {
+   case TL_FAULT_NONE:
+      return TL_EXEC_OK;
+   case TL_FAULT_STEPS:
+   case TL_FAULT_TIME:
+   case TL_FAULT_MEMORY:
+      return TL_EXEC_LIMIT;
+   case TL_FAULT_ARGUMENT:
+      return TL_EXEC_BAD_ARGUMENT;
+   case TL_FAULT_UNSUPPORTED:
+      return TL_EXEC_UNSUPPORTED;
+   default:
+      return TL_EXEC_FAULT;
+   }
+}
+
+static void
+run_threads(TlArena *arena, TlExecRun *run, unsigned num, TlExecFault *fault)
+{
+   const TlExecPlan *plan = run->plan;
+   TlExecThread *threads = tl_new_array(arena, TlExecThread, num);
+   for (unsigned i = 0; i < num; i++) {
+      uint8_t *frame = tl_arena_alloc(arena, plan->frame_bytes + 64);
+      threads[i] = (TlExecThread){.run = run, .plan = plan, .checked = plan->checked};
+      threads[i].frame = frame + (64 - ((uintptr_t)frame & 63));
+      threads[i].undef = tl_new_array(arena, bool, plan->num_roots);
+   }
+   run->is_shared = num > 1;
+   start_threads(threads, num);
+   const TlExecThread *first = NULL;
+   for (unsigned i = 0; i < num; i++)
+      if (threads[i].fault.kind && (!first || threads[i].fault_program < first->fault_program))
+         first = &threads[i];
+   if (first)
+      *fault = first->fault;
+}
+
+static bool
+unsupported(const TlExecPlan *plan, TlExecFault *fault)
+{
+   if (!plan->unsupported)
+      return false;
+   fault->kind = TL_FAULT_UNSUPPORTED;
+   fault->range = plan->unsupported_op ? plan->unsupported_op->range : plan->func->range;
+   fault->op = plan->unsupported_op ? tl_info(plan->unsupported_op)->text : plan->func->name;
+   fault->text = plan->unsupported;
+   return true;
+}
+
+static void
+launch(TlArena *arena, const TlFunc *f, TlExecRun *run, uint64_t max_bytes, TlExecFault *fault)
+{
+   const TlExecOptions *o = run->opts;
+   TlExecPlan *plan = tl_cpu_plan(arena, f, o->checked);
+   if (f->state == TL_STATE_LOWERED)
+      plan->unsupported = "lowered code runs in the simulator only";
+   if (unsupported(plan, fault))
+      return;
+   run->plan = plan;
+   make_buffers(arena, f, run);
+   run->warnings = tl_new_array(arena, TlExecFault, o->checked ? plan->num_insts : 0);
+   unsigned threads = wanted_threads(o, run->num_programs);
+   uint64_t room = max_bytes - max_bytes / 8; /* the rest is for the plan itself */
+   while (threads > 1 && plan->frame_bytes > room / threads)
+      threads--;
+   if (plan->frame_bytes > room) {
+      fault->kind = TL_FAULT_MEMORY;
+      fault->range = f->range;
+      fault->op = f->name;
+      fault->value = (int64_t)plan->frame_bytes;
+      fault->limit = (int64_t)max_bytes;
+      return;
+   }
+   run_threads(arena, run, threads, fault);
+   for (uint32_t i = 0; o->checked && o->warn && i < plan->num_insts; i++)
+      if (run->warnings[i].kind)
+         o->warn(o->user, &run->warnings[i]);
+}
+
+TlExecStatus
+tl_exec_cpu(const TlFunc *f, const TlExecArg *args, unsigned num_args, const uint32_t grid[3],
+            const TlExecOptions *opts, TlExecFault *fault)
+{
+   const TlExecOptions defaults = {0};
+   TlExecRun run = {.opts = opts ? opts : &defaults, .args = args, .num_args = num_args};
+   memset(fault, 0, sizeof *fault);
+   if (!check_launch(f, args, num_args, fault))
+      return TL_EXEC_BAD_ARGUMENT;
+   memcpy(run.grid, grid, sizeof run.grid);
+   run.num_programs = (uint64_t)grid[0] * grid[1];
+   if (__builtin_mul_overflow(run.num_programs, grid[2], &run.num_programs)) {
+      bad_argument(f, fault, NULL, "the grid has too many programs");
+      return TL_EXEC_BAD_ARGUMENT;
+   }
+   if (!run.num_programs)
+      return TL_EXEC_OK;
+   if (run.opts->max_ms)
+      run.end_ns = tl_cpu_now_ns() + run.opts->max_ms * 1000000u;
+   atomic_init(&run.failed, UINT64_MAX);
+
+   const TlMem *outer = tl_arena_mem(f->module->arena);
+   uint64_t max_bytes = run.opts->max_bytes ? run.opts->max_bytes : default_max_bytes;
+   TlMem mem;
+   tl_mem_init(&mem);
+   mem.alloc = outer->alloc;
+   mem.release = outer->release;
+   mem.user = outer->user;
+   mem.limit_bytes = (size_t)max_bytes;
+   jmp_buf oom;
+   TlArena *volatile arena = NULL;
+   mem.oom = &oom;
+   if (setjmp(oom) == 0) {
+      arena = tl_arena_new(&mem);
+      launch(arena, f, &run, max_bytes, fault);
+   } else {
+      fault->kind = TL_FAULT_MEMORY;
+      fault->range = f->range;
+      fault->op = f->name;
+      fault->limit = (int64_t)max_bytes;
+   }
+   tl_arena_free(arena);
+   return status_of(fault->kind);
+}

@@ -1,0 +1,310 @@
+/* Control flow, promises, assertions and printing. */
+#include "exec/cpu_impl.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool
+truth(TlExecThread *t, const TlExecSlot *s)
+{
+   return *(const uint8_t *)tl_cpu_data(t, s) != 0;
+}
+
+/* ---- loops ---- */
+/* Number of rounds of for (i = lower; i < upper; i += step), or > for a negative step. */
+static uint64_t
+trip_count(__int128 lower, __int128 upper, __int128 step)
+{
+   __int128 span = step > 0 ? upper - lower : lower - upper;
+   __int128 by = step > 0 ? step : -step;
+   return span > 0 ? (uint64_t)((span + by - 1) / by) : 0;
+}
+
+static __int128
+bound(TlExecThread *t, const TlExecSlot *s)
+{
+   TlBits bits = tl_load_elem(s->dtype, tl_cpu_data(t, s));
+   return tl_dtype_is_signed(s->dtype) ? (__int128)tl_bits_to_int(s->dtype, bits) : (__int128)bits;
+}
+
+bool
+tl_cpu_for(TlExecThread *t, const TlExecInst *inst)
+{
+   for (unsigned i = 0; t->checked && i < 3; i++)
+      if (!tl_cpu_want_defined(t, inst, i))
+         return false;
+   const TlExecSlot *index = inst->block[0]->arg[0];
+   __int128 lower = bound(t, inst->arg[0]), step = bound(t, inst->arg[2]);
+   if (step == 0)
+      return tl_cpu_fail(t, inst, TL_FAULT_STEP);
+   uint64_t rounds = trip_count(lower, bound(t, inst->arg[1]), step);
+   tl_cpu_copies(t, &inst->copies);
+   for (uint64_t k = 0; k < rounds; k++) {
+      TlBits bits = tl_int_to_bits(index->dtype, (int64_t)(lower + (__int128)k * step));
+      tl_store_elem(index->dtype, tl_cpu_data(t, index), bits);
+      if (t->checked)
+         t->undef[index->root] = false;
+      if (!tl_cpu_block(t, inst->block[0]) || !tl_cpu_tick(t, inst))
+         return false;
+   }
+   return true;
+}
+
+bool
+tl_cpu_while(TlExecThread *t, const TlExecInst *inst)
+{
+   const TlExecBlock *test = inst->block[0];
+   const TlExecInst *condition = &test->inst[test->num - 1];
+   tl_cpu_copies(t, &inst->copies);
+   for (;;) {
+      if (!tl_cpu_block(t, test))
+         return false;
+      if (!truth(t, condition->arg[0]))
+         break;
+      tl_cpu_copies(t, &condition->copies);
+      if (!tl_cpu_block(t, inst->block[1]) || !tl_cpu_tick(t, inst))
+         return false;
+   }
+   tl_cpu_copies(t, &condition->leave);
+   return true;
+}
+
+bool
+tl_cpu_if(TlExecThread *t, const TlExecInst *inst)
+{
+   if (t->checked && !tl_cpu_want_defined(t, inst, 0))
+      return false;
+   return tl_cpu_block(t, inst->block[truth(t, inst->arg[0]) ? 0 : 1]);
+}
+
+/* A condition delivers nothing by itself: which copies are made is the while's decision. */
+bool
+tl_cpu_yield(TlExecThread *t, const TlExecInst *inst)
+{
+   if (inst->op->opcode == TL_OP_CONDITION)
+      return !t->checked || tl_cpu_want_defined(t, inst, 0);
+   tl_cpu_copies(t, &inst->copies);
+   return true;
+}
+
+bool
+tl_cpu_return(TlExecThread *t, const TlExecInst *inst)
+{
+   (void)t;
+   (void)inst;
+   return true;
+}
+
+/* Memory operations of a program are in order already. */
+bool
+tl_cpu_debug_barrier(TlExecThread *t, const TlExecInst *inst)
+{
+   (void)t;
+   (void)inst;
+   atomic_thread_fence(memory_order_seq_cst);
+   return true;
+}
+
+/* Grids follow each other here: there is nothing to wait for. */
+bool
+tl_cpu_nothing(TlExecThread *t, const TlExecInst *inst)
+{
+   (void)t;
+   (void)inst;
+   return true;
+}
+
+bool
+tl_cpu_inline_asm(TlExecThread *t, const TlExecInst *inst)
+{
+   t->fault.text = "PTX assembly is not available on the CPU";
+   return tl_cpu_fail(t, inst, TL_FAULT_UNSUPPORTED);
+}
+
+/* ---- promises ---- */
+/* Groups of `size` neighbours along dimension d: consecutive (step 1) or equal (step 0) numbers. */
+static bool
+holds_in_groups(TlExecThread *t, const TlExecSlot *x, unsigned d, uint64_t size, uint64_t step,
+                size_t *where)
+{
+   const uint8_t *data = tl_cpu_data(t, x);
+   size_t inner = 1;
+   for (unsigned k = d + 1; k < x->type->rank; k++)
+      inner *= x->type->shape[k];
+   uint64_t grain = x->type->elem->kind == TL_TYPE_PTR
+                       ? (x->type->elem->elem->kind == TL_TYPE_PTR
+                             ? 8
+                             : tl_dtype_info[x->type->elem->elem->dtype].bytes)
+                       : 1;
+   for (size_t i = 0; i < x->n; i++) {
+      uint64_t place = i / inner % x->type->shape[d];
+      if (place % size == 0)
+         continue;
+      TlBits now = tl_load_elem(x->dtype, data + i * x->elem_bytes);
+      TlBits before = tl_load_elem(x->dtype, data + (i - inner) * x->elem_bytes);
+      if (now != tl_int_to_bits(x->dtype, (int64_t)(before + step * grain))) {
+         *where = i;
+         return false;
+      }
+   }
+   return true;
+}
+
+/* Checked: `contiguous` and `constant` of tiles, `divisible` of scalars and pointers. */
+bool
+tl_cpu_hint(TlExecThread *t, const TlExecInst *inst)
+{
+   const TlExecSlot *x = inst->arg[0];
+   TlInts values = tl_attr_ints(inst->op, TL_ATTR_VALUES);
+   int64_t hint = tl_attr_int(inst->op, TL_ATTR_HINT);
+   if (!t->checked || !values.len || (tl_dtype_is_float(x->dtype)))
+      return true;
+   if (!tl_type_is_tile(x->type)) {
+      int64_t v = tl_bits_to_int(x->dtype, tl_load_elem(x->dtype, tl_cpu_data(t, x)));
+      if (hint == TL_HINT_DIVISIBLE && values.data[0] > 0 && v % values.data[0] != 0)
+         tl_cpu_warn(t, inst, x, 0, TL_FAULT_ASSUME, v);
+      return true;
+   }
+   for (unsigned d = 0; d < x->type->rank && d < values.len; d++) {
+      size_t where;
+      if (hint != TL_HINT_DIVISIBLE && values.data[d] > 1 &&
+          !holds_in_groups(t, x, d, (uint64_t)values.data[d], hint == TL_HINT_CONTIGUOUS, &where)) {
+         tl_cpu_warn(t, inst, x, where, TL_FAULT_ASSUME, values.data[d]);
+         return true;
+      }
+   }
+   return true;
+}
+
+bool
+tl_cpu_assume(TlExecThread *t, const TlExecInst *inst)
+{
+   if (!t->checked)
+      return true;
+   if (!tl_cpu_want_defined(t, inst, 0))
+      return false;
+   return truth(t, inst->arg[0]) || tl_cpu_fail(t, inst, TL_FAULT_ASSUME);
+}
+
+bool
+tl_cpu_device_assert(TlExecThread *t, const TlExecInst *inst)
+{
+   const TlExecSlot *c = inst->arg[0];
+   const uint8_t *ok = tl_cpu_data(t, c);
+   const uint8_t *mask = inst->num_args > 1 ? tl_cpu_data(t, inst->arg[1]) : NULL;
+   bool undef = tl_cpu_is_undef(t, c);
+   for (size_t i = 0; i < c->n; i++) {
+      if (mask && !mask[i])
+         continue;
+      if (undef && tl_cpu_shadow(t, c)[i])
+         return tl_cpu_fail_undefined(t, inst, c, i, tl_cpu_shadow(t, c)[i]);
+      if (!ok[i]) {
+         t->fault.text = tl_attr_str(inst->op, TL_ATTR_TEXT);
+         return tl_cpu_fail_at(t, inst, c, i, TL_FAULT_ASSERT);
+      }
+   }
+   return true;
+}
+
+/* ---- printing ---- */
+typedef struct Line {
+   char *text;
+   size_t len, cap;
+} Line;
+
+static void __attribute__((format(printf, 2, 3)))
+add(Line *l, const char *fmt, ...)
+{
+   va_list ap;
+   va_start(ap, fmt);
+   int n = vsnprintf(l->text + l->len, l->cap - l->len, fmt, ap);
+   va_end(ap);
+   size_t room = l->cap - l->len - 1;
+   l->len += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room;
+}
+
+/* The shortest decimal that gives the value back. */
+static void
+add_float(Line *l, TlDtype dtype, TlBits bits)
+{
+   double v = tl_bits_to_double(dtype, bits);
+   char text[40] = "nan";
+   for (int digits = 1; digits <= 17 && v == v; digits++) {
+      snprintf(text, sizeof text, "%.*g", digits, v);
+      if (tl_double_to_bits(dtype, strtod(text, NULL), TL_ROUND_NEAREST_EVEN) == bits)
+         break;
+   }
+   add(l, "%s", text);
+}
+
+static void
+add_value(Line *l, const TlExecSlot *s, TlBits bits, bool is_hex)
+{
+   if (is_hex || tl_type_elem(s->type)->kind == TL_TYPE_PTR)
+      add(l, "0x%0*llx", (int)s->elem_bytes * 2, (unsigned long long)bits);
+   else if (tl_dtype_is_float(s->dtype))
+      add_float(l, s->dtype, bits);
+   else if (tl_dtype_is_signed(s->dtype))
+      add(l, "%lld", (long long)tl_bits_to_int(s->dtype, bits));
+   else
+      add(l, "%llu", (unsigned long long)bits);
+}
+
+static void
+add_place(TlExecThread *t, Line *l, const TlExecSlot *s, size_t i)
+{
+   add(l, "pid (%u, %u, %u) idx (", t->program[0], t->program[1], t->program[2]);
+   const TlType *type = s ? s->type : NULL;
+   size_t below = s ? s->n : 1;
+   for (unsigned d = 0; type && tl_type_is_tile(type) && d < type->rank; d++) {
+      below /= type->shape[d];
+      add(l, "%s%zu", d ? ", " : "", i / below % type->shape[d]);
+   }
+   add(l, ") ");
+}
+
+static void
+send(TlExecThread *t, Line *l)
+{
+   if (l->len > l->cap - 2)
+      l->len = l->cap - 2;
+   l->text[l->len++] = '\n';
+   l->text[l->len] = 0;
+   tl_cpu_lock(&t->run->print_lock);
+   t->run->opts->print(t->run->opts->user, l->text, l->len);
+   tl_cpu_unlock(&t->run->print_lock);
+   l->len = 0;
+}
+
+/* One line for each element of each operand: pid (x, y, z) idx (i, j) prefix: value */
+bool
+tl_cpu_device_print(TlExecThread *t, const TlExecInst *inst)
+{
+   if (!t->run->opts->print)
+      return true;
+   const char *prefix = tl_attr_str(inst->op, TL_ATTR_TEXT);
+   size_t len = prefix ? strlen(prefix) : 0;
+   bool is_hex = tl_attr_int(inst->op, TL_ATTR_HEX) != 0;
+   const char *colon = len && prefix[len - 1] == ':' ? " " : ": ";
+   Line l = {t->line, 0, sizeof t->line};
+   if (!inst->num_args) {
+      add_place(t, &l, NULL, 0);
+      add(&l, "%s", prefix ? prefix : "");
+      send(t, &l);
+   }
+   for (uint32_t k = 0; k < inst->num_args; k++) {
+      const TlExecSlot *s = inst->arg[k];
+      for (size_t i = 0; i < s->n; i++) {
+         const uint8_t *at = (const uint8_t *)tl_cpu_data(t, s) + i * s->elem_bytes;
+         add_place(t, &l, s, i);
+         add(&l, "%s%s", len ? prefix : "", len ? colon : "");
+         if (inst->num_args > 1)
+            add(&l, "(operand %u) ", k);
+         add_value(&l, s, tl_load_elem(s->dtype, at), is_hex);
+         send(t, &l);
+      }
+   }
+   return true;
+}

@@ -1,0 +1,112 @@
+/* Words for faults: the only place that turns a TlExecFault into text. */
+#include "exec/cpu.h"
+
+/* "program (3, 0, 0), element (17, 4)" */
+static const char *
+place_of(TlDiags *diags, const TlExecFault *f)
+{
+   TlSb sb;
+   tl_sb_init(&sb, diags->arena);
+   tl_sb_printf(&sb, "program (%u, %u, %u)", f->program[0], f->program[1], f->program[2]);
+   for (uint32_t d = 0; d < f->rank; d++)
+      tl_sb_printf(&sb, "%s%u", d ? ", " : ", element (", f->element[d]);
+   if (f->rank)
+      tl_sb_char(&sb, ')');
+   return tl_sb_cstr(&sb);
+}
+
+static void
+report_bounds(TlDiags *diags, const TlExecFault *f, const char *place)
+{
+   int64_t count = (int64_t)(f->buffer_bytes / f->bytes);
+   bool is_whole = f->byte % (int64_t)f->bytes == 0;
+   const char *index =
+      is_whole ? tl_arena_printf(diags->arena, "index %lld", (long long)(f->byte / (int64_t)f->bytes))
+               : tl_arena_printf(diags->arena, "%u bytes", f->bytes);
+   tl_report(diags, E0601, f->range, f->op, f->buffer, index, (long long)f->byte,
+             (unsigned long long)f->buffer_bytes, place);
+   if (count)
+      tl_help(diags, "valid indices are 0 to %lld; is a mask missing, or wrong at the end?",
+              (long long)count - 1);
+}
+
+static void
+report_argument(TlDiags *diags, const TlExecFault *f)
+{
+   if (!f->buffer)
+      tl_report(diags, E0614, f->range, f->op, (long long)f->limit, (long long)f->value);
+   else if (f->limit)
+      tl_report(diags, E0613, f->range, f->buffer, f->op, f->text, (long long)f->value,
+                (long long)f->limit);
+   else
+      tl_report(diags, E0616, f->range, f->buffer, f->op, f->text);
+}
+
+static void
+report_undefined(TlDiags *diags, const TlExecFault *f, const char *place)
+{
+   tl_report(diags, E0608, f->range, f->op, place);
+   if (f->origin_op) {
+      tl_note(diags, N0608, f->origin, f->origin_op);
+      tl_help(diags, "elements that are masked off have no value: give 'other', or select them away");
+   }
+}
+
+void
+tl_exec_report(TlDiags *diags, const TlExecFault *f)
+{
+   const char *place = place_of(diags, f);
+   switch (f->kind) {
+   case TL_FAULT_NONE:
+      break;
+   case TL_FAULT_BOUNDS:
+      report_bounds(diags, f, place);
+      break;
+   case TL_FAULT_WILD:
+      tl_report(diags, E0602, f->range, f->op, (unsigned long long)f->address, place);
+      break;
+   case TL_FAULT_MISALIGNED:
+      tl_report(diags, E0603, f->range, f->op, f->bytes, (long long)f->byte, f->buffer, place);
+      break;
+   case TL_FAULT_READ_ONLY:
+      tl_report(diags, E0604, f->range, f->op, f->buffer, place);
+      break;
+   case TL_FAULT_INDEX:
+      tl_report(diags, E0605, f->range, f->op, (long long)f->limit - 1, (long long)f->value, place);
+      break;
+   case TL_FAULT_ASSERT:
+      tl_report(diags, E0606, f->range, f->text ? f->text : "(no message)", place);
+      break;
+   case TL_FAULT_ASSUME:
+      if (f->value) /* a hint: promised for speed only */
+         tl_report(diags, W0602, f->range, f->op, place);
+      else
+         tl_report(diags, E0607, f->range, f->op, place);
+      break;
+   case TL_FAULT_UNDEFINED:
+      report_undefined(diags, f, place);
+      break;
+   case TL_FAULT_WRAP:
+      tl_report(diags, W0601, f->range, f->op, (long long)f->value, place);
+      tl_help(diags, "compute the index in int64");
+      break;
+   case TL_FAULT_STEP:
+      tl_report(diags, E0609, f->range, f->op, place);
+      break;
+   case TL_FAULT_STEPS:
+      tl_report(diags, E0610, f->range, f->op, (long long)f->limit, place);
+      break;
+   case TL_FAULT_TIME:
+      tl_report(diags, E0611, f->range, f->op, (long long)f->limit, place);
+      break;
+   case TL_FAULT_MEMORY:
+      tl_report(diags, E0612, f->range, f->op, (long long)f->limit);
+      break;
+   case TL_FAULT_ARGUMENT:
+      report_argument(diags, f);
+      break;
+   case TL_FAULT_UNSUPPORTED:
+      tl_report(diags, E0615, f->range, f->op, f->text);
+      break;
+   }
+}

@@ -1,0 +1,306 @@
+/* Global memory: address checks, loads, stores, atomics.
+ * Invariant: no byte is touched before find_bytes has found all bytes of the element inside one buffer,
+ * aligned, and writable where it is written. */
+#include "exec/cpu_impl.h"
+
+#include <string.h>
+
+typedef struct Access {
+   uint32_t bytes;
+   bool writes;
+} Access;
+
+/* Host address of the element at virtual address p, or NULL with the fault set. */
+static uint8_t *
+find_bytes(TlExecThread *t, const TlExecInst *inst, size_t i, uint64_t p, Access access)
+{
+   const TlExecRun *run = t->run;
+   const TlExecSlot *slot = inst->arg[0];
+   uint64_t number = (p + ((uint64_t)1 << (TL_EXEC_BUFFER_BITS - 1))) >> TL_EXEC_BUFFER_BITS;
+   TlExecFault *f = &t->fault;
+   f->bytes = access.bytes;
+   if (number - 1 >= run->num_args || !run->buffers[number - 1].is_valid) {
+      f->address = p;
+      tl_cpu_fail_at(t, inst, slot, i, TL_FAULT_WILD);
+      return NULL;
+   }
+   const TlExecBuffer *b = &run->buffers[number - 1];
+   uint64_t byte = p - b->base;
+   TlFaultKind kind = TL_FAULT_NONE;
+   if (byte > b->bytes || b->bytes - byte < access.bytes)
+      kind = TL_FAULT_BOUNDS;
+   else if (p & (access.bytes - 1))
+      kind = TL_FAULT_MISALIGNED;
+   else if (access.writes && !b->is_writable)
+      kind = TL_FAULT_READ_ONLY;
+   if (kind == TL_FAULT_NONE)
+      return b->data + byte;
+   f->buffer = b->name;
+   f->byte = (int64_t)byte;
+   f->buffer_bytes = b->bytes;
+   tl_cpu_fail_at(t, inst, slot, i, kind);
+   return NULL;
+}
+
+/* Pointee bytes of a pointer operand. */
+static Access
+access_of(const TlExecInst *inst, bool writes)
+{
+   const TlType *pointee = tl_type_elem(inst->arg[0]->type)->elem;
+   uint32_t bytes = pointee->kind == TL_TYPE_PTR ? 8 : tl_dtype_info[pointee->dtype].bytes;
+   return (Access){bytes, writes};
+}
+
+static const uint8_t *
+mask_of(TlExecThread *t, const TlExecInst *inst, unsigned arg)
+{
+   return inst->num_args > arg ? tl_cpu_data(t, inst->arg[arg]) : NULL;
+}
+
+/* Checked mode: operand `arg` must be defined wherever the mask (itself defined) is true. */
+static bool
+want_defined(TlExecThread *t, const TlExecInst *inst, unsigned arg, const uint8_t *mask)
+{
+   const TlExecSlot *s = inst->arg[arg];
+   if (!tl_cpu_is_undef(t, s))
+      return true;
+   const uint8_t *shadow = tl_cpu_shadow(t, s);
+   for (uint32_t i = 0; i < s->n; i++)
+      if (shadow[i] && (!mask || mask[i]))
+         return tl_cpu_fail_undefined(t, inst, s, i, shadow[i]);
+   return true;
+}
+
+static bool
+want_all_defined(TlExecThread *t, const TlExecInst *inst, unsigned num_values, unsigned mask_arg)
+{
+   if (!t->checked)
+      return true;
+   const uint8_t *mask = mask_of(t, inst, mask_arg);
+   if (mask && !want_defined(t, inst, mask_arg, NULL))
+      return false;
+   for (unsigned k = 0; k <= num_values; k++)
+      if (!want_defined(t, inst, k, mask))
+         return false;
+   return true;
+}
+
+/* ---- addresses ---- */
+bool
+tl_cpu_addptr(TlExecThread *t, const TlExecInst *inst)
+{
+   const TlExecSlot *r = inst->result[0], *offset = inst->arg[1];
+   uint64_t *to = tl_cpu_data(t, r);
+   const uint64_t *from = tl_cpu_data(t, inst->arg[0]);
+   uint64_t bytes = access_of(inst, false).bytes;
+   if (offset->dtype == TL_I32) {
+      const int32_t *k = tl_cpu_data(t, offset);
+      for (uint32_t i = 0; i < r->n; i++)
+         to[i] = from[i] + (uint64_t)(int64_t)k[i] * bytes;
+   } else {
+      const uint8_t *k = tl_cpu_data(t, offset);
+      for (uint32_t i = 0; i < r->n; i++) {
+         TlBits bits = tl_load_elem(offset->dtype, k + (size_t)i * offset->elem_bytes);
+         to[i] = from[i] + (uint64_t)tl_bits_to_int(offset->dtype, bits) * bytes;
+      }
+   }
+   if (!tl_cpu_is_undef(t, inst->arg[0]) && !tl_cpu_is_undef(t, offset))
+      return true;
+   uint8_t *shadow = tl_cpu_shadow(t, r);
+   t->undef[r->root] = true;
+   for (uint32_t i = 0; i < r->n; i++) {
+      shadow[i] = tl_cpu_is_undef(t, offset) ? tl_cpu_shadow(t, offset)[i] : 0;
+      if (!shadow[i] && tl_cpu_is_undef(t, inst->arg[0]))
+         shadow[i] = tl_cpu_shadow(t, inst->arg[0])[i];
+   }
+   return true;
+}
+
+/* The elements from i on that lie side by side in one buffer and may be accessed: at least 1, or 0 with
+ * the fault set.  *at receives the host address of the first. */
+static size_t
+find_run(TlExecThread *t, const TlExecInst *inst, size_t i, const uint8_t *mask, Access access,
+         uint8_t **at)
+{
+   const TlExecSlot *s = inst->arg[0];
+   const uint64_t *p = (const uint64_t *)tl_cpu_data(t, s) + i;
+   *at = find_bytes(t, inst, i, *p, access);
+   if (!*at)
+      return 0;
+   size_t left = s->n - i, n = 1;
+   while (n < left && p[n] == p[0] + n * access.bytes && (!mask || mask[i + n]))
+      n++;
+   uint64_t number = (*p + ((uint64_t)1 << (TL_EXEC_BUFFER_BITS - 1))) >> TL_EXEC_BUFFER_BITS;
+   const TlExecBuffer *b = &t->run->buffers[number - 1];
+   uint64_t room = (b->bytes - (*p - b->base)) / access.bytes;
+   return n < room ? n : (size_t)room;
+}
+
+/* ---- load, store ---- */
+static void
+bools_to_01(uint8_t *p, size_t n)
+{
+   for (size_t i = 0; i < n; i++)
+      p[i] = p[i] != 0;
+}
+
+/* Masked-off elements: `other`, or zero and (checked) undefined. */
+static void
+fill_masked(TlExecThread *t, const TlExecInst *inst, const uint8_t *mask)
+{
+   const TlExecSlot *r = inst->result[0];
+   const TlExecSlot *other = inst->num_args > 2 ? inst->arg[2] : NULL;
+   uint8_t *to = tl_cpu_data(t, r), *shadow = tl_cpu_shadow(t, r);
+   if (other)
+      memcpy(to, tl_cpu_data(t, other), (size_t)r->n * r->elem_bytes);
+   else
+      memset(to, 0, (size_t)r->n * r->elem_bytes);
+   if (!t->checked || (other && !tl_cpu_is_undef(t, other)))
+      return;
+   bool any = false;
+   for (uint32_t i = 0; i < r->n; i++) {
+      uint8_t source = other ? tl_cpu_shadow(t, other)[i] : inst->source;
+      shadow[i] = mask[i] ? 0 : source;
+      any |= shadow[i] != 0;
+   }
+   t->undef[r->root] = any;
+}
+
+bool
+tl_cpu_load(TlExecThread *t, const TlExecInst *inst)
+{
+   const TlExecSlot *r = inst->result[0];
+   const uint8_t *mask = mask_of(t, inst, 1);
+   Access access = access_of(inst, false);
+   uint8_t *to = tl_cpu_data(t, r), *from;
+   if (!want_all_defined(t, inst, 0, 1))
+      return false;
+   if (mask)
+      fill_masked(t, inst, mask);
+   for (size_t i = 0, n; i < r->n; i += n) {
+      n = 1;
+      if (mask && !mask[i])
+         continue;
+      n = find_run(t, inst, i, mask, access, &from);
+      if (!n)
+         return false;
+      if (n == 1)
+         memcpy(to + i * access.bytes, from, access.bytes);
+      else
+         memcpy(to + i * access.bytes, from, n * access.bytes);
+   }
+   if (r->dtype == TL_I1)
+      bools_to_01(to, r->n);
+   return true;
+}
+
+bool
+tl_cpu_store(TlExecThread *t, const TlExecInst *inst)
+{
+   const TlExecSlot *v = inst->arg[1];
+   const uint8_t *mask = mask_of(t, inst, 2);
+   Access access = access_of(inst, true);
+   const uint8_t *from = tl_cpu_data(t, v);
+   uint8_t *to;
+   if (!want_all_defined(t, inst, 1, 2))
+      return false;
+   for (size_t i = 0, n; i < v->n; i += n) {
+      n = 1;
+      if (mask && !mask[i])
+         continue;
+      n = find_run(t, inst, i, mask, access, &to);
+      if (!n)
+         return false;
+      memcpy(to, from + i * access.bytes, n * access.bytes);
+   }
+   return true;
+}
+
+/* ---- atomics ---- */
+static atomic_flag *
+lock_address(TlExecThread *t, const uint8_t *p)
+{
+   if (!t->run->is_shared)
+      return NULL;
+   uint64_t line = (uintptr_t)p >> 3;
+   atomic_flag *lock = &t->run->locks[(line ^ line >> 8) % TL_EXEC_LOCKS];
+   tl_cpu_lock(lock);
+   return lock;
+}
+
+static const TlOpcode rmw_op[] = {
+   [TL_RMW_ADD] = TL_OP_ADD, [TL_RMW_AND] = TL_OP_AND, [TL_RMW_OR] = TL_OP_OR,
+   [TL_RMW_XOR] = TL_OP_XOR, [TL_RMW_MAX] = TL_OP_MAX, [TL_RMW_MIN] = TL_OP_MIN,
+   [TL_RMW_XCHG] = TL_OP_COUNT, /* the new value itself */
+};
+
+static TlBits
+combine(TlOpcode op, TlDtype dtype, TlBits old, TlBits value)
+{
+   const TlAttr plain = {0}; /* a NaN loses */
+   return op == TL_OP_COUNT
+             ? value
+             : tl_eval(op, &plain, dtype, (TlDtype[]){dtype, dtype}, (TlBits[]){old, value}, NULL);
+}
+
+bool
+tl_cpu_atomic_rmw(TlExecThread *t, const TlExecInst *inst)
+{
+   const TlExecSlot *r = inst->result[0], *v = inst->arg[1];
+   const uint64_t *p = tl_cpu_data(t, inst->arg[0]);
+   const uint8_t *mask = mask_of(t, inst, 2), *value = tl_cpu_data(t, v);
+   uint8_t *to = tl_cpu_data(t, r);
+   TlOpcode op = rmw_op[tl_attr_int(inst->op, TL_ATTR_RMW)];
+   Access access = access_of(inst, true);
+   if (!want_all_defined(t, inst, 1, 2))
+      return false;
+   bool any_off = false;
+   for (size_t i = 0; i < r->n; i++) {
+      size_t at = i * r->elem_bytes;
+      if (t->checked)
+         tl_cpu_shadow(t, r)[i] = mask && !mask[i] ? inst->source : 0;
+      if (mask && !mask[i]) {
+         any_off = true;
+         memset(to + at, 0, r->elem_bytes);
+         continue;
+      }
+      uint8_t *host = find_bytes(t, inst, i, p[i], access);
+      if (!host)
+         return false;
+      atomic_flag *lock = lock_address(t, host);
+      TlBits old = tl_load_elem(r->dtype, host);
+      tl_store_elem(r->dtype, host,
+                    combine(op, r->dtype, old, tl_load_elem(v->dtype, value + at)));
+      if (lock)
+         tl_cpu_unlock(lock);
+      tl_store_elem(r->dtype, to + at, old);
+   }
+   if (t->checked)
+      t->undef[r->root] = any_off;
+   return true;
+}
+
+bool
+tl_cpu_atomic_cas(TlExecThread *t, const TlExecInst *inst)
+{
+   const TlExecSlot *r = inst->result[0];
+   const uint64_t *p = tl_cpu_data(t, inst->arg[0]);
+   const uint8_t *compare = tl_cpu_data(t, inst->arg[1]), *value = tl_cpu_data(t, inst->arg[2]);
+   uint8_t *to = tl_cpu_data(t, r);
+   Access access = access_of(inst, true);
+   if (!want_all_defined(t, inst, 2, 3))
+      return false;
+   for (size_t i = 0; i < r->n; i++) {
+      size_t at = i * access.bytes;
+      uint8_t *host = find_bytes(t, inst, i, p[i], access);
+      if (!host)
+         return false;
+      atomic_flag *lock = lock_address(t, host);
+      memcpy(to + at, host, access.bytes);
+      if (memcmp(host, compare + at, access.bytes) == 0) /* bits, as the GPU compares */
+         memcpy(host, value + at, access.bytes);
+      if (lock)
+         tl_cpu_unlock(lock);
+   }
+   return true;
+}
