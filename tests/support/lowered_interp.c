@@ -16,7 +16,17 @@ typedef struct Byte {
    int reader_warp;
    uint32_t write_epoch, read_epoch;   /* block barriers before */
    uint32_t write_warp, read_warp;     /* warp barriers before */
+   bool in_flight;                     /* an asynchronous copy will write it */
+   const uint8_t *coming;              /* from here; NULL: zero */
 } Byte;
+
+/* One access of an asynchronous copy; its bytes arrive when the group is waited for, not before. */
+typedef struct Copy {
+   unsigned thread, bytes;
+   int64_t to;
+   const uint8_t *from;   /* NULL: zeros */
+   uint32_t group;
+} Copy;
 
 typedef struct In {
    TlArena *arena;
@@ -28,6 +38,8 @@ typedef struct In {
    bool *active;
    Byte *shared;
    uint32_t epoch, warp_epoch;
+   TL_VEC(Copy) copies;      /* in flight */
+   uint32_t group;           /* groups committed */
    LoweredStats *stats;
    const char *error;
    const TlOp *op;
@@ -243,6 +255,9 @@ read_byte(In *in, unsigned t, int64_t at, uint8_t *out)
 {
    Byte *b = &in->shared[at];
    int warp = (int)t / WARP;
+   if (b->in_flight)
+      return stop(in, "thread %u reads shared byte %lld, which a copy is about to write", t,
+                  (long long)at);
    if (!b->written)
       return stop(in, "thread %u reads shared byte %lld, which nobody wrote", t, (long long)at);
    if (b->writer != (int)t && b->write_epoch == in->epoch &&
@@ -263,15 +278,28 @@ read_byte(In *in, unsigned t, int64_t at, uint8_t *out)
 }
 
 static bool
+may_write(In *in, unsigned t, int64_t at)
+{
+   const Byte *b = &in->shared[at];
+   int warp = (int)t / WARP;
+   if (b->reader != NOBODY && b->reader != (int)t && b->read_epoch == in->epoch &&
+       !(b->reader_warp == warp && b->read_warp < in->warp_epoch))
+      return stop(in, "thread %u writes shared byte %lld after thread %d read it, no barrier", t,
+                  (long long)at, b->reader);
+   return true;
+}
+
+static bool
 write_byte(In *in, unsigned t, int64_t at, uint8_t v)
 {
    Byte *b = &in->shared[at];
    int warp = (int)t / WARP;
    bool same = b->written && b->value == v;
-   if (b->reader != NOBODY && b->reader != (int)t && b->read_epoch == in->epoch &&
-       !(b->reader_warp == warp && b->read_warp < in->warp_epoch))
-      return stop(in, "thread %u writes shared byte %lld after thread %d read it, no barrier", t,
-                  (long long)at, b->reader);
+   if (b->in_flight)
+      return stop(in, "thread %u writes shared byte %lld, which a copy is about to write", t,
+                  (long long)at);
+   if (!may_write(in, t, at))
+      return false;
    if (b->written && !same && b->writer != (int)t && b->write_epoch == in->epoch &&
        !(b->writer / WARP == warp && b->write_warp < in->warp_epoch))
       return stop(in, "threads %u and %d write shared byte %lld differently", t, b->writer,
@@ -374,6 +402,83 @@ atom_shared(In *in, const TlOp *op)
          }
       }
    return true;
+}
+
+/* ---- asynchronous copies ---- */
+static bool
+start_copy(In *in, const Copy *c)
+{
+   for (unsigned i = 0; i < c->bytes; i++) {
+      Byte *b = &in->shared[c->to + i];
+      const uint8_t *from = c->from ? c->from + i : NULL;
+      int warp = (int)c->thread / WARP;
+      if (b->in_flight && b->coming != from)
+         return stop(in, "two copies to shared byte %lld", (long long)c->to + i);
+      if (!may_write(in, c->thread, c->to + i))
+         return false;
+      if (b->written && !b->in_flight && b->writer != (int)c->thread &&
+          b->write_epoch == in->epoch &&
+          !(b->writer / WARP == warp && b->write_warp < in->warp_epoch))
+         return stop(in, "a copy to shared byte %lld after thread %d wrote it, no barrier",
+                     (long long)c->to + i, b->writer);
+      b->in_flight = true;
+      b->coming = from;
+   }
+   tl_vec_push(in->arena, &in->copies, *c);
+   return true;
+}
+
+static bool
+cp_async(In *in, const TlOp *op)
+{
+   unsigned n = regs(tl_arg(op, 1)), bytes = (unsigned)tl_attr_int(op, TL_ATTR_BYTES);
+   if (bytes != 4 && bytes != 8 && bytes != 16)
+      return stop(in, "%u bytes", bytes);
+   EACH_THREAD(in, t)
+      for (unsigned a = 0; a < n; a++) {
+         Copy c = {t, bytes, shared_address(in, op, t, a), NULL, in->group};
+         TlBits p = get(in, tl_arg(op, 1), t, a);
+         if (!in_shared(in, c.to, bytes))
+            return false;
+         if (predicate(in, op, 2, t, a)) {
+            if (p % bytes)
+               return stop(in, "address %llx is not aligned to %u", (unsigned long long)p, bytes);
+            c.from = address(in, p, bytes);
+            if (!c.from)
+               return false;
+            in->stats->async_copies++;
+         }
+         if (!start_copy(in, &c))
+            return false;
+      }
+   return true;
+}
+
+static bool
+land(In *in, const Copy *c)
+{
+   for (unsigned i = 0; i < c->bytes; i++)
+      in->shared[c->to + i].in_flight = false;
+   for (unsigned i = 0; i < c->bytes; i++)
+      if (!write_byte(in, c->thread, c->to + i, c->from ? c->from[i] : 0))
+         return false;
+   return true;
+}
+
+static bool
+cp_async_wait(In *in, const TlOp *op)
+{
+   uint32_t num = (uint32_t)tl_attr_int(op, TL_ATTR_NUM);
+   size_t kept = 0;
+   for (size_t i = 0; i < in->copies.len; i++) {
+      Copy c = in->copies.data[i];
+      if (c.group + num >= in->group)
+         in->copies.data[kept++] = c;
+      else if (!land(in, &c))
+         return false;
+   }
+   in->copies.len = kept;
+   return all_active(in);
 }
 
 /* PTX ISA, ldmatrix: lane 8j + i names row i of matrix j; lane l receives row l / 4, columns
@@ -749,6 +854,13 @@ run_op(In *in, const TlOp *op)
       return ldmatrix(in, op);
    case TL_OP_ATOM_SHARED:
       return atom_shared(in, op);
+   case TL_OP_CP_ASYNC:
+      return cp_async(in, op);
+   case TL_OP_CP_ASYNC_COMMIT:
+      in->group++;
+      return all_active(in);
+   case TL_OP_CP_ASYNC_WAIT:
+      return cp_async_wait(in, op);
    case TL_OP_ATOM_RMW:
    case TL_OP_ATOM_CAS:
       return atom(in, op);
@@ -810,6 +922,8 @@ run_program(In *in)
    in->active = tl_new_array(in->arena, bool, in->threads);
    in->value = tl_new_array(in->arena, TlBits *, f->next_value_id);
    in->shared = tl_new_array(in->arena, Byte, f->shared_bytes + 1);
+   in->copies.len = in->copies.cap = 0;
+   in->group = 0;
    for (uint32_t i = 0; i < f->shared_bytes; i++)
       in->shared[i].writer = in->shared[i].reader = NOBODY;
    for (unsigned t = 0; t < in->threads; t++)

@@ -1,0 +1,675 @@
+/* Software pipelining: loads of a loop become asynchronous copies into rings of shared memory.
+ *
+ * In innermost `for` loops, loads that feed dots (and any load of a loop with its own num_stages) are
+ * issued num_stages - 1 iterations ahead:
+ *
+ *    ring = local_alloc : S stages
+ *    prologue: for s in 0 .. S-2:  copy of iteration s -> stage s, masked off when there is no such
+ *              iteration; one group for each iteration
+ *    for:      wait until at most S-2 groups are in flight: this iteration's data has arrived
+ *              copy of iteration i + S-1 -> stage (i + S-1) % S, which iteration i-1 has read; commit
+ *              the old body, reading stage i % S
+ *    wait for all: masked-off copies still write zeros
+ *
+ * Addresses and masks of later iterations come from a copy of the slice that computes them: of the
+ * index, of what is outside, of carried values that run ahead in carried values of their own.
+ * Invariant: every iteration commits exactly one group, whether its copies are masked off or not, so
+ * that the number of groups in flight tells which stage has arrived; and a stage is copied to only
+ * after a wait and a barrier that follow its last reading. */
+#include "passes/pipeline_loops.h"
+#include "passes/coalesce.h"
+#include "passes/lower.h"
+#include "passes/remark.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { MAX_STAGES = 16, MAX_PATH = 4, MAX_DEPTH = 256 };
+
+/* A load that becomes copies. */
+typedef struct Load {
+   TlOp *op;
+   TlOp *alloc;               /* the buffer that it fills for dots, or NULL */
+   const TlType *stage;       /* one stage of the ring */
+   unsigned order[TL_MAX_RANK]; /* dimension of the ring -> of the load */
+   bool is_turned;            /* order is not the identity */
+   TlValue *ring;             /* set by the rewrite */
+} Load;
+
+typedef struct Pipe {
+   TlPassCx *cx;
+   TlFunc *func;
+   TlTypes *types;
+   TlAnalysis *facts;
+   TlOp *loop;
+   TlBlock *body;             /* of the old loop */
+   TL_VEC(Load) loads;
+   TlSlice slice;             /* what all copies need */
+   unsigned stages;
+   int64_t step;
+   bool has_stages;           /* the loop has its own num_stages */
+} Pipe;
+
+static void
+refuse(Pipe *p, const TlOp *load, const char *why)
+{
+   if (tl_remarks_on(p->cx, "pipeline"))
+      tl_report(p->cx->diags, R0414, load->range, why);
+}
+
+/* ---- which loops ---- */
+static bool
+has_opcode(const TlBlock *block, TlOpcode opcode)
+{
+   for (const TlOp *op = block->first; op; op = op->next) {
+      if (op->opcode == opcode)
+         return true;
+      for (unsigned i = 0; i < op->num_regions; i++)
+         if (has_opcode(op->regions[i]->block, opcode))
+            return true;
+   }
+   return false;
+}
+
+/* Nothing that orders memory or counts groups of its own. */
+static bool
+is_plain_body(const TlBlock *block)
+{
+   for (const TlOp *op = block->first; op; op = op->next) {
+      switch (op->opcode) {
+      case TL_OP_FOR:
+      case TL_OP_WHILE:
+      case TL_OP_ATOMIC_CAS:
+      case TL_OP_DEBUG_BARRIER:
+      case TL_OP_GDC_WAIT:
+      case TL_OP_ASYNC_COPY:
+      case TL_OP_ASYNC_COMMIT:
+      case TL_OP_ASYNC_WAIT:
+         return false;
+      case TL_OP_ATOMIC_RMW: /* its result may say that data is ready */
+         if (tl_result(op, 0)->uses)
+            return false;
+         break;
+      case TL_OP_INLINE_ASM:
+         if (!tl_attr_int(op, TL_ATTR_PURE))
+            return false;
+         break;
+      default:
+         break;
+      }
+      for (unsigned i = 0; i < op->num_regions; i++)
+         if (!is_plain_body(op->regions[i]->block))
+            return false;
+   }
+   return true;
+}
+
+/* ---- memory that the loop writes ---- */
+/* The parameter that a pointer is computed from, NULL when that is not known. */
+static const TlValue *
+root_of(const TlValue *v)
+{
+   for (unsigned steps = 0; steps < MAX_DEPTH; steps++) {
+      if (!v->def) {
+         const TlOp *parent = v->block->region->parent;
+         if (!parent)
+            return v;
+         if (parent->opcode != TL_OP_FOR || v->index == 0)
+            return NULL;
+         v = tl_arg(parent, v->index + 2);
+         continue;
+      }
+      switch (v->def->opcode) {
+      case TL_OP_ADDPTR:
+      case TL_OP_SPLAT:
+      case TL_OP_BROADCAST:
+      case TL_OP_EXPAND_DIMS:
+      case TL_OP_RESHAPE:
+      case TL_OP_TRANS:
+      case TL_OP_CONVERT_LAYOUT:
+      case TL_OP_HINT:
+         v = tl_arg(v->def, 0);
+         break;
+      case TL_OP_FOR:
+         v = tl_arg(v->def, v->index + 3);
+         break;
+      default:
+         return NULL;
+      }
+   }
+   return NULL;
+}
+
+/* May the body store where the load reads?  Different parameters are taken to be different memory. */
+static bool
+is_stored_to(const TlBlock *block, const TlValue *root)
+{
+   for (const TlOp *op = block->first; op; op = op->next) {
+      if (op->opcode == TL_OP_STORE || op->opcode == TL_OP_ATOMIC_RMW) {
+         const TlValue *to = root_of(tl_arg(op, 0));
+         if (!to || !root || to == root)
+            return true;
+      }
+      for (unsigned i = 0; i < op->num_regions; i++)
+         if (is_stored_to(op->regions[i]->block, root))
+            return true;
+   }
+   return false;
+}
+
+/* ---- which loads ---- */
+/* Loads of the body that dots read, element by element or in another arrangement. */
+static void
+mark_feeding(Pipe *p, TlMap *feeding)
+{
+   TL_VEC(TlValue *) todo = {0};
+   for (TlOp *op = p->body->first; op; op = op->next)
+      for (unsigned i = 0; op->opcode == TL_OP_DOT && i < 2; i++)
+         tl_vec_push(p->cx->scratch, &todo, tl_arg(op, i));
+   while (todo.len) {
+      TlOp *op = tl_vec_pop(&todo)->def;
+      if (!op || op->block != p->body || tl_map_has(feeding, op))
+         continue;
+      bool passes = tl_op_is_pure(op) && op->opcode != TL_OP_DOT && !op->num_regions;
+      if (op->opcode != TL_OP_LOAD && op->opcode != TL_OP_LOCAL_ALLOC &&
+          op->opcode != TL_OP_LOCAL_LOAD && !passes)
+         continue;
+      tl_map_put(feeding, op, op);
+      for (unsigned i = 0; op->opcode != TL_OP_LOAD && i < op->num_args; i++)
+         tl_vec_push(p->cx->scratch, &todo, tl_arg(op, i));
+   }
+}
+
+/* A buffer is only read, and only in its iteration. */
+static bool
+is_only_read(const TlValue *buffer)
+{
+   for (const TlUse *u = buffer->uses; u; u = u->next) {
+      const TlOp *op = u->user;
+      if (op->opcode == TL_OP_LOCAL_TRANS ? !is_only_read(tl_result(op, 0))
+                                          : op->opcode != TL_OP_LOCAL_LOAD && op->opcode != TL_OP_DOT)
+         return false;
+   }
+   return true;
+}
+
+/* The first buffer that v fills, itself or transposed; order: dimension of v -> of the load. */
+static bool
+find_buffer(const Pipe *p, Load *load, const TlValue *v, const unsigned *order, unsigned depth)
+{
+   for (const TlUse *u = v->uses; u; u = u->next) {
+      TlOp *op = u->user;
+      if (op->block != p->body)
+         continue;
+      if (op->opcode == TL_OP_LOCAL_ALLOC && is_only_read(tl_result(op, 0))) {
+         load->alloc = op;
+         load->stage = tl_result(op, 0)->type;
+         memcpy(load->order, order, v->type->rank * sizeof order[0]);
+         return true;
+      }
+      unsigned next[TL_MAX_RANK];
+      memcpy(next, order, v->type->rank * sizeof next[0]);
+      if (op->opcode == TL_OP_TRANS) {
+         TlInts o = tl_attr_ints(op, TL_ATTR_ORDER);
+         for (unsigned d = 0; d < o.len; d++)
+            next[d] = order[o.data[d]];
+      } else if (op->opcode != TL_OP_CONVERT_LAYOUT) {
+         continue;
+      }
+      if (depth < MAX_PATH && find_buffer(p, load, tl_result(op, 0), next, depth + 1))
+         return true;
+   }
+   return false;
+}
+
+/* The ring's stage as the load sees it. */
+static const TlType *
+view_type(const Pipe *p, const Load *l)
+{
+   const TlType *t = tl_result(l->op, 0)->type;
+   unsigned back[TL_MAX_RANK];
+   for (unsigned d = 0; d < t->rank; d++)
+      back[l->order[d]] = d;
+   TlLinear memory = tl_ll_transpose(l->stage->layout, back);
+   return tl_type_memdesc(p->types, t->dtype, t->rank, t->shape,
+                          tl_layout_intern(p->types, &memory), 1);
+}
+
+static bool
+is_zero_fill(const TlOp *load)
+{
+   uint64_t bits;
+   return load->num_args < 3 || (tl_is_const(tl_arg(load, 2), &bits) && bits == 0);
+}
+
+static const char *
+choose_ring(Pipe *p, Load *l)
+{
+   const TlType *t = tl_result(l->op, 0)->type;
+   const TlValue *ptr = tl_arg(l->op, 0), *mask = tl_access_mask(l->op);
+   unsigned same[TL_MAX_RANK];
+   for (unsigned d = 0; d < t->rank; d++)
+      same[d] = d;
+   if (!find_buffer(p, l, tl_result(l->op, 0), same, 0)) {
+      TlAccess a = tl_access_of(p->facts, ptr, mask);
+      TlLinear memory = tl_hw_shared_plain(t->rank, t->shape, a.order);
+      memcpy(l->order, same, sizeof same);
+      l->stage = tl_type_memdesc(p->types, t->dtype, t->rank, t->shape,
+                                 tl_layout_intern(p->types, &memory), 1);
+   }
+   l->is_turned = memcmp(l->order, same, t->rank * sizeof same[0]) != 0;
+   unsigned bytes = tl_async_copy_bytes(p->cx->scratch, p->facts, ptr, mask, view_type(p, l));
+   return bytes < 4 ? "a thread has less than 4 neighbouring bytes under one mask" : NULL;
+}
+
+/* NULL when the load can run ahead, else why not. */
+static const char *
+check_load(Pipe *p, Load *l)
+{
+   TlOp *op = l->op;
+   const TlType *t = tl_result(op, 0)->type;
+   if (t->elem->kind != TL_TYPE_SCALAR || tl_dtype_info[t->dtype].bits < 8)
+      return "its elements are not numbers of whole bytes";
+   if (tl_attr_int(op, TL_ATTR_VOLATILE) || tl_attr_int(op, TL_ATTR_CACHE) == TL_CACHE_CV)
+      return "it is volatile";
+   if (!is_zero_fill(op))
+      return "masked-off elements are not zero";
+   if (is_stored_to(p->body, root_of(tl_arg(op, 0))))
+      return "the loop may store to the same memory";
+   TlSlice s;
+   tl_slice_init(&s, p->cx->scratch, p->loop);
+   for (unsigned i = 0; i < op->num_args && i < 2; i++)
+      if (!tl_slice_add(&s, tl_arg(op, i)))
+         return s.has_load ? "its address or mask depends on another load of the loop"
+                           : "its address or mask cannot be computed ahead";
+   return choose_ring(p, l);
+}
+
+static void
+find_loads(Pipe *p)
+{
+   TlMap feeding;
+   tl_map_init(&feeding, p->cx->scratch);
+   mark_feeding(p, &feeding);
+   for (TlOp *op = p->body->first; op; op = op->next) {
+      if (op->opcode != TL_OP_LOAD || tl_result(op, 0)->type->kind != TL_TYPE_TILE ||
+          !(p->has_stages || tl_map_has(&feeding, op)))
+         continue;
+      Load l = {.op = op};
+      const char *why = check_load(p, &l);
+      if (why)
+         refuse(p, op, why);
+      else
+         tl_vec_push(p->cx->scratch, &p->loads, l);
+   }
+}
+
+/* ---- how many stages ---- */
+static uint64_t
+stage_bytes(const Pipe *p)
+{
+   uint64_t sum = 0;
+   for (size_t i = 0; i < p->loads.len; i++)
+      sum += tl_memdesc_stage_bytes(p->loads.data[i].stage);
+   return sum;
+}
+
+static bool
+becomes_ring(const Pipe *p, const TlOp *alloc)
+{
+   for (size_t i = 0; i < p->loads.len; i++)
+      if (p->loads.data[i].alloc == alloc)
+         return true;
+   return false;
+}
+
+static bool
+is_used_in(const TlValue *v, const TlBlock *body)
+{
+   for (const TlUse *u = v->uses; u; u = u->next)
+      for (const TlBlock *b = u->user->block; b; b = b->region->parent ? b->region->parent->block : NULL)
+         if (b == body)
+            return true;
+   return false;
+}
+
+/* Shared bytes that the loop needs besides the rings: buffers alive in it, the largest scratch. */
+static uint64_t
+other_bytes(Pipe *p, const TlBlock *block, uint64_t *scratch)
+{
+   uint64_t sum = 0;
+   for (const TlOp *op = block->first; op; op = op->next) {
+      if (op->opcode == TL_OP_LOCAL_ALLOC && !becomes_ring(p, op) &&
+          is_used_in(tl_result(op, 0), p->body)) {
+         const TlType *t = tl_result(op, 0)->type;
+         sum += (uint64_t)tl_memdesc_stage_bytes(t) * t->count;
+      }
+      uint64_t own = tl_scratch_bytes(p->cx->scratch, p->func, op);
+      *scratch = own > *scratch ? own : *scratch;
+      for (unsigned i = 0; i < op->num_regions; i++)
+         sum += other_bytes(p, op->regions[i]->block, scratch);
+   }
+   return sum;
+}
+
+/* Trip count when the bounds are constants, else a large number. */
+static uint64_t
+known_trips(const Pipe *p)
+{
+   uint64_t bits[2];
+   TlDtype t = tl_arg(p->loop, 0)->type->dtype;
+   if (!tl_is_const(tl_arg(p->loop, 0), &bits[0]) || !tl_is_const(tl_arg(p->loop, 1), &bits[1]))
+      return UINT64_MAX;
+   __int128 from = tl_bits_to_int(t, bits[0]), to = tl_bits_to_int(t, bits[1]);
+   __int128 way = p->step > 0 ? to - from : from - to, step = p->step > 0 ? p->step : -p->step;
+   return way <= 0 ? 0 : (uint64_t)((way + step - 1) / step);
+}
+
+/* As many of the stages asked for as are useful and fit; below 2 there is nothing to gain. */
+static void
+limit_stages(Pipe *p)
+{
+   uint64_t scratch = 0, each = stage_bytes(p), trips = known_trips(p);
+   uint64_t other = other_bytes(p, p->func->body->block, &scratch) + scratch;
+   uint64_t limit = p->cx->target->max_shared_bytes;
+   unsigned asked = p->stages;
+   p->stages = asked > MAX_STAGES ? MAX_STAGES : asked;
+   if (p->stages > trips)
+      p->stages = (unsigned)trips;
+   while (p->stages > 1 && each * p->stages + other > limit)
+      p->stages--;
+   if (p->stages < asked && p->stages < trips && tl_remarks_on(p->cx, "pipeline"))
+      tl_report(p->cx->diags, R0415, p->loop->range, asked, (unsigned)each, (unsigned)other,
+                p->stages < 2 ? "the loop is not pipelined" : "fewer are used");
+}
+
+/* ---- rewriting ---- */
+static TlValue *
+index_at(Pipe *p, TlBuilder *b, TlValue *from, int64_t iterations)
+{
+   if (iterations == 0)
+      return from;
+   return tl_b2(b, TL_OP_ADD, from, tl_const_int(b, from->type->dtype, iterations * p->step));
+}
+
+/* Is there an iteration that many after the one with index `from`, which itself exists?  The distance
+ * to the bound is compared unsigned: the index that far ahead may overflow. */
+static TlValue *
+exists_after(Pipe *p, TlBuilder *b, TlValue *from, int64_t iterations)
+{
+   static const TlDtype unsigned_of[] = {[1] = TL_U8, [2] = TL_U16, [4] = TL_U32, [8] = TL_U64};
+   TlValue *upper = tl_arg(p->loop, 1);
+   bool up = p->step > 0;
+   TlDtype u = unsigned_of[tl_dtype_info[from->type->dtype].bytes];
+   TlValue *way = tl_b2(b, TL_OP_SUB, up ? upper : from, up ? from : upper);
+   if (from->type->dtype != u)
+      way = tl_t1(b, TL_OP_BITCAST, tl_type_scalar(p->types, u), way);
+   return tl_b2(b, TL_OP_GT, way,
+                tl_const_int(b, u, iterations * (up ? p->step : -p->step)));
+}
+
+static TlValue *
+stage_view(Pipe *p, TlBuilder *b, const Load *l, TlValue *slot)
+{
+   (void)p;
+   return tl_t2(b, TL_OP_LOCAL_VIEW, l->stage, l->ring, slot);
+}
+
+/* The stage with the load's dimensions. */
+static TlValue *
+turned_view(Pipe *p, TlBuilder *b, const Load *l, TlValue *view)
+{
+   unsigned rank = l->stage->rank;
+   int64_t back[TL_MAX_RANK];
+   if (!l->is_turned)
+      return view;
+   for (unsigned d = 0; d < rank; d++)
+      back[l->order[d]] = d;
+   return tl_t1(b, TL_OP_LOCAL_TRANS, view_type(p, l), view,
+                {TL_ATTR_ORDER, {.ints = tl_ints(p->func->module->arena, back, rank)}});
+}
+
+/* The load's mask in the iteration of map, and the iteration exists. */
+static TlValue *
+copy_mask(Pipe *p, TlBuilder *b, const TlOp *load, const TlMap *map, TlValue *exists)
+{
+   const TlType *ptr = tl_arg(load, 0)->type;
+   TlValue *mask = load->num_args > 1 ? tl_slice_mapped(map, tl_arg(load, 1)) : NULL;
+   const TlType *t = mask ? mask->type
+                          : tl_type_with_elem(p->types, ptr, tl_type_scalar(p->types, TL_I1));
+   TlValue *all = tl_t1(b, TL_OP_SPLAT, t, exists);
+   return mask ? tl_b2(b, TL_OP_AND, mask, all) : all;
+}
+
+/* Copies of all loads of one iteration and the commit. */
+static void
+issue_copies(Pipe *p, TlBuilder *b, const TlMap *map, TlValue *slot, TlValue *exists)
+{
+   TlRange range = b->range;
+   TlValue **token = tl_new_array(p->cx->scratch, TlValue *, p->loads.len);
+   for (size_t i = 0; i < p->loads.len; i++) {
+      Load *l = &p->loads.data[i];
+      b->range = l->op->range;
+      TlValue *view = turned_view(p, b, l, stage_view(p, b, l, slot));
+      TlValue *args[3] = {tl_slice_mapped(map, tl_arg(l->op, 0)), view,
+                          copy_mask(p, b, l->op, map, exists)};
+      token[i] = tl_build_n(b, TL_OP_ASYNC_COPY, args, 3, NULL,
+                            TL_ATTRS_({TL_ATTR_CACHE, *tl_attr(l->op, TL_ATTR_CACHE)},
+                                      {TL_ATTR_EVICT, *tl_attr(l->op, TL_ATTR_EVICT)}));
+   }
+   b->range = range;
+   tl_build_n(b, TL_OP_ASYNC_COMMIT, token, (unsigned)p->loads.len, NULL, TL_ATTRS_());
+}
+
+static void
+build_wait(TlBuilder *b, unsigned num)
+{
+   tl_build_n(b, TL_OP_ASYNC_WAIT, NULL, 0, NULL, TL_ATTRS_({TL_ATTR_NUM, {.i = num}}));
+}
+
+/* Copies of the first stages - 1 iterations; ahead: carried values, from the first iteration's to those
+ * of iteration stages - 1. */
+static void
+build_prologue(Pipe *p, TlBuilder *b, TlValue **ahead)
+{
+   TlValue *lower = tl_arg(p->loop, 0), *upper = tl_arg(p->loop, 1);
+   for (size_t i = 0; i < p->loads.len; i++) {
+      Load *l = &p->loads.data[i];
+      b->range = l->op->range;
+      l->ring = tl_b0(b, TL_OP_LOCAL_ALLOC,
+                      tl_type_memdesc(p->types, l->stage->dtype, l->stage->rank, l->stage->shape,
+                                      l->stage->layout, p->stages));
+   }
+   b->range = p->loop->range;
+   TlValue *any = tl_b2(b, p->step > 0 ? TL_OP_LT : TL_OP_GT, lower, upper);
+   for (unsigned s = 0; s + 1 < p->stages; s++) {
+      TlMap map;
+      tl_map_init(&map, p->cx->scratch);
+      tl_map_put(&map, p->body->args[0], index_at(p, b, lower, s));
+      for (size_t i = 0; i < p->slice.carried.len; i++)
+         tl_map_put(&map, p->body->args[p->slice.carried.data[i] + 1], ahead[i]);
+      tl_slice_clone(&p->slice, b, &map);
+      TlValue *exists = s ? tl_b2(b, TL_OP_AND, any, exists_after(p, b, lower, s)) : any;
+      issue_copies(p, b, &map, tl_const_int(b, TL_I32, s), exists);
+      for (size_t i = 0; i < p->slice.carried.len; i++)
+         ahead[i] = tl_slice_mapped(&map, tl_arg(p->body->last, p->slice.carried.data[i]));
+   }
+}
+
+/* The loop with more carried values and an empty body; its old results take over. */
+static TlOp *
+build_loop(Pipe *p, TlBuilder *b, TlValue *const *more, unsigned num_more)
+{
+   TlOp *old = p->loop;
+   unsigned num = old->num_results;
+   TlOp *loop = tl_op_new(b, TL_OP_FOR, old->num_args + num_more, num + num_more, 1);
+   memcpy(loop->attrs, old->attrs, sizeof loop->attrs);
+   TlBlock *body = loop->regions[0]->block;
+   tl_block_add_arg(body, p->body->args[0]->type, p->body->args[0]->name);
+   for (unsigned i = 0; i < 3; i++)
+      tl_set_arg(loop, i, tl_arg(old, i));
+   for (unsigned i = 0; i < num + num_more; i++) {
+      TlValue *init = i < num ? tl_arg(old, i + 3) : more[i - num];
+      const char *name = i < num ? p->body->args[i + 1]->name : NULL;
+      tl_set_arg(loop, i + 3, init);
+      tl_result(loop, i)->type = init->type;
+      tl_result(loop, i)->name = i < num ? old->results[i].name : NULL;
+      tl_block_add_arg(body, init->type, name);
+   }
+   return loop;
+}
+
+/* Users of the load and of its buffers read the ring. */
+static void
+read_ring(Pipe *p, Load *l, TlValue *view)
+{
+   TlBuilder b = tl_builder_before(l->op);
+   TlValue *loaded = tl_result(l->op, 0);
+   if (l->alloc) {
+      TlValue *v = tl_arg(l->alloc, 0);
+      tl_replace_uses(tl_result(l->alloc, 0), view);
+      tl_remove(l->alloc);
+      while (v != loaded && tl_is_unused(v->def)) {
+         TlOp *op = v->def;
+         v = tl_arg(op, 0);
+         tl_remove(op);
+      }
+   }
+   if (loaded->uses)
+      tl_replace_uses(loaded, tl_t1(&b, TL_OP_LOCAL_LOAD, loaded->type, turned_view(p, &b, l, view)));
+   tl_remove(l->op);
+}
+
+/* The stage after `slot`. */
+static TlValue *
+next_slot(Pipe *p, TlBuilder *b, TlValue *slot)
+{
+   TlValue *one = tl_const_int(b, TL_I32, 1), *zero = tl_const_int(b, TL_I32, 0);
+   if (p->stages == 2)
+      return tl_b2(b, TL_OP_XOR, slot, one);
+   TlValue *is_last = tl_b2(b, TL_OP_EQ, slot, tl_const_int(b, TL_I32, p->stages - 1));
+   return tl_b3(b, TL_OP_SELECT, is_last, zero, tl_b2(b, TL_OP_ADD, slot, one));
+}
+
+static void
+rewrite_body(Pipe *p, TlOp *loop)
+{
+   TlBlock *body = loop->regions[0]->block;
+   TlBuilder b = tl_builder_at_end(p->func, body);
+   unsigned num = p->loop->num_results, num_ahead = (unsigned)p->slice.carried.len;
+   TlValue *index = body->args[0], *take = body->args[1 + num + num_ahead],
+           *put = body->args[2 + num + num_ahead];
+   b.range = p->loop->range;
+   build_wait(&b, p->stages - 2);
+   TlMap map;
+   tl_map_init(&map, p->cx->scratch);
+   tl_map_put(&map, p->body->args[0], index_at(p, &b, index, p->stages - 1));
+   for (unsigned i = 0; i < num_ahead; i++)
+      tl_map_put(&map, p->body->args[p->slice.carried.data[i] + 1], body->args[1 + num + i]);
+   tl_slice_clone(&p->slice, &b, &map);
+   issue_copies(p, &b, &map, put, exists_after(p, &b, index, p->stages - 1));
+   TlValue **view = tl_new_array(p->cx->scratch, TlValue *, p->loads.len);
+   for (size_t i = 0; i < p->loads.len; i++)
+      view[i] = stage_view(p, &b, &p->loads.data[i], take);
+   TlValue *next = next_slot(p, &b, take);
+
+   TlOp *yield = p->body->last;
+   TlValue **ahead = tl_new_array(p->cx->scratch, TlValue *, num_ahead);
+   for (unsigned i = 0; i < num_ahead; i++)
+      ahead[i] = tl_slice_mapped(&map, tl_arg(yield, p->slice.carried.data[i]));
+   while (p->body->first)
+      tl_move_to_end(p->body->first, body);
+   for (unsigned i = 0; i <= num; i++)
+      tl_replace_uses(p->body->args[i], body->args[i]);
+   for (unsigned i = 0; i < num_ahead; i++)
+      tl_append_arg(yield, ahead[i]);
+   tl_append_arg(yield, next);
+   tl_append_arg(yield, take);
+   for (size_t i = 0; i < p->loads.len; i++)
+      read_ring(p, &p->loads.data[i], view[i]);
+}
+
+static void
+rewrite(Pipe *p)
+{
+   TlOp *old = p->loop;
+   TlBuilder b = tl_builder_before(old);
+   unsigned num_ahead = (unsigned)p->slice.carried.len;
+   TlValue **more = tl_new_array(p->cx->scratch, TlValue *, num_ahead + 2);
+   for (unsigned i = 0; i < num_ahead; i++)
+      more[i] = tl_arg(old, p->slice.carried.data[i] + 3);
+   build_prologue(p, &b, more);
+   more[num_ahead] = tl_const_int(&b, TL_I32, 0);
+   more[num_ahead + 1] = tl_const_int(&b, TL_I32, p->stages - 1);
+   TlOp *loop = build_loop(p, &b, more, num_ahead + 2);
+   rewrite_body(p, loop);
+   build_wait(&b, 0);
+   for (unsigned i = 0; i < old->num_results; i++)
+      tl_replace_uses(tl_result(old, i), tl_result(loop, i));
+   tl_remove(old);
+}
+
+static bool
+pipeline_loop(TlPassCx *cx, TlFunc *f, TlOp *loop)
+{
+   Pipe p = {.cx = cx, .func = f, .types = f->module->types, .loop = loop};
+   uint64_t bits;
+   int64_t asked = tl_attr_int(loop, TL_ATTR_NUM_STAGES);
+   p.body = loop->regions[0]->block;
+   p.has_stages = asked > 0;
+   p.stages = asked > 0 ? (unsigned)asked : f->num_stages;
+   if (p.stages < 2 || !is_plain_body(p.body) ||
+       !(p.has_stages || has_opcode(p.body, TL_OP_DOT)) || !has_opcode(p.body, TL_OP_LOAD))
+      return false;
+   p.facts = tl_analysis_new(cx->scratch, f);
+   find_loads(&p);
+   if (!p.loads.len)
+      return false;
+   TlDtype index = tl_arg(loop, 0)->type->dtype;
+   if (!tl_is_const(tl_arg(loop, 2), &bits) || (p.step = tl_bits_to_int(index, bits)) == 0 ||
+       p.step > INT32_MAX / MAX_STAGES || p.step < -INT32_MAX / MAX_STAGES ||
+       tl_dtype_info[index].bytes < 4) {
+      refuse(&p, p.loads.data[0].op, "the step of the loop is not a constant");
+      return false;
+   }
+   limit_stages(&p);
+   if (p.stages < 2)
+      return false;
+   tl_slice_init(&p.slice, cx->scratch, loop);
+   for (size_t i = 0; i < p.loads.len; i++) {
+      TlOp *op = p.loads.data[i].op;
+      for (unsigned k = 0; k < op->num_args && k < 2; k++) {
+         bool ok = tl_slice_add(&p.slice, tl_arg(op, k));
+         assert(ok && "checked one by one before");
+         (void)ok;
+      }
+   }
+   if (tl_remarks_on(cx, "pipeline"))
+      tl_report(cx->diags, R0413, loop->range, p.stages, (unsigned)stage_bytes(&p),
+                (unsigned)p.loads.len, p.loads.len == 1 ? "" : "s");
+   rewrite(&p);
+   return true;
+}
+
+static bool
+visit(TlPassCx *cx, TlFunc *f, TlBlock *block)
+{
+   bool changed = false;
+   TlOp *next;
+   for (TlOp *op = block->first; op; op = next) {
+      next = op->next;
+      for (unsigned i = 0; i < op->num_regions; i++)
+         changed |= visit(cx, f, op->regions[i]->block);
+      if (op->opcode == TL_OP_FOR)
+         changed |= pipeline_loop(cx, f, op);
+   }
+   return changed;
+}
+
+bool
+tl_pass_pipeline_loops(TlPassCx *cx, TlFunc *f)
+{
+   if (!cx->target || !(cx->target->features & TL_FEAT_CP_ASYNC))
+      return false;
+   return visit(cx, f, f->body->block);
+}
