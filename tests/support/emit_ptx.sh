@@ -7,6 +7,10 @@ here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
 source "$here/ptx_cases.sh"
 tilec=$1
 out=$2
+if [[ ! -x $tilec ]]; then
+   printf '%s: no such program\n' "$tilec"
+   exit 1
+fi
 read -r -a archs <<<"${TILEC_ARCHS:-sm_80 sm_89 sm_90a sm_100 sm_120}"
 mkdir -p -- "$out"
 rm -f -- "$out"/*.ptx

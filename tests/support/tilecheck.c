@@ -13,8 +13,9 @@
  * Checks as FileCheck understands them: P:, P-NEXT:, P-SAME:, P-NOT:, P-LABEL:, P-DAG:, P-EMPTY:,
  * P-COUNT-n:; {{regex}}, [[NAME:regex]], [[NAME]] with POSIX extended expressions.  Blanks in a row
  * count as one unless --strict-whitespace.
- * If FILE.expected exists, the joined output must equal it (the test's folder removed from paths);
- * with TILEC_BLESS=1 in the environment it is rewritten instead. */
+ * The test's folder is taken out of the output, and the scratch name reads %t.
+ * If FILE.expected exists, the joined output must equal it; TILEC_BLESS=1 in the environment rewrites
+ * it instead. */
 #include <ctype.h>
 #include <dirent.h>
 #include <regex.h>
@@ -661,6 +662,26 @@ collect_runs(const Options *o, TestFile *f)
    return f->num_runs > 0;
 }
 
+/* The output without the test's folder, and with the scratch name as %t: where the tests lie must
+ * not decide what a check finds. */
+static char *
+without_paths(const TestFile *f, const char *s)
+{
+   Text dir = {0}, out = {0};
+   text_printf(&dir, "%s/", f->dir);
+   text_adds(&out, "");
+   while (*s) {
+      if (strncmp(s, dir.data, dir.len) == 0)
+         s += dir.len;
+      else if (strncmp(s, f->scratch, strlen(f->scratch)) == 0)
+         text_adds(&out, "%t"), s += strlen(f->scratch);
+      else
+         text_add(&out, s++, 1);
+   }
+   text_free(&dir);
+   return out.data;
+}
+
 static int
 run_command(const char *command, Text *out)
 {
@@ -682,25 +703,6 @@ run_command(const char *command, Text *out)
 
 /* ---- whole-output files ---- */
 
-/* Removes the test's folder and the scratch name from the output. */
-static char *
-without_paths(const TestFile *f, const char *s)
-{
-   Text dir = {0}, out = {0};
-   text_printf(&dir, "%s/", f->dir);
-   text_adds(&out, "");
-   while (*s) {
-      if (strncmp(s, dir.data, dir.len) == 0)
-         s += dir.len;
-      else if (strncmp(s, f->scratch, strlen(f->scratch)) == 0)
-         text_adds(&out, "%t"), s += strlen(f->scratch);
-      else
-         text_add(&out, s++, 1);
-   }
-   text_free(&dir);
-   return out.data;
-}
-
 static bool
 check_expected(const TestFile *f, const char *output, Text *why, bool *used)
 {
@@ -708,7 +710,7 @@ check_expected(const TestFile *f, const char *output, Text *why, bool *used)
    text_printf(&path, "%s.expected", f->path);
    *used = access(path.data, F_OK) == 0;
    bool ok = true;
-   char *got = without_paths(f, output);
+   const char *got = output;
    const char *bless = getenv("TILEC_BLESS");
    if (*used && bless && strcmp(bless, "1") == 0) {
       FILE *file = fopen(path.data, "wb");
@@ -725,7 +727,6 @@ check_expected(const TestFile *f, const char *output, Text *why, bool *used)
          text_printf(why, "output differs from %s from line %u on (TILEC_BLESS=1 rewrites it)\n",
                      path.data, newlines(got, 0, at) + 1);
    }
-   free(got);
    text_free(&path);
    text_free(&want);
    return ok;
@@ -748,20 +749,22 @@ run_all(TestFile *f, Text *joined, Text *why)
       Run *r = &f->runs[i];
       Text out = {0};
       int code = run_command(r->command, &out);
+      char *seen = without_paths(f, out.data);
       bool ok = exit_fits(r, code);
       if (!ok)
          text_printf(why, "exit code %d%s\n", code, code >= 128 ? " (signal)" : "");
       if (ok && r->prefix)
-         ok = tilecheck_match(f->text.data, r->prefix, r->strict, out.data, why);
+         ok = tilecheck_match(f->text.data, r->prefix, r->strict, seen, why);
       if (ok && !r->prefix)
-         text_add(joined, out.data, out.len);
+         text_adds(joined, seen);
       if (!ok) {
          text_adds(why, "   command: ");
          text_adds(why, r->command);
          text_adds(why, "\n   output:\n");
-         text_adds(why, out.data);
+         text_adds(why, seen);
          text_adds(why, "\n");
       }
+      free(seen);
       text_free(&out);
       if (!ok)
          return false;
