@@ -25,7 +25,7 @@ run_on_cpu(const char *source, TlExecArg *args, unsigned num, unsigned programs)
    if (!r.func)
       fail_msg("unexpected errors:\n%s\nfor\n%s", r.errors, source);
    TlExecFault fault = {0};
-   TlExecOptions options = {.threads = 1};
+   TlExecOptions options = {.threads = 1, .checked = true};
    TlExecStatus status =
        tl_exec_cpu(r.func, args, num, (uint32_t[3]){programs, 1, 1}, &options, &fault);
    if (status != TL_EXEC_OK) {

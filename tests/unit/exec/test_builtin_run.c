@@ -473,6 +473,28 @@ masks_select_elements(void **state)
       assert_true(y[i] == (i < 10 ? x[i] : i < 12 ? -1 : i == 15 ? 3.5f : 7));
 }
 
+/* What a mask leaves out without `other` is undefined: consuming it is found in checked mode. */
+static void
+undefined_lanes_are_diagnosed(void **state)
+{
+   (void)state;
+   static float x[16], y[1];
+   SemaRun r = TILE("def k(p: *fp32, o: *fp32, n: i32):\n    i = arange(0, 16)\n"
+                    "    store(o, sum(load(p + i, mask=i < n)))\n");
+   sema_run(&r);
+   assert_non_null(r.func);
+   TlExecArg args[] = {BUF(x), BUF(y), NUM(10)};
+   TlExecFault fault = {0};
+   TlExecOptions options = {.threads = 1, .checked = true};
+   assert_int_equal(tl_exec_cpu(r.func, args, 3, (uint32_t[3]){1, 1, 1}, &options, &fault),
+                    TL_EXEC_FAULT);
+   assert_int_equal(fault.kind, TL_FAULT_UNDEFINED);
+   args[2].bits = 16; /* nothing is left out */
+   assert_int_equal(tl_exec_cpu(r.func, args, 3, (uint32_t[3]){1, 1, 1}, &options, &fault),
+                    TL_EXEC_OK);
+   sema_run_free(&r);
+}
+
 static void
 booleans_are_bytes(void **state)
 {
@@ -753,6 +775,7 @@ test_builtin_run(void)
        cmocka_unit_test(shape_operations_move_elements),
        cmocka_unit_test(map_runs_a_scalar_function),
        cmocka_unit_test(masks_select_elements),
+       cmocka_unit_test(undefined_lanes_are_diagnosed),
        cmocka_unit_test(booleans_are_bytes),
        cmocka_unit_test(pointers_are_values),
        cmocka_unit_test(block_pointers_walk_an_array),
