@@ -59,7 +59,7 @@ tilec_install() {
    tilec_say "installing ${missing[*]}"
    tilec_apt update
    if [[ " ${missing[*]} " == *" llvm-22-dev "* || " ${missing[*]} " == *" lld-22 "* ]] &&
-      ! LC_ALL=C apt-cache policy llvm-22-dev | grep -q 'Candidate: [0-9]'; then
+      [[ $(LC_ALL=C apt-cache policy llvm-22-dev) != *"Candidate: "[0-9]* ]]; then
       tilec_die "apt knows no llvm-22-dev.  On Debian 12 it comes from the security suite: add
   bookworm-security main
 to apt's sources (beside bookworm main, from the same kind of mirror) and run this script again."
