@@ -1,0 +1,368 @@
+/* Pipelined loops: sums of dots over K against sums in double, for every trip count about the number of
+ * stages and every form of addresses.  Inputs are small integers, so that every sum is exact.  The
+ * interpreter lands copies at waits only and reports bytes touched too early and missing barriers. */
+#include "support/lowered_fixture.h"
+
+int test_pipeline_loops(void);
+
+enum { MOST_TRIPS = 8, KK = 32, PITCH = MOST_TRIPS * KK };
+
+typedef enum Address { CARRIED, COMPUTED, BOTH, ADDRESS_FORMS } Address;
+typedef enum Order { ROWS, COLUMNS, TURNED, ORDERS } Order; /* of B: k x n, the same k fast, n x k */
+
+typedef struct Loop {
+   unsigned stages, trips, seed;
+   Address address;
+   Order order;
+   bool is_masked;      /* K ends within the last block */
+   bool is_down;        /* the index counts down */
+   bool has_two_dots;   /* y2 += A x A^T besides */
+   bool is_constant;    /* trip count known */
+   const char *dtype, *precision;
+   TlDtype in;
+} Loop;
+
+static void
+put(void *p, TlDtype t, size_t i, double v)
+{
+   tl_store_elem(t, (char *)p + i * tl_dtype_info[t].bytes,
+                 tl_double_to_bits(t, v, TL_ROUND_NEAREST_EVEN));
+}
+
+static double
+take(const void *p, TlDtype t, size_t i)
+{
+   return tl_bits_to_double(t, tl_load_elem(t, (const char *)p + i * tl_dtype_info[t].bytes));
+}
+
+static void *
+random_buffer(Kernel *k, const char *name, TlDtype t, size_t n)
+{
+   void *p = k_buffer(k, name, t, n);
+   for (size_t i = 0; i < n; i++)
+      put(p, t, i, (double)k_below(k, 5) - 2);
+   return p;
+}
+
+static void
+divisible_scalar(Kernel *k, const char *name, int32_t v)
+{
+   k->args[k->num_args++] = (LoweredArg){.bits = tl_int_to_bits(TL_I32, v)};
+   k->params = tl_arena_printf(k->x.arena, "%s, %%%s: i32 {div = 16}", k->params, name);
+}
+
+/* %<to>: rows x cols with r * row_pitch + c * col_pitch. */
+static void
+grid_of_offsets(Kernel *k, const char *to, uint32_t rows, uint32_t cols, uint32_t row_pitch,
+                uint32_t col_pitch)
+{
+   const char *t = k_type(k, "i32", 2, (uint32_t[]){rows, cols});
+   k_line(k, "%%%s_r = arange {end = %u} : tile<i32, %u>", to, rows, rows);
+   k_line(k, "%%%s_c = arange {end = %u} : tile<i32, %u>", to, cols, cols);
+   k_line(k, "%%%s_r1 = expand_dims %%%s_r {axis = 1} : tile<i32, %ux1>", to, to, rows);
+   k_line(k, "%%%s_c1 = expand_dims %%%s_c {axis = 0} : tile<i32, 1x%u>", to, to, cols);
+   k_line(k, "%%%s_rp = constant {value = %u} : tile<i32, %ux1>", to, row_pitch, rows);
+   k_line(k, "%%%s_cp = constant {value = %u} : tile<i32, 1x%u>", to, col_pitch, cols);
+   k_line(k, "%%%s_r2 = mul %%%s_r1, %%%s_rp : tile<i32, %ux1>", to, to, to, rows);
+   k_line(k, "%%%s_c2 = mul %%%s_c1, %%%s_cp : tile<i32, 1x%u>", to, to, to, cols);
+   k_line(k, "%%%s_r3 = broadcast %%%s_r2 : %s", to, to, t);
+   k_line(k, "%%%s_c3 = broadcast %%%s_c2 : %s", to, to, t);
+   k_line(k, "%%%s = add %%%s_r3, %%%s_c3 : %s", to, to, to, t);
+}
+
+/* %<name>_n = k of each element < K, as rows x cols, k along dimension k_dim. */
+static void
+mask_of_k(Kernel *k, const char *name, const char *param, uint32_t rows, uint32_t cols,
+          unsigned k_dim)
+{
+   uint32_t n = k_dim ? cols : rows;
+   const char *small = k_dim ? tl_arena_printf(k->x.arena, "tile<i32, 1x%u>", cols)
+                             : tl_arena_printf(k->x.arena, "tile<i32, %ux1>", rows);
+   const char *bits = k_dim ? tl_arena_printf(k->x.arena, "tile<i1, 1x%u>", cols)
+                            : tl_arena_printf(k->x.arena, "tile<i1, %ux1>", rows);
+   k_line(k, "%%%s_k0 = arange {end = %u} : tile<i32, %u>", name, n, n);
+   k_line(k, "%%%s_k1 = expand_dims %%%s_k0 {axis = %u} : %s", name, name, 1 - k_dim, small);
+   k_line(k, "%%%s_left = sub %%%s, %%at : i32", name, param);
+   k_line(k, "%%%s_k2 = splat %%%s_left : %s", name, name, small);
+   k_line(k, "%%%s_lt = lt %%%s_k1, %%%s_k2 : %s", name, name, name, bits);
+   k_line(k, "%%%s_n = broadcast %%%s_lt : %s", name, name,
+          k_type(k, "i1", 2, (uint32_t[]){rows, cols}));
+}
+
+/* In the loop: %<name> = the block of `param` at k = %at. */
+static void
+load_block(Kernel *k, const Loop *l, const char *name, const char *param, uint32_t rows,
+           uint32_t cols, uint32_t step, unsigned k_dim, bool is_carried)
+{
+   uint32_t shape[2] = {rows, cols};
+   const char *ptr = k_type(k, tl_arena_printf(k->x.arena, "ptr<%s>", l->dtype), 2, shape);
+   const char *t = k_type(k, l->dtype, 2, shape), *p;
+   if (is_carried) {
+      p = tl_arena_printf(k->x.arena, "%%p%s", param);
+   } else {
+      const char *ints = k_type(k, "i32", 2, shape);
+      k_line(k, "%%%s_s = constant {value = %u} : i32", name, step);
+      k_line(k, "%%%s_d = mul %%at, %%%s_s : i32", name, name);
+      k_line(k, "%%%s_d1 = splat %%%s_d : %s", name, name, ints);
+      k_line(k, "%%%s_o = add %%o%s, %%%s_d1 : %s", name, param, name, ints);
+      k_line(k, "%%%s_b = splat %%%s : %s", name, param, ptr);
+      k_line(k, "%%%s_p = addptr %%%s_b, %%%s_o : %s", name, name, name, ptr);
+      p = tl_arena_printf(k->x.arena, "%%%s_p", name);
+   }
+   if (!l->is_masked) {
+      k_line(k, "%%%s = load %s : %s", name, p, t);
+      return;
+   }
+   mask_of_k(k, name, "K", rows, cols, k_dim);
+   k_line(k, "%%%s_0 = constant {value = 0.0} : %s", name, t);
+   k_line(k, "%%%s = load %s, %%%s_n, %%%s_0 : %s", name, p, name, name, t);
+}
+
+static const char *
+loop_text(Kernel *k, const Loop *l)
+{
+   return tl_arena_printf(k->x.arena,
+                          "func @f(%s) {num_warps = %u, num_stages = %u, state = typed} {\n%s"
+                          "   return\n}\n",
+                          k->params, k->warps, l->stages, tl_sb_cstr(&k->body));
+}
+
+static const char *
+case_text(Kernel *k, const Loop *l)
+{
+   return tl_arena_printf(k->x.arena,
+                          "seed %u: %u stages, %u trips, address %d, order %d, masked %d, down %d, two "
+                          "%d, constant %d, %s %s, %u warps",
+                          l->seed, l->stages, l->trips, (int)l->address, (int)l->order,
+                          l->is_masked, l->is_down, l->has_two_dots, l->is_constant, l->dtype,
+                          l->precision, k->warps);
+}
+
+static bool
+is_carried(const Loop *l, bool is_a)
+{
+   return l->address == CARRIED || (l->address == BOTH && is_a);
+}
+
+/* The loop: y += A B (, z += A A^T) over K. */
+static void
+write_loop(Kernel *k, const Loop *l, uint32_t m, uint32_t n)
+{
+   uint32_t sa[2] = {m, KK}, sb[2] = {l->order == TURNED ? n : KK, l->order == TURNED ? KK : n};
+   uint32_t sc[2] = {m, n}, sz[2] = {m, m};
+   uint32_t step_b = l->order == ROWS ? n : 1;
+   const char *ptr = tl_arena_printf(k->x.arena, "ptr<%s>", l->dtype);
+   const char *pa = k_type(k, ptr, 2, sa), *pb = k_type(k, ptr, 2, sb);
+   const char *tc = k_type(k, "fp32", 2, sc), *tz = k_type(k, "fp32", 2, sz);
+   const char *ints_a = k_type(k, "i32", 2, sa), *ints_b = k_type(k, "i32", 2, sb);
+   grid_of_offsets(k, "oa", m, KK, PITCH, 1);
+   if (l->order == TURNED)
+      grid_of_offsets(k, "ob", n, KK, PITCH, 1);
+   else
+      grid_of_offsets(k, "ob", KK, n, l->order == ROWS ? n : 1, l->order == ROWS ? 1 : PITCH);
+   k_line(k, "%%ba = splat %%a : %s\n   %%bb = splat %%b : %s", pa, pb);
+   const char *K = "%K";
+   if (l->is_constant) {
+      k_line(k, "%%Kc = constant {value = %u} : i32", l->trips * KK);
+      K = "%Kc";
+   }
+   k_line(k, "%%step = constant {value = %d} : i32", l->is_down ? -KK : KK);
+   k_line(k, "%%zero = constant : i32\n   %%kk = constant {value = %d} : i32", KK);
+   k_line(k, "%%last = sub %s, %%kk : i32\n   %%minus = constant {value = -1} : i32", K);
+   k_line(k, "%%first_a = constant : %s\n   %%first_b = constant : %s", ints_a, ints_b);
+   if (l->is_down) { /* masked: K is not a multiple, but the blocks start at multiples */
+      k_line(k, "%%up = add %%last, %%kk : i32\n   %%fifteen = constant {value = %d} : i32", KK - 1);
+      k_line(k, "%%ceil = add %%up, %%fifteen : i32\n   %%blocks = div %%ceil, %%kk : i32");
+      k_line(k, "%%unit = constant {value = 1} : i32\n   %%lastb = sub %%blocks, %%unit : i32");
+      k_line(k, "%%start = mul %%lastb, %%kk : i32\n   %%sbk = constant {value = %u} : i32", step_b);
+      k_line(k, "%%startb = mul %%start, %%sbk : i32");
+      k_line(k, "%%sta = splat %%start : %s\n   %%stb = splat %%startb : %s", ints_a, ints_b);
+   }
+   k_line(k, "%%oa0 = add %%oa, %s : %s", l->is_down ? "%sta" : "%first_a", ints_a);
+   k_line(k, "%%ob0 = add %%ob, %s : %s", l->is_down ? "%stb" : "%first_b", ints_b);
+   k_line(k, "%%pa0 = addptr %%ba, %%oa0 : %s\n   %%pb0 = addptr %%bb, %%ob0 : %s", pa, pb);
+   k_line(k, "%%y0 = constant {value = 0.0} : %s\n   %%z0 = constant {value = 0.0} : %s", tc, tz);
+   k_line(k, "%%ya, %%za, %%e1, %%e2 = for %s, %s, %%step, %%y0, %%z0, %%pa0, %%pb0 : "
+             "%s, %s, %s, %s (%%at: i32, %%yc: %s, %%zc: %s, %%pa: %s, %%pb: %s) {",
+          l->is_down ? "%start" : "%zero", l->is_down ? "%minus" : K, tc, tz, pa, pb, tc, tz, pa, pb);
+   load_block(k, l, "va", "a", m, KK, 1, 1, is_carried(l, true));
+   load_block(k, l, "vb", "b", sb[0], sb[1], step_b, l->order == TURNED, is_carried(l, false));
+   const char *b = "%vb";
+   if (l->order == TURNED) {
+      k_line(k, "%%vt = trans %%vb {order = [1, 0]} : %s",
+             k_type(k, l->dtype, 2, (uint32_t[]){KK, n}));
+      b = "%vt";
+   }
+   k_line(k, "%%yn = dot %%va, %s, %%yc {precision = %s} : %s", b, l->precision, tc);
+   if (l->has_two_dots) {
+      k_line(k, "%%at2 = trans %%va {order = [1, 0]} : %s",
+             k_type(k, l->dtype, 2, (uint32_t[]){KK, m}));
+      k_line(k, "%%zn = dot %%va, %%at2, %%zc {precision = %s} : %s", l->precision, tz);
+   } else {
+      k_line(k, "%%zn = add %%zc, %%zc : %s", tz);
+   }
+   int32_t sign = l->is_down ? -1 : 1;
+   k_line(k, "%%sa = constant {value = %d} : %s\n   %%sb = constant {value = %d} : %s", sign * KK,
+          ints_a, sign * (int32_t)(KK * step_b), ints_b);
+   k_line(k, "%%na = addptr %%pa, %%sa : %s\n   %%nb = addptr %%pb, %%sb : %s", pa, pb);
+   k_line(k, "yield %%yn, %%zn, %%na, %%nb\n   }");
+   k_store(k, "ya", "y", "fp32", 2, sc);
+   k_store(k, "za", "z", "fp32", 2, sz);
+}
+
+/* Copies among the operations of f. */
+static unsigned
+count_ops(const TlBlock *block, TlOpcode opcode)
+{
+   unsigned n = 0;
+   for (const TlOp *op = block->first; op; op = op->next) {
+      n += op->opcode == opcode;
+      for (unsigned i = 0; i < op->num_regions; i++)
+         n += count_ops(op->regions[i]->block, opcode);
+   }
+   return n;
+}
+
+static TlFunc *
+lower_and_run(Kernel *k, const Loop *l)
+{
+   const char *text = loop_text(k, l);
+   TlFunc *f = ir_must_read(&k->x, text);
+   TlPassCx cx = k_context(k);
+   if (!tl_pipeline_typed(&cx, f) || !tl_pipeline_laid(&cx, f) || !tl_pipeline_lowered(&cx, f))
+      fail_msg("%s\n%s\n%s", case_text(k, l), ir_messages(&k->x), text);
+   const char *error = lowered_run(k->scratch, f, k->args, k->num_args, k->grid, &k->stats);
+   if (error)
+      fail_msg("%s\n%s\n%s\n%s", case_text(k, l), error, text, ir_print(&k->x, k->x.module));
+   return f;
+}
+
+static void
+check(Kernel *k, const Loop *l, const char *what, const float *got, uint32_t i, uint32_t j,
+      uint32_t cols, double want)
+{
+   if (got[i * cols + j] != (float)want)
+      fail_msg("%s\n%s(%u,%u): %g, want %g\n%s\n%s", case_text(k, l), what, i, j,
+               (double)got[i * cols + j], want, loop_text(k, l), ir_print(&k->x, k->x.module));
+}
+
+/* Runs the loop; the statistics of its execution. */
+static LoweredStats
+run_loop(const Loop *l, uint32_t m, uint32_t n, unsigned warps)
+{
+   Kernel k;
+   k_open(&k, l->seed);
+   k.warps = warps ? warps : 1u << k_below(&k, 3);
+   uint32_t total = l->trips * KK - (l->is_masked && l->trips ? 16 : 0);
+   void *a = random_buffer(&k, "a", l->in, (size_t)m * PITCH);
+   void *b = random_buffer(&k, "b", l->in, (size_t)n * PITCH);
+   float *y = k_buffer(&k, "y", TL_FP32, (size_t)m * n), *z = k_buffer(&k, "z", TL_FP32, (size_t)m * m);
+   divisible_scalar(&k, "K", (int32_t)total);
+   write_loop(&k, l, m, n);
+   TlFunc *f = lower_and_run(&k, l);
+   bool is_rows = l->order == ROWS;
+   for (uint32_t i = 0; i < m; i++)
+      for (uint32_t j = 0; j < n; j++) {
+         double want = 0;
+         for (uint32_t x = 0; x < total; x++)
+            want += take(a, l->in, i * PITCH + x) *
+                    take(b, l->in, is_rows ? x * n + j : j * PITCH + x);
+         check(&k, l, "y", y, i, j, n, want);
+      }
+   for (uint32_t i = 0; i < m && l->has_two_dots; i++)
+      for (uint32_t j = 0; j < m; j++) {
+         double want = 0;
+         for (uint32_t x = 0; x < total; x++)
+            want += take(a, l->in, i * PITCH + x) * take(a, l->in, j * PITCH + x);
+         check(&k, l, "z", z, i, j, m, want);
+      }
+   bool is_single = l->is_constant && l->trips < 2;
+   if ((count_ops(f->body->block, TL_OP_CP_ASYNC) > 0) != !is_single)
+      fail_msg("%s\npipelined or not?\n%s", case_text(&k, l), ir_print(&k.x, k.x.module));
+   LoweredStats stats = k.stats;
+   k_close(&k);
+   return stats;
+}
+
+static Loop
+plain_loop(unsigned stages, unsigned trips)
+{
+   return (Loop){.stages = stages, .trips = trips, .dtype = "fp16", .precision = "tf32",
+                 .in = TL_FP16};
+}
+
+static void
+every_trip_count(void **state)
+{
+   (void)state;
+   static const unsigned trips[] = {0, 1, 2, 3, 4, 5, 7};
+   unsigned seed = 0;
+   for (unsigned stages = 2; stages <= 4; stages++)
+      for (unsigned t = 0; t < sizeof trips / sizeof trips[0]; t++)
+         for (unsigned form = 0; form < ADDRESS_FORMS * ORDERS; form++) {
+            Loop l = plain_loop(stages, trips[t]);
+            l.seed = seed;
+            l.address = form / ORDERS;
+            l.order = form % ORDERS;
+            l.is_masked = seed & 1;
+            l.is_down = seed % 3 == 0;
+            l.has_two_dots = seed % 5 == 0;
+            l.is_constant = !l.is_masked && seed % 7 == 0;
+            run_loop(&l, 16u << seed % 3, 16u << seed / 3 % 3, 0);
+            seed++;
+         }
+}
+
+/* Operands that are converted, rounded or multiplied without matrix instructions. */
+static void
+every_operand_type(void **state)
+{
+   (void)state;
+   static const struct {
+      const char *dtype, *precision;
+      TlDtype in;
+   } types[] = {{"bf16", "tf32", TL_BF16},    {"fp8e5", "tf32", TL_FP8E5},
+                {"fp8e4nv", "tf32", TL_FP8E4NV}, {"fp32", "ieee", TL_FP32},
+                {"fp32", "tf32", TL_FP32}};
+   for (unsigned seed = 0; seed < 30; seed++) {
+      Loop l = plain_loop(2 + seed % 3, seed * 5 % MOST_TRIPS);
+      l.seed = seed + 1000;
+      l.dtype = types[seed % 5].dtype;
+      l.precision = types[seed % 5].precision;
+      l.in = types[seed % 5].in;
+      l.address = seed % ADDRESS_FORMS;
+      l.order = seed / 5 % ORDERS;
+      l.is_masked = seed / 2 & 1;
+      l.has_two_dots = seed / 4 & 1;
+      run_loop(&l, 32, 16u << seed % 2, 0);
+   }
+}
+
+/* One barrier an iteration, whatever the number of stages; one group of copies, none twice. */
+static void
+one_barrier_an_iteration(void **state)
+{
+   (void)state;
+   for (unsigned stages = 2; stages <= 4; stages++)
+      for (unsigned order = 0; order < ORDERS; order++) {
+         Loop l = plain_loop(stages, 3);
+         l.order = order;
+         LoweredStats few = run_loop(&l, 64, 64, 4);
+         l.trips = 7;
+         LoweredStats many = run_loop(&l, 64, 64, 4);
+         assert_int_equal(many.block_barriers - few.block_barriers, 4);
+         assert_int_equal(few.async_copies, 3 * 2 * 64 * KK / 8);
+         assert_int_equal(many.async_copies, 7 * 2 * 64 * KK / 8);
+      }
+}
+
+int
+test_pipeline_loops(void)
+{
+   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_trip_count),
+      cmocka_unit_test(every_operand_type),
+      cmocka_unit_test(one_barrier_an_iteration),
+   };
+   return cmocka_run_group_tests_name("pipeline_loops", tests, NULL, NULL);
+}
