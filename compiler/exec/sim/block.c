@@ -36,13 +36,22 @@ sim_place(SimThread *t, const TlHostSite *s, TlSimFault fault)
    return fault;
 }
 
+/* What follows from a read of unwritten memory is told as that read, unless it is the race behind it. */
+static void
+fail(SimBlock *b, TlSimFault fault, TlExecStatus status)
+{
+   bool is_race = fault.kind == TL_SIM_FAULT_RACE || fault.kind == TL_SIM_FAULT_IN_FLIGHT;
+   bool is_older = b->has_unwritten && !is_race;
+   b->fault = is_older ? b->unwritten : fault;
+   b->status = is_older ? TL_EXEC_FAULT : status;
+   b->has_fault = true;
+}
+
 static _Noreturn void
 give_up(SimThread *t, TlSimFault fault, TlExecStatus status)
 {
    SimBlock *b = t->block;
-   b->fault = fault;
-   b->status = status;
-   b->has_fault = true;
+   fail(b, fault, status);
    tl_fiber_switch(&t->fiber, &b->scheduler, true);
    __builtin_unreachable();
 }
@@ -272,9 +281,7 @@ stuck(SimBlock *b)
          f.other_op = tl_info(other->site->op)->text;
       }
    }
-   b->fault = sim_place(waiting, waiting->site, f);
-   b->status = TL_EXEC_FAULT;
-   b->has_fault = true;
+   fail(b, sim_place(waiting, waiting->site, f), TL_EXEC_FAULT);
 }
 
 static void
@@ -318,7 +325,7 @@ reset(SimBlock *b, uint64_t number)
    b->program[0] = (uint32_t)(number % grid[0]);
    b->program[1] = (uint32_t)(number / grid[0] % grid[1]);
    b->program[2] = (uint32_t)(number / grid[0] / grid[1]);
-   b->has_fault = false;
+   b->has_fault = b->has_unwritten = false;
    b->steps = 0;
    b->num_free = 0;
    for (uint32_t i = 0; i < b->num_stacks; i++)
@@ -356,6 +363,10 @@ sim_block_run(SimBlock *b, uint64_t number)
          stuck(b);
          return;
       }
+   if (b->has_unwritten) {
+      fail(b, b->unwritten, TL_EXEC_FAULT);
+      return;
+   }
    b->stats.blocks++;
    sim_count_flush(b);
 }

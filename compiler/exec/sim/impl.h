@@ -179,6 +179,8 @@ struct SimBlock {
    bool has_fault;
    TlSimFault fault;
    TlExecStatus status;
+   bool has_unwritten;      /* a read of what nothing had written: told at the end, as a later write */
+   TlSimFault unwritten;    /* by another thread shows that it is a race */
    SimShared shared;
    SimBarrier barrier[SIM_BARRIERS];
    uint32_t epoch[SIM_MAX_WARPS];

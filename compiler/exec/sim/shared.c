@@ -139,11 +139,13 @@ touch(const Touch *x)
       SimWrite *w = &m->write[c];
       SimRead *reads = &m->read[(size_t)c * b->num_warps];
       bool is_repeated = after_write(x, w, c);
-      if (!x->is_write && !w->epoch)
-         sim_fault(x->t, x->site,
-                   (TlSimFault){.kind = TL_SIM_FAULT_UNWRITTEN,
-                                .shared_at = x->at,
-                                .shared_bytes = x->bytes});
+      if (!x->is_write && !w->epoch && !b->has_unwritten) {
+         b->has_unwritten = true;
+         b->unwritten = sim_place(x->t, x->site,
+                                  (TlSimFault){.kind = TL_SIM_FAULT_UNWRITTEN,
+                                               .shared_at = x->at,
+                                               .shared_bytes = x->bytes});
+      }
       if (x->is_atomic) {
          after_reads(x, reads, false, true);
          note_read(x, &reads[x->t->warp->index]);
