@@ -12,7 +12,7 @@ if [[ -z $ptxas ]]; then
    printf 'no ptxas found: %d PTX files were not assembled\n' "${#files[@]}"
    exit 77
 fi
-known=$("$ptxas" --help | tr -d "'," | tr ' ' '\n' | grep '^sm_' | sort -u)
+known=$("$ptxas" --help | grep -oE "sm_[0-9]+[a-z]?" | sort -u)
 good=0
 bad=0
 skipped=0
