@@ -369,7 +369,7 @@ check_args(const TlFunc *f, const TlExecArg *args, unsigned num_args, uint64_t *
       bits[i] = a->bits;
       if (!a->is_buffer)
          continue;
-      bits[i] = ((uint64_t)(i + 1) << 44) + ((uintptr_t)a->data & 0xfff);
+      bits[i] = tl_exec_address(args, i);
       uint32_t d = p < f->num_params ? f->params[p].divisibility : 1;
       *fault = whole_kernel(f, TL_FAULT_ARGUMENT, NULL);
       if (body->args[i]->type->kind != TL_TYPE_PTR)
