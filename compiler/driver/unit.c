@@ -252,10 +252,43 @@ type_kernel(Run *r)
    return diagnosed(u);
 }
 
+static bool
+is_loaded(const TlUnit *u, const char *name)
+{
+   for (uint32_t i = 1; tl_source(u->sources, i); i++)
+      if (strcmp(tl_source(u->sources, i)->name, name) == 0)
+         return true;
+   return false;
+}
+
+/* Loads the source files that locations of IR text name, as far as they can be read: messages and line
+ * tables then speak of the kernel's source, not of the IR. */
+static void
+load_located_files(TlUnit *u)
+{
+   enum { MAX_FILES = 64 };
+   static const char mark[] = "loc(\"";
+   const char *p = tl_source(u->sources, u->file)->text;
+   for (unsigned loaded = 0; loaded < MAX_FILES && (p = strstr(p, mark)) != NULL;) {
+      p += sizeof mark - 1;
+      size_t n = strcspn(p, "\"\n");
+      const char *name = tl_intern(u->strings, p, n), *text, *why;
+      size_t len;
+      p += n;
+      if (is_loaded(u, name))
+         continue;
+      if (!tl_read_file(u->arena, name, &text, &len, &why))
+         len = 0, text = "";
+      tl_sources_add(u->sources, name, text, len);
+      loaded++;
+   }
+}
+
 static TilecStatus
 read_ir(Run *r)
 {
    TlUnit *u = r->u;
+   load_located_files(u);
    if (!tl_read_module(u->module, u->sources, u->file))
       return TILEC_BAD_SOURCE;
    for (TlFunc *f = u->module->first_func; f; f = f->next)

@@ -860,6 +860,8 @@ tl_sema_compile(TlSema *s, const TlSpecialization *given)
    tl_stmt_block(s, frame, &p.ast->body, 0, NULL);
    s->impl->act = NULL;
    s->b = tl_builder_at_end(f, f->body->block);
+   TlRange whole = p.fn->node->range;
+   s->b.range = (TlRange){whole.file, whole.end, whole.end};
    tl_build(&s->b, TL_OP_RETURN, NULL, 0, NULL, 0, NULL, 0, 0);
    s->b = (TlBuilder){0};
    return s->diags->num_errors == errors ? f : NULL;
