@@ -1,8 +1,9 @@
 /* tilec run: arguments from the command line, a signature from their types and facts, one launch on the
- * GPU or the CPU executor, arrays written back. */
+ * GPU, the CPU executor or the GPU simulator, arrays written back. */
 #include "core/rule.h"
 #include "driver/command.h"
 #include "driver/value.h"
+#include "exec/sim/sim.h"
 #include "tilec/runtime.h"
 
 #include <stdio.h>
@@ -24,7 +25,8 @@ typedef struct RunState {
    TlUnit unit;
    RunArg *args;
    unsigned num_args;
-   TilecRuntime *rt; /* NULL: CPU executor */
+   TilecRuntime *rt; /* NULL: CPU executor or simulator */
+   bool on_sim;
    TilecModule *module;
    TilecKernel *kernel;
    uint32_t grid[3];
@@ -214,6 +216,21 @@ constant_text(RunState *r, const RunArg *a)
    }
 }
 
+/* Every parameter that is no constexpr has a value or a default; a signature may fold one as well. */
+static bool
+all_given(const RunState *r)
+{
+   bool ok = true;
+   for (unsigned i = 0; i < r->num_args && !r->o.signature; i++) {
+      const TlKernelParam *p = r->args[i].param;
+      if (p->is_constexpr || r->args[i].is_given || p->default_text)
+         continue;
+      tl_cmd_error("kernel '%s' needs a value for '%s': --arg %s=VALUE", r->o.kernel, p->name, p->name);
+      ok = false;
+   }
+   return ok;
+}
+
 static void
 make_signature(RunState *r)
 {
@@ -248,11 +265,8 @@ open_executor(RunState *r)
       tl_cmd_error("--on takes auto, cpu, sim or cuda; found '%s'", on);
       return EXIT_USAGE;
    }
-   if (on && strcmp(on, "sim") == 0) {
-      tl_cmd_error("this version of tilec has no GPU simulator; use --on=cpu or --on=cuda");
-      return EXIT_ENVIRONMENT;
-   }
-   if (on && strcmp(on, "cpu") == 0)
+   r->on_sim = on && strcmp(on, "sim") == 0;
+   if (r->on_sim || (on && strcmp(on, "cpu") == 0))
       return EXIT_OK;
    char error[512] = "";
    TilecRuntimeOptions ro = {.struct_size = sizeof ro, .synchronous = false, .error = error,
@@ -281,6 +295,8 @@ runtime_error(RunState *r, TilecStatus status)
 static TilecArg
 launch_arg(const RunArg *a, const TilecArgInfo *info)
 {
+   if (!a->is_given && !a->param->default_text) /* folded by the signature */
+      return tilec_none();
    if (!a->is_given) /* a default: its text is the value */
       return strchr(info->type, 'f') ? tilec_fp64(strtod(a->param->default_text, NULL))
                                      : tilec_int(TILEC_I64, strtoll(a->param->default_text, NULL, 0));
@@ -422,7 +438,10 @@ run_on_cpu(RunState *r)
       return EXIT_USAGE;
    size_t n;
    TilecArg *args = launch_args(r, &n);
+   bool count = r->on_sim && tl_option(&r->c->cl, TL_OPT_STATS);
+   TlSimStats stats = {0};
    TilecHostLaunch l = {.struct_size = sizeof l,
+                        .mode = r->on_sim ? TILEC_HOST_SIM : TILEC_HOST_CPU,
                         .grid = {r->grid[0], r->grid[1], r->grid[2]},
                         .args = args,
                         .num_args = n,
@@ -433,7 +452,7 @@ run_on_cpu(RunState *r)
    for (uint32_t i = 0; i < (r->time_runs ? r->time_runs : 1); i++) {
       TilecFault fault = {0};
       double start = now_ms();
-      TilecStatus status = tl_unit_run_host(&r->unit, &l, r->o.check, &fault);
+      TilecStatus status = tl_unit_run_host(&r->unit, &l, r->o.check, count ? &stats : NULL, &fault);
       ms[i] = now_ms() - start;
       if (status == TILEC_OK)
          continue;
@@ -445,7 +464,13 @@ run_on_cpu(RunState *r)
       return tl_cmd_exit_code(status);
    }
    if (r->time_runs)
-      print_time(r, ms, "the CPU executor");
+      print_time(r, ms, r->on_sim ? "the GPU simulator" : "the CPU executor");
+   if (count) {
+      TlSb sb;
+      tl_sb_init(&sb, r->c->arena);
+      tl_sim_stats_print(&stats, &sb);
+      fputs(tl_sb_cstr(&sb), stderr);
+   }
    return EXIT_OK;
 }
 
@@ -590,7 +615,8 @@ compile_and_run(RunState *r)
    make_signature(r);
    TilecStage shown = tl_option(&r->c->cl, TL_OPT_EMIT) ? r->o.stop_after : TILEC_STAGE_DEFAULT;
    r->o.keep_stages |= shown ? TILEC_STAGE_BIT(shown) : 0;
-   r->o.stop_after = r->rt || shown > TILEC_STAGE_IR ? TILEC_STAGE_PTX : TILEC_STAGE_IR;
+   TilecStage needed = r->rt ? TILEC_STAGE_PTX : r->on_sim ? TILEC_STAGE_LOWERED : TILEC_STAGE_IR;
+   r->o.stop_after = shown > needed ? TILEC_STAGE_PTX : needed;
    TilecStatus status = tl_unit_compile(&r->unit, &r->o, &r->extra);
    if (status == TILEC_OK && shown && r->unit.text[shown])
       tl_cmd_write(NULL, r->unit.text[shown], r->unit.text_len[shown]);
@@ -628,7 +654,7 @@ tl_cmd_run(TlCommand *c)
    TilecStatus status = tl_unit_init(&r->unit, NULL, &r->extra);
    if (status != TILEC_OK)
       return tl_cmd_exit_code(status);
-   code = read_values(r) ? compile_and_run(r) : EXIT_PROGRAM;
+   code = read_values(r) && all_given(r) ? compile_and_run(r) : EXIT_PROGRAM;
    release(r);
    return code;
 }

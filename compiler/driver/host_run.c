@@ -1,7 +1,7 @@
-/* Launches on the CPU executor: arguments of the public API to the executor's, faults back.
+/* Launches on the CPU executor and the GPU simulator: arguments of the public API to theirs, faults back.
  * A program may run in many threads at once: everything made here lives in memory of its own. */
 #include "driver/program.h"
-#include "exec/cpu.h"
+#include "exec/sim/sim.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,10 @@ typedef struct HostRun {
    TlArena *arena;
    TlDiags diags;
    const TlUnit *u;
+   const TlFunc *func;     /* that runs: TYPED or LOWERED */
    const TilecHostLaunch *launch;
+   bool checked;
+   TlSimStats *stats;      /* of the simulator; NULL = not wanted */
    TilecFault *fault;
 } HostRun;
 
@@ -80,7 +83,7 @@ one_arg(HostRun *h, const TlParam *p, const TilecArg *a, TlExecArg *out)
 static TilecStatus
 convert_args(HostRun *h, TlExecArg **out, unsigned *count)
 {
-   const TlFunc *f = h->u->typed;
+   const TlFunc *f = h->func;
    TlExecArg *args = tl_new_array(h->arena, TlExecArg, f->num_params + 1);
    size_t next = 0;
    unsigned n = 0;
@@ -117,6 +120,18 @@ param_named(const TlFunc *f, const char *name)
    return NULL;
 }
 
+/* The reports so far are the message. */
+static void
+render_message(HostRun *h)
+{
+   TlSb sb;
+   tl_sb_init(&sb, h->arena);
+   for (const TlDiag *d = h->diags.first; d; d = d->next)
+      tl_diag_render(&h->diags, d, false, &sb);
+   size_t len = sb.len && sb.data[sb.len - 1] == '\n' ? sb.len - 1 : sb.len;
+   snprintf(h->fault->message, sizeof h->fault->message, "%.*s", (int)len, tl_sb_cstr(&sb));
+}
+
 static void
 describe_fault(HostRun *h, const TlExecFault *e)
 {
@@ -129,7 +144,7 @@ describe_fault(HostRun *h, const TlExecFault *e)
       out->column = at.column;
    }
    memcpy(out->program_id, e->program, sizeof out->program_id);
-   const TlParam *p = param_named(h->u->typed, e->buffer);
+   const TlParam *p = param_named(h->func, e->buffer);
    if (p && p->type->kind == TL_TYPE_PTR) {
       const TlType *elem = p->type->elem;
       TlDtype t = elem->kind == TL_TYPE_PTR ? TL_I64 : elem->dtype;
@@ -139,13 +154,6 @@ describe_fault(HostRun *h, const TlExecFault *e)
       out->element = e->byte >= 0 ? e->byte / size : -((-e->byte + size - 1) / size);
       out->valid_end = (int64_t)e->buffer_bytes / size;
    }
-   tl_exec_report(&h->diags, e);
-   TlSb sb;
-   tl_sb_init(&sb, h->arena);
-   for (const TlDiag *d = h->diags.first; d; d = d->next)
-      tl_diag_render(&h->diags, d, false, &sb);
-   size_t len = sb.len && sb.data[sb.len - 1] == '\n' ? sb.len - 1 : sb.len;
-   snprintf(out->message, sizeof out->message, "%.*s", (int)len, tl_sb_cstr(&sb));
 }
 
 static void
@@ -158,20 +166,48 @@ print_line(void *user, const char *line, size_t len)
       h->launch->on_print(h->launch->user, line, len);
 }
 
+static TlExecStatus
+run_typed(HostRun *h, const TlExecArg *args, unsigned n)
+{
+   TlExecOptions o = {.threads = h->launch->num_threads,
+                      .checked = h->checked,
+                      .max_ms = h->launch->timeout_ms,
+                      .print = print_line,
+                      .user = h};
+   TlExecFault e = {0};
+   TlExecStatus status = tl_exec_cpu(h->func, args, n, h->launch->grid, &o, &e);
+   if (status != TL_EXEC_OK) {
+      describe_fault(h, &e);
+      tl_exec_report(&h->diags, &e);
+   }
+   return status;
+}
+
+static TlExecStatus
+run_lowered(HostRun *h, const TlExecArg *args, unsigned n)
+{
+   TlSimOptions o = {.threads = h->launch->num_threads,
+                     .max_ms = h->launch->timeout_ms,
+                     .print = print_line,
+                     .user = h};
+   TlSimFault e = {0};
+   TlExecStatus status = tl_sim_run(h->func, args, n, h->launch->grid, &o, &e, h->stats);
+   if (status != TL_EXEC_OK) {
+      describe_fault(h, &e.base);
+      h->fault->thread = e.thread;
+      tl_sim_report(&h->diags, &e);
+   }
+   return status;
+}
+
 static TilecStatus
-run(HostRun *h, bool checked)
+run(HostRun *h)
 {
    TlExecArg *args;
    unsigned n;
    TilecStatus status = convert_args(h, &args, &n);
    if (status != TILEC_OK)
       return status;
-   TlExecOptions o = {.threads = h->launch->num_threads,
-                      .checked = checked,
-                      .max_ms = h->launch->timeout_ms,
-                      .print = print_line,
-                      .user = h};
-   TlExecFault e = {0};
    static const TilecStatus result[] = {
       [TL_EXEC_OK] = TILEC_OK,
       [TL_EXEC_FAULT] = TILEC_FAULT,
@@ -179,21 +215,35 @@ run(HostRun *h, bool checked)
       [TL_EXEC_BAD_ARGUMENT] = TILEC_BAD_ARGUMENT,
       [TL_EXEC_UNSUPPORTED] = TILEC_UNSUPPORTED,
    };
-   status = result[tl_exec_cpu(h->u->typed, args, n, h->launch->grid, &o, &e)];
+   bool is_sim = h->func->state == TL_STATE_LOWERED;
+   status = result[is_sim ? run_lowered(h, args, n) : run_typed(h, args, n)];
    if (status != TILEC_OK)
-      describe_fault(h, &e);
+      render_message(h);
    return status;
 }
 
+static const TlFunc *
+function_for(const TlUnit *u, TilecHostMode mode, const char **why)
+{
+   *why = NULL;
+   if (mode == TILEC_HOST_CPU) {
+      *why = "the program was read from lowered IR, which the CPU executor does not run";
+      return u->typed;
+   }
+   *why = "the program was not compiled as far as lowered IR, which the GPU simulator runs";
+   return u->func && u->func->state == TL_STATE_LOWERED ? u->func : NULL;
+}
+
 TilecStatus
-tl_unit_run_host(const TlUnit *u, const TilecHostLaunch *launch, bool checked, TilecFault *fault)
+tl_unit_run_host(const TlUnit *u, const TilecHostLaunch *launch, bool checked, TlSimStats *stats,
+                 TilecFault *fault)
 {
    TilecFault ignored, *f = fault ? fault : &ignored;
    *f = (TilecFault){0};
-   if (!u->typed || launch->mode != TILEC_HOST_CPU) {
-      snprintf(f->message, sizeof f->message, "%s",
-               u->typed ? "the GPU simulator is not part of this build"
-                        : "the program was read from lowered IR, which the CPU executor does not run");
+   const char *why;
+   const TlFunc *func = function_for(u, launch->mode, &why);
+   if (!func) {
+      snprintf(f->message, sizeof f->message, "%s", why);
       return TILEC_UNSUPPORTED;
    }
    if (launch->num_args && !launch->args)
@@ -201,14 +251,19 @@ tl_unit_run_host(const TlUnit *u, const TilecHostLaunch *launch, bool checked, T
    HostRun *h = malloc(sizeof *h);
    if (!h)
       return TILEC_NO_MEMORY;
-   *h = (HostRun){.u = u, .launch = launch, .fault = f};
+   *h = (HostRun){.u = u,
+                  .func = func,
+                  .launch = launch,
+                  .checked = checked,
+                  .stats = stats,
+                  .fault = f};
    tl_mem_init(&h->mem);
    h->mem.oom = &h->oom;
    TilecStatus status = TILEC_NO_MEMORY;
    if (!setjmp(h->oom)) {
       h->arena = tl_arena_new(&h->mem);
       tl_diags_init(&h->diags, h->arena, u->sources);
-      status = run(h, checked);
+      status = run(h);
    }
    tl_arena_free(h->arena);
    free(h);
@@ -223,5 +278,5 @@ tilec_program_run_cpu(const TilecProgram *program, const TilecHostLaunch *launch
    TilecHostLaunch l = {0};
    size_t size = launch->struct_size < sizeof l ? launch->struct_size : sizeof l;
    memcpy(&l, launch, size);
-   return tl_unit_run_host(&program->unit, &l, false, fault);
+   return tl_unit_run_host(&program->unit, &l, false, NULL, fault);
 }

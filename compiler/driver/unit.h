@@ -61,9 +61,10 @@ bool tl_read_file(TlArena *arena, const char *path, const char **text, size_t *l
 /* metadata.c: fills u->info and u->json from u->func. */
 bool tl_unit_describe(TlUnit *u, const TilecCompileOptions *options);
 
-/* host_run.c: runs the TYPED copy on the CPU executor; as tilec_program_run_cpu.  checked also reports
- * undefined values. */
+/* host_run.c: runs the TYPED copy on the CPU executor or the LOWERED function on the simulator; as
+ * tilec_program_run_cpu.  checked (CPU) also reports undefined values; stats (simulator) may be NULL. */
+struct TlSimStats;
 TilecStatus tl_unit_run_host(const TlUnit *u, const TilecHostLaunch *launch, bool checked,
-                             TilecFault *fault);
+                             struct TlSimStats *stats, TilecFault *fault);
 
 #endif
