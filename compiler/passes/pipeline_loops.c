@@ -1,21 +1,21 @@
 /* Software pipelining: loads of a loop become asynchronous copies into rings of shared memory.
  *
- * In innermost `for` loops, loads that feed dots (and any load of a loop with its own num_stages) are
- * issued num_stages - 1 iterations ahead:
+ * In innermost `for` loops, loads that feed dots (and any load of a loop with its own num_stages)
+ * are issued num_stages - 1 iterations ahead:
  *
  *    ring = local_alloc : S stages
  *    prologue: for s in 0 .. S-2:  copy of iteration s -> stage s, masked off when there is no such
  *              iteration; one group for each iteration
  *    for:      wait until at most S-2 groups are in flight: this iteration's data has arrived
- *              copy of iteration i + S-1 -> stage (i + S-1) % S, which iteration i-1 has read; commit
+ *              copy of iteration i + S-1 -> stage (i + S-1) % S, read by iteration i-1; commit
  *              the old body, reading stage i % S
  *    wait for all: masked-off copies still write zeros
  *
  * Addresses and masks of later iterations come from a copy of the slice that computes them: of the
  * index, of what is outside, of carried values that run ahead in carried values of their own.
- * Invariant: every iteration commits exactly one group, whether its copies are masked off or not, so
- * that the number of groups in flight tells which stage has arrived; and a stage is copied to only
- * after a wait and a barrier that follow its last reading. */
+ * Invariant: every iteration commits exactly one group, whether its copies are masked off or not,
+ * so that the number of groups in flight tells which stage has arrived; and a stage is copied to
+ * only after a wait and a barrier that follow its last reading. */
 #include "passes/pipeline_loops.h"
 #include "passes/coalesce.h"
 #include "passes/lower.h"
@@ -140,7 +140,7 @@ root_of(const TlValue *v)
    return NULL;
 }
 
-/* May the body store where the load reads?  Different parameters are taken to be different memory. */
+/* May the body store where the load reads?  Different parameters are taken for different memory. */
 static bool
 is_stored_to(const TlBlock *block, const TlValue *root)
 {
@@ -186,8 +186,10 @@ is_only_read(const TlValue *buffer)
 {
    for (const TlUse *u = buffer->uses; u; u = u->next) {
       const TlOp *op = u->user;
-      if (op->opcode == TL_OP_LOCAL_TRANS ? !is_only_read(tl_result(op, 0))
-                                          : op->opcode != TL_OP_LOCAL_LOAD && op->opcode != TL_OP_DOT)
+      bool is_read = op->opcode == TL_OP_LOCAL_TRANS ? is_only_read(tl_result(op, 0))
+                                                     : op->opcode == TL_OP_LOCAL_LOAD ||
+                                                          op->opcode == TL_OP_DOT;
+      if (!is_read)
          return false;
    }
    return true;
@@ -327,15 +329,16 @@ static bool
 is_used_in(const TlValue *v, const TlBlock *body)
 {
    for (const TlUse *u = v->uses; u; u = u->next)
-      for (const TlBlock *b = u->user->block; b; b = b->region->parent ? b->region->parent->block : NULL)
+      for (const TlBlock *b = u->user->block; b;
+           b = b->region->parent ? b->region->parent->block : NULL)
          if (b == body)
             return true;
    return false;
 }
 
-/* Shared bytes that the loop needs besides the rings: buffers alive in it, the largest scratch. */
+/* Shared bytes of other buffers that are alive in the loop. */
 static uint64_t
-other_bytes(Pipe *p, const TlBlock *block, uint64_t *scratch)
+buffer_bytes(const Pipe *p, const TlBlock *block)
 {
    uint64_t sum = 0;
    for (const TlOp *op = block->first; op; op = op->next) {
@@ -344,12 +347,26 @@ other_bytes(Pipe *p, const TlBlock *block, uint64_t *scratch)
          const TlType *t = tl_result(op, 0)->type;
          sum += (uint64_t)tl_memdesc_stage_bytes(t) * t->count;
       }
-      uint64_t own = tl_scratch_bytes(p->cx->scratch, p->func, op);
-      *scratch = own > *scratch ? own : *scratch;
       for (unsigned i = 0; i < op->num_regions; i++)
-         sum += other_bytes(p, op->regions[i]->block, scratch);
+         sum += buffer_bytes(p, op->regions[i]->block);
    }
    return sum;
+}
+
+/* The largest scratch area of one operation. */
+static uint64_t
+scratch_bytes(const Pipe *p, const TlBlock *block)
+{
+   uint64_t most = 0;
+   for (const TlOp *op = block->first; op; op = op->next) {
+      uint64_t own = tl_scratch_bytes(p->cx->scratch, p->func, op);
+      most = own > most ? own : most;
+      for (unsigned i = 0; i < op->num_regions; i++) {
+         own = scratch_bytes(p, op->regions[i]->block);
+         most = own > most ? own : most;
+      }
+   }
+   return most;
 }
 
 /* Trip count when the bounds are constants, else a large number. */
@@ -369,8 +386,8 @@ known_trips(const Pipe *p)
 static void
 limit_stages(Pipe *p)
 {
-   uint64_t scratch = 0, each = stage_bytes(p), trips = known_trips(p);
-   uint64_t other = other_bytes(p, p->func->body->block, &scratch) + scratch;
+   uint64_t each = stage_bytes(p), trips = known_trips(p);
+   uint64_t other = buffer_bytes(p, p->func->body->block) + scratch_bytes(p, p->body);
    uint64_t limit = p->cx->target->max_shared_bytes;
    unsigned asked = p->stages;
    p->stages = asked > MAX_STAGES ? MAX_STAGES : asked;
@@ -392,8 +409,8 @@ index_at(Pipe *p, TlBuilder *b, TlValue *from, int64_t iterations)
    return tl_b2(b, TL_OP_ADD, from, tl_const_int(b, from->type->dtype, iterations * p->step));
 }
 
-/* Is there an iteration that many after the one with index `from`, which itself exists?  The distance
- * to the bound is compared unsigned: the index that far ahead may overflow. */
+/* Is there an iteration that many after the one with index `from`, which itself exists?  The
+ * distance to the bound is compared unsigned: the index that far ahead may overflow. */
 static TlValue *
 exists_after(Pipe *p, TlBuilder *b, TlValue *from, int64_t iterations)
 {
@@ -409,9 +426,8 @@ exists_after(Pipe *p, TlBuilder *b, TlValue *from, int64_t iterations)
 }
 
 static TlValue *
-stage_view(Pipe *p, TlBuilder *b, const Load *l, TlValue *slot)
+stage_view(TlBuilder *b, const Load *l, TlValue *slot)
 {
-   (void)p;
    return tl_t2(b, TL_OP_LOCAL_VIEW, l->stage, l->ring, slot);
 }
 
@@ -450,7 +466,7 @@ issue_copies(Pipe *p, TlBuilder *b, const TlMap *map, TlValue *slot, TlValue *ex
    for (size_t i = 0; i < p->loads.len; i++) {
       Load *l = &p->loads.data[i];
       b->range = l->op->range;
-      TlValue *view = turned_view(p, b, l, stage_view(p, b, l, slot));
+      TlValue *view = turned_view(p, b, l, stage_view(b, l, slot));
       TlValue *args[3] = {tl_slice_mapped(map, tl_arg(l->op, 0)), view,
                           copy_mask(p, b, l->op, map, exists)};
       token[i] = tl_build_n(b, TL_OP_ASYNC_COPY, args, 3, NULL,
@@ -467,7 +483,7 @@ build_wait(TlBuilder *b, unsigned num)
    tl_build_n(b, TL_OP_ASYNC_WAIT, NULL, 0, NULL, TL_ATTRS_({TL_ATTR_NUM, {.i = num}}));
 }
 
-/* Copies of the first stages - 1 iterations; ahead: carried values, from the first iteration's to those
+/* Copies of the first stages - 1 iterations; ahead: carried values of the first iteration, then those
  * of iteration stages - 1. */
 static void
 build_prologue(Pipe *p, TlBuilder *b, TlValue **ahead)
@@ -535,8 +551,10 @@ read_ring(Pipe *p, Load *l, TlValue *view)
          tl_remove(op);
       }
    }
-   if (loaded->uses)
-      tl_replace_uses(loaded, tl_t1(&b, TL_OP_LOCAL_LOAD, loaded->type, turned_view(p, &b, l, view)));
+   if (loaded->uses) {
+      TlValue *turned = turned_view(p, &b, l, view);
+      tl_replace_uses(loaded, tl_t1(&b, TL_OP_LOCAL_LOAD, loaded->type, turned));
+   }
    tl_remove(l->op);
 }
 
@@ -570,7 +588,7 @@ rewrite_body(Pipe *p, TlOp *loop)
    issue_copies(p, &b, &map, put, exists_after(p, &b, index, p->stages - 1));
    TlValue **view = tl_new_array(p->cx->scratch, TlValue *, p->loads.len);
    for (size_t i = 0; i < p->loads.len; i++)
-      view[i] = stage_view(p, &b, &p->loads.data[i], take);
+      view[i] = stage_view(&b, &p->loads.data[i], take);
    TlValue *next = next_slot(p, &b, take);
 
    TlOp *yield = p->body->last;

@@ -4,9 +4,9 @@
 
 #include "passes/pass.h"
 
-/* Operations of a loop's body that compute values from the index, from carried values and from what is
- * defined outside, without effects: they can be computed for a later iteration.  A carried value in the
- * slice brings the computation of its next one with it. */
+/* Operations of a loop's body that compute values from the index, from carried values and from what
+ * is defined outside, without effects: they can be computed for a later iteration.  A carried value
+ * in the slice brings the computation of its next one with it. */
 typedef struct TlSlice {
    TlArena *arena;
    TlOp *loop;
@@ -19,8 +19,8 @@ typedef struct TlSlice {
 void tl_slice_init(TlSlice *s, TlArena *arena, TlOp *loop);
 /* Adds what v needs; false, and the slice is spoilt, when that has effects or reads memory. */
 bool tl_slice_add(TlSlice *s, TlValue *v);
-/* Copies the operations; map holds the index and the carried values of an iteration (keys: arguments
- * of the old body) and receives the copies. */
+/* Copies the operations; map holds the index and the carried values of an iteration (keys: the
+ * arguments of the old body) and receives the copies. */
 void tl_slice_clone(const TlSlice *s, TlBuilder *b, TlMap *map);
 /* What v became: itself when it is defined outside. */
 TlValue *tl_slice_mapped(const TlMap *map, TlValue *v);

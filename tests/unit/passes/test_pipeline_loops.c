@@ -1,6 +1,7 @@
-/* Pipelined loops: sums of dots over K against sums in double, for every trip count about the number of
- * stages and every form of addresses.  Inputs are small integers, so that every sum is exact.  The
- * interpreter lands copies at waits only and reports bytes touched too early and missing barriers. */
+/* Pipelined loops: sums of dots over K against sums in double, for every trip count about the
+ * number of stages and every form of addresses.  Inputs are small integers, so that every sum is
+ * exact.  The interpreter lands copies at waits only and reports bytes touched too early and missing
+ * barriers. */
 #include "support/lowered_fixture.h"
 
 int test_pipeline_loops(void);
@@ -8,7 +9,8 @@ int test_pipeline_loops(void);
 enum { MOST_TRIPS = 8, KK = 32, PITCH = MOST_TRIPS * KK };
 
 typedef enum Address { CARRIED, COMPUTED, BOTH, ADDRESS_FORMS } Address;
-typedef enum Order { ROWS, COLUMNS, TURNED, ORDERS } Order; /* of B: k x n, the same k fast, n x k */
+/* B: k x n, the same with k fast, n x k. */
+typedef enum Order { ROWS, COLUMNS, TURNED, ORDERS } Order;
 
 typedef struct Loop {
    unsigned stages, trips, seed;
@@ -131,8 +133,8 @@ static const char *
 case_text(Kernel *k, const Loop *l)
 {
    return tl_arena_printf(k->x.arena,
-                          "seed %u: %u stages, %u trips, address %d, order %d, masked %d, down %d, two "
-                          "%d, constant %d, %s %s, %u warps",
+                          "seed %u: %u stages, %u trips, address %d, order %d, masked %d, "
+                          "down %d, two %d, constant %d, %s %s, %u warps",
                           l->seed, l->stages, l->trips, (int)l->address, (int)l->order,
                           l->is_masked, l->is_down, l->has_two_dots, l->is_constant, l->dtype,
                           l->precision, k->warps);
@@ -171,10 +173,11 @@ write_loop(Kernel *k, const Loop *l, uint32_t m, uint32_t n)
    k_line(k, "%%last = sub %s, %%kk : i32\n   %%minus = constant {value = -1} : i32", K);
    k_line(k, "%%first_a = constant : %s\n   %%first_b = constant : %s", ints_a, ints_b);
    if (l->is_down) { /* masked: K is not a multiple, but the blocks start at multiples */
-      k_line(k, "%%up = add %%last, %%kk : i32\n   %%fifteen = constant {value = %d} : i32", KK - 1);
-      k_line(k, "%%ceil = add %%up, %%fifteen : i32\n   %%blocks = div %%ceil, %%kk : i32");
+      k_line(k, "%%up = add %%last, %%kk : i32\n   %%round = constant {value = %d} : i32", KK - 1);
+      k_line(k, "%%ceil = add %%up, %%round : i32\n   %%blocks = div %%ceil, %%kk : i32");
       k_line(k, "%%unit = constant {value = 1} : i32\n   %%lastb = sub %%blocks, %%unit : i32");
-      k_line(k, "%%start = mul %%lastb, %%kk : i32\n   %%sbk = constant {value = %u} : i32", step_b);
+      k_line(k, "%%start = mul %%lastb, %%kk : i32");
+      k_line(k, "%%sbk = constant {value = %u} : i32", step_b);
       k_line(k, "%%startb = mul %%start, %%sbk : i32");
       k_line(k, "%%sta = splat %%start : %s\n   %%stb = splat %%startb : %s", ints_a, ints_b);
    }
@@ -184,7 +187,8 @@ write_loop(Kernel *k, const Loop *l, uint32_t m, uint32_t n)
    k_line(k, "%%y0 = constant {value = 0.0} : %s\n   %%z0 = constant {value = 0.0} : %s", tc, tz);
    k_line(k, "%%ya, %%za, %%e1, %%e2 = for %s, %s, %%step, %%y0, %%z0, %%pa0, %%pb0 : "
              "%s, %s, %s, %s (%%at: i32, %%yc: %s, %%zc: %s, %%pa: %s, %%pb: %s) {",
-          l->is_down ? "%start" : "%zero", l->is_down ? "%minus" : K, tc, tz, pa, pb, tc, tz, pa, pb);
+          l->is_down ? "%start" : "%zero", l->is_down ? "%minus" : K, tc, tz, pa, pb, tc, tz, pa,
+          pb);
    load_block(k, l, "va", "a", m, KK, 1, 1, is_carried(l, true));
    load_block(k, l, "vb", "b", sb[0], sb[1], step_b, l->order == TURNED, is_carried(l, false));
    const char *b = "%vb";
@@ -256,7 +260,8 @@ run_loop(const Loop *l, uint32_t m, uint32_t n, unsigned warps)
    uint32_t total = l->trips * KK - (l->is_masked && l->trips ? 16 : 0);
    void *a = random_buffer(&k, "a", l->in, (size_t)m * PITCH);
    void *b = random_buffer(&k, "b", l->in, (size_t)n * PITCH);
-   float *y = k_buffer(&k, "y", TL_FP32, (size_t)m * n), *z = k_buffer(&k, "z", TL_FP32, (size_t)m * m);
+   float *y = k_buffer(&k, "y", TL_FP32, (size_t)m * n);
+   float *z = k_buffer(&k, "z", TL_FP32, (size_t)m * m);
    divisible_scalar(&k, "K", (int32_t)total);
    write_loop(&k, l, m, n);
    TlFunc *f = lower_and_run(&k, l);
@@ -356,6 +361,261 @@ one_barrier_an_iteration(void **state)
       }
 }
 
+/* ---- small kernels given as text ---- */
+/* Runs `text` after reading it as it is; remarks of the pass are in ir_messages. */
+static TlFunc *
+run_text(Kernel *k, const char *text, const char *arch)
+{
+   k->remarks = "pipeline";
+   TlFunc *f = ir_must_read(&k->x, text);
+   k->warps = f->num_warps;
+   TlPassCx cx = k_context(k);
+   cx.target = tl_target_find(arch);
+   bool ok = f->state == TL_STATE_LAID || (tl_pipeline_typed(&cx, f) && tl_pipeline_laid(&cx, f));
+   if (!ok || !tl_pipeline_lowered(&cx, f))
+      fail_msg("%s\n%s", ir_messages(&k->x), text);
+   const char *error = lowered_run(k->scratch, f, k->args, k->num_args, k->grid, &k->stats);
+   if (error)
+      fail_msg("%s\n%s\n%s", error, text, ir_print(&k->x, k->x.module));
+   return f;
+}
+
+static void
+assert_says(Kernel *k, const char *part)
+{
+   if (!strstr(ir_messages(&k->x), part))
+      fail_msg("no '%s' in\n%s", part, ir_messages(&k->x));
+}
+
+/* y = sum of blocks of x; z = each block doubled.  No dot: the loop's own num_stages counts. */
+static const char sum_of_blocks[] =
+   "func @f(%%x: ptr<fp32> {div = 16}, %%y: ptr<fp32> {div = 16}, %%z: ptr<fp32> {div = 16}, "
+   "%%n: i32) {num_warps = 2, num_stages = 3, state = typed} {\n"
+   "   %%i = arange {end = 256} : tile<i32, 256>\n"
+   "   %%xs = splat %%x : tile<ptr<fp32>, 256>\n"
+   "   %%ys = splat %%y : tile<ptr<fp32>, 256>\n"
+   "   %%zs = splat %%%s : tile<ptr<fp32>, 256>\n"
+   "   %%xp = addptr %%xs, %%i : tile<ptr<fp32>, 256>\n"
+   "   %%yp = addptr %%ys, %%i : tile<ptr<fp32>, 256>\n"
+   "   %%zo = constant {value = %d} : tile<i32, 256>\n"
+   "   %%zi = add %%i, %%zo : tile<i32, 256>\n"
+   "   %%zp = addptr %%zs, %%zi : tile<ptr<fp32>, 256>\n"
+   "   %%step = constant {value = 256} : tile<i32, 256>\n"
+   "   %%zero = constant : i32\n"
+   "   %%one = constant {value = 1} : i32\n"
+   "   %%acc0 = constant {value = 0.0} : tile<fp32, 256>\n"
+   "   %%sum, %%xe, %%ze = for %%zero, %%n, %%one, %%acc0, %%xp, %%zp {num_stages = %u} : "
+   "tile<fp32, 256>, tile<ptr<fp32>, 256>, tile<ptr<fp32>, 256> (%%at: i32, "
+   "%%acc: tile<fp32, 256>, %%xc: tile<ptr<fp32>, 256>, %%zc: tile<ptr<fp32>, 256>) {\n"
+   "      %%v = load %%xc : tile<fp32, 256>\n"
+   "      %%two = add %%v, %%v : tile<fp32, 256>\n"
+   "      store %%zc, %%two\n"
+   "      %%next = add %%acc, %%v : tile<fp32, 256>\n"
+   "      %%xn = addptr %%xc, %%step : tile<ptr<fp32>, 256>\n"
+   "      %%zn = addptr %%zc, %%step : tile<ptr<fp32>, 256>\n"
+   "      yield %%next, %%xn, %%zn\n"
+   "   }\n"
+   "   store %%yp, %%sum\n"
+   "   return\n"
+   "}\n";
+
+/* Other memory may be stored to; the loaded memory may not, then the loop stays as it is. */
+static void
+loops_without_dots(void **state)
+{
+   (void)state;
+   for (unsigned stages = 0; stages <= 4; stages++)
+      for (unsigned trips = 0; trips <= 6; trips++)
+         for (unsigned in_place = 0; in_place < 2; in_place++) {
+            Kernel k;
+            k_open(&k, stages * 16 + trips);
+            float *x = random_buffer(&k, "x", TL_FP32, 256 * 8);
+            float *y = k_buffer(&k, "y", TL_FP32, 256), *z = k_buffer(&k, "z", TL_FP32, 256 * 8);
+            k.args[k.num_args++] = (LoweredArg){.bits = trips};
+            float want_x[256 * 8], want_y[256] = {0};
+            memcpy(want_x, x, sizeof want_x);
+            for (unsigned t = 0; t < trips; t++)
+               for (unsigned i = 0; i < 256; i++) {
+                  want_y[i] += want_x[t * 256 + i];
+                  if (in_place) /* the next block is what this one was, doubled */
+                     want_x[t * 256 + 256 + i] = 2 * want_x[t * 256 + i];
+               }
+            const char *text = tl_arena_printf(k.x.arena, sum_of_blocks, in_place ? "x" : "z",
+                                               in_place ? 256 : 0, stages);
+            TlFunc *f = run_text(&k, text, "sm_90a");
+            assert_memory_equal(y, want_y, sizeof want_y);
+            assert_memory_equal(x, want_x, sizeof want_x);
+            for (unsigned i = 0; i < trips * 256 && !in_place; i++)
+               assert_true(z[i] == 2 * x[i]);
+            bool copies = count_ops(f->body->block, TL_OP_CP_ASYNC) > 0;
+            assert_int_equal(copies, stages > 1 && !in_place);
+            if (stages > 1)
+               assert_says(&k, in_place ? "the loop may store to the same memory"
+                                        : "loop is pipelined");
+            k_close(&k);
+         }
+}
+
+/* y += A A^T over blocks that a table names (%t), besides s += A; nested in a loop over rows. */
+static const char blocks_of_a_table[] =
+   "func @f(%%a: ptr<fp16> {div = 16}, %%t: ptr<i32> {div = 16}, %%y: ptr<fp32> {div = 16}, "
+   "%%s: ptr<fp32> {div = 16}, %%n: i32) {num_warps = 2, num_stages = 3, state = typed} {\n"
+   "   %%r = arange {end = 32} : tile<i32, 32>\n"
+   "   %%r1 = expand_dims %%r {axis = 1} : tile<i32, 32x1>\n"
+   "   %%c1 = expand_dims %%r {axis = 0} : tile<i32, 1x32>\n"
+   "   %%p = constant {value = 32} : tile<i32, 32x1>\n"
+   "   %%rp = mul %%r1, %%p : tile<i32, 32x1>\n"
+   "   %%r2 = broadcast %%rp : tile<i32, 32x32>\n"
+   "   %%c2 = broadcast %%c1 : tile<i32, 32x32>\n"
+   "   %%o = add %%r2, %%c2 : tile<i32, 32x32>\n"
+   "   %%as = splat %%a : tile<ptr<fp16>, 32x32>\n"
+   "   %%ap = addptr %%as, %%o : tile<ptr<fp16>, 32x32>\n"
+   "   %%ys = splat %%y : tile<ptr<fp32>, 32x32>\n"
+   "   %%ss = splat %%s : tile<ptr<fp32>, 32x32>\n"
+   "   %%zero = constant : i32\n   %%one = constant {value = 1} : i32\n"
+   "   %%three = constant {value = 3} : i32\n"
+   "   %%size = constant {value = 1024} : i32\n"
+   "   %%z = constant {value = 0.0} : tile<fp32, 32x32>\n"
+   "   for %%zero, %%three, %%one (%%row: i32) {\n"
+   "      %%acc, %%sum = for %%zero, %%n, %%one, %%z, %%z : tile<fp32, 32x32>, tile<fp32, 32x32> "
+   "(%%at: i32, %%ac: tile<fp32, 32x32>, %%sc: tile<fp32, 32x32>) {\n"
+   "         %%tp = addptr %%t, %%at : ptr<i32>\n"
+   "         %%named = %s : i32\n"
+   "         %%d0 = add %%named, %%row : i32\n"
+   "         %%d = mul %%d0, %%size : i32\n"
+   "         %%ds = splat %%d : tile<i32, 32x32>\n"
+   "         %%ptr = addptr %%ap, %%ds : tile<ptr<fp16>, 32x32>\n"
+   "         %%v = load %%ptr : tile<fp16, 32x32>\n"
+   "         %%vt = trans %%v {order = [1, 0]} : tile<fp16, 32x32>\n"
+   "         %%an = dot %%v, %%vt, %%ac : tile<fp32, 32x32>\n"
+   "         %%w = cast %%v : tile<fp32, 32x32>\n"
+   "         %%sn = add %%sc, %%w : tile<fp32, 32x32>\n"
+   "         yield %%an, %%sn\n"
+   "      }\n"
+   "      %%rd = mul %%row, %%size : i32\n"
+   "      %%rs = splat %%rd : tile<i32, 32x32>\n"
+   "      %%ro = add %%rs, %%o : tile<i32, 32x32>\n"
+   "      %%yp = addptr %%ys, %%ro : tile<ptr<fp32>, 32x32>\n"
+   "      %%sp = addptr %%ss, %%ro : tile<ptr<fp32>, 32x32>\n"
+   "      store %%yp, %%acc\n"
+   "      store %%sp, %%sum\n"
+   "      yield\n"
+   "   }\n"
+   "   return\n"
+   "}\n";
+
+/* A load that dots, transposes and arithmetic read is pipelined within an outer loop; one whose
+ * address is loaded is not. */
+static void
+tables_and_several_users(void **state)
+{
+   (void)state;
+   for (unsigned trips = 0; trips <= 5; trips++)
+      for (unsigned is_table = 0; is_table < 2; is_table++) {
+         Kernel k;
+         k_open(&k, trips);
+         uint16_t *a = random_buffer(&k, "a", TL_FP16, 1024 * 10);
+         int32_t *t = k_buffer(&k, "t", TL_I32, 16);
+         float *y = k_buffer(&k, "y", TL_FP32, 3072), *s = k_buffer(&k, "s", TL_FP32, 3072);
+         k.args[k.num_args++] = (LoweredArg){.bits = trips};
+         for (unsigned i = 0; i < 16; i++)
+            t[i] = is_table ? (int32_t)k_below(&k, 7) : (int32_t)i;
+         TlFunc *f = run_text(&k, tl_arena_printf(k.x.arena, blocks_of_a_table,
+                                                  is_table ? "load %tp" : "add %at, %zero"),
+                              "sm_80");
+         for (unsigned row = 0; row < 3; row++)
+            for (unsigned i = 0; i < 1024; i++) {
+               double want_y = 0, want_s = 0;
+               for (unsigned b = 0; b < trips; b++) {
+                  size_t block = (size_t)(t[b] + (int32_t)row) * 1024;
+                  for (unsigned x = 0; x < 32; x++)
+                     want_y += take(a, TL_FP16, block + i / 32 * 32 + x) *
+                               take(a, TL_FP16, block + i % 32 * 32 + x);
+                  want_s += take(a, TL_FP16, block + i);
+               }
+               assert_true(y[row * 1024 + i] == (float)want_y);
+               assert_true(s[row * 1024 + i] == (float)want_s);
+            }
+         assert_int_equal(count_ops(f->body->block, TL_OP_CP_ASYNC) > 0, !is_table);
+         assert_says(&k, is_table ? "its address or mask depends on another load of the loop"
+                                  : "loop is pipelined: 3 stages of 2048 bytes for 1 load");
+         k_close(&k);
+      }
+}
+
+/* As many stages as fit the target; none without asynchronous copies in what is asked for. */
+static void
+stages_fit_the_memory(void **state)
+{
+   (void)state;
+   for (unsigned stages = 1; stages <= 60; stages += 59) {
+      Loop l = plain_loop(stages, 2);
+      Kernel k;
+      k_open(&k, 5);
+      k.warps = 4;
+      k.remarks = "pipeline";
+      random_buffer(&k, "a", TL_FP16, 128 * PITCH);
+      random_buffer(&k, "b", TL_FP16, 128 * PITCH);
+      k_buffer(&k, "y", TL_FP32, 128 * 128);
+      k_buffer(&k, "z", TL_FP32, 128 * 128);
+      divisible_scalar(&k, "K", 2 * KK);
+      write_loop(&k, &l, 128, 128);
+      TlFunc *f = ir_must_read(&k.x, loop_text(&k, &l));
+      TlPassCx cx = k_context(&k);
+      cx.target = tl_target_find("sm_86");
+      assert_true(tl_pipeline_typed(&cx, f) && tl_pipeline_laid(&cx, f));
+      unsigned copies = count_ops(f->body->block, TL_OP_ASYNC_COPY);
+      if (stages == 1) {
+         assert_int_equal(copies, 0);
+      } else {
+         assert_int_equal(copies, 2 * 6); /* 5 stages ahead and the body: 6 x 16 KiB of 99 KiB */
+         assert_says(&k, "60 stages of 16384 bytes do not fit in shared memory");
+         assert_says(&k, "loop is pipelined: 6 stages of 16384 bytes for 2 loads");
+      }
+      assert_true(tl_pipeline_lowered(&cx, f));
+      k_close(&k);
+   }
+}
+
+/* What cp.async cannot do is done by ordinary loads and stores in the same place. */
+static void
+copies_below_four_bytes(void **state)
+{
+   (void)state;
+   Kernel k;
+   k_open(&k, 1);
+   uint16_t *x = random_buffer(&k, "x", TL_FP16, 128), *y = k_buffer(&k, "y", TL_FP16, 64);
+   run_text(&k,
+            "#l = {shape=[64], reg=[[32]], lane=[[1],[2],[4],[8],[16]], warp=[], block=[]}\n"
+            "#m = {shape=[64], reg=[[1],[2],[4],[8],[16],[32]], lane=[], warp=[], block=[]}\n"
+            "func @f(%x: ptr<fp16> {div = 16}, %y: ptr<fp16> {div = 16}) {num_warps = 1, "
+            "num_stages = 1, state = laid, target = \"sm_90a\"} {\n"
+            "   %i = arange {end = 64} : tile<i32, 64, #l>\n"
+            "   %two = constant {value = 2} : tile<i32, 64, #l>\n"
+            "   %i2 = mul %i, %two : tile<i32, 64, #l>\n"
+            "   %xs = splat %x : tile<ptr<fp16>, 64, #l>\n"
+            "   %xp = addptr %xs, %i2 : tile<ptr<fp16>, 64, #l>\n"
+            "   %lim = constant {value = 50} : tile<i32, 64, #l>\n"
+            "   %mask = lt %i, %lim : tile<i1, 64, #l>\n"
+            "   %buf = local_alloc : memdesc<fp16, 2 x 64, #m>\n"
+            "   %s = constant {value = 1} : i32\n"
+            "   %view = local_view %buf, %s : memdesc<fp16, 64, #m>\n"
+            "   %c = async_copy %xp, %view, %mask : token\n"
+            "   %g = async_commit %c : token\n"
+            "   %w = async_wait : token\n"
+            "   %v = local_load %view : tile<fp16, 64, #l>\n"
+            "   %ys = splat %y : tile<ptr<fp16>, 64, #l>\n"
+            "   %yp = addptr %ys, %i : tile<ptr<fp16>, 64, #l>\n"
+            "   store %yp, %v\n"
+            "   return\n"
+            "}\n",
+            "sm_90a");
+   for (unsigned i = 0; i < 64; i++)
+      assert_int_equal(y[i], i < 50 ? x[2 * i] : 0);
+   assert_int_equal(k.stats.async_copies, 0);
+   k_close(&k);
+}
+
 int
 test_pipeline_loops(void)
 {
@@ -363,6 +623,10 @@ test_pipeline_loops(void)
       cmocka_unit_test(every_trip_count),
       cmocka_unit_test(every_operand_type),
       cmocka_unit_test(one_barrier_an_iteration),
+      cmocka_unit_test(loops_without_dots),
+      cmocka_unit_test(tables_and_several_users),
+      cmocka_unit_test(stages_fit_the_memory),
+      cmocka_unit_test(copies_below_four_bytes),
    };
    return cmocka_run_group_tests_name("pipeline_loops", tests, NULL, NULL);
 }
