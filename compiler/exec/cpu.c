@@ -1,6 +1,6 @@
 /* Launch: argument checks, threads, programs, limits, and the recording of faults.
- * Invariant: all memory is allocated by the calling thread before others start, from an arena of this
- * launch with the allocator of the function's module; worker threads allocate nothing, so no
+ * Invariant: all memory is allocated by the calling thread before others start, from an arena of
+ * this launch with the allocator of the function's module; worker threads allocate nothing, so no
  * out-of-memory jump crosses a thread. */
 #define _GNU_SOURCE
 #include "exec/cpu_impl.h"
@@ -74,7 +74,7 @@ tl_cpu_fail(TlExecThread *t, const TlExecInst *inst, TlFaultKind kind)
 
 bool
 tl_cpu_fail_at(TlExecThread *t, const TlExecInst *inst, const TlExecSlot *slot, size_t i,
-                TlFaultKind kind)
+               TlFaultKind kind)
 {
    fill_element(&t->fault, slot, i);
    return tl_cpu_fail(t, inst, kind);
@@ -82,7 +82,7 @@ tl_cpu_fail_at(TlExecThread *t, const TlExecInst *inst, const TlExecSlot *slot, 
 
 bool
 tl_cpu_fail_undefined(TlExecThread *t, const TlExecInst *inst, const TlExecSlot *slot, size_t i,
-                       uint8_t source)
+                      uint8_t source)
 {
    const TlExecInst *from = t->plan->source[source];
    if (from) {
@@ -103,7 +103,7 @@ tl_cpu_want_defined(TlExecThread *t, const TlExecInst *inst, unsigned arg)
 
 void
 tl_cpu_warn(TlExecThread *t, const TlExecInst *inst, const TlExecSlot *slot, size_t i,
-             TlFaultKind kind, int64_t value)
+            TlFaultKind kind, int64_t value)
 {
    TlExecFault *w = &t->run->warnings[inst->number];
    tl_cpu_lock(&t->run->print_lock);
@@ -142,9 +142,9 @@ tl_cpu_block(TlExecThread *t, const TlExecBlock *block)
       const TlExecInst *inst = &block->inst[i];
       if (t->checked)
          for (uint32_t r = 0; r < inst->num_results; r++)
-            t->undef[inst->result[r]->root] =
-               inst->num_args && inst->result[r]->root == inst->arg[0]->root &&
-               t->undef[inst->arg[0]->root];
+            t->undef[inst->result[r]->root] = inst->num_args &&
+                                              inst->result[r]->root == inst->arg[0]->root &&
+                                              t->undef[inst->arg[0]->root];
       if (!inst->run(t, inst))
          return false;
    }
@@ -257,8 +257,9 @@ check_arg(const TlFunc *f, const TlExecArg *args, unsigned i, TlExecFault *fault
    if (divisor > 1 && (is_ptr || tl_dtype_is_int(type->dtype)) &&
        (is_ptr ? value % divisor != 0 : fault->value % (int64_t)divisor != 0)) {
       fault->limit = (int64_t)divisor;
-      return bad_argument(f, fault, p, is_ptr ? "must have an address divisible by its hint"
-                                              : "must be divisible by its hint");
+      return bad_argument(f, fault, p,
+                          is_ptr ? "must have an address divisible by its hint"
+                                 : "must be divisible by its hint");
    }
    return true;
 }
@@ -292,7 +293,9 @@ make_buffers(TlArena *arena, const TlFunc *f, TlExecRun *run)
                                        .bytes = a->bytes,
                                        .is_writable = a->is_writable,
                                        .is_valid = true,
-                                       .name = a->name ? a->name : p ? p->name : "?"};
+                                       .name = a->name ? a->name
+                                               : p     ? p->name
+                                                       : "?"};
    }
 }
 

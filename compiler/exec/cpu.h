@@ -1,17 +1,19 @@
 /* The CPU executor: runs TYPED (and LAID: layouts are ignored) IR, whole tiles at a time, with the
- * exact element models of ir/dtype.h and ir/eval.h.  It is the meaning of the language: every memory
- * access is checked, and whatever goes wrong is reported with source range, program id, element of
- * the tile, buffer and index.
+ * exact element models of ir/dtype.h and ir/eval.h.  It is the meaning of the language: every
+ * memory access is checked, and whatever goes wrong is reported with source range, program id,
+ * element of the tile, buffer and index.
  *
- * Pointers are virtual: argument i, when a buffer, lives at (i + 1) << 44 plus the low 12 bits of its
- * host address, so that alignment facts hold and an index that runs out of bounds on either side
- * still belongs to its own buffer.  tl_exec_address() gives that address, for tables of pointers.
+ * Pointers are virtual: argument i, when a buffer, lives at (i + 1) << 44 plus the low 12 bits of
+ * its host address, so that alignment facts hold and an index that runs out of bounds on either
+ * side still belongs to its own buffer.  tl_exec_address() gives that address, for tables of
+ * pointers.
  *
  * Order and accuracy: memory operations of one program happen in program order, element 0 first;
- * programs are independent and spread over threads; atomics are atomic between them.  `dot` sums exact
- * products in double, starting from the accumulator, k ascending, and rounds once to the accumulator's
- * type (fp32 inputs are first rounded to tf32 unless precision says otherwise).  `reduce` folds a
- * balanced tree that keeps element order; `scan` folds from its end of the axis, one by one. */
+ * programs are independent and spread over threads; atomics are atomic between them.  `dot` sums
+ * exact products in double, starting from the accumulator, k ascending, and rounds once to the
+ * accumulator's type (fp32 inputs are first rounded to tf32 unless precision says otherwise).
+ * `reduce` folds a balanced tree that keeps element order; `scan` folds from its end of the axis,
+ * one by one. */
 #ifndef TL_EXEC_CPU_H
 #define TL_EXEC_CPU_H
 
@@ -20,11 +22,11 @@
 /* One for each run-time parameter, in order. */
 typedef struct TlExecArg {
    bool is_buffer;
-   bool is_writable;  /* buffer: stores and atomics are allowed */
-   TlBits bits;       /* not a buffer: the scalar, or an address made by tl_exec_address, 0 = null */
-   void *data;        /* buffer: first byte */
-   uint64_t bytes;    /* buffer: size, below 2^43 */
-   const char *name;  /* for reports; NULL = the parameter's name */
+   bool is_writable; /* buffer: stores and atomics are allowed */
+   TlBits bits;      /* not a buffer: the scalar, or an address made by tl_exec_address, 0 = null */
+   void *data;       /* buffer: first byte */
+   uint64_t bytes;   /* buffer: size, below 2^43 */
+   const char *name; /* for reports; NULL = the parameter's name */
 } TlExecArg;
 
 typedef enum TlExecStatus {
@@ -37,16 +39,16 @@ typedef enum TlExecStatus {
 
 typedef enum TlFaultKind {
    TL_FAULT_NONE,
-   TL_FAULT_BOUNDS,      /* outside its buffer */
-   TL_FAULT_WILD,        /* an address that belongs to no buffer */
+   TL_FAULT_BOUNDS, /* outside its buffer */
+   TL_FAULT_WILD,   /* an address that belongs to no buffer */
    TL_FAULT_MISALIGNED,
    TL_FAULT_READ_ONLY,
-   TL_FAULT_INDEX,       /* histogram value outside the bins */
+   TL_FAULT_INDEX, /* histogram value outside the bins */
    TL_FAULT_ASSERT,
-   TL_FAULT_ASSUME,      /* checked: a promise that does not hold */
-   TL_FAULT_UNDEFINED,   /* checked: an undefined value decides or is stored */
-   TL_FAULT_WRAP,        /* checked, a warning: an int32 index wrapped */
-   TL_FAULT_STEP,        /* a loop whose step is zero */
+   TL_FAULT_ASSUME,    /* checked: a promise that does not hold */
+   TL_FAULT_UNDEFINED, /* checked: an undefined value decides or is stored */
+   TL_FAULT_WRAP,      /* checked, a warning: an int32 index wrapped */
+   TL_FAULT_STEP,      /* a loop whose step is zero */
    TL_FAULT_STEPS,
    TL_FAULT_TIME,
    TL_FAULT_MEMORY,
@@ -56,39 +58,40 @@ typedef enum TlFaultKind {
 
 typedef struct TlExecFault {
    TlFaultKind kind;
-   TlRange range;              /* of the operation */
-   const char *op;             /* its name: "load" */
+   TlRange range;  /* of the operation */
+   const char *op; /* its name: "load" */
    uint32_t program[3];
-   uint32_t rank;              /* of the tile; 0 = scalar */
+   uint32_t rank;                 /* of the tile; 0 = scalar */
    uint32_t element[TL_MAX_RANK]; /* index within the tile */
-   const char *buffer;         /* BOUNDS, MISALIGNED, READ_ONLY: its name */
-   int64_t byte;               /* offset of the access from the start of the buffer */
-   uint32_t bytes;             /* accessed */
+   const char *buffer;            /* BOUNDS, MISALIGNED, READ_ONLY: its name */
+   int64_t byte;                  /* offset of the access from the start of the buffer */
+   uint32_t bytes;                /* accessed */
    uint64_t buffer_bytes;
-   uint64_t address;           /* WILD: as the kernel computed it */
-   int64_t value, limit;       /* INDEX: value, number of bins; WRAP: full result; STEPS, TIME (ms),
-                                  MEMORY: the limit; ARGUMENT: value, divisor */
-   TlRange origin;             /* UNDEFINED: where the value comes from */
+   uint64_t address;     /* WILD: as the kernel computed it */
+   int64_t value, limit; /* INDEX: value, number of bins; WRAP: full result; STEPS, TIME (ms),
+                            MEMORY: the limit; ARGUMENT: value, divisor */
+   TlRange origin;       /* UNDEFINED: where the value comes from */
    const char *origin_op;
-   const char *text;           /* ASSERT: message; ARGUMENT, UNSUPPORTED: what is wrong */
+   const char *text; /* ASSERT: message; ARGUMENT, UNSUPPORTED: what is wrong */
 } TlExecFault;
 
 typedef struct TlExecOptions {
-   unsigned threads;        /* 0 = one for each core that this process may use */
-   bool checked;            /* look for undefined values, wrapped indices, broken promises as well */
-   uint64_t max_steps;      /* operations one program may run; 0 = no limit */
-   uint64_t max_ms;         /* wall time of the launch; 0 = no limit */
-   uint64_t max_bytes;      /* tile memory of all threads; 0 = 4 GiB */
-   void (*print)(void *user, const char *line, size_t len); /* device_print; one call at a time; the
-                                                               line has its newline; NULL = dropped */
-   void (*warn)(void *user, const TlExecFault *warning);    /* checked; after the run, at most one for
-                                                               each operation, in source order */
+   unsigned threads;   /* 0 = one for each core that this process may use */
+   bool checked;       /* look for undefined values, wrapped indices, broken promises as well */
+   uint64_t max_steps; /* operations one program may run; 0 = no limit */
+   uint64_t max_ms;    /* wall time of the launch; 0 = no limit */
+   uint64_t max_bytes; /* tile memory of all threads; 0 = 4 GiB */
+   void (*print)(void *user, const char *line,
+                 size_t len);                            /* device_print; one call at a time; the
+                                                            line has its newline; NULL = dropped */
+   void (*warn)(void *user, const TlExecFault *warning); /* checked; after the run, at most one for
+                                                            each operation, in source order */
    void *user;
 } TlExecOptions;
 
 /* Runs grid[0] * grid[1] * grid[2] programs.  opts may be NULL.  When the result is not TL_EXEC_OK,
- * *fault says why: of all programs that fail the one with the lowest number is reported, whatever the
- * number of threads.  Texts of the fault live as long as f and args.  f must verify. */
+ * *fault says why: of all programs that fail the one with the lowest number is reported, whatever
+ * the number of threads.  Texts of the fault live as long as f and args.  f must verify. */
 TlExecStatus tl_exec_cpu(const TlFunc *f, const TlExecArg *args, unsigned num_args,
                          const uint32_t grid[3], const TlExecOptions *opts, TlExecFault *fault);
 

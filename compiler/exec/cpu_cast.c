@@ -1,5 +1,5 @@
-/* Conversions of whole arrays: fp16 and bf16 to and from fp32 without branches, and native loops for
- * the casts between integers, fp32 and fp64.  Bit for bit what tl_cast_bits gives. */
+/* Conversions of whole arrays: fp16 and bf16 to and from fp32 without branches, and native loops
+ * for the casts between integers, fp32 and fp64.  Bit for bit what tl_cast_bits gives. */
 #include "exec/cpu_impl.h"
 
 #include <math.h>
@@ -139,7 +139,8 @@ typedef double f64;
          r[i] = (to)(expr);                                                                        \
       }                                                                                            \
    }
-/* Out of range saturates, NaN gives 0.  `over` is 2^bits of the target, exact in both float types. */
+/* Out of range saturates, NaN gives 0.  `over` is 2^bits of the target, exact in both float types.
+ */
 #define SATURATE(v, to, low, over, high)                                                           \
    ((v) != (v) ? 0 : (v) >= (over) ? (high) : (v) <= (low) ? (to)(low) : (to)(v))
 #define FROM_INT(from)                                                                             \
@@ -175,30 +176,30 @@ CAST(f64, f32, v == v ? v : (double)NAN)
 
 /* Integers of one width have the same bits: the signed target's loop serves the unsigned one. */
 #define INT_ROW(D, from)                                                                           \
-   [D] = {[TL_I1] = from##_to_i1,   [TL_I8] = from##_to_i8,   [TL_U8] = from##_to_i8,              \
-          [TL_I16] = from##_to_i16, [TL_U16] = from##_to_i16, [TL_I32] = from##_to_i32,            \
-          [TL_U32] = from##_to_i32, [TL_I64] = from##_to_i64, [TL_U64] = from##_to_i64,            \
+   [D] = {[TL_I1] = from##_to_i1,    [TL_I8] = from##_to_i8,   [TL_U8] = from##_to_i8,             \
+          [TL_I16] = from##_to_i16,  [TL_U16] = from##_to_i16, [TL_I32] = from##_to_i32,           \
+          [TL_U32] = from##_to_i32,  [TL_I64] = from##_to_i64, [TL_U64] = from##_to_i64,           \
           [TL_FP32] = from##_to_f32, [TL_FP64] = from##_to_f64}
 #define FLOAT_ROW(D, from, other, other_dtype)                                                     \
-   [D] = {[TL_I1] = from##_to_i1,   [TL_I8] = from##_to_i8,   [TL_U8] = from##_to_u8,              \
-          [TL_I16] = from##_to_i16, [TL_U16] = from##_to_u16, [TL_I32] = from##_to_i32,            \
-          [TL_U32] = from##_to_u32, [TL_I64] = from##_to_i64, [TL_U64] = from##_to_u64,            \
+   [D] = {[TL_I1] = from##_to_i1,           [TL_I8] = from##_to_i8,   [TL_U8] = from##_to_u8,      \
+          [TL_I16] = from##_to_i16,         [TL_U16] = from##_to_u16, [TL_I32] = from##_to_i32,    \
+          [TL_U32] = from##_to_u32,         [TL_I64] = from##_to_i64, [TL_U64] = from##_to_u64,    \
           [other_dtype] = from##_to_##other}
 
 static TlExecKernel *const casts[TL_DTYPE_COUNT][TL_DTYPE_COUNT] = {
-   INT_ROW(TL_I1, u8),
-   INT_ROW(TL_I8, i8),
-   INT_ROW(TL_I16, i16),
-   INT_ROW(TL_I32, i32),
-   INT_ROW(TL_I64, i64),
-   INT_ROW(TL_U8, u8),
-   INT_ROW(TL_U16, u16),
-   INT_ROW(TL_U32, u32),
-   INT_ROW(TL_U64, u64),
-   FLOAT_ROW(TL_FP32, f32, f64, TL_FP64),
-   FLOAT_ROW(TL_FP64, f64, f32, TL_FP32),
-   [TL_FP16][TL_FP32] = fp16_to_fp32,
-   [TL_BF16][TL_FP32] = bf16_to_fp32,
+    INT_ROW(TL_I1, u8),
+    INT_ROW(TL_I8, i8),
+    INT_ROW(TL_I16, i16),
+    INT_ROW(TL_I32, i32),
+    INT_ROW(TL_I64, i64),
+    INT_ROW(TL_U8, u8),
+    INT_ROW(TL_U16, u16),
+    INT_ROW(TL_U32, u32),
+    INT_ROW(TL_U64, u64),
+    FLOAT_ROW(TL_FP32, f32, f64, TL_FP64),
+    FLOAT_ROW(TL_FP64, f64, f32, TL_FP32),
+    [TL_FP16][TL_FP32] = fp16_to_fp32,
+    [TL_BF16][TL_FP32] = bf16_to_fp32,
 };
 
 TlExecKernel *
@@ -206,8 +207,8 @@ tl_cpu_cast_kernel(TlDtype from, TlDtype to, TlRounding rounding)
 {
    if (rounding == TL_ROUND_TOWARD_ZERO && tl_dtype_is_float(to))
       return tl_dtype_is_int(from) || tl_dtype_info[from].bits > tl_dtype_info[to].bits
-                ? NULL
-                : casts[from][to];
+                 ? NULL
+                 : casts[from][to];
    if (from == TL_FP32 && to == TL_FP16)
       return fp32_to_fp16;
    if (from == TL_FP32 && to == TL_BF16)

@@ -1,7 +1,8 @@
-/* Matrix products.  Operands are converted to double once (exactly, after the rounding that `precision`
- * asks for), products are summed in double with k ascending, starting from the accumulator, and the
- * sum is rounded once to the accumulator's type.  Every product of fp32 or narrower numbers is exact in
- * double, and so are the sums of 8-bit integers; the order of additions does not depend on blocking.
+/* Matrix products.  Operands are converted to double once (exactly, after the rounding that
+ * `precision` asks for), products are summed in double with k ascending, starting from the
+ * accumulator, and the sum is rounded once to the accumulator's type.  Every product of fp32 or
+ * narrower numbers is exact in double, and so are the sums of 8-bit integers; the order of
+ * additions does not depend on blocking.
  *
  * tf32x3, bf16x3 and bf16x6 split each fp32 operand into parts and add the products that the GPU's
  * recipe keeps.
@@ -12,7 +13,7 @@
 #include <string.h>
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__SANITIZE_ADDRESS__) &&                  \
-   !defined(__SANITIZE_THREAD__) && !defined(__clang__)
+    !defined(__SANITIZE_THREAD__) && !defined(__clang__)
 #define WIDE __attribute__((target_clones("avx2", "default")))
 #else
 #define WIDE
@@ -28,11 +29,11 @@ typedef struct Recipe {
 } Recipe;
 
 static const Recipe recipes[] = {
-   [TL_PRECISION_TF32] = {TL_FP32, 1, 1, {{0, 0}}},
-   [TL_PRECISION_TF32X3] = {TL_FP32, 2, 3, {{1, 0}, {0, 1}, {0, 0}}},
-   [TL_PRECISION_IEEE] = {TL_FP32, 0, 1, {{0, 0}}},
-   [TL_PRECISION_BF16X3] = {TL_BF16, 2, 3, {{1, 0}, {0, 1}, {0, 0}}},
-   [TL_PRECISION_BF16X6] = {TL_BF16, 3, 6, {{0, 2}, {2, 0}, {1, 1}, {0, 1}, {1, 0}, {0, 0}}},
+    [TL_PRECISION_TF32] = {TL_FP32, 1, 1, {{0, 0}}},
+    [TL_PRECISION_TF32X3] = {TL_FP32, 2, 3, {{1, 0}, {0, 1}, {0, 0}}},
+    [TL_PRECISION_IEEE] = {TL_FP32, 0, 1, {{0, 0}}},
+    [TL_PRECISION_BF16X3] = {TL_BF16, 2, 3, {{1, 0}, {0, 1}, {0, 0}}},
+    [TL_PRECISION_BF16X6] = {TL_BF16, 3, 6, {{0, 2}, {2, 0}, {1, 1}, {0, 1}, {1, 0}, {0, 0}}},
 };
 
 static double
@@ -74,8 +75,8 @@ to_doubles(TlDtype t, const uint8_t *from, double *to, size_t n)
       uint32_t bytes = tl_dtype_info[t].bytes;
       for (size_t i = 0; i < n; i++) {
          TlBits bits = tl_load_elem(t, from + i * bytes);
-         to[i] = tl_dtype_is_float(t) ? tl_bits_to_double(t, bits)
-                                      : (double)tl_bits_to_int(t, bits);
+         to[i] =
+             tl_dtype_is_float(t) ? tl_bits_to_double(t, bits) : (double)tl_bits_to_int(t, bits);
       }
    }
 }
@@ -102,8 +103,8 @@ load_panel(const Operand *o, const Recipe *r, unsigned part, size_t row, size_t 
 
 /* sum[i][j] += a[i][k] * b[k][j], k ascending */
 WIDE static void
-multiply_panel(double *restrict sum, const double *restrict a, const double *restrict b, size_t rows,
-               size_t depth, size_t columns)
+multiply_panel(double *restrict sum, const double *restrict a, const double *restrict b,
+               size_t rows, size_t depth, size_t columns)
 {
    for (size_t i = 0; i < rows; i++) {
       double *restrict s = sum + i * COLUMNS;
@@ -147,8 +148,8 @@ store_row(const Product *p, const double *sum, size_t row, size_t column, size_t
    }
 }
 
-/* `columns` columns of the result from `column` on, all rows: the panel of b is converted once for each
- * depth step of a block of rows. */
+/* `columns` columns of the result from `column` on, all rows: the panel of b is converted once for
+ * each depth step of a block of rows. */
 static void
 multiply_columns(const Product *p, size_t column, size_t columns)
 {
@@ -214,8 +215,8 @@ tl_cpu_dot(TlExecThread *t, const TlExecInst *inst)
    size_t m = r->type->shape[rank - 2], n = r->type->shape[rank - 1];
    size_t k = a->type->shape[rank - 1], batches = rank == 3 ? r->type->shape[0] : 1;
    for (size_t z = 0; z < batches; z++) {
-      Product p = {.m = m, .n = n, .k = k,
-                   .recipe = &recipes[tl_attr_int(inst->op, TL_ATTR_PRECISION)]};
+      Product p = {
+          .m = m, .n = n, .k = k, .recipe = &recipes[tl_attr_int(inst->op, TL_ATTR_PRECISION)]};
       p.a = (Operand){a->dtype, a->elem_bytes, tl_cpu_data(t, a), k};
       p.b = (Operand){b->dtype, b->elem_bytes, tl_cpu_data(t, b), n};
       p.c = (Operand){c->dtype, c->elem_bytes, tl_cpu_data(t, c), n};

@@ -1,9 +1,9 @@
 /* Elementwise operations: native loops for the common types, fp16 and bf16 by widening to fp32, and
  * tl_eval for the rest.
- * Invariant: every native loop gives, bit for bit, what tl_eval gives (tests/unit/exec compares them):
- * a NaN that an operation makes is the canonical one; fp32 functions are done in double and rounded;
- * fp16 and bf16 widen to fp32 only for operations that survive rounding twice: fp32's 24 bits are at
- * least 2p + 2 for p = 11 and p = 8, enough for + - * / sqrt. */
+ * Invariant: every native loop gives, bit for bit, what tl_eval gives (tests/unit/exec compares
+ * them): a NaN that an operation makes is the canonical one; fp32 functions are done in double and
+ * rounded; fp16 and bf16 widen to fp32 only for operations that survive rounding twice: fp32's 24
+ * bits are at least 2p + 2 for p = 11 and p = 8, enough for + - * / sqrt. */
 #include "exec/cpu_impl.h"
 
 #include <math.h>
@@ -45,7 +45,7 @@
    LOOP2(rem_##T, T, T, b == 0 || (b == (T)-1 && (T)-1 < 1) ? 0 : (T)(a % b))                      \
    LOOP2(min_##T, T, T, a < b ? a : b)                                                             \
    LOOP2(max_##T, T, T, a > b ? a : b)                                                             \
-   LOOP2(and_##T, T, T, a & b)                                                                     \
+   LOOP2(and_##T, T, T, (a & b))                                                                    \
    LOOP2(or_##T, T, T, a | b)                                                                      \
    LOOP2(xor_##T, T, T, a ^ b)                                                                     \
    ORDER_LOOPS(T)
@@ -57,8 +57,8 @@
    LOOP2(gt_##T, uint8_t, T, a > b)                                                                \
    LOOP2(ge_##T, uint8_t, T, a >= b)
 
-/* b == -1 is asked of unsigned types as well, where it means the largest number; (T)-1 < 1 keeps that
- * case out.  Comparing an unsigned value with 0 is as intended in `abs`. */
+/* b == -1 is asked of unsigned types as well, where it means the largest number; (T)-1 < 1 keeps
+ * that case out.  Comparing an unsigned value with 0 is as intended in `abs`. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wtype-limits"
 #ifdef __clang__
@@ -85,11 +85,17 @@ SHIFT_LOOPS(int64_t, uint64_t, 64)
 /* ---- floats ---- */
 /* A NaN loses; of two zeros the negative is the smaller. */
 #define MIN_OF(a, b)                                                                               \
-   ((a) < (b) ? (a) : (b) < (a) ? (b) : (a) == (b) ? (signbit(a) ? (a) : (b)) : (a) == (a) ? (a)   \
-                                                      : CANON(b))
+   ((a) < (b)    ? (a)                                                                             \
+    : (b) < (a)  ? (b)                                                                             \
+    : (a) == (b) ? (signbit(a) ? (a) : (b))                                                        \
+    : (a) == (a) ? (a)                                                                             \
+                 : CANON(b))
 #define MAX_OF(a, b)                                                                               \
-   ((a) > (b) ? (a) : (b) > (a) ? (b) : (a) == (b) ? (signbit(a) ? (b) : (a)) : (a) == (a) ? (a)   \
-                                                      : CANON(b))
+   ((a) > (b)    ? (a)                                                                             \
+    : (b) > (a)  ? (b)                                                                             \
+    : (a) == (b) ? (signbit(a) ? (b) : (a))                                                        \
+    : (a) == (a) ? (a)                                                                             \
+                 : CANON(b))
 #define FLOAT_LOOPS(T, f)                                                                          \
    LOOP1(neg_##T, T, T, -a)                                                                        \
    LOOP1(abs_##T, T, T, fabs##f(a))                                                                \
@@ -100,7 +106,7 @@ SHIFT_LOOPS(int64_t, uint64_t, 64)
    LOOP1(sqrt_##T, T, T, CANON(sqrt##f(a)))                                                        \
    LOOP2(add_##T, T, T, CANON(a + b))                                                              \
    LOOP2(sub_##T, T, T, CANON(a - b))                                                              \
-   LOOP2(mul_##T, T, T, CANON(a * b))                                                              \
+   LOOP2(mul_##T, T, T, CANON((a * b)))                                                             \
    LOOP2(div_##T, T, T, CANON(a / b))                                                              \
    LOOP2(rem_##T, T, T, CANON(fmod##f(a, b)))                                                      \
    LOOP2(min_##T, T, T, MIN_OF(a, b))                                                              \
@@ -157,7 +163,7 @@ SELECT_LOOP(uint64_t)
 #define COPY_LOOP(bytes)                                                                           \
    static void copy_##bytes(void *r, const void *const *ap, size_t n)                              \
    {                                                                                               \
-      memmove(r, ap[0], n * bytes);                                                                \
+      memmove(r, ap[0], (n * bytes));                                                               \
    }
 COPY_LOOP(1)
 COPY_LOOP(2)
@@ -187,36 +193,41 @@ COPY_LOOP(8)
 
 /* By the dtype of operand 0. */
 static TlExecKernel *const kernels[TL_OP_COUNT][TL_DTYPE_COUNT] = {
-   INT_ROW(TL_I8, int8_t),
-   INT_ROW(TL_I16, int16_t),
-   INT_ROW(TL_I32, int32_t),
-   INT_ROW(TL_I64, int64_t),
-   INT_ROW(TL_U8, uint8_t),
-   INT_ROW(TL_U16, uint16_t),
-   INT_ROW(TL_U32, uint32_t),
-   INT_ROW(TL_U64, uint64_t),
-   BIT_ROW(TL_I1, uint8_t),
-   ORDER_ROW(TL_I1, uint8_t),
-   FLOAT_ROW(TL_FP32, float),
-   FLOAT_ROW(TL_FP64, double),
-   [TL_OP_SHL][TL_I32] = shl_uint32_t, [TL_OP_SHL][TL_U32] = shl_uint32_t,
-   [TL_OP_SHL][TL_I64] = shl_uint64_t, [TL_OP_SHL][TL_U64] = shl_uint64_t,
-   [TL_OP_SHR][TL_I32] = shr_int32_t,  [TL_OP_SHR][TL_U32] = shr_uint32_t,
-   [TL_OP_SHR][TL_I64] = shr_int64_t,  [TL_OP_SHR][TL_U64] = shr_uint64_t,
+    INT_ROW(TL_I8, int8_t),
+    INT_ROW(TL_I16, int16_t),
+    INT_ROW(TL_I32, int32_t),
+    INT_ROW(TL_I64, int64_t),
+    INT_ROW(TL_U8, uint8_t),
+    INT_ROW(TL_U16, uint16_t),
+    INT_ROW(TL_U32, uint32_t),
+    INT_ROW(TL_U64, uint64_t),
+    BIT_ROW(TL_I1, uint8_t),
+    ORDER_ROW(TL_I1, uint8_t),
+    FLOAT_ROW(TL_FP32, float),
+    FLOAT_ROW(TL_FP64, double),
+    [TL_OP_SHL][TL_I32] = shl_uint32_t,
+    [TL_OP_SHL][TL_U32] = shl_uint32_t,
+    [TL_OP_SHL][TL_I64] = shl_uint64_t,
+    [TL_OP_SHL][TL_U64] = shl_uint64_t,
+    [TL_OP_SHR][TL_I32] = shr_int32_t,
+    [TL_OP_SHR][TL_U32] = shr_uint32_t,
+    [TL_OP_SHR][TL_I64] = shr_int64_t,
+    [TL_OP_SHR][TL_U64] = shr_uint64_t,
 };
 
 /* By the bytes of an element. */
-static TlExecKernel *const select_kernel[9] = {[1] = select_uint8_t, [2] = select_uint16_t,
-                                               [4] = select_uint32_t, [8] = select_uint64_t};
-static TlExecKernel *const copy_kernel[9] = {[1] = copy_1, [2] = copy_2, [4] = copy_4, [8] = copy_8};
+static TlExecKernel *const select_kernel[9] = {
+    [1] = select_uint8_t, [2] = select_uint16_t, [4] = select_uint32_t, [8] = select_uint64_t};
+static TlExecKernel *const copy_kernel[9] = {
+    [1] = copy_1, [2] = copy_2, [4] = copy_4, [8] = copy_8};
 
 /* Exact when done in fp32 and rounded to fp16 or bf16 afterwards. */
 static const bool widens[TL_OP_COUNT] = {
-   [TL_OP_FLOOR] = true, [TL_OP_CEIL] = true, [TL_OP_TRUNC] = true, [TL_OP_RINT] = true,
-   [TL_OP_SQRT] = true,  [TL_OP_SQRT_RN] = true, [TL_OP_ADD] = true, [TL_OP_SUB] = true,
-   [TL_OP_MUL] = true,   [TL_OP_DIV] = true,  [TL_OP_DIV_RN] = true, [TL_OP_REM] = true,
-   [TL_OP_MIN] = true,   [TL_OP_MAX] = true,  [TL_OP_EQ] = true,  [TL_OP_NE] = true,
-   [TL_OP_LT] = true,    [TL_OP_LE] = true,   [TL_OP_GT] = true,  [TL_OP_GE] = true,
+    [TL_OP_FLOOR] = true, [TL_OP_CEIL] = true,    [TL_OP_TRUNC] = true,  [TL_OP_RINT] = true,
+    [TL_OP_SQRT] = true,  [TL_OP_SQRT_RN] = true, [TL_OP_ADD] = true,    [TL_OP_SUB] = true,
+    [TL_OP_MUL] = true,   [TL_OP_DIV] = true,     [TL_OP_DIV_RN] = true, [TL_OP_REM] = true,
+    [TL_OP_MIN] = true,   [TL_OP_MAX] = true,     [TL_OP_EQ] = true,     [TL_OP_NE] = true,
+    [TL_OP_LT] = true,    [TL_OP_LE] = true,      [TL_OP_GT] = true,     [TL_OP_GE] = true,
 };
 
 void
@@ -234,8 +245,8 @@ tl_cpu_pick_kernel(TlExecInst *inst)
       inst->kernel = copy_kernel[inst->result[0]->elem_bytes];
    else if (op->opcode == TL_OP_CAST)
       inst->kernel = tl_cpu_cast_kernel(dtype, inst->result[0]->dtype,
-                                         op->attrs[0].i == TL_ROUNDING_RTZ ? TL_ROUND_TOWARD_ZERO
-                                                                           : TL_ROUND_NEAREST_EVEN);
+                                        op->attrs[0].i == TL_ROUNDING_RTZ ? TL_ROUND_TOWARD_ZERO
+                                                                          : TL_ROUND_NEAREST_EVEN);
    else if ((dtype == TL_FP16 || dtype == TL_BF16) && widens[op->opcode])
       inst->half = kernels[op->opcode][TL_FP32];
    else

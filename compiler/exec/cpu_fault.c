@@ -20,9 +20,9 @@ report_bounds(TlDiags *diags, const TlExecFault *f, const char *place)
 {
    int64_t count = (int64_t)(f->buffer_bytes / f->bytes);
    bool is_whole = f->byte % (int64_t)f->bytes == 0;
-   const char *index =
-      is_whole ? tl_arena_printf(diags->arena, "index %lld", (long long)(f->byte / (int64_t)f->bytes))
-               : tl_arena_printf(diags->arena, "%u bytes", f->bytes);
+   const char *index = is_whole ? tl_arena_printf(diags->arena, "index %lld",
+                                                  (long long)(f->byte / (int64_t)f->bytes))
+                                : tl_arena_printf(diags->arena, "%u bytes", f->bytes);
    tl_report(diags, E0601, f->range, f->op, f->buffer, index, (long long)f->byte,
              (unsigned long long)f->buffer_bytes, place);
    if (count)
@@ -48,7 +48,8 @@ report_undefined(TlDiags *diags, const TlExecFault *f, const char *place)
    tl_report(diags, E0608, f->range, f->op, place);
    if (f->origin_op) {
       tl_note(diags, N0608, f->origin, f->origin_op);
-      tl_help(diags, "elements that are masked off have no value: give 'other', or select them away");
+      tl_help(diags,
+              "elements that are masked off have no value: give 'other', or select them away");
    }
 }
 

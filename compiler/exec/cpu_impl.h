@@ -1,8 +1,9 @@
 /* Inside the CPU executor: the plan that a function is compiled to, and the thread that runs it.
  *
- * Every SSA value has a slot: a place in the thread's frame, dense elements in row-major order, each in
- * its native storage (i1: a byte 0 or 1; pointers: 8 bytes).  In checked mode the elements are followed
- * by one shadow byte each: 0 = defined, else the number of the source of undefinedness. */
+ * Every SSA value has a slot: a place in the thread's frame, dense elements in row-major order,
+ * each in its native storage (i1: a byte 0 or 1; pointers: 8 bytes).  In checked mode the elements
+ * are followed by one shadow byte each: 0 = defined, else the number of the source of
+ * undefinedness. */
 #ifndef TL_EXEC_CPU_IMPL_H
 #define TL_EXEC_CPU_IMPL_H
 
@@ -11,7 +12,7 @@
 #include <stdatomic.h>
 
 enum {
-   TL_EXEC_CHUNK = 1024,   /* elements a batched region handles at once */
+   TL_EXEC_CHUNK = 1024,    /* elements a batched region handles at once */
    TL_EXEC_MAX_UNDEF = 255, /* sources of undefined values that are told apart */
    TL_EXEC_LOCKS = 256,
    TL_EXEC_BUFFER_BITS = 44,
@@ -28,12 +29,12 @@ typedef void TlExecKernel(void *r, const void *const *a, size_t n);
 
 typedef struct TlExecSlot {
    const TlType *type;
-   TlDtype dtype;        /* pointers: TL_U64 */
+   TlDtype dtype; /* pointers: TL_U64 */
    uint32_t elem_bytes;
-   uint32_t n;           /* elements; of a batched slot: capacity */
-   bool is_batched;      /* a scalar of a region that is run for many elements at once */
-   uint32_t root;        /* number of the storage: slots that share it hold the same elements */
-   size_t offset;        /* in the frame */
+   uint32_t n;      /* elements; of a batched slot: capacity */
+   bool is_batched; /* a scalar of a region that is run for many elements at once */
+   uint32_t root;   /* number of the storage: slots that share it hold the same elements */
+   size_t offset;   /* in the frame */
    size_t shadow;
 } TlExecSlot;
 
@@ -41,7 +42,8 @@ typedef struct TlExecSlot {
 typedef struct TlExecCopies {
    uint32_t num;
    const TlExecSlot **from, **to;
-   const TlExecSlot **via;  /* NULL, or a scratch slot where `from` shares storage with another `to` */
+   const TlExecSlot *
+       *via; /* NULL, or a scratch slot where `from` shares storage with another `to` */
 } TlExecCopies;
 
 struct TlExecInst {
@@ -49,45 +51,45 @@ struct TlExecInst {
    const TlOp *op;
    uint32_t num_args, num_results;
    const TlExecSlot **arg, **result;
-   TlExecBlock **block;         /* regions */
-   TlExecCopies copies, leave;  /* yield, condition (go on, stop); for, while: initial values */
-   TlExecKernel *kernel;        /* elementwise: native loop or NULL */
-   TlExecKernel *half;          /* elementwise on fp16, bf16: the fp32 loop to widen for, or NULL */
-   const TlExecSlot **scratch;  /* reduce, scan: one for each operand */
-   const TlExecInst *direct;    /* reduce, scan: the only operation of the region */
-   bool is_swapped;             /* direct: operands are (new, accumulated) */
-   bool watch_wrap;             /* checked: an int32 result that reaches an address */
-   uint8_t source;              /* checked: number as a source of undefined values */
-   uint32_t number;             /* in program order */
+   TlExecBlock **block;        /* regions */
+   TlExecCopies copies, leave; /* yield, condition (go on, stop); for, while: initial values */
+   TlExecKernel *kernel;       /* elementwise: native loop or NULL */
+   TlExecKernel *half;         /* elementwise on fp16, bf16: the fp32 loop to widen for, or NULL */
+   const TlExecSlot **scratch; /* reduce, scan: one for each operand */
+   const TlExecInst *direct;   /* reduce, scan: the only operation of the region */
+   bool is_swapped;            /* direct: operands are (new, accumulated) */
+   bool watch_wrap;            /* checked: an int32 result that reaches an address */
+   uint8_t source;             /* checked: number as a source of undefined values */
+   uint32_t number;            /* in program order */
 };
 
 struct TlExecBlock {
    TlExecInst *inst;
    uint32_t num;
    bool is_batched;
-   const TlExecSlot **arg;   /* region arguments */
-   const TlExecSlot **out;   /* what the terminator yields */
+   const TlExecSlot **arg; /* region arguments */
+   const TlExecSlot **out; /* what the terminator yields */
    uint32_t num_args, num_outs;
-   TlExecCopies captures;    /* batched: outer scalars spread over a batch */
+   TlExecCopies captures; /* batched: outer scalars spread over a batch */
 };
 
 typedef struct TlExecPlan {
    TlArena *arena;
    const TlFunc *func;
    bool checked;
-   TlExecBlock *prologue;    /* constants: once for each thread */
+   TlExecBlock *prologue; /* constants: once for each thread */
    TlExecBlock *body;
    size_t frame_bytes;
    uint32_t num_roots, num_insts;
    const TlExecInst *source[TL_EXEC_MAX_UNDEF + 1]; /* by source number */
    unsigned num_sources;
-   const char *unsupported;  /* set when the function cannot be run; then where and which */
+   const char *unsupported; /* set when the function cannot be run; then where and which */
    const TlOp *unsupported_op;
 } TlExecPlan;
 
 typedef struct TlExecBuffer {
    uint8_t *data;
-   uint64_t base;            /* virtual address */
+   uint64_t base; /* virtual address */
    uint64_t bytes;
    bool is_writable, is_valid;
    const char *name;
@@ -98,32 +100,32 @@ typedef struct TlExecRun {
    const TlExecPlan *plan;
    const TlExecOptions *opts;
    const TlExecArg *args;
-   TlExecBuffer *buffers;    /* by argument */
+   TlExecBuffer *buffers; /* by argument */
    unsigned num_args;
    uint32_t grid[3];
    uint64_t num_programs;
-   uint64_t end_ns;          /* of the monotonic clock; 0 = no deadline */
-   bool is_shared;           /* more than one thread */
+   uint64_t end_ns;             /* of the monotonic clock; 0 = no deadline */
+   bool is_shared;              /* more than one thread */
    atomic_uint_fast64_t next;   /* program */
    atomic_uint_fast64_t failed; /* lowest failed program so far */
    atomic_flag locks[TL_EXEC_LOCKS];
    atomic_flag print_lock;
-   TlExecFault *warnings;    /* by instruction number, kind NONE = none; under print_lock */
+   TlExecFault *warnings; /* by instruction number, kind NONE = none; under print_lock */
 } TlExecRun;
 
 struct TlExecThread {
    TlExecRun *run;
    const TlExecPlan *plan;
    uint8_t *frame;
-   bool *undef;              /* by root: some element is undefined */
+   bool *undef; /* by root: some element is undefined */
    bool checked;
    uint32_t program[3];
    uint64_t program_number;
    uint64_t steps, ticks;
-   uint32_t batch;           /* elements in batched slots now */
+   uint32_t batch; /* elements in batched slots now */
    TlExecFault fault;
    uint64_t fault_program;
-   char line[512];           /* device_print */
+   char line[512]; /* device_print */
 };
 
 /* ---- cpu_plan.c ---- */
@@ -136,11 +138,11 @@ bool tl_cpu_tick(TlExecThread *t, const TlExecInst *inst);
 bool tl_cpu_fail(TlExecThread *t, const TlExecInst *inst, TlFaultKind kind);
 /* The same for element `i` of the tile in slot. */
 bool tl_cpu_fail_at(TlExecThread *t, const TlExecInst *inst, const TlExecSlot *slot, size_t i,
-                     TlFaultKind kind);
+                    TlFaultKind kind);
 bool tl_cpu_fail_undefined(TlExecThread *t, const TlExecInst *inst, const TlExecSlot *slot,
-                            size_t i, uint8_t source);
+                           size_t i, uint8_t source);
 void tl_cpu_warn(TlExecThread *t, const TlExecInst *inst, const TlExecSlot *slot, size_t i,
-                  TlFaultKind kind, int64_t value);
+                 TlFaultKind kind, int64_t value);
 void tl_cpu_lock(atomic_flag *lock);
 void tl_cpu_unlock(atomic_flag *lock);
 uint64_t tl_cpu_now_ns(void);

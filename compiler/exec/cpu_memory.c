@@ -1,6 +1,6 @@
 /* Global memory: address checks, loads, stores, atomics.
- * Invariant: no byte is touched before find_bytes has found all bytes of the element inside one buffer,
- * aligned, and writable where it is written. */
+ * Invariant: no byte is touched before find_bytes has found all bytes of the element inside one
+ * buffer, aligned, and writable where it is written. */
 #include "exec/cpu_impl.h"
 
 #include <string.h>
@@ -116,8 +116,8 @@ tl_cpu_addptr(TlExecThread *t, const TlExecInst *inst)
    return true;
 }
 
-/* The elements from i on that lie side by side in one buffer and may be accessed: at least 1, or 0 with
- * the fault set.  *at receives the host address of the first. */
+/* The elements from i on that lie side by side in one buffer and may be accessed: at least 1, or 0
+ * with the fault set.  *at receives the host address of the first. */
 static size_t
 find_run(TlExecThread *t, const TlExecInst *inst, size_t i, const uint8_t *mask, Access access,
          uint8_t **at)
@@ -229,9 +229,9 @@ lock_address(TlExecThread *t, const uint8_t *p)
 }
 
 static const TlOpcode rmw_op[] = {
-   [TL_RMW_ADD] = TL_OP_ADD, [TL_RMW_AND] = TL_OP_AND, [TL_RMW_OR] = TL_OP_OR,
-   [TL_RMW_XOR] = TL_OP_XOR, [TL_RMW_MAX] = TL_OP_MAX, [TL_RMW_MIN] = TL_OP_MIN,
-   [TL_RMW_XCHG] = TL_OP_COUNT, /* the new value itself */
+    [TL_RMW_ADD] = TL_OP_ADD,    [TL_RMW_AND] = TL_OP_AND, [TL_RMW_OR] = TL_OP_OR,
+    [TL_RMW_XOR] = TL_OP_XOR,    [TL_RMW_MAX] = TL_OP_MAX, [TL_RMW_MIN] = TL_OP_MIN,
+    [TL_RMW_XCHG] = TL_OP_COUNT, /* the new value itself */
 };
 
 static TlBits
@@ -239,8 +239,8 @@ combine(TlOpcode op, TlDtype dtype, TlBits old, TlBits value)
 {
    const TlAttr plain = {0}; /* a NaN loses */
    return op == TL_OP_COUNT
-             ? value
-             : tl_eval(op, &plain, dtype, (TlDtype[]){dtype, dtype}, (TlBits[]){old, value}, NULL);
+              ? value
+              : tl_eval(op, &plain, dtype, (TlDtype[]){dtype, dtype}, (TlBits[]){old, value}, NULL);
 }
 
 bool
@@ -269,8 +269,7 @@ tl_cpu_atomic_rmw(TlExecThread *t, const TlExecInst *inst)
          return false;
       atomic_flag *lock = lock_address(t, host);
       TlBits old = tl_load_elem(r->dtype, host);
-      tl_store_elem(r->dtype, host,
-                    combine(op, r->dtype, old, tl_load_elem(v->dtype, value + at)));
+      tl_store_elem(r->dtype, host, combine(op, r->dtype, old, tl_load_elem(v->dtype, value + at)));
       if (lock)
          tl_cpu_unlock(lock);
       tl_store_elem(r->dtype, to + at, old);

@@ -1,10 +1,11 @@
 /* Compiles a function to a flat plan: a slot for every value, an instruction for every operation.
  *
- * Storage is given out by size class while walking the function in execution order.  A value's storage
- * is taken back after the last operation of its block that uses it, itself or inside its regions;
- * region arguments keep theirs until the region has ended, because the terminator writes them.
- * Invariant: a result never shares storage with an operand of its operation, except for the rules that
- * only rename (retype, identity, hint), whose result is the operand's storage under another type.
+ * Storage is given out by size class while walking the function in execution order.  A value's
+ * storage is taken back after the last operation of its block that uses it, itself or inside its
+ * regions; region arguments keep theirs until the region has ended, because the terminator writes
+ * them. Invariant: a result never shares storage with an operand of its operation, except for the
+ * rules that only rename (retype, identity, hint), whose result is the operand's storage under
+ * another type.
  *
  * Regions of reduce, scan and map that consist of elementwise operations only are batched: their
  * scalars get room for TL_EXEC_CHUNK elements, and each instruction runs for the whole batch. */
@@ -25,7 +26,7 @@ typedef struct Storage {
    size_t offset;
    unsigned size_class;
    unsigned refs;
-   bool is_fixed;  /* constants and parameters: never taken back */
+   bool is_fixed; /* constants and parameters: never taken back */
 } Storage;
 
 /* Where the terminator of the block being compiled delivers its values; NULL: it only yields. */
@@ -37,16 +38,17 @@ typedef struct Targets {
 typedef struct Planner {
    TlExecPlan *plan;
    TlArena *arena;
-   const TlExecSlot **slot;  /* by value id */
-   const TlExecSlot **spread; /* by value id: batched copy of an outer scalar, in a batched region */
-   const TlRegion *batched;  /* the batched region being compiled, or NULL */
-   uint32_t batch;           /* its capacity */
-   TL_VEC(Storage) storage;  /* by root */
+   const TlExecSlot **slot; /* by value id */
+   const TlExecSlot *
+       *spread;             /* by value id: batched copy of an outer scalar, in a batched region */
+   const TlRegion *batched; /* the batched region being compiled, or NULL */
+   uint32_t batch;          /* its capacity */
+   TL_VEC(Storage) storage; /* by root */
    TL_VEC(size_t) free_list[NUM_CLASSES];
    TL_VEC(TlExecInst) prologue;
    TL_VEC(const TlExecSlot *) capture_from, capture_to;
-   bool *is_index;           /* by value id; checked mode */
-   TlMap order;              /* const TlOp * -> position in its block */
+   bool *is_index; /* by value id; checked mode */
+   TlMap order;    /* const TlOp * -> position in its block */
    unsigned depth;
 } Planner;
 
@@ -194,8 +196,9 @@ make_results(Planner *p, TlExecInst *inst)
 {
    for (unsigned i = 0; i < inst->num_results; i++) {
       const TlValue *v = tl_result(inst->op, i);
-      inst->result[i] = only_renames(inst) ? alias_slot(p, inst->arg[0], v->type)
-                                           : make_slot(p, v->type, p->batched ? p->batch : 0, false);
+      inst->result[i] = only_renames(inst)
+                            ? alias_slot(p, inst->arg[0], v->type)
+                            : make_slot(p, v->type, p->batched ? p->batch : 0, false);
       p->slot[v->id] = inst->result[i];
    }
 }

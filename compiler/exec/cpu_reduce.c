@@ -1,13 +1,13 @@
 /* reduce, scan, map and histogram.
  *
  * Operands are first laid out as [axis][rest], so that one step of the fold combines two rows of
- * `rest` elements at once.  reduce orders the axis by bit-reversed index: combining the first half of
- * the rows with the second half then joins neighbours 2j and 2j + 1, level by level, which keeps
- * element order (a combine that is associative but not commutative gets the right answer).  The axis
- * length is a power of two (ir/infer.c).
+ * `rest` elements at once.  reduce orders the axis by bit-reversed index: combining the first half
+ * of the rows with the second half then joins neighbours 2j and 2j + 1, level by level, which keeps
+ * element order (a combine that is associative but not commutative gets the right answer).  The
+ * axis length is a power of two (ir/infer.c).
  *
- * Rows are combined by the region's only operation directly, by a batched region, or element by element
- * when the region has control flow. */
+ * Rows are combined by the region's only operation directly, by a batched region, or element by
+ * element when the region has control flow. */
 #include "exec/cpu_impl.h"
 
 #include <assert.h>
@@ -79,7 +79,8 @@ spread_captures(TlExecThread *t, const TlExecBlock *b)
 
 /* out[j][i] = region(in[0][i], in[1][i], ...) for i < n.  in and out may be the same memory. */
 static bool
-run_region(TlExecThread *t, const TlExecInst *inst, uint8_t *const *in, uint8_t *const *out, size_t n)
+run_region(TlExecThread *t, const TlExecInst *inst, uint8_t *const *in, uint8_t *const *out,
+           size_t n)
 {
    const TlExecBlock *b = inst->block[0];
    uint32_t outer_batch = t->batch;
@@ -106,7 +107,8 @@ run_region(TlExecThread *t, const TlExecInst *inst, uint8_t *const *in, uint8_t 
 
 /* left = combine(left, right) for n elements of each operand */
 static bool
-combine(TlExecThread *t, const TlExecInst *inst, uint8_t *const *left, uint8_t *const *right, size_t n)
+combine(TlExecThread *t, const TlExecInst *inst, uint8_t *const *left, uint8_t *const *right,
+        size_t n)
 {
    if (inst->direct) {
       const void *args[2] = {left[0], right[0]};
@@ -176,8 +178,8 @@ clear_results(TlExecThread *t, const TlExecInst *inst)
       memset(tl_cpu_shadow(t, inst->result[k]), 0, inst->result[k]->n);
 }
 
-/* Element i of the operands decides elements of the results along the axis: one (reduce), or itself and
- * the ones after it in the scan's direction. */
+/* Element i of the operands decides elements of the results along the axis: one (reduce), or itself
+ * and the ones after it in the scan's direction. */
 static void
 propagate(TlExecThread *t, const TlExecInst *inst, Shape s, bool is_scan, bool is_backward)
 {
@@ -278,8 +280,8 @@ tl_cpu_map(TlExecThread *t, const TlExecInst *inst)
          const uint8_t *data = tl_cpu_data(t, from);
          uint8_t *arg = tl_cpu_data(t, to);
          for (size_t i = 0; i < part; i++)
-            memcpy(arg + i * to->elem_bytes,
-                   data + ((at + i) * pack + k % pack) * to->elem_bytes, to->elem_bytes);
+            memcpy(arg + i * to->elem_bytes, data + ((at + i) * pack + k % pack) * to->elem_bytes,
+                   to->elem_bytes);
          if (t->checked)
             t->undef[to->root] = false;
       }
@@ -290,8 +292,8 @@ tl_cpu_map(TlExecThread *t, const TlExecInst *inst)
          const uint8_t *out = tl_cpu_data(t, from);
          uint8_t *data = tl_cpu_data(t, to);
          for (size_t i = 0; i < part; i++)
-            memcpy(data + ((at + i) * pack + k % pack) * to->elem_bytes,
-                   out + i * to->elem_bytes, to->elem_bytes);
+            memcpy(data + ((at + i) * pack + k % pack) * to->elem_bytes, out + i * to->elem_bytes,
+                   to->elem_bytes);
       }
    }
    t->batch = outer_batch;

@@ -73,7 +73,7 @@ copy_row(uint8_t *to, const uint8_t *from, size_t n, size_t step, uint32_t bytes
    } else {
 #define ROW(T)                                                                                     \
    for (size_t i = 0; i < n; i++)                                                                  \
-      ((T *)to)[i] = ((const T *)from)[i * step]
+   ((T *)to)[i] = ((const T *)from)[i * step]
       if (bytes == 1)
          ROW(uint8_t);
       else if (bytes == 2)
@@ -88,8 +88,8 @@ copy_row(uint8_t *to, const uint8_t *from, size_t n, size_t step, uint32_t bytes
 
 typedef struct Strided {
    unsigned rank;
-   const uint32_t *shape;          /* of the result */
-   size_t step[TL_MAX_RANK];       /* of the source, in elements */
+   const uint32_t *shape;    /* of the result */
+   size_t step[TL_MAX_RANK]; /* of the source, in elements */
    uint32_t bytes;
 } Strided;
 
@@ -318,8 +318,8 @@ tl_cpu_gather(TlExecThread *t, const TlExecInst *inst)
    if (t->checked)
       memset(shadow, 0, r->n);
    for (size_t i = 0; i < r->n; i++) {
-      uint64_t k = (uint64_t)tl_bits_to_int(
-         index->dtype, tl_load_elem(index->dtype, at + i * index->elem_bytes));
+      uint64_t k = (uint64_t)tl_bits_to_int(index->dtype,
+                                            tl_load_elem(index->dtype, at + i * index->elem_bytes));
       size_t row = (i / inner / rows * len + k) * inner + i % inner;
       if (k >= len)
          memset(to + i * r->elem_bytes, 0, r->elem_bytes);

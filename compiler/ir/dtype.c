@@ -23,13 +23,13 @@ typedef struct Special {
 } Special;
 
 static const Special special[TL_DTYPE_COUNT] = {
-   [TL_FP8E4NV] = {0x7E, 0x7F, 0, 0x7E},
-   [TL_FP8E5] = {0x7B, 0x7F, 0, 0x7C},
-   [TL_FP8E4B15] = {0x7F, 0x7F, 0, 0x7F},
-   [TL_FP16] = {0x7BFF, 0x7E00, 0x7C00, 0x7C00},
-   [TL_BF16] = {0x7F7F, 0x7FC0, 0x7F80, 0x7F80},
-   [TL_FP32] = {0x7F7FFFFF, 0x7FC00000, 0x7F800000, 0x7F800000},
-   [TL_FP64] = {0x7FEFFFFFFFFFFFFF, 0x7FF8000000000000, 0x7FF0000000000000, 0x7FF0000000000000},
+    [TL_FP8E4NV] = {0x7E, 0x7F, 0, 0x7E},
+    [TL_FP8E5] = {0x7B, 0x7F, 0, 0x7C},
+    [TL_FP8E4B15] = {0x7F, 0x7F, 0, 0x7F},
+    [TL_FP16] = {0x7BFF, 0x7E00, 0x7C00, 0x7C00},
+    [TL_BF16] = {0x7F7F, 0x7FC0, 0x7F80, 0x7F80},
+    [TL_FP32] = {0x7F7FFFFF, 0x7FC00000, 0x7F800000, 0x7F800000},
+    [TL_FP64] = {0x7FEFFFFFFFFFFFFF, 0x7FF8000000000000, 0x7FF0000000000000, 0x7FF0000000000000},
 };
 
 /* ---- names ---- */
@@ -37,15 +37,33 @@ static const struct {
    const char *text;
    TlDtype dtype;
 } aliases[] = {
-   {"bool", TL_I1},          {"b1", TL_I1},           {"i1", TL_I1},
-   {"u1", TL_I1},            {"s8", TL_I8},           {"s16", TL_I16},
-   {"s32", TL_I32},          {"s64", TL_I64},         {"int", TL_I32},
-   {"f16", TL_FP16},         {"half", TL_FP16},       {"f32", TL_FP32},
-   {"float", TL_FP32},       {"f64", TL_FP64},        {"double", TL_FP64},
-   {"e4m3", TL_FP8E4NV},     {"e5m2", TL_FP8E5},      {"float8_e4m3fn", TL_FP8E4NV},
-   {"fp8e4m3", TL_FP8E4NV},  {"fp8e5m2", TL_FP8E5},   {"float8_e5m2", TL_FP8E5},
-   {"float8_e4m3", TL_FP8E4NV}, {"fp8e4m3fn", TL_FP8E4NV}, {"fp8_e4m3", TL_FP8E4NV},
-   {"fp8_e4m3fn", TL_FP8E4NV}, {"fp8_e5m2", TL_FP8E5}, {"float8_e4b15", TL_FP8E4B15},
+    {"bool", TL_I1},
+    {"b1", TL_I1},
+    {"i1", TL_I1},
+    {"u1", TL_I1},
+    {"s8", TL_I8},
+    {"s16", TL_I16},
+    {"s32", TL_I32},
+    {"s64", TL_I64},
+    {"int", TL_I32},
+    {"f16", TL_FP16},
+    {"half", TL_FP16},
+    {"f32", TL_FP32},
+    {"float", TL_FP32},
+    {"f64", TL_FP64},
+    {"double", TL_FP64},
+    {"e4m3", TL_FP8E4NV},
+    {"e5m2", TL_FP8E5},
+    {"float8_e4m3fn", TL_FP8E4NV},
+    {"fp8e4m3", TL_FP8E4NV},
+    {"fp8e5m2", TL_FP8E5},
+    {"float8_e5m2", TL_FP8E5},
+    {"float8_e4m3", TL_FP8E4NV},
+    {"fp8e4m3fn", TL_FP8E4NV},
+    {"fp8_e4m3", TL_FP8E4NV},
+    {"fp8_e4m3fn", TL_FP8E4NV},
+    {"fp8_e5m2", TL_FP8E5},
+    {"float8_e4b15", TL_FP8E4B15},
 };
 
 static bool
@@ -148,7 +166,7 @@ round_pack(TlDtype t, uint64_t significand, int exponent, TlRounding rounding)
    int m = info->mantissa, bias = info->bias;
    int lead = __builtin_clzll(significand);
    significand <<= lead;
-   int e = exponent + 63 - lead;             /* value = 1.xxx * 2^e */
+   int e = exponent + 63 - lead;                /* value = 1.xxx * 2^e */
    int below = e < 1 - bias ? 1 - bias - e : 0; /* places lost to a denormal result */
    int shift = 63 - m + below;
    uint64_t kept = 0, rest = significand, half = 1;
@@ -160,7 +178,8 @@ round_pack(TlDtype t, uint64_t significand, int exponent, TlRounding rounding)
    } else {
       half = (uint64_t)1 << 63; /* shift 64: the leading one is the half */
    }
-   if (rounding == TL_ROUND_NEAREST_EVEN && !is_tiny && (rest > half || (rest == half && (kept & 1))))
+   if (rounding == TL_ROUND_NEAREST_EVEN && !is_tiny &&
+       (rest > half || (rest == half && (kept & 1))))
       kept++;
    /* A carry out of the fraction moves into the exponent field by itself. */
    uint64_t magnitude = below ? kept : ((uint64_t)(e + bias - 1) << m) + kept;
@@ -243,7 +262,7 @@ tl_cast_bits(TlDtype from, TlDtype to, TlBits bits, TlRounding rounding)
 uint32_t
 tl_round_tf32(uint32_t bits)
 {
-   if ((bits & 0x7F800000) == 0x7F800000)                      /* Inf stays, NaN stays a NaN */
+   if ((bits & 0x7F800000) == 0x7F800000) /* Inf stays, NaN stays a NaN */
       return bits & 0x7FFFFF ? bits | 0x400000 : bits;
    return (bits + 0x1000) & ~(uint32_t)0x1FFF;
 }

@@ -1,14 +1,14 @@
 /* The meaning of every elementwise operation on one element: one function for each name in the eval
  * column of ops.def.  Folding, the CPU executor and the tests of code generation all ask here.
  *
- * Floats: operands are widened to double (exact), the operation is done in double, and the result is
- * rounded once to the type.  For + - * / sqrt on types of p <= 24 bits that equals rounding the exact
- * result once, because double's 53 bits are at least 2p + 2 (Figueroa 1995); denormal results of the
- * narrow type are exact for + and -, single-rounded for * (the product is exact in double), and for /
- * a quotient of p-bit numbers that is no midpoint is at least 2^-2p away from one.  fp64 uses the
- * host's IEEE operations.  Functions (exp, sin, ...) are libm's in double, rounded: at most a little
- * over half an ulp for types up to fp32.  Denormals are kept.  A NaN result is the canonical NaN,
- * except where an operand is passed on (neg, abs, select).
+ * Floats: operands are widened to double (exact), the operation is done in double, and the result
+ * is rounded once to the type.  For + - * / sqrt on types of p <= 24 bits that equals rounding the
+ * exact result once, because double's 53 bits are at least 2p + 2 (Figueroa 1995); denormal results
+ * of the narrow type are exact for + and -, single-rounded for * (the product is exact in double),
+ * and for / a quotient of p-bit numbers that is no midpoint is at least 2^-2p away from one.  fp64
+ * uses the host's IEEE operations.  Functions (exp, sin, ...) are libm's in double, rounded: at
+ * most a little over half an ulp for types up to fp32.  Denormals are kept.  A NaN result is the
+ * canonical NaN, except where an operand is passed on (neg, abs, select).
  *
  * Integers wrap.  Division or remainder by zero gives 0 and sets *undefined; the smallest integer
  * divided by -1 wraps to itself (remainder 0).  A shift count is read as unsigned; at or over the
@@ -20,9 +20,9 @@
 
 typedef struct Call {
    TlDtype result;
-   const TlDtype *dtype;  /* of the operands */
+   const TlDtype *dtype; /* of the operands */
    const TlBits *arg;
-   const TlAttr *attrs;   /* in the order of the operation's TL_OP_ATTR rows */
+   const TlAttr *attrs; /* in the order of the operation's TL_OP_ATTR rows */
    bool *undefined;
 } Call;
 
@@ -178,9 +178,9 @@ eval_rem(const Call *c)
    return sint(c, 1) == -1 ? 0 : from_int(c, (uint64_t)(sint(c, 0) % sint(c, 1)));
 }
 
-/* a * b + c rounded once.  Up to fp32 the product is exact in double; the sum is taken with its exact
- * error (Knuth's TwoSum) and made odd when inexact, after which rounding to at most 24 bits sees which
- * side of every midpoint the exact sum was on (Boldo and Melquiond: 53 >= 24 + 2). */
+/* a * b + c rounded once.  Up to fp32 the product is exact in double; the sum is taken with its
+ * exact error (Knuth's TwoSum) and made odd when inexact, after which rounding to at most 24 bits
+ * sees which side of every midpoint the exact sum was on (Boldo and Melquiond: 53 >= 24 + 2). */
 static TlBits
 eval_fma(const Call *c)
 {

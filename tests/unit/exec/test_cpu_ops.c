@@ -1,6 +1,6 @@
-/* The executor's loops against the scalar models: every elementwise operation on every dtype bit for
- * bit, matrix products against exact sums, folds against plain loops, and random functions against the
- * plain evaluator of tests/support. */
+/* The executor's loops against the scalar models: every elementwise operation on every dtype bit
+ * for bit, matrix products against exact sums, folds against plain loops, and random functions
+ * against the plain evaluator of tests/support. */
 #include "exec/cpu.h"
 #include "support/ir_fixture.h"
 #include "support/run_ir.h"
@@ -27,8 +27,8 @@ unit(void)
 }
 
 static void
-run(IrFixture *x, const TlFunc *f, TlExecArg *args, unsigned num, unsigned programs, unsigned threads,
-    bool checked)
+run(IrFixture *x, const TlFunc *f, TlExecArg *args, unsigned num, unsigned programs,
+    unsigned threads, bool checked)
 {
    TlExecFault fault;
    TlExecOptions o = {.threads = threads, .checked = checked};
@@ -58,8 +58,9 @@ static TlBits
 any_bits(TlDtype t)
 {
    if (tl_dtype_is_float(t)) {
-      static const double special[] = {0,   -0.0, 1,    -1, 0.5,   2,       -2.5, 448, 65504,
-                                       1e-6, 1e-40, 1e30, 3,  1e300, 4.9e-324, 2147483648.0};
+      static const double special[] = {0,    -0.0,  1,        -1,          0.5,   2,
+                                       -2.5, 448,   65504,    1e-6,        1e-40, 1e30,
+                                       3,    1e300, 4.9e-324, 2147483648.0};
       switch (next() % 6) {
       case 0:
          return tl_double_to_bits(t, special[next() % 16], TL_ROUND_NEAREST_EVEN);
@@ -91,8 +92,9 @@ make_func(IrFixture *x, TlOpcode op, TlDtype a, TlDtype b, TlDtype r, const char
    const char *const operands[] = {"", "%va", "%va, %vb", "%va, %vb, %vc"};
    TlSb sb;
    tl_sb_init(&sb, x->arena);
-   tl_sb_printf(&sb, "func @f(%%a: ptr<%s>, %%b: ptr<%s>, %%c: ptr<%s>, %%r: ptr<%s>) "
-                     "{state = typed} {\n   %%i = arange {end = %d} : tile<i32, %d>\n",
+   tl_sb_printf(&sb,
+                "func @f(%%a: ptr<%s>, %%b: ptr<%s>, %%c: ptr<%s>, %%r: ptr<%s>) "
+                "{state = typed} {\n   %%i = arange {end = %d} : tile<i32, %d>\n",
                 ta, tb, tb, tr, N, N);
    const char *const names[] = {"a", "b", "c", "r"}, *const types[] = {ta, tb, tb, tr};
    for (unsigned k = 0; k < 4; k++) {
@@ -101,7 +103,8 @@ make_func(IrFixture *x, TlOpcode op, TlDtype a, TlDtype b, TlDtype r, const char
       tl_sb_printf(&sb, "   %%p%s = addptr %%s%s, %%i : tile<ptr<%s>, %d>\n", names[k], names[k],
                    types[k], N);
       if (k < 3)
-         tl_sb_printf(&sb, "   %%v%s = load %%p%s : tile<%s, %d>\n", names[k], names[k], types[k], N);
+         tl_sb_printf(&sb, "   %%v%s = load %%p%s : tile<%s, %d>\n", names[k], names[k], types[k],
+                      N);
    }
    tl_sb_printf(&sb, "   %%v = %s %s%s : tile<%s, %d>\n   store %%pr, %%v\n   return\n}\n",
                 tl_op_info[op].text, operands[tl_op_info[op].max_args], attrs, tr, N);
@@ -254,8 +257,8 @@ make_dot(IrFixture *x, const DotCase *c)
    unsigned z = c->z ? c->z : 1;
    TlSb sb;
    tl_sb_init(&sb, x->arena);
-   tl_sb_printf(&sb, "func @f(%%a: ptr<%s>, %%b: ptr<%s>, %%c: ptr<%s>) {state = typed} {\n", in, in,
-                acc);
+   tl_sb_printf(&sb, "func @f(%%a: ptr<%s>, %%b: ptr<%s>, %%c: ptr<%s>) {state = typed} {\n", in,
+                in, acc);
    for (unsigned k = 0; k < 3; k++) {
       unsigned flat = z * rows[k] * columns[k];
       const char *shape = c->z ? tl_arena_printf(x->arena, "%ux%ux%u", z, rows[k], columns[k])
@@ -279,14 +282,21 @@ dot_is_within_its_bound(void **state)
 {
    (void)state;
    static const DotCase cases[] = {
-      {TL_FP16, TL_FP32, "tf32", 0, 64, 32, 64, 1e-7},   {TL_FP16, TL_FP16, "tf32", 0, 16, 16, 128, 6e-4},
-      {TL_BF16, TL_FP32, "tf32", 0, 32, 128, 32, 1e-7},  {TL_FP32, TL_FP32, "ieee", 0, 16, 256, 512, 1e-7},
-      {TL_FP32, TL_FP32, "tf32", 0, 128, 16, 64, 1e-3},  {TL_FP32, TL_FP32, "tf32x3", 0, 32, 32, 64, 1e-6},
-      {TL_FP32, TL_FP32, "bf16x3", 0, 32, 32, 64, 1e-4}, {TL_FP32, TL_FP32, "bf16x6", 0, 32, 32, 64, 1e-6},
-      {TL_FP64, TL_FP64, "ieee", 0, 16, 16, 32, 1e-14},  {TL_FP8E4NV, TL_FP32, "tf32", 0, 16, 16, 64, 1e-7},
-      {TL_FP8E5, TL_FP16, "tf32", 0, 16, 16, 32, 6e-4},  {TL_I8, TL_I32, "tf32", 0, 16, 16, 64, 0},
-      {TL_U8, TL_I32, "tf32", 0, 32, 16, 32, 0},         {TL_FP16, TL_FP32, "tf32", 4, 16, 32, 16, 1e-7},
-      {TL_BF16, TL_FP32, "tf32", 0, 1, 1, 16, 1e-7},
+       {TL_FP16, TL_FP32, "tf32", 0, 64, 32, 64, 1e-7},
+       {TL_FP16, TL_FP16, "tf32", 0, 16, 16, 128, 6e-4},
+       {TL_BF16, TL_FP32, "tf32", 0, 32, 128, 32, 1e-7},
+       {TL_FP32, TL_FP32, "ieee", 0, 16, 256, 512, 1e-7},
+       {TL_FP32, TL_FP32, "tf32", 0, 128, 16, 64, 1e-3},
+       {TL_FP32, TL_FP32, "tf32x3", 0, 32, 32, 64, 1e-6},
+       {TL_FP32, TL_FP32, "bf16x3", 0, 32, 32, 64, 1e-4},
+       {TL_FP32, TL_FP32, "bf16x6", 0, 32, 32, 64, 1e-6},
+       {TL_FP64, TL_FP64, "ieee", 0, 16, 16, 32, 1e-14},
+       {TL_FP8E4NV, TL_FP32, "tf32", 0, 16, 16, 64, 1e-7},
+       {TL_FP8E5, TL_FP16, "tf32", 0, 16, 16, 32, 6e-4},
+       {TL_I8, TL_I32, "tf32", 0, 16, 16, 64, 0},
+       {TL_U8, TL_I32, "tf32", 0, 32, 16, 32, 0},
+       {TL_FP16, TL_FP32, "tf32", 4, 16, 32, 16, 1e-7},
+       {TL_BF16, TL_FP32, "tf32", 0, 1, 1, 16, 1e-7},
    };
    static uint8_t a[1 << 20], b[1 << 20], c[1 << 20], before[1 << 20];
    for (unsigned r = 0; r < sizeof cases / sizeof cases[0]; r++) {
@@ -299,16 +309,19 @@ dot_is_within_its_bound(void **state)
       bool ints = tl_dtype_is_int(d->in);
       for (unsigned i = 0; i < z * d->m * d->k; i++)
          tl_store_elem(d->in, a + i * in_bytes,
-                       ints ? next() & 255 : tl_double_to_bits(d->in, unit(), TL_ROUND_NEAREST_EVEN));
+                       ints ? next() & 255
+                            : tl_double_to_bits(d->in, unit(), TL_ROUND_NEAREST_EVEN));
       for (unsigned i = 0; i < z * d->k * d->n; i++)
          tl_store_elem(d->in, b + i * in_bytes,
-                       ints ? next() & 255 : tl_double_to_bits(d->in, unit(), TL_ROUND_NEAREST_EVEN));
+                       ints ? next() & 255
+                            : tl_double_to_bits(d->in, unit(), TL_ROUND_NEAREST_EVEN));
       for (unsigned i = 0; i < z * d->m * d->n; i++)
          tl_store_elem(d->acc, c + i * acc_bytes,
                        ints ? next() & 0xFFFFFF
                             : tl_double_to_bits(d->acc, unit(), TL_ROUND_NEAREST_EVEN));
       memcpy(before, c, sizeof c);
-      TlExecArg args[] = {buffer(a, z * d->m * d->k * in_bytes), buffer(b, z * d->k * d->n * in_bytes),
+      TlExecArg args[] = {buffer(a, z * d->m * d->k * in_bytes),
+                          buffer(b, z * d->k * d->n * in_bytes),
                           buffer(c, z * d->m * d->n * acc_bytes)};
       run(&x, f, args, 3, 1, 1, r % 2);
       double wrong = 0, size = 0;
@@ -342,22 +355,22 @@ dot_is_within_its_bound(void **state)
 
 /* ---- folds ---- */
 static const char *const fold_text =
-   "func @f(%%a: ptr<i32>, %%r: ptr<i32>, %%k: i32) {state = typed} {\n"
-   "   %%i = arange {end = 512} : tile<i32, 512>\n"
-   "   %%s = splat %%a : tile<ptr<i32>, 512>\n"
-   "   %%p = addptr %%s, %%i : tile<ptr<i32>, 512>\n"
-   "   %%v = load %%p : tile<i32, 512>\n"
-   "   %%t = reshape %%v : tile<i32, 8x16x4>\n"
-   "   %%u, %%w = %s %%t, %%t {axis = %u%s} : %s, %s (%%x: i32, %%y: i32, %%z: i32, %%q: i32) {\n"
-   "%s"
-   "   }\n"
-   "   %%f = reshape %%w : tile<i32, %u>\n"
-   "   %%i2 = arange {end = %u} : tile<i32, %u>\n"
-   "   %%s2 = splat %%r : tile<ptr<i32>, %u>\n"
-   "   %%p2 = addptr %%s2, %%i2 : tile<ptr<i32>, %u>\n"
-   "   store %%p2, %%f\n"
-   "   return\n"
-   "}\n";
+    "func @f(%%a: ptr<i32>, %%r: ptr<i32>, %%k: i32) {state = typed} {\n"
+    "   %%i = arange {end = 512} : tile<i32, 512>\n"
+    "   %%s = splat %%a : tile<ptr<i32>, 512>\n"
+    "   %%p = addptr %%s, %%i : tile<ptr<i32>, 512>\n"
+    "   %%v = load %%p : tile<i32, 512>\n"
+    "   %%t = reshape %%v : tile<i32, 8x16x4>\n"
+    "   %%u, %%w = %s %%t, %%t {axis = %u%s} : %s, %s (%%x: i32, %%y: i32, %%z: i32, %%q: i32) {\n"
+    "%s"
+    "   }\n"
+    "   %%f = reshape %%w : tile<i32, %u>\n"
+    "   %%i2 = arange {end = %u} : tile<i32, %u>\n"
+    "   %%s2 = splat %%r : tile<ptr<i32>, %u>\n"
+    "   %%p2 = addptr %%s2, %%i2 : tile<ptr<i32>, %u>\n"
+    "   store %%p2, %%f\n"
+    "   return\n"
+    "}\n";
 
 /* (x, y) then (z, q): the affine maps u -> x * u + y composed: not commutative.  Plain, and with an
  * outer scalar and control flow (which keeps it from being batched). */
@@ -394,9 +407,9 @@ folds_keep_order_along_every_axis(void **state)
       unsigned n = kind ? 512 : 512 / shape[axis];
       IrFixture x;
       ir_open(&x);
-      const char *text = tl_arena_printf(x.arena, fold_text, kind ? "scan" : "reduce", axis,
-                                         kind == 2 ? ", reverse = true" : "", type, type, body, n, n,
-                                         n, n, n);
+      const char *text =
+          tl_arena_printf(x.arena, fold_text, kind ? "scan" : "reduce", axis,
+                          kind == 2 ? ", reverse = true" : "", type, type, body, n, n, n, n, n);
       TlFunc *f = ir_must_read(&x, text);
       TlExecArg args[] = {buffer(in, sizeof in), buffer(out, n * 4), {.bits = 5}};
       run(&x, f, args, 3, 1, 1, trial % 2);
@@ -446,7 +459,7 @@ random_functions_agree_with_the_plain_evaluator(void **state)
       ir_open(&x);
       x.module = tl_module_new(x.arena, x.types, x.strings, &x.diags);
       TlFunc *f = gen_ir_func(
-         x.module, s, (GenOptions){.num_ops = 20 + (unsigned)(s % 60), .ints_only = s % 3 == 0});
+          x.module, s, (GenOptions){.num_ops = 20 + (unsigned)(s % 60), .ints_only = s % 3 == 0});
       if (reduces_floats(f->body->block)) {
          ir_close(&x);
          continue;
@@ -459,9 +472,12 @@ random_functions_agree_with_the_plain_evaluator(void **state)
       run_ir_fill(got, s);
       if (!run_ir(want, f))
          fail_msg("seed %llu: %s", (unsigned long long)s, want->error);
-      TlExecArg args[] = {buffer(got->in_i, sizeof got->in_i), buffer(got->in_f, sizeof got->in_f),
+      TlExecArg args[] = {buffer(got->in_i, sizeof got->in_i),
+                          buffer(got->in_f, sizeof got->in_f),
                           buffer(got->out_i, sizeof got->out_i),
-                          buffer(got->out_f, sizeof got->out_f), {.bits = 48}, {.bits = s % 9}};
+                          buffer(got->out_f, sizeof got->out_f),
+                          {.bits = 48},
+                          {.bits = s % 9}};
       run(&x, f, args, 6, 1, 1, false);
       if (!run_ir_same(want, got))
          fail_msg("seed %llu: results differ\n%s", (unsigned long long)s, ir_print(&x, x.module));
@@ -477,12 +493,12 @@ test_cpu_ops(void)
 {
    printf("seed %llu\n", (unsigned long long)seed);
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_operation_equals_its_scalar_model),
-      cmocka_unit_test(every_cast_equals_its_scalar_model),
-      cmocka_unit_test(halves_convert_exactly),
-      cmocka_unit_test(dot_is_within_its_bound),
-      cmocka_unit_test(folds_keep_order_along_every_axis),
-      cmocka_unit_test(random_functions_agree_with_the_plain_evaluator),
+       cmocka_unit_test(every_operation_equals_its_scalar_model),
+       cmocka_unit_test(every_cast_equals_its_scalar_model),
+       cmocka_unit_test(halves_convert_exactly),
+       cmocka_unit_test(dot_is_within_its_bound),
+       cmocka_unit_test(folds_keep_order_along_every_axis),
+       cmocka_unit_test(random_functions_agree_with_the_plain_evaluator),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

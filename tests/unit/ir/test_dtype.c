@@ -1,5 +1,5 @@
-/* Conversions of every element type against a slow model that knows only the definition of the formats:
- * a table of all values of the type, and the nearest of two neighbours. */
+/* Conversions of every element type against a slow model that knows only the definition of the
+ * formats: a table of all values of the type, and the nearest of two neighbours. */
 #include "ir/dtype.h"
 
 #include <math.h>
@@ -21,11 +21,11 @@ typedef struct Format {
 } Format;
 
 static const Format formats[] = {
-   {TL_FP16, 16, 10, 15, 0x7BFF, 0x7E00, 0x7C00, 0x7C01},
-   {TL_BF16, 16, 7, 127, 0x7F7F, 0x7FC0, 0x7F80, 0x7F81},
-   {TL_FP8E4NV, 8, 3, 7, 0x7E, 0x7F, 0x7E, 0x7F},
-   {TL_FP8E5, 8, 2, 15, 0x7B, 0x7F, 0x7B, 0x7D},
-   {TL_FP8E4B15, 8, 3, 15, 0x7F, 0x7F, 0x7F, 0x80},
+    {TL_FP16, 16, 10, 15, 0x7BFF, 0x7E00, 0x7C00, 0x7C01},
+    {TL_BF16, 16, 7, 127, 0x7F7F, 0x7FC0, 0x7F80, 0x7F81},
+    {TL_FP8E4NV, 8, 3, 7, 0x7E, 0x7F, 0x7E, 0x7F},
+    {TL_FP8E5, 8, 2, 15, 0x7B, 0x7F, 0x7B, 0x7D},
+    {TL_FP8E4B15, 8, 3, 15, 0x7F, 0x7F, 0x7F, 0x80},
 };
 enum { NUM_FORMATS = sizeof formats / sizeof formats[0] };
 
@@ -81,7 +81,8 @@ static void
 check_round(const Format *f, double v)
 {
    for (int rtz = 0; rtz < 2; rtz++) {
-      TlBits got = tl_double_to_bits(f->dtype, v, rtz ? TL_ROUND_TOWARD_ZERO : TL_ROUND_NEAREST_EVEN);
+      TlBits got =
+          tl_double_to_bits(f->dtype, v, rtz ? TL_ROUND_TOWARD_ZERO : TL_ROUND_NEAREST_EVEN);
       uint32_t want = slow_round(f, v, rtz != 0);
       if (got != want)
          fail_msg("%s of %a (%s): got %llx, want %x", tl_dtype_info[f->dtype].text, v,
@@ -120,7 +121,8 @@ every_pattern_decodes_and_comes_back(void **state)
             assert_int_equal(tl_double_to_bits(f->dtype, got, TL_ROUND_NEAREST_EVEN), f->nan);
             continue;
          }
-         long double want = magnitude <= f->max_finite ? value_of(f, magnitude) : (long double)INFINITY;
+         long double want =
+             magnitude <= f->max_finite ? value_of(f, magnitude) : (long double)INFINITY;
          assert_true(fabsl((long double)got) == want);
          assert_int_equal(signbit(got) != 0, p >= sign_bit(f));
          bool is_inf = magnitude > f->max_finite;
@@ -183,16 +185,17 @@ saturating_and_infinite_overflow(void **state)
       double v;
       TlBits want;
    } rows[] = {
-      {TL_FP8E4NV, 1e6, 0x7E},     {TL_FP8E4NV, -1e6, 0xFE},    {TL_FP8E4NV, (double)INFINITY, 0x7E},
-      {TL_FP8E4NV, 449, 0x7E},     {TL_FP8E5, 1e6, 0x7B},       {TL_FP8E5, -(double)INFINITY, 0xFB},
-      {TL_FP8E4B15, 1e6, 0x7F},    {TL_FP16, 65519.99, 0x7BFF}, {TL_FP16, 65520, 0x7C00},
-      {TL_FP16, 1e300, 0x7C00},    {TL_BF16, 3.5e38, 0x7F80},   {TL_FP32, 1e39, 0x7F800000},
-      {TL_FP16, 0x1p-25, 0},       {TL_FP16, 0x1.01p-25, 1},    {TL_FP16, -0x1p-26, 0x8000},
-      {TL_FP32, 0x1p-150, 0},      {TL_FP32, 0x1.8p-150, 1},    {TL_FP32, 0x1p-149, 1},
-      {TL_BF16, 4.9e-324, 0},
+       {TL_FP8E4NV, 1e6, 0x7E},  {TL_FP8E4NV, -1e6, 0xFE},    {TL_FP8E4NV, (double)INFINITY, 0x7E},
+       {TL_FP8E4NV, 449, 0x7E},  {TL_FP8E5, 1e6, 0x7B},       {TL_FP8E5, -(double)INFINITY, 0xFB},
+       {TL_FP8E4B15, 1e6, 0x7F}, {TL_FP16, 65519.99, 0x7BFF}, {TL_FP16, 65520, 0x7C00},
+       {TL_FP16, 1e300, 0x7C00}, {TL_BF16, 3.5e38, 0x7F80},   {TL_FP32, 1e39, 0x7F800000},
+       {TL_FP16, 0x1p-25, 0},    {TL_FP16, 0x1.01p-25, 1},    {TL_FP16, -0x1p-26, 0x8000},
+       {TL_FP32, 0x1p-150, 0},   {TL_FP32, 0x1.8p-150, 1},    {TL_FP32, 0x1p-149, 1},
+       {TL_BF16, 4.9e-324, 0},
    };
    for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++)
-      assert_int_equal(tl_double_to_bits(rows[i].t, rows[i].v, TL_ROUND_NEAREST_EVEN), rows[i].want);
+      assert_int_equal(tl_double_to_bits(rows[i].t, rows[i].v, TL_ROUND_NEAREST_EVEN),
+                       rows[i].want);
    assert_int_equal(tl_double_to_bits(TL_FP16, 1e300, TL_ROUND_TOWARD_ZERO), 0x7BFF);
    assert_int_equal(tl_double_to_bits(TL_FP16, (double)INFINITY, TL_ROUND_TOWARD_ZERO), 0x7C00);
 }
@@ -226,10 +229,32 @@ float_to_int_truncates_and_saturates(void **state)
 {
    (void)state;
    static const TlDtype ints[] = {TL_I8, TL_I16, TL_I32, TL_I64, TL_U8, TL_U16, TL_U32, TL_U64};
-   static const double base[] = {0,     0.5,    0.999, 1,     1.5,   127,    127.9, 128,  129,   255,
-                                 255.9, 256,    32767, 32768, 65535, 65536,  1e9,   0x1p31, 0x1p32,
-                                 0x1.fffffep30, 0x1.fffffffffffffp62, 0x1p63, 0x1.fffffffffffffp63,
-                                 0x1p64, 1e30,  4.9e-324};
+   static const double base[] = {0,
+                                 0.5,
+                                 0.999,
+                                 1,
+                                 1.5,
+                                 127,
+                                 127.9,
+                                 128,
+                                 129,
+                                 255,
+                                 255.9,
+                                 256,
+                                 32767,
+                                 32768,
+                                 65535,
+                                 65536,
+                                 1e9,
+                                 0x1p31,
+                                 0x1p32,
+                                 0x1.fffffep30,
+                                 0x1.fffffffffffffp62,
+                                 0x1p63,
+                                 0x1.fffffffffffffp63,
+                                 0x1p64,
+                                 1e30,
+                                 4.9e-324};
    for (unsigned k = 0; k < 8; k++) {
       unsigned bits = tl_dtype_info[ints[k]].bits;
       bool is_signed = tl_dtype_is_signed(ints[k]);
@@ -260,21 +285,23 @@ int_to_float_rounds_once(void **state)
       seed = seed * 6364136223846793005u + 1442695040888963407u;
       uint64_t u = (seed ^ seed >> 31) >> (seed >> 58);
       int64_t s = (int64_t)u;
-      assert_int_equal(tl_cast_bits(TL_I64, TL_FP32, u, TL_ROUND_NEAREST_EVEN), fp32_bits((float)s));
-      assert_int_equal(tl_cast_bits(TL_U64, TL_FP32, u, TL_ROUND_NEAREST_EVEN), fp32_bits((float)u));
+      assert_int_equal(tl_cast_bits(TL_I64, TL_FP32, u, TL_ROUND_NEAREST_EVEN),
+                       fp32_bits((float)s));
+      assert_int_equal(tl_cast_bits(TL_U64, TL_FP32, u, TL_ROUND_NEAREST_EVEN),
+                       fp32_bits((float)u));
       double d = (double)s;
       uint64_t d_bits;
       memcpy(&d_bits, &d, sizeof d_bits);
       assert_true(tl_cast_bits(TL_I64, TL_FP64, u, TL_ROUND_NEAREST_EVEN) == d_bits);
       uint32_t w = (uint32_t)u;
       for (unsigned k = 0; k < NUM_FORMATS; k++)
-         assert_int_equal(
-            tl_cast_bits(TL_I32, formats[k].dtype, w, TL_ROUND_NEAREST_EVEN),
-            slow_round(&formats[k], (double)(int32_t)w, false));
+         assert_int_equal(tl_cast_bits(TL_I32, formats[k].dtype, w, TL_ROUND_NEAREST_EVEN),
+                          slow_round(&formats[k], (double)(int32_t)w, false));
    }
    /* 2^24 + 1 halfway, then the sticky bit far below: two roundings would go wrong */
    uint64_t trap = ((uint64_t)1 << 60) + ((uint64_t)1 << 36) + 1;
-   assert_int_equal(tl_cast_bits(TL_I64, TL_FP32, trap, TL_ROUND_NEAREST_EVEN), fp32_bits((float)trap));
+   assert_int_equal(tl_cast_bits(TL_I64, TL_FP32, trap, TL_ROUND_NEAREST_EVEN),
+                    fp32_bits((float)trap));
    trap = ((uint64_t)1 << 53) + ((uint64_t)1 << 42) + 1;
    assert_int_equal(tl_cast_bits(TL_U64, TL_FP8E4NV, trap, TL_ROUND_NEAREST_EVEN), 0x7E);
    assert_int_equal(tl_cast_bits(TL_I32, TL_FP16, 70000, TL_ROUND_NEAREST_EVEN), 0x7C00);
@@ -335,11 +362,13 @@ names_of_signatures_are_known(void **state)
    static const struct {
       const char *text;
       TlDtype want;
-   } rows[] = {{"fp16", TL_FP16},       {"float16", TL_FP16},   {"f16", TL_FP16},  {"half", TL_FP16},
-               {"bf16", TL_BF16},       {"bfloat16", TL_BF16},  {"i32", TL_I32},   {"int32", TL_I32},
-               {"s32", TL_I32},         {"u8", TL_U8},          {"uint8", TL_U8},  {"bool", TL_I1},
-               {"int1", TL_I1},         {"float", TL_FP32},     {"fp64", TL_FP64}, {"double", TL_FP64},
-               {"fp8e4nv", TL_FP8E4NV}, {"float8_e4m3fn", TL_FP8E4NV}, {"float8e5", TL_FP8E5}};
+   } rows[] = {{"fp16", TL_FP16},     {"float16", TL_FP16},    {"f16", TL_FP16},
+               {"half", TL_FP16},     {"bf16", TL_BF16},       {"bfloat16", TL_BF16},
+               {"i32", TL_I32},       {"int32", TL_I32},       {"s32", TL_I32},
+               {"u8", TL_U8},         {"uint8", TL_U8},        {"bool", TL_I1},
+               {"int1", TL_I1},       {"float", TL_FP32},      {"fp64", TL_FP64},
+               {"double", TL_FP64},   {"fp8e4nv", TL_FP8E4NV}, {"float8_e4m3fn", TL_FP8E4NV},
+               {"float8e5", TL_FP8E5}};
    TlDtype t;
    for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
       assert_true(tl_dtype_from_text(rows[i].text, strlen(rows[i].text), &t));
@@ -379,17 +408,17 @@ int
 test_dtype(void)
 {
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_pattern_decodes_and_comes_back),
-      cmocka_unit_test(rounding_is_right_around_every_step),
-      cmocka_unit_test(fp32_values_of_every_exponent_round_right),
-      cmocka_unit_test(saturating_and_infinite_overflow),
-      cmocka_unit_test(fp32_matches_the_host),
-      cmocka_unit_test(float_to_int_truncates_and_saturates),
-      cmocka_unit_test(int_to_float_rounds_once),
-      cmocka_unit_test(integers_wrap_and_bools_are_zero_or_one),
-      cmocka_unit_test(tf32_rounds_to_nearest_away),
-      cmocka_unit_test(names_of_signatures_are_known),
-      cmocka_unit_test(elements_go_through_memory),
+       cmocka_unit_test(every_pattern_decodes_and_comes_back),
+       cmocka_unit_test(rounding_is_right_around_every_step),
+       cmocka_unit_test(fp32_values_of_every_exponent_round_right),
+       cmocka_unit_test(saturating_and_infinite_overflow),
+       cmocka_unit_test(fp32_matches_the_host),
+       cmocka_unit_test(float_to_int_truncates_and_saturates),
+       cmocka_unit_test(int_to_float_rounds_once),
+       cmocka_unit_test(integers_wrap_and_bools_are_zero_or_one),
+       cmocka_unit_test(tf32_rounds_to_nearest_away),
+       cmocka_unit_test(names_of_signatures_are_known),
+       cmocka_unit_test(elements_go_through_memory),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

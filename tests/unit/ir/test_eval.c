@@ -42,7 +42,8 @@ any_bits(TlDtype t)
    if (tl_dtype_is_float(t) && next() % 8 == 0)
       return tl_double_to_bits(t, special[next() % 12], TL_ROUND_NEAREST_EVEN);
    if (tl_dtype_is_float(t) && next() % 8 == 0)
-      return tl_double_to_bits(t, next() % 2 ? (double)INFINITY : (double)NAN, TL_ROUND_NEAREST_EVEN);
+      return tl_double_to_bits(t, next() % 2 ? (double)INFINITY : (double)NAN,
+                               TL_ROUND_NEAREST_EVEN);
    if (tl_dtype_is_int(t) && next() % 4 == 0) {
       const uint64_t edge[] = {0, 1, mask(t), mask(t) >> 1, (mask(t) >> 1) + 1, 2, 7};
       return edge[next() % 7] & mask(t);
@@ -210,17 +211,26 @@ reciprocal_root(double x)
    return 1 / sqrt(x);
 }
 
-/* Within one last place of libm in double for fp32 and narrower, and exact for the rounding functions. */
+/* Within one last place of libm in double for fp32 and narrower, and exact for the rounding
+ * functions. */
 static void
 functions_follow_libm(void **state)
 {
    (void)state;
    static const Function rows[] = {
-      {TL_OP_EXP, exp, -80, 80},   {TL_OP_EXP2, exp2, -120, 120}, {TL_OP_LOG, log, 1e-30, 1e30},
-      {TL_OP_LOG2, log2, 1e-30, 1e30}, {TL_OP_SIN, sin, -100, 100}, {TL_OP_COS, cos, -100, 100},
-      {TL_OP_ERF, erf, -4, 4},     {TL_OP_TANH, tanh, -10, 10},   {TL_OP_RSQRT, reciprocal_root, 1e-30, 1e30},
-      {TL_OP_FLOOR, floor, -1e4, 1e4}, {TL_OP_CEIL, ceil, -1e4, 1e4}, {TL_OP_TRUNC, trunc, -1e4, 1e4},
-      {TL_OP_RINT, rint, -1e4, 1e4},
+       {TL_OP_EXP, exp, -80, 80},
+       {TL_OP_EXP2, exp2, -120, 120},
+       {TL_OP_LOG, log, 1e-30, 1e30},
+       {TL_OP_LOG2, log2, 1e-30, 1e30},
+       {TL_OP_SIN, sin, -100, 100},
+       {TL_OP_COS, cos, -100, 100},
+       {TL_OP_ERF, erf, -4, 4},
+       {TL_OP_TANH, tanh, -10, 10},
+       {TL_OP_RSQRT, reciprocal_root, 1e-30, 1e30},
+       {TL_OP_FLOOR, floor, -1e4, 1e4},
+       {TL_OP_CEIL, ceil, -1e4, 1e4},
+       {TL_OP_TRUNC, trunc, -1e4, 1e4},
+       {TL_OP_RINT, rint, -1e4, 1e4},
    };
    for (unsigned r = 0; r < sizeof rows / sizeof rows[0]; r++)
       for (unsigned k = 0; k < NUM_FLOATS; k++)
@@ -284,12 +294,12 @@ comparisons(void **state)
          bool want[6];
          if (k < NUM_FLOATS) {
             double x = tl_bits_to_double(t, a), y = tl_bits_to_double(t, b);
-            want[0] = x == y, want[1] = x != y, want[2] = x < y, want[3] = x <= y, want[4] = x > y,
+            want[0] = x == y, want[1] = x != y, want[2] = x<y, want[3] = x <= y, want[4] = x> y,
             want[5] = x >= y;
          } else {
             __int128 x = tl_dtype_is_signed(t) ? (__int128)tl_bits_to_int(t, a) : (__int128)a;
             __int128 y = tl_dtype_is_signed(t) ? (__int128)tl_bits_to_int(t, b) : (__int128)b;
-            want[0] = x == y, want[1] = x != y, want[2] = x < y, want[3] = x <= y, want[4] = x > y,
+            want[0] = x == y, want[1] = x != y, want[2] = x<y, want[3] = x <= y, want[4] = x> y,
             want[5] = x >= y;
          }
          for (unsigned j = 0; j < 6; j++)
@@ -339,19 +349,19 @@ integer_arithmetic_wraps(void **state)
             TlOpcode op;
             TlBits want;
          } rows[] = {
-            {TL_OP_ADD, wrap(t, x + y)},
-            {TL_OP_SUB, wrap(t, x - y)},
-            {TL_OP_MUL, wrap(t, (__int128)((unsigned __int128)x * (unsigned __int128)y))},
-            {TL_OP_DIV, y ? wrap(t, x / y) : 0},
-            {TL_OP_REM, y ? wrap(t, x % y) : 0},
-            {TL_OP_MIN, x < y ? a : b},
-            {TL_OP_MAX, x > y ? a : b},
-            {TL_OP_AND, a & b},
-            {TL_OP_OR, a | b},
-            {TL_OP_XOR, a ^ b},
-            {TL_OP_SHL, b >= bits ? 0 : wrap(t, (__int128)((unsigned __int128)x << b))},
-            {TL_OP_SHR, b >= bits ? (x < 0 ? mask(t) : 0) : wrap(t, x >> b)},
-            {TL_OP_MULHI, slow_mulhi(t, a, b)},
+             {TL_OP_ADD, wrap(t, x + y)},
+             {TL_OP_SUB, wrap(t, x - y)},
+             {TL_OP_MUL, wrap(t, (__int128)((unsigned __int128)x * (unsigned __int128)y))},
+             {TL_OP_DIV, y ? wrap(t, x / y) : 0},
+             {TL_OP_REM, y ? wrap(t, x % y) : 0},
+             {TL_OP_MIN, x < y ? a : b},
+             {TL_OP_MAX, x > y ? a : b},
+             {TL_OP_AND, a & b},
+             {TL_OP_OR, a | b},
+             {TL_OP_XOR, a ^ b},
+             {TL_OP_SHL, b >= bits ? 0 : wrap(t, (__int128)((unsigned __int128)x << b))},
+             {TL_OP_SHR, b >= bits ? (x < 0 ? mask(t) : 0) : wrap(t, x >> b)},
+             {TL_OP_MULHI, slow_mulhi(t, a, b)},
          };
          for (unsigned j = 0; j < sizeof rows / sizeof rows[0]; j++)
             check(rows[j].op, t, a, b, 0, eval(rows[j].op, t, t, a, b, 0, 0), rows[j].want);
@@ -371,8 +381,8 @@ division_by_zero_is_zero_and_undefined(void **state)
       TlOpcode ops[] = {TL_OP_DIV, TL_OP_REM};
       for (unsigned i = 0; i < 2; i++) {
          undefined = false;
-         assert_int_equal(
-            tl_eval(ops[i], none, t, (TlDtype[]){t, t}, (TlBits[]){1, 0}, &undefined), 0);
+         assert_int_equal(tl_eval(ops[i], none, t, (TlDtype[]){t, t}, (TlBits[]){1, 0}, &undefined),
+                          0);
          assert_true(undefined);
          undefined = false;
          tl_eval(ops[i], none, t, (TlDtype[]){t, t}, (TlBits[]){1, 1}, &undefined);
@@ -427,16 +437,16 @@ test_eval(void)
 {
    printf("seed %llu\n", (unsigned long long)seed);
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(float_arithmetic_rounds_once),
-      cmocka_unit_test(square_root_is_the_nearest),
-      cmocka_unit_test(fma_rounds_once),
-      cmocka_unit_test(functions_follow_libm),
-      cmocka_unit_test(nan_and_zero_rules_of_min_and_max),
-      cmocka_unit_test(comparisons),
-      cmocka_unit_test(integer_arithmetic_wraps),
-      cmocka_unit_test(division_by_zero_is_zero_and_undefined),
-      cmocka_unit_test(sign_operations_are_on_bits),
-      cmocka_unit_test(select_cast_and_bitcast),
+       cmocka_unit_test(float_arithmetic_rounds_once),
+       cmocka_unit_test(square_root_is_the_nearest),
+       cmocka_unit_test(fma_rounds_once),
+       cmocka_unit_test(functions_follow_libm),
+       cmocka_unit_test(nan_and_zero_rules_of_min_and_max),
+       cmocka_unit_test(comparisons),
+       cmocka_unit_test(integer_arithmetic_wraps),
+       cmocka_unit_test(division_by_zero_is_zero_and_undefined),
+       cmocka_unit_test(sign_operations_are_on_bits),
+       cmocka_unit_test(select_cast_and_bitcast),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }
