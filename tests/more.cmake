@@ -39,13 +39,14 @@ if(TARGET tilec)
            COMMAND "${support}/check_snippets.sh" "$<TARGET_FILE:tilec>" "${CMAKE_C_COMPILER}")
 endif()
 
-# Differential tests of the GPU against the CPU executor; skipped without a GPU.
+# The GPU, and its simulator, against the CPU executor; the GPU part is skipped without one.
 if(TARGET tilec_shared)
   add_executable(gpu_test "${CMAKE_CURRENT_SOURCE_DIR}/gpu/gpu_test.c")
   target_include_directories(gpu_test PRIVATE "${CMAKE_SOURCE_DIR}/runtime/include"
                              "${CMAKE_SOURCE_DIR}/compiler/include")
   target_link_libraries(gpu_test PRIVATE tilec_shared m)
   set_target_properties(gpu_test PROPERTIES BUILD_RPATH_USE_ORIGIN ON)
+  add_test(NAME sim.differential COMMAND gpu_test --on sim)
   add_test(NAME gpu.differential COMMAND gpu_test)
   set_tests_properties(gpu.differential PROPERTIES SKIP_RETURN_CODE 77)
 endif()

@@ -1,7 +1,8 @@
-/* The same kernels on the GPU and on the CPU executor, which is the meaning of the language:
- * integers, conversions and comparisons must agree in every bit, floating point within a stated
- * bound.  Every kernel runs with 1, 2, 4 and 8 warps; outputs are poisoned before and guarded
- * behind their end. Exits with 77 (skipped) on a machine without a GPU.   gpu_test [--seed N] */
+/* The same kernels on the GPU (or its simulator) and on the CPU executor, which is the meaning of
+ * the language: integers, conversions and comparisons must agree in every bit, floating point within
+ * a stated bound.  Every kernel runs with 1, 2, 4 and 8 warps; outputs are poisoned before and
+ * guarded behind their end.  Exits with 77 (skipped) on a machine without a GPU.
+ *    gpu_test [--on cuda|sim] [--seed N] */
 #include "tilec/runtime.h"
 
 #include <math.h>
@@ -196,11 +197,11 @@ static const Case cases[] = {
     {"sum all i32", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL, TILE_IJ "    store(o, sum(x))\n",
      2048, 1, 1},
     {"max rows fp32", T(FP32), T(FP32), T(FP32), WIDE, ANY, 0, NULL,
-     TILE_IJ "    store(o + arange(0, 64), max(x, 1))\n", 2048, 1, 64},
+     TILE_IJ "    store(o + arange(0, 64), max(x, axis=1))\n", 2048, 1, 64},
     {"min columns i32", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
-     TILE_IJ "    store(o + arange(0, 32), min(x, 0))\n", 2048, 1, 32},
+     TILE_IJ "    store(o + arange(0, 32), min(x, axis=0))\n", 2048, 1, 32},
     {"argmax rows i32", T(I32), T(I32), T(I32), SMALL, ANY, 0, NULL,
-     TILE_IJ "    store(o + arange(0, 64), argmax(x, 1))\n", 2048, 1, 64},
+     TILE_IJ "    store(o + arange(0, 64), argmax(x, axis=1))\n", 2048, 1, 64},
     {"cumsum rows i32", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
      TILE_IJ "    store(o + i * 32 + j, cumsum(x, 1))\n", 2048, 1, 2048},
     {"transpose fp32", T(FP32), T(FP32), T(FP32), ANY, ANY, 0, NULL,
@@ -260,7 +261,8 @@ static const Case cases[] = {
      16, 1, 16},
     {"softmax of rows", T(FP32), T(FP32), T(FP32), ANY, ANY, 1e-6, NULL,
      TILE_IJ
-     "    e = exp(x - max(x, 1)[:, None])\n    store(o + i * 32 + j, e / sum(e, 1)[:, None])\n",
+     "    e = exp(x - max(x, axis=1)[:, None])\n"
+     "    store(o + i * 32 + j, e / sum(e, 1)[:, None])\n",
      2048, 1, 2048},
     {"join and split", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
      TILE_IJ "    p, q = split(join(x, x + 1))\n    store(o + i * 32 + j, p * 2 - q)\n", 2048, 1,
@@ -442,39 +444,54 @@ open_place(Place *p, TilecExecutor executor, const char *name, char *why, size_t
    return status == TILEC_OK ? tilec_jit_attach(p->rt, &jit) : status;
 }
 
-int
-main(int argc, char **argv)
+static unsigned
+run_all(const Place *gpu, const Place *cpu, uint64_t seed, unsigned *runs)
 {
    static const size_t sizes[] = {1, 511, 513, 4099};
-   uint64_t seed =
-       argc == 3 && strcmp(argv[1], "--seed") == 0 ? strtoull(argv[2], NULL, 0) : 20260101;
-   char why[1024] = "";
-   Place gpu, cpu;
-   if (open_place(&gpu, TILEC_ON_CUDA, "cuda", why, sizeof why) != TILEC_OK) {
-      printf("gpu_test: no GPU: %s\n", why);
-      return SKIPPED;
-   }
-   if (open_place(&cpu, TILEC_ON_CPU, "cpu", why, sizeof why) != TILEC_OK) {
-      printf("gpu_test: no CPU executor: %s\n", why);
-      return 1;
-   }
-   unsigned runs = 0, failed = 0;
+   unsigned failed = 0;
    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
       uint64_t rng = seed + i;
       for (uint32_t warps = 1; warps <= 8; warps *= 2)
          for (size_t s = 0; s < (cases[i].expr ? sizeof sizes / sizeof sizes[0] : 1); s++) {
             size_t n = cases[i].expr ? sizes[s] : 27;
-            runs++;
-            if (!run_case(&gpu, &cpu, &cases[i], warps, n, &rng)) {
+            ++*runs;
+            if (!run_case(gpu, cpu, &cases[i], warps, n, &rng)) {
                printf("FAIL %s, %u warps, n %zu, seed %llu\n", cases[i].name, warps, n,
                       (unsigned long long)seed);
                failed++;
             }
          }
    }
+   return failed;
+}
+
+int
+main(int argc, char **argv)
+{
+   uint64_t seed = 20260101;
+   bool on_sim = false;
+   for (int i = 1; i + 1 < argc; i += 2) {
+      if (strcmp(argv[i], "--seed") == 0)
+         seed = strtoull(argv[i + 1], NULL, 0);
+      else if (strcmp(argv[i], "--on") == 0)
+         on_sim = strcmp(argv[i + 1], "sim") == 0;
+   }
+   char why[1024] = "";
+   Place gpu, cpu;
+   TilecStatus status = on_sim ? open_place(&gpu, TILEC_ON_SIM, "sim", why, sizeof why)
+                               : open_place(&gpu, TILEC_ON_CUDA, "cuda", why, sizeof why);
+   if (status != TILEC_OK) {
+      printf("gpu_test: %s\n", why);
+      return on_sim ? 1 : SKIPPED;
+   }
+   if (open_place(&cpu, TILEC_ON_CPU, "cpu", why, sizeof why) != TILEC_OK) {
+      printf("gpu_test: no CPU executor: %s\n", why);
+      return 1;
+   }
+   unsigned runs = 0, failed = run_all(&gpu, &cpu, seed, &runs);
    tilec_runtime_close(gpu.rt);
    tilec_runtime_close(cpu.rt);
-   printf("gpu_test: %zu kernels, %u runs, %u failed\n", sizeof cases / sizeof cases[0], runs,
-          failed);
+   printf("gpu_test: %zu kernels on %s and cpu, %u runs, %u failed\n",
+          sizeof cases / sizeof cases[0], gpu.name, runs, failed);
    return failed != 0;
 }
