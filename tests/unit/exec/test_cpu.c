@@ -392,6 +392,37 @@ wrapping_indices_and_broken_hints_are_warned_of(void **state)
    sema_run_free(&c.r);
 }
 
+static void
+indices_of_histogram_and_gather_are_checked(void **state)
+{
+   (void)state;
+   static int32_t x[16] = {0, 3, 3, 7, 1, 9}, y[16];
+   Case c;
+   const char *histogram = "def k(x: *i32, y: *i32, n: i32):\n    i = arange(0, 16)\n"
+                           "    h = tl.histogram(load(x + i), 8, mask=i < n)\n"
+                           "    store(y + arange(0, 8), h)\n";
+   CASE(c, histogram, 1, &plain, BUF(x), BUF(y), NUM(16));
+   assert_int_equal(c.fault.kind, TL_FAULT_INDEX);
+   assert_int_equal(c.fault.element[0], 5);
+   expect_text(&c, "values of 'histogram' must be 0 to 7; got 9");
+   sema_run_free(&c.r);
+   CASE(c, histogram, 1, &checked, BUF(x), BUF(y), NUM(5));
+   assert_int_equal(c.status, TL_EXEC_OK);
+   static const int32_t bins[8] = {1, 1, 0, 2, 0, 0, 0, 1};
+   assert_memory_equal(y, bins, sizeof bins);
+   sema_run_free(&c.r);
+   const char *gather = "def k(x: *i32, y: *i32, n: i32):\n    i = arange(0, 16)\n"
+                        "    g = tl.gather(load(x + i), i + n, 0)\n    store(y + i, g, i < 10)\n";
+   CASE(c, gather, 1, &checked, BUF(x), BUF(y), NUM(6));
+   assert_int_equal(c.status, TL_EXEC_OK);
+   sema_run_free(&c.r);
+   CASE(c, gather, 1, &checked, BUF(x), BUF(y), NUM(7));
+   assert_int_equal(c.fault.kind, TL_FAULT_UNDEFINED);
+   assert_int_equal(c.fault.element[0], 9);
+   assert_int_equal(line_of(&c, c.fault.origin), 3);
+   sema_run_free(&c.r);
+}
+
 /* ---- printing ---- */
 static void
 keep_line(void *user, const char *line, size_t len)
@@ -662,7 +693,8 @@ test_cpu(void)
        cmocka_unit_test(undefined_values_are_found_where_they_matter),
        cmocka_unit_test(undefined_parts_of_a_product),
        cmocka_unit_test(wrapping_indices_and_broken_hints_are_warned_of),
-       cmocka_unit_test(prints_one_line_for_each_element),
+       cmocka_unit_test(indices_of_histogram_and_gather_are_checked),
+      cmocka_unit_test(prints_one_line_for_each_element),
        cmocka_unit_test(arguments_must_fit),
        cmocka_unit_test(assembly_is_not_available),
        cmocka_unit_test(any_number_of_threads_gives_one_result),
