@@ -46,7 +46,7 @@ typedef struct Pipe {
    TL_VEC(Load) loads;
    TlSlice slice;             /* what all copies need */
    unsigned stages;
-   int64_t step;
+   int64_t step;              /* of the index; 0: known at run time only, of either sign */
    bool has_stages;           /* the loop has its own num_stages */
 } Pipe;
 
@@ -237,6 +237,7 @@ view_type(const Pipe *p, const Load *l)
                           tl_layout_intern(p->types, &memory), 1);
 }
 
+/* Are masked-off elements what a copy leaves for them? */
 static bool
 is_zero_fill(const TlOp *load)
 {
@@ -252,7 +253,7 @@ choose_ring(Pipe *p, Load *l)
    unsigned same[TL_MAX_RANK];
    for (unsigned d = 0; d < t->rank; d++)
       same[d] = d;
-   if (!find_buffer(p, l, tl_result(l->op, 0), same, 0)) {
+   if (!is_zero_fill(l->op) || !find_buffer(p, l, tl_result(l->op, 0), same, 0)) {
       TlAccess a = tl_access_of(p->facts, ptr, mask);
       TlLinear memory = tl_hw_shared_plain(t->rank, t->shape, a.order);
       memcpy(l->order, same, sizeof same);
@@ -274,8 +275,6 @@ check_load(Pipe *p, Load *l)
       return "its elements are not numbers of whole bytes";
    if (tl_attr_int(op, TL_ATTR_VOLATILE) || tl_attr_int(op, TL_ATTR_CACHE) == TL_CACHE_CV)
       return "it is volatile";
-   if (!is_zero_fill(op))
-      return "masked-off elements are not zero";
    if (is_stored_to(p->body, root_of(tl_arg(op, 0))))
       return "the loop may store to the same memory";
    TlSlice s;
@@ -304,6 +303,24 @@ find_loads(Pipe *p)
       else
          tl_vec_push(p->cx->scratch, &p->loads, l);
    }
+}
+
+/* The index some stages ahead must be computable: a small constant step, or one of 32 bits. */
+static bool
+find_step(Pipe *p)
+{
+   uint64_t bits;
+   TlDtype t = tl_arg(p->loop, 0)->type->dtype;
+   unsigned bytes = tl_dtype_info[t].bytes;
+   if (tl_is_const(tl_arg(p->loop, 2), &bits))
+      p->step = tl_bits_to_int(t, bits);
+   else if (bytes == 4)
+      return true;
+   if (bytes >= 4 && p->step != 0 && p->step <= INT32_MAX / MAX_STAGES &&
+       p->step >= -INT32_MAX / MAX_STAGES)
+      return true;
+   refuse(p, p->loads.data[0].op, "the index of the loop cannot be computed ahead");
+   return false;
 }
 
 /* ---- how many stages ---- */
@@ -375,28 +392,49 @@ known_trips(const Pipe *p)
 {
    uint64_t bits[2];
    TlDtype t = tl_arg(p->loop, 0)->type->dtype;
-   if (!tl_is_const(tl_arg(p->loop, 0), &bits[0]) || !tl_is_const(tl_arg(p->loop, 1), &bits[1]))
+   if (!p->step || !tl_is_const(tl_arg(p->loop, 0), &bits[0]) ||
+       !tl_is_const(tl_arg(p->loop, 1), &bits[1]))
       return UINT64_MAX;
    __int128 from = tl_bits_to_int(t, bits[0]), to = tl_bits_to_int(t, bits[1]);
    __int128 way = p->step > 0 ? to - from : from - to, step = p->step > 0 ? p->step : -p->step;
    return way <= 0 ? 0 : (uint64_t)((way + step - 1) / step);
 }
 
+static bool
+fits(const Pipe *p, unsigned stages)
+{
+   uint64_t other = buffer_bytes(p, p->func->body->block) + scratch_bytes(p, p->body);
+   return stage_bytes(p) * stages + other <= p->cx->target->max_shared_bytes;
+}
+
+/* Loads that would need memory of their own go first. */
+static void
+drop_extra_loads(Pipe *p)
+{
+   size_t n = 0;
+   for (size_t i = 0; i < p->loads.len; i++) {
+      if (p->loads.data[i].alloc)
+         p->loads.data[n++] = p->loads.data[i];
+      else
+         refuse(p, p->loads.data[i].op, "two stages of it do not fit in shared memory");
+   }
+   p->loads.len = n;
+}
+
 /* As many of the stages asked for as are useful and fit; below 2 there is nothing to gain. */
 static void
 limit_stages(Pipe *p)
 {
-   uint64_t each = stage_bytes(p), trips = known_trips(p);
-   uint64_t other = buffer_bytes(p, p->func->body->block) + scratch_bytes(p, p->body);
-   uint64_t limit = p->cx->target->max_shared_bytes;
-   unsigned asked = p->stages;
-   p->stages = asked > MAX_STAGES ? MAX_STAGES : asked;
-   if (p->stages > trips)
-      p->stages = (unsigned)trips;
-   while (p->stages > 1 && each * p->stages + other > limit)
+   uint64_t trips = known_trips(p);
+   unsigned asked = p->stages, useful = asked > MAX_STAGES ? MAX_STAGES : asked;
+   if (useful > trips)
+      useful = (unsigned)trips;
+   if (useful > 1 && !fits(p, 2))
+      drop_extra_loads(p);
+   for (p->stages = useful; p->stages > 1 && !fits(p, p->stages);)
       p->stages--;
    if (p->stages < asked && p->stages < trips && tl_remarks_on(p->cx, "pipeline"))
-      tl_report(p->cx->diags, R0415, p->loop->range, asked, (unsigned)each, (unsigned)other,
+      tl_report(p->cx->diags, R0415, p->loop->range, asked, (unsigned)stage_bytes(p),
                 p->stages < 2 ? "the loop is not pipelined" : "fewer are used");
 }
 
@@ -404,25 +442,48 @@ limit_stages(Pipe *p)
 static TlValue *
 index_at(Pipe *p, TlBuilder *b, TlValue *from, int64_t iterations)
 {
+   TlDtype t = from->type->dtype;
    if (iterations == 0)
       return from;
-   return tl_b2(b, TL_OP_ADD, from, tl_const_int(b, from->type->dtype, iterations * p->step));
+   TlValue *way = p->step ? tl_const_int(b, t, iterations * p->step)
+                          : tl_b2(b, TL_OP_MUL, tl_arg(p->loop, 2), tl_const_int(b, t, iterations));
+   return tl_b2(b, TL_OP_ADD, from, way);
 }
 
-/* Is there an iteration that many after the one with index `from`, which itself exists?  The
- * distance to the bound is compared unsigned: the index that far ahead may overflow. */
+/* a before b in the direction of the step. */
+static TlValue *
+is_before(Pipe *p, TlBuilder *b, TlValue *x, TlValue *y)
+{
+   if (p->step)
+      return tl_b2(b, p->step > 0 ? TL_OP_LT : TL_OP_GT, x, y);
+   TlValue *step = tl_arg(p->loop, 2), *zero = tl_const_int(b, step->type->dtype, 0);
+   return tl_b3(b, TL_OP_SELECT, tl_b2(b, TL_OP_GT, step, zero), tl_b2(b, TL_OP_LT, x, y),
+                tl_b2(b, TL_OP_GT, x, y));
+}
+
+static TlValue *
+widened(Pipe *p, TlBuilder *b, TlValue *v)
+{
+   return tl_t1(b, TL_OP_CAST, tl_type_scalar(p->types, TL_I64), v);
+}
+
+/* Is there an iteration that many after the one with index `from`, which itself exists?  The index
+ * there may overflow: the distance to the bound is compared unsigned, or all in 64 bits. */
 static TlValue *
 exists_after(Pipe *p, TlBuilder *b, TlValue *from, int64_t iterations)
 {
-   static const TlDtype unsigned_of[] = {[1] = TL_U8, [2] = TL_U16, [4] = TL_U32, [8] = TL_U64};
+   TlDtype t = from->type->dtype, u = tl_dtype_info[t].bytes == 8 ? TL_U64 : TL_U32;
    TlValue *upper = tl_arg(p->loop, 1);
+   if (p->step == 0) {
+      TlValue *way = tl_b2(b, TL_OP_MUL, widened(p, b, tl_arg(p->loop, 2)),
+                           tl_const_int(b, TL_I64, iterations));
+      return is_before(p, b, tl_b2(b, TL_OP_ADD, widened(p, b, from), way), widened(p, b, upper));
+   }
    bool up = p->step > 0;
-   TlDtype u = unsigned_of[tl_dtype_info[from->type->dtype].bytes];
    TlValue *way = tl_b2(b, TL_OP_SUB, up ? upper : from, up ? from : upper);
-   if (from->type->dtype != u)
+   if (t != u)
       way = tl_t1(b, TL_OP_BITCAST, tl_type_scalar(p->types, u), way);
-   return tl_b2(b, TL_OP_GT, way,
-                tl_const_int(b, u, iterations * (up ? p->step : -p->step)));
+   return tl_b2(b, TL_OP_GT, way, tl_const_int(b, u, iterations * (up ? p->step : -p->step)));
 }
 
 static TlValue *
@@ -483,8 +544,8 @@ build_wait(TlBuilder *b, unsigned num)
    tl_build_n(b, TL_OP_ASYNC_WAIT, NULL, 0, NULL, TL_ATTRS_({TL_ATTR_NUM, {.i = num}}));
 }
 
-/* Copies of the first stages - 1 iterations; ahead: carried values of the first iteration, then those
- * of iteration stages - 1. */
+/* Copies of the first stages - 1 iterations; ahead: carried values of the first iteration, then
+ * those of iteration stages - 1. */
 static void
 build_prologue(Pipe *p, TlBuilder *b, TlValue **ahead)
 {
@@ -497,7 +558,7 @@ build_prologue(Pipe *p, TlBuilder *b, TlValue **ahead)
                                       l->stage->layout, p->stages));
    }
    b->range = p->loop->range;
-   TlValue *any = tl_b2(b, p->step > 0 ? TL_OP_LT : TL_OP_GT, lower, upper);
+   TlValue *any = is_before(p, b, lower, upper);
    for (unsigned s = 0; s + 1 < p->stages; s++) {
       TlMap map;
       tl_map_init(&map, p->cx->scratch);
@@ -552,8 +613,10 @@ read_ring(Pipe *p, Load *l, TlValue *view)
       }
    }
    if (loaded->uses) {
-      TlValue *turned = turned_view(p, &b, l, view);
-      tl_replace_uses(loaded, tl_t1(&b, TL_OP_LOCAL_LOAD, loaded->type, turned));
+      TlValue *v = tl_t1(&b, TL_OP_LOCAL_LOAD, loaded->type, turned_view(p, &b, l, view));
+      if (!is_zero_fill(l->op))
+         v = tl_b3(&b, TL_OP_SELECT, tl_arg(l->op, 1), v, tl_arg(l->op, 2));
+      tl_replace_uses(loaded, v);
    }
    tl_remove(l->op);
 }
@@ -631,7 +694,6 @@ static bool
 pipeline_loop(TlPassCx *cx, TlFunc *f, TlOp *loop)
 {
    Pipe p = {.cx = cx, .func = f, .types = f->module->types, .loop = loop};
-   uint64_t bits;
    int64_t asked = tl_attr_int(loop, TL_ATTR_NUM_STAGES);
    p.body = loop->regions[0]->block;
    p.has_stages = asked > 0;
@@ -643,15 +705,10 @@ pipeline_loop(TlPassCx *cx, TlFunc *f, TlOp *loop)
    find_loads(&p);
    if (!p.loads.len)
       return false;
-   TlDtype index = tl_arg(loop, 0)->type->dtype;
-   if (!tl_is_const(tl_arg(loop, 2), &bits) || (p.step = tl_bits_to_int(index, bits)) == 0 ||
-       p.step > INT32_MAX / MAX_STAGES || p.step < -INT32_MAX / MAX_STAGES ||
-       tl_dtype_info[index].bytes < 4) {
-      refuse(&p, p.loads.data[0].op, "the step of the loop is not a constant");
+   if (!find_step(&p))
       return false;
-   }
    limit_stages(&p);
-   if (p.stages < 2)
+   if (p.stages < 2 || !p.loads.len)
       return false;
    tl_slice_init(&p.slice, cx->scratch, loop);
    for (size_t i = 0; i < p.loads.len; i++) {

@@ -1,7 +1,7 @@
 /* Pipelined loops: sums of dots over K against sums in double, for every trip count about the
  * number of stages and every form of addresses.  Inputs are small integers, so that every sum is
- * exact.  The interpreter lands copies at waits only and reports bytes touched too early and missing
- * barriers. */
+ * exact.  The interpreter lands copies at waits only; it reports bytes touched too early and
+ * missing barriers. */
 #include "support/lowered_fixture.h"
 
 int test_pipeline_loops(void);
@@ -456,6 +456,62 @@ loops_without_dots(void **state)
          }
 }
 
+/* y[row] = sum of row `row` of x, whose columns from %cols on count as -1. */
+static const char rows_by_steps[] =
+   "func @f(%x: ptr<fp32> {div = 16}, %y: ptr<fp32> {div = 16}, %cols: i32, %from: i32, %to: i32, "
+   "%step: i32) {num_warps = 2, num_stages = 1, state = typed} {\n"
+   "   %i = arange {end = 256} : tile<i32, 256>\n"
+   "   %width = constant {value = 256} : i32\n"
+   "   %xs = splat %x : tile<ptr<fp32>, 256>\n"
+   "   %other = constant {value = -1.0} : tile<fp32, 256>\n"
+   "   for %from, %to, %step {num_stages = 3} (%row: i32) {\n"
+   "      %d = mul %row, %width : i32\n"
+   "      %ds = splat %d : tile<i32, 256>\n"
+   "      %o = add %ds, %i : tile<i32, 256>\n"
+   "      %p = addptr %xs, %o : tile<ptr<fp32>, 256>\n"
+   "      %cs = splat %cols : tile<i32, 256>\n"
+   "      %m = lt %i, %cs : tile<i1, 256>\n"
+   "      %v = load %p, %m, %other : tile<fp32, 256>\n"
+   "      %s = reduce %v : fp32 (%a: fp32, %b: fp32) {\n"
+   "         %c = add %a, %b : fp32\n"
+   "         yield %c\n"
+   "      }\n"
+   "      %yp = addptr %y, %row : ptr<fp32>\n"
+   "      store %yp, %s\n"
+   "      yield\n"
+   "   }\n"
+   "   return\n"
+   "}\n";
+
+/* Steps known at run time only, also downwards and near the ends of the index's range; `other`. */
+static void
+steps_of_the_launch(void **state)
+{
+   (void)state;
+   static const int32_t ranges[][3] = {
+      {0, 10, 1}, {0, 10, 3}, {1, 10, 4}, {9, -1, -1}, {9, 0, -4}, {3, 3, 2},
+      {3, 1, 2},  {2, 9, 2000000000}, {2, 9, INT32_MAX}, {8, 1, INT32_MIN}, {9, 7, -INT32_MAX},
+   };
+   for (unsigned r = 0; r < sizeof ranges / sizeof ranges[0]; r++) {
+      Kernel k;
+      k_open(&k, r);
+      int32_t from = ranges[r][0], to = ranges[r][1], step = ranges[r][2];
+      uint32_t cols = 1 + k_below(&k, 256);
+      float *x = random_buffer(&k, "x", TL_FP32, 2560), *y = k_buffer(&k, "y", TL_FP32, 10);
+      int32_t scalars[4] = {(int32_t)cols, from, to, step};
+      for (unsigned i = 0; i < 4; i++)
+         k.args[k.num_args++] = (LoweredArg){.bits = tl_int_to_bits(TL_I32, scalars[i])};
+      float want[10] = {0};
+      for (int64_t row = from; step > 0 ? row < to : row > to; row += step)
+         for (uint32_t i = 0; i < 256; i++)
+            want[row] += i < cols ? x[row * 256 + i] : -1;
+      run_text(&k, rows_by_steps, "sm_90a");
+      assert_memory_equal(y, want, sizeof want);
+      assert_says(&k, "loop is pipelined: 3 stages of 1024 bytes for 1 load");
+      k_close(&k);
+   }
+}
+
 /* y += A A^T over blocks that a table names (%t), besides s += A; nested in a loop over rows. */
 static const char blocks_of_a_table[] =
    "func @f(%%a: ptr<fp16> {div = 16}, %%t: ptr<i32> {div = 16}, %%y: ptr<fp32> {div = 16}, "
@@ -624,6 +680,7 @@ test_pipeline_loops(void)
       cmocka_unit_test(every_operand_type),
       cmocka_unit_test(one_barrier_an_iteration),
       cmocka_unit_test(loops_without_dots),
+      cmocka_unit_test(steps_of_the_launch),
       cmocka_unit_test(tables_and_several_users),
       cmocka_unit_test(stages_fit_the_memory),
       cmocka_unit_test(copies_below_four_bytes),
