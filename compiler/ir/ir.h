@@ -191,7 +191,7 @@ typedef enum TlState { TL_STATE_TYPED, TL_STATE_LAID, TL_STATE_LOWERED } TlState
 typedef struct TlParam {
    const char *name;
    bool is_runtime;      /* has a block argument and a kernel argument */
-   const TlType *type;   /* scalar or pointer; NULL when not run-time */
+   const TlType *type;   /* scalar or pointer, also of a folded parameter; NULL for a constexpr */
    uint32_t divisibility; /* of the value, or of the address in bytes; 1 = nothing known */
    const char *constant; /* text of the compile-time value when not run-time, else NULL */
 } TlParam;

@@ -377,8 +377,9 @@ read_typed_entry(TlSema *s, const Entry *e, TlSpecArg *a, bool *is_type)
       return false;
    }
    if (n == 1 && a->type->kind == TL_TYPE_SCALAR) {
-      bool is_float = tl_dtype_is_float(a->type->dtype);
-      set_constant(a, is_float ? tl_sv_float(1.0) : tl_sv_int(1));
+      const TlType *type = a->type;
+      set_constant(a, tl_dtype_is_float(type->dtype) ? tl_sv_float(1.0) : tl_sv_int(1));
+      a->type = type;
    } else {
       a->divisibility = (uint32_t)n;
    }
@@ -766,6 +767,22 @@ check_complete(TlSema *s, Spec *p)
 }
 
 /* ---- building ---- */
+/* The type of a parameter that is no constexpr but whose value is folded into the code. */
+static const TlType *
+folded_type(TlSema *s, const TlSpecArg *a)
+{
+   const TlSv *v = &a->constant;
+   if (a->type)
+      return a->type;
+   bool is_small = v->kind != TL_SV_INT || (!v->is_large && v->i >= INT32_MIN && v->i <= INT32_MAX);
+   TlDtype dtype = v->kind == TL_SV_FLOAT  ? TL_FP32
+                   : v->kind == TL_SV_BOOL ? TL_I1
+                   : is_small              ? TL_I32
+                   : v->is_large           ? TL_U64
+                                           : TL_I64;
+   return tl_type_scalar(s->types, dtype);
+}
+
 static void
 add_param(TlSema *s, Spec *p, TlFunc *f, TlFrame *frame, unsigned i)
 {
@@ -777,6 +794,7 @@ add_param(TlSema *s, Spec *p, TlFunc *f, TlFrame *frame, unsigned i)
    TlSv v;
    if (a->is_constant) {
       out->constant = tl_sv_constant_text(s, &a->constant);
+      out->type = is_constexpr(p, i) ? NULL : folded_type(s, a);
       v = a->constant;
    } else {
       out->is_runtime = true;
