@@ -110,8 +110,7 @@ run(const TilecProgram *p, const Case *c, TilecHostMode mode, uint8_t *out[MAX_A
       const Spec *a = &c->arg[i];
       size_t bytes = (size_t)a->n * tl_dtype_info[a->dtype].bytes;
       if (a->kind == 'i') {
-         if (a->n != 1) /* a one is compiled in */
-            args[n++] = tilec_int(TILEC_I32, a->n);
+         args[n++] = tilec_int(TILEC_I32, a->n);
       } else if (a->kind == 'f') {
          args[n++] = tilec_fp32((float)a->f);
       } else {
