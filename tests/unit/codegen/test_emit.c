@@ -213,6 +213,96 @@ shuffles_pack_halves(void **state)
    assert_int_equal(shuffles, 4); /* two halves in each */
 }
 
+static void
+printing_and_assertions(void **state)
+{
+   const char *ptx = emit(*state, "sm_90a", "%x: ptr<fp16>, %n: i32",
+                          "%v = ld_global %x : fp16\n"
+                          "%z = constant {value = 0} : i32\n"
+                          "%c = gt %n, %z : i1\n"
+                          "device_print %v, %n {text = \"100% of\"}\n"
+                          "device_assert %c {text = \"n must be positive\"}\n");
+   expect(ptx, "vprintf");
+   expect(ptx, "__assertfail");
+   expect(ptx, ".extern .func");
+   assert_null(strstr(ptx, "trap"));
+}
+
+/* The user's assembly, two fp16 elements to a register. */
+static void
+inline_assembly_packs(void **state)
+{
+   const char *ptx = emit(*state, "sm_90a", "%x: ptr<fp16>",
+                          "%v = ld_global %x {vec = 4} : regs<fp16, 4>\n"
+                          "%r = inline_asm %v {text = \"ex2.approx.f16x2 $0, $1;\", "
+                          "constraints = \"=r,r\", pack = 2} : regs<fp16, 4>\n"
+                          "st_global %x, %r {vec = 4}\n");
+   assert_non_null(ptx);
+   unsigned calls = 0;
+   for (const char *p = ptx; (p = strstr(p, "ex2.approx.f16x2")); p++)
+      calls++;
+   assert_int_equal(calls, 2);
+}
+
+static void
+atomics(void **state)
+{
+   const char *ptx = emit(*state, "sm_90a", "%x: ptr<fp32>, %i: ptr<i32>, %b: i1, %h: ptr<fp16>",
+                          "%v = ld_global %x : fp32\n"
+                          "%a = atom_rmw %x, %v, %b : fp32\n"
+                          "%m = atom_rmw %x, %a {rmw = max, sem = relaxed, scope = sys} : fp32\n"
+                          "%n = ld_global %i : i32\n"
+                          "%e = atom_rmw %i, %n {rmw = xchg} : i32\n"
+                          "%c = atom_cas %i, %n, %e {sem = acquire, scope = cta} : i32\n"
+                          "%s = cast %m : i32\n"
+                          "%t = add %c, %s : i32\n"
+                          "st_global %i, %t\n"
+                          "%q = ld_global %h : fp16\n"
+                          "%w = atom_rmw %h, %q : fp16\n"
+                          "st_global %h, %w\n");
+   expect(ptx, "atom.acq_rel.gpu.global.add.f32");
+   expect(ptx, "atom.relaxed.sys.global.max.s32"); /* floats by their integer order */
+   expect(ptx, "atom.relaxed.sys.global.min.u32");
+   expect(ptx, "atom.acq_rel.gpu.global.exch.b32");
+   expect(ptx, "atom.acquire.cta.global.cas.b32");
+   expect(ptx, "atom.acq_rel.gpu.global.add.noftz.f16");
+}
+
+/* Every function of fp32, and the 16-bit types through it; strict mode keeps denormals. */
+static void
+functions(void **state)
+{
+   static const char *const names[] = {"exp", "exp2", "log", "log2", "sin", "cos", "sqrt", "sqrt_rn",
+                                       "rsqrt", "erf", "tanh", "floor", "ceil", "trunc", "rint"};
+   Fixture *f = *state;
+   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+      for (unsigned t = 0; t < 3; t++) {
+         const char *type = ((const char *[]){"fp32", "fp16", "bf16"})[t];
+         const char *head = tl_arena_printf(f->arena, "%%x: ptr<%s>", type);
+         const char *body = tl_arena_printf(
+            f->arena, "%%v = ld_global %%x : %s\n%%r = %s %%v : %s\nst_global %%x, %%r\n", type,
+            names[i], type);
+         expect(emit(f, "sm_80", head, body), "st.global");
+      }
+   expect(emit(f, "sm_90a", "%x: ptr<fp32>", "%v = ld_global %x : fp32\n%r = sqrt %v : fp32\n"
+                                             "st_global %x, %r\n"), "sqrt.approx.ftz.f32");
+}
+
+/* Every pair of dtypes has a conversion that assembles; none goes through a pattern LLVM gets wrong. */
+static void
+all_casts(void **state)
+{
+   Fixture *f = *state;
+   for (unsigned a = 0; a < TL_DTYPE_COUNT; a++)
+      for (unsigned b = 0; b < TL_DTYPE_COUNT; b++) {
+         const char *from = tl_dtype_info[a].text, *to = tl_dtype_info[b].text;
+         const char *head = tl_arena_printf(f->arena, "%%x: %s, %%y: ptr<%s>", from, to);
+         const char *body =
+            tl_arena_printf(f->arena, "%%r = cast %%x : %s\nst_global %%y, %%r\n", to);
+         expect(emit(f, "sm_90a", head, body), "st.global");
+      }
+}
+
 int test_emit(void);
 int
 test_emit(void)
@@ -228,6 +318,11 @@ test_emit(void)
       cmocka_unit_test_setup_teardown(missing_features_are_errors, setup, teardown),
       cmocka_unit_test_setup_teardown(every_target_compiles, setup, teardown),
       cmocka_unit_test_setup_teardown(shuffles_pack_halves, setup, teardown),
+      cmocka_unit_test_setup_teardown(printing_and_assertions, setup, teardown),
+      cmocka_unit_test_setup_teardown(inline_assembly_packs, setup, teardown),
+      cmocka_unit_test_setup_teardown(atomics, setup, teardown),
+      cmocka_unit_test_setup_teardown(functions, setup, teardown),
+      cmocka_unit_test_setup_teardown(all_casts, setup, teardown),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }
