@@ -279,7 +279,7 @@ reductions_widen_as_triton_does(void **state)
    assert_true(top[0] == (float)tl_bits_to_double(TL_BF16, b[15]));
    assert_true(top[1] == 1 && top[2] == -3); /* NaN loses */
    /* a balanced tree of fp16 sums: every level doubles exactly */
-   assert_true(from_half(h_sum[0]) == from_half(half(0.1)) * N);
+   assert_true(from_half(h_sum[0]) == from_half(half(0.1)) * (double)N);
 }
 
 static void
@@ -308,7 +308,7 @@ user_combines_take_tuples(void **state)
       m += x[i] / (double)N;
    for (unsigned i = 0; i < N; i++)
       v += (x[i] - m) * (x[i] - m);
-   assert_true(fabs(mean[0] - m) < 1e-5 && fabs(mean[1] - v) < 1e-3 && mean[2] == N);
+   assert_true(fabs(mean[0] - m) < 1e-5 && fabs(mean[1] - v) < 1e-3 && mean[2] == (float)N);
    for (unsigned i = 0; i < N; i++) {
       y = 0.5 * y + x[i];
       assert_true(fabs(scan[0][i] - y) < 1e-5);

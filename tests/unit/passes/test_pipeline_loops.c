@@ -304,7 +304,7 @@ every_trip_count(void **state)
    unsigned seed = 0;
    for (unsigned stages = 2; stages <= 4; stages++)
       for (unsigned t = 0; t < sizeof trips / sizeof trips[0]; t++)
-         for (unsigned form = 0; form < ADDRESS_FORMS * ORDERS; form++) {
+         for (unsigned form = 0; form < (unsigned)ADDRESS_FORMS * (unsigned)ORDERS; form++) {
             Loop l = plain_loop(stages, trips[t]);
             l.seed = seed;
             l.address = form / ORDERS;
