@@ -353,10 +353,14 @@ run_workers(SimLaunch *l)
 
 /* ---- launching ---- */
 static bool
-check_args(const TlFunc *f, const TlExecArg *args, unsigned num_args, uint64_t *bits,
-           TlSimFault *fault)
+check_args(const TlFunc *f, const TlExecArg *args, unsigned num_args, const uint32_t grid[3],
+           uint64_t *bits, TlSimFault *fault)
 {
    const TlBlock *body = f->body->block;
+   if (grid[0] && grid[1] && (uint64_t)grid[0] * grid[1] > UINT64_MAX / (grid[2] ? grid[2] : 1)) {
+      *fault = whole_kernel(f, TL_FAULT_ARGUMENT, "the grid is too large");
+      return false;
+   }
    if (num_args != body->num_args) {
       *fault = whole_kernel(f, TL_FAULT_ARGUMENT, "the number of arguments is not that of parameters");
       return false;
@@ -442,7 +446,7 @@ tl_sim_launch(const TlSimKernel *kernel, const TlExecArg *args, unsigned num_arg
    }
    arena = tl_arena_new(&mem);
    uint64_t *bits = tl_new_array(arena, uint64_t, num_args + 1);
-   if (!check_args(kernel->func, args, num_args, bits, fault)) {
+   if (!check_args(kernel->func, args, num_args, grid, bits, fault)) {
       tl_arena_free(arena);
       return TL_EXEC_BAD_ARGUMENT;
    }

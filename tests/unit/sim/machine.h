@@ -76,6 +76,12 @@ static const char m_prelude[] = "%lane = lane_id : i32\n"
                                 "%tid4 = shl %tid, %k2 : i32\n"
                                 "%tid16 = shl %tid, %k4 : i32\n";
 
+/* A program that includes this may define M_ON_DEVICE: a function that gets every run that went well, with
+ * the buffers' contents before it. */
+#ifdef M_ON_DEVICE
+static void M_ON_DEVICE(Machine *m, TlFunc *f, void *const before[]);
+#endif
+
 static inline TlExecStatus
 m_run(Machine *m, unsigned warps, unsigned shared_bytes, const char *body)
 {
@@ -88,7 +94,17 @@ m_run(Machine *m, unsigned warps, unsigned shared_bytes, const char *body)
    tl_sb_init(&sb, m->x.arena);
    if (!tl_verify(f, &sb))
       fail_msg("%s\n%s", tl_sb_cstr(&sb), m->text);
+   void *before[MACHINE_ARGS] = {0};
+   for (unsigned i = 0; i < m->num_args; i++) {
+      bool too_large = m->arg[i].bytes > 1 << 20;
+      before[i] = tl_arena_alloc(m->x.arena, too_large ? 0 : m->arg[i].bytes);
+      memcpy(before[i], m->arg[i].data, too_large ? 0 : m->arg[i].bytes);
+   }
    m->status = tl_sim_run(f, m->arg, m->num_args, m->grid, &m->opts, &m->fault, &m->stats);
+#ifdef M_ON_DEVICE
+   if (m->status == TL_EXEC_OK)
+      M_ON_DEVICE(m, f, before);
+#endif
    return m->status;
 }
 
