@@ -90,7 +90,8 @@ tl_cg_asm(TlCg *cg, const char *text, const char *constraints, LLVMTypeRef ret,
 LLVMValueRef
 tl_cg_contract(TlCg *cg, LLVMValueRef v)
 {
-   if (!cg->func->strict_fp && !cg->host && LLVMIsAInstruction(v) && LLVMCanValueUseFastMathFlags(v))
+   if (!cg->func->strict_fp && !cg->host && LLVMIsAInstruction(v) &&
+       LLVMCanValueUseFastMathFlags(v))
       LLVMSetFastMathFlags(v, LLVMFastMathAllowContract);
    return v;
 }

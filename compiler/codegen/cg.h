@@ -44,8 +44,8 @@ typedef struct TlCg {
 
 typedef void TlEmitRule(TlCg *cg, const TlOp *op);
 
-/* guard.c: runs body with a fresh context; false after a located error.  What cg still owns at the end
- * is disposed of. */
+/* guard.c: runs body with a fresh context; false after a located error.  What cg still owns at the
+ * end is disposed of. */
 typedef bool TlCgBody(TlCg *cg, void *user);
 bool tl_cg_guarded(TlCg *cg, TlCgBody *body, void *user);
 void tl_cg_new_module(TlCg *cg, const char *triple); /* needs cg->tm; sets the types too */

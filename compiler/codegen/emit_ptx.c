@@ -1,5 +1,5 @@
-/* The NVPTX target machine: LOWERED functions to one module and its PTX text.  LLVM's options are set
- * once for the process; its failures are guard.c's business. */
+/* The NVPTX target machine: LOWERED functions to one module and its PTX text.  LLVM's options are
+ * set once for the process; its failures are guard.c's business. */
 #include "codegen/cg.h"
 
 #include <llvm-c/Analysis.h>

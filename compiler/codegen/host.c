@@ -1,7 +1,7 @@
-/* Code for this CPU from LOWERED IR, through LLVM ORC.  Which operations get code of their own is decided
- * here (`is_native`); every other one becomes a call of its model by absolute address, so that the object
- * has no external symbol.  The CPU is fixed to x86-64-v2, without FMA, and nothing is contracted: results
- * are the same on every machine. */
+/* Code for this CPU from LOWERED IR, through LLVM ORC.  Which operations get code of their own is
+ * decided here (`is_native`); every other one becomes a call of its model by absolute address, so
+ * that the object has no external symbol.  The CPU is fixed to x86-64-v2, without FMA, and nothing
+ * is contracted: results are the same on every machine. */
 #include "codegen/host.h"
 #include "codegen/cg.h"
 

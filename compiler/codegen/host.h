@@ -1,11 +1,13 @@
-/* LOWERED IR to code for this CPU, one call for each thread of a block: the same walk and the same rules
- * as for the GPU where plain integer, fp32 and fp64 arithmetic means the same on both, and a call of a
- * model for everything else.  The caller brings the models, so that this folder knows no simulator.
+/* LOWERED IR to code for this CPU, one call for each thread of a block: the same walk and the same
+ * rules as for the GPU where plain integer, fp32 and fp64 arithmetic means the same on both, and a
+ * call of a model for everything else.  The caller brings the models, so that this folder knows no
+ * simulator.
  *
- * A model gets the registers of its operation in memory: operand k begins at frame + arg_at[k], result k
- * at frame + result_at[k], one element after the other in its memory form (i1 a byte, pointers 8 bytes),
- * each array aligned to 16.  The frame lies on the thread's own stack.  fp16, bf16 and fp8 values are bit
- * patterns for the generated code: all their arithmetic is the models'. */
+ * A model gets the registers of its operation in memory: operand k begins at frame + arg_at[k],
+ * result k at frame + result_at[k], one element after the other in its memory form (i1 a byte,
+ * pointers 8 bytes), each array aligned to 16.  The frame lies on the thread's own stack.  fp16,
+ * bf16 and fp8 values are bit patterns for the generated code: all their arithmetic is the models'.
+ */
 #ifndef TL_CODEGEN_HOST_H
 #define TL_CODEGEN_HOST_H
 

@@ -259,7 +259,8 @@ float_minmax(TlCg *cg, TlDtype t, bool is_max, bool nan_all, LLVMValueRef a, LLV
    LLVMValueRef args[] = {tl_cg_cast(cg, a, t, wide, TL_ROUNDING_RTNE),
                           tl_cg_cast(cg, b, t, wide, TL_ROUNDING_RTNE)};
    if (t == TL_FP64 && nan_all) { /* no max.NaN.f64: the ordinary one, then a NaN test */
-      LLVMValueRef m = tl_cg_overloaded(cg, is_max ? "llvm.maxnum" : "llvm.minnum", cg->f64, args, 2);
+      LLVMValueRef m =
+          tl_cg_overloaded(cg, is_max ? "llvm.maxnum" : "llvm.minnum", cg->f64, args, 2);
       LLVMValueRef nan = LLVMBuildFCmp(cg->b, LLVMRealUNO, a, b, "");
       return LLVMBuildSelect(cg->b, nan, LLVMBuildFAdd(cg->b, a, b, ""), m, "");
    }
@@ -315,8 +316,8 @@ tl_emit_bitwise(TlCg *cg, const TlOp *op)
 }
 
 /* A count of the width or more is poison to LLVM, so it is clamped: left and logical shifts then
- * give 0, arithmetic ones the sign.  Never marked nsw: sext(shl nsw x, 31) is miscompiled by LLVM 22
- * on NVPTX. */
+ * give 0, arithmetic ones the sign.  Never marked nsw: sext(shl nsw x, 31) is miscompiled by LLVM
+ * 22 on NVPTX. */
 static LLVMValueRef
 one_shift(TlCg *cg, const TlOp *op, const LLVMValueRef *x)
 {

@@ -1,5 +1,6 @@
 /* Numeric conversions.  Patterns that LLVM 22's NVPTX back end miscompiles are avoided: float to i1
- * is a comparison, i1 to float a select.  fp8 kinds go through fp16 (hardware) or bit arithmetic. */
+ * is a comparison, i1 to float a select.  fp8 kinds go through fp16 (hardware) or bit arithmetic.
+ */
 #include "codegen/cg.h"
 
 static LLVMValueRef
@@ -69,9 +70,9 @@ float_to_int(TlCg *cg, LLVMValueRef v, TlDtype from, TlDtype to)
 }
 
 /* ---- fp8 ---- */
-/* e5m2 is the top byte of fp16; fp8e4b15 and e4m3 are unpacked by bit arithmetic: the 7 magnitude bits
- * move to fp16's exponent and fraction, and a multiplication by a power of two corrects the bias
- * (exact: all values are fp16 normals or zero after it). */
+/* e5m2 is the top byte of fp16; fp8e4b15 and e4m3 are unpacked by bit arithmetic: the 7 magnitude
+ * bits move to fp16's exponent and fraction, and a multiplication by a power of two corrects the
+ * bias (exact: all values are fp16 normals or zero after it). */
 static LLVMValueRef
 fp8_to_f32(TlCg *cg, LLVMValueRef v, TlDtype from)
 {
@@ -81,10 +82,11 @@ fp8_to_f32(TlCg *cg, LLVMValueRef v, TlDtype from)
       LLVMValueRef h = LLVMBuildShl(cg->b, w, eight, "");
       return LLVMBuildFPExt(cg->b, LLVMBuildBitCast(cg->b, h, cg->f16, ""), cg->f32, "");
    }
-   LLVMValueRef sign = LLVMBuildShl(cg->b, LLVMBuildAnd(cg->b, w, LLVMConstInt(cg->i16, 0x80, 0), ""),
-                                    eight, "");
-   LLVMValueRef mag = LLVMBuildShl(cg->b, LLVMBuildAnd(cg->b, w, LLVMConstInt(cg->i16, 0x7F, 0), ""),
-                                   LLVMConstInt(cg->i16, 7, 0), "");
+   LLVMValueRef sign =
+       LLVMBuildShl(cg->b, LLVMBuildAnd(cg->b, w, LLVMConstInt(cg->i16, 0x80, 0), ""), eight, "");
+   LLVMValueRef mag =
+       LLVMBuildShl(cg->b, LLVMBuildAnd(cg->b, w, LLVMConstInt(cg->i16, 0x7F, 0), ""),
+                    LLVMConstInt(cg->i16, 7, 0), "");
    LLVMValueRef h = LLVMBuildBitCast(cg->b, LLVMBuildOr(cg->b, sign, mag, ""), cg->f16, "");
    LLVMValueRef f = LLVMBuildFPExt(cg->b, h, cg->f32, "");
    if (from == TL_FP8E4B15)
@@ -115,8 +117,8 @@ fp8_format(TlDtype t)
 }
 
 /* Round to nearest even by integer arithmetic on the fp32 pattern, saturating: normals keep
- * `mantissa` fraction bits after adding half an ulp and the odd bit; subnormals are rounded by adding
- * a magic float whose ulp is the smallest subnormal. */
+ * `mantissa` fraction bits after adding half an ulp and the odd bit; subnormals are rounded by
+ * adding a magic float whose ulp is the smallest subnormal. */
 static LLVMValueRef
 f32_to_fp8(TlCg *cg, LLVMValueRef v, TlDtype to)
 {

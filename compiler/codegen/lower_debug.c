@@ -11,7 +11,8 @@ tl_emit_assume(TlCg *cg, const TlOp *op)
    tl_cg_call(cg, "llvm.assume", cg->voidt, &x, 1);
 }
 
-/* ---- inline_asm: `pack` elements a call; elements below 32 bits travel packed in 32-bit words ---- */
+/* ---- inline_asm: `pack` elements a call; elements below 32 bits travel packed in 32-bit words
+ * ---- */
 static unsigned
 words_per_call(unsigned bits, unsigned pack)
 {
@@ -76,8 +77,9 @@ asm_call(TlCg *cg, const TlOp *op, unsigned first, unsigned pack, TlRegs *dst)
                      : num_parts == 1 ? parts[0]
                                       : LLVMStructTypeInContext(cg->llvm, parts, num_parts, 0);
    bool pure = tl_attr_int(op, TL_ATTR_PURE) != 0;
-   LLVMValueRef r = tl_cg_asm(cg, tl_attr_str(op, TL_ATTR_TEXT), tl_attr_str(op, TL_ATTR_CONSTRAINTS),
-                              ret, args, n, pure ? 0 : TL_ASM_EFFECT);
+   LLVMValueRef r =
+       tl_cg_asm(cg, tl_attr_str(op, TL_ATTR_TEXT), tl_attr_str(op, TL_ATTR_CONSTRAINTS), ret, args,
+                 n, pure ? 0 : TL_ASM_EFFECT);
    for (unsigned i = 0; i < num_parts; i++)
       words[i] = num_parts == 1 ? r : LLVMBuildExtractValue(cg->b, r, i, "");
    for (unsigned k = 0, w = 0; k < op->num_results; k++) {
@@ -192,8 +194,8 @@ tl_emit_device_print(TlCg *cg, const TlOp *op)
       print_register(cg, op, r);
 }
 
-/* device_assert(condition, mask?): CUDA's __assertfail prints file, line, block and thread, and stops
- * the grid. */
+/* device_assert(condition, mask?): CUDA's __assertfail prints file, line, block and thread, and
+ * stops the grid. */
 void
 tl_emit_device_assert(TlCg *cg, const TlOp *op)
 {

@@ -10,9 +10,9 @@
  *   tanh   x + x^3 P(x^2) below 0.6, 1 - 2 / (e^2x + 1) 3 ulp
  *   sqrt, rsqrt  sqrt.approx.ftz, rsqrt.approx.ftz      1, 2 ulp; sqrt_rn is correctly rounded
  *
- * Polynomials are least-maximum fits made for this file (weighted Lawson iteration at 40 digits); that
- * of log is Cephes' logf approximation in the form f - f^2/2 + f^3 P(f).
- * strict mode keeps denormals (no .ftz) and uses the correctly rounded square root. */
+ * Polynomials are least-maximum fits made for this file (weighted Lawson iteration at 40 digits);
+ * that of log is Cephes' logf approximation in the form f - f^2/2 + f^3 P(f). strict mode keeps
+ * denormals (no .ftz) and uses the correctly rounded square root. */
 #include "codegen/cg.h"
 
 #include <assert.h>
@@ -178,7 +178,8 @@ trig_reduce(TlCg *cg, LLVMValueRef x, LLVMValueRef *quadrant)
    LLVMTypeRef types[] = {cg->i64, cg->f64};
    unsigned id = LLVMLookupIntrinsicID("llvm.fptosi.sat", 15);
    LLVMValueRef f = LLVMGetIntrinsicDeclaration(cg->mod, id, types, 2);
-   LLVMValueRef q = LLVMBuildCall2(cg->b, LLVMIntrinsicGetType(cg->llvm, id, types, 2), f, &k, 1, "");
+   LLVMValueRef q =
+       LLVMBuildCall2(cg->b, LLVMIntrinsicGetType(cg->llvm, id, types, 2), f, &k, 1, "");
    *quadrant = LLVMBuildTrunc(cg->b, q, cg->i32, "");
    return LLVMBuildFPTrunc(cg->b, d, cg->f32, "");
 }
@@ -224,9 +225,10 @@ fn_erf(TlCg *cg, LLVMValueRef x)
    static const double P[] = {1.1283791065216064,    -0.3761262595653534,    0.11283600330352783,
                               -0.026854444295167923, 0.005189535208046436,   -0.0008020841050893068,
                               7.889119297033176e-05};
-   static const double Q[] = {-0.00029482899117283523, 1.6297565698623657,    0.913283109664917,
-                              0.1567329466342926,      -0.036606304347515106, 0.006178172305226326,
-                              -0.0006691046874038875,  3.652154919109307e-05, -3.6258765589991526e-07};
+   static const double Q[] = {
+       -0.00029482899117283523, 1.6297565698623657,    0.913283109664917,
+       0.1567329466342926,      -0.036606304347515106, 0.006178172305226326,
+       -0.0006691046874038875,  3.652154919109307e-05, -3.6258765589991526e-07};
    LLVMValueRef a = fabs32(cg, x);
    LLVMValueRef small = mul(cg, x, poly(cg, mul(cg, x, x), P, 7));
    LLVMValueRef args[] = {a, tl_cg_f32(cg, 4.0)};
@@ -277,7 +279,8 @@ fn_rsqrt(TlCg *cg, LLVMValueRef x)
    return tl_cg_call(cg, "llvm.nvvm.rsqrt.approx.ftz.f", cg->f32, &x, 1);
 }
 
-/* Applies an fp32 function to every register; 16-bit types through fp32; fp64 by f64, or an error. */
+/* Applies an fp32 function to every register; 16-bit types through fp32; fp64 by f64, or an error.
+ */
 static void
 apply(TlCg *cg, const TlOp *op, F32Fn *fn, const char *f64)
 {

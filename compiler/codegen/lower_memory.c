@@ -1,6 +1,6 @@
-/* Global and shared memory.  Unmasked plain accesses are LLVM vector loads and stores; masked ones and
- * those with cache hints are inline PTX, since LLVM has no predicated form.  PTX ISA 8.x, sections
- * "ld", "st", "atom", "createpolicy". */
+/* Global and shared memory.  Unmasked plain accesses are LLVM vector loads and stores; masked ones
+ * and those with cache hints are inline PTX, since LLVM has no predicated form.  PTX ISA 8.x,
+ * sections "ld", "st", "atom", "createpolicy". */
 #include "codegen/cg.h"
 
 #include <assert.h>
@@ -187,7 +187,8 @@ asm_load(TlCg *cg, LLVMValueRef ptr, LLVMValueRef pred, const LLVMValueRef *othe
       tl_sb_printf(&text, ", $%u", at_policy);
    tl_sb_char(&text, ';');
    tl_sb_str(&cons, ",~{memory}");
-   LLVMTypeRef piece = LLVMIntTypeInContext(cg->llvm, p.bits), parts[4] = {piece, piece, piece, piece};
+   LLVMTypeRef piece = LLVMIntTypeInContext(cg->llvm, p.bits),
+               parts[4] = {piece, piece, piece, piece};
    LLVMTypeRef ret = p.count == 1 ? piece : LLVMStructTypeInContext(cg->llvm, parts, p.count, 0);
    LLVMValueRef r =
       tl_cg_asm(cg, tl_sb_cstr(&text), tl_sb_cstr(&cons), ret, args, n, TL_ASM_EFFECT);
@@ -197,7 +198,8 @@ asm_load(TlCg *cg, LLVMValueRef ptr, LLVMValueRef pred, const LLVMValueRef *othe
 
 /* n elements to PTX registers of p and back; bytes sit in 16-bit registers. */
 static void
-to_pieces(TlCg *cg, const LLVMValueRef *v, unsigned n, unsigned elem_bits, Piece p, LLVMValueRef *out)
+to_pieces(TlCg *cg, const LLVMValueRef *v, unsigned n, unsigned elem_bits, Piece p,
+          LLVMValueRef *out)
 {
    if (p.is_byte)
       out[0] = LLVMBuildZExt(cg->b, tl_cg_to_int(cg, v[0], 8), cg->i16, "");
@@ -256,7 +258,8 @@ tl_emit_ld_global(TlCg *cg, const TlOp *op)
 }
 
 static void
-asm_store(TlCg *cg, LLVMValueRef ptr, LLVMValueRef pred, const LLVMValueRef *pieces, Hints h, Piece p)
+asm_store(TlCg *cg, LLVMValueRef ptr, LLVMValueRef pred, const LLVMValueRef *pieces, Hints h,
+          Piece p)
 {
    bool policy = h.evict != TL_EVICT_NORMAL, masked = !is_true(pred);
    char name[96];
@@ -471,12 +474,13 @@ tl_emit_cp_async(TlCg *cg, const TlOp *op)
       pred = tl_cg_use(cg, tl_arg(op, 2));
    bool masked = pred.count != 0;
    char name[80];
-   snprintf(name, sizeof name, "llvm.nvvm.cp.async.%s.shared.global.%u%s", bytes == 16 ? "cg" : "ca",
-            bytes, masked ? ".s" : "");
+   snprintf(name, sizeof name, "llvm.nvvm.cp.async.%s.shared.global.%u%s",
+            bytes == 16 ? "cg" : "ca", bytes, masked ? ".s" : "");
    for (unsigned i = 0; i < ptrs.count; i++) {
       LLVMValueRef args[3] = {shared_access_ptr(cg, &s, i), ptrs.v[i], NULL};
       if (masked)
-         args[2] = LLVMBuildSelect(cg->b, pred_of(pred, i), tl_cg_i32(cg, bytes), tl_cg_i32(cg, 0), "");
+         args[2] =
+             LLVMBuildSelect(cg->b, pred_of(pred, i), tl_cg_i32(cg, bytes), tl_cg_i32(cg, 0), "");
       tl_cg_call(cg, name, cg->voidt, args, masked ? 3 : 2);
    }
 }
@@ -545,7 +549,8 @@ atom(TlCg *cg, const TlOp *op, const char *operation, const char *type, unsigned
    if (compare)
       args[n++] = compare;
    args[n++] = value;
-   int len = snprintf(cons, sizeof cons, "=%s,l,%s%s%s", c, c, compare ? "," : "", compare ? c : "");
+   int len =
+       snprintf(cons, sizeof cons, "=%s,l,%s%s%s", c, c, compare ? "," : "", compare ? c : "");
    char guard[16] = "";
    if (masked) {
       snprintf(guard, sizeof guard, "@$%u ", n + 1);
@@ -561,8 +566,8 @@ atom(TlCg *cg, const TlOp *op, const char *operation, const char *type, unsigned
    return tl_cg_asm(cg, text, cons, t, args, n, TL_ASM_EFFECT);
 }
 
-/* max and min of floats by their integer order: a value >= 0 as signed max/min, a negative one as the
- * opposite unsigned; exactly one of the two runs. */
+/* max and min of floats by their integer order: a value >= 0 as signed max/min, a negative one as
+ * the opposite unsigned; exactly one of the two runs. */
 static LLVMValueRef
 atom_float_minmax(TlCg *cg, const TlOp *op, bool is_max, unsigned bits, LLVMValueRef ptr,
                   LLVMValueRef value, LLVMValueRef pred)
@@ -642,7 +647,8 @@ tl_emit_atom_shared(TlCg *cg, const TlOp *op)
    for (unsigned i = 0; i < values.count; i++) {
       LLVMValueRef mask = pred_of(pred, i);
       bool masked = !is_true(mask);
-      LLVMValueRef args[] = {shared_access_ptr(cg, &s, i), tl_cg_to_int(cg, values.v[i], bits), mask};
+      LLVMValueRef args[] = {shared_access_ptr(cg, &s, i), tl_cg_to_int(cg, values.v[i], bits),
+                             mask};
       char text[80], cons[32];
       snprintf(text, sizeof text, "%sred.shared.%s.%s [$0], $1;", masked ? "@$2 " : "",
                tl_attr_word(TL_AK_RMW, rmw), atom_type(t, rmw));

@@ -76,8 +76,8 @@ tl_emit_warp_id(TlCg *cg, const TlOp *op)
 }
 
 /* ---- shuffles ----
- * The instruction moves 32 bits.  Narrow elements going to one lane travel packed; 64-bit ones in two
- * halves.  PTX ISA "shfl.sync": c = clamp | segment mask << 8; clamp is 31 (0 for up). */
+ * The instruction moves 32 bits.  Narrow elements going to one lane travel packed; 64-bit ones in
+ * two halves.  PTX ISA "shfl.sync": c = clamp | segment mask << 8; clamp is 31 (0 for up). */
 static LLVMValueRef
 shuffle_word(TlCg *cg, const TlOp *op, LLVMValueRef word, LLVMValueRef lane)
 {

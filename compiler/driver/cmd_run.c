@@ -1,5 +1,5 @@
-/* tilec run: arguments from the command line, a signature from their types and facts, one launch on the
- * GPU, the CPU executor or the GPU simulator, arrays written back. */
+/* tilec run: arguments from the command line, a signature from their types and facts, one launch on
+ * the GPU, the CPU executor or the GPU simulator, arrays written back. */
 #include "core/rule.h"
 #include "driver/command.h"
 #include "driver/value.h"
@@ -49,9 +49,11 @@ choose_kernel(RunState *r, TlUnit *u)
       tl_sb_printf(&names, "%s%s", i ? ", " : "", all[i].name);
    }
    if (!n)
-      tl_cmd_error("%s: no kernels; a kernel is a function under @kernel, @jit or @triton.jit", r->o.file);
+      tl_cmd_error("%s: no kernels; a kernel is a function under @kernel, @jit or @triton.jit",
+                   r->o.file);
    else if (!found)
-      tl_cmd_error("%s: no kernel '%s'; the file has: %s", r->o.file, r->o.kernel, tl_sb_cstr(&names));
+      tl_cmd_error("%s: no kernel '%s'; the file has: %s", r->o.file, r->o.kernel,
+                   tl_sb_cstr(&names));
    else if (!r->o.kernel && launched != 1)
       tl_cmd_error("%s: several kernels, choose one with -k: %s", r->o.file, tl_sb_cstr(&names));
    else
@@ -119,7 +121,8 @@ unknown_parameter(RunState *r, const char *name, size_t len)
       }
    }
    if (best)
-      tl_cmd_error("kernel '%s' has no parameter '%s'; did you mean '%s'?", r->o.kernel, wanted, best);
+      tl_cmd_error("kernel '%s' has no parameter '%s'; did you mean '%s'?", r->o.kernel, wanted,
+                   best);
    else
       tl_cmd_error("kernel '%s' has no parameter '%s'", r->o.kernel, wanted);
 }
@@ -174,7 +177,8 @@ scalar_type(const RunArg *a)
    return a->value.i >= INT32_MIN && a->value.i <= INT32_MAX ? "i32" : "i64";
 }
 
-/* The entry of one parameter, with the facts that Triton derives from values: == 1, divisible by 16. */
+/* The entry of one parameter, with the facts that Triton derives from values: == 1, divisible
+ * by 16. */
 static const char *
 signature_entry(RunState *r, const RunArg *a)
 {
@@ -216,7 +220,8 @@ constant_text(RunState *r, const RunArg *a)
    }
 }
 
-/* Every parameter that is no constexpr has a value or a default; a signature may fold one as well. */
+/* Every parameter that is no constexpr has a value or a default; a signature may fold one as well.
+ */
 static bool
 all_given(const RunState *r)
 {
@@ -225,7 +230,8 @@ all_given(const RunState *r)
       const TlKernelParam *p = r->args[i].param;
       if (p->is_constexpr || r->args[i].is_given || p->default_text)
          continue;
-      tl_cmd_error("kernel '%s' needs a value for '%s': --arg %s=VALUE", r->o.kernel, p->name, p->name);
+      tl_cmd_error("kernel '%s' needs a value for '%s': --arg %s=VALUE", r->o.kernel, p->name,
+                   p->name);
       ok = false;
    }
    return ok;
@@ -298,8 +304,9 @@ launch_arg(const RunArg *a, const TilecArgInfo *info)
    if (!a->is_given && !a->param->default_text) /* folded by the signature */
       return tilec_none();
    if (!a->is_given) /* a default: its text is the value */
-      return strchr(info->type, 'f') ? tilec_fp64(strtod(a->param->default_text, NULL))
-                                     : tilec_int(TILEC_I64, strtoll(a->param->default_text, NULL, 0));
+      return strchr(info->type, 'f')
+                 ? tilec_fp64(strtod(a->param->default_text, NULL))
+                 : tilec_int(TILEC_I64, strtoll(a->param->default_text, NULL, 0));
    switch (a->value.kind) {
    case TL_CLI_INT:
       return info->type[0] == 'f' || info->type[0] == 'b' ? tilec_fp64((double)a->value.i)
@@ -362,7 +369,8 @@ grid_value(RunState *r, const char *text, uint32_t *out)
       *out = (uint32_t)v;
       return true;
    }
-   tl_cmd_error("the kernel's grid expression '%s': %s", text, ok ? "its value is no grid size" : why);
+   tl_cmd_error("the kernel's grid expression '%s': %s", text,
+                ok ? "its value is no grid size" : why);
    return false;
 }
 
@@ -452,7 +460,8 @@ run_on_cpu(RunState *r)
    for (uint32_t i = 0; i < (r->time_runs ? r->time_runs : 1); i++) {
       TilecFault fault = {0};
       double start = now_ms();
-      TilecStatus status = tl_unit_run_host(&r->unit, &l, r->o.check, count ? &stats : NULL, &fault);
+      TilecStatus status =
+          tl_unit_run_host(&r->unit, &l, r->o.check, count ? &stats : NULL, &fault);
       ms[i] = now_ms() - start;
       if (status == TILEC_OK)
          continue;
@@ -483,7 +492,8 @@ upload(RunState *r)
          continue;
       TilecStatus status = tilec_buffer_new(r->rt, a->value.array.bytes, &a->buffer);
       if (status == TILEC_OK && a->value.array.bytes)
-         status = tilec_buffer_upload(a->buffer, 0, a->value.array.data, a->value.array.bytes, NULL);
+         status =
+             tilec_buffer_upload(a->buffer, 0, a->value.array.data, a->value.array.bytes, NULL);
       if (status != TILEC_OK)
          return status;
    }
@@ -536,8 +546,9 @@ static int
 run_on_gpu(RunState *r)
 {
    TlUnit *u = &r->unit;
-   TilecStatus status = tilec_module_load(r->rt, u->text[TILEC_STAGE_PTX], u->text_len[TILEC_STAGE_PTX],
-                                          u->json, u->json_len, &r->module);
+   TilecStatus status =
+       tilec_module_load(r->rt, u->text[TILEC_STAGE_PTX], u->text_len[TILEC_STAGE_PTX], u->json,
+                         u->json_len, &r->module);
    if (status == TILEC_OK)
       status = tilec_module_kernel(r->module, NULL, &r->kernel);
    if (status == TILEC_OK)

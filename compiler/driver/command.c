@@ -98,7 +98,8 @@ emit_option(TlCommand *c, TilecCompileOptions *o)
          o->stop_after = stages[i].stage;
          return true;
       }
-   tl_cmd_error("unknown stage '%s'; --emit takes tokens, ast, ir, laid, lowered, llvm or ptx", emit);
+   tl_cmd_error("unknown stage '%s'; --emit takes tokens, ast, ir, laid, lowered, llvm or ptx",
+                emit);
    return false;
 }
 

@@ -1,5 +1,6 @@
-/* Launches on the CPU executor and the GPU simulator: arguments of the public API to theirs, faults back.
- * A program may run in many threads at once: everything made here lives in memory of its own. */
+/* Launches on the CPU executor and the GPU simulator: arguments of the public API to theirs, faults
+ * back. A program may run in many threads at once: everything made here lives in memory of its own.
+ */
 #include "driver/program.h"
 #include "exec/sim/sim.h"
 
@@ -102,8 +103,8 @@ convert_args(HostRun *h, TlExecArg **out, unsigned *count)
          return status;
    }
    if (next != h->launch->num_args) {
-      snprintf(h->fault->message, sizeof h->fault->message, "%zu arguments are expected; %zu were given",
-               next, h->launch->num_args);
+      snprintf(h->fault->message, sizeof h->fault->message,
+               "%zu arguments are expected; %zu were given", next, h->launch->num_args);
       return TILEC_BAD_ARGUMENT;
    }
    *out = args;

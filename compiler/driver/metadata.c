@@ -19,12 +19,15 @@ describe_args(TlUnit *u, const TlFunc *f, TilecKernelInfo *k)
    TilecArgInfo *args = tl_new_array(u->arena, TilecArgInfo, f->num_params + 1);
    for (uint32_t i = 0; i < f->num_params; i++) {
       const TlParam *p = &f->params[i];
-      args[i] = (TilecArgInfo){.name = p->name,
-                               .type = signature_type(u, p->type),
-                               .value = p->is_runtime ? NULL : p->constant ? p->constant : "None",
-                               .is_constexpr = !p->is_runtime && !p->type,
-                               .is_const = p->type && p->type->kind == TL_TYPE_PTR && p->type->is_const,
-                               .divisible = p->divisibility > 1 ? p->divisibility : 0};
+      args[i] =
+          (TilecArgInfo){.name = p->name,
+                         .type = signature_type(u, p->type),
+                         .value = p->is_runtime ? NULL
+                                  : p->constant ? p->constant
+                                                : "None",
+                         .is_constexpr = !p->is_runtime && !p->type,
+                         .is_const = p->type && p->type->kind == TL_TYPE_PTR && p->type->is_const,
+                         .divisible = p->divisibility > 1 ? p->divisibility : 0};
    }
    k->args = args;
    k->num_args = f->num_params;

@@ -164,7 +164,8 @@ may_read_as(TlDtype file, TlDtype want)
 }
 
 static bool
-read_header(TlArena *arena, FILE *f, TlDtype want, TlArray *out, uint64_t *data_at, const char **why)
+read_header(TlArena *arena, FILE *f, TlDtype want, TlArray *out, uint64_t *data_at,
+            const char **why)
 {
    unsigned char fixed[12];
    if (fread(fixed, 1, 10, f) != 10 || memcmp(fixed, "\x93NUMPY", 6) != 0) {
@@ -210,8 +211,8 @@ read_header(TlArena *arena, FILE *f, TlDtype want, TlArray *out, uint64_t *data_
    }
    out->dtype = want == TL_DTYPE_COUNT ? file_dtype : want;
    if (!may_read_as(file_dtype, out->dtype)) {
-      *why = tl_arena_printf(arena, "it holds %s, but %s is expected", tl_dtype_info[file_dtype].text,
-                             tl_dtype_info[want].text);
+      *why = tl_arena_printf(arena, "it holds %s, but %s is expected",
+                             tl_dtype_info[file_dtype].text, tl_dtype_info[want].text);
       return false;
    }
    return true;
@@ -233,7 +234,8 @@ read_data(TlArena *arena, FILE *f, uint64_t data_at, TlArray *out, const char **
    }
    uint64_t have = (uint64_t)ftello(f) - data_at;
    if (have != need) {
-      *why = tl_arena_printf(arena, "it is %s: %llu bytes of data from byte %llu on, its shape needs %llu",
+      *why = tl_arena_printf(arena,
+                             "it is %s: %llu bytes of data from byte %llu on, its shape needs %llu",
                              have < need ? "truncated" : "too long", (unsigned long long)have,
                              (unsigned long long)data_at, (unsigned long long)need);
       return false;
@@ -261,7 +263,8 @@ tl_npy_read(TlArena *arena, const char *path, TlDtype want, TlArray *out, const 
       return false;
    }
    uint64_t data_at;
-   bool ok = read_header(arena, f, want, out, &data_at, why) && read_data(arena, f, data_at, out, why);
+   bool ok =
+       read_header(arena, f, want, out, &data_at, why) && read_data(arena, f, data_at, out, why);
    fclose(f);
    return ok;
 }
@@ -279,7 +282,8 @@ descr_of(TlDtype t)
    return "|u1";
 }
 
-/* Writes a temporary file beside `path` and renames it, so that a failed write keeps what was there. */
+/* Writes a temporary file beside `path` and renames it, so that a failed write keeps what was
+ * there. */
 bool
 tl_npy_write(TlArena *arena, const char *path, const TlArray *a, const char **why)
 {

@@ -1,5 +1,5 @@
-/* .npy files (NumPy format versions 1 to 3, C order, little-endian).  bf16 and fp8 have no NumPy type:
- * they travel as uint16 and uint8 files with the dtype named by the caller. */
+/* .npy files (NumPy format versions 1 to 3, C order, little-endian).  bf16 and fp8 have no NumPy
+ * type: they travel as uint16 and uint8 files with the dtype named by the caller. */
 #ifndef TL_DRIVER_NPY_H
 #define TL_DRIVER_NPY_H
 
@@ -17,8 +17,9 @@ typedef struct TlArray {
    void *data;          /* malloc'ed, 64-byte aligned; free() it */
 } TlArray;
 
-/* want: the dtype the caller named, or TL_DTYPE_COUNT for the file's own.  false: *why is one sentence
- * that names what was found and what was expected, with the byte offset where that helps. */
+/* want: the dtype the caller named, or TL_DTYPE_COUNT for the file's own.  false: *why is one
+ * sentence that names what was found and what was expected, with the byte offset where that helps.
+ */
 bool tl_npy_read(TlArena *arena, const char *path, TlDtype want, TlArray *out, const char **why);
 bool tl_npy_write(TlArena *arena, const char *path, const TlArray *array, const char **why);
 /* Allocates data for shape; false if too large or out of memory. */

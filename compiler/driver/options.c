@@ -1,5 +1,6 @@
 /* Parsing and help from the option table.  `--name value`, `--name=value`, `-n value`, `-nvalue`,
- * `--` ends options; single-dash long forms `-Rlayout`, `-O3`, `-Werror` come from the short form. */
+ * `--` ends options; single-dash long forms `-Rlayout`, `-O3`, `-Werror` come from the short form.
+ */
 #include "driver/options.h"
 
 #include <string.h>
@@ -35,7 +36,8 @@ static void
 fail(TlArena *arena, TlCommandLine *cl, const char *what, const char *which, const char *hint)
 {
    if (!cl->error)
-      cl->error = tl_arena_printf(arena, "%s '%s'%s%s", what, which, hint ? "; " : "", hint ? hint : "");
+      cl->error =
+          tl_arena_printf(arena, "%s '%s'%s%s", what, which, hint ? "; " : "", hint ? hint : "");
 }
 
 static const char *
@@ -173,6 +175,7 @@ tl_options_help(TlSb *out, unsigned command, const char *command_name)
          tl_sb_printf(&name, "=%s", r->argument);
       tl_sb_printf(out, "  %-30s  %s\n", tl_sb_cstr(&name), r->help);
    }
-   tl_sb_str(out, "\nexit codes: 0 ok, 1 the program has errors, 2 usage, 3 environment, 4 limit or "
-                  "time-out, 70 bug in tilec\n");
+   tl_sb_str(out,
+             "\nexit codes: 0 ok, 1 the program has errors, 2 usage, 3 environment, 4 limit or "
+             "time-out, 70 bug in tilec\n");
 }

@@ -1,5 +1,5 @@
-/* The public compile API over TlUnit.  A session keeps options only; every compilation has memory of
- * its own, which the program takes over. */
+/* The public compile API over TlUnit.  A session keeps options only; every compilation has memory
+ * of its own, which the program takes over. */
 #include "driver/program.h"
 
 #include <stdlib.h>
@@ -156,7 +156,8 @@ tilec_compile(TilecSession *s, const TilecCompileOptions *options, TilecProgram 
    *out = NULL;
    s->error[0] = 0;
    TilecCompileOptions o;
-   if (!copy_options(&o, sizeof o, options, options->struct_size) || o.stop_after >= TILEC_STAGE_COUNT)
+   if (!copy_options(&o, sizeof o, options, options->struct_size) ||
+       o.stop_after >= TILEC_STAGE_COUNT)
       return TILEC_BAD_ARGUMENT;
    TilecProgram *p = take(&s->options.allocator, sizeof *p);
    if (!p)
@@ -218,10 +219,11 @@ declare(TlUnit *u, const TlKernelInfo *k, TilecKernelDecl *d)
 {
    TilecParamDecl *params = tl_new_array(u->arena, TilecParamDecl, k->num_params + 1);
    for (unsigned i = 0; i < k->num_params; i++)
-      params[i] = (TilecParamDecl){.name = k->params[i].name,
-                                   .type = k->params[i].is_constexpr ? NULL : k->params[i].annotation,
-                                   .default_value = k->params[i].default_text,
-                                   .is_constexpr = k->params[i].is_constexpr};
+      params[i] =
+          (TilecParamDecl){.name = k->params[i].name,
+                           .type = k->params[i].is_constexpr ? NULL : k->params[i].annotation,
+                           .default_value = k->params[i].default_text,
+                           .is_constexpr = k->params[i].is_constexpr};
    const TlSource *src = tl_source(u->sources, k->range.file);
    *d = (TilecKernelDecl){
       .name = k->name,

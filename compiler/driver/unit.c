@@ -135,7 +135,8 @@ static TilecStatus
 read_source(TlUnit *u, const TilecCompileOptions *o)
 {
    const char *text = o->source, *why = "";
-   size_t len = o->source ? (o->source_bytes == TILEC_STRLEN ? strlen(o->source) : o->source_bytes) : 0;
+   size_t len =
+       o->source ? (o->source_bytes == TILEC_STRLEN ? strlen(o->source) : o->source_bytes) : 0;
    const char *name = o->file ? o->file : "<source>";
    if (!o->source && !o->file)
       return fail(u, TILEC_BAD_ARGUMENT, "%s", "neither a file nor a source text was given");
@@ -261,8 +262,8 @@ is_loaded(const TlUnit *u, const char *name)
    return false;
 }
 
-/* Loads the source files that locations of IR text name, as far as they can be read: messages and line
- * tables then speak of the kernel's source, not of the IR. */
+/* Loads the source files that locations of IR text name, as far as they can be read: messages and
+ * line tables then speak of the kernel's source, not of the IR. */
 static void
 load_located_files(TlUnit *u)
 {

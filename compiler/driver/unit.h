@@ -1,6 +1,6 @@
 /* One compilation: source text to the stages asked for.  The public API (session.c) and the command
- * share it.  A unit owns all its memory; after a failed or unwound compilation it is still freed with
- * tl_unit_free. */
+ * share it.  A unit owns all its memory; after a failed or unwound compilation it is still freed
+ * with tl_unit_free. */
 #ifndef TL_DRIVER_UNIT_H
 #define TL_DRIVER_UNIT_H
 
@@ -51,18 +51,21 @@ typedef struct TlUnit {
 TilecStatus tl_unit_init(TlUnit *u, const TilecAllocator *allocator, const TlUnitExtra *extra);
 void tl_unit_free(TlUnit *u);
 /* Compiles; diagnostics stay in u->diags. */
-TilecStatus tl_unit_compile(TlUnit *u, const TilecCompileOptions *options, const TlUnitExtra *extra);
+TilecStatus tl_unit_compile(TlUnit *u, const TilecCompileOptions *options,
+                            const TlUnitExtra *extra);
 /* Parses and loads names only: u->sema can list its kernels. */
 TilecStatus tl_unit_load_names(TlUnit *u, const TilecCompileOptions *options);
 
 /* Reads a whole file into the arena.  false: *why says so (arena text). */
-bool tl_read_file(TlArena *arena, const char *path, const char **text, size_t *len, const char **why);
+bool tl_read_file(TlArena *arena, const char *path, const char **text, size_t *len,
+                  const char **why);
 
 /* metadata.c: fills u->info and u->json from u->func. */
 bool tl_unit_describe(TlUnit *u, const TilecCompileOptions *options);
 
 /* host_run.c: runs the TYPED copy on the CPU executor or the LOWERED function on the simulator; as
- * tilec_program_run_cpu.  checked (CPU) also reports undefined values; stats (simulator) may be NULL. */
+ * tilec_program_run_cpu.  checked (CPU) also reports undefined values; stats (simulator) may be
+ * NULL. */
 struct TlSimStats;
 TilecStatus tl_unit_run_host(const TlUnit *u, const TilecHostLaunch *launch, bool checked,
                              struct TlSimStats *stats, TilecFault *fault);

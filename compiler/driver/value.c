@@ -57,7 +57,8 @@ array_type(TlArena *arena, const char **p, TlArray *a, const char **why)
    const char *s = *p, *bracket = strchr(s, '[');
    size_t n = bracket ? (size_t)(bracket - s) : strlen(s);
    if (!bracket || !tl_dtype_from_text(s, n, &a->dtype)) {
-      *why = tl_arena_printf(arena, "an array is written DTYPE[N,..], as in fp16[2,64]; found '%s'", s);
+      *why = tl_arena_printf(arena, "an array is written DTYPE[N,..], as in fp16[2,64]; found '%s'",
+                             s);
       return false;
    }
    s = bracket + 1;
@@ -93,7 +94,8 @@ made_up(TlArena *arena, const char *how, const char *rest, TlCliValue *out, cons
       else
          seed = strtoull(rest + 1, &end, 0);
       if (end == rest + 1 || *end) {
-         *why = tl_arena_printf(arena, "'%s' must be followed by a number; found '%s'", how, rest + 1);
+         *why =
+             tl_arena_printf(arena, "'%s' must be followed by a number; found '%s'", how, rest + 1);
          return false;
       }
    } else if (*rest || is_full) {
@@ -168,9 +170,10 @@ tl_cli_value(TlArena *arena, const char *text, TlCliValue *out, const char **why
    }
    if (number(text, out))
       return true;
-   *why = tl_arena_printf(arena,
-                          "'%s' is no value; write a number, True, None, @file.npy, zeros:fp16[2,64], "
-                          "full:fp32[8]:1.5, empty:.., randn:fp16[4,4]:seed or arange:i32[16]",
-                          text);
+   *why =
+       tl_arena_printf(arena,
+                       "'%s' is no value; write a number, True, None, @file.npy, zeros:fp16[2,64], "
+                       "full:fp32[8]:1.5, empty:.., randn:fp16[4,4]:seed or arange:i32[16]",
+                       text);
    return false;
 }

@@ -4,7 +4,13 @@
 
 #include "driver/npy.h"
 
-typedef enum TlCliKind { TL_CLI_NONE, TL_CLI_INT, TL_CLI_FLOAT, TL_CLI_BOOL, TL_CLI_ARRAY } TlCliKind;
+typedef enum TlCliKind {
+   TL_CLI_NONE,
+   TL_CLI_INT,
+   TL_CLI_FLOAT,
+   TL_CLI_BOOL,
+   TL_CLI_ARRAY
+} TlCliKind;
 
 typedef struct TlCliValue {
    TlCliKind kind;
@@ -13,8 +19,8 @@ typedef struct TlCliValue {
    TlArray array; /* ARRAY; freed by the caller */
 } TlCliValue;
 
-/* Reads `text`.  A .npy file without a named dtype keeps its own; `randn` is the same everywhere for a
- * seed (SplitMix64 and Box-Muller).  false: *why is one sentence. */
+/* Reads `text`.  A .npy file without a named dtype keeps its own; `randn` is the same everywhere
+ * for a seed (SplitMix64 and Box-Muller).  false: *why is one sentence. */
 bool tl_cli_value(TlArena *arena, const char *text, TlCliValue *out, const char **why);
 
 #endif

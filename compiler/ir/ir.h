@@ -1,10 +1,12 @@
 /* The tile IR: one data structure, three checked states.
  *
- * A TlFunc is one kernel.  Its body is a region of one block; structured operations (for, while, if,
- * reduce, ...) own regions of one block each.  A value is an operation's result or a block argument,
- * defined once; uses are linked so that replacing is cheap.  All memory comes from the module's arena.
+ * A TlFunc is one kernel.  Its body is a region of one block; structured operations (for, while,
+ * if, reduce, ...) own regions of one block each.  A value is an operation's result or a block
+ * argument, defined once; uses are linked so that replacing is cheap.  All memory comes from the
+ * module's arena.
  *
- * TYPED    tiles have shape and dtype          LAID  every tile has a layout, shared memory explicit
+ * TYPED    tiles have shape and dtype
+ * LAID     every tile has a layout, shared memory is explicit
  * LOWERED  registers of one thread and machine operations */
 #ifndef TL_IR_IR_H
 #define TL_IR_IR_H
@@ -326,7 +328,8 @@ TlOp *tl_op_new(TlBuilder *b, TlOpcode opcode, unsigned num_args, unsigned num_r
 TlRegion *tl_region_new(TlFunc *f, TlOp *parent);
 void tl_op_link(TlOp *op, TlBlock *block, TlOp *before);
 
-/* Short forms for one result.  Attributes: tl_b1(b, TL_OP_EXPAND_DIMS, x, {TL_ATTR_AXIS, {.i = 1}}) */
+/* Short forms for one result, attributes at the end:
+ *    tl_b1(b, TL_OP_EXPAND_DIMS, x, {TL_ATTR_AXIS, {.i = 1}}) */
 #define TL_ATTRS_(...) (const TlAttrInit[]){__VA_ARGS__ __VA_OPT__(, ){TL_ATTR_COUNT, {.i = 0}}}
 TlValue *tl_build_n(TlBuilder *b, TlOpcode opcode, TlValue *const *args, unsigned num_args,
                     const TlType *result, const TlAttrInit *attrs_until_count);
@@ -362,8 +365,8 @@ typedef struct TlInferCx {
 } TlInferCx;
 /* results is written; for rules that only check results which the caller chooses (constant,
  * splat, broadcast, reshape, cast, bitcast, given, if, map, local_..) it holds the wanted types on
- * entry, NULL entries fail.  In LAID state a result whose layout no operand fixes (arange, cat, join
- * of scalars, histogram) comes without one: tl_infer_accepts compares leaving that open. */
+ * entry, NULL entries fail.  In LAID state a result whose layout no operand fixes (arange, cat,
+ * join of scalars, histogram) comes without one: tl_infer_accepts compares leaving that open. */
 bool tl_infer(TlInferCx *cx, TlOpcode opcode, const TlType *const *args, unsigned num_args,
               const TlAttr *attrs, const TlType **results, unsigned num_results);
 bool tl_infer_accepts(TlTypes *types, const TlType *inferred, const TlType *actual);
@@ -383,8 +386,8 @@ bool tl_read_module(TlModule *m, TlSources *sources, uint32_t file);
 /* ---- verifier: ir/verify.c: structure, types (re-inferred), dominance, state legality ----
  * true if sound; otherwise every violation is appended to out, one a line. */
 bool tl_verify(const TlFunc *f, TlSb *out);
-/* Calls report for every violation; op is NULL when it concerns the function as a whole.  `why` lives
- * as long as the module. */
+/* Calls report for every violation; op is NULL when it concerns the function as a whole.  `why`
+ * lives as long as the module. */
 typedef void TlViolation(void *user, const TlOp *op, const char *why);
 void tl_verify_each(const TlFunc *f, TlViolation *report, void *user);
 

@@ -1,28 +1,29 @@
-/* The GPU simulator: runs LOWERED functions on this CPU, every thread of a block a fiber, every machine
- * operation a model in C.  What a GPU would leave to chance is a reported fault: shared bytes touched by
- * two threads with no barrier between, read before anything was written, or touched while an asynchronous
- * copy to them is not waited for (copies land when they are waited for, not before); barriers and warp
- * operations that some threads do not reach; shared accesses outside the memory that the operation was
- * given; and what the CPU executor reports too: global accesses outside a buffer, misaligned ones,
- * assertions.  Pointers are virtual, as in exec/cpu.h.
+/* The GPU simulator: runs LOWERED functions on this CPU, every thread of a block a fiber, every
+ * machine operation a model in C.  What a GPU would leave to chance is a reported fault: shared
+ * bytes touched by two threads with no barrier between, read before anything was written, or
+ * touched while an asynchronous copy to them is not waited for (copies land when they are waited
+ * for, not before); barriers and warp operations that some threads do not reach; shared accesses
+ * outside the memory that the operation was given; and what the CPU executor reports too: global
+ * accesses outside a buffer, misaligned ones, assertions.  Pointers are virtual, as in exec/cpu.h.
  *
- * Results do not depend on the host or on the number of threads: code is made for a fixed CPU, 16-bit and
- * 8-bit floats are computed by our own models, mma sums exact products in double and rounds once for each
- * instruction.  Masked-off loads without `other` and poison give zero, as the code for the GPU does. */
+ * Results do not depend on the host or on the number of threads: code is made for a fixed CPU,
+ * 16-bit and 8-bit floats are computed by our own models, mma sums exact products in double and
+ * rounds once for each instruction.  Masked-off loads without `other` and poison give zero, as the
+ * code for the GPU does. */
 #ifndef TL_EXEC_SIM_SIM_H
 #define TL_EXEC_SIM_SIM_H
 
 #include "exec/cpu.h"
 
 typedef enum TlSimFaultKind {
-   TL_SIM_FAULT_BASE,       /* base.kind says what */
-   TL_SIM_FAULT_RACE,       /* two threads, one shared location, no barrier between */
-   TL_SIM_FAULT_IN_FLIGHT,  /* touched while a copy to it is not waited for */
-   TL_SIM_FAULT_UNWRITTEN,  /* shared memory read that nothing wrote */
-   TL_SIM_FAULT_EXTENT,     /* outside the shared bytes that the operation may touch */
-   TL_SIM_FAULT_ALIGNMENT,  /* of a shared address */
-   TL_SIM_FAULT_DIVERGED,   /* lanes of a warp at different warp operations, or warps of a barrier */
-   TL_SIM_FAULT_STUCK,      /* threads wait for others that ended or wait elsewhere */
+   TL_SIM_FAULT_BASE,      /* base.kind says what */
+   TL_SIM_FAULT_RACE,      /* two threads, one shared location, no barrier between */
+   TL_SIM_FAULT_IN_FLIGHT, /* touched while a copy to it is not waited for */
+   TL_SIM_FAULT_UNWRITTEN, /* shared memory read that nothing wrote */
+   TL_SIM_FAULT_EXTENT,    /* outside the shared bytes that the operation may touch */
+   TL_SIM_FAULT_ALIGNMENT, /* of a shared address */
+   TL_SIM_FAULT_DIVERGED,  /* lanes of a warp at different warp operations, or warps of a barrier */
+   TL_SIM_FAULT_STUCK,     /* threads wait for others that ended or wait elsewhere */
 } TlSimFaultKind;
 
 typedef struct TlSimFault {
@@ -48,15 +49,16 @@ typedef struct TlSimOptions {
    unsigned threads;     /* host threads; 0 = one for each core that this process may use */
    uint64_t max_steps;   /* loop iterations of all threads of one program; 0 = no limit */
    uint64_t max_ms;      /* wall time of the launch; 0 = no limit */
-   void (*print)(void *user, const char *line, size_t len); /* device_print; one call at a time; the
-                                                               line has its newline; NULL = dropped */
+   void (*print)(void *user, const char *line,
+                 size_t len); /* device_print; one call at a time; the
+                                 line has its newline; NULL = dropped */
    void *user;
 } TlSimOptions;
 
-/* Compiles f for this CPU and runs grid[0] * grid[1] * grid[2] blocks.  opts and stats may be NULL.  Not
- * TL_EXEC_OK: *fault says why, of all failing blocks that of the lowest number; TL_EXEC_UNSUPPORTED also
- * when this machine cannot run generated code (kind BASE, text says so).  f must be LOWERED and verify;
- * texts of the fault live as long as f and args. */
+/* Compiles f for this CPU and runs grid[0] * grid[1] * grid[2] blocks.  opts and stats may be NULL.
+ * Not TL_EXEC_OK: *fault says why, of all failing blocks that of the lowest number;
+ * TL_EXEC_UNSUPPORTED also when this machine cannot run generated code (kind BASE, text says so).
+ * f must be LOWERED and verify; texts of the fault live as long as f and args. */
 TlExecStatus tl_sim_run(const TlFunc *f, const TlExecArg *args, unsigned num_args,
                         const uint32_t grid[3], const TlSimOptions *opts, TlSimFault *fault,
                         TlSimStats *stats);

@@ -1,4 +1,5 @@
-/* LOWERED text to PTX: what each machine operation becomes, and that failures are located errors. */
+/* LOWERED text to PTX: what each machine operation becomes, and that failures are located errors.
+ */
 #include "codegen/codegen.h"
 
 #include <setjmp.h>
@@ -50,15 +51,17 @@ static const char *
 emit(Fixture *f, const char *arch, const char *head, const char *body)
 {
    const char *text = tl_arena_printf(
-      f->arena, "func @k(%s) {num_warps = 4, state = lowered, shared_bytes = 32768} {\n%s\nreturn\n}\n",
-      head, body);
+       f->arena,
+       "func @k(%s) {num_warps = 4, state = lowered, shared_bytes = 32768} {\n%s\nreturn\n}\n",
+       head, body);
    uint32_t file = tl_sources_add(f->sources, "k.tir", text, strlen(text));
    f->module->first_func = NULL;
    bool ok = tl_read_module(f->module, f->sources, file);
    for (const TlDiag *d = f->diags.first; !ok && d; d = d->next)
       print_error("%s\n", d->text);
    assert_true(ok);
-   TlCgOptions o = {.target = tl_target_find(arch), .opt_level = 3, .want_llvm = true, .verify = true};
+   TlCgOptions o = {
+       .target = tl_target_find(arch), .opt_level = 3, .want_llvm = true, .verify = true};
    TlCgResult r;
    TlFunc *func = f->module->first_func;
    return tl_codegen(f->arena, &func, 1, f->sources, &f->diags, &o, &r) ? r.ptx : NULL;
@@ -114,18 +117,19 @@ cache_hints(void **state)
 static void
 shared_and_barriers(void **state)
 {
-   const char *ptx = emit(*state, "sm_80", "%x: ptr<fp16>, %y: ptr<fp32>",
-                          "%l = lane_id : i32\n"
-                          "%c = constant {value = 16} : i32\n"
-                          "%a = mul %l, %c : i32\n"
-                          "%v = ld_global %x {vec = 8} : regs<fp16, 8>\n"
-                          "st_shared %a, %v {vec = 8}\n"
-                          "bar_sync\n"
-                          "%m = ldmatrix %a : regs<fp16, 8>\n"
-                          "%t = ldmatrix %a {trans = true, num = 2, offsets = [64]} : regs<fp16, 4>\n"
-                          "%z = constant {value = 0.0} : regs<fp32, 4>\n"
-                          "%d = mma %m, %t, %z {mma = m16n8k16.f16.f32, reps = [1, 1, 1]} : regs<fp32, 4>\n"
-                          "st_global %y, %d {vec = 4}\n");
+   const char *ptx =
+       emit(*state, "sm_80", "%x: ptr<fp16>, %y: ptr<fp32>",
+            "%l = lane_id : i32\n"
+            "%c = constant {value = 16} : i32\n"
+            "%a = mul %l, %c : i32\n"
+            "%v = ld_global %x {vec = 8} : regs<fp16, 8>\n"
+            "st_shared %a, %v {vec = 8}\n"
+            "bar_sync\n"
+            "%m = ldmatrix %a : regs<fp16, 8>\n"
+            "%t = ldmatrix %a {trans = true, num = 2, offsets = [64]} : regs<fp16, 4>\n"
+            "%z = constant {value = 0.0} : regs<fp32, 4>\n"
+            "%d = mma %m, %t, %z {mma = m16n8k16.f16.f32, reps = [1, 1, 1]} : regs<fp32, 4>\n"
+            "st_global %y, %d {vec = 4}\n");
    expect(ptx, "st.shared.v4.b32");
    expect(ptx, "bar.sync");
    expect(ptx, "ldmatrix.sync.aligned.m8n8.x4.shared.b16");
@@ -272,8 +276,9 @@ atomics(void **state)
 static void
 functions(void **state)
 {
-   static const char *const names[] = {"exp", "exp2", "log", "log2", "sin", "cos", "sqrt", "sqrt_rn",
-                                       "rsqrt", "erf", "tanh", "floor", "ceil", "trunc", "rint"};
+   static const char *const names[] = {"exp",  "exp2",  "log",     "log2",  "sin",
+                                       "cos",  "sqrt",  "sqrt_rn", "rsqrt", "erf",
+                                       "tanh", "floor", "ceil",    "trunc", "rint"};
    Fixture *f = *state;
    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
       for (unsigned t = 0; t < 3; t++) {
@@ -288,7 +293,8 @@ functions(void **state)
                                              "st_global %x, %r\n"), "sqrt.approx.ftz.f32");
 }
 
-/* Every pair of dtypes has a conversion that assembles; none goes through a pattern LLVM gets wrong. */
+/* Every pair of dtypes has a conversion that assembles; none goes through a pattern LLVM gets
+ * wrong. */
 static void
 all_casts(void **state)
 {

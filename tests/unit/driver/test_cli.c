@@ -106,9 +106,18 @@ scalars(void **state)
    assert_int_equal(v.kind, TL_CLI_NONE);
    assert_true(tl_cli_value(f->arena, "True", &v, &why));
    assert_int_equal(v.kind, TL_CLI_BOOL);
-   static const char *const bad[] = {"", "3x", "fp32", "zeros:fp32", "zeros:fp99[3]", "full:fp32[3]",
-                                     "zeros:fp32[a]", "zeros:fp32[3", "randn:fp16[2]:x", "full:i32[2]:",
-                                     "zeros:fp64[99999999999,99999999999]", "@/no/such.npy"};
+   static const char *const bad[] = {"",
+                                     "3x",
+                                     "fp32",
+                                     "zeros:fp32",
+                                     "zeros:fp99[3]",
+                                     "full:fp32[3]",
+                                     "zeros:fp32[a]",
+                                     "zeros:fp32[3",
+                                     "randn:fp16[2]:x",
+                                     "full:i32[2]:",
+                                     "zeros:fp64[99999999999,99999999999]",
+                                     "@/no/such.npy"};
    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
       why = NULL;
       assert_false(tl_cli_value(f->arena, bad[i], &v, &why));
@@ -151,7 +160,8 @@ static void
 round_trip(void **state)
 {
    Fixture *f = *state;
-   static const TlDtype types[] = {TL_FP16, TL_FP32, TL_FP64, TL_I8, TL_U8, TL_I64, TL_BF16, TL_FP8E5};
+   static const TlDtype types[] = {TL_FP16, TL_FP32, TL_FP64, TL_I8,
+                                   TL_U8,   TL_I64,  TL_BF16, TL_FP8E5};
    for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
       TlArray a = {.dtype = types[t], .rank = 2, .shape = {3, 5}}, b;
       const char *why = NULL;
@@ -178,7 +188,8 @@ put_file(const char *path, const void *data, size_t n)
    fclose(file);
 }
 
-/* Every truncation and every flipped byte of a small file: an error or a valid array, never a crash. */
+/* Every truncation and every flipped byte of a small file: an error or a valid array, never a
+ * crash. */
 static void
 hostile_files(void **state)
 {
