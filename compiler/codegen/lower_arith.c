@@ -44,6 +44,19 @@ is_native_float(TlDtype t)
    return tl_dtype_is_float(t) && tl_dtype_info[t].bits >= 16;
 }
 
+/* fp8 kinds are computed in fp32, whose 24 bits make the second rounding harmless. */
+static bool
+is_fp8(TlDtype t)
+{
+   return tl_dtype_is_float(t) && tl_dtype_info[t].bits == 8;
+}
+
+static LLVMValueRef
+fp8_to_wide(TlCg *cg, TlDtype t, LLVMValueRef v)
+{
+   return tl_cg_cast(cg, v, t, TL_FP32, TL_ROUNDING_RTNE);
+}
+
 void
 tl_emit_constant(TlCg *cg, const TlOp *op)
 {
@@ -109,6 +122,8 @@ tl_emit_repack(TlCg *cg, const TlOp *op)
 static LLVMValueRef
 one_neg(TlCg *cg, const TlOp *op, const LLVMValueRef *x)
 {
+   if (is_fp8(arg_dtype(op)))
+      return LLVMBuildXor(cg->b, x[0], LLVMConstInt(cg->i8, 0x80, 0), "");
    return is_native_float(arg_dtype(op)) ? LLVMBuildFNeg(cg->b, x[0], "")
                                          : LLVMBuildNeg(cg->b, x[0], "");
 }
@@ -125,6 +140,8 @@ one_abs(TlCg *cg, const TlOp *op, const LLVMValueRef *x)
    TlDtype t = arg_dtype(op);
    if (is_native_float(t))
       return tl_cg_overloaded(cg, "llvm.fabs", tl_cg_dtype(cg, t), x, 1);
+   if (is_fp8(t))
+      return LLVMBuildAnd(cg->b, x[0], LLVMConstInt(cg->i8, 0x7F, 0), "");
    if (!tl_dtype_is_signed(t))
       return x[0];
    LLVMValueRef args[] = {x[0], LLVMConstInt(cg->i1, 0, 0)};
@@ -159,10 +176,16 @@ tl_emit_math(TlCg *cg, const TlOp *op)
 static LLVMValueRef
 one_arith(TlCg *cg, const TlOp *op, const LLVMValueRef *x)
 {
-   bool is_float = is_native_float(arg_dtype(op));
+   TlDtype t = arg_dtype(op);
+   bool is_float = tl_dtype_is_float(t);
    LLVMOpcode code = op->opcode == TL_OP_ADD   ? (is_float ? LLVMFAdd : LLVMAdd)
                      : op->opcode == TL_OP_SUB ? (is_float ? LLVMFSub : LLVMSub)
                                                : (is_float ? LLVMFMul : LLVMMul);
+   if (is_fp8(t)) {
+      LLVMValueRef wide =
+         LLVMBuildBinOp(cg->b, code, fp8_to_wide(cg, t, x[0]), fp8_to_wide(cg, t, x[1]), "");
+      return tl_cg_cast(cg, wide, TL_FP32, t, TL_ROUNDING_RTNE);
+   }
    LLVMValueRef v = LLVMBuildBinOp(cg->b, code, x[0], x[1], "");
    return is_float ? tl_cg_contract(cg, v) : v;
 }
@@ -265,7 +288,14 @@ float_minmax(TlCg *cg, TlDtype t, bool is_max, bool nan_all, LLVMValueRef a, LLV
       return LLVMBuildSelect(cg->b, nan, LLVMBuildFAdd(cg->b, a, b, ""), m, "");
    }
    LLVMValueRef m = tl_cg_overloaded(cg, name, tl_cg_dtype(cg, wide), args, 2);
-   return tl_cg_cast(cg, m, wide, t, TL_ROUNDING_RTNE);
+   LLVMValueRef narrow = tl_cg_cast(cg, m, wide, t, TL_ROUNDING_RTNE);
+   if (!is_fp8(t))
+      return narrow;
+   /* The conversion would make an infinity finite, so an operand is passed on as it is. */
+   LLVMValueRef is_a = LLVMBuildICmp(cg->b, LLVMIntEQ, tl_cg_to_int(cg, m, 32),
+                                     tl_cg_to_int(cg, args[0], 32), "");
+   LLVMValueRef nan = LLVMBuildFCmp(cg->b, LLVMRealUNO, m, m, "");
+   return LLVMBuildSelect(cg->b, nan, narrow, LLVMBuildSelect(cg->b, is_a, a, b, ""), "");
 }
 
 static LLVMValueRef
@@ -413,7 +443,13 @@ tl_emit_compare(TlCg *cg, const TlOp *op)
 static LLVMValueRef
 one_fma(TlCg *cg, const TlOp *op, const LLVMValueRef *x)
 {
-   return tl_cg_overloaded(cg, "llvm.fma", tl_cg_dtype(cg, arg_dtype(op)), x, 3);
+   TlDtype t = arg_dtype(op);
+   if (!is_fp8(t))
+      return tl_cg_overloaded(cg, "llvm.fma", tl_cg_dtype(cg, t), x, 3);
+   LLVMValueRef wide[] = {fp8_to_wide(cg, t, x[0]), fp8_to_wide(cg, t, x[1]),
+                          fp8_to_wide(cg, t, x[2])};
+   return tl_cg_cast(cg, tl_cg_overloaded(cg, "llvm.fma", cg->f32, wide, 3), TL_FP32, t,
+                     TL_ROUNDING_RTNE);
 }
 
 void

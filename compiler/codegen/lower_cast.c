@@ -118,9 +118,10 @@ fp8_format(TlDtype t)
 
 /* Round to nearest even by integer arithmetic on the fp32 pattern, saturating: normals keep
  * `mantissa` fraction bits after adding half an ulp and the odd bit; subnormals are rounded by
- * adding a magic float whose ulp is the smallest subnormal. */
+ * adding a magic float whose ulp is the smallest subnormal.  Toward zero: nothing is added, and
+ * subnormals are counted in units of the smallest. */
 static LLVMValueRef
-f32_to_fp8(TlCg *cg, LLVMValueRef v, TlDtype to)
+f32_to_fp8(TlCg *cg, LLVMValueRef v, TlDtype to, bool toward_zero)
 {
    Fp8Format f = fp8_format(to);
    LLVMValueRef bits = LLVMBuildBitCast(cg->b, v, cg->i32, "");
@@ -131,7 +132,8 @@ f32_to_fp8(TlCg *cg, LLVMValueRef v, TlDtype to)
    LLVMValueRef odd = LLVMBuildAnd(cg->b, LLVMBuildLShr(cg->b, mag, tl_cg_i32(cg, drop), ""),
                                    tl_cg_i32(cg, 1), "");
    LLVMValueRef half = tl_cg_i32(cg, (1 << (drop - 1)) - 1);
-   LLVMValueRef rounded = LLVMBuildAdd(cg->b, mag, LLVMBuildAdd(cg->b, half, odd, ""), "");
+   LLVMValueRef rounded =
+      toward_zero ? mag : LLVMBuildAdd(cg->b, mag, LLVMBuildAdd(cg->b, half, odd, ""), "");
    LLVMValueRef normal = LLVMBuildSub(cg->b, LLVMBuildLShr(cg->b, rounded, tl_cg_i32(cg, drop), ""),
                                       tl_cg_i32(cg, (int64_t)(127 - f.bias) << f.mantissa), "");
    /* magic = 2^(23 + 1 - bias - mantissa): its ulp is 2^(1 - bias - mantissa) */
@@ -141,6 +143,11 @@ f32_to_fp8(TlCg *cg, LLVMValueRef v, TlDtype to)
    LLVMValueRef sum = LLVMBuildFAdd(cg->b, mag_f, magic_f, "");
    LLVMValueRef sub = LLVMBuildSub(cg->b, LLVMBuildBitCast(cg->b, sum, cg->i32, ""),
                                    LLVMConstInt(cg->i32, magic, 0), "");
+   if (toward_zero) {
+      double units = (double)(1u << (f.bias - 1 + f.mantissa));
+      sub = LLVMBuildFMul(cg->b, mag_f, tl_cg_f32(cg, units), "");
+      sub = LLVMBuildFPToUI(cg->b, sub, cg->i32, "");
+   }
    LLVMValueRef smallest_normal = LLVMConstInt(cg->i32, (uint32_t)(128 - f.bias) << 23, 0);
    LLVMValueRef is_sub = LLVMBuildICmp(cg->b, LLVMIntULT, mag, smallest_normal, "");
    LLVMValueRef y = LLVMBuildSelect(cg->b, is_sub, sub, normal, "");
@@ -177,7 +184,8 @@ float_to_float(TlCg *cg, LLVMValueRef v, TlDtype from, TlDtype to, int rounding)
    if (a == 8)
       return tl_cg_cast(cg, fp8_to_f32(cg, v, from), TL_FP32, to, rounding);
    if (b == 8)
-      return f32_to_fp8(cg, tl_cg_cast(cg, v, from, TL_FP32, rounding), to);
+      return f32_to_fp8(cg, tl_cg_cast(cg, v, from, TL_FP32, rounding), to,
+                        rounding == TL_ROUNDING_RTZ);
    if (a == 16 && b == 16) /* fp16 <-> bf16 through fp32 */
       return tl_cg_cast(cg, LLVMBuildFPExt(cg->b, v, cg->f32, ""), TL_FP32, to, rounding);
    if (a < b)
@@ -196,7 +204,7 @@ tl_cg_cast(TlCg *cg, LLVMValueRef v, TlDtype from, TlDtype to, int rounding)
    if (from_float && tl_dtype_info[from].bits == 8 && !to_float)
       return tl_cg_cast(cg, fp8_to_f32(cg, v, from), TL_FP32, to, rounding);
    if (!from_float && to_float && tl_dtype_info[to].bits == 8)
-      return f32_to_fp8(cg, int_to_float(cg, v, from, TL_FP32), to);
+      return f32_to_fp8(cg, int_to_float(cg, v, from, TL_FP32), to, rounding == TL_ROUNDING_RTZ);
    if (to == TL_I1)
       return to_bool(cg, v, from);
    if (from_float && to_float)
