@@ -1,10 +1,10 @@
 /* One block: its fibers, in which order they run, where they wait for each other.
  *
- * Threads run one at a time, in order of warp and lane, each until it waits.  A warp operation is done by
- * the lane that comes last; a block barrier opens when the last of its warps has come.  When nobody can
- * run and somebody has not ended, the block is stuck, which is a fault.
- * Invariant: lanes that wait for a warp operation are SIM_AT_WARP with their site and frame set; frames
- * lie on fiber stacks, which stand still meanwhile. */
+ * Threads run one at a time, in order of warp and lane, each until it waits.  A warp operation
+ * is done by the lane that comes last; a block barrier opens when the last of its warps has
+ * come.  When nobody can run and somebody has not ended, the block is stuck, which is a fault.
+ * Invariant: lanes that wait for a warp operation are SIM_AT_WARP with their site and frame set;
+ * frames lie on fiber stacks, which stand still meanwhile. */
 #include "exec/sim/impl.h"
 
 #include <assert.h>
@@ -36,7 +36,8 @@ sim_place(SimThread *t, const TlHostSite *s, TlSimFault fault)
    return fault;
 }
 
-/* What follows from a read of unwritten memory is told as that read, unless it is the race behind it. */
+/* What follows from a read of unwritten memory is told as that read, unless it is the race
+ * behind it. */
 static void
 fail(SimBlock *b, TlSimFault fault, TlExecStatus status)
 {

@@ -1,6 +1,7 @@
-/* What the accesses of a warp cost.  Lanes come one by one, so an access is kept until all 32 lanes have
- * made it: the n-th time that a lane reaches a site belongs to the n-th time of the others.  Lanes that
- * branch around a site leave an access incomplete; it is counted when the block ends. */
+/* What the accesses of a warp cost.  Lanes come one by one, so an access is kept until all 32
+ * lanes have made it: the n-th time that a lane reaches a site belongs to the n-th time of the
+ * others.  Lanes that branch around a site leave an access incomplete; it is counted when the
+ * block ends. */
 #include "exec/sim/impl.h"
 #include "layout/cost.h"
 
@@ -43,7 +44,8 @@ sim_count_init(SimBlock *b)
    b->counter = c;
 }
 
-/* Lanes that are not there take the address of one that is, in the group that is served together. */
+/* Lanes that are not there take the address of one that is, in the group that is served
+ * together. */
 static void
 count_shared(TlSimStats *s, const Pending *p, uint32_t bytes)
 {

@@ -1,7 +1,7 @@
-/* The switch saves what the System V ABI says a callee must keep (rbx, rbp, r12..r15) on the stack that
- * is left and takes the same from the stack that is entered.  Control words of the FPU are not switched:
- * nobody changes them.  Invariant: a fiber that does not run has its six registers and a return address
- * on top of its stack. */
+/* The switch saves what the System V ABI says a callee must keep (rbx, rbp, r12..r15) on the
+ * stack that is left and takes the same from the stack that is entered.  Control words of the
+ * FPU are not switched: nobody changes them.  Invariant: a fiber that does not run has its six
+ * registers and a return address on top of its stack. */
 #include "exec/sim/fiber.h"
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* Stackful coroutines of one thread: x86-64 System V.  A fiber runs until it switches away; the function
- * it was started with must never return.  The sanitizers are told about every switch. */
+/* Stackful coroutines of one thread: x86-64 System V.  A fiber runs until it switches away; the
+ * function it was started with must never return.  The sanitizers are told about every switch. */
 #ifndef TL_EXEC_SIM_FIBER_H
 #define TL_EXEC_SIM_FIBER_H
 
@@ -8,7 +8,7 @@
 
 typedef struct TlFiber {
    void *sp;          /* saved stack pointer while it does not run */
-   void *low;         /* lowest byte of its stack; of the thread's own: learnt at the first switch */
+   void *low;         /* lowest byte of its stack (a thread's own: learnt at the first switch) */
    size_t bytes;      /* of its stack */
    void *fake_stack;  /* AddressSanitizer's, while it does not run */
    void *tsan;        /* ThreadSanitizer's fiber, or NULL */
@@ -22,8 +22,8 @@ void tl_fiber_stack_free(void *low, size_t bytes);
 
 /* fiber->low and bytes are set; the first switch to it calls fn(arg). */
 void tl_fiber_start(TlFiber *fiber, void (*fn)(void *), void *arg);
-/* Saves the running fiber in `from` and goes on with `to`.  is_last: `from` never runs again before it
- * is started anew. */
+/* Saves the running fiber in `from` and goes on with `to`.  is_last: `from` never runs again
+ * before it is started anew. */
 void tl_fiber_switch(TlFiber *from, TlFiber *to, bool is_last);
 /* To be called first thing in fn: completes the switch that came from `from`. */
 void tl_fiber_entered(TlFiber *from);

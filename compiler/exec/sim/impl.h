@@ -1,7 +1,8 @@
 /* State of the simulator.  Private to exec/sim/.
  *
- * A launch has workers (host threads); each worker runs one block at a time with memory of its own.  All
- * that fibers need is allocated by the worker's scheduler, never on a fiber's stack (sim_alloc). */
+ * A launch has workers (host threads); each worker runs one block at a time with memory of its
+ * own.  All that fibers need is allocated by the worker's scheduler, never on a fiber's stack
+ * (sim_alloc). */
 #ifndef TL_EXEC_SIM_IMPL_H
 #define TL_EXEC_SIM_IMPL_H
 
@@ -123,10 +124,10 @@ struct SimWarp {
    int at_barrier;          /* id, or -1 */
 };
 
-/* ---- shared memory and who touched it ----
- * Time is counted in epochs of a warp: each barrier it takes part in begins a new one.  clock[w][v]: warp
- * w knows that warp v has finished the epochs below it.  An access in epoch e of warp v is ordered before
- * what warp w does now when clock[w][v] > e. */
+/* ---- shared memory and who touched it ---- Time is counted in epochs of a warp: each barrier
+ * it takes part in begins a new one.  clock[w][v]: warp w knows that warp v has finished the
+ * epochs below it.  An access in epoch e of warp v is ordered before what warp w does now when
+ * clock[w][v] > e. */
 enum { SIM_IN_FLIGHT = UINT32_MAX };
 
 typedef struct SimWrite {
@@ -179,8 +180,8 @@ struct SimBlock {
    bool has_fault;
    TlSimFault fault;
    TlExecStatus status;
-   bool has_unwritten;      /* a read of what nothing had written: told at the end, as a later write */
-   TlSimFault unwritten;    /* by another thread shows that it is a race */
+   bool has_unwritten;      /* a read of what nothing had written: told at the end, as a write */
+   TlSimFault unwritten;    /* by another thread later shows that it is a race */
    SimShared shared;
    SimBarrier barrier[SIM_BARRIERS];
    uint32_t epoch[SIM_MAX_WARPS];
@@ -201,7 +202,8 @@ bool sim_block_init(SimBlock *b, SimLaunch *launch);  /* false: no memory for st
 void sim_block_run(SimBlock *b, uint64_t number);
 void sim_block_free(SimBlock *b);
 void *sim_alloc(SimThread *t, size_t bytes);          /* zeroed; lives as long as the worker */
-/* The thread's program is wrong: the block ends here.  The fault's place and thread are filled in. */
+/* The thread's program is wrong: the block ends here.  The fault's place and thread are filled
+ * in. */
 _Noreturn void sim_fault(SimThread *t, const TlHostSite *s, TlSimFault fault);
 _Noreturn void sim_base_fault(SimThread *t, const TlHostSite *s, TlExecFault fault,
                               TlExecStatus status);

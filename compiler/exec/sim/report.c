@@ -65,6 +65,7 @@ tl_sim_report(TlDiags *d, const TlSimFault *f)
 void
 tl_sim_stats_print(const TlSimStats *s, TlSb *out)
 {
-#define STAT(name, doc) tl_sb_printf(out, "%-22s %14llu  %s\n", #name, (unsigned long long)s->name, doc);
+#define STAT(name, doc)                                                                            \
+   tl_sb_printf(out, "%-22s %14llu  %s\n", #name, (unsigned long long)s->name, doc);
 #include "exec/sim/stats.def"
 }

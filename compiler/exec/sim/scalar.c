@@ -1,5 +1,5 @@
-/* Operations of one thread: elementwise ones that generated code leaves to the exact models, who-am-I,
- * printing and assertions. */
+/* Operations of one thread: elementwise ones that generated code leaves to the exact models,
+ * who-am-I, printing and assertions. */
 #include "exec/sim/impl.h"
 
 #include <math.h>

@@ -1,12 +1,12 @@
 /* Shared memory: bytes, who touched them, and the operations on them.
  *
- * The race test is exact for what ran: a cell (of `granule` bytes, which divides every access of the
- * kernel) remembers its last write and, for each warp, its last read since.  Older ones need not be kept:
- * what is ordered after a warp's later access is ordered after its earlier one.  An asynchronous copy
- * makes its cells SIM_IN_FLIGHT, which nothing is ordered after, until its thread waits for its group;
- * only then do the bytes change.  Atomics do not race with each other: they are noted as reads that
- * conflict with everything else.  Two threads may write the same bytes with the same value: copies of a
- * replicated tile do so. */
+ * The race test is exact for what ran: a cell (of `granule` bytes, which divides every access of
+ * the kernel) remembers its last write and, for each warp, its last read since.  Older ones need
+ * not be kept: what is ordered after a warp's later access is ordered after its earlier one.  An
+ * asynchronous copy makes its cells SIM_IN_FLIGHT, which nothing is ordered after, until its
+ * thread waits for its group; only then do the bytes change.  Atomics do not race with each
+ * other: they are noted as reads that conflict with everything else.  Two threads may write the
+ * same bytes with the same value: copies of a replicated tile do so. */
 #include "exec/sim/impl.h"
 
 #include <assert.h>
@@ -221,9 +221,9 @@ sim_atom_shared(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
    }
 }
 
-/* ---- matrices: PTX ISA "ldmatrix", "stmatrix" ----
- * Lane 8j + i gives the address of row i of matrix j.  Lane l holds of every matrix the elements of row
- * l / 4, columns 2 (l % 4) and the next; with .trans rows and columns change places. */
+/* ---- matrices: PTX ISA "ldmatrix", "stmatrix" ---- Lane 8j + i gives the address of row i of
+ * matrix j.  Lane l holds of every matrix the elements of row l / 4, columns 2 (l % 4) and the
+ * next; with .trans rows and columns change places. */
 static void
 matrix_addresses(SimWarp *w, const TlHostSite *h, uint32_t access, bool is_store, uint32_t at[32])
 {

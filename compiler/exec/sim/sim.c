@@ -1,7 +1,8 @@
-/* From a LOWERED function to a launch: generated code, decoded sites, workers that take blocks in order.
+/* From a LOWERED function to a launch: generated code, decoded sites, workers that take blocks
+ * in order.
  *
- * Blocks are handed out by number; after a failure no later block is begun and all earlier ones are
- * finished, so the block reported is the lowest that fails, whatever the number of workers. */
+ * Blocks are handed out by number; after a failure no later block is begun and all earlier ones
+ * are finished, so the block reported is the lowest that fails, whatever the number of workers. */
 #define _GNU_SOURCE
 #include "exec/sim/impl.h"
 
@@ -91,7 +92,8 @@ pred_of(const TlOp *op)
 {
    static const uint8_t at[TL_OP_COUNT] = {
       [TL_OP_LD_GLOBAL] = 1, [TL_OP_ST_GLOBAL] = 2, [TL_OP_ST_SHARED] = 2,     [TL_OP_CP_ASYNC] = 2,
-      [TL_OP_ATOM_RMW] = 2,  [TL_OP_ATOM_CAS] = 3,  [TL_OP_ATOM_SHARED] = 2, [TL_OP_DEVICE_ASSERT] = 1,
+      [TL_OP_ATOM_RMW] = 2,  [TL_OP_ATOM_CAS] = 3,  [TL_OP_ATOM_SHARED] = 2,
+      [TL_OP_DEVICE_ASSERT] = 1,
    };
    unsigned i = at[op->opcode];
    return i && op->num_args > i ? (int)i : -1;
@@ -362,7 +364,7 @@ check_args(const TlFunc *f, const TlExecArg *args, unsigned num_args, const uint
       return false;
    }
    if (num_args != body->num_args) {
-      *fault = whole_kernel(f, TL_FAULT_ARGUMENT, "the number of arguments is not that of parameters");
+      *fault = whole_kernel(f, TL_FAULT_ARGUMENT, "there must be one argument for each parameter");
       return false;
    }
    unsigned p = 0;

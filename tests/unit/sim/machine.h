@@ -76,8 +76,8 @@ static const char m_prelude[] = "%lane = lane_id : i32\n"
                                 "%tid4 = shl %tid, %k2 : i32\n"
                                 "%tid16 = shl %tid, %k4 : i32\n";
 
-/* A program that includes this may define M_ON_DEVICE: a function that gets every run that went well, with
- * the buffers' contents before it. */
+/* A program that includes this may define M_ON_DEVICE: a function that gets every run that went
+ * well, with the buffers' contents before it. */
 #ifdef M_ON_DEVICE
 static void M_ON_DEVICE(Machine *m, TlFunc *f, void *const before[]);
 #endif

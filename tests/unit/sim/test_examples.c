@@ -1,6 +1,7 @@
-/* The examples through the public API: the same program on the CPU executor and on the simulator, for
- * two targets, several warps, stages and sizes on and off the tile boundaries.  Results may differ by
- * rounding only: sums are taken in another order, and matrix instructions round more often. */
+/* The examples through the public API: the same program on the CPU executor and on the
+ * simulator, for two targets, several warps, stages and sizes on and off the tile boundaries.
+ * Results may differ by rounding only: sums are taken in another order, and matrix instructions
+ * round more often. */
 #include "tilec/arg.h"
 #include "tilec/tilec.h"
 
@@ -19,8 +20,8 @@
 
 enum { MAX_ARGS = 20 };
 
-/* 'b' a buffer of n elements filled with random numbers, 'o' one that the kernel writes, 'i' an int,
- * 'f' a float */
+/* 'b' a buffer of n elements filled with random numbers, 'o' one that the kernel writes, 'i' an
+ * int, 'f' a float */
 typedef struct Spec {
    char kind;
    TlDtype dtype;
@@ -233,7 +234,8 @@ products(void **state)
       Spec a = {'b', kinds[i / 3].in, m * k, 0}, b = {'b', kinds[i / 3].in, k * n, 0};
       Spec c = {'o', kinds[i / 3].out, m * n, 0};
       for (uint32_t stages = 1; stages <= 4; stages++)
-         check(&(Case){.file = "matmul.tile", .kernel = "matmul", .tolerance = kinds[i / 3].tolerance,
+         check(&(Case){.file = "matmul.tile", .kernel = "matmul",
+                       .tolerance = kinds[i / 3].tolerance,
                        .grid = {(uint32_t)(((m + 63) / 64) * ((n + 63) / 64)), 1, 1},
                        .stages = stages, .warps = 4, .seed = i,
                        DEFINES({"BLOCK_M", "64"}, {"BLOCK_N", "64"}, {"BLOCK_K", "32"}),

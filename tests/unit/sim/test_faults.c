@@ -182,7 +182,8 @@ copy_without_barrier(void **state)
    m_close(&m);
 }
 
-/* A stage is filled again while another warp still reads it: a barrier is missing after the read. */
+/* A stage is filled again while another warp still reads it: a barrier is missing after the
+ * read. */
 static void
 stage_filled_too_early(void **state)
 {
@@ -237,9 +238,11 @@ global_places(void **state)
    int32_t *x = m_buffer(&m, "x", TL_I32, 20);
    m_buffer(&m, "y", TL_I32, 32);
    (void)x;
-   static const char load[] = "%px = addptr %x, %lane : ptr<i32>\n%py = addptr %y, %lane : ptr<i32>\n";
+   static const char load[] = "%px = addptr %x, %lane : ptr<i32>\n"
+                              "%py = addptr %y, %lane : ptr<i32>\n";
    /* the mask is dropped */
-   m_run(&m, 1, 0, tl_arena_printf(m.x.arena, "%s%%v = ld_global %%px : i32\nst_global %%py, %%v\n", load));
+   m_run(&m, 1, 0,
+         tl_arena_printf(m.x.arena, "%s%%v = ld_global %%px : i32\nst_global %%py, %%v\n", load));
    expect_base(&m, TL_FAULT_BOUNDS, "ld_global");
    assert_string_equal(m.fault.base.buffer, "x");
    assert_int_equal(m.fault.base.byte, 80);

@@ -166,7 +166,8 @@ matrix_loads_and_stores(void **state)
             "%s"
             "bar_sync\n"
             "%s",
-            store ? "st_shared %tid16, %v {vec = 8}\nbar_sync\n" : "st_shared %tid16, %v {vec = 8}\n",
+            store ? "st_shared %tid16, %v {vec = 8}\nbar_sync\n"
+                  : "st_shared %tid16, %v {vec = 8}\n",
             store ? tl_arena_printf(m.x.arena,
                                     "%%n = pick %%v {index = [%s]} : regs<u16, %u>\n"
                                     "stmatrix %%a, %%n %s\nbar_sync\n"
@@ -288,7 +289,8 @@ mma_kind_with(const MmaCase *c, unsigned rm, unsigned rn, unsigned rk, unsigned 
       for (unsigned i = 0; i < operand[k].n; i++)
          tl_sb_printf(&sb,
                       "%%i%s%u = constant {value = %u} : i32\n%%j%s%u = add %%o%s, %%i%s%u : i32\n"
-                      "%%p%s%u = addptr %%%s, %%j%s%u : ptr<%s>\n%%v%s%u = ld_global %%p%s%u : %s\n",
+                      "%%p%s%u = addptr %%%s, %%j%s%u : ptr<%s>\n"
+                      "%%v%s%u = ld_global %%p%s%u : %s\n",
                       n, i, i, n, i, n, n, i, n, i, n, n, i, t, n, i, n, i, t);
       tl_sb_printf(&sb, "%%f%s = pick ", n);
       for (unsigned i = 0; i < operand[k].n; i++)
@@ -320,8 +322,8 @@ mma_kind_with(const MmaCase *c, unsigned rm, unsigned rn, unsigned rk, unsigned 
             want += A[row][k] * B[k][col];
          double got = value_of(c->acc, tl_load_elem(c->acc, d + (l * tc + i) * eacc));
          if (got != want)
-            fail_msg("%s reps %u %u %u: (%u, %u) is %g, want %d", c->name, rm, rn, rk, row, col, got,
-                     want);
+            fail_msg("%s reps %u %u %u: (%u, %u) is %g, want %d", c->name, rm, rn, rk, row, col,
+                     got, want);
       }
    assert_int_equal(m.stats.mmas, rm * rn * rk);
    m_close(&m);
@@ -416,8 +418,8 @@ roles_and_named_barriers(void **state)
    for (unsigned i = 1; i <= 2; i++)
       body = tl_arena_printf(m.x.arena, "%s%s", body,
                              tl_arena_printf(m.x.arena, role, 2 * i - 2, i, i, i, i, i, i, i, i, i,
-                                             256 * (i - 1), i, i, i, i, i, i, i, 256 * (i - 1), i, i,
-                                             i));
+                                             256 * (i - 1), i, i, i, i, i, i, i, 256 * (i - 1),
+                                             i, i, i));
    m_must_run(&m, 4, 512, body);
    for (int i = 0; i < 128; i++)
       assert_int_equal(y[i], 63 - i % 64);

@@ -1,8 +1,9 @@
-/* Lowered examples with one line made wrong: a barrier or a wait taken out, a wait that leaves one copy
- * group more in flight, a shared offset moved.  The simulator must report every missing barrier and wait
- * as such, with both places in the example's source, at one of the sizes: which loop iteration meets which
- * stage depends on it, and a few waits are needed at no size (the copies left in flight go elsewhere).
- * Other mistakes must be reported or give another result, but where they change what is zero. */
+/* Lowered examples with one line made wrong: a barrier or a wait taken out, a wait that leaves
+ * one copy group more in flight, a shared offset moved.  The simulator must report every missing
+ * barrier and wait as such, with both places in the example's source, at one of the sizes: which
+ * loop iteration meets which stage depends on it, and a few waits are needed at no size (the
+ * copies left in flight go elsewhere). Other mistakes must be reported or give another result,
+ * but where they change what is zero. */
 #include "tilec/arg.h"
 #include "tilec/tilec.h"
 
@@ -41,10 +42,12 @@ static const Example examples[] = {
    {"softmax.tile", "softmax", "*fp16:16, *fp16:16, i32, i32", {{"BLOCK", "512"}}, 1, 2, 1, 500 * 2,
     {2, 500}, 2, 0, {500}, false, {2, 1, 1}, 0, 4},
    {"matmul.tile", "matmul",
-    "*fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:16, i32:1, i32:16, i32:1, i32:16, i32:1",
+    "*fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:16, i32:1, i32:16, i32:1, i32:16, "
+    "i32:1",
     {{"BLOCK_M", "64"}, {"BLOCK_N", "64"}, {"BLOCK_K", "32"}}, 3, 3, 2, 64 * 128,
     {64, 64, 128, 128, 1, 64, 1, 64, 1}, 9, 1 << 4 | 1 << 6 | 1 << 8, {1}, false, {1, 1, 1}, 3, 4},
-   {"attention.tile", "attn_fwd", "*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, i32, i32:16, fp32",
+   {"attention.tile", "attn_fwd",
+    "*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, i32, i32:16, fp32",
     {{"BLOCK_M", "64"}, {"BLOCK_N", "32"}}, 2, 5, 3, 144 * 64, {1, 144}, 2, 0, {144, 112}, true,
     {3, 1, 1}, 2, 4},
 };
@@ -194,7 +197,7 @@ static void
 lines_with(const Example *e, const char *text, const Outcome good[MAX_SIZES], const char *word,
            const char *from, const char *to, const char *what, Tally *tally)
 {
-   for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+   for (const char *line = text; *line; line += strcspn(line, "\n") + 1) { /* ends with one */
       size_t n = strcspn(line, "\n");
       const char *at = strstr(line, word), *x = from ? strstr(line, from) : line;
       if (at && at < line + n && x && x < line + n)
@@ -235,9 +238,9 @@ each_fault_is_found(void **state)
       tilec_program_free(p);
       tilec_session_free(s);
    }
-   print_message("synchronisation: %u mutants, %u faults, %u not needed; others: %u mutants, %u faults, %u wrong "
-                 "results, %u unnoticed\n", sync.mutants, sync.faults, sync.missed, other.mutants, other.faults,
-                 other.wrong, other.missed);
+   print_message("synchronisation: %u mutants, %u faults, %u not needed; others: %u mutants, "
+                 "%u faults, %u wrong results, %u unnoticed\n", sync.mutants, sync.faults,
+                 sync.missed, other.mutants, other.faults, other.wrong, other.missed);
    assert_true(sync.mutants >= 20 && sync.missed * 8 <= sync.mutants);
    assert_true(other.mutants >= 20 && other.missed * 20 <= other.mutants);
 }

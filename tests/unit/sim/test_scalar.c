@@ -1,5 +1,5 @@
-/* Elementwise operations on the simulator against the scalar models: every dtype, random and special
- * patterns, NaN equal to NaN. */
+/* Elementwise operations on the simulator against the scalar models: every dtype, random and
+ * special patterns, NaN equal to NaN. */
 #include "unit/sim/machine.h"
 
 #include <math.h>
