@@ -57,7 +57,7 @@ if(EXISTS "${CMAKE_SOURCE_DIR}/compiler/driver/npy.c")
   add_library(tests_driver STATIC "${driver}/options.c" "${driver}/value.c" "${driver}/npy.c")
   target_include_directories(tests_driver PUBLIC "${CMAKE_SOURCE_DIR}/compiler")
   target_link_libraries(tests_driver PUBLIC tl_ir)
-  tl_unit(driver tests_driver)
+  tl_unit(driver tests_driver tilec_compiler)
 endif()
 
 # Every program that ctest runs, without the rest: what the sanitizer build needs.

@@ -174,6 +174,8 @@ scalar_type(const RunArg *a)
       return "fp32";
    if (a->value.kind == TL_CLI_BOOL)
       return "i1";
+   if (a->value.is_u64)
+      return "u64";
    return a->value.i >= INT32_MIN && a->value.i <= INT32_MAX ? "i32" : "i64";
 }
 
@@ -210,7 +212,9 @@ constant_text(RunState *r, const RunArg *a)
 {
    switch (a->value.kind) {
    case TL_CLI_INT:
-      return tl_arena_printf(r->c->arena, "%lld", (long long)a->value.i);
+      return a->value.is_u64
+                ? tl_arena_printf(r->c->arena, "%llu", (unsigned long long)a->value.i)
+                : tl_arena_printf(r->c->arena, "%lld", (long long)a->value.i);
    case TL_CLI_FLOAT:
       return tl_arena_printf(r->c->arena, "%.17g", a->value.f);
    case TL_CLI_BOOL:
@@ -309,8 +313,10 @@ launch_arg(const RunArg *a, const TilecArgInfo *info)
                  : tilec_int(TILEC_I64, strtoll(a->param->default_text, NULL, 0));
    switch (a->value.kind) {
    case TL_CLI_INT:
-      return info->type[0] == 'f' || info->type[0] == 'b' ? tilec_fp64((double)a->value.i)
-                                                          : tilec_int(TILEC_I64, a->value.i);
+      if (info->type[0] == 'f' || info->type[0] == 'b')
+         return tilec_fp64(a->value.is_u64 ? (double)(uint64_t)a->value.i : (double)a->value.i);
+      return a->value.is_u64 ? tilec_uint(TILEC_U64, (uint64_t)a->value.i)
+                             : tilec_int(TILEC_I64, a->value.i);
    case TL_CLI_FLOAT:
       return tilec_fp64(a->value.f);
    case TL_CLI_BOOL:
@@ -318,7 +324,9 @@ launch_arg(const RunArg *a, const TilecArgInfo *info)
    case TL_CLI_ARRAY:
       if (a->buffer)
          return tilec_view(TILEC_DTYPE_NONE, a->buffer, 0);
-      return tilec_ptr(TILEC_DTYPE_NONE, a->value.array.data, a->value.array.bytes);
+      /* an array of no elements: no byte of it may be accessed */
+      return tilec_ptr(TILEC_DTYPE_NONE, a->value.array.bytes ? a->value.array.data : NULL,
+                       a->value.array.bytes);
    default:
       return tilec_none();
    }
@@ -466,8 +474,10 @@ run_on_cpu(RunState *r)
       if (status == TILEC_OK)
          continue;
       tl_cmd_diagnostics(r->c, &r->unit);
-      if (fault.message[0])
+      if (fault.message[0] && fault.line)
          fprintf(stderr, "%s\n", fault.message);
+      else if (fault.message[0])
+         tl_cmd_error("%s", fault.message);
       else if (!r->unit.diags.num_errors)
          tl_cmd_error("%s", tilec_status_string(status));
       return tl_cmd_exit_code(status);

@@ -19,6 +19,7 @@ typedef struct HostRun {
    bool checked;
    TlSimStats *stats;      /* of the simulator; NULL = not wanted */
    TilecFault *fault;
+   bool no_memory; /* what failed is memory */
 } HostRun;
 
 static TilecDtype
@@ -57,12 +58,30 @@ scalar_bits(TlDtype to, const TilecArg *a, TlBits *bits)
    if (is_real)
       return false;
    *bits = tl_int_to_bits(to, a->as.i);
+   /* the top bit of 64 is a sign in one type and a value in the other */
+   bool from_u64 = a->dtype == TILEC_U64, to_u64 = to == TL_U64;
+   if (a->as.i < 0 && to != TL_I1 && from_u64 != to_u64)
+      return false;
    return to == TL_I1 || tl_bits_to_int(to, *bits) == a->as.i;
+}
+
+static const char *
+unfit_text(char *text, size_t size, const TilecArg *a, TlDtype to)
+{
+   const char *type = tl_dtype_info[to].text;
+   if (a->dtype == TILEC_FP32 || a->dtype == TILEC_FP64)
+      snprintf(text, size, "%.17g does not fit %s", a->as.f, type);
+   else if (a->dtype == TILEC_U64)
+      snprintf(text, size, "%llu does not fit %s", (unsigned long long)a->as.u, type);
+   else
+      snprintf(text, size, "%lld does not fit %s", (long long)a->as.i, type);
+   return text;
 }
 
 static TilecStatus
 one_arg(HostRun *h, const TlParam *p, const TilecArg *a, TlExecArg *out)
 {
+   char text[128];
    *out = (TlExecArg){.name = p->name, .is_writable = true};
    if (p->type->kind == TL_TYPE_PTR) {
       if (a->kind != TILEC_ARG_POINTER)
@@ -77,7 +96,7 @@ one_arg(HostRun *h, const TlParam *p, const TilecArg *a, TlExecArg *out)
    if (a->kind != TILEC_ARG_SCALAR)
       return bad_argument(h, p, "a number is expected");
    if (!scalar_bits(p->type->dtype, a, &out->bits))
-      return bad_argument(h, p, "the value does not fit the parameter's type");
+      return bad_argument(h, p, unfit_text(text, sizeof text, a, p->type->dtype));
    return TILEC_OK;
 }
 
@@ -180,6 +199,7 @@ run_typed(HostRun *h, const TlExecArg *args, unsigned n)
    if (status != TL_EXEC_OK) {
       describe_fault(h, &e);
       tl_exec_report(&h->diags, &e);
+      h->no_memory = e.kind == TL_FAULT_MEMORY;
    }
    return status;
 }
@@ -197,6 +217,7 @@ run_lowered(HostRun *h, const TlExecArg *args, unsigned n)
       describe_fault(h, &e.base);
       h->fault->thread = e.thread;
       tl_sim_report(&h->diags, &e);
+      h->no_memory = e.base.kind == TL_FAULT_MEMORY;
    }
    return status;
 }
@@ -220,7 +241,7 @@ run(HostRun *h)
    status = result[is_sim ? run_lowered(h, args, n) : run_typed(h, args, n)];
    if (status != TILEC_OK)
       render_message(h);
-   return status;
+   return h->no_memory ? TILEC_NO_MEMORY : status;
 }
 
 static const TlFunc *

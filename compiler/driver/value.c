@@ -45,7 +45,7 @@ fill(TlArray *a, const char *how, double constant, uint64_t seed)
                  : strcmp(how, "arange") == 0 ? (double)i
                                               : constant;
       TlBits bits = is_float ? tl_double_to_bits(a->dtype, v, TL_ROUND_NEAREST_EVEN)
-                             : tl_int_to_bits(a->dtype, (int64_t)v);
+                             : tl_int_to_bits(a->dtype, v < 0x1p63 ? (int64_t)v : (int64_t)(uint64_t)v);
       tl_store_elem(a->dtype, (char *)a->data + i * size, bits);
    }
 }
@@ -78,6 +78,16 @@ array_type(TlArena *arena, const char **p, TlArray *a, const char **why)
    return true;
 }
 
+/* The values of an integer type, as far as a double tells them apart. */
+static void
+int_range(TlDtype t, double *low, double *high)
+{
+   unsigned bits = t == TL_I1 ? 1 : tl_dtype_info[t].bytes * 8;
+   bool is_signed = tl_dtype_info[t].text[0] == 'i' && t != TL_I1;
+   *low = is_signed ? -ldexp(1, (int)bits - 1) : 0;
+   *high = nextafter(ldexp(1, (int)(is_signed ? bits - 1 : bits)), 0);
+}
+
 static bool
 made_up(TlArena *arena, const char *how, const char *rest, TlCliValue *out, const char **why)
 {
@@ -101,6 +111,12 @@ made_up(TlArena *arena, const char *how, const char *rest, TlCliValue *out, cons
    } else if (*rest || is_full) {
       *why = tl_arena_printf(arena, "'%s' is written %s:DTYPE[N,..]%s", how, how,
                              is_full ? ":VALUE" : is_randn ? "[:SEED]" : "");
+      return false;
+   }
+   double low, high;
+   if (is_full && !tl_dtype_is_float(a->dtype) &&
+       (int_range(a->dtype, &low, &high), !(constant >= low && constant <= high))) {
+      *why = tl_arena_printf(arena, "%s does not fit %s", rest + 1, tl_dtype_info[a->dtype].text);
       return false;
    }
    if (!tl_array_alloc(a)) {
@@ -140,6 +156,12 @@ number(const char *text, TlCliValue *out)
    long long i = strtoll(text, &end, 0);
    if (*text && !*end && !errno) {
       *out = (TlCliValue){.kind = TL_CLI_INT, .i = i};
+      return true;
+   }
+   errno = 0;
+   unsigned long long u = *text == '-' ? 0 : strtoull(text, &end, 0);
+   if (*text && *text != '-' && !*end && !errno) {
+      *out = (TlCliValue){.kind = TL_CLI_INT, .i = (int64_t)u, .is_u64 = true};
       return true;
    }
    double f = strtod(text, &end);

@@ -15,6 +15,7 @@ typedef enum TlCliKind {
 typedef struct TlCliValue {
    TlCliKind kind;
    int64_t i;     /* INT, BOOL */
+   bool is_u64;   /* INT: `i` holds the bits of a value of 2^63 and more */
    double f;      /* FLOAT */
    TlArray array; /* ARRAY; freed by the caller */
 } TlCliValue;

@@ -316,6 +316,10 @@ print_params(Printer *p, const TlFunc *f)
          tl_sb_str(p->out, ", ");
       if (!param->is_runtime) {
          tl_sb_str(p->out, param->name);
+         if (param->type) { /* folded: still an argument of the launch */
+            tl_sb_str(p->out, ": ");
+            print_type(p, param->type);
+         }
          if (param->constant) {
             tl_sb_str(p->out, " = ");
             print_string(param->constant, p->out);

@@ -923,12 +923,23 @@ parse_div(Reader *r, TlParam *param)
 }
 
 static bool
+check_param_type(Reader *r, const TlParam *param)
+{
+   if (param->type->kind == TL_TYPE_SCALAR || param->type->kind == TL_TYPE_PTR)
+      return true;
+   return fail_expected(r, "parameters of scalar or pointer type before this");
+}
+
+/* "%name: type {div = 16}" at run time, "name: type = "1"" folded, "name = "64"" constexpr. */
+static bool
 parse_param(Reader *r, TlParam *param)
 {
    param->name = r->word;
    param->divisibility = 1;
    if (r->tok == TOK_WORD) {
       next(r);
+      if (accept(r, ':') && (!(param->type = parse_type(r)) || !check_param_type(r, param)))
+         return false;
       if (!accept(r, '='))
          return true;
       if (r->tok != TOK_STRING)
@@ -942,10 +953,8 @@ parse_param(Reader *r, TlParam *param)
       return fail_expected(r, "a parameter");
    next(r);
    param->is_runtime = true;
-   if (!expect(r, ':') || !(param->type = parse_type(r)))
+   if (!expect(r, ':') || !(param->type = parse_type(r)) || !check_param_type(r, param))
       return false;
-   if (param->type->kind != TL_TYPE_SCALAR && param->type->kind != TL_TYPE_PTR)
-      return fail_expected(r, "parameters of scalar or pointer type before this");
    TlValue *v = tl_block_add_arg(r->func->body->block, param->type, param->name);
    return define(r, param->name, range, v) && parse_div(r, param);
 }

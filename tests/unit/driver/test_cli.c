@@ -99,6 +99,9 @@ scalars(void **state)
    assert_true(tl_cli_value(f->arena, "-7", &v, &why));
    assert_int_equal(v.kind, TL_CLI_INT);
    assert_int_equal(v.i, -7);
+   assert_true(tl_cli_value(f->arena, "18446744073709551615", &v, &why));
+   assert_int_equal(v.kind, TL_CLI_INT);
+   assert_true(v.is_u64 && v.i == -1);
    assert_true(tl_cli_value(f->arena, "0.5", &v, &why));
    assert_int_equal(v.kind, TL_CLI_FLOAT);
    assert_true(v.f == 0.5);
@@ -116,6 +119,9 @@ scalars(void **state)
                                      "zeros:fp32[3",
                                      "randn:fp16[2]:x",
                                      "full:i32[2]:",
+                                     "full:i8[2]:128",
+                                     "full:u8[2]:-1",
+                                     "full:i32[2]:2147483648",
                                      "zeros:fp64[99999999999,99999999999]",
                                      "@/no/such.npy"};
    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

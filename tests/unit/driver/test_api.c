@@ -1,0 +1,329 @@
+/* The public compile API under misuse: nothing given, structs of another size, and an allocator
+ * that fails at each of its blocks in turn. */
+#include "tilec/tilec.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char source[] =
+   "@kernel(grid=(cdiv(n, BLOCK),))\n"
+   "def elu(x: *fp32, y: *fp32, n: i32, alpha: fp32 = 1.0, BLOCK: constexpr = 64):\n"
+   "    offs = program_id(0) * BLOCK + arange(0, BLOCK)\n"
+   "    v = load(x + offs, offs < n)\n"
+   "    store(y + offs, where(v < 0, alpha * (exp(v) - 1), v), offs < n)\n";
+
+/* Fails at block number `fail_at`; counts what is held. */
+typedef struct Failing {
+   long next;    /* number of the next block */
+   long fail_at; /* -1 = never */
+   long held;    /* blocks given out and not yet released */
+} Failing;
+
+static void *
+failing_alloc(void *user, size_t bytes)
+{
+   Failing *f = user;
+   if (f->next++ == f->fail_at)
+      return NULL;
+   f->held++;
+   return malloc(bytes);
+}
+
+static void
+failing_release(void *user, void *block)
+{
+   Failing *f = user;
+   f->held--;
+   free(block);
+}
+
+static void
+ignore_diag(void *user, const TilecDiag *diag)
+{
+   (void)user;
+   assert_non_null(diag->rendered);
+}
+
+static TilecSessionOptions
+failing_options(Failing *f)
+{
+   return (TilecSessionOptions){.struct_size = sizeof(TilecSessionOptions),
+                                .allocator = {failing_alloc, failing_release, f},
+                                .on_diag = ignore_diag};
+}
+
+static TilecCompileOptions
+compile_options(const char *text)
+{
+   return (TilecCompileOptions){.struct_size = sizeof(TilecCompileOptions),
+                                .source = text,
+                                .source_bytes = TILEC_STRLEN,
+                                .signature = "*fp32:16, *fp32:16, i32, fp32",
+                                .remarks = "all",
+                                .keep_stages = TILEC_STAGE_BIT(TILEC_STAGE_TOKENS) |
+                                               TILEC_STAGE_BIT(TILEC_STAGE_AST) |
+                                               TILEC_STAGE_BIT(TILEC_STAGE_IR) |
+                                               TILEC_STAGE_BIT(TILEC_STAGE_LAID) |
+                                               TILEC_STAGE_BIT(TILEC_STAGE_LOWERED)};
+}
+
+/* One launch on the CPU that makes 100 values. */
+static TilecStatus
+launch(const TilecProgram *p, TilecHostMode mode)
+{
+   float x[100], y[100] = {0};
+   for (int i = 0; i < 100; i++)
+      x[i] = (float)(i - 50);
+   TilecArg args[] = {tilec_ptr(TILEC_FP32, x, sizeof x), tilec_ptr(TILEC_FP32, y, sizeof y),
+                      tilec_int(TILEC_I32, 100), tilec_fp32(1.0f)};
+   TilecHostLaunch l = {.struct_size = sizeof l,
+                        .mode = mode,
+                        .grid = {2, 1, 1},
+                        .args = args,
+                        .num_args = 4,
+                        .num_threads = 1};
+   TilecFault fault;
+   TilecStatus status = tilec_program_run_cpu(p, &l, &fault);
+   if (status != TILEC_OK && status != TILEC_NO_MEMORY)
+      fail_msg("%s: %s", tilec_status_string(status), fault.message);
+   if (status == TILEC_OK) {
+      assert_true(y[99] == 49.0f);
+      assert_true(y[0] < -0.99f && y[0] >= -1.0f);
+   }
+   return status;
+}
+
+static TilecStatus
+whole_life(Failing *f, const char *text, TilecStage stop)
+{
+   TilecSessionOptions so = failing_options(f);
+   TilecSession *s = NULL;
+   TilecProgram *p = NULL;
+   TilecStatus status = tilec_session_new(&so, &s);
+   if (status == TILEC_OK) {
+      TilecCompileOptions co = compile_options(text);
+      co.stop_after = stop;
+      status = tilec_compile(s, &co, &p);
+      assert_true((status == TILEC_OK) == (p != NULL));
+   }
+   if (status == TILEC_OK)
+      status = launch(p, TILEC_HOST_CPU);
+   if (status == TILEC_OK && stop >= TILEC_STAGE_LOWERED)
+      status = launch(p, TILEC_HOST_SIM);
+   tilec_program_free(p);
+   tilec_session_free(s);
+   if (f->held)
+      fail_msg("block %ld failed, %s: %ld blocks leak", f->fail_at, tilec_status_string(status),
+               f->held);
+   return status;
+}
+
+static void
+each_block_fails(const char *text, TilecStage stop, TilecStatus expected)
+{
+   Failing count = {.fail_at = -1};
+   assert_int_equal(whole_life(&count, text, stop), expected);
+   assert_true(count.next > 4);
+   long last = count.next < 300 ? count.next : 300;
+   for (long i = 0; i < last; i++) {
+      Failing f = {.fail_at = i};
+      TilecStatus status = whole_life(&f, text, stop);
+      /* rendering messages may run out of memory after the status is known */
+      if (status != TILEC_NO_MEMORY && status != expected)
+         fail_msg("block %ld of %ld: %s", i, count.next, tilec_status_string(status));
+      if (status == TILEC_OK && expected == TILEC_OK)
+         fail_msg("block %ld of %ld: its loss went unnoticed", i, count.next);
+   }
+}
+
+static void
+allocation_fails_while_compiling(void **state)
+{
+   (void)state;
+   each_block_fails(source, TILEC_STAGE_LOWERED, TILEC_OK);
+   each_block_fails(source, TILEC_STAGE_PTX, TILEC_OK);
+}
+
+static void
+allocation_fails_with_errors(void **state)
+{
+   (void)state;
+   each_block_fails("@kernel\ndef k(x: *fp32):\n    store(x, nothing)\n    load(\n", TILEC_STAGE_IR,
+                    TILEC_BAD_SOURCE);
+}
+
+static void
+allocation_fails_while_listing(void **state)
+{
+   (void)state;
+   for (long i = 0; i < 300; i++) {
+      Failing f = {.fail_at = i};
+      TilecSessionOptions so = failing_options(&f);
+      TilecSession *s = NULL;
+      TilecListing *l = NULL;
+      TilecStatus status = tilec_session_new(&so, &s);
+      TilecCompileOptions co = compile_options(source);
+      if (status == TILEC_OK)
+         status = tilec_list_kernels(s, &co, &l);
+      assert_true(status == TILEC_OK || status == TILEC_NO_MEMORY);
+      assert_int_equal(tilec_listing_count(l), status == TILEC_OK ? 1 : 0);
+      bool done = f.next <= i;
+      tilec_listing_free(l);
+      tilec_session_free(s);
+      assert_int_equal(f.held, 0);
+      if (done)
+         return;
+   }
+}
+
+static void
+memory_limit_holds(void **state)
+{
+   (void)state;
+   TilecSessionOptions so = {.struct_size = sizeof so, .memory_limit_bytes = 64 * 1024};
+   TilecSession *s;
+   assert_int_equal(tilec_session_new(&so, &s), TILEC_OK);
+   TilecCompileOptions co = compile_options(source);
+   TilecProgram *p = (TilecProgram *)&co;
+   assert_int_equal(tilec_compile(s, &co, &p), TILEC_NO_MEMORY);
+   assert_null(p);
+   tilec_session_free(s);
+}
+
+static void
+nothing_given(void **state)
+{
+   (void)state;
+   TilecSession *s;
+   TilecProgram *p;
+   TilecListing *l;
+   TilecFault fault;
+   size_t len = 7;
+   assert_int_equal(tilec_session_new(NULL, NULL), TILEC_BAD_ARGUMENT);
+   assert_int_equal(tilec_session_new(NULL, &s), TILEC_OK);
+   TilecCompileOptions co = {.struct_size = sizeof co};
+   assert_int_equal(tilec_compile(NULL, &co, &p), TILEC_BAD_ARGUMENT);
+   assert_int_equal(tilec_compile(s, NULL, &p), TILEC_BAD_ARGUMENT);
+   assert_int_equal(tilec_compile(s, &co, NULL), TILEC_BAD_ARGUMENT);
+   assert_int_equal(tilec_compile(s, &co, &p), TILEC_BAD_ARGUMENT); /* no file, no source */
+   assert_null(p);
+   assert_true(strlen(tilec_session_error(s)) > 0);
+   assert_int_equal(tilec_list_kernels(s, &co, &l), TILEC_BAD_ARGUMENT);
+   assert_int_equal(tilec_list_kernels(s, NULL, &l), TILEC_BAD_ARGUMENT);
+   assert_non_null(tilec_session_error(NULL));
+   assert_null(tilec_program_text(NULL, TILEC_STAGE_PTX, &len));
+   assert_int_equal(len, 0);
+   assert_null(tilec_program_metadata(NULL, &len));
+   assert_null(tilec_program_info(NULL));
+   assert_null(tilec_listing_kernel(NULL, 0));
+   assert_int_equal(tilec_listing_count(NULL), 0);
+   TilecHostLaunch hl = {.struct_size = sizeof hl};
+   assert_int_equal(tilec_program_run_cpu(NULL, &hl, &fault), TILEC_BAD_ARGUMENT);
+   tilec_program_free(NULL);
+   tilec_listing_free(NULL);
+   tilec_session_free(NULL);
+   tilec_session_free(s);
+}
+
+static void
+struct_sizes(void **state)
+{
+   (void)state;
+   TilecSession *s;
+   TilecProgram *p;
+   TilecSessionOptions so = {.struct_size = 0};
+   assert_int_equal(tilec_session_new(&so, &s), TILEC_BAD_ARGUMENT);
+   so.struct_size = 4;
+   assert_int_equal(tilec_session_new(&so, &s), TILEC_BAD_ARGUMENT);
+   assert_null(s);
+   so.struct_size = sizeof(size_t); /* the oldest possible: no other field */
+   assert_int_equal(tilec_session_new(&so, &s), TILEC_OK);
+   TilecCompileOptions co = compile_options(source);
+   co.struct_size = 0;
+   assert_int_equal(tilec_compile(s, &co, &p), TILEC_BAD_ARGUMENT);
+   co.struct_size = offsetof(TilecCompileOptions, kernel); /* an older, shorter struct */
+   assert_int_equal(tilec_compile(s, &co, &p), TILEC_OK);
+   TilecHostLaunch hl = {.struct_size = 0};
+   assert_int_equal(tilec_program_run_cpu(p, &hl, NULL), TILEC_BAD_ARGUMENT);
+   assert_int_equal(tilec_program_run_cpu(p, NULL, NULL), TILEC_BAD_ARGUMENT);
+   hl = (TilecHostLaunch){.struct_size = sizeof hl, .grid = {1, 1, 1}};
+   assert_int_equal(tilec_program_run_cpu(p, &hl, NULL), TILEC_BAD_ARGUMENT); /* no arguments */
+   hl.kernel = 9;
+   assert_int_equal(tilec_program_run_cpu(p, &hl, NULL), TILEC_BAD_ARGUMENT);
+   hl.kernel = 0;
+   hl.num_args = 4; /* args is NULL */
+   assert_int_equal(tilec_program_run_cpu(p, &hl, NULL), TILEC_BAD_ARGUMENT);
+   tilec_program_free(p);
+   co = compile_options(source);
+   co.stop_after = TILEC_STAGE_COUNT;
+   assert_int_equal(tilec_compile(s, &co, &p), TILEC_BAD_ARGUMENT);
+   tilec_session_free(s);
+}
+
+static TilecStatus
+scalar_launch(const char *signature, TilecArg value)
+{
+   static const char text[] = "@kernel\ndef k(y: *i64, a):\n    store(y, a.to(int64))\n";
+   TilecSession *s;
+   TilecProgram *p;
+   assert_int_equal(tilec_session_new(NULL, &s), TILEC_OK);
+   TilecCompileOptions co = compile_options(text);
+   co.signature = signature;
+   co.stop_after = TILEC_STAGE_IR;
+   assert_int_equal(tilec_compile(s, &co, &p), TILEC_OK);
+   int64_t y = 0;
+   TilecArg args[] = {tilec_ptr(TILEC_I64, &y, sizeof y), value};
+   TilecHostLaunch hl = {.struct_size = sizeof hl, .grid = {1, 1, 1}, .args = args, .num_args = 2};
+   TilecStatus status = tilec_program_run_cpu(p, &hl, NULL);
+   tilec_program_free(p);
+   tilec_session_free(s);
+   return status;
+}
+
+static void
+scalars_must_fit(void **state)
+{
+   (void)state;
+   static const struct {
+      const char *type;
+      TilecArg fits, does_not;
+   } rows[] = {
+      {"*i64, i8",
+       {TILEC_ARG_SCALAR, TILEC_I32, {-128}, 0},
+       {TILEC_ARG_SCALAR, TILEC_I32, {128}, 0}},
+      {"*i64, u8", {TILEC_ARG_SCALAR, TILEC_I32, {255}, 0}, {TILEC_ARG_SCALAR, TILEC_I32, {-1}, 0}},
+      {"*i64, i32",
+       {TILEC_ARG_SCALAR, TILEC_U64, {INT32_MAX}, 0},
+       {TILEC_ARG_SCALAR, TILEC_I64, {INT64_C(1) << 31}, 0}},
+      {"*i64, u64", {TILEC_ARG_SCALAR, TILEC_U64, {-1}, 0}, {TILEC_ARG_SCALAR, TILEC_I64, {-1}, 0}},
+      {"*i64, i64", {TILEC_ARG_SCALAR, TILEC_I64, {-1}, 0}, {TILEC_ARG_SCALAR, TILEC_U64, {-1}, 0}},
+   };
+   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+      if (scalar_launch(rows[i].type, rows[i].fits) != TILEC_OK)
+         fail_msg("row %zu: a value that fits was refused", i);
+      if (scalar_launch(rows[i].type, rows[i].does_not) != TILEC_BAD_ARGUMENT)
+         fail_msg("row %zu: a value that does not fit was taken", i);
+   }
+}
+
+int
+test_api(void)
+{
+   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(nothing_given),
+      cmocka_unit_test(struct_sizes),
+      cmocka_unit_test(scalars_must_fit),
+      cmocka_unit_test(memory_limit_holds),
+      cmocka_unit_test(allocation_fails_with_errors),
+      cmocka_unit_test(allocation_fails_while_listing),
+      cmocka_unit_test(allocation_fails_while_compiling),
+   };
+   return cmocka_run_group_tests(tests, NULL, NULL);
+}
