@@ -5,14 +5,16 @@
  * not be kept: what is ordered after a warp's later access is ordered after its earlier one.  An
  * asynchronous copy makes its cells SIM_IN_FLIGHT, which nothing is ordered after, until its
  * thread waits for its group; only then do the bytes change.  Atomics do not race with each
- * other: they are noted as reads that conflict with everything else.  Two threads may write the
- * same bytes with the same value: copies of a replicated tile do so. */
+ * other: they are noted as reads that conflict with everything else.  Two threads may write or
+ * copy to the same bytes the same value: copies of a replicated tile do so. */
 #include "exec/sim/impl.h"
 
 #include <assert.h>
 #include <string.h>
 
 enum { POISON = 0xFB };
+
+static const unsigned char zeros[16] = {0}; /* what a copy that is off brings */
 
 bool
 sim_shared_init(SimBlock *b)
@@ -44,7 +46,8 @@ typedef struct Touch {
    uint32_t at, bytes;
    bool is_write, is_atomic;
    bool all_lanes;          /* a matrix operation: every lane of the warp takes part */
-   const unsigned char *data; /* of a write; NULL when it comes later */
+   bool is_copy;            /* asynchronous: the data come later */
+   const unsigned char *data; /* of a write */
 } Touch;
 
 static const TlOp *
@@ -68,14 +71,33 @@ race(const Touch *x, uint32_t site, uint32_t thread, bool is_write, TlSimFaultKi
                           .shared_bytes = x->bytes});
 }
 
+/* Another thread's copy, in flight to the cell, brings the same bytes: a replicated tile. */
+static bool
+brings_same(const Touch *x, const SimWrite *w, uint32_t cell)
+{
+   const SimBlock *b = x->t->block;
+   const SimThread *other = &b->thread[w->thread];
+   const SimCopies *c = &other->copies;
+   uint32_t g = b->shared.granule, at = cell * g;
+   for (uint32_t i = c->len; x->is_copy && other != x->t && i-- > c->first;) {
+      const SimCopy *y = &c->copy[i];
+      if (at >= y->to && at - y->to < sim_site(y->site)->bytes)
+         return !memcmp(y->from ? y->from + (at - y->to) : zeros, x->data + (at - x->at), g);
+   }
+   return false;
+}
+
 /* The last write of the cell must come before; true when it writes what is there anyway. */
 static inline bool
 after_write(const Touch *x, const SimWrite *w, uint32_t cell)
 {
    const SimBlock *b = x->t->block;
    uint32_t mine = x->t->warp->index, g = b->shared.granule;
-   if (w->epoch == SIM_IN_FLIGHT)
+   if (w->epoch == SIM_IN_FLIGHT) {
+      if (brings_same(x, w, cell))
+         return true;
       race(x, w->site, w->thread, true, TL_SIM_FAULT_IN_FLIGHT);
+   }
    if (b->clock[mine][w->thread / SIM_WARP] > w->epoch || !w->epoch ||
        (w->thread == x->t->host.tid && !x->all_lanes))
       return false;
@@ -314,13 +336,14 @@ sim_cp_async(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
       SimCopy copy = {.site = h, .to = at};
       uint64_t from;
       memcpy(&from, frame + h->arg_at[1] + 8 * a, 8);
-      touch(&(Touch){.t = t, .site = h, .at = at, .bytes = s->bytes, .is_write = true});
-      for (uint32_t i = at / m->granule; i < (at + s->bytes) / m->granule; i++)
-         m->write[i].epoch = SIM_IN_FLIGHT;
       bool is_on = sim_pred(s, h, frame, a);
       sim_count(t, h, SIM_COUNT_LOAD, a, is_on, from);
       if (is_on)
          copy.from = sim_global(t, h, from, s->bytes, false);
+      touch(&(Touch){.t = t, .site = h, .at = at, .bytes = s->bytes, .is_write = true,
+                     .is_copy = true, .data = copy.from ? copy.from : zeros});
+      for (uint32_t i = at / m->granule; i < (at + s->bytes) / m->granule; i++)
+         m->write[i] = (SimWrite){SIM_IN_FLIGHT, h->index, (uint16_t)host->tid};
       if (c->len == c->cap)
          c->copy = grown(t, c->copy, c->len, &c->cap, sizeof *c->copy);
       c->copy[c->len++] = copy;
@@ -343,7 +366,8 @@ sim_cp_async_commit(TlHostThread *host, const TlHostSite *h, unsigned char *fram
    c->group_end[c->num_groups++] = c->len;
 }
 
-/* The bytes arrive: from here on they count as written by the thread, now. */
+/* The bytes arrive: from here on they count as written by the thread, now; where a replica has
+ * begun a copy of the same bytes since, by that one. */
 static void
 land(SimThread *t, const SimCopy *c)
 {
@@ -355,7 +379,8 @@ land(SimThread *t, const SimCopy *c)
    else
       memset(m->byte + c->to, 0, bytes);
    for (uint32_t i = c->to / m->granule; i < (c->to + bytes) / m->granule; i++)
-      m->write[i].epoch = b->epoch[t->warp->index];
+      if (m->write[i].thread == t->host.tid)
+         m->write[i].epoch = b->epoch[t->warp->index];
 }
 
 void

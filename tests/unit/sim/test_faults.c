@@ -163,6 +163,32 @@ copy_not_waited_for(void **state)
    m_close(&m);
 }
 
+/* Threads that hold copies of one element fill its place with the same bytes, in the same warp
+ * and across warps; with other bytes it is a race. */
+static void
+copy_of_replicas(void **state)
+{
+   (void)state;
+   static const char body[] =
+      "%%all = constant {value = 31} : i32\n%%low = and %%tid, %%all : i32\n"
+      "%%one = constant {value = 1} : i32\n%%half = shr %%low, %%one : i32\n"
+      "%%two = constant {value = 2} : i32\n%%to = shl %%half, %%two : i32\n"
+      "%%px = addptr %%x, %%%s : ptr<fp32>\ncp_async %%to, %%px {offsets = [0], bytes = 4}\n"
+      "cp_async_commit\ncp_async_wait {num = 0}\nbar_sync\n"
+      "%%v = ld_shared %%to : fp32\n%%p = addptr %%y, %%tid : ptr<fp32>\nst_global %%p, %%v\n";
+   Machine m;
+   copies(&m, "");
+   Machine n;
+   copies(&n, tl_arena_printf(m.x.arena, body, "half"));
+   assert_int_equal(n.status, TL_EXEC_OK);
+   m_close(&n);
+   copies(&n, tl_arena_printf(m.x.arena, body, "low"));
+   assert_int_equal(n.status, TL_EXEC_FAULT);
+   assert_true(n.fault.kind == TL_SIM_FAULT_RACE || n.fault.kind == TL_SIM_FAULT_IN_FLIGHT);
+   m_close(&n);
+   m_close(&m);
+}
+
 /* Waited for by each thread, but no barrier before others read. */
 static void
 copy_without_barrier(void **state)
@@ -424,6 +450,7 @@ test_faults(void)
       cmocka_unit_test(write_after_write),
       cmocka_unit_test(barrier_of_the_wrong_role),
       cmocka_unit_test(copy_not_waited_for),
+      cmocka_unit_test(copy_of_replicas),
       cmocka_unit_test(copy_without_barrier),
       cmocka_unit_test(stage_filled_too_early),
       cmocka_unit_test(shared_places),
