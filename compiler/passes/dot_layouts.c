@@ -6,28 +6,57 @@
 
 #include <assert.h>
 
-enum { MMA_M = 16, MMA_N = 8 };
+enum { MMA_N = 8 };
 
-/* The instruction for operand and accumulator types, -1 = none. */
-static int
-mma_word(TlDtype in, TlDtype acc)
+/* A matrix instruction: what it multiplies and adds to. */
+typedef struct MmaInstr {
+   TlDtype in, acc;  /* elements of the operands; of accumulator and result */
+   int word;         /* TL_MMA_* */
+   TlMmaKind kind;   /* its fragments */
+   uint32_t feature; /* TL_FEAT_* that it needs */
+   uint32_t ptx;     /* PTX ISA that has it; a target with an older one does without */
+} MmaInstr;
+
+static const MmaInstr instrs[] = {
+   {TL_FP16, TL_FP32, TL_MMA_F16_F32, TL_MMA_M16N8, TL_FEAT_MMA_F16, 70},
+   {TL_FP16, TL_FP16, TL_MMA_F16_F16, TL_MMA_M16N8, TL_FEAT_MMA_F16, 70},
+   {TL_BF16, TL_FP32, TL_MMA_BF16_F32, TL_MMA_M16N8, TL_FEAT_MMA_F16, 70},
+   {TL_FP32, TL_FP32, TL_MMA_TF32_F32, TL_MMA_M16N8, TL_FEAT_MMA_TF32, 70},
+   {TL_I8, TL_I32, TL_MMA_S8_S32, TL_MMA_M16N8, TL_FEAT_MMA_F16, 70},
+   {TL_FP8E4NV, TL_FP32, TL_MMA_E4M3_F32, TL_MMA_M16N8, TL_FEAT_FP8_MMA, 84},
+   {TL_FP8E5, TL_FP32, TL_MMA_E5M2_F32, TL_MMA_M16N8, TL_FEAT_FP8_MMA, 84},
+   {TL_FP64, TL_FP64, TL_MMA_F64, TL_MMA_M8N8_F64, TL_FEAT_MMA_F16, 70},
+};
+
+static uint32_t
+instr_m(TlMmaKind kind)
 {
-   if (in == TL_FP32)
-      return acc == TL_FP32 ? TL_MMA_TF32_F32 : -1;
-   if (in == TL_FP16)
-      return acc == TL_FP32 ? TL_MMA_F16_F32 : acc == TL_FP16 ? TL_MMA_F16_F16 : -1;
-   if (in == TL_BF16)
-      return acc == TL_FP32 ? TL_MMA_BF16_F32 : -1;
-   return -1;
+   return kind == TL_MMA_M8N8_F64 ? 8 : 16;
+}
+
+/* The instruction for these types whose rows, columns and K the tile has, or NULL. */
+static const MmaInstr *
+find_instr(TlDtype in, const TlType *acc, uint32_t k)
+{
+   const uint32_t *shape = acc->shape + acc->rank - 2;
+   for (size_t i = 0; i < sizeof instrs / sizeof instrs[0]; i++) {
+      const MmaInstr *x = &instrs[i];
+      if (x->in == in && x->acc == acc->dtype)
+         return shape[0] >= instr_m(x->kind) && shape[1] >= MMA_N && acc->rank <= 3 &&
+                      k >= 256u / tl_dtype_info[in].bits
+                   ? x
+                   : NULL;
+   }
+   return NULL;
 }
 
 /* Warps for a result of m x n: rows first when rows must stay in a warp, else so that the fragments
  * a warp reads (its rows plus its columns) are fewest. */
 static void
-split_warps(uint32_t m, uint32_t n, unsigned num_warps, TlDotUse use, uint32_t *warps)
+split_warps(const TlMmaTile *t, unsigned num_warps, TlDotUse use, uint32_t *warps)
 {
-   uint32_t wm = 1, wn = 1;
-   uint32_t most_m = m / MMA_M, most_n = n / MMA_N;
+   uint32_t wm = 1, wn = 1, m = t->shape[t->rank - 2], n = t->shape[t->rank - 1];
+   uint32_t most_m = m / instr_m(t->kind), most_n = n / MMA_N;
    while (wm * wn < num_warps) {
       bool can_m = wm < most_m, can_n = wn < most_n;
       if (!can_m && !can_n)
@@ -43,10 +72,10 @@ split_warps(uint32_t m, uint32_t n, unsigned num_warps, TlDotUse use, uint32_t *
 }
 
 static TlMmaTile
-mma_tile(const TlType *acc, unsigned num_warps, TlDotUse use)
+mma_tile(const TlType *acc, TlMmaKind kind, unsigned num_warps, TlDotUse use)
 {
    unsigned r = acc->rank;
-   TlMmaTile t = {.kind = TL_MMA_M16N8, .rank = (uint8_t)r};
+   TlMmaTile t = {.kind = kind, .rank = (uint8_t)r};
    for (unsigned d = 0; d < r; d++) {
       t.shape[d] = acc->shape[d];
       t.warps[d] = 1;
@@ -56,7 +85,7 @@ mma_tile(const TlType *acc, unsigned num_warps, TlDotUse use)
       t.warps[0] = acc->shape[0] < left ? acc->shape[0] : left;
       left /= t.warps[0];
    }
-   split_warps(acc->shape[r - 2], acc->shape[r - 1], left, use, &t.warps[r - 2]);
+   split_warps(&t, left, use, &t.warps[r - 2]);
    return t;
 }
 
@@ -98,22 +127,20 @@ TlDotForm
 tl_choose_dot_form(const TlTarget *target, const TlType *a, const TlType *acc, TlDotInput in,
                    unsigned num_warps, TlDotUse use)
 {
-   unsigned r = acc->rank;
-   TlDotForm f = {.mma = mma_word(in.dtype, acc->dtype)};
-   uint32_t k = a->shape[r - 1];
-   unsigned bits = tl_dtype_info[in.dtype].bits;
-   uint32_t feature = in.dtype == TL_FP32 ? TL_FEAT_MMA_TF32 : TL_FEAT_MMA_F16;
-   f.is_mma = f.mma >= 0 && target && (target->features & feature) && r <= 3 &&
-              (in.dtype != TL_FP32 || in.is_tf32) && acc->shape[r - 2] >= MMA_M &&
-              acc->shape[r - 1] >= MMA_N && k >= 256 / bits;
+   TlDotForm f = {.mma = -1, .in = in};
+   uint32_t k = a->shape[acc->rank - 1];
+   const MmaInstr *x = find_instr(in.dtype, acc, k);
+   f.is_mma = x && target && (target->features & x->feature) && target->ptx >= x->ptx &&
+              (in.dtype != TL_FP32 || in.tf32_parts);
    if (!f.is_mma) {
       f.acc = fma_acc(acc, num_warps);
       return f;
    }
-   f.tile = mma_tile(acc, num_warps, use);
+   f.mma = x->word;
+   f.tile = mma_tile(acc, x->kind, num_warps, use);
    f.acc = tl_hw_mma_acc(&f.tile);
    for (unsigned i = 0; i < 2; i++)
-      f.operand[i] = tl_hw_mma_operand(&f.tile, i, k, bits);
+      f.operand[i] = tl_hw_mma_operand(&f.tile, i, k, tl_dtype_info[in.dtype].bits);
    return f;
 }
 
@@ -138,11 +165,11 @@ tl_match_mma(const TlType *a, const TlType *b, const TlType *acc, TlDotForm *f)
    unsigned r = acc->rank;
    if (a->kind != TL_TYPE_TILE || b->kind != TL_TYPE_TILE || r > 3)
       return false;
-   *f = (TlDotForm){.is_mma = true, .mma = mma_word(a->dtype, acc->dtype)};
-   if (f->mma < 0 || acc->shape[r - 2] < MMA_M || acc->shape[r - 1] < MMA_N ||
-       a->shape[r - 1] < 256u / tl_dtype_info[a->dtype].bits)
+   const MmaInstr *x = find_instr(a->dtype, acc, a->shape[r - 1]);
+   if (!x || b->dtype != a->dtype)
       return false;
-   TlMmaTile t = {.kind = TL_MMA_M16N8, .rank = (uint8_t)r};
+   *f = (TlDotForm){.is_mma = true, .mma = x->word, .in = {.dtype = a->dtype}};
+   TlMmaTile t = {.kind = x->kind, .rank = (uint8_t)r};
    for (unsigned d = 0; d < r; d++)
       t.shape[d] = acc->shape[d];
    unsigned log2_warps = acc->layout->num[TL_HW_WARP];

@@ -7,8 +7,16 @@
 #include "ir/target.h"
 #include "layout/hw_layouts.h"
 
+/* What the instruction computes with: the element type after widening of 8-bit floats, and of how
+ * many tf32 parts an fp32 operand is made (0: fp32 as it is, 1: rounded, 2: and the rest). */
+typedef struct TlDotInput {
+   TlDtype dtype;
+   unsigned tf32_parts;
+} TlDotInput;
+
 typedef struct TlDotForm {
    bool is_mma;
+   TlDotInput in;       /* what it was chosen for */
    int mma;             /* TL_MMA_* word of the instruction */
    TlMmaTile tile;      /* of the result, is_mma */
    TlLinear acc;        /* layout of accumulator and result */
@@ -18,12 +26,6 @@ typedef struct TlDotForm {
 /* What the warps of a dot should share: how its result is used. */
 typedef enum TlDotUse { TL_DOT_FREE, TL_DOT_ROWS_IN_WARP } TlDotUse;
 
-/* What the instruction computes with: the element type after widening of 8-bit floats, and whether
- * fp32 may be rounded to tf32. */
-typedef struct TlDotInput {
-   TlDtype dtype;
-   bool is_tf32;
-} TlDotInput;
 /* target NULL: multiply-adds whatever the shape. */
 TlDotForm tl_choose_dot_form(const TlTarget *target, const TlType *a, const TlType *acc,
                              TlDotInput in, unsigned num_warps, TlDotUse use);

@@ -20,8 +20,7 @@ tl_is_loaded_by_dot(const TlOp *load)
       return false;
    const TlOp *dot = use->user;
    if (dot->num_args != 3 || tl_arg(dot, 2) == tl_result(load, 0) ||
-       tl_result(load, 0)->type->rank != 2 ||
-       tl_dtype_info[tl_result(load, 0)->type->dtype].bytes != 2)
+       tl_result(load, 0)->type->rank != 2)
       return false;
    for (const TlOp *op = load->next; op != dot; op = op->next)
       if (op->num_regions || tl_has_trait(op, TL_TRAIT_WRITE | TL_TRAIT_SYNC))
@@ -61,6 +60,34 @@ step_value(const Fragment *f, unsigned step)
    return f->step_bits ? step << __builtin_ctz(f->step_bits) : 0;
 }
 
+/* The registers of one step by ordinary loads: the step is a constant part of every offset. */
+static TlValue *
+load_step(TlLowerCx *cx, const Fragment *f, uint32_t want)
+{
+   const TlType *buffer = tl_arg(f->load, 0)->type;
+   unsigned regs = f->l.num[TL_HW_REG], n = 0, es = tl_dtype_info[buffer->dtype].bytes;
+   uint32_t col[TL_LL_MAX_IN] = {0}, step = 0;
+   bool ok = tl_cost_offset_columns(&f->l, buffer->layout, es, col);
+   assert(ok && "a shared arrangement is a bijection");
+   (void)ok;
+   TlLinear l = f->l;
+   for (unsigned i = 0; i < tl_ll_in_bits(&f->l); i++) {
+      if (i < regs && (f->step_bits >> i & 1)) {
+         step ^= want >> i & 1 ? col[i] : 0;
+         continue;
+      }
+      l.col[n] = f->l.col[i];
+      col[n++] = col[i];
+   }
+   l.num[TL_HW_REG] = (uint8_t)(regs - (unsigned)__builtin_popcount(f->step_bits));
+   TlSharedMap map = tl_shared_map_of_columns(cx, &l, col, es);
+   assert(step % (map.vec * es) == 0); /* an instruction's K is at least as wide */
+   for (unsigned i = 0; i < map.num; i++)
+      map.offset[i] ^= step;
+   TlSharedRef ref = tl_memdesc_ref(cx, tl_arg(f->load, 0));
+   return tl_shared_load(cx, &ref, &map, buffer->dtype);
+}
+
 static TlValue *
 fragment_step(TlLowerCx *cx, const Fragment *f, unsigned step)
 {
@@ -73,18 +100,13 @@ fragment_step(TlLowerCx *cx, const Fragment *f, unsigned step)
       if (v)
          return v;
    }
-   TlValue *all = f->all;
-   if (!all) { /* no matrix loads from this arrangement */
-      const TlValue *buffer = tl_arg(f->load, 0);
-      TlSharedRef ref = tl_memdesc_ref(cx, buffer);
-      TlSharedMap map = tl_shared_map(cx, &f->l, buffer->type->layout, 2);
-      all = tl_shared_load(cx, &ref, &map, buffer->type->dtype);
-   }
+   if (f->load) /* no matrix loads from this arrangement */
+      return load_step(cx, f, want);
    uint32_t *index = tl_new_array(cx->scratch, uint32_t, total);
    for (uint32_t r = 0; r < total; r++)
       if ((r & f->step_bits) == want)
          index[n++] = r;
-   return tl_regs_pick(cx, all, index, n);
+   return tl_regs_pick(cx, f->all, index, n);
 }
 
 static TlValue *
@@ -131,7 +153,8 @@ lower_mma(TlLowerCx *cx, TlOp *op, const TlDotForm *f)
 {
    unsigned r = f->tile.rank;
    unsigned bits = tl_dtype_info[tl_arg(op, 0)->type->dtype].bits;
-   unsigned m = at_least_one(f->tile.shape[r - 2] / (16 * f->tile.warps[r - 2]));
+   unsigned instr_m = f->tile.kind == TL_MMA_M8N8_F64 ? 8 : 16;
+   unsigned m = at_least_one(f->tile.shape[r - 2] / (instr_m * f->tile.warps[r - 2]));
    unsigned n = at_least_one(f->tile.shape[r - 1] / (8 * f->tile.warps[r - 1]));
    unsigned steps = tl_arg(op, 0)->type->shape[r - 1] / (256 / bits);
    if (r == 2) {

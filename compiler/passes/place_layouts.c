@@ -179,19 +179,40 @@ feeds_rows(Driver *d, const TlValue *from)
    return false;
 }
 
-/* The dtype that the instruction sees: 8-bit floats are exact in fp16. */
-static TlDtype
-operand_dtype(const TlOp *dot)
+static bool
+is_float8(TlDtype t)
 {
-   TlDtype t = tl_arg(dot, 0)->type->dtype;
-   return tl_dtype_is_float(t) && tl_dtype_info[t].bits == 8 ? TL_FP16 : t;
+   return tl_dtype_is_float(t) && tl_dtype_info[t].bits == 8;
 }
 
-static TlDotInput
-dot_input(const TlOp *dot)
+/* Matrix instructions when the target has them for these types, else multiply-adds.  8-bit floats
+ * without instructions of their own, or of two kinds, are exact in fp16. */
+static TlDotForm
+choose_form(const TlPlace *p, const TlOp *dot, const TlTarget *target, TlDotUse use)
 {
-   TlDtype t = operand_dtype(dot);
-   return (TlDotInput){t, t == TL_FP32 && tl_attr_int(dot, TL_ATTR_PRECISION) == TL_PRECISION_TF32};
+   const TlType *a = tl_arg(dot, 0)->type, *acc = tl_result(dot, 0)->type;
+   TlDotInput in = {a->dtype, 0};
+   if (in.dtype == TL_FP32)
+      in.tf32_parts = tl_attr_int(dot, TL_ATTR_PRECISION) == TL_PRECISION_TF32;
+   if (is_float8(in.dtype)) {
+      TlDotForm f = tl_choose_dot_form(target, a, acc, in, p->func->num_warps, use);
+      if (f.is_mma && tl_arg(dot, 1)->type->dtype == in.dtype)
+         return f;
+      in.dtype = TL_FP16;
+   }
+   return tl_choose_dot_form(target, a, acc, in, p->func->num_warps, use);
+}
+
+static bool
+has_many_registers(const TlDotForm *f)
+{
+   unsigned bytes = tl_dtype_info[f->in.dtype].bytes;
+   for (unsigned i = 0; i < 2; i++) {
+      unsigned regs = tl_ll_num_regs(&f->operand[i]);
+      if (regs > MAX_FRAGMENT_REGS || regs * bytes > MAX_FRAGMENT_REGS * 4)
+         return true;
+   }
+   return false;
 }
 
 static void
@@ -205,12 +226,9 @@ find_dots(Driver *d)
       TlDotUse use = is_fed_by_dot(d, op) || feeds_rows(d, tl_result(op, 0)) ? TL_DOT_ROWS_IN_WARP
                                                                              : TL_DOT_FREE;
       TlDotForm *f = tl_new(d->arena, TlDotForm);
-      *f = tl_choose_dot_form(p->cx->target, tl_arg(op, 0)->type, tl_result(op, 0)->type,
-                              dot_input(op), p->func->num_warps, use);
-      if (f->is_mma && (tl_ll_num_regs(&f->operand[0]) > MAX_FRAGMENT_REGS ||
-                        tl_ll_num_regs(&f->operand[1]) > MAX_FRAGMENT_REGS))
-         *f = tl_choose_dot_form(NULL, tl_arg(op, 0)->type, tl_result(op, 0)->type, dot_input(op),
-                                 p->func->num_warps, use);
+      *f = choose_form(p, op, p->cx->target, use);
+      if (f->is_mma && has_many_registers(f))
+         *f = choose_form(p, op, NULL, use);
       tl_map_put(&p->dots, op, f);
    }
 }
@@ -568,12 +586,11 @@ round_tf32(Driver *d, TlBuilder *b, TlValue *v)
 
 /* An operand of a dot in the dtype that the form computes with, in the layout it has. */
 static TlValue *
-prepared_operand(Driver *d, TlOp *dot, unsigned i)
+prepared_operand(Driver *d, const TlDotForm *f, TlValue *v)
 {
    TlPlace *p = &d->place;
-   TlValue *v = tl_arg(dot, i);
-   TlDtype want = operand_dtype(dot);
-   bool is_tf32 = dot_input(dot).is_tf32;
+   TlDtype want = f->in.dtype;
+   bool is_tf32 = f->in.tf32_parts > 0;
    if (tl_is_free(p, v) && (v->type->dtype != want || is_tf32))
       v = bring(d, v, tl_place_default(p, v->type));
    if (v->type->dtype != want) {
@@ -594,7 +611,7 @@ rewrite_dot(Driver *d, TlOp *op)
    const TlDotForm *f = tl_map_get(&p->dots, op);
    TlValue *buffer[2] = {NULL, NULL};
    for (unsigned i = 0; i < 2; i++) {
-      TlValue *v = prepared_operand(d, op, i);
+      TlValue *v = prepared_operand(d, f, tl_arg(op, i));
       const TlLinear *want = f->is_mma ? tl_place_intern(p, f->operand[i]) : NULL;
       if (want && (tl_is_free(p, v) || is_register_move(v, want, d->arena))) {
          tl_set_arg(op, i, bring(d, v, want));

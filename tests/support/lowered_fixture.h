@@ -13,6 +13,7 @@ typedef struct Kernel {
    TlSb body;
    uint64_t rng;
    unsigned warps, num_args, names;
+   const char *arch; /* target; NULL = sm_90a */
    LoweredArg args[10];
    const char *params; /* text of the parameter list so far */
    LoweredStats stats;
@@ -175,7 +176,7 @@ k_context(Kernel *k)
    return (TlPassCx){.scratch = k->scratch,
                      .sources = k->x.sources,
                      .diags = &k->x.diags,
-                     .target = tl_target_find("sm_90a"),
+                     .target = tl_target_find(k->arch ? k->arch : "sm_90a"),
                      .remarks = k->remarks,
                      .verify_each = true};
 }

@@ -548,6 +548,19 @@ typedef struct MmaKind {
    unsigned k;
 } MmaKind;
 
+static double
+number(TlDtype t, TlBits bits)
+{
+   return tl_dtype_is_float(t) ? tl_bits_to_double(t, bits) : (double)tl_bits_to_int(t, bits);
+}
+
+static TlBits
+of_number(TlDtype t, double v) /* integers wrap */
+{
+   return tl_dtype_is_float(t) ? tl_double_to_bits(t, v, TL_ROUND_NEAREST_EVEN)
+                               : tl_int_to_bits(t, (int64_t)v);
+}
+
 static bool
 mma(In *in, const TlOp *op)
 {
@@ -556,11 +569,17 @@ mma(In *in, const TlOp *op)
       [TL_MMA_BF16_F32] = {TL_BF16, TL_FP32, TL_MMA_M16N8, 16},
       [TL_MMA_F16_F16] = {TL_FP16, TL_FP16, TL_MMA_M16N8, 16},
       [TL_MMA_TF32_F32] = {TL_FP32, TL_FP32, TL_MMA_M16N8, 8},
+      [TL_MMA_S8_S32] = {TL_I8, TL_I32, TL_MMA_M16N8, 32},
+      [TL_MMA_E4M3_F32] = {TL_FP8E4NV, TL_FP32, TL_MMA_M16N8, 32},
+      [TL_MMA_E5M2_F32] = {TL_FP8E5, TL_FP32, TL_MMA_M16N8, 32},
+      [TL_MMA_F64] = {TL_FP64, TL_FP64, TL_MMA_M8N8_F64, 4},
    };
    const MmaKind *kind = &kinds[tl_attr_int(op, TL_ATTR_MMA)];
    TlInts reps = tl_attr_ints(op, TL_ATTR_REPS);
    int64_t rm = reps.data[0], rn = reps.data[1], rk = reps.data[2];
-   unsigned bits = tl_dtype_info[kind->in].bits, ra = 4 * 32 / bits, rb = 2 * 32 / bits;
+   bool is_f64 = kind->kind == TL_MMA_M8N8_F64;
+   unsigned bits = tl_dtype_info[kind->in].bits, ra = is_f64 ? 1 : 4 * 32 / bits;
+   unsigned rb = is_f64 ? 1 : ra / 2, rc = is_f64 ? 2 : 4;
    TlLinear la = tl_hw_mma_instr_operand(kind->kind, 0, bits);
    TlLinear lb = tl_hw_mma_instr_operand(kind->kind, 1, bits);
    TlLinear lc = tl_hw_mma_instr_acc(kind->kind, 8);
@@ -568,19 +587,19 @@ mma(In *in, const TlOp *op)
    if (!all_active(in) || dtype(tl_arg(op, 0)) != kind->in || dtype(out) != kind->acc)
       return stop(in, "wrong types");
    if (regs(tl_arg(op, 0)) != rm * rk * ra || regs(tl_arg(op, 1)) != rn * rk * rb ||
-       regs(out) != rm * rn * 4)
+       regs(out) != rm * rn * rc)
       return stop(in, "registers do not fit the repetitions");
    for (unsigned w = 0; w < in->threads / WARP; w++)
       for (unsigned m = 0; m < rm; m++)
          for (unsigned n = 0; n < rn; n++) {
             double c[16][8];
             for (unsigned l = 0; l < WARP; l++)
-               for (unsigned r = 0; r < 4; r++) {
+               for (unsigned r = 0; r < rc; r++) {
                   uint32_t at[2];
                   tl_ll_coords(&lc, r, l, 0, 0, at);
-                  c[at[0]][at[1]] = tl_bits_to_double(
+                  c[at[0]][at[1]] = number(
                      kind->acc,
-                     get(in, tl_arg(op, 2), w * WARP + l, (unsigned)((m * rn + n) * 4 + r)));
+                     get(in, tl_arg(op, 2), w * WARP + l, (unsigned)((m * rn + n) * rc + r)));
                }
             for (unsigned k = 0; k < rk; k++) {
                double a[16][32] = {{0}}, b[32][8] = {{0}};
@@ -588,28 +607,28 @@ mma(In *in, const TlOp *op)
                   uint32_t at[2];
                   for (unsigned r = 0; r < ra; r++) {
                      tl_ll_coords(&la, r, l, 0, 0, at);
-                     a[at[0]][at[1]] = tl_bits_to_double(
+                     a[at[0]][at[1]] = number(
                         kind->in,
                         get(in, tl_arg(op, 0), w * WARP + l, (unsigned)((m * rk + k) * ra + r)));
                   }
                   for (unsigned r = 0; r < rb; r++) {
                      tl_ll_coords(&lb, r, l, 0, 0, at);
-                     b[at[0]][at[1]] = tl_bits_to_double(
+                     b[at[0]][at[1]] = number(
                         kind->in,
                         get(in, tl_arg(op, 1), w * WARP + l, (unsigned)((n * rk + k) * rb + r)));
                   }
                }
-               for (unsigned i = 0; i < 16; i++)
+               for (unsigned i = 0; i < 4 * rc; i++)
                   for (unsigned j = 0; j < 8; j++)
                      for (unsigned x = 0; x < kind->k; x++)
                         c[i][j] += a[i][x] * b[x][j];
             }
             for (unsigned l = 0; l < WARP; l++)
-               for (unsigned r = 0; r < 4; r++) {
+               for (unsigned r = 0; r < rc; r++) {
                   uint32_t at[2];
                   tl_ll_coords(&lc, r, l, 0, 0, at);
-                  set(in, out, w * WARP + l, (unsigned)((m * rn + n) * 4 + r),
-                      tl_double_to_bits(kind->acc, c[at[0]][at[1]], TL_ROUND_NEAREST_EVEN));
+                  set(in, out, w * WARP + l, (unsigned)((m * rn + n) * rc + r),
+                      of_number(kind->acc, c[at[0]][at[1]]));
                }
          }
    in->stats->mmas++;
