@@ -34,6 +34,10 @@ if(TARGET tilec)
   set_tests_properties(ptx.assemble PROPERTIES FIXTURES_REQUIRED ptx SKIP_RETURN_CODE 77
                        DEPENDS "${golden_tests}")
 
+  # Every error code is explained.
+  add_test(NAME docs.explain
+           COMMAND "${support}/check_explain.sh" "$<TARGET_FILE:tilec>" "${CMAKE_SOURCE_DIR}")
+
   # Code in README.md and docs/ is compiled.
   add_test(NAME docs.snippets
            COMMAND "${support}/check_snippets.sh" "$<TARGET_FILE:tilec>" "${CMAKE_C_COMPILER}")

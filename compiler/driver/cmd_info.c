@@ -164,6 +164,26 @@ static const struct {
     {"N", "Note: belongs to the message before it."},
 };
 
+/* The message with "..." where a value goes. */
+static void
+print_pattern(const char *p)
+{
+   while (*p) {
+      size_t n = strcspn(p, "%");
+      printf("%.*s", (int)n, p);
+      p += n;
+      if (*p && p[1] == '%') {
+         putchar('%');
+         p += 2;
+      } else if (*p) {
+         fputs("...", stdout);
+         p += 1 + strspn(p + 1, "-+ #0123456789.*hlzjt");
+         p += *p != '\0'; /* the conversion's letter */
+      }
+   }
+   fputs("\n\n", stdout);
+}
+
 int
 tl_cmd_explain(TlCommand *c)
 {
@@ -175,7 +195,8 @@ tl_cmd_explain(TlCommand *c)
    for (unsigned i = 0; i < TL_DIAG_COUNT; i++) {
       if (strcmp(tl_diag_name((TlDiagCode)i), code) != 0)
          continue;
-      printf("%s: %s\n\n", code, tl_diag_format((TlDiagCode)i));
+      printf("%s: ", code);
+      print_pattern(tl_diag_format((TlDiagCode)i));
       for (size_t k = 0; k < sizeof families / sizeof families[0]; k++)
          if (strncmp(code, families[k].prefix, strlen(families[k].prefix)) == 0)
             printf("%s\n", families[k].text);

@@ -130,6 +130,20 @@ repeated_options(TlCommand *c, TilecCompileOptions *o)
    return true;
 }
 
+static bool
+is_pass(const char *name)
+{
+   static const char *const names[] = {
+#define TL_PASS(pass, state_in, state_out, doc) #pass,
+#include "passes/passes.def"
+#undef TL_PASS
+   };
+   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+      if (strcmp(names[i], name) == 0)
+         return true;
+   return false;
+}
+
 static void
 print_pass(void *user, const char *pass, const char *text)
 {
@@ -163,8 +177,17 @@ tl_cmd_options(TlCommand *c, TilecCompileOptions *o, TlUnitExtra *extra)
        !tl_cmd_number(c, TL_OPT_ERROR_LIMIT, 100000, &extra->max_errors) ||
        !tl_cmd_number(c, TL_OPT_OPT, 3, &opt))
       return false;
+   if (tl_option(cl, TL_OPT_NUM_WARPS) && !o->num_warps) {
+      tl_cmd_error("--num-warps takes a power of two from 1 to 32; found '0'");
+      return false;
+   }
    o->opt = tl_option(cl, TL_OPT_OPT) ? (TilecOpt)(TILEC_OPT_0 + opt) : TILEC_OPT_DEFAULT;
    o->plain_abi = tl_option(cl, TL_OPT_ABI) != NULL;
+   if (extra->print_after && strcmp(extra->print_after, "all") && !is_pass(extra->print_after)) {
+      tl_cmd_error("no pass is called '%s'; --print-after takes the name of a pass, or all",
+                   extra->print_after);
+      return false;
+   }
    if (!one_of(tl_option(cl, TL_OPT_ABI), "plain", "full", "--abi") ||
        !one_of(tl_option(cl, TL_OPT_ERROR_FORMAT), "text", "json", "--error-format"))
       return false;

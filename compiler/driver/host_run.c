@@ -60,9 +60,9 @@ scalar_bits(TlDtype to, const TilecArg *a, TlBits *bits)
    *bits = tl_int_to_bits(to, a->as.i);
    /* the top bit of 64 is a sign in one type and a value in the other */
    bool from_u64 = a->dtype == TILEC_U64, to_u64 = to == TL_U64;
-   if (a->as.i < 0 && to != TL_I1 && from_u64 != to_u64)
+   if (a->as.i < 0 && from_u64 != to_u64)
       return false;
-   return to == TL_I1 || tl_bits_to_int(to, *bits) == a->as.i;
+   return to == TL_I1 ? a->as.i == 0 || a->as.i == 1 : tl_bits_to_int(to, *bits) == a->as.i;
 }
 
 static const char *

@@ -33,6 +33,11 @@ dispatch(TlCommand *c, int argc)
       tl_cmd_error("%s", c->cl.error);
       return EXIT_USAGE;
    }
+   const char *color = tl_option(&c->cl, TL_OPT_COLOR);
+   if (color && strcmp(color, "auto") && strcmp(color, "always") && strcmp(color, "never")) {
+      tl_cmd_error("--color takes auto, always or never; found '%s'", color);
+      return EXIT_USAGE;
+   }
    if (tl_option(&c->cl, TL_OPT_VERSION)) {
       printf("tilec %s (LLVM %s)\n", tilec_version(), tl_codegen_llvm_version());
       return EXIT_OK;

@@ -45,7 +45,8 @@ fill(TlArray *a, const char *how, double constant, uint64_t seed)
                  : strcmp(how, "arange") == 0 ? (double)i
                                               : constant;
       TlBits bits = is_float ? tl_double_to_bits(a->dtype, v, TL_ROUND_NEAREST_EVEN)
-                             : tl_int_to_bits(a->dtype, v < 0x1p63 ? (int64_t)v : (int64_t)(uint64_t)v);
+                             : tl_int_to_bits(a->dtype, v < 0x1p63 ? (int64_t)v
+                                                                   : (int64_t)(uint64_t)v);
       tl_store_elem(a->dtype, (char *)a->data + i * size, bits);
    }
 }

@@ -303,7 +303,8 @@ tl_call_shape(TlSema *s, const TlCall *call, const char *what, const TlSv *items
                     (long long)dims[i]);
          return false;
       }
-      elems *= dims[i] > TL_MAX_TILE_ELEMS ? TL_MAX_TILE_ELEMS + 1ull : (unsigned long long)dims[i];
+      if (__builtin_mul_overflow(elems, (unsigned long long)dims[i], &elems))
+         elems = UINT64_MAX;
       if (elems > TL_MAX_TILE_ELEMS) {
          tl_report(s->diags, E0309, range, TL_MAX_TILE_ELEMS, elems);
          return false;

@@ -8,6 +8,7 @@
 #include "sema/impl.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -310,7 +311,7 @@ tl_parse_type_text(TlSema *s, const char *text, size_t len)
 
 /* -D and signature words: a number, True, False, None, a dtype, else a string. */
 static TlSv
-read_value(TlSema *s, const char *text)
+read_value(TlSema *s, const char *text, TlRange range)
 {
    char *end;
    size_t len = strlen(text);
@@ -321,7 +322,20 @@ read_value(TlSema *s, const char *text)
    if (len >= 2 && (text[0] == '\'' || text[0] == '"') && text[len - 1] == text[0])
       return tl_make_str(s, text + 1, len - 2);
    if (isdigit((unsigned char)text[0]) || text[0] == '-' || text[0] == '+' || text[0] == '.') {
+      errno = 0;
       long long i = strtoll(text, &end, 0);
+      if (!*end && len && errno == ERANGE) {
+         errno = 0;
+         unsigned long long u = strtoull(text, &end, 0);
+         if (text[0] == '-' || errno == ERANGE) {
+            tl_report(s->diags, E0210, range);
+            tl_help(s->diags, "the value given is %s", text);
+            return tl_sv_none();
+         }
+         TlSv large = tl_sv_int((int64_t)u);
+         large.is_large = true;
+         return large;
+      }
       if (!*end && len)
          return tl_sv_int(i);
       double f = strtod(text, &end);
@@ -421,7 +435,7 @@ read_entry(TlSema *s, Spec *p, unsigned i, const Entry *e)
          tl_report(s->diags, E0268, e->range, e->text);
          return false;
       }
-      set_constant(a, read_value(s, e->text));
+      set_constant(a, read_value(s, e->text, e->range));
       bool word = a->constant.kind == TL_SV_STR && e->text[0] != '\'' && e->text[0] != '"';
       if (word && !is_constexpr(p, i)) {
          tl_report(s->diags, E0268, e->range, e->text);
@@ -607,7 +621,8 @@ apply_defines(TlSema *s, Spec *p)
          found = true;
          bool from_signature = p->args[i].is_given;
          if (!from_signature || p->args[i].is_constant)
-            set_constant(&p->args[i], read_value(s, p->given->define_values.data[k]));
+            set_constant(&p->args[i],
+                         read_value(s, p->given->define_values.data[k], param(p, i)->node.range));
       }
       bool launch = strcmp(name, "num_warps") == 0 || strcmp(name, "num_stages") == 0;
       if (!found && !launch) {
@@ -860,6 +875,11 @@ tl_sema_compile(TlSema *s, const TlSpecialization *given)
    s->impl->out_of_steps = false;
    if (!p.fn || !resolve(s, &p) || s->diags->num_errors != errors)
       return NULL;
+   int warps = s->impl->num_warps;
+   if (warps < 1 || warps > 32 || (warps & (warps - 1))) {
+      tl_report(s->diags, E0404, p.fn->node->range, (unsigned)warps);
+      return NULL;
+   }
    TlFunc *f = tl_func_new(s->ir, p.fn->name, p.fn->node->range);
    f->num_warps = (uint32_t)s->impl->num_warps;
    f->num_stages = (uint32_t)s->impl->num_stages;

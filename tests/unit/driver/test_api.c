@@ -303,6 +303,7 @@ scalars_must_fit(void **state)
        {TILEC_ARG_SCALAR, TILEC_U64, {INT32_MAX}, 0},
        {TILEC_ARG_SCALAR, TILEC_I64, {INT64_C(1) << 31}, 0}},
       {"*i64, u64", {TILEC_ARG_SCALAR, TILEC_U64, {-1}, 0}, {TILEC_ARG_SCALAR, TILEC_I64, {-1}, 0}},
+      {"*i64, i1", {TILEC_ARG_SCALAR, TILEC_I32, {1}, 0}, {TILEC_ARG_SCALAR, TILEC_I32, {2}, 0}},
       {"*i64, i64", {TILEC_ARG_SCALAR, TILEC_I64, {-1}, 0}, {TILEC_ARG_SCALAR, TILEC_U64, {-1}, 0}},
    };
    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

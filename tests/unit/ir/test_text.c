@@ -7,7 +7,8 @@
 int test_text(void);
 
 static const char *const elu =
-   "func @elu(%x: ptr<fp32> {div = 16}, %y: ptr<fp32>, %n: i32, alpha: fp32 = \"1.0\", p: ptr<i8>, BLOCK) "
+   "func @elu(%x: ptr<fp32> {div = 16}, %y: ptr<fp32>, %n: i32, "
+   "alpha: fp32 = \"1.0\", p: ptr<i8>, BLOCK) "
    "{num_warps = 4, num_stages = 3, state = typed, grid = \"(cdiv(n, BLOCK),)\"} {\n"
    "   %pid = program_id : i32\n"
    "   %0 = constant {value = 64} : i32\n"
