@@ -192,6 +192,7 @@ run_typed(HostRun *h, const TlExecArg *args, unsigned n)
    TlExecOptions o = {.threads = h->launch->num_threads,
                       .checked = h->checked,
                       .max_ms = h->launch->timeout_ms,
+                     .cancel = h->launch->cancel,
                       .print = print_line,
                       .user = h};
    TlExecFault e = {0};
@@ -209,6 +210,7 @@ run_lowered(HostRun *h, const TlExecArg *args, unsigned n)
 {
    TlSimOptions o = {.threads = h->launch->num_threads,
                      .max_ms = h->launch->timeout_ms,
+                     .cancel = h->launch->cancel,
                      .print = print_line,
                      .user = h};
    TlSimFault e = {0};
@@ -241,6 +243,8 @@ run(HostRun *h)
    status = result[is_sim ? run_lowered(h, args, n) : run_typed(h, args, n)];
    if (status != TILEC_OK)
       render_message(h);
+   if (status == TILEC_OK && h->launch->cancel && *h->launch->cancel)
+      return TILEC_CANCELLED;
    return h->no_memory ? TILEC_NO_MEMORY : status;
 }
 

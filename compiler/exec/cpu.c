@@ -202,6 +202,8 @@ thread_main(void *arg)
       uint64_t number = atomic_fetch_add(&run->next, 1);
       if (number >= run->num_programs || number > atomic_load(&run->failed))
          return NULL;
+      if (run->opts->cancel && *run->opts->cancel)
+         return NULL;
       if (run->end_ns && number % 64 == 63 && tl_cpu_now_ns() > run->end_ns) {
          memset(&t->fault, 0, sizeof t->fault);
          t->fault.kind = TL_FAULT_TIME;

@@ -292,6 +292,8 @@ work(SimLaunch *l, SimBlock *b)
       uint64_t n = atomic_fetch_add(&l->next, 1);
       if (n >= l->num_blocks || n > atomic_load(&l->failed))
          break;
+      if (l->opts->cancel && *l->opts->cancel)
+         break;
       sim_block_run(b, n);
       if (b->has_fault)
          record_failure(l, n, &b->fault, b->status);

@@ -46,6 +46,7 @@ typedef struct TlSimStats {
 } TlSimStats;
 
 typedef struct TlSimOptions {
+   const volatile int *cancel; /* non-zero: no further block is begun; may be NULL */
    unsigned threads;     /* host threads; 0 = one for each core that this process may use */
    uint64_t max_steps;   /* loop iterations of all threads of one program; 0 = no limit */
    uint64_t max_ms;      /* wall time of the launch; 0 = no limit */

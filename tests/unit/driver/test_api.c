@@ -314,6 +314,38 @@ scalars_must_fit(void **state)
    }
 }
 
+static void
+a_launch_is_cancelled(void **state)
+{
+   (void)state;
+   Failing none = {.fail_at = -1};
+   TilecSessionOptions so = failing_options(&none);
+   TilecSession *s;
+   TilecProgram *p;
+   assert_int_equal(tilec_session_new(&so, &s), TILEC_OK);
+   TilecCompileOptions co = compile_options(source);
+   assert_int_equal(tilec_compile(s, &co, &p), TILEC_OK);
+   for (int mode = TILEC_HOST_CPU; mode <= TILEC_HOST_SIM; mode++) {
+      float x[100] = {1}, y[100] = {0};
+      volatile int cancel = 1;
+      TilecArg args[] = {tilec_ptr(TILEC_FP32, x, sizeof x), tilec_ptr(TILEC_FP32, y, sizeof y),
+                         tilec_int(TILEC_I32, 100), tilec_fp32(1.0f)};
+      TilecHostLaunch l = {.struct_size = sizeof l,
+                           .mode = (TilecHostMode)mode,
+                           .grid = {2, 1, 1},
+                           .args = args,
+                           .num_args = 4,
+                           .cancel = &cancel};
+      assert_int_equal(tilec_program_run_cpu(p, &l, NULL), TILEC_CANCELLED);
+      assert_true(y[0] == 0.0f);
+      cancel = 0;
+      assert_int_equal(tilec_program_run_cpu(p, &l, NULL), TILEC_OK);
+      assert_true(y[0] == 1.0f);
+   }
+   tilec_program_free(p);
+   tilec_session_free(s);
+}
+
 int
 test_api(void)
 {
@@ -322,6 +354,7 @@ test_api(void)
       cmocka_unit_test(struct_sizes),
       cmocka_unit_test(scalars_must_fit),
       cmocka_unit_test(memory_limit_holds),
+      cmocka_unit_test(a_launch_is_cancelled),
       cmocka_unit_test(allocation_fails_with_errors),
       cmocka_unit_test(allocation_fails_while_listing),
       cmocka_unit_test(allocation_fails_while_compiling),
