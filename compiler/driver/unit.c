@@ -295,7 +295,11 @@ read_ir(Run *r)
    for (TlFunc *f = u->module->first_func; f; f = f->next)
       if (!u->func && (!r->options->kernel || strcmp(f->name, r->options->kernel) == 0))
          u->func = f;
-   return u->func ? TILEC_OK : fail(u, TILEC_NOT_FOUND, "the file has no function%s", "");
+   if (u->func)
+      return TILEC_OK;
+   return r->options->kernel
+             ? fail(u, TILEC_NOT_FOUND, "the file has no function '%s'", r->options->kernel)
+             : fail(u, TILEC_NOT_FOUND, "the file has no function%s", "");
 }
 
 static TlPassCx
