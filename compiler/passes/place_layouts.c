@@ -192,8 +192,15 @@ choose_form(const TlPlace *p, const TlOp *dot, const TlTarget *target, TlDotUse 
 {
    const TlType *a = tl_arg(dot, 0)->type, *acc = tl_result(dot, 0)->type;
    TlDotInput in = {a->dtype, 0};
-   if (in.dtype == TL_FP32)
-      in.tf32_parts = tl_attr_int(dot, TL_ATTR_PRECISION) == TL_PRECISION_TF32;
+   if (in.dtype == TL_FP32) {
+      int64_t precision = tl_attr_int(dot, TL_ATTR_PRECISION);
+      in.tf32_parts = precision == TL_PRECISION_TF32     ? 1
+                      : precision == TL_PRECISION_TF32X3 ? 2
+                                                         : 0;
+      uint64_t elems = tl_type_num_elems(a) + tl_type_num_elems(tl_arg(dot, 1)->type);
+      if (in.tf32_parts == 2 && target && elems * 2 * 4 > target->max_shared_bytes)
+         in.tf32_parts = 0; /* multiply-adds need half as much */
+   }
    if (is_float8(in.dtype)) {
       TlDotForm f = tl_choose_dot_form(target, a, acc, in, p->func->num_warps, use);
       if (f.is_mma && tl_arg(dot, 1)->type->dtype == in.dtype)
@@ -584,13 +591,16 @@ round_tf32(Driver *d, TlBuilder *b, TlValue *v)
    return tl_b3(b, TL_OP_SELECT, tl_b2(b, TL_OP_NE, v, v), v, rounded);
 }
 
-/* An operand of a dot in the dtype that the form computes with, in the layout it has. */
+/* An operand of a dot in the dtype that the form computes with, in the layout it has; *rest: the
+ * second part of two, else NULL. */
 static TlValue *
-prepared_operand(Driver *d, const TlDotForm *f, TlValue *v)
+prepared_operand(Driver *d, const TlDotForm *f, TlValue *v, TlValue **rest)
 {
    TlPlace *p = &d->place;
    TlDtype want = f->in.dtype;
-   bool is_tf32 = f->in.tf32_parts > 0;
+   unsigned parts = f->in.tf32_parts;
+   bool is_tf32 = parts == 1 || (parts == 2 && f->is_mma); /* multiply-adds take all bits */
+   *rest = NULL;
    if (tl_is_free(p, v) && (v->type->dtype != want || is_tf32))
       v = bring(d, v, tl_place_default(p, v->type));
    if (v->type->dtype != want) {
@@ -601,7 +611,55 @@ prepared_operand(Driver *d, const TlDotForm *f, TlValue *v)
    if (!is_tf32)
       return v;
    TlBuilder b = builder_after(d, v);
-   return round_tf32(d, &b, v);
+   TlValue *big = round_tf32(d, &b, v);
+   if (parts == 2)
+      *rest = round_tf32(d, &b, tl_b2(&b, TL_OP_SUB, v, big));
+   return big;
+}
+
+/* Operand i where the form takes it from: a fragment that costs no exchange, or a shared buffer. */
+static TlValue *
+placed_operand(Driver *d, const TlDotForm *f, unsigned i, TlValue *v, TlOp *op)
+{
+   TlPlace *p = &d->place;
+   const TlLinear *want = f->is_mma ? tl_place_intern(p, f->operand[i]) : NULL;
+   if (want && (tl_is_free(p, v) || is_register_move(v, want, d->arena)))
+      return bring(d, v, want);
+   if (tl_is_free(p, v))
+      v = bring(d, v, tl_place_default(p, v->type));
+   TlLinear memory = want ? operand_memory(v->type) : tl_fma_operand_memory(v->type, i);
+   return shared_copy(d, v, tl_place_intern(p, memory), op);
+}
+
+static void
+set_dot_operand(Driver *d, const TlDotForm *f, TlOp *op, unsigned i, TlValue *v)
+{
+   TlPlace *p = &d->place;
+   if (f->is_mma && v->type->kind == TL_TYPE_MEMDESC) {
+      TlBuilder b = tl_builder_before(op);
+      const TlType *t = tl_type_tile(p->types, tl_type_scalar(p->types, v->type->dtype),
+                                     v->type->rank, v->type->shape, &f->operand[i]);
+      v = tl_t1(&b, TL_OP_LOCAL_LOAD, t, v);
+   }
+   tl_set_arg(op, i, v);
+}
+
+/* acc + small big + big small, by dots before op. */
+static void
+add_small_products(Driver *d, const TlDotForm *f, TlOp *op, TlValue *part[2][2])
+{
+   TlValue *acc = tl_arg(op, 2);
+   for (unsigned k = 0; k < 2; k++) {
+      TlBuilder b = tl_builder_before(op);
+      TlMap map;
+      tl_map_init(&map, d->arena);
+      TlOp *dot = tl_clone_op(&b, op, &map);
+      set_dot_operand(d, f, dot, 0, part[0][k == 0]);
+      set_dot_operand(d, f, dot, 1, part[1][k == 1]);
+      tl_set_arg(dot, 2, acc);
+      acc = tl_result(dot, 0);
+   }
+   tl_set_arg(op, 2, acc);
 }
 
 static void
@@ -609,34 +667,19 @@ rewrite_dot(Driver *d, TlOp *op)
 {
    TlPlace *p = &d->place;
    const TlDotForm *f = tl_map_get(&p->dots, op);
-   TlValue *buffer[2] = {NULL, NULL};
+   TlValue *part[2][2];
    for (unsigned i = 0; i < 2; i++) {
-      TlValue *v = prepared_operand(d, f, tl_arg(op, i));
-      const TlLinear *want = f->is_mma ? tl_place_intern(p, f->operand[i]) : NULL;
-      if (want && (tl_is_free(p, v) || is_register_move(v, want, d->arena))) {
-         tl_set_arg(op, i, bring(d, v, want));
-         continue;
-      }
-      if (tl_is_free(p, v))
-         v = bring(d, v, tl_place_default(p, v->type));
-      TlLinear memory = want ? operand_memory(v->type) : tl_fma_operand_memory(v->type, i);
-      buffer[i] = shared_copy(d, v, tl_place_intern(p, memory), op);
+      part[i][0] = prepared_operand(d, f, tl_arg(op, i), &part[i][1]);
+      for (unsigned k = 0; k < 2 && part[i][k]; k++)
+         part[i][k] = placed_operand(d, f, i, part[i][k], op);
    }
-   for (unsigned i = 0; i < 2; i++) { /* both stores, then both loads: one barrier between */
-      if (!buffer[i])
-         continue;
-      TlValue *v = buffer[i];
-      if (f->is_mma) {
-         TlBuilder b = tl_builder_before(op);
-         const TlType *t = tl_type_tile(p->types, tl_type_scalar(p->types, v->type->dtype),
-                                        v->type->rank, v->type->shape, &f->operand[i]);
-         v = tl_t1(&b, TL_OP_LOCAL_LOAD, t, v);
-      }
-      tl_set_arg(op, i, v);
-   }
-   if (tl_attr_int(op, TL_ATTR_PRECISION) == TL_PRECISION_TF32)
+   if (tl_attr_int(op, TL_ATTR_PRECISION) == TL_PRECISION_TF32 || part[0][1])
       tl_attr(op, TL_ATTR_PRECISION)->i = TL_PRECISION_IEEE; /* inputs are rounded already */
    tl_set_arg(op, 2, bring(d, tl_arg(op, 2), tl_place_intern(p, f->acc)));
+   if (part[0][1])
+      add_small_products(d, f, op, part);
+   for (unsigned i = 0; i < 2; i++) /* all stores, then the loads: one barrier between */
+      set_dot_operand(d, f, op, i, part[i][0]);
 }
 
 /* The layout asked of an operand; one of another shape than the home's keeps its own. */

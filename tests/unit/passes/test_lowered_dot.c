@@ -16,6 +16,7 @@ static const DotCase cases[] = {
     {"fp16", "fp16", TL_FP16, TL_FP16, "tf32"},
     {"fp32", "fp32", TL_FP32, TL_FP32, "ieee"},
     {"fp32", "fp32", TL_FP32, TL_FP32, "tf32"},
+    {"fp32", "fp32", TL_FP32, TL_FP32, "tf32x3"},
     {"fp64", "fp64", TL_FP64, TL_FP64, "tf32"},
     {"i8", "i32", TL_I8, TL_I32, "tf32"},
     {"u8", "i32", TL_U8, TL_I32, "tf32"},
@@ -50,7 +51,7 @@ static void
 dots_of_every_type(void **state)
 {
    (void)state;
-   for (unsigned seed = 0; seed < 90; seed++) {
+   for (unsigned seed = 0; seed < 99; seed++) {
       Kernel k;
       static const char *const archs[] = {"sm_90a", "sm_89", "sm_80"};
       k_open(&k, seed);
@@ -132,6 +133,57 @@ tf32_rounds_its_inputs(void **state)
    }
 }
 
+static unsigned
+count_ops(const TlBlock *block, TlOpcode opcode)
+{
+   unsigned n = 0;
+   for (const TlOp *op = block->first; op; op = op->next) {
+      n += op->opcode == opcode;
+      for (unsigned i = 0; i < op->num_regions; i++)
+         n += count_ops(op->regions[i]->block, opcode);
+   }
+   return n;
+}
+
+/* Two tf32 parts keep 21 bits. */
+static void
+tf32x3_keeps_most_bits(void **state)
+{
+   (void)state;
+   for (unsigned seed = 0; seed < 8; seed++) {
+      Kernel k;
+      k_open(&k, seed);
+      enum { M = 32, N = 16, K = 64 };
+      uint32_t sa[2] = {M, K}, sb[2] = {K, N}, sc[2] = {M, N};
+      float *a = k_buffer(&k, "a", TL_FP32, M * K), *b = k_buffer(&k, "b", TL_FP32, K * N);
+      float *y = k_buffer(&k, "y", TL_FP32, M * N);
+      for (uint32_t i = 0; i < M * K; i++)
+         a[i] = (float)k_below(&k, 1 << 24) / (1 << 23) - 1;
+      for (uint32_t i = 0; i < K * N; i++)
+         b[i] = (float)k_below(&k, 1 << 24) / (1 << 24) + 0x1p-10f;
+      k_load(&k, "va", "a", "fp32", 2, sa);
+      k_load(&k, "vb", "b", "fp32", 2, sb);
+      k_line(&k, "%%z = constant {value = 0.0} : tile<fp32, 32x16>");
+      k_line(&k, "%%d = dot %%va, %%vb, %%z {precision = tf32x3} : tile<fp32, 32x16>");
+      k_store(&k, "d", "y", "fp32", 2, sc);
+      TlFunc *f = k_run(&k);
+      assert_int_equal(count_ops(f->body->block, TL_OP_MMA), 3 * K / 8);
+      for (uint32_t i = 0; i < M; i++)
+         for (uint32_t j = 0; j < N; j++) {
+            double want = 0, size = 0;
+            for (uint32_t x = 0; x < K; x++) {
+               double term = (double)a[i * K + x] * (double)b[x * N + j];
+               want += term;
+               size += fabs(term);
+            }
+            double got = (double)y[i * N + j];
+            if (!(fabs(got - want) <= 1e-6 * size))
+               fail_msg("seed %u (%u,%u): %.9g, want %.9g", seed, i, j, got, want);
+         }
+      k_close(&k);
+   }
+}
+
 /* C += A B over K in a loop with carried pointers, as a matmul kernel is written. */
 static void
 matmul_loop(void **state)
@@ -195,18 +247,6 @@ matmul_loop(void **state)
          }
       k_close(&k);
    }
-}
-
-static unsigned
-count_ops(const TlBlock *block, TlOpcode opcode)
-{
-   unsigned n = 0;
-   for (const TlOp *op = block->first; op; op = op->next) {
-      n += op->opcode == opcode;
-      for (unsigned i = 0; i < op->num_regions; i++)
-         n += count_ops(op->regions[i]->block, opcode);
-   }
-   return n;
 }
 
 /* softmax(Q K^T) V of one block: the second dot's A comes from the first dot's result and must stay
@@ -289,6 +329,7 @@ test_lowered_dot(void)
    static const struct CMUnitTest tests[] = {
        cmocka_unit_test(dots_of_every_type),
        cmocka_unit_test(tf32_rounds_its_inputs),
+       cmocka_unit_test(tf32x3_keeps_most_bits),
        cmocka_unit_test(matmul_loop),
        cmocka_unit_test(chained_dots_stay_in_registers),
    };
