@@ -1,5 +1,6 @@
 /* tilec build and tilec check. */
 #include "driver/command.h"
+#include "tilec/runtime.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,6 +28,29 @@ write_result(TlCommand *c, TlUnit *u, const TilecCompileOptions *o)
    return EXIT_OK;
 }
 
+/* --arch=native: the architecture of this machine's GPU. */
+static bool
+native_arch(TlCommand *c, TilecCompileOptions *o)
+{
+   if (!o->arch || strcmp(o->arch, "native") != 0)
+      return true;
+   char error[512] = "";
+   TilecRuntimeOptions ro = {
+      .struct_size = sizeof ro, .error = error, .error_bytes = sizeof error};
+   TilecRuntime *rt;
+   TilecDeviceInfo d;
+   TilecStatus status = tilec_runtime_open(&ro, &rt);
+   if (status == TILEC_OK) {
+      status = tilec_runtime_device(rt, &d);
+      tilec_runtime_close(rt);
+   }
+   if (status == TILEC_OK)
+      o->arch = tl_arena_strdup(c->arena, d.arch);
+   else
+      tl_cmd_error("--arch=native needs a GPU: %s", error[0] ? error : tilec_status_string(status));
+   return status == TILEC_OK;
+}
+
 int
 tl_cmd_build(TlCommand *c)
 {
@@ -38,6 +62,8 @@ tl_cmd_build(TlCommand *c)
    }
    if (!tl_cmd_options(c, &o, &extra))
       return EXIT_USAGE;
+   if (!native_arch(c, &o))
+      return EXIT_ENVIRONMENT;
    if (extra.passes && !tl_option(&c->cl, TL_OPT_EMIT))
       o.stop_after = TILEC_STAGE_LOWERED;
    if (c->cl.command == CMD_CHECK)

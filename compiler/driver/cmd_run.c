@@ -664,6 +664,11 @@ tl_cmd_run(TlCommand *c)
    }
    if (!tl_cmd_options(c, &r->o, &r->extra))
       return EXIT_USAGE;
+   const char *dot = strrchr(r->o.file, '.');
+   if (dot && strcmp(dot, ".tir") == 0) {
+      tl_cmd_error("%s: 'run' takes the source of a kernel; IR text can be built, not run", r->o.file);
+      return EXIT_USAGE;
+   }
    const char *time = tl_option(&c->cl, TL_OPT_TIME);
    if (time && *time && !tl_cmd_number(c, TL_OPT_TIME, 1000000, &r->time_runs))
       return EXIT_USAGE;
