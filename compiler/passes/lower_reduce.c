@@ -242,7 +242,10 @@ fold_warps(TlLowerCx *cx, const TlOp *op, Partial *p, const TlLinear *l, unsigne
       at += bytes;
       TlLinear s = partial_columns(l, p, axis, es, false, col);
       TlSharedMap map = tl_shared_map_of_columns(cx, &s, col, es);
-      tl_shared_store(cx, &ref[i], &map, raw, NULL);
+      /* Of warps that hold the same elements one stores: the one that also stores the tile, so
+       * that a tile stored in place cannot be read again, changed, by the others. */
+      TlValue *owner = tl_thread_is_zero(cx, 0, tl_owner_of(l).free_warps);
+      tl_shared_store(cx, &ref[i], &map, raw, owner);
    }
    bool at_once = n << w <= MOST_PARTIALS;
    for (unsigned round = 0; round < (at_once ? 1u : 1u << w); round++) {
