@@ -31,7 +31,6 @@ typedef struct Example {
    size_t n;
    int64_t ints[MAX_ARGS];
    unsigned num_ints;
-   unsigned folded;   /* bit i: ints[i] is compiled in, and IR text has no parameter for it */
    int64_t sizes[3];  /* in turn instead of the last int; 0 = no more */
    bool has_scale;
    uint32_t grid[3];
@@ -40,15 +39,15 @@ typedef struct Example {
 
 static const Example examples[] = {
    {"softmax.tile", "softmax", "*fp16:16, *fp16:16, i32, i32", {{"BLOCK", "512"}}, 1, 2, 1, 500 * 2,
-    {2, 500}, 2, 0, {500}, false, {2, 1, 1}, 0, 4},
+    {2, 500}, 2, {500}, false, {2, 1, 1}, 0, 4},
    {"matmul.tile", "matmul",
     "*fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:16, i32:1, i32:16, i32:1, i32:16, "
     "i32:1",
     {{"BLOCK_M", "64"}, {"BLOCK_N", "64"}, {"BLOCK_K", "32"}}, 3, 3, 2, 64 * 128,
-    {64, 64, 128, 128, 1, 64, 1, 64, 1}, 9, 1 << 4 | 1 << 6 | 1 << 8, {1}, false, {1, 1, 1}, 3, 4},
+    {64, 64, 128, 128, 1, 64, 1, 64, 1}, 9, {1}, false, {1, 1, 1}, 3, 4},
    {"attention.tile", "attn_fwd",
     "*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, i32, i32:16, fp32",
-    {{"BLOCK_M", "64"}, {"BLOCK_N", "32"}}, 2, 5, 3, 144 * 64, {1, 144}, 2, 0, {144, 112}, true,
+    {{"BLOCK_M", "64"}, {"BLOCK_N", "32"}}, 2, 5, 3, 144 * 64, {1, 144}, 2, {144, 112}, true,
     {3, 1, 1}, 2, 4},
 };
 
@@ -88,7 +87,7 @@ compile(const Example *e, const char *source, TilecSession **session)
 }
 
 static Outcome
-run(const Example *e, const TilecProgram *p, int64_t size, bool from_text)
+run(const Example *e, const TilecProgram *p, int64_t size)
 {
    Outcome out = {0};
    TilecArg args[MAX_ARGS];
@@ -106,8 +105,7 @@ run(const Example *e, const TilecProgram *p, int64_t size, bool from_text)
       args[n++] = tilec_ptr(TILEC_DTYPE_NONE, out.data[i], e->n * 2);
    }
    for (unsigned i = 0; i < e->num_ints; i++)
-      if (!from_text || !(e->folded >> i & 1))
-         args[n++] = tilec_int(TILEC_I32, i + 1 == e->num_ints ? size : e->ints[i]);
+      args[n++] = tilec_int(TILEC_I32, i + 1 == e->num_ints ? size : e->ints[i]);
    if (e->has_scale)
       args[n++] = tilec_fp32(0.125f);
    TilecHostLaunch l = {.struct_size = sizeof l,
@@ -172,7 +170,7 @@ try_mutant(const Example *e, const Outcome good[MAX_SIZES], char *text, const ch
                tilec_session_error(s));
    bool faults = false, says_so = false, differs = false;
    for (unsigned i = 0; i < MAX_SIZES && e->sizes[i]; i++) {
-      Outcome o = run(e, p, e->sizes[i], true);
+      Outcome o = run(e, p, e->sizes[i]);
       if (o.status == TILEC_FAULT) {
          faults = true;
          says_so |= what && strstr(o.fault.message, what) && strstr(o.fault.file, e->file) &&
@@ -218,7 +216,7 @@ each_fault_is_found(void **state)
       const char *text = tilec_program_text(p, TILEC_STAGE_LOWERED, NULL);
       Outcome good[MAX_SIZES] = {0};
       for (unsigned k = 0; k < MAX_SIZES && e->sizes[k]; k++) {
-         good[k] = run(e, p, e->sizes[k], false);
+         good[k] = run(e, p, e->sizes[k]);
          if (good[k].status != TILEC_OK)
             fail_msg("%s: %s", e->file, good[k].fault.message);
       }
