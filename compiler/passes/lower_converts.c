@@ -188,12 +188,15 @@ convert_shared(TlLowerCx *cx, const TlOp *op, const TlConvertPlan *p, TlValue *v
       ref.partition = cx->next_partition++;
    TlSharedMap st = tl_shared_map_of_columns(cx, &p->src, sc->access[TL_CONVERT_STORE].col, bytes);
    TlSharedMap ld = tl_shared_map_of_columns(cx, &p->dst, sc->access[TL_CONVERT_LOAD].col, bytes);
+   /* Of warps that hold copies one stores: in a kernel that works in place the others may have read
+    * the tile again after it changed. */
+   TlValue *owner = tl_thread_is_zero(cx, 0, tl_owner_of(&p->src).free_warps);
    TlValue **parts = tl_new_array(cx->scratch, TlValue *, sc->rounds);
    uint32_t *at = tl_new_array(cx->scratch, uint32_t, ld.num);
    for (uint32_t k = 0; k < sc->rounds; k++) {
       TlSharedMap st_k = one_round(cx, &st, k, sc->scratch_bytes);
       TlSharedMap ld_k = one_round(cx, &ld, k, sc->scratch_bytes);
-      tl_shared_store(cx, &ref, &st_k, v, NULL);
+      tl_shared_store(cx, &ref, &st_k, v, owner);
       parts[k] = tl_shared_load(cx, &ref, &ld_k, t);
       for (unsigned i = 0, n = loaded; i < ld.num; i++)
          if (ld.offset[i] / sc->scratch_bytes == k) {
@@ -246,7 +249,7 @@ store_tile(TlLowerCx *cx, const TlValue *tile, const TlValue *buffer)
    TlValue *v = tl_regs_to_memory(cx, tl_lower_use(cx, tile));
    unsigned bytes = tl_dtype_info[tl_type_elem(v->type)->dtype].bytes;
    TlSharedMap map = tl_shared_map(cx, &l, buffer->type->layout, bytes);
-   tl_shared_store(cx, &ref, &map, v, NULL);
+   tl_shared_store(cx, &ref, &map, v, tl_thread_is_zero(cx, 0, tl_owner_of(&l).free_warps));
 }
 
 void

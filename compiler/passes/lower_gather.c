@@ -44,7 +44,7 @@ tl_lower_gather(TlLowerCx *cx, TlOp *op)
    TlDtype t = tl_type_elem(raw->type)->dtype;
    unsigned es = tl_dtype_info[t].bytes;
    TlSharedMap map = tl_shared_map(cx, &from, &memory, es);
-   tl_shared_store(cx, &ref, &map, raw, NULL);
+   tl_shared_store(cx, &ref, &map, raw, tl_thread_is_zero(cx, 0, tl_owner_of(&from).free_warps));
    TlValue *index = tl_regs_cast(cx, TL_OP_CAST, tl_lower_use(cx, tl_arg(op, 1)), TL_I32);
    /* An index outside the source is undefined; it must not leave the buffer. */
    index = tl_op2(cx, TL_OP_AND, index, tl_i32(cx, src->shape[axis] - 1));
