@@ -161,19 +161,6 @@ tl_builtin_clamp(TlSema *s, const TlCall *call)
    return tl_sv_value(tl_b3(&s->b, TL_OP_CLAMP, v[0], v[1], v[2], {TL_ATTR_NAN, {.i = nan}}));
 }
 
-/* 1 / (1 + exp(-x)) */
-TlSv
-tl_builtin_sigmoid(TlSema *s, const TlCall *call)
-{
-   TlValue *x = tl_call_value(s, call, 0);
-   if (!x || !tl_check_takes(s, call, x, TL_TAKES_WIDE_FLOAT, tl_call_arg_range(call, 0)))
-      return tl_sv_poison();
-   TlBuilder *b = &s->b;
-   TlValue *one = tl_const_double(b, x->type, 1.0), *zero = tl_const_bits(b, x->type, 0);
-   TlValue *e = tl_b1(b, TL_OP_EXP, tl_b2(b, TL_OP_SUB, zero, x));
-   return tl_sv_value(tl_b2(b, TL_OP_DIV, one, tl_b2(b, TL_OP_ADD, one, e)));
-}
-
 /* ---- libdevice ---- */
 /* A function of stdlib/math.tile: operands in one dtype and shape, which the row accepts. */
 TlSv

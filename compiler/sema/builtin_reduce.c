@@ -399,26 +399,6 @@ tl_builtin_cumprod(TlSema *s, const TlCall *call)
    return cumulative(s, call, TL_OP_MUL);
 }
 
-/* softmax along dim (0 when None): exp(x - max) over its sum. */
-TlSv
-tl_builtin_softmax(TlSema *s, const TlCall *call)
-{
-   unsigned axis = 0;
-   TlValue *x = tl_call_tile(s, call, 0);
-   if (!x || !tl_check_takes(s, call, x, TL_TAKES_WIDE_FLOAT, tl_call_arg_range(call, 0)) ||
-       (tl_call_has(call, 1) && !tl_call_axis(s, call, 1, x->type, x->type->rank, &axis)))
-      return tl_sv_poison();
-   TlRange range = call->range;
-   TlValue *top = tl_sema_expand(s, tl_reduce_with(s, x, axis, TL_OP_MAX, range), axis, range);
-   if (!tl_sema_broadcast(s, &x, &top, range))
-      return tl_sv_poison();
-   TlValue *num = tl_b1(&s->b, TL_OP_EXP, tl_b2(&s->b, TL_OP_SUB, x, top));
-   TlValue *den = tl_sema_expand(s, tl_reduce_with(s, num, axis, TL_OP_ADD, range), axis, range);
-   if (!tl_sema_broadcast(s, &num, &den, range))
-      return tl_sv_poison();
-   return tl_sv_value(tl_b2(&s->b, TL_OP_DIV, num, den));
-}
-
 /* ---- histogram ---- */
 TlSv
 tl_builtin_histogram(TlSema *s, const TlCall *call)
