@@ -97,11 +97,7 @@ LLVMValueRef tl_cg_thread_id(TlCg *cg);
 void tl_cg_unsupported(TlCg *cg, const char *what, const char *why);
 void tl_cg_loc(TlCg *cg, TlRange range);
 
-/* lower_math.c: fp32 functions built from arithmetic, bounds in the file. */
-LLVMValueRef tl_cg_math_log2(TlCg *cg, LLVMValueRef x);
-LLVMValueRef tl_cg_math_log(TlCg *cg, LLVMValueRef x);
-
-/* fp8 conversions, lower_cast.c */
+/* Any numeric conversion: lower_cast.c. */
 LLVMValueRef tl_cg_cast(TlCg *cg, LLVMValueRef v, TlDtype from, TlDtype to, int rounding);
 
 #endif

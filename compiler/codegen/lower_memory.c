@@ -500,11 +500,6 @@ tl_emit_cp_async_wait(TlCg *cg, const TlOp *op)
 }
 
 /* ---- atomics: PTX ISA "atom" ---- */
-typedef struct AtomForm {
-   const char *type; /* ".f32" */
-   unsigned bits;    /* register width */
-} AtomForm;
-
 static const char *const sem_text[] = {
    [TL_SEM_ACQ_REL] = "acq_rel",
    [TL_SEM_ACQUIRE] = "acquire",
