@@ -345,7 +345,7 @@ takes_text(uint32_t takes)
        {TL_TAKES_INT | TL_TAKES_BOOL, "integers"},
    };
    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
-      if (names[i].takes == takes)
+      if (names[i].takes == (takes & ~(uint32_t)TL_TAKES_MATH64))
          return names[i].text;
    return "numbers";
 }

@@ -5,18 +5,45 @@
 #include <assert.h>
 #include <string.h>
 
-/* All arguments in one shape and dtype (promoted pairwise, as run-time values). */
+enum { MOST_OPERANDS = 4 };
+
+/* A number written out, which takes the type of the others. */
+static bool
+is_literal(const TlSv *v)
+{
+   return tl_sv_is_number(v) && !v->is_strong;
+}
+
+/* All arguments in one shape and dtype, promoted pairwise from the first that is no literal on. */
 static bool
 common_operands(TlSema *s, const TlCall *call, unsigned num, TlValue **v)
 {
-   for (unsigned i = 0; i < num; i++)
+   TlSv x[MOST_OPERANDS];
+   unsigned first = num;
+   assert(num <= MOST_OPERANDS);
+   for (unsigned i = 0; i < num; i++) {
+      x[i] = call->args[i];
+      if (is_literal(&x[i]))
+         continue;
       if (!(v[i] = tl_call_value(s, call, i)))
          return false;
+      x[i] = tl_sv_value(v[i]);
+      first = first == num ? i : first;
+   }
+   if (first == num) { /* literals only */
+      first = 0;
+      if (!(v[0] = tl_call_value(s, call, 0)))
+         return false;
+      x[0] = tl_sv_value(v[0]);
+   }
    for (unsigned round = 0; round < 2 && num > 1; round++)
-      for (unsigned i = 1; i < num; i++) {
-         TlSv a = tl_sv_value(v[0]), b = tl_sv_value(v[i]);
-         if (!tl_sema_operands(s, &a, &b, false, call->range, &v[0], &v[i]))
+      for (unsigned i = 0; i < num; i++) {
+         if (i == first)
+            continue;
+         if (!tl_sema_operands(s, &x[first], &x[i], false, call->range, &v[first], &v[i]))
             return false;
+         x[first] = tl_sv_value(v[first]);
+         x[i] = tl_sv_value(v[i]);
       }
    return true;
 }
@@ -25,10 +52,32 @@ static bool
 check_all(TlSema *s, const TlCall *call, unsigned num, TlValue **v, uint32_t takes)
 {
    for (unsigned i = 0; i < num; i++)
-      if (!(v[i] = tl_call_value(s, call, i)) ||
-          !tl_check_takes(s, call, v[i], takes, tl_call_arg_range(call, i)))
+      if (!is_literal(&call->args[i]) &&
+          (!(v[i] = tl_call_value(s, call, i)) ||
+           !tl_check_takes(s, call, v[i], takes, tl_call_arg_range(call, i))))
          return false;
-   return true;
+   if (!common_operands(s, call, num, v))
+      return false;
+   return tl_check_takes(s, call, v[0], takes, tl_call_arg_range(call, 0));
+}
+
+/* A function of the stdlib on values. */
+static TlSv
+call_stdlib(TlSema *s, const TlCall *call, const char *module, const char *name, TlValue **v,
+            unsigned num)
+{
+   TlSv args[MOST_OPERANDS], fn = tl_sema_stdlib(s, module, name, call->range);
+   if (fn.kind == TL_SV_POISON)
+      return fn;
+   for (unsigned i = 0; i < num; i++)
+      args[i] = tl_sv_value(v[i]);
+   return tl_sema_call(s, &fn, args, num, call->range);
+}
+
+static bool
+is_math64(const TlBuiltinRow *row, const TlValue *v)
+{
+   return (row->takes & TL_TAKES_MATH64) && tl_value_dtype(v) == TL_FP64;
 }
 
 TlSv
@@ -36,9 +85,11 @@ tl_builtin_elementwise(TlSema *s, const TlCall *call)
 {
    const TlBuiltinRow *row = tl_builtin_row(call);
    unsigned num = (unsigned)tl_op_info[row->op].min_args;
-   TlValue *v[3];
-   if (!check_all(s, call, num, v, row->takes) || !common_operands(s, call, num, v))
+   TlValue *v[MOST_OPERANDS];
+   if (!check_all(s, call, num, v, row->takes))
       return tl_sv_poison();
+   if (is_math64(row, v[0]))
+      return call_stdlib(s, call, "math64", row->base.name, v, num);
    return tl_sv_value(tl_sema_build(s, row->op, v, num, NULL, NULL, call->range));
 }
 
@@ -59,7 +110,7 @@ TlSv
 tl_builtin_fdiv(TlSema *s, const TlCall *call)
 {
    TlValue *v[2];
-   if (!check_all(s, call, 2, v, TL_TAKES_FLOAT) || !common_operands(s, call, 2, v))
+   if (!check_all(s, call, 2, v, TL_TAKES_FLOAT))
       return tl_sv_poison();
    return tl_sv_value(tl_b2(&s->b, TL_OP_DIV, v[0], v[1]));
 }
@@ -139,10 +190,14 @@ tl_builtin_clamp(TlSema *s, const TlCall *call)
 {
    int64_t nan;
    TlValue *v[3];
-   if (!nan_rule(s, call, 3, &nan) || !check_all(s, call, 3, v, TL_TAKES_NUMBER))
+   if (!nan_rule(s, call, 3, &nan))
       return tl_sv_poison();
-   for (unsigned i = 0; i < 3; i++)
+   for (unsigned i = 0; i < 3; i++) {
+      if (!(v[i] = tl_call_value(s, call, i)) ||
+          !tl_check_takes(s, call, v[i], TL_TAKES_NUMBER, tl_call_arg_range(call, i)))
+         return tl_sv_poison();
       v[i] = tl_bf16_to_fp32(s, v[i], call->range);
+   }
    TlSv lo = tl_sv_value(v[1]), hi = tl_sv_value(v[2]);
    if (!tl_sema_operands(s, &lo, &hi, false, call->range, &v[1], &v[2]))
       return tl_sv_poison();
@@ -166,23 +221,16 @@ tl_builtin_clamp(TlSema *s, const TlCall *call)
 TlSv
 tl_builtin_math(TlSema *s, const TlCall *call)
 {
-   enum { MOST = 4 };
    const TlBuiltinRow *row = tl_builtin_row(call);
    unsigned num = call->num_args;
-   TlValue *v[MOST];
-   TlSv args[MOST];
-   assert(num <= MOST);
+   TlValue *v[MOST_OPERANDS];
    if (!common_operands(s, call, num, v))
       return tl_sv_poison();
-   for (unsigned i = 0; i < num; i++) {
+   for (unsigned i = 0; i < num; i++)
       if (!tl_check_takes(s, call, v[i], row->takes, tl_call_arg_range(call, i)))
          return tl_sv_poison();
-      args[i] = tl_sv_value(v[i]);
-   }
-   TlSv fn = tl_sema_stdlib(s, row->module, row->function, call->range);
-   if (fn.kind == TL_SV_POISON)
-      return fn;
-   return tl_sema_call(s, &fn, args, num, call->range);
+   return call_stdlib(s, call, is_math64(row, v[0]) ? "math64" : row->module, row->function, v,
+                      num);
 }
 
 /* The dtype that a word of a conversion's name means: "ull" of float2ull_rn. */
