@@ -10,6 +10,30 @@
 
 /* ---- list ---- */
 static void
+print_names(const char *what, const char *const *names, unsigned n)
+{
+   for (unsigned i = 0; i < n; i++)
+      printf("%s%s%s", i ? ", " : what, names[i], i + 1 == n ? "\n" : "");
+}
+
+static void
+print_tuning(TlUnit *u, const TlKernelInfo *k)
+{
+   TlSpecialization spec = {.kernel = k->name};
+   TlTuning t;
+   for (unsigned i = 0; i < k->num_params; i++)
+      if (k->params[i].value_matters)
+         printf("   heuristics look at %s\n", k->params[i].name);
+   if (!tl_sema_tuning(u->sema, &spec, &t))
+      return;
+   print_names("   tuned for each ", t.keys, t.num_keys);
+   print_names("   reset to zero  ", t.reset_to_zero, t.num_reset);
+   print_names("   restored       ", t.restore_value, t.num_restore);
+   for (unsigned i = 0; i < t.num_configs; i++)
+      printf("   config %-3u %s\n", i, t.configs[i].text);
+}
+
+static void
 print_kernel(TlUnit *u, const TlKernelInfo *k)
 {
    TlLineCol at = tl_source_line_col(u->sources, k->range.file, k->range.begin);
@@ -26,6 +50,7 @@ print_kernel(TlUnit *u, const TlKernelInfo *k)
          printf(" = %s", p->default_text);
    }
    printf(")  %s:%u%s\n", src ? src->name : "?", at.line, k->is_helper ? "  (helper)" : "");
+   print_tuning(u, k);
 }
 
 int

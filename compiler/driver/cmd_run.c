@@ -241,12 +241,21 @@ all_given(const RunState *r)
    return ok;
 }
 
+/* What the kernel's heuristics may know of a launch argument. */
+static const char *
+value_text(RunState *r, const RunArg *a)
+{
+   if (a->value.kind == TL_CLI_ARRAY)
+      return tl_arena_printf(r->c->arena, "*%s", tl_dtype_info[a->value.array.dtype].text);
+   return constant_text(r, a);
+}
+
 static void
 make_signature(RunState *r)
 {
    TlSb sb;
    tl_sb_init(&sb, r->c->arena);
-   TL_VEC(TilecDefine) defines = {0};
+   TL_VEC(TilecDefine) defines = {0}, values = {0};
    for (size_t i = 0; i < r->o.num_defines; i++)
       tl_vec_push(r->c->arena, &defines, r->o.defines[i]);
    for (unsigned i = 0; i < r->num_args; i++) {
@@ -259,7 +268,11 @@ make_signature(RunState *r)
          continue;
       }
       tl_sb_str(&sb, signature_entry(r, a));
+      if (a->is_given)
+         tl_vec_push(r->c->arena, &values, (TilecDefine){a->param->name, value_text(r, a)});
    }
+   r->o.values = values.data;
+   r->o.num_values = values.len;
    r->o.defines = defines.data;
    r->o.num_defines = defines.len;
    if (!r->o.signature)
@@ -382,10 +395,19 @@ grid_value(RunState *r, const char *text, uint32_t *out)
    return false;
 }
 
+/* --grid as an expression over the parameters stands in for the kernel's own. */
+static bool
+is_grid_expression(const char *text)
+{
+   return text && text[strspn(text, "0123456789, ")] != 0;
+}
+
 static bool
 read_grid(RunState *r)
 {
    const char *text = tl_option(&r->c->cl, TL_OPT_GRID);
+   if (is_grid_expression(text))
+      text = NULL;
    const TilecKernelInfo *k = &r->unit.info.kernels[0];
    for (unsigned i = 0; i < 3; i++)
       r->grid[i] = 1;
@@ -634,6 +656,9 @@ compile_and_run(RunState *r)
       return code;
    choose_arch(r);
    make_signature(r);
+   const char *grid = tl_option(&r->c->cl, TL_OPT_GRID);
+   if (is_grid_expression(grid))
+      r->o.grid = tl_arena_printf(r->c->arena, "(%s)", grid);
    TilecStage shown = tl_option(&r->c->cl, TL_OPT_EMIT) ? r->o.stop_after : TILEC_STAGE_DEFAULT;
    r->o.keep_stages |= shown ? TILEC_STAGE_BIT(shown) : 0;
    TilecStage needed = r->rt ? TILEC_STAGE_PTX : r->on_sim ? TILEC_STAGE_LOWERED : TILEC_STAGE_IR;

@@ -214,8 +214,51 @@ tilec_program_info(const TilecProgram *p)
 }
 
 /* ---- reflection ---- */
+static const TilecTuning *
+declare_tuning(TlUnit *u, const TilecCompileOptions *o, const TlKernelInfo *k)
+{
+   TilecCompileOptions mine = *o;
+   bool named = o->kernel && strcmp(o->kernel, k->name) == 0;
+   if (!named) { /* options are about another kernel */
+      mine.num_defines = mine.num_values = 0;
+      mine.num_warps = mine.num_stages = 0;
+   }
+   mine.kernel = k->name;
+   mine.signature = NULL;
+   TlSpecialization spec = tl_unit_specialization(u, &mine);
+   TlTuning t;
+   if (!tl_sema_tuning(u->sema, &spec, &t))
+      return NULL;
+   TilecConfig *configs = tl_new_array(u->arena, TilecConfig, t.num_configs);
+   for (unsigned i = 0; i < t.num_configs; i++) {
+      const TlConfig *c = &t.configs[i];
+      TilecDefine *values = tl_new_array(u->arena, TilecDefine, c->num + 1);
+      for (unsigned v = 0; v < c->num; v++)
+         values[v] = (TilecDefine){c->names[v], c->values[v]};
+      configs[i] = (TilecConfig){.text = c->text,
+                                 .values = values,
+                                 .num_values = c->num,
+                                 .num_warps = (uint32_t)c->num_warps,
+                                 .num_stages = (uint32_t)c->num_stages,
+                                 .num_ctas = (uint32_t)c->num_ctas};
+   }
+   TilecTuning *out = tl_new(u->arena, TilecTuning);
+   *out = (TilecTuning){.configs = configs,
+                        .num_configs = t.num_configs,
+                        .keys = t.keys,
+                        .num_keys = t.num_keys,
+                        .reset_to_zero = t.reset_to_zero,
+                        .num_reset = t.num_reset,
+                        .restore_value = t.restore_value,
+                        .num_restore = t.num_restore,
+                        .warmup_ms = t.warmup_ms,
+                        .rep_ms = t.rep_ms,
+                        .source_hash = tl_sema_source_hash(u->sema)};
+   return out;
+}
+
 static void
-declare(TlUnit *u, const TlKernelInfo *k, TilecKernelDecl *d)
+declare(TlUnit *u, const TilecCompileOptions *o, const TlKernelInfo *k, TilecKernelDecl *d)
 {
    TilecParamDecl *params = tl_new_array(u->arena, TilecParamDecl, k->num_params + 1);
    for (unsigned i = 0; i < k->num_params; i++)
@@ -223,14 +266,16 @@ declare(TlUnit *u, const TlKernelInfo *k, TilecKernelDecl *d)
           (TilecParamDecl){.name = k->params[i].name,
                            .type = k->params[i].is_constexpr ? NULL : k->params[i].annotation,
                            .default_value = k->params[i].default_text,
-                           .is_constexpr = k->params[i].is_constexpr};
+                           .is_constexpr = k->params[i].is_constexpr,
+                           .value_matters = k->params[i].value_matters};
    const TlSource *src = tl_source(u->sources, k->range.file);
    *d = (TilecKernelDecl){
       .name = k->name,
       .file = src ? src->name : NULL,
       .line = src ? tl_source_line_col(u->sources, k->range.file, k->range.begin).line : 0,
       .params = params,
-      .num_params = k->num_params};
+      .num_params = k->num_params,
+      .tuning = declare_tuning(u, o, k)};
 }
 
 static TilecStatus
@@ -247,7 +292,7 @@ list(TilecListing *l, const TilecCompileOptions *o)
    l->kernels = tl_new_array(u->arena, TilecKernelDecl, n + 1);
    for (unsigned i = 0; i < n; i++)
       if (!kernels[i].is_helper)
-         declare(u, &kernels[i], &l->kernels[kept++]);
+         declare(u, o, &kernels[i], &l->kernels[kept++]);
    l->count = kept;
    return TILEC_OK;
 }

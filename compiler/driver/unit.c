@@ -229,14 +229,9 @@ load_names(TlUnit *u, const TilecCompileOptions *o)
    return diagnosed(u);
 }
 
-static TilecStatus
-type_kernel(Run *r)
+TlSpecialization
+tl_unit_specialization(TlUnit *u, const TilecCompileOptions *o)
 {
-   TlUnit *u = r->u;
-   const TilecCompileOptions *o = r->options;
-   TilecStatus status = load_names(u, o);
-   if (status != TILEC_OK)
-      return status;
    TlSpecialization spec = {.kernel = o->kernel,
                             .signature = o->signature,
                             .num_warps = (int)o->num_warps,
@@ -247,6 +242,23 @@ type_kernel(Run *r)
       tl_vec_push(u->arena, &spec.define_names, o->defines[i].name);
       tl_vec_push(u->arena, &spec.define_values, o->defines[i].value);
    }
+   spec.grid = o->grid;
+   for (size_t i = 0; i < o->num_values; i++) {
+      tl_vec_push(u->arena, &spec.value_names, o->values[i].name);
+      tl_vec_push(u->arena, &spec.values, o->values[i].value);
+   }
+   return spec;
+}
+
+static TilecStatus
+type_kernel(Run *r)
+{
+   TlUnit *u = r->u;
+   const TilecCompileOptions *o = r->options;
+   TilecStatus status = load_names(u, o);
+   if (status != TILEC_OK)
+      return status;
+   TlSpecialization spec = tl_unit_specialization(u, o);
    u->func = tl_sema_compile(u->sema, &spec);
    if (!u->func)
       return u->diags.num_errors ? TILEC_BAD_SOURCE : TILEC_INTERNAL;

@@ -56,6 +56,9 @@ TilecStatus tl_unit_compile(TlUnit *u, const TilecCompileOptions *options,
 /* Parses and loads names only: u->sema can list its kernels. */
 TilecStatus tl_unit_load_names(TlUnit *u, const TilecCompileOptions *options);
 
+/* What the options ask of one kernel; lives in the unit's arena. */
+TlSpecialization tl_unit_specialization(TlUnit *u, const TilecCompileOptions *options);
+
 /* Reads a whole file into the arena.  false: *why says so (arena text). */
 bool tl_read_file(TlArena *arena, const char *path, const char **text, size_t *len,
                   const char **why);

@@ -442,10 +442,15 @@ HOST_FN(getenv)
 
 HOST_FN(config)
 {
-   static const char *const field[] = {"kwargs", "num_warps", "num_stages", "num_ctas"};
+   static const char *const field[] = {"kwargs",   "num_warps", "num_stages",
+                                       "num_ctas", "maxnreg",   "pre_hook"};
    TlSv o = tl_object_new(s, "Config");
-   for (unsigned i = 0; i < 4; i++)
+   int64_t given = 0; /* what the program said itself, bit by bit */
+   for (unsigned i = 0; i < 6; i++) {
       tl_object_set(s, &o, field[i], c->args[i]);
+      given |= (int64_t)c->given[i] << i;
+   }
+   tl_object_set(s, &o, "given", tl_sv_int(given));
    return o;
 }
 
@@ -589,6 +594,8 @@ tl_host_builtin(TlSema *s, const char *name, TlSv *out)
          *out = (TlSv){.kind = TL_SV_BUILTIN, .builtin = {&python_row[i], NULL}};
          return true;
       }
+   if (strcmp(name, "Config") == 0) /* triton.Config, bare in a .tile file */
+      return tl_host_module_attr(s, "triton", name, out);
    if (strcmp(name, "__name__") == 0) {
       *out = tl_make_str(s, "tilec", 5);
       return true;

@@ -149,8 +149,8 @@ tl_instantiate(TlSema *s, TlFrame *f, const TlSvFunc *cls, const TlArgs *args, T
 }
 
 /* ---- decorators ---- */
-static const char *
-last_name(const TlNode *n)
+const char *
+tl_decorator_name(const TlNode *n)
 {
    while (n->kind == TL_AST_CALL)
       n = tl_ast_Call(n)->func;
@@ -159,8 +159,8 @@ last_name(const TlNode *n)
    return n->kind == TL_AST_ATTRIBUTE ? tl_ast_Attribute(n)->name : "";
 }
 
-static const TlNode *
-argument(const TlNode *decorator, const char *keyword, int position)
+const TlNode *
+tl_decorator_argument(const TlNode *decorator, const char *keyword, int position)
 {
    if (decorator->kind != TL_AST_CALL)
       return NULL;
@@ -193,7 +193,7 @@ eval_ask(TlSema *s, void *user)
 static int
 int_argument(TlSema *s, TlFrame *f, const TlNode *decorator, const char *keyword)
 {
-   const TlNode *n = argument(decorator, keyword, -1);
+   const TlNode *n = tl_decorator_argument(decorator, keyword, -1);
    if (!n)
       return 0;
    TlSv v = tl_eval_expr(s, f, n);
@@ -218,10 +218,11 @@ read_config(const TlSv *configs, TlMeta *m)
          continue;
       if (tl_object_get(&items[i], "kwargs", &v) && v.kind == TL_SV_DICT)
          m->config = v;
-      if (!m->num_warps && tl_object_get(&items[i], "num_warps", &v) && v.kind == TL_SV_INT)
-         m->num_warps = (int)v.i;
-      if (!m->num_stages && tl_object_get(&items[i], "num_stages", &v) && v.kind == TL_SV_INT)
-         m->num_stages = (int)v.i;
+      int64_t given = tl_object_get(&items[i], "given", &v) && v.kind == TL_SV_INT ? v.i : 0;
+      if ((given >> 1 & 1) && tl_object_get(&items[i], "num_warps", &v) && v.kind == TL_SV_INT)
+         m->config_warps = (int)v.i;
+      if ((given >> 2 & 1) && tl_object_get(&items[i], "num_stages", &v) && v.kind == TL_SV_INT)
+         m->config_stages = (int)v.i;
       return;
    }
 }
@@ -235,22 +236,22 @@ tl_read_decorators(TlSema *s, const TlSvFunc *fn, TlMeta *m)
    f->parent = fn->closure;
    for (size_t i = 0; i < d->len; i++) {
       const TlNode *n = d->data[i];
-      const char *last = last_name(n);
+      const char *last = tl_decorator_name(n);
       if (tl_is_jit_decorator(n)) {
          int warps = int_argument(s, f, n, "num_warps"),
              stages = int_argument(s, f, n, "num_stages");
          m->num_warps = warps ? warps : m->num_warps;
          m->num_stages = stages ? stages : m->num_stages;
          m->num_ctas = int_argument(s, f, n, "num_ctas");
-         const TlNode *grid = argument(n, "grid", -1);
-         m->grid = grid ? tl_node_text(s, grid) : NULL;
+         const TlNode *grid = tl_decorator_argument(n, "grid", -1);
+         m->grid = grid ? tl_grid_text(s, fn, grid) : NULL;
       } else if (strcmp(last, "heuristics") == 0) {
-         const TlNode *values = argument(n, "values", 0);
+         const TlNode *values = tl_decorator_argument(n, "values", 0);
          if (values)
             tl_vec_push(s->arena, &m->heuristics, values);
       } else if (strstr(last, "autotune") || strcmp(last, "libtuner") == 0) {
-         const TlNode *configs = argument(n, "configs", 0);
-         m->autotune_range = n->range;
+         const TlNode *configs = tl_decorator_argument(n, "configs", 0);
+         m->autotune = n;
          if (configs) {
             Ask ask = {f, configs};
             TlSv v = tl_quietly(s, eval_ask, &ask, NULL);

@@ -288,13 +288,33 @@ typedef struct TlMeta {
    int num_warps, num_stages, num_ctas; /* 0 = not said */
    const char *grid;                    /* text, or NULL */
    TlSv config;                         /* DICT of the first autotune configuration, or NONE */
+   int config_warps, config_stages;     /* that it names; 0 = none */
    TL_VEC(const TlNode *) heuristics;   /* arguments of @heuristics */
-   TlRange autotune_range;
+   const TlNode *autotune;              /* the decorator, or NULL */
 } TlMeta;
 void tl_read_decorators(TlSema *s, const TlSvFunc *fn, TlMeta *out);
+const char *tl_decorator_name(const TlNode *decorator); /* last component: "autotune" */
+/* Its argument by keyword or position (-1: keyword only); NULL when it is not given. */
+const TlNode *tl_decorator_argument(const TlNode *decorator, const char *keyword, int position);
+
+/* ---- grid.c ---- */
+/* The grid in the launch record's language, "(cdiv(n, BLOCK),)"; NULL after a located error. */
+const char *tl_grid_text(TlSema *s, const TlSvFunc *fn, const TlNode *node);
+const char *tl_grid_from_text(TlSema *s, const TlSvFunc *fn, const char *text);
+
+/* ---- tuning.c ---- */
+/* Marks the parameters whose launch values the kernel's heuristics may look at. */
+void tl_heuristic_reads(TlSema *s, const TlSvFunc *fn, bool *read);
+/* What is known of the launch's arguments, by name: given values and defines. */
+TlSv tl_known_values(TlSema *s, const TlSpecialization *spec);
+TlSv tl_pointer_argument(TlSema *s, const TlType *elem); /* present, its dtype known */
 
 /* ---- spec*.c ---- */
 /* A type in ahead-of-time notation ("*const fp16", "i32"); NULL if it is none. */
 const TlType *tl_parse_type_text(TlSema *s, const char *text, size_t len);
+/* A number, True, False, None, a dtype, else a string. */
+TlSv tl_read_value(TlSema *s, const char *text, TlRange range);
+/* By name, or the only one (NULL); NULL after an error. */
+const TlSvFunc *tl_choose_kernel(TlSema *s, const char *name);
 
 #endif

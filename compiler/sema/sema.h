@@ -275,6 +275,9 @@ typedef struct TlSpecialization {
    const char *signature;   /* ahead-of-time notation, or NULL: annotations and defaults decide */
    TL_VEC(const char *) define_names; /* -D NAME=VALUE */
    TL_VEC(const char *) define_values;
+   TL_VEC(const char *) value_names; /* what is known of launch arguments, for heuristics and */
+   TL_VEC(const char *) values;      /* pruning: a value, or "*fp16" for a pointer to such */
+   const char *grid;                 /* instead of the kernel's own, or NULL */
    int num_warps, num_stages, num_ctas; /* 0 = the kernel's own */
    bool debug, strict_fp;
 } TlSpecialization;
@@ -299,6 +302,7 @@ typedef struct TlKernelParam {
    bool is_constexpr;
    const char *annotation;   /* text as written, or NULL */
    const char *default_text; /* text as written, or NULL */
+   bool value_matters;       /* the kernel's heuristics look at its value */
 } TlKernelParam;
 typedef struct TlKernelInfo {
    const char *name;
@@ -313,6 +317,26 @@ unsigned tl_sema_kernels(TlSema *s, const TlKernelInfo **out);
 
 /* Compiles one specialisation to TYPED IR, appended to the module; NULL after located errors. */
 TlFunc *tl_sema_compile(TlSema *s, const TlSpecialization *spec);
+
+/* ---- tuning.c ---- */
+typedef struct TlConfig { /* one configuration, complete */
+   const char *text;      /* "BLOCK=128, num_warps=8, num_stages=3": unique in its kernel */
+   const char **names, **values;
+   unsigned num;
+   int num_warps, num_stages, num_ctas; /* 0 = the compiler's */
+} TlConfig;
+typedef struct TlTuning {
+   TlConfig *configs;
+   unsigned num_configs;
+   const char **keys, **reset_to_zero, **restore_value;
+   unsigned num_keys, num_reset, num_restore;
+   uint32_t warmup_ms, rep_ms; /* 0 = not said */
+} TlTuning;
+/* The configurations of a kernel under @autotune, without what spec defines; pruned when spec has
+ * values.  false when the kernel has none. */
+bool tl_sema_tuning(TlSema *s, const TlSpecialization *spec, TlTuning *out);
+/* Of the main file and all that it imports. */
+uint64_t tl_sema_source_hash(TlSema *s);
 
 /* Text of stdlib/<name>.tile, embedded at build; NULL if there is no such module. */
 const char *tl_stdlib_text(const char *name, size_t *len);

@@ -118,6 +118,13 @@ describe_kernel(TlSema *s, const TlSvFunc *fn)
           .default_text = p->default_value ? tl_node_text(s, p->default_value) : NULL,
       };
    }
+   bool *read = tl_new_array(s->arena, bool, f->params.len + 1);
+   tl_heuristic_reads(s, fn, read);
+   for (size_t i = 0, n = 0; i < f->params.len; i++)
+      if (tl_ast_Param(f->params.data[i])->kind == TL_AST_OP_PLAIN) {
+         k.params[n].value_matters = read[i] && !k.params[n].is_constexpr;
+         n++;
+      }
    k.decorators = decorator_text(s, f);
    k.is_helper = is_helper(s, fn);
    return k;
@@ -176,8 +183,8 @@ function_named(TlSema *s, const char *name)
    return NULL;
 }
 
-static const TlSvFunc *
-choose_kernel(TlSema *s, const char *name)
+const TlSvFunc *
+tl_choose_kernel(TlSema *s, const char *name)
 {
    if (name) {
       const TlSvFunc *fn = function_named(s, name);
@@ -231,7 +238,7 @@ typedef struct Spec {
    TL_VEC(Entry) entries;
    TlSpecArg *args;
    unsigned num;
-   bool *define_used;
+   const char **heuristic_failed; /* of each parameter: why its heuristic gives no value, or NULL */
 } Spec;
 
 static const TlAstParam *
@@ -310,8 +317,8 @@ tl_parse_type_text(TlSema *s, const char *text, size_t len)
 }
 
 /* -D and signature words: a number, True, False, None, a dtype, else a string. */
-static TlSv
-read_value(TlSema *s, const char *text, TlRange range)
+TlSv
+tl_read_value(TlSema *s, const char *text, TlRange range)
 {
    char *end;
    size_t len = strlen(text);
@@ -435,7 +442,7 @@ read_entry(TlSema *s, Spec *p, unsigned i, const Entry *e)
          tl_report(s->diags, E0268, e->range, e->text);
          return false;
       }
-      set_constant(a, read_value(s, e->text, e->range));
+      set_constant(a, tl_read_value(s, e->text, e->range));
       bool word = a->constant.kind == TL_SV_STR && e->text[0] != '\'' && e->text[0] != '"';
       if (word && !is_constexpr(p, i)) {
          tl_report(s->diags, E0268, e->range, e->text);
@@ -622,7 +629,7 @@ apply_defines(TlSema *s, Spec *p)
          bool from_signature = p->args[i].is_given;
          if (!from_signature || p->args[i].is_constant)
             set_constant(&p->args[i],
-                         read_value(s, p->given->define_values.data[k], param(p, i)->node.range));
+                         tl_read_value(s, p->given->define_values.data[k], param(p, i)->node.range));
       }
       bool launch = strcmp(name, "num_warps") == 0 || strcmp(name, "num_stages") == 0;
       if (!found && !launch) {
@@ -660,16 +667,14 @@ eval_heuristics(TlSema *s, void *user)
 static TlSv
 known_arguments(TlSema *s, const Spec *p)
 {
-   TlSv d = tl_dict_new(s);
+   TlSv d = tl_known_values(s, p->given);
    for (unsigned i = 0; i < p->num; i++) {
       TlSv key = tl_make_str(s, param(p, i)->name, strlen(param(p, i)->name));
-      if (p->args[i].is_given && p->args[i].is_constant)
-         tl_dict_set(s, &d, &key, p->args[i].constant);
-      if (!p->args[i].is_given || p->args[i].is_constant || p->args[i].type->kind != TL_TYPE_PTR)
-         continue;
-      TlSv pointer = tl_object_new(s, "pointer argument"); /* present, its dtype known */
-      tl_object_set(s, &pointer, "dtype", tl_sv_type(p->args[i].type->elem));
-      tl_dict_set(s, &d, &key, pointer);
+      const TlSpecArg *a = &p->args[i];
+      if (a->is_given && a->is_constant)
+         tl_dict_set(s, &d, &key, a->constant);
+      else if (a->is_given && a->type->kind == TL_TYPE_PTR)
+         tl_dict_set(s, &d, &key, tl_pointer_argument(s, a->type->elem));
    }
    return d;
 }
@@ -683,6 +688,19 @@ take_missing(TlSema *s, Spec *p, const char *name, TlSv v, TlRange range, const 
          set_constant(&p->args[i], v);
          tl_report(s->diags, R0201, range, name, tl_sv_constant_text(s, &v), from);
       }
+}
+
+/* Remembered for the error that the parameter lacks a value. */
+static void
+note_failure(TlSema *s, Spec *p, const char *name, const TlSv *v, const char *why)
+{
+   for (unsigned i = 0; i < p->num; i++)
+      if (strcmp(param(p, i)->name, name) == 0 &&
+          (v->kind == TL_SV_POISON || v->kind == TL_SV_OPAQUE))
+         p->heuristic_failed[i] = why                      ? why
+                                  : v->kind == TL_SV_OPAQUE ? v->opaque
+                                                            : "it cannot be evaluated";
+   (void)s;
 }
 
 /* A heuristic may give the launch its warps and stages. */
@@ -703,7 +721,7 @@ apply_autotune(TlSema *s, Spec *p)
    const TlSv *c = &p->meta.config;
    for (size_t i = 0; c->kind == TL_SV_DICT && i < c->fields->len; i++)
       if (c->fields->keys[i].kind == TL_SV_STR)
-         take_missing(s, p, c->fields->keys[i].s.data, c->fields->values[i], p->meta.autotune_range,
+         take_missing(s, p, c->fields->keys[i].s.data, c->fields->values[i], p->meta.autotune->range,
                       "the first autotune configuration");
 }
 
@@ -720,8 +738,10 @@ apply_heuristics(TlSema *s, Spec *p)
          s->impl->act = &act;
          ask.fn = &d.fields->values[i];
          ask.args = known_arguments(s, p);
-         TlSv v = tl_quietly(s, call_heuristic, &ask, NULL);
+         const char *why = NULL;
+         TlSv v = tl_quietly(s, call_heuristic, &ask, &why);
          s->impl->act = act.caller;
+         note_failure(s, p, d.fields->keys[i].s.data, &v, why);
          take_missing(s, p, d.fields->keys[i].s.data, v, ask.node->range, "its heuristic");
          take_launch(s, p, d.fields->keys[i].s.data, &v);
       }
@@ -761,6 +781,8 @@ check_complete(TlSema *s, Spec *p)
          ok &= !(a->is_constant && a->constant.kind == TL_SV_POISON);
       } else if (is_constexpr(p, i)) {
          tl_report(s->diags, E0272, q->node.range, q->name);
+         if (p->heuristic_failed[i])
+            tl_note(s->diags, N0204, p->meta.heuristics.data[0]->range, p->heuristic_failed[i]);
          tl_help(s->diags, "give it with -D %s=VALUE, in the signature, or as a default", q->name);
          ok = false;
       } else {
@@ -847,9 +869,13 @@ resolve(TlSema *s, Spec *p)
    p->ast = copy;
    p->num = (unsigned)copy->params.len;
    p->args = tl_new_array(s->arena, TlSpecArg, p->num);
+   p->heuristic_failed = tl_new_array(s->arena, const char *, p->num);
    tl_read_decorators(s, p->fn, &p->meta);
-   s->impl->num_warps = pick(p->given->num_warps, p->meta.num_warps, 4);
-   s->impl->num_stages = pick(p->given->num_stages, p->meta.num_stages, 3);
+   const TlMeta *meta = &p->meta;
+   s->impl->num_warps =
+      pick(p->given->num_warps, pick(meta->config_warps, meta->num_warps, 0), 4);
+   s->impl->num_stages =
+      pick(p->given->num_stages, pick(meta->config_stages, meta->num_stages, 0), 3);
    s->impl->num_ctas = pick(p->given->num_ctas, p->meta.num_ctas, 1);
    bool ok = read_signature(s, p) && apply_defines(s, p);
    for (unsigned i = 0; ok && i < p->num; i++)
@@ -868,7 +894,7 @@ TlFunc *
 tl_sema_compile(TlSema *s, const TlSpecialization *given)
 {
    unsigned errors = s->diags->num_errors;
-   Spec p = {.given = given, .fn = choose_kernel(s, given->kernel)};
+   Spec p = {.given = given, .fn = tl_choose_kernel(s, given->kernel)};
    s->debug = given->debug;
    s->steps = 0;
    s->depth = 0;
@@ -884,7 +910,7 @@ tl_sema_compile(TlSema *s, const TlSpecialization *given)
    f->num_warps = (uint32_t)s->impl->num_warps;
    f->num_stages = (uint32_t)s->impl->num_stages;
    f->num_ctas = (uint32_t)s->impl->num_ctas;
-   f->grid = p.meta.grid;
+   f->grid = given->grid ? tl_grid_from_text(s, p.fn, given->grid) : p.meta.grid;
    f->strict_fp = given->strict_fp;
    f->num_params = p.num;
    f->params = tl_new_array(s->arena, TlParam, p.num);

@@ -154,6 +154,11 @@ typedef struct TilecCompileOptions {
    const char *remarks;       /* comma-separated groups ("layout,pipeline,all"); NULL = none */
    const volatile int *cancel; /* polled between passes; non-zero stops with TILEC_CANCELLED */
    uint32_t timeout_ms;       /* 0 = 60000; beyond: TILEC_CANCELLED */
+   const TilecDefine *values; /* what is known of launch arguments that are no constants, for
+                                 heuristics and for pruning configurations: a value, or "*fp16" for
+                                 a pointer to such elements */
+   size_t num_values;
+   const char *grid;          /* used instead of the kernel's own grid=; NULL = its own */
 } TilecCompileOptions;
 
 /* TILEC_BAD_SOURCE: at least one error reached on_diag.  TILEC_IO: a file, TILEC_BAD_TARGET: arch
@@ -180,7 +185,33 @@ typedef struct TilecParamDecl {
    const char *default_value; /* as written; NULL = none */
    bool is_constexpr;
    bool no_specialize; /* ==1 and divisibility of its value never make a new specialisation */
+   bool value_matters; /* heuristics look at its value: each value is a specialisation of its own */
 } TilecParamDecl;
+
+/* One configuration of a kernel under @autotune.  Compiling it means giving `values` as defines,
+ * num_warps and num_stages as such. */
+typedef struct TilecConfig {
+   const char *text;          /* "BLOCK=128, num_warps=8, num_stages=3"; unique in its kernel */
+   const TilecDefine *values; /* of constexpr parameters */
+   uint32_t num_values;
+   uint32_t num_warps;        /* 0 = the compiler's choice */
+   uint32_t num_stages;
+   uint32_t num_ctas;         /* blocks per cluster; 0 = 1 */
+} TilecConfig;
+
+/* What @autotune says. */
+typedef struct TilecTuning {
+   const TilecConfig *configs; /* at least one */
+   uint32_t num_configs;
+   const char *const *keys;    /* parameters whose values ask for a choice of their own */
+   uint32_t num_keys;
+   const char *const *reset_to_zero; /* pointers cleared before each measured launch */
+   uint32_t num_reset;
+   const char *const *restore_value; /* pointers put back before each measured launch */
+   uint32_t num_restore;
+   uint32_t warmup_ms, rep_ms; /* 0 = not said */
+   uint64_t source_hash;       /* of the file and the files that it imports */
+} TilecTuning;
 
 typedef struct TilecKernelDecl {
    const char *name;
@@ -192,10 +223,13 @@ typedef struct TilecKernelDecl {
    uint32_t num_stages;
    const TilecParamDecl *params;
    uint32_t num_params;
+   const TilecTuning *tuning; /* NULL: not under @autotune */
 } TilecKernelDecl;
 
 /* Lists the kernels of options->file or ->source; only file, source, include_dirs, defines, cancel
- * and limits are looked at.  Errors inside one kernel's body do not matter here; a file that does
+ * and limits are looked at.  For options->kernel also num_warps, num_stages and values: they and the
+ * defines take their place in its configurations, and with values these are pruned as its
+ * prune_configs_by says.  Errors inside one kernel's body do not matter here; a file that does
  * not parse is TILEC_BAD_SOURCE. */
 TILEC_API TilecStatus tilec_list_kernels(TilecSession *session, const TilecCompileOptions *options,
                                          TilecListing **out);
