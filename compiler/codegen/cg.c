@@ -104,6 +104,18 @@ tl_cg_unsupported(TlCg *cg, const char *what, const char *why)
    cg->failed = true;
 }
 
+void
+tl_cg_needs_ptx(TlCg *cg, uint32_t ptx)
+{
+   if (ptx > cg->target->max_ptx)
+      tl_cg_unsupported(cg, tl_arena_printf(cg->arena, "'%s'", tl_info(cg->op)->text),
+                        tl_arena_printf(cg->arena, "it needs PTX %u.%u, at most %u.%u was asked for",
+                                        ptx / 10, ptx % 10, cg->target->max_ptx / 10,
+                                        cg->target->max_ptx % 10));
+   if (ptx > cg->ptx)
+      cg->ptx = ptx;
+}
+
 /* tid.x with its range, placed in the entry block. */
 LLVMValueRef
 tl_cg_thread_id(TlCg *cg)

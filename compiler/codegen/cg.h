@@ -38,6 +38,7 @@ typedef struct TlCg {
    LLVMValueRef entry_end;     /* where entry-block values are placed before */
    unsigned role_first_warp, role_num_warps;
    const TlOp *op;             /* being emitted: range of errors */
+   uint32_t ptx;               /* PTX ISA that what was emitted needs */
    bool failed;
    struct TlHostCg *host;      /* code for this CPU (host.c); NULL for NVPTX */
 } TlCg;
@@ -95,6 +96,8 @@ LLVMValueRef tl_cg_contract(TlCg *cg, LLVMValueRef v);
 LLVMValueRef tl_cg_thread_id(TlCg *cg);
 /* Reports E0501 once: `what` on this element type is not available for the target. */
 void tl_cg_unsupported(TlCg *cg, const char *what, const char *why);
+/* What is emitted needs this PTX ISA. */
+void tl_cg_needs_ptx(TlCg *cg, uint32_t ptx);
 void tl_cg_loc(TlCg *cg, TlRange range);
 
 /* Any numeric conversion: lower_cast.c. */

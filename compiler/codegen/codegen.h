@@ -16,6 +16,7 @@ typedef struct TlCgOptions {
 typedef struct TlCgResult {
    const char *ptx;      /* arena text */
    size_t ptx_len;
+   uint32_t ptx_version; /* 80 = PTX ISA 8.0: the lowest that the functions need */
    const char *llvm;     /* arena text or NULL */
 } TlCgResult;
 

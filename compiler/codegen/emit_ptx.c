@@ -32,9 +32,14 @@ tl_codegen_llvm_version(void)
    return LLVM_VERSION_TEXT;
 }
 
+/* A target machine for cg->ptx.  The module is built with one for the version that every kernel has
+ * and emitted with one for the version that this one needs. */
 static bool
 make_target_machine(TlCg *cg)
 {
+   if (cg->tm)
+      LLVMDisposeTargetMachine(cg->tm);
+   cg->tm = NULL;
    LLVMTargetRef t;
    char *error = NULL;
    if (LLVMGetTargetFromTriple("nvptx64-nvidia-cuda", &t, &error)) {
@@ -45,7 +50,7 @@ make_target_machine(TlCg *cg)
    static const LLVMCodeGenOptLevel level[] = {LLVMCodeGenLevelNone, LLVMCodeGenLevelLess,
                                                LLVMCodeGenLevelDefault, LLVMCodeGenLevelAggressive};
    char ptx[16];
-   snprintf(ptx, sizeof ptx, "+ptx%u", cg->target->ptx);
+   snprintf(ptx, sizeof ptx, "+ptx%u", cg->ptx);
    unsigned o = cg->options->opt_level;
    cg->tm = LLVMCreateTargetMachine(t, "nvptx64-nvidia-cuda", cg->target->arch, ptx,
                                     level[o > 3 ? 3 : o], LLVMRelocDefault, LLVMCodeModelDefault);
@@ -76,6 +81,7 @@ emit(TlCg *cg, TlCgResult *out)
       out->llvm = copy_text(cg, text, strlen(text));
       LLVMDisposeMessage(text);
    }
+   out->ptx_version = cg->ptx;
    LLVMMemoryBufferRef buffer;
    if (LLVMTargetMachineEmitToMemoryBuffer(cg->tm, cg->mod, LLVMAssemblyFile, &error, &buffer)) {
       tl_report(cg->diags, E0503, cg->func->range, error);
@@ -104,6 +110,8 @@ generate(TlCg *cg, void *user)
    for (unsigned i = 0; i < r->num_funcs; i++)
       if (!tl_cg_function(cg, r->funcs[i]))
          return false;
+   if (cg->ptx != cg->target->ptx && !make_target_machine(cg))
+      return false;
    return emit(cg, r->out);
 }
 
@@ -115,7 +123,7 @@ tl_codegen(TlArena *arena, TlFunc *const *funcs, unsigned num_funcs, TlSources *
    *out = (TlCgResult){0};
    TlCg *cg = tl_new(arena, TlCg);
    *cg = (TlCg){.arena = arena, .sources = sources, .diags = diags, .options = options,
-                .target = options->target};
+                .target = options->target, .ptx = options->target->ptx};
    Request *r = tl_new(arena, Request);
    *r = (Request){funcs, num_funcs, out};
    return tl_cg_guarded(cg, generate, r);

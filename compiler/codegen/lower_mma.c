@@ -10,26 +10,20 @@ typedef struct MmaKind {
    uint8_t elem_bits;                /* of a and b */
    enum { AS_HALF2, AS_I32, AS_F64 } operands;
    enum { C_F32, C_HALF2, C_I32, C_F64 } accumulator;
-   uint32_t feature;
 } MmaKind;
 
 static const MmaKind mma_kind[] = {
-   [TL_MMA_F16_F32] = {"llvm.nvvm.mma.m16n8k16.row.col.f32.f32", 4, 2, 4, 16, AS_HALF2, C_F32,
-                       TL_FEAT_MMA_F16},
-   [TL_MMA_BF16_F32] = {"llvm.nvvm.mma.m16n8k16.row.col.bf16", 4, 2, 4, 16, AS_I32, C_F32,
-                        TL_FEAT_MMA_F16},
-   [TL_MMA_F16_F16] = {"llvm.nvvm.mma.m16n8k16.row.col.f16.f16", 4, 2, 4, 16, AS_HALF2, C_HALF2,
-                       TL_FEAT_MMA_F16},
-   [TL_MMA_TF32_F32] = {"llvm.nvvm.mma.m16n8k8.row.col.tf32", 4, 2, 4, 32, AS_I32, C_F32,
-                        TL_FEAT_MMA_TF32},
+   [TL_MMA_F16_F32] = {"llvm.nvvm.mma.m16n8k16.row.col.f32.f32", 4, 2, 4, 16, AS_HALF2, C_F32},
+   [TL_MMA_BF16_F32] = {"llvm.nvvm.mma.m16n8k16.row.col.bf16", 4, 2, 4, 16, AS_I32, C_F32},
+   [TL_MMA_F16_F16] = {"llvm.nvvm.mma.m16n8k16.row.col.f16.f16", 4, 2, 4, 16, AS_HALF2, C_HALF2},
+   [TL_MMA_TF32_F32] = {"llvm.nvvm.mma.m16n8k8.row.col.tf32", 4, 2, 4, 32, AS_I32, C_F32},
    [TL_MMA_E4M3_F32] = {"llvm.nvvm.mma.m16n8k32.row.col.f32.e4m3.e4m3.f32", 4, 2, 4, 8, AS_I32,
-                        C_F32, TL_FEAT_FP8_MMA},
+                        C_F32},
    [TL_MMA_E5M2_F32] = {"llvm.nvvm.mma.m16n8k32.row.col.f32.e5m2.e5m2.f32", 4, 2, 4, 8, AS_I32,
-                        C_F32, TL_FEAT_FP8_MMA},
-   [TL_MMA_S8_S32] = {"llvm.nvvm.mma.m16n8k32.row.col.s8", 4, 2, 4, 8, AS_I32, C_I32,
-                      TL_FEAT_MMA_F16},
-   [TL_MMA_F64] = {"llvm.nvvm.mma.m8n8k4.row.col.f64", 1, 1, 2, 64, AS_F64, C_F64,
-                   TL_FEAT_MMA_F16},
+                        C_F32},
+   [TL_MMA_S8_S32] = {"llvm.nvvm.mma.m16n8k32.row.col.s8", 4, 2, 4, 8, AS_I32, C_I32},
+   [TL_MMA_U8_S32] = {"llvm.nvvm.mma.m16n8k32.row.col.u8", 4, 2, 4, 8, AS_I32, C_I32},
+   [TL_MMA_F64] = {"llvm.nvvm.mma.m8n8k4.row.col.f64", 1, 1, 2, 64, AS_F64, C_F64},
 };
 
 /* Packs an operand's registers into the words that the intrinsic takes. */
@@ -97,13 +91,15 @@ one_mma(TlCg *cg, const MmaKind *k, const LLVMValueRef *a, const LLVMValueRef *b
 void
 tl_emit_mma(TlCg *cg, const TlOp *op)
 {
-   const MmaKind *k = &mma_kind[tl_attr_int(op, TL_ATTR_MMA)];
    TlInts reps = tl_attr_ints(op, TL_ATTR_REPS);
    unsigned m = (unsigned)reps.data[0], n = (unsigned)reps.data[1], ks = (unsigned)reps.data[2];
-   if (!(cg->target->features & k->feature)) {
+   int64_t mma = tl_attr_int(op, TL_ATTR_MMA);
+   if (!tl_target_has_mma(cg->target, mma)) {
       tl_cg_unsupported(cg, "this dot", "the target has no matrix instruction for its dtypes");
       return;
    }
+   tl_cg_needs_ptx(cg, tl_mma_ptx(mma));
+   const MmaKind *k = &mma_kind[mma];
    unsigned na, nb;
    LLVMValueRef *a = operand_words(cg, k, tl_cg_use(cg, tl_arg(op, 0)), &na);
    LLVMValueRef *b = operand_words(cg, k, tl_cg_use(cg, tl_arg(op, 1)), &nb);

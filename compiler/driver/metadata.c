@@ -107,7 +107,7 @@ tl_unit_describe(TlUnit *u, const TilecCompileOptions *o)
    u->info = (TilecImageInfo){.format = TILEC_IMAGE_FORMAT,
                               .producer = "tilec " TILEC_VERSION_TEXT,
                               .arch = u->target->arch,
-                              .ptx_version = u->target->ptx,
+                              .ptx_version = u->ptx_version ? u->ptx_version : u->target->ptx,
                               .line_info = o->debug_info,
                               .kernels = k,
                               .num_kernels = 1};

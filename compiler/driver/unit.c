@@ -343,11 +343,7 @@ generate(Run *r)
 {
    TlUnit *u = r->u;
    const TilecCompileOptions *o = r->options;
-   TlTarget target = *u->target;
-   if (o->ptx_version && o->ptx_version < target.ptx)
-      return fail(u, TILEC_BAD_TARGET, "%s needs a newer PTX version than the one asked for",
-                  target.arch);
-   TlCgOptions co = {.target = &target,
+   TlCgOptions co = {.target = u->target,
                      .opt_level = o->opt == TILEC_OPT_DEFAULT ? 3 : (unsigned)o->opt - 1,
                      .line_info = o->debug_info,
                      .want_llvm = wants(r, TILEC_STAGE_LLVM),
@@ -362,6 +358,7 @@ generate(Run *r)
    }
    if (r->stop == TILEC_STAGE_LLVM)
       return TILEC_OK;
+   u->ptx_version = result.ptx_version;
    u->text[TILEC_STAGE_PTX] = result.ptx;
    u->text_len[TILEC_STAGE_PTX] = result.ptx_len;
    u->last = TILEC_STAGE_PTX;
@@ -428,16 +425,31 @@ unknown_arch(TlUnit *u, const char *arch)
 }
 
 static TilecStatus
+choose_target(TlUnit *u, const TilecCompileOptions *o)
+{
+   const char *arch = o->arch ? o->arch : "sm_90a";
+   const TlTarget *known = tl_target_find(arch);
+   if (!known)
+      return unknown_arch(u, arch);
+   if (o->ptx_version && o->ptx_version < known->ptx)
+      return fail(u, TILEC_BAD_TARGET, "%s needs a newer PTX version than the one asked for", arch);
+   TlTarget *target = tl_new(u->arena, TlTarget);
+   *target = *known;
+   if (o->ptx_version)
+      target->max_ptx = o->ptx_version;
+   u->target = target;
+   return TILEC_OK;
+}
+
+static TilecStatus
 compile(Run *r)
 {
    TlUnit *u = r->u;
    const TilecCompileOptions *o = r->options;
    u->diags.warnings_are_errors = o->warnings_are_errors;
-   const char *arch = o->arch ? o->arch : "sm_90a";
-   u->target = tl_target_find(arch);
-   if (!u->target)
-      return unknown_arch(u, arch);
-   TilecStatus status = read_source(u, o);
+   TilecStatus status = choose_target(u, o);
+   if (status == TILEC_OK)
+      status = read_source(u, o);
    if (status != TILEC_OK)
       return status;
    bool is_ir = o->file && has_suffix(o->file, ".tir");

@@ -37,6 +37,7 @@ typedef struct TlUnit {
    TlFunc *func;            /* in the last state reached */
    TlFunc *typed;           /* kept copy for the CPU executor */
    const TlTarget *target;
+   uint32_t ptx_version;    /* of the PTX made, 0 before */
    const char *text[TILEC_STAGE_COUNT];
    size_t text_len[TILEC_STAGE_COUNT];
    TilecStage last;         /* last stage made */

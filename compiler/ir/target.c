@@ -1,6 +1,8 @@
 /* The target table. */
 #include "ir/target.h"
 
+#include "ir/ir.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -17,7 +19,7 @@ enum {
 };
 
 static const TlTarget targets[] = {
-#define TL_TARGET(arch, sm, ptx, shared, features) {arch, sm, ptx, shared, features},
+#define TL_TARGET(arch, sm, ptx, shared, features) {arch, sm, ptx, TL_PTX_ANY, shared, features},
 #include "ir/target.def"
 };
 
@@ -34,4 +36,25 @@ tl_target_find(const char *arch)
       if (strcmp(targets[i].arch, arch) == 0)
          return &targets[i];
    return NULL;
+}
+
+typedef struct MmaNeeds {
+   uint32_t feature, ptx;
+} MmaNeeds;
+
+static const MmaNeeds mma_needs[] = {
+#define TL_MMA_NEEDS(word, feature, ptx) [TL_MMA_##word] = {TL_FEAT_##feature, ptx},
+#include "ir/target.def"
+};
+
+uint32_t
+tl_mma_ptx(int64_t mma)
+{
+   return mma_needs[mma].ptx;
+}
+
+bool
+tl_target_has_mma(const TlTarget *t, int64_t mma)
+{
+   return (t->features & mma_needs[mma].feature) && t->max_ptx >= mma_needs[mma].ptx;
 }

@@ -17,10 +17,13 @@ enum {
    TL_FEAT_WGMMA = 1 << 8,
 };
 
+enum { TL_PTX_ANY = UINT16_MAX }; /* no upper bound */
+
 typedef struct TlTarget {
    const char *arch;
    uint32_t sm;               /* 90 for sm_90 and sm_90a */
-   uint32_t ptx;              /* 80 = PTX ISA 8.0 */
+   uint32_t ptx;              /* 80 = PTX ISA 8.0: of every kernel */
+   uint32_t max_ptx;          /* operations that need a newer one are done without it */
    uint32_t max_shared_bytes; /* opt-in dynamic shared memory of a block */
    uint32_t features;
 } TlTarget;
@@ -28,5 +31,9 @@ typedef struct TlTarget {
 const TlTarget *tl_target_find(const char *arch); /* NULL if unknown */
 /* The i-th known target, NULL past the end: for messages and tests. */
 const TlTarget *tl_target_at(unsigned i);
+
+/* PTX ISA that has the matrix instruction (TL_MMA_*); can the target's kernels use it? */
+uint32_t tl_mma_ptx(int64_t mma);
+bool tl_target_has_mma(const TlTarget *t, int64_t mma);
 
 #endif

@@ -13,19 +13,18 @@ typedef struct MmaInstr {
    TlDtype in, acc;  /* elements of the operands; of accumulator and result */
    int word;         /* TL_MMA_* */
    TlMmaKind kind;   /* its fragments */
-   uint32_t feature; /* TL_FEAT_* that it needs */
-   uint32_t ptx;     /* PTX ISA that has it; a target with an older one does without */
 } MmaInstr;
 
 static const MmaInstr instrs[] = {
-   {TL_FP16, TL_FP32, TL_MMA_F16_F32, TL_MMA_M16N8, TL_FEAT_MMA_F16, 70},
-   {TL_FP16, TL_FP16, TL_MMA_F16_F16, TL_MMA_M16N8, TL_FEAT_MMA_F16, 70},
-   {TL_BF16, TL_FP32, TL_MMA_BF16_F32, TL_MMA_M16N8, TL_FEAT_MMA_F16, 70},
-   {TL_FP32, TL_FP32, TL_MMA_TF32_F32, TL_MMA_M16N8, TL_FEAT_MMA_TF32, 70},
-   {TL_I8, TL_I32, TL_MMA_S8_S32, TL_MMA_M16N8, TL_FEAT_MMA_F16, 70},
-   {TL_FP8E4NV, TL_FP32, TL_MMA_E4M3_F32, TL_MMA_M16N8, TL_FEAT_FP8_MMA, 84},
-   {TL_FP8E5, TL_FP32, TL_MMA_E5M2_F32, TL_MMA_M16N8, TL_FEAT_FP8_MMA, 84},
-   {TL_FP64, TL_FP64, TL_MMA_F64, TL_MMA_M8N8_F64, TL_FEAT_MMA_F16, 70},
+   {TL_FP16, TL_FP32, TL_MMA_F16_F32, TL_MMA_M16N8},
+   {TL_FP16, TL_FP16, TL_MMA_F16_F16, TL_MMA_M16N8},
+   {TL_BF16, TL_FP32, TL_MMA_BF16_F32, TL_MMA_M16N8},
+   {TL_FP32, TL_FP32, TL_MMA_TF32_F32, TL_MMA_M16N8},
+   {TL_I8, TL_I32, TL_MMA_S8_S32, TL_MMA_M16N8},
+   {TL_U8, TL_I32, TL_MMA_U8_S32, TL_MMA_M16N8},
+   {TL_FP8E4NV, TL_FP32, TL_MMA_E4M3_F32, TL_MMA_M16N8},
+   {TL_FP8E5, TL_FP32, TL_MMA_E5M2_F32, TL_MMA_M16N8},
+   {TL_FP64, TL_FP64, TL_MMA_F64, TL_MMA_M8N8_F64},
 };
 
 static uint32_t
@@ -130,7 +129,7 @@ tl_choose_dot_form(const TlTarget *target, const TlType *a, const TlType *acc, T
    TlDotForm f = {.mma = -1, .in = in};
    uint32_t k = a->shape[acc->rank - 1];
    const MmaInstr *x = find_instr(in.dtype, acc, k);
-   f.is_mma = x && target && (target->features & x->feature) && target->ptx >= x->ptx &&
+   f.is_mma = x && target && tl_target_has_mma(target, x->word) &&
               (in.dtype != TL_FP32 || in.tf32_parts);
    if (!f.is_mma) {
       f.acc = fma_acc(acc, num_warps);

@@ -112,6 +112,7 @@ static const MmaKind mma_kind[] = {
    [TL_MMA_E4M3_F32] = {TL_FP8E4NV, TL_FP32, 16, 32, 4, 2, 4},
    [TL_MMA_E5M2_F32] = {TL_FP8E5, TL_FP32, 16, 32, 4, 2, 4},
    [TL_MMA_S8_S32] = {TL_I8, TL_I32, 16, 32, 4, 2, 4},
+   [TL_MMA_U8_S32] = {TL_U8, TL_I32, 16, 32, 4, 2, 4},
    [TL_MMA_F64] = {TL_FP64, TL_FP64, 8, 4, 1, 1, 2},
 };
 
@@ -155,6 +156,8 @@ decode(TlDtype t, const unsigned char *p)
       return x.d;
    case TL_I8:
       return (double)(int8_t)*p;
+   case TL_U8:
+      return (double)*p;
    default:
       return tl_bits_to_double(t, tl_load_elem(t, p));
    }

@@ -139,8 +139,9 @@ typedef struct TilecCompileOptions {
    const char *const *include_dirs; /* roots for imports, in order, after the file's folder */
    size_t num_include_dirs;
    const char *arch;          /* "sm_90a"; NULL = "sm_90a" */
-   uint32_t ptx_version;      /* 87 for PTX 8.7; 0 = the arch's default.  An upper bound from the
-                                 driver that will load it */
+   uint32_t ptx_version;      /* 87 for PTX 8.7: the newest that the driver that will load it takes,
+                                 0 = any.  A kernel gets the lowest version that has its
+                                 instructions; the metadata says which */
    uint32_t num_warps;        /* 0 = the kernel's own, else 4 */
    uint32_t num_stages;       /* 0 = the kernel's own, else 3 */
    TilecOpt opt;

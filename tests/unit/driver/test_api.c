@@ -346,6 +346,59 @@ a_launch_is_cancelled(void **state)
    tilec_session_free(s);
 }
 
+/* A kernel gets the lowest PTX version that has its instructions, within the bound asked for. */
+static void
+ptx_version_is_the_lowest_needed(void **state)
+{
+   (void)state;
+   static const char fp8_dot[] =
+      "@kernel\n"
+      "def k(a, b, c):\n"
+      "    i = arange(0, 32)\n"
+      "    at = i[:, None] * 32 + i[None, :]\n"
+      "    store(c + at, dot(load(a + at), load(b + at)))\n";
+   static const struct {
+      const char *arch, *a;
+      uint32_t bound, version;
+      bool is_native;
+   } cases[] = {
+      {"sm_90a", "*fp8e4nv:16, *fp8e4nv:16, *fp32:16", 0, 84, true},
+      {"sm_90a", "*fp8e5:16, *fp8e5:16, *fp32:16", 84, 84, true},
+      {"sm_90a", "*fp8e4nv:16, *fp8e4nv:16, *fp32:16", 83, 80, false},
+      {"sm_89", "*fp8e5:16, *fp8e5:16, *fp32:16", 0, 84, true},
+      {"sm_89", "*fp16:16, *fp16:16, *fp32:16", 0, 80, false},
+      {"sm_90a", "*fp16:16, *fp16:16, *fp32:16", 90, 80, false},
+      {"sm_80", "*fp8e5:16, *fp8e5:16, *fp32:16", 0, 80, false},
+   };
+   TilecSessionOptions so = {.struct_size = sizeof so};
+   TilecSession *s = NULL;
+   assert_int_equal(tilec_session_new(&so, &s), TILEC_OK);
+   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+      TilecCompileOptions co = {.struct_size = sizeof co,
+                                .source = fp8_dot,
+                                .source_bytes = TILEC_STRLEN,
+                                .signature = cases[i].a,
+                                .arch = cases[i].arch,
+                                .ptx_version = cases[i].bound};
+      TilecProgram *p = NULL;
+      assert_int_equal(tilec_compile(s, &co, &p), TILEC_OK);
+      const char *ptx = tilec_program_text(p, TILEC_STAGE_PTX, NULL);
+      char line[32];
+      snprintf(line, sizeof line, ".version %u.%u", cases[i].version / 10, cases[i].version % 10);
+      assert_non_null(strstr(ptx, line));
+      assert_int_equal(tilec_program_info(p)->ptx_version, cases[i].version);
+      bool is_native = strstr(ptx, ".e4m3.e4m3") || strstr(ptx, ".e5m2.e5m2");
+      assert_int_equal(is_native, cases[i].is_native);
+      assert_non_null(strstr(ptx, "mma.sync"));
+      tilec_program_free(p);
+   }
+   TilecCompileOptions co = {.struct_size = sizeof co, .source = fp8_dot,
+                             .source_bytes = TILEC_STRLEN, .arch = "sm_120", .ptx_version = 80};
+   TilecProgram *p = NULL;
+   assert_int_equal(tilec_compile(s, &co, &p), TILEC_BAD_TARGET);
+   tilec_session_free(s);
+}
+
 int
 test_api(void)
 {
@@ -355,6 +408,7 @@ test_api(void)
       cmocka_unit_test(scalars_must_fit),
       cmocka_unit_test(memory_limit_holds),
       cmocka_unit_test(a_launch_is_cancelled),
+      cmocka_unit_test(ptx_version_is_the_lowest_needed),
       cmocka_unit_test(allocation_fails_with_errors),
       cmocka_unit_test(allocation_fails_while_listing),
       cmocka_unit_test(allocation_fails_while_compiling),

@@ -99,7 +99,7 @@ dots_of_every_type(void **state)
                            k_text(&k));
             }
       bool whole = m >= (c->in_code == TL_FP64 ? 8 : 16) && n >= 8;
-      bool has_kind = c->in_code != TL_U8 && strcmp(c->precision, "ieee") != 0;
+      bool has_kind = strcmp(c->precision, "ieee") != 0;
       if ((k.stats.mmas > 0) != (whole && has_kind))
          fail_msg("seed %u: %u x %u x %u of %s", seed, m, n, kk, c->in);
       if (whole && tl_dtype_info[c->in_code].bits == 16)

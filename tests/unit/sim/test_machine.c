@@ -215,6 +215,7 @@ static const MmaCase mma_cases[] = {
    {"m16n8k32.e4m3.f32", TL_FP8E4NV, TL_FP32, TL_MMA_M16N8, 32},
    {"m16n8k32.e5m2.f32", TL_FP8E5, TL_FP32, TL_MMA_M16N8, 32},
    {"m16n8k32.s8.s32", TL_I8, TL_I32, TL_MMA_M16N8, 32},
+   {"m16n8k32.u8.s32", TL_U8, TL_I32, TL_MMA_M16N8, 32},
    {"m8n8k4.f64", TL_FP64, TL_FP64, TL_MMA_M8N8_F64, 4},
 };
 
@@ -247,10 +248,11 @@ mma_kind_with(const MmaCase *c, unsigned rm, unsigned rn, unsigned rk, unsigned 
    uint8_t *z = m_buffer(&m, "c", c->acc, 32 * tc), *d = m_buffer(&m, "d", c->acc, 32 * tc);
    static int A[64][128], B[128][32], C[64][32];
    unsigned M = rows * rm, N = 8 * rn, K = c->k * rk;
+   int least = c->in == TL_U8 ? 125 : -3; /* unsigned: with and without the top bit */
    for (unsigned i = 0; i < M * K; i++)
-      A[i / K][i % K] = (int)(m_random(&m) % 7) - 3;
+      A[i / K][i % K] = (int)(m_random(&m) % 7) + least;
    for (unsigned i = 0; i < K * N; i++)
-      B[i / N][i % N] = (int)(m_random(&m) % 7) - 3;
+      B[i / N][i % N] = (int)(m_random(&m) % 7) + least;
    for (unsigned i = 0; i < M * N; i++)
       C[i / N][i % N] = (int)(m_random(&m) % 101) - 50;
    unsigned ein = tl_dtype_info[c->in].bytes, eacc = tl_dtype_info[c->acc].bytes;
