@@ -24,7 +24,7 @@ gather_operand(TlCg *cg, const TlValue *v, unsigned first, unsigned pack, LLVMVa
 {
    TlRegs x = tl_cg_use(cg, v);
    unsigned bits = tl_cg_elem_bits(tl_type_elem(v->type));
-   if (x.count == 1) {
+   if (x.count == 1 && bits >= 32) {
       out[0] = x.v[0];
       return 1;
    }

@@ -116,11 +116,54 @@ tl_cpu_nothing(TlExecThread *t, const TlExecInst *inst)
    return true;
 }
 
+/* A result is undefined where an operand of its group of `pack` elements is. */
+static void
+mark_asm_results(TlExecThread *t, const TlExecInst *inst, size_t n)
+{
+   size_t pack = (size_t)tl_attr_int(inst->op, TL_ATTR_PACK);
+   for (uint32_t k = 0; k < inst->num_results; k++)
+      t->undef[inst->result[k]->root] = false;
+   for (uint32_t a = 0; a < inst->num_args; a++) {
+      const TlExecSlot *s = inst->arg[a];
+      const uint8_t *from = tl_cpu_is_undef(t, s) ? tl_cpu_shadow(t, s) : NULL;
+      for (size_t i = 0; from && i < n; i++) {
+         uint8_t source = from[tl_cpu_count(t, s) == 1 ? 0 : i];
+         for (uint32_t k = 0; source && k < inst->num_results; k++) {
+            const TlExecSlot *r = inst->result[k];
+            uint8_t *to = tl_cpu_shadow(t, r);
+            if (!t->undef[r->root])
+               memset(to, 0, n);
+            t->undef[r->root] = true;
+            for (size_t e = i / pack * pack; e < n && e < (i / pack + 1) * pack; e++)
+               to[e] = source;
+         }
+      }
+   }
+}
+
 bool
 tl_cpu_inline_asm(TlExecThread *t, const TlExecInst *inst)
 {
-   t->fault.text = "PTX assembly is not available on the CPU";
-   return tl_cpu_fail(t, inst, TL_FAULT_UNSUPPORTED);
+   enum { MOST = TL_PTX_MAX_OPERANDS_OF_CALL };
+   const void *arg[MOST];
+   void *result[MOST];
+   size_t num[MOST], n = 1;
+   if (!inst->ptx) {
+      t->fault.text = inst->ptx_error;
+      return tl_cpu_fail(t, inst, TL_FAULT_UNSUPPORTED);
+   }
+   for (uint32_t k = 0; k < inst->num_results; k++) {
+      result[k] = tl_cpu_data(t, inst->result[k]);
+      n = tl_cpu_count(t, inst->result[k]);
+   }
+   for (uint32_t k = 0; k < inst->num_args; k++) {
+      arg[k] = tl_cpu_data(t, inst->arg[k]);
+      num[k] = tl_cpu_count(t, inst->arg[k]);
+      n = num[k] > n ? num[k] : n;
+   }
+   tl_ptx_apply(inst->ptx, arg, num, result, n);
+   mark_asm_results(t, inst, n);
+   return true;
 }
 
 /* ---- promises ---- */

@@ -8,6 +8,7 @@
 #define TL_EXEC_CPU_IMPL_H
 
 #include "exec/cpu.h"
+#include "exec/ptx.h"
 
 #include <stdatomic.h>
 
@@ -60,6 +61,8 @@ struct TlExecInst {
    bool is_swapped;            /* direct: operands are (new, accumulated) */
    bool watch_wrap;            /* checked: an int32 result that reaches an address */
    uint8_t source;             /* checked: number as a source of undefined values */
+   const TlPtx *ptx;           /* inline_asm: its program, or NULL and why not */
+   const char *ptx_error;
    uint32_t number;            /* in program order */
 };
 

@@ -473,6 +473,8 @@ compile_op(Planner *p, TlExecInst *inst, TlExecBlock *block, const Targets *targ
    compile_regions(p, inst);
    if (inst->run == tl_cpu_eltwise)
       tl_cpu_pick_kernel(inst);
+   if (op->opcode == TL_OP_INLINE_ASM)
+      inst->ptx = tl_ptx_new(p->arena, op, &inst->ptx_error);
    if (tl_has_trait(op, TL_TRAIT_TERM))
       compile_end(p, inst, block, targets);
 }

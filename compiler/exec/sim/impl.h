@@ -7,6 +7,7 @@
 #define TL_EXEC_SIM_IMPL_H
 
 #include "codegen/host.h"
+#include "exec/ptx.h"
 #include "exec/sim/fiber.h"
 #include "exec/sim/sim.h"
 
@@ -44,6 +45,8 @@ typedef struct SimSite {
    uint32_t width, reps[3], num;
    bool trans;
    uint32_t count;          /* registers of the result, else of the data operand */
+   const TlPtx *ptx;        /* inline_asm: its program, or NULL and why not */
+   const char *ptx_error;
 } SimSite;
 
 static inline const SimSite *

@@ -130,11 +130,26 @@ sim_nothing(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
 void
 sim_inline_asm(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
 {
-   (void)frame;
-   sim_base_fault(sim_thread(t), h,
-                  (TlExecFault){.kind = TL_FAULT_UNSUPPORTED,
-                                .text = "inline PTX runs on a GPU only"},
-                  TL_EXEC_UNSUPPORTED);
+   enum { MOST = TL_PTX_MAX_OPERANDS_OF_CALL };
+   const SimSite *s = sim_site(h);
+   const TlOp *op = h->op;
+   const void *arg[MOST];
+   void *result[MOST];
+   size_t num[MOST], n = 1;
+   if (!s->ptx)
+      sim_base_fault(sim_thread(t), h,
+                     (TlExecFault){.kind = TL_FAULT_UNSUPPORTED, .text = s->ptx_error},
+                     TL_EXEC_UNSUPPORTED);
+   for (unsigned k = 0; k < op->num_results; k++) {
+      result[k] = frame + h->result_at[k];
+      n = count_of(tl_result(op, k)->type);
+   }
+   for (unsigned k = 0; k < op->num_args; k++) {
+      arg[k] = frame + h->arg_at[k];
+      num[k] = count_of(tl_arg(op, k)->type);
+      n = num[k] > n ? num[k] : n;
+   }
+   tl_ptx_apply(s->ptx, arg, num, result, n);
 }
 
 /* ---- promises, assertions, printing ---- */

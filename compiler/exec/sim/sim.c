@@ -174,6 +174,9 @@ decode(TlSimKernel *k, TlHostSite *h)
    case TL_OP_ATOM_CAS:
       s->accesses = s->count / s->vec;
       break;
+   case TL_OP_INLINE_ASM:
+      s->ptx = tl_ptx_new(k->arena, op, &s->ptx_error);
+      break;
    case TL_OP_SHFL:
       s->num_addresses = regs_of(tl_arg(op, 1));
       break;

@@ -481,19 +481,19 @@ arguments_must_fit(void **state)
 }
 
 static void
-assembly_is_not_available(void **state)
+assembly_beyond_the_subset_is_refused(void **state)
 {
    (void)state;
    static int32_t x[4];
    Case c;
    CASE(c,
         "def k(x: *i32):\n    i = arange(0, 4)\n"
-        "    v = tl.inline_asm_elementwise(\"mov.u32 $0, $1;\", \"=r,r\", [i], dtype=tl.int32, "
+        "    v = tl.inline_asm_elementwise(\"vote.sync.any.pred $0, $1;\", \"=r,r\", [i], dtype=tl.int32, "
         "is_pure=True, pack=1)\n    store(x + i, v)\n",
         1, &plain, BUF(x));
    assert_int_equal(c.status, TL_EXEC_UNSUPPORTED);
    assert_int_equal(line_of(&c, c.fault.range), 3);
-   expect_text(&c, "PTX assembly is not available on the CPU");
+   expect_text(&c, "is not modelled on the CPU");
    sema_run_free(&c.r);
 }
 
@@ -696,7 +696,7 @@ test_cpu(void)
        cmocka_unit_test(indices_of_histogram_and_gather_are_checked),
       cmocka_unit_test(prints_one_line_for_each_element),
        cmocka_unit_test(arguments_must_fit),
-       cmocka_unit_test(assembly_is_not_available),
+       cmocka_unit_test(assembly_beyond_the_subset_is_refused),
        cmocka_unit_test(any_number_of_threads_gives_one_result),
        cmocka_unit_test(the_first_failing_program_is_reported),
        cmocka_unit_test(loops_count_down_wrap_and_refuse_step_zero),
