@@ -1,6 +1,7 @@
 /* tilec list, doctor and explain. */
 #include "driver/command.h"
 #include "driver/program.h"
+#include "driver/ptxas.h"
 #include "tilec/runtime.h"
 
 #include <stdio.h>
@@ -83,21 +84,6 @@ tl_cmd_list(TlCommand *c)
 }
 
 /* ---- doctor ---- */
-static bool
-find_program(const char *name, char *path, size_t room)
-{
-   const char *env = getenv("PATH");
-   static const char *const extra[] = {"/usr/local/cuda/bin", NULL};
-   char list[8192];
-   snprintf(list, sizeof list, "%s:%s", env ? env : "", extra[0]);
-   for (char *save, *dir = strtok_r(list, ":", &save); dir; dir = strtok_r(NULL, ":", &save)) {
-      snprintf(path, room, "%s/%s", dir, name);
-      if (access(path, X_OK) == 0)
-         return true;
-   }
-   return false;
-}
-
 static const char self_test[] = "@kernel\n"
                                 "def self_test(x: *fp32, n: i32, BLOCK: constexpr = 64):\n"
                                 "    i = program_id(0) * BLOCK + arange(0, BLOCK)\n"
@@ -153,16 +139,13 @@ check_gpu(void)
 int
 tl_cmd_doctor(TlCommand *c)
 {
-   (void)c;
-   char path[4200];
    printf("tilec       %s, LLVM %s\n", tilec_version(), tl_codegen_llvm_version());
    bool ptx = check_compile(false), cpu = check_compile(true);
    printf("compiler    %s\n", ptx ? "ok (a test kernel became PTX)" : "FAILED");
    printf("cpu         %s, %ld threads\n", cpu ? "ok (the test kernel ran)" : "FAILED",
           sysconf(_SC_NPROCESSORS_ONLN));
-   printf("ptxas       %s\n", find_program("ptxas", path, sizeof path)
-                                 ? path
-                                 : "not found (not needed; the driver compiles PTX)");
+   const char *ptxas = tl_ptxas_find(c->arena, NULL);
+   printf("ptxas       %s\n", ptxas ? ptxas : "not found (not needed; the driver compiles PTX)");
    check_gpu();
    return ptx && cpu ? EXIT_OK : EXIT_BUG;
 }

@@ -665,7 +665,7 @@ compile_and_run(RunState *r)
    r->o.stop_after = shown > needed ? TILEC_STAGE_PTX : needed;
    TilecStatus status = tl_unit_compile(&r->unit, &r->o, &r->extra);
    if (status == TILEC_OK && shown && r->unit.text[shown])
-      tl_cmd_write(NULL, r->unit.text[shown], r->unit.text_len[shown]);
+      tl_cmd_write(r->c, NULL, r->unit.text[shown], r->unit.text_len[shown]);
    tl_cmd_diagnostics(r->c, &r->unit);
    if (status != TILEC_OK)
       return tl_cmd_exit_code(status);

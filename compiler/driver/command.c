@@ -98,8 +98,13 @@ emit_option(TlCommand *c, TilecCompileOptions *o)
          o->stop_after = stages[i].stage;
          return true;
       }
-   tl_cmd_error("unknown stage '%s'; --emit takes tokens, ast, ir, laid, lowered, llvm or ptx",
-                emit);
+   bool is_build = c->cl.command == CMD_BUILD;
+   if (is_build && (strcmp(emit, "cubin") == 0 || strcmp(emit, "c") == 0)) {
+      c->emit = emit[1] ? TL_EMIT_CUBIN : TL_EMIT_C;
+      return true;
+   }
+   tl_cmd_error("unknown stage '%s'; --emit takes tokens, ast, ir, laid, lowered, llvm%s", emit,
+                is_build ? ", ptx, cubin or c" : " or ptx");
    return false;
 }
 
@@ -128,6 +133,34 @@ repeated_options(TlCommand *c, TilecCompileOptions *o)
    o->include_dirs = dirs.data;
    o->num_include_dirs = dirs.len;
    return true;
+}
+
+/* -k and -s may be repeated: a signature belongs to the -k before it; those before the first -k to
+ * every kernel that has none of its own. */
+static void
+entry_options(TlCommand *c, TlUnitExtra *extra)
+{
+   TL_VEC(const char *) common = {0};
+   TL_VEC(TlEntrySpec) entries = {0};
+   const TlOptionUse *uses = c->cl.uses.data;
+   size_t n = c->cl.uses.len, i = 0;
+   for (; i < n && uses[i].id != TL_OPT_KERNEL; i++)
+      if (uses[i].id == TL_OPT_SIGNATURE)
+         tl_vec_push(c->arena, &common, uses[i].value);
+   do {
+      const char *kernel = i < n ? uses[i].value : NULL;
+      size_t before = entries.len;
+      for (i++; i < n && uses[i].id != TL_OPT_KERNEL; i++)
+         if (uses[i].id == TL_OPT_SIGNATURE)
+            tl_vec_push(c->arena, &entries, (TlEntrySpec){kernel, uses[i].value});
+      bool has_own = entries.len > before;
+      for (size_t k = 0; !has_own && k < common.len; k++)
+         tl_vec_push(c->arena, &entries, (TlEntrySpec){kernel, common.data[k]});
+      if (entries.len == before)
+         tl_vec_push(c->arena, &entries, (TlEntrySpec){kernel, NULL});
+   } while (i < n);
+   extra->entries = entries.data;
+   extra->num_entries = entries.len;
 }
 
 static bool
@@ -194,6 +227,8 @@ tl_cmd_options(TlCommand *c, TilecCompileOptions *o, TlUnitExtra *extra)
    if (tl_option(cl, TL_OPT_SAVE_TEMPS))
       for (unsigned i = 0; i < NUM_STAGES; i++)
          o->keep_stages |= TILEC_STAGE_BIT(stages[i].stage);
+   if (cl->command == CMD_BUILD || cl->command == CMD_CHECK)
+      entry_options(c, extra);
    return emit_option(c, o) && repeated_options(c, o);
 }
 
@@ -222,19 +257,6 @@ tl_cmd_diagnostics(TlCommand *c, TlUnit *u)
       tl_cmd_error("%s", u->error);
 }
 
-bool
-tl_cmd_write(const char *path, const char *text, size_t len)
-{
-   bool to_stdout = !path || strcmp(path, "-") == 0;
-   FILE *f = to_stdout ? stdout : fopen(path, "wb");
-   bool ok = f && fwrite(text, 1, len, f) == len;
-   if (f)
-      ok = (to_stdout ? fflush(f) : fclose(f)) == 0 && ok;
-   if (!ok)
-      tl_cmd_error("cannot write '%s': %s", to_stdout ? "standard output" : path, strerror(errno));
-   return ok;
-}
-
 static bool
 save_temps(TlCommand *c, TlUnit *u, const char *stem)
 {
@@ -252,7 +274,7 @@ save_temps(TlCommand *c, TlUnit *u, const char *stem)
       if (!u->text[s])
          continue;
       const char *path = tl_arena_printf(c->arena, "%s/%s.%s", dir, stem, stages[i].suffix);
-      if (!tl_cmd_write(path, u->text[s], u->text_len[s]))
+      if (!tl_cmd_write(c, path, u->text[s], u->text_len[s]))
          return false;
    }
    return true;

@@ -23,7 +23,7 @@ print_help(TlCommand *c, unsigned command)
    TlSb sb;
    tl_sb_init(&sb, c->arena);
    tl_options_help(&sb, command, c->cl.command_name);
-   return tl_cmd_write(NULL, sb.data, sb.len) ? EXIT_OK : EXIT_ENVIRONMENT;
+   return tl_cmd_write(c, NULL, sb.data, sb.len) ? EXIT_OK : EXIT_ENVIRONMENT;
 }
 
 static int

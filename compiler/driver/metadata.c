@@ -86,12 +86,11 @@ put_json(void *user, const char *text, size_t len)
    return true;
 }
 
-bool
-tl_unit_describe(TlUnit *u, const TilecCompileOptions *o)
+static void
+describe_entry(TlUnit *u, const TilecCompileOptions *o, const TlEntry *e, TilecKernelInfo *k)
 {
-   const TlFunc *f = u->func;
-   TilecKernelInfo *k = tl_new(u->arena, TilecKernelInfo);
-   *k = (TilecKernelInfo){.name = f->name,
+   const TlFunc *f = e->func;
+   *k = (TilecKernelInfo){.name = e->kernel,
                           .entry = f->name,
                           .file = o->file,
                           .num_warps = f->num_warps,
@@ -104,13 +103,45 @@ tl_unit_describe(TlUnit *u, const TilecCompileOptions *o)
    if (f->grid)
       split_grid(u, f->grid, k->grid);
    describe_args(u, f, k);
+}
+
+/* Of one kernel the first entry whose facts hold is taken, so those with more facts come first. */
+static unsigned
+num_facts(const TilecKernelInfo *k)
+{
+   unsigned n = 0;
+   for (uint32_t i = 0; i < k->num_args; i++)
+      n += k->args[i].value ? 2 : k->args[i].divisible > 1;
+   return n;
+}
+
+static void
+most_special_first(TilecKernelInfo *k, size_t n)
+{
+   for (size_t i = 1; i < n; i++)
+      for (size_t j = i; j > 0 && strcmp(k[j].name, k[j - 1].name) == 0 &&
+                         num_facts(&k[j]) > num_facts(&k[j - 1]);
+           j--) {
+         TilecKernelInfo t = k[j];
+         k[j] = k[j - 1];
+         k[j - 1] = t;
+      }
+}
+
+bool
+tl_unit_describe(TlUnit *u, const TilecCompileOptions *o)
+{
+   TilecKernelInfo *k = tl_new_array(u->arena, TilecKernelInfo, u->entries.len);
+   for (size_t i = 0; i < u->entries.len; i++)
+      describe_entry(u, o, &u->entries.data[i], &k[i]);
+   most_special_first(k, u->entries.len);
    u->info = (TilecImageInfo){.format = TILEC_IMAGE_FORMAT,
                               .producer = "tilec " TILEC_VERSION_TEXT,
                               .arch = u->target->arch,
                               .ptx_version = u->ptx_version ? u->ptx_version : u->target->ptx,
                               .line_info = o->debug_info,
                               .kernels = k,
-                              .num_kernels = 1};
+                              .num_kernels = (uint32_t)u->entries.len};
    TlSb sb;
    tl_sb_init(&sb, u->arena);
    if (tilec_image_write_json(&u->info, put_json, &sb) != TILEC_OK)

@@ -178,6 +178,8 @@ keep_ir(Run *r, TilecStage stage)
       return;
    TlSb sb;
    tl_sb_init(&sb, r->u->arena);
+   if (r->u->text[stage]) /* of the entries before this one */
+      tl_sb_mem(&sb, r->u->text[stage], r->u->text_len[stage]);
    tl_print_func(r->u->func, r->u->sources, &sb);
    keep_text(r, stage, &sb);
 }
@@ -250,8 +252,42 @@ tl_unit_specialization(TlUnit *u, const TilecCompileOptions *o)
    return spec;
 }
 
+/* "elu", then "elu__1", "elu__2" for further specialisations: symbols of one module differ. */
+static const char *
+symbol_for(TlUnit *u, const char *kernel)
+{
+   const TlKernelInfo *kernels;
+   unsigned num_kernels = tl_sema_kernels(u->sema, &kernels);
+   const char *name = kernel;
+   for (unsigned n = 1;; n++) {
+      bool taken = false;
+      for (size_t i = 0; i < u->entries.len; i++)
+         taken |= strcmp(u->entries.data[i].func->name, name) == 0;
+      for (unsigned i = 0; i < num_kernels && name != kernel; i++)
+         taken |= strcmp(kernels[i].name, name) == 0;
+      if (!taken)
+         return name;
+      name = tl_arena_printf(u->arena, "%s__%u", kernel, n);
+   }
+}
+
 static TilecStatus
-type_kernel(Run *r)
+type_entry(Run *r, TlSpecialization *spec, const TlEntrySpec *entry)
+{
+   TlUnit *u = r->u;
+   spec->kernel = entry->kernel;
+   spec->signature = entry->signature;
+   TlFunc *f = tl_sema_compile(u->sema, spec);
+   if (!f)
+      return u->diags.num_errors ? TILEC_BAD_SOURCE : TILEC_INTERNAL;
+   TlEntry made = {f, f->name};
+   f->name = symbol_for(u, f->name);
+   tl_vec_push(u->arena, &u->entries, made);
+   return TILEC_OK;
+}
+
+static TilecStatus
+type_kernels(Run *r)
 {
    TlUnit *u = r->u;
    const TilecCompileOptions *o = r->options;
@@ -259,9 +295,14 @@ type_kernel(Run *r)
    if (status != TILEC_OK)
       return status;
    TlSpecialization spec = tl_unit_specialization(u, o);
-   u->func = tl_sema_compile(u->sema, &spec);
-   if (!u->func)
-      return u->diags.num_errors ? TILEC_BAD_SOURCE : TILEC_INTERNAL;
+   const TlEntrySpec asked = {o->kernel, o->signature};
+   bool many = r->extra && r->extra->num_entries;
+   const TlEntrySpec *specs = many ? r->extra->entries : &asked;
+   for (size_t i = 0; status == TILEC_OK && i < (many ? r->extra->num_entries : 1); i++)
+      status = type_entry(r, &spec, &specs[i]);
+   if (status != TILEC_OK)
+      return status;
+   u->func = u->entries.data[0].func;
    return diagnosed(u);
 }
 
@@ -307,8 +348,10 @@ read_ir(Run *r)
    for (TlFunc *f = u->module->first_func; f; f = f->next)
       if (!u->func && (!r->options->kernel || strcmp(f->name, r->options->kernel) == 0))
          u->func = f;
-   if (u->func)
+   if (u->func) {
+      tl_vec_push(u->arena, &u->entries, (TlEntry){u->func, u->func->name});
       return TILEC_OK;
+   }
    return r->options->kernel
              ? fail(u, TILEC_NOT_FOUND, "the file has no function '%s'", r->options->kernel)
              : fail(u, TILEC_NOT_FOUND, "the file has no function%s", "");
@@ -349,7 +392,10 @@ generate(Run *r)
                      .want_llvm = wants(r, TILEC_STAGE_LLVM),
                      .verify = r->extra && r->extra->verify_each};
    TlCgResult result;
-   if (!tl_codegen(u->arena, &u->func, 1, u->sources, &u->diags, &co, &result))
+   TlFunc **funcs = tl_new_array(u->arena, TlFunc *, u->entries.len);
+   for (size_t i = 0; i < u->entries.len; i++)
+      funcs[i] = u->entries.data[i].func;
+   if (!tl_codegen(u->arena, funcs, (unsigned)u->entries.len, u->sources, &u->diags, &co, &result))
       return u->diags.num_errors ? TILEC_BAD_SOURCE : TILEC_INTERNAL;
    if (result.llvm) {
       u->text[TILEC_STAGE_LLVM] = result.llvm;
@@ -365,14 +411,13 @@ generate(Run *r)
    return TILEC_OK;
 }
 
-/* From IR in whatever state to the stage asked for. */
+/* u->func from whatever state to the stage asked for, LOWERED at most. */
 static TilecStatus
-back_end(Run *r)
+lower_entry(Run *r, TlPassCx *cx)
 {
    TlUnit *u = r->u;
-   TlPassCx cx = pass_context(r);
    if (r->extra && r->extra->passes) {
-      if (!tl_run_passes(&cx, u->func, r->extra->passes))
+      if (!tl_run_passes(cx, u->func, r->extra->passes))
          return u->diags.num_errors ? TILEC_BAD_SOURCE
                                     : fail(u, TILEC_BAD_ARGUMENT,
                                            "the passes '%s' cannot be run: an unknown name, or the "
@@ -381,7 +426,7 @@ back_end(Run *r)
       return diagnosed(u);
    }
    if (u->func->state == TL_STATE_TYPED) {
-      if (!tl_pipeline_typed(&cx, u->func))
+      if (!tl_pipeline_typed(cx, u->func))
          return pass_failure(u);
       keep_ir(r, TILEC_STAGE_IR);
       u->typed = r->stop <= TILEC_STAGE_IR ? u->func : tl_func_clone(u->func);
@@ -389,7 +434,7 @@ back_end(Run *r)
          return diagnosed(u);
       if (is_cancelled(r))
          return TILEC_CANCELLED;
-      if (!tl_pipeline_laid(&cx, u->func))
+      if (!tl_pipeline_laid(cx, u->func))
          return pass_failure(u);
    }
    if (u->func->state == TL_STATE_LAID) {
@@ -398,17 +443,35 @@ back_end(Run *r)
          return diagnosed(u);
       if (is_cancelled(r))
          return TILEC_CANCELLED;
-      if (!tl_pipeline_lowered(&cx, u->func))
+      if (!tl_pipeline_lowered(cx, u->func))
          return pass_failure(u);
    }
    keep_ir(r, TILEC_STAGE_LOWERED);
+   return diagnosed(u);
+}
+
+static TilecStatus
+back_end(Run *r)
+{
+   TlUnit *u = r->u;
+   TlPassCx cx = pass_context(r);
+   TlFunc *first_typed = NULL;
+   TilecStatus status = TILEC_OK;
+   for (size_t i = 0; status == TILEC_OK && i < u->entries.len; i++) {
+      u->func = u->entries.data[i].func;
+      status = is_cancelled(r) ? TILEC_CANCELLED : lower_entry(r, &cx);
+      if (i == 0)
+         first_typed = u->typed;
+   }
+   u->func = u->entries.data[0].func;
+   u->typed = first_typed;
    for (size_t i = 0; i < cx.times.len; i++)
       tl_vec_push(u->arena, &u->times, cx.times.data[i]);
-   if (r->stop <= TILEC_STAGE_LOWERED)
-      return diagnosed(u);
+   if (status != TILEC_OK || r->stop <= TILEC_STAGE_LOWERED || (r->extra && r->extra->passes))
+      return status;
    if (is_cancelled(r))
       return TILEC_CANCELLED;
-   TilecStatus status = generate(r);
+   status = generate(r);
    return status == TILEC_OK ? diagnosed(u) : status;
 }
 
@@ -457,10 +520,8 @@ compile(Run *r)
       return status;
    if (r->stop <= TILEC_STAGE_AST)
       return TILEC_OK;
-   if ((status = is_ir ? read_ir(r) : type_kernel(r)) != TILEC_OK)
+   if ((status = is_ir ? read_ir(r) : type_kernels(r)) != TILEC_OK)
       return status;
-   if (is_cancelled(r))
-      return TILEC_CANCELLED;
    if ((status = back_end(r)) != TILEC_OK)
       return status;
    /* A finished program is read by many threads: nothing may be filled in lazily later. */

@@ -10,8 +10,21 @@
 #include "sema/sema.h"
 #include "tilec/tilec.h"
 
+/* One kernel under one signature: an entry of the module to make. */
+typedef struct TlEntrySpec {
+   const char *kernel;    /* NULL: the file's only kernel */
+   const char *signature; /* NULL: annotations, defines and defaults decide */
+} TlEntrySpec;
+
+typedef struct TlEntry {
+   TlFunc *func;          /* in the last state reached; its name is the symbol */
+   const char *kernel;    /* name in the source */
+} TlEntry;
+
 /* What the command can ask for beyond the public options. */
 typedef struct TlUnitExtra {
+   const TlEntrySpec *entries; /* instead of the options' kernel and signature; NULL: those */
+   size_t num_entries;
    const char *passes;       /* run exactly these on an IR file, then print */
    const char *print_after;  /* pass name or "all" */
    bool verify_each;         /* IR verifier after every pass, LLVM's verifier */
@@ -34,8 +47,9 @@ typedef struct TlUnit {
    TlModule *module;
    TlSema *sema;            /* NULL for .tir files */
    uint32_t file;           /* the main source */
-   TlFunc *func;            /* in the last state reached */
-   TlFunc *typed;           /* kept copy for the CPU executor */
+   TL_VEC(TlEntry) entries; /* at least one from TYPED on */
+   TlFunc *func;            /* of the first entry, in the last state reached */
+   TlFunc *typed;           /* its kept copy for the CPU executor */
    const TlTarget *target;
    uint32_t ptx_version;    /* of the PTX made, 0 before */
    const char *text[TILEC_STAGE_COUNT];
