@@ -198,3 +198,23 @@ tl_fma_operand_memory(const TlType *operand, unsigned index)
    }
    return tl_hw_shared_plain(r, operand->shape, order);
 }
+
+TlLinear
+tl_mma_operand_memory(const TlType *t)
+{
+   unsigned order[TL_MAX_RANK], r = t->rank, fast = r - 1;
+   const TlLinear *l = t->layout;
+   uint32_t first = 0;
+   for (unsigned i = 0; i < tl_ll_in_bits(l) && !first; i++)
+      first = l->col[i];
+   for (unsigned dim = 0; dim < r; dim++)
+      if (first >> tl_ll_dim_shift(l, dim) & ((1u << l->log2_dim[dim]) - 1))
+         fast = dim;
+   if (fast + 2 < r)
+      fast = r - 1;
+   order[0] = fast;
+   order[1] = fast == r - 1 ? r - 2 : r - 1;
+   for (unsigned i = 2; i < r; i++)
+      order[i] = r - 1 - i;
+   return tl_hw_shared_swizzled(r, t->shape, tl_dtype_info[t->dtype].bytes, order, 128);
+}

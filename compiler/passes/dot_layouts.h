@@ -35,4 +35,8 @@ bool tl_match_mma(const TlType *a, const TlType *b, const TlType *acc, TlDotForm
  */
 TlLinear tl_fma_operand_memory(const TlType *operand, unsigned index);
 
+/* Shared arrangement of an operand of a matrix dot: rows along the dimension that lies together in
+ * the registers or lanes of its layout. */
+TlLinear tl_mma_operand_memory(const TlType *operand);
+
 #endif

@@ -17,6 +17,31 @@ tl_place_default(TlPlace *p, const TlType *t)
    return tl_place_intern(p, tl_default_layout(t->rank, t->shape, p->func->num_warps));
 }
 
+bool
+tl_is_costly(const TlOp *op)
+{
+   switch (op->opcode) {
+   case TL_OP_EXP:
+   case TL_OP_EXP2:
+   case TL_OP_LOG:
+   case TL_OP_LOG2:
+   case TL_OP_SIN:
+   case TL_OP_COS:
+   case TL_OP_SQRT:
+   case TL_OP_SQRT_RN:
+   case TL_OP_RSQRT:
+   case TL_OP_ERF:
+   case TL_OP_TANH:
+   case TL_OP_DIV_RN:
+      return true;
+   case TL_OP_DIV:
+   case TL_OP_REM:
+      return tl_dtype_is_float(tl_type_elem(tl_result(op, 0)->type)->dtype);
+   default:
+      return false;
+   }
+}
+
 /* ---- homes ---- */
 static TlChoice
 no_home(TlPlace *p, const TlOp *op)

@@ -32,6 +32,7 @@ typedef struct TlPlace {
    bool use_defaults;   /* last sweep: what is still open takes a default layout */
    TlMap anchors;       /* memory operation -> interned layout */
    TlMap dots;          /* dot -> TlDotForm * */
+   TlMap homes;         /* operation that is not free -> its home, once homes are assigned */
 } TlPlace;
 
 /* One row of the layout column of ops.def. */
@@ -51,6 +52,12 @@ typedef struct TlLayoutRule {
    extern const TlLayoutRule tl_layout_##layout;
 #include "ir/ops.def"
 const TlLayoutRule *tl_layout_rule(const TlOp *op);
+
+/* Several instructions for each element: not worth computing twice. */
+bool tl_is_costly(const TlOp *op);
+/* place_assign.c: fills p->homes from the decisions in p->choice, improves them by cost, and leaves
+ * the result in both.  ops: of the body in preorder. */
+void tl_place_assign(TlPlace *p, TlOp *const *ops, size_t num_ops);
 
 const TlLinear *tl_place_intern(TlPlace *p, TlLinear l);
 const TlLinear *tl_place_default(TlPlace *p, const TlType *tile);

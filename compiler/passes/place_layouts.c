@@ -242,31 +242,6 @@ find_dots(Driver *d)
 
 /* ---- 2. decisions ---- */
 static bool
-is_costly(const TlOp *op)
-{
-   switch (op->opcode) {
-   case TL_OP_EXP:
-   case TL_OP_EXP2:
-   case TL_OP_LOG:
-   case TL_OP_LOG2:
-   case TL_OP_SIN:
-   case TL_OP_COS:
-   case TL_OP_SQRT:
-   case TL_OP_SQRT_RN:
-   case TL_OP_RSQRT:
-   case TL_OP_ERF:
-   case TL_OP_TANH:
-   case TL_OP_DIV_RN:
-      return true;
-   case TL_OP_DIV:
-   case TL_OP_REM:
-      return tl_dtype_is_float(tl_type_elem(tl_result(op, 0)->type)->dtype);
-   default:
-      return false;
-   }
-}
-
-static bool
 has_only_free_tiles(const TlPlace *p, const TlOp *op)
 {
    for (unsigned i = 0; i < op->num_args; i++)
@@ -294,7 +269,7 @@ is_free_op(const TlPlace *p, const TlOp *op)
       return is_tile(tl_arg(op, 0)) && tl_is_free(p, tl_arg(op, 0));
    default:
       return tl_has_trait(op, TL_TRAIT_ELTWISE) && tl_has_trait(op, TL_TRAIT_PURE) &&
-             !is_costly(op) && op->num_args && has_only_free_tiles(p, op);
+             !tl_is_costly(op) && op->num_args && has_only_free_tiles(p, op);
    }
 }
 
@@ -542,27 +517,6 @@ is_register_move(const TlValue *v, const TlLinear *layout, TlArena *arena)
           (plan->kind == TL_CONVERT_NOTHING || plan->kind == TL_CONVERT_REGISTERS);
 }
 
-/* Shared arrangement of a matrix operand: rows along the dimension that lies together in v. */
-static TlLinear
-operand_memory(const TlType *t)
-{
-   unsigned order[TL_MAX_RANK], r = t->rank, fast = r - 1;
-   const TlLinear *l = t->layout;
-   uint32_t first = 0;
-   for (unsigned i = 0; i < tl_ll_in_bits(l) && !first; i++)
-      first = l->col[i];
-   for (unsigned dim = 0; dim < r; dim++)
-      if (first >> tl_ll_dim_shift(l, dim) & ((1u << l->log2_dim[dim]) - 1))
-         fast = dim;
-   if (fast + 2 < r)
-      fast = r - 1;
-   order[0] = fast;
-   order[1] = fast == r - 1 ? r - 2 : r - 1;
-   for (unsigned i = 2; i < r; i++)
-      order[i] = r - 1 - i;
-   return tl_hw_shared_swizzled(r, t->shape, tl_dtype_info[t->dtype].bytes, order, 128);
-}
-
 /* v in a shared buffer, for `user`: stored as late as possible, so that loads before it overlap. */
 static TlValue *
 shared_copy(Driver *d, TlValue *v, const TlLinear *memory, TlOp *user)
@@ -627,7 +581,7 @@ placed_operand(Driver *d, const TlDotForm *f, unsigned i, TlValue *v, TlOp *op)
       return bring(d, v, want);
    if (tl_is_free(p, v))
       v = bring(d, v, tl_place_default(p, v->type));
-   TlLinear memory = want ? operand_memory(v->type) : tl_fma_operand_memory(v->type, i);
+   TlLinear memory = want ? tl_mma_operand_memory(v->type) : tl_fma_operand_memory(v->type, i);
    return shared_copy(d, v, tl_place_intern(p, memory), op);
 }
 
@@ -741,29 +695,19 @@ rewrite(Driver *d, TlOp *op)
       return; /* its parent does it */
    if (op->num_results == 1 && tl_is_free(p, tl_result(op, 0)))
       return; /* on demand */
-   TlChoice home = tl_layout_rule(op)->home(p, op);
-   rewrite_operands(d, op, home.layout);
+   rewrite_operands(d, op, tl_map_get(&p->homes, op));
 }
 
-/* Every decided value gets its layout; a decision that did not settle is the last one made. */
+/* Every decided value gets its layout. */
 static void
 set_decided_layouts(Driver *d)
 {
    TlPlace *p = &d->place;
    for (size_t i = 0; i < d->ops.len; i++) {
       TlOp *op = d->ops.data[i];
-      const TlLayoutRule *rule = tl_layout_rule(op);
-      bool is_free = op->num_results == 1 && tl_is_free(p, tl_result(op, 0));
-      TlChoice home = is_free || is_control(op) ? (TlChoice){0} : rule->home(p, op);
-      for (unsigned k = 0; k < op->num_results && !is_free; k++) {
-         TlValue *v = tl_result(op, k);
-         if (!is_tile(v))
-            continue;
-         const TlLinear *l = home.layout ? rule->result(p, op, k, home.layout) : NULL;
-         l = l ? l : p->choice[v->id].layout;
-         p->choice[v->id].layout = l ? l : tl_place_default(p, v->type);
-         set_layout(d, v, p->choice[v->id].layout);
-      }
+      for (unsigned k = 0; k < op->num_results; k++)
+         if (is_tile(tl_result(op, k)) && !tl_is_free(p, tl_result(op, k)))
+            set_layout(d, tl_result(op, k), p->choice[tl_result(op, k)->id].layout);
       for (unsigned r = 0; r < op->num_regions && is_control(op); r++) {
          TlBlock *block = op->regions[r]->block;
          for (unsigned k = 0; k < block->num_args; k++)
@@ -845,11 +789,13 @@ tl_pass_place_layouts(TlPassCx *cx, TlFunc *f)
    p->is_free = tl_new_array(cx->scratch, bool, p->num_values);
    tl_map_init(&p->anchors, cx->scratch);
    tl_map_init(&p->dots, cx->scratch);
+   tl_map_init(&p->homes, cx->scratch);
    tl_map_init(&d.variants, cx->scratch);
    tl_map_init(&d.origin, cx->scratch);
    find_anchors(&d);
    find_dots(&d);
    decide(&d);
+   tl_place_assign(p, d.ops.data, d.ops.len);
    rewrite_all(&d);
    f->state = TL_STATE_LAID;
    if (cx->target)

@@ -1,0 +1,780 @@
+/* Choice of homes by cost.
+ *
+ * place_layouts.c has made a first decision for every value.  Here it is improved: a variable is the
+ * home of an operation that could have another one, or the layout of a carried position (of a loop
+ * or an `if`); what a labelling costs is
+ *    conversions  of each value to each other layout that a user asks for, once, where it is defined
+ *    operations   accesses, elementwise work and reductions in their homes
+ *    recomputing  free values once for each layout asked for
+ * all weighted by loop depth.  One step takes a layout that one variable could have, follows it
+ * through the layout rules to everything it would agree with (forward to users, backward to
+ * producers, around loops), and asks a minimum cut which of these variables should change.  A step
+ * counts only when the cost of the whole falls, so the first decision is never made worse and the
+ * search ends.  Invariant: homes of dots, splits and other operations that need a certain form stay
+ * as they were. */
+#include "passes/min_cut.h"
+#include "passes/place_cost.h"
+
+#include "passes/lower.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+   LOOP_WEIGHT = 8,
+   MAX_WEIGHT = LOOP_WEIGHT * LOOP_WEIGHT * LOOP_WEIGHT,
+   MAX_STEPS = 160,      /* minimum cuts of one function */
+   MAX_VARS = 4000,      /* larger functions keep their first decisions */
+   MAX_REGISTERS = 512,  /* of one tile in a thread, for a layout that was not there before */
+   MAX_FEEDING = 256,
+};
+
+typedef struct Var {
+   TlOp *op;              /* the operation, or the control operation of a position */
+   int position;          /* -1: of an operation */
+   bool is_fixed;
+   const TlLinear *home;  /* NULL: nothing to decide */
+   const TlLinear *other; /* of the step: the layout that would agree, or NULL */
+   int64_t weight;
+} Var;
+
+/* A value that has to be brought to a layout. */
+typedef struct Need {
+   const TlValue *value;
+   const TlLinear *layout; /* NULL: operand of a dot */
+   const TlOp *dot;
+   unsigned index;
+} Need;
+typedef TL_VEC(Need) Needs;
+
+/* A free value in one layout: what building it takes. */
+typedef struct Built {
+   const TlValue *value;
+   int64_t cost;
+   Needs needs;
+   TL_VEC(struct Built *) from;
+   unsigned seen; /* mark of the last count */
+} Built;
+
+/* What a variable needs when its home is this. */
+typedef struct Demand {
+   Needs needs;
+   TL_VEC(Built *) built;
+   int64_t build_cost; /* everything built, as if nobody shared it */
+   int64_t op_cost;
+} Demand;
+
+typedef struct Assign {
+   TlPlace *p;
+   TlPlaceCosts *costs;
+   TlArena *arena;
+   TL_VEC(Var) vars;
+   TlMap var_of;    /* operation -> index + 1; of a control operation: of its position 0 */
+   TlMap demands;   /* (variable, layout) -> Demand * */
+   TlMap built;     /* (value, layout) -> Built * */
+   TlMap failed;    /* (variable, layout) tried since the last success */
+   unsigned mark;
+   unsigned steps;
+} Assign;
+
+static bool
+is_tile(const TlValue *v)
+{
+   return v->type->kind == TL_TYPE_TILE;
+}
+
+static bool
+is_control(const TlOp *op)
+{
+   return op->opcode == TL_OP_FOR || op->opcode == TL_OP_WHILE || op->opcode == TL_OP_IF;
+}
+
+static int64_t
+block_weight(const TlBlock *block)
+{
+   int64_t w = 1;
+   for (const TlOp *op = block->region->parent; op; op = op->block->region->parent)
+      if ((op->opcode == TL_OP_FOR || op->opcode == TL_OP_WHILE) && w < MAX_WEIGHT)
+         w *= LOOP_WEIGHT;
+   return w;
+}
+
+static const void *
+key_of(Assign *a, uint64_t id, const TlLinear *layout)
+{
+   unsigned index = layout ? tl_place_layout_index(a->costs, layout) : 0xffff;
+   return (const void *)(uintptr_t)(id << 20 | index);
+}
+
+/* ---- variables ---- */
+static Var *
+var_at(Assign *a, const TlOp *op, unsigned position)
+{
+   uintptr_t i = (uintptr_t)tl_map_get(&a->var_of, op);
+   return i ? &a->vars.data[i - 1 + position] : NULL;
+}
+
+/* The variable that decides the layout of v, NULL for free values. */
+static Var *
+var_of_value(Assign *a, const TlValue *v)
+{
+   if (tl_is_free(a->p, v))
+      return NULL;
+   if (v->def)
+      return var_at(a, v->def, is_control(v->def) ? v->index : 0);
+   const TlOp *parent = v->block->region->parent;
+   if (!parent || !is_control(parent))
+      return NULL;
+   return var_at(a, parent, v->index - (parent->opcode == TL_OP_FOR ? 1 : 0));
+}
+
+static const TlLinear *
+layout_under(Assign *a, const TlValue *v, const Var *x, const TlLinear *home)
+{
+   if (x->position >= 0 || !home)
+      return home;
+   const TlLinear *l = tl_layout_rule(x->op)->result(a->p, x->op, v->index, home);
+   return l ? l : tl_choice_of(a->p, v).layout;
+}
+
+static bool
+fits_shape(const TlType *t, const TlLinear *l)
+{
+   uint32_t shape[TL_MAX_RANK];
+   if (l->rank != t->rank)
+      return false;
+   tl_ll_shape(l, shape);
+   return memcmp(shape, t->shape, t->rank * sizeof shape[0]) == 0;
+}
+
+/* Loads that reach a dot without leaving their block are copied to shared memory ahead of time, so
+ * their layout is that of the copy. */
+static bool
+feeds_dot(Assign *a, const TlOp *load)
+{
+   TL_VEC(const TlValue *) todo = {0};
+   TlMap seen;
+   tl_map_init(&seen, a->arena);
+   tl_vec_push(a->arena, &todo, tl_result(load, 0));
+   for (size_t i = 0; i < todo.len && i < MAX_FEEDING; i++)
+      for (const TlUse *u = todo.data[i]->uses; u; u = u->next) {
+         const TlOp *op = u->user;
+         if (op->opcode == TL_OP_DOT) {
+            if (tl_arg(op, 2) != todo.data[i])
+               return true;
+            continue;
+         }
+         if (op->block != load->block || !tl_op_is_pure(op) || op->num_regions ||
+             op->num_results != 1 || tl_map_has(&seen, op))
+            continue;
+         tl_map_put(&seen, op, (void *)1);
+         tl_vec_push(a->arena, &todo, tl_result(op, 0));
+      }
+   return false;
+}
+
+static bool
+is_pipelined(Assign *a, const TlOp *load)
+{
+   const TlOp *loop = load->block->region->parent;
+   if (loop && loop->opcode == TL_OP_FOR && tl_attr_int(loop, TL_ATTR_NUM_STAGES) > 1)
+      return true;
+   return feeds_dot(a, load);
+}
+
+/* Could the operation have another home? */
+static bool
+is_flexible(Assign *a, const TlOp *op)
+{
+   const TlLayoutRule *rule = tl_layout_rule(op);
+   if (rule == &tl_layout_load)
+      return op->opcode == TL_OP_LOAD && !is_pipelined(a, op);
+   return (rule == &tl_layout_same && op->opcode != TL_OP_INLINE_ASM) ||
+          rule == &tl_layout_store || rule == &tl_layout_atomic || rule == &tl_layout_scan ||
+          rule == &tl_layout_reduce || rule == &tl_layout_expand_dims ||
+          rule == &tl_layout_trans || rule == &tl_layout_join ||
+          (rule == &tl_layout_reshape && is_tile(tl_arg(op, 0)));
+}
+
+static void
+add_var(Assign *a, Var x)
+{
+   x.weight = block_weight(x.op->block);
+   tl_vec_push(a->arena, &a->vars, x);
+}
+
+/* The decisions so far become homes; every result has the layout that follows from them. */
+static void
+add_operation(Assign *a, TlOp *op)
+{
+   TlPlace *p = a->p;
+   if (op->num_results == 1 && tl_is_free(p, tl_result(op, 0)))
+      return;
+   const TlLayoutRule *rule = tl_layout_rule(op);
+   TlChoice home = is_control(op) ? (TlChoice){0} : rule->home(p, op);
+   for (unsigned k = 0; k < op->num_results; k++) {
+      TlValue *v = tl_result(op, k);
+      if (!is_tile(v))
+         continue;
+      const TlLinear *l = home.layout ? rule->result(p, op, k, home.layout) : NULL;
+      l = l ? l : p->choice[v->id].layout;
+      p->choice[v->id].layout = l ? l : tl_place_default(p, v->type);
+   }
+   if (!is_control(op) && !home.layout)
+      return;
+   tl_map_put(&a->var_of, op, (void *)(a->vars.len + 1));
+   if (!is_control(op)) {
+      tl_map_put(&p->homes, op, (void *)(uintptr_t)home.layout);
+      add_var(a, (Var){.op = op, .position = -1, .is_fixed = !is_flexible(a, op),
+                       .home = home.layout});
+      return;
+   }
+   for (unsigned k = 0; k < op->num_results; k++) {
+      const TlLinear *l = is_tile(tl_result(op, k)) ? p->choice[tl_result(op, k)->id].layout : NULL;
+      add_var(a, (Var){.op = op, .position = (int)k, .is_fixed = !l, .home = l});
+   }
+}
+
+/* ---- what a home demands ---- */
+static void
+need_operand(Assign *a, const TlValue *v, const TlLinear *layout, Needs *needs,
+             int64_t *build_cost, Demand *d, Built *parent);
+
+static int64_t
+own_cost(Assign *a, const TlOp *op, const TlLinear *layout)
+{
+   if (!tl_has_trait(op, TL_TRAIT_ELTWISE))
+      return 0;
+   return tl_place_cost_op(a->costs, op, layout) * block_weight(op->block);
+}
+
+/* A free value in a layout, with what it is built from; computed once. */
+static Built *
+build(Assign *a, const TlValue *v, const TlLinear *layout)
+{
+   const void *key = key_of(a, v->id, layout);
+   Built *b = tl_map_get(&a->built, key);
+   if (b)
+      return b;
+   b = tl_new(a->arena, Built);
+   tl_map_put(&a->built, key, b);
+   const TlOp *op = v->def;
+   const TlLayoutRule *rule = tl_layout_rule(op);
+   *b = (Built){.value = v, .cost = own_cost(a, op, layout)};
+   const TlLinear *home = rule->home_for ? rule->home_for(a->p, op, layout) : NULL;
+   int64_t ignored = 0;
+   for (unsigned i = 0; i < op->num_args && home; i++)
+      if (is_tile(tl_arg(op, i)))
+         need_operand(a, tl_arg(op, i), rule->operand(a->p, op, i, home), &b->needs, &ignored,
+                      NULL, b);
+   return b;
+}
+
+static int64_t
+total_cost(Assign *a, Built *b)
+{
+   if (b->seen == a->mark)
+      return 0;
+   b->seen = a->mark;
+   int64_t cost = b->cost;
+   for (size_t i = 0; i < b->from.len; i++)
+      cost += total_cost(a, b->from.data[i]);
+   return cost;
+}
+
+static void
+collect_needs(Assign *a, Built *b, Needs *out)
+{
+   if (b->seen == a->mark)
+      return;
+   b->seen = a->mark;
+   for (size_t i = 0; i < b->needs.len; i++)
+      tl_vec_push(a->arena, out, b->needs.data[i]);
+   for (size_t i = 0; i < b->from.len; i++)
+      collect_needs(a, b->from.data[i], out);
+}
+
+static void
+need_operand(Assign *a, const TlValue *v, const TlLinear *layout, Needs *needs,
+             int64_t *build_cost, Demand *d, Built *parent)
+{
+   if (!layout || !fits_shape(v->type, layout))
+      return;
+   if (!tl_is_free(a->p, v)) {
+      tl_vec_push(a->arena, needs, (Need){.value = v, .layout = layout});
+      return;
+   }
+   Built *b = build(a, v, layout);
+   if (parent)
+      tl_vec_push(a->arena, &parent->from, b);
+   if (!d)
+      return;
+   tl_vec_push(a->arena, &d->built, b);
+   a->mark++;
+   *build_cost += total_cost(a, b);
+   a->mark++;
+   collect_needs(a, b, needs);
+}
+
+/* The values that flow into a position. */
+static unsigned
+flowing_in(const TlOp *op, unsigned i, const TlValue **in)
+{
+   const TlBlock *r0 = op->regions[0]->block, *r1 = op->num_regions > 1 ? op->regions[1]->block
+                                                                        : NULL;
+   switch (op->opcode) {
+   case TL_OP_FOR:
+      in[0] = tl_arg(op, i + 3);
+      in[1] = tl_arg(r0->last, i);
+      return 2;
+   case TL_OP_WHILE:
+      in[0] = tl_arg(op, i);
+      in[1] = tl_arg(r0->last, i + 1);
+      in[2] = tl_arg(r1->last, i);
+      return 3;
+   default:
+      in[0] = tl_arg(r0->last, i);
+      in[1] = tl_arg(r1->last, i);
+      return 2;
+   }
+}
+
+/* Operands whose layout the home does not ask for: they are read in whatever layout they have. */
+static bool
+is_read_as_it_is(const TlOp *op, unsigned i)
+{
+   return (op->opcode == TL_OP_GATHER && i == 0) || op->opcode == TL_OP_HISTOGRAM;
+}
+
+static void
+demand_operation(Assign *a, const Var *x, const TlLinear *home, Demand *d)
+{
+   const TlOp *op = x->op;
+   const TlLayoutRule *rule = tl_layout_rule(op);
+   for (unsigned i = 0; i < op->num_args; i++) {
+      const TlValue *v = tl_arg(op, i);
+      if (!is_tile(v) || is_read_as_it_is(op, i))
+         continue;
+      if (op->opcode == TL_OP_DOT && i < 2) {
+         if (!tl_is_free(a->p, v))
+            tl_vec_push(a->arena, &d->needs, (Need){.value = v, .dot = op, .index = i});
+      } else {
+         need_operand(a, v, rule->operand(a->p, op, i, home), &d->needs, &d->build_cost, d, NULL);
+      }
+   }
+   d->op_cost = tl_place_cost_op(a->costs, op, home) * x->weight;
+}
+
+static Demand *
+demand_of(Assign *a, const Var *x, const TlLinear *home)
+{
+   const void *key = key_of(a, (uint64_t)(x - a->vars.data), home);
+   Demand *d = tl_map_get(&a->demands, key);
+   if (d)
+      return d;
+   d = tl_new(a->arena, Demand);
+   tl_map_put(&a->demands, key, d);
+   if (x->position < 0) {
+      demand_operation(a, x, home, d);
+      return d;
+   }
+   const TlValue *in[3];
+   unsigned n = flowing_in(x->op, (unsigned)x->position, in);
+   for (unsigned i = 0; i < n; i++)
+      need_operand(a, in[i], home, &d->needs, &d->build_cost, d, NULL);
+   return d;
+}
+
+/* ---- costs ---- */
+static int64_t
+need_cost(Assign *a, const Need *n, const TlLinear *have)
+{
+   int64_t w = block_weight(tl_value_block(n->value));
+   if (n->layout)
+      return w * tl_place_cost_convert(a->costs, n->value->type->elem, have, n->layout);
+   if (n->value->def && n->value->def->opcode == TL_OP_LOAD)
+      return 0;
+   const TlDotForm *f = tl_map_get(&a->p->dots, n->dot);
+   return w * tl_place_cost_dot_operand(a->costs, f, n->index, n->value->type, have);
+}
+
+static const TlLinear *
+current_layout(Assign *a, const TlValue *v)
+{
+   const Var *x = var_of_value(a, v);
+   return x && x->home ? layout_under(a, v, x, x->home) : tl_choice_of(a->p, v).layout;
+}
+
+/* Of the whole function as it stands. */
+static int64_t
+whole_cost(Assign *a)
+{
+   int64_t cost = 0;
+   TlMap converted;
+   tl_map_init(&converted, a->arena);
+   TL_VEC(Demand *) all = {0};
+   for (size_t i = 0; i < a->vars.len; i++)
+      if (a->vars.data[i].home)
+         tl_vec_push(a->arena, &all, demand_of(a, &a->vars.data[i], a->vars.data[i].home));
+   a->mark++;
+   for (size_t i = 0; i < all.len; i++) {
+      const Demand *d = all.data[i];
+      cost += d->op_cost;
+      for (size_t k = 0; k < d->built.len; k++)
+         cost += total_cost(a, d->built.data[k]);
+      for (size_t k = 0; k < d->needs.len; k++) {
+         const Need *n = &d->needs.data[k];
+         const void *key = key_of(a, n->value->id, n->layout);
+         if (tl_map_has(&converted, key))
+            continue;
+         tl_map_put(&converted, key, (void *)1);
+         cost += need_cost(a, n, current_layout(a, n->value));
+      }
+   }
+   return cost;
+}
+
+/* ---- one step ---- */
+static bool
+is_legal(Assign *a, const Var *x, const TlLinear *l)
+{
+   if (x->is_fixed || !x->home || !l || !tl_ll_same_shape(l, x->home) ||
+       l->num[TL_HW_WARP] != x->home->num[TL_HW_WARP] || !tl_ll_is_surjective(l))
+      return false;
+   unsigned regs = tl_ll_num_regs(l);
+   if (regs > MAX_REGISTERS && regs > tl_ll_num_regs(x->home))
+      return false;
+   (void)a;
+   if (x->op->opcode == TL_OP_REDUCE || x->op->opcode == TL_OP_SCAN)
+      return tl_axis_is_separate(l, (unsigned)tl_attr_int(x->op, TL_ATTR_AXIS));
+   return true;
+}
+
+/* The home of x with which result v has this layout. */
+static const TlLinear *
+home_for_result(Assign *a, const Var *x, const TlValue *v, const TlLinear *l)
+{
+   if (x->position >= 0)
+      return l;
+   const TlLayoutRule *rule = tl_layout_rule(x->op);
+   if (rule->home_for)
+      return rule->home_for(a->p, x->op, l);
+   if (x->op->opcode == TL_OP_REDUCE || x->op->opcode == TL_OP_JOIN)
+      return layout_under(a, v, x, x->home) == l ? x->home : NULL;
+   return l;
+}
+
+typedef TL_VEC(uint32_t) Queue;
+
+static void
+reach(Assign *a, Queue *q, Var *x, const TlLinear *l)
+{
+   if (!x || x->other || !is_legal(a, x, l))
+      return;
+   x->other = l;
+   tl_vec_push(a->arena, q, (uint32_t)(x - a->vars.data));
+}
+
+/* Users of v agree when they have its layout l at home. */
+static void
+reach_users(Assign *a, Queue *q, const TlValue *v, const TlLinear *l)
+{
+   for (const TlUse *u = v->uses; u; u = u->next) {
+      const TlOp *op = u->user;
+      unsigned i = (unsigned)(u - op->args);
+      if (op->opcode == TL_OP_YIELD || op->opcode == TL_OP_CONDITION) {
+         const TlOp *parent = op->block->region->parent;
+         unsigned skip = op->opcode == TL_OP_CONDITION ? 1 : 0;
+         if (is_control(parent) && i >= skip && i - skip < parent->num_results)
+            reach(a, q, var_at(a, parent, i - skip), l);
+      } else if (is_control(op)) {
+         unsigned skip = op->opcode == TL_OP_FOR ? 3 : 0;
+         if (op->opcode != TL_OP_IF && i >= skip)
+            reach(a, q, var_at(a, op, i - skip), l);
+      } else {
+         reach(a, q, var_at(a, op, 0), l);
+      }
+   }
+}
+
+/* The values that a variable defines. */
+static void
+reach_from_values(Assign *a, Queue *q, const Var *x)
+{
+   if (x->position < 0) {
+      for (unsigned k = 0; k < x->op->num_results; k++) {
+         const TlValue *v = tl_result(x->op, k);
+         if (is_tile(v))
+            reach_users(a, q, v, layout_under(a, v, x, x->other));
+      }
+      return;
+   }
+   unsigned i = (unsigned)x->position, skip = x->op->opcode == TL_OP_FOR ? 1 : 0;
+   reach_users(a, q, tl_result(x->op, i), x->other);
+   for (unsigned r = 0; r < x->op->num_regions && x->op->opcode != TL_OP_IF; r++)
+      reach_users(a, q, x->op->regions[r]->block->args[i + skip], x->other);
+}
+
+static void
+spread(Assign *a, Queue *q)
+{
+   for (size_t i = 0; i < q->len; i++) {
+      const Var *x = &a->vars.data[q->data[i]];
+      const Demand *d = demand_of(a, x, x->other);
+      for (size_t k = 0; k < d->needs.len; k++) {
+         const Need *n = &d->needs.data[k];
+         Var *y = var_of_value(a, n->value);
+         if (y && y->home && n->layout)
+            reach(a, q, y, home_for_result(a, y, n->value, n->layout));
+      }
+      reach_from_values(a, q, x);
+   }
+}
+
+/* What bringing one value to one demand costs for both labels of its variable and of the user. */
+static void
+add_need(Assign *a, TlCut *cut, const int32_t *node, const Var *user, const Need *keep,
+         const Need *change)
+{
+   const TlValue *v = keep ? keep->value : change->value;
+   const Var *x = var_of_value(a, v);
+   bool is_moving = x && x->home && node[x - a->vars.data] >= 0;
+   int32_t u = node[user - a->vars.data];
+   if (!is_moving && u < 0)
+      return;
+   const TlLinear *have = current_layout(a, v);
+   const TlLinear *then = is_moving ? layout_under(a, v, x, x->other) : have;
+   int64_t c[2][2] = {{0}};
+   for (unsigned i = 0; i < 2; i++) {
+      const TlLinear *l = i ? then : have;
+      c[i][0] = keep ? need_cost(a, keep, l) : 0;
+      c[i][1] = u < 0 ? c[i][0] : change ? need_cost(a, change, l) : 0;
+   }
+   if (!is_moving)
+      tl_cut_add(cut, (uint32_t)u, c[0][1] - c[0][0]);
+   else if (u < 0)
+      tl_cut_add(cut, (uint32_t)node[x - a->vars.data], c[1][0] - c[0][0]);
+   else if (u == node[x - a->vars.data])
+      tl_cut_add(cut, (uint32_t)u, c[1][1] - c[0][0]);
+   else
+      tl_cut_add_pair(cut, (uint32_t)node[x - a->vars.data], (uint32_t)u, c);
+}
+
+static void
+add_variable(Assign *a, TlCut *cut, const int32_t *node, const Var *x)
+{
+   int32_t n = node[x - a->vars.data];
+   const Demand *now = demand_of(a, x, x->home), *then = now;
+   if (n >= 0) {
+      then = demand_of(a, x, x->other);
+      tl_cut_add(cut, (uint32_t)n,
+                 then->op_cost + then->build_cost - now->op_cost - now->build_cost);
+   }
+   size_t most = now->needs.len > then->needs.len ? now->needs.len : then->needs.len;
+   for (size_t i = 0; i < most; i++) {
+      const Need *k = i < now->needs.len ? &now->needs.data[i] : NULL;
+      const Need *c = i < then->needs.len ? &then->needs.data[i] : NULL;
+      if (k && c && k->value != c->value) {
+         add_need(a, cut, node, x, k, NULL);
+         add_need(a, cut, node, x, NULL, c);
+      } else {
+         add_need(a, cut, node, x, k, c);
+      }
+   }
+}
+
+/* The variables that the cut moves take their other layout; undone unless the cost falls. */
+static bool
+take_cut(Assign *a, const int32_t *node, const bool *label, int64_t *cost)
+{
+   bool any = false;
+   const TlLinear **old = tl_new_array(a->arena, const TlLinear *, a->vars.len);
+   for (size_t i = 0; i < a->vars.len; i++) {
+      Var *x = &a->vars.data[i];
+      old[i] = x->home;
+      if (node[i] >= 0 && label[node[i]]) {
+         x->home = x->other;
+         any = true;
+      }
+   }
+   int64_t now = any ? whole_cost(a) : *cost;
+   if (now < *cost) {
+      *cost = now;
+      return true;
+   }
+   for (size_t i = 0; i < a->vars.len; i++)
+      a->vars.data[i].home = old[i];
+   return false;
+}
+
+/* Starts from `layout` as the home of x. */
+static bool
+step(Assign *a, Var *x, const TlLinear *layout, int64_t *cost)
+{
+   if (!layout || layout == x->home || !is_legal(a, x, layout) || a->steps >= MAX_STEPS)
+      return false;
+   const void *key = key_of(a, (uint64_t)(x - a->vars.data), layout);
+   if (tl_map_has(&a->failed, key))
+      return false;
+   tl_map_put(&a->failed, key, (void *)1);
+   a->steps++;
+   Queue q = {0};
+   for (size_t i = 0; i < a->vars.len; i++)
+      a->vars.data[i].other = NULL;
+   reach(a, &q, x, layout);
+   spread(a, &q);
+   int32_t *node = tl_new_array(a->arena, int32_t, a->vars.len);
+   uint32_t num = 0;
+   for (size_t i = 0; i < a->vars.len; i++) {
+      const Var *y = &a->vars.data[i];
+      node[i] = y->other && y->other != y->home ? (int32_t)num++ : -1;
+   }
+   TlCut cut;
+   tl_cut_init(&cut, a->arena, num);
+   for (size_t i = 0; i < a->vars.len; i++)
+      if (a->vars.data[i].home)
+         add_variable(a, &cut, node, &a->vars.data[i]);
+   bool *label = tl_new_array(a->arena, bool, num + 1);
+   tl_cut_solve(&cut, label);
+   if (!take_cut(a, node, label, cost))
+      return false;
+   tl_map_init(&a->failed, a->arena);
+   return true;
+}
+
+/* ---- which layouts to try ---- */
+/* Exchanges the columns of warp bits along the axis with columns off it, of registers or of lanes,
+ * as long as there are some; the highest first, so that vectors and full sectors stay as they are
+ * as long as possible. */
+static void
+move_warps(TlLinear *l, uint32_t mask, TlHw with)
+{
+   unsigned warp0 = tl_ll_first(l, TL_HW_WARP), low = tl_ll_first(l, with);
+   unsigned at = low + l->num[with];
+   for (unsigned w = warp0 + l->num[TL_HW_WARP]; w-- > warp0;) {
+      if (!(l->col[w] & mask))
+         continue;
+      while (at > low && (!l->col[at - 1] || (l->col[at - 1] & mask)))
+         at--;
+      if (at == low)
+         return;
+      uint32_t c = l->col[w];
+      l->col[w] = l->col[--at];
+      l->col[at] = c;
+   }
+}
+
+/* What a warp reduces alone needs no shared memory. */
+static const TlLinear *
+warps_off_axis(Assign *a, const TlOp *op, const TlLinear *home, bool also_lanes)
+{
+   TlLinear l = *home;
+   uint32_t mask = tl_axis_mask(&l, (unsigned)tl_attr_int(op, TL_ATTR_AXIS));
+   move_warps(&l, mask, TL_HW_REG);
+   if (also_lanes)
+      move_warps(&l, mask, TL_HW_LANE);
+   return tl_place_intern(a->p, l);
+}
+
+/* The layout of an access for itself alone: as wide as its own address allows. */
+static const TlLinear *
+own_access_layout(Assign *a, const TlOp *op)
+{
+   const TlType *t = tl_arg(op, 0)->type;
+   TlAccess access = tl_access_of(a->p->facts, tl_arg(op, 0), tl_access_mask(op));
+   unsigned vec = tl_access_vec(&access);
+   uint64_t share = tl_type_num_elems(t) / (32ull * a->p->func->num_warps);
+   while (vec > 1 && vec > share)
+      vec /= 2;
+   return tl_place_intern(
+       a->p, tl_blocked_layout(t->rank, t->shape, access.order, vec, a->p->func->num_warps));
+}
+
+/* Everything that makes a conversion of this need unnecessary. */
+static bool
+try_need(Assign *a, Var *user, const Need *n, int64_t *cost)
+{
+   const TlLinear *have = current_layout(a, n->value);
+   if (!have || need_cost(a, n, have) == 0)
+      return false;
+   Var *x = var_of_value(a, n->value);
+   if (n->layout && n->layout != have && user->position >= 0 && step(a, user, have, cost))
+      return true;
+   if (n->layout && user->position < 0 && step(a, user, have, cost))
+      return true;
+   if (!x || !x->home)
+      return false;
+   const TlLinear *want = n->layout;
+   if (!want) {
+      const TlDotForm *f = tl_map_get(&a->p->dots, n->dot);
+      want = f->is_mma ? tl_place_intern(a->p, f->operand[n->index]) : NULL;
+   }
+   return want && step(a, x, home_for_result(a, x, n->value, want), cost);
+}
+
+static bool
+sweep(Assign *a, int64_t *cost)
+{
+   bool changed = false;
+   for (size_t i = 0; i < a->vars.len && a->steps < MAX_STEPS; i++) {
+      Var *x = &a->vars.data[i];
+      if (!x->home)
+         continue;
+      if (!x->is_fixed && x->position < 0) {
+         if (x->op->opcode == TL_OP_REDUCE || x->op->opcode == TL_OP_SCAN)
+            changed |= step(a, x, warps_off_axis(a, x->op, x->home, false), cost) ||
+                       step(a, x, warps_off_axis(a, x->op, x->home, true), cost);
+         else if (x->op->opcode == TL_OP_LOAD || x->op->opcode == TL_OP_STORE)
+            changed |= step(a, x, own_access_layout(a, x->op), cost);
+      }
+      const Demand *d = demand_of(a, x, x->home);
+      for (size_t k = 0; k < d->needs.len; k++)
+         if (try_need(a, x, &d->needs.data[k], cost)) {
+            changed = true;
+            d = demand_of(a, x, x->home);
+         }
+   }
+   return changed;
+}
+
+static void
+write_back(Assign *a)
+{
+   TlPlace *p = a->p;
+   for (size_t i = 0; i < a->vars.len; i++) {
+      const Var *x = &a->vars.data[i];
+      if (!x->home)
+         continue;
+      if (x->position < 0) {
+         tl_map_put(&p->homes, x->op, (void *)(uintptr_t)x->home);
+         for (unsigned k = 0; k < x->op->num_results; k++)
+            if (is_tile(tl_result(x->op, k)))
+               p->choice[tl_result(x->op, k)->id].layout =
+                   layout_under(a, tl_result(x->op, k), x, x->home);
+         continue;
+      }
+      unsigned at = (unsigned)x->position, skip = x->op->opcode == TL_OP_FOR ? 1 : 0;
+      p->choice[tl_result(x->op, at)->id].layout = x->home;
+      for (unsigned r = 0; r < x->op->num_regions && x->op->opcode != TL_OP_IF; r++)
+         p->choice[x->op->regions[r]->block->args[at + skip]->id].layout = x->home;
+   }
+}
+
+void
+tl_place_assign(TlPlace *p, TlOp *const *ops, size_t num_ops)
+{
+   TlArena *arena = p->cx->scratch;
+   Assign a = {.p = p, .arena = arena, .costs = tl_place_costs_new(p, arena)};
+   tl_map_init(&a.var_of, arena);
+   tl_map_init(&a.demands, arena);
+   tl_map_init(&a.built, arena);
+   tl_map_init(&a.failed, arena);
+   for (size_t i = 0; i < num_ops; i++)
+      add_operation(&a, ops[i]);
+   if (a.vars.len <= MAX_VARS) {
+      int64_t cost = whole_cost(&a);
+      while (sweep(&a, &cost) && a.steps < MAX_STEPS) {
+      }
+   }
+   write_back(&a);
+}

@@ -1,0 +1,256 @@
+/* The cost model of layout assignment: counts instructions, wavefronts and sectors of a block. */
+#include "passes/place_cost.h"
+#include "layout/convert_plan.h"
+#include "layout/cost.h"
+#include "passes/lower.h"
+
+#include <assert.h>
+
+enum {
+   ALU = 1,
+   SPECIAL = 8,     /* 16 of 128 lanes compute exp2 and the like; division takes several */
+   WAVEFRONT = 4,
+   SHUFFLE = 4,
+   SECTOR = 2,
+   ISSUE = 4,       /* address and load/store unit, of one memory instruction */
+   BARRIER = 200,   /* all warps meet, twice for each exchange */
+   WARP_SYNC = 64,
+   SHUFFLE_WAIT = 40, /* until the first result is there */
+   MOST_SCRATCH = 1 << 23,
+};
+
+struct TlPlaceCosts {
+   TlPlace *place;
+   TlArena *arena;
+   TlMap index;         /* interned layout -> number + 1 */
+   uintptr_t num;
+   TlMap conversions;   /* (from, to, bytes) -> cost + 1 */
+   TlMap accesses;      /* memory operation -> TlAccess * */
+   TlConvertPlan plan;  /* scratch */
+};
+
+TlPlaceCosts *
+tl_place_costs_new(TlPlace *p, TlArena *arena)
+{
+   TlPlaceCosts *c = tl_new(arena, TlPlaceCosts);
+   c->place = p;
+   c->arena = arena;
+   tl_map_init(&c->index, arena);
+   tl_map_init(&c->conversions, arena);
+   tl_map_init(&c->accesses, arena);
+   return c;
+}
+
+unsigned
+tl_place_layout_index(TlPlaceCosts *c, const TlLinear *layout)
+{
+   uintptr_t known = (uintptr_t)tl_map_get(&c->index, layout);
+   if (!known)
+      tl_map_put(&c->index, layout, (void *)(known = ++c->num));
+   return (unsigned)known - 1;
+}
+
+static unsigned
+log2_copies(const TlLinear *l, TlHw hw)
+{
+   unsigned n = 0;
+   for (unsigned i = 0; i < l->num[hw]; i++)
+      n += tl_ll_col(l, hw, i) == 0;
+   return n;
+}
+
+static int64_t
+num_warps(const TlLinear *l)
+{
+   return (int64_t)1 << l->num[TL_HW_WARP];
+}
+
+/* ---- conversions ---- */
+static int64_t
+exchange_cost(const TlConvertPlan *p)
+{
+   int64_t cost = p->shared.warp_local ? WARP_SYNC : BARRIER;
+   const TlLinear *side[2] = {&p->src, &p->dst};
+   for (unsigned k = 0; k < 2; k++) {
+      const TlConvertAccess *a = &p->shared.access[k];
+      int64_t accesses = (int64_t)1 << ((unsigned)__builtin_popcount(a->live) - a->vec_bits);
+      int64_t warps = num_warps(side[k]);
+      if (k == TL_CONVERT_STORE) /* of warps with copies one stores */
+         warps >>= log2_copies(side[k], TL_HW_WARP);
+      cost += warps * accesses * (a->wavefronts * WAVEFRONT + ALU);
+   }
+   return cost * p->repeats;
+}
+
+static int64_t
+plan_cost(const TlConvertPlan *p, unsigned bytes)
+{
+   int64_t words = ((int64_t)bytes << __builtin_popcount(p->dst_live)) / 4;
+   words = words ? words : 1;
+   switch (p->kind) {
+   case TL_CONVERT_NOTHING:
+   case TL_CONVERT_REGISTERS:
+      return 0;
+   case TL_CONVERT_SHUFFLES:
+      return SHUFFLE_WAIT + num_warps(&p->dst) * (p->shuffle.num_shuffles * SHUFFLE +
+                                   (p->shuffle.num_pre + p->shuffle.num_post) * words * ALU);
+   case TL_CONVERT_SHARED:
+      return exchange_cost(p);
+   }
+   return 0;
+}
+
+int64_t
+tl_place_cost_convert(TlPlaceCosts *c, const TlType *elem, const TlLinear *from,
+                      const TlLinear *to)
+{
+   if (from == to)
+      return 0;
+   unsigned bytes = tl_dtype_info[tl_memory_dtype(elem)].bytes;
+   uintptr_t key = ((uintptr_t)tl_place_layout_index(c, from) << 24) +
+                   ((uintptr_t)tl_place_layout_index(c, to) << 4) + bytes;
+   uintptr_t known = (uintptr_t)tl_map_get(&c->conversions, (void *)key);
+   if (known)
+      return (int64_t)known - 1;
+   bool ok = tl_convert_plan(from, to, bytes, MOST_SCRATCH, &c->plan);
+   int64_t cost = ok ? plan_cost(&c->plan, bytes) : INT64_MAX / 4;
+   tl_map_put(&c->conversions, (void *)key, (void *)(uintptr_t)(cost + 1));
+   return cost;
+}
+
+/* Stores to the operand's buffer; what the dot loads from there does not depend on `from`. */
+static int64_t
+buffer_cost(const TlDotForm *f, unsigned index, const TlType *tile, const TlLinear *from)
+{
+   TlType in_layout = *tile;
+   in_layout.layout = from;
+   TlLinear memory = f->is_mma ? tl_mma_operand_memory(&in_layout)
+                               : tl_fma_operand_memory(tile, index);
+   unsigned bytes = tl_dtype_info[tile->dtype].bytes, vec = 1;
+   uint32_t col[TL_LL_MAX_IN] = {0};
+   if (!tl_cost_offset_columns(from, &memory, bytes, col))
+      return INT64_MAX / 4;
+   while (vec * bytes < 16 && vec < tl_ll_num_regs(from)) {
+      bool found = false;
+      for (unsigned i = 0; i < from->num[TL_HW_REG]; i++)
+         found |= col[i] == vec * bytes;
+      if (!found)
+         break;
+      vec *= 2;
+   }
+   unsigned regs = tl_ll_num_regs(from) >> log2_copies(from, TL_HW_REG);
+   unsigned wavefronts = tl_cost_shared_linear(&col[tl_ll_first(from, TL_HW_LANE)],
+                                               from->num[TL_HW_LANE], vec * bytes)
+                             .wavefronts;
+   int64_t warps = num_warps(from) >> log2_copies(from, TL_HW_WARP);
+   int64_t words = 0;
+   if (f->is_mma)
+      words = (int64_t)tl_ll_num_regs(&f->operand[index]) * bytes / 4;
+   return BARRIER + warps * (regs / vec) * (wavefronts * WAVEFRONT + ALU) +
+          num_warps(from) * words * WAVEFRONT;
+}
+
+int64_t
+tl_place_cost_dot_operand(TlPlaceCosts *c, const TlDotForm *f, unsigned index, const TlType *tile,
+                          const TlLinear *from)
+{
+   int64_t through_buffer = buffer_cost(f, index, tile, from);
+   if (!f->is_mma)
+      return through_buffer;
+   int64_t direct = tl_place_cost_convert(c, tile->elem, from,
+                                          tl_place_intern(c->place, f->operand[index]));
+   return direct < through_buffer ? direct : through_buffer;
+}
+
+/* ---- memory accesses ---- */
+TlAccessCost
+tl_place_access_cost(const TlAccess *a, const TlLinear *layout, bool is_atomic)
+{
+   TlAccessCost cost = {.vec = is_atomic ? 1 : tl_access_vec_in(a, layout)};
+   unsigned regs = tl_ll_num_regs(layout) >> log2_copies(layout, TL_HW_REG);
+   cost.instructions = regs > cost.vec ? regs / cost.vec : 1;
+   uint64_t seen[32 * 2];
+   unsigned n = 0, bytes = cost.vec * a->elem_bytes;
+   for (uint32_t lane = 0; lane < 32 && lane < 1u << layout->num[TL_HW_LANE]; lane++) {
+      uint32_t at[TL_LL_MAX_RANK];
+      tl_ll_coords(layout, 0, lane, 0, 0, at);
+      uint64_t row = at[a->dim] / a->contiguity;
+      for (unsigned d = 0; d < layout->rank; d++)
+         row = d == a->dim ? row : row << 12 ^ (row >> 20) ^ at[d];
+      uint64_t offset = (uint64_t)(at[a->dim] % a->contiguity) * a->elem_bytes;
+      for (uint64_t s = offset / 32; s <= (offset + bytes - 1) / 32; s++) {
+         uint64_t sector = row << 16 | s;
+         unsigned k = 0;
+         while (k < n && seen[k] != sector)
+            k++;
+         if (k == n)
+            seen[n++] = sector;
+      }
+   }
+   cost.sectors = n;
+   return cost;
+}
+
+static const TlAccess *
+access_of(TlPlaceCosts *c, const TlOp *op)
+{
+   TlAccess *a = tl_map_get(&c->accesses, op);
+   if (a)
+      return a;
+   a = tl_new(c->arena, TlAccess);
+   *a = tl_access_of(c->place->facts, tl_arg(op, 0), tl_access_mask(op));
+   tl_map_put(&c->accesses, op, a);
+   return a;
+}
+
+static int64_t
+memory_cost(TlPlaceCosts *c, const TlOp *op, const TlLinear *home)
+{
+   bool is_atomic = op->opcode == TL_OP_ATOMIC_RMW || op->opcode == TL_OP_ATOMIC_CAS;
+   TlAccessCost a = tl_place_access_cost(access_of(c, op), home, is_atomic);
+   int64_t warps = num_warps(home), active = warps;
+   if (op->opcode != TL_OP_LOAD)
+      active >>= log2_copies(home, TL_HW_WARP);
+   return (int64_t)a.instructions * (warps * ISSUE + active * a.sectors * SECTOR);
+}
+
+/* ---- operations along an axis ---- */
+static int64_t
+axis_cost(const TlOp *op, const TlLinear *home)
+{
+   uint32_t mask = tl_axis_mask(home, (unsigned)tl_attr_int(op, TL_ATTR_AXIS));
+   unsigned lanes = 0, warps = 0, regs = 0;
+   for (unsigned i = 0; i < home->num[TL_HW_REG]; i++)
+      regs += (home->col[i] & mask) != 0;
+   for (unsigned i = 0; i < home->num[TL_HW_LANE]; i++)
+      lanes += (tl_ll_col(home, TL_HW_LANE, i) & mask) != 0;
+   for (unsigned i = 0; i < home->num[TL_HW_WARP]; i++)
+      warps += (tl_ll_col(home, TL_HW_WARP, i) & mask) != 0;
+   int64_t all = tl_ll_num_regs(home), left = all >> regs, n = num_warps(home);
+   int64_t cost = n * all * ALU + n * left * lanes * (SHUFFLE + ALU);
+   if (op->opcode == TL_OP_SCAN)
+      cost *= 2;
+   if (warps)
+      cost += BARRIER + n * left * (2 * WAVEFRONT + (ALU << warps));
+   return cost * op->num_args;
+}
+
+int64_t
+tl_place_cost_op(TlPlaceCosts *c, const TlOp *op, const TlLinear *home)
+{
+   switch (op->opcode) {
+   case TL_OP_LOAD:
+   case TL_OP_STORE:
+   case TL_OP_ATOMIC_RMW:
+   case TL_OP_ATOMIC_CAS:
+      return memory_cost(c, op, home);
+   case TL_OP_REDUCE:
+   case TL_OP_SCAN:
+      return axis_cost(op, home);
+   default:
+      if (!tl_has_trait(op, TL_TRAIT_ELTWISE))
+         return 0;
+      return num_warps(home) * (int64_t)tl_ll_num_regs(home) *
+             (tl_is_costly(op) ? SPECIAL : ALU);
+   }
+}
