@@ -112,6 +112,11 @@ uint32_t tl_convert_offset(const TlConvertPlan *plan, TlConvertSide side, uint32
 void tl_convert_split_offset(const TlConvertPlan *plan, TlConvertSide side, uint32_t r,
                              uint32_t *xor_part, uint32_t *imm);
 
+/* Wavefronts of shared memory that all warps of a block take for the whole plan, kind SHARED, and how
+ * many they would be without bank conflicts. */
+unsigned tl_convert_wavefronts(const TlConvertPlan *plan);
+unsigned tl_convert_min_wavefronts(const TlConvertPlan *plan);
+
 /* The exchange through shared memory, also where a cheaper plan exists (kind is then SHARED). */
 bool tl_convert_plan_shared(const TlLinear *src, const TlLinear *dst, unsigned elem_bytes,
                             uint32_t scratch_budget, TlConvertPlan *plan);

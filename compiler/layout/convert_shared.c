@@ -367,3 +367,31 @@ tl_convert_split_offset(const TlConvertPlan *plan, TlConvertSide side, uint32_t 
    *xor_part = offset & threads;
    *imm = offset & ~threads;
 }
+
+/* Accesses of one side by all warps: of warps that hold copies one stores. */
+static unsigned
+num_accesses(const TlConvertPlan *plan, TlConvertSide side)
+{
+   const TlLinear *l = side_layout(plan, side);
+   const TlConvertAccess *a = &plan->shared.access[side];
+   unsigned warps = l->num[TL_HW_WARP];
+   for (unsigned i = 0; i < l->num[TL_HW_WARP] && side == TL_CONVERT_STORE; i++)
+      warps -= tl_ll_col(l, TL_HW_WARP, i) == 0;
+   return plan->repeats << (warps + (unsigned)__builtin_popcount(a->live) - a->vec_bits);
+}
+
+unsigned
+tl_convert_wavefronts(const TlConvertPlan *plan)
+{
+   const TlConvertAccess *a = plan->shared.access;
+   return num_accesses(plan, TL_CONVERT_STORE) * a[TL_CONVERT_STORE].wavefronts +
+          num_accesses(plan, TL_CONVERT_LOAD) * a[TL_CONVERT_LOAD].wavefronts;
+}
+
+unsigned
+tl_convert_min_wavefronts(const TlConvertPlan *plan)
+{
+   const TlConvertAccess *a = plan->shared.access;
+   return num_accesses(plan, TL_CONVERT_STORE) * a[TL_CONVERT_STORE].minimum +
+          num_accesses(plan, TL_CONVERT_LOAD) * a[TL_CONVERT_LOAD].minimum;
+}

@@ -218,3 +218,23 @@ tl_mma_operand_memory(const TlType *t)
       order[i] = r - 1 - i;
    return tl_hw_shared_swizzled(r, t->shape, tl_dtype_info[t->dtype].bytes, order, 128);
 }
+
+const char *
+tl_why_no_mma(const TlTarget *target, const TlType *a, const TlType *acc)
+{
+   const uint32_t *shape = acc->shape + acc->rank - 2;
+   for (size_t i = 0; i < sizeof instrs / sizeof instrs[0]; i++) {
+      const MmaInstr *x = &instrs[i];
+      if (x->in != a->dtype || x->acc != acc->dtype)
+         continue;
+      if (shape[0] < instr_m(x->kind) || shape[1] < MMA_N ||
+          a->shape[a->rank - 1] < 256u / tl_dtype_info[x->in].bits)
+         return "the tile is smaller than a matrix instruction";
+      if (!target || !tl_target_has_mma(target, x->word))
+         return "the target has no matrix instruction for these types";
+      if (x->in == TL_FP32)
+         return "fp32 inputs are multiplied exactly";
+      return "fragments would take too many registers";
+   }
+   return "no matrix instruction has these types";
+}

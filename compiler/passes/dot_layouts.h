@@ -31,6 +31,8 @@ TlDotForm tl_choose_dot_form(const TlTarget *target, const TlType *a, const TlTy
                              TlDotInput in, unsigned num_warps, TlDotUse use);
 /* Recognises the layouts of a matrix dot; false when they are not those of one instruction. */
 bool tl_match_mma(const TlType *a, const TlType *b, const TlType *acc, TlDotForm *form);
+/* Why no matrix instruction computes a dot of these types on the target, as a clause. */
+const char *tl_why_no_mma(const TlTarget *target, const TlType *a, const TlType *acc);
 /* Shared arrangement of operand `index` of a multiply-add dot: rows of A and columns of B together.
  */
 TlLinear tl_fma_operand_memory(const TlType *operand, unsigned index);

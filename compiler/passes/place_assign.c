@@ -147,39 +147,41 @@ fits_shape(const TlType *t, const TlLinear *l)
    return memcmp(shape, t->shape, t->rank * sizeof shape[0]) == 0;
 }
 
-/* Loads that reach a dot without leaving their block are copied to shared memory ahead of time, so
- * their layout is that of the copy. */
+/* Does the result of a load reach a dot without leaving its block?  *only: and nothing else. */
 static bool
-feeds_dot(Assign *a, const TlOp *load)
+feeds_dot(Assign *a, const TlOp *load, bool *only)
 {
    TL_VEC(const TlValue *) todo = {0};
    TlMap seen;
+   bool found = false;
+   *only = true;
    tl_map_init(&seen, a->arena);
    tl_vec_push(a->arena, &todo, tl_result(load, 0));
    for (size_t i = 0; i < todo.len && i < MAX_FEEDING; i++)
       for (const TlUse *u = todo.data[i]->uses; u; u = u->next) {
          const TlOp *op = u->user;
-         if (op->opcode == TL_OP_DOT) {
-            if (tl_arg(op, 2) != todo.data[i])
-               return true;
+         if (op->opcode == TL_OP_DOT && tl_arg(op, 2) != todo.data[i]) {
+            found = true;
             continue;
          }
          if (op->block != load->block || !tl_op_is_pure(op) || op->num_regions ||
-             op->num_results != 1 || tl_map_has(&seen, op))
+             op->num_results != 1) {
+            *only = false;
             continue;
+         }
+         if (!tl_map_has(&seen, op))
+            tl_vec_push(a->arena, &todo, tl_result(op, 0));
          tl_map_put(&seen, op, (void *)1);
-         tl_vec_push(a->arena, &todo, tl_result(op, 0));
       }
-   return false;
+   return found;
 }
 
+/* Loads that run ahead of their iteration: their layout is that of the copy to shared memory. */
 static bool
-is_pipelined(Assign *a, const TlOp *load)
+is_in_staged_loop(const TlOp *load)
 {
    const TlOp *loop = load->block->region->parent;
-   if (loop && loop->opcode == TL_OP_FOR && tl_attr_int(loop, TL_ATTR_NUM_STAGES) > 1)
-      return true;
-   return feeds_dot(a, load);
+   return loop && loop->opcode == TL_OP_FOR && tl_attr_int(loop, TL_ATTR_NUM_STAGES) > 1;
 }
 
 /* Could the operation have another home? */
@@ -187,13 +189,43 @@ static bool
 is_flexible(Assign *a, const TlOp *op)
 {
    const TlLayoutRule *rule = tl_layout_rule(op);
+   bool only;
    if (rule == &tl_layout_load)
-      return op->opcode == TL_OP_LOAD && !is_pipelined(a, op);
+      return op->opcode == TL_OP_LOAD && !is_in_staged_loop(op) && !feeds_dot(a, op, &only);
    return (rule == &tl_layout_same && op->opcode != TL_OP_INLINE_ASM) ||
           rule == &tl_layout_store || rule == &tl_layout_atomic || rule == &tl_layout_scan ||
           rule == &tl_layout_reduce || rule == &tl_layout_expand_dims ||
           rule == &tl_layout_trans || rule == &tl_layout_join ||
           (rule == &tl_layout_reshape && is_tile(tl_arg(op, 0)));
+}
+
+/* The layout of an access for itself alone: as wide as its own address allows. */
+static const TlLinear *
+own_access_layout(Assign *a, const TlOp *op)
+{
+   const TlType *t = tl_arg(op, 0)->type;
+   TlAccess access = tl_access_of(a->p->facts, tl_arg(op, 0), tl_access_mask(op));
+   unsigned vec = tl_access_vec(&access);
+   uint64_t share = tl_type_num_elems(t) / (32ull * a->p->func->num_warps);
+   while (vec > 1 && vec > share)
+      vec /= 2;
+   return tl_place_intern(
+       a->p, tl_blocked_layout(t->rank, t->shape, access.order, vec, a->p->func->num_warps));
+}
+
+/* A load that only dots read goes to shared memory: it need not share its layout with accesses of
+ * other widths. */
+static TlChoice
+first_home(Assign *a, const TlOp *op)
+{
+   bool only;
+   if (is_control(op))
+      return (TlChoice){0};
+   TlChoice home = tl_layout_rule(op)->home(a->p, op);
+   if (op->opcode == TL_OP_LOAD && home.layout && is_tile(tl_arg(op, 0)) &&
+       feeds_dot(a, op, &only) && only)
+      home.layout = own_access_layout(a, op);
+   return home;
 }
 
 static void
@@ -211,7 +243,7 @@ add_operation(Assign *a, TlOp *op)
    if (op->num_results == 1 && tl_is_free(p, tl_result(op, 0)))
       return;
    const TlLayoutRule *rule = tl_layout_rule(op);
-   TlChoice home = is_control(op) ? (TlChoice){0} : rule->home(p, op);
+   TlChoice home = first_home(a, op);
    for (unsigned k = 0; k < op->num_results; k++) {
       TlValue *v = tl_result(op, k);
       if (!is_tile(v))
@@ -674,20 +706,6 @@ warps_off_axis(Assign *a, const TlOp *op, const TlLinear *home, bool also_lanes)
    if (also_lanes)
       move_warps(&l, mask, TL_HW_LANE);
    return tl_place_intern(a->p, l);
-}
-
-/* The layout of an access for itself alone: as wide as its own address allows. */
-static const TlLinear *
-own_access_layout(Assign *a, const TlOp *op)
-{
-   const TlType *t = tl_arg(op, 0)->type;
-   TlAccess access = tl_access_of(a->p->facts, tl_arg(op, 0), tl_access_mask(op));
-   unsigned vec = tl_access_vec(&access);
-   uint64_t share = tl_type_num_elems(t) / (32ull * a->p->func->num_warps);
-   while (vec > 1 && vec > share)
-      vec /= 2;
-   return tl_place_intern(
-       a->p, tl_blocked_layout(t->rank, t->shape, access.order, vec, a->p->func->num_warps));
 }
 
 /* Everything that makes a conversion of this need unnecessary. */

@@ -67,22 +67,6 @@ num_warps(const TlLinear *l)
 
 /* ---- conversions ---- */
 static int64_t
-exchange_cost(const TlConvertPlan *p)
-{
-   int64_t cost = p->shared.warp_local ? WARP_SYNC : BARRIER;
-   const TlLinear *side[2] = {&p->src, &p->dst};
-   for (unsigned k = 0; k < 2; k++) {
-      const TlConvertAccess *a = &p->shared.access[k];
-      int64_t accesses = (int64_t)1 << ((unsigned)__builtin_popcount(a->live) - a->vec_bits);
-      int64_t warps = num_warps(side[k]);
-      if (k == TL_CONVERT_STORE) /* of warps with copies one stores */
-         warps >>= log2_copies(side[k], TL_HW_WARP);
-      cost += warps * accesses * (a->wavefronts * WAVEFRONT + ALU);
-   }
-   return cost * p->repeats;
-}
-
-static int64_t
 plan_cost(const TlConvertPlan *p, unsigned bytes)
 {
    int64_t words = ((int64_t)bytes << __builtin_popcount(p->dst_live)) / 4;
@@ -95,7 +79,8 @@ plan_cost(const TlConvertPlan *p, unsigned bytes)
       return SHUFFLE_WAIT + num_warps(&p->dst) * (p->shuffle.num_shuffles * SHUFFLE +
                                    (p->shuffle.num_pre + p->shuffle.num_post) * words * ALU);
    case TL_CONVERT_SHARED:
-      return exchange_cost(p);
+      return (p->shared.warp_local ? WARP_SYNC : BARRIER) * p->repeats +
+             (int64_t)tl_convert_wavefronts(p) * WAVEFRONT;
    }
    return 0;
 }
@@ -235,6 +220,20 @@ axis_cost(const TlOp *op, const TlLinear *home)
    return cost * op->num_args;
 }
 
+/* Of one element: conversions to, from and between narrow types take several instructions. */
+static int64_t
+element_cost(const TlOp *op)
+{
+   if (tl_is_costly(op))
+      return SPECIAL;
+   if (op->opcode != TL_OP_CAST)
+      return ALU;
+   const TlDtype from = tl_arg(op, 0)->type->dtype, to = tl_result(op, 0)->type->dtype;
+   if (tl_dtype_is_float(from) != tl_dtype_is_float(to))
+      return 4 * ALU;
+   return tl_dtype_is_float(to) ? 2 * ALU : ALU;
+}
+
 int64_t
 tl_place_cost_op(TlPlaceCosts *c, const TlOp *op, const TlLinear *home)
 {
@@ -250,7 +249,6 @@ tl_place_cost_op(TlPlaceCosts *c, const TlOp *op, const TlLinear *home)
    default:
       if (!tl_has_trait(op, TL_TRAIT_ELTWISE))
          return 0;
-      return num_warps(home) * (int64_t)tl_ll_num_regs(home) *
-             (tl_is_costly(op) ? SPECIAL : ALU);
+      return num_warps(home) * (int64_t)tl_ll_num_regs(home) * element_cost(op);
    }
 }

@@ -22,19 +22,179 @@ tl_remarks_on(const TlPassCx *cx, const char *group)
    return false;
 }
 
+/* ---- which operations want a layout ---- */
+enum { MAX_WALK = 512 };
+
+/* Operations whose layouts come from what they do; all others pass on what they are given. */
+static bool
+has_own_layout(const TlOp *op)
+{
+   switch (op->opcode) {
+   case TL_OP_LOAD:
+   case TL_OP_STORE:
+   case TL_OP_ATOMIC_RMW:
+   case TL_OP_ATOMIC_CAS:
+   case TL_OP_DOT:
+   case TL_OP_REDUCE:
+   case TL_OP_SCAN:
+   case TL_OP_SPLIT:
+   case TL_OP_CAT:
+   case TL_OP_GATHER:
+   case TL_OP_HISTOGRAM:
+   case TL_OP_LOCAL_ALLOC:
+   case TL_OP_LOCAL_LOAD:
+   case TL_OP_LOCAL_STORE:
+   case TL_OP_INLINE_ASM:
+   case TL_OP_ASYNC_COPY:
+      return true;
+   default:
+      return false;
+   }
+}
+
+typedef struct Walk {
+   TlPassCx *cx;
+   TlMap seen;
+   TL_VEC(const TlValue *) todo;
+} Walk;
+
+static void
+visit(Walk *w, const TlValue *v)
+{
+   if (v->type->kind != TL_TYPE_TILE || tl_map_has(&w->seen, v) || w->todo.len >= MAX_WALK)
+      return;
+   tl_map_put(&w->seen, v, (void *)1);
+   tl_vec_push(w->cx->scratch, &w->todo, v);
+}
+
+static Walk
+walk_from(TlPassCx *cx, const TlValue *v)
+{
+   Walk w = {.cx = cx};
+   tl_map_init(&w.seen, cx->scratch);
+   visit(&w, v);
+   return w;
+}
+
+static bool
+is_branch(const TlOp *op)
+{
+   return op->opcode == TL_OP_FOR || op->opcode == TL_OP_WHILE || op->opcode == TL_OP_IF;
+}
+
+/* The operation that v has its layout from: the nearest producer with a layout of its own. */
+static const TlOp *
+layout_source(TlPassCx *cx, const TlValue *v)
+{
+   Walk w = walk_from(cx, v);
+   for (size_t i = 0; i < w.todo.len; i++) {
+      v = w.todo.data[i];
+      const TlOp *op = v->def ? v->def : v->block->region->parent;
+      if (!op)
+         continue;
+      if (v->def && has_own_layout(op))
+         return op;
+      if (!is_branch(op)) {
+         for (unsigned k = 0; v->def && k < op->num_args; k++)
+            visit(&w, tl_arg(op, k));
+         continue;
+      }
+      unsigned at = v->index - (v->def || op->opcode != TL_OP_FOR ? 0 : 1);
+      for (unsigned r = 0; r < op->num_regions; r++) {
+         const TlOp *last = op->regions[r]->block->last;
+         unsigned skip = last->opcode == TL_OP_CONDITION ? 1 : 0;
+         if (at + skip < last->num_args)
+            visit(&w, tl_arg(last, at + skip));
+      }
+      unsigned first = op->opcode == TL_OP_FOR ? 3 : 0;
+      if (op->opcode != TL_OP_IF && at + first < op->num_args)
+         visit(&w, tl_arg(op, at + first));
+   }
+   return NULL;
+}
+
+/* The operation that v has its layout for: the nearest user with a layout of its own. */
+static const TlOp *
+layout_target(TlPassCx *cx, const TlValue *v)
+{
+   Walk w = walk_from(cx, v);
+   for (size_t i = 0; i < w.todo.len; i++)
+      for (const TlUse *u = w.todo.data[i]->uses; u; u = u->next) {
+         const TlOp *op = u->user, *parent = op->block->region->parent;
+         unsigned at = (unsigned)(u - op->args);
+         if (has_own_layout(op))
+            return op;
+         if (op->opcode == TL_OP_YIELD || op->opcode == TL_OP_CONDITION) {
+            at -= op->opcode == TL_OP_CONDITION ? 1 : 0;
+            if (parent && is_branch(parent) && at < parent->num_results) {
+               visit(&w, tl_result(parent, at));
+               if (parent->opcode == TL_OP_FOR)
+                  visit(&w, parent->regions[0]->block->args[at + 1]);
+            }
+         } else if (op->opcode == TL_OP_FOR && at >= 3) {
+            visit(&w, op->regions[0]->block->args[at - 2]);
+         } else if (op->opcode == TL_OP_WHILE) {
+            visit(&w, op->regions[0]->block->args[at]);
+         } else {
+            for (unsigned k = 0; k < op->num_results; k++)
+               visit(&w, tl_result(op, k));
+         }
+      }
+   return NULL;
+}
+
+/* "'dot' (line 53)", or what stands for nothing found. */
+static const char *
+name_of(TlPassCx *cx, const TlOp *op, const char *otherwise)
+{
+   if (!op)
+      return otherwise;
+   if (!op->range.file)
+      return tl_arena_printf(cx->scratch, "'%s'", tl_info(op)->text);
+   TlLineCol at = tl_source_line_col(cx->sources, op->range.file, op->range.begin);
+   return tl_arena_printf(cx->scratch, "'%s' (line %u)", tl_info(op)->text, at.line);
+}
+
+/* ---- accesses ---- */
+/* Why the layout of an access puts no more neighbours side by side in a thread. */
+static const char *
+why_few_neighbours(TlPassCx *cx, const TlOp *op, const TlLinear *l, unsigned vec)
+{
+   unsigned regs = tl_ll_num_regs(l), copies = 0;
+   for (unsigned i = 0; i < l->num[TL_HW_REG]; i++)
+      copies += l->col[i] == 0;
+   regs >>= copies;
+   if (regs <= vec)
+      return tl_arena_printf(cx->scratch, "; a thread has %u element%s of the tile", regs,
+                             regs == 1 ? "" : "s");
+   const TlOp *other = NULL;
+   if (op->opcode == TL_OP_STORE)
+      other = layout_source(cx, tl_arg(op, 1));
+   else if (op->num_results)
+      other = layout_target(cx, tl_result(op, 0));
+   return tl_arena_printf(cx->scratch, "; the layout is that of %s, with %u neighbour%s in a thread",
+                          name_of(cx, other, "its users"), vec, vec == 1 ? "" : "s");
+}
+
 /* What keeps an access below 16 bytes. */
 static const char *
-why_narrow(const TlAccess *a, const TlLinear *l, unsigned vec)
+why_narrow(TlPassCx *cx, const TlOp *op, const TlAccess *a, const TlLinear *l, unsigned vec)
 {
-   if (vec * a->elem_bytes >= 16)
+   unsigned bytes = vec * a->elem_bytes;
+   if (bytes >= 16)
       return "";
+   if (a->contiguity == 1)
+      return "; neighbouring elements are not known to have neighbouring addresses";
    if (a->contiguity <= vec)
-      return "; addresses are not known to be contiguous";
-   if (a->align_bytes <= vec * a->elem_bytes)
-      return "; the address is not known to be aligned further";
+      return tl_arena_printf(cx->scratch, "; only %u elements are known to lie side by side",
+                             a->contiguity);
+   if (a->align_bytes <= bytes)
+      return tl_arena_printf(cx->scratch, "; the address is only known to be a multiple of %u",
+                             a->align_bytes);
    if (a->mask_run <= vec)
-      return "; the mask may change between neighbours";
-   return tl_ll_contiguous_regs(l, a->dim) <= vec ? "; a thread holds no more neighbours" : "";
+      return tl_arena_printf(cx->scratch, "; the mask is only known to be equal for %u neighbour%s",
+                             a->mask_run, a->mask_run == 1 ? "" : "s");
+   return why_few_neighbours(cx, op, l, vec);
 }
 
 static void
@@ -47,18 +207,22 @@ remark_access(TlPassCx *cx, TlAnalysis *facts, const TlOp *op)
    tl_report(cx->diags, R0410, op->range, tl_info(op)->text,
              tl_type_cstr(cx->scratch, tl_type_with_elem(tl_op_func(op)->module->types, ptr->type,
                                                          tl_type_elem(ptr->type)->elem)),
-             vec, vec * a.elem_bytes, why_narrow(&a, &l, vec));
+             vec, vec * a.elem_bytes, why_narrow(cx, op, &a, &l, vec));
 }
 
+/* ---- dots ---- */
 static void
 remark_dot(TlPassCx *cx, const TlOp *op)
 {
    const TlType *acc = tl_result(op, 0)->type, *a = tl_arg(op, 0)->type;
    TlDotForm form;
-   bool is_mma = tl_match_mma(a, tl_arg(op, 1)->type, acc, &form);
-   tl_report(cx->diags, R0412, op->range, acc->shape[acc->rank - 2], acc->shape[acc->rank - 1],
-             a->shape[a->rank - 1],
-             is_mma ? tl_attr_word(TL_AK_MMA, form.mma) : "multiply-adds of each thread");
+   if (tl_match_mma(a, tl_arg(op, 1)->type, acc, &form))
+      tl_report(cx->diags, R0412, op->range, acc->shape[acc->rank - 2], acc->shape[acc->rank - 1],
+                a->shape[a->rank - 1], tl_attr_word(TL_AK_MMA, form.mma), "");
+   else
+      tl_report(cx->diags, R0412, op->range, acc->shape[acc->rank - 2], acc->shape[acc->rank - 1],
+                a->shape[a->rank - 1], "multiply-adds of each thread: ",
+                tl_why_no_mma(cx->target, a, acc));
 }
 
 static void
@@ -82,24 +246,57 @@ tl_remark_layouts(TlPassCx *cx, TlFunc *f)
       walk_layouts(cx, tl_analysis_new(cx->scratch, f), f->body->block);
 }
 
+/* ---- conversions ---- */
+static const char *
+way_of(const TlConvertPlan *plan)
+{
+   switch (plan->kind) {
+   case TL_CONVERT_SHUFFLES:
+      return "by shuffles";
+   case TL_CONVERT_SHARED:
+      return "through shared memory";
+   default:
+      return "in registers";
+   }
+}
+
+static const char *
+conflicts_of(TlPassCx *cx, const TlConvertPlan *plan)
+{
+   if (plan->kind != TL_CONVERT_SHARED)
+      return "";
+   unsigned n = tl_convert_wavefronts(plan) - tl_convert_min_wavefronts(plan);
+   if (n == 0)
+      return ", no bank conflicts";
+   return tl_arena_printf(cx->scratch, ", %u wavefront%s of bank conflicts", n, n == 1 ? "" : "s");
+}
+
 static void
-walk_conversions(TlPassCx *cx, const TlBlock *block, unsigned loops)
+remark_conversion(TlPassCx *cx, const TlOp *op, bool in_loop)
+{
+   const TlType *from = tl_arg(op, 0)->type, *to = tl_result(op, 0)->type;
+   TlLinear a = tl_layout_of(from), b = tl_layout_of(to);
+   TlConvertPlan *plan = tl_new(cx->scratch, TlConvertPlan);
+   if (!tl_plan_conversion(to->elem, &a, &b, plan))
+      return;
+   unsigned es = tl_dtype_info[tl_memory_dtype(to->elem)].bytes;
+   tl_report(cx->diags, R0411, op->range, tl_type_cstr(cx->scratch, tl_type_with_layout(
+             tl_op_func(op)->module->types, to, NULL)),
+             name_of(cx, layout_source(cx, tl_arg(op, 0)), "its producer"),
+             name_of(cx, layout_target(cx, tl_result(op, 0)), "its users"), way_of(plan),
+             (unsigned)tl_type_num_elems(to) * es, conflicts_of(cx, plan),
+             in_loop ? ", in every iteration" : "");
+}
+
+static void
+walk_conversions(TlPassCx *cx, const TlBlock *block, bool in_loop)
 {
    for (const TlOp *op = block->first; op; op = op->next) {
-      if (op->opcode == TL_OP_CONVERT_LAYOUT) {
-         const TlType *from = tl_arg(op, 0)->type, *to = tl_result(op, 0)->type;
-         TlLinear a = tl_layout_of(from), b = tl_layout_of(to);
-         TlConvertPlan *plan = tl_new(cx->scratch, TlConvertPlan);
-         unsigned es = tl_dtype_info[tl_memory_dtype(to->elem)].bytes;
-         bool ok = tl_plan_conversion(to->elem, &a, &b, plan);
-         if (ok && (plan->kind == TL_CONVERT_SHUFFLES || plan->kind == TL_CONVERT_SHARED))
-            tl_report(cx->diags, R0411, op->range, tl_type_cstr(cx->scratch, to),
-                      plan->kind == TL_CONVERT_SHARED ? "through shared memory" : "by shuffles",
-                      (unsigned)tl_type_num_elems(to) * es, loops ? " in every iteration" : "");
-      }
+      if (op->opcode == TL_OP_CONVERT_LAYOUT)
+         remark_conversion(cx, op, in_loop);
       bool is_loop = op->opcode == TL_OP_FOR || op->opcode == TL_OP_WHILE;
       for (unsigned i = 0; i < op->num_regions; i++)
-         walk_conversions(cx, op->regions[i]->block, loops + is_loop);
+         walk_conversions(cx, op->regions[i]->block, in_loop || is_loop);
    }
 }
 
@@ -107,5 +304,5 @@ void
 tl_remark_conversions(TlPassCx *cx, TlFunc *f)
 {
    if (tl_remarks_on(cx, "layout"))
-      walk_conversions(cx, f->body->block, 0);
+      walk_conversions(cx, f->body->block, false);
 }
