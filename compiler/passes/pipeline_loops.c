@@ -3,18 +3,23 @@
  * In innermost `for` loops, loads that feed dots (and any load of a loop with its own num_stages)
  * are issued num_stages - 1 iterations ahead:
  *
- *    ring = local_alloc : S stages
- *    prologue: for s in 0 .. S-2:  copy of iteration s -> stage s, masked off when there is no such
- *              iteration; one group for each iteration
- *    for:      wait until at most S-2 groups are in flight: this iteration's data has arrived
- *              copy of iteration i + S-1 -> stage (i + S-1) % S, read by iteration i-1; commit
- *              the old body, reading stage i % S
+ *    ring = local_alloc : S stages, for each load
+ *    prologue: for s in 0 .. S-2:  copies of iteration s -> stage s, masked off when there is no
+ *              such iteration
+ *    for:      wait for the copies of this iteration that are needed first
+ *              copies of iteration i + S-1 -> stage (i + S-1) % S, read by iteration i-1
+ *              the old body, reading stage i % S; waits for later copies before their first use
  *    wait for all: masked-off copies still write zeros
+ *
+ * Copies of an iteration are committed in G groups, in the order of their first uses: loads whose
+ * first uses have no dot between them share one.  After the newest commit, a wait for group g of
+ * some iteration leaves the groups committed after it in flight, whose number is known: at the top
+ * (G-1 - g) + (S-2) G, behind the copies of the iteration G more.
  *
  * Addresses and masks of later iterations come from a copy of the slice that computes them: of the
  * index, of what is outside, of carried values that run ahead in carried values of their own.
- * Invariant: every iteration commits exactly one group, whether its copies are masked off or not,
- * so that the number of groups in flight tells which stage has arrived; and a stage is copied to
+ * Invariant: every iteration commits exactly G groups, whether its copies are masked off or not,
+ * so that the number of groups in flight tells which copies have arrived; and a stage is copied to
  * only after a wait and a barrier that follow its last reading. */
 #include "passes/pipeline_loops.h"
 #include "passes/coalesce.h"
@@ -26,6 +31,11 @@
 
 enum { MAX_STAGES = 16, MAX_PATH = 4, MAX_DEPTH = 256 };
 
+/* A wait in the middle of the body comes with a barrier.  Up to one warp for each of the four
+ * schedulers of a multiprocessor it costs little; more warps would be kept from multiplying while
+ * another computes. */
+enum { MOST_WARPS_OF_LATE_WAITS = 4 };
+
 /* A load that becomes copies. */
 typedef struct Load {
    TlOp *op;
@@ -33,6 +43,9 @@ typedef struct Load {
    const TlType *stage;       /* one stage of the ring */
    unsigned order[TL_MAX_RANK]; /* dimension of the ring -> of the load */
    bool is_turned;            /* order is not the identity */
+   TlOp *first_use;           /* operation of the body that reads it, or holds the one that does */
+   uint32_t use_at;           /* its place in the body */
+   unsigned group;            /* of its copies, by first use */
    TlValue *ring;             /* set by the rewrite */
 } Load;
 
@@ -45,7 +58,7 @@ typedef struct Pipe {
    TlBlock *body;             /* of the old loop */
    TL_VEC(Load) loads;
    TlSlice slice;             /* what all copies need */
-   unsigned stages;
+   unsigned stages, groups;
    int64_t step;              /* of the index; 0: known at run time only, of either sign */
    bool has_stages;           /* the loop has its own num_stages */
 } Pipe;
@@ -438,6 +451,93 @@ limit_stages(Pipe *p)
                 p->stages < 2 ? "the loop is not pipelined" : "fewer are used");
 }
 
+/* ---- groups of copies ---- */
+/* The operation of the body that is op or holds it. */
+static TlOp *
+in_body(const Pipe *p, TlOp *op)
+{
+   while (op->block != p->body)
+      op = op->block->region->parent;
+   return op;
+}
+
+static void
+note_uses(const Pipe *p, Load *l, const TlMap *place, const TlValue *v)
+{
+   for (const TlUse *u = v->uses; u; u = u->next) {
+      if (u->user->opcode == TL_OP_LOCAL_TRANS) {
+         note_uses(p, l, place, tl_result(u->user, 0));
+         continue;
+      }
+      TlOp *op = in_body(p, u->user);
+      uint32_t at = (uint32_t)(uintptr_t)tl_map_get(place, op);
+      if (!l->first_use || at < l->use_at) {
+         l->first_use = op;
+         l->use_at = at;
+      }
+   }
+}
+
+/* Does only the load's buffer come of it, through moves that the ring makes unnecessary? */
+static bool
+only_fills_buffer(const Load *l)
+{
+   const TlValue *v = l->alloc ? tl_arg(l->alloc, 0) : NULL;
+   for (; v && v != tl_result(l->op, 0); v = tl_arg(v->def, 0))
+      if (v->uses->next)
+         return false;
+   return v && !v->uses->next;
+}
+
+static bool
+has_dot_between(const Pipe *p, const TlMap *place, uint32_t from, uint32_t to)
+{
+   for (const TlOp *op = p->body->first; op; op = op->next) {
+      uint32_t at = (uint32_t)(uintptr_t)tl_map_get(place, op);
+      if (op->opcode == TL_OP_DOT && at >= from && at < to)
+         return true;
+   }
+   return false;
+}
+
+/* Loads by first use, and the groups of their copies. */
+static void
+make_groups(Pipe *p)
+{
+   TlMap place;
+   uintptr_t at = 0;
+   tl_map_init(&place, p->cx->scratch);
+   for (TlOp *op = p->body->first; op; op = op->next)
+      tl_map_put(&place, op, (void *)++at);
+   for (size_t i = 0; i < p->loads.len; i++) {
+      Load l = p->loads.data[i];
+      if (l.alloc)
+         note_uses(p, &l, &place, tl_result(l.alloc, 0));
+      if (!only_fills_buffer(&l))
+         note_uses(p, &l, &place, tl_result(l.op, 0));
+      size_t k = i;
+      for (; k > 0 && p->loads.data[k - 1].use_at > l.use_at; k--)
+         p->loads.data[k] = p->loads.data[k - 1];
+      p->loads.data[k] = l;
+   }
+   uint32_t first = p->loads.data[0].use_at;
+   p->groups = 1;
+   for (size_t i = 1; i < p->loads.len; i++) {
+      Load *l = &p->loads.data[i];
+      if (has_dot_between(p, &place, first, l->use_at)) {
+         p->groups++;
+         first = l->use_at;
+      }
+      l->group = p->groups - 1;
+   }
+}
+
+static bool
+waits_late(const Pipe *p)
+{
+   return p->func->num_warps <= MOST_WARPS_OF_LATE_WAITS;
+}
+
 /* ---- rewriting ---- */
 static TlValue *
 index_at(Pipe *p, TlBuilder *b, TlValue *from, int64_t iterations)
@@ -518,24 +618,28 @@ copy_mask(Pipe *p, TlBuilder *b, const TlOp *load, const TlMap *map, TlValue *ex
    return mask ? tl_b2(b, TL_OP_AND, mask, all) : all;
 }
 
-/* Copies of all loads of one iteration and the commit. */
+/* Copies of all loads of one iteration and the commits. */
 static void
 issue_copies(Pipe *p, TlBuilder *b, const TlMap *map, TlValue *slot, TlValue *exists)
 {
    TlRange range = b->range;
    TlValue **token = tl_new_array(p->cx->scratch, TlValue *, p->loads.len);
+   unsigned n = 0;
    for (size_t i = 0; i < p->loads.len; i++) {
       Load *l = &p->loads.data[i];
       b->range = l->op->range;
       TlValue *view = turned_view(p, b, l, stage_view(b, l, slot));
       TlValue *args[3] = {tl_slice_mapped(map, tl_arg(l->op, 0)), view,
                           copy_mask(p, b, l->op, map, exists)};
-      token[i] = tl_build_n(b, TL_OP_ASYNC_COPY, args, 3, NULL,
-                            TL_ATTRS_({TL_ATTR_CACHE, *tl_attr(l->op, TL_ATTR_CACHE)},
-                                      {TL_ATTR_EVICT, *tl_attr(l->op, TL_ATTR_EVICT)}));
+      token[n++] = tl_build_n(b, TL_OP_ASYNC_COPY, args, 3, NULL,
+                              TL_ATTRS_({TL_ATTR_CACHE, *tl_attr(l->op, TL_ATTR_CACHE)},
+                                        {TL_ATTR_EVICT, *tl_attr(l->op, TL_ATTR_EVICT)}));
+      b->range = range;
+      if (i + 1 == p->loads.len || l[1].group != l->group) {
+         tl_build_n(b, TL_OP_ASYNC_COMMIT, token, n, NULL, TL_ATTRS_());
+         n = 0;
+      }
    }
-   b->range = range;
-   tl_build_n(b, TL_OP_ASYNC_COMMIT, token, (unsigned)p->loads.len, NULL, TL_ATTRS_());
 }
 
 static void
@@ -600,23 +704,24 @@ build_loop(Pipe *p, TlBuilder *b, TlValue *const *more, unsigned num_more)
 static void
 read_ring(Pipe *p, Load *l, TlValue *view)
 {
-   TlBuilder b = tl_builder_before(l->op);
    TlValue *loaded = tl_result(l->op, 0);
-   if (l->alloc) {
-      TlValue *v = tl_arg(l->alloc, 0);
-      tl_replace_uses(tl_result(l->alloc, 0), view);
-      tl_remove(l->alloc);
-      while (v != loaded && tl_is_unused(v->def)) {
-         TlOp *op = v->def;
-         v = tl_arg(op, 0);
-         tl_remove(op);
-      }
-   }
-   if (loaded->uses) {
+   if (!only_fills_buffer(l)) {
+      TlBuilder b = tl_builder_before(l->first_use);
+      b.range = l->op->range;
       TlValue *v = tl_t1(&b, TL_OP_LOCAL_LOAD, loaded->type, turned_view(p, &b, l, view));
       if (!is_zero_fill(l->op))
          v = tl_b3(&b, TL_OP_SELECT, tl_arg(l->op, 1), v, tl_arg(l->op, 2));
       tl_replace_uses(loaded, v);
+   }
+   if (l->alloc) {
+      TlValue *v = tl_arg(l->alloc, 0);
+      tl_replace_uses(tl_result(l->alloc, 0), view);
+      tl_remove(l->alloc);
+      while (v != loaded && v->def->opcode != TL_OP_LOCAL_LOAD && tl_is_unused(v->def)) {
+         TlOp *op = v->def;
+         v = tl_arg(op, 0);
+         tl_remove(op);
+      }
    }
    tl_remove(l->op);
 }
@@ -641,7 +746,8 @@ rewrite_body(Pipe *p, TlOp *loop)
    TlValue *index = body->args[0], *take = body->args[1 + num + num_ahead],
            *put = body->args[2 + num + num_ahead];
    b.range = p->loop->range;
-   build_wait(&b, p->stages - 2);
+   unsigned last = waits_late(p) ? 0 : p->groups - 1; /* of the groups waited for here */
+   build_wait(&b, p->groups - 1 - last + (p->stages - 2) * p->groups);
    TlMap map;
    tl_map_init(&map, p->cx->scratch);
    tl_map_put(&map, p->body->args[0], index_at(p, &b, index, p->stages - 1));
@@ -666,6 +772,14 @@ rewrite_body(Pipe *p, TlOp *loop)
       tl_append_arg(yield, ahead[i]);
    tl_append_arg(yield, next);
    tl_append_arg(yield, take);
+   for (size_t i = 0; i < p->loads.len; i++) {
+      Load *l = &p->loads.data[i];
+      if (l->group > last) {
+         b = tl_builder_before(l->first_use);
+         build_wait(&b, p->groups - 1 - l->group + (p->stages - 1) * p->groups);
+         last = l->group;
+      }
+   }
    for (size_t i = 0; i < p->loads.len; i++)
       read_ring(p, &p->loads.data[i], view[i]);
 }
@@ -710,6 +824,7 @@ pipeline_loop(TlPassCx *cx, TlFunc *f, TlOp *loop)
    limit_stages(&p);
    if (p.stages < 2 || !p.loads.len)
       return false;
+   make_groups(&p);
    tl_slice_init(&p.slice, cx->scratch, loop);
    for (size_t i = 0; i < p.loads.len; i++) {
       TlOp *op = p.loads.data[i].op;
@@ -722,6 +837,11 @@ pipeline_loop(TlPassCx *cx, TlFunc *f, TlOp *loop)
    if (tl_remarks_on(cx, "pipeline"))
       tl_report(cx->diags, R0413, loop->range, p.stages, (unsigned)stage_bytes(&p),
                 (unsigned)p.loads.len, p.loads.len == 1 ? "" : "s");
+   for (size_t i = 0; i < p.loads.len && tl_remarks_on(cx, "pipeline"); i++)
+      tl_report(cx->diags, R0416, p.loads.data[i].op->range, p.stages - 1,
+                p.stages == 2 ? "" : "s",
+                tl_memdesc_stage_bytes(p.loads.data[i].stage) * p.stages,
+                waits_late(&p) ? p.loads.data[i].group + 1 : 1, waits_late(&p) ? p.groups : 1);
    rewrite(&p);
    return true;
 }

@@ -19,6 +19,7 @@ typedef struct Loop {
    bool is_masked;      /* K ends within the last block */
    bool is_down;        /* the index counts down */
    bool has_two_dots;   /* y2 += A x A^T besides */
+   bool is_b_last;      /* .. before y += A x B */
    bool is_constant;    /* trip count known */
    const char *dtype, *precision;
    TlDtype in;
@@ -197,7 +198,8 @@ write_loop(Kernel *k, const Loop *l, uint32_t m, uint32_t n)
              k_type(k, l->dtype, 2, (uint32_t[]){KK, n}));
       b = "%vt";
    }
-   k_line(k, "%%yn = dot %%va, %s, %%yc {precision = %s} : %s", b, l->precision, tc);
+   if (!l->is_b_last)
+      k_line(k, "%%yn = dot %%va, %s, %%yc {precision = %s} : %s", b, l->precision, tc);
    if (l->has_two_dots) {
       k_line(k, "%%at2 = trans %%va {order = [1, 0]} : %s",
              k_type(k, l->dtype, 2, (uint32_t[]){KK, m}));
@@ -205,6 +207,8 @@ write_loop(Kernel *k, const Loop *l, uint32_t m, uint32_t n)
    } else {
       k_line(k, "%%zn = add %%zc, %%zc : %s", tz);
    }
+   if (l->is_b_last)
+      k_line(k, "%%yn = dot %%va, %s, %%yc {precision = %s} : %s", b, l->precision, tc);
    int32_t sign = l->is_down ? -1 : 1;
    k_line(k, "%%sa = constant {value = %d} : %s\n   %%sb = constant {value = %d} : %s", sign * KK,
           ints_a, sign * (int32_t)(KK * step_b), ints_b);
@@ -311,7 +315,8 @@ every_trip_count(void **state)
             l.order = form % ORDERS;
             l.is_masked = seed & 1;
             l.is_down = seed % 3 == 0;
-            l.has_two_dots = seed % 5 == 0;
+            l.has_two_dots = seed % 5 < 2;
+            l.is_b_last = seed % 5 == 1;
             l.is_constant = !l.is_masked && seed % 7 == 0;
             run_loop(&l, 16u << seed % 3, 16u << seed / 3 % 3, 0);
             seed++;
@@ -339,6 +344,7 @@ every_operand_type(void **state)
       l.order = seed / 5 % ORDERS;
       l.is_masked = seed / 2 & 1;
       l.has_two_dots = seed / 4 & 1;
+      l.is_b_last = seed / 8 & 1;
       run_loop(&l, 32, 16u << seed % 2, 0);
    }
 }
@@ -359,6 +365,26 @@ one_barrier_an_iteration(void **state)
          assert_int_equal(few.async_copies, 3 * 2 * 64 * KK / 8);
          assert_int_equal(many.async_copies, 7 * 2 * 64 * KK / 8);
       }
+}
+
+/* Loads for different dots arrive in groups of their own: of n, the first is waited for at the top
+ * and the others before their dots, with a barrier each; with many warps all at the top. */
+static void
+groups_of_two_dots(void **state)
+{
+   (void)state;
+   for (unsigned stages = 2; stages <= 5; stages++)
+      for (unsigned warps = 4; warps <= 8; warps *= 2)
+         for (unsigned is_b_last = 0; is_b_last < 2; is_b_last++) {
+            Loop l = plain_loop(stages, 3);
+            l.has_two_dots = true;
+            l.is_b_last = is_b_last;
+            LoweredStats few = run_loop(&l, 64, 64, warps);
+            l.trips = 7;
+            LoweredStats many = run_loop(&l, 64, 64, warps);
+            unsigned waits = is_b_last && warps == 4 ? 3 : 2; /* A^T is stored in between */
+            assert_int_equal(many.block_barriers - few.block_barriers, 4 * waits);
+         }
 }
 
 /* ---- small kernels given as text ---- */
@@ -679,6 +705,7 @@ test_pipeline_loops(void)
       cmocka_unit_test(every_trip_count),
       cmocka_unit_test(every_operand_type),
       cmocka_unit_test(one_barrier_an_iteration),
+      cmocka_unit_test(groups_of_two_dots),
       cmocka_unit_test(loops_without_dots),
       cmocka_unit_test(steps_of_the_launch),
       cmocka_unit_test(tables_and_several_users),

@@ -157,6 +157,15 @@ typedef struct Tally {
 
 enum { MAX_SIZES = 3 };
 
+/* Does the message have `what`?  A barrier may make other threads' waits count as well: without it
+ * bytes are touched that their copier has not waited for. */
+static bool
+names(const char *message, const char *what)
+{
+   return strstr(message, what) ||
+          (strcmp(what, "barrier") == 0 && strstr(message, "waited for"));
+}
+
 /* what: some size must give a fault whose message says so; NULL: a fault or another result. */
 static void
 try_mutant(const Example *e, const Outcome good[MAX_SIZES], char *text, const char *line,
@@ -169,11 +178,13 @@ try_mutant(const Example *e, const Outcome good[MAX_SIZES], char *text, const ch
       fail_msg("%s: the mutant of '%.*s' does not compile: %s", e->file, len, line,
                tilec_session_error(s));
    bool faults = false, says_so = false, differs = false;
+   char last[512] = "";
    for (unsigned i = 0; i < MAX_SIZES && e->sizes[i]; i++) {
       Outcome o = run(e, p, e->sizes[i]);
       if (o.status == TILEC_FAULT) {
          faults = true;
-         says_so |= what && strstr(o.fault.message, what) && strstr(o.fault.file, e->file) &&
+         strcpy(last, o.fault.message);
+         says_so |= what && names(o.fault.message, what) && strstr(o.fault.file, e->file) &&
                     o.fault.line && strstr(o.fault.message, "note:");
       } else {
          differs |= o.status != TILEC_OK || !same_result(e, &good[i], &o);
@@ -185,7 +196,7 @@ try_mutant(const Example *e, const Outcome good[MAX_SIZES], char *text, const ch
    tally->wrong += !faults && differs;
    tally->missed += !faults && !differs;
    if (what && !says_so && (faults || differs))
-      fail_msg("%s without '%.*s': faults %d, differs %d", e->file, len, line, faults, differs);
+      fail_msg("%s without '%.*s': faults %d, differs %d: %s", e->file, len, line, faults, differs, last);
    tilec_program_free(p);
    tilec_session_free(s);
    free(text);
