@@ -64,6 +64,8 @@ if(EXISTS "${CMAKE_SOURCE_DIR}/compiler/driver/npy.c")
   tl_unit(driver tests_driver tilec_compiler)
 endif()
 
+include(consumer/tests.cmake)
+
 # Every program that ctest runs, without the rest: what the sanitizer build needs.
 add_custom_target(tilec_test_programs)
 foreach(dir "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_SOURCE_DIR}/runtime")

@@ -3,7 +3,7 @@
 #    ```python   a .tile file: `tilec check`, with the options of a comment on the line before the
 #                fence, as in  <!-- check: -s "*fp32" -D BLOCK=64 -->; or `<!-- fails: ... -->`: it must
 #                be refused.  Host Python (a block that imports tilec) is compiled by python3, if any.
-#    ```c        a translation unit: compiled with the public headers
+#    ```c        a translation unit: compiled with the public headers, and elu.h of --emit=c
 # It also runs the two commands that README.md promises through a syntax check, and looks for links
 # to files that do not exist.
 set -euo pipefail
@@ -27,7 +27,7 @@ check_block() { # LANGUAGE WHERE MODE OPTIONS
    if [[ $language == c ]]; then
       cp -- "$work/block" "$work/block.c"
       "$cc" -std=gnu17 -Wall -Wextra -fsyntax-only -I"$root/compiler/include" \
-         -I"$root/runtime/include" "$work/block.c" >"$work/log" 2>&1 || fail "$where"
+         -I"$root/runtime/include" -I"$work" "$work/block.c" >"$work/log" 2>&1 || fail "$where"
    elif grep -q '^import tilec' "$work/block"; then
       if command -v python3 >/dev/null; then
          python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$work/block" \
@@ -80,6 +80,7 @@ check_links() {
    done < <(grep -oE '\]\([^)]+\)' "$file" | sed 's/^](//; s/)$//')
 }
 
+"$tilec" build "$root/dsl_examples/elu.tile" --emit=c --ptxas=none -o "$work/elu.c"
 while IFS= read -r -d '' file; do
    check_file "$file"
    check_links "$file"

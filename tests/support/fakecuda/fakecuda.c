@@ -16,6 +16,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local void *stack[16];
 static _Thread_local int depth;
 
+static char *last_image; /* whole; state.ptx is its begin */
+
 /* Blocks handed out, so that a reset frees what a lost device left behind. */
 static void *live[1024];
 
@@ -53,6 +55,8 @@ API void
 fake_reset(void)
 {
    int contexts = state.contexts;
+   free(last_image);
+   last_image = NULL;
    for (size_t i = 0; i < sizeof live / sizeof live[0]; i++) {
       free(live[i]);
       live[i] = NULL;
@@ -65,6 +69,13 @@ fake_reset(void)
    state.max_shared = 232448;
    state.expect_map = -1;
    state.free_bytes = (size_t)1 << 30;
+}
+
+/* A program that knows nothing of the stand-in finds a device, too. */
+__attribute__((constructor)) static void
+start(void)
+{
+   fake_reset();
 }
 
 /* The planted failure, else 0.  CUDA_ERROR_LAUNCH_FAILED's range is sticky. */
@@ -231,6 +242,8 @@ CALL(cuModuleLoadDataEx, void **m, const void *image, unsigned n, int *options, 
       return failed;
    pthread_mutex_lock(&lock);
    snprintf(state.ptx, sizeof state.ptx, "%s", (const char *)image);
+   free(last_image);
+   last_image = strdup(image);
    *m = keep(malloc(1));
    state.modules++;
    pthread_mutex_unlock(&lock);
@@ -243,17 +256,27 @@ CALL(cuModuleUnload, void *m)
    state.modules--;
    return 0;
 }
-/* A function is its name, kept for good; it exists when the image's text has ".entry NAME ". */
+/* ".entry NAME " or ".entry NAME(" in the image loaded last. */
+static int
+has_entry(const char *name)
+{
+   char text[128];
+   size_t n = (size_t)snprintf(text, sizeof text, ".entry %s", name);
+   const char *at = last_image ? strstr(last_image, text) : NULL;
+   while (at && at[n] != ' ' && at[n] != '(')
+      at = strstr(at + 1, text);
+   return at != NULL;
+}
+
+/* A function is its name, kept for good. */
 CALL(cuModuleGetFunction, void **f, void *m, const char *name)
 {
    static char names[256][64];
    (void)m;
    ENTER("cuModuleGetFunction");
-   char text[128];
-   snprintf(text, sizeof text, ".entry %s ", name);
    *f = NULL;
    pthread_mutex_lock(&lock);
-   for (int i = 0; i < 256 && !*f && strstr(state.ptx, text); i++) {
+   for (int i = 0; i < 256 && !*f && has_entry(name); i++) {
       if (!names[i][0])
          snprintf(names[i], sizeof names[i], "%s", name);
       if (strcmp(names[i], name) == 0)

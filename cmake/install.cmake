@@ -1,0 +1,36 @@
+# cmake --install build/release --prefix P.  Nothing in the prefix names the prefix: it may be moved.
+include(CMakePackageConfigHelpers)
+set(package lib/cmake/tilec)
+
+install(TARGETS tilec EXPORT tilecTargets RUNTIME DESTINATION bin)
+install(TARGETS tilec_shared tilec_runtime tilec_runtime_static EXPORT tilecTargets
+        LIBRARY DESTINATION lib ARCHIVE DESTINATION lib INCLUDES DESTINATION include)
+install(DIRECTORY "${CMAKE_SOURCE_DIR}/compiler/include/tilec"
+                  "${CMAKE_SOURCE_DIR}/runtime/include/tilec"
+        DESTINATION include FILES_MATCHING PATTERN "*.h")
+install(FILES "${CMAKE_SOURCE_DIR}/runtime/python/tilec.py" DESTINATION share/tilec/python)
+install(FILES "${CMAKE_SOURCE_DIR}/README.md" "${CMAKE_SOURCE_DIR}/LICENSE"
+        DESTINATION share/doc/tilec)
+install(DIRECTORY "${CMAKE_SOURCE_DIR}/docs" DESTINATION share/doc/tilec
+        FILES_MATCHING PATTERN "*.md")
+
+install(EXPORT tilecTargets NAMESPACE tilec:: DESTINATION ${package})
+configure_package_config_file("${CMAKE_SOURCE_DIR}/cmake/tilecConfig.cmake.in"
+                              "${CMAKE_BINARY_DIR}/package/tilecConfig.cmake"
+                              INSTALL_DESTINATION ${package} NO_SET_AND_CHECK_MACRO
+                              NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+write_basic_package_version_file("${CMAKE_BINARY_DIR}/package/tilecConfigVersion.cmake"
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES "${CMAKE_BINARY_DIR}/package/tilecConfig.cmake"
+              "${CMAKE_BINARY_DIR}/package/tilecConfigVersion.cmake"
+              "${CMAKE_SOURCE_DIR}/cmake/tilecKernels.cmake" DESTINATION ${package})
+foreach(pc tilec tilec-runtime)
+  configure_file("${CMAKE_SOURCE_DIR}/cmake/${pc}.pc.in" "${CMAKE_BINARY_DIR}/package/${pc}.pc" @ONLY)
+  install(FILES "${CMAKE_BINARY_DIR}/package/${pc}.pc" DESTINATION lib/pkgconfig)
+endforeach()
+
+set(CPACK_GENERATOR "TGZ;DEB")
+set(CPACK_PACKAGE_CONTACT "the tilec authors")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "compiler for Triton's tile language, without Python")
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.36)")
+include(CPack)
