@@ -123,7 +123,7 @@ assemble(TlCommand *c, TlUnit *u, const TilecCompileOptions *o, const char *path
       return out_of_memory();
    if (tl_ptxas_assemble(c->arena, &ptxas, u->target->arch, u->text[TILEC_STAGE_PTX],
                          u->text_len[TILEC_STAGE_PTX], &u->diags, u->func->range, out))
-      return EXIT_OK;
+      return u->diags.num_errors ? EXIT_PROGRAM : EXIT_OK; /* -Werror */
    if (out->error)
       tl_cmd_error("%s", out->error);
    return out->error || out->unknown_arch ? EXIT_ENVIRONMENT : EXIT_PROGRAM;
@@ -187,6 +187,32 @@ split_archs(TlCommand *c, const TilecCompileOptions *o, TilecCompileOptions *eac
    return EXIT_OK;
 }
 
+static bool
+was_said(const TlDiags *said, const TlDiag *d)
+{
+   for (const TlDiag *o = said->first; o; o = o->next)
+      if (o->code == d->code && o->range.file == d->range.file &&
+          o->range.begin == d->range.begin && strcmp(o->text, d->text) == 0)
+         return true;
+   return false;
+}
+
+/* Diagnostics of all architectures; what the first one said is not said again. */
+static void
+show_diagnostics(TlCommand *c, const TlAot *aot)
+{
+   for (size_t i = aot->num_images; i-- > 1;) {
+      TlDiag **link = &aot->images[i].unit->diags.first;
+      while (*link)
+         if (was_said(&aot->images[0].unit->diags, *link))
+            *link = (*link)->next;
+         else
+            link = &(*link)->next;
+   }
+   for (size_t i = 0; i < aot->num_images; i++)
+      tl_cmd_diagnostics(c, aot->images[i].unit);
+}
+
 static int
 write_c(TlCommand *c, TlAot *aot)
 {
@@ -203,7 +229,7 @@ write_c(TlCommand *c, TlAot *aot)
    if (setjmp(u->oom))
       return out_of_memory();
    bool ok = tl_emit_c(aot, &source, &text);
-   tl_cmd_diagnostics(c, u);
+   show_diagnostics(c, aot);
    if (!ok)
       return EXIT_PROGRAM;
    TlOutput files[3] = {{out, source.data, source.len}, {header, text.data, text.len}};
@@ -218,6 +244,9 @@ build_image(TlCommand *c, const TilecCompileOptions *o, const TlUnitExtra *extra
    int code = compile(c, image->unit, o, extra);
    if (code != EXIT_OK)
       return code;
+   const char *stem = tl_arena_printf(c->arena, "%s.%s", stem_of(image->unit), o->arch);
+   if (!tl_cmd_extras(c, image->unit, stem))
+      return EXIT_ENVIRONMENT;
    if (ptxas)
       code = assemble(c, image->unit, o, ptxas, &image->cubin);
    if (image->cubin.unknown_arch)

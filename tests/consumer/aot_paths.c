@@ -38,6 +38,7 @@ static void
 chooses_and_passes(void)
 {
    fake->expect_params = 4;
+   fake->param_bytes[2] = fake->param_bytes[3] = 4; /* n, alpha */
    EXPECT(elu_launch_auto((void *)0x77, address(0x1000), address(0x2000), 4096, 0.5f) == ELU_OK);
    const FakeLaunch *l = last_launch();
    float alpha;
@@ -60,6 +61,8 @@ dispatches_on_constants(void)
 {
    char *p = (char *)0x10000;
    fake->expect_params = 8;
+   fake->param_bytes[2] = fake->param_bytes[3] = 0;
+   memset(fake->param_bytes + 5, 4, 3); /* heads, n, scale */
    for (int causal = 0; causal < 2; causal++) {
       EXPECT(attention_launch_auto(NULL, p, p, p, p, (float *)(void *)p, 6, 257, 1.0f, causal) ==
              ATTENTION_OK);
@@ -102,6 +105,7 @@ survives_failures(void)
    } rows[] = {
       {"cuCtxGetCurrent", 999, ELU_DEVICE_LOST},
       {"cuCtxGetCurrent", 3, ELU_BAD_CONTEXT},
+      {"cuCtxGetId", 709, ELU_BAD_CONTEXT},
       {"cuCtxGetDevice", 201, ELU_BAD_CONTEXT},
       {"cuDeviceGetAttribute", 101, ELU_NO_DEVICE},
       {"cuDriverGetVersion", 36, ELU_DRIVER_TOO_OLD},
@@ -181,6 +185,18 @@ loads_once_for_each_context(void)
    EXPECT(fake->modules == 0);
 }
 
+/* A context destroyed without elu_unload, and a new one at its address. */
+static void
+tells_contexts_apart(void)
+{
+   EXPECT(launch_once() == ELU_OK && fake->modules == 1);
+   fake->context_epoch = 1;
+   EXPECT(launch_once() == ELU_OK && fake->modules == 2);
+   EXPECT(launch_once() == ELU_OK && fake->modules == 2);
+   EXPECT(elu_unload() == ELU_OK && fake->modules == 1);
+   fake->modules = 0; /* the first went with its context */
+}
+
 static void
 runs_out_of_slots(void)
 {
@@ -232,6 +248,7 @@ main(int argc, char **argv)
    survives_failures();
    fits_the_device();
    loads_once_for_each_context();
+   tells_contexts_apart();
    runs_out_of_slots();
    EXPECT(strcmp(elu_message(ELU_OK), "success") == 0 && elu_message(-1)[0]);
    EXPECT(fake->buffers == 0);

@@ -183,6 +183,12 @@ CALL(cuCtxPopCurrent_v2, void **c)
    return 0;
 }
 CALL(cuCtxGetDevice, int *d) { ENTER("cuCtxGetDevice"); *d = 0; return depth ? 0 : 201; }
+CALL(cuCtxGetId, void *c, unsigned long long *id)
+{
+   ENTER("cuCtxGetId");
+   *id = (unsigned long long)(uintptr_t)c + state.context_epoch;
+   return 0;
+}
 CALL(cuCtxSynchronize, void) { ENTER("cuCtxSynchronize"); return 0; }
 CALL(cuMemGetInfo_v2, size_t *f, size_t *t)
 {
@@ -318,7 +324,7 @@ record(const char *function, void *stream, void **params)
    l->stream = stream;
    l->num_params = state.expect_params;
    for (unsigned i = 0; i < state.expect_params; i++) {
-      memcpy(&l->params[i], params[i], 8);
+      memcpy(&l->params[i], params[i], state.param_bytes[i] ? state.param_bytes[i] : 8);
       if ((int)i == state.expect_map)
          memcpy(l->map, params[i], sizeof l->map);
    }

@@ -33,9 +33,11 @@ typedef struct FakeState {
    const char *load_log;       /* written to the info log */
    const char *load_error;     /* written to the error log when the load fails */
    unsigned expect_params;     /* parameters to read at each launch */
+   unsigned char param_bytes[FAKE_MAX_PARAMS]; /* of each; 0 = 8 */
    int expect_map;             /* parameter that is a tensor map; -1 = none */
    int capturing;              /* cuStreamIsCapturing */
    size_t free_bytes;          /* cuMemGetInfo; allocations beyond fail with OUT_OF_MEMORY */
+   unsigned long long context_epoch; /* raised: every context is a new one at an old address */
    /* recorded */
    unsigned num_launches;      /* counts on beyond FAKE_MAX_LAUNCHES */
    FakeLaunch launches[FAKE_MAX_LAUNCHES];
