@@ -8,6 +8,7 @@
  * elementwise operations, and positions of control operations; every other user reads all
  * registers. */
 #include "passes/pass.h"
+#include "passes/pick.h"
 
 #include <string.h>
 
@@ -16,6 +17,7 @@ typedef struct Trim {
    TlFunc *func;
    TlTypes *types;
    uint64_t **used;     /* by value id: a bit for each register */
+   uint32_t **rank;     /* by value id, once `used` is final: used registers before each word */
    uint32_t *old_count; /* by value id: registers before narrowing */
    uint32_t num_values;
    bool changed;
@@ -86,28 +88,24 @@ is_narrowable(const TlOp *op)
 }
 
 /* ---- backward ---- */
-/* Operand and register of a pick's result register, in the old numbering. */
-static unsigned
-pick_source(const Trim *t, const TlOp *op, int64_t at, uint32_t *reg)
+/* In the old numbering. */
+static TlPickSource *
+pick_sources(const Trim *t, const TlOp *op)
 {
-   unsigned a = 0;
-   while (at >= t->old_count[tl_arg(op, a)->id])
-      at -= t->old_count[tl_arg(op, a++)->id];
-   *reg = (uint32_t)at;
-   return a;
+   uint32_t *count = tl_new_array(t->cx->scratch, uint32_t, op->num_args);
+   for (unsigned a = 0; a < op->num_args; a++)
+      count[a] = t->old_count[tl_arg(op, a)->id];
+   return tl_pick_sources(t->cx->scratch, count, op->num_args);
 }
 
 static void
 demand_pick(Trim *t, const TlOp *op)
 {
    TlInts index = tl_attr_ints(op, TL_ATTR_INDEX);
-   for (size_t r = 0; r < index.len; r++) {
-      if (!is_used(t, tl_result(op, 0), (uint32_t)r))
-         continue;
-      uint32_t reg;
-      unsigned a = pick_source(t, op, index.data[r], &reg);
-      use(t, tl_arg(op, a), reg);
-   }
+   const TlPickSource *from = pick_sources(t, op);
+   for (size_t r = 0; r < index.len; r++)
+      if (is_used(t, tl_result(op, 0), (uint32_t)r))
+         use(t, tl_arg(op, from[index.data[r]].arg), from[index.data[r]].reg);
 }
 
 /* Values that are one position of a control operation. */
@@ -194,23 +192,41 @@ demand_block(Trim *t, const TlBlock *block)
 }
 
 /* ---- forward ---- */
+static void
+count_used(Trim *t, const TlValue *v)
+{
+   uint32_t words = (t->old_count[v->id] + 63) / 64;
+   uint32_t *rank = tl_new_array(t->cx->scratch, uint32_t, words + 1);
+   for (uint32_t w = 0; w < words; w++)
+      rank[w + 1] = rank[w] + (uint32_t)__builtin_popcountll(t->used[v->id][w]);
+   t->rank[v->id] = rank;
+}
+
+static void
+count_block(Trim *t, const TlBlock *block)
+{
+   for (unsigned i = 0; i < block->num_args; i++)
+      count_used(t, block->args[i]);
+   for (const TlOp *op = block->first; op; op = op->next) {
+      for (unsigned i = 0; i < op->num_results; i++)
+         count_used(t, tl_result(op, i));
+      for (unsigned i = 0; i < op->num_regions; i++)
+         count_block(t, op->regions[i]->block);
+   }
+}
+
 static uint32_t
 kept(const Trim *t, const TlValue *v)
 {
-   uint32_t n = 0;
-   for (uint32_t r = 0; r < t->old_count[v->id]; r++)
-      n += is_used(t, v, r);
-   return n;
+   return t->rank[v->id][(t->old_count[v->id] + 63) / 64];
 }
 
 /* Number of old register r of v among those kept. */
 static uint32_t
 renumbered(const Trim *t, const TlValue *v, uint32_t r)
 {
-   uint32_t n = 0;
-   for (uint32_t i = 0; i < r; i++)
-      n += is_used(t, v, i);
-   return n;
+   uint64_t before = t->used[v->id][r / 64] & ((1ull << r % 64) - 1);
+   return t->rank[v->id][r / 64] + (uint32_t)__builtin_popcountll(before);
 }
 
 static void
@@ -249,10 +265,11 @@ narrow_pick(Trim *t, TlOp *op)
    int64_t *now = tl_new_array(t->cx->scratch, int64_t, index.len);
    int64_t *base = tl_new_array(t->cx->scratch, int64_t, op->num_args);
    bool *is_read = tl_new_array(t->cx->scratch, bool, op->num_args);
-   uint32_t n = 0, reg, total = 0;
+   const TlPickSource *from = pick_sources(t, op);
+   uint32_t n = 0, total = 0;
    for (size_t r = 0; r < index.len; r++)
       if (is_used(t, out, (uint32_t)r))
-         is_read[pick_source(t, op, index.data[r], &reg)] = true;
+         is_read[from[index.data[r]].arg] = true;
    for (unsigned a = 0; a < op->num_args; a++) {
       base[a] = total;
       total += is_read[a] ? kept(t, tl_arg(op, a)) : 0;
@@ -261,8 +278,8 @@ narrow_pick(Trim *t, TlOp *op)
    for (size_t r = 0; r < index.len; r++) {
       if (!is_used(t, out, (uint32_t)r))
          continue;
-      unsigned a = pick_source(t, op, index.data[r], &reg);
-      now[n] = base[a] + renumbered(t, tl_arg(op, a), reg);
+      TlPickSource at = from[index.data[r]];
+      now[n] = base[at.arg] + renumbered(t, tl_arg(op, at.arg), at.reg);
       moved |= now[n] != index.data[n];
       n++;
    }
@@ -357,6 +374,8 @@ tl_pass_trim_registers(TlPassCx *cx, TlFunc *f)
       demand_block(&t, f->body->block);
    } while (t.changed);
    t.changed = false;
+   t.rank = tl_new_array(cx->scratch, uint32_t *, t.num_values);
+   count_block(&t, f->body->block);
    narrow_block(&t, f->body->block);
    if (t.changed)
       drop_identities(f->body->block);
