@@ -1,0 +1,463 @@
+/* Addresses that differ by constants share one: of addptr(p, base + c) with constants c, one address
+ * a group is computed and the others are that address plus a constant, which memory instructions
+ * take for nothing.
+ *
+ * An offset is a sum of terms (registers of other values) and a constant.  Offsets of fewer bits
+ * than an address wrap, so the constant may leave the sum only when adding it cannot carry: no bit of
+ * it may be set in the terms.  Possible bits of every value are found in one walk.  Registers whose
+ * terms agree form a group; a register for which nothing is known is a group of its own. */
+#include "passes/pass.h"
+#include "passes/pick.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_TERMS = 6, MAX_DEPTH = 12 };
+
+typedef struct Term {
+   uint32_t value; /* id */
+   uint32_t reg;
+   int64_t times;
+} Term;
+
+typedef struct Sum {
+   Term term[MAX_TERMS]; /* sorted after the first, which is the pointer */
+   uint32_t num_terms;
+   int64_t constant;     /* in elements */
+   uint64_t bits;        /* of the terms' sum: those that may be set */
+   uint32_t reg;         /* of the addptr */
+} Sum;
+
+typedef struct Split {
+   TlPassCx *cx;
+   TlTypes *types;
+   uint64_t *bits; /* by value id: bits that may be set in any register, integers only */
+   uint32_t num_values;
+   TlMap sources;  /* pick -> TlPickSource[] */
+   TlMap casts;    /* widening cast -> Groups */
+   bool progress;
+} Split;
+
+static uint32_t
+count_of(const TlValue *v)
+{
+   return v->type->kind == TL_TYPE_REGS ? v->type->count : 1;
+}
+
+static TlPickSource
+source_of(Split *s, const TlOp *pick, uint32_t reg)
+{
+   TlPickSource *table = tl_map_get(&s->sources, pick);
+   if (!table) {
+      uint32_t *count = tl_new_array(s->cx->scratch, uint32_t, pick->num_args);
+      for (unsigned i = 0; i < pick->num_args; i++)
+         count[i] = count_of(tl_arg(pick, i));
+      table = tl_pick_sources(s->cx->scratch, count, pick->num_args);
+      tl_map_put(&s->sources, pick, table);
+   }
+   return table[tl_attr_ints(pick, TL_ATTR_INDEX).data[reg]];
+}
+
+/* ---- bits that may be set ---- */
+static uint64_t
+width_mask(const TlValue *v)
+{
+   unsigned bits = tl_dtype_info[tl_type_elem(v->type)->dtype].bits;
+   return bits >= 64 ? ~0ull : (1ull << bits) - 1;
+}
+
+static bool
+is_int(const TlValue *v)
+{
+   const TlType *elem = tl_type_elem(v->type);
+   return elem->kind == TL_TYPE_SCALAR && tl_dtype_is_int(elem->dtype);
+}
+
+/* All bits from the lowest set one up. */
+static uint64_t
+from_lowest(uint64_t bits)
+{
+   return bits ? ~((bits & (0 - bits)) - 1) : 0;
+}
+
+static uint64_t
+bits_of_sum(uint64_t a, uint64_t b)
+{
+   return (a & b) == 0 ? a | b : from_lowest(a | b);
+}
+
+static uint64_t
+bits_of_product(uint64_t a, uint64_t b)
+{
+   if ((b & (b - 1)) == 0) /* a shift, or zero */
+      return a * b;
+   return from_lowest((a & (0 - a)) * (b & (0 - b)));
+}
+
+static uint64_t
+known(const Split *s, const TlValue *v)
+{
+   uint64_t bits;
+   if (tl_is_const(v, &bits))
+      return bits & width_mask(v);
+   return v->id < s->num_values ? s->bits[v->id] : ~0ull;
+}
+
+static uint64_t
+possible_bits(const Split *s, const TlFunc *f, const TlOp *op)
+{
+   uint64_t a = op->num_args > 0 && is_int(tl_arg(op, 0)) ? known(s, tl_arg(op, 0)) : ~0ull;
+   uint64_t b = op->num_args > 1 && is_int(tl_arg(op, 1)) ? known(s, tl_arg(op, 1)) : ~0ull;
+   uint64_t amount;
+   bool by_constant = op->num_args > 1 && is_int(tl_arg(op, 1)) &&
+                      tl_is_const(tl_arg(op, 1), &amount) &&
+                      amount < tl_dtype_info[tl_type_elem(op->results[0].type)->dtype].bits;
+   switch (op->opcode) { /* what index arithmetic is made of; of others nothing is known */
+   case TL_OP_LANE_ID:
+      return 31;
+   case TL_OP_WARP_ID: { /* counts warps of a role: at most all */
+      uint64_t n = 1;
+      while (n < f->num_warps)
+         n *= 2;
+      return n - 1;
+   }
+   case TL_OP_SPLAT:
+      return a;
+   case TL_OP_PICK:
+      for (unsigned i = 1; i < op->num_args; i++)
+         a |= known(s, tl_arg(op, i));
+      return a;
+   case TL_OP_ADD:
+      return bits_of_sum(a, b);
+   case TL_OP_MUL:
+      return bits_of_product(a, b);
+   case TL_OP_OR:
+   case TL_OP_XOR:
+      return a | b;
+   case TL_OP_AND:
+      return a & b;
+   case TL_OP_SHL:
+      return by_constant ? a << amount : from_lowest(a);
+   case TL_OP_SHR: { /* of what may be negative nothing is known */
+      uint64_t mask = width_mask(tl_result(op, 0));
+      return by_constant && (a & ~(mask >> 1)) == 0 ? a >> amount : ~0ull;
+   }
+   default:
+      return ~0ull;
+   }
+}
+
+static void
+find_bits(Split *s, const TlFunc *f, const TlBlock *block)
+{
+   for (const TlOp *op = block->first; op; op = op->next) {
+      if (op->opcode == TL_OP_FOR) { /* lower + k * step */
+         const TlValue *index = op->regions[0]->block->args[0];
+         s->bits[index->id] =
+            from_lowest(known(s, tl_arg(op, 0)) | known(s, tl_arg(op, 2))) & width_mask(index);
+      }
+      for (unsigned i = 0; i < op->num_regions; i++)
+         find_bits(s, f, op->regions[i]->block);
+      if (op->num_regions == 0 && op->num_results == 1 && is_int(tl_result(op, 0)))
+         s->bits[tl_result(op, 0)->id] =
+            possible_bits(s, f, op) & width_mask(tl_result(op, 0));
+   }
+}
+
+/* A parameter with a divisibility fact. */
+static void
+param_bits(Split *s, const TlFunc *f)
+{
+   const TlBlock *body = f->body->block;
+   for (unsigned i = 0, k = 0; i < f->num_params; i++) {
+      if (!f->params[i].is_runtime)
+         continue;
+      const TlValue *v = body->args[k++];
+      if (is_int(v) && f->params[i].divisibility > 1)
+         s->bits[v->id] = from_lowest(f->params[i].divisibility) & width_mask(v);
+   }
+}
+
+/* ---- sums ---- */
+static int
+compare_terms(const Term *a, const Term *b)
+{
+   if (a->value != b->value)
+      return a->value < b->value ? -1 : 1;
+   if (a->reg != b->reg)
+      return a->reg < b->reg ? -1 : 1;
+   return a->times < b->times ? -1 : a->times > b->times;
+}
+
+static bool
+add_term(Split *s, Sum *sum, const TlValue *v, uint32_t reg, int64_t times)
+{
+   if (sum->num_terms == MAX_TERMS)
+      return false;
+   uint32_t at = sum->num_terms++;
+   Term t = {v->id, reg, times};
+   for (; at > 1 && compare_terms(&sum->term[at - 1], &t) > 0; at--)
+      sum->term[at] = sum->term[at - 1];
+   sum->term[at] = t;
+   sum->bits = bits_of_sum(sum->bits, bits_of_product(known(s, v), (uint64_t)times));
+   return true;
+}
+
+static int64_t
+product(int64_t a, int64_t b) /* wraps */
+{
+   return (int64_t)((uint64_t)a * (uint64_t)b);
+}
+
+/* Whether the constant may be added after the terms' sum, of v's type, was extended: no carry, and
+ * the sign is that of the terms. */
+static bool
+is_separable(const Sum *sum, const TlValue *v)
+{
+   uint64_t mask = width_mask(v), sign = mask ^ mask >> 1, c = (uint64_t)sum->constant;
+   return (c & ~(mask ^ sign)) == 0 && (c & sum->bits) == 0;
+}
+
+/* The registers of a value whose terms agree: each is its leader, which has the least constant, plus
+ * a distance. */
+typedef struct Groups {
+   uint32_t num;
+   int64_t *leader;   /* by group */
+   int64_t *group;    /* by register */
+   int64_t *distance; /* by register, from the leader of its group */
+} Groups;
+
+static int
+by_terms(const Sum *a, const Sum *b)
+{
+   if (a->num_terms != b->num_terms)
+      return a->num_terms < b->num_terms ? -1 : 1;
+   int order = 0;
+   for (uint32_t i = 0; i < a->num_terms && !order; i++)
+      order = compare_terms(&a->term[i], &b->term[i]);
+   return order;
+}
+
+static int
+by_terms_then_constant(const void *x, const void *y)
+{
+   const Sum *a = x, *b = y;
+   int order = by_terms(a, b);
+   if (order)
+      return order;
+   if (a->constant != b->constant)
+      return a->constant < b->constant ? -1 : 1;
+   return a->reg < b->reg ? -1 : 1;
+}
+
+static Groups *
+group_sums(Split *s, Sum *sum, uint32_t n)
+{
+   TlArena *a = s->cx->scratch;
+   Groups *g = tl_new(a, Groups);
+   *g = (Groups){0, tl_new_array(a, int64_t, n), tl_new_array(a, int64_t, n),
+                 tl_new_array(a, int64_t, n)};
+   qsort(sum, n, sizeof *sum, by_terms_then_constant);
+   int64_t least = 0;
+   for (uint32_t i = 0; i < n; i++) {
+      if (i == 0 || by_terms(&sum[i], &sum[i - 1]) != 0) {
+         g->leader[g->num++] = sum[i].reg;
+         least = sum[i].constant;
+      }
+      g->group[sum[i].reg] = (int64_t)g->num - 1;
+      g->distance[sum[i].reg] = sum[i].constant - least;
+   }
+   return g;
+}
+
+static bool add_register(Split *s, Sum *sum, const TlValue *v, uint32_t reg, int64_t times,
+                         unsigned depth);
+
+/* Offset register reg as terms and a constant that may be added after the terms' sum was extended to
+ * 64 bits; else as one term.  sum holds room for the pointer. */
+static void
+add_extended(Split *s, Sum *sum, const TlValue *v, uint32_t reg, unsigned depth)
+{
+   Sum inner = *sum;
+   inner.constant = 0;
+   if (add_register(s, &inner, v, reg, 1, depth) &&
+       (width_mask(v) == ~0ull || is_separable(&inner, v))) {
+      inner.constant += sum->constant;
+      *sum = inner;
+   } else {
+      sum->term[sum->num_terms++] = (Term){v->id, reg, 1};
+   }
+}
+
+/* Of integers made wider. */
+static Groups *
+groups_of_cast(Split *s, const TlOp *cast, unsigned depth)
+{
+   Groups *g = tl_map_get(&s->casts, cast);
+   if (!g) {
+      const TlValue *from = tl_arg(cast, 0);
+      uint32_t n = count_of(from);
+      Sum *sum = tl_new_array(s->cx->scratch, Sum, n);
+      for (uint32_t r = 0; r < n; r++) {
+         sum[r] = (Sum){.num_terms = 1, .reg = r};
+         add_extended(s, &sum[r], from, r, depth);
+      }
+      g = group_sums(s, sum, n);
+      tl_map_put(&s->casts, cast, g);
+   }
+   return g;
+}
+
+/* times * register reg of v into the sum.  false: too many terms. */
+static bool
+add_register(Split *s, Sum *sum, const TlValue *v, uint32_t reg, int64_t times, unsigned depth)
+{
+   uint64_t bits;
+   if (tl_is_const(v, &bits)) {
+      sum->constant += product(times, tl_bits_to_int(tl_type_elem(v->type)->dtype, bits));
+      return true;
+   }
+   const TlOp *def = v->def;
+   if (!def || depth == MAX_DEPTH)
+      return add_term(s, sum, v, reg, times);
+   if (def->opcode == TL_OP_SPLAT)
+      return add_register(s, sum, tl_arg(def, 0), 0, times, depth + 1);
+   if (def->opcode == TL_OP_PICK) {
+      TlPickSource from = source_of(s, def, reg);
+      return add_register(s, sum, tl_arg(def, from.arg), from.reg, times, depth + 1);
+   }
+   if (v->type->kind != TL_TYPE_REGS)
+      return add_term(s, sum, v, reg, times);
+   if (def->opcode == TL_OP_MUL && tl_is_const(tl_arg(def, 1), &bits)) {
+      int64_t by = tl_bits_to_int(tl_type_elem(v->type)->dtype, bits);
+      return add_register(s, sum, tl_arg(def, 0), reg, product(times, by), depth + 1);
+   }
+   if (def->opcode == TL_OP_CAST && is_int(v) && is_int(tl_arg(def, 0)) &&
+       width_mask(tl_arg(def, 0)) < width_mask(v)) {
+      const Groups *g = groups_of_cast(s, def, depth + 1);
+      sum->constant += product(times, g->distance[reg]);
+      return add_term(s, sum, v, (uint32_t)g->leader[g->group[reg]], times);
+   }
+   if (def->opcode == TL_OP_ADD ||
+       (def->opcode == TL_OP_OR && (known(s, tl_arg(def, 0)) & known(s, tl_arg(def, 1))) == 0))
+      return add_register(s, sum, tl_arg(def, 0), reg, times, depth + 1) &&
+             add_register(s, sum, tl_arg(def, 1), reg, times, depth + 1);
+   return add_term(s, sum, v, reg, times);
+}
+
+/* The register that v's register is plus a constant. */
+static void
+pointer_register(Split *s, Sum *sum, const TlValue *v, uint32_t reg)
+{
+   for (unsigned depth = 0; v->def && depth < MAX_DEPTH; depth++) {
+      const TlOp *def = v->def;
+      if (def->opcode == TL_OP_SPLAT) {
+         reg = 0;
+      } else if (def->opcode == TL_OP_PICK) {
+         TlPickSource from = source_of(s, def, reg);
+         v = tl_arg(def, from.arg);
+         reg = from.reg;
+         continue;
+      } else if (def->opcode == TL_OP_ADDPTR) {
+         Sum offset = {0};
+         if (!add_register(s, &offset, tl_arg(def, 1), reg, 1, 0) || offset.num_terms)
+            break;
+         sum->constant += offset.constant;
+      } else {
+         break;
+      }
+      v = tl_arg(def, 0);
+   }
+   sum->term[0] = (Term){v->id, reg, 1};
+   sum->num_terms = 1;
+}
+
+static Sum
+address(Split *s, const TlOp *op, uint32_t reg)
+{
+   Sum sum = {.reg = reg};
+   pointer_register(s, &sum, tl_arg(op, 0), reg);
+   add_extended(s, &sum, tl_arg(op, 1), reg, 0);
+   return sum;
+}
+
+static TlValue *
+pick(Split *s, TlBuilder *b, TlValue *v, const int64_t *index, uint32_t n)
+{
+   const TlInts *ints = tl_ints(b->module->arena, index, n);
+   return tl_t1(b, TL_OP_PICK, tl_type_regs(s->types, tl_type_elem(v->type), n), v,
+                {TL_ATTR_INDEX, {.ints = ints}});
+}
+
+/* One i64 a register. */
+static TlValue *
+constants(Split *s, TlBuilder *b, const int64_t *value, uint32_t n)
+{
+   TlMap seen;
+   TL_VEC(TlValue *) parts = {0};
+   int64_t *index = tl_new_array(s->cx->scratch, int64_t, n);
+   tl_map_init(&seen, s->cx->scratch);
+   for (uint32_t i = 0; i < n; i++) {
+      const void *key = (const void *)(uintptr_t)(value[i] + 1);
+      uintptr_t at = (uintptr_t)tl_map_get(&seen, key);
+      if (!at) {
+         tl_vec_push(s->cx->scratch, &parts, tl_const_int(b, TL_I64, value[i]));
+         at = parts.len;
+         tl_map_put(&seen, key, (void *)at);
+      }
+      index[i] = (int64_t)at - 1;
+   }
+   const TlType *type = tl_type_regs(s->types, tl_type_scalar(s->types, TL_I64), n);
+   const TlInts *ints = tl_ints(b->module->arena, index, n);
+   return tl_build_n(b, TL_OP_PICK, parts.data, (unsigned)parts.len, type,
+                     TL_ATTRS_({TL_ATTR_INDEX, {.ints = ints}}));
+}
+
+static void
+split(Split *s, TlOp *op)
+{
+   uint32_t n = count_of(tl_result(op, 0));
+   Sum *sum = tl_new_array(s->cx->scratch, Sum, n);
+   for (uint32_t r = 0; r < n; r++)
+      sum[r] = address(s, op, r);
+   const Groups *g = group_sums(s, sum, n);
+   if (g->num == n)
+      return;
+   TlBuilder b = tl_builder_before(op);
+   TlValue *bases = tl_b2(&b, TL_OP_ADDPTR, pick(s, &b, tl_arg(op, 0), g->leader, g->num),
+                          pick(s, &b, tl_arg(op, 1), g->leader, g->num));
+   TlValue *from = g->num == 1 ? tl_t1(&b, TL_OP_SPLAT, tl_result(op, 0)->type, bases)
+                               : pick(s, &b, bases, g->group, n);
+   TlValue *whole = tl_b2(&b, TL_OP_ADDPTR, from, constants(s, &b, g->distance, n));
+   tl_replace_uses(tl_result(op, 0), whole);
+   tl_remove(op);
+   s->progress = true;
+}
+
+static void
+split_block(Split *s, TlBlock *block)
+{
+   for (TlOp *op = block->first, *next; op; op = next) {
+      next = op->next;
+      for (unsigned i = 0; i < op->num_regions; i++)
+         split_block(s, op->regions[i]->block);
+      uint64_t bits;
+      if (op->opcode == TL_OP_ADDPTR && count_of(tl_result(op, 0)) > 1 &&
+          !tl_is_const(tl_arg(op, 1), &bits) && !tl_value_is(tl_arg(op, 1), TL_OP_SPLAT))
+         split(s, op);
+   }
+}
+
+bool
+tl_pass_split_addresses(TlPassCx *cx, TlFunc *f)
+{
+   Split s = {.cx = cx, .types = f->module->types, .num_values = f->next_value_id};
+   s.bits = tl_new_array(cx->scratch, uint64_t, s.num_values);
+   memset(s.bits, 0xff, s.num_values * sizeof *s.bits);
+   tl_map_init(&s.sources, cx->scratch);
+   tl_map_init(&s.casts, cx->scratch);
+   param_bits(&s, f);
+   find_bits(&s, f, f->body->block);
+   split_block(&s, f->body->block);
+   return s.progress;
+}
