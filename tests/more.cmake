@@ -34,6 +34,10 @@ if(TARGET tilec)
   set_tests_properties(ptx.assemble PROPERTIES FIXTURES_REQUIRED ptx SKIP_RETURN_CODE 77
                        DEPENDS "${golden_tests}")
 
+  # Four times the elements take about four times as long to compile.
+  add_test(NAME compile.linear COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/bench/compile_time.sh"
+                                       "$<TARGET_FILE:tilec>" --check)
+
   # Every error code is explained.
   add_test(NAME docs.explain
            COMMAND "${support}/check_explain.sh" "$<TARGET_FILE:tilec>" "${CMAKE_SOURCE_DIR}")

@@ -296,5 +296,7 @@ tl_cg_function(TlCg *cg, const TlFunc *f)
    bind_params(cg);
    tl_cg_block(cg, f->body->block);
    LLVMBuildRetVoid(cg->b);
+   if (!cg->failed)
+      tl_cg_bound_blocks(cg);
    return !cg->failed;
 }

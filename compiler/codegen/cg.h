@@ -51,6 +51,9 @@ typedef bool TlCgBody(TlCg *cg, void *user);
 bool tl_cg_guarded(TlCg *cg, TlCgBody *body, void *user);
 void tl_cg_new_module(TlCg *cg, const char *triple); /* needs cg->tm; sets the types too */
 
+/* bound_blocks.c: the finished function's long blocks become chains of short ones. */
+void tl_cg_bound_blocks(TlCg *cg);
+
 /* host.c: the rule that replaces the common one, or NULL; tid.x; a step of a loop. */
 TlEmitRule *tl_host_rule(TlCg *cg, const TlOp *op);
 LLVMValueRef tl_host_thread_id(TlCg *cg);
