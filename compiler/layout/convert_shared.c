@@ -368,15 +368,18 @@ tl_convert_split_offset(const TlConvertPlan *plan, TlConvertSide side, uint32_t 
    *imm = offset & ~threads;
 }
 
-/* Accesses of one side by all warps: of warps that hold copies one stores. */
+/* Accesses of one side by all warps: of warps that hold the same elements one stores. */
 static unsigned
 num_accesses(const TlConvertPlan *plan, TlConvertSide side)
 {
    const TlLinear *l = side_layout(plan, side);
    const TlConvertAccess *a = &plan->shared.access[side];
-   unsigned warps = l->num[TL_HW_WARP];
-   for (unsigned i = 0; i < l->num[TL_HW_WARP] && side == TL_CONVERT_STORE; i++)
-      warps -= tl_ll_col(l, TL_HW_WARP, i) == 0;
+   unsigned warps = 0;
+   TlBasis b = {0};
+   for (unsigned i = 0; i < tl_ll_first(l, TL_HW_BLOCK); i++) {
+      bool is_new = tl_gf2_add(&b, l->col[i], i);
+      warps += i >= tl_ll_first(l, TL_HW_WARP) && (is_new || side == TL_CONVERT_LOAD);
+   }
    return plan->repeats << (warps + (unsigned)__builtin_popcount(a->live) - a->vec_bits);
 }
 

@@ -100,13 +100,11 @@ shuffle_lanes(TlLowerCx *cx, const TlConvertPlan *p, TlValue *v, const uint32_t 
    const TlConvertShuffle *sh = &p->shuffle;
    const TlType *elem = tl_type_elem(v->type), *full = v->type;
    unsigned group = 1u << sh->pack_bits;
-   bool is_word =
-       tl_dtype_info[elem->dtype].bytes < 4 && tl_dtype_info[elem->dtype].bytes * group == 4;
-   if (!is_word)
-      group = 1;
+   bool is_packed = group > 1;
    unsigned words = n / group;
-   const TlType *word = tl_type_regs(cx->types, tl_type_scalar(cx->types, TL_I32), words);
-   if (is_word)
+   TlDtype word_dtype = tl_dtype_info[elem->dtype].bytes * group == 2 ? TL_I16 : TL_I32;
+   const TlType *word = tl_type_regs(cx->types, tl_type_scalar(cx->types, word_dtype), words);
+   if (is_packed)
       v = tl_t1(&cx->b, TL_OP_REPACK, word, v);
    uint32_t cols[TL_LANE_BITS + 5] = {0}, bits;
    uint32_t *lane = tl_new_array(cx->scratch, uint32_t, words), any = 0;
@@ -123,7 +121,7 @@ shuffle_lanes(TlLowerCx *cx, const TlConvertPlan *p, TlValue *v, const uint32_t 
       from = tl_op2(cx, TL_OP_XOR, from, tl_regs_i32(cx, lane, words));
    v = tl_build_n(&cx->b, TL_OP_SHFL, (TlValue *const[]){v, from}, 2, v->type,
                   TL_ATTRS_({TL_ATTR_SHFL, {.i = TL_SHFL_IDX}}));
-   return is_word ? tl_t1(&cx->b, TL_OP_REPACK, full, v) : v;
+   return is_packed ? tl_t1(&cx->b, TL_OP_REPACK, full, v) : v;
 }
 
 static TlValue *

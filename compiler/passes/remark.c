@@ -207,7 +207,7 @@ remark_access(TlPassCx *cx, TlAnalysis *facts, const TlOp *op)
    tl_report(cx->diags, R0410, op->range, tl_info(op)->text,
              tl_type_cstr(cx->scratch, tl_type_with_elem(tl_op_func(op)->module->types, ptr->type,
                                                          tl_type_elem(ptr->type)->elem)),
-             vec, vec * a.elem_bytes, why_narrow(cx, op, &a, &l, vec));
+             vec, vec == 1 ? "" : "s", vec * a.elem_bytes, why_narrow(cx, op, &a, &l, vec));
 }
 
 /* ---- dots ---- */

@@ -57,7 +57,7 @@ shuffle(SimWarp *w, const TlHostSite *h)
          memcpy(to + r * es, w->thread[from].frame + h->arg_at[0] + r * es, es);
       }
    }
-   w->thread[0].block->stats.shuffles += s->count;
+   w->thread[0].block->stats.shuffles += s->count * (es > 4 ? es / 4 : 1); /* of 32 bits each */
 }
 
 void

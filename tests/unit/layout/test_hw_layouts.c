@@ -186,23 +186,56 @@ tiles_in_documented_order(void **state)
    assert_int_equal(tl_ll_apply(&d, 3, 0, 7, 0), 1);
 }
 
+/* PTX ISA, ldmatrix: of matrix i, thread T holds in register i the elements 2 (T % 4) and the next of
+ * row T / 4; with .trans of column T / 4.  stmatrix is the same table read the other way: its map has
+ * to be a bijection between registers of lanes and elements of matrices. */
 static void
 ldmatrix_maps(void **state)
 {
    (void)state;
-   TlLinear p = tl_hw_ldmatrix(4, 2, false), t = tl_hw_ldmatrix(2, 2, true);
-   TlLinear rows = tl_hw_ldmatrix_rows(4), bytes = tl_hw_ldmatrix(1, 1, false);
+   for (unsigned count = 1; count <= 4; count *= 2) {
+      TlLinear rows = tl_hw_ldmatrix_rows(count);
+      for (unsigned es = 1; es <= 4; es *= 2) {
+         TlLinear p = tl_hw_ldmatrix(count, es, false);
+         uint32_t cols = 16 / es, packed = 4 / es;
+         assert_int_equal(tl_ll_num_regs(&p), count * packed);
+         assert_true(tl_ll_is_injective(&p) && tl_ll_is_surjective(&p));
+         for (uint32_t lane = 0; lane < 32; lane++)
+            for (uint32_t reg = 0; reg < count * packed; reg++)
+               assert_int_equal(tl_ll_apply(&p, reg, lane, 0, 0),
+                                reg / packed * 8 * cols + lane / 4 * cols + lane % 4 * packed +
+                                    reg % packed);
+      }
+      TlLinear t = tl_hw_ldmatrix(count, 2, true);
+      assert_true(tl_ll_is_injective(&t) && tl_ll_is_surjective(&t));
+      for (uint32_t lane = 0; lane < 32; lane++) {
+         for (uint32_t reg = 0; reg < 2 * count; reg++)
+            assert_int_equal(tl_ll_apply(&t, reg, lane, 0, 0),
+                             reg / 2 * 64 + (lane % 4 * 2 + reg % 2) * 8 + lane / 4);
+         assert_int_equal(tl_ll_apply(&rows, 0, lane, 0, 0), lane % (8 * count));
+      }
+   }
+}
+
+/* Matrices in the order of the operand's registers make its fragment: A of 16 bits from .x4 of
+ * (row half, K half), B from .x2 with .trans of K halves stored row by row. */
+static void
+fragments_from_ldmatrix(void **state)
+{
+   (void)state;
+   TlLinear a = tl_hw_mma_instr_operand(TL_MMA_M16N8, 0, 16);
+   TlLinear b = tl_hw_mma_instr_operand(TL_MMA_M16N8, 1, 16);
+   TlLinear x4 = tl_hw_ldmatrix(4, 2, false), x2 = tl_hw_ldmatrix(2, 2, true);
    for (uint32_t lane = 0; lane < 32; lane++) {
-      for (uint32_t reg = 0; reg < 8; reg++) /* row lane / 4, columns 2 (lane % 4) + {0, 1} */
-         assert_int_equal(tl_ll_apply(&p, reg, lane, 0, 0),
-                          reg / 2 * 64 + lane / 4 * 8 + lane % 4 * 2 + reg % 2);
-      for (uint32_t reg = 0; reg < 4; reg++)
-         assert_int_equal(tl_ll_apply(&t, reg, lane, 0, 0),
-                          reg / 2 * 64 + (lane % 4 * 2 + reg % 2) * 8 + lane / 4);
-      for (uint32_t reg = 0; reg < 4; reg++)
-         assert_int_equal(tl_ll_apply(&bytes, reg, lane, 0, 0),
-                          lane / 4 * 16 + lane % 4 * 4 + reg);
-      assert_int_equal(tl_ll_apply(&rows, 0, lane, 0, 0), lane);
+      for (uint32_t reg = 0; reg < 8; reg++) {
+         uint32_t e = tl_ll_apply(&x4, reg, lane, 0, 0), m = e / 64, r = e / 8 % 8, c = e % 8;
+         assert_int_equal(tl_ll_apply(&a, reg, lane, 0, 0),
+                          (r + 8 * (m & 1)) * 16 + c + 8 * (m >> 1));
+      }
+      for (uint32_t reg = 0; reg < 4; reg++) {
+         uint32_t e = tl_ll_apply(&x2, reg, lane, 0, 0), m = e / 64, r = e / 8 % 8, c = e % 8;
+         assert_int_equal(tl_ll_apply(&b, reg, lane, 0, 0), (r + 8 * m) * 8 + c);
+      }
    }
 }
 
@@ -261,6 +294,7 @@ test_hw_layouts(void)
       cmocka_unit_test(fragments_of_wgmma),
       cmocka_unit_test(tiles_in_documented_order),
       cmocka_unit_test(ldmatrix_maps),
+      cmocka_unit_test(fragments_from_ldmatrix),
       cmocka_unit_test(swizzles_follow_the_address_rule),
       cmocka_unit_test(phased_swizzle_follows_its_formula),
    };
