@@ -1,8 +1,11 @@
 /* Conversions that need not be: between equal layouts, of conversions (the outer reads the inner's
- * source), of values without operands or of one scalar (made in the other layout at once).  Each
- * rewrite removes an operation or a use of one, or turns a conversion into something else, so this
- * ends. */
+ * source), of values without operands or of one scalar (made in the other layout at once), of tiles
+ * read from shared memory (read in the other layout, when that is no dearer).  Each rewrite removes
+ * an operation or a use of one, turns a conversion into something else, or moves it towards the
+ * start of the function, before operations that only rename elements, so this ends. */
+#include "passes/lower.h"
 #include "passes/pass.h"
+#include "passes/place_cost.h"
 
 /* Every element comes from nothing but its position. */
 static bool
@@ -12,12 +15,13 @@ is_made_anywhere(const TlOp *op)
           op->opcode == TL_OP_SPLAT || op->opcode == TL_OP_ARANGE;
 }
 
-/* The conversion's source, made again with its result's layout. */
+/* The conversion's source, made again with its result's layout, where it was made: what is in a
+ * buffer may change later. */
 static void
 make_again(TlPassCx *cx, TlOp *cvt)
 {
    TlOp *source = tl_arg(cvt, 0)->def;
-   TlBuilder b = tl_builder_before(cvt);
+   TlBuilder b = tl_builder_before(source);
    TlMap map;
    tl_map_init(&map, cx->scratch);
    TlValue *copy = tl_result(tl_clone_op(&b, source, &map), 0);
@@ -29,7 +33,45 @@ make_again(TlPassCx *cx, TlOp *cvt)
 }
 
 static bool
-elide(TlPassCx *cx, TlOp *cvt)
+is_cheaper_to_load(TlPassCx *cx, const TlOp *load, const TlType *to)
+{
+   const TlType *from = tl_result(load, 0)->type, *memory = tl_arg(load, 0)->type;
+   unsigned bytes = tl_dtype_info[tl_memory_dtype(to->elem)].bytes;
+   TlConvertPlan *plan = tl_new(cx->scratch, TlConvertPlan);
+   if (!tl_plan_conversion(to->elem, from->layout, to->layout, plan))
+      return false;
+   int64_t now = tl_place_conversion_wavefronts(plan, bytes);
+   if (!tl_result(load, 0)->uses->next)
+      now += tl_place_shared_wavefronts(from->layout, memory->layout, bytes, TL_TILE_LOAD);
+   return tl_place_shared_wavefronts(to->layout, memory->layout, bytes, TL_TILE_LOAD) <= now;
+}
+
+/* Before an operation that renames elements and has no other user. */
+static bool
+move_up(TlPassCx *cx, TlFunc *f, TlOp *cvt)
+{
+   TlValue *src = tl_arg(cvt, 0), *out = tl_result(cvt, 0);
+   TlOp *op = src->def;
+   if (!op || src->uses->next ||
+       (op->opcode != TL_OP_EXPAND_DIMS && op->opcode != TL_OP_TRANS && op->opcode != TL_OP_RESHAPE))
+      return false;
+   TlPlace place = {.cx = cx, .func = f, .types = f->module->types};
+   const TlLayoutRule *rule = tl_layout_rule(op);
+   const TlLinear *home = rule->home_for(&place, op, out->type->layout);
+   TlValue *x = tl_arg(op, 0);
+   if (x->type->kind != TL_TYPE_TILE || rule->result(&place, op, 0, home) != out->type->layout)
+      return false;
+   TlBuilder b = tl_builder_before(op);
+   tl_set_arg(op, 0, tl_t1(&b, TL_OP_CONVERT_LAYOUT,
+                           tl_type_with_layout(f->module->types, x->type, home), x));
+   src->type = out->type;
+   tl_replace_uses(out, src);
+   tl_remove(cvt);
+   return true;
+}
+
+static bool
+elide(TlPassCx *cx, TlFunc *f, TlOp *cvt)
 {
    TlValue *src = tl_arg(cvt, 0), *out = tl_result(cvt, 0);
    if (src->type == out->type) {
@@ -42,26 +84,28 @@ elide(TlPassCx *cx, TlOp *cvt)
       tl_set_arg(cvt, 0, tl_arg(inner, 0));
       if (tl_is_unused(inner))
          tl_remove(inner);
-      elide(cx, cvt);
+      elide(cx, f, cvt);
       return true;
    }
-   if (src->def && is_made_anywhere(src->def)) {
+   if (src->def && (is_made_anywhere(src->def) ||
+                    (src->def->opcode == TL_OP_LOCAL_LOAD &&
+                     is_cheaper_to_load(cx, src->def, out->type)))) {
       make_again(cx, cvt);
       return true;
    }
-   return false;
+   return move_up(cx, f, cvt);
 }
 
 static bool
-walk(TlPassCx *cx, TlBlock *block)
+walk(TlPassCx *cx, TlFunc *f, TlBlock *block)
 {
    bool changed = false;
    for (TlOp *op = block->first, *next; op; op = next) {
       next = op->next;
       for (unsigned i = 0; i < op->num_regions; i++)
-         changed |= walk(cx, op->regions[i]->block);
+         changed |= walk(cx, f, op->regions[i]->block);
       if (op->opcode == TL_OP_CONVERT_LAYOUT)
-         changed |= elide(cx, op);
+         changed |= elide(cx, f, op);
    }
    return changed;
 }
@@ -69,5 +113,8 @@ walk(TlPassCx *cx, TlBlock *block)
 bool
 tl_pass_elide_converts(TlPassCx *cx, TlFunc *f)
 {
-   return walk(cx, f->body->block);
+   bool changed = false;
+   while (walk(cx, f, f->body->block)) /* what moved up may meet its equal there */
+      changed = true;
+   return changed;
 }

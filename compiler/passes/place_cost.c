@@ -1,6 +1,5 @@
 /* The cost model of layout assignment: counts instructions, wavefronts and sectors of a block. */
 #include "passes/place_cost.h"
-#include "layout/convert_plan.h"
 #include "layout/cost.h"
 #include "passes/lower.h"
 
@@ -103,6 +102,38 @@ tl_place_cost_convert(TlPlaceCosts *c, const TlType *elem, const TlLinear *from,
    return cost;
 }
 
+int64_t
+tl_place_conversion_wavefronts(const TlConvertPlan *plan, unsigned elem_bytes)
+{
+   return plan_cost(plan, elem_bytes) / WAVEFRONT;
+}
+
+int64_t
+tl_place_shared_wavefronts(const TlLinear *regs, const TlLinear *memory, unsigned elem_bytes,
+                           TlTileMove move)
+{
+   uint32_t col[TL_LL_MAX_IN] = {0};
+   unsigned vec = 1, num = tl_ll_num_regs(regs);
+   if (!tl_cost_offset_columns(regs, memory, elem_bytes, col))
+      return INT64_MAX / 8;
+   while (vec * elem_bytes < 16 && vec < num) {
+      bool found = false;
+      for (unsigned i = 0; i < regs->num[TL_HW_REG]; i++)
+         found |= col[i] == vec * elem_bytes;
+      if (!found)
+         break;
+      vec *= 2;
+   }
+   num >>= log2_copies(regs, TL_HW_REG);
+   const uint32_t *lane_col = &col[tl_ll_first(regs, TL_HW_LANE)];
+   unsigned lanes = regs->num[TL_HW_LANE];
+   int64_t each = tl_cost_shared_linear(lane_col, lanes, vec * elem_bytes).wavefronts;
+   int64_t warps = num_warps(regs);
+   if (move == TL_TILE_STORE)
+      warps >>= log2_copies(regs, TL_HW_WARP);
+   return warps * (num > vec ? num / vec : 1) * each;
+}
+
 /* Stores to the operand's buffer; what the dot loads from there does not depend on `from`. */
 static int64_t
 buffer_cost(const TlDotForm *f, unsigned index, const TlType *tile, const TlLinear *from)
@@ -111,28 +142,12 @@ buffer_cost(const TlDotForm *f, unsigned index, const TlType *tile, const TlLine
    in_layout.layout = from;
    TlLinear memory = f->is_mma ? tl_mma_operand_memory(&in_layout)
                                : tl_fma_operand_memory(tile, index);
-   unsigned bytes = tl_dtype_info[tile->dtype].bytes, vec = 1;
-   uint32_t col[TL_LL_MAX_IN] = {0};
-   if (!tl_cost_offset_columns(from, &memory, bytes, col))
-      return INT64_MAX / 4;
-   while (vec * bytes < 16 && vec < tl_ll_num_regs(from)) {
-      bool found = false;
-      for (unsigned i = 0; i < from->num[TL_HW_REG]; i++)
-         found |= col[i] == vec * bytes;
-      if (!found)
-         break;
-      vec *= 2;
-   }
-   unsigned regs = tl_ll_num_regs(from) >> log2_copies(from, TL_HW_REG);
-   unsigned wavefronts = tl_cost_shared_linear(&col[tl_ll_first(from, TL_HW_LANE)],
-                                               from->num[TL_HW_LANE], vec * bytes)
-                             .wavefronts;
-   int64_t warps = num_warps(from) >> log2_copies(from, TL_HW_WARP);
+   unsigned bytes = tl_dtype_info[tile->dtype].bytes;
    int64_t words = 0;
    if (f->is_mma)
       words = (int64_t)tl_ll_num_regs(&f->operand[index]) * bytes / 4;
-   return BARRIER + warps * (regs / vec) * (wavefronts * WAVEFRONT + ALU) +
-          num_warps(from) * words * WAVEFRONT;
+   return BARRIER + WAVEFRONT * (tl_place_shared_wavefronts(from, &memory, bytes, TL_TILE_STORE) +
+                                 num_warps(from) * words);
 }
 
 int64_t
