@@ -213,6 +213,15 @@ tilec_program_info(const TilecProgram *p)
    return p && p->unit.json ? &p->unit.info : NULL;
 }
 
+bool
+tilec_program_import(const TilecProgram *p, uint32_t index, TilecImport *out)
+{
+   if (!p || !out || index >= p->unit.imports.len)
+      return false;
+   *out = p->unit.imports.data[index];
+   return true;
+}
+
 /* ---- reflection ---- */
 static const TilecTuning *
 declare_tuning(TlUnit *u, const TilecCompileOptions *o, const TlKernelInfo *k)
@@ -267,7 +276,9 @@ declare(TlUnit *u, const TilecCompileOptions *o, const TlKernelInfo *k, TilecKer
                            .type = k->params[i].is_constexpr ? NULL : k->params[i].annotation,
                            .default_value = k->params[i].default_text,
                            .is_constexpr = k->params[i].is_constexpr,
-                           .value_matters = k->params[i].value_matters};
+                           .value_matters = k->params[i].value_matters,
+                           .no_specialize = k->params[i].no_specialize,
+                           .no_align = k->params[i].no_align};
    const TlSource *src = tl_source(u->sources, k->range.file);
    *d = (TilecKernelDecl){
       .name = k->name,
@@ -343,4 +354,13 @@ const TilecKernelDecl *
 tilec_listing_kernel(const TilecListing *l, uint32_t index)
 {
    return l && index < l->count ? &l->kernels[index] : NULL;
+}
+
+const char *
+tilec_listing_source(const TilecListing *l, size_t *len)
+{
+   const TlSource *src = l ? tl_source(l->unit.sources, l->unit.file) : NULL;
+   if (len)
+      *len = src ? src->len : 0;
+   return src ? src->text : NULL;
 }

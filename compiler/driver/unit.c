@@ -126,9 +126,13 @@ has_suffix(const char *s, const char *suffix)
 static const char *
 import_file(void *user, TlArena *arena, const char *path, size_t *len)
 {
-   (void)user;
+   TlUnit *u = user;
    const char *text, *why;
-   return tl_read_file(arena, path, &text, len, &why) ? text : NULL;
+   if (!tl_read_file(arena, path, &text, len, &why))
+      text = NULL;
+   tl_vec_push(u->arena, &u->imports,
+               (TilecImport){tl_arena_strdup(u->arena, path), text, text ? *len : 0});
+   return text;
 }
 
 static TilecStatus
@@ -214,9 +218,10 @@ syntax_stages(Run *r)
 }
 
 static TlSemaOptions
-sema_options(const TilecCompileOptions *o)
+sema_options(TlUnit *u, const TilecCompileOptions *o)
 {
-   return (TlSemaOptions){.include_dirs = o->include_dirs,
+   return (TlSemaOptions){.user = u,
+                          .include_dirs = o->include_dirs,
                           .num_include_dirs = o->num_include_dirs,
                           .read_file = import_file};
 }
@@ -224,7 +229,7 @@ sema_options(const TilecCompileOptions *o)
 static TilecStatus
 load_names(TlUnit *u, const TilecCompileOptions *o)
 {
-   TlSemaOptions so = sema_options(o);
+   TlSemaOptions so = sema_options(u, o);
    u->sema = tl_sema_new(u->arena, u->strings, u->sources, &u->diags, u->module, &so);
    if (!tl_sema_load(u->sema, u->file))
       return u->diags.num_errors ? TILEC_BAD_SOURCE : TILEC_INTERNAL;

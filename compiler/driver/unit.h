@@ -50,6 +50,7 @@ typedef struct TlUnit {
    TL_VEC(TlEntry) entries; /* at least one from TYPED on */
    TlFunc *func;            /* of the first entry, in the last state reached */
    TlFunc *typed;           /* its kept copy for the CPU executor */
+   TL_VEC(TilecImport) imports; /* files that imports led to, found or not */
    const TlTarget *target;
    uint32_t ptx_version;    /* of the PTX made, 0 before */
    const char *text[TILEC_STAGE_COUNT];

@@ -262,3 +262,46 @@ tl_read_decorators(TlSema *s, const TlSvFunc *fn, TlMeta *m)
       }
    }
 }
+
+/* The parameter that one item of do_not_specialize means: its name, or its index.  A .py file may
+ * hold any expression here; what it does not make a name or an index is left alone. */
+static TlKernelParam *
+param_meant(TlKernelInfo *k, const TlSv *item)
+{
+   if (item->kind == TL_SV_INT)
+      return item->i >= 0 && item->i < (int64_t)k->num_params ? &k->params[item->i] : NULL;
+   for (unsigned i = 0; item->kind == TL_SV_STR && i < k->num_params; i++)
+      if (strlen(k->params[i].name) == item->s.len &&
+          memcmp(k->params[i].name, item->s.data, item->s.len) == 0)
+         return &k->params[i];
+   return NULL;
+}
+
+static void
+mark_params(TlSema *s, TlFrame *f, const TlNode *list, TlKernelInfo *k, bool align_only)
+{
+   if (!list)
+      return;
+   Ask ask = {f, list};
+   TlSv v = tl_quietly(s, eval_ask, &ask, NULL);
+   for (size_t i = 0; v.kind == TL_SV_TUPLE && i < v.tuple->len; i++) {
+      TlKernelParam *p = param_meant(k, &v.tuple->items[i]);
+      if (p)
+         *(align_only ? &p->no_align : &p->no_specialize) = true;
+   }
+}
+
+void
+tl_read_no_specialize(TlSema *s, const TlSvFunc *fn, TlKernelInfo *k)
+{
+   const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
+   TlFrame *f = tl_module_frame(s, fn->unit);
+   f->parent = fn->closure;
+   for (size_t i = 0; i < d->len; i++) {
+      const TlNode *n = d->data[i];
+      if (!tl_is_jit_decorator(n))
+         continue;
+      mark_params(s, f, tl_decorator_argument(n, "do_not_specialize", -1), k, false);
+      mark_params(s, f, tl_decorator_argument(n, "do_not_specialize_on_alignment", -1), k, true);
+   }
+}

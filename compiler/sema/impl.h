@@ -308,6 +308,8 @@ void tl_heuristic_reads(TlSema *s, const TlSvFunc *fn, bool *read);
 /* What is known of the launch's arguments, by name: given values and defines. */
 TlSv tl_known_values(TlSema *s, const TlSpecialization *spec);
 TlSv tl_pointer_argument(TlSema *s, const TlType *elem); /* present, its dtype known */
+/* Sets no_specialize and no_align of the parameters that the jit decorator names. */
+void tl_read_no_specialize(TlSema *s, const TlSvFunc *fn, TlKernelInfo *k);
 
 /* ---- spec*.c ---- */
 /* A type in ahead-of-time notation ("*const fp16", "i32"); NULL if it is none. */

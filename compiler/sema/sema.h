@@ -303,6 +303,7 @@ typedef struct TlKernelParam {
    const char *annotation;   /* text as written, or NULL */
    const char *default_text; /* text as written, or NULL */
    bool value_matters;       /* the kernel's heuristics look at its value */
+   bool no_specialize, no_align; /* named in do_not_specialize, do_not_specialize_on_alignment */
 } TlKernelParam;
 typedef struct TlKernelInfo {
    const char *name;

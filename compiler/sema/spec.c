@@ -126,6 +126,7 @@ describe_kernel(TlSema *s, const TlSvFunc *fn)
          n++;
       }
    k.decorators = decorator_text(s, f);
+   tl_read_no_specialize(s, fn, &k);
    k.is_helper = is_helper(s, fn);
    return k;
 }

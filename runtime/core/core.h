@@ -40,7 +40,9 @@ typedef struct TlRecent {
 
 struct TilecRuntime {
    TilecExecutor executor;
-   pid_t pid;                      /* creator; another one = forked child */
+   pid_t pid;                      /* creator */
+   atomic_bool *alive;             /* on a page that the kernel wipes in a forked child; NULL when
+                                      that cannot be had: then pids are compared */
    bool synchronous;               /* wait after each launch */
    bool owns_primary;              /* the primary context was retained */
    uint32_t num_threads;           /* of host executors */
@@ -79,6 +81,20 @@ typedef struct TlParam {
    double fvalue;           /* folded: a float */
 } TlParam;
 
+/* A tensor map made for one set of values; read and written without locks (see tensor_map.c). */
+enum { TL_RT_MAP_KEY = 1 + TILEC_TENSOR_MAP_RANK + TILEC_TENSOR_MAP_RANK - 1, TL_RT_MAP_SLOTS = 4 };
+typedef struct TlMapSlot {
+   _Atomic uint64_t turn;                  /* odd while written; 0 = empty */
+   _Atomic uint64_t key[TL_RT_MAP_KEY];    /* base, dims, strides */
+   _Atomic uint64_t map[16];
+} TlMapSlot;
+
+/* One hidden argument, its expressions parsed. */
+typedef struct TlHidden {
+   TlRule *base, *dims[TILEC_TENSOR_MAP_RANK], *strides[TILEC_TENSOR_MAP_RANK];
+   TlMapSlot *maps;                        /* TL_RT_MAP_SLOTS of a tensor map */
+} TlHidden;
+
 /* One entry, ready to launch. */
 struct TlVariant {
    const TilecKernelInfo *info;
@@ -91,9 +107,8 @@ struct TlVariant {
    TlRule *when;                  /* NULL = always */
    TlRule *grid[3];               /* [0] NULL = none */
    TlRule *launch_grid[3];
-   struct {
-      TlRule *base, *dims[TILEC_TENSOR_MAP_RANK], *strides[TILEC_TENSOR_MAP_RANK];
-   } *hidden;                     /* info->num_hidden */
+   TlHidden *hidden;              /* info->num_hidden */
+   char name[64];                 /* of the kernel, cut: copied whole at each launch */
    TilecStatus failed;            /* why tl_variant_init gives up */
 };
 
@@ -120,13 +135,28 @@ TilecStatus tl_rt_fail(const TilecRuntime *rt, TilecStatus status, const char *f
 /* The same for a driver call; notes a sticky error.  Success returns TILEC_OK and stores nothing.
  */
 TilecStatus tl_rt_check(TilecRuntime *rt, TlCuResult code, const char *doing);
-void tl_rt_note_launch(TilecRuntime *rt, const TilecKernelInfo *info, const uint32_t grid[3],
-                       const uint64_t *args, uint32_t num_args);
+void tl_rt_note_launch(TilecRuntime *rt, const TlVariant *v, const uint32_t grid[3],
+                       const uint64_t *args);
 
 /* runtime.c.  Every public call is bracketed: enter refuses forked and lost runtimes and makes the
  * context current; leave restores.  `pushed` lives in the caller's frame. */
 TilecStatus tl_rt_enter(TilecRuntime *rt, bool *pushed);
 void tl_rt_leave(TilecRuntime *rt, bool pushed);
+
+/* launch.c: the variant of an image module that such arguments fit, else NULL with the reason for
+ * each in `why` (TL_RT_ERROR_BYTES). */
+const TlVariant *tl_rt_fitting(const TilecKernel *k, const TilecArg *args, size_t num_args,
+                               char *why);
+/* Whether these arguments are too many or missing altogether. */
+TilecStatus tl_rt_check_count(const TilecKernel *k, const TilecArg *args, size_t num_args);
+
+/* tensor_map.c: the map of hidden argument `index` for these values, from its cache or the driver.
+ */
+TilecStatus tl_rt_tensor_map(TilecRuntime *rt, const TlVariant *v, uint32_t index,
+                             const int64_t *names, TlCuTensorMap *out);
+/* Evaluates one expression of the record; the detail names it when it fails. */
+TilecStatus tl_rt_eval(TilecRuntime *rt, const TlVariant *v, const TlRule *rule, const char *text,
+                       const int64_t *names, int64_t *out);
 
 /* variant.c */
 TilecStatus tl_variant_init(TilecRuntime *rt, TlVariant *v, const TilecKernelInfo *info);

@@ -72,20 +72,18 @@ tilec_runtime_error(const TilecRuntime *const_rt, char *buffer, size_t bytes)
 }
 
 void
-tl_rt_note_launch(TilecRuntime *rt, const TilecKernelInfo *info, const uint32_t grid[3],
-                  const uint64_t *args, uint32_t num_args)
+tl_rt_note_launch(TilecRuntime *rt, const TlVariant *v, const uint32_t grid[3],
+                  const uint64_t *args)
 {
    uint64_t serial = atomic_fetch_add(&rt->launches, 1) + 1;
    TlRecent *r = &rt->recent[serial % TL_RT_RECENT];
    if (atomic_flag_test_and_set_explicit(&r->busy, memory_order_acquire))
       return; /* 64 launches at once: this one goes unrecorded rather than waits */
-   uint32_t kept = num_args < TL_RT_RECENT_ARGS ? num_args : TL_RT_RECENT_ARGS;
-   size_t len = strnlen(info->name, sizeof r->kernel - 1);
+   uint32_t kept = v->num_params < TL_RT_RECENT_ARGS ? v->num_params : TL_RT_RECENT_ARGS;
    r->serial = serial;
-   memcpy(r->kernel, info->name, len);
-   r->kernel[len] = 0;
+   memcpy(r->kernel, v->name, sizeof r->kernel);
    memcpy(r->grid, grid, sizeof r->grid);
-   r->num_args = num_args;
+   r->num_args = v->num_params;
    memcpy(r->args, args, kept * sizeof args[0]);
    atomic_flag_clear_explicit(&r->busy, memory_order_release);
 }

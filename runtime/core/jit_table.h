@@ -16,8 +16,22 @@ typedef struct TilecJitVtable {
    /* Reads and lists a file; *out is passed to the functions below.  *name is the chosen kernel. */
    TilecStatus (*open)(void *jit, const TilecSource *source, void **out, const char **name);
    void (*close)(void *source);
-   /* The specialisation for such arguments, compiled and loaded on a miss.  Lock-free on a hit. */
+   /* The specialisation for such arguments if it is in memory; *out NULL if not.  No lock, no
+    * allocation. */
    TilecStatus (*find)(void *source, const TilecArg *args, size_t num_args, const TlVariant **out);
+   /* The same, loaded from the disk cache or compiled when it is not there.  for_launch: only as
+    * far as a launch may. */
+   TilecStatus (*make)(void *source, const TilecArg *args, size_t num_args, bool for_launch,
+                       const TlVariant **out);
+   /* Starts make() on a worker; *flight is waited for and released below. */
+   TilecStatus (*start)(void *source, const TilecArg *args, size_t num_args, void **flight);
+   /* wait = false: TILEC_NOT_READY while it is under way. */
+   TilecStatus (*join)(void *flight, bool wait);
+   void (*release)(void *flight);
+   /* Fails with TILEC_NOT_FOUND and a detail that names the signature and `why` it is missing. */
+   TilecStatus (*missing)(void *source, const TilecArg *args, size_t num_args, const char *why);
+   TilecStatus (*explain)(void *source, const TilecArg *args, size_t num_args, char *text,
+                          size_t bytes);
    /* Specialisations so far, in the order they were made. */
    uint32_t (*count)(void *source);
    const TlVariant *(*get)(void *source, uint32_t index);
@@ -40,6 +54,8 @@ const TlVariant *tl_core_variant(const TilecModule *module);
 const TilecKernelInfo *tl_core_variant_info(const TlVariant *variant);
 /* Stores the calling thread's error detail. */
 TilecStatus tl_core_fail(TilecRuntime *rt, TilecStatus status, const char *text);
+/* Whether this process is a fork of the one that opened the runtime. */
+bool tl_core_is_forked(const TilecRuntime *rt);
 uint32_t tl_core_threads(const TilecRuntime *rt);
 /* What the device is, without a driver call. */
 const TilecDeviceInfo *tl_core_device(const TilecRuntime *rt);

@@ -51,9 +51,8 @@ bind(Bound *b, const TlVariant *v, const TilecArg *args, size_t num_args)
    return true;
 }
 
-/* The first variant that fits.  With several, the reason given is the last one's. */
-static TilecStatus
-choose(TilecKernel *k, const TilecArg *args, size_t num_args, Bound *b)
+TilecStatus
+tl_rt_check_count(const TilecKernel *k, const TilecArg *args, size_t num_args)
 {
    TilecRuntime *rt = k->module->rt;
    if (num_args && !args)
@@ -61,9 +60,61 @@ choose(TilecKernel *k, const TilecArg *args, size_t num_args, Bound *b)
    if (num_args > TL_RT_MAX_ARGS)
       return tl_rt_fail(rt, TILEC_LIMIT, "kernel '%s': %zu arguments; at most %d are taken",
                         k->name, num_args, TL_RT_MAX_ARGS);
+   return TILEC_OK;
+}
+
+const TlVariant *
+tl_rt_fitting(const TilecKernel *k, const TilecArg *args, size_t num_args, char *why)
+{
+   Bound b;
+   size_t len = 0;
+   why[0] = 0;
+   for (uint32_t i = 0; i < k->num_variants; i++) {
+      if (bind(&b, &k->variants[i], args, num_args))
+         return &k->variants[i];
+      if (len < TL_RT_ERROR_BYTES)
+         len += (size_t)snprintf(why + len, TL_RT_ERROR_BYTES - len, "%svariant %u: %s",
+                                 i ? "; " : "", i, b.text);
+   }
+   return NULL;
+}
+
+/* A variant that is not in memory is loaded or compiled, unless the stream captures a graph: the
+ * driver allows neither then, and an attempt would end the capture. */
+static TilecStatus
+find_or_make(TilecKernel *k, const TilecLaunch *launch, const TilecArg *args, size_t num_args,
+             const TlVariant **v)
+{
+   TilecRuntime *rt = k->module->rt;
+   void *source = k->module->source;
+   TilecStatus status = rt->jit->find(source, args, num_args, v);
+   if (status != TILEC_OK || *v)
+      return status;
+   int capturing = 0;
+   if (launch && rt->executor == TILEC_ON_CUDA) {
+      TlCuResult code = rt->cu.stream_capturing(launch->stream, &capturing);
+      if (code != TL_CU_SUCCESS)
+         return tl_rt_check(rt, code, "asking whether the stream captures a graph");
+   }
+   if (capturing)
+      return rt->jit->missing(source, args, num_args,
+                              "the stream captures a graph; call tilec_kernel_prepare with such "
+                              "arguments before the capture begins");
+   return rt->jit->make(source, args, num_args, launch != NULL, v);
+}
+
+/* The first variant that fits.  With several, the reason given is the last one's.  launch NULL:
+ * only made ready. */
+static TilecStatus
+choose(TilecKernel *k, const TilecLaunch *launch, const TilecArg *args, size_t num_args, Bound *b)
+{
+   TilecRuntime *rt = k->module->rt;
+   TilecStatus status = tl_rt_check_count(k, args, num_args);
+   if (status != TILEC_OK)
+      return status;
    if (k->module->source) {
       const TlVariant *v = NULL;
-      TilecStatus status = rt->jit->find(k->module->source, args, num_args, &v);
+      status = find_or_make(k, launch, args, num_args, &v);
       if (status != TILEC_OK)
          return status;
       if (bind(b, v, args, num_args))
@@ -77,13 +128,14 @@ choose(TilecKernel *k, const TilecArg *args, size_t num_args, Bound *b)
                      k->num_variants > 1 ? "no variant fits; of the last, " : "", b->text);
 }
 
-static TilecStatus
-eval(const Bound *b, TilecRuntime *rt, const TlRule *rule, const char *text, int64_t *out)
+TilecStatus
+tl_rt_eval(TilecRuntime *rt, const TlVariant *v, const TlRule *rule, const char *text,
+           const int64_t *names, int64_t *out)
 {
    const char *why;
-   if (tl_rule_eval(rule, b->names, out, &why))
+   if (tl_rule_eval(rule, names, out, &why))
       return TILEC_OK;
-   return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "kernel '%s': '%s': %s", b->v->info->name, text, why);
+   return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "kernel '%s': '%s': %s", v->info->name, text, why);
 }
 
 static TilecStatus
@@ -92,7 +144,8 @@ eval_grid(const Bound *b, TilecRuntime *rt, TlRule *const rules[3], const char *
 {
    for (int i = 0; i < 3; i++) {
       grid[i] = 1;
-      TilecStatus status = rules[i] ? eval(b, rt, rules[i], text[i], &grid[i]) : TILEC_OK;
+      TilecStatus status = rules[i] ? tl_rt_eval(rt, b->v, rules[i], text[i], b->names, &grid[i])
+                                    : TILEC_OK;
       if (status != TILEC_OK)
          return status;
       if (grid[i] < 0)
@@ -135,59 +188,6 @@ work_out_grid(Bound *b, TilecRuntime *rt, const uint32_t asked[3], uint32_t grid
    return status;
 }
 
-/* CUtensorMapDataType by element type; fp8 travels as bytes. */
-static int
-tensor_map_dtype(TilecDtype dtype)
-{
-   switch (tl_dtype_kind(dtype)) {
-   case 'F':
-      switch ((int)dtype) {
-      case TILEC_FP16: return TL_CU_TMAP_F16;
-      case TILEC_BF16: return TL_CU_TMAP_BF16;
-      case TILEC_FP32: return TL_CU_TMAP_F32;
-      case TILEC_FP64: return TL_CU_TMAP_F64;
-      }
-      return TL_CU_TMAP_U8;
-   default:
-      switch (tl_dtype_bytes(dtype)) {
-      case 2: return TL_CU_TMAP_U16;
-      case 4: return tl_dtype_kind(dtype) == 'I' ? TL_CU_TMAP_I32 : TL_CU_TMAP_U32;
-      case 8: return tl_dtype_kind(dtype) == 'I' ? TL_CU_TMAP_I64 : TL_CU_TMAP_U64;
-      }
-      return TL_CU_TMAP_U8;
-   }
-}
-
-static TilecStatus
-encode_map(const Bound *b, TilecRuntime *rt, uint32_t index, TlCuTensorMap *map)
-{
-   const TilecHiddenArg *h = &b->v->info->hidden[index];
-   static const uint32_t steps[TILEC_TENSOR_MAP_RANK] = {1, 1, 1, 1, 1};
-   uint64_t dims[TILEC_TENSOR_MAP_RANK], strides[TILEC_TENSOR_MAP_RANK];
-   int64_t value, base;
-   TilecStatus status = eval(b, rt, b->v->hidden[index].base, h->base, &base);
-   for (uint32_t d = 0; status == TILEC_OK && d < h->rank; d++) {
-      status = eval(b, rt, b->v->hidden[index].dims[d], h->dims[d], &value);
-      dims[d] = (uint64_t)value;
-      if (status == TILEC_OK && d > 0) {
-         status = eval(b, rt, b->v->hidden[index].strides[d], h->strides[d], &value);
-         strides[d - 1] = (uint64_t)value;
-      }
-   }
-   if (status != TILEC_OK)
-      return status;
-   int swizzle = h->swizzle_bytes == 128 ? 3 : h->swizzle_bytes == 64 ? 2 : h->swizzle_bytes == 32;
-   TlCuResult code = rt->cu.tensor_map(map, tensor_map_dtype(h->dtype), h->rank,
-                                       (void *)(uintptr_t)base, dims, strides, h->box, steps, 0,
-                                       swizzle, TL_CU_TMAP_L2_256B, h->fill_nan);
-   if (code == TL_CU_SUCCESS)
-      return TILEC_OK;
-   char doing[256];
-   snprintf(doing, sizeof doing, "kernel '%s': tensor map %u (rank %u, base 0x%" PRIx64
-            ", rows of %" PRIu64 ")", b->v->info->name, index, h->rank, (uint64_t)base, dims[0]);
-   return tl_rt_check(rt, code, doing);
-}
-
 static TilecStatus
 pass_hidden(Bound *b, TilecRuntime *rt, TlCuTensorMap *maps, TlSlot *slots, void **params)
 {
@@ -195,10 +195,11 @@ pass_hidden(Bound *b, TilecRuntime *rt, TlCuTensorMap *maps, TlSlot *slots, void
       const TilecHiddenArg *h = &b->v->info->hidden[i];
       TilecStatus status;
       if (h->kind == TILEC_HIDDEN_TENSOR_MAP) {
-         status = encode_map(b, rt, i, &maps[i]);
+         status = tl_rt_tensor_map(rt, b->v, i, b->names, &maps[i]);
          params[i] = &maps[i];
       } else {
-         status = eval(b, rt, b->v->hidden[i].dims[0], h->dims[0], &slots[i].i);
+         status = tl_rt_eval(rt, b->v, b->v->hidden[i].dims[0], h->dims[0], b->names,
+                              &slots[i].i);
          params[i] = &slots[i];
       }
       if (status != TILEC_OK)
@@ -277,7 +278,7 @@ launch_cuda(TilecRuntime *rt, Bound *b, const uint32_t grid[3], TlCuStream strea
       if (status != TILEC_OK)
          return status;
    }
-   tl_rt_note_launch(rt, v->info, grid, &b->slots[0].u, v->num_params);
+   tl_rt_note_launch(rt, v, grid, &b->slots[0].u);
    TlCuResult code = call_driver(rt, v, grid, stream, params);
    if (code != TL_CU_SUCCESS)
       return explain_launch(rt, v, grid, code);
@@ -328,7 +329,7 @@ tilec_launch(TilecKernel *kernel, const TilecLaunch *launch, const TilecArg *arg
       return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "kernel '%s': launch is NULL", kernel->name);
    TilecStatus status = tl_rt_enter(rt, &pushed);
    if (status == TILEC_OK)
-      status = choose(kernel, args, num_args, &b);
+      status = choose(kernel, launch, args, num_args, &b);
    if (status == TILEC_OK)
       status = work_out_grid(&b, rt, launch->grid, grid, &empty);
    if (status == TILEC_OK && !empty)
@@ -347,7 +348,7 @@ tilec_kernel_prepare(TilecKernel *kernel, const TilecArg *args, size_t num_args)
       return TILEC_BAD_ARGUMENT;
    TilecStatus status = tl_rt_enter(kernel->module->rt, &pushed);
    if (status == TILEC_OK)
-      status = choose(kernel, args, num_args, &b);
+      status = choose(kernel, NULL, args, num_args, &b);
    tl_rt_leave(kernel->module->rt, pushed);
    return status;
 }

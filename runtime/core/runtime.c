@@ -6,13 +6,39 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+/* A flag that reads false in a forked child: asking for the pid would be a system call at every
+ * launch.  Linux 4.14 and later; elsewhere NULL. */
+static atomic_bool *
+new_alive_flag(void)
+{
+   size_t page = (size_t)sysconf(_SC_PAGESIZE);
+   void *at = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+   if (at == MAP_FAILED)
+      return NULL;
+   if (madvise(at, page, MADV_WIPEONFORK) != 0) {
+      munmap(at, page);
+      return NULL;
+   }
+   atomic_bool *flag = at;
+   atomic_store(flag, true);
+   return flag;
+}
+
+bool
+tl_core_is_forked(const TilecRuntime *rt)
+{
+   return rt->alive ? !atomic_load_explicit(rt->alive, memory_order_relaxed)
+                    : getpid() != rt->pid;
+}
 
 TilecStatus
 tl_rt_enter(TilecRuntime *rt, bool *pushed)
 {
    *pushed = false;
-   if (getpid() != rt->pid)
+   if (tl_core_is_forked(rt))
       return tl_rt_fail(rt, TILEC_FORKED, "this runtime was opened by process %ld, this is %ld",
                         (long)rt->pid, (long)getpid());
    if (rt->executor != TILEC_ON_CUDA)
@@ -147,6 +173,8 @@ destroy(TilecRuntime *rt)
 {
    if (rt->owns_primary)
       rt->cu.primary_release(rt->device); /* nothing to do about a failure here */
+   if (rt->alive)
+      munmap(rt->alive, (size_t)sysconf(_SC_PAGESIZE));
    pthread_mutex_destroy(&rt->lock);
    free(rt->slots);
    free(rt);
@@ -177,6 +205,7 @@ tilec_runtime_open(const TilecRuntimeOptions *options, TilecRuntime **out)
    rt->slots = slots;
    rt->executor = o.executor;
    rt->pid = getpid();
+   rt->alive = new_alive_flag();
    rt->synchronous = o.synchronous;
    rt->num_threads = o.num_threads;
    pthread_mutex_init(&rt->lock, NULL);
@@ -201,7 +230,7 @@ tilec_runtime_close(TilecRuntime *rt)
       return;
    if (rt->jit)
       rt->jit->detach(rt->jit_state);
-   if (getpid() != rt->pid)
+   if (tl_core_is_forked(rt))
       rt->owns_primary = false; /* a forked child must not touch the driver */
    destroy(rt);
 }

@@ -111,6 +111,11 @@ init_hidden(TilecRuntime *rt, TlVariant *v)
          return false;
       bool map = h->kind == TILEC_HIDDEN_TENSOR_MAP, whole = h->dims[0] != NULL;
       if (map) {
+         v->hidden[i].maps = calloc(TL_RT_MAP_SLOTS, sizeof *v->hidden[i].maps);
+         if (!v->hidden[i].maps) {
+            v->failed = TILEC_NO_MEMORY;
+            return false;
+         }
          whole = h->base && h->rank >= 1 && h->rank <= TILEC_TENSOR_MAP_RANK;
          for (uint32_t d = 0; whole && d < h->rank; d++)
             whole = h->dims[d] && (d == 0 || h->strides[d]) && h->box[d];
@@ -131,6 +136,7 @@ tl_variant_init(TilecRuntime *rt, TlVariant *v, const TilecKernelInfo *info)
 {
    memset(v, 0, sizeof *v);
    v->info = info;
+   snprintf(v->name, sizeof v->name, "%s", info->name);
    if (info->num_args > TL_RT_MAX_ARGS || info->num_hidden > TL_RT_MAX_HIDDEN)
       return tl_rt_fail(rt, TILEC_LIMIT, "kernel '%s' has %u arguments and %u hidden ones; at most "
                         "%d and %d are taken", info->name, info->num_args, info->num_hidden,
@@ -169,6 +175,7 @@ tl_variant_done(TlVariant *v)
       tl_rule_free(v->launch_grid[i]);
    }
    for (uint32_t i = 0; v->hidden && i < v->info->num_hidden; i++) {
+      free(v->hidden[i].maps);
       tl_rule_free(v->hidden[i].base);
       for (int d = 0; d < TILEC_TENSOR_MAP_RANK; d++) {
          tl_rule_free(v->hidden[i].dims[d]);

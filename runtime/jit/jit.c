@@ -1,126 +1,18 @@
 /* The compiler behind the launch API: source kernels are specialised by the facts of their
- * arguments (type, == 1, divisible by 16, None), compiled on a miss, and kept in memory.
- *
- * Lookup is lock-free: buckets are singly linked lists whose entries, once published, never change
- * and live until the source is closed.  Misses take the source's lock, which also makes one thread
- * compile while others with the same need wait and then hit.  Invariant: an entry in a bucket is
- * complete. Left out here: the disk cache and the tuner. */
-#include "core/jit_table.h"
-#include "tilec/tilec.h"
+ * arguments (type, == 1, divisible by 16, None), compiled on a miss, and kept in memory and, if so
+ * asked, on disk.  This file opens sources, makes keys of arguments and finds what is there; lookup
+ * takes no lock and no memory.  Invariant: an entry in a bucket is complete. */
+#include "jit/jit.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-   MAX_ARGS = 256,
-   BUCKETS = 256,         /* power of two */
-   TEXT_BYTES = 3500,     /* of diagnostics kept for the error detail */
-};
-
-/* What a specialisation depends on, one per launch argument. */
-enum {
-   FACT_ONE = 1,
-   FACT_DIV16 = 2,
-};
-typedef struct ArgKey {
-   uint8_t kind;    /* TilecArgKind; buffers count as pointers */
-   uint8_t dtype;   /* the parameter's type when annotated, else the argument's */
-   uint8_t facts;   /* FACT_ bits */
-} ArgKey;
-
-typedef struct Jit {
-   TilecRuntime *rt;
-   void (*on_text)(void *user, const char *rendered);
-   void *user;
-   size_t memory_limit_bytes;
-} Jit;
-
-typedef struct Entry {
-   _Atomic(struct Entry *) next;   /* in the bucket; set before publication */
-   uint64_t hash;
-   TilecProgram *program;          /* owns the record that the module uses */
-   TilecModule *module;
-   const TlVariant *variant;
-   ArgKey key[];                   /* of num_args */
-} Entry;
-
-/* One parameter that is a launch argument. */
-typedef struct Param {
-   const TilecParamDecl *decl;
-   uint32_t index;        /* among all parameters */
-   char base[64];         /* annotated type without facts; "" = none */
-   TilecDtype dtype;      /* of base: the scalar's or the elements' */
-   bool is_pointer;
-   bool is_annotated;
-   const char *says;      /* annotated fact, ":16" or ":1"; "" = none */
-} Param;
-
-typedef struct Source {
-   Jit *jit;
-   TilecSource options;            /* strings point into `strings` */
-   char **strings;                 /* copies, NULL-terminated list */
-   size_t num_strings;
-   TilecDefine *defines;           /* options.defines split at '=' */
-   TilecListing *listing;
-   const TilecKernelDecl *decl;
-   Param *params;
-   uint32_t num_params;
-   pthread_mutex_t lock;           /* misses, entries */
-   Entry **entries;                /* in the order made, for reflection */
-   _Atomic uint32_t num_entries;
-   uint32_t entries_room;
-   _Atomic(Entry *) buckets[BUCKETS];
-} Source;
-
-/* ---- Diagnostics → text ---------------------------------------------------------------------- */
-
-typedef struct Text {
-   Jit *jit;
-   size_t len;
-   char bytes[TEXT_BYTES];
-} Text;
-
-static void
-on_diag(void *user, const TilecDiag *d)
-{
-   Text *t = user;
-   const char *s = d->rendered ? d->rendered : d->text;
-   if (t->jit->on_text)
-      t->jit->on_text(t->jit->user, s);
-   if (d->severity != TILEC_SEVERITY_ERROR && !(d->severity == TILEC_SEVERITY_NOTE && t->len))
-      return;
-   if (t->len < sizeof t->bytes)
-      t->len += (size_t)snprintf(t->bytes + t->len, sizeof t->bytes - t->len, "%s", s);
-}
-
-/* Starts a session whose errors gather in `t`. */
-static TilecStatus
-start_session(Jit *jit, Text *t, TilecSession **out)
-{
-   TilecSessionOptions o = {.struct_size = sizeof o, .on_diag = on_diag, .user = t,
-                            .memory_limit_bytes = jit->memory_limit_bytes};
-   t->jit = jit;
-   t->len = 0;
-   t->bytes[0] = 0;
-   return tilec_session_new(&o, out);
-}
-
-static TilecStatus
-report(Jit *jit, TilecStatus status, const Text *t, TilecSession *session)
-{
-   if (status == TILEC_OK)
-      return status;
-   const char *why = t->len ? t->bytes : session ? tilec_session_error(session) : "";
-   return tl_core_fail(jit->rt, status, why && *why ? why : tilec_status_string(status));
-}
+#include <unistd.h>
 
 /* ---- Opening a source ------------------------------------------------------------------------ */
 
 static const char *
-keep(Source *s, const char *text, size_t len, bool *ok)
+keep(TlJitSource *s, const char *text, size_t len, bool *ok)
 {
    if (!text)
       return NULL;
@@ -142,7 +34,7 @@ keep(Source *s, const char *text, size_t len, bool *ok)
 }
 
 static TilecStatus
-copy_options(Source *s, const TilecSource *o)
+copy_options(TlJitSource *s, const TilecSource *o)
 {
    bool ok = true;
    s->options = *o;
@@ -170,32 +62,8 @@ copy_options(Source *s, const TilecSource *o)
    return ok ? TILEC_OK : TILEC_NO_MEMORY;
 }
 
-/* Options shared by listing and compiling. */
-static TilecCompileOptions
-compile_options(const Source *s)
-{
-   const TilecSource *o = &s->options;
-   return (TilecCompileOptions){
-      .struct_size = sizeof(TilecCompileOptions),
-      .file = o->file,
-      .source = o->source,
-      .source_bytes = o->source_bytes,
-      .kernel = o->kernel,
-      .defines = s->defines,
-      .num_defines = o->num_defines,
-      .include_dirs = o->include_dirs,
-      .num_include_dirs = o->num_include_dirs,
-      .num_warps = o->num_warps,
-      .num_stages = o->num_stages,
-      .opt = (TilecOpt)o->opt,
-      .fp_mode = (TilecFpMode)o->fp_mode,
-      .debug_info = o->debug_info,
-      .check = o->check,
-   };
-}
-
 static TilecStatus
-pick_kernel(Source *s)
+pick_kernel(TlJitSource *s)
 {
    uint32_t n = tilec_listing_count(s->listing);
    char text[1024];
@@ -229,8 +97,8 @@ dtype_named(const char *name)
    return TILEC_DTYPE_NONE;
 }
 
-static const char *
-dtype_text(uint8_t dtype)
+const char *
+tl_jit_dtype_text(uint8_t dtype)
 {
    switch (dtype) {
 #define ROW(id, number, text, bytes, kind)                                                         \
@@ -256,7 +124,7 @@ dtype_kind(uint8_t dtype)
 }
 
 static TilecStatus
-read_params(Source *s)
+read_params(TlJitSource *s)
 {
    s->params = calloc(s->decl->num_params + 1, sizeof *s->params);
    if (!s->params)
@@ -265,10 +133,10 @@ read_params(Source *s)
       const TilecParamDecl *d = &s->decl->params[i];
       if (d->is_constexpr)
          continue;
-      if (s->num_params == MAX_ARGS)
+      if (s->num_params == TL_JIT_MAX_ARGS)
          return tl_core_fail(s->jit->rt, TILEC_LIMIT, "a kernel takes at most 256 arguments");
-      Param *p = &s->params[s->num_params++];
-      *p = (Param){.decl = d, .index = i, .is_annotated = d->type != NULL, .says = ""};
+      TlJitParam *p = &s->params[s->num_params++];
+      *p = (TlJitParam){.decl = d, .index = i, .is_annotated = d->type != NULL, .says = ""};
       if (!d->type)
          continue;
       const char *colon = strchr(d->type, ':');
@@ -289,23 +157,13 @@ static void close_source(void *source);
 static TilecStatus
 open_source(void *jit, const TilecSource *options, void **out, const char **name)
 {
-   Text text;
-   TilecSession *session = NULL;
-   Source *s = calloc(1, sizeof *s);
+   TlJitSource *s = calloc(1, sizeof *s);
    if (!s)
       return TILEC_NO_MEMORY;
    s->jit = jit;
-   pthread_mutex_init(&s->lock, NULL);
    TilecStatus status = copy_options(s, options);
-   if (status == TILEC_OK) {
-      status = start_session(jit, &text, &session);
-      if (status == TILEC_OK) {
-         TilecCompileOptions o = compile_options(s);
-         status = tilec_list_kernels(session, &o, &s->listing);
-      }
-      status = report(jit, status, &text, session);
-      tilec_session_free(session);
-   }
+   if (status == TILEC_OK)
+      status = tl_jit_list(s);
    if (status == TILEC_OK)
       status = pick_kernel(s);
    if (status == TILEC_OK)
@@ -320,19 +178,12 @@ open_source(void *jit, const TilecSource *options, void **out, const char **name
 }
 
 static void
-free_entry(Entry *e)
-{
-   tilec_module_free(e->module);
-   tilec_program_free(e->program);
-   free(e);
-}
-
-static void
 close_source(void *source)
 {
-   Source *s = source;
+   TlJitSource *s = source;
+   tl_flights_end(s);
    for (uint32_t i = 0; i < s->num_entries; i++)
-      free_entry(s->entries[i]);
+      tl_jit_entry_free(s->entries[i]);
    free(s->entries);
    tilec_listing_free(s->listing);
    for (size_t i = 0; i < s->num_strings; i++)
@@ -341,56 +192,73 @@ close_source(void *source)
    free(s->defines);
    free((void *)(uintptr_t)s->options.include_dirs);
    free(s->params);
-   pthread_mutex_destroy(&s->lock);
    free(s);
 }
 
 /* ---- Keys ------------------------------------------------------------------------------------ */
 
 static TilecStatus
-misfit(const Source *s, const Param *p, const char *why)
+misfit(const TlJitSource *s, const TlJitParam *p, const char *why)
 {
    char text[512];
    snprintf(text, sizeof text, "kernel '%s': parameter '%s' %s", s->decl->name, p->decl->name, why);
    return tl_core_fail(s->jit->rt, TILEC_BAD_ARGUMENT, text);
 }
 
-static TilecStatus
-key_of(const Source *s, const Param *p, const TilecArg *a, ArgKey *key)
+/* An integer that comes as 64 bits stands for a number, as in Python: i32 when it fits.  Narrower
+ * types, and parameters that are not to be specialised, keep the type they come with. */
+static TilecDtype
+int_type(const TlJitParam *p, const TilecArg *a)
 {
-   *key = (ArgKey){.kind = (uint8_t)a->kind};
+   bool wide = a->dtype == TILEC_I64 || a->dtype == TILEC_U64;
+   if (!wide || p->decl->no_specialize)
+      return a->dtype;
+   if (a->dtype == TILEC_U64 && a->as.u > INT64_MAX)
+      return TILEC_U64;
+   return a->as.i >= INT32_MIN && a->as.i <= INT32_MAX ? TILEC_I32 : TILEC_I64;
+}
+
+static TilecStatus
+pointer_key(const TlJitSource *s, const TlJitParam *p, const TilecArg *a, bool align, TlArgKey *key)
+{
+   if (p->is_annotated && !p->is_pointer)
+      return misfit(s, p, "is no pointer");
+   TilecDtype elem = p->is_annotated ? p->dtype : a->dtype;
+   if (!p->is_annotated && !elem)
+      return misfit(s, p, "has no written type, so the argument must say its element type");
+   uintptr_t address = a->kind == TILEC_ARG_BUFFER
+                          ? (uintptr_t)tilec_buffer_address(a->as.buffer) + a->bytes
+                          : (uintptr_t)a->as.ptr;
+   key->kind = TILEC_ARG_POINTER;
+   key->dtype = (uint8_t)elem;
+   key->facts = align && address % 16 == 0 ? TL_FACT_DIV16 : 0;
+   return TILEC_OK;
+}
+
+static TilecStatus
+key_of(const TlJitSource *s, const TlJitParam *p, const TilecArg *a, TlArgKey *key)
+{
+   *key = (TlArgKey){.kind = (uint8_t)a->kind};
    if (a->kind == TILEC_ARG_NONE)
       return TILEC_OK;
-   bool specialize = !p->decl->no_specialize;
-   if (a->kind != TILEC_ARG_SCALAR) {
-      if (p->is_annotated && !p->is_pointer)
-         return misfit(s, p, "is no pointer");
-      TilecDtype elem = p->is_annotated ? p->dtype : a->dtype;
-      if (!p->is_annotated && !elem)
-         return misfit(s, p, "has no written type, so the argument must say its element type");
-      uintptr_t address = a->kind == TILEC_ARG_BUFFER
-                             ? (uintptr_t)tilec_buffer_address(a->as.buffer) + a->bytes
-                             : (uintptr_t)a->as.ptr;
-      key->kind = TILEC_ARG_POINTER;
-      key->dtype = (uint8_t)elem;
-      key->facts = specialize && address % 16 == 0 ? FACT_DIV16 : 0;
-      return TILEC_OK;
-   }
+   bool specialize = !p->decl->no_specialize, align = specialize && !p->decl->no_align;
+   if (a->kind != TILEC_ARG_SCALAR)
+      return pointer_key(s, p, a, align, key);
    if (p->is_annotated && p->is_pointer)
       return misfit(s, p, "is a pointer");
-   key->dtype = (uint8_t)(p->is_annotated && p->dtype ? p->dtype : a->dtype);
+   key->dtype = (uint8_t)(p->is_annotated && p->dtype ? p->dtype : int_type(p, a));
    char from = dtype_kind((uint8_t)a->dtype), to = dtype_kind(key->dtype);
-   if (specialize && (from == 'I' || from == 'U') && (to == 'I' || to == 'U')) {
-      if (a->as.u == 1 && !p->is_annotated)
-         key->facts = FACT_ONE;
-      else if (a->as.u % 16 == 0)
-         key->facts = FACT_DIV16;
+   if ((from == 'I' || from == 'U') && (to == 'I' || to == 'U')) {
+      if (specialize && a->as.u == 1 && !p->is_annotated)
+         key->facts = TL_FACT_ONE;
+      else if (align && a->as.u % 16 == 0)
+         key->facts = TL_FACT_DIV16;
    }
    return TILEC_OK;
 }
 
 static uint64_t
-hash_key(const ArgKey *key, size_t n)
+hash_key(const TlArgKey *key, size_t n)
 {
    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
    const unsigned char *p = (const unsigned char *)key;
@@ -399,132 +267,21 @@ hash_key(const ArgKey *key, size_t n)
    return h ^ h >> 29;
 }
 
-static Entry *
-look_up(Source *s, uint64_t hash, const ArgKey *key, size_t n)
+TlJitEntry *
+tl_jit_look_up(TlJitSource *s, uint64_t hash, const TlArgKey *key, size_t n)
 {
-   Entry *e = atomic_load_explicit(&s->buckets[hash % BUCKETS], memory_order_acquire);
+   TlJitEntry *e = atomic_load_explicit(&s->buckets[hash % TL_JIT_BUCKETS], memory_order_acquire);
    while (e && (e->hash != hash || memcmp(e->key, key, n * sizeof *key) != 0))
       e = atomic_load_explicit(&e->next, memory_order_relaxed);
    return e;
 }
 
-/* ---- Misses ---------------------------------------------------------------------------------- */
+/* ---- Finding and making ---------------------------------------------------------------------- */
 
-/* One item of the signature: see TilecCompileOptions.signature. */
-static void
-sign_param(const Param *p, ArgKey key, char *text, size_t bytes)
+TilecStatus
+tl_jit_keys(const TlJitSource *s, const TilecArg *args, size_t num_args, TlArgKey *key,
+            uint64_t *hash)
 {
-   const char *fact = key.facts & FACT_ONE ? ":1" : key.facts & FACT_DIV16 ? ":16" : p->says;
-   if (key.kind == TILEC_ARG_NONE)
-      snprintf(text, bytes, "None");
-   else if (p->is_annotated)
-      snprintf(text, bytes, "%s%s", p->base, fact);
-   else
-      snprintf(text, bytes, "%s%s%s", key.kind == TILEC_ARG_POINTER ? "*" : "",
-               dtype_text(key.dtype), fact);
-}
-
-static char *
-signature(const Source *s, const ArgKey *key)
-{
-   size_t room = (size_t)(s->decl->num_params + 1) * 80, len = 0;
-   char *text = malloc(room);
-   if (!text)
-      return NULL;
-   text[0] = 0;
-   uint32_t k = 0;
-   for (uint32_t i = 0; i < s->decl->num_params; i++) {
-      char item[80] = "";
-      if (k < s->num_params && s->params[k].index == i) {
-         sign_param(&s->params[k], key[k], item, sizeof item);
-         k++;
-      }
-      len += (size_t)snprintf(text + len, room - len, "%s%s", i ? "," : "", item);
-   }
-   return text;
-}
-
-static TilecStatus
-compile(Source *s, const ArgKey *key, Entry *e)
-{
-   TilecRuntime *rt = s->jit->rt;
-   const TilecDeviceInfo *device = tl_core_device(rt);
-   TilecExecutor on = tilec_runtime_executor(rt);
-   TilecSession *session = NULL;
-   Text text;
-   char *sign = signature(s, key);
-   if (!sign)
-      return TILEC_NO_MEMORY;
-   TilecCompileOptions o = compile_options(s);
-   o.kernel = s->decl->name;
-   o.signature = sign;
-   o.arch = s->options.arch;
-   if (on == TILEC_ON_CUDA) {
-      o.arch = o.arch ? o.arch : device->arch;
-      o.ptx_version = device->max_ptx_version;
-   } else {
-      o.stop_after = on == TILEC_ON_CPU ? TILEC_STAGE_IR : TILEC_STAGE_LOWERED;
-   }
-   TilecStatus status = start_session(s->jit, &text, &session);
-   if (status == TILEC_OK)
-      status = tilec_compile(session, &o, &e->program);
-   status = report(s->jit, status, &text, session);
-   tilec_session_free(session);
-   free(sign);
-   if (status != TILEC_OK)
-      return status;
-   const TilecImageInfo *info = tilec_program_info(e->program);
-   if (on == TILEC_ON_CUDA) {
-      size_t len = 0;
-      const char *ptx = tilec_program_text(e->program, TILEC_STAGE_PTX, &len);
-      status = ptx ? tl_core_load(rt, ptx, len, info, &e->module) : TILEC_INTERNAL;
-   } else {
-      status = tl_core_load_host(rt, info, e->program, &e->module);
-   }
-   if (status == TILEC_OK)
-      e->variant = tl_core_variant(e->module);
-   if (status == TILEC_OK && !e->variant)
-      status = tl_core_fail(rt, TILEC_INTERNAL, "the compiler made no kernel");
-   return status;
-}
-
-/* Compiles and publishes; the lock is held. */
-static TilecStatus
-add_entry(Source *s, uint64_t hash, const ArgKey *key, size_t n, Entry **out)
-{
-   if (s->num_entries == s->entries_room) {
-      uint32_t room = s->entries_room ? s->entries_room * 2 : 8;
-      Entry **list = realloc(s->entries, room * sizeof *list);
-      if (!list)
-         return TILEC_NO_MEMORY;
-      s->entries = list;
-      s->entries_room = room;
-   }
-   Entry *e = calloc(1, sizeof *e + n * sizeof *key);
-   if (!e)
-      return TILEC_NO_MEMORY;
-   e->hash = hash;
-   memcpy(e->key, key, n * sizeof *key);
-   TilecStatus status = compile(s, key, e);
-   if (status != TILEC_OK) {
-      free_entry(e);
-      return status;
-   }
-   _Atomic(Entry *) *bucket = &s->buckets[hash % BUCKETS];
-   atomic_store_explicit(&e->next, atomic_load_explicit(bucket, memory_order_relaxed),
-                         memory_order_relaxed);
-   s->entries[s->num_entries] = e;
-   atomic_fetch_add(&s->num_entries, 1);
-   atomic_store_explicit(bucket, e, memory_order_release);
-   *out = e;
-   return TILEC_OK;
-}
-
-static TilecStatus
-find(void *source, const TilecArg *args, size_t num_args, const TlVariant **out)
-{
-   Source *s = source;
-   ArgKey key[MAX_ARGS];
    if (num_args != s->num_params) {
       char text[256];
       snprintf(text, sizeof text, "kernel '%s': %u arguments are taken, %zu given", s->decl->name,
@@ -536,41 +293,85 @@ find(void *source, const TilecArg *args, size_t num_args, const TlVariant **out)
       if (status != TILEC_OK)
          return status;
    }
-   uint64_t hash = hash_key(key, num_args);
-   TilecStatus status = TILEC_OK;
-   Entry *e = look_up(s, hash, key, num_args);
-   if (!e) {
-      pthread_mutex_lock(&s->lock);
-      e = look_up(s, hash, key, num_args);
-      if (!e)
-         status = add_entry(s, hash, key, num_args, &e);
-      pthread_mutex_unlock(&s->lock);
-   }
-   if (status == TILEC_OK)
-      *out = e->variant;
+   *hash = hash_key(key, num_args);
+   return TILEC_OK;
+}
+
+static TilecStatus
+find(void *source, const TilecArg *args, size_t num_args, const TlVariant **out)
+{
+   TlArgKey key[TL_JIT_MAX_ARGS];
+   uint64_t hash;
+   TilecStatus status = tl_jit_keys(source, args, num_args, key, &hash);
+   const TlJitEntry *e = status == TILEC_OK ? tl_jit_look_up(source, hash, key, num_args) : NULL;
+   *out = e ? e->variant : NULL;
    return status;
+}
+
+static TilecStatus
+make(void *source, const TilecArg *args, size_t num_args, bool for_launch, const TlVariant **out)
+{
+   TlArgKey key[TL_JIT_MAX_ARGS];
+   uint64_t hash;
+   TilecStatus status = tl_jit_keys(source, args, num_args, key, &hash);
+   return status == TILEC_OK ? tl_flight_make(source, key, num_args, hash, for_launch, out)
+                             : status;
+}
+
+static TilecStatus
+start(void *source, const TilecArg *args, size_t num_args, void **flight)
+{
+   TlArgKey key[TL_JIT_MAX_ARGS];
+   uint64_t hash;
+   TlFlight *f = NULL;
+   TilecStatus status = tl_jit_keys(source, args, num_args, key, &hash);
+   if (status == TILEC_OK)
+      status = tl_flight_start(source, key, num_args, hash, &f);
+   *flight = f;
+   return status;
+}
+
+static TilecStatus
+join(void *flight, bool wait)
+{
+   return tl_flight_join(flight, wait);
+}
+
+static void
+release(void *flight)
+{
+   tl_flight_release(flight);
+}
+
+static TilecStatus
+missing(void *source, const TilecArg *args, size_t num_args, const char *why)
+{
+   TlArgKey key[TL_JIT_MAX_ARGS];
+   uint64_t hash;
+   TilecStatus status = tl_jit_keys(source, args, num_args, key, &hash);
+   return status == TILEC_OK ? tl_jit_missing(source, key, why) : status;
 }
 
 static uint32_t
 count(void *source)
 {
-   return ((Source *)source)->num_entries;
+   return ((TlJitSource *)source)->num_entries;
 }
 
 static const TlVariant *
 get(void *source, uint32_t index)
 {
-   Source *s = source;
-   pthread_mutex_lock(&s->lock);
+   TlJitSource *s = source;
+   pthread_mutex_lock(&s->jit->lock);
    const TlVariant *v = index < s->num_entries ? s->entries[index]->variant : NULL;
-   pthread_mutex_unlock(&s->lock);
+   pthread_mutex_unlock(&s->jit->lock);
    return v;
 }
 
 /* ---- Host executors -------------------------------------------------------------------------- */
 
 static TilecStatus
-explain_fault(Jit *jit, TilecStatus status, const TilecFault *f)
+explain_fault(TlJit *jit, TilecStatus status, const TilecFault *f)
 {
    char text[1200], range[128] = "";
    if (status != TILEC_FAULT)
@@ -588,7 +389,7 @@ explain_fault(Jit *jit, TilecStatus status, const TilecFault *f)
 static void
 on_print(void *user, const char *line, size_t len)
 {
-   Jit *jit = user;
+   TlJit *jit = user;
    char text[1024];
    snprintf(text, sizeof text, "%.*s\n", (int)(len < 1000 ? len : 1000), line);
    jit->on_text(jit->user, text);
@@ -597,7 +398,7 @@ on_print(void *user, const char *line, size_t len)
 static TilecStatus
 run(void *state, void *program, const uint32_t grid[3], const TilecArg *args, size_t num_args)
 {
-   Jit *jit = state;
+   TlJit *jit = state;
    TilecFault fault = {0};
    TilecHostLaunch launch = {
       .struct_size = sizeof launch,
@@ -613,9 +414,17 @@ run(void *state, void *program, const uint32_t grid[3], const TilecArg *args, si
    return status == TILEC_OK ? status : explain_fault(jit, status, &fault);
 }
 
+/* ---- Attaching ------------------------------------------------------------------------------- */
+
 static void
-detach(void *jit)
+detach(void *user)
 {
+   TlJit *jit = user;
+   tl_flights_done(jit);
+   for (char **p = jit->strings; p && *p; p++)
+      free(*p);
+   free(jit->strings);
+   free((void *)(uintptr_t)jit->cache.layers);
    free(jit);
 }
 
@@ -625,26 +434,75 @@ static const TilecJitVtable vtable = {
    .open = open_source,
    .close = close_source,
    .find = find,
+   .make = make,
+   .start = start,
+   .join = join,
+   .release = release,
+   .missing = missing,
+   .explain = tl_jit_explain,
    .count = count,
    .get = get,
    .run = run,
 };
 
+/* A copy that lives as long as `jit`; there is room for all of them. */
+static char *
+keep_string(TlJit *jit, size_t *count, const char *text, bool *ok)
+{
+   if (!text)
+      return NULL;
+   char *copy = strdup(text);
+   *ok = *ok && copy;
+   if (copy)
+      jit->strings[(*count)++] = copy;
+   return copy;
+}
+
+static TilecStatus
+copy_jit_options(TlJit *jit, const TilecJitOptions *o)
+{
+   bool ok = true;
+   size_t kept = 0, n = o->num_cache_layers;
+   const char **layers = calloc(n + 1, sizeof *layers);
+   jit->cache.layers = layers;
+   jit->strings = calloc(n + 3, sizeof *jit->strings);
+   if (!layers || !jit->strings)
+      return TILEC_NO_MEMORY;
+   for (size_t i = 0; i < n; i++)
+      layers[i] = keep_string(jit, &kept, o->cache_layers[i], &ok);
+   jit->cache.num_layers = n;
+   jit->cache.dir = keep_string(jit, &kept, o->cache_dir, &ok);
+   jit->cache.max_bytes = o->cache_bytes ? o->cache_bytes : TL_CACHE_DEFAULT_BYTES;
+   jit->has_cache = o->cache_dir || n;
+   jit->ptxas = keep_string(jit, &kept, o->ptxas, &ok);
+   return ok ? TILEC_OK : TILEC_NO_MEMORY;
+}
+
 TilecStatus
 tilec_jit_attach(TilecRuntime *rt, const TilecJitOptions *options)
 {
-   if (!rt || (options && options->struct_size > sizeof *options))
-      return TILEC_BAD_ARGUMENT;
-   Jit *jit = calloc(1, sizeof *jit);
-   if (!jit)
-      return TILEC_NO_MEMORY;
    TilecJitOptions o = {0};
+   if (!rt || (options && options->struct_size > sizeof o))
+      return TILEC_BAD_ARGUMENT;
    if (options)
       memcpy(&o, options, options->struct_size);
-   *jit = (Jit){.rt = rt, .on_text = o.on_text, .user = o.user,
-                .memory_limit_bytes = o.memory_limit_bytes};
-   TilecStatus status = tl_core_attach(rt, &vtable, jit);
+   TlJit *jit = calloc(1, sizeof *jit);
+   if (!jit)
+      return TILEC_NO_MEMORY;
+   jit->rt = rt;
+   jit->on_text = o.on_text;
+   jit->user = o.user;
+   jit->memory_limit_bytes = o.memory_limit_bytes;
+   jit->never_compile = o.never_compile;
+   long cores = sysconf(_SC_NPROCESSORS_ONLN);
+   TilecStatus status = tl_flights_init(jit, o.num_workers ? o.num_workers
+                                             : cores > 0   ? (uint32_t)cores
+                                                           : 1);
+   if (status == TILEC_OK)
+      status = copy_jit_options(jit, &o);
+   if (status == TILEC_OK)
+      status = tl_core_attach(rt, &vtable, jit);
    if (status != TILEC_OK)
-      free(jit);
+      detach(jit);
    return status;
 }

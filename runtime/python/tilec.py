@@ -67,7 +67,8 @@ class _CompileOptions(C.Structure):
 
 class _Param(C.Structure):
     _fields_ = [("name", C.c_char_p), ("type", C.c_char_p), ("default_value", C.c_char_p),
-                ("is_constexpr", C.c_bool), ("no_specialize", C.c_bool)]
+                ("is_constexpr", C.c_bool), ("no_specialize", C.c_bool),
+                ("value_matters", C.c_bool), ("no_align", C.c_bool)]
 
 
 class _KernelDecl(C.Structure):

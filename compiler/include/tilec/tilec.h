@@ -36,6 +36,14 @@ typedef struct TilecListing TilecListing;
 
 TILEC_API const char *tilec_version(void); /* "0.1.0" */
 
+/* What keeps compiled code for later needs to know.  The id names this very build of the compiler
+ * and its LLVM: the same id, the same input, the same output.  Copied to `buffer` and ended with
+ * NUL; returns its length, 0 when the program was linked without a build id. */
+TILEC_API size_t tilec_build_id(char *buffer, size_t bytes);
+#define TILEC_DIGEST_BYTES 32
+/* BLAKE3 of `len` bytes. */
+TILEC_API void tilec_digest(const void *data, size_t len, uint8_t digest[TILEC_DIGEST_BYTES]);
+
 /* ---- Diagnostics ----------------------------------------------------------------------------- */
 
 typedef enum TilecSeverity {
@@ -178,6 +186,15 @@ TILEC_API const char *tilec_program_text(const TilecProgram *program, TilecStage
 TILEC_API const char *tilec_program_metadata(const TilecProgram *program, size_t *len);
 TILEC_API const TilecImageInfo *tilec_program_info(const TilecProgram *program);
 
+/* A file that an import of the program led to, in the order looked for; false when index is out of
+ * range.  Borrowed.  The same source, options and imports give the same program. */
+typedef struct TilecImport {
+   const char *path;
+   const char *text; /* NULL: it was looked for there and not found */
+   size_t len;
+} TilecImport;
+TILEC_API bool tilec_program_import(const TilecProgram *program, uint32_t index, TilecImport *out);
+
 /* ---- Reflection: what is in a file, before any specialisation -------------------------------- */
 
 typedef struct TilecParamDecl {
@@ -185,8 +202,9 @@ typedef struct TilecParamDecl {
    const char *type; /* annotation in signature spelling ("*fp16", "i32:16"); NULL = none */
    const char *default_value; /* as written; NULL = none */
    bool is_constexpr;
-   bool no_specialize; /* ==1 and divisibility of its value never make a new specialisation */
+   bool no_specialize; /* ==1, range and divisibility of its value never make a new specialisation */
    bool value_matters; /* heuristics look at its value: each value is a specialisation of its own */
+   bool no_align;      /* divisibility does not */
 } TilecParamDecl;
 
 /* One configuration of a kernel under @autotune.  Compiling it means giving `values` as defines,
@@ -238,6 +256,9 @@ TILEC_API void tilec_listing_free(TilecListing *listing);
 TILEC_API uint32_t tilec_listing_count(const TilecListing *listing);
 /* NULL when index is out of range. */
 TILEC_API const TilecKernelDecl *tilec_listing_kernel(const TilecListing *listing, uint32_t index);
+
+/* The text that was listed, NUL-terminated. */
+TILEC_API const char *tilec_listing_source(const TilecListing *listing, size_t *len);
 
 /* ---- Running on this machine's CPU ----------------------------------------------------------- */
 

@@ -135,7 +135,7 @@ TILEC_API void tilec_module_free(TilecModule *module);
 TILEC_API TilecStatus tilec_module_kernel(TilecModule *module, const char *name, TilecKernel **out);
 
 /* A kernel as source, compiled when the types and facts of its arguments are first seen.
- * Needs tilec_jit_attach.  Strings are copied. */
+ * Needs tilec_jit_attach.  Strings are copied; the file is read once, when it is opened. */
 typedef struct TilecSource {
    size_t struct_size;
    const char *file;            /* path, and name in diagnostics */
@@ -188,15 +188,41 @@ typedef struct TilecLaunch {
  * to the parameter's type when the value fits (any int to any int, float to float, int to float);
  * else TILEC_BAD_ARGUMENT, whose detail names parameter, both types and the value.  Also
  * TILEC_BAD_ARGUMENT: wrong count, pointer to another element type, facts no variant was compiled
- * for.  TILEC_LIMIT: grid. Returns before the kernel runs (see TilecRuntimeOptions.synchronous);
- * works in stream capture. Host executors: finished on return, TILEC_FAULT with the place in the
- * detail. */
+ * for.  TILEC_LIMIT: grid.  TILEC_NOT_FOUND: the variant is not there and may not be made now: the
+ * stream captures a graph, or TilecJitOptions.never_compile; the detail names its signature.
+ * Returns before the kernel runs (see TilecRuntimeOptions.synchronous).  With a variant that is
+ * there, a launch takes no lock, allocates nothing and works in stream capture.
+ * Host executors: finished on return, TILEC_FAULT with the place in the detail. */
 TILEC_API TilecStatus tilec_launch(TilecKernel *kernel, const TilecLaunch *launch,
                                    const TilecArg *args, size_t num_args);
 /* Compiles (source kernels) and loads what a launch with such arguments would need, without
  * launching: values matter only for their facts. */
 TILEC_API TilecStatus tilec_kernel_prepare(TilecKernel *kernel, const TilecArg *args,
                                            size_t num_args);
+
+/* ---- Specialisation: compiling ahead, and what a launch would use ----------------------------
+ * A source kernel is compiled once for every set of facts: the type of each argument (an integer
+ * that comes as 64 bits for a parameter without a written type counts as i32 when its value fits),
+ * whether an integer is 1, whether an integer or an address is divisible by 16, which are None.
+ * do_not_specialize=["n"] and do_not_specialize_on_alignment=["x"] in the decorator switch a
+ * parameter's facts off. */
+
+typedef struct TilecPending TilecPending;
+/* Starts what tilec_kernel_prepare does on a worker thread; a compilation that is under way for
+ * the same facts is joined.  *out is freed before the kernel's module. */
+TILEC_API TilecStatus tilec_kernel_prepare_async(TilecKernel *kernel, const TilecArg *args,
+                                                 size_t num_args, TilecPending **out);
+/* The status that tilec_kernel_prepare would have returned; its detail becomes the caller's. */
+TILEC_API TilecStatus tilec_pending_wait(TilecPending *pending);
+/* The same without waiting: TILEC_NOT_READY while it is under way. */
+TILEC_API TilecStatus tilec_pending_query(TilecPending *pending);
+/* Waits for nothing; what was started goes on. */
+TILEC_API void tilec_pending_free(TilecPending *pending);
+
+/* Says in words which variant such arguments would use, or why a new one would be made ("'n':
+ * divisible by 16 was true, now false").  Compiles nothing.  The text is cut to `bytes`. */
+TILEC_API TilecStatus tilec_kernel_explain(TilecKernel *kernel, const TilecArg *args,
+                                           size_t num_args, char *buffer, size_t bytes);
 
 /* TILEC_LAUNCH(kernel, stream, gx, gy, gz, args...): up to 32 arguments, each as TILEC_ARG takes
  * it. */
@@ -227,6 +253,16 @@ typedef struct TilecJitOptions {
    void (*on_text)(void *user, const char *rendered); /* diagnostics; NULL: only in the detail */
    void *user;
    size_t memory_limit_bytes; /* of one compilation; 0 = the compiler's default */
+   bool never_compile;  /* a launch compiles nothing (but loads from the disk cache): a missing
+                           variant is TILEC_NOT_FOUND.  tilec_kernel_prepare still compiles. */
+   uint32_t num_workers; /* threads of tilec_kernel_prepare_async; 0 = one per core */
+   const char *cache_dir; /* disk cache, made with mode 0700 when missing; NULL = none.  What goes
+                             wrong with it never fails a call: the kernel is compiled and not kept,
+                             and one note goes to on_text and the detail. */
+   uint64_t cache_bytes;  /* its size limit; 0 = 1 GiB */
+   const char *const *cache_layers; /* more directories, only read, looked at after cache_dir */
+   size_t num_cache_layers;
+   const char *ptxas; /* path of an assembler: entries of the disk cache also hold a cubin */
 } TilecJitOptions;
 
 /* Gives `rt` the compiler and the host executors.  Once per runtime, before its first use from a

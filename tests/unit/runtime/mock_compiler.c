@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 MockCompiler mock;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -21,7 +22,15 @@ struct TilecProgram {
    TilecKernelInfo kernel;
    TilecArgInfo args[32];
    char text[32][80];
+   char json[16384];
+   size_t json_len;
 };
+
+size_t
+tilec_build_id(char *buffer, size_t bytes)
+{
+   return (size_t)snprintf(buffer, bytes, "%s", mock.build ? mock.build : "mock 1");
+}
 
 TilecStatus
 tilec_session_new(const TilecSessionOptions *options, TilecSession **out)
@@ -112,6 +121,17 @@ fill_arg(TilecArgInfo *a, const TilecParamDecl *d, char *item)
    }
 }
 
+static bool
+put_json(void *user, const char *text, size_t len)
+{
+   TilecProgram *p = user;
+   if (p->json_len + len > sizeof p->json)
+      return false;
+   memcpy(p->json + p->json_len, text, len);
+   p->json_len += len;
+   return true;
+}
+
 TilecStatus
 tilec_compile(TilecSession *session, const TilecCompileOptions *o, TilecProgram **out)
 {
@@ -129,6 +149,9 @@ tilec_compile(TilecSession *session, const TilecCompileOptions *o, TilecProgram 
    TilecStatus fail = mock.fail;
    mock.fail = TILEC_OK;
    pthread_mutex_unlock(&lock);
+   struct timespec delay = {.tv_sec = mock.delay_ms / 1000,
+                            .tv_nsec = mock.delay_ms % 1000 * 1000000L};
+   nanosleep(&delay, NULL);
    TilecProgram *p = calloc(1, sizeof *p);
    const TilecKernelDecl *decl = NULL;
    for (uint32_t i = 0; i < mock.num_decls; i++)
@@ -155,6 +178,10 @@ tilec_compile(TilecSession *session, const TilecCompileOptions *o, TilecProgram 
                                  .num_args = decl->num_params};
    p->info = (TilecImageInfo){.format = TILEC_IMAGE_FORMAT, .arch = "sm_90a", .ptx_version = 80,
                               .kernels = &p->kernel, .num_kernels = 1};
+   TilecDiag warning = {.severity = TILEC_SEVERITY_WARNING, .text = "w", .rendered = mock.warning};
+   if (mock.warning)
+      session->options.on_diag(session->options.user, &warning);
+   tilec_image_write_json(&p->info, put_json, p);
    *out = p;
    return TILEC_OK;
 }
@@ -178,10 +205,26 @@ tilec_program_text(const TilecProgram *program, TilecStage stage, size_t *len)
 const char *
 tilec_program_metadata(const TilecProgram *program, size_t *len)
 {
+   *len = program->json_len;
+   return program->json;
+}
+
+bool
+tilec_program_import(const TilecProgram *program, uint32_t index, TilecImport *out)
+{
    (void)program;
-   if (len)
-      *len = 2;
-   return "{}";
+   if (index >= mock.num_imports)
+      return false;
+   *out = mock.imports[index];
+   return true;
+}
+
+const char *
+tilec_listing_source(const TilecListing *listing, size_t *len)
+{
+   (void)listing;
+   *len = 8;
+   return "the text";
 }
 
 const TilecImageInfo *

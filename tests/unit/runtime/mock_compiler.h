@@ -16,6 +16,11 @@ typedef struct MockCompiler {
    TilecStage stop_after;
    uint32_t num_warps;
    TilecStatus fail;                 /* of the next compile; with BAD_SOURCE a diagnostic is made */
+   const char *warning;              /* rendered; a diagnostic of every compile; NULL = none */
+   const TilecImport *imports;       /* of every program */
+   uint32_t num_imports;
+   int delay_ms;                     /* a compile takes so long */
+   const char *build;                /* tilec_build_id; NULL = "mock 1" */
    TilecStatus (*run)(const TilecHostLaunch *launch, TilecFault *fault);
 } MockCompiler;
 

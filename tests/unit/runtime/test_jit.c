@@ -21,6 +21,46 @@ static const TilecKernelDecl decls[] = {
 static TilecRuntime *rt;
 static TilecModule *module;
 static TilecKernel *kernel;
+static TilecJitOptions jit_options;
+
+/* ---- What a call takes from the allocator and how often it locks, on this thread ---- */
+static _Thread_local int num_allocs, num_locks;
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t n, size_t bytes);
+void *__real_realloc(void *block, size_t bytes);
+int __real_pthread_mutex_lock(pthread_mutex_t *m);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t n, size_t bytes);
+void *__wrap_realloc(void *block, size_t bytes);
+int __wrap_pthread_mutex_lock(pthread_mutex_t *m);
+
+void *
+__wrap_malloc(size_t bytes)
+{
+   num_allocs++;
+   return __real_malloc(bytes);
+}
+
+void *
+__wrap_calloc(size_t n, size_t bytes)
+{
+   num_allocs++;
+   return __real_calloc(n, bytes);
+}
+
+void *
+__wrap_realloc(void *block, size_t bytes)
+{
+   num_allocs++;
+   return __real_realloc(block, bytes);
+}
+
+int
+__wrap_pthread_mutex_lock(pthread_mutex_t *m)
+{
+   num_locks++;
+   return __real_pthread_mutex_lock(m);
+}
 
 static void
 start(TilecExecutor on)
@@ -33,7 +73,8 @@ start(TilecExecutor on)
    TilecRuntimeOptions o = {.struct_size = sizeof o, .executor = on, .driver_path = FAKE_DRIVER,
                             .num_threads = 3};
    assert_int_equal(tilec_runtime_open(&o, &rt), TILEC_OK);
-   assert_int_equal(tilec_jit_attach(rt, NULL), TILEC_OK);
+   jit_options.struct_size = sizeof jit_options;
+   assert_int_equal(tilec_jit_attach(rt, &jit_options), TILEC_OK);
    assert_int_equal(tilec_jit_attach(rt, NULL), TILEC_BAD_ARGUMENT);
    TilecSource s = {.struct_size = sizeof s, .file = "x.tile", .kernel = "k", .defines = defines,
                     .num_defines = 2, .num_warps = 8};
@@ -48,6 +89,7 @@ stop(void)
    tilec_module_free(module);
    close_fake(rt);
    assert_int_equal(mock.alive, 0);
+   memset(&jit_options, 0, sizeof jit_options);
 }
 
 static void
@@ -69,7 +111,7 @@ one_compile_per_set_of_facts(void **state)
       {tilec_ptr(TILEC_FP16, (void *)0x2000, 0), TILEC_ARG(1), TILEC_ARG(1), TILEC_ARG(32),
        TILEC_ARG(1), "*fp16:16,i32:1,fp32,,i32:16,i32", 3},
       {tilec_ptr(TILEC_BF16, (void *)0x2000, 0), TILEC_ARG(INT64_C(5)), TILEC_ARG(1), TILEC_ARG(3),
-       TILEC_ARG(1), "*bf16:16,i64,fp32,,i32,i32", 4},
+       TILEC_ARG(1), "*bf16:16,i32,fp32,,i32,i32", 4},
       {tilec_none(), TILEC_ARG(7), TILEC_ARG(1), TILEC_ARG(3), TILEC_ARG(1),
        "None,i32,fp32,,i32,i32", 5},
       {tilec_ptr(TILEC_FP16, (void *)0x9000, 0), TILEC_ARG(16), TILEC_ARG(2), TILEC_ARG(INT64_C(9)),
@@ -214,6 +256,199 @@ racing_misses_compile_once(void **state)
    stop();
 }
 
+static TilecStatus
+launch_n(int64_t n)
+{
+   return TILEC_LAUNCH(kernel, 0, 1, 1, 1, (float *)0x1000, n, 1.0f, 3, 7);
+}
+
+static void
+integers_are_as_wide_as_they_need(void **state)
+{
+   (void)state;
+   start(TILEC_ON_CUDA);
+   const struct {
+      TilecArg n, seed;
+      const char *signature;
+   } cases[] = {
+      {TILEC_ARG(INT64_C(5)), TILEC_ARG(INT64_C(5)), "*fp32:16,i32,fp32,,i32,i64"},
+      {TILEC_ARG(INT64_C(1) << 31), TILEC_ARG(5), "*fp32:16,i64:16,fp32,,i32,i32"},
+      {TILEC_ARG((INT64_C(1) << 31) + 1), TILEC_ARG(5), "*fp32:16,i64,fp32,,i32,i32"},
+      {TILEC_ARG(-(INT64_C(1) << 31) - 1), TILEC_ARG(6u), "*fp32:16,i64,fp32,,i32,u32"},
+      {TILEC_ARG(UINT64_C(1) << 63), TILEC_ARG(5), "*fp32:16,u64:16,fp32,,i32,i32"},
+      {TILEC_ARG(UINT64_C(48)), TILEC_ARG(5), "*fp32:16,i32:16,fp32,,i32,i32"},
+      {TILEC_ARG(7u), TILEC_ARG(5), "*fp32:16,u32,fp32,,i32,i32"},
+      {TILEC_ARG((short)7), TILEC_ARG(5), "*fp32:16,i16,fp32,,i32,i32"},
+   };
+   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+      if (TILEC_LAUNCH(kernel, 0, 1, 1, 1, (float *)0x1000, cases[i].n, 1.0f, 3, cases[i].seed) !=
+          TILEC_OK)
+         fail_msg("case %zu: %s", i, detail(rt));
+      assert_string_equal(mock.signature, cases[i].signature);
+   }
+   assert_int_equal(mock.compiles, 8);
+   stop();
+}
+
+static void
+alignment_alone_can_be_switched_off(void **state)
+{
+   (void)state;
+   static const TilecParamDecl loose[] = {{.name = "x", .no_align = true},
+                                          {.name = "n", .no_align = true}};
+   static const TilecKernelDecl decl = {.name = "k", .params = loose, .num_params = 2};
+   start(TILEC_ON_CUDA);
+   mock.decls = &decl;
+   mock.num_decls = 1;
+   TilecModule *m;
+   TilecKernel *k;
+   TilecSource s = {.struct_size = sizeof s, .file = "y.tile"};
+   assert_int_equal(tilec_module_from_source(rt, &s, &m), TILEC_OK);
+   assert_int_equal(tilec_module_kernel(m, "k", &k), TILEC_OK);
+   assert_int_equal(TILEC_LAUNCH(k, 0, 1, 1, 1, (float *)0x1000, 16), TILEC_OK);
+   assert_string_equal(mock.signature, "*fp32,i32");
+   assert_int_equal(TILEC_LAUNCH(k, 0, 1, 1, 1, (float *)0x1004, 17), TILEC_OK);
+   assert_int_equal(mock.compiles, 1);
+   assert_int_equal(TILEC_LAUNCH(k, 0, 1, 1, 1, (float *)0x1004, 1), TILEC_OK);
+   assert_string_equal(mock.signature, "*fp32,i32:1");
+   tilec_module_free(m);
+   stop();
+}
+
+static void
+a_hit_takes_no_memory_and_no_lock(void **state)
+{
+   (void)state;
+   start(TILEC_ON_CUDA);
+   assert_int_equal(launch_n(16), TILEC_OK);
+   assert_true(num_allocs > 0 && num_locks > 0); /* the counters count */
+   num_allocs = num_locks = 0;
+   int calls = fake()->total_calls;
+   for (int i = 1; i <= 100; i++)
+      assert_int_equal(launch_n(16 * i), TILEC_OK);
+   assert_int_equal(num_allocs, 0);
+   assert_int_equal(num_locks, 0);
+   /* of the driver: the current context, its exchange on a thread without, the launch; no waiting */
+   assert_in_range(fake()->total_calls - calls, 200, 300);
+   stop();
+}
+
+static void
+explains_what_a_launch_would_use(void **state)
+{
+   (void)state;
+   start(TILEC_ON_CUDA);
+   char text[1024], small[20];
+   TilecArg args[] = {TILEC_ARG((float *)0x1000), TILEC_ARG(64), TILEC_ARG(1.0f), TILEC_ARG(3),
+                      TILEC_ARG(7)};
+   assert_int_equal(tilec_kernel_explain(kernel, args, 5, text, sizeof text), TILEC_OK);
+   assert_string_equal(text, "kernel 'k': a variant (*fp32:16,i32:16,fp32,,i32,i32) would be made: "
+                             "it is the first");
+   assert_int_equal(mock.compiles, 0);
+   assert_int_equal(tilec_kernel_prepare(kernel, args, 5), TILEC_OK);
+   assert_int_equal(tilec_kernel_explain(kernel, args, 5, text, sizeof text), TILEC_OK);
+   assert_string_equal(text, "kernel 'k': variant 0 (*fp32:16,i32:16,fp32,,i32,i32) would be used");
+   args[1] = TILEC_ARG(65);
+   args[0] = TILEC_ARG((double *)0x1000);
+   assert_int_equal(tilec_kernel_explain(kernel, args, 5, text, sizeof text), TILEC_OK);
+   assert_string_equal(text,
+                       "kernel 'k': a new variant (*fp64:16,i32,fp32,,i32,i32) would be made; "
+                       "against variant 0:\n   'x': type was *fp32, now *fp64\n"
+                       "   'n': divisible by 16 was true, now false");
+   args[1] = TILEC_ARG(1);
+   args[0] = tilec_none();
+   assert_int_equal(tilec_kernel_explain(kernel, args, 5, text, sizeof text), TILEC_OK);
+   assert_non_null(strstr(text, "'x': type was *fp32, now None"));
+   assert_non_null(strstr(text, "'n': == 1 was false, now true"));
+   assert_null(strstr(text, "'n': divisible"));
+   assert_int_equal(tilec_kernel_explain(kernel, args, 5, small, sizeof small), TILEC_OK);
+   assert_string_equal(small, "kernel 'k': a new v");
+   assert_int_equal(tilec_kernel_explain(kernel, args, 4, text, sizeof text), TILEC_BAD_ARGUMENT);
+   assert_int_equal(tilec_kernel_explain(kernel, args, 5, NULL, 0), TILEC_BAD_ARGUMENT);
+   assert_int_equal(mock.compiles, 1);
+   stop();
+}
+
+static void
+compiling_ahead(void **state)
+{
+   (void)state;
+   jit_options.num_workers = 3;
+   start(TILEC_ON_CUDA);
+   mock.delay_ms = 50;
+   TilecPending *pending[6];
+   TilecArg args[5];
+   for (int i = 0; i < 6; i++) { /* three kinds, each asked for twice */
+      TilecArg a[] = {TILEC_ARG((float *)0x1000), TILEC_ARG(i % 3 == 0 ? 1 : i % 3 == 1 ? 16 : 7),
+                      TILEC_ARG(1.0f), TILEC_ARG(3), TILEC_ARG(7)};
+      memcpy(args, a, sizeof a);
+      assert_int_equal(tilec_kernel_prepare_async(kernel, a, 5, &pending[i]), TILEC_OK);
+   }
+   assert_int_equal(tilec_pending_query(pending[5]), TILEC_NOT_READY);
+   assert_int_equal(launch_n(16), TILEC_OK); /* joins the one under way */
+   for (int i = 0; i < 6; i++) {
+      assert_int_equal(tilec_pending_wait(pending[i]), TILEC_OK);
+      assert_int_equal(tilec_pending_query(pending[i]), TILEC_OK);
+      tilec_pending_free(pending[i]);
+   }
+   assert_int_equal(mock.compiles, 3);
+   assert_int_equal(tilec_kernel_prepare_async(kernel, args, 5, &pending[0]), TILEC_OK);
+   assert_int_equal(tilec_pending_query(pending[0]), TILEC_OK); /* it is there */
+   tilec_pending_free(pending[0]);
+   mock.fail = TILEC_BAD_SOURCE;
+   args[0] = tilec_none();
+   assert_int_equal(tilec_kernel_prepare_async(kernel, args, 5, &pending[0]), TILEC_OK);
+   assert_int_equal(tilec_pending_wait(pending[0]), TILEC_BAD_SOURCE);
+   assert_says(rt, "unknown name 'blok'");
+   tilec_pending_free(pending[0]);
+   assert_int_equal(tilec_kernel_prepare_async(kernel, args, 4, &pending[0]), TILEC_BAD_ARGUMENT);
+   assert_null(pending[0]);
+   for (int i = 0; i < 6; i++) { /* freed while under way: the module waits or calls it off */
+      args[1] = TILEC_ARG(INT64_C(1) << (31 + i));
+      args[0] = tilec_ptr((TilecDtype)(TILEC_FP16 + i % 4), (void *)0x1000, 0);
+      assert_int_equal(tilec_kernel_prepare_async(kernel, args, 5, &pending[i]), TILEC_OK);
+      tilec_pending_free(pending[i]);
+   }
+   tilec_pending_free(NULL);
+   assert_int_equal(tilec_pending_wait(NULL), TILEC_BAD_ARGUMENT);
+   stop();
+}
+
+static void
+launches_that_may_not_compile(void **state)
+{
+   (void)state;
+   jit_options.never_compile = true;
+   start(TILEC_ON_CUDA);
+   assert_int_equal(launch_n(16), TILEC_NOT_FOUND);
+   assert_says(rt, "the variant (*fp32:16,i32:16,fp32,,i32,i32) is not ready");
+   assert_says(rt, "tilec_kernel_prepare");
+   TilecArg args[] = {TILEC_ARG((float *)0x1000), TILEC_ARG(64), TILEC_ARG(1.0f), TILEC_ARG(3),
+                      TILEC_ARG(7)};
+   assert_int_equal(tilec_kernel_prepare(kernel, args, 5), TILEC_OK);
+   assert_int_equal(launch_n(16), TILEC_OK);
+   assert_int_equal(launch_n(17), TILEC_NOT_FOUND);
+   assert_int_equal(mock.compiles, 1);
+   stop();
+}
+
+static void
+capture_refuses_to_compile(void **state)
+{
+   (void)state;
+   start(TILEC_ON_CUDA);
+   fake()->capturing = 1;
+   assert_int_equal(launch_n(16), TILEC_NOT_FOUND);
+   assert_says(rt, "captures a graph; call tilec_kernel_prepare");
+   assert_int_equal(mock.compiles, 0);
+   assert_int_equal(fake()->modules, 0);
+   fake()->capturing = 0;
+   assert_int_equal(launch_n(16), TILEC_OK);
+   fake()->capturing = 1;
+   assert_int_equal(launch_n(32), TILEC_OK);
+   stop();
+}
+
 int test_jit(void);
 int
 test_jit(void)
@@ -223,6 +458,13 @@ test_jit(void)
        cmocka_unit_test(mistakes_are_reported),
        cmocka_unit_test(host_executor_runs_the_program),
        cmocka_unit_test(racing_misses_compile_once),
+       cmocka_unit_test(integers_are_as_wide_as_they_need),
+       cmocka_unit_test(alignment_alone_can_be_switched_off),
+       cmocka_unit_test(a_hit_takes_no_memory_and_no_lock),
+       cmocka_unit_test(explains_what_a_launch_would_use),
+       cmocka_unit_test(compiling_ahead),
+       cmocka_unit_test(launches_that_may_not_compile),
+       cmocka_unit_test(capture_refuses_to_compile),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,349 @@
+/* One specialisation made: from the disk cache, or by the compiler and then kept there.  What goes
+ * wrong with the cache costs time, never a kernel. */
+#include "jit/jit.h"
+
+#include "jit/stored.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+   TEXT_BYTES = 3500,      /* of diagnostics kept for the error detail */
+   LOCK_MS = 10000,        /* waited for another process that makes the same kernel */
+};
+
+/* ---- Diagnostics → text ---------------------------------------------------------------------- */
+
+typedef struct Text {
+   TlJit *jit;
+   size_t len;
+   char bytes[TEXT_BYTES];
+   TlBytes kept;           /* for the disk cache */
+} Text;
+
+static void
+on_diag(void *user, const TilecDiag *d)
+{
+   Text *t = user;
+   const char *s = d->rendered ? d->rendered : d->text;
+   if (t->jit->on_text)
+      t->jit->on_text(t->jit->user, s);
+   if (t->jit->has_cache)
+      tl_stored_diag(&t->kept, d);
+   if (d->severity != TILEC_SEVERITY_ERROR && !(d->severity == TILEC_SEVERITY_NOTE && t->len))
+      return;
+   if (t->len < sizeof t->bytes)
+      t->len += (size_t)snprintf(t->bytes + t->len, sizeof t->bytes - t->len, "%s", s);
+}
+
+static void
+replay(void *user, const TilecDiag *d)
+{
+   TlJit *jit = user;
+   jit->on_text(jit->user, d->rendered);
+}
+
+/* Starts a session whose errors gather in `t`. */
+static TilecStatus
+start_session(TlJit *jit, Text *t, TilecSession **out)
+{
+   TilecSessionOptions o = {.struct_size = sizeof o, .on_diag = on_diag, .user = t,
+                            .memory_limit_bytes = jit->memory_limit_bytes};
+   t->jit = jit;
+   t->len = 0;
+   t->bytes[0] = 0;
+   t->kept = (TlBytes){0};
+   return tilec_session_new(&o, out);
+}
+
+static TilecStatus
+report(TlJit *jit, TilecStatus status, const Text *t, TilecSession *session)
+{
+   if (status == TILEC_OK)
+      return status;
+   const char *why = t->len ? t->bytes : session ? tilec_session_error(session) : "";
+   return tl_core_fail(jit->rt, status, why && *why ? why : tilec_status_string(status));
+}
+
+/* Said once per runtime: a full disk would otherwise say it at every kernel. */
+static void
+note(TlJit *jit, const char *why)
+{
+   char text[TL_CACHE_WHY + 128];
+   if (atomic_exchange(&jit->has_noted, true))
+      return;
+   snprintf(text, sizeof text, "note: kernels are not kept for the next run: %s\n", why);
+   if (jit->on_text)
+      jit->on_text(jit->user, text);
+   (void)tl_core_fail(jit->rt, TILEC_OK, text);
+}
+
+/* ---- Options --------------------------------------------------------------------------------- */
+
+TilecCompileOptions
+tl_jit_compile_options(const TlJitSource *s)
+{
+   const TilecSource *o = &s->options;
+   return (TilecCompileOptions){
+      .struct_size = sizeof(TilecCompileOptions),
+      .file = o->file,
+      .source = o->source,
+      .source_bytes = o->source_bytes,
+      .kernel = o->kernel,
+      .defines = s->defines,
+      .num_defines = o->num_defines,
+      .include_dirs = o->include_dirs,
+      .num_include_dirs = o->num_include_dirs,
+      .num_warps = o->num_warps,
+      .num_stages = o->num_stages,
+      .opt = (TilecOpt)o->opt,
+      .fp_mode = (TilecFpMode)o->fp_mode,
+      .debug_info = o->debug_info,
+      .check = o->check,
+   };
+}
+
+/* The text that was listed is the one compiled later, whatever becomes of the file. */
+TilecStatus
+tl_jit_list(TlJitSource *s)
+{
+   Text text;
+   TilecSession *session = NULL;
+   TilecStatus status = start_session(s->jit, &text, &session);
+   if (status == TILEC_OK) {
+      TilecCompileOptions o = tl_jit_compile_options(s);
+      status = tilec_list_kernels(session, &o, &s->listing);
+   }
+   status = report(s->jit, status, &text, session);
+   tilec_session_free(session);
+   free(text.kept.data);
+   if (status == TILEC_OK && !s->options.source) {
+      size_t len = 0;
+      s->options.source = tilec_listing_source(s->listing, &len);
+      s->options.source_bytes = len;
+   }
+   return status;
+}
+
+/* One item of the signature: see TilecCompileOptions.signature. */
+static void
+sign_param(const TlJitParam *p, TlArgKey key, char *text, size_t bytes)
+{
+   const char *fact = key.facts & TL_FACT_ONE     ? ":1"
+                      : key.facts & TL_FACT_DIV16 ? ":16"
+                                                  : p->says;
+   if (key.kind == TILEC_ARG_NONE)
+      snprintf(text, bytes, "None");
+   else if (p->is_annotated)
+      snprintf(text, bytes, "%s%s", p->base, fact);
+   else
+      snprintf(text, bytes, "%s%s%s", key.kind == TILEC_ARG_POINTER ? "*" : "",
+               tl_jit_dtype_text(key.dtype), fact);
+}
+
+char *
+tl_jit_signature(const TlJitSource *s, const TlArgKey *key)
+{
+   size_t room = (size_t)(s->decl->num_params + 1) * 80, len = 0;
+   char *text = malloc(room);
+   if (!text)
+      return NULL;
+   text[0] = 0;
+   uint32_t k = 0;
+   for (uint32_t i = 0; i < s->decl->num_params; i++) {
+      char item[80] = "";
+      if (k < s->num_params && s->params[k].index == i) {
+         sign_param(&s->params[k], key[k], item, sizeof item);
+         k++;
+      }
+      len += (size_t)snprintf(text + len, room - len, "%s%s", i ? "," : "", item);
+   }
+   return text;
+}
+
+TilecStatus
+tl_jit_missing(TlJitSource *s, const TlArgKey *key, const char *why)
+{
+   char text[TL_JIT_DETAIL];
+   char *sign = tl_jit_signature(s, key);
+   if (!sign)
+      return TILEC_NO_MEMORY;
+   snprintf(text, sizeof text, "kernel '%s': the variant (%s) is not ready, and %s", s->decl->name,
+            sign, why);
+   free(sign);
+   return tl_core_fail(s->jit->rt, TILEC_NOT_FOUND, text);
+}
+
+static void
+set_target(const TlJitSource *s, TilecCompileOptions *o)
+{
+   TilecRuntime *rt = s->jit->rt;
+   const TilecDeviceInfo *device = tl_core_device(rt);
+   TilecExecutor on = tilec_runtime_executor(rt);
+   o->kernel = s->decl->name;
+   o->arch = s->options.arch;
+   if (on == TILEC_ON_CUDA) {
+      o->arch = o->arch ? o->arch : device->arch;
+      o->ptx_version = device->max_ptx_version;
+   } else {
+      o->stop_after = on == TILEC_ON_CPU ? TILEC_STAGE_IR : TILEC_STAGE_LOWERED;
+   }
+}
+
+/* ---- The disk cache -------------------------------------------------------------------------- */
+
+static TilecStatus
+bind(TlJit *jit, TlJitEntry *e)
+{
+   e->variant = tl_core_variant(e->module);
+   return e->variant ? TILEC_OK
+                     : tl_core_fail(jit->rt, TILEC_INTERNAL, "the compiler made no kernel");
+}
+
+/* A cubin of another assembler than the driver likes is no failure: the PTX is beside it. */
+static TilecStatus
+load_image(TlJit *jit, const void *cubin, size_t cubin_len, const char *ptx, size_t ptx_len,
+           const TilecImageInfo *info, TilecModule **out)
+{
+   TilecStatus status = TILEC_BAD_IMAGE;
+   if (cubin)
+      status = tl_core_load(jit->rt, cubin, cubin_len, info, out);
+   if (status == TILEC_BAD_IMAGE || status == TILEC_BAD_TARGET || status == TILEC_DRIVER_TOO_OLD)
+      status = tl_core_load(jit->rt, ptx, ptx_len, info, out);
+   return status;
+}
+
+/* False: a miss.  What is there but does not load is one as well. */
+static bool
+from_cache(TlJit *jit, const uint8_t *key, TlJitEntry *e, TilecStatus *status)
+{
+   TlStored stored;
+   if (!tl_stored_get(&jit->cache, key, &stored))
+      return false;
+   *status = tilec_image_read_json(stored.json, stored.json_len, &e->info, NULL, 0);
+   if (*status == TILEC_OK)
+      *status = load_image(jit, stored.cubin, stored.cubin_len, stored.ptx, stored.ptx_len, e->info,
+                           &e->module);
+   if (*status == TILEC_OK)
+      *status = bind(jit, e);
+   if (*status == TILEC_OK && jit->on_text)
+      tl_stored_replay(&stored, replay, jit);
+   tl_stored_free(&stored);
+   if (*status == TILEC_OK || *status == TILEC_DEVICE_LOST ||
+       *status == TILEC_OUT_OF_DEVICE_MEMORY)
+      return true;
+   tilec_module_free(e->module);
+   tilec_image_info_free(e->info);
+   e->module = NULL;
+   e->info = NULL;
+   return false;
+}
+
+/* The imports of a program as a list of malloc; false: out of memory. */
+static bool
+list_imports(const TilecProgram *program, TilecImport **list, size_t *count)
+{
+   uint32_t n = 0;
+   TilecImport one;
+   while (tilec_program_import(program, n, &one))
+      n++;
+   *count = n;
+   *list = malloc((n + 1) * sizeof **list);
+   for (uint32_t i = 0; *list && i < n; i++)
+      (void)tilec_program_import(program, i, &(*list)[i]);
+   return *list != NULL;
+}
+
+static void
+to_cache(TlJit *jit, const uint8_t *key, const TilecProgram *program, TlStoredParts *parts)
+{
+   TilecImport *imports;
+   char why[TL_CACHE_WHY] = "out of memory";
+   bool ok = list_imports(program, &imports, &parts->num_imports);
+   parts->imports = imports;
+   parts->json = tilec_program_metadata(program, &parts->json_len);
+   if (!ok || !tl_stored_put(&jit->cache, key, parts, why))
+      note(jit, why);
+   free(imports);
+}
+
+/* ---- Making ---------------------------------------------------------------------------------- */
+
+/* key NULL: not kept. */
+static TilecStatus
+load_program(TlJit *jit, const uint8_t *key, const TlBytes *diags, TlJitEntry *e)
+{
+   const TilecImageInfo *info = tilec_program_info(e->program);
+   if (tilec_runtime_executor(jit->rt) != TILEC_ON_CUDA)
+      return tl_core_load_host(jit->rt, info, e->program, &e->module);
+   TlStoredParts p = {.diags = diags};
+   void *cubin = NULL;
+   char why[TL_CACHE_WHY] = "";
+   p.ptx = tilec_program_text(e->program, TILEC_STAGE_PTX, &p.ptx_len);
+   if (!p.ptx)
+      return TILEC_INTERNAL;
+   if (key && jit->cache.dir && jit->ptxas &&
+       !tl_ptxas(&jit->cache, jit->ptxas, info->arch, p.ptx, p.ptx_len, &cubin, &p.cubin_len, why))
+      note(jit, why);
+   p.cubin = cubin;
+   TilecStatus status = load_image(jit, p.cubin, p.cubin_len, p.ptx, p.ptx_len, info, &e->module);
+   if (status == TILEC_OK && key && jit->cache.dir)
+      to_cache(jit, key, e->program, &p);
+   free(cubin);
+   return status;
+}
+
+static TilecStatus
+compile(TlJit *jit, const TilecCompileOptions *o, const uint8_t *key, TlJitEntry *e)
+{
+   Text text;
+   TilecSession *session = NULL;
+   TilecStatus status = start_session(jit, &text, &session);
+   if (status == TILEC_OK)
+      status = tilec_compile(session, o, &e->program);
+   status = report(jit, status, &text, session);
+   tilec_session_free(session);
+   if (status == TILEC_OK)
+      status = load_program(jit, key, &text.kept, e);
+   free(text.kept.data);
+   return status == TILEC_OK ? bind(jit, e) : status;
+}
+
+TilecStatus
+tl_jit_make(TlJitSource *s, const TlArgKey *facts, bool for_launch, TlJitEntry *e)
+{
+   TlJit *jit = s->jit;
+   uint8_t key[TL_CACHE_KEY_BYTES];
+   TilecStatus status;
+   char *sign = tl_jit_signature(s, facts);
+   if (!sign)
+      return TILEC_NO_MEMORY;
+   TilecCompileOptions o = tl_jit_compile_options(s);
+   set_target(s, &o);
+   o.signature = sign;
+   bool keep = jit->has_cache && tilec_runtime_executor(jit->rt) == TILEC_ON_CUDA &&
+               tl_stored_key(&o, key);
+   if (!keep || !from_cache(jit, key, e, &status)) {
+      if (for_launch && jit->never_compile) {
+         status = tl_jit_missing(s, facts, "launches compile nothing here (never_compile); call "
+                                           "tilec_kernel_prepare with such arguments");
+      } else {
+         int lock = keep && jit->cache.dir ? tl_cache_lock(&jit->cache, key, LOCK_MS) : -1;
+         if (lock < 0 || !from_cache(jit, key, e, &status))
+            status = compile(jit, &o, keep ? key : NULL, e);
+         tl_cache_unlock(lock);
+      }
+   }
+   free(sign);
+   return status;
+}
+
+void
+tl_jit_entry_free(TlJitEntry *e)
+{
+   tilec_module_free(e->module);
+   tilec_program_free(e->program);
+   tilec_image_info_free(e->info);
+   free(e);
+}

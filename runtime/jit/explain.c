@@ -1,0 +1,98 @@
+/* tilec_kernel_explain: the facts of the arguments against the specialisations that are there. */
+#include "jit/jit.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Out {
+   char *text;
+   size_t len, room;
+} Out;
+
+static void say(Out *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void
+say(Out *o, const char *format, ...)
+{
+   va_list ap;
+   va_start(ap, format);
+   int n = vsnprintf(o->text + o->len, o->room - o->len, format, ap);
+   va_end(ap);
+   o->len = o->len + (size_t)n < o->room ? o->len + (size_t)n : o->room - 1;
+}
+
+static const char *
+kind_text(TlArgKey k)
+{
+   return k.kind == TILEC_ARG_NONE ? "None" : k.kind == TILEC_ARG_POINTER ? "*" : "";
+}
+
+/* How many facts differ: the nearest variant is the one to explain against. */
+static unsigned
+distance(const TlArgKey *a, const TlArgKey *b, size_t n)
+{
+   unsigned d = 0;
+   for (size_t i = 0; i < n; i++)
+      d += memcmp(&a[i], &b[i], sizeof a[i]) != 0;
+   return d;
+}
+
+static void
+say_fact(Out *o, const char *param, const char *fact, unsigned bit, TlArgKey was, TlArgKey now)
+{
+   if ((was.facts ^ now.facts) & bit)
+      say(o, "\n   '%s': %s was %s, now %s", param, fact, was.facts & bit ? "true" : "false",
+          now.facts & bit ? "true" : "false");
+}
+
+static void
+say_difference(Out *o, const TlJitParam *p, TlArgKey was, TlArgKey now)
+{
+   const char *name = p->decl->name;
+   if (was.kind != now.kind || was.dtype != now.dtype)
+      say(o, "\n   '%s': type was %s%s, now %s%s", name, kind_text(was),
+          was.kind == TILEC_ARG_NONE ? "" : tl_jit_dtype_text(was.dtype), kind_text(now),
+          now.kind == TILEC_ARG_NONE ? "" : tl_jit_dtype_text(now.dtype));
+   say_fact(o, name, "== 1", TL_FACT_ONE, was, now);
+   /* a value of 1 is told by that alone */
+   if (!((was.facts | now.facts) & TL_FACT_ONE) || !((was.facts ^ now.facts) & TL_FACT_ONE))
+      say_fact(o, name, "divisible by 16", TL_FACT_DIV16, was, now);
+}
+
+TilecStatus
+tl_jit_explain(void *source, const TilecArg *args, size_t num_args, char *text, size_t bytes)
+{
+   TlJitSource *s = source;
+   TlArgKey key[TL_JIT_MAX_ARGS];
+   uint64_t hash;
+   TilecStatus status = tl_jit_keys(s, args, num_args, key, &hash);
+   char *sign = status == TILEC_OK ? tl_jit_signature(s, key) : NULL;
+   if (!sign)
+      return status == TILEC_OK ? TILEC_NO_MEMORY : status;
+   Out o = {text, 0, bytes};
+   TlJitEntry *hit = tl_jit_look_up(s, hash, key, num_args), *nearest = NULL;
+   uint32_t index = 0, best = UINT32_MAX;
+   pthread_mutex_lock(&s->jit->lock);
+   for (uint32_t i = 0; i < s->num_entries; i++) {
+      unsigned d = distance(s->entries[i]->key, key, num_args);
+      if (d < best) {
+         best = d;
+         index = i;
+         nearest = s->entries[i];
+      }
+   }
+   pthread_mutex_unlock(&s->jit->lock);
+   if (hit) {
+      say(&o, "kernel '%s': variant %u (%s) would be used", s->decl->name, index, sign);
+   } else if (!nearest) {
+      say(&o, "kernel '%s': a variant (%s) would be made: it is the first", s->decl->name, sign);
+   } else {
+      say(&o, "kernel '%s': a new variant (%s) would be made; against variant %u:", s->decl->name,
+          sign, index);
+      for (size_t i = 0; i < num_args; i++)
+         say_difference(&o, &s->params[i], nearest->key[i], key[i]);
+   }
+   free(sign);
+   return TILEC_OK;
+}
