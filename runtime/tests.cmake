@@ -51,6 +51,36 @@ set_target_properties(unit_runtime_jit PROPERTIES LINKER_LANGUAGE CXX)
 target_link_options(unit_runtime_jit PRIVATE
   -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=pthread_mutex_lock)
 
+# Processes and threads on one small disk cache, some of them killed.  The long forms are
+#    cache_stress --seconds=20        cache_stress --kills=500
+add_executable(cache_stress "${unit_dir}/cache_stress.c" jit/cache.c
+               "${CMAKE_CURRENT_SOURCE_DIR}/../compiler/driver/digest.c")
+target_include_directories(cache_stress PRIVATE . "${CMAKE_CURRENT_SOURCE_DIR}/../compiler")
+target_link_libraries(cache_stress PRIVATE tilec_core tl_codegen)
+set_target_properties(cache_stress PROPERTIES LINKER_LANGUAGE CXX)
+add_test(NAME cache.stress COMMAND cache_stress --seconds=5)
+add_test(NAME cache.kill COMMAND cache_stress --seconds=2 --processes=4 --kills=50)
+
+if(TARGET tilec_shared)
+  # Threads that compile and launch; a data race is seen where the build has the thread sanitizer.
+  add_executable(jit_threads "${unit_dir}/jit_threads.c")
+  add_executable(start_check "${unit_dir}/start_check.c")
+  target_compile_definitions(start_check PRIVATE FAKE_DRIVER="$<TARGET_FILE:fakecuda>")
+  foreach(program jit_threads start_check)
+    target_include_directories(${program} PRIVATE include "${public_headers}")
+    target_link_libraries(${program} PRIVATE tilec_shared Threads::Threads)
+    set_target_properties(${program} PROPERTIES BUILD_RPATH_USE_ORIGIN ON)
+  endforeach()
+  add_test(NAME threads.jit COMMAND jit_threads 200)
+  add_test(NAME cache.start
+           COMMAND start_check "${CMAKE_CURRENT_SOURCE_DIR}/../dsl_examples/elu.tile")
+  add_test(NAME cache.command
+           COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/../tests/support/check_cache.sh"
+                   "$<TARGET_FILE:tilec>" "$<TARGET_FILE:fakecuda>"
+                   "${CMAKE_CURRENT_SOURCE_DIR}/../dsl_examples/elu.tile")
+  set_tests_properties(cache.stress cache.kill threads.jit cache.start PROPERTIES RUN_SERIAL ON)
+endif()
+
 add_executable(api_cxx "${unit_dir}/api.cc")
 target_link_libraries(api_cxx PRIVATE tilec_core)
 target_compile_features(api_cxx PRIVATE cxx_std_17)

@@ -44,7 +44,8 @@ if(TARGET tilec)
 
   # Code in README.md and docs/ is compiled.
   add_test(NAME docs.snippets
-           COMMAND "${support}/check_snippets.sh" "$<TARGET_FILE:tilec>" "${CMAKE_C_COMPILER}")
+           COMMAND "${support}/check_snippets.sh" "$<TARGET_FILE:tilec>" "${CMAKE_C_COMPILER}"
+                   "$<TARGET_FILE:tilec_shared>")
 endif()
 
 # The GPU, and its simulator, against the CPU executor; the GPU part is skipped without one.

@@ -2,7 +2,7 @@
 # Installs what is missing, builds, and runs every test that needs no GPU.
 #   tests/run.sh [--ptxas[=PATH]] [--no-asan]
 #   --ptxas    fail when no ptxas is found (without it: PTX is assembled if one is found)
-#   --no-asan  leave out the build with address and undefined-behaviour sanitizers
+#   --no-asan  leave out the builds with sanitizers
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=support/setup.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/support/setup.sh"
@@ -48,8 +48,13 @@ if ((with_asan)); then
    export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
    tilec_build asan tilec_test_programs
    run_ctest asan -R '^(unit|golden)\.'
+   export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1}
+   tilec_build tsan jit_threads cache_stress unit_runtime unit_runtime_jit fakecuda fakecuda_broken
+   run_ctest tsan -R '^(threads\.jit|cache\.stress|unit\.runtime|unit\.runtime_jit)$'
    tilec_say "address and undefined-behaviour sanitizers"
    closing_lines asan
+   tilec_say "thread sanitizer"
+   closing_lines tsan
 fi
 
 if [[ -z $(tilec_find_ptxas) ]]; then

@@ -1,6 +1,7 @@
 /* tilec run: arguments from the command line, a signature from their types and facts, one launch on
  * the GPU, the CPU executor or the GPU simulator, arrays written back. */
 #include "core/rule.h"
+#include "driver/cached.h"
 #include "driver/command.h"
 #include "driver/value.h"
 #include "exec/sim/sim.h"
@@ -29,6 +30,7 @@ typedef struct RunState {
    bool on_sim;
    TilecModule *module;
    TilecKernel *kernel;
+   TlCmdImage image;
    uint32_t grid[3];
    bool own_grid;
    uint32_t time_runs; /* 0 = no timing */
@@ -578,9 +580,12 @@ static int
 run_on_gpu(RunState *r)
 {
    TlUnit *u = &r->unit;
-   TilecStatus status =
-       tilec_module_load(r->rt, u->text[TILEC_STAGE_PTX], u->text_len[TILEC_STAGE_PTX], u->json,
-                         u->json_len, &r->module);
+   TilecStatus status = TILEC_BAD_IMAGE;
+   if (r->image.cubin) /* of another assembler than the driver likes, it is no failure */
+      status = tilec_module_load(r->rt, r->image.cubin, r->image.cubin_len, u->json, u->json_len, &r->module);
+   if (status == TILEC_BAD_IMAGE || status == TILEC_BAD_TARGET || status == TILEC_DRIVER_TOO_OLD)
+      status = tilec_module_load(r->rt, u->text[TILEC_STAGE_PTX], u->text_len[TILEC_STAGE_PTX],
+                                 u->json, u->json_len, &r->module);
    if (status == TILEC_OK)
       status = tilec_module_kernel(r->module, NULL, &r->kernel);
    if (status == TILEC_OK)
@@ -633,6 +638,7 @@ release(RunState *r)
    tilec_module_free(r->module);
    tilec_runtime_close(r->rt);
    tl_unit_free(&r->unit);
+   tl_cmd_image_free(&r->image);
 }
 
 /* "native", or nothing said: the device's own architecture. */
@@ -663,10 +669,13 @@ compile_and_run(RunState *r)
    r->o.keep_stages |= shown ? TILEC_STAGE_BIT(shown) : 0;
    TilecStage needed = r->rt ? TILEC_STAGE_PTX : r->on_sim ? TILEC_STAGE_LOWERED : TILEC_STAGE_IR;
    r->o.stop_after = shown > needed ? TILEC_STAGE_PTX : needed;
-   TilecStatus status = tl_unit_compile(&r->unit, &r->o, &r->extra);
+   TilecStatus status =
+       r->rt ? tl_cmd_compile_cached(r->c, &r->unit, &r->o, &r->extra, &r->image)
+             : tl_unit_compile(&r->unit, &r->o, &r->extra);
    if (status == TILEC_OK && shown && r->unit.text[shown])
       tl_cmd_write(r->c, NULL, r->unit.text[shown], r->unit.text_len[shown]);
-   tl_cmd_diagnostics(r->c, &r->unit);
+   if (!r->rt)
+      tl_cmd_diagnostics(r->c, &r->unit);
    if (status != TILEC_OK)
       return tl_cmd_exit_code(status);
    r->unit.diags.first = r->unit.diags.last = NULL; /* shown already */

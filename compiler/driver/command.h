@@ -30,6 +30,7 @@ int tl_cmd_run(TlCommand *c);
 int tl_cmd_list(TlCommand *c);
 int tl_cmd_doctor(TlCommand *c);
 int tl_cmd_explain(TlCommand *c);
+int tl_cmd_cache(TlCommand *c);
 
 /* Fills public options from the command line; false after a message to stderr. */
 bool tl_cmd_options(TlCommand *c, TilecCompileOptions *o, TlUnitExtra *extra);

@@ -54,6 +54,8 @@ dispatch(TlCommand *c, int argc)
       return tl_cmd_list(c);
    case CMD_DOCTOR:
       return tl_cmd_doctor(c);
+   case CMD_CACHE:
+      return tl_cmd_cache(c);
    case CMD_EXPLAIN:
       return tl_cmd_explain(c);
    default:

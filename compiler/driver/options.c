@@ -28,6 +28,7 @@ static const struct {
    {"list", CMD_LIST, "kernels of a file with their parameters and types"},
    {"doctor", CMD_DOCTOR, "what works on this machine"},
    {"explain", CMD_EXPLAIN, "the long text of an error code"},
+   {"cache", CMD_CACHE, "compiled kernels kept on disk: tilec cache stats|verify|clear"},
 };
 
 enum { NUM_COMMANDS = sizeof commands / sizeof commands[0] };

@@ -284,7 +284,7 @@ load_program(TlJit *jit, const uint8_t *key, const TlBytes *diags, TlJitEntry *e
    if (!p.ptx)
       return TILEC_INTERNAL;
    if (key && jit->cache.dir && jit->ptxas &&
-       !tl_ptxas(&jit->cache, jit->ptxas, info->arch, p.ptx, p.ptx_len, &cubin, &p.cubin_len, why))
+       !tl_ptxas(&jit->cache, jit->ptxas, info, p.ptx, p.ptx_len, &cubin, &p.cubin_len, why))
       note(jit, why);
    p.cubin = cubin;
    TilecStatus status = load_image(jit, p.cubin, p.cubin_len, p.ptx, p.ptx_len, info, &e->module);

@@ -73,8 +73,8 @@ run(const char *ptxas, char *const *argv)
 }
 
 bool
-tl_ptxas(TlCache *cache, const char *ptxas, const char *arch, const char *ptx, size_t ptx_len,
-         void **cubin, size_t *cubin_len, char *why)
+tl_ptxas(TlCache *cache, const char *ptxas, const TilecImageInfo *info, const char *ptx,
+         size_t ptx_len, void **cubin, size_t *cubin_len, char *why)
 {
    char in[TL_CACHE_PATH], out[TL_CACHE_PATH], target[64];
    *cubin = NULL;
@@ -82,15 +82,15 @@ tl_ptxas(TlCache *cache, const char *ptxas, const char *arch, const char *ptx, s
       snprintf(why, TL_CACHE_WHY, "no folder for the assembler's files");
       return false;
    }
-   snprintf(target, sizeof target, "-arch=%s", arch);
-   char *const argv[] = {"ptxas", target, "-o", out, in, NULL};
+   snprintf(target, sizeof target, "-arch=%s", info->arch);
+   char *const argv[] = {"ptxas", target, "-o", out, in, info->line_info ? "-lineinfo" : NULL, NULL};
    bool wrote = write_file(in, ptx, ptx_len);
    int code = wrote ? run(ptxas, argv) : -1;
    bool ok = code == 0 && read_file(out, cubin, cubin_len);
    if (!ok && !wrote)
       snprintf(why, TL_CACHE_WHY, "the assembler's input cannot be written: %s", strerror(errno));
    else if (!ok)
-      snprintf(why, TL_CACHE_WHY, "'%.300s' made no cubin for %s", ptxas, arch);
+      snprintf(why, TL_CACHE_WHY, "'%.300s' made no cubin for %s", ptxas, info->arch);
    (void)unlink(in);
    (void)unlink(out);
    return ok;

@@ -51,8 +51,8 @@ typedef struct TlStoredParts {
 bool tl_stored_put(TlCache *cache, const uint8_t key[TL_CACHE_KEY_BYTES],
                    const TlStoredParts *parts, char *why);
 
-/* ptxas.c: assembles PTX for `arch`.  *cubin is of malloc.  False with a sentence in `why`. */
-bool tl_ptxas(TlCache *cache, const char *ptxas, const char *arch, const char *ptx, size_t ptx_len,
-              void **cubin, size_t *cubin_len, char *why);
+/* ptxas.c: assembles PTX for info->arch.  *cubin is of malloc.  False with a sentence in `why`. */
+bool tl_ptxas(TlCache *cache, const char *ptxas, const TilecImageInfo *info, const char *ptx,
+              size_t ptx_len, void **cubin, size_t *cubin_len, char *why);
 
 #endif

@@ -1,19 +1,23 @@
 #!/usr/bin/env bash
-# check_snippets.sh TILEC CC: compiles every fenced block of code in README.md and docs/.
+# check_snippets.sh TILEC CC LIBTILEC: compiles every fenced block of code in README.md and docs/.
 #    ```python   a .tile file: `tilec check`, with the options of a comment on the line before the
 #                fence, as in  <!-- check: -s "*fp32" -D BLOCK=64 -->; or `<!-- fails: ... -->`: it must
 #                be refused.  Host Python (a block that imports tilec) is compiled by python3, if any.
-#    ```c        a translation unit: compiled with the public headers, and elu.h of --emit=c
+#    ```c        a translation unit: compiled with the public headers, and elu.h of --emit=c; after a
+#                line `<!-- runs -->` a program: linked with LIBTILEC, run in the root, and it must
+#                end with 0
 # It also runs the two commands that README.md promises through a syntax check, and looks for links
 # to files that do not exist.
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
 tilec=$1
 cc=$2
+library=$3
 work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT
 checked=0
 failed=0
+ran=0
 
 fail() {
    printf 'FAIL %s\n' "$1"
@@ -24,7 +28,13 @@ fail() {
 check_block() { # LANGUAGE WHERE MODE OPTIONS
    local language=$1 where=$2 mode=$3 options=$4 words=()
    checked=$((checked + 1))
-   if [[ $language == c ]]; then
+   if [[ $language == c && $mode == runs ]]; then
+      cp -- "$work/block" "$work/block.c"
+      { "$cc" -std=gnu17 -Wall -Wextra -I"$root/compiler/include" -I"$root/runtime/include" \
+           "$work/block.c" -o "$work/program" "$library" -Wl,-rpath,"$(dirname -- "$library")" &&
+           (cd -- "$root" && timeout 60 "$work/program"); } >"$work/log" 2>&1 || fail "$where"
+      ran=$((ran + 1))
+   elif [[ $language == c ]]; then
       cp -- "$work/block" "$work/block.c"
       "$cc" -std=gnu17 -Wall -Wextra -fsyntax-only -I"$root/compiler/include" \
          -I"$root/runtime/include" -I"$work" "$work/block.c" >"$work/log" 2>&1 || fail "$where"
@@ -59,6 +69,8 @@ check_file() {
          else
             printf '%s\n' "$line" >>"$work/block"
          fi
+      elif [[ $line == '<!-- runs -->' ]]; then
+         mode=runs
       elif [[ $line =~ ^\<!--\ (check|fails):\ ?(.*)--\>$ ]]; then
          mode=${BASH_REMATCH[1]}
          options=${BASH_REMATCH[2]}
@@ -89,5 +101,5 @@ for command in dsl_examples/run.sh tests/run.sh; do
    grep -qx "$command" "$root/README.md" || { echo "README.md does not name $command" >"$work/log"; fail README.md; }
    bash -n "$root/$command" 2>"$work/log" || fail "$command"
 done
-printf '%d blocks of code checked, %d failures\n' "$checked" "$failed"
-((checked > 0 && failed == 0))
+printf '%d blocks of code checked, %d of them run, %d failures\n' "$checked" "$ran" "$failed"
+((checked > 0 && ran > 0 && failed == 0))

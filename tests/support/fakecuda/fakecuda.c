@@ -262,13 +262,15 @@ CALL(cuModuleUnload, void *m)
    state.modules--;
    return 0;
 }
-/* ".entry NAME " or ".entry NAME(" in the image loaded last. */
+/* ".entry NAME " or ".entry NAME(" in the image loaded last; a cubin has all names. */
 static int
 has_entry(const char *name)
 {
    char text[128];
    size_t n = (size_t)snprintf(text, sizeof text, ".entry %s", name);
    const char *at = last_image ? strstr(last_image, text) : NULL;
+   if (last_image && strncmp(last_image, "\177ELF", 4) == 0)
+      return 1;
    while (at && at[n] != ' ' && at[n] != '(')
       at = strstr(at + 1, text);
    return at != NULL;
