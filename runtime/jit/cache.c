@@ -33,7 +33,8 @@ enum {
    MAX_ENTRY_BYTES = 256 << 20,
    TOUCH_SECONDS = 3600,        /* a use is noted at most this often */
    TEMP_SECONDS = 3600,         /* a writer takes less */
-   SCAN_SHARE = 32,             /* the size is looked at after each 1/32 of the limit written */
+   PRUNE_MS = 500,              /* waited for another process that looks: it may be late */
+   SCAN_SHARE = 32,             /* see is_time_to_look */
 };
 static const unsigned char magic[8] = {'t', 'i', 'l', 'e', 'c', '\r', '\n', 0x1a};
 static const char suffix[] = ".tilec";
@@ -286,16 +287,32 @@ tl_cache_entry_free(TlCacheEntry *entry)
    *entry = (TlCacheEntry){0};
 }
 
-static void
-random_name(char *name, size_t bytes)
+static uint64_t
+random_number(void)
 {
    uint64_t r;
    if (getrandom(&r, sizeof r, GRND_NONBLOCK) != (ssize_t)sizeof r) {
-      struct timespec now; /* O_EXCL settles what this leaves to chance */
+      struct timespec now; /* early in the life of a machine */
       clock_gettime(CLOCK_MONOTONIC, &now);
       r = (uint64_t)now.tv_nsec * 0x9e3779b97f4a7c15u ^ (uintptr_t)&now;
    }
-   snprintf(name, bytes, "tmp-%ld-%016llx", (long)getpid(), (unsigned long long)r);
+   return r;
+}
+
+static void
+random_name(char *name, size_t bytes)
+{
+   snprintf(name, bytes, "tmp-%ld-%016llx", (long)getpid(), (unsigned long long)random_number());
+}
+
+/* The size is looked at once for each 1/32 of the limit that is written, on average and by all
+ * processes together: by chance, since a process that writes one entry and ends could count to
+ * nothing. */
+static bool
+is_time_to_look(const TlCache *cache, size_t written)
+{
+   uint64_t share = cache->max_bytes / SCAN_SHARE;
+   return written >= share || random_number() % share < written;
 }
 
 bool
@@ -331,7 +348,7 @@ tl_cache_put(TlCache *cache, const uint8_t key[TL_CACHE_KEY_BYTES],
    }
    free(block);
    close(dir);
-   if (ok && atomic_fetch_add(&cache->fresh, bytes) + bytes >= cache->max_bytes / SCAN_SHARE)
+   if (ok && is_time_to_look(cache, bytes))
       (void)tl_cache_prune(cache, TEMP_SECONDS, NULL);
    return ok;
 }
@@ -365,6 +382,20 @@ open_lock(const char *dir_path, const char *name)
    return fd;
 }
 
+static bool
+lock_within(int fd, uint32_t timeout_ms)
+{
+   for (uint32_t waited = 0, step = 1;; step = step < 32 ? step * 2 : step) {
+      if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+         return true;
+      if ((errno != EWOULDBLOCK && errno != EINTR) || waited >= timeout_ms)
+         return false;
+      struct timespec pause = {.tv_nsec = (long)step * 1000000};
+      nanosleep(&pause, NULL);
+      waited += step;
+   }
+}
+
 /* Keys share 256 locks: a file for each would have to be removed some day, which cannot be done
  * safely while another process opens it. */
 int
@@ -373,15 +404,8 @@ tl_cache_lock(TlCache *cache, const uint8_t key[TL_CACHE_KEY_BYTES], uint32_t ti
    char name[16];
    snprintf(name, sizeof name, "lock-%02x", key[0]);
    int fd = open_lock(cache->dir, name);
-   for (uint32_t waited = 0, step = 1; fd >= 0; step = step < 32 ? step * 2 : step) {
-      if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-         return fd;
-      if ((errno != EWOULDBLOCK && errno != EINTR) || waited >= timeout_ms)
-         break;
-      struct timespec pause = {.tv_nsec = (long)step * 1000000};
-      nanosleep(&pause, NULL);
-      waited += step;
-   }
+   if (fd >= 0 && lock_within(fd, timeout_ms))
+      return fd;
    if (fd >= 0)
       close(fd);
    return -1;
@@ -503,12 +527,11 @@ bool
 tl_cache_prune(TlCache *cache, uint32_t temp_seconds, char *why)
 {
    int lock = open_lock(cache->dir, "lock-prune");
-   if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0) {
+   if (lock < 0 || !lock_within(lock, PRUNE_MS)) {
       if (lock >= 0)
          close(lock);
-      return true; /* another process is at it */
+      return true; /* others are at it */
    }
-   atomic_store(&cache->fresh, 0);
    Scan s = {.dir = open_dir(cache->dir, false, why), .how = TL_CACHE_COUNT,
              .temp_seconds = temp_seconds, .collect = true};
    bool ok = s.dir >= 0 && scan(&s);

@@ -12,7 +12,6 @@
 #ifndef TL_JIT_CACHE_H
 #define TL_JIT_CACHE_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,7 +29,6 @@ typedef struct TlCache {
    const char *const *layers;  /* more folders, only read */
    size_t num_layers;
    uint64_t max_bytes;         /* of `dir` */
-   _Atomic uint64_t fresh;     /* bytes written since this process last looked at the size */
 } TlCache;
 
 typedef struct TlCachePart {
