@@ -127,7 +127,7 @@ key_of(const char *name, uint8_t key[TL_CACHE_KEY_BYTES])
       if (!digit)
          return false;
       unsigned value = (unsigned)(digit - "0123456789abcdef");
-      key[i / 2] = (uint8_t)(i % 2 ? key[i / 2] << 4 | value : value);
+      key[i / 2] = (uint8_t)(i % 2 ? (unsigned)key[i / 2] << 4 | value : value);
    }
    return true;
 }

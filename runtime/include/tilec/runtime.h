@@ -250,7 +250,8 @@ TILEC_API TilecStatus tilec_event_elapsed(TilecEvent *start, TilecEvent *stop, d
 
 typedef struct TilecJitOptions {
    size_t struct_size;
-   void (*on_text)(void *user, const char *rendered); /* diagnostics; NULL: only in the detail */
+   void (*on_text)(void *user, const char *rendered); /* diagnostics; NULL: only in the detail.
+                           Several threads may call it at once: those that compile */
    void *user;
    size_t memory_limit_bytes; /* of one compilation; 0 = the compiler's default */
    bool never_compile;  /* a launch compiles nothing (but loads from the disk cache): a missing

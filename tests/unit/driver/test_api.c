@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char source[] =
    "@kernel(grid=(cdiv(n, BLOCK),))\n"
@@ -399,6 +400,113 @@ ptx_version_is_the_lowest_needed(void **state)
    tilec_session_free(s);
 }
 
+static TilecListing *
+list_text(const char *text, const char *file)
+{
+   TilecSession *session;
+   TilecListing *l = NULL;
+   TilecCompileOptions o = {.struct_size = sizeof o, .file = file, .source = text,
+                            .source_bytes = TILEC_STRLEN};
+   assert_int_equal(tilec_session_new(NULL, &session), TILEC_OK);
+   assert_int_equal(tilec_list_kernels(session, &o, &l), TILEC_OK);
+   tilec_session_free(session);
+   return l;
+}
+
+static void
+decorators_switch_specialisation_off(void **state)
+{
+   (void)state;
+   static const char text[] =
+      "STEPS = ['a', 2]\n"
+      "@triton.jit(do_not_specialize=STEPS, do_not_specialize_on_alignment=('x', 'a', 'nobody'))\n"
+      "def k(x, a, b, c):\n"
+      "    pass\n";
+   static const struct {
+      bool no_specialize, no_align;
+   } want[] = {{false, true}, {true, true}, {true, false}, {false, false}};
+   TilecListing *l = list_text(text, "k.py");
+   const TilecKernelDecl *d = tilec_listing_kernel(l, 0);
+   assert_int_equal(d->num_params, 4);
+   for (int i = 0; i < 4; i++) {
+      assert_int_equal(d->params[i].no_specialize, want[i].no_specialize);
+      assert_int_equal(d->params[i].no_align, want[i].no_align);
+   }
+   size_t len;
+   assert_string_equal(tilec_listing_source(l, &len), text);
+   assert_int_equal(len, sizeof text - 1);
+   assert_null(tilec_listing_source(NULL, &len));
+   tilec_listing_free(l);
+   /* a .py file may hold what only Python understands: then nothing is switched off */
+   l = list_text("@triton.jit(do_not_specialize=names())\ndef k(x):\n    pass\n", "k.py");
+   assert_false(tilec_listing_kernel(l, 0)->params[0].no_specialize);
+   tilec_listing_free(l);
+}
+
+static void
+imports_are_told(void **state)
+{
+   (void)state;
+   char folder[] = "/tmp/tilec-api-XXXXXX", path[64];
+   assert_non_null(mkdtemp(folder));
+   snprintf(path, sizeof path, "%s/two.tile", folder);
+   FILE *f = fopen(path, "w");
+   assert_non_null(f);
+   fputs("def twice(v):\n    return v * 2\n", f);
+   fclose(f);
+   const char *const dirs[] = {"/nowhere", folder};
+   TilecSession *session;
+   TilecProgram *p;
+   TilecImport import;
+   TilecCompileOptions o = {
+      .struct_size = sizeof o, .include_dirs = dirs, .num_include_dirs = 2,
+      .source = "from two import twice\n@kernel\ndef k(x: *fp32):\n    store(x, twice(load(x)))\n",
+      .source_bytes = TILEC_STRLEN, .stop_after = TILEC_STAGE_IR};
+   assert_int_equal(tilec_session_new(NULL, &session), TILEC_OK);
+   assert_int_equal(tilec_compile(session, &o, &p), TILEC_OK);
+   unsigned found = 0, absent = 0;
+   for (uint32_t i = 0; tilec_program_import(p, i, &import); i++) {
+      if (import.text) {
+         assert_string_equal(import.path, path);
+         assert_int_equal(import.len, strlen(import.text));
+         found++;
+      } else {
+         absent += strncmp(import.path, "/nowhere/two", 12) == 0;
+      }
+   }
+   assert_int_equal(found, 1);
+   assert_true(absent >= 1);
+   assert_false(tilec_program_import(NULL, 0, &import));
+   assert_false(tilec_program_import(p, 0, NULL));
+   tilec_program_free(p);
+   tilec_session_free(session);
+   unlink(path);
+   rmdir(folder);
+}
+
+static void
+builds_and_bytes_have_names(void **state)
+{
+   (void)state;
+   char id[256], cut[8];
+   /* of no bytes, and of 0, 1, 2 .. 250 repeated to 1025: BLAKE3's published test vectors */
+   static const unsigned char of_nothing[] = {0xaf, 0x13, 0x49, 0xb9, 0xf5, 0xf9, 0xa1, 0xa6};
+   static const unsigned char of_1025[] = {0xd0, 0x02, 0x78, 0xae, 0x47, 0xeb, 0x27, 0xb3};
+   unsigned char bytes[1025], digest[TILEC_DIGEST_BYTES];
+   for (int i = 0; i < 1025; i++)
+      bytes[i] = (unsigned char)(i % 251);
+   tilec_digest(NULL, 0, digest);
+   assert_memory_equal(digest, of_nothing, sizeof of_nothing);
+   tilec_digest(bytes, sizeof bytes, digest);
+   assert_memory_equal(digest, of_1025, sizeof of_1025);
+   size_t len = tilec_build_id(id, sizeof id);
+   assert_int_equal(len, strlen(id));
+   assert_memory_equal(id, tilec_version(), strlen(tilec_version()));
+   assert_true(len > strlen(tilec_version()) + 40); /* the linker's id is 20 bytes */
+   assert_int_equal(tilec_build_id(cut, sizeof cut), len);
+   assert_int_equal(strlen(cut), sizeof cut - 1);
+}
+
 int
 test_api(void)
 {
@@ -411,6 +519,9 @@ test_api(void)
       cmocka_unit_test(ptx_version_is_the_lowest_needed),
       cmocka_unit_test(allocation_fails_with_errors),
       cmocka_unit_test(allocation_fails_while_listing),
+      cmocka_unit_test(decorators_switch_specialisation_off),
+      cmocka_unit_test(imports_are_told),
+      cmocka_unit_test(builds_and_bytes_have_names),
       cmocka_unit_test(allocation_fails_while_compiling),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);

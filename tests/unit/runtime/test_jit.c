@@ -2,6 +2,8 @@
 #include "fixture.h"
 
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "mock_compiler.h"
 
@@ -449,6 +451,35 @@ capture_refuses_to_compile(void **state)
    stop();
 }
 
+/* The child of a fork has no workers and must not wait for them. */
+static void
+a_forked_child_closes_without_waiting(void **state)
+{
+   (void)state;
+   jit_options.num_workers = 2;
+   start(TILEC_ON_CUDA);
+   mock.delay_ms = 300;
+   TilecPending *pending;
+   TilecArg args[] = {TILEC_ARG((float *)0x1000), TILEC_ARG(64), TILEC_ARG(1.0f), TILEC_ARG(3),
+                      TILEC_ARG(7)};
+   assert_int_equal(tilec_kernel_prepare_async(kernel, args, 5, &pending), TILEC_OK);
+   pid_t child = fork();
+   if (child == 0) {
+      alarm(10);
+      bool ok = tilec_pending_wait(pending) == TILEC_FORKED && launch_n(16) == TILEC_FORKED;
+      tilec_pending_free(pending);
+      tilec_module_free(module);
+      tilec_runtime_close(rt);
+      _exit(!ok);
+   }
+   int status = 1;
+   assert_int_equal(waitpid(child, &status, 0), child);
+   assert_int_equal(status, 0);
+   assert_int_equal(tilec_pending_wait(pending), TILEC_OK);
+   tilec_pending_free(pending);
+   stop();
+}
+
 int test_jit(void);
 int
 test_jit(void)
@@ -465,6 +496,7 @@ test_jit(void)
        cmocka_unit_test(compiling_ahead),
        cmocka_unit_test(launches_that_may_not_compile),
        cmocka_unit_test(capture_refuses_to_compile),
+       cmocka_unit_test(a_forked_child_closes_without_waiting),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

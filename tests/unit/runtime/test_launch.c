@@ -365,6 +365,38 @@ hidden_arguments_are_built(void **state)
 }
 
 static void
+images_are_prepared_and_explained(void **state)
+{
+   (void)state;
+   const TilecArgInfo wide[] = {{.name = "n", .type = "i32", .divisible = 16}};
+   const TilecArgInfo any[] = {{.name = "n", .type = "i32"}};
+   TilecKernelInfo k[] = {{KERNEL_DEFAULTS, .args = wide, .num_args = 1},
+                          {KERNEL_DEFAULTS, .args = any, .num_args = 1, .when = "n < 100"}};
+   start(k, 2);
+   char text[1024];
+   TilecPending *pending;
+   TilecArg n = TILEC_ARG(32);
+   assert_int_equal(tilec_kernel_explain(kernel, &n, 1, text, sizeof text), TILEC_OK);
+   assert_string_equal(text, "kernel 'k': variant 0 of 2 would be used");
+   assert_int_equal(tilec_kernel_prepare_async(kernel, &n, 1, &pending), TILEC_OK);
+   assert_int_equal(tilec_pending_query(pending), TILEC_OK); /* nothing is to be made */
+   assert_int_equal(tilec_pending_wait(pending), TILEC_OK);
+   tilec_pending_free(pending);
+   n = TILEC_ARG(33);
+   assert_int_equal(tilec_kernel_explain(kernel, &n, 1, text, sizeof text), TILEC_OK);
+   assert_string_equal(text, "kernel 'k': variant 1 of 2 would be used");
+   n = TILEC_ARG(333);
+   assert_int_equal(tilec_kernel_explain(kernel, &n, 1, text, sizeof text), TILEC_OK);
+   assert_non_null(strstr(text, "no variant fits (variant 0: the code was compiled for 'n'"));
+   assert_non_null(strstr(text, "; variant 1: the condition 'n < 100' does not hold)"));
+   assert_int_equal(tilec_kernel_prepare_async(kernel, &n, 1, &pending), TILEC_BAD_ARGUMENT);
+   assert_null(pending);
+   assert_int_equal(tilec_kernel_explain(kernel, NULL, 1, text, sizeof text), TILEC_BAD_ARGUMENT);
+   assert_int_equal(fake()->num_launches, 0);
+   stop();
+}
+
+static void
 bad_images_are_explained(void **state)
 {
    (void)state;
@@ -545,6 +577,7 @@ test_launch(void)
       cmocka_unit_test(large_shared_memory_is_opted_into),
       cmocka_unit_test(launch_attributes_are_passed),
       cmocka_unit_test(hidden_arguments_are_built),
+      cmocka_unit_test(images_are_prepared_and_explained),
       cmocka_unit_test(bad_images_are_explained),
       cmocka_unit_test(every_load_call_may_fail),
       cmocka_unit_test(log_and_resources_are_shown),
