@@ -32,7 +32,7 @@ enum {
    NAME_BYTES = 2 * TL_CACHE_KEY_BYTES + 8,
    MAX_ENTRY_BYTES = 256 << 20,
    TOUCH_SECONDS = 3600,        /* a use is noted at most this often */
-   TEMP_SECONDS = 3600,         /* a writer takes less */
+   TEMP_SECONDS = 600,          /* an assembler may take a while, a writer does not */
    PRUNE_MS = 500,              /* waited for another process that looks: it may be late */
    SCAN_SHARE = 32,             /* see is_time_to_look */
 };
