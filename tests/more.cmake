@@ -58,6 +58,12 @@ if(TARGET tilec_shared)
   add_test(NAME sim.differential COMMAND gpu_test --on sim)
   add_test(NAME gpu.differential COMMAND gpu_test)
   set_tests_properties(gpu.differential PROPERTIES SKIP_RETURN_CODE 77)
+
+  # Random programs; without a GPU those of the simulator only.
+  add_executable(gpu_programs "${CMAKE_CURRENT_SOURCE_DIR}/gpu/gpu_programs.c")
+  target_link_libraries(gpu_programs PRIVATE tests_programs tilec_shared m)
+  set_target_properties(gpu_programs PROPERTIES BUILD_RPATH_USE_ORIGIN ON)
+  add_test(NAME sim.programs COMMAND gpu_programs --on sim --count 3000 --jobs 2)
 endif()
 
 # The command's parts that need no compiler.
