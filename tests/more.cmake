@@ -62,7 +62,7 @@ if(TARGET tilec_shared)
   # Random programs; without a GPU those of the simulator only.
   add_executable(gpu_programs "${CMAKE_CURRENT_SOURCE_DIR}/gpu/gpu_programs.c")
   target_link_libraries(gpu_programs PRIVATE tests_programs tilec_shared m)
-  set_target_properties(gpu_programs PROPERTIES BUILD_RPATH_USE_ORIGIN ON)
+  set_target_properties(gpu_programs PROPERTIES BUILD_RPATH_USE_ORIGIN ON BUILD_RPATH "$ORIGIN")
   add_test(NAME sim.programs COMMAND gpu_programs --on sim --count 3000 --jobs 2)
 endif()
 

@@ -34,6 +34,7 @@ typedef enum Outcome {
    AGREES,
    DIFFERS,
    NOT_COMPILED,
+   NOT_ON_TARGET, /* a located error says that the target lacks it: no failure */
    CPU_FAULT,
    FAULT,       /* on the simulator or the GPU */
    CRASHED,
@@ -44,6 +45,7 @@ static const char *const outcome_text[OUTCOME_COUNT] = {
    [AGREES] = "agrees",
    [DIFFERS] = "results differ",
    [NOT_COMPILED] = "does not compile",
+   [NOT_ON_TARGET] = "needs another target",
    [CPU_FAULT] = "fails on the CPU executor",
    [FAULT] = "fails on the GPU",
    [CRASHED] = "takes the process down",
@@ -173,7 +175,7 @@ run_text(const Place *at, const GenProgram *p, const char *text, Job *job, char 
                                &program, why);
    job->compile_s += now() - start;
    if (s != TILEC_OK)
-      return NOT_COMPILED;
+      return strstr(why, "error[E0501]") ? NOT_ON_TARGET : NOT_COMPILED;
    RunMemory want = run_memory_new(p), got = run_memory_copy(&want);
    start = now();
    if (run_on_host(program, p, TILEC_HOST_CPU, &want, why) != TILEC_OK)
@@ -255,7 +257,7 @@ work(const Options *o, Shared *shared, Job *job, double deadline)
       Outcome outcome = run_text(&at, p, p->text, job, why);
       if (outcome == AGREES)
          gen_cover(p, &job->coverage);
-      else
+      else if (outcome != NOT_ON_TARGET)
          say_failure(o, job->program, outcome, why);
       job->failed[outcome] += outcome != AGREES;
       job->ran++;
@@ -380,15 +382,17 @@ run_all(const Options *o, Shared *shared)
    unsigned missing = print_coverage(&sum.coverage);
    uint64_t failed = 0;
    for (unsigned i = 0; i < OUTCOME_COUNT; i++)
-      failed += sum.failed[i];
+      failed += i == NOT_ON_TARGET ? 0 : sum.failed[i];
    printf("seconds of all processes: compiling %.1f, CPU executor %.1f, %s %.1f\n", sum.compile_s,
           sum.cpu_s, o->on_sim ? "simulator" : "GPU", sum.device_s);
    printf("gpu_programs: %llu programs on %s and cpu from seed %llu in %.0f s, %llu mismatches "
-          "(%llu differ, %llu do not compile, %llu + %llu fail, %llu crash)%s\n",
+          "(%llu differ, %llu do not compile, %llu + %llu fail, %llu crash); %llu need another "
+          "target%s\n",
           (unsigned long long)sum.ran, o->on_sim ? "sim" : "cuda", (unsigned long long)o->seed,
           now() - start, (unsigned long long)failed, (unsigned long long)sum.failed[DIFFERS],
           (unsigned long long)sum.failed[NOT_COMPILED], (unsigned long long)sum.failed[CPU_FAULT],
           (unsigned long long)sum.failed[FAULT], (unsigned long long)sum.failed[CRASHED],
+          (unsigned long long)sum.failed[NOT_ON_TARGET],
           need_all && missing ? "; families are missing" : "");
    return failed || (need_all && missing) || sum.ran == 0;
 }

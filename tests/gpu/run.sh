@@ -1,19 +1,33 @@
 #!/usr/bin/env bash
 # Everything that needs a GPU, in one command: correctness first, then timings beside torch and Triton.
-#   tests/gpu/run.sh [--quick] [--no-bench] [--only CASES] [--build DIR]
-# Builds nothing: it uses what is in DIR (default build/release): examples/*, libtilec.so, bin/gpu_test.
+#   tests/gpu/run.sh [--quick] [--no-bench] [--only CASES] [--programs N] [--seed S] [--build DIR]
+# N random programs (default 20000; 2000 with --quick) from seed S run on the GPU; 0 = none.
+# Builds nothing: it uses what is in DIR (default build/release): examples/*, libtilec.so, bin/gpu_*.
 # Results: tables on stdout; $OUT/correctness.txt and $OUT/bench.json when OUT is set.
 set -uo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
 build="$root/build/release"
 bench=1
 bench_options=()
+programs=20000
+seed=1
 while (($#)); do
    case $1 in
-   --quick) bench_options+=(--quick) ;;
+   --quick)
+      bench_options+=(--quick)
+      programs=2000
+      ;;
    --no-bench) bench=0 ;;
    --only)
       bench_options+=(--only "$2")
+      shift
+      ;;
+   --programs)
+      programs=$2
+      shift
+      ;;
+   --seed)
+      seed=$2
       shift
       ;;
    --build)
@@ -59,6 +73,9 @@ for program in gpu_test runtime_gpu_check sim_gpu_models; do
       check "$program" 180 "$build/bin/$program"
    fi
 done
+if ((programs)) && [[ -x $build/bin/gpu_programs ]]; then
+   check gpu_programs 660 "$build/bin/gpu_programs" --count "$programs" --seed "$seed" --seconds 600
+fi
 if ((bench)); then
    library=$(find "$build" -name 'libtilec.so*' -type f | head -n 1)
    printf '== timings\n'

@@ -64,6 +64,99 @@ random_conversions(void **state)
    }
 }
 
+/* ---- every pair of the layouts that the passes use, of one tile of 32 x 64 ---- */
+enum { ROWS = 32, COLS = 64 };
+
+/* vec elements of dimension order[0] in a thread, then lanes and warps along it, then order[1]. */
+static TlLinear
+blocked(const unsigned order[2], uint32_t vec, unsigned log2_warps)
+{
+   static const uint32_t shape[2] = {ROWS, COLS};
+   TlLinear l = tl_ll_empty(2, shape);
+   uint32_t at[2] = {1, 1}, unit[2] = {COLS, 1};
+   unsigned left[3] = {[TL_HW_REG] = 0, [TL_HW_LANE] = 5, [TL_HW_WARP] = log2_warps};
+   unsigned d = order[0];
+   for (; at[d] < vec; at[d] *= 2)
+      tl_ll_push(&l, TL_HW_REG, at[d] * unit[d]);
+   for (unsigned hw = TL_HW_LANE;; hw = TL_HW_WARP) {
+      for (; left[hw]; left[hw]--) {
+         d = at[order[0]] < shape[order[0]] ? order[0] : order[1];
+         tl_ll_push(&l, (TlHw)hw, at[d] < shape[d] ? at[d] * unit[d] : 0);
+         at[d] *= 2;
+      }
+      if (hw == TL_HW_WARP)
+         break;
+   }
+   for (d = 0; d < 2; d++)
+      for (; at[d] < shape[d]; at[d] *= 2)
+         tl_ll_push(&l, TL_HW_REG, at[d] * unit[d]);
+   return l;
+}
+
+static TlLinear
+fragment(unsigned index, unsigned bits, unsigned log2_warps)
+{
+   TlMmaTile t = {.kind = TL_MMA_M16N8, .rank = 2, .warps = {1u << log2_warps, 1}};
+   t.shape[0] = index == 1 ? 16u << log2_warps : ROWS;
+   t.shape[1] = index == 0 ? 8 : COLS;
+   return index == 2 ? tl_hw_mma_acc(&t)
+                     : tl_hw_mma_operand(&t, index, index ? ROWS : COLS, bits);
+}
+
+enum { NUM_KINDS = 8 };
+static TlLinear
+layout_kind(unsigned kind, unsigned log2_warps)
+{
+   static const unsigned rows[2] = {1, 0}, columns[2] = {0, 1};
+   switch (kind) {
+   case 0:
+      return blocked(rows, 1, log2_warps);
+   case 1:
+      return blocked(rows, 8, log2_warps);
+   case 2:
+      return blocked(columns, 1, log2_warps);
+   case 3:
+      return blocked(columns, 4, log2_warps);
+   case 4:
+      return fragment(2, 32, log2_warps);
+   case 5:
+      return fragment(0, 16, log2_warps);
+   case 6:
+      return fragment(1, 16, log2_warps);
+   default:
+      return fragment(0, 8, log2_warps);
+   }
+}
+
+static void
+all_pairs_of_layouts(void **state)
+{
+   (void)state;
+   static const TlDtype types[] = {TL_U8, TL_FP16, TL_I32, TL_I64};
+   static const unsigned warps[] = {0, 2};
+   unsigned done = 0;
+   for (unsigned i = 0; i < 2 * 4 * NUM_KINDS * NUM_KINDS; i++) {
+      unsigned w = warps[i % 2], kind = i / 8 % NUM_KINDS, kind_to = i / 8 / NUM_KINDS;
+      TlDtype d = types[i / 2 % 4];
+      TlLinear from = layout_kind(kind, w), to = layout_kind(kind_to, w);
+      if (tl_ll_equal(&from, &to))
+         continue;
+      Build t;
+      build_open(&t, i, w);
+      TlValue *p = parameter(&t, "y", d);
+      TlValue *v = numbers(&t, &from);
+      v = tl_t1(&t.b, TL_OP_CAST, tile(&t, tl_type_scalar(t.types, d), &from), v);
+      v = tl_t1(&t.b, TL_OP_CONVERT_LAYOUT, tile(&t, v->type->elem, &to), v);
+      finish(&t, v, d, &to, p);
+      run_and_check(&t, i, d, ROWS * COLS);
+      k_close(&t.k);
+      done++;
+   }
+   print_message("%u conversions: %d layouts in pairs, 4 element sizes, 1 and 4 warps\n", done,
+                 NUM_KINDS);
+   assert_true(done >= 400);
+}
+
 /* Registers -> swizzled buffer -> registers, any layouts, views transposed. */
 static void
 random_buffers(void **state)
@@ -132,6 +225,7 @@ test_lowered_convert(void)
 {
    static const struct CMUnitTest tests[] = {
        cmocka_unit_test(random_conversions),
+       cmocka_unit_test(all_pairs_of_layouts),
        cmocka_unit_test(random_buffers),
        cmocka_unit_test(fragments_by_ldmatrix),
    };
