@@ -352,6 +352,30 @@ shuffled(Gen *g, TlValue *index, uint32_t n)
    }
 }
 
+/* The same elements further apart or behind a start that is known or not: *room elements hold them
+ * all. */
+static TlValue *
+spread(Gen *g, TlValue *index, uint32_t n, uint32_t *room)
+{
+   TlBuilder *b = &g->b;
+   *room = n;
+   if (gen_chance(g, 15)) {
+      uint32_t stride = 2 + gen_below(g, 3);
+      index = tl_b2(b, TL_OP_MUL, index, gen_number(g, index->type, stride));
+      *room = n * stride;
+   }
+   if (gen_chance(g, 20)) {
+      index = tl_b2(b, TL_OP_ADD, index, gen_number(g, index->type, gen_below(g, 9)));
+      *room += 16;
+   } else if (gen_chance(g, 15)) {
+      TlValue *word = g->scalar[GEN_WORD];
+      TlValue *at = tl_b2(b, TL_OP_AND, word, gen_number(g, word->type, gen_chance(g, 50) ? 7 : 8));
+      index = tl_b2(b, TL_OP_ADD, index, tl_t1(b, TL_OP_SPLAT, index->type, at));
+      *room += 16;
+   }
+   return index;
+}
+
 /* What a kernel does on a mask: all elements, a prefix known at run time, or any truth values. */
 static TlValue *
 some_mask(Gen *g, TlValue *numbers)
@@ -360,6 +384,8 @@ some_mask(Gen *g, TlValue *numbers)
    if (gen_chance(g, 25))
       return gen_pick_type(g, type);
    TlValue *limit = g->scalar[GEN_LIMIT];
+   if (gen_chance(g, 30)) /* whole groups of elements */
+      limit = tl_b2(&g->b, TL_OP_AND, limit, gen_number(g, limit->type, -(1 << gen_below(g, 5))));
    if (tl_type_is_tile(numbers->type))
       limit = tl_t1(&g->b, TL_OP_SPLAT, gen_with(g, numbers->type, TL_I32), limit);
    return tl_b2(&g->b, TL_OP_LT, numbers, limit);
@@ -390,6 +416,11 @@ gen_load_new(Gen *g, const TlType *type)
       return gen_cast(g, gen_load_new(g, gen_with(g, type, TL_FP16)), d);
    uint32_t n = (uint32_t)tl_type_num_elems(type), steps = g->step ? GEN_MAX_TRIPS : 1;
    GenFill fill = gen_fill_for(g, d);
+   TlValue *numbers = NULL, *index = NULL;
+   if (tl_type_is_tile(type)) {
+      numbers = gen_numbers(g, type->rank, type->shape);
+      index = spread(g, shuffled(g, numbers, n), n, &n);
+   }
    int buffer = gen_buffer(g, d, n * steps * gen_programs(g), fill);
    Fact fact = gen_fill_fact(d, fill);
    TlValue *offset = gen_offset_of_program(g, n * steps);
@@ -399,8 +430,7 @@ gen_load_new(Gen *g, const TlType *type)
    }
    if (!tl_type_is_tile(type))
       return gen_know(g, tl_b1(b, TL_OP_LOAD, gen_pointers(g, buffer, NULL, offset)), fact);
-   TlValue *numbers = gen_numbers(g, type->rank, type->shape);
-   TlValue *ptr = gen_pointers(g, buffer, shuffled(g, numbers, n), offset);
+   TlValue *ptr = gen_pointers(g, buffer, index, offset);
    unsigned cache = gen_chance(g, 20) ? gen_below(g, 3) : 0, evict = gen_chance(g, 20)
                                                                         ? gen_below(g, 3)
                                                                         : 0;
@@ -463,10 +493,10 @@ gen_step_store(Gen *g)
    }
    v = for_memory(g, v);
    uint32_t n = gen_elems(v);
-   int buffer = gen_buffer(g, gen_dtype(v), n * gen_programs(g), GEN_POISON);
-   TlValue *offset = gen_offset_of_program(g, n);
    TlValue *numbers = gen_numbers(g, v->type->rank, v->type->shape);
-   TlValue *ptr = gen_pointers(g, buffer, shuffled(g, numbers, n), offset);
+   TlValue *index = spread(g, shuffled(g, numbers, n), n, &n);
+   int buffer = gen_buffer(g, gen_dtype(v), n * gen_programs(g), GEN_POISON);
+   TlValue *ptr = gen_pointers(g, buffer, index, gen_offset_of_program(g, n));
    if (gen_chance(g, 50))
       tl_b3(&g->b, TL_OP_STORE, ptr, v, some_mask(g, numbers));
    else

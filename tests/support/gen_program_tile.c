@@ -566,15 +566,23 @@ gen_step_map(Gen *g)
 }
 
 /* ---- dot ---- */
+/* Operand of a dot: its type when loaded, and what happens on the way. */
+typedef struct DotOperand {
+   TlDtype memory;   /* the dot's own, or i8 to be converted */
+   bool trans, mask, negate;
+   int buffer;
+   TlValue *carried; /* pointers of this iteration, when the loop carries them */
+} DotOperand;
+
 typedef struct Dot {
    TlDtype in, in_b, acc;
    unsigned rank;
    uint32_t batch, m, n, k;
    int precision;
-   bool trans[2];
    bool loop;
+   bool turn;        /* the loop negates its sum each time: whole-number programs only */
    double bound;     /* of |sum of products| and accumulator in whole-number programs */
-   int buffer[2];
+   DotOperand op[2];
    GenFill fill;
 } Dot;
 
@@ -608,8 +616,17 @@ choose_dot(Gen *g)
          d.m /= 2;
       else
          d.n /= 2;
-   d.trans[0] = gen_chance(g, 25);
-   d.trans[1] = gen_chance(g, 40);
+   bool exact = g->p->class == GEN_EXACT || !tl_dtype_is_float(d.in);
+   for (unsigned i = 0; i < 2; i++) {
+      TlDtype in = i ? d.in_b : d.in;
+      d.op[i] = (DotOperand){.memory = in,
+                             .trans = gen_chance(g, 30),
+                             .mask = exact && gen_chance(g, 30),
+                             .negate = exact && tl_dtype_is_float(in) && gen_chance(g, 15)};
+      if (exact && tl_dtype_is_float(in) && gen_chance(g, 15))
+         d.op[i].memory = TL_I8;
+   }
+   d.turn = exact && gen_chance(g, 15);
    d.loop = gen_chance(g, 45);
    d.fill = gen_chance(g, 50) ? GEN_TINY : GEN_SMALL;
    if (g->p->class != GEN_EXACT && tl_dtype_is_float(d.in))
@@ -629,27 +646,75 @@ dot_is_exact(Dot *d)
    return !tl_dtype_is_float(d->in) || d->bound + 8 <= limit;
 }
 
+/* Elements of an operand of one step, and their shape in memory. */
+static uint32_t
+dot_operand_shape(const Dot *d, unsigned which, uint32_t shape[3])
+{
+   uint32_t rows = which ? d->k : d->m, cols = which ? d->n : d->k;
+   bool trans = d->op[which].trans;
+   shape[0] = d->batch;
+   shape[1] = trans ? cols : rows;
+   shape[2] = trans ? rows : cols;
+   return d->batch * rows * cols;
+}
+
+/* Pointers to an operand, of step 0 or of `step`. */
+static TlValue *
+dot_pointers(Gen *g, const Dot *d, unsigned which, TlValue *step)
+{
+   uint32_t shape[3], n = dot_operand_shape(d, which, shape);
+   TlValue *offset = gen_offset_of_program(g, n * (d->loop ? GEN_MAX_TRIPS : 1));
+   if (step) {
+      TlValue *at = tl_b2(&g->b, TL_OP_MUL, step, gen_number(g, step->type, n));
+      offset = offset ? tl_b2(&g->b, TL_OP_ADD, offset, at) : at;
+   }
+   TlValue *index = gen_numbers(g, d->rank, shape + 3 - d->rank);
+   return gen_pointers(g, d->op[which].buffer, index, offset);
+}
+
+/* Rows or columns below a limit that is known at run time only. */
+static TlValue *
+dot_mask(Gen *g, const TlType *type, const Dot *d)
+{
+   TlBuilder *b = &g->b;
+   unsigned axis = type->rank - 1 - gen_below(g, 2);
+   TlValue *v = tl_b0(b, TL_OP_ARANGE, NULL, {TL_ATTR_END, {.i = type->shape[axis]}});
+   TlValue *limit = tl_b2(b, TL_OP_AND, g->scalar[GEN_LIMIT],
+                          gen_number(g, g->scalar[0]->type, 2 * d->k - 1));
+   v = tl_b2(b, TL_OP_LT, v, tl_t1(b, TL_OP_SPLAT, v->type, limit));
+   for (unsigned e = 0; e < type->rank; e++)
+      if (e != axis)
+         v = tl_b1(b, TL_OP_EXPAND_DIMS, v, {TL_ATTR_AXIS, {.i = e}});
+   const TlType *mask = gen_with(g, type, TL_I1);
+   return v->type == mask ? v : tl_t1(b, TL_OP_BROADCAST, mask, v);
+}
+
 /* Loads operand `which`, of `step` when in a loop. */
 static TlValue *
 dot_operand(Gen *g, const Dot *d, unsigned which, TlValue *step)
 {
    TlBuilder *b = &g->b;
-   uint32_t rows = which ? d->k : d->m, cols = which ? d->n : d->k;
-   bool trans = d->trans[which];
-   uint32_t shape[3] = {d->batch, trans ? cols : rows, trans ? rows : cols};
-   unsigned skip = 3 - d->rank;
-   uint32_t n = d->batch * rows * cols;
-   TlValue *offset = gen_offset_of_program(g, n * (d->loop ? GEN_MAX_TRIPS : 1));
-   if (step) {
-      TlValue *at = tl_b2(b, TL_OP_MUL, step, gen_number(g, step->type, n));
-      offset = offset ? tl_b2(b, TL_OP_ADD, offset, at) : at;
+   const DotOperand *o = &d->op[which];
+   TlValue *ptr = o->carried ? o->carried : dot_pointers(g, d, which, step), *v;
+   uint32_t shape[3];
+   dot_operand_shape(d, which, shape);
+   const TlType *type = gen_shaped(g, o->memory, d->rank, shape + 3 - d->rank);
+   if (o->mask) {
+      TlValue *args[] = {ptr, dot_mask(g, type, d), gen_number(g, type, gen_below(g, 3) == 0)};
+      v = tl_build_n(b, TL_OP_LOAD, args, 3, NULL, TL_ATTRS_());
+   } else {
+      v = tl_b1(b, TL_OP_LOAD, ptr);
    }
-   TlValue *index = gen_numbers(g, d->rank, shape + skip);
-   TlValue *v = tl_b1(b, TL_OP_LOAD, gen_pointers(g, d->buffer[which], index, offset));
-   if (trans) {
+   TlDtype in = which ? d->in_b : d->in;
+   if (o->memory != in)
+      v = tl_t1(b, TL_OP_CAST, gen_with(g, v->type, in), v);
+   if (o->negate)
+      v = tl_b1(b, TL_OP_NEG, v);
+   if (o->trans) {
       int64_t order[3] = {0, 2, 1}, flat[2] = {1, 0};
       v = tl_b1(b, TL_OP_TRANS, v,
-                {TL_ATTR_ORDER, {.ints = tl_ints(g->arena, skip ? flat : order, d->rank)}});
+                {TL_ATTR_ORDER, {.ints = tl_ints(g->arena, d->rank == 2 ? flat : order,
+                                                 d->rank)}});
    }
    return v;
 }
@@ -680,21 +745,46 @@ build_dot(Gen *g, const Dot *d, TlValue *a, TlValue *b, TlValue *acc)
                      TL_ATTRS_({TL_ATTR_PRECISION, {.i = d->precision}}));
 }
 
+/* The pointers of the next iteration. */
 static TlValue *
-dot_loop(Gen *g, const Dot *d, TlValue *acc)
+advanced(Gen *g, const Dot *d, unsigned which)
+{
+   uint32_t shape[3], n = dot_operand_shape(d, which, shape);
+   TlValue *p = d->op[which].carried;
+   return tl_b2(&g->b, TL_OP_ADDPTR, p, gen_number(g, gen_with(g, p->type, TL_I32), n));
+}
+
+/* Operand pointers are computed from the loop's counter, or carried and advanced. */
+static TlValue *
+dot_loop(Gen *g, Dot *d, TlValue *acc)
 {
    TlBuilder *b = &g->b;
-   TlValue *args[] = {tl_const_int(b, TL_I32, 0), g->scalar[GEN_TRIPS], tl_const_int(b, TL_I32, 1),
-                      acc};
+   TlValue *args[6] = {tl_const_int(b, TL_I32, 0), g->scalar[GEN_TRIPS],
+                       tl_const_int(b, TL_I32, 1), acc};
+   unsigned n = 4;
+   bool carry[2] = {gen_chance(g, 50), gen_chance(g, 50)};
+   for (unsigned i = 0; i < 2; i++)
+      if (carry[i])
+         args[n++] = dot_pointers(g, d, i, NULL);
    TlAttrInit attrs[] = {{TL_ATTR_NUM_STAGES, {.i = gen_chance(g, 50) ? gen_below(g, 5) : 0}}};
-   TlOp *op = tl_build(b, TL_OP_FOR, args, 4, NULL, 1, attrs, 1, 1);
+   TlOp *op = tl_build(b, TL_OP_FOR, args, n, NULL, n - 3, attrs, 1, 1);
    TlBlock *body = op->regions[0]->block;
    TlValue *step = tl_block_add_arg(body, args[0]->type, "step");
-   TlValue *sum = tl_block_add_arg(body, acc->type, "sum");
+   TlValue *out[3] = {tl_block_add_arg(body, acc->type, "sum")};
+   n = 4;
+   for (unsigned i = 0; i < 2; i++)
+      if (carry[i])
+         d->op[i].carried = tl_block_add_arg(body, args[n++]->type, i ? "q" : "p");
    GenRegion r = gen_open(g, op, 0);
    TlValue *x = dot_operand(g, d, 0, step), *y = dot_operand(g, d, 1, step);
-   sum = build_dot(g, d, x, y, sum);
-   gen_close(g, &r, &sum, 1);
+   if (d->turn)
+      out[0] = tl_b1(b, TL_OP_NEG, out[0]);
+   out[0] = build_dot(g, d, x, y, out[0]);
+   n = 1;
+   for (unsigned i = 0; i < 2; i++)
+      if (carry[i])
+         out[n++] = advanced(g, d, i);
+   gen_close(g, &r, out, n);
    return tl_result(op, 0);
 }
 
@@ -727,11 +817,11 @@ dot_bound(Gen *g, const Dot *d, int out, int start)
                     .skip = b->skip,
                     .is_output = true,
                     .agree = GEN_DOT,
-                    .f = d->buffer[0],
-                    .g = d->buffer[1],
+                    .f = d->op[0].buffer,
+                    .g = d->op[1].buffer,
                     .h = start,
-                    .f_trans = d->trans[0],
-                    .g_trans = d->trans[1],
+                    .f_trans = d->op[0].trans,
+                    .g_trans = d->op[1].trans,
                     .dims = {d->loop ? GEN_MAX_TRIPS : 0, d->batch, d->m, d->n, d->k},
                     .unit = fp8 ? 0x1p-13 : ldexp(1, -(tl_dtype_info[d->acc].mantissa + 1))};
 }
@@ -753,7 +843,7 @@ gen_step_dot(Gen *g)
          given[i] = dot_operand_from_pool(g, &d, i, operand.hi);
       uint32_t n = d.batch * d.k * (i ? d.n : d.m);
       if (!given[i])
-         d.buffer[i] = gen_buffer(g, i ? d.in_b : d.in, n * steps * programs, d.fill);
+         d.op[i].buffer = gen_buffer(g, d.op[i].memory, n * steps * programs, d.fill);
    }
    int start;
    TlValue *acc = dot_start(g, &d, &start), *v;
@@ -768,6 +858,8 @@ gen_step_dot(Gen *g)
       dot_bound(g, &d, gen_store_plain(g, v), start);
       return true;
    }
+   if (d.turn && d.loop && gen_is_float(v)) /* a sum of zeros loses its sign */
+      v = tl_b2(&g->b, TL_OP_ADD, v, gen_number(g, v->type, 0));
    Fact f = gen_full(d.acc);
    if (tl_dtype_is_float(d.acc))
       f = (Fact){.lo = -d.bound - 8, .hi = d.bound + 8, .whole = true};
