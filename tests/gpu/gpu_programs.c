@@ -1,12 +1,11 @@
 /* Random tile programs on the GPU, or its simulator, against the CPU executor.
- *    gpu_programs [--on cuda|sim] [--count N] [--seed S] [--seconds T] [--jobs J] [--arch A] [--ptx]
- *    gpu_programs [--on cuda|sim] --program SEED [--reduce]
- * Programs S, S + 1 .. S + N - 1 are shared out to J processes, so that one that takes its process
- * down is found and named.  A failure prints the command that repeats it; --program prints the
- * program as well, and --reduce drops its operations while it goes on failing in the same way.
- * With --ptx the simulator's programs are compiled as far as PTX, too.
- * Every operation and family of the table must occur when 1000 programs or more are run.
- * Exits with 77 (skipped) on a machine without a GPU. */
+ *    gpu_programs [--on cuda|sim] [--count N] [--seed S] [--seconds T] [--jobs J] [--arch A]
+ * [--ptx] gpu_programs [--on cuda|sim] --program SEED [--reduce] Programs S, S + 1 .. S + N - 1 are
+ * shared out to J processes, so that one that takes its process down is found and named.  A failure
+ * prints the command that repeats it; --program prints the program as well, and --reduce drops its
+ * operations while it goes on failing in the same way. With --ptx the simulator's programs are
+ * compiled as far as PTX, too. Every operation and family of the table must occur when 1000
+ * programs or more are run. Exits with 77 (skipped) on a machine without a GPU. */
 #include "support/run_program.h"
 
 #include "tilec/runtime.h"
@@ -25,7 +24,7 @@ enum {
    SKIPPED = 77,
    MAX_JOBS = 256,
    MAX_LINES = 4096,
-   PROGRAM_SECONDS = 100,          /* one program may take */
+   PROGRAM_SECONDS = 100, /* one program may take */
    DEVICE_BYTES = 16 << 20,
    NEED_COVERAGE = 1000,
 };
@@ -36,19 +35,19 @@ typedef enum Outcome {
    NOT_COMPILED,
    NOT_ON_TARGET, /* a located error says that the target lacks it: no failure */
    CPU_FAULT,
-   FAULT,       /* on the simulator or the GPU */
+   FAULT, /* on the simulator or the GPU */
    CRASHED,
    OUTCOME_COUNT
 } Outcome;
 
 static const char *const outcome_text[OUTCOME_COUNT] = {
-   [AGREES] = "agrees",
-   [DIFFERS] = "results differ",
-   [NOT_COMPILED] = "does not compile",
-   [NOT_ON_TARGET] = "needs another target",
-   [CPU_FAULT] = "fails on the CPU executor",
-   [FAULT] = "fails on the GPU",
-   [CRASHED] = "takes the process down",
+    [AGREES] = "agrees",
+    [DIFFERS] = "results differ",
+    [NOT_COMPILED] = "does not compile",
+    [NOT_ON_TARGET] = "needs another target",
+    [CPU_FAULT] = "fails on the CPU executor",
+    [FAULT] = "fails on the GPU",
+    [CRASHED] = "takes the process down",
 };
 
 typedef struct Options {
@@ -70,7 +69,7 @@ typedef struct Job {
 
 typedef struct Shared {
    _Atomic uint64_t next;
-   Outcome outcome;          /* of one reduction step */
+   Outcome outcome; /* of one reduction step */
    char why[RUN_WHY_BYTES];
    Job job[MAX_JOBS];
 } Shared;
@@ -78,7 +77,7 @@ typedef struct Shared {
 /* Where programs are run; opened in the process that uses it. */
 typedef struct Place {
    const Options *options;
-   TilecRuntime *rt;         /* NULL on the simulator */
+   TilecRuntime *rt; /* NULL on the simulator */
    TilecBuffer *memory;
    TilecDeviceInfo device;
 } Place;
@@ -171,8 +170,8 @@ run_text(const Place *at, const GenProgram *p, const char *text, Job *job, char 
    double start = now();
    Outcome outcome = AGREES;
    TilecStage stop = at->rt || at->options->ptx ? TILEC_STAGE_PTX : TILEC_STAGE_LOWERED;
-   TilecStatus s = run_compile(text, arch_for(at, p->seed), at->device.max_ptx_version, stop,
-                               &program, why);
+   TilecStatus s =
+       run_compile(text, arch_for(at, p->seed), at->device.max_ptx_version, stop, &program, why);
    job->compile_s += now() - start;
    if (s != TILEC_OK)
       return strstr(why, "error[E0501]") ? NOT_ON_TARGET : NOT_COMPILED;
@@ -225,11 +224,12 @@ static void
 say_failure(const Options *o, uint64_t program, Outcome outcome, const char *why)
 {
    char text[RUN_WHY_BYTES + 256];
-   int n = snprintf(text, sizeof text, "FAIL program %llu %s: %s\n   replay: gpu_programs --on %s%s%s"
-                    " --program %llu\n",
-                    (unsigned long long)program, outcome_text[outcome], why,
-                    o->on_sim ? "sim" : "cuda", o->arch ? " --arch " : "", o->arch ? o->arch : "",
-                    (unsigned long long)program);
+   int n =
+       snprintf(text, sizeof text,
+                "FAIL program %llu %s: %s\n   replay: gpu_programs --on %s%s%s"
+                " --program %llu\n",
+                (unsigned long long)program, outcome_text[outcome], why, o->on_sim ? "sim" : "cuda",
+                o->arch ? " --arch " : "", o->arch ? o->arch : "", (unsigned long long)program);
    if (write(STDOUT_FILENO, text, (size_t)n) < 0)
       abort();
 }
@@ -342,8 +342,7 @@ print_coverage(const GenCoverage *c)
          continue;
       pairs += types;
       missing += n == 0;
-      printf("   %-16s %7u in %2u types%s\n", tl_op_info[op].text, n, types,
-             n ? "" : "   MISSING");
+      printf("   %-16s %7u in %2u types%s\n", tl_op_info[op].text, n, types, n ? "" : "   MISSING");
    }
    for (unsigned i = 0; i < GEN_COVER_COUNT; i++) {
       missing += c->family[i] == 0;
@@ -471,8 +470,7 @@ as_constant(TlArena *arena, const char *line)
    for (const char *p = strstr(line, " : "); p; p = strstr(p + 1, " : "))
       type = p;
    if (!equals || !type || strstr(line, "constant") || strchr(type, '(') || strstr(type, "ptr") ||
-       strstr(type, "tile<i32") ||
-       memchr(line, ',', (size_t)(equals - line)))
+       strstr(type, "tile<i32") || memchr(line, ',', (size_t)(equals - line)))
       return NULL;
    return tl_arena_printf(arena, "%.*s = constant {value = 1} %s", (int)(equals - line), line,
                           type + 1);
@@ -603,8 +601,8 @@ main(int argc, char **argv)
                       "[--jobs J] [--arch A] [--ptx] [--program SEED [--reduce]]\n");
       return 2;
    }
-   Shared *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                         -1, 0);
+   Shared *shared =
+       mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
    if (shared == MAP_FAILED)
       return 1;
    setenv("CUDA_CACHE_DISABLE", "1", 1); /* every program is new: nothing to keep on disk */

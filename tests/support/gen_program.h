@@ -2,11 +2,11 @@
  * results must agree in.  Elementwise operations come from the operation table and are accepted by
  * tl_infer, so that a new row is generated without a change here.
  *
- * Of every value the generator knows an interval, whether it may be a NaN, and whether it is a whole
- * number.  Programs of class GEN_EXACT hold whole numbers that every float type in use holds
+ * Of every value the generator knows an interval, whether it may be a NaN, and whether it is a
+ * whole number.  Programs of class GEN_EXACT hold whole numbers that every float type in use holds
  * exactly, so that all arithmetic is exact and every bit must agree.  The others hold any integers
- * and floats; what IEEE or the language fixes must agree in every bit, and the result of a function,
- * a dot or a sum goes straight to a buffer that has a bound of its own. */
+ * and floats; what IEEE or the language fixes must agree in every bit, and the result of a
+ * function, a dot or a sum goes straight to a buffer that has a bound of its own. */
 #ifndef TESTS_SUPPORT_GEN_PROGRAM_H
 #define TESTS_SUPPORT_GEN_PROGRAM_H
 
@@ -43,20 +43,20 @@ typedef struct GenBuffer {
    TlDtype dtype;
    GenFill fill;
    uint32_t elems;
-   uint32_t skip;     /* elements between the aligned start and the argument: 0 or 1 */
+   uint32_t skip; /* elements between the aligned start and the argument: 0 or 1 */
    bool is_output;
    GenAgree agree;
-   int f, g, h;       /* buffer numbers, -1 = none */
+   int f, g, h;           /* buffer numbers, -1 = none */
    bool f_trans, g_trans; /* DOT: f holds [.., K, M], g holds [.., N, K] */
    uint32_t dims[5];
    double ulp, per_x;
-   double unit;       /* SUM, SCAN, DOT: rounding unit of the accumulation */
+   double unit; /* SUM, SCAN, DOT: rounding unit of the accumulation */
 } GenBuffer;
 
 typedef struct GenProgram {
    uint64_t seed;
    GenClass class;
-   const char *text;  /* IR text */
+   const char *text; /* IR text */
    const TlFunc *func;
    uint32_t grid[3];
    unsigned num_buffers, num_scalars;
@@ -132,7 +132,7 @@ typedef enum GenCover {
 #define GEN_COVER_ROW(id, text) GEN_##id,
    GEN_COVER_TABLE(GEN_COVER_ROW)
 #undef GEN_COVER_ROW
-   GEN_COVER_COUNT
+       GEN_COVER_COUNT
 } GenCover;
 
 typedef struct GenCoverage {

@@ -288,17 +288,22 @@ gen_step_eltwise(Gen *g)
 typedef struct Function {
    TlOpcode op;
    double ulp, per_x;
-   double lo, hi;       /* fp32 and fp64 */
-   double narrow;       /* 16-bit types: the domain is at most -narrow .. narrow */
+   double lo, hi; /* fp32 and fp64 */
+   double narrow; /* 16-bit types: the domain is at most -narrow .. narrow */
 } Function;
 
 static const Function functions[] = {
-   {TL_OP_EXP, 2, 1.2, -80, 80, 8},        {TL_OP_EXP2, 2, 0, -120, 120, 8},
-   {TL_OP_LOG, 2, 0, 1e-30, 1e30, 60000},  {TL_OP_LOG2, 2, 0, 1e-30, 1e30, 60000},
-   {TL_OP_SIN, 2, 0, -1000, 1000, 1000},   {TL_OP_COS, 2, 0, -1000, 1000, 1000},
-   {TL_OP_SQRT, 1, 0, 1e-30, 1e30, 60000}, {TL_OP_RSQRT, 2, 0, 1e-30, 1e30, 60000},
-   {TL_OP_ERF, 3, 0, -8, 8, 8},            {TL_OP_TANH, 3, 0, -20, 20, 20},
-   {TL_OP_DIV, 2, 0, -1e15, 1e15, 100},
+    {TL_OP_EXP, 2, 1.2, -80, 80, 8},
+    {TL_OP_EXP2, 2, 0, -120, 120, 8},
+    {TL_OP_LOG, 2, 0, 1e-30, 1e30, 60000},
+    {TL_OP_LOG2, 2, 0, 1e-30, 1e30, 60000},
+    {TL_OP_SIN, 2, 0, -1000, 1000, 1000},
+    {TL_OP_COS, 2, 0, -1000, 1000, 1000},
+    {TL_OP_SQRT, 1, 0, 1e-30, 1e30, 60000},
+    {TL_OP_RSQRT, 2, 0, 1e-30, 1e30, 60000},
+    {TL_OP_ERF, 3, 0, -8, 8, 8},
+    {TL_OP_TANH, 3, 0, -20, 20, 20},
+    {TL_OP_DIV, 2, 0, -1e15, 1e15, 100},
 };
 
 static bool

@@ -23,10 +23,10 @@ typedef struct Gen {
    TL_VEC(TlValue *) pool; /* numbers in scope: scalars and tiles */
    TL_VEC(Fact) facts;     /* by value id */
    TlValue *scalar[GEN_MAX_SCALARS];
-   unsigned depth;         /* of regions */
-   TlValue *step;          /* number of the loop's iteration, 0 .. GEN_MAX_TRIPS - 1, or NULL */
-   bool in_scalars;        /* inside a region over scalars: nothing but scalar arithmetic */
-   uint32_t max_elems;     /* of a tile */
+   unsigned depth;     /* of regions */
+   TlValue *step;      /* number of the loop's iteration, 0 .. GEN_MAX_TRIPS - 1, or NULL */
+   bool in_scalars;    /* inside a region over scalars: nothing but scalar arithmetic */
+   uint32_t max_elems; /* of a tile */
    unsigned num_shapes;
    struct {
       unsigned rank;
@@ -68,11 +68,11 @@ gen_elems(const TlValue *v)
 
 /* ---- facts ---- */
 Fact gen_fact(Gen *g, const TlValue *v);
-TlValue *gen_know(Gen *g, TlValue *v, Fact f);   /* returns v */
-Fact gen_full(TlDtype d);                        /* anything of the type */
-double gen_exact_limit(TlDtype d);               /* whole numbers up to it are exact */
+TlValue *gen_know(Gen *g, TlValue *v, Fact f); /* returns v */
+Fact gen_full(TlDtype d);                      /* anything of the type */
+double gen_exact_limit(TlDtype d);             /* whole numbers up to it are exact */
 double gen_finite_limit(TlDtype d);
-TlValue *gen_add(Gen *g, TlValue *v);            /* into the pool */
+TlValue *gen_add(Gen *g, TlValue *v); /* into the pool */
 /* v, or v clamped to lo .. hi (which are values of its type). */
 TlValue *gen_fit(Gen *g, TlValue *v, double lo, double hi);
 TlValue *gen_number(Gen *g, const TlType *type, double v);
@@ -80,10 +80,10 @@ TlValue *gen_cast(Gen *g, TlValue *v, TlDtype to);
 
 /* ---- values ---- */
 TlDtype gen_any_dtype(Gen *g);
-const TlType *gen_tile(Gen *g, TlDtype d);       /* in one of the program's shapes */
+const TlType *gen_tile(Gen *g, TlDtype d); /* in one of the program's shapes */
 const TlType *gen_shaped(Gen *g, TlDtype d, unsigned rank, const uint32_t *shape);
 TlValue *gen_pick(Gen *g);
-TlValue *gen_pick_tile(Gen *g);                  /* NULL when there is none */
+TlValue *gen_pick_tile(Gen *g);                     /* NULL when there is none */
 TlValue *gen_pick_type(Gen *g, const TlType *type); /* from the pool, or made */
 
 /* ---- memory ---- */

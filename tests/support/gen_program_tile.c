@@ -32,8 +32,8 @@ shape_trans(Gen *g, TlValue *x)
       order[k] = order[d - 1];
       order[d - 1] = swap;
    }
-   TlValue *v = tl_b1(&g->b, TL_OP_TRANS, x,
-                      {TL_ATTR_ORDER, {.ints = tl_ints(g->arena, order, rank)}});
+   TlValue *v =
+       tl_b1(&g->b, TL_OP_TRANS, x, {TL_ATTR_ORDER, {.ints = tl_ints(g->arena, order, rank)}});
    gen_add(g, same_fact(g, v, x));
    return true;
 }
@@ -162,8 +162,10 @@ gen_step_shape(Gen *g)
    case 0:
       if (x->type->rank >= 3)
          return false;
-      gen_add(g, same_fact(g, tl_b1(&g->b, TL_OP_EXPAND_DIMS, x,
-                                    {TL_ATTR_AXIS, {.i = gen_below(g, x->type->rank + 1u)}}), x));
+      gen_add(g, same_fact(g,
+                           tl_b1(&g->b, TL_OP_EXPAND_DIMS, x,
+                                 {TL_ATTR_AXIS, {.i = gen_below(g, x->type->rank + 1u)}}),
+                           x));
       return true;
    case 1:
       return shape_trans(g, x);
@@ -217,8 +219,8 @@ combine_best(Gen *g, TlOp *op, TlOpcode better)
    TlBuilder *b = &g->b;
    TlValue **a = op->regions[0]->block->args;
    GenRegion r = gen_open(g, op, 0);
-   TlValue *tie = tl_b2(b, TL_OP_AND, tl_b2(b, TL_OP_EQ, a[0], a[2]),
-                        tl_b2(b, TL_OP_LT, a[1], a[3]));
+   TlValue *tie =
+       tl_b2(b, TL_OP_AND, tl_b2(b, TL_OP_EQ, a[0], a[2]), tl_b2(b, TL_OP_LT, a[1], a[3]));
    TlValue *keep = tl_b2(b, TL_OP_OR, tl_b2(b, better, a[0], a[2]), tie);
    TlValue *out[2] = {tl_b3(b, TL_OP_SELECT, keep, a[0], a[2]),
                       tl_b3(b, TL_OP_SELECT, keep, a[1], a[3])};
@@ -256,8 +258,8 @@ reduce_custom(Gen *g, TlValue *x, unsigned axis)
    TlValue **a = op->regions[0]->block->args;
    TlBuilder *b = &g->b;
    GenRegion r = gen_open(g, op, 0);
-   TlValue *out = tl_b2(b, TL_OP_ADD, tl_b2(b, TL_OP_ADD, a[0], a[1]),
-                        tl_b2(b, TL_OP_MUL, a[0], a[1]));
+   TlValue *out =
+       tl_b2(b, TL_OP_ADD, tl_b2(b, TL_OP_ADD, a[0], a[1]), tl_b2(b, TL_OP_MUL, a[0], a[1]));
    gen_close(g, &r, &out, 1);
    gen_add(g, tl_result(op, 0));
    return true;
@@ -291,8 +293,10 @@ rounded_sum(Gen *g, TlOpcode opcode, TlValue *x, unsigned axis, bool reverse)
    b->unit = ldexp(1, -(tl_dtype_info[d].mantissa + 1));
    b->dims[0] = b->dims[2] = 1;
    for (unsigned i = 0; i < x->type->rank; i++)
-      b->dims[i < axis ? 0 : i == axis ? 1 : 2] =
-         i == axis ? x->type->shape[i] : b->dims[i < axis ? 0 : 2] * x->type->shape[i];
+      b->dims[i < axis    ? 0
+              : i == axis ? 1
+                          : 2] =
+          i == axis ? x->type->shape[i] : b->dims[i < axis ? 0 : 2] * x->type->shape[i];
    return true;
 }
 
@@ -388,8 +392,8 @@ partner(Gen *g, TlValue *bits, uint32_t n, uint32_t j)
    uint32_t shape[3] = {n / (2 * j), 2, j};
    const TlType *type = gen_shaped(g, gen_dtype(bits), 3, shape);
    TlValue *pairs = tl_t1(b, TL_OP_RESHAPE, type, bits);
-   TlValue *both = tl_b1(b, TL_OP_EXPAND_DIMS, fold(g, pairs, 1, TL_OP_XOR),
-                         {TL_ATTR_AXIS, {.i = 1}});
+   TlValue *both =
+       tl_b1(b, TL_OP_EXPAND_DIMS, fold(g, pairs, 1, TL_OP_XOR), {TL_ATTR_AXIS, {.i = 1}});
    both = tl_t1(b, TL_OP_BROADCAST, type, both);
    return tl_t1(b, TL_OP_RESHAPE, bits->type, tl_b2(b, TL_OP_XOR, pairs, both));
 }
@@ -407,8 +411,8 @@ exchange(Gen *g, TlValue *bits, TlDtype d, uint32_t n, uint32_t j, TlValue *down
       x = tl_t1(b, TL_OP_BITCAST, type, bits);
       y = tl_t1(b, TL_OP_BITCAST, type, other);
    }
-   TlValue *swap = tl_b3(b, TL_OP_SELECT, second, tl_b2(b, TL_OP_LT, x, y),
-                         tl_b2(b, TL_OP_GT, x, y));
+   TlValue *swap =
+       tl_b3(b, TL_OP_SELECT, second, tl_b2(b, TL_OP_LT, x, y), tl_b2(b, TL_OP_GT, x, y));
    TlValue *differ = tl_b2(b, TL_OP_AND, down, tl_b2(b, TL_OP_NE, x, y));
    return tl_b3(b, TL_OP_SELECT, tl_b2(b, TL_OP_XOR, swap, differ), other, bits);
 }
@@ -497,8 +501,8 @@ gen_step_histogram(Gen *g)
 }
 
 /* ---- map ---- */
-/* Repeats what the region does to its first elements for element e of each pack: which elements of a
- * tile come together is not promised, so all must be treated alike. */
+/* Repeats what the region does to its first elements for element e of each pack: which elements of
+ * a tile come together is not promised, so all must be treated alike. */
 static void
 repeat_for(Gen *g, TlBlock *body, const TlOp *last, unsigned k, unsigned pack, unsigned e,
            TlValue *const *of, TlValue **out, unsigned n)
@@ -568,7 +572,7 @@ gen_step_map(Gen *g)
 /* ---- dot ---- */
 /* Operand of a dot: its type when loaded, and what happens on the way. */
 typedef struct DotOperand {
-   TlDtype memory;   /* the dot's own, or i8 to be converted */
+   TlDtype memory; /* the dot's own, or i8 to be converted */
    bool trans, mask, negate;
    int buffer;
    TlValue *carried; /* pointers of this iteration, when the loop carries them */
@@ -580,8 +584,8 @@ typedef struct Dot {
    uint32_t batch, m, n, k;
    int precision;
    bool loop;
-   bool turn;        /* the loop negates its sum each time: whole-number programs only */
-   double bound;     /* of |sum of products| and accumulator in whole-number programs */
+   bool turn;    /* the loop negates its sum each time: whole-number programs only */
+   double bound; /* of |sum of products| and accumulator in whole-number programs */
    DotOperand op[2];
    GenFill fill;
 } Dot;
@@ -590,18 +594,28 @@ static const struct {
    TlDtype in, acc;
    int precision;
 } dot_kinds[] = {
-   {TL_FP16, TL_FP32, 0},    {TL_FP16, TL_FP32, 0},  {TL_FP16, TL_FP16, 0},
-   {TL_BF16, TL_FP32, 0},    {TL_BF16, TL_FP32, 0},  {TL_FP32, TL_FP32, TL_PRECISION_TF32},
-   {TL_FP32, TL_FP32, TL_PRECISION_TF32X3},          {TL_FP32, TL_FP32, TL_PRECISION_IEEE},
-   {TL_FP64, TL_FP64, 0},    {TL_I8, TL_I32, 0},     {TL_U8, TL_I32, 0},
-   {TL_FP8E4NV, TL_FP32, 0}, {TL_FP8E5, TL_FP32, 0}, {TL_FP8E4NV, TL_FP16, 0},
+    {TL_FP16, TL_FP32, 0},
+    {TL_FP16, TL_FP32, 0},
+    {TL_FP16, TL_FP16, 0},
+    {TL_BF16, TL_FP32, 0},
+    {TL_BF16, TL_FP32, 0},
+    {TL_FP32, TL_FP32, TL_PRECISION_TF32},
+    {TL_FP32, TL_FP32, TL_PRECISION_TF32X3},
+    {TL_FP32, TL_FP32, TL_PRECISION_IEEE},
+    {TL_FP64, TL_FP64, 0},
+    {TL_I8, TL_I32, 0},
+    {TL_U8, TL_I32, 0},
+    {TL_FP8E4NV, TL_FP32, 0},
+    {TL_FP8E5, TL_FP32, 0},
+    {TL_FP8E4NV, TL_FP16, 0},
 };
 
 static Dot
 choose_dot(Gen *g)
 {
    unsigned kind = gen_below(g, sizeof dot_kinds / sizeof dot_kinds[0]);
-   Dot d = {.in = dot_kinds[kind].in, .acc = dot_kinds[kind].acc,
+   Dot d = {.in = dot_kinds[kind].in,
+            .acc = dot_kinds[kind].acc,
             .precision = dot_kinds[kind].precision};
    d.in_b = d.in;
    if (tl_dtype_info[d.in].bits == 8 && tl_dtype_is_float(d.in) && gen_chance(g, 30))
@@ -679,8 +693,8 @@ dot_mask(Gen *g, const TlType *type, const Dot *d)
    TlBuilder *b = &g->b;
    unsigned axis = type->rank - 1 - gen_below(g, 2);
    TlValue *v = tl_b0(b, TL_OP_ARANGE, NULL, {TL_ATTR_END, {.i = type->shape[axis]}});
-   TlValue *limit = tl_b2(b, TL_OP_AND, g->scalar[GEN_LIMIT],
-                          gen_number(g, g->scalar[0]->type, 2 * d->k - 1));
+   TlValue *limit =
+       tl_b2(b, TL_OP_AND, g->scalar[GEN_LIMIT], gen_number(g, g->scalar[0]->type, 2 * d->k - 1));
    v = tl_b2(b, TL_OP_LT, v, tl_t1(b, TL_OP_SPLAT, v->type, limit));
    for (unsigned e = 0; e < type->rank; e++)
       if (e != axis)
@@ -713,8 +727,7 @@ dot_operand(Gen *g, const Dot *d, unsigned which, TlValue *step)
    if (o->trans) {
       int64_t order[3] = {0, 2, 1}, flat[2] = {1, 0};
       v = tl_b1(b, TL_OP_TRANS, v,
-                {TL_ATTR_ORDER, {.ints = tl_ints(g->arena, d->rank == 2 ? flat : order,
-                                                 d->rank)}});
+                {TL_ATTR_ORDER, {.ints = tl_ints(g->arena, d->rank == 2 ? flat : order, d->rank)}});
    }
    return v;
 }
@@ -759,8 +772,8 @@ static TlValue *
 dot_loop(Gen *g, Dot *d, TlValue *acc)
 {
    TlBuilder *b = &g->b;
-   TlValue *args[6] = {tl_const_int(b, TL_I32, 0), g->scalar[GEN_TRIPS],
-                       tl_const_int(b, TL_I32, 1), acc};
+   TlValue *args[6] = {tl_const_int(b, TL_I32, 0), g->scalar[GEN_TRIPS], tl_const_int(b, TL_I32, 1),
+                       acc};
    unsigned n = 4;
    bool carry[2] = {gen_chance(g, 50), gen_chance(g, 50)};
    for (unsigned i = 0; i < 2; i++)
@@ -801,8 +814,8 @@ dot_start(Gen *g, const Dot *d, int *buffer)
    GenFill fill = g->p->class == GEN_EXACT || !tl_dtype_is_float(d->acc) ? GEN_SMALL : GEN_NORMAL;
    *buffer = gen_buffer(g, d->acc, n * gen_programs(g), fill);
    TlValue *index = gen_numbers(g, type->rank, type->shape);
-   TlValue *v = tl_b1(&g->b, TL_OP_LOAD,
-                      gen_pointers(g, *buffer, index, gen_offset_of_program(g, n)));
+   TlValue *v =
+       tl_b1(&g->b, TL_OP_LOAD, gen_pointers(g, *buffer, index, gen_offset_of_program(g, n)));
    return gen_know(g, v, gen_fill_fact(d->acc, fill));
 }
 

@@ -1,7 +1,7 @@
 /* Runs generated programs through the public API, and compares two executors' memory.
  *
- * All buffers of a program lie in one block, 256-byte aligned, each followed by guard bytes; outputs
- * are poisoned.  Whatever is not an output's element must keep its bytes. */
+ * All buffers of a program lie in one block, 256-byte aligned, each followed by guard bytes;
+ * outputs are poisoned.  Whatever is not an output's element must keep its bytes. */
 #ifndef TESTS_SUPPORT_RUN_PROGRAM_H
 #define TESTS_SUPPORT_RUN_PROGRAM_H
 
