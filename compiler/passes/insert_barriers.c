@@ -3,13 +3,17 @@
  * Forward dataflow: the state holds the intervals read and written since the last barrier.  An
  * access that meets an earlier write, or a write that meets an earlier read, gets a barrier before
  * it, and the state is cleared.  When all conflicts are between accesses of one warp-private
- * exchange, the warp's own barrier is enough.  Loops are repeated until the state at their entry
+ * exchange, the warp's own barrier is enough.  Loops are tried until the state at their entry
  * stands.
  *
  * Asynchronous copies are writes that happen when their group is waited for.  Before that no
  * barrier could order them, so code never touches the bytes of a copy in flight (each stage of a
  * ring is waited for before it is read, and read before it is copied to again): no conflict then.
- * From the wait on they are ordinary writes. Invariant: at every operation the state covers all
+ * From the wait on they are ordinary writes.
+ *
+ * Stages of a ring are told apart by phase: how many iterations after the one at hand a stage is
+ * read.  The loop with the copies turns the ring: on the way back phases go down by one, behind the
+ * loop they are unknown, and an access counts for the whole ring. Invariant: at every operation the state covers all
  * accesses of other threads that may still run. */
 #include "passes/pass.h"
 
@@ -18,6 +22,8 @@
 typedef struct Access {
    uint32_t begin, end; /* bytes */
    uint32_t partition;  /* nonzero: private to each warp */
+   uint32_t stages;     /* of a ring, 0 = none or its phase is not known */
+   uint32_t phase;      /* iterations until the stage is read, modulo stages */
    bool is_write;
    bool warp_synced;   /* a warp barrier came after it */
    uint32_t in_flight; /* an asynchronous copy not waited for: 1 + commits since, at most MAX_AGE */
@@ -34,6 +40,7 @@ typedef struct Barriers {
    TlFunc *func;
    State state;
    bool changed;
+   bool is_trial; /* barriers are only thought of: the state at the entry of a loop is not known */
 } Barriers;
 
 static bool
@@ -41,7 +48,7 @@ same_access(const Access *a, const Access *b)
 {
    return a->begin == b->begin && a->end == b->end && a->partition == b->partition &&
           a->is_write == b->is_write && a->warp_synced == b->warp_synced &&
-          a->in_flight == b->in_flight;
+          a->in_flight == b->in_flight && a->stages == b->stages && a->phase == b->phase;
 }
 
 static void
@@ -108,6 +115,8 @@ accesses_of(const TlOp *op, Access out[2])
       a.begin = (uint32_t)e.data[0];
       a.end = (uint32_t)e.data[1];
       a.partition = e.len > 2 ? (uint32_t)e.data[2] : 0;
+      a.stages = e.len > 4 ? (uint32_t)e.data[3] : 0;
+      a.phase = a.stages ? (uint32_t)e.data[4] % a.stages : 0;
    }
    unsigned n = 0;
    if (reads)
@@ -126,6 +135,8 @@ conflict(const Access *a, const Access *b)
 {
    if (!(a->begin < b->end && b->begin < a->end) || (!a->is_write && !b->is_write) || a->in_flight)
       return NO_CONFLICT;
+   if (a->stages && b->stages && a->begin == b->begin && a->end == b->end && a->phase != b->phase)
+      return NO_CONFLICT; /* another stage of the ring */
    if (a->partition && a->partition == b->partition)
       return a->warp_synced ? NO_CONFLICT : WARP_CONFLICT;
    return BLOCK_CONFLICT;
@@ -178,10 +189,12 @@ before_access(Barriers *b, TlOp *op, const Access *acc, unsigned n)
       }
    if (worst == NO_CONFLICT)
       return;
-   TlBuilder build = tl_builder_before(op);
-   tl_build(&build, worst == BLOCK_CONFLICT ? TL_OP_BAR_SYNC : TL_OP_BAR_WARP, NULL, 0, NULL, 0,
-            NULL, 0, 0);
-   b->changed = true;
+   if (!b->is_trial) {
+      TlBuilder build = tl_builder_before(op);
+      tl_build(&build, worst == BLOCK_CONFLICT ? TL_OP_BAR_SYNC : TL_OP_BAR_WARP, NULL, 0, NULL, 0,
+               NULL, 0, 0);
+      b->changed = true;
+   }
    if (worst == BLOCK_CONFLICT)
       after_block_barrier(&b->state);
    else
@@ -190,23 +203,66 @@ before_access(Barriers *b, TlOp *op, const Access *acc, unsigned n)
 
 static void walk(Barriers *b, TlBlock *block);
 
+/* Does the loop copy into rings? */
+static bool
+turns_rings(const TlOp *loop)
+{
+   for (const TlOp *op = loop->regions[0]->block->first; op; op = op->next)
+      if (op->opcode == TL_OP_CP_ASYNC_COMMIT)
+         return true;
+   return false;
+}
+
+static void
+next_phase(State *s)
+{
+   for (size_t i = 0; i < s->open.len; i++) {
+      Access *a = &s->open.data[i];
+      if (a->stages)
+         a->phase = (a->phase + a->stages - 1) % a->stages;
+   }
+}
+
+static void
+forget_phases(State *s)
+{
+   for (size_t i = 0; i < s->open.len; i++)
+      s->open.data[i].stages = s->open.data[i].phase = 0;
+}
+
+/* One iteration from the state at the entry; returns the state where the loop is left. */
+static State
+walk_iteration(Barriers *b, TlOp *op, const State *entry)
+{
+   b->state = copy(b, entry);
+   walk(b, op->regions[0]->block);
+   State exit = copy(b, &b->state); /* a while leaves after its condition */
+   for (unsigned i = 1; i < op->num_regions; i++)
+      walk(b, op->regions[i]->block);
+   return exit;
+}
+
+/* Trial iterations until the state at the entry stands, then one that places the barriers: what
+ * conflicts around the loop is known before the first of them. */
 static void
 walk_loop(Barriers *b, TlOp *op)
 {
-   for (;;) {
-      State entry = copy(b, &b->state);
-      walk(b, op->regions[0]->block);
-      State exit = copy(b, &b->state); /* a while leaves after its condition */
-      for (unsigned i = 1; i < op->num_regions; i++)
-         walk(b, op->regions[i]->block);
-      if (is_subset(&b->state, &entry)) {
-         b->state = exit;
-         if (op->opcode == TL_OP_FOR)
-            merge(b, &b->state, &entry); /* zero iterations */
-         return;
-      }
-      merge(b, &b->state, &entry);
+   bool is_trial = b->is_trial, is_turning = turns_rings(op);
+   State entry = copy(b, &b->state);
+   for (b->is_trial = true;;) {
+      walk_iteration(b, op, &entry);
+      if (is_turning)
+         next_phase(&b->state);
+      if (is_subset(&b->state, &entry))
+         break;
+      merge(b, &entry, &b->state);
    }
+   b->is_trial = is_trial;
+   b->state = walk_iteration(b, op, &entry);
+   if (op->opcode == TL_OP_FOR)
+      merge(b, &b->state, &entry); /* zero iterations */
+   if (is_turning)
+      forget_phases(&b->state);
 }
 
 static void

@@ -99,6 +99,8 @@ typedef struct TlSharedRef {
    uint32_t offset;     /* bytes */
    uint32_t begin, end; /* bytes that may be touched; end 0 = anything */
    uint32_t partition;  /* nonzero: each warp touches only its own part */
+   uint32_t stages;     /* of a ring with a known phase, else 0 */
+   uint32_t phase;      /* TL_ATTR_PHASE */
 } TlSharedRef;
 TlSharedRef tl_scratch_ref(TlLowerCx *cx, const TlOp *op);
 TlSharedRef tl_shared_part(TlSharedRef ref, uint32_t offset, uint32_t bytes); /* a part of it */

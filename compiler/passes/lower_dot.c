@@ -134,15 +134,21 @@ at_least_one(uint32_t v)
    return v ? v : 1;
 }
 
-/* K step by step, so that the fragments of a few steps live at a time. */
+/* K step by step, so that the fragments of a few steps live at a time; those of the next step are
+ * loaded while one is multiplied. */
 static TlValue *
 mma_steps(TlLowerCx *cx, TlOp *op, const TlDotForm *f, unsigned m, unsigned n, unsigned steps)
 {
    unsigned instr_k = tl_arg(op, 0)->type->shape[f->tile.rank - 1] / steps;
    Fragment a = fragment_of(cx, op, 0, instr_k), b = fragment_of(cx, op, 1, instr_k);
    TlValue *acc = tl_lower_use(cx, tl_arg(op, 2));
+   TlValue *next[2] = {fragment_step(cx, &a, 0), fragment_step(cx, &b, 0)};
    for (unsigned s = 0; s < steps; s++) {
-      TlValue *args[3] = {fragment_step(cx, &a, s), fragment_step(cx, &b, s), acc};
+      TlValue *args[3] = {next[0], next[1], acc};
+      if (s + 1 < steps) {
+         next[0] = fragment_step(cx, &a, s + 1);
+         next[1] = fragment_step(cx, &b, s + 1);
+      }
       acc = build_mma(cx, f, args, m, n, 1);
    }
    return acc;

@@ -40,13 +40,20 @@ TlSharedRef
 tl_memdesc_ref(TlLowerCx *cx, const TlValue *v)
 {
    const TlOp *root = v->def;
-   while (root && (root->opcode == TL_OP_LOCAL_VIEW || root->opcode == TL_OP_LOCAL_TRANS))
+   int64_t phase = -1;
+   while (root && (root->opcode == TL_OP_LOCAL_VIEW || root->opcode == TL_OP_LOCAL_TRANS)) {
+      phase = root->opcode == TL_OP_LOCAL_VIEW ? tl_attr_int(root, TL_ATTR_PHASE) : phase;
       root = tl_arg(root, 0)->def;
+   }
    if (!root || root->opcode != TL_OP_LOCAL_ALLOC)
       return (TlSharedRef){.base = tl_lower_use(cx, v)};
    uint32_t begin = (uint32_t)tl_attr_int(root, TL_ATTR_OFFSET);
    const TlType *t = tl_result(root, 0)->type;
    TlSharedRef ref = {.begin = begin, .end = begin + tl_memdesc_stage_bytes(t) * t->count};
+   if (phase >= 0 && t->count > 1) {
+      ref.stages = t->count;
+      ref.phase = (uint32_t)phase;
+   }
    uint64_t bits;
    TlValue *base = tl_lower_use(cx, v);
    if (tl_is_const(base, &bits))
@@ -164,8 +171,8 @@ addresses(TlLowerCx *cx, const TlSharedRef *ref, const uint32_t *thread_cols,
 static const TlInts *
 extent_of(TlLowerCx *cx, const TlSharedRef *ref)
 {
-   int64_t e[3] = {ref->begin, ref->end, ref->partition};
-   return ref->end ? tl_ints(cx->arena, e, ref->partition ? 3 : 2) : NULL;
+   int64_t e[5] = {ref->begin, ref->end, ref->partition, ref->stages, ref->phase};
+   return ref->end ? tl_ints(cx->arena, e, ref->stages ? 5 : ref->partition ? 3 : 2) : NULL;
 }
 
 /* Operands and attributes of the accesses of a map. */

@@ -586,10 +586,11 @@ exists_after(Pipe *p, TlBuilder *b, TlValue *from, int64_t iterations)
    return tl_b2(b, TL_OP_GT, way, tl_const_int(b, u, iterations * (up ? p->step : -p->step)));
 }
 
+/* phase: how many iterations after the one at hand the stage is read. */
 static TlValue *
-stage_view(TlBuilder *b, const Load *l, TlValue *slot)
+stage_view(TlBuilder *b, const Load *l, TlValue *slot, unsigned phase)
 {
-   return tl_t2(b, TL_OP_LOCAL_VIEW, l->stage, l->ring, slot);
+   return tl_t2(b, TL_OP_LOCAL_VIEW, l->stage, l->ring, slot, {TL_ATTR_PHASE, {.i = phase}});
 }
 
 /* The stage with the load's dimensions. */
@@ -618,9 +619,10 @@ copy_mask(Pipe *p, TlBuilder *b, const TlOp *load, const TlMap *map, TlValue *ex
    return mask ? tl_b2(b, TL_OP_AND, mask, all) : all;
 }
 
-/* Copies of all loads of one iteration and the commits. */
+/* Copies of all loads of the iteration that many ahead, and the commits. */
 static void
-issue_copies(Pipe *p, TlBuilder *b, const TlMap *map, TlValue *slot, TlValue *exists)
+issue_copies(Pipe *p, TlBuilder *b, const TlMap *map, TlValue *slot, unsigned ahead,
+             TlValue *exists)
 {
    TlRange range = b->range;
    TlValue **token = tl_new_array(p->cx->scratch, TlValue *, p->loads.len);
@@ -628,7 +630,7 @@ issue_copies(Pipe *p, TlBuilder *b, const TlMap *map, TlValue *slot, TlValue *ex
    for (size_t i = 0; i < p->loads.len; i++) {
       Load *l = &p->loads.data[i];
       b->range = l->op->range;
-      TlValue *view = turned_view(p, b, l, stage_view(b, l, slot));
+      TlValue *view = turned_view(p, b, l, stage_view(b, l, slot, ahead));
       TlValue *args[3] = {tl_slice_mapped(map, tl_arg(l->op, 0)), view,
                           copy_mask(p, b, l->op, map, exists)};
       token[n++] = tl_build_n(b, TL_OP_ASYNC_COPY, args, 3, NULL,
@@ -671,33 +673,10 @@ build_prologue(Pipe *p, TlBuilder *b, TlValue **ahead)
          tl_map_put(&map, p->body->args[p->slice.carried.data[i] + 1], ahead[i]);
       tl_slice_clone(&p->slice, b, &map);
       TlValue *exists = s ? tl_b2(b, TL_OP_AND, any, exists_after(p, b, lower, s)) : any;
-      issue_copies(p, b, &map, tl_const_int(b, TL_I32, s), exists);
+      issue_copies(p, b, &map, tl_const_int(b, TL_I32, s), s, exists);
       for (size_t i = 0; i < p->slice.carried.len; i++)
          ahead[i] = tl_slice_mapped(&map, tl_arg(p->body->last, p->slice.carried.data[i]));
    }
-}
-
-/* The loop with more carried values and an empty body; its old results take over. */
-static TlOp *
-build_loop(Pipe *p, TlBuilder *b, TlValue *const *more, unsigned num_more)
-{
-   TlOp *old = p->loop;
-   unsigned num = old->num_results;
-   TlOp *loop = tl_op_new(b, TL_OP_FOR, old->num_args + num_more, num + num_more, 1);
-   memcpy(loop->attrs, old->attrs, sizeof loop->attrs);
-   TlBlock *body = loop->regions[0]->block;
-   tl_block_add_arg(body, p->body->args[0]->type, p->body->args[0]->name);
-   for (unsigned i = 0; i < 3; i++)
-      tl_set_arg(loop, i, tl_arg(old, i));
-   for (unsigned i = 0; i < num + num_more; i++) {
-      TlValue *init = i < num ? tl_arg(old, i + 3) : more[i - num];
-      const char *name = i < num ? p->body->args[i + 1]->name : NULL;
-      tl_set_arg(loop, i + 3, init);
-      tl_result(loop, i)->type = init->type;
-      tl_result(loop, i)->name = i < num ? old->results[i].name : NULL;
-      tl_block_add_arg(body, init->type, name);
-   }
-   return loop;
 }
 
 /* Users of the load and of its buffers read the ring. */
@@ -754,10 +733,10 @@ rewrite_body(Pipe *p, TlOp *loop)
    for (unsigned i = 0; i < num_ahead; i++)
       tl_map_put(&map, p->body->args[p->slice.carried.data[i] + 1], body->args[1 + num + i]);
    tl_slice_clone(&p->slice, &b, &map);
-   issue_copies(p, &b, &map, put, exists_after(p, &b, index, p->stages - 1));
+   issue_copies(p, &b, &map, put, p->stages - 1, exists_after(p, &b, index, p->stages - 1));
    TlValue **view = tl_new_array(p->cx->scratch, TlValue *, p->loads.len);
    for (size_t i = 0; i < p->loads.len; i++)
-      view[i] = stage_view(&b, &p->loads.data[i], take);
+      view[i] = stage_view(&b, &p->loads.data[i], take, 0);
    TlValue *next = next_slot(p, &b, take);
 
    TlOp *yield = p->body->last;
@@ -796,7 +775,7 @@ rewrite(Pipe *p)
    build_prologue(p, &b, more);
    more[num_ahead] = tl_const_int(&b, TL_I32, 0);
    more[num_ahead + 1] = tl_const_int(&b, TL_I32, p->stages - 1);
-   TlOp *loop = build_loop(p, &b, more, num_ahead + 2);
+   TlOp *loop = tl_for_with_more(&b, old, more, num_ahead + 2);
    rewrite_body(p, loop);
    build_wait(&b, 0);
    for (unsigned i = 0; i < old->num_results; i++)

@@ -1,4 +1,4 @@
-/* Loads that run ahead of their iteration: what pipeline_loops.c shares with its slices. */
+/* Loads that run ahead of their iteration: what the passes about pipelined loops share. */
 #ifndef TL_PASSES_PIPELINE_LOOPS_H
 #define TL_PASSES_PIPELINE_LOOPS_H
 
@@ -24,5 +24,9 @@ bool tl_slice_add(TlSlice *s, TlValue *v);
 void tl_slice_clone(const TlSlice *s, TlBuilder *b, TlMap *map);
 /* What v became: itself when it is defined outside. */
 TlValue *tl_slice_mapped(const TlMap *map, TlValue *v);
+
+/* The loop with more carried values and an empty body, before b's cursor; the caller moves the body
+ * and the uses of the results over. */
+TlOp *tl_for_with_more(TlBuilder *b, const TlOp *old, TlValue *const *more, unsigned num_more);
 
 #endif

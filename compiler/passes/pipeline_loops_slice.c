@@ -2,6 +2,8 @@
  * Invariant: an operation is a member together with everything in the body that it reads. */
 #include "passes/pipeline_loops.h"
 
+#include <string.h>
+
 void
 tl_slice_init(TlSlice *s, TlArena *arena, TlOp *loop)
 {
@@ -70,4 +72,27 @@ tl_slice_mapped(const TlMap *map, TlValue *v)
 {
    TlValue *now = tl_map_get(map, v);
    return now ? now : v;
+}
+
+TlOp *
+tl_for_with_more(TlBuilder *b, const TlOp *old, TlValue *const *more, unsigned num_more)
+{
+   unsigned num = old->num_results;
+   const TlBlock *old_body = old->regions[0]->block;
+   TlOp *loop = tl_op_new(b, TL_OP_FOR, old->num_args + num_more, num + num_more, 1);
+   memcpy(loop->attrs, old->attrs, sizeof loop->attrs);
+   loop->range = old->range;
+   TlBlock *body = loop->regions[0]->block;
+   tl_block_add_arg(body, old_body->args[0]->type, old_body->args[0]->name);
+   for (unsigned i = 0; i < 3; i++)
+      tl_set_arg(loop, i, tl_arg(old, i));
+   for (unsigned i = 0; i < num + num_more; i++) {
+      TlValue *init = i < num ? tl_arg(old, i + 3) : more[i - num];
+      const char *name = i < num ? old_body->args[i + 1]->name : NULL;
+      tl_set_arg(loop, i + 3, init);
+      tl_result(loop, i)->type = init->type;
+      tl_result(loop, i)->name = i < num ? old->results[i].name : NULL;
+      tl_block_add_arg(body, init->type, name);
+   }
+   return loop;
 }
