@@ -30,9 +30,11 @@ typedef struct Turn {
 
 enum { EXTENT_PARTS = 5, PHASE = 4 };
 
-/* With two products the fragments of both, those of the next iteration and the addresses of delayed
- * copies would be alive at once: 64 x 64 results a warp do not fit in 255 registers then. */
-enum { MOST_CROWDED_PRODUCTS = 2 };
+/* Of 255 registers, how many the values carried around the loop and the fragments of two products may
+ * take for the loop to be turned, and for its copies to be delayed: the rest is for addresses and
+ * masks, of which delayed copies keep more alive.  Copies of a loop of two products stay as well: a
+ * third block on a multiprocessor is worth more. */
+enum { MOST_WORDS = 222, MOST_WORDS_OF_DELAYED_COPIES = 200, MOST_PRODUCTS_BESIDE_COPIES = 2 };
 
 static bool
 is_ring_read(const TlOp *op)
@@ -213,6 +215,27 @@ delay_copies(Turn *t)
    }
 }
 
+/* 32-bit registers of v. */
+static unsigned
+words_of(const TlValue *v)
+{
+   const TlType *elem = tl_type_elem(v->type);
+   unsigned bits = elem->kind == TL_TYPE_PTR ? 64 : tl_dtype_info[elem->dtype].bits;
+   unsigned count = v->type->kind == TL_TYPE_REGS ? v->type->count : 1;
+   return (count * bits + 31) / 32;
+}
+
+static unsigned
+words_in_loop(const Turn *t)
+{
+   unsigned sum = 0;
+   for (unsigned i = 1; i < t->body->num_args; i++)
+      sum += words_of(t->body->args[i]);
+   for (size_t i = 0; i < t->fragments.len; i++)
+      sum += 2 * words_of(tl_result(t->fragments.data[i], 0));
+   return sum;
+}
+
 static void
 turn(Turn *t)
 {
@@ -222,7 +245,8 @@ turn(Turn *t)
    TlBuilder before = tl_builder_before(t->loop), end = tl_builder_before(t->last);
    load_fragments(t, &before, t->loop, 3, 0, now);
    load_fragments(t, &end, t->body->last, 0, 1, next);
-   if (t->num_products > MOST_CROWDED_PRODUCTS)
+   if (t->num_products > MOST_PRODUCTS_BESIDE_COPIES &&
+       words_in_loop(t) <= MOST_WORDS_OF_DELAYED_COPIES)
       delay_copies(t);
    tl_remove(t->wait);
    TlOp *loop = tl_for_with_more(&before, t->loop, now, n);
@@ -255,7 +279,7 @@ visit_loop(TlPassCx *cx, TlOp *loop)
       return false;
    tl_map_init(&t.needed, cx->scratch);
    find_fragments(&t);
-   if (!t.fragments.len || !find_needed(&t))
+   if (!t.fragments.len || !find_needed(&t) || words_in_loop(&t) > MOST_WORDS)
       return false;
    turn(&t);
    return true;
