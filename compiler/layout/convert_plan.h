@@ -112,8 +112,8 @@ uint32_t tl_convert_offset(const TlConvertPlan *plan, TlConvertSide side, uint32
 void tl_convert_split_offset(const TlConvertPlan *plan, TlConvertSide side, uint32_t r,
                              uint32_t *xor_part, uint32_t *imm);
 
-/* Wavefronts of shared memory that all warps of a block take for the whole plan, kind SHARED, and how
- * many they would be without bank conflicts. */
+/* Wavefronts of shared memory that all warps of a block take for the whole plan, kind SHARED, and
+ * how many they would be without bank conflicts. */
 unsigned tl_convert_wavefronts(const TlConvertPlan *plan);
 unsigned tl_convert_min_wavefronts(const TlConvertPlan *plan);
 

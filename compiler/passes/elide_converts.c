@@ -11,8 +11,8 @@
 static bool
 is_made_anywhere(const TlOp *op)
 {
-   return op->opcode == TL_OP_CONSTANT || op->opcode == TL_OP_POISON ||
-          op->opcode == TL_OP_SPLAT || op->opcode == TL_OP_ARANGE;
+   return op->opcode == TL_OP_CONSTANT || op->opcode == TL_OP_POISON || op->opcode == TL_OP_SPLAT ||
+          op->opcode == TL_OP_ARANGE;
 }
 
 /* The conversion's source, made again with its result's layout, where it was made: what is in a
@@ -53,7 +53,8 @@ move_up(TlPassCx *cx, TlFunc *f, TlOp *cvt)
    TlValue *src = tl_arg(cvt, 0), *out = tl_result(cvt, 0);
    TlOp *op = src->def;
    if (!op || src->uses->next ||
-       (op->opcode != TL_OP_EXPAND_DIMS && op->opcode != TL_OP_TRANS && op->opcode != TL_OP_RESHAPE))
+       (op->opcode != TL_OP_EXPAND_DIMS && op->opcode != TL_OP_TRANS &&
+        op->opcode != TL_OP_RESHAPE))
       return false;
    TlPlace place = {.cx = cx, .func = f, .types = f->module->types};
    const TlLayoutRule *rule = tl_layout_rule(op);
@@ -62,8 +63,9 @@ move_up(TlPassCx *cx, TlFunc *f, TlOp *cvt)
    if (x->type->kind != TL_TYPE_TILE || rule->result(&place, op, 0, home) != out->type->layout)
       return false;
    TlBuilder b = tl_builder_before(op);
-   tl_set_arg(op, 0, tl_t1(&b, TL_OP_CONVERT_LAYOUT,
-                           tl_type_with_layout(f->module->types, x->type, home), x));
+   tl_set_arg(
+       op, 0,
+       tl_t1(&b, TL_OP_CONVERT_LAYOUT, tl_type_with_layout(f->module->types, x->type, home), x));
    src->type = out->type;
    tl_replace_uses(out, src);
    tl_remove(cvt);
@@ -87,9 +89,8 @@ elide(TlPassCx *cx, TlFunc *f, TlOp *cvt)
       elide(cx, f, cvt);
       return true;
    }
-   if (src->def && (is_made_anywhere(src->def) ||
-                    (src->def->opcode == TL_OP_LOCAL_LOAD &&
-                     is_cheaper_to_load(cx, src->def, out->type)))) {
+   if (src->def && (is_made_anywhere(src->def) || (src->def->opcode == TL_OP_LOCAL_LOAD &&
+                                                   is_cheaper_to_load(cx, src->def, out->type)))) {
       make_again(cx, cvt);
       return true;
    }

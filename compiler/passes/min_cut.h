@@ -1,5 +1,5 @@
-/* Minimum cut of a small graph: which of two labels each node takes when labels cost something alone
- * and in pairs.  Integer capacities; everything lives in the arena given. */
+/* Minimum cut of a small graph: which of two labels each node takes when labels cost something
+ * alone and in pairs.  Integer capacities; everything lives in the arena given. */
 #ifndef TL_PASSES_MIN_CUT_H
 #define TL_PASSES_MIN_CUT_H
 

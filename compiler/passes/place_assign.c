@@ -1,17 +1,15 @@
 /* Choice of homes by cost.
  *
- * place_layouts.c has made a first decision for every value.  Here it is improved: a variable is the
- * home of an operation that could have another one, or the layout of a carried position (of a loop
- * or an `if`); what a labelling costs is
- *    conversions  of each value to each other layout that a user asks for, once, where it is defined
- *    operations   accesses, elementwise work and reductions in their homes
- *    recomputing  free values once for each layout asked for
- * all weighted by loop depth.  One step takes a layout that one variable could have, follows it
- * through the layout rules to everything it would agree with (forward to users, backward to
- * producers, around loops), and asks a minimum cut which of these variables should change.  A step
- * counts only when the cost of the whole falls, so the first decision is never made worse and the
- * search ends.  Invariant: homes of dots, splits and other operations that need a certain form stay
- * as they were. */
+ * place_layouts.c has made a first decision for every value.  Here it is improved: a variable is
+ * the home of an operation that could have another one, or the layout of a carried position (of a
+ * loop or an `if`); what a labelling costs is conversions  of each value to each other layout that
+ * a user asks for, once, where it is defined operations   accesses, elementwise work and reductions
+ * in their homes recomputing  free values once for each layout asked for all weighted by loop
+ * depth.  One step takes a layout that one variable could have, follows it through the layout rules
+ * to everything it would agree with (forward to users, backward to producers, around loops), and
+ * asks a minimum cut which of these variables should change.  A step counts only when the cost of
+ * the whole falls, so the first decision is never made worse and the search ends.  Invariant: homes
+ * of dots, splits and other operations that need a certain form stay as they were. */
 #include "passes/min_cut.h"
 #include "passes/place_cost.h"
 
@@ -23,15 +21,15 @@
 enum {
    LOOP_WEIGHT = 8,
    MAX_WEIGHT = LOOP_WEIGHT * LOOP_WEIGHT * LOOP_WEIGHT,
-   MAX_STEPS = 160,      /* minimum cuts of one function */
-   MAX_VARS = 4000,      /* larger functions keep their first decisions */
-   MAX_REGISTERS = 512,  /* of one tile in a thread, for a layout that was not there before */
+   MAX_STEPS = 160,     /* minimum cuts of one function */
+   MAX_VARS = 4000,     /* larger functions keep their first decisions */
+   MAX_REGISTERS = 512, /* of one tile in a thread, for a layout that was not there before */
    MAX_FEEDING = 256,
 };
 
 typedef struct Var {
-   TlOp *op;              /* the operation, or the control operation of a position */
-   int position;          /* -1: of an operation */
+   TlOp *op;     /* the operation, or the control operation of a position */
+   int position; /* -1: of an operation */
    bool is_fixed;
    const TlLinear *home;  /* NULL: nothing to decide */
    const TlLinear *other; /* of the step: the layout that would agree, or NULL */
@@ -69,10 +67,10 @@ typedef struct Assign {
    TlPlaceCosts *costs;
    TlArena *arena;
    TL_VEC(Var) vars;
-   TlMap var_of;    /* operation -> index + 1; of a control operation: of its position 0 */
-   TlMap demands;   /* (variable, layout) -> Demand * */
-   TlMap built;     /* (value, layout) -> Built * */
-   TlMap failed;    /* (variable, layout) tried since the last success */
+   TlMap var_of;  /* operation -> index + 1; of a control operation: of its position 0 */
+   TlMap demands; /* (variable, layout) -> Demand * */
+   TlMap built;   /* (value, layout) -> Built * */
+   TlMap failed;  /* (variable, layout) tried since the last success */
    unsigned mark;
    unsigned steps;
 } Assign;
@@ -192,10 +190,11 @@ is_flexible(Assign *a, const TlOp *op)
    bool only;
    if (rule == &tl_layout_load)
       return op->opcode == TL_OP_LOAD && !is_in_staged_loop(op) && !feeds_dot(a, op, &only);
-   return (rule == &tl_layout_same && op->opcode != TL_OP_INLINE_ASM) ||
-          rule == &tl_layout_store || rule == &tl_layout_atomic || rule == &tl_layout_scan ||
-          rule == &tl_layout_reduce || rule == &tl_layout_expand_dims ||
-          rule == &tl_layout_trans || rule == &tl_layout_join ||
+   if (rule == &tl_layout_atomic) /* a result that is used would have to be sent to its copies */
+      return op->num_results && !tl_result(op, 0)->uses;
+   return (rule == &tl_layout_same && op->opcode != TL_OP_INLINE_ASM) || rule == &tl_layout_store ||
+          rule == &tl_layout_scan || rule == &tl_layout_reduce || rule == &tl_layout_trans ||
+          rule == &tl_layout_expand_dims || rule == &tl_layout_join ||
           (rule == &tl_layout_reshape && is_tile(tl_arg(op, 0)));
 }
 
@@ -257,8 +256,8 @@ add_operation(Assign *a, TlOp *op)
    tl_map_put(&a->var_of, op, (void *)(a->vars.len + 1));
    if (!is_control(op)) {
       tl_map_put(&p->homes, op, (void *)(uintptr_t)home.layout);
-      add_var(a, (Var){.op = op, .position = -1, .is_fixed = !is_flexible(a, op),
-                       .home = home.layout});
+      add_var(
+          a, (Var){.op = op, .position = -1, .is_fixed = !is_flexible(a, op), .home = home.layout});
       return;
    }
    for (unsigned k = 0; k < op->num_results; k++) {
@@ -268,9 +267,8 @@ add_operation(Assign *a, TlOp *op)
 }
 
 /* ---- what a home demands ---- */
-static void
-need_operand(Assign *a, const TlValue *v, const TlLinear *layout, Needs *needs,
-             int64_t *build_cost, Demand *d, Built *parent);
+static void need_operand(Assign *a, const TlValue *v, const TlLinear *layout, Needs *needs,
+                         int64_t *build_cost, Demand *d, Built *parent);
 
 static int64_t
 own_cost(Assign *a, const TlOp *op, const TlLinear *layout)
@@ -297,8 +295,8 @@ build(Assign *a, const TlValue *v, const TlLinear *layout)
    int64_t ignored = 0;
    for (unsigned i = 0; i < op->num_args && home; i++)
       if (is_tile(tl_arg(op, i)))
-         need_operand(a, tl_arg(op, i), rule->operand(a->p, op, i, home), &b->needs, &ignored,
-                      NULL, b);
+         need_operand(a, tl_arg(op, i), rule->operand(a->p, op, i, home), &b->needs, &ignored, NULL,
+                      b);
    return b;
 }
 
@@ -327,8 +325,8 @@ collect_needs(Assign *a, Built *b, Needs *out)
 }
 
 static void
-need_operand(Assign *a, const TlValue *v, const TlLinear *layout, Needs *needs,
-             int64_t *build_cost, Demand *d, Built *parent)
+need_operand(Assign *a, const TlValue *v, const TlLinear *layout, Needs *needs, int64_t *build_cost,
+             Demand *d, Built *parent)
 {
    if (!layout || !fits_shape(v->type, layout))
       return;
@@ -352,8 +350,8 @@ need_operand(Assign *a, const TlValue *v, const TlLinear *layout, Needs *needs,
 static unsigned
 flowing_in(const TlOp *op, unsigned i, const TlValue **in)
 {
-   const TlBlock *r0 = op->regions[0]->block, *r1 = op->num_regions > 1 ? op->regions[1]->block
-                                                                        : NULL;
+   const TlBlock *r0 = op->regions[0]->block,
+                 *r1 = op->num_regions > 1 ? op->regions[1]->block : NULL;
    switch (op->opcode) {
    case TL_OP_FOR:
       in[0] = tl_arg(op, i + 3);

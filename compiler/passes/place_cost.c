@@ -7,12 +7,12 @@
 
 enum {
    ALU = 1,
-   SPECIAL = 8,     /* 16 of 128 lanes compute exp2 and the like; division takes several */
+   SPECIAL = 8, /* 16 of 128 lanes compute exp2 and the like; division takes several */
    WAVEFRONT = 4,
    SHUFFLE = 4,
    SECTOR = 2,
-   ISSUE = 4,       /* address and load/store unit, of one memory instruction */
-   BARRIER = 200,   /* all warps meet, twice for each exchange */
+   ISSUE = 4,     /* address and load/store unit, of one memory instruction */
+   BARRIER = 200, /* all warps meet, twice for each exchange */
    WARP_SYNC = 64,
    SHUFFLE_WAIT = 40, /* until the first result is there */
    MOST_SCRATCH = 1 << 23,
@@ -21,11 +21,11 @@ enum {
 struct TlPlaceCosts {
    TlPlace *place;
    TlArena *arena;
-   TlMap index;         /* interned layout -> number + 1 */
+   TlMap index; /* interned layout -> number + 1 */
    uintptr_t num;
-   TlMap conversions;   /* (from, to, bytes) -> cost + 1 */
-   TlMap accesses;      /* memory operation -> TlAccess * */
-   TlConvertPlan plan;  /* scratch */
+   TlMap conversions;  /* (from, to, bytes) -> cost + 1 */
+   TlMap accesses;     /* memory operation -> TlAccess * */
+   TlConvertPlan plan; /* scratch */
 };
 
 TlPlaceCosts *
@@ -75,7 +75,8 @@ plan_cost(const TlConvertPlan *p, unsigned bytes)
    case TL_CONVERT_REGISTERS:
       return 0;
    case TL_CONVERT_SHUFFLES:
-      return SHUFFLE_WAIT + num_warps(&p->dst) * (p->shuffle.num_shuffles * SHUFFLE +
+      return SHUFFLE_WAIT +
+             num_warps(&p->dst) * (p->shuffle.num_shuffles * SHUFFLE +
                                    (p->shuffle.num_pre + p->shuffle.num_post) * words * ALU);
    case TL_CONVERT_SHARED:
       return (p->shared.warp_local ? WARP_SYNC : BARRIER) * p->repeats +
@@ -85,8 +86,7 @@ plan_cost(const TlConvertPlan *p, unsigned bytes)
 }
 
 int64_t
-tl_place_cost_convert(TlPlaceCosts *c, const TlType *elem, const TlLinear *from,
-                      const TlLinear *to)
+tl_place_cost_convert(TlPlaceCosts *c, const TlType *elem, const TlLinear *from, const TlLinear *to)
 {
    if (from == to)
       return 0;
@@ -140,8 +140,8 @@ buffer_cost(const TlDotForm *f, unsigned index, const TlType *tile, const TlLine
 {
    TlType in_layout = *tile;
    in_layout.layout = from;
-   TlLinear memory = f->is_mma ? tl_mma_operand_memory(&in_layout)
-                               : tl_fma_operand_memory(tile, index);
+   TlLinear memory =
+       f->is_mma ? tl_mma_operand_memory(&in_layout) : tl_fma_operand_memory(tile, index);
    unsigned bytes = tl_dtype_info[tile->dtype].bytes;
    int64_t words = 0;
    if (f->is_mma)
@@ -157,8 +157,8 @@ tl_place_cost_dot_operand(TlPlaceCosts *c, const TlDotForm *f, unsigned index, c
    int64_t through_buffer = buffer_cost(f, index, tile, from);
    if (!f->is_mma)
       return through_buffer;
-   int64_t direct = tl_place_cost_convert(c, tile->elem, from,
-                                          tl_place_intern(c->place, f->operand[index]));
+   int64_t direct =
+       tl_place_cost_convert(c, tile->elem, from, tl_place_intern(c->place, f->operand[index]));
    return direct < through_buffer ? direct : through_buffer;
 }
 

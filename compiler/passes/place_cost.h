@@ -26,8 +26,8 @@ int64_t tl_place_cost_dot_operand(TlPlaceCosts *c, const TlDotForm *f, unsigned 
  * work by registers (copies included), reductions by what crosses lanes and warps. */
 int64_t tl_place_cost_op(TlPlaceCosts *c, const TlOp *op, const TlLinear *home);
 
-/* Wavefronts of all warps of a block that store a tile in layout `regs` to an arrangement, or load it
- * from there; of warps that hold the same elements one stores. */
+/* Wavefronts of all warps of a block that store a tile in layout `regs` to an arrangement, or load
+ * it from there; of warps that hold the same elements one stores. */
 typedef enum TlTileMove { TL_TILE_STORE, TL_TILE_LOAD } TlTileMove;
 int64_t tl_place_shared_wavefronts(const TlLinear *regs, const TlLinear *memory,
                                    unsigned elem_bytes, TlTileMove move);

@@ -172,7 +172,8 @@ why_few_neighbours(TlPassCx *cx, const TlOp *op, const TlLinear *l, unsigned vec
       other = layout_source(cx, tl_arg(op, 1));
    else if (op->num_results)
       other = layout_target(cx, tl_result(op, 0));
-   return tl_arena_printf(cx->scratch, "; the layout is that of %s, with %u neighbour%s in a thread",
+   return tl_arena_printf(cx->scratch,
+                          "; the layout is that of %s, with %u neighbour%s in a thread",
                           name_of(cx, other, "its users"), vec, vec == 1 ? "" : "s");
 }
 
@@ -221,8 +222,8 @@ remark_dot(TlPassCx *cx, const TlOp *op)
                 a->shape[a->rank - 1], tl_attr_word(TL_AK_MMA, form.mma), "");
    else
       tl_report(cx->diags, R0412, op->range, acc->shape[acc->rank - 2], acc->shape[acc->rank - 1],
-                a->shape[a->rank - 1], "multiply-adds of each thread: ",
-                tl_why_no_mma(cx->target, a, acc));
+                a->shape[a->rank - 1],
+                "multiply-adds of each thread: ", tl_why_no_mma(cx->target, a, acc));
 }
 
 static void
@@ -280,12 +281,13 @@ remark_conversion(TlPassCx *cx, const TlOp *op, bool in_loop)
    if (!tl_plan_conversion(to->elem, &a, &b, plan))
       return;
    unsigned es = tl_dtype_info[tl_memory_dtype(to->elem)].bytes;
-   tl_report(cx->diags, R0411, op->range, tl_type_cstr(cx->scratch, tl_type_with_layout(
-             tl_op_func(op)->module->types, to, NULL)),
-             name_of(cx, layout_source(cx, tl_arg(op, 0)), "its producer"),
-             name_of(cx, layout_target(cx, tl_result(op, 0)), "its users"), way_of(plan),
-             (unsigned)tl_type_num_elems(to) * es, conflicts_of(cx, plan),
-             in_loop ? ", in every iteration" : "");
+   tl_report(
+       cx->diags, R0411, op->range,
+       tl_type_cstr(cx->scratch, tl_type_with_layout(tl_op_func(op)->module->types, to, NULL)),
+       name_of(cx, layout_source(cx, tl_arg(op, 0)), "its producer"),
+       name_of(cx, layout_target(cx, tl_result(op, 0)), "its users"), way_of(plan),
+       (unsigned)tl_type_num_elems(to) * es, conflicts_of(cx, plan),
+       in_loop ? ", in every iteration" : "");
 }
 
 static void

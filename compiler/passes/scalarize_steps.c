@@ -1,8 +1,8 @@
 /* A carried index tile that advances by the same step everywhere,
  *    x = init;  for ..: use x;  x = x + step
- * becomes a carried scalar:  s = 0;  for ..: use init + s;  s = s + step.  The tile is then computed
- * from init wherever it is used, in the layout of its user, instead of being carried in one layout
- * and converted to the others in every iteration.  Integers wrap, so the sums agree. */
+ * becomes a carried scalar:  s = 0;  for ..: use init + s;  s = s + step.  The tile is then
+ * computed from init wherever it is used, in the layout of its user, instead of being carried in
+ * one layout and converted to the others in every iteration.  Integers wrap, so the sums agree. */
 #include "passes/pass.h"
 
 enum { MAX_CHAIN = 64 };
@@ -94,8 +94,8 @@ scalarize(TlFunc *f, TlOp *loop, unsigned i)
       tl_replace_uses(of[k], sum);
       tl_set_arg(splat, 0, of[k]);
    }
-   TlValue *moved = next->opcode == TL_OP_ADD ? tl_b2(&b, TL_OP_ADD, x, step)
-                                              : tl_b2(&b, TL_OP_SUB, x, step);
+   TlValue *moved =
+       next->opcode == TL_OP_ADD ? tl_b2(&b, TL_OP_ADD, x, step) : tl_b2(&b, TL_OP_SUB, x, step);
    TlBuilder before = tl_builder_before(loop);
    tl_set_arg(loop, i + 3, tl_const_int(&before, tile->dtype, 0));
    tl_set_arg(body->last, i, moved);

@@ -1,6 +1,6 @@
 /* What a conversion's plan predicts is what the simulator counts: wavefronts of shared memory, with
- * and without bank conflicts, shuffles, barriers.  Random layouts with copies in registers, lanes and
- * warps on either side, elements of 8 to 64 bits. */
+ * and without bank conflicts, shuffles, barriers.  Random layouts with copies in registers, lanes
+ * and warps on either side, elements of 8 to 64 bits. */
 #include "support/laid_fixture.h"
 
 #include "unit/layout/gen.h"
@@ -25,7 +25,9 @@ count(Build *t, unsigned seed, TlDtype d, const TlLinear *from, const TlLinear *
    if (!tl_pipeline_lowered(&cx, t->f))
       fail_msg("seed %u: %s", seed, ir_messages(&t->k.x));
    char *y = k_buffer(&t->k, "y", d, n);
-   TlExecArg arg = {.is_buffer = true, .is_writable = true, .data = y,
+   TlExecArg arg = {.is_buffer = true,
+                    .is_writable = true,
+                    .data = y,
                     .bytes = (uint64_t)n * tl_dtype_info[d].bytes};
    TlSimStats s;
    TlSimFault fault;
@@ -120,8 +122,8 @@ int
 test_convert_counts(void)
 {
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(random_layouts),
-      cmocka_unit_test(fragments_and_slices),
+       cmocka_unit_test(random_layouts),
+       cmocka_unit_test(fragments_and_slices),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }
