@@ -49,7 +49,9 @@ tl_cg_call(TlCg *cg, const char *name, LLVMTypeRef ret, const LLVMValueRef *args
    for (unsigned i = 0; i < n; i++)
       types[i] = LLVMTypeOf(args[i]);
    LLVMTypeRef ft = LLVMFunctionType(ret, types, n, 0);
-   LLVMValueRef f = LLVMGetNamedFunction(cg->mod, name);
+   LLVMValueRef f = cg->host ? tl_host_intrinsic(cg, name, ret) : NULL;
+   if (!f)
+      f = LLVMGetNamedFunction(cg->mod, name);
    if (!f)
       f = LLVMAddFunction(cg->mod, name, ft);
    return LLVMBuildCall2(cg->b, ft, f, (LLVMValueRef *)args, n, "");
@@ -61,8 +63,10 @@ tl_cg_overloaded(TlCg *cg, const char *intrinsic, LLVMTypeRef type, const LLVMVa
 {
    unsigned id = LLVMLookupIntrinsicID(intrinsic, strlen(intrinsic));
    assert(id != 0);
-   LLVMValueRef f = LLVMGetIntrinsicDeclaration(cg->mod, id, &type, 1);
    LLVMTypeRef ft = LLVMIntrinsicGetType(cg->llvm, id, &type, 1);
+   LLVMValueRef f = cg->host ? tl_host_intrinsic(cg, intrinsic, type) : NULL;
+   if (!f)
+      f = LLVMGetIntrinsicDeclaration(cg->mod, id, &type, 1);
    return LLVMBuildCall2(cg->b, ft, f, (LLVMValueRef *)args, n, "");
 }
 

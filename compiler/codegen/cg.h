@@ -57,6 +57,7 @@ void tl_cg_bound_blocks(TlCg *cg);
 /* host.c: the rule that replaces the common one, or NULL; tid.x; a step of a loop. */
 TlEmitRule *tl_host_rule(TlCg *cg, const TlOp *op);
 LLVMValueRef tl_host_thread_id(TlCg *cg);
+LLVMValueRef tl_host_intrinsic(TlCg *cg, const char *name, LLVMTypeRef type);
 void tl_host_loop_step(TlCg *cg, const TlOp *op);
 
 /* values */
@@ -105,5 +106,9 @@ void tl_cg_loc(TlCg *cg, TlRange range);
 
 /* Any numeric conversion: lower_cast.c. */
 LLVMValueRef tl_cg_cast(TlCg *cg, LLVMValueRef v, TlDtype from, TlDtype to, int rounding);
+/* Two elements by one instruction of the target, where it has one. */
+bool tl_cg_casts_in_pairs(TlCg *cg, TlDtype from, TlDtype to, int rounding);
+void tl_cg_cast_pair(TlCg *cg, const LLVMValueRef v[2], TlDtype from, TlDtype to,
+                     LLVMValueRef out[2]);
 
 #endif

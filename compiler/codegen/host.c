@@ -183,6 +183,22 @@ thread_field(TlCg *cg, size_t offset)
    return LLVMBuildGEP2(cg->b, cg->i8, cg->host->thread, &i, 1, "");
 }
 
+/* NULL: the intrinsic stays. */
+LLVMValueRef
+tl_host_intrinsic(TlCg *cg, const char *name, LLVMTypeRef type)
+{
+   unsigned bits = type == cg->f32 ? 32 : type == cg->f64 ? 64 : 0;
+   for (const TlHostIntrinsic *i = cg->host->models->intrinsics; i && i->name; i++) {
+      union {
+         void (*fn)(void);
+         const void *p;
+      } u = {i->function};
+      if (i->bits == bits && strcmp(i->name, name) == 0)
+         return address_const(cg, u.p);
+   }
+   return NULL;
+}
+
 /* In the entry block, where it dominates every use. */
 LLVMValueRef
 tl_host_thread_id(TlCg *cg)

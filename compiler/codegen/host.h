@@ -29,8 +29,16 @@ typedef struct TlHostSite {
 
 typedef void TlHostModel(TlHostThread *t, const TlHostSite *site, unsigned char *frame);
 
+/* What generated code calls instead of an LLVM intrinsic of one type that this CPU lacks. */
+typedef struct TlHostIntrinsic {
+   const char *name;         /* "llvm.fma"; NULL ends the list */
+   unsigned bits;            /* of the floating-point type */
+   void (*function)(void);   /* float (*)(float, ..) or double (*)(double, ..) */
+} TlHostIntrinsic;
+
 typedef struct TlHostModels {
    TlHostModel *op[TL_OP_COUNT]; /* NULL: the common rule makes code for it */
+   const TlHostIntrinsic *intrinsics; /* may be NULL */
    void (*step)(TlHostThread *t, const TlHostSite *loop); /* when steps is below 0 */
 } TlHostModels;
 

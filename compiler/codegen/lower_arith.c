@@ -522,5 +522,19 @@ one_cast(TlCg *cg, const TlOp *op, const LLVMValueRef *x)
 void
 tl_emit_cast(TlCg *cg, const TlOp *op)
 {
-   each(cg, op, one_cast);
+   TlDtype from = arg_dtype(op), to = tl_type_elem(tl_result(op, 0)->type)->dtype;
+   if (!tl_cg_casts_in_pairs(cg, from, to, (int)tl_attr_int(op, TL_ATTR_ROUNDING))) {
+      each(cg, op, one_cast);
+      return;
+   }
+   TlRegs x = tl_cg_use(cg, tl_arg(op, 0)), dst = tl_cg_def(cg, tl_result(op, 0));
+   for (unsigned r = 0; r < dst.count; r += 2) {
+      bool is_last = r + 1 == dst.count;
+      LLVMValueRef pair[2] = {x.v[r], is_last ? LLVMConstNull(LLVMTypeOf(x.v[r])) : x.v[r + 1]};
+      LLVMValueRef out[2];
+      tl_cg_cast_pair(cg, pair, from, to, out);
+      dst.v[r] = out[0];
+      if (!is_last)
+         dst.v[r + 1] = out[1];
+   }
 }

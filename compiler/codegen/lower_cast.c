@@ -3,6 +3,9 @@
  */
 #include "codegen/cg.h"
 
+#include <math.h>
+#include <stdio.h>
+
 static LLVMValueRef
 to_bool(TlCg *cg, LLVMValueRef v, TlDtype from)
 {
@@ -70,33 +73,31 @@ float_to_int(TlCg *cg, LLVMValueRef v, TlDtype from, TlDtype to)
 }
 
 /* ---- fp8 ---- */
-/* e5m2 is the top byte of fp16; fp8e4b15 and e4m3 are unpacked by bit arithmetic: the 7 magnitude
- * bits move to fp16's exponent and fraction, and a multiplication by a power of two corrects the
- * bias (exact: all values are fp16 normals or zero after it). */
+/* By bit arithmetic: the 7 magnitude bits move to fp32's exponent and fraction, and a multiplication
+ * by a power of two corrects the bias (exact, and the result is normal: fp32 has more exponents). */
 static LLVMValueRef
 fp8_to_f32(TlCg *cg, LLVMValueRef v, TlDtype from)
 {
-   LLVMValueRef w = LLVMBuildZExt(cg->b, v, cg->i16, "");
-   LLVMValueRef eight = LLVMConstInt(cg->i16, 8, 0);
+   unsigned shift = 23 - tl_dtype_info[from].mantissa;
+   LLVMValueRef w = LLVMBuildZExt(cg->b, v, cg->i32, "");
+   LLVMValueRef mag = LLVMBuildAnd(cg->b, w, tl_cg_i32(cg, 0x7F), "");
+   LLVMValueRef bits = LLVMBuildShl(cg->b, mag, tl_cg_i32(cg, shift), "");
+   LLVMValueRef f = LLVMBuildBitCast(cg->b, bits, cg->f32, "");
+   f = LLVMBuildFMul(cg->b, f, tl_cg_f32(cg, ldexp(1, 127 - tl_dtype_info[from].bias)), "");
+   LLVMValueRef y = LLVMBuildBitCast(cg->b, f, cg->i32, "");
+   uint32_t inf = 0x7C, nan = 0x7F;
    if (from == TL_FP8E5) {
-      LLVMValueRef h = LLVMBuildShl(cg->b, w, eight, "");
-      return LLVMBuildFPExt(cg->b, LLVMBuildBitCast(cg->b, h, cg->f16, ""), cg->f32, "");
+      LLVMValueRef is_inf = LLVMBuildICmp(cg->b, LLVMIntEQ, mag, tl_cg_i32(cg, inf), "");
+      LLVMValueRef is_nan = LLVMBuildICmp(cg->b, LLVMIntUGT, mag, tl_cg_i32(cg, inf), "");
+      y = LLVMBuildSelect(cg->b, is_inf, tl_cg_i32(cg, 0x7F800000), y, "");
+      y = LLVMBuildSelect(cg->b, is_nan, tl_cg_i32(cg, 0x7FC00000), y, "");
+   } else if (from == TL_FP8E4NV) {
+      LLVMValueRef is_nan = LLVMBuildICmp(cg->b, LLVMIntEQ, mag, tl_cg_i32(cg, nan), "");
+      y = LLVMBuildSelect(cg->b, is_nan, tl_cg_i32(cg, 0x7FC00000), y, "");
    }
-   LLVMValueRef sign =
-       LLVMBuildShl(cg->b, LLVMBuildAnd(cg->b, w, LLVMConstInt(cg->i16, 0x80, 0), ""), eight, "");
-   LLVMValueRef mag =
-       LLVMBuildShl(cg->b, LLVMBuildAnd(cg->b, w, LLVMConstInt(cg->i16, 0x7F, 0), ""),
-                    LLVMConstInt(cg->i16, 7, 0), "");
-   LLVMValueRef h = LLVMBuildBitCast(cg->b, LLVMBuildOr(cg->b, sign, mag, ""), cg->f16, "");
-   LLVMValueRef f = LLVMBuildFPExt(cg->b, h, cg->f32, "");
-   if (from == TL_FP8E4B15)
-      return f; /* the same bias as fp16 */
-   f = LLVMBuildFMul(cg->b, f, tl_cg_f32(cg, 256.0), ""); /* 2^(15 - 7) */
-   LLVMValueRef nan = LLVMBuildICmp(cg->b, LLVMIntEQ,
-                                    LLVMBuildAnd(cg->b, w, LLVMConstInt(cg->i16, 0x7F, 0), ""),
-                                    LLVMConstInt(cg->i16, 0x7F, 0), "");
-   LLVMValueRef quiet = LLVMConstBitCast(LLVMConstInt(cg->i32, 0x7FC00000, 0), cg->f32);
-   return LLVMBuildSelect(cg->b, nan, quiet, f, "");
+   LLVMValueRef sign = LLVMBuildShl(cg->b, LLVMBuildAnd(cg->b, w, tl_cg_i32(cg, 0x80), ""),
+                                    tl_cg_i32(cg, 24), "");
+   return LLVMBuildBitCast(cg->b, LLVMBuildOr(cg->b, y, sign, ""), cg->f32, "");
 }
 
 typedef struct Fp8Format {
@@ -155,11 +156,9 @@ f32_to_fp8(TlCg *cg, LLVMValueRef v, TlDtype to, bool toward_zero)
    LLVMValueRef over = LLVMBuildFCmp(cg->b, LLVMRealOGE, mag_f, tl_cg_f32(cg, f.max_value), "");
    y = tl_cg_overloaded(cg, "llvm.umin", cg->i32, cap, 2);
    y = LLVMBuildSelect(cg->b, over, tl_cg_i32(cg, f.max_bits), y, "");
-   LLVMValueRef nan = LLVMBuildFCmp(cg->b, LLVMRealUNO, v, v, "");
-   y = LLVMBuildSelect(cg->b, nan, tl_cg_i32(cg, f.nan_bits), y, "");
    y = LLVMBuildOr(cg->b, y, sign, "");
-   if (to != TL_FP8E4B15) /* one canonical NaN, without sign */
-      y = LLVMBuildSelect(cg->b, nan, tl_cg_i32(cg, f.nan_bits), y, "");
+   LLVMValueRef nan = LLVMBuildFCmp(cg->b, LLVMRealUNO, v, v, ""); /* one NaN, without sign */
+   y = LLVMBuildSelect(cg->b, nan, tl_cg_i32(cg, f.nan_bits), y, "");
    return LLVMBuildTrunc(cg->b, y, cg->i8, "");
 }
 
@@ -212,4 +211,48 @@ tl_cg_cast(TlCg *cg, LLVMValueRef v, TlDtype from, TlDtype to, int rounding)
    if (from_float)
       return float_to_int(cg, v, from, to);
    return to_float ? int_to_float(cg, v, from, to) : int_to_int(cg, v, from, to);
+}
+
+/* ---- pairs of fp8 by the hardware's conversions: PTX ISA "cvt" ---- */
+static bool
+has_fp8_cvt(TlCg *cg, TlDtype t)
+{
+   uint32_t ptx = cg->target->sm >= 90 ? 78 : 81;
+   return (t == TL_FP8E4NV || t == TL_FP8E5) && (cg->target->features & TL_FEAT_FP8_CVT) &&
+          cg->target->max_ptx >= ptx && !cg->host;
+}
+
+bool
+tl_cg_casts_in_pairs(TlCg *cg, TlDtype from, TlDtype to, int rounding)
+{
+   if (tl_dtype_info[from].bits == 8 && tl_dtype_is_float(from))
+      return has_fp8_cvt(cg, from) && tl_dtype_is_float(to) && tl_dtype_info[to].bits > 8;
+   return has_fp8_cvt(cg, to) && tl_dtype_is_float(from) && rounding == TL_ROUNDING_RTNE;
+}
+
+void
+tl_cg_cast_pair(TlCg *cg, const LLVMValueRef v[2], TlDtype from, TlDtype to, LLVMValueRef out[2])
+{
+   tl_cg_needs_ptx(cg, cg->target->sm >= 90 ? 78 : 81);
+   char text[64];
+   LLVMValueRef eight = LLVMConstInt(cg->i16, 8, 0);
+   if (tl_dtype_info[to].bits == 8) {
+      LLVMValueRef f[2];
+      for (unsigned i = 0; i < 2; i++)
+         f[i] = tl_cg_cast(cg, v[i], from, TL_FP32, TL_ROUNDING_RTNE);
+      snprintf(text, sizeof text, "cvt.rn.satfinite.%s.f32 $0, $2, $1;",
+               to == TL_FP8E5 ? "e5m2x2" : "e4m3x2");
+      LLVMValueRef both = tl_cg_asm(cg, text, "=h,f,f", cg->i16, f, 2, 0);
+      out[0] = LLVMBuildTrunc(cg->b, both, cg->i8, "");
+      out[1] = LLVMBuildTrunc(cg->b, LLVMBuildLShr(cg->b, both, eight, ""), cg->i8, "");
+      return;
+   }
+   LLVMValueRef low = LLVMBuildZExt(cg->b, v[0], cg->i16, "");
+   LLVMValueRef high = LLVMBuildShl(cg->b, LLVMBuildZExt(cg->b, v[1], cg->i16, ""), eight, "");
+   LLVMValueRef both = LLVMBuildOr(cg->b, low, high, ""), half[2];
+   snprintf(text, sizeof text, "cvt.rn.f16x2.%s $0, $1;", from == TL_FP8E5 ? "e5m2x2" : "e4m3x2");
+   LLVMValueRef word = tl_cg_asm(cg, text, "=r,h", cg->i32, &both, 1, 0);
+   tl_cg_unpack(cg, &word, 1, 32, cg->f16, 16, half);
+   for (unsigned i = 0; i < 2; i++)
+      out[i] = tl_cg_cast(cg, half[i], TL_FP16, to, TL_ROUNDING_RTNE);
 }

@@ -1,21 +1,21 @@
 /* Functions of fp32 from hardware approximations and short polynomials; the 16-bit types go through
- * fp32.  Error bounds in ulp of fp32, by construction (not measured over all inputs):
+ * fp32.  docs/accuracy.md has the error bounds, which tests measure in both modes:
  *
- *   exp2   ex2.approx.ftz                               2 ulp; results below 2^-126 become 0
- *   exp    ex2.approx.ftz(x * log2 e)                   2 + 1.2 |x| ulp (as Triton)
- *   log    f + f^2 P(f) with x = 2^e (1 + f)            2 ulp, denormals included
- *   log2   the same, scaled                             2 ulp
- *   sin, cos  reduction by pi/2 in fp64, |x| < 2^40     2 ulp; beyond: reduction loses accuracy
- *   erf    x P(x^2) below 1, 1 - 2^-Q(x) above          3 ulp
- *   tanh   x + x^3 P(x^2) below 0.6, 1 - 2 / (e^2x + 1) 3 ulp
- *   sqrt, rsqrt  sqrt.approx.ftz, rsqrt.approx.ftz      1, 2 ulp; sqrt_rn is correctly rounded
+ *   exp2   ex2.approx.ftz                               results below 2^-126 become 0
+ *   exp    ex2.approx.ftz(x * log2 e)                   as Triton
+ *   log, log2  f + f^2 P(f) with x = 2^e (1 + f)
+ *   sin, cos  reduction by pi/2 in fp64, of every x
+ *   erf    x P(x^2) below 1, 1 - 2^-Q(x) above
+ *   tanh   x + x^3 P(x^2) below 0.6, 1 - 2 / (e^2x + 1) above
+ *   sqrt, rsqrt  sqrt.approx.ftz, rsqrt.approx.ftz
  *
  * Polynomials are least-maximum fits made for this file (weighted Lawson iteration at 40 digits);
- * that of log is Cephes' logf approximation in the form f - f^2/2 + f^3 P(f). strict mode keeps
- * denormals (no .ftz) and uses the correctly rounded square root. */
+ * that of log is Cephes' logf approximation in the form f - f^2/2 + f^3 P(f).  strict mode has no
+ * approximate instruction, keeps denormals and divides and takes roots as IEEE has it. */
 #include "codegen/cg.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 typedef LLVMValueRef F32Fn(TlCg *cg, LLVMValueRef x);
@@ -80,31 +80,73 @@ copysign32(TlCg *cg, LLVMValueRef mag, LLVMValueRef sign)
    return tl_cg_overloaded(cg, "llvm.copysign", cg->f32, args, 2);
 }
 
+/* p 2^n for a whole n, |n| < 252, by two exact factors: rounded once, denormals included. */
+static LLVMValueRef
+scale(TlCg *cg, LLVMValueRef p, LLVMValueRef n)
+{
+   LLVMValueRef whole = LLVMBuildFPToSI(cg->b, n, cg->i32, "");
+   LLVMValueRef half = LLVMBuildAShr(cg->b, whole, tl_cg_i32(cg, 1), "");
+   LLVMValueRef part[] = {half, LLVMBuildSub(cg->b, whole, half, "")};
+   for (unsigned i = 0; i < 2; i++) {
+      LLVMValueRef biased = LLVMBuildAdd(cg->b, part[i], tl_cg_i32(cg, 127), "");
+      p = mul(cg, p, as_f32(cg, LLVMBuildShl(cg->b, biased, tl_cg_i32(cg, 23), "")));
+   }
+   return p;
+}
+
+/* -limit .. limit; NaN becomes 0. */
+static LLVMValueRef
+limited(TlCg *cg, LLVMValueRef x, double limit)
+{
+   LLVMValueRef low = LLVMBuildFCmp(cg->b, LLVMRealOGT, x, tl_cg_f32(cg, -limit), "");
+   LLVMValueRef high = LLVMBuildFCmp(cg->b, LLVMRealOLT, x, tl_cg_f32(cg, limit), "");
+   LLVMValueRef nan = LLVMBuildFCmp(cg->b, LLVMRealUNO, x, x, "");
+   x = LLVMBuildSelect(cg->b, low, x, tl_cg_f32(cg, -limit), "");
+   x = LLVMBuildSelect(cg->b, high, x, tl_cg_f32(cg, limit), "");
+   return LLVMBuildSelect(cg->b, nan, tl_cg_f32(cg, 0.0), x, "");
+}
+
+/* Strict mode: no approximate instruction.  x = n + r, or n ln 2 + r, and a polynomial of r. */
+static LLVMValueRef
+exp_strict(TlCg *cg, LLVMValueRef x, bool base2)
+{
+   static const double P2[] = {0.24022650760568126,   0.055504108714600736,  0.009618082557277852,
+                               0.0013333522307609031, 0.0001545316294512069, 1.52909485499206e-05};
+   static const double PE[] = {0.500000001353873,    0.16666666681704215,   0.04166646419740569,
+                               0.008333310844647862, 0.0013933730715792083, 0.00019891080463998843};
+   LLVMValueRef t = limited(cg, x, base2 ? 160.0 : 110.0);
+   LLVMValueRef n = base2 ? t : mul(cg, t, tl_cg_f32(cg, 1.4426950408889634)), r, s;
+   n = tl_cg_overloaded(cg, "llvm.rint", cg->f32, &n, 1);
+   if (base2) { /* 2^r - 1 = r (ln 2 high) + (r (ln 2 low) + r^2 P) */
+      r = LLVMBuildFSub(cg->b, t, n, "");
+      s = fma32(cg, mul(cg, r, r), poly(cg, r, P2, 6), mul(cg, r, tl_cg_f32(cg, -1.9046543e-09)));
+      s = fma32(cg, r, tl_cg_f32(cg, 0.6931471824645996), s);
+   } else { /* ln 2 high has 15 bits: the first product is exact */
+      LLVMValueRef high = fma32(cg, n, tl_cg_f32(cg, -0.693145751953125), t);
+      LLVMValueRef low = tl_cg_f32(cg, -1.428606765330187e-06);
+      r = fma32(cg, n, low, high);
+      LLVMValueRef rest = fma32(cg, n, low, LLVMBuildFSub(cg->b, high, r, ""));
+      s = add(cg, r, fma32(cg, mul(cg, r, r), poly(cg, r, PE, 6), rest));
+   }
+   LLVMValueRef y = scale(cg, add(cg, tl_cg_f32(cg, 1.0), s), n);
+   LLVMValueRef nan = LLVMBuildFCmp(cg->b, LLVMRealUNO, x, x, "");
+   return LLVMBuildSelect(cg->b, nan, x, y, "");
+}
+
 static LLVMValueRef
 fn_exp2(TlCg *cg, LLVMValueRef x)
 {
-   return tl_cg_call(cg, cg->func->strict_fp ? "llvm.nvvm.ex2.approx.f32"
-                                             : "llvm.nvvm.ex2.approx.ftz.f32",
-                     cg->f32, &x, 1);
+   if (cg->func->strict_fp)
+      return exp_strict(cg, x, true);
+   return tl_cg_call(cg, "llvm.nvvm.ex2.approx.ftz.f32", cg->f32, &x, 1);
 }
 
 static LLVMValueRef
 fn_exp(TlCg *cg, LLVMValueRef x)
 {
-   LLVMValueRef log2e = tl_cg_f32(cg, 1.4426950408889634);
-   if (!cg->func->strict_fp)
-      return fn_exp2(cg, mul(cg, x, log2e));
-   /* strict: x = n ln 2 + r exactly enough, e^r by ex2 of r log2 e with |r| <= ln2 / 2 */
-   LLVMValueRef n = mul(cg, x, log2e);
-   n = tl_cg_overloaded(cg, "llvm.rint", cg->f32, &n, 1);
-   LLVMValueRef r = fma32(cg, n, tl_cg_f32(cg, -0.693145751953125), x);
-   r = fma32(cg, n, tl_cg_f32(cg, -1.428606765330187e-06), r);
-   LLVMValueRef scaled = fn_exp2(cg, mul(cg, r, log2e));
-   LLVMValueRef y = mul(cg, scaled, fn_exp2(cg, n));
-   LLVMValueRef big = LLVMBuildFCmp(cg->b, LLVMRealOGT, x, tl_cg_f32(cg, 89.0), "");
-   y = LLVMBuildSelect(cg->b, big, f32_bits(cg, 0x7F800000), y, "");
-   LLVMValueRef small = LLVMBuildFCmp(cg->b, LLVMRealOLT, x, tl_cg_f32(cg, -104.0), "");
-   return LLVMBuildSelect(cg->b, small, tl_cg_f32(cg, 0.0), y, "");
+   if (cg->func->strict_fp)
+      return exp_strict(cg, x, false);
+   return fn_exp2(cg, mul(cg, x, tl_cg_f32(cg, 1.4426950408889634)));
 }
 
 /* log(x) = e ln2 + log(1 + f), sqrt(1/2) <= 1 + f < sqrt(2); scale = 1 or log2 e. */
@@ -163,25 +205,134 @@ fn_log2(TlCg *cg, LLVMValueRef x)
    return log_core(cg, x, true);
 }
 
-/* x = k pi/2 + r with r in [-pi/4, pi/4]; the reduction in fp64 with pi/2 in three parts. */
+/* ---- reduction by pi/2, in fp64 ---- */
+typedef struct Reduced {
+   LLVMValueRef quadrant, r; /* i32, f64 */
+} Reduced;
+
 static LLVMValueRef
-trig_reduce(TlCg *cg, LLVMValueRef x, LLVMValueRef *quadrant)
+f64_const(TlCg *cg, double v)
 {
-   LLVMValueRef d = LLVMBuildFPExt(cg->b, x, cg->f64, "");
-   LLVMValueRef k =
-      LLVMBuildFMul(cg->b, d, LLVMConstReal(cg->f64, 0.63661977236758134308), ""); /* 2/pi */
-   k = tl_cg_overloaded(cg, "llvm.rint", cg->f64, &k, 1);
+   return LLVMConstReal(cg->f64, v);
+}
+
+static LLVMValueRef
+nearest(TlCg *cg, LLVMValueRef x)
+{
+   return tl_cg_overloaded(cg, "llvm.rint", cg->f64, &x, 1);
+}
+
+/* x = k pi/2 + r; pi/2 in three parts: exact enough up to 2^40. */
+static Reduced
+reduce_near(TlCg *cg, LLVMValueRef x)
+{
    static const double part[] = {1.57079632679489655800e+00, 6.12323399573676603587e-17,
                                  -1.49738490485916983e-33};
+   LLVMValueRef d = LLVMBuildFPExt(cg->b, x, cg->f64, "");
+   LLVMValueRef k =
+      nearest(cg, LLVMBuildFMul(cg->b, d, f64_const(cg, 0.63661977236758134308), "")); /* 2/pi */
    for (unsigned i = 0; i < 3; i++)
-      d = fma32(cg, k, LLVMConstReal(cg->f64, -part[i]), d);
+      d = fma32(cg, k, f64_const(cg, -part[i]), d);
    LLVMTypeRef types[] = {cg->i64, cg->f64};
    unsigned id = LLVMLookupIntrinsicID("llvm.fptosi.sat", 15);
    LLVMValueRef f = LLVMGetIntrinsicDeclaration(cg->mod, id, types, 2);
    LLVMValueRef q =
-       LLVMBuildCall2(cg->b, LLVMIntrinsicGetType(cg->llvm, id, types, 2), f, &k, 1, "");
-   *quadrant = LLVMBuildTrunc(cg->b, q, cg->i32, "");
-   return LLVMBuildFPTrunc(cg->b, d, cg->f32, "");
+      LLVMBuildCall2(cg->b, LLVMIntrinsicGetType(cg->llvm, id, types, 2), f, &k, 1, "");
+   return (Reduced){LLVMBuildTrunc(cg->b, q, cg->i32, ""), d};
+}
+
+/* n <= 53 bits of 1 / (2 pi) from bit `first` behind the point on, as an integer. */
+static uint64_t
+turn_bits(unsigned first, unsigned n)
+{
+   static const uint64_t two_over_pi[] = {0xA2F9836E4E441529, 0xFC2757D1F534DDC0,
+                                          0xDB6295993C439041, 0xFE5163ABDEBBC561};
+   uint64_t v = 0;
+   for (unsigned b = first; b < first + n; b++) /* 1 / (2 pi) = (2 / pi) / 4 */
+      v = v << 1 | (b < 2 ? 0 : two_over_pi[(b - 2) / 64] >> (63 - (b - 2) % 64) & 1);
+   return v;
+}
+
+enum { TURN_HIGH = 29, TURN_LOW = 53, FAR_EXPONENT = 150 /* of 2^23 */, FAR_ROWS = 128 - 23 };
+
+/* For each e the fraction of 2^e / (2 pi) in parts of 29, 29 and 53 bits, in quadrants. */
+static LLVMValueRef
+turn_table(TlCg *cg)
+{
+   static const char name[] = "tilec_turns";
+   LLVMTypeRef type = LLVMArrayType2(cg->f64, FAR_ROWS * 3);
+   LLVMValueRef table = LLVMGetNamedGlobal(cg->mod, name), v[FAR_ROWS * 3];
+   if (table)
+      return table;
+   for (unsigned e = 0; e < FAR_ROWS; e++) {
+      v[3 * e] = f64_const(cg, ldexp((double)turn_bits(e, TURN_HIGH), 2 - TURN_HIGH));
+      v[3 * e + 1] = f64_const(
+         cg, ldexp((double)turn_bits(e + TURN_HIGH, TURN_HIGH), 2 - 2 * TURN_HIGH));
+      v[3 * e + 2] = f64_const(cg, ldexp((double)turn_bits(e + 2 * TURN_HIGH, TURN_LOW),
+                                         2 - 2 * TURN_HIGH - TURN_LOW));
+   }
+   table = LLVMAddGlobalInAddressSpace(cg->mod, type, name, cg->host ? 0 : 1);
+   LLVMSetInitializer(table, LLVMConstArray2(cg->f64, v, FAR_ROWS * 3));
+   LLVMSetGlobalConstant(table, 1);
+   LLVMSetLinkage(table, LLVMInternalLinkage);
+   return table;
+}
+
+/* |x| >= 2^30: x = m 2^e with a 24-bit m; m times each part is exact, whole turns fall away. */
+static Reduced
+reduce_far(TlCg *cg, LLVMValueRef x)
+{
+   LLVMValueRef bits = as_i32(cg, x);
+   LLVMValueRef exponent = LLVMBuildAnd(
+      cg->b, LLVMBuildLShr(cg->b, bits, tl_cg_i32(cg, 23), ""), tl_cg_i32(cg, 255), "");
+   LLVMValueRef row = LLVMBuildSub(cg->b, exponent, tl_cg_i32(cg, FAR_EXPONENT), "");
+   LLVMValueRef m = LLVMBuildOr(
+      cg->b, LLVMBuildAnd(cg->b, bits, tl_cg_i32(cg, 0x7FFFFF), ""), tl_cg_i32(cg, 0x800000), "");
+   m = LLVMBuildSIToFP(cg->b, m, cg->f64, "");
+   LLVMValueRef negative = LLVMBuildICmp(cg->b, LLVMIntSLT, bits, tl_cg_i32(cg, 0), "");
+   m = LLVMBuildSelect(cg->b, negative, LLVMBuildFNeg(cg->b, m, ""), m, "");
+   LLVMValueRef table = turn_table(cg), p[3];
+   for (unsigned i = 0; i < 3; i++) {
+      LLVMValueRef at = LLVMBuildAdd(
+         cg->b, LLVMBuildMul(cg->b, row, tl_cg_i32(cg, 3), ""), tl_cg_i32(cg, i), "");
+      LLVMValueRef address = LLVMBuildGEP2(cg->b, cg->f64, table, &at, 1, "");
+      p[i] = LLVMBuildFMul(cg->b, m, LLVMBuildLoad2(cg->b, cg->f64, address, ""), "");
+   }
+   LLVMValueRef k = nearest(cg, p[0]);
+   LLVMValueRef r = LLVMBuildFSub(cg->b, p[0], k, "");
+   LLVMValueRef k2 = nearest(cg, LLVMBuildFAdd(cg->b, r, p[1], ""));
+   r = LLVMBuildFAdd(cg->b, LLVMBuildFSub(cg->b, r, k2, ""), p[1], "");
+   r = LLVMBuildFMul(cg->b, LLVMBuildFAdd(cg->b, r, p[2], ""), f64_const(cg, 1.5707963267948966),
+                     "");
+   k = LLVMBuildFAdd(cg->b, k, k2, ""); /* below 2^26 */
+   return (Reduced){LLVMBuildFPToSI(cg->b, k, cg->i32, ""), r};
+}
+
+/* x = k pi/2 + r with r in [-pi/4, pi/4]. */
+static LLVMValueRef
+trig_reduce(TlCg *cg, LLVMValueRef x, LLVMValueRef *quadrant)
+{
+   LLVMValueRef a = fabs32(cg, x);
+   LLVMValueRef is_far =
+      LLVMBuildAnd(cg->b, LLVMBuildFCmp(cg->b, LLVMRealOGE, a, f32_bits(cg, 0x4E800000), ""),
+                   LLVMBuildFCmp(cg->b, LLVMRealOLT, a, f32_bits(cg, 0x7F800000), ""), "");
+   LLVMBasicBlockRef at[2], join = NULL;
+   Reduced part[2];
+   at[0] = LLVMAppendBasicBlockInContext(cg->llvm, cg->fn, "turn.near");
+   at[1] = LLVMAppendBasicBlockInContext(cg->llvm, cg->fn, "turn.far");
+   join = LLVMAppendBasicBlockInContext(cg->llvm, cg->fn, "turn");
+   LLVMBuildCondBr(cg->b, is_far, at[1], at[0]);
+   for (unsigned i = 0; i < 2; i++) {
+      LLVMPositionBuilderAtEnd(cg->b, at[i]);
+      part[i] = i ? reduce_far(cg, x) : reduce_near(cg, x);
+      LLVMBuildBr(cg->b, join);
+   }
+   LLVMPositionBuilderAtEnd(cg->b, join);
+   *quadrant = LLVMBuildPhi(cg->b, cg->i32, "");
+   LLVMValueRef r = LLVMBuildPhi(cg->b, cg->f64, "");
+   LLVMAddIncoming(*quadrant, (LLVMValueRef[]){part[0].quadrant, part[1].quadrant}, at, 2);
+   LLVMAddIncoming(r, (LLVMValueRef[]){part[0].r, part[1].r}, at, 2);
+   return LLVMBuildFPTrunc(cg->b, r, cg->f32, "");
 }
 
 static LLVMValueRef
@@ -249,7 +400,8 @@ fn_tanh(TlCg *cg, LLVMValueRef x)
    LLVMValueRef small = fma32(cg, mul(cg, x, x2), poly(cg, x2, P, 5), x);
    LLVMValueRef e = fn_exp2(cg, mul(cg, a, tl_cg_f32(cg, 2.8853900817779268)));
    LLVMValueRef div[] = {tl_cg_f32(cg, 2.0), add(cg, e, tl_cg_f32(cg, 1.0))};
-   LLVMValueRef q = tl_cg_call(cg, "llvm.nvvm.div.full", cg->f32, div, 2);
+   LLVMValueRef q = cg->func->strict_fp ? LLVMBuildFDiv(cg->b, div[0], div[1], "")
+                                        : tl_cg_call(cg, "llvm.nvvm.div.full", cg->f32, div, 2);
    LLVMValueRef big = copysign32(cg, LLVMBuildFSub(cg->b, tl_cg_f32(cg, 1.0), q, ""), x);
    LLVMValueRef is_small = LLVMBuildFCmp(cg->b, LLVMRealULT, a, tl_cg_f32(cg, 0.6), "");
    return LLVMBuildSelect(cg->b, is_small, small, big, "");

@@ -581,6 +581,50 @@ atom_float_minmax(TlCg *cg, const TlOp *op, bool is_max, unsigned bits, LLVMValu
    return LLVMBuildSelect(cg->b, positive, a, b, "");
 }
 
+static LLVMValueRef
+add_16(TlCg *cg, LLVMValueRef a, LLVMValueRef b, TlDtype t)
+{
+   LLVMValueRef x = tl_cg_cast(cg, tl_cg_from_int(cg, a, tl_cg_dtype(cg, t)), t, TL_FP32, 0);
+   LLVMValueRef y = tl_cg_cast(cg, tl_cg_from_int(cg, b, tl_cg_dtype(cg, t)), t, TL_FP32, 0);
+   LLVMValueRef sum = LLVMBuildFAdd(cg->b, x, y, "");
+   return tl_cg_to_int(cg, tl_cg_cast(cg, sum, TL_FP32, t, TL_ROUNDING_RTNE), 16);
+}
+
+/* A 16-bit float add by compare-and-swap of the 16 bits, until no other thread was in between:
+ * atom.cas.b16 exists from sm_70 on, atom.add.bf16 from sm_90 on. */
+static LLVMValueRef
+atom_add_by_cas(TlCg *cg, const TlOp *op, TlDtype t, LLVMValueRef ptr, LLVMValueRef value,
+                LLVMValueRef pred)
+{
+   LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b);
+   LLVMBasicBlockRef start = LLVMAppendBasicBlockInContext(cg->llvm, cg->fn, "add");
+   LLVMBasicBlockRef again = LLVMAppendBasicBlockInContext(cg->llvm, cg->fn, "add.again");
+   LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(cg->llvm, cg->fn, "add.done");
+   LLVMValueRef zero = LLVMConstNull(cg->i16);
+   if (is_true(pred))
+      LLVMBuildBr(cg->b, start);
+   else
+      LLVMBuildCondBr(cg->b, pred, start, done);
+   LLVMPositionBuilderAtEnd(cg->b, start);
+   LLVMValueRef first = tl_cg_asm(cg, "ld.relaxed.gpu.global.b16 $0, [$1];", "=h,l,~{memory}",
+                                  cg->i16, &ptr, 1, TL_ASM_EFFECT);
+   LLVMBuildBr(cg->b, again);
+   LLVMPositionBuilderAtEnd(cg->b, again);
+   LLVMValueRef expected = LLVMBuildPhi(cg->b, cg->i16, "");
+   LLVMValueRef sum = add_16(cg, expected, value, t);
+   LLVMValueRef seen = atom(cg, op, "cas", "b16", 16, ptr, sum, expected, NULL);
+   LLVMValueRef won = LLVMBuildICmp(cg->b, LLVMIntEQ, seen, expected, "");
+   LLVMBasicBlockRef end = LLVMGetInsertBlock(cg->b);
+   LLVMBuildCondBr(cg->b, won, done, again);
+   LLVMAddIncoming(expected, (LLVMValueRef[]){first, seen}, (LLVMBasicBlockRef[]){start, end}, 2);
+   LLVMPositionBuilderAtEnd(cg->b, done);
+   LLVMValueRef old = LLVMBuildPhi(cg->b, cg->i16, "");
+   LLVMAddIncoming(old, &seen, &end, 1);
+   if (!is_true(pred))
+      LLVMAddIncoming(old, &zero, &before, 1);
+   return old;
+}
+
 void
 tl_emit_atom_rmw(TlCg *cg, const TlOp *op)
 {
@@ -588,10 +632,6 @@ tl_emit_atom_rmw(TlCg *cg, const TlOp *op)
    int64_t rmw = tl_attr_int(op, TL_ATTR_RMW);
    unsigned bits = tl_dtype_info[t].bits;
    bool is_float = tl_dtype_is_float(t);
-   if (t == TL_BF16 && cg->target->sm < 90) {
-      tl_cg_unsupported(cg, "an atomic add of bf16", "it exists from sm_90 on");
-      return;
-   }
    TlRegs ptrs = tl_cg_use(cg, tl_arg(op, 0)), values = tl_cg_use(cg, tl_arg(op, 1)), pred = {0};
    if (op->num_args > 2)
       pred = tl_cg_use(cg, tl_arg(op, 2));
@@ -603,6 +643,8 @@ tl_emit_atom_rmw(TlCg *cg, const TlOp *op)
       LLVMValueRef old;
       if (is_float && (rmw == TL_RMW_MAX || rmw == TL_RMW_MIN))
          old = atom_float_minmax(cg, op, rmw == TL_RMW_MAX, bits, ptrs.v[i], v, mask);
+      else if (t == TL_BF16 && !(cg->target->features & TL_FEAT_ATOM_BF16))
+         old = atom_add_by_cas(cg, op, t, ptrs.v[i], v, mask);
       else
          old = atom(cg, op, word, atom_type(t, rmw), bits, ptrs.v[i], v, NULL, mask);
       dst.v[i] = tl_cg_from_int(cg, old, elem);

@@ -16,6 +16,7 @@ enum {
    FEAT_STMATRIX = TL_FEAT_STMATRIX,
    FEAT_TMA = TL_FEAT_TMA,
    FEAT_WGMMA = TL_FEAT_WGMMA,
+   FEAT_ATOM_BF16 = TL_FEAT_ATOM_BF16,
 };
 
 static const TlTarget targets[] = {

@@ -15,6 +15,7 @@ enum {
    TL_FEAT_STMATRIX = 1 << 6,
    TL_FEAT_TMA = 1 << 7,
    TL_FEAT_WGMMA = 1 << 8,
+   TL_FEAT_ATOM_BF16 = 1 << 9, /* atom.add.noftz.bf16 */
 };
 
 enum { TL_PTX_ANY = UINT16_MAX }; /* no upper bound */

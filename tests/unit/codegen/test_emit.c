@@ -186,9 +186,41 @@ static void
 missing_features_are_errors(void **state)
 {
    Fixture *f = *state;
-   assert_null(emit(f, "sm_80", "%x: ptr<bf16>",
-                    "%v = ld_global %x : bf16\n%o = atom_rmw %x, %v : bf16\nst_global %x, %o\n"));
+   assert_null(emit(f, "sm_80", "%x: ptr<fp16>, %a: i32",
+                    "%v = ld_global %x {vec = 2} : regs<fp16, 2>\nstmatrix %a, %v {num = 1}\n"));
    assert_int_equal(f->diags.first->code, TL_DIAG_E0501);
+}
+
+/* What a target lacks is done by compare-and-swap. */
+static void
+bf16_adds_loop_before_sm_90(void **state)
+{
+   Fixture *f = *state;
+   static const char body[] =
+      "%v = ld_global %x : bf16\n%o = atom_rmw %x, %v : bf16\nst_global %x, %o\n";
+   const char *ptx = emit(f, "sm_80", "%x: ptr<bf16>", body);
+   assert_non_null(ptx);
+   assert_non_null(strstr(ptx, "atom.acq_rel.gpu.global.cas.b16"));
+   assert_null(strstr(ptx, "noftz.bf16"));
+   ptx = emit(f, "sm_90", "%x: ptr<bf16>", body);
+   assert_non_null(strstr(ptx, "atom.acq_rel.gpu.global.add.noftz.bf16"));
+   assert_null(strstr(ptx, "cas"));
+}
+
+static void
+fp8_pairs_use_the_hardware(void **state)
+{
+   Fixture *f = *state;
+   static const char body[] = "%v = ld_global %x {vec = 2} : regs<fp32, 2>\n"
+                              "%c = cast %v : regs<fp8e4nv, 2>\nst_global %y, %c {vec = 2}\n"
+                              "%b = cast %c : regs<fp32, 2>\nst_global %x, %b {vec = 2}\n";
+   const char *ptx = emit(f, "sm_90", "%x: ptr<fp32>, %y: ptr<fp8e4nv>", body);
+   assert_non_null(ptx);
+   assert_non_null(strstr(ptx, "cvt.rn.satfinite.e4m3x2.f32"));
+   assert_non_null(strstr(ptx, "cvt.rn.f16x2.e4m3x2"));
+   ptx = emit(f, "sm_80", "%x: ptr<fp32>, %y: ptr<fp8e4nv>", body);
+   assert_non_null(ptx);
+   assert_null(strstr(ptx, "e4m3x2"));
 }
 
 static void
@@ -322,6 +354,8 @@ test_emit(void)
       cmocka_unit_test_setup_teardown(loops_have_one_branch, setup, teardown),
       cmocka_unit_test_setup_teardown(fp64_functions_are_errors, setup, teardown),
       cmocka_unit_test_setup_teardown(missing_features_are_errors, setup, teardown),
+      cmocka_unit_test_setup_teardown(bf16_adds_loop_before_sm_90, setup, teardown),
+      cmocka_unit_test_setup_teardown(fp8_pairs_use_the_hardware, setup, teardown),
       cmocka_unit_test_setup_teardown(every_target_compiles, setup, teardown),
       cmocka_unit_test_setup_teardown(shuffles_pack_halves, setup, teardown),
       cmocka_unit_test_setup_teardown(printing_and_assertions, setup, teardown),
