@@ -76,6 +76,9 @@ done
 if ((programs)) && [[ -x $build/bin/gpu_programs ]]; then
    check gpu_programs 660 "$build/bin/gpu_programs" --count "$programs" --seed "$seed" --seconds 600
 fi
+if [[ -x $build/bin/accuracy ]]; then
+   check accuracy 1200 "$build/bin/accuracy" --stride "${ACCURACY_STRIDE:-16}"
+fi
 if ((bench)); then
    library=$(find "$build" -name 'libtilec.so*' -type f | head -n 1)
    printf '== timings\n'
