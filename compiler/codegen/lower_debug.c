@@ -125,50 +125,33 @@ static LLVMValueRef
 print_value(TlCg *cg, LLVMValueRef v, const TlType *elem, bool hex, const char **format)
 {
    if (elem->kind == TL_TYPE_PTR) {
-      *format = "%p";
+      *format = "0x%016llx";
       return LLVMBuildPtrToInt(cg->b, v, cg->i64, "");
    }
    TlDtype t = elem->dtype;
+   unsigned bytes = tl_dtype_info[t].bytes;
+   if (hex) {
+      *format = tl_arena_printf(cg->arena, "0x%%0%u%s", bytes * 2, bytes == 8 ? "llx" : "x");
+      v = tl_cg_to_int(cg, v, tl_cg_elem_bits(elem));
+      return bytes < 4 ? LLVMBuildZExt(cg->b, v, cg->i32, "") : v;
+   }
    if (tl_dtype_is_float(t)) {
       *format = "%f";
       return tl_cg_cast(cg, v, t, TL_FP64, TL_ROUNDING_RTNE);
    }
-   bool is_signed = tl_dtype_is_signed(t), wide = tl_dtype_info[t].bits == 64;
-   *format = hex ? (wide ? "0x%016llx" : "0x%08x")
-                 : wide ? (is_signed ? "%lld" : "%llu")
-                        : (is_signed ? "%d" : "%u");
+   bool is_signed = tl_dtype_is_signed(t), wide = bytes == 8;
+   *format = wide ? (is_signed ? "%lld" : "%llu") : (is_signed ? "%d" : "%u");
    if (t == TL_I1)
       return LLVMBuildZExt(cg->b, v, cg->i32, "");
    return wide ? v : tl_cg_cast(cg, v, t, is_signed ? TL_I32 : TL_U32, TL_ROUNDING_RTNE);
 }
 
-/* One vprintf call for register r: "pid (x, y, z) prefix v, v\n". */
+enum { MOST_PRINTED = 32 };
+
 static void
-print_register(TlCg *cg, const TlOp *op, unsigned r)
+call_vprintf(TlCg *cg, const char *format, LLVMValueRef *values, unsigned n)
 {
-   enum { MAX = 32 };
-   LLVMValueRef values[MAX];
-   unsigned n = 0;
-   TlSb format;
-   tl_sb_init(&format, cg->arena);
-   static const char *const pid[] = {"llvm.nvvm.read.ptx.sreg.ctaid.x",
-                                     "llvm.nvvm.read.ptx.sreg.ctaid.y",
-                                     "llvm.nvvm.read.ptx.sreg.ctaid.z"};
-   for (unsigned i = 0; i < 3; i++)
-      values[n++] = tl_cg_call(cg, pid[i], cg->i32, NULL, 0);
-   tl_sb_str(&format, "pid (%u, %u, %u) ");
-   for (const char *p = tl_attr_str(op, TL_ATTR_TEXT); p && *p; p++)
-      tl_sb_str(&format, *p == '%' ? "%%" : (const char[]){*p, 0});
-   bool hex = tl_attr_int(op, TL_ATTR_HEX) != 0;
-   for (unsigned k = 0; k < op->num_args && n < MAX; k++) {
-      TlRegs x = tl_cg_use(cg, tl_arg(op, k));
-      const char *conversion;
-      values[n++] = print_value(cg, x.v[x.count == 1 ? 0 : r], tl_type_elem(tl_arg(op, k)->type),
-                                hex, &conversion);
-      tl_sb_printf(&format, "%s%s", k ? ", " : " ", conversion);
-   }
-   tl_sb_char(&format, '\n');
-   LLVMTypeRef types[MAX];
+   LLVMTypeRef types[MOST_PRINTED];
    for (unsigned i = 0; i < n; i++)
       types[i] = LLVMTypeOf(values[i]);
    LLVMTypeRef buffer_type = LLVMStructTypeInContext(cg->llvm, types, n, 0);
@@ -178,20 +161,57 @@ print_register(TlCg *cg, const TlOp *op, unsigned r)
    LLVMPositionBuilderAtEnd(cg->b, here);
    for (unsigned i = 0; i < n; i++)
       LLVMBuildStore(cg->b, values[i], LLVMBuildStructGEP2(cg->b, buffer_type, buffer, i, ""));
-   LLVMValueRef args[] = {global_string(cg, tl_sb_cstr(&format)), buffer};
+   LLVMValueRef args[] = {global_string(cg, format), buffer};
    tl_cg_call(cg, "vprintf", cg->i32, args, 2);
+}
+
+/* One line for register r of operand k, as Triton prints it: "pid (x, y, z) idx (i, j) prefix:
+ * (operand n) value"; k is the number of operands when there is no value. */
+static void
+print_register(TlCg *cg, const TlOp *op, unsigned k, unsigned r)
+{
+   LLVMValueRef values[MOST_PRINTED];
+   TlInts widths = tl_attr_ints(op, TL_ATTR_WIDTHS);
+   unsigned n = 0, num = op->num_args - (unsigned)widths.len;
+   TlSb format;
+   tl_sb_init(&format, cg->arena);
+   static const char *const pid[] = {"llvm.nvvm.read.ptx.sreg.ctaid.x",
+                                     "llvm.nvvm.read.ptx.sreg.ctaid.y",
+                                     "llvm.nvvm.read.ptx.sreg.ctaid.z"};
+   for (unsigned i = 0; i < 3; i++)
+      values[n++] = tl_cg_call(cg, pid[i], cg->i32, NULL, 0);
+   tl_sb_str(&format, num ? "pid (%u, %u, %u) idx (" : "pid (%u, %u, %u)");
+   for (unsigned d = 0; d < widths.len; d++) {
+      TlRegs x = tl_cg_use(cg, tl_arg(op, d));
+      values[n++] = x.v[x.count == 1 ? 0 : r];
+      tl_sb_printf(&format, "%s%%%uu", d ? ", " : "", (unsigned)widths.data[d]);
+   }
+   if (num)
+      tl_sb_char(&format, ')');
+   for (const char *p = tl_attr_str(op, TL_ATTR_TEXT); p && *p; p++)
+      tl_sb_str(&format, *p == '%' ? "%%" : (const char[]){*p, 0});
+   if (num > 1)
+      tl_sb_printf(&format, "(operand %u) ", k - (unsigned)widths.len);
+   if (num) {
+      const char *conversion;
+      values[n++] = print_value(cg, tl_cg_use(cg, tl_arg(op, k)).v[r],
+                                tl_type_elem(tl_arg(op, k)->type),
+                                tl_attr_int(op, TL_ATTR_HEX) != 0, &conversion);
+      tl_sb_str(&format, conversion);
+   }
+   tl_sb_char(&format, '\n');
+   call_vprintf(cg, tl_sb_cstr(&format), values, n);
 }
 
 void
 tl_emit_device_print(TlCg *cg, const TlOp *op)
 {
-   unsigned count = 1;
-   for (unsigned k = 0; k < op->num_args; k++) {
-      unsigned n = tl_cg_count(tl_arg(op, k)->type);
-      count = n > count ? n : count;
-   }
-   for (unsigned r = 0; r < count; r++)
-      print_register(cg, op, r);
+   unsigned first = (unsigned)tl_attr_ints(op, TL_ATTR_WIDTHS).len;
+   if (first == op->num_args)
+      print_register(cg, op, first, 0);
+   for (unsigned k = first; k < op->num_args; k++)
+      for (unsigned r = 0; r < tl_cg_count(tl_arg(op, k)->type); r++)
+         print_register(cg, op, k, r);
 }
 
 /* device_assert(condition, mask?): CUDA's __assertfail prints file, line, block and thread, and

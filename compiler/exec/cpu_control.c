@@ -267,27 +267,13 @@ static void __attribute__((format(printf, 2, 3))) add(Line *l, const char *fmt, 
    l->len += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room;
 }
 
-/* The shortest decimal that gives the value back. */
-static void
-add_float(Line *l, TlDtype dtype, TlBits bits)
-{
-   double v = tl_bits_to_double(dtype, bits);
-   char text[40] = "nan";
-   for (int digits = 1; digits <= 17 && v == v; digits++) {
-      snprintf(text, sizeof text, "%.*g", digits, v);
-      if (tl_double_to_bits(dtype, strtod(text, NULL), TL_ROUND_NEAREST_EVEN) == bits)
-         break;
-   }
-   add(l, "%s", text);
-}
-
 static void
 add_value(Line *l, const TlExecSlot *s, TlBits bits, bool is_hex)
 {
    if (is_hex || tl_type_elem(s->type)->kind == TL_TYPE_PTR)
       add(l, "0x%0*llx", (int)s->elem_bytes * 2, (unsigned long long)bits);
    else if (tl_dtype_is_float(s->dtype))
-      add_float(l, s->dtype, bits);
+      add(l, "%f", tl_bits_to_double(s->dtype, bits));
    else if (tl_dtype_is_signed(s->dtype))
       add(l, "%lld", (long long)tl_bits_to_int(s->dtype, bits));
    else
@@ -302,9 +288,9 @@ add_place(TlExecThread *t, Line *l, const TlExecSlot *s, size_t i)
    size_t below = s ? s->n : 1;
    for (unsigned d = 0; type && tl_type_is_tile(type) && d < type->rank; d++) {
       below /= type->shape[d];
-      add(l, "%s%zu", d ? ", " : "", i / below % type->shape[d]);
+      add(l, "%s%*zu", d ? ", " : "", tl_print_width(type->shape[d]), i / below % type->shape[d]);
    }
-   add(l, ") ");
+   add(l, ")");
 }
 
 static void
@@ -320,19 +306,18 @@ send(TlExecThread *t, Line *l)
    l->len = 0;
 }
 
-/* One line for each element of each operand: pid (x, y, z) idx (i, j) prefix: value */
+/* One line for each element of each operand, as Triton prints it:
+ * pid (x, y, z) idx (i, j) prefix: (operand n) value */
 bool
 tl_cpu_device_print(TlExecThread *t, const TlExecInst *inst)
 {
    if (!t->run->opts->print)
       return true;
    const char *prefix = tl_attr_str(inst->op, TL_ATTR_TEXT);
-   size_t len = prefix ? strlen(prefix) : 0;
    bool is_hex = tl_attr_int(inst->op, TL_ATTR_HEX) != 0;
-   const char *colon = len && prefix[len - 1] == ':' ? " " : ": ";
    Line l = {t->line, 0, sizeof t->line};
    if (!inst->num_args) {
-      add_place(t, &l, NULL, 0);
+      add(&l, "pid (%u, %u, %u)", t->program[0], t->program[1], t->program[2]);
       add(&l, "%s", prefix ? prefix : "");
       send(t, &l);
    }
@@ -341,7 +326,7 @@ tl_cpu_device_print(TlExecThread *t, const TlExecInst *inst)
       for (size_t i = 0; i < s->n; i++) {
          const uint8_t *at = (const uint8_t *)tl_cpu_data(t, s) + i * s->elem_bytes;
          add_place(t, &l, s, i);
-         add(&l, "%s%s", len ? prefix : "", len ? colon : "");
+         add(&l, "%s", prefix ? prefix : "");
          if (inst->num_args > 1)
             add(&l, "(operand %u) ", k);
          add_value(&l, s, tl_load_elem(s->dtype, at), is_hex);

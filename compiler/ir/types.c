@@ -268,3 +268,12 @@ tl_type_cstr(TlArena *arena, const TlType *t)
    print(t, false, NULL, &sb);
    return tl_sb_cstr(&sb);
 }
+
+int
+tl_print_width(uint32_t size)
+{
+   int width = 0;
+   for (uint32_t last = size - 1; last; last /= 10)
+      width++;
+   return width;
+}

@@ -66,6 +66,8 @@ tl_type_is_ptr_like(const TlType *t) /* pointer, or tile or regs of pointers */
    return tl_type_elem(t)->kind == TL_TYPE_PTR;
 }
 uint64_t tl_type_num_elems(const TlType *t); /* 1 for a scalar */
+/* Columns of an index below `size`, as device_print shows it; 0 for a size of 1. */
+int tl_print_width(uint32_t size);
 bool tl_type_same_shape(const TlType *a, const TlType *b); /* scalars have equal (no) shape */
 
 /* "fp32", "ptr<fp16>", "ptr<const fp16>", "tile<fp32, 128x64>", "tile<fp32, 128x64, #L>" where #L is

@@ -19,53 +19,53 @@ begin_if(TlLowerCx *cx, TlValue *pred)
    return saved;
 }
 
-static bool
-is_tile(const TlValue *v)
-{
-   return v->type->kind == TL_TYPE_TILE;
-}
-
-/* Operands first .. last - 1, tiles of one shape and scalars: a line for each element. */
+/* Operand k with the index of each of its elements, once; behind the last operand the prefix alone. */
 static void
-print_group(TlLowerCx *cx, const TlOp *op, unsigned first, unsigned last)
+print_operand(TlLowerCx *cx, TlOp *op, unsigned k)
 {
+   enum { MOST = TL_MAX_RANK + 1 };
+   const TlType *t = k < op->num_args ? tl_arg(op, k)->type : NULL;
+   bool is_tile = t && t->kind == TL_TYPE_TILE;
+   TlLinear l = {0};
    TlOwner o = {.free_lanes = ~0u, .free_warps = ~0u};
-   unsigned total = 1;
-   for (unsigned i = first; i < last; i++)
-      if (is_tile(tl_arg(op, i))) {
-         TlLinear l = tl_layout_of(tl_arg(op, i)->type);
-         o = tl_owner_of(&l);
-         total = 1u << l.num[TL_HW_REG];
-      }
+   if (is_tile) {
+      l = tl_layout_of(t);
+      o = tl_owner_of(&l);
+   }
+   unsigned total = is_tile ? 1u << l.num[TL_HW_REG] : 1, num = 0;
    uint32_t *reg = tl_new_array(cx->scratch, uint32_t, total);
    unsigned n = tl_owner_regs(&o, total, reg);
    TlBuilder saved = begin_if(cx, tl_owner_pred(cx, &o));
-   TlValue **args = tl_new_array(cx->scratch, TlValue *, last - first);
-   for (unsigned i = first; i < last; i++) {
-      TlValue *v = tl_lower_use(cx, tl_arg(op, i));
-      args[i - first] =
-          is_tile(tl_arg(op, i)) ? tl_regs_pick(cx, v, reg, n) : tl_regs_splat(cx, v, n);
+   TlValue *args[MOST];
+   int64_t *widths = tl_new_array(cx->scratch, int64_t, TL_MAX_RANK);
+   for (unsigned d = 0; is_tile && d < t->rank; d++) {
+      uint32_t mask = tl_axis_mask(&l, d);
+      TlValue *at = tl_element_words(cx, &l, mask, mask ? (unsigned)__builtin_ctz(mask) : 0, 0);
+      args[num] = tl_regs_pick(cx, tl_regs_splat(cx, at, total), reg, n);
+      widths[num++] = tl_print_width(t->shape[d]);
    }
-   tl_lower_clone(cx, op, args, last - first, NULL, 0);
+   const TlInts *ints = num ? tl_ints(cx->arena, widths, num) : NULL;
+   if (t) {
+      TlValue *v = tl_lower_use(cx, tl_arg(op, k));
+      args[num++] = is_tile ? tl_regs_pick(cx, v, reg, n) : v;
+   }
+   const char *text = tl_attr_str(op, TL_ATTR_TEXT);
+   if (op->num_args > 1)
+      text = tl_arena_printf(cx->arena, "%s(operand %u) ", text ? text : "", k);
+   TlAttrInit attrs[] = {{TL_ATTR_TEXT, {.s = text}},
+                         {TL_ATTR_HEX, *tl_attr(op, TL_ATTR_HEX)},
+                         {TL_ATTR_WIDTHS, {.ints = ints}}};
+   tl_build(&cx->b, TL_OP_DEVICE_PRINT, args, num, NULL, 0, attrs, 3, 0);
    cx->b = saved;
 }
 
 void
 tl_lower_device_print(TlLowerCx *cx, TlOp *op)
 {
-   unsigned first = 0;
-   const TlType *tile = NULL;
-   for (unsigned i = 0; i < op->num_args; i++) {
-      const TlType *t = tl_arg(op, i)->type;
-      if (t->kind != TL_TYPE_TILE)
-         continue;
-      if (tile && (!tl_type_same_shape(tile, t) || tile->layout != t->layout)) {
-         print_group(cx, op, first, i); /* tiles of another shape have lines of their own */
-         first = i;
-      }
-      tile = t;
-   }
-   print_group(cx, op, first, op->num_args);
+   if (!op->num_args)
+      print_operand(cx, op, 0);
+   for (unsigned k = 0; k < op->num_args; k++)
+      print_operand(cx, op, k);
 }
 
 void

@@ -197,6 +197,19 @@ tl_builtin_static_print(TlSema *s, const TlCall *call)
    return tl_sv_none();
 }
 
+/* As Triton prints it: before values it ends with ": "; when it says something it begins with a
+ * space. */
+static const char *
+printed_prefix(TlSema *s, const char *text, unsigned num_values)
+{
+   size_t len = strlen(text);
+   bool has_space = len && text[len - 1] == ' ';
+   bool has_colon = len > 1 && has_space && text[len - 2] == ':';
+   if (num_values && !has_colon)
+      text = tl_arena_printf(s->arena, "%.*s: ", (int)(has_space ? len - 1 : len), text);
+   return strlen(text) > 2 && *text != ' ' ? tl_arena_printf(s->arena, " %s", text) : text;
+}
+
 static TlSv
 print_values(TlSema *s, const TlCall *call, const char *prefix, const TlSv *items, unsigned num,
              bool hex)
@@ -208,7 +221,7 @@ print_values(TlSema *s, const TlCall *call, const char *prefix, const TlSv *item
          return tl_sv_poison();
    }
    const TlAttrInit attrs[] = {
-       {TL_ATTR_TEXT, {.s = prefix}}, {TL_ATTR_HEX, {.i = hex}}, {TL_ATTR_COUNT, {.i = 0}}};
+       {TL_ATTR_TEXT, {.s = printed_prefix(s, prefix, num)}}, {TL_ATTR_HEX, {.i = hex}}, {TL_ATTR_COUNT, {.i = 0}}};
    tl_sema_build_op(s, TL_OP_DEVICE_PRINT, v, num, NULL, 0, attrs, 0, call->range);
    return tl_sv_none();
 }

@@ -178,38 +178,49 @@ print_value(char *out, size_t room, const TlType *type, const unsigned char *p, 
    TlDtype d = dtype_of(type);
    TlBits bits = tl_load_elem(d, p);
    unsigned long long u = bits;
-   if (tl_type_is_ptr_like(type))
-      return snprintf(out, room, "0x%llx", u);
+   if (hex || tl_type_is_ptr_like(type))
+      return snprintf(out, room, "0x%0*llx", tl_dtype_info[d].bytes * 2, u);
    if (tl_dtype_is_float(d))
       return snprintf(out, room, "%f", tl_bits_to_double(d, bits));
-   if (hex)
-      return snprintf(out, room, tl_dtype_info[d].bits == 64 ? "0x%016llx" : "0x%08llx", u);
    if (tl_dtype_is_signed(d))
       return snprintf(out, room, "%lld", (long long)tl_bits_to_int(d, bits));
    return snprintf(out, room, "%llu", u);
 }
 
-/* The line of the device's printf: "pid (x, y, z) prefix v, v". */
-static void
-print_register(SimThread *t, const TlHostSite *h, const unsigned char *frame, uint32_t r)
+static const unsigned char *
+operand_at(const TlHostSite *h, const unsigned char *frame, unsigned k, uint32_t r)
 {
-   enum { ROOM = 1024, MOST = 900 };
+   const TlType *type = tl_arg(h->op, k)->type;
+   return frame + h->arg_at[k] + (count_of(type) > 1 ? r * tl_dtype_info[dtype_of(type)].bytes : 0);
+}
+
+/* The line of the device's printf: "pid (x, y, z) idx (i, j) prefix: (operand n) value"; k = the
+ * value's operand, or their number when there is none. */
+static void
+print_register(SimThread *t, const TlHostSite *h, const unsigned char *frame, unsigned k,
+               uint32_t r)
+{
+   enum { ROOM = 1024 };
    char line[ROOM];
    const SimBlock *b = t->block;
    const TlOp *op = h->op;
    const char *prefix = tl_attr_str(op, TL_ATTR_TEXT);
-   int n = snprintf(line, ROOM, "pid (%u, %u, %u) %.600s", b->program[0], b->program[1],
-                    b->program[2], prefix ? prefix : "");
-   for (unsigned k = 0; k < op->num_args && n < MOST; k++) {
-      const TlType *type = tl_arg(op, k)->type;
-      uint32_t at = h->arg_at[k];
-      if (count_of(type) > 1)
-         at += r * tl_dtype_info[dtype_of(type)].bytes;
-      n += snprintf(line + n, (size_t)(ROOM - n), "%s", k ? ", " : " ");
-      n += print_value(line + n, (size_t)(ROOM - n), type, frame + at,
-                       tl_attr_int(op, TL_ATTR_HEX) != 0);
-      n = n < ROOM - 2 ? n : ROOM - 2;
+   TlInts widths = tl_attr_ints(op, TL_ATTR_WIDTHS);
+   unsigned values = op->num_args - (unsigned)widths.len;
+   int n = snprintf(line, ROOM, "pid (%u, %u, %u)%s", b->program[0], b->program[1], b->program[2],
+                    values ? " idx (" : "");
+   for (unsigned d = 0; d < widths.len; d++) {
+      uint32_t at;
+      memcpy(&at, operand_at(h, frame, d, r), 4);
+      n += snprintf(line + n, (size_t)(ROOM - n), "%s%*u", d ? ", " : "", (int)widths.data[d], at);
    }
+   n += snprintf(line + n, (size_t)(ROOM - n), "%s%.600s", values ? ")" : "", prefix ? prefix : "");
+   if (values > 1)
+      n += snprintf(line + n, (size_t)(ROOM - n), "(operand %u) ", k - (unsigned)widths.len);
+   if (values)
+      n += print_value(line + n, (size_t)(ROOM - n), tl_arg(op, k)->type,
+                       operand_at(h, frame, k, r), tl_attr_int(op, TL_ATTR_HEX) != 0);
+   n = n < ROOM - 2 ? n : ROOM - 2;
    line[n++] = '\n';
    const SimLaunch *l = b->launch;
    pthread_mutex_t *lock = &t->block->launch->lock;
@@ -224,11 +235,11 @@ sim_device_print(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
    SimThread *t = sim_thread(host);
    if (!t->block->launch->opts->print)
       return;
-   uint32_t count = 1;
-   for (unsigned k = 0; k < h->op->num_args; k++) {
-      uint32_t n = count_of(tl_arg(h->op, k)->type);
-      count = n > count ? n : count;
-   }
-   for (uint32_t r = 0; r < count; r++)
-      print_register(t, h, frame, r);
+   const TlOp *op = h->op;
+   unsigned first = (unsigned)tl_attr_ints(op, TL_ATTR_WIDTHS).len;
+   if (first == op->num_args)
+      print_register(t, h, frame, first, 0);
+   for (unsigned k = first; k < op->num_args; k++)
+      for (uint32_t r = 0; r < count_of(tl_arg(op, k)->type); r++)
+         print_register(t, h, frame, k, r);
 }

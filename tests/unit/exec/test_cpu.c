@@ -445,11 +445,11 @@ prints_one_line_for_each_element(void **state)
         2, &o, BUF(x));
    assert_int_equal(c.status, TL_EXEC_OK);
    assert_string_equal(text,
-                       "pid (0, 0, 0) idx (0, 0) v: 0.1\npid (0, 0, 0) idx (0, 1) v: -2\n"
-                       "pid (0, 0, 0) idx (1, 0) v: 1e+10\npid (0, 0, 0) idx (1, 1) v: 65504\n"
+                       "pid (0, 0, 0) idx (0, 0) v: 0.100000\npid (0, 0, 0) idx (0, 1) v: -2.000000\n"
+                       "pid (0, 0, 0) idx (1, 0) v: 10000000000.000000\npid (0, 0, 0) idx (1, 1) v: 65504.000000\n"
                        "pid (0, 0, 0) idx () n: -1\n"
-                       "pid (1, 0, 0) idx (0, 0) v: 0.1\npid (1, 0, 0) idx (0, 1) v: -2\n"
-                       "pid (1, 0, 0) idx (1, 0) v: 1e+10\npid (1, 0, 0) idx (1, 1) v: 65504\n"
+                       "pid (1, 0, 0) idx (0, 0) v: 0.100000\npid (1, 0, 0) idx (0, 1) v: -2.000000\n"
+                       "pid (1, 0, 0) idx (1, 0) v: 10000000000.000000\npid (1, 0, 0) idx (1, 1) v: 65504.000000\n"
                        "pid (1, 0, 0) idx () n: 0\n");
    sema_run_free(&c.r);
 }

@@ -492,7 +492,7 @@ prints_once_for_each_element(void **state)
 }
 
 static void
-tiles_of_two_shapes_print_apart(void **state)
+every_operand_prints_its_elements(void **state)
 {
    (void)state;
    Kernel k;
@@ -503,7 +503,7 @@ tiles_of_two_shapes_print_apart(void **state)
    k_line(&k, "device_print %s, %%s, %s, %s {text = \"both\"}", a, a, b);
    k_line(&k, "device_print {text = \"none\"}");
    k_run(&k);
-   assert_int_equal(k.stats.prints, n + m + 1);
+   assert_int_equal(k.stats.prints, n + 1 + n + m + 1);
    k_close(&k);
 }
 
@@ -658,7 +658,7 @@ test_lowered(void)
        cmocka_unit_test(atomics_happen_once),
        cmocka_unit_test(maps_run_for_each_element),
        cmocka_unit_test(prints_once_for_each_element),
-       cmocka_unit_test(tiles_of_two_shapes_print_apart),
+       cmocka_unit_test(every_operand_prints_its_elements),
        cmocka_unit_test(carried_pointers_and_sums),
        cmocka_unit_test(random_functions_keep_their_meaning),
        cmocka_unit_test(too_large_is_a_located_error),
