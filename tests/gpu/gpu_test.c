@@ -144,7 +144,21 @@ typedef struct Case {
    "    i = arange(0, 64)[:, None]\n    j = arange(0, 32)[None, :]\n    x = load(a + i * 32 + "    \
    "j)\n"
 
+/* Names of the rows of language_cases.def. */
+#define BODY(name, in, out, fa, fb, tol, elems, lines)                                             \
+   {                                                                                               \
+      name, T(in), T(in), T(out), fa, fb, tol, NULL, "    x = a\n    y = b\n" lines, 512, 512, elems \
+   }
+static const char helpers[] =
+   "def addi(a, b):\n    return a + b\n"
+   "def mx(a, i, b, j):\n    g = a > b\n    return tl.where(g, a, b), tl.where(g, i, j)\n"
+   "def lin(a1, b1, a2, b2):\n    return a1 * a2, a2 * b1 + b2\n"
+   "def wel(ma, m2a, na, mb, m2b, nb):\n    n = na + nb\n    d = mb - ma\n    w = nb / n\n"
+   "    return ma + d * w, m2a + m2b + d * d * na * w, n\n"
+   "def two(a0, a1, b0, b1):\n    return a0 + b0, a1 + b1, a0 * b0, a1 * b1\n";
+
 static const Case cases[] = {
+#include "language_cases.def"
     ELEMENTWISE("add i32", I32, I32, I32, ANY, ANY, 0, "x + y"),
     ELEMENTWISE("sub i8", I8, I8, I8, ANY, ANY, 0, "x - y"),
     ELEMENTWISE("mul i64", I64, I64, I64, ANY, ANY, 0, "x * y"),
@@ -300,6 +314,7 @@ run_on(const Place *p, const Case *c, const char *source, uint32_t num_warps, si
                     .file = "case.tile",
                     .source = source,
                     .source_bytes = TILEC_STRLEN,
+                    .kernel = "test",
                     .num_warps = num_warps};
    TilecModule *module = NULL;
    TilecKernel *kernel;
@@ -309,7 +324,7 @@ run_on(const Place *p, const Case *c, const char *source, uint32_t num_warps, si
    TilecArg args[4];
    memset(out->data, POISON, out->bytes);
    bool bad = fails(p, tilec_module_from_source(p->rt, &s, &module), "reading") ||
-              fails(p, tilec_module_kernel(module, NULL, &kernel), "finding the kernel");
+              fails(p, tilec_module_kernel(module, "test", &kernel), "finding the kernel");
    for (unsigned i = 0; i < 3 && !bad; i++) {
       bad = fails(p, tilec_buffer_new(p->rt, data[i]->bytes, &buffers[i]), "a buffer") ||
             fails(p, tilec_buffer_upload(buffers[i], 0, data[i]->data, data[i]->bytes, NULL),
@@ -405,7 +420,7 @@ run_case(const Place *gpu, const Place *cpu, const Case *c, uint32_t num_warps, 
           "    store(o + i, %s, m)\n",
           c->expr);
    else
-      snprintf(source, sizeof source, "@kernel\ndef test(a, b, o, n: i32):\n%s", c->body);
+      snprintf(source, sizeof source, "%s@kernel\ndef test(a, b, o, n: i32):\n%s", helpers, c->body);
    size_t elems[3] = {c->expr ? n : c->elems_a, c->expr ? n : c->elems_b, c->expr ? n : c->elems_o};
    Bytes in[2] = {new_bytes(elems[0] * types[c->a].bytes), new_bytes(elems[1] * types[c->b].bytes)};
    make_input(rng, &types[c->a], c->fill_a, elems[0], in[0].data);
