@@ -35,7 +35,7 @@ function(runtime_unit name)
 endfunction()
 
 file(GLOB core_tests CONFIGURE_DEPENDS "${unit_dir}/test_*.c")
-list(FILTER core_tests EXCLUDE REGEX "test_(jit|cache)\\.c$")
+list(FILTER core_tests EXCLUDE REGEX "test_(jit|cache|tune)\\.c$")
 runtime_unit(runtime SOURCES ${core_tests} LIBS tilec_core)
 # test_memory.c fails each of our allocations in turn
 target_link_options(unit_runtime PRIVATE -Wl,--wrap=malloc,--wrap=calloc)
@@ -43,7 +43,7 @@ target_link_options(unit_runtime PRIVATE -Wl,--wrap=malloc,--wrap=calloc)
 add_library(runtime_jit_mock OBJECT ${jit_sources} "${unit_dir}/mock_compiler.c"
             "${CMAKE_CURRENT_SOURCE_DIR}/../compiler/driver/digest.c")
 target_include_directories(runtime_jit_mock PRIVATE . "${CMAKE_CURRENT_SOURCE_DIR}/../compiler")
-target_link_libraries(runtime_jit_mock PUBLIC tilec_core tl_codegen)
+target_link_libraries(runtime_jit_mock PUBLIC tilec_core tl_codegen "${TILEC_SQLITE}" m)
 runtime_unit(runtime_jit SOURCES "${unit_dir}/test_jit.c" "${unit_dir}/test_cache.c"
              LIBS runtime_jit_mock)
 set_target_properties(unit_runtime_jit PROPERTIES LINKER_LANGUAGE CXX)
@@ -81,6 +81,9 @@ if(TARGET tilec_shared)
   set_tests_properties(cache.stress cache.kill threads.jit cache.start PROPERTIES RUN_SERIAL ON)
 endif()
 
+runtime_unit(runtime_tune SOURCES "${unit_dir}/test_tune.c" LIBS runtime_jit_mock)
+set_target_properties(unit_runtime_tune PROPERTIES LINKER_LANGUAGE CXX)
+
 add_executable(api_cxx "${unit_dir}/api.cc")
 target_link_libraries(api_cxx PRIVATE tilec_core)
 target_compile_features(api_cxx PRIVATE cxx_std_17)
@@ -99,7 +102,7 @@ if(Python3_FOUND AND NOT TILEC_SANITIZE)
               "${CMAKE_CURRENT_SOURCE_DIR}/../compiler/driver/digest.c")
   target_include_directories(tilec_mock PRIVATE include "${public_headers}" .
                              "${CMAKE_CURRENT_SOURCE_DIR}/../compiler")
-  target_link_libraries(tilec_mock PRIVATE tl_codegen Threads::Threads ${CMAKE_DL_LIBS} m)
+  target_link_libraries(tilec_mock PRIVATE tl_codegen "${TILEC_SQLITE}" Threads::Threads ${CMAKE_DL_LIBS} m)
   set_target_properties(tilec_mock PROPERTIES LINKER_LANGUAGE CXX)
   target_link_options(tilec_mock PRIVATE "-Wl,--version-script=${exports}")
   add_test(NAME unit.runtime_python

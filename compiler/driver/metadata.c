@@ -1,5 +1,6 @@
 /* The launch record of a compiled kernel, from its function. */
 #include "driver/unit.h"
+#include "ir/written.h"
 
 #include <string.h>
 
@@ -17,6 +18,9 @@ static void
 describe_args(TlUnit *u, const TlFunc *f, TilecKernelInfo *k)
 {
    TilecArgInfo *args = tl_new_array(u->arena, TilecArgInfo, f->num_params + 1);
+   bool *written = tl_new_array(u->arena, bool, f->num_params + 1);
+   if (u->typed)
+      tl_written_params(u->arena, u->typed, written);
    for (uint32_t i = 0; i < f->num_params; i++) {
       const TlParam *p = &f->params[i];
       args[i] =
@@ -26,7 +30,8 @@ describe_args(TlUnit *u, const TlFunc *f, TilecKernelInfo *k)
                                   : p->constant ? p->constant
                                                 : "None",
                          .is_constexpr = !p->is_runtime && !p->type,
-                         .is_const = p->type && p->type->kind == TL_TYPE_PTR && p->type->is_const,
+                         .is_const = p->is_runtime && p->type && p->type->kind == TL_TYPE_PTR &&
+                                     (p->type->is_const || (u->typed && !written[i])),
                          .divisible = p->divisibility > 1 ? p->divisibility : 0};
    }
    k->args = args;

@@ -267,6 +267,21 @@ declare_tuning(TlUnit *u, const TilecCompileOptions *o, const TlKernelInfo *k)
 }
 
 static void
+declare_heuristics(TlUnit *u, const TilecCompileOptions *o, TilecKernelDecl *d)
+{
+   TlHeuristics h;
+   if (!o->num_values || !o->kernel || strcmp(o->kernel, d->name) != 0)
+      return;
+   TlSpecialization spec = tl_unit_specialization(u, o);
+   tl_sema_heuristics(u->sema, &spec, &h);
+   TilecDefine *defines = tl_new_array(u->arena, TilecDefine, h.names.len + 1);
+   for (size_t i = 0; i < h.names.len; i++)
+      defines[i] = (TilecDefine){h.names.data[i], h.values.data[i]};
+   d->heuristics = defines;
+   d->num_heuristics = (uint32_t)h.names.len;
+}
+
+static void
 declare(TlUnit *u, const TilecCompileOptions *o, const TlKernelInfo *k, TilecKernelDecl *d)
 {
    TilecParamDecl *params = tl_new_array(u->arena, TilecParamDecl, k->num_params + 1);
@@ -287,6 +302,7 @@ declare(TlUnit *u, const TilecCompileOptions *o, const TlKernelInfo *k, TilecKer
       .params = params,
       .num_params = k->num_params,
       .tuning = declare_tuning(u, o, k)};
+   declare_heuristics(u, o, d);
 }
 
 static TilecStatus

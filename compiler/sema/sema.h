@@ -336,6 +336,13 @@ typedef struct TlTuning {
 /* The configurations of a kernel under @autotune, without what spec defines; pruned when spec has
  * values.  false when the kernel has none. */
 bool tl_sema_tuning(TlSema *s, const TlSpecialization *spec, TlTuning *out);
+typedef struct TlHeuristics {
+   TL_VEC(const char *) names;
+   TL_VEC(const char *) values;
+} TlHeuristics;
+/* What a kernel's @heuristics give for spec's values and defines, as defines would say it; what
+ * cannot be evaluated is left out. */
+void tl_sema_heuristics(TlSema *s, const TlSpecialization *spec, TlHeuristics *out);
 /* Of the main file and all that it imports. */
 uint64_t tl_sema_source_hash(TlSema *s);
 

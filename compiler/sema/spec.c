@@ -729,7 +729,7 @@ apply_autotune(TlSema *s, Spec *p)
 static void
 apply_heuristics(TlSema *s, Spec *p)
 {
-   for (size_t h = p->meta.heuristics.len; h-- > 0;) {
+   for (size_t h = 0; h < p->meta.heuristics.len; h++) { /* outer ones first: inner ones see theirs */
       Ask ask = {.frame = tl_module_frame(s, p->fn->unit), .node = p->meta.heuristics.data[h]};
       TlSv d = tl_quietly(s, eval_heuristics, &ask, NULL);
       for (size_t i = 0; d.kind == TL_SV_DICT && i < d.fields->len; i++) {

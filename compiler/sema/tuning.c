@@ -446,6 +446,45 @@ tl_sema_tuning(TlSema *s, const TlSpecialization *spec, TlTuning *out)
    return out->num_configs > 0;
 }
 
+/* One @heuristics: what its functions give for the arguments and the values found before. */
+static void
+evaluate_heuristics(Tuner *t, const TlNode *node, TlHeuristics *out)
+{
+   Ask ask = {.frame = t->frame, .node = node};
+   TlSv d = tl_quietly(t->s, eval_ask, &ask, NULL);
+   for (size_t i = 0; d.kind == TL_SV_DICT && i < d.fields->len; i++) {
+      const TlSv *key = &d.fields->keys[i], *fn = &d.fields->values[i];
+      if (key->kind != TL_SV_STR || fn->kind != TL_SV_FUNC || is_defined(t->spec, key->s.data))
+         continue;
+      TlSv pos[1] = {t->known};
+      TlArgs args = {.pos = pos, .pos_range = (TlRange[1]){{0}}, .num_pos = 1};
+      TlSv v = call_host(t, fn, args, NULL);
+      if (v.kind == TL_SV_POISON || v.kind == TL_SV_OPAQUE || !tl_is_known(&v))
+         continue; /* compiling says why */
+      tl_dict_set(t->s, &t->known, key, v);
+      tl_vec_push(t->s->arena, &out->names,
+                  (const char *)tl_arena_strndup(t->s->arena, key->s.data, key->s.len));
+      tl_vec_push(t->s->arena, &out->values, tl_sv_constant_text(t->s, &v));
+   }
+}
+
+void
+tl_sema_heuristics(TlSema *s, const TlSpecialization *spec, TlHeuristics *out)
+{
+   *out = (TlHeuristics){0};
+   const TlSvFunc *fn = tl_choose_kernel(s, spec->kernel);
+   if (!fn)
+      return;
+   TlMeta meta;
+   tl_read_decorators(s, fn, &meta);
+   Tuner t = {.s = s, .spec = spec, .fn = fn};
+   t.frame = tl_module_frame(s, fn->unit);
+   t.frame->parent = fn->closure;
+   t.known = tl_known_values(s, spec);
+   for (size_t h = 0; h < meta.heuristics.len; h++)
+      evaluate_heuristics(&t, meta.heuristics.data[h], out);
+}
+
 uint64_t
 tl_sema_source_hash(TlSema *s)
 {

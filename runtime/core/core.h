@@ -127,6 +127,7 @@ struct TilecModule {
    uint32_t num_kernels;
    char *log;                /* of the driver's compiler; NULL = nothing */
    void *source;             /* source modules: jit's handle */
+   bool has_choice;          /* its kernel is one of several, jit's pick() says which */
 };
 
 /* error.c.  tl_rt_fail stores the detail for the calling thread and returns `status`. */
@@ -157,6 +158,10 @@ TilecStatus tl_rt_tensor_map(TilecRuntime *rt, const TlVariant *v, uint32_t inde
 /* Evaluates one expression of the record; the detail names it when it fails. */
 TilecStatus tl_rt_eval(TilecRuntime *rt, const TlVariant *v, const TlRule *rule, const char *text,
                        const int64_t *names, int64_t *out);
+
+/* launch.c: the kernel that such a launch uses, where there are several; else *k stays. */
+TilecStatus tl_rt_chosen(TilecKernel **k, const TilecLaunch *launch, const TilecArg *args,
+                         size_t num_args);
 
 /* variant.c */
 TilecStatus tl_variant_init(TilecRuntime *rt, TlVariant *v, const TilecKernelInfo *info);

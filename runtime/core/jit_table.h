@@ -35,6 +35,13 @@ typedef struct TilecJitVtable {
    /* Specialisations so far, in the order they were made. */
    uint32_t (*count)(void *source);
    const TlVariant *(*get)(void *source, uint32_t index);
+   /* Whether launches are passed on to one of several kernels, which pick() names: @autotune.  It
+    * may measure when a launch is about to happen; launch NULL: none is. */
+   bool (*has_choice)(void *source);
+   TilecStatus (*pick)(void *source, const TilecLaunch *launch, const TilecArg *args,
+                       size_t num_args, TilecKernel **out);
+   /* A TlTune, or NULL. */
+   void *(*tuner)(void *source);
    /* Host executors: runs `program` (as given to tl_core_load_host) to its end.  args are converted
     * to the parameters' types; pointers carry their bytes. */
    TilecStatus (*run)(void *jit, void *program, const uint32_t grid[3], const TilecArg *args,
@@ -52,6 +59,14 @@ TilecStatus tl_core_load_host(TilecRuntime *rt, const TilecImageInfo *info, void
 /* The only variant of the only kernel of a module made by the calls above. */
 const TlVariant *tl_core_variant(const TilecModule *module);
 const TilecKernelInfo *tl_core_variant_info(const TlVariant *variant);
+/* As tilec_kernel_use. */
+TilecStatus tl_core_variant_use(TilecRuntime *rt, const TlVariant *variant, TilecKernelUse *out);
+const TlVariant *tl_core_kernel_variant(const TilecKernel *kernel, uint32_t index);
+void *tl_core_source(const TilecKernel *kernel); /* of open(); NULL: an image */
+void *tl_core_tuner(const TilecKernel *kernel);  /* NULL: an image, or of a tuner itself */
+TilecRuntime *tl_core_runtime(const TilecKernel *kernel);
+/* Also when the driver cannot say. */
+bool tl_core_is_capturing(TilecRuntime *rt, TilecStream stream);
 /* Stores the calling thread's error detail. */
 TilecStatus tl_core_fail(TilecRuntime *rt, TilecStatus status, const char *text);
 /* Whether this process is a fork of the one that opened the runtime. */

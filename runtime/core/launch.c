@@ -103,6 +103,16 @@ find_or_make(TilecKernel *k, const TilecLaunch *launch, const TilecArg *args, si
    return rt->jit->make(source, args, num_args, launch != NULL, v);
 }
 
+TilecStatus
+tl_rt_chosen(TilecKernel **k, const TilecLaunch *launch, const TilecArg *args, size_t num_args)
+{
+   const TilecModule *m = (*k)->module;
+   if (!m->has_choice)
+      return TILEC_OK;
+   TilecStatus status = tl_rt_check_count(*k, args, num_args);
+   return status == TILEC_OK ? m->rt->jit->pick(m->source, launch, args, num_args, k) : status;
+}
+
 /* The first variant that fits.  With several, the reason given is the last one's.  launch NULL:
  * only made ready. */
 static TilecStatus
@@ -329,6 +339,8 @@ tilec_launch(TilecKernel *kernel, const TilecLaunch *launch, const TilecArg *arg
       return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "kernel '%s': launch is NULL", kernel->name);
    TilecStatus status = tl_rt_enter(rt, &pushed);
    if (status == TILEC_OK)
+      status = tl_rt_chosen(&kernel, launch, args, num_args);
+   if (status == TILEC_OK)
       status = choose(kernel, launch, args, num_args, &b);
    if (status == TILEC_OK)
       status = work_out_grid(&b, rt, launch->grid, grid, &empty);
@@ -347,6 +359,8 @@ tilec_kernel_prepare(TilecKernel *kernel, const TilecArg *args, size_t num_args)
    if (!kernel)
       return TILEC_BAD_ARGUMENT;
    TilecStatus status = tl_rt_enter(kernel->module->rt, &pushed);
+   if (status == TILEC_OK)
+      status = tl_rt_chosen(&kernel, NULL, args, num_args);
    if (status == TILEC_OK)
       status = choose(kernel, NULL, args, num_args, &b);
    tl_rt_leave(kernel->module->rt, pushed);

@@ -189,3 +189,31 @@ tilec_buffer_fill(TilecBuffer *b, uint64_t offset, uint8_t value, uint64_t bytes
    tl_rt_leave(b->rt, pushed);
    return status;
 }
+
+TilecStatus
+tilec_buffer_copy(TilecBuffer *to, uint64_t to_offset, const TilecBuffer *from,
+                  uint64_t from_offset, uint64_t bytes, TilecStream stream)
+{
+   bool pushed;
+   if (!to || !from)
+      return TILEC_BAD_ARGUMENT;
+   TilecRuntime *rt = to->rt;
+   if (from->rt != rt)
+      return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "copy: the buffers belong to two runtimes");
+   TilecStatus status = check_range(to, to_offset, bytes, NULL, false, "copy");
+   if (status == TILEC_OK)
+      status = check_range(from, from_offset, bytes, NULL, false, "copy");
+   if (status != TILEC_OK || !bytes)
+      return status;
+   status = tl_rt_enter(rt, &pushed);
+   char *target = (char *)to->address + to_offset;
+   const char *source = (const char *)from->address + from_offset;
+   if (status == TILEC_OK && rt->executor != TILEC_ON_CUDA)
+      memcpy(target, source, bytes);
+   else if (status == TILEC_OK)
+      status = tl_rt_check(rt, rt->cu.copy_device((TlCuPtr)(uintptr_t)target,
+                                                  (TlCuPtr)(uintptr_t)source, bytes, stream),
+                           "copying device memory");
+   tl_rt_leave(rt, pushed);
+   return status;
+}

@@ -277,6 +277,7 @@ tilec_module_from_source(TilecRuntime *rt, const TilecSource *source, TilecModul
       return status;
    }
    m->num_kernels = 1;
+   m->has_choice = rt->jit->has_choice(m->source);
    *out = m;
    return TILEC_OK;
 }
@@ -364,17 +365,9 @@ tilec_kernel_info(const TilecKernel *kernel, uint32_t variant)
 }
 
 TilecStatus
-tilec_kernel_use(TilecKernel *kernel, uint32_t variant, TilecKernelUse *out)
+tl_core_variant_use(TilecRuntime *rt, const TlVariant *v, TilecKernelUse *out)
 {
    bool pushed;
-   if (!kernel || !out)
-      return TILEC_BAD_ARGUMENT;
-   memset(out, 0, sizeof *out);
-   TilecRuntime *rt = kernel->module->rt;
-   const TlVariant *v = variant_at(kernel, variant);
-   if (!v)
-      return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "kernel '%s' has no variant %u", kernel->name,
-                        variant);
    if (!v->fn)
       return tl_rt_fail(rt, TILEC_UNSUPPORTED, "the %s has no registers to report", rt->info.name);
    int regs = 0, local = 0, shared = 0, blocks = 0;
@@ -392,4 +385,55 @@ tilec_kernel_use(TilecKernel *kernel, uint32_t variant, TilecKernelUse *out)
    }
    tl_rt_leave(rt, pushed);
    return status;
+}
+
+TilecStatus
+tilec_kernel_use(TilecKernel *kernel, uint32_t variant, TilecKernelUse *out)
+{
+   if (!kernel || !out)
+      return TILEC_BAD_ARGUMENT;
+   memset(out, 0, sizeof *out);
+   TilecRuntime *rt = kernel->module->rt;
+   const TlVariant *v = variant_at(kernel, variant);
+   if (!v)
+      return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "kernel '%s' has no variant %u", kernel->name,
+                        variant);
+   return tl_core_variant_use(rt, v, out);
+}
+
+const TlVariant *
+tl_core_kernel_variant(const TilecKernel *kernel, uint32_t index)
+{
+   return variant_at(kernel, index);
+}
+
+void *
+tl_core_source(const TilecKernel *kernel)
+{
+   return kernel->module->source;
+}
+
+void *
+tl_core_tuner(const TilecKernel *kernel)
+{
+   const TilecModule *m = kernel->module;
+   return m->source ? m->rt->jit->tuner(m->source) : NULL;
+}
+
+TilecRuntime *
+tl_core_runtime(const TilecKernel *kernel)
+{
+   return kernel->module->rt;
+}
+
+bool
+tl_core_is_capturing(TilecRuntime *rt, TilecStream stream)
+{
+   bool pushed;
+   int capturing = 0;
+   if (rt->executor != TILEC_ON_CUDA || tl_rt_enter(rt, &pushed) != TILEC_OK)
+      return false;
+   TlCuResult code = rt->cu.stream_capturing(stream, &capturing);
+   tl_rt_leave(rt, pushed);
+   return code != TL_CU_SUCCESS || capturing;
 }

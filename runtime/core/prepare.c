@@ -23,6 +23,8 @@ tilec_kernel_prepare_async(TilecKernel *kernel, const TilecArg *args, size_t num
    tl_rt_leave(rt, pushed);
    if (status == TILEC_OK)
       status = tl_rt_check_count(kernel, args, num_args);
+   if (status == TILEC_OK)
+      status = tl_rt_chosen(&kernel, NULL, args, num_args);
    if (status != TILEC_OK)
       return status;
    if (!kernel->module->source && (status = tilec_kernel_prepare(kernel, args, num_args)))
@@ -82,6 +84,8 @@ tilec_kernel_explain(TilecKernel *kernel, const TilecArg *args, size_t num_args,
       return TILEC_BAD_ARGUMENT;
    buffer[0] = 0;
    TilecStatus status = tl_rt_check_count(kernel, args, num_args);
+   if (status == TILEC_OK)
+      status = tl_rt_chosen(&kernel, NULL, args, num_args);
    if (status != TILEC_OK)
       return status;
    TilecRuntime *rt = kernel->module->rt;

@@ -101,6 +101,7 @@ tl_jit_compile_options(const TlJitSource *s)
       .fp_mode = (TilecFpMode)o->fp_mode,
       .debug_info = o->debug_info,
       .check = o->check,
+      .grid = o->grid,
    };
 }
 

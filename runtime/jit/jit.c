@@ -44,6 +44,7 @@ copy_options(TlJitSource *s, const TilecSource *o)
       s->options.source_bytes = strlen(o->source);
    s->options.kernel = keep(s, o->kernel, TILEC_STRLEN, &ok);
    s->options.arch = keep(s, o->arch, TILEC_STRLEN, &ok);
+   s->options.grid = keep(s, o->grid, TILEC_STRLEN, &ok);
    s->defines = calloc(o->num_defines + 1, sizeof *s->defines);
    const char **dirs = calloc(o->num_include_dirs + 1, sizeof *dirs);
    s->options.include_dirs = dirs;
@@ -153,6 +154,36 @@ read_params(TlJitSource *s)
 }
 
 static void close_source(void *source);
+static TilecStatus find(void *source, const TilecArg *args, size_t num_args, const TlVariant **out);
+
+static void
+tuner_note(void *user, const char *line)
+{
+   TlJit *jit = user;
+   char text[1024];
+   snprintf(text, sizeof text, "note: %s\n", line);
+   if (jit->on_text)
+      jit->on_text(jit->user, text);
+}
+
+/* `options` still has the defines as they were given. */
+static TilecStatus
+attach_tuner(TlJitSource *s, const TilecSource *options)
+{
+   TlJit *jit = s->jit;
+   TlTuneSettings settings = {.policy = jit->tune,
+                              .may_compile = !jit->never_compile,
+                              .database = jit->tune_database,
+                              .find = find,
+                              .on_note = tuner_note,
+                              .user = jit};
+   TilecSource whole = *options;
+   whole.source = s->options.source; /* the text that was listed */
+   whole.source_bytes = s->options.source_bytes;
+   if (options->tune != TL_TUNE_CHILD)
+      s->tune = tl_tune_new(jit->rt, &settings, &whole, s->decl);
+   return s->tune || options->tune == TL_TUNE_CHILD ? TILEC_OK : TILEC_NO_MEMORY;
+}
 
 static TilecStatus
 open_source(void *jit, const TilecSource *options, void **out, const char **name)
@@ -168,6 +199,8 @@ open_source(void *jit, const TilecSource *options, void **out, const char **name
       status = pick_kernel(s);
    if (status == TILEC_OK)
       status = read_params(s);
+   if (status == TILEC_OK)
+      status = attach_tuner(s, options);
    if (status != TILEC_OK) {
       close_source(s);
       return status;
@@ -181,6 +214,7 @@ static void
 close_source(void *source)
 {
    TlJitSource *s = source;
+   tl_tune_free(s->tune);
    tl_flights_end(s);
    for (uint32_t i = 0; i < s->num_entries; i++)
       tl_jit_entry_free(s->entries[i]);
@@ -355,17 +389,39 @@ missing(void *source, const TilecArg *args, size_t num_args, const char *why)
 static uint32_t
 count(void *source)
 {
-   return ((TlJitSource *)source)->num_entries;
+   TlJitSource *s = source;
+   return tl_tune_is_active(s->tune) ? tl_tune_count(s->tune) : s->num_entries;
 }
 
 static const TlVariant *
 get(void *source, uint32_t index)
 {
    TlJitSource *s = source;
+   if (tl_tune_is_active(s->tune))
+      return tl_tune_get(s->tune, index);
    pthread_mutex_lock(&s->jit->lock);
    const TlVariant *v = index < s->num_entries ? s->entries[index]->variant : NULL;
    pthread_mutex_unlock(&s->jit->lock);
    return v;
+}
+
+static void *
+tuner(void *source)
+{
+   return ((TlJitSource *)source)->tune;
+}
+
+static bool
+has_choice(void *source)
+{
+   return tl_tune_is_active(((TlJitSource *)source)->tune);
+}
+
+static TilecStatus
+pick(void *source, const TilecLaunch *launch, const TilecArg *args, size_t num_args,
+     TilecKernel **out)
+{
+   return tl_tune_pick(((TlJitSource *)source)->tune, launch, args, num_args, out);
 }
 
 /* ---- Host executors -------------------------------------------------------------------------- */
@@ -442,6 +498,9 @@ static const TilecJitVtable vtable = {
    .explain = tl_jit_explain,
    .count = count,
    .get = get,
+   .has_choice = has_choice,
+   .pick = pick,
+   .tuner = tuner,
    .run = run,
 };
 
@@ -465,7 +524,7 @@ copy_jit_options(TlJit *jit, const TilecJitOptions *o)
    size_t kept = 0, n = o->num_cache_layers;
    const char **layers = calloc(n + 1, sizeof *layers);
    jit->cache.layers = layers;
-   jit->strings = calloc(n + 3, sizeof *jit->strings);
+   jit->strings = calloc(n + 4, sizeof *jit->strings);
    if (!layers || !jit->strings)
       return TILEC_NO_MEMORY;
    for (size_t i = 0; i < n; i++)
@@ -475,6 +534,8 @@ copy_jit_options(TlJit *jit, const TilecJitOptions *o)
    jit->cache.max_bytes = o->cache_bytes ? o->cache_bytes : TL_CACHE_DEFAULT_BYTES;
    jit->has_cache = o->cache_dir || n;
    jit->ptxas = keep_string(jit, &kept, o->ptxas, &ok);
+   jit->tune = o->tune;
+   jit->tune_database = keep_string(jit, &kept, o->tune_database, &ok);
    return ok ? TILEC_OK : TILEC_NO_MEMORY;
 }
 

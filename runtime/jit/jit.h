@@ -11,6 +11,7 @@
 
 #include "core/jit_table.h"
 #include "jit/cache.h"
+#include "jit/tune.h"
 #include "tilec/tilec.h"
 
 enum {
@@ -74,6 +75,8 @@ typedef struct TlJit {
    void *user;
    size_t memory_limit_bytes;
    bool never_compile;
+   uint32_t tune;                  /* a TilecTunePolicy */
+   char *tune_database;            /* NULL = none */
    TlCache cache;
    bool has_cache;
    atomic_bool has_noted;          /* one note about the cache is enough */
@@ -95,6 +98,7 @@ typedef struct TlJitSource {
    TilecDefine *defines;           /* options.defines split at '=' */
    TilecListing *listing;
    const TilecKernelDecl *decl;
+   TlTune *tune;                   /* NULL: a configuration that the tuner opened */
    TlJitParam *params;
    uint32_t num_params;
    TlFlight *flights;              /* in the making */

@@ -24,7 +24,7 @@ typedef struct TilecArgInfo {
    bool is_constexpr;  /* compile-time parameter: has `value`, and is no argument of a launch.
                           A parameter with `value` that is not constexpr (folded because == 1 or
                           None) still is an argument of the launch; its value must agree. */
-   bool is_const;      /* pointer only read through */
+   bool is_const;      /* pointer that nothing is written through */
    uint32_t divisible; /* the code relies on address or value being a multiple of this; 0 = no */
 } TilecArgInfo;
 

@@ -114,6 +114,10 @@ TILEC_API TilecStatus tilec_buffer_upload(TilecBuffer *buffer, uint64_t offset, 
                                           uint64_t bytes, TilecStream stream);
 TILEC_API TilecStatus tilec_buffer_download(TilecBuffer *buffer, uint64_t offset, void *target,
                                             uint64_t bytes, TilecStream stream);
+/* Copies between buffers of one runtime that do not overlap; ordered on `stream`, may finish later. */
+TILEC_API TilecStatus tilec_buffer_copy(TilecBuffer *to, uint64_t to_offset,
+                                        const TilecBuffer *from, uint64_t from_offset,
+                                        uint64_t bytes, TilecStream stream);
 /* Sets bytes [offset, offset + bytes) to `value`; ordered on `stream`, may finish later. */
 TILEC_API TilecStatus tilec_buffer_fill(TilecBuffer *buffer, uint64_t offset, uint8_t value,
                                         uint64_t bytes, TilecStream stream);
@@ -153,6 +157,8 @@ typedef struct TilecSource {
    const char *arch;            /* NULL = the device's */
    uint32_t opt;                /* a TilecOpt */
    uint32_t fp_mode;            /* a TilecFpMode */
+   const char *grid;            /* used instead of the kernel's own grid=; NULL = its own */
+   uint32_t tune;               /* a TilecTunePolicy */
 } TilecSource;
 
 /* Parses and lists the file, compiles nothing yet.  TILEC_UNSUPPORTED without an attached compiler,
@@ -264,11 +270,108 @@ typedef struct TilecJitOptions {
    const char *const *cache_layers; /* more directories, only read, looked at after cache_dir */
    size_t num_cache_layers;
    const char *ptxas; /* path of an assembler: entries of the disk cache also hold a cubin */
+   uint32_t tune;             /* a TilecTunePolicy, for sources that name none */
+   const char *tune_database; /* file that keeps the tuner's choices, made when missing; NULL = none.
+                                 What goes wrong with it never fails a call */
 } TilecJitOptions;
 
 /* Gives `rt` the compiler and the host executors.  Once per runtime, before its first use from a
  * second thread; options may be NULL. */
 TILEC_API TilecStatus tilec_jit_attach(TilecRuntime *rt, const TilecJitOptions *options);
+
+/* ---- Tuning (library tilec_jit) --------------------------------------------------------------
+ * A kernel under @autotune has several configurations.  For each combination of the values of its
+ * key= arguments and of the argument types one is chosen: what a database holds, else what is
+ * measured now, else the first.  Defines and num_warps of TilecSource win over configurations. */
+
+typedef enum TilecTunePolicy {
+   TILEC_TUNE_DEFAULT = 0, /* TilecSource: as TilecJitOptions says; there: TILEC_TUNE_AUTO */
+   TILEC_TUNE_AUTO,   /* measured at the first launch; never by a launch on a host executor, or on a
+                         stream that captures a graph, or where launches may not compile */
+   TILEC_TUNE_STORED, /* launches never measure */
+   TILEC_TUNE_OFF,    /* the first configuration, whatever is stored */
+} TilecTunePolicy;
+
+struct TilecConfig; /* tilec/tilec.h */
+
+typedef struct TilecTuneCandidate {
+   const char *config;      /* "BLOCK=128, num_warps=8, num_stages=3" */
+   TilecStatus status;      /* TILEC_OK: measured to the end */
+   const char *reason;      /* why it was dropped: one line; "" when it was not */
+   double median_ms;        /* of the launches measured; 0 when none was */
+   double low_ms, high_ms;  /* 20 % and 80 % of them took at most this */
+   const double *samples;   /* ascending, milliseconds */
+   uint32_t num_samples;
+   uint32_t threads;        /* per block */
+   uint32_t shared_bytes;   /* dynamic */
+   uint32_t registers;      /* per thread; 0 on host executors */
+   uint32_t spill_bytes;
+} TilecTuneCandidate;
+
+typedef struct TilecTuneProgress {
+   uint32_t compiled;   /* candidates compiled (or dropped) so far */
+   uint32_t measured;   /* rounds measured so far */
+   uint32_t rounds;     /* of how many; 0 = not known yet */
+   uint32_t candidates;
+} TilecTuneProgress;
+
+typedef struct TilecTuneOptions {
+   size_t struct_size;
+   const struct TilecConfig *configs; /* measure these instead of the kernel's own; nothing is stored
+                                         and launches do not use the result */
+   uint32_t num_configs;
+   bool force;            /* measure although a choice is stored */
+   bool keep_all;         /* measure every candidate to the end; else slow ones are dropped early */
+   bool on_host;          /* allow a host executor, timed by the clock */
+   bool warm_cache;       /* leave the L2 cache as the launch before left it; else it is emptied
+                             before each measured launch */
+   uint32_t warmup_ms;    /* 0 = as the decorator says, else 25 */
+   uint32_t rep_ms;       /* of measuring each candidate; 0 = as the decorator says, else 100 */
+   uint32_t num_threads;  /* that compile; 0 = one per core */
+   uint32_t reference;    /* 1 + number of the configuration whose results are right: candidates that
+                             disagree are dropped; 0 = none */
+   double tolerance;      /* of that: relative L2 error of each written array of floats; 0 = 1e-2 for
+                             types of 16 bits and fewer, 1e-3 for fp32, 1e-9 for fp64.  Integers
+                             must be equal */
+   /* Called after one launch of each candidate on the arguments as they were: false drops it. */
+   bool (*check)(void *user, const char *config, const TilecArg *args, size_t num_args);
+   void (*on_progress)(void *user, const TilecTuneProgress *progress); /* one thread at a time */
+   void *user;
+} TilecTuneOptions;
+
+typedef struct TilecTuneResult TilecTuneResult;
+typedef struct TilecTuneInfo {
+   const TilecTuneCandidate *candidates; /* in the order of the configurations; with from_store the
+                                            winner alone, not measured */
+   uint32_t num_candidates;
+   uint32_t winner;       /* index of the chosen one */
+   bool from_store;
+   bool is_stored;        /* the database holds it now */
+   const char *note;      /* "", or one line: why it was not stored, which argument was not saved */
+   const char *key;       /* "n=1000; x=*fp16": what the choice is for */
+} TilecTuneInfo;
+
+/* Chooses a configuration for such arguments by measuring real launches of all of them, and makes
+ * later launches use it.  Candidates that fail to compile, to launch, or give wrong results are
+ * dropped with a reason; TILEC_NOT_FOUND when none is left.  Equal times (0.5 %): the one with fewer
+ * resources.  Memory that the kernel writes is put back afterwards (sizes of bare pointers must be
+ * given for that); before each measured launch reset_to_zero arrays are cleared and restore_value
+ * arrays put back.  Blocks until the stream is idle; TILEC_BAD_CONTEXT while it captures.  A kernel
+ * with one configuration is measured all the same.  options may be NULL; out may be NULL. */
+TILEC_API TilecStatus tilec_kernel_tune(TilecKernel *kernel, const TilecLaunch *launch,
+                                        const TilecArg *args, size_t num_args,
+                                        const TilecTuneOptions *options, TilecTuneResult **out);
+TILEC_API const TilecTuneInfo *tilec_tune_info(const TilecTuneResult *result);
+TILEC_API void tilec_tune_free(TilecTuneResult *result);
+
+/* The choices of a database as JSON text, and back: existing entries are replaced.  TILEC_IO: no
+ * database there, or it cannot be written; TILEC_BAD_IMAGE: the text is not such JSON; `error` (may
+ * be NULL) says why.  Any process may use the database at the same time. */
+TILEC_API TilecStatus tilec_tune_export(const char *database,
+                                        bool (*put)(void *user, const char *text, size_t len),
+                                        void *user, char *error, size_t error_bytes);
+TILEC_API TilecStatus tilec_tune_import(const char *database, const char *json, size_t len,
+                                        uint32_t *count, char *error, size_t error_bytes);
 
 /* ---- Machinery of TILEC_LAUNCH --------------------------------------------------------------- */
 

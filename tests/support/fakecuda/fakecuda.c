@@ -227,6 +227,13 @@ CALL(cuMemcpyDtoHAsync_v2, void *to, uint64_t from, size_t n, void *s)
    memcpy(to, (const void *)(uintptr_t)from, n);
    return 0;
 }
+CALL(cuMemcpyDtoDAsync_v2, uint64_t to, uint64_t from, size_t n, void *s)
+{
+   (void)s;
+   ENTER("cuMemcpyDtoDAsync_v2");
+   memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, n);
+   return 0;
+}
 CALL(cuMemsetD8Async, uint64_t to, unsigned char v, size_t n, void *s)
 {
    (void)s;
@@ -343,6 +350,8 @@ CALL(cuLaunchKernel, void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx
    l->grid[0] = gx, l->grid[1] = gy, l->grid[2] = gz;
    l->block[0] = bx, l->block[1] = by, l->block[2] = bz;
    l->shared_bytes = shared;
+   if (state.on_launch)
+      state.clock_ms += (double)state.on_launch(l);
    pthread_mutex_unlock(&lock);
    return 0;
 }
@@ -406,7 +415,7 @@ CALL(cuEventCreate, void **e, unsigned flags)
 {
    (void)flags;
    ENTER("cuEventCreate");
-   *e = keep(malloc(1));
+   *e = keep(calloc(1, sizeof(double)));
    state.events++;
    return 0;
 }
@@ -417,15 +426,22 @@ CALL(cuEventDestroy_v2, void *e)
    state.events--;
    return 0;
 }
-CALL(cuEventRecord, void *e, void *s) { (void)e; (void)s; ENTER("cuEventRecord"); return 0; }
+CALL(cuEventRecord, void *e, void *s)
+{
+   (void)s;
+   ENTER("cuEventRecord");
+   memcpy(e, &state.clock_ms, sizeof state.clock_ms);
+   return 0;
+}
 CALL(cuEventSynchronize, void *e) { (void)e; ENTER("cuEventSynchronize"); return 0; }
 CALL(cuEventQuery, void *e) { (void)e; ENTER("cuEventQuery"); return 0; }
 CALL(cuEventElapsedTime, float *ms, void *a, void *b)
 {
-   (void)a;
-   (void)b;
+   double from, to;
    ENTER("cuEventElapsedTime");
-   *ms = 1.5f;
+   memcpy(&from, a, sizeof from);
+   memcpy(&to, b, sizeof to);
+   *ms = state.on_launch ? (float)(to - from) : 1.5f;
    return 0;
 }
 #endif

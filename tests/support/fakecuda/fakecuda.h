@@ -36,6 +36,10 @@ typedef struct FakeState {
    unsigned char param_bytes[FAKE_MAX_PARAMS]; /* of each; 0 = 8 */
    int expect_map;             /* parameter that is a tensor map; -1 = none */
    int capturing;              /* cuStreamIsCapturing */
+   /* Called at each cuLaunchKernel with what was recorded: may write "device" memory, and answers
+    * how long the kernel takes, which event times then show; NULL: every event time is 1.5 ms. */
+   float (*on_launch)(const FakeLaunch *launch);
+   double clock_ms;            /* of launches so far */
    size_t free_bytes;          /* cuMemGetInfo; allocations beyond fail with OUT_OF_MEMORY */
    unsigned long long context_epoch; /* raised: every context is a new one at an old address */
    /* recorded */

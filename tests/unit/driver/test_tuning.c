@@ -32,6 +32,11 @@ static const char source[] =
    "@kernel\n"
    "def other(x: *fp16, B: constexpr):\n"
    "    store(x, 1.0)\n"
+   "@heuristics({'ODD': lambda args: args['n'] % 2 == 1, 'num_warps': lambda args: 8})\n"
+   "@heuristics({'BIG': lambda args: args['ODD'] and args['B'] > 10, 'LOST': lambda a: a['none']})\n"
+   "@kernel\n"
+   "def chosen(x, n, B: constexpr, ODD: constexpr, BIG: constexpr, LOST: constexpr):\n"
+   "    store(x, 1.0)\n"
    "@kernel\n"
    "def plain(x: *fp16):\n"
    "    store(x, 1.0)\n";
@@ -125,6 +130,28 @@ pruned_with_values(void **state)
 }
 
 static void
+heuristics_are_evaluated(void **state)
+{
+   (void)state;
+   const TilecDefine values[] = {{"x", "*fp16"}, {"n", "71"}}, b = {"B", "16"};
+   TilecCompileOptions o = {.values = values, .num_values = 2, .defines = &b, .num_defines = 1};
+   assert_null(tuning_of("chosen", &o));
+   const TilecKernelDecl *d = NULL;
+   for (uint32_t i = 0; i < tilec_listing_count(listing); i++)
+      if (strcmp(tilec_listing_kernel(listing, i)->name, "chosen") == 0)
+         d = tilec_listing_kernel(listing, i);
+   assert_non_null(d);
+   assert_true(d->params[1].value_matters && !d->params[0].value_matters);
+   assert_true(!d->params[3].value_matters); /* a constexpr: part of the source's options */
+   assert_int_equal(d->num_heuristics, 3); /* outer ones first, as in Triton: BIG sees ODD */
+   assert_string_equal(d->heuristics[2].name, "BIG");
+   assert_string_equal(d->heuristics[2].value, "True");
+   assert_string_equal(d->heuristics[0].name, "ODD");
+   assert_string_equal(d->heuristics[0].value, "True");
+   assert_string_equal(d->heuristics[1].name, "num_warps");
+}
+
+static void
 hash_is_of_the_source(void **state)
 {
    (void)state;
@@ -144,6 +171,7 @@ test_tuning(void)
       cmocka_unit_test(configurations_are_listed),
       cmocka_unit_test(defines_win),
       cmocka_unit_test(pruned_with_values),
+      cmocka_unit_test(heuristics_are_evaluated),
       cmocka_unit_test(hash_is_of_the_source),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@ struct TilecSession {
    TilecSessionOptions options;
 };
 struct TilecListing {
-   int unused;
+   const TilecKernelDecl *decls;
 };
 struct TilecProgram {
    TilecImageInfo info;
@@ -30,6 +30,12 @@ size_t
 tilec_build_id(char *buffer, size_t bytes)
 {
    return (size_t)snprintf(buffer, bytes, "%s", mock.build ? mock.build : "mock 1");
+}
+
+const char *
+tilec_version(void)
+{
+   return "mock";
 }
 
 TilecStatus
@@ -75,7 +81,10 @@ tilec_list_kernels(TilecSession *session, const TilecCompileOptions *options, Ti
    if (options->file && strcmp(options->file, "missing.tile") == 0)
       return TILEC_IO;
    *out = calloc(1, sizeof **out);
+   (*out)->decls = options->num_values && mock.describe ? mock.describe(options) : mock.decls;
+   pthread_mutex_lock(&lock);
    mock.alive++;
+   pthread_mutex_unlock(&lock);
    return TILEC_OK;
 }
 
@@ -95,8 +104,7 @@ tilec_listing_count(const TilecListing *listing)
 const TilecKernelDecl *
 tilec_listing_kernel(const TilecListing *listing, uint32_t index)
 {
-   (void)listing;
-   return index < mock.num_decls ? &mock.decls[index] : NULL;
+   return index < mock.num_decls ? &listing->decls[index] : NULL;
 }
 
 /* One parameter's record from its item of the signature. */
@@ -148,6 +156,12 @@ tilec_compile(TilecSession *session, const TilecCompileOptions *o, TilecProgram 
                "%s=%s;", o->defines[i].name, o->defines[i].value);
    TilecStatus fail = mock.fail;
    mock.fail = TILEC_OK;
+   for (size_t i = 0; i < o->num_defines && mock.bad_define; i++) {
+      size_t n = strlen(o->defines[i].name);
+      if (strncmp(mock.bad_define, o->defines[i].name, n) == 0 &&
+          strcmp(mock.bad_define + n + 1, o->defines[i].value) == 0)
+         fail = TILEC_BAD_SOURCE;
+   }
    pthread_mutex_unlock(&lock);
    struct timespec delay = {.tv_sec = mock.delay_ms / 1000,
                             .tv_nsec = mock.delay_ms % 1000 * 1000000L};
@@ -173,8 +187,9 @@ tilec_compile(TilecSession *session, const TilecCompileOptions *o, TilecProgram 
       at += len + (at[len] != 0);
       fill_arg(&p->args[i], &decl->params[i], p->text[i]);
    }
-   p->kernel = (TilecKernelInfo){.name = decl->name, .entry = decl->name, .num_warps = 4,
-                                 .threads = 128, .cluster = {1, 1, 1}, .args = p->args,
+   uint32_t warps = o->num_warps ? o->num_warps : 4;
+   p->kernel = (TilecKernelInfo){.name = decl->name, .entry = decl->name, .num_warps = warps,
+                                 .threads = 32 * warps, .cluster = {1, 1, 1}, .args = p->args,
                                  .num_args = decl->num_params};
    p->info = (TilecImageInfo){.format = TILEC_IMAGE_FORMAT, .arch = "sm_90a", .ptx_version = 80,
                               .kernels = &p->kernel, .num_kernels = 1};

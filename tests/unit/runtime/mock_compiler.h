@@ -21,6 +21,9 @@ typedef struct MockCompiler {
    uint32_t num_imports;
    int delay_ms;                     /* a compile takes so long */
    const char *build;                /* tilec_build_id; NULL = "mock 1" */
+   const char *bad_define;           /* compiles with this "NAME=VALUE" fail with BAD_SOURCE */
+   /* What is listed when argument values are given; NULL = the same. */
+   const TilecKernelDecl *(*describe)(const TilecCompileOptions *options);
    TilecStatus (*run)(const TilecHostLaunch *launch, TilecFault *fault);
 } MockCompiler;
 

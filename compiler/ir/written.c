@@ -1,0 +1,104 @@
+/* Pointers that may have one origin are put into one class (union-find over values); a class is
+ * written when an operation that writes memory has a member as operand.  Pointers of unknown origin,
+ * made from integers or loaded from memory, make all parameters written. */
+#include "ir/written.h"
+
+typedef struct Classes {
+   uint32_t *parent; /* by value id */
+   bool *written;    /* by value id of the class's root */
+   bool all;         /* an access whose origin is not known */
+} Classes;
+
+static uint32_t
+root(Classes *c, const TlValue *v)
+{
+   uint32_t i = v->id;
+   while (c->parent[i] != i)
+      i = c->parent[i] = c->parent[c->parent[i]];
+   return i;
+}
+
+static void
+join(Classes *c, const TlValue *a, const TlValue *b)
+{
+   if (!tl_type_is_ptr_like(a->type) || !tl_type_is_ptr_like(b->type))
+      return;
+   uint32_t x = root(c, a), y = root(c, b);
+   c->parent[x] = y;
+   c->written[y] |= c->written[x];
+}
+
+static const TlValue *
+first_pointer(const TlOp *op)
+{
+   for (uint32_t i = 0; i < op->num_args; i++)
+      if (tl_type_is_ptr_like(tl_arg(op, i)->type))
+         return tl_arg(op, i);
+   return NULL;
+}
+
+/* Carried values of a loop and results of an if, position by position. */
+static void
+join_control(Classes *c, const TlOp *op)
+{
+   unsigned inits = op->opcode == TL_OP_FOR ? 3 : 0, args = op->opcode == TL_OP_FOR ? 1 : 0;
+   for (uint32_t r = 0; r < op->num_regions; r++) {
+      const TlBlock *b = op->regions[r]->block;
+      for (uint32_t i = args; i < b->num_args && inits + i - args < op->num_args; i++)
+         join(c, b->args[i], tl_arg(op, inits + i - args));
+      unsigned skip = b->last && b->last->opcode == TL_OP_CONDITION; /* its own first operand */
+      for (uint32_t i = 0; b->last && i < op->num_results && i + skip < b->last->num_args; i++)
+         join(c, tl_result(op, i), tl_arg(b->last, i + skip));
+      for (uint32_t i = 0; i < op->num_results && i + inits < op->num_args; i++)
+         join(c, tl_result(op, i), tl_arg(op, i + inits));
+   }
+}
+
+static void
+look_at(Classes *c, const TlOp *op)
+{
+   const TlValue *pointer = first_pointer(op);
+   bool is_control = op->opcode == TL_OP_FOR || op->opcode == TL_OP_WHILE || op->opcode == TL_OP_IF;
+   if (is_control) {
+      join_control(c, op);
+   } else {
+      for (uint32_t i = 0; pointer && i < op->num_args; i++)
+         join(c, pointer, tl_arg(op, i));
+      for (uint32_t i = 0; i < op->num_results; i++) {
+         if (!tl_type_is_ptr_like(tl_result(op, i)->type))
+            continue;
+         if (pointer && op->opcode != TL_OP_LOAD)
+            join(c, pointer, tl_result(op, i));
+         else if (op->opcode != TL_OP_POISON)
+            c->all = true;
+      }
+      for (uint32_t r = 0; pointer && r < op->num_regions; r++)
+         for (uint32_t i = 0; i < op->regions[r]->block->num_args; i++)
+            join(c, pointer, op->regions[r]->block->args[i]);
+   }
+   bool writes = tl_has_trait(op, TL_TRAIT_WRITE) ||
+                 (op->opcode == TL_OP_INLINE_ASM && !tl_attr_int(op, TL_ATTR_PURE));
+   if (writes && pointer)
+      c->written[root(c, pointer)] = true;
+   for (uint32_t r = 0; r < op->num_regions; r++)
+      for (const TlOp *o = op->regions[r]->block->first; o; o = o->next)
+         look_at(c, o);
+}
+
+void
+tl_written_params(TlArena *arena, const TlFunc *f, bool *written)
+{
+   Classes c = {.parent = tl_new_array(arena, uint32_t, f->next_value_id + 1),
+                .written = tl_new_array(arena, bool, f->next_value_id + 1)};
+   for (uint32_t i = 0; i <= f->next_value_id; i++)
+      c.parent[i] = i;
+   const TlBlock *body = f->body->block;
+   for (const TlOp *op = body->first; op; op = op->next)
+      look_at(&c, op);
+   uint32_t arg = 0;
+   for (uint32_t i = 0; i < f->num_params; i++) {
+      const TlParam *p = &f->params[i];
+      const TlValue *v = p->is_runtime ? body->args[arg++] : NULL;
+      written[i] = v && v->type->kind == TL_TYPE_PTR && (c.all || c.written[root(&c, v)]);
+   }
+}

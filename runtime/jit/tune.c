@@ -1,0 +1,665 @@
+/* Choosing configurations: see tune.h.
+ *
+ * A choice is looked up by the values of the decorator's key arguments, of arguments that heuristics
+ * look at, and the types of untyped ones; buckets are singly linked lists whose entries never change
+ * once published, so a hit takes no lock.  A newer choice for the same key stands before the older
+ * one.  Misses, opening of configurations and measuring take the tuner's lock.  Lock order: the
+ * tuner's, then the JIT's. */
+#include "jit/tune_impl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jit/tune_db.h"
+
+enum { KEY_TEXT = 2048, NOTE_BYTES = TL_TUNE_NOTE_BYTES };
+
+struct TilecTuneResult {
+   TilecTuneInfo info;
+   TilecTuneCandidate *candidates;
+   TlCandidate *own;
+   uint32_t num;
+   char **texts;                  /* of configurations, copied */
+   char key[KEY_TEXT];
+   char note[NOTE_BYTES];
+};
+
+/* ---- making ---- */
+static const char *
+keep(TlTune *t, const char *text, size_t len, bool *ok)
+{
+   if (!text)
+      return NULL;
+   char *copy = malloc(len + 1), **list = realloc(t->strings, (t->num_strings + 1) * sizeof *list);
+   if (list)
+      t->strings = list;
+   if (!copy || !list) {
+      free(copy);
+      *ok = false;
+      return NULL;
+   }
+   memcpy(copy, text, len);
+   copy[len] = 0;
+   return t->strings[t->num_strings++] = copy;
+}
+
+static const char *
+keep_text(TlTune *t, const char *text, bool *ok)
+{
+   return keep(t, text, text ? strlen(text) : 0, ok);
+}
+
+static bool
+copy_source(TlTune *t, const TilecSource *o)
+{
+   bool ok = true;
+   t->source = *o;
+   t->source.struct_size = sizeof t->source;
+   if (o->source) {
+      size_t n = o->source_bytes == TILEC_STRLEN ? strlen(o->source) : o->source_bytes;
+      t->source.source = keep(t, o->source, n, &ok);
+      t->source.source_bytes = n;
+   }
+   t->source.file = keep_text(t, o->file, &ok);
+   t->source.kernel = keep_text(t, t->decl->name, &ok);
+   t->source.arch = keep_text(t, o->arch, &ok);
+   t->source.grid = keep_text(t, o->grid, &ok);
+   t->defines = calloc(o->num_defines + o->num_include_dirs + 1, sizeof *t->defines);
+   if (!t->defines)
+      return false;
+   for (size_t i = 0; i < o->num_defines; i++)
+      t->defines[i] = keep_text(t, o->defines[i], &ok);
+   const char **dirs = t->defines + o->num_defines;
+   for (size_t i = 0; i < o->num_include_dirs; i++)
+      dirs[i] = keep_text(t, o->include_dirs[i], &ok);
+   t->source.defines = t->defines;
+   t->source.include_dirs = dirs;
+   return ok;
+}
+
+static bool
+find_keys(TlTune *t)
+{
+   const TilecTuning *tuning = t->decl->tuning;
+   t->keys = calloc(t->decl->num_params + 1, sizeof *t->keys);
+   if (!t->keys)
+      return false;
+   for (uint32_t i = 0; i < t->decl->num_params; i++) {
+      const TilecParamDecl *p = &t->decl->params[i];
+      if (p->is_constexpr)
+         continue;
+      bool is_key = false;
+      for (uint32_t k = 0; tuning && k < tuning->num_keys; k++)
+         is_key |= strcmp(tuning->keys[k], p->name) == 0;
+      bool scalar = p->type && p->type[0] != '*';
+      t->has_heuristics |= p->value_matters;
+      if (is_key || p->value_matters || !scalar)
+         t->keys[t->num_keys++] =
+            (TlKeyArg){t->num_args, p->name, is_key, is_key || p->value_matters};
+      t->num_args++;
+   }
+   return true;
+}
+
+TlTune *
+tl_tune_new(TilecRuntime *rt, const TlTuneSettings *settings, const TilecSource *source,
+            const TilecKernelDecl *decl)
+{
+   TlTune *t = calloc(1, sizeof *t);
+   if (!t)
+      return NULL;
+   t->rt = rt;
+   t->settings = *settings;
+   t->decl = decl;
+   t->policy = source->tune ? source->tune : settings->policy ? settings->policy : TILEC_TUNE_AUTO;
+   pthread_mutex_init(&t->lock, NULL);
+   if (copy_source(t, source) && find_keys(t))
+      return t;
+   tl_tune_free(t);
+   return NULL;
+}
+
+void
+tl_tune_free(TlTune *t)
+{
+   if (!t)
+      return;
+   for (uint32_t i = 0; i < TL_TUNE_BUCKETS; i++)
+      for (TlChoice *c = t->buckets[i], *next; c; c = next) {
+         next = c->next;
+         free(c);
+      }
+   for (TlChild *c = t->children, *next; c; c = next) {
+      next = c->next;
+      tilec_module_free(c->module);
+      free(c->name);
+      free(c);
+   }
+   for (TlWinner *w = t->winners, *next; w; w = next) {
+      next = w->next;
+      free(w->key);
+      free(w);
+   }
+   for (size_t i = 0; i < t->num_listings; i++)
+      tilec_listing_free(t->listings[i]);
+   free(t->listings);
+   for (size_t i = 0; i < t->num_strings; i++)
+      free(t->strings[i]);
+   free(t->strings);
+   free(t->defines);
+   free(t->keys);
+   pthread_mutex_destroy(&t->lock);
+   free(t);
+}
+
+bool
+tl_tune_is_active(const TlTune *t)
+{
+   if (!t || t->policy == TL_TUNE_CHILD)
+      return false;
+   return t->has_heuristics || (t->decl->tuning && t->policy != TILEC_TUNE_OFF);
+}
+
+/* ---- keys ---- */
+static void
+make_key(const TlTune *t, const TilecArg *args, TlKeyItem *key)
+{
+   for (uint32_t i = 0; i < t->num_keys; i++) {
+      const TilecArg *a = &args[t->keys[i].arg];
+      key[i] = (TlKeyItem){.kind = (uint32_t)a->kind};
+      if (a->kind == TILEC_ARG_BUFFER)
+         key[i].kind = TILEC_ARG_POINTER;
+      if (a->kind == TILEC_ARG_POINTER || a->kind == TILEC_ARG_BUFFER) {
+         key[i].dtype = (uint32_t)a->dtype;
+      } else if (a->kind == TILEC_ARG_SCALAR) {
+         key[i].dtype = tl_tune_scalar_kind(a->dtype) == 'F';
+         key[i].value = t->keys[i].by_value ? a->as.u : 0;
+      }
+   }
+}
+
+static uint64_t
+hash_key(const TlTune *t, const TlKeyItem *key)
+{
+   uint64_t h = 0xcbf29ce484222325u; /* FNV-1a over words */
+   for (uint32_t i = 0; i < t->num_keys; i++) {
+      h = (h ^ key[i].value) * 0x100000001b3u;
+      h = (h ^ ((uint64_t)key[i].kind << 32 | key[i].dtype)) * 0x100000001b3u;
+      h ^= h >> 29;
+   }
+   return h;
+}
+
+static TlChoice *
+look_up(TlTune *t, uint64_t hash, const TlKeyItem *key)
+{
+   TlChoice *c = atomic_load_explicit(&t->buckets[hash % TL_TUNE_BUCKETS], memory_order_acquire);
+   while (c && (c->hash != hash || memcmp(c->key, key, t->num_keys * sizeof *key) != 0))
+      c = atomic_load_explicit(&c->next, memory_order_relaxed);
+   return c;
+}
+
+/* What the tuned configuration is chosen for. */
+static void
+key_text(const TlTune *t, const TilecArg *args, char *text)
+{
+   size_t len = 0;
+   text[0] = 0;
+   for (uint32_t i = 0; i < t->num_keys && len < KEY_TEXT; i++) {
+      const TilecArg *a = &args[t->keys[i].arg];
+      char value[64] = "None";
+      if (a->kind == TILEC_ARG_SCALAR && !t->keys[i].is_key)
+         continue;
+      if (a->kind == TILEC_ARG_SCALAR)
+         tl_tune_value_text(a, value, sizeof value);
+      else if (a->kind != TILEC_ARG_NONE)
+         snprintf(value, sizeof value, "*%s", tl_tune_pointee(t, t->keys[i].arg, a->dtype));
+      len += (size_t)snprintf(text + len, KEY_TEXT - len, "%s%s=%s", len ? "; " : "",
+                              t->keys[i].name, value);
+   }
+}
+
+/* ---- identity in the database ---- */
+typedef struct Identity {
+   char device[192], hash[24], key[KEY_TEXT];
+} Identity;
+
+static uint64_t
+mix_text(uint64_t h, const char *text)
+{
+   for (; text && *text; text++)
+      h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+   return (h ^ 0xff) * 0x100000001b3u;
+}
+
+static TlTuneId
+identify(const TlTune *t, const TilecArg *args, Identity *id)
+{
+   const TilecDeviceInfo *d = tl_core_device(t->rt);
+   snprintf(id->device, sizeof id->device, "%s, %s, %u SMs", d->name, d->arch, d->num_sms);
+   uint64_t h = t->decl->tuning ? t->decl->tuning->source_hash : 0;
+   h = mix_text(h, tilec_version());
+   for (size_t i = 0; i < t->source.num_defines; i++)
+      h = mix_text(h, t->source.defines[i]);
+   h = mix_text(h, t->source.arch);
+   h = mix_text(h, t->source.grid);
+   char options[96];
+   snprintf(options, sizeof options, "%u %u %u %u %d", t->source.num_warps, t->source.num_stages,
+            t->source.opt, t->source.fp_mode, t->source.check);
+   h = mix_text(h, options);
+   snprintf(id->hash, sizeof id->hash, "%016llx", (unsigned long long)h);
+   key_text(t, args, id->key);
+   return (TlTuneId){id->device, t->decl->name, id->hash, id->key};
+}
+
+static void
+say(const TlTune *t, const char *line)
+{
+   if (line[0] && t->settings.on_note)
+      t->settings.on_note(t->settings.user, line);
+}
+
+/* ---- measuring and remembering ---- */
+static TilecStatus
+publish(TlTune *t, uint64_t hash, const TlKeyItem *key, TilecKernel *kernel, bool is_provisional)
+{
+   TlChoice *c = calloc(1, sizeof *c + t->num_keys * sizeof *key);
+   if (!c)
+      return TILEC_NO_MEMORY;
+   c->hash = hash;
+   c->kernel = kernel;
+   c->is_provisional = is_provisional;
+   memcpy(c->key, key, t->num_keys * sizeof *key);
+   _Atomic(TlChoice *) *bucket = &t->buckets[hash % TL_TUNE_BUCKETS];
+   atomic_store_explicit(&c->next, atomic_load_explicit(bucket, memory_order_relaxed),
+                         memory_order_relaxed);
+   atomic_store_explicit(bucket, c, memory_order_release);
+   return TILEC_OK;
+}
+
+static void
+free_candidates(TlCandidate *c, uint32_t n)
+{
+   for (uint32_t i = 0; c && i < n; i++) {
+      free(c[i].samples);
+      free(c[i].name);
+      tilec_module_free(c[i].module);
+   }
+   free(c);
+}
+
+/* Hands the candidates over to a result, which outlives the tuner's texts. */
+static TilecStatus
+report(TilecTuneResult *r, TlTuneJob *job, uint32_t best)
+{
+   r->num = job->num_candidates;
+   r->candidates = calloc(r->num + 1, sizeof *r->candidates);
+   r->texts = calloc(r->num + 1, sizeof *r->texts);
+   if (!r->candidates || !r->texts)
+      return TILEC_NO_MEMORY;
+   for (uint32_t i = 0; i < r->num; i++) {
+      TlCandidate *c = &job->candidates[i];
+      r->texts[i] = malloc(strlen(c->config) + 1);
+      if (!r->texts[i])
+         return TILEC_NO_MEMORY;
+      strcpy(r->texts[i], c->config);
+      r->candidates[i] = (TilecTuneCandidate){.config = r->texts[i],
+                                              .status = c->status,
+                                              .reason = c->reason,
+                                              .median_ms = c->median,
+                                              .low_ms = c->low,
+                                              .high_ms = c->high,
+                                              .samples = c->samples,
+                                              .num_samples = c->num_samples,
+                                              .threads = c->threads,
+                                              .shared_bytes = c->shared_bytes,
+                                              .registers = c->registers,
+                                              .spill_bytes = c->spill_bytes};
+   }
+   r->own = job->candidates;
+   job->candidates = NULL;
+   r->info.candidates = r->candidates;
+   r->info.num_candidates = r->num;
+   r->info.winner = best;
+   return TILEC_OK;
+}
+
+static TilecStatus
+nothing_left(const TlTune *t, const TlTuneJob *job)
+{
+   char text[1024];
+   size_t len = (size_t)snprintf(text, sizeof text, "kernel '%s': no configuration can be used",
+                                 t->decl->name);
+   for (uint32_t i = 0; i < job->num_candidates && len < sizeof text; i++)
+      len += (size_t)snprintf(text + len, sizeof text - len, "\n%s: %s", job->candidates[i].config,
+                              job->candidates[i].reason);
+   return tl_core_fail(t->rt, TILEC_NOT_FOUND, text);
+}
+
+static void
+store(const TlTune *t, const TilecArg *args, const TlCandidate *best, uint32_t n,
+      TilecTuneResult *r)
+{
+   Identity id;
+   char why[TL_TUNE_NOTE_BYTES];
+   TlTuneId key = identify(t, args, &id);
+   r->info.is_stored =
+      tl_tune_db_put(t->settings.database, &key, best->config, best->median, n, why);
+   if (!r->info.is_stored && !r->note[0])
+      memcpy(r->note, why, sizeof why);
+}
+
+static const TilecConfig *
+remembered(const TlTune *t, const char *key)
+{
+   const TlWinner *w = t->winners;
+   while (w && strcmp(w->key, key) != 0)
+      w = w->next;
+   return w ? &w->config : NULL;
+}
+
+/* A newer one for the same key stands before the older one. */
+static TilecStatus
+remember(TlTune *t, const char *key, const TilecConfig *config)
+{
+   TlWinner *w = calloc(1, sizeof *w);
+   char *copy = strdup(key);
+   if (!w || !copy) {
+      free(w);
+      free(copy);
+      return TILEC_NO_MEMORY;
+   }
+   *w = (TlWinner){t->winners, copy, *config};
+   t->winners = w;
+   return TILEC_OK;
+}
+
+/* The lock is held, unless the configurations are the caller's. */
+static TilecStatus
+measure(TlTune *t, const TilecLaunch *launch, const TilecArg *args, size_t num_args,
+        const TilecTuneOptions *o, TilecTuneResult *r, TilecKernel **winner)
+{
+   const TilecTuning *tuning = o->num_configs ? t->decl->tuning : tl_tune_prune(t, args);
+   TilecConfig only = {.text = "as written"};
+   const TilecConfig *configs = o->num_configs ? o->configs : tuning ? tuning->configs : &only;
+   uint32_t n = o->num_configs ? o->num_configs : tuning ? tuning->num_configs : 1;
+   TlTuneJob job = {.rt = t->rt, .decl = t->decl, .tuning = tuning, .options = o,
+                    .launch = *launch, .args = args, .num_args = num_args,
+                    .candidates = calloc(n, sizeof *job.candidates), .num_candidates = n,
+                    .note = r->note};
+   if (!job.candidates)
+      return TILEC_NO_MEMORY;
+   for (uint32_t i = 0; i < n; i++)
+      job.candidates[i].config = configs[i].text;
+   tl_tune_compile(t, &job, configs);
+   bool any = false;
+   for (uint32_t i = 0; i < n; i++)
+      any |= job.candidates[i].status == TILEC_OK;
+   TilecStatus status = any ? tl_tune_measure(&job) : TILEC_OK;
+   uint32_t best = status == TILEC_OK ? tl_tune_best(&job) : n;
+   if (status == TILEC_OK && best == n)
+      status = nothing_left(t, &job);
+   if (status == TILEC_OK && winner) {
+      TlCandidate *c = &job.candidates[best];
+      TlChild *child = NULL;
+      status = tl_tune_adopt(t, c, &child);
+      if (status == TILEC_OK)
+         *winner = child->kernel;
+      if (status == TILEC_OK && tuning)
+         status = remember(t, r->key, &configs[best]);
+      if (status == TILEC_OK && t->settings.database && tuning)
+         store(t, args, c, n, r);
+   }
+   TlCandidate *candidates = job.candidates;
+   if (status == TILEC_OK)
+      status = report(r, &job, best);
+   if (job.candidates) /* not handed over */
+      free_candidates(candidates, n);
+   return status;
+}
+
+static TilecTuneResult *
+new_result(const TlTune *t, const TilecArg *args)
+{
+   TilecTuneResult *r = calloc(1, sizeof *r);
+   if (!r)
+      return NULL;
+   key_text(t, args, r->key);
+   r->info.key = r->key;
+   r->info.note = r->note;
+   return r;
+}
+
+void
+tilec_tune_free(TilecTuneResult *r)
+{
+   if (!r)
+      return;
+   free_candidates(r->own, r->num);
+   for (uint32_t i = 0; r->texts && i < r->num; i++)
+      free(r->texts[i]);
+   free(r->texts);
+   free(r->candidates);
+   free(r);
+}
+
+const TilecTuneInfo *
+tilec_tune_info(const TilecTuneResult *result)
+{
+   return result ? &result->info : NULL;
+}
+
+/* ---- choosing ---- */
+/* The choice made before, here or as stored, as a configuration of the kernel; NULL when there is none. */
+static const TilecConfig *
+stored_config(const TlTune *t, const TilecArg *args, const TilecTuning *configs, char *note)
+{
+   Identity id;
+   char text[TL_TUNE_CONFIG_BYTES];
+   note[0] = 0;
+   TlTuneId key = identify(t, args, &id);
+   const TilecConfig *known = remembered(t, id.key);
+   if (known || !t->settings.database)
+      return known;
+   if (!tl_tune_db_get(t->settings.database, &key, text, note))
+      return NULL;
+   for (uint32_t i = 0; i < configs->num_configs; i++)
+      if (strcmp(configs->configs[i].text, text) == 0)
+         return &configs->configs[i];
+   snprintf(note, NOTE_BYTES, "kernel '%.60s': the stored configuration is none of its own: %.120s",
+            t->decl->name, text);
+   return NULL;
+}
+
+static bool
+may_measure(const TlTune *t, const TilecLaunch *launch)
+{
+   return t->policy == TILEC_TUNE_AUTO && launch && t->settings.may_compile &&
+          tilec_runtime_executor(t->rt) == TILEC_ON_CUDA &&
+          !tl_core_is_capturing(t->rt, launch->stream);
+}
+
+/* Without a choice in memory; the lock is held. */
+static TilecStatus
+decide(TlTune *t, const TilecLaunch *launch, const TilecArg *args, size_t num_args, uint64_t hash,
+       const TlKeyItem *key, TilecKernel **out)
+{
+   char why[NOTE_BYTES];
+   TlChild *child = NULL;
+   const TilecTuning *tuning = t->policy == TILEC_TUNE_OFF ? NULL : t->decl->tuning;
+   const TilecConfig *config = tuning ? stored_config(t, args, tuning, why) : NULL;
+   if (tuning)
+      say(t, why);
+   bool open_question = tuning && !config && t->policy == TILEC_TUNE_AUTO &&
+                        t->settings.may_compile && tuning->num_configs > 1 &&
+                        tilec_runtime_executor(t->rt) == TILEC_ON_CUDA;
+   TilecStatus status = TILEC_OK;
+   if (open_question && may_measure(t, launch)) {
+      TilecTuneOptions o = {.struct_size = sizeof o};
+      TilecTuneResult *r = new_result(t, args);
+      status = r ? measure(t, launch, args, num_args, &o, r, out) : TILEC_NO_MEMORY;
+      if (r)
+         say(t, r->note);
+      tilec_tune_free(r);
+      if (status == TILEC_OK)
+         return publish(t, hash, key, *out, false);
+      if (status != TILEC_OUT_OF_DEVICE_MEMORY)
+         return status;
+      say(t, "no memory to save the arguments with while tuning: the first configuration is used");
+      open_question = false;
+   }
+   config = config || !t->decl->tuning ? config : &t->decl->tuning->configs[0];
+   status = tl_tune_open(t, config, args, &child);
+   if (status != TILEC_OK)
+      return status;
+   *out = child->kernel;
+   return publish(t, hash, key, *out, open_question);
+}
+
+TilecStatus
+tl_tune_pick(TlTune *t, const TilecLaunch *launch, const TilecArg *args, size_t num_args,
+             TilecKernel **out)
+{
+   TlKeyItem key[TL_TUNE_MAX_ARGS];
+   if (num_args != t->num_args || num_args > TL_TUNE_MAX_ARGS) {
+      char text[256];
+      snprintf(text, sizeof text, "kernel '%s': %u arguments are taken, %zu given", t->decl->name,
+               t->num_args, num_args);
+      return tl_core_fail(t->rt, TILEC_BAD_ARGUMENT, text);
+   }
+   make_key(t, args, key);
+   uint64_t hash = hash_key(t, key);
+   TlChoice *c = look_up(t, hash, key);
+   TilecStatus status = TILEC_OK;
+   if (!c || (c->is_provisional && may_measure(t, launch))) {
+      pthread_mutex_lock(&t->lock);
+      c = look_up(t, hash, key);
+      if (!c || (c->is_provisional && may_measure(t, launch)))
+         status = decide(t, launch, args, num_args, hash, key, out);
+      else
+         *out = c->kernel;
+      pthread_mutex_unlock(&t->lock);
+   } else {
+      *out = c->kernel;
+   }
+   return status;
+}
+
+uint32_t
+tl_tune_count(TlTune *t)
+{
+   uint32_t n = 0;
+   pthread_mutex_lock(&t->lock);
+   for (TlChild *c = t->children; c; c = c->next)
+      n += tilec_kernel_variants(c->kernel);
+   pthread_mutex_unlock(&t->lock);
+   return n;
+}
+
+const TlVariant *
+tl_tune_get(TlTune *t, uint32_t index)
+{
+   const TlVariant *v = NULL;
+   pthread_mutex_lock(&t->lock);
+   for (TlChild *c = t->children; c && !v; c = c->next) {
+      uint32_t n = tilec_kernel_variants(c->kernel);
+      if (index < n)
+         v = tl_core_kernel_variant(c->kernel, index);
+      index -= n;
+   }
+   pthread_mutex_unlock(&t->lock);
+   return v;
+}
+
+/* ---- asked for ---- */
+static TilecStatus
+check_call(const TlTune *t, const TilecLaunch *launch, size_t num_args, const TilecTuneOptions *o)
+{
+   char text[256];
+   if (tilec_runtime_executor(t->rt) != TILEC_ON_CUDA && !o->on_host)
+      return tl_core_fail(t->rt, TILEC_UNSUPPORTED,
+                          "tuning by the clock of a host executor must be asked for (on_host)");
+   if (tilec_runtime_executor(t->rt) == TILEC_ON_CUDA &&
+       tl_core_is_capturing(t->rt, launch->stream))
+      return tl_core_fail(t->rt, TILEC_BAD_CONTEXT, "nothing is measured while a stream captures");
+   if (num_args == t->num_args && num_args <= TL_TUNE_MAX_ARGS)
+      return TILEC_OK;
+   snprintf(text, sizeof text, "kernel '%s': %u arguments are taken, %zu given", t->decl->name,
+            t->num_args, num_args);
+   return tl_core_fail(t->rt, TILEC_BAD_ARGUMENT, text);
+}
+
+/* A stored choice as a result of its own. */
+static TilecStatus
+report_stored(TilecTuneResult *r, const TilecConfig *config)
+{
+   TlTuneJob job = {.candidates = calloc(1, sizeof *job.candidates), .num_candidates = 1};
+   if (!job.candidates)
+      return TILEC_NO_MEMORY;
+   job.candidates[0].config = config->text;
+   TilecStatus status = report(r, &job, 0);
+   free(job.candidates);
+   r->info.from_store = r->info.is_stored = true;
+   return status;
+}
+
+static TilecStatus
+tune_locked(TlTune *t, const TilecLaunch *launch, const TilecArg *args, size_t num_args,
+            const TilecTuneOptions *o, TilecTuneResult *r)
+{
+   TlKeyItem key[TL_TUNE_MAX_ARGS];
+   TilecKernel *winner = NULL;
+   make_key(t, args, key);
+   uint64_t hash = hash_key(t, key);
+   const TilecConfig *config = NULL;
+   if (t->decl->tuning && !o->force)
+      config = stored_config(t, args, t->decl->tuning, r->note);
+   TilecStatus status;
+   if (config) {
+      TlChild *child = NULL;
+      status = tl_tune_open(t, config, args, &child);
+      winner = child ? child->kernel : NULL;
+      if (status == TILEC_OK)
+         status = report_stored(r, config);
+   } else {
+      status = measure(t, launch, args, num_args, o, r, &winner);
+   }
+   return status == TILEC_OK ? publish(t, hash, key, winner, false) : status;
+}
+
+TilecStatus
+tilec_kernel_tune(TilecKernel *kernel, const TilecLaunch *launch, const TilecArg *args,
+                  size_t num_args, const TilecTuneOptions *options, TilecTuneResult **out)
+{
+   TilecTuneOptions o = {.struct_size = sizeof o};
+   if (out)
+      *out = NULL;
+   if (!kernel || !launch || (num_args && !args) ||
+       (options && options->struct_size > sizeof *options))
+      return TILEC_BAD_ARGUMENT;
+   if (options)
+      memcpy(&o, options, options->struct_size);
+   TlTune *t = tl_core_tuner(kernel);
+   if (!t)
+      return tl_core_fail(tl_core_runtime(kernel), TILEC_UNSUPPORTED,
+                          "only kernels opened from source are tuned");
+   TilecStatus status = check_call(t, launch, num_args, &o);
+   if (status != TILEC_OK)
+      return status;
+   TilecTuneResult *r = new_result(t, args);
+   if (!r)
+      return TILEC_NO_MEMORY;
+   if (o.num_configs) { /* nothing is kept of it */
+      status = measure(t, launch, args, num_args, &o, r, NULL);
+   } else {
+      pthread_mutex_lock(&t->lock);
+      status = tune_locked(t, launch, args, num_args, &o, r);
+      pthread_mutex_unlock(&t->lock);
+   }
+   if (status == TILEC_OK && out)
+      *out = r;
+   else
+      tilec_tune_free(r);
+   return status;
+}

@@ -1,0 +1,248 @@
+/* See tune_db.h.  Robust rather than fast: write-ahead log where the file system has it, a busy
+ * time-out for other processes, and every failure is a note, never an error of the caller.  JSON is
+ * made and read by SQLite's own functions. */
+#include "jit/tune_db.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "tilec/runtime.h"
+
+enum { BUSY_MS = 2000 };
+
+static const char schema[] =
+   "CREATE TABLE IF NOT EXISTS choices (device TEXT NOT NULL, kernel TEXT NOT NULL,"
+   " hash TEXT NOT NULL, key TEXT NOT NULL, config TEXT NOT NULL, median_ms REAL NOT NULL,"
+   " candidates INTEGER NOT NULL, made INTEGER NOT NULL,"
+   " PRIMARY KEY (device, kernel, hash, key)) WITHOUT ROWID";
+
+static void
+say(char *note, size_t bytes, const char *path, const char *why)
+{
+   if (note && bytes)
+      snprintf(note, bytes, "tuning database '%.120s': %.110s", path, why);
+}
+
+/* The name that opens a database in a folder that cannot be written, where a log cannot be made. */
+static char *
+immutable_name(const char *path)
+{
+   char *name = sqlite3_mprintf("file:");
+   for (const char *p = path; name && *p; p++) {
+      bool plain = *p != '%' && *p != '?' && *p != '#';
+      char *longer = plain ? sqlite3_mprintf("%s%c", name, *p)
+                           : sqlite3_mprintf("%s%%%02x", name, (unsigned)(unsigned char)*p);
+      sqlite3_free(name);
+      name = longer;
+   }
+   char *whole = name ? sqlite3_mprintf("%s?immutable=1", name) : NULL;
+   sqlite3_free(name);
+   return whole;
+}
+
+static int
+open_for_reading(const char *path, sqlite3 **db)
+{
+   int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READONLY;
+   int rc = sqlite3_open_v2(path, db, flags, NULL);
+   if (rc == SQLITE_OK)
+      rc = sqlite3_busy_timeout(*db, BUSY_MS);
+   if (rc == SQLITE_OK)
+      rc = sqlite3_exec(*db, "PRAGMA schema_version", NULL, NULL, NULL);
+   if ((rc & 0xff) != SQLITE_CANTOPEN && (rc & 0xff) != SQLITE_READONLY)
+      return rc;
+   char *name = immutable_name(path);
+   sqlite3_close(*db);
+   *db = NULL;
+   rc = name ? sqlite3_open_v2(name, db, flags | SQLITE_OPEN_URI, NULL) : SQLITE_NOMEM;
+   sqlite3_free(name);
+   return rc;
+}
+
+/* NULL with a note.  A database that does not exist is made only for writing. */
+static sqlite3 *
+open_db(const char *path, bool for_writing, char *note, size_t bytes)
+{
+   sqlite3 *db = NULL;
+   int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+   int rc = for_writing ? sqlite3_open_v2(path, &db, flags, NULL) : open_for_reading(path, &db);
+   if (rc == SQLITE_OK)
+      rc = sqlite3_busy_timeout(db, BUSY_MS);
+   if (rc == SQLITE_OK && for_writing) {
+      /* Without shared memory (some network file systems) this keeps the rollback journal. */
+      (void)sqlite3_exec(db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL", NULL, NULL,
+                         NULL);
+      rc = sqlite3_exec(db, schema, NULL, NULL, NULL);
+   }
+   if (rc == SQLITE_OK)
+      return db;
+   say(note, bytes, path, db ? sqlite3_errmsg(db) : sqlite3_errstr(rc));
+   sqlite3_close(db);
+   return NULL;
+}
+
+static bool
+is_absent(const char *path)
+{
+   FILE *f = fopen(path, "rb");
+   if (f)
+      fclose(f);
+   return !f;
+}
+
+static sqlite3_stmt *
+prepare(sqlite3 *db, const char *sql, const TlTuneId *id)
+{
+   sqlite3_stmt *s = NULL;
+   if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK)
+      return NULL;
+   const char *text[4] = {id->device, id->kernel, id->hash, id->key};
+   for (int i = 0; i < 4; i++)
+      if (sqlite3_bind_text(s, i + 1, text[i], -1, SQLITE_STATIC) != SQLITE_OK) {
+         sqlite3_finalize(s);
+         return NULL;
+      }
+   return s;
+}
+
+bool
+tl_tune_db_get(const char *path, const TlTuneId *id, char *config, char *note)
+{
+   note[0] = 0;
+   if (is_absent(path))
+      return false;
+   sqlite3 *db = open_db(path, false, note, TL_TUNE_NOTE_BYTES);
+   if (!db)
+      return false;
+   sqlite3_stmt *s = prepare(db,
+                             "SELECT config FROM choices"
+                             " WHERE device = ?1 AND kernel = ?2 AND hash = ?3 AND key = ?4", id);
+   int rc = s ? sqlite3_step(s) : SQLITE_ERROR;
+   const char *text = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
+   bool found = text && strlen(text) < TL_TUNE_CONFIG_BYTES;
+   if (found)
+      memcpy(config, text, strlen(text) + 1);
+   else if (rc != SQLITE_DONE && rc != SQLITE_ROW)
+      say(note, TL_TUNE_NOTE_BYTES, path, sqlite3_errmsg(db));
+   sqlite3_finalize(s);
+   sqlite3_close(db);
+   return found;
+}
+
+bool
+tl_tune_db_put(const char *path, const TlTuneId *id, const char *config, double median_ms,
+               uint32_t candidates, char *note)
+{
+   note[0] = 0;
+   sqlite3 *db = open_db(path, true, note, TL_TUNE_NOTE_BYTES);
+   if (!db)
+      return false;
+   sqlite3_stmt *s = prepare(
+      db, "INSERT OR REPLACE INTO choices VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", id);
+   bool ok = s && sqlite3_bind_text(s, 5, config, -1, SQLITE_STATIC) == SQLITE_OK &&
+             sqlite3_bind_double(s, 6, median_ms) == SQLITE_OK &&
+             sqlite3_bind_int64(s, 7, candidates) == SQLITE_OK &&
+             sqlite3_bind_int64(s, 8, (sqlite3_int64)time(NULL)) == SQLITE_OK &&
+             sqlite3_step(s) == SQLITE_DONE;
+   if (!ok)
+      say(note, TL_TUNE_NOTE_BYTES, path, sqlite3_errmsg(db));
+   sqlite3_finalize(s);
+   sqlite3_close(db);
+   return ok;
+}
+
+/* ---- export and import ---- */
+TilecStatus
+tilec_tune_export(const char *database, bool (*put)(void *user, const char *text, size_t len),
+                  void *user, char *error, size_t error_bytes)
+{
+   if (error && error_bytes)
+      error[0] = 0;
+   if (!database || !put)
+      return TILEC_BAD_ARGUMENT;
+   sqlite3 *db = open_db(database, false, error, error_bytes);
+   if (!db)
+      return TILEC_IO;
+   static const char sql[] =
+      "SELECT json_object('device', device, 'kernel', kernel, 'hash', hash, 'key', key,"
+      " 'config', config, 'median_ms', median_ms, 'candidates', candidates, 'made', made)"
+      " FROM choices ORDER BY device, kernel, hash, key";
+   sqlite3_stmt *s = NULL;
+   int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
+   bool ok = rc == SQLITE_OK && put(user, "[", 1), first = true;
+   while (ok && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+      const char *row = (const char *)sqlite3_column_text(s, 0);
+      ok = row && put(user, first ? "\n" : ",\n", first ? 1 : 2) && put(user, row, strlen(row));
+      first = false;
+   }
+   if (rc != SQLITE_DONE)
+      say(error, error_bytes, database, sqlite3_errmsg(db));
+   ok = ok && rc == SQLITE_DONE && put(user, "\n]\n", 3);
+   sqlite3_finalize(s);
+   sqlite3_close(db);
+   return ok ? TILEC_OK : TILEC_IO;
+}
+
+/* One number that SQL gives for the JSON text; -1 on failure. */
+static sqlite3_int64
+ask(sqlite3 *db, const char *sql, const char *json, size_t len)
+{
+   sqlite3_stmt *s = NULL;
+   sqlite3_int64 n = -1;
+   if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) == SQLITE_OK &&
+       sqlite3_bind_text64(s, 1, json, len, SQLITE_STATIC, SQLITE_UTF8) == SQLITE_OK &&
+       sqlite3_step(s) == SQLITE_ROW)
+      n = sqlite3_column_int64(s, 0);
+   sqlite3_finalize(s);
+   return n;
+}
+
+TilecStatus
+tilec_tune_import(const char *database, const char *json, size_t len, uint32_t *count, char *error,
+                  size_t error_bytes)
+{
+   if (count)
+      *count = 0;
+   if (error && error_bytes)
+      error[0] = 0;
+   if (!database || !json)
+      return TILEC_BAD_ARGUMENT;
+   if (len == TILEC_STRLEN)
+      len = strlen(json);
+   sqlite3 *db = open_db(database, true, error, error_bytes);
+   if (!db)
+      return TILEC_IO;
+   static const char well_formed[] = "SELECT json_valid(?1) AND json_type(?1) = 'array'";
+   static const char wrong_rows[] =
+      "SELECT count(*) FROM json_each(?1) WHERE type <> 'object'"
+      " OR json_type(value, '$.device') IS NOT 'text' OR json_type(value, '$.kernel') IS NOT 'text'"
+      " OR json_type(value, '$.hash') IS NOT 'text' OR json_type(value, '$.key') IS NOT 'text'"
+      " OR json_type(value, '$.config') IS NOT 'text'";
+   static const char insert[] =
+      "INSERT OR REPLACE INTO choices SELECT json_extract(value, '$.device'),"
+      " json_extract(value, '$.kernel'), json_extract(value, '$.hash'), json_extract(value, '$.key'),"
+      " json_extract(value, '$.config'), CAST(ifnull(json_extract(value, '$.median_ms'), 0) AS REAL),"
+      " CAST(ifnull(json_extract(value, '$.candidates'), 0) AS INTEGER),"
+      " CAST(ifnull(json_extract(value, '$.made'), 0) AS INTEGER) FROM json_each(?1)";
+   TilecStatus status = TILEC_OK;
+   if (ask(db, well_formed, json, len) != 1 || ask(db, wrong_rows, json, len) != 0) {
+      say(error, error_bytes, database, "the text is no JSON array of exported choices");
+      status = TILEC_BAD_IMAGE;
+   } else {
+      sqlite3_stmt *s = NULL;
+      bool ok = sqlite3_prepare_v2(db, insert, -1, &s, NULL) == SQLITE_OK &&
+                sqlite3_bind_text64(s, 1, json, len, SQLITE_STATIC, SQLITE_UTF8) == SQLITE_OK &&
+                sqlite3_step(s) == SQLITE_DONE;
+      if (!ok) {
+         say(error, error_bytes, database, sqlite3_errmsg(db));
+         status = TILEC_IO;
+      } else if (count) {
+         *count = (uint32_t)sqlite3_changes(db);
+      }
+      sqlite3_finalize(s);
+   }
+   sqlite3_close(db);
+   return status;
+}

@@ -1,0 +1,595 @@
+/* Measuring candidates: real launches on the caller's arguments, in rounds that take one sample of
+ * every candidate, so that clocks and neighbours disturb all of them alike.
+ *
+ * Invariant: when tl_tune_measure returns, the memory of every written argument whose size is known
+ * is what it was before.  Left out: choosing what to measure, and storing (tune.c). */
+#include "jit/tune.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+   MIN_ROUNDS = 8,
+   MAX_ROUNDS = 300,
+   NOTE_BYTES = 256,
+};
+static const double flush_ms = 0.05;         /* guess of what emptying the cache costs */
+static const double tie = 0.005;             /* times this close count as equal */
+static const uint64_t flush_bytes_unknown = (uint64_t)128 << 20; /* where L2 has no known size */
+
+/* One array that the kernel may write. */
+typedef struct Saved {
+   const char *name;
+   TilecDtype dtype;
+   TilecBuffer *live;      /* the caller's memory */
+   bool owns_live;         /* wrapped here */
+   uint64_t offset, bytes;
+   TilecBuffer *copy;      /* as it was */
+   bool reset, restore;    /* before each launch */
+   void *reference;        /* right results, on the host */
+} Saved;
+
+typedef struct Measure {
+   TlTuneJob *job;
+   TilecRuntime *rt;
+   Saved *saved;
+   uint32_t num_saved;
+   TilecBuffer *flush;
+   TilecEvent **events;    /* start, stop of each candidate */
+   uint32_t rounds, done;
+} Measure;
+
+void
+tl_tune_drop(TlCandidate *c, TilecStatus status, const char *format, ...)
+{
+   va_list ap;
+   va_start(ap, format);
+   vsnprintf(c->reason, sizeof c->reason, format, ap);
+   va_end(ap);
+   c->reason[strcspn(c->reason, "\n")] = 0;
+   c->status = status;
+}
+
+void
+tl_tune_drop_failed(TilecRuntime *rt, TlCandidate *c, TilecStatus status)
+{
+   char text[1024] = "";
+   tilec_runtime_error(rt, text, sizeof text);
+   tl_tune_drop(c, status, "%s", text[0] ? text : tilec_status_string(status));
+}
+
+static void
+note(TlTuneJob *job, const char *format, const char *name)
+{
+   if (!job->note[0])
+      snprintf(job->note, NOTE_BYTES, format, name);
+}
+
+static bool
+names(const char *const *list, uint32_t n, const char *name)
+{
+   for (uint32_t i = 0; i < n; i++)
+      if (strcmp(list[i], name) == 0)
+         return true;
+   return false;
+}
+
+/* ---- saving what is written ---- */
+static bool
+is_written(const TlTuneJob *job, uint32_t param)
+{
+   for (uint32_t i = 0; i < job->num_candidates; i++) {
+      const TilecKernelInfo *info = job->candidates[i].info;
+      if (info && param < info->num_args && !info->args[param].is_const)
+         return true;
+   }
+   return false;
+}
+
+static TilecDtype
+pointee(const TlTuneJob *job, uint32_t param, TilecDtype given)
+{
+   for (uint32_t i = 0; i < job->num_candidates; i++) {
+      const TilecKernelInfo *info = job->candidates[i].info;
+      const char *type = info && param < info->num_args ? info->args[param].type : "";
+      if (type[0] != '*')
+         continue;
+      type += 1 + (strncmp(type + 1, "const ", 6) == 0 ? 6 : 0);
+#define ROW(id, number, text, bytes, kind)                                                         \
+   if (strcmp(type, text) == 0)                                                                    \
+      return TILEC_##id;
+      TILEC_DTYPE_TABLE(ROW)
+#undef ROW
+   }
+   return given;
+}
+
+static TilecStatus
+save_one(Measure *m, uint32_t param, const TilecArg *a)
+{
+   TlTuneJob *job = m->job;
+   const char *name = job->decl->params[param].name;
+   const TilecTuning *t = job->tuning;
+   bool reset = t && names(t->reset_to_zero, t->num_reset, name);
+   bool restore = t && names(t->restore_value, t->num_restore, name);
+   if ((a->kind != TILEC_ARG_POINTER && a->kind != TILEC_ARG_BUFFER) ||
+       (!reset && !restore && !is_written(job, param)))
+      return TILEC_OK;
+   Saved s = {.name = name, .dtype = pointee(job, param, a->dtype), .reset = reset,
+              .restore = restore};
+   if (a->kind == TILEC_ARG_BUFFER) {
+      s.live = a->as.buffer;
+      s.offset = a->bytes;
+      s.bytes = tilec_buffer_bytes(s.live) - s.offset;
+   } else {
+      s.bytes = a->bytes;
+   }
+   if (!s.bytes) {
+      if (a->kind == TILEC_ARG_POINTER && a->as.ptr)
+         note(job, "the size behind pointer '%s' is not known: it holds what the last measured "
+                   "launch wrote", name);
+      return TILEC_OK;
+   }
+   TilecStatus status = TILEC_OK;
+   if (a->kind == TILEC_ARG_POINTER) {
+      status = tilec_buffer_wrap(m->rt, a->as.ptr, s.bytes, &s.live);
+      s.owns_live = true;
+   }
+   if (status == TILEC_OK)
+      status = tilec_buffer_new(m->rt, s.bytes, &s.copy);
+   if (status == TILEC_OK)
+      status = tilec_buffer_copy(s.copy, 0, s.live, s.offset, s.bytes, job->launch.stream);
+   m->saved[m->num_saved++] = s;
+   return status;
+}
+
+static TilecStatus
+save(Measure *m)
+{
+   TlTuneJob *job = m->job;
+   m->saved = calloc(job->num_args + 1, sizeof *m->saved);
+   if (!m->saved)
+      return TILEC_NO_MEMORY;
+   size_t arg = 0;
+   for (uint32_t p = 0; p < job->decl->num_params && arg < job->num_args; p++) {
+      if (job->decl->params[p].is_constexpr)
+         continue;
+      TilecStatus status = save_one(m, p, &job->args[arg++]);
+      if (status != TILEC_OK)
+         return status;
+   }
+   return TILEC_OK;
+}
+
+static TilecStatus
+put_back(Measure *m, const Saved *s)
+{
+   return tilec_buffer_copy(s->live, s->offset, s->copy, 0, s->bytes, m->job->launch.stream);
+}
+
+static TilecStatus
+put_all_back(Measure *m)
+{
+   TilecStatus status = TILEC_OK;
+   for (uint32_t i = 0; i < m->num_saved; i++)
+      if (m->saved[i].copy && status == TILEC_OK)
+         status = put_back(m, &m->saved[i]);
+   return status;
+}
+
+/* What the decorator asks for before each launch. */
+static TilecStatus
+before_launch(Measure *m)
+{
+   TilecStatus status = TILEC_OK;
+   for (uint32_t i = 0; i < m->num_saved && status == TILEC_OK; i++) {
+      const Saved *s = &m->saved[i];
+      if (s->restore)
+         status = put_back(m, s);
+      else if (s->reset)
+         status = tilec_buffer_fill(s->live, s->offset, 0, s->bytes, m->job->launch.stream);
+   }
+   return status;
+}
+
+/* ---- right results ---- */
+static double
+element(const void *data, TilecDtype dtype, size_t i)
+{
+   switch ((int)dtype) {
+   case TILEC_FP64: return ((const double *)data)[i];
+   case TILEC_FP32: return (double)((const float *)data)[i];
+   default: break;
+   }
+   uint32_t bits = dtype == TILEC_FP8E4NV || dtype == TILEC_FP8E5 ? ((const uint8_t *)data)[i]
+                                                                  : ((const uint16_t *)data)[i];
+   unsigned width = dtype == TILEC_FP8E4NV || dtype == TILEC_FP8E5 ? 8 : 16;
+   unsigned fraction = dtype == TILEC_FP16      ? 10
+                       : dtype == TILEC_BF16    ? 7
+                       : dtype == TILEC_FP8E4NV ? 3
+                                                : 2;
+   unsigned exponent_bits = width - 1 - fraction;
+   int bias = (1 << (exponent_bits - 1)) - 1;
+   int e = (int)(bits >> fraction & ((1u << exponent_bits) - 1));
+   double f = (double)(bits & ((1u << fraction) - 1)), v;
+   bool top = e == (1 << exponent_bits) - 1;
+   if (dtype == TILEC_FP8E4NV)
+      top = top && (bits & 7) == 7; /* NaN only; no infinities */
+   if (top)
+      v = f != 0 ? (double)NAN : (double)INFINITY;
+   else
+      v = e ? ldexp(1 + ldexp(f, -(int)fraction), e - bias)
+            : ldexp(f, 1 - bias - (int)fraction);
+   return bits >> (width - 1) ? -v : v;
+}
+
+static bool
+is_float(TilecDtype dtype)
+{
+   return dtype == TILEC_FP16 || dtype == TILEC_BF16 || dtype == TILEC_FP32 ||
+          dtype == TILEC_FP64 || dtype == TILEC_FP8E4NV || dtype == TILEC_FP8E5;
+}
+
+/* Elements that agree in being NaN or the same infinity count as equal. */
+static double
+relative_error(const Saved *s, const void *data)
+{
+   size_t width = s->dtype == TILEC_FP64 ? 8 : s->dtype == TILEC_FP32 ? 4
+                  : s->dtype == TILEC_FP16 || s->dtype == TILEC_BF16  ? 2
+                                                                     : 1;
+   double difference = 0, norm = 0;
+   for (size_t i = 0; i < s->bytes / width; i++) {
+      double a = element(s->reference, s->dtype, i), b = element(data, s->dtype, i);
+      if (isfinite(a) && isfinite(b)) {
+         difference += (a - b) * (a - b);
+         norm += a * a;
+      } else if (!(isnan(a) && isnan(b)) && !(a == b)) {
+         return (double)INFINITY;
+      }
+   }
+   return difference == 0 ? 0 : sqrt(difference / (norm > 0 ? norm : 1));
+}
+
+static double
+tolerance(const TlTuneJob *job, TilecDtype dtype)
+{
+   if (job->options->tolerance > 0)
+      return job->options->tolerance;
+   return dtype == TILEC_FP64 ? 1e-9 : dtype == TILEC_FP32 ? 1e-3 : 1e-2;
+}
+
+/* One launch on the arguments as they were. */
+static TilecStatus
+launch_once(Measure *m, const TlCandidate *c)
+{
+   TilecStatus status = put_all_back(m);
+   if (status == TILEC_OK)
+      status = before_launch(m);
+   if (status == TILEC_OK)
+      status = tilec_launch(c->kernel, &m->job->launch, m->job->args, m->job->num_args);
+   if (status == TILEC_OK)
+      status = tilec_stream_sync(m->rt, m->job->launch.stream);
+   return status;
+}
+
+static TilecStatus
+keep_reference(Measure *m, const TlCandidate *c)
+{
+   TilecStatus status = launch_once(m, c);
+   for (uint32_t i = 0; i < m->num_saved && status == TILEC_OK; i++) {
+      Saved *s = &m->saved[i];
+      s->reference = malloc(s->bytes);
+      status = s->reference ? tilec_buffer_download(s->live, s->offset, s->reference, s->bytes,
+                                                    m->job->launch.stream)
+                            : TILEC_NO_MEMORY;
+   }
+   return status;
+}
+
+static TilecStatus
+compare(Measure *m, TlCandidate *c)
+{
+   for (uint32_t i = 0; i < m->num_saved; i++) {
+      const Saved *s = &m->saved[i];
+      void *mine = s->reference ? malloc(s->bytes) : NULL;
+      if (s->reference && !mine)
+         return TILEC_NO_MEMORY;
+      if (!mine)
+         continue;
+      TilecStatus status =
+         tilec_buffer_download(s->live, s->offset, mine, s->bytes, m->job->launch.stream);
+      if (status == TILEC_OK && is_float(s->dtype)) {
+         double error = relative_error(s, mine);
+         if (!(error <= tolerance(m->job, s->dtype)))
+            tl_tune_drop(c, TILEC_FAULT, "wrong result: '%s' has a relative error of %.3g", s->name,
+                         error);
+      } else if (status == TILEC_OK && memcmp(mine, s->reference, s->bytes) != 0) {
+         tl_tune_drop(c, TILEC_FAULT, "wrong result: '%s' differs", s->name);
+      }
+      free(mine);
+      if (status != TILEC_OK || c->status != TILEC_OK)
+         return status;
+   }
+   return TILEC_OK;
+}
+
+/* Every candidate once: does it launch, are its results right?  Fails only for a lost device. */
+static TilecStatus
+try_all(Measure *m)
+{
+   TlTuneJob *job = m->job;
+   const TilecTuneOptions *o = job->options;
+   if (o->reference) {
+      TlCandidate *r = o->reference <= job->num_candidates ? &job->candidates[o->reference - 1] : NULL;
+      if (!r || r->status != TILEC_OK)
+         return tl_core_fail(m->rt, TILEC_BAD_ARGUMENT,
+                             "the reference configuration does not exist or does not compile");
+      TilecStatus status = keep_reference(m, r);
+      if (status != TILEC_OK)
+         return status;
+   }
+   for (uint32_t i = 0; i < job->num_candidates; i++) {
+      TlCandidate *c = &job->candidates[i];
+      if (c->status != TILEC_OK)
+         continue;
+      TilecStatus status = launch_once(m, c);
+      if (status == TILEC_DEVICE_LOST)
+         return status;
+      if (status != TILEC_OK) {
+         tl_tune_drop_failed(m->rt, c, status);
+         continue;
+      }
+      if (o->reference && (status = compare(m, c)) != TILEC_OK)
+         return status;
+      if (c->status == TILEC_OK && o->check &&
+          !o->check(o->user, c->config, job->args, job->num_args))
+         tl_tune_drop(c, TILEC_FAULT, "wrong result: the caller's check refused it");
+   }
+   return put_all_back(m);
+}
+
+/* ---- time ---- */
+static double
+now_ms(void)
+{
+   struct timespec t;
+   clock_gettime(CLOCK_MONOTONIC, &t);
+   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static TilecStatus
+record_one(Measure *m, uint32_t i)
+{
+   TlTuneJob *job = m->job;
+   TilecStream stream = job->launch.stream;
+   TilecStatus status = before_launch(m);
+   if (status == TILEC_OK && m->flush)
+      status = tilec_buffer_fill(m->flush, 0, 0, tilec_buffer_bytes(m->flush), stream);
+   if (status == TILEC_OK)
+      status = tilec_event_record(m->events[2 * i], stream);
+   if (status == TILEC_OK)
+      status = tilec_launch(job->candidates[i].kernel, &job->launch, job->args, job->num_args);
+   if (status == TILEC_OK)
+      status = tilec_event_record(m->events[2 * i + 1], stream);
+   return status;
+}
+
+static bool
+add_sample(TlCandidate *c, double ms)
+{
+   if (c->num_samples == c->room) {
+      uint32_t room = c->room ? c->room * 2 : 32;
+      double *more = realloc(c->samples, room * sizeof *more);
+      if (!more)
+         return false;
+      c->samples = more;
+      c->room = room;
+   }
+   c->samples[c->num_samples++] = ms;
+   return true;
+}
+
+/* One launch of each; keep: as samples. */
+static TilecStatus
+run_round(Measure *m, uint32_t first, bool keep)
+{
+   TlTuneJob *job = m->job;
+   for (uint32_t k = 0; k < job->num_candidates; k++) {
+      uint32_t i = (first + k) % job->num_candidates;
+      TlCandidate *c = &job->candidates[i];
+      TilecStatus status = c->status == TILEC_OK ? record_one(m, i) : TILEC_OK;
+      if (status == TILEC_DEVICE_LOST)
+         return status;
+      if (status != TILEC_OK)
+         tl_tune_drop_failed(m->rt, c, status);
+   }
+   TilecStatus status = tilec_stream_sync(m->rt, job->launch.stream);
+   for (uint32_t i = 0; i < job->num_candidates && status == TILEC_OK && keep; i++) {
+      double ms = 0;
+      if (job->candidates[i].status != TILEC_OK)
+         continue;
+      status = tilec_event_elapsed(m->events[2 * i], m->events[2 * i + 1], &ms);
+      if (status == TILEC_OK && !add_sample(&job->candidates[i], ms))
+         status = TILEC_NO_MEMORY;
+   }
+   return status;
+}
+
+static double
+fastest(const TlCandidate *c)
+{
+   double best = (double)INFINITY;
+   for (uint32_t i = 0; i < c->num_samples; i++)
+      best = c->samples[i] < best ? c->samples[i] : best;
+   return best;
+}
+
+/* Leaves out what cannot win any more: at first only what is twice as slow. */
+static void
+drop_slow(Measure *m, uint32_t rounds)
+{
+   TlTuneJob *job = m->job;
+   double best = (double)INFINITY, factor = rounds < 5 ? 2.0 : 1.25;
+   for (uint32_t i = 0; i < job->num_candidates; i++)
+      if (job->candidates[i].status == TILEC_OK && fastest(&job->candidates[i]) < best)
+         best = fastest(&job->candidates[i]);
+   for (uint32_t i = 0; i < job->num_candidates; i++) {
+      TlCandidate *c = &job->candidates[i];
+      double mine = fastest(c);
+      if (c->status == TILEC_OK && mine > best * factor)
+         tl_tune_drop(c, TILEC_CANCELLED, "slower: %.4g ms, the best needs %.4g", mine, best);
+   }
+}
+
+static void
+tell(Measure *m)
+{
+   const TilecTuneOptions *o = m->job->options;
+   TilecTuneProgress p = {m->job->compiled, m->done, m->rounds, m->job->num_candidates};
+   if (o->on_progress)
+      o->on_progress(o->user, &p);
+}
+
+static uint32_t
+count_rounds(const Measure *m, double rep_ms)
+{
+   double round_ms = 0, alive = 0;
+   for (uint32_t i = 0; i < m->job->num_candidates; i++)
+      if (m->job->candidates[i].status == TILEC_OK) {
+         round_ms += fastest(&m->job->candidates[i]) + (m->flush ? flush_ms : 0);
+         alive++;
+      }
+   double rounds = round_ms > 0 ? rep_ms * alive / round_ms : MAX_ROUNDS;
+   return rounds < MIN_ROUNDS ? MIN_ROUNDS : rounds > MAX_ROUNDS ? MAX_ROUNDS : (uint32_t)rounds;
+}
+
+static uint32_t
+first_of(uint32_t asked, uint32_t decorator, uint32_t other)
+{
+   return asked ? asked : decorator ? decorator : other;
+}
+
+static TilecStatus
+time_all(Measure *m)
+{
+   TlTuneJob *job = m->job;
+   const TilecTuning *t = job->tuning;
+   uint32_t warmup = first_of(job->options->warmup_ms, t ? t->warmup_ms : 0, 25);
+   uint32_t rep = first_of(job->options->rep_ms, t ? t->rep_ms : 0, 100);
+   double end = now_ms() + warmup;
+   TilecStatus status = TILEC_OK;
+   do
+      status = run_round(m, 0, false);
+   while (status == TILEC_OK && now_ms() < end);
+   for (m->done = 0; status == TILEC_OK; ) {
+      status = run_round(m, m->done++, true);
+      if (m->done == 1)
+         m->rounds = count_rounds(m, rep);
+      if (m->done >= 2 && !job->options->keep_all)
+         drop_slow(m, m->done);
+      tell(m);
+      if (m->done >= m->rounds)
+         break;
+   }
+   return status;
+}
+
+static int
+ascending(const void *a, const void *b)
+{
+   double x = *(const double *)a, y = *(const double *)b;
+   return (x > y) - (x < y);
+}
+
+static void
+summarise(TlCandidate *c)
+{
+   uint32_t n = c->num_samples;
+   if (!n)
+      return;
+   qsort(c->samples, n, sizeof c->samples[0], ascending);
+   c->median = (c->samples[(n - 1) / 2] + c->samples[n / 2]) / 2;
+   c->low = c->samples[(n - 1) / 5];
+   c->high = c->samples[(n - 1) * 4 / 5];
+}
+
+/* ---- all of it ---- */
+static TilecStatus
+prepare(Measure *m)
+{
+   TlTuneJob *job = m->job;
+   TilecStatus status = save(m);
+   m->events = calloc(2 * (size_t)job->num_candidates, sizeof *m->events);
+   if (!m->events)
+      return TILEC_NO_MEMORY;
+   for (uint32_t i = 0; i < 2 * job->num_candidates && status == TILEC_OK; i++)
+      status = tilec_event_new(m->rt, &m->events[i]);
+   if (status != TILEC_OK || tilec_runtime_executor(m->rt) != TILEC_ON_CUDA ||
+       job->options->warm_cache)
+      return status;
+   uint64_t l2 = tl_core_device(m->rt)->l2_bytes;
+   if (tilec_buffer_new(m->rt, l2 ? 2 * l2 : flush_bytes_unknown, &m->flush) != TILEC_OK) {
+      note(job, "no memory to empty the cache with: launches were measured with a warm cache%s", "");
+      m->flush = NULL;
+   }
+   return TILEC_OK;
+}
+
+static void
+release(Measure *m)
+{
+   for (uint32_t i = 0; i < m->num_saved; i++) {
+      tilec_buffer_free(m->saved[i].copy);
+      if (m->saved[i].owns_live)
+         tilec_buffer_free(m->saved[i].live);
+      free(m->saved[i].reference);
+   }
+   free(m->saved);
+   for (uint32_t i = 0; m->events && i < 2 * m->job->num_candidates; i++)
+      tilec_event_free(m->events[i]);
+   free(m->events);
+   tilec_buffer_free(m->flush);
+}
+
+TilecStatus
+tl_tune_measure(TlTuneJob *job)
+{
+   Measure m = {.job = job, .rt = job->rt};
+   TilecStatus status = prepare(&m);
+   if (status == TILEC_OK)
+      status = try_all(&m);
+   if (status == TILEC_OK)
+      status = time_all(&m);
+   TilecStatus back = status == TILEC_DEVICE_LOST ? status : put_all_back(&m);
+   if (back == TILEC_OK)
+      back = tilec_stream_sync(m.rt, job->launch.stream);
+   for (uint32_t i = 0; i < job->num_candidates; i++)
+      summarise(&job->candidates[i]);
+   release(&m);
+   return status == TILEC_OK ? back : status;
+}
+
+uint32_t
+tl_tune_best(const TlTuneJob *job)
+{
+   uint32_t n = job->num_candidates, best = n;
+   for (uint32_t i = 0; i < n; i++) {
+      const TlCandidate *c = &job->candidates[i];
+      if (c->status == TILEC_OK && c->num_samples &&
+          (best == n || c->median < job->candidates[best].median))
+         best = i;
+   }
+   uint32_t chosen = best;
+   for (uint32_t i = 0; i < n && best < n; i++) {
+      const TlCandidate *c = &job->candidates[i];
+      if (c->status == TILEC_OK && c->num_samples &&
+          c->median <= job->candidates[best].median * (1 + tie) &&
+          c->resources < job->candidates[chosen].resources)
+         chosen = i;
+   }
+   return chosen;
+}
