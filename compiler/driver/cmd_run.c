@@ -1,9 +1,8 @@
 /* tilec run: arguments from the command line, a signature from their types and facts, one launch on
  * the GPU, the CPU executor or the GPU simulator, arrays written back. */
 #include "core/rule.h"
+#include "driver/arguments.h"
 #include "driver/cached.h"
-#include "driver/command.h"
-#include "driver/value.h"
 #include "exec/sim/sim.h"
 #include "tilec/runtime.h"
 
@@ -12,20 +11,12 @@
 #include <string.h>
 #include <time.h>
 
-typedef struct RunArg {
-   const TlKernelParam *param;
-   bool is_given;
-   TlCliValue value;
-   TilecBuffer *buffer; /* on the GPU */
-} RunArg;
-
 typedef struct RunState {
    TlCommand *c;
    TilecCompileOptions o;
    TlUnitExtra extra;
    TlUnit unit;
-   RunArg *args;
-   unsigned num_args;
+   TlCmdArgs a;
    TilecRuntime *rt; /* NULL: CPU executor or simulator */
    bool on_sim;
    TilecModule *module;
@@ -36,155 +27,11 @@ typedef struct RunState {
    uint32_t time_runs; /* 0 = no timing */
 } RunState;
 
-/* ---- which kernel, which parameters ---- */
-static const TlKernelInfo *
-choose_kernel(RunState *r, TlUnit *u)
-{
-   const TlKernelInfo *all, *found = NULL;
-   unsigned n = tl_sema_kernels(u->sema, &all), launched = 0;
-   TlSb names;
-   tl_sb_init(&names, r->c->arena);
-   for (unsigned i = 0; i < n; i++) {
-      if (r->o.kernel ? strcmp(all[i].name, r->o.kernel) == 0 : !all[i].is_helper)
-         found = &all[i];
-      launched += !all[i].is_helper;
-      tl_sb_printf(&names, "%s%s", i ? ", " : "", all[i].name);
-   }
-   if (!n)
-      tl_cmd_error("%s: no kernels; a kernel is a function under @kernel, @jit or @triton.jit",
-                   r->o.file);
-   else if (!found)
-      tl_cmd_error("%s: no kernel '%s'; the file has: %s", r->o.file, r->o.kernel,
-                   tl_sb_cstr(&names));
-   else if (!r->o.kernel && launched != 1)
-      tl_cmd_error("%s: several kernels, choose one with -k: %s", r->o.file, tl_sb_cstr(&names));
-   else
-      return found;
-   return NULL;
-}
-
-static void
-copy_params(RunState *r, const TlKernelInfo *k)
-{
-   r->num_args = k->num_params;
-   r->args = tl_new_array(r->c->arena, RunArg, k->num_params + 1);
-   TlKernelParam *params = tl_new_array(r->c->arena, TlKernelParam, k->num_params + 1);
-   for (unsigned i = 0; i < k->num_params; i++) {
-      params[i] = k->params[i];
-      params[i].name = tl_arena_strdup(r->c->arena, k->params[i].name);
-      if (params[i].annotation)
-         params[i].annotation = tl_arena_strdup(r->c->arena, params[i].annotation);
-      if (params[i].default_text)
-         params[i].default_text = tl_arena_strdup(r->c->arena, params[i].default_text);
-      r->args[i].param = &params[i];
-   }
-   if (!r->o.kernel)
-      r->o.kernel = tl_arena_strdup(r->c->arena, k->name);
-}
-
-static int
-read_params(RunState *r)
-{
-   TlUnit u;
-   TilecStatus status = tl_unit_init(&u, NULL, &r->extra);
-   if (status == TILEC_OK)
-      status = tl_unit_load_names(&u, &r->o);
-   if (status != TILEC_OK) {
-      tl_cmd_diagnostics(r->c, &u);
-      tl_unit_free(&u);
-      return tl_cmd_exit_code(status);
-   }
-   const TlKernelInfo *k = choose_kernel(r, &u);
-   if (k)
-      copy_params(r, k);
-   tl_unit_free(&u);
-   return k ? EXIT_OK : EXIT_PROGRAM;
-}
-
-static RunArg *
-find_arg(RunState *r, const char *name, size_t len)
-{
-   for (unsigned i = 0; i < r->num_args; i++)
-      if (strlen(r->args[i].param->name) == len && memcmp(r->args[i].param->name, name, len) == 0)
-         return &r->args[i];
-   return NULL;
-}
-
-static void
-unknown_parameter(RunState *r, const char *name, size_t len)
-{
-   const char *wanted = tl_arena_strndup(r->c->arena, name, len), *best = NULL;
-   unsigned limit = (unsigned)len / 4 + 2;
-   for (unsigned i = 0; i < r->num_args; i++) {
-      unsigned d = tl_edit_distance(wanted, r->args[i].param->name, limit);
-      if (d < limit) {
-         limit = d;
-         best = r->args[i].param->name;
-      }
-   }
-   if (best)
-      tl_cmd_error("kernel '%s' has no parameter '%s'; did you mean '%s'?", r->o.kernel, wanted,
-                   best);
-   else
-      tl_cmd_error("kernel '%s' has no parameter '%s'", r->o.kernel, wanted);
-}
-
-/* An explicit dtype of an annotation such as "*bf16" reads a uint16 file as bf16. */
-static bool
-read_values(RunState *r)
-{
-   for (size_t i = 0; i < r->c->cl.uses.len; i++) {
-      TlOptionUse use = r->c->cl.uses.data[i];
-      if (use.id != TL_OPT_ARG)
-         continue;
-      const char *eq = strchr(use.value, '='), *why;
-      if (!eq) {
-         tl_cmd_error("--arg takes NAME=VALUE; found '%s'", use.value);
-         return false;
-      }
-      RunArg *a = find_arg(r, use.value, (size_t)(eq - use.value));
-      if (!a) {
-         unknown_parameter(r, use.value, (size_t)(eq - use.value));
-         return false;
-      }
-      if (a->is_given) {
-         tl_cmd_error("argument '%s' is given twice", a->param->name);
-         return false;
-      }
-      if (!tl_cli_value(r->c->arena, eq + 1, &a->value, &why)) {
-         tl_cmd_error("argument '%s': %s", a->param->name, why);
-         return false;
-      }
-      a->is_given = true;
-   }
-   return true;
-}
-
 /* ---- signature ---- */
-static const char *
-scalar_type(const RunArg *a)
-{
-   const char *annotation = a->param->annotation;
-   TlDtype t;
-   if (annotation) {
-      const char *dot = strrchr(annotation, '.'), *name = dot ? dot + 1 : annotation;
-      size_t n = strcspn(name, ": ");
-      if (tl_dtype_from_text(name, n, &t))
-         return tl_dtype_info[t].text;
-   }
-   if (a->value.kind == TL_CLI_FLOAT)
-      return "fp32";
-   if (a->value.kind == TL_CLI_BOOL)
-      return "i1";
-   if (a->value.is_u64)
-      return "u64";
-   return a->value.i >= INT32_MIN && a->value.i <= INT32_MAX ? "i32" : "i64";
-}
-
 /* The entry of one parameter, with the facts that Triton derives from values: == 1, divisible
  * by 16. */
 static const char *
-signature_entry(RunState *r, const RunArg *a)
+signature_entry(RunState *r, const TlCmdArg *a)
 {
    TlArena *arena = r->c->arena;
    if (!a->is_given)
@@ -196,11 +43,11 @@ signature_entry(RunState *r, const RunArg *a)
       return tl_arena_printf(arena, "*%s:16", tl_dtype_info[a->value.array.dtype].text);
    case TL_CLI_FLOAT:
    case TL_CLI_BOOL:
-      return scalar_type(a);
+      return tl_cmd_arg_scalar(a);
    case TL_CLI_INT:
       break;
    }
-   const char *type = scalar_type(a);
+   const char *type = tl_cmd_arg_scalar(a);
    bool is_int = type[0] == 'i' || type[0] == 'u';
    return tl_arena_printf(arena, "%s%s", type,
                           !is_int                                ? ""
@@ -209,47 +56,21 @@ signature_entry(RunState *r, const RunArg *a)
                                                                  : "");
 }
 
-static const char *
-constant_text(RunState *r, const RunArg *a)
-{
-   switch (a->value.kind) {
-   case TL_CLI_INT:
-      return a->value.is_u64
-                ? tl_arena_printf(r->c->arena, "%llu", (unsigned long long)a->value.i)
-                : tl_arena_printf(r->c->arena, "%lld", (long long)a->value.i);
-   case TL_CLI_FLOAT:
-      return tl_arena_printf(r->c->arena, "%.17g", a->value.f);
-   case TL_CLI_BOOL:
-      return a->value.i ? "True" : "False";
-   default:
-      return "None";
-   }
-}
-
 /* Every parameter that is no constexpr has a value or a default; a signature may fold one as well.
  */
 static bool
 all_given(const RunState *r)
 {
    bool ok = true;
-   for (unsigned i = 0; i < r->num_args && !r->o.signature; i++) {
-      const TlKernelParam *p = r->args[i].param;
-      if (p->is_constexpr || r->args[i].is_given || p->default_text)
+   for (unsigned i = 0; i < r->a.num && !r->o.signature; i++) {
+      const TlKernelParam *p = r->a.list[i].param;
+      if (p->is_constexpr || r->a.list[i].is_given || p->default_text)
          continue;
       tl_cmd_error("kernel '%s' needs a value for '%s': --arg %s=VALUE", r->o.kernel, p->name,
                    p->name);
       ok = false;
    }
    return ok;
-}
-
-/* What the kernel's heuristics may know of a launch argument. */
-static const char *
-value_text(RunState *r, const RunArg *a)
-{
-   if (a->value.kind == TL_CLI_ARRAY)
-      return tl_arena_printf(r->c->arena, "*%s", tl_dtype_info[a->value.array.dtype].text);
-   return constant_text(r, a);
 }
 
 static void
@@ -260,18 +81,18 @@ make_signature(RunState *r)
    TL_VEC(TilecDefine) defines = {0}, values = {0};
    for (size_t i = 0; i < r->o.num_defines; i++)
       tl_vec_push(r->c->arena, &defines, r->o.defines[i]);
-   for (unsigned i = 0; i < r->num_args; i++) {
-      const RunArg *a = &r->args[i];
+   for (unsigned i = 0; i < r->a.num; i++) {
+      const TlCmdArg *a = &r->a.list[i];
       tl_sb_str(&sb, i ? ", " : "");
       if (a->param->is_constexpr) {
          if (a->is_given)
             tl_vec_push(r->c->arena, &defines,
-                        (TilecDefine){a->param->name, constant_text(r, a)});
+                        (TilecDefine){a->param->name, tl_cmd_arg_text(r->c->arena, a)});
          continue;
       }
       tl_sb_str(&sb, signature_entry(r, a));
       if (a->is_given)
-         tl_vec_push(r->c->arena, &values, (TilecDefine){a->param->name, value_text(r, a)});
+         tl_vec_push(r->c->arena, &values, (TilecDefine){a->param->name, tl_cmd_arg_value(r->c->arena, a)});
    }
    r->o.values = values.data;
    r->o.num_values = values.len;
@@ -318,7 +139,7 @@ runtime_error(RunState *r, TilecStatus status)
 
 /* One launch argument for each parameter that is not constexpr. */
 static TilecArg
-launch_arg(const RunArg *a, const TilecArgInfo *info)
+launch_arg(const TlCmdArg *a, const TilecArgInfo *info)
 {
    if (!a->is_given && !a->param->default_text) /* folded by the signature */
       return tilec_none();
@@ -355,7 +176,7 @@ launch_args(RunState *r, size_t *count)
    size_t n = 0;
    for (uint32_t i = 0; i < k->num_args; i++)
       if (!k->args[i].is_constexpr)
-         args[n++] = launch_arg(&r->args[i], &k->args[i]);
+         args[n++] = launch_arg(&r->a.list[i], &k->args[i]);
    *count = n;
    return args;
 }
@@ -365,23 +186,23 @@ static int
 find_slot(void *user, const char *name, size_t len)
 {
    RunState *r = user;
-   RunArg *a = find_arg(r, name, len);
-   return a ? (int)(a - r->args) : -1;
+   TlCmdArg *a = tl_cmd_arg_find(&r->a, name, len);
+   return a ? (int)(a - r->a.list) : -1;
 }
 
 static bool
 grid_value(RunState *r, const char *text, uint32_t *out)
 {
    const TilecKernelInfo *k = &r->unit.info.kernels[0];
-   int64_t *slots = tl_new_array(r->c->arena, int64_t, r->num_args + 1), v;
-   for (unsigned i = 0; i < r->num_args; i++) {
+   int64_t *slots = tl_new_array(r->c->arena, int64_t, r->a.num + 1), v;
+   for (unsigned i = 0; i < r->a.num; i++) {
       const char *constant = k->args[i].value ? k->args[i].value : NULL;
       if (constant)
          tl_rule_int_of(constant, &slots[i]);
-      else if (r->args[i].is_given)
-         slots[i] = r->args[i].value.i;
-      else if (r->args[i].param->default_text)
-         tl_rule_int_of(r->args[i].param->default_text, &slots[i]);
+      else if (r->a.list[i].is_given)
+         slots[i] = r->a.list[i].value.i;
+      else if (r->a.list[i].param->default_text)
+         tl_rule_int_of(r->a.list[i].param->default_text, &slots[i]);
    }
    char error[256] = "";
    const char *why = error;
@@ -518,38 +339,6 @@ run_on_cpu(RunState *r)
 }
 
 static TilecStatus
-upload(RunState *r)
-{
-   for (unsigned i = 0; i < r->num_args; i++) {
-      RunArg *a = &r->args[i];
-      if (!a->is_given || a->value.kind != TL_CLI_ARRAY)
-         continue;
-      TilecStatus status = tilec_buffer_new(r->rt, a->value.array.bytes, &a->buffer);
-      if (status == TILEC_OK && a->value.array.bytes)
-         status =
-             tilec_buffer_upload(a->buffer, 0, a->value.array.data, a->value.array.bytes, NULL);
-      if (status != TILEC_OK)
-         return status;
-   }
-   return TILEC_OK;
-}
-
-static TilecStatus
-download(RunState *r)
-{
-   for (unsigned i = 0; i < r->num_args; i++) {
-      RunArg *a = &r->args[i];
-      if (!a->buffer || !a->value.array.bytes)
-         continue;
-      TilecStatus status =
-         tilec_buffer_download(a->buffer, 0, a->value.array.data, a->value.array.bytes, NULL);
-      if (status != TILEC_OK)
-         return status;
-   }
-   return TILEC_OK;
-}
-
-static TilecStatus
 time_on_gpu(RunState *r, const TilecLaunch *l, const TilecArg *args, size_t n)
 {
    TilecEvent *start = NULL, *stop = NULL;
@@ -589,7 +378,7 @@ run_on_gpu(RunState *r)
    if (status == TILEC_OK)
       status = tilec_module_kernel(r->module, NULL, &r->kernel);
    if (status == TILEC_OK)
-      status = upload(r);
+      status = tl_cmd_args_upload(&r->a, r->rt);
    if (status != TILEC_OK)
       return runtime_error(r, status);
    size_t n;
@@ -599,7 +388,7 @@ run_on_gpu(RunState *r)
    if (status == TILEC_OK)
       status = tilec_runtime_sync(r->rt);
    if (status == TILEC_OK)
-      status = download(r);
+      status = tl_cmd_args_download(&r->a);
    if (status == TILEC_OK && r->time_runs)
       status = time_on_gpu(r, &l, args, n);
    return status == TILEC_OK ? EXIT_OK : runtime_error(r, status);
@@ -614,7 +403,7 @@ save_arrays(RunState *r)
       if (use.id != TL_OPT_SAVE)
          continue;
       const char *eq = strchr(use.value, '='), *why;
-      RunArg *a = eq ? find_arg(r, use.value, (size_t)(eq - use.value)) : NULL;
+      TlCmdArg *a = eq ? tl_cmd_arg_find(&r->a, use.value, (size_t)(eq - use.value)) : NULL;
       if (!a || !a->is_given || a->value.kind != TL_CLI_ARRAY) {
          tl_cmd_error("--save takes NAME=FILE.npy of an array argument; found '%s'", use.value);
          return EXIT_USAGE;
@@ -630,11 +419,7 @@ save_arrays(RunState *r)
 static void
 release(RunState *r)
 {
-   for (unsigned i = 0; i < r->num_args; i++) {
-      tilec_buffer_free(r->args[i].buffer);
-      if (r->args[i].is_given && r->args[i].value.kind == TL_CLI_ARRAY)
-         tl_array_free(&r->args[i].value.array);
-   }
+   tl_cmd_args_free(&r->a);
    tilec_module_free(r->module);
    tilec_runtime_close(r->rt);
    tl_unit_free(&r->unit);
@@ -708,13 +493,14 @@ tl_cmd_run(TlCommand *c)
       return EXIT_USAGE;
    if (time && !*time)
       r->time_runs = 20;
-   int code = read_params(r);
+   r->a.c = c;
+   int code = tl_cmd_args_params(&r->a, &r->o, &r->extra);
    if (code != EXIT_OK)
       return code;
    TilecStatus status = tl_unit_init(&r->unit, NULL, &r->extra);
    if (status != TILEC_OK)
       return tl_cmd_exit_code(status);
-   code = read_values(r) && all_given(r) ? compile_and_run(r) : EXIT_PROGRAM;
+   code = tl_cmd_args_values(&r->a) && all_given(r) ? compile_and_run(r) : EXIT_PROGRAM;
    release(r);
    return code;
 }

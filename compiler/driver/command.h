@@ -27,6 +27,8 @@ typedef struct TlCommand {
 
 int tl_cmd_build(TlCommand *c);
 int tl_cmd_run(TlCommand *c);
+int tl_cmd_bench(TlCommand *c);
+int tl_cmd_tune(TlCommand *c);
 int tl_cmd_list(TlCommand *c);
 int tl_cmd_doctor(TlCommand *c);
 int tl_cmd_explain(TlCommand *c);

@@ -50,6 +50,10 @@ dispatch(TlCommand *c, int argc)
    switch (c->cl.command) {
    case CMD_RUN:
       return tl_cmd_run(c);
+   case CMD_BENCH:
+      return tl_cmd_bench(c);
+   case CMD_TUNE:
+      return tl_cmd_tune(c);
    case CMD_LIST:
       return tl_cmd_list(c);
    case CMD_DOCTOR:

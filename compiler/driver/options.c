@@ -24,6 +24,8 @@ static const struct {
 } commands[] = {
    {"build", CMD_BUILD, "compile a kernel: tilec build FILE (also: tilec FILE)"},
    {"run", CMD_RUN, "compile and run a kernel on .npy files or made-up arrays"},
+   {"bench", CMD_BENCH, "time a kernel: quantiles, bandwidth, variants side by side"},
+   {"tune", CMD_TUNE, "choose the configuration of an autotuned kernel and keep the choice"},
    {"check", CMD_CHECK, "diagnostics only"},
    {"list", CMD_LIST, "kernels of a file with their parameters and types"},
    {"doctor", CMD_DOCTOR, "what works on this machine"},
