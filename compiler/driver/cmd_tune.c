@@ -1,6 +1,8 @@
 /* tilec tune, and what it shares with tilec bench: a kernel opened through the runtime. */
 #include "driver/measure.h"
 
+#include "driver/cached.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,14 +17,14 @@ tl_measure_database(TlCommand *c)
    const char *asked = tl_option(&c->cl, TL_OPT_DATABASE);
    if (asked)
       return strcmp(asked, "none") == 0 ? NULL : asked;
-   const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-   const char *base = cache && *cache ? cache
-                      : home && *home ? tl_arena_printf(c->arena, "%s/.cache", home)
-                                      : NULL;
-   if (!base)
+   const char *dir = tl_cmd_cache_dir(c);
+   if (!dir)
       return NULL;
-   const char *dir = tl_arena_printf(c->arena, "%s/tilec", base);
-   (void)mkdir(base, 0700);
+   char *parent = tl_arena_strdup(c->arena, dir), *slash = strrchr(parent, '/');
+   if (slash && slash != parent) {
+      *slash = 0;
+      (void)mkdir(parent, 0700);
+   }
    (void)mkdir(dir, 0700); /* the tuner says when its file cannot be made */
    return tl_arena_printf(c->arena, "%s/tune.db", dir);
 }
@@ -187,6 +189,7 @@ open_kernel(TlMeasure *m)
 {
    TilecJitOptions jo = {.struct_size = sizeof jo,
                          .tune = TILEC_TUNE_STORED,
+                         .cache_dir = tl_cmd_cache_dir(m->c),
                          .tune_database = m->database};
    const char **defines = tl_new_array(m->c->arena, const char *, m->o.num_defines + 1);
    for (size_t i = 0; i < m->o.num_defines; i++)
