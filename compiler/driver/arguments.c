@@ -50,6 +50,14 @@ copy_params(TlCmdArgs *all, const TlKernelInfo *k)
       all->kernel = tl_arena_strdup(all->c->arena, k->name);
 }
 
+static bool
+has_configurations(TlUnit *u, const TlKernelInfo *k)
+{
+   TlSpecialization spec = {.kernel = k->name};
+   TlTuning tuning;
+   return !setjmp(u->oom) && tl_sema_tuning(u->sema, &spec, &tuning);
+}
+
 int
 tl_cmd_args_params(TlCmdArgs *all, TilecCompileOptions *o, const TlUnitExtra *extra)
 {
@@ -65,8 +73,10 @@ tl_cmd_args_params(TlCmdArgs *all, TilecCompileOptions *o, const TlUnitExtra *ex
       return tl_cmd_exit_code(status);
    }
    const TlKernelInfo *k = choose_kernel(all, &u);
-   if (k)
+   if (k) {
       copy_params(all, k);
+      all->is_autotuned = has_configurations(&u, k);
+   }
    tl_unit_free(&u);
    o->kernel = all->kernel;
    return k ? EXIT_OK : EXIT_PROGRAM;

@@ -1,5 +1,6 @@
 /* tilec list, doctor and explain. */
-#include "driver/command.h"
+#include "driver/cached.h"
+#include "driver/measure.h"
 #include "driver/program.h"
 #include "driver/ptxas.h"
 #include "tilec/runtime.h"
@@ -129,11 +130,54 @@ check_gpu(void)
       return;
    }
    TilecDeviceInfo d;
-   if (tilec_runtime_device(rt, &d) == TILEC_OK)
+   status = tilec_runtime_device(rt, &d);
+   if (status == TILEC_OK)
       printf("gpu         %s, %s, %u SMs, %.1f GiB, driver CUDA %d.%d\n", d.name, d.arch, d.num_sms,
              (double)d.memory_bytes / (1 << 30), d.driver_version / 1000,
              d.driver_version % 1000 / 10);
+   if (status == TILEC_OK && d.max_ptx_version)
+      printf("            takes PTX up to %u.%u, %u KiB of shared memory a block, %.0f MiB of L2\n",
+             d.max_ptx_version / 10, d.max_ptx_version % 10, d.max_shared_bytes / 1024,
+             (double)d.l2_bytes / (1 << 20));
    tilec_runtime_close(rt);
+}
+
+/* Which architectures PTX is made for. */
+static void
+list_targets(void)
+{
+   printf("targets    ");
+   for (unsigned i = 0; tl_target_at(i); i++)
+      printf(" %s", tl_target_at(i)->arch);
+   putchar('\n');
+}
+
+static bool
+count_rows(void *user, const char *text, size_t len)
+{
+   *(unsigned *)user += len > 0 && text[0] == '{';
+   return true;
+}
+
+/* Where kernels and the tuner's choices are kept, and whether that works. */
+static void
+check_cache(TlCommand *c)
+{
+   const char *dir = tl_cmd_cache_dir(c), *database = tl_measure_database(c);
+   if (!dir) {
+      printf("cache       none: neither XDG_CACHE_HOME nor HOME names a folder\n");
+      return;
+   }
+   printf("cache       %s%s\n", dir,
+          access(dir, W_OK) == 0 ? "" : ", which cannot be written: nothing is kept");
+   unsigned choices = 0;
+   char error[256] = "";
+   if (access(database, F_OK) != 0)
+      printf("tuner       nothing was tuned yet\n");
+   else if (tilec_tune_export(database, count_rows, &choices, error, sizeof error) == TILEC_OK)
+      printf("tuner       %u choices in %s\n", choices, database);
+   else
+      printf("tuner       %s\n", error);
 }
 
 int
@@ -146,6 +190,8 @@ tl_cmd_doctor(TlCommand *c)
           sysconf(_SC_NPROCESSORS_ONLN));
    const char *ptxas = tl_ptxas_find(c->arena, NULL);
    printf("ptxas       %s\n", ptxas ? ptxas : "not found (not needed; the driver compiles PTX)");
+   list_targets();
+   check_cache(c);
    check_gpu();
    return ptx && cpu ? EXIT_OK : EXIT_BUG;
 }

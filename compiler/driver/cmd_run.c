@@ -3,6 +3,7 @@
 #include "core/rule.h"
 #include "driver/arguments.h"
 #include "driver/cached.h"
+#include "driver/measure.h"
 #include "exec/sim/sim.h"
 #include "tilec/runtime.h"
 
@@ -447,6 +448,9 @@ compile_and_run(RunState *r)
       return code;
    choose_arch(r);
    make_signature(r);
+   if (r->rt && r->a.is_autotuned && !tl_option(&r->c->cl, TL_OPT_NO_TUNE) &&
+       (code = tl_measure_choose(r->c, &r->o)) != EXIT_OK)
+      return code;
    const char *grid = tl_option(&r->c->cl, TL_OPT_GRID);
    if (is_grid_expression(grid))
       r->o.grid = tl_arena_printf(r->c->arena, "(%s)", grid);

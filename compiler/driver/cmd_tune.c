@@ -299,6 +299,42 @@ tl_measure_run(TlMeasure *m, const TilecTuneOptions *options, TilecTuneResult **
    return status;
 }
 
+static void
+take_config(TlMeasure *m, const TilecConfig *config, TilecCompileOptions *o)
+{
+   TL_VEC(TilecDefine) defines = {0};
+   for (size_t i = 0; i < o->num_defines; i++)
+      tl_vec_push(m->c->arena, &defines, o->defines[i]);
+   for (uint32_t i = 0; i < config->num_values; i++)
+      tl_vec_push(m->c->arena, &defines,
+                  (TilecDefine){tl_arena_strdup(m->c->arena, config->values[i].name),
+                                tl_arena_strdup(m->c->arena, config->values[i].value)});
+   o->defines = defines.data;
+   o->num_defines = defines.len;
+   o->num_warps = config->num_warps;
+   o->num_stages = config->num_stages;
+}
+
+int
+tl_measure_choose(TlCommand *c, TilecCompileOptions *o)
+{
+   TlMeasure *m = tl_new(c->arena, TlMeasure);
+   TilecTuneResult *r = NULL;
+   int code = tl_measure_open(m, c);
+   if (code == EXIT_OK && m->tuning) {
+      TilecStatus status = tl_measure_run(m, &m->options, &r);
+      code = status == TILEC_OK ? EXIT_OK : tl_measure_error(m, status);
+   }
+   const TilecTuneInfo *info = tilec_tune_info(r);
+   const char *picked = info ? info->candidates[info->winner].config : "";
+   for (uint32_t i = 0; m->tuning && i < m->tuning->num_configs; i++)
+      if (strcmp(m->tuning->configs[i].text, picked) == 0)
+         take_config(m, &m->tuning->configs[i], o);
+   tilec_tune_free(r);
+   tl_measure_close(m);
+   return code;
+}
+
 /* ---- tilec tune ---- */
 static bool
 put_file(void *user, const char *text, size_t len)

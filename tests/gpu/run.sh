@@ -80,6 +80,7 @@ if [[ -x $build/bin/accuracy ]]; then
    check accuracy 1200 "$build/bin/accuracy" --stride "${ACCURACY_STRIDE:-16}"
 fi
 if ((bench)); then
+   check tune 300 "$root/tests/gpu/tune.sh" "$build"
    library=$(find "$build" -name 'libtilec.so*' -type f | head -n 1)
    printf '== timings\n'
    TILEC_LIBRARY=$library timeout 480 python3 "$root/tests/bench/bench.py" "${bench_options[@]}" \
