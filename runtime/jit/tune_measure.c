@@ -13,7 +13,7 @@
 #include <time.h>
 
 enum {
-   MIN_ROUNDS = 8,
+   MIN_ROUNDS = 12,
    MAX_ROUNDS = 300,
    NOTE_BYTES = 256,
 };
@@ -428,12 +428,12 @@ fastest(const TlCandidate *c)
    return best;
 }
 
-/* Leaves out what cannot win any more: at first only what is twice as slow. */
+/* Leaves out what cannot win any more; the fewer samples, the slower it must be. */
 static void
 drop_slow(Measure *m, uint32_t rounds)
 {
    TlTuneJob *job = m->job;
-   double best = (double)INFINITY, factor = rounds < 5 ? 2.0 : 1.25;
+   double best = (double)INFINITY, factor = rounds < 4 ? 8.0 : rounds < 8 ? 2.0 : 1.25;
    for (uint32_t i = 0; i < job->num_candidates; i++)
       if (job->candidates[i].status == TILEC_OK && fastest(&job->candidates[i]) < best)
          best = fastest(&job->candidates[i]);
@@ -489,7 +489,7 @@ time_all(Measure *m)
       status = run_round(m, m->done++, true);
       if (m->done == 1)
          m->rounds = count_rounds(m, rep);
-      if (m->done >= 2 && !job->options->keep_all)
+      if (!job->options->keep_all)
          drop_slow(m, m->done);
       tell(m);
       if (m->done >= m->rounds)
