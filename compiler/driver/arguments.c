@@ -86,7 +86,8 @@ TlCmdArg *
 tl_cmd_arg_find(TlCmdArgs *all, const char *name, size_t len)
 {
    for (unsigned i = 0; i < all->num; i++)
-      if (strlen(all->list[i].param->name) == len && memcmp(all->list[i].param->name, name, len) == 0)
+      if (strlen(all->list[i].param->name) == len &&
+          memcmp(all->list[i].param->name, name, len) == 0)
          return &all->list[i];
    return NULL;
 }

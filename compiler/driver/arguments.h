@@ -1,5 +1,5 @@
-/* The arguments of a kernel as the command line gives them (--arg NAME=VALUE), for the commands that
- * launch. */
+/* The arguments of a kernel as the command line gives them (--arg NAME=VALUE), for the commands
+ * that launch. */
 #ifndef TL_DRIVER_ARGUMENTS_H
 #define TL_DRIVER_ARGUMENTS_H
 

@@ -76,7 +76,8 @@ tl_report_text(const TlBenchReport *r, TlSb *out)
    uint32_t samples = 0;
    bool registers = false;
    for (uint32_t i = 0; i < info->num_candidates; i++) {
-      samples = info->candidates[i].num_samples > samples ? info->candidates[i].num_samples : samples;
+      samples =
+          info->candidates[i].num_samples > samples ? info->candidates[i].num_samples : samples;
       registers |= info->candidates[i].registers != 0;
    }
    tl_sb_printf(out, "%s on %s, %u samples of each", r->kernel, r->device, samples);

@@ -31,7 +31,8 @@ read_axes(TlMeasure *m, Axes *axes)
       if (use.id != TL_OPT_VARY)
          continue;
       const char *eq = strchr(use.value, '=');
-      Axis axis = {.name = eq ? tl_arena_strndup(c->arena, use.value, (size_t)(eq - use.value)) : ""};
+      Axis axis = {.name =
+                       eq ? tl_arena_strndup(c->arena, use.value, (size_t)(eq - use.value)) : ""};
       for (const char *p = eq ? eq + 1 : ""; *p;) {
          size_t n = strcspn(p, ",");
          tl_vec_push(c->arena, &axis.values, (const char *)tl_arena_strndup(c->arena, p, n));

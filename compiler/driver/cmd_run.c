@@ -93,7 +93,8 @@ make_signature(RunState *r)
       }
       tl_sb_str(&sb, signature_entry(r, a));
       if (a->is_given)
-         tl_vec_push(r->c->arena, &values, (TilecDefine){a->param->name, tl_cmd_arg_value(r->c->arena, a)});
+         tl_vec_push(r->c->arena, &values,
+                     (TilecDefine){a->param->name, tl_cmd_arg_value(r->c->arena, a)});
    }
    r->o.values = values.data;
    r->o.num_values = values.len;

@@ -280,8 +280,8 @@ show_progress(void *user, const TilecTuneProgress *p)
 {
    (void)user;
    if (p->rounds)
-      fprintf(stderr, "\rmeasuring %u configurations: round %u of %u   ", p->candidates, p->measured,
-              p->rounds);
+      fprintf(stderr, "\rmeasuring %u configurations: round %u of %u   ", p->candidates,
+              p->measured, p->rounds);
    else
       fprintf(stderr, "\rcompiling %u of %u   ", p->compiled, p->candidates);
 }

@@ -30,8 +30,8 @@ void tl_measure_close(TlMeasure *m);
 int tl_measure_error(TlMeasure *m, TilecStatus status);
 /* tilec_kernel_tune with the command's options and a progress line. */
 TilecStatus tl_measure_run(TlMeasure *m, const TilecTuneOptions *options, TilecTuneResult **out);
-/* The configuration of an autotuned kernel for the command's arguments, measured or stored, is added
- * to the options (tilec run on the GPU); an exit code, after a message. */
+/* The configuration of an autotuned kernel for the command's arguments, measured or stored, is
+ * added to the options (tilec run on the GPU); an exit code, after a message. */
 int tl_measure_choose(TlCommand *c, TilecCompileOptions *o);
 /* Where the tuner's choices are kept; NULL: nowhere. */
 const char *tl_measure_database(TlCommand *c);

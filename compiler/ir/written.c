@@ -1,6 +1,6 @@
 /* Pointers that may have one origin are put into one class (union-find over values); a class is
- * written when an operation that writes memory has a member as operand.  Pointers of unknown origin,
- * made from integers or loaded from memory, make all parameters written. */
+ * written when an operation that writes memory has a member as operand.  Pointers of unknown
+ * origin, made from integers or loaded from memory, make all parameters written. */
 #include "ir/written.h"
 
 typedef struct Classes {

@@ -1,7 +1,8 @@
 /* The kernel's own grid as text for the launch record: `grid=(cdiv(n, BLOCK), 2)`, or a lambda or
- * function of the meta-parameters, `lambda meta: (cdiv(n, meta["BLOCK"]),)`.  What is written here is
- * the language of tilec/kernel_info.h, over the kernel's parameters only: names of the module are
- * replaced by their values, and what the launch could not compute is an error where it stands. */
+ * function of the meta-parameters, `lambda meta: (cdiv(n, meta["BLOCK"]),)`.  What is written here
+ * is the language of tilec/kernel_info.h, over the kernel's parameters only: names of the module
+ * are replaced by their values, and what the launch could not compute is an error where it stands.
+ */
 #include "sema/impl.h"
 
 #include <string.h>
@@ -164,7 +165,8 @@ put_compare(Grid *g, const TlNode *n)
    }
    put(g, c->left, true);
    tl_sb_printf(&g->out, " %s ",
-                none ? (op == TL_AST_OP_IS ? "==" : "!=") : tl_ast_op_text[op]); /* None counts as 0 */
+                none ? (op == TL_AST_OP_IS ? "==" : "!=")
+                     : tl_ast_op_text[op]); /* None counts as 0 */
    put(g, right, true);
 }
 

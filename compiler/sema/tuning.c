@@ -1,10 +1,11 @@
-/* What @autotune and @heuristics say about a kernel: its configurations, pruned as the program asks,
- * the arguments that make a new choice, what is cleared or put back between runs.
+/* What @autotune and @heuristics say about a kernel: its configurations, pruned as the program
+ * asks, the arguments that make a new choice, what is cleared or put back between runs.
  *
- * Everything is evaluated by the compile-time evaluator with what is known of the launch's arguments.
- * Host code that cannot be evaluated is no error here: a remark says why, and all configurations (or
- * none) are kept.  Invariant: a configuration that leaves here names every value explicitly, warps
- * and stages included, so that it can be compiled without looking at the others. */
+ * Everything is evaluated by the compile-time evaluator with what is known of the launch's
+ * arguments. Host code that cannot be evaluated is no error here: a remark says why, and all
+ * configurations (or none) are kept.  Invariant: a configuration that leaves here names every value
+ * explicitly, warps and stages included, so that it can be compiled without looking at the others.
+ */
 #include "sema/impl.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
 /* Choosing configurations: see tune.h.
  *
- * A choice is looked up by the values of the decorator's key arguments, of arguments that heuristics
- * look at, and the types of untyped ones; buckets are singly linked lists whose entries never change
- * once published, so a hit takes no lock.  A newer choice for the same key stands before the older
- * one.  Misses, opening of configurations and measuring take the tuner's lock.  Lock order: the
- * tuner's, then the JIT's. */
+ * A choice is looked up by the values of the decorator's key arguments, of arguments that
+ * heuristics look at, and the types of untyped ones; buckets are singly linked lists whose entries
+ * never change once published, so a hit takes no lock.  A newer choice for the same key stands
+ * before the older one.  Misses, opening of configurations and measuring take the tuner's lock.
+ * Lock order: the tuner's, then the JIT's. */
 #include "jit/tune_impl.h"
 
 #include <stdio.h>
@@ -451,7 +451,8 @@ tilec_tune_info(const TilecTuneResult *result)
 }
 
 /* ---- choosing ---- */
-/* The choice made before, here or as stored, as a configuration of the kernel; NULL when there is none. */
+/* The choice made before, here or as stored, as a configuration of the kernel; NULL when there is
+ * none. */
 static const TilecConfig *
 stored_config(const TlTune *t, const TilecArg *args, const TilecTuning *configs, char *note)
 {

@@ -1,5 +1,5 @@
-/* The tuner's choices on disk: one SQLite file, shared by processes.  A connection is opened for each
- * call and closed again, so that nothing of it lives through a fork. */
+/* The tuner's choices on disk: one SQLite file, shared by processes.  A connection is opened for
+ * each call and closed again, so that nothing of it lives through a fork. */
 #ifndef TL_RT_TUNE_DB_H
 #define TL_RT_TUNE_DB_H
 

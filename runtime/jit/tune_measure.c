@@ -324,7 +324,8 @@ try_all(Measure *m)
    TlTuneJob *job = m->job;
    const TilecTuneOptions *o = job->options;
    if (o->reference) {
-      TlCandidate *r = o->reference <= job->num_candidates ? &job->candidates[o->reference - 1] : NULL;
+      TlCandidate *r =
+          o->reference <= job->num_candidates ? &job->candidates[o->reference - 1] : NULL;
       if (!r || r->status != TILEC_OK)
          return tl_core_fail(m->rt, TILEC_BAD_ARGUMENT,
                              "the reference configuration does not exist or does not compile");
@@ -533,7 +534,8 @@ prepare(Measure *m)
       return status;
    uint64_t l2 = tl_core_device(m->rt)->l2_bytes;
    if (tilec_buffer_new(m->rt, l2 ? 2 * l2 : flush_bytes_unknown, &m->flush) != TILEC_OK) {
-      note(job, "no memory to empty the cache with: launches were measured with a warm cache%s", "");
+      note(job, "no memory to empty the cache with: launches were measured with a warm cache%s",
+           "");
       m->flush = NULL;
    }
    return TILEC_OK;

@@ -1,5 +1,5 @@
-/* Configurations as modules: opened from the tuner's source with the configuration's values, and what
- * heuristics give for the arguments, as defines; many of them compiled on several threads. */
+/* Configurations as modules: opened from the tuner's source with the configuration's values, and
+ * what heuristics give for the arguments, as defines; many of them compiled on several threads. */
 #include "jit/tune_impl.h"
 
 #include <stdio.h>

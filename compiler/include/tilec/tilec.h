@@ -249,10 +249,10 @@ typedef struct TilecKernelDecl {
 } TilecKernelDecl;
 
 /* Lists the kernels of options->file or ->source; only file, source, include_dirs, defines, cancel
- * and limits are looked at.  For options->kernel also num_warps, num_stages and values: they and the
- * defines take their place in its configurations, and with values these are pruned as its
- * prune_configs_by says, and its heuristics are evaluated.  Errors inside one kernel's body do not matter here; a file that does
- * not parse is TILEC_BAD_SOURCE. */
+ * and limits are looked at.  For options->kernel also num_warps, num_stages and values: they and
+ * the defines take their place in its configurations, and with values these are pruned as its
+ * prune_configs_by says, and its heuristics are evaluated.  Errors inside one kernel's body do not
+ * matter here; a file that does not parse is TILEC_BAD_SOURCE. */
 TILEC_API TilecStatus tilec_list_kernels(TilecSession *session, const TilecCompileOptions *options,
                                          TilecListing **out);
 TILEC_API void tilec_listing_free(TilecListing *listing);

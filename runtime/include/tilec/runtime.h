@@ -114,7 +114,8 @@ TILEC_API TilecStatus tilec_buffer_upload(TilecBuffer *buffer, uint64_t offset, 
                                           uint64_t bytes, TilecStream stream);
 TILEC_API TilecStatus tilec_buffer_download(TilecBuffer *buffer, uint64_t offset, void *target,
                                             uint64_t bytes, TilecStream stream);
-/* Copies between buffers of one runtime that do not overlap; ordered on `stream`, may finish later. */
+/* Copies between buffers of one runtime that do not overlap; ordered on `stream`, may finish
+ * later. */
 TILEC_API TilecStatus tilec_buffer_copy(TilecBuffer *to, uint64_t to_offset,
                                         const TilecBuffer *from, uint64_t from_offset,
                                         uint64_t bytes, TilecStream stream);
@@ -271,8 +272,8 @@ typedef struct TilecJitOptions {
    size_t num_cache_layers;
    const char *ptxas; /* path of an assembler: entries of the disk cache also hold a cubin */
    uint32_t tune;             /* a TilecTunePolicy, for sources that name none */
-   const char *tune_database; /* file that keeps the tuner's choices, made when missing; NULL = none.
-                                 What goes wrong with it never fails a call */
+   const char *tune_database; /* file that keeps the tuner's choices, made when missing; NULL:
+                                 none.  What goes wrong with it never fails a call */
 } TilecJitOptions;
 
 /* Gives `rt` the compiler and the host executors.  Once per runtime, before its first use from a
@@ -317,8 +318,8 @@ typedef struct TilecTuneProgress {
 
 typedef struct TilecTuneOptions {
    size_t struct_size;
-   const struct TilecConfig *configs; /* measure these instead of the kernel's own; nothing is stored
-                                         and launches do not use the result */
+   const struct TilecConfig *configs; /* measure these instead of the kernel's own; nothing is
+                                         stored and launches do not use the result */
    uint32_t num_configs;
    bool force;            /* measure although a choice is stored */
    bool keep_all;         /* measure every candidate to the end; else slow ones are dropped early */
@@ -328,11 +329,11 @@ typedef struct TilecTuneOptions {
    uint32_t warmup_ms;    /* 0 = as the decorator says, else 25 */
    uint32_t rep_ms;       /* of measuring each candidate; 0 = as the decorator says, else 100 */
    uint32_t num_threads;  /* that compile; 0 = one per core */
-   uint32_t reference;    /* 1 + number of the configuration whose results are right: candidates that
-                             disagree are dropped; 0 = none */
-   double tolerance;      /* of that: relative L2 error of each written array of floats; 0 = 1e-2 for
-                             types of 16 bits and fewer, 1e-3 for fp32, 1e-9 for fp64.  Integers
-                             must be equal */
+   uint32_t reference; /* 1 + number of the configuration whose results are right: candidates that
+                          disagree are dropped; 0 = none */
+   double tolerance;   /* of that: relative L2 error of each written array of floats; 0 = 1e-2 for
+                          types of 16 bits and fewer, 1e-3 for fp32, 1e-9 for fp64.  Integers
+                          must be equal */
    /* Called after one launch of each candidate on the arguments as they were: false drops it. */
    bool (*check)(void *user, const char *config, const TilecArg *args, size_t num_args);
    void (*on_progress)(void *user, const TilecTuneProgress *progress); /* one thread at a time */
@@ -353,11 +354,12 @@ typedef struct TilecTuneInfo {
 
 /* Chooses a configuration for such arguments by measuring real launches of all of them, and makes
  * later launches use it.  Candidates that fail to compile, to launch, or give wrong results are
- * dropped with a reason; TILEC_NOT_FOUND when none is left.  Equal times (0.5 %): the one with fewer
- * resources.  Memory that the kernel writes is put back afterwards (sizes of bare pointers must be
- * given for that); before each measured launch reset_to_zero arrays are cleared and restore_value
- * arrays put back.  Blocks until the stream is idle; TILEC_BAD_CONTEXT while it captures.  A kernel
- * with one configuration is measured all the same.  options may be NULL; out may be NULL. */
+ * dropped with a reason; TILEC_NOT_FOUND when none is left.  Equal times (0.5 %): the one with
+ * fewer resources.  Memory that the kernel writes is put back afterwards (sizes of bare pointers
+ * must be given for that); before each measured launch reset_to_zero arrays are cleared and
+ * restore_value arrays put back.  Blocks until the stream is idle; TILEC_BAD_CONTEXT while it
+ * captures.  A kernel with one configuration is measured all the same.  options may be NULL; out
+ * may be NULL. */
 TILEC_API TilecStatus tilec_kernel_tune(TilecKernel *kernel, const TilecLaunch *launch,
                                         const TilecArg *args, size_t num_args,
                                         const TilecTuneOptions *options, TilecTuneResult **out);

@@ -1,5 +1,5 @@
-/* What @autotune says, through the public listing: configurations as written, less what defines say,
- * and pruned with what is known of the launch. */
+/* What @autotune says, through the public listing: configurations as written, less what defines
+ * say, and pruned with what is known of the launch. */
 #include "tilec/tilec.h"
 
 #include <setjmp.h>
@@ -12,34 +12,35 @@
 #include <string.h>
 
 static const char source[] =
-   "SIZES = [32, 64, 128]\n"
-   "def few(configs, named, **kw):\n"
-   "    assert named['x'].itemsize == 2\n"
-   "    return [c for c in configs if c.kwargs['BLOCK'] <= named['n'] and c.num_warps > 1]\n"
-   "def cost(n, BLOCK, num_warps, **kw):\n"
-   "    return abs(BLOCK - n) * 10 + num_warps\n"
-   "def broken(configs, named):\n"
-   "    return torch.prune(configs)\n"
-   "@autotune(configs=[Config({'BLOCK': b, 'ACT': \"a'b\"}, num_warps=w) for b in SIZES\n"
-   "                   for w in (1, 2, 4)] + [Config({'BLOCK': 16})], key=['n'],\n"
-   "          prune_configs_by={'early_config_prune': few, 'perf_model': cost, 'top_k': 2},\n"
-   "          reset_to_zero=['y'], restore_value=['x'], warmup=3, rep=7)\n"
-   "@kernel(num_warps=8, num_stages=5, grid=(cdiv(n, BLOCK),))\n"
-   "def scale(x: *fp16, y: *fp16, n: i32, BLOCK: constexpr, ACT: constexpr):\n"
-   "    store(y, load(x))\n"
-   "@autotune(configs=[Config({'B': 1}), Config({'B': 2})], key=[],\n"
-   "          prune_configs_by={'early_config_prune': broken})\n"
-   "@kernel\n"
-   "def other(x: *fp16, B: constexpr):\n"
-   "    store(x, 1.0)\n"
-   "@heuristics({'ODD': lambda args: args['n'] % 2 == 1, 'num_warps': lambda args: 8})\n"
-   "@heuristics({'BIG': lambda args: args['ODD'] and args['B'] > 10, 'LOST': lambda a: a['none']})\n"
-   "@kernel\n"
-   "def chosen(x, n, B: constexpr, ODD: constexpr, BIG: constexpr, LOST: constexpr):\n"
-   "    store(x, 1.0)\n"
-   "@kernel\n"
-   "def plain(x: *fp16):\n"
-   "    store(x, 1.0)\n";
+    "SIZES = [32, 64, 128]\n"
+    "def few(configs, named, **kw):\n"
+    "    assert named['x'].itemsize == 2\n"
+    "    return [c for c in configs if c.kwargs['BLOCK'] <= named['n'] and c.num_warps > 1]\n"
+    "def cost(n, BLOCK, num_warps, **kw):\n"
+    "    return abs(BLOCK - n) * 10 + num_warps\n"
+    "def broken(configs, named):\n"
+    "    return torch.prune(configs)\n"
+    "@autotune(configs=[Config({'BLOCK': b, 'ACT': \"a'b\"}, num_warps=w) for b in SIZES\n"
+    "                   for w in (1, 2, 4)] + [Config({'BLOCK': 16})], key=['n'],\n"
+    "          prune_configs_by={'early_config_prune': few, 'perf_model': cost, 'top_k': 2},\n"
+    "          reset_to_zero=['y'], restore_value=['x'], warmup=3, rep=7)\n"
+    "@kernel(num_warps=8, num_stages=5, grid=(cdiv(n, BLOCK),))\n"
+    "def scale(x: *fp16, y: *fp16, n: i32, BLOCK: constexpr, ACT: constexpr):\n"
+    "    store(y, load(x))\n"
+    "@autotune(configs=[Config({'B': 1}), Config({'B': 2})], key=[],\n"
+    "          prune_configs_by={'early_config_prune': broken})\n"
+    "@kernel\n"
+    "def other(x: *fp16, B: constexpr):\n"
+    "    store(x, 1.0)\n"
+    "@heuristics({'ODD': lambda args: args['n'] % 2 == 1, 'num_warps': lambda args: 8})\n"
+    "@heuristics({'BIG': lambda args: args['ODD'] and args['B'] > 10, 'LOST': lambda a: "
+    "a['none']})\n"
+    "@kernel\n"
+    "def chosen(x, n, B: constexpr, ODD: constexpr, BIG: constexpr, LOST: constexpr):\n"
+    "    store(x, 1.0)\n"
+    "@kernel\n"
+    "def plain(x: *fp16):\n"
+    "    store(x, 1.0)\n";
 
 static char remarks[2048];
 
