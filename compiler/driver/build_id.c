@@ -1,5 +1,5 @@
-/* Which build this is: the linker's build id of the file that this code is in.  Two compilers of one
- * version may differ while one is being worked on, and must not share what they have compiled. */
+/* Which build this is: the linker's build id of the file that this code is in.  Two compilers of
+ * one version may differ while one is being worked on, and must not share what they compiled. */
 #define _GNU_SOURCE
 #include "codegen/codegen.h"
 #include "tilec/tilec.h"

@@ -5,7 +5,7 @@
  *   then renamed.  Its last 32 bytes are the BLAKE3 of all before them, and it holds its own key:
  *   anything torn, cut, flipped or misplaced is a miss, and the next put replaces it.  That is why
  *   nothing is ever synchronised to the disk: what a power cut damages is found out when read.
- * - A folder is used only when it belongs to this user and nobody else may write to it, and is not a
+ * - A folder is used only when it belongs to this user, nobody else may write to it, and it is no
  *   link; never by a process that runs with another's rights (setuid).
  * - No call fails its caller: what goes wrong is a miss, and a sentence in `why`.
  * - Nothing is kept open between calls, so forks and removed folders do no harm. */

@@ -83,7 +83,8 @@ tl_ptxas(TlCache *cache, const char *ptxas, const TilecImageInfo *info, const ch
       return false;
    }
    snprintf(target, sizeof target, "-arch=%s", info->arch);
-   char *const argv[] = {"ptxas", target, "-o", out, in, info->line_info ? "-lineinfo" : NULL, NULL};
+   char *lines = info->line_info ? "-lineinfo" : NULL;
+   char *const argv[] = {"ptxas", target, "-o", out, in, lines, NULL};
    bool wrote = write_file(in, ptx, ptx_len);
    int code = wrote ? run(ptxas, argv) : -1;
    bool ok = code == 0 && read_file(out, cubin, cubin_len);
