@@ -163,9 +163,10 @@ tilec_compile(TilecSession *session, const TilecCompileOptions *o, TilecProgram 
          fail = TILEC_BAD_SOURCE;
    }
    pthread_mutex_unlock(&lock);
-   struct timespec delay = {.tv_sec = mock.delay_ms / 1000,
-                            .tv_nsec = mock.delay_ms % 1000 * 1000000L};
-   nanosleep(&delay, NULL);
+   while (mock.hold) {
+      struct timespec pause = {.tv_nsec = 1000000};
+      nanosleep(&pause, NULL);
+   }
    TilecProgram *p = calloc(1, sizeof *p);
    const TilecKernelDecl *decl = NULL;
    for (uint32_t i = 0; i < mock.num_decls; i++)

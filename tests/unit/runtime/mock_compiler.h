@@ -19,7 +19,7 @@ typedef struct MockCompiler {
    const char *warning;              /* rendered; a diagnostic of every compile; NULL = none */
    const TilecImport *imports;       /* of every program */
    uint32_t num_imports;
-   int delay_ms;                     /* a compile takes so long */
+   _Atomic int hold;                 /* compiles wait until it is 0 again */
    const char *build;                /* tilec_build_id; NULL = "mock 1" */
    const char *bad_define;           /* compiles with this "NAME=VALUE" fail with BAD_SOURCE */
    /* What is listed when argument values are given; NULL = the same. */

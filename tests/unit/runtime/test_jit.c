@@ -377,7 +377,7 @@ compiling_ahead(void **state)
    (void)state;
    jit_options.num_workers = 3;
    start(TILEC_ON_CUDA);
-   mock.delay_ms = 50;
+   mock.hold = 1;
    TilecPending *pending[6];
    TilecArg args[5];
    for (int i = 0; i < 6; i++) { /* three kinds, each asked for twice */
@@ -387,6 +387,7 @@ compiling_ahead(void **state)
       assert_int_equal(tilec_kernel_prepare_async(kernel, a, 5, &pending[i]), TILEC_OK);
    }
    assert_int_equal(tilec_pending_query(pending[5]), TILEC_NOT_READY);
+   mock.hold = 0;
    assert_int_equal(launch_n(16), TILEC_OK); /* joins the one under way */
    for (int i = 0; i < 6; i++) {
       assert_int_equal(tilec_pending_wait(pending[i]), TILEC_OK);
@@ -458,7 +459,7 @@ a_forked_child_closes_without_waiting(void **state)
    (void)state;
    jit_options.num_workers = 2;
    start(TILEC_ON_CUDA);
-   mock.delay_ms = 300;
+   mock.hold = 1;
    TilecPending *pending;
    TilecArg args[] = {TILEC_ARG((float *)0x1000), TILEC_ARG(64), TILEC_ARG(1.0f), TILEC_ARG(3),
                       TILEC_ARG(7)};
@@ -475,6 +476,7 @@ a_forked_child_closes_without_waiting(void **state)
    int status = 1;
    assert_int_equal(waitpid(child, &status, 0), child);
    assert_int_equal(status, 0);
+   mock.hold = 0;
    assert_int_equal(tilec_pending_wait(pending), TILEC_OK);
    tilec_pending_free(pending);
    stop();
