@@ -72,6 +72,7 @@ if(TARGET tilec_shared)
   target_link_libraries(gpu_programs PRIVATE tests_programs tilec_shared m)
   set_target_properties(gpu_programs PROPERTIES BUILD_RPATH_USE_ORIGIN ON BUILD_RPATH "$ORIGIN")
   add_test(NAME sim.programs COMMAND gpu_programs --on sim --count 3000 --jobs 2)
+  set_tests_properties(sim.programs PROPERTIES PROCESSORS 2 TIMEOUT 900)
 endif()
 
 # The command's parts that need no compiler.

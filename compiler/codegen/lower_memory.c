@@ -102,7 +102,8 @@ has_hints(Hints h)
    return h.cache != TL_CACHE_NONE || h.evict != TL_EVICT_NORMAL;
 }
 
-/* "ld.global.ca.L1::evict_first.L2::cache_hint.v4.b32" */
+/* "ld.global.L1::evict_first.L2::cache_hint.v4.b32".  A cache operator excludes an L1 priority (PTX
+ * ISA, "ld", "st"): what the kernel says of the cache wins, and the policy of L2 stays. */
 static void
 mnemonic(char *out, size_t size, const char *base, Hints h, Piece p)
 {
@@ -110,9 +111,10 @@ mnemonic(char *out, size_t size, const char *base, Hints h, Piece p)
    if (p.count > 1)
       snprintf(vec, sizeof vec, ".v%u", p.count);
    const char *cop = h.cache == TL_CACHE_NONE ? "" : tl_attr_word(TL_AK_CACHE, h.cache);
-   const char *l1 = h.evict == TL_EVICT_FIRST  ? ".L1::evict_first"
-                    : h.evict == TL_EVICT_LAST ? ".L1::evict_last"
-                                               : "";
+   const char *l1 = *cop                       ? ""
+                    : h.evict == TL_EVICT_FIRST ? ".L1::evict_first"
+                    : h.evict == TL_EVICT_LAST  ? ".L1::evict_last"
+                                                : "";
    snprintf(out, size, "%s%s%s%s%s%s%s.b%u", h.is_volatile ? "ld.volatile" : base, ".global",
             *cop && !h.is_volatile ? "." : "", h.is_volatile ? "" : cop, h.is_volatile ? "" : l1,
             h.evict != TL_EVICT_NORMAL && !h.is_volatile ? ".L2::cache_hint" : "", vec,

@@ -25,7 +25,7 @@ enum {
    MAX_JOBS = 256,
    MAX_LINES = 4096,
    PROGRAM_SECONDS = 100, /* one program may take */
-   DEVICE_BYTES = 16 << 20,
+   DEVICE_BYTES = 64 << 20,
    NEED_COVERAGE = 1000,
 };
 

@@ -106,9 +106,12 @@ cache_hints(void **state)
    const char *ptx = emit(*state, "sm_90a", "%x: ptr<fp32>",
                           "%v = ld_global %x {cache = cg} : fp32\n"
                           "%w = ld_global %x {evict = last} : fp32\n"
-                          "%s = add %v, %w : fp32\n"
+                          "%b = ld_global %x {cache = ca, evict = last} : fp32\n"
+                          "%a = add %v, %w : fp32\n"
+                          "%s = add %a, %b : fp32\n"
                           "st_global %x, %s {evict = first}\n");
    expect(ptx, "ld.global.cg.b32");
+   expect(ptx, "ld.global.ca.L2::cache_hint.b32"); /* with ".L1::evict_last" ptxas refuses it */
    expect(ptx, "ld.global.L1::evict_last.L2::cache_hint.b32");
    expect(ptx, "createpolicy.fractional.L2::evict_first.b64");
    expect(ptx, "st.global.L1::evict_first.L2::cache_hint.b32");
