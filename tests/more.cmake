@@ -73,6 +73,12 @@ if(TARGET tilec_shared)
   set_target_properties(gpu_programs PROPERTIES BUILD_RPATH_USE_ORIGIN ON BUILD_RPATH "$ORIGIN")
   add_test(NAME sim.programs COMMAND gpu_programs --on sim --count 3000 --jobs 2)
   set_tests_properties(sim.programs PROPERTIES PROCESSORS 2 TIMEOUT 900)
+
+  # Some of them as PTX of several targets, which ptx.assemble takes up.
+  file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/out/programs")
+  add_test(NAME ptx.programs COMMAND gpu_programs --on sim --seed 40000 --count 100 --jobs 2
+           --save "${CMAKE_BINARY_DIR}/out/programs")
+  set_tests_properties(ptx.programs PROPERTIES FIXTURES_SETUP ptx)
 endif()
 
 # The command's parts that need no compiler.

@@ -1,11 +1,15 @@
 /* Random tile programs on the GPU, or its simulator, against the CPU executor.
+ *
  *    gpu_programs [--on cuda|sim] [--count N] [--seed S] [--seconds T] [--jobs J] [--arch A]
- * [--ptx] gpu_programs [--on cuda|sim] --program SEED [--reduce] Programs S, S + 1 .. S + N - 1 are
- * shared out to J processes, so that one that takes its process down is found and named.  A failure
- * prints the command that repeats it; --program prints the program as well, and --reduce drops its
- * operations while it goes on failing in the same way. With --ptx the simulator's programs are
- * compiled as far as PTX, too. Every operation and family of the table must occur when 1000
- * programs or more are run. Exits with 77 (skipped) on a machine without a GPU. */
+ *                 [--save DIR]
+ *    gpu_programs [--on cuda|sim] --program SEED [--reduce]
+ *
+ * Programs S, S + 1 .. S + N - 1 are shared out to J processes, so that one that takes its process
+ * down is found and named.  A failure prints the command that repeats it; --program prints the
+ * program as well, and --reduce drops its operations while it goes on failing in the same way.
+ * With --save the simulator's programs are compiled as far as PTX, which goes to DIR/pSEED.ptx.
+ * Every operation and family of the table must occur when 1000 programs or more are run.
+ * Exits with 77 (skipped) on a machine without a GPU. */
 #include "support/run_program.h"
 
 #include "tilec/runtime.h"
@@ -51,10 +55,11 @@ static const char *const outcome_text[OUTCOME_COUNT] = {
 };
 
 typedef struct Options {
-   bool on_sim, reduce, one, ptx;
+   bool on_sim, reduce, one;
    uint64_t count, seed, seconds, program;
    unsigned jobs;
    const char *arch; /* NULL: the device's; on the simulator several */
+   const char *save; /* NULL: PTX is not kept */
 } Options;
 
 /* One process's results, in memory that all share. */
@@ -162,6 +167,20 @@ arch_for(const Place *at, uint64_t seed)
    return at->rt ? at->device.arch : archs[seed % (sizeof archs / sizeof archs[0])];
 }
 
+static bool
+save_ptx(const Options *o, const GenProgram *p, const TilecProgram *program)
+{
+   char path[4096];
+   size_t bytes;
+   const char *ptx = tilec_program_text(program, TILEC_STAGE_PTX, &bytes);
+   snprintf(path, sizeof path, "%s/p%llu.ptx", o->save, (unsigned long long)p->seed);
+   FILE *f = fopen(path, "w");
+   if (!f)
+      return false;
+   bool ok = fwrite(ptx, 1, bytes, f) == bytes;
+   return fclose(f) == 0 && ok;
+}
+
 /* Runs `text`, which is p's own or a reduced one, on its buffers. */
 static Outcome
 run_text(const Place *at, const GenProgram *p, const char *text, Job *job, char *why)
@@ -169,12 +188,17 @@ run_text(const Place *at, const GenProgram *p, const char *text, Job *job, char 
    TilecProgram *program = NULL;
    double start = now();
    Outcome outcome = AGREES;
-   TilecStage stop = at->rt || at->options->ptx ? TILEC_STAGE_PTX : TILEC_STAGE_LOWERED;
+   TilecStage stop = at->rt || at->options->save ? TILEC_STAGE_PTX : TILEC_STAGE_LOWERED;
    TilecStatus s =
        run_compile(text, arch_for(at, p->seed), at->device.max_ptx_version, stop, &program, why);
    job->compile_s += now() - start;
    if (s != TILEC_OK)
       return strstr(why, "error[E0501]") ? NOT_ON_TARGET : NOT_COMPILED;
+   if (at->options->save && !save_ptx(at->options, p, program)) {
+      snprintf(why, RUN_WHY_BYTES, "its PTX cannot be written to %s", at->options->save);
+      tilec_program_free(program);
+      return NOT_COMPILED;
+   }
    RunMemory want = run_memory_new(p), got = run_memory_copy(&want);
    start = now();
    if (run_on_host(program, p, TILEC_HOST_CPU, &want, why) != TILEC_OK)
@@ -547,8 +571,8 @@ read_options(int argc, char **argv, Options *o)
    *o = (Options){.seed = 1};
    for (int i = 1; i < argc; i++) {
       const char *value = i + 1 < argc ? argv[i + 1] : "";
-      if (strcmp(argv[i], "--reduce") == 0 || strcmp(argv[i], "--ptx") == 0) {
-         *(argv[i][2] == 'r' ? &o->reduce : &o->ptx) = true;
+      if (strcmp(argv[i], "--reduce") == 0) {
+         o->reduce = true;
          continue;
       }
       if (strcmp(argv[i], "--on") == 0)
@@ -563,6 +587,8 @@ read_options(int argc, char **argv, Options *o)
          o->jobs = (unsigned)strtoul(value, NULL, 0);
       else if (strcmp(argv[i], "--arch") == 0)
          o->arch = value;
+      else if (strcmp(argv[i], "--save") == 0)
+         o->save = value;
       else if (strcmp(argv[i], "--program") == 0)
          o->program = strtoull(value, NULL, 0), o->one = true;
       else
@@ -598,7 +624,7 @@ main(int argc, char **argv)
    Options o;
    if (!read_options(argc, argv, &o)) {
       fprintf(stderr, "usage: gpu_programs [--on cuda|sim] [--count N] [--seed S] [--seconds T] "
-                      "[--jobs J] [--arch A] [--ptx] [--program SEED [--reduce]]\n");
+                      "[--jobs J] [--arch A] [--save DIR] [--program SEED [--reduce]]\n");
       return 2;
    }
    Shared *shared =
