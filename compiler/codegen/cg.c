@@ -217,7 +217,6 @@ declare_kernel(TlCg *cg)
    char threads[32];
    snprintf(threads, sizeof threads, "%u", f->num_warps * 32);
    string_attr(cg, "nvvm.reqntid", threads);
-   string_attr(cg, "nvvm.minctasm", "1");
    unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
    LLVMAddAttributeAtIndex(cg->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
                            LLVMCreateEnumAttribute(cg->llvm, nounwind, 0));

@@ -76,10 +76,58 @@ tl_lower_none(TlLowerCx *cx, TlOp *op)
    tl_fail(cx);
 }
 
+/* Register bits of a value that lead to an equal element: they move inside a group that analysis
+ * knows to be constant, as a mask of 16 columns does along them, or make copies. */
+static uint32_t
+equal_regs(TlLowerCx *cx, const TlValue *v)
+{
+   TlLinear l = tl_layout_of(v->type);
+   const TlAxisInfo *info = tl_axis_info(cx->facts, v);
+   uint32_t inside = 0, equal = 0;
+   for (unsigned d = 0; d < v->type->rank; d++)
+      inside |= tl_axis_mask(&l, d) & (info->constancy[d] - 1) << tl_ll_dim_shift(&l, d);
+   for (unsigned i = 0; i < l.num[TL_HW_REG]; i++)
+      equal |= l.col[i] & ~inside ? 0 : 1u << i;
+   return equal;
+}
+
+/* One operation for every group of equal registers, then the result repeated.  False when all
+ * registers differ: nothing was built. */
+static bool
+lower_once_each(TlLowerCx *cx, TlOp *op)
+{
+   const TlValue *result = op->num_results == 1 ? tl_result(op, 0) : NULL;
+   if (!result || result->type->kind != TL_TYPE_TILE || !tl_has_trait(op, TL_TRAIT_PURE))
+      return false;
+   uint32_t equal = equal_regs(cx, result);
+   unsigned n = tl_ll_num_regs(result->type->layout), kept = 0;
+   if (!equal)
+      return false;
+   uint32_t *keep = tl_new_array(cx->scratch, uint32_t, n);
+   uint32_t *at = tl_new_array(cx->scratch, uint32_t, n);
+   for (uint32_t r = 0; r < n; r++) {
+      if (!(r & equal))
+         keep[kept++] = r;
+      at[r] = r & equal ? at[r & ~equal] : kept - 1;
+   }
+   TlValue **args = tl_new_array(cx->scratch, TlValue *, op->num_args);
+   for (unsigned i = 0; i < op->num_args; i++) {
+      TlValue *arg = tl_lower_use(cx, tl_arg(op, i));
+      bool is_scalar = tl_regs_of(arg->type) != n;
+      args[i] = is_scalar ? tl_regs_splat(cx, arg, kept) : tl_regs_pick(cx, arg, keep, kept);
+   }
+   const TlType *type = tl_type_regs(cx->types, tl_type_elem(result->type), kept);
+   TlOp *now = tl_lower_clone(cx, op, args, op->num_args, &type, 0);
+   tl_lower_def(cx, result, tl_regs_pick(cx, tl_result(now, 0), at, n));
+   return true;
+}
+
 /* Element by element: scalars among registers are repeated. */
 void
 tl_lower_same(TlLowerCx *cx, TlOp *op)
 {
+   if (lower_once_each(cx, op))
+      return;
    unsigned n = 1;
    TlValue **args = tl_new_array(cx->scratch, TlValue *, op->num_args);
    const TlType **types = tl_new_array(cx->scratch, const TlType *, op->num_results);
