@@ -2,7 +2,7 @@
  * multiprocessor: an instruction of one warp on the arithmetic pipes costs 1, a wavefront of shared
  * memory or a shuffle 4, a sector of 32 bytes of global memory 2.  The figures are rates of
  * sm_80 to sm_90, not latencies; what counts is that one block's costs are comparable.  A barrier
- * is charged as a fixed number of cycles.  docs/decisions/0006-layouts-by-cost.md gives reasons. */
+ * is charged as a fixed number of cycles.  docs/decisions/0009-layouts-by-cost.md gives reasons. */
 #ifndef TL_PASSES_PLACE_COST_H
 #define TL_PASSES_PLACE_COST_H
 
