@@ -12,6 +12,12 @@ consumer_kernels(aot_check)
 add_test(NAME gpu.aot COMMAND aot_check)
 set_tests_properties(gpu.aot PROPERTIES SKIP_RETURN_CODE 77)
 
+# What a launch costs beyond cuLaunchKernel: it includes the source that aot_check made.
+add_executable(aot_time consumer/aot_time.c)
+target_include_directories(aot_time PRIVATE "${CMAKE_CURRENT_BINARY_DIR}/tilec/aot_check")
+target_link_libraries(aot_time PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+add_dependencies(aot_time aot_check)
+
 # The example of docs/ahead-of-time.md that needs no library at all.
 set(elu "${CMAKE_BINARY_DIR}/out/bare_driver_elu")
 add_executable(bare_driver "${KERNELS}/aot/bare_driver.c")

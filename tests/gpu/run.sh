@@ -68,7 +68,7 @@ fi
 for example in vector_add elu pointwise softmax layer_norm matmul attention; do
    check "$example" 120 "$build/examples/$example" --on cuda --source "$root/dsl_examples"
 done
-for program in gpu_test runtime_gpu_check sim_gpu_models; do
+for program in gpu_test runtime_gpu_check sim_gpu_models aot_check aot_time; do
    if [[ -x $build/bin/$program ]]; then
       check "$program" 180 "$build/bin/$program"
    fi
@@ -78,6 +78,10 @@ if ((programs)) && [[ -x $build/bin/gpu_programs ]]; then
 fi
 if [[ -x $build/bin/accuracy ]]; then
    check accuracy 1200 "$build/bin/accuracy" --stride "${ACCURACY_STRIDE:-16}"
+fi
+if [[ -x $build/bin/bare_driver ]] &&
+   "$build/bin/tilec" build "$root/dsl_examples/elu.tile" -o "$out/elu.ptx"; then
+   check bare_driver 60 "$build/bin/bare_driver" "$out/elu.ptx" "$out/elu.json"
 fi
 if ((bench)); then
    check tune 300 "$root/tests/gpu/tune.sh" "$build"
