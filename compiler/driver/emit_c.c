@@ -16,7 +16,7 @@ tl_c_name(TlArena *arena, const char *text)
    TlSb sb;
    tl_sb_init(&sb, arena);
    if (isdigit((unsigned char)*text) || !*text)
-      tl_sb_char(&sb, '_');
+      tl_sb_char(&sb, 'k'); /* a leading underscore would be C's */
    for (; *text; text++) {
       unsigned char ch = (unsigned char)*text;
       bool plain = (ch < 0x80 && isalnum(ch)) || ch == '_';

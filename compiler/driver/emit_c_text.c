@@ -99,7 +99,8 @@ first_lines(const TlAot *aot, const char *suffix, TlSb *out)
 {
    const TilecImageInfo *info = &aot->images[0].unit->info;
    tl_sb_printf(out, "/* %s.%s: made by tilec " TILEC_VERSION_TEXT " from ", aot->name, suffix);
-   comment_text(out, info->kernels[0].file ? base_name(info->kernels[0].file) : "a source text");
+   const char *file = info->kernels[0].file;
+   comment_text(out, !file || strcmp(file, "-") == 0 ? "standard input" : base_name(file));
    tl_sb_printf(out, " for %s.  Changes are lost.", arch_list(aot));
 }
 

@@ -257,22 +257,38 @@ tl_unit_specialization(TlUnit *u, const TilecCompileOptions *o)
    return spec;
 }
 
+/* PTX's symbols are ASCII: a letter beyond is spelled by its bytes, as in "gr_c3b6_c39fe". */
+static const char *
+ascii_name(TlUnit *u, const char *name)
+{
+   TlSb sb;
+   tl_sb_init(&sb, u->arena);
+   for (const char *p = name; *p; p++) {
+      bool is_ascii = (unsigned char)*p < 0x80;
+      if (is_ascii)
+         tl_sb_char(&sb, *p);
+      else
+         tl_sb_printf(&sb, (unsigned char)*p >= 0xc0 ? "_%02x" : "%02x", (unsigned char)*p);
+   }
+   return tl_sb_cstr(&sb);
+}
+
 /* "elu", then "elu__1", "elu__2" for further specialisations: symbols of one module differ. */
 static const char *
 symbol_for(TlUnit *u, const char *kernel)
 {
    const TlKernelInfo *kernels;
    unsigned num_kernels = tl_sema_kernels(u->sema, &kernels);
-   const char *name = kernel;
+   const char *first = ascii_name(u, kernel), *name = first;
    for (unsigned n = 1;; n++) {
       bool taken = false;
       for (size_t i = 0; i < u->entries.len; i++)
          taken |= strcmp(u->entries.data[i].func->name, name) == 0;
-      for (unsigned i = 0; i < num_kernels && name != kernel; i++)
-         taken |= strcmp(kernels[i].name, name) == 0;
+      for (unsigned i = 0; i < num_kernels; i++)
+         taken |= strcmp(kernels[i].name, name) == 0 && strcmp(name, kernel) != 0;
       if (!taken)
          return name;
-      name = tl_arena_printf(u->arena, "%s__%u", kernel, n);
+      name = tl_arena_printf(u->arena, "%s__%u", first, n);
    }
 }
 
