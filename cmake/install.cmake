@@ -1,4 +1,4 @@
-# cmake --install build/release --prefix P.  Nothing in the prefix names the prefix: it may be moved.
+# cmake --install build/release --prefix P.  Nothing in the prefix names it: it may be moved.
 include(CMakePackageConfigHelpers)
 set(package lib/cmake/tilec)
 
@@ -25,7 +25,8 @@ install(FILES "${CMAKE_BINARY_DIR}/package/tilecConfig.cmake"
               "${CMAKE_BINARY_DIR}/package/tilecConfigVersion.cmake"
               "${CMAKE_SOURCE_DIR}/cmake/tilecKernels.cmake" DESTINATION ${package})
 foreach(pc tilec tilec-runtime)
-  configure_file("${CMAKE_SOURCE_DIR}/cmake/${pc}.pc.in" "${CMAKE_BINARY_DIR}/package/${pc}.pc" @ONLY)
+  configure_file("${CMAKE_SOURCE_DIR}/cmake/${pc}.pc.in" "${CMAKE_BINARY_DIR}/package/${pc}.pc"
+                 @ONLY)
   install(FILES "${CMAKE_BINARY_DIR}/package/${pc}.pc" DESTINATION lib/pkgconfig)
 endforeach()
 

@@ -36,8 +36,8 @@ is_reserved(const char *name)
       "linux long mutable namespace new noexcept not not_eq nullptr operator or or_eq private "
       "protected public register reinterpret_cast restrict return short signed sizeof static "
       "static_assert static_cast struct switch template this thread_local throw true try typedef "
-      "typeid typename typeof typeof_unqual union unix unsigned using virtual void volatile wchar_t "
-      "while xor xor_eq stream grid grid_x grid_y grid_z asked params bad NULL errno stdin stdout "
+      "typeid typename typeof typeof_unqual union unix unsigned using virtual void volatile "
+      "wchar_t while xor xor_eq stream grid grid_x grid_y grid_z asked params bad NULL errno stdin stdout "
       "stderr ";
    const char *found = strstr(words, name);
    size_t n = strlen(name);
@@ -171,7 +171,8 @@ param_of(const TlAot *aot, TlCKernel *k, uint32_t index)
       return true;
    param_type(aot, typed ? typed->type : "i64", is_const, p);
    if (!p->kind)
-      return fail(aot, k, tl_arena_printf(aot->arena, "'%s' has type %s", typed->name, typed->type));
+      return fail(aot, k, tl_arena_printf(aot->arena, "'%s' has type %s", typed->name,
+                                          typed->type));
    p->c_name = param_name(aot, k, index, p->name);
    for (uint32_t i = 0; i < k->count; i++) {
       const TilecArgInfo *a = &entry_info(aot, k, i)->args[index];

@@ -121,11 +121,11 @@ static const char module_functions[] =
    "/* What the last call of this thread that failed said beyond its status; valid until its next\n"
    " * failure. */\n"
    "const char *aot_error(void);\n\n"
-   "/* Loads the kernels into the current context.  A launch does so by itself; calling this before\n"
-   " * keeps the loading out of a graph capture or of a timed part. */\n"
+   "/* Loads the kernels into the current context.  A launch does so by itself; calling this\n"
+   " * before keeps the loading out of a graph capture or of a timed part. */\n"
    "int aot_load(void);\n"
-   "/* Takes them out of the current context again; none of their launches may be running or being\n"
-   " * made.  To be called before a context is destroyed. */\n"
+   "/* Takes them out of the current context again; none of their launches may be running or\n"
+   " * being made.  To be called before a context is destroyed. */\n"
    "int aot_unload(void);\n";
 
 static void

@@ -219,7 +219,8 @@ tl_ptxas_assemble(TlArena *arena, const TlPtxas *ptxas, const char *arch, const 
    const char *why, *said = tl_sb_cstr(&j.said);
    bool good = ok && WIFEXITED(j.status) && WEXITSTATUS(j.status) == 0;
    out->unknown_arch = ok && !good &&
-                       (strstr(said, "for option 'gpu-name'") || strstr(said, "Unsupported .version"));
+                       (strstr(said, "for option 'gpu-name'") ||
+                        strstr(said, "Unsupported .version"));
    if (ok && !out->unknown_arch) {
       Reader r = {.ptxas = ptxas, .diags = diags, .range = range};
       report(arena, &r, &j.said);

@@ -1,6 +1,7 @@
-/* Launches elu.ptx with nothing but the NVIDIA driver: no tilec, no CUDA toolkit, no headers of theirs.
+/* Launches elu.ptx with nothing but the NVIDIA driver: no tilec, no CUDA toolkit, no headers of
+ * theirs.
  *
- *    tilec build dsl_examples/elu.tile -o elu.ptx            writes elu.ptx and its record, elu.json
+ *    tilec build dsl_examples/elu.tile -o elu.ptx         writes elu.ptx and its record elu.json
  *    cc bare_driver.c -o bare_driver -ldl -lm && ./bare_driver elu.ptx elu.json
  *
  * The record says how the entry is called, how many threads a block has, how much shared memory it
@@ -84,8 +85,8 @@ read_file(const char *path)
    return text;
 }
 
-/* The first value of a field in the record.  A program of any size has a JSON reader; this one has a
- * record with one kernel, whose fields are found by their names. */
+/* The first value of a field in the record.  A program of any size has a JSON reader; this one has
+ * a record with one kernel, whose fields are found by their names. */
 static const char *
 field(const char *json, const char *name)
 {
@@ -167,7 +168,8 @@ main(int argc, char **argv)
       norm += want * want;
    }
    double error = sqrt(wrong / norm);
-   printf("relative error %.2e, at most 1e-6 is allowed: %s\n", error, error <= 1e-6 ? "ok" : "WRONG");
+   printf("relative error %.2e, at most 1e-6 is allowed: %s\n", error,
+          error <= 1e-6 ? "ok" : "WRONG");
    free(ptx);
    free(json);
    return error <= 1e-6 ? 0 : 1;

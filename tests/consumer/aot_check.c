@@ -1,5 +1,5 @@
-/* ELU and attention compiled ahead of time, against a double-precision oracle.  One file to copy to a
- * machine with a GPU: it needs libc and the NVIDIA driver.
+/* ELU and attention compiled ahead of time, against a double-precision oracle.  One file to copy
+ * to a machine with a GPU: it needs libc and the NVIDIA driver.
  * Exit code: 0 all errors within bounds, 1 not, 77 no GPU (the kernels must say so themselves). */
 #include "attention.h"
 #include "driver.h"

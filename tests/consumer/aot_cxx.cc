@@ -1,5 +1,5 @@
-// The header from C++, kernels built with --check: null pointers are refused before anything else, and
-// without a context every call answers with a typed status.
+// The header from C++, kernels built with --check: null pointers are refused before anything else,
+// and without a context every call answers with a typed status.
 #include "elu.h"
 
 #include <cstdio>

@@ -1,5 +1,5 @@
-/* The generated C against the stand-in driver (tests/support/fakecuda), found as libcuda.so.1: which
- * specialisation a launch takes, with which arguments, and what each failure of the driver becomes.
+/* The generated C against the stand-in driver (tests/support/fakecuda), found as libcuda.so.1:
+ * which specialisation a launch takes, with which arguments, and what each failure of the driver becomes.
  * Without any driver: every call answers ELU_NO_DRIVER. */
 #include "../support/fakecuda/fakecuda.h"
 #include "attention.h"
@@ -95,7 +95,8 @@ launch_once(void)
    return elu_launch(NULL, 1, 1, 1, address(0x1000), address(0x2000), 16, 1.0f);
 }
 
-/* Every driver call that a first launch makes fails in turn; nothing stays behind, the next works. */
+/* Every driver call that a first launch makes fails in turn; nothing stays behind, the next
+ * works. */
 static void
 survives_failures(void)
 {

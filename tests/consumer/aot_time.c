@@ -1,6 +1,7 @@
-/* What a launch through the generated C costs beyond a bare cuLaunchKernel of the same function: both
- * loops in turns in one run.  The source is included, so that the function's handle can be had.
- * Exit code 77 without a GPU.  With the tests' stand-in driver the difference is the code's own time. */
+/* What a launch through the generated C costs beyond a bare cuLaunchKernel of the same function:
+ * both loops in turns in one run.  The source is included, so that the function's handle can be had.
+ * Exit code 77 without a GPU.  With the tests' stand-in driver the difference is the code's own
+ * time. */
 #include "elu.c"
 
 #include "driver.h"
@@ -74,8 +75,8 @@ main(void)
    }
    qsort(ours, ROUNDS, sizeof ours[0], ascending);
    qsort(theirs, ROUNDS, sizeof theirs[0], ascending);
-   printf("elu_launch_auto %.3f us, cuLaunchKernel %.3f us, difference %.3f us (medians of %d rounds "
-          "of %d launches)\n", ours[ROUNDS / 2], theirs[ROUNDS / 2],
+   printf("elu_launch_auto %.3f us, cuLaunchKernel %.3f us, difference %.3f us (medians of %d "
+          "rounds of %d launches)\n", ours[ROUNDS / 2], theirs[ROUNDS / 2],
           ours[ROUNDS / 2] - theirs[ROUNDS / 2], ROUNDS, LAUNCHES);
    bad |= elu_unload() | cu.cuMemFree_v2(x);
    return bad != 0;

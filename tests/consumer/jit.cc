@@ -33,5 +33,6 @@ main()
        tilec_buffer_download(y, 0, data, sizeof data, nullptr))
       return 1;
    std::printf("%s: elu(-1) = %g\n", tilec_version(), static_cast<double>(data[0]));
-   return std::fabs(static_cast<double>(data[0]) - std::expm1(-1.0)) < 1e-6 && data[2] == 1.0f ? 0 : 1;
+   const double error = static_cast<double>(data[0]) - std::expm1(-1.0);
+   return std::fabs(error) < 1e-6 && data[2] == 1.0f ? 0 : 1;
 }

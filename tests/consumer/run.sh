@@ -37,7 +37,7 @@ for file in bin/tilec include/tilec/{tilec,runtime,arg,status,kernel_info}.h lib
    lib/pkgconfig/tilec{,-runtime}.pc; do
    [[ -e $prefix/$file ]] || die "$file was not installed"
 done
-if grep -rlF -e "first place" -e "$root" "$prefix/lib/cmake" "$prefix/lib/pkgconfig" "$prefix/include"; then
+if grep -rlF -e "first place" -e "$root" "$prefix"/lib/{cmake,pkgconfig} "$prefix/include"; then
    die "these files name the place they were made in"
 fi
 "$prefix/bin/tilec" --version
@@ -86,7 +86,8 @@ expect 0 env LD_LIBRARY_PATH="$work/fake" "$work/plain/aot_plain"
 
 if [[ -x $(command -v ptxas || echo /usr/local/cuda/bin/ptxas) ]]; then
    say "cubin"
-   "$prefix/bin/tilec" build "$kernels/elu.tile" --emit=cubin -o elu.cubin -Rptxas 2>&1 | grep 'registers'
+   "$prefix/bin/tilec" build "$kernels/elu.tile" --emit=cubin -o elu.cubin -Rptxas 2>&1 |
+      grep 'registers'
    [[ $(head -c 4 elu.cubin | od -An -tx1) == " 7f 45 4c 46" && -s elu.json ]] || die "no cubin"
 fi
 

@@ -1,6 +1,6 @@
 /* libtilec_runtime by pkg-config: runtime elu.ptx elu.json.  With the tests' stand-in driver
- * (--stand-in) the launch goes through and computes nothing; on a GPU the result is checked; without
- * a driver the status says so and the exit code is 77. */
+ * (--stand-in) the launch goes through and computes nothing; on a GPU the result is checked;
+ * without a driver the status says so and the exit code is 77. */
 #include <tilec/runtime.h>
 
 #include <math.h>
