@@ -3,8 +3,8 @@
 #
 # Compiles kernels to C while TARGET is built and adds them to it: `#include "NAME.h"` gives
 # NAME_launch.  NAME is the file's name without its suffix unless given.  KERNELS, SIGNATURES and
-# NAME speak of one file: call once for each.  An edit of the file, or of a file that it imports, builds
-# anew.  TARGET links the C library and nothing else; at run time it needs the NVIDIA driver.
+# NAME speak of one file: call once for each.  An edit of the file, or of a file that it imports,
+# builds anew.  TARGET links the C library and nothing else; at run time it needs the NVIDIA driver.
 function(tilec_add_kernels target)
   cmake_parse_arguments(PARSE_ARGV 1 A "" "NAME"
                         "FILES;KERNELS;SIGNATURES;ARCHS;DEFINES;INCLUDES;OPTIONS")

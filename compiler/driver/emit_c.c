@@ -37,8 +37,8 @@ is_reserved(const char *name)
       "protected public register reinterpret_cast restrict return short signed sizeof static "
       "static_assert static_cast struct switch template this thread_local throw true try typedef "
       "typeid typename typeof typeof_unqual union unix unsigned using virtual void volatile "
-      "wchar_t while xor xor_eq stream grid grid_x grid_y grid_z asked params bad NULL errno stdin stdout "
-      "stderr ";
+      "wchar_t while xor xor_eq stream grid grid_x grid_y grid_z asked params bad NULL "
+      "errno stdin stdout stderr ";
    const char *found = strstr(words, name);
    size_t n = strlen(name);
    while (found && !(found[-1] == ' ' && found[n] == ' '))

@@ -1,5 +1,6 @@
 /* The generated C against the stand-in driver (tests/support/fakecuda), found as libcuda.so.1:
- * which specialisation a launch takes, with which arguments, and what each failure of the driver becomes.
+ * which specialisation a launch takes, with which arguments, and what each failure of the driver
+ * becomes.
  * Without any driver: every call answers ELU_NO_DRIVER. */
 #include "../support/fakecuda/fakecuda.h"
 #include "attention.h"

@@ -1,5 +1,5 @@
 /* What a launch through the generated C costs beyond a bare cuLaunchKernel of the same function:
- * both loops in turns in one run.  The source is included, so that the function's handle can be had.
+ * both loops in turns in one run.  The source is included, so that the handle can be had.
  * Exit code 77 without a GPU.  With the tests' stand-in driver the difference is the code's own
  * time. */
 #include "elu.c"
