@@ -73,8 +73,8 @@ float_to_int(TlCg *cg, LLVMValueRef v, TlDtype from, TlDtype to)
 }
 
 /* ---- fp8 ---- */
-/* By bit arithmetic: the 7 magnitude bits move to fp32's exponent and fraction, and a multiplication
- * by a power of two corrects the bias (exact, and the result is normal: fp32 has more exponents). */
+/* By bit arithmetic: the 7 magnitude bits move to fp32's exponent and fraction, and a
+ * multiplication by a power of two corrects the bias (exact, and the result is normal). */
 static LLVMValueRef
 fp8_to_f32(TlCg *cg, LLVMValueRef v, TlDtype from)
 {

@@ -1,6 +1,6 @@
-/* Parsing of inline PTX and its calling convention (PTX ISA 8.x; LLVM's operand constraints: outputs
- * first, "$n" is operand n, a digit ties an input to an output).  What instructions do is in
- * ptx_inst.c. */
+/* Parsing of inline PTX and its calling convention (PTX ISA 8.x; LLVM's operand constraints:
+ * outputs first, "$n" is operand n, a digit ties an input to an output).  What instructions do is
+ * in ptx_inst.c. */
 #include "exec/ptx_impl.h"
 
 #include <ctype.h>
@@ -360,8 +360,8 @@ tl_ptx_new(TlArena *arena, const TlOp *op, const char **error)
    bool ok = parse_constraints(&s, constraints);
    if (ok && (out->num_in != in || out->num_out != results))
       ok = fail(&s, tl_arena_printf(arena,
-                                    "the constraints name %u outputs and %u inputs; the call has %u "
-                                    "and %u 32-bit or 64-bit registers",
+                                    "the constraints name %u outputs and %u inputs; the call has "
+                                    "%u and %u 32-bit or 64-bit registers",
                                     out->num_out, out->num_in, results, in));
    if (!ok || !parse_block(&s, false, 0)) {
       *error = s.error;

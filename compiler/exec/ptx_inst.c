@@ -1,5 +1,5 @@
-/* What the instructions of inline PTX do.  Arithmetic on one lane is tl_eval's; the rest follows the
- * sections of the PTX ISA that carry the instructions' names. */
+/* What the instructions of inline PTX do.  Arithmetic on one lane is tl_eval's; the rest follows
+ * the sections of the PTX ISA that carry the instructions' names. */
 #include "exec/ptx_impl.h"
 
 #include <math.h>
@@ -485,7 +485,8 @@ static const TlPtxSpec specs[] = {
    {"mul", step_mul, 3, 3, 1, ON_INT | ON_FLOAT, ARITH | F(LO) | F(HI) | F(WIDE), TL_OP_MUL},
    {"mad", step_mad, 4, 4, 1, ON_INT | ON_F32 | ON_F64, ARITH | F(LO) | F(HI) | F(WIDE), TL_OP_FMA},
    {"fma", step_eval, 4, 4, 1, ON_FLOAT, ARITH | F(RELU), TL_OP_FMA},
-   {"div", step_eval, 3, 3, 1, ON_INT | ON_F32 | ON_F64, F(RN) | F(APPROX) | F(FULL) | F(FTZ), TL_OP_DIV},
+   {"div", step_eval, 3, 3, 1, ON_INT | ON_F32 | ON_F64, F(RN) | F(APPROX) | F(FULL) | F(FTZ),
+    TL_OP_DIV},
    {"rem", step_eval, 3, 3, 1, ON_INT, 0, TL_OP_REM},
    {"min", step_eval, 3, 3, 1, ON_INT | ON_FLOAT, MINMAX, TL_OP_MIN},
    {"max", step_eval, 3, 3, 1, ON_INT | ON_FLOAT, MINMAX, TL_OP_MAX},
@@ -515,7 +516,8 @@ static const TlPtxSpec specs[] = {
    {"prmt", step_prmt, 4, 4, 1, ON_BITS, 0, TL_OP_COUNT},
    {"lop3", step_lop3, 5, 5, 1, ON_BITS, 0, TL_OP_COUNT},
    {"dp4a", step_dp4a, 4, 4, 2, ON_INT, 0, TL_OP_COUNT},
-   {"setp", step_setp, 3, 4, 1, ON_ANY, COMPARE_FLAGS | F(AND) | F(OR) | F(XOR) | F(FTZ), TL_OP_COUNT},
+   {"setp", step_setp, 3, 4, 1, ON_ANY, COMPARE_FLAGS | F(AND) | F(OR) | F(XOR) | F(FTZ),
+    TL_OP_COUNT},
    {"selp", step_selp, 4, 4, 1, ON_ANY, 0, TL_OP_COUNT},
    {"cvt", step_cvt, 2, 4, 2, ON_INT | ON_FLOAT | ON_FP8, CVT_FLAGS, TL_OP_COUNT},
 };

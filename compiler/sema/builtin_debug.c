@@ -1,5 +1,6 @@
 /* Hints, assertions, printing, special registers and inline assembly. */
 #include "sema/builtin.h"
+#include "sema/impl.h"
 
 #include <string.h>
 
@@ -98,6 +99,22 @@ tl_builtin_gdc_launch(TlSema *s, const TlCall *call)
 {
    (void)call;
    return effect(s, TL_OP_GDC_LAUNCH);
+}
+
+/* ---- the launch ---- */
+TlSv
+tl_builtin_num_warps(TlSema *s, const TlCall *call)
+{
+   (void)call;
+   return tl_sv_int(s->impl->num_warps);
+}
+
+TlSv
+tl_builtin_num_threads(TlSema *s, const TlCall *call)
+{
+   enum { LANES = 32 };
+   (void)call;
+   return tl_sv_int(s->impl->num_warps * LANES);
 }
 
 /* ---- special registers ---- */

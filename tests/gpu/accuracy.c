@@ -1,5 +1,5 @@
-/* The errors of every function of docs/accuracy.md on a device: fp32 over all 2^32 arguments (or one
- * in --stride), in both modes, against the C library's double functions on all cores; fp64 over
+/* The errors of every function of docs/accuracy.md on a device: fp32 over all 2^32 arguments (or
+ * one in --stride), in both modes, against the C library's double functions on all cores; fp64 over
  * 2^22 arguments against its long double functions.  A row that misses its bound fails the run.
  *    accuracy [--on cuda|sim|cpu] [--stride N] [--only TEXT]
  * Exits with 77 (skipped) on a machine without a GPU.  About 10 s a function on an H200. */
@@ -386,7 +386,8 @@ main(int argc, char **argv)
       free(d.host);
       return SKIPPED;
    }
-   bool ok = d.host && status == TILEC_OK && !fails(&d, tilec_jit_attach(d.rt, NULL), "the compiler") &&
+   bool ok = d.host && status == TILEC_OK &&
+             !fails(&d, tilec_jit_attach(d.rt, NULL), "the compiler") &&
              !fails(&d, tilec_buffer_new(d.rt, (uint64_t)CHUNK * 4, &d.out), "a buffer") &&
              !fails(&d, tilec_buffer_new(d.rt, (uint64_t)WIDE * 8, &d.x), "a buffer") &&
              !fails(&d, tilec_buffer_new(d.rt, (uint64_t)WIDE * 8, &d.y), "a buffer");

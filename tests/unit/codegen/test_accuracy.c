@@ -100,8 +100,8 @@ compile(Compiled *c, const char *body, const char *from, bool strict)
    tl_diags_init(&diags, c->arena, sources);
    TlModule *m = tl_module_new(c->arena, tl_types_new(c->arena), tl_strings_new(c->arena), &diags);
    const char *text = tl_arena_printf(c->arena,
-                                      "func @k(%%x: %s, %%y: %s) {num_warps = 1, state = lowered%s} "
-                                      "{\n%%r = %s\ndevice_print %%r {text = \"r\"}\nreturn\n}\n",
+                                      "func @k(%%x: %s, %%y: %s) {num_warps = 1, state = lowered%s}"
+                                      " {\n%%r = %s\ndevice_print %%r {text = \"r\"}\nreturn\n}\n",
                                       from, from, strict ? ", strict_fp = true" : "", body);
    uint32_t file = tl_sources_add(sources, "k.tir", text, strlen(text));
    bool ok = tl_read_module(m, sources, file);
@@ -203,8 +203,8 @@ enum { FRACTIONS = 40, NUM_ARGS = 512 * FRACTIONS };
 static uint32_t
 argument(unsigned i, uint64_t *seed)
 {
-   static const float turn[] = {88.722839f, 88.722832f, -87.33654f, -103.97208f, -103.9721f, 128, -126,
-                                -149, -150, 0.70710677f, 0.70710683f, 1.4142135f, 0.99999994f, 1,
+   static const float turn[] = {88.722839f, 88.722832f, -87.33654f, -103.97208f, -103.9721f, 128,
+                                -126, -149, -150, 0.70710677f, 0.70710683f, 1.4142135f, 0.99999994f, 1,
                                 1.0000001f, 0.6f, 0.59999996f, 4, 3.9999998f, 0.78539819f,
                                 1.5707964f, 3.1415927f, 6.2831855f, 16367173.0f * 0x1p72f};
    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
@@ -282,7 +282,7 @@ fp32_functions_keep_their_published_bounds(void **state)
          }
          release(&c);
          if (!(worst <= bound)) {
-            print_error("%-20s fp32 %s: %.3f ulp, docs/accuracy.md says %g; x = %a, y = %a gave %a\n",
+            print_error("%-20s fp32 %s: %.3f ulp, docs/accuracy.md says %g; %a, %a gave %a\n",
                         functions[f].name, mode_name[mode], worst, bound, (double)at[0],
                         (double)at[1], (double)at[2]);
             failures++;
