@@ -5,6 +5,7 @@
 #include "driver/ptxas.h"
 #include "tilec/runtime.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,8 +169,10 @@ check_cache(TlCommand *c)
       printf("cache       none: neither XDG_CACHE_HOME nor HOME names a folder\n");
       return;
    }
-   printf("cache       %s%s\n", dir,
-          access(dir, W_OK) == 0 ? "" : ", which cannot be written: nothing is kept");
+   const char *state = access(dir, W_OK) == 0 ? ""
+                       : errno == ENOENT      ? ", made when it is first needed"
+                                              : ", which cannot be written: nothing is kept";
+   printf("cache       %s%s\n", dir, state);
    unsigned choices = 0;
    char error[256] = "";
    if (access(database, F_OK) != 0)

@@ -20,13 +20,21 @@ tl_measure_database(TlCommand *c)
    const char *dir = tl_cmd_cache_dir(c);
    if (!dir)
       return NULL;
-   char *parent = tl_arena_strdup(c->arena, dir), *slash = strrchr(parent, '/');
-   if (slash && slash != parent) {
-      *slash = 0;
-      (void)mkdir(parent, 0700);
-   }
-   (void)mkdir(dir, 0700); /* the tuner says when its file cannot be made */
    return tl_arena_printf(c->arena, "%s/tune.db", dir);
+}
+
+/* The cache folder and the one it lies in; the tuner says when its file cannot be made. */
+static void
+make_folder(TlCommand *c, const char *database)
+{
+   if (!database || tl_option(&c->cl, TL_OPT_DATABASE))
+      return;
+   char *path = tl_arena_strdup(c->arena, database);
+   for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+      *slash = 0;
+      (void)mkdir(path, 0700);
+      *slash = '/';
+   }
 }
 
 /* ---- opening ---- */
@@ -257,6 +265,7 @@ tl_measure_open(TlMeasure *m, TlCommand *c)
       return EXIT_PROGRAM;
    read_grid(m);
    m->database = tl_measure_database(c);
+   make_folder(c, m->database);
    status = open_kernel(m);
    if (status == TILEC_OK)
       status = list_configs(m);
@@ -436,6 +445,7 @@ tl_cmd_tune(TlCommand *c)
       tl_cmd_error("--export and --import take no kernel");
       return EXIT_USAGE;
    }
+   make_folder(c, database);
    int code = from ? import_choices(c, database, from) : EXIT_OK;
    return code == EXIT_OK && to ? export_choices(database, to) : code;
 }
