@@ -11,7 +11,7 @@
 
 /* A block of more than LONG instructions is cut into pieces of about PIECE.  Shorter ones stay whole:
  * a cut hides from selection what could be combined across it. */
-enum { LONG = 1024, PIECE = 256 };
+enum { LONG = 4096, PIECE = 256 };
 
 static bool
 is_extraction(LLVMValueRef i)
