@@ -71,7 +71,7 @@ if(TARGET tilec_shared)
   add_executable(gpu_programs "${CMAKE_CURRENT_SOURCE_DIR}/gpu/gpu_programs.c")
   target_link_libraries(gpu_programs PRIVATE tests_programs tilec_shared m)
   set_target_properties(gpu_programs PROPERTIES BUILD_RPATH_USE_ORIGIN ON BUILD_RPATH "$ORIGIN")
-  add_test(NAME sim.programs COMMAND gpu_programs --on sim --count 3000 --jobs 2)
+  add_test(NAME sim.programs COMMAND gpu_programs --on sim --count 5000 --jobs 2)
   set_tests_properties(sim.programs PROPERTIES PROCESSORS 2 TIMEOUT 900)
 
   # Some of them as PTX of several targets, which ptx.assemble takes up.

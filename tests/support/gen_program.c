@@ -538,7 +538,7 @@ choose(Gen *g)
       Step *step;
       bool control, nested; /* has regions of any operations; may stand in one */
    } steps[] = {
-       {36, gen_step_eltwise, false, true}, {6, gen_step_function, false, true},
+       {36, gen_step_eltwise, false, true}, {12, gen_step_function, false, true},
        {12, gen_step_shape, false, true},   {8, gen_step_reduce, false, true},
        {5, gen_step_scan, false, true},     {1, gen_step_sort, false, false},
        {3, gen_step_gather, false, true},   {2, gen_step_histogram, false, true},

@@ -318,6 +318,8 @@ gen_step_function(Gen *g)
 {
    const Function *fn = &functions[gen_below(g, sizeof functions / sizeof functions[0])];
    TlValue *x = gen_pick(g);
+   for (unsigned t = 0; t < 6 && !gen_is_float(x); t++)
+      x = gen_pick(g);
    TlDtype d = gen_dtype(x);
    unsigned bits = tl_dtype_info[d].bits;
    if (g->p->class == GEN_EXACT || g->in_scalars || !tl_dtype_is_float(d) || bits < 16 ||

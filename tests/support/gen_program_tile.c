@@ -158,7 +158,7 @@ gen_step_shape(Gen *g)
       gen_add(g, same_fact(g, tl_t1(&g->b, TL_OP_SPLAT, type, x), x));
       return true;
    }
-   switch (gen_below(g, 8)) {
+   switch (gen_below(g, 10)) {
    case 0:
       if (x->type->rank >= 3)
          return false;
@@ -176,6 +176,7 @@ gen_step_shape(Gen *g)
    case 4:
       return shape_join(g, x, false);
    case 5:
+   case 9:
       return shape_join(g, x, true);
    case 6:
       return shape_split(g, x);
