@@ -98,9 +98,10 @@ def counters(target):
 
 def number(row, metric):
     try:
-        return float(row.get(metric, "nan").replace(",", ""))
+        value = float(row.get(metric, "nan").replace(",", ""))
     except ValueError:
         return float("nan")
+    return value / 1000 if metric == METRICS["us"] else value
 
 
 def main():
@@ -113,7 +114,7 @@ def main():
     for row in counters(target):
         stalls = sorted(((number(row, METRICS[s]), s) for s in STALLS), reverse=True)
         print("| %s | %s | %s |" % (
-            row.get("Kernel Name", "?"),
+            row.get("Kernel Name", "?").split("/")[0],
             " | ".join("%.4g" % number(row, METRICS[name]) for name in plain),
             ", ".join("%s %.2f" % (s.replace("_", " "), v) for v, s in stalls[:4])))
     return None
