@@ -322,6 +322,32 @@ failing_calls_end_in_errors(void **state)
    assert_int_equal(mock.alive, 0);
 }
 
+/* Whatever call fails: an answer, nothing leaked, and the next launch works. */
+static void
+each_call_may_fail(void **state)
+{
+   static const char *const symbols[] = {
+      "cuMemAlloc_v2",       "cuMemcpyDtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemsetD8Async",
+      "cuModuleLoadDataEx",  "cuModuleGetFunction",  "cuFuncGetAttribute",   "cuLaunchKernel",
+      "cuStreamSynchronize", "cuStreamIsCapturing",  "cuEventCreate",        "cuEventRecord",
+      "cuEventElapsedTime",  "cuCtxPushCurrent_v2",
+   };
+   (void)state;
+   for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
+      for (int at = 1; at <= 40; at += at < 8 ? 1 : 8) {
+         TilecTuneOptions o = {.struct_size = sizeof o, .reference = 1, .num_threads = 1};
+         TilecTuneResult *r;
+         start(TILEC_ON_CUDA, TILEC_TUNE_DEFAULT);
+         fake_fail(symbols[i], at, 1);
+         TilecStatus status = tune(&o, &r);
+         assert_true((status == TILEC_OK) == (r != NULL));
+         tilec_tune_free(r);
+         fake()->fail_symbol = NULL;
+         assert_int_equal(launch(100), TILEC_OK);
+         stop();
+      }
+}
+
 static TilecStatus
 run_on_host(const TilecHostLaunch *l, TilecFault *fault)
 {
@@ -579,6 +605,7 @@ test_tune(void)
       cmocka_unit_test(nothing_is_measured_in_capture),
       cmocka_unit_test(arrays_are_reset_and_restored),
       cmocka_unit_test(failing_calls_end_in_errors),
+      cmocka_unit_test(each_call_may_fail),
       cmocka_unit_test(host_executors_measure_when_asked),
       cmocka_unit_test(heuristics_see_values),
       cmocka_unit_test(choices_are_stored),
