@@ -49,7 +49,7 @@ typedef struct GenBuffer {
    int f, g, h;           /* buffer numbers, -1 = none */
    bool f_trans, g_trans; /* DOT: f holds [.., K, M], g holds [.., N, K] */
    uint32_t dims[5];
-   double ulp, per_x;
+   double ulp, per_x, least; /* ULP: `least` may be added */
    double unit; /* SUM, SCAN, DOT: rounding unit of the accumulation */
 } GenBuffer;
 

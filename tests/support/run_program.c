@@ -259,7 +259,8 @@ allowed(const Pair *x, unsigned buffer, size_t i, double want)
    double n, terms;
    switch (b->agree) {
    case GEN_ULP:
-      return (b->ulp + b->per_x * fabs(number_at(x, x->want, b->f, i))) * ulp_of(b->dtype, want);
+      return b->least +
+             (b->ulp + b->per_x * fabs(number_at(x, x->want, b->f, i))) * ulp_of(b->dtype, want);
    case GEN_SUM:
    case GEN_SCAN:
       terms = sum_terms(x, b, i, &n);
