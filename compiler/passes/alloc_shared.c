@@ -207,19 +207,68 @@ end_scratch_early(Alloc *a)
          a->buffers.data[i].end = a->buffers.data[i].begin;
 }
 
+/* The time at which the most bytes are alive. */
+static uint32_t
+peak_of(const Alloc *a)
+{
+   uint64_t most = 0;
+   uint32_t peak = 0;
+   for (size_t i = 0; i < a->buffers.len; i++) { /* it is some buffer's first moment */
+      uint32_t time = a->buffers.data[i].begin;
+      uint64_t sum = 0;
+      for (size_t k = 0; k < a->buffers.len; k++) {
+         const Buffer *b = &a->buffers.data[k];
+         sum += b->begin <= time && time <= b->end ? b->bytes : 0;
+      }
+      if (sum > most) {
+         most = sum;
+         peak = time;
+      }
+   }
+   return peak;
+}
+
+static unsigned
+stages_of(const Buffer *b)
+{
+   return b->is_scratch ? 1 : tl_result(b->op, 0)->type->count;
+}
+
+/* What the buffer is for: the operation that fills it. */
+static const char *
+purpose_of(const Buffer *b)
+{
+   const TlValue *filled = !b->is_scratch && b->op->num_args ? tl_arg(b->op, 0) : NULL;
+   if (b->is_scratch)
+      return tl_info(b->op)->text;
+   return filled && filled->def ? tl_info(filled->def)->text : "load";
+}
+
 static bool
 report_too_much(Alloc *a, uint64_t total, uint32_t limit)
 {
-   const Buffer *most = &a->buffers.data[0];
-   for (size_t i = 1; i < a->buffers.len; i++)
-      if (a->buffers.data[i].bytes > most->bytes)
-         most = &a->buffers.data[i];
    TlPassCx *pass = a->cx->pass;
    const char *arch = pass->target ? pass->target->arch : "this target";
-   tl_report(pass->diags, E0406, most->op->range, limit, limit / 1024, arch, (unsigned)total,
+   uint32_t peak = peak_of(a);
+   size_t n = 0;
+   Buffer **live = tl_new_array(a->cx->scratch, Buffer *, a->buffers.len);
+   for (size_t i = 0; i < a->buffers.len; i++) {
+      Buffer *b = &a->buffers.data[i];
+      if (b->begin <= peak && peak <= b->end)
+         live[n++] = b;
+   }
+   qsort(live, n, sizeof live[0], larger_first);
+   unsigned most_stages = 1;
+   tl_report(pass->diags, E0406, live[0]->op->range, limit, limit / 1024, arch, (unsigned)total,
              (unsigned)((total + 1023) / 1024));
-   tl_note(pass->diags, N0406, most->op->range, most->bytes, tl_info(most->op)->text);
-   tl_help(pass->diags, "smaller tiles or fewer stages need less shared memory");
+   for (size_t i = 0; i < n; i++) {
+      unsigned stages = stages_of(live[i]);
+      tl_note(pass->diags, N0406, live[i]->op->range, live[i]->bytes, purpose_of(live[i]), stages,
+              stages == 1 ? "" : "s", live[i]->bytes / stages);
+      most_stages = stages > most_stages ? stages : most_stages;
+   }
+   tl_help(pass->diags, most_stages > 1 ? "fewer stages or smaller tiles need less shared memory"
+                                        : "smaller tiles need less shared memory");
    return tl_fail(a->cx);
 }
 

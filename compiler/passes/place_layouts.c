@@ -742,7 +742,8 @@ check_registers(Driver *d, const TlBlock *block)
             continue;
          tl_report(cx->diags, E0403, op->range, tl_type_cstr(d->arena, t),
                    tl_ll_num_regs(t->layout), d->place.func->num_warps * 32, (unsigned)MAX_REGS);
-         tl_help(cx->diags, "use smaller tiles or more warps");
+         tl_help(cx->diags, "use smaller tiles or more warps; %u threads have room for %u elements",
+                 d->place.func->num_warps * 32, d->place.func->num_warps * 32 * MAX_REGS);
          cx->failed = true;
          return false;
       }
