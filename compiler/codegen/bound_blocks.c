@@ -4,14 +4,14 @@
  *
  * Each piece but the last becomes a new block in front of the old one, which keeps its terminator
  * and its place in the phis of its successors.  LLVM's passes would merge the pieces again at once;
- * a block whose address was taken they leave alone.  In the PTX a cut is a label at most: ptxas
- * joins what falls through.  Invariant: an instruction and the extraction of its results stay
+ * a block whose address was taken they leave alone.  In the PTX nothing is left of
+ * a cut: emit_ptx.c removes the labels.  Invariant: an instruction and the extraction of its results stay
  * together. */
 #include "codegen/cg.h"
 
-/* A block of more than LONG instructions is cut into pieces of about PIECE.  Shorter ones stay whole:
- * a cut hides from selection what could be combined across it. */
-enum { LONG = 4096, PIECE = 256 };
+/* Blocks of more instructions than these are cut into pieces of about PIECE.  A cut hides from
+ * selection what could be combined across it, which matters where code runs often. */
+enum { LONG = 1024, LONG_IN_LOOP = 4096, PIECE = 256 };
 
 static bool
 is_extraction(LLVMValueRef i)
@@ -43,6 +43,29 @@ redirect_branches(LLVMBasicBlockRef from, LLVMBasicBlockRef to)
    }
 }
 
+/* Whether control can come back to the block. */
+static bool
+is_in_loop(TlCg *cg, LLVMBasicBlockRef block)
+{
+   TlMap seen;
+   TL_VEC(LLVMBasicBlockRef) open = {0};
+   tl_map_init(&seen, cg->arena);
+   tl_vec_push(cg->arena, &open, block);
+   while (open.len) {
+      LLVMValueRef end = LLVMGetBasicBlockTerminator(open.data[--open.len]);
+      for (unsigned k = 0; k < LLVMGetNumSuccessors(end); k++) {
+         LLVMBasicBlockRef next = LLVMGetSuccessor(end, k);
+         if (next == block)
+            return true;
+         if (!tl_map_has(&seen, next)) {
+            tl_map_put(&seen, next, next);
+            tl_vec_push(cg->arena, &open, next);
+         }
+      }
+   }
+   return false;
+}
+
 static void
 move(TlCg *cg, LLVMValueRef const *instructions, unsigned n, LLVMBasicBlockRef to)
 {
@@ -59,7 +82,7 @@ bound_block(TlCg *cg, LLVMBasicBlockRef block)
    TL_VEC(LLVMValueRef) all = {0};
    for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i))
       tl_vec_push(cg->arena, &all, i);
-   if (all.len <= LONG)
+   if (all.len <= LONG || (all.len <= LONG_IN_LOOP && is_in_loop(cg, block)))
       return;
    for (size_t start = 0, end; all.len - start > PIECE + PIECE / 2; start = end) {
       for (end = start + PIECE; end < all.len && !can_cut_before(all.data[end]);)
@@ -71,6 +94,7 @@ bound_block(TlCg *cg, LLVMBasicBlockRef block)
       move(cg, &all.data[start], (unsigned)(end - start), piece);
       LLVMBuildBr(cg->b, block);
       LLVMBlockAddress(cg->fn, start == 0 ? block : piece); /* all but the first: its entry */
+      cg->is_cut = true;
    }
 }
 

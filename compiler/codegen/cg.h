@@ -40,6 +40,7 @@ typedef struct TlCg {
    const TlOp *op;             /* being emitted: range of errors */
    uint32_t ptx;               /* PTX ISA that what was emitted needs */
    bool failed;
+   bool is_cut;                /* some block was (bound_blocks.c) */
    struct TlHostCg *host;      /* code for this CPU (host.c); NULL for NVPTX */
 } TlCg;
 

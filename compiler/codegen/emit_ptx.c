@@ -66,6 +66,28 @@ copy_text(TlCg *cg, const char *s, size_t len)
    return tl_arena_strndup(cg->arena, s, len);
 }
 
+/* Without the labels that LLVM makes for the addresses which cuts have taken (bound_blocks.c): they
+ * stand at the end of the function.  Kept if anything refers to one.  Returns the length. */
+static size_t
+drop_labels(char *ptx, size_t len)
+{
+   static const char label[] = "$L__tmp";
+   for (const char *at = ptx; (at = strstr(at, label)); at++)
+      if (at == ptx || at[-1] != '\n')
+         return len;
+   char *to = ptx;
+   for (const char *line = ptx, *end = ptx + len, *next; line < end; line = next) {
+      const char *newline = memchr(line, '\n', (size_t)(end - line));
+      next = newline ? newline + 1 : end;
+      if (strncmp(line, label, strlen(label)) == 0)
+         continue;
+      memmove(to, line, (size_t)(next - line));
+      to += next - line;
+   }
+   *to = 0;
+   return (size_t)(to - ptx);
+}
+
 static bool
 emit(TlCg *cg, TlCgResult *out)
 {
@@ -91,8 +113,10 @@ emit(TlCg *cg, TlCgResult *out)
       LLVMDisposeMessage(error);
       return false;
    }
-   out->ptx_len = LLVMGetBufferSize(buffer);
-   out->ptx = copy_text(cg, LLVMGetBufferStart(buffer), out->ptx_len);
+   size_t len = LLVMGetBufferSize(buffer);
+   char *ptx = tl_arena_strndup(cg->arena, LLVMGetBufferStart(buffer), len);
+   out->ptx = ptx;
+   out->ptx_len = cg->is_cut ? drop_labels(ptx, len) : len;
    LLVMDisposeMemoryBuffer(buffer);
    return true;
 }

@@ -217,13 +217,47 @@ fold_reassociate(TlOp *op)
    return tl_b2(&b, op->opcode, tl_arg(x->def, 0), tl_const_bits(&b, x->type, c));
 }
 
+/* Registers that are all constants, not all equal. */
+static bool
+is_pick_of_constants(const TlValue *v)
+{
+   uint64_t bits;
+   if (!tl_value_is(v, TL_OP_PICK))
+      return false;
+   for (unsigned i = 0; i < v->def->num_args; i++)
+      if (!tl_is_const(tl_arg(v->def, i), &bits))
+         return false;
+   return true;
+}
+
+/* Of registers: splat(a) + (splat(b) + constants) = splat(a + b) + constants, in any order. */
+static TlValue *
+fold_add_uniform_first(TlOp *op)
+{
+   for (unsigned k = 0; k < 2; k++) {
+      TlValue *a = tl_arg(op, k), *sum = tl_arg(op, 1 - k);
+      if (!is_int(a) || !tl_value_is(a, TL_OP_SPLAT) || !tl_value_is(sum, TL_OP_ADD))
+         continue;
+      for (unsigned i = 0; i < 2; i++) {
+         TlValue *b = tl_arg(sum->def, i), *constants = tl_arg(sum->def, 1 - i);
+         if (!tl_value_is(b, TL_OP_SPLAT) || !is_pick_of_constants(constants))
+            continue;
+         TlBuilder at = builder_at(op);
+         TlValue *uniform = tl_b2(&at, TL_OP_ADD, tl_arg(a->def, 0), tl_arg(b->def, 0));
+         return tl_b2(&at, TL_OP_ADD, tl_t1(&at, TL_OP_SPLAT, a->type, uniform), constants);
+      }
+   }
+   return NULL;
+}
+
 static TlValue *
 fold_add(TlOp *op)
 {
    TlValue *x = tl_arg(op, 0), *y = tl_arg(op, 1);
    if (is_zero(y) || is_float_value(y, -0.0)) /* x + -0 keeps the sign of a zero */
       return x;
-   return fold_reassociate(op);
+   TlValue *folded = fold_reassociate(op);
+   return folded ? folded : fold_add_uniform_first(op);
 }
 
 static TlValue *
