@@ -440,16 +440,40 @@ tl_emit_compare(TlCg *cg, const TlOp *op)
 }
 
 /* ---- ternary, pointers, bits ---- */
+/* fp64 to fp32, rounded to odd: of the two neighbours of an inexact value the one whose last bit is
+ * set.  Rounding that once more to a type of at most 22 bits is right (Boldo, Melquiond 2008). */
+static LLVMValueRef
+round_to_odd(TlCg *cg, LLVMValueRef v)
+{
+   LLVMValueRef near = LLVMBuildFPTrunc(cg->b, v, cg->f32, "");
+   LLVMValueRef bits = LLVMBuildBitCast(cg->b, near, cg->i32, "");
+   LLVMValueRef back = LLVMBuildFPExt(cg->b, near, cg->f64, ""), zero = LLVMConstReal(cg->f64, 0);
+   LLVMValueRef is_even =
+       LLVMBuildICmp(cg->b, LLVMIntEQ, LLVMBuildAnd(cg->b, bits, tl_cg_i32(cg, 1), ""),
+                     tl_cg_i32(cg, 0), "");
+   LLVMValueRef is_inexact = LLVMBuildFCmp(cg->b, LLVMRealONE, v, back, "");
+   LLVMValueRef is_above = LLVMBuildFCmp(cg->b, LLVMRealOGT, v, back, "");
+   LLVMValueRef is_positive = LLVMBuildFCmp(cg->b, LLVMRealOGT, back, zero, "");
+   LLVMValueRef away = LLVMBuildICmp(cg->b, LLVMIntEQ, is_above, is_positive, "");
+   LLVMValueRef step = LLVMBuildSelect(cg->b, away, tl_cg_i32(cg, 1), tl_cg_i32(cg, -1), "");
+   LLVMValueRef moves = LLVMBuildAnd(cg->b, is_even, is_inexact, "");
+   step = LLVMBuildSelect(cg->b, moves, step, tl_cg_i32(cg, 0), "");
+   return LLVMBuildBitCast(cg->b, LLVMBuildAdd(cg->b, bits, step, ""), cg->f32, "");
+}
+
+/* A sum of a product of fp8 numbers and an fp8 number has at most 49 bits: exact in fp64, while
+ * fp32 would round it a first time. */
 static LLVMValueRef
 one_fma(TlCg *cg, const TlOp *op, const LLVMValueRef *x)
 {
    TlDtype t = arg_dtype(op);
    if (!is_fp8(t))
       return tl_cg_overloaded(cg, "llvm.fma", tl_cg_dtype(cg, t), x, 3);
-   LLVMValueRef wide[] = {fp8_to_wide(cg, t, x[0]), fp8_to_wide(cg, t, x[1]),
-                          fp8_to_wide(cg, t, x[2])};
-   return tl_cg_cast(cg, tl_cg_overloaded(cg, "llvm.fma", cg->f32, wide, 3), TL_FP32, t,
-                     TL_ROUNDING_RTNE);
+   LLVMValueRef wide[3];
+   for (unsigned i = 0; i < 3; i++)
+      wide[i] = LLVMBuildFPExt(cg->b, fp8_to_wide(cg, t, x[i]), cg->f64, "");
+   LLVMValueRef sum = tl_cg_overloaded(cg, "llvm.fma", cg->f64, wide, 3);
+   return tl_cg_cast(cg, round_to_odd(cg, sum), TL_FP32, t, TL_ROUNDING_RTNE);
 }
 
 void

@@ -337,16 +337,18 @@ report(const char *text, const Function *f, const char *kind, const Worst *w)
 }
 
 static bool
-run(const Device *d, const char *only, uint32_t stride)
+run(const Device *d, const char *only, uint32_t stride, const char *table)
 {
    static char text[1 << 16];
    static const char *const kind[] = {"fp32 triton", "fp32 strict"};
    bool ok = true;
-   FILE *file = fopen(TL_SOURCE_DIR "/docs/accuracy.md", "rb");
-   if (file) {
-      text[fread(text, 1, sizeof text - 1, file)] = 0;
-      fclose(file);
+   FILE *file = fopen(table, "rb");
+   if (!file) {
+      fprintf(stderr, "accuracy: the table of bounds, %s, cannot be read\n", table);
+      return false;
    }
+   text[fread(text, 1, sizeof text - 1, file)] = 0;
+   fclose(file);
    for (unsigned i = 0; i < NUM; i++) {
       const Function *f = &functions[i];
       if (only && !strstr(f->name, only))
@@ -366,7 +368,7 @@ int
 main(int argc, char **argv)
 {
    TilecRuntimeOptions options = {.struct_size = sizeof options};
-   const char *only = NULL;
+   const char *only = NULL, *table = TL_SOURCE_DIR "/docs/accuracy.md";
    unsigned long stride = 1;
    for (int i = 1; i + 1 < argc; i += 2) {
       if (strcmp(argv[i], "--on") == 0)
@@ -377,6 +379,8 @@ main(int argc, char **argv)
          stride = strtoul(argv[i + 1], NULL, 10);
       else if (strcmp(argv[i], "--only") == 0)
          only = argv[i + 1];
+      else if (strcmp(argv[i], "--table") == 0)
+         table = argv[i + 1];
    }
    stride = stride < 1 ? 1 : stride > 1 << 22 ? 1 << 22 : stride;
    Device d = {.host = malloc((size_t)CHUNK * 4)};
@@ -392,7 +396,7 @@ main(int argc, char **argv)
              !fails(&d, tilec_buffer_new(d.rt, (uint64_t)WIDE * 8, &d.x), "a buffer") &&
              !fails(&d, tilec_buffer_new(d.rt, (uint64_t)WIDE * 8, &d.y), "a buffer");
    printf("| function | type | max ulp | where |\n|---|---|---|---|\n");
-   ok = ok && run(&d, only, (uint32_t)stride);
+   ok = ok && run(&d, only, (uint32_t)stride, table);
    tilec_buffer_free(d.out);
    tilec_buffer_free(d.x);
    tilec_buffer_free(d.y);

@@ -77,7 +77,8 @@ if ((programs)) && [[ -x $build/bin/gpu_programs ]]; then
    check gpu_programs 660 "$build/bin/gpu_programs" --count "$programs" --seed "$seed" --seconds 600
 fi
 if [[ -x $build/bin/accuracy ]]; then
-   check accuracy 1200 "$build/bin/accuracy" --stride "${ACCURACY_STRIDE:-16}"
+   check accuracy 1200 "$build/bin/accuracy" --table "$root/docs/accuracy.md" \
+      --stride "${ACCURACY_STRIDE:-16}"
 fi
 if [[ -x $build/bin/bare_driver ]] &&
    "$build/bin/tilec" build "$root/dsl_examples/elu.tile" -o "$out/elu.ptx"; then
