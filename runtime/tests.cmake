@@ -109,4 +109,12 @@ if(Python3_FOUND AND NOT TILEC_SANITIZE)
            COMMAND Python3::Interpreter "${unit_dir}/check_python.py"
                    "${CMAKE_CURRENT_SOURCE_DIR}/python" "$<TARGET_FILE:tilec_mock>"
                    "$<TARGET_FILE:fakecuda>")
+  if(TARGET tilec_shared)
+    # RUN_SERIAL: it holds a bound on what a launch costs.
+    add_test(NAME python.arrays
+             COMMAND Python3::Interpreter "${unit_dir}/check_python_arrays.py"
+                     "${CMAKE_CURRENT_SOURCE_DIR}/python" "$<TARGET_FILE:tilec_shared>"
+                     "$<TARGET_FILE:fakecuda>")
+    set_tests_properties(python.arrays PROPERTIES RUN_SERIAL ON)
+  endif()
 endif()

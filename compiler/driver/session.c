@@ -299,6 +299,7 @@ declare(TlUnit *u, const TilecCompileOptions *o, const TlKernelInfo *k, TilecKer
       .name = k->name,
       .file = src ? src->name : NULL,
       .line = src ? tl_source_line_col(u->sources, k->range.file, k->range.begin).line : 0,
+      .grid = k->grid,
       .params = params,
       .num_params = k->num_params,
       .tuning = declare_tuning(u, o, k)};

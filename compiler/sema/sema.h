@@ -311,6 +311,7 @@ typedef struct TlKernelInfo {
    TlKernelParam *params;
    unsigned num_params;
    const char *decorators;   /* text of the decorator lines, or NULL */
+   const char *grid;         /* grid= as written, or NULL */
    bool is_helper;           /* called by another kernel of the file and never launched by itself */
 } TlKernelInfo;
 /* Kernels of the file in order (for `list`, reflection and -k). */

@@ -126,6 +126,12 @@ describe_kernel(TlSema *s, const TlSvFunc *fn)
          n++;
       }
    k.decorators = decorator_text(s, f);
+   for (size_t i = 0; i < f->decorators.len; i++) {
+      const TlNode *d = f->decorators.data[i];
+      const TlNode *grid = tl_is_jit_decorator(d) ? tl_decorator_argument(d, "grid", -1) : NULL;
+      if (grid)
+         k.grid = tl_node_text(s, grid);
+   }
    tl_read_no_specialize(s, fn, &k);
    k.is_helper = is_helper(s, fn);
    return k;

@@ -1,22 +1,37 @@
-"""tilec from Python: one file over ctypes, no build, no dependencies.
+"""tilec from Python: one file over ctypes, no build, no dependencies but the standard library.
 
     import tilec
-    elu = tilec.Kernel("elu.tile", "elu")
-    elu[(triton.cdiv(n, 1024),)](x, y, n, 1.0, BLOCK=1024, num_warps=4)     # torch tensors on a GPU
+    elu = tilec.load("elu.tile").elu
+    elu[triton.cdiv(n, 1024),](x, y, n, 1.0, BLOCK=1024, num_warps=4)     # torch tensors on a GPU
+    elu[None](x, y, n)                                                    # the kernel's own grid=
 
-    p = tilec.compile("elu.tile", signature="*fp32:16, *fp32:16, i32, fp32", constexprs={"BLOCK": 1024})
+    p = tilec.compile("elu.tile", signature="*fp32:16, *fp32:16, i32, fp32",
+                      constexprs={"BLOCK": 1024})
     print(p.ptx, p.metadata["kernels"][0]["shared_bytes"])
 
-Arguments: torch tensors (or anything with data_ptr() and dtype), objects with
-__cuda_array_interface__ or __array_interface__ (numpy, for on="cpu" and on="sim"), int, float, bool,
-None.  The library is found by load(path), the variable TILEC_LIBRARY, beside this file, or by name.
-"""
-import ctypes as C
-import json
-import os
-import threading
+Arguments: torch tensors, cupy arrays, anything with __cuda_array_interface__, __dlpack__ or
+__array_interface__ (numpy, on the host executors), Pointer, int, float, bool, None.  The device of
+the arrays says where the kernel runs.  The shared library is found by library(path), the variable
+TILEC_LIBRARY, beside this file, or by name.
 
-__all__ = ["load", "compile", "list_kernels", "Kernel", "Program", "Runtime", "Error"]
+A launch is a function made for its kernel (_generate): it binds the arguments, writes each as a
+TilecArg into a buffer taken from a list of free ones, and makes one call.  What is no torch tensor
+on a GPU, int or float goes through _Reader.  Two threads never share a buffer; the interpreter
+lock is released during the call.
+"""
+import ast
+import ctypes as C
+import functools
+import inspect
+import json
+import operator
+import os
+import sys
+import threading
+import weakref
+
+__all__ = ["load", "compile", "list_kernels", "library", "Module", "Kernel", "Program", "Pointer",
+           "Runtime", "Error", "CompileError"]
 
 _SIZE = C.c_size_t
 _STRLEN = _SIZE(-1).value
@@ -71,11 +86,35 @@ class _Param(C.Structure):
                 ("value_matters", C.c_bool), ("no_align", C.c_bool)]
 
 
+class _Config(C.Structure):
+    _fields_ = [("text", C.c_char_p), ("values", C.POINTER(_Define)), ("num_values", C.c_uint32),
+                ("num_warps", C.c_uint32), ("num_stages", C.c_uint32), ("num_ctas", C.c_uint32)]
+
+
+class _Tuning(C.Structure):
+    _fields_ = [("configs", C.POINTER(_Config)), ("num_configs", C.c_uint32),
+                ("keys", C.POINTER(C.c_char_p)), ("num_keys", C.c_uint32)]
+
+
 class _KernelDecl(C.Structure):
     _fields_ = [("name", C.c_char_p), ("file", C.c_char_p), ("line", C.c_uint32),
                 ("doc", C.c_char_p), ("grid", C.c_char_p), ("num_warps", C.c_uint32),
                 ("num_stages", C.c_uint32), ("params", C.POINTER(_Param)),
-                ("num_params", C.c_uint32)]
+                ("num_params", C.c_uint32), ("tuning", C.POINTER(_Tuning))]
+
+
+class _ArgInfo(C.Structure):
+    _fields_ = [("name", C.c_char_p), ("type", C.c_char_p), ("value", C.c_char_p),
+                ("is_constexpr", C.c_bool), ("is_const", C.c_bool), ("divisible", C.c_uint32)]
+
+
+class _KernelInfo(C.Structure):
+    _fields_ = [("name", C.c_char_p), ("entry", C.c_char_p), ("file", C.c_char_p),
+                ("line", C.c_uint32), ("num_warps", C.c_uint32), ("num_stages", C.c_uint32),
+                ("threads", C.c_uint32), ("shared_bytes", C.c_uint32), ("cluster", C.c_uint32 * 3),
+                ("cooperative", C.c_bool), ("programmatic", C.c_bool), ("grid", C.c_char_p * 3),
+                ("launch_grid", C.c_char_p * 3), ("when", C.c_char_p),
+                ("args", C.POINTER(_ArgInfo)), ("num_args", C.c_uint32)]
 
 
 class _RuntimeOptions(C.Structure):
@@ -91,7 +130,8 @@ class _Source(C.Structure):
                 ("num_defines", _SIZE), ("include_dirs", C.POINTER(C.c_char_p)),
                 ("num_include_dirs", _SIZE), ("num_warps", C.c_uint32), ("num_stages", C.c_uint32),
                 ("debug_info", C.c_bool), ("check", C.c_bool), ("arch", C.c_char_p),
-                ("opt", C.c_uint32), ("fp_mode", C.c_uint32)]
+                ("opt", C.c_uint32), ("fp_mode", C.c_uint32), ("grid", C.c_char_p),
+                ("tune", C.c_uint32)]
 
 
 class _Launch(C.Structure):
@@ -100,31 +140,88 @@ class _Launch(C.Structure):
 
 class _JitOptions(C.Structure):
     _fields_ = [("struct_size", _SIZE), ("on_text", _TEXT_FN), ("user", C.c_void_p),
-                ("memory_limit_bytes", _SIZE)]
+                ("memory_limit_bytes", _SIZE), ("never_compile", C.c_bool),
+                ("num_workers", C.c_uint32), ("cache_dir", C.c_char_p),
+                ("cache_bytes", C.c_uint64), ("cache_layers", C.POINTER(C.c_char_p)),
+                ("num_cache_layers", _SIZE), ("ptxas", C.c_char_p), ("tune", C.c_uint32),
+                ("tune_database", C.c_char_p)]
+
+
+class _TuneOptions(C.Structure):
+    _fields_ = [("struct_size", _SIZE), ("configs", C.POINTER(_Config)),
+                ("num_configs", C.c_uint32), ("force", C.c_bool), ("keep_all", C.c_bool),
+                ("on_host", C.c_bool), ("warm_cache", C.c_bool), ("warmup_ms", C.c_uint32),
+                ("rep_ms", C.c_uint32), ("num_threads", C.c_uint32), ("reference", C.c_uint32),
+                ("tolerance", C.c_double), ("check", C.c_void_p), ("on_progress", C.c_void_p),
+                ("user", C.c_void_p)]
+
+
+class _TuneCandidate(C.Structure):
+    _fields_ = [("config", C.c_char_p), ("status", C.c_int), ("reason", C.c_char_p),
+                ("median_ms", C.c_double)]
+
+
+class _TuneInfo(C.Structure):
+    _fields_ = [("candidates", C.POINTER(_TuneCandidate)), ("num_candidates", C.c_uint32)]
+
+
+# https://dmlc.github.io/dlpack/latest/c_api.html
+
+
+class _DlTensor(C.Structure):
+    _fields_ = [("data", C.c_void_p), ("device_type", C.c_int32), ("device_id", C.c_int32),
+                ("ndim", C.c_int32), ("code", C.c_uint8), ("bits", C.c_uint8),
+                ("lanes", C.c_uint16), ("shape", C.POINTER(C.c_int64)),
+                ("strides", C.POINTER(C.c_int64)), ("byte_offset", C.c_uint64)]
+
+
+class _DlManaged(C.Structure):
+    _fields_ = [("tensor", _DlTensor), ("context", C.c_void_p), ("deleter", C.c_void_p)]
+
+
+class _DlVersioned(C.Structure):
+    _fields_ = [("major", C.c_uint32), ("minor", C.c_uint32), ("context", C.c_void_p),
+                ("deleter", C.c_void_p), ("flags", C.c_uint64), ("tensor", _DlTensor)]
 
 
 _KIND_NONE, _KIND_SCALAR, _KIND_POINTER = 0, 1, 2
 _DTYPES = {"i1": 1, "i8": 2, "i16": 3, "i32": 4, "i64": 5, "u8": 6, "u16": 7, "u32": 8, "u64": 9,
            "fp8e4nv": 10, "fp8e5": 11, "fp16": 12, "bf16": 13, "fp32": 14, "fp64": 15}
-_TORCH = {"bool": "i1", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8",
+# as torch and numpy (with ml_dtypes) name them, and as the array interfaces do
+_NAMES = {"bool": "i1", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8",
           "uint16": "u16", "uint32": "u32", "uint64": "u64", "float8_e4m3fn": "fp8e4nv",
           "float8_e5m2": "fp8e5", "float16": "fp16", "bfloat16": "bf16", "float32": "fp32",
           "float64": "fp64"}
 _TYPESTR = {"b1": "i1", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64", "u1": "u8", "u2": "u16",
             "u4": "u32", "u8": "u64", "f2": "fp16", "f4": "fp32", "f8": "fp64"}
+# (DLDataTypeCode, bits)
+_DL_TYPES = {(6, 8): "i1", (0, 8): "i8", (0, 16): "i16", (0, 32): "i32", (0, 64): "i64",
+             (1, 8): "u8", (1, 16): "u16", (1, 32): "u32", (1, 64): "u64", (2, 16): "fp16",
+             (2, 32): "fp32", (2, 64): "fp64", (4, 16): "bf16", (10, 8): "fp8e4nv",
+             (12, 8): "fp8e5"}
+_DL_CUDA, _DL_HOST = (2, 13), (1, 3)      # kDLCUDA, kDLCUDAManaged; kDLCPU, kDLCUDAHost
+_DL_READ_ONLY, _DL_COPIED = 1, 2
 _STAGES = {"tokens": 1, "ast": 2, "ir": 3, "laid": 4, "lowered": 5, "llvm": 6, "ptx": 7}
 _EXECUTORS = {"cuda": 0, "cpu": 1, "sim": 2}
 
 _lib = None
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 class Error(RuntimeError):
     """A failed call: .status is the name of the code, the text says why."""
 
     def __init__(self, status, text):
-        super().__init__("%s: %s" % (status, text))
+        super().__init__("%s:%s%s" % (status, "\n" if "\n" in text else " ", text))
         self.status = status
+
+
+class CompileError(Error):
+    """The program has errors; the text is tilec's rendering of them, source lines and carets."""
+
+
+def _error(status, text):
+    return (CompileError if status == "TILEC_BAD_SOURCE" else Error)(status, text)
 
 
 # name: result, parameters.  P is any handle.
@@ -149,10 +246,17 @@ _CALLS = {
     "tilec_module_free": (None, [_P]), "tilec_module_log": (_S, [_P]),
     "tilec_module_kernel": (C.c_int, [_P, _S, _PP]),
     "tilec_launch": (C.c_int, [_P, C.POINTER(_Launch), C.POINTER(_Arg), _SIZE]),
+    "tilec_kernel_prepare": (C.c_int, [_P, _P, _SIZE]),
+    "tilec_kernel_explain": (C.c_int, [_P, _P, _SIZE, _S, _SIZE]),
+    "tilec_kernel_variants": (_U32, [_P]),
+    "tilec_kernel_info": (C.POINTER(_KernelInfo), [_P, _U32]),
+    "tilec_stream_sync": (C.c_int, [_P, _P]),
+    "tilec_kernel_tune": (C.c_int, [_P, _P, _P, _SIZE, C.POINTER(_TuneOptions), _PP]),
+    "tilec_tune_info": (C.POINTER(_TuneInfo), [_P]), "tilec_tune_free": (None, [_P]),
 }
 
 
-def load(path=None):
+def library(path=None):
     """Loads libtilec.so; called by everything else when it has not been called."""
     global _lib
     with _lock:
@@ -164,6 +268,8 @@ def load(path=None):
             for name, (result, params) in _CALLS.items():
                 fn = getattr(lib, name)
                 fn.restype, fn.argtypes = result, params
+            # The same for what is converted already, and so faster to call.
+            lib._launch = C.CFUNCTYPE(C.c_int)(("tilec_launch", lib))
             _lib = lib
         return _lib
 
@@ -174,17 +280,23 @@ def _b(text):
 
 def _word(value):
     """A constexpr as -D takes it."""
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return repr(value) if isinstance(value, float) else str(value)
-    name = str(value)          # torch.float16, tl.float16
-    return name.rsplit(".", 1)[-1]
+    if type(value).__name__ == "constexpr" and hasattr(value, "value"):     # tl.constexpr
+        value = value.value
+    if value is None or isinstance(value, (bool, int, str)):
+        return str(value)
+    if isinstance(value, float):
+        return repr(float(value))
+    if hasattr(value, "__index__"):
+        return str(operator.index(value))
+    name = str(value).rsplit(".", 1)[-1]          # torch.float16, tl.float16
+    return _NAMES.get(name, name)
 
 
 class _Session:
     """A compile session whose diagnostics gather in .text."""
 
     def __enter__(self):
-        self.lib = load()
+        self.lib = library()
         self.text = []
         self._fn = _DIAG_FN(lambda _, d: self.text.append(d.contents.rendered.decode()))
         options = _SessionOptions(struct_size=C.sizeof(_SessionOptions), on_diag=self._fn)
@@ -200,7 +312,7 @@ class _Session:
             why = "".join(self.text)
             if not why and self.handle:
                 why = (self.lib.tilec_session_error(self.handle) or b"").decode()
-            raise Error(self.lib.tilec_status_name(status).decode(),
+            raise _error(self.lib.tilec_status_name(status).decode(),
                         why or self.lib.tilec_status_string(status).decode())
 
 
@@ -262,7 +374,8 @@ def compile(file=None, kernel=None, signature=None, constexprs=None, arch=None, 
 
 
 def list_kernels(file=None, source=None, include_dirs=()):
-    """[{name, line, grid, num_warps, params: [{name, type, default, is_constexpr}]}]"""
+    """[{name, line, grid, num_warps, params: [{name, type, default, is_constexpr}],
+    configs: [{text, values, num_warps, num_stages}], keys}]"""
     with _Session() as s:
         o = _options(file, source, None, None, include_dirs)
         handle = C.c_void_p()
@@ -279,18 +392,38 @@ def list_kernels(file=None, source=None, include_dirs=()):
                           for p in d.params[:d.num_params]]
                 out.append({"name": text(d.name), "file": text(d.file), "line": d.line,
                             "doc": text(d.doc), "grid": text(d.grid), "num_warps": d.num_warps,
-                            "num_stages": d.num_stages, "params": params})
+                            "num_stages": d.num_stages, "params": params, "configs": [],
+                            "keys": []})
+                if d.tuning:
+                    t = d.tuning.contents
+                    out[-1]["keys"] = [text(k) for k in t.keys[:t.num_keys]]
+                    out[-1]["configs"] = [
+                        {"text": text(c.text), "num_warps": c.num_warps,
+                         "num_stages": c.num_stages,
+                         "values": {text(v.name): text(v.value) for v in c.values[:c.num_values]}}
+                        for c in t.configs[:t.num_configs]]
             return out
         finally:
             s.lib.tilec_listing_free(handle)
 
 
+def _cache_folder():
+    """The folder that `tilec run` uses too."""
+    xdg, home = os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("HOME", "")
+    if xdg.startswith("/"):
+        return xdg + "/tilec"
+    return home + "/.cache/tilec" if home.startswith("/") else None
+
+
 class Runtime:
-    """A device (on="cuda") or a host executor ("cpu", "sim").  Runtime.get() shares them."""
+    """A device (on="cuda") or a host executor ("cpu", "sim").  Runtime.get() shares them.
+
+    cache_dir: the disk cache and the tuner's database; None = none."""
     _open = {}
 
-    def __init__(self, on="cuda", device=0, synchronous=False, driver_path=None):
-        self.lib, self.on, self.device = load(), on, device
+    def __init__(self, on="cuda", device=0, synchronous=False, driver_path=None,
+                 cache_dir=_cache_folder()):
+        self.lib, self.on, self.device = library(), on, device
         error = C.create_string_buffer(4096)
         o = _RuntimeOptions(struct_size=C.sizeof(_RuntimeOptions), executor=_EXECUTORS[on],
                             device=device, synchronous=synchronous, driver_path=_b(driver_path),
@@ -298,23 +431,39 @@ class Runtime:
         self.handle = C.c_void_p()
         status = self.lib.tilec_runtime_open(C.byref(o), C.byref(self.handle))
         if status:
-            raise Error(self.lib.tilec_status_name(status).decode(),
-                        error.value.decode(errors="replace"))
-        self.check(self.lib.tilec_jit_attach(self.handle, None))
+            raise _error(self.lib.tilec_status_name(status).decode(),
+                         error.value.decode(errors="replace"))
+        jit = _JitOptions(struct_size=C.sizeof(_JitOptions))
+        if cache_dir is not None and on == "cuda":
+            jit.cache_dir = _b(cache_dir)
+            jit.tune_database = _b(os.path.join(cache_dir, "tune.db"))
+        self.check(self.lib.tilec_jit_attach(self.handle, C.byref(jit)))
 
     @classmethod
     def get(cls, on="cuda", device=0):
-        key = (on, device, os.getpid())
+        found = cls._open.get((on, device))
+        if found is None:
+            with _lock:
+                found = cls._open.get((on, device)) or cls(on, device).share()
+        return found
+
+    def share(self):
+        """Kernels use this one from now on."""
         with _lock:
-            found = cls._open.get(key)
-        return found or cls._open.setdefault(key, cls(on, device))
+            Runtime._open[self.on, self.device] = self
+            for kernel in list(_kernels):
+                kernel._handles.clear()
+        return self
 
     def check(self, status):
         if status:
-            text = C.create_string_buffer(8192)
-            self.lib.tilec_runtime_error(self.handle, text, len(text))
-            raise Error(self.lib.tilec_status_name(status).decode(),
-                        text.value.decode(errors="replace"))
+            text = C.create_string_buffer(4096)
+            size = self.lib.tilec_runtime_error(self.handle, text, len(text))
+            if size >= len(text):
+                text = C.create_string_buffer(size + 1)
+                self.lib.tilec_runtime_error(self.handle, text, len(text))
+            raise _error(self.lib.tilec_status_name(status).decode(),
+                         text.value.decode(errors="replace"))
 
     def sync(self):
         self.check(self.lib.tilec_runtime_sync(self.handle))
@@ -328,61 +477,444 @@ class Runtime:
         return handle
 
     def launch(self, kernel, grid, args, stream=None):
-        packed = (_Arg * max(1, len(args)))(*[_pack(a) for a in args])
-        if grid is None:
-            grid = (OWN_GRID, 1, 1)
-        elif isinstance(grid, int):
-            grid = (grid,)
-        grid = tuple(int(g) for g in grid)
-        if not 1 <= len(grid) <= 3 or min(grid) < 0 or max(grid) > 0xFFFFFFFF:
-            raise ValueError("a grid is 1 to 3 numbers from 0 on, not %r" % (grid,))
-        launch = _Launch(stream, (C.c_uint32 * 3)(*(grid + (1, 1))[:3]))
-        self.check(self.lib.tilec_launch(kernel, C.byref(launch), packed, len(args)))
+        b = _Buffer(len(args))
+        for i, a in enumerate(args):
+            b.put(i, "argument %d" % i, a)
+        b.words[0] = _stream(stream) if stream is not None else b.own_stream()
+        b.words[1], b.words[2] = _grid_words(grid)
+        self.check(self.lib._launch(kernel, b.launch, b.args, b.count))
 
 
-def _pack(a):
-    """One argument as a TilecArg."""
-    if a is None:
-        return _Arg(_KIND_NONE)
-    r = _Arg(_KIND_SCALAR)
-    if isinstance(a, bool):
-        r.dtype, r.v.i = _DTYPES["i1"], int(a)
-    elif isinstance(a, int):
-        if -2**31 <= a < 2**31:
-            r.dtype, r.v.i = _DTYPES["i32"], a
-        elif -2**63 <= a < 2**63:
-            r.dtype, r.v.i = _DTYPES["i64"], a
-        elif 0 <= a < 2**64:
-            r.dtype, r.v.u = _DTYPES["u64"], a
+_kernels = weakref.WeakSet()
+
+
+def _after_fork():
+    """A runtime does not survive fork(): the child opens its own."""
+    Runtime._open.clear()
+    for kernel in list(_kernels):
+        kernel._handles.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+# ---- Arguments ----------------------------------------------------------------------------------
+
+class Pointer:
+    """A raw address, as cuMemAlloc gives it: elements of `dtype` ("fp16"), `bytes` of them readable
+    from there on, on the GPU `device` (None: of the host)."""
+
+    def __init__(self, address, dtype, bytes=0, device=0):
+        self.address, self.dtype, self.bytes, self.device = address, dtype, bytes, device
+
+
+_NO_ARRAY, _HOST = -2, -1                  # devices; from 0 on a GPU
+_I1, _I32, _I64, _U64, _FP32 = [_KIND_SCALAR | _DTYPES[t] << 32
+                                for t in ("i1", "i32", "i64", "u64", "fp32")]
+_MIN32, _MAX32, _MIN64, _MAX64 = -2**31, 2**31 - 1, -2**63, 2**63 - 1
+
+
+class _TorchWords(dict):
+    """torch.dtype → the first word of a TilecArg."""
+
+    def __missing__(self, dtype):
+        name = _NAMES.get(str(dtype).rsplit(".", 1)[-1])
+        if name is None:
+            raise TypeError("elements of %s are no kernel argument" % dtype)
+        self[dtype] = word = _KIND_POINTER | _DTYPES[name] << 32
+        return word
+
+
+_torch_words = _TorchWords()
+
+
+class _NotYet:
+    """Stands where torch.Tensor does, until torch is there."""
+
+
+# What generated launchers see: torch.Tensor and torch's current stream of a device, once it is
+# loaded.
+_shared = {"Tensor": _NotYet, "raw_stream": None}
+
+
+def _meet_torch():
+    torch = sys.modules.get("torch")
+    if torch is not None and _shared["Tensor"] is _NotYet and hasattr(torch, "Tensor"):
+        raw = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)
+        _shared["raw_stream"] = raw or (lambda d: torch.cuda.current_stream(d).cuda_stream)
+        _shared["Tensor"] = torch.Tensor
+        for kernel in list(_kernels):
+            for name, value in _shared.items():
+                kernel._space[kernel._mark + name] = value
+
+
+def _extent(shape, strides, size):
+    """Bytes from the first element to the end of the last one after it; strides in bytes."""
+    count = size
+    for i, n in enumerate(shape):
+        if n == 0:
+            return 0
+        count = count * n if strides is None else count + max(0, (n - 1) * strides[i])
+    return count
+
+
+def _dtype_name(a, typestr=None):
+    name = _NAMES.get(str(getattr(a, "dtype", "")).rsplit(".", 1)[-1])
+    if name is None and typestr is not None and typestr[0] in "<|=":
+        name = _TYPESTR.get(typestr[1:])
+    if name is None:
+        raise TypeError("elements of %s are no kernel argument" % getattr(a, "dtype", typestr))
+    return name
+
+
+class _Reader:
+    """What an argument is, read through the first protocol that it has."""
+    stream = None          # of the producer, where it says so
+    read_only = False
+    keep = None            # alive until the launch is made
+
+    def __init__(self, a, consumer_stream=None):
+        if hasattr(a, "data_ptr") and hasattr(a, "dtype"):
+            self._torch(a)
+        elif isinstance(a, Pointer):
+            self.dtype, self.address, self.bytes = a.dtype, a.address, a.bytes
+            self.device = _HOST if a.device is None else a.device
+        elif getattr(a, "__cuda_array_interface__", None) is not None:
+            self._cuda_array(a)
+        elif getattr(a, "__array_interface__", None) is not None:
+            info = a.__array_interface__
+            self._array(a, info)
+            self.device = _HOST
+        elif hasattr(a, "__dlpack__"):
+            self._dlpack(a, consumer_stream)
         else:
-            raise OverflowError("%d does not fit 64 bits" % a)
-    elif isinstance(a, float):
-        r.dtype, r.v.f = _DTYPES["fp32"], a
-    elif hasattr(a, "data_ptr"):
-        r.kind = _KIND_POINTER
-        r.dtype = _DTYPES[_TORCH[str(a.dtype).rsplit(".", 1)[-1]]]
-        r.v.ptr = a.data_ptr()
+            raise TypeError("a %s is no kernel argument" % type(a).__name__)
+
+    def _torch(self, a):
+        _meet_torch()
+        device = getattr(a, "device", None)
+        kind = getattr(device, "type", "cuda")
+        if kind not in ("cuda", "cpu"):
+            raise TypeError("arrays on '%s' are no kernel argument" % kind)
+        self.dtype, self.address = _dtype_name(a), a.data_ptr()
+        self.device = _HOST if kind == "cpu" else getattr(device, "index", None) or 0
+        self.bytes = 0
         if hasattr(a, "untyped_storage"):
             storage = a.untyped_storage()
-            r.bytes = storage.nbytes() - (a.data_ptr() - storage.data_ptr())
-    else:
-        info = getattr(a, "__cuda_array_interface__", None) or getattr(a, "__array_interface__", None)
-        if info is None:
-            raise TypeError("no kernel argument: %r" % type(a))
-        size = int(info["typestr"][2:])
-        count, strides = size, info.get("strides")
-        for i, n in enumerate(info["shape"]):
-            count = count * n if not strides else count + (n - 1) * strides[i] if n else 0
-        r.kind, r.dtype = _KIND_POINTER, _DTYPES[_TYPESTR[info["typestr"][1:]]]
-        r.v.ptr, r.bytes = info["data"][0], max(0, count)
-    return r
+            self.bytes = storage.nbytes() - (self.address - storage.data_ptr())
+
+    def _array(self, a, info):
+        self.address, self.read_only = info["data"][0] or 0, bool(info["data"][1])
+        typestr = info["typestr"]
+        self.dtype = _dtype_name(a, typestr)
+        self.bytes = _extent(info["shape"], info.get("strides"), int(typestr[2:]))
+
+    def _cuda_array(self, a):
+        info = a.__cuda_array_interface__
+        self._array(a, info)
+        self.stream = info.get("stream")
+        where = getattr(a, "device", None)
+        device = getattr(where, "id", where)
+        if not isinstance(device, int):
+            device = a.__dlpack_device__()[1] if hasattr(a, "__dlpack_device__") else 0
+        self.device = device
+
+    def _dlpack(self, a, stream):
+        kind, index = a.__dlpack_device__()
+        if kind not in _DL_CUDA + _DL_HOST:
+            raise TypeError("arrays on DLPack device %d are no kernel argument" % kind)
+        self.device = int(index) if kind in _DL_CUDA else _HOST
+        # 1 is the legacy default stream; 0 is not allowed there
+        more = {"stream": stream or 1} if kind in _DL_CUDA else {}
+        try:
+            capsule = a.__dlpack__(max_version=(1, 0), **more)
+        except TypeError:
+            capsule = a.__dlpack__(**more)
+        # Left unconsumed: the capsule's own destructor calls the deleter once it is dropped.
+        self.keep = capsule
+        api = C.pythonapi
+        valid = C.PYFUNCTYPE(C.c_int, C.py_object, C.c_char_p)(("PyCapsule_IsValid", api))
+        get = C.PYFUNCTYPE(C.c_void_p, C.py_object, C.c_char_p)(("PyCapsule_GetPointer", api))
+        flags = 0
+        if valid(capsule, b"dltensor_versioned"):
+            managed = _DlVersioned.from_address(get(capsule, b"dltensor_versioned"))
+            if managed.major != 1:
+                raise TypeError("DLPack version %d.%d is not read"
+                                % (managed.major, managed.minor))
+            flags = managed.flags
+        else:
+            managed = _DlManaged.from_address(get(capsule, b"dltensor"))
+        if flags & _DL_COPIED:
+            raise TypeError("a %s shows a copy of its memory only" % type(a).__name__)
+        self.read_only = bool(flags & _DL_READ_ONLY)
+        t = managed.tensor
+        self.dtype = _DL_TYPES.get((t.code, t.bits))
+        if self.dtype is None or t.lanes != 1:
+            raise TypeError("DLPack elements of code %d, %d bits, %d lanes are no kernel argument"
+                            % (t.code, t.bits, t.lanes))
+        size = t.bits // 8
+        strides = [n * size for n in t.strides[:t.ndim]] if t.strides else None
+        self.address = (t.data or 0) + t.byte_offset
+        self.bytes = _extent(t.shape[:t.ndim], strides, size)
+
+
+class _Buffer:
+    """Room for one launch: a TilecLaunch (24 bytes), then TilecArgs (24 each) as 64-bit words."""
+    __slots__ = ("words", "floats", "launch", "args", "count", "memory", "device", "first",
+                 "streams", "keep", "read_only")
+
+    def __init__(self, count):
+        self.memory = (C.c_int64 * (3 + 3 * count))()
+        raw = memoryview(self.memory).cast("B")
+        self.words, self.floats = raw.cast("q"), raw.cast("d")
+        at = C.addressof(self.memory)
+        self.launch, self.args, self.count = C.c_void_p(at), C.c_void_p(at + 24), _SIZE(count)
+        self.device, self.first, self.streams, self.keep = _NO_ARRAY, None, set(), []
+        self.read_only = []
+
+    def put(self, i, name, a, stream=None):
+        """Any argument."""
+        at, words = 3 + 3 * i, self.words
+        if hasattr(a, "item") and hasattr(a, "dtype") and not hasattr(a, "__setitem__"):
+            a = a.item()                       # a numpy scalar
+        if a is None:
+            words[at] = _KIND_NONE
+        elif isinstance(a, bool):
+            words[at], words[at + 1] = _I1, a
+        elif isinstance(a, float):
+            words[at], self.floats[at + 1] = _FP32, a
+        elif isinstance(a, int):
+            if not _MIN64 <= a < 2**64:
+                raise OverflowError("'%s': %d does not fit 64 bits" % (name, a))
+            words[at] = _I32 if _MIN32 <= a <= _MAX32 else _I64 if a <= _MAX64 else _U64
+            words[at + 1] = a if a <= _MAX64 else a - 2**64
+        else:
+            try:
+                r = _Reader(a, stream)
+            except TypeError as e:
+                raise TypeError("'%s': %s" % (name, e)) from None
+            if self.device == _NO_ARRAY:
+                self.device, self.first = r.device, name
+            elif self.device != r.device:
+                raise ValueError("'%s' is on %s, '%s' on %s" % (
+                    self.first, _place_name(self.device), name, _place_name(r.device)))
+            words[at] = _KIND_POINTER | _DTYPES[r.dtype] << 32
+            words[at + 1] = r.address if r.address <= _MAX64 else r.address - 2**64
+            words[at + 2] = r.bytes
+            self.keep.append((a, r.keep))
+            if r.stream is not None:
+                self.streams.add(r.stream)
+            if r.read_only:
+                self.read_only.append((i, name))
+
+    def own_stream(self):
+        """The current stream of the library that the arrays come from: torch, cupy; else what the
+        arrays say, else the default one."""
+        if self.device < 0:
+            return 0
+        arrays = [a for a, _ in self.keep]
+        if any(type(a).__module__.split(".")[0] == "cupy" for a in arrays):
+            return sys.modules["cupy"].cuda.get_current_stream().ptr
+        if _shared["raw_stream"] and any(isinstance(a, _shared["Tensor"]) for a in arrays):
+            return _shared["raw_stream"](self.device)
+        return min(self.streams) if self.streams else 0
+
+
+def _place_name(device):
+    return "the host" if device == _HOST else "GPU %d" % device
+
+
+def _stream(s):
+    """A CUstream of an int, torch's or cupy's stream, or the protocol __cuda_stream__."""
+    if hasattr(s, "__cuda_stream__"):
+        protocol = s.__cuda_stream__
+        return (protocol() if callable(protocol) else protocol)[1]
+    for name in ("cuda_stream", "ptr"):
+        if hasattr(s, name):
+            return getattr(s, name)
+    return operator.index(s)
+
+
+_grids = {}      # tuple → the two words of a TilecLaunch
+
+
+def _grid_words(grid):
+    if grid is None:
+        return OWN_GRID | 1 << 32, 1
+    numbers = grid if isinstance(grid, (tuple, list)) else (grid,)
+    try:
+        numbers = [operator.index(g) for g in numbers]
+    except TypeError:
+        raise TypeError("a grid is made of integers, not %r" % (grid,)) from None
+    if not 1 <= len(numbers) <= 3 or min(numbers) < 0 or max(numbers) >= OWN_GRID:
+        raise ValueError("a grid is 1 to 3 numbers from 0 on, not %r" % (grid,))
+    x, y, z = (numbers + [1, 1])[:3]
+    words = (x | y << 32) - (2**64 if y >> 31 else 0), z
+    if type(grid) is tuple and all(type(g) is int for g in grid):
+        if len(_grids) > 4096:
+            _grids.clear()
+        _grids[grid] = words
+    return words
+
+
+# ---- Kernels ------------------------------------------------------------------------------------
+
+def _literal(text):
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+class _Default:
+    def __init__(self, text):
+        self.text = text
+
+    def __repr__(self):
+        return self.text
+
+
+_UNSET = _Default("<the kernel's>")     # of a constexpr
+_NEEDED = _Default("<to be given>")     # of what follows a default and has none
+
+
+def _key(value):
+    """A constexpr in a key: True, 1 and 1.0 are three values."""
+    return value if value is _UNSET else (type(value).__name__, _word(value))
+
+
+# The launcher of one kernel.  "@" becomes a prefix that none of its parameters has.  @w are the words
+# of the launch, @d the device so far (_NO_ARRAY, _HOST or a GPU).
+_ARGUMENT = """
+        @t = @type({n})
+        if @t is @Tensor:
+            @w[{at}] = @words_of[{n}.dtype]
+            @w[{at} + 1] = {n}.data_ptr(){bytes}
+            @v = {n}.get_device()
+            if @v != @d:
+                if @d != -2 or @v < 0:
+                    return @slow({all})
+                @d = @v
+        elif @t is @int and -0x8000000000000000 <= {n} <= 0x7fffffffffffffff:
+            @w[{at}] = @I32 if -0x80000000 <= {n} <= 0x7fffffff else @I64
+            @w[{at} + 1] = {n}
+        elif @t is @float:
+            @w[{at}] = @FP32
+            @b.floats[{at} + 1] = {n}
+        elif {n} is None:
+            @w[{at}] = 0
+        elif @t is @bool:
+            @w[{at}] = @I1
+            @w[{at} + 1] = {n}
+        else:
+            return @slow({all})"""
+
+_BYTES = """
+            @w[{at} + 2] = {n}.nbytes if {n}.is_contiguous() else @extent({n})"""
+
+_LAUNCHER = """
+def @launcher(@grid, /, {signature}):
+    try:
+        @b = @free.pop()
+    except @IndexError:
+        @b = @new()
+    try:
+        @w = @b.words
+        @d = -2{body}
+        if @d < 0:
+            return @slow({all})
+        @h = @handles.get((@d, {key}))
+        if @h is None:
+            @h = @make(@d, ({consts}), {num_warps}, {num_stages})
+        @g = @grids.get(@grid) if @type(@grid) is @tuple else None
+        if @g is None:
+            if @is_tuned and @callable(@grid):
+                return @slow({all})
+            @g = @grid_words(@grid, ({launch}), ({consts}), {num_warps}, {num_stages})
+        @w[1], @w[2] = @g
+        @w[0] = @raw_stream(@d) if {stream} is None else @stream_of({stream})
+        @status = @launch(@h, @b.launch, @b.args, @b.count)
+        if @status:
+            @fail(@d, @status)
+    finally:
+        @free.append(@b)
+
+def @collect({signature}):
+{check}
+    return ({launch}), ({consts}), {num_warps}, {num_stages}, {stream}
+"""
+
+
+def _signature(params, options, mark):
+    """The parameters as a def has them, and the names that their defaults go by.  What comes after
+    a default and has none gets NEEDED, which is looked for in the body."""
+    parts, defaults, needed = [], {}, []
+    for i, p in enumerate(params):
+        value = _UNSET if p["is_constexpr"] else _NEEDED
+        if value is _NEEDED and p["default"]:
+            value = _literal(p["default"])
+        if value is _NEEDED and not defaults:
+            parts.append(p["name"])
+            continue
+        name = "%sdefault%d" % (mark, i)
+        defaults[name] = value
+        parts.append("%s=%s" % (p["name"], name))
+        if value is _NEEDED:
+            needed.append(p["name"])
+    if options:
+        parts.append("*")
+        parts += ["%s=%s" % (o, "None" if o == "stream" else "0") for o in options]
+    return ", ".join(parts), defaults, needed
+
+
+def _generate(kernel):
+    """The globals of the kernel's launcher and collect: functions with its parameters.
+    launcher(grid, /, …) launches, what is beyond torch tensors on a GPU and plain numbers through
+    kernel._slow; collect(…) binds only."""
+    params = kernel.info["params"]
+    names = [p["name"] for p in params]
+    mark = "_"
+    while any(n.startswith(mark) for n in names):
+        mark += "_"
+    options = [o for o in ("num_warps", "num_stages", "stream") if o not in names]
+    signature, space, needed = _signature(params, options, mark)
+    launch = [p["name"] for p in params if not p["is_constexpr"]]
+    consts = [p["name"] for p in params if p["is_constexpr"]]
+    values = {"launch": "".join(n + ", " for n in launch),
+              "consts": "".join(n + ", " for n in consts),
+              "num_warps": "num_warps" if "num_warps" in options else "0",
+              "num_stages": "num_stages" if "num_stages" in options else "0",
+              "stream": "stream" if "stream" in options else "None"}
+    whole = "@grid, (%(launch)s), (%(consts)s), %(num_warps)s, %(num_stages)s, %(stream)s" % values
+    key = "".join("%s if @type(%s) is @int or %s is @UNSET else @key(%s), " % (n, n, n, n)
+                  for n in consts) + "%(num_warps)s, %(num_stages)s" % values
+    check = "".join("\n    if %s is @NEEDED:\n        @missing(%r)" % (n, n) for n in needed)
+    body = check.replace("\n", "\n    ")
+    for i, n in enumerate(launch):
+        at = 3 + 3 * i
+        extent = _BYTES.format(n=n, at=at) if kernel.info["configs"] else ""
+        body += _ARGUMENT.format(n=n, at=at, all=whole, bytes=extent)
+    text = _LAUNCHER.format(signature=signature, body=body, check=check, key=key, all=whole,
+                            **values).replace("@", mark)
+    own = {"free": [], "new": lambda: _Buffer(len(launch)), "handles": kernel._handles,
+           "make": kernel._make, "grids": _grids, "grid_words": kernel._grid_words,
+           "stream_of": _stream, "launch": library()._launch, "fail": kernel._fail,
+           "slow": kernel._slow, "is_tuned": bool(kernel.info["configs"]), "UNSET": _UNSET,
+           "NEEDED": _NEEDED, "missing": kernel._missing, "key": _key,
+           "extent": lambda a: _Reader(a).bytes, "I1": _I1, "I32": _I32, "I64": _I64,
+           "FP32": _FP32, "words_of": _torch_words, "type": type, "int": int, "float": float,
+           "bool": bool, "tuple": tuple, "callable": callable, "IndexError": IndexError, **_shared}
+    space.update((mark + name, value) for name, value in own.items())
+    exec(text, space)
+    return space, mark
 
 
 class Kernel:
-    """kernel[grid](*args, num_warps=.., CONSTEXPR=..): compiled when first needed, as Triton does.
+    """kernel[grid](*args, CONSTEXPR=.., num_warps=.., stream=..): compiled when first needed.
 
-    grid: a number, a tuple, a function of the meta-parameters, or None for the kernel's own.
-    on: "cuda", "cpu" or "sim"; None = "cuda" for device tensors, else "cpu"."""
+    grid: a number, a tuple, a function of the meta-parameters, or None for the kernel's own; or
+    kernel(*args, ..) for the kernel's own.  on: "cuda", "cpu" or "sim"; None = where the arrays
+    are ("cpu" on the host)."""
 
     def __init__(self, file=None, name=None, source=None, include_dirs=(), on=None, **options):
         found = list_kernels(file, source, include_dirs)
@@ -393,80 +925,227 @@ class Kernel:
         self.info, self.name = match[0], match[0]["name"]
         self.file, self.source, self.include_dirs, self.on = file, source, include_dirs, on
         self.options = options
-        self._params = self.info["params"]
-        self._names = {p["name"]: i for i, p in enumerate(self._params)}
-        self._kernels = {}
+        self._launch = [p["name"] for p in self.info["params"] if not p["is_constexpr"]]
+        self._consts = [p["name"] for p in self.info["params"] if p["is_constexpr"]]
+        self._handles, self._choices = {}, {}
+        self._space, self._mark = _generate(self)
+        self._launcher = self._space[self._mark + "launcher"]
+        self._collect = self._space[self._mark + "collect"]
+        self.__signature__ = inspect.signature(self._collect)
+        _kernels.add(self)
 
     def __getitem__(self, grid):
-        return lambda *args, **kw: self.run(grid, args, kw)
+        return functools.partial(self._launcher, grid)
 
-    def _kernel(self, rt, constexprs, num_warps, num_stages):
-        key = (rt.on, rt.device, num_warps, num_stages, tuple(sorted(constexprs.items(), key=str)))
-        found = self._kernels.get(key)
-        if found:
-            return found
-        words = [_b("%s=%s" % (k, _word(v))) for k, v in constexprs.items()]
-        dirs = [_b(d) for d in self.include_dirs]
-        source = None if self.source is None else self.source.encode()
-        s = _Source(struct_size=C.sizeof(_Source), file=_b(self.file), source=source,
-                    source_bytes=len(source or b""), kernel=_b(self.name),
-                    defines=(C.c_char_p * max(1, len(words)))(*words), num_defines=len(words),
-                    include_dirs=(C.c_char_p * max(1, len(dirs)))(*dirs), num_include_dirs=len(dirs),
-                    num_warps=num_warps or 0, num_stages=num_stages or 0, **self.options)
-        module, kernel = C.c_void_p(), C.c_void_p()
-        rt.check(rt.lib.tilec_module_from_source(rt.handle, C.byref(s), C.byref(module)))
-        rt.check(rt.lib.tilec_module_kernel(module, None, C.byref(kernel)))
-        return self._kernels.setdefault(key, kernel)
+    def __call__(self, *args, **kw):
+        if self.info["grid"] is None and "grid" not in self.options:
+            raise TypeError("%s() has no grid of its own: %s[grid](…)" % (self.name, self.name))
+        return self._launcher(None, *args, **kw)
 
     def run(self, grid, args, kw):
-        num_warps, num_stages = kw.pop("num_warps", 0), kw.pop("num_stages", 0)
-        stream = kw.pop("stream", None)
-        given = dict(zip(self._names, args))
-        if len(args) > len(self._params):
-            raise TypeError("%s() takes %d arguments, %d given"
-                            % (self.name, len(self._params), len(args)))
-        for name, value in kw.items():
-            if name not in self._names or name in given:
-                raise TypeError("%s() has no free parameter '%s'" % (self.name, name))
-            given[name] = value
-        launch, constexprs = [], {}
-        for p in self._params:
-            if p["name"] in given:
-                if p["is_constexpr"]:
-                    constexprs[p["name"]] = given[p["name"]]
-                else:
-                    launch.append(given[p["name"]])
-            elif p["default"] is None:
-                raise TypeError("%s() needs '%s'" % (self.name, p["name"]))
-            elif not p["is_constexpr"]:
-                launch.append(_literal(p["default"]))
-        rt, stream = self._place(launch, stream)
+        return self._launcher(grid, *args, **kw)
+
+    def bind(self, grid, *args, **kw):
+        """A function without arguments that makes this launch, its arguments read now."""
+        rt, handle, b = self._ready(grid, *self._collect(*args, **kw))
+        call = rt.lib._launch
+
+        def again():
+            status = call(handle, b.launch, b.args, b.count)
+            if status:
+                rt.check(status)
+        return again
+
+    def prepare(self, *args, **kw):
+        """Compiles and loads what a launch with such arguments needs."""
+        rt, handle, b = self._ready((1,), *self._collect(*args, **kw))
+        rt.check(rt.lib.tilec_kernel_prepare(handle, b.args, b.count))
+
+    def explain(self, *args, **kw):
+        """Which variant such arguments would use, or why a new one would be made."""
+        rt, handle, b = self._ready((1,), *self._collect(*args, **kw))
+        text = C.create_string_buffer(8192)
+        rt.check(rt.lib.tilec_kernel_explain(handle, b.args, b.count, text, len(text)))
+        return text.value.decode(errors="replace")
+
+    def compile(self, signature=None, **constexprs):
+        """One specialisation as a Program, without a device; see tilec.compile."""
+        more = {n: constexprs.pop(n) for n in ("arch", "num_warps", "num_stages")
+                if n in constexprs and n not in self._consts}
+        return compile(self.file, self.name, signature, constexprs, source=self.source,
+                       include_dirs=self.include_dirs, **more)
+
+    def _missing(self, name):
+        raise TypeError("%s() needs '%s'" % (self.name, name))
+
+    def _fail(self, device, status):
+        self._runtime(device).check(status)
+
+    def _runtime(self, device):
+        on = self.on or ("cuda" if device >= 0 else "cpu")
+        if on != "cuda" and device >= 0:
+            raise ValueError("kernel '%s' runs on \"%s\"; its arrays are on %s"
+                             % (self.name, on, _place_name(device)))
+        if on == "cuda" and device == _HOST:
+            raise ValueError("kernel '%s' runs on a GPU; its arrays are on the host" % self.name)
+        return Runtime.get(on, max(device, 0))
+
+    def _make(self, device, consts, num_warps, num_stages, tune=0):
+        """The handle for these constexprs, opened at their first use."""
+        key = (device, *[v if type(v) is int else _key(v) for v in consts], num_warps, num_stages)
+        with _lock:
+            found = self._handles.get(key)
+            if found is not None:
+                return found
+            rt = self._runtime(device)
+            given = {n: v for n, v in zip(self._consts, consts) if v is not _UNSET}
+            words = [_b("%s=%s" % (n, _word(v))) for n, v in given.items()]
+            warps = num_warps or given.get("num_warps", 0)
+            stages = num_stages or given.get("num_stages", 0)
+            dirs = [_b(d) for d in self.include_dirs]
+            source = None if self.source is None else self.source.encode()
+            more = {n: _b(v) if isinstance(v, str) else v for n, v in self.options.items()}
+            s = _Source(struct_size=C.sizeof(_Source), file=_b(self.file), source=source,
+                        source_bytes=len(source or b""), kernel=_b(self.name),
+                        defines=(C.c_char_p * max(1, len(words)))(*words), num_defines=len(words),
+                        include_dirs=(C.c_char_p * max(1, len(dirs)))(*dirs),
+                        num_include_dirs=len(dirs), num_warps=warps, num_stages=stages, tune=tune,
+                        **more)
+            module, kernel = C.c_void_p(), C.c_void_p()
+            rt.check(rt.lib.tilec_module_from_source(rt.handle, C.byref(s), C.byref(module)))
+            rt.check(rt.lib.tilec_module_kernel(module, None, C.byref(kernel)))
+            self._handles[key] = kernel
+            return kernel
+
+    def _meta(self, values, consts, num_warps, num_stages):
+        meta = {p["name"]: _literal(p["default"]) for p in self.info["params"] if p["default"]}
+        meta.update(zip(self._launch, values))
+        meta.update((n, v) for n, v in zip(self._consts, consts) if v is not _UNSET)
+        meta.setdefault("num_warps", num_warps or self.info["num_warps"] or 4)
+        meta.setdefault("num_stages", num_stages or self.info["num_stages"] or 3)
+        return meta
+
+    def _grid_words(self, grid, values, consts, num_warps, num_stages):
         if callable(grid):
-            meta = {p["name"]: _literal(p["default"]) for p in self._params if p["default"]}
-            meta.update(given, num_warps=num_warps, num_stages=num_stages)
-            grid = grid(meta)
-        rt.launch(self._kernel(rt, constexprs, num_warps, num_stages), grid, launch, stream)
+            grid = grid(self._meta(values, consts, num_warps, num_stages))
+        return _grid_words(grid)
 
-    def _place(self, args, stream):
-        """The runtime by the tensors' device, and torch's current stream there."""
-        device = next((a.device for a in args if getattr(getattr(a, "device", None), "type", "")
-                       == "cuda"), None)
-        on_gpu = device is not None or any(hasattr(a, "__cuda_array_interface__") for a in args)
-        on = self.on or ("cuda" if on_gpu else "cpu")
-        if on != "cuda":
-            return Runtime.get(on), None
-        index = 0
-        if device is not None:
-            import torch
-            index = device.index if device.index is not None else torch.cuda.current_device()
-            if stream is None:
-                stream = torch.cuda.current_stream(index).cuda_stream
-        return Runtime.get("cuda", index), stream
+    def _ready(self, grid, values, consts, num_warps, num_stages, stream):
+        """Runtime, handle and filled buffer of any launch."""
+        b = _Buffer(len(values))
+        stream = None if stream is None else _stream(stream)
+        for i, value in enumerate(values):
+            b.put(i, self._launch[i], value, stream)
+        device = b.device
+        if device == _NO_ARRAY and self.on != "cuda":
+            device = _HOST
+        rt = self._runtime(device)
+        b.words[0] = stream if stream is not None else b.own_stream()
+        for other in b.streams - {b.words[0]}:        # the producer's work comes first
+            rt.check(rt.lib.tilec_stream_sync(rt.handle, other))
+        if self.info["configs"] and callable(grid):
+            consts, num_warps, num_stages = self._choose(rt, b, grid, values, consts, num_warps,
+                                                         num_stages)
+        handle = self._make(device, consts, num_warps, num_stages)
+        b.words[1], b.words[2] = self._grid_words(grid, values, consts, num_warps, num_stages)
+        if b.read_only:
+            self._check_read_only(rt, handle, b)
+        return rt, handle, b
+
+    def _slow(self, grid, values, consts, num_warps, num_stages, stream):
+        rt, handle, b = self._ready(grid, values, consts, num_warps, num_stages, stream)
+        rt.check(rt.lib._launch(handle, b.launch, b.args, b.count))
+
+    def _check_read_only(self, rt, handle, b):
+        """Refuses a launch that may write to memory which its owner says is only read."""
+        rt.check(rt.lib.tilec_kernel_prepare(handle, b.args, b.count))
+        for v in range(rt.lib.tilec_kernel_variants(handle)):
+            info = rt.lib.tilec_kernel_info(handle, v).contents
+            args = [a for a in info.args[:info.num_args] if not a.is_constexpr]
+            for i, name in b.read_only:
+                if not args[i].is_const:
+                    raise ValueError("'%s' is read-only, and kernel '%s' writes to it"
+                                     % (name, self.name))
+
+    def _choose(self, rt, b, grid, values, consts, num_warps, num_stages):
+        """The configuration of an autotuned kernel whose grid is a Python function: measured one
+        by one, since only Python can tell the grid of each.  Nothing is kept beyond the process."""
+        words = b.words
+        named = dict(zip(self._launch, values))
+        key = (b.device, consts, num_warps, num_stages,
+               tuple(words[3 + 3 * i] for i in range(len(values))),
+               tuple(named[k] for k in self.info["keys"] if k in named))
+        found = self._choices.get(key)
+        if found is not None:
+            return found
+        best, why = None, []
+        for config in self.info["configs"]:
+            full = tuple(_literal(config["values"][n]) if v is _UNSET and n in config["values"]
+                         else v for n, v in zip(self._consts, consts))
+            choice = full, num_warps or config["num_warps"], num_stages or config["num_stages"]
+            if rt.on != "cuda":                        # a host executor is not measured
+                best = (0, choice)
+                break
+            words[1], words[2] = self._grid_words(grid, values, *choice)
+            try:
+                handle = self._make(b.device, *choice, tune=_TUNE_OFF)
+                ms = _measure(rt, handle, b, config, choice[1], choice[2])
+            except Error as e:
+                why.append("%s: %s" % (config["text"], e))
+                continue
+            if best is None or ms < best[0]:
+                best = (ms, choice)
+        if best is None:
+            raise Error("TILEC_NOT_FOUND", "kernel '%s': no configuration runs:\n%s"
+                        % (self.name, "\n".join(why)))
+        self._choices[key] = best[1]
+        return best[1]
 
 
-def _literal(text):
-    import ast
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
+_TUNE_OFF = 3
+
+
+def _measure(rt, handle, b, config, num_warps, num_stages):
+    values = [(_b(n), _b(v)) for n, v in config["values"].items()]
+    one = _Config(text=_b(config["text"]), values=(_Define * max(1, len(values)))(*values),
+                  num_values=len(values), num_warps=num_warps, num_stages=num_stages)
+    options = _TuneOptions(struct_size=C.sizeof(_TuneOptions), configs=C.pointer(one),
+                           num_configs=1, force=True)
+    result = C.c_void_p()
+    rt.check(rt.lib.tilec_kernel_tune(handle, b.launch, b.args, b.count, C.byref(options),
+                                      C.byref(result)))
+    ms = rt.lib.tilec_tune_info(result).contents.candidates[0].median_ms
+    rt.lib.tilec_tune_free(result)
+    return ms
+
+
+class Module:
+    """The kernels of a file: module.elu or module["elu"]; list(module) are their names."""
+
+    def __init__(self, file=None, source=None, include_dirs=(), on=None, **options):
+        self._how = dict(file=file, source=source, include_dirs=include_dirs, on=on, **options)
+        self._names = [k["name"] for k in list_kernels(file, source, include_dirs)]
+        self._made = {}
+
+    def __iter__(self):
+        return iter(self._names)
+
+    def __getitem__(self, name):
+        with _lock:
+            if name not in self._made:
+                self._made[name] = Kernel(name=name, **self._how)
+            return self._made[name]
+
+    def __getattr__(self, name):
+        if name.startswith("__") or name not in self._names:
+            raise AttributeError("the file has the kernels: %s" % ", ".join(self._names))
+        kernel = self.__dict__[name] = self[name]      # found without this function from now on
+        return kernel
+
+    def __dir__(self):
+        return self._names
+
+
+def load(file=None, source=None, include_dirs=(), on=None, **options):
+    """The kernels of a .tile or .py file.  options: fields of TilecSource (check=True, grid="…")."""
+    return Module(file, source, include_dirs, on, **options)

@@ -13,7 +13,6 @@ tilec's result is compared with torch's before it is timed; a wrong one is repor
              [--no-triton] [--seconds N]
 """
 import argparse
-import ctypes
 import json
 import math
 import os
@@ -59,21 +58,9 @@ class Tile:
         self.python = getattr(tile_to_triton.load(path), name)
 
     def with_tilec(self, grid, args, meta):
-        """Arguments are packed once, so that Python costs little more per call than from C."""
-        meta = dict(meta)
-        warps, stages = meta.pop("num_warps", 0), meta.pop("num_stages", 0)
-        rt = tilec.Runtime.get("cuda", torch.cuda.current_device())
-        handle = self.kernel._kernel(rt, meta, warps, stages)
-        packed = (tilec._Arg * len(args))(*[tilec._pack(a) for a in args])
-        stream = torch.cuda.current_stream().cuda_stream
-        launch = tilec._Launch(stream, (ctypes.c_uint32 * 3)(*(tuple(grid) + (1, 1))[:3]))
-        call, where, count = rt.lib.tilec_launch, ctypes.byref(launch), len(args)
-
-        def run():
-            status = call(handle, where, packed, count)
-            if status:
-                rt.check(status)
-        return run
+        """Arguments are read once, so that Python costs little more per call than from C."""
+        launched = [n for n in self.names if n not in self.constexprs]
+        return self.kernel.bind(tuple(grid), **dict(zip(launched, args)), **meta)
 
     def with_triton(self, grid, args, meta):
         kernel, grid = self.python, tuple(grid)

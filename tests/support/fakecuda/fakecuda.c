@@ -44,11 +44,26 @@ drop(void *block)
 
 API FakeState *fake_state(void);
 API void fake_reset(void);
+/* For tests that cannot read FakeState. */
+API const FakeLaunch *fake_last_launch(void);
+API void fake_expect_params(unsigned count);
 
 API FakeState *
 fake_state(void)
 {
    return &state;
+}
+
+API const FakeLaunch *
+fake_last_launch(void)
+{
+   return &state.launches[(state.num_launches + FAKE_MAX_LAUNCHES - 1) % FAKE_MAX_LAUNCHES];
+}
+
+API void
+fake_expect_params(unsigned count)
+{
+   state.expect_params = count;
 }
 
 API void

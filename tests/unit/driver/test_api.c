@@ -414,6 +414,22 @@ list_text(const char *text, const char *file)
 }
 
 static void
+a_listing_has_the_grid_as_written(void **state)
+{
+   (void)state;
+   TilecListing *l = list_text("@kernel(grid=(cdiv(n, 64), 2))\n"
+                               "def k(n: i32):\n"
+                               "    pass\n"
+                               "@kernel\n"
+                               "def other(n: i32):\n"
+                               "    pass\n",
+                               "k.tile");
+   assert_string_equal(tilec_listing_kernel(l, 0)->grid, "(cdiv(n, 64), 2)");
+   assert_null(tilec_listing_kernel(l, 1)->grid);
+   tilec_listing_free(l);
+}
+
+static void
 decorators_switch_specialisation_off(void **state)
 {
    (void)state;
@@ -519,6 +535,7 @@ test_api(void)
       cmocka_unit_test(ptx_version_is_the_lowest_needed),
       cmocka_unit_test(allocation_fails_with_errors),
       cmocka_unit_test(allocation_fails_while_listing),
+      cmocka_unit_test(a_listing_has_the_grid_as_written),
       cmocka_unit_test(decorators_switch_specialisation_off),
       cmocka_unit_test(imports_are_told),
       cmocka_unit_test(builds_and_bytes_have_names),

@@ -9,7 +9,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, sys.argv[1])
 import tilec
 
-lib = tilec.load(sys.argv[2])
+lib = tilec.library(sys.argv[2])
 lib.tilec_mock_setup()
 lib.tilec_mock_defines.restype = ctypes.c_char_p
 

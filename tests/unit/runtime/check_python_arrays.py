@@ -1,0 +1,338 @@
+"""runtime/python/tilec.py over the compiler: every kind of array and argument on the CPU executor
+and, with a stand-in driver and a stand-in torch, on the GPU; what a launch costs.
+check_python_arrays.py FOLDER_OF_TILEC_PY LIBRARY FAKE_DRIVER [--time]"""
+import array
+import ctypes as C
+import os
+import sys
+import threading
+import time
+import types
+
+sys.dont_write_bytecode = True
+sys.path[:0] = [sys.argv[1], os.path.dirname(os.path.abspath(__file__))]
+import fake_torch
+import tilec
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+tilec.library(sys.argv[2])
+DRIVER = sys.argv[3]
+SCALE = """
+@kernel(grid=(cdiv(n, BLOCK),))
+def scale(x: *fp32, y: *fp32, n: i32, a: fp32 = 2.0, BLOCK: constexpr = 16):
+    i = program_id(0) * BLOCK + arange(0, BLOCK)
+    store(y + i, a * load(x + i, i < n), i < n)
+
+@kernel
+def pair(x, y, n, flag, w=None, KIND: constexpr = "sum"):
+    i = arange(0, 16)
+    v = load(x + i, i < n).to(fp32)
+    if w is not None:
+        v += load(w + i, i < n).to(fp32)
+    if KIND == "sum":
+        v = v + 1
+    if flag:
+        v = -v
+    store(y + i, v, i < n)
+
+@autotune(configs=[Config({"BLOCK": 8}), Config({"BLOCK": 32}, num_warps=8)], key=["n"])
+@kernel
+def tuned(x: *fp32, y: *fp32, n: i32, BLOCK: constexpr):
+    i = program_id(0) * BLOCK + arange(0, BLOCK)
+    store(y + i, load(x + i, i < n) + 1, i < n)
+
+@kernel
+def names(w, d, b, t, g: i32, h, __t: constexpr = 1):
+    store(w, load(d) + load(b) + g + h + t + __t)
+"""
+
+
+def raises(kind, words, call):
+    try:
+        call()
+    except kind as e:
+        assert words in str(e), "%r does not say %r" % (str(e), words)
+        return e
+    raise AssertionError("accepted; wanted %s: %s" % (kind.__name__, words))
+
+
+class Host:
+    """An array as numpy shows itself."""
+
+    def __init__(self, values, code="f", typestr="<f4", read_only=False):
+        self.data = array.array(code, values)
+        self.__array_interface__ = {"data": (self.data.buffer_info()[0], read_only),
+                                    "typestr": typestr, "shape": (len(self.data),), "version": 3}
+
+
+class Dlpack:
+    """A producer of DLPack capsules, versioned or old, that counts the calls of its deleter."""
+    DELETER = C.CFUNCTYPE(None, C.c_void_p)
+
+    def __init__(self, values, versioned=True, flags=0, device=(1, 0), dtype=(2, 32, 1), major=1,
+                 step=1, code="f"):
+        self.data, self.device, self.versioned = array.array(code, values), device, versioned
+        self.deleted, self.streams, keep = 0, [], []
+        kind = tilec._DlVersioned if versioned else tilec._DlManaged
+        self.shape, self.strides = (C.c_int64 * 1)(len(values) // step), (C.c_int64 * 1)(step)
+        m = self.managed = kind()
+        if versioned:
+            m.major, m.minor, m.flags = major, 0, flags
+        self.deleter = self.DELETER(lambda _: setattr(self, "deleted", self.deleted + 1))
+        m.deleter = C.cast(self.deleter, C.c_void_p)
+        t = m.tensor
+        t.data, t.byte_offset = self.data.buffer_info()[0] - 8, 8
+        t.device_type, t.device_id = device
+        t.ndim, t.shape, t.strides = 1, self.shape, self.strides
+        t.code, t.bits, t.lanes = dtype
+
+        def destroy(capsule):       # what a producer's capsule does when nobody consumed it
+            at = C.pythonapi.PyCapsule_GetPointer(C.c_void_p(capsule), self.name)
+            assert at == C.addressof(m)
+            self.deleter(at)
+        C.pythonapi.PyCapsule_GetPointer.restype = C.c_void_p
+        self.name = b"dltensor_versioned" if versioned else b"dltensor"
+        self.destroy = C.CFUNCTYPE(None, C.c_void_p)(destroy)
+
+    def __dlpack_device__(self):
+        return self.device
+
+    def __dlpack__(self, stream=None, **more):
+        if more and not self.versioned:
+            raise TypeError("unexpected keyword argument 'max_version'")
+        self.streams.append(stream)
+        new = C.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = C.py_object, [C.c_void_p, C.c_char_p, C.c_void_p]
+        return new(C.addressof(self.managed), self.name, C.cast(self.destroy, C.c_void_p))
+
+
+def host_arrays(m):
+    x, y = Host(range(40)), Host([0] * 40)
+    m.scale(x, y, 40)
+    assert list(y.data) == [2 * i for i in range(40)], y.data
+    m.scale[3](x, y, a=3.0, n=40)
+    assert list(y.data) == [3 * i for i in range(40)]
+    m.scale[lambda meta: (-(-meta["n"] // meta["BLOCK"]), 1)](x, y, 40, 4, BLOCK=8, num_warps=2)
+    assert list(y.data) == [4 * i for i in range(40)]
+    raises(TypeError, "has no grid of its own", lambda: m.pair(x, y, 4, True))
+    m.pair[1](x, y, 4, True, KIND="none")
+    assert list(y.data[:5]) == [0, -1, -2, -3, 16]
+    m.pair[(1,)](x, y, 4, flag=False, w=x)
+    assert list(y.data[:4]) == [1, 3, 5, 7]
+    assert list(tilec.load(source=SCALE)) == ["scale", "pair", "tuned", "names"]
+    raises(AttributeError, "scale, pair, tuned, names", lambda: m.nothing)
+    one = [Host([v]) for v in (0, 5, 7)]
+    m.names[1](*one, 1.0, 2, 3)
+    assert one[0].data[0] == 5 + 7 + 1 + 2 + 3 + 1, one[0].data
+    raises(TypeError, "'x': elements of", lambda: m.scale(Host([1], "f", ">f4"), y, 1))
+    raises(TypeError, "'y': a str is no kernel argument", lambda: m.scale(x, "y", 1))
+    raises(OverflowError, "'n': ", lambda: m.pair[1](x, y, 2**64, True))
+    raises(TypeError, "made of integers", lambda: m.scale[1.5](x, y, 1))
+    raises(ValueError, "1 to 3 numbers", lambda: m.scale[1, 2, 3, 4](x, y, 1))
+    raises(ValueError, "1 to 3 numbers", lambda: m.scale[-1](x, y, 1))
+    raises(ValueError, "'y' is read-only, and kernel 'scale' writes to it",
+           lambda: m.scale(x, Host([0] * 40, read_only=True), 40))
+    m.scale(Host(range(40), read_only=True), y, 40)
+    e = raises(tilec.CompileError, "error[E", lambda: m.scale(x, y, 40, BLOCK="text"))
+    assert e.status == "TILEC_BAD_SOURCE" and "^~~" in str(e)
+    raises(tilec.Error, "TILEC_FAULT", lambda: m.scale(x, Host([0] * 8), 40))
+    assert "'n': divisible by 16 was" in m.scale.explain(x, y, 48), m.scale.explain(x, y, 48)
+    m.scale.prepare(x, y, 48)
+    assert "would be used" in m.scale.explain(x, y, 48)
+    assert ".entry scale" in m.scale.compile("*fp32,*fp32,i32", BLOCK=64).ptx
+    again = m.scale.bind(3, x, y, 40, 5.0)
+    again()
+    assert y.data[2] == 10
+    # True, 1 and 1.0 are three constants, and big numbers are themselves
+    wide = tilec.load(source="@kernel\ndef k(y: *i64, v, C: constexpr):\n"
+                             "    store(y, v + (100 if C is True else 0) + C)\n").k
+    out = Host([0], "q", "<i8")
+    for v in (1, 2**31, -2**63, 2**62):
+        wide[1](out, v, C=0)
+        assert out.data[0] == v, (out.data[0], v)
+    wide[1](out, 0, C=1)
+    assert out.data[0] == 1
+    wide[1](out, 0, C=True)
+    assert out.data[0] == 101, out.data[0]
+
+
+def dlpack(m):
+    x = Host(range(16))
+    for versioned in (True, False):
+        y = Dlpack([0.0] * 16, versioned)
+        m.scale(x, y, 16)
+        assert list(y.data) == [2 * i for i in range(16)] and y.deleted == 1, (y.data, y.deleted)
+    raises(ValueError, "'y' is read-only", lambda: m.scale(x, Dlpack([0.0] * 16, flags=1), 16))
+    raises(TypeError, "a copy of its memory", lambda: m.scale(x, Dlpack([0.0], flags=2), 1))
+    raises(TypeError, "version 2.0", lambda: m.scale(x, Dlpack([0.0], major=2), 1))
+    raises(TypeError, "DLPack device 8", lambda: m.scale(x, Dlpack([0.0], device=(8, 0)), 1))
+    raises(TypeError, "2 lanes", lambda: m.scale(x, Dlpack([0.0], dtype=(2, 32, 2)), 1))
+    raises(TypeError, "code 5", lambda: m.scale(x, Dlpack([0.0], dtype=(5, 64, 1)), 1))
+    raises(ValueError, "'x' is on the host, 'y' on GPU 1",
+           lambda: m.scale(x, Dlpack([0.0], device=(2, 1)), 1))
+    y = Host([0] * 16)
+    for dtype, code, bits in (((4, 16, 1), "H", 0x3fc0), ((2, 16, 1), "H", 0x3e00),
+                              ((10, 8, 1), "B", 0x3c), ((12, 8, 1), "B", 0x3e)):
+        m.pair[1](Dlpack([bits] * 16, dtype=dtype, code=code), y, 16, False, KIND="no")
+        assert y.data[3] == 1.5, (dtype, y.data[3])
+    # every second element: 31 floats are reachable, not 16
+    m.pair[1](Dlpack(range(32), step=2), y, 16, False)
+    raises(tilec.Error, "TILEC_FAULT", lambda: m.scale(Dlpack(range(8)), y, 9))
+
+
+def threads(m):
+    failed = []
+
+    def work(k):
+        try:
+            x, y = Host(range(k, k + 32)), Host([0] * 32)
+            for i in range(100):
+                m.scale(x, y, 32, float(i), BLOCK=16 << (i + k) % 3)
+                assert list(y.data) == [v * i for v in range(k, k + 32)], (k, i)
+        except BaseException as e:
+            failed.append(e)
+    all_ = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for t in all_:
+        t.start()
+    for t in all_:
+        t.join()
+    assert not failed, failed[0]
+
+
+def numpy_arrays(m):
+    x = numpy.arange(40, dtype=numpy.float32)
+    y = numpy.empty_like(x)
+    m.scale(x, y, numpy.int32(40), numpy.float32(0.5))
+    assert (y == x / 2).all()
+    x.flags.writeable = False
+    m.scale(x, y, 40)
+    raises(ValueError, "'y' is read-only", lambda: m.scale(y, x, 40))
+    m.pair[1](numpy.arange(16, dtype=numpy.float16)[::-1], y, 1, True)
+    raises(tilec.Error, "TILEC_FAULT", lambda: m.pair[1](x[::-1].astype("f8")[::-1], y, 41, True))
+    raises(TypeError, "complex", lambda: m.pair[1](x.astype(complex), y, 4, True))
+
+
+def forked(m):
+    pid = os.fork()
+    if pid == 0:
+        y = Host([0] * 16)
+        m.scale(Host(range(16)), y, 16)
+        os._exit(0 if y.data[2] == 4 else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+class Fake:
+    """The stand-in driver, and what it saw last."""
+
+    class Launch(C.Structure):                # FakeLaunch of fakecuda.h
+        _fields_ = [("function", C.c_char * 64), ("grid", C.c_uint * 3), ("block", C.c_uint * 3),
+                    ("shared", C.c_uint), ("stream", C.c_uint64), ("cluster", C.c_uint * 3),
+                    ("cooperative", C.c_int), ("programmatic", C.c_int),
+                    ("params", C.c_uint64 * 64)]
+
+    def __init__(self):
+        self.lib = C.CDLL(DRIVER)
+        self.lib.fake_reset()
+        self.lib.fake_expect_params(3)
+        self.lib.fake_last_launch.restype = C.POINTER(self.Launch)
+
+    @property
+    def last(self):
+        return self.lib.fake_last_launch().contents
+
+
+class Cuda:
+    """An array with __cuda_array_interface__."""
+
+    def __init__(self, n, stream=None, device=0):
+        self.data = array.array("f", [0] * n)
+        self.__cuda_array_interface__ = {"data": (self.data.buffer_info()[0], False),
+                                         "typestr": "<f4", "shape": (n,), "version": 3,
+                                         "stream": stream}
+        self.device = types.SimpleNamespace(id=device)
+
+
+def on_gpu(m):
+    fake = Fake()
+    tilec.Runtime("cuda", driver_path=DRIVER, cache_dir=None).share()
+    torch = fake_torch.install(stream=0x77)
+    x, y = torch.zeros(64), torch.zeros(64)
+    for call in range(3):                      # the first goes the slow way
+        m.scale[5, 6](x, y, 33 + 16 * call)
+        assert list(fake.last.grid) == [5, 6, 1]
+        assert fake.last.stream == 0x77
+        assert fake.last.params[0] == x.address and fake.last.params[1] == y.address
+        assert fake.last.params[2] & 0xffffffff == 33 + 16 * call
+    torch.stream = 0x78
+    m.scale(x, y, 33)
+    assert fake.last.stream == 0x78 and fake.last.grid[0] == 3
+    m.scale[1](x, y, 33, stream=0x99)
+    assert fake.last.stream == 0x99
+    m.scale[1](x, y, 33, stream=types.SimpleNamespace(cuda_stream=0x9a))
+    assert fake.last.stream == 0x9a
+    m.scale[lambda meta: meta["BLOCK"]](x, y, 33)
+    assert fake.last.grid[0] == 16
+    m.pair[1](x, fake_torch.Parameter(y.data, torch.float32, "cuda"), True, None, x)
+    raises(ValueError, "'x' is on GPU 0, 'y' on the host",
+           lambda: m.scale[1](x, torch.zeros(8, "cpu"), 8))
+    raises(ValueError, "'x' is on GPU 0, 'y' on GPU 1",
+           lambda: m.scale[1](x, torch.zeros(8, "cuda", 1), 8))
+    raises(TypeError, "complex64", lambda: m.scale[1](
+        x, fake_torch.Tensor(y.data, torch.complex64, "cuda", 0), 8))
+    raises(ValueError, "arrays are on GPU 0",
+           lambda: tilec.load(source=SCALE, on="cpu").scale[1](x, y, 8))
+    host = torch.zeros(16, "cpu")
+    m.scale(torch.zeros(16, "cpu"), host, 16)             # torch's tensors on the CPU executor
+    m.scale[1](Cuda(8), Cuda(8, 0x55), 8)
+    assert fake.last.stream == 0x55
+    z = Dlpack([0.0] * 8, device=(2, 0))
+    m.scale[1](Cuda(8), z, 8, stream=0x44)
+    assert fake.last.stream == 0x44 and z.streams == [0x44] and z.deleted == 1
+    m.scale[1](tilec.Pointer(0x1000, "fp32"), tilec.Pointer(0x2000, "fp32"), 8)
+    assert fake.last.params[0] == 0x1000
+    # autotuned: the first configuration runs or the best; with a grid that only Python knows too
+    m.tuned[4](x, y, 32)
+    m.tuned[lambda meta: (-(-meta["n"] // meta["BLOCK"]),)](x, y, 64)
+    assert fake.last.grid[0] in (2, 8)
+    again = m.scale.bind(1, x, y, 9)
+    again()
+    assert fake.last.params[2] & 0xffffffff == 9
+    return torch
+
+
+def launch_cost(m, torch):
+    """Medians in microseconds.  The bounds are generous: the machine may be busy."""
+    x = [torch.zeros(64) for _ in range(10)]
+    text = "@kernel\ndef wide(%s):\n    store(p1, load(p0))\n" % ", ".join(
+        ["p%d: *fp32" % i for i in range(10)] + ["s%d: i32" % i for i in range(10)])
+    wide = tilec.load(source=text).wide
+    numbers = list(range(16, 26))
+    calls = {3: lambda: m.scale[(4,)](x[0], x[1], 64), 20: lambda: wide[(4,)](*x, *numbers)}
+    for count, bound in ((3, 20.0), (20, 60.0)):
+        call, rounds = calls[count], []
+        for _ in range(9):
+            start = time.perf_counter()
+            for _ in range(2000):
+                call()
+            rounds.append((time.perf_counter() - start) / 2000 * 1e6)
+        rounds.sort()
+        print("launch with %d arguments: %.2f us, fastest round %.2f" % (count, rounds[4],
+                                                                         rounds[0]))
+        assert rounds[0] < bound, (count, rounds)
+
+
+module = tilec.load(source=SCALE)
+host_arrays(module)
+dlpack(module)
+threads(module)
+forked(module)
+if numpy is None:
+    print("numpy is not here: its arrays are left out")
+else:
+    numpy_arrays(module)
+launch_cost(module, on_gpu(module))
+print("python arrays: ok")
