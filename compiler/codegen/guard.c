@@ -114,13 +114,14 @@ tl_cg_guarded(TlCg *cg, TlCgBody *body, void *user)
    /* On the heap of the arena: their values must survive the longjmp. */
    Collected *messages = tl_new(cg->arena, Collected);
    Fatal *f = tl_new(cg->arena, Fatal), *volatile outer = fatal;
+   TlMem *mem = tl_arena_mem(cg->arena);
+   jmp_buf *volatile outer_oom = mem->oom;
    if (setjmp(f->env)) {
       fatal = outer; /* LLVM's state is lost: leave the context alone */
+      mem->oom = outer_oom;
       tl_report(cg->diags, E0503, cg->func ? cg->func->range : (TlRange){0}, f->message);
       return false;
    }
-   TlMem *mem = tl_arena_mem(cg->arena);
-   jmp_buf *volatile outer_oom = mem->oom;
    jmp_buf oom;
    if (setjmp(oom)) { /* out of memory: give LLVM's objects back, then go on unwinding */
       fatal = outer;

@@ -360,6 +360,50 @@ load_located_files(TlUnit *u)
 }
 
 static TilecStatus
+unknown_arch(TlUnit *u, const char *arch)
+{
+   TlSb known;
+   tl_sb_init(&known, u->arena);
+   for (unsigned i = 0; tl_target_at(i); i++)
+      tl_sb_printf(&known, "%s%s", i ? ", " : "", tl_target_at(i)->arch);
+   snprintf(u->error, sizeof u->error, "unknown architecture '%s'; tilec knows %s", arch,
+            tl_sb_cstr(&known));
+   return TILEC_BAD_TARGET;
+}
+
+static TilecStatus
+choose_target(TlUnit *u, const char *arch, uint32_t ptx_version)
+{
+   const TlTarget *known = tl_target_find(arch);
+   if (!known)
+      return unknown_arch(u, arch);
+   if (ptx_version && ptx_version < known->ptx)
+      return fail(u, TILEC_BAD_TARGET, "%s needs a newer PTX version than the one asked for", arch);
+   TlTarget *target = tl_new(u->arena, TlTarget);
+   *target = *known;
+   if (ptx_version)
+      target->max_ptx = ptx_version;
+   u->target = target;
+   return TILEC_OK;
+}
+
+/* IR text with layouts names the target that they were chosen for. */
+static TilecStatus
+target_of_text(Run *r)
+{
+   TlUnit *u = r->u;
+   const char *arch = u->func->target;
+   if (!arch || strcmp(arch, u->target->arch) == 0)
+      return TILEC_OK;
+   if (r->options->arch && tl_target_find(arch)) {
+      snprintf(u->error, sizeof u->error, "'%s' was made for %s; asked for is %s", u->func->name, arch,
+               u->target->arch);
+      return TILEC_BAD_TARGET;
+   }
+   return choose_target(u, arch, r->options->ptx_version);
+}
+
+static TilecStatus
 read_ir(Run *r)
 {
    TlUnit *u = r->u;
@@ -371,7 +415,7 @@ read_ir(Run *r)
          u->func = f;
    if (u->func) {
       tl_vec_push(u->arena, &u->entries, (TlEntry){u->func, u->func->name});
-      return TILEC_OK;
+      return target_of_text(r);
    }
    return r->options->kernel
              ? fail(u, TILEC_NOT_FOUND, "the file has no function '%s'", r->options->kernel)
@@ -497,41 +541,12 @@ back_end(Run *r)
 }
 
 static TilecStatus
-unknown_arch(TlUnit *u, const char *arch)
-{
-   TlSb known;
-   tl_sb_init(&known, u->arena);
-   for (unsigned i = 0; tl_target_at(i); i++)
-      tl_sb_printf(&known, "%s%s", i ? ", " : "", tl_target_at(i)->arch);
-   snprintf(u->error, sizeof u->error, "unknown architecture '%s'; tilec knows %s", arch,
-            tl_sb_cstr(&known));
-   return TILEC_BAD_TARGET;
-}
-
-static TilecStatus
-choose_target(TlUnit *u, const TilecCompileOptions *o)
-{
-   const char *arch = o->arch ? o->arch : "sm_90a";
-   const TlTarget *known = tl_target_find(arch);
-   if (!known)
-      return unknown_arch(u, arch);
-   if (o->ptx_version && o->ptx_version < known->ptx)
-      return fail(u, TILEC_BAD_TARGET, "%s needs a newer PTX version than the one asked for", arch);
-   TlTarget *target = tl_new(u->arena, TlTarget);
-   *target = *known;
-   if (o->ptx_version)
-      target->max_ptx = o->ptx_version;
-   u->target = target;
-   return TILEC_OK;
-}
-
-static TilecStatus
 compile(Run *r)
 {
    TlUnit *u = r->u;
    const TilecCompileOptions *o = r->options;
    u->diags.warnings_are_errors = o->warnings_are_errors;
-   TilecStatus status = choose_target(u, o);
+   TilecStatus status = choose_target(u, o->arch ? o->arch : "sm_90a", o->ptx_version);
    if (status == TILEC_OK)
       status = read_source(u, o);
    if (status != TILEC_OK)

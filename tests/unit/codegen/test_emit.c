@@ -194,6 +194,16 @@ missing_features_are_errors(void **state)
    assert_int_equal(f->diags.first->code, TL_DIAG_E0501);
 }
 
+/* LLVM would warn, and write the name it does not know into the PTX. */
+static void
+unknown_targets_stay_out(void **state)
+{
+   (void)state;
+   static const char *const names[] = {"sm_1", "sm_90A", "sm_9", "90", "", "sm_90aa", "gfx90a"};
+   for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+      assert_null(tl_target_find(names[i]));
+}
+
 /* What a target lacks is done by compare-and-swap. */
 static void
 bf16_adds_loop_before_sm_90(void **state)
@@ -357,6 +367,7 @@ test_emit(void)
       cmocka_unit_test_setup_teardown(loops_have_one_branch, setup, teardown),
       cmocka_unit_test_setup_teardown(fp64_functions_are_errors, setup, teardown),
       cmocka_unit_test_setup_teardown(missing_features_are_errors, setup, teardown),
+      cmocka_unit_test(unknown_targets_stay_out),
       cmocka_unit_test_setup_teardown(bf16_adds_loop_before_sm_90, setup, teardown),
       cmocka_unit_test_setup_teardown(fp8_pairs_use_the_hardware, setup, teardown),
       cmocka_unit_test_setup_teardown(every_target_compiles, setup, teardown),
