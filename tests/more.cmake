@@ -67,6 +67,17 @@ if(TARGET tilec_shared)
   add_test(NAME gpu.differential COMMAND gpu_test)
   set_tests_properties(gpu.differential PROPERTIES SKIP_RETURN_CODE 77)
 
+  # What a launch costs: on a GPU beside the bare driver, else with one that does nothing.
+  add_executable(launch_time "${CMAKE_CURRENT_SOURCE_DIR}/gpu/launch_time.c")
+  target_include_directories(launch_time PRIVATE "${CMAKE_SOURCE_DIR}/runtime/include"
+                             "${CMAKE_SOURCE_DIR}/compiler/include")
+  target_link_libraries(launch_time PRIVATE tilec_shared ${CMAKE_DL_LIBS})
+  set_target_properties(launch_time PROPERTIES BUILD_RPATH_USE_ORIGIN ON)
+  if(TARGET fakecuda AND NOT TILEC_SANITIZE)
+    add_test(NAME launch.time COMMAND launch_time --driver "$<TARGET_FILE:fakecuda>" --limit 5)
+    set_tests_properties(launch.time PROPERTIES RUN_SERIAL ON)
+  endif()
+
   # Random programs; without a GPU those of the simulator only.
   add_executable(gpu_programs "${CMAKE_CURRENT_SOURCE_DIR}/gpu/gpu_programs.c")
   target_link_libraries(gpu_programs PRIVATE tests_programs tilec_shared m)

@@ -783,8 +783,8 @@ def _key(value):
     return value if value is _UNSET else (type(value).__name__, _word(value))
 
 
-# The launcher of one kernel.  "@" becomes a prefix that none of its parameters has.  @w are the words
-# of the launch, @d the device so far (_NO_ARRAY, _HOST or a GPU).
+# The launcher of one kernel.  "@" becomes a prefix that none of its parameters has.  @w are the
+# words of the launch, @d the device so far (_NO_ARRAY, _HOST or a GPU).
 _ARGUMENT = """
         @t = @type({n})
         if @t is @Tensor:
@@ -939,7 +939,7 @@ class Kernel:
 
     def __call__(self, *args, **kw):
         if self.info["grid"] is None and "grid" not in self.options:
-            raise TypeError("%s() has no grid of its own: %s[grid](…)" % (self.name, self.name))
+            raise TypeError("%s() has no grid of its own: %s[grid](..)" % (self.name, self.name))
         return self._launcher(None, *args, **kw)
 
     def run(self, grid, args, kw):
@@ -1147,5 +1147,5 @@ class Module:
 
 
 def load(file=None, source=None, include_dirs=(), on=None, **options):
-    """The kernels of a .tile or .py file.  options: fields of TilecSource (check=True, grid="…")."""
+    """The kernels of a .tile or .py file.  options: fields of TilecSource (check=True, grid="..")."""
     return Module(file, source, include_dirs, on, **options)

@@ -73,6 +73,9 @@ for program in gpu_test runtime_gpu_check sim_gpu_models aot_check aot_time; do
       check "$program" 180 "$build/bin/$program"
    fi
 done
+if [[ -x $build/bin/launch_time ]]; then
+   check launch_time 120 "$build/bin/launch_time" --limit 0.5
+fi
 if ((programs)) && [[ -x $build/bin/gpu_programs ]]; then
    check gpu_programs 660 "$build/bin/gpu_programs" --count "$programs" --seed "$seed" --seconds 600
 fi
@@ -90,6 +93,9 @@ if ((bench)); then
    printf '== timings\n'
    TILEC_LIBRARY=$library timeout 480 python3 "$root/tests/bench/bench.py" "${bench_options[@]}" \
       --json "$out/bench.json" || failed+=(bench)
+   bare=$(sed -n 's/^ 3 arguments: bare *\([0-9.]*\) us.*/\1/p' "$log" | head -n 1)
+   TILEC_LIBRARY=$library timeout 300 python3 "$root/tests/bench/launch.py" ${bare:+--bare "$bare"} \
+      --json "$out/launch.json" || failed+=(launch)
 fi
 if ((${#failed[@]})); then
    printf 'failed: %s\n' "${failed[*]}"
