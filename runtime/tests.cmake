@@ -35,7 +35,7 @@ function(runtime_unit name)
 endfunction()
 
 file(GLOB core_tests CONFIGURE_DEPENDS "${unit_dir}/test_*.c")
-list(FILTER core_tests EXCLUDE REGEX "test_(jit|cache|tune)\\.c$")
+list(FILTER core_tests EXCLUDE REGEX "test_(jit|cache|tune|faults|fork)\\.c$")
 runtime_unit(runtime SOURCES ${core_tests} LIBS tilec_core)
 # test_memory.c fails each of our allocations in turn
 target_link_options(unit_runtime PRIVATE -Wl,--wrap=malloc,--wrap=calloc)
@@ -83,6 +83,13 @@ endif()
 
 runtime_unit(runtime_tune SOURCES "${unit_dir}/test_tune.c" LIBS runtime_jit_mock)
 set_target_properties(unit_runtime_tune PROPERTIES LINKER_LANGUAGE CXX)
+
+# Every driver call, symbol and allocation fails in turn.
+runtime_unit(runtime_faults SOURCES "${unit_dir}/test_faults.c" "${unit_dir}/test_fork.c"
+             LIBS runtime_jit_mock)
+set_target_properties(unit_runtime_faults PROPERTIES LINKER_LANGUAGE CXX)
+target_link_options(unit_runtime_faults PRIVATE
+  -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=dlsym)
 
 add_executable(api_cxx "${unit_dir}/api.cc")
 target_link_libraries(api_cxx PRIVATE tilec_core)

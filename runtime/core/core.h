@@ -20,6 +20,7 @@ enum {
    TL_RT_ERROR_BYTES = 4096,
    TL_RT_RECENT = 64,           /* launches remembered for the report of a fault */
    TL_RT_RECENT_ARGS = 12,      /* argument values remembered of each */
+   TL_RT_NAME_BYTES = 96,       /* of a kernel with its place, cut */
 };
 
 typedef struct TlErrorSlot {
@@ -32,7 +33,7 @@ typedef struct TlErrorSlot {
 typedef struct TlRecent {
    atomic_flag busy;                      /* taken while read or written */
    uint64_t serial;                       /* 0 = empty */
-   char kernel[64];
+   char kernel[TL_RT_NAME_BYTES];         /* its name and place */
    uint32_t grid[3];
    uint32_t num_args;                     /* all of them; the first TL_RT_RECENT_ARGS are kept */
    uint64_t args[TL_RT_RECENT_ARGS];      /* as passed, 8 bytes each */
@@ -44,6 +45,8 @@ struct TilecRuntime {
    atomic_bool *alive;             /* on a page that the kernel wipes in a forked child; NULL when
                                       that cannot be had: then pids are compared */
    bool synchronous;               /* wait after each launch */
+   bool check;                     /* look at pointers before each launch */
+   bool reads_host;                /* the GPU may read any host memory; known with `check` */
    bool owns_primary;              /* the primary context was retained */
    uint32_t num_threads;           /* of host executors */
    TlCuda cu;                      /* CUDA only */
@@ -108,7 +111,7 @@ struct TlVariant {
    TlRule *grid[3];               /* [0] NULL = none */
    TlRule *launch_grid[3];
    TlHidden *hidden;              /* info->num_hidden */
-   char name[64];                 /* of the kernel, cut: copied whole at each launch */
+   char name[TL_RT_NAME_BYTES];   /* "elu (elu.tile:3)": copied whole at each launch */
    TilecStatus failed;            /* why tl_variant_init gives up */
 };
 
@@ -136,8 +139,12 @@ TilecStatus tl_rt_fail(const TilecRuntime *rt, TilecStatus status, const char *f
 /* The same for a driver call; notes a sticky error.  Success returns TILEC_OK and stores nothing.
  */
 TilecStatus tl_rt_check(TilecRuntime *rt, TlCuResult code, const char *doing);
-void tl_rt_note_launch(TilecRuntime *rt, const TlVariant *v, const uint32_t grid[3],
-                       const uint64_t *args);
+TilecStatus tl_rt_no_memory(TilecRuntime *rt, const char *what);
+/* Remembers a launch that is about to happen; its number. */
+uint64_t tl_rt_note_launch(TilecRuntime *rt, const TlVariant *v, const uint32_t grid[3],
+                           const uint64_t *args);
+/* It did not happen, or is known to be clean. */
+void tl_rt_acquit_launch(TilecRuntime *rt, uint64_t serial);
 
 /* runtime.c.  Every public call is bracketed: enter refuses forked and lost runtimes and makes the
  * context current; leave restores.  `pushed` lives in the caller's frame. */
@@ -155,6 +162,9 @@ TilecStatus tl_rt_check_count(const TilecKernel *k, const TilecArg *args, size_t
  */
 TilecStatus tl_rt_tensor_map(TilecRuntime *rt, const TlVariant *v, uint32_t index,
                              const int64_t *names, TlCuTensorMap *out);
+/* The values that such a map is made of: base, dims, strides of dims 1 and up (TL_RT_MAP_KEY). */
+TilecStatus tl_rt_map_values(TilecRuntime *rt, const TlVariant *v, uint32_t index,
+                             const int64_t *names, uint64_t *key);
 /* Evaluates one expression of the record; the detail names it when it fails. */
 TilecStatus tl_rt_eval(TilecRuntime *rt, const TlVariant *v, const TlRule *rule, const char *text,
                        const int64_t *names, int64_t *out);
@@ -184,5 +194,9 @@ TilecDtype tl_dtype_named(const char *name, size_t len);
 const char *tl_dtype_name(TilecDtype dtype);
 char tl_dtype_kind(TilecDtype dtype);       /* B, I, U, F; 0 for NONE */
 unsigned tl_dtype_bytes(TilecDtype dtype);
+
+/* check.c: whether the pointers of a launch hold what they are said to. */
+TilecStatus tl_rt_check_launch(TilecRuntime *rt, const TlVariant *v, const TilecArg *args,
+                               const TlSlot *slots, const int64_t *names);
 
 #endif

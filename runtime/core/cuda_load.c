@@ -71,17 +71,20 @@ find_symbols(TlCuda *cu, const char *path, char *error, size_t error_bytes)
 static TilecStatus
 start(TlCuda *cu, char *error, size_t error_bytes)
 {
+   const char *call = "cuDriverGetVersion";
    TlCuResult code = cu->driver_version(&cu->version);
    if (code == TL_CU_SUCCESS && cu->version < TL_CU_OLDEST_DRIVER) {
       snprintf(error, error_bytes, "the driver is for CUDA %d.%d; 12.0 or newer is needed",
                cu->version / 1000, cu->version % 1000 / 10);
       return TILEC_DRIVER_TOO_OLD;
    }
-   if (code == TL_CU_SUCCESS)
+   if (code == TL_CU_SUCCESS) {
+      call = "cuInit";
       code = cu->init(0);
+   }
    if (code != TL_CU_SUCCESS) {
       TlCuMeaning meaning = tl_cu_meaning(code);
-      snprintf(error, error_bytes, "cuInit failed: %s (%d)", meaning.name, code);
+      snprintf(error, error_bytes, "%s: %s (%d)", call, meaning.name, code);
       return meaning.status;
    }
    return TILEC_OK;

@@ -18,6 +18,7 @@ typedef struct TlCuEvent_ *TlCuEvent;
 
 enum {
    TL_CU_SUCCESS = 0,
+   TL_CU_INVALID_VALUE = 1,
    TL_CU_OUT_OF_MEMORY = 2,
    TL_CU_NOT_READY = 600,
 };
@@ -31,7 +32,21 @@ enum {
    TL_CU_DEV_L2_BYTES = 38,
    TL_CU_DEV_SM_MAJOR = 75,
    TL_CU_DEV_SM_MINOR = 76,
+   TL_CU_DEV_PAGEABLE = 88, /* reads host memory that the driver was never told of */
    TL_CU_DEV_MAX_SHARED_OPTIN = 97,
+};
+
+/* cuPointerGetAttribute */
+enum {
+   TL_CU_PTR_MEMORY_TYPE = 2,
+   TL_CU_PTR_IS_MANAGED = 8,
+   TL_CU_PTR_DEVICE = 9,
+   TL_CU_PTR_RANGE_START = 11,
+   TL_CU_PTR_RANGE_BYTES = 12,
+};
+enum {
+   TL_CU_MEMORY_HOST = 1,
+   TL_CU_MEMORY_DEVICE = 2,
 };
 
 /* cuModuleLoadDataEx options */

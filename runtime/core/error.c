@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static TlErrorSlot *
 slot_of_thread(TilecRuntime *rt)
@@ -27,6 +28,8 @@ static void
 store(const TilecRuntime *const_rt, const char *text)
 {
    TilecRuntime *rt = (TilecRuntime *)(uintptr_t)const_rt;
+   if (tl_core_is_forked(rt))
+      return; /* the lock may be held by a thread that is not here any more */
    pthread_mutex_lock(&rt->lock);
    TlErrorSlot *s = slot_of_thread(rt);
    s->thread = pthread_self();
@@ -54,12 +57,40 @@ tl_core_fail(TilecRuntime *rt, TilecStatus status, const char *text)
    return status;
 }
 
+TilecStatus
+tl_core_no_memory(TilecRuntime *rt)
+{
+   return tl_rt_fail(rt, TILEC_NO_MEMORY, "out of host memory");
+}
+
+TilecStatus
+tl_rt_no_memory(TilecRuntime *rt, const char *what)
+{
+   return tl_rt_fail(rt, TILEC_NO_MEMORY, "out of host memory: %s", what);
+}
+
+/* What every call of a forked child has to say. */
+static size_t
+forked_error(const TilecRuntime *rt, char *buffer, size_t bytes)
+{
+   char text[128];
+   int len = snprintf(text, sizeof text, "this runtime was opened by process %ld, this is %ld",
+                      (long)rt->pid, (long)getpid());
+   if (buffer && bytes)
+      snprintf(buffer, bytes, "%s", text);
+   return (size_t)len;
+}
+
 size_t
 tilec_runtime_error(const TilecRuntime *const_rt, char *buffer, size_t bytes)
 {
    TilecRuntime *rt = (TilecRuntime *)(uintptr_t)const_rt;
+   if (buffer && bytes)
+      buffer[0] = 0;
    if (!rt)
       return 0;
+   if (tl_core_is_forked(rt))
+      return forked_error(rt, buffer, bytes);
    pthread_mutex_lock(&rt->lock);
    TlErrorSlot *s = slot_of_thread(rt);
    bool mine = s->stamp && pthread_equal(s->thread, pthread_self());
@@ -71,20 +102,32 @@ tilec_runtime_error(const TilecRuntime *const_rt, char *buffer, size_t bytes)
    return len;
 }
 
-void
+uint64_t
 tl_rt_note_launch(TilecRuntime *rt, const TlVariant *v, const uint32_t grid[3],
                   const uint64_t *args)
 {
    uint64_t serial = atomic_fetch_add(&rt->launches, 1) + 1;
    TlRecent *r = &rt->recent[serial % TL_RT_RECENT];
    if (atomic_flag_test_and_set_explicit(&r->busy, memory_order_acquire))
-      return; /* 64 launches at once: this one goes unrecorded rather than waits */
+      return serial; /* 64 launches at once: this one goes unrecorded rather than waits */
    uint32_t kept = v->num_params < TL_RT_RECENT_ARGS ? v->num_params : TL_RT_RECENT_ARGS;
    r->serial = serial;
    memcpy(r->kernel, v->name, sizeof r->kernel);
    memcpy(r->grid, grid, sizeof r->grid);
    r->num_args = v->num_params;
    memcpy(r->args, args, kept * sizeof args[0]);
+   atomic_flag_clear_explicit(&r->busy, memory_order_release);
+   return serial;
+}
+
+void
+tl_rt_acquit_launch(TilecRuntime *rt, uint64_t serial)
+{
+   TlRecent *r = &rt->recent[serial % TL_RT_RECENT];
+   if (atomic_flag_test_and_set_explicit(&r->busy, memory_order_acquire))
+      return;
+   if (r->serial == serial)
+      r->serial = 0;
    atomic_flag_clear_explicit(&r->busy, memory_order_release);
 }
 
@@ -102,10 +145,11 @@ describe(const TlRecent *r, char *text, size_t bytes)
    return n < bytes ? (int)n : (int)bytes - 1;
 }
 
-/* Names the launches that may be to blame, newest first. */
-static void
+/* Names the launches that may be to blame, newest first; how many. */
+static int
 blame(TilecRuntime *rt, char *text, size_t bytes)
 {
+   text[0] = 0;
    uint64_t last = atomic_load(&rt->launches), clean = atomic_load(&rt->synced);
    int shown = 0;
    for (uint64_t serial = last; serial > clean && last - serial < TL_RT_RECENT && shown < 8;
@@ -121,6 +165,30 @@ blame(TilecRuntime *rt, char *text, size_t bytes)
       }
       atomic_flag_clear_explicit(&r->busy, memory_order_release);
    }
+   return shown;
+}
+
+/* The context is lost: the first cause stays for every later call. */
+static TilecStatus
+lose(TilecRuntime *rt, const char *cause)
+{
+   char text[TL_RT_ERROR_BYTES], launches[TL_RT_ERROR_BYTES / 2];
+   int n = blame(rt, launches, sizeof launches);
+   const char *verdict = n == 0  ? "No launch of this runtime is under way"
+                         : n > 1 ? "An earlier launch is to blame; not yet known to be clean are, "
+                                   "newest first:"
+                         : rt->synchronous ? "The launch to blame:"
+                                           : "An earlier launch is to blame:";
+   snprintf(text, sizeof text, "%s; the GPU cannot be used by this process any more.  %s%s", cause,
+            verdict, launches);
+   pthread_mutex_lock(&rt->lock);
+   if (!atomic_load(&rt->lost)) {
+      memcpy(rt->lost_text, text, sizeof text);
+      atomic_store(&rt->lost, true);
+   }
+   pthread_mutex_unlock(&rt->lock);
+   store(rt, rt->lost_text);
+   return TILEC_DEVICE_LOST;
 }
 
 TilecStatus
@@ -134,18 +202,7 @@ tl_rt_check(TilecRuntime *rt, TlCuResult code, const char *doing)
       words = "no description";
    if (!meaning.sticky)
       return tl_rt_fail(rt, meaning.status, "%s: %s (%d): %s", doing, meaning.name, code, words);
-   char text[TL_RT_ERROR_BYTES];
-   int n = snprintf(text, sizeof text,
-                    "%s: %s (%d): %s; the GPU cannot be used by this process any more.  "
-                    "Launches not yet known to be clean, newest first:",
-                    doing, meaning.name, code, words);
-   blame(rt, text + n, sizeof text - (size_t)n);
-   pthread_mutex_lock(&rt->lock);
-   if (!atomic_load(&rt->lost)) {
-      memcpy(rt->lost_text, text, sizeof text);
-      atomic_store(&rt->lost, true);
-   }
-   pthread_mutex_unlock(&rt->lock);
-   store(rt, rt->lost_text);
-   return TILEC_DEVICE_LOST;
+   char cause[TL_RT_ERROR_BYTES / 4];
+   snprintf(cause, sizeof cause, "%s: %s (%d): %s", doing, meaning.name, code, words);
+   return lose(rt, cause);
 }

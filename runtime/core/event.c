@@ -64,7 +64,7 @@ tilec_event_new(TilecRuntime *rt, TilecEvent **out)
       return TILEC_BAD_ARGUMENT;
    TilecEvent *e = calloc(1, sizeof *e);
    if (!e)
-      return TILEC_NO_MEMORY;
+      return tl_rt_no_memory(rt, "an event");
    e->rt = rt;
    TilecStatus status = tl_rt_enter(rt, &pushed);
    if (status == TILEC_OK && rt->executor == TILEC_ON_CUDA)
@@ -115,7 +115,7 @@ ask(TilecEvent *e, bool wait)
    bool pushed;
    if (!e)
       return TILEC_BAD_ARGUMENT;
-   if (!e->recorded)
+   if (!e->recorded && !tl_core_is_forked(e->rt))
       return tl_rt_fail(e->rt, TILEC_BAD_ARGUMENT, "the event was never recorded");
    TilecStatus status = tl_rt_enter(e->rt, &pushed);
    if (status == TILEC_OK && e->rt->executor == TILEC_ON_CUDA) {

@@ -67,8 +67,12 @@ void *tl_core_tuner(const TilecKernel *kernel);  /* NULL: an image, or of a tune
 TilecRuntime *tl_core_runtime(const TilecKernel *kernel);
 /* Also when the driver cannot say. */
 bool tl_core_is_capturing(TilecRuntime *rt, TilecStream stream);
+/* TILEC_FORKED or TILEC_DEVICE_LOST where the runtime is of no use any more. */
+TilecStatus tl_core_usable(TilecRuntime *rt);
 /* Stores the calling thread's error detail. */
 TilecStatus tl_core_fail(TilecRuntime *rt, TilecStatus status, const char *text);
+/* TILEC_NO_MEMORY with that detail. */
+TilecStatus tl_core_no_memory(TilecRuntime *rt);
 /* Whether this process is a fork of the one that opened the runtime. */
 bool tl_core_is_forked(const TilecRuntime *rt);
 uint32_t tl_core_threads(const TilecRuntime *rt);

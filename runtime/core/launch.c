@@ -255,31 +255,35 @@ explain_launch(TilecRuntime *rt, const TlVariant *v, const uint32_t grid[3], TlC
 
 /* Waits, unless the stream records a graph, in which waiting is not allowed. */
 static TilecStatus
-wait_for(TilecRuntime *rt, const TlVariant *v, TlCuStream stream)
+wait_for(TilecRuntime *rt, const TlVariant *v, TlCuStream stream, uint64_t serial)
 {
    int capturing = 0;
    TlCuResult code = rt->cu.stream_capturing(stream, &capturing);
-   if (code == TL_CU_SUCCESS && !capturing) {
-      uint64_t before = atomic_load(&rt->launches);
+   if (code == TL_CU_SUCCESS && !capturing)
       code = rt->cu.stream_sync(stream);
-      if (code == TL_CU_SUCCESS && !stream)
-         atomic_store(&rt->synced, before);
-   }
-   if (code == TL_CU_SUCCESS)
+   if (code == TL_CU_SUCCESS) {
+      tl_rt_acquit_launch(rt, serial); /* a graph is not this runtime's to answer for */
       return TILEC_OK;
+   }
    char doing[256];
    snprintf(doing, sizeof doing, "running '%s'", v->info->name);
    return tl_rt_check(rt, code, doing);
 }
 
 static TilecStatus
-launch_cuda(TilecRuntime *rt, Bound *b, const uint32_t grid[3], TlCuStream stream)
+launch_cuda(TilecRuntime *rt, Bound *b, const uint32_t grid[3], TlCuStream stream,
+            const TilecArg *args)
 {
    const TlVariant *v = b->v;
    TlCuTensorMap maps[TL_RT_MAX_HIDDEN];
    TlSlot hidden[TL_RT_MAX_HIDDEN];
    void *params[TL_RT_MAX_ARGS + TL_RT_MAX_HIDDEN];
    uint32_t n = 0;
+   if (rt->check) {
+      TilecStatus status = tl_rt_check_launch(rt, v, args, b->slots, b->names);
+      if (status != TILEC_OK)
+         return status;
+   }
    for (uint32_t i = 0; i < v->num_params; i++)
       if (v->params[i].is_passed)
          params[n++] = &b->slots[i];
@@ -288,11 +292,13 @@ launch_cuda(TilecRuntime *rt, Bound *b, const uint32_t grid[3], TlCuStream strea
       if (status != TILEC_OK)
          return status;
    }
-   tl_rt_note_launch(rt, v, grid, &b->slots[0].u);
+   uint64_t serial = tl_rt_note_launch(rt, v, grid, &b->slots[0].u);
    TlCuResult code = call_driver(rt, v, grid, stream, params);
-   if (code != TL_CU_SUCCESS)
+   if (code != TL_CU_SUCCESS) {
+      tl_rt_acquit_launch(rt, serial); /* it never ran: a sticky error is an earlier one's */
       return explain_launch(rt, v, grid, code);
-   return rt->synchronous ? wait_for(rt, v, stream) : TILEC_OK;
+   }
+   return rt->synchronous ? wait_for(rt, v, stream, serial) : TILEC_OK;
 }
 
 /* Arguments as the host executors want them: scalars of the parameter's type, pointers with bytes.
@@ -345,8 +351,8 @@ tilec_launch(TilecKernel *kernel, const TilecLaunch *launch, const TilecArg *arg
    if (status == TILEC_OK)
       status = work_out_grid(&b, rt, launch->grid, grid, &empty);
    if (status == TILEC_OK && !empty)
-      status =
-          b.v->fn ? launch_cuda(rt, &b, grid, launch->stream) : launch_host(rt, &b, grid, args);
+      status = b.v->fn ? launch_cuda(rt, &b, grid, launch->stream, args)
+                       : launch_host(rt, &b, grid, args);
    tl_rt_leave(rt, pushed);
    return status;
 }

@@ -25,11 +25,14 @@ allocate(TilecRuntime *rt, TilecBuffer *b)
    TlCuResult code = rt->cu.mem_alloc(&ptr, b->bytes);
    if (code == TL_CU_OUT_OF_MEMORY) {
       size_t free_bytes = 0, total = 0;
-      if (rt->cu.mem_info(&free_bytes, &total) != TL_CU_SUCCESS)
-         free_bytes = total = 0;
+      TilecStatus status = tl_rt_check(rt, rt->cu.mem_info(&free_bytes, &total),
+                                       "asking for free memory");
+      if (status == TILEC_DEVICE_LOST)
+         return status;
       return tl_rt_fail(rt, TILEC_OUT_OF_DEVICE_MEMORY,
-                        "asked for %" PRIu64 " bytes; %zu of %zu bytes are free", b->bytes,
-                        free_bytes, total);
+                        "allocating device memory: CUDA_ERROR_OUT_OF_MEMORY: asked for %" PRIu64
+                        " bytes; %zu of %zu bytes are free",
+                        b->bytes, free_bytes, total);
    }
    b->address = (void *)(uintptr_t)ptr;
    return tl_rt_check(rt, code, "allocating device memory");
@@ -45,7 +48,7 @@ tilec_buffer_new(TilecRuntime *rt, uint64_t bytes, TilecBuffer **out)
       return TILEC_BAD_ARGUMENT;
    TilecBuffer *b = calloc(1, sizeof *b);
    if (!b)
-      return TILEC_NO_MEMORY;
+      return tl_rt_no_memory(rt, "a buffer");
    *b = (TilecBuffer){.rt = rt, .bytes = bytes, .owned = true};
    TilecStatus status = tl_rt_enter(rt, &pushed);
    if (status == TILEC_OK)
@@ -68,9 +71,11 @@ tilec_buffer_wrap(TilecRuntime *rt, void *address, uint64_t bytes, TilecBuffer *
    if (!address && bytes)
       return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "tilec_buffer_wrap: NULL with %" PRIu64 " bytes",
                         bytes);
+   if (tl_core_is_forked(rt))
+      return TILEC_FORKED;
    TilecBuffer *b = calloc(1, sizeof *b);
    if (!b)
-      return TILEC_NO_MEMORY;
+      return tl_rt_no_memory(rt, "a buffer");
    *b = (TilecBuffer){.rt = rt, .address = address, .bytes = bytes};
    *out = b;
    return TILEC_OK;
@@ -110,6 +115,8 @@ static TilecStatus
 check_range(const TilecBuffer *b, uint64_t offset, uint64_t bytes, const void *host, bool need_host,
             const char *what)
 {
+   if (tl_core_is_forked(b->rt))
+      return TILEC_FORKED;
    if (need_host && !host && bytes)
       return tl_rt_fail(b->rt, TILEC_BAD_ARGUMENT, "%s: the host address is NULL", what);
    if (offset > b->bytes || bytes > b->bytes - offset)

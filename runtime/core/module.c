@@ -59,8 +59,10 @@ static TilecStatus
 load_ptx(TilecRuntime *rt, TilecModule *m, const void *image, size_t bytes)
 {
    char *text = malloc(bytes + 1), *info = calloc(1, LOG_BYTES), *error = calloc(1, LOG_BYTES);
-   TilecStatus status = TILEC_NO_MEMORY;
-   if (text && info && error) {
+   TilecStatus status = TILEC_OK;
+   if (!text || !info || !error) {
+      status = tl_rt_no_memory(rt, "an image");
+   } else {
       memcpy(text, image, bytes);
       text[bytes] = 0; /* PTX must end with NUL; a cubin does not mind */
       int options[] = {TL_CU_JIT_INFO_LOG, TL_CU_JIT_INFO_LOG_BYTES, TL_CU_JIT_ERROR_LOG,
@@ -131,7 +133,7 @@ make_kernels(TilecRuntime *rt, TilecModule *m, const TilecImageInfo *info, void 
 {
    m->kernels = calloc(info->num_kernels + 1, sizeof *m->kernels);
    if (!m->kernels)
-      return TILEC_NO_MEMORY;
+      return tl_rt_no_memory(rt, "a module");
    for (uint32_t i = 0; i < info->num_kernels; i++) {
       const TilecKernelInfo *k = &info->kernels[i];
       if (!k->name || !k->entry)
@@ -145,7 +147,7 @@ make_kernels(TilecRuntime *rt, TilecModule *m, const TilecImageInfo *info, void 
          *kernel = (TilecKernel){.module = m, .name = k->name};
          kernel->variants = calloc(same, sizeof *kernel->variants);
          if (!kernel->variants)
-            return TILEC_NO_MEMORY;
+            return tl_rt_no_memory(rt, "a kernel");
       }
       TlVariant *v = &kernel->variants[kernel->num_variants];
       TilecStatus status = tl_variant_init(rt, v, k);
@@ -184,7 +186,7 @@ load(TilecRuntime *rt, const void *image, size_t bytes, const TilecImageInfo *in
    TilecModule *m = calloc(1, sizeof *m);
    if (!m) {
       tilec_image_info_free(owned);
-      return TILEC_NO_MEMORY;
+      return tl_rt_no_memory(rt, "a module");
    }
    m->rt = rt;
    m->owned = owned;
@@ -228,14 +230,18 @@ tilec_module_load(TilecRuntime *rt, const void *image, size_t image_bytes, const
       return rt ? tl_rt_fail(rt, TILEC_BAD_ARGUMENT,
                              "tilec_module_load: image, json or out is NULL")
                 : TILEC_BAD_ARGUMENT;
+   if (tl_core_is_forked(rt))
+      return TILEC_FORKED;
    if (rt->executor != TILEC_ON_CUDA)
       return tl_rt_fail(rt, TILEC_UNSUPPORTED, "the %s takes kernels as source, not as PTX",
                         rt->info.name);
    if (image_bytes == TILEC_STRLEN)
       image_bytes = strlen(image);
-   char why[256] = "out of memory";
+   char why[256];
    TilecImageInfo *info = NULL;
    TilecStatus status = tilec_image_read_json(json, json_bytes, &info, why, sizeof why);
+   if (status == TILEC_NO_MEMORY)
+      return tl_rt_no_memory(rt, "a launch record");
    if (status != TILEC_OK)
       return tl_rt_fail(rt, status, "%s", why);
    return load(rt, image, image_bytes, info, NULL, info, out);
@@ -266,7 +272,7 @@ tilec_module_from_source(TilecRuntime *rt, const TilecSource *source, TilecModul
    if (!m || !kernel) {
       free(m);
       free(kernel);
-      return TILEC_NO_MEMORY;
+      return tl_rt_no_memory(rt, "a module");
    }
    m->rt = rt;
    m->kernels = kernel;
@@ -328,6 +334,8 @@ tilec_module_kernel(TilecModule *m, const char *name, TilecKernel **out)
       *out = NULL;
    if (!m || !out)
       return TILEC_BAD_ARGUMENT;
+   if (tl_core_is_forked(m->rt))
+      return TILEC_FORKED;
    char names[1024];
    list_names(m, names, sizeof names);
    if (!name && m->num_kernels != 1)
@@ -342,6 +350,8 @@ tilec_module_kernel(TilecModule *m, const char *name, TilecKernel **out)
 static const TlVariant *
 variant_at(const TilecKernel *k, uint32_t index)
 {
+   if (tl_core_is_forked(k->module->rt))
+      return NULL; /* the compiler's lock may be held by a thread that is not here any more */
    if (k->module->source)
       return k->module->rt->jit->get(k->module->source, index);
    return index < k->num_variants ? &k->variants[index] : NULL;
@@ -350,7 +360,7 @@ variant_at(const TilecKernel *k, uint32_t index)
 uint32_t
 tilec_kernel_variants(const TilecKernel *kernel)
 {
-   if (!kernel)
+   if (!kernel || tl_core_is_forked(kernel->module->rt))
       return 0;
    if (kernel->module->source)
       return kernel->module->rt->jit->count(kernel->module->source);
@@ -394,6 +404,8 @@ tilec_kernel_use(TilecKernel *kernel, uint32_t variant, TilecKernelUse *out)
       return TILEC_BAD_ARGUMENT;
    memset(out, 0, sizeof *out);
    TilecRuntime *rt = kernel->module->rt;
+   if (tl_core_is_forked(rt))
+      return TILEC_FORKED;
    const TlVariant *v = variant_at(kernel, variant);
    if (!v)
       return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "kernel '%s' has no variant %u", kernel->name,
@@ -433,7 +445,8 @@ tl_core_is_capturing(TilecRuntime *rt, TilecStream stream)
    int capturing = 0;
    if (rt->executor != TILEC_ON_CUDA || tl_rt_enter(rt, &pushed) != TILEC_OK)
       return false;
-   TlCuResult code = rt->cu.stream_capturing(stream, &capturing);
+   TilecStatus status = tl_rt_check(rt, rt->cu.stream_capturing(stream, &capturing),
+                                    "asking whether the stream captures a graph");
    tl_rt_leave(rt, pushed);
-   return code != TL_CU_SUCCESS || capturing;
+   return status != TILEC_OK || capturing;
 }

@@ -31,7 +31,7 @@ tilec_kernel_prepare_async(TilecKernel *kernel, const TilecArg *args, size_t num
       return status;
    TilecPending *p = calloc(1, sizeof *p);
    if (!p)
-      return TILEC_NO_MEMORY;
+      return tl_rt_no_memory(rt, "a preparation");
    p->rt = rt;
    if (kernel->module->source)
       status = rt->jit->start(kernel->module->source, args, num_args, &p->flight);
@@ -83,6 +83,8 @@ tilec_kernel_explain(TilecKernel *kernel, const TilecArg *args, size_t num_args,
    if (!kernel || !buffer || !bytes)
       return TILEC_BAD_ARGUMENT;
    buffer[0] = 0;
+   if (tl_core_is_forked(kernel->module->rt))
+      return TILEC_FORKED;
    TilecStatus status = tl_rt_check_count(kernel, args, num_args);
    if (status == TILEC_OK)
       status = tl_rt_chosen(&kernel, NULL, args, num_args);

@@ -58,8 +58,20 @@ void
 tl_rt_leave(TilecRuntime *rt, bool pushed)
 {
    TlCuContext popped;
-   if (pushed)
-      rt->cu.ctx_pop(&popped); /* cannot fail in a way that the caller could act on */
+   if (!pushed)
+      return;
+   TlCuResult code = rt->cu.ctx_pop(&popped);
+   if (tl_cu_meaning(code).sticky) /* nothing else is for the caller to act on */
+      (void)tl_rt_check(rt, code, "restoring the thread's context");
+}
+
+TilecStatus
+tl_core_usable(TilecRuntime *rt)
+{
+   bool pushed;
+   TilecStatus status = tl_rt_enter(rt, &pushed);
+   tl_rt_leave(rt, pushed);
+   return status;
 }
 
 /* The best target for a device: the arch-specific form where one exists (sm_90a, sm_100a, …). */
@@ -92,6 +104,11 @@ read_device(TilecRuntime *rt)
          return status;
       *wanted[i].to = (uint32_t)value;
    }
+   if (rt->check && !rt->cu.pointer_get)
+      return tl_rt_fail(rt, TILEC_DRIVER_TOO_OLD, "the driver lacks cuPointerGetAttribute");
+   int pageable = 0; /* older drivers do not know the attribute */
+   if (rt->check && rt->cu.device_attr(&pageable, TL_CU_DEV_PAGEABLE, rt->device) == TL_CU_SUCCESS)
+      rt->reads_host = pageable != 0;
    size_t total = 0;
    TilecStatus status = tl_rt_check(
       rt, rt->cu.device_name(info->name, (int)sizeof info->name, rt->device), "reading its name");
@@ -112,9 +129,11 @@ adopt_context(TilecRuntime *rt, TlCuContext context)
    rt->context = context;
    TilecStatus status = tl_rt_check(rt, rt->cu.ctx_push(context), "using the given context");
    if (status != TILEC_OK)
-      return TILEC_BAD_CONTEXT;
+      return status == TILEC_BAD_ARGUMENT ? TILEC_BAD_CONTEXT : status;
    status = tl_rt_check(rt, rt->cu.ctx_device(&rt->device), "asking for the context's device");
-   rt->cu.ctx_pop(&popped);
+   TlCuResult code = rt->cu.ctx_pop(&popped);
+   if (status == TILEC_OK)
+      status = tl_rt_check(rt, code, "restoring the thread's context");
    rt->info.ordinal = rt->device; /* a CUdevice is its ordinal */
    return status;
 }
@@ -207,6 +226,7 @@ tilec_runtime_open(const TilecRuntimeOptions *options, TilecRuntime **out)
    rt->pid = getpid();
    rt->alive = new_alive_flag();
    rt->synchronous = o.synchronous;
+   rt->check = o.check;
    rt->num_threads = o.num_threads;
    pthread_mutex_init(&rt->lock, NULL);
    TilecStatus status = TILEC_OK;
@@ -240,9 +260,11 @@ tilec_runtime_device(TilecRuntime *rt, TilecDeviceInfo *out)
 {
    if (!rt || !out)
       return TILEC_BAD_ARGUMENT;
-   *out = rt->info;
+   memset(out, 0, sizeof *out);
    bool pushed;
    TilecStatus status = tl_rt_enter(rt, &pushed);
+   if (status == TILEC_OK)
+      *out = rt->info;
    if (status == TILEC_OK && rt->executor == TILEC_ON_CUDA) {
       size_t free_bytes = 0, total = 0;
       status = tl_rt_check(rt, rt->cu.mem_info(&free_bytes, &total), "asking for free memory");
@@ -287,8 +309,12 @@ tilec_runtime_sync(TilecRuntime *rt)
 TilecStatus
 tl_core_attach(TilecRuntime *rt, const TilecJitVtable *table, void *jit)
 {
-   if (!rt || !table || rt->jit)
+   if (!rt || !table)
       return TILEC_BAD_ARGUMENT;
+   if (tl_core_is_forked(rt))
+      return TILEC_FORKED;
+   if (rt->jit)
+      return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "a compiler is attached already");
    rt->jit = table;
    rt->jit_state = jit;
    return TILEC_OK;

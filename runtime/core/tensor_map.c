@@ -33,9 +33,9 @@ tensor_map_dtype(TilecDtype dtype)
    }
 }
 
-/* The values that the map is made of: base, dims, strides of dims 1 and up. */
-static TilecStatus
-gather(TilecRuntime *rt, const TlVariant *v, uint32_t index, const int64_t *names, uint64_t *key)
+TilecStatus
+tl_rt_map_values(TilecRuntime *rt, const TlVariant *v, uint32_t index, const int64_t *names,
+                 uint64_t *key)
 {
    const TilecHiddenArg *h = &v->info->hidden[index];
    const TlHidden *rules = &v->hidden[index];
@@ -107,7 +107,7 @@ tl_rt_tensor_map(TilecRuntime *rt, const TlVariant *v, uint32_t index, const int
                  TlCuTensorMap *out)
 {
    uint64_t key[TL_RT_MAP_KEY], hash = 0xcbf29ce484222325u;
-   TilecStatus status = gather(rt, v, index, names, key);
+   TilecStatus status = tl_rt_map_values(rt, v, index, names, key);
    if (status != TILEC_OK)
       return status;
    for (int i = 0; i < TL_RT_MAP_KEY; i++)

@@ -113,7 +113,7 @@ init_hidden(TilecRuntime *rt, TlVariant *v)
       if (map) {
          v->hidden[i].maps = calloc(TL_RT_MAP_SLOTS, sizeof *v->hidden[i].maps);
          if (!v->hidden[i].maps) {
-            v->failed = TILEC_NO_MEMORY;
+            v->failed = tl_rt_no_memory(rt, "tensor maps");
             return false;
          }
          whole = h->base && h->rank >= 1 && h->rank <= TILEC_TENSOR_MAP_RANK;
@@ -131,12 +131,24 @@ init_hidden(TilecRuntime *rt, TlVariant *v)
    return true;
 }
 
+/* Name and place, the place without folders. */
+static void
+name_variant(TlVariant *v)
+{
+   const char *file = v->info->file, *slash = file ? strrchr(file, '/') : NULL;
+   if (file && v->info->line)
+      snprintf(v->name, sizeof v->name, "%.48s (%.32s:%u)", v->info->name, slash ? slash + 1 : file,
+               v->info->line);
+   else
+      snprintf(v->name, sizeof v->name, "%.94s", v->info->name);
+}
+
 TilecStatus
 tl_variant_init(TilecRuntime *rt, TlVariant *v, const TilecKernelInfo *info)
 {
    memset(v, 0, sizeof *v);
    v->info = info;
-   snprintf(v->name, sizeof v->name, "%s", info->name);
+   name_variant(v);
    if (info->num_args > TL_RT_MAX_ARGS || info->num_hidden > TL_RT_MAX_HIDDEN)
       return tl_rt_fail(rt, TILEC_LIMIT, "kernel '%s' has %u arguments and %u hidden ones; at most "
                         "%d and %d are taken", info->name, info->num_args, info->num_hidden,
@@ -152,7 +164,7 @@ tl_variant_init(TilecRuntime *rt, TlVariant *v, const TilecKernelInfo *info)
    v->hidden = calloc(info->num_hidden + 1, sizeof *v->hidden);
    if (!v->params || !v->slot_of || !v->constants || !v->hidden) {
       tl_variant_done(v);
-      return TILEC_NO_MEMORY;
+      return tl_rt_no_memory(rt, "a kernel");
    }
    v->failed = init_params(rt, v);
    bool ok = v->failed == TILEC_OK && parse(rt, v, "when", info->when, &v->when) &&

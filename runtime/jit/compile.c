@@ -169,7 +169,7 @@ tl_jit_missing(TlJitSource *s, const TlArgKey *key, const char *why)
    char text[TL_JIT_DETAIL];
    char *sign = tl_jit_signature(s, key);
    if (!sign)
-      return TILEC_NO_MEMORY;
+      return tl_core_no_memory(s->jit->rt);
    snprintf(text, sizeof text, "kernel '%s': the variant (%s) is not ready, and %s", s->decl->name,
             sign, why);
    free(sign);
@@ -319,7 +319,7 @@ tl_jit_make(TlJitSource *s, const TlArgKey *facts, bool for_launch, TlJitEntry *
    TilecStatus status;
    char *sign = tl_jit_signature(s, facts);
    if (!sign)
-      return TILEC_NO_MEMORY;
+      return tl_core_no_memory(jit->rt);
    TilecCompileOptions o = tl_jit_compile_options(s);
    set_target(s, &o);
    o.signature = sign;

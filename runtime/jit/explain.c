@@ -69,7 +69,7 @@ tl_jit_explain(void *source, const TilecArg *args, size_t num_args, char *text, 
    TilecStatus status = tl_jit_keys(s, args, num_args, key, &hash);
    char *sign = status == TILEC_OK ? tl_jit_signature(s, key) : NULL;
    if (!sign)
-      return status == TILEC_OK ? TILEC_NO_MEMORY : status;
+      return status == TILEC_OK ? tl_core_no_memory(s->jit->rt) : status;
    Out o = {text, 0, bytes};
    TlJitEntry *hit = tl_jit_look_up(s, hash, key, num_args), *nearest = NULL;
    uint32_t index = 0, best = UINT32_MAX;

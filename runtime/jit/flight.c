@@ -67,7 +67,7 @@ publish(TlJitSource *s, TlJitEntry *e)
       uint32_t room = s->entries_room ? s->entries_room * 2 : 8;
       TlJitEntry **list = realloc(s->entries, room * sizeof *list);
       if (!list)
-         return TILEC_NO_MEMORY;
+         return tl_core_no_memory(s->jit->rt);
       s->entries = list;
       s->entries_room = room;
    }
@@ -88,11 +88,13 @@ fly(TlFlight *f)
    f->is_queued = false;
    pthread_mutex_unlock(&jit->lock);
    TlJitEntry *e = calloc(1, sizeof *e + f->num_args * sizeof f->key[0]);
-   TilecStatus status = TILEC_NO_MEMORY;
+   TilecStatus status;
    if (e) {
       e->hash = f->hash;
       memcpy(e->key, f->key, f->num_args * sizeof f->key[0]);
       status = tl_jit_make(f->source, f->key, f->for_launch, e);
+   } else {
+      status = tl_core_no_memory(jit->rt);
    }
    if (status != TILEC_OK)
       tilec_runtime_error(jit->rt, f->detail, sizeof f->detail);
@@ -167,7 +169,7 @@ tl_flights_init(TlJit *jit, uint32_t max_workers)
    jit->workers = calloc(max_workers, sizeof *jit->workers);
    pthread_mutex_init(&jit->lock, NULL);
    pthread_cond_init(&jit->changed, NULL);
-   return jit->workers ? TILEC_OK : TILEC_NO_MEMORY;
+   return jit->workers ? TILEC_OK : tl_core_no_memory(jit->rt);
 }
 
 /* In a forked child there are no workers, and the lock may be held by nobody that is left. */
@@ -200,7 +202,7 @@ tl_flight_start(TlJitSource *s, const TlArgKey *key, size_t n, uint64_t hash, Tl
    if (f && !f->for_launch) {
       f->refs++;
    } else if (!(f = new_flight(s, key, n, hash, false))) {
-      status = TILEC_NO_MEMORY;
+      status = tl_core_no_memory(jit->rt);
    } else if (ready) {
       finish(f, TILEC_OK, ready);
    } else if (have_worker(jit)) {
@@ -271,7 +273,7 @@ tl_flight_make(TlJitSource *s, const TlArgKey *key, size_t n, uint64_t hash, boo
          return TILEC_OK;
       }
       if (!f)
-         return TILEC_NO_MEMORY;
+         return tl_core_no_memory(jit->rt);
       TilecStatus status = tl_flight_join(f, true);
       if (status == TILEC_OK)
          *out = f->entry->variant;

@@ -50,7 +50,7 @@ copy_options(TlJitSource *s, const TilecSource *o)
    s->options.include_dirs = dirs;
    s->options.defines = NULL;
    if (!ok || !s->defines || !dirs)
-      return TILEC_NO_MEMORY;
+      return tl_core_no_memory(s->jit->rt);
    for (size_t i = 0; i < o->num_defines; i++) {
       const char *equals = o->defines[i] ? strchr(o->defines[i], '=') : NULL;
       if (!equals || equals == o->defines[i])
@@ -60,7 +60,7 @@ copy_options(TlJitSource *s, const TilecSource *o)
    }
    for (size_t i = 0; i < o->num_include_dirs; i++)
       dirs[i] = keep(s, o->include_dirs[i], TILEC_STRLEN, &ok);
-   return ok ? TILEC_OK : TILEC_NO_MEMORY;
+   return ok ? TILEC_OK : tl_core_no_memory(s->jit->rt);
 }
 
 static TilecStatus
@@ -129,7 +129,7 @@ read_params(TlJitSource *s)
 {
    s->params = calloc(s->decl->num_params + 1, sizeof *s->params);
    if (!s->params)
-      return TILEC_NO_MEMORY;
+      return tl_core_no_memory(s->jit->rt);
    for (uint32_t i = 0; i < s->decl->num_params; i++) {
       const TilecParamDecl *d = &s->decl->params[i];
       if (d->is_constexpr)
@@ -182,7 +182,7 @@ attach_tuner(TlJitSource *s, const TilecSource *options)
    whole.source_bytes = s->options.source_bytes;
    if (options->tune != TL_TUNE_CHILD)
       s->tune = tl_tune_new(jit->rt, &settings, &whole, s->decl);
-   return s->tune || options->tune == TL_TUNE_CHILD ? TILEC_OK : TILEC_NO_MEMORY;
+   return s->tune || options->tune == TL_TUNE_CHILD ? TILEC_OK : tl_core_no_memory(jit->rt);
 }
 
 static TilecStatus
@@ -190,7 +190,7 @@ open_source(void *jit, const TilecSource *options, void **out, const char **name
 {
    TlJitSource *s = calloc(1, sizeof *s);
    if (!s)
-      return TILEC_NO_MEMORY;
+      return tl_core_no_memory(((TlJit *)jit)->rt);
    s->jit = jit;
    TilecStatus status = copy_options(s, options);
    if (status == TILEC_OK)
@@ -526,7 +526,7 @@ copy_jit_options(TlJit *jit, const TilecJitOptions *o)
    jit->cache.layers = layers;
    jit->strings = calloc(n + 4, sizeof *jit->strings);
    if (!layers || !jit->strings)
-      return TILEC_NO_MEMORY;
+      return tl_core_no_memory(jit->rt);
    for (size_t i = 0; i < n; i++)
       layers[i] = keep_string(jit, &kept, o->cache_layers[i], &ok);
    jit->cache.num_layers = n;
@@ -536,27 +536,31 @@ copy_jit_options(TlJit *jit, const TilecJitOptions *o)
    jit->ptxas = keep_string(jit, &kept, o->ptxas, &ok);
    jit->tune = o->tune;
    jit->tune_database = keep_string(jit, &kept, o->tune_database, &ok);
-   return ok ? TILEC_OK : TILEC_NO_MEMORY;
+   return ok ? TILEC_OK : tl_core_no_memory(jit->rt);
 }
 
 TilecStatus
 tilec_jit_attach(TilecRuntime *rt, const TilecJitOptions *options)
 {
    TilecJitOptions o = {0};
-   if (!rt || (options && options->struct_size > sizeof o))
+   if (!rt || (options && (options->struct_size > sizeof o ||
+                           options->struct_size < sizeof options->struct_size)))
       return TILEC_BAD_ARGUMENT;
+   TilecStatus status = tl_core_usable(rt);
+   if (status != TILEC_OK)
+      return status;
    if (options)
       memcpy(&o, options, options->struct_size);
    TlJit *jit = calloc(1, sizeof *jit);
    if (!jit)
-      return TILEC_NO_MEMORY;
+      return tl_core_no_memory(rt);
    jit->rt = rt;
    jit->on_text = o.on_text;
    jit->user = o.user;
    jit->memory_limit_bytes = o.memory_limit_bytes;
    jit->never_compile = o.never_compile;
    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-   TilecStatus status = tl_flights_init(jit, o.num_workers ? o.num_workers
+   status = tl_flights_init(jit, o.num_workers ? o.num_workers
                                              : cores > 0   ? (uint32_t)cores
                                                            : 1);
    if (status == TILEC_OK)

@@ -266,7 +266,7 @@ publish(TlTune *t, uint64_t hash, const TlKeyItem *key, TilecKernel *kernel, boo
 {
    TlChoice *c = calloc(1, sizeof *c + t->num_keys * sizeof *key);
    if (!c)
-      return TILEC_NO_MEMORY;
+      return tl_core_no_memory(t->rt);
    c->hash = hash;
    c->kernel = kernel;
    c->is_provisional = is_provisional;
@@ -297,12 +297,12 @@ report(TilecTuneResult *r, TlTuneJob *job, uint32_t best)
    r->candidates = calloc(r->num + 1, sizeof *r->candidates);
    r->texts = calloc(r->num + 1, sizeof *r->texts);
    if (!r->candidates || !r->texts)
-      return TILEC_NO_MEMORY;
+      return tl_core_no_memory(job->rt);
    for (uint32_t i = 0; i < r->num; i++) {
       TlCandidate *c = &job->candidates[i];
       r->texts[i] = malloc(strlen(c->config) + 1);
       if (!r->texts[i])
-         return TILEC_NO_MEMORY;
+         return tl_core_no_memory(job->rt);
       strcpy(r->texts[i], c->config);
       r->candidates[i] = (TilecTuneCandidate){.config = r->texts[i],
                                               .status = c->status,
@@ -368,7 +368,7 @@ remember(TlTune *t, const char *key, const TilecConfig *config)
    if (!w || !copy) {
       free(w);
       free(copy);
-      return TILEC_NO_MEMORY;
+      return tl_core_no_memory(t->rt);
    }
    *w = (TlWinner){t->winners, copy, *config};
    t->winners = w;
@@ -389,7 +389,7 @@ measure(TlTune *t, const TilecLaunch *launch, const TilecArg *args, size_t num_a
                     .candidates = calloc(n, sizeof *job.candidates), .num_candidates = n,
                     .note = r->note};
    if (!job.candidates)
-      return TILEC_NO_MEMORY;
+      return tl_core_no_memory(t->rt);
    for (uint32_t i = 0; i < n; i++)
       job.candidates[i].config = configs[i].text;
    tl_tune_compile(t, &job, configs);
@@ -499,7 +499,7 @@ decide(TlTune *t, const TilecLaunch *launch, const TilecArg *args, size_t num_ar
    if (open_question && may_measure(t, launch)) {
       TilecTuneOptions o = {.struct_size = sizeof o};
       TilecTuneResult *r = new_result(t, args);
-      status = r ? measure(t, launch, args, num_args, &o, r, out) : TILEC_NO_MEMORY;
+      status = r ? measure(t, launch, args, num_args, &o, r, out) : tl_core_no_memory(t->rt);
       if (r)
          say(t, r->note);
       tilec_tune_free(r);
@@ -578,12 +578,19 @@ static TilecStatus
 check_call(const TlTune *t, const TilecLaunch *launch, size_t num_args, const TilecTuneOptions *o)
 {
    char text[256];
+   TilecStatus status = tl_core_usable(t->rt);
+   if (status != TILEC_OK)
+      return status;
    if (tilec_runtime_executor(t->rt) != TILEC_ON_CUDA && !o->on_host)
       return tl_core_fail(t->rt, TILEC_UNSUPPORTED,
                           "tuning by the clock of a host executor must be asked for (on_host)");
    if (tilec_runtime_executor(t->rt) == TILEC_ON_CUDA &&
-       tl_core_is_capturing(t->rt, launch->stream))
-      return tl_core_fail(t->rt, TILEC_BAD_CONTEXT, "nothing is measured while a stream captures");
+       tl_core_is_capturing(t->rt, launch->stream)) {
+      status = tl_core_usable(t->rt); /* it may be lost since */
+      return status != TILEC_OK ? status
+                                : tl_core_fail(t->rt, TILEC_BAD_CONTEXT,
+                                               "nothing is measured while a stream captures");
+   }
    if (num_args == t->num_args && num_args <= TL_TUNE_MAX_ARGS)
       return TILEC_OK;
    snprintf(text, sizeof text, "kernel '%s': %u arguments are taken, %zu given", t->decl->name,
@@ -593,11 +600,12 @@ check_call(const TlTune *t, const TilecLaunch *launch, size_t num_args, const Ti
 
 /* A stored choice as a result of its own. */
 static TilecStatus
-report_stored(TilecTuneResult *r, const TilecConfig *config)
+report_stored(TilecRuntime *rt, TilecTuneResult *r, const TilecConfig *config)
 {
-   TlTuneJob job = {.candidates = calloc(1, sizeof *job.candidates), .num_candidates = 1};
+   TlTuneJob job = {.rt = rt, .candidates = calloc(1, sizeof *job.candidates),
+                    .num_candidates = 1};
    if (!job.candidates)
-      return TILEC_NO_MEMORY;
+      return tl_core_no_memory(rt);
    job.candidates[0].config = config->text;
    TilecStatus status = report(r, &job, 0);
    free(job.candidates);
@@ -622,7 +630,7 @@ tune_locked(TlTune *t, const TilecLaunch *launch, const TilecArg *args, size_t n
       status = tl_tune_open(t, config, args, &child);
       winner = child ? child->kernel : NULL;
       if (status == TILEC_OK)
-         status = report_stored(r, config);
+         status = report_stored(t->rt, r, config);
    } else {
       status = measure(t, launch, args, num_args, o, r, &winner);
    }
@@ -637,7 +645,8 @@ tilec_kernel_tune(TilecKernel *kernel, const TilecLaunch *launch, const TilecArg
    if (out)
       *out = NULL;
    if (!kernel || !launch || (num_args && !args) ||
-       (options && options->struct_size > sizeof *options))
+       (options && (options->struct_size > sizeof *options ||
+                    options->struct_size < sizeof options->struct_size)))
       return TILEC_BAD_ARGUMENT;
    if (options)
       memcpy(&o, options, options->struct_size);
@@ -650,7 +659,7 @@ tilec_kernel_tune(TilecKernel *kernel, const TilecLaunch *launch, const TilecArg
       return status;
    TilecTuneResult *r = new_result(t, args);
    if (!r)
-      return TILEC_NO_MEMORY;
+      return tl_core_no_memory(t->rt);
    if (o.num_configs) { /* nothing is kept of it */
       status = measure(t, launch, args, num_args, &o, r, NULL);
    } else {

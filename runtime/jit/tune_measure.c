@@ -153,7 +153,7 @@ save(Measure *m)
    TlTuneJob *job = m->job;
    m->saved = calloc(job->num_args + 1, sizeof *m->saved);
    if (!m->saved)
-      return TILEC_NO_MEMORY;
+      return tl_core_no_memory(m->rt);
    size_t arg = 0;
    for (uint32_t p = 0; p < job->decl->num_params && arg < job->num_args; p++) {
       if (job->decl->params[p].is_constexpr)
@@ -285,7 +285,7 @@ keep_reference(Measure *m, const TlCandidate *c)
       s->reference = malloc(s->bytes);
       status = s->reference ? tilec_buffer_download(s->live, s->offset, s->reference, s->bytes,
                                                     m->job->launch.stream)
-                            : TILEC_NO_MEMORY;
+                            : tl_core_no_memory(m->rt);
    }
    return status;
 }
@@ -297,7 +297,7 @@ compare(Measure *m, TlCandidate *c)
       const Saved *s = &m->saved[i];
       void *mine = s->reference ? malloc(s->bytes) : NULL;
       if (s->reference && !mine)
-         return TILEC_NO_MEMORY;
+         return tl_core_no_memory(m->rt);
       if (!mine)
          continue;
       TilecStatus status =
@@ -415,7 +415,7 @@ run_round(Measure *m, uint32_t first, bool keep)
          continue;
       status = tilec_event_elapsed(m->events[2 * i], m->events[2 * i + 1], &ms);
       if (status == TILEC_OK && !add_sample(&job->candidates[i], ms))
-         status = TILEC_NO_MEMORY;
+         status = tl_core_no_memory(m->rt);
    }
    return status;
 }
@@ -526,7 +526,7 @@ prepare(Measure *m)
    TilecStatus status = save(m);
    m->events = calloc(2 * (size_t)job->num_candidates, sizeof *m->events);
    if (!m->events)
-      return TILEC_NO_MEMORY;
+      return tl_core_no_memory(m->rt);
    for (uint32_t i = 0; i < 2 * job->num_candidates && status == TILEC_OK; i++)
       status = tilec_event_new(m->rt, &m->events[i]);
    if (status != TILEC_OK || tilec_runtime_executor(m->rt) != TILEC_ON_CUDA ||

@@ -298,7 +298,7 @@ add_child(TlTune *t, Opened *o, TlChild **out)
    }
    tilec_module_free(o->module);
    free(o->name);
-   return *out ? TILEC_OK : TILEC_NO_MEMORY;
+   return *out ? TILEC_OK : tl_core_no_memory(t->rt);
 }
 
 TilecStatus
@@ -308,7 +308,7 @@ tl_tune_open(TlTune *t, const TilecConfig *config, const TilecArg *args, TlChild
    size_t first;
    TilecSource s = source_of(t, config, args, &d, &first);
    Opened o = {.name = d.failed ? NULL : child_name(config, &d, first)};
-   TilecStatus status = o.name ? TILEC_OK : TILEC_NO_MEMORY;
+   TilecStatus status = o.name ? TILEC_OK : tl_core_no_memory(t->rt);
    *out = o.name ? find_child(t, o.name) : NULL;
    if (status == TILEC_OK && !*out) {
       status = open_source(t, &s, &o);
@@ -348,7 +348,8 @@ open_candidate(const Work *w, const TilecConfig *config, TlCandidate *c)
    Opened o = {0};
    TilecSource s = source_of(w->t, config, w->job->args, &d, &first);
    c->name = d.failed ? NULL : child_name(config, &d, first);
-   TilecStatus status = c->name ? open_source(w->t, &s, &o) : TILEC_NO_MEMORY;
+   TilecStatus status =
+      c->name ? open_source(w->t, &s, &o) : tl_core_no_memory(w->t->rt);
    c->module = o.module;
    c->kernel = o.kernel;
    free_defines(&d);

@@ -60,6 +60,10 @@ typedef struct TilecRuntimeOptions {
    uint32_t num_threads;    /* host executors; 0 = as many as the process may use */
    char *error;             /* receives the detail when opening fails; may be NULL */
    size_t error_bytes;
+   bool check; /* look at the arguments of every launch on a GPU first: TILEC_BAD_ARGUMENT, naming
+                  parameter and value, for NULL, for memory of another device or of the host that
+                  the GPU cannot read, for an address that is no multiple of its element's size, for
+                  fewer bytes than `bytes` says or than a tensor map reaches.  Costs driver calls */
 } TilecRuntimeOptions;
 
 /* options may be NULL.  TILEC_NO_DRIVER, TILEC_DRIVER_TOO_OLD (below CUDA 12.0), TILEC_NO_DEVICE,

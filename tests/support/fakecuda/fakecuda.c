@@ -4,6 +4,7 @@
 #include "fakecuda.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,14 +20,19 @@ static _Thread_local int depth;
 static char *last_image; /* whole; state.ptx is its begin */
 
 /* Blocks handed out, so that a reset frees what a lost device left behind. */
-static void *live[1024];
+static struct {
+   void *at;
+   size_t bytes;   /* device memory; 0 = a handle */
+} live[1024];
 
 static void *
-keep(void *block)
+keep(void *block, size_t bytes)
 {
    for (size_t i = 0; i < sizeof live / sizeof live[0]; i++)
-      if (!live[i])
-         return live[i] = block;
+      if (!live[i].at) {
+         live[i].bytes = bytes;
+         return live[i].at = block;
+      }
    abort();
 }
 
@@ -34,8 +40,8 @@ static void
 drop(void *block)
 {
    for (size_t i = 0; i < sizeof live / sizeof live[0]; i++)
-      if (live[i] == block) {
-         live[i] = NULL;
+      if (live[i].at == block) {
+         live[i].at = NULL;
          free(block);
          return;
       }
@@ -73,8 +79,8 @@ fake_reset(void)
    free(last_image);
    last_image = NULL;
    for (size_t i = 0; i < sizeof live / sizeof live[0]; i++) {
-      free(live[i]);
-      live[i] = NULL;
+      free(live[i].at);
+      live[i].at = NULL;
    }
    memset(&state, 0, sizeof state);
    state.contexts = contexts;
@@ -93,17 +99,28 @@ start(void)
    fake_reset();
 }
 
-/* The planted failure, else 0.  CUDA_ERROR_LAUNCH_FAILED's range is sticky. */
+/* Results after which, as the manual says, every later call of the process answers the same. */
+static int
+is_sticky(R r)
+{
+   return r == 214 || r == 220 || r == 226 || r == 700 || r == 702 || r == 710 ||
+          (r >= 714 && r <= 719);
+}
+
+/* The planted failure, else 0. */
 static R
 enter(const char *symbol)
 {
    pthread_mutex_lock(&lock);
    R r = state.sticky;
    state.total_calls++;
-   if (!r && state.fail_symbol && strcmp(state.fail_symbol, symbol) == 0 && --state.fail_at == 0) {
+   bool this_symbol = state.fail_symbol && strcmp(state.fail_symbol, symbol) == 0;
+   if (!r && ((this_symbol && --state.fail_at == 0) ||
+              (state.fail_call > 0 && --state.fail_call == 0))) {
       r = state.fail_code;
       state.fail_symbol = NULL;
-      if ((r >= 700 && r < 720 && r != 701) || r == 214)
+      state.failed = symbol;
+      if (is_sticky(r))
          state.sticky = r;
    }
    pthread_mutex_unlock(&lock);
@@ -124,6 +141,8 @@ CALL(cuDriverGetVersion, int *v) { ENTER("cuDriverGetVersion"); *v = state.versi
 CALL(cuGetErrorString, int code, const char **text)
 {
    static char words[64];
+   if (state.no_words)
+      return 1;
    snprintf(words, sizeof words, "fake words for %d", code);
    *text = words;
    return 0;
@@ -151,6 +170,7 @@ CALL(cuDeviceGetAttribute, int *v, int attr, int d)
    case 16: *v = 132; break;
    case 75: *v = state.sm_major; break;
    case 76: *v = state.sm_minor; break;
+   case 88: *v = state.pageable; break;
    case 97: *v = state.max_shared; break;
    default: *v = 7;
    }
@@ -174,7 +194,7 @@ CALL(cuDevicePrimaryCtxRelease_v2, int d)
 {
    (void)d;
    state.contexts--;
-   return 0;
+   return enter("cuDevicePrimaryCtxRelease_v2");
 }
 CALL(cuCtxGetCurrent, void **c)
 {
@@ -195,7 +215,7 @@ CALL(cuCtxPopCurrent_v2, void **c)
    if (!depth)
       return 201;
    *c = stack[--depth];
-   return 0;
+   return enter("cuCtxPopCurrent_v2");
 }
 CALL(cuCtxGetDevice, int *d) { ENTER("cuCtxGetDevice"); *d = 0; return depth ? 0 : 201; }
 CALL(cuCtxGetId, void *c, unsigned long long *id)
@@ -217,7 +237,7 @@ CALL(cuMemAlloc_v2, uint64_t *p, size_t n)
    ENTER("cuMemAlloc_v2");
    if (n > state.free_bytes)
       return 2;
-   *p = (uint64_t)(uintptr_t)keep(aligned_alloc(256, (n + 255) & ~(size_t)255));
+   *p = (uint64_t)(uintptr_t)keep(aligned_alloc(256, (n + 255) & ~(size_t)255), n);
    state.buffers++;
    return *p ? 0 : 2;
 }
@@ -256,6 +276,25 @@ CALL(cuMemsetD8Async, uint64_t to, unsigned char v, size_t n, void *s)
    memset((void *)(uintptr_t)to, v, n);
    return 0;
 }
+CALL(cuPointerGetAttribute, void *value, int attr, uint64_t p)
+{
+   ENTER("cuPointerGetAttribute");
+   FakeMemory m = state.memory;
+   for (size_t i = 0; i < sizeof live / sizeof live[0]; i++)
+      if (live[i].at && live[i].bytes && p - (uint64_t)(uintptr_t)live[i].at < live[i].bytes)
+         m = (FakeMemory){(uint64_t)(uintptr_t)live[i].at, live[i].bytes, 2, 0, 0};
+   if (p - m.begin >= m.bytes)
+      return 1;
+   switch (attr) {
+   case 2: *(unsigned *)value = (unsigned)m.type; break;
+   case 8: *(unsigned char *)value = (unsigned char)m.managed; break;
+   case 9: *(int *)value = m.device; break;
+   case 11: *(uint64_t *)value = m.begin; break;
+   case 12: *(size_t *)value = m.bytes; break;
+   default: return 1;
+   }
+   return 0;
+}
 CALL(cuModuleLoadDataEx, void **m, const void *image, unsigned n, int *options, void **values)
 {
    R failed = enter("cuModuleLoadDataEx");
@@ -272,7 +311,7 @@ CALL(cuModuleLoadDataEx, void **m, const void *image, unsigned n, int *options, 
    snprintf(state.ptx, sizeof state.ptx, "%s", (const char *)image);
    free(last_image);
    last_image = strdup(image);
-   *m = keep(malloc(1));
+   *m = keep(malloc(1), 0);
    state.modules++;
    pthread_mutex_unlock(&lock);
    return 0;
@@ -406,7 +445,7 @@ CALL(cuStreamCreate, void **s, unsigned flags)
 {
    (void)flags;
    ENTER("cuStreamCreate");
-   *s = keep(malloc(1));
+   *s = keep(malloc(1), 0);
    state.streams++;
    return 0;
 }
@@ -430,7 +469,7 @@ CALL(cuEventCreate, void **e, unsigned flags)
 {
    (void)flags;
    ENTER("cuEventCreate");
-   *e = keep(calloc(1, sizeof(double)));
+   *e = keep(calloc(1, sizeof(double)), 0);
    state.events++;
    return 0;
 }

@@ -21,6 +21,14 @@ typedef struct FakeLaunch {
    unsigned char map[128];             /* bytes at the parameter number expect_map */
 } FakeLaunch;
 
+/* Memory that cuPointerGetAttribute knows besides what cuMemAlloc gave. */
+typedef struct FakeMemory {
+   uint64_t begin, bytes;
+   int type;       /* CUmemorytype: 1 = host, 2 = device */
+   int managed;
+   int device;
+} FakeMemory;
+
 typedef struct FakeState {
    int version;                /* cuDriverGetVersion */
    int devices;                /* cuDeviceGetCount */
@@ -29,6 +37,11 @@ typedef struct FakeState {
    const char *fail_symbol;    /* this call fails … */
    int fail_at;                /* … when it is made for the Nth time from now on (1 = next) */
    int fail_code;              /* … with this CUresult */
+   int fail_call;              /* the Nth call from now on, whatever it is, answers it as well */
+   const char *failed;         /* the call that was made to fail */
+   int no_words;               /* cuGetErrorString fails */
+   FakeMemory memory;
+   int pageable;               /* cuDeviceGetAttribute: the device reads any host memory */
    int sticky;                 /* non-zero: every later call answers it (set by a sticky failure) */
    const char *load_log;       /* written to the info log */
    const char *load_error;     /* written to the error log when the load fails */

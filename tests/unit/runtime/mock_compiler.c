@@ -13,6 +13,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct TilecSession {
    TilecSessionOptions options;
+   bool no_memory;
 };
 struct TilecListing {
    const TilecKernelDecl *decls;
@@ -42,10 +43,10 @@ TilecStatus
 tilec_session_new(const TilecSessionOptions *options, TilecSession **out)
 {
    *out = calloc(1, sizeof **out);
+   if (!*out)
+      return TILEC_NO_MEMORY;
    (*out)->options = *options;
-   pthread_mutex_lock(&lock);
    mock.alive++;
-   pthread_mutex_unlock(&lock);
    return TILEC_OK;
 }
 
@@ -54,9 +55,7 @@ gone(void *object)
 {
    if (!object)
       return;
-   pthread_mutex_lock(&lock);
-   mock.alive--;
-   pthread_mutex_unlock(&lock);
+   mock.alive--; /* no lock: a forked child frees as well */
    free(object);
 }
 
@@ -69,22 +68,21 @@ tilec_session_free(TilecSession *session)
 const char *
 tilec_session_error(const TilecSession *session)
 {
-   (void)session;
-   return "mock: cannot read the file";
+   return session->no_memory ? "mock: out of memory" : "mock: cannot read the file";
 }
 
 TilecStatus
 tilec_list_kernels(TilecSession *session, const TilecCompileOptions *options, TilecListing **out)
 {
-   (void)session;
    *out = NULL;
    if (options->file && strcmp(options->file, "missing.tile") == 0)
       return TILEC_IO;
    *out = calloc(1, sizeof **out);
+   session->no_memory = !*out;
+   if (!*out)
+      return TILEC_NO_MEMORY;
    (*out)->decls = options->num_values && mock.describe ? mock.describe(options) : mock.decls;
-   pthread_mutex_lock(&lock);
    mock.alive++;
-   pthread_mutex_unlock(&lock);
    return TILEC_OK;
 }
 
@@ -145,7 +143,6 @@ tilec_compile(TilecSession *session, const TilecCompileOptions *o, TilecProgram 
 {
    pthread_mutex_lock(&lock);
    mock.compiles++;
-   mock.alive++;
    mock.stop_after = o->stop_after;
    mock.num_warps = o->num_warps;
    snprintf(mock.signature, sizeof mock.signature, "%s", o->signature);
@@ -169,6 +166,10 @@ tilec_compile(TilecSession *session, const TilecCompileOptions *o, TilecProgram 
    }
    TilecProgram *p = calloc(1, sizeof *p);
    const TilecKernelDecl *decl = NULL;
+   session->no_memory = !p;
+   if (!p)
+      return TILEC_NO_MEMORY;
+   mock.alive++;
    for (uint32_t i = 0; i < mock.num_decls; i++)
       if (strcmp(mock.decls[i].name, o->kernel) == 0)
          decl = &mock.decls[i];

@@ -9,7 +9,7 @@ typedef struct MockCompiler {
    const TilecKernelDecl *decls;     /* what the file holds */
    uint32_t num_decls;
    int compiles;                     /* so far */
-   int alive;                        /* programs, sessions and listings */
+   _Atomic int alive;                /* programs, sessions and listings */
    char signature[512];              /* of the last compile */
    char arch[32];
    char defines[256];                /* "A=1;B=2;" */
