@@ -78,6 +78,21 @@ if(TARGET tilec_shared)
     set_tests_properties(launch.time PROPERTIES RUN_SERIAL ON)
   endif()
 
+  # From the start of a process to a result; likewise.
+  add_executable(bare_context "${CMAKE_CURRENT_SOURCE_DIR}/gpu/bare_context.c")
+  target_link_libraries(bare_context PRIVATE ${CMAKE_DL_LIBS})
+  add_executable(first_result "${CMAKE_CURRENT_SOURCE_DIR}/gpu/first_result.c")
+  target_include_directories(first_result PRIVATE "${CMAKE_SOURCE_DIR}/runtime/include"
+                             "${CMAKE_SOURCE_DIR}/compiler/include")
+  target_link_libraries(first_result PRIVATE tilec_shared m)
+  set_target_properties(first_result PROPERTIES BUILD_RPATH_USE_ORIGIN ON)
+  add_dependencies(first_result bare_context)
+  if(TARGET fakecuda AND NOT TILEC_SANITIZE)
+    add_test(NAME launch.first COMMAND first_result "${CMAKE_SOURCE_DIR}/dsl_examples/elu.tile"
+             --driver "$<TARGET_FILE:fakecuda>" --no-check --repeats 5 --limit 400,200)
+    set_tests_properties(launch.first PROPERTIES RUN_SERIAL ON)
+  endif()
+
   # Random programs; without a GPU those of the simulator only.
   add_executable(gpu_programs "${CMAKE_CURRENT_SOURCE_DIR}/gpu/gpu_programs.c")
   target_link_libraries(gpu_programs PRIVATE tests_programs tilec_shared m)

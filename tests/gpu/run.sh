@@ -76,6 +76,9 @@ done
 if [[ -x $build/bin/launch_time ]]; then
    check launch_time 120 "$build/bin/launch_time" --limit 0.5
 fi
+if [[ -x $build/bin/first_result ]]; then
+   check first_result 120 "$build/bin/first_result" "$root/dsl_examples/elu.tile" --limit 100,40
+fi
 if ((programs)) && [[ -x $build/bin/gpu_programs ]]; then
    check gpu_programs 660 "$build/bin/gpu_programs" --count "$programs" --seed "$seed" --seconds 600
 fi
