@@ -1,16 +1,13 @@
-/* Runs ptxas on a temporary file and turns what it says into diagnostics. */
+/* Finds ptxas and turns what it says into diagnostics. */
 #include "driver/ptxas.h"
 #include "driver/unit.h"
+#include "jit/ptxas.h"
 
 #include <errno.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 static bool
 can_run(const char *path)
@@ -33,71 +30,6 @@ tl_ptxas_find(TlArena *arena, const char *asked)
    }
    static const char toolkit[] = "/usr/local/cuda/bin/ptxas";
    return can_run(toolkit) ? toolkit : NULL;
-}
-
-/* ---- the process ---- */
-typedef struct Job {
-   TlArena *arena;
-   char folder[64];       /* temporary, holds both files */
-   const char *ptx, *cubin;
-   TlSb said;             /* what it wrote to its outputs */
-   int status;            /* of waitpid */
-} Job;
-
-static bool
-open_job(Job *j, TlArena *arena, const char *text, size_t len)
-{
-   const char *base = getenv("TMPDIR");
-   *j = (Job){.arena = arena};
-   tl_sb_init(&j->said, arena);
-   if (!base || !*base || strlen(base) > sizeof j->folder - 20)
-      base = "/tmp";
-   snprintf(j->folder, sizeof j->folder, "%s/tilecXXXXXX", base);
-   if (!mkdtemp(j->folder))
-      return false;
-   j->ptx = tl_arena_printf(arena, "%s/kernel.ptx", j->folder);
-   j->cubin = tl_arena_printf(arena, "%s/kernel.cubin", j->folder);
-   FILE *f = fopen(j->ptx, "wb");
-   bool ok = f && fwrite(text, 1, len, f) == len;
-   return f && fclose(f) == 0 && ok;
-}
-
-static void
-close_job(Job *j)
-{
-   if (j->ptx)
-      unlink(j->ptx);
-   if (j->cubin)
-      unlink(j->cubin);
-   rmdir(j->folder);
-}
-
-static bool
-run_job(Job *j, char *const *argv)
-{
-   int ends[2];
-   posix_spawn_file_actions_t actions;
-   if (pipe(ends) != 0)
-      return false;
-   posix_spawn_file_actions_init(&actions);
-   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-   posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-   posix_spawn_file_actions_addclose(&actions, ends[0]);
-   posix_spawn_file_actions_addclose(&actions, ends[1]);
-   pid_t pid;
-   int failed = posix_spawn(&pid, argv[0], &actions, NULL, argv, environ);
-   posix_spawn_file_actions_destroy(&actions);
-   close(ends[1]);
-   char block[4096];
-   ssize_t n;
-   while (!failed && ((n = read(ends[0], block, sizeof block)) > 0 || (n < 0 && errno == EINTR)))
-      if (n > 0)
-         tl_sb_mem(&j->said, block, (size_t)n);
-   close(ends[0]);
-   while (!failed && waitpid(pid, &j->status, 0) < 0)
-      failed = errno == EINTR ? 0 : errno;
-   errno = failed;
-   return !failed;
 }
 
 /* ---- its words ---- */
@@ -177,12 +109,12 @@ take_line(Reader *r, TlArena *arena, Line l)
 
 /* One diagnostic of each kind, since all of them speak of the same place. */
 static void
-report(TlArena *arena, Reader *r, const TlSb *said)
+report(TlArena *arena, Reader *r, const char *said)
 {
    tl_sb_init(&r->warnings, arena);
    tl_sb_init(&r->remarks, arena);
    tl_sb_init(&r->errors, arena);
-   for (const char *s = said->data; s && *s;) {
+   for (const char *s = said; *s;) {
       size_t n = strcspn(s, "\n");
       take_line(r, arena, read_line(arena, s, n));
       s += n + (s[n] == '\n');
@@ -195,42 +127,58 @@ report(TlArena *arena, Reader *r, const TlSb *said)
       tl_report(r->diags, R0510, r->range, tl_sb_cstr(&r->remarks));
 }
 
+/* A folder for its two files; NULL: none can be made. */
+static char *
+make_folder(TlArena *arena)
+{
+   const char *base = getenv("TMPDIR");
+   if (!base || !*base)
+      base = "/tmp";
+   return mkdtemp(tl_arena_printf(arena, "%s/tilecXXXXXX", base));
+}
+
+/* What it said becomes diagnostics; false: this ptxas does not know the target. */
+static bool
+take_words(TlArena *arena, const TlPtxas *ptxas, const TlPtxasResult *made, TlDiags *diags,
+           TlRange range)
+{
+   const char *said = made->said ? made->said : "";
+   if (!made->cubin && (strstr(said, "for option 'gpu-name'") || strstr(said, "Unsupported .version")))
+      return false;
+   Reader r = {.ptxas = ptxas, .diags = diags, .range = range};
+   report(arena, &r, said);
+   if (!made->cubin && !made->error && !r.errors.len)
+      tl_report(diags, E0510, range, made->was_killed ? "it was killed" : "it failed");
+   return true;
+}
+
 bool
 tl_ptxas_assemble(TlArena *arena, const TlPtxas *ptxas, const char *arch, const char *ptx,
                   size_t ptx_len, TlDiags *diags, TlRange range, TlCubin *out)
 {
-   Job j;
    *out = (TlCubin){0};
-   bool ok = open_job(&j, arena, ptx, ptx_len);
-   char *argv[8];
-   unsigned n = 0;
-   argv[n++] = tl_arena_strdup(arena, ptxas->path);
-   argv[n++] = tl_arena_printf(arena, "-v");
-   argv[n++] = tl_arena_printf(arena, "-arch=%s", arch);
-   if (ptxas->line_info)
-      argv[n++] = tl_arena_printf(arena, "-lineinfo");
-   argv[n++] = tl_arena_strdup(arena, ok ? j.ptx : "");
-   argv[n++] = tl_arena_printf(arena, "-o");
-   argv[n++] = tl_arena_strdup(arena, ok ? j.cubin : "");
-   argv[n] = NULL;
-   ok = ok && run_job(&j, argv);
-   if (!ok)
-      out->error = tl_arena_printf(arena, "cannot run '%s': %s", ptxas->path, strerror(errno));
-   const char *why, *said = tl_sb_cstr(&j.said);
-   bool good = ok && WIFEXITED(j.status) && WEXITSTATUS(j.status) == 0;
-   out->unknown_arch = ok && !good &&
-                       (strstr(said, "for option 'gpu-name'") ||
-                        strstr(said, "Unsupported .version"));
-   if (ok && !out->unknown_arch) {
-      Reader r = {.ptxas = ptxas, .diags = diags, .range = range};
-      report(arena, &r, &j.said);
-      if (!good && !r.errors.len)
-         tl_report(diags, E0510, range, WIFSIGNALED(j.status) ? "it was killed" : "it failed");
+   char *folder = make_folder(arena);
+   if (!folder) {
+      out->error = tl_arena_printf(arena, "no temporary folder for '%s': %s", ptxas->path,
+                                   strerror(errno));
+      return false;
    }
-   if (good && !tl_read_file(arena, j.cubin, &out->data, &out->len, &why)) {
-      out->data = NULL;
-      out->error = tl_arena_printf(arena, "'%s' left no cubin: %s", ptxas->path, why);
+   TlPtxasRun run = {.program = ptxas->path, .arch = arch, .line_info = ptxas->line_info,
+                     .in = tl_arena_printf(arena, "%s/kernel.ptx", folder),
+                     .out = tl_arena_printf(arena, "%s/kernel.cubin", folder), .verbose = true,
+                     .keep_environment = true};
+   TlPtxasResult made;
+   bool good = tl_ptxas_run(&run, ptx, ptx_len, &made);
+   rmdir(folder);
+   if (made.error)
+      out->error = tl_arena_printf(arena, "'%s': cannot %s: %s", ptxas->path, made.step,
+                                   strerror(made.error));
+   if (made.has_run)
+      out->unknown_arch = !take_words(arena, ptxas, &made, diags, range);
+   if (good) {
+      out->data = tl_arena_strndup(arena, made.cubin, made.len);
+      out->len = made.len;
    }
-   close_job(&j);
-   return out->data != NULL;
+   tl_ptxas_done(&made);
+   return good;
 }

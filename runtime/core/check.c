@@ -42,8 +42,8 @@ check_place(TilecRuntime *rt, const TlVariant *v, const TlParam *p, uint64_t add
    if (!known)
       return rt->reads_host ? TILEC_OK
                             : refuse(rt, v, p, address,
-                                     "the driver does not know this address: memory of the host, or "
-                                     "freed");
+                                     "the driver does not know this address: memory of the host, "
+                                     "or freed");
    if (type != TL_CU_MEMORY_DEVICE)
       return TILEC_OK;
    status = ask(rt, TL_CU_PTR_IS_MANAGED, address, &managed, &known);

@@ -1,6 +1,8 @@
-/* An assembler as a separate process: PTX in one temporary file of the cache's folder, the cubin in
- * another.  The child gets no environment and nothing of our input and output. */
+/* An assembler as a separate process: PTX in one temporary file, the cubin in another, its words
+ * through a pipe.  The child gets nothing of our input. */
 #define _GNU_SOURCE
+#include "jit/ptxas.h"
+
 #include "jit/stored.h"
 
 #include <errno.h>
@@ -13,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MAX_CUBIN = 64 << 20 };
+enum { MAX_CUBIN = 64 << 20, MAX_SAID = 1 << 20 };
 
 static bool
 write_file(const char *path, const char *text, size_t len)
@@ -27,11 +29,14 @@ write_file(const char *path, const char *text, size_t len)
       ok = n > 0 || (n < 0 && errno == EINTR);
       at += n > 0 ? (size_t)n : 0;
    }
-   return close(fd) == 0 && ok;
+   int error = errno;
+   bool closed = close(fd) == 0;
+   errno = ok ? errno : error;
+   return closed && ok;
 }
 
 static bool
-read_file(const char *path, void **out, size_t *len)
+read_cubin(const char *path, void **out, size_t *len)
 {
    struct stat st;
    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -50,49 +55,151 @@ read_file(const char *path, void **out, size_t *len)
    return true;
 }
 
-/* The host may ignore SIGCHLD, and then there is no status: the cubin decides. */
-static int
-run(const char *ptxas, char *const *argv)
+/* All that comes out of the pipe; what is beyond MAX_SAID, or has no memory, is left out. */
+static char *
+read_all(int fd)
 {
-   char *const no_environment[] = {NULL};
-   posix_spawn_file_actions_t files;
-   pid_t child;
+   char block[4096];
+   TlBytes said = {0};
+   ssize_t n;
+   while ((n = read(fd, block, sizeof block)) > 0 || (n < 0 && errno == EINTR))
+      if (n > 0 && said.len < MAX_SAID)
+         tl_bytes_add(&said, block, (size_t)n);
+   tl_bytes_add(&said, "", 1);
+   if (!said.failed)
+      return (char *)said.data;
+   free(said.data);
+   return NULL;
+}
+
+/* The host may ignore SIGCHLD, and then there is no status: the cubin decides. */
+static void
+wait_for(pid_t child, bool *is_good, TlPtxasResult *r)
+{
    int status = 0;
-   if (posix_spawn_file_actions_init(&files) != 0)
-      return -1;
-   for (int fd = 0; fd < 3; fd++)
-      posix_spawn_file_actions_addopen(&files, fd, "/dev/null", fd ? O_WRONLY : O_RDONLY, 0);
-   int code = posix_spawn(&child, ptxas, &files, NULL, argv, no_environment);
-   posix_spawn_file_actions_destroy(&files);
-   if (code != 0)
-      return -1;
+   *is_good = true;
    while (waitpid(child, &status, 0) < 0)
       if (errno != EINTR)
-         return 0;
-   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+         return;
+   *is_good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+   r->was_killed = WIFSIGNALED(status);
+}
+
+/* Runs it to its end; whether it says that all went well. */
+static bool
+spawn(const TlPtxasRun *run, char *const *argv, TlPtxasResult *r)
+{
+   static char *const no_environment[] = {NULL};
+   posix_spawn_file_actions_t files;
+   int ends[2];
+   pid_t child;
+   if (pipe2(ends, O_CLOEXEC) != 0) {
+      r->error = errno;
+      return false;
+   }
+   r->error = posix_spawn_file_actions_init(&files);
+   if (r->error == 0) {
+      posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+      posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
+      posix_spawn_file_actions_adddup2(&files, ends[1], STDERR_FILENO);
+      r->error = posix_spawn(&child, run->program, &files, NULL, argv,
+                             run->keep_environment ? environ : no_environment);
+      posix_spawn_file_actions_destroy(&files);
+   }
+   close(ends[1]);
+   bool is_good = false;
+   if (r->error == 0) {
+      r->has_run = true;
+      r->said = read_all(ends[0]);
+      wait_for(child, &is_good, r);
+   }
+   close(ends[0]);
+   return is_good;
+}
+
+bool
+tl_ptxas_run(const TlPtxasRun *run, const char *ptx, size_t ptx_len, TlPtxasResult *out)
+{
+   char target[64], *argv[9];
+   unsigned n = 0;
+   *out = (TlPtxasResult){.step = "write its input"};
+   snprintf(target, sizeof target, "-arch=%s", run->arch);
+   argv[n++] = "ptxas";
+   argv[n++] = target;
+   argv[n++] = "-o";
+   argv[n++] = (char *)(uintptr_t)run->out;
+   argv[n++] = (char *)(uintptr_t)run->in;
+   if (run->line_info)
+      argv[n++] = "-lineinfo";
+   if (run->verbose)
+      argv[n++] = "-v";
+   argv[n] = NULL;
+   bool ok = write_file(run->in, ptx, ptx_len);
+   if (!ok) {
+      out->error = errno;
+   } else {
+      out->step = "run it";
+      ok = spawn(run, argv, out);
+   }
+   if (ok) {
+      out->step = "read its output";
+      errno = 0;
+      ok = read_cubin(run->out, &out->cubin, &out->len);
+      out->error = errno;
+   }
+   (void)unlink(run->in);
+   (void)unlink(run->out);
+   return ok;
+}
+
+void
+tl_ptxas_done(TlPtxasResult *result)
+{
+   free(result->cubin);
+   free(result->said);
+   *result = (TlPtxasResult){0};
+}
+
+/* Its first line that speaks of an error, else nothing. */
+static const char *
+first_error(const char *said, int *len)
+{
+   const char *at = said ? strstr(said, "error") : NULL;
+   at = at || !said ? at : strstr(said, "fatal");
+   while (at && at > said && at[-1] != '\n')
+      at--;
+   *len = at ? (int)strcspn(at, "\n") : 0;
+   *len = *len > 200 ? 200 : *len;
+   return at ? at : "";
 }
 
 bool
 tl_ptxas(TlCache *cache, const char *ptxas, const TilecImageInfo *info, const char *ptx,
          size_t ptx_len, void **cubin, size_t *cubin_len, char *why)
 {
-   char in[TL_CACHE_PATH], out[TL_CACHE_PATH], target[64];
+   char in[TL_CACHE_PATH], out[TL_CACHE_PATH];
    *cubin = NULL;
    if (!tl_cache_temp_path(cache, ".ptx", in) || !tl_cache_temp_path(cache, ".cubin", out)) {
       snprintf(why, TL_CACHE_WHY, "no folder for the assembler's files");
       return false;
    }
-   snprintf(target, sizeof target, "-arch=%s", info->arch);
-   char *lines = info->line_info ? "-lineinfo" : NULL;
-   char *const argv[] = {"ptxas", target, "-o", out, in, lines, NULL};
-   bool wrote = write_file(in, ptx, ptx_len);
-   int code = wrote ? run(ptxas, argv) : -1;
-   bool ok = code == 0 && read_file(out, cubin, cubin_len);
-   if (!ok && !wrote)
-      snprintf(why, TL_CACHE_WHY, "the assembler's input cannot be written: %s", strerror(errno));
-   else if (!ok)
-      snprintf(why, TL_CACHE_WHY, "'%.300s' made no cubin for %s", ptxas, info->arch);
-   (void)unlink(in);
-   (void)unlink(out);
+   TlPtxasRun run = {.program = ptxas, .arch = info->arch, .in = in, .out = out,
+                     .line_info = info->line_info};
+   TlPtxasResult r;
+   bool ok = tl_ptxas_run(&run, ptx, ptx_len, &r);
+   int len;
+   const char *line = first_error(r.said, &len);
+   if (ok) {
+      *cubin = r.cubin;
+      *cubin_len = r.len;
+      r.cubin = NULL;
+   } else if (r.error) {
+      snprintf(why, TL_CACHE_WHY, "'%.200s' made no cubin for %s: cannot %s: %s", ptxas, info->arch,
+               r.step, strerror(r.error));
+   } else {
+      snprintf(why, TL_CACHE_WHY, "'%.200s' made no cubin for %s%s%.*s", ptxas, info->arch,
+               len ? ": " : "", len, line);
+   }
+   tl_ptxas_done(&r);
    return ok;
 }

@@ -444,7 +444,14 @@ cubins_are_kept(void **state)
    stop();
    jit_options.ptxas = "/nowhere/ptxas";
    assert_int_equal(compiles_of_a_run(16), 1);
-   assert_non_null(strstr(said, "made no cubin"));
+   assert_non_null(strstr(said, "made no cubin for sm_90a: cannot run it: No such file"));
+   const char angry[] = "#!/bin/sh\necho hm\necho 'ptxas fatal   : no such thing' >&2\nexit 3\n";
+   fd = open(path, O_WRONLY | O_TRUNC);
+   assert_int_equal(write(fd, angry, sizeof angry - 1), sizeof angry - 1);
+   close(fd);
+   jit_options.ptxas = path;
+   assert_int_equal(compiles_of_a_run(1), 1);
+   assert_non_null(strstr(said, "made no cubin for sm_90a: ptxas fatal   : no such thing"));
    assert_int_equal(compiles_of_a_run(16), 0); /* PTX alone is kept all the same */
 }
 

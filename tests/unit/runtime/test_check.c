@@ -102,7 +102,8 @@ bad_pointers_are_named(void **state)
    expect_refusal(tilec_ptr(TILEC_FP32, (void *)mine, 0), y, 1, "memory of the host, or freed");
    fake()->memory = (FakeMemory){0x10000, 0x1000, .type = 2, .device = 1};
    expect_refusal(tilec_ptr(TILEC_FP32, (void *)0x10000, 0), y, 1,
-                  "parameter 'x' is *fp32 0x10000: memory of device 1; the kernel runs on device 0");
+                  "parameter 'x' is *fp32 0x10000: memory of device 1; the kernel runs on device "
+                  "0");
    stop();
 }
 

@@ -355,7 +355,8 @@ judge(const Life *l, int e, const char *symbol, const char *when)
       fail_msg("%s: at %s the detail names no %s: '%s'", when, l->step, name, l->detail);
    if (!errors[e].lost && l->num_failed > 1 && !strstr(l->step, "_new") &&
        !strstr(l->step, "from_source"))
-      fail_msg("%s: %d steps failed, the first was %s: %s", when, l->num_failed, l->step, l->detail);
+      fail_msg("%s: %d steps failed, the first was %s: %s", when, l->num_failed, l->step,
+               l->detail);
    if (l->num_after)
       fail_msg("%s: %d steps succeeded on a lost context", when, l->num_after);
 }
