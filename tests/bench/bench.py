@@ -9,7 +9,7 @@ microseconds get five times the rounds and the figure is the least of them: ther
 in two reads half a microsecond more than the other, whatever is measured.
 tilec's result is compared with torch's before it is timed; a wrong one is reported.
 
-    bench.py [--quick] [--only add,elu,softmax,layer_norm,matmul,attention] [--json FILE]
+    bench.py [--quick] [--only copy,add,elu,softmax,layer_norm,matmul,attention] [--json FILE]
              [--no-triton] [--seconds N]
 """
 import argparse
@@ -158,6 +158,19 @@ def _relative(out, reference):
     return float((a - b).norm() / b.norm())
 
 
+def copy(b):
+    """The ceiling of memory-bound kernels: torch's copy of 4 GiB."""
+    x = torch.randn(1 << 30, device="cuda")
+    y = torch.empty_like(x)
+    times = [do_bench(lambda: y.copy_(x), warmup=10, rep=b.rep, return_mode="median")
+             for _ in range(b.rounds)]
+    ms = statistics.median(times)
+    rate = 2 * x.numel() * x.element_size() / ms / 1e6
+    b.rows.append({"case": "copy of 4 GiB", "impl": "torch", "ms": ms, "rounds": times,
+                   "unit": "GB/s", "rate": rate, "config": ""})
+    print(_ROW % ("copy of 4 GiB", "torch", ms, rate, "GB/s", float("nan"), ""), flush=True)
+
+
 def pointwise(b):
     add, elu = Tile("vector_add.tile", "vector_add"), Tile("elu.tile", "elu")
     for log_n in (16, 20, 24, 28) if not b.options.quick else (20, 28):
@@ -209,7 +222,7 @@ def matmul(b):
         return
     tile = Tile("matmul.tile", "matmul")
     shapes = ((64, 64, 32, 4, 4), (128, 64, 32, 4, 4), (128, 128, 32, 4, 4), (128, 128, 64, 8, 3),
-              (128, 256, 64, 8, 3))
+              (128, 256, 64, 8, 3), (128, 256, 64, 8, 4))
     for s in (512, 1024, 2048, 4096, 8192) if not b.options.quick else (1024, 4096):
         x, y = (torch.randn(s, s, device="cuda", dtype=torch.float16) for _ in range(2))
         o = torch.empty_like(x)
@@ -272,8 +285,8 @@ def main():
                                        triton.__version__))
     print("%-34s %-9s %13s %9s %-7s %6s  %s" % ("case", "", "median", "rate", "", "ratio",
                                                 "configuration"))
-    groups = {pointwise: {"add", "elu"}, rows: {"softmax", "layer_norm"}, matmul: {"matmul"},
-              attention: {"attention"}}
+    groups = {copy: {"copy"}, pointwise: {"add", "elu"}, rows: {"softmax", "layer_norm"},
+              matmul: {"matmul"}, attention: {"attention"}}
     wanted = set(filter(None, options.only.split(",")))
     for group, names in groups.items():
         if wanted and not wanted & names:

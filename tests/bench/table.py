@@ -24,7 +24,7 @@ def table(data):
                            if k not in ("tilec", "triton"))
         both = "tilec" in impls and "triton" in impls
         ratio = "%.2f" % (impls["tilec"]["rate"] / impls["triton"]["rate"]) if both else "–"
-        config = impls["tilec"]["config"] if "tilec" in impls else "failed"
+        config = impls["tilec"]["config"] if "tilec" in impls else "–"
         lines.append("| %s | %s | %s | %s | %s | %s | %s |" % (case, unit, rate("tilec"),
                                                             rate("triton"), others or "–", ratio, config))
     return "\n".join(lines)
