@@ -418,7 +418,7 @@ tl_emit_st_shared(TlCg *cg, const TlOp *op)
    }
 }
 
-/* ldmatrix: PTX ISA "ldmatrix"; each result register packs two 16-bit elements. */
+/* ldmatrix: PTX ISA "ldmatrix"; a lane gets 32 bits of each matrix. */
 void
 tl_emit_ldmatrix(TlCg *cg, const TlOp *op)
 {

@@ -21,6 +21,10 @@ static const MmaKind mma_kind[] = {
                         C_F32},
    [TL_MMA_E5M2_F32] = {"llvm.nvvm.mma.m16n8k32.row.col.f32.e5m2.e5m2.f32", 4, 2, 4, 8, AS_I32,
                         C_F32},
+   [TL_MMA_E4M3_E5M2_F32] = {"llvm.nvvm.mma.m16n8k32.row.col.f32.e4m3.e5m2.f32", 4, 2, 4, 8,
+                             AS_I32, C_F32},
+   [TL_MMA_E5M2_E4M3_F32] = {"llvm.nvvm.mma.m16n8k32.row.col.f32.e5m2.e4m3.f32", 4, 2, 4, 8,
+                             AS_I32, C_F32},
    [TL_MMA_S8_S32] = {"llvm.nvvm.mma.m16n8k32.row.col.s8", 4, 2, 4, 8, AS_I32, C_I32},
    [TL_MMA_U8_S32] = {"llvm.nvvm.mma.m16n8k32.row.col.u8", 4, 2, 4, 8, AS_I32, C_I32},
    [TL_MMA_F64] = {"llvm.nvvm.mma.m8n8k4.row.col.f64", 1, 1, 2, 64, AS_F64, C_F64},
@@ -114,4 +118,25 @@ tl_emit_mma(TlCg *cg, const TlOp *op)
          for (unsigned ni = 0; ni < n; ni++)
             one_mma(cg, k, &a[(mi * ks + ki) * k->a_words], &b[(ni * ks + ki) * k->b_words],
                     &dst.v[(mi * n + ni) * k->c_regs]);
+}
+
+/* cvt.rna.tf32 (PTX ISA, "cvt"); on the host by integer arithmetic, which carries into the exponent
+ * as rounding does. */
+void
+tl_emit_round_tf32(TlCg *cg, const TlOp *op)
+{
+   TlRegs x = tl_cg_use(cg, tl_arg(op, 0)), dst = tl_cg_def(cg, tl_result(op, 0));
+   for (unsigned i = 0; i < dst.count; i++) {
+      if (!cg->host) {
+         LLVMValueRef bits = tl_cg_call(cg, "llvm.nvvm.f2tf32.rna", cg->i32, &x.v[i], 1);
+         dst.v[i] = LLVMBuildBitCast(cg->b, bits, cg->f32, "");
+         continue;
+      }
+      LLVMValueRef bits = LLVMBuildBitCast(cg->b, x.v[i], cg->i32, "");
+      bits = LLVMBuildAdd(cg->b, bits, tl_cg_i32(cg, 0x1000), "");
+      bits = LLVMBuildAnd(cg->b, bits, LLVMConstInt(cg->i32, 0xffffe000, 0), "");
+      LLVMValueRef rounded = LLVMBuildBitCast(cg->b, bits, cg->f32, "");
+      LLVMValueRef is_nan = LLVMBuildFCmp(cg->b, LLVMRealUNO, x.v[i], x.v[i], "");
+      dst.v[i] = LLVMBuildSelect(cg->b, is_nan, x.v[i], rounded, "");
+   }
 }

@@ -9,6 +9,7 @@
  *
  * The frame has no room for the doubles: rows are converted in panels on the stack. */
 #include "exec/cpu_impl.h"
+#include "ir/dot_split.h"
 
 #include <string.h>
 
@@ -19,25 +20,10 @@
 #define WIDE
 #endif
 
-enum { ROWS = 8, DEPTH = 64, COLUMNS = 128, MAX_PARTS = 3, MAX_TERMS = 6 };
-
-/* Which parts of the operands are multiplied: (left, right) pairs. */
-typedef struct Recipe {
-   TlDtype part_type;     /* FP32 as TF32: see round_part */
-   unsigned parts, terms; /* parts 0: operands as they are */
-   uint8_t term[MAX_TERMS][2];
-} Recipe;
-
-static const Recipe recipes[] = {
-    [TL_PRECISION_TF32] = {TL_FP32, 1, 1, {{0, 0}}},
-    [TL_PRECISION_TF32X3] = {TL_FP32, 2, 3, {{1, 0}, {0, 1}, {0, 0}}},
-    [TL_PRECISION_IEEE] = {TL_FP32, 0, 1, {{0, 0}}},
-    [TL_PRECISION_BF16X3] = {TL_BF16, 2, 3, {{1, 0}, {0, 1}, {0, 0}}},
-    [TL_PRECISION_BF16X6] = {TL_BF16, 3, 6, {{0, 2}, {2, 0}, {1, 1}, {0, 1}, {1, 0}, {0, 0}}},
-};
+enum { ROWS = 8, DEPTH = 64, COLUMNS = 128 };
 
 static double
-round_part(const Recipe *r, double v)
+round_part(const TlDotSplit *r, double v)
 {
    if (r->part_type == TL_BF16)
       return tl_bits_to_double(TL_BF16, tl_double_to_bits(TL_BF16, v, TL_ROUND_NEAREST_EVEN));
@@ -47,7 +33,7 @@ round_part(const Recipe *r, double v)
 
 /* Part number `part` of an fp32 value: each part is the rounded rest after the parts before. */
 static double
-take_part(const Recipe *r, double v, unsigned part)
+take_part(const TlDotSplit *r, double v, unsigned part)
 {
    for (unsigned i = 0; i < part; i++)
       v -= round_part(r, v);
@@ -90,7 +76,7 @@ typedef struct Operand {
 
 /* A panel of rows x columns, each row `width` doubles apart; one part of each element. */
 static void
-load_panel(const Operand *o, const Recipe *r, unsigned part, size_t row, size_t rows, size_t column,
+load_panel(const Operand *o, const TlDotSplit *r, unsigned part, size_t row, size_t rows, size_t column,
            size_t columns, double *panel, size_t width)
 {
    for (size_t i = 0; i < rows; i++) {
@@ -127,7 +113,7 @@ typedef struct Product {
    Operand a, b, c;
    uint8_t *result;
    size_t m, n, k;
-   const Recipe *recipe;
+   const TlDotSplit *split;
 } Product;
 
 static void
@@ -153,8 +139,7 @@ store_row(const Product *p, const double *sum, size_t row, size_t column, size_t
 static void
 multiply_columns(const Product *p, size_t column, size_t columns)
 {
-   static const Recipe plain = {TL_FP32, 0, 1, {{0, 0}}};
-   const Recipe *r = p->a.dtype == TL_FP32 ? p->recipe : &plain;
+   const TlDotSplit *r = p->split;
    double a[ROWS * DEPTH], b[DEPTH * COLUMNS];
    enum { BLOCK = 8 }; /* row blocks whose sums are kept while b's panels pass */
    double sums[BLOCK][ROWS * COLUMNS];
@@ -216,7 +201,10 @@ tl_cpu_dot(TlExecThread *t, const TlExecInst *inst)
    size_t k = a->type->shape[rank - 1], batches = rank == 3 ? r->type->shape[0] : 1;
    for (size_t z = 0; z < batches; z++) {
       Product p = {
-          .m = m, .n = n, .k = k, .recipe = &recipes[tl_attr_int(inst->op, TL_ATTR_PRECISION)]};
+          .m = m,
+          .n = n,
+          .k = k,
+          .split = tl_dot_split(a->dtype, tl_attr_int(inst->op, TL_ATTR_PRECISION))};
       p.a = (Operand){a->dtype, a->elem_bytes, tl_cpu_data(t, a), k};
       p.b = (Operand){b->dtype, b->elem_bytes, tl_cpu_data(t, b), n};
       p.c = (Operand){c->dtype, c->elem_bytes, tl_cpu_data(t, c), n};

@@ -10,21 +10,24 @@ enum { MMA_N = 8 };
 
 /* A matrix instruction: what it multiplies and adds to. */
 typedef struct MmaInstr {
-   TlDtype in, acc;  /* elements of the operands; of accumulator and result */
+   TlDtype a, b;     /* elements of the operands; FP32 as tf32 */
+   TlDtype acc;      /* of accumulator and result */
    int word;         /* TL_MMA_* */
    TlMmaKind kind;   /* its fragments */
 } MmaInstr;
 
 static const MmaInstr instrs[] = {
-   {TL_FP16, TL_FP32, TL_MMA_F16_F32, TL_MMA_M16N8},
-   {TL_FP16, TL_FP16, TL_MMA_F16_F16, TL_MMA_M16N8},
-   {TL_BF16, TL_FP32, TL_MMA_BF16_F32, TL_MMA_M16N8},
-   {TL_FP32, TL_FP32, TL_MMA_TF32_F32, TL_MMA_M16N8},
-   {TL_I8, TL_I32, TL_MMA_S8_S32, TL_MMA_M16N8},
-   {TL_U8, TL_I32, TL_MMA_U8_S32, TL_MMA_M16N8},
-   {TL_FP8E4NV, TL_FP32, TL_MMA_E4M3_F32, TL_MMA_M16N8},
-   {TL_FP8E5, TL_FP32, TL_MMA_E5M2_F32, TL_MMA_M16N8},
-   {TL_FP64, TL_FP64, TL_MMA_F64, TL_MMA_M8N8_F64},
+   {TL_FP16, TL_FP16, TL_FP32, TL_MMA_F16_F32, TL_MMA_M16N8},
+   {TL_FP16, TL_FP16, TL_FP16, TL_MMA_F16_F16, TL_MMA_M16N8},
+   {TL_BF16, TL_BF16, TL_FP32, TL_MMA_BF16_F32, TL_MMA_M16N8},
+   {TL_FP32, TL_FP32, TL_FP32, TL_MMA_TF32_F32, TL_MMA_M16N8},
+   {TL_I8, TL_I8, TL_I32, TL_MMA_S8_S32, TL_MMA_M16N8},
+   {TL_U8, TL_U8, TL_I32, TL_MMA_U8_S32, TL_MMA_M16N8},
+   {TL_FP8E4NV, TL_FP8E4NV, TL_FP32, TL_MMA_E4M3_F32, TL_MMA_M16N8},
+   {TL_FP8E5, TL_FP8E5, TL_FP32, TL_MMA_E5M2_F32, TL_MMA_M16N8},
+   {TL_FP8E4NV, TL_FP8E5, TL_FP32, TL_MMA_E4M3_E5M2_F32, TL_MMA_M16N8},
+   {TL_FP8E5, TL_FP8E4NV, TL_FP32, TL_MMA_E5M2_E4M3_F32, TL_MMA_M16N8},
+   {TL_FP64, TL_FP64, TL_FP64, TL_MMA_F64, TL_MMA_M8N8_F64},
 };
 
 static uint32_t
@@ -33,20 +36,41 @@ instr_m(TlMmaKind kind)
    return kind == TL_MMA_M8N8_F64 ? 8 : 16;
 }
 
-/* The instruction for these types whose rows, columns and K the tile has, or NULL. */
-static const MmaInstr *
-find_instr(TlDtype in, const TlType *acc, uint32_t k)
+/* What an operand of type t becomes. */
+static TlDtype
+part_type(TlDtype t, const TlDotSplit *split)
 {
-   const uint32_t *shape = acc->shape + acc->rank - 2;
+   return split->parts ? split->part_type : t;
+}
+
+unsigned
+tl_dot_elem_bits(const TlDotInput *in)
+{
+   return tl_dtype_info[part_type(in->a, in->split)].bits;
+}
+
+/* The instruction for these types, or NULL. */
+static const MmaInstr *
+find_types(const TlDotInput *in, TlDtype acc)
+{
+   if (in->a == TL_FP32 && !in->split->parts)
+      return NULL; /* multiplied exactly */
    for (size_t i = 0; i < sizeof instrs / sizeof instrs[0]; i++) {
       const MmaInstr *x = &instrs[i];
-      if (x->in == in && x->acc == acc->dtype)
-         return shape[0] >= instr_m(x->kind) && shape[1] >= MMA_N && acc->rank <= 3 &&
-                      k >= 256u / tl_dtype_info[in].bits
-                   ? x
-                   : NULL;
+      if (x->a == part_type(in->a, in->split) && x->b == part_type(in->b, in->split) &&
+          x->acc == acc)
+         return x;
    }
    return NULL;
+}
+
+/* Does the tile hold its rows, columns and K? */
+static bool
+has_room(const MmaInstr *x, const TlType *acc, uint32_t k)
+{
+   const uint32_t *shape = acc->shape + acc->rank - 2;
+   return shape[0] >= instr_m(x->kind) && shape[1] >= MMA_N && acc->rank <= 3 &&
+          k >= 256u / tl_dtype_info[x->a].bits;
 }
 
 /* Warps for a result of m x n: rows first when rows must stay in a warp, else so that the fragments
@@ -128,9 +152,8 @@ tl_choose_dot_form(const TlTarget *target, const TlType *a, const TlType *acc, T
 {
    TlDotForm f = {.mma = -1, .in = in};
    uint32_t k = a->shape[acc->rank - 1];
-   const MmaInstr *x = find_instr(in.dtype, acc, k);
-   f.is_mma = x && target && tl_target_has_mma(target, x->word) &&
-              (in.dtype != TL_FP32 || in.tf32_parts);
+   const MmaInstr *x = find_types(&in, acc->dtype);
+   f.is_mma = x && has_room(x, acc, k) && target && tl_target_has_mma(target, x->word);
    if (!f.is_mma) {
       f.acc = fma_acc(acc, num_warps);
       return f;
@@ -139,7 +162,7 @@ tl_choose_dot_form(const TlTarget *target, const TlType *a, const TlType *acc, T
    f.tile = mma_tile(acc, x->kind, num_warps, use);
    f.acc = tl_hw_mma_acc(&f.tile);
    for (unsigned i = 0; i < 2; i++)
-      f.operand[i] = tl_hw_mma_operand(&f.tile, i, k, tl_dtype_info[in.dtype].bits);
+      f.operand[i] = tl_hw_mma_operand(&f.tile, i, k, tl_dot_elem_bits(&in));
    return f;
 }
 
@@ -148,7 +171,7 @@ static bool
 matches(const TlMmaTile *tile, const TlType *a, const TlType *b, const TlType *acc, TlDotForm *f)
 {
    uint32_t k = a->shape[a->rank - 1];
-   unsigned bits = tl_dtype_info[a->dtype].bits;
+   unsigned bits = tl_dot_elem_bits(&f->in);
    f->tile = *tile;
    f->acc = tl_hw_mma_acc(tile);
    if (!tl_ll_equal(&f->acc, acc->layout))
@@ -158,16 +181,27 @@ matches(const TlMmaTile *tile, const TlType *a, const TlType *b, const TlType *a
    return tl_ll_equal(&f->operand[0], a->layout) && tl_ll_equal(&f->operand[1], b->layout);
 }
 
-bool
-tl_match_mma(const TlType *a, const TlType *b, const TlType *acc, TlDotForm *f)
+static TlDotInput
+input_of(const TlOp *dot)
 {
+   TlDtype a = tl_arg(dot, 0)->type->dtype;
+   return (TlDotInput){a, tl_arg(dot, 1)->type->dtype,
+                       tl_dot_split(a, tl_attr_int(dot, TL_ATTR_PRECISION))};
+}
+
+bool
+tl_match_mma(const TlOp *dot, TlDotForm *f)
+{
+   const TlType *a = tl_arg(dot, 0)->type, *b = tl_arg(dot, 1)->type;
+   const TlType *acc = tl_result(dot, 0)->type;
    unsigned r = acc->rank;
    if (a->kind != TL_TYPE_TILE || b->kind != TL_TYPE_TILE || r > 3)
       return false;
-   const MmaInstr *x = find_instr(a->dtype, acc, a->shape[r - 1]);
-   if (!x || b->dtype != a->dtype)
+   TlDotInput in = input_of(dot);
+   const MmaInstr *x = find_types(&in, acc->dtype);
+   if (!x || !has_room(x, acc, a->shape[r - 1]))
       return false;
-   *f = (TlDotForm){.is_mma = true, .mma = x->word, .in = {.dtype = a->dtype}};
+   *f = (TlDotForm){.is_mma = true, .mma = x->word, .in = in};
    TlMmaTile t = {.kind = x->kind, .rank = (uint8_t)r};
    for (unsigned d = 0; d < r; d++)
       t.shape[d] = acc->shape[d];
@@ -220,21 +254,17 @@ tl_mma_operand_memory(const TlType *t)
 }
 
 const char *
-tl_why_no_mma(const TlTarget *target, const TlType *a, const TlType *acc)
+tl_why_no_mma(const TlTarget *target, const TlOp *dot)
 {
-   const uint32_t *shape = acc->shape + acc->rank - 2;
-   for (size_t i = 0; i < sizeof instrs / sizeof instrs[0]; i++) {
-      const MmaInstr *x = &instrs[i];
-      if (x->in != a->dtype || x->acc != acc->dtype)
-         continue;
-      if (shape[0] < instr_m(x->kind) || shape[1] < MMA_N ||
-          a->shape[a->rank - 1] < 256u / tl_dtype_info[x->in].bits)
-         return "the tile is smaller than a matrix instruction";
-      if (!target || !tl_target_has_mma(target, x->word))
-         return "the target has no matrix instruction for these types";
-      if (x->in == TL_FP32)
-         return "fp32 inputs are multiplied exactly";
-      return "fragments would take too many registers";
-   }
-   return "no matrix instruction has these types";
+   const TlType *a = tl_arg(dot, 0)->type, *acc = tl_result(dot, 0)->type;
+   TlDotInput in = input_of(dot);
+   const MmaInstr *x = find_types(&in, acc->dtype);
+   if (!x)
+      return in.a == TL_FP32 ? "fp32 inputs are multiplied exactly"
+                             : "no matrix instruction has these types";
+   if (!has_room(x, acc, a->shape[a->rank - 1]))
+      return "the tile is smaller than a matrix instruction";
+   if (!target || !tl_target_has_mma(target, x->word))
+      return "the target has no matrix instruction for these types";
+   return "fragments would take too many registers";
 }

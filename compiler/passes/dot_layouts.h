@@ -3,15 +3,16 @@
 #ifndef TL_PASSES_DOT_LAYOUTS_H
 #define TL_PASSES_DOT_LAYOUTS_H
 
+#include "ir/dot_split.h"
 #include "ir/ir.h"
 #include "ir/target.h"
 #include "layout/hw_layouts.h"
 
-/* What the instruction computes with: the element type after widening of 8-bit floats, and of how
- * many tf32 parts an fp32 operand is made (0: fp32 as it is, 1: rounded, 2: and the rest). */
+/* What a dot is given: the element types of its operands after widening of 8-bit floats, and what
+ * is made of fp32. */
 typedef struct TlDotInput {
-   TlDtype dtype;
-   unsigned tf32_parts;
+   TlDtype a, b;
+   const TlDotSplit *split;
 } TlDotInput;
 
 typedef struct TlDotForm {
@@ -30,9 +31,11 @@ typedef enum TlDotUse { TL_DOT_FREE, TL_DOT_ROWS_IN_WARP } TlDotUse;
 TlDotForm tl_choose_dot_form(const TlTarget *target, const TlType *a, const TlType *acc,
                              TlDotInput in, unsigned num_warps, TlDotUse use);
 /* Recognises the layouts of a matrix dot; false when they are not those of one instruction. */
-bool tl_match_mma(const TlType *a, const TlType *b, const TlType *acc, TlDotForm *form);
-/* Why no matrix instruction computes a dot of these types on the target, as a clause. */
-const char *tl_why_no_mma(const TlTarget *target, const TlType *a, const TlType *acc);
+bool tl_match_mma(const TlOp *dot, TlDotForm *form);
+/* Bits of an element as the instruction takes it. */
+unsigned tl_dot_elem_bits(const TlDotInput *in);
+/* Why no matrix instruction computes the dot on the target, as a clause. */
+const char *tl_why_no_mma(const TlTarget *target, const TlOp *dot);
 /* Shared arrangement of operand `index` of a multiply-add dot: rows of A and columns of B together.
  */
 TlLinear tl_fma_operand_memory(const TlType *operand, unsigned index);

@@ -19,33 +19,55 @@ tl_is_loaded_by_dot(const TlOp *load)
    if (!use || use->next || use->user->opcode != TL_OP_DOT || use->user->block != load->block)
       return false;
    const TlOp *dot = use->user;
-   if (dot->num_args != 3 || tl_arg(dot, 2) == tl_result(load, 0) ||
-       tl_result(load, 0)->type->rank != 2)
+   if (dot->num_args != 3 || tl_arg(dot, 2) == tl_result(load, 0))
       return false;
    for (const TlOp *op = load->next; op != dot; op = op->next)
       if (op->num_regions || tl_has_trait(op, TL_TRAIT_WRITE | TL_TRAIT_SYNC))
          return false;
-   return tl_match_mma(tl_arg(dot, 0)->type, tl_arg(dot, 1)->type, tl_result(dot, 0)->type, &form);
+   return tl_match_mma(dot, &form);
 }
 
-/* Registers of an operand, one step of K. */
+/* A part of the product: one step of K of one batch, for a group of rows or columns. */
+typedef struct Place {
+   unsigned batch, step, group;
+} Place;
+
+/* Instructions side by side whose parts of B live at a time. */
+enum { GROUP_COLUMNS = 4 };
+
+/* Registers of an operand, and which of their bits number the places. */
 typedef struct Fragment {
    TlLinear l;
-   uint32_t step_bits; /* register bits that number the steps */
-   const TlOp *load;   /* a local_load done step by step, or NULL */
-   TlValue *all;       /* else every register */
+   uint32_t step_bits, batch_bits, group_bits;
+   const TlOp *load; /* a local_load done place by place, or NULL */
+   TlValue *all;     /* else every register */
 } Fragment;
 
+/* Register bits that move by some bit of `mask`. */
+static uint32_t
+register_bits(const TlLinear *l, uint32_t mask)
+{
+   uint32_t bits = 0;
+   for (unsigned i = 0; i < l->num[TL_HW_REG]; i++)
+      if (l->col[i] & mask)
+         bits |= 1u << i;
+   return bits;
+}
+
 static Fragment
-fragment_of(TlLowerCx *cx, const TlOp *op, unsigned index, unsigned instr_k)
+fragment_of(TlLowerCx *cx, const TlOp *op, unsigned index, unsigned instr_k, unsigned group)
 {
    const TlValue *v = tl_arg(op, index);
    Fragment f = {.l = tl_layout_of(v->type)};
    unsigned k_dim = index == 0 ? f.l.rank - 1u : f.l.rank - 2u;
    uint32_t steps = tl_axis_mask(&f.l, k_dim) & ~((instr_k - 1) << tl_ll_dim_shift(&f.l, k_dim));
-   for (unsigned i = 0; i < f.l.num[TL_HW_REG]; i++)
-      if (f.l.col[i] & steps)
-         f.step_bits |= 1u << i;
+   f.step_bits = register_bits(&f.l, steps);
+   f.batch_bits = f.l.rank == 3 ? register_bits(&f.l, tl_axis_mask(&f.l, 0)) : 0;
+   if (group) {
+      unsigned dim = index == 0 ? f.l.rank - 2u : f.l.rank - 1u;
+      uint32_t within = (group - 1) << tl_ll_dim_shift(&f.l, dim);
+      f.group_bits = register_bits(&f.l, tl_axis_mask(&f.l, dim) & ~within);
+   }
    if (tl_value_is(v, TL_OP_LOCAL_LOAD) && tl_is_loaded_by_dot(v->def))
       f.load = v->def;
    else
@@ -53,33 +75,40 @@ fragment_of(TlLowerCx *cx, const TlOp *op, unsigned index, unsigned instr_k)
    return f;
 }
 
-/* Step numbers are consecutive register bits in both operands. */
+/* Numbers are consecutive register bits. */
 static uint32_t
-step_value(const Fragment *f, unsigned step)
+at_bits(uint32_t bits, unsigned number)
 {
-   return f->step_bits ? step << __builtin_ctz(f->step_bits) : 0;
+   return bits ? number << __builtin_ctz(bits) : 0;
 }
 
-/* The registers of one step by ordinary loads: the step is a constant part of every offset. */
+static uint32_t
+place_bits(const Fragment *f)
+{
+   return f->step_bits | f->batch_bits | f->group_bits;
+}
+
+/* The registers of one place by ordinary loads: it is a constant part of every offset. */
 static TlValue *
 load_step(TlLowerCx *cx, const Fragment *f, uint32_t want)
 {
    const TlType *buffer = tl_arg(f->load, 0)->type;
    unsigned regs = f->l.num[TL_HW_REG], n = 0, es = tl_dtype_info[buffer->dtype].bytes;
+   uint32_t fixed = place_bits(f);
    uint32_t col[TL_LL_MAX_IN] = {0}, step = 0;
    bool ok = tl_cost_offset_columns(&f->l, buffer->layout, es, col);
    assert(ok && "a shared arrangement is a bijection");
    (void)ok;
    TlLinear l = f->l;
    for (unsigned i = 0; i < tl_ll_in_bits(&f->l); i++) {
-      if (i < regs && (f->step_bits >> i & 1)) {
+      if (i < regs && (fixed >> i & 1)) {
          step ^= want >> i & 1 ? col[i] : 0;
          continue;
       }
       l.col[n] = f->l.col[i];
       col[n++] = col[i];
    }
-   l.num[TL_HW_REG] = (uint8_t)(regs - (unsigned)__builtin_popcount(f->step_bits));
+   l.num[TL_HW_REG] = (uint8_t)(regs - (unsigned)__builtin_popcount(fixed));
    TlSharedMap map = tl_shared_map_of_columns(cx, &l, col, es);
    assert(step % (map.vec * es) == 0); /* an instruction's K is at least as wide */
    for (unsigned i = 0; i < map.num; i++)
@@ -89,14 +118,16 @@ load_step(TlLowerCx *cx, const Fragment *f, uint32_t want)
 }
 
 static TlValue *
-fragment_step(TlLowerCx *cx, const Fragment *f, unsigned step)
+fragment_at(TlLowerCx *cx, const Fragment *f, Place at)
 {
-   uint32_t want = step_value(f, step), n = 0, total = 1u << f->l.num[TL_HW_REG];
+   uint32_t want = at_bits(f->step_bits, at.step) | at_bits(f->batch_bits, at.batch) |
+                   at_bits(f->group_bits, at.group);
+   uint32_t fixed = place_bits(f), n = 0, total = 1u << f->l.num[TL_HW_REG];
    if (f->load) {
       const TlValue *buffer = tl_arg(f->load, 0);
       TlSharedRef ref = tl_memdesc_ref(cx, buffer);
       TlDtype t = buffer->type->dtype;
-      TlValue *v = tl_shared_ldmatrix(cx, &ref, &f->l, buffer->type->layout, t, f->step_bits, want);
+      TlValue *v = tl_shared_ldmatrix(cx, &ref, &f->l, buffer->type->layout, t, fixed, want);
       if (v)
          return v;
    }
@@ -104,7 +135,7 @@ fragment_step(TlLowerCx *cx, const Fragment *f, unsigned step)
       return load_step(cx, f, want);
    uint32_t *index = tl_new_array(cx->scratch, uint32_t, total);
    for (uint32_t r = 0; r < total; r++)
-      if ((r & f->step_bits) == want)
+      if ((r & fixed) == want)
          index[n++] = r;
    return tl_regs_pick(cx, f->all, index, n);
 }
@@ -119,10 +150,9 @@ slice_regs(TlLowerCx *cx, TlValue *v, unsigned first, unsigned n)
 }
 
 static TlValue *
-build_mma(TlLowerCx *cx, const TlDotForm *f, TlValue *const args[3], unsigned m, unsigned n,
-          unsigned k)
+build_mma(TlLowerCx *cx, const TlDotForm *f, TlValue *const args[3], unsigned m, unsigned n)
 {
-   int64_t reps[3] = {m, n, k};
+   int64_t reps[3] = {m, n, 1};
    return tl_build_n(&cx->b, TL_OP_MMA, args, 3, args[2]->type,
                      TL_ATTRS_({TL_ATTR_MMA, {.i = f->mma}},
                                {TL_ATTR_REPS, {.ints = tl_ints(cx->arena, reps, 3)}}));
@@ -134,51 +164,106 @@ at_least_one(uint32_t v)
    return v ? v : 1;
 }
 
-/* K step by step, so that the fragments of a few steps live at a time; those of the next step are
- * loaded while one is multiplied. */
 static TlValue *
-mma_steps(TlLowerCx *cx, TlOp *op, const TlDotForm *f, unsigned m, unsigned n, unsigned steps)
+rounded_part(TlLowerCx *cx, const TlDotSplit *split, TlValue *v)
 {
-   unsigned instr_k = tl_arg(op, 0)->type->shape[f->tile.rank - 1] / steps;
-   Fragment a = fragment_of(cx, op, 0, instr_k), b = fragment_of(cx, op, 1, instr_k);
-   TlValue *acc = tl_lower_use(cx, tl_arg(op, 2));
-   TlValue *next[2] = {fragment_step(cx, &a, 0), fragment_step(cx, &b, 0)};
+   return split->part_type == TL_FP32 ? tl_t1(&cx->b, TL_OP_ROUND_TF32, v->type, v)
+                                      : tl_regs_cast(cx, TL_OP_CAST, v, split->part_type);
+}
+
+/* The parts of fp32 registers, or the registers as they are. */
+static void
+split_parts(TlLowerCx *cx, const TlDotSplit *split, TlValue *v, TlValue **part)
+{
+   part[0] = v;
+   for (unsigned i = 0; i < split->parts; i++) {
+      part[i] = rounded_part(cx, split, v);
+      if (i + 1 < split->parts)
+         v = tl_op2(cx, TL_OP_SUB, v, tl_regs_cast(cx, TL_OP_CAST, part[i], TL_FP32));
+   }
+}
+
+/* Instructions of one warp along M and N. */
+static void
+count_instrs(const TlDotForm *f, unsigned *m, unsigned *n)
+{
+   unsigned r = f->tile.rank, instr_m = f->tile.kind == TL_MMA_M8N8_F64 ? 8 : 16;
+   *m = at_least_one(f->tile.shape[r - 2] / (instr_m * f->tile.warps[r - 2]));
+   *n = at_least_one(f->tile.shape[r - 1] / (8 * f->tile.warps[r - 1]));
+}
+
+/* acc += a b, K step by step, so that the fragments of a few steps live at a time; those of the next
+ * step are loaded while one is multiplied. */
+static TlValue *
+mma_steps(TlLowerCx *cx, const TlDotForm *f, const Fragment side[2], unsigned batch, TlValue *acc,
+          unsigned steps)
+{
+   unsigned m, n;
+   count_instrs(f, &m, &n);
+   TlValue *next[2];
    for (unsigned s = 0; s < steps; s++) {
-      TlValue *args[3] = {next[0], next[1], acc};
-      if (s + 1 < steps) {
-         next[0] = fragment_step(cx, &a, s + 1);
-         next[1] = fragment_step(cx, &b, s + 1);
+      TlValue *args[3] = {NULL, NULL, acc};
+      for (unsigned i = 0; i < 2; i++) {
+         TlValue *now = s ? next[i] : fragment_at(cx, &side[i], (Place){batch, s, 0});
+         split_parts(cx, f->in.split, now, &args[i]);
       }
-      acc = build_mma(cx, f, args, m, n, 1);
+      for (unsigned i = 0; i < 2 && s + 1 < steps; i++)
+         next[i] = fragment_at(cx, &side[i], (Place){batch, s + 1, 0});
+      acc = build_mma(cx, f, args, m, n);
    }
    return acc;
+}
+
+/* The same where fp32 is made of several parts: of A those of one row of instructions live at a
+ * time, of B those of a group of columns. */
+static TlValue *
+mma_parts(TlLowerCx *cx, const TlDotForm *f, const Fragment side[2], unsigned batch, TlValue *acc,
+          unsigned steps)
+{
+   const TlDotSplit *split = f->in.split;
+   unsigned m, n;
+   count_instrs(f, &m, &n);
+   unsigned groups = 1u << __builtin_popcount(side[1].group_bits), num = m * groups;
+   unsigned share = tl_regs_of(acc->type) / num;
+   TlValue **sum = tl_new_array(cx->scratch, TlValue *, num);
+   for (unsigned i = 0; i < num; i++)
+      sum[i] = slice_regs(cx, acc, i * share, share);
+   for (unsigned s = 0; s < steps * groups; s++) {
+      TlValue *a[TL_MAX_DOT_PARTS], *b[TL_MAX_DOT_PARTS];
+      Place at = {batch, s / groups, s % groups};
+      split_parts(cx, split, fragment_at(cx, &side[1], at), b);
+      for (unsigned i = 0; i < m; i++) {
+         TlValue **own = &sum[i * groups + at.group];
+         split_parts(cx, split, fragment_at(cx, &side[0], (Place){batch, at.step, i}), a);
+         for (unsigned t = 0; t < split->terms; t++) {
+            TlValue *args[3] = {a[split->term[t][0]], b[split->term[t][1]], *own};
+            *own = build_mma(cx, f, args, 1, n / groups);
+         }
+      }
+   }
+   return tl_regs_concat(cx, sum, num);
 }
 
 static void
 lower_mma(TlLowerCx *cx, TlOp *op, const TlDotForm *f)
 {
-   unsigned r = f->tile.rank;
-   unsigned bits = tl_dtype_info[tl_arg(op, 0)->type->dtype].bits;
-   unsigned instr_m = f->tile.kind == TL_MMA_M8N8_F64 ? 8 : 16;
-   unsigned m = at_least_one(f->tile.shape[r - 2] / (instr_m * f->tile.warps[r - 2]));
-   unsigned n = at_least_one(f->tile.shape[r - 1] / (8 * f->tile.warps[r - 1]));
-   unsigned steps = tl_arg(op, 0)->type->shape[r - 1] / (256 / bits);
-   if (r == 2) {
-      tl_lower_def(cx, tl_result(op, 0), mma_steps(cx, op, f, m, n, steps));
-      return;
+   unsigned r = f->tile.rank, instr_k = 256 / tl_dot_elem_bits(&f->in);
+   unsigned steps = tl_arg(op, 0)->type->shape[r - 1] / instr_k;
+   unsigned batches = r == 3 ? at_least_one(f->tile.shape[0] / f->tile.warps[0]) : 1;
+   bool in_parts = f->in.split->parts > 1;
+   unsigned group[2] = {in_parts ? 16 * f->tile.warps[r - 2] : 0,
+                        in_parts ? 8 * f->tile.warps[r - 1] * GROUP_COLUMNS : 0};
+   Fragment side[2];
+   for (unsigned i = 0; i < 2; i++)
+      side[i] = fragment_of(cx, op, i, instr_k, group[i]);
+   TlValue *acc = tl_lower_use(cx, tl_arg(op, 2));
+   unsigned share = tl_regs_of(acc->type) / batches;
+   TlValue **parts = tl_new_array(cx->scratch, TlValue *, batches);
+   for (unsigned k = 0; k < batches; k++) {
+      TlValue *own = batches > 1 ? slice_regs(cx, acc, k * share, share) : acc;
+      parts[k] = (in_parts ? mma_parts : mma_steps)(cx, f, side, k, own, steps);
    }
-   unsigned batch = at_least_one(f->tile.shape[0] / f->tile.warps[0]);
-   TlValue **parts = tl_new_array(cx->scratch, TlValue *, batch);
-   for (unsigned k = 0; k < batch; k++) {
-      TlValue *args[3];
-      for (unsigned i = 0; i < 3; i++) {
-         TlValue *v = tl_lower_use(cx, tl_arg(op, i));
-         unsigned share = tl_regs_of(v->type) / batch;
-         args[i] = slice_regs(cx, v, k * share, share);
-      }
-      parts[k] = build_mma(cx, f, args, m, n, steps);
-   }
-   tl_lower_def(cx, tl_result(op, 0), tl_regs_concat(cx, parts, batch));
+   tl_lower_def(cx, tl_result(op, 0), tl_regs_concat(cx, parts, batches));
 }
 
 /* ---- multiply-adds ---- */
@@ -194,6 +279,7 @@ typedef struct Side {
    uint32_t own;               /* which register bits of the result those are */
    uint32_t k_bytes;           /* byte stride of k */
    TlDtype dtype;
+   const TlDotSplit *split;
 } Side;
 
 /* Byte offset in the buffer of the element that a result column moves to (its other field gone). */
@@ -227,6 +313,7 @@ make_side(const TlOp *op, unsigned index, const TlLinear *acc, unsigned chunk_bi
    unsigned r = acc->rank, k_dim = index == 0 ? r - 1 : r - 2, n = 0;
    uint64_t inv[TL_LL_MAX_BITS];
    s.dtype = t->dtype;
+   s.split = tl_dot_split(t->dtype, tl_attr_int(op, TL_ATTR_PRECISION));
    unsigned es = tl_dtype_info[s.dtype].bytes;
    tl_ll_invert(t->layout, inv);
    s.k_bytes = (uint32_t)inv[tl_ll_dim_shift(t->layout, k_dim)] * es;
@@ -268,6 +355,8 @@ load_chunk(TlLowerCx *cx, const Side *s, TlValue *k)
    }
    TlSharedMap map = tl_shared_map_of_columns(cx, &s->l, s->col, tl_dtype_info[s->dtype].bytes);
    TlValue *v = tl_shared_load(cx, &ref, &map, s->dtype);
+   if (s->split->parts == 1) /* of several parts all bits are taken */
+      v = rounded_part(cx, s->split, v);
    return tl_regs_cast(cx, TL_OP_CAST, v, compute_dtype(s->dtype));
 }
 
@@ -355,7 +444,7 @@ tl_lower_dot(TlLowerCx *cx, TlOp *op)
 {
    TlDotForm form;
    const TlType *a = tl_arg(op, 0)->type, *b = tl_arg(op, 1)->type;
-   if (tl_match_mma(a, b, tl_result(op, 0)->type, &form)) {
+   if (tl_match_mma(op, &form)) {
       lower_mma(cx, op, &form);
    } else if (a->kind == TL_TYPE_MEMDESC && b->kind == TL_TYPE_MEMDESC) {
       lower_fma(cx, op);

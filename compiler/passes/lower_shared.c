@@ -261,45 +261,51 @@ tl_shared_add_at(TlLowerCx *cx, const TlSharedRef *ref, TlValue *bytes, TlValue 
    tl_build_n(&cx->b, TL_OP_ATOM_SHARED, args, pred ? 3 : 2, NULL, a.attrs);
 }
 
-/* ldmatrix gives lane l of matrix row l / 4 the elements 2 (l % 4) and the next (PTX ISA,
- * "ldmatrix"): bits e, l0, l1 run along the 16-byte row and l2..l4 name the row; with .trans the
- * other way round. Lane i of an access names row i % 8 of matrix i / 8. */
+/* ldmatrix gives lane l of matrix row l / 4 the bytes 4 (l % 4) and the next three (PTX ISA,
+ * "ldmatrix"): the register bits of a 32-bit word, l0 and l1 run along the 16-byte row and l2..l4
+ * name the row; with .trans, for 16-bit elements, e and l2..l4 change places. Lane i of an access
+ * names row i % 8 of matrix i / 8. */
 typedef struct Matrices {
    unsigned num; /* 1, 2, 4 */
    bool trans;
+   unsigned word_bits; /* register bits within a 32-bit word */
    unsigned select[2]; /* register bits that number the matrices */
    uint32_t thread_cols[TL_LANE_BITS + 5];
 } Matrices;
 
 static bool
-match_row(const uint32_t *a, const uint32_t *b, const uint32_t *c)
+find_rows(const uint32_t *reg, const uint32_t *lane, Matrices *m, unsigned elem_bytes)
 {
-   return *a == 2 && *b == 4 && *c == 8;
+   bool in_order = lane[0] == 4 && lane[1] == 8;
+   for (unsigned i = 0; i < m->word_bits; i++)
+      in_order &= reg[i] == elem_bytes << i;
+   m->trans = !in_order;
+   return in_order || (elem_bytes == 2 && lane[2] == 2 && lane[3] == 4 && lane[4] == 8);
 }
 
 static bool
-find_matrices(const TlLinear *l, const uint32_t *col, uint32_t fixed, Matrices *m)
+find_matrices(const TlLinear *l, const uint32_t *col, uint32_t fixed, unsigned elem_bytes,
+              Matrices *m)
 {
    unsigned regs = l->num[TL_HW_REG], n = 0;
    const uint32_t *lane = col + regs;
-   if (regs == 0 || l->num[TL_HW_LANE] != TL_LANE_BITS)
+   if (elem_bytes > 4)
       return false;
-   if (match_row(&col[0], &lane[0], &lane[1]))
-      m->trans = false;
-   else if (match_row(&lane[2], &lane[3], &lane[4]))
-      m->trans = true;
-   else
+   m->word_bits = elem_bytes == 4 ? 0 : elem_bytes == 2 ? 1 : 2;
+   if (regs < m->word_bits || l->num[TL_HW_LANE] != TL_LANE_BITS ||
+       (fixed & ((1u << m->word_bits) - 1)) || !find_rows(col, lane, m, elem_bytes))
       return false;
    uint32_t others = 0;
    for (unsigned i = 0; i < tl_ll_in_bits(l); i++) {
       unsigned at = i - regs; /* lane bit */
-      bool in_row = m->trans ? i >= regs && at >= 2 && at < 5 : i == 0 || (i >= regs && at < 2);
+      bool in_row = m->trans ? i >= regs && at >= 2 && at < 5
+                             : i < m->word_bits || (i >= regs && at < 2);
       if (!in_row)
          others |= col[i];
    }
    if (others & 15)
       return false;
-   for (unsigned i = 1; i < regs && n < 2; i++)
+   for (unsigned i = m->word_bits; i < regs && n < 2; i++)
       if (col[i] && !(fixed >> i & 1))
          m->select[n++] = i;
    m->num = 1u << n;
@@ -318,14 +324,15 @@ tl_shared_ldmatrix(TlLowerCx *cx, const TlSharedRef *ref, const TlLinear *regs,
 {
    uint32_t col[TL_LL_MAX_IN] = {0};
    Matrices m = {0};
-   if (tl_dtype_info[dtype].bytes != 2 || !tl_cost_offset_columns(regs, memory, 2, col) ||
-       !find_matrices(regs, col, mask, &m) || (mask & 1))
+   unsigned bytes = tl_dtype_info[dtype].bytes;
+   if (!tl_cost_offset_columns(regs, memory, bytes, col) ||
+       !find_matrices(regs, col, mask, bytes, &m))
       return NULL;
-   unsigned total = 1u << regs->num[TL_HW_REG], n = 0, per = 2 * m.num, wanted = 0;
-   uint32_t skip = 1, dead = 0;
+   unsigned total = 1u << regs->num[TL_HW_REG], n = 0, per = m.num << m.word_bits, wanted = 0;
+   uint32_t word = (1u << m.word_bits) - 1, skip = word, dead = 0;
    for (unsigned i = 0; 1u << i < m.num; i++)
       skip |= 1u << m.select[i];
-   for (unsigned i = 1; i < regs->num[TL_HW_REG]; i++)
+   for (unsigned i = m.word_bits; i < regs->num[TL_HW_REG]; i++)
       dead |= col[i] ? 0 : 1u << i;
    uint32_t *offset = tl_new_array(cx->scratch, uint32_t, total);
    uint32_t *position = tl_new_array(cx->scratch, uint32_t, total);
@@ -336,8 +343,9 @@ tl_shared_ldmatrix(TlLowerCx *cx, const TlSharedRef *ref, const TlLinear *regs,
       for (unsigned i = 0; i < regs->num[TL_HW_REG]; i++)
          offset[n] ^= r >> i & 1 ? col[i] : 0;
       for (uint32_t k = 0; k < per; k++) {
-         uint32_t reg = r | (k & 1) | (k >> 1 & 1 ? 1u << m.select[0] : 0) |
-                        (k >> 2 & 1 ? 1u << m.select[1] : 0);
+         uint32_t matrix = k >> m.word_bits;
+         uint32_t reg = r | (k & word) | (matrix & 1 ? 1u << m.select[0] : 0) |
+                        (matrix >> 1 ? 1u << m.select[1] : 0);
          position[reg] = n * per + k;
       }
       n++;

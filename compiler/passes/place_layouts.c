@@ -188,26 +188,18 @@ is_float8(TlDtype t)
 }
 
 /* Matrix instructions when the target has them for these types, else multiply-adds.  8-bit floats
- * without instructions of their own, or of two kinds, are exact in fp16. */
+ * without instructions of their own are exact in fp16. */
 static TlDotForm
 choose_form(const TlPlace *p, const TlOp *dot, const TlTarget *target, TlDotUse use)
 {
    const TlType *a = tl_arg(dot, 0)->type, *acc = tl_result(dot, 0)->type;
-   TlDotInput in = {a->dtype, 0};
-   if (in.dtype == TL_FP32) {
-      int64_t precision = tl_attr_int(dot, TL_ATTR_PRECISION);
-      in.tf32_parts = precision == TL_PRECISION_TF32     ? 1
-                      : precision == TL_PRECISION_TF32X3 ? 2
-                                                         : 0;
-      uint64_t elems = tl_type_num_elems(a) + tl_type_num_elems(tl_arg(dot, 1)->type);
-      if (in.tf32_parts == 2 && target && elems * 2 * 4 > target->max_shared_bytes)
-         in.tf32_parts = 0; /* multiply-adds need half as much */
-   }
-   if (is_float8(in.dtype)) {
+   TlDotInput in = {a->dtype, tl_arg(dot, 1)->type->dtype,
+                    tl_dot_split(a->dtype, tl_attr_int(dot, TL_ATTR_PRECISION))};
+   if (is_float8(in.a)) {
       TlDotForm f = tl_choose_dot_form(target, a, acc, in, p->func->num_warps, use);
-      if (f.is_mma && tl_arg(dot, 1)->type->dtype == in.dtype)
+      if (f.is_mma)
          return f;
-      in.dtype = TL_FP16;
+      in.a = in.b = TL_FP16;
    }
    return tl_choose_dot_form(target, a, acc, in, p->func->num_warps, use);
 }
@@ -215,7 +207,7 @@ choose_form(const TlPlace *p, const TlOp *dot, const TlTarget *target, TlDotUse 
 static bool
 has_many_registers(const TlDotForm *f)
 {
-   unsigned bytes = tl_dtype_info[f->in.dtype].bytes;
+   unsigned bytes = tl_dtype_info[f->in.a].bytes;
    for (unsigned i = 0; i < 2; i++) {
       unsigned regs = tl_ll_num_regs(&f->operand[i]);
       if (regs > MAX_FRAGMENT_REGS || regs * bytes > MAX_FRAGMENT_REGS * 4)
@@ -534,43 +526,18 @@ shared_copy(Driver *d, TlValue *v, const TlLinear *memory, TlOp *user)
    return buffer;
 }
 
-/* fp32 inputs of a tf32 dot: rounded to 10 fraction bits, ties away from zero; NaN stays NaN. */
+/* An operand of a dot in the dtype that the form is given, in the layout it has. */
 static TlValue *
-round_tf32(Driver *d, TlBuilder *b, TlValue *v)
-{
-   TlTypes *types = d->place.types;
-   const TlType *i32 = tl_type_with_elem(types, v->type, tl_type_scalar(types, TL_I32));
-   TlValue *bits = tl_t1(b, TL_OP_BITCAST, i32, v);
-   bits = tl_b2(b, TL_OP_ADD, bits, tl_const_bits(b, i32, 0x1000));
-   bits = tl_b2(b, TL_OP_AND, bits, tl_const_bits(b, i32, 0xffffe000));
-   TlValue *rounded = tl_t1(b, TL_OP_BITCAST, v->type, bits);
-   return tl_b3(b, TL_OP_SELECT, tl_b2(b, TL_OP_NE, v, v), v, rounded);
-}
-
-/* An operand of a dot in the dtype that the form computes with, in the layout it has; *rest: the
- * second part of two, else NULL. */
-static TlValue *
-prepared_operand(Driver *d, const TlDotForm *f, TlValue *v, TlValue **rest)
+prepared_operand(Driver *d, TlValue *v, TlDtype want)
 {
    TlPlace *p = &d->place;
-   TlDtype want = f->in.dtype;
-   unsigned parts = f->in.tf32_parts;
-   bool is_tf32 = parts == 1 || (parts == 2 && f->is_mma); /* multiply-adds take all bits */
-   *rest = NULL;
-   if (tl_is_free(p, v) && (v->type->dtype != want || is_tf32))
-      v = bring(d, v, tl_place_default(p, v->type));
-   if (v->type->dtype != want) {
-      TlBuilder b = builder_after(d, v);
-      return tl_t1(&b, TL_OP_CAST,
-                   tl_type_with_elem(p->types, v->type, tl_type_scalar(p->types, want)), v);
-   }
-   if (!is_tf32)
+   if (v->type->dtype == want)
       return v;
+   if (tl_is_free(p, v))
+      v = bring(d, v, tl_place_default(p, v->type));
    TlBuilder b = builder_after(d, v);
-   TlValue *big = round_tf32(d, &b, v);
-   if (parts == 2)
-      *rest = round_tf32(d, &b, tl_b2(&b, TL_OP_SUB, v, big));
-   return big;
+   return tl_t1(&b, TL_OP_CAST,
+                tl_type_with_elem(p->types, v->type, tl_type_scalar(p->types, want)), v);
 }
 
 /* Operand i where the form takes it from: a fragment that costs no exchange, or a shared buffer. */
@@ -600,42 +567,19 @@ set_dot_operand(Driver *d, const TlDotForm *f, TlOp *op, unsigned i, TlValue *v)
    tl_set_arg(op, i, v);
 }
 
-/* acc + small big + big small, by dots before op. */
-static void
-add_small_products(Driver *d, const TlDotForm *f, TlOp *op, TlValue *part[2][2])
-{
-   TlValue *acc = tl_arg(op, 2);
-   for (unsigned k = 0; k < 2; k++) {
-      TlBuilder b = tl_builder_before(op);
-      TlMap map;
-      tl_map_init(&map, d->arena);
-      TlOp *dot = tl_clone_op(&b, op, &map);
-      set_dot_operand(d, f, dot, 0, part[0][k == 0]);
-      set_dot_operand(d, f, dot, 1, part[1][k == 1]);
-      tl_set_arg(dot, 2, acc);
-      acc = tl_result(dot, 0);
-   }
-   tl_set_arg(op, 2, acc);
-}
-
 static void
 rewrite_dot(Driver *d, TlOp *op)
 {
    TlPlace *p = &d->place;
    const TlDotForm *f = tl_map_get(&p->dots, op);
-   TlValue *part[2][2];
+   TlValue *operand[2];
    for (unsigned i = 0; i < 2; i++) {
-      part[i][0] = prepared_operand(d, f, tl_arg(op, i), &part[i][1]);
-      for (unsigned k = 0; k < 2 && part[i][k]; k++)
-         part[i][k] = placed_operand(d, f, i, part[i][k], op);
+      operand[i] = prepared_operand(d, tl_arg(op, i), i == 0 ? f->in.a : f->in.b);
+      operand[i] = placed_operand(d, f, i, operand[i], op);
    }
-   if (tl_attr_int(op, TL_ATTR_PRECISION) == TL_PRECISION_TF32 || part[0][1])
-      tl_attr(op, TL_ATTR_PRECISION)->i = TL_PRECISION_IEEE; /* inputs are rounded already */
    tl_set_arg(op, 2, bring(d, tl_arg(op, 2), tl_place_intern(p, f->acc)));
-   if (part[0][1])
-      add_small_products(d, f, op, part);
    for (unsigned i = 0; i < 2; i++) /* all stores, then the loads: one barrier between */
-      set_dot_operand(d, f, op, i, part[i][0]);
+      set_dot_operand(d, f, op, i, operand[i]);
 }
 
 /* The layout asked of an operand; one of another shape than the home's keeps its own. */

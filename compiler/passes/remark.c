@@ -217,13 +217,13 @@ remark_dot(TlPassCx *cx, const TlOp *op)
 {
    const TlType *acc = tl_result(op, 0)->type, *a = tl_arg(op, 0)->type;
    TlDotForm form;
-   if (tl_match_mma(a, tl_arg(op, 1)->type, acc, &form))
+   if (tl_match_mma(op, &form))
       tl_report(cx->diags, R0412, op->range, acc->shape[acc->rank - 2], acc->shape[acc->rank - 1],
                 a->shape[a->rank - 1], tl_attr_word(TL_AK_MMA, form.mma), "");
    else
       tl_report(cx->diags, R0412, op->range, acc->shape[acc->rank - 2], acc->shape[acc->rank - 1],
                 a->shape[a->rank - 1],
-                "multiply-adds of each thread: ", tl_why_no_mma(cx->target, a, acc));
+                "multiply-adds of each thread: ", tl_why_no_mma(cx->target, op));
 }
 
 static void

@@ -481,32 +481,31 @@ cp_async_wait(In *in, const TlOp *op)
    return all_active(in);
 }
 
-/* PTX ISA, ldmatrix: lane 8j + i names row i of matrix j; lane l receives row l / 4, columns
- * 2 (l % 4) and the next (with .trans: rows and columns swapped). */
+/* PTX ISA, ldmatrix: lane 8j + i names row i of matrix j; lane l receives row l / 4, bytes 4 (l % 4)
+ * to 4 (l % 4) + 3 (with .trans: rows and columns of 16-bit elements swapped). */
 static bool
 ldmatrix(In *in, const TlOp *op)
 {
    const TlValue *out = tl_result(op, 0);
-   unsigned num = (unsigned)tl_attr_int(op, TL_ATTR_NUM), per = 2 * num, n = regs(out);
+   unsigned es = tl_dtype_info[dtype(out)].bytes, elems = 4 / es;
+   unsigned num = (unsigned)tl_attr_int(op, TL_ATTR_NUM), per = elems * num, n = regs(out);
    bool trans = tl_attr_int(op, TL_ATTR_TRANS) != 0;
-   if (!all_active(in))
+   if (!all_active(in) || es > 4 || (trans && es != 2))
       return false;
    for (unsigned t = 0; t < in->threads; t++)
-      for (unsigned a = 0; a < n / per; a++)
-         for (unsigned j = 0; j < num; j++)
-            for (unsigned e = 0; e < 2; e++) {
-               unsigned lane = t % WARP, row = lane / 4, col = lane % 4 * 2 + e;
-               if (trans) {
-                  row = lane % 4 * 2 + e;
-                  col = lane / 4;
-               }
-               int64_t at = shared_address(in, op, t / WARP * WARP + 8 * j + row, a);
-               uint8_t bytes[8] = {0};
-               if (!in_shared(in, at, 16) || !read_byte(in, t, at + 2 * col, &bytes[0]) ||
-                   !read_byte(in, t, at + 2 * col + 1, &bytes[1]))
-                  return false;
-               set(in, out, t, a * per + 2 * j + e, tl_load_elem(dtype(out), bytes));
-            }
+      for (unsigned i = 0; i < n; i++) {
+         unsigned a = i / per, j = i % per / elems, e = i % elems, lane = t % WARP;
+         unsigned row = trans ? lane % 4 * 2 + e : lane / 4;
+         unsigned col = trans ? 2 * (lane / 4) : lane % 4 * 4 + e * es; /* bytes */
+         int64_t at = shared_address(in, op, t / WARP * WARP + 8 * j + row, a);
+         uint8_t bytes[8] = {0};
+         if (!in_shared(in, at, 16))
+            return false;
+         for (unsigned k = 0; k < es; k++)
+            if (!read_byte(in, t, at + col + k, &bytes[k]))
+               return false;
+         set(in, out, t, i, tl_load_elem(dtype(out), bytes));
+      }
    in->stats->matrix_loads++;
    return true;
 }
@@ -543,7 +542,7 @@ shfl(In *in, const TlOp *op)
 }
 
 typedef struct MmaKind {
-   TlDtype in, acc;
+   TlDtype in, b, acc; /* of A, B and C */
    TlMmaKind kind;
    unsigned k;
 } MmaKind;
@@ -565,15 +564,17 @@ static bool
 mma(In *in, const TlOp *op)
 {
    static const MmaKind kinds[] = {
-      [TL_MMA_F16_F32] = {TL_FP16, TL_FP32, TL_MMA_M16N8, 16},
-      [TL_MMA_BF16_F32] = {TL_BF16, TL_FP32, TL_MMA_M16N8, 16},
-      [TL_MMA_F16_F16] = {TL_FP16, TL_FP16, TL_MMA_M16N8, 16},
-      [TL_MMA_TF32_F32] = {TL_FP32, TL_FP32, TL_MMA_M16N8, 8},
-      [TL_MMA_S8_S32] = {TL_I8, TL_I32, TL_MMA_M16N8, 32},
-      [TL_MMA_U8_S32] = {TL_U8, TL_I32, TL_MMA_M16N8, 32},
-      [TL_MMA_E4M3_F32] = {TL_FP8E4NV, TL_FP32, TL_MMA_M16N8, 32},
-      [TL_MMA_E5M2_F32] = {TL_FP8E5, TL_FP32, TL_MMA_M16N8, 32},
-      [TL_MMA_F64] = {TL_FP64, TL_FP64, TL_MMA_M8N8_F64, 4},
+      [TL_MMA_F16_F32] = {TL_FP16, TL_FP16, TL_FP32, TL_MMA_M16N8, 16},
+      [TL_MMA_BF16_F32] = {TL_BF16, TL_BF16, TL_FP32, TL_MMA_M16N8, 16},
+      [TL_MMA_F16_F16] = {TL_FP16, TL_FP16, TL_FP16, TL_MMA_M16N8, 16},
+      [TL_MMA_TF32_F32] = {TL_FP32, TL_FP32, TL_FP32, TL_MMA_M16N8, 8},
+      [TL_MMA_E4M3_E5M2_F32] = {TL_FP8E4NV, TL_FP8E5, TL_FP32, TL_MMA_M16N8, 32},
+      [TL_MMA_E5M2_E4M3_F32] = {TL_FP8E5, TL_FP8E4NV, TL_FP32, TL_MMA_M16N8, 32},
+      [TL_MMA_S8_S32] = {TL_I8, TL_I8, TL_I32, TL_MMA_M16N8, 32},
+      [TL_MMA_U8_S32] = {TL_U8, TL_U8, TL_I32, TL_MMA_M16N8, 32},
+      [TL_MMA_E4M3_F32] = {TL_FP8E4NV, TL_FP8E4NV, TL_FP32, TL_MMA_M16N8, 32},
+      [TL_MMA_E5M2_F32] = {TL_FP8E5, TL_FP8E5, TL_FP32, TL_MMA_M16N8, 32},
+      [TL_MMA_F64] = {TL_FP64, TL_FP64, TL_FP64, TL_MMA_M8N8_F64, 4},
    };
    const MmaKind *kind = &kinds[tl_attr_int(op, TL_ATTR_MMA)];
    TlInts reps = tl_attr_ints(op, TL_ATTR_REPS);
@@ -585,7 +586,8 @@ mma(In *in, const TlOp *op)
    TlLinear lb = tl_hw_mma_instr_operand(kind->kind, 1, bits);
    TlLinear lc = tl_hw_mma_instr_acc(kind->kind, 8);
    const TlValue *out = tl_result(op, 0);
-   if (!all_active(in) || dtype(tl_arg(op, 0)) != kind->in || dtype(out) != kind->acc)
+   if (!all_active(in) || dtype(tl_arg(op, 0)) != kind->in ||
+       dtype(tl_arg(op, 1)) != kind->b || dtype(out) != kind->acc)
       return stop(in, "wrong types");
    if (regs(tl_arg(op, 0)) != rm * rk * ra || regs(tl_arg(op, 1)) != rn * rk * rb ||
        regs(out) != rm * rn * rc)
@@ -615,7 +617,7 @@ mma(In *in, const TlOp *op)
                   for (unsigned r = 0; r < rb; r++) {
                      tl_ll_coords(&lb, r, l, 0, 0, at);
                      b[at[0]][at[1]] = number(
-                        kind->in,
+                        kind->b,
                         get(in, tl_arg(op, 1), w * WARP + l, (unsigned)((n * rk + k) * rb + r)));
                   }
                }
@@ -862,6 +864,11 @@ run_op(In *in, const TlOp *op)
       return pick(in, op);
    case TL_OP_REPACK:
       return repack(in, op);
+   case TL_OP_ROUND_TF32:
+      EACH_THREAD(in, t)
+         for (unsigned r = 0; r < regs(out); r++)
+            set(in, out, t, r, tl_round_tf32((uint32_t)get(in, tl_arg(op, 0), t, r)));
+      return true;
    case TL_OP_LD_GLOBAL:
       return ld_global(in, op);
    case TL_OP_ST_GLOBAL:

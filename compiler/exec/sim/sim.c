@@ -158,7 +158,7 @@ decode(TlSimKernel *k, TlHostSite *h)
    case TL_OP_LDMATRIX:
    case TL_OP_STMATRIX:
       s->bytes = 16;
-      s->accesses = s->count / (2 * s->num);
+      s->accesses = s->count * s->elem_bytes / (4 * s->num);
       decode_shared(k, s);
       break;
    case TL_OP_CP_ASYNC:

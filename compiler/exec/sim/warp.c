@@ -99,21 +99,23 @@ sim_redux(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
 typedef double Row8 __attribute__((vector_size(64)));
 
 typedef struct MmaKind {
-   TlDtype in, acc;
+   TlDtype in, b, acc;        /* of A, B and C */
    uint8_t m, k;              /* of one instruction; n is 8 */
    uint8_t a_words, b_words, c_regs;
 } MmaKind;
 
 static const MmaKind mma_kind[] = {
-   [TL_MMA_F16_F32] = {TL_FP16, TL_FP32, 16, 16, 4, 2, 4},
-   [TL_MMA_BF16_F32] = {TL_BF16, TL_FP32, 16, 16, 4, 2, 4},
-   [TL_MMA_F16_F16] = {TL_FP16, TL_FP16, 16, 16, 4, 2, 4},
-   [TL_MMA_TF32_F32] = {TL_FP32, TL_FP32, 16, 8, 4, 2, 4},
-   [TL_MMA_E4M3_F32] = {TL_FP8E4NV, TL_FP32, 16, 32, 4, 2, 4},
-   [TL_MMA_E5M2_F32] = {TL_FP8E5, TL_FP32, 16, 32, 4, 2, 4},
-   [TL_MMA_S8_S32] = {TL_I8, TL_I32, 16, 32, 4, 2, 4},
-   [TL_MMA_U8_S32] = {TL_U8, TL_I32, 16, 32, 4, 2, 4},
-   [TL_MMA_F64] = {TL_FP64, TL_FP64, 8, 4, 1, 1, 2},
+   [TL_MMA_F16_F32] = {TL_FP16, TL_FP16, TL_FP32, 16, 16, 4, 2, 4},
+   [TL_MMA_BF16_F32] = {TL_BF16, TL_BF16, TL_FP32, 16, 16, 4, 2, 4},
+   [TL_MMA_F16_F16] = {TL_FP16, TL_FP16, TL_FP16, 16, 16, 4, 2, 4},
+   [TL_MMA_TF32_F32] = {TL_FP32, TL_FP32, TL_FP32, 16, 8, 4, 2, 4},
+   [TL_MMA_E4M3_F32] = {TL_FP8E4NV, TL_FP8E4NV, TL_FP32, 16, 32, 4, 2, 4},
+   [TL_MMA_E5M2_F32] = {TL_FP8E5, TL_FP8E5, TL_FP32, 16, 32, 4, 2, 4},
+   [TL_MMA_E4M3_E5M2_F32] = {TL_FP8E4NV, TL_FP8E5, TL_FP32, 16, 32, 4, 2, 4},
+   [TL_MMA_E5M2_E4M3_F32] = {TL_FP8E5, TL_FP8E4NV, TL_FP32, 16, 32, 4, 2, 4},
+   [TL_MMA_S8_S32] = {TL_I8, TL_I8, TL_I32, 16, 32, 4, 2, 4},
+   [TL_MMA_U8_S32] = {TL_U8, TL_U8, TL_I32, 16, 32, 4, 2, 4},
+   [TL_MMA_F64] = {TL_FP64, TL_FP64, TL_FP64, 8, 4, 1, 1, 2},
 };
 
 static double
@@ -223,7 +225,7 @@ fragment_b(SimWarp *w, const MmaKind *k, uint32_t at, Row8 b[32])
       for (unsigned j = 0; j < k->b_words; j++)
          for (unsigned e = 0; e < e_count; e++)
             ((double *)&b[e_count * (l % 4) + e + 4 * e_count * j])[l / 4] =
-               decode(k->in, w->thread[l].frame + at + (j * e_count + e) * es);
+               decode(k->b, w->thread[l].frame + at + (j * e_count + e) * es);
 }
 
 /* Rounding after each instruction keeps accumulators in their own type. */

@@ -202,21 +202,23 @@ matrix_loads_and_stores(void **state)
 /* ---- mma ---- */
 typedef struct MmaCase {
    const char *name;
-   TlDtype in, acc;
+   TlDtype in, b, acc; /* of A, B and C */
    TlMmaKind kind;
    unsigned k;
 } MmaCase;
 
 static const MmaCase mma_cases[] = {
-   {"m16n8k16.f16.f32", TL_FP16, TL_FP32, TL_MMA_M16N8, 16},
-   {"m16n8k16.bf16.f32", TL_BF16, TL_FP32, TL_MMA_M16N8, 16},
-   {"m16n8k16.f16.f16", TL_FP16, TL_FP16, TL_MMA_M16N8, 16},
-   {"m16n8k8.tf32.f32", TL_FP32, TL_FP32, TL_MMA_M16N8, 8},
-   {"m16n8k32.e4m3.f32", TL_FP8E4NV, TL_FP32, TL_MMA_M16N8, 32},
-   {"m16n8k32.e5m2.f32", TL_FP8E5, TL_FP32, TL_MMA_M16N8, 32},
-   {"m16n8k32.s8.s32", TL_I8, TL_I32, TL_MMA_M16N8, 32},
-   {"m16n8k32.u8.s32", TL_U8, TL_I32, TL_MMA_M16N8, 32},
-   {"m8n8k4.f64", TL_FP64, TL_FP64, TL_MMA_M8N8_F64, 4},
+   {"m16n8k16.f16.f32", TL_FP16, TL_FP16, TL_FP32, TL_MMA_M16N8, 16},
+   {"m16n8k16.bf16.f32", TL_BF16, TL_BF16, TL_FP32, TL_MMA_M16N8, 16},
+   {"m16n8k16.f16.f16", TL_FP16, TL_FP16, TL_FP16, TL_MMA_M16N8, 16},
+   {"m16n8k8.tf32.f32", TL_FP32, TL_FP32, TL_FP32, TL_MMA_M16N8, 8},
+   {"m16n8k32.e4m3.f32", TL_FP8E4NV, TL_FP8E4NV, TL_FP32, TL_MMA_M16N8, 32},
+   {"m16n8k32.e5m2.f32", TL_FP8E5, TL_FP8E5, TL_FP32, TL_MMA_M16N8, 32},
+   {"m16n8k32.e4m3.e5m2.f32", TL_FP8E4NV, TL_FP8E5, TL_FP32, TL_MMA_M16N8, 32},
+   {"m16n8k32.e5m2.e4m3.f32", TL_FP8E5, TL_FP8E4NV, TL_FP32, TL_MMA_M16N8, 32},
+   {"m16n8k32.s8.s32", TL_I8, TL_I8, TL_I32, TL_MMA_M16N8, 32},
+   {"m16n8k32.u8.s32", TL_U8, TL_U8, TL_I32, TL_MMA_M16N8, 32},
+   {"m8n8k4.f64", TL_FP64, TL_FP64, TL_FP64, TL_MMA_M8N8_F64, 4},
 };
 
 static TlBits
@@ -244,7 +246,7 @@ mma_kind_with(const MmaCase *c, unsigned rm, unsigned rn, unsigned rk, unsigned 
    TlLinear lc = tl_hw_mma_instr_acc(c->kind, 8);
    unsigned na = tl_ll_num_regs(&la), nb = tl_ll_num_regs(&lb), nc = tl_ll_num_regs(&lc);
    unsigned ta = na * rm * rk, tb = nb * rn * rk, tc = nc * rm * rn;
-   uint8_t *a = m_buffer(&m, "a", c->in, 32 * ta), *b = m_buffer(&m, "b", c->in, 32 * tb);
+   uint8_t *a = m_buffer(&m, "a", c->in, 32 * ta), *b = m_buffer(&m, "b", c->b, 32 * tb);
    uint8_t *z = m_buffer(&m, "c", c->acc, 32 * tc), *d = m_buffer(&m, "d", c->acc, 32 * tc);
    static int A[64][128], B[128][32], C[64][32];
    unsigned M = rows * rm, N = 8 * rn, K = c->k * rk;
@@ -267,8 +269,8 @@ mma_kind_with(const MmaCase *c, unsigned rm, unsigned rn, unsigned rk, unsigned 
       for (unsigned i = 0; i < tb; i++) {
          tl_ll_coords(&lb, i % nb, l, 0, 0, at);
          unsigned ni = i / nb / rk, ki = i / nb % rk;
-         tl_store_elem(c->in, b + (l * tb + i) * ein,
-                       small_bits(c->in, B[ki * c->k + at[0]][ni * 8 + at[1]]));
+         tl_store_elem(c->b, b + (l * tb + i) * ein,
+                       small_bits(c->b, B[ki * c->k + at[0]][ni * 8 + at[1]]));
       }
       for (unsigned i = 0; i < tc; i++) {
          tl_ll_coords(&lc, i % nc, l, 0, 0, at);
@@ -283,7 +285,7 @@ mma_kind_with(const MmaCase *c, unsigned rm, unsigned rn, unsigned rk, unsigned 
       const char *name;
       TlDtype t;
       unsigned n;
-   } operand[] = {{"a", c->in, ta}, {"b", c->in, tb}, {"c", c->acc, tc}};
+   } operand[] = {{"a", c->in, ta}, {"b", c->b, tb}, {"c", c->acc, tc}};
    for (unsigned k = 0; k < 3; k++) { /* one access for each register */
       const char *n = operand[k].name, *t = tl_dtype_info[operand[k].t].text;
       tl_sb_printf(&sb, "%%n%s = constant {value = %u} : i32\n%%o%s = mul %%tid, %%n%s : i32\n", n,
