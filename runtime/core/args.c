@@ -168,7 +168,10 @@ pointer(const TlParam *p, const TilecArg *a, TlSlot *out, char *text)
 {
    if (a->kind != TILEC_ARG_POINTER && a->kind != TILEC_ARG_BUFFER)
       return refuse(p, a, NULL, text);
-   if (!same_elements(p->dtype, a->dtype))
+   TilecDtype elem = a->dtype;
+   if (a->kind == TILEC_ARG_BUFFER && !elem && a->as.buffer)
+      elem = a->as.buffer->layout.dtype;
+   if (!same_elements(p->dtype, elem))
       return refuse(p, a, "other elements", text);
    if (a->kind == TILEC_ARG_POINTER) {
       out->u = (uint64_t)(uintptr_t)a->as.ptr;
@@ -178,6 +181,8 @@ pointer(const TlParam *p, const TilecArg *a, TlSlot *out, char *text)
       return refuse(p, a, "the buffer is NULL", text);
    if (a->bytes > a->as.buffer->bytes)
       return refuse(p, a, "the offset is beyond the buffer", text);
+   if (a->as.buffer->is_read_only && !p->info->is_const)
+      return refuse(p, a, "the buffer is read-only, and the kernel writes through it", text);
    out->u = (uint64_t)(uintptr_t)a->as.buffer->address + a->bytes;
    return true;
 }

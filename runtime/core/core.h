@@ -70,6 +70,9 @@ struct TilecBuffer {
    void *address;        /* device or host */
    uint64_t bytes;
    bool owned;
+   bool is_read_only;
+   struct DLManagedTensorVersioned *dlpack; /* whose memory it is; NULL = not of DLPack */
+   TilecBufferLayout layout;                /* dtype NONE = not known */
 };
 
 /* One launch argument as the launcher needs it. */
@@ -168,6 +171,9 @@ TilecStatus tl_rt_map_values(TilecRuntime *rt, const TlVariant *v, uint32_t inde
 /* Evaluates one expression of the record; the detail names it when it fails. */
 TilecStatus tl_rt_eval(TilecRuntime *rt, const TlVariant *v, const TlRule *rule, const char *text,
                        const int64_t *names, int64_t *out);
+
+/* dlpack.c: gives a tensor back to its producer; NULL is fine. */
+void tl_dlpack_release(struct DLManagedTensorVersioned *managed);
 
 /* launch.c: the kernel that such a launch uses, where there are several; else *k stays. */
 TilecStatus tl_rt_chosen(TilecKernel **k, const TilecLaunch *launch, const TilecArg *args,

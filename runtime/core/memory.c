@@ -96,6 +96,7 @@ tilec_buffer_free(TilecBuffer *b)
          tl_rt_leave(b->rt, pushed);
       }
    }
+   tl_dlpack_release(b->dlpack);
    free(b);
 }
 
@@ -126,6 +127,14 @@ check_range(const TilecBuffer *b, uint64_t offset, uint64_t bytes, const void *h
    return TILEC_OK;
 }
 
+static TilecStatus
+check_target(const TilecBuffer *b, uint64_t offset, uint64_t bytes, const char *what)
+{
+   if (b->is_read_only)
+      return tl_rt_fail(b->rt, TILEC_BAD_ARGUMENT, "%s: the buffer is read-only", what);
+   return check_range(b, offset, bytes, NULL, false, what);
+}
+
 TilecStatus
 tilec_buffer_upload(TilecBuffer *b, uint64_t offset, const void *source, uint64_t bytes,
                     TilecStream stream)
@@ -133,7 +142,9 @@ tilec_buffer_upload(TilecBuffer *b, uint64_t offset, const void *source, uint64_
    bool pushed;
    if (!b)
       return TILEC_BAD_ARGUMENT;
-   TilecStatus status = check_range(b, offset, bytes, source, true, "upload");
+   TilecStatus status = check_target(b, offset, bytes, "upload");
+   if (status == TILEC_OK)
+      status = check_range(b, offset, bytes, source, true, "upload");
    if (status != TILEC_OK || !bytes)
       return status;
    status = tl_rt_enter(b->rt, &pushed);
@@ -183,7 +194,7 @@ tilec_buffer_fill(TilecBuffer *b, uint64_t offset, uint8_t value, uint64_t bytes
    bool pushed;
    if (!b)
       return TILEC_BAD_ARGUMENT;
-   TilecStatus status = check_range(b, offset, bytes, NULL, false, "fill");
+   TilecStatus status = check_target(b, offset, bytes, "fill");
    if (status != TILEC_OK || !bytes)
       return status;
    status = tl_rt_enter(b->rt, &pushed);
@@ -207,7 +218,7 @@ tilec_buffer_copy(TilecBuffer *to, uint64_t to_offset, const TilecBuffer *from,
    TilecRuntime *rt = to->rt;
    if (from->rt != rt)
       return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "copy: the buffers belong to two runtimes");
-   TilecStatus status = check_range(to, to_offset, bytes, NULL, false, "copy");
+   TilecStatus status = check_target(to, to_offset, bytes, "copy");
    if (status == TILEC_OK)
       status = check_range(from, from_offset, bytes, NULL, false, "copy");
    if (status != TILEC_OK || !bytes)

@@ -258,6 +258,10 @@ pointer_key(const TlJitSource *s, const TlJitParam *p, const TilecArg *a, bool a
    if (p->is_annotated && !p->is_pointer)
       return misfit(s, p, "is no pointer");
    TilecDtype elem = p->is_annotated ? p->dtype : a->dtype;
+   if (!elem && a->kind == TILEC_ARG_BUFFER) {
+      const TilecBufferLayout *layout = tilec_buffer_layout(a->as.buffer);
+      elem = layout ? layout->dtype : TILEC_DTYPE_NONE;
+   }
    if (!p->is_annotated && !elem)
       return misfit(s, p, "has no written type, so the argument must say its element type");
    uintptr_t address = a->kind == TILEC_ARG_BUFFER

@@ -2,7 +2,8 @@
 # check_snippets.sh TILEC CC LIBTILEC: compiles every fenced block of code in README.md and docs/.
 #    ```python   a .tile file: `tilec check`, with the options of a comment on the line before the
 #                fence, as in  <!-- check: -s "*fp32" -D BLOCK=64 -->; or `<!-- fails: ... -->`: it must
-#                be refused.  Host Python (a block that imports tilec) is compiled by python3, if any.
+#                be refused.  Host Python (a block that imports tilec) is compiled by python3, if any,
+#                and after a line `<!-- runs -->` run in the root, if it finds its imports.
 #    ```c        a translation unit: compiled with the public headers, and elu.h of --emit=c; after a
 #                line `<!-- runs -->` a program: linked with LIBTILEC, run in the root, and it must
 #                end with 0
@@ -25,6 +26,11 @@ fail() {
    failed=$((failed + 1))
 }
 
+# A sanitizer's runtime cannot be loaded into python.
+is_sanitized() { # LIBRARY
+   nm -D -- "$1" | grep -qE ' U __(asan|tsan)_init'
+}
+
 check_block() { # LANGUAGE WHERE MODE OPTIONS
    local language=$1 where=$2 mode=$3 options=$4 words=()
    checked=$((checked + 1))
@@ -39,7 +45,13 @@ check_block() { # LANGUAGE WHERE MODE OPTIONS
       "$cc" -std=gnu17 -Wall -Wextra -fsyntax-only -I"$root/compiler/include" \
          -I"$root/runtime/include" -I"$work" "$work/block.c" >"$work/log" 2>&1 || fail "$where"
    elif grep -q '^import tilec' "$work/block"; then
-      if command -v python3 >/dev/null; then
+      if command -v python3 >/dev/null && [[ $mode == runs ]] && ! is_sanitized "$library" &&
+         { ! grep -q '^import numpy' "$work/block" || python3 -c 'import numpy' 2>/dev/null; }; then
+         (cd -- "$root" && TILEC_LIBRARY=$library PYTHONDONTWRITEBYTECODE=1 \
+            PYTHONPATH="$root/runtime/python" timeout 60 python3 "$work/block") \
+            >"$work/log" 2>&1 || fail "$where"
+         ran=$((ran + 1))
+      elif command -v python3 >/dev/null; then
          python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$work/block" \
             >"$work/log" 2>&1 || fail "$where"
       fi
@@ -89,7 +101,7 @@ check_links() {
       [[ $target == http* || $target == '#'* || -e $(dirname -- "$file")/${target%%#*} ]] && continue
       printf 'no such file: %s\n' "$target" >"$work/log"
       fail "${file#"$root"/}"
-   done < <(grep -oE '\]\([^)]+\)' "$file" | sed 's/^](//; s/)$//')
+   done < <(awk '/^```/ { code = !code } !code' "$file" | grep -oE '\]\([^)]+\)' | sed 's/^](//; s/)$//')
 }
 
 "$tilec" build "$root/dsl_examples/elu.tile" --emit=c --ptxas=none -o "$work/elu.c"

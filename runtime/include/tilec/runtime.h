@@ -110,6 +110,29 @@ TILEC_API TilecStatus tilec_buffer_new(TilecRuntime *rt, uint64_t bytes, TilecBu
 TILEC_API TilecStatus tilec_buffer_wrap(TilecRuntime *rt, void *address, uint64_t bytes,
                                         TilecBuffer **out);
 TILEC_API void tilec_buffer_free(TilecBuffer *buffer);
+
+/* An array of another library: dlpack.h's struct of version 1 (that header is not needed here).
+ * Success takes it over: tilec_buffer_free calls its deleter, so no launch that uses the buffer may
+ * be in flight then.  Any failure leaves it to the caller.  The buffer begins at the first element
+ * and ends after the last.  Work that the producer has under way is the caller's to order before
+ * the launch's stream.  TILEC_BAD_ARGUMENT: on another device than the runtime (memory of
+ * cudaMallocHost is taken anywhere), negative strides; TILEC_UNSUPPORTED: version, element type.
+ * When it is read-only, launches of kernels that write through the parameter, uploads, fills and
+ * copies into it are TILEC_BAD_ARGUMENT. */
+struct DLManagedTensorVersioned;
+TILEC_API TilecStatus tilec_buffer_from_dlpack(TilecRuntime *rt,
+                                               struct DLManagedTensorVersioned *tensor,
+                                               TilecBuffer **out);
+typedef struct TilecBufferLayout {
+   TilecDtype dtype;       /* stands for the argument's where a launch names none */
+   uint32_t rank;
+   const int64_t *shape;   /* elements */
+   const int64_t *strides; /* elements; filled in when the producer left them out */
+   bool is_read_only;
+} TilecBufferLayout;
+/* Borrowed from the buffer; NULL when it was made without a layout. */
+TILEC_API const TilecBufferLayout *tilec_buffer_layout(const TilecBuffer *buffer);
+
 TILEC_API void *tilec_buffer_address(const TilecBuffer *buffer);
 TILEC_API uint64_t tilec_buffer_bytes(const TilecBuffer *buffer);
 

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "dlpack_abi.h"
 #include "mock_compiler.h"
 
 static const TilecParamDecl params[] = {
@@ -154,6 +155,16 @@ mistakes_are_reported(void **state)
    assert_says(rt, "5 arguments are taken, 2 given");
    assert_int_equal(TILEC_LAUNCH(kernel, 0, 1, 1, 1, (void *)x, 1, 1, 1, 1), TILEC_BAD_ARGUMENT);
    assert_says(rt, "must say its element type");
+   TilecBuffer *bare, *typed; /* unless the buffer does */
+   Managed m = {.major = 1, .tensor = {x, 2, 0, 0, 4, 16, 1, NULL, NULL, 0}};
+   assert_int_equal(tilec_buffer_new(rt, 16, &bare), TILEC_OK);
+   assert_int_equal(tilec_buffer_from_dlpack(rt, &m, &typed), TILEC_OK);
+   assert_int_equal(TILEC_LAUNCH(kernel, 0, 1, 1, 1, bare, 1, 1, 1, 1), TILEC_BAD_ARGUMENT);
+   assert_says(rt, "must say its element type");
+   assert_int_equal(TILEC_LAUNCH(kernel, 0, 1, 1, 1, typed, 1, 1, 1, 1), TILEC_OK);
+   assert_memory_equal(mock.signature, "*bf16:16,", 9);
+   tilec_buffer_free(bare);
+   tilec_buffer_free(typed);
    assert_int_equal(TILEC_LAUNCH(kernel, 0, 1, 1, 1, x, 1, x, 1, 1), TILEC_BAD_ARGUMENT);
    assert_says(rt, "'alpha' is no pointer");
    fake()->load_error = "ptxas says no";
