@@ -995,6 +995,7 @@ class Kernel:
     def _make(self, device, consts, num_warps, num_stages, tune=0):
         """The handle for these constexprs, opened at their first use."""
         key = (device, *[v if type(v) is int else _key(v) for v in consts], num_warps, num_stages)
+        key += (tune,) if tune else ()             # the launcher looks for those without
         with _lock:
             found = self._handles.get(key)
             if found is not None:
@@ -1045,10 +1046,12 @@ class Kernel:
         b.words[0] = stream if stream is not None else b.own_stream()
         for other in b.streams - {b.words[0]}:        # the producer's work comes first
             rt.check(rt.lib.tilec_stream_sync(rt.handle, other))
+        tune = 0
         if self.info["configs"] and callable(grid):
             consts, num_warps, num_stages = self._choose(rt, b, grid, values, consts, num_warps,
                                                          num_stages)
-        handle = self._make(device, consts, num_warps, num_stages)
+            tune = _TUNE_OFF
+        handle = self._make(device, consts, num_warps, num_stages, tune)
         b.words[1], b.words[2] = self._grid_words(grid, values, consts, num_warps, num_stages)
         if b.read_only:
             self._check_read_only(rt, handle, b)
@@ -1084,7 +1087,8 @@ class Kernel:
         for config in self.info["configs"]:
             full = tuple(_literal(config["values"][n]) if v is _UNSET and n in config["values"]
                          else v for n, v in zip(self._consts, consts))
-            choice = full, num_warps or config["num_warps"], num_stages or config["num_stages"]
+            choice = (full, num_warps or config["num_warps"] or 4,       # Config's own defaults
+                      num_stages or config["num_stages"] or 3)
             if rt.on != "cuda":                        # a host executor is not measured
                 best = (0, choice)
                 break

@@ -5,6 +5,7 @@ import array
 import ctypes as C
 import os
 import sys
+import tempfile
 import threading
 import time
 import types
@@ -147,6 +148,21 @@ def host_arrays(m):
     again = m.scale.bind(3, x, y, 40, 5.0)
     again()
     assert y.data[2] == 10
+    dtypes = tilec.load(source="@kernel\ndef k(y: *fp32, D: constexpr, N: constexpr = None):\n"
+                               "    store(y, (1.0 + 1.0 / 4096).to(D).to(fp32))\n").k
+    for name, wanted in (("torch.float16", 1.0), ("triton.float32", 1 + 1 / 4096)):
+        dtypes[1](y, D=type("dtype", (), {"__str__": lambda self, name=name: name})())
+        assert y.data[0] == wanted, (name, y.data[0])
+    with tempfile.TemporaryDirectory() as folder:      # Triton's own files
+        path = os.path.join(folder, "k.py")
+        with open(path, "w") as f:
+            f.write("import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+                    "def double(x_ptr, n, BLOCK: tl.constexpr):\n    i = tl.arange(0, BLOCK)\n"
+                    "    v = tl.load(x_ptr + i, mask=i < n)\n"
+                    "    tl.store(x_ptr + i, 2 * v, mask=i < n)\n")
+        z = Host(range(8))
+        tilec.load(path).double[(1,)](z, 8, BLOCK=8)
+        assert list(z.data) == [2 * i for i in range(8)]
     # True, 1 and 1.0 are three constants, and big numbers are themselves
     wide = tilec.load(source="@kernel\ndef k(y: *i64, v, C: constexpr):\n"
                              "    store(y, v + (100 if C is True else 0) + C)\n").k
@@ -294,10 +310,29 @@ def on_gpu(m):
     assert fake.last.stream == 0x44 and z.streams == [0x44] and z.deleted == 1
     m.scale[1](tilec.Pointer(0x1000, "fp32"), tilec.Pointer(0x2000, "fp32"), 8)
     assert fake.last.params[0] == 0x1000
-    # autotuned: the first configuration runs or the best; with a grid that only Python knows too
+    # autotuned: in the library, or here when only Python knows the grid of each configuration
     m.tuned[4](x, y, 32)
-    m.tuned[lambda meta: (-(-meta["n"] // meta["BLOCK"]),)](x, y, 64)
-    assert fake.last.grid[0] in (2, 8)
+    for n in (64, 48, 64):
+        grids, known = [], len(m.tuned._choices)
+
+        def grid(meta):
+            grids.append((-(-n // meta["BLOCK"]), meta["num_warps"]))
+            return grids[-1][:1]
+        m.tuned[grid](x, y, n)
+        assert fake.last.grid[0] == grids[-1][0] and grids[-1] in ((n // 8, 4), (-(-n // 32), 8))
+        assert fake.last.block[0] == 32 * grids[-1][1]
+        assert len(grids) == (3 if len(m.tuned._choices) != known else 1), grids
+    assert len(m.tuned._choices) == 2
+    cupy = types.ModuleType("cupy")
+    cupy.cuda = types.SimpleNamespace(
+        get_current_stream=lambda: types.SimpleNamespace(ptr=0x66))
+    sys.modules["cupy"] = cupy
+    array_of_cupy = type("ndarray", (Cuda,), {"__module__": "cupy"})
+    m.scale[1](array_of_cupy(8, 0x66), array_of_cupy(8, 0x66), 8)
+    assert fake.last.stream == 0x66
+    del sys.modules["cupy"]
+    m.scale[1](x, Cuda(8, 0x55), 8)                    # torch's stream; the other was waited for
+    assert fake.last.stream == 0x78
     again = m.scale.bind(1, x, y, 9)
     again()
     assert fake.last.params[2] & 0xffffffff == 9
