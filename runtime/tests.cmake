@@ -35,7 +35,7 @@ function(runtime_unit name)
 endfunction()
 
 file(GLOB core_tests CONFIGURE_DEPENDS "${unit_dir}/test_*.c")
-list(FILTER core_tests EXCLUDE REGEX "test_(jit|cache|tune|faults|fork)\\.c$")
+list(FILTER core_tests EXCLUDE REGEX "test_(jit|cache|tune|faults|fork|misuse)\\.c$")
 runtime_unit(runtime SOURCES ${core_tests} LIBS tilec_core)
 # test_memory.c fails each of our allocations in turn
 target_link_options(unit_runtime PRIVATE -Wl,--wrap=malloc,--wrap=calloc)
@@ -86,6 +86,7 @@ set_target_properties(unit_runtime_tune PROPERTIES LINKER_LANGUAGE CXX)
 
 # Every driver call, symbol and allocation fails in turn.
 runtime_unit(runtime_faults SOURCES "${unit_dir}/test_faults.c" "${unit_dir}/test_fork.c"
+             "${unit_dir}/test_misuse.c"
              LIBS runtime_jit_mock)
 set_target_properties(unit_runtime_faults PROPERTIES LINKER_LANGUAGE CXX)
 target_link_options(unit_runtime_faults PRIVATE
@@ -95,6 +96,9 @@ add_executable(api_cxx "${unit_dir}/api.cc")
 target_link_libraries(api_cxx PRIVATE tilec_core)
 target_compile_features(api_cxx PRIVATE cxx_std_17)
 add_test(NAME unit.runtime_cxx COMMAND api_cxx)
+
+add_test(NAME unit.headers
+         COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/../tests/support/check_headers.sh" "${CMAKE_SOURCE_DIR}")
 
 add_executable(runtime_gpu_check "${unit_dir}/gpu_check.c")
 target_link_libraries(runtime_gpu_check PRIVATE tilec_core)

@@ -277,8 +277,14 @@ static TilecStatus
 key_of(const TlJitSource *s, const TlJitParam *p, const TilecArg *a, TlArgKey *key)
 {
    *key = (TlArgKey){.kind = (uint8_t)a->kind};
+   if ((unsigned)a->kind > TILEC_ARG_BUFFER || (unsigned)a->dtype >= TILEC_DTYPE_COUNT)
+      return misfit(s, p, "is given an argument of no known kind or type");
    if (a->kind == TILEC_ARG_NONE)
       return TILEC_OK;
+   if (a->kind == TILEC_ARG_BUFFER && !a->as.buffer)
+      return misfit(s, p, "is given a NULL buffer");
+   if (a->kind == TILEC_ARG_SCALAR && !a->dtype)
+      return misfit(s, p, "is given a scalar without a type");
    bool specialize = !p->decl->no_specialize, align = specialize && !p->decl->no_align;
    if (a->kind != TILEC_ARG_SCALAR)
       return pointer_key(s, p, a, align, key);

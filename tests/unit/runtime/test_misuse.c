@@ -1,0 +1,189 @@
+/* The API used wrongly: NULL for every handle and result, structs of another version, arguments of
+ * no known kind.  Every call answers with a status, every _free takes NULL. */
+#include "fixture.h"
+
+#include "mock_compiler.h"
+
+static const TilecParamDecl params[] = {{.name = "x"}, {.name = "n"}};
+static const TilecKernelDecl decl = {.name = "k", .file = "x.tile", .params = params,
+                                     .num_params = 2};
+
+static TilecRuntime *rt;
+static TilecModule *module;
+static TilecKernel *kernel;
+static TilecBuffer *buffer;
+
+static void
+start(void)
+{
+   memset(&mock, 0, sizeof mock);
+   mock.decls = &decl;
+   mock.num_decls = 1;
+   rt = open_fake();
+   TilecSource s = {.struct_size = sizeof s, .file = "x.tile"};
+   assert_int_equal(tilec_jit_attach(rt, NULL), TILEC_OK);
+   assert_int_equal(tilec_module_from_source(rt, &s, &module), TILEC_OK);
+   assert_int_equal(tilec_module_kernel(module, NULL, &kernel), TILEC_OK);
+   assert_int_equal(tilec_buffer_new(rt, 64, &buffer), TILEC_OK);
+}
+
+static void
+stop(void)
+{
+   tilec_buffer_free(buffer);
+   tilec_module_free(module);
+   close_fake(rt);
+}
+
+static void
+null_is_refused(void **state)
+{
+   (void)state;
+   start();
+   char text[64] = "old";
+   double ms;
+   TilecLaunch l = {.grid = {1, 1, 1}};
+   TilecArg args[2] = {tilec_view(TILEC_FP32, buffer, 0), TILEC_ARG(1)};
+   TilecModule *m;
+   TilecKernel *k;
+   TilecEvent *e;
+   TilecStream s;
+   TilecPending *p;
+   TilecKernelUse use;
+   TilecDeviceInfo info;
+   TilecSource source = {.struct_size = sizeof source, .file = "x.tile"};
+   TilecTuneResult *r;
+   const TilecStatus got[] = {
+      tilec_runtime_open(NULL, NULL),
+      tilec_runtime_device(NULL, &info), tilec_runtime_device(rt, NULL),
+      tilec_runtime_sync(NULL),
+      tilec_buffer_new(NULL, 1, &buffer), /* sets it to NULL */
+      tilec_buffer_wrap(NULL, text, 1, &buffer), tilec_buffer_wrap(rt, text, 1, NULL),
+      tilec_buffer_upload(NULL, 0, text, 1, NULL), tilec_buffer_download(NULL, 0, text, 1, NULL),
+      tilec_buffer_fill(NULL, 0, 0, 1, NULL), tilec_buffer_copy(NULL, 0, NULL, 0, 1, NULL),
+      tilec_module_load(NULL, "", 0, "", 0, &m), tilec_module_load(rt, NULL, 0, "", 0, &m),
+      tilec_module_load(rt, "", 0, NULL, 0, &m), tilec_module_load(rt, "", 0, "", 0, NULL),
+      tilec_module_kernel(NULL, "k", &k), tilec_module_kernel(module, "k", NULL),
+      tilec_module_from_source(NULL, &source, &m), tilec_module_from_source(rt, NULL, &m),
+      tilec_module_from_source(rt, &source, NULL),
+      tilec_kernel_use(NULL, 0, &use), tilec_kernel_use(kernel, 0, NULL),
+      tilec_launch(NULL, &l, args, 2), tilec_launch(kernel, NULL, args, 2),
+      tilec_launch(kernel, &l, NULL, 2),
+      tilec_kernel_prepare(NULL, args, 2), tilec_kernel_prepare(kernel, NULL, 2),
+      tilec_kernel_prepare_async(NULL, args, 2, &p), tilec_kernel_prepare_async(kernel, NULL, 2, &p),
+      tilec_kernel_prepare_async(kernel, args, 2, NULL),
+      tilec_pending_wait(NULL), tilec_pending_query(NULL),
+      tilec_kernel_explain(NULL, args, 2, text, sizeof text),
+      tilec_kernel_explain(kernel, NULL, 2, text, sizeof text),
+      tilec_kernel_explain(kernel, args, 2, NULL, 0), tilec_kernel_explain(kernel, args, 2, text, 0),
+      tilec_stream_new(NULL, &s), tilec_stream_new(rt, NULL), tilec_stream_sync(NULL, NULL),
+      tilec_event_new(NULL, &e), tilec_event_new(rt, NULL), tilec_event_record(NULL, NULL),
+      tilec_event_sync(NULL), tilec_event_query(NULL), tilec_event_elapsed(NULL, NULL, &ms),
+      tilec_jit_attach(NULL, NULL),
+      tilec_kernel_tune(NULL, &l, args, 2, NULL, &r), tilec_kernel_tune(kernel, NULL, args, 2, NULL, &r),
+      tilec_kernel_tune(kernel, &l, NULL, 2, NULL, &r),
+   };
+   for (size_t i = 0; i < sizeof got / sizeof got[0]; i++)
+      if (got[i] != TILEC_BAD_ARGUMENT)
+         fail_msg("call %zu: %s", i, tilec_status_name(got[i]));
+   assert_int_equal(tilec_runtime_error(NULL, text, sizeof text), 0);
+   assert_string_equal(text, "");
+   assert_null(tilec_runtime_context(NULL));
+   assert_null(tilec_buffer_address(NULL));
+   assert_int_equal(tilec_buffer_bytes(NULL), 0);
+   assert_int_equal(tilec_kernel_variants(NULL), 0);
+   assert_null(tilec_kernel_info(NULL, 0));
+   assert_null(tilec_tune_info(NULL));
+   assert_string_equal(tilec_module_log(NULL), "");
+   tilec_runtime_close(NULL);
+   tilec_buffer_free(NULL);
+   tilec_module_free(NULL);
+   tilec_pending_free(NULL);
+   tilec_stream_free(NULL, NULL);
+   tilec_stream_free(rt, NULL);
+   tilec_event_free(NULL);
+   tilec_tune_free(NULL);
+   tilec_image_info_free(NULL);
+   buffer = NULL;
+   tilec_module_free(module);
+   tilec_runtime_close(rt); /* the buffer that was overwritten is the stand-in's to free */
+   fake_clear();
+}
+
+/* Larger than ours, or too small to hold even its size; what an older caller knew is taken. */
+static void
+structs_of_another_version(void **state)
+{
+   (void)state;
+   TilecRuntime *other = NULL;
+   TilecModule *m = NULL;
+   start();
+   const size_t bad[] = {0, 1, 7, sizeof(TilecSource) + 1, SIZE_MAX, 4096};
+   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+      TilecRuntimeOptions o = {.struct_size = bad[i], .driver_path = FAKE_DRIVER};
+      TilecSource s = {.struct_size = bad[i], .file = "x.tile"};
+      TilecJitOptions j = {.struct_size = bad[i]};
+      TilecTuneOptions t = {.struct_size = bad[i]};
+      TilecLaunch l = {.grid = {1, 1, 1}};
+      if (bad[i] < sizeof(size_t) || bad[i] > sizeof o)
+         assert_int_equal(tilec_runtime_open(&o, &other), TILEC_BAD_ARGUMENT);
+      assert_int_equal(tilec_module_from_source(rt, &s, &m), TILEC_BAD_ARGUMENT);
+      if (bad[i] < sizeof(size_t) || bad[i] > sizeof j)
+         assert_int_equal(tilec_jit_attach(rt, &j), TILEC_BAD_ARGUMENT);
+      if (bad[i] < sizeof(size_t) || bad[i] > sizeof t)
+         assert_int_equal(tilec_kernel_tune(kernel, &l, NULL, 0, &t, NULL), TILEC_BAD_ARGUMENT);
+      assert_null(other);
+      assert_null(m);
+   }
+   TilecRuntimeOptions old = {.struct_size = offsetof(TilecRuntimeOptions, check),
+                              .driver_path = FAKE_DRIVER, .check = true};
+   assert_int_equal(tilec_runtime_open(&old, &other), TILEC_OK);
+   tilec_runtime_close(other);
+   TilecSource older = {.struct_size = offsetof(TilecSource, tune), .file = "x.tile", .tune = 77};
+   assert_int_equal(tilec_module_from_source(rt, &older, &m), TILEC_OK);
+   tilec_module_free(m);
+   stop();
+}
+
+static void
+odd_arguments_are_refused(void **state)
+{
+   (void)state;
+   start();
+   TilecLaunch l = {.grid = {1, 1, 1}};
+   const TilecArg odd[] = {
+      {.kind = (TilecArgKind)9, .dtype = TILEC_FP32},
+      {.kind = (TilecArgKind)-1, .dtype = TILEC_FP32},
+      {.kind = TILEC_ARG_SCALAR, .dtype = (TilecDtype)99},
+      {.kind = TILEC_ARG_SCALAR, .dtype = TILEC_DTYPE_NONE},
+      {.kind = TILEC_ARG_POINTER, .dtype = (TilecDtype)99},
+      {.kind = TILEC_ARG_BUFFER, .dtype = TILEC_FP32}, /* a NULL buffer */
+      {.kind = TILEC_ARG_BUFFER, .dtype = TILEC_FP32, .as.buffer = buffer, .bytes = 65},
+      {.kind = TILEC_ARG_BUFFER, .dtype = TILEC_FP32, .as.buffer = buffer, .bytes = UINT64_MAX},
+   };
+   for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+      TilecArg args[] = {odd[i], TILEC_ARG(1)};
+      TilecStatus status = tilec_launch(kernel, &l, args, 2);
+      if (status != TILEC_BAD_ARGUMENT)
+         fail_msg("argument %zu: %s", i, tilec_status_name(status));
+      assert_true(detail(rt)[0] != 0);
+   }
+   TilecArg many[300] = {{0}};
+   assert_int_equal(tilec_launch(kernel, &l, many, 300), TILEC_LIMIT);
+   assert_int_equal(tilec_launch(kernel, &l, many, SIZE_MAX), TILEC_LIMIT);
+   assert_int_equal(fake()->num_launches, 0);
+   assert_int_equal(mock.compiles, 1); /* for what lies beyond the buffer, which is no fact */
+   stop();
+}
+
+int test_misuse(void);
+int
+test_misuse(void)
+{
+   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(null_is_refused),
+      cmocka_unit_test(structs_of_another_version),
+      cmocka_unit_test(odd_arguments_are_refused),
+   };
+   return cmocka_run_group_tests(tests, NULL, NULL);
+}
