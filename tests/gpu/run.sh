@@ -68,7 +68,7 @@ fi
 for example in vector_add elu pointwise softmax layer_norm matmul attention; do
    check "$example" 120 "$build/examples/$example" --on cuda --source "$root/dsl_examples"
 done
-for program in gpu_test runtime_gpu_check sim_gpu_models aot_check aot_time; do
+for program in gpu_test runtime_gpu_check gpu_faults sim_gpu_models aot_check aot_time; do
    if [[ -x $build/bin/$program ]]; then
       check "$program" 180 "$build/bin/$program"
    fi
