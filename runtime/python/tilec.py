@@ -419,7 +419,7 @@ class Runtime:
     """A device (on="cuda") or a host executor ("cpu", "sim").  Runtime.get() shares them.
 
     cache_dir: the disk cache and the tuner's database; None = none.  synchronous: wait after every
-    launch, so that a fault names its kernel.  check: look at the arguments of every launch first."""
+    launch, so that a fault names its kernel.  check: look at the arguments of every launch."""
     _open = {}
 
     def __init__(self, on="cuda", device=0, synchronous=False, driver_path=None,
@@ -516,18 +516,7 @@ _I1, _I32, _I64, _U64, _FP32 = [_KIND_SCALAR | _DTYPES[t] << 32
 _MIN32, _MAX32, _MIN64, _MAX64 = -2**31, 2**31 - 1, -2**63, 2**63 - 1
 
 
-class _TorchWords(dict):
-    """torch.dtype → the first word of a TilecArg."""
-
-    def __missing__(self, dtype):
-        name = _NAMES.get(str(dtype).rsplit(".", 1)[-1])
-        if name is None:
-            raise TypeError("elements of %s are no kernel argument" % dtype)
-        self[dtype] = word = _KIND_POINTER | _DTYPES[name] << 32
-        return word
-
-
-_torch_words = _TorchWords()
+_torch_words = {}           # torch.dtype → the first word of a TilecArg
 
 
 class _NotYet:
@@ -545,6 +534,8 @@ def _meet_torch():
         raw = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)
         _shared["raw_stream"] = raw or (lambda d: torch.cuda.current_stream(d).cuda_stream)
         _shared["Tensor"] = torch.Tensor
+        _torch_words.update((getattr(torch, name), _KIND_POINTER | _DTYPES[t] << 32)
+                            for name, t in _NAMES.items() if hasattr(torch, name))
         for kernel in list(_kernels):
             for name, value in _shared.items():
                 kernel._space[kernel._mark + name] = value
@@ -788,31 +779,36 @@ def _key(value):
 # The launcher of one kernel.  "@" becomes a prefix that none of its parameters has.  @w are the
 # words of the launch, @d the device so far (_NO_ARRAY, _HOST or a GPU).
 _ARGUMENT = """
-        @t = @type({n})
-        if @t is @Tensor:
-            @w[{at}] = @words_of[{n}.dtype]
-            @w[{at} + 1] = {n}.data_ptr(){bytes}
-            @v = {n}.get_device()
-            if @v != @d:
-                if @d != -2 or @v < 0:
+            @t = @type({n})
+            if @t is @Tensor:
+                @w[{at}] = @words_of[{n}.dtype]
+                @w[{at} + 1] = {n}.data_ptr(){bytes}
+                @v = {n}.get_device()
+                if @v != @d:
+                    if @d != -2 or @v < 0:
+                        return @slow({all})
+                    @d = @v
+            elif @t is @int:
+                if -0x80000000 <= {n} <= 0x7fffffff:
+                    @w[{at}] = @I32
+                elif -0x8000000000000000 <= {n} <= 0x7fffffffffffffff:
+                    @w[{at}] = @I64
+                else:
                     return @slow({all})
-                @d = @v
-        elif @t is @int and -0x8000000000000000 <= {n} <= 0x7fffffffffffffff:
-            @w[{at}] = @I32 if -0x80000000 <= {n} <= 0x7fffffff else @I64
-            @w[{at} + 1] = {n}
-        elif @t is @float:
-            @w[{at}] = @FP32
-            @b.floats[{at} + 1] = {n}
-        elif {n} is None:
-            @w[{at}] = 0
-        elif @t is @bool:
-            @w[{at}] = @I1
-            @w[{at} + 1] = {n}
-        else:
-            return @slow({all})"""
+                @w[{at} + 1] = {n}
+            elif @t is @float:
+                @w[{at}] = @FP32
+                @b.floats[{at} + 1] = {n}
+            elif {n} is None:
+                @w[{at}] = 0
+            elif @t is @bool:
+                @w[{at}] = @I1
+                @w[{at} + 1] = {n}
+            else:
+                return @slow({all})"""
 
 _BYTES = """
-            @w[{at} + 2] = {n}.nbytes if {n}.is_contiguous() else @extent({n})"""
+                @w[{at} + 2] = {n}.nbytes if {n}.is_contiguous() else @extent({n})"""
 
 _LAUNCHER = """
 def @launcher(@grid, /, {signature}):
@@ -822,7 +818,10 @@ def @launcher(@grid, /, {signature}):
         @b = @new()
     try:
         @w = @b.words
-        @d = -2{body}
+        @d = -2
+        try:{body}
+        except @KeyError:                  # an element type without a counterpart
+            return @slow({all})
         if @d < 0:
             return @slow({all})
         @h = @handles.get((@d, {key}))
@@ -891,7 +890,7 @@ def _generate(kernel):
     key = "".join("%s if @type(%s) is @int or %s is @UNSET else @key(%s), " % (n, n, n, n)
                   for n in consts) + "%(num_warps)s, %(num_stages)s" % values
     check = "".join("\n    if %s is @NEEDED:\n        @missing(%r)" % (n, n) for n in needed)
-    body = check.replace("\n", "\n    ")
+    body = check.replace("\n", "\n        ") or "\n            pass"
     for i, n in enumerate(launch):
         at = 3 + 3 * i
         extent = _BYTES.format(n=n, at=at) if kernel.info["configs"] else ""
@@ -905,7 +904,8 @@ def _generate(kernel):
            "NEEDED": _NEEDED, "missing": kernel._missing, "key": _key,
            "extent": lambda a: _Reader(a).bytes, "I1": _I1, "I32": _I32, "I64": _I64,
            "FP32": _FP32, "words_of": _torch_words, "type": type, "int": int, "float": float,
-           "bool": bool, "tuple": tuple, "callable": callable, "IndexError": IndexError, **_shared}
+           "bool": bool, "tuple": tuple, "callable": callable, "IndexError": IndexError,
+           "KeyError": KeyError, **_shared}
     space.update((mark + name, value) for name, value in own.items())
     exec(text, space)
     return space, mark
@@ -1153,5 +1153,5 @@ class Module:
 
 
 def load(file=None, source=None, include_dirs=(), on=None, **options):
-    """The kernels of a .tile or .py file.  options: fields of TilecSource (check=True, grid="..")."""
+    """The kernels of a .tile or .py file.  options: fields of TilecSource (check=True)."""
     return Module(file, source, include_dirs, on, **options)

@@ -229,6 +229,15 @@ def numpy_arrays(m):
     raises(ValueError, "'y' is read-only", lambda: m.scale(y, x, 40))
     m.pair[1](numpy.arange(16, dtype=numpy.float16)[::-1], y, 1, True)
     raises(tilec.Error, "TILEC_FAULT", lambda: m.pair[1](x[::-1].astype("f8")[::-1], y, 41, True))
+
+    class OnlyDlpack:                                  # numpy's own capsules
+        def __init__(self, a):
+            self.__dlpack__, self.__dlpack_device__ = a.__dlpack__, a.__dlpack_device__
+    y[:] = 0
+    m.scale(OnlyDlpack(numpy.arange(40, dtype="f4")[8:]), OnlyDlpack(y[4:]), 32)
+    assert (y[4:36] == 2 * numpy.arange(8, 40)).all() and not y[:4].any() and not y[36:].any()
+    if numpy.lib.NumpyVersion(numpy.__version__) >= "2.1.0":
+        raises(ValueError, "'y' is read-only", lambda: m.scale(y, OnlyDlpack(x), 32))
     raises(TypeError, "complex", lambda: m.pair[1](x.astype(complex), y, 4, True))
 
 
