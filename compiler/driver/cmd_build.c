@@ -59,7 +59,7 @@ write_files(TlCommand *c, const TlUnit *u, TlOutput *files, size_t n)
    const char *depfile = tl_option(&c->cl, TL_OPT_DEPFILE);
    if (depfile) {
       const char *rule = tl_cmd_depfile(c, u, files, n);
-      files[n++] = (TlOutput){depfile, rule, strlen(rule)};
+      files[n++] = (TlOutput){.path = depfile, .text = rule, .len = strlen(rule)};
    }
    return tl_cmd_write_all(c, files, n) ? EXIT_OK : EXIT_ENVIRONMENT;
 }
@@ -80,9 +80,11 @@ build_stage(TlCommand *c, TlUnit *u, const TilecCompileOptions *o)
    tl_cmd_diagnostics(c, u);
    if (!tl_cmd_extras(c, u, stem_of(u)) || !u->text[u->last])
       return EXIT_ENVIRONMENT;
-   files[n++] = (TlOutput){out, u->text[u->last], u->text_len[u->last]};
+   files[n++] = (TlOutput){.path = out, .text = u->text[u->last],
+                            .len = u->text_len[u->last]};
    if (out && strcmp(out, "-") != 0 && o->stop_after == TILEC_STAGE_PTX && u->json)
-      files[n++] = (TlOutput){tl_cmd_beside(c, out, "json"), u->json, u->json_len};
+      files[n++] = (TlOutput){.path = tl_cmd_beside(c, out, "json"), .text = u->json,
+                               .len = u->json_len};
    return write_files(c, u, files, n);
 }
 
@@ -142,10 +144,11 @@ build_cubin(TlCommand *c, TlUnit *u, const TilecCompileOptions *o)
       tl_cmd_error("'%s' is too old for %s", path, u->target->arch);
    if (code != EXIT_OK || !tl_cmd_extras(c, u, stem_of(u)))
       return code != EXIT_OK ? code : EXIT_ENVIRONMENT;
-   TlOutput files[3] = {{out, cubin.data, cubin.len}};
+   TlOutput files[3] = {{.path = out, .text = cubin.data, .len = cubin.len}};
    size_t n = 1;
    if (out && strcmp(out, "-") != 0)
-      files[n++] = (TlOutput){tl_cmd_beside(c, out, "json"), u->json, u->json_len};
+      files[n++] = (TlOutput){.path = tl_cmd_beside(c, out, "json"), .text = u->json,
+                               .len = u->json_len};
    return write_files(c, u, files, n);
 }
 
@@ -232,7 +235,8 @@ write_c(TlCommand *c, TlAot *aot)
    show_diagnostics(c, aot);
    if (!ok)
       return EXIT_PROGRAM;
-   TlOutput files[3] = {{out, source.data, source.len}, {header, text.data, text.len}};
+   TlOutput files[3] = {{.path = out, .text = source.data, .len = source.len},
+                        {.path = header, .text = text.data, .len = text.len}};
    return write_files(c, u, files, 2);
 }
 

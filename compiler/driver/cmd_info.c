@@ -186,6 +186,10 @@ check_cache(TlCommand *c)
 int
 tl_cmd_doctor(TlCommand *c)
 {
+   if (c->cl.operands.len) {
+      tl_cmd_error("'doctor' takes no file; found '%s'", c->cl.operands.data[0]);
+      return EXIT_USAGE;
+   }
    printf("tilec       %s, LLVM %s\n", tilec_version(), tl_codegen_llvm_version());
    bool ptx = check_compile(false), cpu = check_compile(true);
    printf("compiler    %s\n", ptx ? "ok (a test kernel became PTX)" : "FAILED");

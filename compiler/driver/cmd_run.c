@@ -184,6 +184,8 @@ launch_args(RunState *r, size_t *count)
 }
 
 /* ---- grid ---- */
+enum { MAX_GRID_YZ = 65535 }; /* CUDA's; what runs on a host executor is to run there as well */
+
 static int
 find_slot(void *user, const char *name, size_t len)
 {
@@ -400,22 +402,26 @@ run_on_gpu(RunState *r)
 static int
 save_arrays(RunState *r)
 {
-   for (size_t i = 0; i < r->c->cl.uses.len; i++) {
-      TlOptionUse use = r->c->cl.uses.data[i];
+   const TlCommandLine *cl = &r->c->cl;
+   TlOutput *files = tl_new_array(r->c->arena, TlOutput, cl->uses.len + 1);
+   size_t n = 0;
+   for (size_t i = 0; i < cl->uses.len; i++) {
+      TlOptionUse use = cl->uses.data[i];
       if (use.id != TL_OPT_SAVE)
          continue;
-      const char *eq = strchr(use.value, '='), *why;
+      const char *eq = strchr(use.value, '=');
       TlCmdArg *a = eq ? tl_cmd_arg_find(&r->a, use.value, (size_t)(eq - use.value)) : NULL;
       if (!a || !a->is_given || a->value.kind != TL_CLI_ARRAY) {
          tl_cmd_error("--save takes NAME=FILE.npy of an array argument; found '%s'", use.value);
          return EXIT_USAGE;
       }
-      if (!tl_npy_write(r->c->arena, eq + 1, &a->value.array, &why)) {
-         tl_cmd_error("cannot write '%s': %s", eq + 1, why);
-         return EXIT_ENVIRONMENT;
-      }
+      TlSb head;
+      tl_sb_init(&head, r->c->arena);
+      tl_npy_head(&a->value.array, &head);
+      files[n++] = (TlOutput){.path = eq + 1, .text = head.data, .len = head.len,
+                              .data = a->value.array.data, .data_len = a->value.array.bytes};
    }
-   return EXIT_OK;
+   return tl_cmd_write_all(r->c, files, n) ? EXIT_OK : EXIT_ENVIRONMENT;
 }
 
 static void
@@ -473,6 +479,11 @@ compile_and_run(RunState *r)
       return EXIT_ENVIRONMENT;
    if (!read_grid(r))
       return EXIT_USAGE;
+   for (unsigned i = 1; i < 3; i++)
+      if (r->grid[i] > MAX_GRID_YZ) {
+         tl_cmd_error("grid %c is %u, at most %d is allowed", "xyz"[i], r->grid[i], MAX_GRID_YZ);
+         return EXIT_LIMIT;
+      }
    code = r->rt ? run_on_gpu(r) : run_on_cpu(r);
    return code == EXIT_OK ? save_arrays(r) : code;
 }

@@ -61,7 +61,7 @@ read_options(TlMeasure *m)
       return false;
    m->options = (TilecTuneOptions){
       .struct_size = sizeof m->options,
-      .force = tl_option(&m->c->cl, TL_OPT_FORCE) != NULL,
+      .force = tl_option(&m->c->cl, TL_OPT_FORCE) || tl_option(&m->c->cl, TL_OPT_REFERENCE),
       .on_host = true,
       .warm_cache = tl_option(&m->c->cl, TL_OPT_WARM_CACHE) != NULL,
       .warmup_ms = warmup,

@@ -47,6 +47,8 @@ typedef struct TlOutput {
    const char *path; /* NULL or "-": standard output */
    const char *text;
    size_t len;
+   const void *data; /* `data_len` bytes that follow the text */
+   size_t data_len;
 } TlOutput;
 /* All of them, or none when one cannot be written; false after a message. */
 bool tl_cmd_write_all(TlCommand *c, const TlOutput *files, size_t n);

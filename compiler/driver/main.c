@@ -1,6 +1,7 @@
 /* The `tilec` command: picks the subcommand.  The only place that decides about terminals. */
 #include "driver/command.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,7 @@ dispatch(TlCommand *c, int argc)
       return EXIT_OK;
    }
    if (tl_option(&c->cl, TL_OPT_HELP) || argc < 2)
-      return print_help(c, c->cl.operands.len || argc < 3 ? CMD_ALL : c->cl.command) != EXIT_OK
+      return print_help(c, c->cl.is_named ? c->cl.command : CMD_ALL) != EXIT_OK
                 ? EXIT_ENVIRONMENT
                 : argc < 2 ? EXIT_USAGE
                            : EXIT_OK;
@@ -87,6 +88,10 @@ main(int argc, char **argv)
    tl_command_line_parse(c->arena, argc, argv, &c->cl);
    c->color = use_color(&c->cl);
    code = dispatch(c, argc);
+   if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_OK) {
+      tl_cmd_error("cannot write 'standard output': %s", strerror(errno));
+      code = EXIT_ENVIRONMENT;
+   }
    tl_arena_free(c->arena);
    free(c);
    return code;

@@ -282,13 +282,11 @@ descr_of(TlDtype t)
    return "|u1";
 }
 
-/* Writes a temporary file beside `path` and renames it, so that a failed write keeps what was
- * there. */
-bool
-tl_npy_write(TlArena *arena, const char *path, const TlArray *a, const char **why)
+void
+tl_npy_head(const TlArray *a, TlSb *out)
 {
    TlSb head;
-   tl_sb_init(&head, arena);
+   tl_sb_init(&head, out->arena);
    tl_sb_printf(&head, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr_of(a->dtype));
    for (unsigned i = 0; i < a->rank; i++)
       tl_sb_printf(&head, "%llu%s", (unsigned long long)a->shape[i],
@@ -297,21 +295,10 @@ tl_npy_write(TlArena *arena, const char *path, const TlArray *a, const char **wh
    while ((10 + head.len + 1) % 64)
       tl_sb_char(&head, ' ');
    tl_sb_char(&head, '\n');
-   const char *tmp = tl_arena_printf(arena, "%s.tmp-%ld", path, (long)getpid());
-   FILE *f = fopen(tmp, "wbx");
-   if (!f) {
-      *why = tl_arena_strdup(arena, strerror(errno));
-      return false;
-   }
-   unsigned char fixed[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(head.len & 255),
-                              (unsigned char)(head.len >> 8)};
-   bool ok = fwrite(fixed, 1, 10, f) == 10 && fwrite(head.data, 1, head.len, f) == head.len &&
-             fwrite(a->data, 1, a->bytes, f) == a->bytes;
-   ok = fclose(f) == 0 && ok;
-   ok = ok && rename(tmp, path) == 0;
-   if (!ok) {
-      *why = tl_arena_strdup(arena, strerror(errno));
-      remove(tmp);
-   }
-   return ok;
+   static const char magic[] = {(char)0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
+   for (size_t i = 0; i < sizeof magic; i++)
+      tl_sb_char(out, magic[i]);
+   tl_sb_char(out, (char)(head.len & 255));
+   tl_sb_char(out, (char)(head.len >> 8));
+   tl_sb_mem(out, head.data, head.len);
 }

@@ -21,7 +21,8 @@ typedef struct TlArray {
  * sentence that names what was found and what was expected, with the byte offset where that helps.
  */
 bool tl_npy_read(TlArena *arena, const char *path, TlDtype want, TlArray *out, const char **why);
-bool tl_npy_write(TlArena *arena, const char *path, const TlArray *array, const char **why);
+/* What stands before the array's bytes in its file. */
+void tl_npy_head(const TlArray *array, TlSb *out);
 /* Allocates data for shape; false if too large or out of memory. */
 bool tl_array_alloc(TlArray *array);
 void tl_array_free(TlArray *array);

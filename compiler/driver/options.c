@@ -20,17 +20,17 @@ static const Row table[TL_OPT_COUNT] = {
 static const struct {
    const char *name;
    unsigned bit;
-   const char *help;
+   const char *operand, *help;
 } commands[] = {
-   {"build", CMD_BUILD, "compile a kernel: tilec build FILE (also: tilec FILE)"},
-   {"run", CMD_RUN, "compile and run a kernel on .npy files or made-up arrays"},
-   {"bench", CMD_BENCH, "time a kernel: quantiles, bandwidth, variants side by side"},
-   {"tune", CMD_TUNE, "choose the configuration of an autotuned kernel and keep the choice"},
-   {"check", CMD_CHECK, "diagnostics only"},
-   {"list", CMD_LIST, "kernels of a file with their parameters and types"},
-   {"doctor", CMD_DOCTOR, "what works on this machine"},
-   {"explain", CMD_EXPLAIN, "the long text of an error code"},
-   {"cache", CMD_CACHE, "compiled kernels kept on disk: tilec cache stats|verify|clear"},
+   {"build", CMD_BUILD, "FILE", "compile a kernel: tilec build FILE (also: tilec FILE)"},
+   {"run", CMD_RUN, "FILE", "compile and run a kernel on .npy files or made-up arrays"},
+   {"bench", CMD_BENCH, "FILE", "time a kernel: quantiles, bandwidth, variants side by side"},
+   {"tune", CMD_TUNE, "FILE", "choose the configuration of an autotuned kernel and keep the choice"},
+   {"check", CMD_CHECK, "FILE", "diagnostics only"},
+   {"list", CMD_LIST, "FILE", "kernels of a file with their parameters and types"},
+   {"doctor", CMD_DOCTOR, "", "what works on this machine"},
+   {"explain", CMD_EXPLAIN, "CODE", "the long text of an error code"},
+   {"cache", CMD_CACHE, "stats|verify|clear", "compiled kernels kept on disk: tilec cache stats|verify|clear"},
 };
 
 enum { NUM_COMMANDS = sizeof commands / sizeof commands[0] };
@@ -124,6 +124,7 @@ tl_command_line_parse(TlArena *arena, int argc, char **argv, TlCommandLine *out)
       if (strcmp(argv[1], commands[c].name) == 0) {
          out->command = commands[c].bit;
          out->command_name = commands[c].name;
+         out->is_named = true;
          i = 2;
       }
    bool options = true;
@@ -157,7 +158,11 @@ tl_options_help(TlSb *out, unsigned command, const char *command_name)
          tl_sb_printf(out, "  %-8s  %s\n", commands[c].name, commands[c].help);
       tl_sb_str(out, "\noptions:\n");
    } else {
-      tl_sb_printf(out, "usage: tilec %s [OPTIONS]\n\noptions:\n", command_name);
+      const char *operand = "";
+      for (unsigned c = 0; c < NUM_COMMANDS; c++)
+         operand = commands[c].bit == command ? commands[c].operand : operand;
+      tl_sb_printf(out, "usage: tilec %s %s%s[OPTIONS]\n\noptions:\n", command_name, operand,
+                   *operand ? " " : "");
    }
    for (unsigned i = 0; i < TL_OPT_COUNT; i++) {
       const Row *r = &table[i];

@@ -57,7 +57,7 @@ prepare(TlCommand *c, const TlOutput *o, Pending *p)
    free(real);
    bool in_place = stat(p->path, &st) == 0 && !S_ISREG(st.st_mode);
    int fd = in_place ? open(p->path, O_WRONLY | O_CLOEXEC) : open_beside(c, p);
-   bool ok = fd >= 0 && write_bytes(fd, o->text, o->len);
+   bool ok = fd >= 0 && write_bytes(fd, o->text, o->len) && write_bytes(fd, o->data, o->data_len);
    int why = errno;
    if (fd >= 0 && close(fd) != 0 && ok) {
       ok = false;
@@ -72,7 +72,9 @@ prepare(TlCommand *c, const TlOutput *o, Pending *p)
 static bool
 write_stdout(const TlOutput *o)
 {
-   return fwrite(o->text, 1, o->len, stdout) == o->len && fflush(stdout) == 0;
+   return fwrite(o->text, 1, o->len, stdout) == o->len &&
+          (!o->data_len || fwrite(o->data, 1, o->data_len, stdout) == o->data_len) &&
+          fflush(stdout) == 0;
 }
 
 bool
@@ -103,7 +105,7 @@ tl_cmd_write_all(TlCommand *c, const TlOutput *files, size_t n)
 bool
 tl_cmd_write(TlCommand *c, const char *path, const char *text, size_t len)
 {
-   return tl_cmd_write_all(c, &(TlOutput){path, text, len}, 1);
+   return tl_cmd_write_all(c, &(TlOutput){.path = path, .text = text, .len = len}, 1);
 }
 
 const char *
