@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- names ---- */
 const char *
@@ -25,7 +26,8 @@ tl_c_name(TlArena *arena, const char *text)
    return tl_sb_cstr(&sb);
 }
 
-/* Words that a parameter of a C or C++ function cannot be called, or that the functions use. */
+/* Words that a parameter of a C or C++ function cannot be called, that the functions use, or that
+ * the headers which they include define as macros. */
 static bool
 is_reserved(const char *name)
 {
@@ -37,13 +39,47 @@ is_reserved(const char *name)
       "protected public register reinterpret_cast restrict return short signed sizeof static "
       "static_assert static_cast struct switch template this thread_local throw true try typedef "
       "typeid typename typeof typeof_unqual union unix unsigned using virtual void volatile "
-      "wchar_t while xor xor_eq stream grid grid_x grid_y grid_z asked params bad NULL "
-      "errno stdin stdout stderr ";
+      "while xor xor_eq stream grid grid_x grid_y grid_z asked params bad memcpy NULL errno stdin "
+      "stdout stderr BUFSIZ CLOCKS_PER_SEC CSIGNAL EOF FILENAME_MAX FOPEN_MAX L_ctermid L_cuserid "
+      "L_tmpnam P_tmpdir TIME_UTC TMP_MAX sched_priority ";
    const char *found = strstr(words, name);
    size_t n = strlen(name);
    while (found && !(found[-1] == ' ' && found[n] == ' '))
       found = strstr(found + 1, name);
    return found != NULL;
+}
+
+static bool
+starts_with(const char *name, const char *const *prefixes)
+{
+   for (; *prefixes; prefixes++)
+      if (strncmp(name, *prefixes, strlen(*prefixes)) == 0)
+         return true;
+   return false;
+}
+
+static bool
+ends_with(const char *name, const char *end)
+{
+   size_t n = strlen(name), e = strlen(end);
+   return n > e && strcmp(name + n - e, end) == 0;
+}
+
+/* Families of such words: C's own, types, limits, macros of the headers, what the output defines. */
+static bool
+is_of_others(const TlAot *aot, const char *name)
+{
+   static const char *const numbers[] = {"INT", "UINT", "SIZE_", "PTRDIFF_", "WCHAR_", "WINT_",
+                                         "SIG_ATOMIC_", NULL};
+   static const char *const macros[] = {"ADJ_", "CLOCK_", "CLONE_", "DLFO_", "LM_ID_", "MOD_",
+                                        "PTHREAD_", "RENAME_", "RTLD_", "SCHED_", "SEEK_", "STA_",
+                                        "TIMER_", NULL};
+   size_t own = strlen(aot->name);
+   return (name[0] == '_' && (name[1] == '_' || isupper((unsigned char)name[1]))) ||
+          ends_with(name, "_t") || starts_with(name, macros) ||
+          (starts_with(name, numbers) &&
+           (ends_with(name, "_MAX") || ends_with(name, "_MIN") || ends_with(name, "_WIDTH"))) ||
+          (strncasecmp(name, aot->name, own) == 0 && name[own] == '_');
 }
 
 /* Also apart from the parameters before it. */
@@ -52,12 +88,12 @@ param_name(const TlAot *aot, const TlCKernel *k, uint32_t index, const char *nam
 {
    const char *c = tl_c_name(aot->arena, name);
    for (;;) {
-      bool taken = is_reserved(c) || (c[0] == '_' && (c[1] == '_' || isupper((unsigned char)c[1])));
+      bool taken = is_reserved(c) || is_of_others(aot, c), leads = taken && !is_reserved(c);
       for (uint32_t i = 0; i < index; i++)
          taken |= k->params[i].c_name && strcmp(k->params[i].c_name, c) == 0;
       if (!taken)
          return c;
-      c = tl_arena_printf(aot->arena, "%s%s_", c[0] == '_' ? "p" : "", c);
+      c = tl_arena_printf(aot->arena, "%s%s_", leads || c[0] == '_' ? "p_" : "", c);
    }
 }
 
@@ -306,6 +342,20 @@ range_of(const TlUnit *u, const char *kernel)
    return (TlRange){0};
 }
 
+/* Names that differ in letters which C does not have get numbers. */
+static const char *
+prefix_of(const TlAot *aot, const TlCKernel *kernels, size_t index)
+{
+   const char *name = tl_c_name(aot->arena, kernels[index].name);
+   const char *prefix = tl_arena_printf(aot->arena, "%s_%s", aot->name, name);
+   for (size_t i = 0, number = 2; i < index; i++)
+      if (strcmp(kernels[i].prefix, prefix) == 0) {
+         prefix = tl_arena_printf(aot->arena, "%s_%s_%zu", aot->name, name, number++);
+         i = (size_t)-1; /* from the start: the new name may be another kernel's */
+      }
+   return prefix;
+}
+
 bool
 tl_emit_c(const TlAot *aot, TlSb *source, TlSb *header)
 {
@@ -325,9 +375,7 @@ tl_emit_c(const TlAot *aot, TlSb *source, TlSb *header)
          return false;
    }
    for (size_t i = 0; i < n; i++) {
-      kernels[i].prefix = n == 1 ? aot->name
-                                 : tl_arena_printf(aot->arena, "%s_%s", aot->name,
-                                                   tl_c_name(aot->arena, kernels[i].name));
+      kernels[i].prefix = n == 1 ? aot->name : prefix_of(aot, kernels, i);
       if (!tl_c_params(aot, &kernels[i]))
          return false;
    }
