@@ -19,12 +19,6 @@ static TlEmitRule *const emit_rule[TL_OP_COUNT] = {
 #include "ir/ops.def"
 };
 
-unsigned
-tl_cg_count(const TlType *t)
-{
-   return t->kind == TL_TYPE_REGS ? t->count : 1;
-}
-
 TlRegs
 tl_cg_use(TlCg *cg, const TlValue *v)
 {
@@ -35,7 +29,7 @@ tl_cg_use(TlCg *cg, const TlValue *v)
 TlRegs
 tl_cg_def(TlCg *cg, const TlValue *v)
 {
-   TlRegs r = {NULL, tl_cg_count(v->type)};
+   TlRegs r = {NULL, tl_type_num_regs(v->type)};
    r.v = tl_new_array(cg->arena, LLVMValueRef, r.count);
    cg->regs[v->id] = r;
    return r;

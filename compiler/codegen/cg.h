@@ -69,7 +69,6 @@ tl_cg_use1(TlCg *cg, const TlValue *v)
 {
    return tl_cg_use(cg, v).v[0];
 }
-unsigned tl_cg_count(const TlType *t);
 void tl_cg_block(TlCg *cg, const TlBlock *block); /* emits every op up to the terminator */
 
 /* cg_type.c */

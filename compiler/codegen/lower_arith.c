@@ -45,12 +45,6 @@ is_native_float(TlDtype t)
 }
 
 /* fp8 kinds are computed in fp32, whose 24 bits make the second rounding harmless. */
-static bool
-is_fp8(TlDtype t)
-{
-   return tl_dtype_is_float(t) && tl_dtype_info[t].bits == 8;
-}
-
 static LLVMValueRef
 fp8_to_wide(TlCg *cg, TlDtype t, LLVMValueRef v)
 {
@@ -122,7 +116,7 @@ tl_emit_repack(TlCg *cg, const TlOp *op)
 static LLVMValueRef
 one_neg(TlCg *cg, const TlOp *op, const LLVMValueRef *x)
 {
-   if (is_fp8(arg_dtype(op)))
+   if (tl_dtype_is_fp8(arg_dtype(op)))
       return LLVMBuildXor(cg->b, x[0], LLVMConstInt(cg->i8, 0x80, 0), "");
    return is_native_float(arg_dtype(op)) ? LLVMBuildFNeg(cg->b, x[0], "")
                                          : LLVMBuildNeg(cg->b, x[0], "");
@@ -140,7 +134,7 @@ one_abs(TlCg *cg, const TlOp *op, const LLVMValueRef *x)
    TlDtype t = arg_dtype(op);
    if (is_native_float(t))
       return tl_cg_overloaded(cg, "llvm.fabs", tl_cg_dtype(cg, t), x, 1);
-   if (is_fp8(t))
+   if (tl_dtype_is_fp8(t))
       return LLVMBuildAnd(cg->b, x[0], LLVMConstInt(cg->i8, 0x7F, 0), "");
    if (!tl_dtype_is_signed(t))
       return x[0];
@@ -181,7 +175,7 @@ one_arith(TlCg *cg, const TlOp *op, const LLVMValueRef *x)
    LLVMOpcode code = op->opcode == TL_OP_ADD   ? (is_float ? LLVMFAdd : LLVMAdd)
                      : op->opcode == TL_OP_SUB ? (is_float ? LLVMFSub : LLVMSub)
                                                : (is_float ? LLVMFMul : LLVMMul);
-   if (is_fp8(t)) {
+   if (tl_dtype_is_fp8(t)) {
       LLVMValueRef wide =
          LLVMBuildBinOp(cg->b, code, fp8_to_wide(cg, t, x[0]), fp8_to_wide(cg, t, x[1]), "");
       return tl_cg_cast(cg, wide, TL_FP32, t, TL_ROUNDING_RTNE);
@@ -289,7 +283,7 @@ float_minmax(TlCg *cg, TlDtype t, bool is_max, bool nan_all, LLVMValueRef a, LLV
    }
    LLVMValueRef m = tl_cg_overloaded(cg, name, tl_cg_dtype(cg, wide), args, 2);
    LLVMValueRef narrow = tl_cg_cast(cg, m, wide, t, TL_ROUNDING_RTNE);
-   if (!is_fp8(t))
+   if (!tl_dtype_is_fp8(t))
       return narrow;
    /* The conversion would make an infinity finite, so an operand is passed on as it is. */
    LLVMValueRef is_a = LLVMBuildICmp(cg->b, LLVMIntEQ, tl_cg_to_int(cg, m, 32),
@@ -467,7 +461,7 @@ static LLVMValueRef
 one_fma(TlCg *cg, const TlOp *op, const LLVMValueRef *x)
 {
    TlDtype t = arg_dtype(op);
-   if (!is_fp8(t))
+   if (!tl_dtype_is_fp8(t))
       return tl_cg_overloaded(cg, "llvm.fma", tl_cg_dtype(cg, t), x, 3);
    LLVMValueRef wide[3];
    for (unsigned i = 0; i < 3; i++)

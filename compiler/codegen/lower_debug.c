@@ -101,7 +101,7 @@ tl_emit_inline_asm(TlCg *cg, const TlOp *op)
       count = dst[k].count > count ? dst[k].count : count;
    }
    for (unsigned k = 0; k < op->num_args; k++)
-      count = tl_cg_count(tl_arg(op, k)->type) > count ? tl_cg_count(tl_arg(op, k)->type) : count;
+      count = tl_type_num_regs(tl_arg(op, k)->type) > count ? tl_type_num_regs(tl_arg(op, k)->type) : count;
    if (pack > count)
       pack = count;
    for (unsigned first = 0; first < count; first += pack)
@@ -210,7 +210,7 @@ tl_emit_device_print(TlCg *cg, const TlOp *op)
    if (first == op->num_args)
       print_register(cg, op, first, 0);
    for (unsigned k = first; k < op->num_args; k++)
-      for (unsigned r = 0; r < tl_cg_count(tl_arg(op, k)->type); r++)
+      for (unsigned r = 0; r < tl_type_num_regs(tl_arg(op, k)->type); r++)
          print_register(cg, op, k, r);
 }
 

@@ -2,6 +2,7 @@
 #include "driver/measure.h"
 
 #include "driver/cached.h"
+#include "driver/program.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -105,18 +106,6 @@ open_runtime(TlMeasure *m)
    return EXIT_ENVIRONMENT;
 }
 
-static TilecDtype
-public_dtype(TlDtype dtype)
-{
-   const char *name = tl_dtype_info[dtype].text;
-#define ROW(id, number, text, bytes, kind)                                                         \
-   if (strcmp(name, text) == 0)                                                                    \
-      return TILEC_##id;
-   TILEC_DTYPE_TABLE(ROW)
-#undef ROW
-   return TILEC_DTYPE_NONE;
-}
-
 /* The argument as the runtime takes it. */
 static TilecArg
 runtime_arg(const TlCmdArg *a)
@@ -132,7 +121,7 @@ runtime_arg(const TlCmdArg *a)
    }
    switch (a->value.kind) {
    case TL_CLI_ARRAY:
-      return tilec_view(public_dtype(a->value.array.dtype), a->buffer, 0);
+      return tilec_view(tl_public_dtype(a->value.array.dtype), a->buffer, 0);
    case TL_CLI_BOOL:
       return tilec_int(TILEC_I1, a->value.i);
    case TL_CLI_FLOAT:

@@ -22,8 +22,8 @@ typedef struct HostRun {
    bool no_memory; /* what failed is memory */
 } HostRun;
 
-static TilecDtype
-public_dtype(TlDtype t)
+TilecDtype
+tl_public_dtype(TlDtype t)
 {
 #define ROW(id, number, text, bytes, kind)                                                         \
    if (t == TL_##id)                                                                               \
@@ -47,7 +47,7 @@ scalar_bits(TlDtype to, const TilecArg *a, TlBits *bits)
 {
    bool is_real = a->dtype == TILEC_FP32 || a->dtype == TILEC_FP64;
    if (tl_dtype_is_float(to)) {
-      if (public_dtype(to) == a->dtype && !is_real) {
+      if (tl_public_dtype(to) == a->dtype && !is_real) {
          *bits = a->as.u; /* small floats come as patterns */
          return true;
       }
@@ -170,7 +170,7 @@ describe_fault(HostRun *h, const TlExecFault *e)
       TlDtype t = elem->kind == TL_TYPE_PTR ? TL_I64 : elem->dtype;
       int64_t size = tl_dtype_info[t].bytes;
       snprintf(out->argument, sizeof out->argument, "%s", p->name);
-      out->dtype = public_dtype(t);
+      out->dtype = tl_public_dtype(t);
       out->element = e->byte >= 0 ? e->byte / size : -((-e->byte + size - 1) / size);
       out->valid_end = (int64_t)e->buffer_bytes / size;
    }

@@ -9,4 +9,7 @@ struct TilecProgram {
    TilecAllocator allocator;
 };
 
+/* The type in the public headers' terms. */
+TilecDtype tl_public_dtype(TlDtype t);
+
 #endif

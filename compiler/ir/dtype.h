@@ -43,6 +43,11 @@ tl_dtype_is_signed(TlDtype t)
 {
    return tl_dtype_info[t].kind == TL_KIND_SINT;
 }
+static inline bool
+tl_dtype_is_fp8(TlDtype t)
+{
+   return tl_dtype_is_float(t) && tl_dtype_info[t].bits == 8;
+}
 /* By "fp16", "float16", "f16", "half", "i32", "int32", "s32", "bool", "fp8e4nv", "float8_e4m3fn"...
  * (the spellings of signatures and tl.*).  false if unknown. */
 bool tl_dtype_from_text(const char *s, size_t len, TlDtype *out);

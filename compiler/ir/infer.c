@@ -604,16 +604,10 @@ infer_atomic(Call *c)
 
 /* ---- tiles as a whole ---- */
 static bool
-is_fp8(TlDtype t)
-{
-   return tl_dtype_is_float(t) && tl_dtype_info[t].bits == 8;
-}
-
-static bool
 want_dot_dtypes(Call *c)
 {
    TlDtype a = dtype_of(c->args[0]), b = dtype_of(c->args[1]), acc = dtype_of(c->args[2]);
-   if (a != b && !(is_fp8(a) && is_fp8(b)))
+   if (a != b && !(tl_dtype_is_fp8(a) && tl_dtype_is_fp8(b)))
       return FAIL(c, "both operands of 'dot' must have one dtype; got %s and %s",
                   tl_dtype_info[a].text, tl_dtype_info[b].text);
    bool ok;
@@ -624,7 +618,7 @@ want_dot_dtypes(Call *c)
    } else if (a == TL_FP64) {
       ok = acc == TL_FP64;
    } else {
-      ok = acc == TL_FP32 || (acc == TL_FP16 && (a == TL_FP16 || is_fp8(a)));
+      ok = acc == TL_FP32 || (acc == TL_FP16 && (a == TL_FP16 || tl_dtype_is_fp8(a)));
    }
    if (!ok)
       return FAIL(c, "'dot' of %s cannot accumulate in %s", tl_dtype_info[a].text,

@@ -187,8 +187,7 @@ bool
 tl_type_same_shape(const TlType *a, const TlType *b)
 {
    bool a_tile = a->kind == TL_TYPE_TILE, b_tile = b->kind == TL_TYPE_TILE;
-   uint32_t a_regs = a->kind == TL_TYPE_REGS ? a->count : 1;
-   uint32_t b_regs = b->kind == TL_TYPE_REGS ? b->count : 1;
+   uint32_t a_regs = tl_type_num_regs(a), b_regs = tl_type_num_regs(b);
    return a_tile == b_tile && a_regs == b_regs && a->rank == b->rank &&
           memcmp(a->shape, b->shape, a->rank * sizeof a->shape[0]) == 0;
 }

@@ -65,6 +65,12 @@ tl_type_is_ptr_like(const TlType *t) /* pointer, or tile or regs of pointers */
 {
    return tl_type_elem(t)->kind == TL_TYPE_PTR;
 }
+/* Registers of one thread: 1 for what is no tuple. */
+static inline uint32_t
+tl_type_num_regs(const TlType *t)
+{
+   return t->kind == TL_TYPE_REGS ? t->count : 1;
+}
 uint64_t tl_type_num_elems(const TlType *t); /* 1 for a scalar */
 /* Columns of an index below `size`, as device_print shows it; 0 for a size of 1. */
 int tl_print_width(uint32_t size);

@@ -58,8 +58,7 @@ static void
 look_at(Classes *c, const TlOp *op)
 {
    const TlValue *pointer = first_pointer(op);
-   bool is_control = op->opcode == TL_OP_FOR || op->opcode == TL_OP_WHILE || op->opcode == TL_OP_IF;
-   if (is_control) {
+   if (tl_is_branching(op)) {
       join_control(c, op);
    } else {
       for (uint32_t i = 0; pointer && i < op->num_args; i++)

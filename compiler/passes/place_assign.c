@@ -81,12 +81,6 @@ is_tile(const TlValue *v)
    return v->type->kind == TL_TYPE_TILE;
 }
 
-static bool
-is_control(const TlOp *op)
-{
-   return op->opcode == TL_OP_FOR || op->opcode == TL_OP_WHILE || op->opcode == TL_OP_IF;
-}
-
 static int64_t
 block_weight(const TlBlock *block)
 {
@@ -119,9 +113,9 @@ var_of_value(Assign *a, const TlValue *v)
    if (tl_is_free(a->p, v))
       return NULL;
    if (v->def)
-      return var_at(a, v->def, is_control(v->def) ? v->index : 0);
+      return var_at(a, v->def, tl_is_branching(v->def) ? v->index : 0);
    const TlOp *parent = v->block->region->parent;
-   if (!parent || !is_control(parent))
+   if (!parent || !tl_is_branching(parent))
       return NULL;
    return var_at(a, parent, v->index - (parent->opcode == TL_OP_FOR ? 1 : 0));
 }
@@ -218,7 +212,7 @@ static TlChoice
 first_home(Assign *a, const TlOp *op)
 {
    bool only;
-   if (is_control(op))
+   if (tl_is_branching(op))
       return (TlChoice){0};
    TlChoice home = tl_layout_rule(op)->home(a->p, op);
    if (op->opcode == TL_OP_LOAD && home.layout && is_tile(tl_arg(op, 0)) &&
@@ -251,10 +245,10 @@ add_operation(Assign *a, TlOp *op)
       l = l ? l : p->choice[v->id].layout;
       p->choice[v->id].layout = l ? l : tl_place_default(p, v->type);
    }
-   if (!is_control(op) && !home.layout)
+   if (!tl_is_branching(op) && !home.layout)
       return;
    tl_map_put(&a->var_of, op, (void *)(a->vars.len + 1));
-   if (!is_control(op)) {
+   if (!tl_is_branching(op)) {
       tl_map_put(&p->homes, op, (void *)(uintptr_t)home.layout);
       add_var(
           a, (Var){.op = op, .position = -1, .is_fixed = !is_flexible(a, op), .home = home.layout});
@@ -515,9 +509,9 @@ reach_users(Assign *a, Queue *q, const TlValue *v, const TlLinear *l)
       if (op->opcode == TL_OP_YIELD || op->opcode == TL_OP_CONDITION) {
          const TlOp *parent = op->block->region->parent;
          unsigned skip = op->opcode == TL_OP_CONDITION ? 1 : 0;
-         if (is_control(parent) && i >= skip && i - skip < parent->num_results)
+         if (tl_is_branching(parent) && i >= skip && i - skip < parent->num_results)
             reach(a, q, var_at(a, parent, i - skip), l);
-      } else if (is_control(op)) {
+      } else if (tl_is_branching(op)) {
          unsigned skip = op->opcode == TL_OP_FOR ? 3 : 0;
          if (op->opcode != TL_OP_IF && i >= skip)
             reach(a, q, var_at(a, op, i - skip), l);

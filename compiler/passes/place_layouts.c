@@ -334,19 +334,13 @@ position(TlOp *op, unsigned i, TlValue **in, unsigned *num_in, TlValue **out, un
    }
 }
 
-static bool
-is_control(const TlOp *op)
-{
-   return op->opcode == TL_OP_FOR || op->opcode == TL_OP_WHILE || op->opcode == TL_OP_IF;
-}
-
 static void
 decide_forward(Driver *d, TlOp *op)
 {
    TlPlace *p = &d->place;
    TlValue *in[3], *out[3];
    unsigned num_in, num_out;
-   if (is_control(op)) {
+   if (tl_is_branching(op)) {
       for (unsigned i = 0; position(op, i, in, &num_in, out, &num_out); i++)
          join_choices(d, in, num_in, out, num_out);
       return;
@@ -374,7 +368,7 @@ sweep_forward(Driver *d)
       for (size_t i = 0; i < d->ops.len; i++)
          decide_forward(d, d->ops.data[i]);
       for (size_t i = d->ops.len; i-- > 0;) /* loops see their yields */
-         if (is_control(d->ops.data[i]))
+         if (tl_is_branching(d->ops.data[i]))
             decide_forward(d, d->ops.data[i]);
       if (!d->changed)
          return;
@@ -387,7 +381,7 @@ want_operands(Driver *d, TlOp *op)
 {
    TlPlace *p = &d->place;
    const TlLayoutRule *rule = tl_layout_rule(op);
-   if (is_control(op) || (op->num_results == 1 && tl_is_free(p, tl_result(op, 0))))
+   if (tl_is_branching(op) || (op->num_results == 1 && tl_is_free(p, tl_result(op, 0))))
       return;
    TlChoice home = rule->home(p, op);
    if (!home.layout && rule->home_for && op->num_results && is_tile(tl_result(op, 0))) {
@@ -631,7 +625,7 @@ rewrite(Driver *d, TlOp *op)
       rewrite_dot(d, op);
       return;
    }
-   if (is_control(op)) {
+   if (tl_is_branching(op)) {
       for (unsigned i = 0; i < op->num_results; i++)
          if (is_tile(tl_result(op, i)))
             rewrite_position(d, op, i, tl_result(op, i)->type->layout);
@@ -654,7 +648,7 @@ set_decided_layouts(Driver *d)
       for (unsigned k = 0; k < op->num_results; k++)
          if (is_tile(tl_result(op, k)) && !tl_is_free(p, tl_result(op, k)))
             set_layout(d, tl_result(op, k), p->choice[tl_result(op, k)->id].layout);
-      for (unsigned r = 0; r < op->num_regions && is_control(op); r++) {
+      for (unsigned r = 0; r < op->num_regions && tl_is_branching(op); r++) {
          TlBlock *block = op->regions[r]->block;
          for (unsigned k = 0; k < block->num_args; k++)
             if (is_tile(block->args[k]))

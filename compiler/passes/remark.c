@@ -76,12 +76,6 @@ walk_from(TlPassCx *cx, const TlValue *v)
    return w;
 }
 
-static bool
-is_branch(const TlOp *op)
-{
-   return op->opcode == TL_OP_FOR || op->opcode == TL_OP_WHILE || op->opcode == TL_OP_IF;
-}
-
 /* The operation that v has its layout from: the nearest producer with a layout of its own. */
 static const TlOp *
 layout_source(TlPassCx *cx, const TlValue *v)
@@ -94,7 +88,7 @@ layout_source(TlPassCx *cx, const TlValue *v)
          continue;
       if (v->def && has_own_layout(op))
          return op;
-      if (!is_branch(op)) {
+      if (!tl_is_branching(op)) {
          for (unsigned k = 0; v->def && k < op->num_args; k++)
             visit(&w, tl_arg(op, k));
          continue;
@@ -126,7 +120,7 @@ layout_target(TlPassCx *cx, const TlValue *v)
             return op;
          if (op->opcode == TL_OP_YIELD || op->opcode == TL_OP_CONDITION) {
             at -= op->opcode == TL_OP_CONDITION ? 1 : 0;
-            if (parent && is_branch(parent) && at < parent->num_results) {
+            if (parent && tl_is_branching(parent) && at < parent->num_results) {
                visit(&w, tl_result(parent, at));
                if (parent->opcode == TL_OP_FOR)
                   visit(&w, parent->regions[0]->block->args[at + 1]);

@@ -41,7 +41,7 @@ typedef struct Split {
 static uint32_t
 count_of(const TlValue *v)
 {
-   return v->type->kind == TL_TYPE_REGS ? v->type->count : 1;
+   return tl_type_num_regs(v->type);
 }
 
 static TlPickSource

@@ -23,12 +23,6 @@ typedef struct Trim {
    bool changed;
 } Trim;
 
-static uint32_t
-count_of(const TlType *t)
-{
-   return t->kind == TL_TYPE_REGS ? t->count : 1;
-}
-
 static bool
 is_used(const Trim *t, const TlValue *v, uint32_t r)
 {
@@ -62,8 +56,8 @@ use_like(Trim *t, const TlValue *v, const TlValue *from)
 static void
 enter(Trim *t, const TlValue *v)
 {
-   t->old_count[v->id] = count_of(v->type);
-   t->used[v->id] = tl_new_array(t->cx->scratch, uint64_t, (count_of(v->type) + 63) / 64);
+   t->old_count[v->id] = tl_type_num_regs(v->type);
+   t->used[v->id] = tl_new_array(t->cx->scratch, uint64_t, (tl_type_num_regs(v->type) + 63) / 64);
    t->used[v->id][0] = 1; /* no value is empty */
 }
 
@@ -133,12 +127,6 @@ position(const TlOp *op, unsigned i, TlValue **out)
    return n;
 }
 
-static bool
-is_control(const TlOp *op)
-{
-   return op->opcode == TL_OP_FOR || op->opcode == TL_OP_WHILE || op->opcode == TL_OP_IF;
-}
-
 /* How many of the position's values are defined by the operation itself. */
 static unsigned
 defined_here(const TlOp *op)
@@ -169,7 +157,7 @@ static void
 demand_block(Trim *t, const TlBlock *block)
 {
    for (const TlOp *op = block->last; op; op = op->prev) {
-      if (is_control(op)) {
+      if (tl_is_branching(op)) {
          demand_control(t, op);
       } else if (op->opcode == TL_OP_YIELD) {
          continue; /* its parent's positions */
@@ -321,7 +309,7 @@ narrow_block(Trim *t, TlBlock *block)
 {
    for (TlOp *op = block->first, *next; op; op = next) {
       next = op->next;
-      if (is_control(op)) {
+      if (tl_is_branching(op)) {
          narrow_control(t, op);
       } else if (op->opcode == TL_OP_PICK) {
          narrow_pick(t, op);

@@ -216,12 +216,6 @@ kind_rank(TlDtype t)
    return tl_dtype_is_float(t) ? 2 : t == TL_I1 ? 0 : 1;
 }
 
-static bool
-is_fp8(TlDtype t)
-{
-   return tl_dtype_is_float(t) && tl_dtype_info[t].bits == 8;
-}
-
 /* C's usual conversions without the promotion to int: the wider wins, at one width the unsigned. */
 static TlDtype
 promote_ints(TlDtype a, TlDtype b)
@@ -246,7 +240,7 @@ promote_strong(TlDtype a, TlDtype b, bool div_or_mod, TlDtype *out)
       *out = div_or_mod ? TL_FP32 : TL_BF16;
    else if (a == TL_BF16 || b == TL_BF16)
       *out = TL_FP32;
-   else if (is_fp8(a) && is_fp8(b))
+   else if (tl_dtype_is_fp8(a) && tl_dtype_is_fp8(b))
       *out = a == b ? a : TL_FP16;
    else if (tl_dtype_is_float(a) || tl_dtype_is_float(b))
       return false;
@@ -270,7 +264,7 @@ tl_sema_promote(TlSema *s, const TlSv *a, const TlSv *b, bool div_or_mod, TlRang
    }
    if (!promote_strong(x, y, div_or_mod, out)) {
       tl_report(s->diags, E0281, range, tl_sv_text(s, a), tl_sv_text(s, b));
-      if (is_fp8(x) || is_fp8(y))
+      if (tl_dtype_is_fp8(x) || tl_dtype_is_fp8(y))
          tl_help(s->diags, "convert the fp8 operand first: .to(tl.float32)");
       return false;
    }

@@ -6,12 +6,6 @@
 
 enum { DOT_A, DOT_B, DOT_ACC, DOT_PRECISION, DOT_TF32, DOT_IMPRECISE, DOT_OUT };
 
-static bool
-is_fp8(TlDtype t)
-{
-   return tl_dtype_is_float(t) && tl_dtype_info[t].bits == 8;
-}
-
 static void
 note_operands(TlSema *s, const TlCall *call, const TlValue *a, const TlValue *b)
 {
@@ -35,7 +29,7 @@ check_dtypes(TlSema *s, const TlCall *call, const TlValue *a, const TlValue *b)
       }
    }
    TlDtype x = tl_value_dtype(a), y = tl_value_dtype(b);
-   if (x != y && !(is_fp8(x) && is_fp8(y))) {
+   if (x != y && !(tl_dtype_is_fp8(x) && tl_dtype_is_fp8(y))) {
       tl_report(s->diags, E0330, call->range, tl_dtype_info[x].text, tl_dtype_info[y].text);
       note_operands(s, call, a, b);
       tl_help(s->diags, "cast one operand: b.to(a.dtype)");
@@ -174,7 +168,7 @@ tl_builtin_dot(TlSema *s, const TlCall *call)
       return tl_sv_poison();
    unsigned r = a->type->rank;
    uint32_t k = a->type->shape[r - 1];
-   bool both_fp8 = is_fp8(tl_value_dtype(a)) && is_fp8(tl_value_dtype(b));
+   bool both_fp8 = tl_dtype_is_fp8(tl_value_dtype(a)) && tl_dtype_is_fp8(tl_value_dtype(b));
    if (both_fp8)
       imprecise = INT64_C(1) << 30; /* never promoted unless asked: capability 9.0 */
    if (tl_call_has(call, DOT_IMPRECISE)) {

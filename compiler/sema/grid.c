@@ -37,24 +37,11 @@ is_param(const Grid *g, const char *name, size_t len)
    return false;
 }
 
-typedef struct Ask {
-   TlFrame *frame;
-   const TlNode *node;
-} Ask;
-
-static TlSv
-eval_ask(TlSema *s, void *user)
-{
-   const Ask *a = user;
-   return tl_eval_expr(s, a->frame, a->node);
-}
-
 /* Anything that the module knows without the launch: a constant, os.environ's default, .. */
 static bool
 put_constant(Grid *g, const TlNode *n)
 {
-   Ask ask = {g->frame, n};
-   TlSv v = tl_quietly(g->s, eval_ask, &ask, NULL);
+   TlSv v = tl_quiet_value(g->s, g->frame, n, NULL);
    if (v.kind == TL_SV_INT && !v.is_large)
       tl_sb_printf(&g->out, v.i < 0 ? "(%lld)" : "%lld", (long long)v.i);
    else if (v.kind == TL_SV_BOOL)
@@ -250,8 +237,7 @@ body_of(Grid *g, const TlNode *n)
    const TlNodeList *params = NULL;
    const TlNode *body = n;
    if (n->kind == TL_AST_NAME && !is_param(g, tl_ast_Name(n)->id, strlen(tl_ast_Name(n)->id))) {
-      Ask ask = {g->frame, n};
-      TlSv v = tl_quietly(g->s, eval_ask, &ask, NULL);
+      TlSv v = tl_quiet_value(g->s, g->frame, n, NULL);
       if (v.kind == TL_SV_FUNC && v.func->node->kind != TL_AST_CLASS)
          body = v.func->node;
    }

@@ -178,18 +178,6 @@ tl_decorator_argument(const TlNode *decorator, const char *keyword, int position
    return NULL;
 }
 
-typedef struct Ask {
-   TlFrame *frame;
-   const TlNode *node;
-} Ask;
-
-static TlSv
-eval_ask(TlSema *s, void *user)
-{
-   const Ask *a = user;
-   return tl_eval_expr(s, a->frame, a->node);
-}
-
 static int
 int_argument(TlSema *s, TlFrame *f, const TlNode *decorator, const char *keyword)
 {
@@ -253,8 +241,7 @@ tl_read_decorators(TlSema *s, const TlSvFunc *fn, TlMeta *m)
          const TlNode *configs = tl_decorator_argument(n, "configs", 0);
          m->autotune = n;
          if (configs) {
-            Ask ask = {f, configs};
-            TlSv v = tl_quietly(s, eval_ask, &ask, NULL);
+            TlSv v = tl_quiet_value(s, f, configs, NULL);
             read_config(&v, m);
          }
       } else if (strcmp(last, "constexpr_function") != 0) {
@@ -282,8 +269,7 @@ mark_params(TlSema *s, TlFrame *f, const TlNode *list, TlKernelInfo *k, bool ali
 {
    if (!list)
       return;
-   Ask ask = {f, list};
-   TlSv v = tl_quietly(s, eval_ask, &ask, NULL);
+   TlSv v = tl_quiet_value(s, f, list, NULL);
    for (size_t i = 0; v.kind == TL_SV_TUPLE && i < v.tuple->len; i++) {
       TlKernelParam *p = param_meant(k, &v.tuple->items[i]);
       if (p)

@@ -169,6 +169,8 @@ const char *tl_dotted_text(TlSema *s, const TlNode *node); /* "triton.jit", or N
 TlSvFunc *tl_func_value(TlSema *s, TlUnit *unit, TlFrame *closure, const TlNode *node);
 /* Runs fn with diagnostics put aside; *why receives the first error's text or NULL. */
 TlSv tl_quietly(TlSema *s, TlSv (*fn)(TlSema *, void *), void *user, const char **why);
+/* The value of an expression, in the same way. */
+TlSv tl_quiet_value(TlSema *s, TlFrame *f, const TlNode *n, const char **why);
 TlFrame *tl_module_frame(TlSema *s, TlUnit *unit);
 const char *tl_node_text(TlSema *s, const TlNode *node); /* source text of a node */
 const char *tl_range_text(TlSema *s, TlRange r);

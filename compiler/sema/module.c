@@ -47,6 +47,25 @@ tl_quietly(TlSema *s, TlSv (*fn)(TlSema *, void *), void *user, const char **why
    return v;
 }
 
+typedef struct Expr {
+   TlFrame *frame;
+   const TlNode *node;
+} Expr;
+
+static TlSv
+eval_node(TlSema *s, void *user)
+{
+   const Expr *e = user;
+   return tl_eval_expr(s, e->frame, e->node);
+}
+
+TlSv
+tl_quiet_value(TlSema *s, TlFrame *f, const TlNode *n, const char **why)
+{
+   Expr e = {f, n};
+   return tl_quietly(s, eval_node, &e, why);
+}
+
 /* ---- the builtin module tree ---- */
 typedef struct BuiltinModule {
    const char *name;
@@ -392,23 +411,10 @@ tl_module_frame(TlSema *s, TlUnit *unit)
    return tl_frame_new(s, NULL, unit, act);
 }
 
-typedef struct Ask {
-   TlUnit *unit;
-   const TlNode *expr;
-} Ask;
-
-static TlSv
-eval_at_module_level(TlSema *s, void *user)
-{
-   const Ask *ask = user;
-   return tl_eval_expr(s, tl_module_frame(s, ask->unit), ask->expr);
-}
-
 static void
 load_if(TlSema *s, TlUnit *unit, const TlAstIf *n, unsigned depth)
 {
-   Ask ask = {unit, n->test};
-   TlSv v = tl_quietly(s, eval_at_module_level, &ask, NULL);
+   TlSv v = tl_quiet_value(s, tl_module_frame(s, unit), n->test, NULL);
    bool unknown = v.kind == TL_SV_POISON || v.kind == TL_SV_OPAQUE || v.kind == TL_SV_MODULE;
    if (unknown) { /* either may be meant: the body's names win */
       load_stmts(s, unit, &n->orelse, depth);

@@ -650,25 +650,16 @@ apply_defines(TlSema *s, Spec *p)
 }
 
 /* ---- heuristics and autotune ---- */
-typedef struct Ask {
+typedef struct Heuristic {
    const TlSv *fn;
    TlSv args;
-   TlFrame *frame;
-   const TlNode *node;
-} Ask;
+} Heuristic;
 
 static TlSv
 call_heuristic(TlSema *s, void *user)
 {
-   Ask *a = user;
-   return tl_sema_call(s, a->fn, &a->args, 1, (TlRange){0});
-}
-
-static TlSv
-eval_heuristics(TlSema *s, void *user)
-{
-   Ask *a = user;
-   return tl_eval_expr(s, a->frame, a->node);
+   Heuristic *h = user;
+   return tl_sema_call(s, h->fn, &h->args, 1, (TlRange){0});
 }
 
 static TlSv
@@ -699,7 +690,7 @@ take_missing(TlSema *s, Spec *p, const char *name, TlSv v, TlRange range, const 
 
 /* Remembered for the error that the parameter lacks a value. */
 static void
-note_failure(TlSema *s, Spec *p, const char *name, const TlSv *v, const char *why)
+note_failure(Spec *p, const char *name, const TlSv *v, const char *why)
 {
    for (unsigned i = 0; i < p->num; i++)
       if (strcmp(param(p, i)->name, name) == 0 &&
@@ -707,7 +698,6 @@ note_failure(TlSema *s, Spec *p, const char *name, const TlSv *v, const char *wh
          p->heuristic_failed[i] = why                      ? why
                                   : v->kind == TL_SV_OPAQUE ? v->opaque
                                                             : "it cannot be evaluated";
-   (void)s;
 }
 
 /* A heuristic may give the launch its warps and stages. */
@@ -736,20 +726,19 @@ static void
 apply_heuristics(TlSema *s, Spec *p)
 {
    for (size_t h = 0; h < p->meta.heuristics.len; h++) { /* outer ones first: inner ones see theirs */
-      Ask ask = {.frame = tl_module_frame(s, p->fn->unit), .node = p->meta.heuristics.data[h]};
-      TlSv d = tl_quietly(s, eval_heuristics, &ask, NULL);
+      const TlNode *node = p->meta.heuristics.data[h];
+      TlSv d = tl_quiet_value(s, tl_module_frame(s, p->fn->unit), node, NULL);
       for (size_t i = 0; d.kind == TL_SV_DICT && i < d.fields->len; i++) {
          if (d.fields->keys[i].kind != TL_SV_STR || d.fields->values[i].kind != TL_SV_FUNC)
             continue;
          TlActivation act = {.is_host = true, .caller = s->impl->act};
          s->impl->act = &act;
-         ask.fn = &d.fields->values[i];
-         ask.args = known_arguments(s, p);
+         Heuristic call = {&d.fields->values[i], known_arguments(s, p)};
          const char *why = NULL;
-         TlSv v = tl_quietly(s, call_heuristic, &ask, &why);
+         TlSv v = tl_quietly(s, call_heuristic, &call, &why);
          s->impl->act = act.caller;
-         note_failure(s, p, d.fields->keys[i].s.data, &v, why);
-         take_missing(s, p, d.fields->keys[i].s.data, v, ask.node->range, "its heuristic");
+         note_failure(p, d.fields->keys[i].s.data, &v, why);
+         take_missing(s, p, d.fields->keys[i].s.data, v, node->range, "its heuristic");
          take_launch(s, p, d.fields->keys[i].s.data, &v);
       }
    }

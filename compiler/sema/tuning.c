@@ -114,25 +114,17 @@ tl_heuristic_reads(TlSema *s, const TlSvFunc *fn, bool *read)
 }
 
 /* ---- evaluating ---- */
-typedef struct Ask {
+typedef struct HostCall {
    TlFrame *frame;
-   const TlNode *node;
    const TlSv *fn;
    TlArgs args;
-} Ask;
+} HostCall;
 
 static TlSv
-eval_ask(TlSema *s, void *user)
+invoke(TlSema *s, void *user)
 {
-   Ask *a = user;
-   return tl_eval_expr(s, a->frame, a->node);
-}
-
-static TlSv
-call_ask(TlSema *s, void *user)
-{
-   Ask *a = user;
-   return tl_invoke(s, a->frame, a->fn, &a->args, (TlRange){0});
+   HostCall *c = user;
+   return tl_invoke(s, c->frame, c->fn, &c->args, (TlRange){0});
 }
 
 typedef struct Tuner {
@@ -153,9 +145,8 @@ decorator_value(Tuner *t, const char *keyword, int position)
    const TlNode *n = tl_decorator_argument(t->decorator, keyword, position);
    if (!n)
       return tl_sv_none();
-   Ask ask = {.frame = t->frame, .node = n};
    const char *why = NULL;
-   TlSv v = tl_quietly(t->s, eval_ask, &ask, &why);
+   TlSv v = tl_quiet_value(t->s, t->frame, n, &why);
    if (v.kind != TL_SV_POISON && v.kind != TL_SV_OPAQUE)
       return v;
    tl_report(t->s->diags, R0203, n->range, keyword,
@@ -248,8 +239,8 @@ call_host(Tuner *t, const TlSv *fn, TlArgs args, const char **why)
 {
    TlActivation act = {.is_host = true, .caller = t->s->impl->act};
    t->s->impl->act = &act;
-   Ask ask = {.frame = tl_module_frame(t->s, t->fn->unit), .fn = fn, .args = args};
-   TlSv v = tl_quietly(t->s, call_ask, &ask, why);
+   HostCall call = {.frame = tl_module_frame(t->s, t->fn->unit), .fn = fn, .args = args};
+   TlSv v = tl_quietly(t->s, invoke, &call, why);
    t->s->impl->act = act.caller;
    return v;
 }
@@ -451,8 +442,7 @@ tl_sema_tuning(TlSema *s, const TlSpecialization *spec, TlTuning *out)
 static void
 evaluate_heuristics(Tuner *t, const TlNode *node, TlHeuristics *out)
 {
-   Ask ask = {.frame = t->frame, .node = node};
-   TlSv d = tl_quietly(t->s, eval_ask, &ask, NULL);
+   TlSv d = tl_quiet_value(t->s, t->frame, node, NULL);
    for (size_t i = 0; d.kind == TL_SV_DICT && i < d.fields->len; i++) {
       const TlSv *key = &d.fields->keys[i], *fn = &d.fields->values[i];
       if (key->kind != TL_SV_STR || fn->kind != TL_SV_FUNC || is_defined(t->spec, key->s.data))

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "core/cuda_load.h"
+#include "core/dtype.h"
 #include "core/jit_table.h"
 #include "core/rule.h"
 #include "tilec/runtime.h"
@@ -196,10 +197,6 @@ enum { TL_RT_TEXT = 512 };
 bool tl_arg_convert(const TlParam *param, const TilecArg *arg, TlSlot *out, char *text);
 /* Whether the facts that the code was compiled for hold. */
 bool tl_arg_fits(const TlParam *param, TlSlot slot, bool is_none, char *text);
-TilecDtype tl_dtype_named(const char *name, size_t len);
-const char *tl_dtype_name(TilecDtype dtype);
-char tl_dtype_kind(TilecDtype dtype);       /* B, I, U, F; 0 for NONE */
-unsigned tl_dtype_bytes(TilecDtype dtype);
 
 /* check.c: whether the pointers of a launch hold what they are said to. */
 TilecStatus tl_rt_check_launch(TilecRuntime *rt, const TlVariant *v, const TilecArg *args,

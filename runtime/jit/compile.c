@@ -140,7 +140,7 @@ sign_param(const TlJitParam *p, TlArgKey key, char *text, size_t bytes)
       snprintf(text, bytes, "%s%s", p->base, fact);
    else
       snprintf(text, bytes, "%s%s%s", key.kind == TILEC_ARG_POINTER ? "*" : "",
-               tl_jit_dtype_text(key.dtype), fact);
+               tl_dtype_name(key.dtype), fact);
 }
 
 char *

@@ -52,8 +52,8 @@ say_difference(Out *o, const TlJitParam *p, TlArgKey was, TlArgKey now)
    const char *name = p->decl->name;
    if (was.kind != now.kind || was.dtype != now.dtype)
       say(o, "\n   '%s': type was %s%s, now %s%s", name, kind_text(was),
-          was.kind == TILEC_ARG_NONE ? "" : tl_jit_dtype_text(was.dtype), kind_text(now),
-          now.kind == TILEC_ARG_NONE ? "" : tl_jit_dtype_text(now.dtype));
+          was.kind == TILEC_ARG_NONE ? "" : tl_dtype_name(was.dtype), kind_text(now),
+          now.kind == TILEC_ARG_NONE ? "" : tl_dtype_name(now.dtype));
    say_fact(o, name, "== 1", TL_FACT_ONE, was, now);
    /* a value of 1 is told by that alone */
    if (!((was.facts | now.facts) & TL_FACT_ONE) || !((was.facts ^ now.facts) & TL_FACT_ONE))

@@ -87,43 +87,6 @@ pick_kernel(TlJitSource *s)
    return tl_core_fail(s->jit->rt, TILEC_NOT_FOUND, why);
 }
 
-static TilecDtype
-dtype_named(const char *name)
-{
-#define ROW(id, number, text, bytes, kind)                                                         \
-   if (strcmp(name, text) == 0)                                                                    \
-      return TILEC_##id;
-   TILEC_DTYPE_TABLE(ROW)
-#undef ROW
-   return TILEC_DTYPE_NONE;
-}
-
-const char *
-tl_jit_dtype_text(uint8_t dtype)
-{
-   switch (dtype) {
-#define ROW(id, number, text, bytes, kind)                                                         \
-   case TILEC_##id:                                                                                \
-      return text;
-      TILEC_DTYPE_TABLE(ROW)
-#undef ROW
-   }
-   return "void";
-}
-
-static char
-dtype_kind(uint8_t dtype)
-{
-   switch (dtype) {
-#define ROW(id, number, text, bytes, kind)                                                         \
-   case TILEC_##id:                                                                                \
-      return #kind[0];
-      TILEC_DTYPE_TABLE(ROW)
-#undef ROW
-   }
-   return 0;
-}
-
 static TilecStatus
 read_params(TlJitSource *s)
 {
@@ -148,7 +111,7 @@ read_params(TlJitSource *s)
       const char *name = p->base + p->is_pointer;
       if (p->is_pointer && strncmp(name, "const ", 6) == 0)
          name += 6;
-      p->dtype = dtype_named(name);
+      p->dtype = tl_dtype_named(name, strlen(name));
    }
    return TILEC_OK;
 }
@@ -291,7 +254,7 @@ key_of(const TlJitSource *s, const TlJitParam *p, const TilecArg *a, TlArgKey *k
    if (p->is_annotated && p->is_pointer)
       return misfit(s, p, "is a pointer");
    key->dtype = (uint8_t)(p->is_annotated && p->dtype ? p->dtype : int_type(p, a));
-   char from = dtype_kind((uint8_t)a->dtype), to = dtype_kind(key->dtype);
+   char from = tl_dtype_kind(a->dtype), to = tl_dtype_kind(key->dtype);
    if ((from == 'I' || from == 'U') && (to == 'I' || to == 'U')) {
       if (specialize && a->as.u == 1 && !p->is_annotated)
          key->facts = TL_FACT_ONE;

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "core/dtype.h"
 #include "core/jit_table.h"
 #include "jit/cache.h"
 #include "jit/tune.h"
@@ -112,7 +113,6 @@ typedef struct TlJitSource {
 TilecStatus tl_jit_keys(const TlJitSource *s, const TilecArg *args, size_t num_args, TlArgKey *key,
                         uint64_t *hash);
 TlJitEntry *tl_jit_look_up(TlJitSource *s, uint64_t hash, const TlArgKey *key, size_t n);
-const char *tl_jit_dtype_text(uint8_t dtype);
 
 /* compile.c */
 TilecCompileOptions tl_jit_compile_options(const TlJitSource *s);

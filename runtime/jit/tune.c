@@ -173,7 +173,7 @@ make_key(const TlTune *t, const TilecArg *args, TlKeyItem *key)
       if (a->kind == TILEC_ARG_POINTER || a->kind == TILEC_ARG_BUFFER) {
          key[i].dtype = (uint32_t)a->dtype;
       } else if (a->kind == TILEC_ARG_SCALAR) {
-         key[i].dtype = tl_tune_scalar_kind(a->dtype) == 'F';
+         key[i].dtype = tl_dtype_kind(a->dtype) == 'F';
          key[i].value = t->keys[i].by_value ? a->as.u : 0;
       }
    }

@@ -2,6 +2,7 @@
 #ifndef TL_RT_TUNE_IMPL_H
 #define TL_RT_TUNE_IMPL_H
 
+#include "core/dtype.h"
 #include "jit/tune.h"
 
 #include <pthread.h>
@@ -70,7 +71,6 @@ struct TlTune {
 /* ---- tune_open.c ---- */
 /* The value of a scalar argument as -D takes it. */
 void tl_tune_value_text(const TilecArg *a, char *text, size_t bytes);
-char tl_tune_scalar_kind(TilecDtype dtype); /* B, I, U or F; 0 for none */
 /* "fp16" of a launch argument that is a pointer. */
 const char *tl_tune_pointee(const TlTune *t, uint32_t arg, TilecDtype given);
 /* The kernel's configurations for these arguments; as written when nothing can be pruned.  The lock

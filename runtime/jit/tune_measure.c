@@ -3,6 +3,7 @@
  *
  * Invariant: when tl_tune_measure returns, the memory of every written argument whose size is known
  * is what it was before.  Left out: choosing what to measure, and storing (tune.c). */
+#include "core/dtype.h"
 #include "jit/tune.h"
 
 #include <math.h>
@@ -99,11 +100,9 @@ pointee(const TlTuneJob *job, uint32_t param, TilecDtype given)
       if (type[0] != '*')
          continue;
       type += 1 + (strncmp(type + 1, "const ", 6) == 0 ? 6 : 0);
-#define ROW(id, number, text, bytes, kind)                                                         \
-   if (strcmp(type, text) == 0)                                                                    \
-      return TILEC_##id;
-      TILEC_DTYPE_TABLE(ROW)
-#undef ROW
+      TilecDtype dtype = tl_dtype_named(type, strlen(type));
+      if (dtype)
+         return dtype;
    }
    return given;
 }
@@ -227,20 +226,11 @@ element(const void *data, TilecDtype dtype, size_t i)
    return bits >> (width - 1) ? -v : v;
 }
 
-static bool
-is_float(TilecDtype dtype)
-{
-   return dtype == TILEC_FP16 || dtype == TILEC_BF16 || dtype == TILEC_FP32 ||
-          dtype == TILEC_FP64 || dtype == TILEC_FP8E4NV || dtype == TILEC_FP8E5;
-}
-
 /* Elements that agree in being NaN or the same infinity count as equal. */
 static double
 relative_error(const Saved *s, const void *data)
 {
-   size_t width = s->dtype == TILEC_FP64 ? 8 : s->dtype == TILEC_FP32 ? 4
-                  : s->dtype == TILEC_FP16 || s->dtype == TILEC_BF16  ? 2
-                                                                     : 1;
+   size_t width = tl_dtype_bytes(s->dtype);
    double difference = 0, norm = 0;
    for (size_t i = 0; i < s->bytes / width; i++) {
       double a = element(s->reference, s->dtype, i), b = element(data, s->dtype, i);
@@ -302,7 +292,7 @@ compare(Measure *m, TlCandidate *c)
          continue;
       TilecStatus status =
          tilec_buffer_download(s->live, s->offset, mine, s->bytes, m->job->launch.stream);
-      if (status == TILEC_OK && is_float(s->dtype)) {
+      if (status == TILEC_OK && tl_dtype_kind(s->dtype) == 'F') {
          double error = relative_error(s, mine);
          if (!(error <= tolerance(m->job, s->dtype)))
             tl_tune_drop(c, TILEC_FAULT, "wrong result: '%s' has a relative error of %.3g", s->name,

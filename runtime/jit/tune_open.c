@@ -10,38 +10,10 @@
 enum { VALUE_BYTES = 80 };
 
 /* ---- values as text ---- */
-char
-tl_tune_scalar_kind(TilecDtype dtype)
-{
-   switch (dtype) {
-#define ROW(id, number, text, bytes, kind)                                                         \
-   case TILEC_##id:                                                                                \
-      return #kind[0];
-      TILEC_DTYPE_TABLE(ROW)
-#undef ROW
-   default:
-      return 0;
-   }
-}
-
-static const char *
-dtype_text(TilecDtype dtype)
-{
-   switch (dtype) {
-#define ROW(id, number, text, bytes, kind)                                                         \
-   case TILEC_##id:                                                                                \
-      return text;
-      TILEC_DTYPE_TABLE(ROW)
-#undef ROW
-   default:
-      return "void";
-   }
-}
-
 void
 tl_tune_value_text(const TilecArg *a, char *text, size_t bytes)
 {
-   switch (tl_tune_scalar_kind(a->dtype)) {
+   switch (tl_dtype_kind(a->dtype)) {
    case 'F':
       snprintf(text, bytes, "%.17g", a->as.f);
       break;
@@ -64,7 +36,7 @@ tl_tune_pointee(const TlTune *t, uint32_t arg, TilecDtype given)
       if (!p->is_constexpr && k++ == arg && p->type && p->type[0] == '*')
          return p->type + 1;
    }
-   return dtype_text(given);
+   return tl_dtype_name(given);
 }
 
 /* What the compiler may know of the launch arguments; one block, NULL without memory. */

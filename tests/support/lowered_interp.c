@@ -62,7 +62,7 @@ stop(In *in, const char *fmt, ...)
 static unsigned
 regs(const TlValue *v)
 {
-   return v->type->kind == TL_TYPE_REGS ? v->type->count : 1;
+   return tl_type_num_regs(v->type);
 }
 
 static TlDtype

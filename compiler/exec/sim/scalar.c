@@ -7,12 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-static unsigned
-count_of(const TlType *t)
-{
-   return t->kind == TL_TYPE_REGS ? t->count : 1;
-}
-
 static TlDtype
 dtype_of(const TlType *t)
 {
@@ -66,11 +60,11 @@ sim_eltwise(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
    const TlOp *op = h->op;
    const TlType *type = tl_result(op, 0)->type;
    TlDtype out = dtype_of(type), in[MAX_ARGS];
-   Lanes x = {.out = frame + h->result_at[0], .n = count_of(type)};
+   Lanes x = {.out = frame + h->result_at[0], .n = tl_type_num_regs(type)};
    for (unsigned k = 0; k < op->num_args; k++) {
       in[k] = dtype_of(tl_arg(op, k)->type);
       x.arg[k] = frame + h->arg_at[k];
-      x.step[k] = count_of(tl_arg(op, k)->type) == 1 ? 0 : tl_dtype_info[in[k]].bytes;
+      x.step[k] = tl_type_num_regs(tl_arg(op, k)->type) == 1 ? 0 : tl_dtype_info[in[k]].bytes;
    }
    if (out == TL_FP32 && op->opcode == TL_OP_FMA && fma_f32(&x))
       return;
@@ -142,11 +136,11 @@ sim_inline_asm(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
                      TL_EXEC_UNSUPPORTED);
    for (unsigned k = 0; k < op->num_results; k++) {
       result[k] = frame + h->result_at[k];
-      n = count_of(tl_result(op, k)->type);
+      n = tl_type_num_regs(tl_result(op, k)->type);
    }
    for (unsigned k = 0; k < op->num_args; k++) {
       arg[k] = frame + h->arg_at[k];
-      num[k] = count_of(tl_arg(op, k)->type);
+      num[k] = tl_type_num_regs(tl_arg(op, k)->type);
       n = num[k] > n ? num[k] : n;
    }
    tl_ptx_apply(s->ptx, arg, num, result, n);
@@ -191,7 +185,7 @@ static const unsigned char *
 operand_at(const TlHostSite *h, const unsigned char *frame, unsigned k, uint32_t r)
 {
    const TlType *type = tl_arg(h->op, k)->type;
-   return frame + h->arg_at[k] + (count_of(type) > 1 ? r * tl_dtype_info[dtype_of(type)].bytes : 0);
+   return frame + h->arg_at[k] + (tl_type_num_regs(type) > 1 ? r * tl_dtype_info[dtype_of(type)].bytes : 0);
 }
 
 /* The line of the device's printf: "pid (x, y, z) idx (i, j) prefix: (operand n) value"; k = the
@@ -240,6 +234,6 @@ sim_device_print(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
    if (first == op->num_args)
       print_register(t, h, frame, first, 0);
    for (unsigned k = first; k < op->num_args; k++)
-      for (uint32_t r = 0; r < count_of(tl_arg(op, k)->type); r++)
+      for (uint32_t r = 0; r < tl_type_num_regs(tl_arg(op, k)->type); r++)
          print_register(t, h, frame, k, r);
 }

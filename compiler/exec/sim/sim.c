@@ -68,7 +68,7 @@ all_models(void)
 static uint32_t
 regs_of(const TlValue *v)
 {
-   return v->type->kind == TL_TYPE_REGS ? v->type->count : 1;
+   return tl_type_num_regs(v->type);
 }
 
 static int64_t
