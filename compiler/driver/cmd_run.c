@@ -287,6 +287,15 @@ print_line(void *user, const char *line, size_t len)
    fputc('\n', stdout);
 }
 
+/* Where the program went wrong, as other errors are told. */
+static void
+print_fault(void *user, const char *text, size_t len)
+{
+   bool *is_told = user;
+   *is_told = true;
+   fprintf(stderr, "%.*s\n", (int)len, text);
+}
+
 static double
 now_ms(void)
 {
@@ -305,6 +314,7 @@ run_on_cpu(RunState *r)
    TilecArg *args = launch_args(r, &n);
    bool count = r->on_sim && tl_option(&r->c->cl, TL_OPT_STATS);
    TlSimStats stats = {0};
+   bool is_told = false;
    TilecHostLaunch l = {.struct_size = sizeof l,
                         .mode = r->on_sim ? TILEC_HOST_SIM : TILEC_HOST_CPU,
                         .grid = {r->grid[0], r->grid[1], r->grid[2]},
@@ -312,6 +322,8 @@ run_on_cpu(RunState *r)
                         .num_args = n,
                         .num_threads = threads,
                         .on_print = print_line,
+                        .on_fault = print_fault,
+                        .user = &is_told,
                         .timeout_ms = r->o.timeout_ms};
    double *ms = tl_new_array(r->c->arena, double, r->time_runs + 1);
    for (uint32_t i = 0; i < (r->time_runs ? r->time_runs : 1); i++) {
@@ -323,9 +335,9 @@ run_on_cpu(RunState *r)
       if (status == TILEC_OK)
          continue;
       tl_cmd_diagnostics(r->c, &r->unit);
-      if (fault.message[0] && fault.line)
-         fprintf(stderr, "%s\n", fault.message);
-      else if (fault.message[0])
+      if (is_told)
+         return tl_cmd_exit_code(status);
+      if (fault.message[0])
          tl_cmd_error("%s", fault.message);
       else if (!r->unit.diags.num_errors)
          tl_cmd_error("%s", tilec_status_string(status));

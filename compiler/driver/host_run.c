@@ -149,7 +149,16 @@ render_message(HostRun *h)
    for (const TlDiag *d = h->diags.first; d; d = d->next)
       tl_diag_render(&h->diags, d, false, &sb);
    size_t len = sb.len && sb.data[sb.len - 1] == '\n' ? sb.len - 1 : sb.len;
-   snprintf(h->fault->message, sizeof h->fault->message, "%.*s", (int)len, tl_sb_cstr(&sb));
+   const char *text = tl_sb_cstr(&sb);
+   if (h->launch->on_fault && len)
+      h->launch->on_fault(h->launch->user, text, len);
+   if (len >= sizeof h->fault->message) {
+      size_t whole = sizeof h->fault->message - 1;
+      while (whole && text[whole] != '\n')
+         whole--;
+      len = whole ? whole : sizeof h->fault->message - 1;
+   }
+   snprintf(h->fault->message, sizeof h->fault->message, "%.*s", (int)len, text);
 }
 
 static void

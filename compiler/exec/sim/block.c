@@ -41,7 +41,8 @@ sim_place(SimThread *t, const TlHostSite *s, TlSimFault fault)
 static void
 fail(SimBlock *b, TlSimFault fault, TlExecStatus status)
 {
-   bool is_race = fault.kind == TL_SIM_FAULT_RACE || fault.kind == TL_SIM_FAULT_IN_FLIGHT;
+   bool is_race = fault.kind == TL_SIM_FAULT_RACE || fault.kind == TL_SIM_FAULT_IN_FLIGHT ||
+                  fault.kind == TL_SIM_FAULT_GLOBAL_RACE;
    bool is_older = b->has_unwritten && !is_race;
    b->fault = is_older ? b->unwritten : fault;
    b->status = is_older ? TL_EXEC_FAULT : status;

@@ -4,7 +4,8 @@
 #include <string.h>
 
 uint8_t *
-sim_global(SimThread *t, const TlHostSite *s, uint64_t address, uint32_t bytes, bool is_write)
+sim_global(SimThread *t, const TlHostSite *s, uint64_t address, uint32_t bytes, SimUse use,
+           const unsigned char *data)
 {
    const SimLaunch *l = t->block->launch;
    /* Nearest buffer: an address a little below a buffer still belongs to it. */
@@ -23,10 +24,14 @@ sim_global(SimThread *t, const TlHostSite *s, uint64_t address, uint32_t bytes, 
       f.kind = TL_FAULT_BOUNDS;
    else if (address % bytes)
       f.kind = TL_FAULT_MISALIGNED;
-   else if (is_write && !a->is_writable)
+   else if (use != SIM_READS && !sim_site(s)->is_volatile && !a->is_writable)
       f.kind = TL_FAULT_READ_ONLY;
-   else
-      return (uint8_t *)a->data + offset;
+   else {
+      uint8_t *p = (uint8_t *)a->data + offset;
+      if (l->tracked && l->tracked[slot])
+         sim_global_touch(&(SimGlobalTouch){t, s, use, p, data, a->name, f.byte, bytes});
+      return p;
+   }
    sim_base_fault(t, s, f, TL_EXEC_FAULT);
 }
 
@@ -49,7 +54,8 @@ sim_ld_global(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
       uint64_t p = pointer(h, frame, a);
       sim_count(t, h, SIM_COUNT_LOAD, a, is_on, p);
       if (is_on) {
-         memcpy(to, sim_global(t, h, p, s->bytes, false), s->bytes);
+         memcpy(to, sim_global(t, h, p, s->bytes, s->is_volatile ? SIM_UPDATES : SIM_READS, NULL),
+                s->bytes);
       } else if (s->other < 0) {
          memset(to, 0, s->bytes);
       } else {
@@ -70,9 +76,9 @@ sim_st_global(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
       bool is_on = sim_pred(s, h, frame, a);
       uint64_t p = pointer(h, frame, a);
       sim_count(t, h, SIM_COUNT_STORE, a, is_on, p);
+      const unsigned char *data = frame + h->arg_at[1] + (size_t)a * s->bytes;
       if (is_on)
-         memcpy(sim_global(t, h, p, s->bytes, true), frame + h->arg_at[1] + (size_t)a * s->bytes,
-                s->bytes);
+         memcpy(sim_global(t, h, p, s->bytes, SIM_WRITES, data), data, s->bytes);
    }
 }
 
@@ -95,7 +101,7 @@ static TlBits
 atomic(SimThread *t, const TlHostSite *h, uint64_t address, TlBits value, const TlBits *compare)
 {
    const SimSite *s = sim_site(h);
-   uint8_t *p = sim_global(t, h, address, s->elem_bytes, true);
+   uint8_t *p = sim_global(t, h, address, s->elem_bytes, SIM_UPDATES, NULL);
    pthread_mutex_t *lock = &t->block->launch->atomic_lock[address / 8 % SIM_ATOMIC_LOCKS];
    pthread_mutex_lock(lock);
    TlBits old = tl_load_elem(s->dtype, p);

@@ -40,7 +40,7 @@ typedef struct SimSite {
    int other;               /* ld_global: operand, or -1 */
    uint32_t num_other;
    TlDtype dtype;           /* of the data */
-   bool is_atomic;
+   bool is_volatile;
    int64_t word;            /* rmw, shuffle mode, mma kind */
    uint32_t width, reps[3], num;
    bool trans;
@@ -66,6 +66,8 @@ struct TlSimKernel {
    size_t mma_room;
    uint32_t granule;        /* every shared access is a multiple of it, size and address */
    bool has_shared_atomics;
+   uint32_t global_granule; /* as granule, of global accesses */
+   const bool *written;     /* by argument: may be written; NULL: no races are looked for */
    size_t stack_bytes;
 };
 
@@ -75,6 +77,7 @@ typedef struct SimLaunch {
    const TlExecArg *args;
    unsigned num_args;
    const uint64_t *bits;    /* of each argument: virtual address or scalar */
+   const bool *tracked;     /* by argument: races on it are looked for; NULL = on none */
    uint32_t grid[3];
    uint64_t num_blocks;
    const TlSimOptions *opts;
@@ -154,6 +157,13 @@ typedef struct SimShared {
    SimRead *read;           /* by cell * warps + warp */
 } SimShared;
 
+/* Global memory that this block touched (global_races.c). */
+typedef struct SimGlobal {
+   unsigned char *cells;
+   uint32_t len, cap;       /* of `block`; a power of two */
+   uint64_t block;          /* number + 1 */
+} SimGlobal;
+
 typedef struct SimBarrier {
    uint32_t arrived;        /* warps */
    const TlHostSite *site;  /* of the first */
@@ -186,6 +196,7 @@ struct SimBlock {
    bool has_unwritten;      /* a read of what nothing had written: told at the end, as a write */
    TlSimFault unwritten;    /* by another thread later shows that it is a race */
    SimShared shared;
+   SimGlobal global;
    SimBarrier barrier[SIM_BARRIERS];
    uint32_t epoch[SIM_MAX_WARPS];
    uint32_t clock[SIM_MAX_WARPS][SIM_MAX_WARPS];
@@ -224,10 +235,28 @@ TlHostModel sim_ld_shared, sim_st_shared, sim_atom_shared, sim_ldmatrix, sim_stm
 TlHostModel sim_cp_async, sim_cp_async_commit, sim_cp_async_wait;
 
 /* global.c */
-uint8_t *sim_global(SimThread *t, const TlHostSite *s, uint64_t address, uint32_t bytes,
-                    bool is_write);
+typedef enum SimUse { SIM_READS, SIM_WRITES, SIM_UPDATES /* atomic, and volatile loads */ } SimUse;
+/* data: what a write will bring. */
+uint8_t *sim_global(SimThread *t, const TlHostSite *s, uint64_t address, uint32_t bytes, SimUse use,
+                    const unsigned char *data);
 TlBits sim_rmw(int64_t rmw, TlDtype d, TlBits old, TlBits v);
 TlHostModel sim_ld_global, sim_st_global, sim_atom_rmw, sim_atom_cas;
+
+/* global_races.c */
+typedef struct SimGlobalTouch {
+   SimThread *t;
+   const TlHostSite *site;
+   SimUse use;
+   const uint8_t *at;
+   const unsigned char *data; /* of a write */
+   const char *buffer;
+   int64_t byte;              /* in the buffer */
+   uint32_t bytes;
+} SimGlobalTouch;
+void sim_global_touch(const SimGlobalTouch *x);
+void sim_global_prepare(TlSimKernel *k);
+const bool *sim_global_tracked(TlArena *arena, const TlSimKernel *k, const TlExecArg *args,
+                               unsigned num_args);
 
 /* warp.c */
 TlHostModel sim_shfl, sim_redux, sim_mma;

@@ -38,6 +38,12 @@ tl_sim_report(TlDiags *d, const TlSimFault *f)
    case TL_SIM_FAULT_IN_FLIGHT:
       report_pair(d, f);
       break;
+   case TL_SIM_FAULT_GLOBAL_RACE:
+      tl_report(d, E0687, at, op, f->thread, f->other_op, f->other_thread, (long long)f->base.byte,
+                f->base.buffer ? f->base.buffer : "a buffer");
+      tl_help(d, "one of the two is a write; '%s' orders what the threads of a program do", "debug_barrier");
+      tl_note(d, N0680, f->other, f->other_op);
+      break;
    case TL_SIM_FAULT_UNWRITTEN:
       tl_report(d, E0682, at, op, f->thread, f->shared_at, last);
       break;

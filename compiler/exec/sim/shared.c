@@ -339,7 +339,7 @@ sim_cp_async(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
       bool is_on = sim_pred(s, h, frame, a);
       sim_count(t, h, SIM_COUNT_LOAD, a, is_on, from);
       if (is_on)
-         copy.from = sim_global(t, h, from, s->bytes, false);
+         copy.from = sim_global(t, h, from, s->bytes, SIM_READS, NULL);
       touch(&(Touch){.t = t, .site = h, .at = at, .bytes = s->bytes, .is_write = true,
                      .is_copy = true, .data = copy.from ? copy.from : zeros});
       for (uint32_t i = at / m->granule; i < (at + s->bytes) / m->granule; i++)

@@ -131,6 +131,7 @@ decode(TlSimKernel *k, TlHostSite *h)
    s->vec = (uint32_t)attr_or(op, TL_ATTR_VEC, 1);
    s->num = (uint32_t)attr_or(op, TL_ATTR_NUM, 1);
    s->trans = attr_or(op, TL_ATTR_TRANS, 0) != 0;
+   s->is_volatile = attr_or(op, TL_ATTR_VOLATILE, 0) != 0;
    s->width = (uint32_t)attr_or(op, TL_ATTR_WIDTH, 32);
    s->bytes = s->vec * s->elem_bytes;
    if (s->pred >= 0)
@@ -217,6 +218,7 @@ compile(TlSimKernel *k, TlSimFault *fault)
    k->granule = 16;
    for (unsigned i = 0; i < k->code->num_sites; i++)
       decode(k, k->code->sites[i]);
+   sim_global_prepare(k);
    k->stack_bytes = (k->code->stack_bytes + MODEL_STACK + PAGE - 1) / PAGE * PAGE;
    return true;
 }
@@ -468,6 +470,7 @@ tl_sim_launch(const TlSimKernel *kernel, const TlExecArg *args, unsigned num_arg
                     .opts = opts ? opts : &defaults,
                     .count = stats != NULL,
                     .failed = UINT64_MAX};
+   l->tracked = sim_global_tracked(arena, kernel, l->args, num_args);
    launch(l);
    TlExecStatus status = l->status;
    if (status != TL_EXEC_OK)

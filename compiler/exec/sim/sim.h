@@ -1,6 +1,7 @@
 /* The GPU simulator: runs LOWERED functions on this CPU, every thread of a block a fiber, every
- * machine operation a model in C.  What a GPU would leave to chance is a reported fault: shared
- * bytes touched by two threads with no barrier between, read before anything was written, or
+ * machine operation a model in C.  What a GPU would leave to chance is a reported fault: bytes of
+ * shared memory, or of global memory within a block, touched by two threads with no barrier between;
+ * shared bytes read before anything was written, or
  * touched while an asynchronous copy to them is not waited for (copies land when they are waited
  * for, not before); barriers and warp operations that some threads do not reach; shared accesses
  * outside the memory that the operation was given; and what the CPU executor reports too: global
@@ -24,6 +25,7 @@ typedef enum TlSimFaultKind {
    TL_SIM_FAULT_ALIGNMENT, /* of a shared address */
    TL_SIM_FAULT_DIVERGED,  /* lanes of a warp at different warp operations, or warps of a barrier */
    TL_SIM_FAULT_STUCK,     /* threads wait for others that ended or wait elsewhere */
+   TL_SIM_FAULT_GLOBAL_RACE, /* as RACE, of global memory: base tells the place */
 } TlSimFaultKind;
 
 typedef struct TlSimFault {

@@ -281,7 +281,8 @@ typedef struct TilecFault {
    int64_t element;         /* element index that was accessed, relative to the argument */
    int64_t valid_begin;     /* elements [valid_begin, valid_end) belong to the argument */
    int64_t valid_end;
-   char message[512];       /* one sentence: what happened, with the actual values */
+   char message[512];       /* what happened, with the actual values; lines that do not fit are left
+                               out: TilecHostLaunch.on_fault gets all of it */
 } TilecFault;
 
 /* Lines of device_print, whole lines without the newline, one thread at a time. */
@@ -301,6 +302,8 @@ typedef struct TilecHostLaunch {
    void *user;              /* passed to on_print */
    const volatile int *cancel; /* polled between programs; non-zero stops with TILEC_CANCELLED */
    uint32_t timeout_ms;     /* 0 = none */
+   TilecPrintFn *on_fault;  /* called at most once, before a failed run returns, with the message
+                               in all its lines: carets, notes, help; NULL: not wanted */
 } TilecHostLaunch;
 
 /* Runs one launch to its end on the calling thread plus num_threads - 1 more.

@@ -54,6 +54,7 @@ static const Example examples[] = {
 typedef struct Outcome {
    TilecStatus status;
    TilecFault fault;
+   char message[2048]; /* of the fault, in full */
    uint16_t *data[MAX_ARGS];
 } Outcome;
 
@@ -86,6 +87,13 @@ compile(const Example *e, const char *source, TilecSession **session)
    return p;
 }
 
+static void
+keep_message(void *user, const char *text, size_t len)
+{
+   Outcome *out = user;
+   snprintf(out->message, sizeof out->message, "%.*s", (int)len, text);
+}
+
 static Outcome
 run(const Example *e, const TilecProgram *p, int64_t size)
 {
@@ -113,6 +121,8 @@ run(const Example *e, const TilecProgram *p, int64_t size)
                         .grid = {e->grid[0], e->grid[1], e->grid[2]},
                         .args = args,
                         .num_args = n,
+                        .on_fault = keep_message,
+                        .user = &out,
                         .timeout_ms = 20000};
    out.status = tilec_program_run_cpu(p, &l, &out.fault);
    return out;
@@ -178,14 +188,14 @@ try_mutant(const Example *e, const Outcome good[MAX_SIZES], char *text, const ch
       fail_msg("%s: the mutant of '%.*s' does not compile: %s", e->file, len, line,
                tilec_session_error(s));
    bool faults = false, says_so = false, differs = false;
-   char last[512] = "";
+   char last[2048] = "";
    for (unsigned i = 0; i < MAX_SIZES && e->sizes[i]; i++) {
       Outcome o = run(e, p, e->sizes[i]);
       if (o.status == TILEC_FAULT) {
          faults = true;
-         strcpy(last, o.fault.message);
-         says_so |= what && names(o.fault.message, what) && strstr(o.fault.file, e->file) &&
-                    o.fault.line && strstr(o.fault.message, "note:");
+         strcpy(last, o.message);
+         says_so |= what && names(o.message, what) && strstr(o.fault.file, e->file) &&
+                    o.fault.line && strstr(o.message, "note:");
       } else {
          differs |= o.status != TILEC_OK || !same_result(e, &good[i], &o);
       }

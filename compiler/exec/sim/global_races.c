@@ -1,0 +1,257 @@
+/* Races on global memory between threads of one block: two accesses of one location, one of them a
+ * write, with no barrier between.  (Blocks run in any order; between them nothing is reported.)
+ *
+ * The test is that of shared memory (shared.c), on a table of the locations that this block touched.
+ * Only buffers that the kernel may write take part, so what is read alone costs nothing.  Two threads
+ * may write the same value: replicated tiles do.  Of a tile with fewer elements than threads, changed
+ * in place, others load what its owner loads and then stores: what they get is not used, so a load
+ * does not race with a store whose thread did the same load before.  Atomics and volatile loads do
+ * not race with each other.  A kernel that waits in a `while` loop for what others write to global memory makes an order
+ * that is not seen here: it is not tested.  Nor are locations beyond MAX_CELLS of a block. */
+#include "exec/sim/impl.h"
+
+#include <string.h>
+
+enum { MAX_CELLS = 1 << 20, FIRST_CELLS = 1 << 10 };
+
+/* ---- which buffers ---- */
+/* Marks the parameters that a pointer may come from; false: not known. */
+static bool
+mark_roots(const TlFunc *f, const TlValue *v, bool *written)
+{
+   if (!v->def) {
+      const TlBlock *body = f->body->block;
+      for (unsigned i = 0; i < body->num_args; i++)
+         if (body->args[i] == v) {
+            written[i] = true;
+            return true;
+         }
+      return false; /* carried by a loop */
+   }
+   switch (v->def->opcode) {
+   case TL_OP_ADDPTR:
+   case TL_OP_SPLAT:
+      return mark_roots(f, tl_arg(v->def, 0), written);
+   case TL_OP_PICK:
+      for (unsigned i = 0; i < v->def->num_args; i++)
+         if (!mark_roots(f, tl_arg(v->def, i), written))
+            return false;
+      return true;
+   default:
+      return false;
+   }
+}
+
+static bool
+touches_global(const TlOp *op)
+{
+   return op->opcode == TL_OP_LD_GLOBAL || op->opcode == TL_OP_ST_GLOBAL ||
+          op->opcode == TL_OP_CP_ASYNC || op->opcode == TL_OP_ATOM_RMW ||
+          op->opcode == TL_OP_ATOM_CAS;
+}
+
+static bool
+waits_for_others(const TlBlock *block, bool in_while)
+{
+   for (const TlOp *op = block->first; op; op = op->next) {
+      if (in_while && touches_global(op))
+         return true;
+      for (unsigned i = 0; i < op->num_regions; i++)
+         if (waits_for_others(op->regions[i]->block, in_while || op->opcode == TL_OP_WHILE))
+            return true;
+   }
+   return false;
+}
+
+void
+sim_global_prepare(TlSimKernel *k)
+{
+   const TlFunc *f = k->func;
+   unsigned n = f->body->block->num_args;
+   bool *written = tl_new_array(k->arena, bool, n + 1);
+   bool is_known = true, any = false;
+   k->global_granule = 16;
+   for (unsigned i = 0; i < k->code->num_sites; i++) {
+      const TlOp *op = k->code->sites[i]->op;
+      if (!touches_global(op))
+         continue;
+      const SimSite *s = sim_site(k->code->sites[i]);
+      uint32_t bytes = op->opcode == TL_OP_ATOM_RMW || op->opcode == TL_OP_ATOM_CAS ? s->elem_bytes
+                                                                                    : s->bytes;
+      k->global_granule = bytes < k->global_granule ? bytes : k->global_granule;
+      if (op->opcode == TL_OP_LD_GLOBAL || op->opcode == TL_OP_CP_ASYNC)
+         continue;
+      any = true;
+      is_known = is_known && mark_roots(f, tl_arg(op, 0), written);
+   }
+   for (unsigned i = 0; i < n && !is_known; i++)
+      written[i] = true;
+   k->written = any && !waits_for_others(f->body->block, false) ? written : NULL;
+}
+
+/* Buffers that share bytes with one that is written. */
+const bool *
+sim_global_tracked(TlArena *arena, const TlSimKernel *k, const TlExecArg *args, unsigned num_args)
+{
+   if (!k->written)
+      return NULL;
+   bool *tracked = tl_new_array(arena, bool, num_args + 1);
+   for (unsigned i = 0; i < num_args; i++)
+      for (unsigned j = 0; j < num_args && args[i].is_buffer; j++) {
+         uintptr_t a = (uintptr_t)args[i].data, b = (uintptr_t)args[j].data;
+         if (args[j].is_buffer && k->written[j] && a < b + args[j].bytes && b < a + args[i].bytes)
+            tracked[i] = true;
+      }
+   return tracked;
+}
+
+/* ---- the table ---- */
+typedef struct Cell {
+   uintptr_t key;
+   uint64_t block; /* whose it is, plus one: others count as free */
+   SimWrite write;
+   uint32_t owner_read; /* site of the last load of the thread that wrote, plus one; 0 = none */
+   SimRead read[];      /* by warp */
+} Cell;
+
+static size_t
+cell_bytes(const SimBlock *b)
+{
+   return (sizeof(Cell) + b->num_warps * sizeof(SimRead) + 7) / 8 * 8;
+}
+
+static Cell *
+place_of(const SimBlock *b, const SimGlobal *g, uintptr_t key)
+{
+   uint32_t at = (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 32) & (g->cap - 1);
+   for (;; at = (at + 1) & (g->cap - 1)) {
+      Cell *c = (Cell *)(void *)(g->cells + (size_t)at * cell_bytes(b));
+      if (c->block != b->number + 1 || c->key == key)
+         return c;
+   }
+}
+
+static void
+grow(SimThread *t)
+{
+   SimBlock *b = t->block;
+   SimGlobal *g = &b->global, old = *g;
+   size_t bytes = cell_bytes(b);
+   g->cap = old.cap ? 2 * old.cap : FIRST_CELLS;
+   g->cells = sim_alloc(t, g->cap * bytes);
+   for (uint32_t i = 0; i < old.cap; i++) {
+      const Cell *c = (const Cell *)(const void *)(old.cells + i * bytes);
+      if (c->block == b->number + 1)
+         memcpy(place_of(b, g, c->key), c, bytes);
+   }
+}
+
+/* NULL: there are too many. */
+static Cell *
+cell(SimThread *t, uintptr_t key)
+{
+   SimBlock *b = t->block;
+   SimGlobal *g = &b->global;
+   if (g->block != b->number + 1) {
+      g->block = b->number + 1;
+      g->len = 0;
+   }
+   if (2 * g->len >= g->cap && g->cap < 2 * MAX_CELLS)
+      grow(t);
+   Cell *c = place_of(b, g, key);
+   if (c->block == b->number + 1)
+      return c;
+   if (g->len >= MAX_CELLS)
+      return NULL;
+   g->len++;
+   memset(c, 0, cell_bytes(b));
+   c->key = key;
+   c->block = b->number + 1;
+   return c;
+}
+
+/* ---- races ---- */
+static _Noreturn void
+race(const SimGlobalTouch *x, uint32_t site, uint32_t thread, bool is_write)
+{
+   const TlOp *other = x->t->block->launch->kernel->code->sites[site]->op;
+   sim_fault(x->t, x->site,
+             (TlSimFault){.kind = TL_SIM_FAULT_GLOBAL_RACE,
+                          .base = {.buffer = x->buffer, .byte = x->byte, .bytes = x->bytes},
+                          .is_write = x->use != SIM_READS,
+                          .other = other->range,
+                          .other_op = tl_info(other)->text,
+                          .other_thread = thread,
+                          .other_is_write = is_write});
+}
+
+static bool
+comes_after(const SimThread *t, uint32_t thread, uint32_t epoch)
+{
+   return !epoch || t->host.tid == thread ||
+          t->block->clock[t->warp->index][thread / SIM_WARP] > epoch;
+}
+
+/* Reads of others since the last write that come not before; of those that `atomics_only`. */
+static void
+after_reads(const SimGlobalTouch *x, const Cell *c, bool atomics_only, uint32_t owner_read)
+{
+   const SimBlock *b = x->t->block;
+   uint32_t mine = x->t->warp->index;
+   for (uint32_t v = 0; v < b->num_warps; v++) {
+      const SimRead *r = &c->read[v];
+      bool is_own = v == mine && !r->many && r->lane == x->t->lane;
+      if (r->epoch && !is_own && b->clock[mine][v] <= r->epoch && owner_read != r->site + 1u &&
+          (atomics_only ? r->atomic : !(r->atomic && x->use == SIM_UPDATES)))
+         race(x, r->site, v * SIM_WARP + r->lane, r->atomic);
+   }
+}
+
+static void
+note_read(const SimGlobalTouch *x, SimRead *r)
+{
+   uint32_t epoch = x->t->block->epoch[x->t->warp->index];
+   bool many = r->epoch == epoch && (r->many || r->lane != x->t->lane);
+   *r = (SimRead){.epoch = epoch,
+                  .site = x->site->index & 0x1FFFFFF,
+                  .many = many,
+                  .lane = x->t->lane & 31,
+                  .atomic = x->use == SIM_UPDATES};
+}
+
+static void
+touch_cell(const SimGlobalTouch *x, Cell *c, uint32_t skipped)
+{
+   SimThread *t = x->t;
+   SimBlock *b = t->block;
+   uint32_t mine = t->warp->index, g = b->launch->kernel->global_granule;
+   bool is_same = x->use == SIM_WRITES && !memcmp(x->at + skipped, x->data + skipped, g);
+   if (!is_same && !comes_after(t, c->write.thread, c->write.epoch) &&
+       !(x->use == SIM_READS && c->owner_read == x->site->index + 1))
+      race(x, c->write.site, c->write.thread, true);
+   if (x->use != SIM_WRITES) {
+      after_reads(x, c, x->use == SIM_READS, 0);
+      note_read(x, &c->read[mine]);
+      return;
+   }
+   if (is_same && c->write.epoch)
+      return;
+   const SimRead *own = &c->read[mine];
+   bool has_read = own->epoch && (own->many || own->lane == t->lane);
+   uint32_t owner_read = has_read ? own->site + 1u : 0;
+   after_reads(x, c, false, owner_read);
+   memset(c->read, 0, b->num_warps * sizeof *c->read);
+   c->write = (SimWrite){b->epoch[mine], x->site->index, (uint16_t)t->host.tid};
+   c->owner_read = owner_read;
+}
+
+void
+sim_global_touch(const SimGlobalTouch *x)
+{
+   uint32_t g = x->t->block->launch->kernel->global_granule;
+   for (uint32_t i = 0; i < x->bytes; i += g) {
+      Cell *c = cell(x->t, ((uintptr_t)x->at + i) / g);
+      if (c)
+         touch_cell(x, c, i);
+   }
+}
