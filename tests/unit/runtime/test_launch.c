@@ -538,6 +538,46 @@ synchronous_launch_blames_its_kernel(void **state)
    fake_clear(); /* what the lost device held */
 }
 
+/* Memory, stream and context made elsewhere: what another library gives is what the driver gets. */
+static void
+what_the_caller_made_reaches_the_driver(void **state)
+{
+   (void)state;
+   const TilecArgInfo a = {.name = "x", .type = "*fp16", .divisible = 16};
+   const TilecKernelInfo k = {KERNEL_DEFAULTS, .args = &a, .num_args = 1};
+   TilecImageInfo image = image_of(&k, 1);
+   void *lib = dlopen(FAKE_DRIVER, RTLD_NOW), *now = NULL, *mine = (void *)0x77;
+   int (*push)(void *), (*pop)(void **), (*current)(void **);
+   *(void **)(void *)&push = dlsym(lib, "cuCtxPushCurrent_v2");
+   *(void **)(void *)&pop = dlsym(lib, "cuCtxPopCurrent_v2");
+   *(void **)(void *)&current = dlsym(lib, "cuCtxGetCurrent");
+   fake_clear();
+   TilecRuntimeOptions o = {.struct_size = sizeof o, .driver_path = FAKE_DRIVER, .context = mine};
+   assert_int_equal(tilec_runtime_open(&o, &rt), TILEC_OK);
+   assert_int_equal(load_info(rt, &image, &module), TILEC_OK);
+   assert_int_equal(tilec_module_kernel(module, "k", &kernel), TILEC_OK);
+   fake()->expect_params = 1;
+   uint64_t device_ptr = 0x7f0000001230; /* a CUdeviceptr */
+   TilecStream stream = (TilecStream)0x5150;
+   for (int is_current = 0; is_current < 2; is_current++) {
+      if (is_current)
+         push(mine);
+      TilecArg arg = tilec_ptr(TILEC_FP16, (void *)(uintptr_t)device_ptr, 0);
+      assert_int_equal(TILEC_LAUNCH(kernel, stream, 3, 1, 1, arg), TILEC_OK);
+      const FakeLaunch *l = &fake()->launches[(fake()->num_launches - 1) % FAKE_MAX_LAUNCHES];
+      assert_int_equal(l->params[0], device_ptr);
+      assert_ptr_equal(l->stream, stream);
+      current(&now);
+      assert_ptr_equal(now, is_current ? mine : NULL);
+   }
+   tilec_module_free(module);
+   tilec_runtime_close(rt);
+   current(&now);
+   assert_ptr_equal(now, mine); /* not taken over, not destroyed */
+   pop(&now);
+   assert_ptr_equal(now, mine);
+}
+
 static void
 refused_launches_are_typed(void **state)
 {
@@ -583,6 +623,7 @@ test_launch(void)
       cmocka_unit_test(log_and_resources_are_shown),
       cmocka_unit_test(sticky_fault_names_its_launch),
       cmocka_unit_test(synchronous_launch_blames_its_kernel),
+      cmocka_unit_test(what_the_caller_made_reaches_the_driver),
       cmocka_unit_test(refused_launches_are_typed),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
