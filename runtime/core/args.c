@@ -198,6 +198,17 @@ tl_arg_convert(const TlParam *p, const TilecArg *a, TlSlot *out, char *text)
    return p->is_pointer ? pointer(p, a, out, text) : scalar(p, a, out, text);
 }
 
+/* Divisors are powers of two as the compiler makes them: a division a launch argument would be a
+ * tenth of what a launch costs beside the driver. */
+static bool
+is_multiple(const TlParam *p, TlSlot slot, uint32_t d)
+{
+   if (!(d & (d - 1)))
+      return !(slot.u & (d - 1));
+   bool is_signed = tl_dtype_kind(p->dtype) == 'I' && !p->is_pointer;
+   return is_signed ? slot.i % (int64_t)d == 0 : slot.u % d == 0;
+}
+
 bool
 tl_arg_fits(const TlParam *p, TlSlot slot, bool is_none, char *text)
 {
@@ -217,8 +228,7 @@ tl_arg_fits(const TlParam *p, TlSlot slot, bool is_none, char *text)
       return same;
    }
    uint32_t d = p->info->divisible;
-   if (d > 1 && (tl_dtype_kind(p->dtype) == 'I' && !p->is_pointer ? slot.i % (int64_t)d != 0
-                                                                  : slot.u % d != 0)) {
+   if (d > 1 && !is_multiple(p, slot, d)) {
       snprintf(text, TL_RT_TEXT, "the code was compiled for '%s' divisible by %u; it is 0x%" PRIx64,
                p->info->name, d, slot.u);
       return false;
