@@ -143,7 +143,8 @@ take_words(TlArena *arena, const TlPtxas *ptxas, const TlPtxasResult *made, TlDi
            TlRange range)
 {
    const char *said = made->said ? made->said : "";
-   if (!made->cubin && (strstr(said, "for option 'gpu-name'") || strstr(said, "Unsupported .version")))
+   if (!made->cubin &&
+       (strstr(said, "for option 'gpu-name'") || strstr(said, "Unsupported .version")))
       return false;
    Reader r = {.ptxas = ptxas, .diags = diags, .range = range};
    report(arena, &r, said);

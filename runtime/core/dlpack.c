@@ -112,6 +112,8 @@ tilec_buffer_from_dlpack(TilecRuntime *rt, struct DLManagedTensorVersioned *mana
       *out = NULL;
    if (!rt || !managed || !out)
       return TILEC_BAD_ARGUMENT;
+   if (tl_core_is_forked(rt))
+      return TILEC_FORKED;
    const DlTensor *t = &managed->tensor;
    TilecStatus status = check(rt, managed);
    if (status != TILEC_OK)
@@ -119,7 +121,7 @@ tilec_buffer_from_dlpack(TilecRuntime *rt, struct DLManagedTensorVersioned *mana
    size_t rank = (size_t)t->ndim;
    TilecBuffer *b = calloc(1, sizeof *b + 2 * rank * sizeof(int64_t));
    if (!b)
-      return TILEC_NO_MEMORY;
+      return tl_rt_no_memory(rt, "a buffer");
    int64_t *shape = (int64_t *)(void *)(b + 1), *strides = shape + rank;
    *b = (TilecBuffer){
        .rt = rt,

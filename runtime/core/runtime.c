@@ -106,9 +106,13 @@ read_device(TilecRuntime *rt)
    }
    if (rt->check && !rt->cu.pointer_get)
       return tl_rt_fail(rt, TILEC_DRIVER_TOO_OLD, "the driver lacks cuPointerGetAttribute");
-   int pageable = 0; /* older drivers do not know the attribute */
-   if (rt->check && rt->cu.device_attr(&pageable, TL_CU_DEV_PAGEABLE, rt->device) == TL_CU_SUCCESS)
+   if (rt->check) {
+      int pageable = 0; /* older drivers do not know the attribute */
+      TlCuResult code = rt->cu.device_attr(&pageable, TL_CU_DEV_PAGEABLE, rt->device);
+      if (code != TL_CU_INVALID_VALUE && code != TL_CU_SUCCESS)
+         return tl_rt_check(rt, code, "reading a device attribute");
       rt->reads_host = pageable != 0;
+   }
    size_t total = 0;
    TilecStatus status = tl_rt_check(
       rt, rt->cu.device_name(info->name, (int)sizeof info->name, rt->device), "reading its name");

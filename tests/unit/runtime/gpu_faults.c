@@ -266,7 +266,8 @@ no_local_memory(void)
       status = TILEC_LAUNCH(kernel, NULL, 4096, 1, 1, tilec_view(TILEC_I32, buffer, 0));
    if (status == TILEC_OK)
       status = tilec_runtime_sync(rt);
-   printf("local memory: %s: %s\n", tilec_status_name(status), status ? detail() : "there was enough");
+   printf("local memory: %s: %s\n", tilec_status_name(status),
+          status ? detail() : "there was enough");
    expect(status == TILEC_OK || status == TILEC_OUT_OF_DEVICE_MEMORY, "local memory");
    tilec_module_free(module);
    finish_well();

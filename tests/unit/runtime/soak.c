@@ -1,10 +1,10 @@
 /* One process that compiles and launches for long: its resident memory stays flat.
  *
- *    soak [COMPILES [LAUNCHES]]     (default 1000 100000), for each of: CPU executor, stand-in driver
+ *    soak [COMPILES [LAUNCHES]]     (default 1000 100000), on CPU executor and stand-in driver each
  *
  * Every compile is a module of its own, opened, launched and freed; one in ten has an error in its
- * source; the runtime is closed and opened again on the way.  The memory at the end may be 1 % above
- * what it was after a quarter of the work. */
+ * source; the runtime is closed and opened again on the way.  The memory at the end may be 1 %
+ * above what it was after a quarter of the work. */
 #include "tilec/runtime.h"
 
 #include <malloc.h>

@@ -92,7 +92,7 @@ free_all(All *o)
 static int
 call_everything(All *o)
 {
-   char bytes[64] = "", text[256];
+   _Alignas(16) char bytes[256] = "", text[256];
    double ms;
    TilecDeviceInfo info;
    TilecKernelUse use;
@@ -111,6 +111,7 @@ call_everything(All *o)
       tilec_buffer_new(o->rt, 64, &buffer),
       tilec_buffer_new(o->rt, 0, &buffer),
       tilec_buffer_wrap(o->rt, bytes, sizeof bytes, &buffer),
+      tilec_buffer_from_dlpack(o->rt, (struct DLManagedTensorVersioned *)(void *)bytes, &buffer),
       tilec_buffer_upload(o->a, 0, bytes, sizeof bytes, o->stream),
       tilec_buffer_upload(o->a, 0, bytes, 0, o->stream),
       tilec_buffer_download(o->a, 0, bytes, sizeof bytes, o->stream),
