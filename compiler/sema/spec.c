@@ -576,6 +576,9 @@ check_annotation(TlSema *s, Spec *p, unsigned i)
          *arg = own;
       return true;
    }
+   bool is_number = arg->is_constant && !arg->type && arg->constant.kind != TL_SV_NONE;
+   if (is_number && own.type && own.type->kind == TL_TYPE_SCALAR)
+      arg->type = own.type;   /* of the folded value in the record */
    /* given by the signature: must fit what a .tile file says; own facts hold too */
    if (!arg->is_constant && own.type && !own.is_constant && p->fn->unit->is_tile) {
       bool same = arg->type == own.type ||
