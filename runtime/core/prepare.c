@@ -80,11 +80,14 @@ TilecStatus
 tilec_kernel_explain(TilecKernel *kernel, const TilecArg *args, size_t num_args, char *buffer,
                      size_t bytes)
 {
-   if (!kernel || !buffer || !bytes)
+   if (!kernel)
       return TILEC_BAD_ARGUMENT;
-   buffer[0] = 0;
    if (tl_core_is_forked(kernel->module->rt))
       return TILEC_FORKED;
+   if (!buffer || !bytes)
+      return tl_rt_fail(kernel->module->rt, TILEC_BAD_ARGUMENT,
+                        "kernel '%s': there is no room for the text", kernel->name);
+   buffer[0] = 0;
    TilecStatus status = tl_rt_check_count(kernel, args, num_args);
    if (status == TILEC_OK)
       status = tl_rt_chosen(&kernel, NULL, args, num_args);

@@ -89,7 +89,14 @@ open_dir(const char *dir, bool is_layer, char *why)
    }
    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
    if (fd < 0) {
-      fail(why, "opening cache folder", dir);
+      int code = errno;
+      if (code == ENOTDIR && lstat(dir, &st) == 0 && S_ISLNK(st.st_mode)) {
+         refuse(why, dir, "it is a link");
+      } else {
+         errno = code;
+         fail(why, "opening cache folder", dir);
+      }
+      errno = code;
       return -1;
    }
    const char *bad = NULL;

@@ -399,11 +399,13 @@ pick(void *source, const TilecLaunch *launch, const TilecArg *args, size_t num_a
 
 /* ---- Host executors -------------------------------------------------------------------------- */
 
+/* The report has the place, the program and the line already where it is one of the executor's. */
 static TilecStatus
 explain_fault(TlJit *jit, TilecStatus status, const TilecFault *f)
 {
    char text[1200], range[128] = "";
-   if (status != TILEC_FAULT)
+   size_t place = strlen(f->file);
+   if (status != TILEC_FAULT || (place && strncmp(f->message, f->file, place) == 0))
       return tl_core_fail(jit->rt, status,
                           f->message[0] ? f->message : tilec_status_string(status));
    if (f->argument[0])

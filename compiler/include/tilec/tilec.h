@@ -142,7 +142,7 @@ typedef struct TilecCompileOptions {
                                  "*fp16:16, i32:16, i32:1, fp32, None, 64".  An empty item ("i32,,64")
                                  and items missing at the end leave it to annotation, define,
                                  default.  NULL: all of them. */
-   const TilecDefine *defines; /* values of constexpr parameters and of module-level names */
+   const TilecDefine *defines; /* values of constexpr parameters */
    size_t num_defines;
    const char *const *include_dirs; /* roots for imports, in order, after the file's folder */
    size_t num_include_dirs;

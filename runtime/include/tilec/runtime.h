@@ -174,7 +174,7 @@ typedef struct TilecSource {
    const char *source;          /* NULL: read `file` */
    size_t source_bytes;         /* TILEC_STRLEN allowed */
    const char *kernel;          /* NULL: the only kernel of the file */
-   const char *const *defines;  /* "BLOCK=1024" …: constexpr parameters and module-level names */
+   const char *const *defines;  /* "BLOCK=1024" …: values of constexpr parameters */
    size_t num_defines;
    const char *const *include_dirs;
    size_t num_include_dirs;

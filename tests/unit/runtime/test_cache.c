@@ -263,6 +263,7 @@ unsafe_folders_are_not_used(void **state)
    TlCache through = cache_in(link);
    assert_false(hits(&through));
    assert_false(tl_cache_put(&through, some_key, some_parts, why));
+   assert_non_null(strstr(why, "it is a link"));
    if (geteuid() == 0) { /* only root can give a folder away */
       assert_int_equal(chown(dir, 12345, (gid_t)-1), 0);
       assert_false(hits(&c));

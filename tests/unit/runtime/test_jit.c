@@ -189,6 +189,7 @@ mistakes_are_reported(void **state)
 static TilecHostLaunch seen;
 static TilecArg seen_args[8];
 static TilecStatus run_answer;
+static const char *fault_text;
 
 static TilecStatus
 run(const TilecHostLaunch *launch, TilecFault *fault)
@@ -197,8 +198,9 @@ run(const TilecHostLaunch *launch, TilecFault *fault)
    memcpy(seen_args, launch->args, launch->num_args * sizeof seen_args[0]);
    if (run_answer == TILEC_FAULT)
       *fault = (TilecFault){.file = "x.tile", .line = 4, .column = 9, .program_id = {2, 1, 0},
-                            .argument = "x", .element = 130, .valid_end = 128,
-                            .message = "store out of bounds"};
+                            .argument = "x", .element = 130, .valid_end = 128};
+   if (run_answer == TILEC_FAULT)
+      snprintf(fault->message, sizeof fault->message, "%s", fault_text);
    return run_answer;
 }
 
@@ -227,9 +229,15 @@ host_executor_runs_the_program(void **state)
    assert_int_equal(seen_args[3].dtype, TILEC_I32);
    assert_int_equal(seen_args[4].dtype, TILEC_U32);
    run_answer = TILEC_FAULT;
+   fault_text = "store out of bounds";
    assert_int_equal(TILEC_LAUNCH(kernel, 0, 3, 2, 1, x, 64, 0.25, 9, 5u), TILEC_FAULT);
    assert_says(rt, "x.tile:4:9: program (2, 1, 0): store out of bounds");
    assert_says(rt, "'x' element 130, valid 0 to 127");
+   fault_text = "x.tile:4:9: error[E0601]: the executor's own report";
+   assert_int_equal(TILEC_LAUNCH(kernel, 0, 3, 2, 1, x, 64, 0.25, 9, 5u), TILEC_FAULT);
+   char detail[256];
+   tilec_runtime_error(rt, detail, sizeof detail);
+   assert_string_equal(detail, fault_text); /* the place once */
    assert_int_equal(
        TILEC_LAUNCH(kernel, 0, 1, 1, 1, tilec_ptr(TILEC_FP16, &seen, 0), 64, 0.25, 9, 5u),
        TILEC_BAD_ARGUMENT);
@@ -355,6 +363,8 @@ explains_what_a_launch_would_use(void **state)
    char text[1024], small[20];
    TilecArg args[] = {TILEC_ARG((float *)0x1000), TILEC_ARG(64), TILEC_ARG(1.0f), TILEC_ARG(3),
                       TILEC_ARG(7)};
+   assert_int_equal(tilec_kernel_explain(kernel, args, 5, NULL, 0), TILEC_BAD_ARGUMENT);
+   assert_says(rt, "no room for the text");
    assert_int_equal(tilec_kernel_explain(kernel, args, 5, text, sizeof text), TILEC_OK);
    assert_string_equal(text, "kernel 'k': a variant (*fp32:16,i32:16,fp32,,i32,i32) would be made: "
                              "it is the first");
