@@ -74,7 +74,7 @@ if(TARGET tilec_shared)
   target_link_libraries(launch_time PRIVATE tilec_shared ${CMAKE_DL_LIBS})
   set_target_properties(launch_time PROPERTIES BUILD_RPATH_USE_ORIGIN ON)
   if(TARGET fakecuda AND NOT TILEC_SANITIZE)
-    add_test(NAME launch.time COMMAND launch_time --driver "$<TARGET_FILE:fakecuda>" --limit 5)
+    add_test(NAME launch.time COMMAND launch_time --driver "$<TARGET_FILE:fakecuda>" --limit 2)
     set_tests_properties(launch.time PROPERTIES RUN_SERIAL ON)
   endif()
 

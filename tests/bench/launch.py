@@ -29,7 +29,7 @@ try:
 except ImportError:
     triton = None
 
-ROUNDS = 11
+ROUNDS = 101
 TARGETS = {3: 4.0, 20: 8.0}
 
 

@@ -1,9 +1,10 @@
 /* What a launch costs beyond the driver: a loop of bare cuLaunchKernel, tilec_launch with an array
  * and TILEC_LAUNCH, on the same empty kernel with 3, 8 and 20 arguments, interleaved in one run.
  *    launch_time [--driver PATH] [--launches N] [--limit US]
- * Each of 10 rounds makes a tenth of N (100000) launches of each kind; printed are the medians over
- * rounds and the median of the difference within a round.  Ends with 1 when a difference is beyond
- * US (0 = no limit), with 77 where there is no driver or GPU. */
+ * Each of 100 rounds makes a hundredth of N (100000) launches of each kind, fewer than the driver's
+ * queue holds, and waits; printed are the medians over rounds and the median of the difference
+ * within a round.  Ends with 1 when a difference is beyond US (0 = no limit), with 77 where there
+ * is no driver or GPU. */
 #include "tilec/runtime.h"
 #include "tilec/tilec.h"
 
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { ROUNDS = 10, MAX_ARGS = 20, KINDS = 3 };
+enum { ROUNDS = 100, MAX_ARGS = 20, KINDS = 3 };
 
 typedef int LaunchFn(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                      void *, void **, void **);
