@@ -18,8 +18,8 @@ typedef struct Example {
    unsigned cases, failures;
 } Example;
 
-/* A typed array on the host and in a buffer of the executor.  `value` holds its elements as doubles,
- * of an input what the kernel reads, of an output after ex_fetch what it wrote. */
+/* A typed array on the host and in a buffer of the executor.  `value` holds its elements as
+ * doubles, of an input what the kernel reads, of an output after ex_fetch what it wrote. */
 typedef struct ExArray {
    TilecDtype dtype;
    size_t elems;

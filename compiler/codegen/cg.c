@@ -106,10 +106,10 @@ void
 tl_cg_needs_ptx(TlCg *cg, uint32_t ptx)
 {
    if (ptx > cg->target->max_ptx)
-      tl_cg_unsupported(cg, tl_arena_printf(cg->arena, "'%s'", tl_info(cg->op)->text),
-                        tl_arena_printf(cg->arena, "it needs PTX %u.%u, at most %u.%u was asked for",
-                                        ptx / 10, ptx % 10, cg->target->max_ptx / 10,
-                                        cg->target->max_ptx % 10));
+      tl_cg_unsupported(
+          cg, tl_arena_printf(cg->arena, "'%s'", tl_info(cg->op)->text),
+          tl_arena_printf(cg->arena, "it needs PTX %u.%u, at most %u.%u was asked for", ptx / 10,
+                          ptx % 10, cg->target->max_ptx / 10, cg->target->max_ptx % 10));
    if (ptx > cg->ptx)
       cg->ptx = ptx;
 }
@@ -212,8 +212,8 @@ declare_kernel(TlCg *cg)
    snprintf(threads, sizeof threads, "%u", f->num_warps * 32);
    string_attr(cg, "nvvm.reqntid", threads);
    /* "One block a multiprocessor will do" makes ptxas take registers that cost a second block on
-    * Hopper and older: layer norm of 16384 fp16 columns, 8 warps: 150 instead of 126.  For sm_100 it
-    * would rather spill than lose a block. */
+    * Hopper and older: layer norm of 16384 fp16 columns, 8 warps: 150 instead of 126.  For sm_100
+    * it would rather spill than lose a block. */
    if (cg->target->sm >= 100)
       string_attr(cg, "nvvm.minctasm", "1");
    unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);

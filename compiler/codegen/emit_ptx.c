@@ -15,9 +15,10 @@ bool tl_cg_function(TlCg *cg, const TlFunc *f);
 static void
 init_once(void)
 {
-   /* 32-bit shared pointers; one multiply-add for a widened index.  Straight-line strength reduction
-    * and n-ary reassociation take time that grows with the square and the cube of the number of
-    * addresses: split_addresses has done their work (docs/decisions/0006-linear-compile-time.md). */
+   /* 32-bit shared pointers; one multiply-add for a widened index.  Straight-line strength
+    * reduction and n-ary reassociation take time that grows with the square and the cube of the
+    * number of addresses: split_addresses has done their work
+    * (docs/decisions/0006-linear-compile-time.md). */
    static const char *const options[] = {"tilec", "-nvptx-short-ptr", "-nvptx-mad-wide-opt",
                                          "-opt-disable=slsr,nary-reassociate"};
    LLVMParseCommandLineOptions(sizeof options / sizeof *options, options, NULL);

@@ -97,7 +97,8 @@ static uint32_t
 place(uint32_t *end, const TlType *t)
 {
    uint32_t at = *end;
-   *end = (at + elem_bytes(t) * tl_type_num_regs(t) + FRAME_ALIGN - 1) & ~(uint32_t)(FRAME_ALIGN - 1);
+   *end =
+       (at + elem_bytes(t) * tl_type_num_regs(t) + FRAME_ALIGN - 1) & ~(uint32_t)(FRAME_ALIGN - 1);
    return at;
 }
 

@@ -101,7 +101,8 @@ tl_emit_inline_asm(TlCg *cg, const TlOp *op)
       count = dst[k].count > count ? dst[k].count : count;
    }
    for (unsigned k = 0; k < op->num_args; k++)
-      count = tl_type_num_regs(tl_arg(op, k)->type) > count ? tl_type_num_regs(tl_arg(op, k)->type) : count;
+      if (tl_type_num_regs(tl_arg(op, k)->type) > count)
+         count = tl_type_num_regs(tl_arg(op, k)->type);
    if (pack > count)
       pack = count;
    for (unsigned first = 0; first < count; first += pack)

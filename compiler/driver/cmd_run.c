@@ -387,7 +387,8 @@ run_on_gpu(RunState *r)
    TlUnit *u = &r->unit;
    TilecStatus status = TILEC_BAD_IMAGE;
    if (r->image.cubin) /* of another assembler than the driver likes, it is no failure */
-      status = tilec_module_load(r->rt, r->image.cubin, r->image.cubin_len, u->json, u->json_len, &r->module);
+      status = tilec_module_load(r->rt, r->image.cubin, r->image.cubin_len, u->json, u->json_len,
+                                 &r->module);
    if (status == TILEC_BAD_IMAGE || status == TILEC_BAD_TARGET || status == TILEC_DRIVER_TOO_OLD)
       status = tilec_module_load(r->rt, u->text[TILEC_STAGE_PTX], u->text_len[TILEC_STAGE_PTX],
                                  u->json, u->json_len, &r->module);
@@ -513,7 +514,8 @@ tl_cmd_run(TlCommand *c)
       return EXIT_USAGE;
    const char *dot = strrchr(r->o.file, '.');
    if (dot && strcmp(dot, ".tir") == 0) {
-      tl_cmd_error("%s: 'run' takes the source of a kernel; IR text can be built, not run", r->o.file);
+      tl_cmd_error("%s: 'run' takes the source of a kernel; IR text can be built, not run",
+                   r->o.file);
       return EXIT_USAGE;
    }
    const char *time = tl_option(&c->cl, TL_OPT_TIME);

@@ -41,8 +41,8 @@ void tl_cmd_diagnostics(TlCommand *c, TlUnit *u);
 int tl_cmd_exit_code(TilecStatus status);
 /* "tilec: ..." on stderr. */
 void tl_cmd_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* output.c.  A file appears under its name whole or not at all: it is written beside it and renamed.
- * Several builds may write into one folder at once. */
+/* output.c.  A file appears under its name whole or not at all: it is written beside it and
+ * renamed.  Several builds may write into one folder at once. */
 typedef struct TlOutput {
    const char *path; /* NULL or "-": standard output */
    const char *text;

@@ -65,7 +65,7 @@ ends_with(const char *name, const char *end)
    return n > e && strcmp(name + n - e, end) == 0;
 }
 
-/* Families of such words: C's own, types, limits, macros of the headers, what the output defines. */
+/* Families of such words: C's own, types, limits, macros of headers, what the output defines. */
 static bool
 is_of_others(const TlAot *aot, const char *name)
 {

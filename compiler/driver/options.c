@@ -25,12 +25,14 @@ static const struct {
    {"build", CMD_BUILD, "FILE", "compile a kernel: tilec build FILE (also: tilec FILE)"},
    {"run", CMD_RUN, "FILE", "compile and run a kernel on .npy files or made-up arrays"},
    {"bench", CMD_BENCH, "FILE", "time a kernel: quantiles, bandwidth, variants side by side"},
-   {"tune", CMD_TUNE, "FILE", "choose the configuration of an autotuned kernel and keep the choice"},
+   {"tune", CMD_TUNE, "FILE",
+    "choose the configuration of an autotuned kernel and keep the choice"},
    {"check", CMD_CHECK, "FILE", "diagnostics only"},
    {"list", CMD_LIST, "FILE", "kernels of a file with their parameters and types"},
    {"doctor", CMD_DOCTOR, "", "what works on this machine"},
    {"explain", CMD_EXPLAIN, "CODE", "the long text of an error code"},
-   {"cache", CMD_CACHE, "stats|verify|clear", "compiled kernels kept on disk: tilec cache stats|verify|clear"},
+   {"cache", CMD_CACHE, "stats|verify|clear",
+    "compiled kernels kept on disk: tilec cache stats|verify|clear"},
 };
 
 enum { NUM_COMMANDS = sizeof commands / sizeof commands[0] };

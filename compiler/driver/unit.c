@@ -396,8 +396,8 @@ target_of_text(Run *r)
    if (!arch || strcmp(arch, u->target->arch) == 0)
       return TILEC_OK;
    if (r->options->arch && tl_target_find(arch)) {
-      snprintf(u->error, sizeof u->error, "'%s' was made for %s; asked for is %s", u->func->name, arch,
-               u->target->arch);
+      snprintf(u->error, sizeof u->error, "'%s' was made for %s; asked for is %s", u->func->name,
+               arch, u->target->arch);
       return TILEC_BAD_TARGET;
    }
    return choose_target(u, arch, r->options->ptx_version);

@@ -76,8 +76,8 @@ typedef struct Operand {
 
 /* A panel of rows x columns, each row `width` doubles apart; one part of each element. */
 static void
-load_panel(const Operand *o, const TlDotSplit *r, unsigned part, size_t row, size_t rows, size_t column,
-           size_t columns, double *panel, size_t width)
+load_panel(const Operand *o, const TlDotSplit *r, unsigned part, size_t row, size_t rows,
+           size_t column, size_t columns, double *panel, size_t width)
 {
    for (size_t i = 0; i < rows; i++) {
       double *to = panel + i * width;

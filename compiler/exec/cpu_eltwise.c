@@ -45,7 +45,7 @@
    LOOP2(rem_##T, T, T, b == 0 || (b == (T)-1 && (T)-1 < 1) ? 0 : (T)(a % b))                      \
    LOOP2(min_##T, T, T, a < b ? a : b)                                                             \
    LOOP2(max_##T, T, T, a > b ? a : b)                                                             \
-   LOOP2(and_##T, T, T, (a & b))                                                                    \
+   LOOP2(and_##T, T, T, (a & b))                                                                   \
    LOOP2(or_##T, T, T, a | b)                                                                      \
    LOOP2(xor_##T, T, T, a ^ b)                                                                     \
    ORDER_LOOPS(T)
@@ -106,7 +106,7 @@ SHIFT_LOOPS(int64_t, uint64_t, 64)
    LOOP1(sqrt_##T, T, T, CANON(sqrt##f(a)))                                                        \
    LOOP2(add_##T, T, T, CANON(a + b))                                                              \
    LOOP2(sub_##T, T, T, CANON(a - b))                                                              \
-   LOOP2(mul_##T, T, T, CANON((a * b)))                                                             \
+   LOOP2(mul_##T, T, T, CANON((a * b)))                                                            \
    LOOP2(div_##T, T, T, CANON(a / b))                                                              \
    LOOP2(rem_##T, T, T, CANON(fmod##f(a, b)))                                                      \
    LOOP2(min_##T, T, T, MIN_OF(a, b))                                                              \
@@ -163,7 +163,7 @@ SELECT_LOOP(uint64_t)
 #define COPY_LOOP(bytes)                                                                           \
    static void copy_##bytes(void *r, const void *const *ap, size_t n)                              \
    {                                                                                               \
-      memmove(r, ap[0], (n * bytes));                                                               \
+      memmove(r, ap[0], (n * bytes));                                                              \
    }
 COPY_LOOP(1)
 COPY_LOOP(2)

@@ -1,5 +1,6 @@
-/* Element types and their exact scalar models, independent of the host's floating-point types: every
- * conversion is done on bits, round to nearest even unless said, and proven by exhaustive tests. */
+/* Element types and their exact scalar models, independent of the host's floating-point types:
+ * every conversion is done on bits, round to nearest even unless said, and proven by exhaustive
+ * tests. */
 #ifndef TL_IR_DTYPE_H
 #define TL_IR_DTYPE_H
 
@@ -65,14 +66,15 @@ double tl_bits_to_double(TlDtype t, TlBits bits);
  * largest finite value (NVIDIA's saturating conversion); NaN gives the type's canonical NaN
  * (fp8e4b15, which has none: the largest finite value). */
 TlBits tl_double_to_bits(TlDtype t, double v, TlRounding rounding);
-/* The numeric conversion of the language's `cast` (triton-semantics.md 1.9): float narrowing rounds,
- * float to int truncates (out of range: saturates, as the GPU's cvt does; NaN gives 0), int to int
- * wraps, anything to i1 is != 0, i1 to float 0/1; fp16/bf16 <-> fp8 through fp32. */
+/* The numeric conversion of the language's `cast`: float narrowing rounds, float to int truncates
+ * (out of range: saturates, as the GPU's cvt does; NaN gives 0), int to int wraps, anything to i1
+ * is != 0, i1 to float 0/1; fp16/bf16 <-> fp8 through fp32. */
 TlBits tl_cast_bits(TlDtype from, TlDtype to, TlBits bits, TlRounding rounding);
 /* Sign- or zero-extended integer value of an integer pattern. */
 int64_t tl_bits_to_int(TlDtype t, TlBits bits);
 TlBits tl_int_to_bits(TlDtype t, int64_t v); /* wraps */
-/* fp32 pattern rounded to the 10-bit fraction of tf32, to nearest, ties away from zero: cvt.rna.tf32 */
+/* fp32 pattern rounded to the 10-bit fraction of tf32, to nearest, ties away from zero:
+ * cvt.rna.tf32 */
 uint32_t tl_round_tf32(uint32_t fp32_bits);
 
 /* Array conversions used by .npy files, buffers and tests: n elements of `t` in memory (i1 as one

@@ -1,7 +1,7 @@
 /* Reader of textual IR; the grammar is print.c's.  Input is untrusted: every token is checked,
- * nesting is bounded, types are built only after their shapes and layouts were found legal, and each
- * operation must satisfy its infer rule.  After an error the reader goes on at the next `func` at the
- * start of a line.  A function that had an error is not left in the module. */
+ * nesting is bounded, types are built only after their shapes and layouts were found legal, and
+ * each operation must satisfy its infer rule.  After an error the reader goes on at the next `func`
+ * at the start of a line.  A function that had an error is not left in the module. */
 #include "ir/ir.h"
 
 #include <assert.h>
@@ -723,7 +723,7 @@ parse_bits(Reader *r, Head *h)
    return false;
 }
 
-/* Operands begin on the line of the operation's name: a value on the next line starts a statement. */
+/* Operands begin on the line of the operation's name: one on the next line starts a statement. */
 static bool
 parse_operands(Reader *r, Head *h)
 {

@@ -1,8 +1,8 @@
 /* The verifier: everything that later stages rely on, for one function in its state.
- * Invariant of the walk: `visible` holds exactly the values whose definition dominates the operation
- * at hand: block arguments and results are entered as they are met and leave with their region.
- * All violations are reported; only the regions of an operation whose operands do not fit go
- * unchecked. */
+ * Invariant of the walk: `visible` holds exactly the values whose definition dominates the
+ * operation at hand: block arguments and results are entered as they are met and leave with their
+ * region.  All violations are reported; only the regions of an operation whose operands do not fit
+ * go unchecked. */
 #include "ir/ir.h"
 
 #include <assert.h>

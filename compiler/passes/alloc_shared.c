@@ -70,7 +70,7 @@ tl_scratch_bytes(TlArena *arena, const TlFunc *f, const TlOp *op)
    return tl_convert_scratch(arena, tl_result(op, 0)->type->elem, &from, &to);
 }
 
-/* Buffers with a swizzle over 128-byte rows start at a multiple of its period (hopper.md 1.2). */
+/* Buffers with a swizzle over 128-byte rows start at a multiple of its period. */
 static uint32_t
 alignment_of(uint32_t bytes)
 {

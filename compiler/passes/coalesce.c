@@ -1,4 +1,4 @@
-/* Vector widths and blocked layouts of global memory accesses (hopper.md 2.3): one vector of at
+/* Vector widths and blocked layouts of global memory accesses: one vector of at
  * most 16 bytes a thread and access, lanes along the contiguous dimension and then the next, warps
  * on the slowest dimensions that have room (so that reductions along the contiguous one stay in a
  * warp). */

@@ -1,6 +1,6 @@
 /* Common subexpressions: of equal pure operations the first is kept, when it dominates.
- * The walk keeps a table of the operations that dominate the point at hand; entries made in a region
- * leave with it.  Loads are never merged: memory may change between them. */
+ * The walk keeps a table of the operations that dominate the point at hand; entries made in a
+ * region leave with it.  Loads are never merged: memory may change between them. */
 #include "passes/pass.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Choice of the matrix instruction and of the way warps share a dot's result (hopper.md 2.5).
+/* Choice of the matrix instruction and of the way warps share a dot's result.
  * Invariant: a matrix form is chosen only when the tile holds whole instructions (m16n8 and its K),
  * so no fragment has copies within a thread. */
 #include "passes/dot_layouts.h"

@@ -1,8 +1,9 @@
 /* Constants folded, identities applied, control flow with known outcome inlined.
  * Every rewrite is exact: it gives the same bits for all inputs (a NaN may change its payload, as
- * arithmetic on the GPU does not keep payloads either), keeps the type, and leaves no more work than
- * before: operations on tiles never grow in number.  Float identities that would lose a signed zero or a NaN are not
- * applied.  Functions of constants (exp, ...) get eval.c's value, nearer than the GPU's.
+ * arithmetic on the GPU does not keep payloads either), keeps the type, and leaves no more work
+ * than before: operations on tiles never grow in number.  Float identities that would lose a signed
+ * zero or a NaN are not applied.  Functions of constants (exp, ...) get eval.c's value, nearer than
+ * the GPU's.
  *
  * One walk in order: operands are simplified before their users.  A rule gets an operation and
  * returns the value that replaces its only result, or NULL. */
@@ -125,7 +126,7 @@ fold_arrangement(TlOp *op)
    return NULL;
 }
 
-/* A tile whose elements are one scalar: that scalar, or a new scalar constant; NULL for other tiles. */
+/* A tile whose elements are one scalar: that, or a new scalar constant; NULL for other tiles. */
 static TlValue *
 scalar_of(TlBuilder *b, TlValue *v)
 {
@@ -497,8 +498,8 @@ fold_effect(Fold *f, TlOp *op)
    return gone;
 }
 
-/* The region's operations take op's place; its yielded values replace the results.  Returns the first
- * of them, or what follows op. */
+/* The region's operations take op's place; its yielded values replace the results.  Returns the
+ * first of them, or what follows op. */
 static TlOp *
 inline_region(TlOp *op, TlRegion *region)
 {

@@ -1,4 +1,4 @@
-/* Barriers between accesses to shared memory that conflict (hopper.md 3.3b).
+/* Barriers between accesses to shared memory that conflict.
  *
  * Forward dataflow: the state holds the intervals read and written since the last barrier.  An
  * access that meets an earlier write, or a write that meets an earlier read, gets a barrier before

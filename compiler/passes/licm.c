@@ -1,7 +1,7 @@
-/* Loop-invariant code: pure operations whose operands come from outside a loop move before it, inner
- * loops first, so that one walk carries an operation out of a whole nest.
- * Loads stay (memory may change), and so does integer division whose divisor may be zero: executed
- * when the loop's body is not, it would be reported as undefined. */
+/* Loop-invariant code: pure operations whose operands come from outside a loop move before it,
+ * inner loops first, so that one walk carries an operation out of a whole nest.  Loads stay (memory
+ * may change), and so does integer division whose divisor may be zero: executed when the loop's
+ * body is not, it would be reported as undefined. */
 #include "passes/pass.h"
 
 enum { FLAG_NO_LICM = 8 }; /* the loop's `flags` attribute */

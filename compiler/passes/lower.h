@@ -133,8 +133,8 @@ void tl_shared_add_at(TlLowerCx *cx, const TlSharedRef *ref, TlValue *bytes, TlV
 /* cp.async of vec elements for each of the map's accesses; cache hints from op. */
 void tl_shared_copy_async(TlLowerCx *cx, const TlSharedRef *ref, const TlSharedMap *map,
                           TlValue *ptrs, TlValue *pred, TlOp *op);
-/* Matrix loads, of elements of up to 32 bits, of the registers r with (r & mask) == value, in their order;
- * NULL when the layouts do not allow them. */
+/* Matrix loads, of elements of up to 32 bits, of the registers r with (r & mask) == value, in their
+ * order; NULL when the layouts do not allow them. */
 TlValue *tl_shared_ldmatrix(TlLowerCx *cx, const TlSharedRef *ref, const TlLinear *regs,
                             const TlLinear *memory, TlDtype dtype, uint32_t mask, uint32_t value);
 /* Bytes of one access when async_copy(ptr, buffer, mask) is lowered: below 4 it is not

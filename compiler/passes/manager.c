@@ -1,7 +1,7 @@
 /* Runs passes by name: state check, pass, verification, printing, timing.
  * Invariant: after a pass that changed anything (debug builds, or cx->verify_each) the function is
- * sound; otherwise a located error names the pass and cx->failed is set, so that nothing later works
- * on broken IR.  Scratch memory of a pass is given back when it ends. */
+ * sound; otherwise a located error names the pass and cx->failed is set, so that nothing later
+ * works on broken IR.  Scratch memory of a pass is given back when it ends. */
 #include "passes/pass.h"
 
 #include <string.h>

@@ -1,11 +1,11 @@
-/* Addresses that differ by constants share one: of addptr(p, base + c) with constants c, one address
- * a group is computed and the others are that address plus a constant, which memory instructions
- * take for nothing.
+/* Addresses that differ by constants share one: of addptr(p, base + c) with constants c, one
+ * address a group is computed and the others are that address plus a constant, which memory
+ * instructions take for nothing.
  *
  * An offset is a sum of terms (registers of other values) and a constant.  Offsets of fewer bits
- * than an address wrap, so the constant may leave the sum only when adding it cannot carry: no bit of
- * it may be set in the terms.  Possible bits of every value are found in one walk.  Registers whose
- * terms agree form a group; a register for which nothing is known is a group of its own. */
+ * than an address wrap, so the constant may leave the sum only when adding it cannot carry: no bit
+ * of it may be set in the terms.  Possible bits of every value are found in one walk.  Registers
+ * whose terms agree form a group; a register for which nothing is known is a group of its own. */
 #include "passes/pass.h"
 #include "passes/pick.h"
 
@@ -218,8 +218,8 @@ is_separable(const Sum *sum, const TlValue *v)
    return (c & ~(mask ^ sign)) == 0 && (c & sum->bits) == 0;
 }
 
-/* The registers of a value whose terms agree: each is its leader, which has the least constant, plus
- * a distance. */
+/* The registers of a value whose terms agree: each is its leader, which has the least constant,
+ * plus a distance. */
 typedef struct Groups {
    uint32_t num;
    int64_t *leader;   /* by group */
@@ -273,8 +273,8 @@ group_sums(Split *s, Sum *sum, uint32_t n)
 static bool add_register(Split *s, Sum *sum, const TlValue *v, uint32_t reg, int64_t times,
                          unsigned depth);
 
-/* Offset register reg as terms and a constant that may be added after the terms' sum was extended to
- * 64 bits; else as one term.  sum holds room for the pointer. */
+/* Offset register reg as terms and a constant that may be added after the terms' sum was extended
+ * to 64 bits; else as one term.  sum holds room for the pointer. */
 static void
 add_extended(Split *s, Sum *sum, const TlValue *v, uint32_t reg, unsigned depth)
 {

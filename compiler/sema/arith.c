@@ -1,5 +1,4 @@
-/* Operators on run-time values, with the promotion of Triton 3.6
- * (triton-semantics.md 1.5, 1.9, 1.11).
+/* Operators on run-time values, with the promotion of Triton 3.6.
  *
  * A compile-time number is weak unless it was stored to a variable: a weak number of a kind not
  * above that of the other operand (bool < int < float) takes the other operand's dtype; every other

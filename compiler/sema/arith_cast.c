@@ -1,4 +1,4 @@
-/* Shapes and conversions of run-time values: broadcasting, casts (triton-semantics.md 1.9),
+/* Shapes and conversions of run-time values: broadcasting, casts,
  * bitcasts, subscripts, and building operations whose operand rules are checked first. Invariant:
  * NULL or false only after a report. */
 #include "sema/arith.h"

@@ -1,4 +1,4 @@
-/* Atomic read-modify-write (triton-semantics.md 1.7).  Float max and min go through the integer
+/* Atomic read-modify-write.  Float max and min go through the integer
  * order of their bits: for values with a clear sign bit signed order, else reversed unsigned order.
  */
 #include "sema/builtin.h"

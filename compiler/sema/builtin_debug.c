@@ -237,8 +237,9 @@ print_values(TlSema *s, const TlCall *call, const char *prefix, const TlSv *item
       if (!v[i])
          return tl_sv_poison();
    }
-   const TlAttrInit attrs[] = {
-       {TL_ATTR_TEXT, {.s = printed_prefix(s, prefix, num)}}, {TL_ATTR_HEX, {.i = hex}}, {TL_ATTR_COUNT, {.i = 0}}};
+   const TlAttrInit attrs[] = {{TL_ATTR_TEXT, {.s = printed_prefix(s, prefix, num)}},
+                               {TL_ATTR_HEX, {.i = hex}},
+                               {TL_ATTR_COUNT, {.i = 0}}};
    tl_sema_build_op(s, TL_OP_DEVICE_PRINT, v, num, NULL, 0, attrs, 0, call->range);
    return tl_sv_none();
 }

@@ -1,4 +1,4 @@
-/* Matrix products (triton-semantics.md 1.3): which operand types may meet, what comes out, how
+/* Matrix products: which operand types may meet, what comes out, how
  * exact. */
 #include "sema/builtin.h"
 

@@ -1,4 +1,4 @@
-/* Loads and stores through pointers (triton-semantics.md 1.4).  Block pointers are in
+/* Loads and stores through pointers.  Block pointers are in
  * builtin_block_ptr.c; both end in the same load and store operations. */
 #include "sema/builtin.h"
 

@@ -1,4 +1,4 @@
-/* Reductions and scans (triton-semantics.md 1.6).  Every one is a `reduce` or `scan` operation
+/* Reductions and scans.  Every one is a `reduce` or `scan` operation
  * whose region combines scalars; the widening rules of sum, max and their kin are applied to the
  * operand before. */
 #include "sema/builtin.h"

@@ -1,14 +1,15 @@
 /* AST to TYPED tile IR: one specialisation of one kernel at a time.
  *
- * One evaluator walks the AST.  Every expression gives a TlSv, which is either known at compile time
- * (numbers, strings, None, dtypes, tuples, functions, modules) or a run-time SSA value.  Operators
- * and builtins on compile-time values are folded with Python's meaning; as soon as one operand is a
- * run-time value the operation is built in IR with Triton's meaning (reference: Triton 3.6).
- * Functions are inlined at the call.  An `if` on a compile-time condition never looks at the side not
- * taken.  A mistake is reported once and yields TL_SV_POISON, which silences everything it touches.
+ * One evaluator walks the AST.  Every expression gives a TlSv, which is either known at compile
+ * time (numbers, strings, None, dtypes, tuples, functions, modules) or a run-time SSA value.
+ * Operators and builtins on compile-time values are folded with Python's meaning; as soon as one
+ * operand is a run-time value the operation is built in IR with Triton's meaning (Triton 3.6).
+ * Functions are inlined at the call.  An `if` on a compile-time condition never looks at the side
+ * not taken.  A mistake is reported once and yields TL_SV_POISON, which silences everything it
+ * touches.
  *
  * Files: module.c names of a file, imports    eval.c expressions    stmt.c statements, control flow
- *        call.c functions, binding, inlining  host.c host Python: compile-time functions, decorators
+ *        call.c functions, binding, inlining  host.c host Python: functions and decorators
  *        spec.c signatures, parameters        arith.c operators and promotion on run-time values
  *        builtins.def the table of tl.* names, builtin_*.c what they build */
 #ifndef TL_SEMA_SEMA_H
@@ -39,7 +40,7 @@ typedef enum TlSvKind {
    TL_SV_BUILTIN,  /* a row of builtins.def, possibly bound to a receiver (method) */
    TL_SV_MODULE,   /* a namespace: tl, tl.math, libdevice, triton, an imported file */
    TL_SV_OBJECT,   /* named fields: Config(...), namedtuple and aggregate instances, heuristics */
-   TL_SV_OPAQUE,   /* a host value that is not understood (a torch call, ...); using it is an error */
+   TL_SV_OPAQUE,   /* a host value that is not understood (a torch call, ..): its use is an error */
    TL_SV_VALUE,    /* run-time: an SSA scalar, pointer or tile */
    TL_SV_BLOCKPTR, /* make_block_ptr: run-time parts, compile-time block shape */
 } TlSvKind;
@@ -83,9 +84,9 @@ typedef struct TlBuiltin TlBuiltin;   /* a row of builtins.def */
 
 struct TlSv {
    TlSvKind kind;
-   /* BOOL, INT, FLOAT: the constant was stored to a variable without `: constexpr`, so it counts as a
-    * run-time scalar of `dtype` in promotion (Triton: `x = 1.0` makes an fp32 tensor), although its
-    * value stays known and may still be used as a shape. */
+   /* BOOL, INT, FLOAT: the constant was stored to a variable without `: constexpr`, so it counts
+    * as a run-time scalar of `dtype` in promotion (Triton: `x = 1.0` makes an fp32 tensor),
+    * although its value stays known and may still be used as a shape. */
    bool is_strong;
    TlDtype dtype;
    bool is_large; /* INT: the value is `(uint64_t)i`, above 2^63-1 */
@@ -179,7 +180,7 @@ struct TlSema {
 };
 
 /* A call with its arguments bound to the row's parameters: args[i] belongs to parameter i of the
- * signature text; given[i] is false where the default was taken.  arg_ranges give error positions. */
+ * signature text; given[i] is false where the default was taken.  arg_ranges are for errors. */
 typedef struct TlCall {
    const TlBuiltin *row;
    TlRange range;       /* whole call */
@@ -193,9 +194,9 @@ typedef struct TlCall {
 
 typedef TlSv TlBuiltinFn(TlSema *s, const TlCall *call);
 
-/* builtins.def: TL_BUILTIN(namespaces, name, signature, function, flags, doc).  The signature is the
- * Python parameter list; calls are bound to it by call.c.  Flags: METHOD (also x.name(..) on run-time
- * values and constants), HOST (may be called at compile time on constants only). */
+/* builtins.def: TL_BUILTIN(namespaces, name, signature, function, flags, doc).  The signature is
+ * the Python parameter list; calls are bound to it by call.c.  Flags: METHOD (also x.name(..) on
+ * run-time values and constants), HOST (may be called at compile time on constants only). */
 struct TlBuiltin {
    uint32_t namespaces;   /* TL_NS_* bits: where the name is visible */
    const char *name;
@@ -211,7 +212,7 @@ enum {
    TL_NS_TRITON = 1 << 3,    /* triton.x: cdiv, next_power_of_2 */
    TL_NS_PYTHON = 1 << 4,    /* builtins of Python: min, max, range, len, float, print .. */
    TL_NS_CUDA = 1 << 5,      /* tl.extra.cuda.x */
-   TL_NS_STANDARD = 1 << 6,  /* triton.language.standard, .core: private helpers some kernels import */
+   TL_NS_STANDARD = 1 << 6,  /* triton.language.standard, .core: what some kernels import */
 };
 enum { TL_BUILTIN_METHOD = 1 << 0, TL_BUILTIN_HOST = 1 << 1 };
 
@@ -237,8 +238,8 @@ TlSv tl_sema_stdlib(TlSema *s, const char *module, const char *name, TlRange ran
 const char *tl_sv_describe(TlSema *s, const TlSv *v); /* "tile<fp16, 64x32>", "constexpr int 3" */
 
 /* ---- run-time arithmetic with Triton's promotion (arith.c) ---- */
-/* Makes an SSA value of a compile-time number (strong dtype, else by value: i32, then i64, u64; fp32;
- * i1 for bool) or passes a run-time value through; NULL after an error. */
+/* Makes an SSA value of a compile-time number (strong dtype, else by value: i32, then i64, u64;
+ * fp32; i1 for bool) or passes a run-time value through; NULL after an error. */
 TlValue *tl_sema_value(TlSema *s, const TlSv *v, TlRange range);
 /* The same as a scalar or tile constant of exactly this dtype (range-checked). */
 TlValue *tl_sema_value_as(TlSema *s, const TlSv *v, TlDtype dtype, TlRange range);
@@ -252,8 +253,8 @@ TlValue *tl_sema_cast(TlSema *s, TlValue *v, const TlType *elem, TlRange range);
 TlSv tl_sema_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range);
 TlSv tl_sema_unary(TlSema *s, TlAstOp op, const TlSv *a, TlRange range);
 TlSv tl_sema_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range);
-/* The common dtype of two operands under the matrix of triton-semantics.md 1.11; div_or_mod selects
- * the `/ %` column.  false (with a report) when there is none. */
+/* The common dtype of two operands by Triton's promotion; div_or_mod selects the
+ * `/ %` column.  false (with a report) when there is none. */
 bool tl_sema_promote(TlSema *s, const TlSv *a, const TlSv *b, bool div_or_mod, TlRange range,
                      TlDtype *out);
 /* A run-time truth value: scalar i1 from a scalar (value != 0); NULL with a report for tiles. */

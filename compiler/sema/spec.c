@@ -638,8 +638,8 @@ apply_defines(TlSema *s, Spec *p)
          found = true;
          bool from_signature = p->args[i].is_given;
          if (!from_signature || p->args[i].is_constant)
-            set_constant(&p->args[i],
-                         tl_read_value(s, p->given->define_values.data[k], param(p, i)->node.range));
+            set_constant(&p->args[i], tl_read_value(s, p->given->define_values.data[k],
+                                                    param(p, i)->node.range));
       }
       bool launch = strcmp(name, "num_warps") == 0 || strcmp(name, "num_stages") == 0;
       if (!found && !launch) {
@@ -721,14 +721,15 @@ apply_autotune(TlSema *s, Spec *p)
    const TlSv *c = &p->meta.config;
    for (size_t i = 0; c->kind == TL_SV_DICT && i < c->fields->len; i++)
       if (c->fields->keys[i].kind == TL_SV_STR)
-         take_missing(s, p, c->fields->keys[i].s.data, c->fields->values[i], p->meta.autotune->range,
-                      "the first autotune configuration");
+         take_missing(s, p, c->fields->keys[i].s.data, c->fields->values[i],
+                      p->meta.autotune->range, "the first autotune configuration");
 }
 
 static void
 apply_heuristics(TlSema *s, Spec *p)
 {
-   for (size_t h = 0; h < p->meta.heuristics.len; h++) { /* outer ones first: inner ones see theirs */
+   /* outer ones first: inner ones see theirs */
+   for (size_t h = 0; h < p->meta.heuristics.len; h++) {
       const TlNode *node = p->meta.heuristics.data[h];
       TlSv d = tl_quiet_value(s, tl_module_frame(s, p->fn->unit), node, NULL);
       for (size_t i = 0; d.kind == TL_SV_DICT && i < d.fields->len; i++) {

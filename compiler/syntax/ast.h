@@ -95,7 +95,7 @@ typedef struct TlText { /* bytes of a string literal; NUL after data[len], may h
    static inline TlAst##Name *tl_ast_new_##Name(TlArena *arena, TlRange range)                     \
    {                                                                                               \
       TlAst##Name *n = tl_new(arena, TlAst##Name);                                                 \
-      n->node = (TlNode){TL_AST_##ID, range, 1};                                                      \
+      n->node = (TlNode){TL_AST_##ID, range, 1};                                                   \
       return n;                                                                                    \
    }
 #define TL_NODE_END(ID, Name)

@@ -1,5 +1,5 @@
-/* Bytes to AST.  Errors go to diags; the tree that comes back holds what could be parsed (statements
- * with errors are left out), so one file yields several errors. */
+/* Bytes to AST.  Errors go to diags; the tree that comes back holds what could be parsed
+ * (statements with errors are left out), so one file yields several errors. */
 #ifndef TL_SYNTAX_PARSE_H
 #define TL_SYNTAX_PARSE_H
 
@@ -19,14 +19,14 @@ TlAstModule *tl_parse_tile(TlParseCx *cx, uint32_t file);
 
 /* Reads a .py file: top-level (and nested) statements are split on tokens first.  Kept: functions
  * under @jit / @kernel / @triton.jit / @...jit(...) stacks and plain host functions, imports,
- * assignments, if/try around them, classes.  A host statement that does not parse becomes Skipped and
- * is no error; an error inside a @jit function is reported. */
+ * assignments, if/try around them, classes.  A host statement that does not parse becomes Skipped
+ * and is no error; an error inside a @jit function is reported. */
 TlAstModule *tl_parse_python(TlParseCx *cx, uint32_t file);
 
 /* Chooses by file name: ".py" is Python, all else .tile. */
 TlAstModule *tl_parse_file(TlParseCx *cx, uint32_t file);
 
-/* One expression from text (signature entries, -D values, grid expressions).  NULL after an error. */
+/* One expression from text (signature entries, -D values, grid expressions); NULL: an error. */
 TlNode *tl_parse_expression(TlParseCx *cx, uint32_t file);
 
 /* --emit=tokens: one token a line: "line:col kind text". */

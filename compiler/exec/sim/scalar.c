@@ -185,7 +185,8 @@ static const unsigned char *
 operand_at(const TlHostSite *h, const unsigned char *frame, unsigned k, uint32_t r)
 {
    const TlType *type = tl_arg(h->op, k)->type;
-   return frame + h->arg_at[k] + (tl_type_num_regs(type) > 1 ? r * tl_dtype_info[dtype_of(type)].bytes : 0);
+   return frame + h->arg_at[k] +
+          (tl_type_num_regs(type) > 1 ? r * tl_dtype_info[dtype_of(type)].bytes : 0);
 }
 
 /* The line of the device's printf: "pid (x, y, z) idx (i, j) prefix: (operand n) value"; k = the

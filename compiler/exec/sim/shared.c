@@ -244,8 +244,8 @@ sim_atom_shared(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
 }
 
 /* ---- matrices: PTX ISA "ldmatrix", "stmatrix" ---- Lane 8j + i gives the address of row i of
- * matrix j.  Lane l holds of every matrix the pairs of bytes of row l / 4, columns 2 (l % 4) and the
- * next: 4 bytes, whatever they mean; with .trans rows and columns change places. */
+ * matrix j.  Lane l holds of every matrix the pairs of bytes of row l / 4, columns 2 (l % 4) and
+ * the next: 4 bytes, whatever they mean; with .trans rows and columns change places. */
 static void
 matrix_addresses(SimWarp *w, const TlHostSite *h, uint32_t access, bool is_store, uint32_t at[32])
 {

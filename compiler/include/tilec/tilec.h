@@ -139,9 +139,9 @@ typedef struct TilecCompileOptions {
    size_t source_bytes;       /* of `source`; TILEC_STRLEN allowed */
    const char *kernel;        /* NULL: the file's only kernel */
    const char *signature;     /* Triton's ahead-of-time notation, one item per parameter in order:
-                                 "*fp16:16, i32:16, i32:1, fp32, None, 64".  An empty item ("i32,,64")
-                                 and items missing at the end leave it to annotation, define,
-                                 default.  NULL: all of them. */
+                                 "*fp16:16, i32:16, i32:1, fp32, None, 64".  An empty item
+                                 ("i32,,64") and items missing at the end leave it to annotation,
+                                 define, default.  NULL: all of them. */
    const TilecDefine *defines; /* values of constexpr parameters */
    size_t num_defines;
    const char *const *include_dirs; /* roots for imports, in order, after the file's folder */
@@ -202,7 +202,7 @@ typedef struct TilecParamDecl {
    const char *type; /* annotation in signature spelling ("*fp16", "i32:16"); NULL = none */
    const char *default_value; /* as written; NULL = none */
    bool is_constexpr;
-   bool no_specialize; /* ==1, range and divisibility of its value never make a new specialisation */
+   bool no_specialize; /* ==1, range and divisibility of its value make no new specialisation */
    bool value_matters; /* heuristics look at its value: each value is a specialisation of its own */
    bool no_align;      /* divisibility does not */
 } TilecParamDecl;
