@@ -41,17 +41,26 @@ bad_argument(HostRun *h, const TlParam *p, const char *text)
    return TILEC_BAD_ARGUMENT;
 }
 
+/* A float that is given by its bits, not by its value. */
+static bool
+is_pattern(TilecDtype t)
+{
+   return t == TILEC_FP16 || t == TILEC_BF16 || t == TILEC_FP8E4NV || t == TILEC_FP8E5;
+}
+
 /* A scalar of any numeric type as the parameter's bits; the value must fit. */
 static bool
 scalar_bits(TlDtype to, const TilecArg *a, TlBits *bits)
 {
    bool is_real = a->dtype == TILEC_FP32 || a->dtype == TILEC_FP64;
+   if (is_pattern(a->dtype)) { /* of one type: it is no number of another */
+      *bits = a->as.u;
+      return tl_public_dtype(to) == a->dtype;
+   }
    if (tl_dtype_is_float(to)) {
-      if (tl_public_dtype(to) == a->dtype && !is_real) {
-         *bits = a->as.u; /* small floats come as patterns */
-         return true;
-      }
-      double v = is_real ? a->as.f : (double)a->as.i;
+      double v = is_real                  ? a->as.f
+                 : a->dtype == TILEC_U64 ? (double)a->as.u
+                                         : (double)a->as.i;
       *bits = tl_double_to_bits(to, v, TL_ROUND_NEAREST_EVEN);
       return true;
    }
@@ -73,6 +82,8 @@ unfit_text(char *text, size_t size, const TilecArg *a, TlDtype to)
       snprintf(text, size, "%.17g does not fit %s", a->as.f, type);
    else if (a->dtype == TILEC_U64)
       snprintf(text, size, "%llu does not fit %s", (unsigned long long)a->as.u, type);
+   else if (is_pattern(a->dtype))
+      snprintf(text, size, "a bit pattern of another type is not taken for %s", type);
    else
       snprintf(text, size, "%lld does not fit %s", (long long)a->as.i, type);
    return text;

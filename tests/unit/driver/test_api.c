@@ -268,10 +268,10 @@ struct_sizes(void **state)
    tilec_session_free(s);
 }
 
+/* What the kernel `text`, of a pointer to 8 bytes and a number, stores for the number. */
 static TilecStatus
-scalar_launch(const char *signature, TilecArg value)
+stored_scalar(const char *text, const char *signature, TilecArg value, void *stored)
 {
-   static const char text[] = "@kernel\ndef k(y: *i64, a):\n    store(y, a.to(int64))\n";
    TilecSession *s;
    TilecProgram *p;
    assert_int_equal(tilec_session_new(NULL, &s), TILEC_OK);
@@ -279,13 +279,46 @@ scalar_launch(const char *signature, TilecArg value)
    co.signature = signature;
    co.stop_after = TILEC_STAGE_IR;
    assert_int_equal(tilec_compile(s, &co, &p), TILEC_OK);
-   int64_t y = 0;
-   TilecArg args[] = {tilec_ptr(TILEC_I64, &y, sizeof y), value};
+   TilecArg args[] = {tilec_ptr(TILEC_DTYPE_NONE, stored, 8), value};
    TilecHostLaunch hl = {.struct_size = sizeof hl, .grid = {1, 1, 1}, .args = args, .num_args = 2};
    TilecStatus status = tilec_program_run_cpu(p, &hl, NULL);
    tilec_program_free(p);
    tilec_session_free(s);
    return status;
+}
+
+static TilecStatus
+scalar_launch(const char *signature, TilecArg value)
+{
+   static const char text[] = "@kernel\ndef k(y: *i64, a):\n    store(y, a.to(int64))\n";
+   int64_t y = 0;
+   return stored_scalar(text, signature, value, &y);
+}
+
+/* A small float is a bit pattern, which says nothing in another type; 2^63 and more has no sign. */
+static void
+scalars_become_floats_by_value(void **state)
+{
+   (void)state;
+   static const char text[] = "@kernel\ndef k(y: *fp64, a):\n    store(y, a.to(float64))\n";
+   static const char *const types[] = {"*fp64, fp64", "*fp64, fp32", "*fp64, bf16"};
+   for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+      double y = 0;
+      assert_int_equal(stored_scalar(text, types[i], tilec_uint(TILEC_U64, 1ull << 63), &y),
+                       TILEC_OK);
+      assert_true(y == 0x1p63);
+      assert_int_equal(stored_scalar(text, types[i], tilec_int(TILEC_I32, -3), &y), TILEC_OK);
+      assert_true(y == -3);
+      assert_int_equal(stored_scalar(text, types[i], tilec_bits(TILEC_FP16, 0x3C00), &y),
+                       TILEC_BAD_ARGUMENT);
+   }
+   double y = 0;
+   assert_int_equal(stored_scalar(text, "*fp64, fp16", tilec_bits(TILEC_FP16, 0x3C00), &y),
+                    TILEC_OK);
+   assert_true(y == 1);
+   int64_t z;
+   assert_int_equal(stored_scalar(text, "*fp64, i32", tilec_bits(TILEC_FP16, 0x3C00), &z),
+                    TILEC_BAD_ARGUMENT);
 }
 
 static void
@@ -530,6 +563,7 @@ test_api(void)
       cmocka_unit_test(nothing_given),
       cmocka_unit_test(struct_sizes),
       cmocka_unit_test(scalars_must_fit),
+      cmocka_unit_test(scalars_become_floats_by_value),
       cmocka_unit_test(memory_limit_holds),
       cmocka_unit_test(a_launch_is_cancelled),
       cmocka_unit_test(ptx_version_is_the_lowest_needed),
