@@ -263,7 +263,8 @@ no_signal_is_touched(void **state)
          if (sigaction(s, NULL, &after) == 0 && after.sa_handler != before[s].sa_handler)
             fail_msg("signal %d has another handler", s);
       pthread_sigmask(SIG_SETMASK, NULL, &mask_after);
-      assert_memory_equal(&mask, &mask_after, sizeof mask);
+      for (int s = 1; s < 65; s++)
+         assert_int_equal(sigismember(&mask, s), sigismember(&mask_after, s));
       if (round == 0)
          free_all(&o);
    }

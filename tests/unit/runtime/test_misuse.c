@@ -44,6 +44,7 @@ null_is_refused(void **state)
    double ms;
    TilecLaunch l = {.grid = {1, 1, 1}};
    TilecArg args[2] = {tilec_view(TILEC_FP32, buffer, 0), TILEC_ARG(1)};
+   TilecBuffer *other;
    TilecModule *m;
    TilecKernel *k;
    TilecEvent *e;
@@ -57,12 +58,12 @@ null_is_refused(void **state)
       tilec_runtime_open(NULL, NULL),
       tilec_runtime_device(NULL, &info), tilec_runtime_device(rt, NULL),
       tilec_runtime_sync(NULL),
-      tilec_buffer_new(NULL, 1, &buffer), /* sets it to NULL */
-      tilec_buffer_wrap(NULL, text, 1, &buffer), tilec_buffer_wrap(rt, text, 1, NULL),
+      tilec_buffer_new(NULL, 1, &other), tilec_buffer_new(rt, 1, NULL),
+      tilec_buffer_wrap(NULL, text, 1, &other), tilec_buffer_wrap(rt, text, 1, NULL),
       tilec_buffer_upload(NULL, 0, text, 1, NULL), tilec_buffer_download(NULL, 0, text, 1, NULL),
       tilec_buffer_fill(NULL, 0, 0, 1, NULL), tilec_buffer_copy(NULL, 0, NULL, 0, 1, NULL),
-      tilec_buffer_from_dlpack(NULL, (struct DLManagedTensorVersioned *)(void *)text, &buffer),
-      tilec_buffer_from_dlpack(rt, NULL, &buffer),
+      tilec_buffer_from_dlpack(NULL, (struct DLManagedTensorVersioned *)(void *)text, &other),
+      tilec_buffer_from_dlpack(rt, NULL, &other),
       tilec_module_load(NULL, "", 0, "", 0, &m), tilec_module_load(rt, NULL, 0, "", 0, &m),
       tilec_module_load(rt, "", 0, NULL, 0, &m), tilec_module_load(rt, "", 0, "", 0, NULL),
       tilec_module_kernel(NULL, "k", &k), tilec_module_kernel(module, "k", NULL),
@@ -109,10 +110,7 @@ null_is_refused(void **state)
    tilec_event_free(NULL);
    tilec_tune_free(NULL);
    tilec_image_info_free(NULL);
-   buffer = NULL;
-   tilec_module_free(module);
-   tilec_runtime_close(rt); /* the buffer that was overwritten is the stand-in's to free */
-   fake_clear();
+   stop();
 }
 
 /* Larger than ours, or too small to hold even its size; what an older caller knew is taken. */
