@@ -134,6 +134,7 @@ struct TilecModule {
    uint32_t num_kernels;
    char *log;                /* of the driver's compiler; NULL = nothing */
    void *source;             /* source modules: jit's handle */
+   TilecModule *next;        /* source modules: of the file's next kernel */
    bool has_choice;          /* its kernel is one of several, jit's pick() says which */
 };
 

@@ -247,6 +247,31 @@ tilec_module_load(TilecRuntime *rt, const void *image, size_t image_bytes, const
    return load(rt, image, image_bytes, info, NULL, info, out);
 }
 
+/* The module of one kernel of a source. */
+static TilecStatus
+open_kernel(TilecRuntime *rt, const TilecSource *source, TilecModule **out)
+{
+   TilecModule *m = calloc(1, sizeof *m);
+   TilecKernel *kernel = calloc(1, sizeof *kernel);
+   if (!m || !kernel) {
+      free(m);
+      free(kernel);
+      return tl_rt_no_memory(rt, "a module");
+   }
+   m->rt = rt;
+   m->kernels = kernel;
+   kernel->module = m;
+   TilecStatus status = rt->jit->open(rt->jit_state, source, &m->source, &kernel->name);
+   if (status != TILEC_OK) {
+      tilec_module_free(m);
+      return status;
+   }
+   m->num_kernels = 1;
+   m->has_choice = rt->jit->has_choice(m->source);
+   *out = m;
+   return TILEC_OK;
+}
+
 TilecStatus
 tilec_module_from_source(TilecRuntime *rt, const TilecSource *source, TilecModule **out)
 {
@@ -267,25 +292,18 @@ tilec_module_from_source(TilecRuntime *rt, const TilecSource *source, TilecModul
       return tl_rt_fail(rt, TILEC_UNSUPPORTED, "no compiler is attached; see tilec_jit_attach");
    TilecSource whole = {0};
    memcpy(&whole, source, source->struct_size);
-   TilecModule *m = calloc(1, sizeof *m);
-   TilecKernel *kernel = calloc(1, sizeof *kernel);
-   if (!m || !kernel) {
-      free(m);
-      free(kernel);
-      return tl_rt_no_memory(rt, "a module");
+   TilecModule *first = NULL;
+   status = open_kernel(rt, &whole, &first);
+   TilecModule *last = first;
+   for (uint32_t i = 1; status == TILEC_OK && rt->jit->next(first->source, i, &whole); i++) {
+      status = open_kernel(rt, &whole, &last->next);
+      last = last->next;
    }
-   m->rt = rt;
-   m->kernels = kernel;
-   kernel->module = m;
-   status = rt->jit->open(rt->jit_state, &whole, &m->source, &kernel->name);
-   if (status != TILEC_OK) {
-      tilec_module_free(m);
-      return status;
-   }
-   m->num_kernels = 1;
-   m->has_choice = rt->jit->has_choice(m->source);
-   *out = m;
-   return TILEC_OK;
+   if (status == TILEC_OK)
+      *out = first;
+   else
+      tilec_module_free(first);
+   return status;
 }
 
 const char *
@@ -294,12 +312,10 @@ tilec_module_log(const TilecModule *module)
    return module && module->log ? module->log : "";
 }
 
-void
-tilec_module_free(TilecModule *m)
+static void
+free_one(TilecModule *m)
 {
    bool pushed;
-   if (!m)
-      return;
    if (m->source)
       m->rt->jit->close(m->source);
    for (uint32_t i = 0; i < m->num_kernels; i++) {
@@ -318,13 +334,28 @@ tilec_module_free(TilecModule *m)
    free(m);
 }
 
-static void
+void
+tilec_module_free(TilecModule *m)
+{
+   for (TilecModule *next; m; m = next) {
+      next = m->next;
+      free_one(m);
+   }
+}
+
+/* How many there are. */
+static uint32_t
 list_names(const TilecModule *m, char *text, size_t bytes)
 {
    size_t n = 0;
+   uint32_t count = 0;
    text[0] = 0;
-   for (uint32_t i = 0; i < m->num_kernels && n + 1 < bytes; i++)
-      n += (size_t)snprintf(text + n, bytes - n, "%s%s", i ? ", " : "", m->kernels[i].name);
+   for (; m; m = m->next)
+      for (uint32_t i = 0; i < m->num_kernels; i++, count++)
+         if (n + 1 < bytes)
+            n += (size_t)snprintf(text + n, bytes - n, "%s%s", count ? ", " : "",
+                                  m->kernels[i].name);
+   return count;
 }
 
 TilecStatus
@@ -337,11 +368,13 @@ tilec_module_kernel(TilecModule *m, const char *name, TilecKernel **out)
    if (tl_core_is_forked(m->rt))
       return TILEC_FORKED;
    char names[1024];
-   list_names(m, names, sizeof names);
-   if (!name && m->num_kernels != 1)
-      return tl_rt_fail(m->rt, TILEC_NOT_FOUND, "the module has %u kernels, name one of: %s",
-                        m->num_kernels, names);
-   *out = name ? kernel_named(m, name) : &m->kernels[0];
+   uint32_t count = list_names(m, names, sizeof names);
+   if (!name && count != 1)
+      return tl_rt_fail(m->rt, TILEC_NOT_FOUND, "the module has %u kernels, name one of: %s", count,
+                        names);
+   *out = name ? NULL : &m->kernels[0];
+   for (TilecModule *part = m; part && !*out; part = part->next)
+      *out = kernel_named(part, name);
    if (!*out)
       return tl_rt_fail(m->rt, TILEC_NOT_FOUND, "no kernel '%s'; the module has: %s", name, names);
    return TILEC_OK;

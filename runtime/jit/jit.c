@@ -63,27 +63,31 @@ copy_options(TlJitSource *s, const TilecSource *o)
    return ok ? TILEC_OK : tl_core_no_memory(s->jit->rt);
 }
 
+/* The one that is named; without a name the first: core opens the others. */
 static TilecStatus
 pick_kernel(TlJitSource *s)
 {
    uint32_t n = tilec_listing_count(s->listing);
-   char text[1024];
+   char text[1024] = "none";
    size_t len = 0;
-   for (uint32_t i = 0; i < n; i++) {
+   for (uint32_t i = 0; i < n && !s->decl; i++) {
       const TilecKernelDecl *d = tilec_listing_kernel(s->listing, i);
-      if (s->options.kernel ? strcmp(d->name, s->options.kernel) == 0 : n == 1)
+      if (!s->options.kernel || strcmp(d->name, s->options.kernel) == 0)
          s->decl = d;
       if (len < sizeof text)
          len += (size_t)snprintf(text + len, sizeof text - len, "%s%s", i ? ", " : "", d->name);
    }
-   if (s->decl)
+   if (s->decl) {
+      s->is_whole |= !s->options.kernel;
+      s->options.kernel = s->decl->name;
       return TILEC_OK;
+   }
    char why[1400];
    if (s->options.kernel)
-      snprintf(why, sizeof why, "no kernel '%s'; the file has: %s", s->options.kernel,
-               n ? text : "none");
+      snprintf(why, sizeof why, "no kernel '%s'; the file has: %s", s->options.kernel, text);
    else
-      snprintf(why, sizeof why, "the file has %u kernels, name one of: %s", n, n ? text : "none");
+      snprintf(why, sizeof why, "the file has no kernels; a kernel is a function under @kernel, "
+                                "@jit or @triton.jit");
    return tl_core_fail(s->jit->rt, TILEC_NOT_FOUND, why);
 }
 
@@ -141,11 +145,25 @@ attach_tuner(TlJitSource *s, const TilecSource *options)
                               .on_note = tuner_note,
                               .user = jit};
    TilecSource whole = *options;
+   whole.kernel = s->decl->name;
    whole.source = s->options.source; /* the text that was listed */
    whole.source_bytes = s->options.source_bytes;
    if (options->tune != TL_TUNE_CHILD)
       s->tune = tl_tune_new(jit->rt, &settings, &whole, s->decl);
    return s->tune || options->tune == TL_TUNE_CHILD ? TILEC_OK : tl_core_no_memory(jit->rt);
+}
+
+/* What the options say of configurations holds for a kernel that is named: it is listed again. */
+static TilecStatus
+list_chosen(TlJitSource *s)
+{
+   if (!s->is_whole || !s->decl->tuning)
+      return TILEC_OK;
+   s->file_listing = s->listing;
+   s->listing = NULL;
+   s->decl = NULL;
+   TilecStatus status = tl_jit_list(s);
+   return status == TILEC_OK ? pick_kernel(s) : status;
 }
 
 static TilecStatus
@@ -161,6 +179,8 @@ open_source(void *jit, const TilecSource *options, void **out, const char **name
    if (status == TILEC_OK)
       status = pick_kernel(s);
    if (status == TILEC_OK)
+      status = list_chosen(s);
+   if (status == TILEC_OK)
       status = read_params(s);
    if (status == TILEC_OK)
       status = attach_tuner(s, options);
@@ -173,6 +193,20 @@ open_source(void *jit, const TilecSource *options, void **out, const char **name
    return TILEC_OK;
 }
 
+static bool
+next_source(void *source, uint32_t index, TilecSource *out)
+{
+   const TlJitSource *s = source;
+   const TilecListing *all = s->file_listing ? s->file_listing : s->listing;
+   const TilecKernelDecl *d = s->is_whole ? tilec_listing_kernel(all, index) : NULL;
+   if (!d)
+      return false;
+   out->kernel = d->name;
+   out->source = s->options.source;
+   out->source_bytes = s->options.source_bytes;
+   return true;
+}
+
 static void
 close_source(void *source)
 {
@@ -183,6 +217,7 @@ close_source(void *source)
       tl_jit_entry_free(s->entries[i]);
    free(s->entries);
    tilec_listing_free(s->listing);
+   tilec_listing_free(s->file_listing);
    for (size_t i = 0; i < s->num_strings; i++)
       free(s->strings[i]);
    free(s->strings);
@@ -463,6 +498,7 @@ static const TilecJitVtable vtable = {
    .struct_size = sizeof vtable,
    .detach = detach,
    .open = open_source,
+   .next = next_source,
    .close = close_source,
    .find = find,
    .make = make,

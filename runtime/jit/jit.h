@@ -99,6 +99,8 @@ typedef struct TlJitSource {
    TilecDefine *defines;           /* options.defines split at '=' */
    TilecListing *listing;
    const TilecKernelDecl *decl;
+   TilecListing *file_listing;     /* before the kernel was known; NULL: `listing` */
+   bool is_whole;                  /* no kernel was named: the module has all of the file's */
    TlTune *tune;                   /* NULL: a configuration that the tuner opened */
    TlJitParam *params;
    uint32_t num_params;

@@ -173,7 +173,7 @@ typedef struct TilecSource {
    const char *file;            /* path, and name in diagnostics */
    const char *source;          /* NULL: read `file` */
    size_t source_bytes;         /* TILEC_STRLEN allowed */
-   const char *kernel;          /* NULL: the only kernel of the file */
+   const char *kernel;          /* the module's only kernel; NULL: all kernels of the file */
    const char *const *defines;  /* "BLOCK=1024" …: values of constexpr parameters */
    size_t num_defines;
    const char *const *include_dirs;

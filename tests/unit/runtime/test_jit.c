@@ -173,8 +173,15 @@ mistakes_are_reported(void **state)
    assert_says(rt, "ptxas says no");
    TilecModule *other;
    TilecSource s = {.struct_size = sizeof s, .file = "x.tile"};
-   assert_int_equal(tilec_module_from_source(rt, &s, &other), TILEC_NOT_FOUND);
-   assert_says(rt, "name one of: k, other");
+   TilecKernel *kernels[3];
+   assert_int_equal(tilec_module_from_source(rt, &s, &other), TILEC_OK); /* all of the file's */
+   assert_int_equal(tilec_module_kernel(other, NULL, &kernels[0]), TILEC_NOT_FOUND);
+   assert_says(rt, "the module has 2 kernels, name one of: k, other");
+   assert_int_equal(tilec_module_kernel(other, "other", &kernels[0]), TILEC_OK);
+   assert_int_equal(tilec_module_kernel(other, "k", &kernels[1]), TILEC_OK);
+   assert_int_equal(tilec_module_kernel(other, "nope", &kernels[2]), TILEC_NOT_FOUND);
+   assert_ptr_not_equal(kernels[0], kernels[1]);
+   tilec_module_free(other);
    s.kernel = "nope";
    assert_int_equal(tilec_module_from_source(rt, &s, &other), TILEC_NOT_FOUND);
    s.file = "missing.tile";
