@@ -345,6 +345,17 @@ def on_gpu(m):
     again = m.scale.bind(1, x, y, 9)
     again()
     assert fake.last.params[2] & 0xffffffff == 9
+    with tempfile.TemporaryDirectory() as folder:      # a runtime of one's own, with a disk cache
+        rt = tilec.Runtime("cuda", driver_path=DRIVER, cache_dir=folder + "/c",
+                           synchronous=True).share()
+        assert tilec.Runtime.get("cuda", 0) is rt
+        m.scale[2](x, y, 9)
+        assert fake.last.grid[0] == 2
+        assert any(name.endswith(".tilec") for name in os.listdir(folder + "/c"))
+        rt.sync()
+    tilec.Runtime("cuda", driver_path=DRIVER, cache_dir=None, check=True).share()
+    raises(tilec.Error, "parameter 'x' is *fp32", lambda: m.scale[2](x, y, 9))
+    tilec.Runtime("cuda", driver_path=DRIVER, cache_dir=None).share()
     return torch
 
 
