@@ -35,10 +35,20 @@ typedef struct State {
    TL_VEC(Access) open;
 } State;
 
+/* What trials found of a loop: without it nested loops would be tried a number of times that
+ * doubles with each level. */
+typedef struct Trial {
+   const TlOp *loop;
+   State before;   /* where the loop begins */
+   State standing; /* at the entry of its body, over all iterations */
+   State after;
+} Trial;
+
 typedef struct Barriers {
    TlPassCx *cx;
    TlFunc *func;
    State state;
+   TL_VEC(Trial) trials; /* a loop gets its barriers after its last trial: none of these goes stale */
    bool changed;
    bool is_trial; /* barriers are only thought of: the state at the entry of a loop is not known */
 } Barriers;
@@ -242,15 +252,31 @@ walk_iteration(Barriers *b, TlOp *op, const State *entry)
    return exit;
 }
 
-/* Trial iterations until the state at the entry stands, then one that places the barriers: what
- * conflicts around the loop is known before the first of them. */
-static void
-walk_loop(Barriers *b, TlOp *op)
+/* The state behind a loop, from that at the entry of its body and that where the body is left. */
+static State
+leave_loop(Barriers *b, const TlOp *op, const State *entry, const State *exit)
 {
+   State out = copy(b, exit);
+   if (op->opcode == TL_OP_FOR)
+      merge(b, &out, entry); /* zero iterations */
+   if (turns_rings(op))
+      forget_phases(&out);
+   return out;
+}
+
+/* Iterations until the state at the entry stands. */
+static Trial
+try_loop(Barriers *b, TlOp *op)
+{
+   for (size_t i = b->trials.len; i-- > 0;) {
+      const Trial *t = &b->trials.data[i];
+      if (t->loop == op && is_subset(&t->before, &b->state) && is_subset(&b->state, &t->before))
+         return *t;
+   }
    bool is_trial = b->is_trial, is_turning = turns_rings(op);
-   State entry = copy(b, &b->state);
+   State before = copy(b, &b->state), entry = copy(b, &b->state), exit;
    for (b->is_trial = true;;) {
-      walk_iteration(b, op, &entry);
+      exit = walk_iteration(b, op, &entry);
       if (is_turning)
          next_phase(&b->state);
       if (is_subset(&b->state, &entry))
@@ -258,11 +284,23 @@ walk_loop(Barriers *b, TlOp *op)
       merge(b, &entry, &b->state);
    }
    b->is_trial = is_trial;
-   b->state = walk_iteration(b, op, &entry);
-   if (op->opcode == TL_OP_FOR)
-      merge(b, &b->state, &entry); /* zero iterations */
-   if (is_turning)
-      forget_phases(&b->state);
+   Trial t = {op, before, entry, leave_loop(b, op, &entry, &exit)};
+   tl_vec_push(b->cx->scratch, &b->trials, t);
+   return t;
+}
+
+/* Trial iterations, then one that places the barriers: what conflicts around the loop is known
+ * before the first of them. */
+static void
+walk_loop(Barriers *b, TlOp *op)
+{
+   Trial t = try_loop(b, op);
+   if (b->is_trial) {
+      b->state = copy(b, &t.after);
+      return;
+   }
+   State exit = walk_iteration(b, op, &t.standing);
+   b->state = leave_loop(b, op, &t.standing, &exit);
 }
 
 static void
