@@ -25,6 +25,7 @@ typedef struct RunState {
    TlCmdImage image;
    uint32_t grid[3];
    bool own_grid;
+   bool grid_is_odd; /* its expression names an argument that is no integer */
    uint32_t time_runs; /* 0 = no timing */
 } RunState;
 
@@ -191,7 +192,10 @@ find_slot(void *user, const char *name, size_t len)
 {
    RunState *r = user;
    TlCmdArg *a = tl_cmd_arg_find(&r->a, name, len);
-   return a ? (int)(a - r->a.list) : -1;
+   bool is_number = a && (!a->is_given || a->value.kind == TL_CLI_INT ||
+                          a->value.kind == TL_CLI_BOOL);
+   r->grid_is_odd |= a && !is_number;
+   return is_number ? (int)(a - r->a.list) : -1;
 }
 
 static bool
@@ -218,7 +222,9 @@ grid_value(RunState *r, const char *text, uint32_t *out)
       return true;
    }
    tl_cmd_error("the kernel's grid expression '%s': %s", text,
-                ok ? "its value is no grid size" : why);
+                ok               ? "its value is no grid size"
+                : r->grid_is_odd ? "its arguments must be integers"
+                                 : why);
    return false;
 }
 

@@ -77,6 +77,25 @@ tl_cmd_number(TlCommand *c, TlOptionId id, uint32_t max, uint32_t *out)
    return true;
 }
 
+/* "layout,pipeline": each is a group that some part of the compiler asks for. */
+static bool
+known_remarks(const char *groups)
+{
+   static const char *const known[] = {"layout", "pipeline", "ptxas", "all"};
+   for (const char *s = groups; s && *s;) {
+      size_t len = strcspn(s, ","), i = 0, n = sizeof known / sizeof known[0];
+      while (i < n && (strlen(known[i]) != len || strncmp(s, known[i], len) != 0))
+         i++;
+      if (i == n) {
+         tl_cmd_error("no remarks are called '%.*s'; -R takes layout, pipeline, ptxas or all",
+                      (int)len, s);
+         return false;
+      }
+      s += len + (s[len] == ',');
+   }
+   return true;
+}
+
 static bool
 one_of(const char *value, const char *a, const char *b, const char *what)
 {
@@ -214,6 +233,8 @@ tl_cmd_options(TlCommand *c, TilecCompileOptions *o, TlUnitExtra *extra)
       tl_cmd_error("--num-warps takes a power of two from 1 to 32; found '0'");
       return false;
    }
+   if (!known_remarks(o->remarks))
+      return false;
    o->opt = tl_option(cl, TL_OPT_OPT) ? (TilecOpt)(TILEC_OPT_0 + opt) : TILEC_OPT_DEFAULT;
    o->plain_abi = tl_option(cl, TL_OPT_ABI) != NULL;
    if (extra->print_after && strcmp(extra->print_after, "all") && !is_pass(extra->print_after)) {

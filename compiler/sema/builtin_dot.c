@@ -61,10 +61,11 @@ check_shapes(TlSema *s, const TlCall *call, const TlValue *a, const TlValue *b)
       if (k != y->shape[r - 2])
          tl_report(s->diags, E0312, call->range, k, y->shape[r - 2]);
       else
-         tl_report(s->diags, E0339, call->range, "a batched 'dot'", tl_type_cstr(s->arena, x),
-                   tl_type_cstr(s->arena, y));
+         tl_report(s->diags, E0347, call->range,
+                   tl_arena_printf(s->arena, "batch dimensions of 'dot' must match; left has %u, "
+                                   "right has %u", x->shape[0], y->shape[0]));
       note_operands(s, call, a, b);
-      if (k == y->shape[r - 1])
+      if (k != y->shape[r - 2] && k == y->shape[r - 1])
          tl_help(s->diags, "transpose the right operand: tl.trans(b)");
       return false;
    }

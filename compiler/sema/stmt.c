@@ -87,6 +87,10 @@ static TlFlow
 exec_break(TlSema *s, TlFrame *f, const TlNode *n)
 {
    bool is_break = n->kind == TL_AST_BREAK;
+   if (!f->act->loops && !f->act->static_loops) {
+      tl_report(s->diags, E0278, n->range, is_break ? "break" : "continue");
+      return TL_FLOW_NEXT;
+   }
    if (is_break && !f->act->is_host && f->act->loops && !f->act->static_loops) {
       tl_report(s->diags, E0236, n->range);
       tl_help(s->diags, "use 'while' with the condition, or mask the rest of the iterations");

@@ -241,6 +241,17 @@ continues(void **state)
                            "         break\n"
                            "      store(p, i)\n"),
                       1, IR("E0236", "k.tile:5:10"));
+   sema_expect_errors(TILE("@kernel\n"
+                           "def k(p: *i32, n: i32):\n"
+                           "   break\n"
+                           "   store(p, 1)\n"),
+                      1, IR("E0278", "k.tile:3:4"));
+   sema_expect_errors(TILE("@kernel\n"
+                           "def k(p: *i32, n: i32):\n"
+                           "   if n > 2:\n"
+                           "      continue\n"
+                           "   store(p, 1)\n"),
+                      1, IR("E0278", "k.tile:4:7"));
 }
 
 /* Objects and lists next to run-time control flow. */
