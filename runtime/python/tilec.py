@@ -713,6 +713,14 @@ class _Buffer:
         return min(self.streams) if self.streams else 0
 
 
+def _torch_stream(values):
+    """torch's current stream where a launch with such arguments goes; None without its tensors."""
+    for a in values:
+        if isinstance(a, _shared["Tensor"]) and a.get_device() >= 0:
+            return _shared["raw_stream"](a.get_device())
+    return None
+
+
 def _place_name(device):
     return "the host" if device == _HOST else "GPU %d" % device
 
@@ -1037,8 +1045,9 @@ class Kernel:
         """Runtime, handle and filled buffer of any launch."""
         b = _Buffer(len(values))
         stream = None if stream is None else _stream(stream)
+        consumer = _torch_stream(values) if stream is None else stream
         for i, value in enumerate(values):
-            b.put(i, self._launch[i], value, stream)
+            b.put(i, self._launch[i], value, consumer)
         device = b.device
         if device == _NO_ARRAY and self.on != "cuda":
             device = _HOST

@@ -317,6 +317,11 @@ def on_gpu(m):
     z = Dlpack([0.0] * 8, device=(2, 0))
     m.scale[1](Cuda(8), z, 8, stream=0x44)
     assert fake.last.stream == 0x44 and z.streams == [0x44] and z.deleted == 1
+    for args in ((z, x), (x, z)):              # the producer hears of the stream that is used
+        m.scale[1](*args, 8)
+        assert fake.last.stream == 0x78 and z.streams[-1] == 0x78
+    m.scale[1](z, z, 8)
+    assert fake.last.stream == 0 and z.streams[-1] == 1
     m.scale[1](tilec.Pointer(0x1000, "fp32"), tilec.Pointer(0x2000, "fp32"), 8)
     assert fake.last.params[0] == 0x1000
     # autotuned: in the library, or here when only Python knows the grid of each configuration
