@@ -328,6 +328,8 @@ tl_measure_choose(TlCommand *c, TilecCompileOptions *o)
    for (uint32_t i = 0; m->tuning && i < m->tuning->num_configs; i++)
       if (strcmp(m->tuning->configs[i].text, picked) == 0)
          take_config(m, &m->tuning->configs[i], o);
+   if (info && info->note[0])
+      fprintf(stderr, "tilec: note: %s\n", info->note);
    tilec_tune_free(r);
    tl_measure_close(m);
    return code;
@@ -335,26 +337,23 @@ tl_measure_choose(TlCommand *c, TilecCompileOptions *o)
 
 /* ---- tilec tune ---- */
 static bool
-put_file(void *user, const char *text, size_t len)
+put_text(void *user, const char *text, size_t len)
 {
-   return fwrite(text, 1, len, user) == len;
+   tl_sb_mem(user, text, len);
+   return true;
 }
 
 static int
-export_choices(const char *database, const char *path)
+export_choices(TlCommand *c, const char *database, const char *path)
 {
+   TlSb sb;
+   tl_sb_init(&sb, c->arena);
    char error[256] = "";
-   FILE *f = strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
-   if (!f) {
-      tl_cmd_error("cannot write '%s': %s", path, strerror(errno));
+   if (tilec_tune_export(database, put_text, &sb, error, sizeof error) != TILEC_OK) {
+      tl_cmd_error("%s", error[0] ? error : "the choices could not be read");
       return EXIT_ENVIRONMENT;
    }
-   TilecStatus status = tilec_tune_export(database, put_file, f, error, sizeof error);
-   bool ok = f == stdout ? fflush(f) == 0 : fclose(f) == 0;
-   if (status == TILEC_OK && ok)
-      return EXIT_OK;
-   tl_cmd_error("%s", error[0] ? error : "the choices could not be written");
-   return EXIT_ENVIRONMENT;
+   return tl_cmd_write(c, path, tl_sb_cstr(&sb), sb.len) ? EXIT_OK : EXIT_ENVIRONMENT;
 }
 
 static int
@@ -436,5 +435,5 @@ tl_cmd_tune(TlCommand *c)
    }
    make_folder(c, database);
    int code = from ? import_choices(c, database, from) : EXIT_OK;
-   return code == EXIT_OK && to ? export_choices(database, to) : code;
+   return code == EXIT_OK && to ? export_choices(c, database, to) : code;
 }
