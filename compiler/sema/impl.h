@@ -309,6 +309,8 @@ const char *tl_grid_from_text(TlSema *s, const TlSvFunc *fn, const char *text);
 void tl_heuristic_reads(TlSema *s, const TlSvFunc *fn, bool *read);
 /* What is known of the launch's arguments, by name: given values and defines. */
 TlSv tl_known_values(TlSema *s, const TlSpecialization *spec);
+/* What heuristics see besides: the defaults of constexprs that nothing else gives a value. */
+void tl_add_defaults(TlSema *s, const TlSvFunc *fn, TlSv *known);
 TlSv tl_pointer_argument(TlSema *s, const TlType *elem); /* present, its dtype known */
 /* Sets no_specialize and no_align of the parameters that the jit decorator names. */
 void tl_read_no_specialize(TlSema *s, const TlSvFunc *fn, TlKernelInfo *k);

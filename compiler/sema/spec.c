@@ -677,6 +677,7 @@ known_arguments(TlSema *s, const Spec *p)
       else if (a->is_given && a->type->kind == TL_TYPE_PTR)
          tl_dict_set(s, &d, &key, tl_pointer_argument(s, a->type->elem));
    }
+   tl_add_defaults(s, p->fn, &d);
    return d;
 }
 

@@ -37,6 +37,26 @@ tl_known_values(TlSema *s, const TlSpecialization *spec)
    return d;
 }
 
+void
+tl_add_defaults(TlSema *s, const TlSvFunc *fn, TlSv *known)
+{
+   const TlNodeList *params = &tl_ast_Function(fn->node)->params;
+   TlFrame *frame = tl_module_frame(s, fn->unit);
+   frame->parent = fn->closure;
+   for (size_t i = 0; i < params->len; i++) {
+      const TlAstParam *p = tl_ast_Param(params->data[i]);
+      if (p->kind != TL_AST_OP_PLAIN || !p->default_value ||
+          !tl_is_constexpr_annotation(p->annotation))
+         continue;
+      TlSv key = tl_make_str(s, p->name, strlen(p->name));
+      bool found;
+      (void)tl_dict_get(known, &key, &found);
+      TlSv v = found ? key : tl_quiet_value(s, frame, p->default_value, NULL);
+      if (!found && tl_is_known(&v))
+         tl_dict_set(s, known, &key, v);
+   }
+}
+
 TlSv
 tl_pointer_argument(TlSema *s, const TlType *elem)
 {
@@ -472,6 +492,7 @@ tl_sema_heuristics(TlSema *s, const TlSpecialization *spec, TlHeuristics *out)
    t.frame = tl_module_frame(s, fn->unit);
    t.frame->parent = fn->closure;
    t.known = tl_known_values(s, spec);
+   tl_add_defaults(s, fn, &t.known);
    for (size_t h = 0; h < meta.heuristics.len; h++)
       evaluate_heuristics(&t, meta.heuristics.data[h], out);
 }
