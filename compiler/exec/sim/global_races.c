@@ -1,13 +1,14 @@
 /* Races on global memory between threads of one block: two accesses of one location, one of them a
  * write, with no barrier between.  (Blocks run in any order; between them nothing is reported.)
  *
- * The test is that of shared memory (shared.c), on a table of the locations that this block touched.
- * Only buffers that the kernel may write take part, so what is read alone costs nothing.  Two threads
- * may write the same value: replicated tiles do.  Of a tile with fewer elements than threads, changed
- * in place, others load what its owner loads and then stores: what they get is not used, so a load
- * does not race with a store whose thread did the same load before.  Atomics and volatile loads do
- * not race with each other.  A kernel that waits in a `while` loop for what others write to global memory makes an order
- * that is not seen here: it is not tested.  Nor are locations beyond MAX_CELLS of a block. */
+ * The test is that of shared memory (shared.c), on a table of the locations that this block
+ * touched. Only buffers that the kernel may write take part, so what is read alone costs nothing.
+ * Two threads may write the same value: replicated tiles do.  Of a tile with fewer elements than
+ * threads, changed in place, others load what its owner loads and then stores: what they get is not
+ * used, so a load does not race with a store whose thread did the same load before.  Atomics and
+ * volatile loads do not race with each other.  A kernel that waits in a `while` loop for what
+ * others write to global memory makes an order that is not seen here: it is not tested.  Nor are
+ * locations beyond MAX_CELLS of a block. */
 #include "exec/sim/impl.h"
 
 #include <string.h>
@@ -76,8 +77,8 @@ sim_global_prepare(TlSimKernel *k)
       if (!touches_global(op))
          continue;
       const SimSite *s = sim_site(k->code->sites[i]);
-      uint32_t bytes = op->opcode == TL_OP_ATOM_RMW || op->opcode == TL_OP_ATOM_CAS ? s->elem_bytes
-                                                                                    : s->bytes;
+      uint32_t bytes =
+          op->opcode == TL_OP_ATOM_RMW || op->opcode == TL_OP_ATOM_CAS ? s->elem_bytes : s->bytes;
       k->global_granule = bytes < k->global_granule ? bytes : k->global_granule;
       if (op->opcode == TL_OP_LD_GLOBAL || op->opcode == TL_OP_CP_ASYNC)
          continue;

@@ -41,7 +41,8 @@ tl_sim_report(TlDiags *d, const TlSimFault *f)
    case TL_SIM_FAULT_GLOBAL_RACE:
       tl_report(d, E0687, at, op, f->thread, f->other_op, f->other_thread, (long long)f->base.byte,
                 f->base.buffer ? f->base.buffer : "a buffer");
-      tl_help(d, "one of the two is a write; '%s' orders what the threads of a program do", "debug_barrier");
+      tl_help(d, "one of the two is a write; '%s' orders what the threads of a program do",
+              "debug_barrier");
       tl_note(d, N0680, f->other, f->other_op);
       break;
    case TL_SIM_FAULT_UNWRITTEN:

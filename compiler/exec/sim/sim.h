@@ -1,11 +1,11 @@
 /* The GPU simulator: runs LOWERED functions on this CPU, every thread of a block a fiber, every
  * machine operation a model in C.  What a GPU would leave to chance is a reported fault: bytes of
- * shared memory, or of global memory within a block, touched by two threads with no barrier between;
- * shared bytes read before anything was written, or
- * touched while an asynchronous copy to them is not waited for (copies land when they are waited
- * for, not before); barriers and warp operations that some threads do not reach; shared accesses
- * outside the memory that the operation was given; and what the CPU executor reports too: global
- * accesses outside a buffer, misaligned ones, assertions.  Pointers are virtual, as in exec/cpu.h.
+ * shared memory, or of global memory within a block, touched by two threads with no barrier
+ * between; shared bytes read before anything was written, or touched while an asynchronous copy to
+ * them is not waited for (copies land when they are waited for, not before); barriers and warp
+ * operations that some threads do not reach; shared accesses outside the memory that the operation
+ * was given; and what the CPU executor reports too: global accesses outside a buffer, misaligned
+ * ones, assertions.  Pointers are virtual, as in exec/cpu.h.
  *
  * Results do not depend on the host or on the number of threads: code is made for a fixed CPU,
  * 16-bit and 8-bit floats are computed by our own models, mma sums exact products in double and

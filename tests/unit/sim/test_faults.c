@@ -299,9 +299,10 @@ static void
 global_races(void **state)
 {
    (void)state;
-   static const char body[] = "%%k32 = constant {value = 32} : i32\n%%n = xor %%tid, %%k32 : i32\n"
-                              "%%p = addptr %%x, %%tid : ptr<i32>\n%%q = addptr %%x, %%n : ptr<i32>\n"
-                              "%%r = addptr %%y, %%tid : ptr<i32>\n%%t = add %%tid, %%k1 : i32\n%s";
+   static const char body[] =
+       "%%k32 = constant {value = 32} : i32\n%%n = xor %%tid, %%k32 : i32\n"
+       "%%p = addptr %%x, %%tid : ptr<i32>\n%%q = addptr %%x, %%n : ptr<i32>\n"
+       "%%r = addptr %%y, %%tid : ptr<i32>\n%%t = add %%tid, %%k1 : i32\n%s";
    Machine m;
    m_open(&m, 14);
    m_buffer(&m, "x", TL_I32, 64);
@@ -309,8 +310,10 @@ global_races(void **state)
    /* written, then read by others: a barrier is missing, or only the warp's */
    static const char *const between[] = {"", "bar_warp\n", "bar_sync\n"};
    for (unsigned i = 0; i < 3; i++) {
-      const char *pass = tl_arena_printf(m.x.arena, "st_global %%p, %%t\n%s%%v = ld_global %%q : i32\n"
-                                                    "st_global %%r, %%v\n", between[i]);
+      const char *pass = tl_arena_printf(m.x.arena,
+                                         "st_global %%p, %%t\n%s%%v = ld_global %%q : i32\n"
+                                         "st_global %%r, %%v\n",
+                                         between[i]);
       m_run(&m, 2, 0, tl_arena_printf(m.x.arena, body, pass));
       if (i < 2) {
          expect_pair(&m, TL_SIM_FAULT_GLOBAL_RACE, "st_global %p", "ld_global");
@@ -329,18 +332,22 @@ global_races(void **state)
    m_must_run(&m, 2, 0, tl_arena_printf(m.x.arena, body, "st_global %x, %k5\n"));
    /* atomics race with stores, not with each other */
    m_must_run(&m, 2, 0, tl_arena_printf(m.x.arena, body, "%o = atom_rmw %x, %t : i32\n"));
-   m_run(&m, 2, 0, tl_arena_printf(m.x.arena, body, "st_global %p, %t\n%o = atom_rmw %q, %t : i32\n"));
+   m_run(&m, 2, 0,
+         tl_arena_printf(m.x.arena, body, "st_global %p, %t\n%o = atom_rmw %q, %t : i32\n"));
    expect_pair(&m, TL_SIM_FAULT_GLOBAL_RACE, "st_global %p", "atom_rmw");
    /* through another argument that is the same memory */
    m.arg[1].data = m.arg[0].data;
-   m_run(&m, 2, 0, tl_arena_printf(m.x.arena, body, "st_global %p, %t\n%s = addptr %y, %n : ptr<i32>\n"
-                                                    "%v = ld_global %s : i32\n%w = add %v, %k1 : i32\n"));
+   m_run(&m, 2, 0,
+         tl_arena_printf(m.x.arena, body,
+                         "st_global %p, %t\n%s = addptr %y, %n : ptr<i32>\n"
+                         "%v = ld_global %s : i32\n%w = add %v, %k1 : i32\n"));
    expect_pair(&m, TL_SIM_FAULT_GLOBAL_RACE, "st_global %p", "ld_global");
    /* replicas of a tile that is changed in place by its owners */
    m.arg[1].data = (char *)m.arg[0].data + 128;
    m.arg[0].bytes = m.arg[1].bytes = 128;
-   m_must_run(&m, 2, 0, "%p = addptr %x, %lane : ptr<i32>\n%v = ld_global %p : i32\n"
-                        "%w = add %v, %k1 : i32\n%c = eq %warp, %k0 : i1\nst_global %p, %w, %c\n");
+   m_must_run(&m, 2, 0,
+              "%p = addptr %x, %lane : ptr<i32>\n%v = ld_global %p : i32\n"
+              "%w = add %v, %k1 : i32\n%c = eq %warp, %k0 : i1\nst_global %p, %w, %c\n");
    m_close(&m);
 }
 

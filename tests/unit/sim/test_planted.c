@@ -1,0 +1,745 @@
+/* Planted faults: lines of lowered kernels made wrong, one at a time, by the kinds of mistakes that
+ * lowering, layouts, pipelining and barrier insertion could make.  The simulator must report each,
+ * with both source lines where there are two, or the result must differ from the CPU executor's at
+ * one of the sizes: which iteration of a loop meets which stage depends on it.  Unchanged kernels
+ * pass.  The few changes that leave a kernel right are listed with the reason, and must not be
+ * caught.
+ *
+ *    unit_sim prints the whole table: kernel, fault, line, how it was caught. */
+#include "tilec/arg.h"
+#include "tilec/tilec.h"
+
+#include "ir/dtype.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+/* cmocka wants the headers above first. */
+#include <cmocka.h>
+#include <math.h>
+
+enum { MAX_BUFFERS = 6, MAX_INTS = 9, MAX_SIZES = 4, MAX_ARGS = MAX_BUFFERS + MAX_INTS + 1 };
+
+/* ---- kernels ---- */
+typedef struct Kernel {
+   const char *name, *file, *kernel, *signature;
+   TilecDefine defines[4];
+   size_t num_defines;
+   const char *buffers; /* h fp16, f fp32, i i32 below 64; capital: written */
+   size_t n;            /* elements of each */
+   int64_t ints[MAX_INTS];
+   unsigned num_ints;
+   unsigned varied;          /* which of them takes these in turn: */
+   int64_t sizes[MAX_SIZES]; /* 0 = no more */
+   float scale;              /* a last argument of fp32; 0 = none */
+   uint32_t grid[3];
+   uint32_t stages, warps;
+} Kernel;
+
+#define EXAMPLE(name) TL_SOURCE_DIR "/dsl_examples/" name ".tile"
+#define PLANTED       TL_SOURCE_DIR "/tests/unit/sim/planted.tile"
+
+static const Kernel kernels[] = {
+    {"softmax",
+     EXAMPLE("softmax"),
+     "softmax",
+     "*fp16:16, *fp16:16, i32, i32",
+     {{"BLOCK", "512"}},
+     1,
+     "hH",
+     1000,
+     {2},
+     2,
+     1,
+     {500},
+     0,
+     {2, 1, 1},
+     0,
+     4},
+    {"layer norm",
+     EXAMPLE("layer_norm"),
+     "layer_norm",
+     "*fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, i32, i32, fp32",
+     {{"BLOCK", "512"}},
+     1,
+     "fffFFF",
+     1000,
+     {2},
+     2,
+     1,
+     {500},
+     1e-5f,
+     {2, 1, 1},
+     0,
+     4},
+    {"matmul",
+     EXAMPLE("matmul"),
+     "matmul",
+     "*fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:16, i32:1, i32:16, i32:1, i32:16, "
+     "i32:1",
+     {{"BLOCK_M", "64"}, {"BLOCK_N", "64"}, {"BLOCK_K", "32"}},
+     3,
+     "hhH",
+     64 * 128,
+     {64, 64, 0, 128, 1, 64, 1, 64, 1},
+     9,
+     2,
+     {128, 96, 48, 16},
+     0,
+     {1, 1, 1},
+     3,
+     4},
+    {"attention",
+     EXAMPLE("attention"),
+     "attn_fwd",
+     "*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, i32, i32:16, fp32",
+     {{"BLOCK_M", "64"}, {"BLOCK_N", "32"}, {"CAUSAL", "True"}},
+     3,
+     "hhhHF",
+     144 * 64,
+     {1},
+     2,
+     1,
+     {144, 112},
+     0.125f,
+     {3, 1, 1},
+     2,
+     4},
+    {"scan", PLANTED, "running", NULL, {{0}}, 0, "iI", 450, {0}, 1, 0, {450}, 0, {1, 1, 1}, 0, 4},
+    {"sum", PLANTED, "total", NULL, {{0}}, 0, "iI", 1500, {0}, 1, 0, {1500}, 0, {2, 1, 1}, 0, 4},
+    {"sort, gather",
+     PLANTED,
+     "picked",
+     NULL,
+     {{0}},
+     0,
+     "iI",
+     250,
+     {0},
+     1,
+     0,
+     {250},
+     0,
+     {1, 1, 1},
+     0,
+     4},
+    {"histogram",
+     PLANTED,
+     "counts",
+     NULL,
+     {{0}},
+     0,
+     "iII",
+     900,
+     {0},
+     1,
+     0,
+     {900},
+     0,
+     {2, 1, 1},
+     0,
+     4},
+    {"transpose",
+     PLANTED,
+     "turned",
+     NULL,
+     {{0}},
+     0,
+     "iI",
+     60 * 64,
+     {0},
+     1,
+     0,
+     {60},
+     0,
+     {1, 1, 1},
+     0,
+     4},
+    {"transpose, 1 warp",
+     PLANTED,
+     "turned",
+     NULL,
+     {{"M", "32"}, {"N", "32"}},
+     2,
+     "iI",
+     30 * 32,
+     {0},
+     1,
+     0,
+     {30},
+     0,
+     {1, 1, 1},
+     0,
+     1},
+    {"passed on",
+     PLANTED,
+     "passed_on",
+     NULL,
+     {{0}},
+     0,
+     "iI",
+     512,
+     {0},
+     1,
+     0,
+     {250},
+     0,
+     {1, 1, 1},
+     0,
+     4},
+    {"in place",
+     PLANTED,
+     "in_place",
+     NULL,
+     {{0}},
+     0,
+     "iI",
+     64,
+     {0},
+     1,
+     0,
+     {64},
+     0,
+     {1, 1, 1},
+     0,
+     4},
+};
+enum { NUM_KERNELS = sizeof kernels / sizeof kernels[0] };
+
+/* ---- faults ---- */
+typedef enum Edit {
+   REMOVE,     /* the line */
+   REPLACE,    /* `from` by `to` in the line */
+   EVERYWHERE, /* in the whole text, where there is such a line */
+   REPEAT,     /* the line again, its result under another name */
+   DROP_LAST,  /* its last operand, of three */
+   KEEP_FIRST, /* its first operand alone */
+   SHIFT,      /* its pointer by `to` elements */
+} Edit;
+
+typedef struct Fault {
+   const char *name;
+   Edit edit;
+   const char *line; /* words of the line */
+   const char *from, *to;
+   const char *kernel; /* NULL = all */
+   unsigned most;      /* lines of a kernel; 0 = all */
+   const char *says;   /* what a report must say, and there must be one; NULL = anything */
+} Fault;
+
+static const Fault faults[] = {
+    {"barrier missing", REMOVE, "   bar_sync", NULL, NULL, NULL, 0, "barrier"},
+    {"warp's barrier missing", REMOVE, "   bar_warp", NULL, NULL, NULL, 0, "barrier"},
+    {"warp's barrier for a block's", REPLACE, "   bar_sync", "bar_sync", "bar_warp", NULL, 2,
+     "barrier"},
+    {"wait missing", REMOVE, "cp_async_wait", NULL, NULL, NULL, 0, "waited for"},
+    {"wait leaves one more", REPLACE, "cp_async_wait", "{num = 1}", "{num = 2}", NULL, 0,
+     "waited for"},
+    {"wait leaves one more", REPLACE, "cp_async_wait", "{num = 2}", "{num = 3}", NULL, 0,
+     "waited for"},
+    {"wait for all leaves one", REPLACE, "cp_async_wait loc", "wait loc", "wait {num = 1} loc",
+     NULL, 0, "waited for"},
+    {"commit missing", REMOVE, "cp_async_commit", NULL, NULL, NULL, 0, "waited for"},
+    {"copy missing", REMOVE, "   cp_async %", NULL, NULL, "matmul", 0, NULL},
+    {"copy mask dropped", DROP_LAST, "   cp_async %", NULL, NULL, "matmul", 0, NULL},
+    {"stage index wraps wrongly", REPLACE, " = eq ", " = eq ", " = ne ", "matmul", 1, NULL},
+    {"stages overlap", EVERYWHERE, "{value = 4096} : i32", "{value = 4096}", "{value = 2048}",
+     "matmul", 1, NULL},
+    {"buffers overlap", EVERYWHERE, "extent = [12288, ", "12288", "8192", "matmul", 1, NULL},
+    {"buffers overlap", EVERYWHERE, "extent = [1024, 2048]", "1024", "512", "sort, gather", 1,
+     NULL},
+    {"shared store missing", REMOVE, "   st_shared ", NULL, NULL, NULL, 2, NULL},
+    {"shared store 32 bytes off", REPLACE, "   st_shared ", "offsets = [0", "offsets = [32", NULL,
+     2, NULL},
+    {"shared store 2 bytes off", REPLACE, "   st_shared ", "offsets = [0", "offsets = [2", NULL, 1,
+     NULL},
+    {"shared load 4 bytes off", REPLACE, " = ld_shared ", "offsets = [0", "offsets = [4", NULL, 1,
+     NULL},
+    {"extent too small", REPLACE, "   st_shared ", "extent = [0, ", "extent = [16, ", NULL, 1,
+     "within its buffer"},
+    {"swizzle lost", REPLACE, " = xor ", " = xor ", " = or ", "transpose", 0, NULL},
+    {"swizzle lost", REPLACE, " = xor ", " = xor ", " = or ", "matmul", 4, NULL},
+    {"matrix row wrong", REPLACE, " = ldmatrix", "offsets = [0", "offsets = [64", NULL, 3, NULL},
+    {"matrix not transposed", REPLACE, " = ldmatrix", "trans = true", "trans = false", NULL, 2,
+     NULL},
+    {"shuffle from the wrong lane", REPLACE, " = shfl ", " : ", " {shfl = up} : ", NULL, 3, NULL},
+    {"load mask dropped", KEEP_FIRST, " = ld_global ", NULL, NULL, NULL, 1, NULL},
+    {"other of a load dropped", DROP_LAST, " = ld_global ", NULL, NULL, "softmax", 1, NULL},
+    {"other of a load dropped", DROP_LAST, " = ld_global ", NULL, NULL, "sort, gather", 1, NULL},
+    {"store mask dropped", DROP_LAST, "   st_global ", NULL, NULL, "softmax", 1, NULL},
+    {"store mask dropped", DROP_LAST, "   st_global ", NULL, NULL, "layer norm", 1, NULL},
+    {"store mask dropped", DROP_LAST, "   st_global ", NULL, NULL, "scan", 1, NULL},
+    {"store mask dropped", DROP_LAST, "   st_global ", NULL, NULL, "sort, gather", 1, NULL},
+    {"store by those that own nothing", DROP_LAST, "   st_global ", NULL, NULL, "in place", 1,
+     NULL},
+    {"mask one too far", REPLACE, " = lt ", " = lt ", " = le ", "scan", 1, NULL},
+    {"mask one too far", REPLACE, " = lt ", " = lt ", " = le ", "histogram", 1, NULL},
+    {"mask inverted", REPLACE, " = lt ", " = lt ", " = ge ", NULL, 1, NULL},
+    {"global load one element off", SHIFT, " = ld_global ", NULL, "1", NULL, 1, NULL},
+    {"global store one element off", SHIFT, "   st_global ", NULL, "1", NULL, 1, NULL},
+    {"global store far out", SHIFT, "   st_global ", NULL, "100000", NULL, 1, "outside buffer"},
+    {"neutral value wrong", REPLACE, "constant {value = 0} : regs", "value = 0", "value = 1", "sum",
+     1, NULL},
+    {"atomic done twice", REPEAT, " = atom_rmw ", NULL, NULL, NULL, 0, NULL},
+    {"atomic done twice", REPEAT, "   atom_shared ", NULL, NULL, NULL, 0, NULL},
+    {"atomic by those that own nothing", DROP_LAST, " = atom_rmw ", NULL, NULL, "sum", 1, NULL},
+    {"atomic mask dropped", DROP_LAST, " = atom_rmw ", NULL, NULL, "histogram", 1, NULL},
+    {"atomic of another kind", REPLACE, " = atom_rmw ", " : ", " {rmw = max} : ", "histogram", 1,
+     NULL},
+};
+enum { NUM_FAULTS = sizeof faults / sizeof faults[0] };
+
+/* Changes that leave the kernel right; which of its lines, from 1. */
+static const struct Harmless {
+   const char *kernel, *fault;
+   unsigned line;
+   const char *why;
+} harmless[] = {
+    {"attention", "wait missing", 8, "nothing touches shared memory behind the last loop"},
+    {"attention", "wait for all leaves one", 2,
+     "nothing touches shared memory behind the last loop"},
+    {"matmul", "copy mask dropped", 1, "the other operand's copy brings zeros there"},
+    {"matmul", "copy mask dropped", 2, "the other operand's copy brings zeros there"},
+    {"matmul", "copy mask dropped", 3, "the other operand's copy brings zeros there"},
+    {"matmul", "copy mask dropped", 4, "the other operand's copy brings zeros there"},
+    {"in place", "load mask dropped", 1, "all elements are there"},
+    {"passed on", "load mask dropped", 1, "what is loaded besides is there, and not stored"},
+    {"sum", "barrier missing", 2, "orders global accesses before an atomic; here there are none"},
+    {"sum", "barrier missing", 3, "orders global accesses after an atomic; here there are none"},
+    {"sum", "warp's barrier for a block's", 2,
+     "orders global accesses before an atomic; here are none"},
+};
+
+/* ---- running ---- */
+typedef struct Outcome {
+   TilecStatus status;
+   TilecFault fault;
+   char message[2048]; /* of the fault, in full */
+   void *data[MAX_BUFFERS];
+} Outcome;
+
+static TilecProgram *
+compile(const Kernel *k, const char *source, TilecSession **session)
+{
+   TilecSessionOptions so = {.struct_size = sizeof so};
+   assert_int_equal(tilec_session_new(&so, session), TILEC_OK);
+   TilecCompileOptions o = {.struct_size = sizeof o,
+                            .file = k->file,
+                            .kernel = k->kernel,
+                            .signature = k->signature,
+                            .defines = k->defines,
+                            .num_defines = k->num_defines,
+                            .num_stages = k->stages,
+                            .num_warps = k->warps,
+                            .stop_after = TILEC_STAGE_LOWERED};
+   if (source)
+      o = (TilecCompileOptions){.struct_size = sizeof o,
+                                .file = "planted.tir",
+                                .source = source,
+                                .source_bytes = strlen(source),
+                                .stop_after = TILEC_STAGE_LOWERED};
+   TilecProgram *p = NULL;
+   return tilec_compile(*session, &o, &p) == TILEC_OK ? p : NULL;
+}
+
+static size_t
+element_bytes(char kind)
+{
+   return kind == 'h' || kind == 'H' ? 2 : 4;
+}
+
+static double
+element(const Kernel *k, const Outcome *o, unsigned buffer, size_t i)
+{
+   switch (k->buffers[buffer]) {
+   case 'h':
+   case 'H':
+      return tl_bits_to_double(TL_FP16, ((const uint16_t *)o->data[buffer])[i]);
+   case 'f':
+   case 'F':
+      return ((const float *)o->data[buffer])[i];
+   default:
+      return ((const int32_t *)o->data[buffer])[i];
+   }
+}
+
+static void *
+filled(char kind, size_t n, uint32_t *rng)
+{
+   size_t bytes = n * element_bytes(kind);
+   void *data = aligned_alloc(64, (bytes + 63) / 64 * 64);
+   memset(data, 0, bytes);
+   for (size_t i = 0; i < n && kind >= 'a'; i++) {
+      *rng = *rng * 1664525u + 1013904223u;
+      double x = (double)(*rng >> 8) / (1 << 24) - 0.5;
+      if (kind == 'h')
+         ((uint16_t *)data)[i] = (uint16_t)tl_double_to_bits(TL_FP16, x, TL_ROUND_NEAREST_EVEN);
+      else if (kind == 'f')
+         ((float *)data)[i] = (float)x;
+      else
+         ((int32_t *)data)[i] = (int32_t)(*rng >> 26);
+   }
+   return data;
+}
+
+static void
+keep_message(void *user, const char *text, size_t len)
+{
+   Outcome *out = user;
+   snprintf(out->message, sizeof out->message, "%.*s", (int)len, text);
+}
+
+static void
+run(const Kernel *k, const TilecProgram *p, TilecHostMode mode, int64_t size, Outcome *out)
+{
+   *out = (Outcome){0};
+   TilecArg args[MAX_ARGS];
+   size_t n = 0;
+   uint32_t rng = 5;
+   for (unsigned i = 0; k->buffers[i]; i++) {
+      out->data[i] = filled(k->buffers[i], k->n, &rng);
+      args[n++] = tilec_ptr(TILEC_DTYPE_NONE, out->data[i], k->n * element_bytes(k->buffers[i]));
+   }
+   for (unsigned i = 0; i < k->num_ints; i++)
+      args[n++] = tilec_int(TILEC_I32, i == k->varied ? size : k->ints[i]);
+   if (k->scale != 0)
+      args[n++] = tilec_fp32(k->scale);
+   TilecHostLaunch l = {.struct_size = sizeof l,
+                        .mode = mode,
+                        .grid = {k->grid[0], k->grid[1], k->grid[2]},
+                        .args = args,
+                        .num_args = n,
+                        .num_threads = 1,
+                        .on_fault = keep_message,
+                        .user = out,
+                        .timeout_ms = 20000};
+   out->status = tilec_program_run_cpu(p, &l, &out->fault);
+}
+
+static void
+release(Outcome *o)
+{
+   for (unsigned i = 0; i < MAX_BUFFERS; i++)
+      free(o->data[i]);
+}
+
+/* Integers are equal; sums of at most 512 products of values below 1, rounded to fp16, agree within
+ * 4e-3 of the largest. */
+static bool
+same_result(const Kernel *k, const Outcome *want, const Outcome *got)
+{
+   for (unsigned b = 0; k->buffers[b]; b++) {
+      double most = 0;
+      for (size_t i = 0; i < k->n && (k->buffers[b] == 'H' || k->buffers[b] == 'F'); i++)
+         most = fmax(most, 4e-3 * fabs(element(k, want, b, i)));
+      for (size_t i = 0; i < k->n && k->buffers[b] < 'a'; i++) {
+         double x = element(k, want, b, i), y = element(k, got, b, i);
+         if (!(fabs(x - y) <= most) && !(isnan(x) && isnan(y)) && x != y)
+            return false;
+      }
+   }
+   return true;
+}
+
+/* ---- editing ---- */
+/* End of the operands of an operation: before its attributes, type or place. */
+static const char *
+operands_end(const char *line)
+{
+   static const char *const after[] = {" {", " : ", " loc(", "\n"};
+   const char *end = line + strcspn(line, "\n");
+   for (unsigned i = 0; i < 4; i++) {
+      const char *at = strstr(line, after[i]);
+      end = at && at < end ? at : end;
+   }
+   return end;
+}
+
+static unsigned
+commas(const char *from, const char *end)
+{
+   unsigned n = 0;
+   for (; from < end; from++)
+      n += *from == ',';
+   return n;
+}
+
+/* The type of value `name` in the text: behind its definition or its place in a parameter list. */
+static bool
+type_of(const char *text, const char *name, char *type, size_t room)
+{
+   char def[160];
+   snprintf(def, sizeof def, " %s = ", name);
+   const char *at = strstr(text, def), *end;
+   if (at) {
+      end = at + strcspn(at, "\n");
+      const char *place = strstr(at, " loc(");
+      end = place && place < end ? place : end;
+      const char *colon = NULL;
+      for (const char *c = at; (c = strstr(c, " : ")) && c < end; c++)
+         colon = c;
+      at = colon ? colon + 3 : NULL;
+   } else {
+      snprintf(def, sizeof def, "%s: ", name);
+      at = strstr(text, def);
+      at = at ? at + strlen(def) : NULL;
+      end = at ? at + strcspn(at, ">") + 1 : NULL;
+   }
+   if (at)
+      snprintf(type, room, "%.*s", (int)(end - at), at);
+   return at != NULL;
+}
+
+/* The pointer of the line's operation, `by` elements further: lines before it, and the line. */
+static char *
+shifted(const char *text, const char *line, const char *op, const char *by, char *out)
+{
+   const char *ptr = strstr(line, op) + strlen(op);
+   size_t len = strcspn(ptr, " ,\n");
+   char name[128], type[256], offset[64] = "i32";
+   snprintf(name, sizeof name, "%.*s", (int)len, ptr);
+   if (!type_of(text, name, type, sizeof type))
+      return NULL;
+   char *w = out + sprintf(out, "%.*s", (int)(line - text), text);
+   w += sprintf(w, "   %%planted0 = constant {value = %s} : i32\n", by);
+   const char *count = strncmp(type, "regs<", 5) == 0 ? strrchr(type, ',') : NULL;
+   if (count) {
+      snprintf(offset, sizeof offset, "regs<i32%s", count);
+      w += sprintf(w, "   %%planted1 = splat %%planted0 : %s\n", offset);
+   }
+   w += sprintf(w, "   %%planted2 = addptr %s, %%planted%d : %s\n", name, count != NULL, type);
+   sprintf(w, "%.*s%%planted2%s", (int)(ptr - line), line, ptr + len);
+   return out;
+}
+
+static char *
+everywhere(const char *text, const char *from, const char *to, char *out)
+{
+   char *w = out;
+   for (const char *at; (at = strstr(text, from)); text = at + strlen(from))
+      w += sprintf(w, "%.*s%s", (int)(at - text), text, to);
+   strcpy(w, text);
+   return out;
+}
+
+/* The text with the fault at this line; NULL: it has no place there. */
+static char *
+plant(const Fault *f, const char *text, const char *line)
+{
+   const char *next = line + strcspn(line, "\n") + 1, *name = line + strspn(line, " ");
+   const char *equals = *name == '%' ? strstr(line, " = ") : NULL; /* behind the result */
+   const char *args = strchr(equals ? equals : name, '%');
+   char *out = calloc(1, 2 * strlen(text) + 1024);
+   const char *from = f->from ? strstr(line, f->from) : NULL, *end = operands_end(line), *cut = end;
+   char *done = out;
+   int head = (int)(line - text);
+   switch (f->edit) {
+   case REMOVE:
+      sprintf(out, "%.*s%s", head, text, next);
+      break;
+   case REPLACE:
+      if (from && from < next)
+         sprintf(out, "%.*s%s%s", (int)(from - text), text, f->to, from + strlen(f->from));
+      else
+         done = NULL;
+      break;
+   case EVERYWHERE:
+      done = everywhere(text, f->from, f->to, out);
+      break;
+   case REPEAT:
+      from = equals ? equals : line;
+      sprintf(out, "%.*s%s%.*s%s", (int)(next - text), text, equals ? "   %planted" : "",
+              (int)(next - from), from, next);
+      break;
+   case DROP_LAST:
+   case KEEP_FIRST:
+      if (commas(args, end) < (f->edit == DROP_LAST ? 2 : 1)) {
+         done = NULL;
+         break;
+      }
+      for (cut = f->edit == DROP_LAST ? end : args; *cut != ',';)
+         cut += f->edit == DROP_LAST ? -1 : 1;
+      sprintf(out, "%.*s%s", (int)(cut - text), text, end);
+      break;
+   case SHIFT:
+      done = shifted(text, line, f->line + strspn(f->line, " ="), f->to, out);
+      break;
+   }
+   if (!done)
+      free(out);
+   return done;
+}
+
+/* ---- the table ---- */
+typedef struct Subject {
+   const Kernel *kernel;
+   const char *text;
+   Outcome want[MAX_SIZES]; /* of the CPU executor */
+} Subject;
+
+typedef struct Tally {
+   unsigned planted, reported, wrong, missed, harmless;
+} Tally;
+
+static const struct Harmless *
+is_harmless(const Kernel *k, const Fault *f, unsigned nth)
+{
+   for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++)
+      if (!strcmp(harmless[i].kernel, k->name) && !strcmp(harmless[i].fault, f->name) &&
+          harmless[i].line == nth)
+         return &harmless[i];
+   return NULL;
+}
+
+/* A race or a copy in flight names both places. */
+static bool
+has_both_places(const char *message)
+{
+   bool is_pair = strstr(message, "E0680") || strstr(message, "E0681") || strstr(message, "E0687");
+   return !is_pair || strstr(message, "note: the other access") ||
+          strstr(message, "note: the copy");
+}
+
+/* A barrier may make other threads' waits count as well: without it bytes are touched that their
+ * copier has not waited for. */
+static bool
+says(const char *message, const char *what)
+{
+   return !what || strstr(message, what) ||
+          (strcmp(what, "barrier") == 0 && strstr(message, "waited for"));
+}
+
+/* "" when no size shows the fault. */
+static void
+how_caught(const Subject *s, const Fault *f, const TilecProgram *p, char *how, size_t room)
+{
+   *how = 0;
+   for (unsigned i = 0; i < MAX_SIZES && s->kernel->sizes[i]; i++) {
+      Outcome o;
+      run(s->kernel, p, TILEC_HOST_SIM, s->kernel->sizes[i], &o);
+      bool is_told = o.status == TILEC_FAULT && o.fault.line && has_both_places(o.message);
+      const char *code = strstr(o.message, "error[");
+      if (is_told && says(o.message, f->says))
+         snprintf(how, room, "%.5s line %u%s", code ? code + 6 : "", o.fault.line,
+                  strstr(o.message, "note: the ") ? " and the other" : "");
+      else if (!*how && o.status != TILEC_OK)
+         snprintf(how, room, "?%s", o.message);
+      else if (!*how && !same_result(s->kernel, &s->want[i], &o))
+         snprintf(how, room, "%swrong result", f->says ? "?" : "");
+      release(&o);
+      if (*how && *how != '?')
+         return;
+   }
+}
+
+static void
+try_fault(const Subject *s, const Fault *f, const char *line, unsigned nth, char *text,
+          Tally *tally)
+{
+   TilecSession *session;
+   TilecProgram *p = compile(s->kernel, text, &session);
+   int len = (int)strcspn(line, "\n");
+   if (!p)
+      fail_msg("%s, %s: '%.*s' does not compile: %s", s->kernel->name, f->name, len, line,
+               tilec_session_error(session));
+   char how[2100];
+   how_caught(s, f, p, how, sizeof how);
+   const struct Harmless *h = is_harmless(s->kernel, f, nth);
+   print_message("| %s | %s, %u | %s |\n", s->kernel->name, f->name, nth,
+                 *how ? how
+                 : h  ? h->why
+                      : "not caught");
+   tally->planted++;
+   tally->reported += *how == 'E';
+   tally->wrong += *how == 'w';
+   tally->harmless += !*how && h;
+   if (*how == '?' || (!*how && !h) || (*how && h)) {
+      print_message("   %.*s\n", len, line);
+      tally->missed++;
+   }
+   tilec_program_free(p);
+   tilec_session_free(session);
+}
+
+static void
+plant_all(const Subject *s, const Fault *f, Tally *tally)
+{
+   if (f->kernel && strcmp(f->kernel, s->kernel->name))
+      return;
+   unsigned nth = 0;
+   for (const char *line = s->text; *line; line += strcspn(line, "\n") + 1) {
+      const char *at = strstr(line, f->line);
+      if (!at)
+         return;
+      if (at > line + strcspn(line, "\n") || (f->most && nth == f->most))
+         continue;
+      char *text = plant(f, s->text, line);
+      if (text)
+         try_fault(s, f, line, ++nth, text, tally);
+      free(text);
+   }
+}
+
+static void
+open_subject(Subject *s, const Kernel *k)
+{
+   TilecSession *session;
+   *s = (Subject){.kernel = k};
+   TilecProgram *p = compile(k, NULL, &session);
+   if (!p)
+      fail_msg("%s: %s", k->name, tilec_session_error(session));
+   s->text = strdup(tilec_program_text(p, TILEC_STAGE_LOWERED, NULL));
+   for (unsigned i = 0; i < MAX_SIZES && k->sizes[i]; i++) {
+      Outcome got;
+      run(k, p, TILEC_HOST_CPU, k->sizes[i], &s->want[i]);
+      run(k, p, TILEC_HOST_SIM, k->sizes[i], &got);
+      if (s->want[i].status != TILEC_OK || got.status != TILEC_OK)
+         fail_msg("%s: %s%s", k->name, s->want[i].message, got.message);
+      if (!same_result(k, &s->want[i], &got))
+         fail_msg("%s: the simulator and the CPU executor differ", k->name);
+      release(&got);
+   }
+   tilec_program_free(p);
+   tilec_session_free(session);
+}
+
+static void
+each_is_caught(void **state)
+{
+   (void)state;
+   static Subject subject[NUM_KERNELS];
+   Tally all = {0};
+   for (unsigned k = 0; k < NUM_KERNELS; k++)
+      open_subject(&subject[k], &kernels[k]);
+   for (unsigned f = 0; f < NUM_FAULTS; f++) {
+      unsigned before = all.planted;
+      for (unsigned k = 0; k < NUM_KERNELS; k++)
+         plant_all(&subject[k], &faults[f], &all);
+      if (all.planted == before)
+         fail_msg("'%s' (%s) found no place", faults[f].name, faults[f].line);
+   }
+   for (unsigned k = 0; k < NUM_KERNELS; k++) {
+      for (unsigned i = 0; i < MAX_SIZES; i++)
+         release(&subject[k].want[i]);
+      free((char *)subject[k].text);
+   }
+   print_message(
+       "%u faults planted by %u rows: %u reported, %u wrong results, %u harmless; %u missed\n",
+       all.planted, (unsigned)NUM_FAULTS, all.reported, all.wrong, all.harmless, all.missed);
+   assert_int_equal(all.missed, 0);
+   assert_true(all.reported + all.wrong >= 30);
+}
+
+int test_planted(void);
+int
+test_planted(void)
+{
+   const struct CMUnitTest tests[] = {
+       cmocka_unit_test(each_is_caught),
+   };
+   return cmocka_run_group_tests(tests, NULL, NULL);
+}
