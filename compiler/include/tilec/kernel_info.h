@@ -54,7 +54,8 @@ typedef struct TilecKernelInfo {
    const char *name;             /* the kernel's name in the source */
    const char *entry;            /* its symbol in the PTX */
    const char *file;             /* source file as given to the compiler; NULL if none */
-   uint32_t line;                /* of the kernel's def, from 1; 0 = unknown */
+   uint32_t line;                /* where the kernel begins, decorators included, from 1; 0 =
+                                    unknown */
    uint32_t num_warps;           /* as asked for in the source's terms */
    uint32_t num_stages;
    uint32_t threads; /* block size to launch with, warp-specialised extra warps included */

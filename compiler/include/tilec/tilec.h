@@ -235,7 +235,7 @@ typedef struct TilecTuning {
 typedef struct TilecKernelDecl {
    const char *name;
    const char *file;          /* where it is defined */
-   uint32_t line;             /* of its def, from 1 */
+   uint32_t line;             /* where it begins, decorators included, from 1 */
    const char *doc;           /* doc comment or docstring; NULL = none */
    const char *grid;          /* grid= as written; NULL = none */
    uint32_t num_warps;        /* of the decorator; 0 = not given */

@@ -196,7 +196,7 @@ out_of_bounds(void)
    expect_status(TILEC_LAUNCH(kernel, NULL, 1, 1, 1, tilec_ptr(TILEC_FP32, (void *)0x10, 0), 128),
                  TILEC_OK, "a launch returns before it runs");
    finish_lost(tilec_runtime_sync(rt), "CUDA_ERROR_ILLEGAL_ADDRESS",
-               "twice (faults.tile:2), grid (1, 1, 1), args (0x10, 0x80)",
+               "twice (faults.tile:1), grid (1, 1, 1), args (0x10, 0x80)",
                "An earlier launch is to blame:");
 }
 
@@ -209,7 +209,7 @@ out_of_bounds_synchronous(void)
    for (int i = 0; i < 3; i++)
       expect_status(TILEC_LAUNCH(kernel, NULL, 1, 1, 1, x, 128), TILEC_OK, "good launches");
    finish_lost(TILEC_LAUNCH(kernel, NULL, 2, 1, 1, tilec_ptr(TILEC_FP32, (void *)0x10, 0), 128),
-               "CUDA_ERROR_ILLEGAL_ADDRESS", "launch 4: twice (faults.tile:2), grid (2, 1, 1)",
+               "CUDA_ERROR_ILLEGAL_ADDRESS", "launch 4: twice (faults.tile:1), grid (2, 1, 1)",
                "The launch to blame:");
 }
 
@@ -222,7 +222,7 @@ misaligned(void)
    expect_status(TILEC_LAUNCH(kernel, NULL, 1, 1, 1, tilec_ptr(TILEC_FP32, x, 0), 128), TILEC_OK,
                  "launch");
    finish_lost(tilec_stream_sync(rt, NULL), "CUDA_ERROR_MISALIGNED_ADDRESS",
-               "twice (faults.tile:2)", "An earlier launch is to blame:");
+               "twice (faults.tile:1)", "An earlier launch is to blame:");
 }
 
 static void
@@ -232,7 +232,7 @@ device_assert(void)
    use_source("asserts");
    expect_status(TILEC_LAUNCH(kernel, NULL, 1, 1, 1, tilec_view(TILEC_FP32, buffer, 0), 100),
                  TILEC_OK, "launch");
-   finish_lost(tilec_runtime_sync(rt), "CUDA_ERROR_ASSERT", "asserts (faults.tile:7)",
+   finish_lost(tilec_runtime_sync(rt), "CUDA_ERROR_ASSERT", "asserts (faults.tile:6)",
                "An earlier launch is to blame:");
 }
 

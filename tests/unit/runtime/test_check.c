@@ -1,6 +1,8 @@
 /* Checked launches, and whom a fault is blamed on. */
 #include "fixture.h"
 
+#include <pthread.h>
+
 static TilecRuntime *rt;
 static TilecModule *module;
 static TilecKernel *kernel;
@@ -244,6 +246,49 @@ a_synchronous_launch_is_named_alone(void **state)
    stop_lost();
 }
 
+/* ---- Threads ---- */
+typedef struct Witness {
+   char text[4096];
+   int successes_after;
+} Witness;
+
+static void *
+launch_until_lost(void *user)
+{
+   Witness *w = user;
+   TilecArg x = at(TILEC_FP32, 0, 0), y = at(TILEC_FP16, 0, 0);
+   while (launch(x, y, 7) == TILEC_OK)
+      continue;
+   tilec_runtime_error(rt, w->text, sizeof w->text);
+   for (int i = 0; i < 100; i++)
+      w->successes_after += launch(x, y, 7) != TILEC_DEVICE_LOST;
+   return NULL;
+}
+
+static void
+all_threads_hear_of_one_cause(void **state)
+{
+   (void)state;
+   enum { THREADS = 8 };
+   static Witness witnesses[THREADS];
+   pthread_t threads[THREADS];
+   start((TilecRuntimeOptions){0});
+   lose("cuLaunchKernel", 700);
+   fake()->fail_at = 3000;
+   for (int i = 0; i < THREADS; i++) {
+      witnesses[i] = (Witness){.successes_after = 0};
+      assert_int_equal(pthread_create(&threads[i], NULL, launch_until_lost, &witnesses[i]), 0);
+   }
+   for (int i = 0; i < THREADS; i++)
+      pthread_join(threads[i], NULL);
+   for (int i = 0; i < THREADS; i++) {
+      assert_int_equal(witnesses[i].successes_after, 0);
+      assert_string_equal(witnesses[i].text, witnesses[0].text);
+   }
+   assert_non_null(strstr(witnesses[0].text, "CUDA_ERROR_ILLEGAL_ADDRESS"));
+   stop_lost();
+}
+
 int test_check(void);
 int
 test_check(void)
@@ -258,6 +303,7 @@ test_check(void)
       cmocka_unit_test(a_launch_that_fails_is_not_to_blame),
       cmocka_unit_test(no_launch_is_to_blame_for_what_came_from_outside),
       cmocka_unit_test(a_synchronous_launch_is_named_alone),
+      cmocka_unit_test(all_threads_hear_of_one_cause),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }
