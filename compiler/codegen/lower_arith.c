@@ -112,6 +112,17 @@ tl_emit_repack(TlCg *cg, const TlOp *op)
    tl_cg_unpack(cg, pieces, n, wide, tl_cg_elem(cg, to), to_bits, dst.v);
 }
 
+/* Opaque to LLVM, which would move what is computed from x out of the loop; ptxas drops the moves. */
+void
+tl_emit_pin(TlCg *cg, const TlOp *op)
+{
+   TlRegs x = tl_cg_use(cg, tl_arg(op, 0)), dst = tl_cg_def(cg, tl_result(op, 0));
+   for (unsigned i = 0; i < dst.count; i++)
+      dst.v[i] = cg->host ? x.v[i]
+                          : tl_cg_asm(cg, "mov.b32 $0, $1;", "=r,r", cg->i32, &x.v[i], 1,
+                                      TL_ASM_EFFECT);
+}
+
 /* ---- unary ---- */
 static LLVMValueRef
 one_neg(TlCg *cg, const TlOp *op, const LLVMValueRef *x)

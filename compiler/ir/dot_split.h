@@ -9,9 +9,9 @@ enum { TL_MAX_DOT_PARTS = 3, TL_MAX_DOT_TERMS = 6 };
 /* Each part is the rounded rest after the parts before; the products of the terms are added in
  * order, small ones first. */
 typedef struct TlDotSplit {
-   TlDtype part_type;                    /* what a part is rounded to; FP32: tl_round_tf32 */
-   unsigned parts, terms;                /* parts 0: operands as they are */
-   uint8_t term[TL_MAX_DOT_TERMS][2];    /* (left, right) part numbers */
+   TlDtype part_type;                 /* what a part is rounded to; FP32: tl_round_tf32 */
+   unsigned parts, terms;             /* parts 0: operands as they are */
+   uint8_t term[TL_MAX_DOT_TERMS][2]; /* (left, right) part numbers */
 } TlDotSplit;
 
 /* precision: TL_PRECISION_*; operands of other types than fp32 are never split. */

@@ -33,7 +33,7 @@ typedef struct Place {
 } Place;
 
 /* Instructions side by side whose parts of B live at a time. */
-enum { GROUP_COLUMNS = 4 };
+enum { GROUP_COLUMNS = 2 };
 
 /* Registers of an operand, and which of their bits number the places. */
 typedef struct Fragment {
@@ -192,10 +192,10 @@ count_instrs(const TlDotForm *f, unsigned *m, unsigned *n)
    *n = at_least_one(f->tile.shape[r - 1] / (8 * f->tile.warps[r - 1]));
 }
 
-/* acc += a b, K step by step, so that the fragments of a few steps live at a time; those of the next
- * step are loaded while one is multiplied. */
+/* acc += a b, K step by step, so that the fragments of a few steps live at a time; those of the
+ * next step are loaded while one is multiplied. */
 static TlValue *
-mma_steps(TlLowerCx *cx, const TlDotForm *f, const Fragment side[2], unsigned batch, TlValue *acc,
+mma_steps(TlLowerCx *cx, const TlDotForm *f, const Fragment side[2], Place at, TlValue *acc,
           unsigned steps)
 {
    unsigned m, n;
@@ -204,11 +204,12 @@ mma_steps(TlLowerCx *cx, const TlDotForm *f, const Fragment side[2], unsigned ba
    for (unsigned s = 0; s < steps; s++) {
       TlValue *args[3] = {NULL, NULL, acc};
       for (unsigned i = 0; i < 2; i++) {
-         TlValue *now = s ? next[i] : fragment_at(cx, &side[i], (Place){batch, s, 0});
+         TlValue *now = s ? next[i] : fragment_at(cx, &side[i], at);
          split_parts(cx, f->in.split, now, &args[i]);
       }
+      at.step++;
       for (unsigned i = 0; i < 2 && s + 1 < steps; i++)
-         next[i] = fragment_at(cx, &side[i], (Place){batch, s + 1, 0});
+         next[i] = fragment_at(cx, &side[i], at);
       acc = build_mma(cx, f, args, m, n);
    }
    return acc;
@@ -217,7 +218,7 @@ mma_steps(TlLowerCx *cx, const TlDotForm *f, const Fragment side[2], unsigned ba
 /* The same where fp32 is made of several parts: of A those of one row of instructions live at a
  * time, of B those of a group of columns. */
 static TlValue *
-mma_parts(TlLowerCx *cx, const TlDotForm *f, const Fragment side[2], unsigned batch, TlValue *acc,
+mma_parts(TlLowerCx *cx, const TlDotForm *f, const Fragment side[2], Place at, TlValue *acc,
           unsigned steps)
 {
    const TlDotSplit *split = f->in.split;
@@ -230,11 +231,13 @@ mma_parts(TlLowerCx *cx, const TlDotForm *f, const Fragment side[2], unsigned ba
       sum[i] = slice_regs(cx, acc, i * share, share);
    for (unsigned s = 0; s < steps * groups; s++) {
       TlValue *a[TL_MAX_DOT_PARTS], *b[TL_MAX_DOT_PARTS];
-      Place at = {batch, s / groups, s % groups};
+      at.step = s / groups;
+      at.group = s % groups;
       split_parts(cx, split, fragment_at(cx, &side[1], at), b);
       for (unsigned i = 0; i < m; i++) {
-         TlValue **own = &sum[i * groups + at.group];
-         split_parts(cx, split, fragment_at(cx, &side[0], (Place){batch, at.step, i}), a);
+         TlValue **own = &sum[i * groups + s % groups];
+         at.group = i;
+         split_parts(cx, split, fragment_at(cx, &side[0], at), a);
          for (unsigned t = 0; t < split->terms; t++) {
             TlValue *args[3] = {a[split->term[t][0]], b[split->term[t][1]], *own};
             *own = build_mma(cx, f, args, 1, n / groups);
@@ -261,7 +264,8 @@ lower_mma(TlLowerCx *cx, TlOp *op, const TlDotForm *f)
    TlValue **parts = tl_new_array(cx->scratch, TlValue *, batches);
    for (unsigned k = 0; k < batches; k++) {
       TlValue *own = batches > 1 ? slice_regs(cx, acc, k * share, share) : acc;
-      parts[k] = (in_parts ? mma_parts : mma_steps)(cx, f, side, k, own, steps);
+      Place at = {.batch = k};
+      parts[k] = (in_parts ? mma_parts : mma_steps)(cx, f, side, at, own, steps);
    }
    tl_lower_def(cx, tl_result(op, 0), tl_regs_concat(cx, parts, batches));
 }

@@ -27,5 +27,5 @@ tl_pipeline_lowered(TlPassCx *cx, TlFunc *f)
    static const TlPassId clean_up[] = {TL_PASS_fold, TL_PASS_cse, TL_PASS_licm, TL_PASS_dce};
    return tl_run_passes(cx, f, "lower,dce,split_addresses,trim_registers") &&
           tl_run_passes_to_fixed_point(cx, f, clean_up, 4, 2) &&
-          tl_run_passes(cx, f, "rotate_loops,insert_barriers");
+          tl_run_passes(cx, f, "join_pointers,dce,rotate_loops,insert_barriers");
 }

@@ -481,8 +481,8 @@ cp_async_wait(In *in, const TlOp *op)
    return all_active(in);
 }
 
-/* PTX ISA, ldmatrix: lane 8j + i names row i of matrix j; lane l receives row l / 4, bytes 4 (l % 4)
- * to 4 (l % 4) + 3 (with .trans: rows and columns of 16-bit elements swapped). */
+/* PTX ISA, ldmatrix: lane 8j + i names row i of matrix j; lane l receives row l / 4, bytes
+ * 4 (l % 4) to 4 (l % 4) + 3 (with .trans: rows and columns of 16-bit elements swapped). */
 static bool
 ldmatrix(In *in, const TlOp *op)
 {
@@ -864,6 +864,11 @@ run_op(In *in, const TlOp *op)
       return pick(in, op);
    case TL_OP_REPACK:
       return repack(in, op);
+   case TL_OP_PIN:
+      EACH_THREAD(in, t)
+         for (unsigned r = 0; r < regs(out); r++)
+            set(in, out, t, r, get(in, tl_arg(op, 0), t, r));
+      return true;
    case TL_OP_ROUND_TF32:
       EACH_THREAD(in, t)
          for (unsigned r = 0; r < regs(out); r++)
