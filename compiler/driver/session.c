@@ -2,6 +2,7 @@
  * of its own, which the program takes over. */
 #include "driver/program.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,11 +141,46 @@ send_diagnostics(TilecSession *s, TlUnit *u)
 }
 
 static TilecStatus
+fail(TilecSession *s, TilecStatus status, const char *why)
+{
+   snprintf(s->error, sizeof s->error, "%s", why);
+   return status;
+}
+
+static TilecStatus
 finish(TilecSession *s, TlUnit *u, TilecStatus status)
 {
    send_diagnostics(s, u);
    memcpy(s->error, u->error, sizeof s->error);
-   return status;
+   bool is_silent = status != TILEC_OK && status != TILEC_BAD_SOURCE && !s->error[0];
+   return is_silent ? fail(s, status, tilec_status_string(status)) : status;
+}
+
+static bool
+are_whole(const TilecDefine *list, size_t n)
+{
+   for (size_t i = 0; i < n; i++)
+      if (!list || !list[i].name || !list[i].value)
+         return false;
+   return true;
+}
+
+static TilecStatus
+take_options(TilecSession *s, const TilecCompileOptions *options, TilecCompileOptions *o)
+{
+   s->error[0] = 0;
+   const char *why = NULL;
+   if (!copy_options(o, sizeof *o, options, options->struct_size))
+      why = "struct_size of the options is not their size";
+   else if (o->stop_after >= TILEC_STAGE_COUNT || o->opt > TILEC_OPT_3 ||
+            o->fp_mode > TILEC_FP_STRICT)
+      why = "stop_after, opt or fp_mode is none of its values";
+   else if (!are_whole(o->defines, o->num_defines) || !are_whole(o->values, o->num_values))
+      why = "a define or value has no name or no text";
+   for (size_t i = 0; !why && i < o->num_include_dirs; i++)
+      if (!o->include_dirs || !o->include_dirs[i])
+         why = "an include folder is NULL";
+   return why ? fail(s, TILEC_BAD_ARGUMENT, why) : TILEC_OK;
 }
 
 /* ---- compiling ---- */
@@ -154,17 +190,16 @@ tilec_compile(TilecSession *s, const TilecCompileOptions *options, TilecProgram 
    if (!s || !options || !out)
       return TILEC_BAD_ARGUMENT;
    *out = NULL;
-   s->error[0] = 0;
    TilecCompileOptions o;
-   if (!copy_options(&o, sizeof o, options, options->struct_size) ||
-       o.stop_after >= TILEC_STAGE_COUNT)
-      return TILEC_BAD_ARGUMENT;
+   TilecStatus status = take_options(s, options, &o);
+   if (status != TILEC_OK)
+      return status;
    TilecProgram *p = take(&s->options.allocator, sizeof *p);
    if (!p)
-      return TILEC_NO_MEMORY;
+      return fail(s, TILEC_NO_MEMORY, tilec_status_string(TILEC_NO_MEMORY));
    p->allocator = s->options.allocator;
    TlUnitExtra extra = unit_extra(s);
-   TilecStatus status = tl_unit_init(&p->unit, &p->allocator, &extra);
+   status = tl_unit_init(&p->unit, &p->allocator, &extra);
    if (status == TILEC_OK)
       status = finish(s, &p->unit, tl_unit_compile(&p->unit, &o, &extra));
    if (status != TILEC_OK) {
@@ -331,16 +366,16 @@ tilec_list_kernels(TilecSession *s, const TilecCompileOptions *options, TilecLis
    if (!s || !options || !out)
       return TILEC_BAD_ARGUMENT;
    *out = NULL;
-   s->error[0] = 0;
    TilecCompileOptions o;
-   if (!copy_options(&o, sizeof o, options, options->struct_size))
-      return TILEC_BAD_ARGUMENT;
+   TilecStatus status = take_options(s, options, &o);
+   if (status != TILEC_OK)
+      return status;
    TilecListing *l = take(&s->options.allocator, sizeof *l);
    if (!l)
-      return TILEC_NO_MEMORY;
+      return fail(s, TILEC_NO_MEMORY, tilec_status_string(TILEC_NO_MEMORY));
    *l = (TilecListing){.allocator = s->options.allocator};
    TlUnitExtra extra = unit_extra(s);
-   TilecStatus status = tl_unit_init(&l->unit, &l->allocator, &extra);
+   status = tl_unit_init(&l->unit, &l->allocator, &extra);
    if (status == TILEC_OK)
       status = finish(s, &l->unit, list(l, &o));
    if (status != TILEC_OK) {

@@ -233,6 +233,44 @@ nothing_given(void **state)
    tilec_session_free(s);
 }
 
+/* Values that no option has, lists with holes: refused with a line that says so, never read. */
+static void
+options_are_checked(void **state)
+{
+   (void)state;
+   TilecSession *s;
+   TilecProgram *p;
+   TilecListing *l;
+   static const char *const no_dir[] = {NULL};
+   volatile int cancel = 1;
+   const TilecDefine holes[] = {{"BLOCK", NULL}, {NULL, "3"}};
+   TilecCompileOptions good = {.struct_size = sizeof good, .source_bytes = TILEC_STRLEN,
+                               .source = "@kernel\ndef k(x: *fp32):\n    store(x, 1.0)\n"};
+   TilecCompileOptions bad[9];
+   for (int i = 0; i < 9; i++)
+      bad[i] = good;
+   bad[0].opt = (TilecOpt)17;
+   bad[1].fp_mode = (TilecFpMode)2;
+   bad[2].stop_after = TILEC_STAGE_COUNT;
+   bad[3].defines = &holes[0], bad[3].num_defines = 1;
+   bad[4].defines = &holes[1], bad[4].num_defines = 1;
+   bad[5].values = &holes[1], bad[5].num_values = 1;
+   bad[6].num_defines = 1;
+   bad[7].include_dirs = no_dir, bad[7].num_include_dirs = 1;
+   bad[8].num_include_dirs = 1;
+   assert_int_equal(tilec_session_new(NULL, &s), TILEC_OK);
+   for (int i = 0; i < 9; i++) {
+      assert_int_equal(tilec_compile(s, &bad[i], &p), TILEC_BAD_ARGUMENT);
+      assert_null(p);
+      assert_true(strlen(tilec_session_error(s)) > 0);
+      assert_int_equal(tilec_list_kernels(s, &bad[i], &l), TILEC_BAD_ARGUMENT);
+   }
+   good.cancel = &cancel;
+   assert_int_equal(tilec_compile(s, &good, &p), TILEC_CANCELLED);
+   assert_string_equal(tilec_session_error(s), tilec_status_string(TILEC_CANCELLED));
+   tilec_session_free(s);
+}
+
 static void
 struct_sizes(void **state)
 {
@@ -561,6 +599,7 @@ test_api(void)
 {
    const struct CMUnitTest tests[] = {
       cmocka_unit_test(nothing_given),
+      cmocka_unit_test(options_are_checked),
       cmocka_unit_test(struct_sizes),
       cmocka_unit_test(scalars_must_fit),
       cmocka_unit_test(scalars_become_floats_by_value),
