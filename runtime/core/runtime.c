@@ -203,6 +203,15 @@ destroy(TilecRuntime *rt)
    free(rt);
 }
 
+/* A refusal before there is a runtime that keeps its words. */
+static TilecStatus
+refuse(const TilecRuntimeOptions *o, TilecStatus status, const char *why)
+{
+   if (o->error && o->error_bytes)
+      snprintf(o->error, o->error_bytes, "%s", why);
+   return status;
+}
+
 TilecStatus
 tilec_runtime_open(const TilecRuntimeOptions *options, TilecRuntime **out)
 {
@@ -216,14 +225,14 @@ tilec_runtime_open(const TilecRuntimeOptions *options, TilecRuntime **out)
          return TILEC_BAD_ARGUMENT;
       memcpy(&o, options, options->struct_size);
    }
-   if (o.executor > TILEC_ON_SIM)
-      return TILEC_BAD_ARGUMENT;
+   if ((unsigned)o.executor > TILEC_ON_SIM)
+      return refuse(&o, TILEC_BAD_ARGUMENT, "no such executor");
    TilecRuntime *rt = calloc(1, sizeof *rt);
    TlErrorSlot *slots = calloc(TL_RT_ERROR_SLOTS, sizeof *slots);
    if (!rt || !slots) {
       free(rt);
       free(slots);
-      return TILEC_NO_MEMORY;
+      return refuse(&o, TILEC_NO_MEMORY, "out of host memory: a runtime");
    }
    rt->slots = slots;
    rt->executor = o.executor;

@@ -138,6 +138,11 @@ structs_of_another_version(void **state)
       assert_null(other);
       assert_null(m);
    }
+   char why[64] = "";
+   TilecRuntimeOptions odd = {.struct_size = sizeof odd, .executor = (TilecExecutor)77,
+                              .error = why, .error_bytes = sizeof why};
+   assert_int_equal(tilec_runtime_open(&odd, &other), TILEC_BAD_ARGUMENT);
+   assert_string_equal(why, "no such executor");
    TilecRuntimeOptions old = {.struct_size = offsetof(TilecRuntimeOptions, check),
                               .driver_path = FAKE_DRIVER, .check = true};
    assert_int_equal(tilec_runtime_open(&old, &other), TILEC_OK);
