@@ -233,6 +233,18 @@ tl_fma_operand_memory(const TlType *operand, unsigned index)
    return tl_hw_shared_plain(r, operand->shape, order);
 }
 
+/* Where K runs along the rows, four lanes read neighbouring rows and the others 32 bytes of each:
+ * neighbouring rows are moved by 32 bytes first, not by 16. */
+static void
+spread_rows(TlLinear *l, unsigned elem_bytes, unsigned width)
+{
+   unsigned es = (unsigned)__builtin_ctz(elem_bytes), num = 0;
+   while (16u << num < width)
+      num++;
+   for (unsigned i = 0; i < num && 7 + i - es < l->num[TL_HW_REG]; i++)
+      l->col[7 + i - es] ^= l->col[4 + i - es] ^ l->col[4 + (i + 1) % num - es];
+}
+
 TlLinear
 tl_mma_operand_memory(const TlType *t)
 {
@@ -250,7 +262,11 @@ tl_mma_operand_memory(const TlType *t)
    order[1] = fast == r - 1 ? r - 2 : r - 1;
    for (unsigned i = 2; i < r; i++)
       order[i] = r - 1 - i;
-   return tl_hw_shared_swizzled(r, t->shape, tl_dtype_info[t->dtype].bytes, order, 128);
+   unsigned bytes = tl_dtype_info[t->dtype].bytes;
+   TlLinear memory = tl_hw_shared_swizzled(r, t->shape, bytes, order, 128);
+   if (bytes >= 4)
+      spread_rows(&memory, bytes, tl_hw_swizzle_width(t->shape[fast] * bytes, 128));
+   return memory;
 }
 
 const char *
