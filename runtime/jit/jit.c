@@ -37,6 +37,8 @@ static TilecStatus
 copy_options(TlJitSource *s, const TilecSource *o)
 {
    bool ok = true;
+   if ((o->num_defines && !o->defines) || (o->num_include_dirs && !o->include_dirs))
+      return tl_core_fail(s->jit->rt, TILEC_BAD_ARGUMENT, "defines or include_dirs is NULL");
    s->options = *o;
    s->options.file = keep(s, o->file, TILEC_STRLEN, &ok);
    s->options.source = keep(s, o->source, o->source_bytes, &ok);
@@ -533,6 +535,8 @@ copy_jit_options(TlJit *jit, const TilecJitOptions *o)
 {
    bool ok = true;
    size_t kept = 0, n = o->num_cache_layers;
+   if (n && !o->cache_layers)
+      return tl_core_fail(jit->rt, TILEC_BAD_ARGUMENT, "cache_layers is NULL");
    const char **layers = calloc(n + 1, sizeof *layers);
    jit->cache.layers = layers;
    jit->strings = calloc(n + 4, sizeof *jit->strings);

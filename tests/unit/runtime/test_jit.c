@@ -187,8 +187,11 @@ mistakes_are_reported(void **state)
    s.file = "missing.tile";
    assert_int_equal(tilec_module_from_source(rt, &s, &other), TILEC_IO);
    assert_says(rt, "mock: cannot read the file");
+   s.num_defines = 1;
+   assert_int_equal(tilec_module_from_source(rt, &s, &other), TILEC_BAD_ARGUMENT);
+   assert_says(rt, "defines or include_dirs is NULL");
    static const char *const bad[] = {"=3"};
-   s.defines = bad, s.num_defines = 1;
+   s.defines = bad;
    assert_int_equal(tilec_module_from_source(rt, &s, &other), TILEC_BAD_ARGUMENT);
    stop();
 }
