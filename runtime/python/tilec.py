@@ -261,9 +261,11 @@ def library(path=None):
     global _lib
     with _lock:
         if _lib is None or path is not None:
-            here = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libtilec.so")
-            path = path or os.environ.get("TILEC_LIBRARY") or (
-                here if os.path.exists(here) else "libtilec.so")
+            here = os.path.dirname(os.path.abspath(__file__))
+            places = [os.path.join(here, "libtilec.so"),    # beside, and where both are installed
+                      os.path.join(here, "..", "..", "..", "lib", "libtilec.so")]
+            path = path or os.environ.get("TILEC_LIBRARY") or next(
+                filter(os.path.exists, places), "libtilec.so")
             lib = C.CDLL(path)
             for name, (result, params) in _CALLS.items():
                 fn = getattr(lib, name)

@@ -54,6 +54,14 @@ expect 0 env LD_LIBRARY_PATH="$work/fake" "$work/cmake/aot_paths"
 expect 0 env LD_LIBRARY_PATH="$work/fake" "$work/cmake/aot_cxx"
 expect 0 "$work/cmake/jit_cxx"
 
+if [[ -x $(command -v python3) ]]; then
+   say "Python: the binding finds the library of its prefix"
+   (cd -- "$work" && env -u LD_LIBRARY_PATH -u TILEC_LIBRARY PYTHONDONTWRITEBYTECODE=1 \
+      PYTHONPATH="$prefix/share/tilec/python" python3 -c \
+      'import sys, tilec; assert tilec.list_kernels(sys.argv[1])[0]["name"] == "elu"' \
+      "$kernels/elu.tile") || die "tilec.py"
+fi
+
 say "pkg-config and a plain compiler"
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 cd -- "$work"
