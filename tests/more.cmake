@@ -56,7 +56,8 @@ if(TARGET tilec_shared)
   target_link_libraries(gpu_test PRIVATE tilec_shared m)
   set_target_properties(gpu_test PROPERTIES BUILD_RPATH_USE_ORIGIN ON)
   add_executable(accuracy "${CMAKE_CURRENT_SOURCE_DIR}/gpu/accuracy.c")
-  target_include_directories(accuracy PRIVATE "${CMAKE_SOURCE_DIR}/runtime/include"
+  target_include_directories(accuracy PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}"
+                             "${CMAKE_SOURCE_DIR}/runtime/include"
                              "${CMAKE_SOURCE_DIR}/compiler/include")
   target_compile_definitions(accuracy PRIVATE TL_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   target_link_libraries(accuracy PRIVATE tilec_shared pthread m)

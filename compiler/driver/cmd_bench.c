@@ -35,6 +35,10 @@ read_axes(TlMeasure *m, Axes *axes)
                        eq ? tl_arena_strndup(c->arena, use.value, (size_t)(eq - use.value)) : ""};
       for (const char *p = eq ? eq + 1 : ""; *p;) {
          size_t n = strcspn(p, ",");
+         if (!n) {
+            tl_cmd_error("--vary takes NAME=V1,V2,..; found an empty value in '%s'", use.value);
+            return false;
+         }
          tl_vec_push(c->arena, &axis.values, (const char *)tl_arena_strndup(c->arena, p, n));
          p += n + (p[n] == ',');
       }

@@ -24,7 +24,6 @@ typedef struct RunState {
    TilecKernel *kernel;
    TlCmdImage image;
    uint32_t grid[3];
-   bool own_grid;
    bool grid_is_odd; /* its expression names an argument that is no integer */
    uint32_t time_runs; /* 0 = no timing */
 } RunState;

@@ -114,12 +114,11 @@ flush(TlDtype d, TlBits v) /* denormals to zero of the same sign */
 }
 
 static TlBits
-eval(TlOpcode op, TlDtype d, const TlBits *args, unsigned num, int64_t nan)
+eval(TlOpcode op, TlDtype d, const TlBits *args, int64_t nan)
 {
    TlAttr attrs[TL_MAX_OP_ATTRS] = {{0}};
    TlDtype dtypes[3] = {d, d, d};
    bool undefined = false, gives_bool = op == TL_OP_EQ || op == TL_OP_LT || op == TL_OP_LE;
-   (void)num;
    if (op == TL_OP_MIN || op == TL_OP_MAX)
       attrs[0].i = nan;
    return tl_eval(op, attrs, gives_bool ? TL_I1 : d, dtypes, args, &undefined);
@@ -130,10 +129,10 @@ limit(const TlPtxInst *i, TlDtype d, TlBits v)
 {
    TlBits zero = 0, one = tl_double_to_bits(d, 1, TL_ROUND_NEAREST_EVEN);
    if (i->flags & F(RELU))
-      v = eval(TL_OP_MAX, d, (TlBits[]){v, zero}, 2, TL_NAN_ALL);
+      v = eval(TL_OP_MAX, d, (TlBits[]){v, zero}, TL_NAN_ALL);
    if ((i->flags & F(SAT)) && tl_dtype_is_float(d)) {
-      v = eval(TL_OP_MAX, d, (TlBits[]){v, zero}, 2, TL_NAN_NONE); /* NaN gives 0 */
-      v = eval(TL_OP_MIN, d, (TlBits[]){v, one}, 2, TL_NAN_NONE);
+      v = eval(TL_OP_MAX, d, (TlBits[]){v, zero}, TL_NAN_NONE); /* NaN gives 0 */
+      v = eval(TL_OP_MIN, d, (TlBits[]){v, one}, TL_NAN_NONE);
    }
    return i->flags & F(FTZ) ? flush(d, v) : v;
 }
@@ -153,7 +152,7 @@ step_eval(const TlPtxInst *i, uint64_t *reg)
          if (i->flags & F(FTZ))
             args[k] = flush(t->dtype, args[k]);
       }
-      out |= limit(i, t->dtype, eval(i->spec->op, t->dtype, args, num, nan)) << lane * bits;
+      out |= limit(i, t->dtype, eval(i->spec->op, t->dtype, args, nan)) << lane * bits;
    }
    put(i, reg, 0, out);
 }
@@ -172,7 +171,7 @@ step_rcp(const TlPtxInst *i, uint64_t *reg)
    TlBits x = get(i, reg, 1, i->type[0]);
    x = i->flags & F(FTZ) ? flush(d, x) : x;
    TlBits args[] = {tl_double_to_bits(d, 1, TL_ROUND_NEAREST_EVEN), x};
-   put(i, reg, 0, limit(i, d, eval(TL_OP_DIV, d, args, 2, 0)));
+   put(i, reg, 0, limit(i, d, eval(TL_OP_DIV, d, args, 0)));
 }
 
 /* mul, mad of integers: the low or the high half of the product, or all of it. */
@@ -183,7 +182,7 @@ product(const TlPtxInst *i, uint64_t *reg)
    TlBits args[] = {get(i, reg, 1, i->type[0]), get(i, reg, 2, i->type[0])};
    if (i->flags & F(WIDE))
       return (uint64_t)tl_bits_to_int(d, args[0]) * (uint64_t)tl_bits_to_int(d, args[1]);
-   return eval(i->flags & F(HI) ? TL_OP_MULHI : TL_OP_MUL, d, args, 2, 0);
+   return eval(i->flags & F(HI) ? TL_OP_MULHI : TL_OP_MUL, d, args, 0);
 }
 
 static const TlPtxType *
@@ -220,7 +219,7 @@ step_shift(const TlPtxInst *i, uint64_t *reg)
 {
    TlDtype d = i->type[0]->dtype;
    TlBits args[] = {get(i, reg, 1, i->type[0]), get(i, reg, 2, tl_ptx_type("u32", 3))};
-   put(i, reg, 0, eval(i->spec->op, d, args, 2, 0));
+   put(i, reg, 0, eval(i->spec->op, d, args, 0));
 }
 
 /* shf.l, shf.r: 32 bits of the 64-bit value b:a. */
@@ -361,8 +360,8 @@ compare(const TlPtxInst *i, TlDtype d, TlBits a, TlBits b)
       return unordered == ((f & F(ISNAN)) != 0);
    if (unordered)
       return (f & (F(EQU) | F(NEU) | F(LTU) | F(LEU) | F(GTU) | F(GEU))) != 0;
-   bool equal = eval(TL_OP_EQ, d, (TlBits[]){a, b}, 2, 0) != 0;
-   bool less = eval(TL_OP_LT, d, (TlBits[]){a, b}, 2, 0) != 0;
+   bool equal = eval(TL_OP_EQ, d, (TlBits[]){a, b}, 0) != 0;
+   bool less = eval(TL_OP_LT, d, (TlBits[]){a, b}, 0) != 0;
    if (f & (F(EQ) | F(EQU)))
       return equal;
    if (f & (F(NE) | F(NEU)))

@@ -351,8 +351,6 @@ TlValue *tl_build_n(TlBuilder *b, TlOpcode opcode, TlValue *const *args, unsigne
    tl_build_n(b, opcode, (TlValue *const[]){x}, 1, type, TL_ATTRS_(__VA_ARGS__))
 #define tl_t2(b, opcode, type, x, y, ...)                                                          \
    tl_build_n(b, opcode, (TlValue *const[]){x, y}, 2, type, TL_ATTRS_(__VA_ARGS__))
-#define tl_t3(b, opcode, type, x, y, z, ...)                                                       \
-   tl_build_n(b, opcode, (TlValue *const[]){x, y, z}, 3, type, TL_ATTRS_(__VA_ARGS__))
 
 /* A constant of scalar, tile or regs type from its element's bit pattern. */
 TlValue *tl_const_bits(TlBuilder *b, const TlType *type, uint64_t bits);

@@ -172,9 +172,8 @@ same_home(TlPlace *p, const TlOp *op, const TlLinear *result)
 
 /* Whatever the operand has; a default for free ones. */
 static const TlLinear *
-as_it_is(TlPlace *p, const TlOp *op, unsigned i, const TlLinear *home)
+as_it_is(TlPlace *p, const TlOp *op, unsigned i)
 {
-   (void)home;
    TlChoice c = tl_choice_of(p, tl_arg(op, i));
    if (c.layout && !tl_is_free(p, tl_arg(op, i)))
       return c.layout;
@@ -284,13 +283,13 @@ concatenated(TlPlace *p, const TlOp *op, unsigned i, const TlLinear *home)
 static const TlLinear *
 dot_operand(TlPlace *p, const TlOp *op, unsigned i, const TlLinear *home)
 {
-   return i == 2 ? home : as_it_is(p, op, i, home);
+   return i == 2 ? home : as_it_is(p, op, i);
 }
 
 static const TlLinear *
 gather_operand(TlPlace *p, const TlOp *op, unsigned i, const TlLinear *home)
 {
-   return i == 1 ? home : as_it_is(p, op, i, home);
+   return i == 1 ? home : as_it_is(p, op, i);
 }
 
 /* histogram: the mask lies as the values do. */
@@ -298,7 +297,8 @@ static const TlLinear *
 as_first(TlPlace *p, const TlOp *op, unsigned i, const TlLinear *home)
 {
    (void)i;
-   return as_it_is(p, op, 0, home);
+   (void)home;
+   return as_it_is(p, op, 0);
 }
 
 /* ---- the rules ---- */

@@ -460,7 +460,7 @@ whole_cost(Assign *a)
 
 /* ---- one step ---- */
 static bool
-is_legal(Assign *a, const Var *x, const TlLinear *l)
+is_legal(const Var *x, const TlLinear *l)
 {
    if (x->is_fixed || !x->home || !l || !tl_ll_same_shape(l, x->home) ||
        l->num[TL_HW_WARP] != x->home->num[TL_HW_WARP] || !tl_ll_is_surjective(l))
@@ -468,7 +468,6 @@ is_legal(Assign *a, const Var *x, const TlLinear *l)
    unsigned regs = tl_ll_num_regs(l);
    if (regs > MAX_REGISTERS && regs > tl_ll_num_regs(x->home))
       return false;
-   (void)a;
    if (x->op->opcode == TL_OP_REDUCE || x->op->opcode == TL_OP_SCAN)
       return tl_axis_is_separate(l, (unsigned)tl_attr_int(x->op, TL_ATTR_AXIS));
    return true;
@@ -493,7 +492,7 @@ typedef TL_VEC(uint32_t) Queue;
 static void
 reach(Assign *a, Queue *q, Var *x, const TlLinear *l)
 {
-   if (!x || x->other || !is_legal(a, x, l))
+   if (!x || x->other || !is_legal(x, l))
       return;
    x->other = l;
    tl_vec_push(a->arena, q, (uint32_t)(x - a->vars.data));
@@ -635,7 +634,7 @@ take_cut(Assign *a, const int32_t *node, const bool *label, int64_t *cost)
 static bool
 step(Assign *a, Var *x, const TlLinear *layout, int64_t *cost)
 {
-   if (!layout || layout == x->home || !is_legal(a, x, layout) || a->steps >= MAX_STEPS)
+   if (!layout || layout == x->home || !is_legal(x, layout) || a->steps >= MAX_STEPS)
       return false;
    const void *key = key_of(a, (uint64_t)(x - a->vars.data), layout);
    if (tl_map_has(&a->failed, key))

@@ -3,6 +3,7 @@
  * by the most that the PTX ISA allows.  docs/accuracy.md has the bounds; the GPU's own errors are
  * measured by tests/gpu/accuracy.c over all arguments. */
 #include "codegen/host.h"
+#include "support/accuracy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -127,30 +128,7 @@ call(const Compiled *c, uint64_t x, uint64_t y)
 }
 
 /* ---- errors ---- */
-static float
-as_float(uint64_t bits)
-{
-   uint32_t u = (uint32_t)bits;
-   float f;
-   memcpy(&f, &u, 4);
-   return f;
-}
-
-/* In ulp of fp32; a denormal result, and the result of a denormal argument, may be flushed. */
-static double
-ulp32(float got, double want, bool flushes)
-{
-   if (isnan(got) || isnan(want))
-      return isnan(got) && isnan(want) ? 0 : INFINITY;
-   if (flushes && fabs(want) < 0x1.0001p-126)
-      return fabs((double)got) <= 0x1.0002p-126 ? 0 : INFINITY;
-   if ((double)got == want || (isinf(got) && got == (float)want))
-      return 0;
-   int e = want == 0 || isinf(want) ? 0 : ilogb(want);
-   if (isinf(got) || isinf(want)) /* within 4 ulp of the largest number */
-      return fabs(isinf(got) ? want : (double)got) > 0x1.fffff8p127 ? 1 : INFINITY;
-   return fabs((double)got - want) / ldexp(1, (e < -126 ? -126 : e) - 23);
-}
+#define EDGE 0x1.fffff8p127 /* within 4 ulp of the largest number */
 
 typedef double Oracle(double x, double y);
 #define ONE(name, expr)                                                                            \
@@ -194,7 +172,7 @@ static const struct {
    {"div_rn(x, y)", "div_rn %x, %y : fp32", o_div, 0, false},
 };
 enum { NUM = sizeof functions / sizeof functions[0], MODES = 2 };
-static const char *const mode_name[MODES] = {"triton", "strict"};
+static const char *const kind[MODES] = {"fp32 triton", "fp32 strict"};
 
 /* Every sign and exponent with a few fractions each: the first, the last and random ones; then
  * arguments where functions end or turn. */
@@ -234,7 +212,7 @@ measure(const Compiled *c, unsigned f, bool triton, float at[3])
       if (flushes && functions[f].oracle == o_div && !(fabsf(b) < 0x1p126f))
          continue;
       float got = as_float(call(c, x, y));
-      double e = ulp32(got, functions[f].oracle((double)a, (double)b), flushes);
+      double e = ulp32(got, functions[f].oracle((double)a, (double)b), flushes, EDGE);
       if (e > worst) {
          worst = e;
          at[0] = a, at[1] = b, at[2] = got;
@@ -243,31 +221,18 @@ measure(const Compiled *c, unsigned f, bool triton, float at[3])
    return worst;
 }
 
-/* Bound of the table row "| `name` | fp32 MODE | bound |", or -1. */
-static double
-published(const char *text, const char *name, const char *mode)
-{
-   char row[96];
-   snprintf(row, sizeof row, "| `%s` | fp32 %s | ", name, mode);
-   const char *at = strstr(text, row);
-   return at ? strtod(at + strlen(row), NULL) : -1;
-}
-
 static void
 fp32_functions_keep_their_published_bounds(void **state)
 {
    (void)state;
-   static char text[1 << 16];
-   FILE *file = fopen(TL_SOURCE_DIR "/docs/accuracy.md", "rb");
-   assert_non_null(file);
-   text[fread(text, 1, sizeof text - 1, file)] = 0;
-   fclose(file);
+   static char text[ACCURACY_BYTES];
+   assert_true(read_bounds(TL_SOURCE_DIR "/docs/accuracy.md", text));
    unsigned failures = 0;
    for (unsigned f = 0; f < NUM; f++)
       for (unsigned mode = 0; mode < MODES; mode++) {
          Compiled c;
          compile(&c, functions[f].ir, "fp32", mode == 1);
-         double worst = 0, bound = published(text, functions[f].name, mode_name[mode]);
+         double worst = 0, bound = published(text, functions[f].name, kind[mode]);
          float at[3] = {0}, now[3] = {0};
          for (int sign = -1; sign <= 1; sign++) {
             ex2_error = sign * 0x1.6a09e6p-23; /* 2^-22.5 */
@@ -282,8 +247,8 @@ fp32_functions_keep_their_published_bounds(void **state)
          }
          release(&c);
          if (!(worst <= bound)) {
-            print_error("%-20s fp32 %s: %.3f ulp, docs/accuracy.md says %g; %a, %a gave %a\n",
-                        functions[f].name, mode_name[mode], worst, bound, (double)at[0],
+            print_error("%-20s %s: %.3f ulp, docs/accuracy.md says %g; %a, %a gave %a\n",
+                        functions[f].name, kind[mode], worst, bound, (double)at[0],
                         (double)at[1], (double)at[2]);
             failures++;
          }

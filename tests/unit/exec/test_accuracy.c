@@ -1,5 +1,6 @@
 /* The tables of docs/accuracy.md: every fp64 row is measured on the CPU executor, whose bits the
  * other executors share, against the C library's long double functions. */
+#include "support/accuracy.h"
 #include "support/builtin_run.h"
 
 #include <stdio.h>
@@ -169,30 +170,17 @@ measure(unsigned f, uint64_t seed, double *at)
    return worst;
 }
 
-/* Bound of the table row "| `expr` | fp64 | bound |", or -1. */
-static double
-published(const char *text, const char *expr)
-{
-   char row[80];
-   snprintf(row, sizeof row, "| `%s` | fp64 | ", expr);
-   const char *at = strstr(text, row);
-   return at ? strtod(at + strlen(row), NULL) : -1;
-}
-
 static void
 fp64_functions_keep_their_published_bounds(void **state)
 {
    (void)state;
-   static char text[1 << 16];
-   FILE *file = fopen(TL_SOURCE_DIR "/docs/accuracy.md", "rb");
-   assert_non_null(file);
-   text[fread(text, 1, sizeof text - 1, file)] = 0;
-   fclose(file);
+   static char text[ACCURACY_BYTES];
+   assert_true(read_bounds(TL_SOURCE_DIR "/docs/accuracy.md", text));
    unsigned failures = 0, rows = 0;
    for (unsigned f = 0; f < NUM; f++) {
       uint64_t seed = 1000 + f;
       double at[3] = {0}, worst = measure(f, seed, at);
-      double bound = published(text, functions[f].expr);
+      double bound = published(text, functions[f].expr, "fp64");
       if (worst <= bound)
          continue;
       print_error("%-24s fp64: %.3f ulp, docs/accuracy.md says %g; x = %a, y = %a gave %a\n",
