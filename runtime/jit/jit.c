@@ -11,28 +11,6 @@
 
 /* ---- Opening a source ------------------------------------------------------------------------ */
 
-static const char *
-keep(TlJitSource *s, const char *text, size_t len, bool *ok)
-{
-   if (!text)
-      return NULL;
-   if (len == TILEC_STRLEN)
-      len = strlen(text);
-   char *copy = malloc(len + 1);
-   char **list = realloc(s->strings, (s->num_strings + 1) * sizeof *list);
-   if (list)
-      s->strings = list;
-   if (!copy || !list) {
-      free(copy);
-      *ok = false;
-      return NULL;
-   }
-   memcpy(copy, text, len);
-   copy[len] = 0;
-   s->strings[s->num_strings++] = copy;
-   return copy;
-}
-
 static TilecStatus
 copy_options(TlJitSource *s, const TilecSource *o)
 {
@@ -40,13 +18,13 @@ copy_options(TlJitSource *s, const TilecSource *o)
    if ((o->num_defines && !o->defines) || (o->num_include_dirs && !o->include_dirs))
       return tl_core_fail(s->jit->rt, TILEC_BAD_ARGUMENT, "defines or include_dirs is NULL");
    s->options = *o;
-   s->options.file = keep(s, o->file, TILEC_STRLEN, &ok);
-   s->options.source = keep(s, o->source, o->source_bytes, &ok);
+   s->options.file = tl_texts_keep(&s->texts, o->file, TILEC_STRLEN, &ok);
+   s->options.source = tl_texts_keep(&s->texts, o->source, o->source_bytes, &ok);
    if (o->source && o->source_bytes == TILEC_STRLEN)
       s->options.source_bytes = strlen(o->source);
-   s->options.kernel = keep(s, o->kernel, TILEC_STRLEN, &ok);
-   s->options.arch = keep(s, o->arch, TILEC_STRLEN, &ok);
-   s->options.grid = keep(s, o->grid, TILEC_STRLEN, &ok);
+   s->options.kernel = tl_texts_keep(&s->texts, o->kernel, TILEC_STRLEN, &ok);
+   s->options.arch = tl_texts_keep(&s->texts, o->arch, TILEC_STRLEN, &ok);
+   s->options.grid = tl_texts_keep(&s->texts, o->grid, TILEC_STRLEN, &ok);
    s->defines = calloc(o->num_defines + 1, sizeof *s->defines);
    const char **dirs = calloc(o->num_include_dirs + 1, sizeof *dirs);
    s->options.include_dirs = dirs;
@@ -57,11 +35,12 @@ copy_options(TlJitSource *s, const TilecSource *o)
       const char *equals = o->defines[i] ? strchr(o->defines[i], '=') : NULL;
       if (!equals || equals == o->defines[i])
          return tl_core_fail(s->jit->rt, TILEC_BAD_ARGUMENT, "a define is written NAME=VALUE");
-      s->defines[i].name = keep(s, o->defines[i], (size_t)(equals - o->defines[i]), &ok);
-      s->defines[i].value = keep(s, equals + 1, TILEC_STRLEN, &ok);
+      s->defines[i].name =
+         tl_texts_keep(&s->texts, o->defines[i], (size_t)(equals - o->defines[i]), &ok);
+      s->defines[i].value = tl_texts_keep(&s->texts, equals + 1, TILEC_STRLEN, &ok);
    }
    for (size_t i = 0; i < o->num_include_dirs; i++)
-      dirs[i] = keep(s, o->include_dirs[i], TILEC_STRLEN, &ok);
+      dirs[i] = tl_texts_keep(&s->texts, o->include_dirs[i], TILEC_STRLEN, &ok);
    return ok ? TILEC_OK : tl_core_no_memory(s->jit->rt);
 }
 
@@ -220,9 +199,7 @@ close_source(void *source)
    free(s->entries);
    tilec_listing_free(s->listing);
    tilec_listing_free(s->file_listing);
-   for (size_t i = 0; i < s->num_strings; i++)
-      free(s->strings[i]);
-   free(s->strings);
+   tl_texts_free(&s->texts);
    free(s->defines);
    free((void *)(uintptr_t)s->options.include_dirs);
    free(s->params);

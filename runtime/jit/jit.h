@@ -12,6 +12,7 @@
 #include "core/dtype.h"
 #include "core/jit_table.h"
 #include "jit/cache.h"
+#include "jit/texts.h"
 #include "jit/tune.h"
 #include "tilec/tilec.h"
 
@@ -93,9 +94,8 @@ typedef struct TlJit {
 
 typedef struct TlJitSource {
    TlJit *jit;
-   TilecSource options;            /* strings point into `strings` or the listing */
-   char **strings;                 /* copies, NULL-terminated list */
-   size_t num_strings;
+   TilecSource options;            /* strings are of `texts` or the listing */
+   TlTexts texts;
    TilecDefine *defines;           /* options.defines split at '=' */
    TilecListing *listing;
    const TilecKernelDecl *decl;

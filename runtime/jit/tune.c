@@ -26,30 +26,6 @@ struct TilecTuneResult {
 };
 
 /* ---- making ---- */
-static const char *
-keep(TlTune *t, const char *text, size_t len, bool *ok)
-{
-   if (!text)
-      return NULL;
-   char *copy = malloc(len + 1), **list = realloc(t->strings, (t->num_strings + 1) * sizeof *list);
-   if (list)
-      t->strings = list;
-   if (!copy || !list) {
-      free(copy);
-      *ok = false;
-      return NULL;
-   }
-   memcpy(copy, text, len);
-   copy[len] = 0;
-   return t->strings[t->num_strings++] = copy;
-}
-
-static const char *
-keep_text(TlTune *t, const char *text, bool *ok)
-{
-   return keep(t, text, text ? strlen(text) : 0, ok);
-}
-
 static bool
 copy_source(TlTune *t, const TilecSource *o)
 {
@@ -58,21 +34,21 @@ copy_source(TlTune *t, const TilecSource *o)
    t->source.struct_size = sizeof t->source;
    if (o->source) {
       size_t n = o->source_bytes == TILEC_STRLEN ? strlen(o->source) : o->source_bytes;
-      t->source.source = keep(t, o->source, n, &ok);
+      t->source.source = tl_texts_keep(&t->texts, o->source, n, &ok);
       t->source.source_bytes = n;
    }
-   t->source.file = keep_text(t, o->file, &ok);
-   t->source.kernel = keep_text(t, t->decl->name, &ok);
-   t->source.arch = keep_text(t, o->arch, &ok);
-   t->source.grid = keep_text(t, o->grid, &ok);
+   t->source.file = tl_texts_keep(&t->texts, o->file, TILEC_STRLEN, &ok);
+   t->source.kernel = tl_texts_keep(&t->texts, t->decl->name, TILEC_STRLEN, &ok);
+   t->source.arch = tl_texts_keep(&t->texts, o->arch, TILEC_STRLEN, &ok);
+   t->source.grid = tl_texts_keep(&t->texts, o->grid, TILEC_STRLEN, &ok);
    t->defines = calloc(o->num_defines + o->num_include_dirs + 1, sizeof *t->defines);
    if (!t->defines)
       return false;
    for (size_t i = 0; i < o->num_defines; i++)
-      t->defines[i] = keep_text(t, o->defines[i], &ok);
+      t->defines[i] = tl_texts_keep(&t->texts, o->defines[i], TILEC_STRLEN, &ok);
    const char **dirs = t->defines + o->num_defines;
    for (size_t i = 0; i < o->num_include_dirs; i++)
-      dirs[i] = keep_text(t, o->include_dirs[i], &ok);
+      dirs[i] = tl_texts_keep(&t->texts, o->include_dirs[i], TILEC_STRLEN, &ok);
    t->source.defines = t->defines;
    t->source.include_dirs = dirs;
    return ok;
@@ -144,9 +120,7 @@ tl_tune_free(TlTune *t)
    for (size_t i = 0; i < t->num_listings; i++)
       tilec_listing_free(t->listings[i]);
    free(t->listings);
-   for (size_t i = 0; i < t->num_strings; i++)
-      free(t->strings[i]);
-   free(t->strings);
+   tl_texts_free(&t->texts);
    free(t->defines);
    free(t->keys);
    pthread_mutex_destroy(&t->lock);

@@ -3,6 +3,7 @@
 #define TL_RT_TUNE_IMPL_H
 
 #include "core/dtype.h"
+#include "jit/texts.h"
 #include "jit/tune.h"
 
 #include <pthread.h>
@@ -51,9 +52,8 @@ struct TlTune {
    TilecRuntime *rt;
    TlTuneSettings settings;
    uint32_t policy;
-   TilecSource source;           /* strings point into `strings` */
-   char **strings;
-   size_t num_strings;
+   TilecSource source;           /* strings are of `texts` */
+   TlTexts texts;
    const char **defines;
    const TilecKernelDecl *decl;
    TlKeyArg *keys;

@@ -6,6 +6,10 @@
 #ifndef TILEC_STATUS_H
 #define TILEC_STATUS_H
 
+#include <stddef.h>
+
+#define TILEC_STRLEN ((size_t)-1) /* as a length: the string ends at its NUL */
+
 #if defined(__GNUC__)
 #define TILEC_API __attribute__((visibility("default")))
 #else

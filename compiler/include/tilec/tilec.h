@@ -24,8 +24,6 @@
 #include "tilec/kernel_info.h"
 #include "tilec/status.h"
 
-#define TILEC_STRLEN ((size_t)-1) /* as a length: the string ends at its NUL */
-
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -27,10 +27,6 @@
 #include "tilec/kernel_info.h"
 #include "tilec/status.h"
 
-#ifndef TILEC_STRLEN
-#define TILEC_STRLEN ((size_t)-1) /* as a length: the string ends at its NUL */
-#endif
-
 #ifdef __cplusplus
 extern "C" {
 #endif
