@@ -140,7 +140,7 @@ CALL(cuInit, unsigned flags) { ENTER("cuInit"); return flags ? 1 : 0; }
 CALL(cuDriverGetVersion, int *v) { ENTER("cuDriverGetVersion"); *v = state.version; return 0; }
 CALL(cuGetErrorString, int code, const char **text)
 {
-   static char words[64];
+   static _Thread_local char words[64];
    if (state.no_words)
       return 1;
    snprintf(words, sizeof words, "fake words for %d", code);
