@@ -10,7 +10,7 @@
 #include "codegen/cg.h"
 
 /* Blocks of more instructions than these are cut into pieces of about PIECE.  A cut hides from
- * selection what could be combined across it, which matters where code runs often. */
+ * selection what could be combined across it, which matters where code runs often on a GPU. */
 enum { LONG = 1024, LONG_IN_LOOP = 4096, PIECE = 256 };
 
 static bool
@@ -82,7 +82,8 @@ bound_block(TlCg *cg, LLVMBasicBlockRef block)
    TL_VEC(LLVMValueRef) all = {0};
    for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i))
       tl_vec_push(cg->arena, &all, i);
-   if (all.len <= LONG || (all.len <= LONG_IN_LOOP && is_in_loop(cg, block)))
+   bool is_hot = !cg->host && all.len <= LONG_IN_LOOP && is_in_loop(cg, block);
+   if (all.len <= LONG || is_hot)
       return;
    for (size_t start = 0, end; all.len - start > PIECE + PIECE / 2; start = end) {
       for (end = start + PIECE; end < all.len && !can_cut_before(all.data[end]);)

@@ -383,6 +383,7 @@ generate(TlCg *cg, void *user)
       return false;
    }
    LLVMDisposeMessage(error);
+   tl_cg_bound_blocks(cg);
    code->stack_bytes = stack_bound(cg);
    return load(cg, code);
 }
