@@ -186,10 +186,12 @@ svg_text(TlSb *out, double x, double y, const char *text)
    for (; *text; text++) {
       if (*text == '<')
          tl_sb_str(out, "&lt;");
+      else if (*text == '>') /* "]]>" may not stand in text */
+         tl_sb_str(out, "&gt;");
       else if (*text == '&')
          tl_sb_str(out, "&amp;");
       else
-         tl_sb_char(out, *text);
+         tl_sb_char(out, (unsigned char)*text < 0x20 ? ' ' : *text);
    }
    tl_sb_str(out, "</text>\n");
 }

@@ -53,6 +53,11 @@ read_axes(TlMeasure *m, Axes *axes)
                       axis.name);
          return false;
       }
+      for (size_t k = 0; k < axes->list.len; k++)
+         if (strcmp(axes->list.data[k].name, axis.name) == 0) {
+            tl_cmd_error("'%s' is varied twice; give all its values to one --vary", axis.name);
+            return false;
+         }
       axes->count *= axis.values.len;
       if (axes->count > MAX_VARIANTS) {
          tl_cmd_error("--vary asks for more than %d combinations", MAX_VARIANTS);
