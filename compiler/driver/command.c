@@ -133,8 +133,12 @@ repeated_options(TlCommand *c, TilecCompileOptions *o)
 {
    TL_VEC(TilecDefine) defines = {0};
    TL_VEC(const char *) dirs = {0};
+   o->remarks = NULL;
    for (size_t i = 0; i < c->cl.uses.len; i++) {
       TlOptionUse use = c->cl.uses.data[i];
+      if (use.id == TL_OPT_REMARKS)
+         o->remarks = o->remarks ? tl_arena_printf(c->arena, "%s,%s", o->remarks, use.value)
+                                 : use.value;
       if (use.id == TL_OPT_INCLUDE)
          tl_vec_push(c->arena, &dirs, use.value);
       if (use.id != TL_OPT_DEFINE)
@@ -220,7 +224,6 @@ tl_cmd_options(TlCommand *c, TilecCompileOptions *o, TlUnitExtra *extra)
    o->debug_info = tl_option(cl, TL_OPT_DEBUG) != NULL;
    o->check = tl_option(cl, TL_OPT_CHECKED) != NULL;
    o->fp_mode = tl_option(cl, TL_OPT_STRICT) ? TILEC_FP_STRICT : TILEC_FP_TRITON;
-   o->remarks = tl_option(cl, TL_OPT_REMARKS);
    o->warnings_are_errors = tl_option(cl, TL_OPT_WERROR) != NULL;
    uint32_t opt;
    if (!tl_cmd_number(c, TL_OPT_NUM_WARPS, 64, &o->num_warps) ||
@@ -233,8 +236,6 @@ tl_cmd_options(TlCommand *c, TilecCompileOptions *o, TlUnitExtra *extra)
       tl_cmd_error("--num-warps takes a power of two from 1 to 32; found '0'");
       return false;
    }
-   if (!known_remarks(o->remarks))
-      return false;
    o->opt = tl_option(cl, TL_OPT_OPT) ? (TilecOpt)(TILEC_OPT_0 + opt) : TILEC_OPT_DEFAULT;
    o->plain_abi = tl_option(cl, TL_OPT_ABI) != NULL;
    if (extra->print_after && strcmp(extra->print_after, "all") && !is_pass(extra->print_after)) {
@@ -250,7 +251,7 @@ tl_cmd_options(TlCommand *c, TilecCompileOptions *o, TlUnitExtra *extra)
          o->keep_stages |= TILEC_STAGE_BIT(stages[i].stage);
    if (cl->command == CMD_BUILD || cl->command == CMD_CHECK)
       entry_options(c, extra);
-   return emit_option(c, o) && repeated_options(c, o);
+   return emit_option(c, o) && repeated_options(c, o) && known_remarks(o->remarks);
 }
 
 void
