@@ -16,12 +16,6 @@ typedef struct Parts {
    TlValue *own;             /* 32-bit registers */
 } Parts;
 
-static unsigned
-count_of(const TlValue *v)
-{
-   return v->type->kind == TL_TYPE_REGS ? v->type->count : 1;
-}
-
 /* The register that all registers of v equal; NULL when they may differ. */
 static TlValue *
 equal_register(TlBuilder *b, TlValue *v)
@@ -102,7 +96,7 @@ join(TlPassCx *cx, TlOp *loop, unsigned i)
    TlBlock *body = loop->regions[0]->block;
    const TlType *type = tl_result(loop, i)->type;
    TlOp *step = type->kind == TL_TYPE_REGS ? find_step(loop, i) : NULL;
-   if (!step || tl_type_elem(type)->kind != TL_TYPE_PTR || count_of(tl_result(loop, i)) < FEWEST)
+   if (!step || tl_type_elem(type)->kind != TL_TYPE_PTR || tl_type_num_regs(tl_result(loop, i)->type) < FEWEST)
       return false;
    TlBuilder before = tl_builder_before(loop), at_step = tl_builder_before(step);
    Parts parts = {0};

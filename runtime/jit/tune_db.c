@@ -222,10 +222,9 @@ tilec_tune_import(const char *database, const char *json, size_t len, uint32_t *
       " OR json_type(value, '$.config') IS NOT 'text'";
    static const char insert[] =
        "INSERT OR REPLACE INTO choices SELECT json_extract(value, '$.device'),"
-       " json_extract(value, '$.kernel'), json_extract(value, '$.hash'), json_extract(value, "
-       "'$.key'),"
-       " json_extract(value, '$.config'), CAST(ifnull(json_extract(value, '$.median_ms'), 0) AS "
-       "REAL),"
+       " json_extract(value, '$.kernel'), json_extract(value, '$.hash'),"
+       " json_extract(value, '$.key'), json_extract(value, '$.config'),"
+       " CAST(ifnull(json_extract(value, '$.median_ms'), 0) AS REAL),"
        " CAST(ifnull(json_extract(value, '$.candidates'), 0) AS INTEGER),"
        " CAST(ifnull(json_extract(value, '$.made'), 0) AS INTEGER) FROM json_each(?1)";
    TilecStatus status = TILEC_OK;
