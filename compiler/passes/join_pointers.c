@@ -96,7 +96,8 @@ join(TlPassCx *cx, TlOp *loop, unsigned i)
    TlBlock *body = loop->regions[0]->block;
    const TlType *type = tl_result(loop, i)->type;
    TlOp *step = type->kind == TL_TYPE_REGS ? find_step(loop, i) : NULL;
-   if (!step || tl_type_elem(type)->kind != TL_TYPE_PTR || tl_type_num_regs(tl_result(loop, i)->type) < FEWEST)
+   if (!step || tl_type_elem(type)->kind != TL_TYPE_PTR ||
+       tl_type_num_regs(tl_result(loop, i)->type) < FEWEST)
       return false;
    TlBuilder before = tl_builder_before(loop), at_step = tl_builder_before(step);
    Parts parts = {0};

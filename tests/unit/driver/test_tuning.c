@@ -28,7 +28,7 @@ static const char source[] =
     "def scale(x: *fp16, y: *fp16, n: i32, BLOCK: constexpr, ACT: constexpr):\n"
     "    store(y, load(x))\n"
     "@autotune(configs=[Config({'B': 1}), Config({'B': 2})], key=[],\n"
-    "          prune_configs_by={'early_config_prune': broken})\n"
+    "          prune_configs_by={'early_config_prune': broken}, post_hook=after)\n"
     "@kernel\n"
     "def other(x: *fp16, B: constexpr):\n"
     "    store(x, 1.0)\n"
@@ -118,16 +118,19 @@ static void
 pruned_with_values(void **state)
 {
    (void)state;
+   static const char hook[] =
+       "R0204: 'post_hook' is host code that runs around launches; it has no effect\n";
    const TilecDefine values[] = {{"x", "*fp16"}, {"y", "*fp16"}, {"n", "70"}};
    const TilecTuning *t =
       tuning_of("scale", &(TilecCompileOptions){.values = values, .num_values = 3});
    assert_int_equal(t->num_configs, 2); /* cheapest two: |64 - 70| with 2 and 4 warps */
    assert_string_equal(t->configs[0].text, "BLOCK=64, ACT='a\\'b', num_warps=2, num_stages=5");
    assert_string_equal(t->configs[1].text, "BLOCK=64, ACT='a\\'b', num_warps=4, num_stages=5");
-   assert_string_equal(remarks, "");
+   assert_string_equal(remarks, hook); /* nothing of this kernel */
    t = tuning_of("other", &(TilecCompileOptions){.values = values, .num_values = 3});
    assert_int_equal(t->num_configs, 2); /* a function that cannot be evaluated prunes nothing */
    assert_non_null(strstr(remarks, "R0203: 'early_config_prune' of the tuner cannot be evaluated"));
+   assert_non_null(strstr(remarks, hook));
 }
 
 static void
