@@ -112,7 +112,7 @@ tl_emit_repack(TlCg *cg, const TlOp *op)
    tl_cg_unpack(cg, pieces, n, wide, tl_cg_elem(cg, to), to_bits, dst.v);
 }
 
-/* Opaque to LLVM, which would move what is computed from x out of the loop; ptxas drops the moves. */
+/* Opaque to LLVM, which would move what is computed from x out of loops; ptxas drops the moves. */
 void
 tl_emit_pin(TlCg *cg, const TlOp *op)
 {

@@ -13,8 +13,10 @@
  *
  * Stages of a ring are told apart by phase: how many iterations after the one at hand a stage is
  * read.  The loop with the copies turns the ring: on the way back phases go down by one, behind the
- * loop they are unknown, and an access counts for the whole ring. Invariant: at every operation the state covers all
- * accesses of other threads that may still run. */
+ * loop they are unknown, and an access counts for the whole ring.
+ *
+ * Invariant: at every operation the state covers all accesses of other threads that may still
+ * run. */
 #include "passes/pass.h"
 
 #include <string.h>
@@ -48,7 +50,7 @@ typedef struct Barriers {
    TlPassCx *cx;
    TlFunc *func;
    State state;
-   TL_VEC(Trial) trials; /* a loop gets its barriers after its last trial: none of these goes stale */
+   TL_VEC(Trial) trials; /* a loop gets its barriers after its last trial: none goes stale */
    bool changed;
    bool is_trial; /* barriers are only thought of: the state at the entry of a loop is not known */
 } Barriers;

@@ -13,8 +13,8 @@ typedef struct TilecJitVtable {
    size_t struct_size;
    /* The runtime closes. */
    void (*detach)(void *jit);
-   /* Reads and lists a file; *out is passed to the functions below.  *name is the chosen kernel, the
-    * first without a choice. */
+   /* Reads and lists a file; *out is passed to the functions below.  *name is the chosen kernel,
+    * the first without a choice. */
    TilecStatus (*open)(void *jit, const TilecSource *source, void **out, const char **name);
    /* Where no kernel was named: names kernel `index` of the file in *out, and its text as it was
     * read; false when there is none. */

@@ -10,7 +10,7 @@ typedef struct TlTexts {
    size_t num;
 } TlTexts;
 
-/* A copy; len may be TILEC_STRLEN.  NULL stays NULL; without memory *ok is false, else unchanged. */
+/* A copy; len may be TILEC_STRLEN.  NULL stays NULL; *ok is set to false without memory. */
 const char *tl_texts_keep(TlTexts *t, const char *text, size_t len, bool *ok);
 void tl_texts_free(TlTexts *t);
 
