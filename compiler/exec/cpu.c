@@ -448,6 +448,7 @@ tl_exec_cpu(const TlFunc *f, const TlExecArg *args, unsigned num_args, const uin
       fault->op = f->name;
       fault->limit = (int64_t)max_bytes;
    }
+   tl_exec_own_text(fault);
    tl_arena_free(arena);
    return status_of(fault->kind);
 }

@@ -72,7 +72,8 @@ typedef struct TlExecFault {
                             MEMORY: the limit; ARGUMENT: value, divisor */
    TlRange origin;       /* UNDEFINED: where the value comes from */
    const char *origin_op;
-   const char *text; /* ASSERT: message; ARGUMENT, UNSUPPORTED: what is wrong */
+   const char *text; /* ASSERT: message; ARGUMENT, UNSUPPORTED: what is wrong; NULL: see `own` */
+   char own[192];    /* UNSUPPORTED: what is wrong, cut, when the words were made by the run */
 } TlExecFault;
 
 typedef struct TlExecOptions {
@@ -99,6 +100,8 @@ TlExecStatus tl_exec_cpu(const TlFunc *f, const TlExecArg *args, unsigned num_ar
 /* The virtual address of the first byte of buffer argument `index`. */
 uint64_t tl_exec_address(const TlExecArg *args, unsigned index);
 
+/* Copies words that die with the run into the fault. */
+void tl_exec_own_text(TlExecFault *fault);
 /* Turns a fault or warning into a diagnostic with its notes and help. */
 void tl_exec_report(TlDiags *diags, const TlExecFault *fault);
 

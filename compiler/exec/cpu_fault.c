@@ -1,6 +1,8 @@
 /* Words for faults: the only place that turns a TlExecFault into text. */
 #include "exec/cpu.h"
 
+#include <stdio.h>
+
 /* "program (3, 0, 0), element (17, 4)" */
 static const char *
 place_of(TlDiags *diags, const TlExecFault *f)
@@ -51,6 +53,15 @@ report_undefined(TlDiags *diags, const TlExecFault *f, const char *place)
       tl_help(diags,
               "elements that are masked off have no value: give 'other', or select them away");
    }
+}
+
+void
+tl_exec_own_text(TlExecFault *f)
+{
+   if (f->kind != TL_FAULT_UNSUPPORTED || !f->text)
+      return;
+   snprintf(f->own, sizeof f->own, "%s", f->text);
+   f->text = NULL;
 }
 
 void
@@ -107,7 +118,7 @@ tl_exec_report(TlDiags *diags, const TlExecFault *f)
       report_argument(diags, f);
       break;
    case TL_FAULT_UNSUPPORTED:
-      tl_report(diags, E0615, f->range, f->op, f->text);
+      tl_report(diags, E0615, f->range, f->op, f->text ? f->text : f->own);
       break;
    }
 }

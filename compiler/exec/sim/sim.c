@@ -473,8 +473,10 @@ tl_sim_launch(const TlSimKernel *kernel, const TlExecArg *args, unsigned num_arg
    l->tracked = sim_global_tracked(arena, kernel, l->args, num_args);
    launch(l);
    TlExecStatus status = l->status;
-   if (status != TL_EXEC_OK)
+   if (status != TL_EXEC_OK) {
       *fault = l->fault;
+      tl_exec_own_text(&fault->base);
+   }
    if (stats)
       *stats = l->stats;
    tl_arena_free(arena);
