@@ -147,8 +147,8 @@ compare32(Slice *s, size_t i)
       return;
    if (flushes && s->f->narrow == p_div && !(fabsf(y) < 0x1p126f))
       return;
-   look(s, ulp32(s->got32[i], s->f->narrow((double)x, (double)y), flushes, 0x1.ffff00p127), (double)x, (double)y,
-        (double)s->got32[i]);
+   double e = ulp32(s->got32[i], s->f->narrow((double)x, (double)y), flushes, 0x1.ffff00p127);
+   look(s, e, (double)x, (double)y, (double)s->got32[i]);
 }
 
 static void *
