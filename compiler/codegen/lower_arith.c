@@ -250,6 +250,17 @@ tl_emit_div(TlCg *cg, const TlOp *op)
    each(cg, op, one_div);
 }
 
+/* fmod: a zero has the sign of a, which LLVM's a - trunc(a / b) * b loses. */
+static LLVMValueRef
+float_rem(TlCg *cg, LLVMValueRef a, LLVMValueRef b)
+{
+   LLVMTypeRef t = LLVMTypeOf(a);
+   LLVMValueRef r = LLVMBuildFRem(cg->b, a, b, "");
+   LLVMValueRef is_zero = LLVMBuildFCmp(cg->b, LLVMRealOEQ, r, LLVMConstReal(t, 0), "");
+   LLVMValueRef args[] = {r, a};
+   return LLVMBuildSelect(cg->b, is_zero, tl_cg_overloaded(cg, "llvm.copysign", t, args, 2), r, "");
+}
+
 static LLVMValueRef
 one_rem(TlCg *cg, const TlOp *op, const LLVMValueRef *x)
 {
@@ -257,10 +268,10 @@ one_rem(TlCg *cg, const TlOp *op, const LLVMValueRef *x)
    if (!tl_dtype_is_float(t))
       return int_divide(cg, t, true, x);
    if (t == TL_FP64)
-      return LLVMBuildFRem(cg->b, x[0], x[1], "");
+      return float_rem(cg, x[0], x[1]);
    LLVMValueRef a = tl_cg_cast(cg, x[0], t, TL_FP32, TL_ROUNDING_RTNE);
    LLVMValueRef b = tl_cg_cast(cg, x[1], t, TL_FP32, TL_ROUNDING_RTNE);
-   return tl_cg_cast(cg, LLVMBuildFRem(cg->b, a, b, ""), TL_FP32, t, TL_ROUNDING_RTNE);
+   return tl_cg_cast(cg, float_rem(cg, a, b), TL_FP32, t, TL_ROUNDING_RTNE);
 }
 
 void

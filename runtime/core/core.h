@@ -83,6 +83,8 @@ typedef struct TlParam {
    bool is_pointer;
    bool is_passed;          /* false: folded into the code */
    bool is_none;            /* folded: None */
+   bool is_plain;           /* passed, and the only claim is that low_bits are 0 */
+   uint64_t low_bits;
    bool has_int;            /* folded: an integer, in `value` */
    int64_t value;
    double fvalue;           /* folded: a float */
@@ -111,6 +113,7 @@ struct TlVariant {
    uint32_t num_params;
    int *slot_of;                  /* info->args index → launch argument index, -1 = constexpr */
    int64_t *constants;            /* info->args index → value of a constexpr that is an integer */
+   bool has_rules;                /* some rule below, or a hidden argument, reads the arguments */
    TlRule *when;                  /* NULL = always */
    TlRule *grid[3];               /* [0] NULL = none */
    TlRule *launch_grid[3];

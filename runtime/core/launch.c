@@ -25,6 +25,23 @@ misfit(Bound *b, TilecStatus status)
    return false;
 }
 
+/* What nearly every argument is: a value of the parameter's own type that keeps its claim.  The rest,
+ * and all that is refused, goes through tl_arg_convert and tl_arg_fits. */
+static inline bool
+take_plain(const TlParam *p, const TilecArg *a, TlSlot *slot)
+{
+   if (!p->is_plain || (a->dtype != p->dtype && a->dtype))
+      return false;
+   if (p->is_pointer && a->kind == TILEC_ARG_POINTER)
+      slot->u = (uintptr_t)a->as.ptr;
+   else if (!p->is_pointer && a->kind == TILEC_ARG_SCALAR && a->dtype == TILEC_I32 &&
+            a->as.i == (int32_t)a->as.i)
+      slot->i = a->as.i;
+   else
+      return false;
+   return !(slot->u & p->low_bits);
+}
+
 static bool
 bind(Bound *b, const TlVariant *v, const TilecArg *args, size_t num_args)
 {
@@ -35,10 +52,11 @@ bind(Bound *b, const TlVariant *v, const TilecArg *args, size_t num_args)
       return misfit(b, TILEC_BAD_ARGUMENT);
    }
    for (uint32_t i = 0; i < v->num_params; i++)
-      if (!tl_arg_convert(&v->params[i], &args[i], &b->slots[i], b->text) ||
-          !tl_arg_fits(&v->params[i], b->slots[i], args[i].kind == TILEC_ARG_NONE, b->text))
+      if (!take_plain(&v->params[i], &args[i], &b->slots[i]) &&
+          (!tl_arg_convert(&v->params[i], &args[i], &b->slots[i], b->text) ||
+           !tl_arg_fits(&v->params[i], b->slots[i], args[i].kind == TILEC_ARG_NONE, b->text)))
          return misfit(b, TILEC_BAD_ARGUMENT);
-   for (uint32_t i = 0; i < v->info->num_args; i++)
+   for (uint32_t i = 0; v->has_rules && i < v->info->num_args; i++)
       b->names[i] = v->slot_of[i] < 0 ? v->constants[i] : b->slots[v->slot_of[i]].i;
    if (v->when) {
       int64_t holds;

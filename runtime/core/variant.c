@@ -64,6 +64,8 @@ init_param(TilecRuntime *rt, const TilecKernelInfo *k, const TilecArgInfo *info,
    if (p->is_pointer && strncmp(type, "const ", 6) == 0)
       type += 6;
    p->dtype = tl_dtype_named(type, strlen(type));
+   p->is_plain = p->is_passed && !(info->divisible & (info->divisible - 1));
+   p->low_bits = info->divisible ? info->divisible - 1 : 0;
    if (info->value && !p->is_none) {
       char *end;
       p->has_int = tl_rule_int_of(info->value, &p->value);
@@ -172,6 +174,7 @@ tl_variant_init(TilecRuntime *rt, TlVariant *v, const TilecKernelInfo *info)
    for (int i = 0; ok && i < 3; i++)
       ok = parse(rt, v, "grid", info->grid[i], &v->grid[i]) &&
            parse(rt, v, "launch_grid", info->launch_grid[i], &v->launch_grid[i]);
+   v->has_rules = v->when || v->grid[0] || v->launch_grid[0] || info->num_hidden;
    if (ok)
       return TILEC_OK;
    TilecStatus status = v->failed;
