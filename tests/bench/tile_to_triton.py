@@ -30,6 +30,7 @@ def _header(text):
 def translate(text):
     text = re.sub(r'"""(.|\n)*?"""', "pass", text)
     text = re.sub(r"^pass\n", "", text)
+    text = re.sub(r"^@heuristics\(.*\)\n", "", text, flags=re.M)  # of launch defaults
     text = re.sub(r"^@kernel(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?$", "@triton.jit", text,
                   flags=re.M)
     text = re.sub(r"^@jit$", "@triton.jit", text, flags=re.M)
