@@ -5,7 +5,7 @@
 
 tilec_root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
 
-tilec_packages=(gcc g++ cmake ninja-build pkgconf bison re2c llvm-22-dev lld-22 libzstd-dev
+tilec_packages=(gcc g++ make cmake ninja-build pkgconf bison re2c llvm-22-dev lld-22 libzstd-dev
                 zlib1g-dev libsqlite3-dev libcmocka-dev ca-certificates)
 
 tilec_say() {
