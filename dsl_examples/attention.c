@@ -51,8 +51,9 @@ run(Example *ex, const char *kernel, const Case *c)
    ExArray v = ex_random(ex, c->dtype, elems, 1), o = ex_output(ex, c->dtype, elems);
    ExArray lse = ex_output(ex, TILEC_FP32, c->heads * c->n);
    float scale = (float)(1 / sqrt((double)c->d));
-   TilecArg args[] = {ex_arg(&q), ex_arg(&key), ex_arg(&v), ex_arg(&o), ex_arg(&lse),
-                      TILEC_ARG((int)c->heads), TILEC_ARG((int)c->n), TILEC_ARG(scale)};
+   TilecArg args[] = {ex_arg(&q),           ex_arg(&key),    ex_arg(&v),
+                      ex_arg(&o),           ex_arg(&lse),    TILEC_ARG((int)c->heads),
+                      TILEC_ARG((int)c->n), TILEC_ARG(scale)};
    ex_launch(ex, &k, args, sizeof args / sizeof args[0]);
    ex_fetch(ex, &o);
    ex_fetch(ex, &lse);

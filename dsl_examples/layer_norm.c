@@ -48,9 +48,9 @@ run(Example *ex, TilecDtype dtype, size_t rows, size_t cols)
    ExArray x = ex_random(ex, dtype, rows * cols, 2), w = ex_random(ex, dtype, cols, 1);
    ExArray b = ex_random(ex, dtype, cols, 1), y = ex_output(ex, dtype, rows * cols);
    ExArray mean = ex_output(ex, TILEC_FP32, rows), rstd = ex_output(ex, TILEC_FP32, rows);
-   TilecArg args[] = {ex_arg(&x),    ex_arg(&w),    ex_arg(&b),           ex_arg(&y),
-                      ex_arg(&mean), ex_arg(&rstd), TILEC_ARG((int)rows), TILEC_ARG((int)cols),
-                      TILEC_ARG(eps)};
+   TilecArg args[] = {ex_arg(&x),           ex_arg(&w),           ex_arg(&b),
+                      ex_arg(&y),           ex_arg(&mean),        ex_arg(&rstd),
+                      TILEC_ARG((int)rows), TILEC_ARG((int)cols), TILEC_ARG(eps)};
    ex_launch(ex, &k, args, sizeof args / sizeof args[0]);
 
    Oracle o = {ex_doubles(rows * cols), ex_doubles(rows), ex_doubles(rows)};

@@ -67,11 +67,18 @@ run(Example *ex, const Case *c)
    ExArray a = c->tf32_inputs ? ex_random_tf32(ex, m * k, 1) : ex_random(ex, c->dtype, m * k, 1);
    ExArray b = c->tf32_inputs ? ex_random_tf32(ex, k * n, 1) : ex_random(ex, c->dtype, k * n, 1);
    ExArray out = ex_output(ex, c->dtype, m * n);
-   TilecArg args[] = {ex_arg(&a), ex_arg(&b), ex_arg(&out), TILEC_ARG(c->m), TILEC_ARG(c->n),
+   TilecArg args[] = {ex_arg(&a),
+                      ex_arg(&b),
+                      ex_arg(&out),
+                      TILEC_ARG(c->m),
+                      TILEC_ARG(c->n),
                       TILEC_ARG(c->k),
-                      TILEC_ARG(c->a_transposed ? 1 : c->k), TILEC_ARG(c->a_transposed ? c->m : 1),
-                      TILEC_ARG(c->b_transposed ? 1 : c->n), TILEC_ARG(c->b_transposed ? c->k : 1),
-                      TILEC_ARG(c->n), TILEC_ARG(1)};
+                      TILEC_ARG(c->a_transposed ? 1 : c->k),
+                      TILEC_ARG(c->a_transposed ? c->m : 1),
+                      TILEC_ARG(c->b_transposed ? 1 : c->n),
+                      TILEC_ARG(c->b_transposed ? c->k : 1),
+                      TILEC_ARG(c->n),
+                      TILEC_ARG(1)};
    ex_launch(ex, &kernel, args, sizeof args / sizeof args[0]);
    ex_fetch(ex, &out);
 

@@ -22,8 +22,8 @@ run(Example *ex, TilecDtype dtype, size_t rows, size_t cols)
 {
    char block[32], what[80];
    snprintf(block, sizeof block, "BLOCK=%zu", ex_next_power_of_two(cols));
-   ExKernel k = ex_kernel(ex, "softmax.tile", "softmax", cols > 4096 ? 8 : 0,
-                          (const char *[]){block, NULL});
+   ExKernel k =
+      ex_kernel(ex, "softmax.tile", "softmax", cols > 4096 ? 8 : 0, (const char *[]){block, NULL});
    ExArray x = ex_random(ex, dtype, rows * cols, 3), y = ex_output(ex, dtype, rows * cols);
    TilecArg args[] = {ex_arg(&x), ex_arg(&y), TILEC_ARG((int)rows), TILEC_ARG((int)cols)};
    ex_launch(ex, &k, args, 4);

@@ -54,8 +54,8 @@ typedef struct Format {
    TilecDtype dtype;
    const char *name;
    unsigned bytes;
-   int fraction_bits;   /* stored */
-   int min_exponent;    /* of normal numbers */
+   int fraction_bits; /* stored */
+   int min_exponent;  /* of normal numbers */
    int max_exponent;
    double tolerance;
 } Format;
@@ -153,8 +153,8 @@ unpack(const Format *f, const void *bytes, size_t elems, double *value)
       else if (f->dtype == TILEC_FP64)
          value[i] = ((const double *)bytes)[i];
       else
-         value[i] = ((const int32_t *)bytes)[i] == INT32_MIN ? (double)NAN
-                                                             : ((const int32_t *)bytes)[i];
+         value[i] =
+            ((const int32_t *)bytes)[i] == INT32_MIN ? (double)NAN : ((const int32_t *)bytes)[i];
    }
 }
 
@@ -177,8 +177,8 @@ static const char *const executor_names[] = {
 static bool
 open_on(Example *ex, TilecExecutor executor, char *error, size_t error_bytes)
 {
-   TilecRuntimeOptions o = {.struct_size = sizeof o, .executor = executor, .error = error,
-                            .error_bytes = error_bytes};
+   TilecRuntimeOptions o = {
+      .struct_size = sizeof o, .executor = executor, .error = error, .error_bytes = error_bytes};
    ex->executor = executor;
    return tilec_runtime_open(&o, &ex->rt) == TILEC_OK;
 }
@@ -275,8 +275,8 @@ normal(Example *ex)
 static ExArray
 new_array(Example *ex, TilecDtype dtype, size_t elems)
 {
-   ExArray a = {.dtype = dtype, .elems = elems,
-                .guard = ex->executor == TILEC_ON_CUDA ? GUARD_ELEMS : 0};
+   ExArray a = {
+      .dtype = dtype, .elems = elems, .guard = ex->executor == TILEC_ON_CUDA ? GUARD_ELEMS : 0};
    size_t total = elems + a.guard;
    a.value = allocate(total, sizeof *a.value);
    must(ex, tilec_buffer_new(ex->rt, total * format_of(dtype)->bytes, &a.buffer), "a buffer");
@@ -378,7 +378,10 @@ ex_kernel(Example *ex, const char *file, const char *kernel, uint32_t num_warps,
    size_t bytes = strlen(ex->source_dir) + strlen(file) + 2;
    char *path = allocate(bytes, 1);
    snprintf(path, bytes, "%s/%s", ex->source_dir, file);
-   TilecSource s = {.struct_size = sizeof s, .file = path, .kernel = kernel, .defines = defines,
+   TilecSource s = {.struct_size = sizeof s,
+                    .file = path,
+                    .kernel = kernel,
+                    .defines = defines,
                     .num_warps = num_warps};
    while (defines && defines[s.num_defines])
       s.num_defines++;

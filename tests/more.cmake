@@ -38,6 +38,10 @@ if(TARGET tilec)
   add_test(NAME compile.linear COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/bench/compile_time.sh"
                                        "$<TARGET_FILE:tilec>" --check)
 
+  # The formatter's output is the tree.
+  add_test(NAME house.format COMMAND "${support}/check_format.sh")
+  set_tests_properties(house.format PROPERTIES SKIP_RETURN_CODE 77)
+
   # Every error code is explained.
   add_test(NAME docs.explain
            COMMAND "${support}/check_explain.sh" "$<TARGET_FILE:tilec>" "${CMAKE_SOURCE_DIR}")

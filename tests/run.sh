@@ -40,9 +40,12 @@ closing_lines() {
    sed -n '/tests passed/,$p' "$tilec_root/build/$1/ctest.log"
 }
 
-tilec_install
+tilec_install "${tilec_check_packages[@]}"
 tilec_build release
 run_ctest release
+if command -v clang-22 >/dev/null; then
+   tilec_build clang # the same warnings by another compiler; nothing is run
+fi
 if ((with_asan)); then
    export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1}
    export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}

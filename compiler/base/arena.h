@@ -13,14 +13,14 @@
 #include <stddef.h>
 
 typedef struct TlMem {
-   void *(*alloc)(void *user, size_t bytes);   /* NULL on failure */
+   void *(*alloc)(void *user, size_t bytes); /* NULL on failure */
    void (*release)(void *user, void *block);
    void *user;
-   size_t limit_bytes;   /* blocks in use may not exceed this; 0 = no limit */
-   size_t used_bytes;    /* blocks in use now */
+   size_t limit_bytes; /* blocks in use may not exceed this; 0 = no limit */
+   size_t used_bytes;  /* blocks in use now */
    size_t peak_bytes;
-   long fail_at;         /* tests: this block request fails (0 = the next); negative = never */
-   jmp_buf *oom;         /* where a failed allocation goes; must be set before the first one */
+   long fail_at; /* tests: this block request fails (0 = the next); negative = never */
+   jmp_buf *oom; /* where a failed allocation goes; must be set before the first one */
 } TlMem;
 
 typedef struct TlArena TlArena;
@@ -33,7 +33,7 @@ typedef struct TlArenaMark {
 void tl_mem_init(TlMem *mem);
 
 TlArena *tl_arena_new(TlMem *mem);
-void tl_arena_free(TlArena *arena);   /* NULL is fine */
+void tl_arena_free(TlArena *arena); /* NULL is fine */
 TlMem *tl_arena_mem(TlArena *arena);
 
 /* Zeroed memory aligned to 16 bytes.  bytes = 0 gives a valid pointer. */

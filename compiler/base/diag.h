@@ -45,14 +45,14 @@ typedef struct TlDiags {
    TlSources *sources;
    TlDiag *first, *last;
    unsigned num_errors, num_warnings, num_remarks;
-   unsigned max_errors;       /* further errors are counted, not kept; 0 = no limit */
+   unsigned max_errors; /* further errors are counted, not kept; 0 = no limit */
    bool warnings_are_errors;
 } TlDiags;
 
 void tl_diags_init(TlDiags *d, TlArena *arena, TlSources *sources); /* 20 errors */
-const char *tl_diag_name(TlDiagCode code);                         /* "E0312" */
+const char *tl_diag_name(TlDiagCode code);                          /* "E0312" */
 
-const char *tl_diag_format(TlDiagCode code);                       /* the row's text */
+const char *tl_diag_format(TlDiagCode code); /* the row's text */
 
 /* Identical (code, range) errors are reported once. */
 void tl_diag_emit(TlDiags *d, TlDiagCode code, TlRange range, const char *fmt, ...)

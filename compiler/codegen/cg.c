@@ -107,9 +107,9 @@ tl_cg_needs_ptx(TlCg *cg, uint32_t ptx)
 {
    if (ptx > cg->target->max_ptx)
       tl_cg_unsupported(
-          cg, tl_arena_printf(cg->arena, "'%s'", tl_info(cg->op)->text),
-          tl_arena_printf(cg->arena, "it needs PTX %u.%u, at most %u.%u was asked for", ptx / 10,
-                          ptx % 10, cg->target->max_ptx / 10, cg->target->max_ptx % 10));
+         cg, tl_arena_printf(cg->arena, "'%s'", tl_info(cg->op)->text),
+         tl_arena_printf(cg->arena, "it needs PTX %u.%u, at most %u.%u was asked for", ptx / 10,
+                         ptx % 10, cg->target->max_ptx / 10, cg->target->max_ptx % 10));
    if (ptx > cg->ptx)
       cg->ptx = ptx;
 }
@@ -252,9 +252,9 @@ begin_debug(TlCg *cg, uint32_t file)
 {
    cg->di = LLVMCreateDIBuilder(cg->mod);
    LLVMMetadataRef f = di_file(cg, file);
-   cg->di_unit = LLVMDIBuilderCreateCompileUnit(
-      cg->di, LLVMDWARFSourceLanguageC, f, "tilec", 5, 1, "", 0, 0, "", 0,
-      (LLVMDWARFEmissionKind)3, 0, 0, 0, "", 0, "", 0);
+   cg->di_unit =
+      LLVMDIBuilderCreateCompileUnit(cg->di, LLVMDWARFSourceLanguageC, f, "tilec", 5, 1, "", 0, 0,
+                                     "", 0, (LLVMDWARFEmissionKind)3, 0, 0, 0, "", 0, "", 0);
    LLVMAddModuleFlag(cg->mod, LLVMModuleFlagBehaviorWarning, "Debug Info Version", 18,
                      LLVMValueAsMetadata(LLVMConstInt(cg->i32, LLVMDebugMetadataVersion(), 0)));
 }
@@ -269,11 +269,10 @@ debug_function(TlCg *cg)
       begin_debug(cg, f->range.file);
    LLVMMetadataRef file = di_file(cg, f->range.file);
    unsigned line = tl_source_line_col(cg->sources, f->range.file, f->range.begin).line;
-   LLVMMetadataRef type =
-      LLVMDIBuilderCreateSubroutineType(cg->di, file, NULL, 0, LLVMDIFlagZero);
-   cg->di_sub = LLVMDIBuilderCreateFunction(cg->di, file, f->name, strlen(f->name), f->name,
-                                            strlen(f->name), file, line, type, 0, 1, line,
-                                            LLVMDIFlagZero, 1);
+   LLVMMetadataRef type = LLVMDIBuilderCreateSubroutineType(cg->di, file, NULL, 0, LLVMDIFlagZero);
+   cg->di_sub =
+      LLVMDIBuilderCreateFunction(cg->di, file, f->name, strlen(f->name), f->name, strlen(f->name),
+                                  file, line, type, 0, 1, line, LLVMDIFlagZero, 1);
    LLVMSetSubprogram(cg->fn, cg->di_sub);
 }
 

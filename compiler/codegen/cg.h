@@ -24,23 +24,23 @@ typedef struct TlCg {
    LLVMModuleRef mod;
    LLVMBuilderRef b;
    LLVMTargetMachineRef tm;
-   LLVMDIBuilderRef di;        /* NULL without line info */
+   LLVMDIBuilderRef di; /* NULL without line info */
    LLVMMetadataRef di_unit;
-   LLVMMetadataRef di_sub;     /* of the current function */
+   LLVMMetadataRef di_sub; /* of the current function */
    LLVMTypeRef i1, i8, i16, i32, i64, f16, bf16, f32, f64, voidt, p0, p1, p3;
-   LLVMValueRef smem;          /* the block's dynamic shared memory */
+   LLVMValueRef smem; /* the block's dynamic shared memory */
    const TlFunc *func;
    LLVMValueRef fn;
-   TlRegs *regs;               /* by value id */
-   LLVMValueRef lane, warp;    /* of the current role; made on first use in the entry block */
+   TlRegs *regs;            /* by value id */
+   LLVMValueRef lane, warp; /* of the current role; made on first use in the entry block */
    LLVMBasicBlockRef entry;
-   LLVMValueRef entry_end;     /* where entry-block values are placed before */
+   LLVMValueRef entry_end; /* where entry-block values are placed before */
    unsigned role_first_warp, role_num_warps;
-   const TlOp *op;             /* being emitted: range of errors */
-   uint32_t ptx;               /* PTX ISA that what was emitted needs */
+   const TlOp *op; /* being emitted: range of errors */
+   uint32_t ptx;   /* PTX ISA that what was emitted needs */
    bool failed;
-   bool is_cut;                /* some block was (bound_blocks.c) */
-   struct TlHostCg *host;      /* code for this CPU (host.c); NULL for NVPTX */
+   bool is_cut;           /* some block was (bound_blocks.c) */
+   struct TlHostCg *host; /* code for this CPU (host.c); NULL for NVPTX */
 } TlCg;
 
 typedef void TlEmitRule(TlCg *cg, const TlOp *op);
@@ -71,8 +71,8 @@ tl_cg_use1(TlCg *cg, const TlValue *v)
 void tl_cg_block(TlCg *cg, const TlBlock *block); /* emits every op up to the terminator */
 
 /* cg_type.c */
-LLVMTypeRef tl_cg_dtype(TlCg *cg, TlDtype t);       /* fp8 kinds are i8 */
-LLVMTypeRef tl_cg_elem(TlCg *cg, const TlType *t);  /* element of a scalar, pointer or regs */
+LLVMTypeRef tl_cg_dtype(TlCg *cg, TlDtype t);      /* fp8 kinds are i8 */
+LLVMTypeRef tl_cg_elem(TlCg *cg, const TlType *t); /* element of a scalar, pointer or regs */
 LLVMValueRef tl_cg_i32(TlCg *cg, int64_t v);
 LLVMValueRef tl_cg_f32(TlCg *cg, double v);
 LLVMValueRef tl_cg_bits(TlCg *cg, TlDtype t, uint64_t bits);

@@ -7,14 +7,14 @@
 
 typedef struct TlCgOptions {
    const TlTarget *target;
-   unsigned opt_level;   /* 0..3: LLVM's code generation level */
-   bool line_info;       /* .file and .loc directives */
-   bool want_llvm;       /* also the LLVM IR as text */
-   bool verify;          /* run LLVM's verifier on what was built */
+   unsigned opt_level; /* 0..3: LLVM's code generation level */
+   bool line_info;     /* .file and .loc directives */
+   bool want_llvm;     /* also the LLVM IR as text */
+   bool verify;        /* run LLVM's verifier on what was built */
 } TlCgOptions;
 
 typedef struct TlCgResult {
-   const char *ptx;      /* arena text */
+   const char *ptx; /* arena text */
    size_t ptx_len;
    uint32_t ptx_version; /* 80 = PTX ISA 8.0: the lowest that the functions need */
    const char *llvm;     /* arena text or NULL */

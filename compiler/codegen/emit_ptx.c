@@ -150,8 +150,12 @@ tl_codegen(TlArena *arena, TlFunc *const *funcs, unsigned num_funcs, TlSources *
    pthread_once(&once, init_once);
    *out = (TlCgResult){0};
    TlCg *cg = tl_new(arena, TlCg);
-   *cg = (TlCg){.arena = arena, .sources = sources, .diags = diags, .options = options,
-                .target = options->target, .ptx = options->target->ptx};
+   *cg = (TlCg){.arena = arena,
+                .sources = sources,
+                .diags = diags,
+                .options = options,
+                .target = options->target,
+                .ptx = options->target->ptx};
    Request *r = tl_new(arena, Request);
    *r = (Request){funcs, num_funcs, out};
    return tl_cg_guarded(cg, generate, r);

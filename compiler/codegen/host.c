@@ -19,27 +19,27 @@ enum { FRAME_ALIGN = 16, STACK_PER_INST = 64, STACK_BASE = 64 << 10 };
 typedef struct TlHostCg {
    const TlHostModels *models;
    TL_VEC(TlHostSite *) sites;
-   LLVMValueRef thread, args;   /* parameters */
-   LLVMValueRef frame;          /* registers of the operation being modelled */
+   LLVMValueRef thread, args; /* parameters */
+   LLVMValueRef frame;        /* registers of the operation being modelled */
    uint32_t frame_bytes;
 } TlHostCg;
 
 /* ---- what has code of its own ----
  * The common rule, on integers, pointers, fp32 and fp64. */
 static const bool native_op[TL_OP_COUNT] = {
-   [TL_OP_NEG] = true,    [TL_OP_ABS] = true,    [TL_OP_FLOOR] = true,   [TL_OP_CEIL] = true,
-   [TL_OP_TRUNC] = true,  [TL_OP_RINT] = true,   [TL_OP_SQRT_RN] = true, [TL_OP_CAST] = true,
-   [TL_OP_BITCAST] = true, [TL_OP_ADD] = true,   [TL_OP_SUB] = true,     [TL_OP_MUL] = true,
-   [TL_OP_DIV] = true,    [TL_OP_DIV_RN] = true, [TL_OP_REM] = true,     [TL_OP_MIN] = true,
-   [TL_OP_MAX] = true,    [TL_OP_AND] = true,    [TL_OP_OR] = true,      [TL_OP_XOR] = true,
-   [TL_OP_SHL] = true,    [TL_OP_SHR] = true,    [TL_OP_MULHI] = true,   [TL_OP_EQ] = true,
-   [TL_OP_NE] = true,     [TL_OP_LT] = true,     [TL_OP_LE] = true,      [TL_OP_GT] = true,
-   [TL_OP_GE] = true,     [TL_OP_SELECT] = true, [TL_OP_CLAMP] = true,   [TL_OP_ADDPTR] = true,
+   [TL_OP_NEG] = true,     [TL_OP_ABS] = true,    [TL_OP_FLOOR] = true,   [TL_OP_CEIL] = true,
+   [TL_OP_TRUNC] = true,   [TL_OP_RINT] = true,   [TL_OP_SQRT_RN] = true, [TL_OP_CAST] = true,
+   [TL_OP_BITCAST] = true, [TL_OP_ADD] = true,    [TL_OP_SUB] = true,     [TL_OP_MUL] = true,
+   [TL_OP_DIV] = true,     [TL_OP_DIV_RN] = true, [TL_OP_REM] = true,     [TL_OP_MIN] = true,
+   [TL_OP_MAX] = true,     [TL_OP_AND] = true,    [TL_OP_OR] = true,      [TL_OP_XOR] = true,
+   [TL_OP_SHL] = true,     [TL_OP_SHR] = true,    [TL_OP_MULHI] = true,   [TL_OP_EQ] = true,
+   [TL_OP_NE] = true,      [TL_OP_LT] = true,     [TL_OP_LE] = true,      [TL_OP_GT] = true,
+   [TL_OP_GE] = true,      [TL_OP_SELECT] = true, [TL_OP_CLAMP] = true,   [TL_OP_ADDPTR] = true,
 };
 /* Of those, what is native for integers only. */
 static const bool int_only[TL_OP_COUNT] = {
-   [TL_OP_DIV] = true, [TL_OP_REM] = true, [TL_OP_MIN] = true, [TL_OP_MAX] = true,
-   [TL_OP_CLAMP] = true,
+   [TL_OP_DIV] = true, [TL_OP_REM] = true,   [TL_OP_MIN] = true,
+   [TL_OP_MAX] = true, [TL_OP_CLAMP] = true,
 };
 
 static bool
@@ -98,7 +98,7 @@ place(uint32_t *end, const TlType *t)
 {
    uint32_t at = *end;
    *end =
-       (at + elem_bytes(t) * tl_type_num_regs(t) + FRAME_ALIGN - 1) & ~(uint32_t)(FRAME_ALIGN - 1);
+      (at + elem_bytes(t) * tl_type_num_regs(t) + FRAME_ALIGN - 1) & ~(uint32_t)(FRAME_ALIGN - 1);
    return at;
 }
 
@@ -347,8 +347,7 @@ load(TlCg *cg, TlHostCode *code)
    code->jit = jit;
    LLVMDisposeBuilder(cg->b);
    cg->b = NULL;
-   LLVMOrcThreadSafeContextRef context =
-      LLVMOrcCreateNewThreadSafeContextFromLLVMContext(cg->llvm);
+   LLVMOrcThreadSafeContextRef context = LLVMOrcCreateNewThreadSafeContextFromLLVMContext(cg->llvm);
    LLVMOrcThreadSafeModuleRef module = LLVMOrcCreateNewThreadSafeModule(cg->mod, context);
    LLVMOrcDisposeThreadSafeContext(context); /* the module keeps it */
    cg->llvm = NULL;

@@ -15,39 +15,39 @@
 
 /* What generated code reads of a thread; the models' owner puts more behind it. */
 typedef struct TlHostThread {
-   uint32_t tid;      /* in the block */
-   int32_t steps;     /* loop iterations until TlHostModels.step is called */
+   uint32_t tid;  /* in the block */
+   int32_t steps; /* loop iterations until TlHostModels.step is called */
 } TlHostThread;
 
 typedef struct TlHostSite {
    const TlOp *op;
-   uint32_t index;         /* sites count from 0 in program order */
+   uint32_t index;                 /* sites count from 0 in program order */
    uint32_t first_warp, num_warps; /* of the enclosing role; the whole block when there is none */
    const uint32_t *arg_at, *result_at;
-   void *model;            /* for the models' owner, set before the first run */
+   void *model; /* for the models' owner, set before the first run */
 } TlHostSite;
 
 typedef void TlHostModel(TlHostThread *t, const TlHostSite *site, unsigned char *frame);
 
 /* What generated code calls instead of an LLVM intrinsic of one type that this CPU lacks. */
 typedef struct TlHostIntrinsic {
-   const char *name;         /* "llvm.fma"; NULL ends the list */
-   unsigned bits;            /* of the floating-point type */
-   void (*function)(void);   /* float (*)(float, ..) or double (*)(double, ..) */
+   const char *name;       /* "llvm.fma"; NULL ends the list */
+   unsigned bits;          /* of the floating-point type */
+   void (*function)(void); /* float (*)(float, ..) or double (*)(double, ..) */
 } TlHostIntrinsic;
 
 typedef struct TlHostModels {
-   TlHostModel *op[TL_OP_COUNT]; /* NULL: the common rule makes code for it */
+   TlHostModel *op[TL_OP_COUNT];      /* NULL: the common rule makes code for it */
    const TlHostIntrinsic *intrinsics; /* may be NULL */
    void (*step)(TlHostThread *t, const TlHostSite *loop); /* when steps is below 0 */
 } TlHostModels;
 
 typedef struct TlHostCode {
    void (*entry)(TlHostThread *t, const uint64_t *args); /* args: bits of each run-time parameter */
-   size_t stack_bytes;     /* enough for entry, models not counted */
+   size_t stack_bytes;                                   /* enough for entry, models not counted */
    TlHostSite **sites;
    unsigned num_sites;
-   void *jit;              /* private */
+   void *jit; /* private */
 } TlHostCode;
 
 /* f must be LOWERED and sound and must outlive the code.  NULL: a located error was reported. */

@@ -118,9 +118,9 @@ tl_emit_pin(TlCg *cg, const TlOp *op)
 {
    TlRegs x = tl_cg_use(cg, tl_arg(op, 0)), dst = tl_cg_def(cg, tl_result(op, 0));
    for (unsigned i = 0; i < dst.count; i++)
-      dst.v[i] = cg->host ? x.v[i]
-                          : tl_cg_asm(cg, "mov.b32 $0, $1;", "=r,r", cg->i32, &x.v[i], 1,
-                                      TL_ASM_EFFECT);
+      dst.v[i] = cg->host
+                    ? x.v[i]
+                    : tl_cg_asm(cg, "mov.b32 $0, $1;", "=r,r", cg->i32, &x.v[i], 1, TL_ASM_EFFECT);
 }
 
 /* ---- unary ---- */
@@ -299,7 +299,7 @@ float_minmax(TlCg *cg, TlDtype t, bool is_max, bool nan_all, LLVMValueRef a, LLV
                           tl_cg_cast(cg, b, t, wide, TL_ROUNDING_RTNE)};
    if (t == TL_FP64 && nan_all) { /* no max.NaN.f64: the ordinary one, then a NaN test */
       LLVMValueRef m =
-          tl_cg_overloaded(cg, is_max ? "llvm.maxnum" : "llvm.minnum", cg->f64, args, 2);
+         tl_cg_overloaded(cg, is_max ? "llvm.maxnum" : "llvm.minnum", cg->f64, args, 2);
       LLVMValueRef nan = LLVMBuildFCmp(cg->b, LLVMRealUNO, a, b, "");
       return LLVMBuildSelect(cg->b, nan, LLVMBuildFAdd(cg->b, a, b, ""), m, "");
    }
@@ -308,8 +308,8 @@ float_minmax(TlCg *cg, TlDtype t, bool is_max, bool nan_all, LLVMValueRef a, LLV
    if (!tl_dtype_is_fp8(t))
       return narrow;
    /* The conversion would make an infinity finite, so an operand is passed on as it is. */
-   LLVMValueRef is_a = LLVMBuildICmp(cg->b, LLVMIntEQ, tl_cg_to_int(cg, m, 32),
-                                     tl_cg_to_int(cg, args[0], 32), "");
+   LLVMValueRef is_a =
+      LLVMBuildICmp(cg->b, LLVMIntEQ, tl_cg_to_int(cg, m, 32), tl_cg_to_int(cg, args[0], 32), "");
    LLVMValueRef nan = LLVMBuildFCmp(cg->b, LLVMRealUNO, m, m, "");
    return LLVMBuildSelect(cg->b, nan, narrow, LLVMBuildSelect(cg->b, is_a, a, b, ""), "");
 }
@@ -394,10 +394,10 @@ one_mulhi(TlCg *cg, const TlOp *op, const LLVMValueRef *x)
    unsigned bits = tl_dtype_info[t].bits;
    LLVMTypeRef wide = LLVMIntTypeInContext(cg->llvm, bits * 2);
    bool is_signed = tl_dtype_is_signed(t);
-   LLVMValueRef a = is_signed ? LLVMBuildSExt(cg->b, x[0], wide, "")
-                              : LLVMBuildZExt(cg->b, x[0], wide, "");
-   LLVMValueRef b = is_signed ? LLVMBuildSExt(cg->b, x[1], wide, "")
-                              : LLVMBuildZExt(cg->b, x[1], wide, "");
+   LLVMValueRef a =
+      is_signed ? LLVMBuildSExt(cg->b, x[0], wide, "") : LLVMBuildZExt(cg->b, x[0], wide, "");
+   LLVMValueRef b =
+      is_signed ? LLVMBuildSExt(cg->b, x[1], wide, "") : LLVMBuildZExt(cg->b, x[1], wide, "");
    LLVMValueRef product = LLVMBuildMul(cg->b, a, b, "");
    LLVMValueRef high = LLVMBuildLShr(cg->b, product, LLVMConstInt(wide, bits, 0), "");
    return LLVMBuildTrunc(cg->b, high, tl_cg_dtype(cg, t), "");
@@ -464,9 +464,8 @@ round_to_odd(TlCg *cg, LLVMValueRef v)
    LLVMValueRef near = LLVMBuildFPTrunc(cg->b, v, cg->f32, "");
    LLVMValueRef bits = LLVMBuildBitCast(cg->b, near, cg->i32, "");
    LLVMValueRef back = LLVMBuildFPExt(cg->b, near, cg->f64, ""), zero = LLVMConstReal(cg->f64, 0);
-   LLVMValueRef is_even =
-       LLVMBuildICmp(cg->b, LLVMIntEQ, LLVMBuildAnd(cg->b, bits, tl_cg_i32(cg, 1), ""),
-                     tl_cg_i32(cg, 0), "");
+   LLVMValueRef is_even = LLVMBuildICmp(
+      cg->b, LLVMIntEQ, LLVMBuildAnd(cg->b, bits, tl_cg_i32(cg, 1), ""), tl_cg_i32(cg, 0), "");
    LLVMValueRef is_inexact = LLVMBuildFCmp(cg->b, LLVMRealONE, v, back, "");
    LLVMValueRef is_above = LLVMBuildFCmp(cg->b, LLVMRealOGT, v, back, "");
    LLVMValueRef is_positive = LLVMBuildFCmp(cg->b, LLVMRealOGT, back, zero, "");

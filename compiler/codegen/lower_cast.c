@@ -95,8 +95,8 @@ fp8_to_f32(TlCg *cg, LLVMValueRef v, TlDtype from)
       LLVMValueRef is_nan = LLVMBuildICmp(cg->b, LLVMIntEQ, mag, tl_cg_i32(cg, nan), "");
       y = LLVMBuildSelect(cg->b, is_nan, tl_cg_i32(cg, 0x7FC00000), y, "");
    }
-   LLVMValueRef sign = LLVMBuildShl(cg->b, LLVMBuildAnd(cg->b, w, tl_cg_i32(cg, 0x80), ""),
-                                    tl_cg_i32(cg, 24), "");
+   LLVMValueRef sign =
+      LLVMBuildShl(cg->b, LLVMBuildAnd(cg->b, w, tl_cg_i32(cg, 0x80), ""), tl_cg_i32(cg, 24), "");
    return LLVMBuildBitCast(cg->b, LLVMBuildOr(cg->b, y, sign, ""), cg->f32, "");
 }
 
@@ -130,8 +130,8 @@ f32_to_fp8(TlCg *cg, LLVMValueRef v, TlDtype to, bool toward_zero)
                                     tl_cg_i32(cg, 0x80), "");
    LLVMValueRef mag = LLVMBuildAnd(cg->b, bits, tl_cg_i32(cg, 0x7FFFFFFF), "");
    int drop = 23 - f.mantissa;
-   LLVMValueRef odd = LLVMBuildAnd(cg->b, LLVMBuildLShr(cg->b, mag, tl_cg_i32(cg, drop), ""),
-                                   tl_cg_i32(cg, 1), "");
+   LLVMValueRef odd =
+      LLVMBuildAnd(cg->b, LLVMBuildLShr(cg->b, mag, tl_cg_i32(cg, drop), ""), tl_cg_i32(cg, 1), "");
    LLVMValueRef half = tl_cg_i32(cg, (1 << (drop - 1)) - 1);
    LLVMValueRef rounded =
       toward_zero ? mag : LLVMBuildAdd(cg->b, mag, LLVMBuildAdd(cg->b, half, odd, ""), "");

@@ -34,8 +34,8 @@ terminator(const TlRegion *region)
 static LLVMValueRef
 loop_test(TlCg *cg, TlDtype t, bool down, LLVMValueRef i, LLVMValueRef end)
 {
-   LLVMIntPredicate p = tl_dtype_is_signed(t) ? (down ? LLVMIntSGT : LLVMIntSLT)
-                                              : (down ? LLVMIntUGT : LLVMIntULT);
+   LLVMIntPredicate p =
+      tl_dtype_is_signed(t) ? (down ? LLVMIntSGT : LLVMIntSLT) : (down ? LLVMIntUGT : LLVMIntULT);
    return LLVMBuildICmp(cg->b, p, i, end, "");
 }
 

@@ -78,8 +78,8 @@ asm_call(TlCg *cg, const TlOp *op, unsigned first, unsigned pack, TlRegs *dst)
                                       : LLVMStructTypeInContext(cg->llvm, parts, num_parts, 0);
    bool pure = tl_attr_int(op, TL_ATTR_PURE) != 0;
    LLVMValueRef r =
-       tl_cg_asm(cg, tl_attr_str(op, TL_ATTR_TEXT), tl_attr_str(op, TL_ATTR_CONSTRAINTS), ret, args,
-                 n, pure ? 0 : TL_ASM_EFFECT);
+      tl_cg_asm(cg, tl_attr_str(op, TL_ATTR_TEXT), tl_attr_str(op, TL_ATTR_CONSTRAINTS), ret, args,
+                n, pure ? 0 : TL_ASM_EFFECT);
    for (unsigned i = 0; i < num_parts; i++)
       words[i] = num_parts == 1 ? r : LLVMBuildExtractValue(cg->b, r, i, "");
    for (unsigned k = 0, w = 0; k < op->num_results; k++) {
@@ -195,9 +195,9 @@ print_register(TlCg *cg, const TlOp *op, unsigned k, unsigned r)
       tl_sb_printf(&format, "(operand %u) ", k - (unsigned)widths.len);
    if (num) {
       const char *conversion;
-      values[n++] = print_value(cg, tl_cg_use(cg, tl_arg(op, k)).v[r],
-                                tl_type_elem(tl_arg(op, k)->type),
-                                tl_attr_int(op, TL_ATTR_HEX) != 0, &conversion);
+      values[n++] =
+         print_value(cg, tl_cg_use(cg, tl_arg(op, k)).v[r], tl_type_elem(tl_arg(op, k)->type),
+                     tl_attr_int(op, TL_ATTR_HEX) != 0, &conversion);
       tl_sb_str(&format, conversion);
    }
    tl_sb_char(&format, '\n');
@@ -235,8 +235,8 @@ tl_emit_device_assert(TlCg *cg, const TlOp *op)
    LLVMBuildCondBr(cg->b, ok, next, fail);
    LLVMPositionBuilderAtEnd(cg->b, fail);
    const TlSource *src = tl_source(cg->sources, op->range.file);
-   TlLineCol at = src ? tl_source_line_col(cg->sources, op->range.file, op->range.begin)
-                      : (TlLineCol){0, 0};
+   TlLineCol at =
+      src ? tl_source_line_col(cg->sources, op->range.file, op->range.begin) : (TlLineCol){0, 0};
    const char *text = tl_attr_str(op, TL_ATTR_TEXT);
    LLVMValueRef args[] = {global_string(cg, text ? text : "assertion failed"),
                           global_string(cg, src ? src->name : "<unknown>"), tl_cg_i32(cg, at.line),

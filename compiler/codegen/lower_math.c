@@ -165,8 +165,8 @@ log_core(TlCg *cg, LLVMValueRef x, bool base2)
    LLVMValueRef d = LLVMBuildSub(cg->b, bits, tl_cg_i32(cg, 0x3F3504F3), "");
    LLVMValueRef ei = LLVMBuildAnd(cg->b, d, tl_cg_i32(cg, (int32_t)0xFF800000), "");
    LLVMValueRef m = as_f32(cg, LLVMBuildSub(cg->b, bits, ei, ""));
-   LLVMValueRef e = LLVMBuildSIToFP(cg->b, LLVMBuildAShr(cg->b, ei, tl_cg_i32(cg, 23), ""), cg->f32,
-                                    "");
+   LLVMValueRef e =
+      LLVMBuildSIToFP(cg->b, LLVMBuildAShr(cg->b, ei, tl_cg_i32(cg, 23), ""), cg->f32, "");
    e = add(cg, e, e0);
    LLVMValueRef f = add(cg, m, tl_cg_f32(cg, -1.0));
    LLVMValueRef f2 = mul(cg, f, f);
@@ -266,10 +266,10 @@ turn_table(TlCg *cg)
       return table;
    for (unsigned e = 0; e < FAR_ROWS; e++) {
       v[3 * e] = f64_const(cg, ldexp((double)turn_bits(e, TURN_HIGH), 2 - TURN_HIGH));
-      v[3 * e + 1] = f64_const(
-         cg, ldexp((double)turn_bits(e + TURN_HIGH, TURN_HIGH), 2 - 2 * TURN_HIGH));
-      v[3 * e + 2] = f64_const(cg, ldexp((double)turn_bits(e + 2 * TURN_HIGH, TURN_LOW),
-                                         2 - 2 * TURN_HIGH - TURN_LOW));
+      v[3 * e + 1] =
+         f64_const(cg, ldexp((double)turn_bits(e + TURN_HIGH, TURN_HIGH), 2 - 2 * TURN_HIGH));
+      v[3 * e + 2] = f64_const(
+         cg, ldexp((double)turn_bits(e + 2 * TURN_HIGH, TURN_LOW), 2 - 2 * TURN_HIGH - TURN_LOW));
    }
    table = LLVMAddGlobalInAddressSpace(cg->mod, type, name, cg->host ? 0 : 1);
    LLVMSetInitializer(table, LLVMConstArray2(cg->f64, v, FAR_ROWS * 3));
@@ -283,18 +283,18 @@ static Reduced
 reduce_far(TlCg *cg, LLVMValueRef x)
 {
    LLVMValueRef bits = as_i32(cg, x);
-   LLVMValueRef exponent = LLVMBuildAnd(
-      cg->b, LLVMBuildLShr(cg->b, bits, tl_cg_i32(cg, 23), ""), tl_cg_i32(cg, 255), "");
+   LLVMValueRef exponent = LLVMBuildAnd(cg->b, LLVMBuildLShr(cg->b, bits, tl_cg_i32(cg, 23), ""),
+                                        tl_cg_i32(cg, 255), "");
    LLVMValueRef row = LLVMBuildSub(cg->b, exponent, tl_cg_i32(cg, FAR_EXPONENT), "");
-   LLVMValueRef m = LLVMBuildOr(
-      cg->b, LLVMBuildAnd(cg->b, bits, tl_cg_i32(cg, 0x7FFFFF), ""), tl_cg_i32(cg, 0x800000), "");
+   LLVMValueRef m = LLVMBuildOr(cg->b, LLVMBuildAnd(cg->b, bits, tl_cg_i32(cg, 0x7FFFFF), ""),
+                                tl_cg_i32(cg, 0x800000), "");
    m = LLVMBuildSIToFP(cg->b, m, cg->f64, "");
    LLVMValueRef negative = LLVMBuildICmp(cg->b, LLVMIntSLT, bits, tl_cg_i32(cg, 0), "");
    m = LLVMBuildSelect(cg->b, negative, LLVMBuildFNeg(cg->b, m, ""), m, "");
    LLVMValueRef table = turn_table(cg), p[3];
    for (unsigned i = 0; i < 3; i++) {
-      LLVMValueRef at = LLVMBuildAdd(
-         cg->b, LLVMBuildMul(cg->b, row, tl_cg_i32(cg, 3), ""), tl_cg_i32(cg, i), "");
+      LLVMValueRef at =
+         LLVMBuildAdd(cg->b, LLVMBuildMul(cg->b, row, tl_cg_i32(cg, 3), ""), tl_cg_i32(cg, i), "");
       LLVMValueRef address = LLVMBuildGEP2(cg->b, cg->f64, table, &at, 1, "");
       p[i] = LLVMBuildFMul(cg->b, m, LLVMBuildLoad2(cg->b, cg->f64, address, ""), "");
    }
@@ -373,13 +373,13 @@ fn_cos(TlCg *cg, LLVMValueRef x)
 static LLVMValueRef
 fn_erf(TlCg *cg, LLVMValueRef x)
 {
-   static const double P[] = {1.1283791065216064,    -0.3761262595653534,    0.11283600330352783,
-                              -0.026854444295167923, 0.005189535208046436,   -0.0008020841050893068,
+   static const double P[] = {1.1283791065216064,    -0.3761262595653534,  0.11283600330352783,
+                              -0.026854444295167923, 0.005189535208046436, -0.0008020841050893068,
                               7.889119297033176e-05};
    static const double Q[] = {
-       -0.00029482899117283523, 1.6297565698623657,    0.913283109664917,
-       0.1567329466342926,      -0.036606304347515106, 0.006178172305226326,
-       -0.0006691046874038875,  3.652154919109307e-05, -3.6258765589991526e-07};
+      -0.00029482899117283523, 1.6297565698623657,    0.913283109664917,
+      0.1567329466342926,      -0.036606304347515106, 0.006178172305226326,
+      -0.0006691046874038875,  3.652154919109307e-05, -3.6258765589991526e-07};
    LLVMValueRef a = fabs32(cg, x);
    LLVMValueRef small = mul(cg, x, poly(cg, mul(cg, x, x), P, 7));
    LLVMValueRef args[] = {a, tl_cg_f32(cg, 4.0)};

@@ -9,8 +9,8 @@
 
 /* ---- shapes of one access ---- */
 typedef struct Piece {
-   unsigned bits;   /* register width: 16, 32 or 64; bytes use 16-bit registers */
-   unsigned count;  /* registers of one access: 1, 2 or 4 */
+   unsigned bits;  /* register width: 16, 32 or 64; bytes use 16-bit registers */
+   unsigned count; /* registers of one access: 1, 2 or 4 */
    bool is_byte;
 } Piece;
 
@@ -111,7 +111,7 @@ mnemonic(char *out, size_t size, const char *base, Hints h, Piece p)
    if (p.count > 1)
       snprintf(vec, sizeof vec, ".v%u", p.count);
    const char *cop = h.cache == TL_CACHE_NONE ? "" : tl_attr_word(TL_AK_CACHE, h.cache);
-   const char *l1 = *cop                       ? ""
+   const char *l1 = *cop                        ? ""
                     : h.evict == TL_EVICT_FIRST ? ".L1::evict_first"
                     : h.evict == TL_EVICT_LAST  ? ".L1::evict_last"
                                                 : "";
@@ -149,8 +149,8 @@ register_list(TlSb *sb, unsigned first, unsigned count)
 
 /* One access of inline PTX load: outputs tied to the values of masked-off elements. */
 static void
-asm_load(TlCg *cg, LLVMValueRef ptr, LLVMValueRef pred, const LLVMValueRef *other, Hints h,
-         Piece p, LLVMValueRef *out)
+asm_load(TlCg *cg, LLVMValueRef ptr, LLVMValueRef pred, const LLVMValueRef *other, Hints h, Piece p,
+         LLVMValueRef *out)
 {
    bool policy = h.evict != TL_EVICT_NORMAL && !h.is_volatile, masked = !is_true(pred);
    char name[96];
@@ -438,8 +438,7 @@ tl_emit_ldmatrix(TlCg *cg, const TlOp *op)
       LLVMValueRef r = tl_cg_call(cg, name, ret, &ptr, 1), words[4];
       for (unsigned k = 0; k < num; k++)
          words[k] = num == 1 ? r : LLVMBuildExtractValue(cg->b, r, k, "");
-      tl_cg_unpack(cg, words, num, 32, tl_cg_elem(cg, elem_type), elem_bits,
-                   &dst.v[i * num * per]);
+      tl_cg_unpack(cg, words, num, 32, tl_cg_elem(cg, elem_type), elem_bits, &dst.v[i * num * per]);
    }
 }
 
@@ -482,7 +481,7 @@ tl_emit_cp_async(TlCg *cg, const TlOp *op)
       LLVMValueRef args[3] = {shared_access_ptr(cg, &s, i), ptrs.v[i], NULL};
       if (masked)
          args[2] =
-             LLVMBuildSelect(cg->b, pred_of(pred, i), tl_cg_i32(cg, bytes), tl_cg_i32(cg, 0), "");
+            LLVMBuildSelect(cg->b, pred_of(pred, i), tl_cg_i32(cg, bytes), tl_cg_i32(cg, 0), "");
       tl_cg_call(cg, name, cg->voidt, args, masked ? 3 : 2);
    }
 }
@@ -547,7 +546,7 @@ atom(TlCg *cg, const TlOp *op, const char *operation, const char *type, unsigned
       args[n++] = compare;
    args[n++] = value;
    int len =
-       snprintf(cons, sizeof cons, "=%s,l,%s%s%s", c, c, compare ? "," : "", compare ? c : "");
+      snprintf(cons, sizeof cons, "=%s,l,%s%s%s", c, c, compare ? "," : "", compare ? c : "");
    char guard[16] = "";
    if (masked) {
       snprintf(guard, sizeof guard, "@$%u ", n + 1);
@@ -665,9 +664,9 @@ tl_emit_atom_cas(TlCg *cg, const TlOp *op)
    TlRegs dst = tl_cg_def(cg, tl_result(op, 0));
    const char *type = bits == 64 ? "b64" : bits == 32 ? "b32" : "b16";
    for (unsigned i = 0; i < dst.count; i++) {
-      LLVMValueRef old = atom(cg, op, "cas", type, bits, ptrs.v[i],
-                              tl_cg_to_int(cg, values.v[i], bits),
-                              tl_cg_to_int(cg, compare.v[i], bits), pred_of(pred, i));
+      LLVMValueRef old =
+         atom(cg, op, "cas", type, bits, ptrs.v[i], tl_cg_to_int(cg, values.v[i], bits),
+              tl_cg_to_int(cg, compare.v[i], bits), pred_of(pred, i));
       dst.v[i] = tl_cg_from_int(cg, old, tl_cg_dtype(cg, t));
    }
 }

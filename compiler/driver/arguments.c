@@ -167,9 +167,8 @@ tl_cmd_arg_text(TlArena *arena, const TlCmdArg *a)
 {
    switch (a->value.kind) {
    case TL_CLI_INT:
-      return a->value.is_u64
-                ? tl_arena_printf(arena, "%llu", (unsigned long long)a->value.i)
-                : tl_arena_printf(arena, "%lld", (long long)a->value.i);
+      return a->value.is_u64 ? tl_arena_printf(arena, "%llu", (unsigned long long)a->value.i)
+                             : tl_arena_printf(arena, "%lld", (long long)a->value.i);
    case TL_CLI_FLOAT:
       return tl_arena_printf(arena, "%.17g", a->value.f);
    case TL_CLI_BOOL:
@@ -197,7 +196,7 @@ tl_cmd_args_upload(TlCmdArgs *all, TilecRuntime *rt)
       TilecStatus status = tilec_buffer_new(rt, a->value.array.bytes, &a->buffer);
       if (status == TILEC_OK && a->value.array.bytes)
          status =
-             tilec_buffer_upload(a->buffer, 0, a->value.array.data, a->value.array.bytes, NULL);
+            tilec_buffer_upload(a->buffer, 0, a->value.array.data, a->value.array.bytes, NULL);
       if (status != TILEC_OK)
          return status;
    }

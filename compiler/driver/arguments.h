@@ -19,7 +19,7 @@ typedef struct TlCmdArgs {
    const char *file, *kernel; /* for messages */
    TlCmdArg *list;            /* one for each parameter of the kernel */
    unsigned num;
-   bool is_autotuned;         /* the kernel has configurations */
+   bool is_autotuned; /* the kernel has configurations */
 } TlCmdArgs;
 
 /* The parameters of the kernel that the options name (o->kernel is filled in when it is the only

@@ -77,7 +77,7 @@ tl_report_text(const TlBenchReport *r, TlSb *out)
    bool registers = false;
    for (uint32_t i = 0; i < info->num_candidates; i++) {
       samples =
-          info->candidates[i].num_samples > samples ? info->candidates[i].num_samples : samples;
+         info->candidates[i].num_samples > samples ? info->candidates[i].num_samples : samples;
       registers |= info->candidates[i].registers != 0;
    }
    tl_sb_printf(out, "%s on %s, %u samples of each", r->kernel, r->device, samples);
@@ -157,9 +157,11 @@ json_row(const TlBenchReport *r, const TilecTuneCandidate *c, TlSb *out)
       tl_sb_printf(out, ", \"max_ms\": %.6g", c->samples[c->num_samples - 1]);
       tl_sb_printf(out, ", \"gb_per_s\": %.6g, \"tflop_per_s\": %.6g", gbps(r, c), tflops(r, c));
    }
-   tl_sb_printf(out, ", \"registers\": %u, \"spill_bytes\": %u, \"shared_bytes\": %u, "
-                "\"threads\": %u, \"picked\": %s}", c->registers, c->spill_bytes, c->shared_bytes,
-                c->threads, is_picked(r, c) ? "true" : "false");
+   tl_sb_printf(out,
+                ", \"registers\": %u, \"spill_bytes\": %u, \"shared_bytes\": %u, "
+                "\"threads\": %u, \"picked\": %s}",
+                c->registers, c->spill_bytes, c->shared_bytes, c->threads,
+                is_picked(r, c) ? "true" : "false");
 }
 
 void
@@ -199,39 +201,43 @@ svg_text(TlSb *out, double x, double y, const char *text)
 void
 tl_report_svg(const TlBenchReport *r, TlSb *out)
 {
-   enum { WIDTH = 900, LEFT = 360, ROW = 24, TOP = 48, RIGHT = 110 };
+   const double width = 900, left = 360, row = 24, top = 48, right = 110;
    double longest = 0, ceiling = r->copy_gbps > 0 ? r->bytes / r->copy_gbps * 1e-6 : 0;
    uint32_t n = r->info->num_candidates;
    for (uint32_t i = 0; i < n; i++)
       longest = fmax(longest, r->info->candidates[i].high_ms);
-   double scale = (WIDTH - LEFT - RIGHT) / (longest > 0 ? longest : 1);
-   unsigned height = TOP + ROW * n + ROW;
-   tl_sb_printf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%u\" "
+   double scale = (width - left - right) / (longest > 0 ? longest : 1);
+   double height = top + row * n + row;
+   tl_sb_printf(out,
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" "
                 "font-family=\"sans-serif\" font-size=\"12\">\n"
-                "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n", WIDTH, height);
+                "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
+                width, height);
    svg_text(out, 10, 20, r->kernel);
    svg_text(out, 10, 38, r->device);
    for (uint32_t i = 0; i < n; i++) {
       const TilecTuneCandidate *c = &r->info->candidates[i];
-      double y = TOP + ROW * (double)i;
+      double y = top + row * i;
       char value[64] = "dropped";
       svg_text(out, 10, y + 15, c->config);
       if (is_measured(c)) {
-         tl_sb_printf(out, "<rect x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>\n",
-                      LEFT, y + 3, c->median_ms * scale, ROW - 8,
+         tl_sb_printf(out, "<rect x=\"%g\" y=\"%.1f\" width=\"%.1f\" height=\"%g\" fill=\"%s\"/>\n",
+                      left, y + 3, c->median_ms * scale, row - 8,
                       is_picked(r, c) ? "#2a7f62" : "#8fb3c9");
-         tl_sb_printf(out, "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" "
-                      "stroke=\"black\"/>\n", LEFT + c->low_ms * scale, LEFT + c->high_ms * scale,
-                      y + 11, y + 11);
+         tl_sb_printf(out,
+                      "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" "
+                      "stroke=\"black\"/>\n",
+                      left + c->low_ms * scale, left + c->high_ms * scale, y + 11, y + 11);
          snprintf(value, sizeof value, "%.4g ms", c->median_ms);
       }
-      svg_text(out, LEFT + (is_measured(c) ? c->high_ms * scale : 0) + 6, y + 15, value);
+      svg_text(out, left + (is_measured(c) ? c->high_ms * scale : 0) + 6, y + 15, value);
    }
    if (ceiling > 0 && ceiling <= longest)
-      tl_sb_printf(out, "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%u\" stroke=\"#b03030\" "
-                   "stroke-dasharray=\"4 3\"/>\n", LEFT + ceiling * scale, LEFT + ceiling * scale,
-                   TOP - 6, TOP + ROW * n);
+      tl_sb_printf(out,
+                   "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%g\" y2=\"%g\" stroke=\"#b03030\" "
+                   "stroke-dasharray=\"4 3\"/>\n",
+                   left + ceiling * scale, left + ceiling * scale, top - 6, top + row * n);
    if (ceiling > 0 && ceiling <= longest)
-      svg_text(out, LEFT + ceiling * scale + 4, TOP - 8, "at copy bandwidth");
+      svg_text(out, left + ceiling * scale + 4, top - 8, "at copy bandwidth");
    tl_sb_str(out, "</svg>\n");
 }

@@ -30,8 +30,8 @@ tl_cmd_cache_dir(TlCommand *c)
 static bool
 may_skip_compiling(TlCommand *c)
 {
-   static const TlOptionId shows[] = {TL_OPT_EMIT,        TL_OPT_STATS,       TL_OPT_SAVE_TEMPS,
-                                      TL_OPT_REMARKS,     TL_OPT_PRINT_AFTER, TL_OPT_VERIFY_EACH,
+   static const TlOptionId shows[] = {TL_OPT_EMIT,         TL_OPT_STATS,       TL_OPT_SAVE_TEMPS,
+                                      TL_OPT_REMARKS,      TL_OPT_PRINT_AFTER, TL_OPT_VERIFY_EACH,
                                       TL_OPT_ERROR_FORMAT, TL_OPT_ERROR_LIMIT};
    for (size_t i = 0; i < sizeof shows / sizeof shows[0]; i++)
       if (tl_option(&c->cl, shows[i]))
@@ -78,8 +78,8 @@ keep_diag(TlUnit *u, const TlDiag *d, TlBytes *out)
    TlSb sb;
    tl_sb_init(&sb, u->arena);
    tl_diag_render(&u->diags, d, false, &sb);
-   TilecDiag kept = {.severity = d->severity == TL_SEV_ERROR ? TILEC_SEVERITY_ERROR
-                                                             : TILEC_SEVERITY_WARNING,
+   TilecDiag kept = {.severity =
+                        d->severity == TL_SEV_ERROR ? TILEC_SEVERITY_ERROR : TILEC_SEVERITY_WARNING,
                      .rendered = tl_sb_cstr(&sb)};
    tl_stored_diag(out, &kept);
 }
@@ -92,9 +92,13 @@ keep(TlCommand *c, TlCache *cache, const uint8_t *key, TlUnit *u, TlCmdImage *im
    void *made = NULL;
    for (const TlDiag *d = u->diags.first; d; d = d->next)
       keep_diag(u, d, &diags);
-   TlStoredParts p = {.ptx = u->text[TILEC_STAGE_PTX], .ptx_len = u->text_len[TILEC_STAGE_PTX],
-                      .json = u->json, .json_len = u->json_len, .diags = &diags,
-                      .imports = u->imports.data, .num_imports = u->imports.len};
+   TlStoredParts p = {.ptx = u->text[TILEC_STAGE_PTX],
+                      .ptx_len = u->text_len[TILEC_STAGE_PTX],
+                      .json = u->json,
+                      .json_len = u->json_len,
+                      .diags = &diags,
+                      .imports = u->imports.data,
+                      .num_imports = u->imports.len};
    const char *ptxas = tl_ptxas_find(c->arena, tl_option(&c->cl, TL_OPT_PTXAS));
    if (ptxas && tl_ptxas(cache, ptxas, &u->info, p.ptx, p.ptx_len, &made, &p.cubin_len, why)) {
       p.cubin = image->cubin = copy(u, made, p.cubin_len);

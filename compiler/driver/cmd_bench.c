@@ -32,7 +32,7 @@ read_axes(TlMeasure *m, Axes *axes)
          continue;
       const char *eq = strchr(use.value, '=');
       Axis axis = {.name =
-                       eq ? tl_arena_strndup(c->arena, use.value, (size_t)(eq - use.value)) : ""};
+                      eq ? tl_arena_strndup(c->arena, use.value, (size_t)(eq - use.value)) : ""};
       for (const char *p = eq ? eq + 1 : ""; *p;) {
          size_t n = strcspn(p, ",");
          if (!n) {
@@ -97,8 +97,8 @@ make_variants(TlMeasure *m, const Axes *axes, TilecConfig *configs)
          const char *value = axis->values.data[rest % axis->values.len];
          rest /= axis->values.len;
          tl_sb_printf(&text, "%s%s=%s", a ? ", " : "", axis->name, value);
-         if (strncmp(axis->name, "num_", 4) == 0 && !tl_cmd_arg_find(&m->args, axis->name,
-                                                                    strlen(axis->name))) {
+         if (strncmp(axis->name, "num_", 4) == 0 &&
+             !tl_cmd_arg_find(&m->args, axis->name, strlen(axis->name))) {
             if (!take_launch(axis->name, value, c))
                return false;
          } else {

@@ -15,8 +15,7 @@ native_arch(TlCommand *c, TilecCompileOptions *o)
    if (!o->arch || strcmp(o->arch, "native") != 0)
       return true;
    char error[512] = "";
-   TilecRuntimeOptions ro = {
-      .struct_size = sizeof ro, .error = error, .error_bytes = sizeof error};
+   TilecRuntimeOptions ro = {.struct_size = sizeof ro, .error = error, .error_bytes = sizeof error};
    TilecRuntime *rt;
    TilecDeviceInfo d;
    TilecStatus status = tilec_runtime_open(&ro, &rt);
@@ -80,11 +79,10 @@ build_stage(TlCommand *c, TlUnit *u, const TilecCompileOptions *o)
    tl_cmd_diagnostics(c, u);
    if (!tl_cmd_extras(c, u, stem_of(u)) || !u->text[u->last])
       return EXIT_ENVIRONMENT;
-   files[n++] = (TlOutput){.path = out, .text = u->text[u->last],
-                            .len = u->text_len[u->last]};
+   files[n++] = (TlOutput){.path = out, .text = u->text[u->last], .len = u->text_len[u->last]};
    if (out && strcmp(out, "-") != 0 && o->stop_after == TILEC_STAGE_PTX && u->json)
-      files[n++] = (TlOutput){.path = tl_cmd_beside(c, out, "json"), .text = u->json,
-                               .len = u->json_len};
+      files[n++] =
+         (TlOutput){.path = tl_cmd_beside(c, out, "json"), .text = u->json, .len = u->json_len};
    return write_files(c, u, files, n);
 }
 
@@ -147,8 +145,8 @@ build_cubin(TlCommand *c, TlUnit *u, const TilecCompileOptions *o)
    TlOutput files[3] = {{.path = out, .text = cubin.data, .len = cubin.len}};
    size_t n = 1;
    if (out && strcmp(out, "-") != 0)
-      files[n++] = (TlOutput){.path = tl_cmd_beside(c, out, "json"), .text = u->json,
-                               .len = u->json_len};
+      files[n++] =
+         (TlOutput){.path = tl_cmd_beside(c, out, "json"), .text = u->json, .len = u->json_len};
    return write_files(c, u, files, n);
 }
 
@@ -223,8 +221,8 @@ write_c(TlCommand *c, TlAot *aot)
    const char *slash = strrchr(header, '/'), *dot;
    aot->header = slash ? slash + 1 : header;
    dot = strrchr(aot->header, '.');
-   aot->name = tl_c_name(c->arena,
-                         tl_arena_strndup(c->arena, aot->header, (size_t)(dot - aot->header)));
+   aot->name =
+      tl_c_name(c->arena, tl_arena_strndup(c->arena, aot->header, (size_t)(dot - aot->header)));
    TlSb source, text;
    tl_sb_init(&source, c->arena);
    tl_sb_init(&text, c->arena);
@@ -242,8 +240,8 @@ write_c(TlCommand *c, TlAot *aot)
 
 /* One architecture of the list.  Without a ptxas that knows it, its PTX has to do. */
 static int
-build_image(TlCommand *c, const TilecCompileOptions *o, const TlUnitExtra *extra,
-            const char *ptxas, TlAotImage *image)
+build_image(TlCommand *c, const TilecCompileOptions *o, const TlUnitExtra *extra, const char *ptxas,
+            TlAotImage *image)
 {
    int code = compile(c, image->unit, o, extra);
    if (code != EXIT_OK)

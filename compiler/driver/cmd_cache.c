@@ -63,8 +63,7 @@ tl_cmd_cache(TlCommand *c)
    static const struct {
       const char *name;
       TlCacheVisit how;
-   } verbs[] = {
-      {"stats", TL_CACHE_COUNT}, {"verify", TL_CACHE_VERIFY}, {"clear", TL_CACHE_CLEAR}};
+   } verbs[] = {{"stats", TL_CACHE_COUNT}, {"verify", TL_CACHE_VERIFY}, {"clear", TL_CACHE_CLEAR}};
    const char *word = c->cl.operands.len == 1 ? c->cl.operands.data[0] : "";
    char why[TL_CACHE_WHY] = "";
    TlCacheStats stats;

@@ -207,22 +207,21 @@ tl_cmd_doctor(TlCommand *c)
 static const struct {
    const char *prefix, *text;
 } families[] = {
-    {"E01", "Syntax: the text is not what Python's grammar allows here."},
-    {"E02",
-     "Names and types: an unknown name, a type that does not fit, a specialisation that lacks "
-     "a value."},
-    {"E03", "Shapes and operations: tiles whose shapes do not fit an operation, or IR text that is "
-            "not well formed."},
-    {"E04", "Layouts and resources: a tile that needs more registers or shared memory than a block "
-            "has."},
-    {"E05", "Target: something that the chosen architecture, or this version of tilec for it, does "
-            "not have."},
-    {"E06",
-     "Running: an access outside its buffer, a failed assertion, a value that does not fit a "
-     "parameter."},
-    {"W", "Warning: legal, and probably not what was meant."},
-    {"R", "Remark: what the optimiser did or refused, asked for with -R."},
-    {"N", "Note: belongs to the message before it."},
+   {"E01", "Syntax: the text is not what Python's grammar allows here."},
+   {"E02",
+    "Names and types: an unknown name, a type that does not fit, a specialisation that lacks "
+    "a value."},
+   {"E03", "Shapes and operations: tiles whose shapes do not fit an operation, or IR text that is "
+           "not well formed."},
+   {"E04", "Layouts and resources: a tile that needs more registers or shared memory than a block "
+           "has."},
+   {"E05", "Target: something that the chosen architecture, or this version of tilec for it, does "
+           "not have."},
+   {"E06", "Running: an access outside its buffer, a failed assertion, a value that does not fit a "
+           "parameter."},
+   {"W", "Warning: legal, and probably not what was meant."},
+   {"R", "Remark: what the optimiser did or refused, asked for with -R."},
+   {"N", "Note: belongs to the message before it."},
 };
 
 /* The message with "..." where a value goes. */

@@ -24,7 +24,7 @@ typedef struct RunState {
    TilecKernel *kernel;
    TlCmdImage image;
    uint32_t grid[3];
-   bool grid_is_odd; /* its expression names an argument that is no integer */
+   bool grid_is_odd;   /* its expression names an argument that is no integer */
    uint32_t time_runs; /* 0 = no timing */
 } RunState;
 
@@ -51,10 +51,10 @@ signature_entry(RunState *r, const TlCmdArg *a)
    const char *type = tl_cmd_arg_scalar(a);
    bool is_int = type[0] == 'i' || type[0] == 'u';
    return tl_arena_printf(arena, "%s%s", type,
-                          !is_int                                ? ""
-                          : a->value.i == 1                      ? ":1"
-                          : a->value.i % 16 == 0                 ? ":16"
-                                                                 : "");
+                          !is_int                ? ""
+                          : a->value.i == 1      ? ":1"
+                          : a->value.i % 16 == 0 ? ":16"
+                                                 : "");
 }
 
 /* Every parameter that is no constexpr has a value or a default; a signature may fold one as well.
@@ -117,8 +117,8 @@ open_executor(RunState *r)
    if (r->on_sim || (on && strcmp(on, "cpu") == 0))
       return EXIT_OK;
    char error[512] = "";
-   TilecRuntimeOptions ro = {.struct_size = sizeof ro, .synchronous = false, .error = error,
-                             .error_bytes = sizeof error};
+   TilecRuntimeOptions ro = {
+      .struct_size = sizeof ro, .synchronous = false, .error = error, .error_bytes = sizeof error};
    TilecStatus status = tilec_runtime_open(&ro, &r->rt);
    if (status == TILEC_OK)
       return EXIT_OK;
@@ -147,8 +147,8 @@ launch_arg(const TlCmdArg *a, const TilecArgInfo *info)
       return tilec_none();
    if (!a->is_given) /* a default: its text is the value */
       return strchr(info->type, 'f')
-                 ? tilec_fp64(strtod(a->param->default_text, NULL))
-                 : tilec_int(TILEC_I64, strtoll(a->param->default_text, NULL, 0));
+                ? tilec_fp64(strtod(a->param->default_text, NULL))
+                : tilec_int(TILEC_I64, strtoll(a->param->default_text, NULL, 0));
    switch (a->value.kind) {
    case TL_CLI_INT:
       if (info->type[0] == 'f' || info->type[0] == 'b')
@@ -191,8 +191,8 @@ find_slot(void *user, const char *name, size_t len)
 {
    RunState *r = user;
    TlCmdArg *a = tl_cmd_arg_find(&r->a, name, len);
-   bool is_number = a && (!a->is_given || a->value.kind == TL_CLI_INT ||
-                          a->value.kind == TL_CLI_BOOL);
+   bool is_number =
+      a && (!a->is_given || a->value.kind == TL_CLI_INT || a->value.kind == TL_CLI_BOOL);
    r->grid_is_odd |= a && !is_number;
    return is_number ? (int)(a - r->a.list) : -1;
 }
@@ -335,7 +335,7 @@ run_on_cpu(RunState *r)
       TilecFault fault = {0};
       double start = now_ms();
       TilecStatus status =
-          tl_unit_run_host(&r->unit, &l, r->o.check, count ? &stats : NULL, &fault);
+         tl_unit_run_host(&r->unit, &l, r->o.check, count ? &stats : NULL, &fault);
       ms[i] = now_ms() - start;
       if (status == TILEC_OK)
          continue;
@@ -436,8 +436,11 @@ save_arrays(RunState *r)
       TlSb head;
       tl_sb_init(&head, r->c->arena);
       tl_npy_head(&a->value.array, &head);
-      files[n++] = (TlOutput){.path = eq + 1, .text = head.data, .len = head.len,
-                              .data = a->value.array.data, .data_len = a->value.array.bytes};
+      files[n++] = (TlOutput){.path = eq + 1,
+                              .text = head.data,
+                              .len = head.len,
+                              .data = a->value.array.data,
+                              .data_len = a->value.array.bytes};
    }
    return tl_cmd_write_all(r->c, files, n) ? EXIT_OK : EXIT_ENVIRONMENT;
 }
@@ -483,9 +486,8 @@ compile_and_run(RunState *r)
    r->o.keep_stages |= shown ? TILEC_STAGE_BIT(shown) : 0;
    TilecStage needed = r->rt ? TILEC_STAGE_PTX : r->on_sim ? TILEC_STAGE_LOWERED : TILEC_STAGE_IR;
    r->o.stop_after = shown > needed ? TILEC_STAGE_PTX : needed;
-   TilecStatus status =
-       r->rt ? tl_cmd_compile_cached(r->c, &r->unit, &r->o, &r->extra, &r->image)
-             : tl_unit_compile(&r->unit, &r->o, &r->extra);
+   TilecStatus status = r->rt ? tl_cmd_compile_cached(r->c, &r->unit, &r->o, &r->extra, &r->image)
+                              : tl_unit_compile(&r->unit, &r->o, &r->extra);
    if (status == TILEC_OK && shown && r->unit.text[shown])
       tl_cmd_write(r->c, NULL, r->unit.text[shown], r->unit.text_len[shown]);
    if (!r->rt)

@@ -116,8 +116,7 @@ runtime_arg(const TlCmdArg *a)
       if (!text)
          return tilec_none();
       bool whole = !strpbrk(text, ".eE") && !is_float;
-      return whole ? tilec_int(TILEC_I64, strtoll(text, NULL, 0))
-                   : tilec_fp32(strtof(text, NULL));
+      return whole ? tilec_int(TILEC_I64, strtoll(text, NULL, 0)) : tilec_fp32(strtof(text, NULL));
    }
    switch (a->value.kind) {
    case TL_CLI_ARRAY:
@@ -190,8 +189,8 @@ open_kernel(TlMeasure *m)
                          .tune_database = m->database};
    const char **defines = tl_new_array(m->c->arena, const char *, m->o.num_defines + 1);
    for (size_t i = 0; i < m->o.num_defines; i++)
-      defines[i] = tl_arena_printf(m->c->arena, "%s=%s", m->o.defines[i].name,
-                                   m->o.defines[i].value);
+      defines[i] =
+         tl_arena_printf(m->c->arena, "%s=%s", m->o.defines[i].name, m->o.defines[i].value);
    TilecSource s = {.struct_size = sizeof s,
                     .file = m->o.file,
                     .kernel = m->o.kernel,
@@ -290,8 +289,7 @@ tl_measure_run(TlMeasure *m, const TilecTuneOptions *options, TilecTuneResult **
    TilecTuneOptions o = *options;
    if (m->is_terminal)
       o.on_progress = show_progress;
-   TilecStatus status =
-      tilec_kernel_tune(m->kernel, &m->launch, m->values, m->num_values, &o, out);
+   TilecStatus status = tilec_kernel_tune(m->kernel, &m->launch, m->values, m->num_values, &o, out);
    if (m->is_terminal)
       fprintf(stderr, "\r%60s\r", "");
    return status;

@@ -137,8 +137,8 @@ repeated_options(TlCommand *c, TilecCompileOptions *o)
    for (size_t i = 0; i < c->cl.uses.len; i++) {
       TlOptionUse use = c->cl.uses.data[i];
       if (use.id == TL_OPT_REMARKS)
-         o->remarks = o->remarks ? tl_arena_printf(c->arena, "%s,%s", o->remarks, use.value)
-                                 : use.value;
+         o->remarks =
+            o->remarks ? tl_arena_printf(c->arena, "%s,%s", o->remarks, use.value) : use.value;
       if (use.id == TL_OPT_INCLUDE)
          tl_vec_push(c->arena, &dirs, use.value);
       if (use.id != TL_OPT_DEFINE)

@@ -22,7 +22,7 @@ typedef struct TlCommand {
    TlArena *arena; /* lives for the whole command */
    TlCommandLine cl;
    bool color;
-   TlEmit emit;   /* set by tl_cmd_options */
+   TlEmit emit; /* set by tl_cmd_options */
 } TlCommand;
 
 int tl_cmd_build(TlCommand *c);

@@ -69,11 +69,11 @@ ends_with(const char *name, const char *end)
 static bool
 is_of_others(const TlAot *aot, const char *name)
 {
-   static const char *const numbers[] = {"INT", "UINT", "SIZE_", "PTRDIFF_", "WCHAR_", "WINT_",
-                                         "SIG_ATOMIC_", NULL};
-   static const char *const macros[] = {"ADJ_", "CLOCK_", "CLONE_", "DLFO_", "LM_ID_", "MOD_",
-                                        "PTHREAD_", "RENAME_", "RTLD_", "SCHED_", "SEEK_", "STA_",
-                                        "TIMER_", NULL};
+   static const char *const numbers[] = {"INT",    "UINT",  "SIZE_",       "PTRDIFF_",
+                                         "WCHAR_", "WINT_", "SIG_ATOMIC_", NULL};
+   static const char *const macros[] = {"ADJ_",  "CLOCK_",   "CLONE_",  "DLFO_", "LM_ID_",
+                                        "MOD_",  "PTHREAD_", "RENAME_", "RTLD_", "SCHED_",
+                                        "SEEK_", "STA_",     "TIMER_",  NULL};
    size_t own = strlen(aot->name);
    return (name[0] == '_' && (name[1] == '_' || isupper((unsigned char)name[1]))) ||
           ends_with(name, "_t") || starts_with(name, macros) ||
@@ -101,7 +101,7 @@ param_name(const TlAot *aot, const TlCKernel *k, uint32_t index, const char *nam
 static const struct {
    const char *text;
    unsigned bytes;
-   char kind;   /* B, I, U, F */
+   char kind; /* B, I, U, F */
 } dtypes[] = {
 #define ROW(id, number, text, bytes, kind) {text, bytes, #kind[0]},
    TILEC_DTYPE_TABLE(ROW)
@@ -179,8 +179,11 @@ check_constant(const TlAot *aot, const TlCKernel *k, const TilecArgInfo *a, TlCP
       ok = end != a->value && !*end && isfinite(v);
    }
    p->may_be_null |= is_none;
-   return ok || fail(aot, k, tl_arena_printf(aot->arena, "no launch can be compared with the "
-                                             "constant %s of '%s'", a->value, a->name));
+   return ok || fail(aot, k,
+                     tl_arena_printf(aot->arena,
+                                     "no launch can be compared with the "
+                                     "constant %s of '%s'",
+                                     a->value, a->name));
 }
 
 static bool
@@ -207,8 +210,8 @@ param_of(const TlAot *aot, TlCKernel *k, uint32_t index)
       return true;
    param_type(aot, typed ? typed->type : "i64", is_const, p);
    if (!p->kind)
-      return fail(aot, k, tl_arena_printf(aot->arena, "'%s' has type %s", typed->name,
-                                          typed->type));
+      return fail(aot, k,
+                  tl_arena_printf(aot->arena, "'%s' has type %s", typed->name, typed->type));
    p->c_name = param_name(aot, k, index, p->name);
    for (uint32_t i = 0; i < k->count; i++) {
       const TilecArgInfo *a = &entry_info(aot, k, i)->args[index];
@@ -320,11 +323,12 @@ check_entry(const TlAot *aot, const TlCKernel *k, uint32_t index)
    const TilecImageInfo *first = &aot->images[0].unit->info;
    for (size_t i = 0; i < aot->num_images; i++) {
       const TilecImageInfo *info = &aot->images[i].unit->info;
-      const TilecKernelInfo *e = info->num_kernels == first->num_kernels ? &info->kernels[index]
-                                                                         : NULL;
+      const TilecKernelInfo *e =
+         info->num_kernels == first->num_kernels ? &info->kernels[index] : NULL;
       if (!e || !same_terms(e, &first->kernels[index]))
-         return fail(aot, k, tl_arena_printf(aot->arena, "its parameters on %s and %s differ",
-                                             first->arch, info->arch));
+         return fail(aot, k,
+                     tl_arena_printf(aot->arena, "its parameters on %s and %s differ", first->arch,
+                                     info->arch));
       if (e->num_hidden)
          return fail(aot, k, "it has hidden parameters, which --abi=plain should have left out");
       if (e->when || e->launch_grid[0])
@@ -366,8 +370,8 @@ tl_emit_c(const TlAot *aot, TlSb *source, TlSb *header)
    for (uint32_t i = 0; i < info->num_kernels; i++) {
       const char *name = info->kernels[i].name;
       if (n == 0 || strcmp(kernels[n - 1].name, name) != 0)
-         kernels[n++] = (TlCKernel){
-            .name = name, .first = i, .has_grid = true, .range = range_of(u, name)};
+         kernels[n++] =
+            (TlCKernel){.name = name, .first = i, .has_grid = true, .range = range_of(u, name)};
       TlCKernel *k = &kernels[n - 1];
       k->count++;
       k->has_grid &= info->kernels[i].grid[0] != NULL;

@@ -10,17 +10,17 @@
 
 /* The kernels for one architecture. */
 typedef struct TlAotImage {
-   TlUnit *unit;          /* compiled to PTX */
-   TlCubin cubin;         /* data NULL: PTX only */
+   TlUnit *unit;  /* compiled to PTX */
+   TlCubin cubin; /* data NULL: PTX only */
 } TlAotImage;
 
 typedef struct TlAot {
    TlArena *arena;
-   const char *name;      /* C identifier: prefix of everything public */
-   const char *header;    /* file name of the header, as the source includes it */
+   const char *name;   /* C identifier: prefix of everything public */
+   const char *header; /* file name of the header, as the source includes it */
    TlAotImage *images;
    size_t num_images;
-   bool checked;          /* null pointers are refused */
+   bool checked; /* null pointers are refused */
 } TlAot;
 
 /* False after located errors in the first image's diagnostics. */
@@ -30,11 +30,11 @@ bool tl_emit_c(const TlAot *aot, TlSb *source, TlSb *header);
 typedef enum TlCKind { TL_C_NONE, TL_C_POINTER, TL_C_INT, TL_C_FLOAT, TL_C_BITS } TlCKind;
 
 typedef struct TlCParam {
-   const char *name;      /* in the kernel */
+   const char *name; /* in the kernel */
    const char *c_name;
-   const char *c_type;    /* "const float *", "int32_t " */
-   TlCKind kind;          /* TL_C_NONE: every entry has the same constant; no parameter */
-   bool may_be_null;      /* None in one of the entries */
+   const char *c_type; /* "const float *", "int32_t " */
+   TlCKind kind;       /* TL_C_NONE: every entry has the same constant; no parameter */
+   bool may_be_null;   /* None in one of the entries */
 } TlCParam;
 
 typedef struct TlCKernel {
@@ -43,16 +43,23 @@ typedef struct TlCKernel {
    uint32_t first, count; /* its entries in the image */
    TlCParam *params;      /* one for each of the kernel's, in order */
    uint32_t num_params;
-   bool has_grid;         /* every entry has a grid of its own */
+   bool has_grid; /* every entry has a grid of its own */
    TlRange range;
 } TlCKernel;
 
 /* What an expression may call; each is written out only when it is used. */
 enum {
-   TL_C_USES_ADD = 1 << 0, TL_C_USES_SUB = 1 << 1, TL_C_USES_MUL = 1 << 2,
-   TL_C_USES_FLOORDIV = 1 << 3, TL_C_USES_MOD = 1 << 4, TL_C_USES_CDIV = 1 << 5,
-   TL_C_USES_SHL = 1 << 6, TL_C_USES_SHR = 1 << 7, TL_C_USES_MIN = 1 << 8,
-   TL_C_USES_MAX = 1 << 9, TL_C_USES_POW2 = 1 << 10,
+   TL_C_USES_ADD = 1 << 0,
+   TL_C_USES_SUB = 1 << 1,
+   TL_C_USES_MUL = 1 << 2,
+   TL_C_USES_FLOORDIV = 1 << 3,
+   TL_C_USES_MOD = 1 << 4,
+   TL_C_USES_CDIV = 1 << 5,
+   TL_C_USES_SHL = 1 << 6,
+   TL_C_USES_SHR = 1 << 7,
+   TL_C_USES_MIN = 1 << 8,
+   TL_C_USES_MAX = 1 << 9,
+   TL_C_USES_POW2 = 1 << 10,
 };
 
 /* `text` over the parameters of entry `info` as a C expression of type int64_t that sets the int

@@ -8,23 +8,23 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_REPEATED = 1000 };   /* letters: `a or b` in C has a twice */
+enum { MAX_REPEATED = 1000 }; /* letters: `a or b` in C has a twice */
 
 typedef struct Writer {
    const TlAot *aot;
    const TlCKernel *kernel;
    const TilecKernelInfo *info;
    unsigned uses;
-   const char *why;   /* of the first thing that cannot be written */
+   const char *why; /* of the first thing that cannot be written */
 } Writer;
 
 /* Operators and functions that need a function of their own, since they can fail. */
 static const struct {
    unsigned use;
-   TlAstOp op;         /* TL_AST_OP_COUNT: called by name */
-   const char *call;   /* name in expressions */
-   unsigned max_args;  /* more than two: folded from the left */
-   const char *text;   /* its definition, of aot_<call> */
+   TlAstOp op;        /* TL_AST_OP_COUNT: called by name */
+   const char *call;  /* name in expressions */
+   unsigned max_args; /* more than two: folded from the left */
+   const char *text;  /* its definition, of aot_<call> */
 } functions[] = {
    {TL_C_USES_ADD, TL_AST_OP_ADD, "add", 2,
     "aot_add(int64_t a, int64_t b, int *bad)\n{\n"
@@ -125,8 +125,8 @@ write_binary(Writer *w, const TlAstBinary *n)
          return call(w, i, a, b);
    if (n->op == TL_AST_OP_BITAND || n->op == TL_AST_OP_BITOR || n->op == TL_AST_OP_BITXOR)
       return tl_arena_printf(w->aot->arena, "(%s %s %s)", a, tl_ast_op_text[n->op], b);
-   return refuse(w, tl_arena_printf(w->aot->arena, "'%s' is no operation on integers",
-                                    tl_ast_op_text[n->op]));
+   return refuse(
+      w, tl_arena_printf(w->aot->arena, "'%s' is no operation on integers", tl_ast_op_text[n->op]));
 }
 
 static const char *
@@ -174,8 +174,8 @@ write_call(Writer *w, const TlAstCall *n)
          continue;
       bool fits = functions[i].max_args == 2 ? num == 2 : num <= functions[i].max_args;
       if (!fits)
-         return refuse(w, tl_arena_printf(w->aot->arena, "'%s' does not take %zu values", name,
-                                          num));
+         return refuse(w,
+                       tl_arena_printf(w->aot->arena, "'%s' does not take %zu values", name, num));
       if (functions[i].max_args == 1)
          return call(w, i, args[0], "INT64_C(0)");
       const char *folded = args[0];

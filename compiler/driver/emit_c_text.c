@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const char tl_aot_launch_text[];   /* aot_launch.c.in */
+extern const char tl_aot_launch_text[]; /* aot_launch.c.in */
 
 /* ---- words ---- */
 void
@@ -157,8 +157,10 @@ declare_kernel(const TlAot *aot, const TlCKernel *k, TlSb *out)
    if (!takes_all)
       template_text(aot, "\n * Other arguments are refused with AOT_BAD_ARGUMENT.", out);
    tl_sb_str(out, " */\n");
-   tl_sb_printf(out, "int %s_launch(void *stream, uint32_t grid_x, uint32_t grid_y, "
-                     "uint32_t grid_z", k->prefix);
+   tl_sb_printf(out,
+                "int %s_launch(void *stream, uint32_t grid_x, uint32_t grid_y, "
+                "uint32_t grid_z",
+                k->prefix);
    comma_params(k, out);
    tl_sb_str(out, ");\n");
    if (!k->has_grid)
@@ -180,9 +182,10 @@ write_header(const TlAot *aot, const TlCKernel *kernels, size_t n, TlSb *out)
    tl_sb_init(&guard, aot->arena);
    upper(&guard, aot->name);
    first_lines(aot, "h", out);
-   tl_sb_printf(out, "\n * Needs the NVIDIA driver at run time, and nothing else; safe to use from "
-                     "several threads. */\n#ifndef %s_H\n#define %s_H\n\n", tl_sb_cstr(&guard),
-                tl_sb_cstr(&guard));
+   tl_sb_printf(out,
+                "\n * Needs the NVIDIA driver at run time, and nothing else; safe to use from "
+                "several threads. */\n#ifndef %s_H\n#define %s_H\n\n",
+                tl_sb_cstr(&guard), tl_sb_cstr(&guard));
    tl_sb_str(out, "#include <stdbool.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\n"
                   "extern \"C\" {\n#endif\n\n");
    template_text(aot, status_head, out);
@@ -251,8 +254,8 @@ write_data(const TlAot *aot, TlSb *out)
       const TlUnit *u = image->unit;
       if (image->cubin.data)
          write_words(aot, "cubin", u->info.arch, image->cubin.data, image->cubin.len, out);
-      write_words(aot, "ptx", u->info.arch, u->text[TILEC_STAGE_PTX],
-                  u->text_len[TILEC_STAGE_PTX], out);
+      write_words(aot, "ptx", u->info.arch, u->text[TILEC_STAGE_PTX], u->text_len[TILEC_STAGE_PTX],
+                  out);
       write_entries(aot, &u->info, out);
    }
    template_text(aot, "static const aot_image aot_images[] = {\n", out);
@@ -350,7 +353,7 @@ write_kernel(const TlAot *aot, const TlCKernel *k, unsigned *uses, TlSb *out)
                                 "      memcpy(grid, asked, sizeof grid);\n"
                               : "   const int64_t *grid = asked;\n");
    write_null_checks(aot, k, out);
-   bool open = true;   /* arguments are left that no entry takes */
+   bool open = true; /* arguments are left that no entry takes */
    for (uint32_t i = 0; i < k->count && open; i++) {
       if (!write_entry(aot, k, i, uses, out))
          return false;
@@ -359,12 +362,14 @@ write_kernel(const TlAot *aot, const TlCKernel *k, unsigned *uses, TlSb *out)
    if (open) {
       tl_sb_str(out, "   return ");
       template_text(aot, "aot_fail(AOT_BAD_ARGUMENT, \"%s\", ", out);
-      tl_c_string(out, tl_arena_printf(aot->arena, "%s: no specialisation takes these arguments",
-                                       k->name));
+      tl_c_string(
+         out, tl_arena_printf(aot->arena, "%s: no specialisation takes these arguments", k->name));
       tl_sb_str(out, ");\n");
    }
-   tl_sb_printf(out, "}\n\nint\n%s_launch(void *stream, uint32_t grid_x, uint32_t grid_y, "
-                     "uint32_t grid_z", k->prefix);
+   tl_sb_printf(out,
+                "}\n\nint\n%s_launch(void *stream, uint32_t grid_x, uint32_t grid_y, "
+                "uint32_t grid_z",
+                k->prefix);
    comma_params(k, out);
    tl_sb_str(out, ")\n{\n   const int64_t grid[3] = {grid_x, grid_y, grid_z};\n");
    write_call(k, "grid", out);

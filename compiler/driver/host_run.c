@@ -14,10 +14,10 @@ typedef struct HostRun {
    TlArena *arena;
    TlDiags diags;
    const TlUnit *u;
-   const TlFunc *func;     /* that runs: TYPED or LOWERED */
+   const TlFunc *func; /* that runs: TYPED or LOWERED */
    const TilecHostLaunch *launch;
    bool checked;
-   TlSimStats *stats;      /* of the simulator; NULL = not wanted */
+   TlSimStats *stats; /* of the simulator; NULL = not wanted */
    TilecFault *fault;
    bool no_memory; /* what failed is memory */
 } HostRun;
@@ -58,9 +58,7 @@ scalar_bits(TlDtype to, const TilecArg *a, TlBits *bits)
       return tl_public_dtype(to) == a->dtype;
    }
    if (tl_dtype_is_float(to)) {
-      double v = is_real                  ? a->as.f
-                 : a->dtype == TILEC_U64 ? (double)a->as.u
-                                         : (double)a->as.i;
+      double v = is_real ? a->as.f : a->dtype == TILEC_U64 ? (double)a->as.u : (double)a->as.i;
       *bits = tl_double_to_bits(to, v, TL_ROUND_NEAREST_EVEN);
       return true;
    }
@@ -212,7 +210,7 @@ run_typed(HostRun *h, const TlExecArg *args, unsigned n)
    TlExecOptions o = {.threads = h->launch->num_threads,
                       .checked = h->checked,
                       .max_ms = h->launch->timeout_ms,
-                     .cancel = h->launch->cancel,
+                      .cancel = h->launch->cancel,
                       .print = print_line,
                       .user = h};
    TlExecFault e = {0};
@@ -297,12 +295,8 @@ tl_unit_run_host(const TlUnit *u, const TilecHostLaunch *launch, bool checked, T
    HostRun *h = malloc(sizeof *h);
    if (!h)
       return TILEC_NO_MEMORY;
-   *h = (HostRun){.u = u,
-                  .func = func,
-                  .launch = launch,
-                  .checked = checked,
-                  .stats = stats,
-                  .fault = f};
+   *h = (HostRun){
+      .u = u, .func = func, .launch = launch, .checked = checked, .stats = stats, .fault = f};
    tl_mem_init(&h->mem);
    h->mem.oom = &h->oom;
    TilecStatus status = TILEC_NO_MEMORY;

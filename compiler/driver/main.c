@@ -44,10 +44,9 @@ dispatch(TlCommand *c, int argc)
       return EXIT_OK;
    }
    if (tl_option(&c->cl, TL_OPT_HELP) || argc < 2)
-      return print_help(c, c->cl.is_named ? c->cl.command : CMD_ALL) != EXIT_OK
-                ? EXIT_ENVIRONMENT
-                : argc < 2 ? EXIT_USAGE
-                           : EXIT_OK;
+      return print_help(c, c->cl.is_named ? c->cl.command : CMD_ALL) != EXIT_OK ? EXIT_ENVIRONMENT
+             : argc < 2                                                         ? EXIT_USAGE
+                                                                                : EXIT_OK;
    switch (c->cl.command) {
    case CMD_RUN:
       return tl_cmd_run(c);

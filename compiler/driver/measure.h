@@ -13,14 +13,14 @@ typedef struct TlMeasure {
    TilecModule *module;
    TilecKernel *kernel;
    TilecLaunch launch;
-   TilecArg *values;            /* launch arguments */
+   TilecArg *values; /* launch arguments */
    size_t num_values;
-   TilecSession *session;       /* of the listing */
+   TilecSession *session; /* of the listing */
    TilecListing *listing;
-   const TilecTuning *tuning;   /* of the kernel, pruned for the arguments; NULL = none */
-   const char *database;        /* NULL = none */
-   TilecTuneOptions options;    /* from the command line */
-   bool is_terminal;            /* a progress line is on the screen */
+   const TilecTuning *tuning; /* of the kernel, pruned for the arguments; NULL = none */
+   const char *database;      /* NULL = none */
+   TilecTuneOptions options;  /* from the command line */
+   bool is_terminal;          /* a progress line is on the screen */
 } TlMeasure;
 
 /* Reads the command line, opens the executor, uploads; an exit code, after a message. */
@@ -40,9 +40,9 @@ const char *tl_measure_database(TlCommand *c);
 typedef struct TlBenchReport {
    const char *kernel, *device;
    const TilecTuneInfo *info;
-   const char *picked;      /* configuration that the tuner chose; NULL = no choice was made */
-   double bytes, flops;     /* of one launch; 0 = not known */
-   double copy_gbps;        /* measured in the same run; 0 = not known */
+   const char *picked;  /* configuration that the tuner chose; NULL = no choice was made */
+   double bytes, flops; /* of one launch; 0 = not known */
+   double copy_gbps;    /* measured in the same run; 0 = not known */
 } TlBenchReport;
 
 typedef void TlReportFn(const TlBenchReport *r, TlSb *out);

@@ -24,15 +24,15 @@ describe_args(TlUnit *u, const TlFunc *f, TilecKernelInfo *k)
    for (uint32_t i = 0; i < f->num_params; i++) {
       const TlParam *p = &f->params[i];
       args[i] =
-          (TilecArgInfo){.name = p->name,
-                         .type = signature_type(u, p->type),
-                         .value = p->is_runtime ? NULL
-                                  : p->constant ? p->constant
-                                                : "None",
-                         .is_constexpr = !p->is_runtime && !p->type,
-                         .is_const = p->is_runtime && p->type && p->type->kind == TL_TYPE_PTR &&
-                                     (p->type->is_const || (u->typed && !written[i])),
-                         .divisible = p->divisibility > 1 ? p->divisibility : 0};
+         (TilecArgInfo){.name = p->name,
+                        .type = signature_type(u, p->type),
+                        .value = p->is_runtime ? NULL
+                                 : p->constant ? p->constant
+                                               : "None",
+                        .is_constexpr = !p->is_runtime && !p->type,
+                        .is_const = p->is_runtime && p->type && p->type->kind == TL_TYPE_PTR &&
+                                    (p->type->is_const || (u->typed && !written[i])),
+                        .divisible = p->divisibility > 1 ? p->divisibility : 0};
    }
    k->args = args;
    k->num_args = f->num_params;

@@ -14,9 +14,9 @@ static const struct {
    const char *descr;
    TlDtype dtype;
 } descr_table[] = {
-   {"<f2", TL_FP16}, {"<f4", TL_FP32}, {"<f8", TL_FP64}, {"|i1", TL_I8},  {"<i2", TL_I16},
-   {"<i4", TL_I32},  {"<i8", TL_I64},  {"|u1", TL_U8},   {"<u2", TL_U16}, {"<u4", TL_U32},
-   {"<u8", TL_U64},  {"|b1", TL_I1},
+   {"<f2", TL_FP16}, {"<f4", TL_FP32}, {"<f8", TL_FP64}, {"|i1", TL_I8},
+   {"<i2", TL_I16},  {"<i4", TL_I32},  {"<i8", TL_I64},  {"|u1", TL_U8},
+   {"<u2", TL_U16},  {"<u4", TL_U32},  {"<u8", TL_U64},  {"|b1", TL_I1},
 };
 
 bool
@@ -264,7 +264,7 @@ tl_npy_read(TlArena *arena, const char *path, TlDtype want, TlArray *out, const 
    }
    uint64_t data_at;
    bool ok =
-       read_header(arena, f, want, out, &data_at, why) && read_data(arena, f, data_at, out, why);
+      read_header(arena, f, want, out, &data_at, why) && read_data(arena, f, data_at, out, why);
    fclose(f);
    return ok;
 }
@@ -290,7 +290,9 @@ tl_npy_head(const TlArray *a, TlSb *out)
    tl_sb_printf(&head, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr_of(a->dtype));
    for (unsigned i = 0; i < a->rank; i++)
       tl_sb_printf(&head, "%llu%s", (unsigned long long)a->shape[i],
-                   a->rank == 1 ? "," : i + 1 < a->rank ? ", " : "");
+                   a->rank == 1      ? ","
+                   : i + 1 < a->rank ? ", "
+                                     : "");
    tl_sb_str(&head, "), }");
    while ((10 + head.len + 1) % 64)
       tl_sb_char(&head, ' ');

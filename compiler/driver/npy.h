@@ -14,7 +14,7 @@ typedef struct TlArray {
    unsigned rank;
    uint64_t shape[32];
    uint64_t elems, bytes;
-   void *data;          /* malloc'ed, 64-byte aligned; free() it */
+   void *data; /* malloc'ed, 64-byte aligned; free() it */
 } TlArray;
 
 /* want: the dtype the caller named, or TL_DTYPE_COUNT for the file's own.  false: *why is one

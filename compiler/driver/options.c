@@ -42,7 +42,7 @@ fail(TlArena *arena, TlCommandLine *cl, const char *what, const char *which, con
 {
    if (!cl->error)
       cl->error =
-          tl_arena_printf(arena, "%s '%s'%s%s", what, which, hint ? "; " : "", hint ? hint : "");
+         tl_arena_printf(arena, "%s '%s'%s%s", what, which, hint ? "; " : "", hint ? hint : "");
 }
 
 static const char *

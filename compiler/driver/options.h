@@ -36,7 +36,7 @@ typedef struct TlOptionUse {
 typedef struct TlCommandLine {
    unsigned command; /* one CMD_ bit */
    const char *command_name;
-   bool is_named;    /* the command was given, not taken for granted */
+   bool is_named;                 /* the command was given, not taken for granted */
    TL_VEC(TlOptionUse) uses;      /* in order */
    TL_VEC(const char *) operands; /* files */
    const char *error;             /* usage error, or NULL */

@@ -34,8 +34,8 @@ tl_ptxas_find(TlArena *arena, const char *asked)
 
 /* ---- its words ---- */
 typedef struct Line {
-   const char *text;      /* without "ptxas <kind> :" */
-   char kind;             /* 'i'nfo, 'w'arning, 'e'rror, or 0: a continuation */
+   const char *text; /* without "ptxas <kind> :" */
+   char kind;        /* 'i'nfo, 'w'arning, 'e'rror, or 0: a continuation */
 } Line;
 
 /* "ptxas info    : text", "ptxas FILE, line 4; error   : text", "    0 bytes stack frame, .." */
@@ -71,15 +71,16 @@ spills(const char *text)
 {
    unsigned frame, stores = 0, loads = 0;
    return sscanf(text, "%u bytes stack frame, %u bytes spill stores, %u bytes spill loads", &frame,
-                 &stores, &loads) == 3 && (stores || loads);
+                 &stores, &loads) == 3 &&
+          (stores || loads);
 }
 
 typedef struct Reader {
    const TlPtxas *ptxas;
    TlDiags *diags;
    TlRange range;
-   TlSb warnings, remarks, errors;   /* the texts of each kind, joined */
-   const char *kernel;               /* that the lines speak of */
+   TlSb warnings, remarks, errors; /* the texts of each kind, joined */
+   const char *kernel;             /* that the lines speak of */
 } Reader;
 
 static void
@@ -160,13 +161,16 @@ tl_ptxas_assemble(TlArena *arena, const TlPtxas *ptxas, const char *arch, const 
    *out = (TlCubin){0};
    char *folder = make_folder(arena);
    if (!folder) {
-      out->error = tl_arena_printf(arena, "no temporary folder for '%s': %s", ptxas->path,
-                                   strerror(errno));
+      out->error =
+         tl_arena_printf(arena, "no temporary folder for '%s': %s", ptxas->path, strerror(errno));
       return false;
    }
-   TlPtxasRun run = {.program = ptxas->path, .arch = arch, .line_info = ptxas->line_info,
+   TlPtxasRun run = {.program = ptxas->path,
+                     .arch = arch,
+                     .line_info = ptxas->line_info,
                      .in = tl_arena_printf(arena, "%s/kernel.ptx", folder),
-                     .out = tl_arena_printf(arena, "%s/kernel.cubin", folder), .verbose = true,
+                     .out = tl_arena_printf(arena, "%s/kernel.cubin", folder),
+                     .verbose = true,
                      .keep_environment = true};
    TlPtxasResult made;
    bool good = tl_ptxas_run(&run, ptx, ptx_len, &made);

@@ -8,16 +8,16 @@
 #include <stdbool.h>
 
 typedef struct TlPtxas {
-   const char *path;      /* the program */
-   bool line_info;        /* -g */
-   bool remarks;          /* also report registers and memory of each kernel */
+   const char *path; /* the program */
+   bool line_info;   /* -g */
+   bool remarks;     /* also report registers and memory of each kernel */
 } TlPtxas;
 
 typedef struct TlCubin {
-   const char *data;      /* arena; NULL when none was made */
+   const char *data; /* arena; NULL when none was made */
    size_t len;
-   bool unknown_arch;     /* this ptxas is too old for the target: nothing was reported */
-   const char *error;     /* ptxas could not be run at all, or NULL */
+   bool unknown_arch; /* this ptxas is too old for the target: nothing was reported */
+   const char *error; /* ptxas could not be run at all, or NULL */
 } TlCubin;
 
 /* `asked` (--ptxas=), else PATH, else /usr/local/cuda/bin; NULL: none that can be run. */

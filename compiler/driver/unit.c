@@ -50,8 +50,8 @@ tl_unit_init(TlUnit *u, const TilecAllocator *allocator, const TlUnitExtra *extr
    u->mem.alloc = allocator && allocator->alloc ? allocator->alloc : default_alloc;
    u->mem.release = allocator && allocator->release ? allocator->release : default_release;
    u->mem.user = allocator ? allocator->user : NULL;
-   u->mem.limit_bytes = extra && extra->memory_limit_bytes ? extra->memory_limit_bytes
-                                                           : default_memory_limit;
+   u->mem.limit_bytes =
+      extra && extra->memory_limit_bytes ? extra->memory_limit_bytes : default_memory_limit;
    u->mem.oom = &u->oom;
    if (setjmp(u->oom)) {
       tl_unit_free(u);
@@ -140,7 +140,7 @@ read_source(TlUnit *u, const TilecCompileOptions *o)
 {
    const char *text = o->source, *why = "";
    size_t len =
-       o->source ? (o->source_bytes == TILEC_STRLEN ? strlen(o->source) : o->source_bytes) : 0;
+      o->source ? (o->source_bytes == TILEC_STRLEN ? strlen(o->source) : o->source_bytes) : 0;
    const char *name = o->file ? o->file : "<source>";
    if (!o->source && !o->file)
       return fail(u, TILEC_BAD_ARGUMENT, "%s", "neither a file nor a source text was given");
@@ -486,7 +486,8 @@ lower_entry(Run *r, TlPassCx *cx)
          return u->diags.num_errors ? TILEC_BAD_SOURCE
                                     : fail(u, TILEC_BAD_ARGUMENT,
                                            "the passes '%s' cannot be run: an unknown name, or the "
-                                           "IR is in another state", r->extra->passes);
+                                           "IR is in another state",
+                                           r->extra->passes);
       keep_ir(r, r->stop);
       return diagnosed(u);
    }

@@ -17,50 +17,50 @@ typedef struct TlEntrySpec {
 } TlEntrySpec;
 
 typedef struct TlEntry {
-   TlFunc *func;          /* in the last state reached; its name is the symbol */
-   const char *kernel;    /* name in the source */
+   TlFunc *func;       /* in the last state reached; its name is the symbol */
+   const char *kernel; /* name in the source */
 } TlEntry;
 
 /* What the command can ask for beyond the public options. */
 typedef struct TlUnitExtra {
    const TlEntrySpec *entries; /* instead of the options' kernel and signature; NULL: those */
    size_t num_entries;
-   const char *passes;       /* run exactly these on an IR file, then print */
-   const char *print_after;  /* pass name or "all" */
-   bool verify_each;         /* IR verifier after every pass, LLVM's verifier */
+   const char *passes;      /* run exactly these on an IR file, then print */
+   const char *print_after; /* pass name or "all" */
+   bool verify_each;        /* IR verifier after every pass, LLVM's verifier */
    bool time_passes;
    void (*print)(void *user, const char *pass, const char *text);
    void *print_user;
-   uint32_t max_errors;      /* 0 = 20 */
+   uint32_t max_errors;       /* 0 = 20 */
    size_t memory_limit_bytes; /* 0 = 4 GiB */
 } TlUnitExtra;
 
 typedef struct TlUnit {
    TlMem mem;
    jmp_buf oom;
-   TlArena *arena;          /* everything but pass scratch */
+   TlArena *arena; /* everything but pass scratch */
    TlArena *scratch;
    TlStrings *strings;
    TlSources *sources;
    TlDiags diags;
    TlTypes *types;
    TlModule *module;
-   TlSema *sema;            /* NULL for .tir files */
-   uint32_t file;           /* the main source */
-   TL_VEC(TlEntry) entries; /* at least one from TYPED on */
-   TlFunc *func;            /* of the first entry, in the last state reached */
-   TlFunc *typed;           /* its kept copy for the CPU executor */
+   TlSema *sema;                /* NULL for .tir files */
+   uint32_t file;               /* the main source */
+   TL_VEC(TlEntry) entries;     /* at least one from TYPED on */
+   TlFunc *func;                /* of the first entry, in the last state reached */
+   TlFunc *typed;               /* its kept copy for the CPU executor */
    TL_VEC(TilecImport) imports; /* files that imports led to, found or not */
    const TlTarget *target;
-   uint32_t ptx_version;    /* of the PTX made, 0 before */
+   uint32_t ptx_version; /* of the PTX made, 0 before */
    const char *text[TILEC_STAGE_COUNT];
    size_t text_len[TILEC_STAGE_COUNT];
-   TilecStage last;         /* last stage made */
+   TilecStage last; /* last stage made */
    TilecImageInfo info;
-   const char *json;        /* metadata, NULL until made */
+   const char *json; /* metadata, NULL until made */
    size_t json_len;
    TL_VEC(TlPassTime) times;
-   char error[512];         /* detail of a failure that is no diagnostic */
+   char error[512]; /* detail of a failure that is no diagnostic */
 } TlUnit;
 
 /* Zeroes and sets up; TILEC_NO_MEMORY. */

@@ -44,9 +44,9 @@ fill(TlArray *a, const char *how, double constant, uint64_t seed)
       double v = strcmp(how, "randn") == 0    ? normal(&rng)
                  : strcmp(how, "arange") == 0 ? (double)i
                                               : constant;
-      TlBits bits = is_float ? tl_double_to_bits(a->dtype, v, TL_ROUND_NEAREST_EVEN)
-                             : tl_int_to_bits(a->dtype, v < 0x1p63 ? (int64_t)v
-                                                                   : (int64_t)(uint64_t)v);
+      TlBits bits = is_float
+                       ? tl_double_to_bits(a->dtype, v, TL_ROUND_NEAREST_EVEN)
+                       : tl_int_to_bits(a->dtype, v < 0x1p63 ? (int64_t)v : (int64_t)(uint64_t)v);
       tl_store_elem(a->dtype, (char *)a->data + i * size, bits);
    }
 }
@@ -58,8 +58,8 @@ array_type(TlArena *arena, const char **p, TlArray *a, const char **why)
    const char *s = *p, *bracket = strchr(s, '[');
    size_t n = bracket ? (size_t)(bracket - s) : strlen(s);
    if (!bracket || !tl_dtype_from_text(s, n, &a->dtype)) {
-      *why = tl_arena_printf(arena, "an array is written DTYPE[N,..], as in fp16[2,64]; found '%s'",
-                             s);
+      *why =
+         tl_arena_printf(arena, "an array is written DTYPE[N,..], as in fp16[2,64]; found '%s'", s);
       return false;
    }
    s = bracket + 1;
@@ -106,12 +106,14 @@ made_up(TlArena *arena, const char *how, const char *rest, TlCliValue *out, cons
          seed = strtoull(rest + 1, &end, 0);
       if (end == rest + 1 || *end) {
          *why =
-             tl_arena_printf(arena, "'%s' must be followed by a number; found '%s'", how, rest + 1);
+            tl_arena_printf(arena, "'%s' must be followed by a number; found '%s'", how, rest + 1);
          return false;
       }
    } else if (*rest || is_full) {
       *why = tl_arena_printf(arena, "'%s' is written %s:DTYPE[N,..]%s", how, how,
-                             is_full ? ":VALUE" : is_randn ? "[:SEED]" : "");
+                             is_full    ? ":VALUE"
+                             : is_randn ? "[:SEED]"
+                                        : "");
       return false;
    }
    double low, high;
@@ -194,9 +196,9 @@ tl_cli_value(TlArena *arena, const char *text, TlCliValue *out, const char **why
    if (number(text, out))
       return true;
    *why =
-       tl_arena_printf(arena,
-                       "'%s' is no value; write a number, True, None, @file.npy, zeros:fp16[2,64], "
-                       "full:fp32[8]:1.5, empty:.., randn:fp16[4,4]:seed or arange:i32[16]",
-                       text);
+      tl_arena_printf(arena,
+                      "'%s' is no value; write a number, True, None, @file.npy, zeros:fp16[2,64], "
+                      "full:fp32[8]:1.5, empty:.., randn:fp16[4,4]:seed or arange:i32[16]",
+                      text);
    return false;
 }

@@ -83,8 +83,7 @@ typedef struct TlExecOptions {
    uint64_t max_ms;    /* wall time of the launch; 0 = no limit */
    uint64_t max_bytes; /* tile memory of all threads; 0 = 4 GiB */
    const volatile int *cancel; /* non-zero: no further program is begun; may be NULL */
-   void (*print)(void *user, const char *line,
-                 size_t len);                            /* device_print; one call at a time; the
+   void (*print)(void *user, const char *line, size_t len); /* device_print; one call at a time; the
                                                             line has its newline; NULL = dropped */
    void (*warn)(void *user, const TlExecFault *warning); /* checked; after the run, at most one for
                                                             each operation, in source order */

@@ -187,19 +187,19 @@ CAST(f64, f32, v == v ? v : (double)NAN)
           [other_dtype] = from##_to_##other}
 
 static TlExecKernel *const casts[TL_DTYPE_COUNT][TL_DTYPE_COUNT] = {
-    INT_ROW(TL_I1, u8),
-    INT_ROW(TL_I8, i8),
-    INT_ROW(TL_I16, i16),
-    INT_ROW(TL_I32, i32),
-    INT_ROW(TL_I64, i64),
-    INT_ROW(TL_U8, u8),
-    INT_ROW(TL_U16, u16),
-    INT_ROW(TL_U32, u32),
-    INT_ROW(TL_U64, u64),
-    FLOAT_ROW(TL_FP32, f32, f64, TL_FP64),
-    FLOAT_ROW(TL_FP64, f64, f32, TL_FP32),
-    [TL_FP16][TL_FP32] = fp16_to_fp32,
-    [TL_BF16][TL_FP32] = bf16_to_fp32,
+   INT_ROW(TL_I1, u8),
+   INT_ROW(TL_I8, i8),
+   INT_ROW(TL_I16, i16),
+   INT_ROW(TL_I32, i32),
+   INT_ROW(TL_I64, i64),
+   INT_ROW(TL_U8, u8),
+   INT_ROW(TL_U16, u16),
+   INT_ROW(TL_U32, u32),
+   INT_ROW(TL_U64, u64),
+   FLOAT_ROW(TL_FP32, f32, f64, TL_FP64),
+   FLOAT_ROW(TL_FP64, f64, f32, TL_FP32),
+   [TL_FP16][TL_FP32] = fp16_to_fp32,
+   [TL_BF16][TL_FP32] = bf16_to_fp32,
 };
 
 TlExecKernel *
@@ -207,8 +207,8 @@ tl_cpu_cast_kernel(TlDtype from, TlDtype to, TlRounding rounding)
 {
    if (rounding == TL_ROUND_TOWARD_ZERO && tl_dtype_is_float(to))
       return tl_dtype_is_int(from) || tl_dtype_info[from].bits > tl_dtype_info[to].bits
-                 ? NULL
-                 : casts[from][to];
+                ? NULL
+                : casts[from][to];
    if (from == TL_FP32 && to == TL_FP16)
       return fp32_to_fp16;
    if (from == TL_FP32 && to == TL_BF16)

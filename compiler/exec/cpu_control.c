@@ -177,10 +177,10 @@ holds_in_groups(TlExecThread *t, const TlExecSlot *x, unsigned d, uint64_t size,
    for (unsigned k = d + 1; k < x->type->rank; k++)
       inner *= x->type->shape[k];
    uint64_t grain = x->type->elem->kind == TL_TYPE_PTR
-                        ? (x->type->elem->elem->kind == TL_TYPE_PTR
-                               ? 8
-                               : tl_dtype_info[x->type->elem->elem->dtype].bytes)
-                        : 1;
+                       ? (x->type->elem->elem->kind == TL_TYPE_PTR
+                             ? 8
+                             : tl_dtype_info[x->type->elem->elem->dtype].bytes)
+                       : 1;
    for (size_t i = 0; i < x->n; i++) {
       uint64_t place = i / inner % x->type->shape[d];
       if (place % size == 0)
@@ -257,7 +257,8 @@ typedef struct Line {
    size_t len, cap;
 } Line;
 
-static void __attribute__((format(printf, 2, 3))) add(Line *l, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3)))
+add(Line *l, const char *fmt, ...)
 {
    va_list ap;
    va_start(ap, fmt);

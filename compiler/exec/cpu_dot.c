@@ -14,7 +14,7 @@
 #include <string.h>
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__SANITIZE_ADDRESS__) &&                  \
-    !defined(__SANITIZE_THREAD__) && !defined(__clang__)
+   !defined(__SANITIZE_THREAD__) && !defined(__clang__)
 #define WIDE __attribute__((target_clones("avx2", "default")))
 #else
 #define WIDE
@@ -62,7 +62,7 @@ to_doubles(TlDtype t, const uint8_t *from, double *to, size_t n)
       for (size_t i = 0; i < n; i++) {
          TlBits bits = tl_load_elem(t, from + i * bytes);
          to[i] =
-             tl_dtype_is_float(t) ? tl_bits_to_double(t, bits) : (double)tl_bits_to_int(t, bits);
+            tl_dtype_is_float(t) ? tl_bits_to_double(t, bits) : (double)tl_bits_to_int(t, bits);
       }
    }
 }
@@ -200,11 +200,10 @@ tl_cpu_dot(TlExecThread *t, const TlExecInst *inst)
    size_t m = r->type->shape[rank - 2], n = r->type->shape[rank - 1];
    size_t k = a->type->shape[rank - 1], batches = rank == 3 ? r->type->shape[0] : 1;
    for (size_t z = 0; z < batches; z++) {
-      Product p = {
-          .m = m,
-          .n = n,
-          .k = k,
-          .split = tl_dot_split(a->dtype, tl_attr_int(inst->op, TL_ATTR_PRECISION))};
+      Product p = {.m = m,
+                   .n = n,
+                   .k = k,
+                   .split = tl_dot_split(a->dtype, tl_attr_int(inst->op, TL_ATTR_PRECISION))};
       p.a = (Operand){a->dtype, a->elem_bytes, tl_cpu_data(t, a), k};
       p.b = (Operand){b->dtype, b->elem_bytes, tl_cpu_data(t, b), n};
       p.c = (Operand){c->dtype, c->elem_bytes, tl_cpu_data(t, c), n};

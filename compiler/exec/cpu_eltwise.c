@@ -193,41 +193,41 @@ COPY_LOOP(8)
 
 /* By the dtype of operand 0. */
 static TlExecKernel *const kernels[TL_OP_COUNT][TL_DTYPE_COUNT] = {
-    INT_ROW(TL_I8, int8_t),
-    INT_ROW(TL_I16, int16_t),
-    INT_ROW(TL_I32, int32_t),
-    INT_ROW(TL_I64, int64_t),
-    INT_ROW(TL_U8, uint8_t),
-    INT_ROW(TL_U16, uint16_t),
-    INT_ROW(TL_U32, uint32_t),
-    INT_ROW(TL_U64, uint64_t),
-    BIT_ROW(TL_I1, uint8_t),
-    ORDER_ROW(TL_I1, uint8_t),
-    FLOAT_ROW(TL_FP32, float),
-    FLOAT_ROW(TL_FP64, double),
-    [TL_OP_SHL][TL_I32] = shl_uint32_t,
-    [TL_OP_SHL][TL_U32] = shl_uint32_t,
-    [TL_OP_SHL][TL_I64] = shl_uint64_t,
-    [TL_OP_SHL][TL_U64] = shl_uint64_t,
-    [TL_OP_SHR][TL_I32] = shr_int32_t,
-    [TL_OP_SHR][TL_U32] = shr_uint32_t,
-    [TL_OP_SHR][TL_I64] = shr_int64_t,
-    [TL_OP_SHR][TL_U64] = shr_uint64_t,
+   INT_ROW(TL_I8, int8_t),
+   INT_ROW(TL_I16, int16_t),
+   INT_ROW(TL_I32, int32_t),
+   INT_ROW(TL_I64, int64_t),
+   INT_ROW(TL_U8, uint8_t),
+   INT_ROW(TL_U16, uint16_t),
+   INT_ROW(TL_U32, uint32_t),
+   INT_ROW(TL_U64, uint64_t),
+   BIT_ROW(TL_I1, uint8_t),
+   ORDER_ROW(TL_I1, uint8_t),
+   FLOAT_ROW(TL_FP32, float),
+   FLOAT_ROW(TL_FP64, double),
+   [TL_OP_SHL][TL_I32] = shl_uint32_t,
+   [TL_OP_SHL][TL_U32] = shl_uint32_t,
+   [TL_OP_SHL][TL_I64] = shl_uint64_t,
+   [TL_OP_SHL][TL_U64] = shl_uint64_t,
+   [TL_OP_SHR][TL_I32] = shr_int32_t,
+   [TL_OP_SHR][TL_U32] = shr_uint32_t,
+   [TL_OP_SHR][TL_I64] = shr_int64_t,
+   [TL_OP_SHR][TL_U64] = shr_uint64_t,
 };
 
 /* By the bytes of an element. */
 static TlExecKernel *const select_kernel[9] = {
-    [1] = select_uint8_t, [2] = select_uint16_t, [4] = select_uint32_t, [8] = select_uint64_t};
+   [1] = select_uint8_t, [2] = select_uint16_t, [4] = select_uint32_t, [8] = select_uint64_t};
 static TlExecKernel *const copy_kernel[9] = {
-    [1] = copy_1, [2] = copy_2, [4] = copy_4, [8] = copy_8};
+   [1] = copy_1, [2] = copy_2, [4] = copy_4, [8] = copy_8};
 
 /* Exact when done in fp32 and rounded to fp16 or bf16 afterwards. */
 static const bool widens[TL_OP_COUNT] = {
-    [TL_OP_FLOOR] = true, [TL_OP_CEIL] = true,    [TL_OP_TRUNC] = true,  [TL_OP_RINT] = true,
-    [TL_OP_SQRT] = true,  [TL_OP_SQRT_RN] = true, [TL_OP_ADD] = true,    [TL_OP_SUB] = true,
-    [TL_OP_MUL] = true,   [TL_OP_DIV] = true,     [TL_OP_DIV_RN] = true, [TL_OP_REM] = true,
-    [TL_OP_MIN] = true,   [TL_OP_MAX] = true,     [TL_OP_EQ] = true,     [TL_OP_NE] = true,
-    [TL_OP_LT] = true,    [TL_OP_LE] = true,      [TL_OP_GT] = true,     [TL_OP_GE] = true,
+   [TL_OP_FLOOR] = true, [TL_OP_CEIL] = true,    [TL_OP_TRUNC] = true,  [TL_OP_RINT] = true,
+   [TL_OP_SQRT] = true,  [TL_OP_SQRT_RN] = true, [TL_OP_ADD] = true,    [TL_OP_SUB] = true,
+   [TL_OP_MUL] = true,   [TL_OP_DIV] = true,     [TL_OP_DIV_RN] = true, [TL_OP_REM] = true,
+   [TL_OP_MIN] = true,   [TL_OP_MAX] = true,     [TL_OP_EQ] = true,     [TL_OP_NE] = true,
+   [TL_OP_LT] = true,    [TL_OP_LE] = true,      [TL_OP_GT] = true,     [TL_OP_GE] = true,
 };
 
 void

@@ -44,7 +44,7 @@ typedef struct TlExecCopies {
    uint32_t num;
    const TlExecSlot **from, **to;
    const TlExecSlot *
-       *via; /* NULL, or a scratch slot where `from` shares storage with another `to` */
+      *via; /* NULL, or a scratch slot where `from` shares storage with another `to` */
 } TlExecCopies;
 
 struct TlExecInst {
@@ -63,7 +63,7 @@ struct TlExecInst {
    uint8_t source;             /* checked: number as a source of undefined values */
    const TlPtx *ptx;           /* inline_asm: its program, or NULL and why not */
    const char *ptx_error;
-   uint32_t number;            /* in program order */
+   uint32_t number; /* in program order */
 };
 
 struct TlExecBlock {

@@ -229,9 +229,9 @@ lock_address(TlExecThread *t, const uint8_t *p)
 }
 
 static const TlOpcode rmw_op[] = {
-    [TL_RMW_ADD] = TL_OP_ADD,    [TL_RMW_AND] = TL_OP_AND, [TL_RMW_OR] = TL_OP_OR,
-    [TL_RMW_XOR] = TL_OP_XOR,    [TL_RMW_MAX] = TL_OP_MAX, [TL_RMW_MIN] = TL_OP_MIN,
-    [TL_RMW_XCHG] = TL_OP_COUNT, /* the new value itself */
+   [TL_RMW_ADD] = TL_OP_ADD,    [TL_RMW_AND] = TL_OP_AND, [TL_RMW_OR] = TL_OP_OR,
+   [TL_RMW_XOR] = TL_OP_XOR,    [TL_RMW_MAX] = TL_OP_MAX, [TL_RMW_MIN] = TL_OP_MIN,
+   [TL_RMW_XCHG] = TL_OP_COUNT, /* the new value itself */
 };
 
 static TlBits
@@ -239,8 +239,8 @@ combine(TlOpcode op, TlDtype dtype, TlBits old, TlBits value)
 {
    const TlAttr plain = {0}; /* a NaN loses */
    return op == TL_OP_COUNT
-              ? value
-              : tl_eval(op, &plain, dtype, (TlDtype[]){dtype, dtype}, (TlBits[]){old, value}, NULL);
+             ? value
+             : tl_eval(op, &plain, dtype, (TlDtype[]){dtype, dtype}, (TlBits[]){old, value}, NULL);
 }
 
 bool

@@ -40,7 +40,7 @@ typedef struct Planner {
    TlArena *arena;
    const TlExecSlot **slot; /* by value id */
    const TlExecSlot *
-       *spread;             /* by value id: batched copy of an outer scalar, in a batched region */
+      *spread;              /* by value id: batched copy of an outer scalar, in a batched region */
    const TlRegion *batched; /* the batched region being compiled, or NULL */
    uint32_t batch;          /* its capacity */
    TL_VEC(Storage) storage; /* by root */
@@ -197,8 +197,8 @@ make_results(Planner *p, TlExecInst *inst)
    for (unsigned i = 0; i < inst->num_results; i++) {
       const TlValue *v = tl_result(inst->op, i);
       inst->result[i] = only_renames(inst)
-                            ? alias_slot(p, inst->arg[0], v->type)
-                            : make_slot(p, v->type, p->batched ? p->batch : 0, false);
+                           ? alias_slot(p, inst->arg[0], v->type)
+                           : make_slot(p, v->type, p->batched ? p->batch : 0, false);
       p->slot[v->id] = inst->result[i];
    }
 }
@@ -253,11 +253,11 @@ mark_index(Planner *p, const TlValue *offset)
          continue;
       p->is_index[v->id] = true;
       const TlOp *op = v->def;
-      bool passes = op && (op->opcode == TL_OP_ADD || op->opcode == TL_OP_SUB ||
-                           op->opcode == TL_OP_MUL || op->opcode == TL_OP_BROADCAST ||
-                           op->opcode == TL_OP_EXPAND_DIMS || op->opcode == TL_OP_SPLAT ||
-                           op->opcode == TL_OP_CAST || op->opcode == TL_OP_HINT ||
-                           op->opcode == TL_OP_RESHAPE || op->opcode == TL_OP_TRANS);
+      bool passes =
+         op && (op->opcode == TL_OP_ADD || op->opcode == TL_OP_SUB || op->opcode == TL_OP_MUL ||
+                op->opcode == TL_OP_BROADCAST || op->opcode == TL_OP_EXPAND_DIMS ||
+                op->opcode == TL_OP_SPLAT || op->opcode == TL_OP_CAST || op->opcode == TL_OP_HINT ||
+                op->opcode == TL_OP_RESHAPE || op->opcode == TL_OP_TRANS);
       for (unsigned i = 0; passes && i < op->num_args; i++)
          tl_vec_push(p->arena, &work, tl_arg(op, i));
    }

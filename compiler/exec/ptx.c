@@ -110,8 +110,7 @@ parse_declaration(Parser *s)
       if (count > TL_PTX_MAX_REGS || !accept(s, '>'))
          return fail(s, "a register count is expected");
       for (unsigned long i = 0; i < count; i++) {
-         const char *full =
-            tl_arena_printf(s->arena, "%.*s%lu", (int)len, name, i);
+         const char *full = tl_arena_printf(s->arena, "%.*s%lu", (int)len, name, i);
          if (!new_reg(s, full, strlen(full)))
             return false;
       }

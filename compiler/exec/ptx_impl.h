@@ -28,7 +28,7 @@ typedef struct TlPtxOperand {
    uint64_t imm;
    uint32_t reg[TL_PTX_MAX_VECTOR]; /* "p|q" has two */
    uint8_t num;
-   bool is_not;                     /* "!p" */
+   bool is_not; /* "!p" */
 } TlPtxOperand;
 
 typedef struct TlPtxSpec TlPtxSpec;

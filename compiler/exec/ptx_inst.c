@@ -7,16 +7,16 @@
 
 /* ---- suffixes ---- */
 static const TlPtxType types[] = {
-   {"pred", TL_I1, 1, true, true, false},   {"b8", TL_U8, 1, false, true, false},
-   {"b16", TL_U16, 1, false, true, false},  {"b32", TL_U32, 1, false, true, false},
-   {"b64", TL_U64, 1, false, true, false},  {"u8", TL_U8, 1, false, false, false},
-   {"u16", TL_U16, 1, false, false, false}, {"u32", TL_U32, 1, false, false, false},
-   {"u64", TL_U64, 1, false, false, false}, {"s8", TL_I8, 1, false, false, false},
-   {"s16", TL_I16, 1, false, false, false}, {"s32", TL_I32, 1, false, false, false},
-   {"s64", TL_I64, 1, false, false, false}, {"f16", TL_FP16, 1, false, false, false},
-   {"f16x2", TL_FP16, 2, false, false, false}, {"bf16", TL_BF16, 1, false, false, false},
-   {"bf16x2", TL_BF16, 2, false, false, false}, {"f32", TL_FP32, 1, false, false, false},
-   {"f64", TL_FP64, 1, false, false, false}, {"tf32", TL_FP32, 1, false, false, true},
+   {"pred", TL_I1, 1, true, true, false},          {"b8", TL_U8, 1, false, true, false},
+   {"b16", TL_U16, 1, false, true, false},         {"b32", TL_U32, 1, false, true, false},
+   {"b64", TL_U64, 1, false, true, false},         {"u8", TL_U8, 1, false, false, false},
+   {"u16", TL_U16, 1, false, false, false},        {"u32", TL_U32, 1, false, false, false},
+   {"u64", TL_U64, 1, false, false, false},        {"s8", TL_I8, 1, false, false, false},
+   {"s16", TL_I16, 1, false, false, false},        {"s32", TL_I32, 1, false, false, false},
+   {"s64", TL_I64, 1, false, false, false},        {"f16", TL_FP16, 1, false, false, false},
+   {"f16x2", TL_FP16, 2, false, false, false},     {"bf16", TL_BF16, 1, false, false, false},
+   {"bf16x2", TL_BF16, 2, false, false, false},    {"f32", TL_FP32, 1, false, false, false},
+   {"f64", TL_FP64, 1, false, false, false},       {"tf32", TL_FP32, 1, false, false, true},
    {"e4m3x2", TL_FP8E4NV, 2, false, false, false}, {"e5m2x2", TL_FP8E5, 2, false, false, false},
 };
 
@@ -308,8 +308,8 @@ step_dp4a(const TlPtxInst *i, uint64_t *reg)
    TlDtype da = tl_dtype_is_signed(i->type[0]->dtype) ? TL_I8 : TL_U8;
    TlDtype db = tl_dtype_is_signed(i->type[1]->dtype) ? TL_I8 : TL_U8;
    for (unsigned k = 0; k < 4; k++)
-      sum += (uint64_t)(tl_bits_to_int(da, a >> 8 * k & 255) *
-                        tl_bits_to_int(db, b >> 8 * k & 255));
+      sum +=
+         (uint64_t)(tl_bits_to_int(da, a >> 8 * k & 255) * tl_bits_to_int(db, b >> 8 * k & 255));
    put(i, reg, 0, low_bits(sum, 32));
 }
 
@@ -637,9 +637,8 @@ tl_ptx_check(const TlPtxInst *i)
       return ".wide takes 16-bit or 32-bit types";
    if (spec->step == step_eval && !is_float && (i->flags & (F(SAT) | F(RN))))
       return "this modifier is not modelled for integers on the CPU";
-   if (spec->step == step_shf &&
-       (!(i->flags & (F(L) | F(R))) || !(i->flags & (F(WRAP) | F(CLAMP))) ||
-        bits_of(i->type[0]) != 32))
+   if (spec->step == step_shf && (!(i->flags & (F(L) | F(R))) ||
+                                  !(i->flags & (F(WRAP) | F(CLAMP))) || bits_of(i->type[0]) != 32))
       return "shf is .l or .r, .wrap or .clamp, and .b32";
    if ((spec->step == step_prmt || spec->step == step_lop3) && bits_of(i->type[0]) != 32)
       return "the instruction takes .b32";

@@ -182,8 +182,8 @@ finish(TlAxisInfo *r, const TlType *t)
 typedef struct Call {
    TlAnalysis *a;
    const TlOp *op;
-   const TlType *type;        /* of result 0 */
-   const TlAxisInfo *x, *y;   /* operands 0 and 1, NULL when there is none */
+   const TlType *type;      /* of result 0 */
+   const TlAxisInfo *x, *y; /* operands 0 and 1, NULL when there is none */
    const TlType *tx, *ty;
 } Call;
 
@@ -196,8 +196,8 @@ common_constancy(const Call *c, TlAxisInfo *r)
    for (unsigned d = 0; d < num_dims(c->type); d++) {
       r->constancy[d] = dim(c->type, d);
       for (unsigned i = 0; i < c->op->num_args; i++)
-         r->constancy[d] = min32(r->constancy[d],
-                                 tl_axis_info(c->a, tl_arg(c->op, i))->constancy[d]);
+         r->constancy[d] =
+            min32(r->constancy[d], tl_axis_info(c->a, tl_arg(c->op, i))->constancy[d]);
    }
 }
 
@@ -253,8 +253,8 @@ static void
 sum_divisibility(const Call *c, TlAxisInfo *r)
 {
    for (unsigned d = 0; d < num_dims(c->type); d++)
-      r->divisibility[d] = min32(div_at(c->x, c->tx, d, r->contiguity[d]),
-                                 div_at(c->y, c->ty, d, r->contiguity[d]));
+      r->divisibility[d] =
+         min32(div_at(c->x, c->tx, d, r->contiguity[d]), div_at(c->y, c->ty, d, r->contiguity[d]));
 }
 
 static void
@@ -320,8 +320,7 @@ tr_mul(const Call *c, TlAxisInfo *r)
    if (!is_int_type(c->type))
       return;
    for (unsigned d = 0; d < num_dims(c->type); d++)
-      r->divisibility[d] =
-         capped_product(div_at(c->x, c->tx, d, 1), div_at(c->y, c->ty, d, 1));
+      r->divisibility[d] = capped_product(div_at(c->x, c->tx, d, 1), div_at(c->y, c->ty, d, 1));
    if (!both_ranges(c))
       return;
    Wide lo, hi;
@@ -470,7 +469,10 @@ tr_abs(const Call *c, TlAxisInfo *r)
    if (!c->x->has_range)
       return;
    Wide a = -(Wide)c->x->lo, b = c->x->hi;
-   set_range(r, c->type, c->x->lo > 0 ? c->x->lo : c->x->hi < 0 ? -(Wide)c->x->hi : 0,
+   set_range(r, c->type,
+             c->x->lo > 0   ? c->x->lo
+             : c->x->hi < 0 ? -(Wide)c->x->hi
+                            : 0,
              a > b ? a : b);
 }
 
@@ -546,8 +548,8 @@ tr_cast(const Call *c, TlAxisInfo *r)
       return;
    int64_t lo, hi;
    bool limited = type_range(c->type, &lo, &hi);
-   bool fits = limited ? c->x->has_range && c->x->lo >= lo && c->x->hi <= hi
-                       : is_non_negative(c->x, c->tx);
+   bool fits =
+      limited ? c->x->has_range && c->x->lo >= lo && c->x->hi <= hi : is_non_negative(c->x, c->tx);
    unsigned bits = tl_dtype_info[tl_type_elem(c->type)->dtype].bits;
    uint32_t half = 1u << (bits > 31 ? 30 : bits - 1);
    for (unsigned d = 0; d < num_dims(c->type); d++) {
@@ -583,8 +585,8 @@ tr_addptr(const Call *c, TlAxisInfo *r)
       uint32_t g = max32(min32(c->x->contiguity[d], c->y->constancy[d]),
                          min32(c->x->constancy[d], c->y->contiguity[d]));
       r->contiguity[d] = g;
-      r->divisibility[d] = min32(div_at(c->x, c->tx, d, g),
-                                 capped_product(div_at(c->y, c->ty, d, g), bytes));
+      r->divisibility[d] =
+         min32(div_at(c->x, c->tx, d, g), capped_product(div_at(c->y, c->ty, d, g), bytes));
    }
 }
 
@@ -739,26 +741,46 @@ tr_hint(const Call *c, TlAxisInfo *r)
 }
 
 static Transfer *const transfers[TL_OP_COUNT] = {
-   [TL_OP_CONSTANT] = tr_constant,       [TL_OP_PROGRAM_ID] = tr_program_id,
-   [TL_OP_NUM_PROGRAMS] = tr_program_id, [TL_OP_ARANGE] = tr_arange,
-   [TL_OP_SPLAT] = tr_splat,             [TL_OP_BROADCAST] = tr_broadcast,
-   [TL_OP_EXPAND_DIMS] = tr_expand_dims, [TL_OP_RESHAPE] = tr_reshape,
-   [TL_OP_TRANS] = tr_trans,             [TL_OP_CONVERT_LAYOUT] = tr_same,
-   [TL_OP_JOIN] = tr_elements,           [TL_OP_SPLIT] = tr_elements,
-   [TL_OP_CAT] = tr_elements,            [TL_OP_GATHER] = tr_elements,
-   [TL_OP_ADD] = tr_add,                 [TL_OP_SUB] = tr_sub,
-   [TL_OP_MUL] = tr_mul,                 [TL_OP_DIV] = tr_div,
-   [TL_OP_REM] = tr_rem,                 [TL_OP_SHL] = tr_shl,
-   [TL_OP_SHR] = tr_shr,                 [TL_OP_AND] = tr_and,
-   [TL_OP_OR] = tr_or_xor,               [TL_OP_XOR] = tr_or_xor,
-   [TL_OP_NEG] = tr_neg,                 [TL_OP_ABS] = tr_abs,
-   [TL_OP_MIN] = tr_min_max,             [TL_OP_MAX] = tr_min_max,
-   [TL_OP_EQ] = tr_compare,              [TL_OP_NE] = tr_compare,
-   [TL_OP_LT] = tr_compare,              [TL_OP_LE] = tr_compare,
-   [TL_OP_GT] = tr_compare,              [TL_OP_GE] = tr_compare,
-   [TL_OP_SELECT] = tr_select,           [TL_OP_CAST] = tr_cast,
-   [TL_OP_BITCAST] = tr_bitcast,         [TL_OP_ADDPTR] = tr_addptr,
-   [TL_OP_LOAD] = tr_load,               [TL_OP_HINT] = tr_hint,
+   [TL_OP_CONSTANT] = tr_constant,
+   [TL_OP_PROGRAM_ID] = tr_program_id,
+   [TL_OP_NUM_PROGRAMS] = tr_program_id,
+   [TL_OP_ARANGE] = tr_arange,
+   [TL_OP_SPLAT] = tr_splat,
+   [TL_OP_BROADCAST] = tr_broadcast,
+   [TL_OP_EXPAND_DIMS] = tr_expand_dims,
+   [TL_OP_RESHAPE] = tr_reshape,
+   [TL_OP_TRANS] = tr_trans,
+   [TL_OP_CONVERT_LAYOUT] = tr_same,
+   [TL_OP_JOIN] = tr_elements,
+   [TL_OP_SPLIT] = tr_elements,
+   [TL_OP_CAT] = tr_elements,
+   [TL_OP_GATHER] = tr_elements,
+   [TL_OP_ADD] = tr_add,
+   [TL_OP_SUB] = tr_sub,
+   [TL_OP_MUL] = tr_mul,
+   [TL_OP_DIV] = tr_div,
+   [TL_OP_REM] = tr_rem,
+   [TL_OP_SHL] = tr_shl,
+   [TL_OP_SHR] = tr_shr,
+   [TL_OP_AND] = tr_and,
+   [TL_OP_OR] = tr_or_xor,
+   [TL_OP_XOR] = tr_or_xor,
+   [TL_OP_NEG] = tr_neg,
+   [TL_OP_ABS] = tr_abs,
+   [TL_OP_MIN] = tr_min_max,
+   [TL_OP_MAX] = tr_min_max,
+   [TL_OP_EQ] = tr_compare,
+   [TL_OP_NE] = tr_compare,
+   [TL_OP_LT] = tr_compare,
+   [TL_OP_LE] = tr_compare,
+   [TL_OP_GT] = tr_compare,
+   [TL_OP_GE] = tr_compare,
+   [TL_OP_SELECT] = tr_select,
+   [TL_OP_CAST] = tr_cast,
+   [TL_OP_BITCAST] = tr_bitcast,
+   [TL_OP_ADDPTR] = tr_addptr,
+   [TL_OP_LOAD] = tr_load,
+   [TL_OP_HINT] = tr_hint,
 };
 
 /* ---- the walk ---- */

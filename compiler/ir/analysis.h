@@ -24,7 +24,7 @@ typedef struct TlAxisInfo {
    uint32_t contiguity[TL_MAX_RANK];
    uint32_t divisibility[TL_MAX_RANK];
    uint32_t constancy[TL_MAX_RANK];
-   bool has_range;  /* integers only: every element lies in lo..hi */
+   bool has_range; /* integers only: every element lies in lo..hi */
    int64_t lo, hi;
 } TlAxisInfo;
 

@@ -17,12 +17,12 @@ typedef enum TlDtype {
 typedef enum TlDtypeKind { TL_KIND_BOOL, TL_KIND_SINT, TL_KIND_UINT, TL_KIND_FLOAT } TlDtypeKind;
 
 typedef struct TlDtypeInfo {
-   const char *text;        /* "fp16" */
+   const char *text; /* "fp16" */
    TlDtypeKind kind;
-   uint8_t bits;            /* 1 for i1 */
-   uint8_t bytes;           /* in memory; 1 for i1 */
-   uint8_t mantissa;        /* explicit fraction bits */
-   uint8_t exponent;        /* exponent bits */
+   uint8_t bits;     /* 1 for i1 */
+   uint8_t bytes;    /* in memory; 1 for i1 */
+   uint8_t mantissa; /* explicit fraction bits */
+   uint8_t exponent; /* exponent bits */
    uint16_t bias;
    const char *triton_name; /* "float16" */
 } TlDtypeInfo;

@@ -146,8 +146,8 @@ want_mask(Call *c, const TlType *shape, unsigned i)
    const TlType *mask = c->args[i];
    if (mask == like(c, shape, TL_I1))
       return true;
-   return FAIL(c, "the mask of '%s' must be %s; got %s", op_name(c),
-               text(c, like(c, shape, TL_I1)), text(c, mask));
+   return FAIL(c, "the mask of '%s' must be %s; got %s", op_name(c), text(c, like(c, shape, TL_I1)),
+               text(c, mask));
 }
 
 static bool
@@ -274,8 +274,8 @@ infer_expand_dims(Call *c)
    TlLinear layout;
    if (from->layout)
       layout = tl_ll_expand(from->layout, at);
-   return one_result(c, tile_of(c, from->elem, from->rank + 1u, shape,
-                                from->layout ? &layout : NULL));
+   return one_result(c,
+                     tile_of(c, from->elem, from->rank + 1u, shape, from->layout ? &layout : NULL));
 }
 
 static bool
@@ -346,8 +346,8 @@ infer_join(Call *c)
    TlLinear layout;
    if (t->layout)
       layout = tl_ll_join(t->layout);
-   return one_result(c, tile_of(c, tl_type_elem(t), t->rank + 1u, shape,
-                                t->layout ? &layout : NULL));
+   return one_result(c,
+                     tile_of(c, tl_type_elem(t), t->rank + 1u, shape, t->layout ? &layout : NULL));
 }
 
 static bool
@@ -361,8 +361,9 @@ infer_split(Call *c)
    TlLinear half;
    unsigned reg_bit;
    if (t->layout && t->rank > 1 && !tl_ll_split(t->layout, &half, &reg_bit))
-      return FAIL(c, "'split' needs both halves in registers of one thread; the layout of %s has "
-                     "them elsewhere",
+      return FAIL(c,
+                  "'split' needs both halves in registers of one thread; the layout of %s has "
+                  "them elsewhere",
                   text(c, t));
    c->results[0] =
       tile_of(c, t->elem, t->rank - 1u, t->shape, t->layout && t->rank > 1 ? &half : NULL);
@@ -643,8 +644,8 @@ infer_dot(Call *c)
                   k, text(c, a), b->shape[r - 2], text(c, b));
    if (r == 3 && a->shape[0] != b->shape[0])
       return FAIL(c, "batch dimensions of 'dot' must match; got %s and %s", text(c, a), text(c, b));
-   bool has_data = (a->kind == TL_TYPE_MEMDESC || is_data(a)) &&
-                   (b->kind == TL_TYPE_MEMDESC || is_data(b));
+   bool has_data =
+      (a->kind == TL_TYPE_MEMDESC || is_data(a)) && (b->kind == TL_TYPE_MEMDESC || is_data(b));
    if (!has_data || !is_data(acc))
       return FAIL(c, "'dot' multiplies numbers; got %s and %s", text(c, a), text(c, b));
    if (!want_dot_dtypes(c))
@@ -697,8 +698,7 @@ infer_reduce(Call *c)
    if (has_layout)
       slice = tl_ll_slice(t->layout, axis);
    for (unsigned i = 0; i < c->num_args; i++)
-      c->results[i] =
-         tile_of(c, c->args[i]->elem, t->rank - 1u, shape, has_layout ? &slice : NULL);
+      c->results[i] = tile_of(c, c->args[i]->elem, t->rank - 1u, shape, has_layout ? &slice : NULL);
    return true;
 }
 
@@ -746,8 +746,8 @@ infer_histogram(Call *c)
    if (bins < 1 || bins > TL_MAX_TILE_ELEMS || !is_pow2((uint64_t)bins))
       return FAIL(c, "the number of bins must be a power of two up to %d; got %lld",
                   TL_MAX_TILE_ELEMS, (long long)bins);
-   return one_result(c, tile_of(c, tl_type_scalar(c->cx->types, TL_I32), 1,
-                                &(uint32_t){(uint32_t)bins}, NULL));
+   return one_result(
+      c, tile_of(c, tl_type_scalar(c->cx->types, TL_I32), 1, &(uint32_t){(uint32_t)bins}, NULL));
 }
 
 static bool

@@ -111,10 +111,10 @@ typedef struct TlInts {
 } TlInts;
 
 typedef union TlAttr {
-   int64_t i;            /* INT, BOOL, enumerations */
-   uint64_t bits;        /* BITS */
-   const char *s;        /* STR: interned or arena text; NULL = absent */
-   const TlInts *ints;   /* INTS; NULL = absent */
+   int64_t i;          /* INT, BOOL, enumerations */
+   uint64_t bits;      /* BITS */
+   const char *s;      /* STR: interned or arena text; NULL = absent */
+   const TlInts *ints; /* INTS; NULL = absent */
    const TlLinear *layout;
 } TlAttr;
 
@@ -125,7 +125,7 @@ typedef struct TlOpInfo {
    int min_args, max_args; /* TL_ANY = no limit */
    int num_results;        /* TL_ANY = decided by the operation */
    uint32_t traits;
-   const char *how;        /* parameter of the emit rule */
+   const char *how; /* parameter of the emit rule */
    const char *doc;
    uint8_t num_attrs;
    struct {
@@ -140,7 +140,7 @@ typedef struct TlAttrInfo {
    TlAttrKind kind;
 } TlAttrInfo;
 extern const TlAttrInfo tl_attr_info[TL_ATTR_COUNT];
-const char *tl_attr_word(TlAttrKind kind, int64_t value);                /* NULL if out of range */
+const char *tl_attr_word(TlAttrKind kind, int64_t value); /* NULL if out of range */
 bool tl_attr_word_value(TlAttrKind kind, const char *word, size_t len, int64_t *value);
 
 /* ---- values, operations, blocks ---- */
@@ -153,10 +153,10 @@ typedef struct TlUse {
 
 struct TlValue {
    const TlType *type;
-   TlOp *def;        /* NULL for a block argument */
-   TlBlock *block;   /* block argument: its block; else NULL */
-   uint32_t index;   /* result or argument number */
-   uint32_t id;      /* unique in the function, stable; used by side tables */
+   TlOp *def;      /* NULL for a block argument */
+   TlBlock *block; /* block argument: its block; else NULL */
+   uint32_t index; /* result or argument number */
+   uint32_t id;    /* unique in the function, stable; used by side tables */
    TlUse *uses;
    const char *name; /* source name for the text form, or NULL */
 };
@@ -164,11 +164,11 @@ struct TlValue {
 struct TlOp {
    TlOpcode opcode;
    uint32_t num_args, num_results, num_regions;
-   TlUse *args;        /* array; args[i].value */
-   TlValue *results;   /* array */
-   TlRegion **regions; /* array */
+   TlUse *args;                   /* array; args[i].value */
+   TlValue *results;              /* array */
+   TlRegion **regions;            /* array */
    TlAttr attrs[TL_MAX_OP_ATTRS]; /* in the order of the op's TL_OP_ATTR rows */
-   TlRange range;      /* source text that asked for it */
+   TlRange range;                 /* source text that asked for it */
    TlBlock *block;
    TlOp *prev, *next;
 };
@@ -181,7 +181,7 @@ struct TlBlock {
 };
 
 struct TlRegion {
-   TlOp *parent;  /* NULL for the function's body */
+   TlOp *parent; /* NULL for the function's body */
    TlFunc *func;
    TlBlock *block; /* exactly one */
 };
@@ -192,10 +192,10 @@ typedef enum TlState { TL_STATE_TYPED, TL_STATE_LAID, TL_STATE_LOWERED } TlState
  * is_runtime false, so that the launcher knows the source's parameter list. */
 typedef struct TlParam {
    const char *name;
-   bool is_runtime;      /* has a block argument and a kernel argument */
-   const TlType *type;   /* scalar or pointer, also of a folded parameter; NULL for a constexpr */
+   bool is_runtime;       /* has a block argument and a kernel argument */
+   const TlType *type;    /* scalar or pointer, also of a folded parameter; NULL for a constexpr */
    uint32_t divisibility; /* of the value, or of the address in bytes; 1 = nothing known */
-   const char *constant; /* text of the compile-time value when not run-time, else NULL */
+   const char *constant;  /* text of the compile-time value when not run-time, else NULL */
 } TlParam;
 
 struct TlFunc {
@@ -204,12 +204,12 @@ struct TlFunc {
    TlState state;
    TlParam *params;
    uint32_t num_params;
-   TlRegion *body;       /* block args = run-time parameters in order */
+   TlRegion *body; /* block args = run-time parameters in order */
    uint32_t num_warps, num_stages, num_ctas;
-   const char *grid;     /* source text of the kernel's grid= expression, or NULL */
-   const char *target;   /* "sm_90a" from LAID on, else NULL */
+   const char *grid;      /* source text of the kernel's grid= expression, or NULL */
+   const char *target;    /* "sm_90a" from LAID on, else NULL */
    uint32_t shared_bytes; /* dynamic shared memory, LOWERED */
-   bool strict_fp;       /* IEEE mode: no contraction, no approximate functions */
+   bool strict_fp;        /* IEEE mode: no contraction, no approximate functions */
    TlRange range;
    uint32_t next_value_id;
    TlFunc *next;
@@ -251,7 +251,7 @@ tl_has_trait(const TlOp *op, uint32_t trait)
    return (tl_op_info[op->opcode].traits & trait) != 0;
 }
 TlFunc *tl_op_func(const TlOp *op);
-TlBlock *tl_value_block(const TlValue *v);  /* of the definition or the argument */
+TlBlock *tl_value_block(const TlValue *v); /* of the definition or the argument */
 static inline bool
 tl_value_is(const TlValue *v, TlOpcode opcode)
 {
@@ -275,18 +275,18 @@ bool tl_has_attr(const TlOp *op, TlAttrKey key);
 TlAttr *tl_attr(TlOp *op, TlAttrKey key);
 int64_t tl_attr_int(const TlOp *op, TlAttrKey key);
 const char *tl_attr_str(const TlOp *op, TlAttrKey key);
-TlInts tl_attr_ints(const TlOp *op, TlAttrKey key); /* len 0 when absent */
+TlInts tl_attr_ints(const TlOp *op, TlAttrKey key);                     /* len 0 when absent */
 const TlInts *tl_ints(TlArena *arena, const int64_t *data, size_t len); /* copies */
 
 /* ---- editing ---- */
 void tl_set_arg(TlOp *op, unsigned i, TlValue *v);
 void tl_append_arg(TlOp *op, TlValue *v);
-void tl_remove_arg(TlOp *op, unsigned i);   /* later operands move down */
+void tl_remove_arg(TlOp *op, unsigned i); /* later operands move down */
 void tl_replace_uses(TlValue *old, TlValue *with);
-void tl_remove(TlOp *op);                   /* unlinks; results must be unused; regions go too */
+void tl_remove(TlOp *op); /* unlinks; results must be unused; regions go too */
 void tl_move_before(TlOp *op, TlOp *where);
 void tl_move_to_end(TlOp *op, TlBlock *block);
-bool tl_is_unused(const TlOp *op);          /* no result has a use */
+bool tl_is_unused(const TlOp *op); /* no result has a use */
 bool tl_value_dominates(const TlValue *v, const TlOp *at);
 /* Copies op (with regions) at the builder's cursor; operands found in map are replaced by what they
  * map to; results are entered into map (keys: old TlValue *). */
@@ -297,9 +297,9 @@ TlOp *tl_clone_op(TlBuilder *b, const TlOp *op, TlMap *map);
 struct TlBuilder {
    TlModule *module;
    TlFunc *func;
-   TlBlock *block;  /* where new operations go */
-   TlOp *before;    /* inserted before this one; NULL = at the end of block */
-   TlRange range;   /* given to new operations */
+   TlBlock *block; /* where new operations go */
+   TlOp *before;   /* inserted before this one; NULL = at the end of block */
+   TlRange range;  /* given to new operations */
 };
 
 typedef struct TlAttrInit {
@@ -354,7 +354,7 @@ TlValue *tl_build_n(TlBuilder *b, TlOpcode opcode, TlValue *const *args, unsigne
 
 /* A constant of scalar, tile or regs type from its element's bit pattern. */
 TlValue *tl_const_bits(TlBuilder *b, const TlType *type, uint64_t bits);
-TlValue *tl_const_int(TlBuilder *b, TlDtype dtype, int64_t v);     /* scalar */
+TlValue *tl_const_int(TlBuilder *b, TlDtype dtype, int64_t v); /* scalar */
 TlValue *tl_const_double(TlBuilder *b, const TlType *type, double v);
 /* True when v is a constant (scalar or equal elements); *bits receives the pattern. */
 bool tl_is_const(const TlValue *v, uint64_t *bits);

@@ -13,11 +13,11 @@
 typedef struct Printer {
    TlArena *arena;
    TlStrings *strings;
-   TlSources *sources;   /* NULL: no locations */
+   TlSources *sources; /* NULL: no locations */
    TlSb *out;
-   TlMap layouts;        /* const TlLinear * -> "#l0" */
+   TlMap layouts; /* const TlLinear * -> "#l0" */
    unsigned num_layouts;
-   const char **names;   /* by value id */
+   const char **names; /* by value id */
    uint32_t num_values;
    TlMap taken;          /* interned name -> next suffix to try, at least 1 */
    unsigned next_number; /* for values without a name */

@@ -31,7 +31,7 @@ typedef struct Reader {
    TlSources *sources;
    uint32_t file;
    const char *text;
-   const char *pos;      /* after the current token */
+   const char *pos; /* after the current token */
    const char *end;
    Tok tok;
    const char *begin;    /* of the current token */
@@ -315,8 +315,8 @@ parse_shape(Reader *r, unsigned *rank, uint32_t *shape)
          dim = dim * 10 + (uint64_t)(*s++ - '0');
       if ((s < r->pos && *s != 'x') || dim == 0 || (dim & (dim - 1)) || *rank == TL_MAX_RANK ||
           (n *= dim) > TL_MAX_TILE_ELEMS)
-         return fail_expected(
-            r, "a shape of at most 8 powers of two and 2^20 elements, as in 128x64");
+         return fail_expected(r,
+                              "a shape of at most 8 powers of two and 2^20 elements, as in 128x64");
       shape[(*rank)++] = (uint32_t)dim;
    }
    next(r);
@@ -718,8 +718,7 @@ parse_bits(Reader *r, Head *h)
                     (uint32_t)(h->bits.end - r->text)};
    tl_report(r->module->diags, E0350, range,
              tl_arena_printf(r->module->arena, "'%.*s' is not a value of %s",
-                             (int)(len > 40 ? 40 : len), h->bits.begin,
-                             tl_dtype_info[dtype].text));
+                             (int)(len > 40 ? 40 : len), h->bits.begin, tl_dtype_info[dtype].text));
    return false;
 }
 
@@ -769,9 +768,9 @@ check_types(Reader *r, Head *h)
       why = cx.why;
    for (size_t i = 0; !why && i < h->types.len; i++)
       if (!tl_infer_accepts(r->module->types, results[i], h->types.data[i]))
-         why = tl_arena_printf(arena, "the result of '%s' is %s, not %s",
-                               tl_op_info[h->opcode].text, tl_type_cstr(arena, results[i]),
-                               tl_type_cstr(arena, h->types.data[i]));
+         why =
+            tl_arena_printf(arena, "the result of '%s' is %s, not %s", tl_op_info[h->opcode].text,
+                            tl_type_cstr(arena, results[i]), tl_type_cstr(arena, h->types.data[i]));
    if (why)
       tl_report(r->module->diags, E0350, h->name_range, why);
    return !why;
@@ -806,8 +805,8 @@ parse_region(Reader *r, TlBlock *block)
       return false;
    }
    r->depth++;
-   bool ok = parse_region_args(r, block) && expect(r, '{') && parse_block(r, block) &&
-             expect(r, '}');
+   bool ok =
+      parse_region_args(r, block) && expect(r, '{') && parse_block(r, block) && expect(r, '}');
    r->depth--;
    while (r->scope.len > mark)
       tl_vec_pop(&r->scope)->in_scope = false;
@@ -1145,15 +1144,20 @@ bool
 tl_read_module(TlModule *m, TlSources *sources, uint32_t file)
 {
    const TlSource *src = tl_source(sources, file);
-   Reader r = {.module = m, .sources = sources, .file = file, .text = src->text,
-               .pos = src->text, .end = src->text + src->len, .last_end = src->text};
+   Reader r = {.module = m,
+               .sources = sources,
+               .file = file,
+               .text = src->text,
+               .pos = src->text,
+               .end = src->text + src->len,
+               .last_end = src->text};
    bool ok = true;
    tl_map_init(&r.layouts, m->arena);
    next(&r);
    while (r.tok != TOK_END) {
-      bool one = at_word(&r, "func")    ? parse_func(&r)
-                 : r.tok == TOK_HASH    ? parse_layout_def(&r)
-                                        : fail_expected(&r, "'func' or a layout");
+      bool one = at_word(&r, "func") ? parse_func(&r)
+                 : r.tok == TOK_HASH ? parse_layout_def(&r)
+                                     : fail_expected(&r, "'func' or a layout");
       if (!one) {
          ok = false;
          recover(&r);

@@ -7,10 +7,10 @@
 
 enum {
    TL_FEAT_CP_ASYNC = 1 << 0,
-   TL_FEAT_MMA_F16 = 1 << 1,  /* mma.sync m16n8k16 f16 and bf16 */
+   TL_FEAT_MMA_F16 = 1 << 1, /* mma.sync m16n8k16 f16 and bf16 */
    TL_FEAT_MMA_TF32 = 1 << 2,
-   TL_FEAT_BF16 = 1 << 3,     /* bf16 fma */
-   TL_FEAT_FP8_CVT = 1 << 4,  /* cvt to and from e4m3x2, e5m2x2 */
+   TL_FEAT_BF16 = 1 << 3,    /* bf16 fma */
+   TL_FEAT_FP8_CVT = 1 << 4, /* cvt to and from e4m3x2, e5m2x2 */
    TL_FEAT_FP8_MMA = 1 << 5,
    TL_FEAT_STMATRIX = 1 << 6,
    TL_FEAT_TMA = 1 << 7,

@@ -20,9 +20,9 @@ typedef struct LayoutNode {
 
 struct TlTypes {
    TlArena *arena;
-   TlMap types;                            /* hash -> TypeNode chain */
-   TlMap layouts;                          /* hash -> LayoutNode chain */
-   const TlType *scalars[TL_DTYPE_COUNT];  /* the hot path */
+   TlMap types;                           /* hash -> TypeNode chain */
+   TlMap layouts;                         /* hash -> LayoutNode chain */
+   const TlType *scalars[TL_DTYPE_COUNT]; /* the hot path */
    const TlType *token;
 };
 
@@ -44,8 +44,7 @@ type_equal(const TlType *a, const TlType *b)
 {
    return a->kind == b->kind && a->dtype == b->dtype && a->is_const == b->is_const &&
           a->elem == b->elem && a->rank == b->rank && a->count == b->count &&
-          a->layout == b->layout &&
-          memcmp(a->shape, b->shape, a->rank * sizeof a->shape[0]) == 0;
+          a->layout == b->layout && memcmp(a->shape, b->shape, a->rank * sizeof a->shape[0]) == 0;
 }
 
 static const TlType *
@@ -138,8 +137,7 @@ tl_type_memdesc(TlTypes *t, TlDtype dtype, unsigned rank, const uint32_t *shape,
                 const TlLinear *layout, uint32_t stages)
 {
    assert(rank >= 1 && rank <= TL_MAX_RANK && stages >= 1);
-   TlType c = {
-      .kind = TL_TYPE_MEMDESC, .dtype = dtype, .rank = (uint8_t)rank, .count = stages};
+   TlType c = {.kind = TL_TYPE_MEMDESC, .dtype = dtype, .rank = (uint8_t)rank, .count = stages};
    memcpy(c.shape, shape, rank * sizeof shape[0]);
    if (layout)
       c.layout = tl_layout_intern(t, layout);

@@ -22,13 +22,13 @@ typedef enum TlTypeKind {
 typedef struct TlType TlType;
 struct TlType {
    TlTypeKind kind;
-   TlDtype dtype;                /* SCALAR, MEMDESC; of a tile or regs of scalars: their dtype */
-   bool is_const;                /* PTR: stores are rejected */
-   const TlType *elem;           /* PTR: pointee; TILE, REGS: SCALAR or PTR */
-   uint8_t rank;                 /* TILE, MEMDESC */
-   uint32_t shape[TL_MAX_RANK];  /* TILE, MEMDESC */
-   uint32_t count;               /* REGS: registers; MEMDESC: stages (1 = not staged) */
-   const TlLinear *layout;       /* TILE in LAID state, MEMDESC: interned; else NULL */
+   TlDtype dtype;               /* SCALAR, MEMDESC; of a tile or regs of scalars: their dtype */
+   bool is_const;               /* PTR: stores are rejected */
+   const TlType *elem;          /* PTR: pointee; TILE, REGS: SCALAR or PTR */
+   uint8_t rank;                /* TILE, MEMDESC */
+   uint32_t shape[TL_MAX_RANK]; /* TILE, MEMDESC */
+   uint32_t count;              /* REGS: registers; MEMDESC: stages (1 = not staged) */
+   const TlLinear *layout;      /* TILE in LAID state, MEMDESC: interned; else NULL */
 };
 
 typedef struct TlTypes TlTypes;

@@ -55,8 +55,7 @@ check_type(Verifier *v, const TlOp *op, const TlType *t)
    bool is_tile = t->kind == TL_TYPE_TILE;
    bool laid_only = t->kind == TL_TYPE_MEMDESC || t->kind == TL_TYPE_TOKEN;
    if (state == TL_STATE_LOWERED ? is_tile || laid_only
-                                 : t->kind == TL_TYPE_REGS ||
-                                      (laid_only && state != TL_STATE_LAID))
+                                 : t->kind == TL_TYPE_REGS || (laid_only && state != TL_STATE_LAID))
       bad(v, op, "type %s is not of this state", text(v, t));
    if (is_tile && state == TL_STATE_LAID && !t->layout)
       bad(v, op, "every tile has a layout; %s has none", text(v, t));
@@ -130,8 +129,7 @@ check_results(Verifier *v, const TlOp *op)
       if (r->def != op || r->index != i || r->block)
          bad(v, op, "result %u is not linked to its operation", i);
       if (!tl_infer_accepts(v->types, results[i], r->type))
-         bad(v, op, "result %u is %s; operands give %s%s", i, text(v, r->type),
-             text(v, results[i]),
+         bad(v, op, "result %u is %s; operands give %s%s", i, text(v, r->type), text(v, results[i]),
              strcmp(text(v, r->type), text(v, results[i])) == 0 ? " in another layout" : "");
    }
    return true;
@@ -191,10 +189,10 @@ map_yield(const TlOp *op, unsigned i)
 }
 
 typedef struct RegionRule {
-   unsigned num;           /* regions */
-   TypeAt *arg, *yield;    /* of every region */
-   TlOpcode first_end;     /* terminator of region 0; the others end with yield */
-   bool is_pure;           /* nothing with an effect inside */
+   unsigned num;        /* regions */
+   TypeAt *arg, *yield; /* of every region */
+   TlOpcode first_end;  /* terminator of region 0; the others end with yield */
+   bool is_pure;        /* nothing with an effect inside */
 } RegionRule;
 
 static const RegionRule region_rule[TL_OP_COUNT] = {
@@ -281,8 +279,9 @@ check_op(Verifier *v, const TlOp *op)
       bad(v, op, "'%s' is not an operation of the %s state", tl_info(op)->text,
           state_name[v->func->state]);
    if (tl_has_trait(op, TL_TRAIT_TERM) != !op->next)
-      bad(v, op, op->next ? "'%s' must be the last of its block"
-                          : "a block must end with a terminator; it ends with '%s'",
+      bad(v, op,
+          op->next ? "'%s' must be the last of its block"
+                   : "a block must end with a terminator; it ends with '%s'",
           tl_info(op)->text);
    bool linked = check_args(v, op);
    for (unsigned i = 0; i < op->num_results; i++)
@@ -335,8 +334,7 @@ check_params(Verifier *v)
       const TlParam *p = &f->params[i];
       if (!p->is_runtime)
          continue;
-      const TlType *have =
-         arg < f->body->block->num_args ? f->body->block->args[arg]->type : NULL;
+      const TlType *have = arg < f->body->block->num_args ? f->body->block->args[arg]->type : NULL;
       if (!p->type || have != p->type)
          bad(v, NULL, "parameter %s is %s but its argument is %s", p->name, text(v, p->type),
              text(v, have));

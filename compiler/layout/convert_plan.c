@@ -15,8 +15,8 @@
 
 /* Columns of C split into register and lane parts. */
 typedef struct Blocks {
-   unsigned regs, lanes, warps;                      /* bits of dst */
-   uint32_t rr[TL_LL_MAX_BITS], lr[TL_LL_MAX_BITS];  /* source register, lane by dst register bit */
+   unsigned regs, lanes, warps;                     /* bits of dst */
+   uint32_t rr[TL_LL_MAX_BITS], lr[TL_LL_MAX_BITS]; /* source register, lane by dst register bit */
    uint32_t rl[TL_CONVERT_MAX_THREAD_BITS], ll[TL_CONVERT_MAX_THREAD_BITS]; /* by dst lane bit */
    uint32_t rw[TL_CONVERT_MAX_THREAD_BITS], lw[TL_CONVERT_MAX_THREAD_BITS]; /* by warp bit */
 } Blocks;

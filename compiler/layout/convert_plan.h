@@ -60,11 +60,11 @@ typedef struct TlConvertShuffle {
    uint32_t lane_by_lane[TL_CONVERT_MAX_THREAD_BITS]; /* source lane columns, by lane bit */
    uint32_t lane_by_warp[TL_CONVERT_MAX_THREAD_BITS]; /* by warp bit */
    uint32_t lane_by_reg[TL_LL_MAX_BITS];              /* by register bit */
-   bool exchange;          /* false: every value is already in its lane */
-   unsigned pack_bits;     /* register bits that may be packed into a word */
-   uint8_t pack_src[2];    /* their bit numbers in src registers */
-   uint8_t pack_dst[2];    /* and in dst registers */
-   unsigned num_shuffles;  /* 32-bit shuffles, packed where possible */
+   bool exchange;         /* false: every value is already in its lane */
+   unsigned pack_bits;    /* register bits that may be packed into a word */
+   uint8_t pack_src[2];   /* their bit numbers in src registers */
+   uint8_t pack_dst[2];   /* and in dst registers */
+   unsigned num_shuffles; /* 32-bit shuffles, packed where possible */
 } TlConvertShuffle;
 
 /* One direction of the exchange through shared memory. */

@@ -67,7 +67,10 @@ tl_hw_mma_instr_acc(TlMmaKind kind, uint32_t instr_n)
    bool wgmma = kind == TL_MMA_WGMMA;
    TlMmaTile t = {.kind = kind,
                   .rank = 2,
-                  .shape = {kind == TL_MMA_M8N8_F64 ? 8 : wgmma ? 64 : 16, wgmma ? instr_n : 8},
+                  .shape = {kind == TL_MMA_M8N8_F64 ? 8
+                            : wgmma                 ? 64
+                                                    : 16,
+                            wgmma ? instr_n : 8},
                   .warps = {wgmma ? 4 : 1, 1},
                   .instr_n = instr_n};
    return tl_hw_mma_acc(&t);

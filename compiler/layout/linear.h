@@ -95,8 +95,8 @@ TlLinear tl_ll_blocked(unsigned rank, const uint32_t *shape, const uint32_t *siz
  * fold_repeats removes; slice and expand leave rank 1..8. */
 TlLinear tl_ll_transpose(const TlLinear *l, const unsigned *order); /* dim i = old order[i] */
 TlLinear tl_ll_reshape(const TlLinear *l, unsigned rank, const uint32_t *shape); /* row-major */
-TlLinear tl_ll_slice(const TlLinear *l, unsigned dim);      /* drop dim; zero reg bits removed */
-TlLinear tl_ll_expand(const TlLinear *l, unsigned dim);     /* insert a dim of size 1 */
+TlLinear tl_ll_slice(const TlLinear *l, unsigned dim);  /* drop dim; zero reg bits removed */
+TlLinear tl_ll_expand(const TlLinear *l, unsigned dim); /* insert a dim of size 1 */
 /* Result dim has size 2 at the end; the new bit is register bit 0 (join), or `dim` must be a
  * register bit to split: returns false if the last dim's bit is not exactly one register bit, and
  * for rank 1 (rank 0 never occurs). */

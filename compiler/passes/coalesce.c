@@ -68,7 +68,7 @@ tl_access_of(TlAnalysis *facts, const TlValue *ptr, const TlValue *mask)
    a.align_bytes = pow2_factor((int64_t)info->divisibility[a.dim], MAX_ACCESS_BYTES);
    if (mask)
       a.mask_run =
-          pow2_at_most((int64_t)tl_axis_info(facts, mask)->constancy[a.dim], t->shape[a.dim]);
+         pow2_at_most((int64_t)tl_axis_info(facts, mask)->constancy[a.dim], t->shape[a.dim]);
    return a;
 }
 

@@ -9,9 +9,9 @@
 
 typedef struct Dce {
    TlArena *arena;
-   bool *live;              /* by value id */
-   TlMap live_ops;          /* TlOp * -> itself */
-   TL_VEC(TlValue *) todo;  /* live values whose definition is not looked at yet */
+   bool *live;             /* by value id */
+   TlMap live_ops;         /* TlOp * -> itself */
+   TL_VEC(TlValue *) todo; /* live values whose definition is not looked at yet */
    bool progress;
 } Dce;
 

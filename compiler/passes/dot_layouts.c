@@ -10,10 +10,10 @@ enum { MMA_N = 8 };
 
 /* A matrix instruction: what it multiplies and adds to. */
 typedef struct MmaInstr {
-   TlDtype a, b;     /* elements of the operands; FP32 as tf32 */
-   TlDtype acc;      /* of accumulator and result */
-   int word;         /* TL_MMA_* */
-   TlMmaKind kind;   /* its fragments */
+   TlDtype a, b;   /* elements of the operands; FP32 as tf32 */
+   TlDtype acc;    /* of accumulator and result */
+   int word;       /* TL_MMA_* */
+   TlMmaKind kind; /* its fragments */
 } MmaInstr;
 
 static const MmaInstr instrs[] = {

@@ -64,8 +64,8 @@ move_up(TlPassCx *cx, TlFunc *f, TlOp *cvt)
       return false;
    TlBuilder b = tl_builder_before(op);
    tl_set_arg(
-       op, 0,
-       tl_t1(&b, TL_OP_CONVERT_LAYOUT, tl_type_with_layout(f->module->types, x->type, home), x));
+      op, 0,
+      tl_t1(&b, TL_OP_CONVERT_LAYOUT, tl_type_with_layout(f->module->types, x->type, home), x));
    src->type = out->type;
    tl_replace_uses(out, src);
    tl_remove(cvt);

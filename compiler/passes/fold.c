@@ -62,8 +62,7 @@ is_int_value(const TlValue *v, int64_t want)
 static bool
 is_float_value(const TlValue *v, double want) /* the pattern: tells -0 from 0 */
 {
-   return is_float(v) &&
-          is_bits(v, tl_double_to_bits(dtype_of(v), want, TL_ROUND_NEAREST_EVEN));
+   return is_float(v) && is_bits(v, tl_double_to_bits(dtype_of(v), want, TL_ROUND_NEAREST_EVEN));
 }
 
 static TlBuilder

@@ -74,7 +74,7 @@ find_step(const TlOp *loop, unsigned i)
    const TlBlock *body = loop->regions[0]->block;
    TlOp *op = tl_arg(body->last, i)->def;
    bool is_step =
-       op && op->block == body && op->opcode == TL_OP_ADDPTR && tl_arg(op, 0) == body->args[i + 1];
+      op && op->block == body && op->opcode == TL_OP_ADDPTR && tl_arg(op, 0) == body->args[i + 1];
    return is_step ? op : NULL;
 }
 

@@ -36,8 +36,8 @@ copy_now(TlLowerCx *cx, TlOp *op, const TlSharedMap *map, const TlSharedRef *ref
    TlDtype t = tl_arg(op, 1)->type->dtype;
    const TlType *type = tl_type_regs(cx->types, tl_type_scalar(cx->types, t), map->num);
    TlValue *other = op->num_args > 3
-                        ? tl_regs_pick(cx, tl_lower_use(cx, tl_arg(op, 3)), map->reg, map->num)
-                        : tl_bits_const(cx, type, 0);
+                       ? tl_regs_pick(cx, tl_lower_use(cx, tl_arg(op, 3)), map->reg, map->num)
+                       : tl_bits_const(cx, type, 0);
    TlValue *args[3] = {ptrs, pred, other};
    TlValue *v = tl_build_n(&cx->b, TL_OP_LD_GLOBAL, args, pred ? 3 : 1, type,
                            TL_ATTRS_({TL_ATTR_VEC, {.i = map->vec}},

@@ -23,7 +23,7 @@ source_words(TlLowerCx *cx, const TlType *src, const TlLinear *result, unsigned 
       for (unsigned d = 0; d < src->rank; d++)
          if (d != axis) {
             uint32_t field =
-                result->col[i] >> tl_ll_dim_shift(result, d) & ((1u << result->log2_dim[d]) - 1);
+               result->col[i] >> tl_ll_dim_shift(result, d) & ((1u << result->log2_dim[d]) - 1);
             moved.col[i] |= field << tl_ll_dim_shift(&shape, d);
          }
    }

@@ -51,7 +51,7 @@ tl_lower_inline_asm(TlLowerCx *cx, TlOp *op)
    const TlType **types = tl_new_array(cx->scratch, const TlType *, op->num_results);
    for (unsigned i = 0; i < op->num_args; i++)
       args[i] =
-          tl_regs_pick(cx, tl_regs_splat(cx, tl_lower_use(cx, tl_arg(op, i)), n), index, padded);
+         tl_regs_pick(cx, tl_regs_splat(cx, tl_lower_use(cx, tl_arg(op, i)), n), index, padded);
    for (unsigned i = 0; i < op->num_results; i++)
       types[i] = tl_type_regs(cx->types, tl_type_elem(tl_result(op, i)->type), padded);
    TlOp *now = tl_lower_clone(cx, op, args, op->num_args, types, 0);

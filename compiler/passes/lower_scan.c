@@ -182,7 +182,7 @@ tl_scan_scratch(const TlOp *op, unsigned num_warps)
    uint32_t bytes = 0;
    for (unsigned i = 0; i < op->num_args; i++)
       bytes +=
-          most * 32 * num_warps * tl_dtype_info[tl_memory_dtype(tl_arg(op, i)->type->elem)].bytes;
+         most * 32 * num_warps * tl_dtype_info[tl_memory_dtype(tl_arg(op, i)->type->elem)].bytes;
    return bytes;
 }
 

@@ -17,7 +17,7 @@ tl_scratch_ref(TlLowerCx *cx, const TlOp *op)
    const TlScratchSlot *slot = tl_map_get(&cx->scratch_of, op);
    assert(slot && "lowering uses scratch that tl_scratch_bytes did not ask for");
    return (TlSharedRef){
-       .offset = slot->offset, .begin = slot->offset, .end = slot->offset + slot->bytes};
+      .offset = slot->offset, .begin = slot->offset, .end = slot->offset + slot->bytes};
 }
 
 TlSharedRef
@@ -248,7 +248,7 @@ tl_shared_load_at(TlLowerCx *cx, const TlSharedRef *ref, TlValue *bytes, TlDtype
 {
    Access a = access_at(cx, ref, bytes);
    const TlType *type =
-       tl_type_regs(cx->types, tl_type_scalar(cx->types, t), tl_regs_of(bytes->type));
+      tl_type_regs(cx->types, tl_type_scalar(cx->types, t), tl_regs_of(bytes->type));
    return tl_build_n(&cx->b, TL_OP_LD_SHARED, &a.address, 1, type, a.attrs);
 }
 
@@ -298,8 +298,8 @@ find_matrices(const TlLinear *l, const uint32_t *col, uint32_t fixed, unsigned e
    uint32_t others = 0;
    for (unsigned i = 0; i < tl_ll_in_bits(l); i++) {
       unsigned at = i - regs; /* lane bit */
-      bool in_row = m->trans ? i >= regs && at >= 2 && at < 5
-                             : i < m->word_bits || (i >= regs && at < 2);
+      bool in_row =
+         m->trans ? i >= regs && at >= 2 && at < 5 : i < m->word_bits || (i >= regs && at < 2);
       if (!in_row)
          others |= col[i];
    }

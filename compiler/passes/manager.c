@@ -7,8 +7,12 @@
 #include <string.h>
 #include <time.h>
 
-enum { STATE_TYPED = TL_STATE_TYPED, STATE_LAID = TL_STATE_LAID, STATE_LOWERED = TL_STATE_LOWERED,
-       STATE_ANY = -1 };
+enum {
+   STATE_TYPED = TL_STATE_TYPED,
+   STATE_LAID = TL_STATE_LAID,
+   STATE_LOWERED = TL_STATE_LOWERED,
+   STATE_ANY = -1
+};
 
 typedef struct PassRow {
    const char *name;

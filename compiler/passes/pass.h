@@ -14,16 +14,16 @@ typedef struct TlPassTime {
 } TlPassTime;
 
 typedef struct TlPassCx {
-   TlArena *scratch;          /* reset by the manager after each pass */
+   TlArena *scratch; /* reset by the manager after each pass */
    TlSources *sources;
-   TlDiags *diags;            /* located late errors and remarks (cx->module's are the same) */
-   const TlTarget *target;    /* NULL in target-free passes */
+   TlDiags *diags;         /* located late errors and remarks (cx->module's are the same) */
+   const TlTarget *target; /* NULL in target-free passes */
    bool verify_each;
-   const char *print_after;   /* pass name, "all" or NULL */
+   const char *print_after;                                       /* pass name, "all" or NULL */
    void (*print)(void *user, const char *pass, const char *text); /* receives printed IR */
    void *print_user;
-   const char *remarks;       /* "layout", "all", ... or NULL */
-   bool failed;               /* a located error was reported: stop the pipeline */
+   const char *remarks; /* "layout", "all", ... or NULL */
+   bool failed;         /* a located error was reported: stop the pipeline */
    TL_VEC(TlPassTime) times;
 } TlPassCx;
 

@@ -39,14 +39,14 @@ enum { MOST_WARPS_OF_LATE_WAITS = 4 };
 /* A load that becomes copies. */
 typedef struct Load {
    TlOp *op;
-   TlOp *alloc;               /* the buffer that it fills for dots, or NULL */
-   const TlType *stage;       /* one stage of the ring */
+   TlOp *alloc;                 /* the buffer that it fills for dots, or NULL */
+   const TlType *stage;         /* one stage of the ring */
    unsigned order[TL_MAX_RANK]; /* dimension of the ring -> of the load */
-   bool is_turned;            /* order is not the identity */
-   TlOp *first_use;           /* operation of the body that reads it, or holds the one that does */
-   uint32_t use_at;           /* its place in the body */
-   unsigned group;            /* of its copies, by first use */
-   TlValue *ring;             /* set by the rewrite */
+   bool is_turned;              /* order is not the identity */
+   TlOp *first_use; /* operation of the body that reads it, or holds the one that does */
+   uint32_t use_at; /* its place in the body */
+   unsigned group;  /* of its copies, by first use */
+   TlValue *ring;   /* set by the rewrite */
 } Load;
 
 typedef struct Pipe {
@@ -55,12 +55,12 @@ typedef struct Pipe {
    TlTypes *types;
    TlAnalysis *facts;
    TlOp *loop;
-   TlBlock *body;             /* of the old loop */
+   TlBlock *body; /* of the old loop */
    TL_VEC(Load) loads;
-   TlSlice slice;             /* what all copies need */
+   TlSlice slice; /* what all copies need */
    unsigned stages, groups;
-   int64_t step;              /* of the index; 0: known at run time only, of either sign */
-   bool has_stages;           /* the loop has its own num_stages */
+   int64_t step;    /* of the index; 0: known at run time only, of either sign */
+   bool has_stages; /* the loop has its own num_stages */
 } Pipe;
 
 static void
@@ -199,9 +199,9 @@ is_only_read(const TlValue *buffer)
 {
    for (const TlUse *u = buffer->uses; u; u = u->next) {
       const TlOp *op = u->user;
-      bool is_read = op->opcode == TL_OP_LOCAL_TRANS ? is_only_read(tl_result(op, 0))
-                                                     : op->opcode == TL_OP_LOCAL_LOAD ||
-                                                          op->opcode == TL_OP_DOT;
+      bool is_read = op->opcode == TL_OP_LOCAL_TRANS
+                        ? is_only_read(tl_result(op, 0))
+                        : op->opcode == TL_OP_LOCAL_LOAD || op->opcode == TL_OP_DOT;
       if (!is_read)
          return false;
    }
@@ -613,8 +613,8 @@ copy_mask(Pipe *p, TlBuilder *b, const TlOp *load, const TlMap *map, TlValue *ex
 {
    const TlType *ptr = tl_arg(load, 0)->type;
    TlValue *mask = load->num_args > 1 ? tl_slice_mapped(map, tl_arg(load, 1)) : NULL;
-   const TlType *t = mask ? mask->type
-                          : tl_type_with_elem(p->types, ptr, tl_type_scalar(p->types, TL_I1));
+   const TlType *t =
+      mask ? mask->type : tl_type_with_elem(p->types, ptr, tl_type_scalar(p->types, TL_I1));
    TlValue *all = tl_t1(b, TL_OP_SPLAT, t, exists);
    return mask ? tl_b2(b, TL_OP_AND, mask, all) : all;
 }
@@ -791,8 +791,8 @@ pipeline_loop(TlPassCx *cx, TlFunc *f, TlOp *loop)
    p.body = loop->regions[0]->block;
    p.has_stages = asked > 0;
    p.stages = asked > 0 ? (unsigned)asked : f->num_stages;
-   if (p.stages < 2 || !is_plain_body(p.body) ||
-       !(p.has_stages || has_opcode(p.body, TL_OP_DOT)) || !has_opcode(p.body, TL_OP_LOAD))
+   if (p.stages < 2 || !is_plain_body(p.body) || !(p.has_stages || has_opcode(p.body, TL_OP_DOT)) ||
+       !has_opcode(p.body, TL_OP_LOAD))
       return false;
    p.facts = tl_analysis_new(cx->scratch, f);
    find_loads(&p);
@@ -817,8 +817,7 @@ pipeline_loop(TlPassCx *cx, TlFunc *f, TlOp *loop)
       tl_report(cx->diags, R0413, loop->range, p.stages, (unsigned)stage_bytes(&p),
                 (unsigned)p.loads.len, p.loads.len == 1 ? "" : "s");
    for (size_t i = 0; i < p.loads.len && tl_remarks_on(cx, "pipeline"); i++)
-      tl_report(cx->diags, R0416, p.loads.data[i].op->range, p.stages - 1,
-                p.stages == 2 ? "" : "s",
+      tl_report(cx->diags, R0416, p.loads.data[i].op->range, p.stages - 1, p.stages == 2 ? "" : "s",
                 tl_memdesc_stage_bytes(p.loads.data[i].stage) * p.stages,
                 waits_late(&p) ? p.loads.data[i].group + 1 : 1, waits_late(&p) ? p.groups : 1);
    rewrite(&p);

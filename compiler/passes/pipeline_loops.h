@@ -10,10 +10,10 @@
 typedef struct TlSlice {
    TlArena *arena;
    TlOp *loop;
-   TlMap members;             /* TlOp * or carried TlValue * -> itself */
-   TL_VEC(TlOp *) ops;        /* in program order */
-   TL_VEC(unsigned) carried;  /* positions among the carried values */
-   bool has_load;             /* why adding failed: a load is in the way, else some other effect */
+   TlMap members;            /* TlOp * or carried TlValue * -> itself */
+   TL_VEC(TlOp *) ops;       /* in program order */
+   TL_VEC(unsigned) carried; /* positions among the carried values */
+   bool has_load;            /* why adding failed: a load is in the way, else some other effect */
 } TlSlice;
 
 void tl_slice_init(TlSlice *s, TlArena *arena, TlOp *loop);

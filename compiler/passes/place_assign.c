@@ -203,7 +203,7 @@ own_access_layout(Assign *a, const TlOp *op)
    while (vec > 1 && vec > share)
       vec /= 2;
    return tl_place_intern(
-       a->p, tl_blocked_layout(t->rank, t->shape, access.order, vec, a->p->func->num_warps));
+      a->p, tl_blocked_layout(t->rank, t->shape, access.order, vec, a->p->func->num_warps));
 }
 
 /* A load that only dots read goes to shared memory: it need not share its layout with accesses of
@@ -251,7 +251,7 @@ add_operation(Assign *a, TlOp *op)
    if (!tl_is_branching(op)) {
       tl_map_put(&p->homes, op, (void *)(uintptr_t)home.layout);
       add_var(
-          a, (Var){.op = op, .position = -1, .is_fixed = !is_flexible(a, op), .home = home.layout});
+         a, (Var){.op = op, .position = -1, .is_fixed = !is_flexible(a, op), .home = home.layout});
       return;
    }
    for (unsigned k = 0; k < op->num_results; k++) {
@@ -759,7 +759,7 @@ write_back(Assign *a)
          for (unsigned k = 0; k < x->op->num_results; k++)
             if (is_tile(tl_result(x->op, k)))
                p->choice[tl_result(x->op, k)->id].layout =
-                   layout_under(a, tl_result(x->op, k), x, x->home);
+                  layout_under(a, tl_result(x->op, k), x, x->home);
          continue;
       }
       unsigned at = (unsigned)x->position, skip = x->op->opcode == TL_OP_FOR ? 1 : 0;

@@ -141,7 +141,7 @@ buffer_cost(const TlDotForm *f, unsigned index, const TlType *tile, const TlLine
    TlType in_layout = *tile;
    in_layout.layout = from;
    TlLinear memory =
-       f->is_mma ? tl_mma_operand_memory(&in_layout) : tl_fma_operand_memory(tile, index);
+      f->is_mma ? tl_mma_operand_memory(&in_layout) : tl_fma_operand_memory(tile, index);
    unsigned bytes = tl_dtype_info[tile->dtype].bytes;
    int64_t words = 0;
    if (f->is_mma)
@@ -158,7 +158,7 @@ tl_place_cost_dot_operand(TlPlaceCosts *c, const TlDotForm *f, unsigned index, c
    if (!f->is_mma)
       return through_buffer;
    int64_t direct =
-       tl_place_cost_convert(c, tile->elem, from, tl_place_intern(c->place, f->operand[index]));
+      tl_place_cost_convert(c, tile->elem, from, tl_place_intern(c->place, f->operand[index]));
    return direct < through_buffer ? direct : through_buffer;
 }
 

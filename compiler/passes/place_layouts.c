@@ -62,7 +62,7 @@ collect(Driver *d, TlBlock *block)
    for (TlOp *op = block->first; op; op = op->next) {
       tl_vec_push(d->arena, &d->ops, op);
       bool has_scalar_region =
-          op->opcode == TL_OP_REDUCE || op->opcode == TL_OP_SCAN || op->opcode == TL_OP_MAP;
+         op->opcode == TL_OP_REDUCE || op->opcode == TL_OP_SCAN || op->opcode == TL_OP_MAP;
       for (unsigned i = 0; i < op->num_regions && !has_scalar_region; i++)
          collect(d, op->regions[i]->block);
    }
@@ -124,8 +124,8 @@ find_anchors(Driver *d)
    for (size_t i = 0; i < d->anchors.len; i++) {
       Anchor *a = &d->anchors.data[i];
       const TlType *t = tl_arg(a->op, 0)->type;
-      TlLinear l = tl_blocked_layout(t->rank, t->shape, a->access.order, group_vec(d, a),
-                                     p->func->num_warps);
+      TlLinear l =
+         tl_blocked_layout(t->rank, t->shape, a->access.order, group_vec(d, a), p->func->num_warps);
       tl_map_put(&p->anchors, a->op, (void *)(uintptr_t)tl_place_intern(p, l));
    }
 }
@@ -170,7 +170,7 @@ feeds_rows(Driver *d, const TlValue *from)
       for (const TlUse *u = todo.data[i]->uses; u; u = u->next) {
          const TlOp *op = u->user;
          bool is_last_axis =
-             op->opcode == TL_OP_REDUCE && tl_attr_int(op, TL_ATTR_AXIS) == from->type->rank - 1;
+            op->opcode == TL_OP_REDUCE && tl_attr_int(op, TL_ATTR_AXIS) == from->type->rank - 1;
          if (is_last_axis || (op->opcode == TL_OP_DOT && tl_arg(op, 0) == todo.data[i]))
             return true;
          if (is_transparent(op) && !tl_map_has(&seen, op)) {
@@ -514,7 +514,7 @@ shared_copy(Driver *d, TlValue *v, const TlLinear *memory, TlOp *user)
       return found;
    TlBuilder b = user->block == tl_value_block(v) ? tl_builder_before(user) : builder_after(d, v);
    const TlType *t =
-       tl_type_memdesc(d->place.types, v->type->dtype, v->type->rank, v->type->shape, memory, 1);
+      tl_type_memdesc(d->place.types, v->type->dtype, v->type->rank, v->type->shape, memory, 1);
    TlValue *buffer = tl_t1(&b, TL_OP_LOCAL_ALLOC, t, v);
    add_variant(d, v, NULL, buffer);
    return buffer;

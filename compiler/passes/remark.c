@@ -276,12 +276,12 @@ remark_conversion(TlPassCx *cx, const TlOp *op, bool in_loop)
       return;
    unsigned es = tl_dtype_info[tl_memory_dtype(to->elem)].bytes;
    tl_report(
-       cx->diags, R0411, op->range,
-       tl_type_cstr(cx->scratch, tl_type_with_layout(tl_op_func(op)->module->types, to, NULL)),
-       name_of(cx, layout_source(cx, tl_arg(op, 0)), "its producer"),
-       name_of(cx, layout_target(cx, tl_result(op, 0)), "its users"), way_of(plan),
-       (unsigned)tl_type_num_elems(to) * es, conflicts_of(cx, plan),
-       in_loop ? ", in every iteration" : "");
+      cx->diags, R0411, op->range,
+      tl_type_cstr(cx->scratch, tl_type_with_layout(tl_op_func(op)->module->types, to, NULL)),
+      name_of(cx, layout_source(cx, tl_arg(op, 0)), "its producer"),
+      name_of(cx, layout_target(cx, tl_result(op, 0)), "its users"), way_of(plan),
+      (unsigned)tl_type_num_elems(to) * es, conflicts_of(cx, plan),
+      in_loop ? ", in every iteration" : "");
 }
 
 static void

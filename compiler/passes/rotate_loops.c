@@ -207,8 +207,8 @@ delay_copies(Turn *t)
    TlOp *where = t->first->next;
    for (TlOp *op = t->first->prev, *prev; op != t->wait; op = prev) {
       prev = op->prev;
-      bool is_late = is_copy(op) ||
-                     (tl_op_is_pure(op) && !op->num_regions && !is_used_early(op, &early));
+      bool is_late =
+         is_copy(op) || (tl_op_is_pure(op) && !op->num_regions && !is_used_early(op, &early));
       if (!is_late)
          continue;
       tl_move_before(op, where);
@@ -232,8 +232,8 @@ static unsigned
 words_outside(const TlValue *v)
 {
    const TlOp *op = v->def;
-   if (op && (op->opcode == TL_OP_CONSTANT || op->opcode == TL_OP_SPLAT ||
-              op->opcode == TL_OP_PICK))
+   if (op &&
+       (op->opcode == TL_OP_CONSTANT || op->opcode == TL_OP_SPLAT || op->opcode == TL_OP_PICK))
       return 0; /* their operands are counted */
    return words_of(v);
 }

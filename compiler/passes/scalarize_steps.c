@@ -95,7 +95,7 @@ scalarize(TlFunc *f, TlOp *loop, unsigned i)
       tl_set_arg(splat, 0, of[k]);
    }
    TlValue *moved =
-       next->opcode == TL_OP_ADD ? tl_b2(&b, TL_OP_ADD, x, step) : tl_b2(&b, TL_OP_SUB, x, step);
+      next->opcode == TL_OP_ADD ? tl_b2(&b, TL_OP_ADD, x, step) : tl_b2(&b, TL_OP_SUB, x, step);
    TlBuilder before = tl_builder_before(loop);
    tl_set_arg(loop, i + 3, tl_const_int(&before, tile->dtype, 0));
    tl_set_arg(body->last, i, moved);

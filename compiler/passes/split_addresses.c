@@ -23,9 +23,9 @@ typedef struct Term {
 typedef struct Sum {
    Term term[MAX_TERMS]; /* sorted after the first, which is the pointer */
    uint32_t num_terms;
-   int64_t constant;     /* in elements */
-   uint64_t bits;        /* of the terms' sum: those that may be set */
-   uint32_t reg;         /* of the addptr */
+   int64_t constant; /* in elements */
+   uint64_t bits;    /* of the terms' sum: those that may be set */
+   uint32_t reg;     /* of the addptr */
 } Sum;
 
 typedef struct Split {
@@ -33,8 +33,8 @@ typedef struct Split {
    TlTypes *types;
    uint64_t *bits; /* by value id: bits that may be set in any register, integers only */
    uint32_t num_values;
-   TlMap sources;  /* pick -> TlPickSource[] */
-   TlMap casts;    /* widening cast -> Groups */
+   TlMap sources; /* pick -> TlPickSource[] */
+   TlMap casts;   /* widening cast -> Groups */
    bool progress;
 } Split;
 
@@ -159,8 +159,7 @@ find_bits(Split *s, const TlFunc *f, const TlBlock *block)
       for (unsigned i = 0; i < op->num_regions; i++)
          find_bits(s, f, op->regions[i]->block);
       if (op->num_regions == 0 && op->num_results == 1 && is_int(tl_result(op, 0)))
-         s->bits[tl_result(op, 0)->id] =
-            possible_bits(s, f, op) & width_mask(tl_result(op, 0));
+         s->bits[tl_result(op, 0)->id] = possible_bits(s, f, op) & width_mask(tl_result(op, 0));
    }
 }
 

@@ -322,7 +322,7 @@ check_overflow(TlSema *s, TlOpcode op, TlValue *x, TlValue *y)
    TlValue *high = tl_b2(b, TL_OP_LE, exact, tl_const_bits(b, wide, (TlBits)top));
    TlValue *ok = tl_b2(b, TL_OP_AND, low, high);
    const char *text =
-       tl_arena_printf(s->arena, "%s overflow in '%s'", tl_dtype_info[t].text, tl_op_info[op].text);
+      tl_arena_printf(s->arena, "%s overflow in '%s'", tl_dtype_info[t].text, tl_op_info[op].text);
    TlAttrInit attr = {TL_ATTR_TEXT, {.s = text}};
    tl_build(b, TL_OP_DEVICE_ASSERT, &ok, 1, NULL, 0, &attr, 1, 0);
 }
@@ -342,7 +342,7 @@ tl_sema_addptr(TlSema *s, TlValue *ptr, const TlSv *offset, bool negate, TlRange
       return NULL;
    }
    bool is_narrow_unsigned =
-       !tl_dtype_is_signed(elem->dtype) && tl_dtype_info[elem->dtype].bits < 64;
+      !tl_dtype_is_signed(elem->dtype) && tl_dtype_info[elem->dtype].bits < 64;
    if (elem->dtype == TL_I1)
       off = tl_sema_cast(s, off, tl_type_scalar(s->types, TL_I32), range);
    else if (negate && is_narrow_unsigned) /* -x must not wrap before it is extended */
@@ -386,15 +386,15 @@ typedef struct BinaryOp {
 } BinaryOp;
 
 static const BinaryOp binary_ops[TL_AST_OP_COUNT] = {
-    [TL_AST_OP_ADD] = {ARITH, TL_OP_ADD},          [TL_AST_OP_SUB] = {ARITH, TL_OP_SUB},
-    [TL_AST_OP_MUL] = {ARITH, TL_OP_MUL},          [TL_AST_OP_DIV] = {TRUE_DIV, TL_OP_DIV},
-    [TL_AST_OP_FLOORDIV] = {FLOOR_DIV, TL_OP_DIV}, [TL_AST_OP_MOD] = {MOD, TL_OP_REM},
-    [TL_AST_OP_SHL] = {SHIFT, TL_OP_SHL},          [TL_AST_OP_SHR] = {SHIFT, TL_OP_SHR},
-    [TL_AST_OP_BITAND] = {BITWISE, TL_OP_AND},     [TL_AST_OP_BITOR] = {BITWISE, TL_OP_OR},
-    [TL_AST_OP_BITXOR] = {BITWISE, TL_OP_XOR},     [TL_AST_OP_EQ] = {COMPARE, TL_OP_EQ},
-    [TL_AST_OP_NE] = {COMPARE, TL_OP_NE},          [TL_AST_OP_LT] = {COMPARE, TL_OP_LT},
-    [TL_AST_OP_LE] = {COMPARE, TL_OP_LE},          [TL_AST_OP_GT] = {COMPARE, TL_OP_GT},
-    [TL_AST_OP_GE] = {COMPARE, TL_OP_GE},
+   [TL_AST_OP_ADD] = {ARITH, TL_OP_ADD},          [TL_AST_OP_SUB] = {ARITH, TL_OP_SUB},
+   [TL_AST_OP_MUL] = {ARITH, TL_OP_MUL},          [TL_AST_OP_DIV] = {TRUE_DIV, TL_OP_DIV},
+   [TL_AST_OP_FLOORDIV] = {FLOOR_DIV, TL_OP_DIV}, [TL_AST_OP_MOD] = {MOD, TL_OP_REM},
+   [TL_AST_OP_SHL] = {SHIFT, TL_OP_SHL},          [TL_AST_OP_SHR] = {SHIFT, TL_OP_SHR},
+   [TL_AST_OP_BITAND] = {BITWISE, TL_OP_AND},     [TL_AST_OP_BITOR] = {BITWISE, TL_OP_OR},
+   [TL_AST_OP_BITXOR] = {BITWISE, TL_OP_XOR},     [TL_AST_OP_EQ] = {COMPARE, TL_OP_EQ},
+   [TL_AST_OP_NE] = {COMPARE, TL_OP_NE},          [TL_AST_OP_LT] = {COMPARE, TL_OP_LT},
+   [TL_AST_OP_LE] = {COMPARE, TL_OP_LE},          [TL_AST_OP_GT] = {COMPARE, TL_OP_GT},
+   [TL_AST_OP_GE] = {COMPARE, TL_OP_GE},
 };
 
 static TlSv

@@ -47,7 +47,7 @@ tl_builtin_row(const TlCall *call)
 #define TL_BUILTIN_NO(...)
 #include "sema/builtins.def"
 TlBuiltinFn tl_builtin_elementwise, tl_builtin_stdlib, tl_builtin_unsupported, tl_builtin_math,
-    tl_builtin_abs;
+   tl_builtin_abs;
 
 /* ---- arguments: builtin_args.c ---- */
 const char *tl_call_param(TlSema *s, const TlCall *call, unsigned i); /* parameter's name */

@@ -336,13 +336,13 @@ takes_text(uint32_t takes)
       uint32_t takes;
       const char *text;
    } names[] = {
-       {TL_TAKES_FP32, "fp32"},
-       {TL_TAKES_WIDE_FLOAT, "fp32 or fp64"},
-       {TL_TAKES_FLOAT, "floating-point numbers"},
-       {TL_TAKES_INT32, "32-bit integers"},
-       {TL_TAKES_WIDE_INT, "32-bit or 64-bit integers"},
-       {TL_TAKES_INT, "integers"},
-       {TL_TAKES_INT | TL_TAKES_BOOL, "integers"},
+      {TL_TAKES_FP32, "fp32"},
+      {TL_TAKES_WIDE_FLOAT, "fp32 or fp64"},
+      {TL_TAKES_FLOAT, "floating-point numbers"},
+      {TL_TAKES_INT32, "32-bit integers"},
+      {TL_TAKES_WIDE_INT, "32-bit or 64-bit integers"},
+      {TL_TAKES_INT, "integers"},
+      {TL_TAKES_INT | TL_TAKES_BOOL, "integers"},
    };
    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
       if (names[i].takes == (takes & ~(uint32_t)TL_TAKES_MATH64))

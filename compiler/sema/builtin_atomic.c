@@ -49,8 +49,8 @@ pointee_arg(TlSema *s, const TlCall *call, unsigned i, const TlType *ptr)
    const TlType *elem = tl_type_elem(ptr)->elem;
    const TlSv *arg = &call->args[i];
    TlValue *v = tl_sv_is_number(arg) && !arg->is_strong
-                    ? tl_sema_value_as(s, arg, elem->dtype, range)
-                    : tl_call_value(s, call, i);
+                   ? tl_sema_value_as(s, arg, elem->dtype, range)
+                   : tl_call_value(s, call, i);
    v = v ? tl_sema_cast(s, v, elem, range) : NULL;
    if (!v)
       return NULL;
@@ -171,7 +171,7 @@ tl_builtin_atomic_cas(TlSema *s, const TlCall *call)
    if (!a.value)
       return tl_sv_poison();
    const TlAttrInit attrs[] = {
-       {TL_ATTR_SEM, {.i = a.sem}}, {TL_ATTR_SCOPE, {.i = a.scope}}, {TL_ATTR_COUNT, {.i = 0}}};
+      {TL_ATTR_SEM, {.i = a.sem}}, {TL_ATTR_SCOPE, {.i = a.scope}}, {TL_ATTR_COUNT, {.i = 0}}};
    return tl_sv_value(tl_sema_build(s, TL_OP_ATOMIC_CAS, (TlValue *[]){a.ptr, compare, a.value}, 3,
                                     NULL, attrs, call->range));
 }

@@ -30,12 +30,12 @@ shape_tuple(TlSema *s, unsigned rank, const uint32_t *shape)
 /* ---- types ---- */
 /* Names that are questions about a dtype and are called: x.dtype.is_floating(). */
 static const char *const type_methods[] = {
-    "is_floating", "is_int",     "is_int_signed", "is_int_unsigned", "is_bool",
-    "is_ptr",      "is_block",   "is_fp8",        "is_fp16",         "is_bf16",
-    "is_fp32",     "is_fp64",    "is_int1",       "is_int8",         "is_int16",
-    "is_int32",    "is_int64",   "is_uint8",      "is_uint16",       "is_uint32",
-    "is_uint64",   "is_fp8e4nv", "is_fp8e5",      "is_fp8e4b15",     "is_standard_floating",
-    "is_void",     "is_const",   "is_numeric",    "is_dtype",
+   "is_floating", "is_int",     "is_int_signed", "is_int_unsigned", "is_bool",
+   "is_ptr",      "is_block",   "is_fp8",        "is_fp16",         "is_bf16",
+   "is_fp32",     "is_fp64",    "is_int1",       "is_int8",         "is_int16",
+   "is_int32",    "is_int64",   "is_uint8",      "is_uint16",       "is_uint32",
+   "is_uint64",   "is_fp8e4nv", "is_fp8e5",      "is_fp8e4b15",     "is_standard_floating",
+   "is_void",     "is_const",   "is_numeric",    "is_dtype",
 };
 
 static bool

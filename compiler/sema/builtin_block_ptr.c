@@ -232,8 +232,8 @@ padding_value(TlSema *s, const TlCall *call, const TlType *tile, TlValue **other
    }
    if (tl_text_is(text, "nan") && is_float) {
       *other = tl_const_bits(
-          &s->b, tile,
-          tl_double_to_bits(tile->elem->dtype, __builtin_nan(""), TL_ROUND_NEAREST_EVEN));
+         &s->b, tile,
+         tl_double_to_bits(tile->elem->dtype, __builtin_nan(""), TL_ROUND_NEAREST_EVEN));
       return true;
    }
    if (tl_text_is(text, "nan"))
@@ -337,8 +337,8 @@ tl_block_ptr_store(TlSema *s, const TlCall *call, const TlAttrInit *attrs)
    TlValue *ptr = expand_block(s, &bytes, checked, &mask, call->range);
    TlValue *args[3] = {ptr, v, mask};
    return tl_sema_build_op(s, TL_OP_STORE, args, mask ? 3 : 2, NULL, 0, attrs, 0, call->range)
-              ? tl_sv_none()
-              : tl_sv_poison();
+             ? tl_sv_none()
+             : tl_sv_poison();
 }
 
 /* ---- tensor descriptors ---- */
@@ -449,7 +449,7 @@ tl_builtin_descriptor_load(TlSema *s, const TlCall *call)
    const TlType *elem = p.base->type->elem;
    const TlType *tile = tl_type_tile(s->types, elem, p.rank, p.block, NULL);
    TlBits bits =
-       p.pads_nan ? tl_double_to_bits(elem->dtype, __builtin_nan(""), TL_ROUND_NEAREST_EVEN) : 0;
+      p.pads_nan ? tl_double_to_bits(elem->dtype, __builtin_nan(""), TL_ROUND_NEAREST_EVEN) : 0;
    return load_block(s, &p, (1u << p.rank) - 1, tl_const_bits(&s->b, tile, bits), NULL,
                      call->range);
 }
@@ -470,7 +470,7 @@ tl_builtin_descriptor_store(TlSema *s, const TlCall *call)
       return tl_sv_poison();
    }
    bool same =
-       v->type->rank == p.rank && memcmp(v->type->shape, p.block, p.rank * sizeof p.block[0]) == 0;
+      v->type->rank == p.rank && memcmp(v->type->shape, p.block, p.rank * sizeof p.block[0]) == 0;
    if (!same) {
       tl_report(s->diags, E0323, tl_call_arg_range(call, 2), tl_type_cstr(s->arena, v->type),
                 tl_shape_text(s, p.rank, p.block));

@@ -34,7 +34,7 @@ TlValue *
 tl_build_arange(TlSema *s, int64_t start, int64_t end, TlRange range)
 {
    const TlAttrInit attrs[] = {
-       {TL_ATTR_START, {.i = start}}, {TL_ATTR_END, {.i = end}}, {TL_ATTR_COUNT, {.i = 0}}};
+      {TL_ATTR_START, {.i = start}}, {TL_ATTR_END, {.i = end}}, {TL_ATTR_COUNT, {.i = 0}}};
    return tl_sema_build(s, TL_OP_ARANGE, NULL, 0, NULL, attrs, range);
 }
 
@@ -153,7 +153,7 @@ tl_builtin_cast(TlSema *s, const TlCall *call)
       return tl_sv_poison();
    }
    return tl_sv_value(
-       tl_sema_cast_rounded(s, v, to, rounding < 0 ? TL_ROUNDING_RTNE : rounding, call->range));
+      tl_sema_cast_rounded(s, v, to, rounding < 0 ? TL_ROUNDING_RTNE : rounding, call->range));
 }
 
 TlSv

@@ -321,7 +321,7 @@ tl_builtin_inline_asm(TlSema *s, const TlCall *call)
                                {TL_ATTR_PACK, {.i = pack}},
                                {TL_ATTR_COUNT, {.i = 0}}};
    TlOp *op =
-       tl_sema_build_op(s, TL_OP_INLINE_ASM, v, num, results, num_types, attrs, 0, call->range);
+      tl_sema_build_op(s, TL_OP_INLINE_ASM, v, num, results, num_types, attrs, 0, call->range);
    if (!op)
       return tl_sv_poison();
    if (call->args[DTYPE].kind != TL_SV_TUPLE)

@@ -62,8 +62,10 @@ check_shapes(TlSema *s, const TlCall *call, const TlValue *a, const TlValue *b)
          tl_report(s->diags, E0312, call->range, k, y->shape[r - 2]);
       else
          tl_report(s->diags, E0347, call->range,
-                   tl_arena_printf(s->arena, "batch dimensions of 'dot' must match; left has %u, "
-                                   "right has %u", x->shape[0], y->shape[0]));
+                   tl_arena_printf(s->arena,
+                                   "batch dimensions of 'dot' must match; left has %u, "
+                                   "right has %u",
+                                   x->shape[0], y->shape[0]));
       note_operands(s, call, a, b);
       if (k != y->shape[r - 2] && k == y->shape[r - 1])
          tl_help(s->diags, "transpose the right operand: tl.trans(b)");
@@ -190,12 +192,12 @@ tl_builtin_dot(TlSema *s, const TlCall *call)
    memcpy(shape, a->type->shape, r * sizeof shape[0]);
    shape[r - 1] = b->type->shape[r - 1];
    TlValue *acc =
-       accumulator(s, call, tl_type_tile(s->types, tl_scalar(s, out), r, shape, NULL), wanted);
+      accumulator(s, call, tl_type_tile(s->types, tl_scalar(s, out), r, shape, NULL), wanted);
    if (!acc)
       return tl_sv_poison();
    const TlAttrInit attrs[] = {{TL_ATTR_PRECISION, {.i = how}},
                                {TL_ATTR_IMPRECISE, {.i = imprecise}},
                                {TL_ATTR_COUNT, {.i = 0}}};
    return tl_sv_value(
-       tl_sema_build(s, TL_OP_DOT, (TlValue *[]){a, b, acc}, 3, NULL, attrs, call->range));
+      tl_sema_build(s, TL_OP_DOT, (TlValue *[]){a, b, acc}, 3, NULL, attrs, call->range));
 }

@@ -180,7 +180,7 @@ tl_builtin_store(TlSema *s, const TlCall *call)
                      TL_EVICT_NORMAL, &evict))
       return tl_sv_poison();
    const TlAttrInit attrs[] = {
-       {TL_ATTR_CACHE, {.i = cache}}, {TL_ATTR_EVICT, {.i = evict}}, {TL_ATTR_COUNT, {.i = 0}}};
+      {TL_ATTR_CACHE, {.i = cache}}, {TL_ATTR_EVICT, {.i = evict}}, {TL_ATTR_COUNT, {.i = 0}}};
    if (call->args[0].kind == TL_SV_BLOCKPTR)
       return tl_block_ptr_store(s, call, attrs);
    TlValue *ptr, *mask;
@@ -221,6 +221,6 @@ tl_builtin_store(TlSema *s, const TlCall *call)
    }
    TlValue *args[3] = {ptr, v, mask};
    return tl_sema_build_op(s, TL_OP_STORE, args, mask ? 3 : 2, NULL, 0, attrs, 0, call->range)
-              ? tl_sv_none()
-              : tl_sv_poison();
+             ? tl_sv_none()
+             : tl_sv_poison();
 }

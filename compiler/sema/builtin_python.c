@@ -316,17 +316,17 @@ is_instance(const TlSv *v, const TlSv *type)
       const char *name;
       uint32_t kinds;
    } rows[] = {
-       {"tensor", 1u << TL_SV_VALUE | 1u << TL_SV_BLOCKPTR},
-       {"constexpr", 1u << TL_SV_BOOL | 1u << TL_SV_INT | 1u << TL_SV_FLOAT | 1u << TL_SV_STR |
-                         1u << TL_SV_NONE | 1u << TL_SV_TYPE},
-       {"int", 1u << TL_SV_INT | 1u << TL_SV_BOOL},
-       {"float", 1u << TL_SV_FLOAT},
-       {"bool", 1u << TL_SV_BOOL},
-       {"str", 1u << TL_SV_STR},
-       {"tuple", 1u << TL_SV_TUPLE},
-       {"list", 1u << TL_SV_TUPLE},
-       {"dict", 1u << TL_SV_DICT},
-       {"dtype", 1u << TL_SV_TYPE},
+      {"tensor", 1u << TL_SV_VALUE | 1u << TL_SV_BLOCKPTR},
+      {"constexpr", 1u << TL_SV_BOOL | 1u << TL_SV_INT | 1u << TL_SV_FLOAT | 1u << TL_SV_STR |
+                       1u << TL_SV_NONE | 1u << TL_SV_TYPE},
+      {"int", 1u << TL_SV_INT | 1u << TL_SV_BOOL},
+      {"float", 1u << TL_SV_FLOAT},
+      {"bool", 1u << TL_SV_BOOL},
+      {"str", 1u << TL_SV_STR},
+      {"tuple", 1u << TL_SV_TUPLE},
+      {"list", 1u << TL_SV_TUPLE},
+      {"dict", 1u << TL_SV_DICT},
+      {"dtype", 1u << TL_SV_TYPE},
    };
    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
       if (strcmp(rows[i].name, name) == 0) {

@@ -21,9 +21,9 @@ static bool
 build_fold(TlSema *s, const Fold *f, TlValue *const *in, unsigned n, TlValue **out)
 {
    const TlAttrInit attrs[] = {
-       {TL_ATTR_AXIS, {.i = f->axis}},
-       {f->op == TL_OP_SCAN ? TL_ATTR_REVERSE : TL_ATTR_COUNT, {.i = f->reverse}},
-       {TL_ATTR_COUNT, {.i = 0}}};
+      {TL_ATTR_AXIS, {.i = f->axis}},
+      {f->op == TL_OP_SCAN ? TL_ATTR_REVERSE : TL_ATTR_COUNT, {.i = f->reverse}},
+      {TL_ATTR_COUNT, {.i = 0}}};
    TlOp *op = tl_sema_build_op(s, f->op, in, n, NULL, n, attrs, 1, f->range);
    if (!op)
       return false;
@@ -418,5 +418,5 @@ tl_builtin_histogram(TlSema *s, const TlCall *call)
    }
    const TlAttrInit attrs[] = {{TL_ATTR_BINS, {.i = bins}}, {TL_ATTR_COUNT, {.i = 0}}};
    return tl_sv_value(
-       tl_sema_build(s, TL_OP_HISTOGRAM, args, has_mask ? 2 : 1, NULL, attrs, call->range));
+      tl_sema_build(s, TL_OP_HISTOGRAM, args, has_mask ? 2 : 1, NULL, attrs, call->range));
 }

@@ -245,7 +245,7 @@ gather(TlSema *s, TlValue *src, TlValue *index, unsigned axis, TlRange range)
 {
    const TlAttrInit attrs[] = {{TL_ATTR_AXIS, {.i = axis}}, {TL_ATTR_COUNT, {.i = 0}}};
    return tl_sv_value(
-       tl_sema_build(s, TL_OP_GATHER, (TlValue *[]){src, index}, 2, NULL, attrs, range));
+      tl_sema_build(s, TL_OP_GATHER, (TlValue *[]){src, index}, 2, NULL, attrs, range));
 }
 
 TlSv
@@ -310,5 +310,5 @@ tl_builtin_where(TlSema *s, const TlCall *call)
        !tl_sema_broadcast(s, &x, &y, call->range))
       return tl_sv_poison();
    return tl_sv_value(
-       tl_sema_build(s, TL_OP_SELECT, (TlValue *[]){cond, x, y}, 3, NULL, NULL, call->range));
+      tl_sema_build(s, TL_OP_SELECT, (TlValue *[]){cond, x, y}, 3, NULL, NULL, call->range));
 }

@@ -243,7 +243,7 @@ tl_invoke_func(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlArgs *args, Tl
    bool is_host = (f && tl_is_host(f)) || (!fn->is_compiled && all_known(args));
    TlActivation *act = tl_new(s->arena, TlActivation);
    *act =
-       (TlActivation){.caller = s->impl->act, .func = fn, .call_range = range, .is_host = is_host};
+      (TlActivation){.caller = s->impl->act, .func = fn, .call_range = range, .is_host = is_host};
    TlFrame *frame = tl_frame_new(s, fn->closure, fn->unit, act);
    Binder b = {.fn = fn, .frame = frame, .args = &with_self, .range = range};
    b.params = fn->node->kind == TL_AST_LAMBDA ? &tl_ast_Lambda(fn->node)->params

@@ -310,12 +310,12 @@ static const struct {
    TlAstOp op;
    TlOpcode opcode;
 } strong_op[] = {
-    {TL_AST_OP_ADD, TL_OP_ADD},  {TL_AST_OP_SUB, TL_OP_SUB},      {TL_AST_OP_MUL, TL_OP_MUL},
-    {TL_AST_OP_DIV, TL_OP_DIV},  {TL_AST_OP_FLOORDIV, TL_OP_DIV}, {TL_AST_OP_MOD, TL_OP_REM},
-    {TL_AST_OP_SHL, TL_OP_SHL},  {TL_AST_OP_SHR, TL_OP_SHR},      {TL_AST_OP_BITAND, TL_OP_AND},
-    {TL_AST_OP_BITOR, TL_OP_OR}, {TL_AST_OP_BITXOR, TL_OP_XOR},   {TL_AST_OP_EQ, TL_OP_EQ},
-    {TL_AST_OP_NE, TL_OP_NE},    {TL_AST_OP_LT, TL_OP_LT},        {TL_AST_OP_LE, TL_OP_LE},
-    {TL_AST_OP_GT, TL_OP_GT},    {TL_AST_OP_GE, TL_OP_GE},
+   {TL_AST_OP_ADD, TL_OP_ADD},  {TL_AST_OP_SUB, TL_OP_SUB},      {TL_AST_OP_MUL, TL_OP_MUL},
+   {TL_AST_OP_DIV, TL_OP_DIV},  {TL_AST_OP_FLOORDIV, TL_OP_DIV}, {TL_AST_OP_MOD, TL_OP_REM},
+   {TL_AST_OP_SHL, TL_OP_SHL},  {TL_AST_OP_SHR, TL_OP_SHR},      {TL_AST_OP_BITAND, TL_OP_AND},
+   {TL_AST_OP_BITOR, TL_OP_OR}, {TL_AST_OP_BITXOR, TL_OP_XOR},   {TL_AST_OP_EQ, TL_OP_EQ},
+   {TL_AST_OP_NE, TL_OP_NE},    {TL_AST_OP_LT, TL_OP_LT},        {TL_AST_OP_LE, TL_OP_LE},
+   {TL_AST_OP_GT, TL_OP_GT},    {TL_AST_OP_GE, TL_OP_GE},
 };
 
 static TlBits
@@ -530,7 +530,7 @@ tl_const_unary(TlSema *s, TlAstOp op, const TlSv *a, TlRange range)
       if (op == TL_AST_OP_INVERT && is_int(a)) {
          if (a->is_strong)
             return from_bits(a->dtype, ~const_bits(a, a->dtype) &
-                                           (UINT64_MAX >> (64 - tl_dtype_info[a->dtype].bits)));
+                                          (UINT64_MAX >> (64 - tl_dtype_info[a->dtype].bits)));
          return from_wide(s, -wide(a) - 1, range);
       }
    }

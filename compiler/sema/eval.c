@@ -610,7 +610,7 @@ eval_fstring(TlSema *s, TlFrame *f, const TlAstFString *n)
       if (is_unusable(s, &v, part->range))
          return tl_sv_poison();
       bool quoted =
-          fmt && fmt->conversion && (fmt->conversion[0] == 'r' || fmt->conversion[0] == 'a');
+         fmt && fmt->conversion && (fmt->conversion[0] == 'r' || fmt->conversion[0] == 'a');
       if (fmt && fmt->spec.len && !quoted) {
          if (!tl_format_number(s, &v, fmt->spec, part->range, &sb))
             return tl_sv_poison();

@@ -10,8 +10,8 @@
 typedef struct Grid {
    TlSema *s;
    const TlAstFunction *kernel;
-   TlFrame *frame;       /* of the module */
-   const char *meta;     /* parameter of the lambda, or NULL */
+   TlFrame *frame;   /* of the module */
+   const char *meta; /* parameter of the lambda, or NULL */
    TlSb out;
    bool failed;
 } Grid;

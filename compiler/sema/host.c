@@ -131,8 +131,8 @@ HOST_FN(filter)
    TlSv out = tl_make_tuple(s, items, len, true);
    for (size_t i = 0; i < len; i++) {
       TlSv keep = c->args[0].kind == TL_SV_NONE
-                      ? items[i]
-                      : tl_sema_call(s, &c->args[0], &items[i], 1, c->range);
+                     ? items[i]
+                     : tl_sema_call(s, &c->args[0], &items[i], 1, c->range);
       if (keep.kind == TL_SV_POISON)
          return keep;
       if (truth_of(&keep))
@@ -279,8 +279,8 @@ HOST_FN(round)
 HOST_FN(divmod)
 {
    TlSv pair[2] = {
-       tl_apply_binary(s, TL_AST_OP_FLOORDIV, &c->args[0], &c->args[1], c->range),
-       tl_apply_binary(s, TL_AST_OP_MOD, &c->args[0], &c->args[1], c->range),
+      tl_apply_binary(s, TL_AST_OP_FLOORDIV, &c->args[0], &c->args[1], c->range),
+      tl_apply_binary(s, TL_AST_OP_MOD, &c->args[0], &c->args[1], c->range),
    };
    return tl_make_tuple(s, pair, 2, false);
 }
@@ -516,72 +516,72 @@ HOST_FN(namedtuple)
       0, name, signature, host_##fn, TL_BUILTIN_HOST, ""                                           \
    }
 static const TlBuiltin python_row[] = {
-    ROW("enumerate", "iterable, start=0", enumerate),
-    ROW("zip", "*iterables, strict=False", zip),
-    ROW("reversed", "sequence", reversed),
-    ROW("sorted", "iterable, key=None, reverse=False", sorted),
-    ROW("map", "function, *iterables", map),
-    ROW("filter", "function, iterable", filter),
-    ROW("any", "iterable", any),
-    ROW("all", "iterable", all),
-    ROW("sum", "iterable, start=0", sum),
-    ROW("list", "iterable=()", list),
-    ROW("tuple", "iterable=()", tuple),
-    ROW("set", "iterable=()", set),
-    ROW("frozenset", "iterable=()", set),
-    ROW("iter", "iterable", list),
-    ROW("dict", "mapping=None, **items", dict),
-    ROW("str", "object=''", str),
-    ROW("repr", "object", repr),
-    ROW("hasattr", "object, name", hasattr),
-    ROW("getattr", "object, name, default=None", getattr),
-    ROW("callable", "object", callable),
-    ROW("round", "number, ndigits=None", round),
-    ROW("divmod", "a, b", divmod),
-    ROW("pow", "a, b", pow),
+   ROW("enumerate", "iterable, start=0", enumerate),
+   ROW("zip", "*iterables, strict=False", zip),
+   ROW("reversed", "sequence", reversed),
+   ROW("sorted", "iterable, key=None, reverse=False", sorted),
+   ROW("map", "function, *iterables", map),
+   ROW("filter", "function, iterable", filter),
+   ROW("any", "iterable", any),
+   ROW("all", "iterable", all),
+   ROW("sum", "iterable, start=0", sum),
+   ROW("list", "iterable=()", list),
+   ROW("tuple", "iterable=()", tuple),
+   ROW("set", "iterable=()", set),
+   ROW("frozenset", "iterable=()", set),
+   ROW("iter", "iterable", list),
+   ROW("dict", "mapping=None, **items", dict),
+   ROW("str", "object=''", str),
+   ROW("repr", "object", repr),
+   ROW("hasattr", "object, name", hasattr),
+   ROW("getattr", "object, name, default=None", getattr),
+   ROW("callable", "object", callable),
+   ROW("round", "number, ndigits=None", round),
+   ROW("divmod", "a, b", divmod),
+   ROW("pow", "a, b", pow),
 };
 
 static const TlBuiltin module_row[] = {
-    ROW("math.sqrt", "x", math_sqrt),
-    ROW("math.exp", "x", math_exp),
-    ROW("math.log", "x, base=None", math_log),
-    ROW("math.log2", "x", math_log2),
-    ROW("math.log10", "x", math_log10),
-    ROW("math.fabs", "x", math_fabs),
-    ROW("math.sin", "x", math_sin),
-    ROW("math.cos", "x", math_cos),
-    ROW("math.tanh", "x", math_tanh),
-    ROW("math.ceil", "x", math_ceil),
-    ROW("math.floor", "x", math_floor),
-    ROW("math.prod", "iterable", math_prod),
-    ROW("math.gcd", "a, b", math_gcd),
-    ROW("math.pow", "a, b", pow),
-    ROW("itertools.product", "*iterables, repeat=1", product),
-    ROW("functools.reduce", "function, iterable, initial=None", reduce),
-    ROW("functools.lru_cache", "*args, **kwargs", decorator),
-    ROW("functools.cache", "fn", same),
-    ROW("functools.partial", "fn", same),
-    ROW("functools.wraps", "*args, **kwargs", decorator),
-    ROW("collections.namedtuple", "name, fields", namedtuple),
-    ROW("importlib.import_module", "name, package=None", import_module),
-    ROW("importlib.util.find_spec", "name, package=None", find_spec),
-    ROW("os.getenv", "key, default=None", getenv),
-    ROW("os.environ.get", "key, default=None", getenv),
-    ROW("triton.Config",
-        "kwargs, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None, **others",
-        config),
-    ROW("triton.runtime.autotuner.Config",
-        "kwargs, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None, **others",
-        config),
-    ROW("triton.jit", "fn=None, **options", jit),
-    ROW("triton.constexpr_function", "fn", same),
-    ROW("triton.autotune", "*args, **options", decorator),
-    ROW("triton.heuristics", "*args, **options", decorator),
-    ROW("triton.runtime.driver.active.get_current_target", "", current_target),
-    ROW("torch.cuda.is_available", "", yes),
-    ROW("torch.cuda.get_device_capability", "*device", capability),
-    ROW("torch.xpu.is_available", "", no),
-    ROW("torch.compiler.is_compiling", "", no),
+   ROW("math.sqrt", "x", math_sqrt),
+   ROW("math.exp", "x", math_exp),
+   ROW("math.log", "x, base=None", math_log),
+   ROW("math.log2", "x", math_log2),
+   ROW("math.log10", "x", math_log10),
+   ROW("math.fabs", "x", math_fabs),
+   ROW("math.sin", "x", math_sin),
+   ROW("math.cos", "x", math_cos),
+   ROW("math.tanh", "x", math_tanh),
+   ROW("math.ceil", "x", math_ceil),
+   ROW("math.floor", "x", math_floor),
+   ROW("math.prod", "iterable", math_prod),
+   ROW("math.gcd", "a, b", math_gcd),
+   ROW("math.pow", "a, b", pow),
+   ROW("itertools.product", "*iterables, repeat=1", product),
+   ROW("functools.reduce", "function, iterable, initial=None", reduce),
+   ROW("functools.lru_cache", "*args, **kwargs", decorator),
+   ROW("functools.cache", "fn", same),
+   ROW("functools.partial", "fn", same),
+   ROW("functools.wraps", "*args, **kwargs", decorator),
+   ROW("collections.namedtuple", "name, fields", namedtuple),
+   ROW("importlib.import_module", "name, package=None", import_module),
+   ROW("importlib.util.find_spec", "name, package=None", find_spec),
+   ROW("os.getenv", "key, default=None", getenv),
+   ROW("os.environ.get", "key, default=None", getenv),
+   ROW("triton.Config",
+       "kwargs, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None, **others",
+       config),
+   ROW("triton.runtime.autotuner.Config",
+       "kwargs, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None, **others",
+       config),
+   ROW("triton.jit", "fn=None, **options", jit),
+   ROW("triton.constexpr_function", "fn", same),
+   ROW("triton.autotune", "*args, **options", decorator),
+   ROW("triton.heuristics", "*args, **options", decorator),
+   ROW("triton.runtime.driver.active.get_current_target", "", current_target),
+   ROW("torch.cuda.is_available", "", yes),
+   ROW("torch.cuda.get_device_capability", "*device", capability),
+   ROW("torch.xpu.is_available", "", no),
+   ROW("torch.compiler.is_compiling", "", no),
 };
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
@@ -681,9 +681,9 @@ tl_host_module_attr(TlSema *s, const char *module, const char *name, TlSv *out)
    if (constant_attr(s, dotted, out))
       return true;
    static const char *const host_part[] = {
-       "triton.runtime",   "triton.testing", "triton.tools", "triton.backends",
-       "triton.compiler",  "triton.ops",     "triton.knobs", "triton.experimental",
-       "triton.autotuner", "triton.profiler"};
+      "triton.runtime",   "triton.testing", "triton.tools", "triton.backends",
+      "triton.compiler",  "triton.ops",     "triton.knobs", "triton.experimental",
+      "triton.autotuner", "triton.profiler"};
    for (size_t i = 0; i < COUNT(host_part); i++)
       if (has_prefix(dotted, host_part[i])) {
          *out = tl_module_value(s, dotted);
@@ -1034,27 +1034,27 @@ HOST_FN(dict_update)
 }
 
 static const TlBuiltin str_row[] = {
-    ROW("upper", "self", str_case),
-    ROW("lower", "self", str_case),
-    ROW("strip", "self", str_strip),
-    ROW("startswith", "self, prefix", str_ends),
-    ROW("endswith", "self, suffix", str_ends),
-    ROW("split", "self, sep=None", str_split),
-    ROW("join", "self, iterable", str_join),
-    ROW("replace", "self, old, new", str_replace),
-    ROW("format", "self, *args, **fields", str_format),
+   ROW("upper", "self", str_case),
+   ROW("lower", "self", str_case),
+   ROW("strip", "self", str_strip),
+   ROW("startswith", "self, prefix", str_ends),
+   ROW("endswith", "self, suffix", str_ends),
+   ROW("split", "self, sep=None", str_split),
+   ROW("join", "self, iterable", str_join),
+   ROW("replace", "self, old, new", str_replace),
+   ROW("format", "self, *args, **fields", str_format),
 };
 static const TlBuiltin list_row[] = {
-    ROW("append", "self, item", list_append), ROW("extend", "self, items", list_extend),
-    ROW("pop", "self, index=-1", list_pop),   ROW("index", "self, item", seq_index),
-    ROW("count", "self, item", seq_count),    ROW("copy", "self", seq_copy),
+   ROW("append", "self, item", list_append), ROW("extend", "self, items", list_extend),
+   ROW("pop", "self, index=-1", list_pop),   ROW("index", "self, item", seq_index),
+   ROW("count", "self, item", seq_count),    ROW("copy", "self", seq_copy),
 };
 static const TlBuiltin dict_row[] = {
-    ROW("get", "self, key, default=None", dict_get),
-    ROW("items", "self", dict_items),
-    ROW("keys", "self", dict_keys),
-    ROW("values", "self", dict_values),
-    ROW("update", "self, other=None, **items", dict_update),
+   ROW("get", "self, key, default=None", dict_get),
+   ROW("items", "self", dict_items),
+   ROW("keys", "self", dict_keys),
+   ROW("values", "self", dict_values),
+   ROW("update", "self, other=None, **items", dict_update),
 };
 
 bool

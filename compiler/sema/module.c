@@ -73,18 +73,18 @@ typedef struct BuiltinModule {
 } BuiltinModule;
 
 static const BuiltinModule builtin_module[] = {
-    {"triton", TL_NS_TRITON},
-    {"triton.language", TL_NS_TL},
-    {"triton.language.math", TL_NS_MATH | TL_NS_TL},
-    {"triton.language.core", TL_NS_STANDARD | TL_NS_TL},
-    {"triton.language.standard", TL_NS_STANDARD | TL_NS_TL},
-    {"triton.language.random", TL_NS_TL},
-    {"triton.language.libdevice", TL_NS_LIBDEVICE},
-    {"triton.language.extra", TL_NS_CUDA},
-    {"triton.language.extra.cuda", TL_NS_CUDA},
-    {"triton.language.extra.libdevice", TL_NS_LIBDEVICE},
-    {"triton.language.extra.cuda.libdevice", TL_NS_LIBDEVICE},
-    {"triton.language.target_info", TL_NS_TRITON},
+   {"triton", TL_NS_TRITON},
+   {"triton.language", TL_NS_TL},
+   {"triton.language.math", TL_NS_MATH | TL_NS_TL},
+   {"triton.language.core", TL_NS_STANDARD | TL_NS_TL},
+   {"triton.language.standard", TL_NS_STANDARD | TL_NS_TL},
+   {"triton.language.random", TL_NS_TL},
+   {"triton.language.libdevice", TL_NS_LIBDEVICE},
+   {"triton.language.extra", TL_NS_CUDA},
+   {"triton.language.extra.cuda", TL_NS_CUDA},
+   {"triton.language.extra.libdevice", TL_NS_LIBDEVICE},
+   {"triton.language.extra.cuda.libdevice", TL_NS_LIBDEVICE},
+   {"triton.language.target_info", TL_NS_TRITON},
 };
 
 static TlSv
@@ -266,7 +266,7 @@ import_from(TlSema *s, const TlUnit *from, const TlAstImport *import, const char
       *missing = true;
    }
    const char *dots =
-       level ? tl_arena_printf(s->arena, "%.*s", (int)(level < 8 ? level : 8), "........") : "";
+      level ? tl_arena_printf(s->arena, "%.*s", (int)(level < 8 ? level : 8), "........") : "";
    const char *why = unit ? tl_arena_printf(s->arena, "'%s' has no name '%s'", unit->path, name)
                           : tl_arena_printf(s->arena, "no file is the module '%s%s'", dots, module);
    return (TlSv){.kind = TL_SV_OPAQUE, .opaque = why};
@@ -319,7 +319,7 @@ bind_target(TlSema *s, TlUnit *unit, const TlNode *target, const TlNode *value, 
       g->index = index;
    } else if ((target->kind == TL_AST_TUPLE || target->kind == TL_AST_LIST) && index < 0) {
       const TlNodeList *items =
-          target->kind == TL_AST_TUPLE ? &tl_ast_Tuple(target)->items : &tl_ast_List(target)->items;
+         target->kind == TL_AST_TUPLE ? &tl_ast_Tuple(target)->items : &tl_ast_List(target)->items;
       for (size_t i = 0; i < items->len; i++)
          bind_target(s, unit, items->data[i], value, (int)i);
    }

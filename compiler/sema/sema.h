@@ -30,10 +30,10 @@ typedef enum TlSvKind {
    TL_SV_INT,
    TL_SV_FLOAT,
    TL_SV_STR,
-   TL_SV_TYPE,     /* a dtype or pointer type: tl.float32, pointer_type(..), x.dtype */
-   TL_SV_TUPLE,    /* tuples and lists */
+   TL_SV_TYPE,  /* a dtype or pointer type: tl.float32, pointer_type(..), x.dtype */
+   TL_SV_TUPLE, /* tuples and lists */
    TL_SV_DICT,
-   TL_SV_SLICE,    /* lower:upper:step of a subscript */
+   TL_SV_SLICE, /* lower:upper:step of a subscript */
    TL_SV_ELLIPSIS,
    TL_SV_RANGE,    /* range(), tl.range(), tl.static_range() before the loop takes it */
    TL_SV_FUNC,     /* a function of a source file, or a lambda, with its environment */
@@ -57,28 +57,28 @@ typedef struct TlSvTuple {
 typedef struct TlSvFields { /* OBJECT, DICT (keys are TlSv there) */
    const char *type_name;   /* "Config", a class's name */
    size_t len, cap;
-   const char **names;      /* OBJECT: field names */
-   TlSv *keys;              /* DICT: keys */
+   const char **names; /* OBJECT: field names */
+   TlSv *keys;         /* DICT: keys */
    TlSv *values;
-   uint64_t region;         /* as in TlSvTuple */
+   uint64_t region; /* as in TlSvTuple */
 } TlSvFields;
 
 typedef struct TlBlockPtr {
-   TlValue *base;                   /* scalar pointer */
+   TlValue *base; /* scalar pointer */
    unsigned rank;
-   TlValue *shape[TL_MAX_RANK];     /* i64 scalars */
-   TlValue *strides[TL_MAX_RANK];   /* i64 scalars */
-   TlValue *offsets[TL_MAX_RANK];   /* i32 scalars */
+   TlValue *shape[TL_MAX_RANK];   /* i64 scalars */
+   TlValue *strides[TL_MAX_RANK]; /* i64 scalars */
+   TlValue *offsets[TL_MAX_RANK]; /* i32 scalars */
    uint32_t block[TL_MAX_RANK];
    uint8_t order[TL_MAX_RANK];
-   bool is_descriptor;              /* made by make_tensor_descriptor: offsets are zero, every
+   bool is_descriptor; /* made by make_tensor_descriptor: offsets are zero, every
                                        access gives its own and is checked in all dims */
-   bool pads_nan;                   /* descriptor: what lies outside reads as NaN, else zero */
+   bool pads_nan;      /* descriptor: what lies outside reads as NaN, else zero */
 } TlBlockPtr;
 
 typedef struct TlSvRange TlSvRange;
 
-typedef struct TlSvFunc TlSvFunc;   /* call.c */
+typedef struct TlSvFunc TlSvFunc;     /* call.c */
 typedef struct TlSvModule TlSvModule; /* module.c */
 typedef struct TlBuiltin TlBuiltin;   /* a row of builtins.def */
 
@@ -114,7 +114,7 @@ struct TlSv {
 
 struct TlSvRange {
    TlSv start, stop, step;
-   bool is_static;                 /* tl.static_range: unrolled, compile-time index */
+   bool is_static;                    /* tl.static_range: unrolled, compile-time index */
    int64_t num_stages, unroll, flags; /* as the attributes of `for` */
 };
 
@@ -166,16 +166,16 @@ tl_sv_is_runtime(const TlSv *v)
 
 /* ---- the evaluator's state, as far as builtins need it ---- */
 struct TlSema {
-   TlArena *arena;       /* this compilation */
+   TlArena *arena; /* this compilation */
    TlStrings *strings;
    TlSources *sources;
    TlDiags *diags;
-   TlModule *ir;         /* where the kernel goes */
+   TlModule *ir; /* where the kernel goes */
    TlTypes *types;
-   TlBuilder b;          /* cursor; b.range is kept at the statement or call being lowered */
-   bool debug;           /* device_assert and overflow checks on */
-   unsigned depth;       /* calls and nesting, limited */
-   uint64_t steps;       /* compile-time evaluation steps, limited to 1 Mi */
+   TlBuilder b;             /* cursor; b.range is kept at the statement or call being lowered */
+   bool debug;              /* device_assert and overflow checks on */
+   unsigned depth;          /* calls and nesting, limited */
+   uint64_t steps;          /* compile-time evaluation steps, limited to 1 Mi */
    struct TlSemaImpl *impl; /* private to module.c, eval.c, stmt.c, call.c, host.c, spec.c */
 };
 
@@ -183,12 +183,12 @@ struct TlSema {
  * signature text; given[i] is false where the default was taken.  arg_ranges are for errors. */
 typedef struct TlCall {
    const TlBuiltin *row;
-   TlRange range;       /* whole call */
+   TlRange range; /* whole call */
    TlSv *args;
    bool *given;
    TlRange *arg_ranges;
    unsigned num_args;
-   TlSv *rest;          /* values of a `*name` parameter */
+   TlSv *rest; /* values of a `*name` parameter */
    unsigned num_rest;
 } TlCall;
 
@@ -198,7 +198,7 @@ typedef TlSv TlBuiltinFn(TlSema *s, const TlCall *call);
  * the Python parameter list; calls are bound to it by call.c.  Flags: METHOD (also x.name(..) on
  * run-time values and constants), HOST (may be called at compile time on constants only). */
 struct TlBuiltin {
-   uint32_t namespaces;   /* TL_NS_* bits: where the name is visible */
+   uint32_t namespaces; /* TL_NS_* bits: where the name is visible */
    const char *name;
    const char *signature; /* "pointer, mask=None, other=None" */
    TlBuiltinFn *fn;
@@ -266,19 +266,19 @@ TlSv tl_sema_subscript(TlSema *s, TlValue *v, const TlSv *indices, unsigned num,
 typedef struct TlSpecArg { /* one entry of a signature, in parameter order */
    bool is_given;
    bool is_constant;
-   TlSv constant;          /* when is_constant */
-   const TlType *type;     /* else: scalar or pointer */
-   uint32_t divisibility;  /* 1 = nothing known */
+   TlSv constant;         /* when is_constant */
+   const TlType *type;    /* else: scalar or pointer */
+   uint32_t divisibility; /* 1 = nothing known */
 } TlSpecArg;
 
 typedef struct TlSpecialization {
-   const char *kernel;      /* name, or NULL: the only kernel */
-   const char *signature;   /* ahead-of-time notation, or NULL: annotations and defaults decide */
+   const char *kernel;    /* name, or NULL: the only kernel */
+   const char *signature; /* ahead-of-time notation, or NULL: annotations and defaults decide */
    TL_VEC(const char *) define_names; /* -D NAME=VALUE */
    TL_VEC(const char *) define_values;
-   TL_VEC(const char *) value_names; /* what is known of launch arguments, for heuristics and */
-   TL_VEC(const char *) values;      /* pruning: a value, or "*fp16" for a pointer to such */
-   const char *grid;                 /* instead of the kernel's own, or NULL */
+   TL_VEC(const char *) value_names;    /* what is known of launch arguments, for heuristics and */
+   TL_VEC(const char *) values;         /* pruning: a value, or "*fp16" for a pointer to such */
+   const char *grid;                    /* instead of the kernel's own, or NULL */
    int num_warps, num_stages, num_ctas; /* 0 = the kernel's own */
    bool debug, strict_fp;
 } TlSpecialization;
@@ -301,9 +301,9 @@ bool tl_sema_load(TlSema *s, uint32_t file);
 typedef struct TlKernelParam {
    const char *name;
    bool is_constexpr;
-   const char *annotation;   /* text as written, or NULL */
-   const char *default_text; /* text as written, or NULL */
-   bool value_matters;       /* the kernel's heuristics look at its value */
+   const char *annotation;       /* text as written, or NULL */
+   const char *default_text;     /* text as written, or NULL */
+   bool value_matters;           /* the kernel's heuristics look at its value */
    bool no_specialize, no_align; /* named in do_not_specialize, do_not_specialize_on_alignment */
 } TlKernelParam;
 typedef struct TlKernelInfo {
@@ -311,9 +311,9 @@ typedef struct TlKernelInfo {
    TlRange range;
    TlKernelParam *params;
    unsigned num_params;
-   const char *decorators;   /* text of the decorator lines, or NULL */
-   const char *grid;         /* grid= as written, or NULL */
-   bool is_helper;           /* called by another kernel of the file and never launched by itself */
+   const char *decorators; /* text of the decorator lines, or NULL */
+   const char *grid;       /* grid= as written, or NULL */
+   bool is_helper;         /* called by another kernel of the file and never launched by itself */
 } TlKernelInfo;
 /* Kernels of the file in order (for `list`, reflection and -k). */
 unsigned tl_sema_kernels(TlSema *s, const TlKernelInfo **out);

@@ -112,10 +112,10 @@ describe_kernel(TlSema *s, const TlSvFunc *fn)
       if (p->kind != TL_AST_OP_PLAIN)
          continue;
       k.params[k.num_params++] = (TlKernelParam){
-          .name = p->name,
-          .is_constexpr = tl_is_constexpr_annotation(p->annotation),
-          .annotation = p->annotation ? tl_node_text(s, p->annotation) : NULL,
-          .default_text = p->default_value ? tl_node_text(s, p->default_value) : NULL,
+         .name = p->name,
+         .is_constexpr = tl_is_constexpr_annotation(p->annotation),
+         .annotation = p->annotation ? tl_node_text(s, p->annotation) : NULL,
+         .default_text = p->default_value ? tl_node_text(s, p->default_value) : NULL,
       };
    }
    bool *read = tl_new_array(s->arena, bool, f->params.len + 1);
@@ -516,7 +516,7 @@ annotation_type(TlSema *s, Spec *p, unsigned i, const TlNode *a, TlSpecArg *out)
       TlFrame *frame = tl_module_frame(s, p->fn->unit);
       TlSv fact = tl_eval_expr(s, frame, f->fact);
       bool ok =
-          fact.kind == TL_SV_INT && fact.i >= 1 && fact.i <= 1 << 20 && !(fact.i & (fact.i - 1));
+         fact.kind == TL_SV_INT && fact.i >= 1 && fact.i <= 1 << 20 && !(fact.i & (fact.i - 1));
       if (!ok) {
          if (fact.kind != TL_SV_POISON)
             tl_report(s->diags, E0264, f->fact->range, tl_node_text(s, f->fact));
@@ -578,7 +578,7 @@ check_annotation(TlSema *s, Spec *p, unsigned i)
    }
    bool is_number = arg->is_constant && !arg->type && arg->constant.kind != TL_SV_NONE;
    if (is_number && own.type && own.type->kind == TL_TYPE_SCALAR)
-      arg->type = own.type;   /* of the folded value in the record */
+      arg->type = own.type; /* of the folded value in the record */
    /* given by the signature: must fit what a .tile file says; own facts hold too */
    if (!arg->is_constant && own.type && !own.is_constant && p->fn->unit->is_tile) {
       bool same = arg->type == own.type ||
@@ -699,7 +699,7 @@ note_failure(Spec *p, const char *name, const TlSv *v, const char *why)
    for (unsigned i = 0; i < p->num; i++)
       if (strcmp(param(p, i)->name, name) == 0 &&
           (v->kind == TL_SV_POISON || v->kind == TL_SV_OPAQUE))
-         p->heuristic_failed[i] = why                      ? why
+         p->heuristic_failed[i] = why                       ? why
                                   : v->kind == TL_SV_OPAQUE ? v->opaque
                                                             : "it cannot be evaluated";
 }
@@ -873,8 +873,7 @@ resolve(TlSema *s, Spec *p)
    p->heuristic_failed = tl_new_array(s->arena, const char *, p->num);
    tl_read_decorators(s, p->fn, &p->meta);
    const TlMeta *meta = &p->meta;
-   s->impl->num_warps =
-      pick(p->given->num_warps, pick(meta->config_warps, meta->num_warps, 0), 4);
+   s->impl->num_warps = pick(p->given->num_warps, pick(meta->config_warps, meta->num_warps, 0), 4);
    s->impl->num_stages =
       pick(p->given->num_stages, pick(meta->config_stages, meta->num_stages, 0), 3);
    s->impl->num_ctas = pick(p->given->num_ctas, p->meta.num_ctas, 1);

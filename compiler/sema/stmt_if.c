@@ -151,7 +151,7 @@ tl_set_results(TlSema *s, TlOp *op, const TlType *const *types, unsigned num)
    op->results = tl_new_array(s->arena, TlValue, num);
    for (unsigned i = 0; i < num; i++)
       op->results[i] =
-          (TlValue){.type = types[i], .def = op, .index = i, .id = s->b.func->next_value_id++};
+         (TlValue){.type = types[i], .def = op, .index = i, .id = s->b.func->next_value_id++};
 }
 
 void
@@ -518,7 +518,7 @@ adapt(TlSema *s, const TlSv *v, const TlSv *other, TlRange range)
       return *v;
    TlDtype dtype = other->value->type->dtype;
    bool fits =
-       v->kind == TL_SV_FLOAT ? tl_dtype_is_float(dtype) : dtype != TL_I1 || v->kind == TL_SV_BOOL;
+      v->kind == TL_SV_FLOAT ? tl_dtype_is_float(dtype) : dtype != TL_I1 || v->kind == TL_SV_BOOL;
    return fits ? tl_sv_value(tl_sema_value_as(s, v, dtype, range)) : *v;
 }
 

@@ -377,9 +377,9 @@ loop_bounds(TlSema *s, const TlSvRange *r, TlRange range, TlValue *bound[3])
       if (part[i]->kind == TL_SV_POISON)
          return false;
       bool is_scalar =
-          part[i]->kind == TL_SV_INT || part[i]->kind == TL_SV_BOOL ||
-          (part[i]->kind == TL_SV_VALUE && part[i]->value->type->kind == TL_TYPE_SCALAR &&
-           tl_dtype_is_int(part[i]->value->type->dtype));
+         part[i]->kind == TL_SV_INT || part[i]->kind == TL_SV_BOOL ||
+         (part[i]->kind == TL_SV_VALUE && part[i]->value->type->kind == TL_TYPE_SCALAR &&
+          tl_dtype_is_int(part[i]->value->type->dtype));
       if (!is_scalar) {
          tl_report(s->diags, E0246, range, tl_sv_describe(s, part[i]));
          return false;

@@ -72,8 +72,8 @@ typedef struct Reads {
    TlSema *s;
    TlUnit *unit;
    const TlAstFunction *kernel;
-   bool *read;         /* of the kernel's parameters */
-   TlMap seen;         /* function nodes */
+   bool *read; /* of the kernel's parameters */
+   TlMap seen; /* function nodes */
    unsigned depth;
 } Reads;
 
@@ -153,8 +153,8 @@ typedef struct Tuner {
    const TlSvFunc *fn;
    TlFrame *frame;
    const TlNode *decorator;
-   TlSv known;           /* dict of what is known of the launch's arguments */
-   TlSv *configs;        /* Config objects */
+   TlSv known;    /* dict of what is known of the launch's arguments */
+   TlSv *configs; /* Config objects */
    size_t num;
 } Tuner;
 
@@ -170,7 +170,9 @@ decorator_value(Tuner *t, const char *keyword, int position)
    if (v.kind != TL_SV_POISON && v.kind != TL_SV_OPAQUE)
       return v;
    tl_report(t->s->diags, R0203, n->range, keyword,
-             why ? why : v.kind == TL_SV_OPAQUE ? v.opaque : "host code");
+             why                      ? why
+             : v.kind == TL_SV_OPAQUE ? v.opaque
+                                      : "host code");
    return tl_sv_none();
 }
 
@@ -185,8 +187,8 @@ names_of(Tuner *t, const char *keyword, int position, const char ***names, unsig
    *names = tl_new_array(t->s->arena, const char *, v.tuple->len + 1);
    for (size_t i = 0; i < v.tuple->len; i++)
       if (v.tuple->items[i].kind == TL_SV_STR)
-         (*names)[(*num)++] = tl_arena_strndup(t->s->arena, v.tuple->items[i].s.data,
-                                               v.tuple->items[i].s.len);
+         (*names)[(*num)++] =
+            tl_arena_strndup(t->s->arena, v.tuple->items[i].s.data, v.tuple->items[i].s.len);
 }
 
 static uint32_t
@@ -225,8 +227,8 @@ static void
 add_keywords(Tuner *t, const TlSv *fn, const TlSv *dict, TlArgs *args)
 {
    const TlNode *node = fn->func->node;
-   const TlNodeList *params = node->kind == TL_AST_LAMBDA ? &tl_ast_Lambda(node)->params
-                                                          : &tl_ast_Function(node)->params;
+   const TlNodeList *params =
+      node->kind == TL_AST_LAMBDA ? &tl_ast_Lambda(node)->params : &tl_ast_Function(node)->params;
    size_t room = args->num_kw + dict->fields->len;
    const char **names = tl_new_array(t->s->arena, const char *, room + 1);
    TlSv *values = tl_new_array(t->s->arena, TlSv, room + 1);
@@ -235,8 +237,8 @@ add_keywords(Tuner *t, const TlSv *fn, const TlSv *dict, TlArgs *args)
    for (size_t i = 0; i < dict->fields->len; i++) {
       if (dict->fields->keys[i].kind != TL_SV_STR)
          continue;
-      const char *name = tl_intern(t->s->strings, dict->fields->keys[i].s.data,
-                                   dict->fields->keys[i].s.len);
+      const char *name =
+         tl_intern(t->s->strings, dict->fields->keys[i].s.data, dict->fields->keys[i].s.len);
       bool takes = false, have = false;
       for (size_t k = 0; k < params->len; k++) {
          const TlAstParam *p = tl_ast_Param(params->data[k]);
@@ -367,9 +369,10 @@ launch_value(const TlSv *config, const char *name, int given, int own)
 {
    TlSv v, bits;
    bool said = tl_object_get(config, "given", &bits) && bits.kind == TL_SV_INT &&
-               (bits.i >> (strcmp(name, "num_warps") == 0   ? 1
+               (bits.i >> (strcmp(name, "num_warps") == 0    ? 1
                            : strcmp(name, "num_stages") == 0 ? 2
-                                                             : 3) & 1);
+                                                             : 3) &
+                1);
    bool is_int = tl_object_get(config, name, &v) && v.kind == TL_SV_INT && v.i > 0 && v.i <= 1024;
    return given ? given : said && is_int ? (int)v.i : own ? own : is_int ? (int)v.i : 0;
 }

@@ -3,7 +3,7 @@
 
 const char *const tl_ast_op_text[TL_AST_OP_COUNT] = {
 #define X(id, text) [TL_AST_OP_##id] = text,
-    TL_AST_OPS(X)
+   TL_AST_OPS(X)
 #undef X
 };
 

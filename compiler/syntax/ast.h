@@ -37,7 +37,7 @@ typedef enum TlAstOp {
 #define X(id, text) TL_AST_OP_##id,
    TL_AST_OPS(X)
 #undef X
-   TL_AST_OP_COUNT
+      TL_AST_OP_COUNT
 } TlAstOp;
 extern const char *const tl_ast_op_text[TL_AST_OP_COUNT];
 

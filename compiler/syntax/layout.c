@@ -18,31 +18,31 @@ enum {
    MAY_CONTINUE = 4,     /* statement or expression: decided by what follows */
 };
 static const unsigned char word_class[] = {
-    [TL_TOK_ASSERT] = STARTS_STATEMENT,
-    [TL_TOK_ASYNC] = MAY_CONTINUE | OPENS_BLOCK,
-    [TL_TOK_AT] = MAY_CONTINUE,
-    [TL_TOK_BREAK] = STARTS_STATEMENT,
-    [TL_TOK_CLASS] = STARTS_STATEMENT | OPENS_BLOCK,
-    [TL_TOK_CONTINUE] = STARTS_STATEMENT,
-    [TL_TOK_DEF] = STARTS_STATEMENT | OPENS_BLOCK,
-    [TL_TOK_DEL] = STARTS_STATEMENT,
-    [TL_TOK_ELIF] = STARTS_STATEMENT | OPENS_BLOCK,
-    [TL_TOK_ELSE] = MAY_CONTINUE | OPENS_BLOCK,
-    [TL_TOK_EXCEPT] = STARTS_STATEMENT | OPENS_BLOCK,
-    [TL_TOK_FINALLY] = STARTS_STATEMENT | OPENS_BLOCK,
-    [TL_TOK_FOR] = MAY_CONTINUE | OPENS_BLOCK,
-    [TL_TOK_FROM] = MAY_CONTINUE,
-    [TL_TOK_GLOBAL] = STARTS_STATEMENT,
-    [TL_TOK_IF] = MAY_CONTINUE | OPENS_BLOCK,
-    [TL_TOK_IMPORT] = STARTS_STATEMENT,
-    [TL_TOK_NONLOCAL] = STARTS_STATEMENT,
-    [TL_TOK_PASS] = STARTS_STATEMENT,
-    [TL_TOK_RAISE] = STARTS_STATEMENT,
-    [TL_TOK_RETURN] = STARTS_STATEMENT,
-    [TL_TOK_TRY] = STARTS_STATEMENT | OPENS_BLOCK,
-    [TL_TOK_WHILE] = STARTS_STATEMENT | OPENS_BLOCK,
-    [TL_TOK_WITH] = STARTS_STATEMENT | OPENS_BLOCK,
-    [TL_TOK_MATMUL_EQ] = 0,
+   [TL_TOK_ASSERT] = STARTS_STATEMENT,
+   [TL_TOK_ASYNC] = MAY_CONTINUE | OPENS_BLOCK,
+   [TL_TOK_AT] = MAY_CONTINUE,
+   [TL_TOK_BREAK] = STARTS_STATEMENT,
+   [TL_TOK_CLASS] = STARTS_STATEMENT | OPENS_BLOCK,
+   [TL_TOK_CONTINUE] = STARTS_STATEMENT,
+   [TL_TOK_DEF] = STARTS_STATEMENT | OPENS_BLOCK,
+   [TL_TOK_DEL] = STARTS_STATEMENT,
+   [TL_TOK_ELIF] = STARTS_STATEMENT | OPENS_BLOCK,
+   [TL_TOK_ELSE] = MAY_CONTINUE | OPENS_BLOCK,
+   [TL_TOK_EXCEPT] = STARTS_STATEMENT | OPENS_BLOCK,
+   [TL_TOK_FINALLY] = STARTS_STATEMENT | OPENS_BLOCK,
+   [TL_TOK_FOR] = MAY_CONTINUE | OPENS_BLOCK,
+   [TL_TOK_FROM] = MAY_CONTINUE,
+   [TL_TOK_GLOBAL] = STARTS_STATEMENT,
+   [TL_TOK_IF] = MAY_CONTINUE | OPENS_BLOCK,
+   [TL_TOK_IMPORT] = STARTS_STATEMENT,
+   [TL_TOK_NONLOCAL] = STARTS_STATEMENT,
+   [TL_TOK_PASS] = STARTS_STATEMENT,
+   [TL_TOK_RAISE] = STARTS_STATEMENT,
+   [TL_TOK_RETURN] = STARTS_STATEMENT,
+   [TL_TOK_TRY] = STARTS_STATEMENT | OPENS_BLOCK,
+   [TL_TOK_WHILE] = STARTS_STATEMENT | OPENS_BLOCK,
+   [TL_TOK_WITH] = STARTS_STATEMENT | OPENS_BLOCK,
+   [TL_TOK_MATMUL_EQ] = 0,
 };
 
 static unsigned
@@ -129,10 +129,10 @@ bad_character(Layout *l, TlRaw r)
       char c;
       const char *help;
    } slips[] = {
-       {'!', "write 'not' for negation, '!=' for inequality"},
-       {'?', "a conditional is written 'a if test else b'"},
-       {'$', "names consist of letters, digits and '_'"},
-       {'`', "strings are written with ' or \""},
+      {'!', "write 'not' for negation, '!=' for inequality"},
+      {'?', "a conditional is written 'a if test else b'"},
+      {'$', "names consist of letters, digits and '_'"},
+      {'`', "strings are written with ' or \""},
    };
    const unsigned char *p = (const unsigned char *)l->scan.text + r.begin;
    unsigned cp = p[0];
@@ -553,8 +553,8 @@ take(Layout *l, TlRaw r)
    } else if (!l->is_overflow) {
       TlLexError *e = r.problem != TL_DIAG_COUNT ? raw_error(l, r) : size_error(l, r);
       int kind = e && (r.kind == TL_TOK_NAME || r.kind == TL_TOK_STRING || r.kind == TL_TOK_FSTRING)
-                     ? TL_TOK_ERROR
-                     : r.kind;
+                    ? TL_TOK_ERROR
+                    : r.kind;
       push(l, kind, r.begin, r.end, e);
    }
 }

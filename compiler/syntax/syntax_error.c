@@ -10,29 +10,29 @@
 static const struct {
    const char *word, *help;
 } foreign_word[] = {
-    {"elseif", "write 'elif'"},
-    {"elsif", "write 'elif'"},
-    {"func", "functions are defined with 'def'"},
-    {"function", "functions are defined with 'def'"},
-    {"fn", "functions are defined with 'def'"},
-    {"void", "functions are defined with 'def'"},
-    {"__global__", "kernels are defined with '@kernel' and 'def'"},
-    {"switch", "write a chain of 'if' and 'elif'"},
-    {"match", "'match' is not supported; write a chain of 'if' and 'elif'"},
-    {"case", "'match' is not supported; write a chain of 'if' and 'elif'"},
-    {"foreach", "write 'for x in ...:'"},
-    {"do", "write 'while test:'"},
-    {"until", "write 'while not test:'"},
-    {"let", "a name is made by assigning to it"},
-    {"var", "a name is made by assigning to it"},
-    {"const", "a name is made by assigning to it"},
-    {"auto", "a name is made by assigning to it"},
-    {"int", "a name is made by assigning to it; a type follows the name: 'x: i32 = 0'"},
-    {"float", "a name is made by assigning to it; a type follows the name: 'x: fp32 = 0.0'"},
-    {"print", "write print(...)"},
-    {"exec", "'exec' is not part of the language"},
-    {"using", "write 'import'"},
-    {"type", "type aliases are not supported"},
+   {"elseif", "write 'elif'"},
+   {"elsif", "write 'elif'"},
+   {"func", "functions are defined with 'def'"},
+   {"function", "functions are defined with 'def'"},
+   {"fn", "functions are defined with 'def'"},
+   {"void", "functions are defined with 'def'"},
+   {"__global__", "kernels are defined with '@kernel' and 'def'"},
+   {"switch", "write a chain of 'if' and 'elif'"},
+   {"match", "'match' is not supported; write a chain of 'if' and 'elif'"},
+   {"case", "'match' is not supported; write a chain of 'if' and 'elif'"},
+   {"foreach", "write 'for x in ...:'"},
+   {"do", "write 'while test:'"},
+   {"until", "write 'while not test:'"},
+   {"let", "a name is made by assigning to it"},
+   {"var", "a name is made by assigning to it"},
+   {"const", "a name is made by assigning to it"},
+   {"auto", "a name is made by assigning to it"},
+   {"int", "a name is made by assigning to it; a type follows the name: 'x: i32 = 0'"},
+   {"float", "a name is made by assigning to it; a type follows the name: 'x: fp32 = 0.0'"},
+   {"print", "write print(...)"},
+   {"exec", "'exec' is not part of the language"},
+   {"using", "write 'import'"},
+   {"type", "type aliases are not supported"},
 };
 
 typedef struct Place {
@@ -146,20 +146,20 @@ expected_text(const Place *p, char *buf, size_t size)
       int kind;
       const char *text;
    } words[] = {
-       {TL_TOK_COLON, "':'"},
-       {TL_TOK_RPAREN, "')'"},
-       {TL_TOK_RBRACKET, "']'"},
-       {TL_TOK_RBRACE, "'}'"},
-       {TL_TOK_COMMA, "','"},
-       {TL_TOK_LPAREN, "'('"},
-       {TL_TOK_ASSIGN, "'='"},
-       {TL_TOK_ELSE, "'else'"},
-       {TL_TOK_IN, "'in'"},
-       {TL_TOK_IMPORT, "'import'"},
-       {TL_TOK_DEF, "'def'"},
-       {TL_TOK_NEWLINE, "the end of the line"},
-       {TL_TOK_INDENT, "an indented block"},
-       {TL_TOK_END, "the end"},
+      {TL_TOK_COLON, "':'"},
+      {TL_TOK_RPAREN, "')'"},
+      {TL_TOK_RBRACKET, "']'"},
+      {TL_TOK_RBRACE, "'}'"},
+      {TL_TOK_COMMA, "','"},
+      {TL_TOK_LPAREN, "'('"},
+      {TL_TOK_ASSIGN, "'='"},
+      {TL_TOK_ELSE, "'else'"},
+      {TL_TOK_IN, "'in'"},
+      {TL_TOK_IMPORT, "'import'"},
+      {TL_TOK_DEF, "'def'"},
+      {TL_TOK_NEWLINE, "the end of the line"},
+      {TL_TOK_INDENT, "an indented block"},
+      {TL_TOK_END, "the end"},
    };
    const bool *e = p->expected;
    const char *parts[4];
@@ -174,8 +174,8 @@ expected_text(const Place *p, char *buf, size_t size)
    for (size_t i = 0; i < sizeof words / sizeof words[0] && n < 4; i++) {
       int k = words[i].kind;
       bool is_noise =
-          (is_operand && (k == TL_TOK_LPAREN || k == TL_TOK_DEF)) ||
-          (e[TL_TOK_PLUS] && (k == TL_TOK_IN || k == TL_TOK_LPAREN || k == TL_TOK_ELSE));
+         (is_operand && (k == TL_TOK_LPAREN || k == TL_TOK_DEF)) ||
+         (e[TL_TOK_PLUS] && (k == TL_TOK_IN || k == TL_TOK_LPAREN || k == TL_TOK_ELSE));
       if (e[k] && !is_noise)
          parts[n++] = words[i].text;
    }

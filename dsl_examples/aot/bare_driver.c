@@ -155,7 +155,8 @@ main(int argc, char **argv)
    float alpha = 1.0f;
    void *params[] = {&dx, &dy, &n, &alpha};
    check(cu.cuLaunchKernel(elu, (N + block - 1) / block, 1, 1, threads, 1, 1, shared_bytes, NULL,
-                           params, NULL), "cuLaunchKernel");
+                           params, NULL),
+         "cuLaunchKernel");
    check(cu.cuMemcpyDtoHAsync_v2(y, dy, sizeof y, NULL), "cuMemcpyDtoH");
    check(cu.cuCtxSynchronize(), "cuCtxSynchronize");
    check(cu.cuMemFree_v2(dx), "cuMemFree");

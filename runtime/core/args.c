@@ -11,11 +11,10 @@
 static const struct {
    const char *name;
    unsigned bytes;
-   char kind;   /* B, I, U, F */
-} dtypes[TILEC_DTYPE_COUNT] = {
-   [TILEC_DTYPE_NONE] = {"void", 0, 0},
+   char kind; /* B, I, U, F */
+} dtypes[TILEC_DTYPE_COUNT] = {[TILEC_DTYPE_NONE] = {"void", 0, 0},
 #define ROW(id, number, text, bytes, kind) [TILEC_##id] = {text, bytes, #kind[0]},
-   TILEC_DTYPE_TABLE(ROW)
+                               TILEC_DTYPE_TABLE(ROW)
 #undef ROW
 };
 
@@ -75,12 +74,24 @@ float_from(TilecDtype dtype, double v, TlSlot *out)
 {
    out->u = 0;
    switch ((int)dtype) {
-   case TILEC_FP64: out->f64 = v; return true;
-   case TILEC_FP32: out->f32 = (float)v; return true;
-   case TILEC_FP16: out->u = narrow(v, 5, 10, 0x7bff, true); return true;
-   case TILEC_BF16: out->u = narrow(v, 8, 7, 0x7f7f, true); return true;
-   case TILEC_FP8E5: out->u = narrow(v, 5, 2, 0x7b, true); return true;
-   case TILEC_FP8E4NV: out->u = narrow(v, 4, 3, 0x7e, false); return true;
+   case TILEC_FP64:
+      out->f64 = v;
+      return true;
+   case TILEC_FP32:
+      out->f32 = (float)v;
+      return true;
+   case TILEC_FP16:
+      out->u = narrow(v, 5, 10, 0x7bff, true);
+      return true;
+   case TILEC_BF16:
+      out->u = narrow(v, 8, 7, 0x7f7f, true);
+      return true;
+   case TILEC_FP8E5:
+      out->u = narrow(v, 5, 2, 0x7b, true);
+      return true;
+   case TILEC_FP8E4NV:
+      out->u = narrow(v, 4, 3, 0x7e, false);
+      return true;
    }
    return false;
 }
@@ -121,9 +132,14 @@ int_to_int(const TlParam *p, const TilecArg *a, TlSlot *out, char *text)
    unsigned bits = tl_dtype_bytes(p->dtype) * 8;
    uint64_t limit;
    switch (tl_dtype_kind(p->dtype)) {
-   case 'B': limit = negative ? 0 : 1; break;
-   case 'I': limit = ((uint64_t)1 << (bits - 1)) - !negative; break;
-   default: limit = negative ? 0 : UINT64_MAX >> (64 - bits);
+   case 'B':
+      limit = negative ? 0 : 1;
+      break;
+   case 'I':
+      limit = ((uint64_t)1 << (bits - 1)) - !negative;
+      break;
+   default:
+      limit = negative ? 0 : UINT64_MAX >> (64 - bits);
    }
    if (magnitude > limit)
       return refuse(p, a, "the value does not fit", text);

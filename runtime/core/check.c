@@ -10,7 +10,7 @@
 /* What lies behind one pointer argument. */
 typedef struct Reach {
    const TlParam *param;
-   uint64_t begin, end;   /* end 0: not known */
+   uint64_t begin, end; /* end 0: not known */
 } Reach;
 
 static TilecStatus

@@ -15,60 +15,60 @@
 #include "tilec/runtime.h"
 
 enum {
-   TL_RT_MAX_ARGS = 256,        /* launch arguments of one kernel */
-   TL_RT_MAX_HIDDEN = 16,       /* hidden ones */
-   TL_RT_ERROR_SLOTS = 16,      /* threads whose last error is kept */
+   TL_RT_MAX_ARGS = 256,   /* launch arguments of one kernel */
+   TL_RT_MAX_HIDDEN = 16,  /* hidden ones */
+   TL_RT_ERROR_SLOTS = 16, /* threads whose last error is kept */
    TL_RT_ERROR_BYTES = 4096,
-   TL_RT_RECENT = 64,           /* launches remembered for the report of a fault */
-   TL_RT_RECENT_ARGS = 12,      /* argument values remembered of each */
-   TL_RT_NAME_BYTES = 96,       /* of a kernel with its place, cut */
+   TL_RT_RECENT = 64,      /* launches remembered for the report of a fault */
+   TL_RT_RECENT_ARGS = 12, /* argument values remembered of each */
+   TL_RT_NAME_BYTES = 96,  /* of a kernel with its place, cut */
 };
 
 typedef struct TlErrorSlot {
-   pthread_t thread;               /* whose last failure this is */
-   uint64_t stamp;                 /* of its last use; 0 = free */
-   char text[TL_RT_ERROR_BYTES];   /* the detail */
+   pthread_t thread;             /* whose last failure this is */
+   uint64_t stamp;               /* of its last use; 0 = free */
+   char text[TL_RT_ERROR_BYTES]; /* the detail */
 } TlErrorSlot;
 
 /* One launch, for the report of a fault that shows up later. */
 typedef struct TlRecent {
-   atomic_flag busy;                      /* taken while read or written */
-   uint64_t serial;                       /* 0 = empty */
-   char kernel[TL_RT_NAME_BYTES];         /* its name and place */
+   atomic_flag busy;              /* taken while read or written */
+   uint64_t serial;               /* 0 = empty */
+   char kernel[TL_RT_NAME_BYTES]; /* its name and place */
    uint32_t grid[3];
-   uint32_t num_args;                     /* all of them; the first TL_RT_RECENT_ARGS are kept */
-   uint64_t args[TL_RT_RECENT_ARGS];      /* as passed, 8 bytes each */
+   uint32_t num_args;                /* all of them; the first TL_RT_RECENT_ARGS are kept */
+   uint64_t args[TL_RT_RECENT_ARGS]; /* as passed, 8 bytes each */
 } TlRecent;
 
 struct TilecRuntime {
    TilecExecutor executor;
-   pid_t pid;                      /* creator */
-   atomic_bool *alive;             /* on a page that the kernel wipes in a forked child; NULL when
+   pid_t pid;            /* creator */
+   atomic_bool *alive;   /* on a page that the kernel wipes in a forked child; NULL when
                                       that cannot be had: then pids are compared */
-   bool synchronous;               /* wait after each launch */
-   bool check;                     /* look at pointers before each launch */
-   bool reads_host;                /* the GPU may read any host memory; known with `check` */
-   bool owns_primary;              /* the primary context was retained */
-   uint32_t num_threads;           /* of host executors */
-   TlCuda cu;                      /* CUDA only */
+   bool synchronous;     /* wait after each launch */
+   bool check;           /* look at pointers before each launch */
+   bool reads_host;      /* the GPU may read any host memory; known with `check` */
+   bool owns_primary;    /* the primary context was retained */
+   uint32_t num_threads; /* of host executors */
+   TlCuda cu;            /* CUDA only */
    TlCuDevice device;
    TlCuContext context;
-   TilecDeviceInfo info;           /* all but free_bytes */
-   const TilecJitVtable *jit;      /* NULL until tilec_jit_attach */
-   void *jit_state;                /* first argument of its functions */
+   TilecDeviceInfo info;      /* all but free_bytes */
+   const TilecJitVtable *jit; /* NULL until tilec_jit_attach */
+   void *jit_state;           /* first argument of its functions */
    pthread_mutex_t lock;
-   uint64_t stamp;                 /* of error slots */
-   TlErrorSlot *slots;             /* TL_RT_ERROR_SLOTS */
-   atomic_bool lost;               /* a sticky error happened */
+   uint64_t stamp;     /* of error slots */
+   TlErrorSlot *slots; /* TL_RT_ERROR_SLOTS */
+   atomic_bool lost;   /* a sticky error happened */
    char lost_text[TL_RT_ERROR_BYTES];
-   _Atomic uint64_t launches;      /* so far */
-   _Atomic uint64_t synced;        /* value of `launches` at the last clean synchronisation */
+   _Atomic uint64_t launches; /* so far */
+   _Atomic uint64_t synced;   /* value of `launches` at the last clean synchronisation */
    TlRecent recent[TL_RT_RECENT];
 };
 
 struct TilecBuffer {
    TilecRuntime *rt;
-   void *address;        /* device or host */
+   void *address; /* device or host */
    uint64_t bytes;
    bool owned;
    bool is_read_only;
@@ -79,66 +79,66 @@ struct TilecBuffer {
 /* One launch argument as the launcher needs it. */
 typedef struct TlParam {
    const TilecArgInfo *info;
-   TilecDtype dtype;        /* scalar: its type; pointer: the element's (NONE = any) */
+   TilecDtype dtype; /* scalar: its type; pointer: the element's (NONE = any) */
    bool is_pointer;
-   bool is_passed;          /* false: folded into the code */
-   bool is_none;            /* folded: None */
-   bool is_plain;           /* passed, and the only claim is that low_bits are 0 */
+   bool is_passed; /* false: folded into the code */
+   bool is_none;   /* folded: None */
+   bool is_plain;  /* passed, and the only claim is that low_bits are 0 */
    uint64_t low_bits;
-   bool has_int;            /* folded: an integer, in `value` */
+   bool has_int; /* folded: an integer, in `value` */
    int64_t value;
-   double fvalue;           /* folded: a float */
+   double fvalue; /* folded: a float */
 } TlParam;
 
 /* A tensor map made for one set of values; read and written without locks (see tensor_map.c). */
 enum { TL_RT_MAP_KEY = 1 + TILEC_TENSOR_MAP_RANK + TILEC_TENSOR_MAP_RANK - 1, TL_RT_MAP_SLOTS = 4 };
 typedef struct TlMapSlot {
-   _Atomic uint64_t turn;                  /* odd while written; 0 = empty */
-   _Atomic uint64_t key[TL_RT_MAP_KEY];    /* base, dims, strides */
+   _Atomic uint64_t turn;               /* odd while written; 0 = empty */
+   _Atomic uint64_t key[TL_RT_MAP_KEY]; /* base, dims, strides */
    _Atomic uint64_t map[16];
 } TlMapSlot;
 
 /* One hidden argument, its expressions parsed. */
 typedef struct TlHidden {
    TlRule *base, *dims[TILEC_TENSOR_MAP_RANK], *strides[TILEC_TENSOR_MAP_RANK];
-   TlMapSlot *maps;                        /* TL_RT_MAP_SLOTS of a tensor map */
+   TlMapSlot *maps; /* TL_RT_MAP_SLOTS of a tensor map */
 } TlHidden;
 
 /* One entry, ready to launch. */
 struct TlVariant {
    const TilecKernelInfo *info;
-   TlCuFunction fn;               /* NULL on host executors */
-   void *program;                 /* host executors: jit's handle */
-   TlParam *params;               /* launch arguments in order */
+   TlCuFunction fn; /* NULL on host executors */
+   void *program;   /* host executors: jit's handle */
+   TlParam *params; /* launch arguments in order */
    uint32_t num_params;
-   int *slot_of;                  /* info->args index → launch argument index, -1 = constexpr */
-   int64_t *constants;            /* info->args index → value of a constexpr that is an integer */
-   bool has_rules;                /* some rule below, or a hidden argument, reads the arguments */
-   TlRule *when;                  /* NULL = always */
-   TlRule *grid[3];               /* [0] NULL = none */
+   int *slot_of;       /* info->args index → launch argument index, -1 = constexpr */
+   int64_t *constants; /* info->args index → value of a constexpr that is an integer */
+   bool has_rules;     /* some rule below, or a hidden argument, reads the arguments */
+   TlRule *when;       /* NULL = always */
+   TlRule *grid[3];    /* [0] NULL = none */
    TlRule *launch_grid[3];
-   TlHidden *hidden;              /* info->num_hidden */
-   char name[TL_RT_NAME_BYTES];   /* "elu (elu.tile:3)": copied whole at each launch */
-   TilecStatus failed;            /* why tl_variant_init gives up */
+   TlHidden *hidden;            /* info->num_hidden */
+   char name[TL_RT_NAME_BYTES]; /* "elu (elu.tile:3)": copied whole at each launch */
+   TilecStatus failed;          /* why tl_variant_init gives up */
 };
 
 struct TilecKernel {
    TilecModule *module;
    const char *name;
-   TlVariant *variants;      /* image modules: in the record's order */
+   TlVariant *variants; /* image modules: in the record's order */
    uint32_t num_variants;
 };
 
 struct TilecModule {
    TilecRuntime *rt;
    TlCuModule cu;
-   TilecImageInfo *owned;    /* record read from JSON; NULL when borrowed */
+   TilecImageInfo *owned; /* record read from JSON; NULL when borrowed */
    TilecKernel *kernels;
    uint32_t num_kernels;
-   char *log;                /* of the driver's compiler; NULL = nothing */
-   void *source;             /* source modules: jit's handle */
-   TilecModule *next;        /* source modules: of the file's next kernel */
-   bool has_choice;          /* its kernel is one of several, jit's pick() says which */
+   char *log;         /* of the driver's compiler; NULL = nothing */
+   void *source;      /* source modules: jit's handle */
+   TilecModule *next; /* source modules: of the file's next kernel */
+   bool has_choice;   /* its kernel is one of several, jit's pick() says which */
 };
 
 /* error.c.  tl_rt_fail stores the detail for the calling thread and returns `status`. */

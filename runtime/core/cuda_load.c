@@ -7,9 +7,9 @@
 #include <string.h>
 
 typedef struct Symbol {
-   const char *name;   /* in the library */
-   int since;          /* driver version that brought it; 0 = always required */
-   size_t at;          /* offset of its member in TlCuda */
+   const char *name; /* in the library */
+   int since;        /* driver version that brought it; 0 = always required */
+   size_t at;        /* offset of its member in TlCuda */
 } Symbol;
 
 static const Symbol symbols[] = {

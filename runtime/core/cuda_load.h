@@ -10,8 +10,8 @@
 typedef struct TlCuda {
 #define TL_CU(member, symbol, since, params) TlCuResult(*member) params;
 #include "core/cuda_api.def"
-   int version;     /* of the driver: 12040 = CUDA 12.4 */
-   void *library;   /* dlopen handle */
+   int version;   /* of the driver: 12040 = CUDA 12.4 */
+   void *library; /* dlopen handle */
 } TlCuda;
 
 enum { TL_CU_OLDEST_DRIVER = 12000 };
@@ -21,9 +21,9 @@ TilecStatus tl_cu_load(TlCuda *cu, const char *path, char *error, size_t error_b
 
 /* What a CUresult means to our callers.  Unknown codes: TILEC_DRIVER_ERROR, not sticky. */
 typedef struct TlCuMeaning {
-   const char *name;      /* "CUDA_ERROR_ILLEGAL_ADDRESS" */
+   const char *name; /* "CUDA_ERROR_ILLEGAL_ADDRESS" */
    TilecStatus status;
-   int sticky;            /* the context is lost for the process */
+   int sticky; /* the context is lost for the process */
 } TlCuMeaning;
 TlCuMeaning tl_cu_meaning(TlCuResult code);
 

@@ -75,12 +75,12 @@ enum {
 };
 
 typedef struct TlCuLaunchAttr {
-   int id;                   /* TL_CU_ATTR_… */
-   char pad[4];              /* the value starts at byte 8 */
+   int id;      /* TL_CU_ATTR_… */
+   char pad[4]; /* the value starts at byte 8 */
    union {
-      char bytes[64];        /* its size in the ABI */
-      int flag;              /* cooperative, programmatic */
-      uint32_t cluster[3];   /* x, y, z */
+      char bytes[64];      /* its size in the ABI */
+      int flag;            /* cooperative, programmatic */
+      uint32_t cluster[3]; /* x, y, z */
    } value;
 } TlCuLaunchAttr;
 

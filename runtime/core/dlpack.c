@@ -43,10 +43,10 @@ element_type(const DlTensor *t)
       uint8_t code, bits;
       TilecDtype dtype;
    } types[] = {
-       {6, 8, TILEC_I1},    {0, 8, TILEC_I8},       {0, 16, TILEC_I16},   {0, 32, TILEC_I32},
-       {0, 64, TILEC_I64},  {1, 8, TILEC_U8},       {1, 16, TILEC_U16},   {1, 32, TILEC_U32},
-       {1, 64, TILEC_U64},  {2, 16, TILEC_FP16},    {2, 32, TILEC_FP32},  {2, 64, TILEC_FP64},
-       {4, 16, TILEC_BF16}, {10, 8, TILEC_FP8E4NV}, {12, 8, TILEC_FP8E5},
+      {6, 8, TILEC_I1},    {0, 8, TILEC_I8},       {0, 16, TILEC_I16},   {0, 32, TILEC_I32},
+      {0, 64, TILEC_I64},  {1, 8, TILEC_U8},       {1, 16, TILEC_U16},   {1, 32, TILEC_U32},
+      {1, 64, TILEC_U64},  {2, 16, TILEC_FP16},    {2, 32, TILEC_FP32},  {2, 64, TILEC_FP64},
+      {4, 16, TILEC_BF16}, {10, 8, TILEC_FP8E4NV}, {12, 8, TILEC_FP8E5},
    };
    for (size_t i = 0; t->lanes == 1 && i < sizeof types / sizeof types[0]; i++)
       if (types[i].code == t->code && types[i].bits == t->bits)
@@ -91,13 +91,13 @@ check(TilecRuntime *rt, const struct DLManagedTensorVersioned *m)
    bool on_gpu = t->device_type == DL_CUDA || t->device_type == DL_CUDA_MANAGED;
    bool on_host = t->device_type == DL_CPU || t->device_type == DL_CUDA_HOST;
    if (rt->executor == TILEC_ON_CUDA
-           ? !(on_gpu && t->device_id == rt->info.ordinal) && t->device_type != DL_CUDA_HOST
-           : !on_host)
+          ? !(on_gpu && t->device_id == rt->info.ordinal) && t->device_type != DL_CUDA_HOST
+          : !on_host)
       return tl_rt_fail(
-          rt, TILEC_BAD_ARGUMENT,
-          "the DLPack tensor is on device type %d, number %d; the runtime is on %s %d",
-          t->device_type, t->device_id, rt->executor == TILEC_ON_CUDA ? "CUDA (2)" : "the host (1)",
-          rt->executor == TILEC_ON_CUDA ? rt->info.ordinal : 0);
+         rt, TILEC_BAD_ARGUMENT,
+         "the DLPack tensor is on device type %d, number %d; the runtime is on %s %d",
+         t->device_type, t->device_id, rt->executor == TILEC_ON_CUDA ? "CUDA (2)" : "the host (1)",
+         rt->executor == TILEC_ON_CUDA ? rt->info.ordinal : 0);
    if (t->ndim < 0 || (t->ndim && !t->shape))
       return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "the DLPack tensor has %d dimensions%s", t->ndim,
                         t->ndim > 0 ? " and no shape" : "");
@@ -124,12 +124,12 @@ tilec_buffer_from_dlpack(TilecRuntime *rt, struct DLManagedTensorVersioned *mana
       return tl_rt_no_memory(rt, "a buffer");
    int64_t *shape = (int64_t *)(void *)(b + 1), *strides = shape + rank;
    *b = (TilecBuffer){
-       .rt = rt,
-       .address = t->data ? (char *)t->data + t->byte_offset : NULL,
-       .dlpack = managed,
-       .is_read_only = managed->flags & DL_READ_ONLY,
-       .layout = {
-           .dtype = element_type(t), .rank = (uint32_t)rank, .shape = shape, .strides = strides}};
+      .rt = rt,
+      .address = t->data ? (char *)t->data + t->byte_offset : NULL,
+      .dlpack = managed,
+      .is_read_only = managed->flags & DL_READ_ONLY,
+      .layout = {
+         .dtype = element_type(t), .rank = (uint32_t)rank, .shape = shape, .strides = strides}};
    b->layout.is_read_only = b->is_read_only;
    if (rank)
       memcpy(shape, t->shape, rank * sizeof *shape);

@@ -135,8 +135,8 @@ static int
 describe(const TlRecent *r, char *text, size_t bytes)
 {
    size_t n =
-       (size_t)snprintf(text, bytes, "\n   launch %" PRIu64 ": %s, grid (%u, %u, %u), args (",
-                        r->serial, r->kernel, r->grid[0], r->grid[1], r->grid[2]);
+      (size_t)snprintf(text, bytes, "\n   launch %" PRIu64 ": %s, grid (%u, %u, %u), args (",
+                       r->serial, r->kernel, r->grid[0], r->grid[1], r->grid[2]);
    for (uint32_t i = 0; i < r->num_args && i < TL_RT_RECENT_ARGS && n < bytes; i++)
       n += (size_t)snprintf(text + n, bytes - n, "%s0x%" PRIx64, i ? ", " : "", r->args[i]);
    if (n < bytes)

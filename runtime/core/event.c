@@ -7,8 +7,8 @@
 
 struct TilecEvent {
    TilecRuntime *rt;
-   TlCuEvent cu;       /* CUDA only */
-   double host_ms;     /* host executors: when recorded */
+   TlCuEvent cu;   /* CUDA only */
+   double host_ms; /* host executors: when recorded */
    bool recorded;
 };
 
@@ -24,7 +24,7 @@ tilec_stream_new(TilecRuntime *rt, TilecStream *out)
    if (status == TILEC_OK && rt->executor == TILEC_ON_CUDA) {
       TlCuStream stream = NULL;
       status =
-          tl_rt_check(rt, rt->cu.stream_new(&stream, 1), "making a stream"); /* 1: non-blocking */
+         tl_rt_check(rt, rt->cu.stream_new(&stream, 1), "making a stream"); /* 1: non-blocking */
       *out = stream;
    }
    tl_rt_leave(rt, pushed);

@@ -11,7 +11,7 @@
 enum { JSON_DEPTH = 32, MAX_RECORDS = 4096 };
 
 typedef enum FieldKind {
-   FIELD_TEXT,    /* const char *; null or absence = NULL when optional */
+   FIELD_TEXT, /* const char *; null or absence = NULL when optional */
    FIELD_U32,
    FIELD_BOOL,
    FIELD_DTYPE,   /* TilecDtype, spelled as in signatures */
@@ -26,16 +26,16 @@ typedef struct RecordKind RecordKind;
 typedef struct Field {
    const char *name;
    FieldKind kind;
-   bool optional;       /* may be absent: then zero or NULL */
-   size_t at;           /* offset in the struct */
-   unsigned count;      /* U32S, TEXTS: array length */
-   size_t count_at;     /* RECORDS: offset of the uint32_t that counts them */
+   bool optional;   /* may be absent: then zero or NULL */
+   size_t at;       /* offset in the struct */
+   unsigned count;  /* U32S, TEXTS: array length */
+   size_t count_at; /* RECORDS: offset of the uint32_t that counts them */
    const RecordKind *sub;
 } Field;
 
 struct RecordKind {
-   const char *name;    /* for messages */
-   size_t bytes;        /* of the struct */
+   const char *name; /* for messages */
+   size_t bytes;     /* of the struct */
    const Field *fields;
    unsigned num_fields;
 };
@@ -54,12 +54,9 @@ struct RecordKind {
                                  sizeof id##_fields / sizeof id##_fields[0]}
 
 static const Field arg_fields[] = {
-   F(TilecArgInfo, name, FIELD_TEXT, false),
-   F(TilecArgInfo, type, FIELD_TEXT, false),
-   F(TilecArgInfo, value, FIELD_TEXT, true),
-   F(TilecArgInfo, is_constexpr, FIELD_BOOL, true),
-   F(TilecArgInfo, is_const, FIELD_BOOL, true),
-   F(TilecArgInfo, divisible, FIELD_U32, true),
+   F(TilecArgInfo, name, FIELD_TEXT, false),    F(TilecArgInfo, type, FIELD_TEXT, false),
+   F(TilecArgInfo, value, FIELD_TEXT, true),    F(TilecArgInfo, is_constexpr, FIELD_BOOL, true),
+   F(TilecArgInfo, is_const, FIELD_BOOL, true), F(TilecArgInfo, divisible, FIELD_U32, true),
 };
 RECORD(TilecArgInfo, arg, "argument");
 
@@ -97,19 +94,15 @@ static const Field kernel_fields[] = {
 RECORD(TilecKernelInfo, kernel, "kernel");
 
 static const Field image_fields[] = {
-   F(TilecImageInfo, format, FIELD_U32, false),
-   F(TilecImageInfo, producer, FIELD_TEXT, true),
-   F(TilecImageInfo, arch, FIELD_TEXT, false),
-   F(TilecImageInfo, ptx_version, FIELD_U32, false),
-   F(TilecImageInfo, line_info, FIELD_BOOL, true),
-   FR(TilecImageInfo, kernels, kernel),
+   F(TilecImageInfo, format, FIELD_U32, false),    F(TilecImageInfo, producer, FIELD_TEXT, true),
+   F(TilecImageInfo, arch, FIELD_TEXT, false),     F(TilecImageInfo, ptx_version, FIELD_U32, false),
+   F(TilecImageInfo, line_info, FIELD_BOOL, true), FR(TilecImageInfo, kernels, kernel),
 };
 RECORD(TilecImageInfo, image, "image");
 
-static const char *const dtype_names[TILEC_DTYPE_COUNT] = {
-   [TILEC_DTYPE_NONE] = "none",
+static const char *const dtype_names[TILEC_DTYPE_COUNT] = {[TILEC_DTYPE_NONE] = "none",
 #define ROW(id, number, text, bytes, kind) [TILEC_##id] = text,
-   TILEC_DTYPE_TABLE(ROW)
+                                                           TILEC_DTYPE_TABLE(ROW)
 #undef ROW
 };
 static const char *const hidden_names[] = {
@@ -124,7 +117,7 @@ static const char *const hidden_names[] = {
 typedef struct Writer {
    bool (*put)(void *user, const char *text, size_t len);
    void *user;
-   bool ok;   /* false once put refused */
+   bool ok; /* false once put refused */
 } Writer;
 
 static void
@@ -273,15 +266,15 @@ typedef struct Chunk {
 } Chunk;
 
 typedef struct Owned {
-   TilecImageInfo info;   /* first: its address is what the caller holds */
+   TilecImageInfo info; /* first: its address is what the caller holds */
    Chunk *chunks;
 } Owned;
 
 typedef struct Reader {
    const char *begin, *at, *end;
-   unsigned depth;       /* of nesting now */
+   unsigned depth; /* of nesting now */
    Owned *owned;
-   TilecStatus status;   /* TILEC_OK until the first mistake */
+   TilecStatus status; /* TILEC_OK until the first mistake */
    char *error;
    size_t error_bytes;
 } Reader;
@@ -601,8 +594,7 @@ read_value(Reader *r, const Field *f, char *record)
    case FIELD_DTYPE:
       return read_word(r, dtype_names, LENGTH(dtype_names), "type", (int *)(void *)at);
    case FIELD_HIDDEN:
-      return read_word(r, hidden_names, LENGTH(hidden_names), "hidden argument",
-                       (int *)(void *)at);
+      return read_word(r, hidden_names, LENGTH(hidden_names), "hidden argument", (int *)(void *)at);
    case FIELD_U32S:
       return read_u32s(r, f, at);
    case FIELD_TEXTS:
@@ -626,8 +618,12 @@ tilec_image_read_json(const char *json, size_t len, TilecImageInfo **out, char *
    Owned *owned = calloc(1, sizeof *owned);
    if (!owned)
       return TILEC_NO_MEMORY;
-   Reader r = {.begin = json, .at = json, .end = json + len, .owned = owned,
-               .error = error, .error_bytes = error ? error_bytes : 0};
+   Reader r = {.begin = json,
+               .at = json,
+               .end = json + len,
+               .owned = owned,
+               .error = error,
+               .error_bytes = error ? error_bytes : 0};
    if (error && error_bytes)
       error[0] = 0;
    if (read_record(&r, &image, (char *)&owned->info)) {

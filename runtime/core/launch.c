@@ -7,15 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { EXTRA_SLOTS = 4 };   /* grid_x, grid_y, grid_z, num_sms; see variant.c */
+enum { EXTRA_SLOTS = 4 }; /* grid_x, grid_y, grid_z, num_sms; see variant.c */
 
 /* One launch in the making. */
 typedef struct Bound {
    const TlVariant *v;
-   TlSlot slots[TL_RT_MAX_ARGS];                     /* of the launch arguments, in order */
-   int64_t names[TL_RT_MAX_ARGS + EXTRA_SLOTS];      /* values for rules */
-   char text[TL_RT_TEXT];                            /* why it does not fit */
-   TilecStatus status;                               /* of the misfit */
+   TlSlot slots[TL_RT_MAX_ARGS];                /* of the launch arguments, in order */
+   int64_t names[TL_RT_MAX_ARGS + EXTRA_SLOTS]; /* values for rules */
+   char text[TL_RT_TEXT];                       /* why it does not fit */
+   TilecStatus status;                          /* of the misfit */
 } Bound;
 
 static bool
@@ -172,8 +172,8 @@ eval_grid(const Bound *b, TilecRuntime *rt, TlRule *const rules[3], const char *
 {
    for (int i = 0; i < 3; i++) {
       grid[i] = 1;
-      TilecStatus status = rules[i] ? tl_rt_eval(rt, b->v, rules[i], text[i], b->names, &grid[i])
-                                    : TILEC_OK;
+      TilecStatus status =
+         rules[i] ? tl_rt_eval(rt, b->v, rules[i], text[i], b->names, &grid[i]) : TILEC_OK;
       if (status != TILEC_OK)
          return status;
       if (grid[i] < 0)
@@ -226,8 +226,7 @@ pass_hidden(Bound *b, TilecRuntime *rt, TlCuTensorMap *maps, TlSlot *slots, void
          status = tl_rt_tensor_map(rt, b->v, i, b->names, &maps[i]);
          params[i] = &maps[i];
       } else {
-         status = tl_rt_eval(rt, b->v, b->v->hidden[i].dims[0], h->dims[0], b->names,
-                              &slots[i].i);
+         status = tl_rt_eval(rt, b->v, b->v->hidden[i].dims[0], h->dims[0], b->names, &slots[i].i);
          params[i] = &slots[i];
       }
       if (status != TILEC_OK)
@@ -254,8 +253,8 @@ call_driver(TilecRuntime *rt, const TlVariant *v, const uint32_t grid[3], TlCuSt
    if (!n)
       return rt->cu.launch(v->fn, grid[0], grid[1], grid[2], k->threads, 1, 1, k->shared_bytes,
                            stream, params, NULL);
-   TlCuLaunchConfig config = {{grid[0], grid[1], grid[2]}, {k->threads, 1, 1}, k->shared_bytes,
-                              stream, attrs, n};
+   TlCuLaunchConfig config = {
+      {grid[0], grid[1], grid[2]}, {k->threads, 1, 1}, k->shared_bytes, stream, attrs, n};
    return rt->cu.launch_ex(&config, v->fn, params, NULL);
 }
 

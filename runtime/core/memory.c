@@ -16,7 +16,7 @@ allocate(TilecRuntime *rt, TilecBuffer *b)
    if (rt->executor != TILEC_ON_CUDA) {
       if (b->bytes <= SIZE_MAX - HOST_ALIGN)
          b->address =
-             aligned_alloc(HOST_ALIGN, (b->bytes + HOST_ALIGN - 1) & ~(size_t)(HOST_ALIGN - 1));
+            aligned_alloc(HOST_ALIGN, (b->bytes + HOST_ALIGN - 1) & ~(size_t)(HOST_ALIGN - 1));
       if (!b->address)
          return tl_rt_fail(rt, TILEC_NO_MEMORY, "no %" PRIu64 " bytes of host memory", b->bytes);
       return TILEC_OK;
@@ -25,8 +25,8 @@ allocate(TilecRuntime *rt, TilecBuffer *b)
    TlCuResult code = rt->cu.mem_alloc(&ptr, b->bytes);
    if (code == TL_CU_OUT_OF_MEMORY) {
       size_t free_bytes = 0, total = 0;
-      TilecStatus status = tl_rt_check(rt, rt->cu.mem_info(&free_bytes, &total),
-                                       "asking for free memory");
+      TilecStatus status =
+         tl_rt_check(rt, rt->cu.mem_info(&free_bytes, &total), "asking for free memory");
       if (status == TILEC_DEVICE_LOST)
          return status;
       return tl_rt_fail(rt, TILEC_OUT_OF_DEVICE_MEMORY,
@@ -229,9 +229,10 @@ tilec_buffer_copy(TilecBuffer *to, uint64_t to_offset, const TilecBuffer *from,
    if (status == TILEC_OK && rt->executor != TILEC_ON_CUDA)
       memcpy(target, source, bytes);
    else if (status == TILEC_OK)
-      status = tl_rt_check(rt, rt->cu.copy_device((TlCuPtr)(uintptr_t)target,
-                                                  (TlCuPtr)(uintptr_t)source, bytes, stream),
-                           "copying device memory");
+      status = tl_rt_check(
+         rt,
+         rt->cu.copy_device((TlCuPtr)(uintptr_t)target, (TlCuPtr)(uintptr_t)source, bytes, stream),
+         "copying device memory");
    tl_rt_leave(rt, pushed);
    return status;
 }

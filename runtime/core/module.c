@@ -49,8 +49,8 @@ check_limits(TilecRuntime *rt, const TilecKernelInfo *k)
                         k->name, k->shared_bytes, rt->info.max_shared_bytes);
    uint64_t blocks = (uint64_t)k->cluster[0] * k->cluster[1] * k->cluster[2];
    if (blocks < 1 || blocks > 16)
-      return tl_rt_fail(rt, TILEC_LIMIT, "kernel '%s' has clusters of (%u, %u, %u) blocks",
-                        k->name, k->cluster[0], k->cluster[1], k->cluster[2]);
+      return tl_rt_fail(rt, TILEC_LIMIT, "kernel '%s' has clusters of (%u, %u, %u) blocks", k->name,
+                        k->cluster[0], k->cluster[1], k->cluster[2]);
    return TILEC_OK;
 }
 
@@ -101,15 +101,14 @@ bind_entry(TilecRuntime *rt, TilecModule *m, TlVariant *v)
    if (status == TILEC_OK && k->shared_bytes > 48 * 1024) {
       snprintf(doing, sizeof doing, "opting '%s' into %u bytes of shared memory", k->entry,
                k->shared_bytes);
-      status = tl_rt_check(rt,
-                           rt->cu.func_set(v->fn, TL_CU_FUNC_MAX_DYNAMIC_SHARED,
-                                           (int)k->shared_bytes), doing);
+      status = tl_rt_check(
+         rt, rt->cu.func_set(v->fn, TL_CU_FUNC_MAX_DYNAMIC_SHARED, (int)k->shared_bytes), doing);
    }
    if (status == TILEC_OK && k->cluster[0] * k->cluster[1] * k->cluster[2] > 8)
       status = tl_rt_check(rt, rt->cu.func_set(v->fn, TL_CU_FUNC_NON_PORTABLE_CLUSTER, 1),
                            "opting into large clusters");
-   bool extended = k->cooperative || k->programmatic ||
-                   k->cluster[0] * k->cluster[1] * k->cluster[2] > 1;
+   bool extended =
+      k->cooperative || k->programmatic || k->cluster[0] * k->cluster[1] * k->cluster[2] > 1;
    if (status == TILEC_OK && extended && !rt->cu.launch_ex)
       status = tl_rt_fail(rt, TILEC_DRIVER_TOO_OLD, "the driver lacks cuLaunchKernelEx");
    for (uint32_t i = 0; status == TILEC_OK && i < k->num_hidden; i++)
@@ -353,8 +352,8 @@ list_names(const TilecModule *m, char *text, size_t bytes)
    for (; m; m = m->next)
       for (uint32_t i = 0; i < m->num_kernels; i++, count++)
          if (n + 1 < bytes)
-            n += (size_t)snprintf(text + n, bytes - n, "%s%s", count ? ", " : "",
-                                  m->kernels[i].name);
+            n +=
+               (size_t)snprintf(text + n, bytes - n, "%s%s", count ? ", " : "", m->kernels[i].name);
    return count;
 }
 

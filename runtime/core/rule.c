@@ -10,42 +10,64 @@
 #include <string.h>
 
 enum {
-   TL_RULE_STACK = 64,   /* values on the stack */
-   TL_RULE_DEPTH = 64,   /* nesting of the text */
-   TL_RULE_CODE = 512,   /* instructions */
+   TL_RULE_STACK = 64, /* values on the stack */
+   TL_RULE_DEPTH = 64, /* nesting of the text */
+   TL_RULE_CODE = 512, /* instructions */
 };
 
 enum { LEVEL_COMPARE = 1 };
 
 typedef enum TlRuleOp {
-   OP_CONST, OP_SLOT, OP_NEG, OP_INVERT, OP_NOT, OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MOD, OP_SHL,
-   OP_SHR, OP_AND, OP_OR, OP_XOR, OP_LT, OP_LE, OP_GT, OP_GE, OP_EQ, OP_NE, OP_CDIV, OP_MIN, OP_MAX,
+   OP_CONST,
+   OP_SLOT,
+   OP_NEG,
+   OP_INVERT,
+   OP_NOT,
+   OP_ADD,
+   OP_SUB,
+   OP_MUL,
+   OP_DIV,
+   OP_MOD,
+   OP_SHL,
+   OP_SHR,
+   OP_AND,
+   OP_OR,
+   OP_XOR,
+   OP_LT,
+   OP_LE,
+   OP_GT,
+   OP_GE,
+   OP_EQ,
+   OP_NE,
+   OP_CDIV,
+   OP_MIN,
+   OP_MAX,
    OP_POW2,
-   OP_JUMP,         /* to imm */
-   OP_JUMP_FALSE,   /* pops; to imm when zero */
-   OP_KEEP_FALSE,   /* to imm when the top is zero, else pops it: `and` */
-   OP_KEEP_TRUE,    /* `or` */
+   OP_JUMP,       /* to imm */
+   OP_JUMP_FALSE, /* pops; to imm when zero */
+   OP_KEEP_FALSE, /* to imm when the top is zero, else pops it: `and` */
+   OP_KEEP_TRUE,  /* `or` */
 } TlRuleOp;
 
 typedef struct TlRuleInst {
    TlRuleOp op;
-   int64_t imm;   /* constant, slot number or jump target */
+   int64_t imm; /* constant, slot number or jump target */
 } TlRuleInst;
 
 struct TlRule {
-   unsigned count;      /* instructions */
-   TlRuleInst code[];   /* postfix */
+   unsigned count;    /* instructions */
+   TlRuleInst code[]; /* postfix */
 };
 
 typedef struct TlRuleParser {
-   const char *at;          /* next character */
-   TlRuleFindFn *find;      /* names → slots */
-   void *user;              /* of find */
-   char *error;             /* where the first mistake is described */
+   const char *at;     /* next character */
+   TlRuleFindFn *find; /* names → slots */
+   void *user;         /* of find */
+   char *error;        /* where the first mistake is described */
    size_t error_bytes;
    bool failed;
-   unsigned depth;          /* of nesting now */
-   unsigned stack;          /* values on the machine's stack here */
+   unsigned depth; /* of nesting now */
+   unsigned stack; /* values on the machine's stack here */
    unsigned count;
    TlRuleInst code[TL_RULE_CODE];
 } TlRuleParser;
@@ -56,19 +78,20 @@ static const struct {
    int level;
    TlRuleOp op;
 } binary_ops[] = {
-   {"<=", 1, OP_LE}, {">=", 1, OP_GE}, {"==", 1, OP_EQ}, {"!=", 1, OP_NE}, {"<<", 5, OP_SHL},
-   {">>", 5, OP_SHR}, {"<", 1, OP_LT},  {">", 1, OP_GT},  {"|", 2, OP_OR},  {"^", 3, OP_XOR},
-   {"&", 4, OP_AND},  {"+", 6, OP_ADD}, {"-", 6, OP_SUB}, {"*", 7, OP_MUL}, {"//", 7, OP_DIV},
-   {"%", 7, OP_MOD},
+   {"<=", 1, OP_LE},  {">=", 1, OP_GE},  {"==", 1, OP_EQ},  {"!=", 1, OP_NE},
+   {"<<", 5, OP_SHL}, {">>", 5, OP_SHR}, {"<", 1, OP_LT},   {">", 1, OP_GT},
+   {"|", 2, OP_OR},   {"^", 3, OP_XOR},  {"&", 4, OP_AND},  {"+", 6, OP_ADD},
+   {"-", 6, OP_SUB},  {"*", 7, OP_MUL},  {"//", 7, OP_DIV}, {"%", 7, OP_MOD},
 };
 
 static const struct {
    const char *name;
    TlRuleOp op;
-   int min_args, max_args;   /* min, max fold over all of theirs */
+   int min_args, max_args; /* min, max fold over all of theirs */
 } functions[] = {
-   {"cdiv", OP_CDIV, 2, 2}, {"min", OP_MIN, 1, 16}, {"max", OP_MAX, 1, 16},
-   {"next_power_of_2", OP_POW2, 1, 1}, {"int", OP_CONST, 1, 1},
+   {"cdiv", OP_CDIV, 2, 2}, {"min", OP_MIN, 1, 16},
+   {"max", OP_MAX, 1, 16},  {"next_power_of_2", OP_POW2, 1, 1},
+   {"int", OP_CONST, 1, 1},
 };
 
 static void parse_choice(TlRuleParser *p);
@@ -268,7 +291,7 @@ parse_binary(TlRuleParser *p, int level)
    bool compared = false;
    while (!p->failed && take_binary(p, level, &op, &found)) {
       if (found == LEVEL_COMPARE && compared)
-         fail(p, "comparisons do not chain");   /* Python's a < b < c means something else */
+         fail(p, "comparisons do not chain"); /* Python's a < b < c means something else */
       compared |= found == LEVEL_COMPARE;
       parse_binary(p, found + 1);
       emit_binary(p, op);
@@ -283,7 +306,7 @@ parse_not(TlRuleParser *p)
       times++;
    parse_binary(p, LEVEL_COMPARE);
    for (times = times > 2 ? 2 - times % 2 : times; times; times--)
-      emit(p, OP_NOT, 0);   /* twice makes a truth value too */
+      emit(p, OP_NOT, 0); /* twice makes a truth value too */
 }
 
 /* `a and b`: keep a when zero, else drop it and take b; the stack holds one value either way. */
@@ -415,12 +438,19 @@ apply(TlRuleOp op, int64_t a, int64_t b, int64_t *out)
 {
    bool over = false;
    switch ((int)op) {
-   case OP_ADD: over = __builtin_add_overflow(a, b, out); break;
-   case OP_SUB: over = __builtin_sub_overflow(a, b, out); break;
-   case OP_MUL: over = __builtin_mul_overflow(a, b, out); break;
+   case OP_ADD:
+      over = __builtin_add_overflow(a, b, out);
+      break;
+   case OP_SUB:
+      over = __builtin_sub_overflow(a, b, out);
+      break;
+   case OP_MUL:
+      over = __builtin_mul_overflow(a, b, out);
+      break;
    case OP_DIV:
    case OP_MOD:
-   case OP_CDIV: return divide(op, a, b, out);
+   case OP_CDIV:
+      return divide(op, a, b, out);
    case OP_SHL:
       if (b < 0 || b > 62)
          return "shift count outside 0 to 62";
@@ -431,17 +461,39 @@ apply(TlRuleOp op, int64_t a, int64_t b, int64_t *out)
          return "negative shift count";
       *out = a >> (b > 63 ? 63 : b);
       break;
-   case OP_AND: *out = a & b; break;
-   case OP_OR: *out = a | b; break;
-   case OP_XOR: *out = a ^ b; break;
-   case OP_LT: *out = a < b; break;
-   case OP_LE: *out = a <= b; break;
-   case OP_GT: *out = a > b; break;
-   case OP_GE: *out = a >= b; break;
-   case OP_EQ: *out = a == b; break;
-   case OP_NE: *out = a != b; break;
-   case OP_MIN: *out = a < b ? a : b; break;
-   case OP_MAX: *out = a > b ? a : b; break;
+   case OP_AND:
+      *out = a & b;
+      break;
+   case OP_OR:
+      *out = a | b;
+      break;
+   case OP_XOR:
+      *out = a ^ b;
+      break;
+   case OP_LT:
+      *out = a < b;
+      break;
+   case OP_LE:
+      *out = a <= b;
+      break;
+   case OP_GT:
+      *out = a > b;
+      break;
+   case OP_GE:
+      *out = a >= b;
+      break;
+   case OP_EQ:
+      *out = a == b;
+      break;
+   case OP_NE:
+      *out = a != b;
+      break;
+   case OP_MIN:
+      *out = a < b ? a : b;
+      break;
+   case OP_MAX:
+      *out = a > b ? a : b;
+      break;
    }
    return over ? "overflow of 64 bits" : NULL;
 }
@@ -475,13 +527,21 @@ run(const TlRuleInst *code, unsigned count, const int64_t *slots, int64_t *out, 
    while (pc < count && !*why) {
       TlRuleInst in = code[pc++];
       switch (in.op) {
-      case OP_CONST: stack[top++] = in.imm; break;
-      case OP_SLOT: stack[top++] = slots[in.imm]; break;
+      case OP_CONST:
+         stack[top++] = in.imm;
+         break;
+      case OP_SLOT:
+         stack[top++] = slots[in.imm];
+         break;
       case OP_NEG:
       case OP_INVERT:
       case OP_NOT:
-      case OP_POW2: *why = apply_unary(in.op, &stack[top - 1]); break;
-      case OP_JUMP: pc = (unsigned)in.imm; break;
+      case OP_POW2:
+         *why = apply_unary(in.op, &stack[top - 1]);
+         break;
+      case OP_JUMP:
+         pc = (unsigned)in.imm;
+         break;
       case OP_JUMP_FALSE:
          if (!stack[--top])
             pc = (unsigned)in.imm;

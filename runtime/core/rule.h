@@ -19,7 +19,7 @@ typedef int TlRuleFindFn(void *user, const char *name, size_t len);
 #define TL_RULE_NO_MEMORY "out of memory"
 TlRule *tl_rule_parse(const char *text, TlRuleFindFn *find, void *user, char *error,
                       size_t error_bytes);
-void tl_rule_free(TlRule *rule);   /* NULL is fine */
+void tl_rule_free(TlRule *rule); /* NULL is fine */
 
 /* slots[i] is the value of the name that `find` numbered i.  False with a sentence in *why (static
  * storage) on division by zero, overflow of 64 bits, or a bad shift. */

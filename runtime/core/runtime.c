@@ -30,8 +30,7 @@ new_alive_flag(void)
 bool
 tl_core_is_forked(const TilecRuntime *rt)
 {
-   return rt->alive ? !atomic_load_explicit(rt->alive, memory_order_relaxed)
-                    : getpid() != rt->pid;
+   return rt->alive ? !atomic_load_explicit(rt->alive, memory_order_relaxed) : getpid() != rt->pid;
 }
 
 TilecStatus
@@ -90,9 +89,12 @@ read_device(TilecRuntime *rt)
       int attr;
       uint32_t *to;
    } wanted[] = {
-      {TL_CU_DEV_SM_MAJOR, &info->sm_major},   {TL_CU_DEV_SM_MINOR, &info->sm_minor},
-      {TL_CU_DEV_NUM_SMS, &info->num_sms},     {TL_CU_DEV_WARP_SIZE, &info->warp_size},
-      {TL_CU_DEV_CLOCK_KHZ, &info->clock_khz}, {TL_CU_DEV_L2_BYTES, &info->l2_bytes},
+      {TL_CU_DEV_SM_MAJOR, &info->sm_major},
+      {TL_CU_DEV_SM_MINOR, &info->sm_minor},
+      {TL_CU_DEV_NUM_SMS, &info->num_sms},
+      {TL_CU_DEV_WARP_SIZE, &info->warp_size},
+      {TL_CU_DEV_CLOCK_KHZ, &info->clock_khz},
+      {TL_CU_DEV_L2_BYTES, &info->l2_bytes},
       {TL_CU_DEV_MAX_THREADS, &info->max_threads},
       {TL_CU_DEV_MAX_SHARED_OPTIN, &info->max_shared_bytes},
    };

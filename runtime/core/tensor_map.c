@@ -17,17 +17,24 @@ tensor_map_dtype(TilecDtype dtype)
    switch (tl_dtype_kind(dtype)) {
    case 'F':
       switch ((int)dtype) {
-      case TILEC_FP16: return TL_CU_TMAP_F16;
-      case TILEC_BF16: return TL_CU_TMAP_BF16;
-      case TILEC_FP32: return TL_CU_TMAP_F32;
-      case TILEC_FP64: return TL_CU_TMAP_F64;
+      case TILEC_FP16:
+         return TL_CU_TMAP_F16;
+      case TILEC_BF16:
+         return TL_CU_TMAP_BF16;
+      case TILEC_FP32:
+         return TL_CU_TMAP_F32;
+      case TILEC_FP64:
+         return TL_CU_TMAP_F64;
       }
       return TL_CU_TMAP_U8;
    default:
       switch (tl_dtype_bytes(dtype)) {
-      case 2: return TL_CU_TMAP_U16;
-      case 4: return tl_dtype_kind(dtype) == 'I' ? TL_CU_TMAP_I32 : TL_CU_TMAP_U32;
-      case 8: return tl_dtype_kind(dtype) == 'I' ? TL_CU_TMAP_I64 : TL_CU_TMAP_U64;
+      case 2:
+         return TL_CU_TMAP_U16;
+      case 4:
+         return tl_dtype_kind(dtype) == 'I' ? TL_CU_TMAP_I32 : TL_CU_TMAP_U32;
+      case 8:
+         return tl_dtype_kind(dtype) == 'I' ? TL_CU_TMAP_I64 : TL_CU_TMAP_U64;
       }
       return TL_CU_TMAP_U8;
    }
@@ -91,14 +98,15 @@ encode(TilecRuntime *rt, const TlVariant *v, uint32_t index, const uint64_t *key
    const TilecHiddenArg *h = &v->info->hidden[index];
    const uint64_t *dims = key + 1, *strides = dims + TILEC_TENSOR_MAP_RANK;
    int swizzle = h->swizzle_bytes == 128 ? 3 : h->swizzle_bytes == 64 ? 2 : h->swizzle_bytes == 32;
-   TlCuResult code = rt->cu.tensor_map(out, tensor_map_dtype(h->dtype), h->rank,
-                                       (void *)(uintptr_t)key[0], dims, strides, h->box, steps, 0,
-                                       swizzle, TL_CU_TMAP_L2_256B, h->fill_nan);
+   TlCuResult code =
+      rt->cu.tensor_map(out, tensor_map_dtype(h->dtype), h->rank, (void *)(uintptr_t)key[0], dims,
+                        strides, h->box, steps, 0, swizzle, TL_CU_TMAP_L2_256B, h->fill_nan);
    if (code == TL_CU_SUCCESS)
       return TILEC_OK;
    char doing[256];
-   snprintf(doing, sizeof doing, "kernel '%s': tensor map %u (rank %u, base 0x%" PRIx64
-            ", rows of %" PRIu64 ")", v->info->name, index, h->rank, key[0], dims[0]);
+   snprintf(doing, sizeof doing,
+            "kernel '%s': tensor map %u (rank %u, base 0x%" PRIx64 ", rows of %" PRIu64 ")",
+            v->info->name, index, h->rank, key[0], dims[0]);
    return tl_rt_check(rt, code, doing);
 }
 

@@ -11,7 +11,7 @@ static const char *const extra_names[] = {"grid_x", "grid_y", "grid_z", "num_sms
 
 typedef struct Finder {
    const TlVariant *v;
-   bool extra;   /* extra_names are visible */
+   bool extra; /* extra_names are visible */
 } Finder;
 
 static int
@@ -152,9 +152,11 @@ tl_variant_init(TilecRuntime *rt, TlVariant *v, const TilecKernelInfo *info)
    v->info = info;
    name_variant(v);
    if (info->num_args > TL_RT_MAX_ARGS || info->num_hidden > TL_RT_MAX_HIDDEN)
-      return tl_rt_fail(rt, TILEC_LIMIT, "kernel '%s' has %u arguments and %u hidden ones; at most "
-                        "%d and %d are taken", info->name, info->num_args, info->num_hidden,
-                        TL_RT_MAX_ARGS, TL_RT_MAX_HIDDEN);
+      return tl_rt_fail(rt, TILEC_LIMIT,
+                        "kernel '%s' has %u arguments and %u hidden ones; at most "
+                        "%d and %d are taken",
+                        info->name, info->num_args, info->num_hidden, TL_RT_MAX_ARGS,
+                        TL_RT_MAX_HIDDEN);
    for (uint32_t i = 0; i < info->num_args; i++)
       if (!info->args[i].name || !info->args[i].type ||
           (info->args[i].is_constexpr && !info->args[i].value))
@@ -169,8 +171,8 @@ tl_variant_init(TilecRuntime *rt, TlVariant *v, const TilecKernelInfo *info)
       return tl_rt_no_memory(rt, "a kernel");
    }
    v->failed = init_params(rt, v);
-   bool ok = v->failed == TILEC_OK && parse(rt, v, "when", info->when, &v->when) &&
-             init_hidden(rt, v);
+   bool ok =
+      v->failed == TILEC_OK && parse(rt, v, "when", info->when, &v->when) && init_hidden(rt, v);
    for (int i = 0; ok && i < 3; i++)
       ok = parse(rt, v, "grid", info->grid[i], &v->grid[i]) &&
            parse(rt, v, "launch_grid", info->launch_grid[i], &v->launch_grid[i]);

@@ -31,10 +31,10 @@ enum {
    HEADER_BYTES = 48 + 8 * TL_CACHE_PARTS,
    NAME_BYTES = 2 * TL_CACHE_KEY_BYTES + 8,
    MAX_ENTRY_BYTES = 256 << 20,
-   TOUCH_SECONDS = 3600,        /* a use is noted at most this often */
-   TEMP_SECONDS = 600,          /* an assembler may take a while, a writer does not */
-   PRUNE_MS = 500,              /* waited for another process that looks: it may be late */
-   SCAN_SHARE = 32,             /* see is_time_to_look */
+   TOUCH_SECONDS = 3600, /* a use is noted at most this often */
+   TEMP_SECONDS = 600,   /* an assembler may take a while, a writer does not */
+   PRUNE_MS = 500,       /* waited for another process that looks: it may be late */
+   SCAN_SHARE = 32,      /* see is_time_to_look */
 };
 static const unsigned char magic[8] = {'t', 'i', 'l', 'e', 'c', '\r', '\n', 0x1a};
 static const char suffix[] = ".tilec";
@@ -256,8 +256,7 @@ read_entry(int dir, const char *name, const uint8_t *key, bool is_layer, TlCache
       return false;
    unsigned char *block = NULL;
    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
-       st.st_size <= MAX_ENTRY_BYTES &&
-       (st.st_uid == geteuid() || (is_layer && st.st_uid == 0)))
+       st.st_size <= MAX_ENTRY_BYTES && (st.st_uid == geteuid() || (is_layer && st.st_uid == 0)))
       block = read_all(fd, (size_t)st.st_size);
    bool ok = block && decode(block, (size_t)st.st_size, key, out);
    if (ok && !is_layer)
@@ -337,8 +336,8 @@ tl_cache_put(TlCache *cache, const uint8_t key[TL_CACHE_KEY_BYTES],
       return false;
    unsigned char *block = encode(key, part, &bytes);
    random_name(temp, sizeof temp);
-   int fd = block ? openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)
-                  : -1;
+   int fd =
+      block ? openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
    bool ok = fd >= 0 && write_all(fd, block, bytes);
    int saved = errno;
    if (fd >= 0 && close(fd) != 0 && ok) {
@@ -539,8 +538,10 @@ tl_cache_prune(TlCache *cache, uint32_t temp_seconds, char *why)
          close(lock);
       return true; /* others are at it */
    }
-   Scan s = {.dir = open_dir(cache->dir, false, why), .how = TL_CACHE_COUNT,
-             .temp_seconds = temp_seconds, .collect = true};
+   Scan s = {.dir = open_dir(cache->dir, false, why),
+             .how = TL_CACHE_COUNT,
+             .temp_seconds = temp_seconds,
+             .collect = true};
    bool ok = s.dir >= 0 && scan(&s);
    if (ok && s.stats.bytes > cache->max_bytes) {
       uint64_t aim = cache->max_bytes / 4 * 3;

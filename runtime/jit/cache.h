@@ -18,17 +18,17 @@
 
 enum {
    TL_CACHE_KEY_BYTES = 32,
-   TL_CACHE_PARTS = 5,         /* byte strings of an entry */
-   TL_CACHE_WHY = 512,         /* room for the reason of a failure */
+   TL_CACHE_PARTS = 5, /* byte strings of an entry */
+   TL_CACHE_WHY = 512, /* room for the reason of a failure */
    TL_CACHE_PATH = 4096,
 };
 #define TL_CACHE_DEFAULT_BYTES ((uint64_t)1 << 30)
 
 typedef struct TlCache {
-   const char *dir;            /* entries are kept here */
-   const char *const *layers;  /* more folders, only read */
+   const char *dir;           /* entries are kept here */
+   const char *const *layers; /* more folders, only read */
    size_t num_layers;
-   uint64_t max_bytes;         /* of `dir` */
+   uint64_t max_bytes; /* of `dir` */
 } TlCache;
 
 typedef struct TlCachePart {
@@ -37,7 +37,7 @@ typedef struct TlCachePart {
 } TlCachePart;
 
 typedef struct TlCacheEntry {
-   unsigned char *block;       /* of malloc; the parts point into it */
+   unsigned char *block; /* of malloc; the parts point into it */
    TlCachePart part[TL_CACHE_PARTS];
 } TlCacheEntry;
 
@@ -64,15 +64,15 @@ bool tl_cache_prune(TlCache *cache, uint32_t temp_seconds, char *why);
 
 typedef struct TlCacheStats {
    uint64_t entries, bytes;
-   uint64_t damaged;           /* of the entries, when asked to verify */
-   uint64_t temporary;         /* files of writers, alive or not */
-   uint64_t removed;           /* when asked to */
-   int64_t oldest, newest;     /* last use, seconds since 1970; 0 = no entry */
+   uint64_t damaged;       /* of the entries, when asked to verify */
+   uint64_t temporary;     /* files of writers, alive or not */
+   uint64_t removed;       /* when asked to */
+   int64_t oldest, newest; /* last use, seconds since 1970; 0 = no entry */
 } TlCacheStats;
 typedef enum TlCacheVisit {
    TL_CACHE_COUNT,
-   TL_CACHE_VERIFY,            /* read every entry; remove the damaged ones */
-   TL_CACHE_CLEAR,             /* remove everything that is the cache's */
+   TL_CACHE_VERIFY, /* read every entry; remove the damaged ones */
+   TL_CACHE_CLEAR,  /* remove everything that is the cache's */
 } TlCacheVisit;
 /* false: the folder is not usable, see `why`.  A folder that does not exist is an empty one. */
 bool tl_cache_visit(const char *dir, TlCacheVisit how, TlCacheStats *out, char *why);

@@ -9,8 +9,8 @@
 #include <string.h>
 
 enum {
-   TEXT_BYTES = 3500,      /* of diagnostics kept for the error detail */
-   LOCK_MS = 10000,        /* waited for another process that makes the same kernel */
+   TEXT_BYTES = 3500, /* of diagnostics kept for the error detail */
+   LOCK_MS = 10000,   /* waited for another process that makes the same kernel */
 };
 
 /* ---- Diagnostics → text ---------------------------------------------------------------------- */
@@ -19,7 +19,7 @@ typedef struct Text {
    TlJit *jit;
    size_t len;
    char bytes[TEXT_BYTES];
-   TlBytes kept;           /* for the disk cache */
+   TlBytes kept; /* for the disk cache */
 } Text;
 
 static void
@@ -48,7 +48,9 @@ replay(void *user, const TilecDiag *d)
 static TilecStatus
 start_session(TlJit *jit, Text *t, TilecSession **out)
 {
-   TilecSessionOptions o = {.struct_size = sizeof o, .on_diag = on_diag, .user = t,
+   TilecSessionOptions o = {.struct_size = sizeof o,
+                            .on_diag = on_diag,
+                            .user = t,
                             .memory_limit_bytes = jit->memory_limit_bytes};
    t->jit = jit;
    t->len = 0;
@@ -131,9 +133,7 @@ tl_jit_list(TlJitSource *s)
 static void
 sign_param(const TlJitParam *p, TlArgKey key, char *text, size_t bytes)
 {
-   const char *fact = key.facts & TL_FACT_ONE     ? ":1"
-                      : key.facts & TL_FACT_DIV16 ? ":16"
-                                                  : p->says;
+   const char *fact = key.facts & TL_FACT_ONE ? ":1" : key.facts & TL_FACT_DIV16 ? ":16" : p->says;
    if (key.kind == TILEC_ARG_NONE)
       snprintf(text, bytes, "None");
    else if (p->is_annotated)
@@ -231,8 +231,7 @@ from_cache(TlJit *jit, const uint8_t *key, TlJitEntry *e, TilecStatus *status)
    if (*status == TILEC_OK && jit->on_text)
       tl_stored_replay(&stored, replay, jit);
    tl_stored_free(&stored);
-   if (*status == TILEC_OK || *status == TILEC_DEVICE_LOST ||
-       *status == TILEC_OUT_OF_DEVICE_MEMORY)
+   if (*status == TILEC_OK || *status == TILEC_DEVICE_LOST || *status == TILEC_OUT_OF_DEVICE_MEMORY)
       return true;
    tilec_module_free(e->module);
    tilec_image_info_free(e->info);
@@ -323,12 +322,13 @@ tl_jit_make(TlJitSource *s, const TlArgKey *facts, bool for_launch, TlJitEntry *
    TilecCompileOptions o = tl_jit_compile_options(s);
    set_target(s, &o);
    o.signature = sign;
-   bool keep = jit->has_cache && tilec_runtime_executor(jit->rt) == TILEC_ON_CUDA &&
-               tl_stored_key(&o, key);
+   bool keep =
+      jit->has_cache && tilec_runtime_executor(jit->rt) == TILEC_ON_CUDA && tl_stored_key(&o, key);
    if (!keep || !from_cache(jit, key, e, &status)) {
       if (for_launch && jit->never_compile) {
-         status = tl_jit_missing(s, facts, "launches compile nothing here (never_compile); call "
-                                           "tilec_kernel_prepare with such arguments");
+         status = tl_jit_missing(s, facts,
+                                 "launches compile nothing here (never_compile); call "
+                                 "tilec_kernel_prepare with such arguments");
       } else {
          int lock = keep && jit->cache.dir ? tl_cache_lock(&jit->cache, key, LOCK_MS) : -1;
          if (lock < 0 || !from_cache(jit, key, e, &status))

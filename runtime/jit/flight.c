@@ -101,7 +101,7 @@ fly(TlFlight *f)
    pthread_mutex_lock(&jit->lock);
    /* a launch that may not compile and a thread that may can be at it side by side */
    const TlJitEntry *other =
-       status == TILEC_OK ? tl_jit_look_up(f->source, e->hash, e->key, f->num_args) : NULL;
+      status == TILEC_OK ? tl_jit_look_up(f->source, e->hash, e->key, f->num_args) : NULL;
    if (status == TILEC_OK && !other)
       status = publish(f->source, e);
    finish(f, status, other ? other : e);

@@ -67,8 +67,9 @@ pick_kernel(TlJitSource *s)
    if (s->options.kernel)
       snprintf(why, sizeof why, "no kernel '%s'; the file has: %s", s->options.kernel, text);
    else
-      snprintf(why, sizeof why, "the file has no kernels; a kernel is a function under @kernel, "
-                                "@jit or @triton.jit");
+      snprintf(why, sizeof why,
+               "the file has no kernels; a kernel is a function under @kernel, "
+               "@jit or @triton.jit");
    return tl_core_fail(s->jit->rt, TILEC_NOT_FOUND, why);
 }
 
@@ -552,9 +553,7 @@ tilec_jit_attach(TilecRuntime *rt, const TilecJitOptions *options)
    jit->memory_limit_bytes = o.memory_limit_bytes;
    jit->never_compile = o.never_compile;
    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-   status = tl_flights_init(jit, o.num_workers ? o.num_workers
-                                             : cores > 0   ? (uint32_t)cores
-                                                           : 1);
+   status = tl_flights_init(jit, o.num_workers ? o.num_workers : cores > 0 ? (uint32_t)cores : 1);
    if (status == TILEC_OK)
       status = copy_jit_options(jit, &o);
    if (status == TILEC_OK)

@@ -18,8 +18,8 @@
 
 enum {
    TL_JIT_MAX_ARGS = 256,
-   TL_JIT_BUCKETS = 256,   /* power of two */
-   TL_JIT_DETAIL = 4096,   /* of an error, kept for whoever waits */
+   TL_JIT_BUCKETS = 256, /* power of two */
+   TL_JIT_DETAIL = 4096, /* of an error, kept for whoever waits */
 };
 
 /* What a specialisation depends on, one per launch argument. */
@@ -28,44 +28,44 @@ enum {
    TL_FACT_DIV16 = 2,
 };
 typedef struct TlArgKey {
-   uint8_t kind;    /* TilecArgKind; buffers count as pointers */
-   uint8_t dtype;   /* the parameter's type when annotated, else the argument's */
-   uint8_t facts;   /* TL_FACT_ bits */
+   uint8_t kind;  /* TilecArgKind; buffers count as pointers */
+   uint8_t dtype; /* the parameter's type when annotated, else the argument's */
+   uint8_t facts; /* TL_FACT_ bits */
 } TlArgKey;
 
 typedef struct TlJitParam {
    const TilecParamDecl *decl;
-   uint32_t index;        /* among all parameters */
-   char base[64];         /* annotated type without facts; "" = none */
-   TilecDtype dtype;      /* of base: the scalar's or the elements' */
+   uint32_t index;   /* among all parameters */
+   char base[64];    /* annotated type without facts; "" = none */
+   TilecDtype dtype; /* of base: the scalar's or the elements' */
    bool is_pointer;
    bool is_annotated;
-   const char *says;      /* annotated fact, ":16" or ":1"; "" = none */
+   const char *says; /* annotated fact, ":16" or ":1"; "" = none */
 } TlJitParam;
 
 typedef struct TlJitEntry {
-   _Atomic(struct TlJitEntry *) next;   /* in the bucket; set before publication */
+   _Atomic(struct TlJitEntry *) next; /* in the bucket; set before publication */
    uint64_t hash;
-   TilecProgram *program;          /* owns the record that the module uses; NULL: from the cache */
-   TilecImageInfo *info;           /* the record when it comes from the cache */
+   TilecProgram *program; /* owns the record that the module uses; NULL: from the cache */
+   TilecImageInfo *info;  /* the record when it comes from the cache */
    TilecModule *module;
    const TlVariant *variant;
-   TlArgKey key[];                 /* of num_args */
+   TlArgKey key[]; /* of num_args */
 } TlJitEntry;
 
 /* One specialisation in the making.  Guarded by the TlJit's lock. */
 typedef struct TlFlight {
    struct TlJit *jit;
    struct TlJitSource *source;
-   struct TlFlight *next;          /* of the source's, in the making */
+   struct TlFlight *next; /* of the source's, in the making */
    struct TlFlight *next_queued;
    unsigned refs;
-   bool is_queued;                 /* no thread has begun */
+   bool is_queued; /* no thread has begun */
    bool is_done;
-   bool for_launch;                /* does no more than a launch may */
-   TilecStatus status;             /* once done */
-   char detail[TL_JIT_DETAIL];     /* of a failure */
-   const TlJitEntry *entry;        /* of a success */
+   bool for_launch;            /* does no more than a launch may */
+   TilecStatus status;         /* once done */
+   char detail[TL_JIT_DETAIL]; /* of a failure */
+   const TlJitEntry *entry;    /* of a success */
    uint64_t hash;
    size_t num_args;
    TlArgKey key[];
@@ -77,15 +77,15 @@ typedef struct TlJit {
    void *user;
    size_t memory_limit_bytes;
    bool never_compile;
-   uint32_t tune;                  /* a TilecTunePolicy */
-   char *tune_database;            /* NULL = none */
+   uint32_t tune;       /* a TilecTunePolicy */
+   char *tune_database; /* NULL = none */
    TlCache cache;
    bool has_cache;
-   atomic_bool has_noted;          /* one note about the cache is enough */
-   char *ptxas;                    /* NULL = none */
-   char **strings;                 /* copies that the fields above point to, NULL-terminated */
+   atomic_bool has_noted; /* one note about the cache is enough */
+   char *ptxas;           /* NULL = none */
+   char **strings;        /* copies that the fields above point to, NULL-terminated */
    pthread_mutex_t lock;
-   pthread_cond_t changed;         /* a flight is done, was queued, or the end has come */
+   pthread_cond_t changed; /* a flight is done, was queued, or the end has come */
    TlFlight *first_queued, *last_queued;
    pthread_t *workers;
    uint32_t num_workers, max_workers, num_idle, num_queued;
@@ -94,18 +94,18 @@ typedef struct TlJit {
 
 typedef struct TlJitSource {
    TlJit *jit;
-   TilecSource options;            /* strings are of `texts` or the listing */
+   TilecSource options; /* strings are of `texts` or the listing */
    TlTexts texts;
-   TilecDefine *defines;           /* options.defines split at '=' */
+   TilecDefine *defines; /* options.defines split at '=' */
    TilecListing *listing;
    const TilecKernelDecl *decl;
-   TilecListing *file_listing;     /* before the kernel was known; NULL: `listing` */
-   bool is_whole;                  /* no kernel was named: the module has all of the file's */
-   TlTune *tune;                   /* NULL: a configuration that the tuner opened */
+   TilecListing *file_listing; /* before the kernel was known; NULL: `listing` */
+   bool is_whole;              /* no kernel was named: the module has all of the file's */
+   TlTune *tune;               /* NULL: a configuration that the tuner opened */
    TlJitParam *params;
    uint32_t num_params;
-   TlFlight *flights;              /* in the making */
-   TlJitEntry **entries;           /* in the order made, for reflection */
+   TlFlight *flights;    /* in the making */
+   TlJitEntry **entries; /* in the order made, for reflection */
    _Atomic uint32_t num_entries;
    uint32_t entries_room;
    _Atomic(TlJitEntry *) buckets[TL_JIT_BUCKETS];

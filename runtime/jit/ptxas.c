@@ -183,8 +183,8 @@ tl_ptxas(TlCache *cache, const char *ptxas, const TilecImageInfo *info, const ch
       snprintf(why, TL_CACHE_WHY, "no folder for the assembler's files");
       return false;
    }
-   TlPtxasRun run = {.program = ptxas, .arch = info->arch, .in = in, .out = out,
-                     .line_info = info->line_info};
+   TlPtxasRun run = {
+      .program = ptxas, .arch = info->arch, .in = in, .out = out, .line_info = info->line_info};
    TlPtxasResult r;
    bool ok = tl_ptxas_run(&run, ptx, ptx_len, &r);
    int len;

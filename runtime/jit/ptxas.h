@@ -7,22 +7,22 @@
 #include <stddef.h>
 
 typedef struct TlPtxasRun {
-   const char *program;   /* path */
-   const char *arch;      /* "sm_90a" */
-   const char *in, *out;  /* files that do not exist; both are gone afterwards */
+   const char *program;  /* path */
+   const char *arch;     /* "sm_90a" */
+   const char *in, *out; /* files that do not exist; both are gone afterwards */
    bool line_info;
    bool verbose;          /* it also tells registers and memory of each kernel */
    bool keep_environment; /* else it gets none */
 } TlPtxasRun;
 
 typedef struct TlPtxasResult {
-   void *cubin;           /* of malloc; NULL: none was made */
+   void *cubin; /* of malloc; NULL: none was made */
    size_t len;
-   char *said;            /* of malloc: its output and errors; NULL = nothing, or no memory */
-   bool has_run;          /* false: `error` says why */
-   bool was_killed;       /* by a signal */
-   int error;             /* an errno */
-   const char *step;      /* what failed with it: "write its input", … */
+   char *said;       /* of malloc: its output and errors; NULL = nothing, or no memory */
+   bool has_run;     /* false: `error` says why */
+   bool was_killed;  /* by a signal */
+   int error;        /* an errno */
+   const char *step; /* what failed with it: "write its input", … */
 } TlPtxasResult;
 
 /* False when no cubin was made.  Call tl_ptxas_done in any case. */

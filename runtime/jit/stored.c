@@ -89,9 +89,9 @@ tl_stored_key(const TilecCompileOptions *o, uint8_t key[TL_CACHE_KEY_BYTES])
    for (size_t i = 0; i < o->num_include_dirs; i++)
       add_string(&b, o->include_dirs[i]);
    add_string(&b, o->arch);
-   const uint64_t numbers[] = {o->ptx_version, o->num_warps,  o->num_stages, o->opt,
-                               o->fp_mode,     o->debug_info, o->check,      o->plain_abi,
-                               o->warnings_are_errors};
+   const uint64_t numbers[] = {o->ptx_version, o->num_warps, o->num_stages,
+                               o->opt,         o->fp_mode,   o->debug_info,
+                               o->check,       o->plain_abi, o->warnings_are_errors};
    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
       tl_bytes_number(&b, numbers[i]);
    bool ok = !b.failed;
@@ -154,8 +154,8 @@ read_text(const char *path, void **text, size_t *len)
 {
    struct stat st;
    int fd = open(path, O_RDONLY | O_CLOEXEC);
-   bool ok = fd >= 0 && fstat(fd, &st) == 0 && !S_ISDIR(st.st_mode) &&
-             st.st_size <= MAX_IMPORT_BYTES;
+   bool ok =
+      fd >= 0 && fstat(fd, &st) == 0 && !S_ISDIR(st.st_mode) && st.st_size <= MAX_IMPORT_BYTES;
    unsigned char *block = ok ? malloc((size_t)st.st_size + 1) : NULL;
    size_t at = 0;
    ok = block != NULL;

@@ -25,10 +25,10 @@ bool tl_stored_key(const TilecCompileOptions *options, uint8_t key[TL_CACHE_KEY_
 void tl_stored_diag(TlBytes *b, const TilecDiag *diag);
 
 typedef struct TlStored {
-   TlCacheEntry entry;          /* owns what the others point to */
-   const char *ptx, *json;      /* not NUL-terminated */
+   TlCacheEntry entry;     /* owns what the others point to */
+   const char *ptx, *json; /* not NUL-terminated */
    size_t ptx_len, json_len;
-   const void *cubin;           /* NULL = none */
+   const void *cubin; /* NULL = none */
    size_t cubin_len;
 } TlStored;
 

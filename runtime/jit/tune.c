@@ -20,7 +20,7 @@ struct TilecTuneResult {
    TilecTuneCandidate *candidates;
    TlCandidate *own;
    uint32_t num;
-   char **texts;                  /* of configurations, copied */
+   char **texts; /* of configurations, copied */
    char key[KEY_TEXT];
    char note[NOTE_BYTES];
 };
@@ -358,9 +358,15 @@ measure(TlTune *t, const TilecLaunch *launch, const TilecArg *args, size_t num_a
    TilecConfig only = {.text = "as written"};
    const TilecConfig *configs = o->num_configs ? o->configs : tuning ? tuning->configs : &only;
    uint32_t n = o->num_configs ? o->num_configs : tuning ? tuning->num_configs : 1;
-   TlTuneJob job = {.rt = t->rt, .decl = t->decl, .tuning = tuning, .options = o,
-                    .launch = *launch, .args = args, .num_args = num_args,
-                    .candidates = calloc(n, sizeof *job.candidates), .num_candidates = n,
+   TlTuneJob job = {.rt = t->rt,
+                    .decl = t->decl,
+                    .tuning = tuning,
+                    .options = o,
+                    .launch = *launch,
+                    .args = args,
+                    .num_args = num_args,
+                    .candidates = calloc(n, sizeof *job.candidates),
+                    .num_candidates = n,
                     .note = r->note};
    if (!job.candidates)
       return tl_core_no_memory(t->rt);
@@ -576,8 +582,7 @@ check_call(const TlTune *t, const TilecLaunch *launch, size_t num_args, const Ti
 static TilecStatus
 report_stored(TilecRuntime *rt, TilecTuneResult *r, const TilecConfig *config)
 {
-   TlTuneJob job = {.rt = rt, .candidates = calloc(1, sizeof *job.candidates),
-                    .num_candidates = 1};
+   TlTuneJob job = {.rt = rt, .candidates = calloc(1, sizeof *job.candidates), .num_candidates = 1};
    if (!job.candidates)
       return tl_core_no_memory(rt);
    job.candidates[0].config = config->text;

@@ -14,9 +14,9 @@ typedef struct TlTune TlTune;
 #define TL_TUNE_CHILD 0x7475u
 
 typedef struct TlTuneSettings {
-   uint32_t policy;        /* TilecTunePolicy, for sources that name none */
-   bool may_compile;       /* false: launches never compile, hence never measure */
-   const char *database;   /* NULL = none; lives as long as the tuner */
+   uint32_t policy;      /* TilecTunePolicy, for sources that name none */
+   bool may_compile;     /* false: launches never compile, hence never measure */
+   const char *database; /* NULL = none; lives as long as the tuner */
    /* The specialisation in memory for such arguments, as TilecJitVtable.find. */
    TilecStatus (*find)(void *source, const TilecArg *args, size_t num_args, const TlVariant **out);
    void (*on_note)(void *user, const char *line); /* may be NULL */
@@ -40,16 +40,16 @@ const TlVariant *tl_tune_get(TlTune *t, uint32_t index);
 /* ---- tune_measure.c ---- */
 typedef struct TlCandidate {
    const char *config;
-   char *name;             /* of the module: see TlChild */
-   TilecModule *module;    /* opened by the tuner; NULL when that failed */
+   char *name;          /* of the module: see TlChild */
+   TilecModule *module; /* opened by the tuner; NULL when that failed */
    TilecKernel *kernel;
    TilecStatus status;
    char reason[256];
-   double *samples;        /* milliseconds */
+   double *samples; /* milliseconds */
    uint32_t num_samples, room;
    double median, low, high;
    uint32_t threads, shared_bytes, registers, spill_bytes;
-   uint64_t resources;     /* fewer is better between equal times */
+   uint64_t resources; /* fewer is better between equal times */
    const TilecKernelInfo *info;
 } TlCandidate;
 
@@ -57,15 +57,15 @@ typedef struct TlCandidate {
 typedef struct TlTuneJob {
    TilecRuntime *rt;
    const TilecKernelDecl *decl;
-   const TilecTuning *tuning;       /* may be NULL */
+   const TilecTuning *tuning; /* may be NULL */
    const TilecTuneOptions *options;
    TilecLaunch launch;
    const TilecArg *args;
    size_t num_args;
-   TlCandidate *candidates;         /* compiled ones have status TILEC_OK */
+   TlCandidate *candidates; /* compiled ones have status TILEC_OK */
    uint32_t num_candidates;
-   char *note;                      /* 256 bytes */
-   uint32_t compiled;               /* for the progress */
+   char *note;        /* 256 bytes */
+   uint32_t compiled; /* for the progress */
 } TlTuneJob;
 
 /* Runs and times; fills samples, status and reason.  Fails only when nothing can be measured at

@@ -118,7 +118,8 @@ tl_tune_db_get(const char *path, const TlTuneId *id, char *config, char *note)
       return false;
    sqlite3_stmt *s = prepare(db,
                              "SELECT config FROM choices"
-                             " WHERE device = ?1 AND kernel = ?2 AND hash = ?3 AND key = ?4", id);
+                             " WHERE device = ?1 AND kernel = ?2 AND hash = ?3 AND key = ?4",
+                             id);
    int rc = s ? sqlite3_step(s) : SQLITE_ERROR;
    const char *text = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
    bool found = text && strlen(text) < TL_TUNE_CONFIG_BYTES;
@@ -139,8 +140,8 @@ tl_tune_db_put(const char *path, const TlTuneId *id, const char *config, double 
    sqlite3 *db = open_db(path, true, note, TL_TUNE_NOTE_BYTES);
    if (!db)
       return false;
-   sqlite3_stmt *s = prepare(
-      db, "INSERT OR REPLACE INTO choices VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", id);
+   sqlite3_stmt *s =
+      prepare(db, "INSERT OR REPLACE INTO choices VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", id);
    bool ok = s && sqlite3_bind_text(s, 5, config, -1, SQLITE_STATIC) == SQLITE_OK &&
              sqlite3_bind_double(s, 6, median_ms) == SQLITE_OK &&
              sqlite3_bind_int64(s, 7, candidates) == SQLITE_OK &&
@@ -221,12 +222,12 @@ tilec_tune_import(const char *database, const char *json, size_t len, uint32_t *
       " OR json_type(value, '$.hash') IS NOT 'text' OR json_type(value, '$.key') IS NOT 'text'"
       " OR json_type(value, '$.config') IS NOT 'text'";
    static const char insert[] =
-       "INSERT OR REPLACE INTO choices SELECT json_extract(value, '$.device'),"
-       " json_extract(value, '$.kernel'), json_extract(value, '$.hash'),"
-       " json_extract(value, '$.key'), json_extract(value, '$.config'),"
-       " CAST(ifnull(json_extract(value, '$.median_ms'), 0) AS REAL),"
-       " CAST(ifnull(json_extract(value, '$.candidates'), 0) AS INTEGER),"
-       " CAST(ifnull(json_extract(value, '$.made'), 0) AS INTEGER) FROM json_each(?1)";
+      "INSERT OR REPLACE INTO choices SELECT json_extract(value, '$.device'),"
+      " json_extract(value, '$.kernel'), json_extract(value, '$.hash'),"
+      " json_extract(value, '$.key'), json_extract(value, '$.config'),"
+      " CAST(ifnull(json_extract(value, '$.median_ms'), 0) AS REAL),"
+      " CAST(ifnull(json_extract(value, '$.candidates'), 0) AS INTEGER),"
+      " CAST(ifnull(json_extract(value, '$.made'), 0) AS INTEGER) FROM json_each(?1)";
    TilecStatus status = TILEC_OK;
    if (ask(db, well_formed, json, len) != 1 || ask(db, wrong_rows, json, len) != 0) {
       say(error, error_bytes, database, "the text is no JSON array of exported choices");

@@ -11,10 +11,10 @@ enum { TL_TUNE_CONFIG_BYTES = 4096, TL_TUNE_NOTE_BYTES = 256 };
 
 /* What a choice depends on. */
 typedef struct TlTuneId {
-   const char *device;   /* "NVIDIA H200, sm_90a, 132 SMs" */
-   const char *kernel;   /* its name */
-   const char *hash;     /* of source and options */
-   const char *key;      /* "n=1000; x=*fp16" */
+   const char *device; /* "NVIDIA H200, sm_90a, 132 SMs" */
+   const char *kernel; /* its name */
+   const char *hash;   /* of source and options */
+   const char *key;    /* "n=1000; x=*fp16" */
 } TlTuneId;
 
 /* The stored configuration's text into config[TL_TUNE_CONFIG_BYTES].  false when there is none, or

@@ -13,22 +13,22 @@ enum { TL_TUNE_MAX_ARGS = 256, TL_TUNE_BUCKETS = 64 };
 
 /* An argument that choices depend on. */
 typedef struct TlKeyArg {
-   uint32_t arg;       /* launch argument */
+   uint32_t arg; /* launch argument */
    const char *name;
-   bool is_key;        /* of the decorator's key=: its value asks for a choice of its own */
-   bool by_value;      /* a scalar's value counts: a key, or heuristics look at it */
+   bool is_key;   /* of the decorator's key=: its value asks for a choice of its own */
+   bool by_value; /* a scalar's value counts: a key, or heuristics look at it */
 } TlKeyArg;
 
 typedef struct TlKeyItem {
    uint64_t value;
-   uint32_t dtype;     /* of a pointer's elements; of a scalar: whether it is a float */
-   uint32_t kind;      /* TilecArgKind; buffers count as pointers */
+   uint32_t dtype; /* of a pointer's elements; of a scalar: whether it is a float */
+   uint32_t kind;  /* TilecArgKind; buffers count as pointers */
 } TlKeyItem;
 
 /* One configuration (with what heuristics gave) opened as a module; lives as long as the tuner. */
 typedef struct TlChild {
    struct TlChild *next;
-   char *name;          /* the configuration's text, then the heuristics' values */
+   char *name; /* the configuration's text, then the heuristics' values */
    TilecModule *module;
    TilecKernel *kernel;
 } TlChild;
@@ -37,7 +37,7 @@ typedef struct TlChoice {
    _Atomic(struct TlChoice *) next;
    uint64_t hash;
    TilecKernel *kernel;
-   bool is_provisional;   /* made where measuring was not possible: tried again when it is */
+   bool is_provisional; /* made where measuring was not possible: tried again when it is */
    TlKeyItem key[];
 } TlChoice;
 
@@ -45,25 +45,25 @@ typedef struct TlChoice {
 typedef struct TlWinner {
    struct TlWinner *next;
    char *key;
-   TilecConfig config;    /* of the listing */
+   TilecConfig config; /* of the listing */
 } TlWinner;
 
 struct TlTune {
    TilecRuntime *rt;
    TlTuneSettings settings;
    uint32_t policy;
-   TilecSource source;           /* strings are of `texts` */
+   TilecSource source; /* strings are of `texts` */
    TlTexts texts;
    const char **defines;
    const TilecKernelDecl *decl;
    TlKeyArg *keys;
    uint32_t num_keys;
-   uint32_t num_args;            /* launch arguments */
-   bool has_heuristics;          /* that look at values */
-   pthread_mutex_t lock;         /* of what follows */
+   uint32_t num_args;    /* launch arguments */
+   bool has_heuristics;  /* that look at values */
+   pthread_mutex_t lock; /* of what follows */
    TlChild *children;
    TlWinner *winners;
-   TilecListing **listings;      /* pruned ones, whose texts winners and results point into */
+   TilecListing **listings; /* pruned ones, whose texts winners and results point into */
    size_t num_listings;
    _Atomic(TlChoice *) buckets[TL_TUNE_BUCKETS]; /* read without the lock */
 };

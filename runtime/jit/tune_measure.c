@@ -7,6 +7,7 @@
 #include "jit/tune.h"
 
 #include <math.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,20 +19,20 @@ enum {
    MAX_ROUNDS = 300,
    NOTE_BYTES = 256,
 };
-static const double flush_ms = 0.05;         /* guess of what emptying the cache costs */
-static const double tie = 0.005;             /* times this close count as equal */
+static const double flush_ms = 0.05; /* guess of what emptying the cache costs */
+static const double tie = 0.005;     /* times this close count as equal */
 static const uint64_t flush_bytes_unknown = (uint64_t)128 << 20; /* where L2 has no known size */
 
 /* One array that the kernel may write. */
 typedef struct Saved {
    const char *name;
    TilecDtype dtype;
-   TilecBuffer *live;      /* the caller's memory */
-   bool owns_live;         /* wrapped here */
+   TilecBuffer *live; /* the caller's memory */
+   bool owns_live;    /* wrapped here */
    uint64_t offset, bytes;
-   TilecBuffer *copy;      /* as it was */
-   bool reset, restore;    /* before each launch */
-   void *reference;        /* right results, on the host */
+   TilecBuffer *copy;   /* as it was */
+   bool reset, restore; /* before each launch */
+   void *reference;     /* right results, on the host */
 } Saved;
 
 typedef struct Measure {
@@ -40,7 +41,7 @@ typedef struct Measure {
    Saved *saved;
    uint32_t num_saved;
    TilecBuffer *flush;
-   TilecEvent **events;    /* start, stop of each candidate */
+   TilecEvent **events; /* start, stop of each candidate */
    uint32_t rounds, done;
 } Measure;
 
@@ -118,8 +119,8 @@ save_one(Measure *m, uint32_t param, const TilecArg *a)
    if ((a->kind != TILEC_ARG_POINTER && a->kind != TILEC_ARG_BUFFER) ||
        (!reset && !restore && !is_written(job, param)))
       return TILEC_OK;
-   Saved s = {.name = name, .dtype = pointee(job, param, a->dtype), .reset = reset,
-              .restore = restore};
+   Saved s = {
+      .name = name, .dtype = pointee(job, param, a->dtype), .reset = reset, .restore = restore};
    if (a->kind == TILEC_ARG_BUFFER) {
       s.live = a->as.buffer;
       s.offset = a->bytes;
@@ -129,8 +130,10 @@ save_one(Measure *m, uint32_t param, const TilecArg *a)
    }
    if (!s.bytes) {
       if (a->kind == TILEC_ARG_POINTER && a->as.ptr)
-         note(job, "the size behind pointer '%s' is not known: it holds what the last measured "
-                   "launch wrote", name);
+         note(job,
+              "the size behind pointer '%s' is not known: it holds what the last measured "
+              "launch wrote",
+              name);
       return TILEC_OK;
    }
    TilecStatus status = TILEC_OK;
@@ -200,9 +203,12 @@ static double
 element(const void *data, TilecDtype dtype, size_t i)
 {
    switch ((int)dtype) {
-   case TILEC_FP64: return ((const double *)data)[i];
-   case TILEC_FP32: return (double)((const float *)data)[i];
-   default: break;
+   case TILEC_FP64:
+      return ((const double *)data)[i];
+   case TILEC_FP32:
+      return (double)((const float *)data)[i];
+   default:
+      break;
    }
    uint32_t bits = dtype == TILEC_FP8E4NV || dtype == TILEC_FP8E5 ? ((const uint8_t *)data)[i]
                                                                   : ((const uint16_t *)data)[i];
@@ -221,8 +227,7 @@ element(const void *data, TilecDtype dtype, size_t i)
    if (top)
       v = f != 0 ? (double)NAN : (double)INFINITY;
    else
-      v = e ? ldexp(1 + ldexp(f, -(int)fraction), e - bias)
-            : ldexp(f, 1 - bias - (int)fraction);
+      v = e ? ldexp(1 + ldexp(f, -(int)fraction), e - bias) : ldexp(f, 1 - bias - (int)fraction);
    return bits >> (width - 1) ? -v : v;
 }
 
@@ -315,7 +320,7 @@ try_all(Measure *m)
    const TilecTuneOptions *o = job->options;
    if (o->reference) {
       TlCandidate *r =
-          o->reference <= job->num_candidates ? &job->candidates[o->reference - 1] : NULL;
+         o->reference <= job->num_candidates ? &job->candidates[o->reference - 1] : NULL;
       if (!r || r->status != TILEC_OK)
          return tl_core_fail(m->rt, TILEC_BAD_ARGUMENT,
                              "the reference configuration does not exist or does not compile");
@@ -454,8 +459,8 @@ count_rounds(const Measure *m, double rep_ms)
          round_ms += fastest(&m->job->candidates[i]) + (m->flush ? flush_ms : 0);
          alive++;
       }
-   double rounds = round_ms > 0 ? rep_ms * alive / round_ms : MAX_ROUNDS;
-   return rounds < MIN_ROUNDS ? MIN_ROUNDS : rounds > MAX_ROUNDS ? MAX_ROUNDS : (uint32_t)rounds;
+   double most = MAX_ROUNDS, rounds = round_ms > 0 ? fmin(rep_ms * alive / round_ms, most) : most;
+   return rounds < (double)MIN_ROUNDS ? MIN_ROUNDS : (uint32_t)rounds;
 }
 
 static uint32_t
@@ -476,7 +481,7 @@ time_all(Measure *m)
    do
       status = run_round(m, 0, false);
    while (status == TILEC_OK && now_ms() < end);
-   for (m->done = 0; status == TILEC_OK; ) {
+   for (m->done = 0; status == TILEC_OK;) {
       status = run_round(m, m->done++, true);
       if (m->done == 1)
          m->rounds = count_rounds(m, rep);

@@ -66,9 +66,9 @@ argument_values(const TlTune *t, const TilecArg *args)
 /* ---- lists of defines ---- */
 typedef struct Defines {
    TilecDefine *list;
-   char **text;          /* "NAME=VALUE" of each; list points into copies behind it */
+   char **text; /* "NAME=VALUE" of each; list points into copies behind it */
    size_t num, room;
-   bool failed;          /* no memory */
+   bool failed; /* no memory */
 } Defines;
 
 static void
@@ -309,7 +309,7 @@ typedef struct Work {
    TlTuneJob *job;
    const TilecConfig *configs;
    atomic_uint next;
-   pthread_mutex_t lock;   /* of the progress */
+   pthread_mutex_t lock; /* of the progress */
 } Work;
 
 static TilecStatus
@@ -320,8 +320,7 @@ open_candidate(const Work *w, const TilecConfig *config, TlCandidate *c)
    Opened o = {0};
    TilecSource s = source_of(w->t, config, w->job->args, &d, &first);
    c->name = d.failed ? NULL : child_name(config, &d, first);
-   TilecStatus status =
-      c->name ? open_source(w->t, &s, &o) : tl_core_no_memory(w->t->rt);
+   TilecStatus status = c->name ? open_source(w->t, &s, &o) : tl_core_no_memory(w->t->rt);
    c->module = o.module;
    c->kernel = o.kernel;
    free_defines(&d);

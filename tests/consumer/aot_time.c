@@ -69,15 +69,16 @@ main(void)
       double end = now_us();
       bad |= cu.cuCtxSynchronize();
       if (r >= 0) {
-         theirs[r] = (middle - begin) / LAUNCHES;
-         ours[r] = (end - again) / LAUNCHES;
+         theirs[r] = (middle - begin) / (double)LAUNCHES;
+         ours[r] = (end - again) / (double)LAUNCHES;
       }
    }
    qsort(ours, ROUNDS, sizeof ours[0], ascending);
    qsort(theirs, ROUNDS, sizeof theirs[0], ascending);
    printf("elu_launch_auto %.3f us, cuLaunchKernel %.3f us, difference %.3f us (medians of %d "
-          "rounds of %d launches)\n", ours[ROUNDS / 2], theirs[ROUNDS / 2],
-          ours[ROUNDS / 2] - theirs[ROUNDS / 2], ROUNDS, LAUNCHES);
+          "rounds of %d launches)\n",
+          ours[ROUNDS / 2], theirs[ROUNDS / 2], ours[ROUNDS / 2] - theirs[ROUNDS / 2], ROUNDS,
+          LAUNCHES);
    bad |= elu_unload() | cu.cuMemFree_v2(x);
    return bad != 0;
 }

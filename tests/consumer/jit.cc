@@ -20,9 +20,8 @@ main()
    TilecBuffer *x = nullptr, *y = nullptr;
    float data[4] = {-1, 0, 1, -2};
    if (tilec_runtime_open(&options, &rt) || tilec_jit_attach(rt, nullptr) ||
-       tilec_module_from_source(rt, &source, &module) ||
-       tilec_module_kernel(module, "elu", &elu) || tilec_buffer_new(rt, sizeof data, &x) ||
-       tilec_buffer_new(rt, sizeof data, &y) ||
+       tilec_module_from_source(rt, &source, &module) || tilec_module_kernel(module, "elu", &elu) ||
+       tilec_buffer_new(rt, sizeof data, &x) || tilec_buffer_new(rt, sizeof data, &y) ||
        tilec_buffer_upload(x, 0, data, sizeof data, nullptr))
       return 1;
    const TilecArg args[] = {tilec_view(TILEC_FP32, x, 0), tilec_view(TILEC_FP32, y, 0),

@@ -62,8 +62,8 @@ typedef struct Function {
    const char *name; /* the row of the table; what stands before a comma is the expression */
    Oracle *wide;     /* of fp64, NULL = not measured there */
    Oracle32 *narrow;
-   double limit;     /* largest argument; 0 = all */
-   bool flushes;     /* triton mode: denormal arguments and results may be 0 */
+   double limit; /* largest argument; 0 = all */
+   bool flushes; /* triton mode: denormal arguments and results may be 0 */
 } Function;
 
 static const Function functions[] = {
@@ -252,12 +252,9 @@ measure32(const Device *d, const Function *f, bool strict, uint32_t stride, Wors
       ok = !fails(d, tilec_launch(kernel, &launch, args, 3), "the launch") &&
            !fails(d, tilec_buffer_download(d->out, 0, d->host, n * 4, NULL), "a download");
       if (ok)
-         compare_all((Slice){.f = f,
-                             .triton = !strict,
-                             .got32 = d->host,
-                             .first = first,
-                             .stride = stride},
-                     n, worst);
+         compare_all(
+            (Slice){.f = f, .triton = !strict, .got32 = d->host, .first = first, .stride = stride},
+            n, worst);
    }
    tilec_module_free(module);
    return ok;
@@ -299,7 +296,10 @@ report(const char *text, const Function *f, const char *kind, const Worst *w)
    double bound = published(text, f->name, kind);
    bool ok = w->ulp <= bound;
    printf("| `%s` | %s | %.3f | at x = %a, y = %a: %a | %s\n", f->name, kind, w->ulp, w->x, w->y,
-          w->got, ok ? " ok" : bound < 0 ? "HAS NO BOUND" : "MISSES ITS BOUND");
+          w->got,
+          ok          ? " ok"
+          : bound < 0 ? "HAS NO BOUND"
+                      : "MISSES ITS BOUND");
    fflush(stdout);
    return ok;
 }

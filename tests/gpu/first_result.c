@@ -26,7 +26,7 @@ enum Moment {
 #define MOMENT(id, text) AT_##id,
    MOMENTS(MOMENT)
 #undef MOMENT
-       NUM_MOMENTS
+      NUM_MOMENTS
 };
 enum { COUNT = 1000, MAX_REPEATS = 99 };
 
@@ -182,7 +182,7 @@ report(Samples *cold, Samples *warm, double *bare, int n, double extra[2])
 {
    static const char *const names[] = {
 #define NAME(id, text) text,
-       MOMENTS(NAME)
+      MOMENTS(NAME)
 #undef NAME
    };
    double b = median(bare, n), c = median(cold->total, n), w = median(warm->total, n);

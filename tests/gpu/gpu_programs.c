@@ -45,13 +45,13 @@ typedef enum Outcome {
 } Outcome;
 
 static const char *const outcome_text[OUTCOME_COUNT] = {
-    [AGREES] = "agrees",
-    [DIFFERS] = "results differ",
-    [NOT_COMPILED] = "does not compile",
-    [NOT_ON_TARGET] = "needs another target",
-    [CPU_FAULT] = "fails on the CPU executor",
-    [FAULT] = "fails on the GPU",
-    [CRASHED] = "takes the process down",
+   [AGREES] = "agrees",
+   [DIFFERS] = "results differ",
+   [NOT_COMPILED] = "does not compile",
+   [NOT_ON_TARGET] = "needs another target",
+   [CPU_FAULT] = "fails on the CPU executor",
+   [FAULT] = "fails on the GPU",
+   [CRASHED] = "takes the process down",
 };
 
 typedef struct Options {
@@ -190,7 +190,7 @@ run_text(const Place *at, const GenProgram *p, const char *text, Job *job, char 
    Outcome outcome = AGREES;
    TilecStage stop = at->rt || at->options->save ? TILEC_STAGE_PTX : TILEC_STAGE_LOWERED;
    TilecStatus s =
-       run_compile(text, arch_for(at, p->seed), at->device.max_ptx_version, stop, &program, why);
+      run_compile(text, arch_for(at, p->seed), at->device.max_ptx_version, stop, &program, why);
    job->compile_s += now() - start;
    if (s != TILEC_OK)
       return strstr(why, "error[E0501]") ? NOT_ON_TARGET : NOT_COMPILED;
@@ -249,11 +249,11 @@ say_failure(const Options *o, uint64_t program, Outcome outcome, const char *why
 {
    char text[RUN_WHY_BYTES + 256];
    int n =
-       snprintf(text, sizeof text,
-                "FAIL program %llu %s: %s\n   replay: gpu_programs --on %s%s%s"
-                " --program %llu\n",
-                (unsigned long long)program, outcome_text[outcome], why, o->on_sim ? "sim" : "cuda",
-                o->arch ? " --arch " : "", o->arch ? o->arch : "", (unsigned long long)program);
+      snprintf(text, sizeof text,
+               "FAIL program %llu %s: %s\n   replay: gpu_programs --on %s%s%s"
+               " --program %llu\n",
+               (unsigned long long)program, outcome_text[outcome], why, o->on_sim ? "sim" : "cuda",
+               o->arch ? " --arch " : "", o->arch ? o->arch : "", (unsigned long long)program);
    if (write(STDOUT_FILENO, text, (size_t)n) < 0)
       abort();
 }
@@ -628,7 +628,7 @@ main(int argc, char **argv)
       return 2;
    }
    Shared *shared =
-       mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+      mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
    if (shared == MAP_FAILED)
       return 1;
    setenv("CUDA_CACHE_DISABLE", "1", 1); /* every program is new: nothing to keep on disk */

@@ -30,7 +30,7 @@ typedef struct Type {
 static const Type types[TILEC_DTYPE_COUNT] = {
 #define TYPE_ROW(id, number, text, bytes, kind)                                                    \
    [number] = {TILEC_##id, text, bytes, #kind[0] == 'F'},
-    TILEC_DTYPE_TABLE(TYPE_ROW)
+   TILEC_DTYPE_TABLE(TYPE_ROW)
 #undef TYPE_ROW
 };
 
@@ -129,9 +129,9 @@ typedef struct Case {
    const char *name;
    TilecDtype a, b, o;
    Fill fill_a, fill_b;
-   double tolerance; /* relative L2; 0 = every bit */
-   const char *expr; /* elementwise over x and y, or NULL */
-   const char *body; /* else the body of a kernel (a, b, o, n) */
+   double tolerance;                 /* relative L2; 0 = every bit */
+   const char *expr;                 /* elementwise over x and y, or NULL */
+   const char *body;                 /* else the body of a kernel (a, b, o, n) */
    size_t elems_a, elems_b, elems_o; /* of a body */
 } Case;
 
@@ -159,128 +159,126 @@ static const char helpers[] =
 
 static const Case cases[] = {
 #include "language_cases.def"
-    ELEMENTWISE("add i32", I32, I32, I32, ANY, ANY, 0, "x + y"),
-    ELEMENTWISE("sub i8", I8, I8, I8, ANY, ANY, 0, "x - y"),
-    ELEMENTWISE("mul i64", I64, I64, I64, ANY, ANY, 0, "x * y"),
-    ELEMENTWISE("mul u16", U16, U16, U16, ANY, ANY, 0, "x * y"),
-    ELEMENTWISE("div i32", I32, I32, I32, ANY, POSITIVE, 0, "x // y"),
-    ELEMENTWISE("rem i32", I32, I32, I32, ANY, POSITIVE, 0, "x % y"),
-    ELEMENTWISE("div u32", U32, U32, U32, ANY, POSITIVE, 0, "x // y"),
-    ELEMENTWISE("rem u64", U64, U64, U64, ANY, POSITIVE, 0, "x % y"),
-    ELEMENTWISE("shr i32", I32, I32, I32, ANY, ANY, 0, "x >> (y & 31)"),
-    ELEMENTWISE("shr u32", U32, U32, U32, ANY, ANY, 0, "x >> (y & 31)"),
-    ELEMENTWISE("shl i32", I32, I32, I32, ANY, ANY, 0, "x << (y & 31)"),
-    ELEMENTWISE("bits u8", U8, U8, U8, ANY, ANY, 0, "(x & y) | ~(x ^ y)"),
-    ELEMENTWISE("less i32", I32, I32, I8, ANY, ANY, 0, "(x < y).to(int8)"),
-    ELEMENTWISE("less u32", U32, U32, I8, ANY, ANY, 0, "(x < y).to(int8)"),
-    ELEMENTWISE("mixed widths", I8, I32, I32, ANY, ANY, 0, "x + y"),
-    ELEMENTWISE("max i16", I16, I16, I16, ANY, ANY, 0, "maximum(x, y)"),
-    ELEMENTWISE("fp32 compare", FP32, FP32, I8, WIDE, WIDE, 0, "(x >= y).to(int8)"),
-    ELEMENTWISE("fp32 add", FP32, FP32, FP32, WIDE, ANY, 0, "x + y"),
-    ELEMENTWISE("fp32 min", FP32, FP32, FP32, WIDE, WIDE, 0, "minimum(x, y)"),
-    ELEMENTWISE("fp32 fma", FP32, FP32, FP32, ANY, ANY, 1e-7, "x * y + x"),
-    ELEMENTWISE("fp32 div", FP32, FP32, FP32, ANY, POSITIVE, 2e-7, "x / y"),
-    ELEMENTWISE("fp32 exp", FP32, FP32, FP32, ANY, ANY, 5e-7, "exp(x)"),
-    ELEMENTWISE("fp32 exp2", FP32, FP32, FP32, ANY, ANY, 5e-7, "exp2(x)"),
-    ELEMENTWISE("fp32 log", FP32, FP32, FP32, ANY, POSITIVE, 5e-7, "log(y)"),
-    ELEMENTWISE("fp32 log2", FP32, FP32, FP32, ANY, POSITIVE, 5e-7, "log2(y)"),
-    ELEMENTWISE("fp32 sin", FP32, FP32, FP32, ANY, ANY, 1e-6, "sin(x)"),
-    ELEMENTWISE("fp32 cos", FP32, FP32, FP32, ANY, ANY, 1e-6, "cos(x)"),
-    ELEMENTWISE("fp32 sqrt", FP32, FP32, FP32, ANY, POSITIVE, 3e-7, "sqrt(y)"),
-    ELEMENTWISE("fp32 rsqrt", FP32, FP32, FP32, ANY, POSITIVE, 3e-7, "rsqrt(y)"),
-    ELEMENTWISE("fp32 erf", FP32, FP32, FP32, ANY, ANY, 1e-6, "erf(x)"),
-    ELEMENTWISE("fp32 floor", FP32, FP32, FP32, WIDE, ANY, 0, "floor(x)"),
-    ELEMENTWISE("fp32 ceil", FP32, FP32, FP32, WIDE, ANY, 0, "ceil(x)"),
-    ELEMENTWISE("fp32 abs neg", FP32, FP32, FP32, WIDE, ANY, 0, "abs(x) * -1.0"),
-    ELEMENTWISE("fp32 to fp16", FP32, FP32, FP16, WIDE, ANY, 0, "x.to(fp16)"),
-    ELEMENTWISE("fp32 to bf16", FP32, FP32, BF16, WIDE, ANY, 0, "x.to(bf16)"),
-    ELEMENTWISE("fp32 to i32", FP32, FP32, I32, SMALL, ANY, 0, "(x * 1.25).to(int32)"),
-    ELEMENTWISE("i32 to fp32", I32, I32, FP32, ANY, ANY, 0, "x.to(fp32)"),
-    ELEMENTWISE("u64 to fp32", U64, U64, FP32, ANY, ANY, 0, "x.to(fp32)"),
-    ELEMENTWISE("fp16 mul", FP16, FP16, FP16, ANY, ANY, 0, "x * y"),
-    ELEMENTWISE("bf16 add", BF16, BF16, BF16, ANY, ANY, 0, "x + y"),
-    ELEMENTWISE("fp16 plus bf16", FP16, BF16, FP32, ANY, ANY, 0, "(x + y).to(fp32)"),
-    ELEMENTWISE("fp64 fma", FP64, FP64, FP64, ANY, ANY, 1e-15, "x * y + y"),
-    ELEMENTWISE("where", FP32, I32, FP32, ANY, SMALL, 0, "where(y > 0, x, -1.0)"),
-    ELEMENTWISE("bitcast", FP32, FP32, I32, WIDE, ANY, 0, "x.to(int32, bitcast=True)"),
+   ELEMENTWISE("add i32", I32, I32, I32, ANY, ANY, 0, "x + y"),
+   ELEMENTWISE("sub i8", I8, I8, I8, ANY, ANY, 0, "x - y"),
+   ELEMENTWISE("mul i64", I64, I64, I64, ANY, ANY, 0, "x * y"),
+   ELEMENTWISE("mul u16", U16, U16, U16, ANY, ANY, 0, "x * y"),
+   ELEMENTWISE("div i32", I32, I32, I32, ANY, POSITIVE, 0, "x // y"),
+   ELEMENTWISE("rem i32", I32, I32, I32, ANY, POSITIVE, 0, "x % y"),
+   ELEMENTWISE("div u32", U32, U32, U32, ANY, POSITIVE, 0, "x // y"),
+   ELEMENTWISE("rem u64", U64, U64, U64, ANY, POSITIVE, 0, "x % y"),
+   ELEMENTWISE("shr i32", I32, I32, I32, ANY, ANY, 0, "x >> (y & 31)"),
+   ELEMENTWISE("shr u32", U32, U32, U32, ANY, ANY, 0, "x >> (y & 31)"),
+   ELEMENTWISE("shl i32", I32, I32, I32, ANY, ANY, 0, "x << (y & 31)"),
+   ELEMENTWISE("bits u8", U8, U8, U8, ANY, ANY, 0, "(x & y) | ~(x ^ y)"),
+   ELEMENTWISE("less i32", I32, I32, I8, ANY, ANY, 0, "(x < y).to(int8)"),
+   ELEMENTWISE("less u32", U32, U32, I8, ANY, ANY, 0, "(x < y).to(int8)"),
+   ELEMENTWISE("mixed widths", I8, I32, I32, ANY, ANY, 0, "x + y"),
+   ELEMENTWISE("max i16", I16, I16, I16, ANY, ANY, 0, "maximum(x, y)"),
+   ELEMENTWISE("fp32 compare", FP32, FP32, I8, WIDE, WIDE, 0, "(x >= y).to(int8)"),
+   ELEMENTWISE("fp32 add", FP32, FP32, FP32, WIDE, ANY, 0, "x + y"),
+   ELEMENTWISE("fp32 min", FP32, FP32, FP32, WIDE, WIDE, 0, "minimum(x, y)"),
+   ELEMENTWISE("fp32 fma", FP32, FP32, FP32, ANY, ANY, 1e-7, "x * y + x"),
+   ELEMENTWISE("fp32 div", FP32, FP32, FP32, ANY, POSITIVE, 2e-7, "x / y"),
+   ELEMENTWISE("fp32 exp", FP32, FP32, FP32, ANY, ANY, 5e-7, "exp(x)"),
+   ELEMENTWISE("fp32 exp2", FP32, FP32, FP32, ANY, ANY, 5e-7, "exp2(x)"),
+   ELEMENTWISE("fp32 log", FP32, FP32, FP32, ANY, POSITIVE, 5e-7, "log(y)"),
+   ELEMENTWISE("fp32 log2", FP32, FP32, FP32, ANY, POSITIVE, 5e-7, "log2(y)"),
+   ELEMENTWISE("fp32 sin", FP32, FP32, FP32, ANY, ANY, 1e-6, "sin(x)"),
+   ELEMENTWISE("fp32 cos", FP32, FP32, FP32, ANY, ANY, 1e-6, "cos(x)"),
+   ELEMENTWISE("fp32 sqrt", FP32, FP32, FP32, ANY, POSITIVE, 3e-7, "sqrt(y)"),
+   ELEMENTWISE("fp32 rsqrt", FP32, FP32, FP32, ANY, POSITIVE, 3e-7, "rsqrt(y)"),
+   ELEMENTWISE("fp32 erf", FP32, FP32, FP32, ANY, ANY, 1e-6, "erf(x)"),
+   ELEMENTWISE("fp32 floor", FP32, FP32, FP32, WIDE, ANY, 0, "floor(x)"),
+   ELEMENTWISE("fp32 ceil", FP32, FP32, FP32, WIDE, ANY, 0, "ceil(x)"),
+   ELEMENTWISE("fp32 abs neg", FP32, FP32, FP32, WIDE, ANY, 0, "abs(x) * -1.0"),
+   ELEMENTWISE("fp32 to fp16", FP32, FP32, FP16, WIDE, ANY, 0, "x.to(fp16)"),
+   ELEMENTWISE("fp32 to bf16", FP32, FP32, BF16, WIDE, ANY, 0, "x.to(bf16)"),
+   ELEMENTWISE("fp32 to i32", FP32, FP32, I32, SMALL, ANY, 0, "(x * 1.25).to(int32)"),
+   ELEMENTWISE("i32 to fp32", I32, I32, FP32, ANY, ANY, 0, "x.to(fp32)"),
+   ELEMENTWISE("u64 to fp32", U64, U64, FP32, ANY, ANY, 0, "x.to(fp32)"),
+   ELEMENTWISE("fp16 mul", FP16, FP16, FP16, ANY, ANY, 0, "x * y"),
+   ELEMENTWISE("bf16 add", BF16, BF16, BF16, ANY, ANY, 0, "x + y"),
+   ELEMENTWISE("fp16 plus bf16", FP16, BF16, FP32, ANY, ANY, 0, "(x + y).to(fp32)"),
+   ELEMENTWISE("fp64 fma", FP64, FP64, FP64, ANY, ANY, 1e-15, "x * y + y"),
+   ELEMENTWISE("where", FP32, I32, FP32, ANY, SMALL, 0, "where(y > 0, x, -1.0)"),
+   ELEMENTWISE("bitcast", FP32, FP32, I32, WIDE, ANY, 0, "x.to(int32, bitcast=True)"),
 
-    {"sum rows i32", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
-     TILE_IJ "    store(o + arange(0, 64), sum(x, 1))\n", 2048, 1, 64},
-    {"sum columns fp32", T(FP32), T(FP32), T(FP32), ANY, ANY, 5e-7, NULL,
-     TILE_IJ "    store(o + arange(0, 32), sum(x, 0))\n", 2048, 1, 32},
-    {"sum all i32", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL, TILE_IJ "    store(o, sum(x))\n",
-     2048, 1, 1},
-    {"max rows fp32", T(FP32), T(FP32), T(FP32), WIDE, ANY, 0, NULL,
-     TILE_IJ "    store(o + arange(0, 64), max(x, axis=1))\n", 2048, 1, 64},
-    {"min columns i32", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
-     TILE_IJ "    store(o + arange(0, 32), min(x, axis=0))\n", 2048, 1, 32},
-    {"argmax rows i32", T(I32), T(I32), T(I32), SMALL, ANY, 0, NULL,
-     TILE_IJ "    store(o + arange(0, 64), argmax(x, axis=1))\n", 2048, 1, 64},
-    {"cumsum rows i32", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
-     TILE_IJ "    store(o + i * 32 + j, cumsum(x, 1))\n", 2048, 1, 2048},
-    {"transpose fp32", T(FP32), T(FP32), T(FP32), ANY, ANY, 0, NULL,
-     TILE_IJ "    store(o + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :], trans(x))\n",
-     2048, 1, 2048},
-    {"transpose fp16", T(FP16), T(FP16), T(FP16), ANY, ANY, 0, NULL,
-     TILE_IJ "    store(o + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :], trans(x))\n",
-     2048, 1, 2048},
-    {"reshape i8", T(I8), T(I8), T(I8), ANY, ANY, 0, NULL,
-     TILE_IJ "    store(o + arange(0, 2048), reshape(x, (2048,)))\n", 2048, 1, 2048},
-    {"row minus mean", T(FP32), T(FP32), T(FP32), ANY, ANY, 1e-6, NULL,
-     TILE_IJ "    store(o + i * 32 + j, x - sum(x, 1)[:, None] / 32)\n", 2048, 1, 2048},
-    {"outer of row and column sums", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
-     TILE_IJ "    store(o + i * 32 + j, sum(x, 1)[:, None] ^ sum(x, 0)[None, :])\n", 2048, 1, 2048},
-    {"dot fp16", T(FP16), T(FP16), T(FP32), ANY, ANY, 1e-6, NULL,
-     TILE_IJ "    y = load(b + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :])\n"
-             "    store(o + i * 64 + arange(0, 64)[None, :], dot(x, y))\n",
-     2048, 2048, 4096},
-    {"dot bf16 of a transpose", T(BF16), T(BF16), T(FP32), ANY, ANY, 1e-6, NULL,
-     TILE_IJ "    y = load(b + i * 32 + j)\n"
-             "    store(o + i * 64 + arange(0, 64)[None, :], dot(x, trans(y)))\n",
-     2048, 2048, 4096},
-    {"dot fp32 ieee", T(FP32), T(FP32), T(FP32), ANY, ANY, 1e-6, NULL,
-     TILE_IJ
-     "    y = load(b + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :])\n"
-     "    store(o + i * 64 + arange(0, 64)[None, :], dot(x, y, input_precision=\"ieee\"))\n",
-     2048, 2048, 4096},
-    {"dot fp32 tf32", T(FP32), T(FP32), T(FP32), SMALL, SMALL, 1e-6, NULL,
-     TILE_IJ "    y = load(b + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :])\n"
-             "    store(o + i * 64 + arange(0, 64)[None, :], dot(x, y))\n",
-     2048, 2048, 4096},
-    {"dot i8", T(I8), T(I8), T(I32), ANY, ANY, 0, NULL,
-     TILE_IJ "    y = load(b + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :])\n"
-             "    store(o + i * 64 + arange(0, 64)[None, :], dot(x, y, out_dtype=int32))\n",
-     2048, 2048, 4096},
-    {"chained dots fp16", T(FP16), T(FP16), T(FP32), ANY, ANY, 2e-3, NULL,
-     TILE_IJ "    y = load(b + i * 32 + j)\n    p = dot(x, trans(y)).to(fp16)\n"
-             "    store(o + i * 32 + j, dot(p, y))\n",
-     2048, 2048, 2048},
-    {"loop with carried tile", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
-     TILE_IJ "    s = zeros((64, 32), int32)\n    for k in range(0, n % 7 + 3):\n        s = s * 3 "
-             "+ x + k\n"
-             "    store(o + i * 32 + j, s)\n",
-     2048, 1, 2048},
-    {"while and if", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
-     "    k = n\n    steps = 0\n    while k > 1:\n        if k % 2 == 0:\n            k = k // 2\n"
-     "        else:\n            k = 3 * k + 1\n        steps += 1\n    store(o, steps)\n",
-     1, 1, 1},
-    {"atomic add histogram", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
-     "    i = arange(0, 2048)\n    store(o + arange(0, 32), zeros((32,), int32))\n    "
-     "debug_barrier()\n"
-     "    atomic_add(o + (load(a + i) & 31), 1)\n",
-     2048, 1, 32},
-    {"one atomic per element", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
-     "    i = arange(0, 16)\n    store(o + i, load(a + i))\n    debug_barrier()\n    atomic_add(o "
-     "+ i, 1)\n",
-     16, 1, 16},
-    {"softmax of rows", T(FP32), T(FP32), T(FP32), ANY, ANY, 1e-6, NULL,
-     TILE_IJ
-     "    e = exp(x - max(x, axis=1)[:, None])\n"
-     "    store(o + i * 32 + j, e / sum(e, 1)[:, None])\n",
-     2048, 1, 2048},
-    {"join and split", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
-     TILE_IJ "    p, q = split(join(x, x + 1))\n    store(o + i * 32 + j, p * 2 - q)\n", 2048, 1,
-     2048},
+   {"sum rows i32", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
+    TILE_IJ "    store(o + arange(0, 64), sum(x, 1))\n", 2048, 1, 64},
+   {"sum columns fp32", T(FP32), T(FP32), T(FP32), ANY, ANY, 5e-7, NULL,
+    TILE_IJ "    store(o + arange(0, 32), sum(x, 0))\n", 2048, 1, 32},
+   {"sum all i32", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL, TILE_IJ "    store(o, sum(x))\n",
+    2048, 1, 1},
+   {"max rows fp32", T(FP32), T(FP32), T(FP32), WIDE, ANY, 0, NULL,
+    TILE_IJ "    store(o + arange(0, 64), max(x, axis=1))\n", 2048, 1, 64},
+   {"min columns i32", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
+    TILE_IJ "    store(o + arange(0, 32), min(x, axis=0))\n", 2048, 1, 32},
+   {"argmax rows i32", T(I32), T(I32), T(I32), SMALL, ANY, 0, NULL,
+    TILE_IJ "    store(o + arange(0, 64), argmax(x, axis=1))\n", 2048, 1, 64},
+   {"cumsum rows i32", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
+    TILE_IJ "    store(o + i * 32 + j, cumsum(x, 1))\n", 2048, 1, 2048},
+   {"transpose fp32", T(FP32), T(FP32), T(FP32), ANY, ANY, 0, NULL,
+    TILE_IJ "    store(o + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :], trans(x))\n", 2048,
+    1, 2048},
+   {"transpose fp16", T(FP16), T(FP16), T(FP16), ANY, ANY, 0, NULL,
+    TILE_IJ "    store(o + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :], trans(x))\n", 2048,
+    1, 2048},
+   {"reshape i8", T(I8), T(I8), T(I8), ANY, ANY, 0, NULL,
+    TILE_IJ "    store(o + arange(0, 2048), reshape(x, (2048,)))\n", 2048, 1, 2048},
+   {"row minus mean", T(FP32), T(FP32), T(FP32), ANY, ANY, 1e-6, NULL,
+    TILE_IJ "    store(o + i * 32 + j, x - sum(x, 1)[:, None] / 32)\n", 2048, 1, 2048},
+   {"outer of row and column sums", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
+    TILE_IJ "    store(o + i * 32 + j, sum(x, 1)[:, None] ^ sum(x, 0)[None, :])\n", 2048, 1, 2048},
+   {"dot fp16", T(FP16), T(FP16), T(FP32), ANY, ANY, 1e-6, NULL,
+    TILE_IJ "    y = load(b + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :])\n"
+            "    store(o + i * 64 + arange(0, 64)[None, :], dot(x, y))\n",
+    2048, 2048, 4096},
+   {"dot bf16 of a transpose", T(BF16), T(BF16), T(FP32), ANY, ANY, 1e-6, NULL,
+    TILE_IJ "    y = load(b + i * 32 + j)\n"
+            "    store(o + i * 64 + arange(0, 64)[None, :], dot(x, trans(y)))\n",
+    2048, 2048, 4096},
+   {"dot fp32 ieee", T(FP32), T(FP32), T(FP32), ANY, ANY, 1e-6, NULL,
+    TILE_IJ "    y = load(b + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :])\n"
+            "    store(o + i * 64 + arange(0, 64)[None, :], dot(x, y, input_precision=\"ieee\"))\n",
+    2048, 2048, 4096},
+   {"dot fp32 tf32", T(FP32), T(FP32), T(FP32), SMALL, SMALL, 1e-6, NULL,
+    TILE_IJ "    y = load(b + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :])\n"
+            "    store(o + i * 64 + arange(0, 64)[None, :], dot(x, y))\n",
+    2048, 2048, 4096},
+   {"dot i8", T(I8), T(I8), T(I32), ANY, ANY, 0, NULL,
+    TILE_IJ "    y = load(b + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :])\n"
+            "    store(o + i * 64 + arange(0, 64)[None, :], dot(x, y, out_dtype=int32))\n",
+    2048, 2048, 4096},
+   {"chained dots fp16", T(FP16), T(FP16), T(FP32), ANY, ANY, 2e-3, NULL,
+    TILE_IJ "    y = load(b + i * 32 + j)\n    p = dot(x, trans(y)).to(fp16)\n"
+            "    store(o + i * 32 + j, dot(p, y))\n",
+    2048, 2048, 2048},
+   {"loop with carried tile", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
+    TILE_IJ "    s = zeros((64, 32), int32)\n    for k in range(0, n % 7 + 3):\n        s = s * 3 "
+            "+ x + k\n"
+            "    store(o + i * 32 + j, s)\n",
+    2048, 1, 2048},
+   {"while and if", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
+    "    k = n\n    steps = 0\n    while k > 1:\n        if k % 2 == 0:\n            k = k // 2\n"
+    "        else:\n            k = 3 * k + 1\n        steps += 1\n    store(o, steps)\n",
+    1, 1, 1},
+   {"atomic add histogram", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
+    "    i = arange(0, 2048)\n    store(o + arange(0, 32), zeros((32,), int32))\n    "
+    "debug_barrier()\n"
+    "    atomic_add(o + (load(a + i) & 31), 1)\n",
+    2048, 1, 32},
+   {"one atomic per element", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
+    "    i = arange(0, 16)\n    store(o + i, load(a + i))\n    debug_barrier()\n    atomic_add(o "
+    "+ i, 1)\n",
+    16, 1, 16},
+   {"softmax of rows", T(FP32), T(FP32), T(FP32), ANY, ANY, 1e-6, NULL,
+    TILE_IJ "    e = exp(x - max(x, axis=1)[:, None])\n"
+            "    store(o + i * 32 + j, e / sum(e, 1)[:, None])\n",
+    2048, 1, 2048},
+   {"join and split", T(I32), T(I32), T(I32), ANY, ANY, 0, NULL,
+    TILE_IJ "    p, q = split(join(x, x + 1))\n    store(o + i * 32 + j, p * 2 - q)\n", 2048, 1,
+    2048},
 };
 
 /* ---- one kernel on one executor ---- */
@@ -335,9 +333,9 @@ run_on(const Place *p, const Case *c, const char *source, uint32_t num_warps, si
       args[3] = TILEC_ARG((int)n);
       TilecLaunch launch = {.grid = {c->expr ? TILEC_OWN_GRID : 1, 1, 1}};
       bad =
-          fails(p, tilec_launch(kernel, &launch, args, 4), "the launch") ||
-          fails(p, tilec_runtime_sync(p->rt), "the kernel") ||
-          fails(p, tilec_buffer_download(buffers[2], 0, out->data, out->bytes, NULL), "a download");
+         fails(p, tilec_launch(kernel, &launch, args, 4), "the launch") ||
+         fails(p, tilec_runtime_sync(p->rt), "the kernel") ||
+         fails(p, tilec_buffer_download(buffers[2], 0, out->data, out->bytes, NULL), "a download");
    }
    for (unsigned i = 0; i < 3; i++)
       tilec_buffer_free(buffers[i]);
@@ -384,7 +382,7 @@ agrees(const Case *c, const Bytes *gpu, const Bytes *cpu, size_t elems)
    for (size_t i = 0; i < elems; i++) {
       const unsigned char *g = gpu->data + i * t->bytes, *w = cpu->data + i * t->bytes;
       bool both_nan =
-          t->is_float && isnan(load_float(t->dtype, g)) && isnan(load_float(t->dtype, w));
+         t->is_float && isnan(load_float(t->dtype, g)) && isnan(load_float(t->dtype, w));
       if (both_nan || memcmp(g, w, t->bytes) == 0)
          continue;
       uint64_t gb = 0, wb = 0;
@@ -413,14 +411,15 @@ run_case(const Place *gpu, const Place *cpu, const Case *c, uint32_t num_warps, 
    char source[4096];
    if (c->expr)
       snprintf(
-          source, sizeof source,
-          "@kernel(grid=(cdiv(n, BLOCK),))\ndef test(a, b, o, n: i32, BLOCK: constexpr = 512):\n"
-          "    i = program_id(0) * BLOCK + arange(0, BLOCK)\n    m = i < n\n"
-          "    x = load(a + i, m, other=1)\n    y = load(b + i, m, other=1)\n"
-          "    store(o + i, %s, m)\n",
-          c->expr);
+         source, sizeof source,
+         "@kernel(grid=(cdiv(n, BLOCK),))\ndef test(a, b, o, n: i32, BLOCK: constexpr = 512):\n"
+         "    i = program_id(0) * BLOCK + arange(0, BLOCK)\n    m = i < n\n"
+         "    x = load(a + i, m, other=1)\n    y = load(b + i, m, other=1)\n"
+         "    store(o + i, %s, m)\n",
+         c->expr);
    else
-      snprintf(source, sizeof source, "%s@kernel\ndef test(a, b, o, n: i32):\n%s", helpers, c->body);
+      snprintf(source, sizeof source, "%s@kernel\ndef test(a, b, o, n: i32):\n%s", helpers,
+               c->body);
    size_t elems[3] = {c->expr ? n : c->elems_a, c->expr ? n : c->elems_b, c->expr ? n : c->elems_o};
    Bytes in[2] = {new_bytes(elems[0] * types[c->a].bytes), new_bytes(elems[1] * types[c->b].bytes)};
    make_input(rng, &types[c->a], c->fill_a, elems[0], in[0].data);

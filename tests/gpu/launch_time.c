@@ -119,7 +119,7 @@ open_case(Case *c, const Bare *bare, int num_args, TilecBuffer *buffer)
    }
    strcat(text, "):\n    pass\n");
    TilecSource source = {
-       .struct_size = sizeof source, .source = text, .source_bytes = TILEC_STRLEN};
+      .struct_size = sizeof source, .source = text, .source_bytes = TILEC_STRLEN};
    check(tilec_module_from_source(rt, &source, &module), "opening the source");
    check(tilec_module_kernel(module, "empty", &c->kernel), "the kernel");
    check(tilec_kernel_prepare(c->kernel, c->args, (size_t)num_args), "compiling");
@@ -231,7 +231,7 @@ main(int argc, char **argv)
    }
    char error[512] = "";
    TilecRuntimeOptions o = {
-       .struct_size = sizeof o, .driver_path = driver, .error = error, .error_bytes = sizeof error};
+      .struct_size = sizeof o, .driver_path = driver, .error = error, .error_bytes = sizeof error};
    TilecStatus status = tilec_runtime_open(&o, &rt);
    if (status == TILEC_NO_DRIVER || status == TILEC_NO_DEVICE) {
       printf("skipped: %s\n", error);

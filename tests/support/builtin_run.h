@@ -27,7 +27,7 @@ run_on_cpu(const char *source, TlExecArg *args, unsigned num, unsigned programs)
    TlExecFault fault = {0};
    TlExecOptions options = {.threads = 1, .checked = true};
    TlExecStatus status =
-       tl_exec_cpu(r.func, args, num, (uint32_t[3]){programs, 1, 1}, &options, &fault);
+      tl_exec_cpu(r.func, args, num, (uint32_t[3]){programs, 1, 1}, &options, &fault);
    if (status != TL_EXEC_OK) {
       r.diags.first = r.diags.last = NULL;
       tl_exec_report(&r.diags, &fault);

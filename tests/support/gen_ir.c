@@ -11,9 +11,9 @@ typedef struct Gen {
    TlBuilder b;
    uint64_t rng;
    GenOptions opt;
-   TL_VEC(TlValue *) pool;  /* numbers in scope: scalars and tiles */
+   TL_VEC(TlValue *) pool; /* numbers in scope: scalars and tiles */
    TlValue *in_i, *in_f, *out_i, *out_f;
-   int64_t used_i, used_f;  /* elements of out_i and out_f taken */
+   int64_t used_i, used_f; /* elements of out_i and out_f taken */
    unsigned depth;
 } Gen;
 
@@ -232,8 +232,8 @@ step_load(Gen *g)
    if (tl_type_is_tile(index->type))
       base = tl_t1(b, TL_OP_SPLAT, tl_type_with_elem(g->m->types, index->type, base->type), base);
    TlValue *ptr = tl_b2(b, TL_OP_ADDPTR, base, tl_b2(b, TL_OP_AND, index, limit));
-   const TlType *value = tl_type_with_elem(g->m->types, index->type,
-                                           scalar(g, is_float ? TL_FP32 : TL_I32));
+   const TlType *value =
+      tl_type_with_elem(g->m->types, index->type, scalar(g, is_float ? TL_FP32 : TL_I32));
    if (below(g, 2)) {
       add(g, tl_b1(b, TL_OP_LOAD, ptr));
       return true;

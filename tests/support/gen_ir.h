@@ -12,9 +12,9 @@
 enum { GEN_IN_ELEMS = 1024, GEN_OUT_ELEMS = 8192 };
 
 typedef struct GenOptions {
-   unsigned num_ops;   /* roughly, before control flow multiplies them */
-   bool ints_only;     /* no floats and no loads of them */
-   bool no_control;    /* straight line */
+   unsigned num_ops; /* roughly, before control flow multiplies them */
+   bool ints_only;   /* no floats and no loads of them */
+   bool no_control;  /* straight line */
 } GenOptions;
 
 TlFunc *gen_ir_func(TlModule *m, uint64_t seed, GenOptions options);

@@ -331,7 +331,7 @@ gen_fill_fact(TlDtype d, GenFill fill)
    if (fill == GEN_SMALL || fill == GEN_TINY) {
       double limit = fill == GEN_TINY ? 2 : 8;
       f = (Fact){
-          .lo = is_signed ? -limit : 0, .hi = is_signed ? limit : 2 * limit - 1, .whole = true};
+         .lo = is_signed ? -limit : 0, .hi = is_signed ? limit : 2 * limit - 1, .whole = true};
    } else if (fill == GEN_NORMAL) {
       f = (Fact){.lo = -8, .hi = 8};
    }
@@ -439,7 +439,7 @@ gen_load_new(Gen *g, const TlType *type)
    unsigned cache = gen_chance(g, 20) ? gen_below(g, 3) : 0,
             evict = gen_chance(g, 20) ? gen_below(g, 3) : 0;
    TlAttrInit hints[] = {
-       {TL_ATTR_CACHE, {.i = cache}}, {TL_ATTR_EVICT, {.i = evict}}, {TL_ATTR_COUNT, {.i = 0}}};
+      {TL_ATTR_CACHE, {.i = cache}}, {TL_ATTR_EVICT, {.i = evict}}, {TL_ATTR_COUNT, {.i = 0}}};
    unsigned way = gen_below(g, 10);
    if (way < 5)
       return gen_know(g, tl_build_n(b, TL_OP_LOAD, &ptr, 1, NULL, hints), fact);
@@ -538,14 +538,14 @@ choose(Gen *g)
       Step *step;
       bool control, nested; /* has regions of any operations; may stand in one */
    } steps[] = {
-       {36, gen_step_eltwise, false, true}, {12, gen_step_function, false, true},
-       {12, gen_step_shape, false, true},   {8, gen_step_reduce, false, true},
-       {5, gen_step_scan, false, true},     {1, gen_step_sort, false, false},
-       {3, gen_step_gather, false, true},   {2, gen_step_histogram, false, true},
-       {3, gen_step_map, false, true},      {6, gen_step_dot, false, true},
-       {6, gen_step_load, false, true},     {4, gen_step_atomic, false, false},
-       {4, gen_step_if, true, true},        {5, gen_step_for, true, true},
-       {2, gen_step_while, true, true},     {2, gen_step_hint, false, true},
+      {36, gen_step_eltwise, false, true}, {12, gen_step_function, false, true},
+      {12, gen_step_shape, false, true},   {8, gen_step_reduce, false, true},
+      {5, gen_step_scan, false, true},     {1, gen_step_sort, false, false},
+      {3, gen_step_gather, false, true},   {2, gen_step_histogram, false, true},
+      {3, gen_step_map, false, true},      {6, gen_step_dot, false, true},
+      {6, gen_step_load, false, true},     {4, gen_step_atomic, false, false},
+      {4, gen_step_if, true, true},        {5, gen_step_for, true, true},
+      {2, gen_step_while, true, true},     {2, gen_step_hint, false, true},
    };
    unsigned total = 0;
    for (unsigned i = 0; i < sizeof steps / sizeof steps[0]; i++)
@@ -612,7 +612,7 @@ choose_launch(Gen *g)
    for (unsigned i = 0; i < GEN_NUM_SCALARS; i++) {
       const TlType *type = gen_scalar(g, TL_I32);
       f->params[f->num_params++] =
-          (TlParam){.name = names[i], .is_runtime = true, .type = type, .divisibility = 1};
+         (TlParam){.name = names[i], .is_runtime = true, .type = type, .divisibility = 1};
       g->scalar[i] = tl_block_add_arg(f->body->block, type, names[i]);
       Fact fact = gen_full(TL_I32);
       if (i != GEN_WORD)
@@ -646,7 +646,7 @@ gen_program(TlArena *arena, uint64_t seed, GenProgram *out)
    unsigned class = gen_below(&g, 4);
    out->class = class < 2 ? GEN_EXACT : class == 2 ? GEN_STRICT : GEN_TRITON;
    TlFunc *f =
-       tl_func_new(m, tl_arena_printf(arena, "p%llu", (unsigned long long)seed), (TlRange){0});
+      tl_func_new(m, tl_arena_printf(arena, "p%llu", (unsigned long long)seed), (TlRange){0});
    g.b = tl_builder_at_end(f, f->body->block);
    choose_shapes(&g);
    choose_launch(&g);

@@ -50,7 +50,7 @@ typedef struct GenBuffer {
    bool f_trans, g_trans; /* DOT: f holds [.., K, M], g holds [.., N, K] */
    uint32_t dims[5];
    double ulp, per_x, least; /* ULP: `least` may be added */
-   double unit; /* SUM, SCAN, DOT: rounding unit of the accumulation */
+   double unit;              /* SUM, SCAN, DOT: rounding unit of the accumulation */
 } GenBuffer;
 
 typedef struct GenProgram {
@@ -132,7 +132,7 @@ typedef enum GenCover {
 #define GEN_COVER_ROW(id, text) GEN_##id,
    GEN_COVER_TABLE(GEN_COVER_ROW)
 #undef GEN_COVER_ROW
-       GEN_COVER_COUNT
+      GEN_COVER_COUNT
 } GenCover;
 
 typedef struct GenCoverage {

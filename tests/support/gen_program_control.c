@@ -184,9 +184,9 @@ static const struct {
    int rmw;
    bool ints, floats;
 } rmw_kinds[] = {
-    {TL_RMW_ADD, true, true},  {TL_RMW_AND, true, false}, {TL_RMW_OR, true, false},
-    {TL_RMW_XOR, true, false}, {TL_RMW_MAX, true, true},  {TL_RMW_MIN, true, true},
-    {TL_RMW_XCHG, true, true},
+   {TL_RMW_ADD, true, true},  {TL_RMW_AND, true, false}, {TL_RMW_OR, true, false},
+   {TL_RMW_XOR, true, false}, {TL_RMW_MAX, true, true},  {TL_RMW_MIN, true, true},
+   {TL_RMW_XCHG, true, true},
 };
 
 static TlDtype
@@ -354,7 +354,7 @@ gen_cover_text(GenCover c)
 {
    static const char *const text[] = {
 #define ROW(id, text) text,
-       GEN_COVER_TABLE(ROW)
+      GEN_COVER_TABLE(ROW)
 #undef ROW
    };
    return text[c];
@@ -408,17 +408,16 @@ static void
 cover_atomic(const TlOp *op, uint32_t *f)
 {
    static const GenCover kind[] = {
-       [TL_RMW_ADD] = GEN_ATOMIC_ADD,   [TL_RMW_AND] = GEN_ATOMIC_AND,
-       [TL_RMW_OR] = GEN_ATOMIC_OR,     [TL_RMW_XOR] = GEN_ATOMIC_XOR,
-       [TL_RMW_MAX] = GEN_ATOMIC_MAX,   [TL_RMW_MIN] = GEN_ATOMIC_MIN,
-       [TL_RMW_XCHG] = GEN_ATOMIC_XCHG,
+      [TL_RMW_ADD] = GEN_ATOMIC_ADD,   [TL_RMW_AND] = GEN_ATOMIC_AND, [TL_RMW_OR] = GEN_ATOMIC_OR,
+      [TL_RMW_XOR] = GEN_ATOMIC_XOR,   [TL_RMW_MAX] = GEN_ATOMIC_MAX, [TL_RMW_MIN] = GEN_ATOMIC_MIN,
+      [TL_RMW_XCHG] = GEN_ATOMIC_XCHG,
    };
    f[kind[tl_attr_int(op, TL_ATTR_RMW)]]++;
    f[GEN_ATOMIC_MASK] += op->num_args > 2;
    f[GEN_ATOMIC_FLOAT] += tl_dtype_is_float(tl_type_elem(tl_arg(op, 1)->type)->dtype);
    const TlOp *ptr = tl_arg(op, 0)->def;
    f[GEN_ATOMIC_SHARED_ADDRESS] +=
-       ptr && ptr->opcode == TL_OP_ADDPTR && tl_value_is(tl_arg(ptr, 1), TL_OP_AND);
+      ptr && ptr->opcode == TL_OP_ADDPTR && tl_value_is(tl_arg(ptr, 1), TL_OP_AND);
 }
 
 static void
@@ -511,7 +510,7 @@ cover_block(const GenProgram *p, const TlBlock *block, GenCoverage *c)
 void
 gen_cover(const GenProgram *p, GenCoverage *c)
 {
-   c->family[GEN_CLASS_EXACT + p->class]++;
+   c->family[GEN_CLASS_EXACT + (unsigned)p->class]++;
    c->family[GEN_STAGES_1 + p->func->num_stages - 1]++;
    c->family[p->func->num_warps == 1   ? GEN_WARPS_1
              : p->func->num_warps == 2 ? GEN_WARPS_2

@@ -293,17 +293,17 @@ typedef struct Function {
 } Function;
 
 static const Function functions[] = {
-    {TL_OP_EXP, 4, 1.2, -80, 80, 8},
-    {TL_OP_EXP2, 4, 0, -120, 120, 8},
-    {TL_OP_LOG, 2, 0, 1e-30, 1e30, 60000},
-    {TL_OP_LOG2, 2, 0, 1e-30, 1e30, 60000},
-    {TL_OP_SIN, 2, 0, -1000, 1000, 1000},
-    {TL_OP_COS, 2, 0, -1000, 1000, 1000},
-    {TL_OP_SQRT, 2.6, 0, 1e-30, 1e30, 60000},
-    {TL_OP_RSQRT, 3, 0, 1e-30, 1e30, 60000},
-    {TL_OP_ERF, 3, 0, -8, 8, 8},
-    {TL_OP_TANH, 3, 0, -20, 20, 20},
-    {TL_OP_DIV, 2.5, 0, -1e15, 1e15, 100},
+   {TL_OP_EXP, 4, 1.2, -80, 80, 8},
+   {TL_OP_EXP2, 4, 0, -120, 120, 8},
+   {TL_OP_LOG, 2, 0, 1e-30, 1e30, 60000},
+   {TL_OP_LOG2, 2, 0, 1e-30, 1e30, 60000},
+   {TL_OP_SIN, 2, 0, -1000, 1000, 1000},
+   {TL_OP_COS, 2, 0, -1000, 1000, 1000},
+   {TL_OP_SQRT, 2.6, 0, 1e-30, 1e30, 60000},
+   {TL_OP_RSQRT, 3, 0, 1e-30, 1e30, 60000},
+   {TL_OP_ERF, 3, 0, -8, 8, 8},
+   {TL_OP_TANH, 3, 0, -20, 20, 20},
+   {TL_OP_DIV, 2.5, 0, -1e15, 1e15, 100},
 };
 
 static bool

@@ -33,7 +33,7 @@ shape_trans(Gen *g, TlValue *x)
       order[d - 1] = swap;
    }
    TlValue *v =
-       tl_b1(&g->b, TL_OP_TRANS, x, {TL_ATTR_ORDER, {.ints = tl_ints(g->arena, order, rank)}});
+      tl_b1(&g->b, TL_OP_TRANS, x, {TL_ATTR_ORDER, {.ints = tl_ints(g->arena, order, rank)}});
    gen_add(g, same_fact(g, v, x));
    return true;
 }
@@ -221,7 +221,7 @@ combine_best(Gen *g, TlOp *op, TlOpcode better)
    TlValue **a = op->regions[0]->block->args;
    GenRegion r = gen_open(g, op, 0);
    TlValue *tie =
-       tl_b2(b, TL_OP_AND, tl_b2(b, TL_OP_EQ, a[0], a[2]), tl_b2(b, TL_OP_LT, a[1], a[3]));
+      tl_b2(b, TL_OP_AND, tl_b2(b, TL_OP_EQ, a[0], a[2]), tl_b2(b, TL_OP_LT, a[1], a[3]));
    TlValue *keep = tl_b2(b, TL_OP_OR, tl_b2(b, better, a[0], a[2]), tie);
    TlValue *out[2] = {tl_b3(b, TL_OP_SELECT, keep, a[0], a[2]),
                       tl_b3(b, TL_OP_SELECT, keep, a[1], a[3])};
@@ -260,7 +260,7 @@ reduce_custom(Gen *g, TlValue *x, unsigned axis)
    TlBuilder *b = &g->b;
    GenRegion r = gen_open(g, op, 0);
    TlValue *out =
-       tl_b2(b, TL_OP_ADD, tl_b2(b, TL_OP_ADD, a[0], a[1]), tl_b2(b, TL_OP_MUL, a[0], a[1]));
+      tl_b2(b, TL_OP_ADD, tl_b2(b, TL_OP_ADD, a[0], a[1]), tl_b2(b, TL_OP_MUL, a[0], a[1]));
    gen_close(g, &r, &out, 1);
    gen_add(g, tl_result(op, 0));
    return true;
@@ -297,7 +297,7 @@ rounded_sum(Gen *g, TlOpcode opcode, TlValue *x, unsigned axis, bool reverse)
       b->dims[i < axis    ? 0
               : i == axis ? 1
                           : 2] =
-          i == axis ? x->type->shape[i] : b->dims[i < axis ? 0 : 2] * x->type->shape[i];
+         i == axis ? x->type->shape[i] : b->dims[i < axis ? 0 : 2] * x->type->shape[i];
    return true;
 }
 
@@ -394,7 +394,7 @@ partner(Gen *g, TlValue *bits, uint32_t n, uint32_t j)
    const TlType *type = gen_shaped(g, gen_dtype(bits), 3, shape);
    TlValue *pairs = tl_t1(b, TL_OP_RESHAPE, type, bits);
    TlValue *both =
-       tl_b1(b, TL_OP_EXPAND_DIMS, fold(g, pairs, 1, TL_OP_XOR), {TL_ATTR_AXIS, {.i = 1}});
+      tl_b1(b, TL_OP_EXPAND_DIMS, fold(g, pairs, 1, TL_OP_XOR), {TL_ATTR_AXIS, {.i = 1}});
    both = tl_t1(b, TL_OP_BROADCAST, type, both);
    return tl_t1(b, TL_OP_RESHAPE, bits->type, tl_b2(b, TL_OP_XOR, pairs, both));
 }
@@ -413,7 +413,7 @@ exchange(Gen *g, TlValue *bits, TlDtype d, uint32_t n, uint32_t j, TlValue *down
       y = tl_t1(b, TL_OP_BITCAST, type, other);
    }
    TlValue *swap =
-       tl_b3(b, TL_OP_SELECT, second, tl_b2(b, TL_OP_LT, x, y), tl_b2(b, TL_OP_GT, x, y));
+      tl_b3(b, TL_OP_SELECT, second, tl_b2(b, TL_OP_LT, x, y), tl_b2(b, TL_OP_GT, x, y));
    TlValue *differ = tl_b2(b, TL_OP_AND, down, tl_b2(b, TL_OP_NE, x, y));
    return tl_b3(b, TL_OP_SELECT, tl_b2(b, TL_OP_XOR, swap, differ), other, bits);
 }
@@ -595,29 +595,28 @@ static const struct {
    TlDtype in, acc;
    int precision;
 } dot_kinds[] = {
-    {TL_FP16, TL_FP32, 0},
-    {TL_FP16, TL_FP32, 0},
-    {TL_FP16, TL_FP16, 0},
-    {TL_BF16, TL_FP32, 0},
-    {TL_BF16, TL_FP32, 0},
-    {TL_FP32, TL_FP32, TL_PRECISION_TF32},
-    {TL_FP32, TL_FP32, TL_PRECISION_TF32X3},
-    {TL_FP32, TL_FP32, TL_PRECISION_IEEE},
-    {TL_FP64, TL_FP64, 0},
-    {TL_I8, TL_I32, 0},
-    {TL_U8, TL_I32, 0},
-    {TL_FP8E4NV, TL_FP32, 0},
-    {TL_FP8E5, TL_FP32, 0},
-    {TL_FP8E4NV, TL_FP16, 0},
+   {TL_FP16, TL_FP32, 0},
+   {TL_FP16, TL_FP32, 0},
+   {TL_FP16, TL_FP16, 0},
+   {TL_BF16, TL_FP32, 0},
+   {TL_BF16, TL_FP32, 0},
+   {TL_FP32, TL_FP32, TL_PRECISION_TF32},
+   {TL_FP32, TL_FP32, TL_PRECISION_TF32X3},
+   {TL_FP32, TL_FP32, TL_PRECISION_IEEE},
+   {TL_FP64, TL_FP64, 0},
+   {TL_I8, TL_I32, 0},
+   {TL_U8, TL_I32, 0},
+   {TL_FP8E4NV, TL_FP32, 0},
+   {TL_FP8E5, TL_FP32, 0},
+   {TL_FP8E4NV, TL_FP16, 0},
 };
 
 static Dot
 choose_dot(Gen *g)
 {
    unsigned kind = gen_below(g, sizeof dot_kinds / sizeof dot_kinds[0]);
-   Dot d = {.in = dot_kinds[kind].in,
-            .acc = dot_kinds[kind].acc,
-            .precision = dot_kinds[kind].precision};
+   Dot d = {
+      .in = dot_kinds[kind].in, .acc = dot_kinds[kind].acc, .precision = dot_kinds[kind].precision};
    d.in_b = d.in;
    if (tl_dtype_info[d.in].bits == 8 && tl_dtype_is_float(d.in) && gen_chance(g, 30))
       d.in_b = d.in == TL_FP8E5 ? TL_FP8E4NV : TL_FP8E5;
@@ -695,7 +694,7 @@ dot_mask(Gen *g, const TlType *type, const Dot *d)
    unsigned axis = type->rank - 1 - gen_below(g, 2);
    TlValue *v = tl_b0(b, TL_OP_ARANGE, NULL, {TL_ATTR_END, {.i = type->shape[axis]}});
    TlValue *limit =
-       tl_b2(b, TL_OP_AND, g->scalar[GEN_LIMIT], gen_number(g, g->scalar[0]->type, 2 * d->k - 1));
+      tl_b2(b, TL_OP_AND, g->scalar[GEN_LIMIT], gen_number(g, g->scalar[0]->type, 2 * d->k - 1));
    v = tl_b2(b, TL_OP_LT, v, tl_t1(b, TL_OP_SPLAT, v->type, limit));
    for (unsigned e = 0; e < type->rank; e++)
       if (e != axis)
@@ -816,7 +815,7 @@ dot_start(Gen *g, const Dot *d, int *buffer)
    *buffer = gen_buffer(g, d->acc, n * gen_programs(g), fill);
    TlValue *index = gen_numbers(g, type->rank, type->shape);
    TlValue *v =
-       tl_b1(&g->b, TL_OP_LOAD, gen_pointers(g, *buffer, index, gen_offset_of_program(g, n)));
+      tl_b1(&g->b, TL_OP_LOAD, gen_pointers(g, *buffer, index, gen_offset_of_program(g, n)));
    return gen_know(g, v, gen_fill_fact(d->acc, fill));
 }
 

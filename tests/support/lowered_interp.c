@@ -11,20 +11,20 @@ enum { WARP = 32, MANY = -2, NOBODY = -1 };
 /* Who touched a shared byte since the last block barrier. */
 typedef struct Byte {
    uint8_t value;
-   bool written;               /* ever */
-   int writer, reader;         /* thread, NOBODY, or MANY (of reader_warp, or of several: MANY) */
+   bool written;       /* ever */
+   int writer, reader; /* thread, NOBODY, or MANY (of reader_warp, or of several: MANY) */
    int reader_warp;
-   uint32_t write_epoch, read_epoch;   /* block barriers before */
-   uint32_t write_warp, read_warp;     /* warp barriers before */
-   bool in_flight;                     /* an asynchronous copy will write it */
-   const uint8_t *coming;              /* from here; NULL: zero */
+   uint32_t write_epoch, read_epoch; /* block barriers before */
+   uint32_t write_warp, read_warp;   /* warp barriers before */
+   bool in_flight;                   /* an asynchronous copy will write it */
+   const uint8_t *coming;            /* from here; NULL: zero */
 } Byte;
 
 /* One access of an asynchronous copy; its bytes arrive when the group is waited for, not before. */
 typedef struct Copy {
    unsigned thread, bytes;
    int64_t to;
-   const uint8_t *from;   /* NULL: zeros */
+   const uint8_t *from; /* NULL: zeros */
    uint32_t group;
 } Copy;
 
@@ -38,8 +38,8 @@ typedef struct In {
    bool *active;
    Byte *shared;
    uint32_t epoch, warp_epoch;
-   TL_VEC(Copy) copies;      /* in flight */
-   uint32_t group;           /* groups committed */
+   TL_VEC(Copy) copies; /* in flight */
+   uint32_t group;      /* groups committed */
    LoweredStats *stats;
    const char *error;
    const TlOp *op;
@@ -151,23 +151,23 @@ ld_global(In *in, const TlOp *op)
    if (vec * es > 16)
       return stop(in, "%u bytes in one access", vec * es);
    EACH_THREAD(in, t)
-      for (unsigned a = 0; a < n / vec; a++) {
-         bool on = predicate(in, op, 1, t, a);
-         TlBits p = get(in, tl_arg(op, 0), t, a);
-         if (on && p % (vec * es))
-            return stop(in, "address %llx is not aligned to %u", (unsigned long long)p, vec * es);
-         const uint8_t *from = on ? address(in, p, vec * es) : NULL;
-         if (on && !from)
-            return false;
-         in->stats->global_loads += on;
-         for (unsigned k = 0; k < vec; k++) {
-            unsigned r = a * vec + k;
-            TlBits v = on ? tl_load_elem(dtype(out), from + k * es)
-                          : op->num_args > 2 ? get(in, tl_arg(op, 2), t, r)
-                                             : garbage(in, t, r, dtype(out));
-            set(in, out, t, r, v);
-         }
+   for (unsigned a = 0; a < n / vec; a++) {
+      bool on = predicate(in, op, 1, t, a);
+      TlBits p = get(in, tl_arg(op, 0), t, a);
+      if (on && p % (vec * es))
+         return stop(in, "address %llx is not aligned to %u", (unsigned long long)p, vec * es);
+      const uint8_t *from = on ? address(in, p, vec * es) : NULL;
+      if (on && !from)
+         return false;
+      in->stats->global_loads += on;
+      for (unsigned k = 0; k < vec; k++) {
+         unsigned r = a * vec + k;
+         TlBits v = on                 ? tl_load_elem(dtype(out), from + k * es)
+                    : op->num_args > 2 ? get(in, tl_arg(op, 2), t, r)
+                                       : garbage(in, t, r, dtype(out));
+         set(in, out, t, r, v);
       }
+   }
    return true;
 }
 
@@ -179,17 +179,17 @@ st_global(In *in, const TlOp *op)
    if (n % vec || regs(tl_arg(op, 0)) != n / vec || vec * es > 16)
       return stop(in, "bad vector");
    EACH_THREAD(in, t)
-      for (unsigned a = 0; a < n / vec; a++) {
-         if (!predicate(in, op, 2, t, a))
-            continue;
-         TlBits p = get(in, tl_arg(op, 0), t, a);
-         uint8_t *to = address(in, p, vec * es);
-         if (!to || p % (vec * es))
-            return stop(in, "address %llx is not aligned to %u", (unsigned long long)p, vec * es);
-         in->stats->global_stores++;
-         for (unsigned k = 0; k < vec; k++)
-            tl_store_elem(dtype(v), to + k * es, get(in, v, t, a * vec + k));
-      }
+   for (unsigned a = 0; a < n / vec; a++) {
+      if (!predicate(in, op, 2, t, a))
+         continue;
+      TlBits p = get(in, tl_arg(op, 0), t, a);
+      uint8_t *to = address(in, p, vec * es);
+      if (!to || p % (vec * es))
+         return stop(in, "address %llx is not aligned to %u", (unsigned long long)p, vec * es);
+      in->stats->global_stores++;
+      for (unsigned k = 0; k < vec; k++)
+         tl_store_elem(dtype(v), to + k * es, get(in, v, t, a * vec + k));
+   }
    return true;
 }
 
@@ -217,21 +217,21 @@ atom(In *in, const TlOp *op)
    bool cas = op->opcode == TL_OP_ATOM_CAS;
    unsigned at = cas ? 3 : 2;
    EACH_THREAD(in, t)
-      for (unsigned r = 0; r < regs(out); r++) {
-         if (!predicate(in, op, at, t, r)) {
-            set(in, out, t, r, garbage(in, t, r, dtype(out)));
-            continue;
-         }
-         uint8_t *p = address(in, get(in, tl_arg(op, 0), t, r), mem_bytes(out));
-         if (!p)
-            return false;
-         TlBits old = tl_load_elem(dtype(out), p), v = get(in, tl_arg(op, at - 1), t, r);
-         if (!cas)
-            v = rmw(tl_attr_int(op, TL_ATTR_RMW), dtype(out), old, v);
-         if (!cas || old == get(in, tl_arg(op, 1), t, r))
-            tl_store_elem(dtype(out), p, v);
-         set(in, out, t, r, old);
+   for (unsigned r = 0; r < regs(out); r++) {
+      if (!predicate(in, op, at, t, r)) {
+         set(in, out, t, r, garbage(in, t, r, dtype(out)));
+         continue;
       }
+      uint8_t *p = address(in, get(in, tl_arg(op, 0), t, r), mem_bytes(out));
+      if (!p)
+         return false;
+      TlBits old = tl_load_elem(dtype(out), p), v = get(in, tl_arg(op, at - 1), t, r);
+      if (!cas)
+         v = rmw(tl_attr_int(op, TL_ATTR_RMW), dtype(out), old, v);
+      if (!cas || old == get(in, tl_arg(op, 1), t, r))
+         tl_store_elem(dtype(out), p, v);
+      set(in, out, t, r, old);
+   }
    return true;
 }
 
@@ -330,18 +330,18 @@ ld_shared(In *in, const TlOp *op)
    if (vec * es > 16 || n % vec)
       return stop(in, "bad vector");
    EACH_THREAD(in, t)
-      for (unsigned a = 0; a < n / vec; a++) {
-         int64_t at = shared_address(in, op, t, a);
-         if (!in_shared(in, at, vec * es))
-            return false;
-         for (unsigned k = 0; k < vec; k++) {
-            uint8_t bytes[8] = {0};
-            for (unsigned i = 0; i < es; i++)
-               if (!read_byte(in, t, at + k * es + i, &bytes[i]))
-                  return false;
-            set(in, out, t, a * vec + k, tl_load_elem(dtype(out), bytes));
-         }
+   for (unsigned a = 0; a < n / vec; a++) {
+      int64_t at = shared_address(in, op, t, a);
+      if (!in_shared(in, at, vec * es))
+         return false;
+      for (unsigned k = 0; k < vec; k++) {
+         uint8_t bytes[8] = {0};
+         for (unsigned i = 0; i < es; i++)
+            if (!read_byte(in, t, at + k * es + i, &bytes[i]))
+               return false;
+         set(in, out, t, a * vec + k, tl_load_elem(dtype(out), bytes));
       }
+   }
    return true;
 }
 
@@ -353,20 +353,20 @@ st_shared(In *in, const TlOp *op)
    if (vec * es > 16 || n % vec)
       return stop(in, "bad vector");
    EACH_THREAD(in, t)
-      for (unsigned a = 0; a < n / vec; a++) {
-         int64_t at = shared_address(in, op, t, a);
-         if (!predicate(in, op, 2, t, a))
-            continue;
-         if (!in_shared(in, at, vec * es))
-            return false;
-         for (unsigned k = 0; k < vec; k++) {
-            uint8_t bytes[8] = {0};
-            tl_store_elem(dtype(v), bytes, get(in, v, t, a * vec + k));
-            for (unsigned i = 0; i < es; i++)
-               if (!write_byte(in, t, at + k * es + i, bytes[i]))
-                  return false;
-         }
+   for (unsigned a = 0; a < n / vec; a++) {
+      int64_t at = shared_address(in, op, t, a);
+      if (!predicate(in, op, 2, t, a))
+         continue;
+      if (!in_shared(in, at, vec * es))
+         return false;
+      for (unsigned k = 0; k < vec; k++) {
+         uint8_t bytes[8] = {0};
+         tl_store_elem(dtype(v), bytes, get(in, v, t, a * vec + k));
+         for (unsigned i = 0; i < es; i++)
+            if (!write_byte(in, t, at + k * es + i, bytes[i]))
+               return false;
       }
+   }
    return true;
 }
 
@@ -375,32 +375,32 @@ atom_shared(In *in, const TlOp *op)
 {
    const TlValue *v = tl_arg(op, 1);
    EACH_THREAD(in, t)
-      for (unsigned r = 0; r < regs(v); r++) {
-         int64_t at = shared_address(in, op, t, r);
-         if (!predicate(in, op, 2, t, r))
-            continue;
-         if (!in_shared(in, at, 4))
-            return false;
-         uint8_t bytes[8] = {0};
-         for (unsigned i = 0; i < 4; i++) {
-            Byte *b = &in->shared[at + i];
-            if (!b->written)
-               return stop(in, "atomic on shared byte %lld, which nobody wrote", (long long)at);
-            if (b->writer != MANY && b->writer != (int)t && b->write_epoch == in->epoch)
-               return stop(in, "atomic on shared byte %lld without a barrier", (long long)at);
-            bytes[i] = b->value;
-         }
-         TlBits old = tl_load_elem(dtype(v), bytes);
-         tl_store_elem(dtype(v), bytes,
-                       rmw(tl_attr_int(op, TL_ATTR_RMW), dtype(v), old, get(in, v, t, r)));
-         for (unsigned i = 0; i < 4; i++) {
-            Byte *b = &in->shared[at + i];
-            b->value = bytes[i];
-            b->writer = MANY;
-            b->write_epoch = in->epoch;
-            b->write_warp = in->warp_epoch;
-         }
+   for (unsigned r = 0; r < regs(v); r++) {
+      int64_t at = shared_address(in, op, t, r);
+      if (!predicate(in, op, 2, t, r))
+         continue;
+      if (!in_shared(in, at, 4))
+         return false;
+      uint8_t bytes[8] = {0};
+      for (unsigned i = 0; i < 4; i++) {
+         Byte *b = &in->shared[at + i];
+         if (!b->written)
+            return stop(in, "atomic on shared byte %lld, which nobody wrote", (long long)at);
+         if (b->writer != MANY && b->writer != (int)t && b->write_epoch == in->epoch)
+            return stop(in, "atomic on shared byte %lld without a barrier", (long long)at);
+         bytes[i] = b->value;
       }
+      TlBits old = tl_load_elem(dtype(v), bytes);
+      tl_store_elem(dtype(v), bytes,
+                    rmw(tl_attr_int(op, TL_ATTR_RMW), dtype(v), old, get(in, v, t, r)));
+      for (unsigned i = 0; i < 4; i++) {
+         Byte *b = &in->shared[at + i];
+         b->value = bytes[i];
+         b->writer = MANY;
+         b->write_epoch = in->epoch;
+         b->write_warp = in->warp_epoch;
+      }
+   }
    return true;
 }
 
@@ -435,22 +435,22 @@ cp_async(In *in, const TlOp *op)
    if (bytes != 4 && bytes != 8 && bytes != 16)
       return stop(in, "%u bytes", bytes);
    EACH_THREAD(in, t)
-      for (unsigned a = 0; a < n; a++) {
-         Copy c = {t, bytes, shared_address(in, op, t, a), NULL, in->group};
-         TlBits p = get(in, tl_arg(op, 1), t, a);
-         if (!in_shared(in, c.to, bytes))
+   for (unsigned a = 0; a < n; a++) {
+      Copy c = {t, bytes, shared_address(in, op, t, a), NULL, in->group};
+      TlBits p = get(in, tl_arg(op, 1), t, a);
+      if (!in_shared(in, c.to, bytes))
+         return false;
+      if (predicate(in, op, 2, t, a)) {
+         if (p % bytes)
+            return stop(in, "address %llx is not aligned to %u", (unsigned long long)p, bytes);
+         c.from = address(in, p, bytes);
+         if (!c.from)
             return false;
-         if (predicate(in, op, 2, t, a)) {
-            if (p % bytes)
-               return stop(in, "address %llx is not aligned to %u", (unsigned long long)p, bytes);
-            c.from = address(in, p, bytes);
-            if (!c.from)
-               return false;
-            in->stats->async_copies++;
-         }
-         if (!start_copy(in, &c))
-            return false;
+         in->stats->async_copies++;
       }
+      if (!start_copy(in, &c))
+         return false;
+   }
    return true;
 }
 
@@ -586,8 +586,8 @@ mma(In *in, const TlOp *op)
    TlLinear lb = tl_hw_mma_instr_operand(kind->kind, 1, bits);
    TlLinear lc = tl_hw_mma_instr_acc(kind->kind, 8);
    const TlValue *out = tl_result(op, 0);
-   if (!all_active(in) || dtype(tl_arg(op, 0)) != kind->in ||
-       dtype(tl_arg(op, 1)) != kind->b || dtype(out) != kind->acc)
+   if (!all_active(in) || dtype(tl_arg(op, 0)) != kind->in || dtype(tl_arg(op, 1)) != kind->b ||
+       dtype(out) != kind->acc)
       return stop(in, "wrong types");
    if (regs(tl_arg(op, 0)) != rm * rk * ra || regs(tl_arg(op, 1)) != rn * rk * rb ||
        regs(out) != rm * rn * rc)
@@ -600,9 +600,8 @@ mma(In *in, const TlOp *op)
                for (unsigned r = 0; r < rc; r++) {
                   uint32_t at[2];
                   tl_ll_coords(&lc, r, l, 0, 0, at);
-                  c[at[0]][at[1]] = number(
-                     kind->acc,
-                     get(in, tl_arg(op, 2), w * WARP + l, (unsigned)((m * rn + n) * rc + r)));
+                  c[at[0]][at[1]] = number(kind->acc, get(in, tl_arg(op, 2), w * WARP + l,
+                                                          (unsigned)((m * rn + n) * rc + r)));
                }
             for (unsigned k = 0; k < rk; k++) {
                double a[16][32] = {{0}}, b[32][8] = {{0}};
@@ -610,15 +609,13 @@ mma(In *in, const TlOp *op)
                   uint32_t at[2];
                   for (unsigned r = 0; r < ra; r++) {
                      tl_ll_coords(&la, r, l, 0, 0, at);
-                     a[at[0]][at[1]] = number(
-                        kind->in,
-                        get(in, tl_arg(op, 0), w * WARP + l, (unsigned)((m * rk + k) * ra + r)));
+                     a[at[0]][at[1]] = number(kind->in, get(in, tl_arg(op, 0), w * WARP + l,
+                                                            (unsigned)((m * rk + k) * ra + r)));
                   }
                   for (unsigned r = 0; r < rb; r++) {
                      tl_ll_coords(&lb, r, l, 0, 0, at);
-                     b[at[0]][at[1]] = number(
-                        kind->b,
-                        get(in, tl_arg(op, 1), w * WARP + l, (unsigned)((n * rk + k) * rb + r)));
+                     b[at[0]][at[1]] = number(kind->b, get(in, tl_arg(op, 1), w * WARP + l,
+                                                           (unsigned)((n * rk + k) * rb + r)));
                   }
                }
                for (unsigned i = 0; i < 4 * rc; i++)
@@ -647,15 +644,15 @@ pick(In *in, const TlOp *op)
    if (index.len != regs(out))
       return stop(in, "%zu indices for %u registers", index.len, regs(out));
    EACH_THREAD(in, t)
-      for (unsigned r = 0; r < index.len; r++) {
-         int64_t i = index.data[r];
-         unsigned a = 0;
-         while (a < op->num_args && i >= regs(tl_arg(op, a)))
-            i -= regs(tl_arg(op, a++));
-         if (i < 0 || a == op->num_args)
-            return stop(in, "index %lld", (long long)index.data[r]);
-         set(in, out, t, r, get(in, tl_arg(op, a), t, (unsigned)i));
-      }
+   for (unsigned r = 0; r < index.len; r++) {
+      int64_t i = index.data[r];
+      unsigned a = 0;
+      while (a < op->num_args && i >= regs(tl_arg(op, a)))
+         i -= regs(tl_arg(op, a++));
+      if (i < 0 || a == op->num_args)
+         return stop(in, "index %lld", (long long)index.data[r]);
+      set(in, out, t, r, get(in, tl_arg(op, a), t, (unsigned)i));
+   }
    return true;
 }
 
@@ -667,14 +664,14 @@ repack(In *in, const TlOp *op)
    if (from * regs(v) != to * regs(out))
       return stop(in, "sizes differ");
    EACH_THREAD(in, t)
-      for (unsigned r = 0; r < regs(out); r++) {
-         TlBits bits = 0;
-         for (unsigned i = 0; i < to; i++) {
-            unsigned bit = r * to + i;
-            bits |= (get(in, v, t, bit / from) >> bit % from & 1) << i;
-         }
-         set(in, out, t, r, bits);
+   for (unsigned r = 0; r < regs(out); r++) {
+      TlBits bits = 0;
+      for (unsigned i = 0; i < to; i++) {
+         unsigned bit = r * to + i;
+         bits |= (get(in, v, t, bit / from) >> bit % from & 1) << i;
       }
+      set(in, out, t, r, bits);
+   }
    return true;
 }
 
@@ -687,27 +684,27 @@ eltwise(In *in, const TlOp *op)
       if (regs(tl_arg(op, i)) != n)
          return stop(in, "operands of %u and %u registers", regs(tl_arg(op, i)), n);
    EACH_THREAD(in, t)
-      for (unsigned r = 0; r < n; r++) {
-         TlBits args[4], v;
-         TlDtype types[4];
-         bool undefined = false;
-         for (unsigned i = 0; i < op->num_args; i++) {
-            args[i] = get(in, tl_arg(op, i), t, r);
-            types[i] = dtype(tl_arg(op, i));
-         }
-         if (op->opcode == TL_OP_ADDPTR) {
-            const TlType *e = tl_type_elem(out->type)->elem;
-            unsigned es = e->kind == TL_TYPE_PTR ? 8 : tl_dtype_info[e->dtype].bytes;
-            v = args[0] + (TlBits)tl_bits_to_int(types[1], args[1]) * es;
-         } else if (op->opcode == TL_OP_SELECT) {
-            v = args[0] & 1 ? args[1] : args[2];
-         } else if (op->opcode == TL_OP_BITCAST) {
-            v = args[0];
-         } else {
-            v = tl_eval(op->opcode, op->attrs, dtype(out), types, args, &undefined);
-         }
-         set(in, out, t, r, v);
+   for (unsigned r = 0; r < n; r++) {
+      TlBits args[4], v;
+      TlDtype types[4];
+      bool undefined = false;
+      for (unsigned i = 0; i < op->num_args; i++) {
+         args[i] = get(in, tl_arg(op, i), t, r);
+         types[i] = dtype(tl_arg(op, i));
       }
+      if (op->opcode == TL_OP_ADDPTR) {
+         const TlType *e = tl_type_elem(out->type)->elem;
+         unsigned es = e->kind == TL_TYPE_PTR ? 8 : tl_dtype_info[e->dtype].bytes;
+         v = args[0] + (TlBits)tl_bits_to_int(types[1], args[1]) * es;
+      } else if (op->opcode == TL_OP_SELECT) {
+         v = args[0] & 1 ? args[1] : args[2];
+      } else if (op->opcode == TL_OP_BITCAST) {
+         v = args[0];
+      } else {
+         v = tl_eval(op->opcode, op->attrs, dtype(out), types, args, &undefined);
+      }
+      set(in, out, t, r, v);
+   }
    return true;
 }
 
@@ -716,7 +713,8 @@ static bool
 uniform(In *in, const TlValue *v, TlBits *out)
 {
    bool first = true;
-   EACH_THREAD(in, t) {
+   EACH_THREAD(in, t)
+   {
       TlBits b = get(in, v, t, 0);
       if (!first && b != *out)
          return stop(in, "threads disagree on a value that decides for all");
@@ -730,8 +728,8 @@ static void
 copy(In *in, const TlValue *to, const TlValue *from)
 {
    EACH_THREAD(in, t)
-      for (unsigned r = 0; r < regs(to); r++)
-         set(in, to, t, r, get(in, from, t, r));
+   for (unsigned r = 0; r < regs(to); r++)
+      set(in, to, t, r, get(in, from, t, r));
 }
 
 /* Parallel copy: sources may be destinations. */
@@ -747,8 +745,8 @@ copy_all(In *in, TlValue *const *to, const TlOp *from, unsigned first, unsigned 
    }
    for (unsigned i = 0; i < n; i++)
       EACH_THREAD(in, t)
-         for (unsigned r = 0; r < regs(to[i]); r++)
-            set(in, to[i], t, r, tmp[i][(size_t)t * regs(to[i]) + r]);
+   for (unsigned r = 0; r < regs(to[i]); r++)
+      set(in, to[i], t, r, tmp[i][(size_t)t * regs(to[i]) + r]);
 }
 
 static bool
@@ -767,7 +765,7 @@ run_for(In *in, const TlOp *op)
    copy_all(in, body->args + 1, op, 3, op->num_results);
    for (; step > 0 ? i < end : i > end; i += step) {
       EACH_THREAD(in, t)
-         set(in, body->args[0], t, 0, tl_int_to_bits(d, i));
+      set(in, body->args[0], t, 0, tl_int_to_bits(d, i));
       if (!run_block(in, body))
          return false;
       copy_all(in, body->args + 1, body->last, 0, op->num_results);
@@ -826,8 +824,8 @@ static bool
 fill(In *in, const TlOp *op, TlBits bits)
 {
    EACH_THREAD(in, t)
-      for (unsigned r = 0; r < regs(tl_result(op, 0)); r++)
-         set(in, tl_result(op, 0), t, r, bits);
+   for (unsigned r = 0; r < regs(tl_result(op, 0)); r++)
+      set(in, tl_result(op, 0), t, r, bits);
    return true;
 }
 
@@ -847,18 +845,18 @@ run_op(In *in, const TlOp *op)
       return fill(in, op, 0);
    case TL_OP_POISON:
       EACH_THREAD(in, t)
-         for (unsigned r = 0; r < regs(out); r++)
-            set(in, out, t, r, garbage(in, t, r, dtype(out)));
+      for (unsigned r = 0; r < regs(out); r++)
+         set(in, out, t, r, garbage(in, t, r, dtype(out)));
       return true;
    case TL_OP_LANE_ID:
    case TL_OP_WARP_ID:
       EACH_THREAD(in, t)
-         set(in, out, t, 0, op->opcode == TL_OP_LANE_ID ? t % WARP : t / WARP);
+      set(in, out, t, 0, op->opcode == TL_OP_LANE_ID ? t % WARP : t / WARP);
       return true;
    case TL_OP_SPLAT:
       EACH_THREAD(in, t)
-         for (unsigned r = 0; r < regs(out); r++)
-            set(in, out, t, r, get(in, tl_arg(op, 0), t, 0));
+      for (unsigned r = 0; r < regs(out); r++)
+         set(in, out, t, r, get(in, tl_arg(op, 0), t, 0));
       return true;
    case TL_OP_PICK:
       return pick(in, op);
@@ -866,13 +864,13 @@ run_op(In *in, const TlOp *op)
       return repack(in, op);
    case TL_OP_PIN:
       EACH_THREAD(in, t)
-         for (unsigned r = 0; r < regs(out); r++)
-            set(in, out, t, r, get(in, tl_arg(op, 0), t, r));
+      for (unsigned r = 0; r < regs(out); r++)
+         set(in, out, t, r, get(in, tl_arg(op, 0), t, r));
       return true;
    case TL_OP_ROUND_TF32:
       EACH_THREAD(in, t)
-         for (unsigned r = 0; r < regs(out); r++)
-            set(in, out, t, r, tl_round_tf32((uint32_t)get(in, tl_arg(op, 0), t, r)));
+      for (unsigned r = 0; r < regs(out); r++)
+         set(in, out, t, r, tl_round_tf32((uint32_t)get(in, tl_arg(op, 0), t, r)));
       return true;
    case TL_OP_LD_GLOBAL:
       return ld_global(in, op);
@@ -916,13 +914,13 @@ run_op(In *in, const TlOp *op)
       return run_if(in, op);
    case TL_OP_DEVICE_PRINT:
       EACH_THREAD(in, t)
-         in->stats->prints += op->num_args ? regs(tl_arg(op, 0)) : 1;
+      in->stats->prints += op->num_args ? regs(tl_arg(op, 0)) : 1;
       return true;
    case TL_OP_DEVICE_ASSERT:
       EACH_THREAD(in, t)
-         for (unsigned r = 0; r < regs(tl_arg(op, 0)); r++)
-            if (predicate(in, op, 1, t, r) && !(get(in, tl_arg(op, 0), t, r) & 1))
-               return stop(in, "assertion failed in thread %u", t);
+      for (unsigned r = 0; r < regs(tl_arg(op, 0)); r++)
+         if (predicate(in, op, 1, t, r) && !(get(in, tl_arg(op, 0), t, r) & 1))
+            return stop(in, "assertion failed in thread %u", t);
       return true;
    case TL_OP_ASSUME:
    case TL_OP_GDC_WAIT:
@@ -962,8 +960,7 @@ run_program(In *in)
       in->active[t] = true;
    for (unsigned i = 0; i < f->body->block->num_args; i++) {
       const LoweredArg *a = &in->args[i];
-      TlBits bits =
-         a->bytes ? ((uint64_t)(i + 1) << 44) + ((uintptr_t)a->data & 0xfff) : a->bits;
+      TlBits bits = a->bytes ? ((uint64_t)(i + 1) << 44) + ((uintptr_t)a->data & 0xfff) : a->bits;
       for (unsigned t = 0; t < in->threads; t++)
          set(in, f->body->block->args[i], t, 0, bits);
    }

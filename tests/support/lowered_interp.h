@@ -11,7 +11,7 @@
 /* One for each run-time parameter: a buffer, or a scalar's bits. */
 typedef struct LoweredArg {
    void *data;
-   uint64_t bytes;  /* 0 = a scalar */
+   uint64_t bytes; /* 0 = a scalar */
    TlBits bits;
 } LoweredArg;
 

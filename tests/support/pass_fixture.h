@@ -23,8 +23,7 @@ check_passes(const char *passes, const char *before, const char *after)
    IrFixture x;
    ir_open(&x);
    TlArena *scratch = tl_arena_new(&x.mem);
-   TlFunc *f =
-      ir_must_read(&x, tl_arena_printf(x.arena, "%s%s   return\n}\n", head, before));
+   TlFunc *f = ir_must_read(&x, tl_arena_printf(x.arena, "%s%s   return\n}\n", head, before));
    TlPassCx cx = pass_context(&x, scratch);
    if (!tl_run_passes(&cx, f, passes))
       fail_msg("%s", ir_messages(&x));

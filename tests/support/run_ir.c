@@ -6,7 +6,7 @@
 
 typedef struct Ev {
    Run *run;
-   uint64_t **value; /* by value id */
+   uint64_t **value;           /* by value id */
    const uint64_t *yielded[8]; /* of the region that ended last */
 } Ev;
 
@@ -100,8 +100,7 @@ run_addptr(Ev *e, const TlOp *op)
    uint64_t *out = set(e, r);
    for (size_t i = 0; i < tl_type_num_elems(r->type); i++) {
       int64_t offset = tl_bits_to_int(dtype_of(tl_arg(op, 1)), get(e, tl_arg(op, 1))[i]);
-      out[i] = get(e, tl_arg(op, 0))[i] +
-               (uint64_t)offset * tl_dtype_info[pointee->dtype].bytes;
+      out[i] = get(e, tl_arg(op, 0))[i] + (uint64_t)offset * tl_dtype_info[pointee->dtype].bytes;
    }
    return true;
 }
@@ -356,8 +355,12 @@ run_ir_fill(Run *r, uint64_t seed)
 bool
 run_ir(Run *r, const TlFunc *f)
 {
-   const uint64_t params[6] = {RUN_IN_I, RUN_IN_F, RUN_OUT_I, RUN_OUT_F,
-                               tl_int_to_bits(TL_I32, r->n), tl_int_to_bits(TL_I32, r->k)};
+   const uint64_t params[6] = {RUN_IN_I,
+                               RUN_IN_F,
+                               RUN_OUT_I,
+                               RUN_OUT_F,
+                               tl_int_to_bits(TL_I32, r->n),
+                               tl_int_to_bits(TL_I32, r->k)};
    Ev e = {.run = r, .value = tl_new_array(r->arena, uint64_t *, f->next_value_id)};
    const TlBlock *body = f->body->block;
    for (unsigned i = 0; i < body->num_args; i++) {

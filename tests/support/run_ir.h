@@ -7,18 +7,23 @@
 #include "support/gen_ir.h"
 
 /* Addresses of the pointer parameters: multiples of 16 and of nothing more. */
-enum { RUN_IN_I = 0x10000010, RUN_IN_F = 0x20000030, RUN_OUT_I = 0x30000050, RUN_OUT_F = 0x40000070 };
+enum {
+   RUN_IN_I = 0x10000010,
+   RUN_IN_F = 0x20000030,
+   RUN_OUT_I = 0x30000050,
+   RUN_OUT_F = 0x40000070
+};
 
 typedef struct Run {
-   TlArena *arena;      /* a scratch arena */
+   TlArena *arena; /* a scratch arena */
    int64_t program_id[3];
-   int64_t n, k;        /* the scalar parameters */
+   int64_t n, k; /* the scalar parameters */
    uint32_t in_i[GEN_IN_ELEMS], in_f[GEN_IN_ELEMS];
    uint32_t out_i[GEN_OUT_ELEMS], out_f[GEN_OUT_ELEMS];
    /* called for every value as it is computed; bits has an entry for each element */
    void (*observe)(void *user, const TlValue *v, const uint64_t *bits);
    void *user;
-   const char *error;   /* why it stopped, or NULL */
+   const char *error; /* why it stopped, or NULL */
 } Run;
 
 void run_ir_fill(Run *r, uint64_t seed); /* inputs; outputs zero */

@@ -18,7 +18,7 @@ typedef struct SemaFile { /* another file that may be imported */
 } SemaFile;
 
 typedef struct SemaRun {
-   const char *name;       /* "k.tile" unless set */
+   const char *name; /* "k.tile" unless set */
    const char *source;
    const char *kernel;
    const char *signature;
@@ -32,9 +32,9 @@ typedef struct SemaRun {
    TlDiags diags;
    TlModule *module;
    TlSources *sources;
-   TlFunc *func;           /* NULL after errors */
-   const char *ir;         /* text of func, "" after errors */
-   const char *errors;     /* rendered errors and warnings, "" when there are none */
+   TlFunc *func;       /* NULL after errors */
+   const char *ir;     /* text of func, "" after errors */
+   const char *errors; /* rendered errors and warnings, "" when there are none */
    jmp_buf oom;
 } SemaRun;
 
@@ -70,8 +70,8 @@ sema_run(SemaRun *r)
       o.num_include_dirs = 1;
    }
    TlSema *s = tl_sema_new(r->arena, strings, r->sources, &r->diags, r->module, &o);
-   uint32_t file = tl_sources_add(r->sources, r->name ? r->name : "k.tile", r->source,
-                                  strlen(r->source));
+   uint32_t file =
+      tl_sources_add(r->sources, r->name ? r->name : "k.tile", r->source, strlen(r->source));
    TlSpecialization spec = {.kernel = r->kernel, .signature = r->signature, .debug = r->debug};
    for (unsigned i = 0; i + 1 < 8 && r->defines[i]; i += 2) {
       tl_vec_push(r->arena, &spec.define_names, r->defines[i]);

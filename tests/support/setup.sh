@@ -7,6 +7,7 @@ tilec_root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
 
 tilec_packages=(gcc g++ make cmake ninja-build pkgconf bison re2c llvm-22-dev lld-22 libzstd-dev
                 zlib1g-dev libsqlite3-dev libcmocka-dev ca-certificates)
+tilec_check_packages=(clang-22 clang-format-22) # what the tests build and check with besides
 
 tilec_say() {
    printf '== %s\n' "$*"
@@ -17,10 +18,10 @@ tilec_die() {
    exit 3
 }
 
-# The packages of the list that dpkg does not have; one per line.
+# tilec_missing_packages PACKAGE...: those that dpkg does not have; one per line.
 tilec_missing_packages() {
    local package
-   for package in "${tilec_packages[@]}"; do
+   for package in "$@"; do
       [[ $(LC_ALL=C dpkg-query -W -f='${db:Status-Abbrev}' "$package" 2>/dev/null) == ii* ]] ||
          printf '%s\n' "$package"
    done
@@ -46,13 +47,14 @@ tilec_apt() {
    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive LC_ALL=C apt-get -q "$@"
 }
 
+# tilec_install [PACKAGE...]: what every build needs, and these.
 tilec_install() {
    if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
       tilec_require_tools
       return
    fi
    local missing
-   mapfile -t missing < <(tilec_missing_packages)
+   mapfile -t missing < <(tilec_missing_packages "${tilec_packages[@]}" "$@")
    if ((${#missing[@]} == 0)); then
       return
    fi

@@ -59,7 +59,8 @@ text_adds(Text *t, const char *s)
    text_add(t, s, strlen(s));
 }
 
-static void __attribute__((format(printf, 2, 3))) text_printf(Text *t, const char *format, ...)
+static void __attribute__((format(printf, 2, 3)))
+text_printf(Text *t, const char *format, ...)
 {
    char buffer[2048];
    va_list ap;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 typedef struct Pending {
-   uint32_t came, lanes;    /* lanes that came, and that took part */
+   uint32_t came, lanes; /* lanes that came, and that took part */
    uint64_t address[SIM_WARP];
 } Pending;
 
@@ -23,7 +23,7 @@ typedef struct Stream {
 } Stream;
 
 struct SimCounter {
-   Stream **stream;         /* by warp * streams + first_stream[site] + access */
+   Stream **stream; /* by warp * streams + first_stream[site] + access */
    uint32_t *first_stream;
    uint32_t streams;
 };

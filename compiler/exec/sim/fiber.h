@@ -7,11 +7,11 @@
 #include <stddef.h>
 
 typedef struct TlFiber {
-   void *sp;          /* saved stack pointer while it does not run */
-   void *low;         /* lowest byte of its stack (a thread's own: learnt at the first switch) */
-   size_t bytes;      /* of its stack */
-   void *fake_stack;  /* AddressSanitizer's, while it does not run */
-   void *tsan;        /* ThreadSanitizer's fiber, or NULL */
+   void *sp;         /* saved stack pointer while it does not run */
+   void *low;        /* lowest byte of its stack (a thread's own: learnt at the first switch) */
+   size_t bytes;     /* of its stack */
+   void *fake_stack; /* AddressSanitizer's, while it does not run */
+   void *tsan;       /* ThreadSanitizer's fiber, or NULL */
 } TlFiber;
 
 /* Whether this machine is one that the switch is written for. */

@@ -29,23 +29,23 @@ typedef struct SimWarp SimWarp;
 /* A site decoded once.  Registers are counted for one thread. */
 typedef struct SimSite {
    const TlOp *op;
-   uint32_t accesses;       /* of a memory operation, for each thread */
+   uint32_t accesses;        /* of a memory operation, for each thread */
    uint32_t vec, elem_bytes; /* of one access */
-   uint32_t bytes;          /* of one access */
-   uint32_t num_addresses;  /* registers of the address operand */
-   const int64_t *offsets;  /* of each access, or NULL */
-   uint32_t begin, end;     /* shared bytes that may be touched */
-   int pred;                /* operand, or -1 */
-   uint32_t num_pred;       /* registers of it */
-   int other;               /* ld_global: operand, or -1 */
+   uint32_t bytes;           /* of one access */
+   uint32_t num_addresses;   /* registers of the address operand */
+   const int64_t *offsets;   /* of each access, or NULL */
+   uint32_t begin, end;      /* shared bytes that may be touched */
+   int pred;                 /* operand, or -1 */
+   uint32_t num_pred;        /* registers of it */
+   int other;                /* ld_global: operand, or -1 */
    uint32_t num_other;
-   TlDtype dtype;           /* of the data */
+   TlDtype dtype; /* of the data */
    bool is_volatile;
-   int64_t word;            /* rmw, shuffle mode, mma kind */
+   int64_t word; /* rmw, shuffle mode, mma kind */
    uint32_t width, reps[3], num;
    bool trans;
-   uint32_t count;          /* registers of the result, else of the data operand */
-   const TlPtx *ptx;        /* inline_asm: its program, or NULL and why not */
+   uint32_t count;   /* registers of the result, else of the data operand */
+   const TlPtx *ptx; /* inline_asm: its program, or NULL and why not */
    const char *ptx_error;
 } SimSite;
 
@@ -64,7 +64,7 @@ struct TlSimKernel {
    const TlFunc *func;
    TlHostCode *code;
    size_t mma_room;
-   uint32_t granule;        /* every shared access is a multiple of it, size and address */
+   uint32_t granule; /* every shared access is a multiple of it, size and address */
    bool has_shared_atomics;
    uint32_t global_granule; /* as granule, of global accesses */
    const bool *written;     /* by argument: may be written; NULL: no races are looked for */
@@ -76,8 +76,8 @@ typedef struct SimLaunch {
    const TlSimKernel *kernel;
    const TlExecArg *args;
    unsigned num_args;
-   const uint64_t *bits;    /* of each argument: virtual address or scalar */
-   const bool *tracked;     /* by argument: races on it are looked for; NULL = on none */
+   const uint64_t *bits; /* of each argument: virtual address or scalar */
+   const bool *tracked;  /* by argument: races on it are looked for; NULL = on none */
    uint32_t grid[3];
    uint64_t num_blocks;
    const TlSimOptions *opts;
@@ -95,14 +95,14 @@ typedef struct SimLaunch {
 /* ---- asynchronous copies of one thread ---- */
 typedef struct SimCopy {
    const TlHostSite *site;
-   const uint8_t *from;     /* NULL: zeros */
+   const uint8_t *from; /* NULL: zeros */
    uint32_t to;
 } SimCopy;
 
 typedef struct SimCopies {
-   SimCopy *copy;           /* [first, len) in flight */
+   SimCopy *copy; /* [first, len) in flight */
    uint32_t first, len, cap;
-   uint32_t *group_end;     /* [first_group, num_groups) committed, not complete */
+   uint32_t *group_end; /* [first_group, num_groups) committed, not complete */
    uint32_t first_group, num_groups, cap_groups;
 } SimCopies;
 
@@ -110,24 +110,24 @@ typedef struct SimCopies {
 typedef enum SimState { SIM_READY, SIM_AT_WARP, SIM_AT_BARRIER, SIM_ENDED } SimState;
 
 struct SimThread {
-   TlHostThread host;       /* first: generated code sees it */
+   TlHostThread host; /* first: generated code sees it */
    SimBlock *block;
    SimWarp *warp;
    uint32_t lane;
    SimState state;
    TlFiber fiber;
    bool is_started;
-   const TlHostSite *site;  /* where it waits */
+   const TlHostSite *site; /* where it waits */
    unsigned char *frame;
    SimCopies copies;
 };
 
 struct SimWarp {
-   SimThread *thread;       /* 32 */
+   SimThread *thread; /* 32 */
    uint32_t index;
-   uint32_t arrived;        /* lanes at `site` */
+   uint32_t arrived; /* lanes at `site` */
    const TlHostSite *site;
-   int at_barrier;          /* id, or -1 */
+   int at_barrier; /* id, or -1 */
 };
 
 /* ---- shared memory and who touched it ---- Time is counted in epochs of a warp: each barrier
@@ -137,15 +137,15 @@ struct SimWarp {
 enum { SIM_IN_FLIGHT = UINT32_MAX };
 
 typedef struct SimWrite {
-   uint32_t epoch;          /* 0 = never written, SIM_IN_FLIGHT */
+   uint32_t epoch; /* 0 = never written, SIM_IN_FLIGHT */
    uint32_t site;
    uint16_t thread;
 } SimWrite;
 
 typedef struct SimRead {
-   uint32_t epoch;          /* 0 = none since the last write */
+   uint32_t epoch; /* 0 = none since the last write */
    uint32_t site : 25;
-   uint32_t many : 1;       /* lanes */
+   uint32_t many : 1; /* lanes */
    uint32_t lane : 5;
    uint32_t atomic : 1;
 } SimRead;
@@ -153,20 +153,20 @@ typedef struct SimRead {
 typedef struct SimShared {
    uint8_t *byte;
    uint32_t bytes, granule, cells;
-   SimWrite *write;         /* by cell */
-   SimRead *read;           /* by cell * warps + warp */
+   SimWrite *write; /* by cell */
+   SimRead *read;   /* by cell * warps + warp */
 } SimShared;
 
 /* Global memory that this block touched (global_races.c). */
 typedef struct SimGlobal {
    unsigned char *cells;
-   uint32_t len, cap;       /* of `block`; a power of two */
-   uint64_t block;          /* number + 1 */
+   uint32_t len, cap; /* of `block`; a power of two */
+   uint64_t block;    /* number + 1 */
 } SimGlobal;
 
 typedef struct SimBarrier {
-   uint32_t arrived;        /* warps */
-   const TlHostSite *site;  /* of the first */
+   uint32_t arrived;       /* warps */
+   const TlHostSite *site; /* of the first */
 } SimBarrier;
 
 typedef struct SimCounter SimCounter;
@@ -180,29 +180,29 @@ struct SimBlock {
    SimThread *thread;
    SimWarp *warp;
    uint32_t num_threads, num_warps;
-   void **free_stack;       /* stacks nobody runs on */
+   void **free_stack; /* stacks nobody runs on */
    uint32_t num_free, num_stacks, cap_stacks;
    void **all_stack;
    uint32_t program[3];
-   uint64_t number;         /* of the block */
+   uint64_t number; /* of the block */
    SimThread *running;
-   uint64_t steps;          /* of this block */
-   bool has_yielded;        /* the running thread gave its turn away */
-   size_t want_bytes;       /* sim_alloc: asked of the scheduler */
+   uint64_t steps;    /* of this block */
+   bool has_yielded;  /* the running thread gave its turn away */
+   size_t want_bytes; /* sim_alloc: asked of the scheduler */
    void *got;
    bool has_fault;
    TlSimFault fault;
    TlExecStatus status;
-   bool has_unwritten;      /* a read of what nothing had written: told at the end, as a write */
-   TlSimFault unwritten;    /* by another thread later shows that it is a race */
+   bool has_unwritten;   /* a read of what nothing had written: told at the end, as a write */
+   TlSimFault unwritten; /* by another thread later shows that it is a race */
    SimShared shared;
    SimGlobal global;
    SimBarrier barrier[SIM_BARRIERS];
    uint32_t epoch[SIM_MAX_WARPS];
    uint32_t clock[SIM_MAX_WARPS][SIM_MAX_WARPS];
    TlSimStats stats;
-   void *mma_room;          /* operands of one mma, decoded */
-   SimCounter *counter;     /* statistics of accesses; NULL when not counted */
+   void *mma_room;      /* operands of one mma, decoded */
+   SimCounter *counter; /* statistics of accesses; NULL when not counted */
 };
 
 static inline SimThread *
@@ -212,10 +212,10 @@ sim_thread(TlHostThread *t)
 }
 
 /* block.c */
-bool sim_block_init(SimBlock *b, SimLaunch *launch);  /* false: no memory for stacks */
+bool sim_block_init(SimBlock *b, SimLaunch *launch); /* false: no memory for stacks */
 void sim_block_run(SimBlock *b, uint64_t number);
 void sim_block_free(SimBlock *b);
-void *sim_alloc(SimThread *t, size_t bytes);          /* zeroed; lives as long as the worker */
+void *sim_alloc(SimThread *t, size_t bytes); /* zeroed; lives as long as the worker */
 /* The thread's program is wrong: the block ends here.  The fault's place and thread are filled
  * in. */
 _Noreturn void sim_fault(SimThread *t, const TlHostSite *s, TlSimFault fault);
@@ -250,7 +250,7 @@ typedef struct SimGlobalTouch {
    const uint8_t *at;
    const unsigned char *data; /* of a write */
    const char *buffer;
-   int64_t byte;              /* in the buffer */
+   int64_t byte; /* in the buffer */
    uint32_t bytes;
 } SimGlobalTouch;
 void sim_global_touch(const SimGlobalTouch *x);

@@ -19,7 +19,7 @@ enum { MAX_ARGS = 3 };
 
 typedef struct Lanes {
    const unsigned char *arg[MAX_ARGS];
-   uint32_t step[MAX_ARGS];  /* bytes from one register to the next; 0 = one for all */
+   uint32_t step[MAX_ARGS]; /* bytes from one register to the next; 0 = one for all */
    unsigned char *out;
    uint32_t n;
 } Lanes;
@@ -76,8 +76,7 @@ sim_eltwise(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
       bool undefined = false;
       for (unsigned k = 0; k < op->num_args; k++)
          args[k] = tl_load_elem(in[k], x.arg[k] + i * x.step[k]);
-      tl_store_elem(out, x.out + i * es,
-                    tl_eval(op->opcode, op->attrs, out, in, args, &undefined));
+      tl_store_elem(out, x.out + i * es, tl_eval(op->opcode, op->attrs, out, in, args, &undefined));
    }
 }
 

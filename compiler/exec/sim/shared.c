@@ -45,8 +45,8 @@ typedef struct Touch {
    const TlHostSite *site;
    uint32_t at, bytes;
    bool is_write, is_atomic;
-   bool all_lanes;          /* a matrix operation: every lane of the warp takes part */
-   bool is_copy;            /* asynchronous: the data come later */
+   bool all_lanes;            /* a matrix operation: every lane of the warp takes part */
+   bool is_copy;              /* asynchronous: the data come later */
    const unsigned char *data; /* of a write */
 } Touch;
 
@@ -187,8 +187,7 @@ touch(const Touch *x)
 }
 
 static uint32_t
-shared_address(const SimSite *s, const TlHostSite *h, const unsigned char *frame,
-                   uint32_t access)
+shared_address(const SimSite *s, const TlHostSite *h, const unsigned char *frame, uint32_t access)
 {
    uint32_t base;
    memcpy(&base, frame + h->arg_at[0] + (s->num_addresses == 1 ? 0 : 4 * access), 4);
@@ -279,8 +278,10 @@ load_matrices(SimWarp *w, const TlHostSite *h)
       uint32_t at[32];
       matrix_addresses(w, h, a, false, at);
       for (unsigned i = 0; i < 8 * s->num; i++)
-         memcpy(row[i], touch(&(Touch){.t = &w->thread[i], .site = h, .at = at[i], .bytes = 16,
-                                       .all_lanes = true}), 16);
+         memcpy(row[i],
+                touch(&(Touch){
+                   .t = &w->thread[i], .site = h, .at = at[i], .bytes = 16, .all_lanes = true}),
+                16);
       move_matrices(w, s, h->result_at[0] + 4 * s->num * a, row, false);
    }
 }
@@ -295,8 +296,13 @@ store_matrices(SimWarp *w, const TlHostSite *h)
       matrix_addresses(w, h, a, true, at);
       move_matrices(w, s, h->arg_at[1] + 4 * s->num * a, row, true);
       for (unsigned i = 0; i < 8 * s->num; i++)
-         memcpy(touch(&(Touch){.t = &w->thread[i], .site = h, .at = at[i], .bytes = 16,
-                               .is_write = true, .data = row[i]}), row[i], 16);
+         memcpy(touch(&(Touch){.t = &w->thread[i],
+                               .site = h,
+                               .at = at[i],
+                               .bytes = 16,
+                               .is_write = true,
+                               .data = row[i]}),
+                row[i], 16);
    }
 }
 
@@ -340,8 +346,13 @@ sim_cp_async(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
       sim_count(t, h, SIM_COUNT_LOAD, a, is_on, from);
       if (is_on)
          copy.from = sim_global(t, h, from, s->bytes, SIM_READS, NULL);
-      touch(&(Touch){.t = t, .site = h, .at = at, .bytes = s->bytes, .is_write = true,
-                     .is_copy = true, .data = copy.from ? copy.from : zeros});
+      touch(&(Touch){.t = t,
+                     .site = h,
+                     .at = at,
+                     .bytes = s->bytes,
+                     .is_write = true,
+                     .is_copy = true,
+                     .data = copy.from ? copy.from : zeros});
       for (uint32_t i = at / m->granule; i < (at + s->bytes) / m->granule; i++)
          m->write[i] = (SimWrite){SIM_IN_FLIGHT, h->index, (uint16_t)host->tid};
       if (c->len == c->cap)
@@ -361,8 +372,7 @@ sim_cp_async_commit(TlHostThread *host, const TlHostSite *h, unsigned char *fram
    SimThread *t = sim_thread(host);
    SimCopies *c = &t->copies;
    if (c->num_groups == c->cap_groups)
-      c->group_end =
-         grown(t, c->group_end, c->num_groups, &c->cap_groups, sizeof *c->group_end);
+      c->group_end = grown(t, c->group_end, c->num_groups, &c->cap_groups, sizeof *c->group_end);
    c->group_end[c->num_groups++] = c->len;
 }
 

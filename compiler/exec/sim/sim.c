@@ -21,34 +21,35 @@ enum { MODEL_STACK = 128 << 10, PAGE = 4096, MXCSR_DEFAULT = 0x1F80 };
  * where generated code does not do; the rest has no other meaning on this machine. */
 static const TlHostModels models = {
    .step = sim_step,
-   .op = {
-      [TL_OP_PROGRAM_ID] = sim_program_id,
-      [TL_OP_NUM_PROGRAMS] = sim_num_programs,
-      [TL_OP_SREG] = sim_sreg,
-      [TL_OP_INLINE_ASM] = sim_inline_asm,
-      [TL_OP_ASSUME] = sim_assume,
-      [TL_OP_DEVICE_PRINT] = sim_device_print,
-      [TL_OP_DEVICE_ASSERT] = sim_device_assert,
-      [TL_OP_GDC_WAIT] = sim_nothing,
-      [TL_OP_GDC_LAUNCH] = sim_nothing,
-      [TL_OP_LD_GLOBAL] = sim_ld_global,
-      [TL_OP_ST_GLOBAL] = sim_st_global,
-      [TL_OP_LD_SHARED] = sim_ld_shared,
-      [TL_OP_ST_SHARED] = sim_st_shared,
-      [TL_OP_LDMATRIX] = sim_ldmatrix,
-      [TL_OP_STMATRIX] = sim_stmatrix,
-      [TL_OP_SHFL] = sim_shfl,
-      [TL_OP_REDUX] = sim_redux,
-      [TL_OP_BAR_SYNC] = sim_bar_sync,
-      [TL_OP_BAR_WARP] = sim_bar_warp,
-      [TL_OP_MMA] = sim_mma,
-      [TL_OP_CP_ASYNC] = sim_cp_async,
-      [TL_OP_CP_ASYNC_COMMIT] = sim_cp_async_commit,
-      [TL_OP_CP_ASYNC_WAIT] = sim_cp_async_wait,
-      [TL_OP_ATOM_RMW] = sim_atom_rmw,
-      [TL_OP_ATOM_CAS] = sim_atom_cas,
-      [TL_OP_ATOM_SHARED] = sim_atom_shared,
-   },
+   .op =
+      {
+         [TL_OP_PROGRAM_ID] = sim_program_id,
+         [TL_OP_NUM_PROGRAMS] = sim_num_programs,
+         [TL_OP_SREG] = sim_sreg,
+         [TL_OP_INLINE_ASM] = sim_inline_asm,
+         [TL_OP_ASSUME] = sim_assume,
+         [TL_OP_DEVICE_PRINT] = sim_device_print,
+         [TL_OP_DEVICE_ASSERT] = sim_device_assert,
+         [TL_OP_GDC_WAIT] = sim_nothing,
+         [TL_OP_GDC_LAUNCH] = sim_nothing,
+         [TL_OP_LD_GLOBAL] = sim_ld_global,
+         [TL_OP_ST_GLOBAL] = sim_st_global,
+         [TL_OP_LD_SHARED] = sim_ld_shared,
+         [TL_OP_ST_SHARED] = sim_st_shared,
+         [TL_OP_LDMATRIX] = sim_ldmatrix,
+         [TL_OP_STMATRIX] = sim_stmatrix,
+         [TL_OP_SHFL] = sim_shfl,
+         [TL_OP_REDUX] = sim_redux,
+         [TL_OP_BAR_SYNC] = sim_bar_sync,
+         [TL_OP_BAR_WARP] = sim_bar_warp,
+         [TL_OP_MMA] = sim_mma,
+         [TL_OP_CP_ASYNC] = sim_cp_async,
+         [TL_OP_CP_ASYNC_COMMIT] = sim_cp_async_commit,
+         [TL_OP_CP_ASYNC_WAIT] = sim_cp_async_wait,
+         [TL_OP_ATOM_RMW] = sim_atom_rmw,
+         [TL_OP_ATOM_CAS] = sim_atom_cas,
+         [TL_OP_ATOM_SHARED] = sim_atom_shared,
+      },
 };
 
 static TlHostModels
@@ -91,9 +92,9 @@ static int
 pred_of(const TlOp *op)
 {
    static const uint8_t at[TL_OP_COUNT] = {
-      [TL_OP_LD_GLOBAL] = 1, [TL_OP_ST_GLOBAL] = 2, [TL_OP_ST_SHARED] = 2,     [TL_OP_CP_ASYNC] = 2,
-      [TL_OP_ATOM_RMW] = 2,  [TL_OP_ATOM_CAS] = 3,  [TL_OP_ATOM_SHARED] = 2,
-      [TL_OP_DEVICE_ASSERT] = 1,
+      [TL_OP_LD_GLOBAL] = 1,   [TL_OP_ST_GLOBAL] = 2,     [TL_OP_ST_SHARED] = 2,
+      [TL_OP_CP_ASYNC] = 2,    [TL_OP_ATOM_RMW] = 2,      [TL_OP_ATOM_CAS] = 3,
+      [TL_OP_ATOM_SHARED] = 2, [TL_OP_DEVICE_ASSERT] = 1,
    };
    unsigned i = at[op->opcode];
    return i && op->num_args > i ? (int)i : -1;
@@ -427,8 +428,8 @@ launch(SimLaunch *l)
    if (l->opts->max_ms) {
       struct timespec ts;
       clock_gettime(CLOCK_MONOTONIC, &ts);
-      l->deadline_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec +
-                       l->opts->max_ms * 1000000u;
+      l->deadline_ns =
+         (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec + l->opts->max_ms * 1000000u;
    }
    if (l->num_blocks)
       run_workers(l);

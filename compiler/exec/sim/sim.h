@@ -30,10 +30,10 @@ typedef enum TlSimFaultKind {
 
 typedef struct TlSimFault {
    TlSimFaultKind kind;
-   TlExecFault base;        /* range, op, program; of the access that found it */
-   uint32_t thread;         /* in the block */
-   bool is_write;           /* RACE, IN_FLIGHT: what the thread did */
-   TlRange other;           /* the other access, the copy, or where others wait */
+   TlExecFault base; /* range, op, program; of the access that found it */
+   uint32_t thread;  /* in the block */
+   bool is_write;    /* RACE, IN_FLIGHT: what the thread did */
+   TlRange other;    /* the other access, the copy, or where others wait */
    const char *other_op;
    uint32_t other_thread;
    bool other_is_write, other_ended;
@@ -49,11 +49,10 @@ typedef struct TlSimStats {
 
 typedef struct TlSimOptions {
    const volatile int *cancel; /* non-zero: no further block is begun; may be NULL */
-   unsigned threads;     /* host threads; 0 = one for each core that this process may use */
-   uint64_t max_steps;   /* loop iterations of all threads of one program; 0 = no limit */
-   uint64_t max_ms;      /* wall time of the launch; 0 = no limit */
-   void (*print)(void *user, const char *line,
-                 size_t len); /* device_print; one call at a time; the
+   unsigned threads;           /* host threads; 0 = one for each core that this process may use */
+   uint64_t max_steps;         /* loop iterations of all threads of one program; 0 = no limit */
+   uint64_t max_ms;            /* wall time of the launch; 0 = no limit */
+   void (*print)(void *user, const char *line, size_t len); /* device_print; one call at a time; the
                                  line has its newline; NULL = dropped */
    void *user;
 } TlSimOptions;

@@ -99,8 +99,8 @@ sim_redux(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
 typedef double Row8 __attribute__((vector_size(64)));
 
 typedef struct MmaKind {
-   TlDtype in, b, acc;        /* of A, B and C */
-   uint8_t m, k;              /* of one instruction; n is 8 */
+   TlDtype in, b, acc; /* of A, B and C */
+   uint8_t m, k;       /* of one instruction; n is 8 */
    uint8_t a_words, b_words, c_regs;
 } MmaKind;
 
@@ -238,8 +238,7 @@ round_acc(const MmaKind *k, Acc *acc)
          if (k->acc == TL_FP32)
             *x = (double)(float)*x;
          else if (k->acc == TL_FP16)
-            *x = tl_bits_to_double(TL_FP16,
-                                   tl_double_to_bits(TL_FP16, *x, TL_ROUND_NEAREST_EVEN));
+            *x = tl_bits_to_double(TL_FP16, tl_double_to_bits(TL_FP16, *x, TL_ROUND_NEAREST_EVEN));
          else if (k->acc == TL_I32)
             *x = (double)(int32_t)(uint32_t)(int64_t)*x;
       }
@@ -262,7 +261,7 @@ multiply(SimWarp *w, const TlHostSite *h)
    uint32_t c_bytes = k->c_regs * tl_dtype_info[k->acc].bytes;
    uint32_t rm = s->reps[0], rn = s->reps[1], rk = s->reps[2];
    SimBlock *block = w->thread[0].block;
-   double(*a)[16][32] = block->mma_room;
+   double (*a)[16][32] = block->mma_room;
    Row8(*b)[32] = (void *)(a + (size_t)rm * rk);
    for (uint32_t i = 0; i < rm * rk; i++)
       fragment_a(w, k, h->arg_at[0] + i * a_bytes, a[i]);
@@ -274,7 +273,7 @@ multiply(SimWarp *w, const TlHostSite *h)
          uint32_t at = (m * rn + n) * c_bytes;
          accumulators(w, k, h->arg_at[2] + at, &acc, false);
          for (uint32_t kk = 0; kk < rk; kk++) {
-            const double(*x)[32] = (const double(*)[32])a[m * rk + kk];
+            const double (*x)[32] = (const double (*)[32])a[m * rk + kk];
             const Row8 *y = b[n * rk + kk];
             for (unsigned i = 0; i < k->m; i++) {
                Row8 sum = acc.row[i];

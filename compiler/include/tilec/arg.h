@@ -33,7 +33,7 @@ typedef enum TilecDtype {
 #define TILEC_DTYPE_ROW(id, number, text, bytes, kind) TILEC_##id = number,
    TILEC_DTYPE_TABLE(TILEC_DTYPE_ROW)
 #undef TILEC_DTYPE_ROW
-   TILEC_DTYPE_COUNT
+      TILEC_DTYPE_COUNT
 } TilecDtype;
 
 typedef enum TilecArgKind {

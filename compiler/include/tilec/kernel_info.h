@@ -31,43 +31,43 @@ typedef struct TilecArgInfo {
 /* What the launcher passes after the visible arguments, in order. */
 typedef enum TilecHiddenKind {
    TILEC_HIDDEN_TENSOR_MAP = 1, /* 128 bytes, 64-aligned, by value: a CUtensorMap of the rest */
-   TILEC_HIDDEN_EXPR = 2, /* a 32- or 64-bit integer: the value of dims[0] */
+   TILEC_HIDDEN_EXPR = 2,       /* a 32- or 64-bit integer: the value of dims[0] */
 } TilecHiddenKind;
 
 #define TILEC_TENSOR_MAP_RANK 5
 
 typedef struct TilecHiddenArg {
    TilecHiddenKind kind;
-   const char *base;                            /* tensor map: expression of the address */
-   TilecDtype dtype;                            /* tensor map: element type; EXPR: I32 or I64 */
-   uint32_t rank;                               /* tensor map: 1 … 5 */
-   const char *dims[TILEC_TENSOR_MAP_RANK];     /* elements per dimension, innermost first */
-   const char *strides[TILEC_TENSOR_MAP_RANK];  /* bytes, of dimension 1 … rank-1 at [1 … rank-1] */
-   uint32_t box[TILEC_TENSOR_MAP_RANK];         /* elements per copy, innermost first */
-   uint32_t swizzle_bytes;                      /* 0, 32, 64 or 128 */
-   bool fill_nan;                               /* out-of-bounds elements read as NaN, else 0 */
+   const char *base;                           /* tensor map: expression of the address */
+   TilecDtype dtype;                           /* tensor map: element type; EXPR: I32 or I64 */
+   uint32_t rank;                              /* tensor map: 1 … 5 */
+   const char *dims[TILEC_TENSOR_MAP_RANK];    /* elements per dimension, innermost first */
+   const char *strides[TILEC_TENSOR_MAP_RANK]; /* bytes, of dimension 1 … rank-1 at [1 … rank-1] */
+   uint32_t box[TILEC_TENSOR_MAP_RANK];        /* elements per copy, innermost first */
+   uint32_t swizzle_bytes;                     /* 0, 32, 64 or 128 */
+   bool fill_nan;                              /* out-of-bounds elements read as NaN, else 0 */
 } TilecHiddenArg;
 
 /* One entry of the module.  Several entries with one `name` are variants: the first whose facts
  * (divisible, value) and `when` hold for a launch's arguments is taken. */
 typedef struct TilecKernelInfo {
-   const char *name;             /* the kernel's name in the source */
-   const char *entry;            /* its symbol in the PTX */
-   const char *file;             /* source file as given to the compiler; NULL if none */
-   uint32_t line;                /* where the kernel begins, decorators included, from 1; 0 =
+   const char *name;   /* the kernel's name in the source */
+   const char *entry;  /* its symbol in the PTX */
+   const char *file;   /* source file as given to the compiler; NULL if none */
+   uint32_t line;      /* where the kernel begins, decorators included, from 1; 0 =
                                     unknown */
-   uint32_t num_warps;           /* as asked for in the source's terms */
+   uint32_t num_warps; /* as asked for in the source's terms */
    uint32_t num_stages;
-   uint32_t threads; /* block size to launch with, warp-specialised extra warps included */
-   uint32_t shared_bytes;        /* dynamic shared memory to launch with */
-   uint32_t cluster[3];          /* blocks per cluster; 1,1,1 without clusters */
-   bool cooperative;             /* needs all blocks resident (cooperative launch) */
-   bool programmatic;            /* may start before its predecessor in the stream ends */
-   const char *grid[3];          /* the kernel's own grid as expressions; grid[0] NULL = none */
-   const char *launch_grid[3];   /* persistent kernels: blocks really launched, as expressions that
+   uint32_t threads;      /* block size to launch with, warp-specialised extra warps included */
+   uint32_t shared_bytes; /* dynamic shared memory to launch with */
+   uint32_t cluster[3];   /* blocks per cluster; 1,1,1 without clusters */
+   bool cooperative;      /* needs all blocks resident (cooperative launch) */
+   bool programmatic;     /* may start before its predecessor in the stream ends */
+   const char *grid[3];   /* the kernel's own grid as expressions; grid[0] NULL = none */
+   const char *launch_grid[3]; /* persistent kernels: blocks really launched, as expressions that
                                     may also use grid_x, grid_y, grid_z and num_sms; NULL = grid */
-   const char *when;             /* expression that must be non-zero; NULL = always */
-   const TilecArgInfo *args;     /* all parameters in source order */
+   const char *when;           /* expression that must be non-zero; NULL = always */
+   const TilecArgInfo *args;   /* all parameters in source order */
    uint32_t num_args;
    const TilecHiddenArg *hidden; /* passed after the visible ones */
    uint32_t num_hidden;
@@ -75,11 +75,11 @@ typedef struct TilecKernelInfo {
 
 /* One image: a PTX module with its kernels. */
 typedef struct TilecImageInfo {
-   uint32_t format;        /* TILEC_IMAGE_FORMAT */
-   const char *producer;   /* "tilec 0.1.0" */
-   const char *arch;       /* target of the PTX: "sm_90a" */
-   uint32_t ptx_version;   /* 87 for PTX 8.7 */
-   bool line_info;         /* PTX carries .loc directives */
+   uint32_t format;      /* TILEC_IMAGE_FORMAT */
+   const char *producer; /* "tilec 0.1.0" */
+   const char *arch;     /* target of the PTX: "sm_90a" */
+   uint32_t ptx_version; /* 87 for PTX 8.7 */
+   bool line_info;       /* PTX carries .loc directives */
    const TilecKernelInfo *kernels;
    uint32_t num_kernels;
 } TilecImageInfo;

@@ -53,11 +53,11 @@ typedef enum TilecSeverity {
 
 typedef struct TilecDiag {
    TilecSeverity severity;
-   const char *code;     /* "E0312" */
-   const char *file;     /* name as given or as found on the include path; NULL without a place */
-   uint32_t line;        /* from 1; 0 without a place */
-   uint32_t column;      /* in characters, from 1 */
-   uint32_t end_line;    /* the place ends before this character */
+   const char *code;  /* "E0312" */
+   const char *file;  /* name as given or as found on the include path; NULL without a place */
+   uint32_t line;     /* from 1; 0 without a place */
+   uint32_t column;   /* in characters, from 1 */
+   uint32_t end_line; /* the place ends before this character */
    uint32_t end_column;
    const char *text;     /* one sentence, no code, no place */
    const char *help;     /* NULL or one sentence */
@@ -131,12 +131,12 @@ typedef struct TilecDefine {
 
 typedef struct TilecCompileOptions {
    size_t struct_size;
-   const char *file; /* path of the source, and its name in diagnostics; .tile, .py or .tir */
-   const char *source;        /* NULL: read `file`; else the text (then `file` is only its name,
+   const char *file;      /* path of the source, and its name in diagnostics; .tile, .py or .tir */
+   const char *source;    /* NULL: read `file`; else the text (then `file` is only its name,
                                  NULL = "<source>", read as .tile unless the name says otherwise) */
-   size_t source_bytes;       /* of `source`; TILEC_STRLEN allowed */
-   const char *kernel;        /* NULL: the file's only kernel */
-   const char *signature;     /* Triton's ahead-of-time notation, one item per parameter in order:
+   size_t source_bytes;   /* of `source`; TILEC_STRLEN allowed */
+   const char *kernel;    /* NULL: the file's only kernel */
+   const char *signature; /* Triton's ahead-of-time notation, one item per parameter in order:
                                  "*fp16:16, i32:16, i32:1, fp32, None, 64".  An empty item
                                  ("i32,,64") and items missing at the end leave it to annotation,
                                  define, default.  NULL: all of them. */
@@ -144,28 +144,28 @@ typedef struct TilecCompileOptions {
    size_t num_defines;
    const char *const *include_dirs; /* roots for imports, in order, after the file's folder */
    size_t num_include_dirs;
-   const char *arch;          /* "sm_90a"; NULL = "sm_90a" */
-   uint32_t ptx_version;      /* 87 for PTX 8.7: the newest that the driver that will load it takes,
+   const char *arch;     /* "sm_90a"; NULL = "sm_90a" */
+   uint32_t ptx_version; /* 87 for PTX 8.7: the newest that the driver that will load it takes,
                                  0 = any.  A kernel gets the lowest version that has its
                                  instructions; the metadata says which */
-   uint32_t num_warps;        /* 0 = the kernel's own, else 4 */
-   uint32_t num_stages;       /* 0 = the kernel's own, else 3 */
+   uint32_t num_warps;   /* 0 = the kernel's own, else 4 */
+   uint32_t num_stages;  /* 0 = the kernel's own, else 3 */
    TilecOpt opt;
    TilecFpMode fp_mode;
-   bool debug_info;           /* line directives in the PTX */
-   bool check;                /* device_assert and overflow checks are compiled in */
-   bool plain_abi;            /* visible parameters only (no tensor maps) */
+   bool debug_info; /* line directives in the PTX */
+   bool check;      /* device_assert and overflow checks are compiled in */
+   bool plain_abi;  /* visible parameters only (no tensor maps) */
    bool warnings_are_errors;
-   TilecStage stop_after;     /* make no more than this stage; later texts are then NULL */
-   uint32_t keep_stages;      /* TILEC_STAGE_BIT(..) of texts wanted besides stop_after's */
-   const char *remarks;       /* comma-separated groups ("layout,pipeline,all"); NULL = none */
+   TilecStage stop_after;      /* make no more than this stage; later texts are then NULL */
+   uint32_t keep_stages;       /* TILEC_STAGE_BIT(..) of texts wanted besides stop_after's */
+   const char *remarks;        /* comma-separated groups ("layout,pipeline,all"); NULL = none */
    const volatile int *cancel; /* polled between passes; non-zero stops with TILEC_CANCELLED */
-   uint32_t timeout_ms;       /* 0 = 60000; beyond: TILEC_CANCELLED */
-   const TilecDefine *values; /* what is known of launch arguments that are no constants, for
+   uint32_t timeout_ms;        /* 0 = 60000; beyond: TILEC_CANCELLED */
+   const TilecDefine *values;  /* what is known of launch arguments that are no constants, for
                                  heuristics and for pruning configurations: a value, or "*fp16" for
                                  a pointer to such elements */
    size_t num_values;
-   const char *grid;          /* used instead of the kernel's own grid=; NULL = its own */
+   const char *grid; /* used instead of the kernel's own grid=; NULL = its own */
 } TilecCompileOptions;
 
 /* TILEC_BAD_SOURCE: at least one error reached on_diag.  TILEC_IO: a file, TILEC_BAD_TARGET: arch
@@ -211,16 +211,16 @@ typedef struct TilecConfig {
    const char *text;          /* "BLOCK=128, num_warps=8, num_stages=3"; unique in its kernel */
    const TilecDefine *values; /* of constexpr parameters */
    uint32_t num_values;
-   uint32_t num_warps;        /* 0 = the compiler's choice */
+   uint32_t num_warps; /* 0 = the compiler's choice */
    uint32_t num_stages;
-   uint32_t num_ctas;         /* blocks per cluster; 0 = 1 */
+   uint32_t num_ctas; /* blocks per cluster; 0 = 1 */
 } TilecConfig;
 
 /* What @autotune says. */
 typedef struct TilecTuning {
    const TilecConfig *configs; /* at least one */
    uint32_t num_configs;
-   const char *const *keys;    /* parameters whose values ask for a choice of their own */
+   const char *const *keys; /* parameters whose values ask for a choice of their own */
    uint32_t num_keys;
    const char *const *reset_to_zero; /* pointers cleared before each measured launch */
    uint32_t num_reset;
@@ -232,15 +232,15 @@ typedef struct TilecTuning {
 
 typedef struct TilecKernelDecl {
    const char *name;
-   const char *file;          /* where it is defined */
-   uint32_t line;             /* where it begins, decorators included, from 1 */
-   const char *doc;           /* doc comment or docstring; NULL = none */
-   const char *grid;          /* grid= as written; NULL = none */
-   uint32_t num_warps;        /* of the decorator; 0 = not given */
+   const char *file;   /* where it is defined */
+   uint32_t line;      /* where it begins, decorators included, from 1 */
+   const char *doc;    /* doc comment or docstring; NULL = none */
+   const char *grid;   /* grid= as written; NULL = none */
+   uint32_t num_warps; /* of the decorator; 0 = not given */
    uint32_t num_stages;
    const TilecParamDecl *params;
    uint32_t num_params;
-   const TilecTuning *tuning; /* NULL: not under @autotune */
+   const TilecTuning *tuning;     /* NULL: not under @autotune */
    const TilecDefine *heuristics; /* with options->values: what @heuristics give for them, to be
                                      used as defines; an entry may be num_warps or num_stages */
    uint32_t num_heuristics;
@@ -270,16 +270,16 @@ typedef enum TilecHostMode {
 
 /* Where and how a program broke a rule.  Self-contained: no pointers. */
 typedef struct TilecFault {
-   char file[256];          /* "" when unknown */
-   uint32_t line, column;   /* from 1; 0 = unknown */
-   uint32_t program_id[3];  /* of the failing program instance */
-   uint32_t thread;         /* TILEC_HOST_SIM: thread in the block */
-   char argument[64];       /* parameter whose memory was missed; "" = none or unknown */
-   TilecDtype dtype;        /* element type of the access; NONE when it was no access */
-   int64_t element;         /* element index that was accessed, relative to the argument */
-   int64_t valid_begin;     /* elements [valid_begin, valid_end) belong to the argument */
+   char file[256];         /* "" when unknown */
+   uint32_t line, column;  /* from 1; 0 = unknown */
+   uint32_t program_id[3]; /* of the failing program instance */
+   uint32_t thread;        /* TILEC_HOST_SIM: thread in the block */
+   char argument[64];      /* parameter whose memory was missed; "" = none or unknown */
+   TilecDtype dtype;       /* element type of the access; NONE when it was no access */
+   int64_t element;        /* element index that was accessed, relative to the argument */
+   int64_t valid_begin;    /* elements [valid_begin, valid_end) belong to the argument */
    int64_t valid_end;
-   char message[512];       /* what happened, with the actual values; lines that do not fit are left
+   char message[512]; /* what happened, with the actual values; lines that do not fit are left
                                out: TilecHostLaunch.on_fault gets all of it */
 } TilecFault;
 
@@ -289,18 +289,18 @@ typedef void TilecPrintFn(void *user, const char *line, size_t len);
 typedef struct TilecHostLaunch {
    size_t struct_size;
    TilecHostMode mode;
-   uint32_t kernel;         /* index into tilec_program_info()->kernels */
-   uint32_t grid[3];        /* programs; a zero makes the launch a no-op */
+   uint32_t kernel;      /* index into tilec_program_info()->kernels */
+   uint32_t grid[3];     /* programs; a zero makes the launch a no-op */
    const TilecArg *args; /* the launch arguments (constexprs left out) in order: scalars already of
                             the parameter's type; pointers as TILEC_ARG_POINTER with a host
                             address and its bytes; TILEC_ARG_NONE for None */
    size_t num_args;
-   uint32_t num_threads;    /* host threads; 0 = as many as the process may use */
-   TilecPrintFn *on_print;  /* NULL: device_print is dropped */
-   void *user;              /* passed to on_print */
+   uint32_t num_threads;       /* host threads; 0 = as many as the process may use */
+   TilecPrintFn *on_print;     /* NULL: device_print is dropped */
+   void *user;                 /* passed to on_print */
    const volatile int *cancel; /* polled between programs; non-zero stops with TILEC_CANCELLED */
-   uint32_t timeout_ms;     /* 0 = none */
-   TilecPrintFn *on_fault;  /* called at most once, before a failed run returns, with the message
+   uint32_t timeout_ms;        /* 0 = none */
+   TilecPrintFn *on_fault;     /* called at most once, before a failed run returns, with the message
                                in all its lines: carets, notes, help; NULL: not wanted */
 } TilecHostLaunch;
 

@@ -48,7 +48,7 @@ typedef enum TilecExecutor {
 typedef struct TilecRuntimeOptions {
    size_t struct_size;
    TilecExecutor executor;
-   int32_t device;          /* ordinal; 0 = first.  Ignored with `context` */
+   int32_t device;   /* ordinal; 0 = first.  Ignored with `context` */
    void *context;    /* an existing CUcontext, not taken over; NULL = the device's primary one */
    bool use_current; /* take the calling thread's current CUcontext; TILEC_BAD_CONTEXT if none */
    const char *driver_path; /* NULL = "libcuda.so.1" */
@@ -73,21 +73,21 @@ TILEC_API void tilec_runtime_close(TilecRuntime *rt);
 TILEC_API size_t tilec_runtime_error(const TilecRuntime *rt, char *buffer, size_t bytes);
 
 typedef struct TilecDeviceInfo {
-   char name[128];             /* "NVIDIA H200"; the executor's name on host executors */
-   char arch[16];              /* best target of this device: "sm_90a"; "host" */
-   int32_t ordinal;            /* of this device */
-   int32_t device_count;       /* devices that the driver shows */
+   char name[128];       /* "NVIDIA H200"; the executor's name on host executors */
+   char arch[16];        /* best target of this device: "sm_90a"; "host" */
+   int32_t ordinal;      /* of this device */
+   int32_t device_count; /* devices that the driver shows */
    uint32_t sm_major, sm_minor;
    uint32_t num_sms;
    uint32_t warp_size;
-   uint32_t max_threads;       /* per block */
-   uint32_t max_shared_bytes;  /* per block, after opting in */
-   uint32_t clock_khz;         /* peak SM clock */
+   uint32_t max_threads;      /* per block */
+   uint32_t max_shared_bytes; /* per block, after opting in */
+   uint32_t clock_khz;        /* peak SM clock */
    uint32_t l2_bytes;
-   uint64_t memory_bytes;      /* total */
-   uint64_t free_bytes;        /* now */
-   int32_t driver_version;     /* 12040 = CUDA 12.4 */
-   uint32_t max_ptx_version;   /* newest PTX that this driver takes: 84 = PTX 8.4 */
+   uint64_t memory_bytes;    /* total */
+   uint64_t free_bytes;      /* now */
+   int32_t driver_version;   /* 12040 = CUDA 12.4 */
+   uint32_t max_ptx_version; /* newest PTX that this driver takes: 84 = PTX 8.4 */
 } TilecDeviceInfo;
 
 TILEC_API TilecStatus tilec_runtime_device(TilecRuntime *rt, TilecDeviceInfo *out);
@@ -120,7 +120,7 @@ TILEC_API TilecStatus tilec_buffer_from_dlpack(TilecRuntime *rt,
                                                struct DLManagedTensorVersioned *tensor,
                                                TilecBuffer **out);
 typedef struct TilecBufferLayout {
-   TilecDtype dtype;       /* stands for the argument's where a launch names none */
+   TilecDtype dtype; /* stands for the argument's where a launch names none */
    uint32_t rank;
    const int64_t *shape;   /* elements */
    const int64_t *strides; /* elements; filled in when the producer left them out */
@@ -166,23 +166,23 @@ TILEC_API TilecStatus tilec_module_kernel(TilecModule *module, const char *name,
  * Needs tilec_jit_attach.  Strings are copied; the file is read once, when it is opened. */
 typedef struct TilecSource {
    size_t struct_size;
-   const char *file;            /* path, and name in diagnostics */
-   const char *source;          /* NULL: read `file` */
-   size_t source_bytes;         /* TILEC_STRLEN allowed */
-   const char *kernel;          /* the module's only kernel; NULL: all kernels of the file */
-   const char *const *defines;  /* "BLOCK=1024" …: values of constexpr parameters */
+   const char *file;           /* path, and name in diagnostics */
+   const char *source;         /* NULL: read `file` */
+   size_t source_bytes;        /* TILEC_STRLEN allowed */
+   const char *kernel;         /* the module's only kernel; NULL: all kernels of the file */
+   const char *const *defines; /* "BLOCK=1024" …: values of constexpr parameters */
    size_t num_defines;
    const char *const *include_dirs;
    size_t num_include_dirs;
-   uint32_t num_warps;          /* 0 = the kernel's own */
+   uint32_t num_warps; /* 0 = the kernel's own */
    uint32_t num_stages;
    bool debug_info;
-   bool check;                  /* device_assert and overflow checks are compiled in */
-   const char *arch;            /* NULL = the device's */
-   uint32_t opt;                /* a TilecOpt */
-   uint32_t fp_mode;            /* a TilecFpMode */
-   const char *grid;            /* used instead of the kernel's own grid=; NULL = its own */
-   uint32_t tune;               /* a TilecTunePolicy */
+   bool check;       /* device_assert and overflow checks are compiled in */
+   const char *arch; /* NULL = the device's */
+   uint32_t opt;     /* a TilecOpt */
+   uint32_t fp_mode; /* a TilecFpMode */
+   const char *grid; /* used instead of the kernel's own grid=; NULL = its own */
+   uint32_t tune;    /* a TilecTunePolicy */
 } TilecSource;
 
 /* Parses and lists the file, compiles nothing yet.  TILEC_UNSUPPORTED without an attached compiler,
@@ -196,10 +196,10 @@ TILEC_API uint32_t tilec_kernel_variants(const TilecKernel *kernel);
 TILEC_API const TilecKernelInfo *tilec_kernel_info(const TilecKernel *kernel, uint32_t variant);
 
 typedef struct TilecKernelUse {
-   uint32_t registers;      /* per thread */
-   uint32_t spill_bytes;    /* local memory per thread */
+   uint32_t registers;   /* per thread */
+   uint32_t spill_bytes; /* local memory per thread */
    uint32_t static_shared_bytes;
-   uint32_t blocks_per_sm;  /* resident at once */
+   uint32_t blocks_per_sm; /* resident at once */
 } TilecKernelUse;
 /* What the driver's compiler made of one variant.  TILEC_UNSUPPORTED on host executors. */
 TILEC_API TilecStatus tilec_kernel_use(TilecKernel *kernel, uint32_t variant, TilecKernelUse *out);
@@ -284,9 +284,9 @@ typedef struct TilecJitOptions {
                            Several threads may call it at once: those that compile */
    void *user;
    size_t memory_limit_bytes; /* of one compilation; 0 = the compiler's default */
-   bool never_compile;  /* a launch compiles nothing (but loads from the disk cache): a missing
+   bool never_compile;    /* a launch compiles nothing (but loads from the disk cache): a missing
                            variant is TILEC_NOT_FOUND.  tilec_kernel_prepare still compiles. */
-   uint32_t num_workers; /* threads of tilec_kernel_prepare_async; 0 = one per core */
+   uint32_t num_workers;  /* threads of tilec_kernel_prepare_async; 0 = one per core */
    const char *cache_dir; /* disk cache, made with mode 0700 when missing; NULL = none.  What goes
                              wrong with it never fails a call: the kernel is compiled and not kept,
                              and one note goes to on_text and the detail. */
@@ -294,7 +294,7 @@ typedef struct TilecJitOptions {
    const char *const *cache_layers; /* more directories, only read, looked at after cache_dir */
    size_t num_cache_layers;
    const char *ptxas; /* path of an assembler: entries of the disk cache also hold a cubin */
-   uint32_t tune;             /* a TilecTunePolicy, for sources that name none */
+   uint32_t tune;     /* a TilecTunePolicy, for sources that name none */
    const char *tune_database; /* file that keeps the tuner's choices, made when missing; NULL:
                                  none.  What goes wrong with it never fails a call */
 } TilecJitOptions;
@@ -319,23 +319,23 @@ typedef enum TilecTunePolicy {
 struct TilecConfig; /* tilec/tilec.h */
 
 typedef struct TilecTuneCandidate {
-   const char *config;      /* "BLOCK=128, num_warps=8, num_stages=3" */
-   TilecStatus status;      /* TILEC_OK: measured to the end */
-   const char *reason;      /* why it was dropped: one line; "" when it was not */
-   double median_ms;        /* of the launches measured; 0 when none was */
-   double low_ms, high_ms;  /* 20 % and 80 % of them took at most this */
-   const double *samples;   /* ascending, milliseconds */
+   const char *config;     /* "BLOCK=128, num_warps=8, num_stages=3" */
+   TilecStatus status;     /* TILEC_OK: measured to the end */
+   const char *reason;     /* why it was dropped: one line; "" when it was not */
+   double median_ms;       /* of the launches measured; 0 when none was */
+   double low_ms, high_ms; /* 20 % and 80 % of them took at most this */
+   const double *samples;  /* ascending, milliseconds */
    uint32_t num_samples;
-   uint32_t threads;        /* per block */
-   uint32_t shared_bytes;   /* dynamic */
-   uint32_t registers;      /* per thread; 0 on host executors */
+   uint32_t threads;      /* per block */
+   uint32_t shared_bytes; /* dynamic */
+   uint32_t registers;    /* per thread; 0 on host executors */
    uint32_t spill_bytes;
 } TilecTuneCandidate;
 
 typedef struct TilecTuneProgress {
-   uint32_t compiled;   /* candidates compiled (or dropped) so far */
-   uint32_t measured;   /* rounds measured so far */
-   uint32_t rounds;     /* of how many; 0 = not known yet */
+   uint32_t compiled; /* candidates compiled (or dropped) so far */
+   uint32_t measured; /* rounds measured so far */
+   uint32_t rounds;   /* of how many; 0 = not known yet */
    uint32_t candidates;
 } TilecTuneProgress;
 
@@ -344,17 +344,17 @@ typedef struct TilecTuneOptions {
    const struct TilecConfig *configs; /* measure these instead of the kernel's own; nothing is
                                          stored and launches do not use the result */
    uint32_t num_configs;
-   bool force;            /* measure although a choice is stored */
-   bool keep_all;         /* measure every candidate to the end; else slow ones are dropped early */
-   bool on_host;          /* allow a host executor, timed by the clock */
-   bool warm_cache;       /* leave the L2 cache as the launch before left it; else it is emptied
+   bool force;           /* measure although a choice is stored */
+   bool keep_all;        /* measure every candidate to the end; else slow ones are dropped early */
+   bool on_host;         /* allow a host executor, timed by the clock */
+   bool warm_cache;      /* leave the L2 cache as the launch before left it; else it is emptied
                              before each measured launch */
-   uint32_t warmup_ms;    /* 0 = as the decorator says, else 25 */
-   uint32_t rep_ms;       /* of measuring each candidate; 0 = as the decorator says, else 100 */
-   uint32_t num_threads;  /* that compile; 0 = one per core */
-   uint32_t reference; /* 1 + number of the configuration whose results are right: candidates that
+   uint32_t warmup_ms;   /* 0 = as the decorator says, else 25 */
+   uint32_t rep_ms;      /* of measuring each candidate; 0 = as the decorator says, else 100 */
+   uint32_t num_threads; /* that compile; 0 = one per core */
+   uint32_t reference;   /* 1 + number of the configuration whose results are right: candidates that
                           disagree are dropped; 0 = none */
-   double tolerance;   /* of that: relative L2 error of each written array of floats; 0 = 1e-2 for
+   double tolerance;     /* of that: relative L2 error of each written array of floats; 0 = 1e-2 for
                           types of 16 bits and fewer, 1e-3 for fp32, 1e-9 for fp64.  Integers
                           must be equal */
    /* Called after one launch of each candidate on the arguments as they were: false drops it. */
@@ -368,11 +368,11 @@ typedef struct TilecTuneInfo {
    const TilecTuneCandidate *candidates; /* in the order of the configurations; with from_store the
                                             winner alone, not measured */
    uint32_t num_candidates;
-   uint32_t winner;       /* index of the chosen one */
+   uint32_t winner; /* index of the chosen one */
    bool from_store;
-   bool is_stored;        /* the database holds it now */
-   const char *note;      /* "", or one line: why it was not stored, which argument was not saved */
-   const char *key;       /* "n=1000; x=*fp16": what the choice is for */
+   bool is_stored;   /* the database holds it now */
+   const char *note; /* "", or one line: why it was not stored, which argument was not saved */
+   const char *key;  /* "n=1000; x=*fp16": what the choice is for */
 } TilecTuneInfo;
 
 /* Chooses a configuration for such arguments by measuring real launches of all of them, and makes

@@ -22,7 +22,7 @@ static char *last_image; /* whole; state.ptx is its begin */
 /* Blocks handed out, so that a reset frees what a lost device left behind. */
 static struct {
    void *at;
-   size_t bytes;   /* device memory; 0 = a handle */
+   size_t bytes; /* device memory; 0 = a handle */
 } live[1024];
 
 static void *
@@ -115,8 +115,8 @@ enter(const char *symbol)
    R r = state.sticky;
    state.total_calls++;
    bool this_symbol = state.fail_symbol && strcmp(state.fail_symbol, symbol) == 0;
-   if (!r && ((this_symbol && --state.fail_at == 0) ||
-              (state.fail_call > 0 && --state.fail_call == 0))) {
+   if (!r &&
+       ((this_symbol && --state.fail_at == 0) || (state.fail_call > 0 && --state.fail_call == 0))) {
       r = state.fail_code;
       state.fail_symbol = NULL;
       state.failed = symbol;
@@ -136,8 +136,17 @@ enter(const char *symbol)
    API R name(__VA_ARGS__);                                                                        \
    API R name(__VA_ARGS__)
 
-CALL(cuInit, unsigned flags) { ENTER("cuInit"); return flags ? 1 : 0; }
-CALL(cuDriverGetVersion, int *v) { ENTER("cuDriverGetVersion"); *v = state.version; return 0; }
+CALL(cuInit, unsigned flags)
+{
+   ENTER("cuInit");
+   return flags ? 1 : 0;
+}
+CALL(cuDriverGetVersion, int *v)
+{
+   ENTER("cuDriverGetVersion");
+   *v = state.version;
+   return 0;
+}
 CALL(cuGetErrorString, int code, const char **text)
 {
    static _Thread_local char words[64];
@@ -147,7 +156,12 @@ CALL(cuGetErrorString, int code, const char **text)
    *text = words;
    return 0;
 }
-CALL(cuDeviceGetCount, int *n) { ENTER("cuDeviceGetCount"); *n = state.devices; return 0; }
+CALL(cuDeviceGetCount, int *n)
+{
+   ENTER("cuDeviceGetCount");
+   *n = state.devices;
+   return 0;
+}
 CALL(cuDeviceGet, int *d, int i)
 {
    ENTER("cuDeviceGet");
@@ -165,14 +179,29 @@ CALL(cuDeviceGetAttribute, int *v, int attr, int d)
    (void)d;
    ENTER("cuDeviceGetAttribute");
    switch (attr) {
-   case 1: *v = 1024; break;
-   case 10: *v = 32; break;
-   case 16: *v = 132; break;
-   case 75: *v = state.sm_major; break;
-   case 76: *v = state.sm_minor; break;
-   case 88: *v = state.pageable; break;
-   case 97: *v = state.max_shared; break;
-   default: *v = 7;
+   case 1:
+      *v = 1024;
+      break;
+   case 10:
+      *v = 32;
+      break;
+   case 16:
+      *v = 132;
+      break;
+   case 75:
+      *v = state.sm_major;
+      break;
+   case 76:
+      *v = state.sm_minor;
+      break;
+   case 88:
+      *v = state.pageable;
+      break;
+   case 97:
+      *v = state.max_shared;
+      break;
+   default:
+      *v = 7;
    }
    return 0;
 }
@@ -217,14 +246,23 @@ CALL(cuCtxPopCurrent_v2, void **c)
    *c = stack[--depth];
    return enter("cuCtxPopCurrent_v2");
 }
-CALL(cuCtxGetDevice, int *d) { ENTER("cuCtxGetDevice"); *d = 0; return depth ? 0 : 201; }
+CALL(cuCtxGetDevice, int *d)
+{
+   ENTER("cuCtxGetDevice");
+   *d = 0;
+   return depth ? 0 : 201;
+}
 CALL(cuCtxGetId, void *c, unsigned long long *id)
 {
    ENTER("cuCtxGetId");
    *id = (unsigned long long)(uintptr_t)c + state.context_epoch;
    return 0;
 }
-CALL(cuCtxSynchronize, void) { ENTER("cuCtxSynchronize"); return 0; }
+CALL(cuCtxSynchronize, void)
+{
+   ENTER("cuCtxSynchronize");
+   return 0;
+}
 CALL(cuMemGetInfo_v2, size_t *f, size_t *t)
 {
    ENTER("cuMemGetInfo_v2");
@@ -286,12 +324,23 @@ CALL(cuPointerGetAttribute, void *value, int attr, uint64_t p)
    if (p - m.begin >= m.bytes)
       return 1;
    switch (attr) {
-   case 2: *(unsigned *)value = (unsigned)m.type; break;
-   case 8: *(unsigned char *)value = (unsigned char)m.managed; break;
-   case 9: *(int *)value = m.device; break;
-   case 11: *(uint64_t *)value = m.begin; break;
-   case 12: *(size_t *)value = m.bytes; break;
-   default: return 1;
+   case 2:
+      *(unsigned *)value = (unsigned)m.type;
+      break;
+   case 8:
+      *(unsigned char *)value = (unsigned char)m.managed;
+      break;
+   case 9:
+      *(int *)value = m.device;
+      break;
+   case 11:
+      *(uint64_t *)value = m.begin;
+      break;
+   case 12:
+      *(size_t *)value = m.bytes;
+      break;
+   default:
+      return 1;
    }
    return 0;
 }
@@ -456,7 +505,12 @@ CALL(cuStreamDestroy_v2, void *s)
    state.streams--;
    return 0;
 }
-CALL(cuStreamSynchronize, void *s) { (void)s; ENTER("cuStreamSynchronize"); return 0; }
+CALL(cuStreamSynchronize, void *s)
+{
+   (void)s;
+   ENTER("cuStreamSynchronize");
+   return 0;
+}
 CALL(cuStreamIsCapturing, void *s, int *v)
 {
    (void)s;
@@ -487,8 +541,18 @@ CALL(cuEventRecord, void *e, void *s)
    memcpy(e, &state.clock_ms, sizeof state.clock_ms);
    return 0;
 }
-CALL(cuEventSynchronize, void *e) { (void)e; ENTER("cuEventSynchronize"); return 0; }
-CALL(cuEventQuery, void *e) { (void)e; ENTER("cuEventQuery"); return 0; }
+CALL(cuEventSynchronize, void *e)
+{
+   (void)e;
+   ENTER("cuEventSynchronize");
+   return 0;
+}
+CALL(cuEventQuery, void *e)
+{
+   (void)e;
+   ENTER("cuEventQuery");
+   return 0;
+}
 CALL(cuEventElapsedTime, float *ms, void *a, void *b)
 {
    double from, to;

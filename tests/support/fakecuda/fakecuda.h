@@ -10,59 +10,59 @@
 enum { FAKE_MAX_PARAMS = 64, FAKE_MAX_LAUNCHES = 8 };
 
 typedef struct FakeLaunch {
-   char function[64];                  /* entry name */
+   char function[64]; /* entry name */
    unsigned grid[3], block[3];
    unsigned shared_bytes;
    void *stream;
-   unsigned cluster[3];                /* zeros without the attribute */
+   unsigned cluster[3]; /* zeros without the attribute */
    int cooperative, programmatic;
-   uint64_t params[FAKE_MAX_PARAMS];   /* 8 bytes at each parameter's address */
-   unsigned num_params;                /* as many as fake_state()->expect_params */
-   unsigned char map[128];             /* bytes at the parameter number expect_map */
+   uint64_t params[FAKE_MAX_PARAMS]; /* 8 bytes at each parameter's address */
+   unsigned num_params;              /* as many as fake_state()->expect_params */
+   unsigned char map[128];           /* bytes at the parameter number expect_map */
 } FakeLaunch;
 
 /* Memory that cuPointerGetAttribute knows besides what cuMemAlloc gave. */
 typedef struct FakeMemory {
    uint64_t begin, bytes;
-   int type;       /* CUmemorytype: 1 = host, 2 = device */
+   int type; /* CUmemorytype: 1 = host, 2 = device */
    int managed;
    int device;
 } FakeMemory;
 
 typedef struct FakeState {
-   int version;                /* cuDriverGetVersion */
-   int devices;                /* cuDeviceGetCount */
+   int version; /* cuDriverGetVersion */
+   int devices; /* cuDeviceGetCount */
    int sm_major, sm_minor;
-   int max_shared;             /* opt-in bytes */
-   const char *fail_symbol;    /* this call fails … */
-   int fail_at;                /* … when it is made for the Nth time from now on (1 = next) */
-   int fail_code;              /* … with this CUresult */
-   int fail_call;              /* the Nth call from now on, whatever it is, answers it as well */
-   const char *failed;         /* the call that was made to fail */
-   int no_words;               /* cuGetErrorString fails */
+   int max_shared;          /* opt-in bytes */
+   const char *fail_symbol; /* this call fails … */
+   int fail_at;             /* … when it is made for the Nth time from now on (1 = next) */
+   int fail_code;           /* … with this CUresult */
+   int fail_call;           /* the Nth call from now on, whatever it is, answers it as well */
+   const char *failed;      /* the call that was made to fail */
+   int no_words;            /* cuGetErrorString fails */
    FakeMemory memory;
-   int pageable;               /* cuDeviceGetAttribute: the device reads any host memory */
-   int sticky;                 /* non-zero: every later call answers it (set by a sticky failure) */
-   const char *load_log;       /* written to the info log */
-   const char *load_error;     /* written to the error log when the load fails */
-   unsigned expect_params;     /* parameters to read at each launch */
+   int pageable;           /* cuDeviceGetAttribute: the device reads any host memory */
+   int sticky;             /* non-zero: every later call answers it (set by a sticky failure) */
+   const char *load_log;   /* written to the info log */
+   const char *load_error; /* written to the error log when the load fails */
+   unsigned expect_params; /* parameters to read at each launch */
    unsigned char param_bytes[FAKE_MAX_PARAMS]; /* of each; 0 = 8 */
-   int expect_map;             /* parameter that is a tensor map; -1 = none */
-   int capturing;              /* cuStreamIsCapturing */
+   int expect_map;                             /* parameter that is a tensor map; -1 = none */
+   int capturing;                              /* cuStreamIsCapturing */
    /* Called at each cuLaunchKernel with what was recorded: may write "device" memory, and answers
     * how long the kernel takes, which event times then show; NULL: every event time is 1.5 ms. */
    float (*on_launch)(const FakeLaunch *launch);
-   double clock_ms;            /* of launches so far */
-   size_t free_bytes;          /* cuMemGetInfo; allocations beyond fail with OUT_OF_MEMORY */
+   double clock_ms;                  /* of launches so far */
+   size_t free_bytes;                /* cuMemGetInfo; allocations beyond fail with OUT_OF_MEMORY */
    unsigned long long context_epoch; /* raised: every context is a new one at an old address */
    /* recorded */
-   unsigned num_launches;      /* counts on beyond FAKE_MAX_LAUNCHES */
+   unsigned num_launches; /* counts on beyond FAKE_MAX_LAUNCHES */
    FakeLaunch launches[FAKE_MAX_LAUNCHES];
-   int func_attr[16];          /* last value set by cuFuncSetAttribute */
-   int contexts, modules, buffers, streams, events;   /* alive */
+   int func_attr[16];                               /* last value set by cuFuncSetAttribute */
+   int contexts, modules, buffers, streams, events; /* alive */
    int total_calls;
-   char ptx[4096];             /* begin of the last image loaded */
-   uint64_t map_dims[5], map_strides[5], map_base;     /* of the last tensor map */
+   char ptx[4096];                                 /* begin of the last image loaded */
+   uint64_t map_dims[5], map_strides[5], map_base; /* of the last tensor map */
    unsigned map_rank, map_box[5];
    int map_dtype, map_swizzle, map_fill;
 } FakeState;

@@ -127,7 +127,7 @@ overflowing_sizes_are_out_of_memory(void **state)
 {
    (void)state;
    static const size_t row[][2] = {
-       {SIZE_MAX, 2}, {SIZE_MAX / 2, 3}, {SIZE_MAX, 1}, {SIZE_MAX / 16 + 1, 16}};
+      {SIZE_MAX, 2}, {SIZE_MAX / 2, 3}, {SIZE_MAX, 1}, {SIZE_MAX / 16 + 1, 16}};
    for (volatile size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
       Fixture f;
       fixture_open(&f);
@@ -185,14 +185,14 @@ int
 test_arena(void)
 {
    const struct CMUnitTest tests[] = {
-       cmocka_unit_test(blocks_are_zero_aligned_and_disjoint),
-       cmocka_unit_test(reset_gives_back_and_zeroes_again),
-       cmocka_unit_test(reset_to_the_empty_mark),
-       cmocka_unit_test(every_failing_block_unwinds),
-       cmocka_unit_test(limit_is_exact),
-       cmocka_unit_test(overflowing_sizes_are_out_of_memory),
-       cmocka_unit_test(failing_allocator_unwinds),
-       cmocka_unit_test(formatted_text),
+      cmocka_unit_test(blocks_are_zero_aligned_and_disjoint),
+      cmocka_unit_test(reset_gives_back_and_zeroes_again),
+      cmocka_unit_test(reset_to_the_empty_mark),
+      cmocka_unit_test(every_failing_block_unwinds),
+      cmocka_unit_test(limit_is_exact),
+      cmocka_unit_test(overflowing_sizes_are_out_of_memory),
+      cmocka_unit_test(failing_allocator_unwinds),
+      cmocka_unit_test(formatted_text),
    };
    return cmocka_run_group_tests_name("base/arena", tests, NULL, NULL);
 }

@@ -191,12 +191,12 @@ json_lines(void **state)
    tl_sb_init(&sb, c.f.arena);
    tl_diag_render_json(&c.diags, c.diags.first, &sb);
    assert_string_equal(
-       tl_sb_cstr(&sb),
-       "{\"code\":\"E0129\",\"severity\":\"error\",\"message\":"
-       "\"f-string: a\\\"b\\\\c\\u000a\\u0001\",\"file\":\"f.tile\",\"line\":1,"
-       "\"column\":1,\"end_line\":1,\"end_column\":2,\"notes\":[{\"code\":\"N0112\","
-       "\"severity\":\"note\",\"message\":\"n\",\"file\":\"f.tile\",\"line\":1,"
-       "\"column\":3,\"end_line\":1,\"end_column\":4}]}\n");
+      tl_sb_cstr(&sb),
+      "{\"code\":\"E0129\",\"severity\":\"error\",\"message\":"
+      "\"f-string: a\\\"b\\\\c\\u000a\\u0001\",\"file\":\"f.tile\",\"line\":1,"
+      "\"column\":1,\"end_line\":1,\"end_column\":2,\"notes\":[{\"code\":\"N0112\","
+      "\"severity\":\"note\",\"message\":\"n\",\"file\":\"f.tile\",\"line\":1,"
+      "\"column\":3,\"end_line\":1,\"end_column\":4}]}\n");
    fixture_close(&c.f);
 }
 
@@ -215,14 +215,14 @@ int
 test_diag(void)
 {
    const struct CMUnitTest tests[] = {
-       cmocka_unit_test(positions),
-       cmocka_unit_test(joined_ranges),
-       cmocka_unit_test(carets_under_wide_and_tabbed_text),
-       cmocka_unit_test(help_and_notes_follow_their_error),
-       cmocka_unit_test(long_lines_are_cut_around_the_caret),
-       cmocka_unit_test(limits_and_duplicates),
-       cmocka_unit_test(json_lines),
-       cmocka_unit_test(codes_are_named),
+      cmocka_unit_test(positions),
+      cmocka_unit_test(joined_ranges),
+      cmocka_unit_test(carets_under_wide_and_tabbed_text),
+      cmocka_unit_test(help_and_notes_follow_their_error),
+      cmocka_unit_test(long_lines_are_cut_around_the_caret),
+      cmocka_unit_test(limits_and_duplicates),
+      cmocka_unit_test(json_lines),
+      cmocka_unit_test(codes_are_named),
    };
    return cmocka_run_group_tests_name("base/diag", tests, NULL, NULL);
 }

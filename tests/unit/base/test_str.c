@@ -152,9 +152,9 @@ int
 test_str(void)
 {
    const struct CMUnitTest tests[] = {
-       cmocka_unit_test(map_against_a_plain_array),   cmocka_unit_test(hash_depends_on_every_byte),
-       cmocka_unit_test(equal_text_has_one_address),  cmocka_unit_test(builder_grows),
-       cmocka_unit_test(edit_distance_by_definition),
+      cmocka_unit_test(map_against_a_plain_array),   cmocka_unit_test(hash_depends_on_every_byte),
+      cmocka_unit_test(equal_text_has_one_address),  cmocka_unit_test(builder_grows),
+      cmocka_unit_test(edit_distance_by_definition),
    };
    return cmocka_run_group_tests_name("base/str", tests, NULL, NULL);
 }

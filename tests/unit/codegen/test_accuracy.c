@@ -153,8 +153,8 @@ ONE(div, x / y)
 static const struct {
    const char *name, *ir; /* of the table, of the IR */
    Oracle *oracle;
-   double limit;  /* largest argument that the table speaks of; 0 = all */
-   bool flushes;  /* triton mode: denormal arguments and results */
+   double limit; /* largest argument that the table speaks of; 0 = all */
+   bool flushes; /* triton mode: denormal arguments and results */
 } functions[] = {
    {"exp(x)", "exp %x : fp32", o_exp, 0, true},
    {"exp(x), abs(x) <= 1", "exp %x : fp32", o_exp, 1, true},
@@ -181,10 +181,11 @@ enum { FRACTIONS = 40, NUM_ARGS = 512 * FRACTIONS };
 static uint32_t
 argument(unsigned i, uint64_t *seed)
 {
-   static const float turn[] = {88.722839f, 88.722832f, -87.33654f, -103.97208f, -103.9721f, 128,
-                                -126, -149, -150, 0.70710677f, 0.70710683f, 1.4142135f, 0.99999994f, 1,
-                                1.0000001f, 0.6f, 0.59999996f, 4, 3.9999998f, 0.78539819f,
-                                1.5707964f, 3.1415927f, 6.2831855f, 16367173.0f * 0x1p72f};
+   static const float turn[] = {
+      88.722839f,  88.722832f,  -87.33654f, -103.97208f, -103.9721f,  128,
+      -126,        -149,        -150,       0.70710677f, 0.70710683f, 1.4142135f,
+      0.99999994f, 1,           1.0000001f, 0.6f,        0.59999996f, 4,
+      3.9999998f,  0.78539819f, 1.5707964f, 3.1415927f,  6.2831855f,  16367173.0f * 0x1p72f};
    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
    unsigned which = i % FRACTIONS;
    uint32_t fraction = which == 0 ? 0 : which == 1 ? 0x7FFFFF : (uint32_t)(*seed >> 41);
@@ -248,8 +249,8 @@ fp32_functions_keep_their_published_bounds(void **state)
          release(&c);
          if (!(worst <= bound)) {
             print_error("%-20s %s: %.3f ulp, docs/accuracy.md says %g; %a, %a gave %a\n",
-                        functions[f].name, kind[mode], worst, bound, (double)at[0],
-                        (double)at[1], (double)at[2]);
+                        functions[f].name, kind[mode], worst, bound, (double)at[0], (double)at[1],
+                        (double)at[2]);
             failures++;
          }
       }

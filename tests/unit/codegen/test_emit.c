@@ -51,9 +51,9 @@ static const char *
 emit(Fixture *f, const char *arch, const char *head, const char *body)
 {
    const char *text = tl_arena_printf(
-       f->arena,
-       "func @k(%s) {num_warps = 4, state = lowered, shared_bytes = 32768} {\n%s\nreturn\n}\n",
-       head, body);
+      f->arena,
+      "func @k(%s) {num_warps = 4, state = lowered, shared_bytes = 32768} {\n%s\nreturn\n}\n", head,
+      body);
    uint32_t file = tl_sources_add(f->sources, "k.tir", text, strlen(text));
    f->module->first_func = NULL;
    bool ok = tl_read_module(f->module, f->sources, file);
@@ -61,7 +61,7 @@ emit(Fixture *f, const char *arch, const char *head, const char *body)
       print_error("%s\n", d->text);
    assert_true(ok);
    TlCgOptions o = {
-       .target = tl_target_find(arch), .opt_level = 3, .want_llvm = true, .verify = true};
+      .target = tl_target_find(arch), .opt_level = 3, .want_llvm = true, .verify = true};
    TlCgResult r;
    TlFunc *func = f->module->first_func;
    return tl_codegen(f->arena, &func, 1, f->sources, &f->diags, &o, &r) ? r.ptx : NULL;
@@ -121,18 +121,18 @@ static void
 shared_and_barriers(void **state)
 {
    const char *ptx =
-       emit(*state, "sm_80", "%x: ptr<fp16>, %y: ptr<fp32>",
-            "%l = lane_id : i32\n"
-            "%c = constant {value = 16} : i32\n"
-            "%a = mul %l, %c : i32\n"
-            "%v = ld_global %x {vec = 8} : regs<fp16, 8>\n"
-            "st_shared %a, %v {vec = 8}\n"
-            "bar_sync\n"
-            "%m = ldmatrix %a : regs<fp16, 8>\n"
-            "%t = ldmatrix %a {trans = true, num = 2, offsets = [64]} : regs<fp16, 4>\n"
-            "%z = constant {value = 0.0} : regs<fp32, 4>\n"
-            "%d = mma %m, %t, %z {mma = m16n8k16.f16.f32, reps = [1, 1, 1]} : regs<fp32, 4>\n"
-            "st_global %y, %d {vec = 4}\n");
+      emit(*state, "sm_80", "%x: ptr<fp16>, %y: ptr<fp32>",
+           "%l = lane_id : i32\n"
+           "%c = constant {value = 16} : i32\n"
+           "%a = mul %l, %c : i32\n"
+           "%v = ld_global %x {vec = 8} : regs<fp16, 8>\n"
+           "st_shared %a, %v {vec = 8}\n"
+           "bar_sync\n"
+           "%m = ldmatrix %a : regs<fp16, 8>\n"
+           "%t = ldmatrix %a {trans = true, num = 2, offsets = [64]} : regs<fp16, 4>\n"
+           "%z = constant {value = 0.0} : regs<fp32, 4>\n"
+           "%d = mma %m, %t, %z {mma = m16n8k16.f16.f32, reps = [1, 1, 1]} : regs<fp32, 4>\n"
+           "st_global %y, %d {vec = 4}\n");
    expect(ptx, "st.shared.v4.b32");
    expect(ptx, "bar.sync");
    expect(ptx, "ldmatrix.sync.aligned.m8n8.x4.shared.b16");
@@ -334,8 +334,10 @@ functions(void **state)
             names[i], type);
          expect(emit(f, "sm_80", head, body), "st.global");
       }
-   expect(emit(f, "sm_90a", "%x: ptr<fp32>", "%v = ld_global %x : fp32\n%r = sqrt %v : fp32\n"
-                                             "st_global %x, %r\n"), "sqrt.approx.ftz.f32");
+   expect(emit(f, "sm_90a", "%x: ptr<fp32>",
+               "%v = ld_global %x : fp32\n%r = sqrt %v : fp32\n"
+               "st_global %x, %r\n"),
+          "sqrt.approx.ftz.f32");
 }
 
 /* Every pair of dtypes has a conversion that assembles; none goes through a pattern LLVM gets

@@ -32,9 +32,9 @@ emit_unselectable(TlCg *cg, void *user)
    LLVMTargetRef target;
    char *error = NULL;
    assert_false(LLVMGetTargetFromTriple("nvptx64-nvidia-cuda", &target, &error));
-   cg->tm = LLVMCreateTargetMachine(target, "nvptx64-nvidia-cuda", "sm_90a", "+ptx80",
-                                    LLVMCodeGenLevelDefault, LLVMRelocDefault,
-                                    LLVMCodeModelDefault);
+   cg->tm =
+      LLVMCreateTargetMachine(target, "nvptx64-nvidia-cuda", "sm_90a", "+ptx80",
+                              LLVMCodeGenLevelDefault, LLVMRelocDefault, LLVMCodeModelDefault);
    tl_cg_new_module(cg, "nvptx64-nvidia-cuda");
    LLVMTypeRef type = LLVMFunctionType(cg->f64, &cg->f64, 1, false);
    LLVMValueRef f = LLVMAddFunction(cg->mod, "f", type), x = LLVMGetParam(f, 0);
@@ -60,8 +60,7 @@ fatal_errors_come_back(void **state)
    TlSources *sources = tl_sources_new(arena);
    TlDiags diags;
    tl_diags_init(&diags, arena, sources);
-   TlModule *module =
-      tl_module_new(arena, tl_types_new(arena), tl_strings_new(arena), &diags);
+   TlModule *module = tl_module_new(arena, tl_types_new(arena), tl_strings_new(arena), &diags);
    uint32_t file = tl_sources_add(sources, "k.tir", kernel, strlen(kernel));
    assert_true(tl_read_module(module, sources, file));
    TlFunc *func = module->first_func;
@@ -72,8 +71,12 @@ fatal_errors_come_back(void **state)
    for (unsigned times = 0; times < 2; times++) {
       tl_diags_init(&diags, arena, sources);
       TlCg *cg = tl_new(arena, TlCg);
-      *cg = (TlCg){.arena = arena, .sources = sources, .diags = &diags, .options = &options,
-                   .target = options.target, .func = func};
+      *cg = (TlCg){.arena = arena,
+                   .sources = sources,
+                   .diags = &diags,
+                   .options = &options,
+                   .target = options.target,
+                   .func = func};
       __lsan_disable();
       bool ok = tl_cg_guarded(cg, emit_unselectable, NULL);
       __lsan_enable();

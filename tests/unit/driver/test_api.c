@@ -63,16 +63,15 @@ failing_options(Failing *f)
 static TilecCompileOptions
 compile_options(const char *text)
 {
-   return (TilecCompileOptions){.struct_size = sizeof(TilecCompileOptions),
-                                .source = text,
-                                .source_bytes = TILEC_STRLEN,
-                                .signature = "*fp32:16, *fp32:16, i32, fp32",
-                                .remarks = "all",
-                                .keep_stages = TILEC_STAGE_BIT(TILEC_STAGE_TOKENS) |
-                                               TILEC_STAGE_BIT(TILEC_STAGE_AST) |
-                                               TILEC_STAGE_BIT(TILEC_STAGE_IR) |
-                                               TILEC_STAGE_BIT(TILEC_STAGE_LAID) |
-                                               TILEC_STAGE_BIT(TILEC_STAGE_LOWERED)};
+   return (TilecCompileOptions){
+      .struct_size = sizeof(TilecCompileOptions),
+      .source = text,
+      .source_bytes = TILEC_STRLEN,
+      .signature = "*fp32:16, *fp32:16, i32, fp32",
+      .remarks = "all",
+      .keep_stages = TILEC_STAGE_BIT(TILEC_STAGE_TOKENS) | TILEC_STAGE_BIT(TILEC_STAGE_AST) |
+                     TILEC_STAGE_BIT(TILEC_STAGE_IR) | TILEC_STAGE_BIT(TILEC_STAGE_LAID) |
+                     TILEC_STAGE_BIT(TILEC_STAGE_LOWERED)};
 }
 
 /* One launch on the CPU that makes 100 values. */
@@ -244,7 +243,8 @@ options_are_checked(void **state)
    static const char *const no_dir[] = {NULL};
    volatile int cancel = 1;
    const TilecDefine holes[] = {{"BLOCK", NULL}, {NULL, "3"}};
-   TilecCompileOptions good = {.struct_size = sizeof good, .source_bytes = TILEC_STRLEN,
+   TilecCompileOptions good = {.struct_size = sizeof good,
+                               .source_bytes = TILEC_STRLEN,
                                .source = "@kernel\ndef k(x: *fp32):\n    store(x, 1.0)\n"};
    TilecCompileOptions bad[9];
    for (int i = 0; i < 9; i++)
@@ -423,12 +423,11 @@ static void
 ptx_version_is_the_lowest_needed(void **state)
 {
    (void)state;
-   static const char fp8_dot[] =
-      "@kernel\n"
-      "def k(a, b, c):\n"
-      "    i = arange(0, 32)\n"
-      "    at = i[:, None] * 32 + i[None, :]\n"
-      "    store(c + at, dot(load(a + at), load(b + at)))\n";
+   static const char fp8_dot[] = "@kernel\n"
+                                 "def k(a, b, c):\n"
+                                 "    i = arange(0, 32)\n"
+                                 "    at = i[:, None] * 32 + i[None, :]\n"
+                                 "    store(c + at, dot(load(a + at), load(b + at)))\n";
    static const struct {
       const char *arch, *a;
       uint32_t bound, version;
@@ -464,8 +463,11 @@ ptx_version_is_the_lowest_needed(void **state)
       assert_non_null(strstr(ptx, "mma.sync"));
       tilec_program_free(p);
    }
-   TilecCompileOptions co = {.struct_size = sizeof co, .source = fp8_dot,
-                             .source_bytes = TILEC_STRLEN, .arch = "sm_120", .ptx_version = 80};
+   TilecCompileOptions co = {.struct_size = sizeof co,
+                             .source = fp8_dot,
+                             .source_bytes = TILEC_STRLEN,
+                             .arch = "sm_120",
+                             .ptx_version = 80};
    TilecProgram *p = NULL;
    assert_int_equal(tilec_compile(s, &co, &p), TILEC_BAD_TARGET);
    tilec_session_free(s);
@@ -476,8 +478,8 @@ list_text(const char *text, const char *file)
 {
    TilecSession *session;
    TilecListing *l = NULL;
-   TilecCompileOptions o = {.struct_size = sizeof o, .file = file, .source = text,
-                            .source_bytes = TILEC_STRLEN};
+   TilecCompileOptions o = {
+      .struct_size = sizeof o, .file = file, .source = text, .source_bytes = TILEC_STRLEN};
    assert_int_equal(tilec_session_new(NULL, &session), TILEC_OK);
    assert_int_equal(tilec_list_kernels(session, &o, &l), TILEC_OK);
    tilec_session_free(session);
@@ -546,9 +548,12 @@ imports_are_told(void **state)
    TilecProgram *p;
    TilecImport import;
    TilecCompileOptions o = {
-      .struct_size = sizeof o, .include_dirs = dirs, .num_include_dirs = 2,
+      .struct_size = sizeof o,
+      .include_dirs = dirs,
+      .num_include_dirs = 2,
       .source = "from two import twice\n@kernel\ndef k(x: *fp32):\n    store(x, twice(load(x)))\n",
-      .source_bytes = TILEC_STRLEN, .stop_after = TILEC_STAGE_IR};
+      .source_bytes = TILEC_STRLEN,
+      .stop_after = TILEC_STAGE_IR};
    assert_int_equal(tilec_session_new(NULL, &session), TILEC_OK);
    assert_int_equal(tilec_compile(session, &o, &p), TILEC_OK);
    unsigned found = 0, absent = 0;

@@ -58,8 +58,8 @@ option_forms(void **state)
 {
    Fixture *f = *state;
    TlCommandLine cl;
-   PARSE(f, &cl, "run", "f.tile", "--arg", "x=3", "--arg=y=4", "-DN=5", "-O2",
-         "-Rlayout", "--time", "--", "-odd");
+   PARSE(f, &cl, "run", "f.tile", "--arg", "x=3", "--arg=y=4", "-DN=5", "-O2", "-Rlayout", "--time",
+         "--", "-odd");
    assert_null(cl.error);
    assert_int_equal(cl.command, CMD_RUN);
    assert_int_equal(cl.operands.len, 2);

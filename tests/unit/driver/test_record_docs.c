@@ -42,8 +42,8 @@ fields_written(Names names[LEVELS])
    static const TilecArgInfo arg = {.name = "n", .type = "i32"};
    static const TilecHiddenArg hidden = {
       .kind = TILEC_HIDDEN_EXPR, .dtype = TILEC_I32, .dims = {"n"}};
-   const TilecKernelInfo kernel = {.name = "k", .entry = "k", .args = &arg, .num_args = 1,
-                                   .hidden = &hidden, .num_hidden = 1};
+   const TilecKernelInfo kernel = {
+      .name = "k", .entry = "k", .args = &arg, .num_args = 1, .hidden = &hidden, .num_hidden = 1};
    const TilecImageInfo image = {
       .format = TILEC_IMAGE_FORMAT, .arch = "sm_90a", .kernels = &kernel, .num_kernels = 1};
    json[0] = 0;

@@ -12,35 +12,35 @@
 #include <string.h>
 
 static const char source[] =
-    "SIZES = [32, 64, 128]\n"
-    "def few(configs, named, **kw):\n"
-    "    assert named['x'].itemsize == 2\n"
-    "    return [c for c in configs if c.kwargs['BLOCK'] <= named['n'] and c.num_warps > 1]\n"
-    "def cost(n, BLOCK, num_warps, **kw):\n"
-    "    return abs(BLOCK - n) * 10 + num_warps\n"
-    "def broken(configs, named):\n"
-    "    return torch.prune(configs)\n"
-    "@autotune(configs=[Config({'BLOCK': b, 'ACT': \"a'b\"}, num_warps=w) for b in SIZES\n"
-    "                   for w in (1, 2, 4)] + [Config({'BLOCK': 16})], key=['n'],\n"
-    "          prune_configs_by={'early_config_prune': few, 'perf_model': cost, 'top_k': 2},\n"
-    "          reset_to_zero=['y'], restore_value=['x'], warmup=3, rep=7)\n"
-    "@kernel(num_warps=8, num_stages=5, grid=(cdiv(n, BLOCK),))\n"
-    "def scale(x: *fp16, y: *fp16, n: i32, BLOCK: constexpr, ACT: constexpr):\n"
-    "    store(y, load(x))\n"
-    "@autotune(configs=[Config({'B': 1}), Config({'B': 2})], key=[],\n"
-    "          prune_configs_by={'early_config_prune': broken}, post_hook=after)\n"
-    "@kernel\n"
-    "def other(x: *fp16, B: constexpr):\n"
-    "    store(x, 1.0)\n"
-    "@heuristics({'ODD': lambda args: args['n'] % 2 == 1, 'num_warps': lambda args: 8})\n"
-    "@heuristics({'BIG': lambda args: args['ODD'] and args['B'] > 10, 'LOST': lambda a: "
-    "a['none']})\n"
-    "@kernel\n"
-    "def chosen(x, n, B: constexpr, ODD: constexpr, BIG: constexpr, LOST: constexpr):\n"
-    "    store(x, 1.0)\n"
-    "@kernel\n"
-    "def plain(x: *fp16):\n"
-    "    store(x, 1.0)\n";
+   "SIZES = [32, 64, 128]\n"
+   "def few(configs, named, **kw):\n"
+   "    assert named['x'].itemsize == 2\n"
+   "    return [c for c in configs if c.kwargs['BLOCK'] <= named['n'] and c.num_warps > 1]\n"
+   "def cost(n, BLOCK, num_warps, **kw):\n"
+   "    return abs(BLOCK - n) * 10 + num_warps\n"
+   "def broken(configs, named):\n"
+   "    return torch.prune(configs)\n"
+   "@autotune(configs=[Config({'BLOCK': b, 'ACT': \"a'b\"}, num_warps=w) for b in SIZES\n"
+   "                   for w in (1, 2, 4)] + [Config({'BLOCK': 16})], key=['n'],\n"
+   "          prune_configs_by={'early_config_prune': few, 'perf_model': cost, 'top_k': 2},\n"
+   "          reset_to_zero=['y'], restore_value=['x'], warmup=3, rep=7)\n"
+   "@kernel(num_warps=8, num_stages=5, grid=(cdiv(n, BLOCK),))\n"
+   "def scale(x: *fp16, y: *fp16, n: i32, BLOCK: constexpr, ACT: constexpr):\n"
+   "    store(y, load(x))\n"
+   "@autotune(configs=[Config({'B': 1}), Config({'B': 2})], key=[],\n"
+   "          prune_configs_by={'early_config_prune': broken}, post_hook=after)\n"
+   "@kernel\n"
+   "def other(x: *fp16, B: constexpr):\n"
+   "    store(x, 1.0)\n"
+   "@heuristics({'ODD': lambda args: args['n'] % 2 == 1, 'num_warps': lambda args: 8})\n"
+   "@heuristics({'BIG': lambda args: args['ODD'] and args['B'] > 10, 'LOST': lambda a: "
+   "a['none']})\n"
+   "@kernel\n"
+   "def chosen(x, n, B: constexpr, ODD: constexpr, BIG: constexpr, LOST: constexpr):\n"
+   "    store(x, 1.0)\n"
+   "@kernel\n"
+   "def plain(x: *fp16):\n"
+   "    store(x, 1.0)\n";
 
 static char remarks[2048];
 
@@ -108,8 +108,8 @@ defines_win(void **state)
       tuning_of("scale", &(TilecCompileOptions){.defines = &block, .num_defines = 1});
    assert_int_equal(t->num_configs, 4); /* warps 1, 2, 4; and the last one, 8 and no ACT */
    assert_string_equal(t->configs[0].text, "ACT='a\\'b', num_warps=1, num_stages=5");
-   t = tuning_of("scale", &(TilecCompileOptions){.defines = &block, .num_defines = 1,
-                                                 .num_warps = 2, .num_stages = 3});
+   t = tuning_of("scale", &(TilecCompileOptions){
+                             .defines = &block, .num_defines = 1, .num_warps = 2, .num_stages = 3});
    assert_int_equal(t->num_configs, 2);
    assert_string_equal(t->configs[0].text, "ACT='a\\'b', num_warps=2, num_stages=3");
 }
@@ -119,7 +119,7 @@ pruned_with_values(void **state)
 {
    (void)state;
    static const char hook[] =
-       "R0204: 'post_hook' is host code that runs around launches; it has no effect\n";
+      "R0204: 'post_hook' is host code that runs around launches; it has no effect\n";
    const TilecDefine values[] = {{"x", "*fp16"}, {"y", "*fp16"}, {"n", "70"}};
    const TilecTuning *t =
       tuning_of("scale", &(TilecCompileOptions){.values = values, .num_values = 3});
@@ -147,7 +147,7 @@ heuristics_are_evaluated(void **state)
    assert_non_null(d);
    assert_true(d->params[1].value_matters && !d->params[0].value_matters);
    assert_true(!d->params[3].value_matters); /* a constexpr: part of the source's options */
-   assert_int_equal(d->num_heuristics, 3); /* outer ones first, as in Triton: BIG sees ODD */
+   assert_int_equal(d->num_heuristics, 3);   /* outer ones first, as in Triton: BIG sees ODD */
    assert_string_equal(d->heuristics[2].name, "BIG");
    assert_string_equal(d->heuristics[2].value, "True");
    assert_string_equal(d->heuristics[0].name, "ODD");
@@ -172,10 +172,8 @@ int
 test_tuning(void)
 {
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(configurations_are_listed),
-      cmocka_unit_test(defines_win),
-      cmocka_unit_test(pruned_with_values),
-      cmocka_unit_test(heuristics_are_evaluated),
+      cmocka_unit_test(configurations_are_listed), cmocka_unit_test(defines_win),
+      cmocka_unit_test(pruned_with_values),        cmocka_unit_test(heuristics_are_evaluated),
       cmocka_unit_test(hash_is_of_the_source),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);

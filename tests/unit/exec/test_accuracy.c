@@ -99,12 +99,38 @@ static const struct {
 enum { NUM = sizeof functions / sizeof functions[0] };
 
 static const double special[] = {
-   0.0, -0.0, INFINITY, -INFINITY, NAN, 1, -1, 0.5, -0.5, 5e-324, -5e-324, 2.2250738585072014e-308,
-   2.2250738585072009e-308, 1.7976931348623157e308, -1.7976931348623157e308, 709.78271289338397,
-   709.78271289338409, -745.13321910194110, 1024, -1074, -1075, 0.70710678118654757,
-   1.4142135623730951, 0.78539816339744828, 1.5707963267948966, 3.1415926535897931,
+   0.0,
+   -0.0,
+   INFINITY,
+   -INFINITY,
+   NAN,
+   1,
+   -1,
+   0.5,
+   -0.5,
+   5e-324,
+   -5e-324,
+   2.2250738585072014e-308,
+   2.2250738585072009e-308,
+   1.7976931348623157e308,
+   -1.7976931348623157e308,
+   709.78271289338397,
+   709.78271289338409,
+   -745.13321910194110,
+   1024,
+   -1074,
+   -1075,
+   0.70710678118654757,
+   1.4142135623730951,
+   0.78539816339744828,
+   1.5707963267948966,
+   3.1415926535897931,
    6381956970095103.0 * 0x1p797 /* the double nearest to a multiple of pi / 2 */,
-   0.99999999999999989, 1.0000000000000002, 1e22, 0x1p-60, -0x1p-60,
+   0.99999999999999989,
+   1.0000000000000002,
+   1e22,
+   0x1p-60,
+   -0x1p-60,
 };
 enum { SPECIAL = sizeof special / sizeof special[0] };
 
@@ -116,8 +142,8 @@ draw(Domain d, double limit, unsigned round, uint64_t *seed)
       double any = ldexp(1 + u, (int)(next_random(seed) % 2098) - 1074);
       in_y[i] = (random_unit(seed) * 2 - 1) * (limit > 0 ? limit : 1);
       if (d == MEDIUM)
-         in_x[i] = round % 2 ? sign * u * limit
-                             : sign * limit * ldexp(u, -(int)(next_random(seed) % 60));
+         in_x[i] =
+            round % 2 ? sign * u * limit : sign * limit * ldexp(u, -(int)(next_random(seed) % 60));
       else if (d == POWERS) {
          in_x[i] = round % 2 ? ldexp(1 + u, (int)(next_random(seed) % 2046) - 1022)
                              : 1 + sign * ldexp(u, -2 - (int)(next_random(seed) % 40));
@@ -140,9 +166,7 @@ ulp64(double got, long double want)
       return isnan(want) && isnan(got) ? 0 : INFINITY;
    double rounded = (double)want;
    if (isinf(got) || isinf(rounded))
-      return got == rounded                             ? 0
-             : fabsl(want) > 0x1.fffffffffffffp1023L ? 1
-                                                        : INFINITY;
+      return got == rounded ? 0 : fabsl(want) > 0x1.fffffffffffffp1023L ? 1 : INFINITY;
    int e = want == 0 ? -1022 : ilogbl(want);
    return (double)(fabsl(got - want) / ldexpl(1, (e < -1022 ? -1022 : e) - 52));
 }

@@ -393,7 +393,7 @@ shape_operations_move_elements(void **state)
    (void)state;
    enum { R = 4, C = 8 };
    static int32_t x[R][C], t[C][R], p[2][C][R / 2], flip[2][R][C], inter[2 * C], halves[2][C],
-       gathered[R][C], cat[2 * C], where_[R][C];
+      gathered[R][C], cat[2 * C], where_[R][C];
    for (unsigned i = 0; i < R * C; i++)
       x[i / C][i % C] = (int32_t)(i * 3 + 1);
    RUN("def k(px: *i32, t: *i32, p: *i32, f: *i32, n: *i32, h: *i32, g: *i32, c: *i32, w: *i32):\n"
@@ -762,30 +762,30 @@ int
 test_builtin_run(void)
 {
    const struct CMUnitTest tests[] = {
-       cmocka_unit_test(division_truncates_at_run_time_and_floors_at_compile_time),
-       cmocka_unit_test(integer_operators_are_exact),
-       cmocka_unit_test(comparisons_order_nan_as_ieee),
-       cmocka_unit_test(casts_round_saturate_and_wrap),
-       cmocka_unit_test(half_arithmetic_rounds_each_step),
-       cmocka_unit_test(reductions_fold_along_their_axis),
-       cmocka_unit_test(reductions_widen_as_triton_does),
-       cmocka_unit_test(user_combines_take_tuples),
-       cmocka_unit_test(scans_and_histogram),
-       cmocka_unit_test(softmax_sums_to_one),
-       cmocka_unit_test(shape_operations_move_elements),
-       cmocka_unit_test(map_runs_a_scalar_function),
-       cmocka_unit_test(masks_select_elements),
-       cmocka_unit_test(undefined_lanes_are_diagnosed),
-       cmocka_unit_test(booleans_are_bytes),
-       cmocka_unit_test(pointers_are_values),
-       cmocka_unit_test(block_pointers_walk_an_array),
-       cmocka_unit_test(descriptors_pad_and_drop),
-       cmocka_unit_test(dot_accumulates_in_the_result_type),
-       cmocka_unit_test(batched_dot),
-       cmocka_unit_test(atomics_return_the_old_value),
-       cmocka_unit_test(programs_count_and_wrap),
-       cmocka_unit_test(python_helpers_agree_with_python),
-       cmocka_unit_test(hints_and_barriers_change_nothing),
+      cmocka_unit_test(division_truncates_at_run_time_and_floors_at_compile_time),
+      cmocka_unit_test(integer_operators_are_exact),
+      cmocka_unit_test(comparisons_order_nan_as_ieee),
+      cmocka_unit_test(casts_round_saturate_and_wrap),
+      cmocka_unit_test(half_arithmetic_rounds_each_step),
+      cmocka_unit_test(reductions_fold_along_their_axis),
+      cmocka_unit_test(reductions_widen_as_triton_does),
+      cmocka_unit_test(user_combines_take_tuples),
+      cmocka_unit_test(scans_and_histogram),
+      cmocka_unit_test(softmax_sums_to_one),
+      cmocka_unit_test(shape_operations_move_elements),
+      cmocka_unit_test(map_runs_a_scalar_function),
+      cmocka_unit_test(masks_select_elements),
+      cmocka_unit_test(undefined_lanes_are_diagnosed),
+      cmocka_unit_test(booleans_are_bytes),
+      cmocka_unit_test(pointers_are_values),
+      cmocka_unit_test(block_pointers_walk_an_array),
+      cmocka_unit_test(descriptors_pad_and_drop),
+      cmocka_unit_test(dot_accumulates_in_the_result_type),
+      cmocka_unit_test(batched_dot),
+      cmocka_unit_test(atomics_return_the_old_value),
+      cmocka_unit_test(programs_count_and_wrap),
+      cmocka_unit_test(python_helpers_agree_with_python),
+      cmocka_unit_test(hints_and_barriers_change_nothing),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -145,8 +145,8 @@ read_only_misaligned_and_wild(void **state)
    expect_text(&c, "E0603");
    sema_run_free(&c.r);
    const char *cast =
-       "def k(a: i64, y: *i32):\n    p = a.to(tl.pointer_type(tl.int32), bitcast=True)\n"
-       "    store(y, load(p + 2))\n";
+      "def k(a: i64, y: *i32):\n    p = a.to(tl.pointer_type(tl.int32), bitcast=True)\n"
+      "    store(y, load(p + 2))\n";
    CASE(c, cast, 1, &plain, NUM(0x1234), BUF(x));
    assert_int_equal(c.fault.kind, TL_FAULT_WILD);
    assert_true(c.fault.address == 0x1234 + 8);
@@ -275,29 +275,29 @@ undefined_values_are_found_where_they_matter(void **state)
       const char *body;
       unsigned line, origin; /* line 0: nothing to report */
    } rows[] = {
-       {"    v = load(x + i, i < 5)\n    store(y + i, v)\n", 4, 3},
-       {"    v = load(x + i, i < 5)\n    store(y + i, v, i < 5)\n", 0, 0},
-       {"    v = load(x + i, i < 5)\n    store(y + i, where(i < 5, v, 0))\n", 0, 0},
-       {"    v = load(x + i, i < 5, other=0)\n    store(y + i, v)\n", 0, 0},
-       {"    v = load(x + i, i < 5)\n    store(y, tl.sum(v * 2, 0))\n", 4, 3},
-       {"    v = load(x + i, i < 5)\n    store(y + i, tl.cumsum(v, 0), i < 5)\n", 0, 0},
-       {"    v = load(x + i, i < 5)\n    store(y + i, tl.cumsum(v, 0), i < 6)\n", 4, 3},
-       {"    v = load(x + i, i < 5)\n    if tl.max(v, 0) > 0:\n        store(y, 1)\n", 4, 3},
-       {"    v = load(x + i, i < 5)\n    store(y + i, 1.0, (v == 0) & (i < 5))\n", 0, 0},
-       {"    v = load(x + i, i < 5)\n    store(y + i, 1.0, v == 0)\n", 4, 3},
-       {"    v = load(x + i, i < 5).to(tl.int32)\n    store(y + v, 1.0)\n", 4, 3},
-       {"    v = load(x + i, i < 5).to(tl.int32)\n    tl.atomic_add(y + i, v.to(tl.float32))\n", 4,
-        3},
-       {"    v = i // (i - 3)\n    store(y + i, v)\n", 4, 3},
-       {"    v = i // (i - 3)\n    store(y + i, where(i == 3, 0, v))\n", 0, 0},
-       /* rows that are masked off as a whole do not spoil the others */
-       {"    m = (i < 5)[:, None] & (arange(0, 1) < 1)[None, :]\n"
-        "    v = load(x + i[:, None] + arange(0, 1)[None, :], m)\n"
-        "    store(y + i, tl.sum(v, 1), i < 5)\n",
-        0, 0},
-       {"    v = load(x + i, i < 5)\n    for j in range(3):\n        v = v + 1\n    store(y + i, "
-        "v)\n",
-        6, 3},
+      {"    v = load(x + i, i < 5)\n    store(y + i, v)\n", 4, 3},
+      {"    v = load(x + i, i < 5)\n    store(y + i, v, i < 5)\n", 0, 0},
+      {"    v = load(x + i, i < 5)\n    store(y + i, where(i < 5, v, 0))\n", 0, 0},
+      {"    v = load(x + i, i < 5, other=0)\n    store(y + i, v)\n", 0, 0},
+      {"    v = load(x + i, i < 5)\n    store(y, tl.sum(v * 2, 0))\n", 4, 3},
+      {"    v = load(x + i, i < 5)\n    store(y + i, tl.cumsum(v, 0), i < 5)\n", 0, 0},
+      {"    v = load(x + i, i < 5)\n    store(y + i, tl.cumsum(v, 0), i < 6)\n", 4, 3},
+      {"    v = load(x + i, i < 5)\n    if tl.max(v, 0) > 0:\n        store(y, 1)\n", 4, 3},
+      {"    v = load(x + i, i < 5)\n    store(y + i, 1.0, (v == 0) & (i < 5))\n", 0, 0},
+      {"    v = load(x + i, i < 5)\n    store(y + i, 1.0, v == 0)\n", 4, 3},
+      {"    v = load(x + i, i < 5).to(tl.int32)\n    store(y + v, 1.0)\n", 4, 3},
+      {"    v = load(x + i, i < 5).to(tl.int32)\n    tl.atomic_add(y + i, v.to(tl.float32))\n", 4,
+       3},
+      {"    v = i // (i - 3)\n    store(y + i, v)\n", 4, 3},
+      {"    v = i // (i - 3)\n    store(y + i, where(i == 3, 0, v))\n", 0, 0},
+      /* rows that are masked off as a whole do not spoil the others */
+      {"    m = (i < 5)[:, None] & (arange(0, 1) < 1)[None, :]\n"
+       "    v = load(x + i[:, None] + arange(0, 1)[None, :], m)\n"
+       "    store(y + i, tl.sum(v, 1), i < 5)\n",
+       0, 0},
+      {"    v = load(x + i, i < 5)\n    for j in range(3):\n        v = v + 1\n    store(y + i, "
+       "v)\n",
+       6, 3},
    };
    for (unsigned r = 0; r < sizeof rows / sizeof rows[0]; r++) {
       Case c;
@@ -444,13 +444,14 @@ prints_one_line_for_each_element(void **state)
         "    tl.device_print(\"v\", v)\n    tl.device_print(\"n\", program_id(0) - 1)\n",
         2, &o, BUF(x));
    assert_int_equal(c.status, TL_EXEC_OK);
-   assert_string_equal(text,
-                       "pid (0, 0, 0) idx (0, 0) v: 0.100000\npid (0, 0, 0) idx (0, 1) v: -2.000000\n"
-                       "pid (0, 0, 0) idx (1, 0) v: 10000000000.000000\npid (0, 0, 0) idx (1, 1) v: 65504.000000\n"
-                       "pid (0, 0, 0) idx () n: -1\n"
-                       "pid (1, 0, 0) idx (0, 0) v: 0.100000\npid (1, 0, 0) idx (0, 1) v: -2.000000\n"
-                       "pid (1, 0, 0) idx (1, 0) v: 10000000000.000000\npid (1, 0, 0) idx (1, 1) v: 65504.000000\n"
-                       "pid (1, 0, 0) idx () n: 0\n");
+   assert_string_equal(
+      text,
+      "pid (0, 0, 0) idx (0, 0) v: 0.100000\npid (0, 0, 0) idx (0, 1) v: -2.000000\n"
+      "pid (0, 0, 0) idx (1, 0) v: 10000000000.000000\npid (0, 0, 0) idx (1, 1) v: 65504.000000\n"
+      "pid (0, 0, 0) idx () n: -1\n"
+      "pid (1, 0, 0) idx (0, 0) v: 0.100000\npid (1, 0, 0) idx (0, 1) v: -2.000000\n"
+      "pid (1, 0, 0) idx (1, 0) v: 10000000000.000000\npid (1, 0, 0) idx (1, 1) v: 65504.000000\n"
+      "pid (1, 0, 0) idx () n: 0\n");
    sema_run_free(&c.r);
 }
 
@@ -488,7 +489,8 @@ assembly_beyond_the_subset_is_refused(void **state)
    Case c;
    CASE(c,
         "def k(x: *i32):\n    i = arange(0, 4)\n"
-        "    v = tl.inline_asm_elementwise(\"vote.sync.any.pred $0, $1;\", \"=r,r\", [i], dtype=tl.int32, "
+        "    v = tl.inline_asm_elementwise(\"vote.sync.any.pred $0, $1;\", \"=r,r\", [i], "
+        "dtype=tl.int32, "
         "is_pure=True, pack=1)\n    store(x + i, v)\n",
         1, &plain, BUF(x));
    assert_int_equal(c.status, TL_EXEC_UNSUPPORTED);
@@ -576,30 +578,30 @@ loops_count_down_wrap_and_refuse_step_zero(void **state)
       TlBits from, to, step;
       int64_t rounds; /* -1: step fault */
    } rows[] = {
-       {"i32", 0, 10, 3, 4},
-       {"i32", 10, 0, (uint32_t)-3, 4},
-       {"i32", 5, 5, 1, 0},
-       {"i32", 6, 5, 1, 0},
-       {"i32", 0, 5, 0, -1},
-       {"u32", 0xFFFFFFF0, 0xFFFFFFFF, 4, 4},
-       {"i32", (uint32_t)-4, 4, 1, 8},
-       {"i32", 0x7FFFFFF0, 0x7FFFFFFF, 8, 2}, /* the next index would wrap */
-       {"i64", (uint64_t)INT64_MIN, (uint64_t)INT64_MAX, (uint64_t)1 << 62, 4},
-       {"u64", 0, UINT64_MAX, (uint64_t)1 << 63, 2},
+      {"i32", 0, 10, 3, 4},
+      {"i32", 10, 0, (uint32_t)-3, 4},
+      {"i32", 5, 5, 1, 0},
+      {"i32", 6, 5, 1, 0},
+      {"i32", 0, 5, 0, -1},
+      {"u32", 0xFFFFFFF0, 0xFFFFFFFF, 4, 4},
+      {"i32", (uint32_t)-4, 4, 1, 8},
+      {"i32", 0x7FFFFFF0, 0x7FFFFFFF, 8, 2}, /* the next index would wrap */
+      {"i64", (uint64_t)INT64_MIN, (uint64_t)INT64_MAX, (uint64_t)1 << 62, 4},
+      {"u64", 0, UINT64_MAX, (uint64_t)1 << 63, 2},
    };
    for (unsigned r = 0; r < sizeof rows / sizeof rows[0]; r++) {
       IrFixture x;
       ir_open(&x);
       const char *t = rows[r].type;
       const char *text = tl_arena_printf(
-          x.arena,
-          "func @f(%%p: ptr<i64>, %%a: %s, %%b: %s, %%s: %s) {state = typed} {\n"
-          "   %%0 = constant {value = 0} : i64\n   %%1 = constant {value = 1} : i64\n"
-          "   %%u, %%v = for %%a, %%b, %%s, %%0, %%1 : i64, i64 (%%i: %s, %%x: i64, %%y: i64) {\n"
-          "      %%z = add %%x, %%1 : i64\n      yield %%z, %%x\n   }\n"
-          "   store %%p, %%u\n   %%p1 = addptr %%p, %%1 : ptr<i64>\n   store %%p1, %%v\n"
-          "   return\n}\n",
-          t, t, t, t);
+         x.arena,
+         "func @f(%%p: ptr<i64>, %%a: %s, %%b: %s, %%s: %s) {state = typed} {\n"
+         "   %%0 = constant {value = 0} : i64\n   %%1 = constant {value = 1} : i64\n"
+         "   %%u, %%v = for %%a, %%b, %%s, %%0, %%1 : i64, i64 (%%i: %s, %%x: i64, %%y: i64) {\n"
+         "      %%z = add %%x, %%1 : i64\n      yield %%z, %%x\n   }\n"
+         "   store %%p, %%u\n   %%p1 = addptr %%p, %%1 : ptr<i64>\n   store %%p1, %%v\n"
+         "   return\n}\n",
+         t, t, t, t);
       static int64_t out[2];
       TlExecArg args[] = {BUF(out), NUM(rows[r].from), NUM(rows[r].to), NUM(rows[r].step)};
       TlExecFault fault;
@@ -626,21 +628,21 @@ carried_values_are_assigned_at_once(void **state)
    TlExecFault fault;
    TlExecArg args[] = {BUF(out), NUM(7)};
    TlExecStatus status = run_text(
-       &x,
-       "func @f(%p: ptr<i32>, %n: i32) {state = typed} {\n"
-       "   %0 = constant {value = 0} : i32\n   %1 = constant {value = 1} : i32\n"
-       "   %i = arange {end = 4} : tile<i32, 4>\n   %a = arange {start = 10, end = 14} : tile<i32, "
-       "4>\n"
-       "   %b = arange {start = 20, end = 24} : tile<i32, 4>\n"
-       "   %x, %y, %z = for %0, %n, %1, %i, %a, %b : tile<i32, 4>, tile<i32, 4>, tile<i32, 4> "
-       "(%k: i32, %u: tile<i32, 4>, %v: tile<i32, 4>, %w: tile<i32, 4>) {\n"
-       "      %v2 = reshape %v : tile<i32, 2x2>\n      %v3 = reshape %v2 : tile<i32, 4>\n"
-       "      yield %v3, %w, %u\n   }\n"
-       "   %4 = constant {value = 4} : tile<i32, 4>\n"
-       "   %s = splat %p : tile<ptr<i32>, 4>\n   %p0 = addptr %s, %i : tile<ptr<i32>, 4>\n"
-       "   %p1 = addptr %p0, %4 : tile<ptr<i32>, 4>\n   %p2 = addptr %p1, %4 : tile<ptr<i32>, 4>\n"
-       "   store %p0, %x\n   store %p1, %y\n   store %p2, %z\n   return\n}\n",
-       args, 2, &fault);
+      &x,
+      "func @f(%p: ptr<i32>, %n: i32) {state = typed} {\n"
+      "   %0 = constant {value = 0} : i32\n   %1 = constant {value = 1} : i32\n"
+      "   %i = arange {end = 4} : tile<i32, 4>\n   %a = arange {start = 10, end = 14} : tile<i32, "
+      "4>\n"
+      "   %b = arange {start = 20, end = 24} : tile<i32, 4>\n"
+      "   %x, %y, %z = for %0, %n, %1, %i, %a, %b : tile<i32, 4>, tile<i32, 4>, tile<i32, 4> "
+      "(%k: i32, %u: tile<i32, 4>, %v: tile<i32, 4>, %w: tile<i32, 4>) {\n"
+      "      %v2 = reshape %v : tile<i32, 2x2>\n      %v3 = reshape %v2 : tile<i32, 4>\n"
+      "      yield %v3, %w, %u\n   }\n"
+      "   %4 = constant {value = 4} : tile<i32, 4>\n"
+      "   %s = splat %p : tile<ptr<i32>, 4>\n   %p0 = addptr %s, %i : tile<ptr<i32>, 4>\n"
+      "   %p1 = addptr %p0, %4 : tile<ptr<i32>, 4>\n   %p2 = addptr %p1, %4 : tile<ptr<i32>, 4>\n"
+      "   store %p0, %x\n   store %p1, %y\n   store %p2, %z\n   return\n}\n",
+      args, 2, &fault);
    assert_int_equal(status, TL_EXEC_OK); /* 7 turns of three are one turn */
    for (int i = 0; i < 4; i++) {
       assert_int_equal(out[i], 10 + i);
@@ -660,16 +662,16 @@ laid_functions_run_with_layouts_ignored(void **state)
    TlExecFault fault;
    TlExecArg args[] = {BUF(out)};
    TlExecStatus status = run_text(
-       &x,
-       "#l0 = {shape=[64], reg=[[1],[2]], lane=[[4],[8],[16],[32],[0]], warp=[[0],[0]], block=[]}\n"
-       "#l1 = {shape=[64], reg=[[32]], lane=[[1],[2],[4],[8],[16]], warp=[[0],[0]], block=[]}\n\n"
-       "func @f(%x: ptr<i32>) {num_warps = 4, state = laid, target = \"sm_90a\"} {\n"
-       "   %0 = arange {end = 64} : tile<i32, 64, #l0>\n"
-       "   %1 = convert_layout %0 : tile<i32, 64, #l1>\n"
-       "   %2 = splat %x : tile<ptr<i32>, 64, #l1>\n"
-       "   %3 = addptr %2, %1 : tile<ptr<i32>, 64, #l1>\n"
-       "   store %3, %1\n   return\n}\n",
-       args, 1, &fault);
+      &x,
+      "#l0 = {shape=[64], reg=[[1],[2]], lane=[[4],[8],[16],[32],[0]], warp=[[0],[0]], block=[]}\n"
+      "#l1 = {shape=[64], reg=[[32]], lane=[[1],[2],[4],[8],[16]], warp=[[0],[0]], block=[]}\n\n"
+      "func @f(%x: ptr<i32>) {num_warps = 4, state = laid, target = \"sm_90a\"} {\n"
+      "   %0 = arange {end = 64} : tile<i32, 64, #l0>\n"
+      "   %1 = convert_layout %0 : tile<i32, 64, #l1>\n"
+      "   %2 = splat %x : tile<ptr<i32>, 64, #l1>\n"
+      "   %3 = addptr %2, %1 : tile<ptr<i32>, 64, #l1>\n"
+      "   store %3, %1\n   return\n}\n",
+      args, 1, &fault);
    assert_int_equal(status, TL_EXEC_OK);
    for (int i = 0; i < 64; i++)
       assert_int_equal(out[i], i);
@@ -681,27 +683,27 @@ int
 test_cpu(void)
 {
    const struct CMUnitTest tests[] = {
-       cmocka_unit_test(access_past_the_end_is_located),
-       cmocka_unit_test(negative_and_far_indices_stay_with_their_buffer),
-       cmocka_unit_test(masks_protect),
-       cmocka_unit_test(read_only_misaligned_and_wild),
-       cmocka_unit_test(tables_of_pointers_work),
-       cmocka_unit_test(assertions_name_element_and_message),
-       cmocka_unit_test(endless_loops_end),
-       cmocka_unit_test(a_program_that_fails_stops_the_ones_after_it),
-       cmocka_unit_test(memory_is_limited),
-       cmocka_unit_test(undefined_values_are_found_where_they_matter),
-       cmocka_unit_test(undefined_parts_of_a_product),
-       cmocka_unit_test(wrapping_indices_and_broken_hints_are_warned_of),
-       cmocka_unit_test(indices_of_histogram_and_gather_are_checked),
+      cmocka_unit_test(access_past_the_end_is_located),
+      cmocka_unit_test(negative_and_far_indices_stay_with_their_buffer),
+      cmocka_unit_test(masks_protect),
+      cmocka_unit_test(read_only_misaligned_and_wild),
+      cmocka_unit_test(tables_of_pointers_work),
+      cmocka_unit_test(assertions_name_element_and_message),
+      cmocka_unit_test(endless_loops_end),
+      cmocka_unit_test(a_program_that_fails_stops_the_ones_after_it),
+      cmocka_unit_test(memory_is_limited),
+      cmocka_unit_test(undefined_values_are_found_where_they_matter),
+      cmocka_unit_test(undefined_parts_of_a_product),
+      cmocka_unit_test(wrapping_indices_and_broken_hints_are_warned_of),
+      cmocka_unit_test(indices_of_histogram_and_gather_are_checked),
       cmocka_unit_test(prints_one_line_for_each_element),
-       cmocka_unit_test(arguments_must_fit),
-       cmocka_unit_test(assembly_beyond_the_subset_is_refused),
-       cmocka_unit_test(any_number_of_threads_gives_one_result),
-       cmocka_unit_test(the_first_failing_program_is_reported),
-       cmocka_unit_test(loops_count_down_wrap_and_refuse_step_zero),
-       cmocka_unit_test(carried_values_are_assigned_at_once),
-       cmocka_unit_test(laid_functions_run_with_layouts_ignored),
+      cmocka_unit_test(arguments_must_fit),
+      cmocka_unit_test(assembly_beyond_the_subset_is_refused),
+      cmocka_unit_test(any_number_of_threads_gives_one_result),
+      cmocka_unit_test(the_first_failing_program_is_reported),
+      cmocka_unit_test(loops_count_down_wrap_and_refuse_step_zero),
+      cmocka_unit_test(carried_values_are_assigned_at_once),
+      cmocka_unit_test(laid_functions_run_with_layouts_ignored),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -282,21 +282,21 @@ dot_is_within_its_bound(void **state)
 {
    (void)state;
    static const DotCase cases[] = {
-       {TL_FP16, TL_FP32, "tf32", 0, 64, 32, 64, 1e-7},
-       {TL_FP16, TL_FP16, "tf32", 0, 16, 16, 128, 6e-4},
-       {TL_BF16, TL_FP32, "tf32", 0, 32, 128, 32, 1e-7},
-       {TL_FP32, TL_FP32, "ieee", 0, 16, 256, 512, 1e-7},
-       {TL_FP32, TL_FP32, "tf32", 0, 128, 16, 64, 1e-3},
-       {TL_FP32, TL_FP32, "tf32x3", 0, 32, 32, 64, 1e-6},
-       {TL_FP32, TL_FP32, "bf16x3", 0, 32, 32, 64, 1e-4},
-       {TL_FP32, TL_FP32, "bf16x6", 0, 32, 32, 64, 1e-6},
-       {TL_FP64, TL_FP64, "ieee", 0, 16, 16, 32, 1e-14},
-       {TL_FP8E4NV, TL_FP32, "tf32", 0, 16, 16, 64, 1e-7},
-       {TL_FP8E5, TL_FP16, "tf32", 0, 16, 16, 32, 6e-4},
-       {TL_I8, TL_I32, "tf32", 0, 16, 16, 64, 0},
-       {TL_U8, TL_I32, "tf32", 0, 32, 16, 32, 0},
-       {TL_FP16, TL_FP32, "tf32", 4, 16, 32, 16, 1e-7},
-       {TL_BF16, TL_FP32, "tf32", 0, 1, 1, 16, 1e-7},
+      {TL_FP16, TL_FP32, "tf32", 0, 64, 32, 64, 1e-7},
+      {TL_FP16, TL_FP16, "tf32", 0, 16, 16, 128, 6e-4},
+      {TL_BF16, TL_FP32, "tf32", 0, 32, 128, 32, 1e-7},
+      {TL_FP32, TL_FP32, "ieee", 0, 16, 256, 512, 1e-7},
+      {TL_FP32, TL_FP32, "tf32", 0, 128, 16, 64, 1e-3},
+      {TL_FP32, TL_FP32, "tf32x3", 0, 32, 32, 64, 1e-6},
+      {TL_FP32, TL_FP32, "bf16x3", 0, 32, 32, 64, 1e-4},
+      {TL_FP32, TL_FP32, "bf16x6", 0, 32, 32, 64, 1e-6},
+      {TL_FP64, TL_FP64, "ieee", 0, 16, 16, 32, 1e-14},
+      {TL_FP8E4NV, TL_FP32, "tf32", 0, 16, 16, 64, 1e-7},
+      {TL_FP8E5, TL_FP16, "tf32", 0, 16, 16, 32, 6e-4},
+      {TL_I8, TL_I32, "tf32", 0, 16, 16, 64, 0},
+      {TL_U8, TL_I32, "tf32", 0, 32, 16, 32, 0},
+      {TL_FP16, TL_FP32, "tf32", 4, 16, 32, 16, 1e-7},
+      {TL_BF16, TL_FP32, "tf32", 0, 1, 1, 16, 1e-7},
    };
    static uint8_t a[1 << 20], b[1 << 20], c[1 << 20], before[1 << 20];
    for (unsigned r = 0; r < sizeof cases / sizeof cases[0]; r++) {
@@ -355,22 +355,22 @@ dot_is_within_its_bound(void **state)
 
 /* ---- folds ---- */
 static const char *const fold_text =
-    "func @f(%%a: ptr<i32>, %%r: ptr<i32>, %%k: i32) {state = typed} {\n"
-    "   %%i = arange {end = 512} : tile<i32, 512>\n"
-    "   %%s = splat %%a : tile<ptr<i32>, 512>\n"
-    "   %%p = addptr %%s, %%i : tile<ptr<i32>, 512>\n"
-    "   %%v = load %%p : tile<i32, 512>\n"
-    "   %%t = reshape %%v : tile<i32, 8x16x4>\n"
-    "   %%u, %%w = %s %%t, %%t {axis = %u%s} : %s, %s (%%x: i32, %%y: i32, %%z: i32, %%q: i32) {\n"
-    "%s"
-    "   }\n"
-    "   %%f = reshape %%w : tile<i32, %u>\n"
-    "   %%i2 = arange {end = %u} : tile<i32, %u>\n"
-    "   %%s2 = splat %%r : tile<ptr<i32>, %u>\n"
-    "   %%p2 = addptr %%s2, %%i2 : tile<ptr<i32>, %u>\n"
-    "   store %%p2, %%f\n"
-    "   return\n"
-    "}\n";
+   "func @f(%%a: ptr<i32>, %%r: ptr<i32>, %%k: i32) {state = typed} {\n"
+   "   %%i = arange {end = 512} : tile<i32, 512>\n"
+   "   %%s = splat %%a : tile<ptr<i32>, 512>\n"
+   "   %%p = addptr %%s, %%i : tile<ptr<i32>, 512>\n"
+   "   %%v = load %%p : tile<i32, 512>\n"
+   "   %%t = reshape %%v : tile<i32, 8x16x4>\n"
+   "   %%u, %%w = %s %%t, %%t {axis = %u%s} : %s, %s (%%x: i32, %%y: i32, %%z: i32, %%q: i32) {\n"
+   "%s"
+   "   }\n"
+   "   %%f = reshape %%w : tile<i32, %u>\n"
+   "   %%i2 = arange {end = %u} : tile<i32, %u>\n"
+   "   %%s2 = splat %%r : tile<ptr<i32>, %u>\n"
+   "   %%p2 = addptr %%s2, %%i2 : tile<ptr<i32>, %u>\n"
+   "   store %%p2, %%f\n"
+   "   return\n"
+   "}\n";
 
 /* (x, y) then (z, q): the affine maps u -> x * u + y composed: not commutative.  Plain, and with an
  * outer scalar and control flow (which keeps it from being batched). */
@@ -408,8 +408,8 @@ folds_keep_order_along_every_axis(void **state)
       IrFixture x;
       ir_open(&x);
       const char *text =
-          tl_arena_printf(x.arena, fold_text, kind ? "scan" : "reduce", axis,
-                          kind == 2 ? ", reverse = true" : "", type, type, body, n, n, n, n, n);
+         tl_arena_printf(x.arena, fold_text, kind ? "scan" : "reduce", axis,
+                         kind == 2 ? ", reverse = true" : "", type, type, body, n, n, n, n, n);
       TlFunc *f = ir_must_read(&x, text);
       TlExecArg args[] = {buffer(in, sizeof in), buffer(out, n * 4), {.bits = 5}};
       run(&x, f, args, 3, 1, 1, trial % 2);
@@ -459,7 +459,7 @@ random_functions_agree_with_the_plain_evaluator(void **state)
       ir_open(&x);
       x.module = tl_module_new(x.arena, x.types, x.strings, &x.diags);
       TlFunc *f = gen_ir_func(
-          x.module, s, (GenOptions){.num_ops = 20 + (unsigned)(s % 60), .ints_only = s % 3 == 0});
+         x.module, s, (GenOptions){.num_ops = 20 + (unsigned)(s % 60), .ints_only = s % 3 == 0});
       if (reduces_floats(f->body->block)) {
          ir_close(&x);
          continue;
@@ -493,12 +493,12 @@ test_cpu_ops(void)
 {
    printf("seed %llu\n", (unsigned long long)seed);
    const struct CMUnitTest tests[] = {
-       cmocka_unit_test(every_operation_equals_its_scalar_model),
-       cmocka_unit_test(every_cast_equals_its_scalar_model),
-       cmocka_unit_test(halves_convert_exactly),
-       cmocka_unit_test(dot_is_within_its_bound),
-       cmocka_unit_test(folds_keep_order_along_every_axis),
-       cmocka_unit_test(random_functions_agree_with_the_plain_evaluator),
+      cmocka_unit_test(every_operation_equals_its_scalar_model),
+      cmocka_unit_test(every_cast_equals_its_scalar_model),
+      cmocka_unit_test(halves_convert_exactly),
+      cmocka_unit_test(dot_is_within_its_bound),
+      cmocka_unit_test(folds_keep_order_along_every_axis),
+      cmocka_unit_test(random_functions_agree_with_the_plain_evaluator),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,8 @@ static const struct {
    {".reg .b32 a; mov.b64 {_, a}, $1; mov.b32 $0, a;", {0x1111111122222222}, 0x11111111},
    {".reg .b32 r<3>; add.s32 r0, $1, 1; add.s32 r2, r0, r0; mov.b32 $0, r2;", {5}, 12},
    {"{ .reg .b32 a; mov.b32 a, 3; { .reg .b32 a; mov.b32 a, 4; } mov.b32 $0, a; }", {0}, 3},
-   {"add.s32 $0, $1, $2; // comment ; \n /* and ; */ add.s32 $0, $0, 1;", {0x7FFFFFFF, 1},
+   {"add.s32 $0, $1, $2; // comment ; \n /* and ; */ add.s32 $0, $0, 1;",
+    {0x7FFFFFFF, 1},
     0x80000001},
    {"sub.u64 $0, $1, $2;", {0, 1}, UINT64_MAX},
    {"mul.lo.s16 $0, $1, $2;", {300, 300}, 90000 & 0xFFFF},
@@ -79,7 +80,8 @@ static const struct {
    {".reg .pred p; setp.hi.u32 p, $1, 5; @p mov.b32 $0, 7; @!p mov.b32 $0, 8;", {6}, 7},
    {".reg .pred p, q; setp.eq.s32 p|q, $1, 1; @q mov.b32 $0, 9;", {2}, 9},
    {".reg .pred p, q; setp.eq.s32 q, $1, 2; setp.eq.and.s32 p, $2, 3, !q; selp.b32 $0, 1, 0, p;",
-    {2, 3}, 0},
+    {2, 3},
+    0},
    {".reg .pred p; setp.nan.f32 p, $1, $2; selp.b32 $0, 1, 0, p;", {0x7FC00000, 0}, 1},
    {"cvt.s32.s8 $0, $1;", {0x80}, 0xFFFFFF80},
    {"cvt.u32.u8 $0, $1;", {0x180}, 0x80},
@@ -190,10 +192,10 @@ static void
 random_text_does_no_harm(void **state)
 {
    (void)state;
-   static const char *const piece[] = {"mov",  ".b32", " $0", ", $1", ";",   "{",    "}",  ".reg ",
-                                       "a<3>", "@p ",  "|",   "!",    "_",   "setp", ".lt", ".f32",
-                                       "0x",   "-",    "cvt", ".rn",  "\n",  "//",   "/*", "$",
-                                       "1.5",  "a1",   "f16x2", ".pack"};
+   static const char *const piece[] = {"mov",   ".b32", " $0", ", $1", ";",   "{",     "}",
+                                       ".reg ", "a<3>", "@p ", "|",    "!",   "_",     "setp",
+                                       ".lt",   ".f32", "0x",  "-",    "cvt", ".rn",   "\n",
+                                       "//",    "/*",   "$",   "1.5",  "a1",  "f16x2", ".pack"};
    uint64_t seed = 4711;
    for (unsigned trial = 0; trial < 3000; trial++) {
       IrFixture x;

@@ -24,154 +24,187 @@ sin_pi(double x)
 }
 ONE(exp, exp(x))
 ONE(exp2, exp2(x))
-ONE(log, log(x)) ONE(log2, log2(x)) ONE(sin, sin(x)) ONE(cos, cos(x)) ONE(sqrt, sqrt(x)) ONE(
-    rsqrt, 1 / sqrt(x)) ONE(erf, erf(x)) ONE(floor, floor(x)) ONE(ceil, ceil(x)) ONE(abs, fabs(x))
-    ONE(tanh, tanh(x)) ONE(rint, rint(x)) ONE(trunc, trunc(x)) ONE(div, x / y)
-        ONE(sigmoid, 1 / (1 + exp(-x))) ONE(max, fmax(x, y)) ONE(min, fmin(x, y)) ONE(fma, x *y + x)
-            ONE(log1p, log1p(x)) ONE(log10, log10(x)) ONE(expm1, expm1(x)) ONE(exp10, pow(10, x))
-                ONE(sinh, sinh(x)) ONE(cosh, cosh(x)) ONE(asinh, asinh(x)) ONE(acosh, acosh(x))
-                    ONE(atanh, atanh(x)) ONE(atan, atan(x)) ONE(atan2, atan2(x, y))
-                        ONE(asin, asin(x)) ONE(acos, acos(x)) ONE(tan, tan(x)) ONE(sinpi, sin_pi(x))
-                            ONE(cospi, sin_pi(0.5 - fabs(x - 2 * rint(x / 2)))) ONE(
-                                cbrt, cbrt(x)) ONE(rcbrt, 1 / cbrt(x)) ONE(pow, pow(x, y))
-                                ONE(erfc, erfc(x)) ONE(erfcx, exp(x *x) * erfc(x)) ONE(
-                                    normcdf, 0.5 * erfc(-x * sqrt(0.5))) ONE(lgamma, lgamma(x))
-                                    ONE(tgamma, tgamma(x)) ONE(hypot, hypot(x, y))
-                                        ONE(rhypot, 1 / hypot(x, y)) ONE(fdim, fdim(x, y)) ONE(
-                                            fmod, fmod(x, y)) ONE(remainder, remainder(x, y))
-                                            ONE(round, round(x)) ONE(clamp, fmin(fmax(x, -1), y))
-                                                ONE(copysign, copysign(x, y)) ONE(sub, x - y)
-                                                    ONE(norm3, sqrt(x *x + y * y + x * x))
-                                                        ONE(norm4, sqrt(2 * x * x + 2 * y * y))
-                                                            ONE(rcp, 1 / x)
-                                                                ONE(sat, fmin(fmax(x, 0), 1))
-                                                                    ONE(exponent, logb(x))
-                                                                        ONE(scale, ldexp(x, 3))
-                                                                            ONE(identity, x)
-                                                                                ONE(mul, x *y)
-                                                                                    ONE(add, x + y)
+ONE(log, log(x))
+ONE(log2, log2(x))
+ONE(sin, sin(x))
+ONE(cos, cos(x))
+ONE(sqrt, sqrt(x))
+ONE(rsqrt, 1 / sqrt(x))
+ONE(erf, erf(x))
+ONE(floor, floor(x))
+ONE(ceil, ceil(x))
+ONE(abs, fabs(x))
+ONE(tanh, tanh(x))
+ONE(rint, rint(x))
+ONE(trunc, trunc(x))
+ONE(div, x / y)
+ONE(sigmoid, 1 / (1 + exp(-x)))
+ONE(max, fmax(x, y))
+ONE(min, fmin(x, y))
+ONE(fma, x *y + x)
+ONE(log1p, log1p(x))
+ONE(log10, log10(x))
+ONE(expm1, expm1(x))
+ONE(exp10, pow(10, x))
+ONE(sinh, sinh(x))
+ONE(cosh, cosh(x))
+ONE(asinh, asinh(x))
+ONE(acosh, acosh(x))
+ONE(atanh, atanh(x))
+ONE(atan, atan(x))
+ONE(atan2, atan2(x, y))
+ONE(asin, asin(x))
+ONE(acos, acos(x))
+ONE(tan, tan(x))
+ONE(sinpi, sin_pi(x))
+ONE(cospi, sin_pi(0.5 - fabs(x - 2 * rint(x / 2))))
+ONE(cbrt, cbrt(x))
+ONE(rcbrt, 1 / cbrt(x))
+ONE(pow, pow(x, y))
+ONE(erfc, erfc(x))
+ONE(erfcx, exp(x *x) * erfc(x))
+ONE(normcdf, 0.5 * erfc(-x * sqrt(0.5)))
+ONE(lgamma, lgamma(x))
+ONE(tgamma, tgamma(x))
+ONE(hypot, hypot(x, y))
+ONE(rhypot, 1 / hypot(x, y))
+ONE(fdim, fdim(x, y))
+ONE(fmod, fmod(x, y))
+ONE(remainder, remainder(x, y))
+ONE(round, round(x))
+ONE(clamp, fmin(fmax(x, -1), y))
+ONE(copysign, copysign(x, y))
+ONE(sub, x - y)
+ONE(norm3, sqrt(x *x + y * y + x * x))
+ONE(norm4, sqrt(2 * x * x + 2 * y * y))
+ONE(rcp, 1 / x)
+ONE(sat, fmin(fmax(x, 0), 1))
+ONE(exponent, logb(x))
+ONE(scale, ldexp(x, 3))
+ONE(identity, x)
+ONE(mul, x *y)
+ONE(add, x + y)
 
-                                                                                        static const
-    struct {
+static const struct {
    const char *expr;
    Oracle *oracle;
    double x_low, x_high, y_low, y_high; /* x_low > 0 and x_high / x_low > 1e4: logarithmic */
    double ulp;
 } functions[] = {
-    {"exp(x)", o_exp, -87, 88, 0, 0, 1},
-    {"math.exp2(x)", o_exp2, -125, 127, 0, 0, 1},
-    {"log(x)", o_log, 1e-37, 1e38, 0, 0, 1},
-    {"tl.log2(x)", o_log2, 1e-37, 1e38, 0, 0, 1},
-    {"x.sin()", o_sin, -100, 100, 0, 0, 1},
-    {"tl.math.cos(x)", o_cos, -100, 100, 0, 0, 1},
-    {"sqrt(x)", o_sqrt, 1e-37, 1e38, 0, 0, 1},
-    {"sqrt_rn(x)", o_sqrt, 1e-37, 1e38, 0, 0, 0.5},
-    {"rsqrt(x)", o_rsqrt, 1e-37, 1e38, 0, 0, 1},
-    {"erf(x)", o_erf, -4, 4, 0, 0, 1},
-    {"floor(x)", o_floor, -9, 9, 0, 0, 0},
-    {"ceil(x)", o_ceil, -9, 9, 0, 0, 0},
-    {"abs(x)", o_abs, -9, 9, 0, 0, 0},
-    {"x / y", o_div, -9, 9, 1, 9, 1},
-    {"div_rn(x, y)", o_div, -9, 9, 1, 9, 0.5},
-    {"fdiv(x, y)", o_div, -9, 9, 1, 9, 1},
-    {"fma(x, y, x)", o_fma, -9, 9, 1, 9, 0.51},
-    {"sigmoid(x)", o_sigmoid, -80, 80, 0, 0, 2},
-    {"maximum(x, y)", o_max, -9, 9, -9, 9, 0},
-    {"minimum(x, y)", o_min, -9, 9, -9, 9, 0},
-    {"clamp(x, -1.0, y)", o_clamp, -9, 9, 1, 3, 0},
-    {"x % y", o_fmod, -99, 99, 1, 9, 0},
-    {"sub(x, y)", o_sub, -9, 9, 1, 9, 0.5},
-    {"tl.add(x, y)", o_add, -9, 9, 1, 9, 0.5},
-    {"tl.mul(x, y)", o_mul, -9, 9, 1, 9, 0.5},
-    {"max(x, y)", o_max, -9, 9, -9, 9, 0},
-    {"min(x, y)", o_min, -9, 9, -9, 9, 0},
-    {"libdevice.tanh(x)", o_tanh, -10, 10, 0, 0, 1},
-    {"libdevice.rint(x)", o_rint, -99, 99, 0, 0, 0},
-    {"libdevice.nearbyint(x)", o_rint, -99, 99, 0, 0, 0},
-    {"libdevice.trunc(x)", o_trunc, -99, 99, 0, 0, 0},
-    {"libdevice.log1p(x)", o_log1p, -0.999, 9, 0, 0, 2},
-    {"libdevice.log1p(x)", o_log1p, 1e-9, 1e30, 0, 0, 2},
-    {"libdevice.log10(x)", o_log10, 1e-44, 1e38, 0, 0, 3},
-    {"libdevice.log10(x)", o_log10, 0.5, 2, 0, 0, 3},
-    {"libdevice.expm1(x)", o_expm1, -20, 88, 0, 0, 2},
-    {"libdevice.expm1(x)", o_expm1, 1e-9, 1, 0, 0, 2},
-    {"libdevice.exp10(x)", o_exp10, -37, 38, 0, 0, 2},
-    {"libdevice.sinh(x)", o_sinh, -89, 89, 0, 0, 3},
-    {"libdevice.cosh(x)", o_cosh, -89, 89, 0, 0, 3},
-    {"libdevice.asinh(x)", o_asinh, -9, 9, 0, 0, 3},
-    {"libdevice.asinh(x)", o_asinh, 1e-9, 1e38, 0, 0, 3},
-    {"libdevice.acosh(x)", o_acosh, 1, 3, 0, 0, 3},
-    {"libdevice.acosh(x)", o_acosh, 1, 1e38, 0, 0, 3},
-    {"libdevice.atanh(x)", o_atanh, -0.999, 0.999, 0, 0, 3},
-    {"libdevice.atan(x)", o_atan, -9, 9, 0, 0, 2},
-    {"libdevice.atan(x)", o_atan, 1e-9, 1e38, 0, 0, 2},
-    {"libdevice.atan2(x, y)", o_atan2, -9, 9, -9, 9, 3},
-    {"libdevice.asin(x)", o_asin, -1, 1, 0, 0, 3},
-    {"libdevice.acos(x)", o_acos, -1, 1, 0, 0, 3},
-    {"libdevice.tan(x)", o_tan, -10, 10, 0, 0, 3},
-    {"libdevice.fast_tanf(x)", o_tan, -10, 10, 0, 0, 3},
-    {"libdevice.sinpi(x)", o_sinpi, -9, 9, 0, 0, 3},
-    {"libdevice.cospi(x)", o_cospi, -9, 9, 0, 0, 3},
-    {"libdevice.cbrt(x)", o_cbrt, -9, 9, 0, 0, 2},
-    {"libdevice.cbrt(x)", o_cbrt, 1e-44, 1e38, 0, 0, 2},
-    {"libdevice.rcbrt(x)", o_rcbrt, 1, 9, 0, 0, 3},
-    {"libdevice.pow(x, y)", o_pow, 1e-3, 1e3, -12, 12, 3},
-    {"libdevice.pow(x, y)", o_pow, 0.9, 1.1, -600, 600, 3},
-    {"libdevice.fast_powf(x, y)", o_pow, 0.5, 4, -4, 4, 16},
-    {"libdevice.erfc(x)", o_erfc, -4, 9, 0, 0, 8},
-    {"libdevice.erfcx(x)", o_erfcx, -4, 9, 0, 0, 8},
-    {"libdevice.normcdf(x)", o_normcdf, -12, 5, 0, 0, 8},
-    {"libdevice.lgamma(x)", o_lgamma, 0.5, 2.5, 0, 0, 16},
-    {"libdevice.lgamma(x)", o_lgamma, 8, 1e5, 0, 0, 8},
-    {"libdevice.tgamma(x)", o_tgamma, 0.01, 34, 0, 0, 32},
-    {"libdevice.tgamma(x)", o_tgamma, -6.99, -0.01, 0, 0, 32},
-    {"libdevice.hypot(x, y)", o_hypot, 1e-30, 1e30, 1, 9, 3},
-    {"libdevice.rhypot(x, y)", o_rhypot, -9, 9, 1, 9, 4},
-    {"libdevice.norm3d(x, y, x)", o_norm3, -9, 9, 1, 9, 5},
-    {"libdevice.norm4d(x, y, x, y)", o_norm4, -9, 9, 1, 9, 6},
-    {"1.0 / libdevice.rnorm3d(x, y, x)", o_norm3, -9, 9, 1, 9, 8},
-    {"1.0 / libdevice.rnorm4d(x, y, x, y)", o_norm4, -9, 9, 1, 9, 8},
-    {"libdevice.fdim(x, y)", o_fdim, -9, 9, 1, 9, 0.5},
-    {"libdevice.fmod(x, y)", o_fmod, -99, 99, 1, 9, 0},
-    {"libdevice.remainder(x, y)", o_remainder, -99, 99, 1, 9, 0},
-    {"libdevice.round(x)", o_round, -9, 9, 0, 0, 0},
-    {"libdevice.llround(x)", o_round, -9, 9, 0, 0, 0},
-    {"libdevice.llrint(x)", o_rint, -9, 9, 0, 0, 0},
-    {"libdevice.copysign(x, y)", o_copysign, -9, 9, -9, 9, 0},
-    {"libdevice.rcp_rn(x)", o_rcp, 1, 9, 0, 0, 0.5},
-    {"libdevice.saturatef(x)", o_sat, -2, 2, 0, 0, 0},
-    {"libdevice.logb(x)", o_exponent, 1e-44, 1e38, 0, 0, 0},
-    {"libdevice.ilogb(x)", o_exponent, 1e-44, 1e38, 0, 0, 0},
-    {"libdevice.ldexp(x, 3)", o_scale, -9, 9, 0, 0, 0},
-    {"libdevice.scalbn(x, 3)", o_scale, -9, 9, 0, 0, 0},
-    {"libdevice.add_rn(x, y)", o_add, -9, 9, 1, 9, 0.5},
-    {"libdevice.sub_rn(x, y)", o_sub, -9, 9, 1, 9, 0.5},
-    {"libdevice.mul_rn(x, y)", o_mul, -9, 9, 1, 9, 0.5},
-    {"libdevice.fma_rn(x, y, x)", o_fma, -9, 9, 1, 9, 0.51},
-    {"libdevice.fast_expf(x)", o_exp, -9, 9, 0, 0, 1},
-    {"libdevice.fast_logf(x)", o_log, 1, 9, 0, 0, 1},
-    {"libdevice.fast_log2f(x)", o_log2, 1, 9, 0, 0, 1},
-    {"libdevice.fast_log10f(x)", o_log10, 2, 9, 0, 0, 3},
-    {"libdevice.fast_sinf(x)", o_sin, -3, 3, 0, 0, 1},
-    {"libdevice.fast_cosf(x)", o_cos, -3, 3, 0, 0, 1},
-    {"libdevice.fast_exp10f(x)", o_exp10, -2, 2, 0, 0, 16},
-    {"libdevice.fast_tanhf(x)", o_tanh, -3, 3, 0, 0, 1},
-    {"libdevice.fast_dividef(x, y)", o_div, -9, 9, 1, 9, 1},
-    {"libdevice.rsqrt_rn(x)", o_rsqrt, 1, 9, 0, 0, 1},
-    {"libdevice.erf(libdevice.erfinv(x))", o_identity, -0.999, 0.999, 0, 0, 8},
-    {"libdevice.erfc(libdevice.erfcinv(x))", o_identity, 0.01, 1.99, 0, 0, 24},
-    {"libdevice.normcdf(libdevice.normcdfinv(x))", o_identity, 0.01, 0.99, 0, 0, 24},
-    {"libdevice.int_as_float(libdevice.float_as_int(x))", o_identity, -9, 9, 0, 0, 0},
-    {"libdevice.uint_as_float(libdevice.float_as_uint(x))", o_identity, -9, 9, 0, 0, 0},
-    {"libdevice.float2int_rn(x)", o_rint, -9, 9, 0, 0, 0},
-    {"libdevice.float2int_rd(x)", o_floor, -9, 9, 0, 0, 0},
-    {"libdevice.float2ll_ru(x)", o_ceil, -9, 9, 0, 0, 0},
-    {"libdevice.float2uint_rz(x)", o_trunc, 0, 9, 0, 0, 0},
-    {"libdevice.double2float_rn(x.to(float64))", o_identity, -9, 9, 0, 0, 0},
-    {"libdevice.hiloint2double(libdevice.double2hiint(x.to(float64)), "
-     "libdevice.double2loint(x.to(float64)))",
-     o_identity, -9, 9, 0, 0, 0},
-    {"libdevice.hypot(x.to(float64), y.to(float64))", o_hypot, -9, 9, 1, 9, 0.5},
+   {"exp(x)", o_exp, -87, 88, 0, 0, 1},
+   {"math.exp2(x)", o_exp2, -125, 127, 0, 0, 1},
+   {"log(x)", o_log, 1e-37, 1e38, 0, 0, 1},
+   {"tl.log2(x)", o_log2, 1e-37, 1e38, 0, 0, 1},
+   {"x.sin()", o_sin, -100, 100, 0, 0, 1},
+   {"tl.math.cos(x)", o_cos, -100, 100, 0, 0, 1},
+   {"sqrt(x)", o_sqrt, 1e-37, 1e38, 0, 0, 1},
+   {"sqrt_rn(x)", o_sqrt, 1e-37, 1e38, 0, 0, 0.5},
+   {"rsqrt(x)", o_rsqrt, 1e-37, 1e38, 0, 0, 1},
+   {"erf(x)", o_erf, -4, 4, 0, 0, 1},
+   {"floor(x)", o_floor, -9, 9, 0, 0, 0},
+   {"ceil(x)", o_ceil, -9, 9, 0, 0, 0},
+   {"abs(x)", o_abs, -9, 9, 0, 0, 0},
+   {"x / y", o_div, -9, 9, 1, 9, 1},
+   {"div_rn(x, y)", o_div, -9, 9, 1, 9, 0.5},
+   {"fdiv(x, y)", o_div, -9, 9, 1, 9, 1},
+   {"fma(x, y, x)", o_fma, -9, 9, 1, 9, 0.51},
+   {"sigmoid(x)", o_sigmoid, -80, 80, 0, 0, 2},
+   {"maximum(x, y)", o_max, -9, 9, -9, 9, 0},
+   {"minimum(x, y)", o_min, -9, 9, -9, 9, 0},
+   {"clamp(x, -1.0, y)", o_clamp, -9, 9, 1, 3, 0},
+   {"x % y", o_fmod, -99, 99, 1, 9, 0},
+   {"sub(x, y)", o_sub, -9, 9, 1, 9, 0.5},
+   {"tl.add(x, y)", o_add, -9, 9, 1, 9, 0.5},
+   {"tl.mul(x, y)", o_mul, -9, 9, 1, 9, 0.5},
+   {"max(x, y)", o_max, -9, 9, -9, 9, 0},
+   {"min(x, y)", o_min, -9, 9, -9, 9, 0},
+   {"libdevice.tanh(x)", o_tanh, -10, 10, 0, 0, 1},
+   {"libdevice.rint(x)", o_rint, -99, 99, 0, 0, 0},
+   {"libdevice.nearbyint(x)", o_rint, -99, 99, 0, 0, 0},
+   {"libdevice.trunc(x)", o_trunc, -99, 99, 0, 0, 0},
+   {"libdevice.log1p(x)", o_log1p, -0.999, 9, 0, 0, 2},
+   {"libdevice.log1p(x)", o_log1p, 1e-9, 1e30, 0, 0, 2},
+   {"libdevice.log10(x)", o_log10, 1e-44, 1e38, 0, 0, 3},
+   {"libdevice.log10(x)", o_log10, 0.5, 2, 0, 0, 3},
+   {"libdevice.expm1(x)", o_expm1, -20, 88, 0, 0, 2},
+   {"libdevice.expm1(x)", o_expm1, 1e-9, 1, 0, 0, 2},
+   {"libdevice.exp10(x)", o_exp10, -37, 38, 0, 0, 2},
+   {"libdevice.sinh(x)", o_sinh, -89, 89, 0, 0, 3},
+   {"libdevice.cosh(x)", o_cosh, -89, 89, 0, 0, 3},
+   {"libdevice.asinh(x)", o_asinh, -9, 9, 0, 0, 3},
+   {"libdevice.asinh(x)", o_asinh, 1e-9, 1e38, 0, 0, 3},
+   {"libdevice.acosh(x)", o_acosh, 1, 3, 0, 0, 3},
+   {"libdevice.acosh(x)", o_acosh, 1, 1e38, 0, 0, 3},
+   {"libdevice.atanh(x)", o_atanh, -0.999, 0.999, 0, 0, 3},
+   {"libdevice.atan(x)", o_atan, -9, 9, 0, 0, 2},
+   {"libdevice.atan(x)", o_atan, 1e-9, 1e38, 0, 0, 2},
+   {"libdevice.atan2(x, y)", o_atan2, -9, 9, -9, 9, 3},
+   {"libdevice.asin(x)", o_asin, -1, 1, 0, 0, 3},
+   {"libdevice.acos(x)", o_acos, -1, 1, 0, 0, 3},
+   {"libdevice.tan(x)", o_tan, -10, 10, 0, 0, 3},
+   {"libdevice.fast_tanf(x)", o_tan, -10, 10, 0, 0, 3},
+   {"libdevice.sinpi(x)", o_sinpi, -9, 9, 0, 0, 3},
+   {"libdevice.cospi(x)", o_cospi, -9, 9, 0, 0, 3},
+   {"libdevice.cbrt(x)", o_cbrt, -9, 9, 0, 0, 2},
+   {"libdevice.cbrt(x)", o_cbrt, 1e-44, 1e38, 0, 0, 2},
+   {"libdevice.rcbrt(x)", o_rcbrt, 1, 9, 0, 0, 3},
+   {"libdevice.pow(x, y)", o_pow, 1e-3, 1e3, -12, 12, 3},
+   {"libdevice.pow(x, y)", o_pow, 0.9, 1.1, -600, 600, 3},
+   {"libdevice.fast_powf(x, y)", o_pow, 0.5, 4, -4, 4, 16},
+   {"libdevice.erfc(x)", o_erfc, -4, 9, 0, 0, 8},
+   {"libdevice.erfcx(x)", o_erfcx, -4, 9, 0, 0, 8},
+   {"libdevice.normcdf(x)", o_normcdf, -12, 5, 0, 0, 8},
+   {"libdevice.lgamma(x)", o_lgamma, 0.5, 2.5, 0, 0, 16},
+   {"libdevice.lgamma(x)", o_lgamma, 8, 1e5, 0, 0, 8},
+   {"libdevice.tgamma(x)", o_tgamma, 0.01, 34, 0, 0, 32},
+   {"libdevice.tgamma(x)", o_tgamma, -6.99, -0.01, 0, 0, 32},
+   {"libdevice.hypot(x, y)", o_hypot, 1e-30, 1e30, 1, 9, 3},
+   {"libdevice.rhypot(x, y)", o_rhypot, -9, 9, 1, 9, 4},
+   {"libdevice.norm3d(x, y, x)", o_norm3, -9, 9, 1, 9, 5},
+   {"libdevice.norm4d(x, y, x, y)", o_norm4, -9, 9, 1, 9, 6},
+   {"1.0 / libdevice.rnorm3d(x, y, x)", o_norm3, -9, 9, 1, 9, 8},
+   {"1.0 / libdevice.rnorm4d(x, y, x, y)", o_norm4, -9, 9, 1, 9, 8},
+   {"libdevice.fdim(x, y)", o_fdim, -9, 9, 1, 9, 0.5},
+   {"libdevice.fmod(x, y)", o_fmod, -99, 99, 1, 9, 0},
+   {"libdevice.remainder(x, y)", o_remainder, -99, 99, 1, 9, 0},
+   {"libdevice.round(x)", o_round, -9, 9, 0, 0, 0},
+   {"libdevice.llround(x)", o_round, -9, 9, 0, 0, 0},
+   {"libdevice.llrint(x)", o_rint, -9, 9, 0, 0, 0},
+   {"libdevice.copysign(x, y)", o_copysign, -9, 9, -9, 9, 0},
+   {"libdevice.rcp_rn(x)", o_rcp, 1, 9, 0, 0, 0.5},
+   {"libdevice.saturatef(x)", o_sat, -2, 2, 0, 0, 0},
+   {"libdevice.logb(x)", o_exponent, 1e-44, 1e38, 0, 0, 0},
+   {"libdevice.ilogb(x)", o_exponent, 1e-44, 1e38, 0, 0, 0},
+   {"libdevice.ldexp(x, 3)", o_scale, -9, 9, 0, 0, 0},
+   {"libdevice.scalbn(x, 3)", o_scale, -9, 9, 0, 0, 0},
+   {"libdevice.add_rn(x, y)", o_add, -9, 9, 1, 9, 0.5},
+   {"libdevice.sub_rn(x, y)", o_sub, -9, 9, 1, 9, 0.5},
+   {"libdevice.mul_rn(x, y)", o_mul, -9, 9, 1, 9, 0.5},
+   {"libdevice.fma_rn(x, y, x)", o_fma, -9, 9, 1, 9, 0.51},
+   {"libdevice.fast_expf(x)", o_exp, -9, 9, 0, 0, 1},
+   {"libdevice.fast_logf(x)", o_log, 1, 9, 0, 0, 1},
+   {"libdevice.fast_log2f(x)", o_log2, 1, 9, 0, 0, 1},
+   {"libdevice.fast_log10f(x)", o_log10, 2, 9, 0, 0, 3},
+   {"libdevice.fast_sinf(x)", o_sin, -3, 3, 0, 0, 1},
+   {"libdevice.fast_cosf(x)", o_cos, -3, 3, 0, 0, 1},
+   {"libdevice.fast_exp10f(x)", o_exp10, -2, 2, 0, 0, 16},
+   {"libdevice.fast_tanhf(x)", o_tanh, -3, 3, 0, 0, 1},
+   {"libdevice.fast_dividef(x, y)", o_div, -9, 9, 1, 9, 1},
+   {"libdevice.rsqrt_rn(x)", o_rsqrt, 1, 9, 0, 0, 1},
+   {"libdevice.erf(libdevice.erfinv(x))", o_identity, -0.999, 0.999, 0, 0, 8},
+   {"libdevice.erfc(libdevice.erfcinv(x))", o_identity, 0.01, 1.99, 0, 0, 24},
+   {"libdevice.normcdf(libdevice.normcdfinv(x))", o_identity, 0.01, 0.99, 0, 0, 24},
+   {"libdevice.int_as_float(libdevice.float_as_int(x))", o_identity, -9, 9, 0, 0, 0},
+   {"libdevice.uint_as_float(libdevice.float_as_uint(x))", o_identity, -9, 9, 0, 0, 0},
+   {"libdevice.float2int_rn(x)", o_rint, -9, 9, 0, 0, 0},
+   {"libdevice.float2int_rd(x)", o_floor, -9, 9, 0, 0, 0},
+   {"libdevice.float2ll_ru(x)", o_ceil, -9, 9, 0, 0, 0},
+   {"libdevice.float2uint_rz(x)", o_trunc, 0, 9, 0, 0, 0},
+   {"libdevice.double2float_rn(x.to(float64))", o_identity, -9, 9, 0, 0, 0},
+   {"libdevice.hiloint2double(libdevice.double2hiint(x.to(float64)), "
+    "libdevice.double2loint(x.to(float64)))",
+    o_identity, -9, 9, 0, 0, 0},
+   {"libdevice.hypot(x.to(float64), y.to(float64))", o_hypot, -9, 9, 1, 9, 0.5},
 };
 
 static void
@@ -227,18 +260,18 @@ special_values_follow_c(void **state)
       const char *expr;
       Oracle *oracle;
    } rows[] = {
-       {"libdevice.pow(x, y)", o_pow},     {"libdevice.atan2(x, y)", o_atan2},
-       {"libdevice.hypot(x, y)", o_hypot}, {"libdevice.log1p(x)", o_log1p},
-       {"libdevice.log10(x)", o_log10},    {"libdevice.expm1(x)", o_expm1},
-       {"libdevice.sinh(x)", o_sinh},      {"libdevice.cosh(x)", o_cosh},
-       {"libdevice.asinh(x)", o_asinh},    {"libdevice.acosh(x)", o_acosh},
-       {"libdevice.atanh(x)", o_atanh},    {"libdevice.atan(x)", o_atan},
-       {"libdevice.asin(x)", o_asin},      {"libdevice.acos(x)", o_acos},
-       {"libdevice.cbrt(x)", o_cbrt},      {"libdevice.erfc(x)", o_erfc},
-       {"libdevice.lgamma(x)", o_lgamma},  {"libdevice.tgamma(x)", o_tgamma},
-       {"libdevice.round(x)", o_round},    {"libdevice.fmod(x, y)", o_fmod},
-       {"libdevice.exp10(x)", o_exp10},    {"maximum(x, y)", o_max},
-       {"minimum(x, y)", o_min},           {"libdevice.tanh(x)", o_tanh},
+      {"libdevice.pow(x, y)", o_pow},     {"libdevice.atan2(x, y)", o_atan2},
+      {"libdevice.hypot(x, y)", o_hypot}, {"libdevice.log1p(x)", o_log1p},
+      {"libdevice.log10(x)", o_log10},    {"libdevice.expm1(x)", o_expm1},
+      {"libdevice.sinh(x)", o_sinh},      {"libdevice.cosh(x)", o_cosh},
+      {"libdevice.asinh(x)", o_asinh},    {"libdevice.acosh(x)", o_acosh},
+      {"libdevice.atanh(x)", o_atanh},    {"libdevice.atan(x)", o_atan},
+      {"libdevice.asin(x)", o_asin},      {"libdevice.acos(x)", o_acos},
+      {"libdevice.cbrt(x)", o_cbrt},      {"libdevice.erfc(x)", o_erfc},
+      {"libdevice.lgamma(x)", o_lgamma},  {"libdevice.tgamma(x)", o_tgamma},
+      {"libdevice.round(x)", o_round},    {"libdevice.fmod(x, y)", o_fmod},
+      {"libdevice.exp10(x)", o_exp10},    {"maximum(x, y)", o_max},
+      {"minimum(x, y)", o_min},           {"libdevice.tanh(x)", o_tanh},
    };
    unsigned failed = 0;
    for (unsigned i = 0; i < 256; i++)
@@ -327,19 +360,19 @@ philox_matches_the_published_vectors(void **state)
    (void)state;
    /* Random123's known answers: counter, key, result */
    static const uint32_t want32[3][10] = {
-       {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
-       {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0x408f276d,
-        0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
-       {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09,
-        0x94fdcceb, 0x5001e420, 0x24126ea1}};
+      {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
+      {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0x408f276d,
+       0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
+      {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09,
+       0x94fdcceb, 0x5001e420, 0x24126ea1}};
    static const uint64_t want64[3][10] = {
-       {0, 0, 0, 0, 0, 0, 0x16554d9eca36314c, 0xdb20fe9d672d0fdc, 0xd7e772cee186176b,
-        0x7e68b68aec7ba23b},
-       {~0ull, ~0ull, ~0ull, ~0ull, ~0ull, ~0ull, 0x87b092c3013fe90b, 0x438c3c67be8d0224,
-        0x9cc7d7c69cd777b6, 0xa09caebf594f0ba0},
-       {0x243f6a8885a308d3, 0x13198a2e03707344, 0xa4093822299f31d0, 0x082efa98ec4e6c89,
-        0x452821e638d01377, 0xbe5466cf34e90c6c, 0xa528f45403e61d95, 0x38c72dbd566e9788,
-        0xa5a1610e72fd18b5, 0x57bd43b5e52b7fe6}};
+      {0, 0, 0, 0, 0, 0, 0x16554d9eca36314c, 0xdb20fe9d672d0fdc, 0xd7e772cee186176b,
+       0x7e68b68aec7ba23b},
+      {~0ull, ~0ull, ~0ull, ~0ull, ~0ull, ~0ull, 0x87b092c3013fe90b, 0x438c3c67be8d0224,
+       0x9cc7d7c69cd777b6, 0xa09caebf594f0ba0},
+      {0x243f6a8885a308d3, 0x13198a2e03707344, 0xa4093822299f31d0, 0x082efa98ec4e6c89,
+       0x452821e638d01377, 0xbe5466cf34e90c6c, 0xa528f45403e61d95, 0x38c72dbd566e9788,
+       0xa5a1610e72fd18b5, 0x57bd43b5e52b7fe6}};
    for (unsigned v = 0; v < 3; v++) {
       uint32_t in[6], got[4], by_seed[4];
       uint64_t wide[6], got64[4];
@@ -560,15 +593,15 @@ int
 test_stdlib_run(void)
 {
    const struct CMUnitTest tests[] = {
-       cmocka_unit_test(functions_are_within_their_bounds),
-       cmocka_unit_test(special_values_follow_c),
-       cmocka_unit_test(bit_functions_are_exact),
-       cmocka_unit_test(philox_matches_the_published_vectors),
-       cmocka_unit_test(random_streams_are_bit_equal),
-       cmocka_unit_test(sort_orders_every_row),
-       cmocka_unit_test(swizzle_visits_groups_in_columns),
-       cmocka_unit_test(combine_helpers_are_usable),
-       cmocka_unit_test(predicates_classify_floats),
+      cmocka_unit_test(functions_are_within_their_bounds),
+      cmocka_unit_test(special_values_follow_c),
+      cmocka_unit_test(bit_functions_are_exact),
+      cmocka_unit_test(philox_matches_the_published_vectors),
+      cmocka_unit_test(random_streams_are_bit_equal),
+      cmocka_unit_test(sort_orders_every_row),
+      cmocka_unit_test(swizzle_visits_groups_in_columns),
+      cmocka_unit_test(combine_helpers_are_usable),
+      cmocka_unit_test(predicates_classify_floats),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

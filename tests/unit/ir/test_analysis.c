@@ -125,30 +125,29 @@ ranges_and_hints(void **state)
    IrFixture x;
    (void)state;
    ir_open(&x);
-   TlFunc *f = ir_must_read(
-      &x, "func @r(%n: i32, %u: u8) {state = typed} {\n"
-          "   %c7 = constant {value = 7} : i32\n"
-          "   %c0 = constant {value = 0} : i32\n"
-          "   %c10 = constant {value = 10} : i32\n"
-          "   %c1 = constant {value = 1} : i32\n"
-          "   %masked = and %n, %c7 : i32\n"
-          "   %wide = cast %u : i32\n"
-          "   %rem = rem %n, %c10 : i32\n"
-          "   %low = max %n, %c0 : i32\n"
-          "   %both = min %low, %c10 : i32\n"
-          "   %h = hint %n {hint = divisible, values = [64]} : i32\n"
-          "   %known = add %c10, %c7 : i32\n"
-          "   %sum = for %c0, %c10, %c1, %c0 : i32 (%i: i32, %s: i32) {\n"
-          "      %next = add %s, %c7 : i32\n"
-          "      yield %next\n"
-          "   }\n"
-          "   return\n"
-          "}\n");
+   TlFunc *f = ir_must_read(&x, "func @r(%n: i32, %u: u8) {state = typed} {\n"
+                                "   %c7 = constant {value = 7} : i32\n"
+                                "   %c0 = constant {value = 0} : i32\n"
+                                "   %c10 = constant {value = 10} : i32\n"
+                                "   %c1 = constant {value = 1} : i32\n"
+                                "   %masked = and %n, %c7 : i32\n"
+                                "   %wide = cast %u : i32\n"
+                                "   %rem = rem %n, %c10 : i32\n"
+                                "   %low = max %n, %c0 : i32\n"
+                                "   %both = min %low, %c10 : i32\n"
+                                "   %h = hint %n {hint = divisible, values = [64]} : i32\n"
+                                "   %known = add %c10, %c7 : i32\n"
+                                "   %sum = for %c0, %c10, %c1, %c0 : i32 (%i: i32, %s: i32) {\n"
+                                "      %next = add %s, %c7 : i32\n"
+                                "      yield %next\n"
+                                "   }\n"
+                                "   return\n"
+                                "}\n");
    TlAnalysis *a = tl_analysis_new(x.arena, f);
    static const struct {
       const char *name;
       int64_t lo, hi;
-   } cases[] = {{"masked", 0, 7}, {"wide", 0, 255}, {"rem", -9, 9},   {"low", 0, INT32_MAX},
+   } cases[] = {{"masked", 0, 7}, {"wide", 0, 255}, {"rem", -9, 9},    {"low", 0, INT32_MAX},
                 {"both", 0, 10},  {"i", 0, 9},      {"known", 17, 17}, {"sum", 0, INT32_MAX}};
    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
       TlAxisInfo info = info_of(a, f, cases[i].name);
@@ -167,8 +166,8 @@ ranges_and_hints(void **state)
 typedef struct Watch {
    TlAnalysis *facts;
    const uint64_t **bits; /* by value id: the newest elements */
-   bool overflow;         /* an overflow or division by zero: the assumption is broken from here on */
-   unsigned checked;      /* facts beyond the trivial ones */
+   bool overflow;    /* an overflow or division by zero: the assumption is broken from here on */
+   unsigned checked; /* facts beyond the trivial ones */
    uint64_t seed;
 } Watch;
 
@@ -191,12 +190,12 @@ overflows(const Watch *w, const TlValue *v)
    for (size_t i = 0; i < tl_type_num_elems(v->type); i++) {
       Wide a = tl_bits_to_int(d, w->bits[tl_arg(op, 0)->id][i]);
       Wide b = op->num_args > 1 ? tl_bits_to_int(d, w->bits[tl_arg(op, 1)->id][i]) : 0;
-      Wide exact = op->opcode == TL_OP_ADD   ? a + b
-                   : op->opcode == TL_OP_SUB ? a - b
-                   : op->opcode == TL_OP_MUL ? a * b
-                   : op->opcode == TL_OP_NEG ? -a
-                   : op->opcode == TL_OP_ABS ? (a < 0 ? -a : a)
-                   : op->opcode == TL_OP_DIV ? (b == -1 ? -a : 0)
+      Wide exact = op->opcode == TL_OP_ADD                         ? a + b
+                   : op->opcode == TL_OP_SUB                       ? a - b
+                   : op->opcode == TL_OP_MUL                       ? a * b
+                   : op->opcode == TL_OP_NEG                       ? -a
+                   : op->opcode == TL_OP_ABS                       ? (a < 0 ? -a : a)
+                   : op->opcode == TL_OP_DIV                       ? (b == -1 ? -a : 0)
                    : op->opcode == TL_OP_SHL && b >= 0 && b < bits ? a * ((Wide)1 << b)
                                                                    : 0;
       if (exact > max || exact < -max - 1)
@@ -261,16 +260,20 @@ observe(void *user, const TlValue *v, const uint64_t *bits)
 static void
 no_claim_is_false(void **state)
 {
-   static const int64_t programs[][5] = {
-      {0, 0, 0, 48, 7}, {1, 0, 3, 16, -1}, {3, 1, 2, 0, 3}, {9, 9, 0, 1040, 100}, {2, 5, 1, -16, 0}};
+   static const int64_t programs[][5] = {{0, 0, 0, 48, 7},
+                                         {1, 0, 3, 16, -1},
+                                         {3, 1, 2, 0, 3},
+                                         {9, 9, 0, 1040, 100},
+                                         {2, 5, 1, -16, 0}};
    static Run run;
    unsigned checked = 0;
    (void)state;
    for (uint64_t seed = 0; seed < 1500; seed++) {
       IrFixture x;
       ir_open(&x);
-      TlFunc *f = gen_ir_func(x.module, seed,
-                              (GenOptions){.num_ops = 40, .ints_only = true, .no_control = seed % 3 == 0});
+      TlFunc *f =
+         gen_ir_func(x.module, seed,
+                     (GenOptions){.num_ops = 40, .ints_only = true, .no_control = seed % 3 == 0});
       Watch w = {.facts = tl_analysis_new(x.arena, f), .seed = seed};
       w.bits = tl_new_array(x.arena, const uint64_t *, f->next_value_id);
       for (unsigned i = 0; i < sizeof programs / sizeof programs[0]; i++) {

@@ -21,11 +21,11 @@ typedef struct Format {
 } Format;
 
 static const Format formats[] = {
-    {TL_FP16, 16, 10, 15, 0x7BFF, 0x7E00, 0x7C00, 0x7C01},
-    {TL_BF16, 16, 7, 127, 0x7F7F, 0x7FC0, 0x7F80, 0x7F81},
-    {TL_FP8E4NV, 8, 3, 7, 0x7E, 0x7F, 0x7E, 0x7F},
-    {TL_FP8E5, 8, 2, 15, 0x7B, 0x7F, 0x7B, 0x7D},
-    {TL_FP8E4B15, 8, 3, 15, 0x7F, 0x7F, 0x7F, 0x80},
+   {TL_FP16, 16, 10, 15, 0x7BFF, 0x7E00, 0x7C00, 0x7C01},
+   {TL_BF16, 16, 7, 127, 0x7F7F, 0x7FC0, 0x7F80, 0x7F81},
+   {TL_FP8E4NV, 8, 3, 7, 0x7E, 0x7F, 0x7E, 0x7F},
+   {TL_FP8E5, 8, 2, 15, 0x7B, 0x7F, 0x7B, 0x7D},
+   {TL_FP8E4B15, 8, 3, 15, 0x7F, 0x7F, 0x7F, 0x80},
 };
 enum { NUM_FORMATS = sizeof formats / sizeof formats[0] };
 
@@ -82,7 +82,7 @@ check_round(const Format *f, double v)
 {
    for (int rtz = 0; rtz < 2; rtz++) {
       TlBits got =
-          tl_double_to_bits(f->dtype, v, rtz ? TL_ROUND_TOWARD_ZERO : TL_ROUND_NEAREST_EVEN);
+         tl_double_to_bits(f->dtype, v, rtz ? TL_ROUND_TOWARD_ZERO : TL_ROUND_NEAREST_EVEN);
       uint32_t want = slow_round(f, v, rtz != 0);
       if (got != want)
          fail_msg("%s of %a (%s): got %llx, want %x", tl_dtype_info[f->dtype].text, v,
@@ -122,7 +122,7 @@ every_pattern_decodes_and_comes_back(void **state)
             continue;
          }
          long double want =
-             magnitude <= f->max_finite ? value_of(f, magnitude) : (long double)INFINITY;
+            magnitude <= f->max_finite ? value_of(f, magnitude) : (long double)INFINITY;
          assert_true(fabsl((long double)got) == want);
          assert_int_equal(signbit(got) != 0, p >= sign_bit(f));
          bool is_inf = magnitude > f->max_finite;
@@ -185,13 +185,13 @@ saturating_and_infinite_overflow(void **state)
       double v;
       TlBits want;
    } rows[] = {
-       {TL_FP8E4NV, 1e6, 0x7E},  {TL_FP8E4NV, -1e6, 0xFE},    {TL_FP8E4NV, (double)INFINITY, 0x7E},
-       {TL_FP8E4NV, 449, 0x7E},  {TL_FP8E5, 1e6, 0x7B},       {TL_FP8E5, -(double)INFINITY, 0xFB},
-       {TL_FP8E4B15, 1e6, 0x7F}, {TL_FP16, 65519.99, 0x7BFF}, {TL_FP16, 65520, 0x7C00},
-       {TL_FP16, 1e300, 0x7C00}, {TL_BF16, 3.5e38, 0x7F80},   {TL_FP32, 1e39, 0x7F800000},
-       {TL_FP16, 0x1p-25, 0},    {TL_FP16, 0x1.01p-25, 1},    {TL_FP16, -0x1p-26, 0x8000},
-       {TL_FP32, 0x1p-150, 0},   {TL_FP32, 0x1.8p-150, 1},    {TL_FP32, 0x1p-149, 1},
-       {TL_BF16, 4.9e-324, 0},
+      {TL_FP8E4NV, 1e6, 0x7E},  {TL_FP8E4NV, -1e6, 0xFE},    {TL_FP8E4NV, (double)INFINITY, 0x7E},
+      {TL_FP8E4NV, 449, 0x7E},  {TL_FP8E5, 1e6, 0x7B},       {TL_FP8E5, -(double)INFINITY, 0xFB},
+      {TL_FP8E4B15, 1e6, 0x7F}, {TL_FP16, 65519.99, 0x7BFF}, {TL_FP16, 65520, 0x7C00},
+      {TL_FP16, 1e300, 0x7C00}, {TL_BF16, 3.5e38, 0x7F80},   {TL_FP32, 1e39, 0x7F800000},
+      {TL_FP16, 0x1p-25, 0},    {TL_FP16, 0x1.01p-25, 1},    {TL_FP16, -0x1p-26, 0x8000},
+      {TL_FP32, 0x1p-150, 0},   {TL_FP32, 0x1.8p-150, 1},    {TL_FP32, 0x1p-149, 1},
+      {TL_BF16, 4.9e-324, 0},
    };
    for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++)
       assert_int_equal(tl_double_to_bits(rows[i].t, rows[i].v, TL_ROUND_NEAREST_EVEN),
@@ -408,17 +408,17 @@ int
 test_dtype(void)
 {
    const struct CMUnitTest tests[] = {
-       cmocka_unit_test(every_pattern_decodes_and_comes_back),
-       cmocka_unit_test(rounding_is_right_around_every_step),
-       cmocka_unit_test(fp32_values_of_every_exponent_round_right),
-       cmocka_unit_test(saturating_and_infinite_overflow),
-       cmocka_unit_test(fp32_matches_the_host),
-       cmocka_unit_test(float_to_int_truncates_and_saturates),
-       cmocka_unit_test(int_to_float_rounds_once),
-       cmocka_unit_test(integers_wrap_and_bools_are_zero_or_one),
-       cmocka_unit_test(tf32_rounds_to_nearest_away),
-       cmocka_unit_test(names_of_signatures_are_known),
-       cmocka_unit_test(elements_go_through_memory),
+      cmocka_unit_test(every_pattern_decodes_and_comes_back),
+      cmocka_unit_test(rounding_is_right_around_every_step),
+      cmocka_unit_test(fp32_values_of_every_exponent_round_right),
+      cmocka_unit_test(saturating_and_infinite_overflow),
+      cmocka_unit_test(fp32_matches_the_host),
+      cmocka_unit_test(float_to_int_truncates_and_saturates),
+      cmocka_unit_test(int_to_float_rounds_once),
+      cmocka_unit_test(integers_wrap_and_bools_are_zero_or_one),
+      cmocka_unit_test(tf32_rounds_to_nearest_away),
+      cmocka_unit_test(names_of_signatures_are_known),
+      cmocka_unit_test(elements_go_through_memory),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -218,19 +218,19 @@ functions_follow_libm(void **state)
 {
    (void)state;
    static const Function rows[] = {
-       {TL_OP_EXP, exp, -80, 80},
-       {TL_OP_EXP2, exp2, -120, 120},
-       {TL_OP_LOG, log, 1e-30, 1e30},
-       {TL_OP_LOG2, log2, 1e-30, 1e30},
-       {TL_OP_SIN, sin, -100, 100},
-       {TL_OP_COS, cos, -100, 100},
-       {TL_OP_ERF, erf, -4, 4},
-       {TL_OP_TANH, tanh, -10, 10},
-       {TL_OP_RSQRT, reciprocal_root, 1e-30, 1e30},
-       {TL_OP_FLOOR, floor, -1e4, 1e4},
-       {TL_OP_CEIL, ceil, -1e4, 1e4},
-       {TL_OP_TRUNC, trunc, -1e4, 1e4},
-       {TL_OP_RINT, rint, -1e4, 1e4},
+      {TL_OP_EXP, exp, -80, 80},
+      {TL_OP_EXP2, exp2, -120, 120},
+      {TL_OP_LOG, log, 1e-30, 1e30},
+      {TL_OP_LOG2, log2, 1e-30, 1e30},
+      {TL_OP_SIN, sin, -100, 100},
+      {TL_OP_COS, cos, -100, 100},
+      {TL_OP_ERF, erf, -4, 4},
+      {TL_OP_TANH, tanh, -10, 10},
+      {TL_OP_RSQRT, reciprocal_root, 1e-30, 1e30},
+      {TL_OP_FLOOR, floor, -1e4, 1e4},
+      {TL_OP_CEIL, ceil, -1e4, 1e4},
+      {TL_OP_TRUNC, trunc, -1e4, 1e4},
+      {TL_OP_RINT, rint, -1e4, 1e4},
    };
    for (unsigned r = 0; r < sizeof rows / sizeof rows[0]; r++)
       for (unsigned k = 0; k < NUM_FLOATS; k++)
@@ -349,19 +349,19 @@ integer_arithmetic_wraps(void **state)
             TlOpcode op;
             TlBits want;
          } rows[] = {
-             {TL_OP_ADD, wrap(t, x + y)},
-             {TL_OP_SUB, wrap(t, x - y)},
-             {TL_OP_MUL, wrap(t, (__int128)((unsigned __int128)x * (unsigned __int128)y))},
-             {TL_OP_DIV, y ? wrap(t, x / y) : 0},
-             {TL_OP_REM, y ? wrap(t, x % y) : 0},
-             {TL_OP_MIN, x < y ? a : b},
-             {TL_OP_MAX, x > y ? a : b},
-             {TL_OP_AND, a & b},
-             {TL_OP_OR, a | b},
-             {TL_OP_XOR, a ^ b},
-             {TL_OP_SHL, b >= bits ? 0 : wrap(t, (__int128)((unsigned __int128)x << b))},
-             {TL_OP_SHR, b >= bits ? (x < 0 ? mask(t) : 0) : wrap(t, x >> b)},
-             {TL_OP_MULHI, slow_mulhi(t, a, b)},
+            {TL_OP_ADD, wrap(t, x + y)},
+            {TL_OP_SUB, wrap(t, x - y)},
+            {TL_OP_MUL, wrap(t, (__int128)((unsigned __int128)x * (unsigned __int128)y))},
+            {TL_OP_DIV, y ? wrap(t, x / y) : 0},
+            {TL_OP_REM, y ? wrap(t, x % y) : 0},
+            {TL_OP_MIN, x < y ? a : b},
+            {TL_OP_MAX, x > y ? a : b},
+            {TL_OP_AND, a & b},
+            {TL_OP_OR, a | b},
+            {TL_OP_XOR, a ^ b},
+            {TL_OP_SHL, b >= bits ? 0 : wrap(t, (__int128)((unsigned __int128)x << b))},
+            {TL_OP_SHR, b >= bits ? (x < 0 ? mask(t) : 0) : wrap(t, x >> b)},
+            {TL_OP_MULHI, slow_mulhi(t, a, b)},
          };
          for (unsigned j = 0; j < sizeof rows / sizeof rows[0]; j++)
             check(rows[j].op, t, a, b, 0, eval(rows[j].op, t, t, a, b, 0, 0), rows[j].want);
@@ -437,16 +437,16 @@ test_eval(void)
 {
    printf("seed %llu\n", (unsigned long long)seed);
    const struct CMUnitTest tests[] = {
-       cmocka_unit_test(float_arithmetic_rounds_once),
-       cmocka_unit_test(square_root_is_the_nearest),
-       cmocka_unit_test(fma_rounds_once),
-       cmocka_unit_test(functions_follow_libm),
-       cmocka_unit_test(nan_and_zero_rules_of_min_and_max),
-       cmocka_unit_test(comparisons),
-       cmocka_unit_test(integer_arithmetic_wraps),
-       cmocka_unit_test(division_by_zero_is_zero_and_undefined),
-       cmocka_unit_test(sign_operations_are_on_bits),
-       cmocka_unit_test(select_cast_and_bitcast),
+      cmocka_unit_test(float_arithmetic_rounds_once),
+      cmocka_unit_test(square_root_is_the_nearest),
+      cmocka_unit_test(fma_rounds_once),
+      cmocka_unit_test(functions_follow_libm),
+      cmocka_unit_test(nan_and_zero_rules_of_min_and_max),
+      cmocka_unit_test(comparisons),
+      cmocka_unit_test(integer_arithmetic_wraps),
+      cmocka_unit_test(division_by_zero_is_zero_and_undefined),
+      cmocka_unit_test(sign_operations_are_on_bits),
+      cmocka_unit_test(select_cast_and_bitcast),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

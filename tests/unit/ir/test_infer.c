@@ -25,8 +25,8 @@ static const char *const values =
    "   %ic = constant {value = 0} : tile<i32, 16x16>\n";
 
 static const struct {
-   const char *op;    /* printed form after "%r = ", with %z for a second result */
-   const char *why;   /* part of the message, or NULL: sound */
+   const char *op;  /* printed form after "%r = ", with %z for a second result */
+   const char *why; /* part of the message, or NULL: sound */
 } cases[] = {
    {"add %t, %t : tile<i32, 8x16>", NULL},
    {"add %t, %u : tile<i32, 8x16>", "must have one type; got tile<i32, 8x16> and tile<i32, 16x8>"},
@@ -128,8 +128,8 @@ stores_are_checked(void **state)
    for (unsigned i = 0; i < sizeof stores / sizeof stores[0]; i++) {
       IrFixture x;
       ir_open(&x);
-      bool ok = ir_read(
-         &x, tl_arena_printf(x.arena, "%s   %s\n   return\n}\n", values, stores[i].op));
+      bool ok =
+         ir_read(&x, tl_arena_printf(x.arena, "%s   %s\n   return\n}\n", values, stores[i].op));
       const char *messages = ir_messages(&x);
       if (ok != !stores[i].why || (!ok && !strstr(messages, stores[i].why)))
          fail_msg("%s: wanted \"%s\"; got\n%s", stores[i].op, stores[i].why ? stores[i].why : "",
@@ -146,13 +146,12 @@ layouts_follow_relabelling(void **state)
    (void)state;
    ir_open(&x);
    TlFunc *f = ir_must_read(
-      &x,
-      "#a = {shape=[8,4], reg=[[0,1],[0,2]], lane=[[1,0],[2,0],[4,0],[0,0],[0,0]], warp=[], "
-      "block=[]}\n"
-      "func @f() {num_warps = 1, state = laid} {\n"
-      "   %t = constant {value = 1} : tile<i32, 8x4, #a>\n"
-      "   return\n"
-      "}\n");
+      &x, "#a = {shape=[8,4], reg=[[0,1],[0,2]], lane=[[1,0],[2,0],[4,0],[0,0],[0,0]], warp=[], "
+          "block=[]}\n"
+          "func @f() {num_warps = 1, state = laid} {\n"
+          "   %t = constant {value = 1} : tile<i32, 8x4, #a>\n"
+          "   return\n"
+          "}\n");
    TlBuilder b = tl_builder_before(f->body->block->last);
    TlValue *t = tl_result(f->body->block->first, 0);
    const int64_t swap[] = {1, 0};

@@ -123,8 +123,8 @@ every_state_round_trips(void **state)
    tl_sb_str(&sb, "#l2 = {shape=[64,1], reg=[[1,0],[2,0]], lane=[[4,0],[8,0],[16,0],[32,0],[0,0]], "
                   "warp=[[0,0],[0,0]], block=[]}\n");
    const char *rest = strstr(laid, "\n\n") + 1;
-   const char *text = tl_arena_printf(x.arena, "%.*s%s%s", (int)(rest - laid), laid,
-                                      tl_sb_cstr(&sb), rest);
+   const char *text =
+      tl_arena_printf(x.arena, "%.*s%s%s", (int)(rest - laid), laid, tl_sb_cstr(&sb), rest);
    check_round_trip(&x, text);
    ir_close(&x);
 }
@@ -222,7 +222,8 @@ static const struct {
    {"   %0 = constant {value = true} : i1\n   if %0 {\n      %1 = constant {value = 1} : i32\n"
     "      yield\n   } else {\n      yield\n   }\n   %2 = add %1, %1 : i32\n",
     "value '%1' is not defined before this use"},
-   {"   %0 = constant {value = true} : i1\n   if %0 {\n      yield\n   }\n", "has 2 regions; got 1"},
+   {"   %0 = constant {value = true} : i1\n   if %0 {\n      yield\n   }\n",
+    "has 2 regions; got 1"},
    {"   %0 = constant {value = 1} : i32\n   %1 = for %0, %0, %0, %0 : i32 (%i: i32) {\n"
     "      yield %0\n   }\n",
     "region argument 1 must be i32; got nothing"},

@@ -5,17 +5,16 @@
 
 int test_verify(void);
 
-static const char *const loop =
-   "func @f(%p: ptr<i32>, %n: i32) {state = typed} {\n"
-   "   %a = add %n, %n : i32\n"
-   "   %b = mul %a, %n : i32\n"
-   "   %s = for %n, %a, %b, %n : i32 (%i: i32, %c: i32) {\n"
-   "      %d = add %c, %i : i32\n"
-   "      yield %d\n"
-   "   }\n"
-   "   store %p, %s\n"
-   "   return\n"
-   "}\n";
+static const char *const loop = "func @f(%p: ptr<i32>, %n: i32) {state = typed} {\n"
+                                "   %a = add %n, %n : i32\n"
+                                "   %b = mul %a, %n : i32\n"
+                                "   %s = for %n, %a, %b, %n : i32 (%i: i32, %c: i32) {\n"
+                                "      %d = add %c, %i : i32\n"
+                                "      yield %d\n"
+                                "   }\n"
+                                "   store %p, %s\n"
+                                "   return\n"
+                                "}\n";
 
 static TlOp *
 nth(TlFunc *f, unsigned n)
@@ -240,10 +239,8 @@ int
 test_verify(void)
 {
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(broken_functions_are_found),
-      cmocka_unit_test(all_violations_are_listed),
-      cmocka_unit_test(laid_tiles_need_layouts),
-      cmocka_unit_test(dominance_is_consistent),
+      cmocka_unit_test(broken_functions_are_found), cmocka_unit_test(all_violations_are_listed),
+      cmocka_unit_test(laid_tiles_need_layouts),    cmocka_unit_test(dominance_is_consistent),
       cmocka_unit_test(use_lists_follow_edits),
    };
    return cmocka_run_group_tests_name("ir verifier", tests, NULL, NULL);

@@ -14,12 +14,12 @@ enum { GARBAGE = 0x7fffffff };
 
 typedef struct Machine {
    const TlConvertPlan *p;
-   unsigned es;                /* element bytes */
-   uint32_t lanes, warps;      /* counts */
-   uint32_t sregs, dregs;      /* registers per thread and repeat */
-   uint32_t *src, *dst;        /* [repeat][warp][lane][register] element identities */
-   uint32_t *memory;           /* identity per byte of scratch; element at its first byte */
-   unsigned accesses[2];       /* shared accesses executed, by side */
+   unsigned es;           /* element bytes */
+   uint32_t lanes, warps; /* counts */
+   uint32_t sregs, dregs; /* registers per thread and repeat */
+   uint32_t *src, *dst;   /* [repeat][warp][lane][register] element identities */
+   uint32_t *memory;      /* identity per byte of scratch; element at its first byte */
+   unsigned accesses[2];  /* shared accesses executed, by side */
 } Machine;
 
 /* Identity of an element: row-major index in the whole shape. */
@@ -206,8 +206,11 @@ run_copies(Machine *m, uint32_t rep)
 static unsigned
 execute(int trial, const TlConvertPlan *p, const TlLinear *src, const TlLinear *dst, unsigned es)
 {
-   Machine m = {.p = p, .es = es, .lanes = 1u << src->num[TL_HW_LANE],
-                .warps = 1u << src->num[TL_HW_WARP], .sregs = 1u << p->src.num[TL_HW_REG],
+   Machine m = {.p = p,
+                .es = es,
+                .lanes = 1u << src->num[TL_HW_LANE],
+                .warps = 1u << src->num[TL_HW_WARP],
+                .sregs = 1u << p->src.num[TL_HW_REG],
                 .dregs = 1u << p->dst.num[TL_HW_REG]};
    uint32_t threads = m.lanes * m.warps, ns = tl_ll_num_regs(src), nd = tl_ll_num_regs(dst);
    unsigned shuffles = 0;
@@ -406,10 +409,8 @@ int
 test_convert_plan(void)
 {
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(random_pairs),
-      cmocka_unit_test(impossible_plans_are_refused),
-      cmocka_unit_test(known_conversions),
-      cmocka_unit_test(epilogue_is_conflict_free),
+      cmocka_unit_test(random_pairs),      cmocka_unit_test(impossible_plans_are_refused),
+      cmocka_unit_test(known_conversions), cmocka_unit_test(epilogue_is_conflict_free),
       cmocka_unit_test(chained_dot),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,21 +18,21 @@ static void
 bank_conflicts(void **state)
 {
    (void)state;
-   assert_int_equal(strided(4, 4).wavefronts, 1);     /* neighbours */
-   assert_int_equal(strided(0, 4).wavefronts, 1);     /* broadcast */
-   assert_int_equal(strided(1, 1).wavefronts, 1);     /* four lanes per word */
+   assert_int_equal(strided(4, 4).wavefronts, 1); /* neighbours */
+   assert_int_equal(strided(0, 4).wavefronts, 1); /* broadcast */
+   assert_int_equal(strided(1, 1).wavefronts, 1); /* four lanes per word */
    assert_int_equal(strided(2, 2).wavefronts, 1);
-   assert_int_equal(strided(8, 4).wavefronts, 2);     /* every second bank */
-   assert_int_equal(strided(128, 4).wavefronts, 32);  /* a column of 32 words */
-   assert_int_equal(strided(132, 4).wavefronts, 1);   /* padded column */
+   assert_int_equal(strided(8, 4).wavefronts, 2);    /* every second bank */
+   assert_int_equal(strided(128, 4).wavefronts, 32); /* a column of 32 words */
+   assert_int_equal(strided(132, 4).wavefronts, 1);  /* padded column */
    assert_int_equal(strided(64, 2).wavefronts, 16);
-   assert_int_equal(strided(8, 8).wavefronts, 2);     /* two groups of 16 lanes */
+   assert_int_equal(strided(8, 8).wavefronts, 2); /* two groups of 16 lanes */
    assert_int_equal(strided(8, 8).minimum, 2);
-   assert_int_equal(strided(16, 16).wavefronts, 4);   /* four groups of 8 lanes */
+   assert_int_equal(strided(16, 16).wavefronts, 4); /* four groups of 8 lanes */
    assert_int_equal(strided(16, 16).minimum, 4);
    assert_int_equal(strided(128, 16).wavefronts, 32); /* rows of 128 bytes: all on four banks */
    assert_int_equal(strided(64, 16).wavefronts, 16);
-   assert_int_equal(strided(144, 16).wavefronts, 4);  /* padded rows */
+   assert_int_equal(strided(144, 16).wavefronts, 4); /* padded rows */
 }
 
 /* The 8 row addresses of one ldmatrix step (16 bytes of 8 rows), f16 tiles. */
@@ -99,7 +99,7 @@ vector_widths(void **state)
    assert_int_equal(tl_cost_vector_width(&l, 0, 2, 4, 16, 16), 4);   /* runs of 4 */
    assert_int_equal(tl_cost_vector_width(&l, 0, 2, 12, 16, 16), 4);
    assert_int_equal(tl_cost_vector_width(&l, 0, 2, 7, 16, 16), 1);
-   assert_int_equal(tl_cost_vector_width(&l, 0, 1, 1024, 0, 4), 4);  /* address 0 divides all */
+   assert_int_equal(tl_cost_vector_width(&l, 0, 1, 1024, 0, 4), 4); /* address 0 divides all */
 }
 
 int

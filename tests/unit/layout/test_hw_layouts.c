@@ -204,7 +204,7 @@ ldmatrix_maps(void **state)
             for (uint32_t reg = 0; reg < count * packed; reg++)
                assert_int_equal(tl_ll_apply(&p, reg, lane, 0, 0),
                                 reg / packed * 8 * cols + lane / 4 * cols + lane % 4 * packed +
-                                    reg % packed);
+                                   reg % packed);
       }
       TlLinear t = tl_hw_ldmatrix(count, 2, true);
       assert_true(tl_ll_is_injective(&t) && tl_ll_is_surjective(&t));
@@ -258,8 +258,10 @@ swizzles_follow_the_address_rule(void **state)
             uint32_t a = (row * cols + col) * es, b = col * es;
             if (w)
                a = b / w * rows * w + row * w + b % w;
-            a ^= w == 128 ? (a >> 7 & 7) << 4 : w == 64 ? (a >> 7 & 3) << 4
-               : w == 32 ? (a >> 7 & 1) << 4 : 0;
+            a ^= w == 128  ? (a >> 7 & 7) << 4
+                 : w == 64 ? (a >> 7 & 3) << 4
+                 : w == 32 ? (a >> 7 & 1) << 4
+                           : 0;
             uint32_t element = fast == 1 ? row * cols + col : col * rows + row;
             CHECK(t, tl_ll_apply(&l, a / es, 0, 0, 0) == element);
          }

@@ -275,8 +275,7 @@ product_places_blocks(void **state)
          shape[d] = 1u << rng_below(&r, 3);
       TlLinear out = tl_ll_empty(in.rank, shape);
       for (unsigned i = rng_below(&r, 5); i > 0; i--)
-         tl_ll_push(&out, (TlHw)rng_below(&r, TL_HW_COUNT),
-                    rng_below(&r, 1u << tl_ll_bits(&out)));
+         tl_ll_push(&out, (TlHw)rng_below(&r, TL_HW_COUNT), rng_below(&r, 1u << tl_ll_bits(&out)));
       TlLinear p = tl_ll_product(&in, &out);
       assert_true(tl_ll_is_valid(&p));
       for (uint64_t hw = 0; hw < 1ull << tl_ll_in_bits(&p); hw++) {
@@ -339,7 +338,10 @@ static void
 bad_text_is_refused(void **state)
 {
    static const char *const bad[] = {
-      "", "{", "{shape=[]", "{shape=[3], reg=[], lane=[], warp=[], block=[]}",
+      "",
+      "{",
+      "{shape=[]",
+      "{shape=[3], reg=[], lane=[], warp=[], block=[]}",
       "{shape=[0], reg=[], lane=[], warp=[], block=[]}",
       "{shape=[2097152], reg=[], lane=[], warp=[], block=[]}",
       "{shape=[1024,1024,2], reg=[], lane=[], warp=[], block=[]}",

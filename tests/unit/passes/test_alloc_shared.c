@@ -222,23 +222,23 @@ too_much_names_what_is_alive(void **state)
    Kernel k;
    k_open(&k, 0);
    TlFunc *f = ir_must_read(
-       &k.x, "#t = {shape=[8192], reg=[[128],[256],[512],[1024],[2048],[4096]], "
-             "lane=[[1],[2],[4],[8],[16]], warp=[[32],[64]], block=[]}\n"
-             "#m = {shape=[8192], reg=[[1],[2],[4],[8],[16],[32],[64],[128],[256],[512],[1024],"
-             "[2048],[4096]], lane=[], warp=[], block=[]}\n"
-             "func @f() {num_warps = 4, num_stages = 1, state = laid, target = \"sm_90a\"} {\n"
-             "   %v = arange {end = 8192} : tile<i32, 8192, #t>\n"
-             "   %early = local_alloc %v : memdesc<i32, 8192, #m>\n"
-             "   %x = local_load %early : tile<i32, 8192, #t>\n"
-             "   %b = add %x, %x : tile<i32, 8192, #t>\n"
-             "   %ring = local_alloc : memdesc<i32, 7 x 8192, #m>\n"
-             "   %one = constant {value = 1} : i32\n"
-             "   %at = local_view %ring, %one : memdesc<i32, 8192, #m>\n"
-             "   local_store %v, %at\n"
-             "   %second = local_alloc %b : memdesc<i32, 8192, #m>\n"
-             "   %y = local_load %second : tile<i32, 8192, #t>\n"
-             "   %z = local_load %at : tile<i32, 8192, #t>\n"
-             "   return\n}\n");
+      &k.x, "#t = {shape=[8192], reg=[[128],[256],[512],[1024],[2048],[4096]], "
+            "lane=[[1],[2],[4],[8],[16]], warp=[[32],[64]], block=[]}\n"
+            "#m = {shape=[8192], reg=[[1],[2],[4],[8],[16],[32],[64],[128],[256],[512],[1024],"
+            "[2048],[4096]], lane=[], warp=[], block=[]}\n"
+            "func @f() {num_warps = 4, num_stages = 1, state = laid, target = \"sm_90a\"} {\n"
+            "   %v = arange {end = 8192} : tile<i32, 8192, #t>\n"
+            "   %early = local_alloc %v : memdesc<i32, 8192, #m>\n"
+            "   %x = local_load %early : tile<i32, 8192, #t>\n"
+            "   %b = add %x, %x : tile<i32, 8192, #t>\n"
+            "   %ring = local_alloc : memdesc<i32, 7 x 8192, #m>\n"
+            "   %one = constant {value = 1} : i32\n"
+            "   %at = local_view %ring, %one : memdesc<i32, 8192, #m>\n"
+            "   local_store %v, %at\n"
+            "   %second = local_alloc %b : memdesc<i32, 8192, #m>\n"
+            "   %y = local_load %second : tile<i32, 8192, #t>\n"
+            "   %z = local_load %at : tile<i32, 8192, #t>\n"
+            "   return\n}\n");
    TlPassCx pass = k_context(&k);
    assert_false(tl_pass_lower(&pass, f));
    const char *text = ir_messages(&k.x);
@@ -259,8 +259,8 @@ int
 test_alloc_shared(void)
 {
    static const struct CMUnitTest tests[] = {
-       cmocka_unit_test(buffers_alive_at_one_time_do_not_overlap),
-       cmocka_unit_test(too_much_names_what_is_alive),
+      cmocka_unit_test(buffers_alive_at_one_time_do_not_overlap),
+      cmocka_unit_test(too_much_names_what_is_alive),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,10 +47,10 @@ integer_identities(void **state)
    static const struct {
       const char *op, *result;
    } cases[] = {
-      {"add %n, %z", "%n"}, {"add %z, %n", "%n"}, {"sub %n, %z", "%n"}, {"sub %n, %n", "%z"},
-      {"mul %n, %o", "%n"}, {"mul %n, %z", "%z"}, {"div %n, %o", "%n"}, {"rem %n, %o", "%z"},
-      {"and %n, %n", "%n"}, {"and %n, %a", "%n"}, {"and %z, %n", "%z"}, {"or %n, %z", "%n"},
-      {"or %n, %a", "%a"},  {"xor %n, %n", "%z"}, {"xor %n, %z", "%n"}, {"shl %n, %z", "%n"},
+      {"add %n, %z", "%n"}, {"add %z, %n", "%n"}, {"sub %n, %z", "%n"},        {"sub %n, %n", "%z"},
+      {"mul %n, %o", "%n"}, {"mul %n, %z", "%z"}, {"div %n, %o", "%n"},        {"rem %n, %o", "%z"},
+      {"and %n, %n", "%n"}, {"and %n, %a", "%n"}, {"and %z, %n", "%z"},        {"or %n, %z", "%n"},
+      {"or %n, %a", "%a"},  {"xor %n, %n", "%z"}, {"xor %n, %z", "%n"},        {"shl %n, %z", "%n"},
       {"shr %n, %z", "%n"}, {"max %n, %n", "%n"}, {"select %c, %n, %n", "%n"},
    };
    (void)state;
@@ -193,7 +193,8 @@ known_masks_are_dropped(void **state)
 static void
 run_all(IrFixture *x, const TlFunc *f, Run *runs, uint64_t seed)
 {
-   static const int64_t programs[][5] = {{0, 0, 0, 48, 7}, {3, 1, 2, -16, 0}, {5, 9, 0, 1 << 20, -3}};
+   static const int64_t programs[][5] = {
+      {0, 0, 0, 48, 7}, {3, 1, 2, -16, 0}, {5, 9, 0, 1 << 20, -3}};
    for (unsigned i = 0; i < 3; i++) {
       Run *r = &runs[i];
       r->arena = x->arena;

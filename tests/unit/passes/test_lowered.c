@@ -459,8 +459,8 @@ maps_run_for_each_element(void **state)
          k_line(&k, "%%w = map %%v : tile<i32, %u> (%%a: i32) {", n);
          k_line(&k, "%%z = constant : i32\n %%l = lt %%a, %%z : i1");
          k_line(
-             &k,
-             "%%c = if %%l : i32 {\n %%q = neg %%a : i32\n yield %%q\n } else {\n yield %%a\n }");
+            &k,
+            "%%c = if %%l : i32 {\n %%q = neg %%a : i32\n yield %%q\n } else {\n yield %%a\n }");
          k_line(&k, "yield %%c\n   }");
       } else {
          k_line(&k, "%%w = map %%v {pack = 2} : tile<i32, %u> (%%a: i32, %%b: i32) {", n);
@@ -645,23 +645,23 @@ int
 test_lowered(void)
 {
    static const struct CMUnitTest tests[] = {
-       cmocka_unit_test(transposes),
-       cmocka_unit_test(masked_accesses_stop_at_the_mask),
-       cmocka_unit_test(reductions),
-       cmocka_unit_test(reductions_of_pairs),
-       cmocka_unit_test(scans),
-       cmocka_unit_test(gathers),
-       cmocka_unit_test(histograms),
-       cmocka_unit_test(joins_and_splits),
-       cmocka_unit_test(splits_of_loaded_tiles_and_cats),
-       cmocka_unit_test(scalars_in_tiles),
-       cmocka_unit_test(atomics_happen_once),
-       cmocka_unit_test(maps_run_for_each_element),
-       cmocka_unit_test(prints_once_for_each_element),
-       cmocka_unit_test(every_operand_prints_its_elements),
-       cmocka_unit_test(carried_pointers_and_sums),
-       cmocka_unit_test(random_functions_keep_their_meaning),
-       cmocka_unit_test(too_large_is_a_located_error),
+      cmocka_unit_test(transposes),
+      cmocka_unit_test(masked_accesses_stop_at_the_mask),
+      cmocka_unit_test(reductions),
+      cmocka_unit_test(reductions_of_pairs),
+      cmocka_unit_test(scans),
+      cmocka_unit_test(gathers),
+      cmocka_unit_test(histograms),
+      cmocka_unit_test(joins_and_splits),
+      cmocka_unit_test(splits_of_loaded_tiles_and_cats),
+      cmocka_unit_test(scalars_in_tiles),
+      cmocka_unit_test(atomics_happen_once),
+      cmocka_unit_test(maps_run_for_each_element),
+      cmocka_unit_test(prints_once_for_each_element),
+      cmocka_unit_test(every_operand_prints_its_elements),
+      cmocka_unit_test(carried_pointers_and_sums),
+      cmocka_unit_test(random_functions_keep_their_meaning),
+      cmocka_unit_test(too_large_is_a_located_error),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

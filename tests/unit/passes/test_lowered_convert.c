@@ -99,8 +99,7 @@ fragment(unsigned index, unsigned bits, unsigned log2_warps)
    TlMmaTile t = {.kind = TL_MMA_M16N8, .rank = 2, .warps = {1u << log2_warps, 1}};
    t.shape[0] = index == 1 ? 16u << log2_warps : ROWS;
    t.shape[1] = index == 0 ? 8 : COLS;
-   return index == 2 ? tl_hw_mma_acc(&t)
-                     : tl_hw_mma_operand(&t, index, index ? ROWS : COLS, bits);
+   return index == 2 ? tl_hw_mma_acc(&t) : tl_hw_mma_operand(&t, index, index ? ROWS : COLS, bits);
 }
 
 enum { NUM_KINDS = 8 };
@@ -200,7 +199,7 @@ fragments_by_ldmatrix(void **state)
                kk = 16u << rng_below(&r, 3);
       build_open(&t, seed, warps);
       TlMmaTile tile_ = {
-          .kind = TL_MMA_M16N8, .rank = 2, .shape = {m, n}, .warps = {1u << warps, 1}};
+         .kind = TL_MMA_M16N8, .rank = 2, .shape = {m, n}, .warps = {1u << warps, 1}};
       TlLinear to = tl_hw_mma_operand(&tile_, index, kk, 16);
       uint32_t shape[2] = {index ? kk : m, index ? n : kk};
       unsigned order[2] = {fast, 1 - fast};
@@ -209,8 +208,8 @@ fragments_by_ldmatrix(void **state)
       TlValue *p = parameter(&t, "y", TL_FP16);
       TlValue *v = numbers(&t, &from);
       v = tl_t1(&t.b, TL_OP_CAST, tile(&t, tl_type_scalar(t.types, TL_FP16), &from), v);
-      TlValue *b = tl_t1(&t.b, TL_OP_LOCAL_ALLOC,
-                         tl_type_memdesc(t.types, TL_FP16, 2, shape, &memory, 1), v);
+      TlValue *b =
+         tl_t1(&t.b, TL_OP_LOCAL_ALLOC, tl_type_memdesc(t.types, TL_FP16, 2, shape, &memory, 1), v);
       TlValue *w = tl_t1(&t.b, TL_OP_LOCAL_LOAD, tile(&t, v->type->elem, &to), b);
       finish(&t, w, TL_FP16, &to, p);
       run_and_check(&t, seed, TL_FP16, shape[0] * shape[1]);
@@ -224,10 +223,10 @@ int
 test_lowered_convert(void)
 {
    static const struct CMUnitTest tests[] = {
-       cmocka_unit_test(random_conversions),
-       cmocka_unit_test(all_pairs_of_layouts),
-       cmocka_unit_test(random_buffers),
-       cmocka_unit_test(fragments_by_ldmatrix),
+      cmocka_unit_test(random_conversions),
+      cmocka_unit_test(all_pairs_of_layouts),
+      cmocka_unit_test(random_buffers),
+      cmocka_unit_test(fragments_by_ldmatrix),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,21 +13,21 @@ typedef struct DotCase {
 } DotCase;
 
 static const DotCase cases[] = {
-    {"fp16", "fp32", TL_FP16, TL_FP32, "tf32", "fp16", TL_FP16},
-    {"bf16", "fp32", TL_BF16, TL_FP32, "tf32", "bf16", TL_BF16},
-    {"fp16", "fp16", TL_FP16, TL_FP16, "tf32", "fp16", TL_FP16},
-    {"fp32", "fp32", TL_FP32, TL_FP32, "ieee", "fp32", TL_FP32},
-    {"fp32", "fp32", TL_FP32, TL_FP32, "tf32", "fp32", TL_FP32},
-    {"fp32", "fp32", TL_FP32, TL_FP32, "tf32x3", "fp32", TL_FP32},
-    {"fp64", "fp64", TL_FP64, TL_FP64, "tf32", "fp64", TL_FP64},
-    {"i8", "i32", TL_I8, TL_I32, "tf32", "i8", TL_I8},
-    {"u8", "i32", TL_U8, TL_I32, "tf32", "u8", TL_U8},
-    {"fp8e4nv", "fp32", TL_FP8E4NV, TL_FP32, "tf32", "fp8e4nv", TL_FP8E4NV},
-    {"fp8e5", "fp32", TL_FP8E5, TL_FP32, "tf32", "fp8e5", TL_FP8E5},
-    {"fp8e4nv", "fp32", TL_FP8E4NV, TL_FP32, "tf32", "fp8e5", TL_FP8E5},
-    {"fp8e5", "fp32", TL_FP8E5, TL_FP32, "tf32", "fp8e4nv", TL_FP8E4NV},
-    {"fp32", "fp32", TL_FP32, TL_FP32, "bf16x3", "fp32", TL_FP32},
-    {"fp32", "fp32", TL_FP32, TL_FP32, "bf16x6", "fp32", TL_FP32},
+   {"fp16", "fp32", TL_FP16, TL_FP32, "tf32", "fp16", TL_FP16},
+   {"bf16", "fp32", TL_BF16, TL_FP32, "tf32", "bf16", TL_BF16},
+   {"fp16", "fp16", TL_FP16, TL_FP16, "tf32", "fp16", TL_FP16},
+   {"fp32", "fp32", TL_FP32, TL_FP32, "ieee", "fp32", TL_FP32},
+   {"fp32", "fp32", TL_FP32, TL_FP32, "tf32", "fp32", TL_FP32},
+   {"fp32", "fp32", TL_FP32, TL_FP32, "tf32x3", "fp32", TL_FP32},
+   {"fp64", "fp64", TL_FP64, TL_FP64, "tf32", "fp64", TL_FP64},
+   {"i8", "i32", TL_I8, TL_I32, "tf32", "i8", TL_I8},
+   {"u8", "i32", TL_U8, TL_I32, "tf32", "u8", TL_U8},
+   {"fp8e4nv", "fp32", TL_FP8E4NV, TL_FP32, "tf32", "fp8e4nv", TL_FP8E4NV},
+   {"fp8e5", "fp32", TL_FP8E5, TL_FP32, "tf32", "fp8e5", TL_FP8E5},
+   {"fp8e4nv", "fp32", TL_FP8E4NV, TL_FP32, "tf32", "fp8e5", TL_FP8E5},
+   {"fp8e5", "fp32", TL_FP8E5, TL_FP32, "tf32", "fp8e4nv", TL_FP8E4NV},
+   {"fp32", "fp32", TL_FP32, TL_FP32, "bf16x3", "fp32", TL_FP32},
+   {"fp32", "fp32", TL_FP32, TL_FP32, "bf16x6", "fp32", TL_FP32},
 };
 
 static void
@@ -337,11 +337,11 @@ int
 test_lowered_dot(void)
 {
    static const struct CMUnitTest tests[] = {
-       cmocka_unit_test(dots_of_every_type),
-       cmocka_unit_test(tf32_rounds_its_inputs),
-       cmocka_unit_test(tf32x3_keeps_most_bits),
-       cmocka_unit_test(matmul_loop),
-       cmocka_unit_test(chained_dots_stay_in_registers),
+      cmocka_unit_test(dots_of_every_type),
+      cmocka_unit_test(tf32_rounds_its_inputs),
+      cmocka_unit_test(tf32x3_keeps_most_bits),
+      cmocka_unit_test(matmul_loop),
+      cmocka_unit_test(chained_dots_stay_in_registers),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,11 +16,11 @@ typedef struct Loop {
    unsigned stages, trips, seed;
    Address address;
    Order order;
-   bool is_masked;      /* K ends within the last block */
-   bool is_down;        /* the index counts down */
-   bool has_two_dots;   /* y2 += A x A^T besides */
-   bool is_b_last;      /* .. before y += A x B */
-   bool is_constant;    /* trip count known */
+   bool is_masked;    /* K ends within the last block */
+   bool is_down;      /* the index counts down */
+   bool has_two_dots; /* y2 += A x A^T besides */
+   bool is_b_last;    /* .. before y += A x B */
+   bool is_constant;  /* trip count known */
    const char *dtype, *precision;
    TlDtype in;
 } Loop;
@@ -186,8 +186,9 @@ write_loop(Kernel *k, const Loop *l, uint32_t m, uint32_t n)
    k_line(k, "%%ob0 = add %%ob, %s : %s", l->is_down ? "%stb" : "%first_b", ints_b);
    k_line(k, "%%pa0 = addptr %%ba, %%oa0 : %s\n   %%pb0 = addptr %%bb, %%ob0 : %s", pa, pb);
    k_line(k, "%%y0 = constant {value = 0.0} : %s\n   %%z0 = constant {value = 0.0} : %s", tc, tz);
-   k_line(k, "%%ya, %%za, %%e1, %%e2 = for %s, %s, %%step, %%y0, %%z0, %%pa0, %%pb0 : "
-             "%s, %s, %s, %s (%%at: i32, %%yc: %s, %%zc: %s, %%pa: %s, %%pb: %s) {",
+   k_line(k,
+          "%%ya, %%za, %%e1, %%e2 = for %s, %s, %%step, %%y0, %%z0, %%pa0, %%pb0 : "
+          "%s, %s, %s, %s (%%at: i32, %%yc: %s, %%zc: %s, %%pa: %s, %%pb: %s) {",
           l->is_down ? "%start" : "%zero", l->is_down ? "%minus" : K, tc, tz, pa, pb, tc, tz, pa,
           pb);
    load_block(k, l, "va", "a", m, KK, 1, 1, is_carried(l, true));
@@ -274,8 +275,8 @@ run_loop(const Loop *l, uint32_t m, uint32_t n, unsigned warps)
       for (uint32_t j = 0; j < n; j++) {
          double want = 0;
          for (uint32_t x = 0; x < total; x++)
-            want += take(a, l->in, i * PITCH + x) *
-                    take(b, l->in, is_rows ? x * n + j : j * PITCH + x);
+            want +=
+               take(a, l->in, i * PITCH + x) * take(b, l->in, is_rows ? x * n + j : j * PITCH + x);
          check(&k, l, "y", y, i, j, n, want);
       }
    for (uint32_t i = 0; i < m && l->has_two_dots; i++)
@@ -296,8 +297,8 @@ run_loop(const Loop *l, uint32_t m, uint32_t n, unsigned warps)
 static Loop
 plain_loop(unsigned stages, unsigned trips)
 {
-   return (Loop){.stages = stages, .trips = trips, .dtype = "fp16", .precision = "tf32",
-                 .in = TL_FP16};
+   return (Loop){
+      .stages = stages, .trips = trips, .dtype = "fp16", .precision = "tf32", .in = TL_FP16};
 }
 
 static void
@@ -331,8 +332,10 @@ every_operand_type(void **state)
    static const struct {
       const char *dtype, *precision;
       TlDtype in;
-   } types[] = {{"bf16", "tf32", TL_BF16},    {"fp8e5", "tf32", TL_FP8E5},
-                {"fp8e4nv", "tf32", TL_FP8E4NV}, {"fp32", "ieee", TL_FP32},
+   } types[] = {{"bf16", "tf32", TL_BF16},
+                {"fp8e5", "tf32", TL_FP8E5},
+                {"fp8e4nv", "tf32", TL_FP8E4NV},
+                {"fp32", "ieee", TL_FP32},
                 {"fp32", "tf32", TL_FP32}};
    for (unsigned seed = 0; seed < 30; seed++) {
       Loop l = plain_loop(2 + seed % 3, seed * 5 % MOST_TRIPS);
@@ -515,8 +518,9 @@ steps_of_the_launch(void **state)
 {
    (void)state;
    static const int32_t ranges[][3] = {
-      {0, 10, 1}, {0, 10, 3}, {1, 10, 4}, {9, -1, -1}, {9, 0, -4}, {3, 3, 2},
-      {3, 1, 2},  {2, 9, 2000000000}, {2, 9, INT32_MAX}, {8, 1, INT32_MIN}, {9, 7, -INT32_MAX},
+      {0, 10, 1},        {0, 10, 3},        {1, 10, 4},         {9, -1, -1},
+      {9, 0, -4},        {3, 3, 2},         {3, 1, 2},          {2, 9, 2000000000},
+      {2, 9, INT32_MAX}, {8, 1, INT32_MIN}, {9, 7, -INT32_MAX},
    };
    for (unsigned r = 0; r < sizeof ranges / sizeof ranges[0]; r++) {
       Kernel k;
@@ -602,9 +606,10 @@ tables_and_several_users(void **state)
          k.args[k.num_args++] = (LoweredArg){.bits = trips};
          for (unsigned i = 0; i < 16; i++)
             t[i] = is_table ? (int32_t)k_below(&k, 7) : (int32_t)i;
-         TlFunc *f = run_text(&k, tl_arena_printf(k.x.arena, blocks_of_a_table,
-                                                  is_table ? "load %tp" : "add %at, %zero"),
-                              "sm_80");
+         TlFunc *f = run_text(
+            &k,
+            tl_arena_printf(k.x.arena, blocks_of_a_table, is_table ? "load %tp" : "add %at, %zero"),
+            "sm_80");
          for (unsigned row = 0; row < 3; row++)
             for (unsigned i = 0; i < 1024; i++) {
                double want_y = 0, want_s = 0;
@@ -702,14 +707,10 @@ int
 test_pipeline_loops(void)
 {
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_trip_count),
-      cmocka_unit_test(every_operand_type),
-      cmocka_unit_test(one_barrier_an_iteration),
-      cmocka_unit_test(groups_of_two_dots),
-      cmocka_unit_test(loops_without_dots),
-      cmocka_unit_test(steps_of_the_launch),
-      cmocka_unit_test(tables_and_several_users),
-      cmocka_unit_test(stages_fit_the_memory),
+      cmocka_unit_test(every_trip_count),         cmocka_unit_test(every_operand_type),
+      cmocka_unit_test(one_barrier_an_iteration), cmocka_unit_test(groups_of_two_dots),
+      cmocka_unit_test(loops_without_dots),       cmocka_unit_test(steps_of_the_launch),
+      cmocka_unit_test(tables_and_several_users), cmocka_unit_test(stages_fit_the_memory),
       cmocka_unit_test(copies_below_four_bytes),
    };
    return cmocka_run_group_tests_name("pipeline_loops", tests, NULL, NULL);

@@ -164,9 +164,12 @@ read_options(int argc, char **argv)
    static const struct {
       const char *name;
       long *to;
-   } known[] = {{"--processes=", &options.processes}, {"--threads=", &options.threads},
-                {"--kernels=", &options.kernels},     {"--seconds=", &options.seconds},
-                {"--cap-kib=", &options.cap_kib},     {"--kills=", &options.kills},
+   } known[] = {{"--processes=", &options.processes},
+                {"--threads=", &options.threads},
+                {"--kernels=", &options.kernels},
+                {"--seconds=", &options.seconds},
+                {"--cap-kib=", &options.cap_kib},
+                {"--kills=", &options.kills},
                 {"--seed=", &options.seed}};
    for (int i = 1; i < argc; i++) {
       bool found = false;

@@ -52,7 +52,9 @@ open_fake(void)
 {
    char error[512] = "";
    TilecRuntime *rt = NULL;
-   TilecRuntimeOptions o = {.struct_size = sizeof o, .driver_path = FAKE_DRIVER, .error = error,
+   TilecRuntimeOptions o = {.struct_size = sizeof o,
+                            .driver_path = FAKE_DRIVER,
+                            .error = error,
                             .error_bytes = sizeof error};
    fake_clear();
    if (tilec_runtime_open(&o, &rt) != TILEC_OK)
@@ -124,8 +126,12 @@ load_info(TilecRuntime *rt, const TilecImageInfo *info, TilecModule **out)
 static inline TilecImageInfo
 image_of(const TilecKernelInfo *kernels, uint32_t n)
 {
-   return (TilecImageInfo){.format = TILEC_IMAGE_FORMAT, .producer = "test", .arch = "sm_90a",
-                           .ptx_version = 80, .kernels = kernels, .num_kernels = n};
+   return (TilecImageInfo){.format = TILEC_IMAGE_FORMAT,
+                           .producer = "test",
+                           .arch = "sm_90a",
+                           .ptx_version = 80,
+                           .kernels = kernels,
+                           .num_kernels = n};
 }
 
 #endif

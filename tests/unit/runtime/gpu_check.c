@@ -10,30 +10,30 @@
 #include "tilec/runtime.h"
 
 static const char ptx[] =
-    ".version 8.0\n.target sm_80\n.address_size 64\n"
-    ".visible .entry axpy(.param .u64 px, .param .u64 py, .param .f32 pa, .param .u32 pn)\n{\n"
-    "  .reg .pred %p; .reg .f32 %f<4>; .reg .b32 %r<6>; .reg .b64 %d<5>;\n"
-    "  ld.param.u64 %d0, [px]; ld.param.u64 %d1, [py]; ld.param.f32 %f0, [pa]; ld.param.u32 %r0, "
-    "[pn];\n"
-    "  mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x;\n"
-    "  mad.lo.s32 %r4, %r1, %r2, %r3; setp.ge.s32 %p, %r4, %r0; @%p ret;\n"
-    "  mul.wide.s32 %d2, %r4, 4; add.s64 %d3, %d0, %d2; add.s64 %d4, %d1, %d2;\n"
-    "  ld.global.f32 %f1, [%d3]; ld.global.f32 %f2, [%d4]; fma.rn.f32 %f3, %f0, %f1, %f2;\n"
-    "  st.global.f32 [%d4], %f3; ret;\n}\n"
-    ".visible .entry sizes(.param .u8 a, .param .u16 b, .param .f64 c, .param .u64 o)\n{\n"
-    "  .reg .b64 %d<3>; .reg .b32 %r<2>; .reg .b16 %h<2>; .reg .f64 %g;\n"
-    "  ld.param.u8 %h0, [a]; ld.param.u16 %h1, [b]; ld.param.f64 %g, [c]; ld.param.u64 %d0, [o];\n"
-    "  cvt.u32.u16 %r0, %h0; cvt.u32.u16 %r1, %h1; st.global.u32 [%d0], %r0;\n"
-    "  st.global.u32 [%d0+4], %r1; st.global.f64 [%d0+8], %g; ret;\n}\n"
-    ".extern .shared .align 16 .b8 smem[];\n"
-    ".visible .entry shared(.param .u64 o)\n{\n"
-    "  .reg .b32 %r<4>; .reg .b64 %d0;\n"
-    "  ld.param.u64 %d0, [o]; mov.u32 %r0, smem; mov.u32 %r1, 4711; st.shared.u32 [%r0+102396], "
-    "%r1;\n"
-    "  ld.shared.u32 %r2, [%r0+102396]; st.global.u32 [%d0], %r2; ret;\n}\n"
-    ".visible .entry fault(.param .u64 o)\n{\n"
-    "  .reg .b64 %d0; .reg .b32 %r0;\n"
-    "  ld.param.u64 %d0, [o]; mov.u32 %r0, 1; st.global.u32 [%d0], %r0; ret;\n}\n";
+   ".version 8.0\n.target sm_80\n.address_size 64\n"
+   ".visible .entry axpy(.param .u64 px, .param .u64 py, .param .f32 pa, .param .u32 pn)\n{\n"
+   "  .reg .pred %p; .reg .f32 %f<4>; .reg .b32 %r<6>; .reg .b64 %d<5>;\n"
+   "  ld.param.u64 %d0, [px]; ld.param.u64 %d1, [py]; ld.param.f32 %f0, [pa]; ld.param.u32 %r0, "
+   "[pn];\n"
+   "  mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x;\n"
+   "  mad.lo.s32 %r4, %r1, %r2, %r3; setp.ge.s32 %p, %r4, %r0; @%p ret;\n"
+   "  mul.wide.s32 %d2, %r4, 4; add.s64 %d3, %d0, %d2; add.s64 %d4, %d1, %d2;\n"
+   "  ld.global.f32 %f1, [%d3]; ld.global.f32 %f2, [%d4]; fma.rn.f32 %f3, %f0, %f1, %f2;\n"
+   "  st.global.f32 [%d4], %f3; ret;\n}\n"
+   ".visible .entry sizes(.param .u8 a, .param .u16 b, .param .f64 c, .param .u64 o)\n{\n"
+   "  .reg .b64 %d<3>; .reg .b32 %r<2>; .reg .b16 %h<2>; .reg .f64 %g;\n"
+   "  ld.param.u8 %h0, [a]; ld.param.u16 %h1, [b]; ld.param.f64 %g, [c]; ld.param.u64 %d0, [o];\n"
+   "  cvt.u32.u16 %r0, %h0; cvt.u32.u16 %r1, %h1; st.global.u32 [%d0], %r0;\n"
+   "  st.global.u32 [%d0+4], %r1; st.global.f64 [%d0+8], %g; ret;\n}\n"
+   ".extern .shared .align 16 .b8 smem[];\n"
+   ".visible .entry shared(.param .u64 o)\n{\n"
+   "  .reg .b32 %r<4>; .reg .b64 %d0;\n"
+   "  ld.param.u64 %d0, [o]; mov.u32 %r0, smem; mov.u32 %r1, 4711; st.shared.u32 [%r0+102396], "
+   "%r1;\n"
+   "  ld.shared.u32 %r2, [%r0+102396]; st.global.u32 [%d0], %r2; ret;\n}\n"
+   ".visible .entry fault(.param .u64 o)\n{\n"
+   "  .reg .b64 %d0; .reg .b32 %r0;\n"
+   "  ld.param.u64 %d0, [o]; mov.u32 %r0, 1; st.global.u32 [%d0], %r0; ret;\n}\n";
 
 #define KERNEL(n, s, ...)                                                                          \
    {.name = n, .entry = n, .num_warps = 4, .threads = 128, .shared_bytes = s, .cluster = {1, 1, 1}, \
@@ -85,19 +85,27 @@ static TilecModule *
 load(void)
 {
    const TilecKernelInfo kernels[] = {
-      {.name = "axpy", .entry = "axpy", .num_warps = 4, .threads = 128, .cluster = {1, 1, 1},
+      {.name = "axpy",
+       .entry = "axpy",
+       .num_warps = 4,
+       .threads = 128,
+       .cluster = {1, 1, 1},
        .grid = {"cdiv(n, 128)"},
        .args = (const TilecArgInfo[]){{.name = "x", .type = "*fp32", .divisible = 16},
                                       {.name = "y", .type = "*fp32", .divisible = 16},
-                                      {.name = "a", .type = "fp32"}, {.name = "n", .type = "i32"}},
+                                      {.name = "a", .type = "fp32"},
+                                      {.name = "n", .type = "i32"}},
        .num_args = 4},
       KERNEL("sizes", 0, {.name = "a", .type = "i1"}, {.name = "b", .type = "fp16"},
              {.name = "c", .type = "fp64"}, {.name = "o", .type = "*i32"}),
       KERNEL("shared", 102400, {.name = "o", .type = "*i32"}),
       KERNEL("fault", 0, {.name = "o", .type = "*i32"}),
    };
-   TilecImageInfo info = {.format = TILEC_IMAGE_FORMAT, .arch = "sm_80", .ptx_version = 80,
-                          .kernels = kernels, .num_kernels = 4};
+   TilecImageInfo info = {.format = TILEC_IMAGE_FORMAT,
+                          .arch = "sm_80",
+                          .ptx_version = 80,
+                          .kernels = kernels,
+                          .num_kernels = 4};
    TilecModule *m;
    json_len = 0;
    check(tilec_image_write_json(&info, put, NULL), "writing the record");

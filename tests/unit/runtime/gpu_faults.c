@@ -19,17 +19,16 @@ extern char **environ;
 
 enum { SKIPPED = 77, N = 1024 };
 
-static const char source[] =
-   "@kernel\n"
-   "def twice(x: *fp32, n: i32, BLOCK: constexpr = 128):\n"
-   "    i = program_id(0) * BLOCK + arange(0, BLOCK)\n"
-   "    store(x + i, load(x + i, i < n) * 2, i < n)\n"
-   "\n"
-   "@kernel\n"
-   "def asserts(x: *fp32, n: i32, BLOCK: constexpr = 128):\n"
-   "    i = program_id(0) * BLOCK + arange(0, BLOCK)\n"
-   "    device_assert(i < n, \"too far\")\n"
-   "    store(x + i, 1.0)\n";
+static const char source[] = "@kernel\n"
+                             "def twice(x: *fp32, n: i32, BLOCK: constexpr = 128):\n"
+                             "    i = program_id(0) * BLOCK + arange(0, BLOCK)\n"
+                             "    store(x + i, load(x + i, i < n) * 2, i < n)\n"
+                             "\n"
+                             "@kernel\n"
+                             "def asserts(x: *fp32, n: i32, BLOCK: constexpr = 128):\n"
+                             "    i = program_id(0) * BLOCK + arange(0, BLOCK)\n"
+                             "    device_assert(i < n, \"too far\")\n"
+                             "    store(x + i, 1.0)\n";
 
 static const char ptx[] =
    ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -90,8 +89,11 @@ static void
 open_runtime(bool synchronous, bool check)
 {
    char error[512] = "";
-   TilecRuntimeOptions o = {.struct_size = sizeof o, .synchronous = synchronous, .check = check,
-                            .error = error, .error_bytes = sizeof error};
+   TilecRuntimeOptions o = {.struct_size = sizeof o,
+                            .synchronous = synchronous,
+                            .check = check,
+                            .error = error,
+                            .error_bytes = sizeof error};
    TilecStatus status = tilec_runtime_open(&o, &rt);
    if (status == TILEC_NO_DRIVER || status == TILEC_NO_DEVICE) {
       printf("skipped: %s\n", error);
@@ -110,8 +112,12 @@ open_runtime(bool synchronous, bool check)
 static void
 use_source(const char *name)
 {
-   TilecSource s = {.struct_size = sizeof s, .file = "folder/faults.tile", .source = source,
-                    .source_bytes = TILEC_STRLEN, .kernel = name, .check = true,
+   TilecSource s = {.struct_size = sizeof s,
+                    .file = "folder/faults.tile",
+                    .source = source,
+                    .source_bytes = TILEC_STRLEN,
+                    .kernel = name,
+                    .check = true,
                     .debug_info = true};
    expect_status(tilec_module_from_source(rt, &s, &module), TILEC_OK, "source");
    expect_status(tilec_module_kernel(module, NULL, &kernel), TILEC_OK, "kernel");
@@ -135,15 +141,23 @@ static TilecStatus
 use_image(const char *name)
 {
    static const TilecArgInfo arg = {.name = "o", .type = "*i32"};
-   TilecKernelInfo k = {.name = name, .entry = name, .file = "by_hand.ptx", .line = 7,
-                        .num_warps = 4, .threads = 128, .cluster = {1, 1, 1}, .args = &arg,
+   TilecKernelInfo k = {.name = name,
+                        .entry = name,
+                        .file = "by_hand.ptx",
+                        .line = 7,
+                        .num_warps = 4,
+                        .threads = 128,
+                        .cluster = {1, 1, 1},
+                        .args = &arg,
                         .num_args = 1};
-   TilecImageInfo info = {.format = TILEC_IMAGE_FORMAT, .arch = "sm_80", .ptx_version = 80,
-                          .kernels = &k, .num_kernels = 1};
+   TilecImageInfo info = {.format = TILEC_IMAGE_FORMAT,
+                          .arch = "sm_80",
+                          .ptx_version = 80,
+                          .kernels = &k,
+                          .num_kernels = 1};
    json_len = 0;
    expect_status(tilec_image_write_json(&info, put, NULL), TILEC_OK, "record");
-   TilecStatus status =
-      tilec_module_load(rt, ptx, TILEC_STRLEN, json, json_len, &module);
+   TilecStatus status = tilec_module_load(rt, ptx, TILEC_STRLEN, json, json_len, &module);
    return status == TILEC_OK ? tilec_module_kernel(module, NULL, &kernel) : status;
 }
 
@@ -287,9 +301,9 @@ checked(void)
    char *address = tilec_buffer_address(buffer);
    expect_status(TILEC_LAUNCH(kernel, NULL, 1, 1, 1, tilec_ptr(TILEC_FP32, address + 2, 0), 128),
                  TILEC_BAD_ARGUMENT, "alignment");
-   expect_status(TILEC_LAUNCH(kernel, NULL, 1, 1, 1,
-                              tilec_ptr(TILEC_FP32, address, (uint64_t)1 << 40), 128),
-                 TILEC_BAD_ARGUMENT, "a size beyond the allocation");
+   expect_status(
+      TILEC_LAUNCH(kernel, NULL, 1, 1, 1, tilec_ptr(TILEC_FP32, address, (uint64_t)1 << 40), 128),
+      TILEC_BAD_ARGUMENT, "a size beyond the allocation");
    expect_says("bytes are said to be there");
    TilecStatus status =
       TILEC_LAUNCH(kernel, NULL, 1, 1, 1, tilec_ptr(TILEC_FP32, mine, sizeof mine), 128);

@@ -41,8 +41,12 @@ open_module(int add, TilecModule **out)
    char define[32];
    const char *const defines[] = {define};
    snprintf(define, sizeof define, "ADD=%d", add);
-   TilecSource s = {.struct_size = sizeof s, .file = "axpy.tile", .source = source,
-                    .source_bytes = TILEC_STRLEN, .defines = defines, .num_defines = 1};
+   TilecSource s = {.struct_size = sizeof s,
+                    .file = "axpy.tile",
+                    .source = source,
+                    .source_bytes = TILEC_STRLEN,
+                    .defines = defines,
+                    .num_defines = 1};
    return tilec_module_from_source(rt, &s, out);
 }
 

@@ -174,7 +174,8 @@ tilec_compile(TilecSession *session, const TilecCompileOptions *o, TilecProgram 
       if (strcmp(mock.decls[i].name, o->kernel) == 0)
          decl = &mock.decls[i];
    if (fail || !decl) {
-      TilecDiag d = {.severity = TILEC_SEVERITY_ERROR, .text = "t",
+      TilecDiag d = {.severity = TILEC_SEVERITY_ERROR,
+                     .text = "t",
                      .rendered = "x.tile:3:9: error[E0204]: unknown name 'blok'\n"};
       if (fail == TILEC_BAD_SOURCE)
          session->options.on_diag(session->options.user, &d);
@@ -190,11 +191,18 @@ tilec_compile(TilecSession *session, const TilecCompileOptions *o, TilecProgram 
       fill_arg(&p->args[i], &decl->params[i], p->text[i]);
    }
    uint32_t warps = o->num_warps ? o->num_warps : 4;
-   p->kernel = (TilecKernelInfo){.name = decl->name, .entry = decl->name, .num_warps = warps,
-                                 .threads = 32 * warps, .cluster = {1, 1, 1}, .args = p->args,
+   p->kernel = (TilecKernelInfo){.name = decl->name,
+                                 .entry = decl->name,
+                                 .num_warps = warps,
+                                 .threads = 32 * warps,
+                                 .cluster = {1, 1, 1},
+                                 .args = p->args,
                                  .num_args = decl->num_params};
-   p->info = (TilecImageInfo){.format = TILEC_IMAGE_FORMAT, .arch = "sm_90a", .ptx_version = 80,
-                              .kernels = &p->kernel, .num_kernels = 1};
+   p->info = (TilecImageInfo){.format = TILEC_IMAGE_FORMAT,
+                              .arch = "sm_90a",
+                              .ptx_version = 80,
+                              .kernels = &p->kernel,
+                              .num_kernels = 1};
    TilecDiag warning = {.severity = TILEC_SEVERITY_WARNING, .text = "w", .rendered = mock.warning};
    if (mock.warning)
       session->options.on_diag(session->options.user, &warning);

@@ -6,22 +6,22 @@
 #include "tilec/tilec.h"
 
 typedef struct MockCompiler {
-   const TilecKernelDecl *decls;     /* what the file holds */
+   const TilecKernelDecl *decls; /* what the file holds */
    uint32_t num_decls;
-   int compiles;                     /* so far */
-   _Atomic int alive;                /* programs, sessions and listings */
-   char signature[512];              /* of the last compile */
+   int compiles;        /* so far */
+   _Atomic int alive;   /* programs, sessions and listings */
+   char signature[512]; /* of the last compile */
    char arch[32];
-   char defines[256];                /* "A=1;B=2;" */
+   char defines[256]; /* "A=1;B=2;" */
    TilecStage stop_after;
    uint32_t num_warps;
-   TilecStatus fail;                 /* of the next compile; with BAD_SOURCE a diagnostic is made */
-   const char *warning;              /* rendered; a diagnostic of every compile; NULL = none */
-   const TilecImport *imports;       /* of every program */
+   TilecStatus fail;           /* of the next compile; with BAD_SOURCE a diagnostic is made */
+   const char *warning;        /* rendered; a diagnostic of every compile; NULL = none */
+   const TilecImport *imports; /* of every program */
    uint32_t num_imports;
-   _Atomic int hold;                 /* compiles wait until it is 0 again */
-   const char *build;                /* tilec_build_id; NULL = "mock 1" */
-   const char *bad_define;           /* compiles with this "NAME=VALUE" fail with BAD_SOURCE */
+   _Atomic int hold;       /* compiles wait until it is 0 again */
+   const char *build;      /* tilec_build_id; NULL = "mock 1" */
+   const char *bad_define; /* compiles with this "NAME=VALUE" fail with BAD_SOURCE */
    /* What is listed when argument values are given; NULL = the same. */
    const TilecKernelDecl *(*describe)(const TilecCompileOptions *options);
    TilecStatus (*run)(const TilecHostLaunch *launch, TilecFault *fault);

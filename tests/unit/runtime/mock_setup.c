@@ -7,8 +7,13 @@ static const TilecParamDecl params[] = {
    {.name = "alpha", .type = "fp32", .default_value = "1.0"},
    {.name = "BLOCK", .is_constexpr = true, .default_value = "128"},
 };
-static const TilecKernelDecl decls[] = {{.name = "k", .file = "x.tile", .line = 3, .grid = "(1,)",
-                                         .num_warps = 4, .params = params, .num_params = 4}};
+static const TilecKernelDecl decls[] = {{.name = "k",
+                                         .file = "x.tile",
+                                         .line = 3,
+                                         .grid = "(1,)",
+                                         .num_warps = 4,
+                                         .params = params,
+                                         .num_params = 4}};
 
 /* "Runs" a kernel: adds alpha to n floats of x, so that the test sees its own arguments arrive. */
 static TilecStatus

@@ -40,8 +40,8 @@ must(TilecStatus status, const char *what)
 static void
 open_runtime(TilecExecutor on)
 {
-   TilecRuntimeOptions o = {.struct_size = sizeof o, .executor = on, .driver_path = FAKE_DRIVER,
-                            .num_threads = 1};
+   TilecRuntimeOptions o = {
+      .struct_size = sizeof o, .executor = on, .driver_path = FAKE_DRIVER, .num_threads = 1};
    must(tilec_runtime_open(&o, &rt), "open");
    must(tilec_jit_attach(rt, NULL), "attach");
    must(tilec_buffer_new(rt, N * 4, &x), "buffer");
@@ -65,8 +65,11 @@ open_module(const char *text, long add, TilecKernel **kernel)
    const char *const defines[] = {define};
    TilecModule *m;
    snprintf(define, sizeof define, "ADD=%ld", add);
-   TilecSource s = {.struct_size = sizeof s, .file = "axpy.tile", .source = text,
-                    .source_bytes = TILEC_STRLEN, .defines = defines,
+   TilecSource s = {.struct_size = sizeof s,
+                    .file = "axpy.tile",
+                    .source = text,
+                    .source_bytes = TILEC_STRLEN,
+                    .defines = defines,
                     .num_defines = text == good};
    must(tilec_module_from_source(rt, &s, &m), "module");
    must(tilec_module_kernel(m, NULL, kernel), "kernel");

@@ -25,8 +25,8 @@ embed(const char *file, const char *cache, bool may_compile)
 {
    double begin = now_ms();
    TilecRuntimeOptions options = {.struct_size = sizeof options, .driver_path = FAKE_DRIVER};
-   TilecJitOptions jit = {.struct_size = sizeof jit, .cache_dir = cache,
-                          .never_compile = !may_compile};
+   TilecJitOptions jit = {
+      .struct_size = sizeof jit, .cache_dir = cache, .never_compile = !may_compile};
    TilecSource source = {.struct_size = sizeof source, .file = file};
    TilecRuntime *rt;
    TilecModule *module;
@@ -34,7 +34,7 @@ embed(const char *file, const char *cache, bool may_compile)
    TilecBuffer *x, *y;
    TilecStatus status = tilec_runtime_open(&options, &rt);
    if (status != TILEC_OK)
-      return status;
+      return (int)status;
    if ((status = tilec_jit_attach(rt, &jit)) == TILEC_OK &&
        (status = tilec_module_from_source(rt, &source, &module)) == TILEC_OK &&
        (status = tilec_module_kernel(module, NULL, &kernel)) == TILEC_OK &&
@@ -46,7 +46,7 @@ embed(const char *file, const char *cache, bool may_compile)
    if (status != TILEC_OK)
       fprintf(stderr, "%s: %s\n", tilec_status_name(status), text);
    printf("%.3f\n", now_ms() - begin);
-   return status;
+   return (int)status;
 }
 
 static double

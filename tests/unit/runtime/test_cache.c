@@ -18,12 +18,12 @@ static const TilecParamDecl params[] = {{.name = "x"}, {.name = "n"}};
 static const TilecKernelDecl decls[] = {
    {.name = "k", .file = "x.tile", .params = params, .num_params = 2}};
 
-static char folder[64];      /* of one test */
-static char dir[128];        /* the cache's, inside it */
+static char folder[64]; /* of one test */
+static char dir[128];   /* the cache's, inside it */
 static TilecRuntime *rt;
 static TilecModule *module;
 static TilecKernel *kernel;
-static char said[4096];      /* through on_text */
+static char said[4096]; /* through on_text */
 static TilecJitOptions jit_options;
 
 static void
@@ -158,8 +158,8 @@ imports_are_looked_at(void **state)
 /* ---- One entry, byte by byte ----------------------------------------------------------------- */
 
 static const uint8_t some_key[TL_CACHE_KEY_BYTES] = {1, 2, 3};
-static const TlCachePart some_parts[TL_CACHE_PARTS] = {{"ptx text", 8}, {"{}", 2}, {"", 0},
-                                                       {"warning", 7}, {"import", 6}};
+static const TlCachePart some_parts[TL_CACHE_PARTS] = {
+   {"ptx text", 8}, {"{}", 2}, {"", 0}, {"warning", 7}, {"import", 6}};
 
 static TlCache
 cache_in(const char *path)

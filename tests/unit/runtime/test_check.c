@@ -13,15 +13,21 @@ enum { BYTES = 4096 };
 static const TilecArgInfo args[] = {{.name = "x", .type = "*fp32"},
                                     {.name = "y", .type = "*fp16", .divisible = 16},
                                     {.name = "m", .type = "i32"}};
-static const TilecHiddenArg map = {.kind = TILEC_HIDDEN_TENSOR_MAP, .base = "y",
-                                   .dtype = TILEC_FP16, .rank = 2, .dims = {"64", "m"},
-                                   .strides = {NULL, "128"}, .box = {64, 8}};
+static const TilecHiddenArg map = {.kind = TILEC_HIDDEN_TENSOR_MAP,
+                                   .base = "y",
+                                   .dtype = TILEC_FP16,
+                                   .rank = 2,
+                                   .dims = {"64", "m"},
+                                   .strides = {NULL, "128"},
+                                   .box = {64, 8}};
 
 static void
 start(TilecRuntimeOptions o)
 {
-   TilecKernelInfo k = {KERNEL_DEFAULTS, .file = "deep/down/k.tile", .line = 12, .args = args,
-                        .num_args = 3, .hidden = &map, .num_hidden = 1};
+   TilecKernelInfo k = {KERNEL_DEFAULTS, .file = "deep/down/k.tile",
+                        .line = 12,      .args = args,
+                        .num_args = 3,   .hidden = &map,
+                        .num_hidden = 1};
    TilecImageInfo image = image_of(&k, 1);
    o.struct_size = sizeof o;
    o.driver_path = FAKE_DRIVER;

@@ -88,11 +88,11 @@ element_types_are_known(void **state)
       uint16_t lanes;
       TilecDtype dtype;
    } cases[] = {
-       {6, 8, 1, TILEC_I1},          {0, 8, 1, TILEC_I8},          {0, 64, 1, TILEC_I64},
-       {1, 16, 1, TILEC_U16},        {2, 16, 1, TILEC_FP16},       {2, 64, 1, TILEC_FP64},
-       {4, 16, 1, TILEC_BF16},       {10, 8, 1, TILEC_FP8E4NV},    {12, 8, 1, TILEC_FP8E5},
-       {5, 64, 1, TILEC_DTYPE_NONE}, {2, 32, 2, TILEC_DTYPE_NONE}, {11, 8, 1, TILEC_DTYPE_NONE},
-       {0, 4, 1, TILEC_DTYPE_NONE},
+      {6, 8, 1, TILEC_I1},          {0, 8, 1, TILEC_I8},          {0, 64, 1, TILEC_I64},
+      {1, 16, 1, TILEC_U16},        {2, 16, 1, TILEC_FP16},       {2, 64, 1, TILEC_FP64},
+      {4, 16, 1, TILEC_BF16},       {10, 8, 1, TILEC_FP8E4NV},    {12, 8, 1, TILEC_FP8E5},
+      {5, 64, 1, TILEC_DTYPE_NONE}, {2, 32, 2, TILEC_DTYPE_NONE}, {11, 8, 1, TILEC_DTYPE_NONE},
+      {0, 4, 1, TILEC_DTYPE_NONE},
    };
    TilecRuntime *rt = open_fake();
    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -124,18 +124,18 @@ what_does_not_fit_stays_the_callers(void **state)
       TilecStatus status;
       const char *says;
    } cases[] = {
-       {2, 2, 0, 2, shape, strides, TILEC_UNSUPPORTED, "DLPack version 2.0; 1 is read"},
-       {1, 1, 0, 2, shape, strides, TILEC_BAD_ARGUMENT, "on device type 1"},
-       {1, 2, 1, 2, shape, strides, TILEC_BAD_ARGUMENT, "device type 2, number 1"},
-       {1, 10, 0, 2, shape, strides, TILEC_BAD_ARGUMENT, "on device type 10"},
-       {1, 2, 0, -1, shape, strides, TILEC_BAD_ARGUMENT, "-1 dimensions"},
-       {1, 2, 0, 2, NULL, strides, TILEC_BAD_ARGUMENT, "and no shape"},
-       {1, 2, 0, 2, shape, negative, TILEC_BAD_ARGUMENT, "negative size or stride"},
-       {1, 2, 0, 2, minus, strides, TILEC_BAD_ARGUMENT, "negative size or stride"},
-       {1, 2, 0, 2, huge, NULL, TILEC_BAD_ARGUMENT, "more bytes than can be addressed"},
-       {1, 2, 0, 2, huge, strides, TILEC_BAD_ARGUMENT, "more bytes than can be addressed"},
-       {1, 3, 0, 2, shape, strides, TILEC_OK, NULL},
-       {1, 13, 0, 2, shape, strides, TILEC_OK, NULL},
+      {2, 2, 0, 2, shape, strides, TILEC_UNSUPPORTED, "DLPack version 2.0; 1 is read"},
+      {1, 1, 0, 2, shape, strides, TILEC_BAD_ARGUMENT, "on device type 1"},
+      {1, 2, 1, 2, shape, strides, TILEC_BAD_ARGUMENT, "device type 2, number 1"},
+      {1, 10, 0, 2, shape, strides, TILEC_BAD_ARGUMENT, "on device type 10"},
+      {1, 2, 0, -1, shape, strides, TILEC_BAD_ARGUMENT, "-1 dimensions"},
+      {1, 2, 0, 2, NULL, strides, TILEC_BAD_ARGUMENT, "and no shape"},
+      {1, 2, 0, 2, shape, negative, TILEC_BAD_ARGUMENT, "negative size or stride"},
+      {1, 2, 0, 2, minus, strides, TILEC_BAD_ARGUMENT, "negative size or stride"},
+      {1, 2, 0, 2, huge, NULL, TILEC_BAD_ARGUMENT, "more bytes than can be addressed"},
+      {1, 2, 0, 2, huge, strides, TILEC_BAD_ARGUMENT, "more bytes than can be addressed"},
+      {1, 3, 0, 2, shape, strides, TILEC_OK, NULL},
+      {1, 13, 0, 2, shape, strides, TILEC_OK, NULL},
    };
    TilecRuntime *rt = open_fake();
    TilecBuffer *b;
@@ -195,14 +195,14 @@ read_only_memory_is_only_read(void **state)
    TilecModule *module;
    TilecKernel *kernel;
    const TilecKernelInfo k = {
-       .name = "k",
-       .entry = "k",
-       .num_warps = 4,
-       .threads = 128,
-       .cluster = {1, 1, 1},
-       .args = (const TilecArgInfo[]){{.name = "from", .type = "*fp32", .is_const = true},
-                                      {.name = "to", .type = "*fp32"}},
-       .num_args = 2};
+      .name = "k",
+      .entry = "k",
+      .num_warps = 4,
+      .threads = 128,
+      .cluster = {1, 1, 1},
+      .args = (const TilecArgInfo[]){{.name = "from", .type = "*fp32", .is_const = true},
+                                     {.name = "to", .type = "*fp32"}},
+      .num_args = 2};
    TilecImageInfo image = image_of(&k, 1);
    assert_int_equal(load_info(rt, &image, &module), TILEC_OK);
    assert_int_equal(tilec_module_kernel(module, "k", &kernel), TILEC_OK);
@@ -242,11 +242,11 @@ int
 test_dlpack(void)
 {
    const struct CMUnitTest tests[] = {
-       cmocka_unit_test(a_tensor_becomes_a_buffer),
-       cmocka_unit_test(element_types_are_known),
-       cmocka_unit_test(what_does_not_fit_stays_the_callers),
-       cmocka_unit_test(host_tensors_are_for_host_executors),
-       cmocka_unit_test(read_only_memory_is_only_read),
+      cmocka_unit_test(a_tensor_becomes_a_buffer),
+      cmocka_unit_test(element_types_are_known),
+      cmocka_unit_test(what_does_not_fit_stays_the_callers),
+      cmocka_unit_test(host_tensors_are_for_host_executors),
+      cmocka_unit_test(read_only_memory_is_only_read),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

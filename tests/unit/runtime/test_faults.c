@@ -10,7 +10,7 @@
 #include "mock_compiler.h"
 
 /* ---- Linked with --wrap: allocations and look-ups of symbols fail on demand ---- */
-static int allocations_left = -1;   /* negative: never fail */
+static int allocations_left = -1; /* negative: never fail */
 static const char *hidden_symbol;
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
@@ -103,11 +103,15 @@ static const TilecDefine block_values[] = {{"BLOCK", "64"}, {"BLOCK", "128"}};
 static const TilecConfig configs[] = {
    {.text = "BLOCK=64, num_warps=2", .values = &block_values[0], .num_values = 1, .num_warps = 2},
    {.text = "BLOCK=128, num_warps=4", .values = &block_values[1], .num_values = 1, .num_warps = 4}};
-static const TilecTuning tuning = {.configs = configs, .num_configs = 2, .warmup_ms = 1,
-                                   .rep_ms = 1, .source_hash = 9};
+static const TilecTuning tuning = {
+   .configs = configs, .num_configs = 2, .warmup_ms = 1, .rep_ms = 1, .source_hash = 9};
 static const TilecKernelDecl decls[] = {
    {.name = "other", .file = "x.tile", .line = 3, .params = jit_params, .num_params = 3},
-   {.name = "k", .file = "x.tile", .line = 9, .params = jit_params, .num_params = 3,
+   {.name = "k",
+    .file = "x.tile",
+    .line = 9,
+    .params = jit_params,
+    .num_params = 3,
     .tuning = &tuning}};
 
 static Json record;
@@ -118,17 +122,43 @@ make_record(void)
 {
    static const TilecArgInfo args[] = {{.name = "a", .type = "*fp16", .divisible = 16},
                                        {.name = "m", .type = "i32"}};
-   static const TilecHiddenArg map = {.kind = TILEC_HIDDEN_TENSOR_MAP, .base = "a",
-                                      .dtype = TILEC_FP16, .rank = 2, .dims = {"8", "m"},
-                                      .strides = {NULL, "16"}, .box = {8, 8}};
-   const TilecKernelInfo kernels[] = {
-      {.name = "plain", .entry = "plain", .num_warps = 4, .threads = 128, .cluster = {1, 1, 1},
-       .args = args, .num_args = 2, .grid = {"cdiv(m, 128)"}, .file = "dir/y.tile", .line = 17},
-      {.name = "large", .entry = "large", .num_warps = 4, .threads = 128, .cluster = {16, 1, 1},
-       .shared_bytes = 100000, .cooperative = true, .programmatic = true, .args = args,
-       .num_args = 2},
-      {.name = "mapped", .entry = "mapped", .num_warps = 4, .threads = 128, .cluster = {1, 1, 1},
-       .args = args, .num_args = 2, .hidden = &map, .num_hidden = 1, .when = "m > 0"}};
+   static const TilecHiddenArg map = {.kind = TILEC_HIDDEN_TENSOR_MAP,
+                                      .base = "a",
+                                      .dtype = TILEC_FP16,
+                                      .rank = 2,
+                                      .dims = {"8", "m"},
+                                      .strides = {NULL, "16"},
+                                      .box = {8, 8}};
+   const TilecKernelInfo kernels[] = {{.name = "plain",
+                                       .entry = "plain",
+                                       .num_warps = 4,
+                                       .threads = 128,
+                                       .cluster = {1, 1, 1},
+                                       .args = args,
+                                       .num_args = 2,
+                                       .grid = {"cdiv(m, 128)"},
+                                       .file = "dir/y.tile",
+                                       .line = 17},
+                                      {.name = "large",
+                                       .entry = "large",
+                                       .num_warps = 4,
+                                       .threads = 128,
+                                       .cluster = {16, 1, 1},
+                                       .shared_bytes = 100000,
+                                       .cooperative = true,
+                                       .programmatic = true,
+                                       .args = args,
+                                       .num_args = 2},
+                                      {.name = "mapped",
+                                       .entry = "mapped",
+                                       .num_warps = 4,
+                                       .threads = 128,
+                                       .cluster = {1, 1, 1},
+                                       .args = args,
+                                       .num_args = 2,
+                                       .hidden = &map,
+                                       .num_hidden = 1,
+                                       .when = "m > 0"}};
    TilecImageInfo image = image_of(kernels, 3);
    record.len = 0;
    assert_int_equal(tilec_image_write_json(&image, json_put, &record), TILEC_OK);
@@ -203,8 +233,8 @@ use_source(Life *l, TilecBuffer *b, TilecStream stream)
    if (!STEP(tilec_module_from_source(l->rt, &s, &m)) || !b)
       goto done;
    STEP(tilec_module_kernel(m, NULL, &k));
-   TilecArg args[] = {tilec_view(TILEC_FP32, b, 0), TILEC_ARG(16)}, other[] = {args[0],
-                                                                               TILEC_ARG(7)};
+   TilecArg args[] = {tilec_view(TILEC_FP32, b, 0), TILEC_ARG(16)},
+            other[] = {args[0], TILEC_ARG(7)};
    char text[512];
    TilecLaunch launch = {.stream = stream, .grid = {2, 1, 1}};
    if (l->tune) {
@@ -235,11 +265,15 @@ live(Life *l)
    TilecBuffer *a = NULL, *b = NULL;
    TilecStream stream = NULL;
    TilecDeviceInfo info;
-   TilecRuntimeOptions o = {.struct_size = sizeof o, .driver_path = FAKE_DRIVER,
-                            .synchronous = l->synchronous, .check = l->check, .error = why,
-                            .error_bytes = sizeof why, .context = l->adopt ? (void *)0x1000 : NULL};
-   TilecJitOptions jo = {.struct_size = sizeof jo, .num_workers = 1, .cache_dir = l->cache_dir,
-                         .ptxas = l->ptxas};
+   TilecRuntimeOptions o = {.struct_size = sizeof o,
+                            .driver_path = FAKE_DRIVER,
+                            .synchronous = l->synchronous,
+                            .check = l->check,
+                            .error = why,
+                            .error_bytes = sizeof why,
+                            .context = l->adopt ? (void *)0x1000 : NULL};
+   TilecJitOptions jo = {
+      .struct_size = sizeof jo, .num_workers = 1, .cache_dir = l->cache_dir, .ptxas = l->ptxas};
    l->opened = STEP(tilec_runtime_open(&o, &l->rt));
    if (!l->opened) {
       snprintf(l->detail, sizeof l->detail, "%s", why);
@@ -280,8 +314,8 @@ expect_nothing_left(const char *when)
    FakeState *f = fake();
    if (f->contexts || f->modules || f->buffers || f->streams || f->events || mock.alive)
       fail_msg("%s: left: %d contexts, %d modules, %d buffers, %d streams, %d events, %d of the "
-               "compiler", when, f->contexts, f->modules, f->buffers, f->streams, f->events,
-               mock.alive);
+               "compiler",
+               when, f->contexts, f->modules, f->buffers, f->streams, f->events, mock.alive);
 }
 
 /* ---- Errors of the driver ---- */
@@ -322,9 +356,9 @@ enum { NUM_ERRORS = sizeof errors / sizeof errors[0] };
 static bool
 is_quiet(const char *symbol)
 {
-   static const char *const quiet[] = {
-      "cuCtxPopCurrent_v2", "cuDevicePrimaryCtxRelease_v2", "cuMemFree_v2", "cuModuleUnload",
-      "cuStreamDestroy_v2", "cuEventDestroy_v2"};
+   static const char *const quiet[] = {"cuCtxPopCurrent_v2", "cuDevicePrimaryCtxRelease_v2",
+                                       "cuMemFree_v2",       "cuModuleUnload",
+                                       "cuStreamDestroy_v2", "cuEventDestroy_v2"};
    for (size_t i = 0; i < sizeof quiet / sizeof quiet[0]; i++)
       if (strcmp(symbol, quiet[i]) == 0)
          return true;
@@ -414,7 +448,7 @@ judge(const Life *l, int e, const char *symbol, const char *when)
                      strcmp(symbol, "cuCtxPushCurrent_v2") == 0; /* of a call that frees */
       bool asks = strcmp(symbol, "cuPointerGetAttribute") == 0 && errors[e].code == 1;
       bool looks = l->check && strcmp(symbol, "cuDeviceGetAttribute") == 0 &&
-                   errors[e].code == 1; /* of a driver that does not know the attribute */
+                   errors[e].code == 1;           /* of a driver that does not know the attribute */
       bool has_another = l->tune || l->cache_dir; /* candidate; the PTX beside a cubin; a compile */
       if (!is_quiet(symbol) && !context && !asks && !looks && !has_another)
          fail_msg("%s: nothing failed", when);
@@ -476,8 +510,8 @@ live_with_failure(Life how, int e, int index)
             how.synchronous ? ", synchronous" : "", how.adopt ? ", adopted" : "",
             how.check ? ", checked" : "");
    judge(&how, e, symbol, when);
-   bool in_bracket = strcmp(symbol, "cuCtxGetCurrent") == 0 ||
-                     strcmp(symbol, "cuCtxPushCurrent_v2") == 0;
+   bool in_bracket =
+      strcmp(symbol, "cuCtxGetCurrent") == 0 || strcmp(symbol, "cuCtxPushCurrent_v2") == 0;
    if (!errors[e].lost && !is_quiet(symbol) && !(in_bracket && !how.num_failed))
       expect_nothing_left(when); /* what could not be given back is the driver's */
    assert_int_equal(mock.alive, 0);
@@ -620,8 +654,8 @@ what_is_no_driver_is_refused(void **state)
       const char *text;
       size_t len;
    } files[] = {{"", 0}, {"this is no library\n", 19}, {"\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\3\0", 18}};
-   TilecRuntimeOptions o = {.struct_size = sizeof o, .driver_path = path, .error = error,
-                            .error_bytes = sizeof error};
+   TilecRuntimeOptions o = {
+      .struct_size = sizeof o, .driver_path = path, .error = error, .error_bytes = sizeof error};
    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
       TilecRuntime *rt = NULL;
       assert_int_equal(ftruncate(fd, 0), 0);

@@ -11,13 +11,13 @@
 #include "mock_compiler.h"
 
 static const TilecParamDecl params[] = {{.name = "x"}, {.name = "n"}};
-static const TilecKernelDecl decl = {.name = "k", .file = "x.tile", .params = params,
-                                     .num_params = 2};
+static const TilecKernelDecl decl = {
+   .name = "k", .file = "x.tile", .params = params, .num_params = 2};
 static const TilecArgInfo image_args[] = {{.name = "n", .type = "i32"}};
 
 typedef struct All {
    TilecRuntime *rt;
-   TilecModule *source, *image;    /* image: NULL on host executors */
+   TilecModule *source, *image; /* image: NULL on host executors */
    TilecKernel *kernel, *loaded;
    TilecBuffer *a, *b;
    TilecStream stream;
@@ -42,8 +42,7 @@ launch_n(const All *o, int n)
 static void
 open_all(All *o, TilecExecutor on)
 {
-   TilecRuntimeOptions ro = {.struct_size = sizeof ro, .executor = on,
-                             .driver_path = FAKE_DRIVER};
+   TilecRuntimeOptions ro = {.struct_size = sizeof ro, .executor = on, .driver_path = FAKE_DRIVER};
    TilecSource s = {.struct_size = sizeof s, .file = "x.tile"};
    memset(&mock, 0, sizeof mock);
    mock.decls = &decl;
@@ -182,7 +181,8 @@ a_forked_child_is_told(void **state)
       assert_int_equal(launch_n(&o, 17), TILEC_OK);
       free_all(&o);
       assert_int_equal(fake()->contexts + fake()->modules + fake()->buffers + fake()->streams +
-                          fake()->events, 0);
+                          fake()->events,
+                       0);
       assert_int_equal(mock.alive, 0);
    }
 }

@@ -2,24 +2,47 @@
 #include "fixture.h"
 
 static const TilecArgInfo args[] = {
-    {.name = "x", .type = "*fp16", .is_const = true, .divisible = 16},
-    {.name = "n", .type = "i32", .value = "1"},
-    {.name = "odd \"name\"\n\\",
-     .type = "constexpr",
-     .value = "'\x01 caf\xc3\xa9'",
-     .is_constexpr = true},
+   {.name = "x", .type = "*fp16", .is_const = true, .divisible = 16},
+   {.name = "n", .type = "i32", .value = "1"},
+   {.name = "odd \"name\"\n\\",
+    .type = "constexpr",
+    .value = "'\x01 caf\xc3\xa9'",
+    .is_constexpr = true},
 };
 static const TilecHiddenArg hidden[] = {
-   {.kind = TILEC_HIDDEN_TENSOR_MAP, .base = "x", .dtype = TILEC_FP16, .rank = 2,
-    .dims = {"K", "M"}, .strides = {NULL, "K * 2"}, .box = {64, 128}, .swizzle_bytes = 128},
+   {.kind = TILEC_HIDDEN_TENSOR_MAP,
+    .base = "x",
+    .dtype = TILEC_FP16,
+    .rank = 2,
+    .dims = {"K", "M"},
+    .strides = {NULL, "K * 2"},
+    .box = {64, 128},
+    .swizzle_bytes = 128},
    {.kind = TILEC_HIDDEN_EXPR, .dtype = TILEC_I32, .dims = {"cdiv(n, 2)"}, .fill_nan = true},
 };
 static const TilecKernelInfo kernels[] = {
-   {.name = "a", .entry = "a_0", .file = "a.tile", .line = 7, .num_warps = 4, .num_stages = 3,
-    .threads = 384, .shared_bytes = 200000, .cluster = {2, 1, 1}, .programmatic = true,
-    .grid = {"cdiv(n, 2)", "3"}, .launch_grid = {"min(grid_x, num_sms)"}, .when = "n % 2 == 0",
-    .args = args, .num_args = 3, .hidden = hidden, .num_hidden = 2},
-   {.name = "b", .entry = "b", .num_warps = 1, .threads = 32, .cluster = {1, 1, 1},
+   {.name = "a",
+    .entry = "a_0",
+    .file = "a.tile",
+    .line = 7,
+    .num_warps = 4,
+    .num_stages = 3,
+    .threads = 384,
+    .shared_bytes = 200000,
+    .cluster = {2, 1, 1},
+    .programmatic = true,
+    .grid = {"cdiv(n, 2)", "3"},
+    .launch_grid = {"min(grid_x, num_sms)"},
+    .when = "n % 2 == 0",
+    .args = args,
+    .num_args = 3,
+    .hidden = hidden,
+    .num_hidden = 2},
+   {.name = "b",
+    .entry = "b",
+    .num_warps = 1,
+    .threads = 32,
+    .cluster = {1, 1, 1},
     .cooperative = true},
 };
 
@@ -188,7 +211,7 @@ int
 test_image(void)
 {
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(round_trip_is_exact), cmocka_unit_test(mistakes_are_located),
+      cmocka_unit_test(round_trip_is_exact),        cmocka_unit_test(mistakes_are_located),
       cmocka_unit_test(unknown_fields_are_skipped), cmocka_unit_test(damage_is_survived),
       cmocka_unit_test(writer_stops_when_told),
    };

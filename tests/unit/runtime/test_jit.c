@@ -73,14 +73,18 @@ start(TilecExecutor on)
    mock.decls = decls;
    mock.num_decls = 2;
    fake_clear();
-   TilecRuntimeOptions o = {.struct_size = sizeof o, .executor = on, .driver_path = FAKE_DRIVER,
-                            .num_threads = 3};
+   TilecRuntimeOptions o = {
+      .struct_size = sizeof o, .executor = on, .driver_path = FAKE_DRIVER, .num_threads = 3};
    assert_int_equal(tilec_runtime_open(&o, &rt), TILEC_OK);
    jit_options.struct_size = sizeof jit_options;
    assert_int_equal(tilec_jit_attach(rt, &jit_options), TILEC_OK);
    assert_int_equal(tilec_jit_attach(rt, NULL), TILEC_BAD_ARGUMENT);
-   TilecSource s = {.struct_size = sizeof s, .file = "x.tile", .kernel = "k", .defines = defines,
-                    .num_defines = 2, .num_warps = 8};
+   TilecSource s = {.struct_size = sizeof s,
+                    .file = "x.tile",
+                    .kernel = "k",
+                    .defines = defines,
+                    .num_defines = 2,
+                    .num_warps = 8};
    if (tilec_module_from_source(rt, &s, &module) != TILEC_OK)
       fail_msg("%s", detail(rt));
    assert_int_equal(tilec_module_kernel(module, "k", &kernel), TILEC_OK);
@@ -207,8 +211,13 @@ run(const TilecHostLaunch *launch, TilecFault *fault)
    seen = *launch;
    memcpy(seen_args, launch->args, launch->num_args * sizeof seen_args[0]);
    if (run_answer == TILEC_FAULT)
-      *fault = (TilecFault){.file = "x.tile", .line = 4, .column = 9, .program_id = {2, 1, 0},
-                            .argument = "x", .element = 130, .valid_end = 128};
+      *fault = (TilecFault){.file = "x.tile",
+                            .line = 4,
+                            .column = 9,
+                            .program_id = {2, 1, 0},
+                            .argument = "x",
+                            .element = 130,
+                            .valid_end = 128};
    if (run_answer == TILEC_FAULT)
       snprintf(fault->message, sizeof fault->message, "%s", fault_text);
    return run_answer;
@@ -249,8 +258,8 @@ host_executor_runs_the_program(void **state)
    tilec_runtime_error(rt, detail, sizeof detail);
    assert_string_equal(detail, fault_text); /* the place once */
    assert_int_equal(
-       TILEC_LAUNCH(kernel, 0, 1, 1, 1, tilec_ptr(TILEC_FP16, &seen, 0), 64, 0.25, 9, 5u),
-       TILEC_BAD_ARGUMENT);
+      TILEC_LAUNCH(kernel, 0, 1, 1, 1, tilec_ptr(TILEC_FP16, &seen, 0), 64, 0.25, 9, 5u),
+      TILEC_BAD_ARGUMENT);
    assert_says(rt, "the size behind pointer 'x' is not known");
    TilecKernelUse use;
    assert_int_equal(tilec_kernel_use(kernel, 0, &use), TILEC_UNSUPPORTED);
@@ -413,7 +422,10 @@ compiling_ahead(void **state)
    TilecPending *pending[6];
    TilecArg args[5];
    for (int i = 0; i < 6; i++) { /* three kinds, each asked for twice */
-      TilecArg a[] = {TILEC_ARG((float *)0x1000), TILEC_ARG(i % 3 == 0 ? 1 : i % 3 == 1 ? 16 : 7),
+      TilecArg a[] = {TILEC_ARG((float *)0x1000),
+                      TILEC_ARG(i % 3 == 0   ? 1
+                                : i % 3 == 1 ? 16
+                                             : 7),
                       TILEC_ARG(1.0f), TILEC_ARG(3), TILEC_ARG(7)};
       memcpy(args, a, sizeof a);
       assert_int_equal(tilec_kernel_prepare_async(kernel, a, 5, &pending[i]), TILEC_OK);
@@ -519,18 +531,18 @@ int
 test_jit(void)
 {
    const struct CMUnitTest tests[] = {
-       cmocka_unit_test(one_compile_per_set_of_facts),
-       cmocka_unit_test(mistakes_are_reported),
-       cmocka_unit_test(host_executor_runs_the_program),
-       cmocka_unit_test(racing_misses_compile_once),
-       cmocka_unit_test(integers_are_as_wide_as_they_need),
-       cmocka_unit_test(alignment_alone_can_be_switched_off),
-       cmocka_unit_test(a_hit_takes_no_memory_and_no_lock),
-       cmocka_unit_test(explains_what_a_launch_would_use),
-       cmocka_unit_test(compiling_ahead),
-       cmocka_unit_test(launches_that_may_not_compile),
-       cmocka_unit_test(capture_refuses_to_compile),
-       cmocka_unit_test(a_forked_child_closes_without_waiting),
+      cmocka_unit_test(one_compile_per_set_of_facts),
+      cmocka_unit_test(mistakes_are_reported),
+      cmocka_unit_test(host_executor_runs_the_program),
+      cmocka_unit_test(racing_misses_compile_once),
+      cmocka_unit_test(integers_are_as_wide_as_they_need),
+      cmocka_unit_test(alignment_alone_can_be_switched_off),
+      cmocka_unit_test(a_hit_takes_no_memory_and_no_lock),
+      cmocka_unit_test(explains_what_a_launch_would_use),
+      cmocka_unit_test(compiling_ahead),
+      cmocka_unit_test(launches_that_may_not_compile),
+      cmocka_unit_test(capture_refuses_to_compile),
+      cmocka_unit_test(a_forked_child_closes_without_waiting),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

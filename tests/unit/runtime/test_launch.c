@@ -96,7 +96,7 @@ every_type_is_packed(void **state)
       {"fp16", TILEC_ARG(65519.9), 2, 0x7bff, false},
       {"fp16", TILEC_ARG(65520.0), 2, 0x7c00, false},
       {"fp16", TILEC_ARG(5.9604644775390625e-08), 2, 1, false},
-      {"fp16", TILEC_ARG(2.98023223876953125e-08), 2, 0, false},    /* half of it: ties to even */
+      {"fp16", TILEC_ARG(2.98023223876953125e-08), 2, 0, false}, /* half of it: ties to even */
       {"fp16", TILEC_ARG(2048.0 + 1), 2, 0x6800, false},
       {"fp16", TILEC_ARG(2048.0 + 3), 2, 0x6802, false},
       {"fp16", TILEC_ARG((double)INFINITY), 2, 0x7c00, false},
@@ -188,8 +188,8 @@ facts_are_checked_and_folded_arguments_left_out(void **state)
    fake()->expect_params = 3;
    float *x = (float *)0x1000;
    assert_int_equal(
-       TILEC_LAUNCH(kernel, (void *)0x5, TILEC_OWN_GRID, 1, 1, x, 4096, 1, tilec_none(), 0.5f),
-       TILEC_OK);
+      TILEC_LAUNCH(kernel, (void *)0x5, TILEC_OWN_GRID, 1, 1, x, 4096, 1, tilec_none(), 0.5f),
+      TILEC_OK);
    FakeLaunch *l = &fake()->launches[0];
    assert_string_equal(l->function, "k");
    assert_int_equal(l->params[0], 0x1000);
@@ -223,10 +223,21 @@ first_fitting_variant_is_taken(void **state)
    const TilecArgInfo fast[] = {{.name = "n", .type = "i32", .divisible = 16}};
    const TilecArgInfo big[] = {{.name = "n", .type = "i32"}};
    const TilecKernelInfo k[] = {
-      {.name = "k", .entry = "k_fast", .num_warps = 4, .threads = 256, .cluster = {1, 1, 1},
-       .args = fast, .num_args = 1},
-      {.name = "k", .entry = "k_big", .num_warps = 4, .threads = 128, .cluster = {1, 1, 1},
-       .when = "n > 1000", .args = big, .num_args = 1},
+      {.name = "k",
+       .entry = "k_fast",
+       .num_warps = 4,
+       .threads = 256,
+       .cluster = {1, 1, 1},
+       .args = fast,
+       .num_args = 1},
+      {.name = "k",
+       .entry = "k_big",
+       .num_warps = 4,
+       .threads = 128,
+       .cluster = {1, 1, 1},
+       .when = "n > 1000",
+       .args = big,
+       .num_args = 1},
    };
    start(k, 2);
    assert_int_equal(tilec_kernel_variants(kernel), 2);
@@ -258,10 +269,10 @@ grid_limits_hold(void **state)
       TilecStatus want;
       unsigned launches;
    } cases[] = {
-      {{0, 1, 1}, TILEC_OK, 0},            {{1, 0, 1}, TILEC_OK, 0},
-      {{1, 1, 0}, TILEC_OK, 0},            {{1, 65536, 1}, TILEC_LIMIT, 0},
-      {{1, 1, 65536}, TILEC_LIMIT, 0},     {{0x80000000u, 1, 1}, TILEC_LIMIT, 0},
-      {{1, 65535, 65535}, TILEC_OK, 1},    {{0x7fffffff, 1, 1}, TILEC_OK, 1},
+      {{0, 1, 1}, TILEC_OK, 0},         {{1, 0, 1}, TILEC_OK, 0},
+      {{1, 1, 0}, TILEC_OK, 0},         {{1, 65536, 1}, TILEC_LIMIT, 0},
+      {{1, 1, 65536}, TILEC_LIMIT, 0},  {{0x80000000u, 1, 1}, TILEC_LIMIT, 0},
+      {{1, 65535, 65535}, TILEC_OK, 1}, {{0x7fffffff, 1, 1}, TILEC_OK, 1},
    };
    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
       TilecLaunch l = {.grid = {cases[i].grid[0], cases[i].grid[1], cases[i].grid[2]}};
@@ -331,10 +342,17 @@ hidden_arguments_are_built(void **state)
 {
    (void)state;
    const TilecArgInfo args[] = {{.name = "a", .type = "*fp16", .divisible = 16},
-                                {.name = "M", .type = "i32"}, {.name = "K", .type = "i32"}};
+                                {.name = "M", .type = "i32"},
+                                {.name = "K", .type = "i32"}};
    const TilecHiddenArg hidden[] = {
-      {.kind = TILEC_HIDDEN_TENSOR_MAP, .base = "a + 32", .dtype = TILEC_FP16, .rank = 2,
-       .dims = {"K", "M"}, .strides = {NULL, "K * 2"}, .box = {64, 128}, .swizzle_bytes = 128},
+      {.kind = TILEC_HIDDEN_TENSOR_MAP,
+       .base = "a + 32",
+       .dtype = TILEC_FP16,
+       .rank = 2,
+       .dims = {"K", "M"},
+       .strides = {NULL, "K * 2"},
+       .box = {64, 128},
+       .swizzle_bytes = 128},
       {.kind = TILEC_HIDDEN_EXPR, .dtype = TILEC_I32, .dims = {"cdiv(M, 128)"}},
    };
    TilecKernelInfo k = {KERNEL_DEFAULTS, .args = args, .num_args = 3, .hidden = hidden,
@@ -520,7 +538,7 @@ synchronous_launch_blames_its_kernel(void **state)
    TilecKernelInfo k = {KERNEL_DEFAULTS};
    TilecImageInfo image = image_of(&k, 1);
    TilecRuntimeOptions o = {
-       .struct_size = sizeof o, .driver_path = FAKE_DRIVER, .synchronous = true};
+      .struct_size = sizeof o, .driver_path = FAKE_DRIVER, .synchronous = true};
    TilecLaunch l = {.grid = {1, 1, 1}};
    fake_clear();
    assert_int_equal(tilec_runtime_open(&o, &rt), TILEC_OK);

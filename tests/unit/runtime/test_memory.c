@@ -26,7 +26,7 @@ copies_stay_inside(void **state)
    assert_int_equal(tilec_buffer_upload(b, 100, NULL, 0, NULL), TILEC_OK);
    fake_fail("cuMemcpyHtoDAsync_v2", 1, 999);
    assert_int_equal(tilec_buffer_upload(b, 0, in, 1, NULL), TILEC_DEVICE_LOST);
-   tilec_buffer_free(b);   /* the driver is gone: only our side is freed */
+   tilec_buffer_free(b); /* the driver is gone: only our side is freed */
    tilec_runtime_close(rt);
    fake_clear();
 }
@@ -143,7 +143,7 @@ threads_do_not_disturb_each_other(void **state)
 
 /* Linked with --wrap: allocations of the runtime and of these tests pass here, the driver's do not.
  */
-static int allocations_left = -1;   /* negative: never fail */
+static int allocations_left = -1; /* negative: never fail */
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
 void *__wrap_malloc(size_t bytes);
@@ -206,8 +206,9 @@ every_allocation_may_fail(void **state)
    TilecArgInfo a[] = {{.name = "n", .type = "i32"},
                        {.name = "B", .type = "constexpr", .value = "64", .is_constexpr = true}};
    TilecHiddenArg h = {.kind = TILEC_HIDDEN_EXPR, .dtype = TILEC_I32, .dims = {"n * B"}};
-   TilecKernelInfo k = {KERNEL_DEFAULTS, .args = a, .num_args = 2, .hidden = &h, .num_hidden = 1,
-                        .grid = {"cdiv(n, B)"}, .when = "n > 0"};
+   TilecKernelInfo k = {KERNEL_DEFAULTS, .args = a,       .num_args = 2,
+                        .hidden = &h,    .num_hidden = 1, .grid = {"cdiv(n, B)"},
+                        .when = "n > 0"};
    TilecImageInfo image = image_of(&k, 1);
    Json j = {.len = 0};
    tilec_image_write_json(&image, json_put, &j);
@@ -231,8 +232,10 @@ int
 test_memory(void)
 {
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(copies_stay_inside), cmocka_unit_test(out_of_memory_says_how_much),
-      cmocka_unit_test(events_and_streams), cmocka_unit_test(every_allocation_may_fail),
+      cmocka_unit_test(copies_stay_inside),
+      cmocka_unit_test(out_of_memory_says_how_much),
+      cmocka_unit_test(events_and_streams),
+      cmocka_unit_test(every_allocation_may_fail),
       cmocka_unit_test(threads_do_not_disturb_each_other),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);

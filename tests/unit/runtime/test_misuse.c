@@ -5,8 +5,8 @@
 #include "mock_compiler.h"
 
 static const TilecParamDecl params[] = {{.name = "x"}, {.name = "n"}};
-static const TilecKernelDecl decl = {.name = "k", .file = "x.tile", .params = params,
-                                     .num_params = 2};
+static const TilecKernelDecl decl = {
+   .name = "k", .file = "x.tile", .params = params, .num_params = 2};
 
 static TilecRuntime *rt;
 static TilecModule *module;
@@ -56,34 +56,53 @@ null_is_refused(void **state)
    TilecTuneResult *r;
    const TilecStatus got[] = {
       tilec_runtime_open(NULL, NULL),
-      tilec_runtime_device(NULL, &info), tilec_runtime_device(rt, NULL),
+      tilec_runtime_device(NULL, &info),
+      tilec_runtime_device(rt, NULL),
       tilec_runtime_sync(NULL),
-      tilec_buffer_new(NULL, 1, &other), tilec_buffer_new(rt, 1, NULL),
-      tilec_buffer_wrap(NULL, text, 1, &other), tilec_buffer_wrap(rt, text, 1, NULL),
-      tilec_buffer_upload(NULL, 0, text, 1, NULL), tilec_buffer_download(NULL, 0, text, 1, NULL),
-      tilec_buffer_fill(NULL, 0, 0, 1, NULL), tilec_buffer_copy(NULL, 0, NULL, 0, 1, NULL),
+      tilec_buffer_new(NULL, 1, &other),
+      tilec_buffer_new(rt, 1, NULL),
+      tilec_buffer_wrap(NULL, text, 1, &other),
+      tilec_buffer_wrap(rt, text, 1, NULL),
+      tilec_buffer_upload(NULL, 0, text, 1, NULL),
+      tilec_buffer_download(NULL, 0, text, 1, NULL),
+      tilec_buffer_fill(NULL, 0, 0, 1, NULL),
+      tilec_buffer_copy(NULL, 0, NULL, 0, 1, NULL),
       tilec_buffer_from_dlpack(NULL, (struct DLManagedTensorVersioned *)(void *)text, &other),
       tilec_buffer_from_dlpack(rt, NULL, &other),
-      tilec_module_load(NULL, "", 0, "", 0, &m), tilec_module_load(rt, NULL, 0, "", 0, &m),
-      tilec_module_load(rt, "", 0, NULL, 0, &m), tilec_module_load(rt, "", 0, "", 0, NULL),
-      tilec_module_kernel(NULL, "k", &k), tilec_module_kernel(module, "k", NULL),
-      tilec_module_from_source(NULL, &source, &m), tilec_module_from_source(rt, NULL, &m),
+      tilec_module_load(NULL, "", 0, "", 0, &m),
+      tilec_module_load(rt, NULL, 0, "", 0, &m),
+      tilec_module_load(rt, "", 0, NULL, 0, &m),
+      tilec_module_load(rt, "", 0, "", 0, NULL),
+      tilec_module_kernel(NULL, "k", &k),
+      tilec_module_kernel(module, "k", NULL),
+      tilec_module_from_source(NULL, &source, &m),
+      tilec_module_from_source(rt, NULL, &m),
       tilec_module_from_source(rt, &source, NULL),
-      tilec_kernel_use(NULL, 0, &use), tilec_kernel_use(kernel, 0, NULL),
-      tilec_launch(NULL, &l, args, 2), tilec_launch(kernel, NULL, args, 2),
+      tilec_kernel_use(NULL, 0, &use),
+      tilec_kernel_use(kernel, 0, NULL),
+      tilec_launch(NULL, &l, args, 2),
+      tilec_launch(kernel, NULL, args, 2),
       tilec_launch(kernel, &l, NULL, 2),
-      tilec_kernel_prepare(NULL, args, 2), tilec_kernel_prepare(kernel, NULL, 2),
+      tilec_kernel_prepare(NULL, args, 2),
+      tilec_kernel_prepare(kernel, NULL, 2),
       tilec_kernel_prepare_async(NULL, args, 2, &p),
       tilec_kernel_prepare_async(kernel, NULL, 2, &p),
       tilec_kernel_prepare_async(kernel, args, 2, NULL),
-      tilec_pending_wait(NULL), tilec_pending_query(NULL),
+      tilec_pending_wait(NULL),
+      tilec_pending_query(NULL),
       tilec_kernel_explain(NULL, args, 2, text, sizeof text),
       tilec_kernel_explain(kernel, NULL, 2, text, sizeof text),
       tilec_kernel_explain(kernel, args, 2, NULL, 0),
       tilec_kernel_explain(kernel, args, 2, text, 0),
-      tilec_stream_new(NULL, &s), tilec_stream_new(rt, NULL), tilec_stream_sync(NULL, NULL),
-      tilec_event_new(NULL, &e), tilec_event_new(rt, NULL), tilec_event_record(NULL, NULL),
-      tilec_event_sync(NULL), tilec_event_query(NULL), tilec_event_elapsed(NULL, NULL, &ms),
+      tilec_stream_new(NULL, &s),
+      tilec_stream_new(rt, NULL),
+      tilec_stream_sync(NULL, NULL),
+      tilec_event_new(NULL, &e),
+      tilec_event_new(rt, NULL),
+      tilec_event_record(NULL, NULL),
+      tilec_event_sync(NULL),
+      tilec_event_query(NULL),
+      tilec_event_elapsed(NULL, NULL, &ms),
       tilec_jit_attach(NULL, NULL),
       tilec_kernel_tune(NULL, &l, args, 2, NULL, &r),
       tilec_kernel_tune(kernel, NULL, args, 2, NULL, &r),
@@ -139,12 +158,15 @@ structs_of_another_version(void **state)
       assert_null(m);
    }
    char why[64] = "";
-   TilecRuntimeOptions odd = {.struct_size = sizeof odd, .executor = (TilecExecutor)77,
-                              .error = why, .error_bytes = sizeof why};
+   TilecRuntimeOptions odd = {.struct_size = sizeof odd,
+                              .executor = (TilecExecutor)77,
+                              .error = why,
+                              .error_bytes = sizeof why};
    assert_int_equal(tilec_runtime_open(&odd, &other), TILEC_BAD_ARGUMENT);
    assert_string_equal(why, "no such executor");
    TilecRuntimeOptions old = {.struct_size = offsetof(TilecRuntimeOptions, check),
-                              .driver_path = FAKE_DRIVER, .check = true};
+                              .driver_path = FAKE_DRIVER,
+                              .check = true};
    assert_int_equal(tilec_runtime_open(&old, &other), TILEC_OK);
    tilec_runtime_close(other);
    TilecSource older = {.struct_size = offsetof(TilecSource, tune), .file = "x.tile", .tune = 77};

@@ -64,10 +64,10 @@ static void
 every_call_may_fail(void **state)
 {
    (void)state;
-   static const char *const calls[] = {"cuDriverGetVersion", "cuInit", "cuDeviceGetCount",
-                                       "cuDeviceGet", "cuDevicePrimaryCtxRetain",
-                                       "cuDeviceGetAttribute", "cuDeviceGetName",
-                                       "cuDeviceTotalMem_v2"};
+   static const char *const calls[] = {"cuDriverGetVersion",       "cuInit",
+                                       "cuDeviceGetCount",         "cuDeviceGet",
+                                       "cuDevicePrimaryCtxRetain", "cuDeviceGetAttribute",
+                                       "cuDeviceGetName",          "cuDeviceTotalMem_v2"};
    TilecRuntimeOptions o = {.driver_path = FAKE_DRIVER};
    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
       char error[512];
@@ -110,7 +110,7 @@ caller_context_is_left_alone(void **state)
    void *mine = (void *)0x77, *now = NULL;
    push(mine);
    TilecRuntimeOptions o = {
-       .struct_size = sizeof o, .driver_path = FAKE_DRIVER, .use_current = true};
+      .struct_size = sizeof o, .driver_path = FAKE_DRIVER, .use_current = true};
    TilecRuntime *rt;
    assert_int_equal(tilec_runtime_open(&o, &rt), TILEC_OK);
    assert_ptr_equal(tilec_runtime_context(rt), mine);
@@ -118,7 +118,7 @@ caller_context_is_left_alone(void **state)
    current(&now);
    assert_ptr_equal(now, mine);
    close_fake(rt);
-   rt = open_fake();                     /* another context: pushed and popped around each call */
+   rt = open_fake(); /* another context: pushed and popped around each call */
    assert_int_equal(tilec_runtime_sync(rt), TILEC_OK);
    current(&now);
    assert_ptr_equal(now, mine);
@@ -136,7 +136,7 @@ forked_child_is_refused(void **state)
    if (child == 0) {
       TilecBuffer *b;
       bool ok =
-          tilec_runtime_sync(rt) == TILEC_FORKED && tilec_buffer_new(rt, 4, &b) == TILEC_FORKED;
+         tilec_runtime_sync(rt) == TILEC_FORKED && tilec_buffer_new(rt, 4, &b) == TILEC_FORKED;
       _exit(ok ? 0 : 1);
    }
    int how;
@@ -158,8 +158,8 @@ static void
 host_runtime_opens_without_driver(void **state)
 {
    (void)state;
-   TilecRuntimeOptions o = {.struct_size = sizeof o, .executor = TILEC_ON_CPU,
-                            .driver_path = "/nonexistent"};
+   TilecRuntimeOptions o = {
+      .struct_size = sizeof o, .executor = TILEC_ON_CPU, .driver_path = "/nonexistent"};
    TilecRuntime *rt;
    TilecModule *m;
    TilecDeviceInfo info;
@@ -200,9 +200,12 @@ int
 test_open(void)
 {
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(lacks_are_typed), cmocka_unit_test(every_call_may_fail),
-      cmocka_unit_test(device_is_described), cmocka_unit_test(caller_context_is_left_alone),
-      cmocka_unit_test(forked_child_is_refused), cmocka_unit_test(status_words_exist),
+      cmocka_unit_test(lacks_are_typed),
+      cmocka_unit_test(every_call_may_fail),
+      cmocka_unit_test(device_is_described),
+      cmocka_unit_test(caller_context_is_left_alone),
+      cmocka_unit_test(forked_child_is_refused),
+      cmocka_unit_test(status_words_exist),
       cmocka_unit_test(host_runtime_opens_without_driver),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);

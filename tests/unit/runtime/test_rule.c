@@ -12,7 +12,7 @@ find(void *user, const char *name, size_t len)
    return len == 2 && memcmp(name, "iffy", 2) == 0 ? 3 : -1;
 }
 
-static const int64_t slots[4] = {7, -3, 0, 100};   /* a b c d */
+static const int64_t slots[4] = {7, -3, 0, 100}; /* a b c d */
 
 static void
 values_follow_python(void **state)
@@ -22,17 +22,46 @@ values_follow_python(void **state)
       const char *text;
       int64_t want;
    } cases[] = {
-      {"1 + 2 * 3", 7}, {"(1 + 2) * 3", 9}, {"10 - 4 - 3", 3}, {"a // 2", 3}, {"b // 2", -2},
-      {"b % 5", 2}, {"7 % -5", -3}, {"-7 // -2", 3}, {"cdiv(a, 2)", 4}, {"cdiv(b, 2)", -1},
-      {"triton.cdiv(d, 64)", 2}, {"tl.next_power_of_2(d)", 128}, {"min(a, b, 2)", -3},
-      {"max(a, 9, b)", 9}, {"1 << 4 | 1", 17}, {"6 & 3 ^ 1", 3}, {"~a", -8}, {"- - a", 7},
-      {"a if c else d", 100}, {"a if b else d", 7}, {"1 if c else 2 if a else 3", 2},
-      {"(1 if c else 2) + (3 if a else 4)", 5}, {"d // c if c else -1", -1},
-      {"1 if (a if c else 0) else 5", 5}, {"(a and b) if (c or a) else d", -3},
-      {"a and b", -3}, {"c and 1 // c", 0}, {"c or d", 100}, {"a or 1 // c", 7},
-      {"not c and not not a", 1}, {"a > 6 and b < 0", 1}, {"a == 7", 1}, {"a != 7", 0},
-      {"a >= 8 or d <= 100", 1}, {"True + True", 2}, {"None", 0}, {"int(a)", 7}, {" a\t+\n1 ", 8},
-      {"9223372036854775807", INT64_MAX}, {"b >> 1", -2},
+      {"1 + 2 * 3", 7},
+      {"(1 + 2) * 3", 9},
+      {"10 - 4 - 3", 3},
+      {"a // 2", 3},
+      {"b // 2", -2},
+      {"b % 5", 2},
+      {"7 % -5", -3},
+      {"-7 // -2", 3},
+      {"cdiv(a, 2)", 4},
+      {"cdiv(b, 2)", -1},
+      {"triton.cdiv(d, 64)", 2},
+      {"tl.next_power_of_2(d)", 128},
+      {"min(a, b, 2)", -3},
+      {"max(a, 9, b)", 9},
+      {"1 << 4 | 1", 17},
+      {"6 & 3 ^ 1", 3},
+      {"~a", -8},
+      {"- - a", 7},
+      {"a if c else d", 100},
+      {"a if b else d", 7},
+      {"1 if c else 2 if a else 3", 2},
+      {"(1 if c else 2) + (3 if a else 4)", 5},
+      {"d // c if c else -1", -1},
+      {"1 if (a if c else 0) else 5", 5},
+      {"(a and b) if (c or a) else d", -3},
+      {"a and b", -3},
+      {"c and 1 // c", 0},
+      {"c or d", 100},
+      {"a or 1 // c", 7},
+      {"not c and not not a", 1},
+      {"a > 6 and b < 0", 1},
+      {"a == 7", 1},
+      {"a != 7", 0},
+      {"a >= 8 or d <= 100", 1},
+      {"True + True", 2},
+      {"None", 0},
+      {"int(a)", 7},
+      {" a\t+\n1 ", 8},
+      {"9223372036854775807", INT64_MAX},
+      {"b >> 1", -2},
    };
    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
       char error[128];
@@ -53,30 +82,30 @@ mistakes_are_refused(void **state)
 {
    (void)state;
    static const char *const bad[] = {
-       "",
-       "1 +",
-       "(1",
-       "1)",
-       "nope",
-       "nope(1)",
-       "cdiv(1)",
-       "cdiv(1, 2, 3)",
-       "1 / 2",
-       "1.5",
-       "2 ** 3",
-       "a if b",
-       "a if b else",
-       "1 < 2 < 3",
-       "a b",
-       "'x'",
-       "9223372036854775808",
-       "a = 1",
-       "0x10",
-       "min()",
-       ",",
-       "a not",
-       "if",
-       "else",
+      "",
+      "1 +",
+      "(1",
+      "1)",
+      "nope",
+      "nope(1)",
+      "cdiv(1)",
+      "cdiv(1, 2, 3)",
+      "1 / 2",
+      "1.5",
+      "2 ** 3",
+      "a if b",
+      "a if b else",
+      "1 < 2 < 3",
+      "a b",
+      "'x'",
+      "9223372036854775808",
+      "a = 1",
+      "0x10",
+      "min()",
+      ",",
+      "a not",
+      "if",
+      "else",
    };
    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
       char error[128] = "";
@@ -162,7 +191,7 @@ test_rule(void)
 {
    const struct CMUnitTest tests[] = {
       cmocka_unit_test(values_follow_python), cmocka_unit_test(mistakes_are_refused),
-      cmocka_unit_test(depth_is_limited), cmocka_unit_test(arithmetic_is_checked),
+      cmocka_unit_test(depth_is_limited),     cmocka_unit_test(arithmetic_is_checked),
       cmocka_unit_test(random_text_is_safe),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);

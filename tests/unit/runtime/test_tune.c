@@ -16,8 +16,8 @@ static const TilecParamDecl params[] = {
    {.name = "m", .type = "i32"},
    {.name = "BLOCK", .is_constexpr = true},
 };
-static const TilecDefine block[] = {{"BLOCK", "64"}, {"BLOCK", "128"}, {"BLOCK", "256"},
-                                    {"BLOCK", "512"}, {"BLOCK", "1024"}};
+static const TilecDefine block[] = {
+   {"BLOCK", "64"}, {"BLOCK", "128"}, {"BLOCK", "256"}, {"BLOCK", "512"}, {"BLOCK", "1024"}};
 static const TilecConfig configs[] = {
    {.text = "BLOCK=64, num_warps=1", .values = &block[0], .num_values = 1, .num_warps = 1},
    {.text = "BLOCK=128, num_warps=2", .values = &block[1], .num_values = 1, .num_warps = 2},
@@ -36,8 +36,8 @@ static TilecRuntime *rt;
 static TilecModule *module;
 static TilecKernel *kernel;
 static TilecBuffer *x, *y;
-static float warps_ms[32];      /* how long a launch takes */
-static float seen_y[4096];      /* y[0] at each launch */
+static float warps_ms[32]; /* how long a launch takes */
+static float seen_y[4096]; /* y[0] at each launch */
 static unsigned seen;
 static char database[128];
 static char notes[1024];
@@ -66,7 +66,9 @@ static void
 open_runtime(TilecExecutor on, uint32_t policy)
 {
    TilecRuntimeOptions o = {.struct_size = sizeof o, .executor = on, .driver_path = FAKE_DRIVER};
-   TilecJitOptions jo = {.struct_size = sizeof jo, .tune = policy, .on_text = on_text,
+   TilecJitOptions jo = {.struct_size = sizeof jo,
+                         .tune = policy,
+                         .on_text = on_text,
                          .tune_database = database[0] ? database : NULL};
    TilecSource s = {.struct_size = sizeof s, .file = "x.tile", .kernel = "k"};
    float data[2] = {41, 0};
@@ -89,10 +91,15 @@ start(TilecExecutor on, uint32_t policy)
 {
    memset(&mock, 0, sizeof mock);
    memcpy(own_params, params, sizeof params);
-   tuning = (TilecTuning){.configs = configs, .num_configs = NUM_CONFIGS, .keys = key_names,
-                          .num_keys = 1, .warmup_ms = 1, .rep_ms = 1, .source_hash = 5};
-   decl = (TilecKernelDecl){.name = "k", .file = "x.tile", .params = own_params, .num_params = 5,
-                            .tuning = &tuning};
+   tuning = (TilecTuning){.configs = configs,
+                          .num_configs = NUM_CONFIGS,
+                          .keys = key_names,
+                          .num_keys = 1,
+                          .warmup_ms = 1,
+                          .rep_ms = 1,
+                          .source_hash = 5};
+   decl = (TilecKernelDecl){
+      .name = "k", .file = "x.tile", .params = own_params, .num_params = 5, .tuning = &tuning};
    mock.decls = &decl;
    mock.num_decls = 1;
    mock.bad_define = "BLOCK=512";
@@ -190,8 +197,8 @@ the_callers_check_decides(void **state)
    (void)state;
    unsigned calls = 0;
    start(TILEC_ON_CUDA, TILEC_TUNE_DEFAULT);
-   TilecTuneOptions o = {.struct_size = sizeof o, .check = refuse_all_but_slow, .user = &calls,
-                         .keep_all = true};
+   TilecTuneOptions o = {
+      .struct_size = sizeof o, .check = refuse_all_but_slow, .user = &calls, .keep_all = true};
    TilecTuneResult *r;
    assert_int_equal(tune(&o, &r), TILEC_OK);
    assert_int_equal(calls, 4);
@@ -577,18 +584,23 @@ choices_travel_as_json(void **state)
    assert_int_equal(tilec_tune_export(database, put_text, &out, error, sizeof error), TILEC_OK);
    end_database();
    new_database();
-   assert_int_equal(
-      tilec_tune_import(database, out.bytes, out.len, &count, error, sizeof error), TILEC_OK);
+   assert_int_equal(tilec_tune_import(database, out.bytes, out.len, &count, error, sizeof error),
+                    TILEC_OK);
    assert_int_equal(count, 81);
    assert_true(tl_tune_db_get(database, &id, config, note));
    assert_string_equal(config, "ACT='a\\'b'");
    assert_int_equal(tilec_tune_export(database, put_text, &again, error, sizeof error), TILEC_OK);
    assert_string_equal(out.bytes, again.bytes);
-   static const char *const wrong[] = {"", "[", "{}", "[1]", "[{\"device\":1}]",
+   static const char *const wrong[] = {"",
+                                       "[",
+                                       "{}",
+                                       "[1]",
+                                       "[{\"device\":1}]",
                                        "[{\"device\":\"a\",\"kernel\":\"b\",\"hash\":\"c\"}]"};
    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-      assert_int_equal(tilec_tune_import(database, wrong[i], TILEC_STRLEN, &count, error,
-                                         sizeof error), TILEC_BAD_IMAGE);
+      assert_int_equal(
+         tilec_tune_import(database, wrong[i], TILEC_STRLEN, &count, error, sizeof error),
+         TILEC_BAD_IMAGE);
    assert_int_equal(tilec_tune_import(database, "[]", TILEC_STRLEN, &count, NULL, 0), TILEC_OK);
    assert_int_equal(tilec_tune_import(NULL, "[]", 2, NULL, NULL, 0), TILEC_BAD_ARGUMENT);
    end_database();

@@ -68,35 +68,35 @@ questions_agree_with_the_dtype_table(void **state)
          const char *question;
          bool answer;
       } rows[] = {
-          {"is_floating", flt},
-          {"is_standard_floating", flt && d->bits > 8},
-          {"is_int", !flt},
-          {"is_int_signed", sint},
-          {"is_int_unsigned", !flt && !sint},
-          {"is_bool", t == TL_I1},
-          {"is_ptr", false},
-          {"is_const", false},
-          {"is_block", false},
-          {"is_void", false},
-          {"is_numeric", true},
-          {"is_dtype", true},
-          {"is_fp8", flt && d->bits == 8},
-          {"is_fp8e4nv", t == TL_FP8E4NV},
-          {"is_fp8e5", t == TL_FP8E5},
-          {"is_fp8e4b15", t == TL_FP8E4B15},
-          {"is_fp16", t == TL_FP16},
-          {"is_bf16", t == TL_BF16},
-          {"is_fp32", t == TL_FP32},
-          {"is_fp64", t == TL_FP64},
-          {"is_int1", t == TL_I1},
-          {"is_int8", t == TL_I8},
-          {"is_int16", t == TL_I16},
-          {"is_int32", t == TL_I32},
-          {"is_int64", t == TL_I64},
-          {"is_uint8", t == TL_U8},
-          {"is_uint16", t == TL_U16},
-          {"is_uint32", t == TL_U32},
-          {"is_uint64", t == TL_U64},
+         {"is_floating", flt},
+         {"is_standard_floating", flt && d->bits > 8},
+         {"is_int", !flt},
+         {"is_int_signed", sint},
+         {"is_int_unsigned", !flt && !sint},
+         {"is_bool", t == TL_I1},
+         {"is_ptr", false},
+         {"is_const", false},
+         {"is_block", false},
+         {"is_void", false},
+         {"is_numeric", true},
+         {"is_dtype", true},
+         {"is_fp8", flt && d->bits == 8},
+         {"is_fp8e4nv", t == TL_FP8E4NV},
+         {"is_fp8e5", t == TL_FP8E5},
+         {"is_fp8e4b15", t == TL_FP8E4B15},
+         {"is_fp16", t == TL_FP16},
+         {"is_bf16", t == TL_BF16},
+         {"is_fp32", t == TL_FP32},
+         {"is_fp64", t == TL_FP64},
+         {"is_int1", t == TL_I1},
+         {"is_int8", t == TL_I8},
+         {"is_int16", t == TL_I16},
+         {"is_int32", t == TL_I32},
+         {"is_int64", t == TL_I64},
+         {"is_uint8", t == TL_U8},
+         {"is_uint16", t == TL_U16},
+         {"is_uint32", t == TL_U32},
+         {"is_uint64", t == TL_U64},
       };
       char source[8192];
       int n = snprintf(source, sizeof source, "def k(p: *i32):\n    t = tl.%s\n", d->triton_name);
@@ -105,19 +105,19 @@ questions_agree_with_the_dtype_table(void **state)
                        "    static_assert(t.%s() == %s, \"%s\")\n", rows[i].question,
                        rows[i].answer ? "True" : "False", rows[i].question);
       snprintf(
-          source + n, sizeof source - (size_t)n,
-          "    static_assert(t.primitive_bitwidth == %u and t.scalar == t and t.name == \"%s\")\n",
-          d->bits, d->text);
+         source + n, sizeof source - (size_t)n,
+         "    static_assert(t.primitive_bitwidth == %u and t.scalar == t and t.name == \"%s\")\n",
+         d->bits, d->text);
       sema_expect_ir(TILE(source), IR("func"));
    }
    sema_expect_ir(
-       TILE("def k(p: *const fp16, q: *i32):\n    x = load(p + arange(0, 4))\n"
-            "    static_assert(p.dtype.is_ptr() and p.type.is_const() and not q.type.is_const())\n"
-            "    static_assert(x.type.is_block() and x.type.element_ty == tl.float16)\n"
-            "    static_assert(x.type.scalar.fp_mantissa_width == 10 and "
-            "q.dtype.element_ty.int_bitwidth == 32)\n"
-            "    static_assert(tl.core.get_int_dtype(16, False) == tl.uint16)\n"),
-       IR("func"));
+      TILE("def k(p: *const fp16, q: *i32):\n    x = load(p + arange(0, 4))\n"
+           "    static_assert(p.dtype.is_ptr() and p.type.is_const() and not q.type.is_const())\n"
+           "    static_assert(x.type.is_block() and x.type.element_ty == tl.float16)\n"
+           "    static_assert(x.type.scalar.fp_mantissa_width == 10 and "
+           "q.dtype.element_ty.int_bitwidth == 32)\n"
+           "    static_assert(tl.core.get_int_dtype(16, False) == tl.uint16)\n"),
+      IR("func"));
 }
 
 static void
@@ -177,23 +177,23 @@ marks_in_ir(void **state)
                        "i, y + z)\n"),
                   IR("inline_asm", "add.f32", "=r,=r,r,r"));
    sema_expect_ir(
-       TILE("def k(p: *i32):\n    x = load(p + arange(0, 8))\n    tl.device_print(\"x is\", x, "
-            "hex=True)\n"
-            "    print(\"n\", 3)\n    store(p, tl.reduce_or(tl.zeros_like(x) | x, 0))\n"),
-       IR("device_print", "x is", "device_print", "reduce", "or"));
+      TILE("def k(p: *i32):\n    x = load(p + arange(0, 8))\n    tl.device_print(\"x is\", x, "
+           "hex=True)\n"
+           "    print(\"n\", 3)\n    store(p, tl.reduce_or(tl.zeros_like(x) | x, 0))\n"),
+      IR("device_print", "x is", "device_print", "reduce", "or"));
    SemaRun r = TILE("def k(p: *i32):\n    tl.device_assert(load(p) > 0, \"positive\")\n    assert "
                     "load(p) < 9, \"small\"\n");
    r.debug = true;
    sema_expect_ir(r, IR("device_assert", "positive", "device_assert", "small"));
    sema_expect_ir(
-       TILE("def k(p: *fp32):\n    i = tl.multiple_of(arange(0, 8), 8)\n"
-            "    store(p + i, load(p + i, cache_modifier=\".cg\", eviction_policy=\"evict_first\", "
-            "volatile=True), cache_modifier=\".wt\", eviction_policy=\"evict_last\")\n"),
-       IR("hint", "load", "cg", "first", "store", "wt", "last"));
+      TILE("def k(p: *fp32):\n    i = tl.multiple_of(arange(0, 8), 8)\n"
+           "    store(p + i, load(p + i, cache_modifier=\".cg\", eviction_policy=\"evict_first\", "
+           "volatile=True), cache_modifier=\".wt\", eviction_policy=\"evict_last\")\n"),
+      IR("hint", "load", "cg", "first", "store", "wt", "last"));
    sema_expect_ir(
-       TILE("def k(p: *fp32):\n    i = arange(0, 16)\n    a = load(p + i[:, None] + i[None, :])\n"
-            "    store(p + i[:, None] + i[None, :], tl.dot(a, a, input_precision=\"tf32x3\"))\n"),
-       IR("dot", "tf32x3"));
+      TILE("def k(p: *fp32):\n    i = arange(0, 16)\n    a = load(p + i[:, None] + i[None, :])\n"
+           "    store(p + i[:, None] + i[None, :], tl.dot(a, a, input_precision=\"tf32x3\"))\n"),
+      IR("dot", "tf32x3"));
    SemaRun print = TILE("def k(p: *i32):\n    tl.static_print(\"type\", p.dtype, 3)\n");
    sema_run(&print);
    assert_non_null(print.func);
@@ -205,11 +205,11 @@ int
 test_builtin_table(void)
 {
    const struct CMUnitTest tests[] = {
-       cmocka_unit_test(rows_are_sound),
-       cmocka_unit_test(refused_names_say_so),
-       cmocka_unit_test(questions_agree_with_the_dtype_table),
-       cmocka_unit_test(conversions_have_the_type_of_their_name),
-       cmocka_unit_test(marks_in_ir),
+      cmocka_unit_test(rows_are_sound),
+      cmocka_unit_test(refused_names_say_so),
+      cmocka_unit_test(questions_agree_with_the_dtype_table),
+      cmocka_unit_test(conversions_have_the_type_of_their_name),
+      cmocka_unit_test(marks_in_ir),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

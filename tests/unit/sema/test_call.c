@@ -17,8 +17,10 @@ binding(void **state)
    static const struct {
       const char *call, *error, *help;
    } row[] = {
-      {"f(n)", "E0251", "'b'"},           {"f(n, 1, 2)", "E0252", "at most 2"},
-      {"f(n, bb=1)", "E0253", "did you mean 'b'?"}, {"f(n, 1, a=2)", "E0254", "'a' twice"},
+      {"f(n)", "E0251", "'b'"},
+      {"f(n, 1, 2)", "E0252", "at most 2"},
+      {"f(n, bb=1)", "E0253", "did you mean 'b'?"},
+      {"f(n, 1, a=2)", "E0254", "'a' twice"},
       {"load(p, msk=True)", "E0253", "did you mean 'mask'?"},
       {"load()", "E0251", "'pointer'"},
    };
@@ -63,24 +65,26 @@ inlining(void **state)
                       1, IR("E0255", "<-"));
    sema_expect_errors(TILE("def f(x):\n   return x + bad\n"
                            "@kernel\ndef k(p: *i32, n: i32):\n   store(p, f(n))\n"),
-                      1, IR("k.tile:2:15", "unknown name 'bad'", "k.tile:5:13", "in the call of 'f'"));
+                      1,
+                      IR("k.tile:2:15", "unknown name 'bad'", "k.tile:5:13", "in the call of 'f'"));
 }
 
 static void
 combine_functions(void **state)
 {
    (void)state;
-   sema_expect_ir(TILE("def pair(a, i, b, j):\n"
-                       "   less = a < b\n"
-                       "   return where(less, b, a), where(less, j, i)\n"
-                       "@kernel\n"
-                       "def k(p: *fp32, q: *i32):\n"
-                       "   i = arange(0, 64)\n"
-                       "   v, at = tl.reduce((load(p + i), i), 0, pair)\n"
-                       "   store(p, v)\n"
-                       "   store(q, at)\n"
-                       "   store(p + i, tl.reduce(load(p + i), 0, lambda a, b: a + b))\n"),
-                  IR("reduce", "lt", "select", "select", "yield", "store", "store", "reduce", "add"));
+   sema_expect_ir(
+      TILE("def pair(a, i, b, j):\n"
+           "   less = a < b\n"
+           "   return where(less, b, a), where(less, j, i)\n"
+           "@kernel\n"
+           "def k(p: *fp32, q: *i32):\n"
+           "   i = arange(0, 64)\n"
+           "   v, at = tl.reduce((load(p + i), i), 0, pair)\n"
+           "   store(p, v)\n"
+           "   store(q, at)\n"
+           "   store(p + i, tl.reduce(load(p + i), 0, lambda a, b: a + b))\n"),
+      IR("reduce", "lt", "select", "select", "yield", "store", "store", "reduce", "add"));
 }
 
 static void
@@ -130,8 +134,9 @@ int
 test_call(void)
 {
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(binding), cmocka_unit_test(inlining),     cmocka_unit_test(combine_functions),
-      cmocka_unit_test(classes), cmocka_unit_test(argument_one),
+      cmocka_unit_test(binding),           cmocka_unit_test(inlining),
+      cmocka_unit_test(combine_functions), cmocka_unit_test(classes),
+      cmocka_unit_test(argument_one),
    };
    return cmocka_run_group_tests_name("sema call", tests, NULL, NULL);
 }

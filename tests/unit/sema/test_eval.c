@@ -1,40 +1,82 @@
 /* Expressions: compile-time values with Python's meaning, strong constants with Triton's. */
 #include "support/sema_run.h"
 
-
-
 /* Every row must hold at compile time in a kernel. */
 static void
 python_values(void **state)
 {
    (void)state;
    static const char *const holds[] = {
-      "-7 // 2 == -4", "-7 % 2 == 1", "7 // -2 == -4", "7 % -2 == -1", "2 ** 10 == 1024",
-      "2 ** -1 == 0.5", "7 / 2 == 3.5", "1 << 40 == 1099511627776", "-8 >> 1 == -4",
-      "0xFF & 0x0F == 15", "5 ^ 1 == 4", "~5 == -6", "1 < 2 < 3", "not (1 < 2 > 3)",
-      "True + True == 2", "(True & False) == False", "'a' + 'b' == 'ab'", "'ab' * 2 == 'abab'",
-      "'b' in 'abc'", "2 in (1, 2)", "3 not in [1, 2]", "(1, 2) + (3,) == (1, 2, 3)",
-      "[1, 2][-1] == 2", "(1, 2, 3)[1:] == (2, 3)", "(1, 2, 3)[::-1] == (3, 2, 1)",
-      "'hello'[1:3] == 'el'", "len((1, 2)) == 2", "min(3, 1, 2) == 1", "max([3, 1, 2]) == 3",
-      "sum([1, 2, 3]) == 6", "[i * i for i in range(4) if i % 2] == [1, 9]",
-      "{'a': 1, 'b': 2}['b'] == 2", "{k: v for k, v in [('a', 1)]}['a'] == 1",
-      "f'{3}-{2.5}-{True}' == '3-2.5-True'", "f'{255:x}:{3.14159:.2f}:{5:>3}' == 'ff:3.14:  5'",
-      "'%d/%s' % (3, 'x') == '3/x'", "(1 if 2 > 1 else undefined_name) == 1",
-      "(0 and undefined_name) == 0", "(1 or undefined_name) == 1", "None is None",
-      "(x is None) == False", "(x is not None)", "1e400 == float('inf')",
-      "(lambda a, b=2: a + b)(1) == 3", "[a for a in zip([1, 2], [3, 4])] == [(1, 3), (2, 4)]",
-      "list(enumerate(['a'])) == [(0, 'a')]", "sorted([3, 1, 2], reverse=True) == [3, 2, 1]",
-      "any([0, 1]) and not all([0, 1])", "isinstance(3, int)", "'A_b'.lower() == 'a_b'",
-      "'a,b'.split(',') == ['a', 'b']", "tl.float32 == tl.float32", "fp32 != fp16",
-      "x.dtype.element_ty == tl.int32", "cdiv(10, 4) == 3", "next_power_of_2(65) == 128",
-      "18446744073709551615 > 9223372036854775807", "str(1e-5) == '1e-05'", "str(1.0) == '1.0'",
-      "hasattr(tl, 'load') and not hasattr(tl, 'no_such_name')", "(*[1, 2], 3) == (1, 2, 3)",
-      "(n == None) == False", "divmod(-7, 2) == (-4, 1)", "int('7') == 7 if False else True",
+      "-7 // 2 == -4",
+      "-7 % 2 == 1",
+      "7 // -2 == -4",
+      "7 % -2 == -1",
+      "2 ** 10 == 1024",
+      "2 ** -1 == 0.5",
+      "7 / 2 == 3.5",
+      "1 << 40 == 1099511627776",
+      "-8 >> 1 == -4",
+      "0xFF & 0x0F == 15",
+      "5 ^ 1 == 4",
+      "~5 == -6",
+      "1 < 2 < 3",
+      "not (1 < 2 > 3)",
+      "True + True == 2",
+      "(True & False) == False",
+      "'a' + 'b' == 'ab'",
+      "'ab' * 2 == 'abab'",
+      "'b' in 'abc'",
+      "2 in (1, 2)",
+      "3 not in [1, 2]",
+      "(1, 2) + (3,) == (1, 2, 3)",
+      "[1, 2][-1] == 2",
+      "(1, 2, 3)[1:] == (2, 3)",
+      "(1, 2, 3)[::-1] == (3, 2, 1)",
+      "'hello'[1:3] == 'el'",
+      "len((1, 2)) == 2",
+      "min(3, 1, 2) == 1",
+      "max([3, 1, 2]) == 3",
+      "sum([1, 2, 3]) == 6",
+      "[i * i for i in range(4) if i % 2] == [1, 9]",
+      "{'a': 1, 'b': 2}['b'] == 2",
+      "{k: v for k, v in [('a', 1)]}['a'] == 1",
+      "f'{3}-{2.5}-{True}' == '3-2.5-True'",
+      "f'{255:x}:{3.14159:.2f}:{5:>3}' == 'ff:3.14:  5'",
+      "'%d/%s' % (3, 'x') == '3/x'",
+      "(1 if 2 > 1 else undefined_name) == 1",
+      "(0 and undefined_name) == 0",
+      "(1 or undefined_name) == 1",
+      "None is None",
+      "(x is None) == False",
+      "(x is not None)",
+      "1e400 == float('inf')",
+      "(lambda a, b=2: a + b)(1) == 3",
+      "[a for a in zip([1, 2], [3, 4])] == [(1, 3), (2, 4)]",
+      "list(enumerate(['a'])) == [(0, 'a')]",
+      "sorted([3, 1, 2], reverse=True) == [3, 2, 1]",
+      "any([0, 1]) and not all([0, 1])",
+      "isinstance(3, int)",
+      "'A_b'.lower() == 'a_b'",
+      "'a,b'.split(',') == ['a', 'b']",
+      "tl.float32 == tl.float32",
+      "fp32 != fp16",
+      "x.dtype.element_ty == tl.int32",
+      "cdiv(10, 4) == 3",
+      "next_power_of_2(65) == 128",
+      "18446744073709551615 > 9223372036854775807",
+      "str(1e-5) == '1e-05'",
+      "str(1.0) == '1.0'",
+      "hasattr(tl, 'load') and not hasattr(tl, 'no_such_name')",
+      "(*[1, 2], 3) == (1, 2, 3)",
+      "(n == None) == False",
+      "divmod(-7, 2) == (-4, 1)",
+      "int('7') == 7 if False else True",
    };
    for (size_t i = 0; i < sizeof holds / sizeof holds[0]; i++) {
       char text[400];
       snprintf(text, sizeof text,
-               "@kernel\ndef k(x: *i32, n: i32):\n   static_assert(%s, 'does not hold')\n", holds[i]);
+               "@kernel\ndef k(x: *i32, n: i32):\n   static_assert(%s, 'does not hold')\n",
+               holds[i]);
       sema_expect_ir(TILE(text), IR("return"));
    }
 }
@@ -46,12 +88,15 @@ compile_time_errors(void **state)
    static const struct {
       const char *expr, *error;
    } row[] = {
-      {"2 ** 64", "E0210"},        {"9223372036854775807 * 4", "E0210"}, {"1 // 0", "E0211"},
-      {"1 % 0", "E0211"},          {"1 << -1", "E0212"},                 {"'a' + 1", "E0214"},
-      {"(1, 2)[2]", "E0219"},      {"(1, 2)[n]", "E0218"},               {"{'a': 1}['b']", "E0221"},
-      {"[i for i in 3]", "E0224"}, {"-'a'", "E0215"},                    {"3(4)", "E0257"},
-      {"1 < 'a'", "E0214"},        {"'a' * 100000000", "E0213"},         {"nam", "E0200"},
-      {"tl.lod", "did you mean 'load'"}, {"x.dtyp", "E0202"},
+      {"2 ** 64", "E0210"},       {"9223372036854775807 * 4", "E0210"},
+      {"1 // 0", "E0211"},        {"1 % 0", "E0211"},
+      {"1 << -1", "E0212"},       {"'a' + 1", "E0214"},
+      {"(1, 2)[2]", "E0219"},     {"(1, 2)[n]", "E0218"},
+      {"{'a': 1}['b']", "E0221"}, {"[i for i in 3]", "E0224"},
+      {"-'a'", "E0215"},          {"3(4)", "E0257"},
+      {"1 < 'a'", "E0214"},       {"'a' * 100000000", "E0213"},
+      {"nam", "E0200"},           {"tl.lod", "did you mean 'load'"},
+      {"x.dtyp", "E0202"},
    };
    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
       char text[200];
@@ -81,7 +126,8 @@ limits(void **state)
       char text[400];
       snprintf(text, sizeof text,
                "import triton\nimport triton.language as tl\ndef f(n):\n%s"
-               "@triton.jit\ndef k(p):\n   x = f(3)\n", body[i]);
+               "@triton.jit\ndef k(p):\n   x = f(3)\n",
+               body[i]);
       SemaRun r = PY(text);
       r.signature = "*i32";
       sema_run(&r);
@@ -147,14 +193,15 @@ static void
 attributes(void **state)
 {
    (void)state;
-   sema_expect_ir(TILE("@kernel\n"
-                       "def k(p: *fp16, q: *fp32):\n"
-                       "   x = tl.load(p + tl.arange(0, 32)[:, None] * 32 + tl.arange(0, 32)[None, :])\n"
-                       "   tl.static_assert(x.shape[0] == 32 and x.dtype == tl.float16)\n"
-                       "   tl.static_assert(p.dtype.element_ty == tl.float16)\n"
-                       "   y = x.to(tl.float32).sum(axis=1)\n"
-                       "   tl.store(q + tl.arange(0, 32), y)\n"),
-                  IR("cast", "reduce", "store"));
+   sema_expect_ir(
+      TILE("@kernel\n"
+           "def k(p: *fp16, q: *fp32):\n"
+           "   x = tl.load(p + tl.arange(0, 32)[:, None] * 32 + tl.arange(0, 32)[None, :])\n"
+           "   tl.static_assert(x.shape[0] == 32 and x.dtype == tl.float16)\n"
+           "   tl.static_assert(p.dtype.element_ty == tl.float16)\n"
+           "   y = x.to(tl.float32).sum(axis=1)\n"
+           "   tl.store(q + tl.arange(0, 32), y)\n"),
+      IR("cast", "reduce", "store"));
 }
 
 int test_eval(void);
@@ -162,9 +209,9 @@ int
 test_eval(void)
 {
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(python_values),  cmocka_unit_test(compile_time_errors),
-      cmocka_unit_test(limits), cmocka_unit_test(strong_constants), cmocka_unit_test(runtime_logic),
-      cmocka_unit_test(attributes),
+      cmocka_unit_test(python_values), cmocka_unit_test(compile_time_errors),
+      cmocka_unit_test(limits),        cmocka_unit_test(strong_constants),
+      cmocka_unit_test(runtime_logic), cmocka_unit_test(attributes),
    };
    return cmocka_run_group_tests_name("sema eval", tests, NULL, NULL);
 }

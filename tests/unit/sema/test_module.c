@@ -7,51 +7,51 @@ static void
 globals(void **state)
 {
    (void)state;
-   SemaRun r = PY(HEAD
-                  "import torch, os\n"
-                  "import math\n"
-                  "from itertools import product\n"
-                  "LOG2E: tl.constexpr = math.log2(math.e)\n"
-                  "BLOCK = tl.constexpr(int(os.environ.get('BLOCK', '32')))\n"
-                  "DTYPE = tl.float16\n"
-                  "SIZES = [2 ** i for i in range(4)]\n"
-                  "A, B = 3, 4\n"
-                  "A += 1\n"
-                  "PAIRS = list(product([1, 2], [3, 4]))\n"
-                  "device = torch.cuda.current_device()\n"
-                  "for i in range(10):\n"
-                  "   print(device)\n"
-                  "if __name__ == '__main__':\n"
-                  "   BLOCK = 1\n"
-                  "exp = tl.exp if hasattr(tl, 'exp') else None\n"
-                  "if tuple(int(v) for v in triton.__version__.split('.')[:2]) >= (3, 2):\n"
-                  "   NEW = 1\n"
-                  "else:\n"
-                  "   NEW = 0\n"
-                  "try:\n"
-                  "   from triton.language.extra.libdevice import rsqrt\n"
-                  "except ImportError:\n"
-                  "   rsqrt = None\n"
-                  "try:\n"
-                  "   from no_such_module import fast\n"
-                  "except ImportError:\n"
-                  "   fast = tl.sqrt\n"
-                  "def host(n):\n"
-                  "   total = 0\n"
-                  "   while n > 0:\n"
-                  "      total += n\n"
-                  "      n -= 1\n"
-                  "      if total > 100:\n"
-                  "         break\n"
-                  "   return total\n"
-                  "SUM = host(4)\n"
-                  "@triton.jit\n"
-                  "def k(p, n: tl.int32):\n"
-                  "   tl.static_assert(BLOCK == 32 and DTYPE == tl.float16 and SIZES[3] == 8)\n"
-                  "   tl.static_assert(A + B == 8 and NEW == 1 and PAIRS[3] == (2, 4) and SUM == 10)\n"
-                  "   tl.static_assert(LOG2E > 1.44 and LOG2E < 1.45)\n"
-                  "   v = tl.load(p + tl.arange(0, BLOCK))\n"
-                  "   tl.store(p + tl.arange(0, BLOCK), exp(rsqrt(fast(v))))\n");
+   SemaRun r =
+      PY(HEAD "import torch, os\n"
+              "import math\n"
+              "from itertools import product\n"
+              "LOG2E: tl.constexpr = math.log2(math.e)\n"
+              "BLOCK = tl.constexpr(int(os.environ.get('BLOCK', '32')))\n"
+              "DTYPE = tl.float16\n"
+              "SIZES = [2 ** i for i in range(4)]\n"
+              "A, B = 3, 4\n"
+              "A += 1\n"
+              "PAIRS = list(product([1, 2], [3, 4]))\n"
+              "device = torch.cuda.current_device()\n"
+              "for i in range(10):\n"
+              "   print(device)\n"
+              "if __name__ == '__main__':\n"
+              "   BLOCK = 1\n"
+              "exp = tl.exp if hasattr(tl, 'exp') else None\n"
+              "if tuple(int(v) for v in triton.__version__.split('.')[:2]) >= (3, 2):\n"
+              "   NEW = 1\n"
+              "else:\n"
+              "   NEW = 0\n"
+              "try:\n"
+              "   from triton.language.extra.libdevice import rsqrt\n"
+              "except ImportError:\n"
+              "   rsqrt = None\n"
+              "try:\n"
+              "   from no_such_module import fast\n"
+              "except ImportError:\n"
+              "   fast = tl.sqrt\n"
+              "def host(n):\n"
+              "   total = 0\n"
+              "   while n > 0:\n"
+              "      total += n\n"
+              "      n -= 1\n"
+              "      if total > 100:\n"
+              "         break\n"
+              "   return total\n"
+              "SUM = host(4)\n"
+              "@triton.jit\n"
+              "def k(p, n: tl.int32):\n"
+              "   tl.static_assert(BLOCK == 32 and DTYPE == tl.float16 and SIZES[3] == 8)\n"
+              "   tl.static_assert(A + B == 8 and NEW == 1 and PAIRS[3] == (2, 4) and SUM == 10)\n"
+              "   tl.static_assert(LOG2E > 1.44 and LOG2E < 1.45)\n"
+              "   v = tl.load(p + tl.arange(0, BLOCK))\n"
+              "   tl.store(p + tl.arange(0, BLOCK), exp(rsqrt(fast(v))))\n");
    r.signature = "*fp32:16, i32";
    sema_expect_ir(r, IR("sqrt", "rsqrt", "exp", "store"));
 }
@@ -70,7 +70,8 @@ host_values(void **state)
    r = PY(HEAD "import torch\n@triton.jit\ndef k(p):\n   x = torch.zeros((16,), tl.float32)\n");
    r.signature = "*i32";
    sema_expect_errors(r, 1, IR("torch.zeros", "did you mean 'tl.zeros'?"));
-   r = PY(HEAD "@triton.jit\ndef k(p, n):\n   if n is None:\n      torch.foo(p)\n   tl.store(p, n)\n");
+   r = PY(HEAD
+          "@triton.jit\ndef k(p, n):\n   if n is None:\n      torch.foo(p)\n   tl.store(p, n)\n");
    r.signature = "*i32, i32";
    sema_expect_ir(r, IR("store"));
 }
@@ -83,7 +84,8 @@ imports(void **state)
       {"/src/pkg/ops/util.py", HEAD "from .math import inc\nfrom ..shared import *\n"
                                     "@triton.jit\ndef bump(x, n: tl.constexpr = WIDTH):\n"
                                     "   return inc(x) + n\n"},
-      {"/src/pkg/ops/math.py", HEAD "from . import util\n@triton.jit\ndef inc(x):\n   return x + 1\n"},
+      {"/src/pkg/ops/math.py",
+       HEAD "from . import util\n@triton.jit\ndef inc(x):\n   return x + 1\n"},
       {"/src/pkg/shared.py", HEAD "WIDTH = tl.constexpr(8)\n_hidden = 1\n"},
       {"/src/pkg/__init__.py", "from .ops.util import bump as renamed\n"},
       {"/src/pkg/ops/__init__.py", ""},
@@ -105,9 +107,10 @@ imports(void **state)
                                "   tl.store(p, neg(m.inc(n)))\n"
                                "   tl.store(p, renamed(n))\n"
                                "   tl.store(p, pkg.ops.util.bump(n, 3))\n"};
-   sema_expect_ir(r, IR("value = 8", "store", "sub", "store", "value = 8", "store", "value = 3",
-                        "store"));
-   r.source = HEAD "from .util import missing\n@triton.jit\ndef k(p, n):\n   tl.store(p, missing(n))\n";
+   sema_expect_ir(
+      r, IR("value = 8", "store", "sub", "store", "value = 8", "store", "value = 3", "store"));
+   r.source =
+      HEAD "from .util import missing\n@triton.jit\ndef k(p, n):\n   tl.store(p, missing(n))\n";
    sema_expect_errors(r, 1, IR("E0207", "has no name 'missing'"));
    r.source = HEAD "from .nowhere import f\n@triton.jit\ndef k(p, n):\n   tl.store(p, f(n))\n";
    sema_expect_errors(r, 1, IR("no file is the module '.nowhere'"));
@@ -117,21 +120,21 @@ static void
 decorators(void **state)
 {
    (void)state;
-   SemaRun r = PY(HEAD
-                  "def configs():\n"
-                  "   out = []\n"
-                  "   for b in [64, 128]:\n"
-                  "      out.append(triton.Config({'BLOCK': b}, num_warps=8, num_stages=2))\n"
-                  "   return out\n"
-                  "@libentry()\n"
-                  "@triton.autotune(configs=configs(), key=['n'])\n"
-                  "@triton.heuristics({'EVEN': lambda args: args['BLOCK'] % 2 == 0,\n"
-                  "                    'HAS_Q': lambda args: args['q'] is not None,\n"
-                  "                    'num_stages': lambda args: 4 if args['BLOCK'] > 32 else 2})\n"
-                  "@triton.jit(do_not_specialize=['n'])\n"
-                  "def k(p, q, n, BLOCK: tl.constexpr, EVEN: tl.constexpr, HAS_Q: tl.constexpr):\n"
-                  "   if EVEN and not HAS_Q:\n"
-                  "      tl.store(p + tl.arange(0, BLOCK), n)\n");
+   SemaRun r =
+      PY(HEAD "def configs():\n"
+              "   out = []\n"
+              "   for b in [64, 128]:\n"
+              "      out.append(triton.Config({'BLOCK': b}, num_warps=8, num_stages=2))\n"
+              "   return out\n"
+              "@libentry()\n"
+              "@triton.autotune(configs=configs(), key=['n'])\n"
+              "@triton.heuristics({'EVEN': lambda args: args['BLOCK'] % 2 == 0,\n"
+              "                    'HAS_Q': lambda args: args['q'] is not None,\n"
+              "                    'num_stages': lambda args: 4 if args['BLOCK'] > 32 else 2})\n"
+              "@triton.jit(do_not_specialize=['n'])\n"
+              "def k(p, q, n, BLOCK: tl.constexpr, EVEN: tl.constexpr, HAS_Q: tl.constexpr):\n"
+              "   if EVEN and not HAS_Q:\n"
+              "      tl.store(p + tl.arange(0, BLOCK), n)\n");
    r.signature = "*i32, i32";
    sema_expect_errors(r, 1, IR("E0269")); /* q is a run-time parameter: it takes an entry */
    r.signature = "*i32, None, i32";
@@ -155,7 +158,9 @@ int
 test_module(void)
 {
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(globals), cmocka_unit_test(host_values), cmocka_unit_test(imports),
+      cmocka_unit_test(globals),
+      cmocka_unit_test(host_values),
+      cmocka_unit_test(imports),
       cmocka_unit_test(decorators),
    };
    return cmocka_run_group_tests_name("sema module", tests, NULL, NULL);

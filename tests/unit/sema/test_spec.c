@@ -51,11 +51,12 @@ static void
 signatures(void **state)
 {
    (void)state;
-   const char *source = "import triton\nimport triton.language as tl\n"
-                        "@triton.jit\n"
-                        "def k(p, q, n, eps, BLOCK: tl.constexpr, MODE: tl.constexpr, T: tl.constexpr):\n"
-                        "   if q is None and MODE == 'fast':\n"
-                        "      tl.store(p + tl.arange(0, BLOCK), (n * eps).to(T))\n";
+   const char *source =
+      "import triton\nimport triton.language as tl\n"
+      "@triton.jit\n"
+      "def k(p, q, n, eps, BLOCK: tl.constexpr, MODE: tl.constexpr, T: tl.constexpr):\n"
+      "   if q is None and MODE == 'fast':\n"
+      "      tl.store(p + tl.arange(0, BLOCK), (n * eps).to(T))\n";
    SemaRun r = PY(source);
    r.signature = "*fp16:16, None, i64, 1e-5, 64, 'fast', tl.float16";
    sema_run(&r);
@@ -112,7 +113,8 @@ static void
 same_result_twice(void **state)
 {
    (void)state;
-   SemaRun a = TILE("@kernel\ndef k(p: *fp32, n: i32):\n   for i in range(n):\n      store(p + i, i)\n");
+   SemaRun a =
+      TILE("@kernel\ndef k(p: *fp32, n: i32):\n   for i in range(n):\n      store(p + i, i)\n");
    SemaRun b = a;
    sema_run(&a);
    sema_run(&b);
@@ -126,8 +128,8 @@ int
 test_spec(void)
 {
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(kernel_choice),  cmocka_unit_test(annotations),
-      cmocka_unit_test(signatures),     cmocka_unit_test(declared_types),
+      cmocka_unit_test(kernel_choice),     cmocka_unit_test(annotations),
+      cmocka_unit_test(signatures),        cmocka_unit_test(declared_types),
       cmocka_unit_test(same_result_twice),
    };
    return cmocka_run_group_tests_name("sema spec", tests, NULL, NULL);

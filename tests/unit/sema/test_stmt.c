@@ -5,13 +5,14 @@ static void
 vector_add(void **state)
 {
    (void)state;
-   sema_expect_ir(TILE("@kernel(num_warps=8, grid=(cdiv(n, BLOCK),))\n"
-                       "def add(x: *fp32, y: *fp32, out: *fp32, n: i32:16, BLOCK: constexpr = 1024):\n"
-                       "   \"\"\"adds\"\"\"\n"
-                       "   offs = program_id(0) * BLOCK + arange(0, BLOCK)\n"
-                       "   mask = offs < n\n"
-                       "   store(out + offs, load(x + offs, mask) + load(y + offs, mask), mask)\n"),
-                  IR("add", "program_id", "arange", "lt", "load", "load", "add", "store", "return"));
+   sema_expect_ir(
+      TILE("@kernel(num_warps=8, grid=(cdiv(n, BLOCK),))\n"
+           "def add(x: *fp32, y: *fp32, out: *fp32, n: i32:16, BLOCK: constexpr = 1024):\n"
+           "   \"\"\"adds\"\"\"\n"
+           "   offs = program_id(0) * BLOCK + arange(0, BLOCK)\n"
+           "   mask = offs < n\n"
+           "   store(out + offs, load(x + offs, mask) + load(y + offs, mask), mask)\n"),
+      IR("add", "program_id", "arange", "lt", "load", "load", "add", "store", "return"));
 }
 
 static void
@@ -67,8 +68,9 @@ runtime_if(void **state)
                        "   store(p + 1, y)\n"),
                   IR("if", "if", "yield", "yield", "store", "store"));
    /* one side only: unusable after, but only when used */
-   sema_expect_ir(TILE("@kernel\ndef k(p: *i32, n: i32):\n   if n > 3:\n      t = 1\n      store(p, t)\n"),
-                  IR("if", "store"));
+   sema_expect_ir(
+      TILE("@kernel\ndef k(p: *i32, n: i32):\n   if n > 3:\n      t = 1\n      store(p, t)\n"),
+      IR("if", "store"));
    sema_expect_errors(TILE("@kernel\n"
                            "def k(p: *i32, n: i32):\n"
                            "   if n > 3:\n"
@@ -129,8 +131,8 @@ loops(void **state)
                            "      t = 1.5\n"
                            "   store(p, t)\n"),
                       1, IR("E0205", "'t'"));
-   sema_expect_errors(TILE("@kernel\ndef k(n: i32, x: fp32):\n   for i in range(x):\n      pass\n"), 1,
-                      IR("E0302"));
+   sema_expect_errors(TILE("@kernel\ndef k(n: i32, x: fp32):\n   for i in range(x):\n      pass\n"),
+                      1, IR("E0302"));
    sema_expect_ir(TILE("@kernel\n"
                        "def k(p: *i32, n: i32):\n"
                        "   for i in range(n - 1, -1, -1):\n"
@@ -158,8 +160,9 @@ static_loops(void **state)
                        "         break\n"
                        "      store(p + arange(0, s), 0)\n"),
                   IR("tile<i32, 16>", "tile<i32, 32>", "tile<i32, 64>", "return"));
-   sema_expect_errors(TILE("@kernel\ndef k(p: *i32):\n   for i in static_range(5000):\n      store(p, i)\n"),
-                      1, IR("E0244", "4096"));
+   sema_expect_errors(
+      TILE("@kernel\ndef k(p: *i32):\n   for i in static_range(5000):\n      store(p, i)\n"), 1,
+      IR("E0244", "4096"));
 }
 
 static void
@@ -176,7 +179,8 @@ whiles(void **state)
                   IR("while", "lt", "condition", "store", "yield", "store"));
    sema_expect_errors(TILE("@kernel\ndef k(p: *i32):\n   while True:\n      store(p, 1)\n"), 1,
                       IR("E0250"));
-   sema_expect_ir(TILE("@kernel\ndef k(p: *i32):\n   while False:\n      undefined()\n"), IR("return"));
+   sema_expect_ir(TILE("@kernel\ndef k(p: *i32):\n   while False:\n      undefined()\n"),
+                  IR("return"));
 }
 
 static void
@@ -266,11 +270,12 @@ mutation(void **state)
             "      a.v = a.v + i\n      if i > 3:\n         a.v = a.v * 2\n   store(p, a.v)\n",
             acc);
    sema_expect_ir(TILE(text), IR("for", "add", "if", "mul", "yield", "yield", "yield", "store"));
-   sema_expect_ir(TILE("@kernel\ndef k(p: *i32, n: i32):\n   l = []\n"
-                       "   for i in static_range(3):\n      l.append(n + i)\n"
-                       "   for j in range(n):\n      m = [j]\n      m.append(n)\n      store(p, m[1])\n"
-                       "   store(p, l[2])\n"),
-                  IR("add", "for", "store", "store"));
+   sema_expect_ir(
+      TILE("@kernel\ndef k(p: *i32, n: i32):\n   l = []\n"
+           "   for i in static_range(3):\n      l.append(n + i)\n"
+           "   for j in range(n):\n      m = [j]\n      m.append(n)\n      store(p, m[1])\n"
+           "   store(p, l[2])\n"),
+      IR("add", "for", "store", "store"));
    sema_expect_errors(TILE("@kernel\ndef k(p: *i32, n: i32):\n   l = []\n"
                            "   for j in range(n):\n      l.append(j)\n   store(p, l[0])\n"),
                       2, IR("E0275", "k.tile:5:7"));
@@ -291,10 +296,11 @@ slips(void **state)
    sema_expect_errors(TILE("@kernel\ndef k(p: *i32):\n   return 3\n"), 1, IR("E0235"));
    sema_expect_errors(TILE("@kernel\ndef k(p: *i32):\n   store(p, blok)\n   store(p, bloc)\n"), 2,
                       IR("E0200"));
-   sema_expect_errors(TILE("@kernel\ndef k(p: *i32):\n   x = und1\n   y = x + 1\n   store(p, y)\n"), 1,
-                      IR("und1"));
-   sema_expect_errors(TILE("@kernel\ndef k(p: *i32):\n   try:\n      store(p, 1)\n   finally:\n      pass\n"),
-                      1, IR("E0239"));
+   sema_expect_errors(TILE("@kernel\ndef k(p: *i32):\n   x = und1\n   y = x + 1\n   store(p, y)\n"),
+                      1, IR("und1"));
+   sema_expect_errors(
+      TILE("@kernel\ndef k(p: *i32):\n   try:\n      store(p, 1)\n   finally:\n      pass\n"), 1,
+      IR("E0239"));
 }
 
 int test_stmt(void);
@@ -302,11 +308,16 @@ int
 test_stmt(void)
 {
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(vector_add),   cmocka_unit_test(unpacking),
-      cmocka_unit_test(compile_time_if_signature), cmocka_unit_test(runtime_if),
-      cmocka_unit_test(loops),        cmocka_unit_test(static_loops),
-      cmocka_unit_test(whiles),       cmocka_unit_test(early_return),
-      cmocka_unit_test(continues),    cmocka_unit_test(mutation),
+      cmocka_unit_test(vector_add),
+      cmocka_unit_test(unpacking),
+      cmocka_unit_test(compile_time_if_signature),
+      cmocka_unit_test(runtime_if),
+      cmocka_unit_test(loops),
+      cmocka_unit_test(static_loops),
+      cmocka_unit_test(whiles),
+      cmocka_unit_test(early_return),
+      cmocka_unit_test(continues),
+      cmocka_unit_test(mutation),
       cmocka_unit_test(slips),
    };
    return cmocka_run_group_tests_name("sema stmt", tests, NULL, NULL);

@@ -18,8 +18,8 @@
 
 static TilecRuntime *rt;
 static TilecDeviceInfo device;
-static double tolerance;     /* of mma_of_random_numbers; else 0 */
-static double worst;         /* difference seen with it */
+static double tolerance; /* of mma_of_random_numbers; else 0 */
+static double worst;     /* difference seen with it */
 static unsigned runs, refused, disagreements;
 
 static void
@@ -111,8 +111,8 @@ reads_denormal(const Machine *m, const TlFunc *f, size_t element)
 static void
 on_device(Machine *m, TlFunc *f, void *const before[])
 {
-   static const TlOpcode approximate[] = {TL_OP_EXP2, TL_OP_TANH, TL_OP_LOG, TL_OP_ERF, TL_OP_SQRT,
-                                          TL_OP_RSQRT, TL_OP_DIV};
+   static const TlOpcode approximate[] = {TL_OP_EXP2, TL_OP_TANH,  TL_OP_LOG, TL_OP_ERF,
+                                          TL_OP_SQRT, TL_OP_RSQRT, TL_OP_DIV};
    static const TlOpcode other[] = {TL_OP_REM};
    TlDiags diags;
    tl_diags_init(&diags, m->x.arena, m->x.sources);

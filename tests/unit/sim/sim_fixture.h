@@ -32,9 +32,11 @@ sim_lowered_run(TlArena *arena, const TlFunc *f, const LoweredArg *args, unsigne
    TlSimOptions o = {.print = count_line, .user = &lines};
    TlExecStatus status = tl_sim_run(f, a, num_args, grid, &o, &fault, &s);
    if (status != TL_EXEC_OK)
-      return tl_arena_printf(arena, "sim: status %d, kind %d/%d at '%s', thread %u, other '%s' %u, "
-                             "bytes %u+%u: %s", (int)status, (int)fault.kind, (int)fault.base.kind,
-                             fault.base.op, fault.thread, fault.other_op ? fault.other_op : "-",
+      return tl_arena_printf(arena,
+                             "sim: status %d, kind %d/%d at '%s', thread %u, other '%s' %u, "
+                             "bytes %u+%u: %s",
+                             (int)status, (int)fault.kind, (int)fault.base.kind, fault.base.op,
+                             fault.thread, fault.other_op ? fault.other_op : "-",
                              fault.other_thread, fault.shared_at, fault.shared_bytes,
                              fault.base.text ? fault.base.text : "");
    if (stats)

@@ -53,9 +53,8 @@ check(unsigned seed, TlDtype d, const TlLinear *from, const TlLinear *to)
    bool is_shared = p.kind == TL_CONVERT_SHARED;
    CHECK((int)seed, s.shared_wavefronts == (is_shared ? tl_convert_wavefronts(&p) : 0));
    CHECK((int)seed, s.shared_min_wavefronts == (is_shared ? tl_convert_min_wavefronts(&p) : 0));
-   uint64_t shuffles = p.kind == TL_CONVERT_SHUFFLES
-                           ? (uint64_t)p.shuffle.num_shuffles << from->num[TL_HW_WARP]
-                           : 0;
+   uint64_t shuffles =
+      p.kind == TL_CONVERT_SHUFFLES ? (uint64_t)p.shuffle.num_shuffles << from->num[TL_HW_WARP] : 0;
    CHECK((int)seed, s.shuffles == shuffles);
    if (!is_shared)
       CHECK((int)seed, s.block_barriers + s.warp_barriers == 0);
@@ -122,8 +121,8 @@ int
 test_convert_counts(void)
 {
    const struct CMUnitTest tests[] = {
-       cmocka_unit_test(random_layouts),
-       cmocka_unit_test(fragments_and_slices),
+      cmocka_unit_test(random_layouts),
+      cmocka_unit_test(fragments_and_slices),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ typedef struct Case {
    size_t num_defines;
    Spec arg[MAX_ARGS];
    uint32_t grid[3];
-   double tolerance;  /* relative to 1 + |value| */
+   double tolerance; /* relative to 1 + |value| */
    uint32_t stages, warps;
    uint32_t seed;
 } Case;
@@ -81,7 +81,9 @@ compile(TilecSession *s, const Case *c, const char *arch)
          snprintf(signature + n, sizeof signature - n, "%sfp32", sep);
       else
          snprintf(signature + n, sizeof signature - n, "%si32%s", sep,
-                  a->n == 1 ? ":1" : a->n % 16 == 0 ? ":16" : "");
+                  a->n == 1        ? ":1"
+                  : a->n % 16 == 0 ? ":16"
+                                   : "");
    }
    TilecCompileOptions o = {.struct_size = sizeof o,
                             .file = path,
@@ -189,12 +191,20 @@ pointwise_kernels(void **state)
    (void)state;
    for (int64_t n = 1; n < 5000; n = n * 7 + 9) {
       uint32_t grid = (uint32_t)(n + 1023) / 1024;
-      check(&(Case){.file = "elu.tile", .kernel = "elu", .grid = {grid, 1, 1}, .tolerance = 1e-6,
+      check(&(Case){.file = "elu.tile",
+                    .kernel = "elu",
+                    .grid = {grid, 1, 1},
+                    .tolerance = 1e-6,
                     .arg = {BUF(FP32, n), OUT(FP32, n), INT(n), FLT(1.25)}});
-      check(&(Case){.file = "vector_add.tile", .kernel = "vector_add", .grid = {grid, 1, 1},
+      check(&(Case){.file = "vector_add.tile",
+                    .kernel = "vector_add",
+                    .grid = {grid, 1, 1},
                     .arg = {BUF(BF16, n), BUF(BF16, n), OUT(BF16, n), INT(n)}});
-      check(&(Case){.file = "pointwise.tile", .kernel = "pointwise", .grid = {grid, 1, 1},
-                    .tolerance = 2e-3, .warps = 2,
+      check(&(Case){.file = "pointwise.tile",
+                    .kernel = "pointwise",
+                    .grid = {grid, 1, 1},
+                    .tolerance = 2e-3,
+                    .warps = 2,
                     .arg = {BUF(FP16, n), BUF(FP16, n), OUT(FP16, n), INT(n), FLT(0.75)}});
    }
 }
@@ -207,12 +217,20 @@ row_kernels(void **state)
    for (unsigned i = 0; i < 5; i++) {
       int64_t n = cols[i] * 3;
       for (uint32_t warps = 1; warps <= 8; warps *= 2) {
-         check(&(Case){.file = "softmax.tile", .kernel = "softmax", .grid = {3, 1, 1},
-                       .tolerance = 1e-6, .warps = warps, .seed = i,
+         check(&(Case){.file = "softmax.tile",
+                       .kernel = "softmax",
+                       .grid = {3, 1, 1},
+                       .tolerance = 1e-6,
+                       .warps = warps,
+                       .seed = i,
                        DEFINES({"BLOCK", "1024"}),
                        .arg = {BUF(FP32, n), OUT(FP32, n), INT(3), INT(cols[i])}});
-         check(&(Case){.file = "layer_norm.tile", .kernel = "layer_norm", .grid = {3, 1, 1},
-                       .tolerance = 2e-3, .warps = warps, .seed = i,
+         check(&(Case){.file = "layer_norm.tile",
+                       .kernel = "layer_norm",
+                       .grid = {3, 1, 1},
+                       .tolerance = 2e-3,
+                       .warps = warps,
+                       .seed = i,
                        .arg = {BUF(FP16, n), BUF(FP16, cols[i]), BUF(FP16, cols[i]), OUT(FP16, n),
                                OUT(FP32, 3), OUT(FP32, 3), INT(3), INT(cols[i]), FLT(1e-5)}});
       }
@@ -225,7 +243,9 @@ products(void **state)
    static const struct {
       TlDtype in, out;
       double tolerance;
-   } kinds[] = {{TL_FP16, TL_FP16, 4e-3}, {TL_BF16, TL_BF16, 2e-2}, {TL_FP32, TL_FP32, 2e-2},
+   } kinds[] = {{TL_FP16, TL_FP16, 4e-3},
+                {TL_BF16, TL_BF16, 2e-2},
+                {TL_FP32, TL_FP32, 2e-2},
                 {TL_FP8E5, TL_FP32, 1e-4}};
    static const int64_t sizes[][3] = {{128, 128, 64}, {64, 32, 96}, {100, 65, 70}};
    (void)state;
@@ -234,10 +254,13 @@ products(void **state)
       Spec a = {'b', kinds[i / 3].in, m * k, 0}, b = {'b', kinds[i / 3].in, k * n, 0};
       Spec c = {'o', kinds[i / 3].out, m * n, 0};
       for (uint32_t stages = 1; stages <= 4; stages++)
-         check(&(Case){.file = "matmul.tile", .kernel = "matmul",
+         check(&(Case){.file = "matmul.tile",
+                       .kernel = "matmul",
                        .tolerance = kinds[i / 3].tolerance,
                        .grid = {(uint32_t)(((m + 63) / 64) * ((n + 63) / 64)), 1, 1},
-                       .stages = stages, .warps = 4, .seed = i,
+                       .stages = stages,
+                       .warps = 4,
+                       .seed = i,
                        DEFINES({"BLOCK_M", "64"}, {"BLOCK_N", "64"}, {"BLOCK_K", "32"}),
                        .arg = {a, b, c, INT(m), INT(n), INT(k), INT(k), INT(1), INT(n), INT(1),
                                INT(n), INT(1)}});
@@ -254,8 +277,12 @@ attention(void **state)
       TlDtype t = i & 2 ? TL_BF16 : TL_FP16;
       const char *causal = i & 4 ? "True" : "False";
       Spec in = {'b', t, e, 0}, out = {'o', t, e, 0};
-      check(&(Case){.file = "attention.tile", .kernel = kernels[i >> 3], .tolerance = 1e-2,
-                    .grid = {(uint32_t)(n + 63) / 64, 2, 1}, .stages = 1 + i % 3, .seed = i,
+      check(&(Case){.file = "attention.tile",
+                    .kernel = kernels[i >> 3],
+                    .tolerance = 1e-2,
+                    .grid = {(uint32_t)(n + 63) / 64, 2, 1},
+                    .stages = 1 + i % 3,
+                    .seed = i,
                     DEFINES({"BLOCK_M", "64"}, {"BLOCK_N", "32"}, {"CAUSAL", causal}),
                     .arg = {in, in, in, out, OUT(FP32, n * 2), INT(2), INT(n), FLT(0.125)}});
    }

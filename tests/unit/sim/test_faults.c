@@ -249,8 +249,9 @@ shared_places(void **state)
    expect_fault(&m, TL_SIM_FAULT_EXTENT, "st_shared", NULL);
    m_run(&m, 1, 256, "%a = add %tid4, %k2 : i32\nst_shared %a, %tid\n");
    expect_fault(&m, TL_SIM_FAULT_ALIGNMENT, "st_shared", NULL);
-   m_run(&m, 1, 256, "%v = ld_shared %tid4 : i32\n%p = addptr %y, %tid : ptr<i32>\n"
-                     "st_global %p, %v\n");
+   m_run(&m, 1, 256,
+         "%v = ld_shared %tid4 : i32\n%p = addptr %y, %tid : ptr<i32>\n"
+         "st_global %p, %v\n");
    expect_fault(&m, TL_SIM_FAULT_UNWRITTEN, "ld_shared", NULL);
    m_close(&m);
 }
@@ -277,16 +278,19 @@ global_places(void **state)
    m_must_run(&m, 1, 0,
               tl_arena_printf(m.x.arena,
                               "%s%%n = constant {value = 20} : i32\n%%m = lt %%lane, %%n : i1\n"
-                              "%%v = ld_global %%px, %%m : i32\nst_global %%py, %%v\n", load));
+                              "%%v = ld_global %%px, %%m : i32\nst_global %%py, %%v\n",
+                              load));
    m_run(&m, 1, 0, "%b = sub %lane, %k2 : i32\n%p = addptr %y, %b : ptr<i32>\nst_global %p, %k0\n");
    expect_base(&m, TL_FAULT_BOUNDS, "st_global");
    assert_string_equal(m.fault.base.buffer, "y");
    assert_int_equal(m.fault.base.byte, -8);
-   m_run(&m, 1, 0, "%p = addptr %y, %lane : ptr<i32>\n%v = ld_global %p {vec = 2} : regs<i32, 2>\n"
-                   "st_global %p, %v {vec = 2}\n");
+   m_run(&m, 1, 0,
+         "%p = addptr %y, %lane : ptr<i32>\n%v = ld_global %p {vec = 2} : regs<i32, 2>\n"
+         "st_global %p, %v {vec = 2}\n");
    expect_base(&m, TL_FAULT_MISALIGNED, "ld_global");
-   m_run(&m, 1, 0, "%z = constant {value = 64} : i64\n%p = bitcast %z : ptr<i32>\n"
-                   "st_global %p, %k0\n");
+   m_run(&m, 1, 0,
+         "%z = constant {value = 64} : i64\n%p = bitcast %z : ptr<i32>\n"
+         "st_global %p, %k0\n");
    expect_base(&m, TL_FAULT_WILD, "st_global");
    m.arg[1].is_writable = false;
    m_run(&m, 1, 0, "%p = addptr %y, %lane : ptr<i32>\nst_global %p, %k0\n");
@@ -300,9 +304,9 @@ global_races(void **state)
 {
    (void)state;
    static const char body[] =
-       "%%k32 = constant {value = 32} : i32\n%%n = xor %%tid, %%k32 : i32\n"
-       "%%p = addptr %%x, %%tid : ptr<i32>\n%%q = addptr %%x, %%n : ptr<i32>\n"
-       "%%r = addptr %%y, %%tid : ptr<i32>\n%%t = add %%tid, %%k1 : i32\n%s";
+      "%%k32 = constant {value = 32} : i32\n%%n = xor %%tid, %%k32 : i32\n"
+      "%%p = addptr %%x, %%tid : ptr<i32>\n%%q = addptr %%x, %%n : ptr<i32>\n"
+      "%%r = addptr %%y, %%tid : ptr<i32>\n%%t = add %%tid, %%k1 : i32\n%s";
    Machine m;
    m_open(&m, 14);
    m_buffer(&m, "x", TL_I32, 64);

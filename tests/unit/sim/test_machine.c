@@ -107,19 +107,32 @@ warp_reductions(void **state)
                                  "%%py = addptr %%y, %%tid : ptr<%s>\n"
                                  "%%v = ld_global %%px : %s\n"
                                  "%%s = redux %%v {rmw = %s} : %s\n"
-                                 "st_global %%py, %%s\n", type, type, type, ops[trial % 6], type));
+                                 "st_global %%py, %%s\n",
+                                 type, type, type, ops[trial % 6], type));
       for (unsigned w = 0; w < 2; w++) {
          uint32_t want = x[32 * w];
          for (unsigned i = 1; i < 32; i++) {
             uint32_t v = x[32 * w + i];
             bool less = is_signed ? (int32_t)v < (int32_t)want : v < want;
             switch (trial % 6) {
-            case 0: want += v; break;
-            case 1: want &= v; break;
-            case 2: want |= v; break;
-            case 3: want ^= v; break;
-            case 4: want = less ? want : v; break;
-            default: want = less ? v : want; break;
+            case 0:
+               want += v;
+               break;
+            case 1:
+               want &= v;
+               break;
+            case 2:
+               want |= v;
+               break;
+            case 3:
+               want ^= v;
+               break;
+            case 4:
+               want = less ? want : v;
+               break;
+            default:
+               want = less ? v : want;
+               break;
             }
          }
          for (unsigned i = 0; i < 32; i++)
@@ -152,34 +165,34 @@ matrix_loads_and_stores(void **state)
          row[i] = row[j];
          row[j] = t;
       }
-      const char *attrs = tl_arena_printf(m.x.arena, "{num = %u, trans = %s}", num,
-                                          trans ? "true" : "false");
-      m_must_run(
-         &m, 1, 512,
-         tl_arena_printf(
-            m.x.arena,
-            "%%k8 = constant {value = 8} : i32\n"
-            "%%o8 = mul %%tid, %%k8 : i32\n%%px = addptr %%x, %%o8 : ptr<u16>\n"
-            "%%py = addptr %%y, %%o8 : ptr<u16>\n%%pr = addptr %%row, %%tid : ptr<i32>\n"
-            "%%r = ld_global %%pr : i32\n%%a = shl %%r, %%k4 : i32\n"
-            "%%v = ld_global %%px {vec = 8} : regs<u16, 8>\n"
-            "%s"
-            "bar_sync\n"
-            "%s",
-            store ? "st_shared %tid16, %v {vec = 8}\nbar_sync\n"
-                  : "st_shared %tid16, %v {vec = 8}\n",
-            store ? tl_arena_printf(m.x.arena,
-                                    "%%n = pick %%v {index = [%s]} : regs<u16, %u>\n"
-                                    "stmatrix %%a, %%n %s\nbar_sync\n"
-                                    "%%w = ld_shared %%tid16 {vec = 8} : regs<u16, 8>\n"
-                                    "st_global %%py, %%w {vec = 8}\n",
-                                    num == 1 ? "0, 1" : num == 2 ? "0, 1, 2, 3"
-                                                                 : "0, 1, 2, 3, 4, 5, 6, 7",
-                                    2 * num, attrs)
-                  : tl_arena_printf(m.x.arena,
-                                    "%%w = ldmatrix %%a %s : regs<u16, %u>\n"
-                                    "st_global %%py, %%w {vec = %u}\n",
-                                    attrs, 2 * num, 2 * num)));
+      const char *attrs =
+         tl_arena_printf(m.x.arena, "{num = %u, trans = %s}", num, trans ? "true" : "false");
+      m_must_run(&m, 1, 512,
+                 tl_arena_printf(
+                    m.x.arena,
+                    "%%k8 = constant {value = 8} : i32\n"
+                    "%%o8 = mul %%tid, %%k8 : i32\n%%px = addptr %%x, %%o8 : ptr<u16>\n"
+                    "%%py = addptr %%y, %%o8 : ptr<u16>\n%%pr = addptr %%row, %%tid : ptr<i32>\n"
+                    "%%r = ld_global %%pr : i32\n%%a = shl %%r, %%k4 : i32\n"
+                    "%%v = ld_global %%px {vec = 8} : regs<u16, 8>\n"
+                    "%s"
+                    "bar_sync\n"
+                    "%s",
+                    store ? "st_shared %tid16, %v {vec = 8}\nbar_sync\n"
+                          : "st_shared %tid16, %v {vec = 8}\n",
+                    store ? tl_arena_printf(m.x.arena,
+                                            "%%n = pick %%v {index = [%s]} : regs<u16, %u>\n"
+                                            "stmatrix %%a, %%n %s\nbar_sync\n"
+                                            "%%w = ld_shared %%tid16 {vec = 8} : regs<u16, 8>\n"
+                                            "st_global %%py, %%w {vec = 8}\n",
+                                            num == 1   ? "0, 1"
+                                            : num == 2 ? "0, 1, 2, 3"
+                                                       : "0, 1, 2, 3, 4, 5, 6, 7",
+                                            2 * num, attrs)
+                          : tl_arena_printf(m.x.arena,
+                                            "%%w = ldmatrix %%a %s : regs<u16, %u>\n"
+                                            "st_global %%py, %%w {vec = %u}\n",
+                                            attrs, 2 * num, 2 * num)));
       TlLinear map = tl_hw_ldmatrix(num, 2, trans), rows = tl_hw_ldmatrix_rows(num);
       for (unsigned l = 0; l < 32; l++)
          for (unsigned r = 0; r < 2 * num; r++) {
@@ -422,8 +435,8 @@ roles_and_named_barriers(void **state)
    for (unsigned i = 1; i <= 2; i++)
       body = tl_arena_printf(m.x.arena, "%s%s", body,
                              tl_arena_printf(m.x.arena, role, 2 * i - 2, i, i, i, i, i, i, i, i, i,
-                                             256 * (i - 1), i, i, i, i, i, i, i, 256 * (i - 1),
-                                             i, i, i));
+                                             256 * (i - 1), i, i, i, i, i, i, i, 256 * (i - 1), i,
+                                             i, i));
    m_must_run(&m, 4, 512, body);
    for (int i = 0; i < 128; i++)
       assert_int_equal(y[i], 63 - i % 64);

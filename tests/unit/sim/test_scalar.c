@@ -83,11 +83,11 @@ arithmetic(void **state)
 {
    static const TlOpcode any[] = {TL_OP_ADD, TL_OP_SUB, TL_OP_MUL, TL_OP_DIV, TL_OP_REM,
                                   TL_OP_MIN, TL_OP_MAX, TL_OP_NEG, TL_OP_ABS, TL_OP_CLAMP};
-   static const TlOpcode floats[] = {TL_OP_FLOOR, TL_OP_CEIL, TL_OP_RINT, TL_OP_TRUNC, TL_OP_FMA,
-                                     TL_OP_SQRT,  TL_OP_SQRT_RN, TL_OP_EXP2, TL_OP_TANH,
-                                     TL_OP_RSQRT, TL_OP_DIV_RN, TL_OP_LOG, TL_OP_ERF};
-   static const TlOpcode ints[] = {TL_OP_AND, TL_OP_OR, TL_OP_XOR, TL_OP_SHL, TL_OP_SHR,
-                                   TL_OP_MULHI};
+   static const TlOpcode floats[] = {
+      TL_OP_FLOOR, TL_OP_CEIL, TL_OP_RINT,  TL_OP_TRUNC,  TL_OP_FMA, TL_OP_SQRT, TL_OP_SQRT_RN,
+      TL_OP_EXP2,  TL_OP_TANH, TL_OP_RSQRT, TL_OP_DIV_RN, TL_OP_LOG, TL_OP_ERF};
+   static const TlOpcode ints[] = {TL_OP_AND, TL_OP_OR,  TL_OP_XOR,
+                                   TL_OP_SHL, TL_OP_SHR, TL_OP_MULHI};
    static const TlAttr none[TL_MAX_OP_ATTRS];
    (void)state;
    for (TlDtype t = TL_I8; t < TL_DTYPE_COUNT; t++) {

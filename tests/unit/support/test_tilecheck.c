@@ -144,9 +144,11 @@ runner_runs_files(void **state)
       {"# RUN: not sh -c 'kill -11 $$'\n", false},
       {"# RUN: echo a \\\n# RUN:    b\n# CHECK: {{^}}a b\n", true},
       {"# RUN: echo x | FileCheck --check-prefix=ONE %s\n"
-       "# RUN: echo y | FileCheck --check-prefix=TWO %s\n# ONE: x\n# TWO: y\n", true},
+       "# RUN: echo y | FileCheck --check-prefix=TWO %s\n# ONE: x\n# TWO: y\n",
+       true},
       {"# RUN: echo x | FileCheck --check-prefix=ONE %s\n"
-       "# RUN: echo y | FileCheck --check-prefix=TWO %s\n# ONE: y\n# TWO: y\n", false},
+       "# RUN: echo y | FileCheck --check-prefix=TWO %s\n# ONE: y\n# TWO: y\n",
+       false},
       {"# RUN: cat %s\n# CHECK: {{^}}# RUN\n", true},
       {"# RUN: echo z > %t && cat %t\n# CHECK: {{^}}z\n", true},
       {"# RUN: %tilec word\n# CHECK: {{^}}word{{$}}\n", true},

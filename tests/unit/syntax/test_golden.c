@@ -96,8 +96,8 @@ int
 test_golden(void)
 {
    const struct CMUnitTest tests[] = {
-       cmocka_unit_test(tokens),
-       cmocka_unit_test(trees),
+      cmocka_unit_test(tokens),
+      cmocka_unit_test(trees),
    };
    return cmocka_run_group_tests_name("syntax/golden", tests, NULL, NULL);
 }

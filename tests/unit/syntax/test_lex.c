@@ -76,24 +76,24 @@ unclosed_bracket_ends_at_statement(void **state)
 {
    (void)state;
    static const char *const next[] = {
-       "def g(): pass",
-       "class G: pass",
-       "return 1",
-       "while x:\n  y",
-       "with x:\n  y",
-       "import x",
-       "from x import y",
-       "assert x",
-       "pass",
-       "try:\n  x\nfinally:\n  y",
-       "if x:\n  y",
-       "for x in y:\n  z",
-       "break",
-       "if x: return 1",
-       "raise x",
-       "global x",
-       "@jit\ndef g(): pass",
-       "@a.b(\n  1)\n@c\nclass G: pass",
+      "def g(): pass",
+      "class G: pass",
+      "return 1",
+      "while x:\n  y",
+      "with x:\n  y",
+      "import x",
+      "from x import y",
+      "assert x",
+      "pass",
+      "try:\n  x\nfinally:\n  y",
+      "if x:\n  y",
+      "for x in y:\n  z",
+      "break",
+      "if x: return 1",
+      "raise x",
+      "global x",
+      "@jit\ndef g(): pass",
+      "@a.b(\n  1)\n@c\nclass G: pass",
    };
    for (size_t i = 0; i < sizeof next / sizeof next[0]; i++) {
       char text[200];
@@ -143,20 +143,20 @@ hostile_bytes(void **state)
       size_t len;
       const char *errors;
    } row[] = {
-       {TEXT("x = \xFF\ny = )\n"), "1:5 E0101, 2:5 E0114"},
-       {TEXT("# \xC3\nx = )\n"), "1:3 E0101, 2:5 E0114"},
-       {TEXT("x = '\xED\xA0\x80'\n"), "1:6 E0101"},     /* a surrogate */
-       {TEXT("x = '\xC0\x80'\n"), "1:6 E0101"},         /* an overlong NUL */
-       {TEXT("x = '\xF4\x90\x80\x80'\n"), "1:6 E0101"}, /* above U+10FFFF */
-       {TEXT("x = 'é€😀'\n"), ""},
-       {TEXT("x = 1\0\ny = )\n"), "1:6 E0102, 2:5 E0114"},
-       {TEXT("x = '\0'\n"), "1:6 E0102"},
-       {TEXT("\\"), "1:1 E0119"},
-       {TEXT("'"), "1:1 E0111"},
-       {TEXT("\"\"\""), "1:1 E0111"},
-       {TEXT("f'{"), "1:1 E0111"},
-       {TEXT("\x01\n"), "1:1 E0110"},
-       {TEXT("x\f = 1\n\f\ny = 2\n"), ""},
+      {TEXT("x = \xFF\ny = )\n"), "1:5 E0101, 2:5 E0114"},
+      {TEXT("# \xC3\nx = )\n"), "1:3 E0101, 2:5 E0114"},
+      {TEXT("x = '\xED\xA0\x80'\n"), "1:6 E0101"},     /* a surrogate */
+      {TEXT("x = '\xC0\x80'\n"), "1:6 E0101"},         /* an overlong NUL */
+      {TEXT("x = '\xF4\x90\x80\x80'\n"), "1:6 E0101"}, /* above U+10FFFF */
+      {TEXT("x = 'é€😀'\n"), ""},
+      {TEXT("x = 1\0\ny = )\n"), "1:6 E0102, 2:5 E0114"},
+      {TEXT("x = '\0'\n"), "1:6 E0102"},
+      {TEXT("\\"), "1:1 E0119"},
+      {TEXT("'"), "1:1 E0111"},
+      {TEXT("\"\"\""), "1:1 E0111"},
+      {TEXT("f'{"), "1:1 E0111"},
+      {TEXT("\x01\n"), "1:1 E0110"},
+      {TEXT("x\f = 1\n\f\ny = 2\n"), ""},
    };
    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
       Fixture f;
@@ -173,7 +173,7 @@ static const TlNode *
 literal(Fixture *f, const char *text)
 {
    const TlNode *n =
-       tl_parse_expression(&f->cx, tl_sources_add(f->sources, "<text>", text, strlen(text)));
+      tl_parse_expression(&f->cx, tl_sources_add(f->sources, "<text>", text, strlen(text)));
    if (!n)
       fail_msg("%s: %s", text, all_rendered(f));
    return n;
@@ -278,19 +278,18 @@ format_strings(void **state)
    static const struct {
       const char *text, *tree;
    } row[] = {
-       {"f'a{x}b'", "fstring (parts: str value=\"a\", parts: name id=x, parts: str value=\"b\")"},
-       {"f'{{{x!r}}}'", "fstring (parts: str value=\"{\", parts: format conversion=r spec=\"\" "
-                        "(value: name id=x), parts: str value=\"}\")"},
-       {"f'{x:>{w}.2f}'",
-        "fstring (parts: format conversion= spec=\">{w}.2f\" (value: name id=x))"},
-       {"f'{x=}'", "fstring (parts: str value=\"x=\", parts: format conversion=r spec=\"\" "
-                   "(value: name id=x))"},
-       {"f'{a[\"k\"]}' 'z'", "fstring (parts: subscript (value: name id=a, indices: str "
-                             "value=\"k\"), parts: str value=\"z\")"},
-       {"f'{a['k']}'", "fstring (parts: subscript (value: name id=a, indices: str value=\"k\"))"},
-       {"f'{a != b}'", "fstring (parts: compare ops='!=' (left: name id=a, rights: name id=b))"},
-       {"f'{f'{x}'}'", "fstring (parts: fstring (parts: name id=x))"},
-       {"rf'\\d{x}'", "fstring (parts: str value=\"\\\\d\", parts: name id=x)"},
+      {"f'a{x}b'", "fstring (parts: str value=\"a\", parts: name id=x, parts: str value=\"b\")"},
+      {"f'{{{x!r}}}'", "fstring (parts: str value=\"{\", parts: format conversion=r spec=\"\" "
+                       "(value: name id=x), parts: str value=\"}\")"},
+      {"f'{x:>{w}.2f}'", "fstring (parts: format conversion= spec=\">{w}.2f\" (value: name id=x))"},
+      {"f'{x=}'", "fstring (parts: str value=\"x=\", parts: format conversion=r spec=\"\" "
+                  "(value: name id=x))"},
+      {"f'{a[\"k\"]}' 'z'", "fstring (parts: subscript (value: name id=a, indices: str "
+                            "value=\"k\"), parts: str value=\"z\")"},
+      {"f'{a['k']}'", "fstring (parts: subscript (value: name id=a, indices: str value=\"k\"))"},
+      {"f'{a != b}'", "fstring (parts: compare ops='!=' (left: name id=a, rights: name id=b))"},
+      {"f'{f'{x}'}'", "fstring (parts: fstring (parts: name id=x))"},
+      {"rf'\\d{x}'", "fstring (parts: str value=\"\\\\d\", parts: name id=x)"},
    };
    Fixture f;
    fixture_open(&f);
@@ -309,16 +308,16 @@ int
 test_lex(void)
 {
    const struct CMUnitTest tests[] = {
-       cmocka_unit_test(words_and_operators),
-       cmocka_unit_test(blocks_by_indentation),
-       cmocka_unit_test(lines_joined),
-       cmocka_unit_test(unclosed_bracket_ends_at_statement),
-       cmocka_unit_test(layout_errors),
-       cmocka_unit_test(hostile_bytes),
-       cmocka_unit_test(integers),
-       cmocka_unit_test(floats),
-       cmocka_unit_test(strings),
-       cmocka_unit_test(format_strings),
+      cmocka_unit_test(words_and_operators),
+      cmocka_unit_test(blocks_by_indentation),
+      cmocka_unit_test(lines_joined),
+      cmocka_unit_test(unclosed_bracket_ends_at_statement),
+      cmocka_unit_test(layout_errors),
+      cmocka_unit_test(hostile_bytes),
+      cmocka_unit_test(integers),
+      cmocka_unit_test(floats),
+      cmocka_unit_test(strings),
+      cmocka_unit_test(format_strings),
    };
    return cmocka_run_group_tests_name("syntax/lex", tests, NULL, NULL);
 }

@@ -132,40 +132,40 @@ split_equals_whole(void **state)
 {
    (void)state;
    const char text[] =
-       "import os, sys\n"
-       "def autotune_configs(pre=None):\n"
-       "    return [Config({'M': m, 'N': n}, num_warps=w, pre_hook=pre)\n"
-       "            for m in [64, 128] for n in (32, 64) for w in [4, 8] if m * n <= 8192]\n"
-       "@triton.autotune(configs=[c for c in autotune_configs() if keep(c)], key=['M', 'N'],\n"
-       "                 prune_configs_by={'early': lambda cfgs, args, **kw: cfgs[:4]})\n"
-       "@triton.heuristics({'EVEN': lambda args: args['K'] % args['BK'] == 0})\n"
-       "@triton.jit\n"
-       "def k(a, b, M: tl.constexpr, *, EVEN: tl.constexpr = True):\n"
-       "    if EVEN:\n"
-       "        x = tl.load(a)\n"
-       "    elif M > 2:\n"
-       "        x = tl.load(a, mask=M < 3, other=0.0)\n"
-       "    else:\n"
-       "        x = 0.\n"
-       "    for i in tl.static_range(0, M, 2): x += i\n"
-       "    tl.store(b + tl.arange(0, 4)[:, None], x)\n"
-       "class Op(torch.autograd.Function):\n"
-       "    @staticmethod\n"
-       "    def forward(ctx, x):\n"
-       "        grid = lambda META: (triton.cdiv(x.numel(), META['B']),)\n"
-       "        k[grid](x, x, M=1)\n"
-       "        try:\n"
-       "            return x\n"
-       "        except (A, B) as e:\n"
-       "            raise RuntimeError(f'{e!r}') from e\n"
-       "        finally:\n"
-       "            pass\n"
-       "for i in range(3):\n"
-       "    if i: continue\n"
-       "    else: break\n"
-       "else:\n"
-       "    z = 1\n"
-       "if __name__ == '__main__': main()\n";
+      "import os, sys\n"
+      "def autotune_configs(pre=None):\n"
+      "    return [Config({'M': m, 'N': n}, num_warps=w, pre_hook=pre)\n"
+      "            for m in [64, 128] for n in (32, 64) for w in [4, 8] if m * n <= 8192]\n"
+      "@triton.autotune(configs=[c for c in autotune_configs() if keep(c)], key=['M', 'N'],\n"
+      "                 prune_configs_by={'early': lambda cfgs, args, **kw: cfgs[:4]})\n"
+      "@triton.heuristics({'EVEN': lambda args: args['K'] % args['BK'] == 0})\n"
+      "@triton.jit\n"
+      "def k(a, b, M: tl.constexpr, *, EVEN: tl.constexpr = True):\n"
+      "    if EVEN:\n"
+      "        x = tl.load(a)\n"
+      "    elif M > 2:\n"
+      "        x = tl.load(a, mask=M < 3, other=0.0)\n"
+      "    else:\n"
+      "        x = 0.\n"
+      "    for i in tl.static_range(0, M, 2): x += i\n"
+      "    tl.store(b + tl.arange(0, 4)[:, None], x)\n"
+      "class Op(torch.autograd.Function):\n"
+      "    @staticmethod\n"
+      "    def forward(ctx, x):\n"
+      "        grid = lambda META: (triton.cdiv(x.numel(), META['B']),)\n"
+      "        k[grid](x, x, M=1)\n"
+      "        try:\n"
+      "            return x\n"
+      "        except (A, B) as e:\n"
+      "            raise RuntimeError(f'{e!r}') from e\n"
+      "        finally:\n"
+      "            pass\n"
+      "for i in range(3):\n"
+      "    if i: continue\n"
+      "    else: break\n"
+      "else:\n"
+      "    z = 1\n"
+      "if __name__ == '__main__': main()\n";
    Fixture f;
    fixture_open(&f);
    TlAstModule *split = parse_named(&f, "t.py", text, sizeof text - 1);
@@ -185,9 +185,9 @@ int
 test_python(void)
 {
    const struct CMUnitTest tests[] = {
-       cmocka_unit_test(host_code_is_never_an_error), cmocka_unit_test(host_code_is_kept),
-       cmocka_unit_test(kernel_errors_count),         cmocka_unit_test(nested_kernels_are_found),
-       cmocka_unit_test(bad_decorator_of_a_kernel),   cmocka_unit_test(split_equals_whole),
+      cmocka_unit_test(host_code_is_never_an_error), cmocka_unit_test(host_code_is_kept),
+      cmocka_unit_test(kernel_errors_count),         cmocka_unit_test(nested_kernels_are_found),
+      cmocka_unit_test(bad_decorator_of_a_kernel),   cmocka_unit_test(split_equals_whole),
    };
    return cmocka_run_group_tests_name("syntax/python", tests, NULL, NULL);
 }
