@@ -3,9 +3,9 @@
  * read from shared memory (read in the other layout, when that is no dearer).  Each rewrite removes
  * an operation or a use of one, turns a conversion into something else, or moves it towards the
  * start of the function, before operations that only rename elements, so this ends. */
-#include "passes/lower.h"
+#include "passes/lower/lower.h"
 #include "passes/pass.h"
-#include "passes/place_cost.h"
+#include "passes/place/place.h"
 
 /* Every element comes from nothing but its position. */
 static bool
@@ -56,16 +56,13 @@ move_up(TlPassCx *cx, TlFunc *f, TlOp *cvt)
        (op->opcode != TL_OP_EXPAND_DIMS && op->opcode != TL_OP_TRANS &&
         op->opcode != TL_OP_RESHAPE))
       return false;
-   TlPlace place = {.cx = cx, .func = f, .types = f->module->types};
-   const TlLayoutRule *rule = tl_layout_rule(op);
-   const TlLinear *home = rule->home_for(&place, op, out->type->layout);
    TlValue *x = tl_arg(op, 0);
-   if (x->type->kind != TL_TYPE_TILE || rule->result(&place, op, 0, home) != out->type->layout)
+   const TlLinear *l = tl_place_renamed_source(cx, f, op, out->type->layout);
+   if (x->type->kind != TL_TYPE_TILE || !l)
       return false;
    TlBuilder b = tl_builder_before(op);
-   tl_set_arg(
-      op, 0,
-      tl_t1(&b, TL_OP_CONVERT_LAYOUT, tl_type_with_layout(f->module->types, x->type, home), x));
+   const TlType *type = tl_type_with_layout(f->module->types, x->type, l);
+   tl_set_arg(op, 0, tl_t1(&b, TL_OP_CONVERT_LAYOUT, type, x));
    src->type = out->type;
    tl_replace_uses(out, src);
    tl_remove(cvt);

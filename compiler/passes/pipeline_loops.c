@@ -22,8 +22,9 @@
  * so that the number of groups in flight tells which copies have arrived; and a stage is copied to
  * only after a wait and a barrier that follow its last reading. */
 #include "passes/pipeline_loops.h"
+#include "layout/hw_layouts.h"
 #include "passes/coalesce.h"
-#include "passes/lower.h"
+#include "passes/lower/lower.h"
 #include "passes/remark.h"
 
 #include <assert.h>

@@ -3,7 +3,8 @@
 #include "passes/remark.h"
 #include "layout/convert_plan.h"
 #include "passes/coalesce.h"
-#include "passes/lower.h"
+#include "passes/dot_layouts.h"
+#include "passes/lower/lower.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Shared buffers of generated programs: what is alive keeps its bytes.  The check walks the program
  * as it runs, loops several times and one side of each branch, and notes for every byte which
  * buffer was put there last; lifetimes as the allocator computes them play no part. */
-#include "passes/lower.h"
+#include "passes/lower/impl.h"
 #include "support/lowered_fixture.h"
 
 enum { MAX_BYTES = 1 << 20, MAX_VISIBLE = 64, NUM_SIZES = 3, TRIPS = 3, WALKS = 4 };

@@ -1,5 +1,5 @@
 /* Minimum cuts against all labellings of small graphs. */
-#include "passes/min_cut.h"
+#include "passes/place/min_cut.h"
 #include "unit/layout/gen.h"
 
 int test_min_cut(void);

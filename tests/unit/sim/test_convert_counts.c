@@ -7,7 +7,7 @@
 #include "exec/sim/sim.h"
 #include "layout/convert_plan.h"
 #include "layout/hw_layouts.h"
-#include "passes/lower.h"
+#include "passes/lower/lower.h"
 
 int test_convert_counts(void);
 

@@ -1,7 +1,7 @@
 /* Minimum cut of a small graph: which of two labels each node takes when labels cost something
  * alone and in pairs.  Integer capacities; everything lives in the arena given. */
-#ifndef TL_PASSES_MIN_CUT_H
-#define TL_PASSES_MIN_CUT_H
+#ifndef TL_PASSES_PLACE_MIN_CUT_H
+#define TL_PASSES_PLACE_MIN_CUT_H
 
 #include "base/vec.h"
 

@@ -1,7 +1,7 @@
 /* Layout conversions and tiles in shared buffers: executes the plans of layout/convert_plan.h.
  * Invariant: only the data movement is emitted here; barriers come from insert_barriers, which
  * knows the extents of every access. */
-#include "passes/lower.h"
+#include "passes/lower/impl.h"
 #include "layout/convert_plan.h"
 
 #include <assert.h>

@@ -3,7 +3,7 @@
  * blocks combines the lower one's total into every prefix of the upper one (reverse: the other way
  * round). The other block's total comes from another register, by shuffle, or through shared
  * memory, wherever the layout put that bit, so any layout with separate axis bits will do. */
-#include "passes/lower.h"
+#include "passes/lower/impl.h"
 
 #include <assert.h>
 #include <string.h>

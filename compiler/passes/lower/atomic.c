@@ -3,7 +3,7 @@
  */
 #include "layout/hw_layouts.h"
 #include "passes/coalesce.h"
-#include "passes/lower.h"
+#include "passes/lower/impl.h"
 
 #include <assert.h>
 

@@ -1,5 +1,5 @@
 /* device_print and device_assert: once for each element. */
-#include "passes/lower.h"
+#include "passes/lower/impl.h"
 
 /* An `if` whose body is filled by the caller between begin and end; pred NULL = no `if`. */
 static TlBuilder

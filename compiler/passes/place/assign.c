@@ -1,6 +1,6 @@
 /* Choice of homes by cost.
  *
- * place_layouts.c has made a first decision for every value.  Here it is improved: a variable is
+ * layouts.c has made a first decision for every value.  Here it is improved: a variable is
  * the home of an operation that could have another one, or the layout of a carried position (of a
  * loop or an `if`); what a labelling costs is conversions  of each value to each other layout that
  * a user asks for, once, where it is defined operations   accesses, elementwise work and reductions
@@ -10,10 +10,10 @@
  * asks a minimum cut which of these variables should change.  A step counts only when the cost of
  * the whole falls, so the first decision is never made worse and the search ends.  Invariant: homes
  * of dots, splits and other operations that need a certain form stay as they were. */
-#include "passes/min_cut.h"
-#include "passes/place_cost.h"
+#include "passes/place/min_cut.h"
+#include "passes/place/cost.h"
 
-#include "passes/lower.h"
+#include "passes/lower/lower.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Dinic's algorithm.  Label 0 is the source's side: an edge a -> b is cut when a has label 0 and b
  * has label 1. */
-#include "passes/min_cut.h"
+#include "passes/place/min_cut.h"
 
 void
 tl_cut_init(TlCut *cut, TlArena *arena, uint32_t num_nodes)

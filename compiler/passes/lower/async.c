@@ -1,7 +1,7 @@
 /* Asynchronous copies from global to shared memory (cp.async).  Tokens only order operations: in
  * straight-line code the order of cp_async, commit and wait is already right, so they become 0. */
 #include "passes/coalesce.h"
-#include "passes/lower.h"
+#include "passes/lower/impl.h"
 
 /* Elements of one copy: neighbours in memory on both sides, at most 16 bytes. */
 static unsigned

@@ -4,7 +4,7 @@
  * its results need, then does one multiply-add for every result and k.  The loop over K stays a
  * loop. */
 #include "passes/dot_layouts.h"
-#include "passes/lower.h"
+#include "passes/lower/impl.h"
 #include "layout/cost.h"
 
 #include <assert.h>

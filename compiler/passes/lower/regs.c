@@ -1,6 +1,6 @@
 /* Building blocks on registers of one thread.  Invariant: a value of one register is a scalar, so
  * nothing here makes regs<T, 1>. */
-#include "passes/lower.h"
+#include "passes/lower/impl.h"
 
 #include <assert.h>
 

@@ -3,7 +3,7 @@
  * needs.  All threads that hold a result element compute it, so the result has the sliced layout at
  * once. Needs a layout whose hardware bits move either along the axis or off it (all that
  * place_layouts makes).  Invariant: copies (zero columns) are never combined with themselves. */
-#include "passes/lower.h"
+#include "passes/lower/impl.h"
 
 #include <assert.h>
 #include <string.h>

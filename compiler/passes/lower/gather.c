@@ -1,6 +1,6 @@
 /* gather and histogram: element positions that are known only at run time, through shared memory.
  */
-#include "passes/lower.h"
+#include "passes/lower/impl.h"
 #include "layout/hw_layouts.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 /* How layouts of operands, results and homes hang together: one rule for each name in the layout
- * column of ops.def.  Pure functions of the decisions so far; place_layouts.c drives them. */
-#include "passes/place.h"
+ * column of ops.def.  Pure functions of the decisions so far; layouts.c drives them. */
+#include "passes/place/impl.h"
 #include "passes/coalesce.h"
+#include "passes/place/place.h"
 
 #include <assert.h>
 
@@ -322,7 +323,7 @@ const TlLayoutRule tl_layout_dot = {home_dot, dot_operand, at_home, NULL};
 const TlLayoutRule tl_layout_reduce = {home_operands, at_home, sliced, NULL};
 const TlLayoutRule tl_layout_scan = {home_operands, at_home, at_home, NULL};
 const TlLayoutRule tl_layout_histogram = {home_result, as_first, at_home, NULL};
-/* Control operations join positions of several blocks: place_layouts.c does them. */
+/* Control operations join positions of several blocks: layouts.c does them. */
 const TlLayoutRule tl_layout_for = {no_home, nothing, nothing, NULL};
 const TlLayoutRule tl_layout_while = {no_home, nothing, nothing, NULL};
 const TlLayoutRule tl_layout_if = {no_home, nothing, nothing, NULL};
@@ -344,4 +345,13 @@ const TlLayoutRule *
 tl_layout_rule(const TlOp *op)
 {
    return rules[op->opcode];
+}
+
+const TlLinear *
+tl_place_renamed_source(TlPassCx *cx, TlFunc *f, const TlOp *op, const TlLinear *result)
+{
+   TlPlace place = {.cx = cx, .func = f, .types = f->module->types};
+   const TlLayoutRule *rule = tl_layout_rule(op);
+   const TlLinear *home = rule->home_for(&place, op, result);
+   return rule->result(&place, op, 0, home) == result ? home : NULL;
 }

@@ -5,7 +5,7 @@
  * thread part has, which become immediates, and the rest, which costs one XOR for each distinct
  * value. Invariant: an access never crosses its alignment, since no other column touches its low
  * bits. */
-#include "passes/lower.h"
+#include "passes/lower/impl.h"
 #include "layout/cost.h"
 
 #include <assert.h>

@@ -2,8 +2,8 @@
  *
  * The old body is walked in order and a new one appended; cx->map says what each old value became.
  * Control operations are rebuilt with lowered types.  Invariant: rules never look at the machine
- * but through lower_thread.c, and at shared memory but through lower_shared.c. */
-#include "passes/lower.h"
+ * but through thread.c, and at shared memory but through shared.c. */
+#include "passes/lower/impl.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The cost model of layout assignment: counts instructions, wavefronts and sectors of a block. */
-#include "passes/place_cost.h"
+#include "passes/place/cost.h"
 #include "layout/cost.h"
-#include "passes/lower.h"
+#include "passes/lower/lower.h"
 
 #include <assert.h>
 

@@ -1,4 +1,5 @@
-/* Layout decisions: what place_layouts.c and the rules in layout_rules.c share.
+/* Layout decisions: what layouts.c, assign.c, cost.c and the rules in rules.c share.  Private
+ * to this folder; place.h is for the other passes.
  *
  * Every tile value is one of
  *    free      cheap to compute again: built in whatever layout a user wants, once for each layout
@@ -6,8 +7,8 @@
  * An operation has a home layout, from which those of its operands and results follow.  Homes are
  * found forward from anchors (memory accesses, dots); values that no anchor reaches take what their
  * users want, else a default. */
-#ifndef TL_PASSES_PLACE_H
-#define TL_PASSES_PLACE_H
+#ifndef TL_PASSES_PLACE_IMPL_H
+#define TL_PASSES_PLACE_IMPL_H
 
 #include "ir/analysis.h"
 #include "passes/dot_layouts.h"
@@ -55,7 +56,7 @@ const TlLayoutRule *tl_layout_rule(const TlOp *op);
 
 /* Several instructions for each element: not worth computing twice. */
 bool tl_is_costly(const TlOp *op);
-/* place_assign.c: fills p->homes from the decisions in p->choice, improves them by cost, and leaves
+/* assign.c: fills p->homes from the decisions in p->choice, improves them by cost, and leaves
  * the result in both.  ops: of the body in preorder. */
 void tl_place_assign(TlPlace *p, TlOp *const *ops, size_t num_ops);
 

@@ -5,11 +5,11 @@
  * 2. first decisions: homes are propagated forward until they stand (carried values join their
  * positions, the stronger layout wins), open values then take what their users want, the rest a
  * default;
- * 3. place_assign.c changes homes where that lowers the cost of the whole function;
+ * 3. assign.c changes homes where that lowers the cost of the whole function;
  * 4. rewriting: operands are brought to the layout that the operation's home asks for, by building
  * free values again, by views of shared memory for dot operands, or by convert_layout. Invariant:
  * rewriting inserts whatever 2 and 3 left unequal, so decisions matter for speed only. */
-#include "passes/place.h"
+#include "passes/place/impl.h"
 #include "layout/convert_plan.h"
 #include "passes/coalesce.h"
 #include "passes/remark.h"

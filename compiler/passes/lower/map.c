@@ -1,6 +1,6 @@
 /* map and inline_asm: code over groups of `pack` elements.  Which elements share a group is free,
  * so they are neighbouring registers; a thread with fewer registers repeats its last one. */
-#include "passes/lower.h"
+#include "passes/lower/impl.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Creation and shape operations.  Most only rename registers: the layout rules gave the result the
  * relabelled layout of the operand.  Where text chose another layout, the data is converted. */
-#include "passes/lower.h"
+#include "passes/lower/impl.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,13 +1,15 @@
-/* LAID to LOWERED: what the lowering rules share.  Private to passes/lower*.c and alloc_shared.c.
+/* LAID to LOWERED: what the lowering rules share.  Private to this folder; lower.h is for the
+ * other passes.
  *
  * A tile becomes regs<T, n>: register i holds what register i of its layout holds (repeats folded).
  * A memory descriptor becomes the i32 byte offset of its buffer in the block's shared memory.  The
  * old body is only read; rules append to a new one and record what every old value became. */
-#ifndef TL_PASSES_LOWER_H
-#define TL_PASSES_LOWER_H
+#ifndef TL_PASSES_LOWER_IMPL_H
+#define TL_PASSES_LOWER_IMPL_H
 
 #include "ir/analysis.h"
 #include "passes/dot_layouts.h"
+#include "passes/lower/lower.h"
 #include "passes/pass.h"
 
 enum { TL_MAX_REGS_PER_THREAD = 1024, TL_LOWER_MAX_DEPTH = 256, TL_LANE_BITS = 5 };
@@ -48,12 +50,10 @@ void tl_lower_op(TlLowerCx *cx, TlOp *op);
 /* The operation on lowered operands, attributes kept, with empty regions. */
 TlOp *tl_lower_clone(TlLowerCx *cx, const TlOp *op, TlValue *const *args, unsigned num_args,
                      const TlType *const *types, unsigned num_regions);
-/* Layout of a tile with repeats folded. */
-TlLinear tl_layout_of(const TlType *t);
 unsigned tl_regs_of(const TlType *t); /* registers of a lowered type */
 bool tl_fail(TlLowerCx *cx);          /* marks the pass failed; always false */
 
-/* ---- registers: lower_regs.c ---- */
+/* ---- registers: regs.c ---- */
 TlValue *tl_regs_pick(TlLowerCx *cx, TlValue *v, const uint32_t *index, unsigned n);
 TlValue *tl_regs_concat(TlLowerCx *cx, TlValue *const *parts, unsigned n); /* of one element type */
 /* result register i = register index[i] of the parts' registers in order */
@@ -69,9 +69,8 @@ TlValue *tl_regs_cast(TlLowerCx *cx, TlOpcode cast_or_bitcast, TlValue *v, TlDty
 /* Values that shared memory and shuffles can carry: i1 as i8, pointers as i64; and back. */
 TlValue *tl_regs_to_memory(TlLowerCx *cx, TlValue *v);
 TlValue *tl_regs_from_memory(TlLowerCx *cx, TlValue *v, const TlType *elem);
-TlDtype tl_memory_dtype(const TlType *elem);
 
-/* ---- who am I: lower_thread.c ---- */
+/* ---- who am I: thread.c ---- */
 TlValue *tl_lane_id(TlLowerCx *cx);
 TlValue *tl_warp_id(TlLowerCx *cx);
 /* XOR of cols[i] over the set bits i of (lane, then warp): cols has 5 + log2_warps entries.
@@ -90,7 +89,7 @@ TlValue *tl_owner_pred(TlLowerCx *cx, const TlOwner *o); /* NULL when every thre
 unsigned tl_owner_regs(const TlOwner *o, unsigned num_regs, uint32_t *index);
 TlValue *tl_and_pred(TlLowerCx *cx, TlValue *pred, TlValue *other, unsigned n); /* NULLs are true */
 
-/* ---- shared memory: lower_shared.c, the only place that computes shared addresses ---- */
+/* ---- shared memory: shared.c, the only place that computes shared addresses ---- */
 typedef struct TlScratchSlot {
    uint32_t offset, bytes;
 } TlScratchSlot;
@@ -105,7 +104,6 @@ typedef struct TlSharedRef {
 TlSharedRef tl_scratch_ref(TlLowerCx *cx, const TlOp *op);
 TlSharedRef tl_shared_part(TlSharedRef ref, uint32_t offset, uint32_t bytes); /* a part of it */
 TlSharedRef tl_memdesc_ref(TlLowerCx *cx, const TlValue *old_memdesc);
-uint32_t tl_memdesc_stage_bytes(const TlType *memdesc);
 
 /* Where a thread's registers lie in a buffer.  Byte address = offset[position] ^ thread part. */
 typedef struct TlSharedMap {
@@ -137,15 +135,11 @@ void tl_shared_copy_async(TlLowerCx *cx, const TlSharedRef *ref, const TlSharedM
  * order; NULL when the layouts do not allow them. */
 TlValue *tl_shared_ldmatrix(TlLowerCx *cx, const TlSharedRef *ref, const TlLinear *regs,
                             const TlLinear *memory, TlDtype dtype, uint32_t mask, uint32_t value);
-/* Bytes of one access when async_copy(ptr, buffer, mask) is lowered: below 4 it is not
- * asynchronous. */
-unsigned tl_async_copy_bytes(TlArena *arena, TlAnalysis *facts, const TlValue *ptr,
-                             const TlValue *mask, const TlType *buffer);
 /* A local_load whose only user is a matrix dot of its block, with nothing in between that writes:
  * the dot loads the fragments of each step itself. */
 bool tl_is_loaded_by_dot(const TlOp *local_load);
 
-/* ---- regions over scalars: lower_region.c ---- */
+/* ---- regions over scalars: region.c ---- */
 /* The region applied to n registers at once when all its operations are elementwise, else register
  * by register.  args: one value for each region argument; results: one for each yielded value. */
 void tl_inline_region(TlLowerCx *cx, const TlRegion *region, TlValue *const *args,
@@ -153,7 +147,7 @@ void tl_inline_region(TlLowerCx *cx, const TlRegion *region, TlValue *const *arg
 bool
 tl_region_commutes(const TlRegion *region); /* a single commutative operation on its arguments */
 
-/* ---- shapes: lower_shape.c ---- */
+/* ---- shapes: shape.c ---- */
 /* ((element word & mask) >> shift) + add of every register of the layout: regs<i32>. */
 TlValue *tl_element_words(TlLowerCx *cx, const TlLinear *l, uint32_t mask, unsigned shift,
                           uint32_t add);
@@ -163,20 +157,14 @@ bool tl_retyped_layout(const TlOp *op, TlLinear *out); /* false: a scalar is inv
 TlLinear tl_broadcast_source(const TlType *from, const TlType *to, uint32_t *map);
 TlLinear tl_pair_layout(const TlOp *join_or_cat);
 
-/* ---- along an axis: lower_reduce.c, lower_scan.c ---- */
-uint32_t tl_axis_mask(const TlLinear *l, unsigned axis); /* element bits of the axis */
-/* Every hardware bit moves along the axis by one bit, or not at all; no two by the same. */
-bool tl_axis_is_separate(const TlLinear *l, unsigned axis);
+/* ---- along an axis: reduce.c, scan.c ---- */
 TlValue *tl_shuffle_xor(TlLowerCx *cx, TlValue *v, unsigned lane_xor);
 TlValue *tl_thread_bit(TlLowerCx *cx, TlHw lane_or_warp, unsigned bit); /* scalar i1 */
 TlValue *tl_regs_select(TlLowerCx *cx, TlValue *scalar_cond, TlValue *a, TlValue *b);
 uint32_t tl_reduce_scratch(const TlOp *op);
 uint32_t tl_scan_scratch(const TlOp *op, unsigned num_warps);
 
-/* ---- conversions: lower_converts.c ---- */
-struct TlConvertPlan;
-bool tl_plan_conversion(const TlType *elem, const TlLinear *from, const TlLinear *to,
-                        struct TlConvertPlan *plan);
+/* ---- conversions: converts.c ---- */
 TlValue *tl_convert_regs(TlLowerCx *cx, const TlOp *op, TlValue *v, const TlType *elem,
                          const TlLinear *from, const TlLinear *to);
 /* Scratch bytes that a conversion needs (0 when registers or shuffles do it). */
@@ -188,8 +176,6 @@ uint32_t tl_gather_scratch(const TlOp *op);
 uint32_t tl_histogram_scratch(const TlOp *op);
 
 /* ---- allocation: alloc_shared.c ---- */
-/* Scratch bytes that lowering this operation needs. */
-uint32_t tl_scratch_bytes(TlArena *arena, const TlFunc *f, const TlOp *op);
 /* Gives every buffer its OFFSET and every operation its scratch; sets f->shared_bytes.  false after
  * a located error. */
 bool tl_alloc_shared(TlLowerCx *cx);

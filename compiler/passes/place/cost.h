@@ -6,9 +6,9 @@
 #ifndef TL_PASSES_PLACE_COST_H
 #define TL_PASSES_PLACE_COST_H
 
-#include "layout/convert_plan.h"
 #include "passes/coalesce.h"
-#include "passes/place.h"
+#include "passes/place/impl.h"
+#include "passes/place/place.h"
 
 typedef struct TlPlaceCosts TlPlaceCosts;
 
@@ -25,14 +25,6 @@ int64_t tl_place_cost_dot_operand(TlPlaceCosts *c, const TlDotForm *f, unsigned 
 /* The operation itself with this home: memory accesses by instructions and sectors, elementwise
  * work by registers (copies included), reductions by what crosses lanes and warps. */
 int64_t tl_place_cost_op(TlPlaceCosts *c, const TlOp *op, const TlLinear *home);
-
-/* Wavefronts of all warps of a block that store a tile in layout `regs` to an arrangement, or load
- * it from there; of warps that hold the same elements one stores. */
-typedef enum TlTileMove { TL_TILE_STORE, TL_TILE_LOAD } TlTileMove;
-int64_t tl_place_shared_wavefronts(const TlLinear *regs, const TlLinear *memory,
-                                   unsigned elem_bytes, TlTileMove move);
-/* Of a planned conversion, in wavefronts, barriers included. */
-int64_t tl_place_conversion_wavefronts(const TlConvertPlan *plan, unsigned elem_bytes);
 
 /* How one warp of a layout accesses memory. */
 typedef struct TlAccessCost {

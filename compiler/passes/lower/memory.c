@@ -2,7 +2,7 @@
  * access when addresses and mask allow; only the first pointer of each access is kept.  A load may
  * be done by every thread that holds an element, a store is done once. */
 #include "passes/coalesce.h"
-#include "passes/lower.h"
+#include "passes/lower/impl.h"
 
 #include <assert.h>
 

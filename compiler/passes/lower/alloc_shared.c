@@ -5,7 +5,7 @@
  * reserved until the next operation with scratch, when there is room, so that neighbours alternate
  * between two areas and one barrier between them is enough.  Invariant: two buffers alive at one
  * time never overlap. */
-#include "passes/lower.h"
+#include "passes/lower/impl.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * Elementwise regions run on all registers at once: the rules accept registers where the region has
  * scalars.  A region with control flow or memory operations is repeated for each register. */
-#include "passes/lower.h"
+#include "passes/lower/impl.h"
 
 #include <assert.h>
 
