@@ -184,7 +184,7 @@ keep_ir(Run *r, TilecStage stage)
    tl_sb_init(&sb, r->u->arena);
    if (r->u->text[stage]) /* of the entries before this one */
       tl_sb_mem(&sb, r->u->text[stage], r->u->text_len[stage]);
-   tl_print_func(r->u->func, r->u->sources, &sb);
+   tl_print_func(r->u->func, r->options->debug_info ? r->u->sources : NULL, &sb);
    keep_text(r, stage, &sb);
 }
 

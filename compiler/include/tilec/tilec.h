@@ -152,7 +152,7 @@ typedef struct TilecCompileOptions {
    uint32_t num_stages;  /* 0 = the kernel's own, else 3 */
    TilecOpt opt;
    TilecFpMode fp_mode;
-   bool debug_info; /* line directives in the PTX */
+   bool debug_info; /* line directives in the PTX, locations in IR text */
    bool check;      /* device_assert and overflow checks are compiled in */
    bool plain_abi;  /* visible parameters only (no tensor maps) */
    bool warnings_are_errors;

@@ -226,8 +226,8 @@ static const Fault faults[] = {
     "waited for"},
    {"wait leaves one more", REPLACE, "cp_async_wait", "{num = 2}", "{num = 3}", NULL, 0,
     "waited for"},
-   {"wait for all leaves one", REPLACE, "cp_async_wait loc", "wait loc", "wait {num = 1} loc", NULL,
-    0, "waited for"},
+   {"wait for all leaves one", REPLACE, "cp_async_wait\n", "wait\n", "wait {num = 1}\n", NULL, 0,
+    "waited for"},
    {"commit missing", REMOVE, "cp_async_commit", NULL, NULL, NULL, 0, "waited for"},
    {"copy missing", REMOVE, "   cp_async %", NULL, NULL, "matmul", 0, NULL},
    {"copy mask dropped", DROP_LAST, "   cp_async %", NULL, NULL, "matmul", 0, NULL},
@@ -429,13 +429,13 @@ same_result(const Kernel *k, const Outcome *want, const Outcome *got)
 }
 
 /* ---- editing ---- */
-/* End of the operands of an operation: before its attributes, type or place. */
+/* End of the operands of an operation: before its attributes or type. */
 static const char *
 operands_end(const char *line)
 {
-   static const char *const after[] = {" {", " : ", " loc(", "\n"};
+   static const char *const after[] = {" {", " : "};
    const char *end = line + strcspn(line, "\n");
-   for (unsigned i = 0; i < 4; i++) {
+   for (unsigned i = 0; i < 2; i++) {
       const char *at = strstr(line, after[i]);
       end = at && at < end ? at : end;
    }
@@ -460,8 +460,6 @@ type_of(const char *text, const char *name, char *type, size_t room)
    const char *at = strstr(text, def), *end;
    if (at) {
       end = at + strcspn(at, "\n");
-      const char *place = strstr(at, " loc(");
-      end = place && place < end ? place : end;
       const char *colon = NULL;
       for (const char *c = at; (c = strstr(c, " : ")) && c < end; c++)
          colon = c;
