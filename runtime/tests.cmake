@@ -41,7 +41,7 @@ runtime_unit(runtime SOURCES ${core_tests} LIBS tilec_core)
 target_link_options(unit_runtime PRIVATE -Wl,--wrap=malloc,--wrap=calloc)
 # The JIT with another compiler behind it; of the real one it needs the hash alone.
 add_library(runtime_jit_mock OBJECT ${jit_sources} "${unit_dir}/mock_compiler.c"
-            "${CMAKE_CURRENT_SOURCE_DIR}/../compiler/driver/digest.c")
+            "${CMAKE_CURRENT_SOURCE_DIR}/../compiler/compile/digest.c")
 target_include_directories(runtime_jit_mock PRIVATE . "${CMAKE_CURRENT_SOURCE_DIR}/../compiler")
 target_link_libraries(runtime_jit_mock PUBLIC tilec_core tl_codegen "${TILEC_SQLITE}" m)
 runtime_unit(runtime_jit SOURCES "${unit_dir}/test_jit.c" "${unit_dir}/test_cache.c"
@@ -54,7 +54,7 @@ target_link_options(unit_runtime_jit PRIVATE
 # Processes and threads on one small disk cache, some of them killed.  The long forms are
 #    cache_stress --seconds=20        cache_stress --kills=500
 add_executable(cache_stress "${unit_dir}/cache_stress.c" jit/cache.c
-               "${CMAKE_CURRENT_SOURCE_DIR}/../compiler/driver/digest.c")
+               "${CMAKE_CURRENT_SOURCE_DIR}/../compiler/compile/digest.c")
 target_include_directories(cache_stress PRIVATE . "${CMAKE_CURRENT_SOURCE_DIR}/../compiler")
 target_link_libraries(cache_stress PRIVATE tilec_core tl_codegen)
 set_target_properties(cache_stress PROPERTIES LINKER_LANGUAGE CXX)
@@ -121,7 +121,7 @@ find_package(Python3 COMPONENTS Interpreter QUIET)
 if(Python3_FOUND AND NOT TILEC_SANITIZE)
   add_library(tilec_mock SHARED ${core_sources} core/status.c core/image_json.c ${jit_sources}
               "${unit_dir}/mock_compiler.c" "${unit_dir}/mock_setup.c"
-              "${CMAKE_CURRENT_SOURCE_DIR}/../compiler/driver/digest.c")
+              "${CMAKE_CURRENT_SOURCE_DIR}/../compiler/compile/digest.c")
   target_include_directories(tilec_mock PRIVATE include "${public_headers}" .
                              "${CMAKE_CURRENT_SOURCE_DIR}/../compiler")
   target_link_libraries(tilec_mock PRIVATE tl_codegen "${TILEC_SQLITE}" Threads::Threads ${CMAKE_DL_LIBS} m)

@@ -112,14 +112,8 @@ if(TARGET tilec_shared)
   set_tests_properties(ptx.programs PROPERTIES FIXTURES_SETUP ptx)
 endif()
 
-# The command's parts that need no compiler.
-if(EXISTS "${CMAKE_SOURCE_DIR}/compiler/driver/npy.c")
-  set(driver "${CMAKE_SOURCE_DIR}/compiler/driver")
-  add_library(tests_driver STATIC "${driver}/options.c" "${driver}/value.c" "${driver}/npy.c")
-  target_include_directories(tests_driver PUBLIC "${CMAKE_SOURCE_DIR}/compiler")
-  target_link_libraries(tests_driver PUBLIC tl_ir)
-  tl_unit(driver tests_driver tilec_compiler)
-endif()
+tl_unit(compile tl_compile)
+tl_unit(command tl_cli)
 
 include(consumer/tests.cmake)
 

@@ -1,0 +1,229 @@
+/* See arguments.h. */
+#include "command/arguments.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which kernel, which parameters ---- */
+static const TlKernelInfo *
+choose_kernel(TlCmdArgs *all, TlUnit *u)
+{
+   const TlKernelInfo *kernels, *found = NULL;
+   unsigned n = tl_sema_kernels(u->sema, &kernels), launched = 0;
+   TlSb names;
+   tl_sb_init(&names, all->c->arena);
+   for (unsigned i = 0; i < n; i++) {
+      if (all->kernel ? strcmp(kernels[i].name, all->kernel) == 0 : !kernels[i].is_helper)
+         found = &kernels[i];
+      launched += !kernels[i].is_helper;
+      tl_sb_printf(&names, "%s%s", i ? ", " : "", kernels[i].name);
+   }
+   if (!n)
+      tl_cmd_error("%s: no kernels; a kernel is a function under @kernel, @jit or @triton.jit",
+                   all->file);
+   else if (!found)
+      tl_cmd_error("%s: no kernel '%s'; the file has: %s", all->file, all->kernel,
+                   tl_sb_cstr(&names));
+   else if (!all->kernel && launched != 1)
+      tl_cmd_error("%s: several kernels, choose one with -k: %s", all->file, tl_sb_cstr(&names));
+   else
+      return found;
+   return NULL;
+}
+
+static void
+copy_params(TlCmdArgs *all, const TlKernelInfo *k)
+{
+   all->num = k->num_params;
+   all->list = tl_new_array(all->c->arena, TlCmdArg, k->num_params + 1);
+   TlKernelParam *params = tl_new_array(all->c->arena, TlKernelParam, k->num_params + 1);
+   for (unsigned i = 0; i < k->num_params; i++) {
+      params[i] = k->params[i];
+      params[i].name = tl_arena_strdup(all->c->arena, k->params[i].name);
+      if (params[i].annotation)
+         params[i].annotation = tl_arena_strdup(all->c->arena, params[i].annotation);
+      if (params[i].default_text)
+         params[i].default_text = tl_arena_strdup(all->c->arena, params[i].default_text);
+      all->list[i].param = &params[i];
+   }
+   if (!all->kernel)
+      all->kernel = tl_arena_strdup(all->c->arena, k->name);
+}
+
+static bool
+has_configurations(TlUnit *u, const TlKernelInfo *k)
+{
+   TlSpecialization spec = {.kernel = k->name};
+   TlTuning tuning;
+   return !setjmp(u->oom) && tl_sema_tuning(u->sema, &spec, &tuning);
+}
+
+int
+tl_cmd_args_params(TlCmdArgs *all, TilecCompileOptions *o, const TlUnitExtra *extra)
+{
+   all->file = o->file;
+   all->kernel = o->kernel;
+   TlUnit u;
+   TilecStatus status = tl_unit_init(&u, NULL, extra);
+   if (status == TILEC_OK)
+      status = tl_unit_load_names(&u, o);
+   if (status != TILEC_OK) {
+      tl_cmd_diagnostics(all->c, &u);
+      tl_unit_free(&u);
+      return tl_cmd_exit_code(status);
+   }
+   const TlKernelInfo *k = choose_kernel(all, &u);
+   if (k) {
+      copy_params(all, k);
+      all->is_autotuned = has_configurations(&u, k);
+   }
+   tl_unit_free(&u);
+   o->kernel = all->kernel;
+   return k ? EXIT_OK : EXIT_PROGRAM;
+}
+
+TlCmdArg *
+tl_cmd_arg_find(TlCmdArgs *all, const char *name, size_t len)
+{
+   for (unsigned i = 0; i < all->num; i++)
+      if (strlen(all->list[i].param->name) == len &&
+          memcmp(all->list[i].param->name, name, len) == 0)
+         return &all->list[i];
+   return NULL;
+}
+
+static void
+unknown_parameter(TlCmdArgs *all, const char *name, size_t len)
+{
+   const char *wanted = tl_arena_strndup(all->c->arena, name, len), *best = NULL;
+   unsigned limit = (unsigned)len / 4 + 2;
+   for (unsigned i = 0; i < all->num; i++) {
+      unsigned d = tl_edit_distance(wanted, all->list[i].param->name, limit);
+      if (d < limit) {
+         limit = d;
+         best = all->list[i].param->name;
+      }
+   }
+   if (best)
+      tl_cmd_error("kernel '%s' has no parameter '%s'; did you mean '%s'?", all->kernel, wanted,
+                   best);
+   else
+      tl_cmd_error("kernel '%s' has no parameter '%s'", all->kernel, wanted);
+}
+
+/* An explicit dtype of an annotation such as "*bf16" reads a uint16 file as bf16. */
+bool
+tl_cmd_args_values(TlCmdArgs *all)
+{
+   for (size_t i = 0; i < all->c->cl.uses.len; i++) {
+      TlOptionUse use = all->c->cl.uses.data[i];
+      if (use.id != TL_OPT_ARG)
+         continue;
+      const char *eq = strchr(use.value, '='), *why;
+      if (!eq) {
+         tl_cmd_error("--arg takes NAME=VALUE; found '%s'", use.value);
+         return false;
+      }
+      TlCmdArg *a = tl_cmd_arg_find(all, use.value, (size_t)(eq - use.value));
+      if (!a) {
+         unknown_parameter(all, use.value, (size_t)(eq - use.value));
+         return false;
+      }
+      if (a->is_given) {
+         tl_cmd_error("argument '%s' is given twice", a->param->name);
+         return false;
+      }
+      if (!tl_cli_value(all->c->arena, eq + 1, &a->value, &why)) {
+         tl_cmd_error("argument '%s': %s", a->param->name, why);
+         return false;
+      }
+      a->is_given = true;
+   }
+   return true;
+}
+
+const char *
+tl_cmd_arg_scalar(const TlCmdArg *a)
+{
+   const char *annotation = a->param->annotation;
+   TlDtype t;
+   if (annotation) {
+      const char *dot = strrchr(annotation, '.'), *name = dot ? dot + 1 : annotation;
+      size_t n = strcspn(name, ": ");
+      if (tl_dtype_from_text(name, n, &t))
+         return tl_dtype_info[t].text;
+   }
+   if (a->value.kind == TL_CLI_FLOAT)
+      return "fp32";
+   if (a->value.kind == TL_CLI_BOOL)
+      return "i1";
+   if (a->value.is_u64)
+      return "u64";
+   return a->value.i >= INT32_MIN && a->value.i <= INT32_MAX ? "i32" : "i64";
+}
+
+const char *
+tl_cmd_arg_text(TlArena *arena, const TlCmdArg *a)
+{
+   switch (a->value.kind) {
+   case TL_CLI_INT:
+      return a->value.is_u64 ? tl_arena_printf(arena, "%llu", (unsigned long long)a->value.i)
+                             : tl_arena_printf(arena, "%lld", (long long)a->value.i);
+   case TL_CLI_FLOAT:
+      return tl_arena_printf(arena, "%.17g", a->value.f);
+   case TL_CLI_BOOL:
+      return a->value.i ? "True" : "False";
+   default:
+      return "None";
+   }
+}
+
+const char *
+tl_cmd_arg_value(TlArena *arena, const TlCmdArg *a)
+{
+   if (a->value.kind == TL_CLI_ARRAY)
+      return tl_arena_printf(arena, "*%s", tl_dtype_info[a->value.array.dtype].text);
+   return tl_cmd_arg_text(arena, a);
+}
+
+TilecStatus
+tl_cmd_args_upload(TlCmdArgs *all, TilecRuntime *rt)
+{
+   for (unsigned i = 0; i < all->num; i++) {
+      TlCmdArg *a = &all->list[i];
+      if (!a->is_given || a->value.kind != TL_CLI_ARRAY)
+         continue;
+      TilecStatus status = tilec_buffer_new(rt, a->value.array.bytes, &a->buffer);
+      if (status == TILEC_OK && a->value.array.bytes)
+         status =
+            tilec_buffer_upload(a->buffer, 0, a->value.array.data, a->value.array.bytes, NULL);
+      if (status != TILEC_OK)
+         return status;
+   }
+   return TILEC_OK;
+}
+
+TilecStatus
+tl_cmd_args_download(TlCmdArgs *all)
+{
+   for (unsigned i = 0; i < all->num; i++) {
+      TlCmdArg *a = &all->list[i];
+      if (!a->buffer || !a->value.array.bytes)
+         continue;
+      TilecStatus status =
+         tilec_buffer_download(a->buffer, 0, a->value.array.data, a->value.array.bytes, NULL);
+      if (status != TILEC_OK)
+         return status;
+   }
+   return TILEC_OK;
+}
+
+void
+tl_cmd_args_free(TlCmdArgs *all)
+{
+   for (unsigned i = 0; i < all->num; i++) {
+      tilec_buffer_free(all->list[i].buffer);
+      if (all->list[i].is_given && all->list[i].value.kind == TL_CLI_ARRAY)
+         tl_array_free(&all->list[i].value.array);
+   }
+}

@@ -1,0 +1,43 @@
+/* The arguments of a kernel as the command line gives them (--arg NAME=VALUE), for the commands
+ * that launch. */
+#ifndef TL_COMMAND_ARGUMENTS_H
+#define TL_COMMAND_ARGUMENTS_H
+
+#include "command/command.h"
+#include "command/value.h"
+#include "tilec/runtime.h"
+
+typedef struct TlCmdArg {
+   const TlKernelParam *param;
+   bool is_given;
+   TlCliValue value;
+   TilecBuffer *buffer; /* once uploaded */
+} TlCmdArg;
+
+typedef struct TlCmdArgs {
+   TlCommand *c;
+   const char *file, *kernel; /* for messages */
+   TlCmdArg *list;            /* one for each parameter of the kernel */
+   unsigned num;
+   bool is_autotuned; /* the kernel has configurations */
+} TlCmdArgs;
+
+/* The parameters of the kernel that the options name (o->kernel is filled in when it is the only
+ * one); an exit code, after a message unless it is 0. */
+int tl_cmd_args_params(TlCmdArgs *a, TilecCompileOptions *o, const TlUnitExtra *extra);
+/* Reads --arg; false after a message. */
+bool tl_cmd_args_values(TlCmdArgs *a);
+TlCmdArg *tl_cmd_arg_find(TlCmdArgs *a, const char *name, size_t len); /* NULL if unknown */
+void tl_cmd_args_free(TlCmdArgs *a);
+
+/* Its scalar type by annotation, else by value: "fp32", "i32". */
+const char *tl_cmd_arg_scalar(const TlCmdArg *a);
+/* A number as -D takes it. */
+const char *tl_cmd_arg_text(TlArena *arena, const TlCmdArg *a);
+/* The same, "*fp16" for an array: what heuristics may know of it. */
+const char *tl_cmd_arg_value(TlArena *arena, const TlCmdArg *a);
+
+TilecStatus tl_cmd_args_upload(TlCmdArgs *a, TilecRuntime *rt);
+TilecStatus tl_cmd_args_download(TlCmdArgs *a);
+
+#endif

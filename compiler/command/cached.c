@@ -1,0 +1,151 @@
+/* Compiling for `run` with the disk cache.  Only the command looks at the environment: the folder
+ * and the assembler are found here and given to the library. */
+#include "command/cached.h"
+
+#include "command/ptxas.h"
+#include "jit/stored.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOCK_MS = 10000 };
+
+const char *
+tl_cmd_cache_dir(TlCommand *c)
+{
+   const char *dir = tl_option(&c->cl, TL_OPT_CACHE_DIR);
+   if (tl_option(&c->cl, TL_OPT_NO_CACHE))
+      return NULL;
+   if (dir)
+      return dir;
+   /* a relative path there is to be ignored: XDG Base Directory specification */
+   const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+   if (xdg && xdg[0] == '/')
+      return tl_arena_printf(c->arena, "%s/tilec", xdg);
+   return home && home[0] == '/' ? tl_arena_printf(c->arena, "%s/.cache/tilec", home) : NULL;
+}
+
+/* Options that ask for more than PTX, or for messages in a form that is not kept. */
+static bool
+may_skip_compiling(TlCommand *c)
+{
+   static const TlOptionId shows[] = {TL_OPT_EMIT,         TL_OPT_STATS,       TL_OPT_SAVE_TEMPS,
+                                      TL_OPT_REMARKS,      TL_OPT_PRINT_AFTER, TL_OPT_VERIFY_EACH,
+                                      TL_OPT_ERROR_FORMAT, TL_OPT_ERROR_LIMIT};
+   for (size_t i = 0; i < sizeof shows / sizeof shows[0]; i++)
+      if (tl_option(&c->cl, shows[i]))
+         return false;
+   return true;
+}
+
+static void
+print_kept(void *user, const TilecDiag *d)
+{
+   (void)user;
+   fputs(d->rendered, stderr);
+}
+
+static void *
+copy(TlUnit *u, const void *data, size_t len)
+{
+   return memcpy(tl_new_array(u->arena, unsigned char, len), data, len);
+}
+
+/* Everything but the record is copied into the unit's memory. */
+static bool
+take(TlUnit *u, const TlStored *s, TlCmdImage *image)
+{
+   if (tilec_image_read_json(s->json, s->json_len, &image->info, NULL, 0) != TILEC_OK)
+      return false;
+   u->info = *image->info;
+   u->text[TILEC_STAGE_PTX] = tl_arena_strndup(u->arena, s->ptx, s->ptx_len);
+   u->text_len[TILEC_STAGE_PTX] = s->ptx_len;
+   u->last = TILEC_STAGE_PTX;
+   u->json = tl_arena_strndup(u->arena, s->json, s->json_len);
+   u->json_len = s->json_len;
+   if (s->cubin) {
+      image->cubin = copy(u, s->cubin, s->cubin_len);
+      image->cubin_len = s->cubin_len;
+   }
+   tl_stored_replay(s, print_kept, NULL);
+   return true;
+}
+
+static void
+keep_diag(TlUnit *u, const TlDiag *d, TlBytes *out)
+{
+   TlSb sb;
+   tl_sb_init(&sb, u->arena);
+   tl_diag_render(&u->diags, d, false, &sb);
+   TilecDiag kept = {.severity =
+                        d->severity == TL_SEV_ERROR ? TILEC_SEVERITY_ERROR : TILEC_SEVERITY_WARNING,
+                     .rendered = tl_sb_cstr(&sb)};
+   tl_stored_diag(out, &kept);
+}
+
+static void
+keep(TlCommand *c, TlCache *cache, const uint8_t *key, TlUnit *u, TlCmdImage *image)
+{
+   char why[TL_CACHE_WHY] = "";
+   TlBytes diags = {0};
+   void *made = NULL;
+   for (const TlDiag *d = u->diags.first; d; d = d->next)
+      keep_diag(u, d, &diags);
+   TlStoredParts p = {.ptx = u->text[TILEC_STAGE_PTX],
+                      .ptx_len = u->text_len[TILEC_STAGE_PTX],
+                      .json = u->json,
+                      .json_len = u->json_len,
+                      .diags = &diags,
+                      .imports = u->imports.data,
+                      .num_imports = u->imports.len};
+   const char *ptxas = tl_ptxas_find(c->arena, tl_option(&c->cl, TL_OPT_PTXAS));
+   if (ptxas && tl_ptxas(cache, ptxas, &u->info, p.ptx, p.ptx_len, &made, &p.cubin_len, why)) {
+      p.cubin = image->cubin = copy(u, made, p.cubin_len);
+      image->cubin_len = p.cubin_len;
+   }
+   free(made);
+   if (!tl_stored_put(cache, key, &p, why))
+      tl_cmd_error("note: the kernel is not kept for the next run: %s", why);
+   free(diags.data);
+}
+
+TilecStatus
+tl_cmd_compile_cached(TlCommand *c, TlUnit *u, const TilecCompileOptions *options,
+                      const TlUnitExtra *extra, TlCmdImage *image)
+{
+   TilecCompileOptions o = *options;
+   TlCache cache = {.dir = tl_cmd_cache_dir(c), .max_bytes = TL_CACHE_DEFAULT_BYTES};
+   uint8_t key[TL_CACHE_KEY_BYTES];
+   TlStored stored;
+   const char *why;
+   *image = (TlCmdImage){0};
+   bool use = cache.dir && may_skip_compiling(c) && strcmp(o.file, "-") != 0 &&
+              tl_read_file(c->arena, o.file, &o.source, &o.source_bytes, &why) &&
+              tl_stored_key(&o, key);
+   int lock = -1;
+   for (int round = 0; use && round < 2; round++) {
+      if (tl_stored_get(&cache, key, &stored)) {
+         bool ok = take(u, &stored, image);
+         tl_stored_free(&stored);
+         if (ok) {
+            tl_cache_unlock(lock);
+            return TILEC_OK;
+         }
+      }
+      if (round == 0 && (lock = tl_cache_lock(&cache, key, LOCK_MS)) < 0)
+         break;
+   }
+   TilecStatus status = tl_unit_compile(u, &o, extra);
+   tl_cmd_diagnostics(c, u);
+   if (status == TILEC_OK && use && !setjmp(u->oom))
+      keep(c, &cache, key, u, image);
+   tl_cache_unlock(lock);
+   return status;
+}
+
+void
+tl_cmd_image_free(TlCmdImage *image)
+{
+   tilec_image_info_free(image->info);
+}

@@ -1,0 +1,318 @@
+/* tilec bench: one kernel timed well: quantiles of interleaved samples with an emptied L2 cache,
+ * variants side by side, beside the copy bandwidth that the same run measures. */
+#include "core/rule.h"
+#include "command/measure.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- variants ---- */
+typedef struct Axis {
+   const char *name;
+   TL_VEC(const char *) values;
+} Axis;
+
+typedef struct Axes {
+   TL_VEC(Axis) list;
+   size_t count; /* of combinations */
+} Axes;
+
+enum { MAX_VARIANTS = 4096 };
+
+static bool
+read_axes(TlMeasure *m, Axes *axes)
+{
+   TlCommand *c = m->c;
+   *axes = (Axes){.count = 1};
+   for (size_t i = 0; i < c->cl.uses.len; i++) {
+      TlOptionUse use = c->cl.uses.data[i];
+      if (use.id != TL_OPT_VARY)
+         continue;
+      const char *eq = strchr(use.value, '=');
+      Axis axis = {.name =
+                      eq ? tl_arena_strndup(c->arena, use.value, (size_t)(eq - use.value)) : ""};
+      for (const char *p = eq ? eq + 1 : ""; *p;) {
+         size_t n = strcspn(p, ",");
+         if (!n) {
+            tl_cmd_error("--vary takes NAME=V1,V2,..; found an empty value in '%s'", use.value);
+            return false;
+         }
+         tl_vec_push(c->arena, &axis.values, (const char *)tl_arena_strndup(c->arena, p, n));
+         p += n + (p[n] == ',');
+      }
+      const TlCmdArg *a = tl_cmd_arg_find(&m->args, axis.name, strlen(axis.name));
+      bool launch = strcmp(axis.name, "num_warps") == 0 || strcmp(axis.name, "num_stages") == 0;
+      if (!eq || !axis.values.len) {
+         tl_cmd_error("--vary takes NAME=V1,V2,..; found '%s'", use.value);
+         return false;
+      }
+      if (!launch && (!a || !a->param->is_constexpr)) {
+         tl_cmd_error("kernel '%s' has no constexpr parameter '%s' to vary", m->args.kernel,
+                      axis.name);
+         return false;
+      }
+      for (size_t k = 0; k < axes->list.len; k++)
+         if (strcmp(axes->list.data[k].name, axis.name) == 0) {
+            tl_cmd_error("'%s' is varied twice; give all its values to one --vary", axis.name);
+            return false;
+         }
+      axes->count *= axis.values.len;
+      if (axes->count > MAX_VARIANTS) {
+         tl_cmd_error("--vary asks for more than %d combinations", MAX_VARIANTS);
+         return false;
+      }
+      tl_vec_push(c->arena, &axes->list, axis);
+   }
+   return true;
+}
+
+/* "num_warps=8": false when it is no number. */
+static bool
+take_launch(const char *name, const char *value, TilecConfig *c)
+{
+   char *end;
+   unsigned long n = strtoul(value, &end, 10);
+   if (*end || n < 1 || n > 64) {
+      tl_cmd_error("'%s' is no value of %s", value, name);
+      return false;
+   }
+   *(strcmp(name, "num_warps") == 0 ? &c->num_warps : &c->num_stages) = (uint32_t)n;
+   return true;
+}
+
+static bool
+make_variants(TlMeasure *m, const Axes *axes, TilecConfig *configs)
+{
+   for (size_t i = 0; i < axes->count; i++) {
+      size_t rest = i;
+      TlSb text;
+      TL_VEC(TilecDefine) values = {0};
+      TilecConfig *c = &configs[i];
+      *c = (TilecConfig){.num_warps = m->o.num_warps, .num_stages = m->o.num_stages};
+      tl_sb_init(&text, m->c->arena);
+      for (size_t a = 0; a < axes->list.len; a++) {
+         const Axis *axis = &axes->list.data[a];
+         const char *value = axis->values.data[rest % axis->values.len];
+         rest /= axis->values.len;
+         tl_sb_printf(&text, "%s%s=%s", a ? ", " : "", axis->name, value);
+         if (strncmp(axis->name, "num_", 4) == 0 &&
+             !tl_cmd_arg_find(&m->args, axis->name, strlen(axis->name))) {
+            if (!take_launch(axis->name, value, c))
+               return false;
+         } else {
+            tl_vec_push(m->c->arena, &values, (TilecDefine){axis->name, value});
+         }
+      }
+      c->text = tl_sb_cstr(&text);
+      c->values = values.data;
+      c->num_values = (uint32_t)values.len;
+   }
+   return true;
+}
+
+/* ---- what a launch moves and does ---- */
+static int
+find_slot(void *user, const char *name, size_t len)
+{
+   TlMeasure *m = user;
+   const TlCmdArg *a = tl_cmd_arg_find(&m->args, name, len);
+   return a && a->is_given && a->value.kind == TL_CLI_INT ? (int)(a - m->args.list) : -1;
+}
+
+static bool
+expression(TlMeasure *m, TlOptionId id, double *out)
+{
+   const char *text = tl_option(&m->c->cl, id), *why;
+   int64_t *slots = tl_new_array(m->c->arena, int64_t, m->args.num + 1), v = 0;
+   char error[256] = "";
+   if (!text)
+      return true;
+   for (unsigned i = 0; i < m->args.num; i++)
+      slots[i] = m->args.list[i].is_given ? m->args.list[i].value.i : 0;
+   why = error;
+   TlRule *rule = tl_rule_parse(text, find_slot, m, error, sizeof error);
+   bool ok = rule && tl_rule_eval(rule, slots, &v, &why) && v >= 0;
+   tl_rule_free(rule);
+   *out = (double)v;
+   if (!ok)
+      tl_cmd_error("the expression '%s': %s", text, *why ? why : "its value is negative");
+   return ok;
+}
+
+static double
+array_bytes(const TlMeasure *m)
+{
+   double bytes = 0;
+   for (unsigned i = 0; i < m->args.num; i++)
+      if (m->args.list[i].buffer)
+         bytes += (double)tilec_buffer_bytes(m->args.list[i].buffer);
+   return bytes;
+}
+
+/* ---- the ceiling ---- */
+static int
+ascending(const void *a, const void *b)
+{
+   double x = *(const double *)a, y = *(const double *)b;
+   return (x > y) - (x < y);
+}
+
+/* Bytes read and written by a large copy, in GB/s; 0 when it cannot be measured. */
+static double
+copy_bandwidth(TlMeasure *m)
+{
+   enum { RUNS = 15, WARM = 3 };
+   bool gpu = tilec_runtime_executor(m->rt) == TILEC_ON_CUDA;
+   uint64_t bytes = gpu ? (uint64_t)1 << 30 : (uint64_t)64 << 20;
+   TilecBuffer *from = NULL, *to = NULL;
+   TilecEvent *start = NULL, *stop = NULL;
+   double ms[RUNS] = {0};
+   TilecStatus status = TILEC_OUT_OF_DEVICE_MEMORY;
+   while (status != TILEC_OK && bytes >= 1 << 20) {
+      status = tilec_buffer_new(m->rt, bytes, &from);
+      if (status == TILEC_OK)
+         status = tilec_buffer_new(m->rt, bytes, &to);
+      if (status == TILEC_OK)
+         break;
+      tilec_buffer_free(from);
+      from = NULL;
+      bytes /= 4;
+   }
+   if (status == TILEC_OK)
+      status = tilec_buffer_fill(from, 0, 1, bytes, NULL);
+   if (status == TILEC_OK)
+      status = tilec_event_new(m->rt, &start);
+   if (status == TILEC_OK)
+      status = tilec_event_new(m->rt, &stop);
+   for (int i = 0; i < RUNS + WARM && status == TILEC_OK; i++) {
+      status = tilec_event_record(start, NULL);
+      if (status == TILEC_OK)
+         status = tilec_buffer_copy(to, 0, from, 0, bytes, NULL);
+      if (status == TILEC_OK)
+         status = tilec_event_record(stop, NULL);
+      if (status == TILEC_OK)
+         status = tilec_event_sync(stop);
+      if (status == TILEC_OK)
+         status = tilec_event_elapsed(start, stop, &ms[i < WARM ? 0 : i - WARM]);
+   }
+   tilec_event_free(start);
+   tilec_event_free(stop);
+   tilec_buffer_free(from);
+   tilec_buffer_free(to);
+   qsort(ms, RUNS, sizeof ms[0], ascending);
+   return status == TILEC_OK && ms[RUNS / 2] > 0 ? 2e-6 * (double)bytes / ms[RUNS / 2] : 0;
+}
+
+/* ---- all of it ---- */
+static TlReportFn *
+report_format(TlCommand *c)
+{
+   static const struct {
+      const char *name;
+      TlReportFn *fn;
+   } formats[] = {{"text", tl_report_text},
+                  {"csv", tl_report_csv},
+                  {"json", tl_report_json},
+                  {"svg", tl_report_svg}};
+   const char *asked = tl_option(&c->cl, TL_OPT_FORMAT);
+   for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+      if (strcmp(asked ? asked : "text", formats[i].name) == 0)
+         return formats[i].fn;
+   tl_cmd_error("--format takes text, csv, json or svg; found '%s'", asked);
+   return NULL;
+}
+
+/* The configuration that the tuner chooses, by its text; *status says when it could not. */
+static const char *
+pick(TlMeasure *m, TilecStatus *status)
+{
+   TilecTuneResult *r;
+   *status = tl_measure_run(m, &m->options, &r);
+   const TilecTuneInfo *info = tilec_tune_info(r);
+   const char *picked =
+      info ? tl_arena_strdup(m->c->arena, info->candidates[info->winner].config) : NULL;
+   if (info && info->note[0])
+      fprintf(stderr, "tilec: note: %s\n", info->note);
+   tilec_tune_free(r);
+   return picked;
+}
+
+/* Which configurations are measured: --vary; of an autotuned kernel all, or the chosen one. */
+static TilecStatus
+measure(TlMeasure *m, const Axes *axes, const char **picked, TilecTuneResult **out)
+{
+   TilecTuneOptions o = m->options;
+   TilecConfig *configs = tl_new_array(m->c->arena, TilecConfig, axes->count);
+   static const TilecConfig as_written = {.text = "as written"};
+   TilecStatus status = TILEC_OK;
+   o.keep_all = true;
+   o.configs = &as_written;
+   o.num_configs = 1;
+   if (axes->list.len) {
+      if (!make_variants(m, axes, configs))
+         return TILEC_BAD_ARGUMENT;
+      o.configs = configs;
+      o.num_configs = (uint32_t)axes->count;
+   } else if (m->tuning) {
+      o.configs = m->tuning->configs;
+      if (!tl_option(&m->c->cl, TL_OPT_NO_TUNE))
+         *picked = pick(m, &status);
+      if (status != TILEC_OK)
+         return status;
+      if (tl_option(&m->c->cl, TL_OPT_SWEEP))
+         o.num_configs = m->tuning->num_configs;
+      else
+         for (uint32_t i = 0; *picked && i < m->tuning->num_configs; i++)
+            if (strcmp(m->tuning->configs[i].text, *picked) == 0)
+               o.configs = &m->tuning->configs[i];
+      o.reference = o.num_configs > 1 ? o.reference : 0;
+   }
+   return tl_measure_run(m, &o, out);
+}
+
+static int
+bench(TlMeasure *m, TlReportFn *format)
+{
+   Axes axes;
+   const char *picked = NULL;
+   TilecTuneResult *r = NULL;
+   TlBenchReport report = {.kernel = m->args.kernel, .bytes = array_bytes(m)};
+   if (!read_axes(m, &axes) || !expression(m, TL_OPT_BYTES, &report.bytes) ||
+       !expression(m, TL_OPT_FLOPS, &report.flops))
+      return EXIT_USAGE;
+   TilecDeviceInfo device;
+   TilecStatus status = tilec_runtime_device(m->rt, &device);
+   if (status == TILEC_OK)
+      status = measure(m, &axes, &picked, &r);
+   if (status != TILEC_OK)
+      return tl_measure_error(m, status);
+   report.device = device.name;
+   report.copy_gbps = copy_bandwidth(m);
+   report.picked = picked;
+   report.info = tilec_tune_info(r);
+   if (report.info->note[0])
+      fprintf(stderr, "tilec: note: %s\n", report.info->note);
+   TlSb sb;
+   tl_sb_init(&sb, m->c->arena);
+   format(&report, &sb);
+   tilec_tune_free(r);
+   return tl_cmd_write(m->c, tl_option(&m->c->cl, TL_OPT_OUT), tl_sb_cstr(&sb), sb.len)
+             ? EXIT_OK
+             : EXIT_ENVIRONMENT;
+}
+
+int
+tl_cmd_bench(TlCommand *c)
+{
+   TlMeasure *m = tl_new(c->arena, TlMeasure);
+   TlReportFn *format = report_format(c);
+   if (!format)
+      return EXIT_USAGE;
+   int code = tl_measure_open(m, c);
+   if (code == EXIT_OK)
+      code = bench(m, format);
+   tl_measure_close(m);
+   return code;
+}

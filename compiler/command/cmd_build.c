@@ -1,0 +1,338 @@
+/* tilec build and tilec check.  Nothing is written before everything asked for was made. */
+#include "command/command.h"
+#include "command/emit_c.h"
+#include "command/ptxas.h"
+#include "tilec/runtime.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --arch=native: the architecture of this machine's GPU. */
+static bool
+native_arch(TlCommand *c, TilecCompileOptions *o)
+{
+   if (!o->arch || strcmp(o->arch, "native") != 0)
+      return true;
+   char error[512] = "";
+   TilecRuntimeOptions ro = {.struct_size = sizeof ro, .error = error, .error_bytes = sizeof error};
+   TilecRuntime *rt;
+   TilecDeviceInfo d;
+   TilecStatus status = tilec_runtime_open(&ro, &rt);
+   if (status == TILEC_OK) {
+      status = tilec_runtime_device(rt, &d);
+      tilec_runtime_close(rt);
+   }
+   if (status == TILEC_OK)
+      o->arch = tl_arena_strdup(c->arena, d.arch);
+   else
+      tl_cmd_error("--arch=native needs a GPU: %s", error[0] ? error : tilec_status_string(status));
+   return status == TILEC_OK;
+}
+
+static int
+compile(TlCommand *c, TlUnit *u, const TilecCompileOptions *o, const TlUnitExtra *extra)
+{
+   TilecStatus status = tl_unit_init(u, NULL, extra);
+   if (status == TILEC_OK)
+      status = tl_unit_compile(u, o, extra);
+   if (status != TILEC_OK) {
+      tl_cmd_diagnostics(c, u);
+      if (status != TILEC_BAD_SOURCE && !u->error[0])
+         tl_cmd_error("%s", tilec_status_string(status));
+   }
+   return tl_cmd_exit_code(status);
+}
+
+static int
+out_of_memory(void)
+{
+   tl_cmd_error("%s", tilec_status_string(TILEC_NO_MEMORY));
+   return EXIT_LIMIT;
+}
+
+/* The files, and the depfile beside them when one is asked for. */
+static int
+write_files(TlCommand *c, const TlUnit *u, TlOutput *files, size_t n)
+{
+   const char *depfile = tl_option(&c->cl, TL_OPT_DEPFILE);
+   if (depfile) {
+      const char *rule = tl_cmd_depfile(c, u, files, n);
+      files[n++] = (TlOutput){.path = depfile, .text = rule, .len = strlen(rule)};
+   }
+   return tl_cmd_write_all(c, files, n) ? EXIT_OK : EXIT_ENVIRONMENT;
+}
+
+static const char *
+stem_of(TlUnit *u)
+{
+   return u->func ? u->func->name : "kernel";
+}
+
+/* ---- one stage ---- */
+static int
+build_stage(TlCommand *c, TlUnit *u, const TilecCompileOptions *o)
+{
+   const char *out = tl_option(&c->cl, TL_OPT_OUT);
+   TlOutput files[3];
+   size_t n = 0;
+   tl_cmd_diagnostics(c, u);
+   if (!tl_cmd_extras(c, u, stem_of(u)) || !u->text[u->last])
+      return EXIT_ENVIRONMENT;
+   files[n++] = (TlOutput){.path = out, .text = u->text[u->last], .len = u->text_len[u->last]};
+   if (out && strcmp(out, "-") != 0 && o->stop_after == TILEC_STAGE_PTX && u->json)
+      files[n++] =
+         (TlOutput){.path = tl_cmd_beside(c, out, "json"), .text = u->json, .len = u->json_len};
+   return write_files(c, u, files, n);
+}
+
+/* ---- cubins ---- */
+static bool
+wants_remarks(const TilecCompileOptions *o)
+{
+   return o->remarks && (strstr(o->remarks, "ptxas") || strstr(o->remarks, "all"));
+}
+
+/* --ptxas=PATH, or what is found; NULL when there is none, or none is wanted. */
+static const char *
+find_ptxas(TlCommand *c)
+{
+   const char *asked = tl_option(&c->cl, TL_OPT_PTXAS);
+   if (asked && strcmp(asked, "none") == 0)
+      return NULL;
+   return tl_ptxas_find(c->arena, asked);
+}
+
+static int
+no_ptxas(TlCommand *c)
+{
+   const char *asked = tl_option(&c->cl, TL_OPT_PTXAS);
+   if (asked)
+      tl_cmd_error("'%s' is no program that can be run", asked);
+   else
+      tl_cmd_error("a cubin needs ptxas, which is neither in PATH nor in /usr/local/cuda/bin; name "
+                   "it with --ptxas=PATH, or load the PTX: the driver compiles it");
+   return EXIT_ENVIRONMENT;
+}
+
+static int
+assemble(TlCommand *c, TlUnit *u, const TilecCompileOptions *o, const char *path, TlCubin *out)
+{
+   TlPtxas ptxas = {path, o->debug_info, wants_remarks(o)};
+   if (setjmp(u->oom))
+      return out_of_memory();
+   if (tl_ptxas_assemble(c->arena, &ptxas, u->target->arch, u->text[TILEC_STAGE_PTX],
+                         u->text_len[TILEC_STAGE_PTX], &u->diags, u->func->range, out))
+      return u->diags.num_errors ? EXIT_PROGRAM : EXIT_OK; /* -Werror */
+   if (out->error)
+      tl_cmd_error("%s", out->error);
+   return out->error || out->unknown_arch ? EXIT_ENVIRONMENT : EXIT_PROGRAM;
+}
+
+static int
+build_cubin(TlCommand *c, TlUnit *u, const TilecCompileOptions *o)
+{
+   const char *out = tl_option(&c->cl, TL_OPT_OUT), *path = find_ptxas(c);
+   if (!path)
+      return no_ptxas(c);
+   TlCubin cubin;
+   int code = assemble(c, u, o, path, &cubin);
+   tl_cmd_diagnostics(c, u);
+   if (code != EXIT_OK && cubin.unknown_arch)
+      tl_cmd_error("'%s' is too old for %s", path, u->target->arch);
+   if (code != EXIT_OK || !tl_cmd_extras(c, u, stem_of(u)))
+      return code != EXIT_OK ? code : EXIT_ENVIRONMENT;
+   TlOutput files[3] = {{.path = out, .text = cubin.data, .len = cubin.len}};
+   size_t n = 1;
+   if (out && strcmp(out, "-") != 0)
+      files[n++] =
+         (TlOutput){.path = tl_cmd_beside(c, out, "json"), .text = u->json, .len = u->json_len};
+   return write_files(c, u, files, n);
+}
+
+/* ---- C ---- */
+enum { MAX_ARCHS = 32 };
+
+/* "sm_80,sm_90a" to options for each; sorted so that the first that fits a device is the best. */
+static int
+split_archs(TlCommand *c, const TilecCompileOptions *o, TilecCompileOptions *each, size_t *num)
+{
+   const char *text = o->arch ? o->arch : "sm_90a";
+   *num = 0;
+   while (*text) {
+      size_t n = strcspn(text, ","), at;
+      TilecCompileOptions one = *o;
+      one.arch = tl_arena_strndup(c->arena, text, n);
+      if (!native_arch(c, &one))
+         return EXIT_ENVIRONMENT;
+      const TlTarget *t = tl_target_find(one.arch);
+      for (at = 0; t && at < *num; at++) {
+         const TlTarget *other = tl_target_find(each[at].arch);
+         if (other == t || other->sm < t->sm ||
+             (other->sm == t->sm && strlen(other->arch) < strlen(t->arch)))
+            break;
+      }
+      if (*num == MAX_ARCHS) {
+         tl_cmd_error("--arch takes at most %d architectures", MAX_ARCHS);
+         return EXIT_USAGE;
+      }
+      if (!t || at == *num || tl_target_find(each[at].arch) != t) {
+         memmove(&each[at + 1], &each[at], (*num - at) * sizeof *each);
+         each[at] = one;
+         (*num)++;
+      }
+      text += n + (text[n] == ',');
+      if (!t)
+         break; /* compiling for it says what is known */
+   }
+   return EXIT_OK;
+}
+
+static bool
+was_said(const TlDiags *said, const TlDiag *d)
+{
+   for (const TlDiag *o = said->first; o; o = o->next)
+      if (o->code == d->code && o->range.file == d->range.file &&
+          o->range.begin == d->range.begin && strcmp(o->text, d->text) == 0)
+         return true;
+   return false;
+}
+
+/* Diagnostics of all architectures; what the first one said is not said again. */
+static void
+show_diagnostics(TlCommand *c, const TlAot *aot)
+{
+   for (size_t i = aot->num_images; i-- > 1;) {
+      TlDiag **link = &aot->images[i].unit->diags.first;
+      while (*link)
+         if (was_said(&aot->images[0].unit->diags, *link))
+            *link = (*link)->next;
+         else
+            link = &(*link)->next;
+   }
+   for (size_t i = 0; i < aot->num_images; i++)
+      tl_cmd_diagnostics(c, aot->images[i].unit);
+}
+
+static int
+write_c(TlCommand *c, TlAot *aot)
+{
+   const char *out = tl_option(&c->cl, TL_OPT_OUT), *header = tl_cmd_beside(c, out, "h");
+   const char *slash = strrchr(header, '/'), *dot;
+   aot->header = slash ? slash + 1 : header;
+   dot = strrchr(aot->header, '.');
+   aot->name =
+      tl_c_name(c->arena, tl_arena_strndup(c->arena, aot->header, (size_t)(dot - aot->header)));
+   TlSb source, text;
+   tl_sb_init(&source, c->arena);
+   tl_sb_init(&text, c->arena);
+   TlUnit *u = aot->images[0].unit;
+   if (setjmp(u->oom))
+      return out_of_memory();
+   bool ok = tl_emit_c(aot, &source, &text);
+   show_diagnostics(c, aot);
+   if (!ok)
+      return EXIT_PROGRAM;
+   TlOutput files[3] = {{.path = out, .text = source.data, .len = source.len},
+                        {.path = header, .text = text.data, .len = text.len}};
+   return write_files(c, u, files, 2);
+}
+
+/* One architecture of the list.  Without a ptxas that knows it, its PTX has to do. */
+static int
+build_image(TlCommand *c, const TilecCompileOptions *o, const TlUnitExtra *extra, const char *ptxas,
+            TlAotImage *image)
+{
+   int code = compile(c, image->unit, o, extra);
+   if (code != EXIT_OK)
+      return code;
+   const char *stem = tl_arena_printf(c->arena, "%s.%s", stem_of(image->unit), o->arch);
+   if (!tl_cmd_extras(c, image->unit, stem))
+      return EXIT_ENVIRONMENT;
+   if (ptxas)
+      code = assemble(c, image->unit, o, ptxas, &image->cubin);
+   if (image->cubin.unknown_arch)
+      code = EXIT_OK;
+   if (code == EXIT_PROGRAM)
+      tl_cmd_diagnostics(c, image->unit);
+   return code;
+}
+
+static int
+build_c(TlCommand *c, const TilecCompileOptions *o, const TlUnitExtra *extra)
+{
+   TilecCompileOptions each[MAX_ARCHS + 1];
+   size_t num = 0, made = 0;
+   const char *out = tl_option(&c->cl, TL_OPT_OUT), *ptxas = find_ptxas(c);
+   const char *asked = tl_option(&c->cl, TL_OPT_PTXAS);
+   size_t len = out ? strlen(out) : 0;
+   if (len < 3 || strcmp(out + len - 2, ".c") != 0 || out[len - 3] == '/') {
+      tl_cmd_error("--emit=c makes two files; name the first with -o NAME.c");
+      return EXIT_USAGE;
+   }
+   if (asked && !ptxas && strcmp(asked, "none") != 0)
+      return no_ptxas(c);
+   int code = split_archs(c, o, each, &num);
+   if (code == EXIT_OK && num == 0) {
+      tl_cmd_error("--arch names no architecture");
+      return EXIT_USAGE;
+   }
+   TlAot aot = {.arena = c->arena, .checked = o->check};
+   TlUnit *units = tl_new_array(c->arena, TlUnit, num + 1);
+   aot.images = tl_new_array(c->arena, TlAotImage, num + 1);
+   for (; code == EXIT_OK && made < num; made++) {
+      each[made].plain_abi = true;
+      aot.images[made].unit = &units[made];
+      code = build_image(c, &each[made], extra, ptxas, &aot.images[made]);
+   }
+   aot.num_images = made;
+   if (code == EXIT_OK)
+      code = write_c(c, &aot);
+   for (size_t i = 0; i < made; i++)
+      tl_unit_free(&units[i]);
+   return code;
+}
+
+static int
+build_unit(TlCommand *c, TlUnit *u, const TilecCompileOptions *o)
+{
+   if (setjmp(u->oom))
+      return out_of_memory();
+   if (c->cl.command == CMD_CHECK) {
+      tl_cmd_diagnostics(c, u);
+      return EXIT_OK;
+   }
+   return c->emit == TL_EMIT_CUBIN ? build_cubin(c, u, o) : build_stage(c, u, o);
+}
+
+int
+tl_cmd_build(TlCommand *c)
+{
+   TilecCompileOptions o;
+   TlUnitExtra extra;
+   if (c->cl.operands.len != 1) {
+      tl_cmd_error("'%s' takes one file; %zu were given", c->cl.command_name, c->cl.operands.len);
+      return EXIT_USAGE;
+   }
+   if (!tl_cmd_options(c, &o, &extra))
+      return EXIT_USAGE;
+   const char *depfile = tl_option(&c->cl, TL_OPT_DEPFILE), *out = tl_option(&c->cl, TL_OPT_OUT);
+   if (depfile && (!out || strcmp(out, "-") == 0)) {
+      tl_cmd_error("--depfile names the output file; give one with -o");
+      return EXIT_USAGE;
+   }
+   if (c->emit == TL_EMIT_C)
+      return build_c(c, &o, &extra);
+   if (!native_arch(c, &o))
+      return EXIT_ENVIRONMENT;
+   if (extra.passes && !tl_option(&c->cl, TL_OPT_EMIT))
+      o.stop_after = TILEC_STAGE_LOWERED;
+   if (c->cl.command == CMD_CHECK)
+      o.stop_after = TILEC_STAGE_LOWERED;
+   TlUnit u;
+   int code = compile(c, &u, &o, &extra);
+   if (code == EXIT_OK)
+      code = build_unit(c, &u, &o);
+   tl_unit_free(&u);
+   return code;
+}

@@ -1,0 +1,91 @@
+/* tilec cache stats|verify|clear: the folder that `run` keeps compiled kernels in. */
+#include "command/cached.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static void
+when_text(int64_t seconds, char *text, size_t bytes)
+{
+   time_t t = (time_t)seconds;
+   struct tm tm;
+   if (!seconds || !gmtime_r(&t, &tm) || !strftime(text, bytes, "%Y-%m-%d %H:%M:%S UTC", &tm))
+      snprintf(text, bytes, "-");
+}
+
+static void
+print_table(const char *dir, TlCacheVisit how, const TlCacheStats *s)
+{
+   char oldest[64], newest[64];
+   when_text(s->oldest, oldest, sizeof oldest);
+   when_text(s->newest, newest, sizeof newest);
+   printf("folder      %s\n", dir);
+   printf("entries     %llu\n", (unsigned long long)s->entries);
+   printf("size        %.1f MiB of at most %.0f MiB\n", (double)s->bytes / 1048576,
+          (double)TL_CACHE_DEFAULT_BYTES / 1048576);
+   printf("last used   %s to %s\n", oldest, newest);
+   printf("temporary   %llu\n", (unsigned long long)s->temporary);
+   if (how == TL_CACHE_VERIFY)
+      printf("damaged     %llu%s\n", (unsigned long long)s->damaged,
+             s->damaged ? " (removed)" : "");
+   if (how != TL_CACHE_COUNT)
+      printf("removed     %llu\n", (unsigned long long)s->removed);
+}
+
+static void
+print_json(TlCommand *c, const char *dir, const TlCacheStats *s)
+{
+   TlSb sb;
+   tl_sb_init(&sb, c->arena);
+   tl_sb_str(&sb, "{\"folder\": \"");
+   for (const char *p = dir; *p; p++) {
+      if (*p == '"' || *p == '\\')
+         tl_sb_printf(&sb, "\\%c", *p);
+      else if ((unsigned char)*p < 0x20)
+         tl_sb_printf(&sb, "\\u%04x", (unsigned)*p);
+      else
+         tl_sb_printf(&sb, "%c", *p);
+   }
+   tl_sb_printf(&sb,
+                "\", \"entries\": %llu, \"bytes\": %llu, \"max_bytes\": %llu, \"oldest\": %lld, "
+                "\"newest\": %lld, \"temporary\": %llu, \"damaged\": %llu, \"removed\": %llu}\n",
+                (unsigned long long)s->entries, (unsigned long long)s->bytes,
+                (unsigned long long)TL_CACHE_DEFAULT_BYTES, (long long)s->oldest,
+                (long long)s->newest, (unsigned long long)s->temporary,
+                (unsigned long long)s->damaged, (unsigned long long)s->removed);
+   fputs(tl_sb_cstr(&sb), stdout);
+}
+
+int
+tl_cmd_cache(TlCommand *c)
+{
+   static const struct {
+      const char *name;
+      TlCacheVisit how;
+   } verbs[] = {{"stats", TL_CACHE_COUNT}, {"verify", TL_CACHE_VERIFY}, {"clear", TL_CACHE_CLEAR}};
+   const char *word = c->cl.operands.len == 1 ? c->cl.operands.data[0] : "";
+   char why[TL_CACHE_WHY] = "";
+   TlCacheStats stats;
+   for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
+      if (strcmp(word, verbs[i].name) != 0)
+         continue;
+      const char *dir = tl_cmd_cache_dir(c);
+      if (!dir) {
+         tl_cmd_error("there is no cache folder: neither XDG_CACHE_HOME nor HOME is set; give "
+                      "--cache-dir=DIR");
+         return EXIT_ENVIRONMENT;
+      }
+      if (!tl_cache_visit(dir, verbs[i].how, &stats, why)) {
+         tl_cmd_error("%s", why);
+         return EXIT_ENVIRONMENT;
+      }
+      if (tl_option(&c->cl, TL_OPT_JSON))
+         print_json(c, dir, &stats);
+      else
+         print_table(dir, verbs[i].how, &stats);
+      return stats.damaged ? EXIT_PROGRAM : EXIT_OK;
+   }
+   tl_cmd_error("'cache' takes one of stats, verify, clear");
+   return EXIT_USAGE;
+}

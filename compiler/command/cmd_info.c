@@ -1,0 +1,267 @@
+/* tilec list, doctor and explain. */
+#include "command/cached.h"
+#include "command/measure.h"
+#include "compile/program.h"
+#include "command/ptxas.h"
+#include "tilec/runtime.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- list ---- */
+static void
+print_names(const char *what, const char *const *names, unsigned n)
+{
+   for (unsigned i = 0; i < n; i++)
+      printf("%s%s%s", i ? ", " : what, names[i], i + 1 == n ? "\n" : "");
+}
+
+static void
+print_tuning(TlUnit *u, const TlKernelInfo *k)
+{
+   TlSpecialization spec = {.kernel = k->name};
+   TlTuning t;
+   for (unsigned i = 0; i < k->num_params; i++)
+      if (k->params[i].value_matters)
+         printf("   heuristics look at %s\n", k->params[i].name);
+   if (!tl_sema_tuning(u->sema, &spec, &t))
+      return;
+   print_names("   tuned for each ", t.keys, t.num_keys);
+   print_names("   reset to zero  ", t.reset_to_zero, t.num_reset);
+   print_names("   restored       ", t.restore_value, t.num_restore);
+   for (unsigned i = 0; i < t.num_configs; i++)
+      printf("   config %-3u %s\n", i, t.configs[i].text);
+}
+
+static void
+print_kernel(TlUnit *u, const TlKernelInfo *k)
+{
+   TlLineCol at = tl_source_line_col(u->sources, k->range.file, k->range.begin);
+   const TlSource *src = tl_source(u->sources, k->range.file);
+   printf("%s(", k->name);
+   for (unsigned i = 0; i < k->num_params; i++) {
+      const TlKernelParam *p = &k->params[i];
+      printf("%s%s", i ? ", " : "", p->name);
+      if (p->is_constexpr)
+         printf(": constexpr");
+      else if (p->annotation)
+         printf(": %s", p->annotation);
+      if (p->default_text)
+         printf(" = %s", p->default_text);
+   }
+   printf(")  %s:%u%s\n", src ? src->name : "?", at.line, k->is_helper ? "  (helper)" : "");
+   print_tuning(u, k);
+}
+
+int
+tl_cmd_list(TlCommand *c)
+{
+   if (c->cl.operands.len != 1) {
+      tl_cmd_error("'list' takes one file");
+      return EXIT_USAGE;
+   }
+   TilecCompileOptions o;
+   TlUnitExtra extra;
+   if (!tl_cmd_options(c, &o, &extra))
+      return EXIT_USAGE;
+   TlUnit u;
+   TilecStatus status = tl_unit_init(&u, NULL, &extra);
+   if (status == TILEC_OK)
+      status = tl_unit_load_names(&u, &o);
+   tl_cmd_diagnostics(c, &u);
+   if (status == TILEC_OK && !setjmp(u.oom)) {
+      const TlKernelInfo *kernels;
+      unsigned n = tl_sema_kernels(u.sema, &kernels);
+      for (unsigned i = 0; i < n; i++)
+         print_kernel(&u, &kernels[i]);
+      if (!n)
+         tl_cmd_error("%s: no kernels; a kernel is a function under @kernel, @jit or @triton.jit",
+                      o.file);
+   }
+   tl_unit_free(&u);
+   return tl_cmd_exit_code(status);
+}
+
+/* ---- doctor ---- */
+static const char self_test[] = "@kernel\n"
+                                "def self_test(x: *fp32, n: i32, BLOCK: constexpr = 64):\n"
+                                "    i = program_id(0) * BLOCK + arange(0, BLOCK)\n"
+                                "    store(x + i, load(x + i, i < n) * 2, i < n)\n";
+
+static bool
+check_compile(bool run)
+{
+   TilecSessionOptions so = {.struct_size = sizeof so};
+   TilecCompileOptions o = {.struct_size = sizeof o,
+                            .file = "self_test.tile",
+                            .source = self_test,
+                            .source_bytes = TILEC_STRLEN};
+   TilecSession *s;
+   TilecProgram *p = NULL;
+   if (tilec_session_new(&so, &s) != TILEC_OK)
+      return false;
+   bool ok = tilec_compile(s, &o, &p) == TILEC_OK;
+   if (ok && run) {
+      float x[100];
+      for (int i = 0; i < 100; i++)
+         x[i] = (float)i;
+      TilecArg args[] = {tilec_ptr(TILEC_FP32, x, sizeof x), tilec_int(TILEC_I32, 100)};
+      TilecHostLaunch l = {.struct_size = sizeof l, .grid = {2, 1, 1}, .args = args, .num_args = 2};
+      TilecFault fault;
+      ok = tilec_program_run_cpu(p, &l, &fault) == TILEC_OK && x[99] == 198.0f;
+   }
+   tilec_program_free(p);
+   tilec_session_free(s);
+   return ok;
+}
+
+static void
+check_gpu(void)
+{
+   char error[256] = "";
+   TilecRuntimeOptions ro = {.struct_size = sizeof ro, .error = error, .error_bytes = sizeof error};
+   TilecRuntime *rt;
+   TilecStatus status = tilec_runtime_open(&ro, &rt);
+   if (status != TILEC_OK) {
+      printf("gpu         none: %s\n", error[0] ? error : tilec_status_string(status));
+      printf("            kernels run on the CPU executor; PTX is produced all the same\n");
+      return;
+   }
+   TilecDeviceInfo d;
+   status = tilec_runtime_device(rt, &d);
+   if (status == TILEC_OK)
+      printf("gpu         %s, %s, %u SMs, %.1f GiB, driver CUDA %d.%d\n", d.name, d.arch, d.num_sms,
+             (double)d.memory_bytes / (1 << 30), d.driver_version / 1000,
+             d.driver_version % 1000 / 10);
+   if (status == TILEC_OK && d.max_ptx_version)
+      printf("            takes PTX up to %u.%u, %u KiB of shared memory a block, %.0f MiB of L2\n",
+             d.max_ptx_version / 10, d.max_ptx_version % 10, d.max_shared_bytes / 1024,
+             (double)d.l2_bytes / (1 << 20));
+   tilec_runtime_close(rt);
+}
+
+/* Which architectures PTX is made for. */
+static void
+list_targets(void)
+{
+   printf("targets    ");
+   for (unsigned i = 0; tl_target_at(i); i++)
+      printf(" %s", tl_target_at(i)->arch);
+   putchar('\n');
+}
+
+static bool
+count_rows(void *user, const char *text, size_t len)
+{
+   *(unsigned *)user += len > 0 && text[0] == '{';
+   return true;
+}
+
+/* Where kernels and the tuner's choices are kept, and whether that works. */
+static void
+check_cache(TlCommand *c)
+{
+   const char *dir = tl_cmd_cache_dir(c), *database = tl_measure_database(c);
+   if (!dir) {
+      printf("cache       none: neither XDG_CACHE_HOME nor HOME names a folder\n");
+      return;
+   }
+   const char *state = access(dir, W_OK) == 0 ? ""
+                       : errno == ENOENT      ? ", made when it is first needed"
+                                              : ", which cannot be written: nothing is kept";
+   printf("cache       %s%s\n", dir, state);
+   unsigned choices = 0;
+   char error[256] = "";
+   if (access(database, F_OK) != 0)
+      printf("tuner       nothing was tuned yet\n");
+   else if (tilec_tune_export(database, count_rows, &choices, error, sizeof error) == TILEC_OK)
+      printf("tuner       %u choices in %s\n", choices, database);
+   else
+      printf("tuner       %s\n", error);
+}
+
+int
+tl_cmd_doctor(TlCommand *c)
+{
+   if (c->cl.operands.len) {
+      tl_cmd_error("'doctor' takes no file; found '%s'", c->cl.operands.data[0]);
+      return EXIT_USAGE;
+   }
+   printf("tilec       %s, LLVM %s\n", tilec_version(), tl_codegen_llvm_version());
+   bool ptx = check_compile(false), cpu = check_compile(true);
+   printf("compiler    %s\n", ptx ? "ok (a test kernel became PTX)" : "FAILED");
+   printf("cpu         %s, %ld threads\n", cpu ? "ok (the test kernel ran)" : "FAILED",
+          sysconf(_SC_NPROCESSORS_ONLN));
+   const char *ptxas = tl_ptxas_find(c->arena, NULL);
+   printf("ptxas       %s\n", ptxas ? ptxas : "not found (not needed; the driver compiles PTX)");
+   list_targets();
+   check_cache(c);
+   check_gpu();
+   return ptx && cpu ? EXIT_OK : EXIT_BUG;
+}
+
+/* ---- explain ---- */
+static const struct {
+   const char *prefix, *text;
+} families[] = {
+   {"E01", "Syntax: the text is not what Python's grammar allows here."},
+   {"E02",
+    "Names and types: an unknown name, a type that does not fit, a specialisation that lacks "
+    "a value."},
+   {"E03", "Shapes and operations: tiles whose shapes do not fit an operation, or IR text that is "
+           "not well formed."},
+   {"E04", "Layouts and resources: a tile that needs more registers or shared memory than a block "
+           "has."},
+   {"E05", "Target: something that the chosen architecture, or this version of tilec for it, does "
+           "not have."},
+   {"E06", "Running: an access outside its buffer, a failed assertion, a value that does not fit a "
+           "parameter."},
+   {"W", "Warning: legal, and probably not what was meant."},
+   {"R", "Remark: what the optimiser did or refused, asked for with -R."},
+   {"N", "Note: belongs to the message before it."},
+};
+
+/* The message with "..." where a value goes. */
+static void
+print_pattern(const char *p)
+{
+   while (*p) {
+      size_t n = strcspn(p, "%");
+      printf("%.*s", (int)n, p);
+      p += n;
+      if (*p && p[1] == '%') {
+         putchar('%');
+         p += 2;
+      } else if (*p) {
+         fputs("...", stdout);
+         p += 1 + strspn(p + 1, "-+ #0123456789.*hlzjt");
+         p += *p != '\0'; /* the conversion's letter */
+      }
+   }
+   fputs("\n\n", stdout);
+}
+
+int
+tl_cmd_explain(TlCommand *c)
+{
+   if (c->cl.operands.len != 1) {
+      tl_cmd_error("'explain' takes one code, as in: tilec explain E0312");
+      return EXIT_USAGE;
+   }
+   const char *code = c->cl.operands.data[0];
+   for (unsigned i = 0; i < TL_DIAG_COUNT; i++) {
+      if (strcmp(tl_diag_name((TlDiagCode)i), code) != 0)
+         continue;
+      printf("%s: ", code);
+      print_pattern(tl_diag_format((TlDiagCode)i));
+      for (size_t k = 0; k < sizeof families / sizeof families[0]; k++)
+         if (strncmp(code, families[k].prefix, strlen(families[k].prefix)) == 0)
+            printf("%s\n", families[k].text);
+      return EXIT_OK;
+   }
+   tl_cmd_error("there is no code '%s'", code);
+   return EXIT_USAGE;
+}

@@ -1,0 +1,543 @@
+/* tilec run: arguments from the command line, a signature from their types and facts, one launch on
+ * the GPU, the CPU executor or the GPU simulator, arrays written back. */
+#include "core/rule.h"
+#include "command/arguments.h"
+#include "command/cached.h"
+#include "command/measure.h"
+#include "exec/sim/sim.h"
+#include "tilec/runtime.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct RunState {
+   TlCommand *c;
+   TilecCompileOptions o;
+   TlUnitExtra extra;
+   TlUnit unit;
+   TlCmdArgs a;
+   TilecRuntime *rt; /* NULL: CPU executor or simulator */
+   bool on_sim;
+   TilecModule *module;
+   TilecKernel *kernel;
+   TlCmdImage image;
+   uint32_t grid[3];
+   bool grid_is_odd;   /* its expression names an argument that is no integer */
+   uint32_t time_runs; /* 0 = no timing */
+} RunState;
+
+/* ---- signature ---- */
+/* The entry of one parameter, with the facts that Triton derives from values: == 1, divisible
+ * by 16. */
+static const char *
+signature_entry(RunState *r, const TlCmdArg *a)
+{
+   TlArena *arena = r->c->arena;
+   if (!a->is_given)
+      return "";
+   switch (a->value.kind) {
+   case TL_CLI_NONE:
+      return "None";
+   case TL_CLI_ARRAY: /* buffers start at multiples of 64 bytes and more */
+      return tl_arena_printf(arena, "*%s:16", tl_dtype_info[a->value.array.dtype].text);
+   case TL_CLI_FLOAT:
+   case TL_CLI_BOOL:
+      return tl_cmd_arg_scalar(a);
+   case TL_CLI_INT:
+      break;
+   }
+   const char *type = tl_cmd_arg_scalar(a);
+   bool is_int = type[0] == 'i' || type[0] == 'u';
+   return tl_arena_printf(arena, "%s%s", type,
+                          !is_int                ? ""
+                          : a->value.i == 1      ? ":1"
+                          : a->value.i % 16 == 0 ? ":16"
+                                                 : "");
+}
+
+/* Every parameter that is no constexpr has a value or a default; a signature may fold one as well.
+ */
+static bool
+all_given(const RunState *r)
+{
+   bool ok = true;
+   for (unsigned i = 0; i < r->a.num && !r->o.signature; i++) {
+      const TlKernelParam *p = r->a.list[i].param;
+      if (p->is_constexpr || r->a.list[i].is_given || p->default_text)
+         continue;
+      tl_cmd_error("kernel '%s' needs a value for '%s': --arg %s=VALUE", r->o.kernel, p->name,
+                   p->name);
+      ok = false;
+   }
+   return ok;
+}
+
+static void
+make_signature(RunState *r)
+{
+   TlSb sb;
+   tl_sb_init(&sb, r->c->arena);
+   TL_VEC(TilecDefine) defines = {0}, values = {0};
+   for (size_t i = 0; i < r->o.num_defines; i++)
+      tl_vec_push(r->c->arena, &defines, r->o.defines[i]);
+   for (unsigned i = 0; i < r->a.num; i++) {
+      const TlCmdArg *a = &r->a.list[i];
+      tl_sb_str(&sb, i ? ", " : "");
+      if (a->param->is_constexpr) {
+         if (a->is_given)
+            tl_vec_push(r->c->arena, &defines,
+                        (TilecDefine){a->param->name, tl_cmd_arg_text(r->c->arena, a)});
+         continue;
+      }
+      tl_sb_str(&sb, signature_entry(r, a));
+      if (a->is_given)
+         tl_vec_push(r->c->arena, &values,
+                     (TilecDefine){a->param->name, tl_cmd_arg_value(r->c->arena, a)});
+   }
+   r->o.values = values.data;
+   r->o.num_values = values.len;
+   r->o.defines = defines.data;
+   r->o.num_defines = defines.len;
+   if (!r->o.signature)
+      r->o.signature = tl_sb_cstr(&sb);
+}
+
+/* ---- executor ---- */
+static int
+open_executor(RunState *r)
+{
+   const char *on = tl_option(&r->c->cl, TL_OPT_ON);
+   if (on && strcmp(on, "auto") && strcmp(on, "cpu") && strcmp(on, "sim") && strcmp(on, "cuda")) {
+      tl_cmd_error("--on takes auto, cpu, sim or cuda; found '%s'", on);
+      return EXIT_USAGE;
+   }
+   r->on_sim = on && strcmp(on, "sim") == 0;
+   if (r->on_sim || (on && strcmp(on, "cpu") == 0))
+      return EXIT_OK;
+   char error[512] = "";
+   TilecRuntimeOptions ro = {
+      .struct_size = sizeof ro, .synchronous = false, .error = error, .error_bytes = sizeof error};
+   TilecStatus status = tilec_runtime_open(&ro, &r->rt);
+   if (status == TILEC_OK)
+      return EXIT_OK;
+   r->rt = NULL;
+   if (on && strcmp(on, "cuda") == 0) {
+      tl_cmd_error("%s", error[0] ? error : tilec_status_string(status));
+      return EXIT_ENVIRONMENT;
+   }
+   return EXIT_OK;
+}
+
+static int
+runtime_error(RunState *r, TilecStatus status)
+{
+   char text[2048] = "";
+   tilec_runtime_error(r->rt, text, sizeof text);
+   tl_cmd_error("%s", text[0] ? text : tilec_status_string(status));
+   return tl_cmd_exit_code(status);
+}
+
+/* One launch argument for each parameter that is not constexpr. */
+static TilecArg
+launch_arg(const TlCmdArg *a, const TilecArgInfo *info)
+{
+   if (!a->is_given && !a->param->default_text) /* folded by the signature */
+      return tilec_none();
+   if (!a->is_given) /* a default: its text is the value */
+      return strchr(info->type, 'f')
+                ? tilec_fp64(strtod(a->param->default_text, NULL))
+                : tilec_int(TILEC_I64, strtoll(a->param->default_text, NULL, 0));
+   switch (a->value.kind) {
+   case TL_CLI_INT:
+      if (info->type[0] == 'f' || info->type[0] == 'b')
+         return tilec_fp64(a->value.is_u64 ? (double)(uint64_t)a->value.i : (double)a->value.i);
+      return a->value.is_u64 ? tilec_uint(TILEC_U64, (uint64_t)a->value.i)
+                             : tilec_int(TILEC_I64, a->value.i);
+   case TL_CLI_FLOAT:
+      return tilec_fp64(a->value.f);
+   case TL_CLI_BOOL:
+      return tilec_int(TILEC_I1, a->value.i);
+   case TL_CLI_ARRAY:
+      if (a->buffer)
+         return tilec_view(TILEC_DTYPE_NONE, a->buffer, 0);
+      /* an array of no elements: no byte of it may be accessed */
+      return tilec_ptr(TILEC_DTYPE_NONE, a->value.array.bytes ? a->value.array.data : NULL,
+                       a->value.array.bytes);
+   default:
+      return tilec_none();
+   }
+}
+
+static TilecArg *
+launch_args(RunState *r, size_t *count)
+{
+   const TilecKernelInfo *k = &r->unit.info.kernels[0];
+   TilecArg *args = tl_new_array(r->c->arena, TilecArg, k->num_args + 1);
+   size_t n = 0;
+   for (uint32_t i = 0; i < k->num_args; i++)
+      if (!k->args[i].is_constexpr)
+         args[n++] = launch_arg(&r->a.list[i], &k->args[i]);
+   *count = n;
+   return args;
+}
+
+/* ---- grid ---- */
+enum { MAX_GRID_YZ = 65535 }; /* CUDA's; what runs on a host executor is to run there as well */
+
+static int
+find_slot(void *user, const char *name, size_t len)
+{
+   RunState *r = user;
+   TlCmdArg *a = tl_cmd_arg_find(&r->a, name, len);
+   bool is_number =
+      a && (!a->is_given || a->value.kind == TL_CLI_INT || a->value.kind == TL_CLI_BOOL);
+   r->grid_is_odd |= a && !is_number;
+   return is_number ? (int)(a - r->a.list) : -1;
+}
+
+static bool
+grid_value(RunState *r, const char *text, uint32_t *out)
+{
+   const TilecKernelInfo *k = &r->unit.info.kernels[0];
+   int64_t *slots = tl_new_array(r->c->arena, int64_t, r->a.num + 1), v;
+   for (unsigned i = 0; i < r->a.num; i++) {
+      const char *constant = k->args[i].value ? k->args[i].value : NULL;
+      if (constant)
+         tl_rule_int_of(constant, &slots[i]);
+      else if (r->a.list[i].is_given)
+         slots[i] = r->a.list[i].value.i;
+      else if (r->a.list[i].param->default_text)
+         tl_rule_int_of(r->a.list[i].param->default_text, &slots[i]);
+   }
+   char error[256] = "";
+   const char *why = error;
+   TlRule *rule = tl_rule_parse(text, find_slot, r, error, sizeof error);
+   bool ok = rule && tl_rule_eval(rule, slots, &v, &why);
+   tl_rule_free(rule);
+   if (ok && v >= 0 && v <= INT32_MAX) {
+      *out = (uint32_t)v;
+      return true;
+   }
+   tl_cmd_error("the kernel's grid expression '%s': %s", text,
+                ok               ? "its value is no grid size"
+                : r->grid_is_odd ? "its arguments must be integers"
+                                 : why);
+   return false;
+}
+
+/* --grid as an expression over the parameters stands in for the kernel's own. */
+static bool
+is_grid_expression(const char *text)
+{
+   return text && text[strspn(text, "0123456789, ")] != 0;
+}
+
+static bool
+read_grid(RunState *r)
+{
+   const char *text = tl_option(&r->c->cl, TL_OPT_GRID);
+   if (is_grid_expression(text))
+      text = NULL;
+   const TilecKernelInfo *k = &r->unit.info.kernels[0];
+   for (unsigned i = 0; i < 3; i++)
+      r->grid[i] = 1;
+   if (!text) {
+      if (!k->grid[0]) {
+         tl_cmd_error("kernel '%s' has no grid= expression; give --grid=X[,Y[,Z]]", k->name);
+         return false;
+      }
+      for (unsigned i = 0; i < 3 && k->grid[i]; i++)
+         if (!grid_value(r, k->grid[i], &r->grid[i]))
+            return false;
+      return true;
+   }
+   const char *p = text;
+   for (unsigned i = 0; i < 3; i++) {
+      char *end;
+      unsigned long v = strtoul(p, &end, 10);
+      if (end == p || *p == '-' || v > INT32_MAX || (*end && *end != ',') || (*end && i == 2))
+         break;
+      r->grid[i] = (uint32_t)v;
+      if (!*end)
+         return true;
+      p = end + 1;
+   }
+   tl_cmd_error("--grid takes up to three numbers, as in 128,2; found '%s'", text);
+   return false;
+}
+
+/* ---- launching ---- */
+static int
+compare_double(const void *a, const void *b)
+{
+   double x = *(const double *)a, y = *(const double *)b;
+   return (x > y) - (x < y);
+}
+
+static void
+print_time(RunState *r, double *ms, const char *where)
+{
+   qsort(ms, r->time_runs, sizeof *ms, compare_double);
+   printf("%s  median %.4f ms, fastest %.4f, slowest %.4f, %u runs, on %s\n", r->o.kernel,
+          ms[r->time_runs / 2], ms[0], ms[r->time_runs - 1], r->time_runs, where);
+}
+
+static void
+print_line(void *user, const char *line, size_t len)
+{
+   (void)user;
+   fwrite(line, 1, len, stdout);
+   fputc('\n', stdout);
+}
+
+/* Where the program went wrong, as other errors are told. */
+static void
+print_fault(void *user, const char *text, size_t len)
+{
+   bool *is_told = user;
+   *is_told = true;
+   fprintf(stderr, "%.*s\n", (int)len, text);
+}
+
+static double
+now_ms(void)
+{
+   struct timespec t;
+   clock_gettime(CLOCK_MONOTONIC, &t);
+   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static int
+run_on_cpu(RunState *r)
+{
+   uint32_t threads;
+   if (!tl_cmd_number(r->c, TL_OPT_THREADS, 4096, &threads))
+      return EXIT_USAGE;
+   size_t n;
+   TilecArg *args = launch_args(r, &n);
+   bool count = r->on_sim && tl_option(&r->c->cl, TL_OPT_STATS);
+   TlSimStats stats = {0};
+   bool is_told = false;
+   TilecHostLaunch l = {.struct_size = sizeof l,
+                        .mode = r->on_sim ? TILEC_HOST_SIM : TILEC_HOST_CPU,
+                        .grid = {r->grid[0], r->grid[1], r->grid[2]},
+                        .args = args,
+                        .num_args = n,
+                        .num_threads = threads,
+                        .on_print = print_line,
+                        .on_fault = print_fault,
+                        .user = &is_told,
+                        .timeout_ms = r->o.timeout_ms};
+   double *ms = tl_new_array(r->c->arena, double, r->time_runs + 1);
+   for (uint32_t i = 0; i < (r->time_runs ? r->time_runs : 1); i++) {
+      TilecFault fault = {0};
+      double start = now_ms();
+      TilecStatus status =
+         tl_unit_run_host(&r->unit, &l, r->o.check, count ? &stats : NULL, &fault);
+      ms[i] = now_ms() - start;
+      if (status == TILEC_OK)
+         continue;
+      tl_cmd_diagnostics(r->c, &r->unit);
+      if (is_told)
+         return tl_cmd_exit_code(status);
+      if (fault.message[0])
+         tl_cmd_error("%s", fault.message);
+      else if (!r->unit.diags.num_errors)
+         tl_cmd_error("%s", tilec_status_string(status));
+      return tl_cmd_exit_code(status);
+   }
+   if (r->time_runs)
+      print_time(r, ms, r->on_sim ? "the GPU simulator" : "the CPU executor");
+   if (count) {
+      TlSb sb;
+      tl_sb_init(&sb, r->c->arena);
+      tl_sim_stats_print(&stats, &sb);
+      fputs(tl_sb_cstr(&sb), stderr);
+   }
+   return EXIT_OK;
+}
+
+static TilecStatus
+time_on_gpu(RunState *r, const TilecLaunch *l, const TilecArg *args, size_t n)
+{
+   TilecEvent *start = NULL, *stop = NULL;
+   double *ms = tl_new_array(r->c->arena, double, r->time_runs + 1);
+   TilecStatus status = tilec_event_new(r->rt, &start);
+   if (status == TILEC_OK)
+      status = tilec_event_new(r->rt, &stop);
+   for (uint32_t i = 0; i < r->time_runs + 3 && status == TILEC_OK; i++) {
+      status = tilec_event_record(start, NULL);
+      if (status == TILEC_OK)
+         status = tilec_launch(r->kernel, l, args, n);
+      if (status == TILEC_OK)
+         status = tilec_event_record(stop, NULL);
+      if (status == TILEC_OK)
+         status = tilec_event_sync(stop);
+      if (status == TILEC_OK)
+         status = tilec_event_elapsed(start, stop, &ms[i < 3 ? 0 : i - 3]);
+   }
+   tilec_event_free(start);
+   tilec_event_free(stop);
+   TilecDeviceInfo d;
+   if (status == TILEC_OK && (status = tilec_runtime_device(r->rt, &d)) == TILEC_OK)
+      print_time(r, ms, d.name);
+   return status;
+}
+
+static int
+run_on_gpu(RunState *r)
+{
+   TlUnit *u = &r->unit;
+   TilecStatus status = TILEC_BAD_IMAGE;
+   if (r->image.cubin) /* of another assembler than the driver likes, it is no failure */
+      status = tilec_module_load(r->rt, r->image.cubin, r->image.cubin_len, u->json, u->json_len,
+                                 &r->module);
+   if (status == TILEC_BAD_IMAGE || status == TILEC_BAD_TARGET || status == TILEC_DRIVER_TOO_OLD)
+      status = tilec_module_load(r->rt, u->text[TILEC_STAGE_PTX], u->text_len[TILEC_STAGE_PTX],
+                                 u->json, u->json_len, &r->module);
+   if (status == TILEC_OK)
+      status = tilec_module_kernel(r->module, NULL, &r->kernel);
+   if (status == TILEC_OK)
+      status = tl_cmd_args_upload(&r->a, r->rt);
+   if (status != TILEC_OK)
+      return runtime_error(r, status);
+   size_t n;
+   TilecArg *args = launch_args(r, &n);
+   TilecLaunch l = {.grid = {r->grid[0], r->grid[1], r->grid[2]}};
+   status = tilec_launch(r->kernel, &l, args, n);
+   if (status == TILEC_OK)
+      status = tilec_runtime_sync(r->rt);
+   if (status == TILEC_OK)
+      status = tl_cmd_args_download(&r->a);
+   if (status == TILEC_OK && r->time_runs)
+      status = time_on_gpu(r, &l, args, n);
+   return status == TILEC_OK ? EXIT_OK : runtime_error(r, status);
+}
+
+/* ---- results ---- */
+static int
+save_arrays(RunState *r)
+{
+   const TlCommandLine *cl = &r->c->cl;
+   TlOutput *files = tl_new_array(r->c->arena, TlOutput, cl->uses.len + 1);
+   size_t n = 0;
+   for (size_t i = 0; i < cl->uses.len; i++) {
+      TlOptionUse use = cl->uses.data[i];
+      if (use.id != TL_OPT_SAVE)
+         continue;
+      const char *eq = strchr(use.value, '=');
+      TlCmdArg *a = eq ? tl_cmd_arg_find(&r->a, use.value, (size_t)(eq - use.value)) : NULL;
+      if (!a || !a->is_given || a->value.kind != TL_CLI_ARRAY) {
+         tl_cmd_error("--save takes NAME=FILE.npy of an array argument; found '%s'", use.value);
+         return EXIT_USAGE;
+      }
+      TlSb head;
+      tl_sb_init(&head, r->c->arena);
+      tl_npy_head(&a->value.array, &head);
+      files[n++] = (TlOutput){.path = eq + 1,
+                              .text = head.data,
+                              .len = head.len,
+                              .data = a->value.array.data,
+                              .data_len = a->value.array.bytes};
+   }
+   return tl_cmd_write_all(r->c, files, n) ? EXIT_OK : EXIT_ENVIRONMENT;
+}
+
+static void
+release(RunState *r)
+{
+   tl_cmd_args_free(&r->a);
+   tilec_module_free(r->module);
+   tilec_runtime_close(r->rt);
+   tl_unit_free(&r->unit);
+   tl_cmd_image_free(&r->image);
+}
+
+/* "native", or nothing said: the device's own architecture. */
+static void
+choose_arch(RunState *r)
+{
+   TilecDeviceInfo d;
+   bool native = !r->o.arch || strcmp(r->o.arch, "native") == 0;
+   if (!native)
+      return;
+   r->o.arch = NULL;
+   if (r->rt && tilec_runtime_device(r->rt, &d) == TILEC_OK)
+      r->o.arch = tl_arena_strdup(r->c->arena, d.arch);
+}
+
+static int
+compile_and_run(RunState *r)
+{
+   int code = open_executor(r);
+   if (code != EXIT_OK)
+      return code;
+   choose_arch(r);
+   make_signature(r);
+   if (r->rt && r->a.is_autotuned && !tl_option(&r->c->cl, TL_OPT_NO_TUNE) &&
+       (code = tl_measure_choose(r->c, &r->o)) != EXIT_OK)
+      return code;
+   const char *grid = tl_option(&r->c->cl, TL_OPT_GRID);
+   if (is_grid_expression(grid))
+      r->o.grid = tl_arena_printf(r->c->arena, "(%s)", grid);
+   TilecStage shown = tl_option(&r->c->cl, TL_OPT_EMIT) ? r->o.stop_after : TILEC_STAGE_DEFAULT;
+   r->o.keep_stages |= shown ? TILEC_STAGE_BIT(shown) : 0;
+   TilecStage needed = r->rt ? TILEC_STAGE_PTX : r->on_sim ? TILEC_STAGE_LOWERED : TILEC_STAGE_IR;
+   r->o.stop_after = shown > needed ? TILEC_STAGE_PTX : needed;
+   TilecStatus status = r->rt ? tl_cmd_compile_cached(r->c, &r->unit, &r->o, &r->extra, &r->image)
+                              : tl_unit_compile(&r->unit, &r->o, &r->extra);
+   if (status == TILEC_OK && shown && r->unit.text[shown])
+      tl_cmd_write(r->c, NULL, r->unit.text[shown], r->unit.text_len[shown]);
+   if (!r->rt)
+      tl_cmd_diagnostics(r->c, &r->unit);
+   if (status != TILEC_OK)
+      return tl_cmd_exit_code(status);
+   r->unit.diags.first = r->unit.diags.last = NULL; /* shown already */
+   if (!tl_cmd_extras(r->c, &r->unit, r->o.kernel))
+      return EXIT_ENVIRONMENT;
+   if (!read_grid(r))
+      return EXIT_USAGE;
+   for (unsigned i = 1; i < 3; i++)
+      if (r->grid[i] > MAX_GRID_YZ) {
+         tl_cmd_error("grid %c is %u, at most %d is allowed", "xyz"[i], r->grid[i], MAX_GRID_YZ);
+         return EXIT_LIMIT;
+      }
+   code = r->rt ? run_on_gpu(r) : run_on_cpu(r);
+   return code == EXIT_OK ? save_arrays(r) : code;
+}
+
+int
+tl_cmd_run(TlCommand *c)
+{
+   RunState *r = tl_new(c->arena, RunState);
+   r->c = c;
+   if (c->cl.operands.len != 1) {
+      tl_cmd_error("'run' takes one file; %zu were given", c->cl.operands.len);
+      return EXIT_USAGE;
+   }
+   if (!tl_cmd_options(c, &r->o, &r->extra))
+      return EXIT_USAGE;
+   const char *dot = strrchr(r->o.file, '.');
+   if (dot && strcmp(dot, ".tir") == 0) {
+      tl_cmd_error("%s: 'run' takes the source of a kernel; IR text can be built, not run",
+                   r->o.file);
+      return EXIT_USAGE;
+   }
+   const char *time = tl_option(&c->cl, TL_OPT_TIME);
+   if (time && *time && !tl_cmd_number(c, TL_OPT_TIME, 1000000, &r->time_runs))
+      return EXIT_USAGE;
+   if (time && !*time)
+      r->time_runs = 20;
+   r->a.c = c;
+   int code = tl_cmd_args_params(&r->a, &r->o, &r->extra);
+   if (code != EXIT_OK)
+      return code;
+   TilecStatus status = tl_unit_init(&r->unit, NULL, &r->extra);
+   if (status != TILEC_OK)
+      return tl_cmd_exit_code(status);
+   code = tl_cmd_args_values(&r->a) && all_given(r) ? compile_and_run(r) : EXIT_PROGRAM;
+   release(r);
+   return code;
+}

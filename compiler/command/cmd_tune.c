@@ -1,0 +1,437 @@
+/* tilec tune, and what it shares with tilec bench: a kernel opened through the runtime. */
+#include "command/measure.h"
+
+#include "command/cached.h"
+#include "compile/program.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- where choices are kept ---- */
+const char *
+tl_measure_database(TlCommand *c)
+{
+   const char *asked = tl_option(&c->cl, TL_OPT_DATABASE);
+   if (asked)
+      return strcmp(asked, "none") == 0 ? NULL : asked;
+   const char *dir = tl_cmd_cache_dir(c);
+   if (!dir)
+      return NULL;
+   return tl_arena_printf(c->arena, "%s/tune.db", dir);
+}
+
+/* The cache folder and the one it lies in; the tuner says when its file cannot be made. */
+static void
+make_folder(TlCommand *c, const char *database)
+{
+   if (!database || tl_option(&c->cl, TL_OPT_DATABASE))
+      return;
+   char *path = tl_arena_strdup(c->arena, database);
+   for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+      *slash = 0;
+      (void)mkdir(path, 0700);
+      *slash = '/';
+   }
+}
+
+/* ---- opening ---- */
+int
+tl_measure_error(TlMeasure *m, TilecStatus status)
+{
+   char text[4096] = "";
+   if (m->rt)
+      tilec_runtime_error(m->rt, text, sizeof text);
+   size_t n = strlen(text);
+   while (n && text[n - 1] == '\n')
+      text[--n] = 0;
+   tl_cmd_error("%s", n ? text : tilec_status_string(status));
+   return tl_cmd_exit_code(status);
+}
+
+static bool
+read_options(TlMeasure *m)
+{
+   uint32_t warmup, rep, reference;
+   if (!tl_cmd_number(m->c, TL_OPT_WARMUP, 600000, &warmup) ||
+       !tl_cmd_number(m->c, TL_OPT_REP, 600000, &rep) ||
+       !tl_cmd_number(m->c, TL_OPT_REFERENCE, 100000, &reference))
+      return false;
+   m->options = (TilecTuneOptions){
+      .struct_size = sizeof m->options,
+      .force = tl_option(&m->c->cl, TL_OPT_FORCE) || tl_option(&m->c->cl, TL_OPT_REFERENCE),
+      .on_host = true,
+      .warm_cache = tl_option(&m->c->cl, TL_OPT_WARM_CACHE) != NULL,
+      .warmup_ms = warmup,
+      .rep_ms = rep,
+      .reference = tl_option(&m->c->cl, TL_OPT_REFERENCE) ? reference + 1 : 0,
+   };
+   return true;
+}
+
+static int
+open_runtime(TlMeasure *m)
+{
+   const char *on = tl_option(&m->c->cl, TL_OPT_ON);
+   static const char *const names[] = {"cuda", "cpu", "sim"};
+   unsigned which = 0;
+   while (which < 3 && on && strcmp(on, names[which]) != 0)
+      which++;
+   if (which == 3 && strcmp(on, "auto") != 0) {
+      tl_cmd_error("--on takes auto, cpu, sim or cuda; found '%s'", on);
+      return EXIT_USAGE;
+   }
+   bool is_auto = !on || which == 3;
+   uint32_t threads;
+   if (!tl_cmd_number(m->c, TL_OPT_THREADS, 4096, &threads))
+      return EXIT_USAGE;
+   char error[512] = "";
+   TilecRuntimeOptions o = {.struct_size = sizeof o,
+                            .executor = is_auto ? TILEC_ON_CUDA : (TilecExecutor)which,
+                            .num_threads = threads,
+                            .error = error,
+                            .error_bytes = sizeof error};
+   TilecStatus status = tilec_runtime_open(&o, &m->rt);
+   if (status != TILEC_OK && is_auto) {
+      o.executor = TILEC_ON_CPU;
+      status = tilec_runtime_open(&o, &m->rt);
+   }
+   if (status == TILEC_OK)
+      return EXIT_OK;
+   m->rt = NULL;
+   tl_cmd_error("%s", error[0] ? error : tilec_status_string(status));
+   return EXIT_ENVIRONMENT;
+}
+
+/* The argument as the runtime takes it. */
+static TilecArg
+runtime_arg(const TlCmdArg *a)
+{
+   const char *type = tl_cmd_arg_scalar(a), *text = a->param->default_text;
+   bool is_float = type[0] == 'f' || type[0] == 'b';
+   if (!a->is_given) {
+      if (!text)
+         return tilec_none();
+      bool whole = !strpbrk(text, ".eE") && !is_float;
+      return whole ? tilec_int(TILEC_I64, strtoll(text, NULL, 0)) : tilec_fp32(strtof(text, NULL));
+   }
+   switch (a->value.kind) {
+   case TL_CLI_ARRAY:
+      return tilec_view(tl_public_dtype(a->value.array.dtype), a->buffer, 0);
+   case TL_CLI_BOOL:
+      return tilec_int(TILEC_I1, a->value.i);
+   case TL_CLI_FLOAT:
+      return strcmp(type, "fp64") == 0 ? tilec_fp64(a->value.f) : tilec_fp32((float)a->value.f);
+   case TL_CLI_INT:
+      if (is_float)
+         return tilec_fp64((double)a->value.i);
+      return a->value.is_u64 ? tilec_uint(TILEC_U64, (uint64_t)a->value.i)
+                             : tilec_int(TILEC_I64, a->value.i);
+   default:
+      return tilec_none();
+   }
+}
+
+/* Defines, launch arguments, and what the compiler may know of these. */
+static bool
+collect(TlMeasure *m)
+{
+   TL_VEC(TilecDefine) defines = {0}, values = {0};
+   m->values = tl_new_array(m->c->arena, TilecArg, m->args.num + 1);
+   for (size_t i = 0; i < m->o.num_defines; i++)
+      tl_vec_push(m->c->arena, &defines, m->o.defines[i]);
+   bool ok = true;
+   for (unsigned i = 0; i < m->args.num; i++) {
+      const TlCmdArg *a = &m->args.list[i];
+      if (a->param->is_constexpr) {
+         if (a->is_given)
+            tl_vec_push(m->c->arena, &defines,
+                        (TilecDefine){a->param->name, tl_cmd_arg_text(m->c->arena, a)});
+         continue;
+      }
+      if (!a->is_given && !a->param->default_text) {
+         tl_cmd_error("kernel '%s' needs a value for '%s': --arg %s=VALUE", m->args.kernel,
+                      a->param->name, a->param->name);
+         ok = false;
+         continue;
+      }
+      TilecArg *v = &m->values[m->num_values++];
+      *v = runtime_arg(a);
+      if (a->is_given)
+         tl_vec_push(m->c->arena, &values,
+                     (TilecDefine){a->param->name, tl_cmd_arg_value(m->c->arena, a)});
+   }
+   m->o.defines = defines.data;
+   m->o.num_defines = defines.len;
+   m->o.values = values.data;
+   m->o.num_values = values.len;
+   return ok;
+}
+
+static void
+read_grid(TlMeasure *m)
+{
+   const char *text = tl_option(&m->c->cl, TL_OPT_GRID);
+   m->launch = (TilecLaunch){.grid = {TILEC_OWN_GRID, 1, 1}};
+   if (text)
+      m->o.grid = tl_arena_printf(m->c->arena, "(%s)", text);
+}
+
+static TilecStatus
+open_kernel(TlMeasure *m)
+{
+   TilecJitOptions jo = {.struct_size = sizeof jo,
+                         .tune = TILEC_TUNE_STORED,
+                         .cache_dir = tl_cmd_cache_dir(m->c),
+                         .tune_database = m->database};
+   const char **defines = tl_new_array(m->c->arena, const char *, m->o.num_defines + 1);
+   for (size_t i = 0; i < m->o.num_defines; i++)
+      defines[i] =
+         tl_arena_printf(m->c->arena, "%s=%s", m->o.defines[i].name, m->o.defines[i].value);
+   TilecSource s = {.struct_size = sizeof s,
+                    .file = m->o.file,
+                    .kernel = m->o.kernel,
+                    .defines = defines,
+                    .num_defines = m->o.num_defines,
+                    .include_dirs = m->o.include_dirs,
+                    .num_include_dirs = m->o.num_include_dirs,
+                    .num_warps = m->o.num_warps,
+                    .num_stages = m->o.num_stages,
+                    .debug_info = m->o.debug_info,
+                    .check = m->o.check,
+                    .arch = m->o.arch && strcmp(m->o.arch, "native") ? m->o.arch : NULL,
+                    .opt = (uint32_t)m->o.opt,
+                    .fp_mode = (uint32_t)m->o.fp_mode,
+                    .grid = m->o.grid};
+   TilecStatus status = tilec_jit_attach(m->rt, &jo);
+   if (status == TILEC_OK)
+      status = tilec_module_from_source(m->rt, &s, &m->module);
+   return status == TILEC_OK ? tilec_module_kernel(m->module, NULL, &m->kernel) : status;
+}
+
+static TilecStatus
+list_configs(TlMeasure *m)
+{
+   TilecSessionOptions so = {.struct_size = sizeof so};
+   TilecStatus status = tilec_session_new(&so, &m->session);
+   if (status == TILEC_OK)
+      status = tilec_list_kernels(m->session, &m->o, &m->listing);
+   for (uint32_t i = 0; status == TILEC_OK && i < tilec_listing_count(m->listing); i++) {
+      const TilecKernelDecl *d = tilec_listing_kernel(m->listing, i);
+      if (strcmp(d->name, m->o.kernel) == 0)
+         m->tuning = d->tuning;
+   }
+   return status;
+}
+
+int
+tl_measure_open(TlMeasure *m, TlCommand *c)
+{
+   m->c = c;
+   m->args.c = c;
+   m->is_terminal = isatty(STDERR_FILENO);
+   if (c->cl.operands.len != 1) {
+      tl_cmd_error("'%s' takes one file; %zu were given", c->cl.command_name, c->cl.operands.len);
+      return EXIT_USAGE;
+   }
+   if (!tl_cmd_options(c, &m->o, &m->extra) || !read_options(m))
+      return EXIT_USAGE;
+   int code = tl_cmd_args_params(&m->args, &m->o, &m->extra);
+   if (code != EXIT_OK)
+      return code;
+   if (!tl_cmd_args_values(&m->args))
+      return EXIT_PROGRAM;
+   if ((code = open_runtime(m)) != EXIT_OK)
+      return code;
+   TilecStatus status = tl_cmd_args_upload(&m->args, m->rt);
+   if (status != TILEC_OK)
+      return tl_measure_error(m, status);
+   if (!collect(m))
+      return EXIT_PROGRAM;
+   read_grid(m);
+   m->database = tl_measure_database(c);
+   make_folder(c, m->database);
+   status = open_kernel(m);
+   if (status == TILEC_OK)
+      status = list_configs(m);
+   return status == TILEC_OK ? EXIT_OK : tl_measure_error(m, status);
+}
+
+void
+tl_measure_close(TlMeasure *m)
+{
+   tilec_listing_free(m->listing);
+   tilec_session_free(m->session);
+   tilec_module_free(m->module);
+   tl_cmd_args_free(&m->args);
+   if (m->rt)
+      tilec_runtime_close(m->rt);
+}
+
+/* ---- measuring ---- */
+static void
+show_progress(void *user, const TilecTuneProgress *p)
+{
+   (void)user;
+   if (p->rounds)
+      fprintf(stderr, "\rmeasuring %u configurations: round %u of %u   ", p->candidates,
+              p->measured, p->rounds);
+   else
+      fprintf(stderr, "\rcompiling %u of %u   ", p->compiled, p->candidates);
+}
+
+TilecStatus
+tl_measure_run(TlMeasure *m, const TilecTuneOptions *options, TilecTuneResult **out)
+{
+   TilecTuneOptions o = *options;
+   if (m->is_terminal)
+      o.on_progress = show_progress;
+   TilecStatus status = tilec_kernel_tune(m->kernel, &m->launch, m->values, m->num_values, &o, out);
+   if (m->is_terminal)
+      fprintf(stderr, "\r%60s\r", "");
+   return status;
+}
+
+static void
+take_config(TlMeasure *m, const TilecConfig *config, TilecCompileOptions *o)
+{
+   TL_VEC(TilecDefine) defines = {0};
+   for (size_t i = 0; i < o->num_defines; i++)
+      tl_vec_push(m->c->arena, &defines, o->defines[i]);
+   for (uint32_t i = 0; i < config->num_values; i++)
+      tl_vec_push(m->c->arena, &defines,
+                  (TilecDefine){tl_arena_strdup(m->c->arena, config->values[i].name),
+                                tl_arena_strdup(m->c->arena, config->values[i].value)});
+   o->defines = defines.data;
+   o->num_defines = defines.len;
+   o->num_warps = config->num_warps;
+   o->num_stages = config->num_stages;
+}
+
+int
+tl_measure_choose(TlCommand *c, TilecCompileOptions *o)
+{
+   TlMeasure *m = tl_new(c->arena, TlMeasure);
+   TilecTuneResult *r = NULL;
+   int code = tl_measure_open(m, c);
+   if (code == EXIT_OK && m->tuning) {
+      TilecStatus status = tl_measure_run(m, &m->options, &r);
+      code = status == TILEC_OK ? EXIT_OK : tl_measure_error(m, status);
+   }
+   const TilecTuneInfo *info = tilec_tune_info(r);
+   const char *picked = info ? info->candidates[info->winner].config : "";
+   for (uint32_t i = 0; m->tuning && i < m->tuning->num_configs; i++)
+      if (strcmp(m->tuning->configs[i].text, picked) == 0)
+         take_config(m, &m->tuning->configs[i], o);
+   if (info && info->note[0])
+      fprintf(stderr, "tilec: note: %s\n", info->note);
+   tilec_tune_free(r);
+   tl_measure_close(m);
+   return code;
+}
+
+/* ---- tilec tune ---- */
+static bool
+put_text(void *user, const char *text, size_t len)
+{
+   tl_sb_mem(user, text, len);
+   return true;
+}
+
+static int
+export_choices(TlCommand *c, const char *database, const char *path)
+{
+   TlSb sb;
+   tl_sb_init(&sb, c->arena);
+   char error[256] = "";
+   if (tilec_tune_export(database, put_text, &sb, error, sizeof error) != TILEC_OK) {
+      tl_cmd_error("%s", error[0] ? error : "the choices could not be read");
+      return EXIT_ENVIRONMENT;
+   }
+   return tl_cmd_write(c, path, tl_sb_cstr(&sb), sb.len) ? EXIT_OK : EXIT_ENVIRONMENT;
+}
+
+static int
+import_choices(TlCommand *c, const char *database, const char *path)
+{
+   const char *text, *why;
+   char error[256] = "";
+   size_t len;
+   uint32_t count = 0;
+   if (!tl_read_file(c->arena, path, &text, &len, &why)) {
+      tl_cmd_error("cannot read '%s': %s", path, why);
+      return EXIT_PROGRAM;
+   }
+   TilecStatus status = tilec_tune_import(database, text, len, &count, error, sizeof error);
+   if (status != TILEC_OK) {
+      tl_cmd_error("'%s': %s", path, error[0] ? error : tilec_status_string(status));
+      return status == TILEC_BAD_IMAGE ? EXIT_PROGRAM : EXIT_ENVIRONMENT;
+   }
+   printf("%u choices\n", count);
+   return EXIT_OK;
+}
+
+static void
+print_candidate(const TilecTuneCandidate *c, bool is_winner)
+{
+   if (c->status == TILEC_OK && c->num_samples)
+      printf("%s %9.4f ms  (%.4f to %.4f)  %s\n", is_winner ? "*" : " ", c->median_ms, c->low_ms,
+             c->high_ms, c->config);
+   else if (c->status == TILEC_OK)
+      printf("%s stored         %s\n", is_winner ? "*" : " ", c->config);
+   else
+      printf("  dropped        %s: %s\n", c->config, c->reason);
+}
+
+static int
+tune_kernel(TlCommand *c)
+{
+   TlMeasure *m = tl_new(c->arena, TlMeasure);
+   TilecTuneResult *r = NULL;
+   int code = tl_measure_open(m, c);
+   if (code == EXIT_OK && !m->tuning) {
+      tl_cmd_error("kernel '%s' has no configurations to choose from: @autotune lists them",
+                   m->args.kernel);
+      code = EXIT_PROGRAM;
+   }
+   if (code == EXIT_OK) {
+      TilecStatus status = tl_measure_run(m, &m->options, &r);
+      code = status == TILEC_OK ? EXIT_OK : tl_measure_error(m, status);
+   }
+   const TilecTuneInfo *info = tilec_tune_info(r);
+   if (info) {
+      printf("%s for %s\n", m->args.kernel, info->key);
+      for (uint32_t i = 0; i < info->num_candidates; i++)
+         print_candidate(&info->candidates[i], i == info->winner);
+      if (info->is_stored && !info->from_store)
+         printf("kept in %s\n", m->database);
+      if (info->note[0])
+         fprintf(stderr, "tilec: note: %s\n", info->note);
+   }
+   tilec_tune_free(r);
+   tl_measure_close(m);
+   return code;
+}
+
+int
+tl_cmd_tune(TlCommand *c)
+{
+   const char *to = tl_option(&c->cl, TL_OPT_EXPORT), *from = tl_option(&c->cl, TL_OPT_IMPORT);
+   if (!to && !from)
+      return tune_kernel(c);
+   const char *database = tl_measure_database(c);
+   if (!database) {
+      tl_cmd_error("no database: name one with --database=FILE");
+      return EXIT_USAGE;
+   }
+   if (c->cl.operands.len) {
+      tl_cmd_error("--export and --import take no kernel");
+      return EXIT_USAGE;
+   }
+   make_folder(c, database);
+   int code = from ? import_choices(c, database, from) : EXIT_OK;
+   return code == EXIT_OK && to ? export_choices(c, database, to) : code;
+}

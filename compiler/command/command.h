@@ -1,0 +1,64 @@
+/* What the subcommands of `tilec` share.  Only the command prints and exits. */
+#ifndef TL_COMMAND_COMMAND_H
+#define TL_COMMAND_COMMAND_H
+
+#include "command/options.h"
+#include "compile/unit.h"
+
+enum {
+   EXIT_OK = 0,
+   EXIT_PROGRAM = 1,
+   EXIT_USAGE = 2,
+   EXIT_ENVIRONMENT = 3,
+   EXIT_LIMIT = 4,
+   EXIT_BUG = 70,
+};
+
+/* What --emit asks for: a stage of the compiler, or something made of the PTX. */
+typedef enum TlEmit { TL_EMIT_STAGE, TL_EMIT_CUBIN, TL_EMIT_C } TlEmit;
+
+typedef struct TlCommand {
+   TlMem mem;
+   TlArena *arena; /* lives for the whole command */
+   TlCommandLine cl;
+   bool color;
+   TlEmit emit; /* set by tl_cmd_options */
+} TlCommand;
+
+int tl_cmd_build(TlCommand *c);
+int tl_cmd_run(TlCommand *c);
+int tl_cmd_bench(TlCommand *c);
+int tl_cmd_tune(TlCommand *c);
+int tl_cmd_list(TlCommand *c);
+int tl_cmd_doctor(TlCommand *c);
+int tl_cmd_explain(TlCommand *c);
+int tl_cmd_cache(TlCommand *c);
+
+/* Fills public options from the command line; false after a message to stderr. */
+bool tl_cmd_options(TlCommand *c, TilecCompileOptions *o, TlUnitExtra *extra);
+/* Prints the unit's diagnostics (text or JSON as asked for) and its error line. */
+void tl_cmd_diagnostics(TlCommand *c, TlUnit *u);
+int tl_cmd_exit_code(TilecStatus status);
+/* "tilec: ..." on stderr. */
+void tl_cmd_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* output.c.  A file appears under its name whole or not at all: it is written beside it and
+ * renamed.  Several builds may write into one folder at once. */
+typedef struct TlOutput {
+   const char *path; /* NULL or "-": standard output */
+   const char *text;
+   size_t len;
+   const void *data; /* `data_len` bytes that follow the text */
+   size_t data_len;
+} TlOutput;
+/* All of them, or none when one cannot be written; false after a message. */
+bool tl_cmd_write_all(TlCommand *c, const TlOutput *files, size_t n);
+bool tl_cmd_write(TlCommand *c, const char *path, const char *text, size_t len);
+/* "a/elu.ptx", "json" -> "a/elu.json" */
+const char *tl_cmd_beside(TlCommand *c, const char *path, const char *suffix);
+/* --depfile: a make rule saying that the outputs depend on the sources read. */
+const char *tl_cmd_depfile(TlCommand *c, const TlUnit *u, const TlOutput *outputs, size_t n);
+/* --stats and --save-temps after a compilation. */
+bool tl_cmd_extras(TlCommand *c, TlUnit *u, const char *stem);
+bool tl_cmd_number(TlCommand *c, TlOptionId id, uint32_t max, uint32_t *out);
+
+#endif

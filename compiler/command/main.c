@@ -1,0 +1,97 @@
+/* The `tilec` command: picks the subcommand.  The only place that decides about terminals. */
+#include "command/command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool
+use_color(const TlCommandLine *cl)
+{
+   const char *when = tl_option(cl, TL_OPT_COLOR);
+   if (when && strcmp(when, "always") == 0)
+      return true;
+   if (when && strcmp(when, "never") == 0)
+      return false;
+   return isatty(STDERR_FILENO) && !getenv("NO_COLOR");
+}
+
+static int
+print_help(TlCommand *c, unsigned command)
+{
+   TlSb sb;
+   tl_sb_init(&sb, c->arena);
+   tl_options_help(&sb, command, c->cl.command_name);
+   return tl_cmd_write(c, NULL, sb.data, sb.len) ? EXIT_OK : EXIT_ENVIRONMENT;
+}
+
+static int
+dispatch(TlCommand *c, int argc)
+{
+   if (c->cl.error) {
+      tl_cmd_error("%s", c->cl.error);
+      return EXIT_USAGE;
+   }
+   const char *color = tl_option(&c->cl, TL_OPT_COLOR);
+   if (color && strcmp(color, "auto") && strcmp(color, "always") && strcmp(color, "never")) {
+      tl_cmd_error("--color takes auto, always or never; found '%s'", color);
+      return EXIT_USAGE;
+   }
+   if (tl_option(&c->cl, TL_OPT_VERSION)) {
+      printf("tilec %s (LLVM %s)\n", tilec_version(), tl_codegen_llvm_version());
+      return EXIT_OK;
+   }
+   if (tl_option(&c->cl, TL_OPT_HELP) || argc < 2)
+      return print_help(c, c->cl.is_named ? c->cl.command : CMD_ALL) != EXIT_OK ? EXIT_ENVIRONMENT
+             : argc < 2                                                         ? EXIT_USAGE
+                                                                                : EXIT_OK;
+   switch (c->cl.command) {
+   case CMD_RUN:
+      return tl_cmd_run(c);
+   case CMD_BENCH:
+      return tl_cmd_bench(c);
+   case CMD_TUNE:
+      return tl_cmd_tune(c);
+   case CMD_LIST:
+      return tl_cmd_list(c);
+   case CMD_DOCTOR:
+      return tl_cmd_doctor(c);
+   case CMD_CACHE:
+      return tl_cmd_cache(c);
+   case CMD_EXPLAIN:
+      return tl_cmd_explain(c);
+   default:
+      return tl_cmd_build(c);
+   }
+}
+
+int
+main(int argc, char **argv)
+{
+   TlCommand *c = calloc(1, sizeof *c);
+   if (!c)
+      return EXIT_LIMIT;
+   tl_mem_init(&c->mem);
+   jmp_buf oom;
+   c->mem.oom = &oom;
+   int code = EXIT_LIMIT;
+   if (setjmp(oom)) {
+      tl_cmd_error("out of memory");
+      tl_arena_free(c->arena);
+      free(c);
+      return EXIT_LIMIT;
+   }
+   c->arena = tl_arena_new(&c->mem);
+   tl_command_line_parse(c->arena, argc, argv, &c->cl);
+   c->color = use_color(&c->cl);
+   code = dispatch(c, argc);
+   if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_OK) {
+      tl_cmd_error("cannot write 'standard output': %s", strerror(errno));
+      code = EXIT_ENVIRONMENT;
+   }
+   tl_arena_free(c->arena);
+   free(c);
+   return code;
+}

@@ -1,0 +1,30 @@
+/* .npy files (NumPy format versions 1 to 3, C order, little-endian).  bf16 and fp8 have no NumPy
+ * type: they travel as uint16 and uint8 files with the dtype named by the caller. */
+#ifndef TL_COMMAND_NPY_H
+#define TL_COMMAND_NPY_H
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "ir/dtype.h"
+
+#include <stdbool.h>
+
+typedef struct TlArray {
+   TlDtype dtype;
+   unsigned rank;
+   uint64_t shape[32];
+   uint64_t elems, bytes;
+   void *data; /* malloc'ed, 64-byte aligned; free() it */
+} TlArray;
+
+/* want: the dtype the caller named, or TL_DTYPE_COUNT for the file's own.  false: *why is one
+ * sentence that names what was found and what was expected, with the byte offset where that helps.
+ */
+bool tl_npy_read(TlArena *arena, const char *path, TlDtype want, TlArray *out, const char **why);
+/* What stands before the array's bytes in its file. */
+void tl_npy_head(const TlArray *array, TlSb *out);
+/* Allocates data for shape; false if too large or out of memory. */
+bool tl_array_alloc(TlArray *array);
+void tl_array_free(TlArray *array);
+
+#endif

@@ -1,0 +1,191 @@
+/* Parsing and help from the option table.  `--name value`, `--name=value`, `-n value`, `-nvalue`,
+ * `--` ends options; single-dash long forms `-Rlayout`, `-O3`, `-Werror` come from the short form.
+ */
+#include "command/options.h"
+
+#include <string.h>
+
+typedef struct Row {
+   char letter;
+   const char *name, *argument, *help;
+   unsigned commands;
+} Row;
+
+static const Row table[TL_OPT_COUNT] = {
+#define TL_OPTION(id, letter, name, argument, commands, help)                                      \
+   [TL_OPT_##id] = {letter, name, argument, help, commands},
+#include "command/options.def"
+};
+
+static const struct {
+   const char *name;
+   unsigned bit;
+   const char *operand, *help;
+} commands[] = {
+   {"build", CMD_BUILD, "FILE", "compile a kernel: tilec build FILE (also: tilec FILE)"},
+   {"run", CMD_RUN, "FILE", "compile and run a kernel on .npy files or made-up arrays"},
+   {"bench", CMD_BENCH, "FILE", "time a kernel: quantiles, bandwidth, variants side by side"},
+   {"tune", CMD_TUNE, "FILE",
+    "choose the configuration of an autotuned kernel and keep the choice"},
+   {"check", CMD_CHECK, "FILE", "diagnostics only"},
+   {"list", CMD_LIST, "FILE", "kernels of a file with their parameters and types"},
+   {"doctor", CMD_DOCTOR, "", "what works on this machine"},
+   {"explain", CMD_EXPLAIN, "CODE", "the long text of an error code"},
+   {"cache", CMD_CACHE, "stats|verify|clear",
+    "compiled kernels kept on disk: tilec cache stats|verify|clear"},
+};
+
+enum { NUM_COMMANDS = sizeof commands / sizeof commands[0] };
+
+static void
+fail(TlArena *arena, TlCommandLine *cl, const char *what, const char *which, const char *hint)
+{
+   if (!cl->error)
+      cl->error =
+         tl_arena_printf(arena, "%s '%s'%s%s", what, which, hint ? "; " : "", hint ? hint : "");
+}
+
+static const char *
+nearest_option(TlArena *arena, const char *name)
+{
+   unsigned best = (unsigned)strlen(name) / 3 + 2;
+   const char *found = NULL;
+   for (unsigned i = 0; i < TL_OPT_COUNT; i++) {
+      unsigned d = tl_edit_distance(name, table[i].name, best);
+      if (d < best) {
+         best = d;
+         found = table[i].name;
+      }
+   }
+   return found ? tl_arena_printf(arena, "did you mean '--%s'?", found) : "see tilec --help";
+}
+
+static int
+find_long(const char *name, size_t len)
+{
+   for (int i = 0; i < TL_OPT_COUNT; i++)
+      if (strlen(table[i].name) == len && memcmp(table[i].name, name, len) == 0)
+         return i;
+   return -1;
+}
+
+static void
+add_use(TlArena *arena, TlCommandLine *cl, int id, const char *value)
+{
+   if (!(table[id].commands & cl->command))
+      fail(arena, cl, "this command does not take", table[id].name, NULL);
+   tl_vec_push(arena, &cl->uses, (TlOptionUse){(TlOptionId)id, value ? value : ""});
+}
+
+/* Handles argv[*i], which starts with '-'. */
+static void
+parse_option(TlArena *arena, TlCommandLine *cl, int argc, char **argv, int *i)
+{
+   const char *a = argv[*i], *value = NULL;
+   int id = -1;
+   if (strcmp(a, "-Werror") == 0) {
+      add_use(arena, cl, TL_OPT_WERROR, NULL);
+      return;
+   }
+   if (a[1] == '-') {
+      const char *name = a + 2, *eq = strchr(name, '=');
+      id = find_long(name, eq ? (size_t)(eq - name) : strlen(name));
+      value = eq ? eq + 1 : NULL;
+   } else {
+      for (int k = 0; k < TL_OPT_COUNT && id < 0; k++)
+         if (table[k].letter && table[k].letter == a[1])
+            id = k;
+      if (id >= 0 && a[2])
+         value = a[2] == '=' ? a + 3 : a + 2;
+   }
+   if (id < 0) {
+      const char *name = a + (a[1] == '-' ? 2 : 1), *eq = strchr(name, '=');
+      fail(arena, cl, "unknown option", a,
+           nearest_option(arena, eq ? tl_arena_strndup(arena, name, (size_t)(eq - name)) : name));
+      return;
+   }
+   const char *argument = table[id].argument;
+   if (!*argument && value)
+      fail(arena, cl, "no value is taken by option", a, NULL);
+   if (*argument && *argument != '[' && !value) {
+      if (*i + 1 >= argc) {
+         fail(arena, cl, "a value must follow option", a, argument);
+         return;
+      }
+      value = argv[++*i];
+   }
+   add_use(arena, cl, id, value);
+}
+
+void
+tl_command_line_parse(TlArena *arena, int argc, char **argv, TlCommandLine *out)
+{
+   *out = (TlCommandLine){.command = CMD_BUILD, .command_name = "build"};
+   int i = 1;
+   for (unsigned c = 0; c < NUM_COMMANDS && argc > 1; c++)
+      if (strcmp(argv[1], commands[c].name) == 0) {
+         out->command = commands[c].bit;
+         out->command_name = commands[c].name;
+         out->is_named = true;
+         i = 2;
+      }
+   bool options = true;
+   for (; i < argc && !out->error; i++) {
+      if (options && strcmp(argv[i], "--") == 0)
+         options = false;
+      else if (options && argv[i][0] == '-' && argv[i][1])
+         parse_option(arena, out, argc, argv, &i);
+      else
+         tl_vec_push(arena, &out->operands, (const char *)argv[i]);
+   }
+}
+
+const char *
+tl_option(const TlCommandLine *cl, TlOptionId id)
+{
+   for (size_t i = cl->uses.len; i-- > 0;)
+      if (cl->uses.data[i].id == id)
+         return cl->uses.data[i].value;
+   return NULL;
+}
+
+void
+tl_options_help(TlSb *out, unsigned command, const char *command_name)
+{
+   bool all = command == CMD_ALL;
+   tl_sb_str(out, "tilec: kernels of a Triton-compatible tile language to PTX, without Python\n\n");
+   if (all) {
+      tl_sb_str(out, "usage: tilec COMMAND FILE [OPTIONS]\n\n");
+      for (unsigned c = 0; c < NUM_COMMANDS; c++)
+         tl_sb_printf(out, "  %-8s  %s\n", commands[c].name, commands[c].help);
+      tl_sb_str(out, "\noptions:\n");
+   } else {
+      const char *operand = "";
+      for (unsigned c = 0; c < NUM_COMMANDS; c++)
+         operand = commands[c].bit == command ? commands[c].operand : operand;
+      tl_sb_printf(out, "usage: tilec %s %s%s[OPTIONS]\n\noptions:\n", command_name, operand,
+                   *operand ? " " : "");
+   }
+   for (unsigned i = 0; i < TL_OPT_COUNT; i++) {
+      const Row *r = &table[i];
+      if (!(r->commands & command))
+         continue;
+      char flag[64] = "    ";
+      if (r->letter) {
+         flag[0] = '-';
+         flag[1] = r->letter;
+         flag[2] = ',';
+      }
+      TlSb name;
+      tl_sb_init(&name, out->arena);
+      tl_sb_printf(&name, "%s--%s", flag, r->name);
+      if (*r->argument == '[')
+         tl_sb_printf(&name, "[=%.*s]", (int)strlen(r->argument) - 2, r->argument + 1);
+      else if (*r->argument)
+         tl_sb_printf(&name, "=%s", r->argument);
+      tl_sb_printf(out, "  %-30s  %s\n", tl_sb_cstr(&name), r->help);
+   }
+   tl_sb_str(out,
+             "\nexit codes: 0 ok, 1 the program has errors, 2 usage, 3 environment, 4 limit or "
+             "time-out, 70 bug in tilec\n");
+}

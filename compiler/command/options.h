@@ -1,0 +1,51 @@
+/* The command line: one table of flags, parsed by hand so that help and errors come from it too. */
+#ifndef TL_COMMAND_OPTIONS_H
+#define TL_COMMAND_OPTIONS_H
+
+#include "base/str.h"
+#include "base/vec.h"
+
+#include <stdbool.h>
+
+enum {
+   CMD_BUILD = 1 << 0,
+   CMD_RUN = 1 << 1,
+   CMD_CHECK = 1 << 2,
+   CMD_LIST = 1 << 3,
+   CMD_DOCTOR = 1 << 4,
+   CMD_EXPLAIN = 1 << 5,
+   CMD_BENCH = 1 << 6,
+   CMD_TUNE = 1 << 7,
+   CMD_CACHE = 1 << 10,
+   MEASURING = CMD_BENCH | CMD_TUNE,
+   COMPILING = CMD_BUILD | CMD_RUN | CMD_CHECK | MEASURING,
+   CMD_ALL = COMPILING | CMD_LIST | CMD_DOCTOR | CMD_EXPLAIN | CMD_CACHE,
+};
+
+typedef enum TlOptionId {
+#define TL_OPTION(id, ...) TL_OPT_##id,
+#include "command/options.def"
+   TL_OPT_COUNT
+} TlOptionId;
+
+typedef struct TlOptionUse {
+   TlOptionId id;
+   const char *value; /* NULL when the option has none */
+} TlOptionUse;
+
+typedef struct TlCommandLine {
+   unsigned command; /* one CMD_ bit */
+   const char *command_name;
+   bool is_named;                 /* the command was given, not taken for granted */
+   TL_VEC(TlOptionUse) uses;      /* in order */
+   TL_VEC(const char *) operands; /* files */
+   const char *error;             /* usage error, or NULL */
+} TlCommandLine;
+
+/* Never fails hard: error says what is wrong, in one line with a hint. */
+void tl_command_line_parse(TlArena *arena, int argc, char **argv, TlCommandLine *out);
+/* Value of the last use, or NULL; "" for an option without value that was given. */
+const char *tl_option(const TlCommandLine *cl, TlOptionId id);
+void tl_options_help(TlSb *out, unsigned command, const char *command_name);
+
+#endif

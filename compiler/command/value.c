@@ -1,0 +1,204 @@
+/* Values given on the command line. */
+#include "command/value.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Rng {
+   uint64_t state;
+} Rng;
+
+/* SplitMix64 (Steele, Lea, Flood 2014). */
+static uint64_t
+next_u64(Rng *r)
+{
+   uint64_t z = (r->state += 0x9E3779B97F4A7C15ULL);
+   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ULL;
+   z = (z ^ z >> 27) * 0x94D049BB133111EBULL;
+   return z ^ z >> 31;
+}
+
+static double
+uniform(Rng *r)
+{
+   return ((double)(next_u64(r) >> 11) + 0.5) * 0x1p-53;
+}
+
+static double
+normal(Rng *r)
+{
+   double radius = sqrt(-2.0 * log(uniform(r)));
+   return radius * cos(6.283185307179586 * uniform(r));
+}
+
+static void
+fill(TlArray *a, const char *how, double constant, uint64_t seed)
+{
+   Rng rng = {seed};
+   unsigned size = tl_dtype_info[a->dtype].bytes;
+   bool is_float = tl_dtype_is_float(a->dtype);
+   for (uint64_t i = 0; i < a->elems; i++) {
+      double v = strcmp(how, "randn") == 0    ? normal(&rng)
+                 : strcmp(how, "arange") == 0 ? (double)i
+                                              : constant;
+      TlBits bits = is_float
+                       ? tl_double_to_bits(a->dtype, v, TL_ROUND_NEAREST_EVEN)
+                       : tl_int_to_bits(a->dtype, v < 0x1p63 ? (int64_t)v : (int64_t)(uint64_t)v);
+      tl_store_elem(a->dtype, (char *)a->data + i * size, bits);
+   }
+}
+
+/* "fp16[2,64]" from *p on. */
+static bool
+array_type(TlArena *arena, const char **p, TlArray *a, const char **why)
+{
+   const char *s = *p, *bracket = strchr(s, '[');
+   size_t n = bracket ? (size_t)(bracket - s) : strlen(s);
+   if (!bracket || !tl_dtype_from_text(s, n, &a->dtype)) {
+      *why =
+         tl_arena_printf(arena, "an array is written DTYPE[N,..], as in fp16[2,64]; found '%s'", s);
+      return false;
+   }
+   s = bracket + 1;
+   while (*s != ']') {
+      char *end;
+      errno = 0;
+      unsigned long long v = strtoull(s, &end, 10);
+      if (end == s || !isdigit((unsigned char)*s) || errno || a->rank == 32 ||
+          (*end != ',' && *end != ']')) {
+         *why = tl_arena_printf(arena, "a dimension must be a number; found '%s'", s);
+         return false;
+      }
+      a->shape[a->rank++] = v;
+      s = *end == ',' ? end + 1 : end;
+   }
+   *p = s + 1;
+   return true;
+}
+
+/* The values of an integer type, as far as a double tells them apart. */
+static void
+int_range(TlDtype t, double *low, double *high)
+{
+   unsigned bits = t == TL_I1 ? 1 : tl_dtype_info[t].bytes * 8;
+   bool is_signed = tl_dtype_info[t].text[0] == 'i' && t != TL_I1;
+   *low = is_signed ? -ldexp(1, (int)bits - 1) : 0;
+   *high = nextafter(ldexp(1, (int)(is_signed ? bits - 1 : bits)), 0);
+}
+
+static bool
+made_up(TlArena *arena, const char *how, const char *rest, TlCliValue *out, const char **why)
+{
+   TlArray *a = &out->array;
+   if (!array_type(arena, &rest, a, why))
+      return false;
+   double constant = 0;
+   uint64_t seed = 0;
+   bool is_full = strcmp(how, "full") == 0, is_randn = strcmp(how, "randn") == 0;
+   if (*rest == ':' && (is_full || is_randn)) {
+      char *end;
+      if (is_full)
+         constant = strtod(rest + 1, &end);
+      else
+         seed = strtoull(rest + 1, &end, 0);
+      if (end == rest + 1 || *end) {
+         *why =
+            tl_arena_printf(arena, "'%s' must be followed by a number; found '%s'", how, rest + 1);
+         return false;
+      }
+   } else if (*rest || is_full) {
+      *why = tl_arena_printf(arena, "'%s' is written %s:DTYPE[N,..]%s", how, how,
+                             is_full    ? ":VALUE"
+                             : is_randn ? "[:SEED]"
+                                        : "");
+      return false;
+   }
+   double low, high;
+   if (is_full && !tl_dtype_is_float(a->dtype) &&
+       (int_range(a->dtype, &low, &high), !(constant >= low && constant <= high))) {
+      *why = tl_arena_printf(arena, "%s does not fit %s", rest + 1, tl_dtype_info[a->dtype].text);
+      return false;
+   }
+   if (!tl_array_alloc(a)) {
+      *why = "there is not enough memory for an array of that shape";
+      return false;
+   }
+   out->kind = TL_CLI_ARRAY;
+   if (strcmp(how, "empty") == 0) /* poison: a kernel that leaves elements unwritten is seen */
+      memset(a->data, 0xCD, a->bytes);
+   else
+      fill(a, how, constant, seed);
+   return true;
+}
+
+static bool
+from_file(TlArena *arena, const char *text, TlCliValue *out, const char **why)
+{
+   const char *colon = strrchr(text, ':');
+   TlDtype want = TL_DTYPE_COUNT;
+   const char *path = text;
+   if (colon && tl_dtype_from_text(colon + 1, strlen(colon + 1), &want))
+      path = tl_arena_strndup(arena, text, (size_t)(colon - text));
+   const char *reason;
+   if (!tl_npy_read(arena, path, want, &out->array, &reason)) {
+      *why = tl_arena_printf(arena, "%s: %s", path, reason);
+      return false;
+   }
+   out->kind = TL_CLI_ARRAY;
+   return true;
+}
+
+static bool
+number(const char *text, TlCliValue *out)
+{
+   char *end;
+   errno = 0;
+   long long i = strtoll(text, &end, 0);
+   if (*text && !*end && !errno) {
+      *out = (TlCliValue){.kind = TL_CLI_INT, .i = i};
+      return true;
+   }
+   errno = 0;
+   unsigned long long u = *text == '-' ? 0 : strtoull(text, &end, 0);
+   if (*text && *text != '-' && !*end && !errno) {
+      *out = (TlCliValue){.kind = TL_CLI_INT, .i = (int64_t)u, .is_u64 = true};
+      return true;
+   }
+   double f = strtod(text, &end);
+   if (*text && !*end) {
+      *out = (TlCliValue){.kind = TL_CLI_FLOAT, .f = f};
+      return true;
+   }
+   return false;
+}
+
+bool
+tl_cli_value(TlArena *arena, const char *text, TlCliValue *out, const char **why)
+{
+   static const char *const makers[] = {"zeros", "full", "empty", "randn", "arange"};
+   *out = (TlCliValue){0};
+   if (strcmp(text, "None") == 0)
+      return true;
+   if (strcmp(text, "True") == 0 || strcmp(text, "False") == 0) {
+      *out = (TlCliValue){.kind = TL_CLI_BOOL, .i = text[0] == 'T'};
+      return true;
+   }
+   if (text[0] == '@')
+      return from_file(arena, text + 1, out, why);
+   for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++) {
+      size_t n = strlen(makers[i]);
+      if (strncmp(text, makers[i], n) == 0 && text[n] == ':')
+         return made_up(arena, makers[i], text + n + 1, out, why);
+   }
+   if (number(text, out))
+      return true;
+   *why =
+      tl_arena_printf(arena,
+                      "'%s' is no value; write a number, True, None, @file.npy, zeros:fp16[2,64], "
+                      "full:fp32[8]:1.5, empty:.., randn:fp16[4,4]:seed or arange:i32[16]",
+                      text);
+   return false;
+}

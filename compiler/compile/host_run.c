@@ -1,0 +1,322 @@
+/* Launches on the CPU executor and the GPU simulator: arguments of the public API to theirs, faults
+ * back. A program may run in many threads at once: everything made here lives in memory of its own.
+ */
+#include "compile/program.h"
+#include "exec/sim/sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct HostRun {
+   TlMem mem;
+   jmp_buf oom;
+   TlArena *arena;
+   TlDiags diags;
+   const TlUnit *u;
+   const TlFunc *func; /* that runs: TYPED or LOWERED */
+   const TilecHostLaunch *launch;
+   bool checked;
+   TlSimStats *stats; /* of the simulator; NULL = not wanted */
+   TilecFault *fault;
+   bool no_memory; /* what failed is memory */
+} HostRun;
+
+TilecDtype
+tl_public_dtype(TlDtype t)
+{
+#define ROW(id, number, text, bytes, kind)                                                         \
+   if (t == TL_##id)                                                                               \
+      return TILEC_##id;
+   TILEC_DTYPE_TABLE(ROW)
+#undef ROW
+   return TILEC_DTYPE_NONE;
+}
+
+static TilecStatus
+bad_argument(HostRun *h, const TlParam *p, const char *text)
+{
+   snprintf(h->fault->message, sizeof h->fault->message, "argument '%s': %s", p->name, text);
+   snprintf(h->fault->argument, sizeof h->fault->argument, "%s", p->name);
+   return TILEC_BAD_ARGUMENT;
+}
+
+/* A float that is given by its bits, not by its value. */
+static bool
+is_pattern(TilecDtype t)
+{
+   return t == TILEC_FP16 || t == TILEC_BF16 || t == TILEC_FP8E4NV || t == TILEC_FP8E5;
+}
+
+/* A scalar of any numeric type as the parameter's bits; the value must fit. */
+static bool
+scalar_bits(TlDtype to, const TilecArg *a, TlBits *bits)
+{
+   bool is_real = a->dtype == TILEC_FP32 || a->dtype == TILEC_FP64;
+   if (is_pattern(a->dtype)) { /* of one type: it is no number of another */
+      *bits = a->as.u;
+      return tl_public_dtype(to) == a->dtype;
+   }
+   if (tl_dtype_is_float(to)) {
+      double v = is_real ? a->as.f : a->dtype == TILEC_U64 ? (double)a->as.u : (double)a->as.i;
+      *bits = tl_double_to_bits(to, v, TL_ROUND_NEAREST_EVEN);
+      return true;
+   }
+   if (is_real)
+      return false;
+   *bits = tl_int_to_bits(to, a->as.i);
+   /* the top bit of 64 is a sign in one type and a value in the other */
+   bool from_u64 = a->dtype == TILEC_U64, to_u64 = to == TL_U64;
+   if (a->as.i < 0 && from_u64 != to_u64)
+      return false;
+   return to == TL_I1 ? a->as.i == 0 || a->as.i == 1 : tl_bits_to_int(to, *bits) == a->as.i;
+}
+
+static const char *
+unfit_text(char *text, size_t size, const TilecArg *a, TlDtype to)
+{
+   const char *type = tl_dtype_info[to].text;
+   if (a->dtype == TILEC_FP32 || a->dtype == TILEC_FP64)
+      snprintf(text, size, "%.17g does not fit %s", a->as.f, type);
+   else if (a->dtype == TILEC_U64)
+      snprintf(text, size, "%llu does not fit %s", (unsigned long long)a->as.u, type);
+   else if (is_pattern(a->dtype))
+      snprintf(text, size, "a bit pattern of another type is not taken for %s", type);
+   else
+      snprintf(text, size, "%lld does not fit %s", (long long)a->as.i, type);
+   return text;
+}
+
+static TilecStatus
+one_arg(HostRun *h, const TlParam *p, const TilecArg *a, TlExecArg *out)
+{
+   char text[128];
+   *out = (TlExecArg){.name = p->name, .is_writable = true};
+   if (p->type->kind == TL_TYPE_PTR) {
+      if (a->kind != TILEC_ARG_POINTER)
+         return bad_argument(h, p, "a pointer is expected");
+      if (!a->bytes && a->as.ptr)
+         return bad_argument(h, p, "the size of the memory it points to must be given");
+      out->is_buffer = true;
+      out->data = a->as.ptr;
+      out->bytes = a->bytes;
+      return TILEC_OK;
+   }
+   if (a->kind != TILEC_ARG_SCALAR)
+      return bad_argument(h, p, "a number is expected");
+   if (!scalar_bits(p->type->dtype, a, &out->bits))
+      return bad_argument(h, p, unfit_text(text, sizeof text, a, p->type->dtype));
+   return TILEC_OK;
+}
+
+static TilecStatus
+convert_args(HostRun *h, TlExecArg **out, unsigned *count)
+{
+   const TlFunc *f = h->func;
+   TlExecArg *args = tl_new_array(h->arena, TlExecArg, f->num_params + 1);
+   size_t next = 0;
+   unsigned n = 0;
+   for (uint32_t i = 0; i < f->num_params; i++) {
+      const TlParam *p = &f->params[i];
+      if (!p->is_runtime && !p->type)
+         continue; /* constexpr: no argument of a launch */
+      if (next == h->launch->num_args) {
+         return bad_argument(h, p, "it is missing");
+      }
+      const TilecArg *a = &h->launch->args[next++];
+      if (!p->is_runtime)
+         continue; /* folded: the code has its value */
+      TilecStatus status = one_arg(h, p, a, &args[n++]);
+      if (status != TILEC_OK)
+         return status;
+   }
+   if (next != h->launch->num_args) {
+      snprintf(h->fault->message, sizeof h->fault->message,
+               "%zu arguments are expected; %zu were given", next, h->launch->num_args);
+      return TILEC_BAD_ARGUMENT;
+   }
+   *out = args;
+   *count = n;
+   return TILEC_OK;
+}
+
+static const TlParam *
+param_named(const TlFunc *f, const char *name)
+{
+   for (uint32_t i = 0; name && i < f->num_params; i++)
+      if (strcmp(f->params[i].name, name) == 0)
+         return &f->params[i];
+   return NULL;
+}
+
+/* The reports so far are the message. */
+static void
+render_message(HostRun *h)
+{
+   TlSb sb;
+   tl_sb_init(&sb, h->arena);
+   for (const TlDiag *d = h->diags.first; d; d = d->next)
+      tl_diag_render(&h->diags, d, false, &sb);
+   size_t len = sb.len && sb.data[sb.len - 1] == '\n' ? sb.len - 1 : sb.len;
+   const char *text = tl_sb_cstr(&sb);
+   if (h->launch->on_fault && len)
+      h->launch->on_fault(h->launch->user, text, len);
+   if (len >= sizeof h->fault->message) {
+      size_t whole = sizeof h->fault->message - 1;
+      while (whole && text[whole] != '\n')
+         whole--;
+      len = whole ? whole : sizeof h->fault->message - 1;
+   }
+   snprintf(h->fault->message, sizeof h->fault->message, "%.*s", (int)len, text);
+}
+
+static void
+describe_fault(HostRun *h, const TlExecFault *e)
+{
+   TilecFault *out = h->fault;
+   const TlSource *src = tl_source(h->u->sources, e->range.file);
+   if (src) {
+      TlLineCol at = tl_source_line_col(h->u->sources, e->range.file, e->range.begin);
+      snprintf(out->file, sizeof out->file, "%s", src->name);
+      out->line = at.line;
+      out->column = at.column;
+   }
+   memcpy(out->program_id, e->program, sizeof out->program_id);
+   const TlParam *p = param_named(h->func, e->buffer);
+   if (p && p->type->kind == TL_TYPE_PTR) {
+      const TlType *elem = p->type->elem;
+      TlDtype t = elem->kind == TL_TYPE_PTR ? TL_I64 : elem->dtype;
+      int64_t size = tl_dtype_info[t].bytes;
+      snprintf(out->argument, sizeof out->argument, "%s", p->name);
+      out->dtype = tl_public_dtype(t);
+      out->element = e->byte >= 0 ? e->byte / size : -((-e->byte + size - 1) / size);
+      out->valid_end = (int64_t)e->buffer_bytes / size;
+   }
+}
+
+static void
+print_line(void *user, const char *line, size_t len)
+{
+   HostRun *h = user;
+   if (len && line[len - 1] == '\n')
+      len--;
+   if (h->launch->on_print)
+      h->launch->on_print(h->launch->user, line, len);
+}
+
+static TlExecStatus
+run_typed(HostRun *h, const TlExecArg *args, unsigned n)
+{
+   TlExecOptions o = {.threads = h->launch->num_threads,
+                      .checked = h->checked,
+                      .max_ms = h->launch->timeout_ms,
+                      .cancel = h->launch->cancel,
+                      .print = print_line,
+                      .user = h};
+   TlExecFault e = {0};
+   TlExecStatus status = tl_exec_cpu(h->func, args, n, h->launch->grid, &o, &e);
+   if (status != TL_EXEC_OK) {
+      describe_fault(h, &e);
+      tl_exec_report(&h->diags, &e);
+      h->no_memory = e.kind == TL_FAULT_MEMORY;
+   }
+   return status;
+}
+
+static TlExecStatus
+run_lowered(HostRun *h, const TlExecArg *args, unsigned n)
+{
+   TlSimOptions o = {.threads = h->launch->num_threads,
+                     .max_ms = h->launch->timeout_ms,
+                     .cancel = h->launch->cancel,
+                     .print = print_line,
+                     .user = h};
+   TlSimFault e = {0};
+   TlExecStatus status = tl_sim_run(h->func, args, n, h->launch->grid, &o, &e, h->stats);
+   if (status != TL_EXEC_OK) {
+      describe_fault(h, &e.base);
+      h->fault->thread = e.thread;
+      tl_sim_report(&h->diags, &e);
+      h->no_memory = e.base.kind == TL_FAULT_MEMORY;
+   }
+   return status;
+}
+
+static TilecStatus
+run(HostRun *h)
+{
+   TlExecArg *args;
+   unsigned n;
+   TilecStatus status = convert_args(h, &args, &n);
+   if (status != TILEC_OK)
+      return status;
+   static const TilecStatus result[] = {
+      [TL_EXEC_OK] = TILEC_OK,
+      [TL_EXEC_FAULT] = TILEC_FAULT,
+      [TL_EXEC_LIMIT] = TILEC_LIMIT,
+      [TL_EXEC_BAD_ARGUMENT] = TILEC_BAD_ARGUMENT,
+      [TL_EXEC_UNSUPPORTED] = TILEC_UNSUPPORTED,
+   };
+   bool is_sim = h->func->state == TL_STATE_LOWERED;
+   status = result[is_sim ? run_lowered(h, args, n) : run_typed(h, args, n)];
+   if (status != TILEC_OK)
+      render_message(h);
+   if (status == TILEC_OK && h->launch->cancel && *h->launch->cancel)
+      return TILEC_CANCELLED;
+   return h->no_memory ? TILEC_NO_MEMORY : status;
+}
+
+static const TlFunc *
+function_for(const TlUnit *u, TilecHostMode mode, const char **why)
+{
+   *why = NULL;
+   if (mode == TILEC_HOST_CPU) {
+      *why = "the program was read from lowered IR, which the CPU executor does not run";
+      return u->typed;
+   }
+   *why = "the program was not compiled as far as lowered IR, which the GPU simulator runs";
+   return u->func && u->func->state == TL_STATE_LOWERED ? u->func : NULL;
+}
+
+TilecStatus
+tl_unit_run_host(const TlUnit *u, const TilecHostLaunch *launch, bool checked, TlSimStats *stats,
+                 TilecFault *fault)
+{
+   TilecFault ignored, *f = fault ? fault : &ignored;
+   *f = (TilecFault){0};
+   const char *why;
+   const TlFunc *func = function_for(u, launch->mode, &why);
+   if (!func) {
+      snprintf(f->message, sizeof f->message, "%s", why);
+      return TILEC_UNSUPPORTED;
+   }
+   if (launch->num_args && !launch->args)
+      return TILEC_BAD_ARGUMENT;
+   HostRun *h = malloc(sizeof *h);
+   if (!h)
+      return TILEC_NO_MEMORY;
+   *h = (HostRun){
+      .u = u, .func = func, .launch = launch, .checked = checked, .stats = stats, .fault = f};
+   tl_mem_init(&h->mem);
+   h->mem.oom = &h->oom;
+   TilecStatus status = TILEC_NO_MEMORY;
+   if (!setjmp(h->oom)) {
+      h->arena = tl_arena_new(&h->mem);
+      tl_diags_init(&h->diags, h->arena, u->sources);
+      status = run(h);
+   }
+   tl_arena_free(h->arena);
+   free(h);
+   return status;
+}
+
+TilecStatus
+tilec_program_run_cpu(const TilecProgram *program, const TilecHostLaunch *launch, TilecFault *fault)
+{
+   if (!program || !launch || launch->struct_size < sizeof(size_t))
+      return TILEC_BAD_ARGUMENT;
+   TilecHostLaunch l = {0};
+   size_t size = launch->struct_size < sizeof l ? launch->struct_size : sizeof l;
+   memcpy(&l, launch, size);
+   return tl_unit_run_host(&program->unit, &l, false, NULL, fault);
+}

@@ -1,0 +1,157 @@
+/* The launch record of a compiled kernel, from its function. */
+#include "compile/unit.h"
+#include "ir/written.h"
+
+#include <string.h>
+
+static const char *
+signature_type(TlUnit *u, const TlType *t)
+{
+   if (!t)
+      return "constexpr";
+   if (t->kind == TL_TYPE_PTR)
+      return tl_arena_printf(u->arena, "*%s", signature_type(u, t->elem));
+   return tl_dtype_info[t->dtype].text;
+}
+
+static void
+describe_args(TlUnit *u, const TlFunc *f, TilecKernelInfo *k)
+{
+   TilecArgInfo *args = tl_new_array(u->arena, TilecArgInfo, f->num_params + 1);
+   bool *written = tl_new_array(u->arena, bool, f->num_params + 1);
+   if (u->typed)
+      tl_written_params(u->arena, u->typed, written);
+   for (uint32_t i = 0; i < f->num_params; i++) {
+      const TlParam *p = &f->params[i];
+      args[i] =
+         (TilecArgInfo){.name = p->name,
+                        .type = signature_type(u, p->type),
+                        .value = p->is_runtime ? NULL
+                                 : p->constant ? p->constant
+                                               : "None",
+                        .is_constexpr = !p->is_runtime && !p->type,
+                        .is_const = p->is_runtime && p->type && p->type->kind == TL_TYPE_PTR &&
+                                    (p->type->is_const || (u->typed && !written[i])),
+                        .divisible = p->divisibility > 1 ? p->divisibility : 0};
+   }
+   k->args = args;
+   k->num_args = f->num_params;
+}
+
+/* "(cdiv(n, BLOCK), 2)" to its dimensions; namespaces before function names are dropped, since the
+ * record's expressions have none. */
+static void
+split_grid(TlUnit *u, const char *text, const char *grid[3])
+{
+   TlSb sb;
+   tl_sb_init(&sb, u->arena);
+   while (*text == ' ' || *text == '(' || *text == '[') {
+      if (*text != ' ') {
+         size_t n = strlen(text);
+         while (n && text[n - 1] == ' ')
+            n--;
+         if (n && (text[n - 1] == ')' || text[n - 1] == ']')) {
+            text = tl_arena_strndup(u->arena, text + 1, n - 2);
+            break;
+         }
+      }
+      text++;
+   }
+   unsigned dim = 0;
+   int depth = 0;
+   for (const char *p = text; dim < 3; p++) {
+      if (*p == '\0' || (*p == ',' && depth == 0)) {
+         const char *s = tl_sb_cstr(&sb);
+         while (*s == ' ')
+            s++;
+         if (*s)
+            grid[dim++] = tl_arena_strdup(u->arena, s);
+         tl_sb_init(&sb, u->arena);
+         if (*p == '\0')
+            break;
+         continue;
+      }
+      depth += (*p == '(' || *p == '[') - (*p == ')' || *p == ']');
+      if (strncmp(p, "triton.", 7) == 0) {
+         p += 6;
+         continue;
+      }
+      if (strncmp(p, "tl.", 3) == 0) {
+         p += 2;
+         continue;
+      }
+      tl_sb_char(&sb, *p);
+   }
+}
+
+static bool
+put_json(void *user, const char *text, size_t len)
+{
+   tl_sb_mem(user, text, len);
+   return true;
+}
+
+static void
+describe_entry(TlUnit *u, const TilecCompileOptions *o, const TlEntry *e, TilecKernelInfo *k)
+{
+   const TlFunc *f = e->func;
+   *k = (TilecKernelInfo){.name = e->kernel,
+                          .entry = f->name,
+                          .file = o->file,
+                          .num_warps = f->num_warps,
+                          .num_stages = f->num_stages,
+                          .threads = f->num_warps * 32,
+                          .shared_bytes = f->state == TL_STATE_LOWERED ? f->shared_bytes : 0,
+                          .cluster = {1, 1, 1}};
+   if (f->range.file)
+      k->line = tl_source_line_col(u->sources, f->range.file, f->range.begin).line;
+   if (f->grid)
+      split_grid(u, f->grid, k->grid);
+   describe_args(u, f, k);
+}
+
+/* Of one kernel the first entry whose facts hold is taken, so those with more facts come first. */
+static unsigned
+num_facts(const TilecKernelInfo *k)
+{
+   unsigned n = 0;
+   for (uint32_t i = 0; i < k->num_args; i++)
+      n += k->args[i].value ? 2 : k->args[i].divisible > 1;
+   return n;
+}
+
+static void
+most_special_first(TilecKernelInfo *k, size_t n)
+{
+   for (size_t i = 1; i < n; i++)
+      for (size_t j = i; j > 0 && strcmp(k[j].name, k[j - 1].name) == 0 &&
+                         num_facts(&k[j]) > num_facts(&k[j - 1]);
+           j--) {
+         TilecKernelInfo t = k[j];
+         k[j] = k[j - 1];
+         k[j - 1] = t;
+      }
+}
+
+bool
+tl_unit_describe(TlUnit *u, const TilecCompileOptions *o)
+{
+   TilecKernelInfo *k = tl_new_array(u->arena, TilecKernelInfo, u->entries.len);
+   for (size_t i = 0; i < u->entries.len; i++)
+      describe_entry(u, o, &u->entries.data[i], &k[i]);
+   most_special_first(k, u->entries.len);
+   u->info = (TilecImageInfo){.format = TILEC_IMAGE_FORMAT,
+                              .producer = "tilec " TILEC_VERSION_TEXT,
+                              .arch = u->target->arch,
+                              .ptx_version = u->ptx_version ? u->ptx_version : u->target->ptx,
+                              .line_info = o->debug_info,
+                              .kernels = k,
+                              .num_kernels = (uint32_t)u->entries.len};
+   TlSb sb;
+   tl_sb_init(&sb, u->arena);
+   if (tilec_image_write_json(&u->info, put_json, &sb) != TILEC_OK)
+      return false;
+   u->json = tl_sb_cstr(&sb);
+   u->json_len = sb.len;
+   return true;
+}

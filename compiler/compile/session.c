@@ -1,0 +1,418 @@
+/* The public compile API over TlUnit.  A session keeps options only; every compilation has memory
+ * of its own, which the program takes over. */
+#include "compile/program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct TilecSession {
+   TilecSessionOptions options;
+   char error[512];
+};
+
+struct TilecListing {
+   TlUnit unit;
+   TilecAllocator allocator;
+   TilecKernelDecl *kernels;
+   uint32_t count;
+};
+
+const char *
+tilec_version(void)
+{
+   return TILEC_VERSION_TEXT;
+}
+
+static void *
+take(const TilecAllocator *a, size_t bytes)
+{
+   return a->alloc ? a->alloc(a->user, bytes) : malloc(bytes);
+}
+
+static void
+give(const TilecAllocator *a, void *p)
+{
+   if (!p)
+      return;
+   if (a->release)
+      a->release(a->user, p);
+   else
+      free(p);
+}
+
+/* Copies the caller's struct, however old its layout: missing fields are zero. */
+static bool
+copy_options(void *to, size_t size, const void *from, size_t from_size)
+{
+   memset(to, 0, size);
+   if (!from)
+      return true;
+   if (from_size < sizeof(size_t))
+      return false;
+   memcpy(to, from, from_size < size ? from_size : size);
+   return true;
+}
+
+TilecStatus
+tilec_session_new(const TilecSessionOptions *options, TilecSession **out)
+{
+   if (!out)
+      return TILEC_BAD_ARGUMENT;
+   *out = NULL;
+   TilecSessionOptions o;
+   if (!copy_options(&o, sizeof o, options, options ? options->struct_size : 0))
+      return TILEC_BAD_ARGUMENT;
+   TilecSession *s = take(&o.allocator, sizeof *s);
+   if (!s)
+      return TILEC_NO_MEMORY;
+   *s = (TilecSession){.options = o};
+   *out = s;
+   return TILEC_OK;
+}
+
+void
+tilec_session_free(TilecSession *s)
+{
+   if (s) {
+      TilecAllocator a = s->options.allocator;
+      give(&a, s);
+   }
+}
+
+const char *
+tilec_session_error(const TilecSession *s)
+{
+   return s ? s->error : "no session";
+}
+
+static TlUnitExtra
+unit_extra(const TilecSession *s)
+{
+   return (TlUnitExtra){.max_errors = s->options.max_errors,
+                        .memory_limit_bytes = s->options.memory_limit_bytes};
+}
+
+/* ---- diagnostics to the callback ---- */
+static void
+send_one(TilecSession *s, TlUnit *u, const TlDiag *d)
+{
+   TlLineCol a = {0, 0}, b = {0, 0};
+   const TlSource *src = tl_source(u->sources, d->range.file);
+   if (src) {
+      a = tl_source_line_col(u->sources, d->range.file, d->range.begin);
+      b = tl_source_line_col(u->sources, d->range.file, d->range.end);
+   }
+   TlSb sb;
+   tl_sb_init(&sb, u->arena);
+   TlDiag alone = *d;
+   alone.notes = NULL;
+   tl_diag_render(&u->diags, &alone, s->options.color, &sb);
+   static const TilecSeverity severity[] = {
+      [TL_SEV_ERROR] = TILEC_SEVERITY_ERROR,
+      [TL_SEV_WARNING] = TILEC_SEVERITY_WARNING,
+      [TL_SEV_REMARK] = TILEC_SEVERITY_REMARK,
+      [TL_SEV_NOTE] = TILEC_SEVERITY_NOTE,
+   };
+   TilecDiag out = {.severity = severity[d->severity],
+                    .code = tl_diag_name(d->code),
+                    .file = src ? src->name : NULL,
+                    .line = a.line,
+                    .column = a.column,
+                    .end_line = b.line,
+                    .end_column = b.column,
+                    .text = d->text,
+                    .help = d->help,
+                    .rendered = tl_sb_cstr(&sb)};
+   s->options.on_diag(s->options.user, &out);
+}
+
+/* Rendering allocates; running out of memory here loses the rest of the messages, nothing else. */
+static void
+send_diagnostics(TilecSession *s, TlUnit *u)
+{
+   if (!s->options.on_diag || !u->arena || setjmp(u->oom))
+      return;
+   for (const TlDiag *d = u->diags.first; d; d = d->next) {
+      send_one(s, u, d);
+      for (const TlDiag *n = d->notes; n; n = n->next)
+         send_one(s, u, n);
+   }
+}
+
+static TilecStatus
+fail(TilecSession *s, TilecStatus status, const char *why)
+{
+   snprintf(s->error, sizeof s->error, "%s", why);
+   return status;
+}
+
+static TilecStatus
+finish(TilecSession *s, TlUnit *u, TilecStatus status)
+{
+   send_diagnostics(s, u);
+   memcpy(s->error, u->error, sizeof s->error);
+   bool is_silent = status != TILEC_OK && status != TILEC_BAD_SOURCE && !s->error[0];
+   return is_silent ? fail(s, status, tilec_status_string(status)) : status;
+}
+
+static bool
+are_whole(const TilecDefine *list, size_t n)
+{
+   for (size_t i = 0; i < n; i++)
+      if (!list || !list[i].name || !list[i].value)
+         return false;
+   return true;
+}
+
+static TilecStatus
+take_options(TilecSession *s, const TilecCompileOptions *options, TilecCompileOptions *o)
+{
+   s->error[0] = 0;
+   const char *why = NULL;
+   if (!copy_options(o, sizeof *o, options, options->struct_size))
+      why = "struct_size of the options is not their size";
+   else if (o->stop_after >= TILEC_STAGE_COUNT || o->opt > TILEC_OPT_3 ||
+            o->fp_mode > TILEC_FP_STRICT)
+      why = "stop_after, opt or fp_mode is none of its values";
+   else if (!are_whole(o->defines, o->num_defines) || !are_whole(o->values, o->num_values))
+      why = "a define or value has no name or no text";
+   for (size_t i = 0; !why && i < o->num_include_dirs; i++)
+      if (!o->include_dirs || !o->include_dirs[i])
+         why = "an include folder is NULL";
+   return why ? fail(s, TILEC_BAD_ARGUMENT, why) : TILEC_OK;
+}
+
+/* ---- compiling ---- */
+TilecStatus
+tilec_compile(TilecSession *s, const TilecCompileOptions *options, TilecProgram **out)
+{
+   if (!s || !options || !out)
+      return TILEC_BAD_ARGUMENT;
+   *out = NULL;
+   TilecCompileOptions o;
+   TilecStatus status = take_options(s, options, &o);
+   if (status != TILEC_OK)
+      return status;
+   TilecProgram *p = take(&s->options.allocator, sizeof *p);
+   if (!p)
+      return fail(s, TILEC_NO_MEMORY, tilec_status_string(TILEC_NO_MEMORY));
+   p->allocator = s->options.allocator;
+   TlUnitExtra extra = unit_extra(s);
+   status = tl_unit_init(&p->unit, &p->allocator, &extra);
+   if (status == TILEC_OK)
+      status = finish(s, &p->unit, tl_unit_compile(&p->unit, &o, &extra));
+   if (status != TILEC_OK) {
+      tilec_program_free(p);
+      return status;
+   }
+   *out = p;
+   return TILEC_OK;
+}
+
+void
+tilec_program_free(TilecProgram *p)
+{
+   if (!p)
+      return;
+   TilecAllocator a = p->allocator;
+   tl_unit_free(&p->unit);
+   give(&a, p);
+}
+
+const char *
+tilec_program_text(const TilecProgram *p, TilecStage stage, size_t *len)
+{
+   if (len)
+      *len = 0;
+   if (!p || stage >= TILEC_STAGE_COUNT)
+      return NULL;
+   if (stage == TILEC_STAGE_DEFAULT)
+      stage = p->unit.last;
+   if (len)
+      *len = p->unit.text_len[stage];
+   return p->unit.text[stage];
+}
+
+const char *
+tilec_program_metadata(const TilecProgram *p, size_t *len)
+{
+   if (len)
+      *len = p ? p->unit.json_len : 0;
+   return p ? p->unit.json : NULL;
+}
+
+const TilecImageInfo *
+tilec_program_info(const TilecProgram *p)
+{
+   return p && p->unit.json ? &p->unit.info : NULL;
+}
+
+bool
+tilec_program_import(const TilecProgram *p, uint32_t index, TilecImport *out)
+{
+   if (!p || !out || index >= p->unit.imports.len)
+      return false;
+   *out = p->unit.imports.data[index];
+   return true;
+}
+
+/* ---- reflection ---- */
+static const TilecTuning *
+declare_tuning(TlUnit *u, const TilecCompileOptions *o, const TlKernelInfo *k)
+{
+   TilecCompileOptions mine = *o;
+   bool named = o->kernel && strcmp(o->kernel, k->name) == 0;
+   if (!named) { /* options are about another kernel */
+      mine.num_defines = mine.num_values = 0;
+      mine.num_warps = mine.num_stages = 0;
+   }
+   mine.kernel = k->name;
+   mine.signature = NULL;
+   TlSpecialization spec = tl_unit_specialization(u, &mine);
+   TlTuning t;
+   if (!tl_sema_tuning(u->sema, &spec, &t))
+      return NULL;
+   TilecConfig *configs = tl_new_array(u->arena, TilecConfig, t.num_configs);
+   for (unsigned i = 0; i < t.num_configs; i++) {
+      const TlConfig *c = &t.configs[i];
+      TilecDefine *values = tl_new_array(u->arena, TilecDefine, c->num + 1);
+      for (unsigned v = 0; v < c->num; v++)
+         values[v] = (TilecDefine){c->names[v], c->values[v]};
+      configs[i] = (TilecConfig){.text = c->text,
+                                 .values = values,
+                                 .num_values = c->num,
+                                 .num_warps = (uint32_t)c->num_warps,
+                                 .num_stages = (uint32_t)c->num_stages,
+                                 .num_ctas = (uint32_t)c->num_ctas};
+   }
+   TilecTuning *out = tl_new(u->arena, TilecTuning);
+   *out = (TilecTuning){.configs = configs,
+                        .num_configs = t.num_configs,
+                        .keys = t.keys,
+                        .num_keys = t.num_keys,
+                        .reset_to_zero = t.reset_to_zero,
+                        .num_reset = t.num_reset,
+                        .restore_value = t.restore_value,
+                        .num_restore = t.num_restore,
+                        .warmup_ms = t.warmup_ms,
+                        .rep_ms = t.rep_ms,
+                        .source_hash = tl_sema_source_hash(u->sema)};
+   return out;
+}
+
+static void
+declare_heuristics(TlUnit *u, const TilecCompileOptions *o, TilecKernelDecl *d)
+{
+   TlHeuristics h;
+   if (!o->num_values || !o->kernel || strcmp(o->kernel, d->name) != 0)
+      return;
+   TlSpecialization spec = tl_unit_specialization(u, o);
+   tl_sema_heuristics(u->sema, &spec, &h);
+   TilecDefine *defines = tl_new_array(u->arena, TilecDefine, h.names.len + 1);
+   for (size_t i = 0; i < h.names.len; i++)
+      defines[i] = (TilecDefine){h.names.data[i], h.values.data[i]};
+   d->heuristics = defines;
+   d->num_heuristics = (uint32_t)h.names.len;
+}
+
+static void
+declare(TlUnit *u, const TilecCompileOptions *o, const TlKernelInfo *k, TilecKernelDecl *d)
+{
+   TilecParamDecl *params = tl_new_array(u->arena, TilecParamDecl, k->num_params + 1);
+   for (unsigned i = 0; i < k->num_params; i++)
+      params[i] =
+         (TilecParamDecl){.name = k->params[i].name,
+                          .type = k->params[i].is_constexpr ? NULL : k->params[i].annotation,
+                          .default_value = k->params[i].default_text,
+                          .is_constexpr = k->params[i].is_constexpr,
+                          .value_matters = k->params[i].value_matters,
+                          .no_specialize = k->params[i].no_specialize,
+                          .no_align = k->params[i].no_align};
+   const TlSource *src = tl_source(u->sources, k->range.file);
+   *d = (TilecKernelDecl){
+      .name = k->name,
+      .file = src ? src->name : NULL,
+      .line = src ? tl_source_line_col(u->sources, k->range.file, k->range.begin).line : 0,
+      .grid = k->grid,
+      .params = params,
+      .num_params = k->num_params,
+      .tuning = declare_tuning(u, o, k)};
+   declare_heuristics(u, o, d);
+}
+
+static TilecStatus
+list(TilecListing *l, const TilecCompileOptions *o)
+{
+   TlUnit *u = &l->unit;
+   TilecStatus status = tl_unit_load_names(u, o);
+   if (status != TILEC_OK)
+      return status;
+   if (setjmp(u->oom))
+      return TILEC_NO_MEMORY;
+   const TlKernelInfo *kernels;
+   unsigned n = tl_sema_kernels(u->sema, &kernels), kept = 0;
+   l->kernels = tl_new_array(u->arena, TilecKernelDecl, n + 1);
+   for (unsigned i = 0; i < n; i++)
+      if (!kernels[i].is_helper)
+         declare(u, o, &kernels[i], &l->kernels[kept++]);
+   l->count = kept;
+   return TILEC_OK;
+}
+
+TilecStatus
+tilec_list_kernels(TilecSession *s, const TilecCompileOptions *options, TilecListing **out)
+{
+   if (!s || !options || !out)
+      return TILEC_BAD_ARGUMENT;
+   *out = NULL;
+   TilecCompileOptions o;
+   TilecStatus status = take_options(s, options, &o);
+   if (status != TILEC_OK)
+      return status;
+   TilecListing *l = take(&s->options.allocator, sizeof *l);
+   if (!l)
+      return fail(s, TILEC_NO_MEMORY, tilec_status_string(TILEC_NO_MEMORY));
+   *l = (TilecListing){.allocator = s->options.allocator};
+   TlUnitExtra extra = unit_extra(s);
+   status = tl_unit_init(&l->unit, &l->allocator, &extra);
+   if (status == TILEC_OK)
+      status = finish(s, &l->unit, list(l, &o));
+   if (status != TILEC_OK) {
+      tilec_listing_free(l);
+      return status;
+   }
+   *out = l;
+   return TILEC_OK;
+}
+
+void
+tilec_listing_free(TilecListing *l)
+{
+   if (!l)
+      return;
+   TilecAllocator a = l->allocator;
+   tl_unit_free(&l->unit);
+   give(&a, l);
+}
+
+uint32_t
+tilec_listing_count(const TilecListing *l)
+{
+   return l ? l->count : 0;
+}
+
+const TilecKernelDecl *
+tilec_listing_kernel(const TilecListing *l, uint32_t index)
+{
+   return l && index < l->count ? &l->kernels[index] : NULL;
+}
+
+const char *
+tilec_listing_source(const TilecListing *l, size_t *len)
+{
+   const TlSource *src = l ? tl_source(l->unit.sources, l->unit.file) : NULL;
+   if (len)
+      *len = src ? src->len : 0;
+   return src ? src->text : NULL;
+}

@@ -1,0 +1,92 @@
+/* One compilation: source text to the stages asked for.  The public API (session.c) and the command
+ * share it.  A unit owns all its memory; after a failed or unwound compilation it is still freed
+ * with tl_unit_free. */
+#ifndef TL_COMPILE_UNIT_H
+#define TL_COMPILE_UNIT_H
+
+#include "base/diag.h"
+#include "codegen/codegen.h"
+#include "passes/pass.h"
+#include "sema/sema.h"
+#include "tilec/tilec.h"
+
+/* One kernel under one signature: an entry of the module to make. */
+typedef struct TlEntrySpec {
+   const char *kernel;    /* NULL: the file's only kernel */
+   const char *signature; /* NULL: annotations, defines and defaults decide */
+} TlEntrySpec;
+
+typedef struct TlEntry {
+   TlFunc *func;       /* in the last state reached; its name is the symbol */
+   const char *kernel; /* name in the source */
+} TlEntry;
+
+/* What the command can ask for beyond the public options. */
+typedef struct TlUnitExtra {
+   const TlEntrySpec *entries; /* instead of the options' kernel and signature; NULL: those */
+   size_t num_entries;
+   const char *passes;      /* run exactly these on an IR file, then print */
+   const char *print_after; /* pass name or "all" */
+   bool verify_each;        /* IR verifier after every pass, LLVM's verifier */
+   bool time_passes;
+   void (*print)(void *user, const char *pass, const char *text);
+   void *print_user;
+   uint32_t max_errors;       /* 0 = 20 */
+   size_t memory_limit_bytes; /* 0 = 4 GiB */
+} TlUnitExtra;
+
+typedef struct TlUnit {
+   TlMem mem;
+   jmp_buf oom;
+   TlArena *arena; /* everything but pass scratch */
+   TlArena *scratch;
+   TlStrings *strings;
+   TlSources *sources;
+   TlDiags diags;
+   TlTypes *types;
+   TlModule *module;
+   TlSema *sema;                /* NULL for .tir files */
+   uint32_t file;               /* the main source */
+   TL_VEC(TlEntry) entries;     /* at least one from TYPED on */
+   TlFunc *func;                /* of the first entry, in the last state reached */
+   TlFunc *typed;               /* its kept copy for the CPU executor */
+   TL_VEC(TilecImport) imports; /* files that imports led to, found or not */
+   const TlTarget *target;
+   uint32_t ptx_version; /* of the PTX made, 0 before */
+   const char *text[TILEC_STAGE_COUNT];
+   size_t text_len[TILEC_STAGE_COUNT];
+   TilecStage last; /* last stage made */
+   TilecImageInfo info;
+   const char *json; /* metadata, NULL until made */
+   size_t json_len;
+   TL_VEC(TlPassTime) times;
+   char error[512]; /* detail of a failure that is no diagnostic */
+} TlUnit;
+
+/* Zeroes and sets up; TILEC_NO_MEMORY. */
+TilecStatus tl_unit_init(TlUnit *u, const TilecAllocator *allocator, const TlUnitExtra *extra);
+void tl_unit_free(TlUnit *u);
+/* Compiles; diagnostics stay in u->diags. */
+TilecStatus tl_unit_compile(TlUnit *u, const TilecCompileOptions *options,
+                            const TlUnitExtra *extra);
+/* Parses and loads names only: u->sema can list its kernels. */
+TilecStatus tl_unit_load_names(TlUnit *u, const TilecCompileOptions *options);
+
+/* What the options ask of one kernel; lives in the unit's arena. */
+TlSpecialization tl_unit_specialization(TlUnit *u, const TilecCompileOptions *options);
+
+/* Reads a whole file into the arena.  false: *why says so (arena text). */
+bool tl_read_file(TlArena *arena, const char *path, const char **text, size_t *len,
+                  const char **why);
+
+/* metadata.c: fills u->info and u->json from u->func. */
+bool tl_unit_describe(TlUnit *u, const TilecCompileOptions *options);
+
+/* host_run.c: runs the TYPED copy on the CPU executor or the LOWERED function on the simulator; as
+ * tilec_program_run_cpu.  checked (CPU) also reports undefined values; stats (simulator) may be
+ * NULL. */
+struct TlSimStats;
+TilecStatus tl_unit_run_host(const TlUnit *u, const TilecHostLaunch *launch, bool checked,
+                             struct TlSimStats *stats, TilecFault *fault);
+
+#endif
