@@ -1,6 +1,7 @@
 /* Structured control flow to basic blocks.  Loops are emitted rotated (test at the end, one guard
  * before), so an iteration has one branch.  Carried values become phis, one a register. */
 #include "codegen/cg.h"
+#include "ir/control.h"
 
 static LLVMBasicBlockRef
 new_block(TlCg *cg, const char *name)
@@ -25,12 +26,6 @@ incoming(TlRegs phis, TlRegs values, LLVMBasicBlockRef from)
       LLVMAddIncoming(phis.v[i], &values.v[i], &from, 1);
 }
 
-static const TlOp *
-terminator(const TlRegion *region)
-{
-   return region->block->last;
-}
-
 static LLVMValueRef
 loop_test(TlCg *cg, TlDtype t, bool down, LLVMValueRef i, LLVMValueRef end)
 {
@@ -44,39 +39,38 @@ void
 tl_emit_for(TlCg *cg, const TlOp *op)
 {
    const TlBlock *body = op->regions[0]->block;
-   TlDtype t = tl_arg(op, 0)->type->dtype;
-   LLVMValueRef lower = tl_cg_use1(cg, tl_arg(op, 0)), upper = tl_cg_use1(cg, tl_arg(op, 1));
-   LLVMValueRef step = tl_cg_use1(cg, tl_arg(op, 2));
+   TlDtype t = tl_for_index(op)->type->dtype;
+   LLVMValueRef lower = tl_cg_use1(cg, tl_for_lower(op)), upper = tl_cg_use1(cg, tl_for_upper(op));
+   LLVMValueRef step = tl_cg_use1(cg, tl_for_step(op));
    uint64_t step_bits;
-   bool down = tl_is_const(tl_arg(op, 2), &step_bits) && tl_bits_to_int(t, step_bits) < 0;
+   bool down = tl_is_const(tl_for_step(op), &step_bits) && tl_bits_to_int(t, step_bits) < 0;
    LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b);
    LLVMBasicBlockRef loop = new_block(cg, "for"), after = new_block(cg, "for.end");
    LLVMBuildCondBr(cg->b, loop_test(cg, t, down, lower, upper), loop, after);
    LLVMPositionBuilderAtEnd(cg->b, loop);
-   TlRegs index = phi_regs(cg, body->args[0]);
+   TlRegs index = phi_regs(cg, tl_for_index(op));
    TlRegs *carried = tl_new_array(cg->arena, TlRegs, op->num_results);
    for (unsigned k = 0; k < op->num_results; k++)
-      carried[k] = phi_regs(cg, body->args[k + 1]);
+      carried[k] = phi_regs(cg, tl_carried(body, k));
    tl_cg_block(cg, body);
    if (cg->failed)
       return;
    if (cg->host)
       tl_host_loop_step(cg, op);
-   const TlOp *yield = terminator(op->regions[0]);
    LLVMBasicBlockRef latch = LLVMGetInsertBlock(cg->b);
    LLVMValueRef next = LLVMBuildAdd(cg->b, index.v[0], step, "");
    LLVMBuildCondBr(cg->b, loop_test(cg, t, down, next, upper), loop, after);
    incoming(index, (TlRegs){&lower, 1}, before);
    incoming(index, (TlRegs){&next, 1}, latch);
    for (unsigned k = 0; k < op->num_results; k++) {
-      incoming(carried[k], tl_cg_use(cg, tl_arg(op, k + 3)), before);
-      incoming(carried[k], tl_cg_use(cg, tl_arg(yield, k)), latch);
+      incoming(carried[k], tl_cg_use(cg, tl_init(op, k)), before);
+      incoming(carried[k], tl_cg_use(cg, tl_yielded(body, k)), latch);
    }
    LLVMPositionBuilderAtEnd(cg->b, after);
    for (unsigned k = 0; k < op->num_results; k++) {
       TlRegs result = phi_regs(cg, tl_result(op, k));
-      incoming(result, tl_cg_use(cg, tl_arg(op, k + 3)), before);
-      incoming(result, tl_cg_use(cg, tl_arg(yield, k)), latch);
+      incoming(result, tl_cg_use(cg, tl_init(op, k)), before);
+      incoming(result, tl_cg_use(cg, tl_yielded(body, k)), latch);
    }
 }
 
@@ -90,17 +84,16 @@ tl_emit_while(TlCg *cg, const TlOp *op)
                      after = new_block(cg, "while.end");
    LLVMBuildBr(cg->b, test);
    LLVMPositionBuilderAtEnd(cg->b, test);
-   TlRegs *carried = tl_new_array(cg->arena, TlRegs, head->num_args);
-   for (unsigned k = 0; k < head->num_args; k++)
-      carried[k] = phi_regs(cg, head->args[k]);
+   TlRegs *carried = tl_new_array(cg->arena, TlRegs, op->num_results);
+   for (unsigned k = 0; k < op->num_results; k++)
+      carried[k] = phi_regs(cg, tl_carried(head, k));
    tl_cg_block(cg, head);
    if (cg->failed)
       return;
-   const TlOp *cond = terminator(op->regions[0]);
-   LLVMBuildCondBr(cg->b, tl_cg_use1(cg, tl_arg(cond, 0)), loop, after);
-   for (unsigned k = 0; k + 1 < cond->num_args; k++) {
-      cg->regs[body->args[k]->id] = tl_cg_use(cg, tl_arg(cond, k + 1));
-      cg->regs[tl_result(op, k)->id] = tl_cg_use(cg, tl_arg(cond, k + 1));
+   LLVMBuildCondBr(cg->b, tl_cg_use1(cg, tl_arg(head->last, 0)), loop, after);
+   for (unsigned k = 0; k < op->num_results; k++) {
+      TlRegs now = tl_cg_use(cg, tl_yielded(head, k));
+      cg->regs[tl_carried(body, k)->id] = cg->regs[tl_result(op, k)->id] = now;
    }
    LLVMPositionBuilderAtEnd(cg->b, loop);
    tl_cg_block(cg, body);
@@ -108,12 +101,11 @@ tl_emit_while(TlCg *cg, const TlOp *op)
       return;
    if (cg->host)
       tl_host_loop_step(cg, op);
-   const TlOp *yield = terminator(op->regions[1]);
    LLVMBasicBlockRef latch = LLVMGetInsertBlock(cg->b);
    LLVMBuildBr(cg->b, test);
-   for (unsigned k = 0; k < head->num_args; k++) {
-      incoming(carried[k], tl_cg_use(cg, tl_arg(op, k)), before);
-      incoming(carried[k], tl_cg_use(cg, tl_arg(yield, k)), latch);
+   for (unsigned k = 0; k < op->num_results; k++) {
+      incoming(carried[k], tl_cg_use(cg, tl_init(op, k)), before);
+      incoming(carried[k], tl_cg_use(cg, tl_yielded(body, k)), latch);
    }
    LLVMPositionBuilderAtEnd(cg->b, after);
 }
@@ -138,7 +130,7 @@ tl_emit_if(TlCg *cg, const TlOp *op)
    for (unsigned k = 0; k < op->num_results; k++) {
       TlRegs result = phi_regs(cg, tl_result(op, k));
       for (unsigned side = 0; side < 2; side++)
-         incoming(result, tl_cg_use(cg, tl_arg(terminator(op->regions[side]), k)), ends[side]);
+         incoming(result, tl_cg_use(cg, tl_yielded(op->regions[side]->block, k)), ends[side]);
    }
 }
 

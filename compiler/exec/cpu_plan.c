@@ -10,6 +10,7 @@
  * Regions of reduce, scan and map that consist of elementwise operations only are batched: their
  * scalars get room for TL_EXEC_CHUNK elements, and each instruction runs for the whole batch. */
 #include "exec/cpu_impl.h"
+#include "ir/control.h"
 
 #include <assert.h>
 #include <string.h>
@@ -310,10 +311,11 @@ compile_for(Planner *p, TlExecInst *inst)
 {
    const TlRegion *region = inst->op->regions[0];
    const TlExecSlot **args = region_args(p, region);
-   inst->copies = make_copies(p, inst->arg + 3, inst->result, inst->num_results);
-   args[0] = make_slot(p, region->block->args[0]->type, 0, false);
+   unsigned inits = tl_first_init(inst->op), carried = tl_first_carried(inst->op);
+   inst->copies = make_copies(p, inst->arg + inits, inst->result, inst->num_results);
+   args[0] = make_slot(p, tl_for_index(inst->op)->type, 0, false);
    for (unsigned i = 0; i < inst->num_results; i++)
-      args[i + 1] = alias_slot(p, inst->result[i], inst->result[i]->type);
+      args[carried + i] = alias_slot(p, inst->result[i], inst->result[i]->type);
    Targets targets = {.go = inst->result, .num = inst->num_results};
    inst->block[0] = compile_block(p, region, args, &targets);
    release_slots(p, args, region->block->num_args);
@@ -433,7 +435,7 @@ compile_regions(Planner *p, TlExecInst *inst)
 static void
 compile_end(Planner *p, TlExecInst *inst, TlExecBlock *block, const Targets *targets)
 {
-   unsigned first = inst->op->opcode == TL_OP_CONDITION;
+   unsigned first = tl_first_yielded(inst->op);
    block->out = inst->arg + first;
    block->num_outs = inst->num_args - first;
    if (!targets)

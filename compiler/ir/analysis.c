@@ -4,6 +4,7 @@
  * nothing changes; ranges that still grow are widened to the type's limits, and after MAX_ROUNDS
  * the carried values are taken as unknown, so the cost stays linear for each nesting level. */
 #include "ir/analysis.h"
+#include "ir/control.h"
 
 #include <assert.h>
 
@@ -847,10 +848,10 @@ widen(TlAnalysis *a, const TlValue *arg, const TlAxisInfo *from, unsigned round)
 static TlAxisInfo
 index_info(TlAnalysis *a, const TlOp *loop)
 {
-   const TlType *t = tl_arg(loop, 0)->type;
-   const TlAxisInfo *lower = tl_axis_info(a, tl_arg(loop, 0));
-   const TlAxisInfo *upper = tl_axis_info(a, tl_arg(loop, 1));
-   const TlAxisInfo *step = tl_axis_info(a, tl_arg(loop, 2));
+   const TlType *t = tl_for_index(loop)->type;
+   const TlAxisInfo *lower = tl_axis_info(a, tl_for_lower(loop));
+   const TlAxisInfo *upper = tl_axis_info(a, tl_for_upper(loop));
+   const TlAxisInfo *step = tl_axis_info(a, tl_for_step(loop));
    TlAxisInfo r = nothing_known(t);
    r.divisibility[0] = min32(lower->divisibility[0], step->divisibility[0]);
    if (!lower->has_range || !upper->has_range || !step->has_range)
@@ -866,38 +867,38 @@ static void
 run_for(TlAnalysis *a, const TlOp *op)
 {
    const TlBlock *body = op->regions[0]->block;
-   put(a, body->args[0], index_info(a, op));
+   put(a, tl_for_index(op), index_info(a, op));
    for (unsigned i = 0; i < op->num_results; i++)
-      put(a, body->args[i + 1], *tl_axis_info(a, tl_arg(op, i + 3)));
+      put(a, tl_carried(body, i), *tl_axis_info(a, tl_init(op, i)));
    bool changed = true;
    for (unsigned round = 0; changed; round++) {
       run_block(a, body);
       changed = false;
       for (unsigned i = 0; i < op->num_results; i++)
-         changed |= widen(a, body->args[i + 1], tl_axis_info(a, tl_arg(body->last, i)), round);
+         changed |= widen(a, tl_carried(body, i), tl_axis_info(a, tl_yielded(body, i)), round);
    }
    for (unsigned i = 0; i < op->num_results; i++) /* holds initial and yielded values */
-      put(a, &op->results[i], *tl_axis_info(a, body->args[i + 1]));
+      put(a, &op->results[i], *tl_axis_info(a, tl_carried(body, i)));
 }
 
 static void
 run_while(TlAnalysis *a, const TlOp *op)
 {
    const TlBlock *before = op->regions[0]->block, *body = op->regions[1]->block;
-   for (unsigned i = 0; i < op->num_args; i++)
-      put(a, before->args[i], *tl_axis_info(a, tl_arg(op, i)));
+   for (unsigned i = 0; i < op->num_results; i++)
+      put(a, tl_carried(before, i), *tl_axis_info(a, tl_init(op, i)));
    bool changed = true;
    for (unsigned round = 0; changed; round++) {
       run_block(a, before);
       for (unsigned i = 0; i < op->num_results; i++)
-         put(a, body->args[i], *tl_axis_info(a, tl_arg(before->last, i + 1)));
+         put(a, tl_carried(body, i), *tl_axis_info(a, tl_yielded(before, i)));
       run_block(a, body);
       changed = false;
-      for (unsigned i = 0; i < op->num_args; i++)
-         changed |= widen(a, before->args[i], tl_axis_info(a, tl_arg(body->last, i)), round);
+      for (unsigned i = 0; i < op->num_results; i++)
+         changed |= widen(a, tl_carried(before, i), tl_axis_info(a, tl_yielded(body, i)), round);
    }
    for (unsigned i = 0; i < op->num_results; i++)
-      put(a, &op->results[i], *tl_axis_info(a, tl_arg(before->last, i + 1)));
+      put(a, &op->results[i], *tl_axis_info(a, tl_yielded(before, i)));
 }
 
 static void
@@ -907,8 +908,8 @@ run_if(TlAnalysis *a, const TlOp *op)
       run_block(a, op->regions[r]->block);
    for (unsigned i = 0; i < op->num_results; i++) {
       TlAxisInfo joined;
-      join(&joined, tl_axis_info(a, tl_arg(op->regions[0]->block->last, i)),
-           tl_axis_info(a, tl_arg(op->regions[1]->block->last, i)), op->results[i].type);
+      TlJoin j = tl_join(op, i);
+      join(&joined, tl_axis_info(a, j.in[0]), tl_axis_info(a, j.in[1]), op->results[i].type);
       put(a, &op->results[i], joined);
    }
 }

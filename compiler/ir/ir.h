@@ -258,12 +258,6 @@ tl_value_is(const TlValue *v, TlOpcode opcode)
    return v->def && v->def->opcode == opcode;
 }
 
-/* for, while, if: the regions run zero or more times, and their results are what these yield. */
-static inline bool
-tl_is_branching(const TlOp *op)
-{
-   return op->opcode == TL_OP_FOR || op->opcode == TL_OP_WHILE || op->opcode == TL_OP_IF;
-}
 /* No effect and no dependence on memory, nested operations included: may be merged and moved.  An
  * inline_asm follows its `pure` attribute; a while is never pure, as it may not end. */
 bool tl_op_is_pure(const TlOp *op);

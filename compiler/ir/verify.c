@@ -3,6 +3,7 @@
  * operation at hand: block arguments and results are entered as they are met and leave with their
  * region.  All violations are reported; only the regions of an operation whose operands do not fit
  * go unchecked. */
+#include "ir/control.h"
 #include "ir/ir.h"
 
 #include <assert.h>
@@ -158,7 +159,7 @@ result_type(const TlOp *op, unsigned i)
 static const TlType *
 for_arg(const TlOp *op, unsigned i)
 {
-   return i == 0 ? op->args[0].value->type : result_type(op, i - 1);
+   return i == 0 ? tl_for_lower(op)->type : result_type(op, i - tl_first_carried(op));
 }
 
 static const TlType *
@@ -228,7 +229,7 @@ check_end(Verifier *v, const TlOp *op, const TlBlock *block, const RegionRule *r
           last ? tl_info(last)->text : "nothing");
       return;
    }
-   unsigned first = want == TL_OP_CONDITION; /* its operand 0 is the condition */
+   unsigned first = tl_first_yielded(last);
    for (unsigned i = 0;; i++) {
       bool is_end = first + i >= last->num_args;
       const TlValue *value = is_end ? NULL : last->args[first + i].value;

@@ -2,6 +2,7 @@
  * written when an operation that writes memory has a member as operand.  Pointers of unknown
  * origin, made from integers or loaded from memory, make all parameters written. */
 #include "ir/written.h"
+#include "ir/control.h"
 
 typedef struct Classes {
    uint32_t *parent; /* by value id */
@@ -41,16 +42,12 @@ first_pointer(const TlOp *op)
 static void
 join_control(Classes *c, const TlOp *op)
 {
-   unsigned inits = op->opcode == TL_OP_FOR ? 3 : 0, args = op->opcode == TL_OP_FOR ? 1 : 0;
-   for (uint32_t r = 0; r < op->num_regions; r++) {
-      const TlBlock *b = op->regions[r]->block;
-      for (uint32_t i = args; i < b->num_args && inits + i - args < op->num_args; i++)
-         join(c, b->args[i], tl_arg(op, inits + i - args));
-      unsigned skip = b->last && b->last->opcode == TL_OP_CONDITION; /* its own first operand */
-      for (uint32_t i = 0; b->last && i < op->num_results && i + skip < b->last->num_args; i++)
-         join(c, tl_result(op, i), tl_arg(b->last, i + skip));
-      for (uint32_t i = 0; i < op->num_results && i + inits < op->num_args; i++)
-         join(c, tl_result(op, i), tl_arg(op, i + inits));
+   for (uint32_t i = 0; i < op->num_results; i++) {
+      TlJoin j = tl_join(op, i);
+      for (unsigned k = 1; k < j.num_out; k++)
+         join(c, j.out[0], j.out[k]);
+      for (unsigned k = 0; k < j.num_in; k++)
+         join(c, j.out[0], j.in[k]);
    }
 }
 

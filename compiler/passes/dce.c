@@ -3,6 +3,7 @@
  * a live result or argument of a `for` makes that one carried slot live, a live result of an `if`
  * that one yielded value.  Sweep: everything else is removed, last first, so that users go before
  * what they use. */
+#include "ir/control.h"
 #include "passes/pass.h"
 
 #include <assert.h>
@@ -51,7 +52,7 @@ mark_op(Dce *d, TlOp *op)
 {
    for (; op && !tl_map_has(&d->live_ops, op); op = op->block->region->parent) {
       tl_map_put(&d->live_ops, op, op);
-      unsigned needed = op->opcode == TL_OP_FOR ? 3 : op->num_args;
+      unsigned needed = has_slots(op) ? tl_first_init(op) : op->num_args;
       for (unsigned i = 0; i < needed; i++)
          mark_value(d, tl_arg(op, i));
       for (unsigned r = 0; r < op->num_regions && !has_slots(op); r++) {
@@ -66,10 +67,9 @@ mark_op(Dce *d, TlOp *op)
 static void
 mark_slot(Dce *d, TlOp *op, unsigned i)
 {
-   if (op->opcode == TL_OP_FOR)
-      mark_value(d, tl_arg(op, 3 + i));
-   for (unsigned r = 0; r < op->num_regions; r++)
-      mark_value(d, tl_arg(op->regions[r]->block->last, i));
+   TlJoin join = tl_join(op, i);
+   for (unsigned k = 0; k < join.num_in; k++)
+      mark_value(d, join.in[k]);
 }
 
 static void
@@ -83,8 +83,8 @@ mark_from(Dce *d, TlValue *v)
       return;
    if (v->def)
       mark_slot(d, op, v->index);
-   else if (v->index > 0) /* argument 0 of a for is its index */
-      mark_slot(d, op, v->index - 1);
+   else if (v != tl_for_index(op))
+      mark_slot(d, op, v->index - tl_first_carried(op));
 }
 
 static void
@@ -102,9 +102,11 @@ mark_roots(Dce *d, TlBlock *block)
 static bool
 slot_is_live(const Dce *d, const TlOp *op, unsigned i)
 {
-   if (d->live[op->results[i].id])
-      return true;
-   return op->opcode == TL_OP_FOR && d->live[op->regions[0]->block->args[i + 1]->id];
+   TlJoin join = tl_join(op, i);
+   for (unsigned k = 0; k < join.num_out; k++)
+      if (d->live[join.out[k]->id])
+         return true;
+   return false;
 }
 
 /* Replaces op by one that keeps the live slots only; its regions move over. */
@@ -115,9 +117,9 @@ shrink(Dce *d, TlOp *op)
    for (unsigned i = 0; i < op->num_results; i++)
       kept += slot_is_live(d, op, i);
    TlBuilder b = tl_builder_before(op);
-   unsigned fixed = op->num_args - (op->opcode == TL_OP_FOR ? op->num_results : 0);
-   unsigned num_args = op->opcode == TL_OP_FOR ? fixed + kept : fixed;
-   TlOp *copy = tl_op_new(&b, op->opcode, num_args, kept, 0);
+   bool is_loop = tl_is_loop(op);
+   unsigned fixed = tl_first_init(op);
+   TlOp *copy = tl_op_new(&b, op->opcode, fixed + (is_loop ? kept : 0), kept, 0);
    for (unsigned k = 0; k < tl_info(op)->num_attrs; k++)
       copy->attrs[k] = op->attrs[k];
    for (unsigned i = 0; i < fixed; i++)
@@ -129,18 +131,15 @@ shrink(Dce *d, TlOp *op)
       TlValue *result = tl_result(copy, to);
       result->type = op->results[i].type;
       result->name = op->results[i].name;
-      if (op->opcode == TL_OP_FOR)
-         tl_set_arg(copy, fixed + to, tl_arg(op, fixed + i));
+      if (is_loop)
+         tl_set_init(copy, to, tl_init(op, i));
       if (op->results[i].uses)
          tl_replace_uses(tl_result(op, i), result);
       to++;
    }
-   if (op->opcode == TL_OP_FOR) {
-      TlBlock *body = op->regions[0]->block;
-      for (unsigned i = op->num_results; i-- > 0;)
-         if (!slot_is_live(d, op, i))
-            tl_block_remove_arg(body, i + 1);
-   }
+   for (unsigned i = op->num_results; is_loop && i-- > 0;)
+      if (!slot_is_live(d, op, i))
+         tl_block_remove_arg(op->regions[0]->block, tl_first_carried(op) + i);
    copy->regions = op->regions;
    copy->num_regions = op->num_regions;
    for (unsigned r = 0; r < copy->num_regions; r++)

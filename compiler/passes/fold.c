@@ -7,6 +7,7 @@
  *
  * One walk in order: operands are simplified before their users.  A rule gets an operation and
  * returns the value that replaces its only result, or NULL. */
+#include "ir/control.h"
 #include "passes/pass.h"
 
 #include <string.h>
@@ -528,10 +529,10 @@ static Trips
 count_trips(const TlOp *loop)
 {
    bool known = true;
-   int64_t lo = const_int(tl_arg(loop, 0), &known);
-   int64_t hi = const_int(tl_arg(loop, 1), &known);
-   int64_t step = const_int(tl_arg(loop, 2), &known);
-   bool is_signed = tl_dtype_is_signed(dtype_of(tl_arg(loop, 0)));
+   int64_t lo = const_int(tl_for_lower(loop), &known);
+   int64_t hi = const_int(tl_for_upper(loop), &known);
+   int64_t step = const_int(tl_for_step(loop), &known);
+   bool is_signed = tl_dtype_is_signed(dtype_of(tl_for_index(loop)));
    if (!known || step == 0 || (!is_signed && (lo < 0 || hi < 0 || step < 0)))
       return TRIPS_UNKNOWN;
    if (step > 0 ? lo >= hi : lo <= hi)
@@ -548,8 +549,7 @@ fold_unchanged(TlOp *loop)
    TlBlock *body = loop->regions[0]->block;
    bool progress = false;
    for (unsigned i = 0; i < loop->num_results; i++) {
-      TlValue *arg = body->args[i + 1], *init = tl_arg(loop, i + 3);
-      TlValue *yielded = tl_arg(body->last, i);
+      TlValue *arg = tl_carried(body, i), *init = tl_init(loop, i), *yielded = tl_yielded(body, i);
       if (yielded != arg && yielded != init)
          continue;
       if (loop->results[i].uses) {
@@ -569,7 +569,6 @@ fold_unchanged(TlOp *loop)
 static TlOp *
 fold_for(Fold *f, TlOp *op)
 {
-   TlBlock *body = op->regions[0]->block;
    Trips trips = count_trips(op);
    TlOp *next = op->next;
    if (trips == TRIPS_UNKNOWN) {
@@ -578,14 +577,13 @@ fold_for(Fold *f, TlOp *op)
    }
    f->progress = true;
    if (trips == TRIPS_ONE) {
-      for (unsigned i = 0; i < body->num_args; i++)
-         if (body->args[i]->uses)
-            tl_replace_uses(body->args[i], i ? tl_arg(op, i + 2) : tl_arg(op, 0));
+      tl_replace_uses(tl_for_index(op), tl_for_lower(op));
+      for (unsigned i = 0; i < op->num_results; i++)
+         tl_replace_uses(tl_carried(op->regions[0]->block, i), tl_init(op, i));
       return inline_region(op, op->regions[0]);
    }
    for (unsigned i = 0; i < op->num_results; i++)
-      if (op->results[i].uses)
-         tl_replace_uses(tl_result(op, i), tl_arg(op, i + 3));
+      tl_replace_uses(tl_result(op, i), tl_init(op, i));
    tl_remove(op);
    return next;
 }
@@ -609,9 +607,9 @@ fold_if(Fold *f, TlOp *op)
       return inline_region(op, op->regions[cond ? 0 : 1]);
    }
    for (unsigned i = 0; i < op->num_results; i++) {
-      TlValue *a = tl_arg(op->regions[0]->block->last, i);
-      TlValue *b = tl_arg(op->regions[1]->block->last, i);
-      if (a == b && op->results[i].uses && is_outside(a, op)) {
+      TlJoin join = tl_join(op, i);
+      TlValue *a = join.in[0];
+      if (a == join.in[1] && op->results[i].uses && is_outside(a, op)) {
          tl_replace_uses(tl_result(op, i), a);
          f->progress = true;
       }

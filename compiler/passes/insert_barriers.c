@@ -17,6 +17,7 @@
  *
  * Invariant: at every operation the state covers all accesses of other threads that may still
  * run. */
+#include "ir/control.h"
 #include "passes/pass.h"
 
 #include <string.h>
@@ -334,7 +335,7 @@ walk(Barriers *b, TlBlock *block)
          after_commit(&b->state);
       else if (op->opcode == TL_OP_CP_ASYNC_WAIT)
          after_wait(&b->state, tl_attr_int(op, TL_ATTR_NUM));
-      else if (op->opcode == TL_OP_FOR || op->opcode == TL_OP_WHILE)
+      else if (tl_is_loop(op))
          walk_loop(b, op);
       else if (op->num_regions)
          walk_branches(b, op);

@@ -5,6 +5,7 @@
  * A pointer takes two registers and an offset of 32 bits one, and a multiply-add makes the address
  * where it is used; the offsets stay in registers through the loop, the pointers do not.  Addresses
  * are sums of 64 bits, so their order does not matter. */
+#include "ir/control.h"
 #include "passes/pass.h"
 
 enum { FEWEST = 8 }; /* n + 2 registers for 2 n; of fewer the additions cost more than they save */
@@ -72,9 +73,9 @@ static TlOp *
 find_step(const TlOp *loop, unsigned i)
 {
    const TlBlock *body = loop->regions[0]->block;
-   TlOp *op = tl_arg(body->last, i)->def;
+   TlOp *op = tl_yielded(body, i)->def;
    bool is_step =
-      op && op->block == body && op->opcode == TL_OP_ADDPTR && tl_arg(op, 0) == body->args[i + 1];
+      op && op->block == body && op->opcode == TL_OP_ADDPTR && tl_arg(op, 0) == tl_carried(body, i);
    return is_step ? op : NULL;
 }
 
@@ -102,16 +103,16 @@ join(TlPassCx *cx, TlOp *loop, unsigned i)
    TlBuilder before = tl_builder_before(loop), at_step = tl_builder_before(step);
    Parts parts = {0};
    TlValue *advance = equal_register(&at_step, tl_arg(step, 1));
-   if (!advance || !find_parts(cx->scratch, &before, tl_arg(loop, i + 3), &parts))
+   if (!advance || !find_parts(cx->scratch, &before, tl_init(loop, i), &parts))
       return false;
    TlValue *first = parts.base;
    for (size_t k = parts.shared.len; k-- > 0;)
       first = tl_b2(&before, TL_OP_ADDPTR, first, parts.shared.data[k]);
    TlBuilder top = tl_builder_before(body->first), after = tl_builder_before(loop->next);
-   spread(&top, body->args[i + 1], type, parts.own);
+   spread(&top, tl_carried(body, i), type, parts.own);
    spread(&after, tl_result(loop, i), type, parts.own);
-   tl_set_arg(loop, i + 3, first);
-   tl_set_arg(body->last, i, tl_b2(&at_step, TL_OP_ADDPTR, body->args[i + 1], advance));
+   tl_set_init(loop, i, first);
+   tl_set_yielded(body, i, tl_b2(&at_step, TL_OP_ADDPTR, tl_carried(body, i), advance));
    return true;
 }
 

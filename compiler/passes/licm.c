@@ -2,6 +2,7 @@
  * inner loops first, so that one walk carries an operation out of a whole nest.  Loads stay (memory
  * may change), and so does integer division whose divisor may be zero: executed when the loop's
  * body is not, it would be reported as undefined. */
+#include "ir/control.h"
 #include "passes/pass.h"
 
 enum { FLAG_NO_LICM = 8 }; /* the loop's `flags` attribute */
@@ -74,7 +75,7 @@ visit_block(TlBlock *block)
    for (TlOp *op = block->first; op; op = op->next) {
       for (unsigned r = 0; r < op->num_regions; r++)
          progress |= visit_block(op->regions[r]->block);
-      if (op->opcode == TL_OP_FOR || op->opcode == TL_OP_WHILE)
+      if (tl_is_loop(op))
          progress |= hoist_from(op);
    }
    return progress;

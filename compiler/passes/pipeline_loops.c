@@ -22,6 +22,7 @@
  * so that the number of groups in flight tells which copies have arrived; and a stage is copied to
  * only after a wait and a barrier that follow its last reading. */
 #include "passes/pipeline_loops.h"
+#include "ir/control.h"
 #include "layout/hw_layouts.h"
 #include "passes/coalesce.h"
 #include "passes/lower/lower.h"
@@ -128,9 +129,9 @@ root_of(const TlValue *v)
          const TlOp *parent = v->block->region->parent;
          if (!parent)
             return v;
-         if (parent->opcode != TL_OP_FOR || v->index == 0)
+         if (parent->opcode != TL_OP_FOR || v == tl_for_index(parent))
             return NULL;
-         v = tl_arg(parent, v->index + 2);
+         v = tl_init(parent, v->index - tl_first_carried(parent));
          continue;
       }
       switch (v->def->opcode) {
@@ -145,7 +146,7 @@ root_of(const TlValue *v)
          v = tl_arg(v->def, 0);
          break;
       case TL_OP_FOR:
-         v = tl_arg(v->def, v->index + 3);
+         v = tl_init(v->def, v->index);
          break;
       default:
          return NULL;
@@ -324,9 +325,9 @@ static bool
 find_step(Pipe *p)
 {
    uint64_t bits;
-   TlDtype t = tl_arg(p->loop, 0)->type->dtype;
+   TlDtype t = tl_for_index(p->loop)->type->dtype;
    unsigned bytes = tl_dtype_info[t].bytes;
-   if (tl_is_const(tl_arg(p->loop, 2), &bits))
+   if (tl_is_const(tl_for_step(p->loop), &bits))
       p->step = tl_bits_to_int(t, bits);
    else if (bytes == 4)
       return true;
@@ -405,9 +406,9 @@ static uint64_t
 known_trips(const Pipe *p)
 {
    uint64_t bits[2];
-   TlDtype t = tl_arg(p->loop, 0)->type->dtype;
-   if (!p->step || !tl_is_const(tl_arg(p->loop, 0), &bits[0]) ||
-       !tl_is_const(tl_arg(p->loop, 1), &bits[1]))
+   TlDtype t = tl_for_index(p->loop)->type->dtype;
+   if (!p->step || !tl_is_const(tl_for_lower(p->loop), &bits[0]) ||
+       !tl_is_const(tl_for_upper(p->loop), &bits[1]))
       return UINT64_MAX;
    __int128 from = tl_bits_to_int(t, bits[0]), to = tl_bits_to_int(t, bits[1]);
    __int128 way = p->step > 0 ? to - from : from - to, step = p->step > 0 ? p->step : -p->step;
@@ -546,8 +547,9 @@ index_at(Pipe *p, TlBuilder *b, TlValue *from, int64_t iterations)
    TlDtype t = from->type->dtype;
    if (iterations == 0)
       return from;
-   TlValue *way = p->step ? tl_const_int(b, t, iterations * p->step)
-                          : tl_b2(b, TL_OP_MUL, tl_arg(p->loop, 2), tl_const_int(b, t, iterations));
+   TlValue *way = p->step
+                     ? tl_const_int(b, t, iterations * p->step)
+                     : tl_b2(b, TL_OP_MUL, tl_for_step(p->loop), tl_const_int(b, t, iterations));
    return tl_b2(b, TL_OP_ADD, from, way);
 }
 
@@ -557,7 +559,7 @@ is_before(Pipe *p, TlBuilder *b, TlValue *x, TlValue *y)
 {
    if (p->step)
       return tl_b2(b, p->step > 0 ? TL_OP_LT : TL_OP_GT, x, y);
-   TlValue *step = tl_arg(p->loop, 2), *zero = tl_const_int(b, step->type->dtype, 0);
+   TlValue *step = tl_for_step(p->loop), *zero = tl_const_int(b, step->type->dtype, 0);
    return tl_b3(b, TL_OP_SELECT, tl_b2(b, TL_OP_GT, step, zero), tl_b2(b, TL_OP_LT, x, y),
                 tl_b2(b, TL_OP_GT, x, y));
 }
@@ -574,9 +576,9 @@ static TlValue *
 exists_after(Pipe *p, TlBuilder *b, TlValue *from, int64_t iterations)
 {
    TlDtype t = from->type->dtype, u = tl_dtype_info[t].bytes == 8 ? TL_U64 : TL_U32;
-   TlValue *upper = tl_arg(p->loop, 1);
+   TlValue *upper = tl_for_upper(p->loop);
    if (p->step == 0) {
-      TlValue *way = tl_b2(b, TL_OP_MUL, widened(p, b, tl_arg(p->loop, 2)),
+      TlValue *way = tl_b2(b, TL_OP_MUL, widened(p, b, tl_for_step(p->loop)),
                            tl_const_int(b, TL_I64, iterations));
       return is_before(p, b, tl_b2(b, TL_OP_ADD, widened(p, b, from), way), widened(p, b, upper));
    }
@@ -656,7 +658,7 @@ build_wait(TlBuilder *b, unsigned num)
 static void
 build_prologue(Pipe *p, TlBuilder *b, TlValue **ahead)
 {
-   TlValue *lower = tl_arg(p->loop, 0), *upper = tl_arg(p->loop, 1);
+   TlValue *lower = tl_for_lower(p->loop), *upper = tl_for_upper(p->loop);
    for (size_t i = 0; i < p->loads.len; i++) {
       Load *l = &p->loads.data[i];
       b->range = l->op->range;
@@ -669,9 +671,9 @@ build_prologue(Pipe *p, TlBuilder *b, TlValue **ahead)
    for (unsigned s = 0; s + 1 < p->stages; s++) {
       TlMap map;
       tl_map_init(&map, p->cx->scratch);
-      tl_map_put(&map, p->body->args[0], index_at(p, b, lower, s));
+      tl_map_put(&map, tl_for_index(p->loop), index_at(p, b, lower, s));
       for (size_t i = 0; i < p->slice.carried.len; i++)
-         tl_map_put(&map, p->body->args[p->slice.carried.data[i] + 1], ahead[i]);
+         tl_map_put(&map, tl_carried(p->body, p->slice.carried.data[i]), ahead[i]);
       tl_slice_clone(&p->slice, b, &map);
       TlValue *exists = s ? tl_b2(b, TL_OP_AND, any, exists_after(p, b, lower, s)) : any;
       issue_copies(p, b, &map, tl_const_int(b, TL_I32, s), s, exists);
@@ -723,16 +725,16 @@ rewrite_body(Pipe *p, TlOp *loop)
    TlBlock *body = loop->regions[0]->block;
    TlBuilder b = tl_builder_at_end(p->func, body);
    unsigned num = p->loop->num_results, num_ahead = (unsigned)p->slice.carried.len;
-   TlValue *index = body->args[0], *take = body->args[1 + num + num_ahead],
-           *put = body->args[2 + num + num_ahead];
+   TlValue *index = tl_for_index(loop), *take = tl_carried(body, num + num_ahead),
+           *put = tl_carried(body, num + num_ahead + 1);
    b.range = p->loop->range;
    unsigned last = waits_late(p) ? 0 : p->groups - 1; /* of the groups waited for here */
    build_wait(&b, p->groups - 1 - last + (p->stages - 2) * p->groups);
    TlMap map;
    tl_map_init(&map, p->cx->scratch);
-   tl_map_put(&map, p->body->args[0], index_at(p, &b, index, p->stages - 1));
+   tl_map_put(&map, tl_for_index(p->loop), index_at(p, &b, index, p->stages - 1));
    for (unsigned i = 0; i < num_ahead; i++)
-      tl_map_put(&map, p->body->args[p->slice.carried.data[i] + 1], body->args[1 + num + i]);
+      tl_map_put(&map, tl_carried(p->body, p->slice.carried.data[i]), tl_carried(body, num + i));
    tl_slice_clone(&p->slice, &b, &map);
    issue_copies(p, &b, &map, put, p->stages - 1, exists_after(p, &b, index, p->stages - 1));
    TlValue **view = tl_new_array(p->cx->scratch, TlValue *, p->loads.len);
@@ -772,7 +774,7 @@ rewrite(Pipe *p)
    unsigned num_ahead = (unsigned)p->slice.carried.len;
    TlValue **more = tl_new_array(p->cx->scratch, TlValue *, num_ahead + 2);
    for (unsigned i = 0; i < num_ahead; i++)
-      more[i] = tl_arg(old, p->slice.carried.data[i] + 3);
+      more[i] = tl_init(old, p->slice.carried.data[i]);
    build_prologue(p, &b, more);
    more[num_ahead] = tl_const_int(&b, TL_I32, 0);
    more[num_ahead + 1] = tl_const_int(&b, TL_I32, p->stages - 1);

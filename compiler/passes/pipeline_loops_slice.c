@@ -1,5 +1,6 @@
 /* Backward slices within a loop's body.
  * Invariant: an operation is a member together with everything in the body that it reads. */
+#include "ir/control.h"
 #include "passes/pipeline_loops.h"
 
 #include <string.h>
@@ -37,11 +38,12 @@ tl_slice_add(TlSlice *s, TlValue *v)
    while (todo.len) {
       TlValue *x = tl_vec_pop(&todo);
       if (!x->def) {
-         if (x->block != body || x->index == 0 || tl_map_has(&s->members, x))
+         if (x->block != body || x == tl_for_index(s->loop) || tl_map_has(&s->members, x))
             continue;
          tl_map_put(&s->members, x, x);
-         tl_vec_push(s->arena, &s->carried, x->index - 1);
-         tl_vec_push(s->arena, &todo, tl_arg(body->last, x->index - 1));
+         unsigned i = x->index - tl_first_carried(s->loop);
+         tl_vec_push(s->arena, &s->carried, i);
+         tl_vec_push(s->arena, &todo, tl_yielded(body, i));
          continue;
       }
       TlOp *op = x->def;
@@ -83,13 +85,13 @@ tl_for_with_more(TlBuilder *b, const TlOp *old, TlValue *const *more, unsigned n
    memcpy(loop->attrs, old->attrs, sizeof loop->attrs);
    loop->range = old->range;
    TlBlock *body = loop->regions[0]->block;
-   tl_block_add_arg(body, old_body->args[0]->type, old_body->args[0]->name);
-   for (unsigned i = 0; i < 3; i++)
+   tl_block_add_arg(body, tl_for_index(old)->type, tl_for_index(old)->name);
+   for (unsigned i = 0; i < tl_first_init(old); i++)
       tl_set_arg(loop, i, tl_arg(old, i));
    for (unsigned i = 0; i < num + num_more; i++) {
-      TlValue *init = i < num ? tl_arg(old, i + 3) : more[i - num];
-      const char *name = i < num ? old_body->args[i + 1]->name : NULL;
-      tl_set_arg(loop, i + 3, init);
+      TlValue *init = i < num ? tl_init(old, i) : more[i - num];
+      const char *name = i < num ? tl_carried(old_body, i)->name : NULL;
+      tl_set_init(loop, i, init);
       tl_result(loop, i)->type = init->type;
       tl_result(loop, i)->name = i < num ? old->results[i].name : NULL;
       tl_block_add_arg(body, init->type, name);

@@ -1,6 +1,7 @@
 /* Remarks of the group "layout".  They look at finished LAID code only, so that they tell what is,
  * not what was planned. */
 #include "passes/remark.h"
+#include "ir/control.h"
 #include "layout/convert_plan.h"
 #include "passes/coalesce.h"
 #include "passes/dot_layouts.h"
@@ -94,16 +95,11 @@ layout_source(TlPassCx *cx, const TlValue *v)
             visit(&w, tl_arg(op, k));
          continue;
       }
-      unsigned at = v->index - (v->def || op->opcode != TL_OP_FOR ? 0 : 1);
-      for (unsigned r = 0; r < op->num_regions; r++) {
-         const TlOp *last = op->regions[r]->block->last;
-         unsigned skip = last->opcode == TL_OP_CONDITION ? 1 : 0;
-         if (at + skip < last->num_args)
-            visit(&w, tl_arg(last, at + skip));
-      }
-      unsigned first = op->opcode == TL_OP_FOR ? 3 : 0;
-      if (op->opcode != TL_OP_IF && at + first < op->num_args)
-         visit(&w, tl_arg(op, at + first));
+      if (!v->def && v->index < tl_first_carried(op))
+         continue; /* the index */
+      TlJoin join = tl_join(op, v->index - (v->def ? 0 : tl_first_carried(op)));
+      for (unsigned k = 0; k < join.num_in; k++)
+         visit(&w, join.in[k]);
    }
    return NULL;
 }
@@ -120,16 +116,14 @@ layout_target(TlPassCx *cx, const TlValue *v)
          if (has_own_layout(op))
             return op;
          if (op->opcode == TL_OP_YIELD || op->opcode == TL_OP_CONDITION) {
-            at -= op->opcode == TL_OP_CONDITION ? 1 : 0;
+            at -= tl_first_yielded(op);
             if (parent && tl_is_branching(parent) && at < parent->num_results) {
                visit(&w, tl_result(parent, at));
                if (parent->opcode == TL_OP_FOR)
-                  visit(&w, parent->regions[0]->block->args[at + 1]);
+                  visit(&w, tl_carried(op->block, at));
             }
-         } else if (op->opcode == TL_OP_FOR && at >= 3) {
-            visit(&w, op->regions[0]->block->args[at - 2]);
-         } else if (op->opcode == TL_OP_WHILE) {
-            visit(&w, op->regions[0]->block->args[at]);
+         } else if (tl_is_loop(op) && at >= tl_first_init(op)) {
+            visit(&w, tl_carried(op->regions[0]->block, at - tl_first_init(op)));
          } else {
             for (unsigned k = 0; k < op->num_results; k++)
                visit(&w, tl_result(op, k));
@@ -291,7 +285,7 @@ walk_conversions(TlPassCx *cx, const TlBlock *block, bool in_loop)
    for (const TlOp *op = block->first; op; op = op->next) {
       if (op->opcode == TL_OP_CONVERT_LAYOUT)
          remark_conversion(cx, op, in_loop);
-      bool is_loop = op->opcode == TL_OP_FOR || op->opcode == TL_OP_WHILE;
+      bool is_loop = tl_is_loop(op);
       for (unsigned i = 0; i < op->num_regions; i++)
          walk_conversions(cx, op->regions[i]->block, in_loop || is_loop);
    }

@@ -14,6 +14,7 @@
  * Invariant: the wait and the copies meet in the same order as before, so numbers of groups stay;
  * all fragments of an iteration are loaded before the wait in it, so that the barrier there also
  * lets the copies of the next iteration overwrite them. */
+#include "ir/control.h"
 #include "passes/pipeline_loops.h"
 
 typedef struct Turn {
@@ -122,7 +123,9 @@ find_needed(Turn *t)
       if (!v->def) {
          if (v->block != t->body)
             continue;
-         if (v->index == 0 || !tl_value_dominates(tl_arg(t->body->last, v->index - 1), t->last))
+         if (v == tl_for_index(t->loop) ||
+             !tl_value_dominates(tl_yielded(t->body, v->index - tl_first_carried(t->loop)),
+                                 t->last))
             return false;
          continue;
       }
@@ -159,16 +162,15 @@ from_words(TlBuilder *b, const TlType *type, TlValue *words)
    return words->type == type ? words : tl_t1(b, TL_OP_REPACK, type, words);
 }
 
-/* Waits for and loads the fragments of the iteration, `ahead` on, whose carried values are operands
- * of `carrier` from first_arg on. */
+/* Waits for and loads the fragments of the first iteration, or, `ahead`, of the next one. */
 static void
-load_fragments(Turn *t, TlBuilder *b, const TlOp *carrier, unsigned first_arg, unsigned ahead,
-               TlValue **out)
+load_fragments(Turn *t, TlBuilder *b, bool ahead, TlValue **out)
 {
    TlMap map;
    tl_map_init(&map, t->cx->scratch);
-   for (unsigned i = 1; i < t->body->num_args; i++)
-      tl_map_put(&map, t->body->args[i], tl_arg(carrier, first_arg + i - 1));
+   for (unsigned i = 0; i < t->loop->num_results; i++)
+      tl_map_put(&map, tl_carried(t->body, i),
+                 ahead ? tl_yielded(t->body, i) : tl_init(t->loop, i));
    tl_clone_op(b, t->wait, &map);
    unsigned n = 0;
    for (size_t i = 0; i < t->ops.len; i++) {
@@ -285,8 +287,8 @@ static unsigned
 words_in_loop(const Turn *t)
 {
    unsigned sum = words_through(t);
-   for (unsigned i = 1; i < t->body->num_args; i++)
-      sum += words_of(t->body->args[i]);
+   for (unsigned i = 0; i < t->loop->num_results; i++)
+      sum += words_of(tl_carried(t->body, i));
    for (size_t i = 0; i < t->fragments.len; i++)
       sum += 2 * words_of(tl_result(t->fragments.data[i], 0));
    return sum;
@@ -299,8 +301,8 @@ turn(Turn *t)
    TlValue **now = tl_new_array(t->cx->scratch, TlValue *, n);
    TlValue **next = tl_new_array(t->cx->scratch, TlValue *, n);
    TlBuilder before = tl_builder_before(t->loop), end = tl_builder_before(t->last);
-   load_fragments(t, &before, t->loop, 3, 0, now);
-   load_fragments(t, &end, t->body->last, 0, 1, next);
+   load_fragments(t, &before, false, now);
+   load_fragments(t, &end, true, next);
    if (t->num_products > MOST_PRODUCTS_BESIDE_COPIES && t->words <= MOST_WORDS_OF_DELAYED_COPIES)
       delay_copies(t);
    tl_remove(t->wait);
@@ -316,7 +318,7 @@ turn(Turn *t)
       if (!is_ring_read(op))
          continue;
       TlBuilder b = tl_builder_before(op);
-      TlValue *words = body->args[1 + old_results + n];
+      TlValue *words = tl_carried(body, old_results + n);
       tl_replace_uses(tl_result(op, 0), from_words(&b, tl_result(op, 0)->type, words));
       tl_append_arg(body->last, next[n++]);
       tl_remove(op);

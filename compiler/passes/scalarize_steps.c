@@ -3,6 +3,7 @@
  * becomes a carried scalar:  s = 0;  for ..: use init + s;  s = s + step.  The tile is then
  * computed from init wherever it is used, in the layout of its user, instead of being carried in
  * one layout and converted to the others in every iteration.  Integers wrap, so the sums agree. */
+#include "ir/control.h"
 #include "passes/pass.h"
 
 enum { MAX_CHAIN = 64 };
@@ -54,7 +55,7 @@ static TlOp *
 find_step(const TlOp *loop, unsigned i, unsigned *step)
 {
    const TlBlock *body = loop->regions[0]->block;
-   const TlValue *x = body->args[i + 1], *next = tl_arg(body->last, i);
+   const TlValue *x = tl_carried(body, i), *next = tl_yielded(body, i);
    TlOp *op = next->def;
    if (!op || (op->opcode != TL_OP_ADD && op->opcode != TL_OP_SUB) || op->block != body)
       return NULL;
@@ -69,7 +70,7 @@ scalarize(TlFunc *f, TlOp *loop, unsigned i)
 {
    TlTypes *types = f->module->types;
    TlBlock *body = loop->regions[0]->block;
-   TlValue *result = tl_result(loop, i), *x = body->args[i + 1], *init = tl_arg(loop, i + 3);
+   TlValue *result = tl_result(loop, i), *x = tl_carried(body, i), *init = tl_init(loop, i);
    const TlType *tile = result->type;
    unsigned budget = MAX_CHAIN, at;
    if (tile->kind != TL_TYPE_TILE || tile->elem->kind != TL_TYPE_SCALAR ||
@@ -97,8 +98,8 @@ scalarize(TlFunc *f, TlOp *loop, unsigned i)
    TlValue *moved =
       next->opcode == TL_OP_ADD ? tl_b2(&b, TL_OP_ADD, x, step) : tl_b2(&b, TL_OP_SUB, x, step);
    TlBuilder before = tl_builder_before(loop);
-   tl_set_arg(loop, i + 3, tl_const_int(&before, tile->dtype, 0));
-   tl_set_arg(body->last, i, moved);
+   tl_set_init(loop, i, tl_const_int(&before, tile->dtype, 0));
+   tl_set_yielded(body, i, moved);
    return true;
 }
 

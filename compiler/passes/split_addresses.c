@@ -6,6 +6,7 @@
  * than an address wrap, so the constant may leave the sum only when adding it cannot carry: no bit
  * of it may be set in the terms.  Possible bits of every value are found in one walk.  Registers
  * whose terms agree form a group; a register for which nothing is known is a group of its own. */
+#include "ir/control.h"
 #include "passes/pass.h"
 #include "passes/pick.h"
 
@@ -152,9 +153,9 @@ find_bits(Split *s, const TlFunc *f, const TlBlock *block)
 {
    for (const TlOp *op = block->first; op; op = op->next) {
       if (op->opcode == TL_OP_FOR) { /* lower + k * step */
-         const TlValue *index = op->regions[0]->block->args[0];
+         const TlValue *index = tl_for_index(op);
          s->bits[index->id] =
-            from_lowest(known(s, tl_arg(op, 0)) | known(s, tl_arg(op, 2))) & width_mask(index);
+            from_lowest(known(s, tl_for_lower(op)) | known(s, tl_for_step(op))) & width_mask(index);
       }
       for (unsigned i = 0; i < op->num_regions; i++)
          find_bits(s, f, op->regions[i]->block);

@@ -7,6 +7,7 @@
  * renumbered. Invariant: a value that is narrowed has only users that were renumbered: picks,
  * elementwise operations, and positions of control operations; every other user reads all
  * registers. */
+#include "ir/control.h"
 #include "passes/pass.h"
 #include "passes/pick.h"
 
@@ -102,54 +103,23 @@ demand_pick(Trim *t, const TlOp *op)
          use(t, tl_arg(op, from[index.data[r]].arg), from[index.data[r]].reg);
 }
 
-/* Values that are one position of a control operation. */
-static unsigned
-position(const TlOp *op, unsigned i, TlValue **out)
-{
-   const TlBlock *r0 = op->regions[0]->block;
-   unsigned n = 0;
-   out[n++] = tl_result(op, i);
-   if (op->opcode == TL_OP_FOR) {
-      out[n++] = r0->args[i + 1];
-      out[n++] = tl_arg(op, i + 3);
-      out[n++] = tl_arg(r0->last, i);
-   } else if (op->opcode == TL_OP_WHILE) {
-      const TlBlock *r1 = op->regions[1]->block;
-      out[n++] = r0->args[i];
-      out[n++] = r1->args[i];
-      out[n++] = tl_arg(op, i);
-      out[n++] = tl_arg(r0->last, i + 1);
-      out[n++] = tl_arg(r1->last, i);
-   } else {
-      for (unsigned k = 0; k < op->num_regions; k++)
-         out[n++] = tl_arg(op->regions[k]->block->last, i);
-   }
-   return n;
-}
-
-/* How many of the position's values are defined by the operation itself. */
-static unsigned
-defined_here(const TlOp *op)
-{
-   return op->opcode == TL_OP_FOR ? 2 : op->opcode == TL_OP_WHILE ? 3 : 1;
-}
-
 static void demand_block(Trim *t, const TlBlock *block);
 
 static void
 demand_control(Trim *t, const TlOp *op)
 {
-   TlValue *v[8];
    for (unsigned i = 0; i < op->num_results; i++) {
-      unsigned n = position(op, i, v), d = defined_here(op);
-      for (unsigned a = 0; a < d; a++)
-         for (unsigned b = 0; b < n; b++)
-            use_like(t, v[b], v[a]);
+      TlJoin join = tl_join(op, i);
+      for (unsigned a = 0; a < join.num_out; a++) {
+         for (unsigned b = 0; b < join.num_out; b++)
+            use_like(t, join.out[b], join.out[a]);
+         for (unsigned b = 0; b < join.num_in; b++)
+            use_like(t, join.in[b], join.out[a]);
+      }
    }
    for (unsigned i = op->num_regions; i-- > 0;)
       demand_block(t, op->regions[i]->block);
-   unsigned plain = op->opcode == TL_OP_FOR ? 3 : op->opcode == TL_OP_IF ? 1 : 0;
-   for (unsigned i = 0; i < plain; i++)
+   for (unsigned i = 0; i < tl_first_init(op); i++)
       use_all(t, tl_arg(op, i));
 }
 
@@ -284,23 +254,18 @@ static void narrow_block(Trim *t, TlBlock *block);
 static void
 narrow_control(Trim *t, TlOp *op)
 {
-   TlValue *v[8];
-   unsigned d = defined_here(op);
    for (unsigned i = 0; i < op->num_results; i++) {
-      position(op, i, v);
-      for (unsigned a = 0; a < d; a++)
-         narrow_type(t, v[a]);
-      unsigned at = op->opcode == TL_OP_FOR ? i + 3 : i;
-      if (op->opcode != TL_OP_IF)
-         tl_set_arg(op, at, matching(t, tl_arg(op, at), v[0], op));
+      TlJoin join = tl_join(op, i);
+      for (unsigned a = 0; a < join.num_out; a++)
+         narrow_type(t, join.out[a]);
+      if (tl_is_loop(op))
+         tl_set_init(op, i, matching(t, tl_init(op, i), tl_result(op, i), op));
    }
    for (unsigned k = 0; k < op->num_regions; k++) {
       TlBlock *block = op->regions[k]->block;
       narrow_block(t, block);
-      unsigned skip = block->last->opcode == TL_OP_CONDITION ? 1 : 0;
       for (unsigned i = 0; i < op->num_results; i++)
-         tl_set_arg(block->last, i + skip,
-                    matching(t, tl_arg(block->last, i + skip), tl_result(op, i), block->last));
+         tl_set_yielded(block, i, matching(t, tl_yielded(block, i), tl_result(op, i), block->last));
    }
 }
 

@@ -5,6 +5,7 @@
  * reserved until the next operation with scratch, when there is room, so that neighbours alternate
  * between two areas and one barrier between them is enough.  Invariant: two buffers alive at one
  * time never overlap. */
+#include "ir/control.h"
 #include "passes/lower/impl.h"
 
 #include <stdlib.h>
@@ -131,7 +132,7 @@ walk(Alloc *a, const TlBlock *block)
       size_t outside = a->buffers.len;
       for (unsigned i = 0; i < op->num_regions; i++)
          walk(a, op->regions[i]->block);
-      if (op->opcode != TL_OP_FOR && op->opcode != TL_OP_WHILE)
+      if (!tl_is_loop(op))
          continue;
       a->time++;
       for (size_t i = 0; i < a->buffers.len; i++) { /* used in some iteration: alive in all */

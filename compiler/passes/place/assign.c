@@ -13,6 +13,7 @@
 #include "passes/place/min_cut.h"
 #include "passes/place/cost.h"
 
+#include "ir/control.h"
 #include "passes/lower/lower.h"
 
 #include <assert.h>
@@ -86,7 +87,7 @@ block_weight(const TlBlock *block)
 {
    int64_t w = 1;
    for (const TlOp *op = block->region->parent; op; op = op->block->region->parent)
-      if ((op->opcode == TL_OP_FOR || op->opcode == TL_OP_WHILE) && w < MAX_WEIGHT)
+      if (tl_is_loop(op) && w < MAX_WEIGHT)
          w *= LOOP_WEIGHT;
    return w;
 }
@@ -117,7 +118,7 @@ var_of_value(Assign *a, const TlValue *v)
    const TlOp *parent = v->block->region->parent;
    if (!parent || !tl_is_branching(parent))
       return NULL;
-   return var_at(a, parent, v->index - (parent->opcode == TL_OP_FOR ? 1 : 0));
+   return var_at(a, parent, v->index - tl_first_carried(parent));
 }
 
 static const TlLinear *
@@ -340,29 +341,6 @@ need_operand(Assign *a, const TlValue *v, const TlLinear *layout, Needs *needs, 
    collect_needs(a, b, needs);
 }
 
-/* The values that flow into a position. */
-static unsigned
-flowing_in(const TlOp *op, unsigned i, const TlValue **in)
-{
-   const TlBlock *r0 = op->regions[0]->block,
-                 *r1 = op->num_regions > 1 ? op->regions[1]->block : NULL;
-   switch (op->opcode) {
-   case TL_OP_FOR:
-      in[0] = tl_arg(op, i + 3);
-      in[1] = tl_arg(r0->last, i);
-      return 2;
-   case TL_OP_WHILE:
-      in[0] = tl_arg(op, i);
-      in[1] = tl_arg(r0->last, i + 1);
-      in[2] = tl_arg(r1->last, i);
-      return 3;
-   default:
-      in[0] = tl_arg(r0->last, i);
-      in[1] = tl_arg(r1->last, i);
-      return 2;
-   }
-}
-
 /* Operands whose layout the home does not ask for: they are read in whatever layout they have. */
 static bool
 is_read_as_it_is(const TlOp *op, unsigned i)
@@ -402,10 +380,9 @@ demand_of(Assign *a, const Var *x, const TlLinear *home)
       demand_operation(a, x, home, d);
       return d;
    }
-   const TlValue *in[3];
-   unsigned n = flowing_in(x->op, (unsigned)x->position, in);
-   for (unsigned i = 0; i < n; i++)
-      need_operand(a, in[i], home, &d->needs, &d->build_cost, d, NULL);
+   TlJoin join = tl_join(x->op, (unsigned)x->position);
+   for (unsigned i = 0; i < join.num_in; i++)
+      need_operand(a, join.in[i], home, &d->needs, &d->build_cost, d, NULL);
    return d;
 }
 
@@ -507,13 +484,12 @@ reach_users(Assign *a, Queue *q, const TlValue *v, const TlLinear *l)
       unsigned i = (unsigned)(u - op->args);
       if (op->opcode == TL_OP_YIELD || op->opcode == TL_OP_CONDITION) {
          const TlOp *parent = op->block->region->parent;
-         unsigned skip = op->opcode == TL_OP_CONDITION ? 1 : 0;
+         unsigned skip = tl_first_yielded(op);
          if (tl_is_branching(parent) && i >= skip && i - skip < parent->num_results)
             reach(a, q, var_at(a, parent, i - skip), l);
       } else if (tl_is_branching(op)) {
-         unsigned skip = op->opcode == TL_OP_FOR ? 3 : 0;
-         if (op->opcode != TL_OP_IF && i >= skip)
-            reach(a, q, var_at(a, op, i - skip), l);
+         if (i >= tl_first_init(op))
+            reach(a, q, var_at(a, op, i - tl_first_init(op)), l);
       } else {
          reach(a, q, var_at(a, op, 0), l);
       }
@@ -532,10 +508,9 @@ reach_from_values(Assign *a, Queue *q, const Var *x)
       }
       return;
    }
-   unsigned i = (unsigned)x->position, skip = x->op->opcode == TL_OP_FOR ? 1 : 0;
-   reach_users(a, q, tl_result(x->op, i), x->other);
-   for (unsigned r = 0; r < x->op->num_regions && x->op->opcode != TL_OP_IF; r++)
-      reach_users(a, q, x->op->regions[r]->block->args[i + skip], x->other);
+   TlJoin join = tl_join(x->op, (unsigned)x->position);
+   for (unsigned i = 0; i < join.num_out; i++)
+      reach_users(a, q, join.out[i], x->other);
 }
 
 static void
@@ -762,10 +737,9 @@ write_back(Assign *a)
                   layout_under(a, tl_result(x->op, k), x, x->home);
          continue;
       }
-      unsigned at = (unsigned)x->position, skip = x->op->opcode == TL_OP_FOR ? 1 : 0;
-      p->choice[tl_result(x->op, at)->id].layout = x->home;
-      for (unsigned r = 0; r < x->op->num_regions && x->op->opcode != TL_OP_IF; r++)
-         p->choice[x->op->regions[r]->block->args[at + skip]->id].layout = x->home;
+      TlJoin join = tl_join(x->op, (unsigned)x->position);
+      for (unsigned k = 0; k < join.num_out; k++)
+         p->choice[join.out[k]->id].layout = x->home;
    }
 }
 

@@ -10,6 +10,7 @@
  * free values again, by views of shared memory for dot operands, or by convert_layout. Invariant:
  * rewriting inserts whatever 2 and 3 left unequal, so decisions matter for speed only. */
 #include "passes/place/impl.h"
+#include "ir/control.h"
 #include "layout/convert_plan.h"
 #include "passes/coalesce.h"
 #include "passes/remark.h"
@@ -282,67 +283,37 @@ choose(Driver *d, const TlValue *v, TlChoice c)
 
 /* Joins the positions of a carried value or of an `if` result: the stronger layout for all. */
 static void
-join_choices(Driver *d, TlValue *const *in, unsigned num_in, TlValue *const *out, unsigned num_out)
+join_choices(Driver *d, const TlJoin *join)
 {
    TlPlace *p = &d->place;
    TlChoice best = {0};
-   if (!is_tile(out[0]))
+   if (!is_tile(join->out[0]))
       return;
-   for (unsigned i = 0; i < num_out; i++) { /* what it was stays unless something is stronger */
-      TlChoice c = tl_choice_of(p, out[i]);
+   for (unsigned i = 0; i < join->num_out;
+        i++) { /* what it was stays unless something is stronger */
+      TlChoice c = tl_choice_of(p, join->out[i]);
       best = c.rank > best.rank ? c : best;
    }
-   for (unsigned i = 0; i < num_in; i++) {
-      TlChoice c = tl_choice_of(p, in[i]);
-      if (!tl_is_free(p, in[i]) && c.rank > best.rank)
+   for (unsigned i = 0; i < join->num_in; i++) {
+      TlChoice c = tl_choice_of(p, join->in[i]);
+      if (!tl_is_free(p, join->in[i]) && c.rank > best.rank)
          best = c;
    }
    if (!best.layout && p->use_defaults)
-      best = (TlChoice){tl_place_default(p, out[0]->type), TL_LR_DEFAULT};
-   for (unsigned i = 0; i < num_out; i++)
-      choose(d, out[i], best);
-}
-
-/* The values at position i of a control operation: those that flow in, those defined there. */
-static bool
-position(TlOp *op, unsigned i, TlValue **in, unsigned *num_in, TlValue **out, unsigned *num_out)
-{
-   *num_in = *num_out = 0;
-   if (i >= op->num_results)
-      return false;
-   out[(*num_out)++] = tl_result(op, i);
-   TlBlock *r0 = op->regions[0]->block, *r1 = op->num_regions > 1 ? op->regions[1]->block : NULL;
-   switch (op->opcode) {
-   case TL_OP_FOR:
-      in[(*num_in)++] = tl_arg(op, i + 3);
-      in[(*num_in)++] = tl_arg(r0->last, i);
-      out[(*num_out)++] = r0->args[i + 1];
-      return true;
-   case TL_OP_WHILE:
-      in[(*num_in)++] = tl_arg(op, i);
-      in[(*num_in)++] = tl_arg(r0->last, i + 1);
-      in[(*num_in)++] = tl_arg(r1->last, i);
-      out[(*num_out)++] = r0->args[i];
-      out[(*num_out)++] = r1->args[i];
-      return true;
-   case TL_OP_IF:
-      in[(*num_in)++] = tl_arg(r0->last, i);
-      in[(*num_in)++] = tl_arg(r1->last, i);
-      return true;
-   default:
-      return false;
-   }
+      best = (TlChoice){tl_place_default(p, join->out[0]->type), TL_LR_DEFAULT};
+   for (unsigned i = 0; i < join->num_out; i++)
+      choose(d, join->out[i], best);
 }
 
 static void
 decide_forward(Driver *d, TlOp *op)
 {
    TlPlace *p = &d->place;
-   TlValue *in[3], *out[3];
-   unsigned num_in, num_out;
    if (tl_is_branching(op)) {
-      for (unsigned i = 0; position(op, i, in, &num_in, out, &num_out); i++)
-         join_choices(d, in, num_in, out, num_out);
+      for (unsigned i = 0; i < op->num_results; i++) {
+         TlJoin join = tl_join(op, i);
+         join_choices(d, &join);
+      }
       return;
    }
    if (op->num_results == 0 || (op->num_results == 1 && tl_is_free(p, tl_result(op, 0))))
@@ -604,16 +575,11 @@ rewrite_operands(Driver *d, TlOp *op, const TlLinear *home)
 static void
 rewrite_position(Driver *d, TlOp *op, unsigned i, const TlLinear *layout)
 {
-   TlBlock *r0 = op->regions[0]->block;
-   if (op->opcode != TL_OP_IF) {
-      unsigned at = op->opcode == TL_OP_FOR ? i + 3 : i;
-      tl_set_arg(op, at, bring(d, tl_arg(op, at), layout));
-   }
-   unsigned skip = op->opcode == TL_OP_WHILE ? 1 : 0;
-   tl_set_arg(r0->last, i + skip, bring(d, tl_arg(r0->last, i + skip), layout));
-   if (op->num_regions > 1) {
-      TlOp *last = op->regions[1]->block->last;
-      tl_set_arg(last, i, bring(d, tl_arg(last, i), layout));
+   if (tl_is_loop(op))
+      tl_set_init(op, i, bring(d, tl_init(op, i), layout));
+   for (unsigned r = 0; r < op->num_regions; r++) {
+      TlBlock *block = op->regions[r]->block;
+      tl_set_yielded(block, i, bring(d, tl_yielded(block, i), layout));
    }
 }
 
