@@ -56,7 +56,7 @@ tl_emit_constant(TlCg *cg, const TlOp *op)
 {
    TlRegs dst = tl_cg_def(cg, tl_result(op, 0));
    const TlType *elem = tl_type_elem(tl_result(op, 0)->type);
-   uint64_t bits = op->attrs[0].bits;
+   uint64_t bits = tl_attr_bits(op, TL_ATTR_VALUE);
    LLVMValueRef c = elem->kind == TL_TYPE_PTR
                        ? LLVMConstIntToPtr(LLVMConstInt(cg->i64, bits, 0), cg->p1)
                        : tl_cg_bits(cg, elem->dtype, bits);

@@ -236,7 +236,7 @@ tl_cpu_pick_kernel(TlExecInst *inst)
    const TlOp *op = inst->op;
    TlDtype dtype = inst->arg[0]->dtype;
    bool keeps_nan = (op->opcode == TL_OP_MIN || op->opcode == TL_OP_MAX) &&
-                    tl_dtype_is_float(dtype) && op->attrs[0].i == TL_NAN_ALL;
+                    tl_dtype_is_float(dtype) && tl_attr_int(op, TL_ATTR_NAN) == TL_NAN_ALL;
    if (keeps_nan)
       return;
    if (op->opcode == TL_OP_SELECT)
@@ -245,8 +245,7 @@ tl_cpu_pick_kernel(TlExecInst *inst)
       inst->kernel = copy_kernel[inst->result[0]->elem_bytes];
    else if (op->opcode == TL_OP_CAST)
       inst->kernel = tl_cpu_cast_kernel(dtype, inst->result[0]->dtype,
-                                        op->attrs[0].i == TL_ROUNDING_RTZ ? TL_ROUND_TOWARD_ZERO
-                                                                          : TL_ROUND_NEAREST_EVEN);
+                                        tl_rounding_of(tl_attr_int(op, TL_ATTR_ROUNDING)));
    else if ((dtype == TL_FP16 || dtype == TL_BF16) && widens[op->opcode])
       inst->half = kernels[op->opcode][TL_FP32];
    else

@@ -141,7 +141,7 @@ bool
 tl_cpu_constant(TlExecThread *t, const TlExecInst *inst)
 {
    const TlExecSlot *r = inst->result[0];
-   uint64_t bits = inst->op->attrs[0].bits;
+   uint64_t bits = tl_attr_bits(inst->op, TL_ATTR_VALUE);
    tl_cpu_fill(tl_cpu_data(t, r), &bits, r->elem_bytes, r->n);
    return true;
 }

@@ -120,7 +120,7 @@ eval(TlOpcode op, TlDtype d, const TlBits *args, int64_t nan)
    TlDtype dtypes[3] = {d, d, d};
    bool undefined = false, gives_bool = op == TL_OP_EQ || op == TL_OP_LT || op == TL_OP_LE;
    if (op == TL_OP_MIN || op == TL_OP_MAX)
-      attrs[0].i = nan;
+      attrs[tl_attr_at(op, TL_ATTR_NAN)].i = nan;
    return tl_eval(op, attrs, gives_bool ? TL_I1 : d, dtypes, args, &undefined);
 }
 

@@ -210,7 +210,7 @@ tr_constant(const Call *c, TlAxisInfo *r)
       r->constancy[d] = dim(c->type, d);
    if (!is_int_type(c->type))
       return;
-   int64_t v = tl_bits_to_int(tl_type_elem(c->type)->dtype, c->op->attrs[0].bits);
+   int64_t v = tl_bits_to_int(tl_type_elem(c->type)->dtype, tl_attr_bits(c->op, TL_ATTR_VALUE));
    set_range(r, c->type, v, v);
    for (unsigned d = 0; d < num_dims(c->type); d++)
       r->divisibility[d] = pow2_divisor((uint64_t)v);

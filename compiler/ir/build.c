@@ -126,7 +126,7 @@ tl_is_const(const TlValue *v, uint64_t *bits)
    for (const TlOp *op = v->def; op; op = op->args[0].value->def) {
       switch (op->opcode) {
       case TL_OP_CONSTANT:
-         *bits = op->attrs[0].bits;
+         *bits = tl_attr_bits(op, TL_ATTR_VALUE);
          return true;
       case TL_OP_SPLAT: /* the same elements in another arrangement */
       case TL_OP_BROADCAST:

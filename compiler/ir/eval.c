@@ -24,6 +24,7 @@ typedef struct Call {
    const TlBits *arg;
    const TlAttr *attrs; /* in the order of the operation's TL_OP_ATTR rows */
    bool *undefined;
+   TlOpcode opcode;
 } Call;
 
 typedef TlBits Rule(const Call *c);
@@ -39,6 +40,12 @@ static int64_t
 sint(const Call *c, unsigned i)
 {
    return tl_bits_to_int(c->dtype[i], c->arg[i]);
+}
+
+static int64_t
+attr(const Call *c, TlAttrKey key)
+{
+   return c->attrs[tl_attr_at(c->opcode, key)].i;
 }
 
 static bool
@@ -113,8 +120,7 @@ static TlBits
 eval_cast(const Call *c)
 {
    return tl_cast_bits(c->dtype[0], c->result, c->arg[0],
-                       c->attrs[0].i == TL_ROUNDING_RTZ ? TL_ROUND_TOWARD_ZERO
-                                                        : TL_ROUND_NEAREST_EVEN);
+                       tl_rounding_of(attr(c, TL_ATTR_ROUNDING)));
 }
 
 static TlBits
@@ -246,20 +252,20 @@ pick(TlDtype t, TlBits a, TlBits b, int64_t nan_rule, int want)
 static TlBits
 eval_min(const Call *c)
 {
-   return pick(c->result, c->arg[0], c->arg[1], c->attrs[0].i, -1);
+   return pick(c->result, c->arg[0], c->arg[1], attr(c, TL_ATTR_NAN), -1);
 }
 
 static TlBits
 eval_max(const Call *c)
 {
-   return pick(c->result, c->arg[0], c->arg[1], c->attrs[0].i, 1);
+   return pick(c->result, c->arg[0], c->arg[1], attr(c, TL_ATTR_NAN), 1);
 }
 
 static TlBits
 eval_clamp(const Call *c)
 {
-   TlBits low = pick(c->result, c->arg[0], c->arg[1], c->attrs[0].i, 1);
-   return pick(c->result, low, c->arg[2], c->attrs[0].i, -1);
+   TlBits low = pick(c->result, c->arg[0], c->arg[1], attr(c, TL_ATTR_NAN), 1);
+   return pick(c->result, low, c->arg[2], attr(c, TL_ATTR_NAN), -1);
 }
 
 #define COMPARE(name, condition)                                                                   \
@@ -337,6 +343,6 @@ tl_eval(TlOpcode opcode, const TlAttr *attrs, TlDtype result, const TlDtype *arg
         const TlBits *args, bool *undefined)
 {
    assert(rules[opcode] && "only elementwise operations have a scalar meaning");
-   Call c = {result, arg_dtypes, args, attrs, undefined};
+   Call c = {result, arg_dtypes, args, attrs, undefined, opcode};
    return rules[opcode](&c);
 }

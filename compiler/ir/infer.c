@@ -36,12 +36,7 @@ op_name(const Call *c)
 static TlAttr
 attr(const Call *c, TlAttrKey key)
 {
-   const TlOpInfo *info = &tl_op_info[c->opcode];
-   for (unsigned i = 0; i < info->num_attrs; i++)
-      if (info->attr[i].key == key)
-         return c->attrs[i];
-   assert(false && "the operation has no such attribute");
-   return (TlAttr){0};
+   return c->attrs[tl_attr_at(c->opcode, key)];
 }
 
 static TlDtype

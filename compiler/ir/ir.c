@@ -181,10 +181,10 @@ tl_value_block(const TlValue *v)
 }
 
 /* ---- attributes ---- */
-static unsigned
-attr_index(const TlOp *op, TlAttrKey key)
+unsigned
+tl_attr_at(TlOpcode opcode, TlAttrKey key)
 {
-   const TlOpInfo *info = tl_info(op);
+   const TlOpInfo *info = &tl_op_info[opcode];
    for (unsigned i = 0; i < info->num_attrs; i++)
       if (info->attr[i].key == key)
          return i;
@@ -205,25 +205,31 @@ tl_has_attr(const TlOp *op, TlAttrKey key)
 TlAttr *
 tl_attr(TlOp *op, TlAttrKey key)
 {
-   return &op->attrs[attr_index(op, key)];
+   return &op->attrs[tl_attr_at(op->opcode, key)];
 }
 
 int64_t
 tl_attr_int(const TlOp *op, TlAttrKey key)
 {
-   return op->attrs[attr_index(op, key)].i;
+   return op->attrs[tl_attr_at(op->opcode, key)].i;
+}
+
+uint64_t
+tl_attr_bits(const TlOp *op, TlAttrKey key)
+{
+   return op->attrs[tl_attr_at(op->opcode, key)].bits;
 }
 
 const char *
 tl_attr_str(const TlOp *op, TlAttrKey key)
 {
-   return op->attrs[attr_index(op, key)].s;
+   return op->attrs[tl_attr_at(op->opcode, key)].s;
 }
 
 TlInts
 tl_attr_ints(const TlOp *op, TlAttrKey key)
 {
-   const TlInts *ints = op->attrs[attr_index(op, key)].ints;
+   const TlInts *ints = op->attrs[tl_attr_at(op->opcode, key)].ints;
    return ints ? *ints : (TlInts){NULL, 0};
 }
 

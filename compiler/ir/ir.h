@@ -167,7 +167,7 @@ struct TlOp {
    TlUse *args;                   /* array; args[i].value */
    TlValue *results;              /* array */
    TlRegion **regions;            /* array */
-   TlAttr attrs[TL_MAX_OP_ATTRS]; /* in the order of the op's TL_OP_ATTR rows */
+   TlAttr attrs[TL_MAX_OP_ATTRS]; /* in the order of the op's TL_OP_ATTR rows: tl_attr_at */
    TlRange range;                 /* source text that asked for it */
    TlBlock *block;
    TlOp *prev, *next;
@@ -266,11 +266,18 @@ bool tl_op_is_removable(const TlOp *op);
 
 bool tl_has_attr(const TlOp *op, TlAttrKey key);
 /* Attribute access by key; asserts that the operation has the key. */
+unsigned tl_attr_at(TlOpcode opcode, TlAttrKey key); /* its place in `attrs` */
 TlAttr *tl_attr(TlOp *op, TlAttrKey key);
 int64_t tl_attr_int(const TlOp *op, TlAttrKey key);
+uint64_t tl_attr_bits(const TlOp *op, TlAttrKey key);
 const char *tl_attr_str(const TlOp *op, TlAttrKey key);
 TlInts tl_attr_ints(const TlOp *op, TlAttrKey key);                     /* len 0 when absent */
 const TlInts *tl_ints(TlArena *arena, const int64_t *data, size_t len); /* copies */
+static inline TlRounding
+tl_rounding_of(int64_t word) /* of the attribute `rounding` */
+{
+   return word == TL_ROUNDING_RTZ ? TL_ROUND_TOWARD_ZERO : TL_ROUND_NEAREST_EVEN;
+}
 
 /* ---- editing ---- */
 void tl_set_arg(TlOp *op, unsigned i, TlValue *v);

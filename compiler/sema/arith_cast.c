@@ -165,7 +165,7 @@ plain_cast(TlSema *s, TlValue *v, const TlType *elem, int64_t rounding)
    const TlType *type = tl_type_with_elem(s->types, v->type, elem);
    uint64_t bits;
    if (tl_is_const(v, &bits)) {
-      TlRounding mode = rounding == TL_ROUNDING_RTZ ? TL_ROUND_TOWARD_ZERO : TL_ROUND_NEAREST_EVEN;
+      TlRounding mode = tl_rounding_of(rounding);
       return tl_const_bits(&s->b, type,
                            tl_cast_bits(tl_type_elem(v->type)->dtype, elem->dtype, bits, mode));
    }

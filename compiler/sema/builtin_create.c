@@ -138,9 +138,7 @@ tl_builtin_cast(TlSema *s, const TlCall *call)
    to = tl_type_elem(to); /* a tile's type stands for its element type */
    bool is_plain = !bitcast && to->kind == TL_TYPE_SCALAR;
    if (tl_sv_is_number(x) && is_plain)
-      return tl_sv_cast_number(s, x, to->dtype,
-                               rounding == TL_ROUNDING_RTZ ? TL_ROUND_TOWARD_ZERO
-                                                           : TL_ROUND_NEAREST_EVEN);
+      return tl_sv_cast_number(s, x, to->dtype, tl_rounding_of(rounding));
    TlValue *v = tl_call_value(s, call, 0);
    if (!v)
       return tl_sv_poison();

@@ -836,7 +836,7 @@ run_op(In *in, const TlOp *op)
    in->op = op;
    switch (op->opcode) {
    case TL_OP_CONSTANT:
-      return fill(in, op, op->attrs[0].bits);
+      return fill(in, op, tl_attr_bits(op, TL_ATTR_VALUE));
    case TL_OP_PROGRAM_ID:
       return fill(in, op, in->program[tl_attr_int(op, TL_ATTR_AXIS)]);
    case TL_OP_NUM_PROGRAMS:

@@ -274,7 +274,7 @@ run_source(Ev *e, const TlOp *op)
    uint64_t *out = set(e, r);
    for (size_t i = 0; i < tl_type_num_elems(r->type); i++) {
       if (op->opcode == TL_OP_CONSTANT)
-         out[i] = op->attrs[0].bits;
+         out[i] = tl_attr_bits(op, TL_ATTR_VALUE);
       else if (op->opcode == TL_OP_PROGRAM_ID)
          out[i] = (uint64_t)e->run->program_id[tl_attr_int(op, TL_ATTR_AXIS)];
       else
