@@ -495,7 +495,7 @@ check_parameter(TlParser *ps, const TlNodeList *params, size_t i, unsigned *stat
       *state |= HAS_STAR_STAR;
    } else if (p->kind == TL_AST_OP_POS_MARK) {
       if (*state & HAS_STAR)
-         tl_report(ps->diags, E0139, p->node.range, "*", "/");
+         tl_report(ps->diags, E0139, p->node.range, "*", "'/'");
    } else if (p->default_value) {
       *state |= HAS_DEFAULT;
    } else if ((*state & (HAS_DEFAULT | HAS_STAR)) == HAS_DEFAULT) {

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "parser.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* What a keyword can do at the start of a line. */
@@ -662,12 +663,7 @@ tl_lex(TlParseCx *cx, uint32_t file, TlTokens *out)
 {
    const TlSource *src = tl_source(cx->sources, file);
    *out = (TlTokens){0};
-   if (src->len > TL_MAX_SOURCE_BYTES) {
-      tl_report(cx->diags, E0103, ((TlRange){file, 0, 0}), (unsigned)TL_MAX_SOURCE_BYTES,
-                (unsigned)src->len);
-      tl_vec_push(cx->arena, out, (TlToken){.kind = TL_TOK_END});
-      return;
-   }
+   assert(src->len <= TL_MAX_SOURCE_BYTES && "whoever reads a source checks its size");
    check_bytes(cx, file, src);
    uint32_t skip = src->len >= 3 && memcmp(src->text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
    Layout *l = new_layout(cx, file, skip, src->len, out);

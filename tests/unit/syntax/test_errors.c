@@ -186,24 +186,6 @@ deep_nesting_is_one_error(void **state)
    }
 }
 
-static void
-file_size_limit(void **state)
-{
-   (void)state;
-   for (size_t past = 0; past <= 1; past++) {
-      Fixture f;
-      fixture_open(&f);
-      size_t n = TL_MAX_SOURCE_BYTES + past;
-      char *text = tl_arena_alloc(f.arena, n + 1);
-      memset(text, '\n', n);
-      parse_named(&f, "t.tile", text, n);
-      assert_int_equal(f.diags.num_errors, past);
-      if (past)
-         assert_int_equal(f.diags.first->code, TL_DIAG_E0103);
-      fixture_close(&f);
-   }
-}
-
 /* Random bytes and random joins of real fragments: no crash, and every range lies in the file. */
 static void
 ranges_stay_inside(void *user, TlNode *child)
@@ -334,8 +316,7 @@ test_errors(void)
    const struct CMUnitTest tests[] = {
       cmocka_unit_test(one_slip_one_error),    cmocka_unit_test(several_errors_each_on_its_line),
       cmocka_unit_test(limits_at_their_edges), cmocka_unit_test(deep_nesting_is_one_error),
-      cmocka_unit_test(file_size_limit),       cmocka_unit_test(random_texts),
-      cmocka_unit_test(out_of_memory),
+      cmocka_unit_test(random_texts),          cmocka_unit_test(out_of_memory),
    };
    return cmocka_run_group_tests_name("syntax/errors", tests, NULL, NULL);
 }
