@@ -1,4 +1,4 @@
-/* tilec list, doctor and explain. */
+/* tilec list and doctor. */
 #include "command/cached.h"
 #include "command/measure.h"
 #include "compile/program.h"
@@ -201,67 +201,4 @@ tl_cmd_doctor(TlCommand *c)
    check_cache(c);
    check_gpu();
    return ptx && cpu ? EXIT_OK : EXIT_BUG;
-}
-
-/* ---- explain ---- */
-static const struct {
-   const char *prefix, *text;
-} families[] = {
-   {"E01", "Syntax: the text is not what Python's grammar allows here."},
-   {"E02",
-    "Names and types: an unknown name, a type that does not fit, a specialisation that lacks "
-    "a value."},
-   {"E03", "Shapes and operations: tiles whose shapes do not fit an operation, or IR text that is "
-           "not well formed."},
-   {"E04", "Layouts and resources: a tile that needs more registers or shared memory than a block "
-           "has."},
-   {"E05", "Target: something that the chosen architecture, or this version of tilec for it, does "
-           "not have."},
-   {"E06", "Running: an access outside its buffer, a failed assertion, a value that does not fit a "
-           "parameter."},
-   {"W", "Warning: legal, and probably not what was meant."},
-   {"R", "Remark: what the optimiser did or refused, asked for with -R."},
-   {"N", "Note: belongs to the message before it."},
-};
-
-/* The message with "..." where a value goes. */
-static void
-print_pattern(const char *p)
-{
-   while (*p) {
-      size_t n = strcspn(p, "%");
-      printf("%.*s", (int)n, p);
-      p += n;
-      if (*p && p[1] == '%') {
-         putchar('%');
-         p += 2;
-      } else if (*p) {
-         fputs("...", stdout);
-         p += 1 + strspn(p + 1, "-+ #0123456789.*hlzjt");
-         p += *p != '\0'; /* the conversion's letter */
-      }
-   }
-   fputs("\n\n", stdout);
-}
-
-int
-tl_cmd_explain(TlCommand *c)
-{
-   if (c->cl.operands.len != 1) {
-      tl_cmd_error("'explain' takes one code, as in: tilec explain E0312");
-      return EXIT_USAGE;
-   }
-   const char *code = c->cl.operands.data[0];
-   for (unsigned i = 0; i < TL_DIAG_COUNT; i++) {
-      if (strcmp(tl_diag_name((TlDiagCode)i), code) != 0)
-         continue;
-      printf("%s: ", code);
-      print_pattern(tl_diag_format((TlDiagCode)i));
-      for (size_t k = 0; k < sizeof families / sizeof families[0]; k++)
-         if (strncmp(code, families[k].prefix, strlen(families[k].prefix)) == 0)
-            printf("%s\n", families[k].text);
-      return EXIT_OK;
-   }
-   tl_cmd_error("there is no code '%s'", code);
-   return EXIT_USAGE;
 }

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const char tl_aot_launch_text[]; /* aot_launch.c.in */
+extern const char tl_text_aot_launch[]; /* aot_launch.c.in */
 
 /* ---- words ---- */
 void
@@ -415,7 +415,7 @@ tl_c_write(const TlAot *aot, const TlCKernel *kernels, size_t n, TlSb *source, T
    first_lines(aot, "c", source);
    tl_sb_str(source, " */\n");
    tl_sb_printf(source, "#include \"%s\"\n\n", aot->header);
-   for (const char *p = tl_aot_launch_text; *p;) {
+   for (const char *p = tl_text_aot_launch; *p;) {
       const char *mark = strchr(p, '@');
       size_t len = mark ? (size_t)(mark - p) : strlen(p);
       tl_c_template(aot, p, len, source);

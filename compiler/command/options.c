@@ -30,7 +30,7 @@ static const struct {
    {"check", CMD_CHECK, "FILE", "diagnostics only"},
    {"list", CMD_LIST, "FILE", "kernels of a file with their parameters and types"},
    {"doctor", CMD_DOCTOR, "", "what works on this machine"},
-   {"explain", CMD_EXPLAIN, "CODE", "the long text of an error code"},
+   {"explain", CMD_EXPLAIN, "[CODE]", "what a code means, with examples; without CODE: all codes"},
    {"cache", CMD_CACHE, "stats|verify|clear",
     "compiled kernels kept on disk: tilec cache stats|verify|clear"},
 };
