@@ -6,10 +6,10 @@
 
 /* ---- which kernel, which parameters ---- */
 static const TlKernelInfo *
-choose_kernel(TlCmdArgs *all, TlUnit *u)
+choose_kernel(TlCmdArgs *all, TlCompilation *comp)
 {
    const TlKernelInfo *kernels, *found = NULL;
-   unsigned n = tl_sema_kernels(u->sema, &kernels), launched = 0;
+   unsigned n = tl_sema_kernels(comp->sema, &kernels), launched = 0;
    TlSb names;
    tl_sb_init(&names, all->c->arena);
    for (unsigned i = 0; i < n; i++) {
@@ -51,33 +51,33 @@ copy_params(TlCmdArgs *all, const TlKernelInfo *k)
 }
 
 static bool
-has_configurations(TlUnit *u, const TlKernelInfo *k)
+has_configurations(TlCompilation *comp, const TlKernelInfo *k)
 {
    TlSpecialization spec = {.kernel = k->name};
    TlTuning tuning;
-   return !setjmp(u->oom) && tl_sema_tuning(u->sema, &spec, &tuning);
+   return !setjmp(comp->oom) && tl_sema_tuning(comp->sema, &spec, &tuning);
 }
 
 int
-tl_cmd_args_params(TlCmdArgs *all, TilecCompileOptions *o, const TlUnitExtra *extra)
+tl_cmd_args_params(TlCmdArgs *all, TilecCompileOptions *o, const TlCompileExtra *extra)
 {
    all->file = o->file;
    all->kernel = o->kernel;
-   TlUnit u;
-   TilecStatus status = tl_unit_init(&u, NULL, extra);
+   TlCompilation comp;
+   TilecStatus status = tl_compilation_init(&comp, NULL, extra);
    if (status == TILEC_OK)
-      status = tl_unit_load_names(&u, o);
+      status = tl_load_names(&comp, o);
    if (status != TILEC_OK) {
-      tl_cmd_diagnostics(all->c, &u);
-      tl_unit_free(&u);
+      tl_cmd_diagnostics(all->c, &comp);
+      tl_compilation_free(&comp);
       return tl_cmd_exit_code(status);
    }
-   const TlKernelInfo *k = choose_kernel(all, &u);
+   const TlKernelInfo *k = choose_kernel(all, &comp);
    if (k) {
       copy_params(all, k);
-      all->is_autotuned = has_configurations(&u, k);
+      all->is_autotuned = has_configurations(&comp, k);
    }
-   tl_unit_free(&u);
+   tl_compilation_free(&comp);
    o->kernel = all->kernel;
    return k ? EXIT_OK : EXIT_PROGRAM;
 }

@@ -24,7 +24,7 @@ typedef struct TlCmdArgs {
 
 /* The parameters of the kernel that the options name (o->kernel is filled in when it is the only
  * one); an exit code, after a message unless it is 0. */
-int tl_cmd_args_params(TlCmdArgs *a, TilecCompileOptions *o, const TlUnitExtra *extra);
+int tl_cmd_args_params(TlCmdArgs *a, TilecCompileOptions *o, const TlCompileExtra *extra);
 /* Reads --arg; false after a message. */
 bool tl_cmd_args_values(TlCmdArgs *a);
 TlCmdArg *tl_cmd_arg_find(TlCmdArgs *a, const char *name, size_t len); /* NULL if unknown */

@@ -47,25 +47,25 @@ print_kept(void *user, const TilecDiag *d)
 }
 
 static void *
-copy(TlUnit *u, const void *data, size_t len)
+copy(TlCompilation *comp, const void *data, size_t len)
 {
-   return memcpy(tl_new_array(u->arena, unsigned char, len), data, len);
+   return memcpy(tl_new_array(comp->arena, unsigned char, len), data, len);
 }
 
-/* Everything but the record is copied into the unit's memory. */
+/* Everything but the record is copied into the compilation's memory. */
 static bool
-take(TlUnit *u, const TlStored *s, TlCmdImage *image)
+take(TlCompilation *comp, const TlStored *s, TlCmdImage *image)
 {
    if (tilec_image_read_json(s->json, s->json_len, &image->info, NULL, 0) != TILEC_OK)
       return false;
-   u->info = *image->info;
-   u->text[TILEC_STAGE_PTX] = tl_arena_strndup(u->arena, s->ptx, s->ptx_len);
-   u->text_len[TILEC_STAGE_PTX] = s->ptx_len;
-   u->last = TILEC_STAGE_PTX;
-   u->json = tl_arena_strndup(u->arena, s->json, s->json_len);
-   u->json_len = s->json_len;
+   comp->info = *image->info;
+   comp->text[TILEC_STAGE_PTX] = tl_arena_strndup(comp->arena, s->ptx, s->ptx_len);
+   comp->text_len[TILEC_STAGE_PTX] = s->ptx_len;
+   comp->last = TILEC_STAGE_PTX;
+   comp->json = tl_arena_strndup(comp->arena, s->json, s->json_len);
+   comp->json_len = s->json_len;
    if (s->cubin) {
-      image->cubin = copy(u, s->cubin, s->cubin_len);
+      image->cubin = copy(comp, s->cubin, s->cubin_len);
       image->cubin_len = s->cubin_len;
    }
    tl_stored_replay(s, print_kept, NULL);
@@ -73,11 +73,11 @@ take(TlUnit *u, const TlStored *s, TlCmdImage *image)
 }
 
 static void
-keep_diag(TlUnit *u, const TlDiag *d, TlBytes *out)
+keep_diag(TlCompilation *comp, const TlDiag *d, TlBytes *out)
 {
    TlSb sb;
-   tl_sb_init(&sb, u->arena);
-   tl_diag_render(&u->diags, d, false, &sb);
+   tl_sb_init(&sb, comp->arena);
+   tl_diag_render(&comp->diags, d, false, &sb);
    TilecDiag kept = {.severity =
                         d->severity == TL_SEV_ERROR ? TILEC_SEVERITY_ERROR : TILEC_SEVERITY_WARNING,
                      .rendered = tl_sb_cstr(&sb)};
@@ -85,23 +85,23 @@ keep_diag(TlUnit *u, const TlDiag *d, TlBytes *out)
 }
 
 static void
-keep(TlCommand *c, TlCache *cache, const uint8_t *key, TlUnit *u, TlCmdImage *image)
+keep(TlCommand *c, TlCache *cache, const uint8_t *key, TlCompilation *comp, TlCmdImage *image)
 {
    char why[TL_CACHE_WHY] = "";
    TlBytes diags = {0};
    void *made = NULL;
-   for (const TlDiag *d = u->diags.first; d; d = d->next)
-      keep_diag(u, d, &diags);
-   TlStoredParts p = {.ptx = u->text[TILEC_STAGE_PTX],
-                      .ptx_len = u->text_len[TILEC_STAGE_PTX],
-                      .json = u->json,
-                      .json_len = u->json_len,
+   for (const TlDiag *d = comp->diags.first; d; d = d->next)
+      keep_diag(comp, d, &diags);
+   TlStoredParts p = {.ptx = comp->text[TILEC_STAGE_PTX],
+                      .ptx_len = comp->text_len[TILEC_STAGE_PTX],
+                      .json = comp->json,
+                      .json_len = comp->json_len,
                       .diags = &diags,
-                      .imports = u->imports.data,
-                      .num_imports = u->imports.len};
+                      .imports = comp->imports.data,
+                      .num_imports = comp->imports.len};
    const char *ptxas = tl_ptxas_find(c->arena, tl_option(&c->cl, TL_OPT_PTXAS));
-   if (ptxas && tl_ptxas(cache, ptxas, &u->info, p.ptx, p.ptx_len, &made, &p.cubin_len, why)) {
-      p.cubin = image->cubin = copy(u, made, p.cubin_len);
+   if (ptxas && tl_ptxas(cache, ptxas, &comp->info, p.ptx, p.ptx_len, &made, &p.cubin_len, why)) {
+      p.cubin = image->cubin = copy(comp, made, p.cubin_len);
       image->cubin_len = p.cubin_len;
    }
    free(made);
@@ -111,8 +111,8 @@ keep(TlCommand *c, TlCache *cache, const uint8_t *key, TlUnit *u, TlCmdImage *im
 }
 
 TilecStatus
-tl_cmd_compile_cached(TlCommand *c, TlUnit *u, const TilecCompileOptions *options,
-                      const TlUnitExtra *extra, TlCmdImage *image)
+tl_cmd_compile_cached(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *options,
+                      const TlCompileExtra *extra, TlCmdImage *image)
 {
    TilecCompileOptions o = *options;
    TlCache cache = {.dir = tl_cmd_cache_dir(c), .max_bytes = TL_CACHE_DEFAULT_BYTES};
@@ -126,7 +126,7 @@ tl_cmd_compile_cached(TlCommand *c, TlUnit *u, const TilecCompileOptions *option
    int lock = -1;
    for (int round = 0; use && round < 2; round++) {
       if (tl_stored_get(&cache, key, &stored)) {
-         bool ok = take(u, &stored, image);
+         bool ok = take(comp, &stored, image);
          tl_stored_free(&stored);
          if (ok) {
             tl_cache_unlock(lock);
@@ -136,10 +136,10 @@ tl_cmd_compile_cached(TlCommand *c, TlUnit *u, const TilecCompileOptions *option
       if (round == 0 && (lock = tl_cache_lock(&cache, key, LOCK_MS)) < 0)
          break;
    }
-   TilecStatus status = tl_unit_compile(u, &o, extra);
-   tl_cmd_diagnostics(c, u);
-   if (status == TILEC_OK && use && !setjmp(u->oom))
-      keep(c, &cache, key, u, image);
+   TilecStatus status = tl_compile(comp, &o, extra);
+   tl_cmd_diagnostics(c, comp);
+   if (status == TILEC_OK && use && !setjmp(comp->oom))
+      keep(c, &cache, key, comp, image);
    tl_cache_unlock(lock);
    return status;
 }

@@ -31,14 +31,15 @@ native_arch(TlCommand *c, TilecCompileOptions *o)
 }
 
 static int
-compile(TlCommand *c, TlUnit *u, const TilecCompileOptions *o, const TlUnitExtra *extra)
+compile(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o,
+        const TlCompileExtra *extra)
 {
-   TilecStatus status = tl_unit_init(u, NULL, extra);
+   TilecStatus status = tl_compilation_init(comp, NULL, extra);
    if (status == TILEC_OK)
-      status = tl_unit_compile(u, o, extra);
+      status = tl_compile(comp, o, extra);
    if (status != TILEC_OK) {
-      tl_cmd_diagnostics(c, u);
-      if (status != TILEC_BAD_SOURCE && !u->error[0])
+      tl_cmd_diagnostics(c, comp);
+      if (status != TILEC_BAD_SOURCE && !comp->error[0])
          tl_cmd_error("%s", tilec_status_string(status));
    }
    return tl_cmd_exit_code(status);
@@ -53,37 +54,38 @@ out_of_memory(void)
 
 /* The files, and the depfile beside them when one is asked for. */
 static int
-write_files(TlCommand *c, const TlUnit *u, TlOutput *files, size_t n)
+write_files(TlCommand *c, const TlCompilation *comp, TlOutput *files, size_t n)
 {
    const char *depfile = tl_option(&c->cl, TL_OPT_DEPFILE);
    if (depfile) {
-      const char *rule = tl_cmd_depfile(c, u, files, n);
+      const char *rule = tl_cmd_depfile(c, comp, files, n);
       files[n++] = (TlOutput){.path = depfile, .text = rule, .len = strlen(rule)};
    }
    return tl_cmd_write_all(c, files, n) ? EXIT_OK : EXIT_ENVIRONMENT;
 }
 
 static const char *
-stem_of(TlUnit *u)
+stem_of(TlCompilation *comp)
 {
-   return u->func ? u->func->name : "kernel";
+   return comp->func ? comp->func->name : "kernel";
 }
 
 /* ---- one stage ---- */
 static int
-build_stage(TlCommand *c, TlUnit *u, const TilecCompileOptions *o)
+build_stage(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o)
 {
    const char *out = tl_option(&c->cl, TL_OPT_OUT);
    TlOutput files[3];
    size_t n = 0;
-   tl_cmd_diagnostics(c, u);
-   if (!tl_cmd_extras(c, u, stem_of(u)) || !u->text[u->last])
+   tl_cmd_diagnostics(c, comp);
+   if (!tl_cmd_extras(c, comp, stem_of(comp)) || !comp->text[comp->last])
       return EXIT_ENVIRONMENT;
-   files[n++] = (TlOutput){.path = out, .text = u->text[u->last], .len = u->text_len[u->last]};
-   if (out && strcmp(out, "-") != 0 && o->stop_after == TILEC_STAGE_PTX && u->json)
-      files[n++] =
-         (TlOutput){.path = tl_cmd_beside(c, out, "json"), .text = u->json, .len = u->json_len};
-   return write_files(c, u, files, n);
+   files[n++] =
+      (TlOutput){.path = out, .text = comp->text[comp->last], .len = comp->text_len[comp->last]};
+   if (out && strcmp(out, "-") != 0 && o->stop_after == TILEC_STAGE_PTX && comp->json)
+      files[n++] = (TlOutput){
+         .path = tl_cmd_beside(c, out, "json"), .text = comp->json, .len = comp->json_len};
+   return write_files(c, comp, files, n);
 }
 
 /* ---- cubins ---- */
@@ -116,38 +118,39 @@ no_ptxas(TlCommand *c)
 }
 
 static int
-assemble(TlCommand *c, TlUnit *u, const TilecCompileOptions *o, const char *path, TlCubin *out)
+assemble(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o, const char *path,
+         TlCubin *out)
 {
    TlPtxas ptxas = {path, o->debug_info, wants_remarks(o)};
-   if (setjmp(u->oom))
+   if (setjmp(comp->oom))
       return out_of_memory();
-   if (tl_ptxas_assemble(c->arena, &ptxas, u->target->arch, u->text[TILEC_STAGE_PTX],
-                         u->text_len[TILEC_STAGE_PTX], &u->diags, u->func->range, out))
-      return u->diags.num_errors ? EXIT_PROGRAM : EXIT_OK; /* -Werror */
+   if (tl_ptxas_assemble(c->arena, &ptxas, comp->target->arch, comp->text[TILEC_STAGE_PTX],
+                         comp->text_len[TILEC_STAGE_PTX], &comp->diags, comp->func->range, out))
+      return comp->diags.num_errors ? EXIT_PROGRAM : EXIT_OK; /* -Werror */
    if (out->error)
       tl_cmd_error("%s", out->error);
    return out->error || out->unknown_arch ? EXIT_ENVIRONMENT : EXIT_PROGRAM;
 }
 
 static int
-build_cubin(TlCommand *c, TlUnit *u, const TilecCompileOptions *o)
+build_cubin(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o)
 {
    const char *out = tl_option(&c->cl, TL_OPT_OUT), *path = find_ptxas(c);
    if (!path)
       return no_ptxas(c);
    TlCubin cubin;
-   int code = assemble(c, u, o, path, &cubin);
-   tl_cmd_diagnostics(c, u);
+   int code = assemble(c, comp, o, path, &cubin);
+   tl_cmd_diagnostics(c, comp);
    if (code != EXIT_OK && cubin.unknown_arch)
-      tl_cmd_error("'%s' is too old for %s", path, u->target->arch);
-   if (code != EXIT_OK || !tl_cmd_extras(c, u, stem_of(u)))
+      tl_cmd_error("'%s' is too old for %s", path, comp->target->arch);
+   if (code != EXIT_OK || !tl_cmd_extras(c, comp, stem_of(comp)))
       return code != EXIT_OK ? code : EXIT_ENVIRONMENT;
    TlOutput files[3] = {{.path = out, .text = cubin.data, .len = cubin.len}};
    size_t n = 1;
    if (out && strcmp(out, "-") != 0)
-      files[n++] =
-         (TlOutput){.path = tl_cmd_beside(c, out, "json"), .text = u->json, .len = u->json_len};
-   return write_files(c, u, files, n);
+      files[n++] = (TlOutput){
+         .path = tl_cmd_beside(c, out, "json"), .text = comp->json, .len = comp->json_len};
+   return write_files(c, comp, files, n);
 }
 
 /* ---- C ---- */
@@ -203,15 +206,15 @@ static void
 show_diagnostics(TlCommand *c, const TlAot *aot)
 {
    for (size_t i = aot->num_images; i-- > 1;) {
-      TlDiag **link = &aot->images[i].unit->diags.first;
+      TlDiag **link = &aot->images[i].comp->diags.first;
       while (*link)
-         if (was_said(&aot->images[0].unit->diags, *link))
+         if (was_said(&aot->images[0].comp->diags, *link))
             *link = (*link)->next;
          else
             link = &(*link)->next;
    }
    for (size_t i = 0; i < aot->num_images; i++)
-      tl_cmd_diagnostics(c, aot->images[i].unit);
+      tl_cmd_diagnostics(c, aot->images[i].comp);
 }
 
 static int
@@ -226,8 +229,8 @@ write_c(TlCommand *c, TlAot *aot)
    TlSb source, text;
    tl_sb_init(&source, c->arena);
    tl_sb_init(&text, c->arena);
-   TlUnit *u = aot->images[0].unit;
-   if (setjmp(u->oom))
+   TlCompilation *comp = aot->images[0].comp;
+   if (setjmp(comp->oom))
       return out_of_memory();
    bool ok = tl_emit_c(aot, &source, &text);
    show_diagnostics(c, aot);
@@ -235,31 +238,31 @@ write_c(TlCommand *c, TlAot *aot)
       return EXIT_PROGRAM;
    TlOutput files[3] = {{.path = out, .text = source.data, .len = source.len},
                         {.path = header, .text = text.data, .len = text.len}};
-   return write_files(c, u, files, 2);
+   return write_files(c, comp, files, 2);
 }
 
 /* One architecture of the list.  Without a ptxas that knows it, its PTX has to do. */
 static int
-build_image(TlCommand *c, const TilecCompileOptions *o, const TlUnitExtra *extra, const char *ptxas,
-            TlAotImage *image)
+build_image(TlCommand *c, const TilecCompileOptions *o, const TlCompileExtra *extra,
+            const char *ptxas, TlAotImage *image)
 {
-   int code = compile(c, image->unit, o, extra);
+   int code = compile(c, image->comp, o, extra);
    if (code != EXIT_OK)
       return code;
-   const char *stem = tl_arena_printf(c->arena, "%s.%s", stem_of(image->unit), o->arch);
-   if (!tl_cmd_extras(c, image->unit, stem))
+   const char *stem = tl_arena_printf(c->arena, "%s.%s", stem_of(image->comp), o->arch);
+   if (!tl_cmd_extras(c, image->comp, stem))
       return EXIT_ENVIRONMENT;
    if (ptxas)
-      code = assemble(c, image->unit, o, ptxas, &image->cubin);
+      code = assemble(c, image->comp, o, ptxas, &image->cubin);
    if (image->cubin.unknown_arch)
       code = EXIT_OK;
    if (code == EXIT_PROGRAM)
-      tl_cmd_diagnostics(c, image->unit);
+      tl_cmd_diagnostics(c, image->comp);
    return code;
 }
 
 static int
-build_c(TlCommand *c, const TilecCompileOptions *o, const TlUnitExtra *extra)
+build_c(TlCommand *c, const TilecCompileOptions *o, const TlCompileExtra *extra)
 {
    TilecCompileOptions each[MAX_ARCHS + 1];
    size_t num = 0, made = 0;
@@ -278,38 +281,38 @@ build_c(TlCommand *c, const TilecCompileOptions *o, const TlUnitExtra *extra)
       return EXIT_USAGE;
    }
    TlAot aot = {.arena = c->arena, .checked = o->check};
-   TlUnit *units = tl_new_array(c->arena, TlUnit, num + 1);
+   TlCompilation *comps = tl_new_array(c->arena, TlCompilation, num + 1);
    aot.images = tl_new_array(c->arena, TlAotImage, num + 1);
    for (; code == EXIT_OK && made < num; made++) {
       each[made].plain_abi = true;
-      aot.images[made].unit = &units[made];
+      aot.images[made].comp = &comps[made];
       code = build_image(c, &each[made], extra, ptxas, &aot.images[made]);
    }
    aot.num_images = made;
    if (code == EXIT_OK)
       code = write_c(c, &aot);
    for (size_t i = 0; i < made; i++)
-      tl_unit_free(&units[i]);
+      tl_compilation_free(&comps[i]);
    return code;
 }
 
 static int
-build_unit(TlCommand *c, TlUnit *u, const TilecCompileOptions *o)
+build_unit(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o)
 {
-   if (setjmp(u->oom))
+   if (setjmp(comp->oom))
       return out_of_memory();
    if (c->cl.command == CMD_CHECK) {
-      tl_cmd_diagnostics(c, u);
+      tl_cmd_diagnostics(c, comp);
       return EXIT_OK;
    }
-   return c->emit == TL_EMIT_CUBIN ? build_cubin(c, u, o) : build_stage(c, u, o);
+   return c->emit == TL_EMIT_CUBIN ? build_cubin(c, comp, o) : build_stage(c, comp, o);
 }
 
 int
 tl_cmd_build(TlCommand *c)
 {
    TilecCompileOptions o;
-   TlUnitExtra extra;
+   TlCompileExtra extra;
    if (c->cl.operands.len != 1) {
       tl_cmd_error("'%s' takes one file; %zu were given", c->cl.command_name, c->cl.operands.len);
       return EXIT_USAGE;
@@ -329,10 +332,10 @@ tl_cmd_build(TlCommand *c)
       o.stop_after = TILEC_STAGE_LOWERED;
    if (c->cl.command == CMD_CHECK)
       o.stop_after = TILEC_STAGE_LOWERED;
-   TlUnit u;
-   int code = compile(c, &u, &o, &extra);
+   TlCompilation comp;
+   int code = compile(c, &comp, &o, &extra);
    if (code == EXIT_OK)
-      code = build_unit(c, &u, &o);
-   tl_unit_free(&u);
+      code = build_unit(c, &comp, &o);
+   tl_compilation_free(&comp);
    return code;
 }

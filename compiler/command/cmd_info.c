@@ -20,14 +20,14 @@ print_names(const char *what, const char *const *names, unsigned n)
 }
 
 static void
-print_tuning(TlUnit *u, const TlKernelInfo *k)
+print_tuning(TlCompilation *comp, const TlKernelInfo *k)
 {
    TlSpecialization spec = {.kernel = k->name};
    TlTuning t;
    for (unsigned i = 0; i < k->num_params; i++)
       if (k->params[i].value_matters)
          printf("   heuristics look at %s\n", k->params[i].name);
-   if (!tl_sema_tuning(u->sema, &spec, &t))
+   if (!tl_sema_tuning(comp->sema, &spec, &t))
       return;
    print_names("   tuned for each ", t.keys, t.num_keys);
    print_names("   reset to zero  ", t.reset_to_zero, t.num_reset);
@@ -37,10 +37,10 @@ print_tuning(TlUnit *u, const TlKernelInfo *k)
 }
 
 static void
-print_kernel(TlUnit *u, const TlKernelInfo *k)
+print_kernel(TlCompilation *comp, const TlKernelInfo *k)
 {
-   TlLineCol at = tl_source_line_col(u->sources, k->range.file, k->range.begin);
-   const TlSource *src = tl_source(u->sources, k->range.file);
+   TlLineCol at = tl_source_line_col(comp->sources, k->range.file, k->range.begin);
+   const TlSource *src = tl_source(comp->sources, k->range.file);
    printf("%s(", k->name);
    for (unsigned i = 0; i < k->num_params; i++) {
       const TlKernelParam *p = &k->params[i];
@@ -53,7 +53,7 @@ print_kernel(TlUnit *u, const TlKernelInfo *k)
          printf(" = %s", p->default_text);
    }
    printf(")  %s:%u%s\n", src ? src->name : "?", at.line, k->is_helper ? "  (helper)" : "");
-   print_tuning(u, k);
+   print_tuning(comp, k);
 }
 
 int
@@ -64,24 +64,24 @@ tl_cmd_list(TlCommand *c)
       return EXIT_USAGE;
    }
    TilecCompileOptions o;
-   TlUnitExtra extra;
+   TlCompileExtra extra;
    if (!tl_cmd_options(c, &o, &extra))
       return EXIT_USAGE;
-   TlUnit u;
-   TilecStatus status = tl_unit_init(&u, NULL, &extra);
+   TlCompilation comp;
+   TilecStatus status = tl_compilation_init(&comp, NULL, &extra);
    if (status == TILEC_OK)
-      status = tl_unit_load_names(&u, &o);
-   tl_cmd_diagnostics(c, &u);
-   if (status == TILEC_OK && !setjmp(u.oom)) {
+      status = tl_load_names(&comp, &o);
+   tl_cmd_diagnostics(c, &comp);
+   if (status == TILEC_OK && !setjmp(comp.oom)) {
       const TlKernelInfo *kernels;
-      unsigned n = tl_sema_kernels(u.sema, &kernels);
+      unsigned n = tl_sema_kernels(comp.sema, &kernels);
       for (unsigned i = 0; i < n; i++)
-         print_kernel(&u, &kernels[i]);
+         print_kernel(&comp, &kernels[i]);
       if (!n)
          tl_cmd_error("%s: no kernels; a kernel is a function under @kernel, @jit or @triton.jit",
                       o.file);
    }
-   tl_unit_free(&u);
+   tl_compilation_free(&comp);
    return tl_cmd_exit_code(status);
 }
 

@@ -15,8 +15,8 @@
 typedef struct RunState {
    TlCommand *c;
    TilecCompileOptions o;
-   TlUnitExtra extra;
-   TlUnit unit;
+   TlCompileExtra extra;
+   TlCompilation comp;
    TlCmdArgs a;
    TilecRuntime *rt; /* NULL: CPU executor or simulator */
    bool on_sim;
@@ -173,7 +173,7 @@ launch_arg(const TlCmdArg *a, const TilecArgInfo *info)
 static TilecArg *
 launch_args(RunState *r, size_t *count)
 {
-   const TilecKernelInfo *k = &r->unit.info.kernels[0];
+   const TilecKernelInfo *k = &r->comp.info.kernels[0];
    TilecArg *args = tl_new_array(r->c->arena, TilecArg, k->num_args + 1);
    size_t n = 0;
    for (uint32_t i = 0; i < k->num_args; i++)
@@ -200,7 +200,7 @@ find_slot(void *user, const char *name, size_t len)
 static bool
 grid_value(RunState *r, const char *text, uint32_t *out)
 {
-   const TilecKernelInfo *k = &r->unit.info.kernels[0];
+   const TilecKernelInfo *k = &r->comp.info.kernels[0];
    int64_t *slots = tl_new_array(r->c->arena, int64_t, r->a.num + 1), v;
    for (unsigned i = 0; i < r->a.num; i++) {
       const char *constant = k->args[i].value ? k->args[i].value : NULL;
@@ -240,7 +240,7 @@ read_grid(RunState *r)
    const char *text = tl_option(&r->c->cl, TL_OPT_GRID);
    if (is_grid_expression(text))
       text = NULL;
-   const TilecKernelInfo *k = &r->unit.info.kernels[0];
+   const TilecKernelInfo *k = &r->comp.info.kernels[0];
    for (unsigned i = 0; i < 3; i++)
       r->grid[i] = 1;
    if (!text) {
@@ -334,17 +334,16 @@ run_on_cpu(RunState *r)
    for (uint32_t i = 0; i < (r->time_runs ? r->time_runs : 1); i++) {
       TilecFault fault = {0};
       double start = now_ms();
-      TilecStatus status =
-         tl_unit_run_host(&r->unit, &l, r->o.check, count ? &stats : NULL, &fault);
+      TilecStatus status = tl_run_host(&r->comp, &l, r->o.check, count ? &stats : NULL, &fault);
       ms[i] = now_ms() - start;
       if (status == TILEC_OK)
          continue;
-      tl_cmd_diagnostics(r->c, &r->unit);
+      tl_cmd_diagnostics(r->c, &r->comp);
       if (is_told)
          return tl_cmd_exit_code(status);
       if (fault.message[0])
          tl_cmd_error("%s", fault.message);
-      else if (!r->unit.diags.num_errors)
+      else if (!r->comp.diags.num_errors)
          tl_cmd_error("%s", tilec_status_string(status));
       return tl_cmd_exit_code(status);
    }
@@ -389,14 +388,15 @@ time_on_gpu(RunState *r, const TilecLaunch *l, const TilecArg *args, size_t n)
 static int
 run_on_gpu(RunState *r)
 {
-   TlUnit *u = &r->unit;
+   TlCompilation *comp = &r->comp;
    TilecStatus status = TILEC_BAD_IMAGE;
    if (r->image.cubin) /* of another assembler than the driver likes, it is no failure */
-      status = tilec_module_load(r->rt, r->image.cubin, r->image.cubin_len, u->json, u->json_len,
-                                 &r->module);
+      status = tilec_module_load(r->rt, r->image.cubin, r->image.cubin_len, comp->json,
+                                 comp->json_len, &r->module);
    if (status == TILEC_BAD_IMAGE || status == TILEC_BAD_TARGET || status == TILEC_DRIVER_TOO_OLD)
-      status = tilec_module_load(r->rt, u->text[TILEC_STAGE_PTX], u->text_len[TILEC_STAGE_PTX],
-                                 u->json, u->json_len, &r->module);
+      status =
+         tilec_module_load(r->rt, comp->text[TILEC_STAGE_PTX], comp->text_len[TILEC_STAGE_PTX],
+                           comp->json, comp->json_len, &r->module);
    if (status == TILEC_OK)
       status = tilec_module_kernel(r->module, NULL, &r->kernel);
    if (status == TILEC_OK)
@@ -451,7 +451,7 @@ release(RunState *r)
    tl_cmd_args_free(&r->a);
    tilec_module_free(r->module);
    tilec_runtime_close(r->rt);
-   tl_unit_free(&r->unit);
+   tl_compilation_free(&r->comp);
    tl_cmd_image_free(&r->image);
 }
 
@@ -486,16 +486,16 @@ compile_and_run(RunState *r)
    r->o.keep_stages |= shown ? TILEC_STAGE_BIT(shown) : 0;
    TilecStage needed = r->rt ? TILEC_STAGE_PTX : r->on_sim ? TILEC_STAGE_LOWERED : TILEC_STAGE_IR;
    r->o.stop_after = shown > needed ? TILEC_STAGE_PTX : needed;
-   TilecStatus status = r->rt ? tl_cmd_compile_cached(r->c, &r->unit, &r->o, &r->extra, &r->image)
-                              : tl_unit_compile(&r->unit, &r->o, &r->extra);
-   if (status == TILEC_OK && shown && r->unit.text[shown])
-      tl_cmd_write(r->c, NULL, r->unit.text[shown], r->unit.text_len[shown]);
+   TilecStatus status = r->rt ? tl_cmd_compile_cached(r->c, &r->comp, &r->o, &r->extra, &r->image)
+                              : tl_compile(&r->comp, &r->o, &r->extra);
+   if (status == TILEC_OK && shown && r->comp.text[shown])
+      tl_cmd_write(r->c, NULL, r->comp.text[shown], r->comp.text_len[shown]);
    if (!r->rt)
-      tl_cmd_diagnostics(r->c, &r->unit);
+      tl_cmd_diagnostics(r->c, &r->comp);
    if (status != TILEC_OK)
       return tl_cmd_exit_code(status);
-   r->unit.diags.first = r->unit.diags.last = NULL; /* shown already */
-   if (!tl_cmd_extras(r->c, &r->unit, r->o.kernel))
+   r->comp.diags.first = r->comp.diags.last = NULL; /* shown already */
+   if (!tl_cmd_extras(r->c, &r->comp, r->o.kernel))
       return EXIT_ENVIRONMENT;
    if (!read_grid(r))
       return EXIT_USAGE;
@@ -534,7 +534,7 @@ tl_cmd_run(TlCommand *c)
    int code = tl_cmd_args_params(&r->a, &r->o, &r->extra);
    if (code != EXIT_OK)
       return code;
-   TilecStatus status = tl_unit_init(&r->unit, NULL, &r->extra);
+   TilecStatus status = tl_compilation_init(&r->comp, NULL, &r->extra);
    if (status != TILEC_OK)
       return tl_cmd_exit_code(status);
    code = tl_cmd_args_values(&r->a) && all_given(r) ? compile_and_run(r) : EXIT_PROGRAM;

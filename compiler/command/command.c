@@ -161,7 +161,7 @@ repeated_options(TlCommand *c, TilecCompileOptions *o)
 /* -k and -s may be repeated: a signature belongs to the -k before it; those before the first -k to
  * every kernel that has none of its own. */
 static void
-entry_options(TlCommand *c, TlUnitExtra *extra)
+entry_options(TlCommand *c, TlCompileExtra *extra)
 {
    TL_VEC(const char *) common = {0};
    TL_VEC(TlEntrySpec) entries = {0};
@@ -208,15 +208,15 @@ print_pass(void *user, const char *pass, const char *text)
 }
 
 bool
-tl_cmd_options(TlCommand *c, TilecCompileOptions *o, TlUnitExtra *extra)
+tl_cmd_options(TlCommand *c, TilecCompileOptions *o, TlCompileExtra *extra)
 {
    const TlCommandLine *cl = &c->cl;
    *o = (TilecCompileOptions){.struct_size = sizeof *o};
-   *extra = (TlUnitExtra){.passes = tl_option(cl, TL_OPT_PASSES),
-                          .print_after = tl_option(cl, TL_OPT_PRINT_AFTER),
-                          .verify_each = tl_option(cl, TL_OPT_VERIFY_EACH) != NULL,
-                          .time_passes = tl_option(cl, TL_OPT_STATS) != NULL,
-                          .print = print_pass};
+   *extra = (TlCompileExtra){.passes = tl_option(cl, TL_OPT_PASSES),
+                             .print_after = tl_option(cl, TL_OPT_PRINT_AFTER),
+                             .verify_each = tl_option(cl, TL_OPT_VERIFY_EACH) != NULL,
+                             .time_passes = tl_option(cl, TL_OPT_STATS) != NULL,
+                             .print = print_pass};
    o->file = cl->operands.len ? cl->operands.data[0] : NULL;
    o->kernel = tl_option(cl, TL_OPT_KERNEL);
    o->signature = tl_option(cl, TL_OPT_SIGNATURE);
@@ -255,32 +255,32 @@ tl_cmd_options(TlCommand *c, TilecCompileOptions *o, TlUnitExtra *extra)
 }
 
 void
-tl_cmd_diagnostics(TlCommand *c, TlUnit *u)
+tl_cmd_diagnostics(TlCommand *c, TlCompilation *comp)
 {
    const char *format = tl_option(&c->cl, TL_OPT_ERROR_FORMAT);
    bool json = format && strcmp(format, "json") == 0;
-   if (u->arena && !setjmp(u->oom)) {
-      for (const TlDiag *d = u->diags.first; d; d = d->next) {
+   if (comp->arena && !setjmp(comp->oom)) {
+      for (const TlDiag *d = comp->diags.first; d; d = d->next) {
          TlSb sb;
-         tl_sb_init(&sb, u->arena);
+         tl_sb_init(&sb, comp->arena);
          if (json)
-            tl_diag_render_json(&u->diags, d, &sb);
+            tl_diag_render_json(&comp->diags, d, &sb);
          else
-            tl_diag_render(&u->diags, d, c->color, &sb);
+            tl_diag_render(&comp->diags, d, c->color, &sb);
          fputs(tl_sb_cstr(&sb), stderr);
       }
-      unsigned hidden = u->diags.max_errors && u->diags.num_errors > u->diags.max_errors
-                           ? u->diags.num_errors - u->diags.max_errors
+      unsigned hidden = comp->diags.max_errors && comp->diags.num_errors > comp->diags.max_errors
+                           ? comp->diags.num_errors - comp->diags.max_errors
                            : 0;
       if (hidden && !json)
          tl_cmd_error("%u more errors; --error-limit shows them", hidden);
    }
-   if (u->error[0])
-      tl_cmd_error("%s", u->error);
+   if (comp->error[0])
+      tl_cmd_error("%s", comp->error);
 }
 
 static bool
-save_temps(TlCommand *c, TlUnit *u, const char *stem)
+save_temps(TlCommand *c, TlCompilation *comp, const char *stem)
 {
    const char *dir = tl_option(&c->cl, TL_OPT_SAVE_TEMPS);
    if (!dir)
@@ -293,27 +293,27 @@ save_temps(TlCommand *c, TlUnit *u, const char *stem)
    }
    for (unsigned i = 0; i < NUM_STAGES; i++) {
       TilecStage s = stages[i].stage;
-      if (!u->text[s])
+      if (!comp->text[s])
          continue;
       const char *path = tl_arena_printf(c->arena, "%s/%s.%s", dir, stem, stages[i].suffix);
-      if (!tl_cmd_write(c, path, u->text[s], u->text_len[s]))
+      if (!tl_cmd_write(c, path, comp->text[s], comp->text_len[s]))
          return false;
    }
    return true;
 }
 
 bool
-tl_cmd_extras(TlCommand *c, TlUnit *u, const char *stem)
+tl_cmd_extras(TlCommand *c, TlCompilation *comp, const char *stem)
 {
    if (tl_option(&c->cl, TL_OPT_STATS)) {
-      for (size_t i = 0; i < u->times.len; i++)
-         fprintf(stderr, "%8.3f ms  %s\n", u->times.data[i].ms, u->times.data[i].name);
-      fprintf(stderr, "%8.1f KiB memory of tilec\n", (double)u->mem.peak_bytes / 1024);
-      if (u->func && u->func->state == TL_STATE_LOWERED)
-         fprintf(stderr, "%8u bytes of shared memory, %u threads\n", u->func->shared_bytes,
-                 u->func->num_warps * 32);
-      if (u->text[TILEC_STAGE_PTX])
-         fprintf(stderr, "%8zu bytes of PTX\n", u->text_len[TILEC_STAGE_PTX]);
+      for (size_t i = 0; i < comp->times.len; i++)
+         fprintf(stderr, "%8.3f ms  %s\n", comp->times.data[i].ms, comp->times.data[i].name);
+      fprintf(stderr, "%8.1f KiB memory of tilec\n", (double)comp->mem.peak_bytes / 1024);
+      if (comp->func && comp->func->state == TL_STATE_LOWERED)
+         fprintf(stderr, "%8u bytes of shared memory, %u threads\n", comp->func->shared_bytes,
+                 comp->func->num_warps * 32);
+      if (comp->text[TILEC_STAGE_PTX])
+         fprintf(stderr, "%8zu bytes of PTX\n", comp->text_len[TILEC_STAGE_PTX]);
    }
-   return save_temps(c, u, stem);
+   return save_temps(c, comp, stem);
 }

@@ -3,7 +3,7 @@
 #define TL_COMMAND_COMMAND_H
 
 #include "command/options.h"
-#include "compile/unit.h"
+#include "compile/compilation.h"
 
 enum {
    EXIT_OK = 0,
@@ -35,9 +35,9 @@ int tl_cmd_explain(TlCommand *c);
 int tl_cmd_cache(TlCommand *c);
 
 /* Fills public options from the command line; false after a message to stderr. */
-bool tl_cmd_options(TlCommand *c, TilecCompileOptions *o, TlUnitExtra *extra);
-/* Prints the unit's diagnostics (text or JSON as asked for) and its error line. */
-void tl_cmd_diagnostics(TlCommand *c, TlUnit *u);
+bool tl_cmd_options(TlCommand *c, TilecCompileOptions *o, TlCompileExtra *extra);
+/* Prints its diagnostics (text or JSON as asked for) and its error line. */
+void tl_cmd_diagnostics(TlCommand *c, TlCompilation *comp);
 int tl_cmd_exit_code(TilecStatus status);
 /* "tilec: ..." on stderr. */
 void tl_cmd_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -56,9 +56,10 @@ bool tl_cmd_write(TlCommand *c, const char *path, const char *text, size_t len);
 /* "a/elu.ptx", "json" -> "a/elu.json" */
 const char *tl_cmd_beside(TlCommand *c, const char *path, const char *suffix);
 /* --depfile: a make rule saying that the outputs depend on the sources read. */
-const char *tl_cmd_depfile(TlCommand *c, const TlUnit *u, const TlOutput *outputs, size_t n);
+const char *tl_cmd_depfile(TlCommand *c, const TlCompilation *comp, const TlOutput *outputs,
+                           size_t n);
 /* --stats and --save-temps after a compilation. */
-bool tl_cmd_extras(TlCommand *c, TlUnit *u, const char *stem);
+bool tl_cmd_extras(TlCommand *c, TlCompilation *comp, const char *stem);
 bool tl_cmd_number(TlCommand *c, TlOptionId id, uint32_t max, uint32_t *out);
 
 #endif

@@ -147,14 +147,14 @@ param_type(const TlAot *aot, const char *type, bool is_const, TlCParam *p)
 static bool
 fail(const TlAot *aot, const TlCKernel *k, const char *why)
 {
-   tl_report(&aot->images[0].unit->diags, E0520, k->range, k->name, why);
+   tl_report(&aot->images[0].comp->diags, E0520, k->range, k->name, why);
    return false;
 }
 
 static const TilecKernelInfo *
 entry_info(const TlAot *aot, const TlCKernel *k, uint32_t i)
 {
-   return &aot->images[0].unit->info.kernels[k->first + i];
+   return &aot->images[0].comp->info.kernels[k->first + i];
 }
 
 /* None fits every pointer, whatever type the record gives it. */
@@ -200,8 +200,8 @@ param_of(const TlAot *aot, TlCKernel *k, uint32_t index)
          continue;
       is_const &= a->is_const;
       if (typed && strcmp(typed->type, a->type) != 0) {
-         tl_report(&aot->images[0].unit->diags, E0521, k->range, a->name, typed->type, a->type);
-         tl_help(&aot->images[0].unit->diags, "build each type into an output of its own");
+         tl_report(&aot->images[0].comp->diags, E0521, k->range, a->name, typed->type, a->type);
+         tl_help(&aot->images[0].comp->diags, "build each type into an output of its own");
          return false;
       }
       typed = a;
@@ -320,9 +320,9 @@ same_terms(const TilecKernelInfo *a, const TilecKernelInfo *b)
 static bool
 check_entry(const TlAot *aot, const TlCKernel *k, uint32_t index)
 {
-   const TilecImageInfo *first = &aot->images[0].unit->info;
+   const TilecImageInfo *first = &aot->images[0].comp->info;
    for (size_t i = 0; i < aot->num_images; i++) {
-      const TilecImageInfo *info = &aot->images[i].unit->info;
+      const TilecImageInfo *info = &aot->images[i].comp->info;
       const TilecKernelInfo *e =
          info->num_kernels == first->num_kernels ? &info->kernels[index] : NULL;
       if (!e || !same_terms(e, &first->kernels[index]))
@@ -338,11 +338,11 @@ check_entry(const TlAot *aot, const TlCKernel *k, uint32_t index)
 }
 
 static TlRange
-range_of(const TlUnit *u, const char *kernel)
+range_of(const TlCompilation *comp, const char *kernel)
 {
-   for (size_t i = 0; i < u->entries.len; i++)
-      if (strcmp(u->entries.data[i].kernel, kernel) == 0)
-         return u->entries.data[i].func->range;
+   for (size_t i = 0; i < comp->entries.len; i++)
+      if (strcmp(comp->entries.data[i].kernel, kernel) == 0)
+         return comp->entries.data[i].func->range;
    return (TlRange){0};
 }
 
@@ -363,15 +363,15 @@ prefix_of(const TlAot *aot, const TlCKernel *kernels, size_t index)
 bool
 tl_emit_c(const TlAot *aot, TlSb *source, TlSb *header)
 {
-   TlUnit *u = aot->images[0].unit;
-   const TilecImageInfo *info = &u->info;
+   TlCompilation *comp = aot->images[0].comp;
+   const TilecImageInfo *info = &comp->info;
    TlCKernel *kernels = tl_new_array(aot->arena, TlCKernel, info->num_kernels);
    size_t n = 0;
    for (uint32_t i = 0; i < info->num_kernels; i++) {
       const char *name = info->kernels[i].name;
       if (n == 0 || strcmp(kernels[n - 1].name, name) != 0)
          kernels[n++] =
-            (TlCKernel){.name = name, .first = i, .has_grid = true, .range = range_of(u, name)};
+            (TlCKernel){.name = name, .first = i, .has_grid = true, .range = range_of(comp, name)};
       TlCKernel *k = &kernels[n - 1];
       k->count++;
       k->has_grid &= info->kernels[i].grid[0] != NULL;

@@ -6,12 +6,12 @@
 #define TL_COMMAND_EMIT_C_H
 
 #include "command/ptxas.h"
-#include "compile/unit.h"
+#include "compile/compilation.h"
 
 /* The kernels for one architecture. */
 typedef struct TlAotImage {
-   TlUnit *unit;  /* compiled to PTX */
-   TlCubin cubin; /* data NULL: PTX only */
+   TlCompilation *comp; /* compiled to PTX */
+   TlCubin cubin;       /* data NULL: PTX only */
 } TlAotImage;
 
 typedef struct TlAot {

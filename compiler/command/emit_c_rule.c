@@ -228,11 +228,11 @@ const char *
 tl_c_rule(const TlAot *aot, const TlCKernel *k, const TilecKernelInfo *info, const char *text,
           unsigned *uses, const char **why)
 {
-   TlUnit *u = aot->images[0].unit;
+   TlCompilation *comp = aot->images[0].comp;
    TlDiags diags;
-   tl_diags_init(&diags, u->arena, u->sources);
-   TlParseCx cx = {u->arena, u->strings, u->sources, &diags};
-   uint32_t file = tl_sources_add(u->sources, "<grid>", text, strlen(text));
+   tl_diags_init(&diags, comp->arena, comp->sources);
+   TlParseCx cx = {comp->arena, comp->strings, comp->sources, &diags};
+   uint32_t file = tl_sources_add(comp->sources, "<grid>", text, strlen(text));
    const TlNode *n = tl_parse_expression(&cx, file);
    Writer w = {.aot = aot, .kernel = k, .info = info};
    const char *c = n ? write_node(&w, n) : refuse(&w, "it is no expression");

@@ -90,14 +90,14 @@ arch_list(const TlAot *aot)
    TlSb sb;
    tl_sb_init(&sb, aot->arena);
    for (size_t i = 0; i < aot->num_images; i++)
-      tl_sb_printf(&sb, "%s%s", i ? ", " : "", aot->images[i].unit->info.arch);
+      tl_sb_printf(&sb, "%s%s", i ? ", " : "", aot->images[i].comp->info.arch);
    return tl_sb_cstr(&sb);
 }
 
 static void
 first_lines(const TlAot *aot, const char *suffix, TlSb *out)
 {
-   const TilecImageInfo *info = &aot->images[0].unit->info;
+   const TilecImageInfo *info = &aot->images[0].comp->info;
    tl_sb_printf(out, "/* %s.%s: made by tilec " TILEC_VERSION_TEXT " from ", aot->name, suffix);
    const char *file = info->kernels[0].file;
    comment_text(out, !file || strcmp(file, "-") == 0 ? "standard input" : base_name(file));
@@ -107,7 +107,7 @@ first_lines(const TlAot *aot, const char *suffix, TlSb *out)
 static const TilecKernelInfo *
 entries_of(const TlAot *aot, const TlCKernel *k)
 {
-   return &aot->images[0].unit->info.kernels[k->first];
+   return &aot->images[0].comp->info.kernels[k->first];
 }
 
 /* ---- the header ---- */
@@ -248,22 +248,22 @@ write_data(const TlAot *aot, TlSb *out)
    template_text(aot, "#define AOT_ARCHS ", out);
    tl_c_string(out, arch_list(aot));
    template_text(aot, "\nenum { AOT_ENTRIES = ", out);
-   tl_sb_printf(out, "%u };\n\n", aot->images[0].unit->info.num_kernels);
+   tl_sb_printf(out, "%u };\n\n", aot->images[0].comp->info.num_kernels);
    for (size_t i = 0; i < aot->num_images; i++) {
       const TlAotImage *image = &aot->images[i];
-      const TlUnit *u = image->unit;
+      const TlCompilation *comp = image->comp;
       if (image->cubin.data)
-         write_words(aot, "cubin", u->info.arch, image->cubin.data, image->cubin.len, out);
-      write_words(aot, "ptx", u->info.arch, u->text[TILEC_STAGE_PTX], u->text_len[TILEC_STAGE_PTX],
-                  out);
-      write_entries(aot, &u->info, out);
+         write_words(aot, "cubin", comp->info.arch, image->cubin.data, image->cubin.len, out);
+      write_words(aot, "ptx", comp->info.arch, comp->text[TILEC_STAGE_PTX],
+                  comp->text_len[TILEC_STAGE_PTX], out);
+      write_entries(aot, &comp->info, out);
    }
    template_text(aot, "static const aot_image aot_images[] = {\n", out);
    for (size_t i = 0; i < aot->num_images; i++) {
-      const TilecImageInfo *info = &aot->images[i].unit->info;
+      const TilecImageInfo *info = &aot->images[i].comp->info;
       const char *arch = info->arch;
       bool exact = !isdigit((unsigned char)arch[strlen(arch) - 1]);
-      tl_sb_printf(out, "   {\"%s\", %u, %d, %d, ", arch, aot->images[i].unit->target->sm, exact,
+      tl_sb_printf(out, "   {\"%s\", %u, %d, %d, ", arch, aot->images[i].comp->target->sm, exact,
                    oldest_driver(info->ptx_version));
       if (aot->images[i].cubin.data)
          tl_sb_printf(out, "%s_cubin_%s", aot->name, arch);
@@ -283,7 +283,7 @@ write_grid(const TlAot *aot, const TlCKernel *k, const TilecKernelInfo *info, un
    for (int d = 0; d < 3; d++) {
       const char *why, *c = "1";
       if (info->grid[d] && !(c = tl_c_rule(aot, k, info, info->grid[d], uses, &why))) {
-         tl_report(&aot->images[0].unit->diags, E0522, k->range, info->grid[d], why);
+         tl_report(&aot->images[0].comp->diags, E0522, k->range, info->grid[d], why);
          return false;
       }
       tl_sb_printf(out, "         grid[%d] = %s;\n", d, c);

@@ -7,7 +7,7 @@
 typedef struct TlMeasure {
    TlCommand *c;
    TilecCompileOptions o;
-   TlUnitExtra extra;
+   TlCompileExtra extra;
    TlCmdArgs args;
    TilecRuntime *rt;
    TilecModule *module;

@@ -130,7 +130,7 @@ put_make_name(TlSb *sb, const char *name)
 }
 
 const char *
-tl_cmd_depfile(TlCommand *c, const TlUnit *u, const TlOutput *outputs, size_t n)
+tl_cmd_depfile(TlCommand *c, const TlCompilation *comp, const TlOutput *outputs, size_t n)
 {
    TlSb sb;
    tl_sb_init(&sb, c->arena);
@@ -138,8 +138,8 @@ tl_cmd_depfile(TlCommand *c, const TlUnit *u, const TlOutput *outputs, size_t n)
       put_make_name(&sb, outputs[i].path);
       tl_sb_char(&sb, i + 1 < n ? ' ' : ':');
    }
-   for (uint32_t i = 1; tl_source(u->sources, i); i++) {
-      const char *name = tl_source(u->sources, i)->name;
+   for (uint32_t i = 1; tl_source(comp->sources, i); i++) {
+      const char *name = tl_source(comp->sources, i)->name;
       if (name[0] == '<' || strcmp(name, "-") == 0) /* signatures, the library: no files */
          continue;
       tl_sb_str(&sb, " \\\n  ");

@@ -1,6 +1,6 @@
 /* Finds ptxas and turns what it says into diagnostics. */
 #include "command/ptxas.h"
-#include "compile/unit.h"
+#include "compile/compilation.h"
 #include "jit/ptxas.h"
 
 #include <errno.h>

@@ -13,7 +13,7 @@ typedef struct HostRun {
    jmp_buf oom;
    TlArena *arena;
    TlDiags diags;
-   const TlUnit *u;
+   const TlCompilation *comp;
    const TlFunc *func; /* that runs: TYPED or LOWERED */
    const TilecHostLaunch *launch;
    bool checked;
@@ -174,9 +174,9 @@ static void
 describe_fault(HostRun *h, const TlExecFault *e)
 {
    TilecFault *out = h->fault;
-   const TlSource *src = tl_source(h->u->sources, e->range.file);
+   const TlSource *src = tl_source(h->comp->sources, e->range.file);
    if (src) {
-      TlLineCol at = tl_source_line_col(h->u->sources, e->range.file, e->range.begin);
+      TlLineCol at = tl_source_line_col(h->comp->sources, e->range.file, e->range.begin);
       snprintf(out->file, sizeof out->file, "%s", src->name);
       out->line = at.line;
       out->column = at.column;
@@ -267,25 +267,25 @@ run(HostRun *h)
 }
 
 static const TlFunc *
-function_for(const TlUnit *u, TilecHostMode mode, const char **why)
+function_for(const TlCompilation *comp, TilecHostMode mode, const char **why)
 {
    *why = NULL;
    if (mode == TILEC_HOST_CPU) {
       *why = "the program was read from lowered IR, which the CPU executor does not run";
-      return u->typed;
+      return comp->typed;
    }
    *why = "the program was not compiled as far as lowered IR, which the GPU simulator runs";
-   return u->func && u->func->state == TL_STATE_LOWERED ? u->func : NULL;
+   return comp->func && comp->func->state == TL_STATE_LOWERED ? comp->func : NULL;
 }
 
 TilecStatus
-tl_unit_run_host(const TlUnit *u, const TilecHostLaunch *launch, bool checked, TlSimStats *stats,
-                 TilecFault *fault)
+tl_run_host(const TlCompilation *comp, const TilecHostLaunch *launch, bool checked,
+            TlSimStats *stats, TilecFault *fault)
 {
    TilecFault ignored, *f = fault ? fault : &ignored;
    *f = (TilecFault){0};
    const char *why;
-   const TlFunc *func = function_for(u, launch->mode, &why);
+   const TlFunc *func = function_for(comp, launch->mode, &why);
    if (!func) {
       snprintf(f->message, sizeof f->message, "%s", why);
       return TILEC_UNSUPPORTED;
@@ -296,13 +296,13 @@ tl_unit_run_host(const TlUnit *u, const TilecHostLaunch *launch, bool checked, T
    if (!h)
       return TILEC_NO_MEMORY;
    *h = (HostRun){
-      .u = u, .func = func, .launch = launch, .checked = checked, .stats = stats, .fault = f};
+      .comp = comp, .func = func, .launch = launch, .checked = checked, .stats = stats, .fault = f};
    tl_mem_init(&h->mem);
    h->mem.oom = &h->oom;
    TilecStatus status = TILEC_NO_MEMORY;
    if (!setjmp(h->oom)) {
       h->arena = tl_arena_new(&h->mem);
-      tl_diags_init(&h->diags, h->arena, u->sources);
+      tl_diags_init(&h->diags, h->arena, comp->sources);
       status = run(h);
    }
    tl_arena_free(h->arena);
@@ -318,5 +318,5 @@ tilec_program_run_cpu(const TilecProgram *program, const TilecHostLaunch *launch
    TilecHostLaunch l = {0};
    size_t size = launch->struct_size < sizeof l ? launch->struct_size : sizeof l;
    memcpy(&l, launch, size);
-   return tl_unit_run_host(&program->unit, &l, false, NULL, fault);
+   return tl_run_host(&program->comp, &l, false, NULL, fault);
 }

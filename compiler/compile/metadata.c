@@ -1,37 +1,37 @@
 /* The launch record of a compiled kernel, from its function. */
-#include "compile/unit.h"
+#include "compile/compilation.h"
 #include "ir/written.h"
 
 #include <string.h>
 
 static const char *
-signature_type(TlUnit *u, const TlType *t)
+signature_type(TlCompilation *comp, const TlType *t)
 {
    if (!t)
       return "constexpr";
    if (t->kind == TL_TYPE_PTR)
-      return tl_arena_printf(u->arena, "*%s", signature_type(u, t->elem));
+      return tl_arena_printf(comp->arena, "*%s", signature_type(comp, t->elem));
    return tl_dtype_info[t->dtype].text;
 }
 
 static void
-describe_args(TlUnit *u, const TlFunc *f, TilecKernelInfo *k)
+describe_args(TlCompilation *comp, const TlFunc *f, TilecKernelInfo *k)
 {
-   TilecArgInfo *args = tl_new_array(u->arena, TilecArgInfo, f->num_params + 1);
-   bool *written = tl_new_array(u->arena, bool, f->num_params + 1);
-   if (u->typed)
-      tl_written_params(u->arena, u->typed, written);
+   TilecArgInfo *args = tl_new_array(comp->arena, TilecArgInfo, f->num_params + 1);
+   bool *written = tl_new_array(comp->arena, bool, f->num_params + 1);
+   if (comp->typed)
+      tl_written_params(comp->arena, comp->typed, written);
    for (uint32_t i = 0; i < f->num_params; i++) {
       const TlParam *p = &f->params[i];
       args[i] =
          (TilecArgInfo){.name = p->name,
-                        .type = signature_type(u, p->type),
+                        .type = signature_type(comp, p->type),
                         .value = p->is_runtime ? NULL
                                  : p->constant ? p->constant
                                                : "None",
                         .is_constexpr = !p->is_runtime && !p->type,
                         .is_const = p->is_runtime && p->type && p->type->kind == TL_TYPE_PTR &&
-                                    (p->type->is_const || (u->typed && !written[i])),
+                                    (p->type->is_const || (comp->typed && !written[i])),
                         .divisible = p->divisibility > 1 ? p->divisibility : 0};
    }
    k->args = args;
@@ -41,17 +41,17 @@ describe_args(TlUnit *u, const TlFunc *f, TilecKernelInfo *k)
 /* "(cdiv(n, BLOCK), 2)" to its dimensions; namespaces before function names are dropped, since the
  * record's expressions have none. */
 static void
-split_grid(TlUnit *u, const char *text, const char *grid[3])
+split_grid(TlCompilation *comp, const char *text, const char *grid[3])
 {
    TlSb sb;
-   tl_sb_init(&sb, u->arena);
+   tl_sb_init(&sb, comp->arena);
    while (*text == ' ' || *text == '(' || *text == '[') {
       if (*text != ' ') {
          size_t n = strlen(text);
          while (n && text[n - 1] == ' ')
             n--;
          if (n && (text[n - 1] == ')' || text[n - 1] == ']')) {
-            text = tl_arena_strndup(u->arena, text + 1, n - 2);
+            text = tl_arena_strndup(comp->arena, text + 1, n - 2);
             break;
          }
       }
@@ -65,8 +65,8 @@ split_grid(TlUnit *u, const char *text, const char *grid[3])
          while (*s == ' ')
             s++;
          if (*s)
-            grid[dim++] = tl_arena_strdup(u->arena, s);
-         tl_sb_init(&sb, u->arena);
+            grid[dim++] = tl_arena_strdup(comp->arena, s);
+         tl_sb_init(&sb, comp->arena);
          if (*p == '\0')
             break;
          continue;
@@ -92,7 +92,8 @@ put_json(void *user, const char *text, size_t len)
 }
 
 static void
-describe_entry(TlUnit *u, const TilecCompileOptions *o, const TlEntry *e, TilecKernelInfo *k)
+describe_entry(TlCompilation *comp, const TilecCompileOptions *o, const TlEntry *e,
+               TilecKernelInfo *k)
 {
    const TlFunc *f = e->func;
    *k = (TilecKernelInfo){.name = e->kernel,
@@ -104,10 +105,10 @@ describe_entry(TlUnit *u, const TilecCompileOptions *o, const TlEntry *e, TilecK
                           .shared_bytes = f->state == TL_STATE_LOWERED ? f->shared_bytes : 0,
                           .cluster = {1, 1, 1}};
    if (f->range.file)
-      k->line = tl_source_line_col(u->sources, f->range.file, f->range.begin).line;
+      k->line = tl_source_line_col(comp->sources, f->range.file, f->range.begin).line;
    if (f->grid)
-      split_grid(u, f->grid, k->grid);
-   describe_args(u, f, k);
+      split_grid(comp, f->grid, k->grid);
+   describe_args(comp, f, k);
 }
 
 /* Of one kernel the first entry whose facts hold is taken, so those with more facts come first. */
@@ -134,24 +135,25 @@ most_special_first(TilecKernelInfo *k, size_t n)
 }
 
 bool
-tl_unit_describe(TlUnit *u, const TilecCompileOptions *o)
+tl_describe(TlCompilation *comp, const TilecCompileOptions *o)
 {
-   TilecKernelInfo *k = tl_new_array(u->arena, TilecKernelInfo, u->entries.len);
-   for (size_t i = 0; i < u->entries.len; i++)
-      describe_entry(u, o, &u->entries.data[i], &k[i]);
-   most_special_first(k, u->entries.len);
-   u->info = (TilecImageInfo){.format = TILEC_IMAGE_FORMAT,
-                              .producer = "tilec " TILEC_VERSION_TEXT,
-                              .arch = u->target->arch,
-                              .ptx_version = u->ptx_version ? u->ptx_version : u->target->ptx,
-                              .line_info = o->debug_info,
-                              .kernels = k,
-                              .num_kernels = (uint32_t)u->entries.len};
+   TilecKernelInfo *k = tl_new_array(comp->arena, TilecKernelInfo, comp->entries.len);
+   for (size_t i = 0; i < comp->entries.len; i++)
+      describe_entry(comp, o, &comp->entries.data[i], &k[i]);
+   most_special_first(k, comp->entries.len);
+   comp->info =
+      (TilecImageInfo){.format = TILEC_IMAGE_FORMAT,
+                       .producer = "tilec " TILEC_VERSION_TEXT,
+                       .arch = comp->target->arch,
+                       .ptx_version = comp->ptx_version ? comp->ptx_version : comp->target->ptx,
+                       .line_info = o->debug_info,
+                       .kernels = k,
+                       .num_kernels = (uint32_t)comp->entries.len};
    TlSb sb;
-   tl_sb_init(&sb, u->arena);
-   if (tilec_image_write_json(&u->info, put_json, &sb) != TILEC_OK)
+   tl_sb_init(&sb, comp->arena);
+   if (tilec_image_write_json(&comp->info, put_json, &sb) != TILEC_OK)
       return false;
-   u->json = tl_sb_cstr(&sb);
-   u->json_len = sb.len;
+   comp->json = tl_sb_cstr(&sb);
+   comp->json_len = sb.len;
    return true;
 }

@@ -1,11 +1,11 @@
-/* A compiled program: the unit that made it, immutable from then on. */
+/* A compiled program: the compilation that made it, immutable from then on. */
 #ifndef TL_COMPILE_PROGRAM_H
 #define TL_COMPILE_PROGRAM_H
 
-#include "compile/unit.h"
+#include "compile/compilation.h"
 
 struct TilecProgram {
-   TlUnit unit;
+   TlCompilation comp;
    TilecAllocator allocator;
 };
 

@@ -1,4 +1,4 @@
-/* The public compile API over TlUnit.  A session keeps options only; every compilation has memory
+/* The public compile API over TlCompilation.  A session keeps options only; every compilation has memory
  * of its own, which the program takes over. */
 #include "compile/program.h"
 
@@ -12,7 +12,7 @@ struct TilecSession {
 };
 
 struct TilecListing {
-   TlUnit unit;
+   TlCompilation comp;
    TilecAllocator allocator;
    TilecKernelDecl *kernels;
    uint32_t count;
@@ -86,28 +86,28 @@ tilec_session_error(const TilecSession *s)
    return s ? s->error : "no session";
 }
 
-static TlUnitExtra
+static TlCompileExtra
 unit_extra(const TilecSession *s)
 {
-   return (TlUnitExtra){.max_errors = s->options.max_errors,
-                        .memory_limit_bytes = s->options.memory_limit_bytes};
+   return (TlCompileExtra){.max_errors = s->options.max_errors,
+                           .memory_limit_bytes = s->options.memory_limit_bytes};
 }
 
 /* ---- diagnostics to the callback ---- */
 static void
-send_one(TilecSession *s, TlUnit *u, const TlDiag *d)
+send_one(TilecSession *s, TlCompilation *comp, const TlDiag *d)
 {
    TlLineCol a = {0, 0}, b = {0, 0};
-   const TlSource *src = tl_source(u->sources, d->range.file);
+   const TlSource *src = tl_source(comp->sources, d->range.file);
    if (src) {
-      a = tl_source_line_col(u->sources, d->range.file, d->range.begin);
-      b = tl_source_line_col(u->sources, d->range.file, d->range.end);
+      a = tl_source_line_col(comp->sources, d->range.file, d->range.begin);
+      b = tl_source_line_col(comp->sources, d->range.file, d->range.end);
    }
    TlSb sb;
-   tl_sb_init(&sb, u->arena);
+   tl_sb_init(&sb, comp->arena);
    TlDiag alone = *d;
    alone.notes = NULL;
-   tl_diag_render(&u->diags, &alone, s->options.color, &sb);
+   tl_diag_render(&comp->diags, &alone, s->options.color, &sb);
    static const TilecSeverity severity[] = {
       [TL_SEV_ERROR] = TILEC_SEVERITY_ERROR,
       [TL_SEV_WARNING] = TILEC_SEVERITY_WARNING,
@@ -129,14 +129,14 @@ send_one(TilecSession *s, TlUnit *u, const TlDiag *d)
 
 /* Rendering allocates; running out of memory here loses the rest of the messages, nothing else. */
 static void
-send_diagnostics(TilecSession *s, TlUnit *u)
+send_diagnostics(TilecSession *s, TlCompilation *comp)
 {
-   if (!s->options.on_diag || !u->arena || setjmp(u->oom))
+   if (!s->options.on_diag || !comp->arena || setjmp(comp->oom))
       return;
-   for (const TlDiag *d = u->diags.first; d; d = d->next) {
-      send_one(s, u, d);
+   for (const TlDiag *d = comp->diags.first; d; d = d->next) {
+      send_one(s, comp, d);
       for (const TlDiag *n = d->notes; n; n = n->next)
-         send_one(s, u, n);
+         send_one(s, comp, n);
    }
 }
 
@@ -148,10 +148,10 @@ fail(TilecSession *s, TilecStatus status, const char *why)
 }
 
 static TilecStatus
-finish(TilecSession *s, TlUnit *u, TilecStatus status)
+finish(TilecSession *s, TlCompilation *comp, TilecStatus status)
 {
-   send_diagnostics(s, u);
-   memcpy(s->error, u->error, sizeof s->error);
+   send_diagnostics(s, comp);
+   memcpy(s->error, comp->error, sizeof s->error);
    bool is_silent = status != TILEC_OK && status != TILEC_BAD_SOURCE && !s->error[0];
    return is_silent ? fail(s, status, tilec_status_string(status)) : status;
 }
@@ -198,10 +198,10 @@ tilec_compile(TilecSession *s, const TilecCompileOptions *options, TilecProgram 
    if (!p)
       return fail(s, TILEC_NO_MEMORY, tilec_status_string(TILEC_NO_MEMORY));
    p->allocator = s->options.allocator;
-   TlUnitExtra extra = unit_extra(s);
-   status = tl_unit_init(&p->unit, &p->allocator, &extra);
+   TlCompileExtra extra = unit_extra(s);
+   status = tl_compilation_init(&p->comp, &p->allocator, &extra);
    if (status == TILEC_OK)
-      status = finish(s, &p->unit, tl_unit_compile(&p->unit, &o, &extra));
+      status = finish(s, &p->comp, tl_compile(&p->comp, &o, &extra));
    if (status != TILEC_OK) {
       tilec_program_free(p);
       return status;
@@ -216,7 +216,7 @@ tilec_program_free(TilecProgram *p)
    if (!p)
       return;
    TilecAllocator a = p->allocator;
-   tl_unit_free(&p->unit);
+   tl_compilation_free(&p->comp);
    give(&a, p);
 }
 
@@ -228,38 +228,38 @@ tilec_program_text(const TilecProgram *p, TilecStage stage, size_t *len)
    if (!p || stage >= TILEC_STAGE_COUNT)
       return NULL;
    if (stage == TILEC_STAGE_DEFAULT)
-      stage = p->unit.last;
+      stage = p->comp.last;
    if (len)
-      *len = p->unit.text_len[stage];
-   return p->unit.text[stage];
+      *len = p->comp.text_len[stage];
+   return p->comp.text[stage];
 }
 
 const char *
 tilec_program_metadata(const TilecProgram *p, size_t *len)
 {
    if (len)
-      *len = p ? p->unit.json_len : 0;
-   return p ? p->unit.json : NULL;
+      *len = p ? p->comp.json_len : 0;
+   return p ? p->comp.json : NULL;
 }
 
 const TilecImageInfo *
 tilec_program_info(const TilecProgram *p)
 {
-   return p && p->unit.json ? &p->unit.info : NULL;
+   return p && p->comp.json ? &p->comp.info : NULL;
 }
 
 bool
 tilec_program_import(const TilecProgram *p, uint32_t index, TilecImport *out)
 {
-   if (!p || !out || index >= p->unit.imports.len)
+   if (!p || !out || index >= p->comp.imports.len)
       return false;
-   *out = p->unit.imports.data[index];
+   *out = p->comp.imports.data[index];
    return true;
 }
 
 /* ---- reflection ---- */
 static const TilecTuning *
-declare_tuning(TlUnit *u, const TilecCompileOptions *o, const TlKernelInfo *k)
+declare_tuning(TlCompilation *comp, const TilecCompileOptions *o, const TlKernelInfo *k)
 {
    TilecCompileOptions mine = *o;
    bool named = o->kernel && strcmp(o->kernel, k->name) == 0;
@@ -269,14 +269,14 @@ declare_tuning(TlUnit *u, const TilecCompileOptions *o, const TlKernelInfo *k)
    }
    mine.kernel = k->name;
    mine.signature = NULL;
-   TlSpecialization spec = tl_unit_specialization(u, &mine);
+   TlSpecialization spec = tl_specialization_for(comp, &mine);
    TlTuning t;
-   if (!tl_sema_tuning(u->sema, &spec, &t))
+   if (!tl_sema_tuning(comp->sema, &spec, &t))
       return NULL;
-   TilecConfig *configs = tl_new_array(u->arena, TilecConfig, t.num_configs);
+   TilecConfig *configs = tl_new_array(comp->arena, TilecConfig, t.num_configs);
    for (unsigned i = 0; i < t.num_configs; i++) {
       const TlConfig *c = &t.configs[i];
-      TilecDefine *values = tl_new_array(u->arena, TilecDefine, c->num + 1);
+      TilecDefine *values = tl_new_array(comp->arena, TilecDefine, c->num + 1);
       for (unsigned v = 0; v < c->num; v++)
          values[v] = (TilecDefine){c->names[v], c->values[v]};
       configs[i] = (TilecConfig){.text = c->text,
@@ -286,7 +286,7 @@ declare_tuning(TlUnit *u, const TilecCompileOptions *o, const TlKernelInfo *k)
                                  .num_stages = (uint32_t)c->num_stages,
                                  .num_ctas = (uint32_t)c->num_ctas};
    }
-   TilecTuning *out = tl_new(u->arena, TilecTuning);
+   TilecTuning *out = tl_new(comp->arena, TilecTuning);
    *out = (TilecTuning){.configs = configs,
                         .num_configs = t.num_configs,
                         .keys = t.keys,
@@ -297,19 +297,19 @@ declare_tuning(TlUnit *u, const TilecCompileOptions *o, const TlKernelInfo *k)
                         .num_restore = t.num_restore,
                         .warmup_ms = t.warmup_ms,
                         .rep_ms = t.rep_ms,
-                        .source_hash = tl_sema_source_hash(u->sema)};
+                        .source_hash = tl_sema_source_hash(comp->sema)};
    return out;
 }
 
 static void
-declare_heuristics(TlUnit *u, const TilecCompileOptions *o, TilecKernelDecl *d)
+declare_heuristics(TlCompilation *comp, const TilecCompileOptions *o, TilecKernelDecl *d)
 {
    TlHeuristics h;
    if (!o->num_values || !o->kernel || strcmp(o->kernel, d->name) != 0)
       return;
-   TlSpecialization spec = tl_unit_specialization(u, o);
-   tl_sema_heuristics(u->sema, &spec, &h);
-   TilecDefine *defines = tl_new_array(u->arena, TilecDefine, h.names.len + 1);
+   TlSpecialization spec = tl_specialization_for(comp, o);
+   tl_sema_heuristics(comp->sema, &spec, &h);
+   TilecDefine *defines = tl_new_array(comp->arena, TilecDefine, h.names.len + 1);
    for (size_t i = 0; i < h.names.len; i++)
       defines[i] = (TilecDefine){h.names.data[i], h.values.data[i]};
    d->heuristics = defines;
@@ -317,9 +317,10 @@ declare_heuristics(TlUnit *u, const TilecCompileOptions *o, TilecKernelDecl *d)
 }
 
 static void
-declare(TlUnit *u, const TilecCompileOptions *o, const TlKernelInfo *k, TilecKernelDecl *d)
+declare(TlCompilation *comp, const TilecCompileOptions *o, const TlKernelInfo *k,
+        TilecKernelDecl *d)
 {
-   TilecParamDecl *params = tl_new_array(u->arena, TilecParamDecl, k->num_params + 1);
+   TilecParamDecl *params = tl_new_array(comp->arena, TilecParamDecl, k->num_params + 1);
    for (unsigned i = 0; i < k->num_params; i++)
       params[i] =
          (TilecParamDecl){.name = k->params[i].name,
@@ -329,33 +330,33 @@ declare(TlUnit *u, const TilecCompileOptions *o, const TlKernelInfo *k, TilecKer
                           .value_matters = k->params[i].value_matters,
                           .no_specialize = k->params[i].no_specialize,
                           .no_align = k->params[i].no_align};
-   const TlSource *src = tl_source(u->sources, k->range.file);
+   const TlSource *src = tl_source(comp->sources, k->range.file);
    *d = (TilecKernelDecl){
       .name = k->name,
       .file = src ? src->name : NULL,
-      .line = src ? tl_source_line_col(u->sources, k->range.file, k->range.begin).line : 0,
+      .line = src ? tl_source_line_col(comp->sources, k->range.file, k->range.begin).line : 0,
       .grid = k->grid,
       .params = params,
       .num_params = k->num_params,
-      .tuning = declare_tuning(u, o, k)};
-   declare_heuristics(u, o, d);
+      .tuning = declare_tuning(comp, o, k)};
+   declare_heuristics(comp, o, d);
 }
 
 static TilecStatus
 list(TilecListing *l, const TilecCompileOptions *o)
 {
-   TlUnit *u = &l->unit;
-   TilecStatus status = tl_unit_load_names(u, o);
+   TlCompilation *comp = &l->comp;
+   TilecStatus status = tl_load_names(comp, o);
    if (status != TILEC_OK)
       return status;
-   if (setjmp(u->oom))
+   if (setjmp(comp->oom))
       return TILEC_NO_MEMORY;
    const TlKernelInfo *kernels;
-   unsigned n = tl_sema_kernels(u->sema, &kernels), kept = 0;
-   l->kernels = tl_new_array(u->arena, TilecKernelDecl, n + 1);
+   unsigned n = tl_sema_kernels(comp->sema, &kernels), kept = 0;
+   l->kernels = tl_new_array(comp->arena, TilecKernelDecl, n + 1);
    for (unsigned i = 0; i < n; i++)
       if (!kernels[i].is_helper)
-         declare(u, o, &kernels[i], &l->kernels[kept++]);
+         declare(comp, o, &kernels[i], &l->kernels[kept++]);
    l->count = kept;
    return TILEC_OK;
 }
@@ -374,10 +375,10 @@ tilec_list_kernels(TilecSession *s, const TilecCompileOptions *options, TilecLis
    if (!l)
       return fail(s, TILEC_NO_MEMORY, tilec_status_string(TILEC_NO_MEMORY));
    *l = (TilecListing){.allocator = s->options.allocator};
-   TlUnitExtra extra = unit_extra(s);
-   status = tl_unit_init(&l->unit, &l->allocator, &extra);
+   TlCompileExtra extra = unit_extra(s);
+   status = tl_compilation_init(&l->comp, &l->allocator, &extra);
    if (status == TILEC_OK)
-      status = finish(s, &l->unit, list(l, &o));
+      status = finish(s, &l->comp, list(l, &o));
    if (status != TILEC_OK) {
       tilec_listing_free(l);
       return status;
@@ -392,7 +393,7 @@ tilec_listing_free(TilecListing *l)
    if (!l)
       return;
    TilecAllocator a = l->allocator;
-   tl_unit_free(&l->unit);
+   tl_compilation_free(&l->comp);
    give(&a, l);
 }
 
@@ -411,7 +412,7 @@ tilec_listing_kernel(const TilecListing *l, uint32_t index)
 const char *
 tilec_listing_source(const TilecListing *l, size_t *len)
 {
-   const TlSource *src = l ? tl_source(l->unit.sources, l->unit.file) : NULL;
+   const TlSource *src = l ? tl_source(l->comp.sources, l->comp.file) : NULL;
    if (len)
       *len = src ? src->len : 0;
    return src ? src->text : NULL;

@@ -1,8 +1,8 @@
 /* One compilation: source text to the stages asked for.  The public API (session.c) and the command
- * share it.  A unit owns all its memory; after a failed or unwound compilation it is still freed
- * with tl_unit_free. */
-#ifndef TL_COMPILE_UNIT_H
-#define TL_COMPILE_UNIT_H
+ * share it.  It owns all its memory; failed or unwound, it is still freed with
+ * tl_compilation_free. */
+#ifndef TL_COMPILE_COMPILATION_H
+#define TL_COMPILE_COMPILATION_H
 
 #include "base/diag.h"
 #include "codegen/codegen.h"
@@ -22,7 +22,7 @@ typedef struct TlEntry {
 } TlEntry;
 
 /* What the command can ask for beyond the public options. */
-typedef struct TlUnitExtra {
+typedef struct TlCompileExtra {
    const TlEntrySpec *entries; /* instead of the options' kernel and signature; NULL: those */
    size_t num_entries;
    const char *passes;      /* run exactly these on an IR file, then print */
@@ -33,9 +33,9 @@ typedef struct TlUnitExtra {
    void *print_user;
    uint32_t max_errors;       /* 0 = 20 */
    size_t memory_limit_bytes; /* 0 = 4 GiB */
-} TlUnitExtra;
+} TlCompileExtra;
 
-typedef struct TlUnit {
+typedef struct TlCompilation {
    TlMem mem;
    jmp_buf oom;
    TlArena *arena; /* everything but pass scratch */
@@ -61,32 +61,33 @@ typedef struct TlUnit {
    size_t json_len;
    TL_VEC(TlPassTime) times;
    char error[512]; /* detail of a failure that is no diagnostic */
-} TlUnit;
+} TlCompilation;
 
 /* Zeroes and sets up; TILEC_NO_MEMORY. */
-TilecStatus tl_unit_init(TlUnit *u, const TilecAllocator *allocator, const TlUnitExtra *extra);
-void tl_unit_free(TlUnit *u);
-/* Compiles; diagnostics stay in u->diags. */
-TilecStatus tl_unit_compile(TlUnit *u, const TilecCompileOptions *options,
-                            const TlUnitExtra *extra);
-/* Parses and loads names only: u->sema can list its kernels. */
-TilecStatus tl_unit_load_names(TlUnit *u, const TilecCompileOptions *options);
+TilecStatus tl_compilation_init(TlCompilation *comp, const TilecAllocator *allocator,
+                                const TlCompileExtra *extra);
+void tl_compilation_free(TlCompilation *comp);
+/* Compiles; diagnostics stay in comp->diags. */
+TilecStatus tl_compile(TlCompilation *comp, const TilecCompileOptions *options,
+                       const TlCompileExtra *extra);
+/* Parses and loads names only: comp->sema can list its kernels. */
+TilecStatus tl_load_names(TlCompilation *comp, const TilecCompileOptions *options);
 
-/* What the options ask of one kernel; lives in the unit's arena. */
-TlSpecialization tl_unit_specialization(TlUnit *u, const TilecCompileOptions *options);
+/* What the options ask of one kernel; lives in its arena. */
+TlSpecialization tl_specialization_for(TlCompilation *comp, const TilecCompileOptions *options);
 
 /* Reads a whole file into the arena.  false: *why says so (arena text). */
 bool tl_read_file(TlArena *arena, const char *path, const char **text, size_t *len,
                   const char **why);
 
-/* metadata.c: fills u->info and u->json from u->func. */
-bool tl_unit_describe(TlUnit *u, const TilecCompileOptions *options);
+/* metadata.c: fills comp->info and comp->json from comp->func. */
+bool tl_describe(TlCompilation *comp, const TilecCompileOptions *options);
 
 /* host_run.c: runs the TYPED copy on the CPU executor or the LOWERED function on the simulator; as
  * tilec_program_run_cpu.  checked (CPU) also reports undefined values; stats (simulator) may be
  * NULL. */
 struct TlSimStats;
-TilecStatus tl_unit_run_host(const TlUnit *u, const TilecHostLaunch *launch, bool checked,
-                             struct TlSimStats *stats, TilecFault *fault);
+TilecStatus tl_run_host(const TlCompilation *comp, const TilecHostLaunch *launch, bool checked,
+                        struct TlSimStats *stats, TilecFault *fault);
 
 #endif
