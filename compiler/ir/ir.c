@@ -49,8 +49,9 @@ const TlOpInfo tl_op_info[TL_OP_COUNT] = {
 #include "ir/ops.def"
 };
 
+enum { CHANGED, ALWAYS };
 const TlAttrInfo tl_attr_info[TL_ATTR_COUNT] = {
-#define TL_ATTR_KEY(id, text, kind, doc) [TL_ATTR_##id] = {text, TL_AK_##kind},
+#define TL_ATTR_KEY(id, text, kind, shown, doc) [TL_ATTR_##id] = {text, TL_AK_##kind, shown},
 #define TL_ATTR_WORD(...)
 #include "ir/attrs.def"
 };

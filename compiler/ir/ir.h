@@ -48,7 +48,7 @@ enum {
 };
 
 typedef enum TlAttrKey {
-#define TL_ATTR_KEY(id, text, kind, doc) TL_ATTR_##id,
+#define TL_ATTR_KEY(id, ...) TL_ATTR_##id,
 #define TL_ATTR_WORD(...)
 #include "ir/attrs.def"
    TL_ATTR_COUNT
@@ -138,6 +138,7 @@ extern const TlOpInfo tl_op_info[TL_OP_COUNT];
 typedef struct TlAttrInfo {
    const char *text;
    TlAttrKind kind;
+   bool is_always_shown; /* in the text form, also at its default */
 } TlAttrInfo;
 extern const TlAttrInfo tl_attr_info[TL_ATTR_COUNT];
 const char *tl_attr_word(TlAttrKind kind, int64_t value); /* NULL if out of range */

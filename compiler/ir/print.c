@@ -1,8 +1,9 @@
 /* The text form of IR.  One generic grammar serves every operation, in all three states:
  *    %a, %b = name %x, %y {key = value, ...} : type, type (%arg: type, ...) { ... } { ... }
  * Invariant: reading the text gives a module that prints the same text.  Value names are therefore
- * made unique here (x, x_1, ...), attributes at their default are left out, floats are written in
- * the shortest decimal form that gives their bits back, or else as the hexadecimal pattern. */
+ * made unique here (x, x_1, ...), attributes at their default are left out but for those that say
+ * which operation it is, floats are written in the shortest decimal form that gives their bits
+ * back, or else as the hexadecimal pattern. */
 #include "ir/ir.h"
 
 #include <math.h>
@@ -196,7 +197,7 @@ print_attrs(Printer *p, const TlOp *op)
    const char *sep = " {";
    for (unsigned i = 0; i < info->num_attrs; i++) {
       const TlAttrInfo *key = &tl_attr_info[info->attr[i].key];
-      if (is_default(key->kind, op->attrs[i], info->attr[i].initial))
+      if (!key->is_always_shown && is_default(key->kind, op->attrs[i], info->attr[i].initial))
          continue;
       tl_sb_printf(p->out, "%s%s = ", sep, key->text);
       print_attr(p, op, key->kind, op->attrs[i]);

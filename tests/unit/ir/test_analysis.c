@@ -43,7 +43,7 @@ vector_add_is_vectorisable(void **state)
    ir_open(&x);
    TlFunc *f = ir_must_read(
       &x, "func @add(%x: ptr<fp16> {div = 16}, %n: i32 {div = 16}, %odd: i32) {state = typed} {\n"
-          "   %pid = program_id : i32\n"
+          "   %pid = program_id {axis = 0} : i32\n"
           "   %block = constant {value = 1024} : i32\n"
           "   %start = mul %pid, %block : i32\n"
           "   %0 = splat %start : tile<i32, 1024>\n"
@@ -85,7 +85,7 @@ matrix_pointers_in_a_loop(void **state)
       &x, "func @mm(%a: ptr<fp16> {div = 16}, %ld: i32 {div = 16}, %k: i32) {state = typed} {\n"
           "   %0 = arange {end = 32} : tile<i32, 32>\n"
           "   %rows = expand_dims %0 {axis = 1} : tile<i32, 32x1>\n"
-          "   %cols = expand_dims %0 : tile<i32, 1x32>\n"
+          "   %cols = expand_dims %0 {axis = 0} : tile<i32, 1x32>\n"
           "   %1 = splat %ld : tile<i32, 32x1>\n"
           "   %2 = mul %rows, %1 : tile<i32, 32x1>\n"
           "   %3 = broadcast %2 : tile<i32, 32x32>\n"

@@ -10,7 +10,7 @@ static const char *const elu =
    "func @elu(%x: ptr<fp32> {div = 16}, %y: ptr<fp32>, %n: i32, "
    "alpha: fp32 = \"1.0\", p: ptr<i8>, BLOCK) "
    "{num_warps = 4, num_stages = 3, state = typed, grid = \"(cdiv(n, BLOCK),)\"} {\n"
-   "   %pid = program_id : i32\n"
+   "   %pid = program_id {axis = 0} : i32\n"
    "   %0 = constant {value = 64} : i32\n"
    "   %1 = mul %pid, %0 : i32\n"
    "   %2 = arange {end = 64} : tile<i32, 64>\n"
@@ -80,7 +80,7 @@ static const char *const laid =
    "   %4 = local_alloc : memdesc<fp16, 3 x 64, #l1>\n"
    "   %5 = local_view %4, %3 : memdesc<fp16, 64, #l1>\n"
    "   %6 = async_copy %2, %5 : token\n"
-   "   %7 = async_wait %6 : token\n"
+   "   %7 = async_wait %6 {num = 0} : token\n"
    "   %8 = local_load %5 : tile<fp16, 64, #l0>\n"
    "   %9 = expand_dims %8 {axis = 1} : tile<fp16, 64x1, #l2>\n"
    "   return\n"
@@ -147,6 +147,41 @@ random_functions_round_trip(void **state)
       assert_string_equal(ir_print(&x, x.module), text);
       TlFunc *copy = tl_func_clone(x.module->first_func);
       assert_true(tl_verify(copy, &why));
+      ir_close(&x);
+   }
+}
+
+/* Which operation it is stands in the text at the default too, and is read from it when left out. */
+static void
+kinds_are_always_printed(void **state)
+{
+   static const struct {
+      const char *short_form, *printed;
+   } rows[] = {
+      {"%1 = mma %r, %r, %r : regs<fp16, 2>", "{mma = m16n8k16.f16.f32}"},
+      {"%1 = shfl %r, %0 : regs<fp16, 2>", "{shfl = bfly}"},
+      {"%1 = ldmatrix %0 : regs<fp16, 8>", "{num = 4}"},
+      {"cp_async %0, %x", "{bytes = 16}"},
+      {"cp_async_wait", "{num = 0}"},
+      {"%1 = ld_global %x : fp16", "{vec = 1}"},
+      {"%1 = program_id : i32", "{axis = 0}"},
+      {"%1 = sreg : i64", "{sreg = globaltimer}"},
+      {"%1 = atom_rmw %x, %x : fp16", "{rmw = add, sem = acq_rel, scope = gpu}"},
+   };
+   (void)state;
+   for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+      IrFixture x;
+      ir_open(&x);
+      ir_must_read(&x, tl_arena_printf(x.arena,
+                                       "func @f(%%x: ptr<fp16>) {state = lowered} {\n"
+                                       "   %%0 = lane_id : i32\n"
+                                       "   %%r = poison : regs<fp16, 2>\n"
+                                       "   %s\n   return\n}\n",
+                                       rows[i].short_form));
+      const char *text = ir_print(&x, x.module);
+      if (!strstr(text, rows[i].printed))
+         fail_msg("no %s in\n%s", rows[i].printed, text);
+      check_round_trip(&x, text);
       ir_close(&x);
    }
 }
@@ -324,6 +359,7 @@ test_text(void)
    const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_state_round_trips),
       cmocka_unit_test(random_functions_round_trip),
+      cmocka_unit_test(kinds_are_always_printed),
       cmocka_unit_test(names_stay_unique),
       cmocka_unit_test(locations_round_trip),
       cmocka_unit_test(errors_say_what_is_wrong),

@@ -21,7 +21,7 @@ static void
 effects_stay(void **state)
 {
    static const char *const text =
-      "   %0 = atomic_rmw %p, %n : i32\n"
+      "   %0 = atomic_rmw %p, %n {rmw = add, sem = acq_rel, scope = gpu} : i32\n"
       "   %1 = inline_asm %n {text = \"x\", constraints = \"=r,r\", pure = false} : i32\n"
       "   assume %c\n"
       "   debug_barrier\n"

@@ -73,7 +73,7 @@ operations_with_regions_leave_too(void **state)
                 "   %0 = constant {value = 3} : i32\n"
                 "   %t = splat %n : tile<i32, 8>\n"
                 "   for %n, %m, %0 (%i: i32) {\n"
-                "      %1 = reduce %t : i32 (%a: i32, %b: i32) {\n"
+                "      %1 = reduce %t {axis = 0} : i32 (%a: i32, %b: i32) {\n"
                 "         %2 = add %a, %b : i32\n"
                 "         yield %2\n"
                 "      }\n"
@@ -82,7 +82,7 @@ operations_with_regions_leave_too(void **state)
                 "   }\n",
                 "   %0 = constant {value = 3} : i32\n"
                 "   %t = splat %n : tile<i32, 8>\n"
-                "   %1 = reduce %t : i32 (%a: i32, %b: i32) {\n"
+                "   %1 = reduce %t {axis = 0} : i32 (%a: i32, %b: i32) {\n"
                 "      %2 = add %a, %b : i32\n"
                 "      yield %2\n"
                 "   }\n"

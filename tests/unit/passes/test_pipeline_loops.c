@@ -501,7 +501,7 @@ static const char rows_by_steps[] =
    "      %cs = splat %cols : tile<i32, 256>\n"
    "      %m = lt %i, %cs : tile<i1, 256>\n"
    "      %v = load %p, %m, %other : tile<fp32, 256>\n"
-   "      %s = reduce %v : fp32 (%a: fp32, %b: fp32) {\n"
+   "      %s = reduce %v {axis = 0} : fp32 (%a: fp32, %b: fp32) {\n"
    "         %c = add %a, %b : fp32\n"
    "         yield %c\n"
    "      }\n"

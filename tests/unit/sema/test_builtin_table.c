@@ -165,10 +165,11 @@ static void
 marks_in_ir(void **state)
 {
    (void)state;
-   sema_expect_ir(TILE("def k(p: *i64, q: *i32):\n    store(p, tl.extra.cuda.globaltimer())\n"
-                       "    store(q, tl.extra.cuda.smid())\n    tl.extra.cuda.gdc_wait()\n"
-                       "    tl.extra.cuda.gdc_launch_dependents()\n    tl.debug_barrier()\n"),
-                  IR("sreg : i64", "sreg = smid", "gdc_wait", "gdc_launch", "debug_barrier"));
+   sema_expect_ir(
+      TILE("def k(p: *i64, q: *i32):\n    store(p, tl.extra.cuda.globaltimer())\n"
+           "    store(q, tl.extra.cuda.smid())\n    tl.extra.cuda.gdc_wait()\n"
+           "    tl.extra.cuda.gdc_launch_dependents()\n    tl.debug_barrier()\n"),
+      IR("sreg = globaltimer", "sreg = smid", "gdc_wait", "gdc_launch", "debug_barrier"));
    sema_expect_ir(TILE("def k(p: *fp32, n: i32):\n    i = arange(0, 64)\n    x = load(p + i)\n"
                        "    y, z = tl.inline_asm_elementwise(\"add.f32 $0, $2, $3; mov.b32 $1, "
                        "$2;\", \"=r,=r,r,r\", [x, 1.0],\n"
