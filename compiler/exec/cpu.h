@@ -48,6 +48,7 @@ typedef enum TlFaultKind {
    TL_FAULT_ASSUME,    /* checked: a promise that does not hold */
    TL_FAULT_UNDEFINED, /* checked: an undefined value decides or is stored */
    TL_FAULT_WRAP,      /* checked, a warning: an int32 index wrapped */
+   TL_FAULT_SIGN,      /* checked, a warning: an index that is divided is negative */
    TL_FAULT_STEP,      /* a loop whose step is zero */
    TL_FAULT_STEPS,
    TL_FAULT_TIME,
@@ -67,10 +68,11 @@ typedef struct TlExecFault {
    int64_t byte;                  /* offset of the access from the start of the buffer */
    uint32_t bytes;                /* accessed */
    uint64_t buffer_bytes;
-   uint64_t address;     /* WILD: as the kernel computed it */
-   int64_t value, limit; /* INDEX: value, number of bins; WRAP: full result; STEPS, TIME (ms),
+   uint64_t address; /* WILD: as the kernel computed it */
+   int64_t value,
+      limit; /* INDEX: value, number of bins; WRAP: full result; SIGN: value; STEPS, TIME (ms),
                             MEMORY: the limit; ARGUMENT: value, divisor */
-   TlRange origin;       /* UNDEFINED: where the value comes from */
+   TlRange origin; /* UNDEFINED: where the value comes from */
    const char *origin_op;
    const char *text; /* ASSERT: message; ARGUMENT, UNSUPPORTED: what is wrong; NULL: see `own` */
    char own[192];    /* UNSUPPORTED: what is wrong, cut, when the words were made by the run */

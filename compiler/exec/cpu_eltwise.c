@@ -392,6 +392,20 @@ look_for_wrap(TlExecThread *t, const TlExecInst *inst, size_t n)
    }
 }
 
+static void
+look_for_negative(TlExecThread *t, const TlExecInst *inst, size_t n)
+{
+   const TlExecSlot *x = inst->arg[0];
+   const uint8_t *data = tl_cpu_data(t, x);
+   for (size_t i = 0; i < n; i++) {
+      int64_t v = tl_bits_to_int(x->dtype, tl_load_elem(x->dtype, data + i * x->elem_bytes));
+      if (v < 0) {
+         tl_cpu_warn(t, inst, x, i, TL_FAULT_SIGN, v);
+         return;
+      }
+   }
+}
+
 bool
 tl_cpu_eltwise(TlExecThread *t, const TlExecInst *inst)
 {
@@ -406,6 +420,8 @@ tl_cpu_eltwise(TlExecThread *t, const TlExecInst *inst)
       propagate(t, inst, n);
       if (inst->watch_wrap)
          look_for_wrap(t, inst, n);
+      if (inst->watch_sign)
+         look_for_negative(t, inst, n);
    }
    return true;
 }

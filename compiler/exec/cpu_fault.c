@@ -102,6 +102,11 @@ tl_exec_report(TlDiags *diags, const TlExecFault *f)
       tl_report(diags, W0601, f->range, f->op, (long long)f->value, place);
       tl_help(diags, "compute the index in int64");
       break;
+   case TL_FAULT_SIGN:
+      tl_report(diags, W0603, f->range, f->op, (long long)f->value, place);
+      tl_help(diags, "accesses may be wider than such an index allows; add a multiple of the "
+                     "divisor first, so that it is not negative");
+      break;
    case TL_FAULT_STEP:
       tl_report(diags, E0609, f->range, f->op, place);
       break;

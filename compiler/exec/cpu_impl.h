@@ -60,6 +60,7 @@ struct TlExecInst {
    const TlExecInst *direct;   /* reduce, scan: the only operation of the region */
    bool is_swapped;            /* direct: operands are (new, accumulated) */
    bool watch_wrap;            /* checked: an int32 result that reaches an address */
+   bool watch_sign;            /* checked: a dividend taken as an index, of an address or mask */
    uint8_t source;             /* checked: number as a source of undefined values */
    const TlPtx *ptx;           /* inline_asm: its program, or NULL and why not */
    const char *ptx_error;

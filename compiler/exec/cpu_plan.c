@@ -10,6 +10,7 @@
  * Regions of reduce, scan and map that consist of elementwise operations only are batched: their
  * scalars get room for TL_EXEC_CHUNK elements, and each instruction runs for the whole batch. */
 #include "exec/cpu_impl.h"
+#include "ir/analysis.h"
 #include "ir/control.h"
 
 #include <assert.h>
@@ -48,8 +49,9 @@ typedef struct Planner {
    TL_VEC(size_t) free_list[NUM_CLASSES];
    TL_VEC(TlExecInst) prologue;
    TL_VEC(const TlExecSlot *) capture_from, capture_to;
-   bool *is_index; /* by value id; checked mode */
-   TlMap order;    /* const TlOp * -> position in its block */
+   bool *is_index, *is_access; /* by value id; checked mode */
+   TlAnalysis *facts;          /* checked mode */
+   TlMap order;                /* const TlOp * -> position in its block */
    unsigned depth;
 } Planner;
 
@@ -242,34 +244,43 @@ makes_undefined(const TlOp *op)
           (op->opcode == TL_OP_ATOMIC_RMW && op->num_args == 3);
 }
 
-/* Marks the values from which offsets of addresses are computed by index arithmetic. */
+/* Index arithmetic that a wrap goes through unchanged. */
+static bool
+passes_index(const TlOp *op)
+{
+   return op->opcode == TL_OP_ADD || op->opcode == TL_OP_SUB || op->opcode == TL_OP_MUL ||
+          op->opcode == TL_OP_BROADCAST || op->opcode == TL_OP_EXPAND_DIMS ||
+          op->opcode == TL_OP_SPLAT || op->opcode == TL_OP_CAST || op->opcode == TL_OP_HINT ||
+          op->opcode == TL_OP_RESHAPE || op->opcode == TL_OP_TRANS;
+}
+
+/* Marks the values from which v is computed by operations that `passes` accepts. */
 static void
-mark_index(Planner *p, const TlValue *offset)
+mark(Planner *p, bool *marks, const TlValue *v, bool (*passes)(const TlOp *))
 {
    TL_VEC(const TlValue *) work = {0};
-   tl_vec_push(p->arena, &work, offset);
+   tl_vec_push(p->arena, &work, v);
    while (work.len) {
-      const TlValue *v = tl_vec_pop(&work);
-      if (p->is_index[v->id])
+      const TlValue *now = tl_vec_pop(&work);
+      if (marks[now->id])
          continue;
-      p->is_index[v->id] = true;
-      const TlOp *op = v->def;
-      bool passes =
-         op && (op->opcode == TL_OP_ADD || op->opcode == TL_OP_SUB || op->opcode == TL_OP_MUL ||
-                op->opcode == TL_OP_BROADCAST || op->opcode == TL_OP_EXPAND_DIMS ||
-                op->opcode == TL_OP_SPLAT || op->opcode == TL_OP_CAST || op->opcode == TL_OP_HINT ||
-                op->opcode == TL_OP_RESHAPE || op->opcode == TL_OP_TRANS);
-      for (unsigned i = 0; passes && i < op->num_args; i++)
-         tl_vec_push(p->arena, &work, tl_arg(op, i));
+      marks[now->id] = true;
+      for (unsigned i = 0; now->def && passes(now->def) && i < now->def->num_args; i++)
+         tl_vec_push(p->arena, &work, tl_arg(now->def, i));
    }
 }
 
 static void
-mark_indices(Planner *p, const TlBlock *block, unsigned depth)
+mark_indices(Planner *p, const TlBlock *block, unsigned depth) /* offsets and masks */
 {
    for (const TlOp *op = block->first; op && depth < MAX_DEPTH; op = op->next) {
-      if (op->opcode == TL_OP_ADDPTR)
-         mark_index(p, tl_arg(op, 1));
+      bool is_address = op->opcode == TL_OP_ADDPTR;
+      unsigned mask_at = op->opcode == TL_OP_STORE ? 2 : 1;
+      if (is_address)
+         mark(p, p->is_index, tl_arg(op, 1), passes_index);
+      if (is_address || op->opcode == TL_OP_LOAD || op->opcode == TL_OP_STORE)
+         for (unsigned i = mask_at; i < op->num_args && i <= mask_at; i++)
+            mark(p, p->is_access, tl_arg(op, i), tl_op_is_pure);
       for (unsigned r = 0; r < op->num_regions; r++)
          mark_indices(p, op->regions[r]->block, depth + 1);
    }
@@ -286,6 +297,8 @@ prepare_checks(Planner *p, TlExecInst *inst)
    bool can_wrap = op->opcode == TL_OP_ADD || op->opcode == TL_OP_SUB || op->opcode == TL_OP_MUL;
    inst->watch_wrap = can_wrap && !p->batched && inst->result[0]->dtype == TL_I32 &&
                       p->is_index[tl_result(op, 0)->id];
+   inst->watch_sign =
+      !p->batched && tl_axis_takes_index(p->facts, op) && p->is_access[tl_result(op, 0)->id];
 }
 
 /* ---- regions ---- */
@@ -531,6 +544,8 @@ tl_cpu_plan(TlArena *arena, const TlFunc *f, bool checked)
    tl_map_init(&p.order, arena);
    if (checked) {
       p.is_index = tl_new_array(arena, bool, f->next_value_id);
+      p.is_access = tl_new_array(arena, bool, f->next_value_id);
+      p.facts = tl_analysis_new(arena, f);
       mark_indices(&p, f->body->block, 0);
    }
    const TlBlock *body = f->body->block;

@@ -342,6 +342,35 @@ tr_shl(const Call *c, TlAxisInfo *r)
                 (Wide)c->x->hi * ((Wide)1 << count));
 }
 
+/* What nothing bounds has its type's least value, or for i64 that of the i32 it was made from.  An
+ * `arange - 3` has a bound, -3, and is meant to go below zero. */
+bool
+tl_axis_takes_index(TlAnalysis *a, const TlOp *op)
+{
+   if (op->opcode != TL_OP_DIV && op->opcode != TL_OP_REM)
+      return false;
+   const TlType *t = tl_arg(op, 0)->type;
+   const TlAxisInfo *x = tl_axis_info(a, tl_arg(op, 0));
+   if (t->kind != TL_TYPE_TILE || !is_int_type(t) || !x->has_range || x->lo > INT32_MIN)
+      return false;
+   for (unsigned d = 0; d < t->rank; d++)
+      if (x->contiguity[d] > 1)
+         return true;
+   return false;
+}
+
+/* The dividend's range, without what it is assumed not to be. */
+static TlAxisInfo
+dividend_range(const Call *c)
+{
+   TlAxisInfo x = *c->x;
+   if (tl_axis_takes_index(c->a, c->op)) {
+      x.lo = 0;
+      x.hi = x.hi < 0 ? 0 : x.hi;
+   }
+   return x;
+}
+
 /* Groups of consecutive values that start at multiples of their size, and whose divisor is a
  * multiple of that size too, have one quotient.  `divisor` is the power of two in the divisor. */
 static uint32_t
@@ -358,7 +387,8 @@ tr_div(const Call *c, TlAxisInfo *r)
    if (!is_int_type(c->type))
       return;
    bool known = tl_axis_known(c->y, &v) && v > 0;
-   bool non_negative = is_non_negative(c->x, c->tx);
+   TlAxisInfo x = dividend_range(c);
+   bool non_negative = is_non_negative(&x, c->tx);
    for (unsigned d = 0; d < num_dims(c->type); d++) {
       uint32_t run = min32(quotient_run(c, d, div_all(c->y, c->ty)), c->y->constancy[d]);
       if (non_negative)
@@ -366,10 +396,10 @@ tr_div(const Call *c, TlAxisInfo *r)
       if (known && pow2_divisor((uint64_t)v) == (uint64_t)v)
          r->divisibility[d] = max32(1, div_at(c->x, c->tx, d, 1) / (uint32_t)v);
    }
-   if (known && c->x->has_range)
-      set_range(r, c->type, c->x->lo / v, c->x->hi / v);
-   else if (both_ranges(c) && c->x->lo >= 0 && c->y->lo > 0)
-      set_range(r, c->type, c->x->lo / c->y->hi, c->x->hi / c->y->lo);
+   if (known && x.has_range)
+      set_range(r, c->type, x.lo / v, x.hi / v);
+   else if (both_ranges(c) && x.lo >= 0 && c->y->lo > 0)
+      set_range(r, c->type, x.lo / c->y->hi, x.hi / c->y->lo);
 }
 
 static void
@@ -377,7 +407,8 @@ tr_rem(const Call *c, TlAxisInfo *r)
 {
    if (!is_int_type(c->type))
       return;
-   bool non_negative = is_non_negative(c->x, c->tx);
+   TlAxisInfo x = dividend_range(c);
+   bool non_negative = is_non_negative(&x, c->tx);
    uint32_t divisor = div_all(c->y, c->ty);
    for (unsigned d = 0; d < num_dims(c->type); d++) {
       uint32_t g = non_negative ? min32(quotient_run(c, d, divisor), c->y->constancy[d]) : 1;
@@ -391,8 +422,8 @@ tr_rem(const Call *c, TlAxisInfo *r)
    Wide magnitude = c->y->hi > -(Wide)c->y->lo ? (Wide)c->y->hi : -(Wide)c->y->lo;
    if (magnitude < 1)
       return; /* by zero */
-   Wide lo = c->x->lo >= 0 ? 0 : c->x->lo > -magnitude ? (Wide)c->x->lo : 1 - magnitude;
-   Wide hi = c->x->hi <= 0 ? 0 : c->x->hi < magnitude ? (Wide)c->x->hi : magnitude - 1;
+   Wide lo = x.lo >= 0 ? 0 : x.lo > -magnitude ? (Wide)x.lo : 1 - magnitude;
+   Wide hi = x.hi <= 0 ? 0 : x.hi < magnitude ? (Wide)x.hi : magnitude - 1;
    set_range(r, c->type, lo, hi);
 }
 
@@ -519,6 +550,7 @@ join(TlAxisInfo *r, const TlAxisInfo *a, const TlAxisInfo *b, const TlType *t)
       out.constancy[d] = min32(a->constancy[d], b->constancy[d]);
       out.divisibility[d] = min32(div_at(a, t, d, g), div_at(b, t, d, g));
    }
+   out.assumes_index = a->assumes_index || b->assumes_index;
    if (a->has_range && b->has_range) {
       out.has_range = true;
       out.lo = a->lo < b->lo ? a->lo : b->lo;
@@ -813,7 +845,61 @@ run_op(TlAnalysis *a, const TlOp *op)
          common_constancy(&c, &r);
       if (transfers[op->opcode])
          transfers[op->opcode](&c, &r);
+      r.assumes_index = tl_axis_takes_index(a, op);
+      for (unsigned k = 0; k < op->num_args; k++)
+         r.assumes_index |= tl_axis_info(a, tl_arg(op, k))->assumes_index;
       put(a, &op->results[i], r);
+   }
+}
+
+/* x compared with a known value is promised: its range shrinks.  Only of a value whose block always
+ * comes to the promise, and not of what a loop carries, as that is joined round by round. */
+static void
+promise(TlAnalysis *a, const TlBlock *block, const TlOp *compare, unsigned side)
+{
+   const TlValue *x = tl_arg(compare, side);
+   int64_t v;
+   bool is_own =
+      x->def ? x->def->block == block : tl_value_block(x) == block && !block->region->parent;
+   if (!is_own || !a->info[x->id].has_range ||
+       !tl_axis_known(tl_axis_info(a, tl_arg(compare, 1 - side)), &v))
+      return;
+   TlOpcode op = compare->opcode;
+   bool is_less = op == TL_OP_LT || op == TL_OP_LE, is_strict = op == TL_OP_LT || op == TL_OP_GT;
+   TlAxisInfo info = a->info[x->id];
+   Wide lo = info.lo, hi = info.hi;
+   if (op == TL_OP_EQ || is_less == (side == 0))
+      hi = (Wide)v - is_strict < hi ? (Wide)v - is_strict : hi;
+   if (op == TL_OP_EQ || is_less == (side == 1))
+      lo = (Wide)v + is_strict > lo ? (Wide)v + is_strict : lo;
+   if (lo > hi)
+      return; /* broken: never reached */
+   info.lo = (int64_t)lo;
+   info.hi = (int64_t)hi;
+   put(a, x, info);
+}
+
+static void
+run_assume(TlAnalysis *a, const TlBlock *block, const TlValue *condition)
+{
+   const TlOp *op = condition->def;
+   if (!op || op->num_args != 2 || !is_int_type(tl_arg(op, 0)->type))
+      return;
+   switch (op->opcode) {
+   case TL_OP_AND:
+      run_assume(a, block, tl_arg(op, 0));
+      run_assume(a, block, tl_arg(op, 1));
+      break;
+   case TL_OP_LT:
+   case TL_OP_LE:
+   case TL_OP_GT:
+   case TL_OP_GE:
+   case TL_OP_EQ:
+      promise(a, block, op, 0);
+      promise(a, block, op, 1);
+      break;
+   default:
+      break;
    }
 }
 
@@ -824,7 +910,8 @@ same_facts(const TlAxisInfo *a, const TlAxisInfo *b)
       if (a->contiguity[d] != b->contiguity[d] || a->divisibility[d] != b->divisibility[d] ||
           a->constancy[d] != b->constancy[d])
          return false;
-   return a->has_range == b->has_range && (!a->has_range || (a->lo == b->lo && a->hi == b->hi));
+   return a->has_range == b->has_range && a->assumes_index == b->assumes_index &&
+          (!a->has_range || (a->lo == b->lo && a->hi == b->hi));
 }
 
 /* Joins `from` into the carried argument; true when that changed it. */
@@ -937,6 +1024,8 @@ run_block(TlAnalysis *a, const TlBlock *block)
          run_while(a, op);
       else if (op->opcode == TL_OP_IF)
          run_if(a, op);
+      else if (op->opcode == TL_OP_ASSUME)
+         run_assume(a, block, tl_arg(op, 0));
       else if (op->num_regions)
          run_other_regions(a, op);
       else

@@ -12,7 +12,13 @@
  * divisible by 16 and column in 0..63 has along columns contiguity 64 and divisibility 16.
  *
  * Assumption, as in Triton: signed arithmetic does not overflow (the CPU executor's checked mode
- * reports where it does) and nothing is divided by zero.  Unsigned arithmetic may wrap. */
+ * reports where it does) and nothing is divided by zero.  Unsigned arithmetic may wrap.
+ *
+ * A second one, for addresses and masks only: where consecutive signed integers are divided, and
+ * nothing bounds them from below, they are not negative.  They are indices then (an offset modulo a
+ * dimension, a block number from a quotient whose sign no range shows), and a negative one would
+ * leave its buffer.  Facts that rest on it have `assumes_index` set: they may choose the width of an
+ * access, never merge computations.  The checked mode reports where it does not hold. */
 #ifndef TL_IR_ANALYSIS_H
 #define TL_IR_ANALYSIS_H
 
@@ -25,6 +31,7 @@ typedef struct TlAxisInfo {
    uint32_t divisibility[TL_MAX_RANK];
    uint32_t constancy[TL_MAX_RANK];
    bool has_range; /* integers only: every element lies in lo..hi */
+   bool assumes_index;
    int64_t lo, hi;
 } TlAxisInfo;
 
@@ -36,5 +43,7 @@ TlAnalysis *tl_analysis_new(TlArena *arena, const TlFunc *f);
 const TlAxisInfo *tl_axis_info(TlAnalysis *a, const TlValue *v);
 /* True when all elements have one known integer value. */
 bool tl_axis_known(const TlAxisInfo *info, int64_t *value);
+/* True for a division or remainder whose dividend is taken as an index, so as not negative. */
+bool tl_axis_takes_index(TlAnalysis *a, const TlOp *op);
 
 #endif

@@ -84,7 +84,7 @@ equal_regs(TlLowerCx *cx, const TlValue *v)
    TlLinear l = tl_layout_of(v->type);
    const TlAxisInfo *info = tl_axis_info(cx->facts, v);
    uint32_t inside = 0, equal = 0;
-   for (unsigned d = 0; d < v->type->rank; d++)
+   for (unsigned d = 0; d < v->type->rank && !info->assumes_index; d++)
       inside |= tl_axis_mask(&l, d) & (info->constancy[d] - 1) << tl_ll_dim_shift(&l, d);
    for (unsigned i = 0; i < l.num[TL_HW_REG]; i++)
       equal |= l.col[i] & ~inside ? 0 : 1u << i;

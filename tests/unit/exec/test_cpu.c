@@ -392,6 +392,36 @@ wrapping_indices_and_broken_hints_are_warned_of(void **state)
    sema_run_free(&c.r);
 }
 
+/* Access widths take an index that nothing bounds from below as not negative.  A remainder that is
+ * only stored, and an index that is negative by its own constants, are no such thing. */
+static void
+negative_indices_that_are_divided_are_warned_of(void **state)
+{
+   (void)state;
+   static float x[16];
+   Warnings w = {0};
+   TlExecOptions o = {.threads = 1, .checked = true, .warn = keep_warning, .user = &w};
+   static const char source[] =
+      "def k(x: *fp32, s: i32):\n    i = arange(0, 4)\n    j = s + i\n"
+      "    store(x + 8 + (i - 4) % 8, 1.0)\n    store(x + i, (j % 5).to(tl.float32))\n"
+      "    store(x + 8 + j % 8, 1.0)\n";
+   Case c;
+   CASE(c, source, 1, &o, BUF(x), NUM(4));
+   assert_int_equal(c.status, TL_EXEC_OK);
+   assert_int_equal(w.num, 0);
+   sema_run_free(&c.r);
+   CASE(c, source, 1, &o, BUF(x), NUM(-2));
+   assert_int_equal(c.status, TL_EXEC_OK);
+   assert_int_equal(w.num, 1);
+   assert_int_equal(w.list[0].kind, TL_FAULT_SIGN);
+   assert_int_equal(line_of(&c, w.list[0].range), 6);
+   assert_int_equal(w.list[0].element[0], 0);
+   assert_true(w.list[0].value == -2);
+   c.text = render(&c.r, &w.list[0]);
+   expect_text(&c, "warning[W0603]");
+   sema_run_free(&c.r);
+}
+
 static void
 indices_of_histogram_and_gather_are_checked(void **state)
 {
@@ -695,6 +725,7 @@ test_cpu(void)
       cmocka_unit_test(undefined_values_are_found_where_they_matter),
       cmocka_unit_test(undefined_parts_of_a_product),
       cmocka_unit_test(wrapping_indices_and_broken_hints_are_warned_of),
+      cmocka_unit_test(negative_indices_that_are_divided_are_warned_of),
       cmocka_unit_test(indices_of_histogram_and_gather_are_checked),
       cmocka_unit_test(prints_one_line_for_each_element),
       cmocka_unit_test(arguments_must_fit),

@@ -162,12 +162,93 @@ ranges_and_hints(void **state)
    ir_close(&x);
 }
 
+/* The column block of a matmul's grouped order: no range shows the sign of a quotient by a value
+ * that could be negative.  The column, wrapped at N, is an index all the same. */
+static void
+indices_of_unknown_sign(void **state)
+{
+   IrFixture x;
+   (void)state;
+   ir_open(&x);
+   TlFunc *f =
+      ir_must_read(&x, "func @tile(%p: ptr<fp16> {div = 16}, %n: i32 {div = 16}, %rows: i32) "
+                       "{state = typed} {\n"
+                       "   %pid = program_id : i32\n"
+                       "   %pid_n = div %pid, %rows : i32\n"
+                       "   %c64 = constant {value = 64} : i32\n"
+                       "   %start = mul %pid_n, %c64 : i32\n"
+                       "   %0 = splat %start : tile<i32, 64>\n"
+                       "   %1 = arange {end = 64} : tile<i32, 64>\n"
+                       "   %offs = add %0, %1 : tile<i32, 64>\n"
+                       "   %2 = splat %n : tile<i32, 64>\n"
+                       "   %wrapped = rem %offs, %2 : tile<i32, 64>\n"
+                       "   %3 = constant {value = 8} : tile<i32, 64>\n"
+                       "   %block = div %offs, %3 : tile<i32, 64>\n"
+                       "   %back = sub %1, %3 : tile<i32, 64>\n"
+                       "   %below = rem %back, %2 : tile<i32, 64>\n"
+                       "   %4 = splat %p : tile<ptr<fp16>, 64>\n"
+                       "   %ptr = addptr %4, %wrapped : tile<ptr<fp16>, 64>\n"
+                       "   return\n"
+                       "}\n");
+   TlAnalysis *a = tl_analysis_new(x.arena, f);
+   TlAxisInfo wrapped = info_of(a, f, "wrapped"), ptr = info_of(a, f, "ptr");
+   assert_int_equal(wrapped.contiguity[0], 16);
+   assert_true(wrapped.assumes_index && wrapped.lo == 0);
+   assert_int_equal(ptr.contiguity[0], 16);
+   assert_int_equal(ptr.divisibility[0], 16);
+   assert_true(ptr.assumes_index);
+   assert_int_equal(info_of(a, f, "block").constancy[0], 8);
+   assert_false(info_of(a, f, "offs").assumes_index);
+   assert_int_equal(info_of(a, f, "below").contiguity[0], 1); /* meant to be negative */
+   assert_false(info_of(a, f, "below").assumes_index);
+   ir_close(&x);
+}
+
+static void
+promises_bound_ranges(void **state)
+{
+   IrFixture x;
+   (void)state;
+   ir_open(&x);
+   TlFunc *f = ir_must_read(&x, "func @p(%n: i32, %m: i32, %c: i1) {state = typed} {\n"
+                                "   %c0 = constant {value = 0} : i32\n"
+                                "   %c9 = constant {value = 9} : i32\n"
+                                "   %q = div %n, %m : i32\n"
+                                "   %0 = ge %q, %c0 : i1\n"
+                                "   %1 = gt %c9, %q : i1\n"
+                                "   %2 = and %0, %1 : i1\n"
+                                "   assume %2\n"
+                                "   %twice = add %q, %q : i32\n"
+                                "   %3 = lt %n, %c9 : i1\n"
+                                "   assume %3\n"
+                                "   if %c {\n"
+                                "      %4 = ge %m, %c0 : i1\n"
+                                "      assume %4\n"
+                                "      yield\n"
+                                "   } else {\n"
+                                "      yield\n"
+                                "   }\n"
+                                "   return\n"
+                                "}\n");
+   TlAnalysis *a = tl_analysis_new(x.arena, f);
+   static const struct {
+      const char *name;
+      int64_t lo, hi;
+   } cases[] = {{"q", 0, 8}, {"twice", 0, 16}, {"n", INT32_MIN, 8}, {"m", INT32_MIN, INT32_MAX}};
+   for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+      TlAxisInfo info = info_of(a, f, cases[i].name);
+      if (!info.has_range || info.lo != cases[i].lo || info.hi != cases[i].hi)
+         fail_msg("%s: %lld..%lld", cases[i].name, (long long)info.lo, (long long)info.hi);
+   }
+   ir_close(&x);
+}
+
 /* ---- random programs ---- */
 typedef struct Watch {
    TlAnalysis *facts;
    const uint64_t **bits; /* by value id: the newest elements */
-   bool overflow;    /* an overflow or division by zero: the assumption is broken from here on */
-   unsigned checked; /* facts beyond the trivial ones */
+   bool overflow;         /* or division by zero, or of a negative index: an assumption is broken */
+   unsigned checked;      /* facts beyond the trivial ones */
    uint64_t seed;
 } Watch;
 
@@ -180,7 +261,9 @@ overflows(const Watch *w, const TlValue *v)
    TlDtype d = tl_type_elem(v->type)->dtype;
    if (op && (op->opcode == TL_OP_DIV || op->opcode == TL_OP_REM))
       for (size_t i = 0; i < tl_type_num_elems(v->type); i++)
-         if (!w->bits[tl_arg(op, 1)->id][i])
+         if (!w->bits[tl_arg(op, 1)->id][i] ||
+             (tl_axis_takes_index(w->facts, op) &&
+              tl_bits_to_int(d, w->bits[tl_arg(op, 0)->id][i]) < 0))
             return true;
    if (!op || tl_type_elem(v->type)->kind != TL_TYPE_SCALAR || !tl_dtype_is_signed(d) ||
        !tl_has_trait(op, TL_TRAIT_ELTWISE) || op->opcode == TL_OP_CAST)
@@ -298,10 +381,9 @@ int
 test_analysis(void)
 {
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(vector_add_is_vectorisable),
-      cmocka_unit_test(matrix_pointers_in_a_loop),
-      cmocka_unit_test(ranges_and_hints),
-      cmocka_unit_test(no_claim_is_false),
+      cmocka_unit_test(vector_add_is_vectorisable), cmocka_unit_test(matrix_pointers_in_a_loop),
+      cmocka_unit_test(ranges_and_hints),           cmocka_unit_test(indices_of_unknown_sign),
+      cmocka_unit_test(promises_bound_ranges),      cmocka_unit_test(no_claim_is_false),
    };
    return cmocka_run_group_tests_name("ir analysis", tests, NULL, NULL);
 }
