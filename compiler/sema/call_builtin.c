@@ -293,7 +293,7 @@ tl_invoke_builtin(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *given, Tl
    }
    if (!host_row)
       spread_star_keyword(s, sig, &args);
-   if (fn->builtin.self && tl_is_host_mutation(row) &&
+   if (fn->builtin.self && (row->flags & TL_BUILTIN_MUTATES) &&
        !tl_may_change(s, f, fn->builtin.self, range))
       return tl_sv_poison();
    TlCall call = {.row = row, .range = range, .num_args = sig->num};

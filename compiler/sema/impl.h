@@ -53,7 +53,7 @@ struct TlUnit {
 typedef enum TlModuleKind {
    TL_MOD_UNIT,    /* a file */
    TL_MOD_BUILTIN, /* a namespace of builtins.def */
-   TL_MOD_HOST,    /* torch, os, ..: only what host.c knows has a value */
+   TL_MOD_HOST,    /* torch, os, ..: only what host.def names has a value */
 } TlModuleKind;
 
 struct TlSvModule {
@@ -278,7 +278,6 @@ TlSv tl_invoke_named(TlSema *s, uint32_t ns, const char *name, const TlSv *args,
 /* ---- host*.c ---- */
 bool tl_host_builtin(TlSema *s, const char *name, TlSv *out); /* Python: enumerate, zip .. */
 bool tl_host_module_attr(TlSema *s, const char *module, const char *name, TlSv *out);
-bool tl_is_host_mutation(const TlBuiltin *row); /* list.append and the like */
 bool tl_host_method(TlSema *s, const TlSv *self, const char *name, TlSv *out);
 bool tl_is_host_module(const char *name); /* known by name to be host code: torch, numpy .. */
 bool tl_is_constexpr_annotation(const TlNode *annotation);

@@ -9,7 +9,7 @@
  * touches.
  *
  * Files: module.c names of a file, imports    eval.c expressions    stmt.c statements, control flow
- *        call.c functions, binding, inlining  host.c host Python: functions and decorators
+ *        call.c functions, binding, inlining  host*.c host Python, by host.def
  *        spec.c signatures, parameters        arith.c operators and promotion on run-time values
  *        builtins.def the table of tl.* names, builtin_*.c what they build */
 #ifndef TL_SEMA_SEMA_H
@@ -176,7 +176,7 @@ struct TlSema {
    bool debug;              /* device_assert and overflow checks on */
    unsigned depth;          /* calls and nesting, limited */
    uint64_t steps;          /* compile-time evaluation steps, limited to 1 Mi */
-   struct TlSemaImpl *impl; /* private to module.c, eval.c, stmt.c, call.c, host.c, spec.c */
+   struct TlSemaImpl *impl; /* private to module.c, eval.c, stmt.c, call.c, host*.c, spec.c */
 };
 
 /* A call with its arguments bound to the row's parameters: args[i] belongs to parameter i of the
@@ -196,7 +196,8 @@ typedef TlSv TlBuiltinFn(TlSema *s, const TlCall *call);
 
 /* builtins.def: TL_BUILTIN(namespaces, name, signature, function, flags, doc).  The signature is
  * the Python parameter list; calls are bound to it by call.c.  Flags: METHOD (also x.name(..) on
- * run-time values and constants), HOST (may be called at compile time on constants only). */
+ * run-time values and constants), HOST (may be called at compile time on constants only), MUTATES
+ * (a method that changes its receiver). */
 struct TlBuiltin {
    uint32_t namespaces; /* TL_NS_* bits: where the name is visible */
    const char *name;
@@ -214,7 +215,7 @@ enum {
    TL_NS_CUDA = 1 << 5,      /* tl.extra.cuda.x */
    TL_NS_STANDARD = 1 << 6,  /* triton.language.standard, .core: what some kernels import */
 };
-enum { TL_BUILTIN_METHOD = 1 << 0, TL_BUILTIN_HOST = 1 << 1 };
+enum { TL_BUILTIN_METHOD = 1 << 0, TL_BUILTIN_HOST = 1 << 1, TL_BUILTIN_MUTATES = 1 << 2 };
 
 /* Looks a name up in a namespace; NULL if unknown.  (builtins.c) */
 const TlBuiltin *tl_builtin_find(uint32_t namespaces, const char *name);

@@ -1,0 +1,24 @@
+/* Shared by the host_*.c files: Python that kernels' files use at compile time, a row of host.def
+ * each. */
+#ifndef TL_SEMA_HOST_H
+#define TL_SEMA_HOST_H
+
+#include "sema/impl.h"
+
+#define HOST_FN(name) TlSv tl_host_##name(TlSema *s, const TlCall *c)
+
+#define TL_HOST_PYTHON(name, signature, function)                  TlBuiltinFn tl_host_##function;
+#define TL_HOST_MEMBER(name, signature, function)                  TlBuiltinFn tl_host_##function;
+#define TL_HOST_METHOD(receiver, name, signature, function, flags) TlBuiltinFn tl_host_##function;
+#include "sema/host.def"
+
+/* The call cannot be evaluated, for this reason: an error, and poison. */
+TlSv tl_host_bad(TlSema *s, const TlCall *c, const char *why);
+
+static inline bool
+items_of(TlSema *s, const TlCall *c, const TlSv *v, TlSv **items, size_t *len)
+{
+   return tl_iterate(s, v, c->range, items, len);
+}
+
+#endif
