@@ -1,6 +1,6 @@
 /* Raw tokens by re2c: words, numbers, strings, punctuation, line ends.  Invariant: the text ends
  * with a NUL at `limit`, no rule but the NUL rule takes a NUL byte, so no token runs past the end.
- * Layout (indentation, joining in brackets) is layout.c's; literals keep their text and are decoded
+ * Layout (indentation, joining in brackets) is indent.c's; literals keep their text and are decoded
  * when the parser uses them (literal.c). */
 #include "syntax/scan.h"
 #include "parser.h"

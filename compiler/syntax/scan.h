@@ -1,4 +1,4 @@
-/* One token at a time, without layout: what lexer.re provides to layout.c.  Internal to syntax/. */
+/* One token at a time, without layout: what lexer.re provides to indent.c.  Internal to syntax/. */
 #ifndef TL_SYNTAX_SCAN_H
 #define TL_SYNTAX_SCAN_H
 

@@ -58,7 +58,7 @@ typedef struct Indent {
    uint32_t token;    /* index of its INDENT; 0 = no token was made (unexpected indentation) */
 } Indent;
 
-typedef struct Layout {
+typedef struct Lines {
    TlParseCx *cx;
    uint32_t file;
    TlScan scan;
@@ -74,10 +74,10 @@ typedef struct Layout {
    bool opens_block;     /* the last line did, or should, start a block */
    bool needs_block;     /* the last line was complete: keyword ... ':' */
    uint32_t block_word;  /* token index of that line's keyword */
-} Layout;
+} Lines;
 
 static TlRange
-range_of(const Layout *l, uint32_t begin, uint32_t end)
+range_of(const Lines *l, uint32_t begin, uint32_t end)
 {
    return (TlRange){l->file, begin, end};
 }
@@ -87,7 +87,7 @@ range_of(const Layout *l, uint32_t begin, uint32_t end)
    new_error((l), TL_DIAG_##c, (r), tl_arena_printf((l)->cx->arena, tl_fmt_##c, ##__VA_ARGS__))
 
 static TlLexError *
-new_error(Layout *l, TlDiagCode code, TlRange range, const char *text)
+new_error(Lines *l, TlDiagCode code, TlRange range, const char *text)
 {
    TlLexError *e = tl_new(l->cx->arena, TlLexError);
    *e = (TlLexError){.code = code, .range = range, .text = text};
@@ -95,13 +95,13 @@ new_error(Layout *l, TlDiagCode code, TlRange range, const char *text)
 }
 
 static uint32_t
-last_end(const Layout *l)
+last_end(const Lines *l)
 {
    return l->out->len ? l->out->data[l->out->len - 1].end : 0;
 }
 
 static uint32_t
-push(Layout *l, int kind, uint32_t begin, uint32_t end, TlLexError *error)
+push(Lines *l, int kind, uint32_t begin, uint32_t end, TlLexError *error)
 {
    TlToken t = {.begin = begin, .end = end, .kind = (uint16_t)kind};
    t.error = error ? error : l->pending;
@@ -124,7 +124,7 @@ quotes_of(const char *p)
 }
 
 static TlLexError *
-bad_character(Layout *l, TlRaw r)
+bad_character(Lines *l, TlRaw r)
 {
    static const struct {
       char c;
@@ -162,7 +162,7 @@ bad_character(Layout *l, TlRaw r)
 }
 
 static TlLexError *
-raw_error(Layout *l, TlRaw r)
+raw_error(Lines *l, TlRaw r)
 {
    TlRange range = range_of(l, r.begin, r.end);
    const char *text = l->scan.text + r.begin;
@@ -192,7 +192,7 @@ raw_error(Layout *l, TlRaw r)
 }
 
 static TlLexError *
-size_error(Layout *l, TlRaw r)
+size_error(Lines *l, TlRaw r)
 {
    uint32_t bytes = r.end - r.begin;
    TlRange range = range_of(l, r.begin, r.begin + 1);
@@ -206,13 +206,13 @@ size_error(Layout *l, TlRaw r)
 /* ---- brackets ---- */
 
 static char
-char_at(const Layout *l, uint32_t token)
+char_at(const Lines *l, uint32_t token)
 {
    return l->scan.text[l->out->data[token].begin];
 }
 
 static void
-open_bracket(Layout *l, TlRaw r)
+open_bracket(Lines *l, TlRaw r)
 {
    if (l->depth == TL_MAX_BRACKETS && !l->is_overflow) {
       l->is_overflow = true;
@@ -233,7 +233,7 @@ opener_of(int kind)
 }
 
 static void
-close_bracket(Layout *l, TlRaw r)
+close_bracket(Lines *l, TlRaw r)
 {
    char c = l->scan.text[r.begin];
    TlRange range = range_of(l, r.begin, r.end);
@@ -268,7 +268,7 @@ close_bracket(Layout *l, TlRaw r)
 
 /* Reads ahead one raw token within the budget; END when it is used up. */
 static TlRaw
-look(Layout *l, TlScan *s)
+look(Lines *l, TlScan *s)
 {
    const char *from = s->cur;
    TlRaw r = tl_scan(s);
@@ -303,7 +303,7 @@ nesting(int kind)
  * that ends the line or precedes a statement, and no `else` or `lambda` that explains the ':'
  * otherwise. */
 static bool
-is_header(Layout *l, int word)
+is_header(Lines *l, int word)
 {
    TlScan s = l->scan;
    int depth = 0, ifs = word == TL_TOK_IF, elses = 0, last = word;
@@ -330,7 +330,7 @@ is_header(Layout *l, int word)
 /* `@` begins the line: a decorator when, with its brackets balanced, a later line starts with def,
  * class or async def. */
 static bool
-is_decorator(Layout *l)
+is_decorator(Lines *l)
 {
    TlScan s = l->scan;
    int depth = 0;
@@ -352,7 +352,7 @@ is_decorator(Layout *l)
 
 /* r begins a physical line inside brackets, at or left of the statement's column. */
 static bool
-starts_statement(Layout *l, TlRaw r)
+starts_statement(Lines *l, TlRaw r)
 {
    unsigned c = class_of(r.kind);
    if (c & STARTS_STATEMENT)
@@ -378,7 +378,7 @@ starts_statement(Layout *l, TlRaw r)
 /* ---- lines ---- */
 
 static void
-drop_brackets(Layout *l)
+drop_brackets(Lines *l)
 {
    if (l->depth && !l->is_overflow) {
       uint32_t open = l->brackets[l->depth - 1];
@@ -391,7 +391,7 @@ drop_brackets(Layout *l)
 }
 
 static void
-end_line(Layout *l)
+end_line(Lines *l)
 {
    drop_brackets(l);
    if (l->out->len == l->line_first)
@@ -407,7 +407,7 @@ end_line(Layout *l)
 }
 
 static void
-pop_indent(Layout *l)
+pop_indent(Lines *l)
 {
    Indent in = l->indents[--l->num_indents];
    if (!in.token)
@@ -420,7 +420,7 @@ pop_indent(Layout *l)
 
 /* `keyword ...:` without a block gets one with `pass`, so that the statement itself is kept. */
 static void
-supply_block(Layout *l, TlLexError *e)
+supply_block(Lines *l, TlLexError *e)
 {
    uint32_t at = last_end(l), open = push(l, TL_TOK_INDENT, at, at, e);
    push(l, TL_TOK_PASS, at, at, NULL);
@@ -432,7 +432,7 @@ supply_block(Layout *l, TlLexError *e)
 }
 
 static TlLexError *
-missing_block(Layout *l)
+missing_block(Lines *l)
 {
    TlToken word = l->out->data[l->block_word];
    TlLexError *e = LEX_ERROR(l, E0118, range_of(l, word.begin, word.end),
@@ -442,7 +442,7 @@ missing_block(Layout *l)
 }
 
 static TlLexError *
-tab_error(Layout *l, uint32_t at)
+tab_error(Lines *l, uint32_t at)
 {
    TlLexError *e = LEX_ERROR(l, E0116, range_of(l, at, at + 1));
    e->help = "indent with spaces only";
@@ -452,7 +452,7 @@ tab_error(Layout *l, uint32_t at)
 /* The line is further in than the one before.  Beyond the limit its block becomes `pass`, and lines
  * are dropped until the indentation is back. */
 static void
-push_indent(Layout *l, unsigned column, unsigned column_1, uint32_t at)
+push_indent(Lines *l, unsigned column, unsigned column_1, uint32_t at)
 {
    const Indent *top = &l->indents[l->num_indents - 1];
    Indent in = {.column = column, .column_1 = column_1};
@@ -475,7 +475,7 @@ push_indent(Layout *l, unsigned column, unsigned column_1, uint32_t at)
 
 /* A logical line starts at byte `at` with this indentation. */
 static void
-indent_line(Layout *l, unsigned column, unsigned column_1, uint32_t at)
+indent_line(Lines *l, unsigned column, unsigned column_1, uint32_t at)
 {
    Indent *top = &l->indents[l->num_indents - 1];
    if (column > top->column) {
@@ -503,7 +503,7 @@ indent_line(Layout *l, unsigned column, unsigned column_1, uint32_t at)
 
 /* Skips blank and comment lines and the next line's indentation. */
 static void
-start_line(Layout *l, unsigned *column, unsigned *column_1)
+start_line(Lines *l, unsigned *column, unsigned *column_1)
 {
    const char *p = l->scan.cur;
    for (;;) {
@@ -532,7 +532,7 @@ start_line(Layout *l, unsigned *column, unsigned *column_1)
 }
 
 static unsigned
-column_at(const Layout *l, uint32_t at)
+column_at(const Lines *l, uint32_t at)
 {
    const char *p = l->scan.text + at;
    while (p > l->scan.text && p[-1] != '\n' && p[-1] != '\r')
@@ -544,7 +544,7 @@ column_at(const Layout *l, uint32_t at)
 }
 
 static void
-take(Layout *l, TlRaw r)
+take(Lines *l, TlRaw r)
 {
    int n = nesting(r.kind);
    if (n > 0) {
@@ -562,7 +562,7 @@ take(Layout *l, TlRaw r)
 
 /* One logical line; false at the end of the file. */
 static bool
-lex_line(Layout *l)
+lex_line(Lines *l)
 {
    unsigned column, column_1;
    start_line(l, &column, &column_1);
@@ -642,11 +642,11 @@ check_bytes(TlParseCx *cx, uint32_t file, const TlSource *src)
    }
 }
 
-static Layout *
+static Lines *
 new_layout(TlParseCx *cx, uint32_t file, uint32_t begin, uint32_t end, TlTokens *out)
 {
    const TlSource *src = tl_source(cx->sources, file);
-   Layout *l = tl_new(cx->arena, Layout);
+   Lines *l = tl_new(cx->arena, Lines);
    l->cx = cx;
    l->file = file;
    l->out = out;
@@ -666,7 +666,7 @@ tl_lex(TlParseCx *cx, uint32_t file, TlTokens *out)
    assert(src->len <= TL_MAX_SOURCE_BYTES && "whoever reads a source checks its size");
    check_bytes(cx, file, src);
    uint32_t skip = src->len >= 3 && memcmp(src->text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
-   Layout *l = new_layout(cx, file, skip, src->len, out);
+   Lines *l = new_layout(cx, file, skip, src->len, out);
    while (lex_line(l))
       ;
    if (l->needs_block)
@@ -680,7 +680,7 @@ void
 tl_lex_part(TlParseCx *cx, uint32_t file, uint32_t begin, uint32_t end, TlTokens *out)
 {
    *out = (TlTokens){0};
-   Layout *l = new_layout(cx, file, begin, end, out);
+   Lines *l = new_layout(cx, file, begin, end, out);
    while (l->scan.cur < l->scan.limit) {
       TlRaw r = tl_scan(&l->scan);
       if (r.end > end) /* a token that would run past the part is cut by it */
