@@ -235,17 +235,26 @@ step_shf(const TlPtxInst *i, uint64_t *reg)
 
 /* ---- bits ---- */
 static void
-step_bits(const TlPtxInst *i, uint64_t *reg) /* popc, clz, brev */
+step_popc(const TlPtxInst *i, uint64_t *reg)
+{
+   put(i, reg, 0, (uint64_t)__builtin_popcountll(get(i, reg, 1, i->type[0])));
+}
+
+static void
+step_clz(const TlPtxInst *i, uint64_t *reg)
+{
+   unsigned bits = bits_of(i->type[0]);
+   uint64_t x = get(i, reg, 1, i->type[0]);
+   put(i, reg, 0, x ? (uint64_t)__builtin_clzll(x) - (64 - bits) : bits);
+}
+
+static void
+step_brev(const TlPtxInst *i, uint64_t *reg)
 {
    unsigned bits = bits_of(i->type[0]);
    uint64_t x = get(i, reg, 1, i->type[0]), y = 0;
-   if (i->spec->name[0] == 'p')
-      y = (uint64_t)__builtin_popcountll(x);
-   else if (i->spec->name[0] == 'c')
-      y = x ? (uint64_t)__builtin_clzll(x) - (64 - bits) : bits;
-   else
-      for (unsigned b = 0; b < bits; b++)
-         y |= (x >> b & 1) << (bits - 1 - b);
+   for (unsigned b = 0; b < bits; b++)
+      y |= (x >> b & 1) << (bits - 1 - b);
    put(i, reg, 0, y);
 }
 
@@ -507,9 +516,9 @@ static const TlPtxSpec specs[] = {
    {"shl", step_shift, 3, 3, 1, ON_BITS, 0, TL_OP_SHL},
    {"shr", step_shift, 3, 3, 1, ON_BITS | ON_INT, 0, TL_OP_SHR},
    {"shf", step_shf, 4, 4, 1, ON_BITS, F(L) | F(R) | F(WRAP) | F(CLAMP), TL_OP_COUNT},
-   {"popc", step_bits, 2, 2, 1, ON_BITS, 0, TL_OP_COUNT},
-   {"clz", step_bits, 2, 2, 1, ON_BITS, 0, TL_OP_COUNT},
-   {"brev", step_bits, 2, 2, 1, ON_BITS, 0, TL_OP_COUNT},
+   {"popc", step_popc, 2, 2, 1, ON_BITS, 0, TL_OP_COUNT},
+   {"clz", step_clz, 2, 2, 1, ON_BITS, 0, TL_OP_COUNT},
+   {"brev", step_brev, 2, 2, 1, ON_BITS, 0, TL_OP_COUNT},
    {"bfe", step_bfe, 4, 4, 1, ON_INT, 0, TL_OP_COUNT},
    {"bfi", step_bfi, 5, 5, 1, ON_BITS, 0, TL_OP_COUNT},
    {"prmt", step_prmt, 4, 4, 1, ON_BITS, 0, TL_OP_COUNT},
