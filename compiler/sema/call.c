@@ -99,7 +99,7 @@ static TlSv
 default_value(TlSema *s, const Binder *b, const TlAstParam *p)
 {
    TlActivation act = {.is_host = true, .caller = s->impl->act};
-   TlFrame *f = tl_frame_new(s, b->fn->closure, b->fn->unit, &act);
+   TlFrame *f = tl_frame_new(s, b->fn->closure, b->fn->source, &act);
    return tl_eval_expr(s, f, p->default_value);
 }
 
@@ -244,7 +244,7 @@ tl_invoke_func(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlArgs *args, Tl
    TlActivation *act = tl_new(s->arena, TlActivation);
    *act =
       (TlActivation){.caller = s->impl->act, .func = fn, .call_range = range, .is_host = is_host};
-   TlFrame *frame = tl_frame_new(s, fn->closure, fn->unit, act);
+   TlFrame *frame = tl_frame_new(s, fn->closure, fn->source, act);
    Binder b = {.fn = fn, .frame = frame, .args = &with_self, .range = range};
    b.params = fn->node->kind == TL_AST_LAMBDA ? &tl_ast_Lambda(fn->node)->params
                                               : &tl_ast_Function(fn->node)->params;

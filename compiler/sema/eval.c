@@ -343,9 +343,9 @@ suggest_attribute(TlSema *s, const TlSv *self, const char *name)
       const char *near = tl_suggest_builtin(s, self->module->ns, name);
       if (near)
          tl_nearest_try(&n, near);
-   } else if (self->kind == TL_SV_MODULE && self->module->kind == TL_MOD_UNIT) {
-      for (size_t i = 0; i < self->module->unit->order.len; i++)
-         tl_nearest_try(&n, self->module->unit->order.data[i]->name);
+   } else if (self->kind == TL_SV_MODULE && self->module->kind == TL_MOD_SOURCE) {
+      for (size_t i = 0; i < self->module->source->order.len; i++)
+         tl_nearest_try(&n, self->module->source->order.data[i]->name);
    } else if (self->kind == TL_SV_OBJECT) {
       for (size_t i = 0; i < self->fields->len; i++)
          tl_nearest_try(&n, self->fields->names[i]);
@@ -723,7 +723,7 @@ static TlSv
 eval_comprehension(TlSema *s, TlFrame *f, const TlAstComprehension *n)
 {
    Comp c = {.node = n};
-   TlFrame *inner = tl_frame_new(s, f, f->unit, f->act);
+   TlFrame *inner = tl_frame_new(s, f, f->source, f->act);
    if (!comprehend(s, inner, &c, 0))
       return tl_sv_poison();
    if (n->kind == TL_AST_OP_DICT_COMP) {
@@ -839,7 +839,7 @@ eval_node(TlSema *s, TlFrame *f, const TlNode *n)
    case TL_AST_DICT:
       return eval_dict(s, f, tl_ast_Dict(n));
    case TL_AST_LAMBDA: {
-      TlSvFunc *fn = tl_func_value(s, f->unit, f, n);
+      TlSvFunc *fn = tl_func_value(s, f->source, f, n);
       fn->is_compiled |= !tl_is_host(f);
       return (TlSv){.kind = TL_SV_FUNC, .func = fn};
    }

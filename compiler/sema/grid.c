@@ -263,7 +263,7 @@ body_of(Grid *g, const TlNode *n)
 const char *
 tl_grid_text(TlSema *s, const TlSvFunc *fn, const TlNode *node)
 {
-   Grid g = {.s = s, .kernel = tl_ast_Function(fn->node), .frame = tl_module_frame(s, fn->unit)};
+   Grid g = {.s = s, .kernel = tl_ast_Function(fn->node), .frame = tl_module_frame(s, fn->source)};
    g.frame->parent = fn->closure;
    tl_sb_init(&g.out, s->arena);
    const TlNode *body = body_of(&g, node);

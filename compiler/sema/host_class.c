@@ -30,7 +30,7 @@ class_frame(TlSema *s, const TlSvFunc *cls)
    TlActivation *act = tl_new(s->arena, TlActivation);
    act->is_host = true;
    act->caller = s->impl->act;
-   TlFrame *f = tl_frame_new(s, cls->closure, cls->unit, act);
+   TlFrame *f = tl_frame_new(s, cls->closure, cls->source, act);
    f->is_class = true;
    TlSvFunc *mine = (TlSvFunc *)(uintptr_t)cls;
    mine->class_frame = f;
@@ -41,7 +41,7 @@ class_frame(TlSema *s, const TlSvFunc *cls)
    for (size_t i = 0; i < c->body.len; i++) {
       const TlNode *n = c->body.data[i];
       if (n && n->kind == TL_AST_FUNCTION) {
-         TlSvFunc *fn = tl_func_value(s, cls->unit, cls->closure, n);
+         TlSvFunc *fn = tl_func_value(s, cls->source, cls->closure, n);
          tl_frame_set(s, f, fn->name, (TlSv){.kind = TL_SV_FUNC, .func = fn}, n->range);
       } else if (n && (n->kind == TL_AST_ASSIGN || n->kind == TL_AST_ANN_ASSIGN)) {
          TlNodeList one = {(TlNode *[]){(TlNode *)(uintptr_t)n}, 1, 1};
@@ -220,7 +220,7 @@ tl_read_decorators(TlSema *s, const TlSvFunc *fn, TlMeta *m)
 {
    *m = (TlMeta){.config = tl_sv_none()};
    const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
-   TlFrame *f = tl_module_frame(s, fn->unit);
+   TlFrame *f = tl_module_frame(s, fn->source);
    f->parent = fn->closure;
    for (size_t i = 0; i < d->len; i++) {
       const TlNode *n = d->data[i];
@@ -281,7 +281,7 @@ void
 tl_read_no_specialize(TlSema *s, const TlSvFunc *fn, TlKernelInfo *k)
 {
    const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
-   TlFrame *f = tl_module_frame(s, fn->unit);
+   TlFrame *f = tl_module_frame(s, fn->source);
    f->parent = fn->closure;
    for (size_t i = 0; i < d->len; i++) {
       const TlNode *n = d->data[i];

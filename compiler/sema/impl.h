@@ -1,12 +1,12 @@
 /* Private to the evaluator: module.c scope.c eval.c consteval.c stmt*.c call*.c host*.c spec*.c
  * describe.c.
  *
- * A TlUnit is one source file with its module-level names, bound lazily: an assignment or import is
- * evaluated when somebody asks for the name, and a host expression that is not understood becomes
- * an OPAQUE value, which is an error only when a kernel needs it. A TlFrame holds the variables of
- * one activation (or of a lambda, comprehension, class body).  A TlActivation says which function
- * is being evaluated and whether it is host Python (every value known, nothing is built) or
- * compiled code. */
+ * A TlSourceModule is one source file with its module-level names, bound lazily: an assignment or
+ * import is evaluated when somebody asks for the name, and a host expression that is not understood
+ * becomes an OPAQUE value, which is an error only when a kernel needs it.  A TlFrame holds the
+ * variables of one activation (or of a lambda, comprehension, class body).  A TlActivation says
+ * which function is being evaluated and whether it is host Python (every value known, nothing is
+ * built) or compiled code. */
 #ifndef TL_SEMA_IMPL_H
 #define TL_SEMA_IMPL_H
 
@@ -19,7 +19,7 @@ enum {
    TL_MAX_STEPS = 1 << 20,
 };
 
-typedef struct TlUnit TlUnit;
+typedef struct TlSourceModule TlSourceModule;
 typedef struct TlFrame TlFrame;
 typedef struct TlActivation TlActivation;
 
@@ -38,7 +38,7 @@ typedef struct TlGlobal {
    struct TlGlobal *earlier;  /* the binding that this one replaced, or NULL */
 } TlGlobal;
 
-struct TlUnit {
+struct TlSourceModule {
    uint32_t file;
    const char *path; /* as given or found */
    bool is_tile;     /* every def is compiled code, builtins are visible bare */
@@ -51,23 +51,23 @@ struct TlUnit {
 };
 
 typedef enum TlModuleKind {
-   TL_MOD_UNIT,    /* a file */
+   TL_MOD_SOURCE,  /* a file */
    TL_MOD_BUILTIN, /* a namespace of builtins.def */
    TL_MOD_HOST,    /* torch, os, ..: only what host.def names has a value */
 } TlModuleKind;
 
 struct TlSvModule {
    TlModuleKind kind;
-   TlUnit *unit;     /* UNIT */
-   uint32_t ns;      /* BUILTIN: TL_NS_* */
-   const char *name; /* dotted */
+   TlSourceModule *source; /* SOURCE */
+   uint32_t ns;            /* BUILTIN: TL_NS_* */
+   const char *name;       /* dotted */
 };
 
 /* ---- functions ---- */
 struct TlSvFunc {
    const char *name;
    const TlNode *node; /* Function, Lambda or Class */
-   TlUnit *unit;
+   TlSourceModule *source;
    TlFrame *closure;     /* enclosing variables, or NULL at module level */
    bool is_compiled;     /* jit or in a .tile file; else host Python */
    bool is_entry;        /* may be launched: has a jit decorator, or any def of a .tile file */
@@ -100,8 +100,8 @@ typedef struct TlVars {
 } TlVars;
 
 struct TlFrame {
-   TlFrame *parent; /* where names not found here are looked up, or NULL: the unit */
-   TlUnit *unit;    /* NULL: builtins only */
+   TlFrame *parent;        /* where names not found here are looked up, or NULL: the source */
+   TlSourceModule *source; /* NULL: builtins only */
    TlActivation *act;
    TlVars vars;
    bool is_class; /* a class body: not visible from the functions in it */
@@ -140,9 +140,9 @@ typedef struct TlArgs { /* evaluated arguments of a call */
 
 typedef struct TlSemaImpl {
    TlSemaOptions options;
-   TlUnit *main;
-   TL_VEC(TlUnit *) units;
-   TlMap stdlib;      /* interned module name -> TlUnit */
+   TlSourceModule *main;
+   TL_VEC(TlSourceModule *) loaded;
+   TlMap stdlib;      /* interned module name -> TlSourceModule */
    TlMap signatures;  /* const TlBuiltin * -> TlSignature */
    TlActivation *act; /* innermost */
    unsigned num_calls;
@@ -156,9 +156,10 @@ typedef struct TlSemaImpl {
 } TlSemaImpl;
 
 /* ---- module.c ---- */
-TlUnit *tl_unit_load(TlSema *s, uint32_t file, const char *path, bool is_stdlib);
-TlGlobal *tl_unit_find(TlSema *s, TlUnit *unit, const char *name); /* NULL if unknown; not forced */
-TlSv tl_global_value(TlSema *s, TlUnit *unit, TlGlobal *g);
+TlSourceModule *tl_load_source(TlSema *s, uint32_t file, const char *path, bool is_stdlib);
+TlGlobal *tl_global_find(TlSema *s, TlSourceModule *source,
+                         const char *name); /* NULL if unknown; not forced */
+TlSv tl_global_value(TlSema *s, TlSourceModule *source, TlGlobal *g);
 TlSv tl_module_value(TlSema *s, const char *dotted); /* of `import dotted` without files */
 /* Attribute of a module; false if it has none of that name (nothing reported). */
 bool tl_module_attr(TlSema *s, const TlSvModule *m, const char *name, TlSv *out);
@@ -166,17 +167,17 @@ bool tl_module_attr(TlSema *s, const TlSvModule *m, const char *name, TlSv *out)
 bool tl_import_into(TlSema *s, TlFrame *f, const TlAstImport *import);
 bool tl_is_jit_decorator(const TlNode *decorator);
 const char *tl_dotted_text(TlSema *s, const TlNode *node); /* "triton.jit", or NULL */
-TlSvFunc *tl_func_value(TlSema *s, TlUnit *unit, TlFrame *closure, const TlNode *node);
+TlSvFunc *tl_func_value(TlSema *s, TlSourceModule *source, TlFrame *closure, const TlNode *node);
 /* Runs fn with diagnostics put aside; *why receives the first error's text or NULL. */
 TlSv tl_quietly(TlSema *s, TlSv (*fn)(TlSema *, void *), void *user, const char **why);
 /* The value of an expression, in the same way. */
 TlSv tl_quiet_value(TlSema *s, TlFrame *f, const TlNode *n, const char **why);
-TlFrame *tl_module_frame(TlSema *s, TlUnit *unit);
+TlFrame *tl_module_frame(TlSema *s, TlSourceModule *source);
 const char *tl_node_text(TlSema *s, const TlNode *node); /* source text of a node */
 const char *tl_range_text(TlSema *s, TlRange r);
 
 /* ---- scope.c ---- */
-TlFrame *tl_frame_new(TlSema *s, TlFrame *parent, TlUnit *unit, TlActivation *act);
+TlFrame *tl_frame_new(TlSema *s, TlFrame *parent, TlSourceModule *source, TlActivation *act);
 TlVar *tl_frame_var(TlFrame *f, const char *name); /* in this frame only; NULL if never set */
 void tl_frame_set(TlSema *s, TlFrame *f, const char *name, TlSv value, TlRange range);
 TlSv tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range); /* reports unknown names */

@@ -88,10 +88,10 @@ static const BuiltinModule builtin_module[] = {
 };
 
 static TlSv
-module_sv(TlSema *s, TlModuleKind kind, uint32_t ns, TlUnit *unit, const char *name)
+module_sv(TlSema *s, TlModuleKind kind, uint32_t ns, TlSourceModule *source, const char *name)
 {
    TlSvModule *m = tl_new(s->arena, TlSvModule);
-   *m = (TlSvModule){.kind = kind, .unit = unit, .ns = ns, .name = name};
+   *m = (TlSvModule){.kind = kind, .source = source, .ns = ns, .name = name};
    return (TlSv){.kind = TL_SV_MODULE, .module = m};
 }
 
@@ -113,7 +113,8 @@ tl_module_value(TlSema *s, const char *dotted)
    return module_sv(s, TL_MOD_HOST, 0, NULL, tl_arena_strdup(s->arena, dotted));
 }
 
-static TlUnit *find_unit(TlSema *s, const TlUnit *from, unsigned level, const char *dotted);
+static TlSourceModule *find_source(TlSema *s, const TlSourceModule *from, unsigned level,
+                                   const char *dotted);
 
 static bool
 builtin_module_attr(TlSema *s, const TlSvModule *m, const char *name, TlSv *out)
@@ -139,20 +140,22 @@ tl_module_attr(TlSema *s, const TlSvModule *m, const char *name, TlSv *out)
    switch (m->kind) {
    case TL_MOD_BUILTIN:
       return builtin_module_attr(s, m, name, out);
-   case TL_MOD_UNIT: {
-      TlGlobal *g = tl_unit_find(s, m->unit, tl_intern_cstr(s->strings, name));
-      TlUnit *sub = g ? NULL : find_unit(s, m->unit, 1, name); /* a module of the package */
+   case TL_MOD_SOURCE: {
+      TlGlobal *g = tl_global_find(s, m->source, tl_intern_cstr(s->strings, name));
+      TlSourceModule *sub =
+         g ? NULL : find_source(s, m->source, 1, name); /* a module of the package */
       if (g)
-         *out = tl_global_value(s, m->unit, g);
+         *out = tl_global_value(s, m->source, g);
       else if (sub)
-         *out = module_sv(s, TL_MOD_UNIT, 0, sub, name);
+         *out = module_sv(s, TL_MOD_SOURCE, 0, sub, name);
       return g || sub;
    }
    case TL_MOD_HOST: {
       const char *dotted = tl_arena_printf(s->arena, "%s.%s", m->name, name);
-      TlUnit *unit = tl_is_host_module(m->name) ? NULL : find_unit(s, s->impl->main, 0, dotted);
-      if (unit)
-         *out = module_sv(s, TL_MOD_UNIT, 0, unit, dotted);
+      TlSourceModule *source =
+         tl_is_host_module(m->name) ? NULL : find_source(s, s->impl->main, 0, dotted);
+      if (source)
+         *out = module_sv(s, TL_MOD_SOURCE, 0, source, dotted);
       else if (!tl_host_module_attr(s, m->name, name, out))
          *out = module_sv(s, TL_MOD_HOST, 0, NULL, dotted);
       return true;
@@ -162,23 +165,23 @@ tl_module_attr(TlSema *s, const TlSvModule *m, const char *name, TlSv *out)
 }
 
 /* ---- finding imported files ---- */
-static TlUnit *
-unit_for_path(TlSema *s, const char *path)
+static TlSourceModule *
+source_for_path(TlSema *s, const char *path)
 {
-   for (size_t i = 0; i < s->impl->units.len; i++)
-      if (strcmp(s->impl->units.data[i]->path, path) == 0)
-         return s->impl->units.data[i];
+   for (size_t i = 0; i < s->impl->loaded.len; i++)
+      if (strcmp(s->impl->loaded.data[i]->path, path) == 0)
+         return s->impl->loaded.data[i];
    const TlSemaOptions *o = &s->impl->options;
    size_t len = 0;
    const char *text = o->read_file ? o->read_file(o->user, s->arena, path, &len) : NULL;
    if (!text || len > TL_MAX_SOURCE_BYTES)
       return NULL;
-   return tl_unit_load(s, tl_sources_add(s->sources, path, text, len), path, false);
+   return tl_load_source(s, tl_sources_add(s->sources, path, text, len), path, false);
 }
 
 /* A module as a file below dir: name.tile, name.py, name/__init__.py. */
-static TlUnit *
-unit_below(TlSema *s, const char *dir, const char *dotted)
+static TlSourceModule *
+source_below(TlSema *s, const char *dir, const char *dotted)
 {
    char *rel = tl_arena_strdup(s->arena, dotted);
    for (char *c = rel; *c; c++)
@@ -186,14 +189,16 @@ unit_below(TlSema *s, const char *dir, const char *dotted)
          *c = '/';
    const char *slash = !*dir || dir[strlen(dir) - 1] == '/' ? "" : "/";
    static const char *const suffix[] = {".tile", ".py", "/__init__.py", "/__init__.tile"};
-   TlUnit *unit = NULL;
-   for (unsigned i = 0; !unit && i < sizeof suffix / sizeof suffix[0]; i++) {
+   TlSourceModule *source = NULL;
+   for (unsigned i = 0; !source && i < sizeof suffix / sizeof suffix[0]; i++) {
       if (*rel)
-         unit = unit_for_path(s, tl_arena_printf(s->arena, "%s%s%s%s", dir, slash, rel, suffix[i]));
+         source =
+            source_for_path(s, tl_arena_printf(s->arena, "%s%s%s%s", dir, slash, rel, suffix[i]));
       else if (suffix[i][0] == '/') /* a package itself */
-         unit = unit_for_path(s, tl_arena_printf(s->arena, "%s%s%s", dir, slash, suffix[i] + 1));
+         source =
+            source_for_path(s, tl_arena_printf(s->arena, "%s%s%s", dir, slash, suffix[i] + 1));
    }
-   return unit;
+   return source;
 }
 
 static const char *
@@ -205,25 +210,25 @@ dir_of(TlSema *s, const char *path)
 
 enum { MAX_PARENTS = 12 };
 
-/* The unit that `dotted` names, seen from a file; NULL if no file is it. */
-static TlUnit *
-find_unit(TlSema *s, const TlUnit *from, unsigned level, const char *dotted)
+/* The source that `dotted` names, seen from a file; NULL if no file is it. */
+static TlSourceModule *
+find_source(TlSema *s, const TlSourceModule *from, unsigned level, const char *dotted)
 {
    const char *dir = dir_of(s, from->path);
    if (level) {
       for (unsigned i = 1; i < level; i++)
          dir = *dir ? dir_of(s, dir) : "..";
-      return unit_below(s, dir, dotted);
+      return source_below(s, dir, dotted);
    }
    if (find_builtin_module(dotted) || tl_is_host_module(dotted))
       return NULL;
    for (size_t i = 0; i < s->impl->options.num_include_dirs; i++) {
-      TlUnit *u = unit_below(s, s->impl->options.include_dirs[i], dotted);
+      TlSourceModule *u = source_below(s, s->impl->options.include_dirs[i], dotted);
       if (u)
          return u;
    }
    for (unsigned i = 0; i < MAX_PARENTS; i++) {
-      TlUnit *u = unit_below(s, dir, dotted);
+      TlSourceModule *u = source_below(s, dir, dotted);
       if (u || !*dir)
          return u;
       dir = dir_of(s, dir);
@@ -233,25 +238,25 @@ find_unit(TlSema *s, const TlUnit *from, unsigned level, const char *dotted)
 
 /* What `from module import name` gives.  *missing: the module or the name does not exist. */
 static TlSv
-import_from(TlSema *s, const TlUnit *from, const TlAstImport *import, const char *name,
+import_from(TlSema *s, const TlSourceModule *from, const TlAstImport *import, const char *name,
             bool *missing)
 {
    const char *module = import->module ? import->module : "";
    unsigned level = (unsigned)import->level;
-   TlUnit *unit = find_unit(s, from, level, module);
+   TlSourceModule *source = find_source(s, from, level, module);
    TlSv out;
    *missing = false;
-   if (unit) {
-      TlGlobal *g = tl_unit_find(s, unit, name);
+   if (source) {
+      TlGlobal *g = tl_global_find(s, source, name);
       if (g)
-         return tl_global_value(s, unit, g);
+         return tl_global_value(s, source, g);
    }
    /* a submodule: from . import x, from pkg import x */
    const char *sub = *module ? tl_arena_printf(s->arena, "%s.%s", module, name) : name;
-   TlUnit *sub_unit = find_unit(s, from, level, sub);
-   if (sub_unit)
-      return module_sv(s, TL_MOD_UNIT, 0, sub_unit, sub);
-   if (!unit && !level) {
+   TlSourceModule *sub_source = find_source(s, from, level, sub);
+   if (sub_source)
+      return module_sv(s, TL_MOD_SOURCE, 0, sub_source, sub);
+   if (!source && !level) {
       TlSv m = tl_module_value(s, module);
       if (m.module->kind == TL_MOD_BUILTIN) {
          *missing = !builtin_module_attr(s, m.module, name, &out);
@@ -267,61 +272,62 @@ import_from(TlSema *s, const TlUnit *from, const TlAstImport *import, const char
    }
    const char *dots =
       level ? tl_arena_printf(s->arena, "%.*s", (int)(level < 8 ? level : 8), "........") : "";
-   const char *why = unit ? tl_arena_printf(s->arena, "'%s' has no name '%s'", unit->path, name)
-                          : tl_arena_printf(s->arena, "no file is the module '%s%s'", dots, module);
+   const char *why = source
+                        ? tl_arena_printf(s->arena, "'%s' has no name '%s'", source->path, name)
+                        : tl_arena_printf(s->arena, "no file is the module '%s%s'", dots, module);
    return (TlSv){.kind = TL_SV_OPAQUE, .opaque = why};
 }
 
 /* What `import a.b` binds, and whether it exists. */
 static TlSv
-import_plain(TlSema *s, const TlUnit *from, const TlAstAlias *alias, bool *missing)
+import_plain(TlSema *s, const TlSourceModule *from, const TlAstAlias *alias, bool *missing)
 {
    const char *bound = alias->name;
    const char *dot = strchr(bound, '.');
-   TlUnit *whole = find_unit(s, from, 0, alias->name);
+   TlSourceModule *whole = find_source(s, from, 0, alias->name);
    *missing = !whole && !find_builtin_module(alias->name) && !tl_is_host_module(alias->name);
    if (alias->as_name || !dot)
-      return whole ? module_sv(s, TL_MOD_UNIT, 0, whole, alias->name)
+      return whole ? module_sv(s, TL_MOD_SOURCE, 0, whole, alias->name)
                    : tl_module_value(s, alias->name);
    /* `import a.b` binds `a`; its attribute b is found through the dotted name */
    bound = tl_intern(s->strings, bound, (size_t)(dot - bound));
-   TlUnit *first = find_unit(s, from, 0, bound);
-   return first ? module_sv(s, TL_MOD_UNIT, 0, first, bound) : tl_module_value(s, bound);
+   TlSourceModule *first = find_source(s, from, 0, bound);
+   return first ? module_sv(s, TL_MOD_SOURCE, 0, first, bound) : tl_module_value(s, bound);
 }
 
 /* ---- binding ---- */
 static TlGlobal *
-bind(TlSema *s, TlUnit *unit, const char *name, TlRange range)
+bind(TlSema *s, TlSourceModule *source, const char *name, TlRange range)
 {
    TlGlobal *g = tl_new(s->arena, TlGlobal);
    *g = (TlGlobal){.name = name, .range = range, .index = -1, .state = TL_GLOBAL_LAZY};
-   g->earlier = tl_map_get(&unit->globals, name);
+   g->earlier = tl_map_get(&source->globals, name);
    if (!g->earlier)
-      tl_vec_push(s->arena, &unit->order, g);
-   tl_map_put(&unit->globals, name, g);
+      tl_vec_push(s->arena, &source->order, g);
+   tl_map_put(&source->globals, name, g);
    return g;
 }
 
 static void
-bind_value(TlSema *s, TlUnit *unit, const char *name, TlRange range, TlSv value)
+bind_value(TlSema *s, TlSourceModule *source, const char *name, TlRange range, TlSv value)
 {
-   TlGlobal *g = bind(s, unit, name, range);
+   TlGlobal *g = bind(s, source, name, range);
    g->state = TL_GLOBAL_READY;
    g->value = value;
 }
 
 static void
-bind_target(TlSema *s, TlUnit *unit, const TlNode *target, const TlNode *value, int index)
+bind_target(TlSema *s, TlSourceModule *source, const TlNode *target, const TlNode *value, int index)
 {
    if (target->kind == TL_AST_NAME) {
-      TlGlobal *g = bind(s, unit, tl_ast_Name(target)->id, target->range);
+      TlGlobal *g = bind(s, source, tl_ast_Name(target)->id, target->range);
       g->expr = value;
       g->index = index;
    } else if ((target->kind == TL_AST_TUPLE || target->kind == TL_AST_LIST) && index < 0) {
       const TlNodeList *items =
          target->kind == TL_AST_TUPLE ? &tl_ast_Tuple(target)->items : &tl_ast_List(target)->items;
       for (size_t i = 0; i < items->len; i++)
-         bind_target(s, unit, items->data[i], value, (int)i);
+         bind_target(s, source, items->data[i], value, (int)i);
    }
 }
 
@@ -335,26 +341,26 @@ alias_bound_name(TlSema *s, const TlAstImport *import, const TlAstAlias *a)
 }
 
 static void
-bind_import(TlSema *s, TlUnit *unit, const TlAstImport *import)
+bind_import(TlSema *s, TlSourceModule *source, const TlAstImport *import)
 {
    if (import->is_star) {
-      tl_vec_push(s->arena, &unit->stars, import);
+      tl_vec_push(s->arena, &source->stars, import);
       return;
    }
    for (size_t i = 0; i < import->names.len; i++) {
       const TlAstAlias *a = tl_ast_Alias(import->names.data[i]);
-      TlGlobal *g = bind(s, unit, alias_bound_name(s, import, a), import->names.data[i]->range);
+      TlGlobal *g = bind(s, source, alias_bound_name(s, import, a), import->names.data[i]->range);
       g->import = import;
       g->alias = a;
    }
 }
 
 static TlSv
-import_alias(TlSema *s, const TlUnit *unit, const TlAstImport *import, const TlAstAlias *a,
-             bool *missing)
+import_alias(TlSema *s, const TlSourceModule *source, const TlAstImport *import,
+             const TlAstAlias *a, bool *missing)
 {
-   return import->is_from ? import_from(s, unit, import, a->name, missing)
-                          : import_plain(s, unit, a, missing);
+   return import->is_from ? import_from(s, source, import, a->name, missing)
+                          : import_plain(s, source, a, missing);
 }
 
 /* ---- functions ---- */
@@ -377,10 +383,10 @@ tl_is_jit_decorator(const TlNode *decorator)
 }
 
 TlSvFunc *
-tl_func_value(TlSema *s, TlUnit *unit, TlFrame *closure, const TlNode *node)
+tl_func_value(TlSema *s, TlSourceModule *source, TlFrame *closure, const TlNode *node)
 {
    TlSvFunc *fn = tl_new(s->arena, TlSvFunc);
-   *fn = (TlSvFunc){.name = "<lambda>", .node = node, .unit = unit, .closure = closure};
+   *fn = (TlSvFunc){.name = "<lambda>", .node = node, .source = source, .closure = closure};
    if (node->kind == TL_AST_CLASS) {
       fn->name = tl_ast_Class(node)->name;
    } else if (node->kind == TL_AST_FUNCTION) {
@@ -391,41 +397,41 @@ tl_func_value(TlSema *s, TlUnit *unit, TlFrame *closure, const TlNode *node)
          fn->is_entry |= tl_is_jit_decorator(f->decorators.data[i]);
          is_host |= strcmp(last_component(f->decorators.data[i]), "constexpr_function") == 0;
       }
-      fn->is_compiled = (fn->is_entry || (unit && unit->is_tile)) && !is_host;
-      fn->is_entry |= unit && unit->is_tile && !is_host;
+      fn->is_compiled = (fn->is_entry || (source && source->is_tile)) && !is_host;
+      fn->is_entry |= source && source->is_tile && !is_host;
    } else {
-      fn->is_compiled = unit && unit->is_tile;
+      fn->is_compiled = source && source->is_tile;
    }
    return fn;
 }
 
 /* ---- module-level statements ---- */
-static void load_stmts(TlSema *s, TlUnit *unit, const TlNodeList *stmts, unsigned depth);
+static void load_stmts(TlSema *s, TlSourceModule *source, const TlNodeList *stmts, unsigned depth);
 
 TlFrame *
-tl_module_frame(TlSema *s, TlUnit *unit)
+tl_module_frame(TlSema *s, TlSourceModule *source)
 {
    TlActivation *act = tl_new(s->arena, TlActivation);
    act->is_host = true;
    act->caller = s->impl->act;
-   return tl_frame_new(s, NULL, unit, act);
+   return tl_frame_new(s, NULL, source, act);
 }
 
 static void
-load_if(TlSema *s, TlUnit *unit, const TlAstIf *n, unsigned depth)
+load_if(TlSema *s, TlSourceModule *source, const TlAstIf *n, unsigned depth)
 {
-   TlSv v = tl_quiet_value(s, tl_module_frame(s, unit), n->test, NULL);
+   TlSv v = tl_quiet_value(s, tl_module_frame(s, source), n->test, NULL);
    bool unknown = v.kind == TL_SV_POISON || v.kind == TL_SV_OPAQUE || v.kind == TL_SV_MODULE;
    if (unknown) { /* either may be meant: the body's names win */
-      load_stmts(s, unit, &n->orelse, depth);
-      load_stmts(s, unit, &n->body, depth);
+      load_stmts(s, source, &n->orelse, depth);
+      load_stmts(s, source, &n->body, depth);
    } else {
-      load_stmts(s, unit, tl_const_truth(&v) ? &n->body : &n->orelse, depth);
+      load_stmts(s, source, tl_const_truth(&v) ? &n->body : &n->orelse, depth);
    }
 }
 
 static bool
-imports_exist(TlSema *s, TlUnit *unit, const TlNodeList *stmts)
+imports_exist(TlSema *s, TlSourceModule *source, const TlNodeList *stmts)
 {
    for (size_t i = 0; i < stmts->len; i++) {
       if (!stmts->data[i] || stmts->data[i]->kind != TL_AST_IMPORT)
@@ -433,7 +439,7 @@ imports_exist(TlSema *s, TlUnit *unit, const TlNodeList *stmts)
       const TlAstImport *import = tl_ast_Import(stmts->data[i]);
       for (size_t k = 0; k < import->names.len; k++) {
          bool missing = false;
-         TlSv v = import_alias(s, unit, import, tl_ast_Alias(import->names.data[k]), &missing);
+         TlSv v = import_alias(s, source, import, tl_ast_Alias(import->names.data[k]), &missing);
          if (missing || v.kind == TL_SV_POISON)
             return false;
       }
@@ -442,70 +448,70 @@ imports_exist(TlSema *s, TlUnit *unit, const TlNodeList *stmts)
 }
 
 static void
-load_try(TlSema *s, TlUnit *unit, const TlAstTry *n, unsigned depth)
+load_try(TlSema *s, TlSourceModule *source, const TlAstTry *n, unsigned depth)
 {
-   if (imports_exist(s, unit, &n->body)) {
-      load_stmts(s, unit, &n->body, depth);
-      load_stmts(s, unit, &n->orelse, depth);
+   if (imports_exist(s, source, &n->body)) {
+      load_stmts(s, source, &n->body, depth);
+      load_stmts(s, source, &n->orelse, depth);
    } else {
-      load_stmts(s, unit, &n->body, depth); /* names that the handler does not bind */
+      load_stmts(s, source, &n->body, depth); /* names that the handler does not bind */
       if (n->handlers.len)
-         load_stmts(s, unit, &tl_ast_Except(n->handlers.data[0])->body, depth);
+         load_stmts(s, source, &tl_ast_Except(n->handlers.data[0])->body, depth);
    }
-   load_stmts(s, unit, &n->finally_body, depth);
+   load_stmts(s, source, &n->finally_body, depth);
 }
 
 static void
-load_assign(TlSema *s, TlUnit *unit, const TlNode *stmt)
+load_assign(TlSema *s, TlSourceModule *source, const TlNode *stmt)
 {
    if (stmt->kind == TL_AST_ASSIGN) {
       const TlAstAssign *a = tl_ast_Assign(stmt);
       for (size_t i = 0; i < a->targets.len; i++)
-         bind_target(s, unit, a->targets.data[i], a->value, -1);
+         bind_target(s, source, a->targets.data[i], a->value, -1);
    } else if (stmt->kind == TL_AST_ANN_ASSIGN) {
       const TlAstAnnAssign *a = tl_ast_AnnAssign(stmt);
       if (a->value)
-         bind_target(s, unit, a->target, a->value, -1);
+         bind_target(s, source, a->target, a->value, -1);
    } else {
       const TlAstAugAssign *a = tl_ast_AugAssign(stmt); /* x += v means x = x + v */
       TlAstBinary *sum = tl_ast_new_Binary(s->arena, stmt->range);
       sum->op = a->op;
       sum->left = a->target;
       sum->right = a->value;
-      bind_target(s, unit, a->target, &sum->node, -1);
+      bind_target(s, source, a->target, &sum->node, -1);
    }
 }
 
 enum { MAX_LOAD_DEPTH = 64 };
 
 static void
-load_stmt(TlSema *s, TlUnit *unit, const TlNode *stmt, unsigned depth)
+load_stmt(TlSema *s, TlSourceModule *source, const TlNode *stmt, unsigned depth)
 {
    switch (stmt->kind) {
    case TL_AST_FUNCTION:
    case TL_AST_CLASS: {
-      TlSvFunc *fn = tl_func_value(s, unit, NULL, stmt);
+      TlSvFunc *fn = tl_func_value(s, source, NULL, stmt);
       if (stmt->kind == TL_AST_FUNCTION)
-         tl_vec_push(s->arena, &unit->functions, fn);
-      bind_value(s, unit, fn->name, stmt->range, (TlSv){.kind = TL_SV_FUNC, .func = fn});
+         tl_vec_push(s->arena, &source->functions, fn);
+      bind_value(s, source, fn->name, stmt->range, (TlSv){.kind = TL_SV_FUNC, .func = fn});
       break;
    }
    case TL_AST_IMPORT:
-      bind_import(s, unit, tl_ast_Import(stmt));
+      bind_import(s, source, tl_ast_Import(stmt));
       break;
    case TL_AST_ASSIGN:
    case TL_AST_ANN_ASSIGN:
    case TL_AST_AUG_ASSIGN:
-      load_assign(s, unit, stmt);
+      load_assign(s, source, stmt);
       break;
    case TL_AST_IF:
-      load_if(s, unit, tl_ast_If(stmt), depth + 1);
+      load_if(s, source, tl_ast_If(stmt), depth + 1);
       break;
    case TL_AST_TRY:
-      load_try(s, unit, tl_ast_Try(stmt), depth + 1);
+      load_try(s, source, tl_ast_Try(stmt), depth + 1);
       break;
    case TL_AST_WITH:
-      load_stmts(s, unit, &tl_ast_With(stmt)->body, depth + 1);
+      load_stmts(s, source, &tl_ast_With(stmt)->body, depth + 1);
       break;
    default: /* host statements */
       break;
@@ -513,51 +519,52 @@ load_stmt(TlSema *s, TlUnit *unit, const TlNode *stmt, unsigned depth)
 }
 
 static void
-load_stmts(TlSema *s, TlUnit *unit, const TlNodeList *stmts, unsigned depth)
+load_stmts(TlSema *s, TlSourceModule *source, const TlNodeList *stmts, unsigned depth)
 {
    for (size_t i = 0; i < stmts->len && depth < MAX_LOAD_DEPTH; i++)
       if (stmts->data[i])
-         load_stmt(s, unit, stmts->data[i], depth);
+         load_stmt(s, source, stmts->data[i], depth);
 }
 
-TlUnit *
-tl_unit_load(TlSema *s, uint32_t file, const char *path, bool is_stdlib)
+TlSourceModule *
+tl_load_source(TlSema *s, uint32_t file, const char *path, bool is_stdlib)
 {
-   TlUnit *unit = tl_new(s->arena, TlUnit);
-   unit->file = file;
-   unit->path = tl_arena_strdup(s->arena, path);
+   TlSourceModule *source = tl_new(s->arena, TlSourceModule);
+   source->file = file;
+   source->path = tl_arena_strdup(s->arena, path);
    size_t n = strlen(path);
-   unit->is_tile = !(n > 3 && strcmp(path + n - 3, ".py") == 0);
-   unit->is_stdlib = is_stdlib;
-   tl_map_init(&unit->globals, s->arena);
+   source->is_tile = !(n > 3 && strcmp(path + n - 3, ".py") == 0);
+   source->is_stdlib = is_stdlib;
+   tl_map_init(&source->globals, s->arena);
    if (!s->impl->main)
-      s->impl->main = unit;
-   tl_vec_push(s->arena, &s->impl->units, unit); /* before its imports: cycles find it */
+      s->impl->main = source;
+   tl_vec_push(s->arena, &s->impl->loaded, source); /* before its imports: cycles find it */
    TlParseCx cx = {s->arena, s->strings, s->sources, s->diags};
-   unit->ast = unit->is_tile ? tl_parse_tile(&cx, file) : tl_parse_python(&cx, file);
-   load_stmts(s, unit, &unit->ast->body, 0);
-   return unit;
+   source->ast = source->is_tile ? tl_parse_tile(&cx, file) : tl_parse_python(&cx, file);
+   load_stmts(s, source, &source->ast->body, 0);
+   return source;
 }
 
 /* ---- asking for a name ---- */
 TlGlobal *
-tl_unit_find(TlSema *s, TlUnit *unit, const char *name)
+tl_global_find(TlSema *s, TlSourceModule *source, const char *name)
 {
-   TlGlobal *g = tl_map_get(&unit->globals, name);
+   TlGlobal *g = tl_map_get(&source->globals, name);
    if (g)
       return g;
-   for (size_t i = unit->stars.len; i-- > 0 && name[0] != '_';) {
-      const TlAstImport *star = unit->stars.data[i];
+   for (size_t i = source->stars.len; i-- > 0 && name[0] != '_';) {
+      const TlAstImport *star = source->stars.data[i];
       bool missing = false;
-      TlUnit *from = find_unit(s, unit, (unsigned)star->level, star->module ? star->module : "");
+      TlSourceModule *from =
+         find_source(s, source, (unsigned)star->level, star->module ? star->module : "");
       TlSv v;
-      if (from == unit)
+      if (from == source)
          continue;
       if (from) {
          if (s->depth > TL_MAX_CALLS)
             return NULL;
          s->depth++;
-         TlGlobal *theirs = tl_unit_find(s, from, name);
+         TlGlobal *theirs = tl_global_find(s, from, name);
          s->depth--;
          if (!theirs)
             continue;
@@ -565,12 +572,12 @@ tl_unit_find(TlSema *s, TlUnit *unit, const char *name)
       } else {
          if (!star->module || !find_builtin_module(star->module))
             continue;
-         v = import_from(s, unit, star, name, &missing);
+         v = import_from(s, source, star, name, &missing);
          if (missing)
             continue;
       }
-      bind_value(s, unit, name, star->node.range, v);
-      return tl_map_get(&unit->globals, name);
+      bind_value(s, source, name, star->node.range, v);
+      return tl_map_get(&source->globals, name);
    }
    return NULL;
 }
@@ -591,13 +598,13 @@ static TlSv
 force_expr(TlSema *s, void *user)
 {
    const void **pair = user;
-   TlUnit *unit = (TlUnit *)(uintptr_t)pair[0];
+   TlSourceModule *source = (TlSourceModule *)(uintptr_t)pair[0];
    const TlGlobal *g = pair[1];
-   return unpacked(s, g, tl_eval_expr(s, tl_module_frame(s, unit), g->expr));
+   return unpacked(s, g, tl_eval_expr(s, tl_module_frame(s, source), g->expr));
 }
 
 TlSv
-tl_global_value(TlSema *s, TlUnit *unit, TlGlobal *g)
+tl_global_value(TlSema *s, TlSourceModule *source, TlGlobal *g)
 {
    while (g && g->state == TL_GLOBAL_FORCING)
       g = g->earlier;
@@ -608,9 +615,9 @@ tl_global_value(TlSema *s, TlUnit *unit, TlGlobal *g)
    g->state = TL_GLOBAL_FORCING;
    if (g->import) {
       bool missing;
-      g->value = import_alias(s, unit, g->import, g->alias, &missing);
+      g->value = import_alias(s, source, g->import, g->alias, &missing);
    } else {
-      const void *pair[2] = {unit, g};
+      const void *pair[2] = {source, g};
       const char *why = NULL;
       g->value = tl_quietly(s, force_expr, pair, &why);
       if (g->value.kind == TL_SV_POISON)
@@ -628,7 +635,7 @@ tl_import_into(TlSema *s, TlFrame *f, const TlAstImport *import)
    for (size_t i = 0; i < import->names.len; i++) {
       const TlAstAlias *a = tl_ast_Alias(import->names.data[i]);
       bool missing;
-      TlSv v = import_alias(s, f->unit ? f->unit : s->impl->main, import, a, &missing);
+      TlSv v = import_alias(s, f->source ? f->source : s->impl->main, import, a, &missing);
       tl_frame_set(s, f, alias_bound_name(s, import, a), v, import->node.range);
    }
    return true;
@@ -639,20 +646,20 @@ TlSv
 tl_sema_stdlib(TlSema *s, const char *module, const char *name, TlRange range)
 {
    const char *key = tl_intern_cstr(s->strings, module);
-   TlUnit *unit = tl_map_get(&s->impl->stdlib, key);
-   if (!unit) {
+   TlSourceModule *source = tl_map_get(&s->impl->stdlib, key);
+   if (!source) {
       size_t len;
       const char *text = tl_stdlib_text(module, &len);
       if (text) {
          const char *path = tl_arena_printf(s->arena, "<stdlib>/%s.tile", module);
-         unit = tl_unit_load(s, tl_sources_add(s->sources, path, text, len), path, true);
-         tl_map_put(&s->impl->stdlib, key, unit);
+         source = tl_load_source(s, tl_sources_add(s->sources, path, text, len), path, true);
+         tl_map_put(&s->impl->stdlib, key, source);
       }
    }
-   TlGlobal *g = unit ? tl_unit_find(s, unit, tl_intern_cstr(s->strings, name)) : NULL;
+   TlGlobal *g = source ? tl_global_find(s, source, tl_intern_cstr(s->strings, name)) : NULL;
    if (!g) {
       tl_report(s->diags, E0216, range, module, name);
       return tl_sv_poison();
    }
-   return tl_global_value(s, unit, g);
+   return tl_global_value(s, source, g);
 }

@@ -7,11 +7,11 @@
 #include <string.h>
 
 TlFrame *
-tl_frame_new(TlSema *s, TlFrame *parent, TlUnit *unit, TlActivation *act)
+tl_frame_new(TlSema *s, TlFrame *parent, TlSourceModule *source, TlActivation *act)
 {
    TlFrame *f = tl_new(s->arena, TlFrame);
    f->parent = parent;
-   f->unit = unit;
+   f->source = source;
    f->act = act;
    return f;
 }
@@ -88,16 +88,16 @@ tl_suggest(TlSema *s, TlFrame *f, const char *name)
 {
    (void)s;
    TlNearest n = {.name = name};
-   TlUnit *unit = NULL;
+   TlSourceModule *source = NULL;
    for (; f; f = f->parent) {
       for (size_t i = 0; i < f->vars.len; i++)
          if (f->vars.data[i].state == TL_VAR_BOUND)
             tl_nearest_try(&n, f->vars.data[i].name);
-      unit = f->unit;
+      source = f->source;
    }
-   for (size_t i = 0; unit && i < unit->order.len; i++)
-      tl_nearest_try(&n, unit->order.data[i]->name);
-   try_builtins(&n, unit && unit->is_tile ? TL_NS_PYTHON | TL_NS_TL : TL_NS_PYTHON);
+   for (size_t i = 0; source && i < source->order.len; i++)
+      tl_nearest_try(&n, source->order.data[i]->name);
+   try_builtins(&n, source && source->is_tile ? TL_NS_PYTHON | TL_NS_TL : TL_NS_PYTHON);
    return n.best;
 }
 
@@ -134,13 +134,14 @@ unusable(TlSema *s, const TlVar *v, TlRange range)
 
 /* A builtin visible without a module name. */
 static bool
-bare_builtin(TlSema *s, const TlUnit *unit, const char *name, TlSv *out)
+bare_builtin(TlSema *s, const TlSourceModule *source, const char *name, TlSv *out)
 {
    uint32_t ns = TL_NS_PYTHON;
-   if (!unit || unit->is_tile)
+   if (!source || source->is_tile)
       ns |= TL_NS_TL;
    const TlBuiltin *row = NULL;
-   if (unit && unit->is_tile) { /* the language's own meaning of min, max, sum .. comes second */
+   if (source &&
+       source->is_tile) { /* the language's own meaning of min, max, sum .. comes second */
       row = tl_builtin_find(TL_NS_PYTHON, name);
       if (!row)
          row = tl_builtin_find(TL_NS_TL, name);
@@ -155,7 +156,7 @@ bare_builtin(TlSema *s, const TlUnit *unit, const char *name, TlSv *out)
    }
    if (tl_host_builtin(s, name, out))
       return true;
-   if (!unit || !unit->is_tile)
+   if (!source || !source->is_tile)
       return false;
    if (tl_dtype_constant(s, name, out))
       return true;
@@ -178,11 +179,11 @@ bare_builtin(TlSema *s, const TlUnit *unit, const char *name, TlSv *out)
 }
 
 static TlVar *
-find_var(TlFrame *f, const char *name, TlUnit **unit)
+find_var(TlFrame *f, const char *name, TlSourceModule **source)
 {
    bool from_function = false;
    for (; f; f = f->parent) {
-      *unit = f->unit;
+      *source = f->source;
       if (f->is_class && from_function)
          continue;
       TlVar *v = tl_frame_var(f, name);
@@ -196,25 +197,25 @@ find_var(TlFrame *f, const char *name, TlUnit **unit)
 bool
 tl_lookup_quiet(TlSema *s, TlFrame *f, const char *name, TlSv *out)
 {
-   TlUnit *unit = NULL;
-   TlVar *v = find_var(f, name, &unit);
+   TlSourceModule *source = NULL;
+   TlVar *v = find_var(f, name, &source);
    if (v) {
       *out = v->value;
       return v->state == TL_VAR_BOUND;
    }
-   TlGlobal *g = unit ? tl_unit_find(s, unit, name) : NULL;
+   TlGlobal *g = source ? tl_global_find(s, source, name) : NULL;
    if (g) {
-      *out = tl_global_value(s, unit, g);
+      *out = tl_global_value(s, source, g);
       return true;
    }
-   return bare_builtin(s, unit, name, out);
+   return bare_builtin(s, source, name, out);
 }
 
 TlSv
 tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
 {
-   TlUnit *unit = NULL;
-   TlVar *v = find_var(f, name, &unit);
+   TlSourceModule *source = NULL;
+   TlVar *v = find_var(f, name, &source);
    if (v)
       return v->state == TL_VAR_BOUND ? v->value : unusable(s, v, range);
    TlSv out;
@@ -222,7 +223,7 @@ tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
       return out;
    tl_report(s->diags, E0200, range, name);
    const char *near = tl_suggest(s, f, name);
-   if (unit && !unit->is_tile && tl_builtin_find(TL_NS_TL, name))
+   if (source && !source->is_tile && tl_builtin_find(TL_NS_TL, name))
       tl_help(s->diags, "did you mean 'tl.%s'?", name);
    else if (near)
       tl_help(s->diags, "did you mean '%s'?", near);

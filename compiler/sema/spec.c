@@ -76,13 +76,13 @@ has_jit_decorator(const TlSvFunc *fn)
 static bool
 is_helper(TlSema *s, const TlSvFunc *fn)
 {
-   const TlUnit *unit = s->impl->main;
-   for (size_t i = 0; i < unit->functions.len; i++)
-      if (has_jit_decorator(unit->functions.data[i]) && !has_jit_decorator(fn))
+   const TlSourceModule *source = s->impl->main;
+   for (size_t i = 0; i < source->functions.len; i++)
+      if (has_jit_decorator(source->functions.data[i]) && !has_jit_decorator(fn))
          return true;
    Mentions m = {.name = fn->name};
-   for (size_t i = 0; i < unit->functions.len && !m.found; i++) {
-      const TlSvFunc *other = unit->functions.data[i];
+   for (size_t i = 0; i < source->functions.len && !m.found; i++) {
+      const TlSvFunc *other = source->functions.data[i];
       const TlNodeList *body = &tl_ast_Function(other->node)->body;
       for (size_t k = 0; other != fn && other->is_compiled && k < body->len && !m.found; k++)
          if (body->data[k])
@@ -142,12 +142,12 @@ tl_sema_load(TlSema *s, uint32_t file)
 {
    unsigned errors = s->diags->num_errors;
    const TlSource *src = tl_source(s->sources, file);
-   s->impl->main = tl_unit_load(s, file, src->name, false);
-   TlUnit *unit = s->impl->main;
-   s->impl->kernels = tl_new_array(s->arena, TlKernelInfo, unit->functions.len);
-   for (size_t i = 0; i < unit->functions.len; i++) {
-      const TlSvFunc *fn = unit->functions.data[i];
-      const TlGlobal *g = tl_map_get(&unit->globals, fn->name);
+   s->impl->main = tl_load_source(s, file, src->name, false);
+   TlSourceModule *source = s->impl->main;
+   s->impl->kernels = tl_new_array(s->arena, TlKernelInfo, source->functions.len);
+   for (size_t i = 0; i < source->functions.len; i++) {
+      const TlSvFunc *fn = source->functions.data[i];
+      const TlGlobal *g = tl_map_get(&source->globals, fn->name);
       if (fn->is_entry && g && (g->state != TL_GLOBAL_READY || g->value.func == fn))
          s->impl->kernels[s->impl->num_kernels++] = describe_kernel(s, fn);
    }
@@ -487,7 +487,7 @@ read_signature(TlSema *s, Spec *p)
       bool prefix = n < p->num; /* the rest must have values of their own */
       for (unsigned i = (unsigned)n; prefix && i < p->num; i++)
          prefix = is_constexpr(p, i) || param(p, i)->default_value ||
-                  (p->fn->unit->is_tile && param(p, i)->annotation) ||
+                  (p->fn->source->is_tile && param(p, i)->annotation) ||
                   define_index(p, param(p, i)->name) >= 0;
       if (!prefix) {
          TlRange r = {p->sig_file, 0, (uint32_t)strlen(p->given->signature)};
@@ -513,7 +513,7 @@ annotation_type(TlSema *s, Spec *p, unsigned i, const TlNode *a, TlSpecArg *out)
    *out = (TlSpecArg){.divisibility = 1};
    if (a->kind == TL_AST_FACT_TYPE) {
       const TlAstFactType *f = tl_ast_FactType(a);
-      TlFrame *frame = tl_module_frame(s, p->fn->unit);
+      TlFrame *frame = tl_module_frame(s, p->fn->source);
       TlSv fact = tl_eval_expr(s, frame, f->fact);
       bool ok =
          fact.kind == TL_SV_INT && fact.i >= 1 && fact.i <= 1 << 20 && !(fact.i & (fact.i - 1));
@@ -542,16 +542,17 @@ annotation_type(TlSema *s, Spec *p, unsigned i, const TlNode *a, TlSpecArg *out)
       else if (strcmp(text, "bool") == 0)
          t = tl_type_scalar(s->types, TL_I1);
    }
-   bool foreign = !t && (p->fn->unit->is_tile ? a->kind == TL_AST_PTR_TYPE || a->kind == TL_AST_CALL
-                                              : a->kind == TL_AST_CALL);
+   bool foreign =
+      !t && (p->fn->source->is_tile ? a->kind == TL_AST_PTR_TYPE || a->kind == TL_AST_CALL
+                                    : a->kind == TL_AST_CALL);
    if (foreign) {
-      TlSv v = tl_eval_expr(s, tl_module_frame(s, p->fn->unit), a);
+      TlSv v = tl_eval_expr(s, tl_module_frame(s, p->fn->source), a);
       if (v.kind == TL_SV_TYPE)
          t = v.type;
       else if (v.kind == TL_SV_POISON)
          return false;
    }
-   if (!t && p->fn->unit->is_tile) {
+   if (!t && p->fn->source->is_tile) {
       tl_report(s->diags, E0268, a->range, text);
       tl_help(s->diags, "a type is fp32, i32, *fp16, *const fp16, i32:16 or constexpr");
       return false;
@@ -580,7 +581,7 @@ check_annotation(TlSema *s, Spec *p, unsigned i)
    if (is_number && own.type && own.type->kind == TL_TYPE_SCALAR)
       arg->type = own.type; /* of the folded value in the record */
    /* given by the signature: must fit what a .tile file says; own facts hold too */
-   if (!arg->is_constant && own.type && !own.is_constant && p->fn->unit->is_tile) {
+   if (!arg->is_constant && own.type && !own.is_constant && p->fn->source->is_tile) {
       bool same = arg->type == own.type ||
                   (arg->type->kind == TL_TYPE_PTR && own.type->kind == TL_TYPE_PTR &&
                    arg->type->elem == own.type->elem);
@@ -601,7 +602,7 @@ check_annotation(TlSema *s, Spec *p, unsigned i)
 static TlSv
 eval_default(TlSema *s, Spec *p, unsigned i)
 {
-   TlFrame *f = tl_module_frame(s, p->fn->unit);
+   TlFrame *f = tl_module_frame(s, p->fn->source);
    f->parent = p->fn->closure;
    return tl_eval_expr(s, f, param(p, i)->default_value);
 }
@@ -732,7 +733,7 @@ apply_heuristics(TlSema *s, Spec *p)
    /* outer ones first: inner ones see theirs */
    for (size_t h = 0; h < p->meta.heuristics.len; h++) {
       const TlNode *node = p->meta.heuristics.data[h];
-      TlSv d = tl_quiet_value(s, tl_module_frame(s, p->fn->unit), node, NULL);
+      TlSv d = tl_quiet_value(s, tl_module_frame(s, p->fn->source), node, NULL);
       for (size_t i = 0; d.kind == TL_SV_DICT && i < d.fields->len; i++) {
          if (d.fields->keys[i].kind != TL_SV_STR || d.fields->values[i].kind != TL_SV_FUNC)
             continue;
@@ -795,7 +796,7 @@ check_complete(TlSema *s, Spec *p)
    if (!first)
       return ok;
    tl_report(s->diags, E0273, first->node.range, tl_sb_cstr(&untyped));
-   if (p->fn->unit->is_tile)
+   if (p->fn->source->is_tile)
       tl_help(s->diags, "write it as '%s: *fp32' or '%s: i32', or give a signature", first->name,
               first->name);
    else
@@ -917,7 +918,7 @@ tl_sema_compile(TlSema *s, const TlSpecialization *given)
    s->b = tl_builder_at_end(f, f->body->block);
    s->b.range = p.fn->node->range;
    TlActivation act = {.func = p.fn, .call_range = p.fn->node->range};
-   TlFrame *frame = tl_frame_new(s, p.fn->closure, p.fn->unit, &act);
+   TlFrame *frame = tl_frame_new(s, p.fn->closure, p.fn->source, &act);
    for (unsigned i = 0; i < p.num; i++)
       add_param(s, &p, f, frame, i);
    s->impl->act = &act;

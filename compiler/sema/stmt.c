@@ -129,7 +129,7 @@ exec_assert(TlSema *s, TlFrame *f, const TlAstAssert *n)
 static void
 exec_function(TlSema *s, TlFrame *f, const TlNode *n)
 {
-   TlSvFunc *fn = tl_func_value(s, f->unit, f, n);
+   TlSvFunc *fn = tl_func_value(s, f->source, f, n);
    fn->is_compiled |= !tl_is_host(f);
    tl_frame_set(s, f, fn->name, (TlSv){.kind = TL_SV_FUNC, .func = fn}, n->range);
 }

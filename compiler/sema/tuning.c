@@ -41,7 +41,7 @@ void
 tl_add_defaults(TlSema *s, const TlSvFunc *fn, TlSv *known)
 {
    const TlNodeList *params = &tl_ast_Function(fn->node)->params;
-   TlFrame *frame = tl_module_frame(s, fn->unit);
+   TlFrame *frame = tl_module_frame(s, fn->source);
    frame->parent = fn->closure;
    for (size_t i = 0; i < params->len; i++) {
       const TlAstParam *p = tl_ast_Param(params->data[i]);
@@ -70,7 +70,7 @@ tl_pointer_argument(TlSema *s, const TlType *elem)
 /* ---- which arguments' values heuristics look at ---- */
 typedef struct Reads {
    TlSema *s;
-   TlUnit *unit;
+   TlSourceModule *source;
    const TlAstFunction *kernel;
    bool *read; /* of the kernel's parameters */
    TlMap seen; /* function nodes */
@@ -82,16 +82,16 @@ static void find_reads(void *user, TlNode *n);
 static void
 find_reads_behind(Reads *r, const char *name)
 {
-   TlGlobal *g = r->unit && r->depth < 32 ? tl_unit_find(r->s, r->unit, name) : NULL;
+   TlGlobal *g = r->source && r->depth < 32 ? tl_global_find(r->s, r->source, name) : NULL;
    if (!g || tl_map_has(&r->seen, g))
       return;
    tl_map_put(&r->seen, g, g);
-   TlUnit *unit = r->unit;
+   TlSourceModule *source = r->source;
    const TlNode *node = g->expr;
    if (g->import) {
-      TlSv v = tl_global_value(r->s, r->unit, g);
+      TlSv v = tl_global_value(r->s, r->source, g);
       node = v.kind == TL_SV_FUNC ? v.func->node : NULL;
-      r->unit = node ? v.func->unit : r->unit;
+      r->source = node ? v.func->source : r->source;
    } else if (g->state == TL_GLOBAL_READY && g->value.kind == TL_SV_FUNC) {
       node = g->value.func->node;
    }
@@ -99,7 +99,7 @@ find_reads_behind(Reads *r, const char *name)
    if (node && node != &r->kernel->node)
       find_reads(r, (TlNode *)(uintptr_t)node);
    r->depth--;
-   r->unit = unit;
+   r->source = source;
 }
 
 /* A parameter is looked at when its name appears as a string, in the heuristics or in what they
@@ -127,7 +127,7 @@ tl_heuristic_reads(TlSema *s, const TlSvFunc *fn, bool *read)
    for (size_t i = 0; i < f->decorators.len; i++) {
       if (strcmp(tl_decorator_name(f->decorators.data[i]), "heuristics") != 0)
          continue;
-      Reads r = {.s = s, .unit = fn->unit, .kernel = f, .read = read};
+      Reads r = {.s = s, .source = fn->source, .kernel = f, .read = read};
       tl_map_init(&r.seen, s->arena);
       find_reads(&r, f->decorators.data[i]);
    }
@@ -261,7 +261,7 @@ call_host(Tuner *t, const TlSv *fn, TlArgs args, const char **why)
 {
    TlActivation act = {.is_host = true, .caller = t->s->impl->act};
    t->s->impl->act = &act;
-   HostCall call = {.frame = tl_module_frame(t->s, t->fn->unit), .fn = fn, .args = args};
+   HostCall call = {.frame = tl_module_frame(t->s, t->fn->source), .fn = fn, .args = args};
    TlSv v = tl_quietly(t->s, invoke, &call, why);
    t->s->impl->act = act.caller;
    return v;
@@ -437,7 +437,7 @@ tl_sema_tuning(TlSema *s, const TlSpecialization *spec, TlTuning *out)
    if (!meta.autotune)
       return false;
    Tuner t = {.s = s, .spec = spec, .fn = fn, .decorator = meta.autotune};
-   t.frame = tl_module_frame(s, fn->unit);
+   t.frame = tl_module_frame(s, fn->source);
    t.frame->parent = fn->closure;
    TlSv configs = decorator_value(&t, "configs", 0);
    if (!take_configs(&t, &configs))
@@ -492,7 +492,7 @@ tl_sema_heuristics(TlSema *s, const TlSpecialization *spec, TlHeuristics *out)
    TlMeta meta;
    tl_read_decorators(s, fn, &meta);
    Tuner t = {.s = s, .spec = spec, .fn = fn};
-   t.frame = tl_module_frame(s, fn->unit);
+   t.frame = tl_module_frame(s, fn->source);
    t.frame->parent = fn->closure;
    t.known = tl_known_values(s, spec);
    tl_add_defaults(s, fn, &t.known);
@@ -503,15 +503,15 @@ tl_sema_heuristics(TlSema *s, const TlSpecialization *spec, TlHeuristics *out)
 uint64_t
 tl_sema_source_hash(TlSema *s)
 {
-   for (size_t u = 0; u < s->impl->units.len; u++) { /* grows while imports are followed */
-      TlUnit *unit = s->impl->units.data[u];
-      for (size_t i = 0; i < unit->order.len && !unit->is_stdlib; i++)
-         if (unit->order.data[i]->import)
-            (void)tl_global_value(s, unit, unit->order.data[i]);
+   for (size_t u = 0; u < s->impl->loaded.len; u++) { /* grows while imports are followed */
+      TlSourceModule *source = s->impl->loaded.data[u];
+      for (size_t i = 0; i < source->order.len && !source->is_stdlib; i++)
+         if (source->order.data[i]->import)
+            (void)tl_global_value(s, source, source->order.data[i]);
    }
    uint64_t h = 0;
-   for (size_t u = 0; u < s->impl->units.len; u++) {
-      const TlSource *src = tl_source(s->sources, s->impl->units.data[u]->file);
+   for (size_t u = 0; u < s->impl->loaded.len; u++) {
+      const TlSource *src = tl_source(s->sources, s->impl->loaded.data[u]->file);
       h = tl_hash(src->text, src->len, h);
    }
    return h;

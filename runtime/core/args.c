@@ -114,7 +114,7 @@ show(const TilecArg *a, char *text, size_t bytes)
 }
 
 static bool
-refuse(const TlParam *p, const TilecArg *a, const char *why, char *text)
+refuse(const TlLaunchParam *p, const TilecArg *a, const char *why, char *text)
 {
    char got[96];
    show(a, got, sizeof got);
@@ -125,7 +125,7 @@ refuse(const TlParam *p, const TilecArg *a, const char *why, char *text)
 
 /* Integers to integers: the value must fit. */
 static bool
-int_to_int(const TlParam *p, const TilecArg *a, TlSlot *out, char *text)
+int_to_int(const TlLaunchParam *p, const TilecArg *a, TlSlot *out, char *text)
 {
    bool negative = tl_dtype_kind(a->dtype) != 'U' && a->as.i < 0;
    uint64_t magnitude = negative ? 0 - a->as.u : a->as.u;
@@ -148,7 +148,7 @@ int_to_int(const TlParam *p, const TilecArg *a, TlSlot *out, char *text)
 }
 
 static bool
-scalar(const TlParam *p, const TilecArg *a, TlSlot *out, char *text)
+scalar(const TlLaunchParam *p, const TilecArg *a, TlSlot *out, char *text)
 {
    char from = tl_dtype_kind(a->dtype), to = tl_dtype_kind(p->dtype);
    if (a->kind != TILEC_ARG_SCALAR || !from || !to)
@@ -180,7 +180,7 @@ same_elements(TilecDtype want, TilecDtype got)
 }
 
 static bool
-pointer(const TlParam *p, const TilecArg *a, TlSlot *out, char *text)
+pointer(const TlLaunchParam *p, const TilecArg *a, TlSlot *out, char *text)
 {
    if (a->kind != TILEC_ARG_POINTER && a->kind != TILEC_ARG_BUFFER)
       return refuse(p, a, NULL, text);
@@ -204,7 +204,7 @@ pointer(const TlParam *p, const TilecArg *a, TlSlot *out, char *text)
 }
 
 bool
-tl_arg_convert(const TlParam *p, const TilecArg *a, TlSlot *out, char *text)
+tl_arg_convert(const TlLaunchParam *p, const TilecArg *a, TlSlot *out, char *text)
 {
    out->u = 0;
    if (p->is_none)
@@ -217,7 +217,7 @@ tl_arg_convert(const TlParam *p, const TilecArg *a, TlSlot *out, char *text)
 /* Divisors are powers of two as the compiler makes them: a division a launch argument would be a
  * tenth of what a launch costs beside the driver. */
 static bool
-is_multiple(const TlParam *p, TlSlot slot, uint32_t d)
+is_multiple(const TlLaunchParam *p, TlSlot slot, uint32_t d)
 {
    if (!(d & (d - 1)))
       return !(slot.u & (d - 1));
@@ -226,7 +226,7 @@ is_multiple(const TlParam *p, TlSlot slot, uint32_t d)
 }
 
 bool
-tl_arg_fits(const TlParam *p, TlSlot slot, bool is_none, char *text)
+tl_arg_fits(const TlLaunchParam *p, TlSlot slot, bool is_none, char *text)
 {
    if (is_none || p->is_none)
       return true; /* tl_arg_convert has settled it */

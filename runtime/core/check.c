@@ -9,12 +9,13 @@
 
 /* What lies behind one pointer argument. */
 typedef struct Reach {
-   const TlParam *param;
+   const TlLaunchParam *param;
    uint64_t begin, end; /* end 0: not known */
 } Reach;
 
 static TilecStatus
-refuse(TilecRuntime *rt, const TlVariant *v, const TlParam *p, uint64_t address, const char *why)
+refuse(TilecRuntime *rt, const TlVariant *v, const TlLaunchParam *p, uint64_t address,
+       const char *why)
 {
    return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "kernel '%s': parameter '%s' is %s 0x%" PRIx64 ": %s",
                      v->info->name, p->info->name, p->info->type, address, why);
@@ -32,7 +33,7 @@ ask(TilecRuntime *rt, int attr, uint64_t address, uint64_t *value, bool *known)
 }
 
 static TilecStatus
-check_place(TilecRuntime *rt, const TlVariant *v, const TlParam *p, uint64_t address)
+check_place(TilecRuntime *rt, const TlVariant *v, const TlLaunchParam *p, uint64_t address)
 {
    uint64_t type, managed = 0, device = 0;
    bool known;
@@ -60,7 +61,7 @@ check_place(TilecRuntime *rt, const TlVariant *v, const TlParam *p, uint64_t add
 
 /* How far the memory goes: as the caller says, as the driver says. */
 static TilecStatus
-check_extent(TilecRuntime *rt, const TlVariant *v, const TlParam *p, const TilecArg *a,
+check_extent(TilecRuntime *rt, const TlVariant *v, const TlLaunchParam *p, const TilecArg *a,
              uint64_t address, Reach *reach)
 {
    bool is_buffer = a->kind == TILEC_ARG_BUFFER, has_start, has_bytes;
@@ -86,7 +87,7 @@ check_extent(TilecRuntime *rt, const TlVariant *v, const TlParam *p, const Tilec
 }
 
 static TilecStatus
-check_pointer(TilecRuntime *rt, const TlVariant *v, const TlParam *p, const TilecArg *a,
+check_pointer(TilecRuntime *rt, const TlVariant *v, const TlLaunchParam *p, const TilecArg *a,
               uint64_t address, Reach *reach)
 {
    unsigned element = tl_dtype_bytes(p->dtype ? p->dtype : a->dtype);
@@ -160,7 +161,7 @@ tl_rt_check_launch(TilecRuntime *rt, const TlVariant *v, const TilecArg *args, c
    Reach reach[TL_RT_MAX_ARGS];
    uint32_t n = 0;
    for (uint32_t i = 0; i < v->num_params; i++) {
-      const TlParam *p = &v->params[i];
+      const TlLaunchParam *p = &v->params[i];
       if (!p->is_pointer || p->is_none || args[i].kind == TILEC_ARG_NONE)
          continue;
       reach[n].end = 0;

@@ -77,7 +77,7 @@ struct TilecBuffer {
 };
 
 /* One launch argument as the launcher needs it. */
-typedef struct TlParam {
+typedef struct TlLaunchParam {
    const TilecArgInfo *info;
    TilecDtype dtype; /* scalar: its type; pointer: the element's (NONE = any) */
    bool is_pointer;
@@ -88,28 +88,28 @@ typedef struct TlParam {
    bool has_int; /* folded: an integer, in `value` */
    int64_t value;
    double fvalue; /* folded: a float */
-} TlParam;
+} TlLaunchParam;
 
 /* A tensor map made for one set of values; read and written without locks (see tensor_map.c). */
 enum { TL_RT_MAP_KEY = 1 + TILEC_TENSOR_MAP_RANK + TILEC_TENSOR_MAP_RANK - 1, TL_RT_MAP_SLOTS = 4 };
-typedef struct TlMapSlot {
+typedef struct TlTensorMapSlot {
    _Atomic uint64_t turn;               /* odd while written; 0 = empty */
    _Atomic uint64_t key[TL_RT_MAP_KEY]; /* base, dims, strides */
    _Atomic uint64_t map[16];
-} TlMapSlot;
+} TlTensorMapSlot;
 
 /* One hidden argument, its expressions parsed. */
 typedef struct TlHidden {
    TlRule *base, *dims[TILEC_TENSOR_MAP_RANK], *strides[TILEC_TENSOR_MAP_RANK];
-   TlMapSlot *maps; /* TL_RT_MAP_SLOTS of a tensor map */
+   TlTensorMapSlot *maps; /* TL_RT_MAP_SLOTS of a tensor map */
 } TlHidden;
 
 /* One entry, ready to launch. */
 struct TlVariant {
    const TilecKernelInfo *info;
-   TlCuFunction fn; /* NULL on host executors */
-   void *program;   /* host executors: jit's handle */
-   TlParam *params; /* launch arguments in order */
+   TlCuFunction fn;       /* NULL on host executors */
+   void *program;         /* host executors: jit's handle */
+   TlLaunchParam *params; /* launch arguments in order */
    uint32_t num_params;
    int *slot_of;       /* info->args index → launch argument index, -1 = constexpr */
    int64_t *constants; /* info->args index → value of a constexpr that is an integer */
@@ -198,9 +198,9 @@ typedef union TlSlot {
 /* Converts `arg` to what `param` wants.  `text` (TL_RT_TEXT bytes) receives the reason on failure.
  */
 enum { TL_RT_TEXT = 512 };
-bool tl_arg_convert(const TlParam *param, const TilecArg *arg, TlSlot *out, char *text);
+bool tl_arg_convert(const TlLaunchParam *param, const TilecArg *arg, TlSlot *out, char *text);
 /* Whether the facts that the code was compiled for hold. */
-bool tl_arg_fits(const TlParam *param, TlSlot slot, bool is_none, char *text);
+bool tl_arg_fits(const TlLaunchParam *param, TlSlot slot, bool is_none, char *text);
 
 /* check.c: whether the pointers of a launch hold what they are said to. */
 TilecStatus tl_rt_check_launch(TilecRuntime *rt, const TlVariant *v, const TilecArg *args,

@@ -25,10 +25,10 @@ misfit(Bound *b, TilecStatus status)
    return false;
 }
 
-/* What nearly every argument is: a value of the parameter's own type that keeps its claim.  The rest,
- * and all that is refused, goes through tl_arg_convert and tl_arg_fits. */
+/* What nearly every argument is: a value of the parameter's own type that keeps its claim.  The
+ * rest, and all that is refused, goes through tl_arg_convert and tl_arg_fits. */
 static inline bool
-take_plain(const TlParam *p, const TilecArg *a, TlSlot *slot)
+take_plain(const TlLaunchParam *p, const TilecArg *a, TlSlot *slot)
 {
    if (!p->is_plain || (a->dtype != p->dtype && a->dtype))
       return false;
@@ -326,7 +326,7 @@ launch_host(TilecRuntime *rt, const Bound *b, const uint32_t grid[3], const Tile
    const TlVariant *v = b->v;
    TilecArg host[TL_RT_MAX_ARGS];
    for (uint32_t i = 0; i < v->num_params; i++) {
-      const TlParam *p = &v->params[i];
+      const TlLaunchParam *p = &v->params[i];
       TlSlot s = b->slots[i];
       host[i] = (TilecArg){.kind = args[i].kind, .dtype = p->dtype ? p->dtype : args[i].dtype};
       if (args[i].kind == TILEC_ARG_SCALAR) {

@@ -64,7 +64,7 @@ tl_rt_map_values(TilecRuntime *rt, const TlVariant *v, uint32_t index, const int
 }
 
 static bool
-recall(TlMapSlot *slot, const uint64_t *key, TlCuTensorMap *out)
+recall(TlTensorMapSlot *slot, const uint64_t *key, TlCuTensorMap *out)
 {
    uint64_t turn = atomic_load_explicit(&slot->turn, memory_order_acquire);
    if (!turn || turn % 2)
@@ -78,7 +78,7 @@ recall(TlMapSlot *slot, const uint64_t *key, TlCuTensorMap *out)
 }
 
 static void
-remember(TlMapSlot *slot, const uint64_t *key, const TlCuTensorMap *map)
+remember(TlTensorMapSlot *slot, const uint64_t *key, const TlCuTensorMap *map)
 {
    uint64_t turn = atomic_load_explicit(&slot->turn, memory_order_relaxed);
    if (turn % 2 || !atomic_compare_exchange_strong(&slot->turn, &turn, turn + 1))
@@ -120,7 +120,7 @@ tl_rt_tensor_map(TilecRuntime *rt, const TlVariant *v, uint32_t index, const int
       return status;
    for (int i = 0; i < TL_RT_MAP_KEY; i++)
       hash = (hash ^ key[i]) * 0x9e3779b97f4a7c15u;
-   TlMapSlot *slot = &v->hidden[index].maps[(hash >> 60) % TL_RT_MAP_SLOTS];
+   TlTensorMapSlot *slot = &v->hidden[index].maps[(hash >> 60) % TL_RT_MAP_SLOTS];
    if (recall(slot, key, out))
       return TILEC_OK;
    status = encode(rt, v, index, key, out);

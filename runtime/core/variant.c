@@ -27,7 +27,7 @@ find_name(void *user, const char *name, size_t len)
          int64_t ignored;
          return tl_rule_int_of(info->args[i].value, &ignored) ? (int)i : -1;
       }
-      const TlParam *p = &f->v->params[slot];
+      const TlLaunchParam *p = &f->v->params[slot];
       return p->is_pointer || p->is_none || tl_dtype_kind(p->dtype) != 'F' ? (int)i : -1;
    }
    for (size_t i = 0; f->extra && i < sizeof extra_names / sizeof extra_names[0]; i++)
@@ -52,7 +52,7 @@ parse(TilecRuntime *rt, TlVariant *v, const char *what, const char *text, TlRule
 }
 
 static TilecStatus
-init_param(TilecRuntime *rt, const TilecKernelInfo *k, const TilecArgInfo *info, TlParam *p)
+init_param(TilecRuntime *rt, const TilecKernelInfo *k, const TilecArgInfo *info, TlLaunchParam *p)
 {
    const char *type = info->type;
    p->info = info;

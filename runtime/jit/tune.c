@@ -102,7 +102,7 @@ tl_tune_free(TlTune *t)
    if (!t)
       return;
    for (uint32_t i = 0; i < TL_TUNE_BUCKETS; i++)
-      for (TlChoice *c = t->buckets[i], *next; c; c = next) {
+      for (TlTunedKernel *c = t->buckets[i], *next; c; c = next) {
          next = c->next;
          free(c);
       }
@@ -165,10 +165,11 @@ hash_key(const TlTune *t, const TlKeyItem *key)
    return h;
 }
 
-static TlChoice *
+static TlTunedKernel *
 look_up(TlTune *t, uint64_t hash, const TlKeyItem *key)
 {
-   TlChoice *c = atomic_load_explicit(&t->buckets[hash % TL_TUNE_BUCKETS], memory_order_acquire);
+   TlTunedKernel *c =
+      atomic_load_explicit(&t->buckets[hash % TL_TUNE_BUCKETS], memory_order_acquire);
    while (c && (c->hash != hash || memcmp(c->key, key, t->num_keys * sizeof *key) != 0))
       c = atomic_load_explicit(&c->next, memory_order_relaxed);
    return c;
@@ -238,14 +239,14 @@ say(const TlTune *t, const char *line)
 static TilecStatus
 publish(TlTune *t, uint64_t hash, const TlKeyItem *key, TilecKernel *kernel, bool is_provisional)
 {
-   TlChoice *c = calloc(1, sizeof *c + t->num_keys * sizeof *key);
+   TlTunedKernel *c = calloc(1, sizeof *c + t->num_keys * sizeof *key);
    if (!c)
       return tl_core_no_memory(t->rt);
    c->hash = hash;
    c->kernel = kernel;
    c->is_provisional = is_provisional;
    memcpy(c->key, key, t->num_keys * sizeof *key);
-   _Atomic(TlChoice *) *bucket = &t->buckets[hash % TL_TUNE_BUCKETS];
+   _Atomic(TlTunedKernel *) *bucket = &t->buckets[hash % TL_TUNE_BUCKETS];
    atomic_store_explicit(&c->next, atomic_load_explicit(bucket, memory_order_relaxed),
                          memory_order_relaxed);
    atomic_store_explicit(bucket, c, memory_order_release);
@@ -511,7 +512,7 @@ tl_tune_pick(TlTune *t, const TilecLaunch *launch, const TilecArg *args, size_t 
    }
    make_key(t, args, key);
    uint64_t hash = hash_key(t, key);
-   TlChoice *c = look_up(t, hash, key);
+   TlTunedKernel *c = look_up(t, hash, key);
    TilecStatus status = TILEC_OK;
    if (!c || (c->is_provisional && may_measure(t, launch))) {
       pthread_mutex_lock(&t->lock);

@@ -33,13 +33,13 @@ typedef struct TlChild {
    TilecKernel *kernel;
 } TlChild;
 
-typedef struct TlChoice {
-   _Atomic(struct TlChoice *) next;
+typedef struct TlTunedKernel {
+   _Atomic(struct TlTunedKernel *) next;
    uint64_t hash;
    TilecKernel *kernel;
    bool is_provisional; /* made where measuring was not possible: tried again when it is */
    TlKeyItem key[];
-} TlChoice;
+} TlTunedKernel;
 
 /* The configuration found best for one text of the decorator's keys. */
 typedef struct TlWinner {
@@ -65,7 +65,7 @@ struct TlTune {
    TlWinner *winners;
    TilecListing **listings; /* pruned ones, whose texts winners and results point into */
    size_t num_listings;
-   _Atomic(TlChoice *) buckets[TL_TUNE_BUCKETS]; /* read without the lock */
+   _Atomic(TlTunedKernel *) buckets[TL_TUNE_BUCKETS]; /* read without the lock */
 };
 
 /* ---- tune_open.c ---- */

@@ -209,13 +209,13 @@ own_access_layout(Assign *a, const TlOp *op)
 
 /* A load that only dots read goes to shared memory: it need not share its layout with accesses of
  * other widths. */
-static TlChoice
+static TlDecision
 first_home(Assign *a, const TlOp *op)
 {
    bool only;
    if (tl_is_branching(op))
-      return (TlChoice){0};
-   TlChoice home = tl_layout_rule(op)->home(a->p, op);
+      return (TlDecision){0};
+   TlDecision home = tl_layout_rule(op)->home(a->p, op);
    if (op->opcode == TL_OP_LOAD && home.layout && is_tile(tl_arg(op, 0)) &&
        feeds_dot(a, op, &only) && only)
       home.layout = own_access_layout(a, op);
@@ -237,7 +237,7 @@ add_operation(Assign *a, TlOp *op)
    if (op->num_results == 1 && tl_is_free(p, tl_result(op, 0)))
       return;
    const TlLayoutRule *rule = tl_layout_rule(op);
-   TlChoice home = first_home(a, op);
+   TlDecision home = first_home(a, op);
    for (unsigned k = 0; k < op->num_results; k++) {
       TlValue *v = tl_result(op, k);
       if (!is_tile(v))

@@ -17,17 +17,17 @@
 /* Strength of a decision: at a join the stronger wins. */
 typedef enum TlRankOfLayout { TL_LR_NONE, TL_LR_DEFAULT, TL_LR_BLOCKED, TL_LR_MMA } TlRankOfLayout;
 
-typedef struct TlChoice {
+typedef struct TlDecision {
    const TlLinear *layout; /* interned, NULL = not known */
    TlRankOfLayout rank;
-} TlChoice;
+} TlDecision;
 
 typedef struct TlPlace {
    TlPassCx *cx;
    TlFunc *func;
    TlTypes *types;
    TlAnalysis *facts;
-   TlChoice *choice;    /* by value id */
+   TlDecision *choice;  /* by value id */
    bool *is_free;       /* by value id */
    uint32_t num_values; /* entries of the two: values of the TYPED body */
    bool use_defaults;   /* last sweep: what is still open takes a default layout */
@@ -39,7 +39,7 @@ typedef struct TlPlace {
 /* One row of the layout column of ops.def. */
 typedef struct TlLayoutRule {
    /* The home of op from what is decided so far; rank NONE = unknown. */
-   TlChoice (*home)(TlPlace *p, const TlOp *op);
+   TlDecision (*home)(TlPlace *p, const TlOp *op);
    /* From the home: layout of tile operand i, of tile result i. */
    const TlLinear *(*operand)(TlPlace *p, const TlOp *op, unsigned i, const TlLinear *home);
    const TlLinear *(*result)(TlPlace *p, const TlOp *op, unsigned i, const TlLinear *home);
@@ -62,10 +62,10 @@ void tl_place_assign(TlPlace *p, TlOp *const *ops, size_t num_ops);
 
 const TlLinear *tl_place_intern(TlPlace *p, TlLinear l);
 const TlLinear *tl_place_default(TlPlace *p, const TlType *tile);
-static inline TlChoice
+static inline TlDecision
 tl_choice_of(const TlPlace *p, const TlValue *v)
 {
-   return v->id < p->num_values ? p->choice[v->id] : (TlChoice){0};
+   return v->id < p->num_values ? p->choice[v->id] : (TlDecision){0};
 }
 static inline bool
 tl_is_free(const TlPlace *p, const TlValue *v)

@@ -269,12 +269,12 @@ is_free_op(const TlPlace *p, const TlOp *op)
 }
 
 static void
-choose(Driver *d, const TlValue *v, TlChoice c)
+choose(Driver *d, const TlValue *v, TlDecision c)
 {
    TlPlace *p = &d->place;
    if (!c.layout || !is_tile(v) || tl_is_free(p, v))
       return;
-   TlChoice *old = &p->choice[v->id];
+   TlDecision *old = &p->choice[v->id];
    if (old->layout == c.layout && old->rank == c.rank)
       return;
    *old = c;
@@ -286,21 +286,21 @@ static void
 join_choices(Driver *d, const TlJoin *join)
 {
    TlPlace *p = &d->place;
-   TlChoice best = {0};
+   TlDecision best = {0};
    if (!is_tile(join->out[0]))
       return;
    for (unsigned i = 0; i < join->num_out;
         i++) { /* what it was stays unless something is stronger */
-      TlChoice c = tl_choice_of(p, join->out[i]);
+      TlDecision c = tl_choice_of(p, join->out[i]);
       best = c.rank > best.rank ? c : best;
    }
    for (unsigned i = 0; i < join->num_in; i++) {
-      TlChoice c = tl_choice_of(p, join->in[i]);
+      TlDecision c = tl_choice_of(p, join->in[i]);
       if (!tl_is_free(p, join->in[i]) && c.rank > best.rank)
          best = c;
    }
    if (!best.layout && p->use_defaults)
-      best = (TlChoice){tl_place_default(p, join->out[0]->type), TL_LR_DEFAULT};
+      best = (TlDecision){tl_place_default(p, join->out[0]->type), TL_LR_DEFAULT};
    for (unsigned i = 0; i < join->num_out; i++)
       choose(d, join->out[i], best);
 }
@@ -319,13 +319,13 @@ decide_forward(Driver *d, TlOp *op)
    if (op->num_results == 0 || (op->num_results == 1 && tl_is_free(p, tl_result(op, 0))))
       return;
    const TlLayoutRule *rule = tl_layout_rule(op);
-   TlChoice home = rule->home(p, op);
+   TlDecision home = rule->home(p, op);
    if (!home.layout)
       return;
    for (unsigned i = 0; i < op->num_results; i++)
       if (is_tile(tl_result(op, i))) {
-         TlChoice c = {rule->result(p, op, i, home.layout), home.rank};
-         TlChoice old = tl_choice_of(p, tl_result(op, i));
+         TlDecision c = {rule->result(p, op, i, home.layout), home.rank};
+         TlDecision old = tl_choice_of(p, tl_result(op, i));
          if (c.rank >= old.rank)
             choose(d, tl_result(op, i), c);
       }
@@ -354,11 +354,11 @@ want_operands(Driver *d, TlOp *op)
    const TlLayoutRule *rule = tl_layout_rule(op);
    if (tl_is_branching(op) || (op->num_results == 1 && tl_is_free(p, tl_result(op, 0))))
       return;
-   TlChoice home = rule->home(p, op);
+   TlDecision home = rule->home(p, op);
    if (!home.layout && rule->home_for && op->num_results && is_tile(tl_result(op, 0))) {
-      TlChoice r = tl_choice_of(p, tl_result(op, 0));
+      TlDecision r = tl_choice_of(p, tl_result(op, 0));
       if (r.layout)
-         home = (TlChoice){rule->home_for(p, op, r.layout), r.rank};
+         home = (TlDecision){rule->home_for(p, op, r.layout), r.rank};
    }
    if (!home.layout)
       return;
@@ -366,7 +366,7 @@ want_operands(Driver *d, TlOp *op)
       const TlValue *v = tl_arg(op, i);
       if (is_tile(v) && !tl_is_free(p, v) && !tl_choice_of(p, v).layout &&
           tl_type_same_shape(v->type, tl_arg(op, 0)->type))
-         choose(d, v, (TlChoice){rule->operand(p, op, i, home.layout), home.rank});
+         choose(d, v, (TlDecision){rule->operand(p, op, i, home.layout), home.rank});
    }
 }
 
@@ -560,7 +560,7 @@ operand_layout(TlPlace *p, const TlOp *op, unsigned i, const TlLinear *home)
       if (memcmp(shape, v->type->shape, v->type->rank * sizeof shape[0]) == 0)
          return l;
    }
-   TlChoice c = tl_choice_of(p, v);
+   TlDecision c = tl_choice_of(p, v);
    return c.layout && !tl_is_free(p, v) ? c.layout : tl_place_default(p, v->type);
 }
 
@@ -692,7 +692,7 @@ tl_pass_place_layouts(TlPassCx *cx, TlFunc *f)
       return false;
    p->facts = tl_analysis_new(cx->scratch, f);
    p->num_values = f->next_value_id;
-   p->choice = tl_new_array(cx->scratch, TlChoice, p->num_values);
+   p->choice = tl_new_array(cx->scratch, TlDecision, p->num_values);
    p->is_free = tl_new_array(cx->scratch, bool, p->num_values);
    tl_map_init(&p->anchors, cx->scratch);
    tl_map_init(&p->dots, cx->scratch);

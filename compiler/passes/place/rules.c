@@ -44,83 +44,83 @@ tl_is_costly(const TlOp *op)
 }
 
 /* ---- homes ---- */
-static TlChoice
+static TlDecision
 no_home(TlPlace *p, const TlOp *op)
 {
    (void)p;
    (void)op;
-   return (TlChoice){0};
+   return (TlDecision){0};
 }
 
 /* The strongest decision among the tile operands [first, last). */
-static TlChoice
+static TlDecision
 strongest(TlPlace *p, const TlOp *op, unsigned first, unsigned last)
 {
-   TlChoice best = {0};
+   TlDecision best = {0};
    const TlType *tile = NULL;
    for (unsigned i = first; i < last && i < op->num_args; i++) {
       const TlValue *v = tl_arg(op, i);
       if (v->type->kind != TL_TYPE_TILE)
          continue;
       tile = tile ? tile : v->type;
-      TlChoice c = tl_choice_of(p, v);
+      TlDecision c = tl_choice_of(p, v);
       if (!tl_is_free(p, v) && c.rank > best.rank)
          best = c;
    }
    if (!best.layout && p->use_defaults && tile)
-      best = (TlChoice){tl_place_default(p, tile), TL_LR_DEFAULT};
+      best = (TlDecision){tl_place_default(p, tile), TL_LR_DEFAULT};
    return best;
 }
 
-static TlChoice
+static TlDecision
 home_operands(TlPlace *p, const TlOp *op)
 {
-   TlChoice c = strongest(p, op, 0, op->num_args);
+   TlDecision c = strongest(p, op, 0, op->num_args);
    if (c.layout || !p->use_defaults)
       return c;
    for (unsigned i = 0; i < op->num_results; i++) /* tiles from scalars */
       if (tl_result(op, i)->type->kind == TL_TYPE_TILE)
-         return (TlChoice){tl_place_default(p, tl_result(op, i)->type), TL_LR_DEFAULT};
+         return (TlDecision){tl_place_default(p, tl_result(op, i)->type), TL_LR_DEFAULT};
    return c;
 }
 
-static TlChoice
+static TlDecision
 home_result(TlPlace *p, const TlOp *op)
 {
    const TlType *t = tl_result(op, 0)->type;
    if (t->kind != TL_TYPE_TILE)
-      return (TlChoice){0};
-   return (TlChoice){tl_place_default(p, t), TL_LR_DEFAULT};
+      return (TlDecision){0};
+   return (TlDecision){tl_place_default(p, t), TL_LR_DEFAULT};
 }
 
-static TlChoice
+static TlDecision
 home_anchor(TlPlace *p, const TlOp *op)
 {
    const TlLinear *l = tl_map_get(&p->anchors, op);
-   return (TlChoice){l, l ? TL_LR_BLOCKED : TL_LR_NONE};
+   return (TlDecision){l, l ? TL_LR_BLOCKED : TL_LR_NONE};
 }
 
-static TlChoice
+static TlDecision
 home_dot(TlPlace *p, const TlOp *op)
 {
    const TlDotForm *f = tl_map_get(&p->dots, op);
-   return (TlChoice){tl_place_intern(p, f->acc), f->is_mma ? TL_LR_MMA : TL_LR_BLOCKED};
+   return (TlDecision){tl_place_intern(p, f->acc), f->is_mma ? TL_LR_MMA : TL_LR_BLOCKED};
 }
 
-static TlChoice
+static TlDecision
 home_index(TlPlace *p, const TlOp *op) /* gather: index and result */
 {
    return strongest(p, op, 1, 2);
 }
 
 /* split: both halves in registers of one thread. */
-static TlChoice
+static TlDecision
 home_split(TlPlace *p, const TlOp *op)
 {
    TlLinear half;
    unsigned bit;
    const TlType *t = tl_arg(op, 0)->type;
-   TlChoice c = strongest(p, op, 0, 1);
+   TlDecision c = strongest(p, op, 0, 1);
    if (!c.layout)
       return c;
    TlLinear l = tl_ll_fold_repeats(c.layout);
@@ -129,7 +129,7 @@ home_split(TlPlace *p, const TlOp *op)
       return c;
    if (t->rank > 1) {
       TlLinear d = tl_default_layout(t->rank - 1u, t->shape, p->func->num_warps);
-      return (TlChoice){tl_place_intern(p, tl_ll_join(&d)), TL_LR_DEFAULT};
+      return (TlDecision){tl_place_intern(p, tl_ll_join(&d)), TL_LR_DEFAULT};
    }
    TlLinear pair = tl_default_layout(1, t->shape, p->func->num_warps);
    for (unsigned i = 0; i < tl_ll_in_bits(&pair); i++)
@@ -140,7 +140,7 @@ home_split(TlPlace *p, const TlOp *op)
    for (unsigned h = TL_HW_LANE; h <= TL_HW_WARP; h++)
       for (unsigned i = 0; i < pair.num[h]; i++)
          tl_ll_push(&out, (TlHw)h, 0);
-   return (TlChoice){tl_place_intern(p, out), TL_LR_DEFAULT};
+   return (TlDecision){tl_place_intern(p, out), TL_LR_DEFAULT};
 }
 
 /* ---- from the home ---- */
@@ -175,7 +175,7 @@ same_home(TlPlace *p, const TlOp *op, const TlLinear *result)
 static const TlLinear *
 as_it_is(TlPlace *p, const TlOp *op, unsigned i)
 {
-   TlChoice c = tl_choice_of(p, tl_arg(op, i));
+   TlDecision c = tl_choice_of(p, tl_arg(op, i));
    if (c.layout && !tl_is_free(p, tl_arg(op, i)))
       return c.layout;
    return tl_place_default(p, tl_arg(op, i)->type);
