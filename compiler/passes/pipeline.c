@@ -13,7 +13,7 @@ bool
 tl_pipeline_laid(TlPassCx *cx, TlFunc *f)
 {
    static const TlPassId clean_up[] = {TL_PASS_elide_converts, TL_PASS_cse, TL_PASS_dce};
-   if (!tl_run_passes(cx, f, "choose_mma,scalarize_steps,dce,place_layouts") ||
+   if (!tl_run_passes(cx, f, "fold_dot_add,scalarize_steps,dce,place_layouts") ||
        !tl_run_passes_to_fixed_point(cx, f, clean_up, 3, 3) ||
        !tl_run_passes(cx, f, "pipeline_loops,elide_converts,cse,dce"))
       return false;

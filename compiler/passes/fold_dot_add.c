@@ -46,7 +46,7 @@ walk(TlFunc *f, TlBlock *block)
 }
 
 bool
-tl_pass_choose_mma(TlPassCx *cx, TlFunc *f)
+tl_pass_fold_dot_add(TlPassCx *cx, TlFunc *f)
 {
    (void)cx;
    return walk(f, f->body->block);
