@@ -52,26 +52,25 @@ const TlOpInfo tl_op_info[TL_OP_COUNT] = {
 enum { CHANGED, ALWAYS };
 const TlAttrInfo tl_attr_info[TL_ATTR_COUNT] = {
 #define TL_ATTR_KEY(id, text, kind, shown, doc) [TL_ATTR_##id] = {text, TL_AK_##kind, shown},
-#define TL_ATTR_WORD(...)
 #include "ir/attrs.def"
 };
 
 static const struct {
    TlAttrKind kind;
    const char *text;
-} words[TL_WORD_COUNT] = {
-#define TL_ATTR_KEY(...)
+} words[] = {
 #define TL_ATTR_WORD(kind, id, text) {TL_AK_##kind, text},
 #include "ir/attrs.def"
 };
+enum { NUM_WORDS = sizeof words / sizeof words[0] };
 
 const char *
 tl_attr_word(TlAttrKind kind, int64_t value)
 {
    unsigned first = 0;
-   while (first < TL_WORD_COUNT && words[first].kind != kind)
+   while (first < NUM_WORDS && words[first].kind != kind)
       first++;
-   if (value < 0 || value >= (int64_t)(TL_WORD_COUNT - first))
+   if (value < 0 || value >= (int64_t)(NUM_WORDS - first))
       return NULL;
    unsigned at = first + (unsigned)value;
    return words[at].kind == kind ? words[at].text : NULL;
@@ -81,7 +80,7 @@ bool
 tl_attr_word_value(TlAttrKind kind, const char *word, size_t len, int64_t *value)
 {
    int64_t n = 0;
-   for (unsigned i = 0; i < TL_WORD_COUNT; i++) {
+   for (unsigned i = 0; i < NUM_WORDS; i++) {
       if (words[i].kind != kind)
          continue;
       if (strlen(words[i].text) == len && memcmp(words[i].text, word, len) == 0) {

@@ -49,60 +49,21 @@ enum {
 
 typedef enum TlAttrKey {
 #define TL_ATTR_KEY(id, ...) TL_ATTR_##id,
-#define TL_ATTR_WORD(...)
 #include "ir/attrs.def"
    TL_ATTR_COUNT
 } TlAttrKey;
 
 typedef enum TlAttrKind {
-   TL_AK_INT,
-   TL_AK_BOOL,
-   TL_AK_BITS,
-   TL_AK_STR,
-   TL_AK_INTS,
-   TL_AK_DTYPE,
-   TL_AK_LAYOUT,
-   TL_AK_CACHE, /* enumerations from here on */
-   TL_AK_EVICT,
-   TL_AK_RMW,
-   TL_AK_SEM,
-   TL_AK_SCOPE,
-   TL_AK_PRECISION,
-   TL_AK_NAN,
-   TL_AK_ROUNDING,
-   TL_AK_HINT,
-   TL_AK_SREG,
-   TL_AK_SHFL,
-   TL_AK_MMA,
+#define TL_ATTR_KIND(kind) TL_AK_##kind,
+#include "ir/attrs.def"
    TL_AK_COUNT
 } TlAttrKind;
 
-/* Words of the enumerated attributes: TL_RMW_ADD, TL_CACHE_CG, ...: each kind counts from 0.  The
- * position in attrs.def, less that of the kind's first word. */
+/* Words of the enumerated attributes, TL_RMW_ADD, TL_CACHE_CG, ...: each kind counts from 0. */
 enum {
-#define TL_ATTR_KEY(...)
-#define TL_ATTR_WORD(kind, id, text) TL_WORD_POS_##kind##_##id,
+#define TL_ATTR_KIND(kind)           TL_BEFORE_##kind = -1,
+#define TL_ATTR_WORD(kind, id, text) TL_##kind##_##id,
 #include "ir/attrs.def"
-   TL_WORD_COUNT
-};
-#define TL_FIRST_WORD_CACHE TL_WORD_POS_CACHE_NONE
-#define TL_FIRST_WORD_EVICT TL_WORD_POS_EVICT_NORMAL
-#define TL_FIRST_WORD_RMW TL_WORD_POS_RMW_ADD
-#define TL_FIRST_WORD_SEM TL_WORD_POS_SEM_ACQ_REL
-#define TL_FIRST_WORD_SCOPE TL_WORD_POS_SCOPE_GPU
-#define TL_FIRST_WORD_PRECISION TL_WORD_POS_PRECISION_TF32
-#define TL_FIRST_WORD_NAN TL_WORD_POS_NAN_NONE
-#define TL_FIRST_WORD_ROUNDING TL_WORD_POS_ROUNDING_RTNE
-#define TL_FIRST_WORD_HINT TL_WORD_POS_HINT_DIVISIBLE
-#define TL_FIRST_WORD_SREG TL_WORD_POS_SREG_GLOBALTIMER
-#define TL_FIRST_WORD_SHFL TL_WORD_POS_SHFL_BFLY
-#define TL_FIRST_WORD_MMA TL_WORD_POS_MMA_F16_F32
-enum {
-#define TL_ATTR_KEY(...)
-#define TL_ATTR_WORD(kind, id, text)                                                               \
-   TL_##kind##_##id = (int)TL_WORD_POS_##kind##_##id - (int)TL_FIRST_WORD_##kind,
-#include "ir/attrs.def"
-   TL_WORD_END_
 };
 
 typedef struct TlInts {

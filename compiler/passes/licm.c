@@ -5,8 +5,6 @@
 #include "ir/control.h"
 #include "passes/pass.h"
 
-enum { FLAG_NO_LICM = 8 }; /* the loop's `flags` attribute */
-
 static bool
 is_inside(const TlValue *v, const TlOp *outer)
 {
@@ -52,7 +50,7 @@ static bool
 hoist_from(TlOp *loop)
 {
    bool progress = false;
-   if (loop->opcode == TL_OP_FOR && (tl_attr_int(loop, TL_ATTR_FLAGS) & FLAG_NO_LICM))
+   if (loop->opcode == TL_OP_FOR && (tl_attr_int(loop, TL_ATTR_FLAGS) >> TL_LOOP_FLAG_NO_LICM & 1))
       return false;
    for (unsigned r = 0; r < loop->num_regions; r++) {
       TlOp *next;

@@ -55,7 +55,7 @@ range_args(TlSema *s, const TlCall *call, TlSvRange **out)
 TlSv
 tl_builtin_range(TlSema *s, const TlCall *call)
 {
-   enum { STAGES = 3, UNROLL, NO_MULTI_BUFFER, FLATTEN, WARPS, NO_LICM };
+   enum { STAGES = 3, UNROLL, FLAGS /* one for each LOOP_FLAG, in order */ };
    TlSvRange *r;
    TlSv out = range_args(s, call, &r);
    if (out.kind == TL_SV_POISON)
@@ -63,9 +63,9 @@ tl_builtin_range(TlSema *s, const TlCall *call)
    if ((tl_call_has(call, STAGES) && !tl_call_int(s, call, STAGES, &r->num_stages)) ||
        (tl_call_has(call, UNROLL) && !tl_call_int(s, call, UNROLL, &r->unroll)))
       return tl_sv_poison();
-   for (unsigned i = 0; i < 4; i++) {
+   for (unsigned i = 0; tl_attr_word(TL_AK_LOOP_FLAG, i); i++) {
       bool flag;
-      if (!tl_call_bool(s, call, NO_MULTI_BUFFER + i, &flag))
+      if (!tl_call_bool(s, call, FLAGS + i, &flag))
          return tl_sv_poison();
       r->flags |= flag ? INT64_C(1) << i : 0;
    }
