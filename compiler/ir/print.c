@@ -1,5 +1,8 @@
 /* The text form of IR.  One generic grammar serves every operation, in all three states:
  *    %a, %b = name %x, %y {key = value, ...} : type, type (%arg: type, ...) { ... } { ... }
+ * but for loops, which name what they carry beside what it begins with; the types are the results':
+ *    %r = for %i = %lower to %upper step %step iter(%carried = %init) {key = value} : type { ... }
+ *    %r = while iter(%carried = %init) : type { ... } do (%carried: type) { ... }
  * Invariant: reading the text gives a module that prints the same text.  Value names are therefore
  * made unique here (x, x_1, ...), attributes at their default are left out but for those that say
  * which operation it is, floats are written in the shortest decimal form that gives their bits
@@ -76,6 +79,10 @@ unique_name(Printer *p, const char *wanted)
 static void
 print_def(Printer *p, const TlValue *v)
 {
+   if (!v) {
+      tl_sb_str(p->out, "%<none>");
+      return;
+   }
    p->names[v->id] = unique_name(p, v->name);
    tl_sb_printf(p->out, "%%%s", p->names[v->id]);
 }
@@ -230,16 +237,63 @@ print_loc(Printer *p, TlRange r)
 }
 
 static void
-print_region(Printer *p, const TlRegion *region, unsigned depth)
+print_operands(Printer *p, const TlOp *op)
 {
-   const TlBlock *block = region->block;
+   for (unsigned i = 0; i < op->num_args; i++) {
+      tl_sb_str(p->out, i ? ", " : " ");
+      print_use(p, op->args[i].value);
+   }
+}
+
+static void
+print_operand(Printer *p, const char *before, const TlOp *op, unsigned i)
+{
+   tl_sb_str(p->out, before);
+   print_use(p, i < op->num_args ? op->args[i].value : NULL);
+}
+
+/* Also of a loop that the verifier will find unsound. */
+static void
+print_loop_operands(Printer *p, const TlOp *op)
+{
+   const TlBlock *body = op->num_regions ? op->regions[0]->block : NULL;
+   unsigned num_args = body ? body->num_args : 0, arg = 0, operand = 0;
+   if (op->opcode == TL_OP_FOR) {
+      tl_sb_char(p->out, ' ');
+      print_def(p, num_args ? body->args[arg] : NULL);
+      print_operand(p, " = ", op, 0);
+      print_operand(p, " to ", op, 1);
+      print_operand(p, " step ", op, 2);
+      arg = 1;
+      operand = 3;
+   }
+   const char *before = " iter(";
+   for (; arg < num_args || operand < op->num_args; arg++, operand++, before = ", ") {
+      tl_sb_str(p->out, before);
+      print_def(p, arg < num_args ? body->args[arg] : NULL);
+      print_operand(p, " = ", op, operand);
+   }
+   if (before[0] == ',')
+      tl_sb_char(p->out, ')');
+}
+
+static void
+print_region_args(Printer *p, const TlBlock *block)
+{
    for (unsigned i = 0; i < block->num_args; i++) {
       tl_sb_str(p->out, i ? ", " : " (");
       print_def(p, block->args[i]);
       tl_sb_str(p->out, ": ");
       print_type(p, block->args[i]->type);
    }
-   tl_sb_str(p->out, block->num_args ? ") {\n" : " {\n");
+   if (block->num_args)
+      tl_sb_char(p->out, ')');
+}
+
+static void
+print_region(Printer *p, const TlBlock *block, unsigned depth)
+{
+   tl_sb_str(p->out, " {\n");
    print_block(p, block, depth + 1);
    indent(p, depth);
    tl_sb_char(p->out, '}');
@@ -255,10 +309,11 @@ print_op(Printer *p, const TlOp *op, unsigned depth)
       print_def(p, &op->results[i]);
    }
    tl_sb_printf(p->out, "%s%s", op->num_results ? " = " : "", tl_info(op)->text);
-   for (unsigned i = 0; i < op->num_args; i++) {
-      tl_sb_str(p->out, i ? ", " : " ");
-      print_use(p, op->args[i].value);
-   }
+   bool is_loop = op->opcode == TL_OP_FOR || op->opcode == TL_OP_WHILE;
+   if (is_loop)
+      print_loop_operands(p, op);
+   else
+      print_operands(p, op);
    print_attrs(p, op);
    for (unsigned i = 0; i < op->num_results; i++) {
       tl_sb_str(p->out, i ? ", " : " : ");
@@ -267,7 +322,9 @@ print_op(Printer *p, const TlOp *op, unsigned depth)
    for (unsigned r = 0; r < op->num_regions; r++) {
       if (r)
          tl_sb_str(p->out, op->opcode == TL_OP_WHILE ? " do" : " else");
-      print_region(p, op->regions[r], depth);
+      if (!is_loop || r > 0)
+         print_region_args(p, op->regions[r]->block);
+      print_region(p, op->regions[r]->block, depth);
    }
    print_loc(p, op->range);
    tl_sb_char(p->out, '\n');

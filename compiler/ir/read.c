@@ -617,14 +617,15 @@ bits_value(const char *s, size_t len, TlDtype dtype, uint64_t *out)
 }
 
 /* ---- operations ---- */
-typedef struct ResultName {
+typedef struct NewName {
    const char *name;
    TlRange range;
-} ResultName;
+} NewName;
 
 typedef struct Head {
    const char *begin; /* start of the statement */
-   TL_VEC(ResultName) results;
+   TL_VEC(NewName) results;
+   TL_VEC(NewName) loop_args; /* of the first region, where they stand beside the operands */
    TL_VEC(TlValue *) args;
    TL_VEC(const TlType *) types;
    TlAttr attrs[TL_MAX_OP_ATTRS];
@@ -660,15 +661,25 @@ find_opcode(Reader *r, TlOpcode *out)
 }
 
 static bool
+parse_new_name(Reader *r, NewName *out)
+{
+   if (r->tok != TOK_VALUE)
+      return fail_expected(r, "a value");
+   *out = (NewName){r->word, token_range(r)};
+   next(r);
+   return true;
+}
+
+static bool
 parse_results(Reader *r, Head *h)
 {
+   NewName name;
    if (r->tok != TOK_VALUE)
       return true;
    do {
-      if (r->tok != TOK_VALUE)
-         return fail_expected(r, "a value");
-      tl_vec_push(r->module->arena, &h->results, (ResultName){r->word, token_range(r)});
-      next(r);
+      if (!parse_new_name(r, &name))
+         return false;
+      tl_vec_push(r->module->arena, &h->results, name);
    } while (accept(r, ','));
    return expect(r, '=');
 }
@@ -722,6 +733,15 @@ parse_bits(Reader *r, Head *h)
    return false;
 }
 
+static bool
+parse_operand(Reader *r, Head *h)
+{
+   TlValue *v = parse_use(r);
+   if (v)
+      tl_vec_push(r->module->arena, &h->args, v);
+   return v != NULL;
+}
+
 /* Operands begin on the line of the operation's name: one on the next line starts a statement. */
 static bool
 parse_operands(Reader *r, Head *h)
@@ -730,12 +750,53 @@ parse_operands(Reader *r, Head *h)
    if (r->tok != TOK_VALUE || memchr(gap, '\n', (size_t)(r->begin - gap)))
       return true;
    do {
-      TlValue *v = parse_use(r);
-      if (!v)
+      if (!parse_operand(r, h))
          return false;
-      tl_vec_push(r->module->arena, &h->args, v);
    } while (accept(r, ','));
    return true;
+}
+
+/* "%arg = %operand" */
+static bool
+parse_loop_arg(Reader *r, Head *h)
+{
+   NewName name;
+   if (!parse_new_name(r, &name))
+      return false;
+   tl_vec_push(r->module->arena, &h->loop_args, name);
+   return expect(r, '=') && parse_operand(r, h);
+}
+
+static bool
+parse_loop_operands(Reader *r, Head *h)
+{
+   if (h->opcode == TL_OP_FOR) {
+      if (!parse_loop_arg(r, h))
+         return false;
+      if (!accept_word(r, "to"))
+         return fail_expected(r, "'to' and the upper bound");
+      if (!parse_operand(r, h))
+         return false;
+      if (!accept_word(r, "step"))
+         return fail_expected(r, "'step' and a value");
+      if (!parse_operand(r, h))
+         return false;
+   }
+   if (!accept_word(r, "iter"))
+      return true;
+   if (!expect(r, '('))
+      return false;
+   do {
+      if (!parse_loop_arg(r, h))
+         return false;
+   } while (accept(r, ','));
+   return expect(r, ')');
+}
+
+static bool
+is_loop(TlOpcode opcode)
+{
+   return opcode == TL_OP_FOR || opcode == TL_OP_WHILE;
 }
 
 static bool
@@ -747,8 +808,8 @@ parse_head(Reader *r, Head *h)
    h->name_range = token_range(r);
    next(r);
    default_attrs(h->opcode, h->attrs);
-   return parse_operands(r, h) && parse_attrs(r, h->opcode, h->attrs, &h->bits) &&
-          parse_types(r, h) && parse_bits(r, h);
+   return (is_loop(h->opcode) ? parse_loop_operands(r, h) : parse_operands(r, h)) &&
+          parse_attrs(r, h->opcode, h->attrs, &h->bits) && parse_types(r, h) && parse_bits(r, h);
 }
 
 static bool
@@ -796,8 +857,23 @@ parse_region_args(Reader *r, TlBlock *block)
    return expect(r, ')');
 }
 
+/* The arguments of a loop's first region have the types of the bounds and of the results. */
 static bool
-parse_region(Reader *r, TlBlock *block)
+define_loop_args(Reader *r, const Head *h, TlBlock *block)
+{
+   for (size_t i = 0; i < h->loop_args.len; i++) {
+      const NewName *name = &h->loop_args.data[i];
+      bool is_index = h->opcode == TL_OP_FOR && i == 0;
+      const TlType *type =
+         is_index ? h->args.data[0]->type : h->types.data[h->opcode == TL_OP_FOR ? i - 1 : i];
+      if (!define(r, name->name, name->range, tl_block_add_arg(block, type, NULL)))
+         return false;
+   }
+   return true;
+}
+
+static bool
+parse_region(Reader *r, const Head *h, TlBlock *block, bool is_first)
 {
    size_t mark = r->scope.len;
    if (r->depth >= MAX_DEPTH) {
@@ -806,7 +882,8 @@ parse_region(Reader *r, TlBlock *block)
    }
    r->depth++;
    bool ok =
-      parse_region_args(r, block) && expect(r, '{') && parse_block(r, block) && expect(r, '}');
+      is_first && is_loop(h->opcode) ? define_loop_args(r, h, block) : parse_region_args(r, block);
+   ok = ok && expect(r, '{') && parse_block(r, block) && expect(r, '}');
    r->depth--;
    while (r->scope.len > mark)
       tl_vec_pop(&r->scope)->in_scope = false;
@@ -814,7 +891,7 @@ parse_region(Reader *r, TlBlock *block)
 }
 
 static bool
-parse_regions(Reader *r, TlOp *op)
+parse_regions(Reader *r, const Head *h, TlOp *op)
 {
    op->regions = tl_new_array(r->module->arena, TlRegion *, MAX_REGIONS);
    while (at(r, '(') || at(r, '{') || at_word(r, "else") || at_word(r, "do")) {
@@ -824,7 +901,7 @@ parse_regions(Reader *r, TlOp *op)
          accept_word(r, "do");
       TlRegion *region = tl_region_new(r->func, op);
       op->regions[op->num_regions++] = region;
-      if (!parse_region(r, region->block))
+      if (!parse_region(r, h, region->block, op->num_regions == 1))
          return false;
    }
    return true;
@@ -888,7 +965,7 @@ parse_op(Reader *r, TlBlock *block)
       tl_set_arg(op, i, h.args.data[i]);
    for (unsigned i = 0; i < op->num_results; i++)
       op->results[i].type = h.types.data[i];
-   if (!parse_regions(r, op) || !parse_loc(r, &op->range))
+   if (!parse_regions(r, &h, op) || !parse_loc(r, &op->range))
       return false;
    for (unsigned i = 0; i < op->num_results; i++)
       if (!define(r, h.results.data[i].name, h.results.data[i].range, &op->results[i]))

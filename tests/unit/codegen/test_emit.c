@@ -160,7 +160,7 @@ loops_have_one_branch(void **state)
                           "%z = constant {value = 0} : i32\n"
                           "%o = constant {value = 1} : i32\n"
                           "%f = constant {value = 0.0} : fp32\n"
-                          "%r = for %z, %n, %o, %f : fp32 (%i: i32, %acc: fp32) {\n"
+                          "%r = for %i = %z to %n step %o iter(%acc = %f) : fp32 {\n"
                           "  %p = addptr %x, %i : ptr<fp32>\n"
                           "  %v = ld_global %p : fp32\n"
                           "  %s = add %acc, %v : fp32\n"

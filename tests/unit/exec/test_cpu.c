@@ -627,11 +627,11 @@ loops_count_down_wrap_and_refuse_step_zero(void **state)
          x.arena,
          "func @f(%%p: ptr<i64>, %%a: %s, %%b: %s, %%s: %s) {state = typed} {\n"
          "   %%0 = constant {value = 0} : i64\n   %%1 = constant {value = 1} : i64\n"
-         "   %%u, %%v = for %%a, %%b, %%s, %%0, %%1 : i64, i64 (%%i: %s, %%x: i64, %%y: i64) {\n"
+         "   %%u, %%v = for %%i = %%a to %%b step %%s iter(%%x = %%0, %%y = %%1) : i64, i64 {\n"
          "      %%z = add %%x, %%1 : i64\n      yield %%z, %%x\n   }\n"
          "   store %%p, %%u\n   %%p1 = addptr %%p, %%1 : ptr<i64>\n   store %%p1, %%v\n"
          "   return\n}\n",
-         t, t, t, t);
+         t, t, t);
       static int64_t out[2];
       TlExecArg args[] = {BUF(out), NUM(rows[r].from), NUM(rows[r].to), NUM(rows[r].step)};
       TlExecFault fault;
@@ -664,8 +664,8 @@ carried_values_are_assigned_at_once(void **state)
       "   %i = arange {end = 4} : tile<i32, 4>\n   %a = arange {start = 10, end = 14} : tile<i32, "
       "4>\n"
       "   %b = arange {start = 20, end = 24} : tile<i32, 4>\n"
-      "   %x, %y, %z = for %0, %n, %1, %i, %a, %b : tile<i32, 4>, tile<i32, 4>, tile<i32, 4> "
-      "(%k: i32, %u: tile<i32, 4>, %v: tile<i32, 4>, %w: tile<i32, 4>) {\n"
+      "   %x, %y, %z = for %k = %0 to %n step %1 iter(%u = %i, %v = %a, %w = %b) : "
+      "tile<i32, 4>, tile<i32, 4>, tile<i32, 4> {\n"
       "      %v2 = reshape %v : tile<i32, 2x2>\n      %v3 = reshape %v2 : tile<i32, 4>\n"
       "      yield %v3, %w, %u\n   }\n"
       "   %4 = constant {value = 4} : tile<i32, 4>\n"

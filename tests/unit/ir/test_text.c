@@ -41,8 +41,8 @@ static const char *const loops =
    "   %1 = constant {value = 8} : i32\n"
    "   %2 = constant {value = 1} : i32\n"
    "   %3 = constant {value = 1.5e+10} : tile<fp32, 16x16>\n"
-   "   %4, %5 = for %0, %1, %2, %3, %n {num_stages = 3} : tile<fp32, 16x16>, i64 "
-   "(%i: i32, %acc: tile<fp32, 16x16>, %c: i64) {\n"
+   "   %4, %5 = for %i = %0 to %1 step %2 iter(%acc = %3, %c = %n) "
+   "{num_stages = 3} : tile<fp32, 16x16>, i64 {\n"
    "      %6 = lt %i, %2 : i1\n"
    "      %7 = if %6 : i64 {\n"
    "         yield %c\n"
@@ -57,7 +57,7 @@ static const char *const loops =
    "      %12 = max %10, %11 {nan = all} : fp32\n"
    "      yield %12\n"
    "   }\n"
-   "   %13 = while %5 : i64 (%14: i64) {\n"
+   "   %13 = while iter(%14 = %5) : i64 {\n"
    "      %15 = gt %14, %n : i1\n"
    "      condition %15, %14\n"
    "   } do (%16: i64) {\n"
@@ -259,9 +259,20 @@ static const struct {
     "value '%1' is not defined before this use"},
    {"   %0 = constant {value = true} : i1\n   if %0 {\n      yield\n   }\n",
     "has 2 regions; got 1"},
-   {"   %0 = constant {value = 1} : i32\n   %1 = for %0, %0, %0, %0 : i32 (%i: i32) {\n"
-    "      yield %0\n   }\n",
-    "region argument 1 must be i32; got nothing"},
+   {"   %0 = constant {value = 1} : i32\n   %t = constant {value = true} : i1\n"
+    "   %1 = while iter(%c = %0) : i32 {\n      condition %t, %c\n   } do {\n      yield %0\n   "
+    "}\n",
+    "region argument 0 must be i32; got nothing"},
+   {"   %0 = constant {value = 1} : i32\n   for %0, %0, %0 {\n      yield\n   }\n", "expected '='"},
+   {"   %0 = constant {value = 1} : i32\n   for %i = %0 {\n      yield\n   }\n",
+    "expected 'to' and the upper bound"},
+   {"   %0 = constant {value = 1} : i32\n   for %i = %0 to %0 {\n      yield\n   }\n",
+    "expected 'step' and a value"},
+   {"   %0 = constant {value = 1} : i32\n   for %i = %0 to %0 step %0 iter(%a = %0) {\n"
+    "      yield %a\n   }\n",
+    "'for' has a result for each carried value; got 0 for 1"},
+   {"   %0 = constant {value = 1} : i32\n   for %0 = %0 to %0 step %0 {\n      yield\n   }\n",
+    "value '%0' is defined twice"},
    {"   return\n   %0 = constant {value = 1} : i32\n", "'return' must be the last of its block"},
    {"   %0 = load %p {cache = cx} : fp32\n", "attribute 'cache' needs one of none, ca, cg"},
 };

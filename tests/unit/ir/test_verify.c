@@ -8,7 +8,7 @@ int test_verify(void);
 static const char *const loop = "func @f(%p: ptr<i32>, %n: i32) {state = typed} {\n"
                                 "   %a = add %n, %n : i32\n"
                                 "   %b = mul %a, %n : i32\n"
-                                "   %s = for %n, %a, %b, %n : i32 (%i: i32, %c: i32) {\n"
+                                "   %s = for %i = %n to %a step %b iter(%c = %n) : i32 {\n"
                                 "      %d = add %c, %i : i32\n"
                                 "      yield %d\n"
                                 "   }\n"

@@ -88,7 +88,7 @@ gen_block(Gen *g, unsigned depth)
          k_line(g->k, "%%c%u = convert_layout %%v%u : tile<i32, %u, #u%u>", g->next++, s,
                 1u << log2_sizes[s], s);
       } else if (kind == 7) {
-         k_line(g->k, "for %%zero, %%n, %%one (%%i%u: i32) {", g->next++);
+         k_line(g->k, "for %%i%u = %%zero to %%n step %%one {", g->next++);
          gen_block(g, depth + 1);
          k_line(g->k, "yield\n   }");
       } else {

@@ -25,7 +25,7 @@ effects_stay(void **state)
       "   %1 = inline_asm %n {text = \"x\", constraints = \"=r,r\", pure = false} : i32\n"
       "   assume %c\n"
       "   debug_barrier\n"
-      "   %2 = while %n : i32 (%3: i32) {\n"
+      "   %2 = while iter(%3 = %n) : i32 {\n"
       "      condition %c, %3\n"
       "   } do (%4: i32) {\n"
       "      yield %4\n"
@@ -46,7 +46,7 @@ whole_loops_and_ifs_go(void **state)
    (void)state;
    check_passes("dce",
                 "   %0 = constant {value = 1} : i32\n"
-                "   %1 = for %n, %m, %0, %n : i32 (%i: i32, %a: i32) {\n"
+                "   %1 = for %i = %n to %m step %0 iter(%a = %n) : i32 {\n"
                 "      %2 = load %p : i32\n"
                 "      %3 = add %a, %2 : i32\n"
                 "      yield %3\n"
@@ -66,8 +66,8 @@ dead_slots_go(void **state)
    (void)state;
    check_passes("dce",
                 "   %0 = constant {value = 1} : i32\n"
-                "   %1, %2, %3 = for %n, %m, %0, %n, %m, %n : i32, i32, i32 "
-                "(%i: i32, %a: i32, %b: i32, %d: i32) {\n"
+                "   %1, %2, %3 = for %i = %n to %m step %0 iter(%a = %n, %b = %m, %d = %n) : "
+                "i32, i32, i32 {\n"
                 "      %4 = add %a, %i : i32\n"
                 "      %5 = mul %b, %d : i32\n"
                 "      %6 = add %d, %d : i32\n"
@@ -82,8 +82,7 @@ dead_slots_go(void **state)
                 "   }\n"
                 "   store %p, %8\n",
                 "   %0 = constant {value = 1} : i32\n"
-                "   %1, %2 = for %n, %m, %0, %m, %n : i32, i32 "
-                "(%i: i32, %b: i32, %d: i32) {\n"
+                "   %1, %2 = for %i = %n to %m step %0 iter(%b = %m, %d = %n) : i32, i32 {\n"
                 "      %3 = mul %b, %d : i32\n"
                 "      %4 = add %d, %d : i32\n"
                 "      yield %3, %4\n"

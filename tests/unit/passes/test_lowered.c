@@ -529,9 +529,9 @@ carried_pointers_and_sums(void **state)
       k_line(&k, "%%lo = constant : i32\n %%st = constant {value = 1} : i32");
       k_line(&k, "%%step = constant {value = %u} : %s", n, t);
       k_line(&k,
-             "%%sum, %%ptr, %%row = for %%lo, %%steps, %%st, %%zero, %s, %%rows : %s, %s, "
-             "tile<i32, %u> (%%i: i32, %%acc: %s, %%q: %s, %%r: tile<i32, %u>) {",
-             p, t, pt, shape[0], t, pt, shape[0]);
+             "%%sum, %%ptr, %%row = for %%i = %%lo to %%steps step %%st "
+             "iter(%%acc = %%zero, %%q = %s, %%r = %%rows) : %s, %s, tile<i32, %u> {",
+             p, t, pt, shape[0]);
       k_line(&k, "%%v = load %%q : %s", t);
       k_line(&k, "%%next = add %%acc, %%v : %s", t);
       k_line(&k,

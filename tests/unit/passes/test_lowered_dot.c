@@ -235,9 +235,9 @@ matmul_loop(void **state)
              "%%one = constant {value = 1} : i32",
              steps);
       k_line(&k,
-             "%%c, %%ae, %%be = for %%lo, %%hi, %%one, %%zero, %%ap, %%bp : %s, %s, %s (%%i: i32, "
-             "%%acc: %s, %%pa: %s, %%pb: %s) {",
-             tc, pa, pb, tc, pa, pb);
+             "%%c, %%ae, %%be = for %%i = %%lo to %%hi step %%one "
+             "iter(%%acc = %%zero, %%pa = %%ap, %%pb = %%bp) : %s, %s, %s {",
+             tc, pa, pb);
       k_line(&k, "%%va = load %%pa : %s\n %%vb = load %%pb : %s", k_type(&k, "fp16", 2, sa),
              k_type(&k, "fp16", 2, sb));
       k_line(&k, "%%zz = constant {value = 0.0} : %s", tc);

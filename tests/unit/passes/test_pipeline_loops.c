@@ -187,10 +187,9 @@ write_loop(Kernel *k, const Loop *l, uint32_t m, uint32_t n)
    k_line(k, "%%pa0 = addptr %%ba, %%oa0 : %s\n   %%pb0 = addptr %%bb, %%ob0 : %s", pa, pb);
    k_line(k, "%%y0 = constant {value = 0.0} : %s\n   %%z0 = constant {value = 0.0} : %s", tc, tz);
    k_line(k,
-          "%%ya, %%za, %%e1, %%e2 = for %s, %s, %%step, %%y0, %%z0, %%pa0, %%pb0 : "
-          "%s, %s, %s, %s (%%at: i32, %%yc: %s, %%zc: %s, %%pa: %s, %%pb: %s) {",
-          l->is_down ? "%start" : "%zero", l->is_down ? "%minus" : K, tc, tz, pa, pb, tc, tz, pa,
-          pb);
+          "%%ya, %%za, %%e1, %%e2 = for %%at = %s to %s step %%step "
+          "iter(%%yc = %%y0, %%zc = %%z0, %%pa = %%pa0, %%pb = %%pb0) : %s, %s, %s, %s {",
+          l->is_down ? "%start" : "%zero", l->is_down ? "%minus" : K, tc, tz, pa, pb);
    load_block(k, l, "va", "a", m, KK, 1, 1, is_carried(l, true));
    load_block(k, l, "vb", "b", sb[0], sb[1], step_b, l->order == TURNED, is_carried(l, false));
    const char *b = "%vb";
@@ -433,9 +432,9 @@ static const char sum_of_blocks[] =
    "   %%zero = constant : i32\n"
    "   %%one = constant {value = 1} : i32\n"
    "   %%acc0 = constant {value = 0.0} : tile<fp32, 256>\n"
-   "   %%sum, %%xe, %%ze = for %%zero, %%n, %%one, %%acc0, %%xp, %%zp {num_stages = %u} : "
-   "tile<fp32, 256>, tile<ptr<fp32>, 256>, tile<ptr<fp32>, 256> (%%at: i32, "
-   "%%acc: tile<fp32, 256>, %%xc: tile<ptr<fp32>, 256>, %%zc: tile<ptr<fp32>, 256>) {\n"
+   "   %%sum, %%xe, %%ze = for %%at = %%zero to %%n step %%one "
+   "iter(%%acc = %%acc0, %%xc = %%xp, %%zc = %%zp) "
+   "{num_stages = %u} : tile<fp32, 256>, tile<ptr<fp32>, 256>, tile<ptr<fp32>, 256> {\n"
    "      %%v = load %%xc : tile<fp32, 256>\n"
    "      %%two = add %%v, %%v : tile<fp32, 256>\n"
    "      store %%zc, %%two\n"
@@ -493,7 +492,7 @@ static const char rows_by_steps[] =
    "   %width = constant {value = 256} : i32\n"
    "   %xs = splat %x : tile<ptr<fp32>, 256>\n"
    "   %other = constant {value = -1.0} : tile<fp32, 256>\n"
-   "   for %from, %to, %step {num_stages = 3} (%row: i32) {\n"
+   "   for %row = %from to %to step %step {num_stages = 3} {\n"
    "      %d = mul %row, %width : i32\n"
    "      %ds = splat %d : tile<i32, 256>\n"
    "      %o = add %ds, %i : tile<i32, 256>\n"
@@ -562,9 +561,9 @@ static const char blocks_of_a_table[] =
    "   %%three = constant {value = 3} : i32\n"
    "   %%size = constant {value = 1024} : i32\n"
    "   %%z = constant {value = 0.0} : tile<fp32, 32x32>\n"
-   "   for %%zero, %%three, %%one (%%row: i32) {\n"
-   "      %%acc, %%sum = for %%zero, %%n, %%one, %%z, %%z : tile<fp32, 32x32>, tile<fp32, 32x32> "
-   "(%%at: i32, %%ac: tile<fp32, 32x32>, %%sc: tile<fp32, 32x32>) {\n"
+   "   for %%row = %%zero to %%three step %%one {\n"
+   "      %%acc, %%sum = for %%at = %%zero to %%n step %%one iter(%%ac = %%z, %%sc = %%z) : "
+   "tile<fp32, 32x32>, tile<fp32, 32x32> {\n"
    "         %%tp = addptr %%t, %%at : ptr<i32>\n"
    "         %%named = %s : i32\n"
    "         %%d0 = add %%named, %%row : i32\n"

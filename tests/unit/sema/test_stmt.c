@@ -143,7 +143,7 @@ loops(void **state)
                        "def k(p: *i64, n: i64):\n"
                        "   for i in tl.range(0, n, num_stages=4, loop_unroll_factor=2):\n"
                        "      store(p, i)\n"),
-                  IR("for", "num_stages = 4", "unroll = 2", "i64"));
+                  IR(": i64", "step", "num_stages = 4", "unroll = 2"));
 }
 
 static void

@@ -404,7 +404,7 @@ static void
 endless_loops(void **state)
 {
    (void)state;
-   static const char loop[] = "%r = while %k0 : i32 (%i: i32) {\n"
+   static const char loop[] = "%r = while iter(%i = %k0) : i32 {\n"
                               "  %go = eq %k0, %k0 : i1\n  condition %go, %i\n} do (%j: i32) {\n"
                               "  %n = add %j, %k1 : i32\n  yield %n\n}\n";
    Machine m;
@@ -432,7 +432,7 @@ spinning_warps_get_there(void **state)
    m_must_run(&m, 2, 0,
               "%c = lt %warp, %k1 : i1\n%p1 = addptr %y, %k1 : ptr<i32>\n"
               "if %c {\n"
-              "  %r = while %k0 : i32 (%i: i32) {\n"
+              "  %r = while iter(%i = %k0) : i32 {\n"
               "    %v = ld_global %y {volatile = true} : i32\n    %go = eq %v, %k0 : i1\n"
               "    condition %go, %i\n  } do (%j: i32) {\n    yield %j\n  }\n"
               "  st_global %p1, %k5\n  yield\n"
@@ -492,7 +492,7 @@ conflicts_and_sectors(void **state)
    /* a loop: 3 accesses of a warp; lanes that are masked off move nothing */
    m_must_run(&m, 1, 0,
               "%k3 = constant {value = 3} : i32\n%c = lt %lane, %k16 : i1\n"
-              "for %k0, %k3, %k1 (%i: i32) {\n  %p = addptr %y, %lane : ptr<i32>\n"
+              "for %i = %k0 to %k3 step %k1 {\n  %p = addptr %y, %lane : ptr<i32>\n"
               "  st_global %p, %i, %c\n  yield\n}\n");
    assert_int_equal(m.stats.global_stores, 3);
    assert_int_equal(m.stats.store_bytes, 3 * 64);
