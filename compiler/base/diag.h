@@ -3,8 +3,8 @@
  * diag.def).  Its format is a constant array, so the compiler checks each call's arguments:
  *    tl_report(diags, E0312, range, left, right);
  *    tl_note(diags, N0312, other_range, "left", type_name);       belongs to the error before it
- *    tl_help(diags, "did you mean '%s'?", name);                  a help line of the error before
- * it A message is one sentence phrased as the rule, lower case, no final period, both actual
+ *    tl_help(diags, "did you mean '%s'?", name);                  help for the error before it
+ * A message is one sentence phrased as the rule: lower case, no final period, with both actual
  * values. */
 #ifndef TL_BASE_DIAG_H
 #define TL_BASE_DIAG_H
@@ -70,8 +70,7 @@ void tl_help(TlDiags *d, const char *fmt, ...) __attribute__((format(printf, 2, 
  *          |         ^~~~
  *          = help: did you mean 'block'? */
 void tl_diag_render(TlDiags *d, const TlDiag *diag, bool color, TlSb *out);
-/* All kept diagnostics, sorted by file and position of the errors as found, one JSON object a line.
- */
+/* All kept diagnostics, sorted by file and by position of their errors; one JSON object a line. */
 void tl_diag_render_json(TlDiags *d, const TlDiag *diag, TlSb *out);
 
 #endif

@@ -4,9 +4,9 @@
  *
  * Each piece but the last becomes a new block in front of the old one, which keeps its terminator
  * and its place in the phis of its successors.  LLVM's passes would merge the pieces again at once;
- * a block whose address was taken they leave alone.  In the PTX nothing is left of
- * a cut: emit_ptx.c removes the labels.  Invariant: an instruction and the extraction of its
- * results stay together. */
+ * a block whose address was taken they leave alone.  In the PTX nothing is left of a cut:
+ * emit_ptx.c removes the labels.  Invariant: an instruction and the extraction of its results stay
+ * together. */
 #include "codegen/cg.h"
 
 /* Blocks of more instructions than these are cut into pieces of about PIECE.  A cut hides from

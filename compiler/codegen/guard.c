@@ -1,7 +1,7 @@
 /* The way around LLVM's failure modes, for every back end: a diagnostic handler turns any error
  * severity into a failed compile, and LLVM's fatal-error path (which would end the process) jumps
  * back to the caller; the context is then abandoned.  Out of memory gives LLVM's objects back
- * before it unwinds. Also the parts of a module that all back ends share. */
+ * before it unwinds.  Also the parts of a module that all back ends share. */
 #include "codegen/cg.h"
 
 #include <llvm-c/ErrorHandling.h>

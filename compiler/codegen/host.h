@@ -6,8 +6,8 @@
  * A model gets the registers of its operation in memory: operand k begins at frame + arg_at[k],
  * result k at frame + result_at[k], one element after the other in its memory form (i1 a byte,
  * pointers 8 bytes), each array aligned to 16.  The frame lies on the thread's own stack.  fp16,
- * bf16 and fp8 values are bit patterns for the generated code: all their arithmetic is the models'.
- */
+ * bf16 and fp8 values are bit patterns for the generated code: all their arithmetic is the
+ * models'. */
 #ifndef TL_CODEGEN_HOST_H
 #define TL_CODEGEN_HOST_H
 

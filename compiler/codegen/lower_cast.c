@@ -1,6 +1,6 @@
 /* Numeric conversions.  Patterns that LLVM 22's NVPTX back end miscompiles are avoided: float to i1
- * is a comparison, i1 to float a select.  fp8 kinds go through fp16 (hardware) or bit arithmetic.
- */
+ * is a comparison, i1 to float a select.  fp8 kinds go through fp16 (hardware) or bit
+ * arithmetic. */
 #include "codegen/cg.h"
 
 #include <math.h>

@@ -11,8 +11,8 @@ tl_emit_assume(TlCg *cg, const TlOp *op)
    tl_cg_call(cg, "llvm.assume", cg->voidt, &x, 1);
 }
 
-/* ---- inline_asm: `pack` elements a call; elements below 32 bits travel packed in 32-bit words
- * ---- */
+/* ---- inline_asm ----
+ * `pack` elements a call; elements below 32 bits travel packed in 32-bit words. */
 static unsigned
 words_per_call(unsigned bits, unsigned pack)
 {

@@ -1,12 +1,12 @@
 /* Functions of fp32 from hardware approximations and short polynomials; the 16-bit types go through
  * fp32.  docs/accuracy.md has the error bounds, which tests measure in both modes:
  *
- *   exp2   ex2.approx.ftz                               results below 2^-126 become 0
- *   exp    ex2.approx.ftz(x * log2 e)                   as Triton
- *   log, log2  f + f^2 P(f) with x = 2^e (1 + f)
- *   sin, cos  reduction by pi/2 in fp64, of every x
- *   erf    x P(x^2) below 1, 1 - 2^-Q(x) above
- *   tanh   x + x^3 P(x^2) below 0.6, 1 - 2 / (e^2x + 1) above
+ *   exp2         ex2.approx.ftz; results below 2^-126 become 0
+ *   exp          ex2.approx.ftz(x * log2 e), as Triton
+ *   log, log2    f + f^2 P(f) with x = 2^e (1 + f)
+ *   sin, cos     reduction by pi/2 in fp64, of every x
+ *   erf          x P(x^2) below 1, 1 - 2^-Q(x) above
+ *   tanh         x + x^3 P(x^2) below 0.6, 1 - 2 / (e^2x + 1) above
  *   sqrt, rsqrt  sqrt.approx.ftz, rsqrt.approx.ftz
  *
  * Polynomials are least-maximum fits made for this file (weighted Lawson iteration at 40 digits);
@@ -431,8 +431,7 @@ fn_rsqrt(TlCg *cg, LLVMValueRef x)
    return tl_cg_call(cg, "llvm.nvvm.rsqrt.approx.ftz.f", cg->f32, &x, 1);
 }
 
-/* Applies an fp32 function to every register; 16-bit types through fp32; fp64 by f64, or an error.
- */
+/* Applies an fp32 function to every register: 16-bit types through fp32, fp64 by f64, if any. */
 static void
 apply(TlCg *cg, const TlOp *op, F32Fn *fn, const char *f64)
 {

@@ -57,8 +57,7 @@ signature_entry(RunState *r, const TlCmdArg *a)
                                                  : "");
 }
 
-/* Every parameter that is no constexpr has a value or a default; a signature may fold one as well.
- */
+/* Every parameter that is not constexpr has a value or a default; a signature may fold one too. */
 static bool
 all_given(const RunState *r)
 {

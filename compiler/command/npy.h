@@ -18,8 +18,8 @@ typedef struct TlArray {
 } TlArray;
 
 /* want: the dtype the caller named, or TL_DTYPE_COUNT for the file's own.  false: *why is one
- * sentence that names what was found and what was expected, with the byte offset where that helps.
- */
+ * sentence that names what was found and what was expected, with the byte offset where that
+ * helps. */
 bool tl_npy_read(TlArena *arena, const char *path, TlDtype want, TlArray *out, const char **why);
 /* What stands before the array's bytes in its file. */
 void tl_npy_head(const TlArray *array, TlSb *out);

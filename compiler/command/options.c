@@ -1,6 +1,6 @@
 /* Parsing and help from the option table.  `--name value`, `--name=value`, `-n value`, `-nvalue`,
- * `--` ends options; single-dash long forms `-Rlayout`, `-O3`, `-Werror` come from the short form.
- */
+ * `--` ends options; single-dash long forms `-Rlayout`, `-O3`, `-Werror` come from the short
+ * form. */
 #include "command/options.h"
 
 #include <string.h>

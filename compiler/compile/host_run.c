@@ -1,6 +1,6 @@
 /* Launches on the CPU executor and the GPU simulator: arguments of the public API to theirs, faults
- * back. A program may run in many threads at once: everything made here lives in memory of its own.
- */
+ * back.  A program may run in many threads at once: everything made here lives in memory of its
+ * own. */
 #include "compile/program.h"
 #include "exec/sim/sim.h"
 

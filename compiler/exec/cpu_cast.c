@@ -139,8 +139,7 @@ typedef double f64;
          r[i] = (to)(expr);                                                                        \
       }                                                                                            \
    }
-/* Out of range saturates, NaN gives 0.  `over` is 2^bits of the target, exact in both float types.
- */
+/* Out of range saturates, NaN gives 0.  `over`: 2^bits of the target, exact in both float types. */
 #define SATURATE(v, to, low, over, high)                                                           \
    ((v) != (v) ? 0 : (v) >= (over) ? (high) : (v) <= (low) ? (to)(low) : (to)(v))
 #define FROM_INT(from)                                                                             \

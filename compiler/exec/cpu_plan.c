@@ -3,9 +3,10 @@
  * Storage is given out by size class while walking the function in execution order.  A value's
  * storage is taken back after the last operation of its block that uses it, itself or inside its
  * regions; region arguments keep theirs until the region has ended, because the terminator writes
- * them. Invariant: a result never shares storage with an operand of its operation, except for the
- * rules that only rename (retype, identity, hint), whose result is the operand's storage under
- * another type.
+ * them.
+ * Invariant: a result never shares storage with an operand of its operation, except for the rules
+ * that only rename (retype, identity, hint), whose result is the operand's storage under another
+ * type.
  *
  * Regions of reduce, scan and map that consist of elementwise operations only are batched: their
  * scalars get room for TL_EXEC_CHUNK elements, and each instruction runs for the whole batch. */

@@ -1,7 +1,6 @@
-/* Vector widths and blocked layouts of global memory accesses: one vector of at
- * most 16 bytes a thread and access, lanes along the contiguous dimension and then the next, warps
- * on the slowest dimensions that have room (so that reductions along the contiguous one stay in a
- * warp). */
+/* Vector widths and blocked layouts of global memory accesses: one vector of at most 16 bytes a
+ * thread and access, lanes along the contiguous dimension and then the next, warps on the slowest
+ * dimensions that have room (so that reductions along the contiguous one stay in a warp). */
 #include "passes/coalesce.h"
 
 #include <assert.h>

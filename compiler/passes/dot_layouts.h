@@ -36,8 +36,7 @@ bool tl_match_mma(const TlOp *dot, TlDotForm *form);
 unsigned tl_dot_elem_bits(const TlDotInput *in);
 /* Why no matrix instruction computes the dot on the target, as a clause. */
 const char *tl_why_no_mma(const TlTarget *target, const TlOp *dot);
-/* Shared arrangement of operand `index` of a multiply-add dot: rows of A and columns of B together.
- */
+/* Shared arrangement of operand `index` of a multiply-add dot: rows of A, columns of B together. */
 TlLinear tl_fma_operand_memory(const TlType *operand, unsigned index);
 
 /* Shared arrangement of an operand of a matrix dot: rows along the dimension that lies together in

@@ -4,9 +4,9 @@
  *
  * Backward: which registers of every value are read, to a fixed point over loops.  Forward:
  * elementwise operations, picks, splats, constants and carried values keep those registers only,
- * renumbered. Invariant: a value that is narrowed has only users that were renumbered: picks,
- * elementwise operations, and positions of control operations; every other user reads all
- * registers. */
+ * renumbered.
+ * Invariant: a value that is narrowed has only users that were renumbered: picks, elementwise
+ * operations, and positions of control operations; every other user reads all registers. */
 #include "ir/control.h"
 #include "passes/pass.h"
 #include "passes/pick.h"

@@ -1,6 +1,6 @@
-/* Shapes and conversions of run-time values: broadcasting, casts,
- * bitcasts, subscripts, and building operations whose operand rules are checked first. Invariant:
- * NULL or false only after a report. */
+/* Shapes and conversions of run-time values: broadcasting, casts, bitcasts, subscripts, and
+ * building operations whose operand rules are checked first.
+ * Invariant: NULL or false only after a report. */
 #include "sema/arith.h"
 
 #include <string.h>

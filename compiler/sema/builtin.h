@@ -63,8 +63,7 @@ bool tl_call_dtype(TlSema *s, const TlCall *call, unsigned i, const TlType **out
 /* axis in -rank .. rank-1, wrapped. */
 bool tl_call_axis(TlSema *s, const TlCall *call, unsigned i, const TlType *of, unsigned rank,
                   unsigned *out);
-/* A word of an enumerated attribute, "" and None giving `initial`; words is the list for messages.
- */
+/* A word of an enumerated attribute, "" and None giving `initial`; messages list `words`. */
 bool tl_call_word(TlSema *s, const TlCall *call, unsigned i, TlAttrKind kind, const char *words,
                   int64_t initial, int64_t *out);
 /* A tuple or list (or one value as a list of one): its items. */

@@ -1,6 +1,5 @@
-/* Atomic read-modify-write.  Float max and min go through the integer
- * order of their bits: for values with a clear sign bit signed order, else reversed unsigned order.
- */
+/* Atomic read-modify-write.  Float max and min go through the integer order of their bits: for
+ * values with a clear sign bit signed order, else reversed unsigned order. */
 #include "sema/builtin.h"
 
 typedef struct Atomic {

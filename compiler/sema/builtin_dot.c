@@ -1,5 +1,4 @@
-/* Matrix products: which operand types may meet, what comes out, how
- * exact. */
+/* Matrix products: which operand types may meet, what comes out, how exact. */
 #include "sema/builtin.h"
 
 #include <string.h>

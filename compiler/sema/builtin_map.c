@@ -7,8 +7,7 @@
 
 enum { MOST_RESULTS = 64 };
 
-/* A map operation with an empty region and block arguments: pack elements of each operand in turn.
- */
+/* A map operation with an empty region; block arguments: pack elements of each operand in turn. */
 static TlOp *
 new_map(TlSema *s, TlValue *const *in, unsigned n, const TlType *const *types, unsigned num_results,
         int64_t pack)

@@ -1,5 +1,5 @@
-/* Loads and stores through pointers.  Block pointers are in
- * builtin_block_ptr.c; both end in the same load and store operations. */
+/* Loads and stores through pointers.  Block pointers are in builtin_block_ptr.c; both end in the
+ * same load and store operations. */
 #include "sema/builtin.h"
 
 #include <string.h>

@@ -1,6 +1,5 @@
-/* Reductions and scans.  Every one is a `reduce` or `scan` operation
- * whose region combines scalars; the widening rules of sum, max and their kin are applied to the
- * operand before. */
+/* Reductions and scans.  Every one is a `reduce` or `scan` operation whose region combines scalars;
+ * the widening rules of sum, max and their kin are applied to the operand before. */
 #include "sema/builtin.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Calls.  Functions of the language are inlined: each call evaluates the body in a frame of its
- * own. A host function is evaluated as Python when all its arguments are known.  Binding follows
+ * own.  A host function is evaluated as Python when all its arguments are known.  Binding follows
  * Python: positions, keywords, defaults (evaluated where the function was defined), *args,
  * **kwargs. */
 #include "sema/impl.h"

@@ -228,8 +228,8 @@ tl_report_opaque(TlSema *s, const TlSv *v, TlRange range)
       tl_report(s->diags, E0207, range, v->opaque);
 }
 
-/* ---- format() of numbers and strings: [[fill]align][sign][#][0][width][,][.precision][type] ----
- */
+/* ---- format() of numbers and strings ----
+ * [[fill]align][sign][#][0][width][,][.precision][type] */
 typedef struct Spec {
    char fill, align, sign, type;
    bool alt, comma;

@@ -1,8 +1,8 @@
 /* The kernel's own grid as text for the launch record: `grid=(cdiv(n, BLOCK), 2)`, or a lambda or
  * function of the meta-parameters, `lambda meta: (cdiv(n, meta["BLOCK"]),)`.  What is written here
  * is the language of tilec/kernel_info.h, over the kernel's parameters only: names of the module
- * are replaced by their values, and what the launch could not compute is an error where it stands.
- */
+ * are replaced by their values, and what the launch could not compute is an error where it
+ * stands. */
 #include "sema/impl.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 /* Files, their module-level names, and imports.  Loading a file binds names without evaluating
  * them; only the conditions of module-level `if` and the success of imports under `try` are decided
- * then. Invariant: a name's binding that is being evaluated (FORCING) sees the binding that it
- * replaced, so that `f = wrap(f)` and cyclic imports end. */
+ * then.
+ * Invariant: a name's binding that is being evaluated (FORCING) sees the binding that it replaced,
+ * so that `f = wrap(f)` and cyclic imports end. */
 #include "sema/impl.h"
 
 #include <string.h>

@@ -254,8 +254,8 @@ TlValue *tl_sema_cast(TlSema *s, TlValue *v, const TlType *elem, TlRange range);
 TlSv tl_sema_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range);
 TlSv tl_sema_unary(TlSema *s, TlAstOp op, const TlSv *a, TlRange range);
 TlSv tl_sema_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range);
-/* The common dtype of two operands by Triton's promotion; div_or_mod selects the
- * `/ %` column.  false (with a report) when there is none. */
+/* The common dtype of two operands by Triton's promotion; div_or_mod selects the `/ %` column.
+ * false (with a report) when there is none. */
 bool tl_sema_promote(TlSema *s, const TlSv *a, const TlSv *b, bool div_or_mod, TlRange range,
                      TlDtype *out);
 /* A run-time truth value: scalar i1 from a scalar (value != 0); NULL with a report for tiles. */

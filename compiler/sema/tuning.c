@@ -2,10 +2,10 @@
  * asks, the arguments that make a new choice, what is cleared or put back between runs.
  *
  * Everything is evaluated by the compile-time evaluator with what is known of the launch's
- * arguments. Host code that cannot be evaluated is no error here: a remark says why, and all
- * configurations (or none) are kept.  Invariant: a configuration that leaves here names every value
- * explicitly, warps and stages included, so that it can be compiled without looking at the others.
- */
+ * arguments.  Host code that cannot be evaluated is no error here: a remark says why, and all
+ * configurations (or none) are kept.
+ * Invariant: a configuration that leaves here names every value explicitly, warps and stages
+ * included, so that it can be compiled without looking at the others. */
 #include "sema/impl.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* The grammar: Python's, as far as kernels and the host code around them need it, plus pointer
- * types and facts in .tile annotations.  Pure, no conflicts; each action is one call of a constructor
- * (build.h).  What is not taken here on purpose: yield, await, async, match, type parameters.
+ * types and facts in .tile annotations.  Pure, no conflicts; each action is one call of a
+ * constructor (build.h).  What is not taken here on purpose: yield, await, async, match, type
+ * parameters.
  *
  * Recovery: an error drops its statement up to the end of the line; the block below it, if any, is
  * still parsed, so that its own errors are told. */

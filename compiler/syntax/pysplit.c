@@ -43,8 +43,8 @@ is_word(const Split *sp, size_t i, const char *word)
           memcmp(sp->text + sp->t[i].begin, word, len) == 0;
 }
 
-/* `@jit`, `@triton.jit(...)`, `@kernel`: the decorator whose '@' is at i makes compiled code. Other
- * compilers' decorators of the same name do not. */
+/* `@jit`, `@triton.jit(...)`, `@kernel`: the decorator whose '@' is at i makes compiled code.
+ * Other compilers' decorators of the same name do not. */
 static bool
 is_compile_decorator(const Split *sp, size_t i)
 {

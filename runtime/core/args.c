@@ -1,6 +1,6 @@
 /* Launch arguments: from the caller's tagged value to the 8 bytes that the kernel's parameter
- * wants. A value that would change by the conversion is refused, except that floats round.  Nothing
- * here knows the driver. */
+ * wants.  A value that would change by the conversion is refused, except that floats round.
+ * Nothing here knows the driver. */
 #include "core/core.h"
 
 #include <inttypes.h>

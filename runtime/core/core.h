@@ -144,8 +144,7 @@ struct TilecModule {
 /* error.c.  tl_rt_fail stores the detail for the calling thread and returns `status`. */
 TilecStatus tl_rt_fail(const TilecRuntime *rt, TilecStatus status, const char *format, ...)
    __attribute__((format(printf, 3, 4)));
-/* The same for a driver call; notes a sticky error.  Success returns TILEC_OK and stores nothing.
- */
+/* The same for a driver call; notes a sticky error.  After a success nothing is stored. */
 TilecStatus tl_rt_check(TilecRuntime *rt, TlCuResult code, const char *doing);
 TilecStatus tl_rt_no_memory(TilecRuntime *rt, const char *what);
 /* Remembers a launch that is about to happen; its number. */
@@ -166,8 +165,7 @@ const TlVariant *tl_rt_fitting(const TilecKernel *k, const TilecArg *args, size_
 /* Whether these arguments are too many or missing altogether. */
 TilecStatus tl_rt_check_count(const TilecKernel *k, const TilecArg *args, size_t num_args);
 
-/* tensor_map.c: the map of hidden argument `index` for these values, from its cache or the driver.
- */
+/* tensor_map.c: the map of hidden argument `index` for these values, cached or newly encoded. */
 TilecStatus tl_rt_tensor_map(TilecRuntime *rt, const TlVariant *v, uint32_t index,
                              const int64_t *names, TlCuTensorMap *out);
 /* The values that such a map is made of: base, dims, strides of dims 1 and up (TL_RT_MAP_KEY). */
@@ -195,8 +193,7 @@ typedef union TlSlot {
    float f32;
    double f64;
 } TlSlot;
-/* Converts `arg` to what `param` wants.  `text` (TL_RT_TEXT bytes) receives the reason on failure.
- */
+/* Converts `arg` to what `param` wants.  On failure `text` (TL_RT_TEXT bytes) has the reason. */
 enum { TL_RT_TEXT = 512 };
 bool tl_arg_convert(const TlLaunchParam *param, const TilecArg *arg, TlSlot *out, char *text);
 /* Whether the facts that the code was compiled for hold. */

@@ -1,7 +1,7 @@
 /* Details of failures, one per thread and runtime, and the memory of the first sticky fault.
  * A sticky fault shows up at some later call, so the launches since the last clean synchronisation
- * are kept in a ring and named in the report.  Invariant: lost_text is written once, before `lost`.
- */
+ * are kept in a ring and named in the report.  Invariant: lost_text is written once, before
+ * `lost`. */
 #include "core/core.h"
 
 #include <inttypes.h>

@@ -318,8 +318,7 @@ launch_cuda(TilecRuntime *rt, Bound *b, const uint32_t grid[3], TlCuStream strea
    return rt->synchronous ? wait_for(rt, v, stream, serial) : TILEC_OK;
 }
 
-/* Arguments as the host executors want them: scalars of the parameter's type, pointers with bytes.
- */
+/* Arguments for the host executors: scalars of the parameter's type, pointers with their bytes. */
 static TilecStatus
 launch_host(TilecRuntime *rt, const Bound *b, const uint32_t grid[3], const TilecArg *args)
 {

@@ -54,8 +54,7 @@ bool tl_cache_put(TlCache *cache, const uint8_t key[TL_CACHE_KEY_BYTES],
 int tl_cache_lock(TlCache *cache, const uint8_t key[TL_CACHE_KEY_BYTES], uint32_t timeout_ms);
 void tl_cache_unlock(int lock);
 
-/* A name for a temporary file in the folder, which a later clean-up removes when it is left behind.
- */
+/* A name for a temporary file in the folder; a later clean-up removes what is left of them. */
 bool tl_cache_temp_path(TlCache *cache, const char *suffix, char path[TL_CACHE_PATH]);
 
 /* Entries least recently used are removed until the folder is below its limit, and temporary files

@@ -1,7 +1,7 @@
 /* The tuner of one source kernel: which configuration a launch uses.  Every configuration is a
  * module of its own, opened from the same source with the configuration's values as defines, so the
- * rest of the runtime knows nothing of tuning: a launch is passed on to the chosen module's kernel.
- */
+ * rest of the runtime knows nothing of tuning: a launch is passed on to the chosen module's
+ * kernel. */
 #ifndef TL_RT_TUNE_H
 #define TL_RT_TUNE_H
 

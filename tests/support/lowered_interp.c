@@ -1,5 +1,5 @@
-/* Invariant: value[id] holds num_threads * registers entries, thread major; entries of inactive threads
- * keep what they had. */
+/* Invariant: value[id] holds num_threads * registers entries, thread major; entries of inactive
+ * threads keep what they had. */
 #include "support/lowered_interp.h"
 
 #include "layout/hw_layouts.h"

@@ -1,7 +1,7 @@
 /* Interpreter of LOWERED functions for tests: all threads of one block in lockstep, operation by
- * operation.  It finds what lockstep would hide: shared bytes that two threads touch without a barrier
- * between them (warp barriers count within a warp only), reads of bytes never written, barriers and
- * shuffles under divergence, misaligned vectors, accesses outside a buffer.
+ * operation.  It finds what lockstep would hide: shared bytes that two threads touch without a
+ * barrier between them (warp barriers count within a warp only), reads of bytes never written,
+ * barriers and shuffles under divergence, misaligned vectors, accesses outside a buffer.
  * Asynchronous copies arrive when their group is waited for: bytes in flight may not be touched. */
 #ifndef TESTS_SUPPORT_LOWERED_INTERP_H
 #define TESTS_SUPPORT_LOWERED_INTERP_H

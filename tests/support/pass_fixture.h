@@ -13,8 +13,8 @@ pass_context(IrFixture *x, TlArena *scratch)
       .scratch = scratch, .sources = x->sources, .diags = &x->diags, .verify_each = true};
 }
 
-/* The parameters are %p: ptr<i32>, %n, %m: i32, %c: i1, %x: fp32; a return follows the body.  Running
- * the passes again must change nothing. */
+/* The parameters are %p: ptr<i32>, %n, %m: i32, %c: i1, %x: fp32; a return follows the body.
+ * Running the passes again must change nothing. */
 static inline void
 check_passes(const char *passes, const char *before, const char *after)
 {

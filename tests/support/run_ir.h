@@ -1,5 +1,5 @@
-/* A plain evaluator of TYPED functions for tests: whole tiles, one element at a time through tl_eval.
- * It knows the operations that gen_ir.c makes, and says so when it meets another. */
+/* A plain evaluator of TYPED functions for tests: whole tiles, one element at a time through
+ * tl_eval.  It knows the operations that gen_ir.c makes, and says so when it meets another. */
 #ifndef TESTS_SUPPORT_RUN_IR_H
 #define TESTS_SUPPORT_RUN_IR_H
 

@@ -2,20 +2,21 @@
  *
  *    tilecheck --tilec PATH [--tmp DIR] FILE_OR_FOLDER...   (in a folder: files with RUN lines)
  *
- * RUN: COMMAND            run by sh; stdout and stderr together are the output.  It must end with
- * 0. RUN: not COMMAND        it must end with 1 .. 127 EXIT: N                 the RUN line before
- * must end with exactly N RUN: COMMAND | FileCheck [--check-prefix=P] [--strict-whitespace] %s the
- * output of this line is checked by itself, with that prefix; outputs of lines without it are
- * joined and checked with CHECK, unless a line of its own is Substitutions: %s the file, %S its
- * folder, %t a scratch name of its own, %tilec the command.  They come quoted for the shell.  A
- * trailing backslash continues a RUN line on the next RUN line.
+ * RUN: COMMAND         run by sh; stdout and stderr together are the output.  It must end with 0.
+ * RUN: not COMMAND     it must end with 1 .. 127
+ * EXIT: N              the RUN line before must end with exactly N
+ * RUN: COMMAND | FileCheck [--check-prefix=P] [--strict-whitespace] %s
+ *                      the output of this line is checked by itself, with that prefix; the outputs
+ *                      of lines without FileCheck are joined and checked with CHECK
+ * Substitutions: %s the file, %S its folder, %t a scratch name of its own, %tilec the command, all
+ * quoted for the shell.  A trailing backslash continues a RUN line on the next RUN line.
  *
  * Checks as FileCheck understands them: P:, P-NEXT:, P-SAME:, P-NOT:, P-LABEL:, P-DAG:, P-EMPTY:,
  * P-COUNT-n:; {{regex}}, [[NAME:regex]], [[NAME]] with POSIX extended expressions.  Blanks in a row
  * count as one unless --strict-whitespace.
  * The test's folder is taken out of the output, and the scratch name reads %t.
- * If FILE.expected exists, the joined output must equal it; TILEC_BLESS=1 in the environment rewrites
- * it instead. */
+ * If FILE.expected exists, the joined output must equal it; TILEC_BLESS=1 in the environment
+ * rewrites it instead. */
 #include <ctype.h>
 #include <dirent.h>
 #include <regex.h>

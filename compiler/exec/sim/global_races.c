@@ -2,7 +2,7 @@
  * write, with no barrier between.  (Blocks run in any order; between them nothing is reported.)
  *
  * The test is that of shared memory (shared.c), on a table of the locations that this block
- * touched. Only buffers that the kernel may write take part, so what is read alone costs nothing.
+ * touched.  Only buffers that the kernel may write take part, so what is read alone costs nothing.
  * Two threads may write the same value: replicated tiles do.  Of a tile with fewer elements than
  * threads, changed in place, others load what its owner loads and then stores: what they get is not
  * used, so a load does not race with a store whose thread did the same load before.  Atomics and

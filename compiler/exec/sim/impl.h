@@ -130,10 +130,10 @@ struct SimWarp {
    int at_barrier; /* id, or -1 */
 };
 
-/* ---- shared memory and who touched it ---- Time is counted in epochs of a warp: each barrier
- * it takes part in begins a new one.  clock[w][v]: warp w knows that warp v has finished the
- * epochs below it.  An access in epoch e of warp v is ordered before what warp w does now when
- * clock[w][v] > e. */
+/* ---- shared memory and who touched it ----
+ * Time is counted in epochs of a warp: each barrier it takes part in begins a new one.
+ * clock[w][v]: warp w knows that warp v has finished the epochs below it.  An access in epoch e of
+ * warp v is ordered before what warp w does now when clock[w][v] > e. */
 enum { SIM_IN_FLIGHT = UINT32_MAX };
 
 typedef struct SimWrite {

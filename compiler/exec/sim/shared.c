@@ -242,9 +242,10 @@ sim_atom_shared(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
    }
 }
 
-/* ---- matrices: PTX ISA "ldmatrix", "stmatrix" ---- Lane 8j + i gives the address of row i of
- * matrix j.  Lane l holds of every matrix the pairs of bytes of row l / 4, columns 2 (l % 4) and
- * the next: 4 bytes, whatever they mean; with .trans rows and columns change places. */
+/* ---- matrices: PTX ISA "ldmatrix", "stmatrix" ----
+ * Lane 8j + i gives the address of row i of matrix j.  Lane l holds, of every matrix, the bytes
+ * 4 (l % 4) to 4 (l % 4) + 3 of row l / 4, whatever they mean; with .trans the elements of rows and
+ * columns change places. */
 static void
 matrix_addresses(SimWarp *w, const TlHostSite *h, uint32_t access, bool is_store, uint32_t at[32])
 {

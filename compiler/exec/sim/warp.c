@@ -88,14 +88,14 @@ sim_redux(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
    sim_together(sim_thread(t), h, frame, reduce);
 }
 
-/* ---- matrix instructions: PTX ISA "Matrix multiply-accumulate operation using mma instruction"
- * ---- With E = 32 / bits elements in a 32-bit register, q = lane / 4, p = lane % 4:
+/* ---- matrix instructions: PTX ISA, "Matrix multiply-accumulate operation using mma" ----
+ * With E = 32 / bits elements in a 32-bit register, q = lane / 4, p = lane % 4:
  *    A  register j, element e: row q + 8 (j & 1), column E p + e + 4E (j >> 1)
  *    B  register j, element e: row E p + e + 4E j, column q
  *    C  register i:            row q + 8 (i >> 1), column 2p + (i & 1)
- * m8n8k4 of fp64: A row q column p; B row p column q; C as above with two registers. Products of
- * elements are exact in double; a k step of one instruction is summed in double, from the
- * accumulator, k ascending, and rounded once. */
+ * m8n8k4 of fp64: A row q column p; B row p column q; C as above with two registers.
+ * Products of elements are exact in double; a k step of one instruction is summed in double, from
+ * the accumulator, k ascending, and rounded once. */
 typedef double Row8 __attribute__((vector_size(64)));
 
 typedef struct MmaKind {

@@ -56,7 +56,7 @@ typedef struct TilecArg {
       void *ptr;           /* POINTER */
       TilecBuffer *buffer; /* BUFFER */
    } as;
-   uint64_t bytes; /* POINTER: bytes readable from `ptr` on; 0 = unknown (cpu executors refuse that)
+   uint64_t bytes; /* POINTER: bytes readable from `ptr` on; 0 = unknown (host executors refuse it)
                       BUFFER: byte offset of the first element inside the buffer */
 } TilecArg;
 
@@ -126,9 +126,14 @@ tilec_view(TilecDtype elem, TilecBuffer *buffer, uint64_t offset)
    return a;
 }
 
-/* TILEC_ARG(x): the argument for a C value by its type.  int → i32, long long → i64, float → fp32,
- * double → fp64 (write 0.5f for fp32; a kernel that declares fp32 takes either), T * → pointer to
- * T, TilecBuffer * → buffer, TilecArg → itself. */
+/* TILEC_ARG(x): the argument for a C value, by its type:
+ *    int            i32
+ *    long long      i64
+ *    float          fp32
+ *    double         fp64 (write 0.5f for fp32; a kernel that declares fp32 takes either)
+ *    T *            pointer to T
+ *    TilecBuffer *  buffer
+ *    TilecArg       itself */
 static inline TilecArg
 tilec_arg_bool(bool v)
 {

@@ -54,8 +54,7 @@ typedef struct TilecKernelInfo {
    const char *name;   /* the kernel's name in the source */
    const char *entry;  /* its symbol in the PTX */
    const char *file;   /* source file as given to the compiler; NULL if none */
-   uint32_t line;      /* where the kernel begins, decorators included, from 1; 0 =
-                                    unknown */
+   uint32_t line;      /* where the kernel begins, decorators included, from 1; 0 = unknown */
    uint32_t num_warps; /* as asked for in the source's terms */
    uint32_t num_stages;
    uint32_t threads;      /* block size to launch with, warp-specialised extra warps included */
@@ -89,7 +88,7 @@ extern "C" {
 #endif
 
 /* Writes the record as UTF-8 JSON through `put` (called with pieces, in order; return false to
- * stop). TILEC_OK; TILEC_IO when put returned false.  Any thread, no allocation. */
+ * stop).  TILEC_OK; TILEC_IO when put returned false.  Any thread, no allocation. */
 TILEC_API TilecStatus tilec_image_write_json(const TilecImageInfo *info,
                                              bool (*put)(void *user, const char *text, size_t len),
                                              void *user);

@@ -13,9 +13,9 @@
  * - Threads: a session is used by one thread at a time; sessions are independent of each other.
  *   A program is immutable, belongs to no session once made, and may be used by many threads.
  * - Ownership: strings and structs passed in are copied; `const` results are borrowed from the
- * object they were asked of and live exactly as long as it.  Every _free takes NULL.
+ *   object they were asked of and live exactly as long as it does.  Every _free takes NULL.
  * - Option structs start with struct_size = sizeof(the struct); a zero field means its default;
- * fields are only ever appended.
+ *   fields are only ever appended.
  * - On failure *out is NULL and the status says why. */
 #ifndef TILEC_TILEC_H
 #define TILEC_TILEC_H
@@ -179,7 +179,7 @@ TILEC_API void tilec_program_free(TilecProgram *program);
  * neither kept nor the last one made.  TILEC_STAGE_DEFAULT = the last one made. */
 TILEC_API const char *tilec_program_text(const TilecProgram *program, TilecStage stage,
                                          size_t *len);
-/* The launch record: as JSON (what belongs beside the PTX), and as a struct. Filled from stage IR
+/* The launch record: as JSON (what belongs beside the PTX), and as a struct.  Filled from stage IR
  * on; before LOWERED, shared_bytes and hidden arguments are not known yet and read 0. */
 TILEC_API const char *tilec_program_metadata(const TilecProgram *program, size_t *len);
 TILEC_API const TilecImageInfo *tilec_program_info(const TilecProgram *program);

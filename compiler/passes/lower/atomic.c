@@ -1,6 +1,6 @@
 /* Atomics on global memory: each element once, by its owner; the old value goes to every thread
- * that holds a copy through shared memory (or a shuffle within the warp), and only when it is used.
- */
+ * that holds a copy through shared memory (or a shuffle within the warp), and only when it is
+ * used. */
 #include "layout/hw_layouts.h"
 #include "passes/coalesce.h"
 #include "passes/lower/impl.h"

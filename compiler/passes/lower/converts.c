@@ -180,8 +180,7 @@ convert_shared(TlLowerCx *cx, const TlOp *op, const TlConvertPlan *p, TlValue *v
    TlDtype t = tl_type_elem(v->type)->dtype;
    unsigned bytes = tl_dtype_info[t].bytes, loaded = 0;
    TlSharedRef ref = tl_shared_part(tl_scratch_ref(cx, op), 0, sc->scratch_bytes);
-   /* Warps that hold copies would share the bytes: a warp's barrier is not enough for the next use.
-    */
+   /* Warps that hold copies would share the bytes: their next use needs a block barrier. */
    if (sc->warp_local && sc->rounds == 1 && tl_owner_of(&p->src).free_warps == 0)
       ref.partition = cx->next_partition++;
    TlSharedMap st = tl_shared_map_of_columns(cx, &p->src, sc->access[TL_CONVERT_STORE].col, bytes);

@@ -1,5 +1,4 @@
-/* gather and histogram: element positions that are known only at run time, through shared memory.
- */
+/* gather and histogram: positions that are known only at run time, through shared memory. */
 #include "passes/lower/impl.h"
 #include "layout/hw_layouts.h"
 

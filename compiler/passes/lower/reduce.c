@@ -1,8 +1,9 @@
 /* reduce: within the thread (a tree over register halves), then over lanes by butterfly shuffles,
  * then over warps through shared memory, where every thread reads the partial results that it
  * needs.  All threads that hold a result element compute it, so the result has the sliced layout at
- * once. Needs a layout whose hardware bits move either along the axis or off it (all that
- * place_layouts makes).  Invariant: copies (zero columns) are never combined with themselves. */
+ * once.  Needs a layout whose hardware bits move either along the axis or off it (all that
+ * place_layouts makes).
+ * Invariant: copies (zero columns) are never combined with themselves. */
 #include "passes/lower/impl.h"
 
 #include <assert.h>

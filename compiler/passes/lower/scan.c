@@ -1,7 +1,7 @@
 /* scan: for every bit of the axis index, lowest first, blocks of twice the size are made of two.
  * Each position keeps its inclusive prefix within its block, and each block its total; joining two
  * blocks combines the lower one's total into every prefix of the upper one (reverse: the other way
- * round). The other block's total comes from another register, by shuffle, or through shared
+ * round).  The other block's total comes from another register, by shuffle, or through shared
  * memory, wherever the layout put that bit, so any layout with separate axis bits will do. */
 #include "passes/lower/impl.h"
 

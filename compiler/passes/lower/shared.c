@@ -3,8 +3,8 @@
  * An arrangement and a layout make the byte offset of an element a linear function of (register,
  * lane, warp).  The thread's part is computed once; a register's part splits into bits that no
  * thread part has, which become immediates, and the rest, which costs one XOR for each distinct
- * value. Invariant: an access never crosses its alignment, since no other column touches its low
- * bits. */
+ * value.
+ * Invariant: an access never crosses its alignment, since no other column touches its low bits. */
 #include "passes/lower/impl.h"
 #include "layout/cost.h"
 
@@ -263,7 +263,7 @@ tl_shared_add_at(TlLowerCx *cx, const TlSharedRef *ref, TlValue *bytes, TlValue 
 
 /* ldmatrix gives lane l of matrix row l / 4 the bytes 4 (l % 4) and the next three (PTX ISA,
  * "ldmatrix"): the register bits of a 32-bit word, l0 and l1 run along the 16-byte row and l2..l4
- * name the row; with .trans, for 16-bit elements, e and l2..l4 change places. Lane i of an access
+ * name the row; with .trans, for 16-bit elements, e and l2..l4 change places.  Lane i of an access
  * names row i % 8 of matrix i / 8. */
 typedef struct Matrices {
    unsigned num; /* 1, 2, 4 */

@@ -1,6 +1,7 @@
 /* What depends on the thread: its words of linear maps, and which thread owns an element that
  * several hold.  "Who am I" comes from lane_id and warp_id alone, so code inside a role is right as
- * it is. Invariant: everything here is placed in the entry block, so it dominates all uses. */
+ * it is.
+ * Invariant: everything here is placed in the entry block, so it dominates all uses. */
 #include "passes/lower/impl.h"
 #include "layout/gf2.h"
 

@@ -2,14 +2,18 @@
  *
  * layouts.c has made a first decision for every value.  Here it is improved: a variable is
  * the home of an operation that could have another one, or the layout of a carried position (of a
- * loop or an `if`); what a labelling costs is conversions  of each value to each other layout that
- * a user asks for, once, where it is defined operations   accesses, elementwise work and reductions
- * in their homes recomputing  free values once for each layout asked for all weighted by loop
- * depth.  One step takes a layout that one variable could have, follows it through the layout rules
- * to everything it would agree with (forward to users, backward to producers, around loops), and
- * asks a minimum cut which of these variables should change.  A step counts only when the cost of
- * the whole falls, so the first decision is never made worse and the search ends.  Invariant: homes
- * of dots, splits and other operations that need a certain form stay as they were. */
+ * loop or an `if`).  The cost of a labelling, everything weighted by loop depth, is that of
+ *    conversions  of each value to each other layout that a user asks for, once, where it is
+ *                 defined
+ *    operations   accesses, elementwise work and reductions in their homes
+ *    recomputing  free values once for each layout asked for
+ *
+ * One step takes a layout that one variable could have, follows it through the layout rules to
+ * everything it would agree with (forward to users, backward to producers, around loops), and asks
+ * a minimum cut which of these variables should change.  A step counts only when the cost of the
+ * whole falls, so the first decision is never made worse and the search ends.
+ * Invariant: homes of dots, splits and other operations that need a certain form stay as they
+ * were. */
 #include "passes/place/min_cut.h"
 #include "passes/place/cost.h"
 

@@ -43,8 +43,7 @@ typedef struct TlLayoutRule {
    /* From the home: layout of tile operand i, of tile result i. */
    const TlLinear *(*operand)(TlPlace *p, const TlOp *op, unsigned i, const TlLinear *home);
    const TlLinear *(*result)(TlPlace *p, const TlOp *op, unsigned i, const TlLinear *home);
-   /* The home that gives result 0 this layout, NULL when there is none; rules of free operations.
-    */
+   /* Of free operations: the home that gives result 0 this layout, or NULL. */
    const TlLinear *(*home_for)(TlPlace *p, const TlOp *op, const TlLinear *result);
 } TlLayoutRule;
 

@@ -1,14 +1,14 @@
 /* TYPED to LAID: a layout for every tile.
  *
  * 1. anchors: memory accesses get blocked layouts from what is known of their addresses, dots the
- * layouts of their instruction;
+ *    layouts of their instruction;
  * 2. first decisions: homes are propagated forward until they stand (carried values join their
- * positions, the stronger layout wins), open values then take what their users want, the rest a
- * default;
+ *    positions, the stronger layout wins), open values then take what their users want, the rest a
+ *    default;
  * 3. assign.c changes homes where that lowers the cost of the whole function;
  * 4. rewriting: operands are brought to the layout that the operation's home asks for, by building
- * free values again, by views of shared memory for dot operands, or by convert_layout. Invariant:
- * rewriting inserts whatever 2 and 3 left unequal, so decisions matter for speed only. */
+ *    free values again, by views of shared memory for dot operands, or by convert_layout.
+ * Invariant: rewriting inserts whatever 2 and 3 left unequal, so decisions affect only speed. */
 #include "passes/place/impl.h"
 #include "ir/control.h"
 #include "layout/convert_plan.h"

@@ -12,14 +12,15 @@
  * - Threads: every object may be used from many threads at once, except that freeing one must not
  *   race with its use.  Calls leave the thread's current CUDA context as they found it.
  * - Ownership: the runtime owns nothing of the caller's; modules, buffers, events and streams are
- * freed by the caller before the runtime.  A kernel belongs to its module.  Every _free takes NULL.
+ *   freed by the caller before the runtime.  A kernel belongs to its module.  Every _free takes
+ *   NULL.
  * - Option structs start with struct_size = sizeof(the struct); a zero field means its default;
- * fields are only ever appended.
+ *   fields are only ever appended.
  * - Failures: a status, and one line of detail from tilec_runtime_error().  Any call may also
- * return TILEC_DEVICE_LOST (an earlier kernel faulted; the detail names the first cause) and
- * TILEC_FORKED.
+ *   return TILEC_DEVICE_LOST (an earlier kernel faulted; the detail names the first cause) and
+ *   TILEC_FORKED.
  * - Streams are CUstream handles (cudaStream_t is the same); NULL = the default stream.  On the
- * host executors streams are ignored and every launch is finished when it returns. */
+ *   host executors streams are ignored and every launch is finished when it returns. */
 #ifndef TILEC_RUNTIME_H
 #define TILEC_RUNTIME_H
 

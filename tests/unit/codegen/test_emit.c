@@ -1,5 +1,4 @@
-/* LOWERED text to PTX: what each machine operation becomes, and that failures are located errors.
- */
+/* LOWERED text to PTX: what each machine operation becomes; failures are located errors. */
 #include "codegen/codegen.h"
 
 #include <setjmp.h>

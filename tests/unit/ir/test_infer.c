@@ -1,5 +1,5 @@
-/* Inference: what each rule gives, and what it says when operands do not fit.  Types and operands are
- * written as IR text, so that the cases read like the language. */
+/* Inference: what each rule gives, and what it says when operands do not fit.  Types and operands
+ * are written as IR text, so that the cases read like the language. */
 #include "support/ir_fixture.h"
 
 int test_infer(void);

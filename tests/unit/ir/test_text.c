@@ -1,5 +1,5 @@
-/* The text form: what is printed reads back to the same text, in every state; bad text gives located
- * errors and never more than that. */
+/* The text form: what is printed reads back to the same text, in every state; bad text gives
+ * located errors and never more than that. */
 #include "support/ir_fixture.h"
 
 #include "support/gen_ir.h"

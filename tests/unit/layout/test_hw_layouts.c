@@ -186,9 +186,9 @@ tiles_in_documented_order(void **state)
    assert_int_equal(tl_ll_apply(&d, 3, 0, 7, 0), 1);
 }
 
-/* PTX ISA, ldmatrix: of matrix i, thread T holds in register i the elements 2 (T % 4) and the next of
- * row T / 4; with .trans of column T / 4.  stmatrix is the same table read the other way: its map has
- * to be a bijection between registers of lanes and elements of matrices. */
+/* PTX ISA, ldmatrix: of matrix i, thread T holds in register i the elements 2 (T % 4) and the next
+ * of row T / 4; with .trans of column T / 4.  stmatrix is the same table read the other way: its
+ * map has to be a bijection between registers of lanes and elements of matrices. */
 static void
 ldmatrix_maps(void **state)
 {

@@ -1,5 +1,5 @@
-/* Fold: each rule on text, and the meaning of whole random functions kept by every clean-up pass and
- * by their fixed point. */
+/* Fold: each rule on text, and the meaning of whole random functions kept by every clean-up pass
+ * and by their fixed point. */
 #include "support/pass_fixture.h"
 
 #include "support/run_ir.h"

@@ -1,5 +1,5 @@
-// The public headers from C++: they compile, the argument overloads choose as _Generic does, and the
-// launch macro takes a list.
+// The public headers from C++: they compile, the argument overloads choose as _Generic does, and
+// the launch macro takes a list.
 #include <cstdio>
 
 #include "tilec/runtime.h"

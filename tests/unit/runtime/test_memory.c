@@ -141,8 +141,7 @@ threads_do_not_disturb_each_other(void **state)
    close_fake(rt);
 }
 
-/* Linked with --wrap: allocations of the runtime and of these tests pass here, the driver's do not.
- */
+/* Linked with --wrap: allocations of the runtime and these tests pass here, not the driver's. */
 static int allocations_left = -1; /* negative: never fail */
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);

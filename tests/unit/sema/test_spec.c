@@ -1,4 +1,4 @@
-/* Specialisation: choice of the kernel, signatures, annotations, -D, what the IR's parameters say. */
+/* Specialisation: which kernel, signatures, annotations, -D, what the IR's parameters say. */
 #include "support/sema_run.h"
 
 static void

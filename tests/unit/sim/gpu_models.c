@@ -1,7 +1,7 @@
 /* The simulator's models against a real GPU: every run of the machine-operation and elementwise
  * tests is done on the device too, and memory must agree in every bit afterwards (NaN with NaN;
  * approximate functions within a few ulp).  Then what only the device can tell: how matrix
- * instructions round. Exits with 77 (skipped) where there is no GPU. */
+ * instructions round.  Exits with 77 (skipped) where there is no GPU. */
 #define M_ON_DEVICE on_device
 #include "unit/sim/test_machine.c"
 

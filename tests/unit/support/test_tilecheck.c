@@ -1,4 +1,4 @@
-/* The golden runner itself: what each kind of check accepts and, more important, what it refuses. */
+/* The golden runner itself: what each kind of check accepts and, above all, what it refuses. */
 #define TILECHECK_NO_MAIN
 #include "support/tilecheck.c"
 

@@ -125,8 +125,7 @@ bad_decorator_of_a_kernel(void **state)
    fixture_close(&f);
 }
 
-/* A host statement gives the same tree whether it is split out or parsed as part of a .tile file.
- */
+/* A host statement gives the same tree, split out or parsed as part of a .tile file. */
 static void
 split_equals_whole(void **state)
 {
