@@ -1,7 +1,7 @@
 /* The same kernels on the GPU (or its simulator) and on the CPU executor, which is the meaning of
  * the language: integers, conversions and comparisons must agree in every bit, floating point
- * within a stated bound.  Every kernel runs with 1, 2, 4 and 8 warps; outputs are poisoned before and
- * guarded behind their end.  Exits with 77 (skipped) on a machine without a GPU.
+ * within a stated bound.  Every kernel runs with 1, 2, 4 and 8 warps; outputs are poisoned before
+ * and guarded behind their end.  Exits with 77 (skipped) on a machine without a GPU.
  *    gpu_test [--on cuda|sim] [--seed N] */
 #include "tilec/runtime.h"
 
@@ -147,7 +147,8 @@ typedef struct Case {
 /* Names of the rows of language_cases.def. */
 #define BODY(name, in, out, fa, fb, tol, elems, lines)                                             \
    {                                                                                               \
-      name, T(in), T(in), T(out), fa, fb, tol, NULL, "    x = a\n    y = b\n" lines, 512, 512, elems \
+      name, T(in), T(in), T(out), fa, fb, tol, NULL, "    x = a\n    y = b\n" lines, 512, 512,     \
+         elems                                                                                     \
    }
 static const char helpers[] =
    "def addi(a, b):\n    return a + b\n"

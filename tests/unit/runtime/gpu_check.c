@@ -1,6 +1,6 @@
 /* The runtime on a real GPU with hand-written PTX: results, all parameter sizes, 100 KB of shared
  * memory, the driver's log, a fault and its report, and the cost of a launch beside bare
- * cuLaunchKernel. Exit 77 (skipped) where there is no driver or GPU. */
+ * cuLaunchKernel.  Exit 77 (skipped) where there is no driver or GPU. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,8 @@ static const char ptx[] =
    "  ld.param.u64 %d0, [o]; mov.u32 %r0, 1; st.global.u32 [%d0], %r0; ret;\n}\n";
 
 #define KERNEL(n, s, ...)                                                                          \
-   {.name = n, .entry = n, .num_warps = 4, .threads = 128, .shared_bytes = s, .cluster = {1, 1, 1}, \
+   {.name = n, .entry = n, .num_warps = 4, .threads = 128, .shared_bytes = s,                      \
+    .cluster = {1, 1, 1},                                                                          \
     .args = (const TilecArgInfo[]){__VA_ARGS__},                                                   \
     .num_args = sizeof((const TilecArgInfo[]){__VA_ARGS__}) / sizeof(TilecArgInfo)}
 
