@@ -1,5 +1,5 @@
-/* The public compile API over TlCompilation.  A session keeps options only; every compilation has memory
- * of its own, which the program takes over. */
+/* The public compile API over TlCompilation.  A session keeps options only; every compilation has
+ * memory of its own, which the program takes over. */
 #include "compile/program.h"
 
 #include <stdio.h>

@@ -88,7 +88,7 @@ tl_set_yielded(TlBlock *block, unsigned i, TlValue *v)
    tl_set_arg(block->last, tl_first_yielded(block->last) + i, v);
 }
 
-/* All values with number i: those that flow in, and result and carried arguments, which they make. */
+/* All values with number i: those that flow in, and the result and arguments that they make. */
 typedef struct TlJoin {
    TlValue *in[3], *out[3];
    unsigned num_in, num_out;

@@ -1,8 +1,8 @@
 /* Choice of homes by cost.
  *
- * layouts.c has made a first decision for every value.  Here it is improved: a variable is
- * the home of an operation that could have another one, or the layout of a carried position (of a
- * loop or an `if`).  The cost of a labelling, everything weighted by loop depth, is that of
+ * layouts.c has made a first decision for every value.  Here it is improved: a variable is the home
+ * of an operation that could have another one, or the layout of a carried position (of a loop or an
+ * `if`).  The cost of a labelling, everything weighted by loop depth, is that of
  *    conversions  of each value to each other layout that a user asks for, once, where it is
  *                 defined
  *    operations   accesses, elementwise work and reductions in their homes

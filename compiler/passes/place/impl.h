@@ -1,5 +1,5 @@
-/* Layout decisions: what layouts.c, assign.c, cost.c and the rules in rules.c share.  Private
- * to this folder; place.h is for the other passes.
+/* Layout decisions: what layouts.c, assign.c, cost.c and the rules in rules.c share.  Private to
+ * this folder; place.h is for the other passes.
  *
  * Every tile value is one of
  *    free      cheap to compute again: built in whatever layout a user wants, once for each layout

@@ -151,7 +151,7 @@ random_functions_round_trip(void **state)
    }
 }
 
-/* Which operation it is stands in the text at the default too, and is read from it when left out. */
+/* What tells operations apart is printed at its default too; the reader takes it left out. */
 static void
 kinds_are_always_printed(void **state)
 {
