@@ -249,19 +249,19 @@ TlFlow tl_stmt_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *r
 TlSv tl_eval_runtime_conditional(TlSema *s, TlFrame *f, const TlAstConditional *n,
                                  const TlSv *test);
 void tl_assigned_names(TlSema *s, const TlNodeList *stmts, TlMap *names);
-/* Gives op result values of these types (it was built without). */
 /* Enters a region of run-time code; returns the one to go back to. */
 uint64_t tl_enter_run_time(TlSema *s);
 /* A list, dict or object may be changed here; else reports (compiled code only). */
 bool tl_may_change(TlSema *s, TlFrame *f, const TlSv *v, TlRange range);
+/* Gives op result values of these types (it was built without). */
 void tl_set_results(TlSema *s, TlOp *op, const TlType *const *types, unsigned num);
 void tl_yield(TlSema *s, TlBlock *block, TlValue *const *values, unsigned num);
-/* Flattens run-time parts of v in order; constants that may become run-time are built (types by
- * tl_sema_value).  false: some part cannot be a run-time value. */
 typedef struct TlFlat {
    TlValue **data;
    size_t len, cap;
 } TlFlat;
+/* Flattens run-time parts of v in order; constants that may become run-time are built (types by
+ * tl_sema_value).  false: some part cannot be a run-time value. */
 bool tl_flatten(TlSema *s, const TlSv *v, TlRange range, TlFlat *out);
 bool tl_has_runtime_form(const TlSv *v); /* flattening gives at least one value */
 /* The same structure over new values, which are taken from *next on. */
