@@ -186,20 +186,6 @@ entry_options(TlCommand *c, TlCompileExtra *extra)
    extra->num_entries = entries.len;
 }
 
-static bool
-is_pass(const char *name)
-{
-   static const char *const names[] = {
-#define TL_PASS(pass, state_in, state_out, doc) #pass,
-#include "passes/passes.def"
-#undef TL_PASS
-   };
-   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-      if (strcmp(names[i], name) == 0)
-         return true;
-   return false;
-}
-
 static void
 print_pass(void *user, const char *pass, const char *text)
 {
@@ -238,7 +224,8 @@ tl_cmd_options(TlCommand *c, TilecCompileOptions *o, TlCompileExtra *extra)
    }
    o->opt = tl_option(cl, TL_OPT_OPT) ? (TilecOpt)(TILEC_OPT_0 + opt) : TILEC_OPT_DEFAULT;
    o->plain_abi = tl_option(cl, TL_OPT_ABI) != NULL;
-   if (extra->print_after && strcmp(extra->print_after, "all") && !is_pass(extra->print_after)) {
+   if (extra->print_after && strcmp(extra->print_after, "all") &&
+       tl_pass_named(extra->print_after) == TL_PASS_END) {
       tl_cmd_error("no pass is called '%s'; --print-after takes the name of a pass, or all",
                    extra->print_after);
       return false;

@@ -487,7 +487,7 @@ lower_entry(Run *r, TlPassCx *cx)
 {
    TlCompilation *comp = r->comp;
    if (r->extra && r->extra->passes) {
-      if (!tl_run_passes(cx, comp->func, r->extra->passes))
+      if (!tl_run_named_passes(cx, comp->func, r->extra->passes))
          return comp->diags.num_errors
                    ? TILEC_BAD_SOURCE
                    : fail(comp, TILEC_BAD_ARGUMENT,

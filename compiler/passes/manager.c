@@ -1,7 +1,7 @@
-/* Runs passes by name: state check, pass, verification, printing, timing.
- * Invariant: after a pass that changed anything (debug builds, or cx->verify_each) the function is
- * sound; otherwise a located error names the pass and cx->failed is set, so that nothing later
- * works on broken IR.  Scratch memory of a pass is given back when it ends. */
+/* Runs passes: state check, pass, new state, verification, printing, timing.
+ * Invariant: after a pass that changed anything the function is sound, in every build; otherwise a
+ * located error names the pass and cx->failed is set, so that nothing later works on broken IR.
+ * Scratch memory of a pass is given back when it ends. */
 #include "passes/pass.h"
 
 #include <string.h>
@@ -27,17 +27,6 @@ static const PassRow passes[TL_PASS_COUNT] = {
 };
 
 static const char *const state_names[] = {"typed", "laid", "lowered"};
-
-static bool
-should_verify(const TlPassCx *cx)
-{
-#ifndef NDEBUG
-   (void)cx;
-   return true;
-#else
-   return cx->verify_each;
-#endif
-}
 
 static double
 now_ms(void)
@@ -81,7 +70,7 @@ is_asked(const char *asked, const char *pass)
 static void
 finish(TlPassCx *cx, TlFunc *f, const PassRow *pass, bool progress)
 {
-   if (progress && !cx->failed && should_verify(cx))
+   if ((progress || cx->verify_each) && !cx->failed)
       tl_verify_each(f, report_unsound, &(Unsound){cx, f, pass->name});
    if (cx->print && (is_asked(cx->print_after, pass->name) || (progress && cx->failed)))
       print_after(cx, f, pass->name);
@@ -108,60 +97,62 @@ run_row(TlPassCx *cx, TlFunc *f, const PassRow *pass, bool *progress)
    return !cx->failed;
 }
 
-static const PassRow *
-find_pass(const char *name, size_t len)
-{
-   for (unsigned i = 0; i < TL_PASS_COUNT; i++)
-      if (strlen(passes[i].name) == len && memcmp(passes[i].name, name, len) == 0)
-         return &passes[i];
-   return NULL;
-}
-
-static bool
-run_named(TlPassCx *cx, TlFunc *f, const char *name, size_t len, bool *progress)
-{
-   const PassRow *pass = find_pass(name, len);
-   if (pass)
-      return run_row(cx, f, pass, progress);
-   tl_report(cx->diags, E0362, f->range, (int)(len > 60 ? 60 : len), name);
-   cx->failed = true;
-   return false;
-}
-
 bool
-tl_run_pass(TlPassCx *cx, TlFunc *f, const char *name)
+tl_run_passes(TlPassCx *cx, TlFunc *f, const TlPassId *ids)
 {
-   bool progress = false;
-   return run_named(cx, f, name, strlen(name), &progress);
-}
-
-bool
-tl_run_passes(TlPassCx *cx, TlFunc *f, const char *list)
-{
-   while (*list) {
-      size_t len = strcspn(list, ",");
-      bool progress = false;
-      if (len && !run_named(cx, f, list, len, &progress))
+   bool progress;
+   while (*ids != TL_PASS_END)
+      if (!run_row(cx, f, &passes[*ids++], &progress))
          return false;
-      list += len + (list[len] == ',');
-   }
    return true;
 }
 
 bool
-tl_run_passes_to_fixed_point(TlPassCx *cx, TlFunc *f, const TlPassId *ids, unsigned num,
-                             unsigned max_rounds)
+tl_run_passes_to_fixed_point(TlPassCx *cx, TlFunc *f, const TlPassId *ids, unsigned max_rounds)
 {
-   for (unsigned round = 0; round < max_rounds; round++) {
-      bool any = false;
-      for (unsigned i = 0; i < num; i++) {
+   bool any = true;
+   for (unsigned round = 0; any && round < max_rounds; round++) {
+      any = false;
+      for (const TlPassId *id = ids; *id != TL_PASS_END; id++) {
          bool progress = false;
-         if (!run_row(cx, f, &passes[ids[i]], &progress))
+         if (!run_row(cx, f, &passes[*id], &progress))
             return false;
          any |= progress;
       }
-      if (!any)
-         return true;
+   }
+   return true;
+}
+
+static TlPassId
+find_pass(const char *name, size_t len)
+{
+   unsigned id = 0;
+   while (id < TL_PASS_COUNT &&
+          (strlen(passes[id].name) != len || memcmp(passes[id].name, name, len) != 0))
+      id++;
+   return (TlPassId)id;
+}
+
+TlPassId
+tl_pass_named(const char *name)
+{
+   return find_pass(name, strlen(name));
+}
+
+bool
+tl_run_named_passes(TlPassCx *cx, TlFunc *f, const char *list)
+{
+   for (; *list; list += *list == ',') {
+      size_t len = strcspn(list, ",");
+      const TlPassId ids[] = {find_pass(list, len), TL_PASS_END};
+      if (len && ids[0] == TL_PASS_END) {
+         tl_report(cx->diags, E0362, f->range, (int)(len > 60 ? 60 : len), list);
+         cx->failed = true;
+         return false;
+      }
+      if (!tl_run_passes(cx, f, ids))
+         return false;
+      list += len;
    }
    return true;
 }

@@ -1,7 +1,7 @@
 /* Passes: one pass, one file, one function of the same name.
  *    bool tl_pass_<file>(TlPassCx *cx, TlFunc *f)      true only if something changed
  * passes.def lists every pass (state in, state out, one line of doc); pipeline.c holds the order;
- * manager.c runs, verifies (debug builds, or cx->verify_each), prints and times. */
+ * manager.c runs, verifies, prints and times; it alone changes a function's state. */
 #ifndef TL_PASSES_PASS_H
 #define TL_PASSES_PASS_H
 
@@ -16,10 +16,10 @@ typedef struct TlPassTime {
 typedef struct TlPassCx {
    TlArena *scratch; /* reset by the manager after each pass */
    TlSources *sources;
-   TlDiags *diags;         /* located late errors and remarks (cx->module's are the same) */
-   const TlTarget *target; /* NULL in target-free passes */
-   bool verify_each;
-   const char *print_after;                                       /* pass name, "all" or NULL */
+   TlDiags *diags;          /* located late errors and remarks (cx->module's are the same) */
+   const TlTarget *target;  /* NULL in target-free passes */
+   bool verify_each;        /* also after passes that say they changed nothing */
+   const char *print_after; /* pass name, "all" or NULL */
    void (*print)(void *user, const char *pass, const char *text); /* receives printed IR */
    void *print_user;
    const char *remarks; /* "layout", "all", ... or NULL */
@@ -30,19 +30,22 @@ typedef struct TlPassCx {
 typedef enum TlPassId {
 #define TL_PASS(name, state_in, state_out, doc) TL_PASS_##name,
 #include "passes/passes.def"
-   TL_PASS_COUNT
+   TL_PASS_COUNT,
+   TL_PASS_END = TL_PASS_COUNT /* of a list of passes */
 } TlPassId;
 
 #define TL_PASS(name, state_in, state_out, doc) bool tl_pass_##name(TlPassCx *cx, TlFunc *f);
 #include "passes/passes.def"
 
-/* Runs one pass by name; false if there is no such pass, the state does not fit or it failed. */
-bool tl_run_pass(TlPassCx *cx, TlFunc *f, const char *name);
-/* "a,b,c": stops at the first failure. */
-bool tl_run_passes(TlPassCx *cx, TlFunc *f, const char *list);
-/* The passes in turn, round after round until none changes anything. */
-bool tl_run_passes_to_fixed_point(TlPassCx *cx, TlFunc *f, const TlPassId *ids, unsigned num,
+/* The pass of this name; TL_PASS_END: there is none. */
+TlPassId tl_pass_named(const char *name);
+/* The passes up to TL_PASS_END in turn; false at the first that fails or needs another state. */
+bool tl_run_passes(TlPassCx *cx, TlFunc *f, const TlPassId *ids);
+/* The same, round after round until none changes anything. */
+bool tl_run_passes_to_fixed_point(TlPassCx *cx, TlFunc *f, const TlPassId *ids,
                                   unsigned max_rounds);
+/* "a,b,c", as somebody wrote it; false also where a pass has another name. */
+bool tl_run_named_passes(TlPassCx *cx, TlFunc *f, const char *list);
 /* The whole order, readable in pipeline.c. */
 bool tl_pipeline_typed(TlPassCx *cx, TlFunc *f);   /* clean-up of TYPED IR */
 bool tl_pipeline_laid(TlPassCx *cx, TlFunc *f);    /* TYPED -> LAID for cx->target */

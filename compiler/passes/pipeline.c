@@ -2,20 +2,26 @@
 #include "passes/pass.h"
 #include "passes/remark.h"
 
+static const TlPassId clean_up[] = {TL_PASS_fold, TL_PASS_cse, TL_PASS_licm, TL_PASS_dce,
+                                    TL_PASS_END};
+
 bool
 tl_pipeline_typed(TlPassCx *cx, TlFunc *f)
 {
-   static const TlPassId clean_up[] = {TL_PASS_fold, TL_PASS_cse, TL_PASS_licm, TL_PASS_dce};
-   return tl_run_passes_to_fixed_point(cx, f, clean_up, 4, 4);
+   return tl_run_passes_to_fixed_point(cx, f, clean_up, 4);
 }
 
 bool
 tl_pipeline_laid(TlPassCx *cx, TlFunc *f)
 {
-   static const TlPassId clean_up[] = {TL_PASS_elide_converts, TL_PASS_cse, TL_PASS_dce};
-   if (!tl_run_passes(cx, f, "fold_dot_add,scalarize_steps,dce,place_layouts") ||
-       !tl_run_passes_to_fixed_point(cx, f, clean_up, 3, 3) ||
-       !tl_run_passes(cx, f, "pipeline_loops,elide_converts,cse,dce"))
+   static const TlPassId place[] = {TL_PASS_fold_dot_add, TL_PASS_scalarize_steps, TL_PASS_dce,
+                                    TL_PASS_place_layouts, TL_PASS_END};
+   static const TlPassId converts[] = {TL_PASS_elide_converts, TL_PASS_cse, TL_PASS_dce,
+                                       TL_PASS_END};
+   static const TlPassId pipeline[] = {TL_PASS_pipeline_loops, TL_PASS_elide_converts, TL_PASS_cse,
+                                       TL_PASS_dce, TL_PASS_END};
+   if (!tl_run_passes(cx, f, place) || !tl_run_passes_to_fixed_point(cx, f, converts, 3) ||
+       !tl_run_passes(cx, f, pipeline))
       return false;
    tl_remark_conversions(cx, f);
    return !cx->failed;
@@ -24,8 +30,10 @@ tl_pipeline_laid(TlPassCx *cx, TlFunc *f)
 bool
 tl_pipeline_lowered(TlPassCx *cx, TlFunc *f)
 {
-   static const TlPassId clean_up[] = {TL_PASS_fold, TL_PASS_cse, TL_PASS_licm, TL_PASS_dce};
-   return tl_run_passes(cx, f, "lower,dce,split_addresses,trim_registers") &&
-          tl_run_passes_to_fixed_point(cx, f, clean_up, 4, 2) &&
-          tl_run_passes(cx, f, "join_pointers,dce,rotate_loops,insert_barriers");
+   static const TlPassId lower[] = {TL_PASS_lower, TL_PASS_dce, TL_PASS_split_addresses,
+                                    TL_PASS_trim_registers, TL_PASS_END};
+   static const TlPassId finish[] = {TL_PASS_join_pointers, TL_PASS_dce, TL_PASS_rotate_loops,
+                                     TL_PASS_insert_barriers, TL_PASS_END};
+   return tl_run_passes(cx, f, lower) && tl_run_passes_to_fixed_point(cx, f, clean_up, 2) &&
+          tl_run_passes(cx, f, finish);
 }

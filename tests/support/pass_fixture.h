@@ -25,11 +25,11 @@ check_passes(const char *passes, const char *before, const char *after)
    TlArena *scratch = tl_arena_new(&x.mem);
    TlFunc *f = ir_must_read(&x, tl_arena_printf(x.arena, "%s%s   return\n}\n", head, before));
    TlPassCx cx = pass_context(&x, scratch);
-   if (!tl_run_passes(&cx, f, passes))
+   if (!tl_run_named_passes(&cx, f, passes))
       fail_msg("%s", ir_messages(&x));
    const char *got = ir_print(&x, x.module);
    assert_string_equal(got, tl_arena_printf(x.arena, "%s%s   return\n}\n", head, after));
-   assert_true(tl_run_passes(&cx, f, passes));
+   assert_true(tl_run_named_passes(&cx, f, passes));
    assert_string_equal(ir_print(&x, x.module), got);
    tl_arena_free(scratch);
    ir_close(&x);

@@ -366,6 +366,5 @@ tl_pass_lower(TlPassCx *pass, TlFunc *f)
    start_body(&cx, f, old);
    tl_lower_block(&cx, old);
    splice_entry(&cx, f);
-   f->state = TL_STATE_LOWERED;
    return true;
 }

@@ -704,7 +704,6 @@ tl_pass_place_layouts(TlPassCx *cx, TlFunc *f)
    decide(&d);
    tl_place_assign(p, d.ops.data, d.ops.len);
    rewrite_all(&d);
-   f->state = TL_STATE_LAID;
    if (cx->target)
       f->target = cx->target->arch;
    if (!check_registers(&d, f->body->block))

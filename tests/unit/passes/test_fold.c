@@ -218,7 +218,7 @@ meaning_is_kept(const char *passes, uint64_t first_seed, unsigned num)
       TlFunc *f = gen_ir_func(x.module, seed, (GenOptions){.num_ops = 60});
       run_all(&x, f, before, seed);
       TlPassCx cx = pass_context(&x, scratch);
-      bool ok = passes ? tl_run_passes(&cx, f, passes) : tl_pipeline_typed(&cx, f);
+      bool ok = passes ? tl_run_named_passes(&cx, f, passes) : tl_pipeline_typed(&cx, f);
       if (!ok)
          fail_msg("seed %llu: %s", (unsigned long long)seed, ir_messages(&x));
       run_all(&x, f, after, seed);
