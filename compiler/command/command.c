@@ -201,7 +201,6 @@ tl_cmd_options(TlCommand *c, TilecCompileOptions *o, TlCompileExtra *extra)
    *extra = (TlCompileExtra){.passes = tl_option(cl, TL_OPT_PASSES),
                              .print_after = tl_option(cl, TL_OPT_PRINT_AFTER),
                              .verify_each = tl_option(cl, TL_OPT_VERIFY_EACH) != NULL,
-                             .time_passes = tl_option(cl, TL_OPT_STATS) != NULL,
                              .print = print_pass};
    o->file = cl->operands.len ? cl->operands.data[0] : NULL;
    o->kernel = tl_option(cl, TL_OPT_KERNEL);
@@ -293,8 +292,10 @@ bool
 tl_cmd_extras(TlCommand *c, TlCompilation *comp, const char *stem)
 {
    if (tl_option(&c->cl, TL_OPT_STATS)) {
-      for (size_t i = 0; i < comp->times.len; i++)
-         fprintf(stderr, "%8.3f ms  %s\n", comp->times.data[i].ms, comp->times.data[i].name);
+      for (size_t i = 0; i < comp->passes.times.len; i++) {
+         const TlPassTime *t = &comp->passes.times.data[i];
+         fprintf(stderr, "%8.3f ms  %s\n", t->ms, t->name);
+      }
       fprintf(stderr, "%8.1f KiB memory of tilec\n", (double)comp->mem.peak_bytes / 1024);
       if (comp->func && comp->func->state == TL_STATE_LOWERED)
          fprintf(stderr, "%8u bytes of shared memory, %u threads\n", comp->func->shared_bytes,

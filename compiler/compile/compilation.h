@@ -18,6 +18,7 @@ typedef struct TlEntrySpec {
 
 typedef struct TlEntry {
    TlFunc *func;       /* in the last state reached; its name is the symbol */
+   TlFunc *typed;      /* kept for the CPU executor and the record; NULL: read in a later state */
    const char *kernel; /* name in the source */
 } TlEntry;
 
@@ -28,7 +29,6 @@ typedef struct TlCompileExtra {
    const char *passes;      /* run exactly these on an IR file, then print */
    const char *print_after; /* pass name or "all" */
    bool verify_each;        /* IR verifier after every pass, LLVM's verifier */
-   bool time_passes;
    void (*print)(void *user, const char *pass, const char *text);
    void *print_user;
    uint32_t max_errors;       /* 0 = 20 */
@@ -45,12 +45,13 @@ typedef struct TlCompilation {
    TlDiags diags;
    TlTypes *types;
    TlModule *module;
-   TlSema *sema;                /* NULL for .tir files */
+   TlAstModule *ast;            /* of the main source; NULL for .tir files */
+   TlSema *sema;                /* likewise */
    uint32_t file;               /* the main source */
    TL_VEC(TlEntry) entries;     /* at least one from TYPED on */
    TlFunc *func;                /* of the first entry, in the last state reached */
-   TlFunc *typed;               /* its kept copy for the CPU executor */
    TL_VEC(TilecImport) imports; /* files that imports led to, found or not */
+   TlPassCx passes;             /* with their times */
    const TlTarget *target;
    uint32_t ptx_version; /* of the PTX made, 0 before */
    const char *text[TILEC_STAGE_COUNT];
@@ -59,7 +60,6 @@ typedef struct TlCompilation {
    TilecImageInfo info;
    const char *json; /* metadata, NULL until made */
    size_t json_len;
-   TL_VEC(TlPassTime) times;
    char error[512]; /* detail of a failure that is no diagnostic */
 } TlCompilation;
 
@@ -67,7 +67,7 @@ typedef struct TlCompilation {
 TilecStatus tl_compilation_init(TlCompilation *comp, const TilecAllocator *allocator,
                                 const TlCompileExtra *extra);
 void tl_compilation_free(TlCompilation *comp);
-/* Compiles; diagnostics stay in comp->diags. */
+/* The sequence of compile.c; diagnostics stay in comp->diags. */
 TilecStatus tl_compile(TlCompilation *comp, const TilecCompileOptions *options,
                        const TlCompileExtra *extra);
 /* Parses and loads names only: comp->sema can list its kernels. */

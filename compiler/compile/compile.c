@@ -1,8 +1,9 @@
-/* The whole compiler in one visible sequence: read, parse, type, lay out, lower, generate.
+/* The whole compiler in one visible sequence: compile(), at the end.
  * Out of memory anywhere below jumps back to the entry points here. */
 #include "compile/compilation.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,8 @@ typedef struct Run {
    const TilecCompileOptions *options;
    const TlCompileExtra *extra;
    TilecStage stop;
-   double deadline; /* seconds, monotonic */
+   double deadline;    /* seconds, monotonic */
+   TilecStatus status; /* of the stages so far */
 } Run;
 
 static double
@@ -78,13 +80,66 @@ tl_compilation_free(TlCompilation *comp)
    comp->scratch = comp->arena = NULL;
 }
 
-static TilecStatus
-fail(TlCompilation *comp, TilecStatus status, const char *format, const char *detail)
+static TilecStatus __attribute__((format(printf, 3, 4)))
+fail(TlCompilation *comp, TilecStatus status, const char *format, ...)
 {
-   snprintf(comp->error, sizeof comp->error, format, detail);
+   va_list args;
+   va_start(args, format);
+   vsnprintf(comp->error, sizeof comp->error, format, args);
+   va_end(args);
    return status;
 }
 
+/* Errors among the diagnostics fail the stage that reported them. */
+static TilecStatus
+diagnosed(const TlCompilation *comp)
+{
+   return comp->diags.num_errors ? TILEC_BAD_SOURCE : TILEC_OK;
+}
+
+/* A part of the compiler gave up: it has said why, or it has a bug. */
+static TilecStatus
+gave_up(const TlCompilation *comp)
+{
+   return comp->diags.num_errors ? TILEC_BAD_SOURCE : TILEC_INTERNAL;
+}
+
+/* The deadline and the caller's cancel flag, looked at between stages and entries. */
+static bool
+is_cancelled(const Run *r)
+{
+   return (r->options->cancel && *r->options->cancel) || now_seconds() > r->deadline;
+}
+
+/* ---- texts of stages ---- */
+static bool
+wants(const Run *r, TilecStage stage)
+{
+   return r->stop == stage || (r->options->keep_stages & TILEC_STAGE_BIT(stage)) != 0;
+}
+
+static void
+keep_text(Run *r, TilecStage stage, const char *text, size_t len)
+{
+   r->comp->text[stage] = text ? text : "";
+   r->comp->text_len[stage] = len;
+   r->comp->last = stage;
+}
+
+static void
+keep_ir(Run *r, TilecStage stage, const TlFunc *f)
+{
+   if (!wants(r, stage))
+      return;
+   TlSb sb;
+   tl_sb_init(&sb, r->comp->arena);
+   if (r->comp->text[stage]) /* of the entries before this one */
+      tl_sb_mem(&sb, r->comp->text[stage], r->comp->text_len[stage]);
+   tl_print_func(f, r->options->debug_info ? r->comp->sources : NULL, &sb);
+   keep_text(r, stage, sb.data, sb.len);
+}
+
+/* ---- bytes ---- */
 bool
 tl_read_file(TlArena *arena, const char *path, const char **text, size_t *len, const char **why)
 {
@@ -137,107 +192,74 @@ import_file(void *user, TlArena *arena, const char *path, size_t *len)
 }
 
 static TilecStatus
-read_source(TlCompilation *comp, const TilecCompileOptions *o)
+read_source(Run *r)
 {
+   TlCompilation *comp = r->comp;
+   const TilecCompileOptions *o = r->options;
    const char *text = o->source, *why = "";
    size_t len =
       o->source ? (o->source_bytes == TILEC_STRLEN ? strlen(o->source) : o->source_bytes) : 0;
    const char *name = o->file ? o->file : "<source>";
    if (!o->source && !o->file)
-      return fail(comp, TILEC_BAD_ARGUMENT, "%s", "neither a file nor a source text was given");
-   if (!o->source && !tl_read_file(comp->arena, o->file, &text, &len, &why)) {
-      snprintf(comp->error, sizeof comp->error, "cannot read '%s': %s", o->file, why);
-      return TILEC_IO;
-   }
+      return fail(comp, TILEC_BAD_ARGUMENT, "neither a file nor a source text was given");
+   if (!o->source && !tl_read_file(comp->arena, o->file, &text, &len, &why))
+      return fail(comp, TILEC_IO, "cannot read '%s': %s", o->file, why);
    if (len > TL_MAX_SOURCE_BYTES)
       return fail(comp, TILEC_LIMIT, "%s: the source is larger than 16 MiB", name);
    comp->file = tl_sources_add(comp->sources, name, text, len);
    return TILEC_OK;
 }
 
-static void
-keep_text(Run *r, TilecStage stage, const TlSb *sb)
+/* ---- tokens, AST, names ---- */
+static TlParseCx
+parse_context(TlCompilation *comp)
 {
-   r->comp->text[stage] = sb->data ? sb->data : "";
-   r->comp->text_len[stage] = sb->len;
-   r->comp->last = stage;
+   return (TlParseCx){comp->arena, comp->strings, comp->sources, &comp->diags};
 }
 
-static bool
-wants(const Run *r, TilecStage stage)
+/* For their text alone: the parser scans by itself. */
+static TilecStatus
+scan(Run *r)
 {
-   return r->stop == stage || (r->options->keep_stages & TILEC_STAGE_BIT(stage)) != 0;
-}
-
-/* The deadline and the caller's cancel flag, looked at between stages. */
-static bool
-is_cancelled(const Run *r)
-{
-   return (r->options->cancel && *r->options->cancel) || now_seconds() > r->deadline;
-}
-
-static void
-keep_ir(Run *r, TilecStage stage)
-{
-   if (!wants(r, stage))
-      return;
+   TlParseCx px = parse_context(r->comp);
    TlSb sb;
+   if (!wants(r, TILEC_STAGE_TOKENS))
+      return TILEC_OK;
    tl_sb_init(&sb, r->comp->arena);
-   if (r->comp->text[stage]) /* of the entries before this one */
-      tl_sb_mem(&sb, r->comp->text[stage], r->comp->text_len[stage]);
-   tl_print_func(r->comp->func, r->options->debug_info ? r->comp->sources : NULL, &sb);
-   keep_text(r, stage, &sb);
+   tl_print_tokens(&px, r->comp->file, &sb);
+   keep_text(r, TILEC_STAGE_TOKENS, sb.data, sb.len);
+   return diagnosed(r->comp);
 }
 
+/* Errors do not end the compilation yet: loading the names may report more. */
 static TilecStatus
-diagnosed(TlCompilation *comp)
+parse(Run *r)
 {
-   return comp->diags.num_errors ? TILEC_BAD_SOURCE : TILEC_OK;
+   TlParseCx px = parse_context(r->comp);
+   r->comp->ast = tl_parse_file(&px, r->comp->file);
+   if (wants(r, TILEC_STAGE_AST)) {
+      TlSb sb;
+      tl_sb_init(&sb, r->comp->arena);
+      tl_ast_print(r->comp->sources, &r->comp->ast->node, false, &sb);
+      keep_text(r, TILEC_STAGE_AST, sb.data, sb.len);
+   }
+   return r->stop == TILEC_STAGE_AST ? diagnosed(r->comp) : TILEC_OK;
 }
 
-/* Tokens and AST need no names or types. */
 static TilecStatus
-syntax_stages(Run *r)
+load_names(Run *r)
 {
    TlCompilation *comp = r->comp;
-   TlParseCx px = {comp->arena, comp->strings, comp->sources, &comp->diags};
-   TlSb sb;
-   if (wants(r, TILEC_STAGE_TOKENS)) {
-      tl_sb_init(&sb, comp->arena);
-      tl_print_tokens(&px, comp->file, &sb);
-      keep_text(r, TILEC_STAGE_TOKENS, &sb);
-   }
-   if (r->stop == TILEC_STAGE_TOKENS)
-      return diagnosed(comp);
-   if (wants(r, TILEC_STAGE_AST)) {
-      TlAstModule *m = tl_parse_file(&px, comp->file);
-      tl_sb_init(&sb, comp->arena);
-      tl_ast_print(comp->sources, &m->node, false, &sb);
-      keep_text(r, TILEC_STAGE_AST, &sb);
-   }
-   return diagnosed(comp);
-}
-
-static TlSemaOptions
-sema_options(TlCompilation *comp, const TilecCompileOptions *o)
-{
-   return (TlSemaOptions){.user = comp,
-                          .include_dirs = o->include_dirs,
-                          .num_include_dirs = o->num_include_dirs,
-                          .read_file = import_file};
-}
-
-static TilecStatus
-load_names(TlCompilation *comp, const TilecCompileOptions *o)
-{
-   TlSemaOptions so = sema_options(comp, o);
+   const TlSemaOptions so = {.user = comp,
+                             .include_dirs = r->options->include_dirs,
+                             .num_include_dirs = r->options->num_include_dirs,
+                             .read_file = import_file};
    comp->sema =
       tl_sema_new(comp->arena, comp->strings, comp->sources, &comp->diags, comp->module, &so);
-   if (!tl_sema_load(comp->sema, comp->file))
-      return comp->diags.num_errors ? TILEC_BAD_SOURCE : TILEC_INTERNAL;
-   return diagnosed(comp);
+   return tl_sema_load(comp->sema, comp->ast) ? diagnosed(comp) : gave_up(comp);
 }
 
+/* ---- TYPED ---- */
 TlSpecialization
 tl_specialization_for(TlCompilation *comp, const TilecCompileOptions *o)
 {
@@ -295,15 +317,14 @@ symbol_for(TlCompilation *comp, const char *kernel)
 }
 
 static TilecStatus
-type_entry(Run *r, TlSpecialization *spec, const TlEntrySpec *entry)
+type_entry(TlCompilation *comp, TlSpecialization *spec, const TlEntrySpec *entry)
 {
-   TlCompilation *comp = r->comp;
    spec->kernel = entry->kernel;
    spec->signature = entry->signature;
    TlFunc *f = tl_sema_compile(comp->sema, spec);
    if (!f)
-      return comp->diags.num_errors ? TILEC_BAD_SOURCE : TILEC_INTERNAL;
-   TlEntry made = {f, f->name};
+      return gave_up(comp);
+   TlEntry made = {.func = f, .kernel = f->name};
    f->name = symbol_for(comp, f->name);
    tl_vec_push(comp->arena, &comp->entries, made);
    return TILEC_OK;
@@ -312,23 +333,24 @@ type_entry(Run *r, TlSpecialization *spec, const TlEntrySpec *entry)
 static TilecStatus
 type_kernels(Run *r)
 {
-   TlCompilation *comp = r->comp;
    const TilecCompileOptions *o = r->options;
-   TilecStatus status = load_names(comp, o);
+   TlSpecialization spec = tl_specialization_for(r->comp, o);
+   const TlEntrySpec asked = {o->kernel, o->signature}, *specs = &asked;
+   size_t num = 1;
+   if (r->extra->num_entries) {
+      specs = r->extra->entries;
+      num = r->extra->num_entries;
+   }
+   TilecStatus status = TILEC_OK;
+   for (size_t i = 0; status == TILEC_OK && i < num; i++)
+      status = type_entry(r->comp, &spec, &specs[i]);
    if (status != TILEC_OK)
       return status;
-   TlSpecialization spec = tl_specialization_for(comp, o);
-   const TlEntrySpec asked = {o->kernel, o->signature};
-   bool many = r->extra && r->extra->num_entries;
-   const TlEntrySpec *specs = many ? r->extra->entries : &asked;
-   for (size_t i = 0; status == TILEC_OK && i < (many ? r->extra->num_entries : 1); i++)
-      status = type_entry(r, &spec, &specs[i]);
-   if (status != TILEC_OK)
-      return status;
-   comp->func = comp->entries.data[0].func;
-   return diagnosed(comp);
+   r->comp->func = r->comp->entries.data[0].func;
+   return diagnosed(r->comp);
 }
 
+/* ---- IR text ---- */
 static bool
 is_loaded(const TlCompilation *comp, const char *name)
 {
@@ -368,13 +390,12 @@ unknown_arch(TlCompilation *comp, const char *arch)
    tl_sb_init(&known, comp->arena);
    for (unsigned i = 0; tl_target_at(i); i++)
       tl_sb_printf(&known, "%s%s", i ? ", " : "", tl_target_at(i)->arch);
-   snprintf(comp->error, sizeof comp->error, "unknown architecture '%s'; tilec knows %s", arch,
-            tl_sb_cstr(&known));
-   return TILEC_BAD_TARGET;
+   return fail(comp, TILEC_BAD_TARGET, "unknown architecture '%s'; tilec knows %s", arch,
+               tl_sb_cstr(&known));
 }
 
 static TilecStatus
-choose_target(TlCompilation *comp, const char *arch, uint32_t ptx_version)
+set_target(TlCompilation *comp, const char *arch, uint32_t ptx_version)
 {
    const TlTarget *known = tl_target_find(arch);
    if (!known)
@@ -386,8 +407,15 @@ choose_target(TlCompilation *comp, const char *arch, uint32_t ptx_version)
    *target = *known;
    if (ptx_version)
       target->max_ptx = ptx_version;
-   comp->target = target;
+   comp->target = comp->passes.target = target;
    return TILEC_OK;
+}
+
+static TilecStatus
+choose_target(Run *r)
+{
+   return set_target(r->comp, r->options->arch ? r->options->arch : "sm_90a",
+                     r->options->ptx_version);
 }
 
 /* IR text with layouts names the target that they were chosen for. */
@@ -398,12 +426,10 @@ target_of_text(Run *r)
    const char *arch = comp->func->target;
    if (!arch || strcmp(arch, comp->target->arch) == 0)
       return TILEC_OK;
-   if (r->options->arch && tl_target_find(arch)) {
-      snprintf(comp->error, sizeof comp->error, "'%s' was made for %s; asked for is %s",
-               comp->func->name, arch, comp->target->arch);
-      return TILEC_BAD_TARGET;
-   }
-   return choose_target(comp, arch, r->options->ptx_version);
+   if (r->options->arch && tl_target_find(arch))
+      return fail(comp, TILEC_BAD_TARGET, "'%s' was made for %s; asked for is %s", comp->func->name,
+                  arch, comp->target->arch);
+   return set_target(comp, arch, r->options->ptx_version);
 }
 
 static TilecStatus
@@ -417,39 +443,81 @@ read_ir(Run *r)
       if (!comp->func && (!r->options->kernel || strcmp(f->name, r->options->kernel) == 0))
          comp->func = f;
    if (comp->func) {
-      tl_vec_push(comp->arena, &comp->entries, (TlEntry){comp->func, comp->func->name});
+      tl_vec_push(comp->arena, &comp->entries,
+                  (TlEntry){.func = comp->func, .kernel = comp->func->name});
       return target_of_text(r);
    }
    return r->options->kernel
              ? fail(comp, TILEC_NOT_FOUND, "the file has no function '%s'", r->options->kernel)
-             : fail(comp, TILEC_NOT_FOUND, "the file has no function%s", "");
+             : fail(comp, TILEC_NOT_FOUND, "the file has no function");
 }
 
-static TlPassCx
-pass_context(Run *r)
+/* ---- passes ---- */
+typedef bool Pipeline(TlPassCx *cx, TlFunc *f);
+
+/* Takes every entry in one state to another; the text of the state reached is the stage's. */
+static TilecStatus
+run_pipeline(Run *r, TilecStage stage, TlState from, Pipeline *pipeline, TlState to)
 {
    TlCompilation *comp = r->comp;
-   TlPassCx cx = {.scratch = comp->scratch,
-                  .sources = comp->sources,
-                  .diags = &comp->diags,
-                  .target = comp->target,
-                  .remarks = r->options->remarks};
-   if (r->extra) {
-      cx.verify_each = r->extra->verify_each;
-      cx.print_after = r->extra->print_after;
-      cx.print = r->extra->print;
-      cx.print_user = r->extra->print_user;
+   for (size_t i = 0; i < comp->entries.len; i++) {
+      TlFunc *f = comp->entries.data[i].func;
+      if (is_cancelled(r))
+         return TILEC_CANCELLED;
+      if (f->state == from && !pipeline(&comp->passes, f))
+         return gave_up(comp);
+      if (f->state == to)
+         keep_ir(r, stage, f);
    }
-   return cx;
+   return diagnosed(comp);
 }
 
 static TilecStatus
-pass_failure(TlCompilation *comp)
+clean_up(Run *r)
 {
-   return comp->diags.num_errors ? TILEC_BAD_SOURCE
-                                 : fail(comp, TILEC_INTERNAL, "a pass failed%s", "");
+   TlCompilation *comp = r->comp;
+   TilecStatus status =
+      run_pipeline(r, TILEC_STAGE_IR, TL_STATE_TYPED, tl_pipeline_typed, TL_STATE_TYPED);
+   for (size_t i = 0; status == TILEC_OK && i < comp->entries.len; i++) {
+      TlEntry *e = &comp->entries.data[i];
+      if (e->func->state == TL_STATE_TYPED)
+         e->typed = r->stop == TILEC_STAGE_IR ? e->func : tl_func_clone(e->func);
+   }
+   return status;
 }
 
+static TilecStatus
+place(Run *r)
+{
+   return run_pipeline(r, TILEC_STAGE_LAID, TL_STATE_TYPED, tl_pipeline_laid, TL_STATE_LAID);
+}
+
+static TilecStatus
+lower(Run *r)
+{
+   return run_pipeline(r, TILEC_STAGE_LOWERED, TL_STATE_LAID, tl_pipeline_lowered,
+                       TL_STATE_LOWERED);
+}
+
+/* The command's --passes: these instead of all stages after. */
+static TilecStatus
+run_asked_passes(Run *r)
+{
+   TlCompilation *comp = r->comp;
+   const char *asked = r->extra->passes;
+   if (!asked)
+      return TILEC_OK;
+   for (size_t i = 0; i < comp->entries.len; i++) {
+      TlFunc *f = comp->entries.data[i].func;
+      if (!tl_run_named_passes(&comp->passes, f, asked))
+         return gave_up(comp);
+      keep_ir(r, r->stop, f);
+   }
+   r->stop = TILEC_STAGE_AST;
+   return diagnosed(comp);
+}
+
+/* ---- code ---- */
 static TilecStatus
 generate(Run *r)
 {
@@ -459,118 +527,75 @@ generate(Run *r)
                      .opt_level = o->opt == TILEC_OPT_DEFAULT ? 3 : (unsigned)o->opt - 1,
                      .line_info = o->debug_info,
                      .want_llvm = wants(r, TILEC_STAGE_LLVM),
-                     .verify = r->extra && r->extra->verify_each};
+                     .verify = r->extra->verify_each};
    TlCgResult result;
    TlFunc **funcs = tl_new_array(comp->arena, TlFunc *, comp->entries.len);
    for (size_t i = 0; i < comp->entries.len; i++)
       funcs[i] = comp->entries.data[i].func;
    if (!tl_codegen(comp->arena, funcs, (unsigned)comp->entries.len, comp->sources, &comp->diags,
                    &co, &result))
-      return comp->diags.num_errors ? TILEC_BAD_SOURCE : TILEC_INTERNAL;
-   if (result.llvm) {
-      comp->text[TILEC_STAGE_LLVM] = result.llvm;
-      comp->text_len[TILEC_STAGE_LLVM] = strlen(result.llvm);
-      comp->last = TILEC_STAGE_LLVM;
+      return gave_up(comp);
+   if (result.llvm)
+      keep_text(r, TILEC_STAGE_LLVM, result.llvm, strlen(result.llvm));
+   if (r->stop > TILEC_STAGE_LLVM) {
+      comp->ptx_version = result.ptx_version;
+      keep_text(r, TILEC_STAGE_PTX, result.ptx, result.ptx_len);
    }
-   if (r->stop == TILEC_STAGE_LLVM)
-      return TILEC_OK;
-   comp->ptx_version = result.ptx_version;
-   comp->text[TILEC_STAGE_PTX] = result.ptx;
-   comp->text_len[TILEC_STAGE_PTX] = result.ptx_len;
-   comp->last = TILEC_STAGE_PTX;
-   return TILEC_OK;
-}
-
-/* comp->func from whatever state to the stage asked for, LOWERED at most. */
-static TilecStatus
-lower_entry(Run *r, TlPassCx *cx)
-{
-   TlCompilation *comp = r->comp;
-   if (r->extra && r->extra->passes) {
-      if (!tl_run_named_passes(cx, comp->func, r->extra->passes))
-         return comp->diags.num_errors
-                   ? TILEC_BAD_SOURCE
-                   : fail(comp, TILEC_BAD_ARGUMENT,
-                          "the passes '%s' cannot be run: an unknown name, or the "
-                          "IR is in another state",
-                          r->extra->passes);
-      keep_ir(r, r->stop);
-      return diagnosed(comp);
-   }
-   if (comp->func->state == TL_STATE_TYPED) {
-      if (!tl_pipeline_typed(cx, comp->func))
-         return pass_failure(comp);
-      keep_ir(r, TILEC_STAGE_IR);
-      comp->typed = r->stop <= TILEC_STAGE_IR ? comp->func : tl_func_clone(comp->func);
-      if (r->stop <= TILEC_STAGE_IR)
-         return diagnosed(comp);
-      if (is_cancelled(r))
-         return TILEC_CANCELLED;
-      if (!tl_pipeline_laid(cx, comp->func))
-         return pass_failure(comp);
-   }
-   if (comp->func->state == TL_STATE_LAID) {
-      keep_ir(r, TILEC_STAGE_LAID);
-      if (r->stop <= TILEC_STAGE_LAID)
-         return diagnosed(comp);
-      if (is_cancelled(r))
-         return TILEC_CANCELLED;
-      if (!tl_pipeline_lowered(cx, comp->func))
-         return pass_failure(comp);
-   }
-   keep_ir(r, TILEC_STAGE_LOWERED);
    return diagnosed(comp);
 }
 
+/* The launch record, where anything was compiled. */
 static TilecStatus
-back_end(Run *r)
+describe(Run *r)
 {
    TlCompilation *comp = r->comp;
-   TlPassCx cx = pass_context(r);
-   TlFunc *first_typed = NULL;
-   TilecStatus status = TILEC_OK;
-   for (size_t i = 0; status == TILEC_OK && i < comp->entries.len; i++) {
-      comp->func = comp->entries.data[i].func;
-      status = is_cancelled(r) ? TILEC_CANCELLED : lower_entry(r, &cx);
-      if (i == 0)
-         first_typed = comp->typed;
-   }
-   comp->func = comp->entries.data[0].func;
-   comp->typed = first_typed;
-   for (size_t i = 0; i < cx.times.len; i++)
-      tl_vec_push(comp->arena, &comp->times, cx.times.data[i]);
-   if (status != TILEC_OK || r->stop <= TILEC_STAGE_LOWERED || (r->extra && r->extra->passes))
-      return status;
-   if (is_cancelled(r))
-      return TILEC_CANCELLED;
-   status = generate(r);
-   return status == TILEC_OK ? diagnosed(comp) : status;
+   if (!comp->entries.len)
+      return TILEC_OK;
+   /* A finished program is read by many threads: nothing may be filled in lazily later. */
+   for (uint32_t i = 1; tl_source(comp->sources, i); i++)
+      tl_source_line_col(comp->sources, i, 0);
+   return tl_describe(comp, r->options) ? TILEC_OK : TILEC_INTERNAL;
+}
+
+/* ---- the sequence ---- */
+/* Runs a stage, unless one before it failed, was the last asked for, or took too long. */
+static void
+run(Run *r, TilecStage stage, TilecStatus (*f)(Run *r))
+{
+   if (r->status == TILEC_OK && stage <= r->stop)
+      r->status = is_cancelled(r) ? TILEC_CANCELLED : f(r);
 }
 
 static TilecStatus
 compile(Run *r)
 {
-   TlCompilation *comp = r->comp;
-   const TilecCompileOptions *o = r->options;
+   run(r, TILEC_STAGE_DEFAULT, choose_target);
+   run(r, TILEC_STAGE_DEFAULT, read_source); /* a file, or text of the caller, to bytes */
+   if (r->options->file && has_suffix(r->options->file, ".tir")) {
+      run(r, TILEC_STAGE_IR, read_ir); /* bytes to IR of any state */
+   } else {
+      run(r, TILEC_STAGE_TOKENS, scan); /* bytes to tokens, where they are asked for */
+      run(r, TILEC_STAGE_AST, parse);   /* bytes to AST */
+      run(r, TILEC_STAGE_IR, load_names);
+      run(r, TILEC_STAGE_IR, type_kernels); /* AST to TYPED, each kernel and signature asked for */
+   }
+   run(r, TILEC_STAGE_IR, run_asked_passes);
+   run(r, TILEC_STAGE_IR, clean_up);   /* TYPED */
+   run(r, TILEC_STAGE_LAID, place);    /* TYPED to LAID */
+   run(r, TILEC_STAGE_LOWERED, lower); /* LAID to LOWERED */
+   run(r, TILEC_STAGE_LLVM, generate); /* LOWERED to LLVM IR to PTX */
+   return r->status == TILEC_OK ? describe(r) : r->status;
+}
+
+static Run
+start(TlCompilation *comp, const TilecCompileOptions *o, const TlCompileExtra *extra)
+{
+   Run r = {.comp = comp, .options = o, .extra = extra};
+   r.stop = o->stop_after == TILEC_STAGE_DEFAULT ? TILEC_STAGE_PTX : o->stop_after;
+   r.deadline = now_seconds() + (o->timeout_ms ? o->timeout_ms : DEFAULT_TIMEOUT_MS) * 1e-3;
+   comp->error[0] = 0;
    comp->diags.warnings_are_errors = o->warnings_are_errors;
-   TilecStatus status = choose_target(comp, o->arch ? o->arch : "sm_90a", o->ptx_version);
-   if (status == TILEC_OK)
-      status = read_source(comp, o);
-   if (status != TILEC_OK)
-      return status;
-   bool is_ir = o->file && has_suffix(o->file, ".tir");
-   if (!is_ir && (status = syntax_stages(r)) != TILEC_OK)
-      return status;
-   if (r->stop <= TILEC_STAGE_AST)
-      return TILEC_OK;
-   if ((status = is_ir ? read_ir(r) : type_kernels(r)) != TILEC_OK)
-      return status;
-   if ((status = back_end(r)) != TILEC_OK)
-      return status;
-   /* A finished program is read by many threads: nothing may be filled in lazily later. */
-   for (uint32_t i = 1; tl_source(comp->sources, i); i++)
-      tl_source_line_col(comp->sources, i, 0);
-   return tl_describe(comp, o) ? TILEC_OK : TILEC_INTERNAL;
+   return r;
 }
 
 TilecStatus
@@ -578,10 +603,15 @@ tl_compile(TlCompilation *comp, const TilecCompileOptions *o, const TlCompileExt
 {
    if (setjmp(comp->oom))
       return TILEC_NO_MEMORY;
-   comp->error[0] = 0;
-   Run r = {.comp = comp, .options = o, .extra = extra};
-   r.stop = o->stop_after == TILEC_STAGE_DEFAULT ? TILEC_STAGE_PTX : o->stop_after;
-   r.deadline = now_seconds() + (o->timeout_ms ? o->timeout_ms : DEFAULT_TIMEOUT_MS) * 1e-3;
+   Run r = start(comp, o, extra);
+   comp->passes = (TlPassCx){.scratch = comp->scratch,
+                             .sources = comp->sources,
+                             .diags = &comp->diags,
+                             .remarks = o->remarks,
+                             .verify_each = extra->verify_each,
+                             .print_after = extra->print_after,
+                             .print = extra->print,
+                             .print_user = extra->print_user};
    return compile(&r);
 }
 
@@ -590,6 +620,10 @@ tl_load_names(TlCompilation *comp, const TilecCompileOptions *o)
 {
    if (setjmp(comp->oom))
       return TILEC_NO_MEMORY;
-   TilecStatus status = read_source(comp, o);
-   return status == TILEC_OK ? load_names(comp, o) : status;
+   Run r = start(comp, o, NULL);
+   r.stop = TILEC_STAGE_IR;
+   run(&r, TILEC_STAGE_DEFAULT, read_source);
+   run(&r, TILEC_STAGE_AST, parse);
+   run(&r, TILEC_STAGE_IR, load_names);
+   return r.status;
 }

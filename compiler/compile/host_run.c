@@ -272,7 +272,7 @@ function_for(const TlCompilation *comp, TilecHostMode mode, const char **why)
    *why = NULL;
    if (mode == TILEC_HOST_CPU) {
       *why = "the program was read from lowered IR, which the CPU executor does not run";
-      return comp->typed;
+      return comp->entries.len ? comp->entries.data[0].typed : NULL;
    }
    *why = "the program was not compiled as far as lowered IR, which the GPU simulator runs";
    return comp->func && comp->func->state == TL_STATE_LOWERED ? comp->func : NULL;

@@ -15,12 +15,13 @@ signature_type(TlCompilation *comp, const TlType *t)
 }
 
 static void
-describe_args(TlCompilation *comp, const TlFunc *f, TilecKernelInfo *k)
+describe_args(TlCompilation *comp, const TlEntry *e, TilecKernelInfo *k)
 {
+   const TlFunc *f = e->func;
    TilecArgInfo *args = tl_new_array(comp->arena, TilecArgInfo, f->num_params + 1);
    bool *written = tl_new_array(comp->arena, bool, f->num_params + 1);
-   if (comp->typed)
-      tl_written_params(comp->arena, comp->typed, written);
+   if (e->typed)
+      tl_written_params(comp->arena, e->typed, written);
    for (uint32_t i = 0; i < f->num_params; i++) {
       const TlParam *p = &f->params[i];
       args[i] =
@@ -31,7 +32,7 @@ describe_args(TlCompilation *comp, const TlFunc *f, TilecKernelInfo *k)
                                                : "None",
                         .is_constexpr = !p->is_runtime && !p->type,
                         .is_const = p->is_runtime && p->type && p->type->kind == TL_TYPE_PTR &&
-                                    (p->type->is_const || (comp->typed && !written[i])),
+                                    (p->type->is_const || (e->typed && !written[i])),
                         .divisible = p->divisibility > 1 ? p->divisibility : 0};
    }
    k->args = args;
@@ -108,7 +109,7 @@ describe_entry(TlCompilation *comp, const TilecCompileOptions *o, const TlEntry 
       k->line = tl_source_line_col(comp->sources, f->range.file, f->range.begin).line;
    if (f->grid)
       split_grid(comp, f->grid, k->grid);
-   describe_args(comp, f, k);
+   describe_args(comp, e, k);
 }
 
 /* Of one kernel the first entry whose facts hold is taken, so those with more facts come first. */

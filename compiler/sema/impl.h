@@ -156,7 +156,7 @@ typedef struct TlSemaImpl {
 } TlSemaImpl;
 
 /* ---- module.c ---- */
-TlSourceModule *tl_load_source(TlSema *s, uint32_t file, const char *path, bool is_stdlib);
+TlSourceModule *tl_load_source(TlSema *s, TlAstModule *ast, const char *path, bool is_stdlib);
 TlGlobal *tl_global_find(TlSema *s, TlSourceModule *source,
                          const char *name); /* NULL if unknown; not forced */
 TlSv tl_global_value(TlSema *s, TlSourceModule *source, TlGlobal *g);

@@ -166,6 +166,13 @@ tl_module_attr(TlSema *s, const TlSvModule *m, const char *name, TlSv *out)
 }
 
 /* ---- finding imported files ---- */
+static TlAstModule *
+parse_text(TlSema *s, const char *path, const char *text, size_t len)
+{
+   TlParseCx cx = {s->arena, s->strings, s->sources, s->diags};
+   return tl_parse_file(&cx, tl_sources_add(s->sources, path, text, len));
+}
+
 static TlSourceModule *
 source_for_path(TlSema *s, const char *path)
 {
@@ -177,7 +184,7 @@ source_for_path(TlSema *s, const char *path)
    const char *text = o->read_file ? o->read_file(o->user, s->arena, path, &len) : NULL;
    if (!text || len > TL_MAX_SOURCE_BYTES)
       return NULL;
-   return tl_load_source(s, tl_sources_add(s->sources, path, text, len), path, false);
+   return tl_load_source(s, parse_text(s, path, text, len), path, false);
 }
 
 /* A module as a file below dir: name.tile, name.py, name/__init__.py. */
@@ -528,10 +535,11 @@ load_stmts(TlSema *s, TlSourceModule *source, const TlNodeList *stmts, unsigned 
 }
 
 TlSourceModule *
-tl_load_source(TlSema *s, uint32_t file, const char *path, bool is_stdlib)
+tl_load_source(TlSema *s, TlAstModule *ast, const char *path, bool is_stdlib)
 {
    TlSourceModule *source = tl_new(s->arena, TlSourceModule);
-   source->file = file;
+   source->ast = ast;
+   source->file = ast->node.range.file;
    source->path = tl_arena_strdup(s->arena, path);
    size_t n = strlen(path);
    source->is_tile = !(n > 3 && strcmp(path + n - 3, ".py") == 0);
@@ -540,8 +548,6 @@ tl_load_source(TlSema *s, uint32_t file, const char *path, bool is_stdlib)
    if (!s->impl->main)
       s->impl->main = source;
    tl_vec_push(s->arena, &s->impl->loaded, source); /* before its imports: cycles find it */
-   TlParseCx cx = {s->arena, s->strings, s->sources, s->diags};
-   source->ast = source->is_tile ? tl_parse_tile(&cx, file) : tl_parse_python(&cx, file);
    load_stmts(s, source, &source->ast->body, 0);
    return source;
 }
@@ -653,7 +659,7 @@ tl_sema_stdlib(TlSema *s, const char *module, const char *name, TlRange range)
       const char *text = tl_stdlib_text(module, &len);
       if (text) {
          const char *path = tl_arena_printf(s->arena, "<stdlib>/%s.tile", module);
-         source = tl_load_source(s, tl_sources_add(s->sources, path, text, len), path, true);
+         source = tl_load_source(s, parse_text(s, path, text, len), path, true);
          tl_map_put(&s->impl->stdlib, key, source);
       }
    }

@@ -292,12 +292,10 @@ typedef struct TlSemaOptions {
    void *user;
 } TlSemaOptions;
 
-typedef struct TlProgramAst TlProgramAst; /* a parsed file with its names: module.c */
-
-/* Loads a file (already in sources) and what it imports on demand. */
+/* Loads the names of a parsed file, and what it imports on demand. */
 TlSema *tl_sema_new(TlArena *arena, TlStrings *strings, TlSources *sources, TlDiags *diags,
                     TlModule *ir, const TlSemaOptions *options);
-bool tl_sema_load(TlSema *s, uint32_t file);
+bool tl_sema_load(TlSema *s, TlAstModule *ast);
 
 typedef struct TlKernelParam {
    const char *name;

@@ -138,11 +138,11 @@ describe_kernel(TlSema *s, const TlSvFunc *fn)
 }
 
 bool
-tl_sema_load(TlSema *s, uint32_t file)
+tl_sema_load(TlSema *s, TlAstModule *ast)
 {
    unsigned errors = s->diags->num_errors;
-   const TlSource *src = tl_source(s->sources, file);
-   s->impl->main = tl_load_source(s, file, src->name, false);
+   const TlSource *src = tl_source(s->sources, ast->node.range.file);
+   s->impl->main = tl_load_source(s, ast, src->name, false);
    TlSourceModule *source = s->impl->main;
    s->impl->kernels = tl_new_array(s->arena, TlKernelInfo, source->functions.len);
    for (size_t i = 0; i < source->functions.len; i++) {

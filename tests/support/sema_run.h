@@ -78,7 +78,8 @@ sema_run(SemaRun *r)
       tl_vec_push(r->arena, &spec.define_values, r->defines[i + 1]);
    }
    r->func = NULL;
-   if (tl_sema_load(s, file))
+   TlParseCx px = {r->arena, strings, r->sources, &r->diags};
+   if (tl_sema_load(s, tl_parse_file(&px, file)))
       r->func = tl_sema_compile(s, &spec);
    TlSb sb, err;
    tl_sb_init(&sb, r->arena);
