@@ -71,7 +71,6 @@ tl_cmd_list(TlCommand *c)
    TilecStatus status = tl_compilation_init(&comp, NULL, &extra);
    if (status == TILEC_OK)
       status = tl_load_names(&comp, &o);
-   tl_cmd_diagnostics(c, &comp);
    if (status == TILEC_OK && !setjmp(comp.oom)) {
       const TlKernelInfo *kernels;
       unsigned n = tl_sema_kernels(comp.sema, &kernels);
@@ -81,6 +80,7 @@ tl_cmd_list(TlCommand *c)
          tl_cmd_error("%s: no kernels; a kernel is a function under @kernel, @jit or @triton.jit",
                       o.file);
    }
+   tl_cmd_diagnostics(c, &comp); /* also what the tuner leaves out, which print_kernel found */
    tl_compilation_free(&comp);
    return tl_cmd_exit_code(status);
 }

@@ -66,7 +66,7 @@ static TlSv
 call_stdlib(TlSema *s, const TlCall *call, const char *module, const char *name, TlValue **v,
             unsigned num)
 {
-   TlSv args[MOST_OPERANDS], fn = tl_sema_stdlib(s, module, name, call->range);
+   TlSv args[MOST_OPERANDS], fn = tl_sema_stdlib(s, module, name);
    if (fn.kind == TL_SV_POISON)
       return fn;
    for (unsigned i = 0; i < num; i++)

@@ -32,7 +32,7 @@ new_range(TlSema *s, const TlCall *call, const TlSv *args, unsigned num, TlSvRan
          return tl_sv_poison();
       }
       if (i == 2 && tl_sv_const_int(v, &known) && known == 0) {
-         tl_report(s->diags, E0347, call->range, "the step of a range must not be zero");
+         tl_report(s->diags, E0247, call->range);
          return tl_sv_poison();
       }
    }

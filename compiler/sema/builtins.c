@@ -73,7 +73,7 @@ tl_builtin_stdlib(TlSema *s, const TlCall *call)
    for (unsigned i = 0; i < call->num_args; i++)
       if (call->args[i].kind == TL_SV_POISON)
          return tl_sv_poison();
-   TlSv fn = tl_sema_stdlib(s, row->module, row->function, call->range);
+   TlSv fn = tl_sema_stdlib(s, row->module, row->function);
    if (fn.kind == TL_SV_POISON)
       return fn;
    return tl_sema_call(s, &fn, call->args, call->num_args, call->range);

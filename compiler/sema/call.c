@@ -255,6 +255,8 @@ tl_invoke_func(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlArgs *args, Tl
    s->impl->num_calls++;
    TlRange saved = s->b.range;
    TlSv v = run_body(s, frame, fn);
+   if (s->impl->out_of_steps)
+      v = tl_sv_poison();
    s->b.range = saved;
    s->impl->num_calls--;
    s->impl->act = act->caller;
@@ -386,7 +388,7 @@ tl_sema_call_scalars(TlSema *s, const TlSv *fn, TlValue *const *args, unsigned n
    if (v.kind == TL_SV_POISON || !tl_flatten(s, &v, range, &flat))
       return false;
    if (flat.len > max_results) {
-      tl_report(s->diags, E0258, range, flat.len, max_results);
+      tl_report(s->diags, E0258, range, max_results, flat.len);
       return false;
    }
    for (size_t i = 0; i < flat.len; i++)

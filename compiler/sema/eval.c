@@ -3,6 +3,7 @@
  * that finds it; every other node passes poison on in silence. */
 #include "sema/impl.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- small makers ---- */
@@ -861,7 +862,7 @@ TlSv
 tl_eval_expr(TlSema *s, TlFrame *f, const TlNode *n)
 {
    if (s->depth >= TL_MAX_EVAL_DEPTH) {
-      tl_report(s->diags, E0228, n->range);
+      tl_report(s->diags, E0228, n->range, (unsigned)TL_MAX_EVAL_DEPTH);
       return tl_sv_poison();
    }
    s->depth++;
@@ -996,8 +997,10 @@ tl_assign(TlSema *s, TlFrame *f, const TlNode *target, TlSv value)
       tl_report(s->diags, E0231, target->range, tl_sv_describe(s, &self));
       return false;
    }
+   case TL_AST_SKIPPED: /* reported when it was parsed */
+      return false;
    default:
-      tl_report(s->diags, E0232, target->range, tl_ast_kind_text[target->kind]);
+      assert(!"the parser refuses any other target");
       return false;
    }
 }

@@ -235,7 +235,7 @@ bool tl_sema_call_scalars(TlSema *s, const TlSv *fn, TlValue *const *args, unsig
                           TlValue **results, unsigned max_results, unsigned *num_results,
                           TlRange range);
 /* A function of the embedded stdlib by module and name ("reduce", "softmax"); poison if missing. */
-TlSv tl_sema_stdlib(TlSema *s, const char *module, const char *name, TlRange range);
+TlSv tl_sema_stdlib(TlSema *s, const char *module, const char *name);
 const char *tl_sv_describe(TlSema *s, const TlSv *v); /* "tile<fp16, 64x32>", "constexpr int 3" */
 
 /* ---- run-time arithmetic with Triton's promotion (arith.c) ---- */

@@ -4,6 +4,7 @@
  * goes on. */
 #include "sema/impl.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- assignments ---- */
@@ -60,10 +61,7 @@ static TlFlow
 exec_return(TlSema *s, TlFrame *f, const TlAstReturn *n)
 {
    TlActivation *act = f->act;
-   if (!act->func) {
-      tl_report(s->diags, E0233, n->node.range);
-      return TL_FLOW_NEXT;
-   }
+   assert(act->func && "statements of a file are bound, not executed");
    TlSv v = n->value ? tl_eval_expr(s, f, n->value) : tl_sv_none();
    if (act->loops) {
       tl_report(s->diags, E0234, n->node.range);
@@ -263,7 +261,7 @@ tl_stmt_block(TlSema *s, TlFrame *f, const TlNodeList *stmts, size_t first, cons
    TlFlow flow = TL_FLOW_NEXT;
    if (s->depth >= TL_MAX_EVAL_DEPTH) {
       if (first < stmts->len)
-         tl_report(s->diags, E0228, stmts->data[first]->range);
+         tl_report(s->diags, E0228, stmts->data[first]->range, (unsigned)TL_MAX_EVAL_DEPTH);
       return flow;
    }
    s->depth++;

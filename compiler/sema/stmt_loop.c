@@ -6,6 +6,7 @@
  * known, so that it may be used as a shape or in a compile-time `if`. */
 #include "sema/impl.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- compile-time loops ---- */
@@ -376,14 +377,6 @@ loop_bounds(TlSema *s, const TlSvRange *r, TlRange range, TlValue *bound[3])
    for (unsigned i = 0; i < 3; i++) {
       if (part[i]->kind == TL_SV_POISON)
          return false;
-      bool is_scalar =
-         part[i]->kind == TL_SV_INT || part[i]->kind == TL_SV_BOOL ||
-         (part[i]->kind == TL_SV_VALUE && part[i]->value->type->kind == TL_TYPE_SCALAR &&
-          tl_dtype_is_int(part[i]->value->type->dtype));
-      if (!is_scalar) {
-         tl_report(s->diags, E0246, range, tl_sv_describe(s, part[i]));
-         return false;
-      }
       strong[i] = tl_strengthen(s, *part[i]);
       TlDtype own = strong[i].kind == TL_SV_VALUE ? strong[i].value->type->dtype : strong[i].dtype;
       TlDtype here = own == TL_I1 || tl_dtype_info[own].bits < 32 ? TL_I32 : own;
@@ -391,10 +384,7 @@ loop_bounds(TlSema *s, const TlSvRange *r, TlRange range, TlValue *bound[3])
       if (i == 0 || y->bits > x->bits || (y->bits == x->bits && y->kind == TL_KIND_UINT))
          dtype = here;
    }
-   if (r->step.kind == TL_SV_INT && r->step.i == 0) {
-      tl_report(s->diags, E0247, range);
-      return false;
-   }
+   assert(!(r->step.kind == TL_SV_INT && r->step.i == 0) && "range() refuses it");
    bool negative = r->step.kind == TL_SV_INT && r->step.i < 0 && !r->step.is_large;
    if (negative && tl_dtype_info[dtype].kind == TL_KIND_UINT)
       dtype = tl_dtype_int(tl_dtype_info[dtype].bits, true);
