@@ -269,7 +269,7 @@ tl_sema_promote(TlSema *s, const TlSv *a, const TlSv *b, bool div_or_mod, TlRang
    }
    if (div_or_mod && tl_dtype_is_int(*out) && x != TL_I1 && y != TL_I1 &&
        tl_dtype_is_signed(x) != tl_dtype_is_signed(y)) {
-      tl_report(s->diags, E0285, range, "/, // or %", tl_sv_text(s, a), tl_sv_text(s, b));
+      tl_report(s->diags, E0285, range, tl_sv_text(s, a), tl_sv_text(s, b));
       tl_help(s->diags, "cast one of them: .to(tl.%s)",
               tl_dtype_info[tl_dtype_int(tl_dtype_info[*out].bits, true)].triton_name);
       return false;

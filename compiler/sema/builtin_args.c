@@ -162,9 +162,7 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
       tl_report(s->diags, E0301, range, param, call->row->name, text);
       tl_help(s->diags, "pass it as a parameter annotated tl.constexpr");
    } else {
-      tl_report(s->diags, E0347, range,
-                tl_arena_printf(s->arena, "'%s' of '%s' must be %s; got %s", param, call->row->name,
-                                what, text));
+      tl_report(s->diags, E0302, range, param, call->row->name, what, text);
    }
    return false;
 }

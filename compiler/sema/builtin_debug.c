@@ -309,8 +309,8 @@ tl_builtin_inline_asm(TlSema *s, const TlCall *call)
    const TlType **results = tl_new_array(s->arena, const TlType *, num_types + 1);
    for (unsigned i = 0; i < num_types; i++) {
       if (types[i].kind != TL_SV_TYPE) {
-         tl_report(s->diags, E0305, tl_call_arg_range(call, DTYPE), "dtype", call->row->name,
-                   tl_sv_text(s, &types[i]));
+         tl_report(s->diags, E0302, tl_call_arg_range(call, DTYPE), "dtype", call->row->name,
+                   "a type such as tl.float32", tl_sv_text(s, &types[i]));
          return tl_sv_poison();
       }
       results[i] = shape ? tl_type_with_elem(s->types, v[0]->type, types[i].type) : types[i].type;

@@ -28,7 +28,8 @@ new_range(TlSema *s, const TlCall *call, const TlSv *args, unsigned num, TlSvRan
                 (v->kind == TL_SV_VALUE && v->value->type->kind == TL_TYPE_SCALAR &&
                  tl_dtype_is_int(v->value->type->dtype));
       if (!ok) {
-         tl_report(s->diags, E0302, call->range, names[i], call->row->name, tl_sv_text(s, v));
+         tl_report(s->diags, E0302, call->range, names[i], call->row->name, "an integer",
+                   tl_sv_text(s, v));
          return tl_sv_poison();
       }
       if (i == 2 && tl_sv_const_int(v, &known) && known == 0) {
