@@ -43,7 +43,7 @@ if(TARGET tilec)
   set_tests_properties(house.format PROPERTIES SKIP_RETURN_CODE 77)
 
   # Every diagnostic has a page for `tilec explain`, whose examples do what it says.
-  foreach(family E01 N01 R01 W020 R02 N020)
+  foreach(family E01 E02 E030 E031 E032 E033 E034 W02 R01 R02 N01 N02)
     add_test(NAME docs.explain.${family}
              COMMAND "${support}/check_explain.sh" "$<TARGET_FILE:tilec>" "${CMAKE_SOURCE_DIR}"
                      ${family})
