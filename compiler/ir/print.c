@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MIN_RUN = 4 };
+
 typedef struct Printer {
    TlArena *arena;
    TlStrings *strings;
@@ -136,13 +138,68 @@ print_bits(const TlOp *op, uint64_t bits, TlSb *out)
       tl_sb_printf(out, "%llu", (unsigned long long)bits);
 }
 
+/* How many numbers from `first` on have the step of its first two; at least 1. */
+static size_t
+run_length(const TlInts *ints, size_t first)
+{
+   size_t n = 1;
+   int64_t step = 0;
+   for (; first + n < ints->len; n++) {
+      int64_t a = ints->data[first + n - 1], b = ints->data[first + n];
+      if (a != (int32_t)a || b != (int32_t)b) /* of such numbers steps cannot overflow */
+         break;
+      if (n > 1 && b - a != step)
+         break;
+      step = b - a;
+   }
+   return n;
+}
+
+/* Runs of at least 4 in short: 0..7, 0..62 by 2, 5 x 8. */
+static void
+print_runs(const TlInts *ints, TlSb *out)
+{
+   for (size_t i = 0, n; i < ints->len; i += n) {
+      n = run_length(ints, i);
+      n = n < MIN_RUN ? 1 : n;
+      long long first = ints->data[i], step = n > 1 ? ints->data[i + 1] - first : 0;
+      tl_sb_printf(out, "%s%lld", i ? ", " : "", first);
+      if (n > 1 && step == 0)
+         tl_sb_printf(out, " x %zu", n);
+      else if (n > 1)
+         tl_sb_printf(out, "..%lld", first + (long long)(n - 1) * step);
+      if (n > 1 && step != 0 && step != 1)
+         tl_sb_printf(out, " by %lld", step);
+   }
+}
+
+/* "bits 1, 4, 2": element i is the sum of the numbers whose bit is set in i.  False: it is not. */
+static bool
+print_bit_sums(const TlInts *ints, TlSb *out)
+{
+   const int64_t *data = ints->data;
+   if (ints->len < 2 * MIN_RUN || (ints->len & (ints->len - 1)) || data[0] != 0)
+      return false;
+   for (size_t i = 1, top = 1; i < ints->len; i++) {
+      top = i >= 2 * top ? 2 * top : top;
+      if (data[i] != (int32_t)data[i] || data[i] != data[top] + data[i - top])
+         return false;
+   }
+   for (size_t top = 1; top < ints->len; top *= 2)
+      tl_sb_printf(out, "%s%lld", top == 1 ? "bits " : ", ", (long long)data[top]);
+   return true;
+}
+
+/* In the shorter way. */
 static void
 print_ints(const TlInts *ints, TlSb *out)
 {
-   tl_sb_char(out, '[');
-   for (size_t i = 0; i < ints->len; i++)
-      tl_sb_printf(out, "%s%lld", i ? ", " : "", (long long)ints->data[i]);
-   tl_sb_char(out, ']');
+   TlSb runs, bits;
+   tl_sb_init(&runs, out->arena);
+   tl_sb_init(&bits, out->arena);
+   print_runs(ints, &runs);
+   bool is_shorter = print_bit_sums(ints, &bits) && bits.len < runs.len;
+   tl_sb_printf(out, "[%s]", tl_sb_cstr(is_shorter ? &bits : &runs));
 }
 
 static void

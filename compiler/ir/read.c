@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 256, MAX_TYPE_DEPTH = 16, MAX_REGIONS = 4 };
+enum { MAX_DEPTH = 256, MAX_TYPE_DEPTH = 16, MAX_REGIONS = 4, MAX_INTS = 1 << 22 };
 
 typedef enum Tok {
    TOK_END,
@@ -41,6 +41,7 @@ typedef struct Reader {
    TlMap names;          /* interned name -> Name *, of this function */
    TL_VEC(Name *) scope; /* names of the open regions, in order of definition */
    unsigned depth;
+   uint64_t num_ints; /* made by short forms of lists */
    TlFunc *func;
 } Reader;
 
@@ -129,6 +130,8 @@ lex_number(Reader *r)
    r->pos++;
    while (r->pos < r->end) {
       char ch = *r->pos, before = r->pos[-1];
+      if (ch == '.' && r->end - r->pos > 1 && r->pos[1] == '.') /* a run: 0..7 */
+         return;
       bool sign = (ch == '+' || ch == '-') && (before == 'e' || before == 'E') && !hex;
       if (!is_word_char(ch) && ch != '.' && !sign)
          return;
@@ -467,20 +470,74 @@ fail_attr(Reader *r, TlAttrKey key, const char *what)
    return false;
 }
 
+/* Short forms must not make much of little text. */
 static bool
-parse_ints(Reader *r, TlAttr *out)
+may_add(Reader *r, uint64_t count)
 {
-   TL_VEC(int64_t) v = {0};
-   if (!expect(r, '['))
+   r->num_ints += count;
+   return r->num_ints <= MAX_INTS || fail_expected(r, "fewer numbers in short forms before this");
+}
+
+/* "5 x 8", "0..7" or "0..62 by 2" after the first number. */
+static bool
+parse_run(Reader *r, int64_t first, int64_t *step, int64_t *count)
+{
+   int64_t last;
+   *step = 0;
+   *count = 1;
+   if (accept_word(r, "x"))
+      return parse_int(r, 1, MAX_INTS, count) && may_add(r, (uint64_t)*count);
+   if (!accept(r, '.'))
+      return true;
+   *step = 1;
+   if (!expect(r, '.') || !parse_int(r, INT32_MIN, INT32_MAX, &last) ||
+       (accept_word(r, "by") && !parse_int(r, INT32_MIN, INT32_MAX, step)))
       return false;
+   if (first != (int32_t)first || *step == 0 || (last - first) % *step ||
+       (last - first) / *step < 0)
+      return fail_expected(r, "a run that ends where its steps lead before this");
+   *count = (last - first) / *step + 1;
+   return may_add(r, (uint64_t)*count);
+}
+
+typedef TL_VEC(int64_t) Ints;
+
+static bool
+parse_runs(Reader *r, Ints *v)
+{
    while (!at(r, ']')) {
-      int64_t n;
-      if (!parse_int(r, INT64_MIN, INT64_MAX, &n))
+      int64_t first, step, count;
+      if (!parse_int(r, INT64_MIN, INT64_MAX, &first) || !parse_run(r, first, &step, &count))
          return false;
-      tl_vec_push(r->module->arena, &v, n);
+      for (int64_t i = 0; i < count; i++)
+         tl_vec_push(r->module->arena, v, first + i * step);
       if (!accept(r, ','))
          break;
    }
+   return true;
+}
+
+static bool
+parse_bit_sums(Reader *r, Ints *v)
+{
+   tl_vec_push(r->module->arena, v, 0);
+   do {
+      int64_t bit;
+      size_t len = v->len;
+      if (!parse_int(r, INT32_MIN, INT32_MAX, &bit) || !may_add(r, len))
+         return false;
+      for (size_t i = 0; i < len; i++)
+         tl_vec_push(r->module->arena, v, v->data[i] + bit);
+   } while (accept(r, ','));
+   return true;
+}
+
+static bool
+parse_ints(Reader *r, TlAttr *out)
+{
+   Ints v = {0};
+   if (!expect(r, '[') || !(accept_word(r, "bits") ? parse_bit_sums(r, &v) : parse_runs(r, &v)))
+      return false;
    out->ints = tl_ints(r->module->arena, v.data, v.len);
    return expect(r, ']');
 }

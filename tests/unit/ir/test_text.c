@@ -91,7 +91,7 @@ static const char *const lowered =
    "shared_bytes = 4096} {\n"
    "   %0 = lane_id : i32\n"
    "   %1 = ld_global %x {vec = 8} : regs<fp16, 8>\n"
-   "   %2 = pick %1 {index = [3, 2, 1, 0]} : regs<fp16, 4>\n"
+   "   %2 = pick %1 {index = [3..0 by -1]} : regs<fp16, 4>\n"
    "   st_shared %0, %2 {vec = 4, offsets = [0]}\n"
    "   bar_sync\n"
    "   role {num_warps = 2} {\n"
@@ -186,6 +186,41 @@ kinds_are_always_printed(void **state)
    }
 }
 
+/* Long lists are printed in short and read back number by number. */
+static void
+lists_are_printed_in_short(void **state)
+{
+   static const struct {
+      const char *list, *printed;
+   } rows[] = {
+      {"0, 1, 2", "0, 1, 2"},
+      {"0, 1, 2, 3", "0..3"},
+      {"5, 5, 5, 5, 1", "5 x 4, 1"},
+      {"0, 2048, 4096, 6144", "0..6144 by 2048"},
+      {"7, 6, 5, 4, 9, 9", "7..4 by -1, 9, 9"},
+      {"0, 0, 1, 1, 0, 0, 1, 1", "bits 0, 1, 0"},
+      {"0, 1, 8, 9, 4, 5, 12, 13", "bits 1, 8, 4"},
+      {"0, 1, 8, 9, 4, 5, 12, 14", "0, 1, 8, 9, 4, 5, 12, 14"},
+      {"1, 1, 0, 0, 1, 1, 0, 0", "1, 1, 0, 0, 1, 1, 0, 0"},
+      {"9223372036854775806, 9223372036854775807, -9223372036854775808, -9223372036854775807",
+       "9223372036854775806, 9223372036854775807, -9223372036854775808, -9223372036854775807"},
+   };
+   (void)state;
+   for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+      IrFixture x;
+      ir_open(&x);
+      static const char form[] = "func @f() {num_warps = 4, num_stages = 3, state = lowered} {\n"
+                                 "   %%0 = lane_id : i32\n"
+                                 "   %%1 = ld_shared %%0 {vec = 1, offsets = [%s]} : i32\n"
+                                 "   return\n}\n";
+      ir_must_read(&x, tl_arena_printf(x.arena, form, rows[i].list));
+      const char *text = ir_print(&x, x.module);
+      assert_string_equal(text, tl_arena_printf(x.arena, form, rows[i].printed));
+      check_round_trip(&x, text);
+      ir_close(&x);
+   }
+}
+
 static void
 names_stay_unique(void **state)
 {
@@ -275,6 +310,14 @@ static const struct {
     "value '%0' is defined twice"},
    {"   return\n   %0 = constant {value = 1} : i32\n", "'return' must be the last of its block"},
    {"   %0 = load %p {cache = cx} : fp32\n", "attribute 'cache' needs one of none, ca, cg"},
+   {"   %0 = trans %p {order = [0..5 by 2]} : fp32\n", "a run that ends where its steps lead"},
+   {"   %0 = trans %p {order = [0..5 by -1]} : fp32\n", "a run that ends where its steps lead"},
+   {"   %0 = trans %p {order = [5..0]} : fp32\n", "a run that ends where its steps lead"},
+   {"   %0 = trans %p {order = [0 x 4194304, 0 x 2]} : fp32\n", "fewer numbers in short forms"},
+   {"   %0 = trans %p {order = [bits 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, "
+    "18, "
+    "19, 20, 21, 22, 23]} : fp32\n",
+    "fewer numbers in short forms"},
 };
 
 static void
@@ -371,6 +414,7 @@ test_text(void)
       cmocka_unit_test(every_state_round_trips),
       cmocka_unit_test(random_functions_round_trip),
       cmocka_unit_test(kinds_are_always_printed),
+      cmocka_unit_test(lists_are_printed_in_short),
       cmocka_unit_test(names_stay_unique),
       cmocka_unit_test(locations_round_trip),
       cmocka_unit_test(errors_say_what_is_wrong),

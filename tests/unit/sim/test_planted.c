@@ -237,17 +237,14 @@ static const Fault faults[] = {
    {"buffers overlap", EVERYWHERE, "extent = [12288, ", "12288", "8192", "matmul", 1, NULL},
    {"buffers overlap", EVERYWHERE, "extent = [1024, 2048]", "1024", "512", "sort, gather", 1, NULL},
    {"shared store missing", REMOVE, "   st_shared ", NULL, NULL, NULL, 2, NULL},
-   {"shared store 32 bytes off", REPLACE, "   st_shared ", "offsets = [0", "offsets = [32", NULL, 2,
-    NULL},
-   {"shared store 2 bytes off", REPLACE, "   st_shared ", "offsets = [0", "offsets = [2", NULL, 1,
-    NULL},
-   {"shared load 4 bytes off", REPLACE, " = ld_shared ", "offsets = [0", "offsets = [4", NULL, 1,
-    NULL},
+   {"shared store 32 bytes off", SHIFT, "   st_shared ", NULL, "32", NULL, 2, NULL},
+   {"shared store 2 bytes off", SHIFT, "   st_shared ", NULL, "2", NULL, 1, NULL},
+   {"shared load 4 bytes off", SHIFT, " = ld_shared ", NULL, "4", NULL, 1, NULL},
    {"extent too small", REPLACE, "   st_shared ", "extent = [0, ", "extent = [16, ", NULL, 1,
     "within its buffer"},
    {"swizzle lost", REPLACE, " = xor ", " = xor ", " = or ", "transpose", 0, NULL},
    {"swizzle lost", REPLACE, " = xor ", " = xor ", " = or ", "matmul", 4, NULL},
-   {"matrix row wrong", REPLACE, " = ldmatrix", "offsets = [0", "offsets = [64", NULL, 3, NULL},
+   {"matrix row wrong", SHIFT, " = ldmatrix ", NULL, "64", NULL, 3, NULL},
    {"matrix not transposed", REPLACE, " = ldmatrix", "trans = true", "trans = false", NULL, 2,
     NULL},
    {"shuffle from the wrong lane", REPLACE, " = shfl ", "shfl = bfly", "shfl = up", NULL, 3, NULL},
@@ -451,13 +448,37 @@ commas(const char *from, const char *end)
    return n;
 }
 
-/* The type of value `name` in the text: behind its definition or its place in a parameter list. */
+/* Where the text gives `name` a value: its definition or its place among what a loop carries; NULL
+ * for a parameter. */
+static const char *
+definition(const char *text, const char *name, bool *is_carried)
+{
+   char def[160];
+   snprintf(def, sizeof def, "%s = ", name);
+   for (const char *at = text; (at = strstr(at, def)); at++) {
+      const char *line = at;
+      while (line > text && line[-1] != '\n')
+         line--;
+      const char *loop = strstr(line, " iter(");
+      *is_carried = loop && loop < at;
+      if (strchr(" (", at[-1]))
+         return at + strlen(def);
+   }
+   return NULL;
+}
+
+/* The type of value `name`: behind its definition, that of what it begins with, or in a parameter
+ * list. */
 static bool
 type_of(const char *text, const char *name, char *type, size_t room)
 {
-   char def[160];
-   snprintf(def, sizeof def, " %s = ", name);
-   const char *at = strstr(text, def), *end;
+   char word[160];
+   bool is_carried;
+   const char *at = definition(text, name, &is_carried), *end;
+   if (at && is_carried) {
+      snprintf(word, sizeof word, "%.*s", (int)strcspn(at, ",)"), at);
+      return type_of(text, word, type, room);
+   }
    if (at) {
       end = at + strcspn(at, "\n");
       const char *colon = NULL;
@@ -465,9 +486,9 @@ type_of(const char *text, const char *name, char *type, size_t room)
          colon = c;
       at = colon ? colon + 3 : NULL;
    } else {
-      snprintf(def, sizeof def, "%s: ", name);
-      at = strstr(text, def);
-      at = at ? at + strlen(def) : NULL;
+      snprintf(word, sizeof word, "%s: ", name);
+      at = strstr(text, word);
+      at = at ? at + strlen(word) : NULL;
       end = at ? at + strcspn(at, ">") + 1 : NULL;
    }
    if (at)
@@ -475,7 +496,8 @@ type_of(const char *text, const char *name, char *type, size_t room)
    return at != NULL;
 }
 
-/* The pointer of the line's operation, `by` elements further: lines before it, and the line. */
+/* The pointer of the line's operation `by` elements further, its shared address so many bytes:
+ * lines before it, and the line. */
 static char *
 shifted(const char *text, const char *line, const char *op, const char *by, char *out)
 {
@@ -492,7 +514,8 @@ shifted(const char *text, const char *line, const char *op, const char *by, char
       snprintf(offset, sizeof offset, "regs<i32%s", count);
       w += sprintf(w, "   %%planted1 = splat %%planted0 : %s\n", offset);
    }
-   w += sprintf(w, "   %%planted2 = addptr %s, %%planted%d : %s\n", name, count != NULL, type);
+   w += sprintf(w, "   %%planted2 = %s %s, %%planted%d : %s\n",
+                strstr(type, "ptr<") ? "addptr" : "add", name, count != NULL, type);
    sprintf(w, "%.*s%%planted2%s", (int)(ptr - line), line, ptr + len);
    return out;
 }
