@@ -54,6 +54,10 @@ const char *tl_call_param(TlSema *s, const TlCall *call, unsigned i); /* paramet
 bool tl_call_has(const TlCall *call, unsigned i);                     /* given and not None */
 TlValue *tl_call_value(TlSema *s, const TlCall *call, unsigned i);
 TlValue *tl_call_tile(TlSema *s, const TlCall *call, unsigned i);
+TlValue *tl_call_pointer(TlSema *s, const TlCall *call, unsigned i); /* or tile of pointers */
+/* The mask of an access to `to`, NULL when it has none: boolean, and of one element when `to` is.
+ * Not yet broadcast. */
+bool tl_call_mask(TlSema *s, const TlCall *call, unsigned i, const TlType *to, TlValue **out);
 bool tl_call_int(TlSema *s, const TlCall *call, unsigned i, int64_t *out);
 bool tl_call_bool(TlSema *s, const TlCall *call, unsigned i, bool *out);
 bool tl_call_str(TlSema *s, const TlCall *call, unsigned i, TlText *out);

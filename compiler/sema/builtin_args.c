@@ -150,6 +150,49 @@ tl_call_tile(TlSema *s, const TlCall *call, unsigned i)
    return v;
 }
 
+TlValue *
+tl_call_pointer(TlSema *s, const TlCall *call, unsigned i)
+{
+   const TlSv *p = &call->args[i];
+   if (p->kind == TL_SV_VALUE && tl_value_is_ptr(p->value))
+      return p->value;
+   if (p->kind == TL_SV_POISON)
+      return NULL;
+   tl_report(s->diags, E0317, tl_call_arg_range(call, i), call->row->name, tl_sv_text(s, p));
+   if (p->kind == TL_SV_NONE)
+      tl_help(s->diags, "the pointer is None in this specialisation: guard the access with "
+                        "'if pointer is not None'");
+   else if (p->kind == TL_SV_VALUE || tl_sv_is_number(p))
+      tl_help(s->diags, "an address as a number becomes a pointer with "
+                        ".to(tl.pointer_type(tl.float32))");
+   return NULL;
+}
+
+bool
+tl_call_mask(TlSema *s, const TlCall *call, unsigned i, const TlType *to, TlValue **out)
+{
+   *out = NULL;
+   if (!tl_call_has(call, i))
+      return true;
+   TlRange range = tl_call_arg_range(call, i);
+   TlValue *m = tl_call_value(s, call, i);
+   if (!m)
+      return false;
+   const TlType *elem = tl_type_elem(m->type);
+   if (elem->kind != TL_TYPE_SCALAR || elem->dtype != TL_I1) {
+      tl_report(s->diags, E0321, range, call->row->name, tl_type_cstr(s->arena, m->type));
+      if (elem->kind == TL_TYPE_SCALAR)
+         tl_help(s->diags, "compare: mask != 0, or .to(tl.int1)");
+      return false;
+   }
+   if (!tl_type_is_tile(to) && tl_type_is_tile(m->type)) {
+      tl_report(s->diags, E0320, range, "mask", call->row->name, tl_type_cstr(s->arena, m->type));
+      return false;
+   }
+   *out = m;
+   return true;
+}
+
 static bool
 report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
 {

@@ -20,14 +20,10 @@ order_args(TlSema *s, const TlCall *call, unsigned sem, Atomic *a)
 static bool
 pointer_arg(TlSema *s, const TlCall *call, Atomic *a)
 {
-   const TlSv *p = &call->args[0];
    TlRange range = tl_call_arg_range(call, 0);
-   if (p->kind != TL_SV_VALUE || !tl_value_is_ptr(p->value)) {
-      if (p->kind != TL_SV_POISON)
-         tl_report(s->diags, E0317, range, call->row->name, tl_sv_text(s, p));
+   a->ptr = tl_call_pointer(s, call, 0);
+   if (!a->ptr)
       return false;
-   }
-   a->ptr = p->value;
    const TlType *elem = tl_type_elem(a->ptr->type);
    if (elem->is_const) {
       tl_report(s->diags, E0322, range, call->row->name, tl_type_cstr(s->arena, a->ptr->type));
@@ -54,26 +50,6 @@ pointee_arg(TlSema *s, const TlCall *call, unsigned i, const TlType *ptr)
    if (!v)
       return NULL;
    return tl_sema_broadcast_to(s, v, ptr->rank, ptr->shape, range);
-}
-
-static bool
-mask_arg(TlSema *s, const TlCall *call, unsigned i, Atomic *a)
-{
-   a->mask = NULL;
-   if (!tl_call_has(call, i))
-      return true;
-   TlRange range = tl_call_arg_range(call, i);
-   TlValue *m = tl_call_value(s, call, i);
-   if (!m)
-      return false;
-   const TlType *elem = tl_type_elem(m->type);
-   if (elem->kind != TL_TYPE_SCALAR || elem->dtype != TL_I1) {
-      tl_report(s->diags, E0321, range, call->row->name, tl_type_cstr(s->arena, m->type));
-      tl_help(s->diags, "compare: mask != 0");
-      return false;
-   }
-   a->mask = tl_sema_broadcast_to(s, m, a->ptr->type->rank, a->ptr->type->shape, range);
-   return a->mask != NULL;
 }
 
 static TlValue *
@@ -132,8 +108,14 @@ rmw_call(TlSema *s, const TlCall *call, int64_t rmw)
          tl_help(s->diags, "32-bit and 64-bit types are supported; fp16 and bf16 for add only");
       return tl_sv_poison();
    }
-   if (!mask_arg(s, call, 2, &a) || !(a.value = pointee_arg(s, call, 1, a.ptr->type)))
+   const TlType *want = a.ptr->type;
+   if (!tl_call_mask(s, call, 2, want, &a.mask) || !(a.value = pointee_arg(s, call, 1, want)))
       return tl_sv_poison();
+   if (a.mask) {
+      a.mask = tl_sema_broadcast_to(s, a.mask, want->rank, want->shape, tl_call_arg_range(call, 2));
+      if (!a.mask)
+         return tl_sv_poison();
+   }
    if (is_float && (rmw == TL_RMW_MAX || rmw == TL_RMW_MIN))
       return tl_sv_value(float_extremum(s, &a, rmw == TL_RMW_MAX));
    return tl_sv_value(build_rmw(s, &a, rmw));

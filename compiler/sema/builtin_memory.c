@@ -17,32 +17,6 @@ enum {
 enum { STORE_PTR, STORE_VALUE, STORE_MASK, STORE_CHECK, STORE_CACHE, STORE_EVICT };
 
 static bool
-report_pointer(TlSema *s, const TlCall *call)
-{
-   const TlSv *p = &call->args[0];
-   if (p->kind == TL_SV_POISON)
-      return false;
-   tl_report(s->diags, E0317, tl_call_arg_range(call, 0), call->row->name, tl_sv_text(s, p));
-   if (p->kind == TL_SV_NONE)
-      tl_help(s->diags, "the pointer is None in this specialisation: guard the access with "
-                        "'if pointer is not None'");
-   else if (p->kind == TL_SV_VALUE || tl_sv_is_number(p))
-      tl_help(s->diags, "an address as a number becomes a pointer with "
-                        ".to(tl.pointer_type(tl.float32))");
-   return false;
-}
-
-static bool
-pointer_arg(TlSema *s, const TlCall *call, TlValue **out)
-{
-   const TlSv *p = &call->args[0];
-   if (p->kind != TL_SV_VALUE || !tl_value_is_ptr(p->value))
-      return report_pointer(s, call);
-   *out = p->value;
-   return true;
-}
-
-static bool
 refuse_block_args(TlSema *s, const TlCall *call, unsigned first, unsigned count)
 {
    for (unsigned i = first; i < first + count; i++) {
@@ -56,37 +30,6 @@ refuse_block_args(TlSema *s, const TlCall *call, unsigned first, unsigned count)
          return false;
       }
    }
-   return true;
-}
-
-/* The mask argument as i1, NULL when absent. */
-static bool
-mask_arg(TlSema *s, const TlCall *call, unsigned i, const TlValue *ptr, TlValue **out)
-{
-   *out = NULL;
-   if (!tl_call_has(call, i))
-      return true;
-   TlRange range = tl_call_arg_range(call, i);
-   TlValue *m = tl_call_value(s, call, i);
-   if (!m)
-      return false;
-   const TlType *elem = tl_type_elem(m->type);
-   if (elem->kind != TL_TYPE_SCALAR || elem->dtype != TL_I1) {
-      int64_t v;
-      if (tl_sv_const_int(&call->args[i], &v) && (v == 0 || v == 1)) {
-         m = tl_sema_cast(s, m, tl_scalar(s, TL_I1), range);
-      } else {
-         tl_report(s->diags, E0321, range, call->row->name, tl_type_cstr(s->arena, m->type));
-         if (elem->kind == TL_TYPE_SCALAR)
-            tl_help(s->diags, "compare: mask != 0, or .to(tl.int1)");
-         return false;
-      }
-   }
-   if (!tl_type_is_tile(ptr->type) && tl_type_is_tile(m->type)) {
-      tl_report(s->diags, E0320, range, "mask", call->row->name, tl_type_cstr(s->arena, m->type));
-      return false;
-   }
-   *out = m;
    return true;
 }
 
@@ -137,8 +80,8 @@ tl_builtin_load(TlSema *s, const TlCall *call)
    if (call->args[0].kind == TL_SV_BLOCKPTR)
       return tl_block_ptr_load(s, call, attrs);
    TlValue *ptr, *mask, *other = NULL;
-   if (!pointer_arg(s, call, &ptr) || !refuse_block_args(s, call, LOAD_CHECK, 2) ||
-       !mask_arg(s, call, LOAD_MASK, ptr, &mask))
+   if (!(ptr = tl_call_pointer(s, call, 0)) || !refuse_block_args(s, call, LOAD_CHECK, 2) ||
+       !tl_call_mask(s, call, LOAD_MASK, ptr->type, &mask))
       return tl_sv_poison();
    if (tl_call_has(call, LOAD_OTHER)) {
       TlRange range = tl_call_arg_range(call, LOAD_OTHER);
@@ -184,8 +127,8 @@ tl_builtin_store(TlSema *s, const TlCall *call)
    if (call->args[0].kind == TL_SV_BLOCKPTR)
       return tl_block_ptr_store(s, call, attrs);
    TlValue *ptr, *mask;
-   if (!pointer_arg(s, call, &ptr) || !refuse_block_args(s, call, STORE_CHECK, 1) ||
-       !mask_arg(s, call, STORE_MASK, ptr, &mask))
+   if (!(ptr = tl_call_pointer(s, call, 0)) || !refuse_block_args(s, call, STORE_CHECK, 1) ||
+       !tl_call_mask(s, call, STORE_MASK, ptr->type, &mask))
       return tl_sv_poison();
    const TlType *elem = tl_type_elem(ptr->type);
    if (elem->is_const) {

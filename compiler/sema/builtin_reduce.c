@@ -406,16 +406,14 @@ tl_builtin_histogram(TlSema *s, const TlCall *call)
    TlValue *args[2] = {tl_call_tile(s, call, 0), NULL};
    if (!args[0] || !tl_call_int(s, call, 1, &bins))
       return tl_sv_poison();
-   bool has_mask = tl_call_has(call, 2);
-   if (has_mask) {
-      args[1] = tl_call_value(s, call, 2);
-      if (args[1] && args[0]->type->rank == 1)
-         args[1] = tl_sema_broadcast_to(s, args[1], 1, args[0]->type->shape, call->range);
+   if (!tl_call_mask(s, call, 2, args[0]->type, &args[1]))
+      return tl_sv_poison();
+   if (args[1] && args[0]->type->rank == 1) {
+      args[1] = tl_sema_broadcast_to(s, args[1], 1, args[0]->type->shape, call->range);
       if (!args[1])
          return tl_sv_poison();
-      args[1] = tl_sema_cast(s, args[1], tl_scalar(s, TL_I1), call->range);
    }
    const TlAttrInit attrs[] = {{TL_ATTR_BINS, {.i = bins}}, {TL_ATTR_COUNT, {.i = 0}}};
    return tl_sv_value(
-      tl_sema_build(s, TL_OP_HISTOGRAM, args, has_mask ? 2 : 1, NULL, attrs, call->range));
+      tl_sema_build(s, TL_OP_HISTOGRAM, args, args[1] ? 2 : 1, NULL, attrs, call->range));
 }
