@@ -1,5 +1,6 @@
 /* tilec run: arguments from the command line, a signature from their types and facts, one launch on
  * the GPU, the CPU executor or the GPU simulator, arrays written back. */
+#include "base/clock.h"
 #include "core/rule.h"
 #include "command/arguments.h"
 #include "command/cached.h"
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct RunState {
    TlCommand *c;
@@ -300,14 +300,6 @@ print_fault(void *user, const char *text, size_t len)
    fprintf(stderr, "%.*s\n", (int)len, text);
 }
 
-static double
-now_ms(void)
-{
-   struct timespec t;
-   clock_gettime(CLOCK_MONOTONIC, &t);
-   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
 static int
 run_on_cpu(RunState *r)
 {
@@ -332,9 +324,9 @@ run_on_cpu(RunState *r)
    double *ms = tl_new_array(r->c->arena, double, r->time_runs + 1);
    for (uint32_t i = 0; i < (r->time_runs ? r->time_runs : 1); i++) {
       TilecFault fault = {0};
-      double start = now_ms();
+      double start = tl_now_ms();
       TilecStatus status = tl_run_host(&r->comp, &l, r->o.check, count ? &stats : NULL, &fault);
-      ms[i] = now_ms() - start;
+      ms[i] = tl_now_ms() - start;
       if (status == TILEC_OK)
          continue;
       tl_cmd_diagnostics(r->c, &r->comp);

@@ -1,6 +1,7 @@
 /* The whole compiler in one visible sequence: compile(), at the end.
  * Out of memory anywhere below jumps back to the entry points here. */
 #include "compile/compilation.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -8,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 enum { DEFAULT_TIMEOUT_MS = 60000 };
 static const size_t default_memory_limit = (size_t)4 << 30;
@@ -18,17 +18,9 @@ typedef struct Run {
    const TilecCompileOptions *options;
    const TlCompileExtra *extra;
    TilecStage stop;
-   double deadline;    /* seconds, monotonic */
+   double deadline_ms; /* of tl_now_ms */
    TilecStatus status; /* of the stages so far */
 } Run;
-
-static double
-now_seconds(void)
-{
-   struct timespec t;
-   clock_gettime(CLOCK_MONOTONIC, &t);
-   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static void *
 default_alloc(void *user, size_t bytes)
@@ -108,7 +100,7 @@ gave_up(const TlCompilation *comp)
 static bool
 is_cancelled(const Run *r)
 {
-   return (r->options->cancel && *r->options->cancel) || now_seconds() > r->deadline;
+   return (r->options->cancel && *r->options->cancel) || tl_now_ms() > r->deadline_ms;
 }
 
 /* ---- texts of stages ---- */
@@ -592,7 +584,7 @@ start(TlCompilation *comp, const TilecCompileOptions *o, const TlCompileExtra *e
 {
    Run r = {.comp = comp, .options = o, .extra = extra};
    r.stop = o->stop_after == TILEC_STAGE_DEFAULT ? TILEC_STAGE_PTX : o->stop_after;
-   r.deadline = now_seconds() + (o->timeout_ms ? o->timeout_ms : DEFAULT_TIMEOUT_MS) * 1e-3;
+   r.deadline_ms = tl_now_ms() + (o->timeout_ms ? o->timeout_ms : DEFAULT_TIMEOUT_MS);
    comp->error[0] = 0;
    comp->diags.warnings_are_errors = o->warnings_are_errors;
    return r;

@@ -4,12 +4,12 @@
  * out-of-memory jump crosses a thread. */
 #define _GNU_SOURCE
 #include "exec/cpu_impl.h"
+#include "base/clock.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <string.h>
-#include <time.h>
 
 enum { MAX_THREADS = 256, TICKS_BETWEEN_LOOKS = 16 };
 static const uint64_t default_max_bytes = (uint64_t)4 << 30;
@@ -19,14 +19,6 @@ uint64_t
 tl_exec_address(const TlExecArg *args, unsigned index)
 {
    return ((uint64_t)index + 1) << TL_EXEC_BUFFER_BITS | ((uintptr_t)args[index].data & low_bits);
-}
-
-uint64_t
-tl_cpu_now_ns(void)
-{
-   struct timespec now;
-   clock_gettime(CLOCK_MONOTONIC, &now);
-   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 void
@@ -125,7 +117,7 @@ tl_cpu_tick(TlExecThread *t, const TlExecInst *inst)
    }
    if (++t->ticks % TICKS_BETWEEN_LOOKS)
       return true;
-   if (t->run->end_ns && tl_cpu_now_ns() > t->run->end_ns) {
+   if (t->run->end_ns && tl_now_ns() > t->run->end_ns) {
       t->fault.limit = (int64_t)o->max_ms;
       return tl_cpu_fail(t, inst, TL_FAULT_TIME);
    }
@@ -204,7 +196,7 @@ thread_main(void *arg)
          return NULL;
       if (run->opts->cancel && *run->opts->cancel)
          return NULL;
-      if (run->end_ns && number % 64 == 63 && tl_cpu_now_ns() > run->end_ns) {
+      if (run->end_ns && number % 64 == 63 && tl_now_ns() > run->end_ns) {
          memset(&t->fault, 0, sizeof t->fault);
          t->fault.kind = TL_FAULT_TIME;
          t->fault.limit = (int64_t)run->opts->max_ms;
@@ -425,7 +417,7 @@ tl_exec_cpu(const TlFunc *f, const TlExecArg *args, unsigned num_args, const uin
    if (!run.num_programs)
       return TL_EXEC_OK;
    if (run.opts->max_ms)
-      run.end_ns = tl_cpu_now_ns() + run.opts->max_ms * 1000000u;
+      run.end_ns = tl_now_ns() + run.opts->max_ms * 1000000u;
    atomic_init(&run.failed, UINT64_MAX);
 
    const TlMem *outer = tl_arena_mem(f->module->arena);

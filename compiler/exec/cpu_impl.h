@@ -149,7 +149,6 @@ void tl_cpu_warn(TlExecThread *t, const TlExecInst *inst, const TlExecSlot *slot
                  TlFaultKind kind, int64_t value);
 void tl_cpu_lock(atomic_flag *lock);
 void tl_cpu_unlock(atomic_flag *lock);
-uint64_t tl_cpu_now_ns(void);
 
 /* ---- rules: one for each name in the exec column of ops.def ---- */
 #define TL_OP(id, text, args, results, infer, layout, eval, exec, ...) TlExecRule tl_cpu_##exec;

@@ -1,10 +1,10 @@
 /* Creation and movement of elements: no arithmetic on values.
  * Every movement is written once, for elements of any size; shadow bytes move by the same code. */
 #include "exec/cpu_impl.h"
+#include "base/clock.h"
 
 #include <assert.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- filling and copying ---- */
 #define FILL(T)                                                                                    \
@@ -169,7 +169,7 @@ bool
 tl_cpu_sreg(TlExecThread *t, const TlExecInst *inst)
 {
    const TlExecSlot *r = inst->result[0];
-   uint64_t v = tl_attr_int(inst->op, TL_ATTR_SREG) == TL_SREG_SMID ? 0 : tl_cpu_now_ns();
+   uint64_t v = tl_attr_int(inst->op, TL_ATTR_SREG) == TL_SREG_SMID ? 0 : tl_now_ns();
    tl_cpu_fill(tl_cpu_data(t, r), &v, r->elem_bytes, r->n);
    return true;
 }

@@ -3,9 +3,9 @@
  * located error names the pass and cx->failed is set, so that nothing later works on broken IR.
  * Scratch memory of a pass is given back when it ends. */
 #include "passes/pass.h"
+#include "base/clock.h"
 
 #include <string.h>
-#include <time.h>
 
 enum {
    STATE_TYPED = TL_STATE_TYPED,
@@ -27,14 +27,6 @@ static const PassRow passes[TL_PASS_COUNT] = {
 };
 
 static const char *const state_names[] = {"typed", "laid", "lowered"};
-
-static double
-now_ms(void)
-{
-   struct timespec t;
-   clock_gettime(CLOCK_MONOTONIC, &t);
-   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
 
 typedef struct Unsound {
    TlPassCx *cx;
@@ -86,9 +78,9 @@ run_row(TlPassCx *cx, TlFunc *f, const PassRow *pass, bool *progress)
       return false;
    }
    TlArenaMark mark = tl_arena_mark(cx->scratch);
-   double start = now_ms();
+   double start = tl_now_ms();
    *progress = pass->run(cx, f);
-   double ms = now_ms() - start;
+   double ms = tl_now_ms() - start;
    if (!cx->failed && pass->state_out != STATE_ANY)
       f->state = (TlState)pass->state_out;
    finish(cx, f, pass, *progress);

@@ -1,9 +1,9 @@
 /* Streams and events.  On host executors everything is finished when it returns, so a stream is a
  * token and an event is a reading of the monotonic clock. */
+#include "core/clock.h"
 #include "core/core.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 struct TilecEvent {
    TilecRuntime *rt;
@@ -100,9 +100,7 @@ tilec_event_record(TilecEvent *e, TilecStream stream)
    if (status == TILEC_OK && e->rt->executor == TILEC_ON_CUDA) {
       status = tl_rt_check(e->rt, e->rt->cu.event_record(e->cu, stream), "recording an event");
    } else if (status == TILEC_OK) {
-      struct timespec now;
-      clock_gettime(CLOCK_MONOTONIC, &now);
-      e->host_ms = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+      e->host_ms = tl_rt_now_ms();
    }
    tl_rt_leave(e->rt, pushed);
    e->recorded = e->recorded || status == TILEC_OK;

@@ -3,6 +3,7 @@
  *
  * Invariant: when tl_tune_measure returns, the memory of every written argument whose size is known
  * is what it was before.  Left out: choosing what to measure, and storing (tune.c). */
+#include "core/clock.h"
 #include "core/dtype.h"
 #include "jit/tune.h"
 
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
    MIN_ROUNDS = 12,
@@ -349,14 +349,6 @@ try_all(Measure *m)
 }
 
 /* ---- time ---- */
-static double
-now_ms(void)
-{
-   struct timespec t;
-   clock_gettime(CLOCK_MONOTONIC, &t);
-   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
 static TilecStatus
 record_one(Measure *m, uint32_t i)
 {
@@ -476,11 +468,11 @@ time_all(Measure *m)
    const TilecTuning *t = job->tuning;
    uint32_t warmup = first_of(job->options->warmup_ms, t ? t->warmup_ms : 0, 25);
    uint32_t rep = first_of(job->options->rep_ms, t ? t->rep_ms : 0, 100);
-   double end = now_ms() + warmup;
+   double end = tl_rt_now_ms() + warmup;
    TilecStatus status = TILEC_OK;
    do
       status = run_round(m, 0, false);
-   while (status == TILEC_OK && now_ms() < end);
+   while (status == TILEC_OK && tl_rt_now_ms() < end);
    for (m->done = 0; status == TILEC_OK;) {
       status = run_round(m, m->done++, true);
       if (m->done == 1)

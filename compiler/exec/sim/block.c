@@ -6,10 +6,10 @@
  * Invariant: lanes that wait for a warp operation are SIM_AT_WARP with their site and frame set;
  * frames lie on fiber stacks, which stand still meanwhile. */
 #include "exec/sim/impl.h"
+#include "base/clock.h"
 
 #include <assert.h>
 #include <string.h>
-#include <time.h>
 
 static void
 to_scheduler(SimThread *t)
@@ -71,14 +71,6 @@ sim_base_fault(SimThread *t, const TlHostSite *s, TlExecFault fault, TlExecStatu
 }
 
 /* ---- loops ---- */
-static uint64_t
-now_ns(void)
-{
-   struct timespec ts;
-   clock_gettime(CLOCK_MONOTONIC, &ts);
-   return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 /* Called when a thread has used its turn: limits are looked at, and others may run. */
 void
 sim_step(TlHostThread *host, const TlHostSite *loop)
@@ -91,7 +83,7 @@ sim_step(TlHostThread *host, const TlHostSite *loop)
    if (o->max_steps && b->steps > o->max_steps)
       sim_base_fault(t, loop, (TlExecFault){.kind = TL_FAULT_STEPS, .limit = (int64_t)o->max_steps},
                      TL_EXEC_LIMIT);
-   if (b->launch->deadline_ns && now_ns() > b->launch->deadline_ns)
+   if (b->launch->deadline_ns && tl_now_ns() > b->launch->deadline_ns)
       sim_base_fault(t, loop, (TlExecFault){.kind = TL_FAULT_TIME, .limit = (int64_t)o->max_ms},
                      TL_EXEC_LIMIT);
    b->has_yielded = true;

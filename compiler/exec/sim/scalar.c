@@ -1,11 +1,11 @@
 /* Operations of one thread: elementwise ones that generated code leaves to the exact models,
  * who-am-I, printing and assertions. */
 #include "exec/sim/impl.h"
+#include "base/clock.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 static TlDtype
 dtype_of(const TlType *t)
@@ -105,11 +105,8 @@ sim_sreg(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
 {
    (void)t;
    TlDtype d = dtype_of(tl_result(h->op, 0)->type);
-   struct timespec ts = {0};
-   if (sim_site(h)->word != TL_SREG_SMID)
-      clock_gettime(CLOCK_MONOTONIC, &ts);
-   tl_store_elem(d, frame + h->result_at[0],
-                 tl_int_to_bits(d, (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec));
+   int64_t ns = sim_site(h)->word == TL_SREG_SMID ? 0 : (int64_t)tl_now_ns();
+   tl_store_elem(d, frame + h->result_at[0], tl_int_to_bits(d, ns));
 }
 
 void

@@ -5,12 +5,12 @@
  * are finished, so the block reported is the lowest that fails, whatever the number of workers. */
 #define _GNU_SOURCE
 #include "exec/sim/impl.h"
+#include "base/clock.h"
 
 #include <assert.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #ifdef __x86_64__
 #include <xmmintrin.h>
 #endif
@@ -425,12 +425,8 @@ launch(SimLaunch *l)
    pthread_mutex_init(&l->lock, NULL);
    for (unsigned i = 0; i < SIM_ATOMIC_LOCKS; i++)
       pthread_mutex_init(&l->atomic_lock[i], NULL);
-   if (l->opts->max_ms) {
-      struct timespec ts;
-      clock_gettime(CLOCK_MONOTONIC, &ts);
-      l->deadline_ns =
-         (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec + l->opts->max_ms * 1000000u;
-   }
+   if (l->opts->max_ms)
+      l->deadline_ns = tl_now_ns() + l->opts->max_ms * 1000000u;
    if (l->num_blocks)
       run_workers(l);
    for (unsigned i = 0; i < SIM_ATOMIC_LOCKS; i++)
