@@ -13,6 +13,7 @@
 #include "exec/cpu_impl.h"
 #include "ir/analysis.h"
 #include "ir/control.h"
+#include "ir/walk.h"
 
 #include <assert.h>
 #include <string.h>
@@ -145,14 +146,6 @@ position(const Planner *p, const TlOp *op)
    return (size_t)(uintptr_t)tl_map_get(&p->order, op);
 }
 
-static const TlOp *
-ancestor_in(const TlOp *op, const TlBlock *block)
-{
-   while (op->block != block)
-      op = op->block->region->parent;
-   return op;
-}
-
 typedef struct Dying {
    uint32_t root;
    struct Dying *next;
@@ -163,7 +156,7 @@ note_last_use(Planner *p, Dying **dying, const TlValue *v, const TlBlock *block)
 {
    size_t last = position(p, v->def);
    for (const TlUse *use = v->uses; use; use = use->next) {
-      size_t at = position(p, ancestor_in(use->user, block));
+      size_t at = position(p, tl_in_block(use->user, block));
       last = at > last ? at : last;
    }
    Dying *d = tl_new(p->arena, Dying);
@@ -272,9 +265,9 @@ mark(Planner *p, bool *marks, const TlValue *v, bool (*passes)(const TlOp *))
 }
 
 static void
-mark_indices(Planner *p, const TlBlock *block, unsigned depth) /* offsets and masks */
+mark_indices(Planner *p, const TlBlock *block) /* offsets and masks */
 {
-   for (const TlOp *op = block->first; op && depth < MAX_DEPTH; op = op->next) {
+   for (const TlOp *op = block->first; op; op = tl_walk_next(op, block)) {
       bool is_address = op->opcode == TL_OP_ADDPTR;
       unsigned mask_at = op->opcode == TL_OP_STORE ? 2 : 1;
       if (is_address)
@@ -282,8 +275,6 @@ mark_indices(Planner *p, const TlBlock *block, unsigned depth) /* offsets and ma
       if (is_address || op->opcode == TL_OP_LOAD || op->opcode == TL_OP_STORE)
          for (unsigned i = mask_at; i < op->num_args && i <= mask_at; i++)
             mark(p, p->is_access, tl_arg(op, i), tl_op_is_pure);
-      for (unsigned r = 0; r < op->num_regions; r++)
-         mark_indices(p, op->regions[r]->block, depth + 1);
    }
 }
 
@@ -547,7 +538,7 @@ tl_cpu_plan(TlArena *arena, const TlFunc *f, bool checked)
       p.is_index = tl_new_array(arena, bool, f->next_value_id);
       p.is_access = tl_new_array(arena, bool, f->next_value_id);
       p.facts = tl_analysis_new(arena, f);
-      mark_indices(&p, f->body->block, 0);
+      mark_indices(&p, f->body->block);
    }
    const TlBlock *body = f->body->block;
    const TlExecSlot **args = region_args(&p, f->body);

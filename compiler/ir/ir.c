@@ -3,6 +3,7 @@
  * Invariant: a TlUse is in exactly the use list of its value, and `link` names the pointer that
  * leads to it; every function here that moves a TlUse re-links it. */
 #include "ir/ir.h"
+#include "ir/walk.h"
 
 #include <assert.h>
 #include <string.h>
@@ -410,7 +411,7 @@ tl_value_dominates(const TlValue *v, const TlOp *at)
 {
    const TlBlock *home = tl_value_block(v);
    while (at && at->block != home)
-      at = at->block->region->parent;
+      at = tl_parent(at);
    if (!at)
       return false;
    return !v->def || comes_before(v->def, at);

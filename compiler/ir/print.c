@@ -8,6 +8,7 @@
  * which operation it is, floats are written in the shortest decimal form that gives their bits
  * back, or else as the hexadecimal pattern. */
 #include "ir/ir.h"
+#include "ir/walk.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -396,8 +397,10 @@ print_block(Printer *p, const TlBlock *block, unsigned depth)
 
 /* ---- layouts get their names before the first function ---- */
 static void
-name_layout(Printer *p, const TlType *t)
+name_layout(void *user, const TlValue *v)
 {
+   Printer *p = user;
+   const TlType *t = v->type;
    if (!t->layout || tl_map_has(&p->layouts, t->layout))
       return;
    char *name = tl_arena_printf(p->arena, "#l%u", p->num_layouts++);
@@ -405,19 +408,6 @@ name_layout(Printer *p, const TlType *t)
    tl_sb_printf(p->out, "%s = ", name);
    tl_ll_print(t->layout, p->out);
    tl_sb_char(p->out, '\n');
-}
-
-static void
-name_layouts(Printer *p, const TlBlock *block)
-{
-   for (unsigned i = 0; i < block->num_args; i++)
-      name_layout(p, block->args[i]->type);
-   for (const TlOp *op = block->first; op; op = op->next) {
-      for (unsigned i = 0; i < op->num_results; i++)
-         name_layout(p, op->results[i].type);
-      for (unsigned r = 0; r < op->num_regions; r++)
-         name_layouts(p, op->regions[r]->block);
-   }
 }
 
 /* ---- functions ---- */
@@ -511,7 +501,7 @@ void
 tl_print_func(const TlFunc *f, TlSources *sources, TlSb *out)
 {
    Printer p = new_printer(sources, out);
-   name_layouts(&p, f->body->block);
+   tl_walk_values(f->body->block, name_layout, &p);
    print_one(&p, f);
 }
 
@@ -520,7 +510,7 @@ tl_print_module(const TlModule *m, TlSources *sources, TlSb *out)
 {
    Printer p = new_printer(sources, out);
    for (const TlFunc *f = m->first_func; f; f = f->next)
-      name_layouts(&p, f->body->block);
+      tl_walk_values(f->body->block, name_layout, &p);
    for (const TlFunc *f = m->first_func; f; f = f->next) {
       if (out->len)
          tl_sb_char(out, '\n');

@@ -3,6 +3,7 @@
  * origin, made from integers or loaded from memory, make all parameters written. */
 #include "ir/written.h"
 #include "ir/control.h"
+#include "ir/walk.h"
 
 typedef struct Classes {
    uint32_t *parent; /* by value id */
@@ -76,9 +77,6 @@ look_at(Classes *c, const TlOp *op)
                  (op->opcode == TL_OP_INLINE_ASM && !tl_attr_int(op, TL_ATTR_PURE));
    if (writes && pointer)
       c->written[root(c, pointer)] = true;
-   for (uint32_t r = 0; r < op->num_regions; r++)
-      for (const TlOp *o = op->regions[r]->block->first; o; o = o->next)
-         look_at(c, o);
 }
 
 void
@@ -89,7 +87,7 @@ tl_written_params(TlArena *arena, const TlFunc *f, bool *written)
    for (uint32_t i = 0; i <= f->next_value_id; i++)
       c.parent[i] = i;
    const TlBlock *body = f->body->block;
-   for (const TlOp *op = body->first; op; op = op->next)
+   for (const TlOp *op = body->first; op; op = tl_walk_next(op, body))
       look_at(&c, op);
    uint32_t arg = 0;
    for (uint32_t i = 0; i < f->num_params; i++) {

@@ -4,6 +4,7 @@
  * that one yielded value.  Sweep: everything else is removed, last first, so that users go before
  * what they use. */
 #include "ir/control.h"
+#include "ir/walk.h"
 #include "passes/pass.h"
 
 #include <assert.h>
@@ -50,7 +51,7 @@ has_slots(const TlOp *op)
 static void
 mark_op(Dce *d, TlOp *op)
 {
-   for (; op && !tl_map_has(&d->live_ops, op); op = op->block->region->parent) {
+   for (; op && !tl_map_has(&d->live_ops, op); op = tl_parent(op)) {
       tl_map_put(&d->live_ops, op, op);
       unsigned needed = has_slots(op) ? tl_first_init(op) : op->num_args;
       for (unsigned i = 0; i < needed; i++)
@@ -88,14 +89,11 @@ mark_from(Dce *d, TlValue *v)
 }
 
 static void
-mark_roots(Dce *d, TlBlock *block)
+mark_roots(Dce *d, const TlBlock *block)
 {
-   for (TlOp *op = block->first; op; op = op->next) {
+   for (TlOp *op = block->first; op; op = tl_walk_next(op, block))
       if (is_root(op))
          mark_op(d, op);
-      for (unsigned r = 0; r < op->num_regions; r++)
-         mark_roots(d, op->regions[r]->block);
-   }
 }
 
 /* ---- sweep ---- */

@@ -3,6 +3,7 @@
  * read from shared memory (read in the other layout, when that is no dearer).  Each rewrite removes
  * an operation or a use of one, turns a conversion into something else, or moves it towards the
  * start of the function, before operations that only rename elements, so this ends. */
+#include "ir/walk.h"
 #include "passes/lower/lower.h"
 #include "passes/pass.h"
 #include "passes/place/place.h"
@@ -95,13 +96,12 @@ elide(TlPassCx *cx, TlFunc *f, TlOp *cvt)
 }
 
 static bool
-walk(TlPassCx *cx, TlFunc *f, TlBlock *block)
+elide_all(TlPassCx *cx, TlFunc *f)
 {
    bool changed = false;
-   for (TlOp *op = block->first, *next; op; op = next) {
-      next = op->next;
-      for (unsigned i = 0; i < op->num_regions; i++)
-         changed |= walk(cx, f, op->regions[i]->block);
+   const TlBlock *body = f->body->block;
+   for (TlOp *op = tl_walk_inner(body), *next; op; op = next) {
+      next = tl_walk_inner_next(op, body);
       if (op->opcode == TL_OP_CONVERT_LAYOUT)
          changed |= elide(cx, f, op);
    }
@@ -112,7 +112,7 @@ bool
 tl_pass_elide_converts(TlPassCx *cx, TlFunc *f)
 {
    bool changed = false;
-   while (walk(cx, f, f->body->block)) /* what moved up may meet its equal there */
+   while (elide_all(cx, f)) /* what moved up may meet its equal there */
       changed = true;
    return changed;
 }

@@ -8,6 +8,7 @@
  * One walk in order: operands are simplified before their users.  A rule gets an operation and
  * returns the value that replaces its only result, or NULL. */
 #include "ir/control.h"
+#include "ir/walk.h"
 #include "passes/pass.h"
 
 #include <string.h>
@@ -588,16 +589,6 @@ fold_for(Fold *f, TlOp *op)
    return next;
 }
 
-static bool
-is_outside(const TlValue *v, const TlOp *op)
-{
-   const TlBlock *block = v->def ? v->def->block : v->block;
-   for (const TlOp *p = block->region->parent; p; p = p->block->region->parent)
-      if (p == op)
-         return false;
-   return true;
-}
-
 static TlOp *
 fold_if(Fold *f, TlOp *op)
 {
@@ -609,7 +600,7 @@ fold_if(Fold *f, TlOp *op)
    for (unsigned i = 0; i < op->num_results; i++) {
       TlJoin join = tl_join(op, i);
       TlValue *a = join.in[0];
-      if (a == join.in[1] && op->results[i].uses && is_outside(a, op)) {
+      if (a == join.in[1] && op->results[i].uses && !tl_is_defined_in(a, op)) {
          tl_replace_uses(tl_result(op, i), a);
          f->progress = true;
       }

@@ -1,6 +1,7 @@
 /* acc + dot(a, b, 0) becomes dot(a, b, acc): the addition is part of the matrix instruction.  Only
  * when the dot has no other use, since it would be computed twice, and not in strict mode for
  * floats, whose sum would be rounded in another order. */
+#include "ir/walk.h"
 #include "passes/pass.h"
 
 static bool
@@ -30,24 +31,17 @@ fold_sum(TlFunc *f, TlOp *add)
    return false;
 }
 
-static bool
-walk(TlFunc *f, TlBlock *block)
+bool
+tl_pass_fold_dot_add(TlPassCx *cx, TlFunc *f)
 {
+   (void)cx;
    bool changed = false;
-   for (TlOp *op = block->first, *next; op; op = next) {
-      next = op->next;
-      for (unsigned i = 0; i < op->num_regions; i++)
-         changed |= walk(f, op->regions[i]->block);
+   const TlBlock *body = f->body->block;
+   for (TlOp *op = tl_walk_inner(body), *next; op; op = next) {
+      next = tl_walk_inner_next(op, body);
       if (op->opcode == TL_OP_ADD && op->num_results &&
           tl_result(op, 0)->type->kind == TL_TYPE_TILE)
          changed |= fold_sum(f, op);
    }
    return changed;
-}
-
-bool
-tl_pass_fold_dot_add(TlPassCx *cx, TlFunc *f)
-{
-   (void)cx;
-   return walk(f, f->body->block);
 }

@@ -6,6 +6,7 @@
  * where it is used; the offsets stay in registers through the loop, the pointers do not.  Addresses
  * are sums of 64 bits, so their order does not matter. */
 #include "ir/control.h"
+#include "ir/walk.h"
 #include "passes/pass.h"
 
 enum { FEWEST = 8 }; /* n + 2 registers for 2 n; of fewer the additions cost more than they save */
@@ -116,22 +117,15 @@ join(TlPassCx *cx, TlOp *loop, unsigned i)
    return true;
 }
 
-static bool
-walk(TlPassCx *cx, TlBlock *block)
+bool
+tl_pass_join_pointers(TlPassCx *cx, TlFunc *f)
 {
    bool changed = false;
-   for (TlOp *op = block->first, *next; op; op = next) {
-      next = op->next;
-      for (unsigned i = 0; i < op->num_regions; i++)
-         changed |= walk(cx, op->regions[i]->block);
+   const TlBlock *body = f->body->block;
+   for (TlOp *op = tl_walk_inner(body), *next; op; op = next) {
+      next = tl_walk_inner_next(op, body);
       for (unsigned i = 0; op->opcode == TL_OP_FOR && i < op->num_results; i++)
          changed |= join(cx, op, i);
    }
    return changed;
-}
-
-bool
-tl_pass_join_pointers(TlPassCx *cx, TlFunc *f)
-{
-   return walk(cx, f->body->block);
 }

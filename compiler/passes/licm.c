@@ -3,17 +3,8 @@
  * may change), and so does integer division whose divisor may be zero: executed when the loop's
  * body is not, it would be reported as undefined. */
 #include "ir/control.h"
+#include "ir/walk.h"
 #include "passes/pass.h"
-
-static bool
-is_inside(const TlValue *v, const TlOp *outer)
-{
-   const TlBlock *block = v->def ? v->def->block : v->block;
-   for (const TlOp *p = block->region->parent; p; p = p->block->region->parent)
-      if (p == outer)
-         return true;
-   return false;
-}
 
 /* Every operand of op, and of the operations nested in it, is defined before the loop or in op. */
 static bool
@@ -21,7 +12,7 @@ is_invariant(const TlOp *op, const TlOp *top, const TlOp *loop)
 {
    for (unsigned i = 0; i < op->num_args; i++) {
       const TlValue *v = op->args[i].value;
-      if (is_inside(v, loop) && !(op != top && is_inside(v, top)))
+      if (tl_is_defined_in(v, loop) && !(op != top && tl_is_defined_in(v, top)))
          return false;
    }
    for (unsigned r = 0; r < op->num_regions; r++)
@@ -66,22 +57,14 @@ hoist_from(TlOp *loop)
    return progress;
 }
 
-static bool
-visit_block(TlBlock *block)
-{
-   bool progress = false;
-   for (TlOp *op = block->first; op; op = op->next) {
-      for (unsigned r = 0; r < op->num_regions; r++)
-         progress |= visit_block(op->regions[r]->block);
-      if (tl_is_loop(op))
-         progress |= hoist_from(op);
-   }
-   return progress;
-}
-
 bool
 tl_pass_licm(TlPassCx *cx, TlFunc *f)
 {
    (void)cx;
-   return visit_block(f->body->block);
+   bool progress = false;
+   const TlBlock *body = f->body->block;
+   for (TlOp *op = tl_walk_inner(body); op; op = tl_walk_inner_next(op, body))
+      if (tl_is_loop(op))
+         progress |= hoist_from(op);
+   return progress;
 }

@@ -23,6 +23,7 @@
  * only after a wait and a barrier that follow its last reading. */
 #include "passes/pipeline_loops.h"
 #include "ir/control.h"
+#include "ir/walk.h"
 #include "layout/hw_layouts.h"
 #include "passes/coalesce.h"
 #include "passes/lower/lower.h"
@@ -76,13 +77,9 @@ refuse(Pipe *p, const TlOp *load, const char *why)
 static bool
 has_opcode(const TlBlock *block, TlOpcode opcode)
 {
-   for (const TlOp *op = block->first; op; op = op->next) {
+   for (const TlOp *op = block->first; op; op = tl_walk_next(op, block))
       if (op->opcode == opcode)
          return true;
-      for (unsigned i = 0; i < op->num_regions; i++)
-         if (has_opcode(op->regions[i]->block, opcode))
-            return true;
-   }
    return false;
 }
 
@@ -90,7 +87,7 @@ has_opcode(const TlBlock *block, TlOpcode opcode)
 static bool
 is_plain_body(const TlBlock *block)
 {
-   for (const TlOp *op = block->first; op; op = op->next) {
+   for (const TlOp *op = block->first; op; op = tl_walk_next(op, block)) {
       switch (op->opcode) {
       case TL_OP_FOR:
       case TL_OP_WHILE:
@@ -112,9 +109,6 @@ is_plain_body(const TlBlock *block)
       default:
          break;
       }
-      for (unsigned i = 0; i < op->num_regions; i++)
-         if (!is_plain_body(op->regions[i]->block))
-            return false;
    }
    return true;
 }
@@ -159,15 +153,12 @@ root_of(const TlValue *v)
 static bool
 is_stored_to(const TlBlock *block, const TlValue *root)
 {
-   for (const TlOp *op = block->first; op; op = op->next) {
+   for (const TlOp *op = block->first; op; op = tl_walk_next(op, block)) {
       if (op->opcode == TL_OP_STORE || op->opcode == TL_OP_ATOMIC_RMW) {
          const TlValue *to = root_of(tl_arg(op, 0));
          if (!to || !root || to == root)
             return true;
       }
-      for (unsigned i = 0; i < op->num_regions; i++)
-         if (is_stored_to(op->regions[i]->block, root))
-            return true;
    }
    return false;
 }
@@ -361,10 +352,8 @@ static bool
 is_used_in(const TlValue *v, const TlBlock *body)
 {
    for (const TlUse *u = v->uses; u; u = u->next)
-      for (const TlBlock *b = u->user->block; b;
-           b = b->region->parent ? b->region->parent->block : NULL)
-         if (b == body)
-            return true;
+      if (tl_in_block(u->user, body))
+         return true;
    return false;
 }
 
@@ -373,14 +362,12 @@ static uint64_t
 buffer_bytes(const Pipe *p, const TlBlock *block)
 {
    uint64_t sum = 0;
-   for (const TlOp *op = block->first; op; op = op->next) {
+   for (const TlOp *op = block->first; op; op = tl_walk_next(op, block)) {
       if (op->opcode == TL_OP_LOCAL_ALLOC && !becomes_ring(p, op) &&
           is_used_in(tl_result(op, 0), p->body)) {
          const TlType *t = tl_result(op, 0)->type;
          sum += (uint64_t)tl_memdesc_stage_bytes(t) * t->count;
       }
-      for (unsigned i = 0; i < op->num_regions; i++)
-         sum += buffer_bytes(p, op->regions[i]->block);
    }
    return sum;
 }
@@ -390,13 +377,9 @@ static uint64_t
 scratch_bytes(const Pipe *p, const TlBlock *block)
 {
    uint64_t most = 0;
-   for (const TlOp *op = block->first; op; op = op->next) {
+   for (const TlOp *op = block->first; op; op = tl_walk_next(op, block)) {
       uint64_t own = tl_scratch_bytes(p->cx->scratch, p->func, op);
       most = own > most ? own : most;
-      for (unsigned i = 0; i < op->num_regions; i++) {
-         own = scratch_bytes(p, op->regions[i]->block);
-         most = own > most ? own : most;
-      }
    }
    return most;
 }
@@ -454,15 +437,6 @@ limit_stages(Pipe *p)
 }
 
 /* ---- groups of copies ---- */
-/* The operation of the body that is op or holds it. */
-static TlOp *
-in_body(const Pipe *p, TlOp *op)
-{
-   while (op->block != p->body)
-      op = op->block->region->parent;
-   return op;
-}
-
 static void
 note_uses(const Pipe *p, Load *l, const TlMap *place, const TlValue *v)
 {
@@ -471,7 +445,7 @@ note_uses(const Pipe *p, Load *l, const TlMap *place, const TlValue *v)
          note_uses(p, l, place, tl_result(u->user, 0));
          continue;
       }
-      TlOp *op = in_body(p, u->user);
+      TlOp *op = tl_in_block(u->user, p->body);
       uint32_t at = (uint32_t)(uintptr_t)tl_map_get(place, op);
       if (!l->first_use || at < l->use_at) {
          l->first_use = op;
@@ -827,25 +801,17 @@ pipeline_loop(TlPassCx *cx, TlFunc *f, TlOp *loop)
    return true;
 }
 
-static bool
-visit(TlPassCx *cx, TlFunc *f, TlBlock *block)
-{
-   bool changed = false;
-   TlOp *next;
-   for (TlOp *op = block->first; op; op = next) {
-      next = op->next;
-      for (unsigned i = 0; i < op->num_regions; i++)
-         changed |= visit(cx, f, op->regions[i]->block);
-      if (op->opcode == TL_OP_FOR)
-         changed |= pipeline_loop(cx, f, op);
-   }
-   return changed;
-}
-
 bool
 tl_pass_pipeline_loops(TlPassCx *cx, TlFunc *f)
 {
    if (!cx->target || !(cx->target->features & TL_FEAT_CP_ASYNC))
       return false;
-   return visit(cx, f, f->body->block);
+   bool changed = false;
+   const TlBlock *body = f->body->block;
+   for (TlOp *op = tl_walk_inner(body), *next; op; op = next) {
+      next = tl_walk_inner_next(op, body);
+      if (op->opcode == TL_OP_FOR)
+         changed |= pipeline_loop(cx, f, op);
+   }
+   return changed;
 }

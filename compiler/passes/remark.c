@@ -2,6 +2,7 @@
  * not what was planned. */
 #include "passes/remark.h"
 #include "ir/control.h"
+#include "ir/walk.h"
 #include "layout/convert_plan.h"
 #include "passes/coalesce.h"
 #include "passes/dot_layouts.h"
@@ -111,7 +112,7 @@ layout_target(TlPassCx *cx, const TlValue *v)
    Walk w = walk_from(cx, v);
    for (size_t i = 0; i < w.todo.len; i++)
       for (const TlUse *u = w.todo.data[i]->uses; u; u = u->next) {
-         const TlOp *op = u->user, *parent = op->block->region->parent;
+         const TlOp *op = u->user, *parent = tl_parent(op);
          unsigned at = (unsigned)(u - op->args);
          if (has_own_layout(op))
             return op;
@@ -215,25 +216,20 @@ remark_dot(TlPassCx *cx, const TlOp *op)
                 "multiply-adds of each thread: ", tl_why_no_mma(cx->target, op));
 }
 
-static void
-walk_layouts(TlPassCx *cx, TlAnalysis *facts, const TlBlock *block)
+void
+tl_remark_layouts(TlPassCx *cx, TlFunc *f)
 {
-   for (const TlOp *op = block->first; op; op = op->next) {
+   if (!tl_remarks_on(cx, "layout"))
+      return;
+   TlAnalysis *facts = tl_analysis_new(cx->scratch, f);
+   const TlBlock *body = f->body->block;
+   for (const TlOp *op = body->first; op; op = tl_walk_next(op, body)) {
       if ((op->opcode == TL_OP_LOAD || op->opcode == TL_OP_STORE) &&
           tl_arg(op, 0)->type->kind == TL_TYPE_TILE)
          remark_access(cx, facts, op);
       if (op->opcode == TL_OP_DOT)
          remark_dot(cx, op);
-      for (unsigned i = 0; i < op->num_regions; i++)
-         walk_layouts(cx, facts, op->regions[i]->block);
    }
-}
-
-void
-tl_remark_layouts(TlPassCx *cx, TlFunc *f)
-{
-   if (tl_remarks_on(cx, "layout"))
-      walk_layouts(cx, tl_analysis_new(cx->scratch, f), f->body->block);
 }
 
 /* ---- conversions ---- */
@@ -279,21 +275,20 @@ remark_conversion(TlPassCx *cx, const TlOp *op, bool in_loop)
       in_loop ? ", in every iteration" : "");
 }
 
-static void
-walk_conversions(TlPassCx *cx, const TlBlock *block, bool in_loop)
+static bool
+is_in_loop(const TlOp *op)
 {
-   for (const TlOp *op = block->first; op; op = op->next) {
-      if (op->opcode == TL_OP_CONVERT_LAYOUT)
-         remark_conversion(cx, op, in_loop);
-      bool is_loop = tl_is_loop(op);
-      for (unsigned i = 0; i < op->num_regions; i++)
-         walk_conversions(cx, op->regions[i]->block, in_loop || is_loop);
-   }
+   while (op && !tl_is_loop(op))
+      op = tl_parent(op);
+   return op != NULL;
 }
 
 void
 tl_remark_conversions(TlPassCx *cx, TlFunc *f)
 {
-   if (tl_remarks_on(cx, "layout"))
-      walk_conversions(cx, f->body->block, false);
+   const TlBlock *body = f->body->block;
+   for (const TlOp *op = body->first; op && tl_remarks_on(cx, "layout");
+        op = tl_walk_next(op, body))
+      if (op->opcode == TL_OP_CONVERT_LAYOUT)
+         remark_conversion(cx, op, is_in_loop(op));
 }

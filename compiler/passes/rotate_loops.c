@@ -15,6 +15,7 @@
  * all fragments of an iteration are loaded before the wait in it, so that the barrier there also
  * lets the copies of the next iteration overwrite them. */
 #include "ir/control.h"
+#include "ir/walk.h"
 #include "passes/pipeline_loops.h"
 
 typedef struct Turn {
@@ -240,21 +241,12 @@ words_outside(const TlValue *v)
    return words_of(v);
 }
 
-/* The operation of the block that is op or holds it; NULL when there is none. */
-static const TlOp *
-in_block(const TlOp *op, const TlBlock *block)
-{
-   while (op && op->block != block)
-      op = op->block->region->parent;
-   return op;
-}
-
 /* Is v, made before the loop, used in it or behind it?  What the loop takes over does not count. */
 static bool
 lives_through(const TlValue *v, const TlOp *loop, const TlMap *before)
 {
    for (const TlUse *u = v->uses; u; u = u->next) {
-      const TlOp *op = in_block(u->user, loop->block);
+      const TlOp *op = tl_in_block(u->user, loop->block);
       if (!op || (u->user != loop && !tl_map_has(before, op)))
          return true;
       if (op == loop && u->user != loop)
@@ -345,22 +337,15 @@ visit_loop(TlPassCx *cx, TlOp *loop)
    return true;
 }
 
-static bool
-visit(TlPassCx *cx, TlBlock *block)
+bool
+tl_pass_rotate_loops(TlPassCx *cx, TlFunc *f)
 {
    bool changed = false;
-   for (TlOp *op = block->first, *next; op; op = next) {
-      next = op->next;
-      for (unsigned i = 0; i < op->num_regions; i++)
-         changed |= visit(cx, op->regions[i]->block);
+   const TlBlock *body = f->body->block;
+   for (TlOp *op = tl_walk_inner(body), *next; op; op = next) {
+      next = tl_walk_inner_next(op, body);
       if (op->opcode == TL_OP_FOR)
          changed |= visit_loop(cx, op);
    }
    return changed;
-}
-
-bool
-tl_pass_rotate_loops(TlPassCx *cx, TlFunc *f)
-{
-   return visit(cx, f->body->block);
 }

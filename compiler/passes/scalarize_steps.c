@@ -4,6 +4,7 @@
  * computed from init wherever it is used, in the layout of its user, instead of being carried in
  * one layout and converted to the others in every iteration.  Integers wrap, so the sums agree. */
 #include "ir/control.h"
+#include "ir/walk.h"
 #include "passes/pass.h"
 
 enum { MAX_CHAIN = 64 };
@@ -103,22 +104,14 @@ scalarize(TlFunc *f, TlOp *loop, unsigned i)
    return true;
 }
 
-static bool
-walk(TlFunc *f, TlBlock *block)
-{
-   bool changed = false;
-   for (TlOp *op = block->first; op; op = op->next) {
-      for (unsigned r = 0; r < op->num_regions; r++)
-         changed |= walk(f, op->regions[r]->block);
-      for (unsigned i = 0; op->opcode == TL_OP_FOR && i < op->num_results; i++)
-         changed |= scalarize(f, op, i);
-   }
-   return changed;
-}
-
 bool
 tl_pass_scalarize_steps(TlPassCx *cx, TlFunc *f)
 {
    (void)cx;
-   return walk(f, f->body->block);
+   bool changed = false;
+   const TlBlock *body = f->body->block;
+   for (TlOp *op = tl_walk_inner(body); op; op = tl_walk_inner_next(op, body))
+      for (unsigned i = 0; op->opcode == TL_OP_FOR && i < op->num_results; i++)
+         changed |= scalarize(f, op, i);
+   return changed;
 }

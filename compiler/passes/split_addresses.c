@@ -7,6 +7,7 @@
  * of it may be set in the terms.  Possible bits of every value are found in one walk.  Registers
  * whose terms agree form a group; a register for which nothing is known is a group of its own. */
 #include "ir/control.h"
+#include "ir/walk.h"
 #include "passes/pass.h"
 #include "passes/pick.h"
 
@@ -435,12 +436,10 @@ split(Split *s, TlOp *op)
 }
 
 static void
-split_block(Split *s, TlBlock *block)
+split_all(Split *s, const TlBlock *body)
 {
-   for (TlOp *op = block->first, *next; op; op = next) {
-      next = op->next;
-      for (unsigned i = 0; i < op->num_regions; i++)
-         split_block(s, op->regions[i]->block);
+   for (TlOp *op = tl_walk_inner(body), *next; op; op = next) {
+      next = tl_walk_inner_next(op, body);
       uint64_t bits;
       if (op->opcode == TL_OP_ADDPTR && count_of(tl_result(op, 0)) > 1 &&
           !tl_is_const(tl_arg(op, 1), &bits) && !tl_value_is(tl_arg(op, 1), TL_OP_SPLAT))
@@ -458,6 +457,6 @@ tl_pass_split_addresses(TlPassCx *cx, TlFunc *f)
    tl_map_init(&s.casts, cx->scratch);
    param_bits(&s, f);
    find_bits(&s, f, f->body->block);
-   split_block(&s, f->body->block);
+   split_all(&s, f->body->block);
    return s.progress;
 }

@@ -8,6 +8,7 @@
  * Invariant: a value that is narrowed has only users that were renumbered: picks, elementwise
  * operations, and positions of control operations; every other user reads all registers. */
 #include "ir/control.h"
+#include "ir/walk.h"
 #include "passes/pass.h"
 #include "passes/pick.h"
 
@@ -55,24 +56,12 @@ use_like(Trim *t, const TlValue *v, const TlValue *from)
 }
 
 static void
-enter(Trim *t, const TlValue *v)
+enter(void *user, const TlValue *v)
 {
+   Trim *t = user;
    t->old_count[v->id] = tl_type_num_regs(v->type);
    t->used[v->id] = tl_new_array(t->cx->scratch, uint64_t, (tl_type_num_regs(v->type) + 63) / 64);
    t->used[v->id][0] = 1; /* no value is empty */
-}
-
-static void
-enter_block(Trim *t, const TlBlock *block)
-{
-   for (unsigned i = 0; i < block->num_args; i++)
-      enter(t, block->args[i]);
-   for (const TlOp *op = block->first; op; op = op->next) {
-      for (unsigned i = 0; i < op->num_results; i++)
-         enter(t, tl_result(op, i));
-      for (unsigned i = 0; i < op->num_regions; i++)
-         enter_block(t, op->regions[i]->block);
-   }
 }
 
 static bool
@@ -151,26 +140,14 @@ demand_block(Trim *t, const TlBlock *block)
 
 /* ---- forward ---- */
 static void
-count_used(Trim *t, const TlValue *v)
+count_used(void *user, const TlValue *v)
 {
+   Trim *t = user;
    uint32_t words = (t->old_count[v->id] + 63) / 64;
    uint32_t *rank = tl_new_array(t->cx->scratch, uint32_t, words + 1);
    for (uint32_t w = 0; w < words; w++)
       rank[w + 1] = rank[w] + (uint32_t)__builtin_popcountll(t->used[v->id][w]);
    t->rank[v->id] = rank;
-}
-
-static void
-count_block(Trim *t, const TlBlock *block)
-{
-   for (unsigned i = 0; i < block->num_args; i++)
-      count_used(t, block->args[i]);
-   for (const TlOp *op = block->first; op; op = op->next) {
-      for (unsigned i = 0; i < op->num_results; i++)
-         count_used(t, tl_result(op, i));
-      for (unsigned i = 0; i < op->num_regions; i++)
-         count_block(t, op->regions[i]->block);
-   }
 }
 
 static uint32_t
@@ -293,12 +270,10 @@ narrow_block(Trim *t, TlBlock *block)
 
 /* Picks and splats that became the identity. */
 static void
-drop_identities(TlBlock *block)
+drop_identities(const TlBlock *block)
 {
-   for (TlOp *op = block->first, *next; op; op = next) {
-      next = op->next;
-      for (unsigned i = 0; i < op->num_regions; i++)
-         drop_identities(op->regions[i]->block);
+   for (TlOp *op = tl_walk_inner(block), *next; op; op = next) {
+      next = tl_walk_inner_next(op, block);
       bool same = false;
       if (op->opcode == TL_OP_SPLAT) {
          same = tl_arg(op, 0)->type == tl_result(op, 0)->type;
@@ -321,14 +296,14 @@ tl_pass_trim_registers(TlPassCx *cx, TlFunc *f)
    Trim t = {.cx = cx, .func = f, .types = f->module->types, .num_values = f->next_value_id};
    t.used = tl_new_array(cx->scratch, uint64_t *, t.num_values);
    t.old_count = tl_new_array(cx->scratch, uint32_t, t.num_values);
-   enter_block(&t, f->body->block);
+   tl_walk_values(f->body->block, enter, &t);
    do {
       t.changed = false;
       demand_block(&t, f->body->block);
    } while (t.changed);
    t.changed = false;
    t.rank = tl_new_array(cx->scratch, uint32_t *, t.num_values);
-   count_block(&t, f->body->block);
+   tl_walk_values(f->body->block, count_used, &t);
    narrow_block(&t, f->body->block);
    if (t.changed)
       drop_identities(f->body->block);

@@ -10,6 +10,7 @@
  * others write to global memory makes an order that is not seen here: it is not tested.  Nor are
  * locations beyond MAX_CELLS of a block. */
 #include "exec/sim/impl.h"
+#include "ir/walk.h"
 
 #include <string.h>
 
@@ -52,14 +53,14 @@ touches_global(const TlOp *op)
 }
 
 static bool
-waits_for_others(const TlBlock *block, bool in_while)
+waits_for_others(const TlBlock *body)
 {
-   for (const TlOp *op = block->first; op; op = op->next) {
-      if (in_while && touches_global(op))
+   for (const TlOp *op = body->first; op; op = tl_walk_next(op, body)) {
+      const TlOp *around = touches_global(op) ? tl_parent(op) : NULL;
+      while (around && around->opcode != TL_OP_WHILE)
+         around = tl_parent(around);
+      if (around)
          return true;
-      for (unsigned i = 0; i < op->num_regions; i++)
-         if (waits_for_others(op->regions[i]->block, in_while || op->opcode == TL_OP_WHILE))
-            return true;
    }
    return false;
 }
@@ -87,7 +88,7 @@ sim_global_prepare(TlSimKernel *k)
    }
    for (unsigned i = 0; i < n && !is_known; i++)
       written[i] = true;
-   k->written = any && !waits_for_others(f->body->block, false) ? written : NULL;
+   k->written = any && !waits_for_others(f->body->block) ? written : NULL;
 }
 
 /* Buffers that share bytes with one that is written. */

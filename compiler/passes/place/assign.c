@@ -18,6 +18,7 @@
 #include "passes/place/cost.h"
 
 #include "ir/control.h"
+#include "ir/walk.h"
 #include "passes/lower/lower.h"
 
 #include <assert.h>
@@ -90,7 +91,7 @@ static int64_t
 block_weight(const TlBlock *block)
 {
    int64_t w = 1;
-   for (const TlOp *op = block->region->parent; op; op = op->block->region->parent)
+   for (const TlOp *op = block->region->parent; op; op = tl_parent(op))
       if (tl_is_loop(op) && w < MAX_WEIGHT)
          w *= LOOP_WEIGHT;
    return w;
@@ -177,7 +178,7 @@ feeds_dot(Assign *a, const TlOp *load, bool *only)
 static bool
 is_in_staged_loop(const TlOp *load)
 {
-   const TlOp *loop = load->block->region->parent;
+   const TlOp *loop = tl_parent(load);
    return loop && loop->opcode == TL_OP_FOR && tl_attr_int(loop, TL_ATTR_NUM_STAGES) > 1;
 }
 
@@ -487,7 +488,7 @@ reach_users(Assign *a, Queue *q, const TlValue *v, const TlLinear *l)
       const TlOp *op = u->user;
       unsigned i = (unsigned)(u - op->args);
       if (op->opcode == TL_OP_YIELD || op->opcode == TL_OP_CONDITION) {
-         const TlOp *parent = op->block->region->parent;
+         const TlOp *parent = tl_parent(op);
          unsigned skip = tl_first_yielded(op);
          if (tl_is_branching(parent) && i >= skip && i - skip < parent->num_results)
             reach(a, q, var_at(a, parent, i - skip), l);

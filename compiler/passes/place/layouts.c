@@ -11,6 +11,7 @@
  * Invariant: rewriting inserts whatever 2 and 3 left unequal, so decisions affect only speed. */
 #include "passes/place/impl.h"
 #include "ir/control.h"
+#include "ir/walk.h"
 #include "layout/convert_plan.h"
 #include "passes/coalesce.h"
 #include "passes/remark.h"
@@ -639,7 +640,7 @@ static bool
 check_registers(Driver *d, const TlBlock *block)
 {
    TlPassCx *cx = d->place.cx;
-   for (const TlOp *op = block->first; op; op = op->next) {
+   for (const TlOp *op = block->first; op; op = tl_walk_next(op, block)) {
       for (unsigned i = 0; i < op->num_results; i++) {
          const TlType *t = tl_result(op, i)->type;
          if (t->kind != TL_TYPE_TILE || tl_ll_num_regs(t->layout) <= MAX_REGS)
@@ -651,9 +652,6 @@ check_registers(Driver *d, const TlBlock *block)
          cx->failed = true;
          return false;
       }
-      for (unsigned i = 0; i < op->num_regions; i++)
-         if (!check_registers(d, op->regions[i]->block))
-            return false;
    }
    return true;
 }

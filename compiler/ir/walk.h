@@ -1,0 +1,46 @@
+/* From an operation to those inside of it and around it.
+ *
+ * Every operation of a block and of the blocks inside, one before those in its regions:
+ *    for (TlOp *op = top->first; op; op = tl_walk_next(op, top))
+ * and one after them, which may remove op and put others beside it (these are not visited):
+ *    for (TlOp *op = tl_walk_inner(top), *next; op; op = next) {
+ *       next = tl_walk_inner_next(op, top); */
+#ifndef TL_IR_WALK_H
+#define TL_IR_WALK_H
+
+#include "ir/ir.h"
+
+TlOp *tl_walk_next(const TlOp *op, const TlBlock *top);
+TlOp *tl_walk_inner(const TlBlock *top);
+TlOp *tl_walk_inner_next(const TlOp *op, const TlBlock *top);
+/* Arguments of the block, then for each operation in it, at any depth, its results and the
+ * arguments of its regions. */
+void tl_walk_values(const TlBlock *top, void (*visit)(void *user, const TlValue *v), void *user);
+
+/* The operation that op is in a region of; NULL in the function's body. */
+static inline TlOp *
+tl_parent(const TlOp *op)
+{
+   return op->block->region->parent;
+}
+
+/* op, or the operation around it, that stands in the block itself; NULL when there is none. */
+static inline TlOp *
+tl_in_block(TlOp *op, const TlBlock *block)
+{
+   while (op && op->block != block)
+      op = tl_parent(op);
+   return op;
+}
+
+/* Is the value defined in a region of the operation, at any depth? */
+static inline bool
+tl_is_defined_in(const TlValue *v, const TlOp *outer)
+{
+   const TlOp *op = tl_value_block(v)->region->parent;
+   while (op && op != outer)
+      op = tl_parent(op);
+   return op != NULL;
+}
+
+#endif
