@@ -2,6 +2,7 @@
  * operation emitted by the rule that ops.def names.  Invariant: a value's registers are defined
  * before any use is emitted, since the IR is in dominance order. */
 #include "codegen/cg.h"
+#include "ir/pressure.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -197,6 +198,23 @@ param_type(TlCg *cg, const TlType *t)
    return t->kind == TL_TYPE_SCALAR && t->dtype == TL_I1 ? cg->i8 : tl_cg_elem(cg, t);
 }
 
+/* ptxas, when it must spill much, may fall to 32 registers a thread: a group norm of 512 elements
+ * a thread spilled 21,608 bytes so and 7,896 with all 255.  The bound is named only where tiles
+ * overflow it by a quarter: up to there ptxas does better left alone, by the order it finds. */
+static void
+bound_registers(TlCg *cg)
+{
+   const TlFunc *f = cg->func;
+   uint32_t most = TL_REGISTERS_PER_SM / (f->num_warps * 32) / 8 * 8; /* given out by eights */
+   if (most > TL_REGISTERS_PER_THREAD)
+      most = TL_REGISTERS_PER_THREAD;
+   if (tl_pressure(cg->arena, f, tl_lowered_words(cg->arena, f), NULL) <= most + most / 4)
+      return;
+   char text[16];
+   snprintf(text, sizeof text, "%u", most);
+   string_attr(cg, "nvvm.maxnreg", text);
+}
+
 static void
 declare_kernel(TlCg *cg)
 {
@@ -211,6 +229,7 @@ declare_kernel(TlCg *cg)
    char threads[32];
    snprintf(threads, sizeof threads, "%u", f->num_warps * 32);
    string_attr(cg, "nvvm.reqntid", threads);
+   bound_registers(cg);
    /* "One block a multiprocessor will do" makes ptxas take registers that cost a second block on
     * Hopper and older: layer norm of 16384 fp16 columns, 8 warps: 150 instead of 126.  For sm_100
     * it would rather spill than lose a block. */

@@ -1,0 +1,20 @@
+/* Registers that live at once, for decisions that must not overflow the register file. */
+#ifndef TL_IR_PRESSURE_H
+#define TL_IR_PRESSURE_H
+
+#include "ir/ir.h"
+
+/* Of every target from sm_80 on. */
+enum { TL_REGISTERS_PER_THREAD = 255, TL_REGISTERS_PER_SM = 64 * 1024 };
+
+/* The most words (32-bit registers of a thread) that live at one operation, where value v takes
+ * words[v->id]; *at, unless NULL, receives that operation.  The operands that die at an operation
+ * do not live beside its result: it may be made piece by piece in their place.  A value of no words
+ * made by a pure operation is made again where it is used, so that its operands live until then. */
+uint32_t tl_pressure(TlArena *arena, const TlFunc *f, const uint32_t *words, const TlOp **at);
+
+/* The words of every value of a LOWERED function.  Constants, repeated scalars, picked registers
+ * and addresses a constant apart take none. */
+const uint32_t *tl_lowered_words(TlArena *arena, const TlFunc *f);
+
+#endif
