@@ -171,6 +171,7 @@ struct TlFunc {
    const char *grid;      /* source text of the kernel's grid= expression, or NULL */
    const char *target;    /* "sm_90a" from LAID on, else NULL */
    uint32_t shared_bytes; /* dynamic shared memory, LOWERED */
+   bool needs_warps;      /* the source computes with num_warps: it is no hint */
    bool strict_fp;        /* IEEE mode: no contraction, no approximate functions */
    TlRange range;
    uint32_t next_value_id;

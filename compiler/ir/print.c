@@ -460,6 +460,8 @@ print_func_attrs(const TlFunc *f, TlSb *out)
    }
    if (f->shared_bytes)
       tl_sb_printf(out, ", shared_bytes = %u", f->shared_bytes);
+   if (f->needs_warps)
+      tl_sb_str(out, ", needs_warps = true");
    if (f->strict_fp)
       tl_sb_str(out, ", strict_fp = true");
    tl_sb_str(out, "}");

@@ -1140,6 +1140,10 @@ parse_func_attr(Reader *r)
       const char *key;
       const char **text;
    } texts[] = {{"grid", &f->grid}, {"target", &f->target}};
+   const struct {
+      const char *key;
+      bool *flag;
+   } flags[] = {{"needs_warps", &f->needs_warps}, {"strict_fp", &f->strict_fp}};
    const char *key = r->tok == TOK_WORD ? r->word : "";
    Reader at_key = *r;
    next(r);
@@ -1165,8 +1169,10 @@ parse_func_attr(Reader *r)
    }
    if (strcmp(key, "state") == 0)
       return parse_state(r);
-   if (strcmp(key, "strict_fp") == 0) {
-      f->strict_fp = at_word(r, "true");
+   for (unsigned i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+      if (strcmp(key, flags[i].key) != 0)
+         continue;
+      *flags[i].flag = at_word(r, "true");
       return accept_word(r, "true") || accept_word(r, "false") || fail_expected(r, "true or false");
    }
    tl_report(r->module->diags, E0355, token_range(&at_key), "func", key);

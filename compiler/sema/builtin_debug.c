@@ -106,6 +106,7 @@ TlSv
 tl_builtin_num_warps(TlSema *s, const TlCall *call)
 {
    (void)call;
+   s->b.func->needs_warps = true;
    return tl_sv_int(s->impl->num_warps);
 }
 
@@ -114,6 +115,7 @@ tl_builtin_num_threads(TlSema *s, const TlCall *call)
 {
    enum { LANES = 32 };
    (void)call;
+   s->b.func->needs_warps = true;
    return tl_sv_int(s->impl->num_warps * LANES);
 }
 

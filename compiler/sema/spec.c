@@ -919,8 +919,10 @@ tl_sema_compile(TlSema *s, const TlSpecialization *given)
    s->b.range = p.fn->node->range;
    TlActivation act = {.func = p.fn, .call_range = p.fn->node->range};
    TlFrame *frame = tl_frame_new(s, p.fn->closure, p.fn->source, &act);
-   for (unsigned i = 0; i < p.num; i++)
+   for (unsigned i = 0; i < p.num; i++) {
+      f->needs_warps |= strcmp(param(&p, i)->name, "num_warps") == 0;
       add_param(s, &p, f, frame, i);
+   }
    s->impl->act = &act;
    tl_stmt_block(s, frame, &p.ast->body, 0, NULL);
    s->impl->act = NULL;

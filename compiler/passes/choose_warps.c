@@ -1,0 +1,124 @@
+/* More warps where the registers of the warps asked for would not hold the tiles.
+ *
+ * What the source asks for is a hint: with 4 warps a 256 x 128 accumulator takes all 256 registers
+ * of each thread, and half of the registers of the multiprocessor stay unused by the block; with 8
+ * it takes half of each thread's.  The number doubles while the tiles that live at once need more
+ * than a thread has, and ends where each thread would get fewer registers than it may name.
+ *
+ * A tile is taken to be spread over all threads once.  Index arithmetic is made again where it is
+ * used; operands of products that come from memory stay in shared memory. */
+#include "ir/control.h"
+#include "ir/pressure.h"
+#include "passes/pass.h"
+#include "passes/remark.h"
+
+/* Registers of a thread left for addresses, masks and the fragments of a product. */
+enum { SPARE_REGISTERS = 32, LANES = 32 };
+
+typedef struct Estimate {
+   const TlFunc *func;
+   bool *is_index;   /* by value id: made of ranges and scalars only */
+   uint32_t *words;  /* by value id: of all threads */
+   bool needs_warps; /* an operation whose meaning depends on their number */
+} Estimate;
+
+static bool
+only_feeds_dots(const TlValue *v)
+{
+   for (const TlUse *u = v->uses; u; u = u->next) {
+      const TlOp *op = u->user;
+      bool is_view = op->opcode == TL_OP_TRANS || op->opcode == TL_OP_RESHAPE;
+      if (!(op->opcode == TL_OP_DOT && u - op->args < 2) &&
+          !(is_view && only_feeds_dots(tl_result(op, 0))))
+         return false;
+   }
+   return true;
+}
+
+/* Another view of the operand's registers, or too cheap to keep. */
+static bool
+is_made_again(const TlOp *op)
+{
+   switch (op->opcode) {
+   case TL_OP_CONSTANT:
+   case TL_OP_SPLAT:
+   case TL_OP_BROADCAST:
+   case TL_OP_EXPAND_DIMS:
+   case TL_OP_RESHAPE:
+   case TL_OP_TRANS:
+   case TL_OP_HINT:
+      return true;
+   default:
+      return false;
+   }
+}
+
+static void
+estimate(Estimate *e, const TlValue *v, bool is_index)
+{
+   const TlType *elem = tl_type_elem(v->type);
+   e->is_index[v->id] = is_index;
+   if (v->type->kind != TL_TYPE_TILE || is_index || elem->kind != TL_TYPE_SCALAR ||
+       elem->dtype == TL_I1)
+      return;
+   e->words[v->id] =
+      (uint32_t)((tl_type_num_elems(v->type) * tl_dtype_info[elem->dtype].bits + 31) / 32);
+}
+
+static void estimate_block(Estimate *e, const TlBlock *block);
+
+static void
+estimate_op(Estimate *e, const TlOp *op)
+{
+   bool is_index = tl_op_is_pure(op) && !op->num_regions;
+   for (unsigned i = 0; i < op->num_args; i++)
+      is_index &= e->is_index[tl_arg(op, i)->id];
+   bool is_free =
+      is_made_again(op) || (op->opcode == TL_OP_LOAD && only_feeds_dots(tl_result(op, 0)));
+   for (unsigned i = 0; i < op->num_results; i++)
+      estimate(e, tl_result(op, i), is_index || tl_result(op, i)->type->kind != TL_TYPE_TILE);
+   for (unsigned i = 0; is_free && i < op->num_results; i++)
+      e->words[tl_result(op, i)->id] = 0;
+   for (unsigned r = 0; r < op->num_regions; r++) {
+      const TlBlock *block = op->regions[r]->block;
+      for (unsigned i = 0; i < block->num_args; i++)
+         estimate(e, block->args[i], block->args[i]->type->kind != TL_TYPE_TILE);
+      estimate_block(e, block);
+   }
+   e->needs_warps |=
+      op->opcode == TL_OP_SREG || (op->opcode == TL_OP_INLINE_ASM && !tl_op_is_pure(op));
+}
+
+static void
+estimate_block(Estimate *e, const TlBlock *block)
+{
+   for (const TlOp *op = block->first; op; op = op->next)
+      estimate_op(e, op);
+}
+
+bool
+tl_pass_choose_warps(TlPassCx *cx, TlFunc *f)
+{
+   Estimate e = {.func = f};
+   e.is_index = tl_new_array(cx->scratch, bool, f->next_value_id);
+   e.words = tl_new_array(cx->scratch, uint32_t, f->next_value_id);
+   for (unsigned i = 0; i < f->body->block->num_args; i++)
+      e.is_index[f->body->block->args[i]->id] = true;
+   estimate_block(&e, f->body->block);
+   const TlOp *at = NULL;
+   uint32_t most = tl_pressure(cx->scratch, f, e.words, &at), warps = f->num_warps;
+   while (most > warps * LANES * (TL_REGISTERS_PER_THREAD - SPARE_REGISTERS) &&
+          2 * warps * LANES * TL_REGISTERS_PER_THREAD <= TL_REGISTERS_PER_SM)
+      warps *= 2;
+   if (warps == f->num_warps)
+      return false;
+   if (tl_remarks_on(cx, "layout"))
+      tl_report(cx->diags, R0417, at->range, f->num_warps, most / (f->num_warps * LANES),
+                e.needs_warps || f->needs_warps
+                   ? "the kernel depends on their number"
+                   : tl_arena_printf(cx->scratch, "the kernel runs with %u", warps));
+   if (e.needs_warps || f->needs_warps)
+      return false;
+   f->num_warps = warps;
+   return true;
+}
