@@ -502,7 +502,7 @@ summarise(TlCandidate *c)
    qsort(c->samples, n, sizeof c->samples[0], ascending);
    c->median = (c->samples[(n - 1) / 2] + c->samples[n / 2]) / 2;
    c->low = c->samples[(n - 1) / 5];
-   c->high = c->samples[(n - 1) * 4 / 5];
+   c->high = c->samples[n - 1 - (n - 1) / 5];
 }
 
 /* ---- all of it ---- */

@@ -181,6 +181,36 @@ the_known_best_is_picked(void **state)
    stop();
 }
 
+/* After the first round the slowest gets slower and the fastest faster. */
+static void
+spread_after_one(void *user, const TilecTuneProgress *p)
+{
+   (void)user;
+   if (p->measured == 1) {
+      warps_ms[1] = 10;
+      warps_ms[2] = 1;
+   }
+}
+
+static void
+few_samples_have_a_range(void **state)
+{
+   (void)state;
+   start(TILEC_ON_CUDA, TILEC_TUNE_DEFAULT);
+   warps_ms[1] = 9;
+   warps_ms[2] = warps_ms[4] = warps_ms[16] = 1.5f;
+   TilecTuneOptions o = {.struct_size = sizeof o, .on_progress = spread_after_one};
+   TilecTuneResult *r;
+   assert_int_equal(tune(&o, &r), TILEC_OK);
+   const TilecTuneCandidate *c = &tilec_tune_info(r)->candidates[0];
+   assert_int_equal(c->num_samples, 2); /* then it was dropped */
+   assert_float_equal(c->low_ms, 9, 1e-3);
+   assert_float_equal(c->median_ms, 9.5, 1e-3);
+   assert_float_equal(c->high_ms, 10, 1e-3);
+   tilec_tune_free(r);
+   stop();
+}
+
 static bool
 refuse_all_but_slow(void *user, const char *config, const TilecArg *args, size_t num_args)
 {
@@ -612,6 +642,7 @@ test_tune(void)
 {
    const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_known_best_is_picked),
+      cmocka_unit_test(few_samples_have_a_range),
       cmocka_unit_test(the_callers_check_decides),
       cmocka_unit_test(first_launches_tune),
       cmocka_unit_test(nothing_is_measured_in_capture),
