@@ -3,6 +3,7 @@
  * Nothing here knows the driver. */
 #include "core/core.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -66,6 +67,7 @@ narrow(double v, int exp_bits, int mant, uint16_t max_finite, bool has_inf)
    uint32_t bits = ((uint32_t)(unit - lowest) << mant) + (uint32_t)nearbyint(ldexp(v, -unit));
    if (bits > max_finite)
       bits = max_finite + (has_inf ? 1u : 0u);
+   assert(bits <= max_finite + (has_inf ? 1u : 0u));
    return (uint16_t)(sign | bits);
 }
 
@@ -131,6 +133,7 @@ int_to_int(const TlLaunchParam *p, const TilecArg *a, TlSlot *out, char *text)
    uint64_t magnitude = negative ? 0 - a->as.u : a->as.u;
    unsigned bits = tl_dtype_bytes(p->dtype) * 8;
    uint64_t limit;
+   assert(bits >= 8 && bits <= 64);
    switch (tl_dtype_kind(p->dtype)) {
    case 'B':
       limit = negative ? 0 : 1;
@@ -199,6 +202,7 @@ pointer(const TlLaunchParam *p, const TilecArg *a, TlSlot *out, char *text)
       return refuse(p, a, "the offset is beyond the buffer", text);
    if (a->as.buffer->is_read_only && !p->info->is_const)
       return refuse(p, a, "the buffer is read-only, and the kernel writes through it", text);
+   assert(a->as.buffer->address || !a->as.buffer->bytes);
    out->u = (uint64_t)(uintptr_t)a->as.buffer->address + a->bytes;
    return true;
 }
@@ -207,6 +211,7 @@ bool
 tl_arg_convert(const TlLaunchParam *p, const TilecArg *a, TlSlot *out, char *text)
 {
    out->u = 0;
+   assert(!(p->is_none && p->is_passed));
    if (p->is_none)
       return a->kind == TILEC_ARG_NONE || refuse(p, a, "the code was compiled for None", text);
    if (a->kind == TILEC_ARG_NONE)
@@ -233,6 +238,7 @@ tl_arg_fits(const TlLaunchParam *p, TlSlot slot, bool is_none, char *text)
    if (!p->is_passed) {
       bool same;
       TlSlot want = {0};
+      assert(p->info->value);
       if (p->has_int && tl_dtype_kind(p->dtype) != 'F')
          same = slot.i == p->value;
       else

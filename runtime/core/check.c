@@ -3,6 +3,7 @@
  * facts that the code was compiled for (`:16`), which every launch checks (args.c). */
 #include "core/core.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -65,6 +66,7 @@ check_extent(TilecRuntime *rt, const TlVariant *v, const TlLaunchParam *p, const
              uint64_t address, Reach *reach)
 {
    bool is_buffer = a->kind == TILEC_ARG_BUFFER, has_start, has_bytes;
+   assert(!is_buffer || a->bytes <= a->as.buffer->bytes); /* tl_arg_convert has seen to it */
    uint64_t said = is_buffer ? a->as.buffer->bytes - a->bytes : a->bytes, start, bytes;
    TilecStatus status = ask(rt, TL_CU_PTR_RANGE_START, address, &start, &has_start);
    if (status == TILEC_OK)

@@ -4,6 +4,7 @@
  * made here every element lies in [address, address + bytes). */
 #include "core/core.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,7 @@ static bool
 measure(const DlTensor *t, unsigned element_bytes, int64_t *strides, uint64_t *bytes)
 {
    int64_t compact = 1, last = 0, reach;
+   assert(element_bytes > 0 && t->ndim >= 0);
    bool empty = false;
    for (int32_t i = t->ndim; i-- > 0;) {
       int64_t n = t->shape[i];
@@ -139,6 +141,7 @@ tilec_buffer_from_dlpack(TilecRuntime *rt, struct DLManagedTensorVersioned *mana
                           "be addressed");
    else if (!t->data && b->bytes)
       status = tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "the DLPack tensor's data is NULL");
+   assert(status != TILEC_OK || b->address || !b->bytes);
    if (status == TILEC_OK)
       *out = b;
    else

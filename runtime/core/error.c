@@ -4,6 +4,9 @@
  * `lost`. */
 #include "core/core.h"
 
+#include "core/lock.h"
+
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +17,7 @@ static TlErrorSlot *
 slot_of_thread(TilecRuntime *rt)
 {
    TlErrorSlot *oldest = &rt->slots[0];
+   assert(tl_is_locked(&rt->lock));
    for (int i = 0; i < TL_RT_ERROR_SLOTS; i++) {
       TlErrorSlot *s = &rt->slots[i];
       if (s->stamp && pthread_equal(s->thread, pthread_self()))
@@ -34,6 +38,7 @@ store(const TilecRuntime *const_rt, const char *text)
    TlErrorSlot *s = slot_of_thread(rt);
    s->thread = pthread_self();
    s->stamp = ++rt->stamp;
+   assert(s->stamp > 0); /* 0 marks a free slot */
    snprintf(s->text, sizeof s->text, "%s", text);
    pthread_mutex_unlock(&rt->lock);
 }
@@ -123,6 +128,7 @@ tl_rt_note_launch(TilecRuntime *rt, const TlVariant *v, const uint32_t grid[3],
 void
 tl_rt_acquit_launch(TilecRuntime *rt, uint64_t serial)
 {
+   assert(serial > 0 && serial <= atomic_load(&rt->launches));
    TlRecent *r = &rt->recent[serial % TL_RT_RECENT];
    if (atomic_flag_test_and_set_explicit(&r->busy, memory_order_acquire))
       return;
@@ -134,6 +140,7 @@ tl_rt_acquit_launch(TilecRuntime *rt, uint64_t serial)
 static int
 describe(const TlRecent *r, char *text, size_t bytes)
 {
+   assert(r->serial > 0 && bytes > 0);
    size_t n =
       (size_t)snprintf(text, bytes, "\n   launch %" PRIu64 ": %s, grid (%u, %u, %u), args (",
                        r->serial, r->kernel, r->grid[0], r->grid[1], r->grid[2]);
@@ -160,6 +167,7 @@ blame(TilecRuntime *rt, char *text, size_t bytes)
       if (r->serial == serial) {
          int n = describe(r, text, bytes);
          text += n;
+         assert((size_t)n < bytes);
          bytes -= (size_t)n;
          shown++;
       }
@@ -187,6 +195,7 @@ lose(TilecRuntime *rt, const char *cause)
       atomic_store(&rt->lost, true);
    }
    pthread_mutex_unlock(&rt->lock);
+   assert(rt->lost_text[0]); /* never changes from here on: read without the lock */
    store(rt, rt->lost_text);
    return TILEC_DEVICE_LOST;
 }

@@ -3,6 +3,7 @@
 #include "core/clock.h"
 #include "core/core.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct TilecEvent {
@@ -96,6 +97,7 @@ tilec_event_record(TilecEvent *e, TilecStream stream)
    bool pushed;
    if (!e)
       return TILEC_BAD_ARGUMENT;
+   assert((e->cu != NULL) == (e->rt->executor == TILEC_ON_CUDA));
    TilecStatus status = tl_rt_enter(e->rt, &pushed);
    if (status == TILEC_OK && e->rt->executor == TILEC_ON_CUDA) {
       status = tl_rt_check(e->rt, e->rt->cu.event_record(e->cu, stream), "recording an event");

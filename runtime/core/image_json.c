@@ -3,6 +3,7 @@
  * it accepts can be launched without further checks of presence or type. */
 #include "tilec/kernel_info.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,6 +136,7 @@ putf(Writer *w, const char *format, ...)
    va_start(ap, format);
    int n = vsnprintf(line, sizeof line, format, ap);
    va_end(ap);
+   assert(n >= 0 && (size_t)n < sizeof line);
    put(w, line, (size_t)n);
 }
 
@@ -326,6 +328,7 @@ take(Reader *r, const char *text)
 {
    size_t n = strlen(text);
    skip_space(r);
+   assert(r->at <= r->end);
    if ((size_t)(r->end - r->at) < n || memcmp(r->at, text, n) != 0)
       return false;
    r->at += n;
@@ -398,6 +401,7 @@ read_text(Reader *r, const char **out)
       else if (c != 'u' || !read_unicode(r, &o))
          return bad(r, "bad escape in a string");
    }
+   assert(r->at == close && close < r->end);
    r->at = close + 1;
    *out = text;
    return true;
@@ -454,6 +458,7 @@ skip_members(Reader *r, bool keyed, const char *close)
       if (!take(r, close))
          return bad(r, "'%s' expected", close);
    }
+   assert(r->depth > 0);
    r->depth--;
    return true;
 }
@@ -481,6 +486,7 @@ static bool
 read_record(Reader *r, const RecordKind *kind, char *record)
 {
    uint64_t seen = 0;
+   assert(kind->num_fields <= 64); /* bits of `seen` */
    if (!enter(r))
       return false;
    if (!take(r, "{"))

@@ -3,6 +3,7 @@
  * Invariant: nothing reaches the driver that the record and the documented limits do not allow. */
 #include "core/core.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,6 +52,7 @@ bind(Bound *b, const TlVariant *v, const TilecArg *args, size_t num_args)
                num_args);
       return misfit(b, TILEC_BAD_ARGUMENT);
    }
+   assert(num_args <= TL_RT_MAX_ARGS && v->info->num_args <= TL_RT_MAX_ARGS);
    for (uint32_t i = 0; i < v->num_params; i++)
       if (!take_plain(&v->params[i], &args[i], &b->slots[i]) &&
           (!tl_arg_convert(&v->params[i], &args[i], &b->slots[i], b->text) ||
@@ -90,6 +92,7 @@ tl_rt_fitting(const TilecKernel *k, const TilecArg *args, size_t num_args, char 
    for (uint32_t i = 0; i < k->num_variants; i++) {
       if (bind(&b, &k->variants[i], args, num_args))
          return &k->variants[i];
+      assert(b.status != TILEC_OK);
       if (len < TL_RT_ERROR_BYTES)
          len += (size_t)snprintf(why + len, TL_RT_ERROR_BYTES - len, "%svariant %u: %s",
                                  i ? "; " : "", i, b.text);
@@ -145,6 +148,7 @@ choose(TilecKernel *k, const TilecLaunch *launch, const TilecArg *args, size_t n
       status = find_or_make(k, launch, args, num_args, &v);
       if (status != TILEC_OK)
          return status;
+      assert(v); /* found or made */
       if (bind(b, v, args, num_args))
          return TILEC_OK;
    } else {
@@ -219,6 +223,7 @@ work_out_grid(Bound *b, TilecRuntime *rt, const uint32_t asked[3], uint32_t grid
 static TilecStatus
 pass_hidden(Bound *b, TilecRuntime *rt, TlCuTensorMap *maps, TlSlot *slots, void **params)
 {
+   assert(b->v->info->num_hidden <= TL_RT_MAX_HIDDEN && b->v->has_rules);
    for (uint32_t i = 0; i < b->v->info->num_hidden; i++) {
       const TilecHiddenArg *h = &b->v->info->hidden[i];
       TilecStatus status;
@@ -253,6 +258,8 @@ call_driver(TilecRuntime *rt, const TlVariant *v, const uint32_t grid[3], TlCuSt
    if (!n)
       return rt->cu.launch(v->fn, grid[0], grid[1], grid[2], k->threads, 1, 1, k->shared_bytes,
                            stream, params, NULL);
+   assert(rt->cu.launch_ex &&
+          n <= sizeof attrs / sizeof attrs[0]); /* a driver without it has refused the image */
    TlCuLaunchConfig config = {
       {grid[0], grid[1], grid[2]}, {k->threads, 1, 1}, k->shared_bytes, stream, attrs, n};
    return rt->cu.launch_ex(&config, v->fn, params, NULL);
@@ -324,6 +331,7 @@ launch_host(TilecRuntime *rt, const Bound *b, const uint32_t grid[3], const Tile
 {
    const TlVariant *v = b->v;
    TilecArg host[TL_RT_MAX_ARGS];
+   assert(rt->executor != TILEC_ON_CUDA && rt->jit && v->program);
    for (uint32_t i = 0; i < v->num_params; i++) {
       const TlLaunchParam *p = &v->params[i];
       TlSlot s = b->slots[i];

@@ -2,6 +2,7 @@
  * Invariant: every access lies inside [0, bytes); sizes are 64-bit and never added unchecked. */
 #include "core/core.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +12,14 @@ enum { HOST_ALIGN = 256 };
 static TilecStatus
 allocate(TilecRuntime *rt, TilecBuffer *b)
 {
+   assert(!b->address && b->owned);
    if (!b->bytes)
       return TILEC_OK;
    if (rt->executor != TILEC_ON_CUDA) {
       if (b->bytes <= SIZE_MAX - HOST_ALIGN)
          b->address =
             aligned_alloc(HOST_ALIGN, (b->bytes + HOST_ALIGN - 1) & ~(size_t)(HOST_ALIGN - 1));
+      assert((uintptr_t)b->address % HOST_ALIGN == 0);
       if (!b->address)
          return tl_rt_fail(rt, TILEC_NO_MEMORY, "no %" PRIu64 " bytes of host memory", b->bytes);
       return TILEC_OK;
@@ -87,6 +90,7 @@ tilec_buffer_free(TilecBuffer *b)
    bool pushed;
    if (!b)
       return;
+   assert(!b->owned || !b->dlpack);
    if (b->owned && b->address) {
       if (b->rt->executor != TILEC_ON_CUDA) {
          free(b->address);

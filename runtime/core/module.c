@@ -3,6 +3,7 @@
  * through cuModuleLoadDataEx and both of its logs are read. */
 #include "core/core.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,7 @@ load_ptx(TilecRuntime *rt, TilecModule *m, const void *image, size_t bytes)
 {
    char *text = malloc(bytes + 1), *info = calloc(1, LOG_BYTES), *error = calloc(1, LOG_BYTES);
    TilecStatus status = TILEC_OK;
+   assert(!m->cu && !m->log);
    if (!text || !info || !error) {
       status = tl_rt_no_memory(rt, "an image");
    } else {
@@ -91,6 +93,7 @@ bind_entry(TilecRuntime *rt, TilecModule *m, TlVariant *v)
 {
    const TilecKernelInfo *k = v->info;
    char doing[256];
+   assert(m->cu && !v->fn);
    TilecStatus status = check_limits(rt, k);
    if (status != TILEC_OK)
       return status;
@@ -142,6 +145,7 @@ make_kernels(TilecRuntime *rt, TilecModule *m, const TilecImageInfo *info, void 
          uint32_t same = 0;
          for (uint32_t j = i; j < info->num_kernels; j++)
             same += info->kernels[j].name && strcmp(info->kernels[j].name, k->name) == 0;
+         assert(m->num_kernels < info->num_kernels);
          kernel = &m->kernels[m->num_kernels++];
          *kernel = (TilecKernel){.module = m, .name = k->name};
          kernel->variants = calloc(same, sizeof *kernel->variants);
@@ -167,6 +171,7 @@ fill_module(TilecRuntime *rt, TilecModule *m, const void *image, size_t bytes,
             const TilecImageInfo *info, void *program)
 {
    bool pushed;
+   assert((program == NULL) == (rt->executor == TILEC_ON_CUDA));
    TilecStatus status = tl_rt_enter(rt, &pushed);
    if (status == TILEC_OK && !program)
       status = check_target(rt, info);
@@ -265,6 +270,7 @@ open_kernel(TilecRuntime *rt, const TilecSource *source, TilecModule **out)
       tilec_module_free(m);
       return status;
    }
+   assert(m->source && kernel->name);
    m->num_kernels = 1;
    m->has_choice = rt->jit->has_choice(m->source);
    *out = m;
@@ -315,6 +321,7 @@ static void
 free_one(TilecModule *m)
 {
    bool pushed;
+   assert(!m->source || (m->rt->jit && !m->cu));
    if (m->source)
       m->rt->jit->close(m->source);
    for (uint32_t i = 0; i < m->num_kernels; i++) {

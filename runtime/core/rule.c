@@ -4,6 +4,7 @@
  * power are left out: no record needs them. */
 #include "core/rule.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,6 +125,7 @@ emit(TlRuleParser *p, TlRuleOp op, int64_t imm)
       fail(p, "expression too long");
       return 0;
    }
+   assert(p->count < TL_RULE_CODE);
    p->code[p->count] = (TlRuleInst){op, imm};
    return p->count++;
 }
@@ -139,6 +141,7 @@ emit_push(TlRuleParser *p, TlRuleOp op, int64_t imm)
 static void
 emit_binary(TlRuleParser *p, TlRuleOp op)
 {
+   assert(p->failed || p->stack >= 2);
    p->stack--;
    emit(p, op, 0);
 }
@@ -197,6 +200,7 @@ parse_call(TlRuleParser *p, const char *name, size_t len)
       fail(p, "')' expected");
    if (args < functions[f].min_args || args > functions[f].max_args)
       fail(p, "wrong number of arguments before");
+   assert(p->failed || p->stack > 0);
    if (functions[f].op == OP_POW2)
       emit(p, OP_POW2, 0);
 }
@@ -261,6 +265,7 @@ parse_unary(TlRuleParser *p)
    } else {
       fail(p, "a value is expected");
    }
+   assert(p->depth > 0 && (p->failed || p->stack > 0));
    p->depth--;
 }
 
@@ -352,6 +357,7 @@ parse_choice(TlRuleParser *p)
       emit(p, OP_JUMP, 0);
       if (!p->failed) {
          TlRuleInst a[TL_RULE_CODE];
+         assert(begin + len_a == cond && cond + len_c + 2 == p->count);
          memcpy(a, &p->code[begin], len_a * sizeof a[0]);
          memmove(&p->code[begin], &p->code[cond], len_c * sizeof a[0]);
          for (unsigned i = 0; i < len_c; i++)
@@ -373,6 +379,7 @@ parse_choice(TlRuleParser *p)
          p->code[end].imm = p->count;
       }
    }
+   assert(p->depth > 0);
    p->depth--;
 }
 
@@ -385,6 +392,7 @@ parse_text(TlRuleParser *p, const char *text)
    skip_space(p);
    if (*p->at)
       fail(p, "unexpected text");
+   assert(p->failed || (p->stack == 1 && p->depth == 0));
    return !p->failed;
 }
 
@@ -429,6 +437,7 @@ divide(TlRuleOp op, int64_t a, int64_t b, int64_t *out)
       q += inexact && (r < 0) == (b < 0);
    else if (inexact && (r < 0) != (b < 0))
       q--, r += b;
+   assert(op != OP_MOD || r == 0 || (r < 0) == (b < 0));
    *out = op == OP_MOD ? r : q;
    return NULL;
 }
@@ -526,6 +535,8 @@ run(const TlRuleInst *code, unsigned count, const int64_t *slots, int64_t *out, 
    *why = NULL;
    while (pc < count && !*why) {
       TlRuleInst in = code[pc++];
+      assert(top < TL_RULE_STACK || (in.op != OP_CONST && in.op != OP_SLOT));
+      assert(!is_jump(in.op) || (in.imm >= pc && in.imm <= count)); /* forward: it ends */
       switch (in.op) {
       case OP_CONST:
          stack[top++] = in.imm;
@@ -554,10 +565,12 @@ run(const TlRuleInst *code, unsigned count, const int64_t *slots, int64_t *out, 
             top--;
          break;
       default:
+         assert(top >= 2);
          top--;
          *why = apply(in.op, stack[top - 1], stack[top], &stack[top - 1]);
       }
    }
+   assert(*why || top == 1);
    *out = top ? stack[0] : 0;
    return !*why;
 }

@@ -3,6 +3,7 @@
  * after leave the thread's own one is again. */
 #include "core/core.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,7 @@ tl_rt_leave(TilecRuntime *rt, bool pushed)
    TlCuContext popped;
    if (!pushed)
       return;
+   assert(rt->executor == TILEC_ON_CUDA);
    TlCuResult code = rt->cu.ctx_pop(&popped);
    if (tl_cu_meaning(code).sticky) /* nothing else is for the caller to act on */
       (void)tl_rt_check(rt, code, "restoring the thread's context");
@@ -196,6 +198,7 @@ open_host(TilecRuntime *rt)
 static void
 destroy(TilecRuntime *rt)
 {
+   assert(!rt->owns_primary || rt->executor == TILEC_ON_CUDA);
    if (rt->owns_primary)
       rt->cu.primary_release(rt->device); /* nothing to do about a failure here */
    if (rt->alive)
@@ -330,6 +333,7 @@ tl_core_attach(TilecRuntime *rt, const TilecJitVtable *table, void *jit)
       return TILEC_FORKED;
    if (rt->jit)
       return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "a compiler is attached already");
+   assert(!rt->jit_state);
    rt->jit = table;
    rt->jit_state = jit;
    return TILEC_OK;

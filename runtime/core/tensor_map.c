@@ -7,6 +7,7 @@
  * taken leaves it alone. */
 #include "core/core.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -46,6 +47,7 @@ tl_rt_map_values(TilecRuntime *rt, const TlVariant *v, uint32_t index, const int
 {
    const TilecHiddenArg *h = &v->info->hidden[index];
    const TlHidden *rules = &v->hidden[index];
+   assert(h->kind == TILEC_HIDDEN_TENSOR_MAP && h->rank >= 1 && h->rank <= TILEC_TENSOR_MAP_RANK);
    int64_t value = 0;
    TilecStatus status = tl_rt_eval(rt, v, rules->base, h->base, names, &value);
    key[0] = (uint64_t)value;
@@ -87,6 +89,7 @@ remember(TlTensorMapSlot *slot, const uint64_t *key, const TlCuTensorMap *map)
       atomic_store_explicit(&slot->key[i], key[i], memory_order_release);
    for (int i = 0; i < 16; i++)
       atomic_store_explicit(&slot->map[i], map->opaque[i], memory_order_release);
+   assert(atomic_load_explicit(&slot->turn, memory_order_relaxed) == turn + 1); /* still ours */
    atomic_store_explicit(&slot->turn, turn + 2, memory_order_release);
 }
 
@@ -98,6 +101,7 @@ encode(TilecRuntime *rt, const TlVariant *v, uint32_t index, const uint64_t *key
    const TilecHiddenArg *h = &v->info->hidden[index];
    const uint64_t *dims = key + 1, *strides = dims + TILEC_TENSOR_MAP_RANK;
    int swizzle = h->swizzle_bytes == 128 ? 3 : h->swizzle_bytes == 64 ? 2 : h->swizzle_bytes == 32;
+   assert(rt->cu.tensor_map); /* a driver without it has refused the image */
    TlCuResult code =
       rt->cu.tensor_map(out, tensor_map_dtype(h->dtype), h->rank, (void *)(uintptr_t)key[0], dims,
                         strides, h->box, steps, 0, swizzle, TL_CU_TMAP_L2_256B, h->fill_nan);
@@ -120,6 +124,7 @@ tl_rt_tensor_map(TilecRuntime *rt, const TlVariant *v, uint32_t index, const int
       return status;
    for (int i = 0; i < TL_RT_MAP_KEY; i++)
       hash = (hash ^ key[i]) * 0x9e3779b97f4a7c15u;
+   assert(v->hidden[index].maps);
    TlTensorMapSlot *slot = &v->hidden[index].maps[(hash >> 60) % TL_RT_MAP_SLOTS];
    if (recall(slot, key, out))
       return TILEC_OK;

@@ -2,6 +2,7 @@
  * Invariant: after tl_variant_init nothing in it changes, so launches share it without locks. */
 #include "core/core.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ find_name(void *user, const char *name, size_t len)
          int64_t ignored;
          return tl_rule_int_of(info->args[i].value, &ignored) ? (int)i : -1;
       }
+      assert((uint32_t)slot < f->v->num_params);
       const TlLaunchParam *p = &f->v->params[slot];
       return p->is_pointer || p->is_none || tl_dtype_kind(p->dtype) != 'F' ? (int)i : -1;
    }
@@ -66,6 +68,7 @@ init_param(TilecRuntime *rt, const TilecKernelInfo *k, const TilecArgInfo *info,
    p->dtype = tl_dtype_named(type, strlen(type));
    p->is_plain = p->is_passed && !(info->divisible & (info->divisible - 1));
    p->low_bits = info->divisible ? info->divisible - 1 : 0;
+   assert(!(p->is_passed && p->is_none));
    if (info->value && !p->is_none) {
       char *end;
       p->has_int = tl_rule_int_of(info->value, &p->value);
@@ -176,9 +179,11 @@ tl_variant_init(TilecRuntime *rt, TlVariant *v, const TilecKernelInfo *info)
    for (int i = 0; ok && i < 3; i++)
       ok = parse(rt, v, "grid", info->grid[i], &v->grid[i]) &&
            parse(rt, v, "launch_grid", info->launch_grid[i], &v->launch_grid[i]);
+   assert(v->num_params <= info->num_args);
    v->has_rules = v->when || v->grid[0] || v->launch_grid[0] || info->num_hidden;
    if (ok)
       return TILEC_OK;
+   assert(v->failed != TILEC_OK);
    TilecStatus status = v->failed;
    tl_variant_done(v);
    return status;

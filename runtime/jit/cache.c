@@ -14,6 +14,7 @@
 
 #include "tilec/tilec.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -119,6 +120,7 @@ name_of(const uint8_t *key, char name[NAME_BYTES])
 {
    for (int i = 0; i < TL_CACHE_KEY_BYTES; i++)
       snprintf(name + 2 * i, 3, "%02x", key[i]);
+   static_assert(2 * TL_CACHE_KEY_BYTES + sizeof suffix <= NAME_BYTES, "the name fits");
    memcpy(name + 2 * TL_CACHE_KEY_BYTES, suffix, sizeof suffix);
 }
 
@@ -144,6 +146,7 @@ key_of(const char *name, uint8_t key[TL_CACHE_KEY_BYTES])
 static void
 put_number(unsigned char *at, uint64_t v, int bytes)
 {
+   assert(bytes == 8 || v >> 8 * bytes == 0);
    for (int i = 0; i < bytes; i++)
       at[i] = (unsigned char)(v >> 8 * i);
 }
@@ -179,6 +182,7 @@ encode(const uint8_t *key, const TlCachePart *part, size_t *bytes)
          memcpy(at, part[i].data, part[i].len);
       at += part[i].len;
    }
+   assert(at == block + len);
    tilec_digest(block, len, at);
    *bytes = len + TILEC_DIGEST_BYTES;
    return block;
@@ -199,6 +203,7 @@ decode(unsigned char *block, size_t bytes, const uint8_t *key, TlCacheEntry *out
       return false;
    for (int i = 0; i < TL_CACHE_PARTS; i++) {
       uint64_t len = get_number(block + 48 + 8 * i, 8);
+      assert(at <= body);
       if (len > body - at)
          return false;
       out->part[i] = (TlCachePart){block + at, (size_t)len};
@@ -259,6 +264,7 @@ read_entry(int dir, const char *name, const uint8_t *key, bool is_layer, TlCache
        st.st_size <= MAX_ENTRY_BYTES && (st.st_uid == geteuid() || (is_layer && st.st_uid == 0)))
       block = read_all(fd, (size_t)st.st_size);
    bool ok = block && decode(block, (size_t)st.st_size, key, out);
+   assert(!ok || out->block == block); /* it is the entry's to free */
    if (ok && !is_layer)
       note_use(fd, &st);
    if (!ok)
@@ -391,6 +397,7 @@ open_lock(const char *dir_path, const char *name)
 static bool
 lock_within(int fd, uint32_t timeout_ms)
 {
+   assert(fd >= 0);
    for (uint32_t waited = 0, step = 1;; step = step < 32 ? step * 2 : step) {
       if (flock(fd, LOCK_EX | LOCK_NB) == 0)
          return true;
@@ -455,6 +462,7 @@ static bool
 keep_item(Scan *s, const Item *item)
 {
    size_t n = (size_t)s->stats.entries;
+   assert(!s->collect || n <= s->room);
    if (!s->collect)
       return true;
    if (n == s->room) {
@@ -547,6 +555,8 @@ tl_cache_prune(TlCache *cache, uint32_t temp_seconds, char *why)
       uint64_t aim = cache->max_bytes / 4 * 3;
       for (size_t i = 0; i < s.stats.entries && s.stats.bytes > aim; i++) {
          char name[NAME_BYTES];
+         assert(i == 0 || s.items[i - 1].used <= s.items[i].used); /* oldest first */
+         assert(s.items[i].bytes <= s.stats.bytes);
          name_of(s.items[i].key, name);
          if (unlinkat(s.dir, name, 0) == 0)
             s.stats.bytes -= s.items[i].bytes;

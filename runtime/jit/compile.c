@@ -4,6 +4,7 @@
 
 #include "jit/stored.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,20 +147,23 @@ sign_param(const TlJitParam *p, TlArgKey key, char *text, size_t bytes)
 char *
 tl_jit_signature(const TlJitSource *s, const TlArgKey *key)
 {
-   size_t room = (size_t)(s->decl->num_params + 1) * 80, len = 0;
+   enum { ITEM_BYTES = 80 }; /* a comma or the NUL included */
+   size_t room = (size_t)(s->decl->num_params + 1) * ITEM_BYTES, len = 0;
    char *text = malloc(room);
    if (!text)
       return NULL;
    text[0] = 0;
    uint32_t k = 0;
    for (uint32_t i = 0; i < s->decl->num_params; i++) {
-      char item[80] = "";
+      char item[ITEM_BYTES] = "";
       if (k < s->num_params && s->params[k].index == i) {
          sign_param(&s->params[k], key[k], item, sizeof item);
          k++;
       }
       len += (size_t)snprintf(text + len, room - len, "%s%s", i ? "," : "", item);
+      assert(len < room);
    }
+   assert(k == s->num_params); /* each key went to its parameter */
    return text;
 }
 
@@ -197,6 +201,7 @@ set_target(const TlJitSource *s, TilecCompileOptions *o)
 static TilecStatus
 bind(TlJit *jit, TlJitEntry *e)
 {
+   assert(e->module && !e->variant);
    e->variant = tl_core_variant(e->module);
    return e->variant ? TILEC_OK
                      : tl_core_fail(jit->rt, TILEC_INTERNAL, "the compiler made no kernel");
@@ -208,6 +213,7 @@ load_image(TlJit *jit, const void *cubin, size_t cubin_len, const char *ptx, siz
            const TilecImageInfo *info, TilecModule **out)
 {
    TilecStatus status = TILEC_BAD_IMAGE;
+   assert(ptx && !*out);
    if (cubin)
       status = tl_core_load(jit->rt, cubin, cubin_len, info, out);
    if (status == TILEC_BAD_IMAGE || status == TILEC_BAD_TARGET || status == TILEC_DRIVER_TOO_OLD)
@@ -220,6 +226,7 @@ static bool
 from_cache(TlJit *jit, const uint8_t *key, TlJitEntry *e, TilecStatus *status)
 {
    TlStored stored;
+   assert(!e->module && !e->info && !e->program);
    if (!tl_stored_get(&jit->cache, key, &stored))
       return false;
    *status = tilec_image_read_json(stored.json, stored.json_len, &e->info, NULL, 0);
@@ -275,6 +282,7 @@ static TilecStatus
 load_program(TlJit *jit, const uint8_t *key, const TlBytes *diags, TlJitEntry *e)
 {
    const TilecImageInfo *info = tilec_program_info(e->program);
+   assert(info && !e->info); /* of one of the two the record is */
    if (tilec_runtime_executor(jit->rt) != TILEC_ON_CUDA)
       return tl_core_load_host(jit->rt, info, e->program, &e->module);
    TlStoredParts p = {.diags = diags};
@@ -337,12 +345,14 @@ tl_jit_make(TlJitSource *s, const TlArgKey *facts, bool for_launch, TlJitEntry *
       }
    }
    free(sign);
+   assert(status != TILEC_OK || (e->module && e->variant));
    return status;
 }
 
 void
 tl_jit_entry_free(TlJitEntry *e)
 {
+   assert(!(e->program && e->info));
    tilec_module_free(e->module);
    tilec_program_free(e->program);
    tilec_image_info_free(e->info);

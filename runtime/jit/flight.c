@@ -3,6 +3,9 @@
  * over by the first thread that needs it now. */
 #include "jit/jit.h"
 
+#include "core/lock.h"
+
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +17,7 @@ enum { WORKER_STACK_BYTES = 16 << 20 };
 static TlFlight *
 new_flight(TlJitSource *s, const TlArgKey *key, size_t n, uint64_t hash, bool for_launch)
 {
+   assert(tl_is_locked(&s->jit->lock) && n == s->num_params);
    TlFlight *f = calloc(1, sizeof *f + n * sizeof *key);
    if (!f)
       return NULL;
@@ -32,6 +36,7 @@ new_flight(TlJitSource *s, const TlArgKey *key, size_t n, uint64_t hash, bool fo
 static TlFlight *
 find_flight(TlJitSource *s, const TlArgKey *key, size_t n, uint64_t hash)
 {
+   assert(tl_is_locked(&s->jit->lock));
    for (TlFlight *f = s->flights; f; f = f->next)
       if (f->hash == hash && f->num_args == n && memcmp(f->key, key, n * sizeof *key) == 0)
          return f;
@@ -41,17 +46,24 @@ find_flight(TlJitSource *s, const TlArgKey *key, size_t n, uint64_t hash)
 static void
 unref(TlFlight *f)
 {
-   if (--f->refs == 0)
-      free(f);
+   assert(tl_is_locked(&f->jit->lock) && f->refs > 0);
+   if (--f->refs > 0)
+      return;
+   assert(f->is_done); /* the source's list held a reference until then */
+   free(f);
 }
 
 /* Out of its source's list, with a result. */
 static void
 finish(TlFlight *f, TilecStatus status, const TlJitEntry *entry)
 {
+   assert(!f->is_done && !f->is_queued);
+   assert(status != TILEC_OK || (entry && entry->variant));
    TlFlight **at = &f->source->flights;
-   while (*at != f)
+   while (*at != f) {
+      assert(*at); /* what is in the making is in the list */
       at = &(*at)->next;
+   }
    *at = f->next;
    f->is_done = true;
    f->status = status;
@@ -63,6 +75,9 @@ finish(TlFlight *f, TilecStatus status, const TlJitEntry *entry)
 static TilecStatus
 publish(TlJitSource *s, TlJitEntry *e)
 {
+   assert(tl_is_locked(&s->jit->lock));
+   assert(e->variant && e->module); /* readers take no lock: it must be complete */
+   assert(s->num_entries <= s->entries_room);
    if (s->num_entries == s->entries_room) {
       uint32_t room = s->entries_room ? s->entries_room * 2 : 8;
       TlJitEntry **list = realloc(s->entries, room * sizeof *list);
@@ -85,6 +100,7 @@ static void
 fly(TlFlight *f)
 {
    TlJit *jit = f->jit;
+   assert(tl_is_locked(&jit->lock) && !f->is_done);
    f->is_queued = false;
    pthread_mutex_unlock(&jit->lock);
    TlJitEntry *e = calloc(1, sizeof *e + f->num_args * sizeof f->key[0]);
@@ -117,12 +133,17 @@ unqueue(TlFlight *f)
 {
    TlJit *jit = f->jit;
    TlFlight *before = NULL, *q = jit->first_queued;
-   for (; q != f; q = q->next_queued)
+   assert(tl_is_locked(&jit->lock) && f->is_queued && jit->num_queued > 0);
+   for (; q != f; q = q->next_queued) {
+      assert(q);
       before = q;
+   }
    *(before ? &before->next_queued : &jit->first_queued) = f->next_queued;
    if (jit->last_queued == f)
       jit->last_queued = before;
    jit->num_queued--;
+   assert((jit->first_queued == NULL) == (jit->num_queued == 0));
+   assert((jit->last_queued == NULL) == (jit->num_queued == 0));
 }
 
 /* ---- Workers --------------------------------------------------------------------------------- */
@@ -138,6 +159,7 @@ work(void *user)
          unqueue(f);
          fly(f);
       } else {
+         assert(jit->num_idle < jit->num_workers);
          jit->num_idle++;
          pthread_cond_wait(&jit->changed, &jit->lock);
          jit->num_idle--;
@@ -151,6 +173,7 @@ work(void *user)
 static bool
 have_worker(TlJit *jit)
 {
+   assert(tl_is_locked(&jit->lock) && jit->num_workers <= jit->max_workers);
    if (jit->num_idle > jit->num_queued || jit->num_workers == jit->max_workers)
       return jit->num_workers > 0;
    pthread_attr_t attr;
@@ -183,6 +206,7 @@ tl_flights_done(TlJit *jit)
       pthread_mutex_unlock(&jit->lock);
       for (uint32_t i = 0; i < jit->num_workers; i++)
          pthread_join(jit->workers[i], NULL);
+      assert(jit->num_idle == 0);
       pthread_cond_destroy(&jit->changed);
       pthread_mutex_destroy(&jit->lock);
    }
@@ -240,6 +264,7 @@ tl_flight_join(TlFlight *f, bool wait)
    while (wait && !f->is_done)
       pthread_cond_wait(&jit->changed, &jit->lock);
    bool is_done = f->is_done;
+   assert(!is_done || !f->is_queued);
    pthread_mutex_unlock(&jit->lock);
    return is_done ? result(f) : TILEC_NOT_READY;
 }

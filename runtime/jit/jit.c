@@ -4,6 +4,7 @@
  * takes no lock and no memory.  Invariant: an entry in a bucket is complete. */
 #include "jit/jit.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,7 @@ pick_kernel(TlJitSource *s)
 static TilecStatus
 read_params(TlJitSource *s)
 {
+   assert(s->decl && !s->params);
    s->params = calloc(s->decl->num_params + 1, sizeof *s->params);
    if (!s->params)
       return tl_core_no_memory(s->jit->rt);
@@ -130,6 +132,7 @@ attach_tuner(TlJitSource *s, const TilecSource *options)
    whole.kernel = s->decl->name;
    whole.source = s->options.source; /* the text that was listed */
    whole.source_bytes = s->options.source_bytes;
+   assert(!s->tune);
    if (options->tune != TL_TUNE_CHILD)
       s->tune = tl_tune_new(jit->rt, &settings, &whole, s->decl);
    return s->tune || options->tune == TL_TUNE_CHILD ? TILEC_OK : tl_core_no_memory(jit->rt);
@@ -141,6 +144,7 @@ list_chosen(TlJitSource *s)
 {
    if (!s->is_whole || !s->decl->tuning)
       return TILEC_OK;
+   assert(!s->file_listing);
    s->file_listing = s->listing;
    s->listing = NULL;
    s->decl = NULL;
@@ -170,6 +174,7 @@ open_source(void *jit, const TilecSource *options, void **out, const char **name
       close_source(s);
       return status;
    }
+   assert(s->num_params <= s->decl->num_params && s->options.source);
    *out = s;
    *name = s->decl->name;
    return TILEC_OK;
@@ -195,6 +200,7 @@ close_source(void *source)
    TlJitSource *s = source;
    tl_tune_free(s->tune);
    tl_flights_end(s);
+   assert(s->num_entries <= s->entries_room);
    for (uint32_t i = 0; i < s->num_entries; i++)
       tl_jit_entry_free(s->entries[i]);
    free(s->entries);
@@ -245,6 +251,7 @@ pointer_key(const TlJitSource *s, const TlJitParam *p, const TilecArg *a, bool a
    uintptr_t address = a->kind == TILEC_ARG_BUFFER
                           ? (uintptr_t)tilec_buffer_address(a->as.buffer) + a->bytes
                           : (uintptr_t)a->as.ptr;
+   assert((unsigned)elem < TILEC_DTYPE_COUNT);
    key->kind = TILEC_ARG_POINTER;
    key->dtype = (uint8_t)elem;
    key->facts = align && address % 16 == 0 ? TL_FACT_DIV16 : 0;
@@ -315,6 +322,7 @@ tl_jit_keys(const TlJitSource *s, const TilecArg *args, size_t num_args, TlArgKe
       if (status != TILEC_OK)
          return status;
    }
+   assert(num_args <= TL_JIT_MAX_ARGS);
    *hash = hash_key(key, num_args);
    return TILEC_OK;
 }
@@ -326,6 +334,7 @@ find(void *source, const TilecArg *args, size_t num_args, const TlVariant **out)
    uint64_t hash;
    TilecStatus status = tl_jit_keys(source, args, num_args, key, &hash);
    const TlJitEntry *e = status == TILEC_OK ? tl_jit_look_up(source, hash, key, num_args) : NULL;
+   assert(!e || e->variant); /* published whole */
    *out = e ? e->variant : NULL;
    return status;
 }

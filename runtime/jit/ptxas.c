@@ -5,6 +5,7 @@
 
 #include "jit/stored.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -133,6 +134,7 @@ tl_ptxas_run(const TlPtxasRun *run, const char *ptx, size_t ptx_len, TlPtxasResu
       argv[n++] = "-lineinfo";
    if (run->verbose)
       argv[n++] = "-v";
+   assert(n < sizeof argv / sizeof argv[0]);
    argv[n] = NULL;
    bool ok = write_file(run->in, ptx, ptx_len);
    if (!ok) {
@@ -147,6 +149,7 @@ tl_ptxas_run(const TlPtxasRun *run, const char *ptx, size_t ptx_len, TlPtxasResu
       ok = read_cubin(run->out, &out->cubin, &out->len);
       out->error = errno;
    }
+   assert(ok == (out->cubin != NULL));
    (void)unlink(run->in);
    (void)unlink(run->out);
    return ok;

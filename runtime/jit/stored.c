@@ -3,6 +3,7 @@
  * had no file is kept as well, since a file that appears there would be taken now. */
 #include "jit/stored.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@ tl_bytes_add(TlBytes *b, const void *data, size_t len)
 {
    if (b->failed || !len)
       return;
+   assert(b->len <= b->room);
    if (len > b->room - b->len) {
       size_t room = (b->room + len) * 2;
       unsigned char *more = realloc(b->data, room);
@@ -44,6 +46,7 @@ tl_bytes_number(TlBytes *b, uint64_t v)
 void
 tl_bytes_text(TlBytes *b, const char *text, size_t len)
 {
+   assert(!text || len != UINT64_MAX); /* which stands for NULL */
    tl_bytes_number(b, text ? len : UINT64_MAX);
    if (text)
       tl_bytes_add(b, text, len);
@@ -95,6 +98,7 @@ tl_stored_key(const TilecCompileOptions *o, uint8_t key[TL_CACHE_KEY_BYTES])
    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
       tl_bytes_number(&b, numbers[i]);
    bool ok = !b.failed;
+   assert(!ok || b.len > 0);
    if (ok)
       tilec_digest(b.data, b.len, key);
    free(b.data);

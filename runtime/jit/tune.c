@@ -7,6 +7,9 @@
  * Lock order: the tuner's, then the JIT's. */
 #include "jit/tune_impl.h"
 
+#include "core/lock.h"
+
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +78,7 @@ find_keys(TlTune *t)
             (TlKeyArg){t->num_args, p->name, is_key, is_key || p->value_matters};
       t->num_args++;
    }
+   assert(t->num_keys <= t->num_args && t->num_args <= t->decl->num_params);
    return true;
 }
 
@@ -140,6 +144,7 @@ static void
 make_key(const TlTune *t, const TilecArg *args, TlKeyItem *key)
 {
    for (uint32_t i = 0; i < t->num_keys; i++) {
+      assert(t->keys[i].arg < t->num_args);
       const TilecArg *a = &args[t->keys[i].arg];
       key[i] = (TlKeyItem){.kind = (uint32_t)a->kind};
       if (a->kind == TILEC_ARG_BUFFER)
@@ -239,6 +244,7 @@ say(const TlTune *t, const char *line)
 static TilecStatus
 publish(TlTune *t, uint64_t hash, const TlKeyItem *key, TilecKernel *kernel, bool is_provisional)
 {
+   assert(tl_is_locked(&t->lock) && kernel); /* readers take no lock: it must be complete */
    TlTunedKernel *c = calloc(1, sizeof *c + t->num_keys * sizeof *key);
    if (!c)
       return tl_core_no_memory(t->rt);
@@ -268,6 +274,7 @@ free_candidates(TlCandidate *c, uint32_t n)
 static TilecStatus
 report(TilecTuneResult *r, TlTuneJob *job, uint32_t best)
 {
+   assert(!r->own && !r->candidates && best < job->num_candidates);
    r->num = job->num_candidates;
    r->candidates = calloc(r->num + 1, sizeof *r->candidates);
    r->texts = calloc(r->num + 1, sizeof *r->texts);
@@ -338,6 +345,7 @@ remembered(const TlTune *t, const char *key)
 static TilecStatus
 remember(TlTune *t, const char *key, const TilecConfig *config)
 {
+   assert(tl_is_locked(&t->lock));
    TlWinner *w = calloc(1, sizeof *w);
    char *copy = strdup(key);
    if (!w || !copy) {
@@ -379,6 +387,7 @@ measure(TlTune *t, const TilecLaunch *launch, const TilecArg *args, size_t num_a
       any |= job.candidates[i].status == TILEC_OK;
    TilecStatus status = any ? tl_tune_measure(&job) : TILEC_OK;
    uint32_t best = status == TILEC_OK ? tl_tune_best(&job) : n;
+   assert(best <= n && (best == n || job.candidates[best].status == TILEC_OK));
    if (status == TILEC_OK && best == n)
       status = nothing_left(t, &job);
    if (status == TILEC_OK && winner) {
@@ -469,6 +478,7 @@ decide(TlTune *t, const TilecLaunch *launch, const TilecArg *args, size_t num_ar
 {
    char why[NOTE_BYTES];
    TlChild *child = NULL;
+   assert(tl_is_locked(&t->lock));
    const TilecTuning *tuning = t->policy == TILEC_TUNE_OFF ? NULL : t->decl->tuning;
    const TilecConfig *config = tuning ? stored_config(t, args, tuning, why) : NULL;
    if (tuning)
@@ -495,6 +505,7 @@ decide(TlTune *t, const TilecLaunch *launch, const TilecArg *args, size_t num_ar
    status = tl_tune_open(t, config, args, &child);
    if (status != TILEC_OK)
       return status;
+   assert(child && child->kernel);
    *out = child->kernel;
    return publish(t, hash, key, *out, open_question);
 }
@@ -525,6 +536,7 @@ tl_tune_pick(TlTune *t, const TilecLaunch *launch, const TilecArg *args, size_t 
    } else {
       *out = c->kernel;
    }
+   assert(status != TILEC_OK || *out);
    return status;
 }
 
@@ -599,6 +611,7 @@ tune_locked(TlTune *t, const TilecLaunch *launch, const TilecArg *args, size_t n
 {
    TlKeyItem key[TL_TUNE_MAX_ARGS];
    TilecKernel *winner = NULL;
+   assert(tl_is_locked(&t->lock) && num_args == t->num_args);
    make_key(t, args, key);
    uint64_t hash = hash_key(t, key);
    const TilecConfig *config = NULL;

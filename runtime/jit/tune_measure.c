@@ -7,6 +7,7 @@
 #include "core/dtype.h"
 #include "jit/tune.h"
 
+#include <assert.h>
 #include <math.h>
 #include <math.h>
 #include <stdarg.h>
@@ -52,6 +53,7 @@ tl_tune_drop(TlCandidate *c, TilecStatus status, const char *format, ...)
    va_start(ap, format);
    vsnprintf(c->reason, sizeof c->reason, format, ap);
    va_end(ap);
+   assert(status != TILEC_OK);
    c->reason[strcspn(c->reason, "\n")] = 0;
    c->status = status;
 }
@@ -145,6 +147,7 @@ save_one(Measure *m, uint32_t param, const TilecArg *a)
       status = tilec_buffer_new(m->rt, s.bytes, &s.copy);
    if (status == TILEC_OK)
       status = tilec_buffer_copy(s.copy, 0, s.live, s.offset, s.bytes, job->launch.stream);
+   assert(m->num_saved < m->job->num_args); /* at most one for each argument */
    m->saved[m->num_saved++] = s;
    return status;
 }
@@ -170,6 +173,7 @@ save(Measure *m)
 static TilecStatus
 put_back(Measure *m, const Saved *s)
 {
+   assert(s->live && s->copy && s->bytes);
    return tilec_buffer_copy(s->live, s->offset, s->copy, 0, s->bytes, m->job->launch.stream);
 }
 
@@ -236,6 +240,7 @@ static double
 relative_error(const Saved *s, const void *data)
 {
    size_t width = tl_dtype_bytes(s->dtype);
+   assert(width > 0 && s->reference);
    double difference = 0, norm = 0;
    for (size_t i = 0; i < s->bytes / width; i++) {
       double a = element(s->reference, s->dtype, i), b = element(data, s->dtype, i);
@@ -261,6 +266,7 @@ tolerance(const TlTuneJob *job, TilecDtype dtype)
 static TilecStatus
 launch_once(Measure *m, const TlCandidate *c)
 {
+   assert(c->status == TILEC_OK && c->kernel);
    TilecStatus status = put_all_back(m);
    if (status == TILEC_OK)
       status = before_launch(m);
@@ -277,6 +283,7 @@ keep_reference(Measure *m, const TlCandidate *c)
    TilecStatus status = launch_once(m, c);
    for (uint32_t i = 0; i < m->num_saved && status == TILEC_OK; i++) {
       Saved *s = &m->saved[i];
+      assert(!s->reference);
       s->reference = malloc(s->bytes);
       status = s->reference ? tilec_buffer_download(s->live, s->offset, s->reference, s->bytes,
                                                     m->job->launch.stream)
@@ -354,6 +361,7 @@ record_one(Measure *m, uint32_t i)
 {
    TlTuneJob *job = m->job;
    TilecStream stream = job->launch.stream;
+   assert(m->events && i < job->num_candidates);
    TilecStatus status = before_launch(m);
    if (status == TILEC_OK && m->flush)
       status = tilec_buffer_fill(m->flush, 0, 0, tilec_buffer_bytes(m->flush), stream);
@@ -369,6 +377,7 @@ record_one(Measure *m, uint32_t i)
 static bool
 add_sample(TlCandidate *c, double ms)
 {
+   assert(c->num_samples <= c->room);
    if (c->num_samples == c->room) {
       uint32_t room = c->room ? c->room * 2 : 32;
       double *more = realloc(c->samples, room * sizeof *more);
@@ -452,6 +461,7 @@ count_rounds(const Measure *m, double rep_ms)
          alive++;
       }
    double most = MAX_ROUNDS, rounds = round_ms > 0 ? fmin(rep_ms * alive / round_ms, most) : most;
+   assert(rounds <= (double)MAX_ROUNDS);
    return rounds < (double)MIN_ROUNDS ? MIN_ROUNDS : (uint32_t)rounds;
 }
 
@@ -503,6 +513,7 @@ summarise(TlCandidate *c)
    c->median = (c->samples[(n - 1) / 2] + c->samples[n / 2]) / 2;
    c->low = c->samples[(n - 1) / 5];
    c->high = c->samples[n - 1 - (n - 1) / 5];
+   assert(c->low <= c->median && c->median <= c->high);
 }
 
 /* ---- all of it ---- */
@@ -580,5 +591,6 @@ tl_tune_best(const TlTuneJob *job)
           c->resources < job->candidates[chosen].resources)
          chosen = i;
    }
+   assert((chosen == n) == (best == n));
    return chosen;
 }

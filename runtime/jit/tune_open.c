@@ -2,6 +2,9 @@
  * what heuristics give for the arguments, as defines; many of them compiled on several threads. */
 #include "jit/tune_impl.h"
 
+#include "core/lock.h"
+
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +52,7 @@ argument_values(const TlTune *t, const TilecArg *args)
    for (uint32_t i = 0, arg = 0; values && i < t->decl->num_params; i++) {
       if (t->decl->params[i].is_constexpr)
          continue;
+      assert(arg < n);
       const TilecArg *a = &args[arg];
       if (a->kind == TILEC_ARG_SCALAR)
          tl_tune_value_text(a, text, VALUE_BYTES);
@@ -74,6 +78,7 @@ typedef struct Defines {
 static void
 add_define(Defines *d, const char *name, size_t name_len, const char *value)
 {
+   assert(d->num <= d->room);
    if (d->num == d->room) {
       size_t room = d->room ? d->room * 2 : 16;
       TilecDefine *list = realloc(d->list, room * sizeof *list);
@@ -161,6 +166,7 @@ tl_tune_prune(TlTune *t, const TilecArg *args)
    Defines d = {0};
    TilecListing *listing = NULL, **list;
    const TilecTuning *found = t->decl->tuning;
+   assert(tl_is_locked(&t->lock));
    add_source_and_config(&d, t, NULL);
    const TilecKernelDecl *k = describe(t, &d, NULL, args, &listing);
    list = k && k->tuning ? realloc(t->listings, (t->num_listings + 1) * sizeof *list) : NULL;
@@ -251,6 +257,7 @@ open_source(const TlTune *t, const TilecSource *s, Opened *out)
 static TlChild *
 find_child(TlTune *t, const char *name)
 {
+   assert(tl_is_locked(&t->lock));
    TlChild *c = t->children;
    while (c && strcmp(c->name, name) != 0)
       c = c->next;
@@ -297,6 +304,7 @@ tl_tune_open(TlTune *t, const TilecConfig *config, const TilecArg *args, TlChild
 TilecStatus
 tl_tune_adopt(TlTune *t, TlCandidate *c, TlChild **out)
 {
+   assert(c->status == TILEC_OK && c->name && c->module && c->kernel);
    Opened o = {c->name, c->module, c->kernel};
    c->name = NULL;
    c->module = NULL;
@@ -348,6 +356,7 @@ compile_one(Work *w, uint32_t i)
       return;
    }
    TilecKernelUse use = {0};
+   assert(c->module && c->kernel);
    c->info = tl_core_variant_info(v);
    c->threads = c->info->threads;
    c->shared_bytes = c->info->shared_bytes;
@@ -371,6 +380,7 @@ compile_some(void *user)
       compile_one(w, i);
       pthread_mutex_lock(&w->lock);
       job->compiled++;
+      assert(job->compiled <= job->num_candidates);
       TilecTuneProgress p = {job->compiled, 0, 0, job->num_candidates};
       if (job->options->on_progress)
          job->options->on_progress(job->options->user, &p);
@@ -398,4 +408,5 @@ tl_tune_compile(const TlTune *t, TlTuneJob *job, const TilecConfig *configs)
    for (uint32_t i = 0; i < made; i++)
       pthread_join(threads[i], NULL);
    pthread_mutex_destroy(&w.lock);
+   assert(job->compiled == job->num_candidates); /* dropped ones count too */
 }
