@@ -6,6 +6,7 @@
 #include "exec/cpu_impl.h"
 #include "base/clock.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -40,6 +41,7 @@ tl_cpu_unlock(atomic_flag *lock)
 static void
 fill_fault(const TlExecThread *t, const TlExecInst *inst, TlExecFault *f, TlFaultKind kind)
 {
+   assert(kind != TL_FAULT_NONE);
    f->kind = kind;
    f->range = inst->op->range;
    f->op = tl_info(inst->op)->text;
@@ -76,6 +78,7 @@ bool
 tl_cpu_fail_undefined(TlExecThread *t, const TlExecInst *inst, const TlExecSlot *slot, size_t i,
                       uint8_t source)
 {
+   assert(t->checked && source > 0 && source <= t->plan->num_sources);
    const TlExecInst *from = t->plan->source[source];
    if (from) {
       t->fault.origin = from->op->range;
@@ -97,6 +100,7 @@ void
 tl_cpu_warn(TlExecThread *t, const TlExecInst *inst, const TlExecSlot *slot, size_t i,
             TlFaultKind kind, int64_t value)
 {
+   assert(t->checked && inst->number < t->plan->num_insts);
    TlExecFault *w = &t->run->warnings[inst->number];
    tl_cpu_lock(&t->run->print_lock);
    if (w->kind == TL_FAULT_NONE) {
@@ -129,6 +133,7 @@ tl_cpu_tick(TlExecThread *t, const TlExecInst *inst)
 bool
 tl_cpu_block(TlExecThread *t, const TlExecBlock *block)
 {
+   assert(block->num > 0 || block == t->plan->prologue); /* a block has a terminator */
    t->steps += block->num;
    for (uint32_t i = 0; i < block->num; i++) {
       const TlExecInst *inst = &block->inst[i];
@@ -155,10 +160,12 @@ static void
 run_program(TlExecThread *t, uint64_t number)
 {
    const uint32_t *grid = t->run->grid;
+   assert(number < t->run->num_programs);
    t->program_number = number;
    t->program[0] = (uint32_t)(number % grid[0]);
    t->program[1] = (uint32_t)(number / grid[0] % grid[1]);
    t->program[2] = (uint32_t)(number / grid[0] / grid[1]);
+   assert(t->program[2] < grid[2]);
    t->steps = 0;
    TlExecFault before = t->fault;
    memset(&t->fault, 0, sizeof t->fault);
@@ -177,6 +184,7 @@ set_args(TlExecThread *t)
    const TlExecBlock *body = t->plan->body;
    for (unsigned i = 0; i < t->run->num_args; i++) {
       const TlExecArg *a = &t->run->args[i];
+      assert(!a->is_buffer || body->arg[i]->elem_bytes == 8);
       uint64_t bits = a->is_buffer ? tl_exec_address(t->run->args, i) : a->bits;
       tl_cpu_fill(tl_cpu_data(t, body->arg[i]), &bits, body->arg[i]->elem_bytes, 1);
    }
@@ -187,6 +195,7 @@ thread_main(void *arg)
 {
    TlExecThread *t = arg;
    TlExecRun *run = t->run;
+   assert(t->fault.kind == TL_FAULT_NONE);
    set_args(t);
    if (!tl_cpu_block(t, t->plan->prologue))
       return NULL;
@@ -345,8 +354,10 @@ run_threads(TlArena *arena, TlExecRun *run, unsigned num, TlExecFault *fault)
       uint8_t *frame = tl_arena_alloc(arena, plan->frame_bytes + 64);
       threads[i] = (TlExecThread){.run = run, .plan = plan, .checked = plan->checked};
       threads[i].frame = frame + (64 - ((uintptr_t)frame & 63));
+      assert((uintptr_t)threads[i].frame % 64 == 0);
       threads[i].undef = tl_new_array(arena, bool, plan->num_roots);
    }
+   assert(num >= 1 && num <= MAX_THREADS);
    run->is_shared = num > 1;
    start_threads(threads, num);
    const TlExecThread *first = NULL;

@@ -1,6 +1,7 @@
 /* Control flow, promises, assertions and printing. */
 #include "exec/cpu_impl.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,7 @@ tl_cpu_for(TlExecThread *t, const TlExecInst *inst)
       if (!tl_cpu_want_defined(t, inst, i))
          return false;
    const TlExecSlot *index = inst->block[0]->arg[0];
+   assert(index->dtype == inst->arg[0]->dtype && index->n == 1);
    __int128 lower = bound(t, inst->arg[0]), step = bound(t, inst->arg[2]);
    if (step == 0)
       return tl_cpu_fail(t, inst, TL_FAULT_STEP);
@@ -57,6 +59,7 @@ tl_cpu_while(TlExecThread *t, const TlExecInst *inst)
 {
    const TlExecBlock *test = inst->block[0];
    const TlExecInst *condition = &test->inst[test->num - 1];
+   assert(condition->op->opcode == TL_OP_CONDITION);
    tl_cpu_copies(t, &inst->copies);
    for (;;) {
       if (!tl_cpu_block(t, test))
@@ -121,6 +124,7 @@ static void
 mark_asm_results(TlExecThread *t, const TlExecInst *inst, size_t n)
 {
    size_t pack = (size_t)tl_attr_int(inst->op, TL_ATTR_PACK);
+   assert(pack > 0);
    for (uint32_t k = 0; k < inst->num_results; k++)
       t->undef[inst->result[k]->root] = false;
    for (uint32_t a = 0; a < inst->num_args; a++) {
@@ -152,6 +156,7 @@ tl_cpu_inline_asm(TlExecThread *t, const TlExecInst *inst)
       t->fault.text = inst->ptx_error;
       return tl_cpu_fail(t, inst, TL_FAULT_UNSUPPORTED);
    }
+   assert(inst->num_results <= MOST && inst->num_args <= MOST); /* tl_ptx_new saw to it */
    for (uint32_t k = 0; k < inst->num_results; k++) {
       result[k] = tl_cpu_data(t, inst->result[k]);
       n = tl_cpu_count(t, inst->result[k]);
@@ -174,6 +179,7 @@ holds_in_groups(TlExecThread *t, const TlExecSlot *x, unsigned d, uint64_t size,
 {
    const uint8_t *data = tl_cpu_data(t, x);
    size_t inner = 1;
+   assert(d < x->type->rank && size > 1);
    for (unsigned k = d + 1; k < x->type->rank; k++)
       inner *= x->type->shape[k];
    uint64_t grain = x->type->elem->kind == TL_TYPE_PTR
@@ -297,6 +303,7 @@ add_place(TlExecThread *t, Line *l, const TlExecSlot *s, size_t i)
 static void
 send(TlExecThread *t, Line *l)
 {
+   assert(l->len < l->cap);
    if (l->len > l->cap - 2)
       l->len = l->cap - 2;
    l->text[l->len++] = '\n';

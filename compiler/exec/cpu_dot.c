@@ -11,6 +11,7 @@
 #include "exec/cpu_impl.h"
 #include "ir/dot_split.h"
 
+#include <assert.h>
 #include <string.h>
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__SANITIZE_ADDRESS__) &&                  \
@@ -79,6 +80,7 @@ static void
 load_panel(const Operand *o, const TlDotSplit *r, unsigned part, size_t row, size_t rows,
            size_t column, size_t columns, double *panel, size_t width)
 {
+   assert(columns <= width && column + columns <= o->columns);
    for (size_t i = 0; i < rows; i++) {
       double *to = panel + i * width;
       to_doubles(o->dtype, o->data + ((row + i) * o->columns + column) * o->bytes, to, columns);
@@ -92,6 +94,7 @@ WIDE static void
 multiply_panel(double *restrict sum, const double *restrict a, const double *restrict b,
                size_t rows, size_t depth, size_t columns)
 {
+   assert(rows <= ROWS && depth <= DEPTH && columns <= COLUMNS);
    for (size_t i = 0; i < rows; i++) {
       double *restrict s = sum + i * COLUMNS;
       const double *x = a + i * DEPTH;
@@ -199,6 +202,7 @@ tl_cpu_dot(TlExecThread *t, const TlExecInst *inst)
    unsigned rank = r->type->rank;
    size_t m = r->type->shape[rank - 2], n = r->type->shape[rank - 1];
    size_t k = a->type->shape[rank - 1], batches = rank == 3 ? r->type->shape[0] : 1;
+   assert(a->n == batches * m * k && b->n == batches * k * n && c->n == r->n);
    for (size_t z = 0; z < batches; z++) {
       Product p = {.m = m,
                    .n = n,

@@ -3,6 +3,7 @@
  * buffer, aligned, and writable where it is written. */
 #include "exec/cpu_impl.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef struct Access {
@@ -18,6 +19,7 @@ find_bytes(TlExecThread *t, const TlExecInst *inst, size_t i, uint64_t p, Access
    const TlExecSlot *slot = inst->arg[0];
    uint64_t number = (p + ((uint64_t)1 << (TL_EXEC_BUFFER_BITS - 1))) >> TL_EXEC_BUFFER_BITS;
    TlExecFault *f = &t->fault;
+   assert(i < slot->n && (access.bytes & (access.bytes - 1)) == 0);
    f->bytes = access.bytes;
    if (number - 1 >= run->num_args || !run->buffers[number - 1].is_valid) {
       f->address = p;
@@ -92,6 +94,7 @@ tl_cpu_addptr(TlExecThread *t, const TlExecInst *inst)
    const TlExecSlot *r = inst->result[0], *offset = inst->arg[1];
    uint64_t *to = tl_cpu_data(t, r);
    const uint64_t *from = tl_cpu_data(t, inst->arg[0]);
+   assert(r->n == inst->arg[0]->n && r->n == offset->n);
    uint64_t bytes = access_of(inst, false).bytes;
    if (offset->dtype == TL_I32) {
       const int32_t *k = tl_cpu_data(t, offset);
@@ -133,6 +136,7 @@ find_run(TlExecThread *t, const TlExecInst *inst, size_t i, const uint8_t *mask,
    uint64_t number = (*p + ((uint64_t)1 << (TL_EXEC_BUFFER_BITS - 1))) >> TL_EXEC_BUFFER_BITS;
    const TlExecBuffer *b = &t->run->buffers[number - 1];
    uint64_t room = (b->bytes - (*p - b->base)) / access.bytes;
+   assert(room >= 1); /* find_bytes has found the first */
    return n < room ? n : (size_t)room;
 }
 
@@ -173,6 +177,7 @@ tl_cpu_load(TlExecThread *t, const TlExecInst *inst)
    const uint8_t *mask = mask_of(t, inst, 1);
    Access access = access_of(inst, false);
    uint8_t *to = tl_cpu_data(t, r), *from;
+   assert(access.bytes == r->elem_bytes && r->n == inst->arg[0]->n);
    if (!want_all_defined(t, inst, 0, 1))
       return false;
    if (mask)
@@ -202,6 +207,7 @@ tl_cpu_store(TlExecThread *t, const TlExecInst *inst)
    Access access = access_of(inst, true);
    const uint8_t *from = tl_cpu_data(t, v);
    uint8_t *to;
+   assert(access.bytes == v->elem_bytes && v->n == inst->arg[0]->n);
    if (!want_all_defined(t, inst, 1, 2))
       return false;
    for (size_t i = 0, n; i < v->n; i += n) {
@@ -287,6 +293,7 @@ tl_cpu_atomic_cas(TlExecThread *t, const TlExecInst *inst)
    const uint8_t *compare = tl_cpu_data(t, inst->arg[1]), *value = tl_cpu_data(t, inst->arg[2]);
    uint8_t *to = tl_cpu_data(t, r);
    Access access = access_of(inst, true);
+   assert(access.bytes == r->elem_bytes && r->n == inst->arg[0]->n);
    if (!want_all_defined(t, inst, 2, 3))
       return false;
    for (size_t i = 0; i < r->n; i++) {

@@ -70,6 +70,7 @@ new_root(Planner *p, size_t bytes, bool is_fixed)
    unsigned k = MIN_CLASS;
    while (((size_t)1 << k) < bytes)
       k++;
+   assert(k < NUM_CLASSES);
    Storage s = {.size_class = k, .refs = 1, .is_fixed = is_fixed};
    if (!is_fixed && p->free_list[k].len) { /* fixed storage is written before everything else */
       s.offset = tl_vec_pop(&p->free_list[k]);
@@ -104,6 +105,7 @@ make_slot(Planner *p, const TlType *type, uint32_t room, bool is_fixed)
    size_t data = ((size_t)s->n * s->elem_bytes + 15) & ~(size_t)15;
    s->root = new_root(p, data + (p->plan->checked ? s->n : 0), is_fixed);
    s->offset = p->storage.data[s->root].offset;
+   assert(s->offset % (1u << MIN_CLASS) == 0 && s->elem_bytes <= 8);
    s->shadow = s->offset + data;
    return s;
 }
@@ -114,6 +116,7 @@ alias_slot(Planner *p, const TlExecSlot *of, const TlType *type)
    TlExecSlot *s = tl_new(p->arena, TlExecSlot);
    *s = *of;
    s->type = type;
+   assert(p->storage.data[s->root].refs > 0);
    p->storage.data[s->root].refs++;
    return s;
 }
@@ -156,9 +159,12 @@ note_last_use(Planner *p, Dying **dying, const TlValue *v, const TlBlock *block)
 {
    size_t last = position(p, v->def);
    for (const TlUse *use = v->uses; use; use = use->next) {
-      size_t at = position(p, tl_in_block(use->user, block));
+      const TlOp *user = tl_in_block(use->user, block);
+      assert(user); /* a use lies in its definition's block or below */
+      size_t at = position(p, user);
       last = at > last ? at : last;
    }
+   assert(last >= position(p, v->def));
    Dying *d = tl_new(p->arena, Dying);
    d->root = p->slot[v->id]->root;
    d->next = dying[last];
@@ -316,6 +322,7 @@ compile_for(Planner *p, TlExecInst *inst)
 {
    const TlRegion *region = inst->op->regions[0];
    const TlExecSlot **args = region_args(p, region);
+   assert(inst->num_args == tl_first_init(inst->op) + inst->num_results);
    unsigned inits = tl_first_init(inst->op), carried = tl_first_carried(inst->op);
    inst->copies = make_copies(p, inst->arg + inits, inst->result, inst->num_results);
    args[0] = make_slot(p, tl_for_index(inst->op)->type, 0, false);
@@ -331,6 +338,7 @@ compile_while(Planner *p, TlExecInst *inst)
 {
    const TlRegion *test = inst->op->regions[0], *body = inst->op->regions[1];
    const TlExecSlot **test_args = region_args(p, test), **body_args = region_args(p, body);
+   assert(test->block->num_args == inst->num_results && body->block->num_args == inst->num_results);
    for (unsigned i = 0; i < inst->num_results; i++) {
       test_args[i] = make_slot(p, inst->result[i]->type, 0, false);
       body_args[i] = make_slot(p, inst->result[i]->type, 0, false);
@@ -404,6 +412,7 @@ compile_fold(Planner *p, TlExecInst *inst)
    TlExecBlock *block = compile_block(p, region, args, NULL);
    inst->block[0] = block;
    release_slots(p, args, region->block->num_args);
+   assert(p->capture_from.len == p->capture_to.len && p->capture_from.len >= first_capture);
    block->captures.num = (uint32_t)(p->capture_from.len - first_capture);
    block->captures.from = tl_new_array(p->arena, const TlExecSlot *, block->captures.num);
    block->captures.to = tl_new_array(p->arena, const TlExecSlot *, block->captures.num);
@@ -441,10 +450,12 @@ static void
 compile_end(Planner *p, TlExecInst *inst, TlExecBlock *block, const Targets *targets)
 {
    unsigned first = tl_first_yielded(inst->op);
+   assert(first <= inst->num_args && !inst->op->next);
    block->out = inst->arg + first;
    block->num_outs = inst->num_args - first;
    if (!targets)
       return;
+   assert(block->num_outs == targets->num);
    inst->copies = make_copies(p, block->out, targets->go, targets->num);
    if (targets->leave)
       inst->leave = make_copies(p, block->out, targets->leave, targets->num);
@@ -549,5 +560,6 @@ tl_cpu_plan(TlArena *arena, const TlFunc *f, bool checked)
    p.plan->prologue->inst = p.prologue.data;
    p.plan->prologue->num = (uint32_t)p.prologue.len;
    p.plan->num_roots = (uint32_t)p.storage.len;
+   assert(p.plan->unsupported || (p.depth == 0 && !p.batched));
    return p.plan;
 }

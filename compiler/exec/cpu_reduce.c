@@ -24,6 +24,7 @@ shape_of(const TlExecInst *inst)
 {
    const TlType *type = inst->arg[0]->type;
    unsigned axis = (unsigned)tl_attr_int(inst->op, TL_ATTR_AXIS);
+   assert(axis < type->rank);
    Shape s = {1, type->shape[axis], 1};
    for (unsigned d = 0; d < axis; d++)
       s.outer *= type->shape[d];
@@ -36,6 +37,7 @@ static size_t
 reverse_bits(size_t v, size_t len)
 {
    size_t r = 0;
+   assert(v < len && (len & (len - 1)) == 0);
    for (; len > 1; len >>= 1, v >>= 1)
       r = r << 1 | (v & 1);
    return r;
@@ -85,6 +87,7 @@ run_region(TlExecThread *t, const TlExecInst *inst, uint8_t *const *in, uint8_t 
    const TlExecBlock *b = inst->block[0];
    uint32_t outer_batch = t->batch;
    size_t room = b->is_batched ? b->arg[0]->n : 1;
+   assert(room > 0 && room <= TL_EXEC_CHUNK);
    for (size_t at = 0; at < n; at += room) {
       size_t part = n - at < room ? n - at : room;
       t->batch = b->is_batched ? (uint32_t)part : outer_batch;
@@ -110,6 +113,7 @@ static bool
 combine(TlExecThread *t, const TlExecInst *inst, uint8_t *const *left, uint8_t *const *right,
         size_t n)
 {
+   assert(!inst->direct || inst->num_args == 1);
    if (inst->direct) {
       const void *args[2] = {left[0], right[0]};
       if (inst->is_swapped)
@@ -138,6 +142,7 @@ load_rows(TlExecThread *t, const TlExecInst *inst, Move *m, uint8_t **rows)
    for (uint32_t k = 0; k < inst->num_args; k++) {
       rows[k] = tl_cpu_data(t, inst->scratch[k]);
       m->bytes = inst->arg[k]->elem_bytes;
+      assert(inst->arg[k]->n == m->s.outer * m->s.len * m->s.inner);
       move(m, tl_cpu_data(t, inst->arg[k]), rows[k]);
    }
    return true;
@@ -271,6 +276,7 @@ tl_cpu_map(TlExecThread *t, const TlExecInst *inst)
    size_t pack = (size_t)tl_attr_int(inst->op, TL_ATTR_PACK), n = inst->arg[0]->n;
    uint32_t outer_batch = t->batch;
    size_t room = b->is_batched ? b->arg[0]->n : 1;
+   assert(pack > 0 && n % pack == 0 && b->num_args == inst->num_args * pack);
    spread_captures(t, b);
    for (size_t at = 0; at < n / pack; at += room) {
       size_t part = n / pack - at < room ? n / pack - at : room;
@@ -315,6 +321,7 @@ tl_cpu_histogram(TlExecThread *t, const TlExecInst *inst)
    const uint8_t *mask = inst->num_args > 1 ? tl_cpu_data(t, inst->arg[1]) : NULL;
    const uint8_t *data = tl_cpu_data(t, x);
    int32_t *bins = tl_cpu_data(t, r);
+   assert(r->elem_bytes == sizeof *bins);
    memset(bins, 0, (size_t)r->n * sizeof *bins);
    for (size_t i = 0; i < x->n; i++) {
       if (mask && !mask[i])

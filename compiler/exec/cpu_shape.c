@@ -18,6 +18,7 @@
 void
 tl_cpu_fill(void *to, const void *value, uint32_t elem_bytes, size_t n)
 {
+   assert(elem_bytes == 1 || elem_bytes == 2 || elem_bytes == 4 || elem_bytes == 8);
    if (elem_bytes == 1)
       memset(to, *(const uint8_t *)value, n);
    else if (elem_bytes == 2)
@@ -42,6 +43,7 @@ void
 tl_cpu_copy(TlExecThread *t, const TlExecSlot *from, const TlExecSlot *to)
 {
    size_t n = tl_cpu_count(t, to);
+   assert(from->elem_bytes == to->elem_bytes && tl_cpu_count(t, from) == n);
    if (from->offset == to->offset)
       return;
    memcpy(tl_cpu_data(t, to), tl_cpu_data(t, from), n * to->elem_bytes);
@@ -215,6 +217,7 @@ tl_cpu_broadcast(TlExecThread *t, const TlExecInst *inst)
 {
    const TlType *to = inst->result[0]->type, *from = inst->arg[0]->type;
    Strided s = {.rank = to->rank, .shape = to->shape};
+   assert(from->rank == to->rank);
    row_major(from, s.step);
    for (unsigned d = 0; d < to->rank; d++)
       if (from->shape[d] != to->shape[d])
@@ -231,6 +234,7 @@ tl_cpu_trans(TlExecThread *t, const TlExecInst *inst)
    size_t step[TL_MAX_RANK];
    row_major(inst->arg[0]->type, step);
    TlInts order = tl_attr_ints(inst->op, TL_ATTR_ORDER);
+   assert(order.len == to->rank);
    for (unsigned d = 0; d < to->rank; d++)
       s.step[d] = step[order.data[d]];
    copy_strided(t, inst, &s);
@@ -260,6 +264,7 @@ tl_cpu_join(TlExecThread *t, const TlExecInst *inst)
    }
    for (unsigned k = 0; k < 2; k++) {
       const TlExecSlot *x = inst->arg[k];
+      assert(2 * x->n == r->n && x->elem_bytes == r->elem_bytes);
       copy_half(to + k * r->elem_bytes, tl_cpu_data(t, x), x->n, r->elem_bytes, true);
       if (tl_cpu_is_undef(t, x))
          copy_half(shadow + k, tl_cpu_shadow(t, x), x->n, 1, true);
@@ -274,6 +279,7 @@ tl_cpu_split(TlExecThread *t, const TlExecInst *inst)
    uint8_t *from = tl_cpu_data(t, x), *shadow = tl_cpu_shadow(t, x);
    for (unsigned k = 0; k < 2; k++) {
       const TlExecSlot *r = inst->result[k];
+      assert(2 * r->n == x->n && x->elem_bytes == r->elem_bytes);
       copy_half(from + k * r->elem_bytes, tl_cpu_data(t, r), r->n, r->elem_bytes, false);
       if (tl_cpu_is_undef(t, x)) {
          t->undef[r->root] = true;
@@ -288,6 +294,7 @@ tl_cpu_cat(TlExecThread *t, const TlExecInst *inst)
 {
    const TlExecSlot *r = inst->result[0], *a = inst->arg[0], *b = inst->arg[1];
    uint8_t *to = tl_cpu_data(t, r), *shadow = tl_cpu_shadow(t, r);
+   assert(a->n + b->n == r->n);
    memcpy(to, tl_cpu_data(t, a), (size_t)a->n * a->elem_bytes);
    memcpy(to + (size_t)a->n * a->elem_bytes, tl_cpu_data(t, b), (size_t)b->n * b->elem_bytes);
    if (!tl_cpu_is_undef(t, a) && !tl_cpu_is_undef(t, b))
@@ -308,6 +315,7 @@ tl_cpu_gather(TlExecThread *t, const TlExecInst *inst)
    const TlExecSlot *src = inst->arg[0], *index = inst->arg[1], *r = inst->result[0];
    unsigned axis = (unsigned)tl_attr_int(inst->op, TL_ATTR_AXIS);
    const TlType *type = src->type;
+   assert(axis < type->rank && index->n == r->n);
    size_t inner = 1, len = type->shape[axis], rows = r->type->shape[axis];
    for (unsigned d = axis + 1; d < type->rank; d++)
       inner *= type->shape[d];

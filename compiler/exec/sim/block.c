@@ -20,6 +20,7 @@ to_scheduler(SimThread *t)
 void *
 sim_alloc(SimThread *t, size_t bytes)
 {
+   assert(bytes > 0 && t->block->want_bytes == 0); /* 0: nothing is wanted */
    t->block->want_bytes = bytes;
    to_scheduler(t);
    return t->block->got;
@@ -53,6 +54,7 @@ static _Noreturn void
 give_up(SimThread *t, TlSimFault fault, TlExecStatus status)
 {
    SimBlock *b = t->block;
+   assert(b->running->warp == t->warp && status != TL_EXEC_OK);
    fail(b, fault, status);
    tl_fiber_switch(&t->fiber, &b->scheduler, true);
    __builtin_unreachable();
@@ -105,6 +107,7 @@ void
 sim_together(SimThread *t, const TlHostSite *s, unsigned char *frame, SimWarpFn *fn)
 {
    SimWarp *w = t->warp;
+   assert(t->state == SIM_READY && !(w->arrived >> t->lane & 1));
    if (w->arrived == 0)
       w->site = s;
    else if (w->site != s)
@@ -136,6 +139,7 @@ meet(SimBlock *b, uint32_t warps)
    for (uint32_t m = warps; m; m &= m - 1) {
       unsigned w = (unsigned)__builtin_ctz(m);
       b->clock[w][w] = ++b->epoch[w];
+      assert(b->epoch[w] < SIM_IN_FLIGHT);
       for (unsigned v = 0; v < b->num_warps; v++)
          known[v] = b->clock[w][v] > known[v] ? b->clock[w][v] : known[v];
    }
@@ -155,6 +159,7 @@ arrive(SimWarp *w, const TlHostSite *s)
 {
    SimBlock *b = w->thread[0].block;
    unsigned id = (unsigned)tl_attr_int(s->op, TL_ATTR_BARRIER) % SIM_BARRIERS;
+   assert(w->at_barrier < 0 && !(b->barrier[id].arrived >> w->index & 1));
    SimBarrier *bar = &b->barrier[id];
    if (bar->arrived == 0)
       bar->site = s;
@@ -168,6 +173,7 @@ arrive(SimWarp *w, const TlHostSite *s)
    b->stats.block_barriers++;
    for (uint32_t m = bar->arrived; m; m &= m - 1) {
       SimWarp *other = &b->warp[__builtin_ctz(m)];
+      assert(other->at_barrier == (int)id);
       other->at_barrier = -1;
       for (unsigned i = 0; i < SIM_WARP; i++)
          other->thread[i].state = SIM_READY;
@@ -204,6 +210,7 @@ thread_main(void *arg)
    SimBlock *b = t->block;
    tl_fiber_entered(&b->scheduler);
    b->launch->kernel->code->entry(&t->host, b->launch->bits);
+   assert(t->copies.len >= t->copies.first);
    t->state = SIM_ENDED;
    tl_fiber_switch(&t->fiber, &b->scheduler, true);
    __builtin_unreachable();
@@ -237,6 +244,7 @@ resume(SimBlock *b, SimThread *t)
       t->is_started = true;
       tl_fiber_start(&t->fiber, thread_main, t);
    }
+   assert(t->state == SIM_READY && b->want_bytes == 0);
    b->running = t;
    for (;;) {
       tl_fiber_switch(&b->scheduler, &t->fiber, false);
@@ -245,6 +253,7 @@ resume(SimBlock *b, SimThread *t)
       b->got = tl_arena_alloc(b->arena, b->want_bytes);
       b->want_bytes = 0;
    }
+   assert(b->has_fault || b->has_yielded || t->state != SIM_READY); /* why it came back */
    if (t->state == SIM_ENDED)
       b->free_stack[b->num_free++] = t->fiber.low;
    return true;
@@ -266,6 +275,7 @@ stuck(SimBlock *b)
    for (uint32_t i = 0; i < b->num_threads && !other; i++)
       if (b->thread[i].state == SIM_ENDED || b->thread[i].site != waiting->site)
          other = &b->thread[i];
+   assert(waiting->state != SIM_READY);
    TlSimFault f = {.kind = TL_SIM_FAULT_STUCK};
    if (other) {
       f.other_thread = other->host.tid;
@@ -315,6 +325,7 @@ static void
 reset(SimBlock *b, uint64_t number)
 {
    const uint32_t *grid = b->launch->grid;
+   assert(number < b->launch->num_blocks && b->num_free <= b->num_stacks);
    b->number = number;
    b->program[0] = (uint32_t)(number % grid[0]);
    b->program[1] = (uint32_t)(number / grid[0] % grid[1]);
@@ -370,6 +381,7 @@ sim_block_init(SimBlock *b, SimLaunch *launch)
 {
    const TlFunc *f = launch->kernel->func;
    b->launch = launch;
+   assert(f->num_warps >= 1 && f->num_warps <= SIM_MAX_WARPS);
    b->num_warps = f->num_warps;
    b->num_threads = f->num_warps * SIM_WARP;
    b->thread = tl_new_array(b->arena, SimThread, b->num_threads);

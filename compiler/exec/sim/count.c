@@ -5,6 +5,7 @@
 #include "exec/sim/impl.h"
 #include "layout/cost.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef struct Pending {
@@ -59,6 +60,7 @@ count_shared(TlSimStats *s, const Pending *p, uint32_t bytes)
          if (here)
             at[i] = (uint32_t)p->address[p->lanes >> i & 1 ? i : (unsigned)__builtin_ctz(here)];
    }
+   assert(p->lanes && (p->lanes & ~p->came) == 0);
    TlSharedCost cost = tl_cost_shared(at, bytes); /* an empty group costs one, of address 0 */
    s->shared_wavefronts += cost.wavefronts - empty;
    s->shared_min_wavefronts += cost.minimum - empty;
@@ -107,6 +109,7 @@ pending_at(SimThread *t, Stream *s, uint32_t i)
       s->pending = p;
       s->cap = cap;
    }
+   assert(i < s->cap && s->len <= s->cap);
    while (s->len <= i)
       s->pending[s->len++] = (Pending){0};
    return &s->pending[i];
@@ -125,6 +128,7 @@ sim_count_access(SimThread *t, const TlHostSite *h, SimCount kind, uint32_t acce
       **slot = (Stream){.kind = kind, .bytes = sim_site(h)->bytes};
    }
    Stream *s = *slot;
+   assert(s->kind == kind && access < sim_site(h)->accesses);
    uint32_t number = s->seen[t->lane]++;
    if (number < s->first)
       number = s->first; /* it had branched around some: joins the oldest */

@@ -4,6 +4,7 @@
  * registers and a return address on top of its stack. */
 #include "exec/sim/fiber.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -123,6 +124,7 @@ void *
 tl_fiber_stack_new(size_t bytes)
 {
    size_t guard = page_bytes();
+   assert(bytes > 0 && bytes % guard == 0);
    char *p = mmap(NULL, bytes + guard, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
    if (p == MAP_FAILED)
@@ -154,6 +156,7 @@ tl_fiber_start(TlFiber *fiber, void (*fn)(void *), void *arg)
    if (!fiber->tsan)
       fiber->tsan = __tsan_create_fiber(0);
 #endif
+   assert(fiber->low && (uintptr_t)fiber->low % 16 == 0 && fiber->bytes % 16 == 0);
    fiber->fake_stack = NULL;
    fiber->sp = initial_stack((char *)fiber->low + fiber->bytes, fn, arg);
 }
@@ -162,6 +165,7 @@ void
 tl_fiber_switch(TlFiber *from, TlFiber *to, bool is_last)
 {
    (void)is_last;
+   assert(from != to && to->sp);
 #ifdef HAS_ASAN
    __sanitizer_start_switch_fiber(is_last ? NULL : &from->fake_stack, to->low, to->bytes);
 #endif

@@ -1,6 +1,7 @@
 /* Global memory: every access is checked against its buffer; atomics are serialised by address. */
 #include "exec/sim/impl.h"
 
+#include <assert.h>
 #include <string.h>
 
 uint8_t *
@@ -28,6 +29,7 @@ sim_global(SimThread *t, const TlHostSite *s, uint64_t address, uint32_t bytes, 
       f.kind = TL_FAULT_READ_ONLY;
    else {
       uint8_t *p = (uint8_t *)a->data + offset;
+      assert(use != SIM_WRITES || data);
       if (l->tracked && l->tracked[slot])
          sim_global_touch(&(SimGlobalTouch){t, s, use, p, data, a->name, f.byte, bytes});
       return p;
@@ -92,6 +94,7 @@ sim_rmw(int64_t rmw, TlDtype d, TlBits old, TlBits v)
    if (rmw == TL_RMW_XCHG)
       return v;
    bool undefined = false;
+   assert(rmw >= 0 && rmw < (int64_t)(sizeof op / sizeof op[0]));
    TlAttr attrs[TL_MAX_OP_ATTRS] = {{0}};
    return tl_eval(op[rmw], attrs, d, (TlDtype[]){d, d}, (TlBits[]){old, v}, &undefined);
 }

@@ -12,6 +12,7 @@
 #include "exec/sim/impl.h"
 #include "ir/walk.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { MAX_CELLS = 1 << 20, FIRST_CELLS = 1 << 10 };
@@ -125,6 +126,7 @@ cell_bytes(const SimBlock *b)
 static Cell *
 place_of(const SimBlock *b, const SimGlobal *g, uintptr_t key)
 {
+   assert(g->cap && (g->cap & (g->cap - 1)) == 0 && g->len < g->cap);
    uint32_t at = (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 32) & (g->cap - 1);
    for (;; at = (at + 1) & (g->cap - 1)) {
       Cell *c = (Cell *)(void *)(g->cells + (size_t)at * cell_bytes(b));
@@ -165,6 +167,7 @@ cell(SimThread *t, uintptr_t key)
       return c;
    if (g->len >= MAX_CELLS)
       return NULL;
+   assert(c->block <= b->number); /* an earlier block's, or never used */
    g->len++;
    memset(c, 0, cell_bytes(b));
    c->key = key;
@@ -251,6 +254,7 @@ void
 sim_global_touch(const SimGlobalTouch *x)
 {
    uint32_t g = x->t->block->launch->kernel->global_granule;
+   assert(g > 0 && x->bytes % g == 0 && (uintptr_t)x->at % g == 0);
    for (uint32_t i = 0; i < x->bytes; i += g) {
       Cell *c = cell(x->t, ((uintptr_t)x->at + i) / g);
       if (c)

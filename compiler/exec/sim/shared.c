@@ -23,6 +23,7 @@ sim_shared_init(SimBlock *b)
    SimShared *s = &b->shared;
    s->bytes = k->func->shared_bytes;
    s->granule = k->granule;
+   assert(s->granule > 0 && (s->granule & (s->granule - 1)) == 0);
    s->cells = (s->bytes + s->granule - 1) / s->granule;
    s->byte = tl_arena_alloc(b->arena, s->bytes + 16);
    s->write = tl_new_array(b->arena, SimWrite, s->cells + 1);
@@ -76,6 +77,7 @@ static bool
 brings_same(const Touch *x, const SimWrite *w, uint32_t cell)
 {
    const SimBlock *b = x->t->block;
+   assert(w->epoch == SIM_IN_FLIGHT && w->thread < b->num_threads);
    const SimThread *other = &b->thread[w->thread];
    const SimCopies *c = &other->copies;
    uint32_t g = b->shared.granule, at = cell * g;
@@ -156,6 +158,8 @@ touch(const Touch *x)
    SimBlock *b = x->t->block;
    SimShared *m = &b->shared;
    check_place(x->t, x->site, x->at, x->bytes);
+   assert(x->at % m->granule == 0 && x->bytes % m->granule == 0 && x->at + x->bytes <= m->bytes);
+   assert(!x->is_write || x->data);
    uint32_t first = x->at / m->granule, n = x->bytes / m->granule;
    for (uint32_t c = first; c < first + n; c++) {
       SimWrite *w = &m->write[c];
@@ -250,6 +254,7 @@ static void
 matrix_addresses(SimWarp *w, const TlHostSite *h, uint32_t access, bool is_store, uint32_t at[32])
 {
    const SimSite *s = sim_site(h);
+   assert(s->num >= 1 && 8 * s->num <= SIM_WARP);
    for (unsigned i = 0; i < 8 * s->num; i++)
       at[i] = shared_address(s, h, w->thread[i].frame, access);
    if (w->thread[0].block->counter)
@@ -356,6 +361,7 @@ sim_cp_async(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
                      .data = copy.from ? copy.from : zeros});
       for (uint32_t i = at / m->granule; i < (at + s->bytes) / m->granule; i++)
          m->write[i] = (SimWrite){SIM_IN_FLIGHT, h->index, (uint16_t)host->tid};
+      assert(c->first <= c->len && c->len <= c->cap);
       if (c->len == c->cap)
          c->copy = grown(t, c->copy, c->len, &c->cap, sizeof *c->copy);
       c->copy[c->len++] = copy;
@@ -374,6 +380,7 @@ sim_cp_async_commit(TlHostThread *host, const TlHostSite *h, unsigned char *fram
    SimCopies *c = &t->copies;
    if (c->num_groups == c->cap_groups)
       c->group_end = grown(t, c->group_end, c->num_groups, &c->cap_groups, sizeof *c->group_end);
+   assert(c->num_groups == c->first_group || c->group_end[c->num_groups - 1] <= c->len);
    c->group_end[c->num_groups++] = c->len;
 }
 
@@ -385,6 +392,7 @@ land(SimThread *t, const SimCopy *c)
    SimBlock *b = t->block;
    SimShared *m = &b->shared;
    uint32_t bytes = sim_site(c->site)->bytes;
+   assert(c->to + bytes <= m->bytes && bytes <= sizeof zeros);
    if (c->from)
       memcpy(m->byte + c->to, c->from, bytes);
    else
@@ -403,6 +411,7 @@ sim_cp_async_wait(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
    uint32_t keep = (uint32_t)sim_site(h)->word;
    while (c->num_groups - c->first_group > keep) {
       uint32_t end = c->group_end[c->first_group++];
+      assert(c->first <= end && end <= c->len);
       while (c->first < end)
          land(t, &c->copy[c->first++]);
    }

@@ -110,6 +110,7 @@ decode_shared(TlSimKernel *k, SimSite *s)
    s->end = e.len >= 2 ? (uint32_t)e.data[1] : k->func->shared_bytes;
    if (s->end > k->func->shared_bytes)
       s->end = k->func->shared_bytes;
+   assert(s->bytes > 0 && s->begin <= s->end);
    k->granule = s->bytes < k->granule ? s->bytes : k->granule;
 }
 
@@ -117,6 +118,7 @@ static void
 decode(TlSimKernel *k, TlHostSite *h)
 {
    const TlOp *op = h->op;
+   assert(!h->model);
    SimSite *s = tl_new(k->arena, SimSite);
    h->model = s;
    *s = (SimSite){.op = op, .pred = pred_of(op), .other = -1, .num_pred = 1, .width = 32};
@@ -134,6 +136,7 @@ decode(TlSimKernel *k, TlHostSite *h)
    s->trans = attr_or(op, TL_ATTR_TRANS, 0) != 0;
    s->is_volatile = attr_or(op, TL_ATTR_VOLATILE, 0) != 0;
    s->width = (uint32_t)attr_or(op, TL_ATTR_WIDTH, 32);
+   assert(s->vec > 0 && s->count % s->vec == 0);
    s->bytes = s->vec * s->elem_bytes;
    if (s->pred >= 0)
       s->num_pred = regs_of(tl_arg(op, (unsigned)s->pred));
@@ -184,6 +187,7 @@ decode(TlSimKernel *k, TlHostSite *h)
       break;
    case TL_OP_MMA: {
       TlInts reps = tl_attr_ints(op, TL_ATTR_REPS);
+      assert(reps.len == 3);
       for (unsigned i = 0; i < 3; i++)
          s->reps[i] = (uint32_t)reps.data[i];
       size_t room = sim_mma_room(s);
@@ -267,6 +271,7 @@ tl_sim_free(TlSimKernel *k)
 static void
 record_failure(SimLaunch *l, uint64_t block, const TlSimFault *fault, TlExecStatus status)
 {
+   assert(status != TL_EXEC_OK);
    pthread_mutex_lock(&l->lock);
    if (block < atomic_load(&l->failed)) {
       atomic_store(&l->failed, block);

@@ -12,6 +12,7 @@ source_lane(const SimSite *s, unsigned lane, uint32_t b)
    b &= 31;
    unsigned from = lane;
    bool inside = true;
+   assert(s->width && s->width <= 32 && (s->width & (s->width - 1)) == 0);
    switch (s->word) {
    case TL_SHFL_UP:
       inside = lane >= first + b;
@@ -261,6 +262,9 @@ multiply(SimWarp *w, const TlHostSite *h)
    uint32_t c_bytes = k->c_regs * tl_dtype_info[k->acc].bytes;
    uint32_t rm = s->reps[0], rn = s->reps[1], rk = s->reps[2];
    SimBlock *block = w->thread[0].block;
+   assert(s->word < (int64_t)(sizeof mma_kind / sizeof mma_kind[0]) && k->k);
+   assert(sim_mma_room(s) <= block->launch->kernel->mma_room &&
+          (uintptr_t)block->mma_room % 64 == 0);
    double (*a)[16][32] = block->mma_room;
    Row8(*b)[32] = (void *)(a + (size_t)rm * rk);
    for (uint32_t i = 0; i < rm * rk; i++)
