@@ -10,15 +10,6 @@ const char *const tl_ast_op_text[TL_AST_OP_COUNT] = {
 const char *const tl_ast_kind_text[TL_AST_COUNT] = {
 #define TL_NODE_BEGIN(ID, Name, text) [TL_AST_##ID] = text,
 #define TL_NODE_END(ID, Name)
-#define TL_F_NODE(f)
-#define TL_F_LIST(f)
-#define TL_F_NAME(f)
-#define TL_F_BOOL(f)
-#define TL_F_OP(f)
-#define TL_F_OPS(f)
-#define TL_F_INT(f)
-#define TL_F_REAL(f)
-#define TL_F_STR(f)
 #include "syntax/ast.def"
 };
 
@@ -75,13 +66,6 @@ tl_ast_children(const TlNode *node, Visit *visit, void *user)
    }
 #define TL_F_NODE(f) visit_node(n->f, visit, user);
 #define TL_F_LIST(f) visit_list(&n->f, visit, user);
-#define TL_F_NAME(f)
-#define TL_F_BOOL(f)
-#define TL_F_OP(f)
-#define TL_F_OPS(f)
-#define TL_F_INT(f)
-#define TL_F_REAL(f)
-#define TL_F_STR(f)
 #include "syntax/ast.def"
    case TL_AST_COUNT:
       break;

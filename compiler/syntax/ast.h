@@ -10,15 +10,6 @@
 typedef enum TlAstKind {
 #define TL_NODE_BEGIN(ID, Name, text) TL_AST_##ID,
 #define TL_NODE_END(ID, Name)
-#define TL_F_NODE(f)
-#define TL_F_LIST(f)
-#define TL_F_NAME(f)
-#define TL_F_BOOL(f)
-#define TL_F_OP(f)
-#define TL_F_OPS(f)
-#define TL_F_INT(f)
-#define TL_F_REAL(f)
-#define TL_F_STR(f)
 #include "syntax/ast.def"
    TL_AST_COUNT
 } TlAstKind;
@@ -99,15 +90,6 @@ typedef struct TlText { /* bytes of a string literal; NUL after data[len], may h
       return n;                                                                                    \
    }
 #define TL_NODE_END(ID, Name)
-#define TL_F_NODE(f)
-#define TL_F_LIST(f)
-#define TL_F_NAME(f)
-#define TL_F_BOOL(f)
-#define TL_F_OP(f)
-#define TL_F_OPS(f)
-#define TL_F_INT(f)
-#define TL_F_REAL(f)
-#define TL_F_STR(f)
 #include "syntax/ast.def"
 
 extern const char *const tl_ast_kind_text[TL_AST_COUNT];

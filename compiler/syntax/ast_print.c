@@ -63,8 +63,6 @@ print_scalars(Printer *p, const TlNode *node)
 #define TL_NODE_END(ID, Name)                                                                      \
    break;                                                                                          \
    }
-#define TL_F_NODE(f)
-#define TL_F_LIST(f)
 #define TL_F_NAME(f)                                                                               \
    if (n->f)                                                                                       \
       tl_sb_printf(p->out, " " #f "=%s", n->f);
@@ -117,13 +115,6 @@ print_children(Printer *p, const TlNode *node, int depth)
    if (n->f)                                                                                       \
       print_node(p, #f, n->f, depth);
 #define TL_F_LIST(f) print_list(p, #f, &n->f, depth);
-#define TL_F_NAME(f)
-#define TL_F_BOOL(f)
-#define TL_F_OP(f)
-#define TL_F_OPS(f)
-#define TL_F_INT(f)
-#define TL_F_REAL(f)
-#define TL_F_STR(f)
 #include "syntax/ast.def"
    case TL_AST_COUNT:
       break;
