@@ -22,28 +22,16 @@ typedef struct Run {
    TilecStatus status; /* of the stages so far */
 } Run;
 
-static void *
-default_alloc(void *user, size_t bytes)
-{
-   (void)user;
-   return malloc(bytes);
-}
-
-static void
-default_release(void *user, void *block)
-{
-   (void)user;
-   free(block);
-}
-
 TilecStatus
 tl_compilation_init(TlCompilation *comp, const TilecAllocator *allocator,
                     const TlCompileExtra *extra)
 {
    *comp = (TlCompilation){0};
    tl_mem_init(&comp->mem);
-   comp->mem.alloc = allocator && allocator->alloc ? allocator->alloc : default_alloc;
-   comp->mem.release = allocator && allocator->release ? allocator->release : default_release;
+   if (allocator && allocator->alloc)
+      comp->mem.alloc = allocator->alloc;
+   if (allocator && allocator->release)
+      comp->mem.release = allocator->release;
    comp->mem.user = allocator ? allocator->user : NULL;
    comp->mem.limit_bytes =
       extra && extra->memory_limit_bytes ? extra->memory_limit_bytes : default_memory_limit;

@@ -5,8 +5,8 @@
 #include "compile/compilation.h"
 
 struct TilecProgram {
-   TlCompilation comp;
    TilecAllocator allocator;
+   TlCompilation comp;
 };
 
 /* The type in the public headers' terms. */

@@ -12,8 +12,7 @@ struct TilecSession {
 };
 
 struct TilecListing {
-   TlCompilation comp;
-   TilecAllocator allocator;
+   TilecProgram program; /* whose compilation ends after the names */
    TilecKernelDecl *kernels;
    uint32_t count;
 };
@@ -184,30 +183,50 @@ take_options(TilecSession *s, const TilecCompileOptions *options, TilecCompileOp
 }
 
 /* ---- compiling ---- */
+typedef TilecStatus Work(TilecProgram *p, const TilecCompileOptions *o,
+                         const TlCompileExtra *extra);
+
+/* Does the work on a compilation of its own, in a block of so many bytes that begins with it; NULL
+ * after a failure. */
+static TilecStatus
+run(TilecSession *s, const TilecCompileOptions *options, size_t bytes, Work *work, void **out)
+{
+   TilecCompileOptions o;
+   TilecStatus status = take_options(s, options, &o);
+   *out = NULL;
+   if (status != TILEC_OK)
+      return status;
+   TilecProgram *p = take(&s->options.allocator, bytes);
+   if (!p)
+      return fail(s, TILEC_NO_MEMORY, tilec_status_string(TILEC_NO_MEMORY));
+   memset(p, 0, bytes);
+   p->allocator = s->options.allocator;
+   TlCompileExtra extra = unit_extra(s);
+   status = tl_compilation_init(&p->comp, &p->allocator, &extra);
+   if (status == TILEC_OK)
+      status = finish(s, &p->comp, work(p, &o, &extra));
+   if (status == TILEC_OK)
+      *out = p;
+   else
+      tilec_program_free(p);
+   return status;
+}
+
+static TilecStatus
+compile(TilecProgram *p, const TilecCompileOptions *o, const TlCompileExtra *extra)
+{
+   return tl_compile(&p->comp, o, extra);
+}
+
 TilecStatus
 tilec_compile(TilecSession *s, const TilecCompileOptions *options, TilecProgram **out)
 {
    if (!s || !options || !out)
       return TILEC_BAD_ARGUMENT;
-   *out = NULL;
-   TilecCompileOptions o;
-   TilecStatus status = take_options(s, options, &o);
-   if (status != TILEC_OK)
-      return status;
-   TilecProgram *p = take(&s->options.allocator, sizeof *p);
-   if (!p)
-      return fail(s, TILEC_NO_MEMORY, tilec_status_string(TILEC_NO_MEMORY));
-   p->allocator = s->options.allocator;
-   TlCompileExtra extra = unit_extra(s);
-   status = tl_compilation_init(&p->comp, &p->allocator, &extra);
-   if (status == TILEC_OK)
-      status = finish(s, &p->comp, tl_compile(&p->comp, &o, &extra));
-   if (status != TILEC_OK) {
-      tilec_program_free(p);
-      return status;
-   }
+   void *p;
+   TilecStatus status = run(s, options, sizeof **out, compile, &p);
    *out = p;
-   return TILEC_OK;
+   return status;
 }
 
 void
@@ -343,9 +362,11 @@ declare(TlCompilation *comp, const TilecCompileOptions *o, const TlKernelInfo *k
 }
 
 static TilecStatus
-list(TilecListing *l, const TilecCompileOptions *o)
+list(TilecProgram *p, const TilecCompileOptions *o, const TlCompileExtra *extra)
 {
-   TlCompilation *comp = &l->comp;
+   (void)extra;
+   TilecListing *l = (TilecListing *)p;
+   TlCompilation *comp = &p->comp;
    TilecStatus status = tl_load_names(comp, o);
    if (status != TILEC_OK)
       return status;
@@ -366,35 +387,17 @@ tilec_list_kernels(TilecSession *s, const TilecCompileOptions *options, TilecLis
 {
    if (!s || !options || !out)
       return TILEC_BAD_ARGUMENT;
-   *out = NULL;
-   TilecCompileOptions o;
-   TilecStatus status = take_options(s, options, &o);
-   if (status != TILEC_OK)
-      return status;
-   TilecListing *l = take(&s->options.allocator, sizeof *l);
-   if (!l)
-      return fail(s, TILEC_NO_MEMORY, tilec_status_string(TILEC_NO_MEMORY));
-   *l = (TilecListing){.allocator = s->options.allocator};
-   TlCompileExtra extra = unit_extra(s);
-   status = tl_compilation_init(&l->comp, &l->allocator, &extra);
-   if (status == TILEC_OK)
-      status = finish(s, &l->comp, list(l, &o));
-   if (status != TILEC_OK) {
-      tilec_listing_free(l);
-      return status;
-   }
+   void *l;
+   TilecStatus status = run(s, options, sizeof **out, list, &l);
    *out = l;
-   return TILEC_OK;
+   return status;
 }
 
 void
 tilec_listing_free(TilecListing *l)
 {
-   if (!l)
-      return;
-   TilecAllocator a = l->allocator;
-   tl_compilation_free(&l->comp);
-   give(&a, l);
+   if (l)
+      tilec_program_free(&l->program);
 }
 
 uint32_t
@@ -412,7 +415,7 @@ tilec_listing_kernel(const TilecListing *l, uint32_t index)
 const char *
 tilec_listing_source(const TilecListing *l, size_t *len)
 {
-   const TlSource *src = l ? tl_source(l->comp.sources, l->comp.file) : NULL;
+   const TlSource *src = l ? tl_source(l->program.comp.sources, l->program.comp.file) : NULL;
    if (len)
       *len = src ? src->len : 0;
    return src ? src->text : NULL;
