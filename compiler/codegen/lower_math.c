@@ -453,53 +453,20 @@ apply(TlCg *cg, const TlOp *op, F32Fn *fn, const char *f64)
    }
 }
 
-void
-tl_emit_exp(TlCg *cg, const TlOp *op)
-{
-   apply(cg, op, fn_exp, NULL);
-}
-
-void
-tl_emit_exp2(TlCg *cg, const TlOp *op)
-{
-   apply(cg, op, fn_exp2, NULL);
-}
-
-void
-tl_emit_log(TlCg *cg, const TlOp *op)
-{
-   apply(cg, op, fn_log, NULL);
-}
-
-void
-tl_emit_log2(TlCg *cg, const TlOp *op)
-{
-   apply(cg, op, fn_log2, NULL);
-}
-
-void
-tl_emit_sin(TlCg *cg, const TlOp *op)
-{
-   apply(cg, op, fn_sin, NULL);
-}
-
-void
-tl_emit_cos(TlCg *cg, const TlOp *op)
-{
-   apply(cg, op, fn_cos, NULL);
-}
-
-void
-tl_emit_erf(TlCg *cg, const TlOp *op)
-{
-   apply(cg, op, fn_erf, NULL);
-}
-
-void
-tl_emit_tanh(TlCg *cg, const TlOp *op)
-{
-   apply(cg, op, fn_tanh, NULL);
-}
+#define EMIT(name)                                                                                 \
+   void tl_emit_##name(TlCg *cg, const TlOp *op)                                                   \
+   {                                                                                               \
+      apply(cg, op, fn_##name, NULL);                                                              \
+   }
+EMIT(exp)
+EMIT(exp2)
+EMIT(log)
+EMIT(log2)
+EMIT(sin)
+EMIT(cos)
+EMIT(erf)
+EMIT(tanh)
+#undef EMIT
 
 void
 tl_emit_sqrt(TlCg *cg, const TlOp *op)

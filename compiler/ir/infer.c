@@ -410,33 +410,31 @@ infer_same_any(Call *c)
 }
 
 static bool
-infer_same(Call *c)
+same_of(Call *c, bool (*is_right)(const TlType *), const char *what)
 {
    if (!want_all_equal(c))
       return false;
-   if (!is_data(c->args[0]))
-      return FAIL(c, "'%s' needs numbers; got %s", op_name(c), text(c, c->args[0]));
+   if (!is_right(c->args[0]))
+      return FAIL(c, "'%s' needs %s; got %s", op_name(c), what, text(c, c->args[0]));
    return one_result(c, c->args[0]);
+}
+
+static bool
+infer_same(Call *c)
+{
+   return same_of(c, is_data, "numbers");
 }
 
 static bool
 infer_same_float(Call *c)
 {
-   if (!want_all_equal(c))
-      return false;
-   if (!is_float(c->args[0]))
-      return FAIL(c, "'%s' needs floating-point numbers; got %s", op_name(c), text(c, c->args[0]));
-   return one_result(c, c->args[0]);
+   return same_of(c, is_float, "floating-point numbers");
 }
 
 static bool
 infer_same_int(Call *c)
 {
-   if (!want_all_equal(c))
-      return false;
-   if (!is_int(c->args[0]))
-      return FAIL(c, "'%s' needs integers; got %s", op_name(c), text(c, c->args[0]));
-   return one_result(c, c->args[0]);
+   return same_of(c, is_int, "integers");
 }
 
 static bool

@@ -258,17 +258,25 @@ load_block(TlSema *s, const TlBlockPtr *p, unsigned checked, TlValue *other,
                                     NULL, attrs, range));
 }
 
+/* A descriptor is accessed by methods of its own, with these arguments. */
+static bool
+refuse_descriptor(TlSema *s, const TlCall *call, const char *args)
+{
+   if (!call->args[0].block_ptr->is_descriptor)
+      return false;
+   const char *name = call->row->name;
+   tl_report(s->diags, E0317, tl_call_arg_range(call, 0), name, "a tensor descriptor");
+   tl_help(s->diags, "use descriptor.%s(%s)", name, args);
+   return true;
+}
+
 TlSv
 tl_block_ptr_load(TlSema *s, const TlCall *call, const TlAttrInit *attrs)
 {
    const TlBlockPtr *p = call->args[0].block_ptr;
    unsigned checked;
-   if (p->is_descriptor) {
-      tl_report(s->diags, E0317, tl_call_arg_range(call, 0), "load", "a tensor descriptor");
-      tl_help(s->diags, "use descriptor.load([offsets])");
-      return tl_sv_poison();
-   }
-   if (!refuse(s, call, 1, 2) || !checked_dims(s, call, 3, p->rank, &checked))
+   if (refuse_descriptor(s, call, "[offsets]") || !refuse(s, call, 1, 2) ||
+       !checked_dims(s, call, 3, p->rank, &checked))
       return tl_sv_poison();
    const TlType *elem = p->base->type->elem;
    bool is_bool = elem->kind == TL_TYPE_SCALAR && elem->dtype == TL_I1;
@@ -293,12 +301,8 @@ tl_block_ptr_store(TlSema *s, const TlCall *call, const TlAttrInit *attrs)
 {
    const TlBlockPtr *p = call->args[0].block_ptr;
    unsigned checked;
-   if (p->is_descriptor) {
-      tl_report(s->diags, E0317, tl_call_arg_range(call, 0), "store", "a tensor descriptor");
-      tl_help(s->diags, "use descriptor.store([offsets], value)");
-      return tl_sv_poison();
-   }
-   if (!refuse(s, call, 2, 2) || !checked_dims(s, call, 3, p->rank, &checked))
+   if (refuse_descriptor(s, call, "[offsets], value") || !refuse(s, call, 2, 2) ||
+       !checked_dims(s, call, 3, p->rank, &checked))
       return tl_sv_poison();
    TlValue *v = tl_call_value(s, call, 1);
    if (!v)

@@ -45,16 +45,21 @@ tl_step(TlSema *s, TlRange range)
    return false;
 }
 
+static TlSv
+each_item(TlSema *s, const TlSv *tuple, TlSv (*change)(TlSema *s, TlSv v))
+{
+   TlSv t = tl_make_tuple(s, tuple->tuple->items, tuple->tuple->len, tuple->tuple->is_list);
+   t.tuple->names = tuple->tuple->names;
+   for (size_t i = 0; i < t.tuple->len; i++)
+      t.tuple->items[i] = change(s, t.tuple->items[i]);
+   return t;
+}
+
 TlSv
 tl_strengthen(TlSema *s, TlSv v)
 {
-   if (v.kind == TL_SV_TUPLE) {
-      TlSv t = tl_make_tuple(s, v.tuple->items, v.tuple->len, v.tuple->is_list);
-      t.tuple->names = v.tuple->names;
-      for (size_t i = 0; i < t.tuple->len; i++)
-         t.tuple->items[i] = tl_strengthen(s, t.tuple->items[i]);
-      return t;
-   }
+   if (v.kind == TL_SV_TUPLE)
+      return each_item(s, &v, tl_strengthen);
    if (!tl_sv_is_number(&v) || v.is_strong)
       return v;
    v.is_strong = true;
@@ -78,13 +83,8 @@ tl_strengthen(TlSema *s, TlSv v)
 TlSv
 tl_weaken(TlSema *s, TlSv v)
 {
-   if (v.kind == TL_SV_TUPLE) {
-      TlSv t = tl_make_tuple(s, v.tuple->items, v.tuple->len, v.tuple->is_list);
-      t.tuple->names = v.tuple->names;
-      for (size_t i = 0; i < t.tuple->len; i++)
-         t.tuple->items[i] = tl_weaken(s, t.tuple->items[i]);
-      return t;
-   }
+   if (v.kind == TL_SV_TUPLE)
+      return each_item(s, &v, tl_weaken);
    if (tl_sv_is_number(&v))
       v.is_strong = false;
    return v;

@@ -397,6 +397,26 @@ loop_bounds(TlSema *s, const TlSvRange *r, TlRange range, TlValue *bound[3])
    return true;
 }
 
+/* The body in the region entered last; false, and everything undone, when it has to be evaluated
+ * again with other types. */
+static bool
+run_body(TlSema *s, Loop *l, const TlNodeList *body, uint64_t outer_region)
+{
+   TlActivation *act = l->f->act;
+   unsigned static_loops = act->static_loops;
+   l->seq = s->impl->seq;
+   act->loops++;
+   act->static_loops = 0;
+   tl_stmt_block(s, l->f, body, 0, NULL);
+   act->static_loops = static_loops;
+   act->loops--;
+   s->impl->region = outer_region;
+   bool stands = attempt_stands(l);
+   if (!stands)
+      undo_attempt(s, l);
+   return stands;
+}
+
 static TlFlow
 run_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSvRange *r)
 {
@@ -421,17 +441,7 @@ run_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSvRange *r)
       TlValue *index = tl_block_add_arg(l.op->regions[0]->block, bound[0]->type, NULL);
       enter_region(s, &l, 0);
       tl_assign(s, f, n->target, tl_sv_value(index));
-      l.seq = s->impl->seq;
-      f->act->loops++;
-      unsigned outer = f->act->static_loops;
-      f->act->static_loops = 0;
-      tl_stmt_block(s, f, &n->body, 0, NULL);
-      f->act->static_loops = outer;
-      f->act->loops--;
-      s->impl->region = outer_region;
-      again = !attempt_stands(&l);
-      if (again)
-         undo_attempt(s, &l);
+      again = !run_body(s, &l, &n->body, outer_region);
    }
    collect_finals(s, &l);
    drop_unassigned(&l, 1, 1);
@@ -541,17 +551,7 @@ tl_stmt_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest)
          return TL_FLOW_NEXT;
       }
       enter_region(s, &l, 1);
-      l.seq = s->impl->seq;
-      f->act->loops++;
-      unsigned outer = f->act->static_loops;
-      f->act->static_loops = 0;
-      tl_stmt_block(s, f, &n->body, 0, NULL);
-      f->act->static_loops = outer;
-      f->act->loops--;
-      s->impl->region = outer_region;
-      again = !attempt_stands(&l);
-      if (again)
-         undo_attempt(s, &l);
+      again = !run_body(s, &l, &n->body, outer_region);
    }
    collect_finals(s, &l);
    go_on = not_dropped(&l, go_on);
