@@ -35,7 +35,7 @@ function(runtime_unit name)
 endfunction()
 
 file(GLOB core_tests CONFIGURE_DEPENDS "${unit_dir}/test_*.c")
-list(FILTER core_tests EXCLUDE REGEX "test_(jit|cache|tune|faults|fork|misuse)\\.c$")
+list(FILTER core_tests EXCLUDE REGEX "test_(jit|cache|options|tune|faults|fork|misuse)\\.c$")
 runtime_unit(runtime SOURCES ${core_tests} LIBS tilec_core)
 # test_memory.c fails each of our allocations in turn
 target_link_options(unit_runtime PRIVATE -Wl,--wrap=malloc,--wrap=calloc)
@@ -45,6 +45,7 @@ add_library(runtime_jit_mock OBJECT ${jit_sources} "${unit_dir}/mock_compiler.c"
 target_include_directories(runtime_jit_mock PRIVATE . "${CMAKE_CURRENT_SOURCE_DIR}/../compiler")
 target_link_libraries(runtime_jit_mock PUBLIC tilec_core tl_codegen "${TILEC_SQLITE}" m)
 runtime_unit(runtime_jit SOURCES "${unit_dir}/test_jit.c" "${unit_dir}/test_cache.c"
+             "${unit_dir}/test_options.c"
              LIBS runtime_jit_mock)
 set_target_properties(unit_runtime_jit PROPERTIES LINKER_LANGUAGE CXX)
 # counts what a launch takes from the allocator and how often it locks
@@ -110,6 +111,10 @@ add_test(NAME unit.runtime_cxx COMMAND api_cxx)
 
 add_test(NAME unit.headers
          COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/../tests/support/check_headers.sh" "${CMAKE_SOURCE_DIR}")
+
+add_test(NAME unit.options
+         COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/../tests/support/check_options.sh"
+                 "${CMAKE_C_COMPILER}" "${CMAKE_SOURCE_DIR}")
 
 add_executable(runtime_gpu_check "${unit_dir}/gpu_check.c")
 target_link_libraries(runtime_gpu_check PRIVATE tilec_core)

@@ -30,9 +30,19 @@ tl_cmd_cache_dir(TlCommand *c)
 static bool
 may_skip_compiling(TlCommand *c)
 {
-   static const TlOptionId shows[] = {TL_OPT_EMIT,         TL_OPT_STATS,       TL_OPT_SAVE_TEMPS,
-                                      TL_OPT_REMARKS,      TL_OPT_PRINT_AFTER, TL_OPT_VERIFY_EACH,
-                                      TL_OPT_ERROR_FORMAT, TL_OPT_ERROR_LIMIT};
+#define SHOWS_CODE(id)
+#define SHOWS_IMAGE(id)
+#define SHOWS_SHOWN(id) TL_OPT_##id,
+#define SHOWS_NEITHER(id)
+   static const TlOptionId shows[] = {
+#define TILEC_OPTION(field, result, source, how, id, ...) SHOWS_##result(id)
+#define TILEC_LIST(field, count, result, source, how, id, ...) SHOWS_##result(id)
+#define TILEC_FIELD(field, result, source)
+#define TILEC_FIELDS(field, count, result, source)
+#include "tilec/compile_options.def"
+      TL_OPT_STATS,       TL_OPT_SAVE_TEMPS,   TL_OPT_PRINT_AFTER,
+      TL_OPT_VERIFY_EACH, TL_OPT_ERROR_FORMAT, TL_OPT_ERROR_LIMIT,
+   };
    for (size_t i = 0; i < sizeof shows / sizeof shows[0]; i++)
       if (tl_option(&c->cl, shows[i]))
          return false;

@@ -3,6 +3,7 @@
 
 #include "command/cached.h"
 #include "compile/program.h"
+#include "jit/options.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -191,21 +192,11 @@ open_kernel(TlMeasure *m)
    for (size_t i = 0; i < m->o.num_defines; i++)
       defines[i] =
          tl_arena_printf(m->c->arena, "%s=%s", m->o.defines[i].name, m->o.defines[i].value);
-   TilecSource s = {.struct_size = sizeof s,
-                    .file = m->o.file,
-                    .kernel = m->o.kernel,
-                    .defines = defines,
-                    .num_defines = m->o.num_defines,
-                    .include_dirs = m->o.include_dirs,
-                    .num_include_dirs = m->o.num_include_dirs,
-                    .num_warps = m->o.num_warps,
-                    .num_stages = m->o.num_stages,
-                    .debug_info = m->o.debug_info,
-                    .check = m->o.check,
-                    .arch = m->o.arch && strcmp(m->o.arch, "native") ? m->o.arch : NULL,
-                    .opt = (uint32_t)m->o.opt,
-                    .fp_mode = (uint32_t)m->o.fp_mode,
-                    .grid = m->o.grid};
+   TilecSource s = tl_source_of_options(&m->o);
+   s.defines = defines;
+   s.num_defines = m->o.num_defines;
+   if (s.arch && strcmp(s.arch, "native") == 0)
+      s.arch = NULL;
    TilecStatus status = tilec_jit_attach(m->rt, &jo);
    if (status == TILEC_OK)
       status = tilec_module_from_source(m->rt, &s, &m->module);

@@ -25,6 +25,12 @@ typedef struct TlCommand {
    TlEmit emit; /* set by tl_cmd_options */
 } TlCommand;
 
+/* Of --emit and of files; no entry for TILEC_STAGE_DEFAULT. */
+typedef struct TlStageName {
+   const char *name, *suffix;
+} TlStageName;
+extern const TlStageName tl_stage_names[TILEC_STAGE_COUNT];
+
 int tl_cmd_build(TlCommand *c);
 int tl_cmd_run(TlCommand *c);
 int tl_cmd_bench(TlCommand *c);
@@ -34,7 +40,7 @@ int tl_cmd_doctor(TlCommand *c);
 int tl_cmd_explain(TlCommand *c);
 int tl_cmd_cache(TlCommand *c);
 
-/* Fills public options from the command line; false after a message to stderr. */
+/* compile_options.c: public options from the command line; false after a message to stderr. */
 bool tl_cmd_options(TlCommand *c, TilecCompileOptions *o, TlCompileExtra *extra);
 /* Prints its diagnostics (text or JSON as asked for) and its error line. */
 void tl_cmd_diagnostics(TlCommand *c, TlCompilation *comp);

@@ -2,6 +2,7 @@
  * wrong with the cache costs time, never a kernel. */
 #include "jit/jit.h"
 
+#include "jit/options.h"
 #include "jit/stored.h"
 
 #include <assert.h>
@@ -84,28 +85,13 @@ note(TlJit *jit, const char *why)
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
-TilecCompileOptions
-tl_jit_compile_options(const TlJitSource *s)
+static TilecCompileOptions
+compile_options(const TlJitSource *s)
 {
-   const TilecSource *o = &s->options;
-   return (TilecCompileOptions){
-      .struct_size = sizeof(TilecCompileOptions),
-      .file = o->file,
-      .source = o->source,
-      .source_bytes = o->source_bytes,
-      .kernel = o->kernel,
-      .defines = s->defines,
-      .num_defines = o->num_defines,
-      .include_dirs = o->include_dirs,
-      .num_include_dirs = o->num_include_dirs,
-      .num_warps = o->num_warps,
-      .num_stages = o->num_stages,
-      .opt = (TilecOpt)o->opt,
-      .fp_mode = (TilecFpMode)o->fp_mode,
-      .debug_info = o->debug_info,
-      .check = o->check,
-      .grid = o->grid,
-   };
+   TilecCompileOptions o = tl_options_of_source(&s->options);
+   o.defines = s->defines;
+   o.num_defines = s->options.num_defines;
+   return o;
 }
 
 /* The text that was listed is the one compiled later, whatever becomes of the file. */
@@ -116,7 +102,7 @@ tl_jit_list(TlJitSource *s)
    TilecSession *session = NULL;
    TilecStatus status = start_session(s->jit, &text, &session);
    if (status == TILEC_OK) {
-      TilecCompileOptions o = tl_jit_compile_options(s);
+      TilecCompileOptions o = compile_options(s);
       status = tilec_list_kernels(session, &o, &s->listing);
    }
    status = report(s->jit, status, &text, session);
@@ -187,7 +173,6 @@ set_target(const TlJitSource *s, TilecCompileOptions *o)
    const TilecDeviceInfo *device = tl_core_device(rt);
    TilecExecutor on = tilec_runtime_executor(rt);
    o->kernel = s->decl->name;
-   o->arch = s->options.arch;
    if (on == TILEC_ON_CUDA) {
       o->arch = o->arch ? o->arch : device->arch;
       o->ptx_version = device->max_ptx_version;
@@ -327,7 +312,7 @@ tl_jit_make(TlJitSource *s, const TlArgKey *facts, bool for_launch, TlJitEntry *
    char *sign = tl_jit_signature(s, facts);
    if (!sign)
       return tl_core_no_memory(jit->rt);
-   TilecCompileOptions o = tl_jit_compile_options(s);
+   TilecCompileOptions o = compile_options(s);
    set_target(s, &o);
    o.signature = sign;
    bool keep =

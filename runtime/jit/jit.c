@@ -4,6 +4,8 @@
  * takes no lock and no memory.  Invariant: an entry in a bucket is complete. */
 #include "jit/jit.h"
 
+#include "jit/options.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,17 +17,10 @@
 static TilecStatus
 copy_options(TlJitSource *s, const TilecSource *o)
 {
-   bool ok = true;
    if ((o->num_defines && !o->defines) || (o->num_include_dirs && !o->include_dirs))
       return tl_core_fail(s->jit->rt, TILEC_BAD_ARGUMENT, "defines or include_dirs is NULL");
    s->options = *o;
-   s->options.file = tl_texts_keep(&s->texts, o->file, TILEC_STRLEN, &ok);
-   s->options.source = tl_texts_keep(&s->texts, o->source, o->source_bytes, &ok);
-   if (o->source && o->source_bytes == TILEC_STRLEN)
-      s->options.source_bytes = strlen(o->source);
-   s->options.kernel = tl_texts_keep(&s->texts, o->kernel, TILEC_STRLEN, &ok);
-   s->options.arch = tl_texts_keep(&s->texts, o->arch, TILEC_STRLEN, &ok);
-   s->options.grid = tl_texts_keep(&s->texts, o->grid, TILEC_STRLEN, &ok);
+   bool ok = tl_source_keep_texts(&s->options, &s->texts);
    s->defines = calloc(o->num_defines + 1, sizeof *s->defines);
    const char **dirs = calloc(o->num_include_dirs + 1, sizeof *dirs);
    s->options.include_dirs = dirs;

@@ -117,7 +117,6 @@ TilecStatus tl_jit_keys(const TlJitSource *s, const TilecArg *args, size_t num_a
 TlJitEntry *tl_jit_look_up(TlJitSource *s, uint64_t hash, const TlArgKey *key, size_t n);
 
 /* compile.c */
-TilecCompileOptions tl_jit_compile_options(const TlJitSource *s);
 /* Reads and lists the file; s->listing. */
 TilecStatus tl_jit_list(TlJitSource *s);
 /* Fills `e` from the disk cache or by compiling; for_launch: only as far as a launch may. */

@@ -3,6 +3,8 @@
  * had no file is kept as well, since a file that appears there would be taken now. */
 #include "jit/stored.h"
 
+#include "jit/options.h"
+
 #include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -46,6 +48,8 @@ tl_bytes_number(TlBytes *b, uint64_t v)
 void
 tl_bytes_text(TlBytes *b, const char *text, size_t len)
 {
+   if (text && len == TILEC_STRLEN)
+      len = strlen(text);
    assert(!text || len != UINT64_MAX); /* which stands for NULL */
    tl_bytes_number(b, text ? len : UINT64_MAX);
    if (text)
@@ -55,20 +59,10 @@ tl_bytes_text(TlBytes *b, const char *text, size_t len)
 static void
 add_string(TlBytes *b, const char *text)
 {
-   tl_bytes_text(b, text, text ? strlen(text) : 0);
+   tl_bytes_text(b, text, TILEC_STRLEN);
 }
 
 /* ---- Key ------------------------------------------------------------------------------------- */
-
-static void
-add_defines(TlBytes *b, const TilecDefine *list, size_t count)
-{
-   tl_bytes_number(b, count);
-   for (size_t i = 0; i < count; i++) {
-      add_string(b, list[i].name);
-      add_string(b, list[i].value);
-   }
-}
 
 /* Names of files are part of it: diagnostics and line tables show them. */
 bool
@@ -80,23 +74,7 @@ tl_stored_key(const TilecCompileOptions *o, uint8_t key[TL_CACHE_KEY_BYTES])
       return false;
    add_string(&b, "tilec kernel 1");
    add_string(&b, build);
-   add_string(&b, o->file);
-   tl_bytes_text(&b, o->source,
-                 o->source_bytes == TILEC_STRLEN ? strlen(o->source) : o->source_bytes);
-   add_string(&b, o->kernel);
-   add_string(&b, o->signature);
-   add_defines(&b, o->defines, o->num_defines);
-   add_defines(&b, o->values, o->num_values);
-   add_string(&b, o->grid);
-   tl_bytes_number(&b, o->num_include_dirs);
-   for (size_t i = 0; i < o->num_include_dirs; i++)
-      add_string(&b, o->include_dirs[i]);
-   add_string(&b, o->arch);
-   const uint64_t numbers[] = {o->ptx_version, o->num_warps, o->num_stages,
-                               o->opt,         o->fp_mode,   o->debug_info,
-                               o->check,       o->plain_abi, o->warnings_are_errors};
-   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-      tl_bytes_number(&b, numbers[i]);
+   tl_options_key(o, &b);
    bool ok = !b.failed;
    assert(!ok || b.len > 0);
    if (ok)

@@ -13,7 +13,7 @@ typedef struct TlBytes {
 } TlBytes;
 void tl_bytes_add(TlBytes *b, const void *data, size_t len);
 void tl_bytes_number(TlBytes *b, uint64_t v);
-/* With its length in front; NULL differs from "". */
+/* With its length in front, which may be given as TILEC_STRLEN; NULL differs from "". */
 void tl_bytes_text(TlBytes *b, const char *text, size_t len);
 
 /* The key of what these options compile: everything that the result depends on but the imported

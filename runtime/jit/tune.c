@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jit/options.h"
 #include "jit/tune_db.h"
 
 enum { KEY_TEXT = 2048, NOTE_BYTES = TL_TUNE_NOTE_BYTES };
@@ -32,18 +33,10 @@ struct TilecTuneResult {
 static bool
 copy_source(TlTune *t, const TilecSource *o)
 {
-   bool ok = true;
    t->source = *o;
    t->source.struct_size = sizeof t->source;
-   if (o->source) {
-      size_t n = o->source_bytes == TILEC_STRLEN ? strlen(o->source) : o->source_bytes;
-      t->source.source = tl_texts_keep(&t->texts, o->source, n, &ok);
-      t->source.source_bytes = n;
-   }
-   t->source.file = tl_texts_keep(&t->texts, o->file, TILEC_STRLEN, &ok);
-   t->source.kernel = tl_texts_keep(&t->texts, t->decl->name, TILEC_STRLEN, &ok);
-   t->source.arch = tl_texts_keep(&t->texts, o->arch, TILEC_STRLEN, &ok);
-   t->source.grid = tl_texts_keep(&t->texts, o->grid, TILEC_STRLEN, &ok);
+   t->source.kernel = t->decl->name;
+   bool ok = tl_source_keep_texts(&t->source, &t->texts);
    t->defines = calloc(o->num_defines + o->num_include_dirs + 1, sizeof *t->defines);
    if (!t->defines)
       return false;
@@ -205,29 +198,13 @@ typedef struct Identity {
    char device[192], hash[24], key[KEY_TEXT];
 } Identity;
 
-static uint64_t
-mix_text(uint64_t h, const char *text)
-{
-   for (; text && *text; text++)
-      h = (h ^ (unsigned char)*text) * 0x100000001b3u;
-   return (h ^ 0xff) * 0x100000001b3u;
-}
-
 static TlTuneId
 identify(const TlTune *t, const TilecArg *args, Identity *id)
 {
    const TilecDeviceInfo *d = tl_core_device(t->rt);
    snprintf(id->device, sizeof id->device, "%s, %s, %u SMs", d->name, d->arch, d->num_sms);
    uint64_t h = t->decl->tuning ? t->decl->tuning->source_hash : 0;
-   h = mix_text(h, tilec_version());
-   for (size_t i = 0; i < t->source.num_defines; i++)
-      h = mix_text(h, t->source.defines[i]);
-   h = mix_text(h, t->source.arch);
-   h = mix_text(h, t->source.grid);
-   char options[96];
-   snprintf(options, sizeof options, "%u %u %u %u %d", t->source.num_warps, t->source.num_stages,
-            t->source.opt, t->source.fp_mode, t->source.check);
-   h = mix_text(h, options);
+   h = tl_source_hash(&t->source, tl_mix_text(h, tilec_version()));
    snprintf(id->hash, sizeof id->hash, "%016llx", (unsigned long long)h);
    key_text(t, args, id->key);
    return (TlTuneId){id->device, t->decl->name, id->hash, id->key};

@@ -1,0 +1,247 @@
+/* The command's options to those of a compilation: a reader for each "how" of
+ * tilec/compile_options.def, and what only the command can ask for. */
+#include "command/command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const TlStageName tl_stage_names[TILEC_STAGE_COUNT] = {
+   [TILEC_STAGE_TOKENS] = {"tokens", "tokens"},
+   [TILEC_STAGE_AST] = {"ast", "ast"},
+   [TILEC_STAGE_IR] = {"ir", "tir"},
+   [TILEC_STAGE_LAID] = {"laid", "laid.tir"},
+   [TILEC_STAGE_LOWERED] = {"lowered", "lowered.tir"},
+   [TILEC_STAGE_LLVM] = {"llvm", "ll"},
+   [TILEC_STAGE_PTX] = {"ptx", "ptx"},
+};
+
+/* ---- readers: false after a message ---- */
+static bool
+read_text(TlCommand *c, TlOptionId id, const char **out)
+{
+   *out = tl_option(&c->cl, id);
+   return true;
+}
+
+static bool
+read_flag(TlCommand *c, TlOptionId id, bool *out)
+{
+   *out = tl_option(&c->cl, id) != NULL;
+   return true;
+}
+
+static bool
+read_stages(TlCommand *c, TlOptionId id, uint32_t *out)
+{
+   return tl_cmd_number(c, id, 64, out);
+}
+
+static bool
+read_warps(TlCommand *c, TlOptionId id, uint32_t *out)
+{
+   if (!tl_cmd_number(c, id, 64, out))
+      return false;
+   if (tl_option(&c->cl, id) && !*out)
+      tl_cmd_error("--num-warps takes a power of two from 1 to 32; found '0'");
+   return *out || !tl_option(&c->cl, id);
+}
+
+static bool
+read_ms(TlCommand *c, TlOptionId id, uint32_t *out)
+{
+   return tl_cmd_number(c, id, 86400000, out);
+}
+
+static bool
+read_level(TlCommand *c, TlOptionId id, TilecOpt *out)
+{
+   uint32_t level;
+   bool ok = tl_cmd_number(c, id, 3, &level);
+   *out = tl_option(&c->cl, id) ? (TilecOpt)(TILEC_OPT_0 + level) : TILEC_OPT_DEFAULT;
+   return ok;
+}
+
+static bool
+read_strict(TlCommand *c, TlOptionId id, TilecFpMode *out)
+{
+   *out = tl_option(&c->cl, id) ? TILEC_FP_STRICT : TILEC_FP_TRITON;
+   return true;
+}
+
+static bool
+one_of(const char *value, const char *a, const char *b, const char *what)
+{
+   if (!value || strcmp(value, a) == 0 || strcmp(value, b) == 0)
+      return true;
+   tl_cmd_error("%s is '%s' or '%s'; found '%s'", what, a, b, value);
+   return false;
+}
+
+static bool
+read_abi(TlCommand *c, TlOptionId id, bool *out)
+{
+   const char *abi = tl_option(&c->cl, id);
+   *out = abi && strcmp(abi, "plain") == 0;
+   return one_of(abi, "plain", "full", "--abi");
+}
+
+static bool
+read_stage(TlCommand *c, TlOptionId id, TilecStage *out)
+{
+   const char *emit = tl_option(&c->cl, id);
+   *out = TILEC_STAGE_PTX;
+   if (!emit)
+      return true;
+   for (unsigned i = TILEC_STAGE_DEFAULT + 1; i < TILEC_STAGE_COUNT; i++)
+      if (strcmp(tl_stage_names[i].name, emit) == 0) {
+         *out = (TilecStage)i;
+         return true;
+      }
+   bool is_build = c->cl.command == CMD_BUILD;
+   if (is_build && (strcmp(emit, "cubin") == 0 || strcmp(emit, "c") == 0)) {
+      c->emit = emit[1] ? TL_EMIT_CUBIN : TL_EMIT_C;
+      return true;
+   }
+   tl_cmd_error("unknown stage '%s'; --emit takes tokens, ast, ir, laid, lowered, llvm%s", emit,
+                is_build ? ", ptx, cubin or c" : " or ptx");
+   return false;
+}
+
+/* "layout,pipeline": each is a group that some part of the compiler asks for. */
+static bool
+known_remarks(const char *groups)
+{
+   static const char *const known[] = {"layout", "pipeline", "ptxas", "all"};
+   for (const char *s = groups; s && *s;) {
+      size_t len = strcspn(s, ","), i = 0, n = sizeof known / sizeof known[0];
+      while (i < n && (strlen(known[i]) != len || strncmp(s, known[i], len) != 0))
+         i++;
+      if (i == n) {
+         tl_cmd_error("no remarks are called '%.*s'; -R takes layout, pipeline, ptxas or all",
+                      (int)len, s);
+         return false;
+      }
+      s += len + (s[len] == ',');
+   }
+   return true;
+}
+
+static bool
+read_remarks(TlCommand *c, TlOptionId id, const char **out)
+{
+   *out = NULL;
+   for (size_t i = 0; i < c->cl.uses.len; i++) {
+      TlOptionUse use = c->cl.uses.data[i];
+      if (use.id == id)
+         *out = *out ? tl_arena_printf(c->arena, "%s,%s", *out, use.value) : use.value;
+   }
+   return known_remarks(*out);
+}
+
+static bool
+read_dirs(TlCommand *c, TlOptionId id, const char *const **out, size_t *count)
+{
+   TL_VEC(const char *) dirs = {0};
+   for (size_t i = 0; i < c->cl.uses.len; i++)
+      if (c->cl.uses.data[i].id == id)
+         tl_vec_push(c->arena, &dirs, c->cl.uses.data[i].value);
+   *out = dirs.data;
+   *count = dirs.len;
+   return true;
+}
+
+static bool
+read_defines(TlCommand *c, TlOptionId id, const TilecDefine **out, size_t *count)
+{
+   TL_VEC(TilecDefine) defines = {0};
+   for (size_t i = 0; i < c->cl.uses.len; i++) {
+      TlOptionUse use = c->cl.uses.data[i];
+      const char *eq = use.id == id ? strchr(use.value, '=') : NULL;
+      if (use.id != id)
+         continue;
+      if (!eq || eq == use.value) {
+         tl_cmd_error("-D takes NAME=VALUE; found '%s'", use.value);
+         return false;
+      }
+      const char *name = tl_arena_strndup(c->arena, use.value, (size_t)(eq - use.value));
+      tl_vec_push(c->arena, &defines, (TilecDefine){name, eq + 1});
+   }
+   *out = defines.data;
+   *count = defines.len;
+   return true;
+}
+
+/* ---- what only the command can ask for ---- */
+/* -k and -s may be repeated: a signature belongs to the -k before it; those before the first -k to
+ * every kernel that has none of its own. */
+static void
+entry_options(TlCommand *c, TlCompileExtra *extra)
+{
+   TL_VEC(const char *) common = {0};
+   TL_VEC(TlEntrySpec) entries = {0};
+   const TlOptionUse *uses = c->cl.uses.data;
+   size_t n = c->cl.uses.len, i = 0;
+   for (; i < n && uses[i].id != TL_OPT_KERNEL; i++)
+      if (uses[i].id == TL_OPT_SIGNATURE)
+         tl_vec_push(c->arena, &common, uses[i].value);
+   do {
+      const char *kernel = i < n ? uses[i].value : NULL;
+      size_t before = entries.len;
+      for (i++; i < n && uses[i].id != TL_OPT_KERNEL; i++)
+         if (uses[i].id == TL_OPT_SIGNATURE)
+            tl_vec_push(c->arena, &entries, (TlEntrySpec){kernel, uses[i].value});
+      bool has_own = entries.len > before;
+      for (size_t k = 0; !has_own && k < common.len; k++)
+         tl_vec_push(c->arena, &entries, (TlEntrySpec){kernel, common.data[k]});
+      if (entries.len == before)
+         tl_vec_push(c->arena, &entries, (TlEntrySpec){kernel, NULL});
+   } while (i < n);
+   extra->entries = entries.data;
+   extra->num_entries = entries.len;
+}
+
+static void
+print_pass(void *user, const char *pass, const char *text)
+{
+   (void)user;
+   fprintf(stderr, "// ---- after %s ----\n%s", pass, text);
+}
+
+static bool
+read_extra(TlCommand *c, TlCompileExtra *extra)
+{
+   const TlCommandLine *cl = &c->cl;
+   *extra = (TlCompileExtra){.passes = tl_option(cl, TL_OPT_PASSES),
+                             .print_after = tl_option(cl, TL_OPT_PRINT_AFTER),
+                             .verify_each = tl_option(cl, TL_OPT_VERIFY_EACH) != NULL,
+                             .print = print_pass};
+   if (extra->print_after && strcmp(extra->print_after, "all") &&
+       tl_pass_named(extra->print_after) == TL_PASS_END) {
+      tl_cmd_error("no pass is called '%s'; --print-after takes the name of a pass, or all",
+                   extra->print_after);
+      return false;
+   }
+   if (cl->command == CMD_BUILD || cl->command == CMD_CHECK)
+      entry_options(c, extra);
+   return tl_cmd_number(c, TL_OPT_ERROR_LIMIT, 100000, &extra->max_errors) &&
+          one_of(tl_option(cl, TL_OPT_ERROR_FORMAT), "text", "json", "--error-format");
+}
+
+bool
+tl_cmd_options(TlCommand *c, TilecCompileOptions *o, TlCompileExtra *extra)
+{
+   *o = (TilecCompileOptions){.struct_size = sizeof *o};
+   o->file = c->cl.operands.len ? c->cl.operands.data[0] : NULL;
+   bool ok = true;
+#define TILEC_OPTION(field, result, source, how, id, ...)                                          \
+   ok = ok && read_##how(c, TL_OPT_##id, &o->field);
+#define TILEC_LIST(field, count, result, source, how, id, ...)                                     \
+   ok = ok && read_##how(c, TL_OPT_##id, &o->field, &o->count);
+#define TILEC_FIELD(field, result, source)
+#define TILEC_FIELDS(field, count, result, source)
+#include "tilec/compile_options.def"
+   if (tl_option(&c->cl, TL_OPT_SAVE_TEMPS))
+      for (unsigned i = TILEC_STAGE_DEFAULT + 1; i < TILEC_STAGE_COUNT; i++)
+         o->keep_stages |= TILEC_STAGE_BIT(i);
+   return ok && read_extra(c, extra);
+}
