@@ -77,7 +77,8 @@ class _CompileOptions(C.Structure):
                 ("debug_info", C.c_bool), ("check", C.c_bool), ("plain_abi", C.c_bool),
                 ("warnings_are_errors", C.c_bool), ("stop_after", C.c_int),
                 ("keep_stages", C.c_uint32), ("remarks", C.c_char_p), ("cancel", C.c_void_p),
-                ("timeout_ms", C.c_uint32)]
+                ("timeout_ms", C.c_uint32), ("values", C.POINTER(_Define)), ("num_values", _SIZE),
+                ("grid", C.c_char_p)]
 
 
 class _Param(C.Structure):
@@ -330,6 +331,8 @@ def _options(file, source, kernel, constexprs, include_dirs, **more):
     o.include_dirs = (C.c_char_p * max(1, len(dirs)))(*[_b(d) for d in dirs])
     o.num_include_dirs = len(dirs)
     for name, value in more.items():
+        if not hasattr(o, name):
+            raise TypeError("'%s' is not an option of the compiler" % name)
         setattr(o, name, _b(value) if isinstance(value, str) else value)
     return o
 

@@ -13,6 +13,23 @@ lib = tilec.library(sys.argv[2])
 lib.tilec_mock_setup()
 lib.tilec_mock_defines.restype = ctypes.c_char_p
 
+# the mirrors of the structs that carry options, field by field
+lib.tilec_mock_layout.restype = ctypes.c_char_p
+mirrors = {"TilecCompileOptions": tilec._CompileOptions, "TilecSource": tilec._Source}
+layout = {name: {} for name in mirrors}
+for line in lib.tilec_mock_layout().decode().splitlines():
+    struct, field, offset, size = line.split()
+    layout[struct][field] = int(offset), int(size)
+for struct, fields in layout.items():
+    mirror = mirrors[struct]
+    mine = {n: (getattr(mirror, n).offset, getattr(mirror, n).size) for n, _ in mirror._fields_}
+    assert mine == fields, (struct, set(mine.items()) ^ set(fields.items()))
+try:
+    tilec.compile("x.tile", no_such_option=True)
+    raise AssertionError("an unknown option was accepted")
+except TypeError as e:
+    assert "no_such_option" in str(e), e
+
 (k,) = tilec.list_kernels("x.tile")
 assert k["name"] == "k" and k["line"] == 3 and k["num_warps"] == 4 and k["grid"] == "(1,)", k
 assert [p["name"] for p in k["params"]] == ["x", "n", "alpha", "BLOCK"], k

@@ -1,5 +1,9 @@
-/* Gives the mock compiler a file to "read", for the Python test. */
+/* For the Python test: a file that the mock compiler "reads", and how structs are laid out. */
 #include "mock_compiler.h"
+
+#include "tilec/runtime.h"
+
+#include <stdio.h>
 
 static const TilecParamDecl params[] = {
    {.name = "x"},
@@ -42,4 +46,41 @@ const char *
 tilec_mock_defines(void)
 {
    return mock.defines;
+}
+
+typedef struct Layout {
+   size_t len;
+   char text[8192];
+} Layout;
+
+static void
+add_field(Layout *l, const char *type, const char *field, size_t at, size_t bytes)
+{
+   l->len += (size_t)snprintf(l->text + l->len, sizeof l->text - l->len, "%s %s %zu %zu\n", type,
+                              field, at, bytes);
+}
+
+/* A line for each option: struct, field, offset, size. */
+TILEC_API const char *tilec_mock_layout(void);
+const char *
+tilec_mock_layout(void)
+{
+   static Layout l;
+#define ADD(type, field)                                                                           \
+   add_field(&l, #type, #field, offsetof(type, field), sizeof((type){0}.field));
+#define SOURCE_SOURCE(...) __VA_ARGS__
+#define SOURCE_SPLIT(...) __VA_ARGS__
+#define SOURCE_OWN(...)
+   l.len = 0;
+#define TILEC_FIELD(field, result, source)                                                         \
+   ADD(TilecCompileOptions, field) SOURCE_##source(ADD(TilecSource, field))
+#define TILEC_FIELDS(field, count, result, source)                                                 \
+   ADD(TilecCompileOptions, field)                                                                 \
+   ADD(TilecCompileOptions, count)                                                                 \
+   SOURCE_##source(ADD(TilecSource, field) ADD(TilecSource, count))
+#include "tilec/compile_options.def"
+   ADD(TilecCompileOptions, struct_size)
+   ADD(TilecSource, struct_size)
+   ADD(TilecSource, tune)
+   return l.text;
 }
