@@ -8,15 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TL_OP(id, text, args, results, infer, layout, eval, exec, lower, emit, ...)                \
+#define TL_OP(id, name, args, n, infer, layout, eval, fold, exec, lower, emit, ...)                \
    TlEmitRule tl_emit_##emit;
-#define TL_OP_ATTR(...)
 #include "ir/ops.def"
 
 static TlEmitRule *const emit_rule[TL_OP_COUNT] = {
-#define TL_OP(id, text, args, results, infer, layout, eval, exec, lower, emit, ...)                \
+#define TL_OP(id, name, args, n, infer, layout, eval, fold, exec, lower, emit, ...)                \
    [TL_OP_##id] = tl_emit_##emit,
-#define TL_OP_ATTR(...)
 #include "ir/ops.def"
 };
 

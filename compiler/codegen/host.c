@@ -1,7 +1,7 @@
-/* Code for this CPU from LOWERED IR, through LLVM ORC.  Which operations get code of their own is
- * decided here (`is_native`); every other one becomes a call of its model by absolute address, so
- * that the object has no external symbol.  The CPU is fixed to x86-64-v2, without FMA, and nothing
- * is contracted: results are the same on every machine. */
+/* Code for this CPU from LOWERED IR, through LLVM ORC.  Operations with a HOST trait get code of
+ * their own (`is_native`); every other one becomes a call of its model by absolute address, so that
+ * the object has no external symbol.  The CPU is fixed to x86-64-v2, without FMA, and nothing is
+ * contracted: results are the same on every machine. */
 #include "codegen/host.h"
 #include "codegen/cg.h"
 
@@ -24,24 +24,7 @@ typedef struct TlHostCg {
    uint32_t frame_bytes;
 } TlHostCg;
 
-/* ---- what has code of its own ----
- * The common rule, on integers, pointers, fp32 and fp64. */
-static const bool native_op[TL_OP_COUNT] = {
-   [TL_OP_NEG] = true,     [TL_OP_ABS] = true,    [TL_OP_FLOOR] = true,   [TL_OP_CEIL] = true,
-   [TL_OP_TRUNC] = true,   [TL_OP_RINT] = true,   [TL_OP_SQRT_RN] = true, [TL_OP_CAST] = true,
-   [TL_OP_BITCAST] = true, [TL_OP_ADD] = true,    [TL_OP_SUB] = true,     [TL_OP_MUL] = true,
-   [TL_OP_DIV] = true,     [TL_OP_DIV_RN] = true, [TL_OP_REM] = true,     [TL_OP_MIN] = true,
-   [TL_OP_MAX] = true,     [TL_OP_AND] = true,    [TL_OP_OR] = true,      [TL_OP_XOR] = true,
-   [TL_OP_SHL] = true,     [TL_OP_SHR] = true,    [TL_OP_MULHI] = true,   [TL_OP_EQ] = true,
-   [TL_OP_NE] = true,      [TL_OP_LT] = true,     [TL_OP_LE] = true,      [TL_OP_GT] = true,
-   [TL_OP_GE] = true,      [TL_OP_SELECT] = true, [TL_OP_CLAMP] = true,   [TL_OP_ADDPTR] = true,
-};
-/* Of those, what is native for integers only. */
-static const bool int_only[TL_OP_COUNT] = {
-   [TL_OP_DIV] = true, [TL_OP_REM] = true,   [TL_OP_MIN] = true,
-   [TL_OP_MAX] = true, [TL_OP_CLAMP] = true,
-};
-
+/* ---- what has code of its own ---- */
 static bool
 is_float(const TlType *t)
 {
@@ -58,11 +41,10 @@ is_narrow(const TlType *t)
 static bool
 is_native(const TlOp *op)
 {
-   if (op->opcode == TL_OP_SELECT || op->opcode == TL_OP_BITCAST)
-      return true; /* bits move */
-   if (!native_op[op->opcode])
-      return false;
-   if (int_only[op->opcode] && is_float(tl_result(op, 0)->type))
+   if (tl_has_trait(op, TL_TRAIT_HOST_BITS))
+      return true;
+   if (!tl_has_trait(op, TL_TRAIT_HOST) &&
+       (!tl_has_trait(op, TL_TRAIT_HOST_INT) || is_float(tl_result(op, 0)->type)))
       return false;
    if (op->opcode == TL_OP_CAST && tl_attr_int(op, TL_ATTR_ROUNDING) != TL_ROUNDING_RTNE)
       return false;

@@ -238,7 +238,7 @@ one_div(TlCg *cg, const TlOp *op, const LLVMValueRef *x)
       return LLVMBuildFDiv(cg->b, x[0], x[1], "");
    LLVMValueRef a[] = {tl_cg_cast(cg, x[0], t, TL_FP32, TL_ROUNDING_RTNE),
                        tl_cg_cast(cg, x[1], t, TL_FP32, TL_ROUNDING_RTNE)};
-   bool exact = strcmp(tl_info(op)->how, "rn") == 0 || cg->func->strict_fp;
+   bool exact = op->opcode == TL_OP_DIV_RN || cg->func->strict_fp;
    LLVMValueRef q = exact ? LLVMBuildFDiv(cg->b, a[0], a[1], "")
                           : tl_cg_call(cg, "llvm.nvvm.div.full", cg->f32, a, 2);
    return tl_cg_cast(cg, q, TL_FP32, t, TL_ROUNDING_RTNE);

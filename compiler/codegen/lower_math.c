@@ -471,8 +471,8 @@ EMIT(tanh)
 void
 tl_emit_sqrt(TlCg *cg, const TlOp *op)
 {
-   bool exact = strcmp(tl_info(op)->how, "rn") == 0;
-   apply(cg, op, exact ? fn_sqrt_rn : fn_sqrt_approx, "llvm.sqrt");
+   bool is_exact = op->opcode == TL_OP_SQRT_RN;
+   apply(cg, op, is_exact ? fn_sqrt_rn : fn_sqrt_approx, "llvm.sqrt");
 }
 
 /* 1 / sqrt(x) in fp64: both correctly rounded, so 1 ulp. */

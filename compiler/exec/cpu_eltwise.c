@@ -221,15 +221,6 @@ static TlExecKernel *const select_kernel[9] = {
 static TlExecKernel *const copy_kernel[9] = {
    [1] = copy_1, [2] = copy_2, [4] = copy_4, [8] = copy_8};
 
-/* Exact when done in fp32 and rounded to fp16 or bf16 afterwards. */
-static const bool widens[TL_OP_COUNT] = {
-   [TL_OP_FLOOR] = true, [TL_OP_CEIL] = true,    [TL_OP_TRUNC] = true,  [TL_OP_RINT] = true,
-   [TL_OP_SQRT] = true,  [TL_OP_SQRT_RN] = true, [TL_OP_ADD] = true,    [TL_OP_SUB] = true,
-   [TL_OP_MUL] = true,   [TL_OP_DIV] = true,     [TL_OP_DIV_RN] = true, [TL_OP_REM] = true,
-   [TL_OP_MIN] = true,   [TL_OP_MAX] = true,     [TL_OP_EQ] = true,     [TL_OP_NE] = true,
-   [TL_OP_LT] = true,    [TL_OP_LE] = true,      [TL_OP_GT] = true,     [TL_OP_GE] = true,
-};
-
 void
 tl_cpu_pick_kernel(TlExecInst *inst)
 {
@@ -246,7 +237,7 @@ tl_cpu_pick_kernel(TlExecInst *inst)
    else if (op->opcode == TL_OP_CAST)
       inst->kernel = tl_cpu_cast_kernel(dtype, inst->result[0]->dtype,
                                         tl_rounding_of(tl_attr_int(op, TL_ATTR_ROUNDING)));
-   else if ((dtype == TL_FP16 || dtype == TL_BF16) && widens[op->opcode])
+   else if ((dtype == TL_FP16 || dtype == TL_BF16) && tl_has_trait(op, TL_TRAIT_EXACT))
       inst->half = kernels[op->opcode][TL_FP32];
    else
       inst->kernel = kernels[op->opcode][dtype];

@@ -151,8 +151,7 @@ void tl_cpu_lock(atomic_flag *lock);
 void tl_cpu_unlock(atomic_flag *lock);
 
 /* ---- rules: one for each name in the exec column of ops.def ---- */
-#define TL_OP(id, text, args, results, infer, layout, eval, exec, ...) TlExecRule tl_cpu_##exec;
-#define TL_OP_ATTR(...)
+#define TL_OP(id, name, args, n, infer, layout, eval, fold, exec, ...) TlExecRule tl_cpu_##exec;
 #include "ir/ops.def"
 
 /* ---- cpu_eltwise.c, cpu_cast.c ---- */

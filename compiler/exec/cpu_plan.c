@@ -21,8 +21,8 @@
 enum { MAX_DEPTH = 320, NUM_CLASSES = 48, MIN_CLASS = 6 };
 
 static TlExecRule *const exec_rule[TL_OP_COUNT] = {
-#define TL_OP(id, text, args, results, infer, layout, eval, exec, ...) [TL_OP_##id] = tl_cpu_##exec,
-#define TL_OP_ATTR(...)
+#define TL_OP(id, name, args, n, infer, layout, eval, fold, exec, ...)                             \
+   [TL_OP_##id] = tl_cpu_##exec,
 #include "ir/ops.def"
 };
 

@@ -94,27 +94,13 @@ eval_abs(const Call *c)
 }
 
 /* Functions of one double. */
-#define UNARY(name, expr)                                                                          \
+#define TL_OP_MATH(id, name, expr)                                                                 \
    static TlBits eval_##name(const Call *c)                                                        \
    {                                                                                               \
       double x = num(c, 0);                                                                        \
       return from_num(c, expr);                                                                    \
    }
-UNARY(floor, floor(x))
-UNARY(ceil, ceil(x))
-UNARY(trunc, trunc(x))
-UNARY(rint, rint(x))
-UNARY(exp, exp(x))
-UNARY(exp2, exp2(x))
-UNARY(log, log(x))
-UNARY(log2, log2(x))
-UNARY(sin, sin(x))
-UNARY(cos, cos(x))
-UNARY(sqrt, sqrt(x))
-UNARY(rsqrt, 1.0 / sqrt(x))
-UNARY(erf, erf(x))
-UNARY(tanh, tanh(x))
-#undef UNARY
+#include "ir/ops.def"
 
 static TlBits
 eval_cast(const Call *c)
@@ -331,10 +317,10 @@ eval_mulhi(const Call *c)
 }
 
 /* ---- the table ---- */
-#define eval_none NULL
+#define eval_none   NULL
+#define eval_div_rn eval_div /* only the GPU's plain division rounds otherwise */
 static Rule *const rules[TL_OP_COUNT] = {
-#define TL_OP(id, text, args, results, infer, layout, eval, ...) [TL_OP_##id] = eval_##eval,
-#define TL_OP_ATTR(...)
+#define TL_OP(id, name, args, n, infer, layout, eval, ...) [TL_OP_##id] = eval_##eval,
 #include "ir/ops.def"
 };
 

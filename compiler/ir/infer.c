@@ -905,8 +905,7 @@ infer_async_copy(Call *c)
 
 /* ---- the table ---- */
 static Rule *const rules[TL_OP_COUNT] = {
-#define TL_OP(id, text, args, results, infer, ...) [TL_OP_##id] = infer_##infer,
-#define TL_OP_ATTR(...)
+#define TL_OP(id, name, args, n, infer, ...) [TL_OP_##id] = infer_##infer,
 #include "ir/ops.def"
 };
 

@@ -21,29 +21,41 @@ struct attrs_begin_ {
 #include "ir/ops.def"
 };
 
-#define A(min, max)  min, max
-#define ANY          TL_ANY
-#define TYPED        TL_TRAIT_TYPED
-#define LAID         TL_TRAIT_LAID
-#define LOWERED      TL_TRAIT_LOWERED
-#define ALL_STATES   (TYPED | LAID | LOWERED)
-#define ELTWISE      TL_TRAIT_ELTWISE
-#define PURE         TL_TRAIT_PURE
-#define READ         TL_TRAIT_READ
-#define WRITE        TL_TRAIT_WRITE
-#define SYNC         TL_TRAIT_SYNC
-#define TERM         TL_TRAIT_TERM
-#define COMMUTES     TL_TRAIT_COMMUTES
-#define CONTROL      TL_TRAIT_CONTROL
-#define ELEMENTWISE  (ALL_STATES | ELTWISE | PURE)
-#define RANGE_(lo, hi, op) [op].min_args = lo, [op].max_args = hi
-#define RANGE(...)  RANGE_(__VA_ARGS__)
+/* The words of ops.def; enumerators, as attributes are called END or PURE, too. */
+enum {
+   ANY = TL_ANY,
+   TYPED = TL_TRAIT_TYPED,
+   LAID = TL_TRAIT_LAID,
+   LOWERED = TL_TRAIT_LOWERED,
+   ALL_STATES = TYPED | LAID | LOWERED,
+   ELTWISE = TL_TRAIT_ELTWISE,
+   PURE = TL_TRAIT_PURE,
+   READ = TL_TRAIT_READ,
+   WRITE = TL_TRAIT_WRITE,
+   SYNC = TL_TRAIT_SYNC,
+   TERM = TL_TRAIT_TERM,
+   COMMUTES = TL_TRAIT_COMMUTES,
+   CONTROL = TL_TRAIT_CONTROL,
+   READS_SHARED = READ | TL_TRAIT_READS_SHARED,
+   WRITES_SHARED = WRITE | TL_TRAIT_WRITES_SHARED,
+   ACCESS = TL_TRAIT_ACCESS,
+   ALONG_AXIS = TL_TRAIT_ALONG_AXIS,
+   COSTLY = TL_TRAIT_COSTLY,
+   EXACT = TL_TRAIT_EXACT,
+   HOST = TL_TRAIT_HOST,
+   HOST_INT = TL_TRAIT_HOST_INT,
+   HOST_BITS = TL_TRAIT_HOST_BITS,
+};
+#define PRED(i)     ((i)*TL_TRAIT_PRED)
+#define MIN_A(min, max) min
+#define MAX_A(min, max) max
 
 const TlOpInfo tl_op_info[TL_OP_COUNT] = {
-#define TL_OP(id, text_, args_, results_, infer_, layout_, eval_, exec_, lower_, emit_, how_,      \
-              traits_, doc_)                                                                       \
-   [TL_OP_##id].text = text_, RANGE(args_, TL_OP_##id), [TL_OP_##id].num_results = results_,       \
-   [TL_OP_##id].traits = traits_, [TL_OP_##id].how = how_, [TL_OP_##id].doc = doc_,                \
+#define TL_OP(id, name, args_, n, infer, layout, eval, fold, exec, lower, emit, how_, model,       \
+              traits_, doc)                                                                        \
+   [TL_OP_##id].text = #name, [TL_OP_##id].min_args = MIN_##args_,                                 \
+   [TL_OP_##id].max_args = MAX_##args_, [TL_OP_##id].num_results = n,                              \
+   [TL_OP_##id].traits = traits_, [TL_OP_##id].how = how_,                                         \
    [TL_OP_##id].num_attrs = sizeof(struct attrs_##id) - 1,
 #define TL_OP_ATTR(id, key_, initial_)                                                             \
    [TL_OP_##id].attr[offsetof(struct attrs_##id, at_##key_) - 1] = {TL_ATTR_##key_, initial_},

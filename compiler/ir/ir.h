@@ -27,7 +27,6 @@ typedef struct TlModule TlModule;
 /* ---- operations as data: from ops.def ---- */
 typedef enum TlOpcode {
 #define TL_OP(id, ...) TL_OP_##id,
-#define TL_OP_ATTR(...)
 #include "ir/ops.def"
    TL_OP_COUNT
 } TlOpcode;
@@ -45,6 +44,17 @@ enum {
    TL_TRAIT_TERM = 1 << 8,
    TL_TRAIT_COMMUTES = 1 << 9,
    TL_TRAIT_CONTROL = 1 << 10,
+   TL_TRAIT_READS_SHARED = 1 << 11,
+   TL_TRAIT_WRITES_SHARED = 1 << 12,
+   TL_TRAIT_ACCESS = 1 << 13,
+   TL_TRAIT_ALONG_AXIS = 1 << 14,
+   TL_TRAIT_COSTLY = 1 << 15,
+   TL_TRAIT_EXACT = 1 << 16,
+   TL_TRAIT_HOST = 1 << 17,
+   TL_TRAIT_HOST_INT = 1 << 18,
+   TL_TRAIT_HOST_BITS = 1 << 19,
+   TL_TRAIT_PRED = 1 << 20, /* times the operand's number, 1 to 3 */
+   TL_TRAIT_PRED_MASK = 3 * TL_TRAIT_PRED,
 };
 
 typedef enum TlAttrKey {
@@ -86,8 +96,7 @@ typedef struct TlOpInfo {
    int min_args, max_args; /* TL_ANY = no limit */
    int num_results;        /* TL_ANY = decided by the operation */
    uint32_t traits;
-   const char *how; /* parameter of the emit rule */
-   const char *doc;
+   const char *how; /* the LLVM intrinsic that the emit rule calls */
    uint8_t num_attrs;
    struct {
       TlAttrKey key;
@@ -212,6 +221,19 @@ static inline bool
 tl_has_trait(const TlOp *op, uint32_t trait)
 {
    return (tl_op_info[op->opcode].traits & trait) != 0;
+}
+/* The mask of a tile operation or the predicate of a machine operation: which operand; the value,
+ * NULL when there is none. */
+static inline unsigned
+tl_pred_at(const TlOp *op)
+{
+   return (tl_info(op)->traits & TL_TRAIT_PRED_MASK) / TL_TRAIT_PRED;
+}
+static inline TlValue *
+tl_pred(const TlOp *op)
+{
+   unsigned i = tl_pred_at(op);
+   return i && i < op->num_args ? tl_arg(op, i) : NULL;
 }
 TlFunc *tl_op_func(const TlOp *op);
 TlBlock *tl_value_block(const TlValue *v); /* of the definition or the argument */

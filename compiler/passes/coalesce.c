@@ -27,20 +27,6 @@ pow2_factor(int64_t v, uint32_t most)
    return p;
 }
 
-const TlValue *
-tl_access_mask(const TlOp *op)
-{
-   switch (op->opcode) {
-   case TL_OP_LOAD:
-      return op->num_args > 1 ? tl_arg(op, 1) : NULL;
-   case TL_OP_STORE:
-   case TL_OP_ATOMIC_RMW:
-      return op->num_args > 2 ? tl_arg(op, 2) : NULL;
-   default:
-      return NULL;
-   }
-}
-
 TlAccess
 tl_access_of(TlAnalysis *facts, const TlValue *ptr, const TlValue *mask)
 {

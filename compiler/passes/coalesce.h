@@ -21,8 +21,6 @@ TlAccess tl_access_of(TlAnalysis *facts, const TlValue *ptr, const TlValue *mask
 unsigned tl_access_vec(const TlAccess *a);
 /* The same bounded by what the layout puts in consecutive registers of a thread. */
 unsigned tl_access_vec_in(const TlAccess *a, const TlLinear *layout);
-/* Pointer, mask of a load, store or atomic; NULL where it has none. */
-const TlValue *tl_access_mask(const TlOp *op);
 
 /* Blocked layout: vec elements a thread along order[0], lanes along order[0] and on, warps over
  * what is left of the slowest dimensions first. */

@@ -445,38 +445,10 @@ fold_load(TlOp *op)
 
 typedef TlValue *Rule(TlOp *op);
 
+#define fold_none NULL
 static Rule *const rules[TL_OP_COUNT] = {
-   [TL_OP_SPLAT] = fold_arrangement,
-   [TL_OP_BROADCAST] = fold_arrangement,
-   [TL_OP_EXPAND_DIMS] = fold_arrangement,
-   [TL_OP_RESHAPE] = fold_arrangement,
-   [TL_OP_CONVERT_LAYOUT] = fold_arrangement,
-   [TL_OP_TRANS] = fold_trans,
-   [TL_OP_NEG] = fold_neg,
-   [TL_OP_ADD] = fold_add,
-   [TL_OP_SUB] = fold_sub,
-   [TL_OP_MUL] = fold_mul,
-   [TL_OP_DIV] = fold_div,
-   [TL_OP_DIV_RN] = fold_div,
-   [TL_OP_REM] = fold_rem,
-   [TL_OP_AND] = fold_and,
-   [TL_OP_OR] = fold_or,
-   [TL_OP_XOR] = fold_xor,
-   [TL_OP_SHL] = fold_shift,
-   [TL_OP_SHR] = fold_shift,
-   [TL_OP_MIN] = fold_min_max,
-   [TL_OP_MAX] = fold_min_max,
-   [TL_OP_EQ] = fold_compare_equal,
-   [TL_OP_LE] = fold_compare_equal,
-   [TL_OP_GE] = fold_compare_equal,
-   [TL_OP_NE] = fold_compare_unequal,
-   [TL_OP_LT] = fold_compare_unequal,
-   [TL_OP_GT] = fold_compare_unequal,
-   [TL_OP_SELECT] = fold_select,
-   [TL_OP_CAST] = fold_cast,
-   [TL_OP_BITCAST] = fold_bitcast,
-   [TL_OP_ADDPTR] = fold_addptr,
-   [TL_OP_LOAD] = fold_load,
+#define TL_OP(id, name, args, n, infer, layout, eval, fold, ...) [TL_OP_##id] = fold_##fold,
+#include "ir/ops.def"
 };
 
 /* ---- operations without result, and control flow ---- */

@@ -105,23 +105,10 @@ is_subset(const State *a, const State *of)
 static unsigned
 accesses_of(const TlOp *op, Access out[2])
 {
-   bool reads = false, writes = false;
-   switch (op->opcode) {
-   case TL_OP_LD_SHARED:
-   case TL_OP_LDMATRIX:
-      reads = true;
-      break;
-   case TL_OP_ST_SHARED:
-   case TL_OP_STMATRIX:
-   case TL_OP_CP_ASYNC:
-      writes = true;
-      break;
-   case TL_OP_ATOM_SHARED:
-      reads = writes = true;
-      break;
-   default:
+   bool reads = tl_has_trait(op, TL_TRAIT_READS_SHARED);
+   bool writes = tl_has_trait(op, TL_TRAIT_WRITES_SHARED);
+   if (!reads && !writes)
       return 0;
-   }
    TlInts e = tl_attr_ints(op, TL_ATTR_EXTENT);
    Access a = {.begin = 0, .end = UINT32_MAX};
    if (e.len >= 2) {

@@ -255,7 +255,7 @@ static const char *
 choose_ring(Pipe *p, Load *l)
 {
    const TlType *t = tl_result(l->op, 0)->type;
-   const TlValue *ptr = tl_arg(l->op, 0), *mask = tl_access_mask(l->op);
+   const TlValue *ptr = tl_arg(l->op, 0), *mask = tl_pred(l->op);
    unsigned same[TL_MAX_RANK];
    for (unsigned d = 0; d < t->rank; d++)
       same[d] = d;

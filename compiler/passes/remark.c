@@ -192,7 +192,7 @@ static void
 remark_access(TlPassCx *cx, TlAnalysis *facts, const TlOp *op)
 {
    const TlValue *ptr = tl_arg(op, 0);
-   TlAccess a = tl_access_of(facts, ptr, tl_access_mask(op));
+   TlAccess a = tl_access_of(facts, ptr, tl_pred(op));
    TlLinear l = tl_layout_of(ptr->type);
    unsigned vec = tl_access_vec_in(&a, &l);
    tl_report(cx->diags, R0410, op->range, tl_info(op)->text,

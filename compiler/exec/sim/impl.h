@@ -211,6 +211,11 @@ sim_thread(TlHostThread *t)
    return (SimThread *)t;
 }
 
+/* The models: one for each name in the model column of ops.def. */
+#define TL_OP(id, name, args, n, infer, layout, eval, fold, exec, lower, emit, how, model, ...)    \
+   TlHostModel sim_##model;
+#include "ir/ops.def"
+
 /* block.c */
 bool sim_block_init(SimBlock *b, SimLaunch *launch); /* false: no memory for stacks */
 void sim_block_run(SimBlock *b, uint64_t number);
@@ -224,15 +229,12 @@ _Noreturn void sim_base_fault(SimThread *t, const TlHostSite *s, TlExecFault fau
 /* What a warp does together: run by its last lane to come. */
 typedef void SimWarpFn(SimWarp *w, const TlHostSite *s);
 void sim_together(SimThread *t, const TlHostSite *s, unsigned char *frame, SimWarpFn *fn);
-TlHostModel sim_bar_sync, sim_bar_warp;
 void sim_step(TlHostThread *t, const TlHostSite *loop);
 TlSimFault sim_place(SimThread *t, const TlHostSite *s, TlSimFault fault);
 
 /* shared.c */
 bool sim_shared_init(SimBlock *b);
 void sim_shared_clear(SimBlock *b);
-TlHostModel sim_ld_shared, sim_st_shared, sim_atom_shared, sim_ldmatrix, sim_stmatrix;
-TlHostModel sim_cp_async, sim_cp_async_commit, sim_cp_async_wait;
 
 /* global.c */
 typedef enum SimUse { SIM_READS, SIM_WRITES, SIM_UPDATES /* atomic, and volatile loads */ } SimUse;
@@ -240,7 +242,6 @@ typedef enum SimUse { SIM_READS, SIM_WRITES, SIM_UPDATES /* atomic, and volatile
 uint8_t *sim_global(SimThread *t, const TlHostSite *s, uint64_t address, uint32_t bytes, SimUse use,
                     const unsigned char *data);
 TlBits sim_rmw(int64_t rmw, TlDtype d, TlBits old, TlBits v);
-TlHostModel sim_ld_global, sim_st_global, sim_atom_rmw, sim_atom_cas;
 
 /* global_races.c */
 typedef struct SimGlobalTouch {
@@ -259,12 +260,7 @@ const bool *sim_global_tracked(TlArena *arena, const TlSimKernel *k, const TlExe
                                unsigned num_args);
 
 /* warp.c */
-TlHostModel sim_shfl, sim_redux, sim_mma;
 size_t sim_mma_room(const SimSite *s); /* bytes that an mma needs, aligned to 64 */
-
-/* scalar.c */
-TlHostModel sim_eltwise, sim_program_id, sim_num_programs, sim_sreg, sim_assume, sim_nothing,
-   sim_device_print, sim_device_assert, sim_inline_asm;
 
 /* count.c: what accesses of a warp cost, gathered lane by lane. */
 typedef enum SimCount {

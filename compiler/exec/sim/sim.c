@@ -17,53 +17,13 @@
 
 enum { MODEL_STACK = 128 << 10, PAGE = 4096, MXCSR_DEFAULT = 0x1F80 };
 
-/* Every operation that may reach code generation and is no control flow.  Elementwise ones are used
- * where generated code does not do; the rest has no other meaning on this machine. */
 static const TlHostModels models = {
    .step = sim_step,
-   .op =
-      {
-         [TL_OP_PROGRAM_ID] = sim_program_id,
-         [TL_OP_NUM_PROGRAMS] = sim_num_programs,
-         [TL_OP_SREG] = sim_sreg,
-         [TL_OP_INLINE_ASM] = sim_inline_asm,
-         [TL_OP_ASSUME] = sim_assume,
-         [TL_OP_DEVICE_PRINT] = sim_device_print,
-         [TL_OP_DEVICE_ASSERT] = sim_device_assert,
-         [TL_OP_GDC_WAIT] = sim_nothing,
-         [TL_OP_GDC_LAUNCH] = sim_nothing,
-         [TL_OP_LD_GLOBAL] = sim_ld_global,
-         [TL_OP_ST_GLOBAL] = sim_st_global,
-         [TL_OP_LD_SHARED] = sim_ld_shared,
-         [TL_OP_ST_SHARED] = sim_st_shared,
-         [TL_OP_LDMATRIX] = sim_ldmatrix,
-         [TL_OP_STMATRIX] = sim_stmatrix,
-         [TL_OP_SHFL] = sim_shfl,
-         [TL_OP_REDUX] = sim_redux,
-         [TL_OP_BAR_SYNC] = sim_bar_sync,
-         [TL_OP_BAR_WARP] = sim_bar_warp,
-         [TL_OP_MMA] = sim_mma,
-         [TL_OP_CP_ASYNC] = sim_cp_async,
-         [TL_OP_CP_ASYNC_COMMIT] = sim_cp_async_commit,
-         [TL_OP_CP_ASYNC_WAIT] = sim_cp_async_wait,
-         [TL_OP_ATOM_RMW] = sim_atom_rmw,
-         [TL_OP_ATOM_CAS] = sim_atom_cas,
-         [TL_OP_ATOM_SHARED] = sim_atom_shared,
-      },
+#define sim_none NULL
+#define TL_OP(id, name, args, n, infer, layout, eval, fold, exec, lower, emit, how, model, ...)    \
+   .op[TL_OP_##id] = sim_##model,
+#include "ir/ops.def"
 };
-
-static TlHostModels
-all_models(void)
-{
-   TlHostModels m = models;
-   for (unsigned i = 0; i < TL_OP_COUNT; i++) {
-      bool is_eltwise = (tl_op_info[i].traits & TL_TRAIT_ELTWISE) != 0;
-      if (is_eltwise && (tl_op_info[i].traits & TL_TRAIT_LOWERED) && i != TL_OP_ADDPTR &&
-          i != TL_OP_SELECT && i != TL_OP_BITCAST)
-         m.op[i] = sim_eltwise;
-   }
-   return m;
-}
 
 /* ---- decoding ---- */
 static uint32_t
@@ -87,19 +47,6 @@ data_of(const TlOp *op)
    return op->num_args > 1 ? tl_arg(op, 1) : op->num_args ? tl_arg(op, 0) : NULL;
 }
 
-/* Operand that is the predicate: -1 = none. */
-static int
-pred_of(const TlOp *op)
-{
-   static const uint8_t at[TL_OP_COUNT] = {
-      [TL_OP_LD_GLOBAL] = 1,   [TL_OP_ST_GLOBAL] = 2,     [TL_OP_ST_SHARED] = 2,
-      [TL_OP_CP_ASYNC] = 2,    [TL_OP_ATOM_RMW] = 2,      [TL_OP_ATOM_CAS] = 3,
-      [TL_OP_ATOM_SHARED] = 2, [TL_OP_DEVICE_ASSERT] = 1,
-   };
-   unsigned i = at[op->opcode];
-   return i && op->num_args > i ? (int)i : -1;
-}
-
 static void
 decode_shared(TlSimKernel *k, SimSite *s)
 {
@@ -111,6 +58,8 @@ decode_shared(TlSimKernel *k, SimSite *s)
    if (s->end > k->func->shared_bytes)
       s->end = k->func->shared_bytes;
    assert(s->bytes > 0 && s->begin <= s->end);
+   k->has_shared_atomics |=
+      tl_has_trait(s->op, TL_TRAIT_READS_SHARED) && tl_has_trait(s->op, TL_TRAIT_WRITES_SHARED);
    k->granule = s->bytes < k->granule ? s->bytes : k->granule;
 }
 
@@ -121,7 +70,7 @@ decode(TlSimKernel *k, TlHostSite *h)
    assert(!h->model);
    SimSite *s = tl_new(k->arena, SimSite);
    h->model = s;
-   *s = (SimSite){.op = op, .pred = pred_of(op), .other = -1, .num_pred = 1, .width = 32};
+   *s = (SimSite){.op = op, .pred = -1, .other = -1, .num_pred = 1, .width = 32};
    if (op->num_regions)
       return;
    const TlValue *data = data_of(op);
@@ -137,9 +86,12 @@ decode(TlSimKernel *k, TlHostSite *h)
    s->is_volatile = attr_or(op, TL_ATTR_VOLATILE, 0) != 0;
    s->width = (uint32_t)attr_or(op, TL_ATTR_WIDTH, 32);
    assert(s->vec > 0 && s->count % s->vec == 0);
-   s->bytes = s->vec * s->elem_bytes;
-   if (s->pred >= 0)
-      s->num_pred = regs_of(tl_arg(op, (unsigned)s->pred));
+   s->bytes = (uint32_t)attr_or(op, TL_ATTR_BYTES, s->vec * s->elem_bytes);
+   s->accesses = s->count / s->vec;
+   if (tl_pred(op)) {
+      s->pred = (int)tl_pred_at(op);
+      s->num_pred = regs_of(tl_pred(op));
+   }
    static const TlAttrKey word[] = {TL_ATTR_AXIS, TL_ATTR_SREG, TL_ATTR_RMW, TL_ATTR_SHFL,
                                     TL_ATTR_MMA};
    for (unsigned i = 0; i < sizeof word / sizeof word[0]; i++)
@@ -148,36 +100,14 @@ decode(TlSimKernel *k, TlHostSite *h)
    case TL_OP_LD_GLOBAL:
       s->other = op->num_args > 2 ? 2 : -1;
       s->num_other = op->num_args > 2 ? regs_of(tl_arg(op, 2)) : 0;
-      s->accesses = s->count / s->vec;
-      break;
-   case TL_OP_ATOM_SHARED:
-      k->has_shared_atomics = true;
-      s->accesses = s->count;
-      decode_shared(k, s);
-      break;
-   case TL_OP_LD_SHARED:
-   case TL_OP_ST_SHARED:
-      s->accesses = s->count / s->vec;
-      decode_shared(k, s);
       break;
    case TL_OP_LDMATRIX:
    case TL_OP_STMATRIX:
       s->bytes = 16;
       s->accesses = s->count * s->elem_bytes / (4 * s->num);
-      decode_shared(k, s);
-      break;
-   case TL_OP_CP_ASYNC:
-      s->bytes = (uint32_t)tl_attr_int(op, TL_ATTR_BYTES);
-      s->accesses = regs_of(tl_arg(op, 1));
-      decode_shared(k, s);
       break;
    case TL_OP_CP_ASYNC_WAIT:
       s->word = s->num;
-      break;
-   case TL_OP_ST_GLOBAL:
-   case TL_OP_ATOM_RMW:
-   case TL_OP_ATOM_CAS:
-      s->accesses = s->count / s->vec;
       break;
    case TL_OP_INLINE_ASM:
       s->ptx = tl_ptx_new(k->arena, op, &s->ptx_error);
@@ -197,6 +127,8 @@ decode(TlSimKernel *k, TlHostSite *h)
    default:
       break;
    }
+   if (tl_has_trait(op, TL_TRAIT_READS_SHARED | TL_TRAIT_WRITES_SHARED))
+      decode_shared(k, s);
 }
 
 /* ---- compiling ---- */
@@ -214,7 +146,7 @@ compile(TlSimKernel *k, TlSimFault *fault)
    k->sources = tl_sources_new(k->arena);
    tl_diags_init(&k->diags, k->arena, k->sources);
    TlHostModels *m = tl_new(k->arena, TlHostModels);
-   *m = all_models();
+   *m = models;
    k->code = tl_host_compile(k->arena, f, k->sources, &k->diags, m);
    if (!k->code) {
       *fault = whole_kernel(f, TL_FAULT_UNSUPPORTED, "LLVM could not make code for this machine");

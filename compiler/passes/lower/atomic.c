@@ -112,7 +112,7 @@ lower_atomic(TlLowerCx *cx, TlOp *op, TlOpcode machine, unsigned num_values)
    for (unsigned i = 0; i <= num_values; i++)
       args[num_args++] = tl_regs_pick(cx, tl_lower_use(cx, tl_arg(op, i)), reg, n);
    TlValue *pred = tl_owner_pred(cx, &o);
-   const TlValue *mask = tl_access_mask(op);
+   const TlValue *mask = tl_pred(op);
    if (mask)
       pred = tl_and_pred(cx, tl_regs_pick(cx, tl_lower_use(cx, mask), reg, n), pred, n);
    if (pred)

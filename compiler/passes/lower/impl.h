@@ -36,8 +36,7 @@ typedef struct TlLowerCx {
 } TlLowerCx;
 
 typedef void TlLowerRule(TlLowerCx *cx, TlOp *op);
-#define TL_OP_ATTR(...)
-#define TL_OP(id, text, args, results, infer, layout, eval, exec, lower, ...)                      \
+#define TL_OP(id, name, args, n, infer, layout, eval, fold, exec, lower, ...)                      \
    TlLowerRule tl_lower_##lower;
 #include "ir/ops.def"
 

@@ -9,8 +9,7 @@
 #include <string.h>
 
 static TlLowerRule *const rules[TL_OP_COUNT] = {
-#define TL_OP_ATTR(...)
-#define TL_OP(id, text, args, results, infer, layout, eval, exec, lower, ...)                      \
+#define TL_OP(id, name, args, n, infer, layout, eval, fold, exec, lower, ...)                      \
    [TL_OP_##id] = tl_lower_##lower,
 #include "ir/ops.def"
 };

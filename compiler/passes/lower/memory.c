@@ -58,7 +58,7 @@ lower_mask(TlLowerCx *cx, const TlValue *mask, const uint32_t *leader, unsigned 
 void
 tl_lower_load(TlLowerCx *cx, TlOp *op)
 {
-   const TlValue *ptr = tl_arg(op, 0), *mask = tl_access_mask(op);
+   const TlValue *ptr = tl_arg(op, 0), *mask = tl_pred(op);
    const TlValue *other = op->num_args > 2 ? tl_arg(op, 2) : NULL;
    const TlType *t = tl_result(op, 0)->type;
    uint32_t zero = 0;
@@ -102,7 +102,7 @@ tl_lower_load(TlLowerCx *cx, TlOp *op)
 void
 tl_lower_store(TlLowerCx *cx, TlOp *op)
 {
-   const TlValue *ptr = tl_arg(op, 0), *mask = tl_access_mask(op);
+   const TlValue *ptr = tl_arg(op, 0), *mask = tl_pred(op);
    uint32_t zero = 0;
    Regs r = {.n = 1, .vec = 1, .reg = &zero, .leader = &zero};
    TlOwner owner = {.free_lanes = ~0u, .free_warps = ~0u};

@@ -203,7 +203,7 @@ static const TlLinear *
 own_access_layout(Assign *a, const TlOp *op)
 {
    const TlType *t = tl_arg(op, 0)->type;
-   TlAccess access = tl_access_of(a->p->facts, tl_arg(op, 0), tl_access_mask(op));
+   TlAccess access = tl_access_of(a->p->facts, tl_arg(op, 0), tl_pred(op));
    unsigned vec = tl_access_vec(&access);
    uint64_t share = tl_type_num_elems(t) / (32ull * a->p->func->num_warps);
    while (vec > 1 && vec > share)

@@ -198,7 +198,7 @@ access_of(TlPlaceCosts *c, const TlOp *op)
    if (a)
       return a;
    a = tl_new(c->arena, TlAccess);
-   *a = tl_access_of(c->place->facts, tl_arg(op, 0), tl_access_mask(op));
+   *a = tl_access_of(c->place->facts, tl_arg(op, 0), tl_pred(op));
    tl_map_put(&c->accesses, op, a);
    return a;
 }
@@ -252,18 +252,11 @@ element_cost(const TlOp *op)
 int64_t
 tl_place_cost_op(TlPlaceCosts *c, const TlOp *op, const TlLinear *home)
 {
-   switch (op->opcode) {
-   case TL_OP_LOAD:
-   case TL_OP_STORE:
-   case TL_OP_ATOMIC_RMW:
-   case TL_OP_ATOMIC_CAS:
+   if (tl_has_trait(op, TL_TRAIT_ACCESS))
       return memory_cost(c, op, home);
-   case TL_OP_REDUCE:
-   case TL_OP_SCAN:
+   if (tl_has_trait(op, TL_TRAIT_ALONG_AXIS))
       return axis_cost(op, home);
-   default:
-      if (!tl_has_trait(op, TL_TRAIT_ELTWISE))
-         return 0;
-      return num_warps(home) * (int64_t)tl_ll_num_regs(home) * element_cost(op);
-   }
+   if (!tl_has_trait(op, TL_TRAIT_ELTWISE))
+      return 0;
+   return num_warps(home) * (int64_t)tl_ll_num_regs(home) * element_cost(op);
 }

@@ -47,9 +47,7 @@ typedef struct TlLayoutRule {
    const TlLinear *(*home_for)(TlPlace *p, const TlOp *op, const TlLinear *result);
 } TlLayoutRule;
 
-#define TL_OP_ATTR(...)
-#define TL_OP(id, text, args, results, infer, layout, ...)                                         \
-   extern const TlLayoutRule tl_layout_##layout;
+#define TL_OP(id, name, args, n, infer, layout, ...) extern const TlLayoutRule tl_layout_##layout;
 #include "ir/ops.def"
 const TlLayoutRule *tl_layout_rule(const TlOp *op);
 

@@ -74,9 +74,7 @@ collect(Driver *d, TlBlock *block)
 static bool
 is_memory_access(const TlOp *op)
 {
-   return (op->opcode == TL_OP_LOAD || op->opcode == TL_OP_STORE ||
-           op->opcode == TL_OP_ATOMIC_RMW || op->opcode == TL_OP_ATOMIC_CAS) &&
-          is_tile(tl_arg(op, 0));
+   return tl_has_trait(op, TL_TRAIT_ACCESS) && is_tile(tl_arg(op, 0));
 }
 
 static bool
@@ -118,7 +116,7 @@ find_anchors(Driver *d)
       if (!is_memory_access(op))
          continue;
       Anchor a = {.op = op, .vec = 1};
-      a.access = tl_access_of(p->facts, tl_arg(op, 0), tl_access_mask(op));
+      a.access = tl_access_of(p->facts, tl_arg(op, 0), tl_pred(op));
       if (op->opcode == TL_OP_LOAD || op->opcode == TL_OP_STORE)
          a.vec = tl_access_vec(&a.access);
       tl_vec_push(d->arena, &d->anchors, a);

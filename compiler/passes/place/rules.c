@@ -21,26 +21,8 @@ tl_place_default(TlPlace *p, const TlType *t)
 bool
 tl_is_costly(const TlOp *op)
 {
-   switch (op->opcode) {
-   case TL_OP_EXP:
-   case TL_OP_EXP2:
-   case TL_OP_LOG:
-   case TL_OP_LOG2:
-   case TL_OP_SIN:
-   case TL_OP_COS:
-   case TL_OP_SQRT:
-   case TL_OP_SQRT_RN:
-   case TL_OP_RSQRT:
-   case TL_OP_ERF:
-   case TL_OP_TANH:
-   case TL_OP_DIV_RN:
-      return true;
-   case TL_OP_DIV:
-   case TL_OP_REM:
-      return tl_dtype_is_float(tl_type_elem(tl_result(op, 0)->type)->dtype);
-   default:
-      return false;
-   }
+   return tl_has_trait(op, TL_TRAIT_COSTLY) &&
+          tl_dtype_is_float(tl_type_elem(tl_result(op, 0)->type)->dtype);
 }
 
 /* ---- homes ---- */
@@ -327,17 +309,10 @@ const TlLayoutRule tl_layout_histogram = {home_result, as_first, at_home, NULL};
 const TlLayoutRule tl_layout_for = {no_home, nothing, nothing, NULL};
 const TlLayoutRule tl_layout_while = {no_home, nothing, nothing, NULL};
 const TlLayoutRule tl_layout_if = {no_home, nothing, nothing, NULL};
-const TlLayoutRule tl_layout_yield = {no_home, nothing, nothing, NULL};
 /* Made by this pass, with their layouts. */
-const TlLayoutRule tl_layout_convert = {no_home, nothing, nothing, NULL};
-const TlLayoutRule tl_layout_local_alloc = {no_home, nothing, nothing, NULL};
-const TlLayoutRule tl_layout_local_load = {no_home, nothing, nothing, NULL};
-const TlLayoutRule tl_layout_local_store = {no_home, nothing, nothing, NULL};
-const TlLayoutRule tl_layout_async_copy = {no_home, nothing, nothing, NULL};
 
 static const TlLayoutRule *const rules[TL_OP_COUNT] = {
-#define TL_OP_ATTR(...)
-#define TL_OP(id, text, args, results, infer, layout, ...) [TL_OP_##id] = &tl_layout_##layout,
+#define TL_OP(id, name, args, n, infer, layout, ...) [TL_OP_##id] = &tl_layout_##layout,
 #include "ir/ops.def"
 };
 
