@@ -1,4 +1,4 @@
-/* Who am I, shuffles, warp reductions and barriers. */
+/* Who am I, shuffles and barriers. */
 #include "codegen/cg.h"
 
 #include <assert.h>
@@ -118,22 +118,6 @@ tl_emit_shfl(TlCg *cg, const TlOp *op)
          dst.v[r] = tl_cg_from_int(
             cg, LLVMBuildTrunc(cg->b, back[0], LLVMIntTypeInContext(cg->llvm, bits), ""), elem);
       r += n;
-   }
-}
-
-void
-tl_emit_redux(TlCg *cg, const TlOp *op)
-{
-   TlDtype t = tl_type_elem(tl_result(op, 0)->type)->dtype;
-   int64_t rmw = tl_attr_int(op, TL_ATTR_RMW);
-   bool sign_matters = rmw == TL_RMW_MAX || rmw == TL_RMW_MIN;
-   char name[64];
-   snprintf(name, sizeof name, "llvm.nvvm.redux.sync.%s%s",
-            sign_matters && !tl_dtype_is_signed(t) ? "u" : "", tl_attr_word(TL_AK_RMW, rmw));
-   TlRegs x = tl_cg_use(cg, tl_arg(op, 0)), dst = tl_cg_def(cg, tl_result(op, 0));
-   for (unsigned r = 0; r < dst.count; r++) {
-      LLVMValueRef args[] = {x.v[r], tl_cg_i32(cg, -1)};
-      dst.v[r] = tl_cg_call(cg, name, cg->i32, args, 2);
    }
 }
 

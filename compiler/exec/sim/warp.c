@@ -1,4 +1,4 @@
-/* Shuffles, warp reductions and matrix instructions: what 32 lanes do together. */
+/* Shuffles and matrix instructions: what 32 lanes do together. */
 #include "exec/sim/impl.h"
 
 #include <assert.h>
@@ -65,28 +65,6 @@ void
 sim_shfl(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
 {
    sim_together(sim_thread(t), h, frame, shuffle);
-}
-
-static void
-reduce(SimWarp *w, const TlHostSite *h)
-{
-   const SimSite *s = sim_site(h);
-   for (uint32_t r = 0; r < s->count; r++) {
-      size_t at = (size_t)r * s->elem_bytes;
-      TlBits v = tl_load_elem(s->dtype, w->thread[0].frame + h->arg_at[0] + at);
-      for (unsigned l = 1; l < SIM_WARP; l++)
-         v = sim_rmw(s->word, s->dtype, v,
-                     tl_load_elem(s->dtype, w->thread[l].frame + h->arg_at[0] + at));
-      for (unsigned l = 0; l < SIM_WARP; l++)
-         tl_store_elem(s->dtype, w->thread[l].frame + h->result_at[0] + at, v);
-   }
-   w->thread[0].block->stats.reductions += s->count;
-}
-
-void
-sim_redux(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
-{
-   sim_together(sim_thread(t), h, frame, reduce);
 }
 
 /* ---- matrix instructions: PTX ISA, "Matrix multiply-accumulate operation using mma" ----

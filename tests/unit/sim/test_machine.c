@@ -87,61 +87,6 @@ shuffles(void **state)
    }
 }
 
-static void
-warp_reductions(void **state)
-{
-   static const char *const ops[] = {"add", "and", "or", "xor", "max", "min"};
-   (void)state;
-   for (unsigned trial = 0; trial < 12; trial++) {
-      bool is_signed = trial >= 6;
-      Machine m;
-      m_open(&m, trial);
-      TlDtype t = is_signed ? TL_I32 : TL_U32;
-      const char *type = is_signed ? "i32" : "u32";
-      uint32_t *x = m_buffer(&m, "x", t, 64), *y = m_buffer(&m, "y", t, 64);
-      for (unsigned i = 0; i < 64; i++)
-         x[i] = (uint32_t)m_random(&m);
-      m_must_run(&m, 2, 0,
-                 tl_arena_printf(m.x.arena,
-                                 "%%px = addptr %%x, %%tid : ptr<%s>\n"
-                                 "%%py = addptr %%y, %%tid : ptr<%s>\n"
-                                 "%%v = ld_global %%px : %s\n"
-                                 "%%s = redux %%v {rmw = %s} : %s\n"
-                                 "st_global %%py, %%s\n",
-                                 type, type, type, ops[trial % 6], type));
-      for (unsigned w = 0; w < 2; w++) {
-         uint32_t want = x[32 * w];
-         for (unsigned i = 1; i < 32; i++) {
-            uint32_t v = x[32 * w + i];
-            bool less = is_signed ? (int32_t)v < (int32_t)want : v < want;
-            switch (trial % 6) {
-            case 0:
-               want += v;
-               break;
-            case 1:
-               want &= v;
-               break;
-            case 2:
-               want |= v;
-               break;
-            case 3:
-               want ^= v;
-               break;
-            case 4:
-               want = less ? want : v;
-               break;
-            default:
-               want = less ? v : want;
-               break;
-            }
-         }
-         for (unsigned i = 0; i < 32; i++)
-            assert_int_equal(y[32 * w + i], want);
-      }
-      m_close(&m);
-   }
-}
-
 /* ---- matrices in shared memory ---- */
 /* Rows of 16 bytes at shuffled addresses; every matrix element against the layout library. */
 static void
@@ -505,7 +450,6 @@ test_machine(void)
    const struct CMUnitTest tests[] = {
       cmocka_unit_test(who_am_i),
       cmocka_unit_test(shuffles),
-      cmocka_unit_test(warp_reductions),
       cmocka_unit_test(matrix_loads_and_stores),
       cmocka_unit_test(matrix_products),
       cmocka_unit_test(mma_rounding),
