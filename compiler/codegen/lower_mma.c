@@ -95,8 +95,8 @@ one_mma(TlCg *cg, const MmaKind *k, const LLVMValueRef *a, const LLVMValueRef *b
 void
 tl_emit_mma(TlCg *cg, const TlOp *op)
 {
-   TlInts reps = tl_attr_ints(op, TL_ATTR_REPS);
-   unsigned m = (unsigned)reps.data[0], n = (unsigned)reps.data[1], ks = (unsigned)reps.data[2];
+   TlReps reps = tl_attr_reps(op);
+   unsigned m = (unsigned)reps.m, n = (unsigned)reps.n, ks = (unsigned)reps.k;
    int64_t mma = tl_attr_int(op, TL_ATTR_MMA);
    if (!tl_target_has_mma(cg->target, mma)) {
       tl_cg_unsupported(cg, "this dot", "the target has no matrix instruction for its dtypes");

@@ -20,13 +20,8 @@ tl_op_new(TlBuilder *b, TlOpcode opcode, unsigned num_args, unsigned num_results
    op->results = tl_new_array(arena, TlValue, num_results);
    op->regions = tl_new_array(arena, TlRegion *, num_regions);
    op->range = b->range;
-   for (unsigned i = 0; i < info->num_attrs; i++) {
-      TlAttrKind kind = tl_attr_info[info->attr[i].key].kind;
-      if (kind == TL_AK_STR || kind == TL_AK_INTS || kind == TL_AK_LAYOUT)
-         op->attrs[i].s = NULL;
-      else
-         op->attrs[i].i = info->attr[i].initial;
-   }
+   for (unsigned i = 0; i < info->num_attrs; i++)
+      op->attrs[i] = tl_attr_default(info->attr[i].key, info->attr[i].initial);
    for (unsigned i = 0; i < num_args; i++)
       op->args[i].user = op;
    for (unsigned i = 0; i < num_results; i++) {

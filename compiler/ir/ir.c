@@ -68,6 +68,40 @@ const TlAttrInfo tl_attr_info[TL_ATTR_COUNT] = {
 #include "ir/attrs.def"
 };
 
+static const TlAttrField fields[] = {
+#define TL_ATTR_FIELD(kind, field, shown, initial, doc) {TL_AK_##kind, #field, shown, initial},
+#include "ir/attrs.def"
+};
+
+const TlAttrField *
+tl_attr_fields(TlAttrKind kind, unsigned *num)
+{
+   const TlAttrField *first = NULL;
+   *num = 0;
+   for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+      if (fields[i].kind == kind) {
+         first = first ? first : &fields[i];
+         ++*num;
+      }
+   return first;
+}
+
+bool
+tl_attr_is_ints(TlAttrKind kind)
+{
+   unsigned num_fields;
+   return kind == TL_AK_INTS || tl_attr_fields(kind, &num_fields);
+}
+
+TlAttr
+tl_attr_default(TlAttrKey key, int64_t initial)
+{
+   TlAttrKind kind = tl_attr_info[key].kind;
+   if (kind == TL_AK_STR || kind == TL_AK_LAYOUT || tl_attr_is_ints(kind))
+      return (TlAttr){.s = NULL};
+   return (TlAttr){.i = initial};
+}
+
 static const struct {
    TlAttrKind kind;
    const char *text;
@@ -244,6 +278,39 @@ tl_attr_ints(const TlOp *op, TlAttrKey key)
 {
    const TlInts *ints = op->attrs[tl_attr_at(op->opcode, key)].ints;
    return ints ? *ints : (TlInts){NULL, 0};
+}
+
+bool
+tl_attr_extent(const TlOp *op, TlExtent *out)
+{
+   TlInts ints = tl_attr_ints(op, TL_ATTR_EXTENT);
+   assert(!ints.len || ints.len * sizeof ints.data[0] == sizeof *out);
+   if (ints.len)
+      memcpy(out, ints.data, sizeof *out);
+   return ints.len > 0;
+}
+
+const TlInts *
+tl_extent_ints(TlArena *arena, TlExtent extent)
+{
+   return tl_ints(arena, (const int64_t *)&extent, sizeof extent / sizeof(int64_t));
+}
+
+TlReps
+tl_attr_reps(const TlOp *op)
+{
+   TlReps reps = {.m = 1, .n = 1, .k = 1};
+   TlInts ints = tl_attr_ints(op, TL_ATTR_REPS);
+   assert(!ints.len || ints.len * sizeof ints.data[0] == sizeof reps);
+   if (ints.len)
+      memcpy(&reps, ints.data, sizeof reps);
+   return reps;
+}
+
+const TlInts *
+tl_reps_ints(TlArena *arena, TlReps reps)
+{
+   return tl_ints(arena, (const int64_t *)&reps, sizeof reps / sizeof(int64_t));
 }
 
 const TlInts *

@@ -81,11 +81,29 @@ typedef struct TlInts {
    size_t len;
 } TlInts;
 
+/* Values of the record attributes. */
+typedef struct TlExtent {
+#define TL_FIELD_OF_EXTENT(field) int64_t field;
+#define TL_FIELD_OF_REPS(field)
+#define TL_ATTR_FIELD(kind, field, ...) TL_FIELD_OF_##kind(field)
+#include "ir/attrs.def"
+#undef TL_FIELD_OF_EXTENT
+#undef TL_FIELD_OF_REPS
+} TlExtent;
+typedef struct TlReps {
+#define TL_FIELD_OF_EXTENT(field)
+#define TL_FIELD_OF_REPS(field)         int64_t field;
+#define TL_ATTR_FIELD(kind, field, ...) TL_FIELD_OF_##kind(field)
+#include "ir/attrs.def"
+#undef TL_FIELD_OF_EXTENT
+#undef TL_FIELD_OF_REPS
+} TlReps;
+
 typedef union TlAttr {
    int64_t i;          /* INT, BOOL, enumerations */
    uint64_t bits;      /* BITS */
    const char *s;      /* STR: interned or arena text; NULL = absent */
-   const TlInts *ints; /* INTS; NULL = absent */
+   const TlInts *ints; /* INTS, the fields of a record; NULL = absent */
    const TlLinear *layout;
 } TlAttr;
 
@@ -113,6 +131,16 @@ typedef struct TlAttrInfo {
 extern const TlAttrInfo tl_attr_info[TL_ATTR_COUNT];
 const char *tl_attr_word(TlAttrKind kind, int64_t value); /* NULL if out of range */
 bool tl_attr_word_value(TlAttrKind kind, const char *word, size_t len, int64_t *value);
+
+typedef struct TlAttrField {
+   TlAttrKind kind;
+   const char *text;
+   bool is_always_shown;
+   int64_t initial;
+} TlAttrField;
+const TlAttrField *tl_attr_fields(TlAttrKind kind, unsigned *num); /* *num 0: not a record */
+bool tl_attr_is_ints(TlAttrKind kind);                             /* INTS or a record */
+TlAttr tl_attr_default(TlAttrKey key, int64_t initial);
 
 /* ---- values, operations, blocks ---- */
 typedef struct TlUse {
@@ -258,6 +286,10 @@ uint64_t tl_attr_bits(const TlOp *op, TlAttrKey key);
 const char *tl_attr_str(const TlOp *op, TlAttrKey key);
 TlInts tl_attr_ints(const TlOp *op, TlAttrKey key);                     /* len 0 when absent */
 const TlInts *tl_ints(TlArena *arena, const int64_t *data, size_t len); /* copies */
+bool tl_attr_extent(const TlOp *op, TlExtent *out);                     /* false when absent */
+const TlInts *tl_extent_ints(TlArena *arena, TlExtent extent);
+TlReps tl_attr_reps(const TlOp *op);
+const TlInts *tl_reps_ints(TlArena *arena, TlReps reps);
 static inline TlRounding
 tl_rounding_of(int64_t word) /* of the attribute `rounding` */
 {

@@ -1,6 +1,8 @@
 /* The text form of IR.  One generic grammar serves every operation, in all three states:
  *    %a, %b = name %x, %y {key = value, ...} : type, type (%arg: type, ...) { ... } { ... }
- * but for loops, which name what they carry beside what it begins with; the types are the results':
+ * but for constants, whose value stands in the place of operands, and loops, which name what they
+ * carry beside what it begins with, of the types of the results:
+ *    %c = constant 64 : i32
  *    %r = for %i = %lower to %upper step %step iter(%carried = %init) {key = value} : type { ... }
  *    %r = while iter(%carried = %init) : type { ... } do (%carried: type) { ... }
  * Invariant: reading the text gives a module that prints the same text.  Value names are therefore
@@ -204,19 +206,34 @@ print_ints(const TlInts *ints, TlSb *out)
 }
 
 static void
-print_attr(Printer *p, const TlOp *op, TlAttrKind kind, TlAttr a)
+print_record(const TlAttrField *fields, unsigned num, const TlInts *values, TlSb *out)
 {
-   TlSb *out = p->out;
+   const char *before = "{";
+   for (unsigned i = 0; i < num; i++) {
+      if (!fields[i].is_always_shown && values->data[i] == fields[i].initial)
+         continue;
+      tl_sb_printf(out, "%s%s = %lld", before, fields[i].text, (long long)values->data[i]);
+      before = ", ";
+   }
+   tl_sb_char(out, '}');
+}
+
+static void
+print_attr(TlAttrKind kind, TlAttr a, TlSb *out)
+{
    const char *word;
+   unsigned num_fields;
+   const TlAttrField *fields = tl_attr_fields(kind, &num_fields);
+   if (fields) {
+      print_record(fields, num_fields, a.ints, out);
+      return;
+   }
    switch (kind) {
    case TL_AK_INT:
       tl_sb_printf(out, "%lld", (long long)a.i);
       break;
    case TL_AK_BOOL:
       tl_sb_str(out, a.i ? "true" : "false");
-      break;
-   case TL_AK_BITS:
-      print_bits(op, a.bits, out);
       break;
    case TL_AK_STR:
       print_string(a.s, out);
@@ -241,18 +258,12 @@ print_attr(Printer *p, const TlOp *op, TlAttrKind kind, TlAttr a)
 }
 
 static bool
-is_default(TlAttrKind kind, TlAttr a, int64_t initial)
+is_shown(const TlOp *op, unsigned i)
 {
-   switch (kind) {
-   case TL_AK_BITS:
-      return false;
-   case TL_AK_STR:
-   case TL_AK_INTS:
-   case TL_AK_LAYOUT:
-      return !a.s;
-   default:
-      return a.i == initial;
-   }
+   const TlAttrInfo *info = &tl_attr_info[tl_info(op)->attr[i].key];
+   TlAttr initial = tl_attr_default(tl_info(op)->attr[i].key, tl_info(op)->attr[i].initial);
+   return info->kind != TL_AK_BITS && /* stands with the operands */
+          (info->is_always_shown || op->attrs[i].bits != initial.bits);
 }
 
 static void
@@ -262,10 +273,13 @@ print_attrs(Printer *p, const TlOp *op)
    const char *sep = " {";
    for (unsigned i = 0; i < info->num_attrs; i++) {
       const TlAttrInfo *key = &tl_attr_info[info->attr[i].key];
-      if (!key->is_always_shown && is_default(key->kind, op->attrs[i], info->attr[i].initial))
+      if (!is_shown(op, i))
          continue;
-      tl_sb_printf(p->out, "%s%s = ", sep, key->text);
-      print_attr(p, op, key->kind, op->attrs[i]);
+      tl_sb_printf(p->out, "%s%s", sep, key->text);
+      if (key->kind != TL_AK_BOOL || !op->attrs[i].i) {
+         tl_sb_str(p->out, " = ");
+         print_attr(key->kind, op->attrs[i], p->out);
+      }
       sep = ", ";
    }
    if (sep[0] == ',')
@@ -300,6 +314,10 @@ print_operands(Printer *p, const TlOp *op)
    for (unsigned i = 0; i < op->num_args; i++) {
       tl_sb_str(p->out, i ? ", " : " ");
       print_use(p, op->args[i].value);
+   }
+   if (op->opcode == TL_OP_CONSTANT) {
+      tl_sb_char(p->out, ' ');
+      print_bits(op, tl_attr_bits(op, TL_ATTR_VALUE), p->out);
    }
 }
 

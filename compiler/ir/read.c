@@ -542,6 +542,31 @@ parse_ints(Reader *r, TlAttr *out)
    return expect(r, ']');
 }
 
+/* {field = number, ..} */
+static bool
+parse_record(Reader *r, TlAttrKey key, const TlAttrField *fields, unsigned num, TlAttr *out)
+{
+   int64_t *values = tl_new_array(r->module->arena, int64_t, num);
+   for (unsigned i = 0; i < num; i++)
+      values[i] = fields[i].initial;
+   if (!expect(r, '{'))
+      return false;
+   do {
+      unsigned i = 0;
+      while (i < num && !at_word(r, fields[i].text))
+         i++;
+      if (i == num) {
+         tl_report(r->module->diags, E0355, token_range(r), tl_attr_info[key].text, token_text(r));
+         return false;
+      }
+      next(r);
+      if (!expect(r, '=') || !parse_int(r, INT64_MIN, INT64_MAX, &values[i]))
+         return false;
+   } while (accept(r, ','));
+   out->ints = tl_ints(r->module->arena, values, num);
+   return expect(r, '}');
+}
+
 static bool
 parse_word_attr(Reader *r, TlAttrKey key, TlAttrKind kind, TlAttr *out)
 {
@@ -563,6 +588,10 @@ parse_attr_value(Reader *r, TlAttrKey key, TlAttr *out)
 {
    TlAttrKind kind = tl_attr_info[key].kind;
    TlDtype dtype;
+   unsigned num_fields;
+   const TlAttrField *fields = tl_attr_fields(kind, &num_fields);
+   if (fields)
+      return parse_record(r, key, fields, num_fields, out);
    switch (kind) {
    case TL_AK_INT:
       return parse_int(r, INT64_MIN, INT64_MAX, &out->i);
@@ -590,6 +619,16 @@ parse_attr_value(Reader *r, TlAttrKey key, TlAttr *out)
 }
 
 static bool
+parse_bits_token(Reader *r, unsigned index, Pending *bits)
+{
+   if (r->tok != TOK_NUMBER && !at_word(r, "true") && !at_word(r, "false"))
+      return fail_expected(r, "a number");
+   *bits = (Pending){r->begin, r->pos, index, true};
+   next(r);
+   return true;
+}
+
+static bool
 parse_attr(Reader *r, TlOpcode opcode, TlAttr *attrs, Pending *bits)
 {
    const TlOpInfo *info = &tl_op_info[opcode];
@@ -600,27 +639,31 @@ parse_attr(Reader *r, TlOpcode opcode, TlAttr *attrs, Pending *bits)
       if (strcmp(r->word, tl_attr_info[key].text) != 0)
          continue;
       next(r);
+      if (tl_attr_info[key].kind == TL_AK_BOOL && !at(r, '=')) { /* the word alone: true */
+         attrs[i].i = true;
+         return true;
+      }
       if (!expect(r, '='))
          return false;
-      if (tl_attr_info[key].kind != TL_AK_BITS)
-         return parse_attr_value(r, key, &attrs[i]);
-      if (r->tok != TOK_NUMBER && !at_word(r, "true") && !at_word(r, "false"))
-         return fail_attr(r, key, "a number");
-      *bits = (Pending){r->begin, r->pos, i, true};
-      next(r);
-      return true;
+      return tl_attr_info[key].kind == TL_AK_BITS ? parse_bits_token(r, i, bits)
+                                                  : parse_attr_value(r, key, &attrs[i]);
    }
    tl_report(r->module->diags, E0355, token_range(r), info->text, r->word);
    return false;
 }
 
-/* '{' key '=' opens attributes, any other '{' a region. */
+/* '{' key '=' and '{' flag open attributes, any other '{' a region. */
 static bool
-at_attrs(const Reader *r)
+at_attrs(const Reader *r, const TlOpInfo *info)
 {
    Reader look = *r;
    if (!accept(&look, '{') || look.tok != TOK_WORD)
       return false;
+   for (unsigned i = 0; info && i < info->num_attrs; i++) {
+      const TlAttrInfo *key = &tl_attr_info[info->attr[i].key];
+      if (key->kind == TL_AK_BOOL && at_word(&look, key->text))
+         return true;
+   }
    next(&look);
    return at(&look, '=');
 }
@@ -628,7 +671,7 @@ at_attrs(const Reader *r)
 static bool
 parse_attrs(Reader *r, TlOpcode opcode, TlAttr *attrs, Pending *bits)
 {
-   if (!at_attrs(r))
+   if (!at_attrs(r, &tl_op_info[opcode]))
       return true;
    next(r);
    do {
@@ -745,12 +788,8 @@ static void
 default_attrs(TlOpcode opcode, TlAttr *attrs)
 {
    const TlOpInfo *info = &tl_op_info[opcode];
-   for (unsigned i = 0; i < info->num_attrs; i++) {
-      TlAttrKind kind = tl_attr_info[info->attr[i].key].kind;
-      attrs[i] = (TlAttr){0};
-      if (kind != TL_AK_STR && kind != TL_AK_INTS && kind != TL_AK_LAYOUT)
-         attrs[i].i = info->attr[i].initial;
-   }
+   for (unsigned i = 0; i < info->num_attrs; i++)
+      attrs[i] = tl_attr_default(info->attr[i].key, info->attr[i].initial);
 }
 
 static bool
@@ -799,11 +838,14 @@ parse_operand(Reader *r, Head *h)
    return v != NULL;
 }
 
-/* Operands begin on the line of the operation's name: one on the next line starts a statement. */
+/* Operands begin on the line of the operation's name: one on the next line starts a statement.  In
+ * their place a constant has its value, which attributes may give as well. */
 static bool
 parse_operands(Reader *r, Head *h)
 {
    const char *gap = r->last_end;
+   if (h->opcode == TL_OP_CONSTANT && !at(r, '{') && !at(r, ':'))
+      return parse_bits_token(r, 0, &h->bits);
    if (r->tok != TOK_VALUE || memchr(gap, '\n', (size_t)(r->begin - gap)))
       return true;
    do {
@@ -1182,7 +1224,7 @@ parse_func_attr(Reader *r)
 static bool
 parse_func_attrs(Reader *r)
 {
-   if (!at_attrs(r))
+   if (!at_attrs(r, NULL))
       return true;
    next(r);
    do {

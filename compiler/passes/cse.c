@@ -29,7 +29,7 @@ hash_attr(TlAttrKind kind, TlAttr a, uint64_t h)
 {
    if (kind == TL_AK_STR)
       return a.s ? tl_hash(a.s, strlen(a.s), h) : h;
-   if (kind == TL_AK_INTS)
+   if (tl_attr_is_ints(kind))
       return a.ints ? tl_hash(a.ints->data, a.ints->len * sizeof a.ints->data[0], h) : h;
    return tl_hash(&a, sizeof a, h);
 }
@@ -39,7 +39,7 @@ attr_equal(TlAttrKind kind, TlAttr a, TlAttr b)
 {
    if (kind == TL_AK_STR)
       return a.s == b.s || (a.s && b.s && strcmp(a.s, b.s) == 0);
-   if (kind == TL_AK_INTS) {
+   if (tl_attr_is_ints(kind)) {
       if (!a.ints || !b.ints)
          return a.ints == b.ints;
       return a.ints->len == b.ints->len &&

@@ -109,15 +109,13 @@ accesses_of(const TlOp *op, Access out[2])
    bool writes = tl_has_trait(op, TL_TRAIT_WRITES_SHARED);
    if (!reads && !writes)
       return 0;
-   TlInts e = tl_attr_ints(op, TL_ATTR_EXTENT);
-   Access a = {.begin = 0, .end = UINT32_MAX};
-   if (e.len >= 2) {
-      a.begin = (uint32_t)e.data[0];
-      a.end = (uint32_t)e.data[1];
-      a.partition = e.len > 2 ? (uint32_t)e.data[2] : 0;
-      a.stages = e.len > 4 ? (uint32_t)e.data[3] : 0;
-      a.phase = a.stages ? (uint32_t)e.data[4] % a.stages : 0;
-   }
+   TlExtent e = {.end = UINT32_MAX};
+   tl_attr_extent(op, &e);
+   Access a = {.begin = (uint32_t)e.begin,
+               .end = (uint32_t)e.end,
+               .partition = (uint32_t)e.partition,
+               .stages = (uint32_t)e.stages};
+   a.phase = a.stages ? (uint32_t)e.phase % a.stages : 0;
    unsigned n = 0;
    if (reads)
       out[n++] = a;

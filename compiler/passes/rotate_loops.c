@@ -31,8 +31,6 @@ typedef struct Turn {
    unsigned words;           /* registers that the turned loop will need */
 } Turn;
 
-enum { EXTENT_PARTS = 5, PHASE = 4 };
-
 /* Of 255 registers, how many may be taken by the values carried around the loop, those that live
  * through it and the fragments of two products for the loop to be turned, and for its copies to be
  * delayed, which keep addresses and masks alive longer.  Held to what ptxas makes of matmul: with
@@ -43,8 +41,9 @@ enum { MOST_WORDS = 252, MOST_WORDS_OF_DELAYED_COPIES = 246, MOST_PRODUCTS_BESID
 static bool
 is_ring_read(const TlOp *op)
 {
+   TlExtent e;
    return (op->opcode == TL_OP_LDMATRIX || op->opcode == TL_OP_LD_SHARED) &&
-          tl_attr_ints(op, TL_ATTR_EXTENT).len == EXTENT_PARTS;
+          tl_attr_extent(op, &e) && e.stages > 0;
 }
 
 static bool
@@ -178,11 +177,10 @@ load_fragments(Turn *t, TlBuilder *b, bool ahead, TlValue **out)
       TlOp *op = tl_clone_op(b, t->ops.data[i], &map);
       if (!is_ring_read(op))
          continue;
-      TlInts e = tl_attr_ints(op, TL_ATTR_EXTENT);
-      int64_t extent[EXTENT_PARTS];
-      for (unsigned k = 0; k < EXTENT_PARTS; k++)
-         extent[k] = e.data[k] + (k == PHASE ? ahead : 0);
-      tl_attr(op, TL_ATTR_EXTENT)->ints = tl_ints(b->module->arena, extent, EXTENT_PARTS);
+      TlExtent e;
+      tl_attr_extent(op, &e);
+      e.phase += ahead;
+      tl_attr(op, TL_ATTR_EXTENT)->ints = tl_extent_ints(b->module->arena, e);
       out[n++] = as_words(b, tl_result(op, 0));
    }
 }

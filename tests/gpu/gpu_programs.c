@@ -496,8 +496,7 @@ as_constant(TlArena *arena, const char *line)
    if (!equals || !type || strstr(line, "constant") || strchr(type, '(') || strstr(type, "ptr") ||
        strstr(type, "tile<i32") || memchr(line, ',', (size_t)(equals - line)))
       return NULL;
-   return tl_arena_printf(arena, "%.*s = constant {value = 1} %s", (int)(equals - line), line,
-                          type + 1);
+   return tl_arena_printf(arena, "%.*s = constant 1 %s", (int)(equals - line), line, type + 1);
 }
 
 static bool

@@ -120,7 +120,7 @@ k_index(Kernel *k, unsigned rank, const uint32_t *shape)
          v = tl_arena_printf(k->x.arena, "%%x%u_%u", a, e);
       }
       k_line(k, "%%b%u = broadcast %s : %s", a, v, type);
-      k_line(k, "%%c%u = constant {value = %u} : %s", a, stride, type);
+      k_line(k, "%%c%u = constant %u : %s", a, stride, type);
       k_line(k, "%%m%u = mul %%b%u, %%c%u : %s", a, a, a, type);
       v = tl_arena_printf(k->x.arena, "%%m%u", a);
       if (sum) {

@@ -239,11 +239,11 @@ atom(In *in, const TlOp *op)
 static bool
 in_shared(In *in, int64_t at, unsigned bytes)
 {
-   TlInts e = tl_attr_ints(in->op, TL_ATTR_EXTENT);
+   TlExtent e;
    if (at < 0 || at + bytes > in->func->shared_bytes)
       return stop(in, "bytes %lld + %u are outside the %u of the block", (long long)at, bytes,
                   in->func->shared_bytes);
-   if (e.len >= 2 && (at < e.data[0] || at + bytes > e.data[1]))
+   if (tl_attr_extent(in->op, &e) && (at < e.begin || at + bytes > e.end))
       return stop(in, "bytes %lld + %u are outside the extent", (long long)at, bytes);
    if (at % bytes)
       return stop(in, "shared address %lld is not aligned to %u", (long long)at, bytes);
@@ -577,8 +577,8 @@ mma(In *in, const TlOp *op)
       [TL_MMA_F64] = {TL_FP64, TL_FP64, TL_FP64, TL_MMA_M8N8_F64, 4},
    };
    const MmaKind *kind = &kinds[tl_attr_int(op, TL_ATTR_MMA)];
-   TlInts reps = tl_attr_ints(op, TL_ATTR_REPS);
-   int64_t rm = reps.data[0], rn = reps.data[1], rk = reps.data[2];
+   TlReps reps = tl_attr_reps(op);
+   int64_t rm = reps.m, rn = reps.n, rk = reps.k;
    bool is_f64 = kind->kind == TL_MMA_M8N8_F64;
    unsigned bits = tl_dtype_info[kind->in].bits, ra = is_f64 ? 1 : 4 * 32 / bits;
    unsigned rb = is_f64 ? 1 : ra / 2, rc = is_f64 ? 2 : 4;

@@ -42,7 +42,8 @@ typedef struct SimSite {
    TlDtype dtype; /* of the data */
    bool is_volatile;
    int64_t word; /* rmw, shuffle mode, mma kind */
-   uint32_t width, reps[3], num;
+   uint32_t width, num;
+   TlReps reps;
    bool trans;
    uint32_t count;   /* registers of the result, else of the data operand */
    const TlPtx *ptx; /* inline_asm: its program, or NULL and why not */

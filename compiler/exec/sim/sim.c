@@ -50,11 +50,13 @@ data_of(const TlOp *op)
 static void
 decode_shared(TlSimKernel *k, SimSite *s)
 {
-   TlInts offsets = tl_attr_ints(s->op, TL_ATTR_OFFSETS), e = tl_attr_ints(s->op, TL_ATTR_EXTENT);
+   TlInts offsets = tl_attr_ints(s->op, TL_ATTR_OFFSETS);
+   TlExtent e = {.end = k->func->shared_bytes};
    s->num_addresses = regs_of(tl_arg(s->op, 0));
    s->offsets = offsets.len ? offsets.data : NULL;
-   s->begin = e.len >= 2 ? (uint32_t)e.data[0] : 0;
-   s->end = e.len >= 2 ? (uint32_t)e.data[1] : k->func->shared_bytes;
+   tl_attr_extent(s->op, &e);
+   s->begin = (uint32_t)e.begin;
+   s->end = (uint32_t)e.end;
    if (s->end > k->func->shared_bytes)
       s->end = k->func->shared_bytes;
    assert(s->bytes > 0 && s->begin <= s->end);
@@ -116,10 +118,7 @@ decode(TlSimKernel *k, TlHostSite *h)
       s->num_addresses = regs_of(tl_arg(op, 1));
       break;
    case TL_OP_MMA: {
-      TlInts reps = tl_attr_ints(op, TL_ATTR_REPS);
-      assert(reps.len == 3);
-      for (unsigned i = 0; i < 3; i++)
-         s->reps[i] = (uint32_t)reps.data[i];
+      s->reps = tl_attr_reps(op);
       size_t room = sim_mma_room(s);
       k->mma_room = room > k->mma_room ? room : k->mma_room;
       break;

@@ -226,7 +226,7 @@ round_acc(const MmaKind *k, Acc *acc)
 size_t
 sim_mma_room(const SimSite *s)
 {
-   size_t rm = s->reps[0], rn = s->reps[1], rk = s->reps[2];
+   size_t rm = (size_t)s->reps.m, rn = (size_t)s->reps.n, rk = (size_t)s->reps.k;
    return rm * rk * sizeof(double[16][32]) + rn * rk * sizeof(Row8[32]);
 }
 
@@ -238,7 +238,7 @@ multiply(SimWarp *w, const TlHostSite *h)
    uint32_t in = tl_dtype_info[k->in].bytes, words = in < 4 ? 4 : in;
    uint32_t a_bytes = k->a_words * words, b_bytes = k->b_words * words;
    uint32_t c_bytes = k->c_regs * tl_dtype_info[k->acc].bytes;
-   uint32_t rm = s->reps[0], rn = s->reps[1], rk = s->reps[2];
+   uint32_t rm = (uint32_t)s->reps.m, rn = (uint32_t)s->reps.n, rk = (uint32_t)s->reps.k;
    SimBlock *block = w->thread[0].block;
    assert(s->word < (int64_t)(sizeof mma_kind / sizeof mma_kind[0]) && k->k);
    assert(sim_mma_room(s) <= block->launch->kernel->mma_room &&

@@ -182,7 +182,7 @@ convert_shared(TlLowerCx *cx, const TlOp *op, const TlConvertPlan *p, TlValue *v
    TlSharedRef ref = tl_shared_part(tl_scratch_ref(cx, op), 0, sc->scratch_bytes);
    /* Warps that hold copies would share the bytes: their next use needs a block barrier. */
    if (sc->warp_local && sc->rounds == 1 && tl_owner_of(&p->src).free_warps == 0)
-      ref.partition = cx->next_partition++;
+      ref.extent.partition = cx->next_partition++;
    TlSharedMap st = tl_shared_map_of_columns(cx, &p->src, sc->access[TL_CONVERT_STORE].col, bytes);
    TlSharedMap ld = tl_shared_map_of_columns(cx, &p->dst, sc->access[TL_CONVERT_LOAD].col, bytes);
    /* Of warps that hold copies one stores: in a kernel that works in place the others may have read

@@ -152,10 +152,10 @@ slice_regs(TlLowerCx *cx, TlValue *v, unsigned first, unsigned n)
 static TlValue *
 build_mma(TlLowerCx *cx, const TlDotForm *f, TlValue *const args[3], unsigned m, unsigned n)
 {
-   int64_t reps[3] = {m, n, 1};
+   TlReps reps = {.m = m, .n = n, .k = 1};
    return tl_build_n(&cx->b, TL_OP_MMA, args, 3, args[2]->type,
                      TL_ATTRS_({TL_ATTR_MMA, {.i = f->mma}},
-                               {TL_ATTR_REPS, {.ints = tl_ints(cx->arena, reps, 3)}}));
+                               {TL_ATTR_REPS, {.ints = tl_reps_ints(cx->arena, reps)}}));
 }
 
 static unsigned

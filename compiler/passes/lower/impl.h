@@ -93,12 +93,9 @@ typedef struct TlScratchSlot {
    uint32_t offset, bytes;
 } TlScratchSlot;
 typedef struct TlSharedRef {
-   TlValue *base;       /* i32 byte offset at run time, added to `offset`; NULL = none */
-   uint32_t offset;     /* bytes */
-   uint32_t begin, end; /* bytes that may be touched; end 0 = anything */
-   uint32_t partition;  /* nonzero: each warp touches only its own part */
-   uint32_t stages;     /* of a ring with a known phase, else 0 */
-   uint32_t phase;      /* TL_ATTR_PHASE */
+   TlValue *base;   /* i32 byte offset at run time, added to `offset`; NULL = none */
+   uint32_t offset; /* bytes */
+   TlExtent extent; /* what may be touched; end 0 = anything */
 } TlSharedRef;
 TlSharedRef tl_scratch_ref(TlLowerCx *cx, const TlOp *op);
 TlSharedRef tl_shared_part(TlSharedRef ref, uint32_t offset, uint32_t bytes); /* a part of it */

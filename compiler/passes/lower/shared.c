@@ -17,16 +17,17 @@ tl_scratch_ref(TlLowerCx *cx, const TlOp *op)
    const TlScratchSlot *slot = tl_map_get(&cx->scratch_of, op);
    assert(slot && "lowering uses scratch that tl_scratch_bytes did not ask for");
    return (TlSharedRef){
-      .offset = slot->offset, .begin = slot->offset, .end = slot->offset + slot->bytes};
+      .offset = slot->offset,
+      .extent = {.begin = slot->offset, .end = slot->offset + slot->bytes, .phase = -1}};
 }
 
 TlSharedRef
 tl_shared_part(TlSharedRef ref, uint32_t offset, uint32_t bytes)
 {
-   assert(ref.offset + offset + bytes <= ref.end);
+   assert(ref.offset + offset + bytes <= ref.extent.end);
    ref.offset += offset;
-   ref.begin = ref.offset;
-   ref.end = ref.offset + bytes;
+   ref.extent.begin = ref.offset;
+   ref.extent.end = ref.offset + bytes;
    return ref;
 }
 
@@ -47,13 +48,13 @@ tl_memdesc_ref(TlLowerCx *cx, const TlValue *v)
    }
    if (!root || root->opcode != TL_OP_LOCAL_ALLOC)
       return (TlSharedRef){.base = tl_lower_use(cx, v)};
-   uint32_t begin = (uint32_t)tl_attr_int(root, TL_ATTR_OFFSET);
+   int64_t begin = tl_attr_int(root, TL_ATTR_OFFSET);
    const TlType *t = tl_result(root, 0)->type;
-   TlSharedRef ref = {.begin = begin, .end = begin + tl_memdesc_stage_bytes(t) * t->count};
-   if (phase >= 0 && t->count > 1) {
-      ref.stages = t->count;
-      ref.phase = (uint32_t)phase;
-   }
+   TlSharedRef ref = {
+      .extent = {.begin = begin, .end = begin + tl_memdesc_stage_bytes(t) * t->count}};
+   bool is_ring = phase >= 0 && t->count > 1;
+   ref.extent.stages = is_ring ? t->count : 0;
+   ref.extent.phase = is_ring ? phase : -1;
    uint64_t bits;
    TlValue *base = tl_lower_use(cx, v);
    if (tl_is_const(base, &bits))
@@ -171,8 +172,7 @@ addresses(TlLowerCx *cx, const TlSharedRef *ref, const uint32_t *thread_cols,
 static const TlInts *
 extent_of(TlLowerCx *cx, const TlSharedRef *ref)
 {
-   int64_t e[5] = {ref->begin, ref->end, ref->partition, ref->stages, ref->phase};
-   return ref->end ? tl_ints(cx->arena, e, ref->stages ? 5 : ref->partition ? 3 : 2) : NULL;
+   return ref->extent.end ? tl_extent_ints(cx->arena, ref->extent) : NULL;
 }
 
 /* Operands and attributes of the accesses of a map. */

@@ -122,15 +122,15 @@ shared_and_barriers(void **state)
    const char *ptx =
       emit(*state, "sm_80", "%x: ptr<fp16>, %y: ptr<fp32>",
            "%l = lane_id : i32\n"
-           "%c = constant {value = 16} : i32\n"
+           "%c = constant 16 : i32\n"
            "%a = mul %l, %c : i32\n"
            "%v = ld_global %x {vec = 8} : regs<fp16, 8>\n"
            "st_shared %a, %v {vec = 8}\n"
            "bar_sync\n"
            "%m = ldmatrix %a : regs<fp16, 8>\n"
-           "%t = ldmatrix %a {trans = true, num = 2, offsets = [64]} : regs<fp16, 4>\n"
-           "%z = constant {value = 0.0} : regs<fp32, 4>\n"
-           "%d = mma %m, %t, %z {mma = m16n8k16.f16.f32, reps = [1, 1, 1]} : regs<fp32, 4>\n"
+           "%t = ldmatrix %a {trans, num = 2, offsets = [64]} : regs<fp16, 4>\n"
+           "%z = constant 0.0 : regs<fp32, 4>\n"
+           "%d = mma %m, %t, %z {mma = m16n8k16.f16.f32, reps = {m = 1, n = 1}} : regs<fp32, 4>\n"
            "st_global %y, %d {vec = 4}\n");
    expect(ptx, "st.shared.v4.b32");
    expect(ptx, "bar.sync");
@@ -156,9 +156,9 @@ static void
 loops_have_one_branch(void **state)
 {
    const char *ptx = emit(*state, "sm_90a", "%x: ptr<fp32>, %n: i32",
-                          "%z = constant {value = 0} : i32\n"
-                          "%o = constant {value = 1} : i32\n"
-                          "%f = constant {value = 0.0} : fp32\n"
+                          "%z = constant 0 : i32\n"
+                          "%o = constant 1 : i32\n"
+                          "%f = constant 0.0 : fp32\n"
                           "%r = for %i = %z to %n step %o iter(%acc = %f) : fp32 {\n"
                           "  %p = addptr %x, %i : ptr<fp32>\n"
                           "  %v = ld_global %p : fp32\n"
@@ -251,7 +251,7 @@ shuffles_pack_halves(void **state)
 {
    const char *ptx = emit(*state, "sm_90a", "%x: ptr<fp16>",
                           "%v = ld_global %x {vec = 8} : regs<fp16, 8>\n"
-                          "%o = constant {value = 1} : i32\n"
+                          "%o = constant 1 : i32\n"
                           "%s = shfl %v, %o : regs<fp16, 8>\n"
                           "st_global %x, %s {vec = 8}\n");
    assert_non_null(ptx);
@@ -266,7 +266,7 @@ printing_and_assertions(void **state)
 {
    const char *ptx = emit(*state, "sm_90a", "%x: ptr<fp16>, %n: i32",
                           "%v = ld_global %x : fp16\n"
-                          "%z = constant {value = 0} : i32\n"
+                          "%z = constant 0 : i32\n"
                           "%c = gt %n, %z : i1\n"
                           "device_print %v, %n {text = \"100% of\"}\n"
                           "device_assert %c {text = \"n must be positive\"}\n");

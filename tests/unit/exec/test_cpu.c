@@ -626,7 +626,7 @@ loops_count_down_wrap_and_refuse_step_zero(void **state)
       const char *text = tl_arena_printf(
          x.arena,
          "func @f(%%p: ptr<i64>, %%a: %s, %%b: %s, %%s: %s) {state = typed} {\n"
-         "   %%0 = constant {value = 0} : i64\n   %%1 = constant {value = 1} : i64\n"
+         "   %%0 = constant 0 : i64\n   %%1 = constant 1 : i64\n"
          "   %%u, %%v = for %%i = %%a to %%b step %%s iter(%%x = %%0, %%y = %%1) : i64, i64 {\n"
          "      %%z = add %%x, %%1 : i64\n      yield %%z, %%x\n   }\n"
          "   store %%p, %%u\n   %%p1 = addptr %%p, %%1 : ptr<i64>\n   store %%p1, %%v\n"
@@ -660,7 +660,7 @@ carried_values_are_assigned_at_once(void **state)
    TlExecStatus status = run_text(
       &x,
       "func @f(%p: ptr<i32>, %n: i32) {state = typed} {\n"
-      "   %0 = constant {value = 0} : i32\n   %1 = constant {value = 1} : i32\n"
+      "   %0 = constant 0 : i32\n   %1 = constant 1 : i32\n"
       "   %i = arange {end = 4} : tile<i32, 4>\n   %a = arange {start = 10, end = 14} : tile<i32, "
       "4>\n"
       "   %b = arange {start = 20, end = 24} : tile<i32, 4>\n"
@@ -668,7 +668,7 @@ carried_values_are_assigned_at_once(void **state)
       "tile<i32, 4>, tile<i32, 4>, tile<i32, 4> {\n"
       "      %v2 = reshape %v : tile<i32, 2x2>\n      %v3 = reshape %v2 : tile<i32, 4>\n"
       "      yield %v3, %w, %u\n   }\n"
-      "   %4 = constant {value = 4} : tile<i32, 4>\n"
+      "   %4 = constant 4 : tile<i32, 4>\n"
       "   %s = splat %p : tile<ptr<i32>, 4>\n   %p0 = addptr %s, %i : tile<ptr<i32>, 4>\n"
       "   %p1 = addptr %p0, %4 : tile<ptr<i32>, 4>\n   %p2 = addptr %p1, %4 : tile<ptr<i32>, 4>\n"
       "   store %p0, %x\n   store %p1, %y\n   store %p2, %z\n   return\n}\n",

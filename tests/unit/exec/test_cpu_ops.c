@@ -409,7 +409,7 @@ folds_keep_order_along_every_axis(void **state)
       ir_open(&x);
       const char *text =
          tl_arena_printf(x.arena, fold_text, kind ? "scan" : "reduce", axis,
-                         kind == 2 ? ", reverse = true" : "", type, type, body, n, n, n, n, n);
+                         kind == 2 ? ", reverse" : "", type, type, body, n, n, n, n, n);
       TlFunc *f = ir_must_read(&x, text);
       TlExecArg args[] = {buffer(in, sizeof in), buffer(out, n * 4), {.bits = 5}};
       run(&x, f, args, 3, 1, 1, trial % 2);

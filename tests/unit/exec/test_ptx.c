@@ -143,7 +143,7 @@ program(IrFixture *x, const char *text, const char *constraints, const char **er
    const char *ir = tl_arena_printf(
       x->arena,
       "func @k(%%a: u64, %%b: u64, %%c: u64) {num_warps = 4, state = typed} {\n"
-      "%%r = inline_asm %%a, %%b, %%c {text = \"%s\", constraints = \"%s\", pure = true, pack = 1} "
+      "%%r = inline_asm %%a, %%b, %%c {text = \"%s\", constraints = \"%s\", pure, pack = 1} "
       ": u64\nreturn\n}\n",
       tl_sb_cstr(&escaped), constraints);
    TlFunc *f = ir_must_read(x, ir);

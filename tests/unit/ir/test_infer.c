@@ -8,21 +8,21 @@ int test_infer(void);
 static const char *const values =
    "func @f(%p: ptr<fp32>, %cp: ptr<const fp32>, %pi: ptr<i32>, %p8: ptr<i8>, %n: i32, %l: i64, "
    "%f: fp32, %b: i1) {state = typed} {\n"
-   "   %t = constant {value = 0} : tile<i32, 8x16>\n"
-   "   %u = constant {value = 0} : tile<i32, 16x8>\n"
-   "   %v = constant {value = 0} : tile<i32, 8>\n"
-   "   %tf = constant {value = 0.0} : tile<fp32, 8x16>\n"
-   "   %tb = constant {value = true} : tile<i1, 8x16>\n"
-   "   %vb = constant {value = true} : tile<i1, 8>\n"
-   "   %pair = constant {value = 0.0} : tile<fp32, 4x2>\n"
+   "   %t = constant 0 : tile<i32, 8x16>\n"
+   "   %u = constant 0 : tile<i32, 16x8>\n"
+   "   %v = constant 0 : tile<i32, 8>\n"
+   "   %tf = constant 0.0 : tile<fp32, 8x16>\n"
+   "   %tb = constant true : tile<i1, 8x16>\n"
+   "   %vb = constant true : tile<i1, 8>\n"
+   "   %pair = constant 0.0 : tile<fp32, 4x2>\n"
    "   %ps = splat %p : tile<ptr<fp32>, 8x16>\n"
-   "   %ha = constant {value = 0.0} : tile<fp16, 64x32>\n"
-   "   %hb = constant {value = 0.0} : tile<fp16, 32x16>\n"
-   "   %hc = constant {value = 0.0} : tile<fp32, 64x16>\n"
-   "   %hk = constant {value = 0.0} : tile<fp16, 64x16>\n"
-   "   %bb = constant {value = 0.0} : tile<bf16, 32x16>\n"
-   "   %i8 = constant {value = 0} : tile<i8, 16x16>\n"
-   "   %ic = constant {value = 0} : tile<i32, 16x16>\n";
+   "   %ha = constant 0.0 : tile<fp16, 64x32>\n"
+   "   %hb = constant 0.0 : tile<fp16, 32x16>\n"
+   "   %hc = constant 0.0 : tile<fp32, 64x16>\n"
+   "   %hk = constant 0.0 : tile<fp16, 64x16>\n"
+   "   %bb = constant 0.0 : tile<bf16, 32x16>\n"
+   "   %i8 = constant 0 : tile<i8, 16x16>\n"
+   "   %ic = constant 0 : tile<i32, 16x16>\n";
 
 static const struct {
    const char *op;  /* printed form after "%r = ", with %z for a second result */
@@ -91,7 +91,7 @@ static const struct {
    {"reduce %t {axis = 1} : tile<i32, 8> (%a1: i32, %a2: i32) {\n      store %pi, %a1\n"
     "      yield %a1\n   }",
     "an operation inside 'reduce' must have no effect"},
-   {"constant {value = 0} : ptr<fp32>", "a constant has a scalar dtype"},
+   {"constant 0 : ptr<fp32>", "a constant has a scalar dtype"},
    {"num_programs {axis = 2} : i32", NULL},
    {"hint %v {hint = contiguous, values = [8]} : tile<i32, 8>", NULL},
 };
@@ -149,7 +149,7 @@ layouts_follow_relabelling(void **state)
       &x, "#a = {shape=[8,4], reg=[[0,1],[0,2]], lane=[[1,0],[2,0],[4,0],[0,0],[0,0]], warp=[], "
           "block=[]}\n"
           "func @f() {num_warps = 1, state = laid} {\n"
-          "   %t = constant {value = 1} : tile<i32, 8x4, #a>\n"
+          "   %t = constant 1 : tile<i32, 8x4, #a>\n"
           "   return\n"
           "}\n");
    TlBuilder b = tl_builder_before(f->body->block->last);

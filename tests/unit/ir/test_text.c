@@ -11,7 +11,7 @@ static const char *const elu =
    "alpha: fp32 = \"1.0\", p: ptr<i8>, BLOCK) "
    "{num_warps = 4, num_stages = 3, state = typed, grid = \"(cdiv(n, BLOCK),)\"} {\n"
    "   %pid = program_id {axis = 0} : i32\n"
-   "   %0 = constant {value = 64} : i32\n"
+   "   %0 = constant 64 : i32\n"
    "   %1 = mul %pid, %0 : i32\n"
    "   %2 = arange {end = 64} : tile<i32, 64>\n"
    "   %3 = splat %1 : tile<i32, 64>\n"
@@ -21,11 +21,11 @@ static const char *const elu =
    "   %5 = splat %x : tile<ptr<fp32>, 64>\n"
    "   %6 = addptr %5, %offs : tile<ptr<fp32>, 64>\n"
    "   %v = load %6, %mask {cache = cg, evict = first} : tile<fp32, 64>\n"
-   "   %7 = constant {value = 0.1} : tile<fp32, 64>\n"
-   "   %8 = constant {value = 0x7fc00000} : tile<fp32, 64>\n"
-   "   %9 = constant {value = -0.0} : fp32\n"
-   "   %10 = constant {value = true} : i1\n"
-   "   %11 = constant {value = 18446744073709551615} : u64\n"
+   "   %7 = constant 0.1 : tile<fp32, 64>\n"
+   "   %8 = constant 0x7fc00000 : tile<fp32, 64>\n"
+   "   %9 = constant -0.0 : fp32\n"
+   "   %10 = constant true : i1\n"
+   "   %11 = constant 18446744073709551615 : u64\n"
    "   %12 = exp %v : tile<fp32, 64>\n"
    "   %13 = splat %y : tile<ptr<fp32>, 64>\n"
    "   %14 = addptr %13, %offs : tile<ptr<fp32>, 64>\n"
@@ -37,10 +37,10 @@ static const char *const elu =
 static const char *const loops =
    "func @loops(%p: ptr<const fp16>, %n: i64) {num_warps = 8, num_stages = 2, num_ctas = 2, "
    "state = typed, strict_fp = true} {\n"
-   "   %0 = constant {value = 0} : i32\n"
-   "   %1 = constant {value = 8} : i32\n"
-   "   %2 = constant {value = 1} : i32\n"
-   "   %3 = constant {value = 1.5e+10} : tile<fp32, 16x16>\n"
+   "   %0 = constant 0 : i32\n"
+   "   %1 = constant 8 : i32\n"
+   "   %2 = constant 1 : i32\n"
+   "   %3 = constant 1.5e+10 : tile<fp32, 16x16>\n"
    "   %4, %5 = for %i = %0 to %1 step %2 iter(%acc = %3, %c = %n) "
    "{num_stages = 3} : tile<fp32, 16x16>, i64 {\n"
    "      %6 = lt %i, %2 : i1\n"
@@ -76,7 +76,7 @@ static const char *const laid =
    "   %0 = arange {end = 64} : tile<i32, 64, #l0>\n"
    "   %1 = splat %x : tile<ptr<fp16>, 64, #l0>\n"
    "   %2 = addptr %1, %0 : tile<ptr<fp16>, 64, #l0>\n"
-   "   %3 = constant {value = 1} : i32\n"
+   "   %3 = constant 1 : i32\n"
    "   %4 = local_alloc : memdesc<fp16, 3 x 64, #l1>\n"
    "   %5 = local_view %4, %3 : memdesc<fp16, 64, #l1>\n"
    "   %6 = async_copy %2, %5 : token\n"
@@ -163,6 +163,13 @@ kinds_are_always_printed(void **state)
       {"%1 = ldmatrix %0 : regs<fp16, 8>", "{num = 4}"},
       {"cp_async %0, %x", "{bytes = 16}"},
       {"cp_async_wait", "{num = 0}"},
+      {"%1 = mma %r, %r, %r {reps = {m = 2}} : regs<fp16, 2>", "reps = {m = 2, n = 1}}"},
+      {"%1 = mma %r, %r, %r {reps = {k = 2, n = 4}} : regs<fp16, 2>", "{m = 1, n = 4, k = 2}}"},
+      {"%1 = ld_shared %0 {extent = {end = 64}} : fp16", "extent = {begin = 0, end = 64}}"},
+      {"%1 = ld_shared %0 {extent = {begin = 8, end = 64, stages = 2, phase = 0}} : fp16",
+       "extent = {begin = 8, end = 64, stages = 2, phase = 0}}"},
+      {"%1 = ldmatrix %0 {trans = true} : regs<fp16, 8>", "{num = 4, trans}"},
+      {"%1 = constant {value = 2.0} : fp16", "constant 2.0 : fp16"},
       {"%1 = ld_global %x : fp16", "{vec = 1}"},
       {"%1 = program_id : i32", "{axis = 0}"},
       {"%1 = sreg : i64", "{sreg = globaltimer}"},
@@ -235,8 +242,8 @@ names_stay_unique(void **state)
    tl_build(&b, TL_OP_RETURN, NULL, 0, NULL, 0, NULL, 0, 0);
    const char *text = ir_print(&x, x.module);
    assert_non_null(strstr(text, "func @\"odd name.kernel\"("));
-   assert_non_null(strstr(text, "%v_1 = constant {value = 1}"));
-   assert_non_null(strstr(text, "%v_1_1 = constant {value = 2}"));
+   assert_non_null(strstr(text, "%v_1 = constant 1"));
+   assert_non_null(strstr(text, "%v_1_1 = constant 2"));
    check_round_trip(&x, text);
    ir_close(&x);
 }
@@ -272,44 +279,45 @@ locations_round_trip(void **state)
 static const struct {
    const char *body, *message;
 } bad[] = {
-   {"   %0 = constant {value = 1} : i32\n   %1 = ad %0, %0 : i32\n", "unknown operation 'ad'"},
+   {"   %0 = constant 1 : i32\n   %1 = ad %0, %0 : i32\n", "unknown operation 'ad'"},
    {"   %1 = add %0, %0 : i32\n", "value '%0' is not defined before this use"},
-   {"   %0 = constant {value = 1} : i32\n   %0 = constant {value = 1} : i32\n",
-    "value '%0' is defined twice"},
-   {"   %0 = constant {value = 1} : i32\n   %1 = constant {value = 1} : i64\n"
+   {"   %0 = constant 1 : i32\n   %0 = constant 1 : i32\n", "value '%0' is defined twice"},
+   {"   %0 = constant 1 : i32\n   %1 = constant 1 : i64\n"
     "   %2 = add %0, %1 : i32\n",
     "operands of 'add' must have one type; got i32 and i64"},
-   {"   %0 = constant {value = 300} : i8\n", "'300' is not a value of i8"},
-   {"   %0 = constant {value = 1.5} : i32\n", "'1.5' is not a value of i32"},
+   {"   %0 = constant 300 : i8\n", "'300' is not a value of i8"},
+   {"   %0 = constant 1.5 : i32\n", "'1.5' is not a value of i32"},
    {"   %0 = constant {valu = 1} : i32\n", "'constant' has no attribute 'valu'"},
-   {"   %0 = constant {value = 1} : tile<i32, 3>\n", "expected a shape"},
-   {"   %0 = constant {value = 1} : tile<i32, 2097152>\n", "expected a shape"},
-   {"   %0 = constant {value = 1} : tile<i32, 4, #l9>\n", "layout '#l9' is not defined"},
-   {"   %0 = constant {value = 1} : regs<i32, 4>\n", "is not of this state"},
+   {"   %0 = constant 1 : tile<i32, 3>\n", "expected a shape"},
+   {"   %0 = constant 1 : tile<i32, 2097152>\n", "expected a shape"},
+   {"   %0 = constant 1 : tile<i32, 4, #l9>\n", "layout '#l9' is not defined"},
+   {"   %0 = constant 1 : regs<i32, 4>\n", "is not of this state"},
    {"   %0 = lane_id : i32\n", "'lane_id' is not an operation of the typed state"},
-   {"   %0 = constant {value = 1} : i32\n   %1 = lt %0, %0 : i32\n",
-    "the result of 'lt' is i1, not i32"},
-   {"   %0 = constant {value = true} : i1\n   if %0 {\n      %1 = constant {value = 1} : i32\n"
+   {"   %0 = constant 1 : i32\n   %1 = lt %0, %0 : i32\n", "the result of 'lt' is i1, not i32"},
+   {"   %0 = constant true : i1\n   if %0 {\n      %1 = constant 1 : i32\n"
     "      yield\n   } else {\n      yield\n   }\n   %2 = add %1, %1 : i32\n",
     "value '%1' is not defined before this use"},
-   {"   %0 = constant {value = true} : i1\n   if %0 {\n      yield\n   }\n",
-    "has 2 regions; got 1"},
-   {"   %0 = constant {value = 1} : i32\n   %t = constant {value = true} : i1\n"
+   {"   %0 = constant true : i1\n   if %0 {\n      yield\n   }\n", "has 2 regions; got 1"},
+   {"   %0 = constant 1 : i32\n   %t = constant true : i1\n"
     "   %1 = while iter(%c = %0) : i32 {\n      condition %t, %c\n   } do {\n      yield %0\n   "
     "}\n",
     "region argument 0 must be i32; got nothing"},
-   {"   %0 = constant {value = 1} : i32\n   for %0, %0, %0 {\n      yield\n   }\n", "expected '='"},
-   {"   %0 = constant {value = 1} : i32\n   for %i = %0 {\n      yield\n   }\n",
+   {"   %0 = constant 1 : i32\n   for %0, %0, %0 {\n      yield\n   }\n", "expected '='"},
+   {"   %0 = constant 1 : i32\n   for %i = %0 {\n      yield\n   }\n",
     "expected 'to' and the upper bound"},
-   {"   %0 = constant {value = 1} : i32\n   for %i = %0 to %0 {\n      yield\n   }\n",
+   {"   %0 = constant 1 : i32\n   for %i = %0 to %0 {\n      yield\n   }\n",
     "expected 'step' and a value"},
-   {"   %0 = constant {value = 1} : i32\n   for %i = %0 to %0 step %0 iter(%a = %0) {\n"
+   {"   %0 = constant 1 : i32\n   for %i = %0 to %0 step %0 iter(%a = %0) {\n"
     "      yield %a\n   }\n",
     "'for' has a result for each carried value; got 0 for 1"},
-   {"   %0 = constant {value = 1} : i32\n   for %0 = %0 to %0 step %0 {\n      yield\n   }\n",
+   {"   %0 = constant 1 : i32\n   for %0 = %0 to %0 step %0 {\n      yield\n   }\n",
     "value '%0' is defined twice"},
-   {"   return\n   %0 = constant {value = 1} : i32\n", "'return' must be the last of its block"},
+   {"   return\n   %0 = constant 1 : i32\n", "'return' must be the last of its block"},
    {"   %0 = load %p {cache = cx} : fp32\n", "attribute 'cache' needs one of none, ca, cg"},
+   {"   %0 = ld_shared %p {extent = {first = 1}} : i32\n", "'extent' has no attribute 'first'"},
+   {"   %0 = ld_shared %p {extent = [0, 8]} : i32\n", "expected '{'; got '['"},
+   {"   %0 = ld_shared %p {extent = {begin = 1, }} : i32\n", "'extent' has no attribute '}'"},
+   {"   %0 = constant x : i32\n", "expected a number; got 'x'"},
    {"   %0 = trans %p {order = [0..5 by 2]} : fp32\n", "a run that ends where its steps lead"},
    {"   %0 = trans %p {order = [0..5 by -1]} : fp32\n", "a run that ends where its steps lead"},
    {"   %0 = trans %p {order = [5..0]} : fp32\n", "a run that ends where its steps lead"},
@@ -394,7 +402,7 @@ nesting_is_bounded(void **state)
    ir_open(&x);
    TlSb sb;
    tl_sb_init(&sb, x.arena);
-   tl_sb_str(&sb, "func @f() {\n %0 = constant {value = true} : i1\n");
+   tl_sb_str(&sb, "func @f() {\n %0 = constant true : i1\n");
    for (unsigned i = 0; i < 5000; i++)
       tl_sb_str(&sb, "if %0 {\n");
    assert_false(ir_read(&x, tl_sb_cstr(&sb)));

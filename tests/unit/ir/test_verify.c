@@ -154,17 +154,17 @@ laid_tiles_need_layouts(void **state)
    (void)state;
    ir_open(&x);
    assert_false(ir_read(&x, "func @f() {state = laid} {\n"
-                            "   %0 = constant {value = 1} : tile<i32, 8>\n   return\n}\n"));
+                            "   %0 = constant 1 : tile<i32, 8>\n   return\n}\n"));
    assert_non_null(strstr(ir_messages(&x), "every tile has a layout; tile<i32, 8> has none"));
    assert_false(ir_read(&x, "#a = {shape=[8], reg=[[1],[2],[4]], lane=[], warp=[], block=[]}\n"
                             "func @f() {state = typed} {\n"
-                            "   %0 = constant {value = 1} : tile<i32, 8, #a>\n   return\n}\n"));
+                            "   %0 = constant 1 : tile<i32, 8, #a>\n   return\n}\n"));
    assert_non_null(strstr(ir_messages(&x), "no tile has a layout yet"));
    assert_false(ir_read(&x, "#a = {shape=[8], reg=[[1],[2],[4]], lane=[], warp=[], block=[]}\n"
                             "#b = {shape=[8], reg=[[4],[2],[1]], lane=[], warp=[], block=[]}\n"
                             "func @f() {state = laid} {\n"
-                            "   %0 = constant {value = 1} : tile<i32, 8, #a>\n"
-                            "   %1 = constant {value = 1} : tile<i32, 8, #b>\n"
+                            "   %0 = constant 1 : tile<i32, 8, #a>\n"
+                            "   %1 = constant 1 : tile<i32, 8, #b>\n"
                             "   %2 = add %0, %1 : tile<i32, 8, #a>\n   return\n}\n"));
    assert_non_null(strstr(ir_messages(&x), "must have one layout; both are tile<i32, 8>"));
    ir_close(&x);

@@ -106,7 +106,7 @@ static const char *
 gen_text(Kernel *k)
 {
    Gen g = {.k = k};
-   k_line(k, "%%zero = constant : i32\n   %%one = constant {value = 1} : i32");
+   k_line(k, "%%zero = constant : i32\n   %%one = constant 1 : i32");
    k_line(k, "%%is = lt %%n, %%one : i1");
    for (unsigned s = 0; s < NUM_SIZES; s++)
       k_line(k, "%%v%u = arange {end = %u} : tile<i32, %u, #t%u>", s, 1u << log2_sizes[s],
@@ -232,7 +232,7 @@ too_much_names_what_is_alive(void **state)
             "   %x = local_load %early : tile<i32, 8192, #t>\n"
             "   %b = add %x, %x : tile<i32, 8192, #t>\n"
             "   %ring = local_alloc : memdesc<i32, 7 x 8192, #m>\n"
-            "   %one = constant {value = 1} : i32\n"
+            "   %one = constant 1 : i32\n"
             "   %at = local_view %ring, %one : memdesc<i32, 8192, #m>\n"
             "   local_store %v, %at\n"
             "   %second = local_alloc %b : memdesc<i32, 8192, #m>\n"

@@ -26,10 +26,10 @@ attributes_and_types_tell_apart(void **state)
                                    "   %1 = max %x, %x {nan = all} : fp32\n"
                                    "   %2 = cast %n : i64\n"
                                    "   %3 = cast %n : u64\n"
-                                   "   %4 = constant {value = 0} : i32\n"
-                                   "   %5 = constant {value = 0} : u32\n"
-                                   "   %6 = constant {value = 0.0} : fp32\n"
-                                   "   %7 = constant {value = -0.0} : fp32\n"
+                                   "   %4 = constant 0 : i32\n"
+                                   "   %5 = constant 0 : u32\n"
+                                   "   %6 = constant 0.0 : fp32\n"
+                                   "   %7 = constant -0.0 : fp32\n"
                                    "   device_print %0, %1, %2, %3, %4, %5, %6, %7\n";
    (void)state;
    check_passes("cse", text, text);

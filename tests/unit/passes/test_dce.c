@@ -11,9 +11,9 @@ chains_and_loads_go(void **state)
                 "   %0 = load %p : i32\n"
                 "   %1 = add %0, %n : i32\n"
                 "   %2 = mul %1, %1 : i32\n"
-                "   %3 = load %p {volatile = true} : i32\n"
+                "   %3 = load %p {volatile} : i32\n"
                 "   store %p, %n\n",
-                "   %0 = load %p {volatile = true} : i32\n"
+                "   %0 = load %p {volatile} : i32\n"
                 "   store %p, %n\n");
 }
 
@@ -45,7 +45,7 @@ whole_loops_and_ifs_go(void **state)
 {
    (void)state;
    check_passes("dce",
-                "   %0 = constant {value = 1} : i32\n"
+                "   %0 = constant 1 : i32\n"
                 "   %1 = for %i = %n to %m step %0 iter(%a = %n) : i32 {\n"
                 "      %2 = load %p : i32\n"
                 "      %3 = add %a, %2 : i32\n"
@@ -65,7 +65,7 @@ dead_slots_go(void **state)
 {
    (void)state;
    check_passes("dce",
-                "   %0 = constant {value = 1} : i32\n"
+                "   %0 = constant 1 : i32\n"
                 "   %1, %2, %3 = for %i = %n to %m step %0 iter(%a = %n, %b = %m, %d = %n) : "
                 "i32, i32, i32 {\n"
                 "      %4 = add %a, %i : i32\n"
@@ -81,7 +81,7 @@ dead_slots_go(void **state)
                 "      yield %n, %m\n"
                 "   }\n"
                 "   store %p, %8\n",
-                "   %0 = constant {value = 1} : i32\n"
+                "   %0 = constant 1 : i32\n"
                 "   %1, %2 = for %i = %n to %m step %0 iter(%b = %m, %d = %n) : i32, i32 {\n"
                 "      %3 = mul %b, %d : i32\n"
                 "      %4 = add %d, %d : i32\n"

@@ -11,30 +11,30 @@ constants_are_computed(void **state)
 {
    (void)state;
    check_passes("fold,dce",
-                "   %0 = constant {value = 6} : i32\n"
-                "   %1 = constant {value = 7} : i32\n"
+                "   %0 = constant 6 : i32\n"
+                "   %1 = constant 7 : i32\n"
                 "   %2 = mul %0, %1 : i32\n"
                 "   %3 = neg %2 : i32\n"
                 "   store %p, %3\n",
-                "   %0 = constant {value = -42} : i32\n"
+                "   %0 = constant -42 : i32\n"
                 "   store %p, %0\n");
    check_passes("fold,dce",
-                "   %0 = constant {value = 3} : i32\n"
+                "   %0 = constant 3 : i32\n"
                 "   %1 = splat %0 : tile<i32, 4>\n"
                 "   %2 = expand_dims %1 {axis = 1} : tile<i32, 4x1>\n"
                 "   %3 = broadcast %2 : tile<i32, 4x8>\n"
                 "   %4 = trans %3 {order = [1, 0]} : tile<i32, 8x4>\n"
                 "   %5 = add %4, %4 : tile<i32, 8x4>\n"
                 "   device_print %5\n",
-                "   %0 = constant {value = 6} : tile<i32, 8x4>\n"
+                "   %0 = constant 6 : tile<i32, 8x4>\n"
                 "   device_print %0\n");
 }
 
 static void
 division_by_zero_stays(void **state)
 {
-   static const char *const text = "   %0 = constant {value = 6} : i32\n"
-                                   "   %1 = constant {value = 0} : i32\n"
+   static const char *const text = "   %0 = constant 6 : i32\n"
+                                   "   %1 = constant 0 : i32\n"
                                    "   %2 = div %0, %1 : i32\n"
                                    "   store %p, %2\n";
    (void)state;
@@ -55,9 +55,9 @@ integer_identities(void **state)
    };
    (void)state;
    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-      static const char *const constants = "   %z = constant {value = 0} : i32\n"
-                                           "   %o = constant {value = 1} : i32\n"
-                                           "   %a = constant {value = -1} : i32\n"
+      static const char *const constants = "   %z = constant 0 : i32\n"
+                                           "   %o = constant 1 : i32\n"
+                                           "   %a = constant -1 : i32\n"
                                            "   device_print %z, %o, %a\n";
       char before[400], after[400];
       snprintf(before, sizeof before, "%s   %%0 = %s : i32\n   store %%p, %%0\n", constants,
@@ -72,13 +72,13 @@ float_identities_keep_signed_zeros(void **state)
 {
    (void)state;
    check_passes("fold,dce",
-                "   %0 = constant {value = -0.0} : fp32\n"
+                "   %0 = constant -0.0 : fp32\n"
                 "   %1 = add %x, %0 : fp32\n"
-                "   %2 = constant {value = 1.0} : fp32\n"
+                "   %2 = constant 1.0 : fp32\n"
                 "   %3 = mul %2, %1 : fp32\n"
                 "   device_print %3\n",
                 "   device_print %x\n");
-   static const char *const stays = "   %0 = constant {value = 0.0} : fp32\n"
+   static const char *const stays = "   %0 = constant 0.0 : fp32\n"
                                     "   %1 = add %x, %0 : fp32\n"
                                     "   %2 = mul %x, %0 : fp32\n"
                                     "   %3 = sub %x, %x : fp32\n"
@@ -92,12 +92,12 @@ chains_are_merged(void **state)
 {
    (void)state;
    check_passes("fold,dce",
-                "   %0 = constant {value = 5} : i32\n"
+                "   %0 = constant 5 : i32\n"
                 "   %1 = add %n, %0 : i32\n"
-                "   %2 = constant {value = -7} : i32\n"
+                "   %2 = constant -7 : i32\n"
                 "   %3 = add %1, %2 : i32\n"
                 "   store %p, %3\n",
-                "   %0 = constant {value = -2} : i32\n"
+                "   %0 = constant -2 : i32\n"
                 "   %1 = add %n, %0 : i32\n"
                 "   store %p, %1\n");
    /* i32 -> i64 -> i32 is nothing; i32 -> i8 -> i32 is not */
@@ -120,7 +120,7 @@ splats_are_computed_once(void **state)
 {
    (void)state;
    check_passes("fold,dce",
-                "   %0 = constant {value = 128} : tile<i32, 64>\n"
+                "   %0 = constant 128 : tile<i32, 64>\n"
                 "   %1 = splat %n : tile<i32, 64>\n"
                 "   %2 = mul %1, %0 : tile<i32, 64>\n"
                 "   %3 = splat %p : tile<ptr<i32>, 64>\n"
@@ -128,7 +128,7 @@ splats_are_computed_once(void **state)
                 "   %5 = arange {end = 64} : tile<i32, 64>\n"
                 "   %6 = addptr %4, %5 : tile<ptr<i32>, 64>\n"
                 "   store %6, %5\n",
-                "   %0 = constant {value = 128} : i32\n"
+                "   %0 = constant 128 : i32\n"
                 "   %1 = mul %n, %0 : i32\n"
                 "   %2 = addptr %p, %1 : ptr<i32>\n"
                 "   %3 = splat %2 : tile<ptr<i32>, 64>\n"
@@ -142,7 +142,7 @@ known_control_flow_is_inlined(void **state)
 {
    (void)state;
    check_passes("fold,dce",
-                "   %0 = constant {value = true} : i1\n"
+                "   %0 = constant true : i1\n"
                 "   %1 = if %0 : i32 {\n"
                 "      %2 = add %n, %m : i32\n"
                 "      yield %2\n"
@@ -153,20 +153,20 @@ known_control_flow_is_inlined(void **state)
                 "   %0 = add %n, %m : i32\n"
                 "   store %p, %0\n");
    check_passes("fold,dce",
-                "   %0 = constant {value = 4} : i32\n"
-                "   %1 = constant {value = 1} : i32\n"
+                "   %0 = constant 4 : i32\n"
+                "   %1 = constant 1 : i32\n"
                 "   %2 = for %i = %0 to %0 step %1 iter(%a = %n) : i32 {\n"
                 "      %3 = add %a, %i : i32\n"
                 "      yield %3\n"
                 "   }\n"
-                "   %5 = constant {value = 5} : i32\n"
+                "   %5 = constant 5 : i32\n"
                 "   %6 = for %j = %0 to %5 step %1 iter(%b = %2) : i32 {\n"
                 "      %7 = mul %b, %j : i32\n"
                 "      store %p, %7\n"
                 "      yield %7\n"
                 "   }\n"
                 "   store %p, %6\n",
-                "   %0 = constant {value = 4} : i32\n"
+                "   %0 = constant 4 : i32\n"
                 "   %1 = mul %n, %0 : i32\n"
                 "   store %p, %1\n"
                 "   store %p, %1\n");
@@ -177,8 +177,8 @@ known_masks_are_dropped(void **state)
 {
    (void)state;
    check_passes("fold,dce",
-                "   %0 = constant {value = true} : i1\n"
-                "   %1 = constant {value = false} : i1\n"
+                "   %0 = constant true : i1\n"
+                "   %1 = constant false : i1\n"
                 "   %2 = load %p, %0, %n {cache = cg} : i32\n"
                 "   %3 = load %p, %1, %n : i32\n"
                 "   store %p, %2, %0\n"

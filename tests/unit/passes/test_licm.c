@@ -8,7 +8,7 @@ invariants_leave_the_nest(void **state)
 {
    (void)state;
    check_passes("licm",
-                "   %0 = constant {value = 1} : i32\n"
+                "   %0 = constant 1 : i32\n"
                 "   for %i = %n to %m step %0 {\n"
                 "      for %j = %n to %m step %0 {\n"
                 "         %1 = mul %n, %m : i32\n"
@@ -19,7 +19,7 @@ invariants_leave_the_nest(void **state)
                 "      }\n"
                 "      yield\n"
                 "   }\n",
-                "   %0 = constant {value = 1} : i32\n"
+                "   %0 = constant 1 : i32\n"
                 "   %1 = mul %n, %m : i32\n"
                 "   for %i = %n to %m step %0 {\n"
                 "      %2 = add %1, %i : i32\n"
@@ -37,7 +37,7 @@ loads_divisions_and_flagged_loops_stay(void **state)
 {
    (void)state;
    check_passes("licm",
-                "   %0 = constant {value = 3} : i32\n"
+                "   %0 = constant 3 : i32\n"
                 "   for %i = %n to %m step %0 {\n"
                 "      %1 = load %p : i32\n"
                 "      %2 = div %n, %m : i32\n"
@@ -50,7 +50,7 @@ loads_divisions_and_flagged_loops_stay(void **state)
                 "      store %p, %4\n"
                 "      yield\n"
                 "   }\n",
-                "   %0 = constant {value = 3} : i32\n"
+                "   %0 = constant 3 : i32\n"
                 "   %1 = div %n, %0 : i32\n"
                 "   for %i = %n to %m step %0 {\n"
                 "      %2 = load %p : i32\n"
@@ -70,7 +70,7 @@ operations_with_regions_leave_too(void **state)
 {
    (void)state;
    check_passes("licm",
-                "   %0 = constant {value = 3} : i32\n"
+                "   %0 = constant 3 : i32\n"
                 "   %t = splat %n : tile<i32, 8>\n"
                 "   for %i = %n to %m step %0 {\n"
                 "      %1 = reduce %t {axis = 0} : i32 (%a: i32, %b: i32) {\n"
@@ -80,7 +80,7 @@ operations_with_regions_leave_too(void **state)
                 "      store %p, %1\n"
                 "      yield\n"
                 "   }\n",
-                "   %0 = constant {value = 3} : i32\n"
+                "   %0 = constant 3 : i32\n"
                 "   %t = splat %n : tile<i32, 8>\n"
                 "   %1 = reduce %t {axis = 0} : i32 (%a: i32, %b: i32) {\n"
                 "      %2 = add %a, %b : i32\n"

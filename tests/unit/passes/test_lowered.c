@@ -86,7 +86,7 @@ masked_accesses_stop_at_the_mask(void **state)
       const char *at = k_index(&k, 1, &n);
       k_line(&k, "%%nn = splat %%n : tile<i32, %u>", n);
       k_line(&k, "%%mask = lt %s, %%nn : tile<i1, %u>", at, n);
-      k_line(&k, "%%zero = constant {value = -7} : tile<i32, %u>", n);
+      k_line(&k, "%%zero = constant -7 : tile<i32, %u>", n);
       k_line(&k, "%%v = load %s, %%mask, %%zero : tile<i32, %u>", px, n);
       k_line(&k, "%%w = add %%v, %%v : tile<i32, %u>", n);
       k_line(&k, "store %s, %%w, %%mask", py);
@@ -224,7 +224,7 @@ scans(void **state)
       k_line(&k,
              "%%sa, %%sb = scan %%va, %%vb {axis = %u%s} : %s, %s (%%pa: u32, %%pb: u32, "
              "%%na: u32, %%nb: u32) {",
-             axis, reverse ? ", reverse = true" : "", t, t);
+             axis, reverse ? ", reverse" : "", t, t);
       k_line(&k, "%%nc = mul %%pa, %%na : u32");
       k_line(&k, "%%nd = mul %%na, %%pb : u32");
       k_line(&k, "%%ne = add %%nd, %%nb : u32");
@@ -298,7 +298,7 @@ histograms(void **state)
       }
       k_load(&k, "v", "x", "u8", 1, &n);
       const char *at = k_index(&k, 1, &n);
-      k_line(&k, "%%n = constant {value = %u} : tile<i32, %u>", limit, n);
+      k_line(&k, "%%n = constant %u : tile<i32, %u>", limit, n);
       k_line(&k, "%%m = lt %s, %%n : tile<i1, %u>", at, n);
       k_line(&k, "%%h = histogram %%v%s {bins = %u} : tile<i32, %u>", masked ? ", %m" : "", bins,
              bins);
@@ -390,7 +390,7 @@ scalars_in_tiles(void **state)
       k_line(&k, "%%d = sub %%r, %%l : i32");
       k_line(&k, "%%t = reshape %%d : tile<i32, 1>");
       k_line(&k, "%%u = reshape %%t : i32");
-      k_line(&k, "%%two = constant {value = 2} : i32");
+      k_line(&k, "%%two = constant 2 : i32");
       k_line(&k, "%%p = addptr %%y, %%two : ptr<i32>");
       k_line(&k, "store %%p, %%u");
       k_run(&k);
@@ -415,18 +415,18 @@ atomics_happen_once(void **state)
       for (uint32_t i = 0; i < n; i++)
          x[i] = (int32_t)i * 10;
       const char *p = k_pointers(&k, "x", "i32", 1, &n), *at = k_index(&k, 1, &n);
-      k_line(&k, "%%one = constant {value = 1} : tile<i32, %u>", n);
-      k_line(&k, "%%n = constant {value = %u} : tile<i32, %u>", limit, n);
+      k_line(&k, "%%one = constant 1 : tile<i32, %u>", n);
+      k_line(&k, "%%n = constant %u : tile<i32, %u>", limit, n);
       k_line(&k, "%%m = lt %s, %%n : tile<i1, %u>", at, n);
       k_line(&k, "%%old = atomic_rmw %s, %%one, %%m : tile<i32, %u>", p, n);
       k_line(&k, "%%zero = constant : tile<i32, %u>", n);
       k_line(&k, "%%kept = select %%m, %%old, %%zero : tile<i32, %u>", n);
       k_store(&k, "kept", "y", "i32", 1, &n);
-      k_line(&k, "%%five = constant {value = 5} : i32");
+      k_line(&k, "%%five = constant 5 : i32");
       k_line(&k, "%%before = atomic_rmw %%c, %%five : i32");
       k_line(&k, "%%before2 = atomic_cas %%c, %%five, %%before : i32");
       k_line(&k, "%%sum = add %%before2, %%before : i32");
-      k_line(&k, "%%i1 = constant {value = 1} : i32");
+      k_line(&k, "%%i1 = constant 1 : i32");
       k_line(&k, "%%c1 = addptr %%c, %%i1 : ptr<i32>");
       k_line(&k, "store %%c1, %%sum");
       c[0] = 0;
@@ -526,8 +526,8 @@ carried_pointers_and_sums(void **state)
       const char *t = k_type(&k, "i32", 2, shape), *pt = k_type(&k, "ptr<i32>", 2, shape);
       k_line(&k, "%%zero = constant : %s", t);
       k_line(&k, "%%rows = constant : tile<i32, %u>", shape[0]);
-      k_line(&k, "%%lo = constant : i32\n %%st = constant {value = 1} : i32");
-      k_line(&k, "%%step = constant {value = %u} : %s", n, t);
+      k_line(&k, "%%lo = constant : i32\n %%st = constant 1 : i32");
+      k_line(&k, "%%step = constant %u : %s", n, t);
       k_line(&k,
              "%%sum, %%ptr, %%row = for %%i = %%lo to %%steps step %%st "
              "iter(%%acc = %%zero, %%q = %s, %%r = %%rows) : %s, %s, tile<i32, %u> {",

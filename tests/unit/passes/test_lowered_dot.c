@@ -132,7 +132,7 @@ tf32_rounds_its_inputs(void **state)
       for (uint32_t i = 1; i < 16; i++)
          x[i * 17] = 1.0f;
       k_load(&k, "v", "x", "fp32", 2, s);
-      k_line(&k, "%%z = constant {value = 0.0} : tile<fp32, 16x16>");
+      k_line(&k, "%%z = constant 0.0 : tile<fp32, 16x16>");
       k_line(&k, "%%d = dot %%v, %%v, %%z {precision = %s} : tile<fp32, 16x16>",
              ieee ? "ieee" : "tf32");
       k_store(&k, "d", "y", "fp32", 2, s);
@@ -173,7 +173,7 @@ tf32x3_keeps_most_bits(void **state)
          b[i] = (float)k_below(&k, 1 << 24) / (1 << 24) + 0x1p-10f;
       k_load(&k, "va", "a", "fp32", 2, sa);
       k_load(&k, "vb", "b", "fp32", 2, sb);
-      k_line(&k, "%%z = constant {value = 0.0} : tile<fp32, 32x16>");
+      k_line(&k, "%%z = constant 0.0 : tile<fp32, 32x16>");
       k_line(&k, "%%d = dot %%va, %%vb, %%z {precision = tf32x3} : tile<fp32, 32x16>");
       k_store(&k, "d", "y", "fp32", 2, sc);
       TlFunc *f = k_run(&k);
@@ -221,18 +221,16 @@ matmul_loop(void **state)
       k_line(&k, "%%bn = expand_dims %s {axis = 0} : tile<i32, 1x%u>", in, n);
       k_line(&k, "%%am2 = broadcast %%am : %s\n %%ak2 = broadcast %%ak : %s", ta, ta);
       k_line(&k, "%%bk2 = broadcast %%bk : %s\n %%bn2 = broadcast %%bn : %s", tb, tb);
-      k_line(&k, "%%lda = constant {value = %u} : %s\n %%ldb = constant {value = %u} : %s", total,
-             ta, n, tb);
+      k_line(&k, "%%lda = constant %u : %s\n %%ldb = constant %u : %s", total, ta, n, tb);
       k_line(&k, "%%ao = mul %%am2, %%lda : %s\n %%aoff = add %%ao, %%ak2 : %s", ta, ta);
       k_line(&k, "%%bo = mul %%bk2, %%ldb : %s\n %%boff = add %%bo, %%bn2 : %s", tb, tb);
       k_line(&k, "%%as = splat %%a : %s\n %%bs = splat %%b : %s", pa, pb);
       k_line(&k, "%%ap = addptr %%as, %%aoff : %s\n %%bp = addptr %%bs, %%boff : %s", pa, pb);
-      k_line(&k, "%%sa = constant {value = %u} : %s\n %%sb = constant {value = %u} : %s", kk, ta,
-             kk * n, tb);
-      k_line(&k, "%%zero = constant {value = 0.0} : %s", tc);
+      k_line(&k, "%%sa = constant %u : %s\n %%sb = constant %u : %s", kk, ta, kk * n, tb);
+      k_line(&k, "%%zero = constant 0.0 : %s", tc);
       k_line(&k,
-             "%%lo = constant : i32\n %%hi = constant {value = %u} : i32\n "
-             "%%one = constant {value = 1} : i32",
+             "%%lo = constant : i32\n %%hi = constant %u : i32\n "
+             "%%one = constant 1 : i32",
              steps);
       k_line(&k,
              "%%c, %%ae, %%be = for %%i = %%lo to %%hi step %%one "
@@ -240,7 +238,7 @@ matmul_loop(void **state)
              tc, pa, pb);
       k_line(&k, "%%va = load %%pa : %s\n %%vb = load %%pb : %s", k_type(&k, "fp16", 2, sa),
              k_type(&k, "fp16", 2, sb));
-      k_line(&k, "%%zz = constant {value = 0.0} : %s", tc);
+      k_line(&k, "%%zz = constant 0.0 : %s", tc);
       k_line(&k, "%%ab = dot %%va, %%vb, %%zz : %s\n %%nc = add %%acc, %%ab : %s", tc, tc);
       k_line(&k, "%%na = addptr %%pa, %%sa : %s\n %%nb = addptr %%pb, %%sb : %s", pa, pb);
       k_line(&k, "yield %%nc, %%na, %%nb\n   }");
@@ -284,7 +282,7 @@ chained_dots_stay_in_registers(void **state)
       k_load(&k, "vv", "v", "fp16", 2, kv);
       const char *ts = k_type(&k, "fp32", 2, s);
       k_line(&k, "%%kt = trans %%vk {order = [1, 0]} : tile<fp16, %ux%u>", d, n);
-      k_line(&k, "%%z = constant {value = 0.0} : %s", ts);
+      k_line(&k, "%%z = constant 0.0 : %s", ts);
       k_line(&k, "%%s = dot %%vq, %%kt, %%z : %s", ts);
       k_line(&k,
              "%%mx = reduce %%s {axis = 1} : tile<fp32, %u> (%%a: fp32, %%b: fp32) {\n"
@@ -298,7 +296,7 @@ chained_dots_stay_in_registers(void **state)
              " %%uc = add %%ua, %%ub : fp32\n yield %%uc\n }",
              m);
       k_line(&k, "%%ph = cast %%p : tile<fp16, %ux%u>", m, n);
-      k_line(&k, "%%zo = constant {value = 0.0} : tile<fp32, %ux%u>", m, d);
+      k_line(&k, "%%zo = constant 0.0 : tile<fp32, %ux%u>", m, d);
       k_line(&k, "%%o = dot %%ph, %%vv, %%zo : tile<fp32, %ux%u>", m, d);
       k_line(&k, "%%l1 = expand_dims %%l {axis = 1} : tile<fp32, %ux1>", m);
       k_line(&k, "%%l2 = broadcast %%l1 : tile<fp32, %ux%u>", m, d);

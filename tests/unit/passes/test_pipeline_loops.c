@@ -64,8 +64,8 @@ grid_of_offsets(Kernel *k, const char *to, uint32_t rows, uint32_t cols, uint32_
    k_line(k, "%%%s_c = arange {end = %u} : tile<i32, %u>", to, cols, cols);
    k_line(k, "%%%s_r1 = expand_dims %%%s_r {axis = 1} : tile<i32, %ux1>", to, to, rows);
    k_line(k, "%%%s_c1 = expand_dims %%%s_c {axis = 0} : tile<i32, 1x%u>", to, to, cols);
-   k_line(k, "%%%s_rp = constant {value = %u} : tile<i32, %ux1>", to, row_pitch, rows);
-   k_line(k, "%%%s_cp = constant {value = %u} : tile<i32, 1x%u>", to, col_pitch, cols);
+   k_line(k, "%%%s_rp = constant %u : tile<i32, %ux1>", to, row_pitch, rows);
+   k_line(k, "%%%s_cp = constant %u : tile<i32, 1x%u>", to, col_pitch, cols);
    k_line(k, "%%%s_r2 = mul %%%s_r1, %%%s_rp : tile<i32, %ux1>", to, to, to, rows);
    k_line(k, "%%%s_c2 = mul %%%s_c1, %%%s_cp : tile<i32, 1x%u>", to, to, to, cols);
    k_line(k, "%%%s_r3 = broadcast %%%s_r2 : %s", to, to, t);
@@ -104,7 +104,7 @@ load_block(Kernel *k, const Loop *l, const char *name, const char *param, uint32
       p = tl_arena_printf(k->x.arena, "%%p%s", param);
    } else {
       const char *ints = k_type(k, "i32", 2, shape);
-      k_line(k, "%%%s_s = constant {value = %u} : i32", name, step);
+      k_line(k, "%%%s_s = constant %u : i32", name, step);
       k_line(k, "%%%s_d = mul %%at, %%%s_s : i32", name, name);
       k_line(k, "%%%s_d1 = splat %%%s_d : %s", name, name, ints);
       k_line(k, "%%%s_o = add %%o%s, %%%s_d1 : %s", name, param, name, ints);
@@ -117,7 +117,7 @@ load_block(Kernel *k, const Loop *l, const char *name, const char *param, uint32
       return;
    }
    mask_of_k(k, name, "K", rows, cols, k_dim);
-   k_line(k, "%%%s_0 = constant {value = 0.0} : %s", name, t);
+   k_line(k, "%%%s_0 = constant 0.0 : %s", name, t);
    k_line(k, "%%%s = load %s, %%%s_n, %%%s_0 : %s", name, p, name, name, t);
 }
 
@@ -166,26 +166,26 @@ write_loop(Kernel *k, const Loop *l, uint32_t m, uint32_t n)
    k_line(k, "%%ba = splat %%a : %s\n   %%bb = splat %%b : %s", pa, pb);
    const char *K = "%K";
    if (l->is_constant) {
-      k_line(k, "%%Kc = constant {value = %u} : i32", l->trips * KK);
+      k_line(k, "%%Kc = constant %u : i32", l->trips * KK);
       K = "%Kc";
    }
-   k_line(k, "%%step = constant {value = %d} : i32", l->is_down ? -KK : KK);
-   k_line(k, "%%zero = constant : i32\n   %%kk = constant {value = %d} : i32", KK);
-   k_line(k, "%%last = sub %s, %%kk : i32\n   %%minus = constant {value = -1} : i32", K);
+   k_line(k, "%%step = constant %d : i32", l->is_down ? -KK : KK);
+   k_line(k, "%%zero = constant : i32\n   %%kk = constant %d : i32", KK);
+   k_line(k, "%%last = sub %s, %%kk : i32\n   %%minus = constant -1 : i32", K);
    k_line(k, "%%first_a = constant : %s\n   %%first_b = constant : %s", ints_a, ints_b);
    if (l->is_down) { /* masked: K is not a multiple, but the blocks start at multiples */
-      k_line(k, "%%up = add %%last, %%kk : i32\n   %%round = constant {value = %d} : i32", KK - 1);
+      k_line(k, "%%up = add %%last, %%kk : i32\n   %%round = constant %d : i32", KK - 1);
       k_line(k, "%%ceil = add %%up, %%round : i32\n   %%blocks = div %%ceil, %%kk : i32");
-      k_line(k, "%%unit = constant {value = 1} : i32\n   %%lastb = sub %%blocks, %%unit : i32");
+      k_line(k, "%%unit = constant 1 : i32\n   %%lastb = sub %%blocks, %%unit : i32");
       k_line(k, "%%start = mul %%lastb, %%kk : i32");
-      k_line(k, "%%sbk = constant {value = %u} : i32", step_b);
+      k_line(k, "%%sbk = constant %u : i32", step_b);
       k_line(k, "%%startb = mul %%start, %%sbk : i32");
       k_line(k, "%%sta = splat %%start : %s\n   %%stb = splat %%startb : %s", ints_a, ints_b);
    }
    k_line(k, "%%oa0 = add %%oa, %s : %s", l->is_down ? "%sta" : "%first_a", ints_a);
    k_line(k, "%%ob0 = add %%ob, %s : %s", l->is_down ? "%stb" : "%first_b", ints_b);
    k_line(k, "%%pa0 = addptr %%ba, %%oa0 : %s\n   %%pb0 = addptr %%bb, %%ob0 : %s", pa, pb);
-   k_line(k, "%%y0 = constant {value = 0.0} : %s\n   %%z0 = constant {value = 0.0} : %s", tc, tz);
+   k_line(k, "%%y0 = constant 0.0 : %s\n   %%z0 = constant 0.0 : %s", tc, tz);
    k_line(k,
           "%%ya, %%za, %%e1, %%e2 = for %%at = %s to %s step %%step "
           "iter(%%yc = %%y0, %%zc = %%z0, %%pa = %%pa0, %%pb = %%pb0) : %s, %s, %s, %s {",
@@ -210,8 +210,8 @@ write_loop(Kernel *k, const Loop *l, uint32_t m, uint32_t n)
    if (l->is_b_last)
       k_line(k, "%%yn = dot %%va, %s, %%yc {precision = %s} : %s", b, l->precision, tc);
    int32_t sign = l->is_down ? -1 : 1;
-   k_line(k, "%%sa = constant {value = %d} : %s\n   %%sb = constant {value = %d} : %s", sign * KK,
-          ints_a, sign * (int32_t)(KK * step_b), ints_b);
+   k_line(k, "%%sa = constant %d : %s\n   %%sb = constant %d : %s", sign * KK, ints_a,
+          sign * (int32_t)(KK * step_b), ints_b);
    k_line(k, "%%na = addptr %%pa, %%sa : %s\n   %%nb = addptr %%pb, %%sb : %s", pa, pb);
    k_line(k, "yield %%yn, %%zn, %%na, %%nb\n   }");
    k_store(k, "ya", "y", "fp32", 2, sc);
@@ -425,13 +425,13 @@ static const char sum_of_blocks[] =
    "   %%zs = splat %%%s : tile<ptr<fp32>, 256>\n"
    "   %%xp = addptr %%xs, %%i : tile<ptr<fp32>, 256>\n"
    "   %%yp = addptr %%ys, %%i : tile<ptr<fp32>, 256>\n"
-   "   %%zo = constant {value = %d} : tile<i32, 256>\n"
+   "   %%zo = constant %d : tile<i32, 256>\n"
    "   %%zi = add %%i, %%zo : tile<i32, 256>\n"
    "   %%zp = addptr %%zs, %%zi : tile<ptr<fp32>, 256>\n"
-   "   %%step = constant {value = 256} : tile<i32, 256>\n"
+   "   %%step = constant 256 : tile<i32, 256>\n"
    "   %%zero = constant : i32\n"
-   "   %%one = constant {value = 1} : i32\n"
-   "   %%acc0 = constant {value = 0.0} : tile<fp32, 256>\n"
+   "   %%one = constant 1 : i32\n"
+   "   %%acc0 = constant 0.0 : tile<fp32, 256>\n"
    "   %%sum, %%xe, %%ze = for %%at = %%zero to %%n step %%one "
    "iter(%%acc = %%acc0, %%xc = %%xp, %%zc = %%zp) "
    "{num_stages = %u} : tile<fp32, 256>, tile<ptr<fp32>, 256>, tile<ptr<fp32>, 256> {\n"
@@ -489,9 +489,9 @@ static const char rows_by_steps[] =
    "func @f(%x: ptr<fp32> {div = 16}, %y: ptr<fp32> {div = 16}, %cols: i32, %from: i32, %to: i32, "
    "%step: i32) {num_warps = 2, num_stages = 1, state = typed} {\n"
    "   %i = arange {end = 256} : tile<i32, 256>\n"
-   "   %width = constant {value = 256} : i32\n"
+   "   %width = constant 256 : i32\n"
    "   %xs = splat %x : tile<ptr<fp32>, 256>\n"
-   "   %other = constant {value = -1.0} : tile<fp32, 256>\n"
+   "   %other = constant -1.0 : tile<fp32, 256>\n"
    "   for %row = %from to %to step %step {num_stages = 3} {\n"
    "      %d = mul %row, %width : i32\n"
    "      %ds = splat %d : tile<i32, 256>\n"
@@ -548,7 +548,7 @@ static const char blocks_of_a_table[] =
    "   %%r = arange {end = 32} : tile<i32, 32>\n"
    "   %%r1 = expand_dims %%r {axis = 1} : tile<i32, 32x1>\n"
    "   %%c1 = expand_dims %%r {axis = 0} : tile<i32, 1x32>\n"
-   "   %%p = constant {value = 32} : tile<i32, 32x1>\n"
+   "   %%p = constant 32 : tile<i32, 32x1>\n"
    "   %%rp = mul %%r1, %%p : tile<i32, 32x1>\n"
    "   %%r2 = broadcast %%rp : tile<i32, 32x32>\n"
    "   %%c2 = broadcast %%c1 : tile<i32, 32x32>\n"
@@ -557,10 +557,10 @@ static const char blocks_of_a_table[] =
    "   %%ap = addptr %%as, %%o : tile<ptr<fp16>, 32x32>\n"
    "   %%ys = splat %%y : tile<ptr<fp32>, 32x32>\n"
    "   %%ss = splat %%s : tile<ptr<fp32>, 32x32>\n"
-   "   %%zero = constant : i32\n   %%one = constant {value = 1} : i32\n"
-   "   %%three = constant {value = 3} : i32\n"
-   "   %%size = constant {value = 1024} : i32\n"
-   "   %%z = constant {value = 0.0} : tile<fp32, 32x32>\n"
+   "   %%zero = constant : i32\n   %%one = constant 1 : i32\n"
+   "   %%three = constant 3 : i32\n"
+   "   %%size = constant 1024 : i32\n"
+   "   %%z = constant 0.0 : tile<fp32, 32x32>\n"
    "   for %%row = %%zero to %%three step %%one {\n"
    "      %%acc, %%sum = for %%at = %%zero to %%n step %%one iter(%%ac = %%z, %%sc = %%z) : "
    "tile<fp32, 32x32>, tile<fp32, 32x32> {\n"
@@ -677,14 +677,14 @@ copies_below_four_bytes(void **state)
             "func @f(%x: ptr<fp16> {div = 16}, %y: ptr<fp16> {div = 16}) {num_warps = 1, "
             "num_stages = 1, state = laid, target = \"sm_90a\"} {\n"
             "   %i = arange {end = 64} : tile<i32, 64, #l>\n"
-            "   %two = constant {value = 2} : tile<i32, 64, #l>\n"
+            "   %two = constant 2 : tile<i32, 64, #l>\n"
             "   %i2 = mul %i, %two : tile<i32, 64, #l>\n"
             "   %xs = splat %x : tile<ptr<fp16>, 64, #l>\n"
             "   %xp = addptr %xs, %i2 : tile<ptr<fp16>, 64, #l>\n"
-            "   %lim = constant {value = 50} : tile<i32, 64, #l>\n"
+            "   %lim = constant 50 : tile<i32, 64, #l>\n"
             "   %mask = lt %i, %lim : tile<i1, 64, #l>\n"
             "   %buf = local_alloc : memdesc<fp16, 2 x 64, #m>\n"
-            "   %s = constant {value = 1} : i32\n"
+            "   %s = constant 1 : i32\n"
             "   %view = local_view %buf, %s : memdesc<fp16, 64, #m>\n"
             "   %c = async_copy %xp, %view, %mask : token\n"
             "   %g = async_commit %c : token\n"

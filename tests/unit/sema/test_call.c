@@ -13,7 +13,7 @@ binding(void **state)
                        "def k(p: *i32, n: i32):\n"
                        "   args = (n,)\n"
                        "   store(p, f(*args, c=32, extra=n))\n"),
-                  IR("value = 6", "add", "add", "store"));
+                  IR("constant 6", "add", "add", "store"));
    static const struct {
       const char *call, *error, *help;
    } row[] = {
@@ -126,7 +126,7 @@ argument_one(void **state)
                   "def k(p, n):\n"
                   "   tl.store(p, n.to(tl.int64))\n");
    r.signature = "*i64:16, i32:1";
-   sema_expect_ir(r, IR("value = 1} : i64", "store"));
+   sema_expect_ir(r, IR("constant 1 : i64", "store"));
 }
 
 int test_call(void);

@@ -150,8 +150,8 @@ strong_constants(void **state)
                        "   b: constexpr = -7\n"
                        "   store(p + 2, b // 2)\n"
                        "   store(p + 3, b % 2)\n"),
-                  IR("value = -3", "store", "value = -1", "store", "value = -4", "store",
-                     "value = 1", "store"));
+                  IR("constant -3", "store", "constant -1", "store", "constant -4", "store",
+                     "constant 1", "store"));
    /* bf16 * strong 1.0 widens, bf16 * weak 1.0 does not */
    sema_expect_ir(TILE("@kernel\n"
                        "def k(p: *bf16, q: *fp32):\n"

@@ -108,7 +108,7 @@ imports(void **state)
                                "   tl.store(p, renamed(n))\n"
                                "   tl.store(p, pkg.ops.util.bump(n, 3))\n"};
    sema_expect_ir(
-      r, IR("value = 8", "store", "sub", "store", "value = 8", "store", "value = 3", "store"));
+      r, IR("constant 8", "store", "sub", "store", "constant 8", "store", "constant 3", "store"));
    r.source =
       HEAD "from .util import missing\n@triton.jit\ndef k(p, n):\n   tl.store(p, missing(n))\n";
    sema_expect_errors(r, 1, IR("E0207", "has no name 'missing'"));

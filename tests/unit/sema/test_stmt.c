@@ -47,7 +47,7 @@ compile_time_if_signature(void **state)
                     "      raise ValueError('no such mode')\n"
                     "   store(p, v)\n");
    r.signature = "*i32, None, 'b'";
-   sema_expect_ir(r, IR("value = 2", "store"));
+   sema_expect_ir(r, IR("constant 2", "store"));
    r.signature = "*i32, None, 'c'";
    sema_expect_errors(r, 1, IR("E0237", "no such mode"));
 }
@@ -138,7 +138,7 @@ loops(void **state)
                        "   for i in range(n - 1, -1, -1):\n"
                        "      for j in range(i):\n"
                        "         store(p + i, j)\n"),
-                  IR("value = -1", "for", "for", "store"));
+                  IR("constant -1", "for", "for", "store"));
    sema_expect_ir(TILE("@kernel\n"
                        "def k(p: *i64, n: i64):\n"
                        "   for i in tl.range(0, n, num_stages=4, loop_unroll_factor=2):\n"

@@ -194,16 +194,16 @@ mma_of_random_numbers(void **state)
       worst = 0;
       m_must_run(&m, 1, 0,
                  tl_arena_printf(m.x.arena,
-                                 "%%na = constant {value = %u} : i32\n"
+                                 "%%na = constant %u : i32\n"
                                  "%%oa = mul %%tid, %%na : i32\n"
-                                 "%%nb = constant {value = %u} : i32\n"
+                                 "%%nb = constant %u : i32\n"
                                  "%%ob = mul %%tid, %%nb : i32\n"
                                  "%%pa = addptr %%a, %%oa : ptr<%s>\n"
                                  "%%pb = addptr %%b, %%ob : ptr<%s>\n"
                                  "%%va = ld_global %%pa {vec = %u} : regs<%s, %u>\n"
                                  "%%vb = ld_global %%pb {vec = %u} : regs<%s, %u>\n"
-                                 "%%z = constant {value = 0.0} : regs<%s, 4>\n"
-                                 "%%r = mma %%va, %%vb, %%z {mma = %s, reps = [1, 1, 1]} : "
+                                 "%%z = constant 0.0 : regs<%s, 4>\n"
+                                 "%%r = mma %%va, %%vb, %%z {mma = %s, reps = {m = 1, n = 1}} : "
                                  "regs<%s, 4>\n%%pd = addptr %%d, %%tid4 : ptr<%s>\n"
                                  "st_global %%pd, %%r {vec = 4}\n",
                                  na, nb, kinds[i].in, kinds[i].in, na, kinds[i].in, na, nb,

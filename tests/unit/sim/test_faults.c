@@ -39,7 +39,7 @@ expect_base(Machine *m, TlFaultKind kind, const char *at)
 
 /* Every thread writes its word and reads the one of the thread 32 further. */
 #define EXCHANGE(between)                                                                          \
-   "%k124 = constant {value = 128} : i32\n%n = xor %tid4, %k124 : i32\n"                           \
+   "%k124 = constant 128 : i32\n%n = xor %tid4, %k124 : i32\n"                           \
    "st_shared %tid4, %tid\n" between "%v = ld_shared %n : i32\n"                                   \
    "%p = addptr %y, %tid : ptr<i32>\nst_global %p, %v\n"
 
@@ -79,8 +79,8 @@ write_after_read(void **state)
 {
    (void)state;
    static const char body[] =
-      "%%k124 = constant {value = 124} : i32\n%%n = sub %%k124, %%tid4 : i32\n"
-      "%%ten = constant {value = 2} : i32\n"
+      "%%k124 = constant 124 : i32\n%%n = sub %%k124, %%tid4 : i32\n"
+      "%%ten = constant 2 : i32\n"
       "st_shared %%tid4, %%tid\nbar_warp\n%%v = ld_shared %%n : i32\n%s"
       "%%u = add %%v, %%k1 : i32\nst_shared %%tid4, %%u\nbar_warp\n"
       "%%w = ld_shared %%n : i32\n%%p = addptr %%y, %%tid : ptr<i32>\nst_global %%p, %%w\n";
@@ -120,7 +120,7 @@ barrier_of_the_wrong_role(void **state)
          "st_shared %tid4, %tid\n"
          "role {first_warp = 0, num_warps = 2} {\n bar_sync {barrier = 1}\n yield\n}\n"
          "role {first_warp = 2, num_warps = 2} {\n bar_sync {barrier = 2}\n yield\n}\n"
-         "%k256 = constant {value = 256} : i32\n%n = xor %tid4, %k256 : i32\n"
+         "%k256 = constant 256 : i32\n%n = xor %tid4, %k256 : i32\n"
          "%v = ld_shared %n : i32\n%p = addptr %y, %tid : ptr<i32>\nst_global %p, %v\n");
    expect_pair(&m, TL_SIM_FAULT_RACE, "ld_shared", "st_shared");
    m_close(&m);
@@ -170,9 +170,9 @@ copy_of_replicas(void **state)
 {
    (void)state;
    static const char body[] =
-      "%%all = constant {value = 31} : i32\n%%low = and %%tid, %%all : i32\n"
-      "%%one = constant {value = 1} : i32\n%%half = shr %%low, %%one : i32\n"
-      "%%two = constant {value = 2} : i32\n%%to = shl %%half, %%two : i32\n"
+      "%%all = constant 31 : i32\n%%low = and %%tid, %%all : i32\n"
+      "%%one = constant 1 : i32\n%%half = shr %%low, %%one : i32\n"
+      "%%two = constant 2 : i32\n%%to = shl %%half, %%two : i32\n"
       "%%px = addptr %%x, %%%s : ptr<fp32>\ncp_async %%to, %%px {offsets = [0], bytes = 4}\n"
       "cp_async_commit\ncp_async_wait {num = 0}\nbar_sync\n"
       "%%v = ld_shared %%to : fp32\n%%p = addptr %%y, %%tid : ptr<fp32>\nst_global %%p, %%v\n";
@@ -196,7 +196,7 @@ copy_without_barrier(void **state)
    (void)state;
    Machine m;
    copies(&m, COPY "cp_async_commit\ncp_async_wait {num = 0}\n"
-                   "%k512 = constant {value = 512} : i32\n%n = xor %tid16, %k512 : i32\n"
+                   "%k512 = constant 512 : i32\n%n = xor %tid16, %k512 : i32\n"
                    "%v = ld_shared %n {vec = 4} : regs<fp32, 4>\n");
    assert_int_equal(m.status, TL_EXEC_FAULT);
    assert_true(m.fault.kind == TL_SIM_FAULT_RACE || m.fault.kind == TL_SIM_FAULT_IN_FLIGHT);
@@ -215,7 +215,7 @@ stage_filled_too_early(void **state)
 {
    (void)state;
    static const char ring[] =
-      "%%k512 = constant {value = 512} : i32\n%%n = xor %%tid16, %%k512 : i32\n" COPY_
+      "%%k512 = constant 512 : i32\n%%n = xor %%tid16, %%k512 : i32\n" COPY_
       "cp_async_commit\ncp_async_wait {num = 0}\nbar_sync\n"
       "%%v = ld_shared %%n {vec = 4} : regs<fp32, 4>\n%s"
       "cp_async %%tid16, %%px {offsets = [0]}\ncp_async_commit\ncp_async_wait {num = 0}\n";
@@ -241,7 +241,7 @@ shared_places(void **state)
    Machine m;
    m_open(&m, 6);
    m_buffer(&m, "y", TL_I32, 32);
-   m_run(&m, 1, 256, "st_shared %tid4, %tid {extent = [0, 124]}\n");
+   m_run(&m, 1, 256, "st_shared %tid4, %tid {extent = {begin = 0, end = 124}}\n");
    expect_fault(&m, TL_SIM_FAULT_EXTENT, "st_shared", NULL);
    assert_int_equal(m.fault.thread, 31);
    assert_int_equal(m.fault.shared_at, 124);
@@ -277,7 +277,7 @@ global_places(void **state)
    assert_int_equal(m.fault.thread, 20);
    m_must_run(&m, 1, 0,
               tl_arena_printf(m.x.arena,
-                              "%s%%n = constant {value = 20} : i32\n%%m = lt %%lane, %%n : i1\n"
+                              "%s%%n = constant 20 : i32\n%%m = lt %%lane, %%n : i1\n"
                               "%%v = ld_global %%px, %%m : i32\nst_global %%py, %%v\n",
                               load));
    m_run(&m, 1, 0, "%b = sub %lane, %k2 : i32\n%p = addptr %y, %b : ptr<i32>\nst_global %p, %k0\n");
@@ -289,7 +289,7 @@ global_places(void **state)
          "st_global %p, %v {vec = 2}\n");
    expect_base(&m, TL_FAULT_MISALIGNED, "ld_global");
    m_run(&m, 1, 0,
-         "%z = constant {value = 64} : i64\n%p = bitcast %z : ptr<i32>\n"
+         "%z = constant 64 : i64\n%p = bitcast %z : ptr<i32>\n"
          "st_global %p, %k0\n");
    expect_base(&m, TL_FAULT_WILD, "st_global");
    m.arg[1].is_writable = false;
@@ -304,7 +304,7 @@ global_races(void **state)
 {
    (void)state;
    static const char body[] =
-      "%%k32 = constant {value = 32} : i32\n%%n = xor %%tid, %%k32 : i32\n"
+      "%%k32 = constant 32 : i32\n%%n = xor %%tid, %%k32 : i32\n"
       "%%p = addptr %%x, %%tid : ptr<i32>\n%%q = addptr %%x, %%n : ptr<i32>\n"
       "%%r = addptr %%y, %%tid : ptr<i32>\n%%t = add %%tid, %%k1 : i32\n%s";
    Machine m;
@@ -433,7 +433,7 @@ spinning_warps_get_there(void **state)
               "%c = lt %warp, %k1 : i1\n%p1 = addptr %y, %k1 : ptr<i32>\n"
               "if %c {\n"
               "  %r = while iter(%i = %k0) : i32 {\n"
-              "    %v = ld_global %y {volatile = true} : i32\n    %go = eq %v, %k0 : i1\n"
+              "    %v = ld_global %y {volatile} : i32\n    %go = eq %v, %k0 : i1\n"
               "    condition %go, %i\n  } do (%j: i32) {\n    yield %j\n  }\n"
               "  st_global %p1, %k5\n  yield\n"
               "} else {\n  st_global %y, %k1\n  yield\n}\n");
@@ -477,7 +477,7 @@ conflicts_and_sectors(void **state)
    for (unsigned i = 0; i < sizeof banks / sizeof banks[0]; i++) {
       m_must_run(&m, 1, 33 * 128,
                  tl_arena_printf(m.x.arena,
-                                 "%%s = constant {value = %u} : i32\n%%a = mul %%tid4, %%s : i32\n"
+                                 "%%s = constant %u : i32\n%%a = mul %%tid4, %%s : i32\n"
                                  "st_shared %%a, %%tid\n%%b = mul %%tid, %%s : i32\n"
                                  "%%p = addptr %%y, %%b : ptr<i32>\nst_global %%p, %%tid\n",
                                  banks[i].stride));
@@ -491,7 +491,7 @@ conflicts_and_sectors(void **state)
    }
    /* a loop: 3 accesses of a warp; lanes that are masked off move nothing */
    m_must_run(&m, 1, 0,
-              "%k3 = constant {value = 3} : i32\n%c = lt %lane, %k16 : i1\n"
+              "%k3 = constant 3 : i32\n%c = lt %lane, %k16 : i1\n"
               "for %i = %k0 to %k3 step %k1 {\n  %p = addptr %y, %lane : ptr<i32>\n"
               "  st_global %p, %i, %c\n  yield\n}\n");
    assert_int_equal(m.stats.global_stores, 3);

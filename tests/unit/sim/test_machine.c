@@ -20,10 +20,10 @@ who_am_i(void **state)
               "%px = program_id {axis = 0} : i32\n%py = program_id {axis = 1} : i32\n"
               "%nx = num_programs {axis = 0} : i32\n%ny = num_programs {axis = 1} : i32\n"
               "%a = mul %py, %nx : i32\n%b = add %a, %px : i32\n"
-              "%c = constant {value = 128} : i32\n%d = mul %b, %c : i32\n"
+              "%c = constant 128 : i32\n%d = mul %b, %c : i32\n"
               "%e = add %d, %tid : i32\n%f = mul %e, %k2 : i32\n"
               "%p = addptr %y, %f : ptr<i32>\n"
-              "%g = constant {value = 100} : i32\n%h = mul %ny, %g : i32\n%i = add %h, %nx : i32\n"
+              "%g = constant 100 : i32\n%h = mul %ny, %g : i32\n%i = add %h, %nx : i32\n"
               "%s = pick %e, %i {index = [0, 1]} : regs<i32, 2>\n"
               "st_global %p, %s {vec = 2}\n");
    for (int i = 0; i < 6 * 128; i++) {
@@ -115,7 +115,7 @@ matrix_loads_and_stores(void **state)
       m_must_run(&m, 1, 512,
                  tl_arena_printf(
                     m.x.arena,
-                    "%%k8 = constant {value = 8} : i32\n"
+                    "%%k8 = constant 8 : i32\n"
                     "%%o8 = mul %%tid, %%k8 : i32\n%%px = addptr %%x, %%o8 : ptr<u16>\n"
                     "%%py = addptr %%y, %%o8 : ptr<u16>\n%%pr = addptr %%row, %%tid : ptr<i32>\n"
                     "%%r = ld_global %%pr : i32\n%%a = shl %%r, %%k4 : i32\n"
@@ -246,11 +246,11 @@ mma_kind_with(const MmaCase *c, unsigned rm, unsigned rn, unsigned rk, unsigned 
    } operand[] = {{"a", c->in, ta}, {"b", c->b, tb}, {"c", c->acc, tc}};
    for (unsigned k = 0; k < 3; k++) { /* one access for each register */
       const char *n = operand[k].name, *t = tl_dtype_info[operand[k].t].text;
-      tl_sb_printf(&sb, "%%n%s = constant {value = %u} : i32\n%%o%s = mul %%tid, %%n%s : i32\n", n,
+      tl_sb_printf(&sb, "%%n%s = constant %u : i32\n%%o%s = mul %%tid, %%n%s : i32\n", n,
                    operand[k].n, n, n);
       for (unsigned i = 0; i < operand[k].n; i++)
          tl_sb_printf(&sb,
-                      "%%i%s%u = constant {value = %u} : i32\n%%j%s%u = add %%o%s, %%i%s%u : i32\n"
+                      "%%i%s%u = constant %u : i32\n%%j%s%u = add %%o%s, %%i%s%u : i32\n"
                       "%%p%s%u = addptr %%%s, %%j%s%u : ptr<%s>\n"
                       "%%v%s%u = ld_global %%p%s%u : %s\n",
                       n, i, i, n, i, n, n, i, n, i, n, n, i, t, n, i, n, i, t);
@@ -266,8 +266,10 @@ mma_kind_with(const MmaCase *c, unsigned rm, unsigned rn, unsigned rk, unsigned 
          tl_sb_printf(&sb, "]} : regs<%s, %u>\n", t, operand[k].n);
    }
    const char *acc = tl_dtype_info[c->acc].text;
-   tl_sb_printf(&sb, "%%r = mma %%fa, %%fb, %%fc {mma = %s, reps = [%u, %u, %u]} : regs<%s, %u>\n",
-                c->name, rm, rn, rk, acc, tc);
+   tl_sb_printf(
+      &sb,
+      "%%r = mma %%fa, %%fb, %%fc {mma = %s, reps = {m = %u, n = %u, k = %u}} : regs<%s, %u>\n",
+      c->name, rm, rn, rk, acc, tc);
    for (unsigned i = 0; i < tc; i++)
       tl_sb_printf(&sb,
                    "%%q%u = pick %%r {index = [%u]} : %s\n%%pd%u = addptr %%d, %%jc%u : ptr<%s>\n"
@@ -310,12 +312,13 @@ mma_rounding(void **state)
    m_open(&m, 3);
    float *a = m_buffer(&m, "a", TL_FP32, 1), *y = m_buffer(&m, "y", TL_FP32, 32 * 4);
    *a = 1.0f + 0x1.fp-11f; /* just below 1 + 2^-10 */
-   m_must_run(&m, 1, 0,
-              "%v = ld_global %a : fp32\n%fa = splat %v : regs<fp32, 4>\n"
-              "%one = constant {value = 1.0} : regs<fp32, 2>\n"
-              "%z = constant {value = 0.0} : regs<fp32, 4>\n"
-              "%r = mma %fa, %one, %z {mma = m16n8k8.tf32.f32, reps = [1, 1, 1]} : regs<fp32, 4>\n"
-              "%p = addptr %y, %tid4 : ptr<fp32>\nst_global %p, %r {vec = 4}\n");
+   m_must_run(
+      &m, 1, 0,
+      "%v = ld_global %a : fp32\n%fa = splat %v : regs<fp32, 4>\n"
+      "%one = constant 1.0 : regs<fp32, 2>\n"
+      "%z = constant 0.0 : regs<fp32, 4>\n"
+      "%r = mma %fa, %one, %z {mma = m16n8k8.tf32.f32, reps = {m = 1, n = 1}} : regs<fp32, 4>\n"
+      "%p = addptr %y, %tid4 : ptr<fp32>\nst_global %p, %r {vec = 4}\n");
    for (unsigned i = 0; i < 128; i++)
       assert_true(y[i] == 8.0f);
    m_close(&m);
@@ -334,8 +337,8 @@ async_copies(void **state)
    /* Two groups; odd threads copy nothing, which fills with zeros.  Read by the neighbour warp. */
    m_must_run(&m, 2, 2048,
               "%px = addptr %x, %tid4 : ptr<fp32>\n"
-              "%k256 = constant {value = 256} : i32\n%k64 = constant {value = 64} : i32\n"
-              "%k1024 = constant {value = 1024} : i32\n%k512 = constant {value = 512} : i32\n"
+              "%k256 = constant 256 : i32\n%k64 = constant 64 : i32\n"
+              "%k1024 = constant 1024 : i32\n%k512 = constant 512 : i32\n"
               "%px2 = addptr %px, %k256 : ptr<fp32>\n"
               "%odd = and %tid, %k1 : i32\n%even = eq %odd, %k0 : i1\n"
               "%a2 = add %tid16, %k1024 : i32\n"
@@ -372,7 +375,7 @@ roles_and_named_barriers(void **state)
                       "  %%t%u = add %%s%u, %%lane : i32\n  %%a%u = shl %%t%u, %%k2 : i32\n"
                       "  st_shared %%a%u, %%t%u {offsets = [%u]}\n"
                       "  bar_sync {barrier = %u}\n"
-                      "  %%k%u_ = constant {value = 252} : i32\n  %%o%u = sub %%k%u_, %%a%u : i32\n"
+                      "  %%k%u_ = constant 252 : i32\n  %%o%u = sub %%k%u_, %%a%u : i32\n"
                       "  %%v%u = ld_shared %%o%u {offsets = [%u]} : i32\n"
                       "  %%p%u = addptr %%y, %%tid : ptr<i32>\n"
                       "  st_global %%p%u, %%v%u\n  yield\n}\n";
@@ -406,8 +409,8 @@ atomics_of_many_blocks(void **state)
               "%a = atom_rmw %s, %lane {rmw = add} : i32\n"
               "%pid = program_id {axis = 0} : i32\n"
               "%b = atom_rmw %t, %pid {rmw = max} : i32\n"
-              "%one = constant {value = 1.0} : fp32\n%c = atom_rmw %f, %one {rmw = add} : fp32\n"
-              "%first = eq %lane, %k0 : i1\n%h1 = constant {value = 0.5} : fp16\n"
+              "%one = constant 1.0 : fp32\n%c = atom_rmw %f, %one {rmw = add} : fp32\n"
+              "%first = eq %lane, %k0 : i1\n%h1 = constant 0.5 : fp16\n"
               "%d = atom_rmw %h, %h1, %first {rmw = add} : fp16\n"
               "%e = atom_cas %o, %k0, %k1 : i32\n%mine = eq %e, %k0 : i1\n"
               "%g = atom_rmw %w, %k1, %mine {rmw = add} : i32\n");
@@ -428,9 +431,9 @@ shared_atomics(void **state)
    m_open(&m, 8);
    int32_t *y = m_buffer(&m, "y", TL_I32, 32);
    m_must_run(&m, 4, 128,
-              "%c31 = constant {value = 32} : i32\n%is = lt %tid, %c31 : i1\n"
+              "%c31 = constant 32 : i32\n%is = lt %tid, %c31 : i1\n"
               "st_shared %tid4, %k0, %is\nbar_sync\n"
-              "%k7 = constant {value = 28} : i32\n%bin = and %tid4, %k7 : i32\n"
+              "%k7 = constant 28 : i32\n%bin = and %tid4, %k7 : i32\n"
               "atom_shared %bin, %tid {rmw = add}\nbar_sync\n"
               "%lane4 = shl %lane, %k2 : i32\n%v = ld_shared %lane4 : i32\n"
               "%p = addptr %y, %lane : ptr<i32>\nst_global %p, %v, %is\n");

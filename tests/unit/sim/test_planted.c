@@ -232,21 +232,21 @@ static const Fault faults[] = {
    {"copy missing", REMOVE, "   cp_async %", NULL, NULL, "matmul", 0, NULL},
    {"copy mask dropped", DROP_LAST, "   cp_async %", NULL, NULL, "matmul", 0, NULL},
    {"stage index wraps wrongly", REPLACE, " = eq ", " = eq ", " = ne ", "matmul", 1, NULL},
-   {"stages overlap", EVERYWHERE, "{value = 4096} : i32", "{value = 4096}", "{value = 2048}",
-    "matmul", 1, NULL},
-   {"buffers overlap", EVERYWHERE, "extent = [12288, ", "12288", "8192", "matmul", 1, NULL},
-   {"buffers overlap", EVERYWHERE, "extent = [1024, 2048]", "1024", "512", "sort, gather", 1, NULL},
+   {"stages overlap", EVERYWHERE, "constant 4096 : i32", "constant 4096", "constant 2048", "matmul",
+    1, NULL},
+   {"buffers overlap", EVERYWHERE, "extent = {begin = 12288, ", "12288", "8192", "matmul", 1, NULL},
+   {"buffers overlap", EVERYWHERE, "extent = {begin = 1024, end = 2048}", "1024", "512",
+    "sort, gather", 1, NULL},
    {"shared store missing", REMOVE, "   st_shared ", NULL, NULL, NULL, 2, NULL},
    {"shared store 32 bytes off", SHIFT, "   st_shared ", NULL, "32", NULL, 2, NULL},
    {"shared store 2 bytes off", SHIFT, "   st_shared ", NULL, "2", NULL, 1, NULL},
    {"shared load 4 bytes off", SHIFT, " = ld_shared ", NULL, "4", NULL, 1, NULL},
-   {"extent too small", REPLACE, "   st_shared ", "extent = [0, ", "extent = [16, ", NULL, 1,
+   {"extent too small", REPLACE, "   st_shared ", "begin = 0, ", "begin = 16, ", NULL, 1,
     "within its buffer"},
    {"swizzle lost", REPLACE, " = xor ", " = xor ", " = or ", "transpose", 0, NULL},
    {"swizzle lost", REPLACE, " = xor ", " = xor ", " = or ", "matmul", 4, NULL},
    {"matrix row wrong", SHIFT, " = ldmatrix ", NULL, "64", NULL, 3, NULL},
-   {"matrix not transposed", REPLACE, " = ldmatrix", "trans = true", "trans = false", NULL, 2,
-    NULL},
+   {"matrix not transposed", REPLACE, " = ldmatrix", "trans, ", "", NULL, 2, NULL},
    {"shuffle from the wrong lane", REPLACE, " = shfl ", "shfl = bfly", "shfl = up", NULL, 3, NULL},
    {"load mask dropped", KEEP_FIRST, " = ld_global ", NULL, NULL, NULL, 1, NULL},
    {"other of a load dropped", DROP_LAST, " = ld_global ", NULL, NULL, "softmax", 1, NULL},
@@ -262,8 +262,8 @@ static const Fault faults[] = {
    {"global load one element off", SHIFT, " = ld_global ", NULL, "1", NULL, 1, NULL},
    {"global store one element off", SHIFT, "   st_global ", NULL, "1", NULL, 1, NULL},
    {"global store far out", SHIFT, "   st_global ", NULL, "100000", NULL, 1, "outside buffer"},
-   {"neutral value wrong", REPLACE, "constant {value = 0} : regs", "value = 0", "value = 1", "sum",
-    1, NULL},
+   {"neutral value wrong", REPLACE, "constant 0 : regs", "constant 0", "constant 1", "sum", 1,
+    NULL},
    {"atomic done twice", REPEAT, " = atom_rmw ", NULL, NULL, NULL, 0, NULL},
    {"atomic done twice", REPEAT, "   atom_shared ", NULL, NULL, NULL, 0, NULL},
    {"atomic by those that own nothing", DROP_LAST, " = atom_rmw ", NULL, NULL, "sum", 1, NULL},
@@ -508,7 +508,7 @@ shifted(const char *text, const char *line, const char *op, const char *by, char
    if (!type_of(text, name, type, sizeof type))
       return NULL;
    char *w = out + sprintf(out, "%.*s", (int)(line - text), text);
-   w += sprintf(w, "   %%planted0 = constant {value = %s} : i32\n", by);
+   w += sprintf(w, "   %%planted0 = constant %s : i32\n", by);
    const char *count = strncmp(type, "regs<", 5) == 0 ? strrchr(type, ',') : NULL;
    if (count) {
       snprintf(offset, sizeof offset, "regs<i32%s", count);
