@@ -150,13 +150,6 @@ each_option_has_its_part_in_the_tuner_key(void **state)
       num_code += differs;
    }
    assert_true(num_code >= 8);
-   /* choices kept by earlier versions are still found */
-   TilecSource kept = {.defines = one_string, .num_defines = 1, .arch = "sm_90a", .grid = "(1,)"};
-   kept.num_warps = 8;
-   kept.opt = 2;
-   kept.check = true;
-   uint64_t h = tl_mix_text(tl_mix_text(tl_mix_text(7, "BLOCK=64"), "sm_90a"), "(1,)");
-   assert_int_equal(tl_source_hash(&kept, 7), tl_mix_text(h, "8 0 2 0 1"));
 }
 
 static bool
