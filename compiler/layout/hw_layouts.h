@@ -72,4 +72,19 @@ unsigned tl_hw_swizzle_width(uint32_t row_bytes, unsigned max_bytes);
 TlLinear tl_hw_shared_phased(unsigned rank, const uint32_t *shape, const unsigned *order,
                              uint32_t vec, uint32_t per_phase, uint32_t max_phase);
 
+/* A shared buffer as wgmma reads it. */
+typedef struct TlWgmmaOperand {
+   unsigned mode;     /* swizzle field of the descriptor: 0 none, 1 128, 2 64, 3 32 bytes */
+   bool is_mn_major;  /* M or N lies together, not K */
+   uint32_t lbo, sbo; /* leading and stride byte offset; a multiple of 16 where not looked at */
+   uint32_t col[TL_LL_MAX_BITS]; /* by bit of the element word: bytes from the buffer's start to
+                                    where an instruction begins; their sum for several bits */
+} TlWgmmaOperand;
+
+/* Recognises operand 0 (A, M x K) or 1 (B, K x N) in a shared arrangement; `rows` of M or N make an
+ * instruction.  False when no descriptor describes it.  The buffer must start at a multiple of 8
+ * rows of the swizzle. */
+bool tl_hw_wgmma_operand(const TlLinear *memory, unsigned index, unsigned elem_bits, uint32_t rows,
+                         TlWgmmaOperand *out);
+
 #endif

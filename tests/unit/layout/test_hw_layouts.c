@@ -288,6 +288,89 @@ phased_swizzle_follows_its_formula(void **state)
    }
 }
 
+/* ---- operands of wgmma in shared memory ---- */
+/* Where the hardware reads element (row, k) of an instruction that begins at `start`, by the
+ * sentences of the ISA on leading and stride dimension byte offsets. */
+static uint32_t
+isa_wgmma_address(const TlWgmmaOperand *o, unsigned es, uint32_t start, uint32_t row, uint32_t k)
+{
+   static const uint32_t width_of[] = {0, 128, 64, 32};
+   uint32_t w = width_of[o->mode], at;
+   if (o->is_mn_major)
+      at = w ? row * es / w * o->lbo + k / 8 * o->sbo + k % 8 * w + row * es % w
+             : row * es / 16 * o->sbo + k / 8 * o->lbo + k % 8 * 16 + row * es % 16;
+   else
+      at = w ? row / 8 * o->sbo + row % 8 * w + k * es
+             : row / 8 * o->sbo + k * es / 16 * o->lbo + row % 8 * 16 + k * es % 16;
+   at += start;
+   if (w)
+      at ^= (at >> 7 & (w / 16 - 1)) << 4;
+   return at;
+}
+
+/* Every element of every instruction of a tile; false when the arrangement is refused. */
+static bool
+wgmma_reads_all(const TlLinear *memory, unsigned index, unsigned es, uint32_t instr_rows)
+{
+   TlWgmmaOperand o = {0};
+   if (!tl_hw_wgmma_operand(memory, index, 8 * es, instr_rows, &o))
+      return false;
+   uint32_t shape[TL_LL_MAX_RANK], instr_k = 32 / es;
+   tl_ll_shape(memory, shape);
+   unsigned row_dim = index == 0 ? 0 : 1;
+   for (uint32_t at = 0; at < shape[0] * shape[1]; at++) {
+      uint32_t word = tl_ll_apply(memory, at, 0, 0, 0), start = 0;
+      uint32_t c[2] = {word / shape[1], word % shape[1]};
+      uint32_t row = c[row_dim], k = c[1 - row_dim], first[2];
+      first[row_dim] = row - row % instr_rows;
+      first[1 - row_dim] = k - k % instr_k;
+      uint32_t first_word = first[0] * shape[1] + first[1];
+      for (unsigned bit = 0; bit < tl_ll_bits(memory); bit++)
+         start += first_word >> bit & 1 ? o.col[bit] : 0;
+      assert_int_equal(isa_wgmma_address(&o, es, start, row % instr_rows, k % instr_k), at * es);
+   }
+   return true;
+}
+
+static void
+wgmma_operands(void **state)
+{
+   (void)state;
+   unsigned found = 0;
+   for (unsigned es = 1; es <= 4; es *= 2)
+      for (uint32_t rows = 8; rows <= 256; rows *= 2)
+         for (uint32_t k = 32 / es; k <= 128; k *= 2)
+            for (unsigned index = 0; index < 2; index++)
+               for (unsigned k_fast = 0; k_fast < 2; k_fast++)
+                  for (unsigned max = 16; max <= 128; max *= 2) {
+                     uint32_t shape[2] = {index == 0 ? rows : k, index == 0 ? k : rows};
+                     unsigned k_dim = index == 0 ? 1 : 0;
+                     unsigned order[2] = {k_fast ? k_dim : 1 - k_dim, k_fast ? 1 - k_dim : k_dim};
+                     TlLinear l = tl_hw_shared_swizzled(2, shape, es, order, max);
+                     for (uint32_t instr = 8; instr <= rows; instr *= 2) {
+                        bool ok = wgmma_reads_all(&l, index, es, instr);
+                        found += ok;
+                        if (!k_fast && es != 2 && k * es > 32)
+                           assert_false(ok); /* only 16-bit elements may be MN-major */
+                        if (k_fast && max >= 32)
+                           assert_true(ok);
+                        if (es == 2 && max == 128 && instr == rows)
+                           assert_true(ok);
+                     }
+                  }
+   assert_in_range(found, 1000, 100000);
+   /* Rows of 16 bytes; what is moved for the sake of banks; nothing that is no bijection. */
+   unsigned order[2] = {1, 0};
+   uint32_t shape[2] = {64, 64};
+   TlLinear phased = tl_hw_shared_phased(2, shape, order, 8, 1, 4);
+   assert_false(wgmma_reads_all(&phased, 0, 2, 64));
+   TlLinear plain = tl_hw_shared_plain(2, shape, order);
+   assert_false(wgmma_reads_all(&plain, 0, 2, 64));
+   TlLinear broken = tl_hw_shared_swizzled(2, shape, 2, order, 128);
+   broken.col[3] = broken.col[4];
+   assert_false(wgmma_reads_all(&broken, 0, 2, 64));
+}
+
 int
 test_hw_layouts(void)
 {
@@ -299,6 +382,7 @@ test_hw_layouts(void)
       cmocka_unit_test(fragments_from_ldmatrix),
       cmocka_unit_test(swizzles_follow_the_address_rule),
       cmocka_unit_test(phased_swizzle_follows_its_formula),
+      cmocka_unit_test(wgmma_operands),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }
