@@ -67,9 +67,12 @@ LLVMValueRef
 tl_cg_asm(TlCg *cg, const char *text, const char *constraints, LLVMTypeRef ret,
           const LLVMValueRef *args, unsigned n, unsigned flags)
 {
-   enum { MAX = 80 };
-   LLVMTypeRef types[MAX];
-   assert(n <= MAX);
+   LLVMTypeRef types[TL_ASM_MAX_OPERANDS];
+   if (n > TL_ASM_MAX_OPERANDS) {
+      tl_cg_unsupported(cg, "this operation",
+                        "it has more operands than an asm statement may have");
+      return ret == cg->voidt ? NULL : LLVMGetPoison(ret);
+   }
    for (unsigned i = 0; i < n; i++)
       types[i] = LLVMTypeOf(args[i]);
    LLVMTypeRef ft = LLVMFunctionType(ret, types, n, 0);

@@ -91,7 +91,7 @@ LLVMValueRef tl_cg_call(TlCg *cg, const char *name, LLVMTypeRef ret, const LLVMV
                         unsigned n); /* a function or intrinsic with a fixed name */
 LLVMValueRef tl_cg_overloaded(TlCg *cg, const char *intrinsic, LLVMTypeRef type,
                               const LLVMValueRef *args, unsigned n);
-enum { TL_ASM_EFFECT = 1, TL_ASM_CONVERGENT = 2 };
+enum { TL_ASM_EFFECT = 1, TL_ASM_CONVERGENT = 2, TL_ASM_MAX_OPERANDS = 320 };
 LLVMValueRef tl_cg_asm(TlCg *cg, const char *text, const char *constraints, LLVMTypeRef ret,
                        const LLVMValueRef *args, unsigned n, unsigned flags);
 /* fadd, fmul .. may be contracted unless the function is strict. */
@@ -102,6 +102,8 @@ void tl_cg_unsupported(TlCg *cg, const char *what, const char *why);
 /* What is emitted needs this PTX ISA. */
 void tl_cg_needs_ptx(TlCg *cg, uint32_t ptx);
 void tl_cg_loc(TlCg *cg, TlRange range);
+/* A byte of the block's shared memory: the one place that makes such addresses. */
+LLVMValueRef tl_cg_shared_ptr(TlCg *cg, LLVMValueRef address, int64_t offset);
 
 /* Any numeric conversion: lower_cast.c. */
 LLVMValueRef tl_cg_cast(TlCg *cg, LLVMValueRef v, TlDtype from, TlDtype to, int rounding);

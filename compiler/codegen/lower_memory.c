@@ -322,9 +322,8 @@ tl_emit_st_global(TlCg *cg, const TlOp *op)
 }
 
 /* ---- shared memory ---- */
-/* The one place that makes shared addresses: block's shared memory + byte address + constant. */
-static LLVMValueRef
-shared_ptr(TlCg *cg, LLVMValueRef address, int64_t offset)
+LLVMValueRef
+tl_cg_shared_ptr(TlCg *cg, LLVMValueRef address, int64_t offset)
 {
    if (!cg->smem) {
       cg->smem = LLVMAddGlobalInAddressSpace(cg->mod, LLVMArrayType2(cg->i8, 0), "tilec_shared", 3);
@@ -357,7 +356,7 @@ static LLVMValueRef
 shared_access_ptr(TlCg *cg, const SharedAccess *s, unsigned i)
 {
    LLVMValueRef base = s->address.v[s->address.count == 1 ? 0 : i];
-   return shared_ptr(cg, base, s->offsets.len ? s->offsets.data[i] : 0);
+   return tl_cg_shared_ptr(cg, base, s->offsets.len ? s->offsets.data[i] : 0);
 }
 
 void

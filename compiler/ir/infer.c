@@ -892,6 +892,72 @@ infer_local_trans(Call *c)
    return true;
 }
 
+static TlInts
+ints(const Call *c, TlAttrKey key)
+{
+   const TlInts *list = attr(c, key).ints;
+   return list ? *list : (TlInts){0};
+}
+
+/* Accumulators: m x n instructions of 64 rows, half as many registers as columns. */
+static bool
+infer_wgmma(Call *c)
+{
+   TlInts reps = ints(c, TL_ATTR_REPS), desc = ints(c, TL_ATTR_DESC);
+   TlInts offsets = ints(c, TL_ATTR_OFFSETS), extent = ints(c, TL_ATTR_EXTENT);
+   const TlType *a = c->args[0], *r = c->results[0];
+   bool is_shared = a->kind == TL_TYPE_SCALAR;
+   unsigned operands = is_shared ? 2 : 1;
+   if (!want_results(c))
+      return false;
+   if (!r->is_in_flight || (c->num_args > 2 && tl_type_elem(c->args[2]) != tl_type_elem(r)) ||
+       (c->num_args > 2 && c->args[2]->count != r->count))
+      return FAIL(c, "'wgmma' gives its accumulators in flight; got %s", text(c, r));
+   if (c->args[1] != tl_type_scalar(c->cx->types, TL_I32) || (is_shared && a != c->args[1]))
+      return FAIL(c, "a shared operand of 'wgmma' is an i32 address; got %s and %s", text(c, a),
+                  text(c, c->args[1]));
+   if (reps.len != 4 || desc.len != 4 * operands || (extent.len && extent.len != 5 * operands))
+      return FAIL(c,
+                  "'wgmma' has 4 repetitions, and 4 numbers of 'desc' and 5 of 'extent' for "
+                  "each of %u shared operands; got %u, %u, %u",
+                  operands, (unsigned)reps.len, (unsigned)desc.len, (unsigned)extent.len);
+   int64_t m = reps.data[0], n = reps.data[1], k = reps.data[2], columns = reps.data[3];
+   if (m < 1 || n < 1 || k < 1 || columns < 8 || columns > 256 || columns % 8 ||
+       m * n * columns / 2 != r->count ||
+       (!is_shared && a->count * tl_dtype_info[a->dtype].bits != m * k * 128) ||
+       offsets.len != (size_t)(k * n + (is_shared ? k * m : 0)))
+      return FAIL(c, "repetitions of 'wgmma' do not fit %s and %u offsets", text(c, r),
+                  (unsigned)offsets.len);
+   return true;
+}
+
+static bool
+infer_wgmma_start(Call *c)
+{
+   if (c->args[0]->kind != TL_TYPE_REGS)
+      return FAIL(c, "'wgmma_start' takes registers; got %s", text(c, c->args[0]));
+   return one_result(c, tl_type_in_flight(c->cx->types, c->args[0], true));
+}
+
+static bool
+infer_wgmma_wait(Call *c)
+{
+   if (c->num_results > c->num_args)
+      return FAIL(c, "'wgmma_wait' has an operand for each result; got %u for %u", c->num_args,
+                  c->num_results);
+   for (unsigned i = 0; i < c->num_results; i++) {
+      const TlType *t = c->args[i];
+      bool is_operand =
+         c->results[i] && t->kind == TL_TYPE_REGS && t->is_in_flight &&
+         tl_type_in_flight(c->cx->types, t, c->results[i]->is_in_flight) == c->results[i];
+      if (!is_operand)
+         return FAIL(c,
+                     "a result of 'wgmma_wait' is its operand, which is in flight; got %s from %s",
+                     text(c, c->results[i]), text(c, t));
+   }
+   return true;
+}
+
 static bool
 infer_async_copy(Call *c)
 {

@@ -376,13 +376,15 @@ static const TlType *
 parse_regs(Reader *r)
 {
    int64_t count;
+   bool is_in_flight = at_word(r, "inflight");
    next(r);
    if (!expect(r, '<'))
       return NULL;
    const TlType *elem = parse_elem(r, 0);
    if (!elem || !expect(r, ',') || !parse_int(r, 2, TL_MAX_TILE_ELEMS, &count) || !expect(r, '>'))
       return NULL;
-   return tl_type_regs(r->module->types, elem, (uint32_t)count);
+   const TlType *regs = tl_type_regs(r->module->types, elem, (uint32_t)count);
+   return is_in_flight ? tl_type_in_flight(r->module->types, regs, true) : regs;
 }
 
 static const TlType *
@@ -412,7 +414,7 @@ parse_type(Reader *r)
 {
    if (at_word(r, "tile"))
       return parse_tile(r);
-   if (at_word(r, "regs"))
+   if (at_word(r, "regs") || at_word(r, "inflight"))
       return parse_regs(r);
    if (at_word(r, "memdesc"))
       return parse_memdesc(r);

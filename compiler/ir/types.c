@@ -31,7 +31,7 @@ type_hash(const TlType *t)
 {
    uint64_t words[6] = {
       (uint64_t)t->kind | (uint64_t)t->dtype << 8 | (uint64_t)t->is_const << 16 |
-         (uint64_t)t->rank << 24 | (uint64_t)t->count << 32,
+         (uint64_t)t->is_in_flight << 17 | (uint64_t)t->rank << 24 | (uint64_t)t->count << 32,
       (uint64_t)(uintptr_t)t->elem,
       (uint64_t)(uintptr_t)t->layout,
    };
@@ -44,7 +44,8 @@ type_equal(const TlType *a, const TlType *b)
 {
    return a->kind == b->kind && a->dtype == b->dtype && a->is_const == b->is_const &&
           a->elem == b->elem && a->rank == b->rank && a->count == b->count &&
-          a->layout == b->layout && memcmp(a->shape, b->shape, a->rank * sizeof a->shape[0]) == 0;
+          a->is_in_flight == b->is_in_flight && a->layout == b->layout &&
+          memcmp(a->shape, b->shape, a->rank * sizeof a->shape[0]) == 0;
 }
 
 static const TlType *
@@ -129,6 +130,15 @@ tl_type_regs(TlTypes *t, const TlType *elem, uint32_t count)
    TlType c = {.kind = TL_TYPE_REGS, .elem = elem, .count = count};
    if (elem->kind == TL_TYPE_SCALAR)
       c.dtype = elem->dtype;
+   return unique(t, &c);
+}
+
+const TlType *
+tl_type_in_flight(TlTypes *t, const TlType *regs, bool is_in_flight)
+{
+   assert(regs->kind == TL_TYPE_REGS);
+   TlType c = *regs;
+   c.is_in_flight = is_in_flight;
    return unique(t, &c);
 }
 
@@ -226,7 +236,7 @@ print(const TlType *t, bool with_layout, const TlMap *names, TlSb *out)
       print_shape(t, out);
       break;
    case TL_TYPE_REGS:
-      tl_sb_str(out, "regs<");
+      tl_sb_str(out, t->is_in_flight ? "inflight<" : "regs<");
       print(t->elem, false, NULL, out);
       tl_sb_printf(out, ", %u", t->count);
       break;

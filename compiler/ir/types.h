@@ -28,6 +28,7 @@ struct TlType {
    uint8_t rank;                /* TILE, MEMDESC */
    uint32_t shape[TL_MAX_RANK]; /* TILE, MEMDESC */
    uint32_t count;              /* REGS: registers; MEMDESC: stages (1 = not staged) */
+   bool is_in_flight;           /* REGS: still being computed; only waits and wgmma may have them */
    const TlLinear *layout;      /* TILE in LAID state, MEMDESC: interned; else NULL */
 };
 
@@ -41,6 +42,8 @@ const TlType *tl_type_tile(TlTypes *t, const TlType *elem, unsigned rank, const 
                            const TlLinear *layout);
 /* count 1 gives the element type itself: a scalar is one register. */
 const TlType *tl_type_regs(TlTypes *t, const TlType *elem, uint32_t count);
+/* The same registers while an asynchronous instruction computes them, and when it is done. */
+const TlType *tl_type_in_flight(TlTypes *t, const TlType *regs, bool is_in_flight);
 const TlType *tl_type_memdesc(TlTypes *t, TlDtype dtype, unsigned rank, const uint32_t *shape,
                               const TlLinear *layout, uint32_t stages);
 const TlType *tl_type_token(TlTypes *t);
@@ -77,7 +80,8 @@ int tl_print_width(uint32_t size);
 bool tl_type_same_shape(const TlType *a, const TlType *b); /* scalars have equal (no) shape */
 
 /* "fp32", "ptr<fp16>", "ptr<const fp16>", "tile<fp32, 128x64>", "tile<fp32, 128x64, #L>" where #L
- * is printed by tl_print (ir), "regs<fp32, 16>", "memdesc<fp16, 2 x 128x64, #L>", "token". */
+ * is printed by tl_print (ir), "regs<fp32, 16>", "inflight<fp32, 16>",
+ * "memdesc<fp16, 2 x 128x64, #L>", "token". */
 void tl_type_print(const TlType *t, TlSb *out); /* layouts written out in place */
 /* Layouts by the name that the map gives (const TlLinear * -> const char *). */
 void tl_type_print_named(const TlType *t, const TlMap *layout_names, TlSb *out);

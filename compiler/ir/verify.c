@@ -88,6 +88,14 @@ is_visible(const Verifier *v, const TlValue *value)
    return value->id < v->func->next_value_id && v->visible[value->id];
 }
 
+/* What is in flight may be waited for, added to, and carried. */
+static bool
+takes_in_flight(const TlOp *op)
+{
+   return op->opcode == TL_OP_WGMMA || op->opcode == TL_OP_WGMMA_WAIT ||
+          tl_has_trait(op, TL_TRAIT_TERM) || tl_has_trait(op, TL_TRAIT_CONTROL);
+}
+
 static bool
 check_args(Verifier *v, const TlOp *op)
 {
@@ -101,6 +109,8 @@ check_args(Verifier *v, const TlOp *op)
          bad(v, op, "operand %u is not defined before this use", i);
       } else if (use->user != op || *use->link != use) {
          bad(v, op, "the use list of operand %u is broken", i);
+      } else if (use->value->type && use->value->type->is_in_flight && !takes_in_flight(op)) {
+         bad(v, op, "operand %u is still in flight: 'wgmma_wait' must come before", i);
       }
    }
    return ok;

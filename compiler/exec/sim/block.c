@@ -93,8 +93,8 @@ sim_step(TlHostThread *host, const TlHostSite *loop)
 }
 
 /* ---- together ---- */
-static _Noreturn void
-diverged(SimThread *t, const TlHostSite *s, const TlHostSite *other, uint32_t other_thread)
+_Noreturn void
+sim_diverged(SimThread *t, const TlHostSite *s, const TlHostSite *other, uint32_t other_thread)
 {
    sim_fault(t, s,
              (TlSimFault){.kind = TL_SIM_FAULT_DIVERGED,
@@ -111,7 +111,7 @@ sim_together(SimThread *t, const TlHostSite *s, unsigned char *frame, SimWarpFn 
    if (w->arrived == 0)
       w->site = s;
    else if (w->site != s)
-      diverged(t, s, w->site, w->thread[__builtin_ctz(w->arrived)].host.tid);
+      sim_diverged(t, s, w->site, w->thread[__builtin_ctz(w->arrived)].host.tid);
    t->site = s;
    t->frame = frame;
    t->state = SIM_AT_WARP;
@@ -154,6 +154,14 @@ role_warps(const TlHostSite *s)
    return all << s->first_warp;
 }
 
+void
+sim_release(SimWarp *w)
+{
+   w->at_barrier = -1;
+   for (unsigned i = 0; i < SIM_WARP; i++)
+      w->thread[i].state = SIM_READY;
+}
+
 static void
 arrive(SimWarp *w, const TlHostSite *s)
 {
@@ -164,20 +172,15 @@ arrive(SimWarp *w, const TlHostSite *s)
    if (bar->arrived == 0)
       bar->site = s;
    else if (role_warps(bar->site) != role_warps(s))
-      diverged(b->running, s, bar->site, (uint32_t)__builtin_ctz(bar->arrived) * SIM_WARP);
+      sim_diverged(b->running, s, bar->site, (uint32_t)__builtin_ctz(bar->arrived) * SIM_WARP);
    bar->arrived |= 1u << w->index;
    w->at_barrier = (int)id;
    if (bar->arrived != role_warps(s))
       return;
    meet(b, bar->arrived);
    b->stats.block_barriers++;
-   for (uint32_t m = bar->arrived; m; m &= m - 1) {
-      SimWarp *other = &b->warp[__builtin_ctz(m)];
-      assert(other->at_barrier == (int)id);
-      other->at_barrier = -1;
-      for (unsigned i = 0; i < SIM_WARP; i++)
-         other->thread[i].state = SIM_READY;
-   }
+   for (uint32_t m = bar->arrived; m; m &= m - 1)
+      sim_release(&b->warp[__builtin_ctz(m)]);
    bar->arrived = 0;
 }
 
@@ -336,17 +339,20 @@ reset(SimBlock *b, uint64_t number)
    for (uint32_t i = 0; i < b->num_stacks; i++)
       b->free_stack[b->num_free++] = b->all_stack[i];
    memset(b->barrier, 0, sizeof b->barrier);
+   memset(b->wgmma_group, 0, sizeof b->wgmma_group);
    memset(b->clock, 0, sizeof b->clock);
    for (uint32_t w = 0; w < b->num_warps; w++) {
       b->epoch[w] = b->clock[w][w] = 1;
       b->warp[w].arrived = 0;
       b->warp[w].at_barrier = -1;
+      b->warp[w].reads.len = b->warp[w].reads.group = b->warp[w].reads.done = 0;
    }
    for (uint32_t i = 0; i < b->num_threads; i++) {
       SimThread *t = &b->thread[i];
       t->state = SIM_READY;
       t->is_started = false;
       t->host.steps = SIM_STEP_QUANTUM;
+      t->wgmmas.issued = t->wgmmas.done = t->num_fences = 0;
       t->copies.first = t->copies.len = t->copies.first_group = t->copies.num_groups = 0;
    }
    sim_shared_clear(b);

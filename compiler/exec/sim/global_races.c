@@ -246,7 +246,8 @@ touch_cell(const SimGlobalTouch *x, Cell *c, uint32_t skipped)
    uint32_t owner_read = has_read ? own->site + 1u : 0;
    after_reads(x, c, false, owner_read);
    memset(c->read, 0, b->num_warps * sizeof *c->read);
-   c->write = (SimWrite){b->epoch[mine], x->site->index, (uint16_t)t->host.tid};
+   c->write =
+      (SimWrite){.epoch = b->epoch[mine], .site = x->site->index, .thread = (uint16_t)t->host.tid};
    c->owner_read = owner_read;
 }
 

@@ -19,6 +19,8 @@ enum {
    SIM_MAX_WARPS = 32,
    SIM_BARRIERS = 16,
    SIM_ATOMIC_LOCKS = 64,
+   SIM_WGMMA_GROUPS = 16,      /* whose results are kept */
+   SIM_FENCES = 16,            /* of a thread, the last ones */
    SIM_STEP_QUANTUM = 1 << 14, /* loop iterations between looks at the clock; also a fiber's turn */
 };
 
@@ -107,6 +109,20 @@ typedef struct SimCopies {
    uint32_t first_group, num_groups, cap_groups;
 } SimCopies;
 
+/* ---- groups of wgmma of one thread, by number from 1 ---- */
+typedef struct SimWgmmas {
+   uint32_t issued, done;
+   uint32_t *value[SIM_WGMMA_GROUPS]; /* by number modulo: registers of the result */
+} SimWgmmas;
+
+/* What the groups of a warp read. */
+typedef struct SimAsyncReads {
+   uint32_t *cell; /* of groups that are not done, in order */
+   uint32_t len, cap;
+   uint32_t end[SIM_WGMMA_GROUPS]; /* by number modulo: where its cells end */
+   uint32_t group, done;
+} SimAsyncReads;
+
 /* ---- threads and warps ---- */
 typedef enum SimState { SIM_READY, SIM_AT_WARP, SIM_AT_BARRIER, SIM_ENDED } SimState;
 
@@ -121,6 +137,9 @@ struct SimThread {
    const TlHostSite *site; /* where it waits */
    unsigned char *frame;
    SimCopies copies;
+   SimWgmmas wgmmas;
+   uint32_t num_fences;
+   uint32_t fence_epoch[SIM_FENCES]; /* by number modulo */
 };
 
 struct SimWarp {
@@ -129,6 +148,7 @@ struct SimWarp {
    uint32_t arrived; /* lanes at `site` */
    const TlHostSite *site;
    int at_barrier; /* id, or -1 */
+   SimAsyncReads reads;
 };
 
 /* ---- shared memory and who touched it ----
@@ -140,6 +160,7 @@ enum { SIM_IN_FLIGHT = UINT32_MAX };
 typedef struct SimWrite {
    uint32_t epoch; /* 0 = never written, SIM_IN_FLIGHT */
    uint32_t site;
+   uint32_t fences; /* of its thread, before it */
    uint16_t thread;
 } SimWrite;
 
@@ -199,6 +220,7 @@ struct SimBlock {
    SimShared shared;
    SimGlobal global;
    SimBarrier barrier[SIM_BARRIERS];
+   SimBarrier wgmma_group[SIM_MAX_WARPS / 4];
    uint32_t epoch[SIM_MAX_WARPS];
    uint32_t clock[SIM_MAX_WARPS][SIM_MAX_WARPS];
    TlSimStats stats;
@@ -230,12 +252,20 @@ _Noreturn void sim_base_fault(SimThread *t, const TlHostSite *s, TlExecFault fau
 /* What a warp does together: run by its last lane to come. */
 typedef void SimWarpFn(SimWarp *w, const TlHostSite *s);
 void sim_together(SimThread *t, const TlHostSite *s, unsigned char *frame, SimWarpFn *fn);
+void sim_release(SimWarp *w); /* from where all its lanes wait */
+_Noreturn void sim_diverged(SimThread *t, const TlHostSite *s, const TlHostSite *other,
+                            uint32_t other_thread);
 void sim_step(TlHostThread *t, const TlHostSite *loop);
 TlSimFault sim_place(SimThread *t, const TlHostSite *s, TlSimFault fault);
 
 /* shared.c */
 bool sim_shared_init(SimBlock *b);
 void sim_shared_clear(SimBlock *b);
+/* Bytes that a group of wgmma of t's warp reads from now until sim_end_reads of it. */
+const uint8_t *sim_read_async(SimThread *t, const TlHostSite *s, uint32_t at, uint32_t bytes,
+                              const uint32_t extent[2]);
+void sim_begin_reads(SimWarp *w, uint32_t group);
+void sim_end_reads(SimWarp *w, uint32_t last_group);
 
 /* global.c */
 typedef enum SimUse { SIM_READS, SIM_WRITES, SIM_UPDATES /* atomic, and volatile loads */ } SimUse;
@@ -261,7 +291,11 @@ const bool *sim_global_tracked(TlArena *arena, const TlSimKernel *k, const TlExe
                                unsigned num_args);
 
 /* warp.c */
-size_t sim_mma_room(const SimSite *s); /* bytes that an mma needs, aligned to 64 */
+double sim_decode(TlDtype t, const unsigned char *p); /* fp32: as tf32 */
+size_t sim_mma_room(const SimSite *s);                /* bytes that an mma needs, aligned to 64 */
+
+/* wgmma.c */
+size_t sim_wgmma_room(void);
 
 /* count.c: what accesses of a warp cost, gathered lane by lane. */
 typedef enum SimCount {

@@ -48,6 +48,13 @@ tl_sim_report(TlDiags *d, const TlSimFault *f)
    case TL_SIM_FAULT_UNWRITTEN:
       tl_report(d, E0682, at, op, f->thread, f->shared_at, last);
       break;
+   case TL_SIM_FAULT_PROXY:
+      tl_report(d, E0688, at, op, f->thread, f->shared_at, last, f->other_thread, f->other_op);
+      tl_note(d, N0680, f->other, f->other_op);
+      break;
+   case TL_SIM_FAULT_WGMMA:
+      tl_report(d, E0689, at, op, f->thread);
+      break;
    case TL_SIM_FAULT_EXTENT:
       tl_report(d, E0683, at, f->extent[0], f->extent[1] - 1, op, f->thread, f->shared_at, last);
       break;

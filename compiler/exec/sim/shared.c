@@ -46,8 +46,9 @@ typedef struct Touch {
    const TlHostSite *site;
    uint32_t at, bytes;
    bool is_write, is_atomic;
-   bool all_lanes;            /* a matrix operation: every lane of the warp takes part */
-   bool is_copy;              /* asynchronous: the data come later */
+   bool all_lanes; /* a matrix operation: every lane of the warp takes part */
+   bool is_copy;   /* asynchronous: the data come later */
+   bool is_wgmma;
    const unsigned char *data; /* of a write */
 } Touch;
 
@@ -152,12 +153,35 @@ check_place(SimThread *t, const TlHostSite *s, uint32_t at, uint32_t bytes)
    sim_fault(t, s, f);
 }
 
+/* What a thread wrote is seen by wgmma when it fenced after the write, and the warp knows of that. */
+static void
+after_fence(const Touch *x, const SimWrite *w)
+{
+   SimBlock *b = x->t->block;
+   const SimThread *writer = &b->thread[w->thread];
+   uint32_t fence = w->fences + 1; /* the first one after the write */
+   if (fence + SIM_FENCES <= writer->num_fences)
+      fence = writer->num_fences - SIM_FENCES + 1;
+   bool is_own = writer->warp == x->t->warp;
+   if (!w->epoch ||
+       (writer->num_fences >= fence && (is_own || b->clock[x->t->warp->index][writer->warp->index] >
+                                                     writer->fence_epoch[fence % SIM_FENCES])))
+      return;
+   const TlOp *other = op_of(b, w->site);
+   sim_fault(x->t, x->site,
+             (TlSimFault){.kind = TL_SIM_FAULT_PROXY,
+                          .other = other->range,
+                          .other_op = tl_info(other)->text,
+                          .other_thread = w->thread,
+                          .shared_at = x->at,
+                          .shared_bytes = x->bytes});
+}
+
 static uint8_t *
-touch(const Touch *x)
+touch_cells(const Touch *x)
 {
    SimBlock *b = x->t->block;
    SimShared *m = &b->shared;
-   check_place(x->t, x->site, x->at, x->bytes);
    assert(x->at % m->granule == 0 && x->bytes % m->granule == 0 && x->at + x->bytes <= m->bytes);
    assert(!x->is_write || x->data);
    uint32_t first = x->at / m->granule, n = x->bytes / m->granule;
@@ -165,6 +189,8 @@ touch(const Touch *x)
       SimWrite *w = &m->write[c];
       SimRead *reads = &m->read[(size_t)c * b->num_warps];
       bool is_repeated = after_write(x, w, c);
+      if (x->is_wgmma)
+         after_fence(x, w);
       if (!x->is_write && !w->epoch && !b->has_unwritten) {
          b->has_unwritten = true;
          b->unwritten = sim_place(x->t, x->site,
@@ -184,10 +210,18 @@ touch(const Touch *x)
          if (is_repeated)
             continue;
          memset(reads, 0, b->num_warps * sizeof *reads);
-         *w = (SimWrite){b->epoch[x->t->warp->index], x->site->index, (uint16_t)x->t->host.tid};
+         *w = (SimWrite){b->epoch[x->t->warp->index], x->site->index, x->t->num_fences,
+                         (uint16_t)x->t->host.tid};
       }
    }
    return m->byte + x->at;
+}
+
+static uint8_t *
+touch(const Touch *x)
+{
+   check_place(x->t, x->site, x->at, x->bytes);
+   return touch_cells(x);
 }
 
 static uint32_t
@@ -360,7 +394,7 @@ sim_cp_async(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
                      .is_copy = true,
                      .data = copy.from ? copy.from : zeros});
       for (uint32_t i = at / m->granule; i < (at + s->bytes) / m->granule; i++)
-         m->write[i] = (SimWrite){SIM_IN_FLIGHT, h->index, (uint16_t)host->tid};
+         m->write[i] = (SimWrite){SIM_IN_FLIGHT, h->index, 0, (uint16_t)host->tid};
       assert(c->first <= c->len && c->len <= c->cap);
       if (c->len == c->cap)
          c->copy = grown(t, c->copy, c->len, &c->cap, sizeof *c->copy);
@@ -398,8 +432,10 @@ land(SimThread *t, const SimCopy *c)
    else
       memset(m->byte + c->to, 0, bytes);
    for (uint32_t i = c->to / m->granule; i < (c->to + bytes) / m->granule; i++)
-      if (m->write[i].thread == t->host.tid)
+      if (m->write[i].thread == t->host.tid) {
          m->write[i].epoch = b->epoch[t->warp->index];
+         m->write[i].fences = t->num_fences;
+      }
 }
 
 void
@@ -419,4 +455,73 @@ sim_cp_async_wait(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
       c->first_group = c->num_groups = 0;
    if (c->first == c->len && !c->num_groups)
       c->first = c->len = 0;
+}
+
+/* ---- what wgmma reads ---- */
+void
+sim_fence_async(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
+{
+   (void)h;
+   (void)frame;
+   SimThread *t = sim_thread(host);
+   t->num_fences++;
+   t->fence_epoch[t->num_fences % SIM_FENCES] = t->block->epoch[t->warp->index];
+}
+
+static SimRead *
+read_of(const SimWarp *w, uint32_t cell)
+{
+   SimBlock *b = w->thread[0].block;
+   return &b->shared.read[(size_t)cell * b->num_warps + w->index];
+}
+
+void
+sim_begin_reads(SimWarp *w, uint32_t group)
+{
+   w->reads.group = group;
+   w->reads.end[group % SIM_WGMMA_GROUPS] = w->reads.len;
+}
+
+const uint8_t *
+sim_read_async(SimThread *t, const TlHostSite *s, uint32_t at, uint32_t bytes,
+               const uint32_t extent[2])
+{
+   SimShared *m = &t->block->shared;
+   SimAsyncReads *reads = &t->warp->reads;
+   uint32_t end = extent[1] < m->bytes ? extent[1] : m->bytes;
+   TlSimFault f = {.shared_at = at, .shared_bytes = bytes, .extent = {extent[0], end}};
+   f.kind = at % bytes ? TL_SIM_FAULT_ALIGNMENT : TL_SIM_FAULT_EXTENT;
+   if (at % bytes || at < extent[0] || bytes > end || at > end - bytes)
+      sim_fault(t, s, f);
+   const uint8_t *p = touch_cells(
+      &(Touch){.t = t, .site = s, .at = at, .bytes = bytes, .all_lanes = true, .is_wgmma = true});
+   for (uint32_t cell = at / m->granule; cell < (at + bytes) / m->granule; cell++) {
+      read_of(t->warp, cell)->epoch = SIM_IN_FLIGHT;
+      if (reads->len == reads->cap)
+         reads->cell =
+            grown(t->block->running, reads->cell, reads->len, &reads->cap, sizeof *reads->cell);
+      reads->cell[reads->len++] = cell;
+   }
+   reads->end[reads->group % SIM_WGMMA_GROUPS] = reads->len;
+   return p;
+}
+
+/* Up to the group all is read, now; what later ones read is still being read. */
+void
+sim_end_reads(SimWarp *w, uint32_t last_group)
+{
+   SimAsyncReads *r = &w->reads;
+   uint32_t epoch = w->thread[0].block->epoch[w->index];
+   if (last_group <= r->done)
+      return;
+   uint32_t end = last_group == r->group ? r->len : r->end[last_group % SIM_WGMMA_GROUPS];
+   for (uint32_t i = 0; i < end; i++)
+      read_of(w, r->cell[i])->epoch = epoch;
+   for (uint32_t i = end; i < r->len; i++)
+      read_of(w, r->cell[i])->epoch = SIM_IN_FLIGHT;
+   r->done = last_group;
+   r->len -= end;
+   memmove(r->cell, r->cell + end, r->len * sizeof *r->cell);
+   for (unsigned i = 0; i < SIM_WGMMA_GROUPS; i++)
+      r->end[i] -= r->end[i] < end ? r->end[i] : end;
 }

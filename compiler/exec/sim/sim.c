@@ -117,6 +117,9 @@ decode(TlSimKernel *k, TlHostSite *h)
    case TL_OP_SHFL:
       s->num_addresses = regs_of(tl_arg(op, 1));
       break;
+   case TL_OP_WGMMA:
+      k->mma_room = k->mma_room > sim_wgmma_room() ? k->mma_room : sim_wgmma_room();
+      break;
    case TL_OP_MMA: {
       s->reps = tl_attr_reps(op);
       size_t room = sim_mma_room(s);

@@ -111,8 +111,8 @@ half_to_double(uint16_t h)
    return (double)scaled.f;
 }
 
-static double
-decode(TlDtype t, const unsigned char *p)
+double
+sim_decode(TlDtype t, const unsigned char *p)
 {
    union {
       uint32_t u;
@@ -193,7 +193,7 @@ fragment_a(SimWarp *w, const MmaKind *k, uint32_t at, double a[16][32])
       for (unsigned j = 0; j < k->a_words; j++)
          for (unsigned e = 0; e < e_count; e++)
             a[l / 4 + 8 * (j & 1)][e_count * (l % 4) + e + 4 * e_count * (j >> 1)] =
-               decode(k->in, w->thread[l].frame + at + (j * e_count + e) * es);
+               sim_decode(k->in, w->thread[l].frame + at + (j * e_count + e) * es);
 }
 
 static void
@@ -204,7 +204,7 @@ fragment_b(SimWarp *w, const MmaKind *k, uint32_t at, Row8 b[32])
       for (unsigned j = 0; j < k->b_words; j++)
          for (unsigned e = 0; e < e_count; e++)
             ((double *)&b[e_count * (l % 4) + e + 4 * e_count * j])[l / 4] =
-               decode(k->b, w->thread[l].frame + at + (j * e_count + e) * es);
+               sim_decode(k->b, w->thread[l].frame + at + (j * e_count + e) * es);
 }
 
 /* Rounding after each instruction keeps accumulators in their own type. */

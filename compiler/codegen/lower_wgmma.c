@@ -1,0 +1,234 @@
+/* wgmma: all instructions of a dot in one asm statement, so that nothing comes between them, with
+ * their accumulators tied to its results; the wait is another that ties what is then readable.
+ * PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions". */
+#include "codegen/cg.h"
+
+#include <assert.h>
+
+typedef struct WgmmaKind {
+   const char *types; /* of the accumulator, A and B */
+   uint8_t instr_k, elem_bits;
+   bool has_scale; /* imm-scale-a, imm-scale-b */
+   bool has_major; /* imm-trans-a, imm-trans-b */
+} WgmmaKind;
+
+static const WgmmaKind wgmma_kind[] = {
+   [TL_MMA_WG_F16_F32] = {"f32.f16.f16", 16, 16, true, true},
+   [TL_MMA_WG_BF16_F32] = {"f32.bf16.bf16", 16, 16, true, true},
+};
+
+typedef struct Wgmma {
+   TlCg *cg;
+   const WgmmaKind *kind;
+   TlSb text, constraints;
+   LLVMValueRef args[TL_ASM_MAX_OPERANDS];
+   unsigned num_regs; /* of the accumulator: operands 0.. */
+   unsigned num_args; /* operands num_regs.. */
+   unsigned m, n, k, columns;
+   bool a_in_registers;
+   const int64_t *a_offset, *b_offset, *a_desc, *b_desc;
+} Wgmma;
+
+static void
+add_arg(Wgmma *w, LLVMValueRef v, const char *constraint)
+{
+   assert(w->num_args < TL_ASM_MAX_OPERANDS);
+   w->args[w->num_args++] = v;
+   tl_sb_printf(&w->constraints, ",%s", constraint);
+}
+
+static const char *
+constraint_of(TlCg *cg, LLVMValueRef v)
+{
+   return LLVMTypeOf(v) == cg->f32 ? "f" : "r";
+}
+
+/* Results $0.., and as many operands tied to them where values go in. */
+static void
+add_results(Wgmma *w, TlRegs in, unsigned count, const char *constraint)
+{
+   for (unsigned i = 0; i < count; i++)
+      tl_sb_printf(&w->constraints, "%s=%s", i ? "," : "", constraint);
+   w->num_regs = count;
+   for (unsigned i = 0; i < in.count; i++)
+      add_arg(w, in.v[i], tl_arena_printf(w->cg->arena, "%u", i));
+}
+
+static void
+call(Wgmma *w, TlRegs dst)
+{
+   TlCg *cg = w->cg;
+   tl_sb_str(&w->constraints, w->num_regs || w->num_args ? ",~{memory}" : "~{memory}");
+   LLVMTypeRef *types = tl_new_array(cg->arena, LLVMTypeRef, w->num_regs + 1);
+   for (unsigned i = 0; i < w->num_regs; i++)
+      types[i] = tl_cg_elem(cg, tl_type_elem(tl_result(cg->op, 0)->type));
+   LLVMTypeRef ret =
+      w->num_regs ? LLVMStructTypeInContext(cg->llvm, types, w->num_regs, 0) : cg->voidt;
+   LLVMValueRef r = tl_cg_asm(cg, tl_sb_cstr(&w->text), tl_sb_cstr(&w->constraints), ret, w->args,
+                              w->num_args, TL_ASM_EFFECT | TL_ASM_CONVERGENT);
+   for (unsigned i = 0; i < dst.count; i++)
+      dst.v[i] = LLVMBuildExtractValue(cg->b, r, i, "");
+}
+
+/* A descriptor without the offsets of the instructions. */
+static LLVMValueRef
+descriptor(TlCg *cg, LLVMValueRef address, const int64_t *desc)
+{
+   LLVMValueRef at = LLVMBuildPtrToInt(cg->b, tl_cg_shared_ptr(cg, address, 0), cg->i32, "");
+   at = LLVMBuildLShr(cg->b, at, tl_cg_i32(cg, 4), "");
+   at = LLVMBuildAnd(cg->b, at, tl_cg_i32(cg, 0x3FFF), "");
+   uint64_t rest =
+      (uint64_t)desc[0] << 62 | (uint64_t)desc[2] >> 4 << 16 | (uint64_t)desc[3] >> 4 << 32;
+   return LLVMBuildOr(cg->b, LLVMBuildZExt(cg->b, at, cg->i64, ""), LLVMConstInt(cg->i64, rest, 0),
+                      "");
+}
+
+/* The descriptor operand `first` moved by bytes, as a register of the text. */
+static const char *
+moved(Wgmma *w, unsigned operand, int64_t bytes, const char *reg)
+{
+   if (bytes == 0)
+      return tl_arena_printf(w->cg->arena, "$%u", operand);
+   tl_sb_printf(&w->text, "add.s64 %s, $%u, %u; ", reg, operand, (unsigned)(bytes >> 4));
+   return reg;
+}
+
+/* One instruction: rows m, columns n, step k. */
+static void
+instruction(Wgmma *w, unsigned m, unsigned n, unsigned k, unsigned a_operand, bool adds)
+{
+   const WgmmaKind *kind = w->kind;
+   unsigned regs = w->columns / 2, first = (m * w->n + n) * regs;
+   unsigned b_operand = w->num_regs + w->num_args - 1;
+   const char *a = NULL;
+   if (!w->a_in_registers)
+      a = moved(w, a_operand, w->a_offset[m * w->k + k], "a");
+   const char *b = moved(w, b_operand, w->b_offset[n * w->k + k], "b");
+   tl_sb_printf(&w->text, "wgmma.mma_async.sync.aligned.m64n%uk%u.%s {", w->columns, kind->instr_k,
+                kind->types);
+   for (unsigned i = 0; i < regs; i++)
+      tl_sb_printf(&w->text, "%s$%u", i ? "," : "", first + i);
+   tl_sb_str(&w->text, "}, ");
+   if (a)
+      tl_sb_str(&w->text, a);
+   for (unsigned i = 0; !a && i < 4; i++)
+      tl_sb_printf(&w->text, "%s$%u%s", i ? "," : "{", a_operand + (m * w->k + k) * 4 + i,
+                   i == 3 ? "}" : "");
+   tl_sb_printf(&w->text, ", %s, %d%s", b, adds, kind->has_scale ? ", 1, 1" : "");
+   if (kind->has_major && a)
+      tl_sb_printf(&w->text, ", %d", (int)w->a_desc[1]);
+   if (kind->has_major)
+      tl_sb_printf(&w->text, ", %d", (int)w->b_desc[1]);
+   tl_sb_str(&w->text, ";\n");
+}
+
+static Wgmma
+begin(TlCg *cg)
+{
+   Wgmma w = {.cg = cg};
+   tl_sb_init(&w.text, cg->arena);
+   tl_sb_init(&w.constraints, cg->arena);
+   return w;
+}
+
+void
+tl_emit_wgmma(TlCg *cg, const TlOp *op)
+{
+   int64_t mma = tl_attr_int(op, TL_ATTR_MMA);
+   if (!tl_target_has_mma(cg->target, mma)) {
+      tl_cg_unsupported(cg, "'wgmma'", "it exists on sm_90a only");
+      return;
+   }
+   Wgmma w = begin(cg);
+   TlInts reps = tl_attr_ints(op, TL_ATTR_REPS), offsets = tl_attr_ints(op, TL_ATTR_OFFSETS);
+   TlInts desc = tl_attr_ints(op, TL_ATTR_DESC);
+   const TlValue *a = tl_arg(op, 0);
+   w.kind = &wgmma_kind[mma];
+   w.a_in_registers = a->type->kind == TL_TYPE_REGS;
+   w.m = (unsigned)reps.data[0];
+   w.n = (unsigned)reps.data[1];
+   w.k = (unsigned)reps.data[2];
+   w.columns = (unsigned)reps.data[3];
+   w.a_offset = offsets.data;
+   w.b_offset = offsets.data + (w.a_in_registers ? 0 : w.m * w.k);
+   w.a_desc = desc.data;
+   w.b_desc = desc.data + (w.a_in_registers ? 0 : 4);
+   TlRegs dst = tl_cg_def(cg, tl_result(op, 0)), acc = {0};
+   if (op->num_args > 2)
+      acc = tl_cg_use(cg, tl_arg(op, 2));
+   bool is_float = tl_dtype_is_float(tl_result(op, 0)->type->dtype);
+   add_results(&w, acc, dst.count, is_float ? "f" : "r");
+   unsigned a_operand = w.num_regs + w.num_args;
+   if (w.a_in_registers) {
+      TlRegs x = tl_cg_use(cg, a);
+      LLVMValueRef *words = tl_new_array(cg->arena, LLVMValueRef, x.count);
+      unsigned num = tl_cg_pack(cg, x.v, x.count, w.kind->elem_bits, 32, words);
+      for (unsigned i = 0; i < num; i++)
+         add_arg(&w, words[i], "r");
+   } else {
+      add_arg(&w, descriptor(cg, tl_cg_use1(cg, a), w.a_desc), "l");
+   }
+   add_arg(&w, descriptor(cg, tl_cg_use1(cg, tl_arg(op, 1)), w.b_desc), "l");
+   tl_sb_str(&w.text, "{ .reg .b64 a, b;\nwgmma.fence.sync.aligned;\n");
+   for (unsigned k = 0; k < w.k; k++)
+      for (unsigned m = 0; m < w.m; m++)
+         for (unsigned n = 0; n < w.n; n++)
+            instruction(&w, m, n, k, a_operand, k > 0 || acc.count);
+   tl_sb_str(&w.text, "wgmma.commit_group.sync.aligned; }");
+   call(&w, dst);
+}
+
+void
+tl_emit_wgmma_start(TlCg *cg, const TlOp *op)
+{
+   TlRegs x = tl_cg_use(cg, tl_arg(op, 0)), dst = tl_cg_def(cg, tl_result(op, 0));
+   for (unsigned i = 0; i < dst.count; i++)
+      dst.v[i] = x.v[i];
+}
+
+/* Registers of all results are tied; operands beyond them are only kept until here. */
+void
+tl_emit_wgmma_wait(TlCg *cg, const TlOp *op)
+{
+   Wgmma w = begin(cg);
+   TL_VEC(LLVMValueRef) tied = {0};
+   for (unsigned i = 0; i < op->num_results; i++) {
+      TlRegs x = tl_cg_use(cg, tl_arg(op, i));
+      for (unsigned r = 0; r < x.count; r++)
+         tl_vec_push(cg->arena, &tied, x.v[r]);
+   }
+   LLVMTypeRef *types = tl_new_array(cg->arena, LLVMTypeRef, tied.len + 1);
+   for (size_t i = 0; i < tied.len; i++) {
+      types[i] = LLVMTypeOf(tied.data[i]);
+      tl_sb_printf(&w.constraints, "%s=%s", i ? "," : "", constraint_of(cg, tied.data[i]));
+   }
+   for (size_t i = 0; i < tied.len; i++)
+      add_arg(&w, tied.data[i], tl_arena_printf(cg->arena, "%zu", i));
+   for (unsigned i = op->num_results; i < op->num_args; i++) {
+      TlRegs x = tl_cg_use(cg, tl_arg(op, i));
+      unsigned bits = tl_cg_elem_bits(tl_type_elem(tl_arg(op, i)->type));
+      LLVMValueRef *words = tl_new_array(cg->arena, LLVMValueRef, x.count);
+      unsigned num = tl_cg_pack(cg, x.v, x.count, bits, 32, words);
+      for (unsigned r = 0; r < num; r++)
+         add_arg(&w, words[r], "r");
+   }
+   tl_sb_str(&w.constraints, w.constraints.len ? ",~{memory}" : "~{memory}");
+   tl_sb_printf(&w.text, "wgmma.wait_group.sync.aligned %d;", (int)tl_attr_int(op, TL_ATTR_NUM));
+   LLVMTypeRef ret =
+      tied.len ? LLVMStructTypeInContext(cg->llvm, types, (unsigned)tied.len, 0) : cg->voidt;
+   LLVMValueRef all = tl_cg_asm(cg, tl_sb_cstr(&w.text), tl_sb_cstr(&w.constraints), ret, w.args,
+                                w.num_args, TL_ASM_EFFECT | TL_ASM_CONVERGENT);
+   unsigned at = 0;
+   for (unsigned i = 0; i < op->num_results; i++) {
+      TlRegs dst = tl_cg_def(cg, tl_result(op, i));
+      for (unsigned r = 0; r < dst.count; r++)
+         dst.v[r] = LLVMBuildExtractValue(cg->b, all, at++, "");
+   }
+}
+
+void
+tl_emit_fence_async(TlCg *cg, const TlOp *op)
+{
+   (void)op;
+   tl_cg_call(cg, "llvm.nvvm.fence.proxy.async.shared_cta", cg->voidt, NULL, 0);
+}
