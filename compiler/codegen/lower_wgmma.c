@@ -140,15 +140,16 @@ tl_emit_wgmma(TlCg *cg, const TlOp *op)
       return;
    }
    Wgmma w = begin(cg);
-   TlInts reps = tl_attr_ints(op, TL_ATTR_REPS), offsets = tl_attr_ints(op, TL_ATTR_OFFSETS);
+   TlReps reps = tl_attr_reps(op);
+   TlInts offsets = tl_attr_ints(op, TL_ATTR_OFFSETS);
    TlInts desc = tl_attr_ints(op, TL_ATTR_DESC);
    const TlValue *a = tl_arg(op, 0);
    w.kind = &wgmma_kind[mma];
    w.a_in_registers = a->type->kind == TL_TYPE_REGS;
-   w.m = (unsigned)reps.data[0];
-   w.n = (unsigned)reps.data[1];
-   w.k = (unsigned)reps.data[2];
-   w.columns = (unsigned)reps.data[3];
+   w.m = (unsigned)reps.m;
+   w.n = (unsigned)reps.n;
+   w.k = (unsigned)reps.k;
+   w.columns = (unsigned)tl_attr_int(op, TL_ATTR_COLUMNS);
    w.a_offset = offsets.data;
    w.b_offset = offsets.data + (w.a_in_registers ? 0 : w.m * w.k);
    w.a_desc = desc.data;

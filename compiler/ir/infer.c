@@ -904,7 +904,9 @@ static bool
 infer_wgmma(Call *c)
 {
    TlInts reps = ints(c, TL_ATTR_REPS), desc = ints(c, TL_ATTR_DESC);
-   TlInts offsets = ints(c, TL_ATTR_OFFSETS), extent = ints(c, TL_ATTR_EXTENT);
+   TlInts offsets = ints(c, TL_ATTR_OFFSETS), extents = ints(c, TL_ATTR_EXTENTS);
+   int64_t columns = attr(c, TL_ATTR_COLUMNS).i, one[3] = {1, 1, 1};
+   const int64_t *rep = reps.len ? reps.data : one;
    const TlType *a = c->args[0], *r = c->results[0];
    bool is_shared = a->kind == TL_TYPE_SCALAR;
    unsigned operands = is_shared ? 2 : 1;
@@ -916,12 +918,12 @@ infer_wgmma(Call *c)
    if (c->args[1] != tl_type_scalar(c->cx->types, TL_I32) || (is_shared && a != c->args[1]))
       return FAIL(c, "a shared operand of 'wgmma' is an i32 address; got %s and %s", text(c, a),
                   text(c, c->args[1]));
-   if (reps.len != 4 || desc.len != 4 * operands || (extent.len && extent.len != 5 * operands))
+   if (desc.len != 4 * operands || (extents.len && extents.len != 5 * operands))
       return FAIL(c,
-                  "'wgmma' has 4 repetitions, and 4 numbers of 'desc' and 5 of 'extent' for "
-                  "each of %u shared operands; got %u, %u, %u",
-                  operands, (unsigned)reps.len, (unsigned)desc.len, (unsigned)extent.len);
-   int64_t m = reps.data[0], n = reps.data[1], k = reps.data[2], columns = reps.data[3];
+                  "'wgmma' has 4 numbers of 'desc' and 5 of 'extents' for each of %u shared "
+                  "operands; got %u, %u",
+                  operands, (unsigned)desc.len, (unsigned)extents.len);
+   int64_t m = rep[0], n = rep[1], k = rep[2];
    if (m < 1 || n < 1 || k < 1 || columns < 8 || columns > 256 || columns % 8 ||
        m * n * columns / 2 != r->count ||
        (!is_shared && a->count * tl_dtype_info[a->dtype].bits != m * k * 128) ||

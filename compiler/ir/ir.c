@@ -290,6 +290,18 @@ tl_attr_extent(const TlOp *op, TlExtent *out)
    return ints.len > 0;
 }
 
+TlExtent
+tl_attr_extents(const TlOp *op, unsigned i)
+{
+   TlExtent e = {.end = INT32_MAX};
+   TlInts ints = tl_attr_ints(op, TL_ATTR_EXTENTS);
+   size_t per = sizeof e / sizeof ints.data[0];
+   assert(!ints.len || (i + 1) * per <= ints.len);
+   if (ints.len)
+      memcpy(&e, ints.data + i * per, sizeof e);
+   return e;
+}
+
 const TlInts *
 tl_extent_ints(TlArena *arena, TlExtent extent)
 {

@@ -287,6 +287,7 @@ const char *tl_attr_str(const TlOp *op, TlAttrKey key);
 TlInts tl_attr_ints(const TlOp *op, TlAttrKey key);                     /* len 0 when absent */
 const TlInts *tl_ints(TlArena *arena, const int64_t *data, size_t len); /* copies */
 bool tl_attr_extent(const TlOp *op, TlExtent *out);                     /* false when absent */
+TlExtent tl_attr_extents(const TlOp *op, unsigned i); /* of wgmma's shared operand i */
 const TlInts *tl_extent_ints(TlArena *arena, TlExtent extent);
 TlReps tl_attr_reps(const TlOp *op);
 const TlInts *tl_reps_ints(TlArena *arena, TlReps reps);

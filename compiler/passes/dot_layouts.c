@@ -6,7 +6,9 @@
 
 #include <assert.h>
 
-enum { MMA_N = 8 };
+/* A group of four warps has 64 rows of an accumulator; more registers of it than these leave too
+ * few for addresses and operands, and ptxas would compute one product after the other. */
+enum { MMA_N = 8, WGMMA_WARPS = 4, WGMMA_ROWS = 64, WGMMA_MOST_N = 256, MOST_WGMMA_REGS = 128 };
 
 /* A matrix instruction: what it multiplies and adds to. */
 typedef struct MmaInstr {
@@ -17,6 +19,8 @@ typedef struct MmaInstr {
 } MmaInstr;
 
 static const MmaInstr instrs[] = {
+   {TL_FP16, TL_FP16, TL_FP32, TL_MMA_WG_F16_F32, TL_MMA_WGMMA},
+   {TL_BF16, TL_BF16, TL_FP32, TL_MMA_WG_BF16_F32, TL_MMA_WGMMA},
    {TL_FP16, TL_FP16, TL_FP32, TL_MMA_F16_F32, TL_MMA_M16N8},
    {TL_FP16, TL_FP16, TL_FP16, TL_MMA_F16_F16, TL_MMA_M16N8},
    {TL_BF16, TL_BF16, TL_FP32, TL_MMA_BF16_F32, TL_MMA_M16N8},
@@ -51,14 +55,16 @@ tl_dot_elem_bits(const TlDotInput *in)
 
 /* The instruction for these types, or NULL. */
 static const MmaInstr *
-find_types(const TlDotInput *in, TlDtype acc)
+find_types(const TlDotInput *in, TlDtype acc, bool is_wgmma)
 {
+   if (is_wgmma && in->split->parts)
+      return NULL; /* parts are made of registers */
    if (in->a == TL_FP32 && !in->split->parts)
       return NULL; /* multiplied exactly */
    for (size_t i = 0; i < sizeof instrs / sizeof instrs[0]; i++) {
       const MmaInstr *x = &instrs[i];
       if (x->a == part_type(in->a, in->split) && x->b == part_type(in->b, in->split) &&
-          x->acc == acc)
+          x->acc == acc && (x->kind == TL_MMA_WGMMA) == is_wgmma)
          return x;
    }
    return NULL;
@@ -92,6 +98,42 @@ split_warps(const TlMmaTile *t, unsigned num_warps, TlDotUse use, uint32_t *warp
    }
    warps[0] = wm * (num_warps / (wm * wn)); /* warps beyond the tile repeat it */
    warps[1] = wn;
+}
+
+/* Groups of warps first along M, where each reads rows of A of its own, then along N. */
+static bool
+wgmma_tile(const TlType *acc, unsigned num_warps, TlMmaTile *t)
+{
+   uint32_t m = acc->shape[0], n = acc->shape[1], groups = num_warps / WGMMA_WARPS;
+   if (acc->rank != 2 || num_warps % WGMMA_WARPS || m < WGMMA_ROWS || n < MMA_N)
+      return false;
+   uint32_t along_m = m / WGMMA_ROWS < groups ? m / WGMMA_ROWS : groups, along_n = groups / along_m;
+   if (n / along_n < (along_n > 1 ? 2 * MMA_N : MMA_N) ||
+       (uint64_t)m * n > 32ull * num_warps * MOST_WGMMA_REGS)
+      return false;
+   uint32_t columns = n / along_n < WGMMA_MOST_N ? n / along_n : WGMMA_MOST_N;
+   *t = (TlMmaTile){.kind = TL_MMA_WGMMA,
+                    .rank = 2,
+                    .shape = {m, n},
+                    .warps = {along_m * WGMMA_WARPS, along_n},
+                    .instr_n = columns};
+   return true;
+}
+
+static bool
+choose_wgmma(TlDotForm *f, const TlTarget *target, const TlType *a, const TlType *acc,
+             unsigned num_warps)
+{
+   const MmaInstr *x = find_types(&f->in, acc->dtype, true);
+   uint32_t k = a->shape[a->rank - 1];
+   if (!x || !target || !tl_target_has_mma(target, x->word) ||
+       k < 256u / tl_dtype_info[x->a].bits || !wgmma_tile(acc, num_warps, &f->tile))
+      return false;
+   f->is_mma = f->is_wgmma = true;
+   f->mma = x->word;
+   f->acc = tl_hw_mma_acc(&f->tile);
+   f->operand[0] = tl_hw_mma_operand(&f->tile, 0, k, tl_dot_elem_bits(&f->in));
+   return true;
 }
 
 static TlMmaTile
@@ -152,7 +194,9 @@ tl_choose_dot_form(const TlTarget *target, const TlType *a, const TlType *acc, T
 {
    TlDotForm f = {.mma = -1, .in = in};
    uint32_t k = a->shape[acc->rank - 1];
-   const MmaInstr *x = find_types(&in, acc->dtype);
+   if (choose_wgmma(&f, target, a, acc, num_warps))
+      return f;
+   const MmaInstr *x = find_types(&in, acc->dtype, false);
    f.is_mma = x && has_room(x, acc, k) && target && tl_target_has_mma(target, x->word);
    if (!f.is_mma) {
       f.acc = fma_acc(acc, num_warps);
@@ -198,7 +242,7 @@ tl_match_mma(const TlOp *dot, TlDotForm *f)
    if (a->kind != TL_TYPE_TILE || b->kind != TL_TYPE_TILE || r > 3)
       return false;
    TlDotInput in = input_of(dot);
-   const MmaInstr *x = find_types(&in, acc->dtype);
+   const MmaInstr *x = find_types(&in, acc->dtype, false);
    if (!x || !has_room(x, acc, a->shape[r - 1]))
       return false;
    *f = (TlDotForm){.is_mma = true, .mma = x->word, .in = in};
@@ -218,6 +262,32 @@ tl_match_mma(const TlOp *dot, TlDotForm *f)
             return true;
       }
    return false;
+}
+
+bool
+tl_match_wgmma(const TlOp *dot, TlDotForm *f, TlWgmmaOperand shared[2])
+{
+   const TlType *operand[2] = {tl_arg(dot, 0)->type, tl_arg(dot, 1)->type};
+   const TlType *acc = tl_result(dot, 0)->type;
+   *f = (TlDotForm){.is_mma = true, .is_wgmma = true, .in = input_of(dot)};
+   const MmaInstr *x = find_types(&f->in, acc->dtype, true);
+   unsigned bits = tl_dot_elem_bits(&f->in);
+   uint32_t k = operand[0]->shape[operand[0]->rank - 1];
+   if (!x || operand[1]->kind != TL_TYPE_MEMDESC || k < 256u / bits ||
+       !wgmma_tile(acc, 1u << acc->layout->num[TL_HW_WARP], &f->tile))
+      return false;
+   f->mma = x->word;
+   f->acc = tl_hw_mma_acc(&f->tile);
+   if (!tl_ll_equal(&f->acc, acc->layout))
+      return false;
+   for (unsigned i = 0; i < 2; i++) {
+      uint32_t rows = i == 0 ? WGMMA_ROWS : f->tile.instr_n;
+      if (operand[i]->kind == TL_TYPE_MEMDESC &&
+          !tl_hw_wgmma_operand(operand[i]->layout, i, bits, rows, &shared[i]))
+         return false;
+   }
+   f->operand[0] = tl_hw_mma_operand(&f->tile, 0, k, bits);
+   return operand[0]->kind == TL_TYPE_MEMDESC || tl_ll_equal(&f->operand[0], operand[0]->layout);
 }
 
 TlLinear
@@ -245,8 +315,8 @@ spread_rows(TlLinear *l, unsigned elem_bytes, unsigned width)
       l->col[7 + i - es] ^= l->col[4 + i - es] ^ l->col[4 + (i + 1) % num - es];
 }
 
-TlLinear
-tl_mma_operand_memory(const TlType *t)
+static TlLinear
+operand_memory(const TlType *t, unsigned max_swizzle, bool spread)
 {
    unsigned order[TL_MAX_RANK], r = t->rank, fast = r - 1;
    const TlLinear *l = t->layout;
@@ -263,10 +333,25 @@ tl_mma_operand_memory(const TlType *t)
    for (unsigned i = 2; i < r; i++)
       order[i] = r - 1 - i;
    unsigned bytes = tl_dtype_info[t->dtype].bytes;
-   TlLinear memory = tl_hw_shared_swizzled(r, t->shape, bytes, order, 128);
-   if (bytes >= 4)
-      spread_rows(&memory, bytes, tl_hw_swizzle_width(t->shape[fast] * bytes, 128));
+   TlLinear memory = tl_hw_shared_swizzled(r, t->shape, bytes, order, max_swizzle);
+   if (bytes >= 4 && spread)
+      spread_rows(&memory, bytes, tl_hw_swizzle_width(t->shape[fast] * bytes, max_swizzle));
    return memory;
+}
+
+TlLinear
+tl_mma_operand_memory(const TlDotForm *f, unsigned index, const TlType *t)
+{
+   TlWgmmaOperand o;
+   uint32_t rows = index == 0 ? WGMMA_ROWS : f->tile.instr_n;
+   if (!f->is_wgmma)
+      return operand_memory(t, 128, true);
+   for (unsigned swizzle = 128; swizzle > 16; swizzle /= 2) {
+      TlLinear memory = operand_memory(t, swizzle, false);
+      if (tl_hw_wgmma_operand(&memory, index, tl_dot_elem_bits(&f->in), rows, &o))
+         return memory;
+   }
+   return operand_memory(t, 16, false);
 }
 
 const char *
@@ -274,7 +359,7 @@ tl_why_no_mma(const TlTarget *target, const TlOp *dot)
 {
    const TlType *a = tl_arg(dot, 0)->type, *acc = tl_result(dot, 0)->type;
    TlDotInput in = input_of(dot);
-   const MmaInstr *x = find_types(&in, acc->dtype);
+   const MmaInstr *x = find_types(&in, acc->dtype, false);
    if (!x)
       return in.a == TL_FP32 ? "fp32 inputs are multiplied exactly"
                              : "no matrix instruction has these types";

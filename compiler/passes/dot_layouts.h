@@ -16,12 +16,13 @@ typedef struct TlDotInput {
 } TlDotInput;
 
 typedef struct TlDotForm {
-   bool is_mma;
+   bool is_mma;         /* by a matrix instruction, wgmma or mma.sync */
+   bool is_wgmma;       /* B, and A unless it is in registers, stay in shared memory */
    TlDotInput in;       /* what it was chosen for */
    int mma;             /* TL_MMA_* word of the instruction */
    TlMmaTile tile;      /* of the result, is_mma */
    TlLinear acc;        /* layout of accumulator and result */
-   TlLinear operand[2]; /* is_mma: fragments of A and B */
+   TlLinear operand[2]; /* is_mma: fragments of A and B; wgmma has none of B */
 } TlDotForm;
 
 /* What the warps of a dot should share: how its result is used. */
@@ -32,6 +33,14 @@ TlDotForm tl_choose_dot_form(const TlTarget *target, const TlType *a, const TlTy
                              TlDotInput in, unsigned num_warps, TlDotUse use);
 /* Recognises the layouts of a matrix dot; false when they are not those of one instruction. */
 bool tl_match_mma(const TlOp *dot, TlDotForm *form);
+/* The same of wgmma; shared[i]: how operand i is read, where it is in shared memory. */
+bool tl_match_wgmma(const TlOp *dot, TlDotForm *form, TlWgmmaOperand shared[2]);
+/* Is operand i read from registers? */
+static inline bool
+tl_dot_has_fragment(const TlDotForm *f, unsigned i)
+{
+   return f->is_mma && !(f->is_wgmma && i == 1);
+}
 /* Bits of an element as the instruction takes it. */
 unsigned tl_dot_elem_bits(const TlDotInput *in);
 /* Why no matrix instruction computes the dot on the target, as a clause. */
@@ -39,8 +48,8 @@ const char *tl_why_no_mma(const TlTarget *target, const TlOp *dot);
 /* Shared arrangement of operand `index` of a multiply-add dot: rows of A, columns of B together. */
 TlLinear tl_fma_operand_memory(const TlType *operand, unsigned index);
 
-/* Shared arrangement of an operand of a matrix dot: rows along the dimension that lies together in
- * the registers or lanes of its layout. */
-TlLinear tl_mma_operand_memory(const TlType *operand);
+/* Shared arrangement of operand `index` of a matrix dot: rows along the dimension that lies
+ * together in the registers or lanes of its layout; for wgmma one that a descriptor describes. */
+TlLinear tl_mma_operand_memory(const TlDotForm *f, unsigned index, const TlType *operand);
 
 #endif

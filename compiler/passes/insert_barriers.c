@@ -1,4 +1,5 @@
-/* Barriers between accesses to shared memory that conflict.
+/* Barriers between accesses to shared memory that conflict, and fences between what threads write
+ * there and what wgmma reads.
  *
  * Forward dataflow: the state holds the intervals read and written since the last barrier.  An
  * access that meets an earlier write, or a write that meets an earlier read, gets a barrier before
@@ -15,6 +16,11 @@
  * read.  The loop with the copies turns the ring: on the way back phases go down by one, behind the
  * loop they are unknown, and an access counts for the whole ring.
  *
+ * wgmma reads until it is waited for, past barriers: like a copy in flight, its reads conflict with
+ * nothing before.  It goes to memory by another way (the async proxy), so what threads wrote must
+ * be fenced by them before the barrier: a fence goes before every barrier that has such writes
+ * behind it.
+ *
  * Invariant: at every operation the state covers all accesses of other threads that may still
  * run. */
 #include "ir/control.h"
@@ -29,7 +35,11 @@ typedef struct Access {
    uint32_t phase;      /* iterations until the stage is read, modulo stages */
    bool is_write;
    bool warp_synced;   /* a warp barrier came after it */
-   uint32_t in_flight; /* an asynchronous copy not waited for: 1 + commits since, at most MAX_AGE */
+   uint32_t in_flight; /* an asynchronous copy or wgmma not waited for: 1 + groups of its kind
+                          since, at most MAX_AGE */
+   bool is_wgmma;
+   bool is_fenced;  /* a write that wgmma may see after the next barrier */
+   bool is_ordered; /* a write that a barrier without fence came after: only wgmma minds */
 } Access;
 
 enum { MAX_AGE = 255 };
@@ -51,7 +61,10 @@ typedef struct Barriers {
    TlPassCx *cx;
    TlFunc *func;
    State state;
-   TL_VEC(Trial) trials; /* a loop gets its barriers after its last trial: none goes stale */
+   TL_VEC(Trial) trials;       /* a loop gets its barriers after its last trial: none goes stale */
+   TL_VEC(Access) wgmma_reads; /* of the whole function */
+   TlMap place;                /* operation -> number, where there are such reads */
+   uintptr_t num_ops, last_wgmma; /* no wgmma runs after the operation of that number */
    bool changed;
    bool is_trial; /* barriers are only thought of: the state at the entry of a loop is not known */
 } Barriers;
@@ -61,7 +74,9 @@ same_access(const Access *a, const Access *b)
 {
    return a->begin == b->begin && a->end == b->end && a->partition == b->partition &&
           a->is_write == b->is_write && a->warp_synced == b->warp_synced &&
-          a->in_flight == b->in_flight && a->stages == b->stages && a->phase == b->phase;
+          a->in_flight == b->in_flight && a->stages == b->stages && a->phase == b->phase &&
+          a->is_wgmma == b->is_wgmma && a->is_fenced == b->is_fenced &&
+          a->is_ordered == b->is_ordered;
 }
 
 static void
@@ -101,21 +116,43 @@ is_subset(const State *a, const State *of)
    return true;
 }
 
+static Access
+access_to(const TlExtent *e)
+{
+   Access a = {.begin = (uint32_t)e->begin,
+               .end = (uint32_t)e->end,
+               .partition = (uint32_t)e->partition,
+               .stages = (uint32_t)e->stages};
+   a.phase = a.stages ? (uint32_t)e->phase % a.stages : 0;
+   return a;
+}
+
+static unsigned
+wgmma_accesses(const TlOp *op, Access out[2])
+{
+   unsigned n = tl_arg(op, 0)->type->kind == TL_TYPE_REGS ? 1 : 2;
+   for (unsigned i = 0; i < n; i++) {
+      TlExtent e = tl_attr_extents(op, i);
+      out[i] = access_to(&e);
+      out[i].is_wgmma = true;
+      out[i].in_flight = 1;
+   }
+   return n;
+}
+
 /* Reads and writes of an operation: none, one or both. */
 static unsigned
 accesses_of(const TlOp *op, Access out[2])
 {
+   if (op->opcode == TL_OP_WGMMA)
+      return wgmma_accesses(op, out);
    bool reads = tl_has_trait(op, TL_TRAIT_READS_SHARED);
    bool writes = tl_has_trait(op, TL_TRAIT_WRITES_SHARED);
    if (!reads && !writes)
       return 0;
    TlExtent e = {.end = UINT32_MAX};
    tl_attr_extent(op, &e);
-   Access a = {.begin = (uint32_t)e.begin,
-               .end = (uint32_t)e.end,
-               .partition = (uint32_t)e.partition,
-               .stages = (uint32_t)e.stages};
-   a.phase = a.stages ? (uint32_t)e.phase % a.stages : 0;
+   Access a = access_to(&e);
    unsigned n = 0;
    if (reads)
       out[n++] = a;
@@ -135,19 +172,55 @@ conflict(const Access *a, const Access *b)
       return NO_CONFLICT;
    if (a->stages && b->stages && a->begin == b->begin && a->end == b->end && a->phase != b->phase)
       return NO_CONFLICT; /* another stage of the ring */
+   if (a->is_ordered && !b->is_wgmma)
+      return NO_CONFLICT;
    if (a->partition && a->partition == b->partition)
       return a->warp_synced ? NO_CONFLICT : WARP_CONFLICT;
    return BLOCK_CONFLICT;
 }
 
-static void
-after_block_barrier(State *s)
+/* A write of threads that wgmma may read and no fence came after. */
+static bool
+needs_fence(const Barriers *b, const Access *a)
 {
-   size_t n = 0;
-   for (size_t i = 0; i < s->open.len; i++)
-      if (s->open.data[i].in_flight)
-         s->open.data[n++] = s->open.data[i];
-   s->open.len = n;
+   if (!a->is_write || a->in_flight || a->is_fenced)
+      return false;
+   for (size_t i = 0; i < b->wgmma_reads.len; i++)
+      if (a->begin < b->wgmma_reads.data[i].end && b->wgmma_reads.data[i].begin < a->end)
+         return true;
+   return false;
+}
+
+static void
+after_block_barrier(Barriers *b)
+{
+   State *s = &b->state, old = copy(b, s);
+   s->open.len = 0;
+   for (size_t i = 0; i < old.open.len; i++) {
+      Access *a = &old.open.data[i];
+      a->is_ordered |= needs_fence(b, a);
+      if (a->in_flight || needs_fence(b, a))
+         add(b, s, a);
+   }
+}
+
+static bool
+wgmma_may_follow(const Barriers *b, const TlOp *op)
+{
+   return b->last_wgmma && (uintptr_t)tl_map_get(&b->place, op) <= b->last_wgmma;
+}
+
+/* True when there is something to fence. */
+static bool
+after_fence(Barriers *b)
+{
+   bool any = false;
+   for (size_t i = 0; i < b->state.open.len; i++) {
+      Access *a = &b->state.open.data[i];
+      any |= needs_fence(b, a);
+      a->is_fenced |= a->is_write && !a->in_flight;
+   }
+   return any;
 }
 
 static void
@@ -158,20 +231,21 @@ after_warp_barrier(State *s)
 }
 
 static void
-after_commit(State *s)
+after_commit(State *s, bool is_wgmma)
 {
    for (size_t i = 0; i < s->open.len; i++)
-      if (s->open.data[i].in_flight && s->open.data[i].in_flight < MAX_AGE)
+      if (s->open.data[i].in_flight && s->open.data[i].in_flight < MAX_AGE &&
+          s->open.data[i].is_wgmma == is_wgmma)
          s->open.data[i].in_flight++;
 }
 
 /* At most the last num groups are still in flight: those of age 1 (open) to num + 1. */
 static void
-after_wait(State *s, int64_t num)
+after_wait(State *s, int64_t num, bool is_wgmma)
 {
    for (size_t i = 0; i < s->open.len; i++) {
       uint32_t age = s->open.data[i].in_flight;
-      if (age == MAX_AGE || (age > 1 && age > num + 1))
+      if ((age == MAX_AGE || (age > 1 && age > num + 1)) && s->open.data[i].is_wgmma == is_wgmma)
          s->open.data[i].in_flight = 0;
    }
 }
@@ -187,14 +261,17 @@ before_access(Barriers *b, TlOp *op, const Access *acc, unsigned n)
       }
    if (worst == NO_CONFLICT)
       return;
+   bool has_fence = worst == BLOCK_CONFLICT && wgmma_may_follow(b, op) && after_fence(b);
    if (!b->is_trial) {
       TlBuilder build = tl_builder_before(op);
+      if (has_fence)
+         tl_build_n(&build, TL_OP_FENCE_ASYNC, NULL, 0, NULL, TL_ATTRS_());
       tl_build(&build, worst == BLOCK_CONFLICT ? TL_OP_BAR_SYNC : TL_OP_BAR_WARP, NULL, 0, NULL, 0,
                NULL, 0, 0);
       b->changed = true;
    }
    if (worst == BLOCK_CONFLICT)
-      after_block_barrier(&b->state);
+      after_block_barrier(b);
    else
       after_warp_barrier(&b->state);
 }
@@ -313,13 +390,19 @@ walk(Barriers *b, TlBlock *block)
       for (unsigned i = 0; i < n; i++)
          add(b, &b->state, &acc[i]);
       if (op->opcode == TL_OP_BAR_SYNC)
-         after_block_barrier(&b->state);
+         after_block_barrier(b);
+      else if (op->opcode == TL_OP_FENCE_ASYNC)
+         after_fence(b);
       else if (op->opcode == TL_OP_BAR_WARP)
          after_warp_barrier(&b->state);
       else if (op->opcode == TL_OP_CP_ASYNC_COMMIT)
-         after_commit(&b->state);
+         after_commit(&b->state, false);
       else if (op->opcode == TL_OP_CP_ASYNC_WAIT)
-         after_wait(&b->state, tl_attr_int(op, TL_ATTR_NUM));
+         after_wait(&b->state, tl_attr_int(op, TL_ATTR_NUM), false);
+      else if (op->opcode == TL_OP_WGMMA)
+         after_commit(&b->state, true);
+      else if (op->opcode == TL_OP_WGMMA_WAIT)
+         after_wait(&b->state, tl_attr_int(op, TL_ATTR_NUM), true);
       else if (tl_is_loop(op))
          walk_loop(b, op);
       else if (op->num_regions)
@@ -327,10 +410,33 @@ walk(Barriers *b, TlBlock *block)
    }
 }
 
+/* Numbers the operations; true when there is a wgmma.  It runs again as a loop around it does. */
+static bool
+find_wgmma_reads(Barriers *b, const TlBlock *block)
+{
+   bool any = false;
+   for (const TlOp *op = block->first; op; op = op->next) {
+      Access acc[2];
+      unsigned n = op->opcode == TL_OP_WGMMA ? wgmma_accesses(op, acc) : 0;
+      bool has_wgmma = n > 0;
+      tl_map_put(&b->place, op, (void *)++b->num_ops);
+      for (unsigned i = 0; i < n; i++)
+         tl_vec_push(b->cx->scratch, &b->wgmma_reads, acc[i]);
+      for (unsigned i = 0; i < op->num_regions; i++)
+         has_wgmma |= find_wgmma_reads(b, op->regions[i]->block);
+      if (has_wgmma && (n || tl_is_loop(op)))
+         b->last_wgmma = b->num_ops;
+      any |= has_wgmma;
+   }
+   return any;
+}
+
 bool
 tl_pass_insert_barriers(TlPassCx *cx, TlFunc *f)
 {
    Barriers b = {.cx = cx, .func = f};
+   tl_map_init(&b.place, cx->scratch);
+   find_wgmma_reads(&b, f->body->block);
    walk(&b, f->body->block);
    return b.changed;
 }

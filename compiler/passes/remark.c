@@ -207,7 +207,8 @@ remark_dot(TlPassCx *cx, const TlOp *op)
 {
    const TlType *acc = tl_result(op, 0)->type, *a = tl_arg(op, 0)->type;
    TlDotForm form;
-   if (tl_match_mma(op, &form))
+   TlWgmmaOperand shared[2];
+   if (tl_match_wgmma(op, &form, shared) || tl_match_mma(op, &form))
       tl_report(cx->diags, R0412, op->range, acc->shape[acc->rank - 2], acc->shape[acc->rank - 1],
                 a->shape[a->rank - 1], tl_attr_word(TL_AK_MMA, form.mma), "");
    else

@@ -7,13 +7,18 @@
 #include "passes/pass.h"
 #include "support/lowered_interp.h"
 
+/* Default target: the interpreter has no wgmma. */
+#ifndef LOWERED_ARCH
+#define LOWERED_ARCH "sm_90"
+#endif
+
 typedef struct Kernel {
    IrFixture x;
    TlArena *scratch;
    TlSb body;
    uint64_t rng;
    unsigned warps, num_args, names;
-   const char *arch; /* target; NULL = sm_90a */
+   const char *arch; /* target; NULL = LOWERED_ARCH */
    LoweredArg args[10];
    const char *params; /* text of the parameter list so far */
    LoweredStats stats;
@@ -176,7 +181,7 @@ k_context(Kernel *k)
    return (TlPassCx){.scratch = k->scratch,
                      .sources = k->x.sources,
                      .diags = &k->x.diags,
-                     .target = tl_target_find(k->arch ? k->arch : "sm_90a"),
+                     .target = tl_target_find(k->arch ? k->arch : LOWERED_ARCH),
                      .remarks = k->remarks,
                      .verify_each = true};
 }

@@ -153,7 +153,7 @@ check_place(SimThread *t, const TlHostSite *s, uint32_t at, uint32_t bytes)
    sim_fault(t, s, f);
 }
 
-/* What a thread wrote is seen by wgmma when it fenced after the write, and the warp knows of that. */
+/* wgmma sees what a thread wrote when the thread fenced after that, and the warp knows of it. */
 static void
 after_fence(const Touch *x, const SimWrite *w)
 {

@@ -60,8 +60,8 @@ typedef struct Operand {
    SimWarp *warp;
    const TlHostSite *site;
    TlDtype dtype;
-   const int64_t *desc;   /* mode, major, leading and stride byte offset */
-   const int64_t *extent; /* begin, end, .. */
+   const int64_t *desc; /* mode, major, leading and stride byte offset */
+   TlExtent extent;
    uint32_t base;
 } Operand;
 
@@ -92,8 +92,7 @@ read_operand(const Operand *o, uint32_t start, uint32_t first_row, uint32_t rows
    uint32_t es = tl_dtype_info[o->dtype].bytes, run = CORE / es;
    bool along_rows = o->desc[1] != 0;
    uint32_t num_row = along_rows ? rows / run : rows, num = along_rows ? num_k : num_k / run;
-   uint32_t extent[2] = {o->extent ? (uint32_t)o->extent[0] : 0,
-                         o->extent ? (uint32_t)o->extent[1] : UINT32_MAX};
+   uint32_t extent[2] = {(uint32_t)o->extent.begin, (uint32_t)o->extent.end};
    for (uint32_t i = 0; i < num_row; i++)
       for (uint32_t j = 0; j < num; j++) {
          uint32_t row = along_rows ? i * run : i, k = along_rows ? j : j * run;
@@ -216,25 +215,28 @@ static void
 issue(SimWarp *w, const TlHostSite *h)
 {
    const TlOp *op = h->op;
-   TlInts reps = tl_attr_ints(op, TL_ATTR_REPS), desc = tl_attr_ints(op, TL_ATTR_DESC);
-   TlInts offsets = tl_attr_ints(op, TL_ATTR_OFFSETS), extent = tl_attr_ints(op, TL_ATTR_EXTENT);
+   TlReps reps = tl_attr_reps(op);
+   TlInts desc = tl_attr_ints(op, TL_ATTR_DESC), offsets = tl_attr_ints(op, TL_ATTR_OFFSETS);
    Issue x = {.warp = w, .site = h, .kind = &wgmma_kind[tl_attr_int(op, TL_ATTR_MMA)]};
    SimBlock *block = w->thread[0].block;
    x.a_in_registers = tl_arg(op, 0)->type->kind == TL_TYPE_REGS;
    unsigned shared = x.a_in_registers ? 0 : 1; /* operands before B in the lists */
-   x.m = (uint32_t)reps.data[0];
-   x.n = (uint32_t)reps.data[1];
-   x.k = (uint32_t)reps.data[2];
-   x.columns = (uint32_t)reps.data[3];
+   x.m = (uint32_t)reps.m;
+   x.n = (uint32_t)reps.n;
+   x.k = (uint32_t)reps.k;
+   x.columns = (uint32_t)tl_attr_int(op, TL_ATTR_COLUMNS);
    x.a_offset = offsets.data;
    x.b_offset = offsets.data + shared * x.m * x.k;
-   x.a = (Operand){w, h, x.kind->a, desc.data, extent.len ? extent.data : NULL, 0};
-   x.b = (Operand){w,
-                   h,
-                   x.kind->b,
-                   desc.data + 4 * shared,
-                   extent.len ? extent.data + 5 * shared : NULL,
-                   address_of(w, h, 1)};
+   x.b = (Operand){.warp = w,
+                   .site = h,
+                   .dtype = x.kind->b,
+                   .desc = desc.data + 4 * shared,
+                   .extent = tl_attr_extents(op, shared),
+                   .base = address_of(w, h, 1)};
+   x.a = x.b;
+   x.a.dtype = x.kind->a;
+   x.a.desc = desc.data;
+   x.a.extent = tl_attr_extents(op, 0);
    if (!x.a_in_registers)
       x.a.base = address_of(w, h, 0);
    x.room = block->mma_room;

@@ -447,8 +447,11 @@ void
 tl_lower_dot(TlLowerCx *cx, TlOp *op)
 {
    TlDotForm form;
+   TlWgmmaOperand shared[2];
    const TlType *a = tl_arg(op, 0)->type, *b = tl_arg(op, 1)->type;
-   if (tl_match_mma(op, &form)) {
+   if (tl_match_wgmma(op, &form, shared)) {
+      tl_lower_wgmma(cx, op, &form, shared);
+   } else if (tl_match_mma(op, &form)) {
       lower_mma(cx, op, &form);
    } else if (a->kind == TL_TYPE_MEMDESC && b->kind == TL_TYPE_MEMDESC) {
       lower_fma(cx, op);

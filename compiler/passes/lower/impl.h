@@ -127,6 +127,8 @@ void tl_shared_add_at(TlLowerCx *cx, const TlSharedRef *ref, TlValue *bytes, TlV
 /* cp.async of vec elements for each of the map's accesses; cache hints from op. */
 void tl_shared_copy_async(TlLowerCx *cx, const TlSharedRef *ref, const TlSharedMap *map,
                           TlValue *ptrs, TlValue *pred, TlOp *op);
+/* The address from which a group of threads reads as a whole; the constant part is left out. */
+TlValue *tl_shared_start(TlLowerCx *cx, const TlSharedRef *ref, const uint32_t *thread_cols);
 /* Matrix loads, of elements of up to 32 bits, of the registers r with (r & mask) == value, in their
  * order; NULL when the layouts do not allow them. */
 TlValue *tl_shared_ldmatrix(TlLowerCx *cx, const TlSharedRef *ref, const TlLinear *regs,
@@ -134,6 +136,10 @@ TlValue *tl_shared_ldmatrix(TlLowerCx *cx, const TlSharedRef *ref, const TlLinea
 /* A local_load whose only user is a matrix dot of its block, with nothing in between that writes:
  * the dot loads the fragments of each step itself. */
 bool tl_is_loaded_by_dot(const TlOp *local_load);
+
+/* ---- wgmma.c: a dot that reads shared memory as it lies there ---- */
+void tl_lower_wgmma(TlLowerCx *cx, TlOp *dot, const TlDotForm *form,
+                    const TlWgmmaOperand shared[2]);
 
 /* ---- regions over scalars: region.c ---- */
 /* The region applied to n registers at once when all its operations are elementwise, else register

@@ -228,6 +228,16 @@ tl_shared_copy_async(TlLowerCx *cx, const TlSharedRef *ref, const TlSharedMap *m
                         {TL_ATTR_EVICT, *tl_attr(op, TL_ATTR_EVICT)}));
 }
 
+TlValue *
+tl_shared_start(TlLowerCx *cx, const TlSharedRef *ref, const uint32_t *thread_cols)
+{
+   uint32_t bits;
+   TlValue *thread = tl_thread_word(cx, thread_cols, &bits);
+   if (!ref->base)
+      return thread;
+   return bits ? tl_op2(cx, TL_OP_ADD, thread, ref->base) : ref->base;
+}
+
 /* Run-time byte offsets as an address operand. */
 static Access
 access_at(TlLowerCx *cx, const TlSharedRef *ref, TlValue *bytes)

@@ -696,7 +696,7 @@ try_need(Assign *a, Var *user, const Need *n, int64_t *cost)
    const TlLinear *want = n->layout;
    if (!want) {
       const TlDotForm *f = tl_map_get(&a->p->dots, n->dot);
-      want = f->is_mma ? tl_place_intern(a->p, f->operand[n->index]) : NULL;
+      want = tl_dot_has_fragment(f, n->index) ? tl_place_intern(a->p, f->operand[n->index]) : NULL;
    }
    return want && step(a, x, home_for_result(a, x, n->value, want), cost);
 }

@@ -141,10 +141,10 @@ buffer_cost(const TlDotForm *f, unsigned index, const TlType *tile, const TlLine
    TlType in_layout = *tile;
    in_layout.layout = from;
    TlLinear memory =
-      f->is_mma ? tl_mma_operand_memory(&in_layout) : tl_fma_operand_memory(tile, index);
+      f->is_mma ? tl_mma_operand_memory(f, index, &in_layout) : tl_fma_operand_memory(tile, index);
    unsigned bytes = tl_dtype_info[tile->dtype].bytes;
    int64_t words = 0;
-   if (f->is_mma)
+   if (f->is_mma && !f->is_wgmma)
       words = (int64_t)tl_ll_num_regs(&f->operand[index]) * bytes / 4;
    return BARRIER + WAVEFRONT * (tl_place_shared_wavefronts(from, &memory, bytes, TL_TILE_STORE) +
                                  num_warps(from) * words);
@@ -155,7 +155,7 @@ tl_place_cost_dot_operand(TlPlaceCosts *c, const TlDotForm *f, unsigned index, c
                           const TlLinear *from)
 {
    int64_t through_buffer = buffer_cost(f, index, tile, from);
-   if (!f->is_mma)
+   if (!tl_dot_has_fragment(f, index))
       return through_buffer;
    int64_t direct =
       tl_place_cost_convert(c, tile->elem, from, tl_place_intern(c->place, f->operand[index]));

@@ -208,7 +208,7 @@ static bool
 has_many_registers(const TlDotForm *f)
 {
    unsigned bytes = tl_dtype_info[f->in.a].bytes;
-   for (unsigned i = 0; i < 2; i++) {
+   for (unsigned i = 0; i < 2 && !f->is_wgmma; i++) {
       unsigned regs = tl_ll_num_regs(&f->operand[i]);
       if (regs > MAX_FRAGMENT_REGS || regs * bytes > MAX_FRAGMENT_REGS * 4)
          return true;
@@ -509,12 +509,13 @@ static TlValue *
 placed_operand(Driver *d, const TlDotForm *f, unsigned i, TlValue *v, TlOp *op)
 {
    TlPlace *p = &d->place;
-   const TlLinear *want = f->is_mma ? tl_place_intern(p, f->operand[i]) : NULL;
+   const TlLinear *want = tl_dot_has_fragment(f, i) ? tl_place_intern(p, f->operand[i]) : NULL;
    if (want && (tl_is_free(p, v) || is_register_move(v, want, d->arena)))
       return bring(d, v, want);
    if (tl_is_free(p, v))
       v = bring(d, v, tl_place_default(p, v->type));
-   TlLinear memory = want ? tl_mma_operand_memory(v->type) : tl_fma_operand_memory(v->type, i);
+   TlLinear memory =
+      f->is_mma ? tl_mma_operand_memory(f, i, v->type) : tl_fma_operand_memory(v->type, i);
    return shared_copy(d, v, tl_place_intern(p, memory), op);
 }
 
@@ -522,7 +523,7 @@ static void
 set_dot_operand(Driver *d, const TlDotForm *f, TlOp *op, unsigned i, TlValue *v)
 {
    TlPlace *p = &d->place;
-   if (f->is_mma && v->type->kind == TL_TYPE_MEMDESC) {
+   if (f->is_mma && !f->is_wgmma && v->type->kind == TL_TYPE_MEMDESC) {
       TlBuilder b = tl_builder_before(op);
       const TlType *t = tl_type_tile(p->types, tl_type_scalar(p->types, v->type->dtype),
                                      v->type->rank, v->type->shape, &f->operand[i]);

@@ -266,6 +266,7 @@ chained_dots_stay_in_registers(void **state)
    for (unsigned w = 0; w < 4; w++) {
       Kernel k;
       k_open(&k, w);
+      k.arch = "sm_90";
       k.warps = 1u << w;
       uint32_t m = 64, n = 32, d = 64, q[2] = {m, d}, kv[2] = {n, d}, s[2] = {m, n};
       void *bq = k_buffer(&k, "q", TL_FP16, m * d), *bk = k_buffer(&k, "k", TL_FP16, n * d);

@@ -2,7 +2,8 @@
 #ifndef TESTS_UNIT_SIM_FIXTURE_H
 #define TESTS_UNIT_SIM_FIXTURE_H
 
-#include "support/lowered_fixture.h"
+#include "support/ir_fixture.h"
+#include "support/lowered_interp.h"
 
 #include "exec/sim/sim.h"
 
@@ -48,5 +49,10 @@ sim_lowered_run(TlArena *arena, const TlFunc *f, const LoweredArg *args, unsigne
                               .prints = lines};
    return NULL;
 }
+
+/* The simulator has models of all that sm_90a has. */
+#define lowered_run sim_lowered_run
+#define LOWERED_ARCH "sm_90a"
+#include "support/lowered_fixture.h"
 
 #endif
