@@ -30,10 +30,7 @@ if [[ -z $formatter ]]; then
    printf 'no clang-format-22: the format was not checked\n'
    exit 77
 fi
-bad=()
-for file in "${formatted[@]}"; do
-   "$formatter" "$file" | cmp -s - "$file" || bad+=("$file")
-done
+mapfile -t bad < <("$formatter" --dry-run "${formatted[@]}" 2>&1 | grep -oE '^[^: ]+:' | tr -d : | LC_ALL=C sort -u)
 if ((${#bad[@]})); then
    printf 'not formatted: %s\nmend with: tests/support/check_format.sh --fix\n' "${bad[*]}"
    exit 1
