@@ -99,11 +99,6 @@ SHIFT_LOOPS(int64_t, uint64_t, 64)
 #define FLOAT_LOOPS(T, f)                                                                          \
    LOOP1(neg_##T, T, T, -a)                                                                        \
    LOOP1(abs_##T, T, T, fabs##f(a))                                                                \
-   LOOP1(floor_##T, T, T, CANON(floor##f(a)))                                                      \
-   LOOP1(ceil_##T, T, T, CANON(ceil##f(a)))                                                        \
-   LOOP1(trunc_##T, T, T, CANON(trunc##f(a)))                                                      \
-   LOOP1(rint_##T, T, T, CANON(rint##f(a)))                                                        \
-   LOOP1(sqrt_##T, T, T, CANON(sqrt##f(a)))                                                        \
    LOOP2(add_##T, T, T, CANON(a + b))                                                              \
    LOOP2(sub_##T, T, T, CANON(a - b))                                                              \
    LOOP2(mul_##T, T, T, CANON((a * b)))                                                            \
@@ -111,15 +106,6 @@ SHIFT_LOOPS(int64_t, uint64_t, 64)
    LOOP2(rem_##T, T, T, CANON(fmod##f(a, b)))                                                      \
    LOOP2(min_##T, T, T, MIN_OF(a, b))                                                              \
    LOOP2(max_##T, T, T, MAX_OF(a, b))                                                              \
-   FUNCTION_LOOP(exp, T)                                                                           \
-   FUNCTION_LOOP(exp2, T)                                                                          \
-   FUNCTION_LOOP(log, T)                                                                           \
-   FUNCTION_LOOP(log2, T)                                                                          \
-   FUNCTION_LOOP(sin, T)                                                                           \
-   FUNCTION_LOOP(cos, T)                                                                           \
-   FUNCTION_LOOP(erf, T)                                                                           \
-   FUNCTION_LOOP(tanh, T)                                                                          \
-   LOOP1(rsqrt_##T, T, T, CANON(1.0 / sqrt((double)a)))                                            \
    static void fma_##T(void *rp, const void *const *ap, size_t n)                                  \
    {                                                                                               \
       T *r = rp;                                                                                   \
@@ -130,20 +116,25 @@ SHIFT_LOOPS(int64_t, uint64_t, 64)
       }                                                                                            \
    }                                                                                               \
    ORDER_LOOPS(T)
-/* One libm call per element, in double. */
-#define FUNCTION_LOOP(fn, T)                                                                       \
-   static void fn##_##T(void *rp, const void *const *ap, size_t n)                                 \
-   {                                                                                               \
-      T *r = rp;                                                                                   \
-      const T *x = ap[0];                                                                          \
-      for (size_t i = 0; i < n; i++) {                                                             \
-         double v = fn((double)x[i]);                                                              \
-         r[i] = (T)CANON(v);                                                                       \
-      }                                                                                            \
-   }
 #define NAN_OF NAN
 FLOAT_LOOPS(float, f)
 FLOAT_LOOPS(double, )
+
+/* Functions of one float, in double. */
+#define MATH_LOOP(name, T, expr)                                                                   \
+   static void name(void *rp, const void *const *ap, size_t n)                                     \
+   {                                                                                               \
+      T *r = rp;                                                                                   \
+      const T *in = ap[0];                                                                         \
+      for (size_t i = 0; i < n; i++) {                                                             \
+         double x = in[i], v = expr;                                                               \
+         r[i] = (T)CANON(v);                                                                       \
+      }                                                                                            \
+   }
+#define TL_OP_MATH(id, name, expr)                                                                 \
+   MATH_LOOP(name##_float, float, expr)                                                            \
+   MATH_LOOP(name##_double, double, expr)
+#include "ir/ops.def"
 
 /* ---- any type of a width ---- */
 #define SELECT_LOOP(T)                                                                             \
@@ -181,12 +172,7 @@ COPY_LOOP(8)
    [TL_OP_REM][D] = rem_##T, [TL_OP_MIN][D] = min_##T, [TL_OP_MAX][D] = max_##T, BIT_ROW(D, T),    \
    ORDER_ROW(D, T)
 #define FLOAT_ROW(D, T)                                                                            \
-   [TL_OP_NEG][D] = neg_##T, [TL_OP_ABS][D] = abs_##T, [TL_OP_FLOOR][D] = floor_##T,               \
-   [TL_OP_CEIL][D] = ceil_##T, [TL_OP_TRUNC][D] = trunc_##T, [TL_OP_RINT][D] = rint_##T,           \
-   [TL_OP_SQRT][D] = sqrt_##T, [TL_OP_SQRT_RN][D] = sqrt_##T, [TL_OP_RSQRT][D] = rsqrt_##T,        \
-   [TL_OP_EXP][D] = exp_##T, [TL_OP_EXP2][D] = exp2_##T, [TL_OP_LOG][D] = log_##T,                 \
-   [TL_OP_LOG2][D] = log2_##T, [TL_OP_SIN][D] = sin_##T, [TL_OP_COS][D] = cos_##T,                 \
-   [TL_OP_ERF][D] = erf_##T, [TL_OP_TANH][D] = tanh_##T, [TL_OP_ADD][D] = add_##T,                 \
+   [TL_OP_NEG][D] = neg_##T, [TL_OP_ABS][D] = abs_##T, [TL_OP_ADD][D] = add_##T,                   \
    [TL_OP_SUB][D] = sub_##T, [TL_OP_MUL][D] = mul_##T, [TL_OP_DIV][D] = div_##T,                   \
    [TL_OP_DIV_RN][D] = div_##T, [TL_OP_REM][D] = rem_##T, [TL_OP_MIN][D] = min_##T,                \
    [TL_OP_MAX][D] = max_##T, [TL_OP_FMA][D] = fma_##T, ORDER_ROW(D, T)
@@ -213,6 +199,9 @@ static TlExecKernel *const kernels[TL_OP_COUNT][TL_DTYPE_COUNT] = {
    [TL_OP_SHR][TL_U32] = shr_uint32_t,
    [TL_OP_SHR][TL_I64] = shr_int64_t,
    [TL_OP_SHR][TL_U64] = shr_uint64_t,
+#define TL_OP_MATH(id, name, expr)                                                                 \
+   [TL_OP_##id][TL_FP32] = name##_float, [TL_OP_##id][TL_FP64] = name##_double,
+#include "ir/ops.def"
 };
 
 /* By the bytes of an element. */
