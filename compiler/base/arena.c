@@ -2,6 +2,7 @@
  * mark names a block of the stack and how much of it was used. */
 #include "base/arena.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +54,7 @@ out_of_memory(TlMem *mem)
 static void *
 mem_take(TlMem *mem, size_t bytes)
 {
+   assert(mem->alloc);
    if (mem->fail_at >= 0 && mem->fail_at-- == 0)
       out_of_memory(mem);
    if (mem->limit_bytes && bytes > mem->limit_bytes - mem->used_bytes)
@@ -69,6 +71,7 @@ mem_take(TlMem *mem, size_t bytes)
 static void
 mem_give(TlMem *mem, void *p, size_t bytes)
 {
+   assert(mem->used_bytes >= bytes);
    mem->used_bytes -= bytes;
    mem->release(mem->user, p);
 }
@@ -76,6 +79,7 @@ mem_give(TlMem *mem, void *p, size_t bytes)
 TlArena *
 tl_arena_new(TlMem *mem)
 {
+   assert(mem->alloc && mem->release);
    TlArena *a = mem_take(mem, sizeof *a);
    *a = (TlArena){.mem = mem, .next_size = ARENA_FIRST_BLOCK};
    return a;
@@ -154,6 +158,7 @@ tl_arena_vprintf(TlArena *a, const char *fmt, va_list ap)
    va_list again;
    va_copy(again, ap);
    int n = vsnprintf(NULL, 0, fmt, ap);
+   assert(n >= 0 && "the format is one of tilec's own");
    char *p = tl_arena_alloc(a, (size_t)(n < 0 ? 0 : n) + 1);
    if (n > 0)
       vsnprintf(p, (size_t)n + 1, fmt, again);
@@ -182,6 +187,7 @@ tl_arena_reset(TlArena *a, TlArenaMark mark)
 {
    while (a->top != mark.block)
       drop_top(a);
+   assert((!a->top || mark.used <= a->top->used) && "the mark was made in this arena, and earlier");
    if (a->top)
       a->top->used = mark.used;
 }

@@ -2,6 +2,7 @@
  * the newest one was dropped (limit, duplicate), its notes and help are dropped with it. */
 #include "base/diag.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 typedef struct Row {
@@ -18,18 +19,21 @@ static const Row row[TL_DIAG_COUNT] = {
 void
 tl_diags_init(TlDiags *d, TlArena *arena, TlSources *sources)
 {
+   assert(arena);
    *d = (TlDiags){.arena = arena, .sources = sources, .max_errors = 20};
 }
 
 const char *
 tl_diag_name(TlDiagCode code)
 {
+   assert(code < TL_DIAG_COUNT);
    return row[code].name;
 }
 
 const char *
 tl_diag_format(TlDiagCode code)
 {
+   assert(code < TL_DIAG_COUNT);
    return row[code].format;
 }
 
@@ -64,6 +68,7 @@ admit(TlDiags *d, TlSeverity severity, TlDiagCode code, TlRange range)
 void
 tl_diag_emit(TlDiags *d, TlDiagCode code, TlRange range, const char *fmt, ...)
 {
+   assert(code < TL_DIAG_COUNT && range.begin <= range.end);
    TlSeverity severity = row[code].severity;
    if (severity == TL_SEV_WARNING && d->warnings_are_errors)
       severity = TL_SEV_ERROR;

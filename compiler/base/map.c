@@ -1,6 +1,8 @@
 /* Open addressing with linear probing; grows at 3/4 full. */
 #include "base/map.h"
 
+#include <assert.h>
+
 static uint64_t
 mix(uint64_t h)
 {
@@ -24,6 +26,7 @@ tl_hash(const void *data, size_t bytes, uint64_t seed)
 void
 tl_map_init(TlMap *map, TlArena *arena)
 {
+   assert(arena);
    *map = (TlMap){.arena = arena};
 }
 
@@ -39,6 +42,7 @@ static void
 grow(TlMap *map)
 {
    size_t cap = map->cap ? map->cap * 2 : 16;
+   assert((cap & (cap - 1)) == 0);
    TlMapSlot *slots = tl_new_array(map->arena, TlMapSlot, cap);
    for (size_t i = 0; i < map->cap; i++)
       if (map->slots[i].used)
@@ -50,6 +54,7 @@ grow(TlMap *map)
 void
 tl_map_put(TlMap *map, const void *key, void *value)
 {
+   assert(map->arena && "tl_map_init comes first");
    if (map->len * 4 >= map->cap * 3)
       grow(map);
    TlMapSlot *s = find(map->slots, map->cap, (uintptr_t)key);

@@ -2,6 +2,7 @@
 #include "base/source.h"
 #include "base/vec.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct TlSources {
@@ -21,6 +22,8 @@ tl_sources_new(TlArena *arena)
 uint32_t
 tl_sources_add(TlSources *set, const char *name, const char *text, size_t len)
 {
+   assert(len < UINT32_MAX);
+   assert(name && (text || !len));
    TlSource s = {.name = tl_arena_strdup(set->arena, name),
                  .text = tl_arena_strndup(set->arena, text, len),
                  .len = (uint32_t)len};
@@ -51,6 +54,7 @@ index_lines(TlSources *set, TlSource *s)
 static TlSource *
 indexed(TlSources *set, uint32_t file)
 {
+   assert(file > 0 && file < set->files.len);
    TlSource *s = &set->files.data[file];
    if (!s->line_start)
       index_lines(set, s);
@@ -74,6 +78,7 @@ tl_source_line_col(TlSources *set, uint32_t file, uint32_t offset)
          hi = mid;
    }
    uint32_t column = 1;
+   assert(s->line_start[lo] <= offset);
    for (uint32_t i = s->line_start[lo]; i < offset; i++)
       column += ((unsigned char)s->text[i] & 0xC0) != 0x80; /* not a UTF-8 continuation byte */
    return (TlLineCol){lo + 1, column};

@@ -2,6 +2,7 @@
 #include "base/str.h"
 #include "base/map.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ struct TlStrings {
 TlStrings *
 tl_strings_new(TlArena *arena)
 {
+   assert(arena);
    TlStrings *t = tl_new(arena, TlStrings);
    t->arena = arena;
    t->cap = 256;
@@ -52,8 +54,10 @@ grow(TlStrings *t)
 const char *
 tl_intern(TlStrings *t, const char *s, size_t len)
 {
+   assert(s || !len);
    if (t->len * 4 >= t->cap * 3)
       grow(t);
+   assert(t->len < t->cap && "a free slot ends the search");
    uint64_t hash = tl_hash(s, len, 0);
    Entry *e = find(t->slots, t->cap, hash, s, len);
    if (!e->s) {
@@ -72,6 +76,7 @@ tl_intern_cstr(TlStrings *t, const char *s)
 void
 tl_sb_init(TlSb *sb, TlArena *arena)
 {
+   assert(arena);
    *sb = (TlSb){.arena = arena};
 }
 
@@ -93,10 +98,12 @@ reserve(TlSb *sb, size_t more)
 void
 tl_sb_mem(TlSb *sb, const char *s, size_t len)
 {
+   assert(s || !len);
    reserve(sb, len);
    if (len)
       memcpy(sb->data + sb->len, s, len);
    sb->len += len;
+   assert(sb->len < sb->cap);
    sb->data[sb->len] = '\0';
 }
 

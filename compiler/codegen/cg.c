@@ -21,6 +21,7 @@ static TlEmitRule *const emit_rule[TL_OP_COUNT] = {
 TlRegs
 tl_cg_use(TlCg *cg, const TlValue *v)
 {
+   assert(v->id < cg->func->next_value_id);
    assert(cg->regs[v->id].v);
    return cg->regs[v->id];
 }
@@ -248,6 +249,7 @@ declare_kernel(TlCg *cg)
 static void
 bind_params(TlCg *cg)
 {
+   assert(LLVMCountParams(cg->fn) >= cg->func->body->block->num_args);
    const TlBlock *body = cg->func->body->block;
    for (unsigned i = 0; i < body->num_args; i++) {
       LLVMValueRef p = LLVMGetParam(cg->fn, i);

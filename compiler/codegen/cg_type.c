@@ -6,6 +6,7 @@
 LLVMTypeRef
 tl_cg_dtype(TlCg *cg, TlDtype t)
 {
+   assert(t < TL_DTYPE_COUNT);
    const TlDtypeInfo *info = &tl_dtype_info[t];
    if (info->kind == TL_KIND_FLOAT && info->bits >= 16)
       return t == TL_FP16 ? cg->f16 : t == TL_BF16 ? cg->bf16 : t == TL_FP32 ? cg->f32 : cg->f64;
@@ -33,6 +34,7 @@ tl_cg_elem(TlCg *cg, const TlType *t)
 unsigned
 tl_cg_elem_bits(const TlType *elem)
 {
+   assert(elem->kind == TL_TYPE_PTR || elem->kind == TL_TYPE_SCALAR);
    if (elem->kind == TL_TYPE_PTR)
       return 64;
    return elem->dtype == TL_I1 ? 8 : tl_dtype_info[elem->dtype].bits;
@@ -91,6 +93,7 @@ unsigned
 tl_cg_pack(TlCg *cg, const LLVMValueRef *v, unsigned n, unsigned elem_bits, unsigned piece_bits,
            LLVMValueRef *out)
 {
+   assert(elem_bits <= piece_bits ? piece_bits % elem_bits == 0 : elem_bits % piece_bits == 0);
    if (elem_bits == piece_bits) {
       for (unsigned i = 0; i < n; i++)
          out[i] = tl_cg_to_int(cg, v[i], piece_bits);
@@ -135,6 +138,7 @@ void
 tl_cg_unpack(TlCg *cg, const LLVMValueRef *pieces, unsigned num_pieces, unsigned piece_bits,
              LLVMTypeRef elem, unsigned elem_bits, LLVMValueRef *out)
 {
+   assert(num_pieces > 0);
    if (elem_bits == piece_bits) {
       for (unsigned i = 0; i < num_pieces; i++)
          out[i] = tl_cg_from_int(cg, pieces[i], elem);

@@ -5,6 +5,7 @@
 #include "codegen/host.h"
 #include "codegen/cg.h"
 
+#include <assert.h>
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Error.h>
 #include <llvm-c/LLJIT.h>
@@ -64,6 +65,7 @@ address_const(TlCg *cg, const void *p)
 static LLVMValueRef
 frame_at(TlCg *cg, uint32_t bytes)
 {
+   assert(cg->host->frame);
    LLVMValueRef i = LLVMConstInt(cg->i64, bytes, 0);
    return LLVMBuildGEP2(cg->b, cg->i8, cg->host->frame, &i, 1, "");
 }
@@ -87,6 +89,7 @@ place(uint32_t *end, const TlType *t)
 static TlHostSite *
 new_site(TlCg *cg, const TlOp *op)
 {
+   assert(cg->host);
    TlHostCg *h = cg->host;
    TlHostSite *s = tl_new(cg->arena, TlHostSite);
    uint32_t *at = tl_new_array(cg->arena, uint32_t, op->num_args + op->num_results + 1), end = 0;
@@ -119,6 +122,7 @@ call(TlCg *cg, const void *function, LLVMValueRef *args, unsigned n)
 static void
 emit_model(TlCg *cg, const TlOp *op)
 {
+   assert(cg->host->models->op[op->opcode]);
    TlHostCg *h = cg->host;
    TlHostSite *s = new_site(cg, op);
    for (unsigned i = 0; i < op->num_args; i++) {
@@ -238,6 +242,7 @@ bind_params(TlCg *cg)
 static bool
 build_function(TlCg *cg)
 {
+   assert(cg->func->state == TL_STATE_LOWERED);
    const TlFunc *f = cg->func;
    TlHostCg *h = cg->host;
    cg->role_num_warps = f->num_warps;

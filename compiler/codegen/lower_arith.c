@@ -76,6 +76,7 @@ tl_emit_poison(TlCg *cg, const TlOp *op)
 void
 tl_emit_splat(TlCg *cg, const TlOp *op)
 {
+   assert(tl_type_num_regs(tl_arg(op, 0)->type) == 1);
    LLVMValueRef x = tl_cg_use1(cg, tl_arg(op, 0));
    TlRegs dst = tl_cg_def(cg, tl_result(op, 0));
    for (unsigned r = 0; r < dst.count; r++)
@@ -101,6 +102,7 @@ tl_emit_pick(TlCg *cg, const TlOp *op)
 void
 tl_emit_repack(TlCg *cg, const TlOp *op)
 {
+   assert(op->num_args == 1);
    TlRegs src = tl_cg_use(cg, tl_arg(op, 0));
    const TlType *to = tl_type_elem(tl_result(op, 0)->type);
    unsigned from_bits = tl_cg_elem_bits(tl_type_elem(tl_arg(op, 0)->type));
@@ -117,6 +119,7 @@ void
 tl_emit_pin(TlCg *cg, const TlOp *op)
 {
    TlRegs x = tl_cg_use(cg, tl_arg(op, 0)), dst = tl_cg_def(cg, tl_result(op, 0));
+   assert(x.count == dst.count);
    for (unsigned i = 0; i < dst.count; i++)
       dst.v[i] = cg->host
                     ? x.v[i]
@@ -206,6 +209,7 @@ tl_emit_arith(TlCg *cg, const TlOp *op)
 static LLVMValueRef
 int_divide(TlCg *cg, TlDtype t, bool is_rem, const LLVMValueRef *x)
 {
+   assert(tl_dtype_is_int(t));
    LLVMTypeRef type = tl_cg_dtype(cg, t);
    LLVMValueRef zero = LLVMConstNull(type), one = LLVMConstInt(type, 1, 0);
    bool is_signed = tl_dtype_is_signed(t);
@@ -283,6 +287,7 @@ tl_emit_rem(TlCg *cg, const TlOp *op)
 static LLVMValueRef
 int_minmax(TlCg *cg, TlDtype t, bool is_max, LLVMValueRef a, LLVMValueRef b)
 {
+   assert(tl_dtype_is_int(t));
    const char *name = tl_dtype_is_signed(t) ? (is_max ? "llvm.smax" : "llvm.smin")
                                             : (is_max ? "llvm.umax" : "llvm.umin");
    LLVMValueRef args[] = {a, b};
@@ -292,6 +297,7 @@ int_minmax(TlCg *cg, TlDtype t, bool is_max, LLVMValueRef a, LLVMValueRef b)
 static LLVMValueRef
 float_minmax(TlCg *cg, TlDtype t, bool is_max, bool nan_all, LLVMValueRef a, LLVMValueRef b)
 {
+   assert(tl_dtype_is_float(t));
    const char *name = nan_all ? (is_max ? "llvm.maximum" : "llvm.minimum")
                               : (is_max ? "llvm.maxnum" : "llvm.minnum");
    TlDtype wide = t == TL_FP64 ? TL_FP64 : TL_FP32; /* exact for the 16-bit types */

@@ -43,6 +43,7 @@ fma32(TlCg *cg, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
 static LLVMValueRef
 poly(TlCg *cg, LLVMValueRef x, const double *c, unsigned n)
 {
+   assert(n > 0);
    LLVMValueRef y = tl_cg_f32(cg, c[n - 1]);
    for (unsigned i = n - 1; i-- > 0;)
       y = fma32(cg, y, x, tl_cg_f32(cg, c[i]));
@@ -435,6 +436,7 @@ fn_rsqrt(TlCg *cg, LLVMValueRef x)
 static void
 apply(TlCg *cg, const TlOp *op, F32Fn *fn, const char *f64)
 {
+   assert(op->num_args == 1 && op->num_results == 1);
    TlDtype t = tl_type_elem(tl_result(op, 0)->type)->dtype;
    TlRegs x = tl_cg_use(cg, tl_arg(op, 0));
    TlRegs dst = tl_cg_def(cg, tl_result(op, 0));

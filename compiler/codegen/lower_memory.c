@@ -18,6 +18,7 @@ typedef struct Piece {
 static Piece
 access_pieces(unsigned bytes, unsigned elem_bits)
 {
+   assert(bytes && (bytes & (bytes - 1)) == 0 && bytes <= 16);
    if (bytes == 1)
       return (Piece){16, 1, true};
    if (bytes == 2)
@@ -30,6 +31,7 @@ access_pieces(unsigned bytes, unsigned elem_bits)
 static void
 set_align(LLVMValueRef access, unsigned bytes)
 {
+   assert(bytes && (bytes & (bytes - 1)) == 0);
    LLVMSetAlignment(access, bytes);
 }
 
@@ -37,6 +39,7 @@ set_align(LLVMValueRef access, unsigned bytes)
 static LLVMTypeRef
 access_type(LLVMTypeRef elem, unsigned n)
 {
+   assert(n > 0);
    return n == 1 ? elem : LLVMVectorType(elem, n);
 }
 
@@ -74,6 +77,7 @@ join_vector(TlCg *cg, const LLVMValueRef *v, LLVMTypeRef elem, unsigned n)
 static LLVMValueRef
 pred_of(TlRegs pred, unsigned access)
 {
+   assert(pred.count <= 1 || access < pred.count);
    return pred.count == 0 ? NULL : pred.v[pred.count == 1 ? 0 : access];
 }
 
@@ -133,6 +137,7 @@ cache_policy(TlCg *cg, int64_t evict)
 static const char *
 reg_class(unsigned bits)
 {
+   assert(bits == 16 || bits == 32 || bits == 64);
    return bits == 64 ? "l" : bits == 32 ? "r" : "h";
 }
 
@@ -355,6 +360,7 @@ shared_access(TlCg *cg, const TlOp *op)
 static LLVMValueRef
 shared_access_ptr(TlCg *cg, const SharedAccess *s, unsigned i)
 {
+   assert(s->address.count == 1 || i < s->address.count);
    LLVMValueRef base = s->address.v[s->address.count == 1 ? 0 : i];
    return tl_cg_shared_ptr(cg, base, s->offsets.len ? s->offsets.data[i] : 0);
 }
@@ -422,6 +428,7 @@ void
 tl_emit_ldmatrix(TlCg *cg, const TlOp *op)
 {
    unsigned num = (unsigned)tl_attr_int(op, TL_ATTR_NUM);
+   assert(num == 1 || num == 2 || num == 4);
    bool trans = tl_attr_int(op, TL_ATTR_TRANS) != 0;
    const TlType *elem_type = tl_type_elem(tl_result(op, 0)->type);
    unsigned elem_bits = tl_cg_elem_bits(elem_type), per = 32 / elem_bits;
@@ -468,6 +475,7 @@ void
 tl_emit_cp_async(TlCg *cg, const TlOp *op)
 {
    unsigned bytes = (unsigned)tl_attr_int(op, TL_ATTR_BYTES);
+   assert(bytes == 4 || bytes == 8 || bytes == 16);
    SharedAccess s = shared_access(cg, op);
    TlRegs ptrs = tl_cg_use(cg, tl_arg(op, 1)), pred = {0};
    if (op->num_args > 2)

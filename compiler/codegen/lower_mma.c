@@ -126,6 +126,7 @@ void
 tl_emit_round_tf32(TlCg *cg, const TlOp *op)
 {
    TlRegs x = tl_cg_use(cg, tl_arg(op, 0)), dst = tl_cg_def(cg, tl_result(op, 0));
+   assert(x.count == dst.count);
    for (unsigned i = 0; i < dst.count; i++) {
       if (!cg->host) {
          LLVMValueRef bits = tl_cg_call(cg, "llvm.nvvm.f2tf32.rna", cg->i32, &x.v[i], 1);

@@ -7,6 +7,7 @@
 static void
 one_i32(TlCg *cg, const TlOp *op, const char *format)
 {
+   assert(tl_attr_int(op, TL_ATTR_AXIS) >= 0 && tl_attr_int(op, TL_ATTR_AXIS) < 3);
    static const char axis_letter[] = "xyz";
    char name[64];
    snprintf(name, sizeof name, format, axis_letter[tl_attr_int(op, TL_ATTR_AXIS)]);

@@ -3,6 +3,7 @@
 #include "compile/compilation.h"
 #include "base/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -36,6 +37,7 @@ tl_compilation_init(TlCompilation *comp, const TilecAllocator *allocator,
    comp->mem.limit_bytes =
       extra && extra->memory_limit_bytes ? extra->memory_limit_bytes : default_memory_limit;
    comp->mem.oom = &comp->oom;
+   assert(comp->mem.alloc && comp->mem.release);
    if (setjmp(comp->oom)) {
       tl_compilation_free(comp);
       return TILEC_NO_MEMORY;
@@ -95,12 +97,14 @@ is_cancelled(const Run *r)
 static bool
 wants(const Run *r, TilecStage stage)
 {
+   assert(stage < TILEC_STAGE_COUNT);
    return r->stop == stage || (r->options->keep_stages & TILEC_STAGE_BIT(stage)) != 0;
 }
 
 static void
 keep_text(Run *r, TilecStage stage, const char *text, size_t len)
 {
+   assert(stage < TILEC_STAGE_COUNT && (text || !len));
    r->comp->text[stage] = text ? text : "";
    r->comp->text_len[stage] = len;
    r->comp->last = stage;
@@ -229,6 +233,7 @@ parse(Run *r)
 static TilecStatus
 load_names(Run *r)
 {
+   assert(r->comp->ast);
    TlCompilation *comp = r->comp;
    const TlSemaOptions so = {.user = comp,
                              .include_dirs = r->options->include_dirs,
@@ -281,6 +286,7 @@ ascii_name(TlCompilation *comp, const char *name)
 static const char *
 symbol_for(TlCompilation *comp, const char *kernel)
 {
+   assert(kernel);
    const TlKernelInfo *kernels;
    unsigned num_kernels = tl_sema_kernels(comp->sema, &kernels);
    const char *first = ascii_name(comp, kernel), *name = first;
@@ -299,6 +305,7 @@ symbol_for(TlCompilation *comp, const char *kernel)
 static TilecStatus
 type_entry(TlCompilation *comp, TlSpecialization *spec, const TlEntrySpec *entry)
 {
+   assert(comp->sema);
    spec->kernel = entry->kernel;
    spec->signature = entry->signature;
    TlFunc *f = tl_sema_compile(comp->sema, spec);
@@ -439,6 +446,7 @@ typedef bool Pipeline(TlPassCx *cx, TlFunc *f);
 static TilecStatus
 run_pipeline(Run *r, TilecStage stage, TlState from, Pipeline *pipeline, TlState to)
 {
+   assert(from <= to);
    TlCompilation *comp = r->comp;
    for (size_t i = 0; i < comp->entries.len; i++) {
       TlFunc *f = comp->entries.data[i].func;
@@ -462,6 +470,7 @@ clean_up(Run *r)
       TlEntry *e = &comp->entries.data[i];
       if (e->func->state == TL_STATE_TYPED)
          e->typed = r->stop == TILEC_STAGE_IR ? e->func : tl_func_clone(e->func);
+      assert(!e->typed || e->typed->state == TL_STATE_TYPED);
    }
    return status;
 }
@@ -502,6 +511,7 @@ static TilecStatus
 generate(Run *r)
 {
    TlCompilation *comp = r->comp;
+   assert(comp->entries.len > 0);
    const TilecCompileOptions *o = r->options;
    TlCgOptions co = {.target = comp->target,
                      .opt_level = o->opt == TILEC_OPT_DEFAULT ? 3 : (unsigned)o->opt - 1,

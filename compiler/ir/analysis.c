@@ -112,6 +112,7 @@ nothing_known(const TlType *t)
 static uint32_t
 div_at(const TlAxisInfo *a, const TlType *t, unsigned d, uint32_t g)
 {
+   assert(d < TL_MAX_RANK);
    if (g >= a->contiguity[d])
       return a->divisibility[d];
    return min32(a->divisibility[d], capped_product(g, pow2_divisor(step_of(t))));
@@ -145,6 +146,7 @@ is_non_negative(const TlAxisInfo *a, const TlType *t)
 static void
 set_range(TlAxisInfo *r, const TlType *t, Wide lo, Wide hi)
 {
+   assert(lo <= hi);
    int64_t min, max;
    r->has_range = type_range(t, &min, &max);
    if (!r->has_range)
@@ -300,6 +302,7 @@ tr_sub(const Call *c, TlAxisInfo *r)
 static void
 product_range(const TlAxisInfo *x, const TlAxisInfo *y, Wide *lo, Wide *hi)
 {
+   assert(x->lo <= x->hi && y->lo <= y->hi);
    Wide p[4] = {(Wide)x->lo * y->lo, (Wide)x->lo * y->hi, (Wide)x->hi * y->lo, (Wide)x->hi * y->hi};
    *lo = *hi = p[0];
    for (unsigned i = 1; i < 4; i++) {
@@ -638,6 +641,7 @@ tr_splat(const Call *c, TlAxisInfo *r)
 static void
 copy_dim(const Call *c, TlAxisInfo *r, unsigned to, unsigned from)
 {
+   assert(to < TL_MAX_RANK && from < TL_MAX_RANK);
    r->contiguity[to] = c->x->contiguity[from];
    r->divisibility[to] = c->x->divisibility[from];
    r->constancy[to] = c->x->constancy[from];
@@ -668,6 +672,7 @@ static void
 tr_expand_dims(const Call *c, TlAxisInfo *r)
 {
    unsigned axis = (unsigned)tl_attr_int(c->op, TL_ATTR_AXIS);
+   assert(axis < num_dims(c->type));
    for (unsigned d = 0; d < num_dims(c->type); d++) {
       if (d == axis)
          flat_dim(c, r, d);
@@ -681,6 +686,7 @@ static void
 tr_trans(const Call *c, TlAxisInfo *r)
 {
    TlInts order = tl_attr_ints(c->op, TL_ATTR_ORDER);
+   assert(order.len == num_dims(c->type));
    for (unsigned d = 0; d < num_dims(c->type); d++)
       copy_dim(c, r, d, (unsigned)order.data[d]);
    copy_range(r, c->x);
@@ -822,6 +828,7 @@ static void run_block(TlAnalysis *a, const TlBlock *block);
 static void
 put(TlAnalysis *a, const TlValue *v, TlAxisInfo info)
 {
+   assert(v->id < a->num_values);
    finish(&info, v->type);
    a->info[v->id] = info;
    a->is_done[v->id] = true;
@@ -857,6 +864,7 @@ run_op(TlAnalysis *a, const TlOp *op)
 static void
 promise(TlAnalysis *a, const TlBlock *block, const TlOp *compare, unsigned side)
 {
+   assert(side < compare->num_args);
    const TlValue *x = tl_arg(compare, side);
    int64_t v;
    bool is_own =
@@ -918,6 +926,7 @@ same_facts(const TlAxisInfo *a, const TlAxisInfo *b)
 static bool
 widen(TlAnalysis *a, const TlValue *arg, const TlAxisInfo *from, unsigned round)
 {
+   assert(arg->id < a->num_values && a->is_done[arg->id]);
    TlAxisInfo old = a->info[arg->id], joined;
    join(&joined, &old, from, arg->type);
    if (same_facts(&old, &joined))
@@ -935,6 +944,7 @@ widen(TlAnalysis *a, const TlValue *arg, const TlAxisInfo *from, unsigned round)
 static TlAxisInfo
 index_info(TlAnalysis *a, const TlOp *loop)
 {
+   assert(loop->opcode == TL_OP_FOR);
    const TlType *t = tl_for_index(loop)->type;
    const TlAxisInfo *lower = tl_axis_info(a, tl_for_lower(loop));
    const TlAxisInfo *upper = tl_axis_info(a, tl_for_upper(loop));
@@ -953,6 +963,7 @@ index_info(TlAnalysis *a, const TlOp *loop)
 static void
 run_for(TlAnalysis *a, const TlOp *op)
 {
+   assert(op->opcode == TL_OP_FOR && op->num_regions == 1);
    const TlBlock *body = op->regions[0]->block;
    put(a, tl_for_index(op), index_info(a, op));
    for (unsigned i = 0; i < op->num_results; i++)
@@ -971,6 +982,7 @@ run_for(TlAnalysis *a, const TlOp *op)
 static void
 run_while(TlAnalysis *a, const TlOp *op)
 {
+   assert(op->opcode == TL_OP_WHILE && op->num_regions == 2);
    const TlBlock *before = op->regions[0]->block, *body = op->regions[1]->block;
    for (unsigned i = 0; i < op->num_results; i++)
       put(a, tl_carried(before, i), *tl_axis_info(a, tl_init(op, i)));
@@ -991,6 +1003,7 @@ run_while(TlAnalysis *a, const TlOp *op)
 static void
 run_if(TlAnalysis *a, const TlOp *op)
 {
+   assert(op->opcode == TL_OP_IF && op->num_regions == 2);
    for (unsigned r = 0; r < 2; r++)
       run_block(a, op->regions[r]->block);
    for (unsigned i = 0; i < op->num_results; i++) {
@@ -1036,6 +1049,7 @@ run_block(TlAnalysis *a, const TlBlock *block)
 TlAnalysis *
 tl_analysis_new(TlArena *arena, const TlFunc *f)
 {
+   assert(f->body);
    TlAnalysis *a = tl_new(arena, TlAnalysis);
    a->num_values = f->next_value_id;
    a->info = tl_new_array(arena, TlAxisInfo, f->next_value_id);

@@ -9,6 +9,8 @@ TlOp *
 tl_op_new(TlBuilder *b, TlOpcode opcode, unsigned num_args, unsigned num_results,
           unsigned num_regions)
 {
+   assert(opcode < TL_OP_COUNT && b->block);
+   assert(!b->before || b->before->block == b->block);
    TlArena *arena = b->module->arena;
    const TlOpInfo *info = &tl_op_info[opcode];
    TlOp *op = tl_new(arena, TlOp);
@@ -97,12 +99,14 @@ tl_build_n(TlBuilder *b, TlOpcode opcode, TlValue *const *args, unsigned num_arg
 TlValue *
 tl_const_bits(TlBuilder *b, const TlType *type, uint64_t bits)
 {
+   assert(tl_type_elem(type)->kind == TL_TYPE_SCALAR || tl_type_elem(type)->kind == TL_TYPE_PTR);
    return tl_b0(b, TL_OP_CONSTANT, type, {TL_ATTR_VALUE, {.bits = bits}});
 }
 
 TlValue *
 tl_const_int(TlBuilder *b, TlDtype dtype, int64_t v)
 {
+   assert(dtype < TL_DTYPE_COUNT);
    return tl_const_bits(b, tl_type_scalar(b->module->types, dtype), tl_int_to_bits(dtype, v));
 }
 

@@ -91,6 +91,7 @@ tl_dtype_from_text(const char *s, size_t len, TlDtype *out)
 TlDtype
 tl_dtype_int(unsigned bits, bool is_signed)
 {
+   assert(bits == 1 || bits == 8 || bits == 16 || bits == 32 || bits == 64);
    TlDtypeKind kind = bits == 1 ? TL_KIND_BOOL : is_signed ? TL_KIND_SINT : TL_KIND_UINT;
    for (unsigned i = 0; i < TL_DTYPE_COUNT; i++)
       if (tl_dtype_info[i].kind == kind && tl_dtype_info[i].bits == bits)
@@ -109,6 +110,7 @@ mask_of(TlDtype t)
 int64_t
 tl_bits_to_int(TlDtype t, TlBits bits)
 {
+   assert(t < TL_DTYPE_COUNT);
    unsigned unused = 64u - tl_dtype_info[t].bits;
    if (tl_dtype_info[t].kind == TL_KIND_SINT)
       return (int64_t)(bits << unused) >> unused;
@@ -118,6 +120,7 @@ tl_bits_to_int(TlDtype t, TlBits bits)
 TlBits
 tl_int_to_bits(TlDtype t, int64_t v)
 {
+   assert(t < TL_DTYPE_COUNT);
    return (uint64_t)v & mask_of(t);
 }
 
@@ -133,6 +136,7 @@ double_of(uint64_t bits)
 double
 tl_bits_to_double(TlDtype t, TlBits bits)
 {
+   assert(t < TL_DTYPE_COUNT);
    if (t == TL_FP64)
       return double_of(bits);
    if (t == TL_FP32) {
@@ -198,6 +202,7 @@ with_sign(TlDtype t, bool negative, uint64_t magnitude)
 TlBits
 tl_double_to_bits(TlDtype t, double v, TlRounding rounding)
 {
+   assert(t < TL_DTYPE_COUNT);
    uint64_t bits;
    memcpy(&bits, &v, sizeof bits);
    bool negative = bits >> 63;
@@ -247,6 +252,7 @@ double_to_int(TlDtype to, double v)
 TlBits
 tl_cast_bits(TlDtype from, TlDtype to, TlBits bits, TlRounding rounding)
 {
+   assert(from < TL_DTYPE_COUNT && to < TL_DTYPE_COUNT);
    bool from_float = tl_dtype_is_float(from), to_float = tl_dtype_is_float(to);
    if (to == TL_I1) /* -0.0 is zero; NaN is not */
       return from_float ? tl_bits_to_double(from, bits) != 0.0 : (bits & mask_of(from)) != 0;

@@ -328,6 +328,7 @@ TlBits
 tl_eval(TlOpcode opcode, const TlAttr *attrs, TlDtype result, const TlDtype *arg_dtypes,
         const TlBits *args, bool *undefined)
 {
+   assert(opcode < TL_OP_COUNT);
    assert(rules[opcode] && "only elementwise operations have a scalar meaning");
    Call c = {result, arg_dtypes, args, attrs, undefined, opcode};
    return rules[opcode](&c);

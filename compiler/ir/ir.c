@@ -143,6 +143,7 @@ tl_attr_word_value(TlAttrKind kind, const char *word, size_t len, int64_t *value
 TlModule *
 tl_module_new(TlArena *arena, TlTypes *types, TlStrings *strings, TlDiags *diags)
 {
+   assert(types && strings && diags);
    TlModule *m = tl_new(arena, TlModule);
    m->arena = arena;
    m->types = types;
@@ -184,6 +185,7 @@ tl_func_new(TlModule *m, const char *name, TlRange range)
 TlValue *
 tl_block_add_arg(TlBlock *block, const TlType *type, const char *name)
 {
+   assert(type);
    TlFunc *f = block->region->func;
    TlArena *arena = f->module->arena;
    if (block->num_args == block->cap_args) {
@@ -328,6 +330,7 @@ tl_reps_ints(TlArena *arena, TlReps reps)
 const TlInts *
 tl_ints(TlArena *arena, const int64_t *data, size_t len)
 {
+   assert(data || !len);
    TlInts *ints = tl_new(arena, TlInts);
    int64_t *copy = tl_new_array(arena, int64_t, len);
    if (len)
@@ -384,6 +387,7 @@ tl_set_arg(TlOp *op, unsigned i, TlValue *v)
 void
 tl_append_arg(TlOp *op, TlValue *v)
 {
+   assert(op->block && v);
    TlUse *args = tl_new_array(tl_op_func(op)->module->arena, TlUse, op->num_args + 1);
    for (unsigned i = 0; i < op->num_args; i++)
       use_move(&args[i], &op->args[i]);
@@ -426,6 +430,7 @@ tl_is_unused(const TlOp *op)
 void
 tl_op_link(TlOp *op, TlBlock *block, TlOp *before)
 {
+   assert(!op->block && "linked once");
    assert(!before || before->block == block);
    op->block = block;
    op->next = before;
@@ -437,6 +442,7 @@ tl_op_link(TlOp *op, TlBlock *block, TlOp *before)
 static void
 op_unlink(TlOp *op)
 {
+   assert(op->block);
    TlBlock *block = op->block;
    *(op->prev ? &op->prev->next : &block->first) = op->next;
    *(op->next ? &op->next->prev : &block->last) = op->prev;
@@ -465,6 +471,7 @@ tl_remove(TlOp *op)
 void
 tl_move_before(TlOp *op, TlOp *where)
 {
+   assert(op != where && op->block && where->block);
    if (op == where)
       return;
    op_unlink(op);
@@ -474,6 +481,7 @@ tl_move_before(TlOp *op, TlOp *where)
 void
 tl_move_to_end(TlOp *op, TlBlock *block)
 {
+   assert(op->block && block);
    op_unlink(op);
    tl_op_link(op, block, NULL);
 }
@@ -569,6 +577,7 @@ clone_region(TlBuilder *b, const TlRegion *from, TlRegion *to, TlMap *map)
 TlOp *
 tl_clone_op(TlBuilder *b, const TlOp *op, TlMap *map)
 {
+   assert(op->opcode < TL_OP_COUNT);
    TlOp *copy = tl_op_new(b, op->opcode, op->num_args, op->num_results, op->num_regions);
    memcpy(copy->attrs, op->attrs, sizeof copy->attrs);
    copy->range = op->range;
@@ -593,6 +602,7 @@ tl_clone_op(TlBuilder *b, const TlOp *op, TlMap *map)
 TlFunc *
 tl_func_clone(TlFunc *f)
 {
+   assert(f->body && f->module);
    TlModule *m = f->module;
    TlFunc *copy = tl_func_new(m, f->name, f->range);
    TlRegion *body = copy->body;

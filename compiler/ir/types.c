@@ -51,6 +51,7 @@ type_equal(const TlType *a, const TlType *b)
 static const TlType *
 unique(TlTypes *t, const TlType *candidate)
 {
+   assert(candidate->rank <= TL_MAX_RANK);
    const void *key = (const void *)(uintptr_t)type_hash(candidate);
    TypeNode *head = tl_map_get(&t->types, key);
    for (TypeNode *n = head; n; n = n->next)
@@ -93,6 +94,7 @@ tl_type_ptr(TlTypes *t, const TlType *pointee, bool is_const)
 const TlLinear *
 tl_layout_intern(TlTypes *t, const TlLinear *layout)
 {
+   assert(tl_ll_is_valid(layout));
    const void *key = (const void *)(uintptr_t)tl_ll_hash(layout);
    LayoutNode *head = tl_map_get(&t->layouts, key);
    for (LayoutNode *n = head; n; n = n->next)
@@ -109,6 +111,7 @@ const TlType *
 tl_type_tile(TlTypes *t, const TlType *elem, unsigned rank, const uint32_t *shape,
              const TlLinear *layout)
 {
+   assert(rank >= 1 && rank <= TL_MAX_RANK);
    assert(elem->kind == TL_TYPE_SCALAR || elem->kind == TL_TYPE_PTR);
    assert(rank >= 1 && rank <= TL_MAX_RANK);
    TlType c = {.kind = TL_TYPE_TILE, .elem = elem, .rank = (uint8_t)rank};
@@ -123,6 +126,7 @@ tl_type_tile(TlTypes *t, const TlType *elem, unsigned rank, const uint32_t *shap
 const TlType *
 tl_type_regs(TlTypes *t, const TlType *elem, uint32_t count)
 {
+   assert(count >= 1);
    assert(elem->kind == TL_TYPE_SCALAR || elem->kind == TL_TYPE_PTR);
    assert(count >= 1);
    if (count == 1)
@@ -163,6 +167,7 @@ tl_type_token(TlTypes *t)
 const TlType *
 tl_type_with_elem(TlTypes *t, const TlType *like, const TlType *elem)
 {
+   assert(elem->kind == TL_TYPE_SCALAR || elem->kind == TL_TYPE_PTR);
    if (like->kind == TL_TYPE_TILE)
       return tl_type_tile(t, elem, like->rank, like->shape, like->layout);
    if (like->kind == TL_TYPE_REGS)
@@ -194,6 +199,7 @@ tl_type_num_elems(const TlType *t)
 bool
 tl_type_same_shape(const TlType *a, const TlType *b)
 {
+   assert(a->rank <= TL_MAX_RANK && b->rank <= TL_MAX_RANK);
    bool a_tile = a->kind == TL_TYPE_TILE, b_tile = b->kind == TL_TYPE_TILE;
    uint32_t a_regs = tl_type_num_regs(a), b_regs = tl_type_num_regs(b);
    return a_tile == b_tile && a_regs == b_regs && a->rank == b->rank &&

@@ -5,6 +5,8 @@
 #include "ir/control.h"
 #include "ir/walk.h"
 
+#include <assert.h>
+
 typedef struct Classes {
    uint32_t *parent; /* by value id */
    bool *written;    /* by value id of the class's root */
@@ -23,6 +25,7 @@ root(Classes *c, const TlValue *v)
 static void
 join(Classes *c, const TlValue *a, const TlValue *b)
 {
+   assert(a && b);
    if (!tl_type_is_ptr_like(a->type) || !tl_type_is_ptr_like(b->type))
       return;
    uint32_t x = root(c, a), y = root(c, b);

@@ -11,6 +11,7 @@ enum { MAX_ACCESS_BYTES = 16, LANES = 32 };
 static uint32_t
 pow2_at_most(int64_t v, uint32_t most)
 {
+   assert(most && (most & (most - 1)) == 0);
    uint32_t p = 1;
    while (p < most && (int64_t)p * 2 <= v)
       p *= 2;
@@ -21,6 +22,7 @@ pow2_at_most(int64_t v, uint32_t most)
 static uint32_t
 pow2_factor(int64_t v, uint32_t most)
 {
+   assert(most && (most & (most - 1)) == 0);
    uint32_t p = 1;
    while (p < most && v % ((int64_t)p * 2) == 0)
       p *= 2;
@@ -30,6 +32,7 @@ pow2_factor(int64_t v, uint32_t most)
 TlAccess
 tl_access_of(TlAnalysis *facts, const TlValue *ptr, const TlValue *mask)
 {
+   assert(tl_type_elem(ptr->type)->kind == TL_TYPE_PTR);
    const TlType *t = ptr->type;
    TlAccess a = {.mask_run = 1u << 20};
    const TlType *pointee = tl_type_elem(t)->elem;
@@ -60,6 +63,7 @@ tl_access_of(TlAnalysis *facts, const TlValue *ptr, const TlValue *mask)
 unsigned
 tl_access_vec(const TlAccess *a)
 {
+   assert(a->elem_bytes && a->elem_bytes <= MAX_ACCESS_BYTES);
    unsigned vec = MAX_ACCESS_BYTES / a->elem_bytes;
    while (vec > 1 &&
           (vec > a->contiguity || vec * a->elem_bytes > a->align_bytes || vec > a->mask_run))
@@ -78,6 +82,8 @@ TlLinear
 tl_blocked_layout(unsigned rank, const uint32_t *shape, const unsigned *order, unsigned vec,
                   unsigned num_warps)
 {
+   assert(vec && (vec & (vec - 1)) == 0);
+   assert(rank <= TL_MAX_RANK && (num_warps & (num_warps - 1)) == 0);
    uint32_t size[TL_MAX_RANK] = {0}, lanes[TL_MAX_RANK] = {0}, warps[TL_MAX_RANK] = {0},
             left[TL_MAX_RANK] = {0};
    uint32_t num_lanes = LANES;
@@ -106,6 +112,7 @@ tl_blocked_layout(unsigned rank, const uint32_t *shape, const unsigned *order, u
 TlLinear
 tl_default_layout(unsigned rank, const uint32_t *shape, unsigned num_warps)
 {
+   assert(rank <= TL_MAX_RANK);
    unsigned order[TL_MAX_RANK];
    for (unsigned d = 0; d < rank; d++)
       order[d] = rank - 1 - d;

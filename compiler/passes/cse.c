@@ -3,6 +3,7 @@
  * region leave with it.  Loads are never merged: memory may change between them. */
 #include "passes/pass.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef struct Entry {
@@ -21,6 +22,7 @@ typedef struct Cse {
 static TlAttrKind
 attr_kind(const TlOp *op, unsigned i)
 {
+   assert(i < tl_info(op)->num_attrs);
    return tl_attr_info[tl_info(op)->attr[i].key].kind;
 }
 
@@ -59,6 +61,7 @@ is_swapped(const TlOp *op)
 static const TlValue *
 ordered_arg(const TlOp *op, unsigned i, bool swapped)
 {
+   assert(i < op->num_args && (!swapped || op->num_args == 2));
    return op->args[swapped ? 1 - i : i].value;
 }
 
@@ -103,6 +106,7 @@ is_candidate(const TlOp *op)
 static void
 visit_op(Cse *c, TlOp *op)
 {
+   assert(op->num_regions == 0 && tl_op_is_pure(op));
    uint64_t hash = hash_op(op);
    const void *key = (const void *)(uintptr_t)hash;
    Entry *head = tl_map_get(&c->table, key);

@@ -68,6 +68,7 @@ mark_op(Dce *d, TlOp *op)
 static void
 mark_slot(Dce *d, TlOp *op, unsigned i)
 {
+   assert(has_slots(op) && i < op->num_results);
    TlJoin join = tl_join(op, i);
    for (unsigned k = 0; k < join.num_in; k++)
       mark_value(d, join.in[k]);
@@ -100,6 +101,7 @@ mark_roots(Dce *d, const TlBlock *block)
 static bool
 slot_is_live(const Dce *d, const TlOp *op, unsigned i)
 {
+   assert(i < op->num_results);
    TlJoin join = tl_join(op, i);
    for (unsigned k = 0; k < join.num_out; k++)
       if (d->live[join.out[k]->id])
@@ -111,6 +113,7 @@ slot_is_live(const Dce *d, const TlOp *op, unsigned i)
 static void
 shrink(Dce *d, TlOp *op)
 {
+   assert(has_slots(op));
    unsigned kept = 0;
    for (unsigned i = 0; i < op->num_results; i++)
       kept += slot_is_live(d, op, i);

@@ -74,6 +74,7 @@ find_types(const TlDotInput *in, TlDtype acc, bool is_wgmma)
 static bool
 has_room(const MmaInstr *x, const TlType *acc, uint32_t k)
 {
+   assert(acc->rank >= 2);
    const uint32_t *shape = acc->shape + acc->rank - 2;
    return shape[0] >= instr_m(x->kind) && shape[1] >= MMA_N && acc->rank <= 3 &&
           k >= 256u / tl_dtype_info[x->a].bits;
@@ -84,6 +85,7 @@ has_room(const MmaInstr *x, const TlType *acc, uint32_t k)
 static void
 split_warps(const TlMmaTile *t, unsigned num_warps, TlDotUse use, uint32_t *warps)
 {
+   assert(num_warps && (num_warps & (num_warps - 1)) == 0);
    uint32_t wm = 1, wn = 1, m = t->shape[t->rank - 2], n = t->shape[t->rank - 1];
    uint32_t most_m = m / instr_m(t->kind), most_n = n / MMA_N;
    while (wm * wn < num_warps) {
@@ -158,6 +160,7 @@ mma_tile(const TlType *acc, TlMmaKind kind, unsigned num_warps, TlDotUse use)
 static TlLinear
 fma_acc(const TlType *acc, unsigned num_warps)
 {
+   assert(acc->kind == TL_TYPE_TILE && acc->rank >= 2);
    uint32_t size[TL_MAX_RANK], lanes[TL_MAX_RANK], warps[TL_MAX_RANK];
    unsigned order[TL_MAX_RANK], r = acc->rank;
    uint32_t threads = 32 * num_warps, m = acc->shape[r - 2], n = acc->shape[r - 1];
@@ -192,6 +195,7 @@ TlDotForm
 tl_choose_dot_form(const TlTarget *target, const TlType *a, const TlType *acc, TlDotInput in,
                    unsigned num_warps, TlDotUse use)
 {
+   assert(a->rank == acc->rank && acc->rank >= 2);
    TlDotForm f = {.mma = -1, .in = in};
    uint32_t k = a->shape[acc->rank - 1];
    if (choose_wgmma(&f, target, a, acc, num_warps))
@@ -228,6 +232,7 @@ matches(const TlMmaTile *tile, const TlType *a, const TlType *b, const TlType *a
 static TlDotInput
 input_of(const TlOp *dot)
 {
+   assert(dot->opcode == TL_OP_DOT);
    TlDtype a = tl_arg(dot, 0)->type->dtype;
    return (TlDotInput){a, tl_arg(dot, 1)->type->dtype,
                        tl_dot_split(a, tl_attr_int(dot, TL_ATTR_PRECISION))};
@@ -236,6 +241,7 @@ input_of(const TlOp *dot)
 bool
 tl_match_mma(const TlOp *dot, TlDotForm *f)
 {
+   assert(dot->opcode == TL_OP_DOT);
    const TlType *a = tl_arg(dot, 0)->type, *b = tl_arg(dot, 1)->type;
    const TlType *acc = tl_result(dot, 0)->type;
    unsigned r = acc->rank;
@@ -293,6 +299,7 @@ tl_match_wgmma(const TlOp *dot, TlDotForm *f, TlWgmmaOperand shared[2])
 TlLinear
 tl_fma_operand_memory(const TlType *operand, unsigned index)
 {
+   assert(operand->rank >= 2 && index < 2);
    unsigned order[TL_MAX_RANK], r = operand->rank;
    for (unsigned d = 0; d < r; d++)
       order[d] = r - 1 - d;
@@ -308,6 +315,7 @@ tl_fma_operand_memory(const TlType *operand, unsigned index)
 static void
 spread_rows(TlLinear *l, unsigned elem_bytes, unsigned width)
 {
+   assert(elem_bytes && (elem_bytes & (elem_bytes - 1)) == 0);
    unsigned es = (unsigned)__builtin_ctz(elem_bytes), num = 0;
    while (16u << num < width)
       num++;
@@ -318,6 +326,7 @@ spread_rows(TlLinear *l, unsigned elem_bytes, unsigned width)
 static TlLinear
 operand_memory(const TlType *t, unsigned max_swizzle, bool spread)
 {
+   assert(t->layout && t->rank >= 2);
    unsigned order[TL_MAX_RANK], r = t->rank, fast = r - 1;
    const TlLinear *l = t->layout;
    uint32_t first = 0;
@@ -357,6 +366,7 @@ tl_mma_operand_memory(const TlDotForm *f, unsigned index, const TlType *t)
 const char *
 tl_why_no_mma(const TlTarget *target, const TlOp *dot)
 {
+   assert(dot->opcode == TL_OP_DOT);
    const TlType *a = tl_arg(dot, 0)->type, *acc = tl_result(dot, 0)->type;
    TlDotInput in = input_of(dot);
    const MmaInstr *x = find_types(&in, acc->dtype, false);

@@ -8,6 +8,8 @@
 #include "passes/pass.h"
 #include "passes/place/place.h"
 
+#include <assert.h>
+
 /* Every element comes from nothing but its position. */
 static bool
 is_made_anywhere(const TlOp *op)
@@ -21,6 +23,7 @@ is_made_anywhere(const TlOp *op)
 static void
 make_again(TlPassCx *cx, TlOp *cvt)
 {
+   assert(cvt->opcode == TL_OP_CONVERT_LAYOUT && tl_arg(cvt, 0)->def);
    TlOp *source = tl_arg(cvt, 0)->def;
    TlBuilder b = tl_builder_before(source);
    TlMap map;
@@ -36,6 +39,7 @@ make_again(TlPassCx *cx, TlOp *cvt)
 static bool
 is_cheaper_to_load(TlPassCx *cx, const TlOp *load, const TlType *to)
 {
+   assert(load->opcode == TL_OP_LOCAL_LOAD && to->layout);
    const TlType *from = tl_result(load, 0)->type, *memory = tl_arg(load, 0)->type;
    unsigned bytes = tl_dtype_info[tl_memory_dtype(to->elem)].bytes;
    TlConvertPlan *plan = tl_new(cx->scratch, TlConvertPlan);
@@ -73,6 +77,7 @@ move_up(TlPassCx *cx, TlFunc *f, TlOp *cvt)
 static bool
 elide(TlPassCx *cx, TlFunc *f, TlOp *cvt)
 {
+   assert(cvt->opcode == TL_OP_CONVERT_LAYOUT);
    TlValue *src = tl_arg(cvt, 0), *out = tl_result(cvt, 0);
    if (src->type == out->type) {
       tl_replace_uses(out, src);
@@ -111,6 +116,7 @@ elide_all(TlPassCx *cx, TlFunc *f)
 bool
 tl_pass_elide_converts(TlPassCx *cx, TlFunc *f)
 {
+   assert(f->state == TL_STATE_LAID);
    bool changed = false;
    while (elide_all(cx, f)) /* what moved up may meet its equal there */
       changed = true;

@@ -11,6 +11,7 @@
 #include "ir/walk.h"
 #include "passes/pass.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef struct Fold {
@@ -78,6 +79,7 @@ builder_at(TlOp *op)
 static TlValue *
 constant_like(TlOp *op, uint64_t bits)
 {
+   assert(op->num_results == 1);
    TlBuilder b = builder_at(op);
    return tl_const_bits(&b, op->results[0].type, bits);
 }
@@ -181,6 +183,7 @@ is_identity_order(TlInts order)
 static TlValue *
 fold_trans(TlOp *op)
 {
+   assert(op->opcode == TL_OP_TRANS);
    TlInts outer = tl_attr_ints(op, TL_ATTR_ORDER);
    TlValue *x = tl_arg(op, 0);
    if (is_identity_order(outer))
@@ -205,6 +208,7 @@ fold_trans(TlOp *op)
 static TlValue *
 fold_reassociate(TlOp *op)
 {
+   assert(op->num_args == 2);
    TlValue *x = tl_arg(op, 0), *c2 = tl_arg(op, 1);
    uint64_t bits[2];
    if (!is_int(x) || !tl_value_is(x, op->opcode) || !tl_is_const(c2, &bits[1]) ||
@@ -374,6 +378,7 @@ fold_select(TlOp *op)
 static bool
 is_lossless(TlDtype from, TlDtype to)
 {
+   assert(from < TL_DTYPE_COUNT && to < TL_DTYPE_COUNT);
    const TlDtypeInfo *f = &tl_dtype_info[from], *t = &tl_dtype_info[to];
    bool from_float = tl_dtype_is_float(from), to_float = tl_dtype_is_float(to);
    if (from == to)
@@ -430,6 +435,7 @@ fold_addptr(TlOp *op)
 static TlValue *
 fold_load(TlOp *op)
 {
+   assert(op->opcode == TL_OP_LOAD);
    uint64_t mask;
    if (op->num_args < 2 || !tl_is_const(tl_arg(op, 1), &mask))
       return NULL;
@@ -476,6 +482,8 @@ fold_effect(Fold *f, TlOp *op)
 static TlOp *
 inline_region(TlOp *op, TlRegion *region)
 {
+   assert(region->parent == op);
+   assert(region->block->last && tl_has_trait(region->block->last, TL_TRAIT_TERM));
    TlOp *end = region->block->last;
    TlOp *first = region->block->first == end ? op->next : region->block->first;
    for (unsigned i = 0; i < op->num_results; i++)
@@ -501,6 +509,7 @@ typedef enum Trips { TRIPS_UNKNOWN, TRIPS_NONE, TRIPS_ONE } Trips;
 static Trips
 count_trips(const TlOp *loop)
 {
+   assert(loop->opcode == TL_OP_FOR);
    bool known = true;
    int64_t lo = const_int(tl_for_lower(loop), &known);
    int64_t hi = const_int(tl_for_upper(loop), &known);
@@ -519,6 +528,7 @@ count_trips(const TlOp *loop)
 static bool
 fold_unchanged(TlOp *loop)
 {
+   assert(loop->opcode == TL_OP_FOR);
    TlBlock *body = loop->regions[0]->block;
    bool progress = false;
    for (unsigned i = 0; i < loop->num_results; i++) {
@@ -542,6 +552,7 @@ fold_unchanged(TlOp *loop)
 static TlOp *
 fold_for(Fold *f, TlOp *op)
 {
+   assert(op->opcode == TL_OP_FOR);
    Trips trips = count_trips(op);
    TlOp *next = op->next;
    if (trips == TRIPS_UNKNOWN) {
@@ -564,6 +575,7 @@ fold_for(Fold *f, TlOp *op)
 static TlOp *
 fold_if(Fold *f, TlOp *op)
 {
+   assert(op->opcode == TL_OP_IF && op->num_regions == 2);
    uint64_t cond;
    if (tl_is_const(tl_arg(op, 0), &cond)) {
       f->progress = true;

@@ -4,6 +4,8 @@
 #include "ir/walk.h"
 #include "passes/pass.h"
 
+#include <assert.h>
+
 static bool
 is_zero_dot(const TlValue *v)
 {
@@ -15,6 +17,7 @@ is_zero_dot(const TlValue *v)
 static bool
 fold_sum(TlFunc *f, TlOp *add)
 {
+   assert(add->opcode == TL_OP_ADD && add->num_args == 2);
    for (unsigned i = 0; i < 2; i++) {
       TlValue *product = tl_arg(add, i), *acc = tl_arg(add, 1 - i);
       if (!is_zero_dot(product) || acc == product)
@@ -34,6 +37,7 @@ fold_sum(TlFunc *f, TlOp *add)
 bool
 tl_pass_fold_dot_add(TlPassCx *cx, TlFunc *f)
 {
+   assert(f->state == TL_STATE_TYPED);
    (void)cx;
    bool changed = false;
    const TlBlock *body = f->body->block;

@@ -26,6 +26,7 @@
 #include "ir/control.h"
 #include "passes/pass.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef struct Access {
@@ -243,6 +244,7 @@ after_commit(State *s, bool is_wgmma)
 static void
 after_wait(State *s, int64_t num, bool is_wgmma)
 {
+   assert(num >= 0);
    for (size_t i = 0; i < s->open.len; i++) {
       uint32_t age = s->open.data[i].in_flight;
       if ((age == MAX_AGE || (age > 1 && age > num + 1)) && s->open.data[i].is_wgmma == is_wgmma)
@@ -253,6 +255,7 @@ after_wait(State *s, int64_t num, bool is_wgmma)
 static void
 before_access(Barriers *b, TlOp *op, const Access *acc, unsigned n)
 {
+   assert(n <= 2);
    int worst = NO_CONFLICT;
    for (size_t i = 0; i < b->state.open.len; i++)
       for (unsigned k = 0; k < n; k++) {
@@ -282,6 +285,7 @@ static void walk(Barriers *b, TlBlock *block);
 static bool
 turns_rings(const TlOp *loop)
 {
+   assert(tl_is_loop(loop));
    for (const TlOp *op = loop->regions[0]->block->first; op; op = op->next)
       if (op->opcode == TL_OP_CP_ASYNC_COMMIT)
          return true;
@@ -359,6 +363,7 @@ try_loop(Barriers *b, TlOp *op)
 static void
 walk_loop(Barriers *b, TlOp *op)
 {
+   assert(tl_is_loop(op));
    Trial t = try_loop(b, op);
    if (b->is_trial) {
       b->state = copy(b, &t.after);
@@ -434,6 +439,7 @@ find_wgmma_reads(Barriers *b, const TlBlock *block)
 bool
 tl_pass_insert_barriers(TlPassCx *cx, TlFunc *f)
 {
+   assert(f->state == TL_STATE_LOWERED);
    Barriers b = {.cx = cx, .func = f};
    tl_map_init(&b.place, cx->scratch);
    find_wgmma_reads(&b, f->body->block);

@@ -9,6 +9,8 @@
 #include "ir/walk.h"
 #include "passes/pass.h"
 
+#include <assert.h>
+
 enum { FEWEST = 8 }; /* n + 2 registers for 2 n; of fewer the additions cost more than they save */
 
 /* base + offsets that all registers share + one offset for each register. */
@@ -73,6 +75,7 @@ find_parts(TlArena *scratch, TlBuilder *b, TlValue *v, Parts *out)
 static TlOp *
 find_step(const TlOp *loop, unsigned i)
 {
+   assert(loop->opcode == TL_OP_FOR && i < loop->num_results);
    const TlBlock *body = loop->regions[0]->block;
    TlOp *op = tl_yielded(body, i)->def;
    bool is_step =
@@ -84,6 +87,7 @@ find_step(const TlOp *loop, unsigned i)
 static void
 spread(TlBuilder *at, TlValue *v, const TlType *type, TlValue *own)
 {
+   assert(type->kind == TL_TYPE_REGS);
    v->type = tl_type_elem(type);
    TlValue *all = tl_t1(at, TL_OP_SPLAT, type, v);
    TlOp *splat = all->def;
@@ -95,6 +99,7 @@ spread(TlBuilder *at, TlValue *v, const TlType *type, TlValue *own)
 static bool
 join(TlPassCx *cx, TlOp *loop, unsigned i)
 {
+   assert(i < loop->num_results);
    TlBlock *body = loop->regions[0]->block;
    const TlType *type = tl_result(loop, i)->type;
    TlOp *step = type->kind == TL_TYPE_REGS ? find_step(loop, i) : NULL;
@@ -120,6 +125,7 @@ join(TlPassCx *cx, TlOp *loop, unsigned i)
 bool
 tl_pass_join_pointers(TlPassCx *cx, TlFunc *f)
 {
+   assert(f->state == TL_STATE_LOWERED);
    bool changed = false;
    const TlBlock *body = f->body->block;
    for (TlOp *op = tl_walk_inner(body), *next; op; op = next) {

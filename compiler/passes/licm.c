@@ -6,6 +6,8 @@
 #include "ir/walk.h"
 #include "passes/pass.h"
 
+#include <assert.h>
+
 /* Every operand of op, and of the operations nested in it, is defined before the loop or in op. */
 static bool
 is_invariant(const TlOp *op, const TlOp *top, const TlOp *loop)
@@ -40,6 +42,7 @@ is_speculatable(const TlOp *op)
 static bool
 hoist_from(TlOp *loop)
 {
+   assert(tl_is_loop(loop));
    bool progress = false;
    if (loop->opcode == TL_OP_FOR && (tl_attr_int(loop, TL_ATTR_FLAGS) >> TL_LOOP_FLAG_NO_LICM & 1))
       return false;

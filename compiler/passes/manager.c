@@ -5,6 +5,7 @@
 #include "passes/pass.h"
 #include "base/clock.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -71,6 +72,7 @@ finish(TlPassCx *cx, TlFunc *f, const PassRow *pass, bool progress)
 static bool
 run_row(TlPassCx *cx, TlFunc *f, const PassRow *pass, bool *progress)
 {
+   assert(pass->run && f->body->block);
    if (pass->state_in != STATE_ANY && pass->state_in != (int)f->state) {
       tl_report(cx->diags, E0361, f->range, pass->name, state_names[pass->state_in], f->name,
                 state_names[f->state]);
@@ -102,6 +104,7 @@ tl_run_passes(TlPassCx *cx, TlFunc *f, const TlPassId *ids)
 bool
 tl_run_passes_to_fixed_point(TlPassCx *cx, TlFunc *f, const TlPassId *ids, unsigned max_rounds)
 {
+   assert(max_rounds > 0);
    bool any = true;
    for (unsigned round = 0; any && round < max_rounds; round++) {
       any = false;

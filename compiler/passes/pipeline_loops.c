@@ -247,6 +247,7 @@ view_type(const Pipe *p, const Load *l)
 static bool
 is_zero_fill(const TlOp *load)
 {
+   assert(load->opcode == TL_OP_LOAD);
    uint64_t bits;
    return load->num_args < 3 || (tl_is_const(tl_arg(load, 2), &bits) && bits == 0);
 }
@@ -254,6 +255,7 @@ is_zero_fill(const TlOp *load)
 static const char *
 choose_ring(Pipe *p, Load *l)
 {
+   assert(l->op->opcode == TL_OP_LOAD);
    const TlType *t = tl_result(l->op, 0)->type;
    const TlValue *ptr = tl_arg(l->op, 0), *mask = tl_pred(l->op);
    unsigned same[TL_MAX_RANK];
@@ -275,6 +277,7 @@ choose_ring(Pipe *p, Load *l)
 static const char *
 check_load(Pipe *p, Load *l)
 {
+   assert(l->op->block == p->body);
    TlOp *op = l->op;
    const TlType *t = tl_result(op, 0)->type;
    if (t->elem->kind != TL_TYPE_SCALAR || tl_dtype_info[t->dtype].bits < 8)
@@ -518,6 +521,7 @@ waits_late(const Pipe *p)
 static TlValue *
 index_at(Pipe *p, TlBuilder *b, TlValue *from, int64_t iterations)
 {
+   assert(iterations >= 0);
    TlDtype t = from->type->dtype;
    if (iterations == 0)
       return from;
@@ -549,6 +553,7 @@ widened(Pipe *p, TlBuilder *b, TlValue *v)
 static TlValue *
 exists_after(Pipe *p, TlBuilder *b, TlValue *from, int64_t iterations)
 {
+   assert(iterations >= 0);
    TlDtype t = from->type->dtype, u = tl_dtype_info[t].bytes == 8 ? TL_U64 : TL_U32;
    TlValue *upper = tl_for_upper(p->loop);
    if (p->step == 0) {
@@ -567,6 +572,7 @@ exists_after(Pipe *p, TlBuilder *b, TlValue *from, int64_t iterations)
 static TlValue *
 stage_view(TlBuilder *b, const Load *l, TlValue *slot, unsigned phase)
 {
+   assert(l->ring->type->kind == TL_TYPE_MEMDESC && phase < l->ring->type->count);
    return tl_t2(b, TL_OP_LOCAL_VIEW, l->stage, l->ring, slot, {TL_ATTR_PHASE, {.i = phase}});
 }
 
@@ -660,6 +666,7 @@ build_prologue(Pipe *p, TlBuilder *b, TlValue **ahead)
 static void
 read_ring(Pipe *p, Load *l, TlValue *view)
 {
+   assert(view->type->kind == TL_TYPE_MEMDESC);
    TlValue *loaded = tl_result(l->op, 0);
    if (!only_fills_buffer(l)) {
       TlBuilder b = tl_builder_before(l->first_use);
@@ -686,6 +693,7 @@ read_ring(Pipe *p, Load *l, TlValue *view)
 static TlValue *
 next_slot(Pipe *p, TlBuilder *b, TlValue *slot)
 {
+   assert(p->stages >= 2 && p->stages <= MAX_STAGES);
    TlValue *one = tl_const_int(b, TL_I32, 1), *zero = tl_const_int(b, TL_I32, 0);
    if (p->stages == 2)
       return tl_b2(b, TL_OP_XOR, slot, one);
@@ -696,6 +704,7 @@ next_slot(Pipe *p, TlBuilder *b, TlValue *slot)
 static void
 rewrite_body(Pipe *p, TlOp *loop)
 {
+   assert(loop->opcode == TL_OP_FOR && loop != p->loop);
    TlBlock *body = loop->regions[0]->block;
    TlBuilder b = tl_builder_at_end(p->func, body);
    unsigned num = p->loop->num_results, num_ahead = (unsigned)p->slice.carried.len;
@@ -743,6 +752,7 @@ rewrite_body(Pipe *p, TlOp *loop)
 static void
 rewrite(Pipe *p)
 {
+   assert(p->stages >= 2 && p->loads.len > 0);
    TlOp *old = p->loop;
    TlBuilder b = tl_builder_before(old);
    unsigned num_ahead = (unsigned)p->slice.carried.len;
@@ -763,6 +773,7 @@ rewrite(Pipe *p)
 static bool
 pipeline_loop(TlPassCx *cx, TlFunc *f, TlOp *loop)
 {
+   assert(loop->opcode == TL_OP_FOR);
    Pipe p = {.cx = cx, .func = f, .types = f->module->types, .loop = loop};
    int64_t asked = tl_attr_int(loop, TL_ATTR_NUM_STAGES);
    p.body = loop->regions[0]->block;
@@ -804,6 +815,7 @@ pipeline_loop(TlPassCx *cx, TlFunc *f, TlOp *loop)
 bool
 tl_pass_pipeline_loops(TlPassCx *cx, TlFunc *f)
 {
+   assert(f->state == TL_STATE_LAID);
    if (!cx->target || !(cx->target->features & TL_FEAT_CP_ASYNC))
       return false;
    bool changed = false;

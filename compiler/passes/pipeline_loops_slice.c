@@ -3,11 +3,13 @@
 #include "ir/control.h"
 #include "passes/pipeline_loops.h"
 
+#include <assert.h>
 #include <string.h>
 
 void
 tl_slice_init(TlSlice *s, TlArena *arena, TlOp *loop)
 {
+   assert(loop->opcode == TL_OP_FOR);
    *s = (TlSlice){.arena = arena, .loop = loop};
    tl_map_init(&s->members, arena);
 }

@@ -18,6 +18,8 @@
 #include "ir/walk.h"
 #include "passes/pipeline_loops.h"
 
+#include <assert.h>
+
 typedef struct Turn {
    TlPassCx *cx;
    TlOp *loop;
@@ -338,6 +340,7 @@ visit_loop(TlPassCx *cx, TlOp *loop)
 bool
 tl_pass_rotate_loops(TlPassCx *cx, TlFunc *f)
 {
+   assert(f->state == TL_STATE_LOWERED);
    bool changed = false;
    const TlBlock *body = f->body->block;
    for (TlOp *op = tl_walk_inner(body), *next; op; op = next) {

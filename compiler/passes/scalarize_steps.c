@@ -7,6 +7,8 @@
 #include "ir/walk.h"
 #include "passes/pass.h"
 
+#include <assert.h>
+
 enum { MAX_CHAIN = 64 };
 
 /* Computed from ranges, splats and constants by cheap operations; at most *budget of them. */
@@ -55,6 +57,7 @@ equal_element(TlBuilder *b, TlTypes *types, const TlValue *v)
 static TlOp *
 find_step(const TlOp *loop, unsigned i, unsigned *step)
 {
+   assert(loop->opcode == TL_OP_FOR && i < loop->num_results);
    const TlBlock *body = loop->regions[0]->block;
    const TlValue *x = tl_carried(body, i), *next = tl_yielded(body, i);
    TlOp *op = next->def;
@@ -69,6 +72,7 @@ find_step(const TlOp *loop, unsigned i, unsigned *step)
 static bool
 scalarize(TlFunc *f, TlOp *loop, unsigned i)
 {
+   assert(i < loop->num_results);
    TlTypes *types = f->module->types;
    TlBlock *body = loop->regions[0]->block;
    TlValue *result = tl_result(loop, i), *x = tl_carried(body, i), *init = tl_init(loop, i);
@@ -107,6 +111,7 @@ scalarize(TlFunc *f, TlOp *loop, unsigned i)
 bool
 tl_pass_scalarize_steps(TlPassCx *cx, TlFunc *f)
 {
+   assert(f->state == TL_STATE_TYPED);
    (void)cx;
    bool changed = false;
    const TlBlock *body = f->body->block;

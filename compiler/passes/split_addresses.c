@@ -11,6 +11,7 @@
 #include "passes/pass.h"
 #include "passes/pick.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,7 @@ count_of(const TlValue *v)
 static TlPickSource
 source_of(Split *s, const TlOp *pick, uint32_t reg)
 {
+   assert(pick->opcode == TL_OP_PICK);
    TlPickSource *table = tl_map_get(&s->sources, pick);
    if (!table) {
       uint32_t *count = tl_new_array(s->cx->scratch, uint32_t, pick->num_args);
@@ -193,6 +195,7 @@ compare_terms(const Term *a, const Term *b)
 static bool
 add_term(Split *s, Sum *sum, const TlValue *v, uint32_t reg, int64_t times)
 {
+   assert(reg < count_of(v));
    if (sum->num_terms == MAX_TERMS)
       return false;
    uint32_t at = sum->num_terms++;
@@ -254,6 +257,7 @@ by_terms_then_constant(const void *x, const void *y)
 static Groups *
 group_sums(Split *s, Sum *sum, uint32_t n)
 {
+   assert(n > 0);
    TlArena *a = s->cx->scratch;
    Groups *g = tl_new(a, Groups);
    *g = (Groups){0, tl_new_array(a, int64_t, n), tl_new_array(a, int64_t, n),
@@ -294,6 +298,7 @@ add_extended(Split *s, Sum *sum, const TlValue *v, uint32_t reg, unsigned depth)
 static Groups *
 groups_of_cast(Split *s, const TlOp *cast, unsigned depth)
 {
+   assert(cast->opcode == TL_OP_CAST);
    Groups *g = tl_map_get(&s->casts, cast);
    if (!g) {
       const TlValue *from = tl_arg(cast, 0);
@@ -385,6 +390,7 @@ address(Split *s, const TlOp *op, uint32_t reg)
 static TlValue *
 pick(Split *s, TlBuilder *b, TlValue *v, const int64_t *index, uint32_t n)
 {
+   assert(n > 0);
    const TlInts *ints = tl_ints(b->module->arena, index, n);
    return tl_t1(b, TL_OP_PICK, tl_type_regs(s->types, tl_type_elem(v->type), n), v,
                 {TL_ATTR_INDEX, {.ints = ints}});
@@ -394,6 +400,7 @@ pick(Split *s, TlBuilder *b, TlValue *v, const int64_t *index, uint32_t n)
 static TlValue *
 constants(Split *s, TlBuilder *b, const int64_t *value, uint32_t n)
 {
+   assert(n > 0);
    TlMap seen;
    TL_VEC(TlValue *) parts = {0};
    int64_t *index = tl_new_array(s->cx->scratch, int64_t, n);
@@ -417,6 +424,7 @@ constants(Split *s, TlBuilder *b, const int64_t *value, uint32_t n)
 static void
 split(Split *s, TlOp *op)
 {
+   assert(op->opcode == TL_OP_ADDPTR);
    uint32_t n = count_of(tl_result(op, 0));
    Sum *sum = tl_new_array(s->cx->scratch, Sum, n);
    for (uint32_t r = 0; r < n; r++)
@@ -450,6 +458,7 @@ split_all(Split *s, const TlBlock *body)
 bool
 tl_pass_split_addresses(TlPassCx *cx, TlFunc *f)
 {
+   assert(f->state == TL_STATE_LOWERED);
    Split s = {.cx = cx, .types = f->module->types, .num_values = f->next_value_id};
    s.bits = tl_new_array(cx->scratch, uint64_t, s.num_values);
    memset(s.bits, 0xff, s.num_values * sizeof *s.bits);

@@ -12,6 +12,7 @@
 #include "passes/pass.h"
 #include "passes/pick.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef struct Trim {
@@ -28,12 +29,14 @@ typedef struct Trim {
 static bool
 is_used(const Trim *t, const TlValue *v, uint32_t r)
 {
+   assert(v->id < t->num_values && r < t->old_count[v->id]);
    return t->used[v->id][r / 64] >> r % 64 & 1;
 }
 
 static void
 use(Trim *t, const TlValue *v, uint32_t r)
 {
+   assert(v->id < t->num_values && r < t->old_count[v->id]);
    uint64_t bit = 1ull << r % 64, *word = &t->used[v->id][r / 64];
    t->changed |= !(*word & bit);
    *word |= bit;
@@ -59,6 +62,7 @@ static void
 enter(void *user, const TlValue *v)
 {
    Trim *t = user;
+   assert(v->id < t->num_values && !t->used[v->id]);
    t->old_count[v->id] = tl_type_num_regs(v->type);
    t->used[v->id] = tl_new_array(t->cx->scratch, uint64_t, (tl_type_num_regs(v->type) + 63) / 64);
    t->used[v->id][0] = 1; /* no value is empty */
@@ -76,6 +80,7 @@ is_narrowable(const TlOp *op)
 static TlPickSource *
 pick_sources(const Trim *t, const TlOp *op)
 {
+   assert(op->opcode == TL_OP_PICK);
    uint32_t *count = tl_new_array(t->cx->scratch, uint32_t, op->num_args);
    for (unsigned a = 0; a < op->num_args; a++)
       count[a] = t->old_count[tl_arg(op, a)->id];
@@ -97,6 +102,7 @@ static void demand_block(Trim *t, const TlBlock *block);
 static void
 demand_control(Trim *t, const TlOp *op)
 {
+   assert(tl_is_branching(op));
    for (unsigned i = 0; i < op->num_results; i++) {
       TlJoin join = tl_join(op, i);
       for (unsigned a = 0; a < join.num_out; a++) {
@@ -160,6 +166,7 @@ kept(const Trim *t, const TlValue *v)
 static uint32_t
 renumbered(const Trim *t, const TlValue *v, uint32_t r)
 {
+   assert(is_used(t, v, r) && "its register stays");
    uint64_t before = t->used[v->id][r / 64] & ((1ull << r % 64) - 1);
    return t->rank[v->id][r / 64] + (uint32_t)__builtin_popcountll(before);
 }
@@ -195,6 +202,7 @@ matching(Trim *t, TlValue *v, const TlValue *like, TlOp *where)
 static void
 narrow_pick(Trim *t, TlOp *op)
 {
+   assert(op->opcode == TL_OP_PICK);
    TlValue *out = tl_result(op, 0);
    TlInts index = tl_attr_ints(op, TL_ATTR_INDEX);
    int64_t *now = tl_new_array(t->cx->scratch, int64_t, index.len);
@@ -231,6 +239,7 @@ static void narrow_block(Trim *t, TlBlock *block);
 static void
 narrow_control(Trim *t, TlOp *op)
 {
+   assert(tl_is_branching(op));
    for (unsigned i = 0; i < op->num_results; i++) {
       TlJoin join = tl_join(op, i);
       for (unsigned a = 0; a < join.num_out; a++)
@@ -293,6 +302,7 @@ drop_identities(const TlBlock *block)
 bool
 tl_pass_trim_registers(TlPassCx *cx, TlFunc *f)
 {
+   assert(f->state == TL_STATE_LOWERED);
    Trim t = {.cx = cx, .func = f, .types = f->module->types, .num_values = f->next_value_id};
    t.used = tl_new_array(cx->scratch, uint64_t *, t.num_values);
    t.old_count = tl_new_array(cx->scratch, uint32_t, t.num_values);

@@ -6,6 +6,7 @@
  * after a report, or when an operand was poison already. */
 #include "sema/arith.h"
 
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 
@@ -21,6 +22,7 @@ tl_sv_text(TlSema *s, const TlSv *v)
 TlDtype
 tl_sv_number_dtype(const TlSv *v)
 {
+   assert(tl_sv_is_number(v));
    if (v->is_strong)
       return v->dtype;
    if (v->kind == TL_SV_BOOL)
@@ -40,6 +42,7 @@ tl_sv_number_dtype(const TlSv *v)
 static const char *
 number_text(TlSema *s, const TlSv *v)
 {
+   assert(tl_sv_is_number(v));
    if (v->kind == TL_SV_FLOAT)
       return tl_arena_printf(s->arena, "%.17g", v->f);
    if (v->kind == TL_SV_BOOL)
@@ -52,6 +55,7 @@ number_text(TlSema *s, const TlSv *v)
 static bool
 report_range(TlSema *s, const TlSv *v, TlDtype to, TlRange range)
 {
+   assert(tl_sv_is_number(v) && to < TL_DTYPE_COUNT);
    const TlDtypeInfo *info = &tl_dtype_info[to];
    unsigned bits = info->bits;
    unsigned long long top = tl_dtype_is_signed(to) ? (1ull << (bits - 1)) - 1
@@ -66,6 +70,7 @@ report_range(TlSema *s, const TlSv *v, TlDtype to, TlRange range)
 static bool
 int_fits(const TlSv *v, TlDtype to)
 {
+   assert(v->kind == TL_SV_INT || v->kind == TL_SV_BOOL);
    unsigned bits = tl_dtype_info[to].bits;
    int64_t i = v->kind == TL_SV_BOOL ? v->b : v->i;
    if (v->kind == TL_SV_INT && v->is_large)
@@ -80,6 +85,7 @@ int_fits(const TlSv *v, TlDtype to)
 static bool
 weak_bits(TlSema *s, const TlSv *v, TlDtype to, TlRange range, TlBits *out)
 {
+   assert(!v->is_strong);
    if (tl_dtype_is_float(to)) {
       double f = v->kind == TL_SV_FLOAT  ? v->f
                  : v->kind == TL_SV_BOOL ? (double)v->b
@@ -111,6 +117,7 @@ weak_bits(TlSema *s, const TlSv *v, TlDtype to, TlRange range, TlBits *out)
 static TlBits
 strong_bits(const TlSv *v)
 {
+   assert(v->is_strong && tl_sv_is_number(v));
    if (v->kind == TL_SV_FLOAT)
       return tl_double_to_bits(v->dtype, v->f, TL_ROUND_NEAREST_EVEN);
    if (tl_dtype_is_float(v->dtype))
@@ -131,6 +138,7 @@ number_bits(TlSema *s, const TlSv *v, TlDtype to, TlRange range, TlBits *out)
 TlSv
 tl_sv_from_bits(TlDtype dtype, TlBits bits)
 {
+   assert(dtype < TL_DTYPE_COUNT);
    TlSv v;
    if (dtype == TL_I1)
       v = tl_sv_bool(bits & 1);
@@ -147,6 +155,7 @@ tl_sv_from_bits(TlDtype dtype, TlBits bits)
 TlSv
 tl_sv_cast_number(TlSema *s, const TlSv *v, TlDtype to, TlRounding rounding)
 {
+   assert(tl_sv_is_number(v));
    TlDtype from = tl_sv_number_dtype(v);
    TlBits bits = 0;
    TlSv strong = *v;
@@ -219,6 +228,7 @@ kind_rank(TlDtype t)
 static TlDtype
 promote_ints(TlDtype a, TlDtype b)
 {
+   assert(tl_dtype_is_int(a) && tl_dtype_is_int(b));
    unsigned a_bits = tl_dtype_info[a].bits, b_bits = tl_dtype_info[b].bits;
    if (a_bits != b_bits)
       return a_bits > b_bits ? a : b;
@@ -310,6 +320,7 @@ tl_sema_operands(TlSema *s, const TlSv *a, const TlSv *b, bool div_or_mod, TlRan
 static void
 check_overflow(TlSema *s, TlOpcode op, TlValue *x, TlValue *y)
 {
+   assert(x->type == y->type);
    const TlType *elem = tl_type_elem(x->type);
    TlDtype t = elem->dtype;
    if (!s->debug || !tl_dtype_is_signed(t) || tl_dtype_info[t].bits >= 64)
@@ -331,6 +342,7 @@ check_overflow(TlSema *s, TlOpcode op, TlValue *x, TlValue *y)
 TlValue *
 tl_sema_addptr(TlSema *s, TlValue *ptr, const TlSv *offset, bool negate, TlRange range)
 {
+   assert(tl_type_is_ptr_like(ptr->type));
    TlValue *off = tl_sema_value(s, offset, range);
    if (!off)
       return NULL;
@@ -452,6 +464,7 @@ numeric_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange rang
 static bool
 fold_numbers(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range, TlSv *out)
 {
+   assert(tl_sv_is_number(a) && tl_sv_is_number(b));
    BinaryOp row = binary_ops[op];
    bool div_or_mod = row.rule == TRUE_DIV || row.rule == FLOOR_DIV || row.rule == MOD;
    TlDtype t;

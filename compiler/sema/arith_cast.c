@@ -3,6 +3,7 @@
  * Invariant: NULL or false only after a report. */
 #include "sema/arith.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- checked building ---- */
@@ -62,6 +63,7 @@ tl_shape_text(TlSema *s, unsigned rank, const uint32_t *shape)
 static TlValue *
 splat(TlSema *s, TlValue *v, unsigned rank, const uint32_t *shape)
 {
+   assert(!tl_type_is_tile(v->type) && rank >= 1);
    const TlType *type = tl_type_tile(s->types, v->type, rank, shape, NULL);
    uint64_t bits;
    if (v->type->kind == TL_TYPE_SCALAR && tl_is_const(v, &bits))
@@ -72,6 +74,7 @@ splat(TlSema *s, TlValue *v, unsigned rank, const uint32_t *shape)
 TlValue *
 tl_sema_expand(TlSema *s, TlValue *v, unsigned axis, TlRange range)
 {
+   assert(axis <= v->type->rank);
    if (!tl_type_is_tile(v->type))
       return splat(s, v, 1, &(uint32_t){1});
    if (v->type->rank == TL_MAX_RANK) {
@@ -84,6 +87,7 @@ tl_sema_expand(TlSema *s, TlValue *v, unsigned axis, TlRange range)
 static TlValue *
 pad_rank(TlSema *s, TlValue *v, unsigned rank, TlRange range)
 {
+   assert(rank <= TL_MAX_RANK);
    while (v && v->type->rank < rank)
       v = tl_sema_expand(s, v, 0, range);
    return v;
@@ -138,6 +142,7 @@ tl_sema_broadcast(TlSema *s, TlValue **a, TlValue **b, TlRange range)
 TlValue *
 tl_sema_broadcast_to(TlSema *s, TlValue *v, unsigned rank, const uint32_t *shape, TlRange range)
 {
+   assert(rank <= TL_MAX_RANK);
    const TlType *t = v->type;
    bool ok = t->rank <= rank;
    for (unsigned d = 0; ok && d < t->rank; d++)
@@ -162,6 +167,7 @@ report_cast(TlSema *s, const TlValue *v, const TlType *elem, TlRange range)
 static TlValue *
 plain_cast(TlSema *s, TlValue *v, const TlType *elem, int64_t rounding)
 {
+   assert(elem->kind == TL_TYPE_SCALAR);
    const TlType *type = tl_type_with_elem(s->types, v->type, elem);
    uint64_t bits;
    if (tl_is_const(v, &bits)) {
@@ -176,6 +182,7 @@ plain_cast(TlSema *s, TlValue *v, const TlType *elem, int64_t rounding)
 static TlValue *
 pointer_cast(TlSema *s, TlValue *v, const TlType *elem, TlRange range)
 {
+   assert(tl_type_elem(v->type)->kind == TL_TYPE_PTR || elem->kind == TL_TYPE_PTR);
    const TlType *from = tl_type_elem(v->type), *i64 = tl_type_scalar(s->types, TL_I64);
    const TlType *type = tl_type_with_elem(s->types, v->type, elem);
    if (from->kind == TL_TYPE_PTR && elem->kind == TL_TYPE_PTR)
@@ -222,6 +229,7 @@ tl_sema_cast(TlSema *s, TlValue *v, const TlType *elem, TlRange range)
 static unsigned
 width_of(const TlType *elem)
 {
+   assert(elem->kind == TL_TYPE_PTR || elem->kind == TL_TYPE_SCALAR);
    return elem->kind == TL_TYPE_PTR ? 64 : tl_dtype_info[elem->dtype].bits;
 }
 

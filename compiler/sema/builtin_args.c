@@ -2,18 +2,21 @@
  * it is instead, naming parameter and function. */
 #include "sema/builtin.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- small helpers ---- */
 const TlType *
 tl_scalar(TlSema *s, TlDtype dtype)
 {
+   assert(dtype < TL_DTYPE_COUNT);
    return tl_type_scalar(s->types, dtype);
 }
 
 TlDtype
 tl_value_dtype(const TlValue *v)
 {
+   assert(tl_type_elem(v->type)->kind == TL_TYPE_SCALAR);
    return tl_type_elem(v->type)->dtype;
 }
 
@@ -121,6 +124,7 @@ tl_call_param(TlSema *s, const TlCall *call, unsigned i)
 bool
 tl_call_has(const TlCall *call, unsigned i)
 {
+   assert(i < call->num_args && "the row's signature has it");
    return call->args[i].kind != TL_SV_NONE;
 }
 
@@ -128,6 +132,7 @@ tl_call_has(const TlCall *call, unsigned i)
 TlValue *
 tl_call_value(TlSema *s, const TlCall *call, unsigned i)
 {
+   assert(i < call->num_args && "the row's signature has it");
    const TlSv *v = &call->args[i];
    if (v->kind == TL_SV_VALUE)
       return v->value;
@@ -153,6 +158,7 @@ tl_call_tile(TlSema *s, const TlCall *call, unsigned i)
 TlValue *
 tl_call_pointer(TlSema *s, const TlCall *call, unsigned i)
 {
+   assert(i < call->num_args && "the row's signature has it");
    const TlSv *p = &call->args[i];
    if (p->kind == TL_SV_VALUE && tl_value_is_ptr(p->value))
       return p->value;
@@ -190,12 +196,14 @@ tl_call_mask(TlSema *s, const TlCall *call, unsigned i, const TlType *to, TlValu
       return false;
    }
    *out = m;
+   assert(!*out || tl_type_elem((*out)->type)->dtype == TL_I1);
    return true;
 }
 
 static bool
 report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
 {
+   assert(i < call->num_args && "the row's signature has it");
    const TlSv *v = &call->args[i];
    TlRange range = tl_call_arg_range(call, i);
    const char *param = tl_call_param(s, call, i), *text = tl_sv_text(s, v);
@@ -213,12 +221,14 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
 bool
 tl_call_int(TlSema *s, const TlCall *call, unsigned i, int64_t *out)
 {
+   assert(i < call->num_args && "the row's signature has it");
    return tl_sv_const_int(&call->args[i], out) || report_kind(s, call, i, "an integer");
 }
 
 bool
 tl_call_bool(TlSema *s, const TlCall *call, unsigned i, bool *out)
 {
+   assert(i < call->num_args && "the row's signature has it");
    int64_t v;
    if (!tl_sv_const_int(&call->args[i], &v))
       return report_kind(s, call, i, "True or False");
@@ -229,6 +239,7 @@ tl_call_bool(TlSema *s, const TlCall *call, unsigned i, bool *out)
 bool
 tl_call_str(TlSema *s, const TlCall *call, unsigned i, TlText *out)
 {
+   assert(i < call->num_args && "the row's signature has it");
    if (call->args[i].kind != TL_SV_STR)
       return report_kind(s, call, i, "a string");
    *out = call->args[i].s;
@@ -238,6 +249,7 @@ tl_call_str(TlSema *s, const TlCall *call, unsigned i, TlText *out)
 bool
 tl_call_type(TlSema *s, const TlCall *call, unsigned i, const TlType **out)
 {
+   assert(i < call->num_args && "the row's signature has it");
    if (call->args[i].kind != TL_SV_TYPE)
       return report_kind(s, call, i, "a type such as tl.float32");
    *out = call->args[i].type;
@@ -299,6 +311,7 @@ bool
 tl_call_ints(TlSema *s, const TlCall *call, const char *what, const TlSv *items, unsigned num,
              unsigned max, int64_t *out, TlRange range)
 {
+   assert(items || !num);
    if (num > max) {
       tl_report(s->diags, E0298, range, (int)max, num);
       return false;
@@ -359,6 +372,7 @@ tl_call_shape(TlSema *s, const TlCall *call, const char *what, const TlSv *items
 static uint32_t
 takes_bit(TlDtype t)
 {
+   assert(t < TL_DTYPE_COUNT);
    unsigned bits = tl_dtype_info[t].bits;
    if (t == TL_I1)
       return TL_TAKES_BOOL;

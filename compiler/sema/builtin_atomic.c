@@ -2,6 +2,8 @@
  * values with a clear sign bit signed order, else reversed unsigned order. */
 #include "sema/builtin.h"
 
+#include <assert.h>
+
 typedef struct Atomic {
    TlValue *ptr, *value, *mask; /* one shape; mask may be NULL */
    int64_t sem, scope;
@@ -40,6 +42,7 @@ pointer_arg(TlSema *s, const TlCall *call, Atomic *a)
 static TlValue *
 pointee_arg(TlSema *s, const TlCall *call, unsigned i, const TlType *ptr)
 {
+   assert(tl_type_elem(ptr)->kind == TL_TYPE_PTR);
    TlRange range = tl_call_arg_range(call, i);
    const TlType *elem = tl_type_elem(ptr)->elem;
    const TlSv *arg = &call->args[i];
@@ -55,6 +58,8 @@ pointee_arg(TlSema *s, const TlCall *call, unsigned i, const TlType *ptr)
 static TlValue *
 build_rmw(TlSema *s, const Atomic *a, int64_t rmw)
 {
+   assert(a->ptr->type->rank == a->value->type->rank);
+   assert(!a->mask || a->mask->type->rank == a->ptr->type->rank);
    const TlAttrInit attrs[] = {{TL_ATTR_RMW, {.i = rmw}},
                                {TL_ATTR_SEM, {.i = a->sem}},
                                {TL_ATTR_SCOPE, {.i = a->scope}},
@@ -67,6 +72,7 @@ build_rmw(TlSema *s, const Atomic *a, int64_t rmw)
 static TlValue *
 part(TlSema *s, const Atomic *a, int64_t rmw, TlDtype dtype, TlValue *which)
 {
+   assert(tl_dtype_info[dtype].bits == tl_dtype_info[tl_value_dtype(a->value)].bits);
    Atomic p = *a;
    const TlType *elem = tl_scalar(s, dtype);
    p.ptr = tl_sema_cast(s, a->ptr, tl_type_ptr(s->types, elem, false), a->range);
@@ -79,6 +85,7 @@ part(TlSema *s, const Atomic *a, int64_t rmw, TlDtype dtype, TlValue *which)
 static TlValue *
 float_extremum(TlSema *s, const Atomic *a, bool is_max)
 {
+   assert(tl_dtype_is_float(tl_value_dtype(a->value)));
    unsigned bits = tl_dtype_info[tl_value_dtype(a->value)].bits;
    TlDtype sint = tl_dtype_int(bits, true), uint = tl_dtype_int(bits, false);
    TlValue *raw = tl_sema_bitcast(s, a->value, tl_scalar(s, sint), a->range);

@@ -1,6 +1,7 @@
 /* Attributes of values and types, and the constants of namespace tl that are not functions. */
 #include "sema/builtin.h"
 
+#include <assert.h>
 #include <string.h>
 
 static bool
@@ -15,12 +16,14 @@ bound(TlSema *s, const char *method, const TlSv *self)
    TlSv *copy = tl_new(s->arena, TlSv);
    *copy = *self;
    const TlBuiltin *row = tl_builtin_method(method);
+   assert(row && "a row of builtins.def has this method");
    return (TlSv){.kind = TL_SV_BUILTIN, .builtin = {row, copy}};
 }
 
 static TlSv
 shape_tuple(TlSema *s, unsigned rank, const uint32_t *shape)
 {
+   assert(rank <= TL_MAX_RANK);
    TlSv dims[TL_MAX_RANK];
    for (unsigned d = 0; d < rank; d++)
       dims[d] = tl_sv_int(shape[d]);
@@ -103,6 +106,7 @@ bit_width(const TlType *t)
 static bool
 type_attr(TlSema *s, const TlSv *self, const char *name, TlSv *out)
 {
+   assert(self->kind == TL_SV_TYPE);
    const TlType *t = self->type, *elem = tl_type_elem(t);
    for (size_t i = 0; i < sizeof type_methods / sizeof type_methods[0]; i++)
       if (is(name, type_methods[i])) {
@@ -170,6 +174,7 @@ value_attr(TlSema *s, TlValue *v, const char *name, TlRange range, TlSv *out)
 static TlSv
 value_tuple(TlSema *s, TlValue *const *values, unsigned num)
 {
+   assert(num <= TL_MAX_RANK);
    TlSv items[TL_MAX_RANK];
    for (unsigned i = 0; i < num; i++)
       items[i] = tl_sv_value(values[i]);
@@ -180,6 +185,7 @@ value_tuple(TlSema *s, TlValue *const *values, unsigned num)
 static bool
 descriptor_attr(TlSema *s, const TlSv *self, const char *name, TlRange range, TlSv *out)
 {
+   assert(self->kind == TL_SV_BLOCKPTR && self->block_ptr->is_descriptor);
    const TlBlockPtr *p = self->block_ptr;
    bool is_load = is(name, "load"), is_store = is(name, "store");
    if (is_load || is_store) {

@@ -4,6 +4,7 @@
  * pointer code. */
 #include "sema/builtin.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { ARG_BASE, ARG_SHAPE, ARG_STRIDES, ARG_OFFSETS, ARG_BLOCK, ARG_ORDER };
@@ -13,6 +14,7 @@ static bool
 scalar_list(TlSema *s, const TlCall *call, unsigned arg, unsigned rank, TlDtype dtype,
             TlValue **out)
 {
+   assert(rank <= TL_MAX_RANK);
    const TlSv *items;
    unsigned num;
    TlRange range = tl_call_arg_range(call, arg);
@@ -54,6 +56,7 @@ scalar_list(TlSema *s, const TlCall *call, unsigned arg, unsigned rank, TlDtype 
 static bool
 order_list(TlSema *s, const TlCall *call, unsigned rank, uint8_t *out)
 {
+   assert(rank <= TL_MAX_RANK);
    const TlSv *items;
    unsigned num, seen = 0;
    int64_t order[TL_MAX_RANK];
@@ -143,6 +146,7 @@ tl_builtin_advance(TlSema *s, const TlCall *call)
 static TlValue *
 index_along(TlSema *s, const TlBlockPtr *p, unsigned d, TlRange range)
 {
+   assert(d < p->rank);
    const TlType *i64 = tl_scalar(s, TL_I64);
    TlValue *i = tl_sema_cast(s, tl_build_arange(s, 0, p->block[d], range), i64, range);
    TlValue *offset = tl_sema_cast(s, p->offsets[d], i64, range);
@@ -158,6 +162,7 @@ index_along(TlSema *s, const TlBlockPtr *p, unsigned d, TlRange range)
 static TlValue *
 expand_block(TlSema *s, const TlBlockPtr *p, unsigned checked, TlValue **mask, TlRange range)
 {
+   assert(p->rank >= 1 && p->rank <= TL_MAX_RANK && checked >> p->rank == 0);
    TlBuilder *b = &s->b;
    TlValue *ptr = tl_sema_broadcast_to(s, p->base, p->rank, p->block, range);
    *mask = NULL;
@@ -181,6 +186,7 @@ expand_block(TlSema *s, const TlBlockPtr *p, unsigned checked, TlValue **mask, T
 static bool
 checked_dims(TlSema *s, const TlCall *call, unsigned arg, unsigned rank, unsigned *checked)
 {
+   assert(rank <= TL_MAX_RANK);
    const TlSv *items;
    unsigned num;
    int64_t dims[TL_MAX_RANK];
@@ -249,6 +255,7 @@ static TlSv
 load_block(TlSema *s, const TlBlockPtr *p, unsigned checked, TlValue *other,
            const TlAttrInit *attrs, TlRange range)
 {
+   assert(p->base->type->kind == TL_TYPE_PTR);
    TlValue *mask, *ptr = expand_block(s, p, checked, &mask, range);
    TlValue *args[3] = {ptr, mask, other};
    return tl_sv_value(tl_sema_build(s, TL_OP_LOAD, args,
@@ -262,6 +269,7 @@ load_block(TlSema *s, const TlBlockPtr *p, unsigned checked, TlValue *other,
 static bool
 refuse_descriptor(TlSema *s, const TlCall *call, const char *args)
 {
+   assert(call->args[0].kind == TL_SV_BLOCKPTR);
    if (!call->args[0].block_ptr->is_descriptor)
       return false;
    const char *name = call->row->name;
@@ -357,6 +365,7 @@ is_known_one(const TlValue *v)
 static bool
 check_descriptor(TlSema *s, const TlCall *call, const TlBlockPtr *p)
 {
+   assert(p->rank >= 1 && p->rank <= TL_MAX_RANK);
    enum { MOST_DIMS = 5, MIN_BYTES = 16 };
    const TlType *elem = p->base->type->elem;
    unsigned last = p->rank - 1;

@@ -2,12 +2,14 @@
  * small integer helpers that work at compile time and at run time alike. */
 #include "sema/builtin.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 static TlSv
 program(TlSema *s, const TlCall *call, TlOpcode op)
 {
+   assert(op == TL_OP_PROGRAM_ID || op == TL_OP_NUM_PROGRAMS);
    int64_t axis;
    if (!tl_call_int(s, call, 0, &axis))
       return tl_sv_poison();
@@ -33,6 +35,7 @@ tl_builtin_num_programs(TlSema *s, const TlCall *call)
 TlValue *
 tl_build_arange(TlSema *s, int64_t start, int64_t end, TlRange range)
 {
+   assert(start < end);
    const TlAttrInit attrs[] = {
       {TL_ATTR_START, {.i = start}}, {TL_ATTR_END, {.i = end}}, {TL_ATTR_COUNT, {.i = 0}}};
    return tl_sema_build(s, TL_OP_ARANGE, NULL, 0, NULL, attrs, range);
@@ -68,6 +71,7 @@ tl_builtin_arange(TlSema *s, const TlCall *call)
 static TlSv
 filled(TlSema *s, const TlCall *call, const TlSv *shape_arg, const TlSv *value, TlDtype dtype)
 {
+   assert(dtype < TL_DTYPE_COUNT);
    uint32_t shape[TL_MAX_RANK];
    const TlSv *items;
    unsigned rank;
@@ -183,6 +187,7 @@ tl_builtin_constexpr(TlSema *s, const TlCall *call)
 static int64_t
 floor_div(int64_t a, int64_t b)
 {
+   assert(b != 0);
    int64_t q = a / b;
    return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
 }

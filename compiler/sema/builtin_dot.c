@@ -1,6 +1,7 @@
 /* Matrix products: which operand types may meet, what comes out, how exact. */
 #include "sema/builtin.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { DOT_A, DOT_B, DOT_ACC, DOT_PRECISION, DOT_TF32, DOT_IMPRECISE, DOT_OUT };
@@ -45,6 +46,7 @@ check_dtypes(TlSema *s, const TlCall *call, const TlValue *a, const TlValue *b)
 static bool
 check_shapes(TlSema *s, const TlCall *call, const TlValue *a, const TlValue *b)
 {
+   assert(tl_type_is_tile(a->type) && tl_type_is_tile(b->type));
    const TlType *x = a->type, *y = b->type;
    if (x->rank != y->rank || (x->rank != 2 && x->rank != 3)) {
       tl_report(s->diags, E0347, call->range,
@@ -115,6 +117,7 @@ result_dtype(TlSema *s, const TlCall *call, TlDtype operand, TlDtype *wanted, Tl
 static TlValue *
 accumulator(TlSema *s, const TlCall *call, const TlType *type, TlDtype wanted)
 {
+   assert(type->kind == TL_TYPE_TILE);
    if (!tl_call_has(call, DOT_ACC))
       return tl_const_bits(&s->b, type, 0);
    TlRange range = tl_call_arg_range(call, DOT_ACC);

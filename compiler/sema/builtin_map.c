@@ -3,6 +3,7 @@
  * operation has, and the region moves over. */
 #include "sema/builtin.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { MOST_RESULTS = 64 };
@@ -12,6 +13,7 @@ static TlOp *
 new_map(TlSema *s, TlValue *const *in, unsigned n, const TlType *const *types, unsigned num_results,
         int64_t pack)
 {
+   assert(n > 0 && pack > 0);
    TlAttrInit attr = {TL_ATTR_PACK, {.i = pack}};
    return tl_build(&s->b, TL_OP_MAP, in, n, types, num_results, &attr, 1, 1);
 }
@@ -20,6 +22,7 @@ static bool
 fill_region(TlSema *s, const TlCall *call, TlOp *op, TlValue *const *in, unsigned n, unsigned pack,
             TlValue **results, unsigned *num_results)
 {
+   assert(op->opcode == TL_OP_MAP && op->num_regions == 1);
    TlBlock *block = op->regions[0]->block;
    TlValue **args = tl_new_array(s->arena, TlValue *, n * pack);
    for (unsigned i = 0; i < n * pack; i++)

@@ -51,6 +51,7 @@ common_operands(TlSema *s, const TlCall *call, unsigned num, TlValue **v)
 static bool
 check_all(TlSema *s, const TlCall *call, unsigned num, TlValue **v, uint32_t takes)
 {
+   assert(num <= call->num_args);
    for (unsigned i = 0; i < num; i++)
       if (!is_literal(&call->args[i]) &&
           (!(v[i] = tl_call_value(s, call, i)) ||
@@ -66,6 +67,7 @@ static TlSv
 call_stdlib(TlSema *s, const TlCall *call, const char *module, const char *name, TlValue **v,
             unsigned num)
 {
+   assert(num <= MOST_OPERANDS);
    TlSv args[MOST_OPERANDS], fn = tl_sema_stdlib(s, module, name);
    if (fn.kind == TL_SV_POISON)
       return fn;
@@ -157,6 +159,7 @@ nan_rule(TlSema *s, const TlCall *call, unsigned i, int64_t *out)
 static TlSv
 extremum(TlSema *s, const TlCall *call, TlOpcode op)
 {
+   assert(op == TL_OP_MIN || op == TL_OP_MAX);
    int64_t nan;
    TlValue *v[2] = {tl_call_value(s, call, 0), tl_call_value(s, call, 1)};
    if (!v[0] || !v[1] || !nan_rule(s, call, 2, &nan))

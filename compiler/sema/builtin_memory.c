@@ -2,6 +2,7 @@
  * same load and store operations. */
 #include "sema/builtin.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -19,6 +20,7 @@ enum { STORE_PTR, STORE_VALUE, STORE_MASK, STORE_CHECK, STORE_CACHE, STORE_EVICT
 static bool
 refuse_block_args(TlSema *s, const TlCall *call, unsigned first, unsigned count)
 {
+   assert(first + count <= call->num_args);
    for (unsigned i = first; i < first + count; i++) {
       const TlSv *v = &call->args[i];
       bool empty = v->kind == TL_SV_NONE || (v->kind == TL_SV_STR && v->s.len == 0) ||
@@ -37,6 +39,7 @@ refuse_block_args(TlSema *s, const TlCall *call, unsigned first, unsigned count)
 static TlValue *
 byte_pointer(TlSema *s, TlValue *ptr, bool *is_bool)
 {
+   assert(tl_type_elem(ptr->type)->kind == TL_TYPE_PTR);
    const TlType *elem = tl_type_elem(ptr->type);
    *is_bool = elem->elem->kind == TL_TYPE_SCALAR && elem->elem->dtype == TL_I1;
    if (!*is_bool)
@@ -49,6 +52,7 @@ static TlSv
 finish_load(TlSema *s, TlValue *ptr, TlValue *mask, TlValue *other, const TlAttrInit *attrs,
             TlRange range)
 {
+   assert(!other || mask);
    bool is_bool;
    ptr = byte_pointer(s, ptr, &is_bool);
    if (other) {

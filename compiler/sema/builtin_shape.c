@@ -2,6 +2,7 @@
  * and where, which chooses between two tiles. */
 #include "sema/builtin.h"
 
+#include <assert.h>
 #include <string.h>
 
 TlSv
@@ -69,6 +70,7 @@ tl_builtin_expand_dims(TlSema *s, const TlCall *call)
 static TlValue *
 reshape(TlSema *s, TlValue *x, unsigned rank, const uint32_t *shape, bool reorder, TlRange range)
 {
+   assert(rank <= TL_MAX_RANK);
    unsigned long long from = tl_type_num_elems(x->type), to = 1;
    for (unsigned d = 0; d < rank; d++)
       to *= shape[d];
@@ -162,6 +164,7 @@ tl_builtin_permute(TlSema *s, const TlCall *call)
 static TlSv
 swap_last(TlSema *s, TlValue *x, TlRange range)
 {
+   assert(tl_type_is_tile(x->type));
    unsigned rank = x->type->rank;
    int64_t dims[TL_MAX_RANK];
    if (rank < 2) {
@@ -243,6 +246,7 @@ tl_builtin_cat(TlSema *s, const TlCall *call)
 static TlSv
 gather(TlSema *s, TlValue *src, TlValue *index, unsigned axis, TlRange range)
 {
+   assert(axis < src->type->rank);
    const TlAttrInit attrs[] = {{TL_ATTR_AXIS, {.i = axis}}, {TL_ATTR_COUNT, {.i = 0}}};
    return tl_sv_value(
       tl_sema_build(s, TL_OP_GATHER, (TlValue *[]){src, index}, 2, NULL, attrs, range));

@@ -2,6 +2,7 @@
  * evaluator caches what it binds. */
 #include "sema/builtin.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define METHOD    TL_BUILTIN_METHOD
@@ -50,6 +51,7 @@ tl_builtin_at(unsigned i)
 const TlBuiltin *
 tl_builtin_find(uint32_t namespaces, const char *name)
 {
+   assert(namespaces);
    for (unsigned i = 0; i < NUM_ROWS; i++)
       if ((rows[i].base.namespaces & namespaces) && strcmp(rows[i].base.name, name) == 0)
          return &rows[i].base;
@@ -70,6 +72,7 @@ TlSv
 tl_builtin_stdlib(TlSema *s, const TlCall *call)
 {
    const TlBuiltinRow *row = tl_builtin_row(call);
+   assert(row->module && row->function);
    for (unsigned i = 0; i < call->num_args; i++)
       if (call->args[i].kind == TL_SV_POISON)
          return tl_sv_poison();
@@ -83,6 +86,7 @@ TlSv
 tl_builtin_unsupported(TlSema *s, const TlCall *call)
 {
    const TlBuiltinRow *row = tl_builtin_row(call);
+   assert(row->module && "why it is not supported");
    tl_report(s->diags, E0337, call->range, call->row->name, row->module[0] ? " yet" : "");
    if (row->module[0])
       tl_help(s->diags, "%s", row->module);

@@ -4,6 +4,7 @@
  * **kwargs. */
 #include "sema/impl.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- arguments ---- */
@@ -155,6 +156,7 @@ check_leftovers(TlSema *s, const Binder *b, unsigned next_pos, bool takes_kw)
 static bool
 bind_params(TlSema *s, Binder *b)
 {
+   assert(b->fn->node->kind == TL_AST_FUNCTION || b->fn->node->kind == TL_AST_LAMBDA);
    unsigned next = 0;
    bool kw_only = false, takes_kw = false;
    const TlAstParam *missing = NULL;
@@ -217,6 +219,7 @@ may_call(TlSema *s, const TlSvFunc *fn, TlRange range)
 static TlSv
 run_body(TlSema *s, TlFrame *frame, const TlSvFunc *fn)
 {
+   assert(frame->act && frame->act->func == fn);
    if (fn->node->kind == TL_AST_LAMBDA)
       return tl_eval_expr(s, frame, tl_ast_Lambda(fn->node)->body);
    TlFlow flow = tl_stmt_block(s, frame, &tl_ast_Function(fn->node)->body, 0, NULL);
@@ -226,6 +229,7 @@ run_body(TlSema *s, TlFrame *frame, const TlSvFunc *fn)
 TlSv
 tl_invoke_func(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlArgs *args, TlRange range)
 {
+   assert(fn->node);
    if (!may_call(s, fn, range) || !tl_step(s, range))
       return tl_sv_poison();
    TlArgs with_self = *args;
@@ -270,6 +274,7 @@ tl_invoke_func(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlArgs *args, Tl
 static TlSv
 call_type(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *args, TlRange range)
 {
+   assert(fn->kind == TL_SV_TYPE);
    const TlBuiltin *to = tl_builtin_method("to"); /* tl.float32(x) converts */
    if (!to || args->num_pos != 1 || args->num_kw) {
       tl_report(s->diags, E0256, range, tl_sv_describe(s, fn));
@@ -379,6 +384,7 @@ bool
 tl_sema_call_scalars(TlSema *s, const TlSv *fn, TlValue *const *args, unsigned num_args,
                      TlValue **results, unsigned max_results, unsigned *num_results, TlRange range)
 {
+   assert(num_args > 0 && max_results > 0);
    TlSv *values = tl_new_array(s->arena, TlSv, num_args);
    for (unsigned i = 0; i < num_args; i++)
       values[i] = tl_sv_value(args[i]);

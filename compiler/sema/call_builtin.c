@@ -2,6 +2,7 @@
  * row's function gets them in parameter order.  Defaults are literals or dtype names. */
 #include "sema/impl.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ typedef struct Signature {
 static TlSv
 read_default(TlSema *s, const char *p, size_t len)
 {
+   assert(len > 0);
    char *text = tl_arena_strndup(s->arena, p, len), *end;
    if (strcmp(text, "None") == 0)
       return tl_sv_none();
@@ -117,6 +119,7 @@ typedef struct Bound {
 static void
 put(TlCall *c, unsigned i, TlSv v, TlRange range)
 {
+   assert(i < c->num_args);
    c->args[i] = v;
    c->given[i] = true;
    c->arg_ranges[i] = range;
@@ -134,6 +137,7 @@ static bool
 bind_keyword(TlSema *s, const TlBuiltin *row, const Signature *sig, const TlArgs *args, unsigned k,
              TlCall *c)
 {
+   assert(k < args->num_kw);
    const char *name = args->kw_name[k];
    TlNearest near = {.name = name};
    for (unsigned i = 0; i < sig->num; i++) {
@@ -261,6 +265,7 @@ opaque_argument(TlSema *s, const TlArgs *args, bool report)
 TlSv
 tl_invoke_builtin(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *given, TlRange range)
 {
+   assert(fn->kind == TL_SV_BUILTIN && fn->builtin.row);
    const TlBuiltin *row = fn->builtin.row;
    const Signature *sig = signature_of(s, row);
    TlArgs args = *given;

@@ -5,6 +5,7 @@
  * strong. */
 #include "sema/impl.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -39,6 +40,7 @@ tl_is_known(const TlSv *v)
 static Wide
 wide(const TlSv *v)
 {
+   assert(v->kind == TL_SV_INT || v->kind == TL_SV_BOOL);
    if (v->kind == TL_SV_BOOL)
       return v->b;
    return v->is_large ? (Wide)(uint64_t)v->i : (Wide)v->i;
@@ -47,6 +49,7 @@ wide(const TlSv *v)
 double
 tl_known_double(const TlSv *v)
 {
+   assert(tl_sv_is_number(v));
    return v->kind == TL_SV_FLOAT ? v->f : (double)wide(v);
 }
 
@@ -65,6 +68,7 @@ same_text(TlText a, TlText b)
 static bool
 equal_items(const TlSvTuple *a, const TlSvTuple *b, bool (*same)(const TlSv *, const TlSv *))
 {
+   assert(a && b);
    if (a->len != b->len)
       return false;
    for (size_t i = 0; i < a->len; i++)
@@ -149,6 +153,7 @@ tl_const_same(const TlSv *a, const TlSv *b)
 bool
 tl_const_truth(const TlSv *v)
 {
+   assert(!tl_sv_is_runtime(v));
    switch (v->kind) {
    case TL_SV_NONE:
       return false;
@@ -192,6 +197,7 @@ div_by_zero(TlSema *s, TlRange range)
 static Wide
 floor_div(Wide a, Wide b)
 {
+   assert(b != 0);
    Wide q = a / b;
    return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
 }
@@ -230,6 +236,7 @@ int_shift(TlSema *s, TlAstOp op, Wide a, Wide n, TlRange range)
 static TlSv
 int_binary(TlSema *s, TlAstOp op, const TlSv *x, const TlSv *y, TlRange range)
 {
+   assert(is_int(x) && is_int(y));
    Wide a = wide(x), b = wide(y), r = 0;
    bool both_bool = x->kind == TL_SV_BOOL && y->kind == TL_SV_BOOL;
    switch (op) {
@@ -321,6 +328,7 @@ static const struct {
 static TlBits
 const_bits(const TlSv *v, TlDtype dtype)
 {
+   assert(tl_sv_is_number(v));
    if (v->kind == TL_SV_FLOAT)
       return tl_cast_bits(TL_FP64, dtype, tl_double_to_bits(TL_FP64, v->f, TL_ROUND_NEAREST_EVEN),
                           TL_ROUND_NEAREST_EVEN);
@@ -385,6 +393,7 @@ enum { MAX_ITEMS = 1 << 16 };
 static TlSv
 concat(TlSema *s, const TlSv *a, const TlSv *b, TlRange range)
 {
+   assert(a->kind == TL_SV_TUPLE && b->kind == TL_SV_TUPLE);
    size_t n = a->tuple->len + b->tuple->len;
    if (n > MAX_ITEMS) {
       tl_report(s->diags, E0276, range, n, (unsigned)MAX_ITEMS);
@@ -422,6 +431,7 @@ repeat(TlSema *s, const TlSv *seq, const TlSv *count, TlRange range)
 static TlSv
 percent_format(TlSema *s, const TlSv *fmt, const TlSv *arg, TlRange range)
 {
+   assert(fmt->kind == TL_SV_STR);
    TlSb sb;
    tl_sb_init(&sb, s->arena);
    const TlSv *args = arg->kind == TL_SV_TUPLE ? arg->tuple->items : arg;
@@ -669,6 +679,7 @@ fields_grow(TlSema *s, TlSvFields *d)
 TlSv
 tl_dict_get(const TlSv *dict, const TlSv *key, bool *found)
 {
+   assert(dict->kind == TL_SV_DICT);
    const TlSvFields *d = dict->fields;
    *found = true;
    for (size_t i = 0; i < d->len; i++)
@@ -681,6 +692,7 @@ tl_dict_get(const TlSv *dict, const TlSv *key, bool *found)
 void
 tl_dict_set(TlSema *s, const TlSv *dict, const TlSv *key, TlSv value)
 {
+   assert(dict->kind == TL_SV_DICT);
    TlSvFields *d = dict->fields;
    s->steps += d->len / 32;
    for (size_t i = 0; i < d->len; i++)
@@ -696,6 +708,7 @@ tl_dict_set(TlSema *s, const TlSv *dict, const TlSv *key, TlSv value)
 bool
 tl_object_get(const TlSv *object, const char *name, TlSv *out)
 {
+   assert(object->kind == TL_SV_OBJECT);
    const TlSvFields *d = object->fields;
    for (size_t i = 0; i < d->len; i++)
       if (d->names[i] == name || strcmp(d->names[i], name) == 0) {
@@ -708,6 +721,7 @@ tl_object_get(const TlSv *object, const char *name, TlSv *out)
 void
 tl_object_set(TlSema *s, const TlSv *object, const char *name, TlSv value)
 {
+   assert(object->kind == TL_SV_OBJECT);
    TlSvFields *d = object->fields;
    name = tl_intern_cstr(s->strings, name);
    for (size_t i = 0; i < d->len; i++)

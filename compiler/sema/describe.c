@@ -1,6 +1,7 @@
 /* Values as text: for diagnostics, for f-strings and str(), and for the metadata of a kernel. */
 #include "sema/impl.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,6 +161,7 @@ tl_sv_constant_text(TlSema *s, const TlSv *v)
 static const char *
 describe_number(TlSema *s, const TlSv *v, const char *type)
 {
+   assert(tl_sv_is_number(v));
    if (v->is_strong)
       return tl_arena_printf(s->arena, "%s %s", tl_dtype_info[v->dtype].text,
                              tl_sv_constant_text(s, v));
@@ -295,6 +297,7 @@ put_padded(TlSb *out, const Spec *p, const char *text, size_t len, bool is_numbe
 static const char *
 int_digits(TlSema *s, const TlSv *v, const Spec *p)
 {
+   assert(v->kind == TL_SV_INT || v->kind == TL_SV_BOOL);
    bool neg = v->kind == TL_SV_INT && v->i < 0 && !v->is_large;
    uint64_t u = v->kind == TL_SV_BOOL ? v->b : neg ? 0 - (uint64_t)v->i : (uint64_t)v->i;
    char sign[2] = {neg ? '-' : p->sign == '+' || p->sign == ' ' ? p->sign : '\0', '\0'};

@@ -10,6 +10,7 @@
 TlSv
 tl_make_tuple(TlSema *s, const TlSv *items, size_t len, bool is_list)
 {
+   assert(items || !len);
    TlSvTuple *t = tl_new(s->arena, TlSvTuple);
    s->steps += len / 8; /* copying counts as work */
    t->items = tl_new_array(s->arena, TlSv, len);
@@ -48,6 +49,7 @@ tl_step(TlSema *s, TlRange range)
 static TlSv
 each_item(TlSema *s, const TlSv *tuple, TlSv (*change)(TlSema *s, TlSv v))
 {
+   assert(tuple->kind == TL_SV_TUPLE);
    TlSv t = tl_make_tuple(s, tuple->tuple->items, tuple->tuple->len, tuple->tuple->is_list);
    t.tuple->names = tuple->tuple->names;
    for (size_t i = 0; i < t.tuple->len; i++)
@@ -408,6 +410,7 @@ index_of(TlSema *s, const TlSv *v, size_t len, TlRange range, size_t *out)
 static int64_t
 clamp_bound(const TlSv *v, int64_t len, int64_t none, bool down)
 {
+   assert(len >= 0);
    if (v->kind != TL_SV_INT && v->kind != TL_SV_BOOL)
       return none;
    int64_t i = v->kind == TL_SV_BOOL ? v->b : v->i;
@@ -420,6 +423,7 @@ clamp_bound(const TlSv *v, int64_t len, int64_t none, bool down)
 static TlSv
 slice_of(TlSema *s, const TlSv *self, const TlSv *slice, TlRange range)
 {
+   assert(slice->kind == TL_SV_SLICE);
    for (unsigned i = 0; i < 3; i++)
       if (slice->slice[i].kind != TL_SV_NONE && slice->slice[i].kind != TL_SV_INT &&
           slice->slice[i].kind != TL_SV_BOOL) {
@@ -454,6 +458,7 @@ TlSv
 tl_subscript(TlSema *s, const TlSv *self, const TlSv *indices, unsigned n, bool is_tuple,
              TlRange range)
 {
+   assert(n > 0 || is_tuple);
    for (unsigned i = 0; i < n; i++)
       if (is_unusable(s, &indices[i], range))
          return tl_sv_poison();
@@ -684,6 +689,7 @@ typedef struct Comp {
 static bool
 comprehend(TlSema *s, TlFrame *f, Comp *c, size_t clause)
 {
+   assert(clause <= c->node->clauses.len);
    if (clause == c->node->clauses.len) {
       if (c->node->key) {
          TlSv key = tl_eval_expr(s, f, c->node->key);
@@ -884,6 +890,7 @@ tl_eval_source(TlSema *s, TlFrame *f, const char *name, const char *text)
 bool
 tl_may_change(TlSema *s, TlFrame *f, const TlSv *v, TlRange range)
 {
+   assert(v->kind == TL_SV_TUPLE || v->kind == TL_SV_DICT || v->kind == TL_SV_OBJECT);
    uint64_t region = v->kind == TL_SV_TUPLE ? v->tuple->region : v->fields->region;
    if (region == s->impl->region || !f || tl_is_host(f))
       return true;

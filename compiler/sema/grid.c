@@ -5,6 +5,7 @@
  * stands. */
 #include "sema/impl.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef struct Grid {
@@ -140,6 +141,7 @@ put_binary(Grid *g, const TlNode *n)
 static void
 put_compare(Grid *g, const TlNode *n)
 {
+   assert(n->kind == TL_AST_COMPARE);
    const TlAstCompare *c = tl_ast_Compare(n);
    TlAstOp op = c->ops.data[0];
    const TlNode *right = c->rights.data[0];
@@ -263,6 +265,7 @@ body_of(Grid *g, const TlNode *n)
 const char *
 tl_grid_text(TlSema *s, const TlSvFunc *fn, const TlNode *node)
 {
+   assert(fn->node->kind == TL_AST_FUNCTION);
    Grid g = {.s = s, .kernel = tl_ast_Function(fn->node), .frame = tl_module_frame(s, fn->source)};
    g.frame->parent = fn->closure;
    tl_sb_init(&g.out, s->arena);

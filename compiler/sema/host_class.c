@@ -3,6 +3,7 @@
  * and methods).  Also what decorators say about a kernel's launch. */
 #include "sema/impl.h"
 
+#include <assert.h>
 #include <string.h>
 
 bool
@@ -25,6 +26,7 @@ tl_is_constexpr_annotation(const TlNode *n)
 static TlFrame *
 class_frame(TlSema *s, const TlSvFunc *cls)
 {
+   assert(cls->node->kind == TL_AST_CLASS);
    if (cls->class_frame)
       return cls->class_frame;
    TlActivation *act = tl_new(s->arena, TlActivation);
@@ -110,6 +112,7 @@ take_field(TlSema *s, const TlSvFunc *cls, const TlArgs *args, unsigned i, const
 TlSv
 tl_instantiate(TlSema *s, TlFrame *f, const TlSvFunc *cls, const TlArgs *args, TlRange range)
 {
+   assert(cls->node->kind == TL_AST_CLASS);
    const TlAstClass *c = tl_ast_Class(cls->node);
    TlSv init, cls_sv = {.kind = TL_SV_FUNC, .func = (TlSvFunc *)(uintptr_t)cls};
    if (has_base(s, c, "Enum") || has_base(s, c, "IntEnum"))
@@ -218,6 +221,7 @@ read_config(const TlSv *configs, TlMeta *m)
 void
 tl_read_decorators(TlSema *s, const TlSvFunc *fn, TlMeta *m)
 {
+   assert(fn->node->kind == TL_AST_FUNCTION);
    *m = (TlMeta){.config = tl_sv_none()};
    const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
    TlFrame *f = tl_module_frame(s, fn->source);

@@ -92,6 +92,7 @@ static const BuiltinModule builtin_module[] = {
 static TlSv
 module_sv(TlSema *s, TlModuleKind kind, uint32_t ns, TlSourceModule *source, const char *name)
 {
+   assert((kind == TL_MOD_SOURCE) == (source != NULL));
    TlSvModule *m = tl_new(s->arena, TlSvModule);
    *m = (TlSvModule){.kind = kind, .source = source, .ns = ns, .name = name};
    return (TlSv){.kind = TL_SV_MODULE, .module = m};
@@ -121,6 +122,7 @@ static TlSourceModule *find_source(TlSema *s, const TlSourceModule *from, unsign
 static bool
 builtin_module_attr(TlSema *s, const TlSvModule *m, const char *name, TlSv *out)
 {
+   assert(m->kind == TL_MOD_BUILTIN);
    const char *dotted = tl_arena_printf(s->arena, "%s.%s", m->name, name);
    const TlBuiltin *row = tl_builtin_find(m->ns, name);
    if (row) {
@@ -308,6 +310,7 @@ import_plain(TlSema *s, const TlSourceModule *from, const TlAstAlias *alias, boo
 static TlGlobal *
 bind(TlSema *s, TlSourceModule *source, const char *name, TlRange range)
 {
+   assert(name);
    TlGlobal *g = tl_new(s->arena, TlGlobal);
    *g = (TlGlobal){.name = name, .range = range, .index = -1, .state = TL_GLOBAL_LAZY};
    g->earlier = tl_map_get(&source->globals, name);
@@ -352,6 +355,7 @@ alias_bound_name(TlSema *s, const TlAstImport *import, const TlAstAlias *a)
 static void
 bind_import(TlSema *s, TlSourceModule *source, const TlAstImport *import)
 {
+   assert(import->is_star || import->names.len > 0);
    if (import->is_star) {
       tl_vec_push(s->arena, &source->stars, import);
       return;
@@ -533,6 +537,7 @@ load_stmt(TlSema *s, TlSourceModule *source, const TlNode *stmt, unsigned depth)
 static void
 load_stmts(TlSema *s, TlSourceModule *source, const TlNodeList *stmts, unsigned depth)
 {
+   assert(source);
    for (size_t i = 0; i < stmts->len && depth < MAX_LOAD_DEPTH; i++)
       if (stmts->data[i])
          load_stmt(s, source, stmts->data[i], depth);
@@ -617,6 +622,7 @@ force_expr(TlSema *s, void *user)
 TlSv
 tl_global_value(TlSema *s, TlSourceModule *source, TlGlobal *g)
 {
+   assert(g && source);
    while (g && g->state == TL_GLOBAL_FORCING)
       g = g->earlier;
    if (!g)

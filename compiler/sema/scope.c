@@ -4,6 +4,7 @@
  * places. */
 #include "sema/impl.h"
 
+#include <assert.h>
 #include <string.h>
 
 TlFrame *
@@ -28,6 +29,7 @@ tl_frame_var(TlFrame *f, const char *name)
 void
 tl_frame_set(TlSema *s, TlFrame *f, const char *name, TlSv value, TlRange range)
 {
+   assert(name);
    TlVar *v = tl_frame_var(f, name);
    if (!v) {
       tl_vec_push(s->arena, &f->vars, (TlVar){.name = name});

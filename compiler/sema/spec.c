@@ -7,6 +7,7 @@
  * compile-time constant, whether it is annotated constexpr or not. */
 #include "sema/impl.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -825,6 +826,7 @@ folded_type(TlSema *s, const TlSpecArg *a)
 static void
 add_param(TlSema *s, Spec *p, TlFunc *f, TlFrame *frame, unsigned i)
 {
+   assert(i < p->num);
    const TlAstParam *q = param(p, i);
    const TlSpecArg *a = &p->args[i];
    TlParam *out = &f->params[i];

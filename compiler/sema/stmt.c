@@ -84,6 +84,7 @@ exec_return(TlSema *s, TlFrame *f, const TlAstReturn *n)
 static TlFlow
 exec_break(TlSema *s, TlFrame *f, const TlNode *n)
 {
+   assert(n->kind == TL_AST_BREAK || n->kind == TL_AST_CONTINUE);
    bool is_break = n->kind == TL_AST_BREAK;
    if (!f->act->loops && !f->act->static_loops) {
       tl_report(s->diags, E0278, n->range, is_break ? "break" : "continue");
@@ -310,6 +311,7 @@ add_name(NameWalk *w, const char *name, uintptr_t how)
 static void
 add_target(NameWalk *w, const TlNode *t, uintptr_t how)
 {
+   assert(t);
    const TlNodeList *items = NULL;
    if (t->kind == TL_AST_NAME)
       add_name(w, tl_ast_Name(t)->id, how);

@@ -5,6 +5,7 @@
  * inside the other side, so that the IR stays structured. */
 #include "sema/impl.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- run-time parts of values ---- */
@@ -39,6 +40,7 @@ tl_has_runtime_form(const TlSv *v)
 static void
 flatten_block_ptr(TlSema *s, const TlBlockPtr *p, TlFlat *out)
 {
+   assert(p->rank >= 1 && p->rank <= TL_MAX_RANK);
    tl_vec_push(s->arena, out, p->base);
    for (unsigned i = 0; i < p->rank; i++) {
       tl_vec_push(s->arena, out, p->shape[i]);
@@ -82,6 +84,7 @@ tl_flatten(TlSema *s, const TlSv *v, TlRange range, TlFlat *out)
 static TlSv
 like_tuple(TlSema *s, const TlSv *like)
 {
+   assert(like->kind == TL_SV_TUPLE);
    TlSv t = tl_make_tuple(s, like->tuple->items, like->tuple->len, like->tuple->is_list);
    t.tuple->names = like->tuple->names;
    return t;
@@ -90,6 +93,7 @@ like_tuple(TlSema *s, const TlSv *like)
 static TlSv
 like_object(TlSema *s, const TlSv *like)
 {
+   assert(like->kind == TL_SV_OBJECT);
    TlSv o = tl_object_new(s, like->fields->type_name);
    for (size_t i = 0; i < like->fields->len; i++)
       tl_object_set(s, &o, like->fields->names[i], like->fields->values[i]);
@@ -147,6 +151,7 @@ tl_enter_run_time(TlSema *s)
 void
 tl_set_results(TlSema *s, TlOp *op, const TlType *const *types, unsigned num)
 {
+   assert(op->num_results == 0 && "set once");
    op->num_results = num;
    op->results = tl_new_array(s->arena, TlValue, num);
    for (unsigned i = 0; i < num; i++)
@@ -265,6 +270,7 @@ join_build(TlSema *s, const TlSv *a, const TlSv *b, TlValue *const **next)
 static void
 join_finish(TlSema *s, Join *j)
 {
+   assert(j->values[0].len == j->values[1].len);
    unsigned num = (unsigned)j->values[0].len;
    const TlType **types = tl_new_array(s->arena, const TlType *, num);
    j->results = tl_new_array(s->arena, TlValue *, num);
@@ -296,6 +302,7 @@ join_begin(TlSema *s, Join *j, const TlSv *test, TlRange range)
 static void
 enter_side(TlSema *s, Join *j, unsigned k)
 {
+   assert(k < 2);
    s->b = tl_builder_at_end(s->b.func, j->side[k].block);
    s->b.range = j->after.range;
 }

@@ -129,6 +129,7 @@ collect_carried(TlSema *s, Loop *l, const TlNodeList *body, const TlNode *target
 static void
 enter_region(TlSema *s, Loop *l, unsigned r)
 {
+   assert(r < l->op->num_regions);
    TlBlock *block = l->op->regions[r]->block;
    for (size_t i = 0; i < l->vars.len; i++) {
       Carried *c = &l->vars.data[i];
@@ -170,6 +171,7 @@ attempt_stands(Loop *l)
 static void
 undo_attempt(TlSema *s, Loop *l)
 {
+   assert(tl_is_unused(l->op));
    tl_remove(l->op);
    s->b = l->after;
    l->f->vars = tl_vars_copy(s, &l->before);
@@ -247,6 +249,7 @@ collect_finals(TlSema *s, Loop *l)
 static void
 drop_unassigned(Loop *l, unsigned num_regions, unsigned first_arg)
 {
+   assert(num_regions <= l->op->num_regions);
    for (size_t i = 0; i < l->vars.len; i++) {
       Carried *c = &l->vars.data[i];
       for (unsigned r = 0; !c->excluded && !c->assigned && r < num_regions; r++)
@@ -371,6 +374,7 @@ poison_assigned(TlSema *s, TlFrame *f, const TlNodeList *body, TlRange range)
 static bool
 loop_bounds(TlSema *s, const TlSvRange *r, TlRange range, TlValue *bound[3])
 {
+   assert(!r->is_static);
    const TlSv *part[3] = {&r->start, &r->stop, &r->step};
    TlSv strong[3];
    TlDtype dtype = TL_I32;
@@ -402,6 +406,7 @@ loop_bounds(TlSema *s, const TlSvRange *r, TlRange range, TlValue *bound[3])
 static bool
 run_body(TlSema *s, Loop *l, const TlNodeList *body, uint64_t outer_region)
 {
+   assert(l->op->block);
    TlActivation *act = l->f->act;
    unsigned static_loops = act->static_loops;
    l->seq = s->impl->seq;
@@ -515,6 +520,7 @@ while_test(TlSema *s, Loop *l, const TlAstWhile *n, bool *is_false)
 static void
 end_test(TlSema *s, Loop *l, TlValue *go_on)
 {
+   assert(l->op->opcode == TL_OP_WHILE && go_on);
    TlFlat args = carried_list(s, l, 2), all = {0};
    tl_vec_push(s->arena, &all, go_on);
    for (size_t i = 0; i < args.len; i++)

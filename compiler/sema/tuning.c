@@ -8,6 +8,7 @@
  * included, so that it can be compiled without looking at the others. */
 #include "sema/impl.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -60,6 +61,7 @@ tl_add_defaults(TlSema *s, const TlSvFunc *fn, TlSv *known)
 TlSv
 tl_pointer_argument(TlSema *s, const TlType *elem)
 {
+   assert(elem->kind == TL_TYPE_SCALAR || elem->kind == TL_TYPE_PTR);
    TlSv p = tl_object_new(s, "pointer argument");
    tl_object_set(s, &p, "dtype", tl_sv_type(elem));
    if (elem->kind == TL_TYPE_SCALAR)
@@ -286,6 +288,7 @@ prune_early(Tuner *t, const TlSv *fn)
 static TlSv
 config_values(TlSema *s, const TlSv *config)
 {
+   assert(is_config(config));
    TlSv d = tl_dict_new(s), v;
    if (tl_object_get(config, "kwargs", &v) && v.kind == TL_SV_DICT)
       for (size_t i = 0; i < v.fields->len; i++)

@@ -79,6 +79,7 @@ typedef struct Lines {
 static TlRange
 range_of(const Lines *l, uint32_t begin, uint32_t end)
 {
+   assert(begin <= end);
    return (TlRange){l->file, begin, end};
 }
 
@@ -103,6 +104,7 @@ last_end(const Lines *l)
 static uint32_t
 push(Lines *l, int kind, uint32_t begin, uint32_t end, TlLexError *error)
 {
+   assert(begin <= end && kind >= 0);
    TlToken t = {.begin = begin, .end = end, .kind = (uint16_t)kind};
    t.error = error ? error : l->pending;
    t.is_line_start = l->out->len == l->line_first;
@@ -208,6 +210,7 @@ size_error(Lines *l, TlRaw r)
 static char
 char_at(const Lines *l, uint32_t token)
 {
+   assert(token < l->out->len);
    return l->scan.text[l->out->data[token].begin];
 }
 
@@ -409,6 +412,7 @@ end_line(Lines *l)
 static void
 pop_indent(Lines *l)
 {
+   assert(l->num_indents > 0);
    Indent in = l->indents[--l->num_indents];
    if (!in.token)
       return;
@@ -454,6 +458,7 @@ tab_error(Lines *l, uint32_t at)
 static void
 push_indent(Lines *l, unsigned column, unsigned column_1, uint32_t at)
 {
+   assert(l->num_indents > 0);
    const Indent *top = &l->indents[l->num_indents - 1];
    Indent in = {.column = column, .column_1 = column_1};
    if (l->num_indents > TL_MAX_BLOCKS) {
@@ -477,6 +482,7 @@ push_indent(Lines *l, unsigned column, unsigned column_1, uint32_t at)
 static void
 indent_line(Lines *l, unsigned column, unsigned column_1, uint32_t at)
 {
+   assert(l->num_indents > 0);
    Indent *top = &l->indents[l->num_indents - 1];
    if (column > top->column) {
       push_indent(l, column, column_1, at);
@@ -645,6 +651,7 @@ check_bytes(TlParseCx *cx, uint32_t file, const TlSource *src)
 static Lines *
 new_layout(TlParseCx *cx, uint32_t file, uint32_t begin, uint32_t end, TlTokens *out)
 {
+   assert(begin <= end);
    const TlSource *src = tl_source(cx->sources, file);
    Lines *l = tl_new(cx->arena, Lines);
    l->cx = cx;

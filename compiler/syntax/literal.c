@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "parser.h"
 
+#include <assert.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ is_at(const char *p, const char *limit, char quote, size_t n)
 const char *
 tl_string_end(const char *p, const char *limit, bool is_format, bool is_raw, unsigned depth)
 {
+   assert(p < limit && (*p == '"' || *p == '\''));
    char quote = *p;
    size_t n = is_at(p, limit, quote, 3) ? 3 : 1;
    p += n;
@@ -195,6 +197,7 @@ parts_of(const TlParser *ps, const TlToken *t)
 static void
 put_utf8(TlSb *sb, uint32_t cp)
 {
+   assert(cp <= 0x10FFFF);
    if (cp < 0x80) {
       tl_sb_char(sb, (char)cp);
    } else if (cp < 0x800) {
@@ -215,6 +218,7 @@ put_utf8(TlSb *sb, uint32_t cp)
 static TlRange
 range_at(const TlParser *ps, const char *begin, const char *end)
 {
+   assert(begin <= end);
    return (TlRange){ps->file, (uint32_t)(begin - ps->text), (uint32_t)(end - ps->text)};
 }
 
@@ -222,6 +226,7 @@ range_at(const TlParser *ps, const char *begin, const char *end)
 static const char *
 hex_escape(TlParser *ps, const char *p, const Literal *lit, TlSb *sb)
 {
+   assert(*p == 'x' || *p == 'u' || *p == 'U');
    unsigned need = *p == 'x' ? 2 : *p == 'u' ? 4 : 8, n = 0;
    uint32_t cp = 0;
    const char *q = p + 1;

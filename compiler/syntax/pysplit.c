@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "parser.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef struct Split {
@@ -65,6 +66,7 @@ is_compile_decorator(const Split *sp, size_t i)
 static void
 copy(Split *sp, TlTokens *out, size_t begin, size_t end)
 {
+   assert(begin <= end);
    uint32_t shift = (uint32_t)out->len - (uint32_t)begin;
    for (size_t i = begin; i < end; i++) {
       TlToken t = sp->t[i];
@@ -108,6 +110,7 @@ reason_of(const TlDiags *d)
 static TlNode *
 parse_decorator(Split *sp, size_t i)
 {
+   assert(sp->t[i].kind == TL_TOK_AT);
    TlTokens tokens = {0};
    size_t end = line_end(sp, i);
    copy(sp, &tokens, i + 1, end);
@@ -225,6 +228,7 @@ split_statement(Split *sp, size_t begin, size_t end, TlNodeList *out)
 static TlNodeList *
 split_block(Split *sp, size_t begin, size_t end)
 {
+   assert(begin <= end);
    TlNodeList *out = tl_new(sp->cx->arena, TlNodeList);
    for (size_t i = begin; i < end;)
       i = split_statement(sp, i, end, out);

@@ -8,6 +8,7 @@
 #include "ir/control.h"
 #include "passes/lower/impl.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,7 @@ enum { ROOMY_BYTES = 64 * 1024 };
 uint32_t
 tl_scratch_bytes(TlArena *arena, const TlFunc *f, const TlOp *op)
 {
+   assert(f->num_warps && (f->num_warps & (f->num_warps - 1)) == 0);
    TlLinear from, to;
    unsigned log2_warps = (unsigned)__builtin_ctz(f->num_warps);
    switch (op->opcode) {
@@ -75,12 +77,14 @@ tl_scratch_bytes(TlArena *arena, const TlFunc *f, const TlOp *op)
 static uint32_t
 alignment_of(uint32_t bytes)
 {
+   assert(bytes > 0);
    return bytes >= 1024 ? 1024 : bytes >= 128 ? 128 : 16;
 }
 
 static void
 add_buffer(Alloc *a, TlOp *op, uint32_t bytes, bool is_scratch)
 {
+   assert(bytes > 0 && (is_scratch || op->opcode == TL_OP_LOCAL_ALLOC));
    Buffer b = {.op = op,
                .is_scratch = is_scratch,
                .bytes = bytes,
@@ -149,6 +153,7 @@ walk(Alloc *a, const TlBlock *block)
 static bool
 overlaps_in_time(const Buffer *a, const Buffer *b)
 {
+   assert(a->begin <= a->end && b->begin <= b->end);
    return a->begin <= b->end && b->begin <= a->end;
 }
 
@@ -164,6 +169,7 @@ larger_first(const void *x, const void *y)
 static uint64_t
 first_fit(Buffer **placed, size_t n, const Buffer *b)
 {
+   assert(b->align && (b->align & (b->align - 1)) == 0);
    uint64_t at = 0;
    for (bool moved = true; moved;) {
       moved = false;
@@ -248,6 +254,7 @@ purpose_of(const Buffer *b)
 static bool
 report_too_much(Alloc *a, uint64_t total, uint32_t limit)
 {
+   assert(total > limit);
    TlPassCx *pass = a->cx->pass;
    const char *arch = pass->target ? pass->target->arch : "this target";
    uint32_t peak = peak_of(a);

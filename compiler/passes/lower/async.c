@@ -3,6 +3,8 @@
 #include "passes/coalesce.h"
 #include "passes/lower/impl.h"
 
+#include <assert.h>
+
 /* Elements of one copy: neighbours in memory on both sides, at most 16 bytes. */
 static unsigned
 copy_vec(TlAnalysis *facts, const TlValue *ptr, const TlValue *mask, const TlSharedMap *map,
@@ -11,6 +13,7 @@ copy_vec(TlAnalysis *facts, const TlValue *ptr, const TlValue *mask, const TlSha
    TlAccess a = tl_access_of(facts, ptr, mask);
    unsigned vec = tl_access_vec_in(&a, l);
    vec = vec < map->vec ? vec : map->vec;
+   assert(map->num % vec == 0);
    for (unsigned i = 0; i < vec; i++)
       if (map->reg[i] != i)
          return 1;
@@ -21,6 +24,7 @@ unsigned
 tl_async_copy_bytes(TlArena *arena, TlAnalysis *facts, const TlValue *ptr, const TlValue *mask,
                     const TlType *buffer)
 {
+   assert(buffer->kind == TL_TYPE_MEMDESC);
    TlLowerCx cx = {.scratch = arena};
    TlLinear l = tl_layout_of(ptr->type);
    unsigned es = tl_dtype_info[buffer->dtype].bytes;
@@ -33,6 +37,7 @@ static void
 copy_now(TlLowerCx *cx, TlOp *op, const TlSharedMap *map, const TlSharedRef *ref, TlValue *ptrs,
          TlValue *pred)
 {
+   assert(op->opcode == TL_OP_ASYNC_COPY);
    TlDtype t = tl_arg(op, 1)->type->dtype;
    const TlType *type = tl_type_regs(cx->types, tl_type_scalar(cx->types, t), map->num);
    TlValue *other = op->num_args > 3
@@ -50,6 +55,7 @@ void
 tl_lower_async_copy(TlLowerCx *cx, TlOp *op)
 {
    const TlValue *ptr = tl_arg(op, 0), *buffer = tl_arg(op, 1);
+   assert(ptr->type->kind == TL_TYPE_TILE && buffer->type->kind == TL_TYPE_MEMDESC);
    const TlValue *mask = op->num_args > 2 ? tl_arg(op, 2) : NULL;
    TlLinear l = tl_layout_of(ptr->type);
    unsigned es = tl_dtype_info[buffer->type->dtype].bytes;

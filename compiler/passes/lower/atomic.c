@@ -39,6 +39,7 @@ needs_shared(const TlOwner *o)
 uint32_t
 tl_atomic_scratch(const TlOp *op, unsigned log2_warps)
 {
+   assert(log2_warps <= 5);
    const TlType *t = tl_result(op, 0)->type;
    TlLinear l = t->kind == TL_TYPE_TILE ? tl_layout_of(t) : scalar_layout(log2_warps);
    TlOwner o = tl_owner_of(&l);
@@ -53,6 +54,7 @@ share_result(TlLowerCx *cx, const TlOp *op, const TlLinear *l, const TlOwner *o,
              const uint32_t *reg, unsigned n)
 {
    unsigned total = 1u << l->num[TL_HW_REG];
+   assert(n > 0 && n <= total);
    uint32_t *index = tl_new_array(cx->scratch, uint32_t, total);
    for (unsigned i = 0; i < n; i++)
       index[reg[i]] = i;
@@ -97,6 +99,7 @@ block_order(TlLowerCx *cx, const TlOp *op, int64_t other_order)
 static void
 lower_atomic(TlLowerCx *cx, TlOp *op, TlOpcode machine, unsigned num_values)
 {
+   assert(num_values + 1 <= op->num_args);
    const TlType *t = tl_result(op, 0)->type;
    TlLinear l = access_layout(cx, t);
    TlOwner o = tl_owner_of(&l);

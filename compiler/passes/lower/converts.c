@@ -54,6 +54,7 @@ static TlValue *
 exchange(TlLowerCx *cx, TlValue *v, const TlConvertStage *s, const uint32_t *number,
          const uint32_t *position_of, unsigned n)
 {
+   assert(tl_regs_of(v->type) == n);
    uint32_t *index = tl_new_array(cx->scratch, uint32_t, n);
    for (unsigned i = 0; i < n; i++)
       index[i] = position_of[number[i] ^ s->reg];
@@ -77,6 +78,7 @@ shuffle_order(const TlConvertPlan *p, uint32_t *order)
 {
    const TlConvertShuffle *sh = &p->shuffle;
    unsigned n = 0, regs = 1u << p->dst.num[TL_HW_REG];
+   assert(n == 0 || n % (1u << sh->pack_bits) == 0);
    uint32_t packed = 0;
    for (unsigned i = 0; i < sh->pack_bits; i++)
       packed |= 1u << sh->pack_dst[i];
@@ -100,6 +102,7 @@ shuffle_lanes(TlLowerCx *cx, const TlConvertPlan *p, TlValue *v, const uint32_t 
    const TlConvertShuffle *sh = &p->shuffle;
    const TlType *elem = tl_type_elem(v->type), *full = v->type;
    unsigned group = 1u << sh->pack_bits;
+   assert(n % group == 0);
    bool is_packed = group > 1;
    unsigned words = n / group;
    TlDtype word_dtype = tl_dtype_info[elem->dtype].bytes * group == 2 ? TL_I16 : TL_I32;
@@ -127,6 +130,7 @@ shuffle_lanes(TlLowerCx *cx, const TlConvertPlan *p, TlValue *v, const uint32_t 
 static TlValue *
 convert_shuffles(TlLowerCx *cx, const TlConvertPlan *p, TlValue *v)
 {
+   assert(p->kind == TL_CONVERT_SHUFFLES);
    const TlConvertShuffle *sh = &p->shuffle;
    unsigned src = 1u << p->src.num[TL_HW_REG], dst = 1u << p->dst.num[TL_HW_REG];
    unsigned most = src > dst ? src : dst;
@@ -157,6 +161,7 @@ convert_shuffles(TlLowerCx *cx, const TlConvertPlan *p, TlValue *v)
 static TlSharedMap
 one_round(TlLowerCx *cx, const TlSharedMap *all, uint32_t round, uint32_t scratch_bytes)
 {
+   assert(scratch_bytes > 0);
    TlSharedMap m = *all;
    m.reg = tl_new_array(cx->scratch, uint32_t, all->num);
    m.offset = tl_new_array(cx->scratch, uint32_t, all->num);
@@ -176,6 +181,7 @@ one_round(TlLowerCx *cx, const TlSharedMap *all, uint32_t round, uint32_t scratc
 static TlValue *
 convert_shared(TlLowerCx *cx, const TlOp *op, const TlConvertPlan *p, TlValue *v)
 {
+   assert(p->kind == TL_CONVERT_SHARED && p->shared.rounds > 0);
    const TlConvertScratch *sc = &p->shared;
    TlDtype t = tl_type_elem(v->type)->dtype;
    unsigned bytes = tl_dtype_info[t].bytes, loaded = 0;
@@ -211,6 +217,7 @@ TlValue *
 tl_convert_regs(TlLowerCx *cx, const TlOp *op, TlValue *v, const TlType *elem, const TlLinear *from,
                 const TlLinear *to)
 {
+   assert(tl_regs_of(v->type) == 1u << from->num[TL_HW_REG]);
    TlConvertPlan *p = tl_new(cx->scratch, TlConvertPlan);
    bool ok = tl_plan_conversion(elem, from, to, p);
    assert(ok && p->repeats == 1);
@@ -232,6 +239,7 @@ void
 tl_lower_convert_layout(TlLowerCx *cx, TlOp *op)
 {
    const TlType *from = tl_arg(op, 0)->type, *to = tl_result(op, 0)->type;
+   assert(from->elem == to->elem);
    TlLinear a = tl_layout_of(from), b = tl_layout_of(to);
    TlValue *v = tl_lower_use(cx, tl_arg(op, 0));
    tl_lower_def(cx, tl_result(op, 0), tl_convert_regs(cx, op, v, to->elem, &a, &b));
@@ -241,6 +249,7 @@ tl_lower_convert_layout(TlLowerCx *cx, TlOp *op)
 static void
 store_tile(TlLowerCx *cx, const TlValue *tile, const TlValue *buffer)
 {
+   assert(tile->type->kind == TL_TYPE_TILE && buffer->type->kind == TL_TYPE_MEMDESC);
    TlLinear l = tl_layout_of(tile->type);
    TlSharedRef ref = tl_memdesc_ref(cx, buffer);
    TlValue *v = tl_regs_to_memory(cx, tl_lower_use(cx, tile));
@@ -267,6 +276,7 @@ void
 tl_lower_local_load(TlLowerCx *cx, TlOp *op)
 {
    const TlType *to = tl_result(op, 0)->type, *buffer = tl_arg(op, 0)->type;
+   assert(buffer->kind == TL_TYPE_MEMDESC && tl_type_num_elems(to) == tl_type_num_elems(buffer));
    TlLinear l = tl_layout_of(to);
    if (tl_is_loaded_by_dot(op))
       return;
@@ -283,6 +293,7 @@ tl_lower_local_load(TlLowerCx *cx, TlOp *op)
 void
 tl_lower_local_view(TlLowerCx *cx, TlOp *op)
 {
+   assert(tl_arg(op, 0)->type->kind == TL_TYPE_MEMDESC);
    uint32_t bytes = tl_memdesc_stage_bytes(tl_result(op, 0)->type);
    TlValue *base = tl_lower_use(cx, tl_arg(op, 0)), *stage = tl_lower_use(cx, tl_arg(op, 1));
    TlValue *offset = tl_op2(cx, TL_OP_MUL, stage, tl_i32(cx, bytes));

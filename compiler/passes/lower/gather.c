@@ -2,6 +2,7 @@
 #include "passes/lower/impl.h"
 #include "layout/hw_layouts.h"
 
+#include <assert.h>
 #include <string.h>
 
 uint32_t
@@ -15,6 +16,7 @@ tl_gather_scratch(const TlOp *op)
 static TlValue *
 source_words(TlLowerCx *cx, const TlType *src, const TlLinear *result, unsigned axis)
 {
+   assert(axis < src->rank && result->rank == src->rank);
    /* Same fields in the source's packing, the axis field empty. */
    TlLinear moved = *result, shape = tl_ll_empty(src->rank, src->shape);
    for (unsigned i = 0; i < tl_ll_in_bits(result); i++) {
@@ -34,6 +36,7 @@ tl_lower_gather(TlLowerCx *cx, TlOp *op)
 {
    unsigned axis = (unsigned)tl_attr_int(op, TL_ATTR_AXIS), order[TL_MAX_RANK];
    const TlType *src = tl_arg(op, 0)->type;
+   assert(axis < src->rank);
    TlLinear from = tl_layout_of(src), to = tl_layout_of(tl_result(op, 0)->type);
    for (unsigned d = 0; d < src->rank; d++)
       order[d] = src->rank - 1u - d;
@@ -65,6 +68,8 @@ void
 tl_lower_histogram(TlLowerCx *cx, TlOp *op)
 {
    const TlType *src = tl_arg(op, 0)->type, *to = tl_result(op, 0)->type;
+   assert(src->rank == 1 && to->rank == 1);
+   assert((to->shape[0] & (to->shape[0] - 1)) == 0 && "bins - 1 is a mask");
    TlLinear from = tl_layout_of(src), result = tl_layout_of(to);
    unsigned order = 0, bins = to->shape[0], total = 1u << from.num[TL_HW_REG];
    TlLinear memory = tl_hw_shared_plain(1, to->shape, &order);

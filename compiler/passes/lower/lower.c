@@ -31,6 +31,7 @@ tl_layout_of(const TlType *t)
 const TlType *
 tl_lower_type(TlLowerCx *cx, const TlType *t)
 {
+   assert(t->kind != TL_TYPE_REGS && "a type of the old body");
    if (t->kind == TL_TYPE_TILE)
       return tl_type_regs(cx->types, t->elem, tl_ll_num_regs(t->layout));
    if (t->kind == TL_TYPE_MEMDESC || t->kind == TL_TYPE_TOKEN)
@@ -48,6 +49,7 @@ tl_lower_use(TlLowerCx *cx, const TlValue *old)
 void
 tl_lower_def(TlLowerCx *cx, const TlValue *old, TlValue *now)
 {
+   assert(now && now->type->kind != TL_TYPE_TILE && "a value of the new body");
    assert(old->id < cx->num_old_values);
    if (!now->name)
       now->name = old->name;
@@ -59,6 +61,7 @@ TlOp *
 tl_lower_clone(TlLowerCx *cx, const TlOp *op, TlValue *const *args, unsigned num_args,
                const TlType *const *types, unsigned num_regions)
 {
+   assert(num_args == op->num_args && num_regions <= op->num_regions);
    const TlOpInfo *info = tl_info(op);
    TlAttrInit attrs[TL_MAX_OP_ATTRS];
    for (unsigned i = 0; i < info->num_attrs; i++)
@@ -80,6 +83,7 @@ tl_lower_none(TlLowerCx *cx, TlOp *op)
 static uint32_t
 equal_regs(TlLowerCx *cx, const TlValue *v)
 {
+   assert(v->type->kind == TL_TYPE_TILE);
    TlLinear l = tl_layout_of(v->type);
    const TlAxisInfo *info = tl_axis_info(cx->facts, v);
    uint32_t inside = 0, equal = 0;
@@ -125,6 +129,7 @@ lower_once_each(TlLowerCx *cx, TlOp *op)
 void
 tl_lower_same(TlLowerCx *cx, TlOp *op)
 {
+   assert(op->num_regions == 0);
    if (lower_once_each(cx, op))
       return;
    unsigned n = 1;
@@ -153,6 +158,7 @@ tl_lower_assume(TlLowerCx *cx, TlOp *op)
 void
 tl_lower_hint(TlLowerCx *cx, TlOp *op)
 {
+   assert(op->num_args == 1 && op->num_results == 1);
    tl_lower_def(cx, tl_result(op, 0), tl_lower_use(cx, tl_arg(op, 0)));
 }
 
@@ -187,6 +193,7 @@ tl_lower_return(TlLowerCx *cx, TlOp *op)
 static void
 lower_region(TlLowerCx *cx, const TlRegion *from, TlRegion *to)
 {
+   assert(to->block->num_args == 0 && !to->block->first);
    TlBuilder saved = cx->b;
    cx->b.block = to->block;
    cx->b.before = NULL;
@@ -201,6 +208,7 @@ lower_region(TlLowerCx *cx, const TlRegion *from, TlRegion *to)
 static void
 lower_control(TlLowerCx *cx, const TlOp *op)
 {
+   assert(tl_has_trait(op, TL_TRAIT_CONTROL) && op->num_regions > 0);
    const TlType **types = tl_new_array(cx->scratch, const TlType *, op->num_results);
    for (unsigned i = 0; i < op->num_results; i++)
       types[i] = tl_lower_type(cx, tl_result(op, i)->type);
@@ -232,6 +240,7 @@ tl_lower_if(TlLowerCx *cx, TlOp *op)
 void
 tl_lower_op(TlLowerCx *cx, TlOp *op)
 {
+   assert(op->opcode < TL_OP_COUNT);
    if (cx->pass->failed)
       return;
    cx->b.range = op->range;
@@ -319,6 +328,7 @@ check_func(TlLowerCx *cx, TlFunc *f)
 static void
 start_body(TlLowerCx *cx, TlFunc *f, const TlBlock *old)
 {
+   assert(!old->region->parent && "the body of the function");
    TlRegion *body = tl_region_new(f, NULL);
    cx->b = tl_builder_at_end(f, body->block);
    for (unsigned i = 0; i < old->num_args; i++) {
@@ -333,6 +343,7 @@ static void
 splice_entry(TlLowerCx *cx, TlFunc *f)
 {
    TlBlock *entry = cx->entry.block, *body = f->body->block;
+   assert(body->last && "the new body ends");
    while (entry->last) {
       TlOp *op = entry->last;
       if (body->first)
@@ -345,6 +356,7 @@ splice_entry(TlLowerCx *cx, TlFunc *f)
 bool
 tl_pass_lower(TlPassCx *pass, TlFunc *f)
 {
+   assert(f->state == TL_STATE_LAID);
    TlLowerCx cx = {.pass = pass,
                    .func = f,
                    .types = f->module->types,

@@ -2,6 +2,7 @@
  * so they are neighbouring registers; a thread with fewer registers repeats its last one. */
 #include "passes/lower/impl.h"
 
+#include <assert.h>
 #include <string.h>
 
 void
@@ -9,6 +10,8 @@ tl_lower_map(TlLowerCx *cx, TlOp *op)
 {
    unsigned n = tl_regs_of(tl_lower_type(cx, tl_arg(op, 0)->type)), k = op->num_args;
    unsigned pack = (unsigned)tl_attr_int(op, TL_ATTR_PACK), results = op->num_results;
+   assert(pack > 0 && k > 0);
+   assert(op->regions[0]->block->num_args == k * pack);
    unsigned groups = n < pack ? 1 : n / pack;
    TlValue **args = tl_new_array(cx->scratch, TlValue *, (size_t)k * pack);
    TlValue **out = tl_new_array(cx->scratch, TlValue *, (size_t)results * pack);
@@ -44,6 +47,7 @@ tl_lower_inline_asm(TlLowerCx *cx, TlOp *op)
    }
    pack = pack ? pack : 1;
    unsigned padded = (n + pack - 1) / pack * pack;
+   assert(padded % pack == 0 && padded >= n);
    uint32_t *index = tl_new_array(cx->scratch, uint32_t, padded);
    for (uint32_t r = 0; r < padded; r++)
       index[r] = r < n ? r : n - 1;

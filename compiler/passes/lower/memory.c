@@ -27,6 +27,7 @@ regs_of(TlLowerCx *cx, const TlLinear *l, unsigned vec, uint32_t skip)
          r.leader[r.n / vec] = i;
       r.reg[r.n++] = i;
    }
+   assert(r.n > 0 && r.n % vec == 0);
    return r;
 }
 
@@ -50,6 +51,7 @@ pick_opt(TlLowerCx *cx, const TlValue *old, const uint32_t *index, unsigned n)
 static TlValue *
 lower_mask(TlLowerCx *cx, const TlValue *mask, const uint32_t *leader, unsigned n)
 {
+   assert(!mask || tl_type_elem(mask->type)->dtype == TL_I1);
    if (mask && tl_value_is(mask, TL_OP_SPLAT))
       return tl_lower_use(cx, tl_arg(mask->def, 0));
    return pick_opt(cx, mask, leader, n);
@@ -58,6 +60,7 @@ lower_mask(TlLowerCx *cx, const TlValue *mask, const uint32_t *leader, unsigned 
 void
 tl_lower_load(TlLowerCx *cx, TlOp *op)
 {
+   assert(op->num_args >= 1 && op->num_args <= 3);
    const TlValue *ptr = tl_arg(op, 0), *mask = tl_pred(op);
    const TlValue *other = op->num_args > 2 ? tl_arg(op, 2) : NULL;
    const TlType *t = tl_result(op, 0)->type;
@@ -102,6 +105,7 @@ tl_lower_load(TlLowerCx *cx, TlOp *op)
 void
 tl_lower_store(TlLowerCx *cx, TlOp *op)
 {
+   assert(op->num_args >= 2 && op->num_results == 0);
    const TlValue *ptr = tl_arg(op, 0), *mask = tl_pred(op);
    uint32_t zero = 0;
    Regs r = {.n = 1, .vec = 1, .reg = &zero, .leader = &zero};

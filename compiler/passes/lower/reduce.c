@@ -20,6 +20,7 @@ typedef struct Partial {
 uint32_t
 tl_axis_mask(const TlLinear *l, unsigned axis)
 {
+   assert(axis < l->rank);
    return ((1u << l->log2_dim[axis]) - 1) << tl_ll_dim_shift(l, axis);
 }
 
@@ -40,6 +41,7 @@ tl_axis_is_separate(const TlLinear *l, unsigned axis)
 static void
 halves(TlLowerCx *cx, const Partial *p, unsigned bit, TlValue **lo, TlValue **hi)
 {
+   assert(bit < p->num_bits && p->n == 1u << p->num_bits);
    uint32_t *index = tl_new_array(cx->scratch, uint32_t, p->n);
    for (unsigned half = 0; half < 2; half++) {
       unsigned n = 0;
@@ -54,6 +56,7 @@ halves(TlLowerCx *cx, const Partial *p, unsigned bit, TlValue **lo, TlValue **hi
 static void
 drop_bit(Partial *p, unsigned bit)
 {
+   assert(bit < p->num_bits);
    memmove(&p->col[bit], &p->col[bit + 1], (p->num_bits - bit - 1) * sizeof p->col[0]);
    p->num_bits--;
    p->n /= 2;
@@ -62,6 +65,7 @@ drop_bit(Partial *p, unsigned bit)
 static void
 combine(TlLowerCx *cx, const TlOp *op, Partial *p, TlValue **first, TlValue **second)
 {
+   assert(op->regions[0]->block->num_args == 2 * p->k);
    TlValue **args = tl_new_array(cx->scratch, TlValue *, 2 * p->k);
    memcpy(args, first, p->k * sizeof *args);
    memcpy(args + p->k, second, p->k * sizeof *args);
@@ -103,6 +107,7 @@ drop_copies(TlLowerCx *cx, Partial *p)
 TlValue *
 tl_shuffle_xor(TlLowerCx *cx, TlValue *v, unsigned lane_xor)
 {
+   assert(lane_xor && lane_xor < 1u << TL_LANE_BITS);
    const TlType *elem = tl_type_elem(v->type);
    TlValue *raw = tl_regs_to_memory(cx, v);
    raw = tl_build_n(&cx->b, TL_OP_SHFL, (TlValue *const[]){raw, tl_i32(cx, lane_xor)}, 2, raw->type,
@@ -113,6 +118,7 @@ tl_shuffle_xor(TlLowerCx *cx, TlValue *v, unsigned lane_xor)
 TlValue *
 tl_thread_bit(TlLowerCx *cx, TlHw hw, unsigned bit)
 {
+   assert(bit < (hw == TL_HW_LANE ? TL_LANE_BITS : cx->log2_warps));
    uint32_t cols[TL_LANE_BITS + 5] = {0}, bits;
    cols[hw == TL_HW_LANE ? bit : TL_LANE_BITS + bit] = 1;
    return tl_op2(cx, TL_OP_NE, tl_thread_word(cx, cols, &bits), tl_i32(cx, 0));
@@ -121,6 +127,7 @@ tl_thread_bit(TlLowerCx *cx, TlHw hw, unsigned bit)
 TlValue *
 tl_regs_select(TlLowerCx *cx, TlValue *cond, TlValue *a, TlValue *b)
 {
+   assert(a->type == b->type);
    unsigned n = tl_regs_of(a->type);
    if (a->type->kind != TL_TYPE_REGS && a->type->kind != TL_TYPE_SCALAR)
       n = 1;
@@ -165,6 +172,7 @@ align16(uint32_t v)
 static uint32_t
 partial_bytes(const TlType *t, const TlLinear *l, unsigned axis)
 {
+   assert(t->kind == TL_TYPE_TILE && axis < t->rank);
    uint32_t mask = tl_axis_mask(l, axis);
    uint32_t results = (uint32_t)(tl_type_num_elems(t) / t->shape[axis]);
    return align16((results << axis_warps_log2(l, mask)) *
@@ -283,6 +291,7 @@ fold_warps(TlLowerCx *cx, const TlOp *op, Partial *p, const TlLinear *l, unsigne
 void
 tl_lower_reduce(TlLowerCx *cx, TlOp *op)
 {
+   assert(op->num_args == op->num_results);
    unsigned axis = (unsigned)tl_attr_int(op, TL_ATTR_AXIS);
    TlLinear l = tl_layout_of(tl_arg(op, 0)->type);
    uint32_t mask = tl_axis_mask(&l, axis);

@@ -9,6 +9,7 @@
 static bool
 is_elementwise(const TlBlock *block)
 {
+   assert(block->last && tl_has_trait(block->last, TL_TRAIT_TERM));
    for (const TlOp *op = block->first; op != block->last; op = op->next)
       if (!tl_has_trait(op, TL_TRAIT_ELTWISE) && op->opcode != TL_OP_CONSTANT &&
           op->opcode != TL_OP_POISON)
@@ -33,6 +34,7 @@ void
 tl_inline_region(TlLowerCx *cx, const TlRegion *region, TlValue *const *args, unsigned num_args,
                  unsigned n, TlValue **results)
 {
+   assert(n > 0 && region->block->last);
    const TlBlock *block = region->block;
    unsigned num_results = block->last->num_args;
    if (n == 1 || is_elementwise(block)) {

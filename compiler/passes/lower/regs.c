@@ -14,6 +14,7 @@ TlValue *
 tl_regs_gather(TlLowerCx *cx, TlValue *const *parts, unsigned num_parts, const uint32_t *index,
                unsigned n)
 {
+   assert(num_parts > 0 && n > 0);
    unsigned total = 0;
    for (unsigned i = 0; i < num_parts; i++)
       total += tl_regs_of(parts[i]->type);
@@ -55,6 +56,7 @@ tl_regs_concat(TlLowerCx *cx, TlValue *const *parts, unsigned n)
 TlValue *
 tl_regs_reg(TlLowerCx *cx, TlValue *v, unsigned i)
 {
+   assert(i < tl_regs_of(v->type));
    uint32_t index = i;
    return tl_regs_pick(cx, v, &index, 1);
 }
@@ -62,6 +64,7 @@ tl_regs_reg(TlLowerCx *cx, TlValue *v, unsigned i)
 TlValue *
 tl_regs_splat(TlLowerCx *cx, TlValue *scalar, unsigned n)
 {
+   assert(n > 0 && n <= TL_MAX_REGS_PER_THREAD);
    unsigned have = tl_regs_of(scalar->type);
    if (have == n)
       return scalar;
@@ -84,6 +87,7 @@ tl_i32(TlLowerCx *cx, int64_t v)
 TlValue *
 tl_regs_i32(TlLowerCx *cx, const uint32_t *values, unsigned n)
 {
+   assert(n > 0);
    TlMap seen;
    TL_VEC(TlValue *) parts = {0};
    uint32_t *index = tl_new_array(cx->scratch, uint32_t, n);
@@ -111,12 +115,15 @@ TlValue *
 tl_op2(TlLowerCx *cx, TlOpcode opcode, TlValue *a, TlValue *b)
 {
    unsigned na = tl_regs_of(a->type), nb = tl_regs_of(b->type), n = na > nb ? na : nb;
+   assert(na == n || na == 1);
+   assert(nb == n || nb == 1);
    return tl_b2(&cx->b, opcode, tl_regs_splat(cx, a, n), tl_regs_splat(cx, b, n));
 }
 
 TlValue *
 tl_regs_cast(TlLowerCx *cx, TlOpcode opcode, TlValue *v, TlDtype to)
 {
+   assert(opcode == TL_OP_CAST || opcode == TL_OP_BITCAST);
    const TlType *elem = tl_type_scalar(cx->types, to);
    if (tl_type_elem(v->type) == elem)
       return v;
@@ -126,6 +133,7 @@ tl_regs_cast(TlLowerCx *cx, TlOpcode opcode, TlValue *v, TlDtype to)
 TlDtype
 tl_memory_dtype(const TlType *elem)
 {
+   assert(elem->kind == TL_TYPE_SCALAR || elem->kind == TL_TYPE_PTR);
    if (elem->kind == TL_TYPE_PTR)
       return TL_I64;
    return elem->dtype == TL_I1 ? TL_I8 : elem->dtype;
@@ -143,6 +151,7 @@ tl_regs_to_memory(TlLowerCx *cx, TlValue *v)
 TlValue *
 tl_regs_from_memory(TlLowerCx *cx, TlValue *v, const TlType *elem)
 {
+   assert(tl_type_elem(v->type)->dtype == tl_memory_dtype(elem));
    if (elem->kind == TL_TYPE_PTR)
       return tl_t1(&cx->b, TL_OP_BITCAST, tl_type_regs(cx->types, elem, tl_regs_of(v->type)), v);
    return elem->dtype == TL_I1 ? tl_regs_cast(cx, TL_OP_CAST, v, TL_I1) : v;

@@ -39,6 +39,7 @@ num_totals(const Scan *s)
 static void
 combine(Scan *s, TlValue **before, TlValue **now, unsigned n, TlValue **out)
 {
+   assert(s->op->regions[0]->block->num_args == 2 * s->k);
    TlValue **args = tl_new_array(s->cx->scratch, TlValue *, 2 * s->k);
    memcpy(args, before, s->k * sizeof *args);
    memcpy(args + s->k, now, s->k * sizeof *args);
@@ -55,6 +56,7 @@ values(const Scan *s)
 static void
 join_registers(Scan *s, unsigned bit)
 {
+   assert(s->kept >> bit & 1);
    TlLowerCx *cx = s->cx;
    unsigned n = 1u << s->regs, half = num_totals(s) / 2, changed = 0;
    uint32_t below = s->kept & ((1u << bit) - 1), rest = s->kept & ~(1u << bit);
@@ -95,6 +97,7 @@ join_registers(Scan *s, unsigned bit)
 static TlValue *
 other_warp(Scan *s, TlValue *v, unsigned bit, uint32_t at)
 {
+   assert(bit < s->cx->log2_warps);
    TlLowerCx *cx = s->cx;
    const TlType *elem = tl_type_elem(v->type);
    TlValue *raw = tl_regs_to_memory(cx, v);
@@ -118,6 +121,7 @@ other_warp(Scan *s, TlValue *v, unsigned bit, uint32_t at)
 static void
 join_threads(Scan *s, TlHw hw, unsigned bit, bool is_last)
 {
+   assert(hw == TL_HW_LANE || hw == TL_HW_WARP);
    TlLowerCx *cx = s->cx;
    unsigned n = 1u << s->regs;
    TlValue *upper = tl_thread_bit(cx, hw, bit);
@@ -191,6 +195,7 @@ tl_lower_scan(TlLowerCx *cx, TlOp *op)
 {
    unsigned axis = (unsigned)tl_attr_int(op, TL_ATTR_AXIS), bit = 0;
    TlLinear l = tl_layout_of(tl_arg(op, 0)->type);
+   assert(op->num_results == op->num_args && axis < l.rank);
    if (!tl_axis_is_separate(&l, axis)) {
       tl_report(cx->pass->diags, E0408, op->range, "scan");
       tl_fail(cx);

@@ -101,6 +101,7 @@ tl_lower_retype(TlLowerCx *cx, TlOp *op)
 TlLinear
 tl_broadcast_source(const TlType *from, const TlType *to, uint32_t *map)
 {
+   assert(from->rank == to->rank && from->elem == to->elem);
    TlLinear full = tl_layout_of(to), l = full;
    uint32_t keep = ~0u;
    for (unsigned d = 0; d < to->rank; d++)
@@ -135,6 +136,7 @@ tl_lower_broadcast(TlLowerCx *cx, TlOp *op)
 static void
 combine_pair(TlLowerCx *cx, TlOp *op, const TlLinear *from)
 {
+   assert(op->num_args == 2);
    const TlType *to = tl_result(op, 0)->type;
    TlValue *parts[2] = {tl_lower_use(cx, tl_arg(op, 0)), tl_lower_use(cx, tl_arg(op, 1))};
    TlLinear l = tl_layout_of(to);
@@ -152,6 +154,7 @@ push_choice(TlLinear *l, uint32_t step)
 TlLinear
 tl_pair_layout(const TlOp *op)
 {
+   assert(op->opcode == TL_OP_JOIN || op->opcode == TL_OP_CAT);
    const TlType *from = tl_arg(op, 0)->type, *to = tl_result(op, 0)->type;
    TlLinear l = {0};
    if (from->kind != TL_TYPE_TILE) { /* join of scalars: every thread has both */

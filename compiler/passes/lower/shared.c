@@ -34,12 +34,14 @@ tl_shared_part(TlSharedRef ref, uint32_t offset, uint32_t bytes)
 uint32_t
 tl_memdesc_stage_bytes(const TlType *t)
 {
+   assert(t->kind == TL_TYPE_MEMDESC);
    return (uint32_t)tl_type_num_elems(t) * tl_dtype_info[t->dtype].bytes;
 }
 
 TlSharedRef
 tl_memdesc_ref(TlLowerCx *cx, const TlValue *v)
 {
+   assert(v->type->kind == TL_TYPE_MEMDESC);
    const TlOp *root = v->def;
    int64_t phase = -1;
    while (root && (root->opcode == TL_OP_LOCAL_VIEW || root->opcode == TL_OP_LOCAL_TRANS)) {
@@ -68,6 +70,7 @@ tl_memdesc_ref(TlLowerCx *cx, const TlValue *v)
 static unsigned
 vector_bits(const TlLinear *l, const uint32_t *col, unsigned elem_bytes, uint32_t *mask)
 {
+   assert(elem_bytes && (elem_bytes & (elem_bytes - 1)) == 0);
    unsigned n = 0;
    for (; elem_bytes << n < 16; n++) {
       uint32_t found = 0;
@@ -122,6 +125,7 @@ tl_shared_map_of_columns(TlLowerCx *cx, const TlLinear *l, const uint32_t *col, 
    }
    for (uint32_t r = 0; r < regs; r++)
       m.position[r] = m.position[r & ~dead];
+   assert(m.num && m.num % m.vec == 0);
    unsigned lane = tl_ll_first(l, TL_HW_LANE);
    for (unsigned i = 0; i < l->num[TL_HW_LANE] + l->num[TL_HW_WARP]; i++)
       m.thread_cols[i] = col[lane + i];
@@ -144,6 +148,7 @@ static TlValue *
 addresses(TlLowerCx *cx, const TlSharedRef *ref, const uint32_t *thread_cols,
           const uint32_t *offset, unsigned n, int64_t *imm)
 {
+   assert(n > 0);
    uint32_t bits;
    TlValue *thread = tl_thread_word(cx, thread_cols, &bits);
    TL_VEC(TlValue *) parts = {0};
@@ -172,6 +177,7 @@ addresses(TlLowerCx *cx, const TlSharedRef *ref, const uint32_t *thread_cols,
 static const TlInts *
 extent_of(TlLowerCx *cx, const TlSharedRef *ref)
 {
+   assert(ref->extent.begin <= ref->extent.end || !ref->extent.end);
    return ref->extent.end ? tl_extent_ints(cx->arena, ref->extent) : NULL;
 }
 
@@ -184,6 +190,7 @@ typedef struct Access {
 static Access
 access_of(TlLowerCx *cx, const TlSharedRef *ref, const TlSharedMap *map)
 {
+   assert(map->num % map->vec == 0);
    unsigned n = map->num / map->vec;
    uint32_t *offset = tl_new_array(cx->scratch, uint32_t, n);
    int64_t *imm = tl_new_array(cx->scratch, int64_t, n);
@@ -210,6 +217,7 @@ void
 tl_shared_store(TlLowerCx *cx, const TlSharedRef *ref, const TlSharedMap *map, TlValue *values,
                 TlValue *pred)
 {
+   assert(tl_regs_of(values->type) >= map->num);
    Access a = access_of(cx, ref, map);
    TlValue *args[3] = {a.address, tl_regs_pick(cx, values, map->reg, map->num), pred};
    tl_build_n(&cx->b, TL_OP_ST_SHARED, args, pred ? 3 : 2, NULL, a.attrs);
@@ -219,6 +227,7 @@ void
 tl_shared_copy_async(TlLowerCx *cx, const TlSharedRef *ref, const TlSharedMap *map, TlValue *ptrs,
                      TlValue *pred, TlOp *op)
 {
+   assert(tl_arg(op, 1)->type->kind == TL_TYPE_MEMDESC);
    Access a = access_of(cx, ref, map);
    TlValue *args[3] = {a.address, ptrs, pred};
    int64_t bytes = (int64_t)map->vec * tl_dtype_info[tl_arg(op, 1)->type->dtype].bytes;
@@ -256,6 +265,7 @@ access_at(TlLowerCx *cx, const TlSharedRef *ref, TlValue *bytes)
 TlValue *
 tl_shared_load_at(TlLowerCx *cx, const TlSharedRef *ref, TlValue *bytes, TlDtype t)
 {
+   assert(tl_type_elem(bytes->type)->dtype == TL_I32);
    Access a = access_at(cx, ref, bytes);
    const TlType *type =
       tl_type_regs(cx->types, tl_type_scalar(cx->types, t), tl_regs_of(bytes->type));
@@ -266,6 +276,7 @@ void
 tl_shared_add_at(TlLowerCx *cx, const TlSharedRef *ref, TlValue *bytes, TlValue *values,
                  TlValue *pred)
 {
+   assert(tl_regs_of(values->type) == tl_regs_of(bytes->type));
    Access a = access_at(cx, ref, bytes);
    TlValue *args[3] = {a.address, values, pred};
    tl_build_n(&cx->b, TL_OP_ATOM_SHARED, args, pred ? 3 : 2, NULL, a.attrs);
@@ -332,6 +343,7 @@ TlValue *
 tl_shared_ldmatrix(TlLowerCx *cx, const TlSharedRef *ref, const TlLinear *regs,
                    const TlLinear *memory, TlDtype dtype, uint32_t mask, uint32_t value)
 {
+   assert((value & ~mask) == 0);
    uint32_t col[TL_LL_MAX_IN] = {0};
    Matrices m = {0};
    unsigned bytes = tl_dtype_info[dtype].bytes;

@@ -34,6 +34,7 @@ tl_warp_id(TlLowerCx *cx)
 static TlValue *
 diagonal(TlBuilder *b, TlValue *id, unsigned num, uint32_t mask, int shift)
 {
+   assert(mask && shift > -32 && shift < 32);
    bool is_all = mask == (1u << num) - 1;
    TlValue *v = is_all ? id : tl_b2(b, TL_OP_AND, id, tl_const_int(b, TL_I32, mask));
    if (shift == 0)
@@ -71,6 +72,7 @@ add_terms(TlLowerCx *cx, TlValue *id, const uint32_t *cols, unsigned num, TlValu
 TlValue *
 tl_thread_word(TlLowerCx *cx, const uint32_t *cols, uint32_t *bits)
 {
+   assert(cx->log2_warps <= 5);
    unsigned n = TL_LANE_BITS + cx->log2_warps;
    *bits = 0;
    for (unsigned i = 0; i < n; i++)
@@ -100,6 +102,7 @@ tl_thread_word(TlLowerCx *cx, const uint32_t *cols, uint32_t *bits)
 TlOwner
 tl_owner_of(const TlLinear *l)
 {
+   assert(l->num[TL_HW_BLOCK] == 0);
    TlOwner o = {.is_plain = true};
    TlBasis basis = {0};
    for (unsigned h = 0, at = 0; h < TL_HW_COUNT; h++)
@@ -120,6 +123,7 @@ tl_owner_of(const TlLinear *l)
 unsigned
 tl_owner_regs(const TlOwner *o, unsigned num_regs, uint32_t *index)
 {
+   assert(num_regs && (num_regs & (num_regs - 1)) == 0);
    unsigned n = 0;
    for (uint32_t r = 0; r < num_regs; r++)
       if (!(r & o->free_regs))
@@ -130,6 +134,7 @@ tl_owner_regs(const TlOwner *o, unsigned num_regs, uint32_t *index)
 TlValue *
 tl_thread_is_zero(TlLowerCx *cx, uint32_t lane_mask, uint32_t warp_mask)
 {
+   assert(cx->entry.block && "the entry block takes it");
    /* Gather the masked bits in one word: lanes in the low bits, warps above. */
    uint32_t cols[TL_LANE_BITS + 5] = {0}, bits;
    for (unsigned i = 0; i < TL_LANE_BITS; i++)

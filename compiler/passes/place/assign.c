@@ -100,6 +100,7 @@ block_weight(const TlBlock *block)
 static const void *
 key_of(Assign *a, uint64_t id, const TlLinear *layout)
 {
+   assert(id < 1ull << 44);
    unsigned index = layout ? tl_place_layout_index(a->costs, layout) : 0xffff;
    return (const void *)(uintptr_t)(id << 20 | index);
 }
@@ -109,6 +110,7 @@ static Var *
 var_at(Assign *a, const TlOp *op, unsigned position)
 {
    uintptr_t i = (uintptr_t)tl_map_get(&a->var_of, op);
+   assert(!i || i - 1 + position < a->vars.len);
    return i ? &a->vars.data[i - 1 + position] : NULL;
 }
 
@@ -149,6 +151,7 @@ fits_shape(const TlType *t, const TlLinear *l)
 static bool
 feeds_dot(Assign *a, const TlOp *load, bool *only)
 {
+   assert(load->num_results > 0);
    TL_VEC(const TlValue *) todo = {0};
    TlMap seen;
    bool found = false;
@@ -202,6 +205,7 @@ is_flexible(Assign *a, const TlOp *op)
 static const TlLinear *
 own_access_layout(Assign *a, const TlOp *op)
 {
+   assert(tl_type_elem(tl_arg(op, 0)->type)->kind == TL_TYPE_PTR);
    const TlType *t = tl_arg(op, 0)->type;
    TlAccess access = tl_access_of(a->p->facts, tl_arg(op, 0), tl_pred(op));
    unsigned vec = tl_access_vec(&access);
@@ -230,6 +234,7 @@ first_home(Assign *a, const TlOp *op)
 static void
 add_var(Assign *a, Var x)
 {
+   assert(x.op && x.op->block);
    x.weight = block_weight(x.op->block);
    tl_vec_push(a->arena, &a->vars, x);
 }
@@ -282,6 +287,7 @@ own_cost(Assign *a, const TlOp *op, const TlLinear *layout)
 static Built *
 build(Assign *a, const TlValue *v, const TlLinear *layout)
 {
+   assert(tl_is_free(a->p, v));
    const void *key = key_of(a, v->id, layout);
    Built *b = tl_map_get(&a->built, key);
    if (b)
@@ -395,6 +401,7 @@ demand_of(Assign *a, const Var *x, const TlLinear *home)
 static int64_t
 need_cost(Assign *a, const Need *n, const TlLinear *have)
 {
+   assert(have);
    int64_t w = block_weight(tl_value_block(n->value));
    if (n->layout)
       return w * tl_place_cost_convert(a->costs, n->value->type->elem, have, n->layout);
@@ -652,6 +659,7 @@ step(Assign *a, Var *x, const TlLinear *layout, int64_t *cost)
 static void
 move_warps(TlLinear *l, uint32_t mask, TlHw with)
 {
+   assert(with != TL_HW_WARP);
    unsigned warp0 = tl_ll_first(l, TL_HW_WARP), low = tl_ll_first(l, with);
    unsigned at = low + l->num[with];
    for (unsigned w = warp0 + l->num[TL_HW_WARP]; w-- > warp0;) {
@@ -671,6 +679,7 @@ move_warps(TlLinear *l, uint32_t mask, TlHw with)
 static const TlLinear *
 warps_off_axis(Assign *a, const TlOp *op, const TlLinear *home, bool also_lanes)
 {
+   assert(op->opcode == TL_OP_REDUCE || op->opcode == TL_OP_SCAN);
    TlLinear l = *home;
    uint32_t mask = tl_axis_mask(&l, (unsigned)tl_attr_int(op, TL_ATTR_AXIS));
    move_warps(&l, mask, TL_HW_REG);
@@ -683,6 +692,7 @@ warps_off_axis(Assign *a, const TlOp *op, const TlLinear *home, bool also_lanes)
 static bool
 try_need(Assign *a, Var *user, const Need *n, int64_t *cost)
 {
+   assert(user >= a->vars.data && user < a->vars.data + a->vars.len);
    const TlLinear *have = current_layout(a, n->value);
    if (!have || need_cost(a, n, have) == 0)
       return false;

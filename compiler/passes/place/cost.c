@@ -43,6 +43,7 @@ tl_place_costs_new(TlPlace *p, TlArena *arena)
 unsigned
 tl_place_layout_index(TlPlaceCosts *c, const TlLinear *layout)
 {
+   assert(layout);
    uintptr_t known = (uintptr_t)tl_map_get(&c->index, layout);
    if (!known)
       tl_map_put(&c->index, layout, (void *)(known = ++c->num));
@@ -68,6 +69,7 @@ num_warps(const TlLinear *l)
 static int64_t
 plan_cost(const TlConvertPlan *p, unsigned bytes)
 {
+   assert(bytes > 0);
    int64_t words = ((int64_t)bytes << __builtin_popcount(p->dst_live)) / 4;
    words = words ? words : 1;
    switch (p->kind) {
@@ -88,6 +90,7 @@ plan_cost(const TlConvertPlan *p, unsigned bytes)
 int64_t
 tl_place_cost_convert(TlPlaceCosts *c, const TlType *elem, const TlLinear *from, const TlLinear *to)
 {
+   assert(from && to);
    if (from == to)
       return 0;
    unsigned bytes = tl_dtype_info[tl_memory_dtype(elem)].bytes;
@@ -112,6 +115,7 @@ int64_t
 tl_place_shared_wavefronts(const TlLinear *regs, const TlLinear *memory, unsigned elem_bytes,
                            TlTileMove move)
 {
+   assert(elem_bytes && (elem_bytes & (elem_bytes - 1)) == 0);
    uint32_t col[TL_LL_MAX_IN] = {0};
    unsigned vec = 1, num = tl_ll_num_regs(regs);
    if (!tl_cost_offset_columns(regs, memory, elem_bytes, col))
@@ -138,6 +142,7 @@ tl_place_shared_wavefronts(const TlLinear *regs, const TlLinear *memory, unsigne
 static int64_t
 buffer_cost(const TlDotForm *f, unsigned index, const TlType *tile, const TlLinear *from)
 {
+   assert(index < 2 && from);
    TlType in_layout = *tile;
    in_layout.layout = from;
    TlLinear memory =
@@ -154,6 +159,7 @@ int64_t
 tl_place_cost_dot_operand(TlPlaceCosts *c, const TlDotForm *f, unsigned index, const TlType *tile,
                           const TlLinear *from)
 {
+   assert(index < 2);
    int64_t through_buffer = buffer_cost(f, index, tile, from);
    if (!tl_dot_has_fragment(f, index))
       return through_buffer;
@@ -194,6 +200,7 @@ tl_place_access_cost(const TlAccess *a, const TlLinear *layout, bool is_atomic)
 static const TlAccess *
 access_of(TlPlaceCosts *c, const TlOp *op)
 {
+   assert(tl_type_elem(tl_arg(op, 0)->type)->kind == TL_TYPE_PTR);
    TlAccess *a = tl_map_get(&c->accesses, op);
    if (a)
       return a;
@@ -218,6 +225,7 @@ memory_cost(TlPlaceCosts *c, const TlOp *op, const TlLinear *home)
 static int64_t
 axis_cost(const TlOp *op, const TlLinear *home)
 {
+   assert(op->opcode == TL_OP_REDUCE || op->opcode == TL_OP_SCAN);
    uint32_t mask = tl_axis_mask(home, (unsigned)tl_attr_int(op, TL_ATTR_AXIS));
    unsigned lanes = 0, warps = 0, regs = 0;
    for (unsigned i = 0; i < home->num[TL_HW_REG]; i++)

@@ -80,6 +80,7 @@ is_memory_access(const TlOp *op)
 static bool
 same_group(const Anchor *a, const Anchor *b)
 {
+   assert(is_memory_access(a->op) && is_memory_access(b->op));
    const TlType *s = tl_arg(a->op, 0)->type, *t = tl_arg(b->op, 0)->type;
    return tl_type_same_shape(s, t) &&
           memcmp(a->access.order, b->access.order, s->rank * sizeof a->access.order[0]) == 0;
@@ -141,6 +142,7 @@ is_transparent(const TlOp *op) /* rows stay rows */
 static bool
 is_fed_by_dot(Driver *d, const TlOp *dot)
 {
+   assert(dot->opcode == TL_OP_DOT);
    TL_VEC(const TlValue *) todo = {0};
    TlMap seen;
    tl_map_init(&seen, d->arena);
@@ -192,6 +194,7 @@ is_float8(TlDtype t)
 static TlDotForm
 choose_form(const TlPlace *p, const TlOp *dot, const TlTarget *target, TlDotUse use)
 {
+   assert(dot->opcode == TL_OP_DOT);
    const TlType *a = tl_arg(dot, 0)->type, *acc = tl_result(dot, 0)->type;
    TlDotInput in = {a->dtype, tl_arg(dot, 1)->type->dtype,
                     tl_dot_split(a->dtype, tl_attr_int(dot, TL_ATTR_PRECISION))};
@@ -284,6 +287,7 @@ choose(Driver *d, const TlValue *v, TlDecision c)
 static void
 join_choices(Driver *d, const TlJoin *join)
 {
+   assert(join->num_out > 0);
    TlPlace *p = &d->place;
    TlDecision best = {0};
    if (!is_tile(join->out[0]))
@@ -394,6 +398,7 @@ decide(Driver *d)
 static void
 set_layout(Driver *d, TlValue *v, const TlLinear *layout)
 {
+   assert(is_tile(v) && layout);
    v->type = tl_type_with_layout(d->place.types, v->type, layout);
 }
 
@@ -409,6 +414,7 @@ find_variant(Driver *d, const TlValue *v, const TlLinear *layout)
 static void
 add_variant(Driver *d, const TlValue *v, const TlLinear *layout, TlValue *value)
 {
+   assert(!find_variant(d, v, layout) || !layout);
    Variant *x = tl_new(d->arena, Variant);
    *x = (Variant){tl_map_get(&d->variants, v), layout, value};
    tl_map_put(&d->variants, v, x);
@@ -428,6 +434,7 @@ builder_after(Driver *d, TlValue *v)
 static TlValue *
 materialise_free(Driver *d, TlValue *v, const TlLinear *layout)
 {
+   assert(v->def && is_tile(v) && layout);
    TlOp *op = v->def;
    if (v->type->layout) { /* its own operation serves another layout */
       TlBuilder b = tl_builder_before(op);
@@ -469,6 +476,7 @@ bring(Driver *d, TlValue *v, const TlLinear *layout)
 static bool
 is_register_move(const TlValue *v, const TlLinear *layout, TlArena *arena)
 {
+   assert(is_tile(v));
    TlConvertPlan *plan = tl_new(arena, TlConvertPlan);
    unsigned bytes = tl_dtype_info[v->type->dtype].bytes;
    return v->type->layout && tl_convert_plan(v->type->layout, layout, bytes, 1 << 23, plan) &&
@@ -479,6 +487,7 @@ is_register_move(const TlValue *v, const TlLinear *layout, TlArena *arena)
 static TlValue *
 shared_copy(Driver *d, TlValue *v, const TlLinear *memory, TlOp *user)
 {
+   assert(is_tile(v) && memory);
    TlValue *found = find_variant(d, v, NULL);
    if (found && found->type->layout == memory)
       return found;
@@ -508,6 +517,7 @@ prepared_operand(Driver *d, TlValue *v, TlDtype want)
 static TlValue *
 placed_operand(Driver *d, const TlDotForm *f, unsigned i, TlValue *v, TlOp *op)
 {
+   assert(i < 2);
    TlPlace *p = &d->place;
    const TlLinear *want = tl_dot_has_fragment(f, i) ? tl_place_intern(p, f->operand[i]) : NULL;
    if (want && (tl_is_free(p, v) || is_register_move(v, want, d->arena)))
@@ -522,6 +532,7 @@ placed_operand(Driver *d, const TlDotForm *f, unsigned i, TlValue *v, TlOp *op)
 static void
 set_dot_operand(Driver *d, const TlDotForm *f, TlOp *op, unsigned i, TlValue *v)
 {
+   assert(op->opcode == TL_OP_DOT && i < 2);
    TlPlace *p = &d->place;
    if (f->is_mma && !f->is_wgmma && v->type->kind == TL_TYPE_MEMDESC) {
       TlBuilder b = tl_builder_before(op);
@@ -537,6 +548,7 @@ rewrite_dot(Driver *d, TlOp *op)
 {
    TlPlace *p = &d->place;
    const TlDotForm *f = tl_map_get(&p->dots, op);
+   assert(f && "find_dots has looked at every dot");
    TlValue *operand[2];
    for (unsigned i = 0; i < 2; i++) {
       operand[i] = prepared_operand(d, tl_arg(op, i), i == 0 ? f->in.a : f->in.b);
@@ -575,6 +587,7 @@ rewrite_operands(Driver *d, TlOp *op, const TlLinear *home)
 static void
 rewrite_position(Driver *d, TlOp *op, unsigned i, const TlLinear *layout)
 {
+   assert(tl_is_branching(op) && i < op->num_results);
    if (tl_is_loop(op))
       tl_set_init(op, i, bring(d, tl_init(op, i), layout));
    for (unsigned r = 0; r < op->num_regions; r++) {
@@ -676,6 +689,7 @@ rewrite_all(Driver *d)
 bool
 tl_pass_place_layouts(TlPassCx *cx, TlFunc *f)
 {
+   assert(f->state == TL_STATE_TYPED);
    uint32_t w = f->num_warps;
    if (w < 1 || w > 32 || (w & (w - 1))) {
       tl_report(cx->diags, E0404, f->range, w);

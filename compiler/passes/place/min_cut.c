@@ -2,6 +2,8 @@
  * has label 1. */
 #include "passes/place/min_cut.h"
 
+#include <assert.h>
+
 void
 tl_cut_init(TlCut *cut, TlArena *arena, uint32_t num_nodes)
 {
@@ -17,6 +19,8 @@ tl_cut_init(TlCut *cut, TlArena *arena, uint32_t num_nodes)
 static void
 add_edge(TlCut *cut, uint32_t from, uint32_t to, int64_t capacity)
 {
+   assert(capacity >= 0);
+   assert(from < cut->num + 2 && to < cut->num + 2);
    tl_vec_push(cut->arena, &cut->edges, (TlCutEdge){to, cut->first[from], capacity});
    cut->first[from] = (int32_t)cut->edges.len - 1;
    tl_vec_push(cut->arena, &cut->edges, (TlCutEdge){from, cut->first[to], 0});
@@ -26,6 +30,7 @@ add_edge(TlCut *cut, uint32_t from, uint32_t to, int64_t capacity)
 void
 tl_cut_add_pair(TlCut *cut, uint32_t a, uint32_t b, int64_t cost[2][2])
 {
+   assert(a < cut->num && b < cut->num && a != b);
    /* cost = c00 + (c10 - c00) a + (c11 - c10) b + (c01 + c10 - c00 - c11) (1 - a) b */
    int64_t both = cost[0][1] + cost[1][0] - cost[0][0] - cost[1][1];
    tl_cut_add(cut, a, cost[1][0] - cost[0][0]);

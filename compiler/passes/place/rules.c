@@ -15,6 +15,7 @@ tl_place_intern(TlPlace *p, TlLinear l)
 const TlLinear *
 tl_place_default(TlPlace *p, const TlType *t)
 {
+   assert(t->kind == TL_TYPE_TILE);
    return tl_place_intern(p, tl_default_layout(t->rank, t->shape, p->func->num_warps));
 }
 
@@ -38,6 +39,7 @@ no_home(TlPlace *p, const TlOp *op)
 static TlDecision
 strongest(TlPlace *p, const TlOp *op, unsigned first, unsigned last)
 {
+   assert(first <= last);
    TlDecision best = {0};
    const TlType *tile = NULL;
    for (unsigned i = first; i < last && i < op->num_args; i++) {
@@ -86,6 +88,7 @@ static TlDecision
 home_dot(TlPlace *p, const TlOp *op)
 {
    const TlDotForm *f = tl_map_get(&p->dots, op);
+   assert(f && "find_dots has looked at every dot");
    return (TlDecision){tl_place_intern(p, f->acc), f->is_mma ? TL_LR_MMA : TL_LR_BLOCKED};
 }
 
@@ -157,6 +160,7 @@ same_home(TlPlace *p, const TlOp *op, const TlLinear *result)
 static const TlLinear *
 as_it_is(TlPlace *p, const TlOp *op, unsigned i)
 {
+   assert(i < op->num_args && tl_arg(op, i)->type->kind == TL_TYPE_TILE);
    TlDecision c = tl_choice_of(p, tl_arg(op, i));
    if (c.layout && !tl_is_free(p, tl_arg(op, i)))
       return c.layout;
@@ -166,6 +170,7 @@ as_it_is(TlPlace *p, const TlOp *op, unsigned i)
 static const TlLinear *
 expanded(TlPlace *p, const TlOp *op, unsigned i, const TlLinear *home)
 {
+   assert(op->opcode == TL_OP_EXPAND_DIMS);
    (void)i;
    return tl_place_intern(p, tl_ll_expand(home, (unsigned)tl_attr_int(op, TL_ATTR_AXIS)));
 }
@@ -173,6 +178,7 @@ expanded(TlPlace *p, const TlOp *op, unsigned i, const TlLinear *home)
 static const TlLinear *
 home_of_expanded(TlPlace *p, const TlOp *op, const TlLinear *result)
 {
+   assert(op->opcode == TL_OP_EXPAND_DIMS);
    return tl_place_intern(p, tl_ll_slice(result, (unsigned)tl_attr_int(op, TL_ATTR_AXIS)));
 }
 
@@ -186,6 +192,7 @@ sliced(TlPlace *p, const TlOp *op, unsigned i, const TlLinear *home)
 static const TlLinear *
 reshaped(TlPlace *p, const TlOp *op, unsigned i, const TlLinear *home)
 {
+   assert(i < op->num_results);
    const TlType *t = tl_result(op, i)->type;
    return tl_place_intern(p, tl_ll_reshape(home, t->rank, t->shape));
 }
@@ -204,6 +211,7 @@ transposed(TlPlace *p, const TlOp *op, unsigned i, const TlLinear *home)
 {
    unsigned order[TL_MAX_RANK];
    TlInts ints = tl_attr_ints(op, TL_ATTR_ORDER);
+   assert(ints.len <= TL_MAX_RANK);
    (void)i;
    for (unsigned d = 0; d < ints.len; d++)
       order[d] = (unsigned)ints.data[d];
@@ -215,6 +223,7 @@ home_of_transposed(TlPlace *p, const TlOp *op, const TlLinear *result)
 {
    unsigned inverse[TL_MAX_RANK];
    TlInts ints = tl_attr_ints(op, TL_ATTR_ORDER);
+   assert(ints.len <= TL_MAX_RANK);
    for (unsigned d = 0; d < ints.len; d++)
       inverse[ints.data[d]] = d;
    return tl_place_intern(p, tl_ll_transpose(result, inverse));
@@ -223,6 +232,7 @@ home_of_transposed(TlPlace *p, const TlOp *op, const TlLinear *result)
 static const TlLinear *
 home_of_broadcast(TlPlace *p, const TlOp *op, const TlLinear *result)
 {
+   assert(tl_arg(op, 0)->type->rank == tl_result(op, 0)->type->rank);
    const TlType *from = tl_arg(op, 0)->type, *to = tl_result(op, 0)->type;
    TlLinear l = *result;
    for (unsigned d = 0; d < to->rank; d++)
@@ -234,6 +244,7 @@ home_of_broadcast(TlPlace *p, const TlOp *op, const TlLinear *result)
 static const TlLinear *
 joined(TlPlace *p, const TlOp *op, unsigned i, const TlLinear *home)
 {
+   assert(op->num_args == 2);
    (void)i;
    if (tl_arg(op, 0)->type->kind != TL_TYPE_TILE)
       return tl_place_default(p, tl_result(op, 0)->type);
@@ -243,6 +254,7 @@ joined(TlPlace *p, const TlOp *op, unsigned i, const TlLinear *home)
 static const TlLinear *
 split(TlPlace *p, const TlOp *op, unsigned i, const TlLinear *home)
 {
+   assert(i < op->num_results);
    TlLinear half, l = tl_ll_fold_repeats(home);
    unsigned bit;
    if (tl_result(op, i)->type->kind != TL_TYPE_TILE || !tl_ll_split(&l, &half, &bit))
@@ -319,6 +331,7 @@ static const TlLayoutRule *const rules[TL_OP_COUNT] = {
 const TlLayoutRule *
 tl_layout_rule(const TlOp *op)
 {
+   assert(op->opcode < TL_OP_COUNT);
    return rules[op->opcode];
 }
 
@@ -327,6 +340,7 @@ tl_place_renamed_source(TlPassCx *cx, TlFunc *f, const TlOp *op, const TlLinear 
 {
    TlPlace place = {.cx = cx, .func = f, .types = f->module->types};
    const TlLayoutRule *rule = tl_layout_rule(op);
+   assert(rule->home_for && "only operations that rename elements have a source");
    const TlLinear *home = rule->home_for(&place, op, result);
    return rule->result(&place, op, 0, home) == result ? home : NULL;
 }
