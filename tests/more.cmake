@@ -49,6 +49,9 @@ if(TARGET tilec)
                      ${family})
   endforeach()
 
+  # The files that the architecture page names for each kind of addition are those of the tree.
+  add_test(NAME docs.files COMMAND "${support}/check_files.sh" "${CMAKE_SOURCE_DIR}")
+
   # Code in README.md and docs/ is compiled.
   add_test(NAME docs.snippets
            COMMAND "${support}/check_snippets.sh" "$<TARGET_FILE:tilec>" "${CMAKE_C_COMPILER}"
