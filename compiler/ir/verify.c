@@ -116,6 +116,39 @@ check_args(Verifier *v, const TlOp *op)
    return ok;
 }
 
+/* Attributes by which later stages index, shift and divide, of operations whose types do not depend
+ * on them. */
+static void
+check_attrs(Verifier *v, const TlOp *op)
+{
+   bool is_grid = op->opcode == TL_OP_PROGRAM_ID || op->opcode == TL_OP_NUM_PROGRAMS;
+   if (is_grid && (uint64_t)tl_attr_int(op, TL_ATTR_AXIS) > 2)
+      bad(v, op, "axis must be 0 to 2; got %lld", (long long)tl_attr_int(op, TL_ATTR_AXIS));
+   if (op->opcode == TL_OP_LDMATRIX || op->opcode == TL_OP_STMATRIX) {
+      int64_t num = tl_attr_int(op, TL_ATTR_NUM);
+      if (num != 1 && num != 2 && num != 4)
+         bad(v, op, "num must be 1, 2 or 4; got %lld", (long long)num);
+   }
+   if (op->opcode == TL_OP_PICK) {
+      TlInts index = tl_attr_ints(op, TL_ATTR_INDEX);
+      uint32_t total = 0;
+      for (unsigned i = 0; i < op->num_args; i++)
+         total += tl_type_num_regs(tl_arg(op, i)->type);
+      for (size_t r = 0; r < index.len; r++)
+         if ((uint64_t)index.data[r] >= total)
+            bad(v, op, "register %lld of %u is picked", (long long)index.data[r], total);
+   }
+   if (tl_has_attr(op, TL_ATTR_VEC)) {
+      uint64_t vec = (uint64_t)tl_attr_int(op, TL_ATTR_VEC);
+      const TlType *elem =
+         tl_type_elem(op->num_results ? tl_result(op, 0)->type : tl_arg(op, 1)->type);
+      unsigned bytes = elem->kind == TL_TYPE_PTR ? 8 : tl_dtype_info[elem->dtype].bytes;
+      if (vec == 0 || (vec & (vec - 1)) != 0 || vec > 16 / bytes)
+         bad(v, op, "vec %llu of %u bytes is not a power of two up to 16 bytes",
+             (unsigned long long)vec, bytes);
+   }
+}
+
 /* Re-infers; false when the operands do not fit, so that regions cannot be judged. */
 static bool
 check_results(Verifier *v, const TlOp *op)
@@ -298,8 +331,10 @@ check_op(Verifier *v, const TlOp *op)
    for (unsigned i = 0; i < op->num_results; i++)
       if (!op->results[i].type)
          linked = false;
-   if (linked && check_results(v, op))
+   if (linked && check_results(v, op)) {
+      check_attrs(v, op);
       check_regions(v, op);
+   }
    for (unsigned i = 0; i < op->num_results; i++)
       define(v, op, &op->results[i]);
 }
