@@ -1,8 +1,11 @@
 /* Conversions that need not be: between equal layouts, of conversions (the outer reads the inner's
  * source), of values without operands or of one scalar (made in the other layout at once), of tiles
- * read from shared memory (read in the other layout, when that is no dearer).  Each rewrite removes
- * an operation or a use of one, turns a conversion into something else, or moves it towards the
- * start of the function, before operations that only rename elements, so this ends. */
+ * read from shared memory (read in the other layout, when that is no dearer).  And buffers filled
+ * from another one of equal arrangement, as where a tile of a ring is used turned as well.
+ *
+ * Each rewrite removes an operation or a use of one, turns a conversion into something else, or
+ * moves it towards the start of the function, before operations that only rename elements, so this
+ * ends. */
 #include "ir/walk.h"
 #include "passes/lower/lower.h"
 #include "passes/pass.h"
@@ -100,6 +103,71 @@ elide(TlPassCx *cx, TlFunc *f, TlOp *cvt)
    return move_up(cx, f, cvt);
 }
 
+/* ---- buffers ---- */
+static const TlValue *
+root_of(const TlValue *buffer)
+{
+   while (tl_value_is(buffer, TL_OP_LOCAL_VIEW) || tl_value_is(buffer, TL_OP_LOCAL_TRANS))
+      buffer = tl_arg(buffer->def, 0);
+   return buffer;
+}
+
+/* Is the buffer only read, and in this block?  Collects the operations of the block that do it. */
+static bool
+find_readers(const TlValue *buffer, const TlBlock *block, TlMap *readers)
+{
+   for (const TlUse *u = buffer->uses; u; u = u->next) {
+      TlOpcode op = u->user->opcode;
+      const TlOp *reader = tl_in_block(u->user, block);
+      bool is_view = op == TL_OP_LOCAL_VIEW || op == TL_OP_LOCAL_TRANS;
+      if (!reader || (op != TL_OP_LOCAL_LOAD && op != TL_OP_DOT && !is_view) ||
+          (is_view && !find_readers(tl_result(u->user, 0), block, readers)))
+         return false;
+      tl_map_put(readers, reader, (void *)reader);
+   }
+   return true;
+}
+
+static bool
+writes_to(const TlOp *op, const TlValue *root)
+{
+   if ((op->opcode == TL_OP_ASYNC_COPY || op->opcode == TL_OP_LOCAL_STORE) &&
+       root_of(tl_arg(op, 1)) == root)
+      return true;
+   for (unsigned i = 0; i < op->num_regions; i++)
+      for (const TlOp *in = op->regions[i]->block->first; in; in = in->next)
+         if (writes_to(in, root))
+            return true;
+   return false;
+}
+
+/* A buffer filled with what another holds, in the same arrangement: read from that one, if nothing
+ * is written to it before the last reader of the same turn of the loop. */
+static bool
+share_buffer(TlPassCx *cx, TlOp *alloc)
+{
+   TlOp *load = alloc->num_args ? tl_arg(alloc, 0)->def : NULL;
+   if (!load || load->opcode != TL_OP_LOCAL_LOAD || load->block != alloc->block ||
+       tl_arg(load, 0)->type != tl_result(alloc, 0)->type)
+      return false;
+   TlMap readers;
+   tl_map_init(&readers, cx->scratch);
+   if (!find_readers(tl_result(alloc, 0), alloc->block, &readers))
+      return false;
+   const TlValue *root = root_of(tl_arg(load, 0));
+   bool is_written = false;
+   for (const TlOp *op = load->next; op; op = op->next) {
+      if (is_written && tl_map_get(&readers, op))
+         return false;
+      is_written |= writes_to(op, root);
+   }
+   tl_replace_uses(tl_result(alloc, 0), tl_arg(load, 0));
+   tl_remove(alloc);
+   if (tl_is_unused(load))
+      tl_remove(load);
+   return true;
+}
+
 static bool
 elide_all(TlPassCx *cx, TlFunc *f)
 {
@@ -109,6 +177,8 @@ elide_all(TlPassCx *cx, TlFunc *f)
       next = tl_walk_inner_next(op, body);
       if (op->opcode == TL_OP_CONVERT_LAYOUT)
          changed |= elide(cx, f, op);
+      else if (op->opcode == TL_OP_LOCAL_ALLOC)
+         changed |= share_buffer(cx, op);
    }
    return changed;
 }
