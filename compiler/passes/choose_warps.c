@@ -6,7 +6,8 @@
  * than a thread has, and ends where each thread would get fewer registers than it may name.
  *
  * A tile is taken to be spread over all threads once.  Index arithmetic is made again where it is
- * used; operands of products that come from memory stay in shared memory. */
+ * used, operands of products that come from memory stay in shared memory, and what is used once by
+ * the next operation of a chain is never whole. */
 #include "ir/control.h"
 #include "ir/pressure.h"
 #include "passes/pass.h"
@@ -33,6 +34,19 @@ only_feeds_dots(const TlValue *v)
          return false;
    }
    return true;
+}
+
+/* Used once, by the next of a chain from a load to a reduction: a few registers at a time go
+ * through it.  What is stored is whole before, as the store may change what other loads read. */
+static bool
+is_in_chain(const TlOp *op)
+{
+   if (op->num_results != 1 || !tl_result(op, 0)->uses || tl_result(op, 0)->uses->next)
+      return false;
+   const TlOp *user = tl_result(op, 0)->uses->user;
+   bool is_link = op->opcode == TL_OP_LOAD || tl_has_trait(op, TL_TRAIT_ELTWISE);
+   bool is_next = tl_has_trait(user, TL_TRAIT_ELTWISE) || user->opcode == TL_OP_REDUCE;
+   return is_link && is_next && user->block == op->block;
 }
 
 /* Another view of the operand's registers, or too cheap to keep. */
@@ -73,8 +87,8 @@ estimate_op(Estimate *e, const TlOp *op)
    bool is_index = tl_op_is_pure(op) && !op->num_regions;
    for (unsigned i = 0; i < op->num_args; i++)
       is_index &= e->is_index[tl_arg(op, i)->id];
-   bool is_free =
-      is_made_again(op) || (op->opcode == TL_OP_LOAD && only_feeds_dots(tl_result(op, 0)));
+   bool is_free = is_made_again(op) || is_in_chain(op) ||
+                  (op->opcode == TL_OP_LOAD && only_feeds_dots(tl_result(op, 0)));
    for (unsigned i = 0; i < op->num_results; i++)
       estimate(e, tl_result(op, i), is_index || tl_result(op, i)->type->kind != TL_TYPE_TILE);
    for (unsigned i = 0; is_free && i < op->num_results; i++)
