@@ -10,7 +10,7 @@ in two reads half a microsecond more than the other, whatever is measured.
 tilec's result is compared with torch's before it is timed; a wrong one is reported.
 
     bench.py [--quick] [--only copy,add,elu,softmax,layer_norm,matmul,attention] [--json FILE]
-             [--no-triton] [--seconds N]
+             [--no-triton] [--seconds N] [--tutorials DIR]
 """
 import argparse
 import json
@@ -30,6 +30,7 @@ from triton.testing import do_bench            # noqa: E402
 
 import tile_to_triton                          # noqa: E402
 import tilec                                   # noqa: E402
+import tutorials                               # noqa: E402
 
 EXAMPLES = os.path.join(ROOT, "dsl_examples")
 KEPT = 3           # configurations of each compiler that are measured in the rounds
@@ -44,18 +45,20 @@ def parse_options():
     p.add_argument("--json", default=os.path.join(os.environ.get("OUT", "."), "bench.json"))
     p.add_argument("--no-triton", action="store_true")
     p.add_argument("--seconds", type=float, default=420, help="start no new case after this time")
+    p.add_argument("--tutorials", help="folder of Triton's tutorials, to be measured as well")
     return p.parse_args()
 
 
 class Tile:
-    """A kernel of a .tile file: .tilec(grid args, meta) and .triton(...) give functions to time."""
+    """A kernel of a .tile file, or of a Python file with Triton's form of it: with_tilec(grid, args,
+    meta) and with_triton(...) give functions to time."""
 
-    def __init__(self, file, name):
+    def __init__(self, file, name, python=None):
         path = os.path.join(EXAMPLES, file)
         self.kernel = tilec.Kernel(path, name, on="cuda")
         self.names = [p["name"] for p in self.kernel.info["params"]]
         self.constexprs = {p["name"] for p in self.kernel.info["params"] if p["is_constexpr"]}
-        self.python = getattr(tile_to_triton.load(path), name)
+        self.python = python or getattr(tile_to_triton.load(path), name)
 
     def with_tilec(self, grid, args, meta):
         """Arguments are read once, so that Python costs little more per call than from C."""
@@ -287,6 +290,8 @@ def main():
                                                 "configuration"))
     groups = {copy: {"copy"}, pointwise: {"add", "elu"}, rows: {"softmax", "layer_norm"},
               matmul: {"matmul"}, attention: {"attention"}}
+    if options.tutorials:
+        groups[lambda b: tutorials.run(b, Tile, sdpa)] = {"tutorials"}
     wanted = set(filter(None, options.only.split(",")))
     for group, names in groups.items():
         if wanted and not wanted & names:
@@ -295,7 +300,7 @@ def main():
             group(b)
         except Exception as e:                # the other groups still run
             b.wrong += 1
-            print("%s: %s: %s" % (group.__name__, type(e).__name__, str(e)[:800]), flush=True)
+            print("%s: %s: %s" % ("/".join(names), type(e).__name__, str(e)[:800]), flush=True)
     with open(options.json, "w", encoding="utf-8") as f:
         json.dump({"device": torch.cuda.get_device_name(), "torch": torch.__version__,
                    "triton": triton.__version__, "wrong": b.wrong, "rows": b.rows}, f, indent=1)
