@@ -42,6 +42,9 @@ if(TARGET tilec)
   add_test(NAME house.format COMMAND "${support}/check_format.sh")
   set_tests_properties(house.format PROPERTIES SKIP_RETURN_CODE 77)
 
+  # Each pass has small golden files.
+  add_test(NAME house.goldens COMMAND "${support}/check_goldens.sh")
+
   # Every diagnostic has a page for `tilec explain`, whose examples do what it says.
   foreach(family E01 E02 E030 E031 E032 E033 E034 W02 R01 R02 N01 N02)
     add_test(NAME docs.explain.${family}
