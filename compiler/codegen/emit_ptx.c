@@ -96,7 +96,7 @@ emit(TlCg *cg, TlCgResult *out)
    if (cg->di)
       LLVMDIBuilderFinalize(cg->di);
    if (cg->options->verify && LLVMVerifyModule(cg->mod, LLVMReturnStatusAction, &error)) {
-      tl_report(cg->diags, E0504, cg->func->range, error);
+      tl_report(cg->diags, E0503, cg->func->range, error);
       LLVMDisposeMessage(error);
       return false;
    }

@@ -364,7 +364,7 @@ generate(TlCg *cg, void *user)
       return false;
    char *error = NULL;
    if (LLVMVerifyModule(cg->mod, LLVMReturnStatusAction, &error)) {
-      tl_report(cg->diags, E0504, cg->func->range, error);
+      tl_report(cg->diags, E0503, cg->func->range, error);
       LLVMDisposeMessage(error);
       return false;
    }
