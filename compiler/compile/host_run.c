@@ -204,6 +204,13 @@ print_line(void *user, const char *line, size_t len)
       h->launch->on_print(h->launch->user, line, len);
 }
 
+static void
+keep_warning(void *user, const TlExecFault *warning)
+{
+   HostRun *h = user;
+   tl_exec_report(&h->diags, warning);
+}
+
 static TlExecStatus
 run_typed(HostRun *h, const TlExecArg *args, unsigned n)
 {
@@ -212,6 +219,7 @@ run_typed(HostRun *h, const TlExecArg *args, unsigned n)
                       .max_ms = h->launch->timeout_ms,
                       .cancel = h->launch->cancel,
                       .print = print_line,
+                      .warn = keep_warning,
                       .user = h};
    TlExecFault e = {0};
    TlExecStatus status = tl_exec_cpu(h->func, args, n, h->launch->grid, &o, &e);
@@ -259,7 +267,7 @@ run(HostRun *h)
    };
    bool is_sim = h->func->state == TL_STATE_LOWERED;
    status = result[is_sim ? run_lowered(h, args, n) : run_typed(h, args, n)];
-   if (status != TILEC_OK)
+   if (status != TILEC_OK || h->diags.first) /* a checked run may end well, with warnings */
       render_message(h);
    if (status == TILEC_OK && h->launch->cancel && *h->launch->cancel)
       return TILEC_CANCELLED;
