@@ -208,7 +208,7 @@ put(Grid *g, const TlNode *n, bool nested)
       if (n->kind == TL_AST_CONST && tl_ast_Const(n)->which == TL_AST_OP_NONE)
          tl_sb_str(&g->out, "0");
       else if (!put_constant(g, n))
-         refuse(g, n, "this is no integer that is known here");
+         refuse(g, n, "this is not an integer known here");
       return;
    case TL_AST_SUBSCRIPT:
       put_subscript(g, n);

@@ -326,7 +326,7 @@ check_args(const TlFunc *f, const TlExecArg *args, unsigned num_args, const uint
       uint32_t d = p < f->num_params ? f->params[p].divisibility : 1;
       *fault = whole_kernel(f, TL_FAULT_ARGUMENT, NULL);
       if (body->args[i]->type->kind != TL_TYPE_PTR)
-         fault->base.text = "a buffer was given for a parameter that is no pointer";
+         fault->base.text = "a buffer was given for a parameter that is not a pointer";
       else if (a->bytes >= 1ull << 43)
          fault->base.text = "the buffer is too large to be simulated";
       else if (d > 1 && d <= 4096 && bits[i] % d) {
