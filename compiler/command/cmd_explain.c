@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TL_DIAG(code, severity, format) extern const char tl_explain_##code[] __attribute__((weak));
+#define TL_DIAG(code, severity, format) extern const char tl_explain_##code[];
 #include "base/diag.def"
 
 static const char *const page[TL_DIAG_COUNT] = {
@@ -88,8 +88,7 @@ tl_cmd_explain(TlCommand *c)
       if (strcmp(tl_diag_name((TlDiagCode)i), wanted) != 0)
          continue;
       print_pattern((TlDiagCode)i);
-      if (page[i])
-         print_page(page[i]);
+      print_page(page[i]);
       return EXIT_OK;
    }
    const char *near = nearest_code(wanted);

@@ -7,6 +7,7 @@
 #                   report CODE: an error or a warning alone, a remark or a note beside others
 #    python, text   the right example: the same commands end with 0 and do not report CODE
 #    console        if there is one: other commands for the right example
+# Without commands it names the unit test that provokes the code.
 # TILEC_BLESS=1 writes into the pages what their commands print.
 set -u
 tilec=$1
@@ -50,8 +51,16 @@ play() { # CONSOLE FLAVOUR [EXAMPLE]: prints commands and output; ends as the la
    return "$status"
 }
 
-codes() { # JSON output: the codes in it
-   grep -o '"code":"[A-Z][0-9]*"' "$1" | cut -d '"' -f 4 | sort -u
+codes() { # OUTPUT: the codes in it; the fault of a run is text where diagnostics are JSON
+   { grep -o '"code":"[A-Z][0-9]*"' "$1" | cut -d '"' -f 4
+     grep -oE '(error|warning)\[[A-Z][0-9]*\]' "$1" | grep -o '[EW][0-9]*'; } | sort -u
+}
+
+has_code() { # CODE OUTPUT; a note of a run has no code, but its text
+   local pattern
+   codes "$2" | grep -qx -- "$1" && return
+   pattern=$(head -n 1 "$work/explained" | sed 's/^[^:]*: //; s/[][*^$]/./g; s/\.\.\./.*/g')
+   [[ $1 == N* ]] && grep -q "^[^{]*: note: $pattern$" "$2"
 }
 
 bless() { # PAGE BLOCK OUTPUT
@@ -73,7 +82,7 @@ check_wrong() { # CODE PAGE CONSOLE [EXAMPLE]
       fail "$code" "its commands print something else" "$work/diff"
    fi
    play "$console" json "${@:4}" >"$work/output"
-   codes "$work/output" | grep -qx -- "$code" || fail "$code" "is not reported" "$work/output"
+   has_code "$code" "$work/output" || fail "$code" "is not reported" "$work/output"
    case $code in
    E*) others=$(codes "$work/output" | grep '^[EW]' | grep -vx -- "$code") ;;
    W*) others=$(codes "$work/output" | grep '^[EW]' | grep -vx -- "$code") ;;
@@ -88,6 +97,15 @@ check_right() { # CODE CONSOLE [EXAMPLE]
    play "$2" json "${@:3}" >"$work/output" || fail "$code" "the right example fails" "$work/output"
    codes "$work/output" | grep -qx -- "$unwanted" &&
       fail "$code" "the right example is reported too" "$work/output"
+}
+
+# What no command can provoke, a unit test does: "Provoked by `tests/unit/...`."
+check_test() { # CODE PAGE
+   local test
+   test=$(sed -n 's/^Provoked by `\(tests\/unit\/.*\.c\)`\.$/\1/p' -- "$2")
+   [[ -n $test ]] || { fail "$1" "the page has no command and names no test"; return; }
+   grep -q -- "$1" "$source/$test" || fail "$1" "is not expected in $test"
+   count=$((count + 1))
 }
 
 check_page() { # CODE
@@ -110,7 +128,10 @@ check_page() { # CODE
       *) if [[ -z $commands ]]; then wrong=("$work/page/$i"); else right=("$work/page/$i"); fi ;;
       esac
    done
-   [[ -n $commands ]] || { fail "$code" "the page has no command"; return; }
+   if [[ -z $commands ]]; then
+      check_test "$code" "$page"
+      return
+   fi
    [[ ${#right[@]} -gt 0 || $(printf '%s\n' "${blocks[@]}" | grep -c console) -gt 1 ]] ||
       { fail "$code" "the page has no right example"; return; }
    check_right "$code" "$commands" "${right[@]}"
@@ -121,8 +142,8 @@ check_page() { # CODE
 for code in $(cut -d : -f 1 "$work/list"); do
    for family in "${@:-[EWRN]}"; do
       [[ $code == $family* ]] || continue
-      "$tilec" explain "$code" >"$work/text.$$" || fail "$code" "explain fails"
-      head -n 1 "$work/text.$$" | grep -q '%[a-z]' && fail "$code" "a placeholder is shown"
+      "$tilec" explain "$code" >"$work/explained" || fail "$code" "explain fails"
+      head -n 1 "$work/explained" | grep -q '%[a-z]' && fail "$code" "a placeholder is shown"
       check_page "$code"
    done
 done
@@ -130,6 +151,13 @@ for page in "$source"/compiler/base/explain/*.md; do
    code=$(basename -- "$page" .md)
    grep -q "^$code: " "$work/list" || fail "$code" "has a page and no row"
 done
+# docs/diagnostics.md ends with the list of all codes.
+{ sed '/^- \[/,$d' "$source/docs/diagnostics.md"
+  sed 's|^\([A-Z][0-9]*\): \(.*\)|- [\1](../compiler/base/explain/\1.md) `\2`|' "$work/list"; } >"$work/docs"
+if ! cmp -s -- "$work/docs" "$source/docs/diagnostics.md"; then
+   if [[ -n ${TILEC_BLESS:-} ]]; then cp -- "$work/docs" "$source/docs/diagnostics.md"
+   else fail docs/diagnostics.md "does not list the codes as they are; TILEC_BLESS=1 rewrites it"; fi
+fi
 "$tilec" explain E9999 2>/dev/null && fail E9999 "an unknown code is explained"
 "$tilec" explain e0312 2>&1 | grep -q "did you mean 'E0312'" || fail e0312 "has no suggestion"
 [[ $count -gt 0 ]] || fail "$*" "no code belongs to it"

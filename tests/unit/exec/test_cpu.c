@@ -175,6 +175,28 @@ tables_of_pointers_work(void **state)
    assert_int_equal(out[1], 20);
 }
 
+static void
+arguments_are_checked(void **state)
+{
+   (void)state;
+   static int32_t x[4];
+   static const char source[] = "def k(x: *i32, n: i32:16):\n    store(x, n)\n";
+   Case c;
+   CASE(c, source, 1, &plain, BUF(x));
+   assert_int_equal(c.status, TL_EXEC_BAD_ARGUMENT);
+   expect_text(&c, "error[E0614]: 'k' takes 2 arguments; got 1");
+   sema_run_free(&c.r);
+   CASE(c, source, 1, &plain, BUF(x), BUF(x));
+   assert_int_equal(c.status, TL_EXEC_BAD_ARGUMENT);
+   expect_text(&c, "error[E0616]: argument 'n' of 'k' needs a number; got a buffer");
+   sema_run_free(&c.r);
+   CASE(c, source, 1, &plain, BUF(x), NUM(50));
+   assert_int_equal(c.status, TL_EXEC_BAD_ARGUMENT);
+   expect_text(&c,
+               "error[E0613]: argument 'n' of 'k' must be divisible by its hint; got 50, hint 16");
+   sema_run_free(&c.r);
+}
+
 /* ---- assertions and limits ---- */
 static void
 assertions_name_element_and_message(void **state)
@@ -716,6 +738,7 @@ test_cpu(void)
       cmocka_unit_test(access_past_the_end_is_located),
       cmocka_unit_test(negative_and_far_indices_stay_with_their_buffer),
       cmocka_unit_test(masks_protect),
+      cmocka_unit_test(arguments_are_checked),
       cmocka_unit_test(read_only_misaligned_and_wild),
       cmocka_unit_test(tables_of_pointers_work),
       cmocka_unit_test(assertions_name_element_and_message),

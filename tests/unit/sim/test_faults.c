@@ -1,6 +1,22 @@
 /* Planted faults: each must be found, with the places of both sides where there are two. */
 #include "unit/sim/machine.h"
 
+/* How each fault is reported, and the note that points at its other side. */
+static const struct {
+   TlDiagCode code, note;
+} report_of[] = {
+   [TL_SIM_FAULT_RACE] = {TL_DIAG_E0680, TL_DIAG_N0680},
+   [TL_SIM_FAULT_GLOBAL_RACE] = {TL_DIAG_E0687, TL_DIAG_N0680},
+   [TL_SIM_FAULT_IN_FLIGHT] = {TL_DIAG_E0681, TL_DIAG_N0681},
+   [TL_SIM_FAULT_UNWRITTEN] = {TL_DIAG_E0682, TL_DIAG_N0686},
+   [TL_SIM_FAULT_PROXY] = {TL_DIAG_E0688, TL_DIAG_N0680},
+   [TL_SIM_FAULT_WGMMA] = {TL_DIAG_E0689, TL_DIAG_N0686},
+   [TL_SIM_FAULT_EXTENT] = {TL_DIAG_E0683, TL_DIAG_N0686},
+   [TL_SIM_FAULT_ALIGNMENT] = {TL_DIAG_E0684, TL_DIAG_N0686},
+   [TL_SIM_FAULT_DIVERGED] = {TL_DIAG_E0685, TL_DIAG_N0685},
+   [TL_SIM_FAULT_STUCK] = {TL_DIAG_E0686, TL_DIAG_N0685},
+};
+
 static void
 expect_fault(Machine *m, TlSimFaultKind kind, const char *at, const char *other)
 {
@@ -19,6 +35,9 @@ expect_fault(Machine *m, TlSimFaultKind kind, const char *at, const char *other)
    if (kind != TL_SIM_FAULT_BASE) {
       tl_sim_report(&d, &m->fault);
       assert_int_equal(d.num_errors, 1);
+      assert_int_equal(d.first->code, report_of[kind].code);
+      if (other)
+         assert_int_equal(d.first->notes->code, report_of[kind].note);
    }
 }
 
