@@ -13,6 +13,8 @@ install(FILES "${CMAKE_SOURCE_DIR}/README.md" "${CMAKE_SOURCE_DIR}/LICENSE"
         DESTINATION share/doc/tilec)
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/docs" DESTINATION share/doc/tilec
         FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY "${CMAKE_SOURCE_DIR}/compiler/base/explain" # docs/diagnostics.md links here
+        DESTINATION share/doc/tilec/compiler/base)
 
 install(EXPORT tilecTargets NAMESPACE tilec:: DESTINATION ${package})
 configure_package_config_file("${CMAKE_SOURCE_DIR}/cmake/tilecConfig.cmake.in"

@@ -37,7 +37,7 @@ check_dtypes(TlSema *s, const TlCall *call, const TlValue *a, const TlValue *b)
    }
    if (x == TL_U8) {
       tl_report(s->diags, E0331, call->range, "u8");
-      tl_help(s->diags, "only int8 is supported of the integers");
+      tl_help(s->diags, "of the integer types only int8 is supported");
       return false;
    }
    return true;
