@@ -1,7 +1,8 @@
 /* Software pipelining: loads of a loop become asynchronous copies into rings of shared memory.
  *
  * In innermost `for` loops, loads that feed dots (and any load of a loop with its own num_stages)
- * are issued num_stages - 1 iterations ahead:
+ * are issued num_stages - 1 iterations ahead, or one less where a product by wgmma may still be
+ * reading the stage of the iteration before:
  *
  *    ring = local_alloc : S stages, for each load
  *    prologue: for s in 0 .. S-2:  copies of iteration s -> stage s, masked off when there is no
@@ -26,6 +27,7 @@
 #include "ir/walk.h"
 #include "layout/hw_layouts.h"
 #include "passes/coalesce.h"
+#include "passes/dot_layouts.h"
 #include "passes/lower/lower.h"
 #include "passes/remark.h"
 
@@ -62,6 +64,7 @@ typedef struct Pipe {
    TL_VEC(Load) loads;
    TlSlice slice; /* what all copies need */
    unsigned stages, groups;
+   unsigned ahead;  /* iterations that copies run ahead: stages - 1, or one less */
    int64_t step;    /* of the index; 0: known at run time only, of either sign */
    bool has_stages; /* the loop has its own num_stages */
 } Pipe;
@@ -439,6 +442,28 @@ limit_stages(Pipe *p)
                 p->stages < 2 ? "the loop is not pipelined" : "fewer are used");
 }
 
+/* Does the body only add products by wgmma to what it carries?  Then one of them may be in flight
+ * while the next is begun (delay_waits): copies leave alone what the iteration before reads. */
+static bool
+only_sums_products(const Pipe *p)
+{
+   bool any = false;
+   for (const TlOp *op = p->body->first; op; op = op->next) {
+      TlDotForm form;
+      TlWgmmaOperand shared[2];
+      if (op->opcode != TL_OP_DOT)
+         continue;
+      const TlValue *acc = tl_arg(op, 2), *sum = tl_result(op, 0);
+      bool is_carried = !acc->def && acc->block == p->body && acc->index > 0 && !acc->uses->next &&
+                        !sum->uses->next && tl_arg(p->body->last, acc->index - 1) == sum;
+      if (!is_carried || tl_arg(op, 0)->type->kind != TL_TYPE_MEMDESC ||
+          !tl_match_wgmma(op, &form, shared))
+         return false;
+      any = true;
+   }
+   return any;
+}
+
 /* ---- groups of copies ---- */
 static void
 note_uses(const Pipe *p, Load *l, const TlMap *place, const TlValue *v)
@@ -633,8 +658,8 @@ build_wait(TlBuilder *b, unsigned num)
    tl_build_n(b, TL_OP_ASYNC_WAIT, NULL, 0, NULL, TL_ATTRS_({TL_ATTR_NUM, {.i = num}}));
 }
 
-/* Copies of the first stages - 1 iterations; ahead: carried values of the first iteration, then
- * those of iteration stages - 1. */
+/* Copies of the first p->ahead iterations; ahead: carried values of the first iteration, then those
+ * of iteration p->ahead. */
 static void
 build_prologue(Pipe *p, TlBuilder *b, TlValue **ahead)
 {
@@ -648,7 +673,7 @@ build_prologue(Pipe *p, TlBuilder *b, TlValue **ahead)
    }
    b->range = p->loop->range;
    TlValue *any = is_before(p, b, lower, upper);
-   for (unsigned s = 0; s + 1 < p->stages; s++) {
+   for (unsigned s = 0; s < p->ahead; s++) {
       TlMap map;
       tl_map_init(&map, p->cx->scratch);
       tl_map_put(&map, tl_for_index(p->loop), index_at(p, b, lower, s));
@@ -712,18 +737,19 @@ rewrite_body(Pipe *p, TlOp *loop)
            *put = tl_carried(body, num + num_ahead + 1);
    b.range = p->loop->range;
    unsigned last = waits_late(p) ? 0 : p->groups - 1; /* of the groups waited for here */
-   build_wait(&b, p->groups - 1 - last + (p->stages - 2) * p->groups);
+   build_wait(&b, p->groups - 1 - last + (p->ahead - 1) * p->groups);
    TlMap map;
    tl_map_init(&map, p->cx->scratch);
-   tl_map_put(&map, tl_for_index(p->loop), index_at(p, &b, index, p->stages - 1));
+   tl_map_put(&map, tl_for_index(p->loop), index_at(p, &b, index, p->ahead));
    for (unsigned i = 0; i < num_ahead; i++)
       tl_map_put(&map, tl_carried(p->body, p->slice.carried.data[i]), tl_carried(body, num + i));
    tl_slice_clone(&p->slice, &b, &map);
-   issue_copies(p, &b, &map, put, p->stages - 1, exists_after(p, &b, index, p->stages - 1));
+   issue_copies(p, &b, &map, put, p->ahead, exists_after(p, &b, index, p->ahead));
    TlValue **view = tl_new_array(p->cx->scratch, TlValue *, p->loads.len);
    for (size_t i = 0; i < p->loads.len; i++)
       view[i] = stage_view(&b, &p->loads.data[i], take, 0);
    TlValue *next = next_slot(p, &b, take);
+   TlValue *put_next = p->ahead + 1 == p->stages ? take : next_slot(p, &b, put);
 
    TlOp *yield = p->body->last;
    TlValue **ahead = tl_new_array(p->cx->scratch, TlValue *, num_ahead);
@@ -736,12 +762,12 @@ rewrite_body(Pipe *p, TlOp *loop)
    for (unsigned i = 0; i < num_ahead; i++)
       tl_append_arg(yield, ahead[i]);
    tl_append_arg(yield, next);
-   tl_append_arg(yield, take);
+   tl_append_arg(yield, put_next);
    for (size_t i = 0; i < p->loads.len; i++) {
       Load *l = &p->loads.data[i];
       if (l->group > last) {
          b = tl_builder_before(l->first_use);
-         build_wait(&b, p->groups - 1 - l->group + (p->stages - 1) * p->groups);
+         build_wait(&b, p->groups - 1 - l->group + p->ahead * p->groups);
          last = l->group;
       }
    }
@@ -761,7 +787,7 @@ rewrite(Pipe *p)
       more[i] = tl_init(old, p->slice.carried.data[i]);
    build_prologue(p, &b, more);
    more[num_ahead] = tl_const_int(&b, TL_I32, 0);
-   more[num_ahead + 1] = tl_const_int(&b, TL_I32, p->stages - 1);
+   more[num_ahead + 1] = tl_const_int(&b, TL_I32, p->ahead);
    TlOp *loop = tl_for_with_more(&b, old, more, num_ahead + 2);
    rewrite_body(p, loop);
    build_wait(&b, 0);
@@ -791,6 +817,7 @@ pipeline_loop(TlPassCx *cx, TlFunc *f, TlOp *loop)
    limit_stages(&p);
    if (p.stages < 2 || !p.loads.len)
       return false;
+   p.ahead = p.stages - 1 - (p.stages > 2 && only_sums_products(&p));
    make_groups(&p);
    tl_slice_init(&p.slice, cx->scratch, loop);
    for (size_t i = 0; i < p.loads.len; i++) {
@@ -805,7 +832,7 @@ pipeline_loop(TlPassCx *cx, TlFunc *f, TlOp *loop)
       tl_report(cx->diags, R0413, loop->range, p.stages, (unsigned)stage_bytes(&p),
                 (unsigned)p.loads.len, p.loads.len == 1 ? "" : "s");
    for (size_t i = 0; i < p.loads.len && tl_remarks_on(cx, "pipeline"); i++)
-      tl_report(cx->diags, R0416, p.loads.data[i].op->range, p.stages - 1, p.stages == 2 ? "" : "s",
+      tl_report(cx->diags, R0416, p.loads.data[i].op->range, p.ahead, p.ahead == 1 ? "" : "s",
                 tl_memdesc_stage_bytes(p.loads.data[i].stage) * p.stages,
                 waits_late(&p) ? p.loads.data[i].group + 1 : 1, waits_late(&p) ? p.groups : 1);
    rewrite(&p);

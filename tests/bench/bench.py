@@ -224,7 +224,7 @@ def matmul(b):
     if not b.wants("matmul"):
         return
     tile = Tile("matmul.tile", "matmul")
-    shapes = ((64, 64, 32, 4, 4), (128, 64, 32, 4, 4), (128, 128, 32, 4, 4), (128, 128, 64, 8, 3),
+    shapes = ((64, 64, 32, 4, 4), (128, 64, 32, 4, 4), (128, 128, 32, 4, 4), (128, 128, 64, 8, 3), (128, 128, 64, 4, 3),
               (128, 256, 64, 8, 3), (128, 256, 64, 8, 4))
     for s in (512, 1024, 2048, 4096, 8192) if not b.options.quick else (1024, 4096):
         x, y = (torch.randn(s, s, device="cuda", dtype=torch.float16) for _ in range(2))

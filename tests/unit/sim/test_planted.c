@@ -345,6 +345,7 @@ static const Fault faults[] = {
    {"fence behind the barrier", REPLACE, "   fence_async", "fence_async\n      bar_sync",
     "bar_sync\n      fence_async", NULL, 0, "E0688"},
    {"product not waited for", REPLACE, " = wgmma_wait ", "num = 0", "num = 1", NULL, 0, "E0689"},
+   {"product not waited for", REPLACE, " = wgmma_wait ", "num = 1", "num = 2", NULL, 0, "E0680"},
    {"product not added", REPLACE, " = wgmma ", ", %acc_2 ", " ", "matmul, wgmma", 1, NULL},
    {"descriptor of other rows", REPLACE, " = wgmma ", ", 512, ", ", 256, ", NULL, 2, NULL},
    {"descriptor of another swizzle", REPLACE, " = wgmma ", "desc = [2", "desc = [1", NULL, 2, NULL},

@@ -1,0 +1,142 @@
+/* Sums of products by wgmma stay in flight from one iteration to the next.
+ *
+ * As lowered, each product is waited for at once.  Where a loop only adds products to what it
+ * carries, nothing needs the sum before the loop ends, and one group of products may be in flight
+ * while the next is begun:
+ *
+ *    before:   for: wgmma, wait for all
+ *    after:    for: wgmma, wait for the groups of the iteration before
+ *              wait for all
+ *
+ * Then an iteration still reads its operands while the next one issues copies.  Those go to stages
+ * that were read two iterations before or earlier, a distance that pipeline_loops leaves where it
+ * sees such a loop; the phases of the ring tell.
+ *
+ * Invariant: at the end of an iteration all groups of earlier ones are done in every thread; then
+ * the barrier before the copies of the next one lets them overwrite what was read two before. */
+#include "ir/control.h"
+#include "passes/pass.h"
+
+enum { MOST_SUMS = 8, NEAREST_COPY = 2 };
+
+/* A sum that the loop carries. */
+typedef struct Sum {
+   TlOp *product, *wait;
+   unsigned position; /* among the carried values */
+} Sum;
+
+typedef struct Delay {
+   TlPassCx *cx;
+   TlOp *loop;
+   TlBlock *body;
+   TL_VEC(Sum) sums;
+} Delay;
+
+static TlOp *
+only_user(const TlValue *v)
+{
+   return v->uses && !v->uses->next ? v->uses->user : NULL;
+}
+
+/* wgmma of shared operands on a carried value, waited for, yielded at the same place. */
+static bool
+add_sum(Delay *d, TlOp *product)
+{
+   Sum s = {.product = product, .wait = only_user(tl_result(product, 0))};
+   const TlValue *acc = product->num_args > 2 ? tl_arg(product, 2) : NULL;
+   if (!acc || acc->def || acc->block != d->body || acc->index == 0 || only_user(acc) != product ||
+       tl_arg(product, 0)->type->kind != TL_TYPE_SCALAR)
+      return false;
+   s.position = acc->index - 1;
+   if (!s.wait || s.wait->opcode != TL_OP_WGMMA_WAIT || s.wait->num_args != 1 ||
+       tl_attr_int(s.wait, TL_ATTR_NUM) != 0 || only_user(tl_result(s.wait, 0)) != d->body->last ||
+       tl_arg(d->body->last, s.position) != tl_result(s.wait, 0))
+      return false;
+   tl_vec_push(d->cx->scratch, &d->sums, s);
+   return d->sums.len <= MOST_SUMS;
+}
+
+/* Does the write leave alone what the iteration before reads? */
+static bool
+is_far(const TlExtent *write, const TlExtent *read)
+{
+   if (write->begin >= read->end || read->begin >= write->end)
+      return true;
+   if (write->begin != read->begin || write->end != read->end || read->stages < NEAREST_COPY ||
+       write->stages != read->stages || write->phase < 0 || read->phase < 0)
+      return false;
+   int64_t ahead = (write->phase - read->phase + read->stages) % read->stages;
+   return read->stages - ahead >= NEAREST_COPY;
+}
+
+static bool
+is_far_from_all(const Delay *d, const TlOp *write)
+{
+   TlExtent e = {.end = INT32_MAX, .phase = -1};
+   tl_attr_extent(write, &e);
+   for (size_t i = 0; i < d->sums.len; i++)
+      for (unsigned k = 0; k < 2; k++) {
+         TlExtent read = tl_attr_extents(d->sums.data[i].product, k);
+         if (!is_far(&e, &read))
+            return false;
+      }
+   return true;
+}
+
+static bool
+find_sums(Delay *d)
+{
+   for (TlOp *op = d->body->first; op; op = op->next)
+      if (op->num_regions || (op->opcode == TL_OP_WGMMA && !add_sum(d, op)))
+         return false;
+   for (TlOp *op = d->body->first; op; op = op->next)
+      if (tl_has_trait(op, TL_TRAIT_WRITES_SHARED) && !is_far_from_all(d, op))
+         return false;
+   return d->sums.len > 0;
+}
+
+static void
+delay(Delay *d)
+{
+   TlTypes *types = tl_op_func(d->loop)->module->types;
+   TlBuilder before = tl_builder_before(d->loop), after = tl_builder_before(d->loop->next);
+   before.range = after.range = d->loop->range;
+   for (size_t i = 0; i < d->sums.len; i++) {
+      Sum *s = &d->sums.data[i];
+      TlValue *out = tl_result(d->loop, s->position);
+      unsigned init = tl_first_init(d->loop) + s->position;
+      const TlType *regs = out->type, *flying = tl_type_in_flight(types, regs, true);
+      tl_set_arg(d->loop, init, tl_t1(&before, TL_OP_WGMMA_START, flying, tl_arg(d->loop, init)));
+      d->body->args[tl_first_carried(d->loop) + s->position]->type = flying;
+      tl_result(s->wait, 0)->type = out->type = flying;
+      TlValue *done = tl_t1(&after, TL_OP_WGMMA_WAIT, regs, out);
+      tl_replace_uses(out, done);
+      tl_set_arg(done->def, 0, out);
+      tl_attr(s->wait, TL_ATTR_NUM)->i = (int64_t)d->sums.len;
+   }
+}
+
+static bool
+visit(TlPassCx *cx, TlBlock *block)
+{
+   bool changed = false;
+   for (TlOp *op = block->first; op; op = op->next) {
+      for (unsigned i = 0; i < op->num_regions; i++)
+         changed |= visit(cx, op->regions[i]->block);
+      Delay d = {.cx = cx, .loop = op};
+      if (op->opcode != TL_OP_FOR)
+         continue;
+      d.body = op->regions[0]->block;
+      if (find_sums(&d)) {
+         delay(&d);
+         changed = true;
+      }
+   }
+   return changed;
+}
+
+bool
+tl_pass_delay_waits(TlPassCx *cx, TlFunc *f)
+{
+   return visit(cx, f->body->block);
+}
