@@ -202,7 +202,7 @@ param_type(TlCg *cg, const TlType *t)
 
 /* ptxas, when it must spill much, may fall to 32 registers a thread: a group norm of 512 elements
  * a thread spilled 21,608 bytes so and 7,896 with all 255.  The bound is named only where tiles
- * overflow it by a quarter: up to there ptxas does better left alone, by the order it finds. */
+ * overflow it: else ptxas does better left alone, by the order it finds. */
 static void
 bound_registers(TlCg *cg)
 {
@@ -210,7 +210,7 @@ bound_registers(TlCg *cg)
    uint32_t most = TL_REGISTERS_PER_SM / (f->num_warps * 32) / 8 * 8; /* given out by eights */
    if (most > TL_REGISTERS_PER_THREAD)
       most = TL_REGISTERS_PER_THREAD;
-   if (tl_pressure(cg->arena, f, tl_lowered_words(cg->arena, f), NULL) <= most + most / 4)
+   if (tl_pressure(cg->arena, f, tl_lowered_words(cg->arena, f), NULL) <= most)
       return;
    char text[16];
    snprintf(text, sizeof text, "%u", most);

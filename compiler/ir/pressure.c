@@ -134,6 +134,25 @@ is_constant(const TlValue *v)
    return true;
 }
 
+/* Read by nothing but the next elementwise operation of a chain, or the halves of a reduction's
+ * tree: a few registers at a time go through it. */
+static bool
+is_in_chain(const TlValue *v)
+{
+   bool is_link = tl_has_trait(v->def, TL_TRAIT_ELTWISE);
+   if (!v->uses || v->type->kind != TL_TYPE_REGS || (!is_link && v->def->opcode != TL_OP_LD_GLOBAL))
+      return false;
+   for (const TlUse *u = v->uses; u; u = u->next) {
+      bool is_half = is_link && u->user->opcode == TL_OP_PICK;
+      const TlOp *next =
+         is_half && tl_result(u->user, 0)->uses ? tl_result(u->user, 0)->uses->user : u->user;
+      if (next->block != v->def->block || !tl_has_trait(next, TL_TRAIT_ELTWISE) ||
+          (!is_half && v->uses->next))
+         return false;
+   }
+   return true;
+}
+
 static uint32_t
 lowered_words(const TlValue *v)
 {
@@ -145,7 +164,7 @@ lowered_words(const TlValue *v)
       bool is_offset = (op->opcode == TL_OP_ADDPTR || op->opcode == TL_OP_ADD) &&
                        v->type->kind == TL_TYPE_REGS && is_constant(tl_arg(op, 1));
       if (is_offset || op->opcode == TL_OP_PICK || op->opcode == TL_OP_SPLAT ||
-          op->opcode == TL_OP_CONSTANT)
+          op->opcode == TL_OP_CONSTANT || is_in_chain(v))
          return 0;
    }
    unsigned bits = elem->kind == TL_TYPE_PTR ? 64 : tl_dtype_info[elem->dtype].bits;

@@ -13,8 +13,8 @@ enum { TL_REGISTERS_PER_THREAD = 255, TL_REGISTERS_PER_SM = 64 * 1024 };
  * made by a pure operation is made again where it is used, so that its operands live until then. */
 uint32_t tl_pressure(TlArena *arena, const TlFunc *f, const uint32_t *words, const TlOp **at);
 
-/* The words of every value of a LOWERED function.  Constants, repeated scalars, picked registers
- * and addresses a constant apart take none. */
+/* The words of every value of a LOWERED function.  Constants, repeated scalars, picked registers,
+ * addresses a constant apart, and what the next operation of a chain alone reads take none. */
 const uint32_t *tl_lowered_words(TlArena *arena, const TlFunc *f);
 
 #endif
