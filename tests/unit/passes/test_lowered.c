@@ -608,6 +608,36 @@ random_functions_keep_their_meaning(void **state)
    }
 }
 
+static void
+check_text_reads_back(Kernel *k, uint64_t seed, const char *state)
+{
+   const char *text = ir_print(&k->x, k->x.module);
+   TlModule *printed = k->x.module;
+   if (!ir_read(&k->x, text))
+      fail_msg("seed %u, %s: %s\n%s", (unsigned)seed, state, ir_messages(&k->x), text);
+   assert_string_equal(ir_print(&k->x, k->x.module), text);
+   k->x.module = printed;
+}
+
+static void
+random_functions_read_back_in_every_state(void **state)
+{
+   (void)state;
+   for (uint64_t seed = 1000; seed < 1060; seed++) {
+      Kernel k;
+      k_open(&k, seed);
+      TlFunc *f = gen_ir_func(k.x.module, seed, (GenOptions){.num_ops = 40});
+      f->num_warps = k.warps;
+      check_text_reads_back(&k, seed, "typed");
+      TlPassCx cx = k_context(&k);
+      assert_true(tl_pipeline_laid(&cx, f));
+      check_text_reads_back(&k, seed, "laid");
+      assert_true(tl_pipeline_lowered(&cx, f));
+      check_text_reads_back(&k, seed, "lowered");
+      k_close(&k);
+   }
+}
+
 /* ---- limits ---- */
 static void
 too_large_is_a_located_error(void **state)
@@ -661,6 +691,7 @@ test_lowered(void)
       cmocka_unit_test(every_operand_prints_its_elements),
       cmocka_unit_test(carried_pointers_and_sums),
       cmocka_unit_test(random_functions_keep_their_meaning),
+      cmocka_unit_test(random_functions_read_back_in_every_state),
       cmocka_unit_test(too_large_is_a_located_error),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
