@@ -310,6 +310,10 @@ is_instance(const TlSv *v, const TlSv *type)
    if (type->kind != TL_SV_BUILTIN)
       return false;
    const char *name = type->builtin.row->name;
+   if (strcmp(name, "pointer_type") == 0)
+      return v->kind == TL_SV_TYPE && v->type->kind == TL_TYPE_PTR;
+   if (strcmp(name, "block_type") == 0)
+      return v->kind == TL_SV_TYPE && v->type->kind == TL_TYPE_TILE;
    bool is_descriptor = v->kind == TL_SV_BLOCKPTR && v->block_ptr->is_descriptor;
    if (is_descriptor || strcmp(name, "tensor_descriptor") == 0)
       return is_descriptor && strcmp(name, "tensor_descriptor") == 0;
