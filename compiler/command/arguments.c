@@ -40,8 +40,8 @@ copy_params(TlCmdArgs *all, const TlKernelInfo *k)
    for (unsigned i = 0; i < k->num_params; i++) {
       params[i] = k->params[i];
       params[i].name = tl_arena_strdup(all->c->arena, k->params[i].name);
-      if (params[i].annotation)
-         params[i].annotation = tl_arena_strdup(all->c->arena, params[i].annotation);
+      if (params[i].type)
+         params[i].type = tl_arena_strdup(all->c->arena, params[i].type);
       if (params[i].default_text)
          params[i].default_text = tl_arena_strdup(all->c->arena, params[i].default_text);
       all->list[i].param = &params[i];
@@ -145,14 +145,10 @@ tl_cmd_args_values(TlCmdArgs *all)
 const char *
 tl_cmd_arg_scalar(const TlCmdArg *a)
 {
-   const char *annotation = a->param->annotation;
+   const char *type = a->param->type;
    TlDtype t;
-   if (annotation) {
-      const char *dot = strrchr(annotation, '.'), *name = dot ? dot + 1 : annotation;
-      size_t n = strcspn(name, ": ");
-      if (tl_dtype_from_text(name, n, &t))
-         return tl_dtype_info[t].text;
-   }
+   if (type && tl_dtype_from_text(type, strcspn(type, ":"), &t))
+      return tl_dtype_info[t].text;
    if (a->value.kind == TL_CLI_FLOAT)
       return "fp32";
    if (a->value.kind == TL_CLI_BOOL)

@@ -341,14 +341,13 @@ declare(TlCompilation *comp, const TilecCompileOptions *o, const TlKernelInfo *k
 {
    TilecParamDecl *params = tl_new_array(comp->arena, TilecParamDecl, k->num_params + 1);
    for (unsigned i = 0; i < k->num_params; i++)
-      params[i] =
-         (TilecParamDecl){.name = k->params[i].name,
-                          .type = k->params[i].is_constexpr ? NULL : k->params[i].annotation,
-                          .default_value = k->params[i].default_text,
-                          .is_constexpr = k->params[i].is_constexpr,
-                          .value_matters = k->params[i].value_matters,
-                          .no_specialize = k->params[i].no_specialize,
-                          .no_align = k->params[i].no_align};
+      params[i] = (TilecParamDecl){.name = k->params[i].name,
+                                   .type = k->params[i].type,
+                                   .default_value = k->params[i].default_text,
+                                   .is_constexpr = k->params[i].is_constexpr,
+                                   .value_matters = k->params[i].value_matters,
+                                   .no_specialize = k->params[i].no_specialize,
+                                   .no_align = k->params[i].no_align};
    const TlSource *src = tl_source(comp->sources, k->range.file);
    *d = (TilecKernelDecl){
       .name = k->name,

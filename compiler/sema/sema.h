@@ -301,6 +301,7 @@ typedef struct TlKernelParam {
    const char *name;
    bool is_constexpr;
    const char *annotation;       /* text as written, or NULL */
+   const char *type;             /* what it says as a signature entry; NULL: nothing */
    const char *default_text;     /* text as written, or NULL */
    bool value_matters;           /* the kernel's heuristics look at its value */
    bool no_specialize, no_align; /* named in do_not_specialize, do_not_specialize_on_alignment */

@@ -102,6 +102,107 @@ decorator_text(TlSema *s, const TlAstFunction *f)
    return sb.len ? tl_sb_cstr(&sb) : NULL;
 }
 
+/* ---- what an annotation says ---- */
+static void
+set_constant(TlSpecArg *a, TlSv v)
+{
+   *a = (TlSpecArg){.is_given = true, .is_constant = true, .constant = v, .divisibility = 1};
+}
+
+/* tl.const: a pointer that is not stored through. */
+static bool
+is_const_annotation(TlSema *s, const TlNode *a)
+{
+   const char *text = a->kind == TL_AST_STR ? tl_ast_Str(a)->value.data : tl_node_text(s, a);
+   const char *dot = strrchr(text, '.');
+   return strcmp(dot ? dot + 1 : text, "const") == 0;
+}
+
+static bool
+annotation_type(TlSema *s, TlSourceModule *source, const TlNode *a, TlSpecArg *out)
+{
+   *out = (TlSpecArg){.divisibility = 1};
+   if (a->kind == TL_AST_FACT_TYPE) {
+      const TlAstFactType *f = tl_ast_FactType(a);
+      TlFrame *frame = tl_module_frame(s, source);
+      TlSv fact = tl_eval_expr(s, frame, f->fact);
+      bool ok =
+         fact.kind == TL_SV_INT && fact.i >= 1 && fact.i <= 1 << 20 && !(fact.i & (fact.i - 1));
+      if (!ok) {
+         if (fact.kind != TL_SV_POISON)
+            tl_report(s->diags, E0264, f->fact->range, tl_node_text(s, f->fact));
+         return false;
+      }
+      if (!annotation_type(s, source, f->type, out))
+         return false;
+      const TlType *type = out->type;
+      if (fact.i == 1 && type && type->kind == TL_TYPE_SCALAR)
+         set_constant(out, tl_sv_int(1));
+      else
+         out->divisibility = (uint32_t)fact.i;
+      out->type = type;
+      return true;
+   }
+   const char *text = tl_node_text(s, a);
+   if (a->kind == TL_AST_STR) /* x: "*fp32" */
+      text = tl_ast_Str(a)->value.data;
+   const TlType *t = tl_parse_type_text(s, text, strlen(text));
+   if (!t) {
+      if (strcmp(text, "int") == 0)
+         t = tl_type_scalar(s->types, TL_I32);
+      else if (strcmp(text, "float") == 0)
+         t = tl_type_scalar(s->types, TL_FP32);
+      else if (strcmp(text, "bool") == 0)
+         t = tl_type_scalar(s->types, TL_I1);
+   }
+   if (!t && (a->kind == TL_AST_CALL || (source->is_tile && a->kind == TL_AST_PTR_TYPE))) {
+      TlSv v = tl_eval_expr(s, tl_module_frame(s, source), a);
+      if (v.kind == TL_SV_TYPE)
+         t = v.type;
+      else if (v.kind == TL_SV_POISON)
+         return false;
+   }
+   if (!t && source->is_tile) {
+      tl_report(s->diags, E0268, a->range, text);
+      tl_help(s->diags, "a type is fp32, i32, *fp16, *const fp16, i32:16 or constexpr");
+      return false;
+   }
+   out->type = t; /* tl.tensor, torch.Tensor and the like say nothing */
+   out->is_given = t != NULL;
+   return true;
+}
+
+static void
+print_entry_type(const TlType *t, TlSb *out)
+{
+   for (; t->kind == TL_TYPE_PTR; t = t->elem)
+      tl_sb_str(out, t->is_const ? "*const " : "*");
+   tl_sb_str(out, tl_dtype_info[t->dtype].text);
+}
+
+/* The annotation as an entry of a signature, NULL when it says nothing.  Its mistakes are reported
+ * once the kernel is compiled. */
+static const char *
+annotation_entry(TlSema *s, TlSourceModule *source, const TlNode *a)
+{
+   if (!a || tl_is_constexpr_annotation(a))
+      return NULL;
+   TlDiags *saved = s->diags, quiet;
+   tl_diags_init(&quiet, s->arena, s->sources);
+   s->diags = &quiet;
+   TlSpecArg arg;
+   bool says = annotation_type(s, source, a, &arg) && arg.is_given;
+   s->diags = saved;
+   if (!says)
+      return NULL;
+   TlSb sb;
+   tl_sb_init(&sb, s->arena);
+   print_entry_type(arg.type, &sb);
+   if (arg.is_constant || arg.divisibility > 1)
+      tl_sb_printf(&sb, ":%u", arg.divisibility);
+   return tl_sb_cstr(&sb);
+}
+
 static TlKernelInfo
 describe_kernel(TlSema *s, const TlSvFunc *fn)
 {
@@ -116,6 +217,7 @@ describe_kernel(TlSema *s, const TlSvFunc *fn)
          .name = p->name,
          .is_constexpr = tl_is_constexpr_annotation(p->annotation),
          .annotation = p->annotation ? tl_node_text(s, p->annotation) : NULL,
+         .type = annotation_entry(s, fn->source, p->annotation),
          .default_text = p->default_value ? tl_node_text(s, p->default_value) : NULL,
       };
    }
@@ -369,12 +471,6 @@ tl_read_value(TlSema *s, const char *text, TlRange range)
    return tl_make_str(s, text, len);
 }
 
-static void
-set_constant(TlSpecArg *a, TlSv v)
-{
-   *a = (TlSpecArg){.is_given = true, .is_constant = true, .constant = v, .divisibility = 1};
-}
-
 static bool
 is_type_entry(const char *text)
 {
@@ -509,61 +605,6 @@ read_signature(TlSema *s, Spec *p)
 
 /* ---- annotations and defaults ---- */
 static bool
-annotation_type(TlSema *s, Spec *p, unsigned i, const TlNode *a, TlSpecArg *out)
-{
-   *out = (TlSpecArg){.divisibility = 1};
-   if (a->kind == TL_AST_FACT_TYPE) {
-      const TlAstFactType *f = tl_ast_FactType(a);
-      TlFrame *frame = tl_module_frame(s, p->fn->source);
-      TlSv fact = tl_eval_expr(s, frame, f->fact);
-      bool ok =
-         fact.kind == TL_SV_INT && fact.i >= 1 && fact.i <= 1 << 20 && !(fact.i & (fact.i - 1));
-      if (!ok) {
-         if (fact.kind != TL_SV_POISON)
-            tl_report(s->diags, E0264, f->fact->range, tl_node_text(s, f->fact));
-         return false;
-      }
-      if (!annotation_type(s, p, i, f->type, out))
-         return false;
-      if (fact.i == 1 && out->type && out->type->kind == TL_TYPE_SCALAR)
-         set_constant(out, tl_sv_int(1));
-      else
-         out->divisibility = (uint32_t)fact.i;
-      return true;
-   }
-   const char *text = tl_node_text(s, a);
-   if (a->kind == TL_AST_STR) /* x: "*fp32" */
-      text = tl_ast_Str(a)->value.data;
-   const TlType *t = tl_parse_type_text(s, text, strlen(text));
-   if (!t) {
-      if (strcmp(text, "int") == 0)
-         t = tl_type_scalar(s->types, TL_I32);
-      else if (strcmp(text, "float") == 0)
-         t = tl_type_scalar(s->types, TL_FP32);
-      else if (strcmp(text, "bool") == 0)
-         t = tl_type_scalar(s->types, TL_I1);
-   }
-   bool foreign =
-      !t && (p->fn->source->is_tile ? a->kind == TL_AST_PTR_TYPE || a->kind == TL_AST_CALL
-                                    : a->kind == TL_AST_CALL);
-   if (foreign) {
-      TlSv v = tl_eval_expr(s, tl_module_frame(s, p->fn->source), a);
-      if (v.kind == TL_SV_TYPE)
-         t = v.type;
-      else if (v.kind == TL_SV_POISON)
-         return false;
-   }
-   if (!t && p->fn->source->is_tile) {
-      tl_report(s->diags, E0268, a->range, text);
-      tl_help(s->diags, "a type is fp32, i32, *fp16, *const fp16, i32:16 or constexpr");
-      return false;
-   }
-   out->type = t; /* tl.tensor, torch.Tensor and the like say nothing */
-   out->is_given = t != NULL;
-   return true;
-}
-
-static bool
 check_annotation(TlSema *s, Spec *p, unsigned i)
 {
    const TlNode *a = param(p, i)->annotation;
@@ -571,13 +612,15 @@ check_annotation(TlSema *s, Spec *p, unsigned i)
    if (!a || is_constexpr(p, i))
       return true;
    TlSpecArg own;
-   if (!annotation_type(s, p, i, a, &own))
+   if (!annotation_type(s, p->fn->source, a, &own))
       return false;
    if (!arg->is_given) {
       if (own.is_given)
          *arg = own;
       return true;
    }
+   if (arg->type && arg->type->kind == TL_TYPE_PTR && is_const_annotation(s, a))
+      arg->type = tl_type_ptr(s->types, arg->type->elem, true);
    bool is_number = arg->is_constant && !arg->type && arg->constant.kind != TL_SV_NONE;
    if (is_number && own.type && own.type->kind == TL_TYPE_SCALAR)
       arg->type = own.type; /* of the folded value in the record */

@@ -51,6 +51,22 @@ def names(w, d, b, t, g: i32, h, __t: constexpr = 1):
     store(w, load(d) + load(b) + g + h + t + __t)
 """
 
+TRITON = """
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def says_nothing(x: tl.tensor, y: torch.Tensor, o: "tl.tensor", u: some.Name, c: tl.const,
+                 q: "*fp32", n: int, s: float, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(o + i, tl.load(x + i) + tl.load(c + i) + tl.load(q + i) + s, mask=i < n)
+
+@triton.jit
+def stores(c: tl.const):
+    tl.store(c, 1.0)
+"""
+
 
 def raises(kind, words, call):
     try:
@@ -364,6 +380,23 @@ def on_gpu(m):
     return torch
 
 
+def annotations():
+    """What Triton ignores in an annotation does not bind an argument; tl.const is not stored to."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "kernels.py")
+        with open(file, "w") as f:
+            f.write(TRITON)
+        m = tilec.load(file)
+        types = {p["name"]: p["type"] for p in m.says_nothing.info["params"]}
+        assert types == {"x": None, "y": None, "o": None, "u": None, "c": None, "q": "*fp32",
+                         "n": "i32", "s": "fp32", "BLOCK": None}, types
+        x, c, q, out = Host([1, 2, 3, 4]), Host([10] * 4), Host([100] * 4), Host([0] * 4)
+        for y in (x, 7):                           # an integer for a torch.Tensor too
+            m.says_nothing[1](x, y, out, 3.5, c, q, 4, 0.5, BLOCK=4)
+            assert list(out.data) == [111.5, 112.5, 113.5, 114.5], out.data
+        raises(tilec.Error, "ptr<const fp32>", lambda: m.stores[1](c))
+
+
 def launch_cost(m, torch):
     """Medians in microseconds.  The bounds are generous: the machine may be busy."""
     x = [torch.zeros(64) for _ in range(10)]
@@ -390,6 +423,7 @@ host_arrays(module)
 dlpack(module)
 threads(module)
 forked(module)
+annotations()
 if numpy is None:
     print("numpy is not here: its arrays are left out")
 else:
