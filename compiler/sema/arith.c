@@ -6,6 +6,8 @@
  * after a report, or when an operand was poison already. */
 #include "sema/arith.h"
 
+#include "sema/builtin.h"
+
 #include <assert.h>
 #include <float.h>
 #include <math.h>
@@ -323,7 +325,7 @@ check_overflow(TlSema *s, TlOpcode op, TlValue *x, TlValue *y)
    assert(x->type == y->type);
    const TlType *elem = tl_type_elem(x->type);
    TlDtype t = elem->dtype;
-   if (!s->debug || !tl_dtype_is_signed(t) || tl_dtype_info[t].bits >= 64)
+   if (!s->debug || !tl_dtype_is_signed(t) || tl_dtype_info[t].bits >= 64 || tl_sema_in_combine(s))
       return;
    TlBuilder *b = &s->b;
    const TlType *wide = tl_type_with_elem(s->types, x->type, tl_type_scalar(s->types, TL_I64));

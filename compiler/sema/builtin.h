@@ -96,6 +96,8 @@ bool tl_check_takes(TlSema *s, const TlCall *call, const TlValue *v, uint32_t ta
 TlValue *tl_bf16_to_fp32(TlSema *s, TlValue *v, TlRange range);
 
 /* ---- offered by one group to another ---- */
+/* Inside the combine function of a reduction or scan, which has no effects: no assertion either. */
+bool tl_sema_in_combine(const TlSema *s);
 /* Folds x along axis by a named combine: TL_OP_ADD, MAX, MIN, XOR, OR, MUL. */
 TlValue *tl_reduce_with(TlSema *s, TlValue *x, unsigned axis, TlOpcode combine, TlRange range);
 TlValue *tl_build_arange(TlSema *s, int64_t start, int64_t end, TlRange range);

@@ -178,6 +178,11 @@ tl_builtin_device_assert(TlSema *s, const TlCall *call)
 {
    if (!s->debug)
       return tl_sv_none();
+   if (tl_sema_in_combine(s)) {
+      tl_report(s->diags, W0251, call->range);
+      tl_help(s->diags, "assert it of the tile, before the reduction or scan");
+      return tl_sv_none();
+   }
    const TlSv *msg = &call->args[1];
    TlValue *v[2] = {tl_call_value(s, call, 0), NULL};
    if (!v[0])

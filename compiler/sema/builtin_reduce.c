@@ -83,6 +83,15 @@ combine_index(TlSema *s, const void *user, TlValue *const *args, unsigned n, TlV
 }
 
 /* ---- a combine function of the user ---- */
+bool
+tl_sema_in_combine(const TlSema *s)
+{
+   for (const TlOp *op = s->b.block->region->parent; op; op = op->block->region->parent)
+      if (op->opcode == TL_OP_REDUCE || op->opcode == TL_OP_SCAN)
+         return true;
+   return false;
+}
+
 typedef struct UserFold {
    const TlCall *call;
    const TlSv *fn;

@@ -366,6 +366,28 @@ debug_adds_overflow_checks(void **state)
    sema_run_free(&r);
 }
 
+static void
+a_combine_function_checks_nothing(void **state)
+{
+   (void)state;
+   static const char *const folds[] = {"reduce", "associative_scan"};
+   for (size_t i = 0; i < sizeof folds / sizeof folds[0]; i++) {
+      char text[400];
+      snprintf(text, sizeof text,
+               "@jit\ndef join(a, b):\n    device_assert(a < 100, 'large')\n    return a + b\n"
+               "@kernel\ndef k(p: *i32):\n    s = %s(load(p + arange(0, 4)), 0, join)\n"
+               "    store(p + arange(0, 4), s)\n",
+               folds[i]);
+      SemaRun r = TILE(text);
+      r.debug = true;
+      sema_run(&r);
+      assert_non_null(strstr(r.errors, "W0251"));
+      assert_null(strstr(r.errors, "error"));
+      assert_null(strstr(r.ir, "device_assert"));
+      sema_run_free(&r);
+   }
+}
+
 int
 test_arith(void)
 {
@@ -376,6 +398,7 @@ test_arith(void)
       cmocka_unit_test(bool_pointers_go_through_bytes),
       cmocka_unit_test(block_pointers_stay_affine),
       cmocka_unit_test(debug_adds_overflow_checks),
+      cmocka_unit_test(a_combine_function_checks_nothing),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }
