@@ -620,6 +620,8 @@ tilec_kernel_tune(TilecKernel *kernel, const TilecLaunch *launch, const TilecArg
       return TILEC_BAD_ARGUMENT;
    if (options)
       memcpy(&o, options, options->struct_size);
+   if (o.num_configs && !o.configs)
+      return TILEC_BAD_ARGUMENT;
    TlTune *t = tl_core_tuner(kernel);
    if (!t)
       return tl_core_fail(tl_core_runtime(kernel), TILEC_UNSUPPORTED,

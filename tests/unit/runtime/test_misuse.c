@@ -53,6 +53,7 @@ null_is_refused(void **state)
    TilecKernelUse use;
    TilecDeviceInfo info;
    TilecSource source = {.struct_size = sizeof source, .file = "x.tile"};
+   const TilecTuneOptions no_configs = {.struct_size = sizeof no_configs, .num_configs = 1};
    TilecTuneResult *r;
    const TilecStatus got[] = {
       tilec_runtime_open(NULL, NULL),
@@ -107,6 +108,7 @@ null_is_refused(void **state)
       tilec_kernel_tune(NULL, &l, args, 2, NULL, &r),
       tilec_kernel_tune(kernel, NULL, args, 2, NULL, &r),
       tilec_kernel_tune(kernel, &l, NULL, 2, NULL, &r),
+      tilec_kernel_tune(kernel, &l, args, 2, &no_configs, &r),
    };
    for (size_t i = 0; i < sizeof got / sizeof got[0]; i++)
       if (got[i] != TILEC_BAD_ARGUMENT)
