@@ -127,15 +127,15 @@ keep_ir(Run *r, TilecStage stage, const TlFunc *f)
 bool
 tl_read_file(TlArena *arena, const char *path, const char **text, size_t *len, const char **why)
 {
-   FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
-   if (!f) {
-      *why = tl_arena_strdup(arena, strerror(errno));
+   bool is_stdin = strcmp(path, "-") == 0;
+   struct stat st;
+   if (!is_stdin && stat(path, &st) == 0 && !S_ISREG(st.st_mode)) { /* a pipe may block */
+      *why = S_ISDIR(st.st_mode) ? "it is a directory" : "it is not a regular file";
       return false;
    }
-   struct stat st;
-   if (fstat(fileno(f), &st) == 0 && S_ISDIR(st.st_mode)) {
-      fclose(f);
-      *why = "it is a directory";
+   FILE *f = is_stdin ? stdin : fopen(path, "rb");
+   if (!f) {
+      *why = tl_arena_strdup(arena, strerror(errno));
       return false;
    }
    TlSb sb;

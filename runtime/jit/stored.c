@@ -135,9 +135,9 @@ static bool
 read_text(const char *path, void **text, size_t *len)
 {
    struct stat st;
-   int fd = open(path, O_RDONLY | O_CLOEXEC);
+   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe in its place may block */
    bool ok =
-      fd >= 0 && fstat(fd, &st) == 0 && !S_ISDIR(st.st_mode) && st.st_size <= MAX_IMPORT_BYTES;
+      fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= MAX_IMPORT_BYTES;
    unsigned char *block = ok ? malloc((size_t)st.st_size + 1) : NULL;
    size_t at = 0;
    ok = block != NULL;
