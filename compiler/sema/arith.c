@@ -197,6 +197,10 @@ tl_sema_value_as(TlSema *s, const TlSv *v, TlDtype dtype, TlRange range)
    const TlType *type = tl_type_scalar(s->types, dtype);
    if (v->kind == TL_SV_VALUE)
       return tl_sema_cast(s, v->value, type, range);
+   if (!s->b.block) { /* of the file: there is no kernel to build it in */
+      tl_report(s->diags, E0280, range, tl_sv_describe(s, v));
+      return NULL;
+   }
    TlBits bits;
    return number_bits(s, v, dtype, range, &bits) ? tl_const_bits(&s->b, type, bits) : NULL;
 }

@@ -227,7 +227,9 @@ tl_builtin_next_power_of_2(TlSema *s, const TlCall *call)
       uint64_t p = 1;
       while (p < (uint64_t)n && n > 0)
          p *= 2;
-      return tl_sv_int(n > 0 ? (int64_t)p : 0);
+      TlSv v = tl_sv_int(n > 0 ? (int64_t)p : 0);
+      v.is_large = n > 0 && p > INT64_MAX;
+      return v;
    }
    TlValue *x = tl_call_value(s, call, 0);
    if (!x || !tl_check_takes(s, call, x, TL_TAKES_INT, tl_call_arg_range(call, 0)))

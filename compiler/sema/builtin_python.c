@@ -170,8 +170,10 @@ tl_builtin_py_abs(TlSema *s, const TlCall *call)
       v.f = fabs(v.f);
    else if (v.kind == TL_SV_BOOL)
       v = tl_sv_int(v.b);
-   else if (!v.is_large && v.i < 0)
-      v.i = v.i == INT64_MIN ? v.i : -v.i;
+   else if (!v.is_large && v.i < 0) {
+      v.is_large = v.i == INT64_MIN; /* 2^63 */
+      v.i = (int64_t)(0 - (uint64_t)v.i);
+   }
    return v;
 }
 

@@ -12,29 +12,37 @@
 __extension__ typedef __int128 Wide;
 
 /* ---- predicates ---- */
+enum {
+   MAX_VALUE_DEPTH = 200,     /* of lists in lists .. that are walked */
+   MAX_VALUE_PARTS = 1 << 20, /* that are walked, shared ones each time */
+};
+
+static bool
+all_known(const TlSv *v, size_t len, unsigned depth, unsigned *parts)
+{
+   if (depth > MAX_VALUE_DEPTH)
+      return false;
+   bool known = true;
+   for (size_t i = 0; known && i < len; i++) {
+      if (++*parts > MAX_VALUE_PARTS || v[i].kind == TL_SV_VALUE || v[i].kind == TL_SV_BLOCKPTR)
+         return false;
+      if (v[i].kind == TL_SV_TUPLE)
+         known = all_known(v[i].tuple->items, v[i].tuple->len, depth + 1, parts);
+      else if (v[i].kind == TL_SV_OBJECT)
+         known = all_known(v[i].fields->values, v[i].fields->len, depth + 1, parts);
+      else if (v[i].kind == TL_SV_RANGE)
+         known = all_known(&v[i].range->start, 1, depth + 1, parts) &&
+                 all_known(&v[i].range->stop, 1, depth + 1, parts) &&
+                 all_known(&v[i].range->step, 1, depth + 1, parts);
+   }
+   return known;
+}
+
 bool
 tl_is_known(const TlSv *v)
 {
-   switch (v->kind) {
-   case TL_SV_VALUE:
-   case TL_SV_BLOCKPTR:
-      return false;
-   case TL_SV_TUPLE:
-      for (size_t i = 0; i < v->tuple->len; i++)
-         if (!tl_is_known(&v->tuple->items[i]))
-            return false;
-      return true;
-   case TL_SV_OBJECT:
-      for (size_t i = 0; i < v->fields->len; i++)
-         if (!tl_is_known(&v->fields->values[i]))
-            return false;
-      return true;
-   case TL_SV_RANGE:
-      return tl_is_known(&v->range->start) && tl_is_known(&v->range->stop) &&
-             tl_is_known(&v->range->step);
-   default:
-      return true;
-   }
+   unsigned parts = 0;
+   return all_known(v, 1, 0, &parts);
 }
 
 static Wide
@@ -65,40 +73,65 @@ same_text(TlText a, TlText b)
    return a.len == b.len && memcmp(a.data, b.data, a.len) == 0;
 }
 
+/* One comparison.  Lists may contain themselves, or share parts so often that a walk never ends. */
+typedef struct Same {
+   TlSema *s;
+   bool exact; /* also in strength and dtype */
+   bool stop;  /* reported */
+   unsigned depth, parts;
+} Same;
+
+static bool same_values(Same *c, const TlSv *a, const TlSv *b);
+
 static bool
-equal_items(const TlSvTuple *a, const TlSvTuple *b, bool (*same)(const TlSv *, const TlSv *))
+same_items(Same *c, const TlSv *a, const TlSv *b, size_t len)
 {
-   assert(a && b);
-   if (a->len != b->len)
-      return false;
-   for (size_t i = 0; i < a->len; i++)
-      if (!same(&a->items[i], &b->items[i]))
-         return false;
-   return true;
+   if (c->depth >= MAX_VALUE_DEPTH) {
+      if (!c->stop)
+         tl_report(c->s->diags, E0259, c->s->b.range, "==", "the operands are nested too deep");
+      c->stop = true;
+   }
+   bool same = !c->stop;
+   c->depth++;
+   for (size_t i = 0; same && i < len; i++) {
+      if (++c->parts % 32 == 0 && !tl_step(c->s, c->s->b.range))
+         c->stop = true;
+      same = !c->stop && same_values(c, &a[i], &b[i]);
+   }
+   c->depth--;
+   return same;
 }
 
 static bool
-equal_objects(const TlSvFields *a, const TlSvFields *b, bool (*same)(const TlSv *, const TlSv *))
+same_fields(Same *c, const TlSvFields *a, const TlSvFields *b)
 {
    if (a == b)
       return true;
    if (a->type_name != b->type_name || a->len != b->len)
       return false;
    for (size_t i = 0; i < a->len; i++)
-      if (!same(&a->values[i], &b->values[i]) || (a->names && a->names[i] != b->names[i]) ||
-          (a->keys[i].kind != TL_SV_POISON && !same(&a->keys[i], &b->keys[i])))
+      if ((a->names && a->names[i] != b->names[i]) ||
+          (a->keys[i].kind != TL_SV_POISON && !same_items(c, &a->keys[i], &b->keys[i], 1)))
          return false;
-   return true;
+   return same_items(c, a->values, b->values, a->len);
 }
 
 static bool
-equal_by(const TlSv *a, const TlSv *b, bool (*same)(const TlSv *, const TlSv *))
+same_numbers(const Same *c, const TlSv *a, const TlSv *b)
 {
-   if (tl_sv_is_number(a) && tl_sv_is_number(b)) {
-      if (is_int(a) && is_int(b))
-         return wide(a) == wide(b);
-      return tl_known_double(a) == tl_known_double(b);
-   }
+   if (c->exact && (a->kind != b->kind || a->is_strong != b->is_strong ||
+                    (a->is_strong && a->dtype != b->dtype)))
+      return false;
+   if (c->exact && a->kind == TL_SV_FLOAT) /* NaN is the same as NaN here, and -0.0 is not 0.0 */
+      return memcmp(&a->f, &b->f, sizeof a->f) == 0;
+   return is_int(a) && is_int(b) ? wide(a) == wide(b) : tl_known_double(a) == tl_known_double(b);
+}
+
+static bool
+same_values(Same *c, const TlSv *a, const TlSv *b)
+{
+   if (tl_sv_is_number(a) && tl_sv_is_number(b))
+      return same_numbers(c, a, b);
    if (a->kind != b->kind)
       return false;
    switch (a->kind) {
@@ -110,10 +143,12 @@ equal_by(const TlSv *a, const TlSv *b, bool (*same)(const TlSv *, const TlSv *))
    case TL_SV_TYPE:
       return a->type == b->type;
    case TL_SV_TUPLE:
-      return a->tuple == b->tuple || equal_items(a->tuple, b->tuple, same);
+      return a->tuple == b->tuple ||
+             (a->tuple->len == b->tuple->len && a->tuple->is_list == b->tuple->is_list &&
+              same_items(c, a->tuple->items, b->tuple->items, a->tuple->len));
    case TL_SV_DICT:
    case TL_SV_OBJECT:
-      return equal_objects(a->fields, b->fields, same);
+      return same_fields(c, a->fields, b->fields);
    case TL_SV_FUNC:
       return a->func == b->func ||
              (a->func->node == b->func->node && a->func->closure == b->func->closure);
@@ -132,22 +167,17 @@ equal_by(const TlSv *a, const TlSv *b, bool (*same)(const TlSv *, const TlSv *))
 }
 
 bool
-tl_const_equal(const TlSv *a, const TlSv *b)
+tl_const_equal(TlSema *s, const TlSv *a, const TlSv *b)
 {
-   return equal_by(a, b, tl_const_equal);
+   Same c = {.s = s};
+   return same_values(&c, a, b);
 }
 
 bool
-tl_const_same(const TlSv *a, const TlSv *b)
+tl_const_same(TlSema *s, const TlSv *a, const TlSv *b)
 {
-   if (tl_sv_is_number(a)) {
-      if (a->kind != b->kind || a->is_strong != b->is_strong ||
-          (a->is_strong && a->dtype != b->dtype))
-         return false;
-      if (a->kind == TL_SV_FLOAT) /* NaN is the same as NaN here, and -0.0 is not 0.0 */
-         return memcmp(&a->f, &b->f, sizeof a->f) == 0;
-   }
-   return equal_by(a, b, tl_const_same);
+   Same c = {.s = s, .exact = true};
+   return same_values(&c, a, b);
 }
 
 bool
@@ -553,6 +583,20 @@ int
 tl_const_order(TlSema *s, const TlSv *a, const TlSv *b, TlRange range, bool *ok)
 {
    *ok = true;
+   unsigned errors = s->diags->num_errors;
+   while (a->kind == TL_SV_TUPLE && b->kind == TL_SV_TUPLE) {
+      const TlSvTuple *x = a->tuple, *y = b->tuple;
+      size_t i = 0, n = x->len < y->len ? x->len : y->len;
+      while (i < n && tl_const_equal(s, &x->items[i], &y->items[i]))
+         i++;
+      *ok = s->diags->num_errors == errors && tl_step(s, range);
+      if (!*ok)
+         return 0;
+      if (i == n)
+         return x->len < y->len ? -1 : x->len > y->len;
+      a = &x->items[i];
+      b = &y->items[i];
+   }
    if (tl_sv_is_number(a) && tl_sv_is_number(b)) {
       if (is_int(a) && is_int(b))
          return wide(a) < wide(b) ? -1 : wide(a) > wide(b);
@@ -565,15 +609,6 @@ tl_const_order(TlSema *s, const TlSv *a, const TlSv *b, TlRange range, bool *ok)
       size_t n = a->s.len < b->s.len ? a->s.len : b->s.len;
       int c = memcmp(a->s.data, b->s.data, n);
       return c ? (c < 0 ? -1 : 1) : a->s.len < b->s.len ? -1 : a->s.len > b->s.len;
-   }
-   if (a->kind == TL_SV_TUPLE && b->kind == TL_SV_TUPLE) {
-      size_t n = a->tuple->len < b->tuple->len ? a->tuple->len : b->tuple->len;
-      for (size_t i = 0; i < n; i++) {
-         if (tl_const_equal(&a->tuple->items[i], &b->tuple->items[i]))
-            continue;
-         return tl_const_order(s, &a->tuple->items[i], &b->tuple->items[i], range, ok);
-      }
-      return a->tuple->len < b->tuple->len ? -1 : a->tuple->len > b->tuple->len;
    }
    *ok = false;
    tl_report(s->diags, E0214, range, "<", tl_sv_describe(s, a), tl_sv_describe(s, b));
@@ -592,13 +627,13 @@ contains(TlSema *s, const TlSv *item, const TlSv *in, TlRange range)
    if (in->kind == TL_SV_TUPLE) {
       s->steps += in->tuple->len / 32;
       for (size_t i = 0; i < in->tuple->len; i++)
-         if (tl_const_equal(item, &in->tuple->items[i]))
+         if (tl_const_equal(s, item, &in->tuple->items[i]))
             return tl_sv_bool(true);
       return tl_sv_bool(false);
    }
    if (in->kind == TL_SV_DICT) {
       bool found;
-      tl_dict_get(in, item, &found);
+      tl_dict_get(s, in, item, &found);
       return tl_sv_bool(found);
    }
    TlSv *items;
@@ -606,7 +641,7 @@ contains(TlSema *s, const TlSv *item, const TlSv *in, TlRange range)
    if (!tl_iterate(s, in, range, &items, &len))
       return tl_sv_poison();
    for (size_t i = 0; i < len; i++)
-      if (tl_const_equal(item, &items[i]))
+      if (tl_const_equal(s, item, &items[i]))
          return tl_sv_bool(true);
    return tl_sv_bool(false);
 }
@@ -619,7 +654,7 @@ tl_const_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
    case TL_AST_OP_IS:
    case TL_AST_OP_IS_NOT: {
       bool same = (a->kind == b->kind || (tl_sv_is_number(a) && tl_sv_is_number(b))) &&
-                  a->kind == b->kind && tl_const_equal(a, b);
+                  a->kind == b->kind && tl_const_equal(s, a, b);
       return tl_sv_bool(same == (op == TL_AST_OP_IS));
    }
    case TL_AST_OP_IN:
@@ -633,7 +668,7 @@ tl_const_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
        strong_binary(s, op, a, b, range, &out))
       return out;
    if (op == TL_AST_OP_EQ || op == TL_AST_OP_NE)
-      return tl_sv_bool(tl_const_equal(a, b) == (op == TL_AST_OP_EQ));
+      return tl_sv_bool(tl_const_equal(s, a, b) == (op == TL_AST_OP_EQ));
    bool ok;
    int order = tl_const_order(s, a, b, range, &ok);
    if (!ok)
@@ -677,13 +712,13 @@ fields_grow(TlSema *s, TlSvFields *d)
 }
 
 TlSv
-tl_dict_get(const TlSv *dict, const TlSv *key, bool *found)
+tl_dict_get(TlSema *s, const TlSv *dict, const TlSv *key, bool *found)
 {
    assert(dict->kind == TL_SV_DICT);
    const TlSvFields *d = dict->fields;
    *found = true;
    for (size_t i = 0; i < d->len; i++)
-      if (tl_const_equal(&d->keys[i], key))
+      if (tl_const_equal(s, &d->keys[i], key))
          return d->values[i];
    *found = false;
    return tl_sv_none();
@@ -696,7 +731,7 @@ tl_dict_set(TlSema *s, const TlSv *dict, const TlSv *key, TlSv value)
    TlSvFields *d = dict->fields;
    s->steps += d->len / 32;
    for (size_t i = 0; i < d->len; i++)
-      if (tl_const_equal(&d->keys[i], key)) {
+      if (tl_const_equal(s, &d->keys[i], key)) {
          d->values[i] = value;
          return;
       }

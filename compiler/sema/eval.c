@@ -50,11 +50,22 @@ static TlSv
 each_item(TlSema *s, const TlSv *tuple, TlSv (*change)(TlSema *s, TlSv v))
 {
    assert(tuple->kind == TL_SV_TUPLE);
+   if (s->depth >= TL_MAX_EVAL_DEPTH) {
+      tl_report(s->diags, E0228, s->b.range, (unsigned)TL_MAX_EVAL_DEPTH);
+      return tl_sv_poison();
+   }
+   if (!tl_step(s, s->b.range))
+      return tl_sv_poison();
    TlSv t = tl_make_tuple(s, tuple->tuple->items, tuple->tuple->len, tuple->tuple->is_list);
    t.tuple->names = tuple->tuple->names;
-   for (size_t i = 0; i < t.tuple->len; i++)
+   bool ok = true;
+   s->depth++;
+   for (size_t i = 0; ok && i < t.tuple->len; i++) {
       t.tuple->items[i] = change(s, t.tuple->items[i]);
-   return t;
+      ok = t.tuple->items[i].kind != TL_SV_POISON;
+   }
+   s->depth--;
+   return ok ? t : tl_sv_poison();
 }
 
 TlSv
@@ -454,6 +465,13 @@ slice_of(TlSema *s, const TlSv *self, const TlSv *slice, TlRange range)
    return is_str ? tl_make_str(s, text, n) : tl_make_tuple(s, items, n, self->tuple->is_list);
 }
 
+/* Nothing can be built: in host code. */
+static bool
+at_compile_time(const TlSema *s)
+{
+   return !s->b.block || (s->impl->act && s->impl->act->is_host);
+}
+
 TlSv
 tl_subscript(TlSema *s, const TlSv *self, const TlSv *indices, unsigned n, bool is_tuple,
              TlRange range)
@@ -479,7 +497,7 @@ tl_subscript(TlSema *s, const TlSv *self, const TlSv *indices, unsigned n, bool 
                                                           : tl_sv_poison();
    case TL_SV_DICT: {
       bool found;
-      TlSv v = tl_dict_get(self, &whole, &found);
+      TlSv v = tl_dict_get(s, self, &whole, &found);
       if (found)
          return v;
       tl_report(s->diags, E0221, range, tl_sv_constant_text(s, &whole));
@@ -492,7 +510,7 @@ tl_subscript(TlSema *s, const TlSv *self, const TlSv *indices, unsigned n, bool 
    default:
       break;
    }
-   if (tl_sv_is_number(self)) { /* a scalar: x[None] */
+   if (tl_sv_is_number(self) && !at_compile_time(s)) { /* a scalar: x[None] */
       TlValue *v = tl_sema_value(s, self, range);
       return v ? tl_sema_subscript(s, v, indices, n, range) : tl_sv_poison();
    }
@@ -570,7 +588,7 @@ tl_unique_items(TlSema *s, const TlSv *items, size_t len)
    for (size_t i = 0; i < len && tl_step(s, s->b.range); i++) {
       bool seen = false;
       for (size_t k = 0; !seen && k < n; k++)
-         seen = tl_const_equal(&out.tuple->items[k], &items[i]);
+         seen = tl_const_equal(s, &out.tuple->items[k], &items[i]);
       if (!seen)
          out.tuple->items[n++] = items[i];
       s->steps += n / 32;

@@ -15,6 +15,9 @@
 /* The call cannot be evaluated, for this reason: an error, and poison. */
 TlSv tl_host_bad(TlSema *s, const TlCall *c, const char *why);
 
+/* A whole number as an integer, where it fits. */
+TlSv tl_host_whole(TlSema *s, const TlCall *c, double v);
+
 static inline bool
 items_of(TlSema *s, const TlCall *c, const TlSv *v, TlSv **items, size_t *len)
 {

@@ -164,7 +164,7 @@ HOST_FN(str_format)
          if (found)
             v = c->rest[at];
       } else if (c->args[2].kind == TL_SV_DICT) {
-         v = tl_dict_get(&c->args[2], &key, &found);
+         v = tl_dict_get(s, &c->args[2], &key, &found);
       }
       if (!found)
          return tl_host_bad(s, c, "a field of the format has no value");
@@ -225,7 +225,7 @@ HOST_FN(seq_index)
 {
    const TlSvTuple *t = c->args[0].tuple;
    for (size_t i = 0; i < t->len; i++)
-      if (tl_const_equal(&t->items[i], &c->args[1]))
+      if (tl_const_equal(s, &t->items[i], &c->args[1]))
          return tl_sv_int((int64_t)i);
    return tl_host_bad(s, c, "the value is not in the sequence");
 }
@@ -235,7 +235,7 @@ HOST_FN(seq_count)
    (void)s;
    int64_t n = 0;
    for (size_t i = 0; i < c->args[0].tuple->len; i++)
-      n += tl_const_equal(&c->args[0].tuple->items[i], &c->args[1]);
+      n += tl_const_equal(s, &c->args[0].tuple->items[i], &c->args[1]);
    return tl_sv_int(n);
 }
 
@@ -249,7 +249,7 @@ HOST_FN(dict_get)
 {
    (void)s;
    bool found;
-   TlSv v = tl_dict_get(&c->args[0], &c->args[1], &found);
+   TlSv v = tl_dict_get(s, &c->args[0], &c->args[1], &found);
    return found ? v : c->args[2];
 }
 

@@ -3,6 +3,7 @@
  * environment is never read: os.environ.get gives its default. */
 #include "sema/host.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -63,15 +64,22 @@ HOST_FN(math_log)
    return v;
 }
 
+TlSv
+tl_host_whole(TlSema *s, const TlCall *c, double v)
+{
+   if (!(fabs(v) < 0x1p63))
+      return tl_host_bad(s, c, "the result does not fit in 64 bits");
+   return tl_sv_int((int64_t)v);
+}
+
 static TlSv
 to_int(TlSema *s, const TlCall *c, double (*fn)(double))
 {
-   TlSv v = math1(s, c, fn);
-   if (v.kind != TL_SV_FLOAT)
-      return v;
-   if (!(fabs(v.f) < 9.2e18))
-      return tl_host_bad(s, c, "the result does not fit in 64 bits");
-   return tl_sv_int((int64_t)v.f);
+   const TlSv *v = &c->args[0];
+   if (v->kind == TL_SV_INT)
+      return *v;
+   TlSv out = math1(s, c, fn);
+   return out.kind == TL_SV_FLOAT ? tl_host_whole(s, c, out.f) : out;
 }
 
 HOST_FN(math_ceil)
@@ -95,18 +103,26 @@ HOST_FN(math_prod)
    return total;
 }
 
+static uint64_t
+size_of(const TlSv *v)
+{
+   assert(v->kind == TL_SV_INT);
+   return v->is_large || v->i >= 0 ? (uint64_t)v->i : 0 - (uint64_t)v->i;
+}
+
 HOST_FN(math_gcd)
 {
    if (c->args[0].kind != TL_SV_INT || c->args[1].kind != TL_SV_INT)
       return tl_host_bad(s, c, "known integers are needed");
-   uint64_t a = (uint64_t)(c->args[0].i < 0 ? -c->args[0].i : c->args[0].i);
-   uint64_t b = (uint64_t)(c->args[1].i < 0 ? -c->args[1].i : c->args[1].i);
+   uint64_t a = size_of(&c->args[0]), b = size_of(&c->args[1]);
    while (b) {
       uint64_t t = a % b;
       a = b;
       b = t;
    }
-   return tl_sv_int((int64_t)a);
+   TlSv v = tl_sv_int((int64_t)a);
+   v.is_large = a > INT64_MAX;
+   return v;
 }
 
 /* ---- itertools, functools, os, triton ---- */

@@ -1,7 +1,9 @@
 /* Python's functions on values known at compile time: enumerate, zip, sorted, getattr .. */
+#include "sema/builtin.h"
 #include "sema/host.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 TlSv
@@ -21,11 +23,16 @@ HOST_FN(enumerate)
 {
    TlSv *items;
    size_t len;
+   int64_t start, last;
    if (!items_of(s, c, &c->args[0], &items, &len))
       return tl_sv_poison();
+   if (!tl_sv_const_int(&c->args[1], &start))
+      return tl_host_bad(s, c, "the start must be a known integer");
+   if (__builtin_add_overflow(start, len, &last))
+      return tl_host_bad(s, c, "the numbers do not fit in 64 bits");
    TlSv out = tl_make_tuple(s, items, len, true);
    for (size_t i = 0; i < len; i++) {
-      TlSv pair[2] = {tl_sv_int((int64_t)i + c->args[1].i), items[i]};
+      TlSv pair[2] = {tl_sv_int(start + (int64_t)i), items[i]};
       out.tuple->items[i] = tl_make_tuple(s, pair, 2, false);
    }
    return out;
@@ -251,17 +258,30 @@ HOST_FN(callable)
    return tl_sv_bool(c->args[0].kind == TL_SV_FUNC || c->args[0].kind == TL_SV_BUILTIN);
 }
 
+enum { MAX_DIGITS = 300 };
+
 HOST_FN(round)
 {
-   (void)s;
-   if (!tl_sv_is_number(&c->args[0]))
+   const TlSv *v = &c->args[0];
+   int64_t digits = 0;
+   if (!tl_sv_is_number(v))
       return tl_host_bad(s, c, "a number is needed");
-   double v = tl_known_double(&c->args[0]);
-   if (c->args[1].kind == TL_SV_INT) {
-      double scale = pow(10, (double)c->args[1].i);
-      return tl_sv_float(nearbyint(v * scale) / scale);
+   bool is_whole = c->args[1].kind == TL_SV_NONE;
+   if (!is_whole && !tl_sv_const_int(&c->args[1], &digits))
+      return tl_host_bad(s, c, "the number of digits must be a known integer");
+   if (v->kind != TL_SV_FLOAT) {
+      if (digits < 0)
+         return tl_host_bad(s, c, "integers are rounded to whole numbers only");
+      return v->kind == TL_SV_BOOL ? tl_sv_int(v->b) : *v;
    }
-   return tl_sv_int((int64_t)nearbyint(v));
+   if (is_whole)
+      return tl_host_whole(s, c, nearbyint(v->f));
+   if (digits < 0 || digits > MAX_DIGITS)
+      return tl_host_bad(s, c, "a float is rounded to 0 to 300 digits");
+   if (!isfinite(v->f))
+      return *v;
+   const char *text = tl_arena_printf(s->arena, "%.*f", (int)digits, v->f);
+   return tl_sv_float(strtod(text, NULL)); /* rounds the exact value, as Python does */
 }
 
 HOST_FN(divmod)

@@ -218,15 +218,15 @@ TlSv tl_weaken(TlSema *s, TlSv v);     /* what `: constexpr` does */
 
 /* ---- consteval.c ---- */
 bool tl_is_known(const TlSv *v); /* no run-time part anywhere */
-bool tl_const_equal(const TlSv *a, const TlSv *b);
-bool tl_const_same(const TlSv *a, const TlSv *b); /* equal, also in strength and dtype */
+bool tl_const_equal(TlSema *s, const TlSv *a, const TlSv *b);
+bool tl_const_same(TlSema *s, const TlSv *a, const TlSv *b); /* equal, also in strength and dtype */
 TlSv tl_const_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range);
 TlSv tl_const_unary(TlSema *s, TlAstOp op, const TlSv *a, TlRange range);
 TlSv tl_const_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range);
 bool tl_const_truth(const TlSv *v); /* of a known value, as Python's bool() */
 int tl_const_order(TlSema *s, const TlSv *a, const TlSv *b, TlRange range, bool *ok); /* <0 0 >0 */
 double tl_known_double(const TlSv *v); /* of a number */
-TlSv tl_dict_get(const TlSv *dict, const TlSv *key, bool *found);
+TlSv tl_dict_get(TlSema *s, const TlSv *dict, const TlSv *key, bool *found);
 void tl_dict_set(TlSema *s, const TlSv *dict, const TlSv *key, TlSv value);
 TlSv tl_dict_new(TlSema *s);
 bool tl_object_get(const TlSv *object, const char *name, TlSv *out);

@@ -44,9 +44,12 @@ tl_quietly(TlSema *s, TlSv (*fn)(TlSema *, void *), void *user, const char **why
    s->diags = &quiet;
    TlSv v = fn(s, user);
    s->diags = saved;
+   const TlDiag *first = quiet.first;
+   while (first && first->severity != TL_SEV_ERROR)
+      first = first->next;
    if (why)
-      *why = quiet.num_errors && quiet.first ? quiet.first->text : NULL;
-   return v;
+      *why = first ? first->text : NULL;
+   return first ? tl_sv_poison() : v; /* what follows an error is no longer Python's */
 }
 
 typedef struct Expr {

@@ -196,8 +196,11 @@ leaf_type(TlSema *s, const TlSv *v)
 static bool
 mergeable(TlSema *s, const TlSv *a, const TlSv *b)
 {
-   if (tl_const_same(a, b))
+   unsigned errors = s->diags->num_errors;
+   if (tl_const_same(s, a, b))
       return true;
+   if (s->diags->num_errors != errors)
+      return false; /* nested too deep to be walked */
    if (a->kind == TL_SV_TUPLE && b->kind == TL_SV_TUPLE) {
       bool ok = a->tuple->len == b->tuple->len;
       for (size_t i = 0; ok && i < a->tuple->len; i++)
@@ -225,7 +228,7 @@ mergeable(TlSema *s, const TlSv *a, const TlSv *b)
 static bool
 join_collect(TlSema *s, Join *j, const TlSv *a, const TlSv *b, TlRange range)
 {
-   if (tl_const_same(a, b))
+   if (tl_const_same(s, a, b))
       return true;
    size_t n = a->kind == TL_SV_TUPLE ? a->tuple->len : a->kind == TL_SV_OBJECT ? a->fields->len : 0;
    if (a->kind == TL_SV_TUPLE || a->kind == TL_SV_OBJECT) {
@@ -249,7 +252,7 @@ join_collect(TlSema *s, Join *j, const TlSv *a, const TlSv *b, TlRange range)
 static TlSv
 join_build(TlSema *s, const TlSv *a, const TlSv *b, TlValue *const **next)
 {
-   if (tl_const_same(a, b))
+   if (tl_const_same(s, a, b))
       return *a;
    if (a->kind == TL_SV_TUPLE) {
       TlSv t = like_tuple(s, a);

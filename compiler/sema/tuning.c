@@ -51,7 +51,7 @@ tl_add_defaults(TlSema *s, const TlSvFunc *fn, TlSv *known)
          continue;
       TlSv key = tl_make_str(s, p->name, strlen(p->name));
       bool found;
-      (void)tl_dict_get(known, &key, &found);
+      (void)tl_dict_get(s, known, &key, &found);
       TlSv v = found ? key : tl_quiet_value(s, frame, p->default_value, NULL);
       if (!found && tl_is_known(&v))
          tl_dict_set(s, known, &key, v);
@@ -349,7 +349,7 @@ prune(Tuner *t)
    for (unsigned i = 0; i < 3; i++) {
       bool found;
       TlSv key = tl_make_str(t->s, names[i], strlen(names[i]));
-      part[i] = tl_dict_get(&by, &key, &found);
+      part[i] = tl_dict_get(t->s, &by, &key, &found);
    }
    if (part[0].kind != TL_SV_NONE)
       prune_early(t, &part[0]);

@@ -76,6 +76,13 @@ python_values(void **state)
       "(n == None) == False",
       "divmod(-7, 2) == (-4, 1)",
       "int('7') == 7 if False else True",
+      "list(enumerate('ab', 7)) == [(7, 'a'), (8, 'b')]",
+      "abs(-2 ** 63) == 2 ** 63",
+      "next_power_of_2(2 ** 62 + 1) == 2 ** 63",
+      "(1, 2) != [1, 2] and (1, [2]) != (1, (2,))",
+      "'abc'[1:9223372036854775807] == 'bc'",
+      "'abc'[-9223372036854775808:2] == 'ab'",
+      "'abc'[::9223372036854775807] == 'a'",
    };
    for (size_t i = 0; i < sizeof holds / sizeof holds[0]; i++) {
       char text[400];
@@ -93,15 +100,27 @@ compile_time_errors(void **state)
    static const struct {
       const char *expr, *error;
    } row[] = {
-      {"2 ** 64", "E0210"},       {"9223372036854775807 * 4", "E0210"},
-      {"1 // 0", "E0211"},        {"1 % 0", "E0211"},
-      {"1 << -1", "E0212"},       {"'a' + 1", "E0214"},
-      {"(1, 2)[2]", "E0219"},     {"(1, 2)[n]", "E0218"},
-      {"{'a': 1}['b']", "E0221"}, {"[i for i in 3]", "E0224"},
-      {"-'a'", "E0215"},          {"3(4)", "E0257"},
-      {"1 < 'a'", "E0214"},       {"'a' * 100000000", "E0213"},
-      {"nam", "E0200"},           {"tl.lod", "did you mean 'load'"},
+      {"2 ** 64", "E0210"},
+      {"9223372036854775807 * 4", "E0210"},
+      {"1 // 0", "E0211"},
+      {"1 % 0", "E0211"},
+      {"1 << -1", "E0212"},
+      {"'a' + 1", "E0214"},
+      {"(1, 2)[2]", "E0219"},
+      {"(1, 2)[n]", "E0218"},
+      {"{'a': 1}['b']", "E0221"},
+      {"[i for i in 3]", "E0224"},
+      {"-'a'", "E0215"},
+      {"3(4)", "E0257"},
+      {"1 < 'a'", "E0214"},
+      {"'a' * 100000000", "E0213"},
+      {"nam", "E0200"},
+      {"tl.lod", "did you mean 'load'"},
       {"x.dtyp", "E0202"},
+      {"list(enumerate([1], 'abc'))", "E0259"},
+
+      {"list(enumerate([1, 2], 9223372036854775807))", "E0259"},
+
    };
    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
       char text[200];
@@ -110,6 +129,11 @@ compile_time_errors(void **state)
       sema_expect_errors(TILE(text), 1, IR(row[i].error));
    }
 }
+
+#define SELF_CONTAINING                                                                            \
+   "   a = [1]\n   a.append(a)\n   b = [1]\n   b.append(b)\n"
+#define DEEP(step_a, step_b, times)                                                                \
+   "   a = [1]\n   b = [1]\n   for i in range(" times "):\n      " step_a "\n      " step_b "\n"
 
 /* Host code that would run or grow without end is stopped by the step limit. */
 static void
@@ -126,6 +150,15 @@ limits(void **state)
       "   d = {}\n   for i in range(10000000):\n      d[i] = i\n   return d\n",
       "   return f(n + 1)\n",
       "   return (lambda g: g(g))(lambda g: g(g))\n",
+      SELF_CONTAINING "   return a == b\n",
+      SELF_CONTAINING "   return a < b\n",
+      SELF_CONTAINING "   return a in [b]\n",
+      SELF_CONTAINING "   d = {'k': a}\n   return d == {'k': b}\n",
+      DEEP("a = [a]", "b = [b]", "200000") "   return a == b\n",
+      DEEP("a = (a,)", "b = (b,)", "200000") "   return a > b\n",
+      DEEP("a = {1: a}", "b = {1: b}", "200000") "   return a == b\n",
+      DEEP("a = [a, a]", "b = [b, b]", "60") "   return a == b\n",
+      DEEP("a = [a, a]", "b = [b, b]", "60") "   return sorted([a, b])\n",
    };
    for (size_t i = 0; i < sizeof body / sizeof body[0]; i++) {
       char text[400];
@@ -140,6 +173,70 @@ limits(void **state)
       assert_true(r.mem.peak_bytes < (size_t)1 << 30);
       sema_run_free(&r);
    }
+}
+
+/* Kernels may not hold such lists either: plain variables are copied deeply. */
+static void
+nested_lists_in_kernels(void **state)
+{
+   (void)state;
+   static const char *const body[] = {
+      "   l = [1]\n   l.append(l)\n   m = l\n",
+      "   t = (1, 2)\n   for i in tl.static_range(60):\n      t = (t, t)\n",
+   };
+   for (size_t i = 0; i < sizeof body / sizeof body[0]; i++) {
+      char text[400];
+      snprintf(text, sizeof text, "@kernel\ndef k(p: *i32):\n%s", body[i]);
+      SemaRun r = TILE(text);
+      sema_run(&r);
+      assert_null(r.func);
+      assert_true(r.mem.peak_bytes < (size_t)1 << 30);
+      sema_run_free(&r);
+   }
+}
+
+/* A module-level value that cannot be evaluated: nothing is built, and no value is made up. */
+static void
+unknown_globals(void **state)
+{
+   (void)state;
+   static const char *const value[] = {
+      "5[0]",
+      "triton.cdiv(1.5, 2)",
+      "round('a')",
+      "round(float('nan'))",
+      "round(1.5, 'a')",
+      "round(15, -1)",
+      "round(1e300)",
+      "f()",
+      "g()",
+      "max('a', 2)",
+   };
+   for (size_t i = 0; i < sizeof value / sizeof value[0]; i++) {
+      char text[500];
+      snprintf(text, sizeof text,
+               "import math\nimport triton\nimport triton.language as tl\n"
+               "def f():\n   x = [8, 16]\n   x.no_such_method()\n   return x[0]\n"
+               "def g():\n   return 5[0] + 1\n"
+               "X = %s\n"
+               "@triton.jit\ndef k(p):\n   tl.store(p, X)\n",
+               value[i]);
+      SemaRun r = PY(text);
+      r.signature = "*i32";
+      sema_expect_errors(r, 1, IR("E0207"));
+   }
+   SemaRun config = PY("import triton\nimport triton.language as tl\n"
+                       "@triton.autotune(configs=[triton.Config({'B': 5[0]})], key=[])\n"
+                       "@triton.jit\ndef k(p, B: tl.constexpr):\n   tl.store(p, B)\n");
+   config.signature = "*i32";
+   sema_expect_errors(config, 1, IR("E0272"));
+   SemaRun gcd =
+      PY("import math\nimport triton\nimport triton.language as tl\n"
+         "X = math.gcd(-2 ** 63, 6) + math.ceil(7) + round(2.5) * 10 + round(7, 1) * 100\n"
+         "Y = X if round(2.675, 2) == 2.67 else 0\n"
+         "@triton.jit\ndef k(p):\n   tl.store(p, Y)\n");
+   gcd.signature = "*i32";
+   sema_expect_ir(gcd, IR("constant 729"));
 }
 
 /* x = 7 makes a run-time i32: C division; the value stays known. */
@@ -214,9 +311,14 @@ int
 test_eval(void)
 {
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(python_values), cmocka_unit_test(compile_time_errors),
-      cmocka_unit_test(limits),        cmocka_unit_test(strong_constants),
-      cmocka_unit_test(runtime_logic), cmocka_unit_test(attributes),
+      cmocka_unit_test(python_values),
+      cmocka_unit_test(compile_time_errors),
+      cmocka_unit_test(limits),
+      cmocka_unit_test(strong_constants),
+      cmocka_unit_test(runtime_logic),
+      cmocka_unit_test(attributes),
+      cmocka_unit_test(nested_lists_in_kernels),
+      cmocka_unit_test(unknown_globals),
    };
    return cmocka_run_group_tests_name("sema eval", tests, NULL, NULL);
 }
