@@ -35,10 +35,11 @@ enum {
    TOUCH_SECONDS = 3600, /* a use is noted at most this often */
    TEMP_SECONDS = 600,   /* an assembler may take a while, a writer does not */
    PRUNE_MS = 500,       /* waited for another process that looks: it may be late */
+   RANDOM_DIGITS = 16,   /* of a temporary file's name */
    SCAN_SHARE = 32,      /* see is_time_to_look */
 };
 static const unsigned char magic[8] = {'t', 'i', 'l', 'e', 'c', '\r', '\n', 0x1a};
-static const char suffix[] = ".tilec";
+static const char suffix[] = ".tilec", prune_lock[] = "lock-prune";
 
 static bool
 fail(char *why, const char *doing, const char *what)
@@ -88,10 +89,17 @@ open_dir(const char *dir, bool is_layer, char *why)
       refuse(why, dir, "this process runs with the rights of another user");
       return -1;
    }
-   int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+   char path[TL_CACHE_PATH];
+   size_t len = strlen(dir);
+   while (len > 1 && dir[len - 1] == '/')
+      len--; /* the system follows "link/" */
+   int fd = -1;
+   errno = ENAMETOOLONG;
+   if (snprintf(path, sizeof path, "%.*s", (int)len, dir) < (int)sizeof path)
+      fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
    if (fd < 0) {
       int code = errno;
-      if (code == ENOTDIR && lstat(dir, &st) == 0 && S_ISLNK(st.st_mode)) {
+      if (code == ENOTDIR && lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
          refuse(why, dir, "it is a link");
       } else {
          errno = code;
@@ -122,6 +130,33 @@ name_of(const uint8_t *key, char name[NAME_BYTES])
       snprintf(name + 2 * i, 3, "%02x", key[i]);
    static_assert(2 * TL_CACHE_KEY_BYTES + sizeof suffix <= NAME_BYTES, "the name fits");
    memcpy(name + 2 * TL_CACHE_KEY_BYTES, suffix, sizeof suffix);
+}
+
+static bool
+is_hex(const char *text, size_t digits)
+{
+   return strspn(text, "0123456789abcdef") >= digits;
+}
+
+/* What random_name makes, with the endings that an assembler's files have. */
+static bool
+is_temp_name(const char *name)
+{
+   if (strncmp(name, "tmp-", 4) != 0)
+      return false;
+   size_t pid = strspn(name + 4, "0123456789");
+   const char *random = name + 4 + pid + 1;
+   if (!pid || name[4 + pid] != '-' || !is_hex(random, RANDOM_DIGITS))
+      return false;
+   const char *ending = random + RANDOM_DIGITS;
+   return !*ending || strcmp(ending, ".ptx") == 0 || strcmp(ending, ".cubin") == 0;
+}
+
+static bool
+is_lock_name(const char *name)
+{
+   return strcmp(name, prune_lock) == 0 ||
+          (strncmp(name, "lock-", 5) == 0 && is_hex(name + 5, 2) && !name[7]);
 }
 
 /* The key in a file's name; false for files that are no entries. */
@@ -314,7 +349,8 @@ random_number(void)
 static void
 random_name(char *name, size_t bytes)
 {
-   snprintf(name, bytes, "tmp-%ld-%016llx", (long)getpid(), (unsigned long long)random_number());
+   snprintf(name, bytes, "tmp-%ld-%0*llx", (long)getpid(), RANDOM_DIGITS,
+            (unsigned long long)random_number());
 }
 
 /* The size is looked at once for each 1/32 of the limit that is written, on average and by all
@@ -451,6 +487,7 @@ by_use(const void *a, const void *b)
 typedef struct Scan {
    int dir;
    TlCacheVisit how;
+   bool prune_temp; /* remove temporary files older than temp_seconds */
    uint32_t temp_seconds;
    TlCacheStats stats;
    Item *items; /* kept only when `collect` */
@@ -492,12 +529,12 @@ scan_file(Scan *s, const char *name)
 {
    struct stat st;
    Item item;
-   bool is_temp = strncmp(name, "tmp-", 4) == 0, is_lock = strncmp(name, "lock-", 5) == 0;
+   bool is_temp = is_temp_name(name), is_lock = is_lock_name(name);
    bool is_entry = key_of(name, item.key);
    if ((!is_temp && !is_lock && !is_entry) ||
        fstatat(s->dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
       return true;
-   bool stale = is_temp && time(NULL) - st.st_mtime >= (time_t)s->temp_seconds;
+   bool stale = is_temp && s->prune_temp && time(NULL) - st.st_mtime >= (time_t)s->temp_seconds;
    bool damaged = is_entry && is_damaged(s, name, item.key);
    s->stats.damaged += damaged;
    if (s->how == TL_CACHE_CLEAR || stale || damaged) {
@@ -540,7 +577,7 @@ scan(Scan *s)
 bool
 tl_cache_prune(TlCache *cache, uint32_t temp_seconds, char *why)
 {
-   int lock = open_lock(cache->dir, "lock-prune");
+   int lock = open_lock(cache->dir, prune_lock);
    if (lock < 0 || !lock_within(lock, PRUNE_MS)) {
       if (lock >= 0)
          close(lock);
@@ -548,6 +585,7 @@ tl_cache_prune(TlCache *cache, uint32_t temp_seconds, char *why)
    }
    Scan s = {.dir = open_dir(cache->dir, false, why),
              .how = TL_CACHE_COUNT,
+             .prune_temp = true,
              .temp_seconds = temp_seconds,
              .collect = true};
    bool ok = s.dir >= 0 && scan(&s);
@@ -578,7 +616,10 @@ tl_cache_visit(const char *dir, TlCacheVisit how, TlCacheStats *out, char *why)
    int fd = open_dir(dir, false, why);
    if (fd < 0)
       return errno == ENOENT;
-   Scan s = {.dir = fd, .how = how, .temp_seconds = TEMP_SECONDS};
+   Scan s = {.dir = fd,
+             .how = how,
+             .prune_temp = how != TL_CACHE_COUNT,
+             .temp_seconds = TEMP_SECONDS};
    bool ok = scan(&s);
    if (!ok)
       fail(why, "reading cache folder", dir);

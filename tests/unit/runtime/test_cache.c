@@ -264,6 +264,10 @@ unsafe_folders_are_not_used(void **state)
    assert_false(hits(&through));
    assert_false(tl_cache_put(&through, some_key, some_parts, why));
    assert_non_null(strstr(why, "it is a link"));
+   strcat(link, "//"); /* which the system would follow */
+   through = cache_in(link);
+   assert_false(tl_cache_put(&through, some_key, some_parts, why));
+   assert_non_null(strstr(why, "it is a link"));
    if (geteuid() == 0) { /* only root can give a folder away */
       assert_int_equal(chown(dir, 12345, (gid_t)-1), 0);
       assert_false(hits(&c));
@@ -377,7 +381,7 @@ the_least_recently_used_go_first(void **state)
    uint8_t oldest[TL_CACHE_KEY_BYTES] = {0};
    assert_true(tl_cache_get(&c, oldest, &e)); /* a use: now it is the newest */
    tl_cache_entry_free(&e);
-   snprintf(path, sizeof path, "%s/tmp-1-left-behind", dir);
+   snprintf(path, sizeof path, "%s/tmp-1-0123456789abcdef", dir);
    int fd = open(path, O_CREAT | O_WRONLY, 0600);
    close(fd);
    c.max_bytes = 60000;
@@ -401,6 +405,50 @@ the_least_recently_used_go_first(void **state)
    assert_int_equal(rmdir(dir), 0); /* nothing of the cache is left */
    assert_true(tl_cache_visit(dir, TL_CACHE_COUNT, &stats, why));
    assert_int_equal(stats.entries, 0);
+}
+
+/* A folder may hold files of others, whatever their names begin with. */
+static void
+only_its_own_files_are_removed(void **state)
+{
+   (void)state;
+   static const char *const theirs[] = {
+      "tmp-notes",
+      "tmp-1-2",
+      "tmp-1-0123456789abcdef.c",
+      "tmp--0123456789abcdef",
+      "lock-file",
+      "lock-abc",
+      "lock-",
+      "lock-AB",
+   };
+   static const char *const own[] = {"tmp-1-0123456789abcdef", "tmp-22-0123456789abcdef.ptx",
+                                     "tmp-1-0123456789abcdef.cubin", "lock-0a", "lock-prune"};
+   enum { THEIRS = sizeof theirs / sizeof theirs[0], OWN = sizeof own / sizeof own[0] };
+   char path[512], why[TL_CACHE_WHY] = "";
+   const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+   TlCache c = cache_in(dir);
+   assert_true(tl_cache_put(&c, some_key, some_parts, why)); /* makes the folder */
+   for (unsigned i = 0; i < THEIRS + OWN; i++) {
+      snprintf(path, sizeof path, "%s/%s", dir, i < THEIRS ? theirs[i] : own[i - THEIRS]);
+      int fd = open(path, O_CREAT | O_WRONLY, 0600);
+      assert_int_equal(futimens(fd, old), 0);
+      close(fd);
+   }
+   TlCacheStats stats;
+   assert_true(tl_cache_visit(dir, TL_CACHE_COUNT, &stats, why)); /* changes nothing */
+   assert_int_equal(stats.removed, 0);
+   assert_int_equal(stats.temporary, 3);
+   assert_true(tl_cache_visit(dir, TL_CACHE_VERIFY, &stats, why));
+   assert_int_equal(stats.removed, 3);
+   assert_true(tl_cache_visit(dir, TL_CACHE_CLEAR, &stats, why));
+   assert_int_equal(stats.removed, 3); /* two locks and the entry */
+   for (unsigned i = 0; i < THEIRS; i++) {
+      snprintf(path, sizeof path, "%s/%s", dir, theirs[i]);
+      if (unlink(path) != 0)
+         fail_msg("'%s' is gone", theirs[i]);
+   }
+   assert_int_equal(rmdir(dir), 0);
 }
 
 static void
@@ -462,15 +510,11 @@ test_cache(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
    const struct CMUnitTest tests[] = {
-      TEST(the_second_run_compiles_nothing),
-      TEST(imports_are_looked_at),
-      TEST(a_changed_byte_anywhere_is_a_miss),
-      TEST(unsafe_folders_are_not_used),
-      TEST(layers_are_read_and_not_written),
-      TEST(trouble_with_the_disk_costs_no_kernel),
-      TEST(the_least_recently_used_go_first),
-      TEST(locks_are_exclusive_and_time_out),
-      TEST(cubins_are_kept),
+      TEST(the_second_run_compiles_nothing),   TEST(imports_are_looked_at),
+      TEST(a_changed_byte_anywhere_is_a_miss), TEST(unsafe_folders_are_not_used),
+      TEST(layers_are_read_and_not_written),   TEST(trouble_with_the_disk_costs_no_kernel),
+      TEST(the_least_recently_used_go_first),  TEST(only_its_own_files_are_removed),
+      TEST(locks_are_exclusive_and_time_out),  TEST(cubins_are_kept),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }
