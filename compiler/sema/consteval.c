@@ -440,9 +440,10 @@ repeat(TlSema *s, const TlSv *seq, const TlSv *count, TlRange range)
 {
    int64_t n = count->kind == TL_SV_BOOL ? count->b : count->i;
    size_t len = seq->kind == TL_SV_STR ? seq->s.len : seq->tuple->len;
-   size_t times = n < 0 ? 0 : (size_t)n;
+   bool is_large = count->kind == TL_SV_INT && count->is_large;
+   size_t times = n < 0 && !is_large ? 0 : (size_t)n;
    if (len && times > MAX_ITEMS / len) {
-      tl_report(s->diags, E0213, range, (long long)n, len);
+      tl_report(s->diags, E0213, range, times, len);
       return tl_sv_poison();
    }
    if (seq->kind == TL_SV_STR) {
@@ -480,9 +481,9 @@ percent_format(TlSema *s, const TlSv *fmt, const TlSv *arg, TlRange range)
       } else if (p < end && used < num) {
          bool is_text = *p == 's' || *p == 'r' || *p == 'i';
          TlText t = {spec, (size_t)(p - spec) + !is_text};
-         if (*p == 's' && !tl_sv_is_number(&args[used]))
-            tl_sv_repr(s, &args[used], true, &sb);
-         else if (!tl_format_number(s, &args[used], t, range, &sb))
+         bool plain = *p == 's' && !tl_sv_is_number(&args[used]);
+         if (plain ? !tl_sv_repr(s, &args[used], true, range, &sb)
+                   : !tl_format_number(s, &args[used], t, range, &sb))
             return tl_sv_poison();
          used++;
       }

@@ -47,18 +47,24 @@ str_repr(TlSb *out, TlText t)
    tl_sb_char(out, '\'');
 }
 
-enum { MAX_REPR_DEPTH = 16, MAX_REPR_BYTES = 4000 };
+enum { MAX_REPR_DEPTH = 64, MAX_REPR_BYTES = 1 << 16, MAX_MESSAGE_BYTES = 4000 };
 
-static void repr(TlSema *s, const TlSv *v, bool as_str, TlSb *out, unsigned depth);
+typedef struct Repr {
+   TlSema *s;
+   size_t max_bytes;
+   bool is_cut; /* parts are missing */
+} Repr;
+
+static void repr(Repr *r, const TlSv *v, bool as_str, TlSb *out, unsigned depth);
 
 static void
-repr_items(TlSema *s, const TlSvTuple *t, TlSb *out, unsigned depth)
+repr_items(Repr *r, const TlSvTuple *t, TlSb *out, unsigned depth)
 {
    tl_sb_char(out, t->is_list ? '[' : '(');
    for (size_t i = 0; i < t->len; i++) {
       if (i)
          tl_sb_str(out, ", ");
-      repr(s, &t->items[i], false, out, depth + 1);
+      repr(r, &t->items[i], false, out, depth + 1);
    }
    if (!t->is_list && t->len == 1)
       tl_sb_char(out, ',');
@@ -66,26 +72,29 @@ repr_items(TlSema *s, const TlSvTuple *t, TlSb *out, unsigned depth)
 }
 
 static void
-repr_dict(TlSema *s, const TlSvFields *d, TlSb *out, unsigned depth)
+repr_dict(Repr *r, const TlSvFields *d, TlSb *out, unsigned depth)
 {
    tl_sb_char(out, '{');
    for (size_t i = 0; i < d->len; i++) {
       if (i)
          tl_sb_str(out, ", ");
-      repr(s, &d->keys[i], false, out, depth + 1);
+      repr(r, &d->keys[i], false, out, depth + 1);
       tl_sb_str(out, ": ");
-      repr(s, &d->values[i], false, out, depth + 1);
+      repr(r, &d->values[i], false, out, depth + 1);
    }
    tl_sb_char(out, '}');
 }
 
 static void
-repr(TlSema *s, const TlSv *v, bool as_str, TlSb *out, unsigned depth)
+repr(Repr *r, const TlSv *v, bool as_str, TlSb *out, unsigned depth)
 {
-   if (depth > MAX_REPR_DEPTH || out->len > MAX_REPR_BYTES) {
-      tl_sb_str(out, "...");
-      return;
+   if (depth > MAX_REPR_DEPTH || out->len > r->max_bytes) {
+      if (!r->is_cut)
+         tl_sb_str(out, "...");
+      r->is_cut = true;
    }
+   if (r->is_cut)
+      return;
    switch (v->kind) {
    case TL_SV_NONE:
       tl_sb_str(out, "None");
@@ -109,13 +118,13 @@ repr(TlSema *s, const TlSv *v, bool as_str, TlSb *out, unsigned depth)
          str_repr(out, v->s);
       break;
    case TL_SV_TYPE:
-      tl_sb_str(out, tl_type_cstr(s->arena, v->type));
+      tl_sb_str(out, tl_type_cstr(r->s->arena, v->type));
       break;
    case TL_SV_TUPLE:
-      repr_items(s, v->tuple, out, depth);
+      repr_items(r, v->tuple, out, depth);
       break;
    case TL_SV_DICT:
-      repr_dict(s, v->fields, out, depth);
+      repr_dict(r, v->fields, out, depth);
       break;
    case TL_SV_ELLIPSIS:
       tl_sb_str(out, "...");
@@ -138,23 +147,28 @@ repr(TlSema *s, const TlSv *v, bool as_str, TlSb *out, unsigned depth)
    case TL_SV_OBJECT:
    case TL_SV_VALUE:
    case TL_SV_BLOCKPTR:
-      tl_sb_printf(out, "<%s>", tl_sv_describe(s, v));
+      tl_sb_printf(out, "<%s>", tl_sv_describe(r->s, v));
       break;
    }
 }
 
-void
-tl_sv_repr(TlSema *s, const TlSv *v, bool as_str, TlSb *out)
+bool
+tl_sv_repr(TlSema *s, const TlSv *v, bool as_str, TlRange range, TlSb *out)
 {
-   repr(s, v, as_str, out, 0);
+   Repr r = {.s = s, .max_bytes = out->len + MAX_REPR_BYTES};
+   repr(&r, v, as_str, out, 0);
+   if (r.is_cut)
+      tl_report(s->diags, E0259, range, as_str ? "str" : "repr", "the text is too long");
+   return !r.is_cut;
 }
 
 const char *
 tl_sv_constant_text(TlSema *s, const TlSv *v)
 {
    TlSb sb;
+   Repr r = {.s = s, .max_bytes = MAX_MESSAGE_BYTES};
    tl_sb_init(&sb, s->arena);
-   tl_sv_repr(s, v, false, &sb);
+   repr(&r, v, false, &sb, 0);
    return tl_sb_cstr(&sb);
 }
 
@@ -364,7 +378,8 @@ tl_format_number(TlSema *s, const TlSv *v, TlText spec, TlRange range, TlSb *out
    } else {
       TlSb sb;
       tl_sb_init(&sb, s->arena);
-      tl_sv_repr(s, v, true, &sb);
+      if (!tl_sv_repr(s, v, true, range, &sb))
+         return false;
       text = tl_sb_cstr(&sb);
       is_number = false;
    }

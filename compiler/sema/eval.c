@@ -410,7 +410,7 @@ index_of(TlSema *s, const TlSv *v, size_t len, TlRange range, size_t *out)
    }
    int64_t i = v->kind == TL_SV_BOOL ? v->b : v->i;
    int64_t at = i < 0 ? i + (int64_t)len : i;
-   if (at < 0 || at >= (int64_t)len) {
+   if (at < 0 || at >= (int64_t)len || (v->kind == TL_SV_INT && v->is_large)) {
       tl_report(s->diags, E0219, range, (long long)i, len);
       return false;
    }
@@ -424,6 +424,8 @@ clamp_bound(const TlSv *v, int64_t len, int64_t none, bool down)
    assert(len >= 0);
    if (v->kind != TL_SV_INT && v->kind != TL_SV_BOOL)
       return none;
+   if (v->kind == TL_SV_INT && v->is_large)
+      return down ? len - 1 : len;
    int64_t i = v->kind == TL_SV_BOOL ? v->b : v->i;
    int64_t low = down ? -1 : 0, high = down ? len - 1 : len;
    if (i < 0)
@@ -442,7 +444,10 @@ slice_of(TlSema *s, const TlSv *self, const TlSv *slice, TlRange range)
             tl_report(s->diags, E0218, range, tl_sv_describe(s, &slice->slice[i]));
          return tl_sv_poison();
       }
-   int64_t step = slice->slice[2].kind == TL_SV_INT ? slice->slice[2].i : 1;
+   const TlSv *by = &slice->slice[2];
+   int64_t step = by->kind == TL_SV_INT    ? (by->is_large ? INT64_MAX : by->i)
+                  : by->kind == TL_SV_BOOL ? by->b
+                                           : 1;
    if (step == 0) {
       tl_report(s->diags, E0220, range);
       return tl_sv_poison();
@@ -639,7 +644,8 @@ eval_fstring(TlSema *s, TlFrame *f, const TlAstFString *n)
          if (!tl_format_number(s, &v, fmt->spec, part->range, &sb))
             return tl_sv_poison();
       } else {
-         tl_sv_repr(s, &v, !quoted, &sb);
+         if (!tl_sv_repr(s, &v, !quoted, part->range, &sb))
+            return tl_sv_poison();
       }
    }
    return tl_make_str(s, tl_sb_cstr(&sb), sb.len);

@@ -169,9 +169,8 @@ HOST_FN(str_format)
       if (!found)
          return tl_host_bad(s, c, "a field of the format has no value");
       TlText spec = {colon ? colon + 1 : "", colon ? (size_t)(close - colon - 1) : 0};
-      if (!spec.len)
-         tl_sv_repr(s, &v, true, &sb);
-      else if (!tl_format_number(s, &v, spec, c->range, &sb))
+      if (spec.len ? !tl_format_number(s, &v, spec, c->range, &sb)
+                   : !tl_sv_repr(s, &v, true, c->range, &sb))
          return tl_sv_poison();
       p = close + 1;
    }

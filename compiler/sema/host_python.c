@@ -217,22 +217,23 @@ HOST_FN(dict)
 }
 
 static TlSv
-text_of(TlSema *s, const TlSv *v, bool as_str)
+text_of(TlSema *s, const TlSv *v, bool as_str, TlRange range)
 {
    TlSb sb;
    tl_sb_init(&sb, s->arena);
-   tl_sv_repr(s, v, as_str, &sb);
+   if (!tl_sv_repr(s, v, as_str, range, &sb))
+      return tl_sv_poison();
    return tl_make_str(s, tl_sb_cstr(&sb), sb.len);
 }
 
 HOST_FN(str)
 {
-   return text_of(s, &c->args[0], true);
+   return text_of(s, &c->args[0], true, c->range);
 }
 
 HOST_FN(repr)
 {
-   return text_of(s, &c->args[0], false);
+   return text_of(s, &c->args[0], false, c->range);
 }
 
 HOST_FN(hasattr)

@@ -234,7 +234,8 @@ void tl_object_set(TlSema *s, const TlSv *object, const char *name, TlSv value);
 TlSv tl_object_new(TlSema *s, const char *type_name);
 
 /* ---- describe.c ---- */
-void tl_sv_repr(TlSema *s, const TlSv *v, bool as_str, TlSb *out); /* Python's repr() or str() */
+/* Python's repr() or str(); false after an error: deeper or longer than is worked out. */
+bool tl_sv_repr(TlSema *s, const TlSv *v, bool as_str, TlRange range, TlSb *out);
 const char *tl_sv_constant_text(TlSema *s, const TlSv *v);
 void tl_report_opaque(TlSema *s, const TlSv *v, TlRange range);
 bool tl_format_number(TlSema *s, const TlSv *v, TlText spec, TlRange range, TlSb *out);

@@ -174,7 +174,12 @@ exec_try(TlSema *s, TlFrame *f, const TlAstTry *n, const TlCont *rest)
    s->diags = &quiet;
    TlFlow flow = tl_stmt_block(s, f, &n->body, 0, rest);
    s->diags = saved;
-   if (quiet.num_errors && n->handlers.len)
+   if (quiet.num_errors && !n->handlers.len) {
+      const TlDiag *first = quiet.first;
+      while (first->severity != TL_SEV_ERROR)
+         first = first->next;
+      tl_report(s->diags, E0240, first->range, first->text);
+   } else if (quiet.num_errors)
       flow = tl_stmt_block(s, f, &tl_ast_Except(n->handlers.data[0])->body, 0, rest);
    else if (flow == TL_FLOW_NEXT)
       flow = tl_stmt_block(s, f, &n->orelse, 0, rest);
@@ -266,6 +271,7 @@ tl_stmt_block(TlSema *s, TlFrame *f, const TlNodeList *stmts, size_t first, cons
       return flow;
    }
    s->depth++;
+   unsigned errors = s->diags->num_errors;
    for (size_t i = first; i < stmts->len && flow == TL_FLOW_NEXT; i++) {
       const TlNode *n = stmts->data[i];
       if (!n)
@@ -277,6 +283,10 @@ tl_stmt_block(TlSema *s, TlFrame *f, const TlNodeList *stmts, size_t first, cons
       s->b.range = n->range;
       flow = exec_stmt(s, f, n, &rest);
       s->b.range = saved;
+      if (tl_is_host(f) && s->diags->num_errors != errors) { /* Python would not go on */
+         f->act->ret = tl_sv_poison();
+         flow = TL_FLOW_RETURN;
+      }
    }
    s->depth--;
    return flow;

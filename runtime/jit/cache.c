@@ -616,10 +616,8 @@ tl_cache_visit(const char *dir, TlCacheVisit how, TlCacheStats *out, char *why)
    int fd = open_dir(dir, false, why);
    if (fd < 0)
       return errno == ENOENT;
-   Scan s = {.dir = fd,
-             .how = how,
-             .prune_temp = how != TL_CACHE_COUNT,
-             .temp_seconds = TEMP_SECONDS};
+   Scan s = {
+      .dir = fd, .how = how, .prune_temp = how != TL_CACHE_COUNT, .temp_seconds = TEMP_SECONDS};
    bool ok = scan(&s);
    if (!ok)
       fail(why, "reading cache folder", dir);

@@ -83,6 +83,10 @@ python_values(void **state)
       "'abc'[1:9223372036854775807] == 'bc'",
       "'abc'[-9223372036854775808:2] == 'ab'",
       "'abc'[::9223372036854775807] == 'a'",
+      "'abc'[1:2 ** 63] == 'bc' and 'abc'[::2 ** 63] == 'a' and 'abc'[2 ** 63:] == ''",
+      "'' * 2 ** 63 == ''",
+      "len(str([12345678] * 1000)) == 10000",
+      "str('x' * 5000) + f'{1}' == 'x' * 5000 + '1'",
    };
    for (size_t i = 0; i < sizeof holds / sizeof holds[0]; i++) {
       char text[400];
@@ -100,6 +104,9 @@ compile_time_errors(void **state)
    static const struct {
       const char *expr, *error;
    } row[] = {
+      {"(1, 2)[2 ** 63]", "E0219"},
+      {"'a' * 2 ** 63", "E0213"},
+      {"str([[[[1] * 100] * 100] * 100] * 100)", "E0259"},
       {"2 ** 64", "E0210"},
       {"9223372036854775807 * 4", "E0210"},
       {"1 // 0", "E0211"},
@@ -210,13 +217,15 @@ unknown_globals(void **state)
       "round(1e300)",
       "f()",
       "g()",
+      "h()",
       "max('a', 2)",
    };
    for (size_t i = 0; i < sizeof value / sizeof value[0]; i++) {
-      char text[500];
+      char text[600];
       snprintf(text, sizeof text,
                "import math\nimport triton\nimport triton.language as tl\n"
                "def f():\n   x = [8, 16]\n   x.no_such_method()\n   return x[0]\n"
+               "def h():\n   try:\n      return 1 // 0\n   finally:\n      x = 2\n   return x\n"
                "def g():\n   return 5[0] + 1\n"
                "X = %s\n"
                "@triton.jit\ndef k(p):\n   tl.store(p, X)\n",
