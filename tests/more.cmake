@@ -38,6 +38,10 @@ if(TARGET tilec)
   add_test(NAME compile.linear COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/bench/compile_time.sh"
                                        "$<TARGET_FILE:tilec>" --check)
 
+  # So do long sources: no step looks at everything for each of its parts.
+  add_test(NAME compile.growth COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/bench/growth.sh"
+                                       "$<TARGET_FILE:tilec>")
+
   # The formatter's output is the tree.
   add_test(NAME house.format COMMAND "${support}/check_format.sh")
   set_tests_properties(house.format PROPERTIES SKIP_RETURN_CODE 77)

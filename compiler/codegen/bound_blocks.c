@@ -82,8 +82,9 @@ bound_block(TlCg *cg, LLVMBasicBlockRef block)
    TL_VEC(LLVMValueRef) all = {0};
    for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i))
       tl_vec_push(cg->arena, &all, i);
-   bool is_hot = !cg->host && all.len <= LONG_IN_LOOP && is_in_loop(cg, block);
-   if (all.len <= LONG || is_hot)
+   if (all.len <= LONG) /* first: the search below is as long as the function */
+      return;
+   if (!cg->host && all.len <= LONG_IN_LOOP && is_in_loop(cg, block))
       return;
    for (size_t start = 0, end; all.len - start > PIECE + PIECE / 2; start = end) {
       for (end = start + PIECE; end < all.len && !can_cut_before(all.data[end]);)

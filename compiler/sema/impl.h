@@ -151,6 +151,7 @@ typedef struct TlSemaImpl {
    uint64_t num_regions;
    bool out_of_steps; /* reported */
    TlKernelInfo *kernels;
+   TlMap entries; /* name to the last TlSvFunc that may be a kernel */
    unsigned num_kernels;
    int num_warps, num_stages, num_ctas; /* of the kernel being compiled */
 } TlSemaImpl;

@@ -33,33 +33,41 @@ tl_sema_new(TlArena *arena, TlStrings *strings, TlSources *sources, TlDiags *dia
 }
 
 /* ---- the file and its kernels ---- */
-typedef struct Mentions {
-   const char *name;
-   bool found;
-} Mentions;
+/* How the functions of the file are used; each map's keys are names. */
+typedef struct Uses {
+   TlSema *s;
+   const TlSvFunc *user; /* whose body is being read */
+   TlMap by;             /* the compiled function that mentions the name; SEVERAL for more */
+   TlMap launched;       /* name[grid](..) somewhere in the text */
+   bool has_marked;      /* some function has @jit */
+} Uses;
+
+static const TlSvFunc SEVERAL; /* only its address counts */
 
 static void
-find_mention(void *user, TlNode *n)
+note_mentions(void *user, TlNode *n)
 {
-   Mentions *m = user;
-   if (n->kind == TL_AST_NAME && tl_ast_Name(n)->id == m->name)
-      m->found = true;
-   if (!m->found)
-      tl_ast_children(n, find_mention, m);
+   Uses *u = user;
+   if (n->kind == TL_AST_NAME) {
+      const char *name = tl_ast_Name(n)->id;
+      const TlSvFunc *by = tl_map_get(&u->by, name);
+      if (by != u->user)
+         tl_map_put(&u->by, name, (void *)(by ? &SEVERAL : u->user));
+   }
+   tl_ast_children(n, note_mentions, u);
 }
 
-/* name[grid](..) somewhere in the text. */
-static bool
-is_launched(TlSema *s, const char *name)
+static void
+note_launches(Uses *u, const char *text)
 {
-   const TlSource *src = tl_source(s->sources, s->impl->main->file);
-   size_t n = strlen(name);
-   for (const char *p = src->text; (p = strstr(p, name)); p += n) {
-      bool starts = p == src->text || !(isalnum((unsigned char)p[-1]) || p[-1] == '_');
-      if (starts && p[n] == '[')
-         return true;
+   tl_map_init(&u->launched, u->s->arena);
+   for (const char *end = text; (end = strchr(end, '[')); end++) {
+      const char *name = end;
+      while (name > text && (isalnum((unsigned char)name[-1]) || name[-1] == '_'))
+         name--;
+      if (name < end)
+         tl_map_put(&u->launched, tl_intern(u->s->strings, name, (size_t)(end - name)), u);
    }
-   return false;
 }
 
 static bool
@@ -72,24 +80,33 @@ has_jit_decorator(const TlSvFunc *fn)
    return false;
 }
 
+static Uses
+find_uses(TlSema *s)
+{
+   const TlSourceModule *source = s->impl->main;
+   Uses u = {.s = s};
+   tl_map_init(&u.by, s->arena);
+   for (size_t i = 0; i < source->functions.len; i++) {
+      u.user = source->functions.data[i];
+      u.has_marked |= has_jit_decorator(u.user);
+      const TlNodeList *body = &tl_ast_Function(u.user->node)->body;
+      for (size_t k = 0; u.user->is_compiled && k < body->len; k++)
+         if (body->data[k])
+            note_mentions(&u, body->data[k]);
+   }
+   note_launches(&u, tl_source(s->sources, source->file)->text);
+   return u;
+}
+
 /* Used by another function and never launched by name; in a file that marks its kernels, also every
  * function that is not marked. */
 static bool
-is_helper(TlSema *s, const TlSvFunc *fn)
+is_helper(const Uses *uses, const TlSvFunc *fn)
 {
-   const TlSourceModule *source = s->impl->main;
-   for (size_t i = 0; i < source->functions.len; i++)
-      if (has_jit_decorator(source->functions.data[i]) && !has_jit_decorator(fn))
-         return true;
-   Mentions m = {.name = fn->name};
-   for (size_t i = 0; i < source->functions.len && !m.found; i++) {
-      const TlSvFunc *other = source->functions.data[i];
-      const TlNodeList *body = &tl_ast_Function(other->node)->body;
-      for (size_t k = 0; other != fn && other->is_compiled && k < body->len && !m.found; k++)
-         if (body->data[k])
-            find_mention(&m, body->data[k]);
-   }
-   return m.found && !is_launched(s, fn->name);
+   if (uses->has_marked && !has_jit_decorator(fn))
+      return true;
+   const TlSvFunc *by = tl_map_get(&uses->by, fn->name);
+   return by && by != fn && !tl_map_has(&uses->launched, fn->name);
 }
 
 static const char *
@@ -204,7 +221,7 @@ annotation_entry(TlSema *s, TlSourceModule *source, const TlNode *a)
 }
 
 static TlKernelInfo
-describe_kernel(TlSema *s, const TlSvFunc *fn)
+describe_kernel(TlSema *s, const Uses *uses, const TlSvFunc *fn)
 {
    const TlAstFunction *f = tl_ast_Function(fn->node);
    TlKernelInfo k = {.name = fn->name, .range = fn->node->range};
@@ -236,7 +253,7 @@ describe_kernel(TlSema *s, const TlSvFunc *fn)
          k.grid = tl_node_text(s, grid);
    }
    tl_read_no_specialize(s, fn, &k);
-   k.is_helper = is_helper(s, fn);
+   k.is_helper = is_helper(uses, fn);
    return k;
 }
 
@@ -247,12 +264,16 @@ tl_sema_load(TlSema *s, TlAstModule *ast)
    const TlSource *src = tl_source(s->sources, ast->node.range.file);
    s->impl->main = tl_load_source(s, ast, src->name, false);
    TlSourceModule *source = s->impl->main;
+   Uses uses = find_uses(s);
    s->impl->kernels = tl_new_array(s->arena, TlKernelInfo, source->functions.len);
+   tl_map_init(&s->impl->entries, s->arena);
    for (size_t i = 0; i < source->functions.len; i++) {
-      const TlSvFunc *fn = source->functions.data[i];
+      TlSvFunc *fn = source->functions.data[i];
+      if (fn->is_entry)
+         tl_map_put(&s->impl->entries, fn->name, fn);
       const TlGlobal *g = tl_map_get(&source->globals, fn->name);
       if (fn->is_entry && g && (g->state != TL_GLOBAL_READY || g->value.func == fn))
-         s->impl->kernels[s->impl->num_kernels++] = describe_kernel(s, fn);
+         s->impl->kernels[s->impl->num_kernels++] = describe_kernel(s, &uses, fn);
    }
    return s->diags->num_errors == errors;
 }
@@ -285,12 +306,7 @@ help_kernels(TlSema *s)
 static const TlSvFunc *
 function_named(TlSema *s, const char *name)
 {
-   for (size_t i = s->impl->main->functions.len; i-- > 0;) {
-      const TlSvFunc *fn = s->impl->main->functions.data[i];
-      if (fn->is_entry && strcmp(fn->name, name) == 0)
-         return fn;
-   }
-   return NULL;
+   return tl_map_get(&s->impl->entries, tl_intern_cstr(s->strings, name));
 }
 
 const TlSvFunc *
