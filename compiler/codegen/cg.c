@@ -217,6 +217,38 @@ bound_registers(TlCg *cg)
    string_attr(cg, "nvvm.maxnreg", text);
 }
 
+/* Words of PTX, and functions of the CUDA driver that print and assert. */
+static void
+check_name(TlCg *cg)
+{
+   static const char *const taken[] = {"_", "WARP_SZ", "vprintf", "__assertfail"};
+   for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+      if (strcmp(cg->func->name, taken[i]) == 0) {
+         tl_report(cg->diags, E0504, cg->func->range, taken[i]);
+         cg->failed = true;
+      }
+}
+
+/* PTX ISA, "Kernel Function Parameters": 4,352 bytes, from PTX 8.1 on 32,764. */
+static void
+check_param_bytes(TlCg *cg, const LLVMTypeRef *types, unsigned n)
+{
+   enum { SMALL = 4352, MOST = 32764, PTX_FOR_MORE = 81 };
+   LLVMTargetDataRef data = LLVMGetModuleDataLayout(cg->mod);
+   uint64_t bytes = 0;
+   for (unsigned i = 0; i < n; i++) {
+      uint64_t size = LLVMABISizeOfType(data, types[i]); /* and alignment */
+      bytes = (bytes + size - 1) / size * size + size;
+   }
+   unsigned most = cg->target->max_ptx < PTX_FOR_MORE ? SMALL : MOST;
+   if (bytes > most) {
+      tl_report(cg->diags, E0505, cg->func->range, cg->func->name, (unsigned)bytes, most);
+      cg->failed = true;
+   } else if (bytes > SMALL) {
+      tl_cg_needs_ptx(cg, PTX_FOR_MORE);
+   }
+}
+
 static void
 declare_kernel(TlCg *cg)
 {
@@ -226,6 +258,8 @@ declare_kernel(TlCg *cg)
    for (unsigned i = 0; i < f->num_params; i++)
       if (f->params[i].is_runtime)
          types[n++] = param_type(cg, f->params[i].type);
+   check_name(cg);
+   check_param_bytes(cg, types, n);
    cg->fn = LLVMAddFunction(cg->mod, f->name, LLVMFunctionType(cg->voidt, types, n, 0));
    LLVMSetFunctionCallConv(cg->fn, LLVMPTXKernelCallConv);
    char threads[32];
@@ -259,11 +293,15 @@ bind_params(TlCg *cg)
    }
 }
 
+/* PTX strings have no escapes: what would need one becomes '_'. */
 static LLVMMetadataRef
 di_file(TlCg *cg, uint32_t file)
 {
    const TlSource *s = tl_source(cg->sources, file);
-   const char *name = s ? s->name : "unknown";
+   char *name = tl_arena_strdup(cg->arena, s ? s->name : "unknown");
+   for (char *c = name; *c; c++)
+      if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ')
+         *c = '_';
    return LLVMDIBuilderCreateFile(cg->di, name, strlen(name), ".", 1);
 }
 

@@ -86,6 +86,26 @@ kernel_frame(void **state)
 }
 
 static void
+too_many_parameters(void **state)
+{
+   Fixture *f = *state;
+   enum { MOST = 32764 / 8 };
+   for (unsigned n = MOST; n <= MOST + 1; n++) {
+      TlSb head;
+      tl_sb_init(&head, f->arena);
+      for (unsigned i = 0; i < n; i++)
+         tl_sb_printf(&head, "%s%%p%u: ptr<i32>", i ? ", " : "", i);
+      const char *ptx = emit(f, "sm_90a", tl_sb_cstr(&head), "");
+      if (n == MOST)
+         expect(ptx, ".version 8.1");
+      else
+         assert_null(ptx);
+   }
+   assert_int_equal(f->diags.num_errors, 1);
+   assert_int_equal(f->diags.first->code, TL_DIAG_E0505);
+}
+
+static void
 vector_accesses(void **state)
 {
    const char *ptx = emit(*state, "sm_80", "%x: ptr<fp32>, %h: ptr<fp16>, %n: i1",
@@ -361,6 +381,7 @@ test_emit(void)
 {
    const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(kernel_frame, setup, teardown),
+      cmocka_unit_test_setup_teardown(too_many_parameters, setup, teardown),
       cmocka_unit_test_setup_teardown(vector_accesses, setup, teardown),
       cmocka_unit_test_setup_teardown(cache_hints, setup, teardown),
       cmocka_unit_test_setup_teardown(shared_and_barriers, setup, teardown),
