@@ -25,7 +25,7 @@ typedef struct ExArray {
    size_t elems;
    double *value;
    TilecBuffer *buffer;
-   size_t guard; /* poisoned elements behind the end of the array, checked by ex_fetch */
+   size_t guard; /* poisoned elements past the end of the array, checked by ex_fetch */
 } ExArray;
 
 /* Reads --on auto|cpu|sim|cuda, --seed N, --size small|large, --source DIR; opens the executor. */

@@ -13,7 +13,7 @@
 
 #include "ir/ir.h"
 
-/* What generated code reads of a thread; the models' owner puts more behind it. */
+/* What generated code reads of a thread; the models' owner puts more after it. */
 typedef struct TlHostThread {
    uint32_t tid;  /* in the block */
    int32_t steps; /* loop iterations until TlHostModels.step is called */

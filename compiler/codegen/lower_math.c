@@ -242,7 +242,7 @@ reduce_near(TlCg *cg, LLVMValueRef x)
    return (Reduced){LLVMBuildTrunc(cg->b, q, cg->i32, ""), d};
 }
 
-/* n <= 53 bits of 1 / (2 pi) from bit `first` behind the point on, as an integer. */
+/* n <= 53 bits of 1 / (2 pi) from bit `first` after the point on, as an integer. */
 static uint64_t
 turn_bits(unsigned first, unsigned n)
 {

@@ -68,14 +68,14 @@ read_axes(TlMeasure *m, Axes *axes)
    return true;
 }
 
-/* "num_warps=8": false when it is no number. */
+/* "num_warps=8": false when it is not a number. */
 static bool
 take_launch(const char *name, const char *value, TilecConfig *c)
 {
    char *end;
    unsigned long n = strtoul(value, &end, 10);
    if (*end || n < 1 || n > 64) {
-      tl_cmd_error("'%s' is no value of %s", value, name);
+      tl_cmd_error("'%s' is not a value of %s", value, name);
       return false;
    }
    *(strcmp(name, "num_warps") == 0 ? &c->num_warps : &c->num_stages) = (uint32_t)n;

@@ -110,7 +110,7 @@ no_ptxas(TlCommand *c)
 {
    const char *asked = tl_option(&c->cl, TL_OPT_PTXAS);
    if (asked)
-      tl_cmd_error("'%s' is no program that can be run", asked);
+      tl_cmd_error("'%s' is not a program that can be run", asked);
    else
       tl_cmd_error("a cubin needs ptxas, which is neither in PATH nor in /usr/local/cuda/bin; name "
                    "it with --ptxas=PATH, or load the PTX: the driver compiles it");

@@ -127,7 +127,7 @@ check_gpu(void)
    TilecStatus status = tilec_runtime_open(&ro, &rt);
    if (status != TILEC_OK) {
       printf("gpu         none: %s\n", error[0] ? error : tilec_status_string(status));
-      printf("            kernels run on the CPU executor; PTX is produced all the same\n");
+      printf("            kernels run on the CPU executor; PTX can still be made\n");
       return;
    }
    TilecDeviceInfo d;
@@ -170,13 +170,13 @@ check_cache(TlCommand *c)
       return;
    }
    const char *state = access(dir, W_OK) == 0 ? ""
-                       : errno == ENOENT      ? ", made when it is first needed"
-                                              : ", which cannot be written: nothing is kept";
+                       : errno == ENOENT      ? ", created when first needed"
+                                              : ", not writable: nothing is kept";
    printf("cache       %s%s\n", dir, state);
    unsigned choices = 0;
    char error[256] = "";
    if (access(database, F_OK) != 0)
-      printf("tuner       nothing was tuned yet\n");
+      printf("tuner       nothing tuned yet\n");
    else if (tilec_tune_export(database, count_rows, &choices, error, sizeof error) == TILEC_OK)
       printf("tuner       %u choices in %s\n", choices, database);
    else
@@ -192,7 +192,7 @@ tl_cmd_doctor(TlCommand *c)
    }
    printf("tilec       %s, LLVM %s\n", tilec_version(), tl_codegen_llvm_version());
    bool ptx = check_compile(false), cpu = check_compile(true);
-   printf("compiler    %s\n", ptx ? "ok (a test kernel became PTX)" : "FAILED");
+   printf("compiler    %s\n", ptx ? "ok (a test kernel was compiled to PTX)" : "FAILED");
    printf("cpu         %s, %ld threads\n", cpu ? "ok (the test kernel ran)" : "FAILED",
           sysconf(_SC_NPROCESSORS_ONLN));
    const char *ptxas = tl_ptxas_find(c->arena, NULL);

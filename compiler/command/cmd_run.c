@@ -24,7 +24,7 @@ typedef struct RunState {
    TilecKernel *kernel;
    TlCmdImage image;
    uint32_t grid[3];
-   bool grid_is_odd;   /* its expression names an argument that is no integer */
+   bool grid_is_odd;   /* its expression names an argument that is not an integer */
    uint32_t time_runs; /* 0 = no timing */
 } RunState;
 
@@ -220,7 +220,7 @@ grid_value(RunState *r, const char *text, uint32_t *out)
       return true;
    }
    tl_cmd_error("the kernel's grid expression '%s': %s", text,
-                ok               ? "its value is no grid size"
+                ok               ? "its value is not a grid size"
                 : r->grid_is_odd ? "its arguments must be integers"
                                  : why);
    return false;
@@ -291,7 +291,7 @@ print_line(void *user, const char *line, size_t len)
    fputc('\n', stdout);
 }
 
-/* Where the program went wrong, as other errors are told. */
+/* Where the program went wrong, as other errors are reported. */
 static void
 print_fault(void *user, const char *text, size_t len)
 {

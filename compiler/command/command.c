@@ -56,7 +56,7 @@ tl_cmd_number(TlCommand *c, TlOptionId id, uint32_t max, uint32_t *out)
    errno = 0;
    unsigned long n = strtoul(v, &end, 10);
    if (!*v || *v == '-' || *end || errno || n > max) {
-      tl_cmd_error("'%s' is no number from 0 to %u", v, max);
+      tl_cmd_error("'%s' is not a number from 0 to %u", v, max);
       return false;
    }
    *out = (uint32_t)n;

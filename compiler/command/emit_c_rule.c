@@ -106,14 +106,14 @@ write_name(Writer *w, const char *name)
       if (a->value)
          return tl_rule_int_of(a->value, &v)
                    ? number(w, v)
-                   : refuse(w, tl_arena_printf(w->aot->arena, "'%s' is no integer", name));
+                   : refuse(w, tl_arena_printf(w->aot->arena, "'%s' is not an integer", name));
       if (p->kind == TL_C_POINTER)
          return tl_arena_printf(w->aot->arena, "(int64_t)(uintptr_t)%s", p->c_name);
       if (p->kind == TL_C_INT)
          return tl_arena_printf(w->aot->arena, "(int64_t)%s", p->c_name);
-      return refuse(w, tl_arena_printf(w->aot->arena, "'%s' is no integer", name));
+      return refuse(w, tl_arena_printf(w->aot->arena, "'%s' is not an integer", name));
    }
-   return refuse(w, tl_arena_printf(w->aot->arena, "'%s' is no parameter", name));
+   return refuse(w, tl_arena_printf(w->aot->arena, "'%s' is not a parameter", name));
 }
 
 static const char *
@@ -125,8 +125,8 @@ write_binary(Writer *w, const TlAstBinary *n)
          return call(w, i, a, b);
    if (n->op == TL_AST_OP_BITAND || n->op == TL_AST_OP_BITOR || n->op == TL_AST_OP_BITXOR)
       return tl_arena_printf(w->aot->arena, "(%s %s %s)", a, tl_ast_op_text[n->op], b);
-   return refuse(
-      w, tl_arena_printf(w->aot->arena, "'%s' is no operation on integers", tl_ast_op_text[n->op]));
+   return refuse(w, tl_arena_printf(w->aot->arena, "'%s' is not an operation on integers",
+                                    tl_ast_op_text[n->op]));
 }
 
 static const char *
@@ -148,7 +148,7 @@ write_compare(Writer *w, const TlAstCompare *n)
       return refuse(w, "comparisons do not chain");
    TlAstOp op = n->ops.data[0];
    if (op < TL_AST_OP_EQ || op > TL_AST_OP_GE)
-      return refuse(w, tl_arena_printf(w->aot->arena, "'%s' is no comparison of integers",
+      return refuse(w, tl_arena_printf(w->aot->arena, "'%s' is not a comparison of integers",
                                        tl_ast_op_text[op]));
    return tl_arena_printf(w->aot->arena, "(int64_t)(%s %s %s)", write_node(w, n->left),
                           tl_ast_op_text[op], write_node(w, n->rights.data[0]));
@@ -220,7 +220,7 @@ write_node(Writer *w, const TlNode *n)
                              write_node(w, c->then_value), write_node(w, c->else_value));
    }
    default:
-      return refuse(w, "it is no expression of integers");
+      return refuse(w, "it is not an integer expression");
    }
 }
 
@@ -235,7 +235,7 @@ tl_c_rule(const TlAot *aot, const TlCKernel *k, const TilecKernelInfo *info, con
    uint32_t file = tl_sources_add(comp->sources, "<grid>", text, strlen(text));
    const TlNode *n = tl_parse_expression(&cx, file);
    Writer w = {.aot = aot, .kernel = k, .info = info};
-   const char *c = n ? write_node(&w, n) : refuse(&w, "it is no expression");
+   const char *c = n ? write_node(&w, n) : refuse(&w, "it is not an expression");
    *uses |= w.uses;
    *why = w.why;
    return w.why ? NULL : c;

@@ -169,7 +169,7 @@ read_header(TlArena *arena, FILE *f, TlDtype want, TlArray *out, uint64_t *data_
 {
    unsigned char fixed[12];
    if (fread(fixed, 1, 10, f) != 10 || memcmp(fixed, "\x93NUMPY", 6) != 0) {
-      *why = "it is no .npy file (the first bytes are not \\x93NUMPY)";
+      *why = "it is not a .npy file (the first bytes are not \\x93NUMPY)";
       return false;
    }
    unsigned version = fixed[6];

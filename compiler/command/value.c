@@ -195,10 +195,10 @@ tl_cli_value(TlArena *arena, const char *text, TlCliValue *out, const char **why
    }
    if (number(text, out))
       return true;
-   *why =
-      tl_arena_printf(arena,
-                      "'%s' is no value; write a number, True, None, @file.npy, zeros:fp16[2,64], "
-                      "full:fp32[8]:1.5, empty:.., randn:fp16[4,4]:seed or arange:i32[16]",
-                      text);
+   *why = tl_arena_printf(
+      arena,
+      "'%s' is not a value; write a number, True, None, @file.npy, zeros:fp16[2,64], "
+      "full:fp32[8]:1.5, empty:.., randn:fp16[4,4]:seed or arange:i32[16]",
+      text);
    return false;
 }

@@ -60,7 +60,7 @@ typedef struct TlCompilation {
    TilecImageInfo info;
    const char *json; /* metadata, NULL until made */
    size_t json_len;
-   char error[512]; /* detail of a failure that is no diagnostic */
+   char error[512]; /* detail of a failure that is not a diagnostic */
 } TlCompilation;
 
 /* Zeroes and sets up; TILEC_NO_MEMORY. */

@@ -414,7 +414,7 @@ target_of_text(Run *r)
    if (!arch || strcmp(arch, comp->target->arch) == 0)
       return TILEC_OK;
    if (r->options->arch && tl_target_find(arch))
-      return fail(comp, TILEC_BAD_TARGET, "'%s' was made for %s; asked for is %s", comp->func->name,
+      return fail(comp, TILEC_BAD_TARGET, "'%s' was made for %s, not for %s", comp->func->name,
                   arch, comp->target->arch);
    return set_target(comp, arch, r->options->ptx_version);
 }

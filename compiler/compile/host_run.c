@@ -53,7 +53,7 @@ static bool
 scalar_bits(TlDtype to, const TilecArg *a, TlBits *bits)
 {
    bool is_real = a->dtype == TILEC_FP32 || a->dtype == TILEC_FP64;
-   if (is_pattern(a->dtype)) { /* of one type: it is no number of another */
+   if (is_pattern(a->dtype)) { /* of one type: not a number of another */
       *bits = a->as.u;
       return tl_public_dtype(to) == a->dtype;
    }

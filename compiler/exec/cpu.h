@@ -71,7 +71,7 @@ typedef struct TlExecFault {
    uint64_t address; /* WILD: as the kernel computed it */
    int64_t value,
       limit; /* INDEX: value, number of bins; WRAP: full result; SIGN: value; STEPS, TIME (ms),
-                            MEMORY: the limit; ARGUMENT: value, divisor */
+                MEMORY: the limit; ARGUMENT: value, divisor */
    TlRange origin; /* UNDEFINED: where the value comes from */
    const char *origin_op;
    const char *text; /* ASSERT: message; ARGUMENT, UNSUPPORTED: what is wrong; NULL: see `own` */
@@ -85,8 +85,8 @@ typedef struct TlExecOptions {
    uint64_t max_ms;    /* wall time of the launch; 0 = no limit */
    uint64_t max_bytes; /* tile memory of all threads; 0 = 4 GiB */
    const volatile int *cancel; /* non-zero: no further program is begun; may be NULL */
-   void (*print)(void *user, const char *line, size_t len); /* device_print; one call at a time; the
-                                                            line has its newline; NULL = dropped */
+   /* device_print; one call at a time; the line has its newline; NULL = dropped */
+   void (*print)(void *user, const char *line, size_t len);
    void (*warn)(void *user, const TlExecFault *warning); /* checked; after the run, at most one for
                                                             each operation, in source order */
    void *user;

@@ -381,7 +381,7 @@ element(const void *data, size_t num, size_t i, unsigned bytes)
    return v;
 }
 
-/* Words of elements first .. first + pack - 1; behind the last element it is repeated. */
+/* Words of elements first .. first + pack - 1; past the last element it is repeated. */
 static unsigned
 pack_operand(const TlPtx *p, const TlType *type, const void *data, size_t num, size_t first,
              size_t n, uint64_t *words)

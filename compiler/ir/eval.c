@@ -5,9 +5,9 @@
  * is rounded once to the type.  For + - * / sqrt on types of p <= 24 bits that equals rounding the
  * exact result once, because double's 53 bits are at least 2p + 2 (Figueroa 1995); denormal results
  * of the narrow type are exact for + and -, single-rounded for * (the product is exact in double),
- * and for / a quotient of p-bit numbers that is no midpoint is at least 2^-2p away from one.  fp64
- * uses the host's IEEE operations.  Functions (exp, sin, ...) are libm's in double, rounded: at
- * most a little over half an ulp for types up to fp32.  Denormals are kept.  A NaN result is the
+ * and for / a quotient of p-bit numbers that is not a midpoint is at least 2^-2p away from one.
+ * fp64 uses the host's IEEE operations.  Functions (exp, sin, ...) are libm's in double, rounded:
+ * at most a little over half an ulp for types up to fp32.  Denormals are kept.  A NaN result is the
  * canonical NaN, except where an operand is passed on (neg, abs, select).
  *
  * Integers wrap.  Division or remainder by zero gives 0 and sets *undefined; the smallest integer

@@ -113,7 +113,7 @@ want_results(Call *c)
    return true;
 }
 
-/* Equal types; tells a difference of layout from one of type. */
+/* Equal types; a difference of layout is reported as such. */
 static bool
 want_equal(Call *c, const TlType *a, const TlType *b)
 {

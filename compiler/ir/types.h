@@ -68,7 +68,7 @@ tl_type_is_ptr_like(const TlType *t) /* pointer, or tile or regs of pointers */
 {
    return tl_type_elem(t)->kind == TL_TYPE_PTR;
 }
-/* Registers of one thread: 1 for what is no tuple. */
+/* Registers of one thread: 1 for what is not a tuple. */
 static inline uint32_t
 tl_type_num_regs(const TlType *t)
 {

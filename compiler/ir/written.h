@@ -5,7 +5,7 @@
 #include "ir/ir.h"
 
 /* written[i] for each parameter of f (TYPED): false only when no operation can change the memory
- * that parameter i points to.  Parameters that are no pointers read false. */
+ * that parameter i points to.  Parameters that are not pointers read false. */
 void tl_written_params(TlArena *arena, const TlFunc *f, bool *written);
 
 #endif

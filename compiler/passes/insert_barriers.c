@@ -13,8 +13,8 @@
  * From the wait on they are ordinary writes.
  *
  * Stages of a ring are told apart by phase: how many iterations after the one at hand a stage is
- * read.  The loop with the copies turns the ring: on the way back phases go down by one, behind the
- * loop they are unknown, and an access counts for the whole ring.
+ * read.  The loop with the copies turns the ring: on the way back phases go down by one, after
+ * the loop they are unknown, and an access counts for the whole ring.
  *
  * wgmma reads until it is waited for, past barriers: like a copy in flight, its reads conflict with
  * nothing before.  It goes to memory by another way (the async proxy), so what threads wrote must
@@ -321,7 +321,7 @@ walk_iteration(Barriers *b, TlOp *op, const State *entry)
    return exit;
 }
 
-/* The state behind a loop, from that at the entry of its body and that where the body is left. */
+/* The state after a loop, from that at the entry of its body and that where the body is left. */
 static State
 leave_loop(Barriers *b, const TlOp *op, const State *entry, const State *exit)
 {

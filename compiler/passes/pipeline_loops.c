@@ -15,7 +15,7 @@
  * Copies of an iteration are committed in G groups, in the order of their first uses: loads whose
  * first uses have no dot between them share one.  After the newest commit, a wait for group g of
  * some iteration leaves the groups committed after it in flight, whose number is known: at the top
- * (G-1 - g) + (S-2) G, behind the copies of the iteration G more.
+ * (G-1 - g) + (S-2) G, after the copies of the iteration G more.
  *
  * Addresses and masks of later iterations come from a copy of the slice that computes them: of the
  * index, of what is outside, of carried values that run ahead in carried values of their own.

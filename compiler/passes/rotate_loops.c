@@ -198,7 +198,7 @@ is_used_early(const TlOp *op, const TlMap *early)
    return false;
 }
 
-/* Copies and what only they and later operations need behind the first multiplication: the matrix
+/* Copies, and what only they and later operations need, after the first multiplication: the matrix
  * units are busy while they are issued, and fewer registers live at it. */
 static void
 delay_copies(Turn *t)
@@ -241,7 +241,7 @@ words_outside(const TlValue *v)
    return words_of(v);
 }
 
-/* Is v, made before the loop, used in it or behind it?  What the loop takes over does not count. */
+/* Is v, made before the loop, used in it or after it?  What the loop takes over does not count. */
 static bool
 lives_through(const TlValue *v, const TlOp *loop, const TlMap *before)
 {

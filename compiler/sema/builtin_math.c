@@ -14,7 +14,7 @@ is_literal(const TlSv *v)
    return tl_sv_is_number(v) && !v->is_strong;
 }
 
-/* All arguments in one shape and dtype, promoted pairwise from the first that is no literal on. */
+/* All arguments in one shape and dtype, promoted pairwise from the first that is not a literal. */
 static bool
 common_operands(TlSema *s, const TlCall *call, unsigned num, TlValue **v)
 {

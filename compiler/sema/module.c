@@ -286,9 +286,9 @@ import_from(TlSema *s, const TlSourceModule *from, const TlAstImport *import, co
    }
    const char *dots =
       level ? tl_arena_printf(s->arena, "%.*s", (int)(level < 8 ? level : 8), "........") : "";
-   const char *why = source
-                        ? tl_arena_printf(s->arena, "'%s' has no name '%s'", source->path, name)
-                        : tl_arena_printf(s->arena, "no file is the module '%s%s'", dots, module);
+   const char *why =
+      source ? tl_arena_printf(s->arena, "'%s' has no name '%s'", source->path, name)
+             : tl_arena_printf(s->arena, "no file provides the module '%s%s'", dots, module);
    return (TlSv){.kind = TL_SV_OPAQUE, .opaque = why};
 }
 

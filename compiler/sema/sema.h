@@ -72,7 +72,7 @@ typedef struct TlBlockPtr {
    uint32_t block[TL_MAX_RANK];
    uint8_t order[TL_MAX_RANK];
    bool is_descriptor; /* made by make_tensor_descriptor: offsets are zero, every
-                                       access gives its own and is checked in all dims */
+                          access gives its own and is checked in all dims */
    bool pads_nan;      /* descriptor: what lies outside reads as NaN, else zero */
 } TlBlockPtr;
 

@@ -866,7 +866,7 @@ check_complete(TlSema *s, Spec *p)
 }
 
 /* ---- building ---- */
-/* The type of a parameter that is no constexpr but whose value is folded into the code. */
+/* The type of a parameter that is not constexpr but whose value is folded into the code. */
 static const TlType *
 folded_type(TlSema *s, const TlSpecArg *a)
 {

@@ -178,7 +178,7 @@ typedef struct Side {
 
 typedef struct Join {
    TlOp *op;
-   TlBuilder after; /* cursor behind the operation */
+   TlBuilder after; /* cursor after the operation */
    Side side[2];
    TlFlat values[2];  /* yielded by each side */
    TlValue **results; /* once built */
@@ -460,7 +460,7 @@ exec_early_end(TlSema *s, TlFrame *f, Join *j, const TlAstIf *n, const TlCont *r
    TlFlow a = j->side[0].flow, b = j->side[1].flow;
    if (in_loop && (a != TL_FLOW_CONTINUE || b != TL_FLOW_CONTINUE)) {
       bool breaks = a == TL_FLOW_BREAK || b == TL_FLOW_BREAK;
-      if (!(act->loops && !breaks)) /* exec_return told it already */
+      if (!(act->loops && !breaks)) /* exec_return reported it already */
          tl_report(s->diags, E0242, n->node.range, breaks ? "break" : "return");
       merge_vars(s, f, j, n->node.range);
       return TL_FLOW_CONTINUE;

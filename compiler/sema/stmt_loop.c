@@ -25,7 +25,7 @@ run_items(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSv *items, size_t le
    act->static_loops++;
    for (size_t i = 0; i < len; i++) {
       if (!tl_step(s, n->node.range) || s->diags->num_errors != errors)
-         break; /* one mistake is told once, not for each iteration */
+         break; /* one mistake is reported once, not for each iteration */
       tl_assign(s, f, n->target, items[i]);
       flow = tl_stmt_block(s, f, &n->body, 0, NULL);
       if (flow == TL_FLOW_BREAK || flow == TL_FLOW_RETURN)
@@ -56,7 +56,7 @@ typedef struct Loop {
    TL_VEC(Carried) vars;
    TlVars before;   /* all variables before the loop */
    uint64_t seq;    /* assignments with a later stamp are the body's */
-   TlBuilder after; /* cursor behind the operation */
+   TlBuilder after; /* cursor after the operation */
    TlDiags diags;   /* to undo an attempt */
    TlDiag **diags_end;
 } Loop;

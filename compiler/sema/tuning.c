@@ -20,7 +20,7 @@ tl_known_values(TlSema *s, const TlSpecialization *spec)
    for (size_t i = 0; i < spec->value_names.len; i++) {
       const char *name = spec->value_names.data[i], *text = spec->values.data[i];
       TlSv key = tl_make_str(s, name, strlen(name)), v;
-      if (text[0] == '*') { /* a pointer of which the element type is known */
+      if (text[0] == '*') { /* a pointer whose element type is known */
          const TlType *t = tl_parse_type_text(s, text, strlen(text));
          if (!t)
             continue;

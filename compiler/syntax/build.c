@@ -1,6 +1,6 @@
 /* The constructors behind the grammar's actions.  Invariant: a node's height is known when it is
  * made and never exceeds TL_AST_MAX_HEIGHT; what Python forbids beyond its grammar (targets,
- * parameter and argument order) is told here, and the node is made all the same. */
+ * parameter and argument order) is reported here, and the node is made all the same. */
 #include "syntax/build.h"
 #include "base/vec.h"
 #include "parser.h"
@@ -789,7 +789,7 @@ tl_mk_dotted(TlParser *ps, TlRange r, TlNode *left, const TlToken *name)
    tl_sb_init(&sb, ps->cx->arena);
    tl_sb_printf(&sb, "%s.%s", tl_ast_Name(left)->id, word(ps, name));
    if (sb.len > TL_MAX_IDENT_BYTES) {
-      TlRange first = {r.file, r.begin, r.begin + 1}; /* one place, so told once */
+      TlRange first = {r.file, r.begin, r.begin + 1}; /* one place, so reported once */
       tl_report(ps->diags, E0105, first, (unsigned)TL_MAX_IDENT_BYTES, (unsigned)sb.len);
       return left;
    }

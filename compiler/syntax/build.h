@@ -15,8 +15,8 @@ typedef struct TlParser {
    size_t pos;        /* the next token to hand out */
    int start;         /* TL_TOK_START_... to hand out first; 0 once done */
    bool is_tile;      /* pointer and fact types are allowed */
-   bool in_error;     /* an error was told in this logical line: stay quiet until its end */
-   TlRange too_high;  /* where the height limit was told last: once for each statement */
+   bool in_error;     /* an error was reported in this logical line: stay quiet until its end */
+   TlRange too_high;  /* where the height limit was reported last: once for each statement */
    unsigned fstring_depth;
    unsigned block_depth; /* INDENTs handed out without their DEDENT */
    TlNodeList *module;   /* statements of the file, as they are completed */
@@ -25,12 +25,12 @@ typedef struct TlParser {
 
 typedef TlNodeList *TlListP;
 
-/* Parses the tokens with one of the two start kinds; false if an error was told. */
+/* Parses the tokens with one of the two start kinds; false if an error was reported. */
 bool tl_parser_run(TlParser *ps, int start);
 /* Turns decoded text of an f-string field into an expression; NULL after an error. */
 TlNode *tl_parse_field(TlParser *ps, uint32_t begin, uint32_t end);
 
-/* Tells a syntax error at the token before ps->pos; expected[k] is set for each token kind k that
+/* Reports a syntax error at the token before ps->pos; expected[k] is set for each token kind k that
  * the grammar could have taken. */
 void tl_syntax_error(TlParser *ps, const bool *expected);
 void tl_parser_exhausted(TlParser *ps);
@@ -112,7 +112,7 @@ TlNode *tl_mk_decorated(TlParser *ps, TlRange r, TlListP decorators, TlNode *def
 
 /* ---- used by the constructors and the splitter ---- */
 TlNode *tl_mk_skipped(TlParser *ps, TlRange r, const char *reason);
-/* Sets the node's height; beyond the limit the error is told and a stand-in comes back. */
+/* Sets the node's height; beyond the limit the error is reported and a stand-in comes back. */
 TlNode *tl_mk_done(TlParser *ps, TlNode *node);
 /* Decodes a string literal (not an f-string) or a number; errors go to ps->diags. */
 TlText tl_decode_string(TlParser *ps, const TlToken *t, bool *is_bytes);

@@ -633,7 +633,7 @@ find_bad_utf8(const unsigned char *s, uint32_t len)
    return len;
 }
 
-/* Bytes that make the file no text at all are told at once, wherever they are. */
+/* Bytes that no text file has are reported at once, wherever they are. */
 static void
 check_bytes(TlParseCx *cx, uint32_t file, const TlSource *src)
 {

@@ -142,7 +142,7 @@ tl_decode_int(TlParser *ps, const TlToken *t)
       if (*p == '_')
          continue;
       if (d < 0 || (unsigned)d >= base)
-         return 0; /* malformed: told by the lexer's error on this token */
+         return 0; /* malformed: reported by the lexer's error on this token */
       uint64_t wide;
       if (__builtin_mul_overflow(v, (uint64_t)base, &wide) ||
           __builtin_add_overflow(wide, (uint64_t)d, &v)) {

@@ -4,7 +4,7 @@
  * parameters.
  *
  * Recovery: an error drops its statement up to the end of the line; the block below it, if any, is
- * still parsed, so that its own errors are told. */
+ * still parsed, so that its own errors are reported. */
 %define api.pure full
 %define api.prefix {tl_yy}
 %define api.token.raw

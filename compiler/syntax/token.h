@@ -17,11 +17,11 @@ enum {
    TL_PARSER_STACK = 4096,
 };
 
-/* What the scanner hands out for text that is no token; Bison's name for it carries the prefix. */
+/* Handed out for text that is not a token; its name in Bison carries the prefix. */
 #define TL_TOK_ERROR TL_TOK_TL_YYerror
 
-/* A mistake found while scanning, told when the parser takes the token it hangs on; that way host
- * code which is skipped stays silent. */
+/* A mistake found while scanning, reported when the parser takes the token it hangs on, so that
+ * skipped host code stays silent. */
 typedef struct TlLexError {
    TlDiagCode code;
    TlRange range;

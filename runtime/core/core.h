@@ -44,7 +44,7 @@ struct TilecRuntime {
    TilecExecutor executor;
    pid_t pid;            /* creator */
    atomic_bool *alive;   /* on a page that the kernel wipes in a forked child; NULL when
-                                      that cannot be had: then pids are compared */
+                            that cannot be had: then pids are compared */
    bool synchronous;     /* wait after each launch */
    bool check;           /* look at pointers before each launch */
    bool reads_host;      /* the GPU may read any host memory; known with `check` */

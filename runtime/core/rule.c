@@ -339,7 +339,7 @@ parse_or(TlRuleParser *p)
    }
 }
 
-/* `a if c else b` is written a first, so a's code is moved behind c's test:
+/* `a if c else b` is written a first, so a's code is moved after c's test:
  *    c JUMP_FALSE(else) a JUMP(end) else: b end: */
 static void
 parse_choice(TlRuleParser *p)

@@ -13,8 +13,8 @@ typedef struct TlRule TlRule;
 /* Finds the slot of a name; negative = unknown. */
 typedef int TlRuleFindFn(void *user, const char *name, size_t len);
 
-/* NULL with a sentence in `error` when the text is no expression, names something unknown, nests
- * deeper than 64, or memory ran out (then it is TL_RULE_NO_MEMORY).
+/* NULL with a sentence in `error` when the text is not an expression, names something unknown,
+ * nests deeper than 64, or memory ran out (then it is TL_RULE_NO_MEMORY).
  * Free with tl_rule_free. */
 #define TL_RULE_NO_MEMORY "out of memory"
 TlRule *tl_rule_parse(const char *text, TlRuleFindFn *find, void *user, char *error,

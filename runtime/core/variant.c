@@ -74,8 +74,9 @@ init_param(TilecRuntime *rt, const TilecKernelInfo *k, const TilecArgInfo *info,
       p->has_int = tl_rule_int_of(info->value, &p->value);
       p->fvalue = strtod(info->value, &end);
       if (!p->has_int && (end == info->value || *end))
-         return tl_rt_fail(rt, TILEC_BAD_IMAGE, "kernel '%s': argument '%s' has the odd value %s",
-                           k->name, info->name, info->value);
+         return tl_rt_fail(rt, TILEC_BAD_IMAGE,
+                           "kernel '%s': argument '%s' has the unreadable value %s", k->name,
+                           info->name, info->value);
    }
    if (!p->is_pointer && !p->is_none && !p->dtype)
       return tl_rt_fail(rt, TILEC_UNSUPPORTED, "kernel '%s': argument '%s' has type %s", k->name,

@@ -159,7 +159,7 @@ is_lock_name(const char *name)
           (strncmp(name, "lock-", 5) == 0 && is_hex(name + 5, 2) && !name[7]);
 }
 
-/* The key in a file's name; false for files that are no entries. */
+/* The key in a file's name; false for files that are not entries. */
 static bool
 key_of(const char *name, uint8_t key[TL_CACHE_KEY_BYTES])
 {

@@ -55,7 +55,7 @@ say_difference(Out *o, const TlJitParam *p, TlArgKey was, TlArgKey now)
           was.kind == TILEC_ARG_NONE ? "" : tl_dtype_name(was.dtype), kind_text(now),
           now.kind == TILEC_ARG_NONE ? "" : tl_dtype_name(now.dtype));
    say_fact(o, name, "== 1", TL_FACT_ONE, was, now);
-   /* a value of 1 is told by that alone */
+   /* a value of 1 is described by that alone */
    if (!((was.facts | now.facts) & TL_FACT_ONE) || !((was.facts ^ now.facts) & TL_FACT_ONE))
       say_fact(o, name, "divisible by 16", TL_FACT_DIV16, was, now);
 }

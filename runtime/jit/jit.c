@@ -235,7 +235,7 @@ static TilecStatus
 pointer_key(const TlJitSource *s, const TlJitParam *p, const TilecArg *a, bool align, TlArgKey *key)
 {
    if (p->is_annotated && !p->is_pointer)
-      return misfit(s, p, "is no pointer");
+      return misfit(s, p, "is not a pointer");
    TilecDtype elem = p->is_annotated ? p->dtype : a->dtype;
    if (!elem && a->kind == TILEC_ARG_BUFFER) {
       const TilecBufferLayout *layout = tilec_buffer_layout(a->as.buffer);

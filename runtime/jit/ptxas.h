@@ -11,7 +11,7 @@ typedef struct TlPtxasRun {
    const char *arch;     /* "sm_90a" */
    const char *in, *out; /* files that do not exist; both are gone afterwards */
    bool line_info;
-   bool verbose;          /* it also tells registers and memory of each kernel */
+   bool verbose;          /* it also reports registers and memory of each kernel */
    bool keep_environment; /* else it gets none */
 } TlPtxasRun;
 

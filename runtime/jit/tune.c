@@ -435,8 +435,9 @@ stored_config(const TlTune *t, const TilecArg *args, const TilecTuning *configs,
    for (uint32_t i = 0; i < configs->num_configs; i++)
       if (strcmp(configs->configs[i].text, text) == 0)
          return &configs->configs[i];
-   snprintf(note, NOTE_BYTES, "kernel '%.60s': the stored configuration is none of its own: %.120s",
-            t->decl->name, text);
+   snprintf(note, NOTE_BYTES,
+            "kernel '%.60s': the stored configuration is not one of its own: %.120s", t->decl->name,
+            text);
    return NULL;
 }
 

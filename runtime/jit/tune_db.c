@@ -230,7 +230,7 @@ tilec_tune_import(const char *database, const char *json, size_t len, uint32_t *
       " CAST(ifnull(json_extract(value, '$.made'), 0) AS INTEGER) FROM json_each(?1)";
    TilecStatus status = TILEC_OK;
    if (ask(db, well_formed, json, len) != 1 || ask(db, wrong_rows, json, len) != 0) {
-      say(error, error_bytes, database, "the text is no JSON array of exported choices");
+      say(error, error_bytes, database, "the text is not a JSON array of exported choices");
       status = TILEC_BAD_IMAGE;
    } else {
       sqlite3_stmt *s = NULL;

@@ -70,7 +70,7 @@ argument_values(const TlTune *t, const TilecArg *args)
 /* ---- lists of defines ---- */
 typedef struct Defines {
    TilecDefine *list;
-   char **text; /* "NAME=VALUE" of each; list points into copies behind it */
+   char **text; /* "NAME=VALUE" of each; list points into copies after it */
    size_t num, room;
    bool failed; /* no memory */
 } Defines;

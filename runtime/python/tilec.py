@@ -15,7 +15,7 @@ the arrays says where the kernel runs.  The shared library is found by library(p
 TILEC_LIBRARY, beside this file, or by name.
 
 A launch is a function made for its kernel (_generate): it binds the arguments, writes each as a
-TilecArg into a buffer taken from a list of free ones, and makes one call.  What is no torch tensor
+TilecArg into a buffer taken from a list of free ones, and makes one call.  What is not a torch tensor
 on a GPU, int or float goes through _Reader.  Two threads never share a buffer; the interpreter
 lock is released during the call.
 """
@@ -561,7 +561,7 @@ def _dtype_name(a, typestr=None):
     if name is None and typestr is not None and typestr[0] in "<|=":
         name = _TYPESTR.get(typestr[1:])
     if name is None:
-        raise TypeError("elements of %s are no kernel argument" % getattr(a, "dtype", typestr))
+        raise TypeError("elements of %s cannot be kernel arguments" % getattr(a, "dtype", typestr))
     return name
 
 
@@ -586,14 +586,14 @@ class _Reader:
         elif hasattr(a, "__dlpack__"):
             self._dlpack(a, consumer_stream)
         else:
-            raise TypeError("a %s is no kernel argument" % type(a).__name__)
+            raise TypeError("a %s cannot be a kernel argument" % type(a).__name__)
 
     def _torch(self, a):
         _meet_torch()
         device = getattr(a, "device", None)
         kind = getattr(device, "type", "cuda")
         if kind not in ("cuda", "cpu"):
-            raise TypeError("arrays on '%s' are no kernel argument" % kind)
+            raise TypeError("arrays on '%s' cannot be kernel arguments" % kind)
         self.dtype, self.address = _dtype_name(a), a.data_ptr()
         self.device = _HOST if kind == "cpu" else getattr(device, "index", None) or 0
         self.bytes = 0
@@ -620,7 +620,7 @@ class _Reader:
     def _dlpack(self, a, stream):
         kind, index = a.__dlpack_device__()
         if kind not in _DL_CUDA + _DL_HOST:
-            raise TypeError("arrays on DLPack device %d are no kernel argument" % kind)
+            raise TypeError("arrays on DLPack device %d cannot be kernel arguments" % kind)
         self.device = int(index) if kind in _DL_CUDA else _HOST
         # 1 is the legacy default stream; 0 is not allowed there
         more = {"stream": stream or 1} if kind in _DL_CUDA else {}
@@ -648,7 +648,7 @@ class _Reader:
         t = managed.tensor
         self.dtype = _DL_TYPES.get((t.code, t.bits))
         if self.dtype is None or t.lanes != 1:
-            raise TypeError("DLPack elements of code %d, %d bits, %d lanes are no kernel argument"
+            raise TypeError("DLPack elements of code %d, %d bits, %d lanes cannot be kernel arguments"
                             % (t.code, t.bits, t.lanes))
         size = t.bits // 8
         strides = [n * size for n in t.strides[:t.ndim]] if t.strides else None

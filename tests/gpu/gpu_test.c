@@ -1,7 +1,7 @@
 /* The same kernels on the GPU (or its simulator) and on the CPU executor, which is the meaning of
  * the language: integers, conversions and comparisons must agree in every bit, floating point
  * within a stated bound.  Every kernel runs with 1, 2, 4 and 8 warps; outputs are poisoned before
- * and guarded behind their end.  Exits with 77 (skipped) on a machine without a GPU.
+ * and guarded past their end.  Exits with 77 (skipped) on a machine without a GPU.
  *    gpu_test [--on cuda|sim] [--seed N] */
 #include "tilec/runtime.h"
 
@@ -371,7 +371,7 @@ agrees(const Case *c, const Bytes *gpu, const Bytes *cpu, size_t elems)
    const Type *t = &types[c->o];
    for (size_t i = elems * t->bytes; i < gpu->bytes; i++)
       if (gpu->data[i] != POISON) {
-         printf("   byte %zu behind the end was written\n", i - elems * t->bytes);
+         printf("   byte %zu past the end was written\n", i - elems * t->bytes);
          return false;
       }
    if (c->tolerance > 0) {

@@ -40,7 +40,7 @@ run --cache-dir="$work/other"
 grep -q '^damaged  *0$' "$work/out" || fail "damaged entries in a good folder"
 one=("$work"/xdg/tilec/*.tilec)
 printf X | dd of="${one[0]}" bs=1 seek=100 conv=notrunc status=none
-"$tilec" cache verify >"$work/out" && fail "damage is not told"
+"$tilec" cache verify >"$work/out" && fail "damage is not reported"
 grep -q '^damaged  *1 (removed)$' "$work/out" || fail "the damaged entry is not removed"
 "$tilec" cache clear >"$work/out"
 [[ -z $(ls -A "$work/xdg/tilec") ]] || fail "clear leaves something"

@@ -357,7 +357,7 @@ shuffled(Gen *g, TlValue *index, uint32_t n)
    }
 }
 
-/* The same elements further apart or behind a start that is known or not: *room elements hold them
+/* The same elements further apart or past a start that is known or not: *room elements hold them
  * all. */
 static TlValue *
 spread(Gen *g, TlValue *index, uint32_t n, uint32_t *room)

@@ -91,7 +91,7 @@ int gen_buffer(Gen *g, TlDtype d, uint32_t elems, GenFill fill);
 TlValue *gen_parameter(Gen *g, int buffer);
 /* Row-major element numbers, i32. */
 TlValue *gen_numbers(Gen *g, unsigned rank, const uint32_t *shape);
-/* Pointers to a buffer at `index` elements behind element `offset` (i32 scalar or NULL). */
+/* Pointers to a buffer at `index` elements past element `offset` (i32 scalar or NULL). */
 TlValue *gen_pointers(Gen *g, int buffer, TlValue *index, TlValue *offset);
 TlValue *gen_offset_of_program(Gen *g, uint32_t elems); /* program number * elems, or NULL */
 GenFill gen_fill_for(Gen *g, TlDtype d);

@@ -151,7 +151,7 @@ static const struct {
 } suffixes[] = {{":", PLAIN},       {"-NEXT:", NEXT}, {"-SAME:", SAME},   {"-NOT:", NOT},
                 {"-LABEL:", LABEL}, {"-DAG:", DAG},   {"-EMPTY:", EMPTY}, {"-COUNT-", COUNT}};
 
-/* The directive at `s` right behind the prefix; NULL or the start of its pattern. */
+/* The directive at `s` right after the prefix; NULL or the start of its pattern. */
 static const char *
 directive_at(const char *s, Kind *kind, unsigned *count)
 {
@@ -274,7 +274,7 @@ find_var(const Checker *c, const char *name)
    return NULL;
 }
 
-/* [[NAME]] or [[NAME:regex]] from `s`, just behind the opening brackets, to `end`. */
+/* [[NAME]] or [[NAME:regex]] from `s`, just after the opening brackets, to `end`. */
 static bool
 add_variable(Checker *c, const Directive *d, Pattern *p, Text *ere, unsigned *groups, const char *s,
              const char *end)
@@ -438,7 +438,7 @@ check_nots(Checker *c, unsigned first, unsigned last, size_t begin, size_t end)
    return true;
 }
 
-/* One positive directive from *pos on; moves *pos behind the match, gives where it began. */
+/* One positive directive from *pos on; moves *pos past the match, gives where it began. */
 static bool
 check_one(Checker *c, const Directive *d, size_t *pos, size_t end, size_t *began)
 {
@@ -627,7 +627,7 @@ add_run(const Options *o, TestFile *f, char *line)
    r->command = substitute(o, f, line);
 }
 
-/* The text behind KEY: on a line, or NULL. */
+/* The text after KEY: on a line, or NULL. */
 static const char *
 after_key(const char *line, size_t len, const char *key)
 {

@@ -37,8 +37,8 @@ sim_place(SimThread *t, const TlHostSite *s, TlSimFault fault)
    return fault;
 }
 
-/* What follows from a read of unwritten memory is told as that read, unless it is the race
- * behind it. */
+/* What follows from a read of unwritten memory is reported as that read, unless the race behind it
+ * is known. */
 static void
 fail(SimBlock *b, TlSimFault fault, TlExecStatus status)
 {
@@ -269,7 +269,7 @@ stuck(SimBlock *b)
    for (uint32_t i = 0; i < b->num_threads && !waiting; i++)
       if (b->thread[i].state != SIM_ENDED)
          waiting = &b->thread[i];
-   /* Best told by a lane of the same warp, else by anyone that is not there. */
+   /* Best shown by a lane of the same warp, else by anyone that is not there. */
    for (unsigned i = 0; i < SIM_WARP && !other; i++) {
       SimThread *t = &waiting->warp->thread[i];
       if (t->state != waiting->state || (t->state != SIM_ENDED && t->site != waiting->site))

@@ -1,5 +1,5 @@
 /* Stackful coroutines of one thread: x86-64 System V.  A fiber runs until it switches away; the
- * function it was started with must never return.  The sanitizers are told about every switch. */
+ * function it was started with must never return.  The sanitizers learn of every switch. */
 #ifndef TL_EXEC_SIM_FIBER_H
 #define TL_EXEC_SIM_FIBER_H
 

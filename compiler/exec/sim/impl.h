@@ -215,7 +215,7 @@ struct SimBlock {
    bool has_fault;
    TlSimFault fault;
    TlExecStatus status;
-   bool has_unwritten;   /* a read of what nothing had written: told at the end, as a write */
+   bool has_unwritten;   /* a read of what nothing had written: reported at the end, as a write */
    TlSimFault unwritten; /* by another thread later shows that it is a race */
    SimShared shared;
    SimGlobal global;

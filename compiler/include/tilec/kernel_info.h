@@ -21,7 +21,7 @@ typedef struct TilecArgInfo {
                           "tensordesc<fp16[128,64]>" */
    const char *value;  /* NULL, or the constant the code was compiled for, as text: "1", "None",
                           "0.5", "True", "'relu'".  Such a parameter is not passed to the entry. */
-   bool is_constexpr;  /* compile-time parameter: has `value`, and is no argument of a launch.
+   bool is_constexpr;  /* compile-time parameter: has `value`, and is not an argument of a launch.
                           A parameter with `value` that is not constexpr (folded because == 1 or
                           None) still is an argument of the launch; its value must agree. */
    bool is_const;      /* pointer that nothing is written through */
@@ -64,7 +64,7 @@ typedef struct TilecKernelInfo {
    bool programmatic;     /* may start before its predecessor in the stream ends */
    const char *grid[3];   /* the kernel's own grid as expressions; grid[0] NULL = none */
    const char *launch_grid[3]; /* persistent kernels: blocks really launched, as expressions that
-                                    may also use grid_x, grid_y, grid_z and num_sms; NULL = grid */
+                                  may also use grid_x, grid_y, grid_z and num_sms; NULL = grid */
    const char *when;           /* expression that must be non-zero; NULL = always */
    const TilecArgInfo *args;   /* all parameters in source order */
    uint32_t num_args;

@@ -48,7 +48,7 @@ typedef enum TilecSeverity {
    TILEC_SEVERITY_ERROR = 0,
    TILEC_SEVERITY_WARNING,
    TILEC_SEVERITY_REMARK, /* what the optimiser did or refused */
-   TILEC_SEVERITY_NOTE,   /* belongs to the last diagnostic that was no note */
+   TILEC_SEVERITY_NOTE,   /* belongs to the last diagnostic that was not a note */
 } TilecSeverity;
 
 typedef struct TilecDiag {
@@ -91,7 +91,7 @@ typedef struct TilecSessionOptions {
 TILEC_API TilecStatus tilec_session_new(const TilecSessionOptions *options, TilecSession **out);
 /* Programs made from it stay valid. */
 TILEC_API void tilec_session_free(TilecSession *session);
-/* One line about the session's last failed call that is no source error (file not found, unknown
+/* One line about the session's last failed call that is not a source error (file not found, unknown
  * arch, limit …); "" after a success.  Borrowed until the next call on the session. */
 TILEC_API const char *tilec_session_error(const TilecSession *session);
 
@@ -133,21 +133,21 @@ typedef struct TilecCompileOptions {
    size_t struct_size;
    const char *file;      /* path of the source, and its name in diagnostics; .tile, .py or .tir */
    const char *source;    /* NULL: read `file`; else the text (then `file` is only its name,
-                                 NULL = "<source>", read as .tile unless the name says otherwise) */
+                             NULL = "<source>", read as .tile unless the name says otherwise) */
    size_t source_bytes;   /* of `source`; TILEC_STRLEN allowed */
    const char *kernel;    /* NULL: the file's only kernel */
    const char *signature; /* Triton's ahead-of-time notation, one item per parameter in order:
-                                 "*fp16:16, i32:16, i32:1, fp32, None, 64".  An empty item
-                                 ("i32,,64") and items missing at the end leave it to annotation,
-                                 define, default.  NULL: all of them. */
+                             "*fp16:16, i32:16, i32:1, fp32, None, 64".  An empty item
+                             ("i32,,64") and items missing at the end leave it to annotation,
+                             define, default.  NULL: all of them. */
    const TilecDefine *defines; /* values of constexpr parameters */
    size_t num_defines;
    const char *const *include_dirs; /* roots for imports, in order, after the file's folder */
    size_t num_include_dirs;
    const char *arch;     /* "sm_90a"; NULL = "sm_90a" */
    uint32_t ptx_version; /* 87 for PTX 8.7: the newest that the driver that will load it takes,
-                                 0 = any.  A kernel gets the lowest version that has its
-                                 instructions; the metadata says which */
+                            0 = any.  A kernel gets the lowest version that has its
+                            instructions; the metadata says which */
    uint32_t num_warps;   /* 0 = the kernel's own, else 4 */
    uint32_t num_stages;  /* 0 = the kernel's own, else 3 */
    TilecOpt opt;
@@ -161,9 +161,9 @@ typedef struct TilecCompileOptions {
    const char *remarks;        /* comma-separated groups ("layout,pipeline,all"); NULL = none */
    const volatile int *cancel; /* polled between passes; non-zero stops with TILEC_CANCELLED */
    uint32_t timeout_ms;        /* 0 = 60000; beyond: TILEC_CANCELLED */
-   const TilecDefine *values;  /* what is known of launch arguments that are no constants, for
-                                 heuristics and for pruning configurations: a value, or "*fp16" for
-                                 a pointer to such elements */
+   const TilecDefine *values;  /* what is known of launch arguments that are not constants, for
+                                  heuristics and for pruning configurations: a value, or "*fp16" for
+                                  a pointer to such elements */
    size_t num_values;
    const char *grid; /* used instead of the kernel's own grid=; NULL = its own */
 } TilecCompileOptions;
@@ -275,12 +275,12 @@ typedef struct TilecFault {
    uint32_t program_id[3]; /* of the failing program instance */
    uint32_t thread;        /* TILEC_HOST_SIM: thread in the block */
    char argument[64];      /* parameter whose memory was missed; "" = none or unknown */
-   TilecDtype dtype;       /* element type of the access; NONE when it was no access */
+   TilecDtype dtype;       /* element type of the access; NONE when it was not an access */
    int64_t element;        /* element index that was accessed, relative to the argument */
    int64_t valid_begin;    /* elements [valid_begin, valid_end) belong to the argument */
    int64_t valid_end;
    char message[512]; /* what happened, with the actual values; lines that do not fit are left
-                               out: TilecHostLaunch.on_fault gets all of it */
+                         out: TilecHostLaunch.on_fault gets all of it */
 } TilecFault;
 
 /* Lines of device_print, whole lines without the newline, one thread at a time. */
@@ -301,7 +301,7 @@ typedef struct TilecHostLaunch {
    const volatile int *cancel; /* polled between programs; non-zero stops with TILEC_CANCELLED */
    uint32_t timeout_ms;        /* 0 = none */
    TilecPrintFn *on_fault;     /* called at most once, before a failed run returns, with the message
-                               in all its lines: carets, notes, help; NULL: not wanted */
+                                  in all its lines: carets, notes, help; NULL: not wanted */
 } TilecHostLaunch;
 
 /* Runs one launch to its end on the calling thread plus num_threads - 1 more.

@@ -19,7 +19,7 @@ begin_if(TlLowerCx *cx, TlValue *pred)
    return saved;
 }
 
-/* Operand k with the index of each of its elements, once; behind the last one the prefix alone. */
+/* Operand k with the index of each of its elements, once; after the last one the prefix alone. */
 static void
 print_operand(TlLowerCx *cx, TlOp *op, unsigned k)
 {

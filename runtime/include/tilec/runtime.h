@@ -59,8 +59,9 @@ typedef struct TilecRuntimeOptions {
    size_t error_bytes;
    bool check; /* look at the arguments of every launch on a GPU first: TILEC_BAD_ARGUMENT, naming
                   parameter and value, for NULL, for memory of another device or of the host that
-                  the GPU cannot read, for an address that is no multiple of its element's size, for
-                  fewer bytes than `bytes` says or than a tensor map reaches.  Costs driver calls */
+                  the GPU cannot read, for an address that is not a multiple of its element's
+                  size, for fewer bytes than `bytes` says or than a tensor map reaches.  Costs
+                  driver calls */
 } TilecRuntimeOptions;
 
 /* options may be NULL.  TILEC_NO_DRIVER, TILEC_DRIVER_TOO_OLD (below CUDA 12.0), TILEC_NO_DEVICE,
@@ -281,12 +282,13 @@ TILEC_API TilecStatus tilec_event_elapsed(TilecEvent *start, TilecEvent *stop, d
 
 typedef struct TilecJitOptions {
    size_t struct_size;
-   void (*on_text)(void *user, const char *rendered); /* diagnostics; NULL: only in the detail.
-                           Several threads may call it at once: those that compile */
+   /* diagnostics; NULL: only in the detail.  Several threads may call it at once: those that
+      compile */
+   void (*on_text)(void *user, const char *rendered);
    void *user;
    size_t memory_limit_bytes; /* of one compilation; 0 = the compiler's default */
    bool never_compile;    /* a launch compiles nothing (but loads from the disk cache): a missing
-                           variant is TILEC_NOT_FOUND.  tilec_kernel_prepare still compiles. */
+                             variant is TILEC_NOT_FOUND.  tilec_kernel_prepare still compiles. */
    uint32_t num_workers;  /* threads of tilec_kernel_prepare_async; 0 = one per core */
    const char *cache_dir; /* disk cache, made with mode 0700 when missing; NULL = none.  What goes
                              wrong with it never fails a call: the kernel is compiled and not kept,
@@ -345,19 +347,19 @@ typedef struct TilecTuneOptions {
    const struct TilecConfig *configs; /* measure these instead of the kernel's own; nothing is
                                          stored and launches do not use the result */
    uint32_t num_configs;
-   bool force;           /* measure although a choice is stored */
+   bool force;           /* measure even if a choice is stored */
    bool keep_all;        /* measure every candidate to the end; else slow ones are dropped early */
    bool on_host;         /* allow a host executor, timed by the clock */
    bool warm_cache;      /* leave the L2 cache as the launch before left it; else it is emptied
-                             before each measured launch */
+                            before each measured launch */
    uint32_t warmup_ms;   /* 0 = as the decorator says, else 25 */
    uint32_t rep_ms;      /* of measuring each candidate; 0 = as the decorator says, else 100 */
    uint32_t num_threads; /* that compile; 0 = one per core */
    uint32_t reference;   /* 1 + number of the configuration whose results are right: candidates that
-                          disagree are dropped; 0 = none */
+                            disagree are dropped; 0 = none */
    double tolerance;     /* of that: relative L2 error of each written array of floats; 0 = 1e-2 for
-                          types of 16 bits and fewer, 1e-3 for fp32, 1e-9 for fp64.  Integers
-                          must be equal */
+                            types of 16 bits and fewer, 1e-3 for fp32, 1e-9 for fp64.  Integers
+                            must be equal */
    /* Called after one launch of each candidate on the arguments as they were: false drops it. */
    bool (*check)(void *user, const char *config, const TilecArg *args, size_t num_args);
    void (*on_progress)(void *user, const TilecTuneProgress *progress); /* one thread at a time */

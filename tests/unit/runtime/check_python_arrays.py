@@ -146,7 +146,7 @@ def host_arrays(m):
     m.names[1](*one, 1.0, 2, 3)
     assert one[0].data[0] == 5 + 7 + 1 + 2 + 3 + 1, one[0].data
     raises(TypeError, "'x': elements of", lambda: m.scale(Host([1], "f", ">f4"), y, 1))
-    raises(TypeError, "'y': a str is no kernel argument", lambda: m.scale(x, "y", 1))
+    raises(TypeError, "'y': a str cannot be a kernel argument", lambda: m.scale(x, "y", 1))
     raises(OverflowError, "'n': ", lambda: m.pair[1](x, y, 2**64, True))
     raises(TypeError, "made of integers", lambda: m.scale[1.5](x, y, 1))
     raises(ValueError, "1 to 3 numbers", lambda: m.scale[1, 2, 3, 4](x, y, 1))

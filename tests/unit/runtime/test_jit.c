@@ -170,7 +170,7 @@ mistakes_are_reported(void **state)
    tilec_buffer_free(bare);
    tilec_buffer_free(typed);
    assert_int_equal(TILEC_LAUNCH(kernel, 0, 1, 1, 1, x, 1, x, 1, 1), TILEC_BAD_ARGUMENT);
-   assert_says(rt, "'alpha' is no pointer");
+   assert_says(rt, "'alpha' is not a pointer");
    fake()->load_error = "ptxas says no";
    fake_fail("cuModuleLoadDataEx", 1, 218);
    assert_int_equal(TILEC_LAUNCH(kernel, 0, 1, 1, 1, x, 33, 1, 1, 1), TILEC_BAD_IMAGE);

@@ -508,7 +508,7 @@ choices_are_stored(void **state)
    tuning.num_configs = 2; /* what is stored is no configuration any more */
    assert_int_equal(launch(100), TILEC_OK);
    assert_int_equal(last_warps(), 1);
-   assert_non_null(strstr(notes, "is none of its own"));
+   assert_non_null(strstr(notes, "is not one of its own"));
    stop();
    end_database();
 }

@@ -113,7 +113,7 @@ imports(void **state)
       HEAD "from .util import missing\n@triton.jit\ndef k(p, n):\n   tl.store(p, missing(n))\n";
    sema_expect_errors(r, 1, IR("E0207", "has no name 'missing'"));
    r.source = HEAD "from .nowhere import f\n@triton.jit\ndef k(p, n):\n   tl.store(p, f(n))\n";
-   sema_expect_errors(r, 1, IR("no file is the module '.nowhere'"));
+   sema_expect_errors(r, 1, IR("no file provides the module '.nowhere'"));
 }
 
 static void

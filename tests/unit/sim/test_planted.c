@@ -384,12 +384,12 @@ static const struct Harmless {
    unsigned line;
    const char *why;
 } harmless[] = {
-   {"attention", "wait missing", 8, "nothing touches shared memory behind the last loop"},
+   {"attention", "wait missing", 8, "nothing touches shared memory after the last loop"},
    {"attention", "wait for all leaves one", 2,
-    "nothing touches shared memory behind the last loop"},
-   {"attention, wgmma", "wait missing", 6, "nothing touches shared memory behind the last loop"},
+    "nothing touches shared memory after the last loop"},
+   {"attention, wgmma", "wait missing", 6, "nothing touches shared memory after the last loop"},
    {"attention, wgmma", "wait for all leaves one", 2,
-    "nothing touches shared memory behind the last loop"},
+    "nothing touches shared memory after the last loop"},
    {"attention, wgmma", "barrier missing", 3,
     "the first loop has an even number of turns: the other stage is copied to"},
    {"attention, wgmma", "fence missing", 3, "the one before the next barrier is in time"},
