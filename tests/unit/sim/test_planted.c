@@ -385,8 +385,7 @@ static const struct Harmless {
    const char *why;
 } harmless[] = {
    {"attention", "wait missing", 8, "nothing touches shared memory after the last loop"},
-   {"attention", "wait for all leaves one", 2,
-    "nothing touches shared memory after the last loop"},
+   {"attention", "wait for all leaves one", 2, "nothing touches shared memory after the last loop"},
    {"attention, wgmma", "wait missing", 6, "nothing touches shared memory after the last loop"},
    {"attention, wgmma", "wait for all leaves one", 2,
     "nothing touches shared memory after the last loop"},
