@@ -288,7 +288,8 @@ tl_invoke_builtin(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *given, Tl
    if (strcmp(row->name, "sum") == 0 && !host_row && args.num_pos &&
        args.pos[0].kind == TL_SV_TUPLE && tl_host_builtin(s, "sum", &python_sum))
       return tl_invoke_builtin(s, f, &python_sum, given, range);
-   bool at_compile_time = host_row || (row->flags & TL_BUILTIN_HOST) ||
+   bool asks_type = fn->builtin.self && fn->builtin.self->kind == TL_SV_TYPE;
+   bool at_compile_time = host_row || asks_type || (row->flags & TL_BUILTIN_HOST) ||
                           (row->namespaces & (TL_NS_PYTHON | TL_NS_TRITON));
    if (host && (!at_compile_time || !s->b.block)) {
       if (strcmp(row->name, "print") == 0)

@@ -98,6 +98,23 @@ python_values(void **state)
 }
 
 static void
+host_functions_ask_types(void **state)
+{
+   (void)state;
+   SemaRun r = {.name = "k.py",
+                .source = "import triton\nimport triton.language as tl\n"
+                          "@triton.constexpr_function\n"
+                          "def wide(d):\n    return tl.core.get_int_dtype(32, True) if d.is_bf16() "
+                          "or d.is_floating() else d\n"
+                          "@triton.jit\ndef k(x):\n"
+                          "    tl.static_assert(wide(tl.bfloat16) == tl.int32)\n"
+                          "    tl.static_assert(wide(tl.float32) == tl.int32)\n"
+                          "    tl.static_assert(wide(tl.int8) == tl.int8)\n",
+                .signature = "*fp32"};
+   sema_expect_ir(r, IR("return"));
+}
+
+static void
 compile_time_errors(void **state)
 {
    (void)state;
@@ -328,6 +345,7 @@ test_eval(void)
       cmocka_unit_test(attributes),
       cmocka_unit_test(nested_lists_in_kernels),
       cmocka_unit_test(unknown_globals),
+      cmocka_unit_test(host_functions_ask_types),
    };
    return cmocka_run_group_tests_name("sema eval", tests, NULL, NULL);
 }
