@@ -163,7 +163,7 @@ tl_emit_none(TlCg *cg, const TlOp *op)
 {
    (void)cg;
    (void)op;
-   assert(!"the verifier: no such operation in a lowered function");
+   assert(false && "the verifier: no such operation in a lowered function");
 }
 
 void

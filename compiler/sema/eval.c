@@ -1031,7 +1031,7 @@ tl_assign(TlSema *s, TlFrame *f, const TlNode *target, TlSv value)
    case TL_AST_SKIPPED: /* reported when it was parsed */
       return false;
    default:
-      assert(!"the parser refuses any other target");
+      assert(false && "the parser refuses any other target");
       return false;
    }
 }

@@ -76,7 +76,7 @@ tl_lower_none(TlLowerCx *cx, TlOp *op)
 {
    (void)cx;
    (void)op;
-   assert(!"the verifier: no such operation in a laid function");
+   assert(false && "the verifier: no such operation in a laid function");
 }
 
 /* Register bits of a value that lead to an equal element: they move inside a group that analysis
