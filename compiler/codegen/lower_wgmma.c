@@ -131,21 +131,15 @@ begin(TlCg *cg)
    return w;
 }
 
-void
-tl_emit_wgmma(TlCg *cg, const TlOp *op)
+static Wgmma
+begin_op(TlCg *cg, const TlOp *op)
 {
-   int64_t mma = tl_attr_int(op, TL_ATTR_MMA);
-   if (!tl_target_has_mma(cg->target, mma)) {
-      tl_cg_unsupported(cg, "'wgmma'", "it exists on sm_90a only");
-      return;
-   }
    Wgmma w = begin(cg);
    TlReps reps = tl_attr_reps(op);
    TlInts offsets = tl_attr_ints(op, TL_ATTR_OFFSETS);
    TlInts desc = tl_attr_ints(op, TL_ATTR_DESC);
-   const TlValue *a = tl_arg(op, 0);
-   w.kind = &wgmma_kind[mma];
-   w.a_in_registers = a->type->kind == TL_TYPE_REGS;
+   w.kind = &wgmma_kind[tl_attr_int(op, TL_ATTR_MMA)];
+   w.a_in_registers = tl_arg(op, 0)->type->kind == TL_TYPE_REGS;
    w.m = (unsigned)reps.m;
    w.n = (unsigned)reps.n;
    w.k = (unsigned)reps.k;
@@ -154,6 +148,19 @@ tl_emit_wgmma(TlCg *cg, const TlOp *op)
    w.b_offset = offsets.data + (w.a_in_registers ? 0 : w.m * w.k);
    w.a_desc = desc.data;
    w.b_desc = desc.data + (w.a_in_registers ? 0 : 4);
+   return w;
+}
+
+void
+tl_emit_wgmma(TlCg *cg, const TlOp *op)
+{
+   int64_t mma = tl_attr_int(op, TL_ATTR_MMA);
+   if (!tl_target_has_mma(cg->target, mma)) {
+      tl_cg_unsupported(cg, "'wgmma'", "it exists on sm_90a only");
+      return;
+   }
+   Wgmma w = begin_op(cg, op);
+   const TlValue *a = tl_arg(op, 0);
    TlRegs dst = tl_cg_def(cg, tl_result(op, 0)), acc = {0};
    if (op->num_args > 2)
       acc = tl_cg_use(cg, tl_arg(op, 2));

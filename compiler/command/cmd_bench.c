@@ -22,6 +22,15 @@ typedef struct Axes {
 enum { MAX_VARIANTS = 4096 };
 
 static bool
+is_varied(const Axes *axes, const char *name)
+{
+   for (size_t i = 0; i < axes->list.len; i++)
+      if (strcmp(axes->list.data[i].name, name) == 0)
+         return true;
+   return false;
+}
+
+static bool
 read_axes(TlMeasure *m, Axes *axes)
 {
    TlCommand *c = m->c;
@@ -53,11 +62,10 @@ read_axes(TlMeasure *m, Axes *axes)
                       axis.name);
          return false;
       }
-      for (size_t k = 0; k < axes->list.len; k++)
-         if (strcmp(axes->list.data[k].name, axis.name) == 0) {
-            tl_cmd_error("'%s' is varied twice; give all its values to one --vary", axis.name);
-            return false;
-         }
+      if (is_varied(axes, axis.name)) {
+         tl_cmd_error("'%s' is varied twice; give all its values to one --vary", axis.name);
+         return false;
+      }
       axes->count *= axis.values.len;
       if (axes->count > MAX_VARIANTS) {
          tl_cmd_error("--vary asks for more than %d combinations", MAX_VARIANTS);

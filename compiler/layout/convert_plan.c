@@ -207,6 +207,14 @@ find_packing(TlConvertPlan *p, const Blocks *b, unsigned elem_bytes)
    }
 }
 
+static unsigned
+count_shuffles(const TlConvertPlan *p, unsigned elem_bytes)
+{
+   unsigned live = 1u << __builtin_popcount(p->dst_live);
+   unsigned words = elem_bytes > 4 ? elem_bytes / 4 : 1;
+   return p->shuffle.exchange ? (live >> p->shuffle.pack_bits) * words : 0;
+}
+
 static bool
 plan_shuffle(TlConvertPlan *p, const Blocks *b, unsigned elem_bytes)
 {
@@ -247,9 +255,7 @@ plan_shuffle(TlConvertPlan *p, const Blocks *b, unsigned elem_bytes)
       sh->exchange |= b->lr[i] != 0;
    }
    find_packing(p, b, elem_bytes);
-   unsigned live = 1u << __builtin_popcount(p->dst_live);
-   if (sh->exchange)
-      sh->num_shuffles = (live >> sh->pack_bits) * (elem_bytes > 4 ? elem_bytes / 4 : 1);
+   sh->num_shuffles = count_shuffles(p, elem_bytes);
    p->kind = TL_CONVERT_SHUFFLES;
    return true;
 }
