@@ -37,37 +37,59 @@ add_arg(Wgmma *w, LLVMValueRef v, const char *constraint)
    tl_sb_printf(&w->constraints, ",%s", constraint);
 }
 
-static const char *
-constraint_of(TlCg *cg, LLVMValueRef v)
+/* Registers as words, each an operand of its own. */
+static void
+add_words(Wgmma *w, const TlValue *v)
 {
-   return LLVMTypeOf(v) == cg->f32 ? "f" : "r";
+   TlRegs x = tl_cg_use(w->cg, v);
+   LLVMValueRef *words = tl_new_array(w->cg->arena, LLVMValueRef, x.count);
+   unsigned bits = tl_cg_elem_bits(tl_type_elem(v->type));
+   unsigned num = tl_cg_pack(w->cg, x.v, x.count, bits, 32, words);
+   for (unsigned i = 0; i < num; i++)
+      add_arg(w, words[i], "r");
 }
 
-/* Results $0.., and as many operands tied to them where values go in. */
+/* The registers of all results are the operands $0.. */
 static void
-add_results(Wgmma *w, TlRegs in, unsigned count, const char *constraint)
+add_results(Wgmma *w, const TlOp *op)
 {
-   for (unsigned i = 0; i < count; i++)
-      tl_sb_printf(&w->constraints, "%s=%s", i ? "," : "", constraint);
-   w->num_regs = count;
+   for (unsigned i = 0; i < op->num_results; i++) {
+      const TlType *t = tl_result(op, i)->type;
+      const char *constraint = tl_cg_elem(w->cg, tl_type_elem(t)) == w->cg->f32 ? "f" : "r";
+      for (unsigned r = 0; r < tl_type_num_regs(t); r++)
+         tl_sb_printf(&w->constraints, "%s=%s", w->num_regs++ ? "," : "", constraint);
+   }
+}
+
+/* Values that go into results: operands tied to $0.. in order. */
+static void
+add_tied(Wgmma *w, const TlValue *v)
+{
+   TlRegs in = tl_cg_use(w->cg, v);
    for (unsigned i = 0; i < in.count; i++)
-      add_arg(w, in.v[i], tl_arena_printf(w->cg->arena, "%u", i));
+      add_arg(w, in.v[i], tl_arena_printf(w->cg->arena, "%u", w->num_args));
 }
 
 static void
-call(Wgmma *w, TlRegs dst)
+call(Wgmma *w, const TlOp *op)
 {
    TlCg *cg = w->cg;
    tl_sb_str(&w->constraints, w->num_regs || w->num_args ? ",~{memory}" : "~{memory}");
    LLVMTypeRef *types = tl_new_array(cg->arena, LLVMTypeRef, w->num_regs + 1);
-   for (unsigned i = 0; i < w->num_regs; i++)
-      types[i] = tl_cg_elem(cg, tl_type_elem(tl_result(cg->op, 0)->type));
-   LLVMTypeRef ret =
-      w->num_regs ? LLVMStructTypeInContext(cg->llvm, types, w->num_regs, 0) : cg->voidt;
-   LLVMValueRef r = tl_cg_asm(cg, tl_sb_cstr(&w->text), tl_sb_cstr(&w->constraints), ret, w->args,
-                              w->num_args, TL_ASM_EFFECT | TL_ASM_CONVERGENT);
-   for (unsigned i = 0; i < dst.count; i++)
-      dst.v[i] = LLVMBuildExtractValue(cg->b, r, i, "");
+   unsigned num = 0;
+   for (unsigned i = 0; i < op->num_results; i++)
+      for (unsigned r = 0; r < tl_type_num_regs(tl_result(op, i)->type); r++)
+         types[num++] = tl_cg_elem(cg, tl_type_elem(tl_result(op, i)->type));
+   assert(num == w->num_regs);
+   LLVMTypeRef ret = num ? LLVMStructTypeInContext(cg->llvm, types, num, 0) : cg->voidt;
+   LLVMValueRef all = tl_cg_asm(cg, tl_sb_cstr(&w->text), tl_sb_cstr(&w->constraints), ret, w->args,
+                                w->num_args, TL_ASM_EFFECT | TL_ASM_CONVERGENT);
+   unsigned at = 0;
+   for (unsigned i = 0; i < op->num_results; i++) {
+      TlRegs dst = tl_cg_def(cg, tl_result(op, i));
+      for (unsigned r = 0; r < dst.count; r++)
+         dst.v[r] = LLVMBuildExtractValue(cg->b, all, at++, "");
+   }
 }
 
 /* A descriptor without the offsets of the instructions. */
@@ -83,7 +105,7 @@ descriptor(TlCg *cg, LLVMValueRef address, const int64_t *desc)
                       "");
 }
 
-/* The descriptor operand `first` moved by bytes, as a register of the text. */
+/* A descriptor operand moved by bytes, as a register of the text. */
 static const char *
 moved(Wgmma *w, unsigned operand, int64_t bytes, const char *reg)
 {
@@ -160,30 +182,23 @@ tl_emit_wgmma(TlCg *cg, const TlOp *op)
       return;
    }
    Wgmma w = begin_op(cg, op);
-   const TlValue *a = tl_arg(op, 0);
-   TlRegs dst = tl_cg_def(cg, tl_result(op, 0)), acc = {0};
-   if (op->num_args > 2)
-      acc = tl_cg_use(cg, tl_arg(op, 2));
-   bool is_float = tl_dtype_is_float(tl_result(op, 0)->type->dtype);
-   add_results(&w, acc, dst.count, is_float ? "f" : "r");
+   bool has_acc = op->num_args > 2;
+   add_results(&w, op);
+   if (has_acc)
+      add_tied(&w, tl_arg(op, 2));
    unsigned a_operand = w.num_regs + w.num_args;
-   if (w.a_in_registers) {
-      TlRegs x = tl_cg_use(cg, a);
-      LLVMValueRef *words = tl_new_array(cg->arena, LLVMValueRef, x.count);
-      unsigned num = tl_cg_pack(cg, x.v, x.count, w.kind->elem_bits, 32, words);
-      for (unsigned i = 0; i < num; i++)
-         add_arg(&w, words[i], "r");
-   } else {
-      add_arg(&w, descriptor(cg, tl_cg_use1(cg, a), w.a_desc), "l");
-   }
+   if (w.a_in_registers)
+      add_words(&w, tl_arg(op, 0));
+   else
+      add_arg(&w, descriptor(cg, tl_cg_use1(cg, tl_arg(op, 0)), w.a_desc), "l");
    add_arg(&w, descriptor(cg, tl_cg_use1(cg, tl_arg(op, 1)), w.b_desc), "l");
    tl_sb_str(&w.text, "{ .reg .b64 a, b;\nwgmma.fence.sync.aligned;\n");
    for (unsigned k = 0; k < w.k; k++)
       for (unsigned m = 0; m < w.m; m++)
          for (unsigned n = 0; n < w.n; n++)
-            instruction(&w, m, n, k, a_operand, k > 0 || acc.count);
+            instruction(&w, m, n, k, a_operand, k > 0 || has_acc);
    tl_sb_str(&w.text, "wgmma.commit_group.sync.aligned; }");
-   call(&w, dst);
+   call(&w, op);
 }
 
 void
@@ -199,39 +214,13 @@ void
 tl_emit_wgmma_wait(TlCg *cg, const TlOp *op)
 {
    Wgmma w = begin(cg);
-   TL_VEC(LLVMValueRef) tied = {0};
-   for (unsigned i = 0; i < op->num_results; i++) {
-      TlRegs x = tl_cg_use(cg, tl_arg(op, i));
-      for (unsigned r = 0; r < x.count; r++)
-         tl_vec_push(cg->arena, &tied, x.v[r]);
-   }
-   LLVMTypeRef *types = tl_new_array(cg->arena, LLVMTypeRef, tied.len + 1);
-   for (size_t i = 0; i < tied.len; i++) {
-      types[i] = LLVMTypeOf(tied.data[i]);
-      tl_sb_printf(&w.constraints, "%s=%s", i ? "," : "", constraint_of(cg, tied.data[i]));
-   }
-   for (size_t i = 0; i < tied.len; i++)
-      add_arg(&w, tied.data[i], tl_arena_printf(cg->arena, "%zu", i));
-   for (unsigned i = op->num_results; i < op->num_args; i++) {
-      TlRegs x = tl_cg_use(cg, tl_arg(op, i));
-      unsigned bits = tl_cg_elem_bits(tl_type_elem(tl_arg(op, i)->type));
-      LLVMValueRef *words = tl_new_array(cg->arena, LLVMValueRef, x.count);
-      unsigned num = tl_cg_pack(cg, x.v, x.count, bits, 32, words);
-      for (unsigned r = 0; r < num; r++)
-         add_arg(&w, words[r], "r");
-   }
-   tl_sb_str(&w.constraints, w.constraints.len ? ",~{memory}" : "~{memory}");
+   add_results(&w, op);
+   for (unsigned i = 0; i < op->num_results; i++)
+      add_tied(&w, tl_arg(op, i));
+   for (unsigned i = op->num_results; i < op->num_args; i++)
+      add_words(&w, tl_arg(op, i));
    tl_sb_printf(&w.text, "wgmma.wait_group.sync.aligned %d;", (int)tl_attr_int(op, TL_ATTR_NUM));
-   LLVMTypeRef ret =
-      tied.len ? LLVMStructTypeInContext(cg->llvm, types, (unsigned)tied.len, 0) : cg->voidt;
-   LLVMValueRef all = tl_cg_asm(cg, tl_sb_cstr(&w.text), tl_sb_cstr(&w.constraints), ret, w.args,
-                                w.num_args, TL_ASM_EFFECT | TL_ASM_CONVERGENT);
-   unsigned at = 0;
-   for (unsigned i = 0; i < op->num_results; i++) {
-      TlRegs dst = tl_cg_def(cg, tl_result(op, i));
-      for (unsigned r = 0; r < dst.count; r++)
-         dst.v[r] = LLVMBuildExtractValue(cg->b, all, at++, "");
-   }
+   call(&w, op);
 }
 
 void

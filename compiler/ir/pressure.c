@@ -6,6 +6,7 @@
 #include "ir/pressure.h"
 
 #include "ir/control.h"
+#include "ir/walk.h"
 
 typedef struct Walk {
    TlArena *arena;
@@ -19,13 +20,11 @@ typedef struct Walk {
 } Walk;
 
 static void
-number_block(Walk *w, const TlBlock *block)
+number_ops(Walk *w, const TlBlock *top)
 {
-   for (const TlOp *op = block->first; op; op = op->next) {
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
       tl_vec_push(w->arena, &w->ops, op);
       tl_map_put(&w->number, op, (void *)(uintptr_t)w->ops.len);
-      for (unsigned i = 0; i < op->num_regions; i++)
-         number_block(w, op->regions[i]->block);
    }
 }
 
@@ -39,8 +38,8 @@ number_of(const Walk *w, const TlOp *op)
 static uint32_t
 seen_from(const Walk *w, const TlOp *op, const TlBlock *home, uint32_t at)
 {
-   for (; op && op->block != home; op = op->block->region->parent) {
-      const TlOp *parent = op->block->region->parent;
+   for (; op && op->block != home; op = tl_parent(op)) {
+      const TlOp *parent = tl_parent(op);
       if (parent && tl_is_loop(parent) && at < w->last[number_of(w, parent)])
          at = w->last[number_of(w, parent)];
    }
@@ -88,12 +87,12 @@ tl_pressure(TlArena *arena, const TlFunc *f, const uint32_t *words, const TlOp *
 {
    Walk w = {.arena = arena, .func = f, .words = words};
    tl_map_init(&w.number, arena);
-   number_block(&w, f->body->block);
+   number_ops(&w, f->body->block);
    w.last = tl_new_array(arena, uint32_t, w.ops.len + 1);
    w.death = tl_new_array(arena, uint32_t, f->next_value_id);
    w.change = tl_new_array(arena, int64_t, w.ops.len + 1);
    for (uint32_t n = (uint32_t)w.ops.len; n-- > 0;) {
-      const TlOp *parent = w.ops.data[n]->block->region->parent;
+      const TlOp *parent = tl_parent(w.ops.data[n]);
       w.last[n] = w.last[n] > n ? w.last[n] : n;
       if (parent && w.last[number_of(&w, parent)] < w.last[n])
          w.last[number_of(&w, parent)] = w.last[n];
@@ -173,23 +172,16 @@ lowered_words(const TlValue *v)
 }
 
 static void
-fill_words(const TlBlock *block, uint32_t *words)
+fill_words(void *words, const TlValue *v)
 {
-   for (unsigned i = 0; i < block->num_args; i++)
-      words[block->args[i]->id] = lowered_words(block->args[i]);
-   for (const TlOp *op = block->first; op; op = op->next) {
-      for (unsigned i = 0; i < op->num_results; i++)
-         words[tl_result(op, i)->id] = lowered_words(tl_result(op, i));
-      for (unsigned r = 0; r < op->num_regions; r++)
-         fill_words(op->regions[r]->block, words);
-   }
+   ((uint32_t *)words)[v->id] = lowered_words(v);
 }
 
 const uint32_t *
 tl_lowered_words(TlArena *arena, const TlFunc *f)
 {
    uint32_t *words = tl_new_array(arena, uint32_t, f->next_value_id);
-   fill_words(f->body->block, words);
+   tl_walk_values(f->body->block, fill_words, words);
    for (unsigned i = 0; i < f->body->block->num_args; i++)
       words[f->body->block->args[i]->id] = 0; /* parameters lie in constant memory */
    return words;

@@ -15,6 +15,7 @@
  * Invariant: at the end of an iteration all groups of earlier ones are done in every thread; then
  * the barrier before the copies of the next one lets them overwrite what was read two before. */
 #include "ir/control.h"
+#include "ir/walk.h"
 #include "passes/pass.h"
 
 enum { MOST_SUMS = 8, NEAREST_COPY = 2 };
@@ -116,27 +117,19 @@ delay(Delay *d)
    }
 }
 
-static bool
-visit(TlPassCx *cx, TlBlock *block)
+bool
+tl_pass_delay_waits(TlPassCx *cx, TlFunc *f)
 {
    bool changed = false;
-   for (TlOp *op = block->first; op; op = op->next) {
-      for (unsigned i = 0; i < op->num_regions; i++)
-         changed |= visit(cx, op->regions[i]->block);
-      Delay d = {.cx = cx, .loop = op};
+   const TlBlock *top = f->body->block;
+   for (TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
       if (op->opcode != TL_OP_FOR)
          continue;
-      d.body = op->regions[0]->block;
+      Delay d = {.cx = cx, .loop = op, .body = op->regions[0]->block};
       if (find_sums(&d)) {
          delay(&d);
          changed = true;
       }
    }
    return changed;
-}
-
-bool
-tl_pass_delay_waits(TlPassCx *cx, TlFunc *f)
-{
-   return visit(cx, f->body->block);
 }
