@@ -26,7 +26,8 @@ typedef struct Wgmma {
    unsigned num_args; /* operands num_regs.. */
    unsigned m, n, k, columns;
    bool a_in_registers;
-   const int64_t *a_offset, *b_offset, *a_desc, *b_desc;
+   const int64_t *a_offset, *b_offset;
+   TlDesc a_desc, b_desc;
 } Wgmma;
 
 static void
@@ -94,13 +95,13 @@ call(Wgmma *w, const TlOp *op)
 
 /* A descriptor without the offsets of the instructions. */
 static LLVMValueRef
-descriptor(TlCg *cg, LLVMValueRef address, const int64_t *desc)
+descriptor(TlCg *cg, LLVMValueRef address, const TlDesc *desc)
 {
    LLVMValueRef at = LLVMBuildPtrToInt(cg->b, tl_cg_shared_ptr(cg, address, 0), cg->i32, "");
    at = LLVMBuildLShr(cg->b, at, tl_cg_i32(cg, 4), "");
    at = LLVMBuildAnd(cg->b, at, tl_cg_i32(cg, 0x3FFF), "");
-   uint64_t rest =
-      (uint64_t)desc[0] << 62 | (uint64_t)desc[2] >> 4 << 16 | (uint64_t)desc[3] >> 4 << 32;
+   uint64_t rest = (uint64_t)desc->swizzle << 62 | (uint64_t)desc->leading >> 4 << 16 |
+                   (uint64_t)desc->stride >> 4 << 32;
    return LLVMBuildOr(cg->b, LLVMBuildZExt(cg->b, at, cg->i64, ""), LLVMConstInt(cg->i64, rest, 0),
                       "");
 }
@@ -138,9 +139,9 @@ instruction(Wgmma *w, unsigned m, unsigned n, unsigned k, unsigned a_operand, bo
                    i == 3 ? "}" : "");
    tl_sb_printf(&w->text, ", %s, %d%s", b, adds, kind->has_scale ? ", 1, 1" : "");
    if (kind->has_major && a)
-      tl_sb_printf(&w->text, ", %d", (int)w->a_desc[1]);
+      tl_sb_printf(&w->text, ", %d", (int)w->a_desc.mn_major);
    if (kind->has_major)
-      tl_sb_printf(&w->text, ", %d", (int)w->b_desc[1]);
+      tl_sb_printf(&w->text, ", %d", (int)w->b_desc.mn_major);
    tl_sb_str(&w->text, ";\n");
 }
 
@@ -159,17 +160,16 @@ begin_op(TlCg *cg, const TlOp *op)
    Wgmma w = begin(cg);
    TlReps reps = tl_attr_reps(op);
    TlInts offsets = tl_attr_ints(op, TL_ATTR_OFFSETS);
-   TlInts desc = tl_attr_ints(op, TL_ATTR_DESC);
    w.kind = &wgmma_kind[tl_attr_int(op, TL_ATTR_MMA)];
-   w.a_in_registers = tl_arg(op, 0)->type->kind == TL_TYPE_REGS;
+   w.a_in_registers = !tl_wgmma_is_shared(op, 0);
    w.m = (unsigned)reps.m;
    w.n = (unsigned)reps.n;
    w.k = (unsigned)reps.k;
    w.columns = (unsigned)tl_attr_int(op, TL_ATTR_COLUMNS);
    w.a_offset = offsets.data;
    w.b_offset = offsets.data + (w.a_in_registers ? 0 : w.m * w.k);
-   w.a_desc = desc.data;
-   w.b_desc = desc.data + (w.a_in_registers ? 0 : 4);
+   w.a_desc = w.a_in_registers ? (TlDesc){0} : tl_wgmma_desc(op, 0);
+   w.b_desc = tl_wgmma_desc(op, 1);
    return w;
 }
 
@@ -190,8 +190,8 @@ tl_emit_wgmma(TlCg *cg, const TlOp *op)
    if (w.a_in_registers)
       add_words(&w, tl_arg(op, 0));
    else
-      add_arg(&w, descriptor(cg, tl_cg_use1(cg, tl_arg(op, 0)), w.a_desc), "l");
-   add_arg(&w, descriptor(cg, tl_cg_use1(cg, tl_arg(op, 1)), w.b_desc), "l");
+      add_arg(&w, descriptor(cg, tl_cg_use1(cg, tl_arg(op, 0)), &w.a_desc), "l");
+   add_arg(&w, descriptor(cg, tl_cg_use1(cg, tl_arg(op, 1)), &w.b_desc), "l");
    tl_sb_str(&w.text, "{ .reg .b64 a, b;\nwgmma.fence.sync.aligned;\n");
    for (unsigned k = 0; k < w.k; k++)
       for (unsigned m = 0; m < w.m; m++)

@@ -903,13 +903,11 @@ ints(const Call *c, TlAttrKey key)
 static bool
 infer_wgmma(Call *c)
 {
-   TlInts reps = ints(c, TL_ATTR_REPS), desc = ints(c, TL_ATTR_DESC);
-   TlInts offsets = ints(c, TL_ATTR_OFFSETS), extents = ints(c, TL_ATTR_EXTENTS);
+   TlInts reps = ints(c, TL_ATTR_REPS), offsets = ints(c, TL_ATTR_OFFSETS);
    int64_t columns = attr(c, TL_ATTR_COLUMNS).i, one[3] = {1, 1, 1};
    const int64_t *rep = reps.len ? reps.data : one;
    const TlType *a = c->args[0], *r = c->results[0];
    bool is_shared = a->kind == TL_TYPE_SCALAR;
-   unsigned operands = is_shared ? 2 : 1;
    if (!want_results(c))
       return false;
    if (!r->is_in_flight || (c->num_args > 2 && tl_type_elem(c->args[2]) != tl_type_elem(r)) ||
@@ -918,11 +916,9 @@ infer_wgmma(Call *c)
    if (c->args[1] != tl_type_scalar(c->cx->types, TL_I32) || (is_shared && a != c->args[1]))
       return FAIL(c, "a shared operand of 'wgmma' is an i32 address; got %s and %s", text(c, a),
                   text(c, c->args[1]));
-   if (desc.len != 4 * operands || (extents.len && extents.len != 5 * operands))
-      return FAIL(c,
-                  "'wgmma' has 4 numbers of 'desc' and 5 of 'extents' for each of %u shared "
-                  "operands; got %u, %u",
-                  operands, (unsigned)desc.len, (unsigned)extents.len);
+   if (is_shared != (attr(c, TL_ATTR_A_DESC).ints != NULL) || !attr(c, TL_ATTR_B_DESC).ints ||
+       (!is_shared && attr(c, TL_ATTR_A_EXTENT).ints))
+      return FAIL(c, "'wgmma' has 'a_desc' and 'b_desc' for operands in shared memory only");
    int64_t m = rep[0], n = rep[1], k = rep[2];
    if (m < 1 || n < 1 || k < 1 || columns < 8 || columns > 256 || columns % 8 ||
        m * n * columns / 2 != r->count ||

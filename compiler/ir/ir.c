@@ -282,26 +282,21 @@ tl_attr_ints(const TlOp *op, TlAttrKey key)
    return ints ? *ints : (TlInts){NULL, 0};
 }
 
-bool
-tl_attr_extent(const TlOp *op, TlExtent *out)
+/* Fills a record; leaves it as it is when the attribute is absent. */
+static bool
+get_record(const TlOp *op, TlAttrKey key, void *record, size_t size)
 {
-   TlInts ints = tl_attr_ints(op, TL_ATTR_EXTENT);
-   assert(!ints.len || ints.len * sizeof ints.data[0] == sizeof *out);
+   TlInts ints = tl_attr_ints(op, key);
+   assert(!ints.len || ints.len * sizeof ints.data[0] == size);
    if (ints.len)
-      memcpy(out, ints.data, sizeof *out);
+      memcpy(record, ints.data, size);
    return ints.len > 0;
 }
 
-TlExtent
-tl_attr_extents(const TlOp *op, unsigned i)
+bool
+tl_attr_extent(const TlOp *op, TlExtent *out)
 {
-   TlExtent e = {.end = INT32_MAX};
-   TlInts ints = tl_attr_ints(op, TL_ATTR_EXTENTS);
-   size_t per = sizeof e / sizeof ints.data[0];
-   assert(!ints.len || (i + 1) * per <= ints.len);
-   if (ints.len)
-      memcpy(&e, ints.data + i * per, sizeof e);
-   return e;
+   return get_record(op, TL_ATTR_EXTENT, out, sizeof *out);
 }
 
 const TlInts *
@@ -314,10 +309,7 @@ TlReps
 tl_attr_reps(const TlOp *op)
 {
    TlReps reps = {.m = 1, .n = 1, .k = 1};
-   TlInts ints = tl_attr_ints(op, TL_ATTR_REPS);
-   assert(!ints.len || ints.len * sizeof ints.data[0] == sizeof reps);
-   if (ints.len)
-      memcpy(&reps, ints.data, sizeof reps);
+   get_record(op, TL_ATTR_REPS, &reps, sizeof reps);
    return reps;
 }
 
@@ -325,6 +317,37 @@ const TlInts *
 tl_reps_ints(TlArena *arena, TlReps reps)
 {
    return tl_ints(arena, (const int64_t *)&reps, sizeof reps / sizeof(int64_t));
+}
+
+bool
+tl_wgmma_is_shared(const TlOp *op, unsigned operand)
+{
+   assert(op->opcode == TL_OP_WGMMA && operand < 2);
+   return tl_arg(op, operand)->type->kind == TL_TYPE_SCALAR;
+}
+
+TlDesc
+tl_wgmma_desc(const TlOp *op, unsigned operand)
+{
+   TlDesc desc = {0};
+   assert(tl_wgmma_is_shared(op, operand));
+   get_record(op, operand == 0 ? TL_ATTR_A_DESC : TL_ATTR_B_DESC, &desc, sizeof desc);
+   return desc;
+}
+
+TlExtent
+tl_wgmma_extent(const TlOp *op, unsigned operand)
+{
+   TlExtent extent = {.end = INT32_MAX};
+   assert(tl_wgmma_is_shared(op, operand));
+   get_record(op, operand == 0 ? TL_ATTR_A_EXTENT : TL_ATTR_B_EXTENT, &extent, sizeof extent);
+   return extent;
+}
+
+const TlInts *
+tl_desc_ints(TlArena *arena, TlDesc desc)
+{
+   return tl_ints(arena, (const int64_t *)&desc, sizeof desc / sizeof(int64_t));
 }
 
 const TlInts *

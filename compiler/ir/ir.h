@@ -81,23 +81,11 @@ typedef struct TlInts {
    size_t len;
 } TlInts;
 
-/* Values of the record attributes. */
-typedef struct TlExtent {
-#define TL_FIELD_OF_EXTENT(field) int64_t field;
-#define TL_FIELD_OF_REPS(field)
-#define TL_ATTR_FIELD(kind, field, ...) TL_FIELD_OF_##kind(field)
+/* Values of the record attributes: TlExtent, TlDesc, TlReps. */
+#define TL_ATTR_RECORD(kind, type)      typedef struct type {
+#define TL_ATTR_FIELD(kind, field, ...) int64_t field;
+#define TL_ATTR_END(type)               } type;
 #include "ir/attrs.def"
-#undef TL_FIELD_OF_EXTENT
-#undef TL_FIELD_OF_REPS
-} TlExtent;
-typedef struct TlReps {
-#define TL_FIELD_OF_EXTENT(field)
-#define TL_FIELD_OF_REPS(field)         int64_t field;
-#define TL_ATTR_FIELD(kind, field, ...) TL_FIELD_OF_##kind(field)
-#include "ir/attrs.def"
-#undef TL_FIELD_OF_EXTENT
-#undef TL_FIELD_OF_REPS
-} TlReps;
 
 typedef union TlAttr {
    int64_t i;          /* INT, BOOL, enumerations */
@@ -107,7 +95,7 @@ typedef union TlAttr {
    const TlLinear *layout;
 } TlAttr;
 
-enum { TL_MAX_OP_ATTRS = 6 };
+enum { TL_MAX_OP_ATTRS = 8 };
 
 typedef struct TlOpInfo {
    const char *text;
@@ -287,10 +275,14 @@ const char *tl_attr_str(const TlOp *op, TlAttrKey key);
 TlInts tl_attr_ints(const TlOp *op, TlAttrKey key);                     /* len 0 when absent */
 const TlInts *tl_ints(TlArena *arena, const int64_t *data, size_t len); /* copies */
 bool tl_attr_extent(const TlOp *op, TlExtent *out);                     /* false when absent */
-TlExtent tl_attr_extents(const TlOp *op, unsigned i); /* of wgmma's shared operand i */
 const TlInts *tl_extent_ints(TlArena *arena, TlExtent extent);
 TlReps tl_attr_reps(const TlOp *op);
 const TlInts *tl_reps_ints(TlArena *arena, TlReps reps);
+/* Of wgmma's operands: 0 is A, 1 is B.  What lies in registers has neither. */
+bool tl_wgmma_is_shared(const TlOp *op, unsigned operand);
+TlDesc tl_wgmma_desc(const TlOp *op, unsigned operand);
+TlExtent tl_wgmma_extent(const TlOp *op, unsigned operand);
+const TlInts *tl_desc_ints(TlArena *arena, TlDesc desc);
 static inline TlRounding
 tl_rounding_of(int64_t word) /* of the attribute `rounding` */
 {

@@ -77,7 +77,7 @@ is_far_from_all(const Delay *d, const TlOp *write)
    tl_attr_extent(write, &e);
    for (size_t i = 0; i < d->sums.len; i++)
       for (unsigned k = 0; k < 2; k++) {
-         TlExtent read = tl_attr_extents(d->sums.data[i].product, k);
+         TlExtent read = tl_wgmma_extent(d->sums.data[i].product, k);
          if (!is_far(&e, &read))
             return false;
       }

@@ -131,12 +131,12 @@ access_to(const TlExtent *e)
 static unsigned
 wgmma_accesses(const TlOp *op, Access out[2])
 {
-   unsigned n = tl_arg(op, 0)->type->kind == TL_TYPE_REGS ? 1 : 2;
-   for (unsigned i = 0; i < n; i++) {
-      TlExtent e = tl_attr_extents(op, i);
-      out[i] = access_to(&e);
-      out[i].is_wgmma = true;
-      out[i].in_flight = 1;
+   unsigned n = 0;
+   for (unsigned i = tl_wgmma_is_shared(op, 0) ? 0 : 1; i < 2; i++) {
+      TlExtent e = tl_wgmma_extent(op, i);
+      out[n] = access_to(&e);
+      out[n].is_wgmma = true;
+      out[n++].in_flight = 1;
    }
    return n;
 }

@@ -60,7 +60,7 @@ typedef struct Operand {
    SimWarp *warp;
    const TlHostSite *site;
    TlDtype dtype;
-   const int64_t *desc; /* mode, major, leading and stride byte offset */
+   TlDesc desc;
    TlExtent extent;
    uint32_t base;
 } Operand;
@@ -70,11 +70,11 @@ static uint32_t
 address(const Operand *o, uint32_t start, uint32_t row, uint32_t k)
 {
    static const uint32_t width_of[] = {0, 128, 64, 32};
-   uint32_t es = tl_dtype_info[o->dtype].bytes, w = width_of[o->desc[0] & 3];
-   uint32_t lbo = (uint32_t)o->desc[2], sbo = (uint32_t)o->desc[3], at = start;
+   uint32_t es = tl_dtype_info[o->dtype].bytes, w = width_of[o->desc.swizzle & 3];
+   uint32_t lbo = (uint32_t)o->desc.leading, sbo = (uint32_t)o->desc.stride, at = start;
    uint32_t r = row * es;
-   k *= o->desc[1] ? 1 : es;
-   if (o->desc[1])
+   k *= o->desc.mn_major ? 1 : es;
+   if (o->desc.mn_major)
       at += w ? r / w * lbo + k / 8 * sbo + k % 8 * w + r % w
               : r / 16 * sbo + k / 8 * lbo + k % 8 * 16 + r % 16;
    else
@@ -90,7 +90,7 @@ read_operand(const Operand *o, uint32_t start, uint32_t first_row, uint32_t rows
 {
    SimThread *t = &o->warp->thread[0];
    uint32_t es = tl_dtype_info[o->dtype].bytes, run = CORE / es;
-   bool along_rows = o->desc[1] != 0;
+   bool along_rows = o->desc.mn_major != 0;
    uint32_t num_row = along_rows ? rows / run : rows, num = along_rows ? num_k : num_k / run;
    uint32_t extent[2] = {(uint32_t)o->extent.begin, (uint32_t)o->extent.end};
    for (uint32_t i = 0; i < num_row; i++)
@@ -211,34 +211,35 @@ meet_group(SimWarp *w, const TlHostSite *h)
    group->arrived = 0;
 }
 
+static Operand
+shared_operand(SimWarp *w, const TlHostSite *h, unsigned i, TlDtype dtype)
+{
+   return (Operand){.warp = w,
+                    .site = h,
+                    .dtype = dtype,
+                    .desc = tl_wgmma_desc(h->op, i),
+                    .extent = tl_wgmma_extent(h->op, i),
+                    .base = address_of(w, h, i)};
+}
+
 static void
 issue(SimWarp *w, const TlHostSite *h)
 {
    const TlOp *op = h->op;
    TlReps reps = tl_attr_reps(op);
-   TlInts desc = tl_attr_ints(op, TL_ATTR_DESC), offsets = tl_attr_ints(op, TL_ATTR_OFFSETS);
+   TlInts offsets = tl_attr_ints(op, TL_ATTR_OFFSETS);
    Issue x = {.warp = w, .site = h, .kind = &wgmma_kind[tl_attr_int(op, TL_ATTR_MMA)]};
    SimBlock *block = w->thread[0].block;
-   x.a_in_registers = tl_arg(op, 0)->type->kind == TL_TYPE_REGS;
-   unsigned shared = x.a_in_registers ? 0 : 1; /* operands before B in the lists */
+   x.a_in_registers = !tl_wgmma_is_shared(op, 0);
    x.m = (uint32_t)reps.m;
    x.n = (uint32_t)reps.n;
    x.k = (uint32_t)reps.k;
    x.columns = (uint32_t)tl_attr_int(op, TL_ATTR_COLUMNS);
    x.a_offset = offsets.data;
-   x.b_offset = offsets.data + shared * x.m * x.k;
-   x.b = (Operand){.warp = w,
-                   .site = h,
-                   .dtype = x.kind->b,
-                   .desc = desc.data + 4 * shared,
-                   .extent = tl_attr_extents(op, shared),
-                   .base = address_of(w, h, 1)};
-   x.a = x.b;
-   x.a.dtype = x.kind->a;
-   x.a.desc = desc.data;
-   x.a.extent = tl_attr_extents(op, 0);
+   x.b_offset = offsets.data + (x.a_in_registers ? 0 : x.m * x.k);
    if (!x.a_in_registers)
-      x.a.base = address_of(w, h, 0);
+      x.a = shared_operand(w, h, 0, x.kind->a);
+   x.b = shared_operand(w, h, 1, x.kind->b);
    x.room = block->mma_room;
    x.group = ++w->thread[0].wgmmas.issued;
    sim_begin_reads(w, x.group);

@@ -9,7 +9,8 @@ typedef struct Wgmma {
    const TlOp *op;
    uint32_t m, n, k; /* instructions of a group of warps */
    uint32_t instr_k;
-   TL_VEC(int64_t) offsets, desc, extents;
+   TL_VEC(int64_t) offsets;
+   const TlInts *desc[2], *extent[2]; /* of A and B; NULL = in registers */
 } Wgmma;
 
 /* Bytes from the start of an operand to its element (row of M or column of N, k). */
@@ -53,14 +54,10 @@ shared_operand(TlLowerCx *cx, Wgmma *w, unsigned index, const TlWgmmaOperand *o)
       for (uint32_t k = 0; k < w->k; k++)
          tl_vec_push(cx->scratch, &w->offsets,
                      ref.offset + bytes_to(buffer->type, o, index, r * step, k * w->instr_k));
-   int64_t desc[4] = {o->mode, o->is_mn_major, o->lbo, o->sbo};
-   TlExtent extent = ref.extent;
-   extent.end = extent.end ? extent.end : INT32_MAX;
-   const TlInts *extent_ints = tl_extent_ints(cx->scratch, extent);
-   for (unsigned i = 0; i < 4; i++)
-      tl_vec_push(cx->scratch, &w->desc, desc[i]);
-   for (size_t i = 0; i < extent_ints->len; i++)
-      tl_vec_push(cx->scratch, &w->extents, extent_ints->data[i]);
+   TlDesc desc = {
+      .swizzle = o->mode, .mn_major = o->is_mn_major, .leading = o->lbo, .stride = o->sbo};
+   w->desc[index] = tl_desc_ints(cx->arena, desc);
+   w->extent[index] = ref.extent.end ? tl_extent_ints(cx->arena, ref.extent) : NULL;
    return tl_shared_start(cx, &ref, cols);
 }
 
@@ -91,9 +88,11 @@ tl_lower_wgmma(TlLowerCx *cx, TlOp *op, const TlDotForm *f, const TlWgmmaOperand
       {TL_ATTR_MMA, {.i = f->mma}},
       {TL_ATTR_REPS, {.ints = tl_reps_ints(cx->arena, reps)}},
       {TL_ATTR_COLUMNS, {.i = t->instr_n}},
-      {TL_ATTR_DESC, {.ints = tl_ints(cx->arena, w.desc.data, w.desc.len)}},
+      {TL_ATTR_A_DESC, {.ints = w.desc[0]}},
+      {TL_ATTR_A_EXTENT, {.ints = w.extent[0]}},
+      {TL_ATTR_B_DESC, {.ints = w.desc[1]}},
+      {TL_ATTR_B_EXTENT, {.ints = w.extent[1]}},
       {TL_ATTR_OFFSETS, {.ints = tl_ints(cx->arena, w.offsets.data, w.offsets.len)}},
-      {TL_ATTR_EXTENTS, {.ints = tl_ints(cx->arena, w.extents.data, w.extents.len)}},
       {TL_ATTR_COUNT, {.i = 0}}};
    TlValue *v = tl_build_n(&cx->b, TL_OP_WGMMA, args, has_acc ? 3 : 2,
                            tl_type_in_flight(cx->types, regs, true), attrs);

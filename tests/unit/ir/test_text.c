@@ -169,6 +169,10 @@ kinds_are_always_printed(void **state)
       {"%1 = ld_shared %0 {extent = {begin = 8, end = 64, stages = 2, phase = 0}} : fp16",
        "extent = {begin = 8, end = 64, stages = 2, phase = 0}}"},
       {"%1 = ldmatrix %0 {trans = true} : regs<fp16, 8>", "{num = 4, trans}"},
+      {"%1 = wgmma %0, %0 {a_desc = {swizzle = 1, stride = 64}, b_desc = {mn_major = 1}, "
+       "offsets = [0, 0]} : inflight<fp32, 4>",
+       "a_desc = {swizzle = 1, mn_major = 0, leading = 0, stride = 64}, "
+       "b_desc = {swizzle = 0, mn_major = 1, leading = 0, stride = 0}, offsets = [0, 0]}"},
       {"%1 = constant {value = 2.0} : fp16", "constant 2.0 : fp16"},
       {"%1 = ld_global %x : fp16", "{vec = 1}"},
       {"%1 = program_id : i32", "{axis = 0}"},
@@ -317,6 +321,9 @@ static const struct {
    {"   %0 = ld_shared %p {extent = {first = 1}} : i32\n", "'extent' has no attribute 'first'"},
    {"   %0 = ld_shared %p {extent = [0, 8]} : i32\n", "expected '{'; got '['"},
    {"   %0 = ld_shared %p {extent = {begin = 1, }} : i32\n", "'extent' has no attribute '}'"},
+   {"   %0 = constant 1 : i32\n   %1 = wgmma %0, %0 {b_desc = {swizzle = 1}, offsets = [0, 0]} : "
+    "inflight<fp32, 4>\n",
+    "'wgmma' has 'a_desc' and 'b_desc' for operands in shared memory only"},
    {"   %0 = constant x : i32\n", "expected a number; got 'x'"},
    {"   %0 = trans %p {order = [0..5 by 2]} : fp32\n", "a run that ends where its steps lead"},
    {"   %0 = trans %p {order = [0..5 by -1]} : fp32\n", "a run that ends where its steps lead"},
