@@ -34,8 +34,8 @@ emit attn_fwd_bp_causal "${attention[@]}" -k attn_fwd_bp -D CAUSAL=True
 emit elu elu.tile
 
 tilec_say "running"
-for example in attention elu vector_add pointwise softmax layer_norm matmul; do
-   "$build/examples/$example" "$@"
+for example in "$build"/examples/*; do
+   "$example" "$@"
 done
 tilec_say "done; by hand: build/release/bin/tilec run dsl_examples/elu.tile --arg x=randn:fp32[1000] \\
    --arg y=empty:fp32[1000] --arg n=1000 --save y=y.npy"

@@ -56,16 +56,20 @@ typedef struct Format {
    unsigned bytes;
    int fraction_bits; /* stored */
    int min_exponent;  /* of normal numbers */
-   int max_exponent;
+   double largest;    /* finite number; of integers the largest that poison is not */
    double tolerance;
 } Format;
 
 static const Format formats[] = {
-   {TILEC_FP16, "fp16", 2, 10, -14, 15, 6e-4},
-   {TILEC_BF16, "bf16", 2, 7, -126, 127, 4e-3},
-   {TILEC_FP32, "fp32", 4, 23, -126, 127, 1e-6},
-   {TILEC_FP64, "fp64", 8, 52, -1022, 1023, 1e-15},
-   {TILEC_I32, "i32", 4, 0, 0, 0, 0},
+   {TILEC_FP16, "fp16", 2, 10, -14, 65504, 6e-4},
+   {TILEC_BF16, "bf16", 2, 7, -126, 0x1.fep127, 4e-3},
+   {TILEC_FP32, "fp32", 4, 23, -126, 0x1.fffffep127, 1e-6},
+   {TILEC_FP64, "fp64", 8, 52, -1022, 0x1.fffffffffffffp1023, 1e-15},
+   {TILEC_FP8E4NV, "fp8e4nv", 1, 3, -6, 448, 4e-2},
+   {TILEC_FP8E5, "fp8e5", 1, 2, -14, 57344, 8e-2},
+   {TILEC_I32, "i32", 4, 0, 0, INT32_MAX, 0},
+   {TILEC_I8, "i8", 1, 0, 0, INT8_MAX, 0},
+   {TILEC_U8, "u8", 1, 0, 0, UINT8_MAX, 0},
 };
 
 static const Format *
@@ -80,26 +84,37 @@ format_of(TilecDtype dtype)
 
 /* To nearest, ties to even, with `fraction_bits` after the leading one; exact in a double. */
 static double
-round_to(double x, int fraction_bits, int min_exponent, int max_exponent)
+round_to(const Format *f, int fraction_bits, double x)
 {
    if (x == 0 || !isfinite(x))
       return x;
+   if (f->min_exponent == 0)
+      return rint(x);
    int e;
    frexp(x, &e);
-   e = e - 1 < min_exponent ? min_exponent : e - 1;
+   e = e - 1 < f->min_exponent ? f->min_exponent : e - 1;
    double quantum = ldexp(1, e - fraction_bits);
    double r = rint(x / quantum) * quantum;
-   return fabs(r) >= ldexp(1, max_exponent + 1) ? copysign(INFINITY, x) : r;
+   return fabs(r) > f->largest ? copysign(INFINITY, x) : r;
 }
 
-/* The 16-bit pattern of a value that the format holds exactly. */
-static uint16_t
-encode16(const Format *f, double x)
+/* Of the formats with infinities the patterns above the largest exponent are special; fp8e4nv has
+ * one NaN and no infinity. */
+static bool
+has_infinity(const Format *f)
 {
-   unsigned exponent_bits = 15 - (unsigned)f->fraction_bits;
-   uint32_t sign = signbit(x) ? 0x8000 : 0, exp_mask = (1u << exponent_bits) - 1;
-   if (isnan(x))
-      return (uint16_t)(sign | 0x7fff);
+   return f->dtype != TILEC_FP8E4NV;
+}
+
+/* The pattern of 8 or 16 bits of a value that the format holds exactly. */
+static uint16_t
+encode_small(const Format *f, double x)
+{
+   unsigned exponent_bits = 8 * f->bytes - 1 - (unsigned)f->fraction_bits;
+   uint32_t sign_bit = 1u << (8 * f->bytes - 1), exp_mask = (1u << exponent_bits) - 1;
+   uint32_t sign = signbit(x) ? sign_bit : 0;
+   if (isnan(x) || (isinf(x) && !has_infinity(f)))
+      return (uint16_t)(sign | (sign_bit - 1));
    if (isinf(x))
       return (uint16_t)(sign | exp_mask << f->fraction_bits);
    if (fabs(x) < ldexp(1, f->min_exponent))
@@ -112,50 +127,76 @@ encode16(const Format *f, double x)
 }
 
 static double
-decode16(const Format *f, uint16_t bits)
+decode_small(const Format *f, uint16_t bits)
 {
-   unsigned exponent_bits = 15 - (unsigned)f->fraction_bits;
-   uint32_t exp_mask = (1u << exponent_bits) - 1, fraction_mask = (1u << f->fraction_bits) - 1;
+   unsigned exponent_bits = 8 * f->bytes - 1 - (unsigned)f->fraction_bits;
+   uint32_t sign_bit = 1u << (8 * f->bytes - 1), exp_mask = (1u << exponent_bits) - 1;
+   uint32_t fraction_mask = (1u << f->fraction_bits) - 1;
    uint32_t biased = (uint32_t)bits >> f->fraction_bits & exp_mask, fraction = bits & fraction_mask;
    double v;
-   if (biased == exp_mask)
+   if (biased == exp_mask && (has_infinity(f) || fraction == fraction_mask))
       v = fraction ? (double)NAN : (double)INFINITY;
    else if (biased == 0)
       v = ldexp(fraction, f->min_exponent - f->fraction_bits);
    else
       v = ldexp(1 + ldexp(fraction, -f->fraction_bits), (int)biased - 1 + f->min_exponent);
-   return bits & 0x8000 ? -v : v;
+   return bits & sign_bit ? -v : v;
 }
 
+/* One element; poison has to have a pattern in every type. */
 static void
-pack(const Format *f, const double *value, size_t elems, void *bytes)
+pack_one(const Format *f, double x, void *to)
 {
-   for (size_t i = 0; i < elems; i++) {
-      if (f->bytes == 2)
-         ((uint16_t *)bytes)[i] = encode16(f, value[i]);
-      else if (f->dtype == TILEC_FP32)
-         ((float *)bytes)[i] = (float)value[i];
-      else if (f->dtype == TILEC_FP64)
-         ((double *)bytes)[i] = value[i];
-      else /* poison has to have a pattern in every type */
-         ((int32_t *)bytes)[i] = isnan(value[i]) ? INT32_MIN : (int32_t)value[i];
+   if (f->dtype == TILEC_FP64)
+      *(double *)to = x;
+   else if (f->dtype == TILEC_FP32)
+      *(float *)to = (float)x;
+   else if (f->dtype == TILEC_I32)
+      *(int32_t *)to = isnan(x) ? INT32_MIN : (int32_t)x;
+   else if (f->dtype == TILEC_I8)
+      *(int8_t *)to = isnan(x) ? INT8_MIN : (int8_t)x;
+   else if (f->dtype == TILEC_U8)
+      *(uint8_t *)to = isnan(x) ? UINT8_MAX : (uint8_t)x;
+   else if (f->bytes == 1)
+      *(uint8_t *)to = (uint8_t)encode_small(f, x);
+   else
+      *(uint16_t *)to = encode_small(f, x);
+}
+
+static double
+unpack_one(const Format *f, const void *from)
+{
+   switch (f->dtype) {
+   case TILEC_FP64:
+      return *(const double *)from;
+   case TILEC_FP32:
+      return (double)*(const float *)from;
+   case TILEC_I32:
+      return *(const int32_t *)from == INT32_MIN ? (double)NAN : *(const int32_t *)from;
+   case TILEC_I8:
+      return *(const int8_t *)from == INT8_MIN ? (double)NAN : *(const int8_t *)from;
+   case TILEC_U8:
+      return *(const uint8_t *)from;
+   case TILEC_FP8E4NV:
+   case TILEC_FP8E5:
+      return decode_small(f, *(const uint8_t *)from);
+   default:
+      return decode_small(f, *(const uint16_t *)from);
    }
 }
 
 static void
-unpack(const Format *f, const void *bytes, size_t elems, double *value)
+pack(const Format *f, const double *value, size_t elems, char *bytes)
 {
-   for (size_t i = 0; i < elems; i++) {
-      if (f->bytes == 2)
-         value[i] = decode16(f, ((const uint16_t *)bytes)[i]);
-      else if (f->dtype == TILEC_FP32)
-         value[i] = (double)((const float *)bytes)[i];
-      else if (f->dtype == TILEC_FP64)
-         value[i] = ((const double *)bytes)[i];
-      else
-         value[i] =
-            ((const int32_t *)bytes)[i] == INT32_MIN ? (double)NAN : ((const int32_t *)bytes)[i];
-   }
+   for (size_t i = 0; i < elems; i++)
+      pack_one(f, value[i], bytes + i * f->bytes);
+}
+
+static void
+unpack(const Format *f, const char *bytes, size_t elems, double *value)
+{
+   for (size_t i = 0; i < elems; i++)
+      value[i] = unpack_one(f, bytes + i * f->bytes);
 }
 
 double
@@ -168,6 +209,21 @@ const char *
 ex_dtype_name(TilecDtype dtype)
 {
    return format_of(dtype)->name;
+}
+
+TilecDtype
+ex_dtype_named(const char *name)
+{
+   for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+      if (strcmp(formats[i].name, name) == 0)
+         return formats[i].dtype;
+   return TILEC_DTYPE_NONE;
+}
+
+double
+ex_round(TilecDtype dtype, double x)
+{
+   return round_to(format_of(dtype), format_of(dtype)->fraction_bits, x);
 }
 
 /* ---- opening ---- */
@@ -187,17 +243,19 @@ static _Noreturn void
 usage(const Example *ex)
 {
    fprintf(stderr,
-           "usage: %s [--on auto|cpu|sim|cuda] [--seed N] [--size small|large] [--source DIR]\n",
+           "usage: %s [--on auto|cpu|sim|cuda] [--seed N] [--size small|large] [--source DIR] "
+           "[--only NAME]\n",
            ex->name);
    exit(2);
 }
 
-/* The rendered text of compile errors. */
+/* The rendered text of errors and warnings; not of remarks, such as what a heuristic chose. */
 static void
 show_text(void *user, const char *rendered)
 {
    (void)user;
-   fputs(rendered, stderr);
+   if (!strstr(rendered, ": remark["))
+      fputs(rendered, stderr);
 }
 
 void
@@ -217,6 +275,8 @@ ex_open(Example *ex, const char *name, int argc, char **argv)
          size = value;
       else if (strcmp(option, "--source") == 0)
          ex->source_dir = value;
+      else if (strcmp(option, "--only") == 0)
+         ex->only = value;
       else
          usage(ex);
    }
@@ -255,8 +315,8 @@ ex_close(Example *ex)
 /* ---- arrays ---- */
 
 /* SplitMix64 (Steele, Lea, Flood 2014). */
-static double
-uniform(Example *ex)
+double
+ex_uniform(Example *ex)
 {
    uint64_t z = (ex->rng += 0x9E3779B97F4A7C15u);
    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
@@ -267,8 +327,8 @@ uniform(Example *ex)
 static double
 normal(Example *ex)
 {
-   double radius = sqrt(-2 * log(uniform(ex)));
-   return radius * cos(6.283185307179586 * uniform(ex));
+   double radius = sqrt(-2 * log(ex_uniform(ex)));
+   return radius * cos(6.283185307179586 * ex_uniform(ex));
 }
 
 /* The CPU executor checks every access against the exact end; on a GPU a guard takes that part. */
@@ -290,7 +350,7 @@ upload(Example *ex, ExArray *a)
    size_t total = a->elems + a->guard;
    for (size_t i = a->elems; i < total; i++)
       a->value[i] = (double)NAN;
-   void *bytes = allocate(total, f->bytes);
+   char *bytes = allocate(total, f->bytes);
    pack(f, a->value, total, bytes);
    must(ex, tilec_buffer_upload(a->buffer, 0, bytes, total * f->bytes, NULL), "an upload");
    free(bytes);
@@ -299,14 +359,9 @@ upload(Example *ex, ExArray *a)
 static ExArray
 random_rounded(Example *ex, TilecDtype dtype, size_t elems, double spread, int fraction_bits)
 {
-   const Format *f = format_of(dtype);
    ExArray a = new_array(ex, dtype, elems);
-   for (size_t i = 0; i < elems; i++) {
-      double x = normal(ex) * spread;
-      a.value[i] = dtype == TILEC_I32
-                      ? rint(x)
-                      : round_to(x, fraction_bits, f->min_exponent, f->max_exponent);
-   }
+   for (size_t i = 0; i < elems; i++)
+      a.value[i] = round_to(format_of(dtype), fraction_bits, normal(ex) * spread);
    upload(ex, &a);
    return a;
 }
@@ -324,6 +379,32 @@ ex_random_tf32(Example *ex, size_t elems, double spread)
 }
 
 ExArray
+ex_random_below(Example *ex, TilecDtype dtype, size_t elems, double end)
+{
+   ExArray a = new_array(ex, dtype, elems);
+   for (size_t i = 0; i < elems; i++)
+      a.value[i] = floor(ex_uniform(ex) * end);
+   upload(ex, &a);
+   return a;
+}
+
+ExArray
+ex_zeros(Example *ex, TilecDtype dtype, size_t elems)
+{
+   ExArray a = new_array(ex, dtype, elems);
+   upload(ex, &a);
+   return a;
+}
+
+void
+ex_write(Example *ex, ExArray *a, const double *value)
+{
+   for (size_t i = 0; i < a->elems; i++)
+      a->value[i] = ex_round(a->dtype, value[i]);
+   upload(ex, a);
+}
+
+ExArray
 ex_output(Example *ex, TilecDtype dtype, size_t elems)
 {
    ExArray a = new_array(ex, dtype, elems);
@@ -333,17 +414,23 @@ ex_output(Example *ex, TilecDtype dtype, size_t elems)
    return a;
 }
 
+static bool
+is_poison(const Format *f, double x)
+{
+   return isnan(x) || (f->dtype == TILEC_U8 && x == UINT8_MAX);
+}
+
 void
 ex_fetch(Example *ex, ExArray *out)
 {
    const Format *f = format_of(out->dtype);
    size_t total = out->elems + out->guard;
-   void *bytes = allocate(total, f->bytes);
+   char *bytes = allocate(total, f->bytes);
    must(ex, tilec_buffer_download(out->buffer, 0, bytes, total * f->bytes, NULL), "a download");
    unpack(f, bytes, total, out->value);
    free(bytes);
    for (size_t i = out->elems; i < total; i++)
-      if (!isnan(out->value[i])) {
+      if (!is_poison(f, out->value[i])) {
          printf("%s: element %zu was written, the array has %zu\n", ex->name, i, out->elems);
          ex->failures++;
          return;
@@ -411,13 +498,20 @@ ex_launch(Example *ex, const ExKernel *k, const TilecArg *args, size_t num_args)
 double
 ex_relative_l2(const ExArray *out, const double *oracle)
 {
-   double difference = 0, norm = 0;
+   return ex_relative_l2_above(out, oracle, 0);
+}
+
+double
+ex_relative_l2_above(const ExArray *out, const double *oracle, double floor)
+{
+   double difference = 0, norm = 0, least = floor * floor * (double)out->elems;
    for (size_t i = 0; i < out->elems; i++) {
       if (!isfinite(out->value[i]) || !isfinite(oracle[i]))
          return (double)INFINITY;
       difference += (out->value[i] - oracle[i]) * (out->value[i] - oracle[i]);
       norm += oracle[i] * oracle[i];
    }
+   norm = fmax(norm, least);
    return difference == 0 ? 0 : norm == 0 ? (double)INFINITY : sqrt(difference / norm);
 }
 

@@ -15,6 +15,7 @@ typedef struct Example {
    uint64_t rng;           /* state of the generator */
    const char *source_dir; /* where the .tile files are */
    const char *name;       /* of the example */
+   const char *only;       /* the one row of a table to run; NULL: all */
    unsigned cases, failures;
 } Example;
 
@@ -28,7 +29,8 @@ typedef struct ExArray {
    size_t guard; /* poisoned elements past the end of the array, checked by ex_fetch */
 } ExArray;
 
-/* Reads --on auto|cpu|sim|cuda, --seed N, --size small|large, --source DIR; opens the executor. */
+/* Reads --on auto|cpu|sim|cuda, --seed N, --size small|large, --source DIR,
+ * --only ROW; opens the executor. */
 void ex_open(Example *ex, const char *name, int argc, char **argv);
 /* Prints a summary when something was wrong and returns the exit status. */
 int ex_close(Example *ex);
@@ -37,12 +39,18 @@ int ex_close(Example *ex);
 ExArray ex_random(Example *ex, TilecDtype dtype, size_t elems, double spread);
 /* The same of values that tf32 holds exactly. */
 ExArray ex_random_tf32(Example *ex, size_t elems, double spread);
-/* An array filled with NaN. */
+/* Whole numbers from 0 to end - 1, each as likely. */
+ExArray ex_random_below(Example *ex, TilecDtype dtype, size_t elems, double end);
+ExArray ex_zeros(Example *ex, TilecDtype dtype, size_t elems);
+/* An array filled with NaN, or with the integer that stands for it. */
 ExArray ex_output(Example *ex, TilecDtype dtype, size_t elems);
 void ex_fetch(Example *ex, ExArray *out);
+/* Writes values, rounded to the array's type. */
+void ex_write(Example *ex, ExArray *a, const double *value);
 void ex_free_array(ExArray *a);
 TilecArg ex_arg(const ExArray *a);
 double *ex_doubles(size_t elems); /* zeroed; the caller frees it */
+double ex_uniform(Example *ex);   /* the generator's next number, between 0 and 1 */
 
 typedef struct ExKernel {
    TilecModule *module;
@@ -58,8 +66,12 @@ void ex_launch(Example *ex, const ExKernel *k, const TilecArg *args, size_t num_
 /* Largest relative L2 error that the default arithmetic of a type is held to, sums in fp32. */
 double ex_tolerance(TilecDtype dtype);
 const char *ex_dtype_name(TilecDtype dtype);
+TilecDtype ex_dtype_named(const char *name); /* TILEC_DTYPE_NONE when there is none */
+double ex_round(TilecDtype dtype, double x);
 /* ||out - oracle|| / ||oracle||; infinite when one element is NaN and the other is not. */
 double ex_relative_l2(const ExArray *out, const double *oracle);
+/* The same for an oracle that may be all but zero: relative to no less than elements of `floor`. */
+double ex_relative_l2_above(const ExArray *out, const double *oracle, double floor);
 /* Counts and prints one case: "elu fp32 n=98432  on cpu  rel L2 3.1e-08  ok". */
 void ex_report(Example *ex, const char *what, double error, double tolerance);
 

@@ -65,8 +65,8 @@ check() { # NAME SECONDS COMMAND..
 if command -v nvidia-smi >/dev/null; then
    nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | tee -a "$log"
 fi
-for example in vector_add elu pointwise softmax layer_norm matmul attention; do
-   check "$example" 120 "$build/examples/$example" --on cuda --source "$root/dsl_examples"
+for example in "$build"/examples/*; do
+   check "${example##*/}" 300 "$example" --on cuda --source "$root/dsl_examples"
 done
 for program in gpu_test runtime_gpu_check gpu_faults sim_gpu_models aot_check aot_time; do
    if [[ -x $build/bin/$program ]]; then

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# emit_ptx.sh TILEC OUT_DIR: builds every configuration of ptx_cases.sh for every arch into
-# OUT_DIR/NAME.ARCH.ptx.  Fails if one does not build or if what came out is no PTX of that arch.
+# emit_ptx.sh TILEC OUT_DIR: builds every configuration of ptx_cases.sh for every arch, or for the one
+# that it is chosen for, into OUT_DIR/NAME.ARCH.ptx.  Fails if one does not build or if what came out is
+# no PTX of that arch.
 set -euo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
 # shellcheck source-path=SCRIPTDIR source=ptx_cases.sh
@@ -35,5 +36,9 @@ build_case() {
 }
 
 tilec_ptx_cases build_case
+if [[ " ${archs[*]} " == *' sm_90a '* ]]; then
+   archs=(sm_90a)
+   tilec_ptx_hopper_cases build_case
+fi
 printf '%d PTX files in %s, %d failed\n' "$made" "$out" "$failed"
 ((made > 0 && failed == 0))

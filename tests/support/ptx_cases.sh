@@ -37,3 +37,27 @@ tilec_ptx_cases() { # CALLBACK: called once per row with its words
    "$f" attn_fwd_bf16_d16 attention.tile attn_fwd -D D=16 -D BLOCK_M=64 \
       -s '*bf16:16, *bf16:16, *bf16:16, *bf16:16, *fp32:16, i32, i32, fp32'
 }
+
+# Configurations chosen for Hopper, built for sm_90a alone.
+tilec_ptx_hopper_cases() { # CALLBACK
+   local f=$1 d mode mask
+   local half='*fp16:16'
+   local inputs="$half, $half, $half, $half, *fp32:16"
+   local sizes='i32, i32:16, fp32'
+   for d in 64 128 256; do
+      for mode in full causal window; do
+         case $mode in
+         full) mask=(-D CAUSAL=False) ;;
+         causal) mask=(-D CAUSAL=True -D GROUP=4) ;;
+         window) mask=(-D WINDOW=1024 -D SOFTCAP=30.0 -D GROUP=4) ;;
+         esac
+         "$f" "attn_fwd_window_d${d}_$mode" attention_window.tile attn_fwd_window \
+            -s "$inputs, $sizes" -D "D=$d" "${mask[@]}"
+         "$f" "attn_bwd_kv_d${d}_$mode" attention_backward.tile attn_bwd_kv \
+            -s "$inputs, *fp32:16, $half, $half, $sizes" -D "D=$d" "${mask[@]}"
+         "$f" "attn_bwd_q_d${d}_$mode" attention_backward.tile attn_bwd_q \
+            -s "$inputs, *fp32:16, $half, $sizes" -D "D=$d" "${mask[@]}"
+      done
+   done
+   "$f" attn_bwd_delta attention_backward.tile attn_bwd_delta -s "$half, $half, *fp32:16, i32:16"
+}

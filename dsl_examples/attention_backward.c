@@ -1,0 +1,210 @@
+/* attention_window.tile and attention_backward.tile: o, lse and the three gradients against the
+ * formulas in double precision, and on a small case against differences of the forward pass. */
+#include "cases.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One head of q with its head of k and v. */
+typedef struct Head {
+   size_t n, d, window; /* window 0: none */
+   bool causal;
+   double scale, cap; /* cap 0: none */
+   const double *q, *k, *v, *dout;
+   double *o, *lse, *dq, *dk, *dv;
+} Head;
+
+/* In eight sums, which a compiler keeps in vector registers. */
+static double
+inner(const double *a, const double *b, size_t n)
+{
+   double part[8] = {0}, sum = 0;
+   for (size_t i = 0; i < n / 8 * 8; i++)
+      part[i % 8] += a[i] * b[i];
+   for (size_t i = n / 8 * 8; i < n; i++)
+      sum += a[i] * b[i];
+   for (size_t l = 0; l < 8; l++)
+      sum += part[l];
+   return sum;
+}
+
+static void
+add_scaled(double *to, const double *from, double by, size_t n)
+{
+   for (size_t i = 0; i < n; i++)
+      to[i] += from[i] * by;
+}
+
+/* Row i sees keys *begin .. *end - 1. */
+static void
+visible(const Head *h, size_t i, size_t *begin, size_t *end)
+{
+   *end = h->causal ? i + 1 : h->n;
+   *begin = h->window && i + 1 > h->window ? i + 1 - h->window : 0;
+}
+
+/* The weights of row i, and its row of o and lse. */
+static void
+forward_row(const Head *h, size_t i, double *p)
+{
+   size_t begin, end, d = h->d;
+   double max = -INFINITY, sum = 0;
+   visible(h, i, &begin, &end);
+   for (size_t j = begin; j < end; j++) {
+      p[j] = h->scale * inner(h->q + i * d, h->k + j * d, d);
+      p[j] = h->cap > 0 ? h->cap * tanh(p[j] / h->cap) : p[j];
+      max = fmax(max, p[j]);
+   }
+   for (size_t j = begin; j < end; j++)
+      sum += p[j] = exp(p[j] - max);
+   memset(h->o + i * d, 0, d * sizeof *h->o);
+   for (size_t j = begin; j < end; j++) {
+      p[j] /= sum;
+      add_scaled(h->o + i * d, h->v + j * d, p[j], d);
+   }
+   h->lse[i] = max + log(sum);
+}
+
+static void
+backward_row(const Head *h, size_t i, const double *p)
+{
+   size_t begin, end, d = h->d;
+   const double *q = h->q + i * d, *dout = h->dout + i * d;
+   double delta = inner(h->o + i * d, dout, d);
+   visible(h, i, &begin, &end);
+   for (size_t j = begin; j < end; j++) {
+      const double *k = h->k + j * d;
+      double ds = h->scale * p[j] * (inner(dout, h->v + j * d, d) - delta);
+      if (h->cap > 0) {
+         double t = tanh(h->scale * inner(q, k, d) / h->cap);
+         ds *= 1 - t * t;
+      }
+      add_scaled(h->dv + j * d, dout, p[j], d);
+      add_scaled(h->dk + j * d, q, ds, d);
+      add_scaled(h->dq + i * d, k, ds, d);
+   }
+}
+
+static Head
+head_of(const ExCase *c, size_t head)
+{
+   size_t n = ex_size(c, "N"), d = ex_size(c, "D"), at = head * n * d;
+   size_t at_kv = head / ex_size(c, "G") * n * d;
+   return (Head){.n = n,
+                 .d = d,
+                 .window = ex_size(c, "W"),
+                 .causal = ex_is(c, "CAUSAL", "True"),
+                 .scale = ex_real(c, "scale"),
+                 .cap = ex_real(c, "CAP"),
+                 .q = ex_in(c, "q") + at,
+                 .k = ex_in(c, "k") + at_kv,
+                 .v = ex_in(c, "v") + at_kv,
+                 .dout = ex_in(c, "do") + at,
+                 .o = ex_want(c, "o") + at,
+                 .lse = ex_want(c, "lse") + head * n,
+                 .dq = ex_want(c, "dq") + at,
+                 .dk = ex_want(c, "dk") + at_kv,
+                 .dv = ex_want(c, "dv") + at_kv};
+}
+
+static void
+formulas(ExCase *c)
+{
+   double *p = ex_doubles(ex_size(c, "N"));
+   for (size_t head = 0; head < ex_size(c, "H"); head++) {
+      Head h = head_of(c, head);
+      for (size_t i = 0; i < h.n; i++) {
+         forward_row(&h, i, p);
+         backward_row(&h, i, p);
+      }
+   }
+   free(p);
+}
+
+/* The sum of o * do over all heads: what the gradients are of. */
+static double
+loss(const ExCase *c)
+{
+   size_t n = ex_size(c, "N");
+   double sum = 0, *p = ex_doubles(n);
+   for (size_t head = 0; head < ex_size(c, "H"); head++) {
+      Head h = head_of(c, head);
+      for (size_t i = 0; i < n; i++)
+         forward_row(&h, i, p);
+      sum += inner(h.o, h.dout, n * h.d);
+   }
+   free(p);
+   return sum;
+}
+
+/* Differences of the fourth order, a step of 1e-3: their own error is some 1e-9. */
+static void
+differences(ExCase *c)
+{
+   static const char *const of[3][2] = {{"q", "dq"}, {"k", "dk"}, {"v", "dv"}};
+   for (size_t a = 0; a < 3; a++) {
+      double *x = ex_in(c, of[a][0]), *dx = ex_want(c, of[a][1]);
+      for (size_t i = 0; i < ex_elems(c, of[a][0]); i++) {
+         const double step = 1e-3, at = x[i];
+         double l[5];
+         for (int s = -2; s <= 2; s++) {
+            x[i] = at + s * step;
+            l[s + 2] = s ? loss(c) : 0;
+         }
+         x[i] = at;
+         dx[i] = (l[0] - 8 * l[1] + 8 * l[3] - l[4]) / (12 * step);
+      }
+   }
+   loss(c); /* o and lse of the values themselves */
+}
+
+#define MASK "D=D GROUP=G CAUSAL=CAUSAL WINDOW=W SOFTCAP=CAP"
+#define BLOCKS " BLOCK_M=BM BLOCK_N=BN"
+#define ARRAYS                                                                                     \
+   "q: T[H*N*D], k: T[H/G*N*D], v: T[H/G*N*D], do: T[H*N*D], o: out T[H*N*D],"                     \
+   "lse: out fp32[H*N], delta: scratch fp32[H*N], dq: out T[H*N*D] slack 3.3 floor 0.01,"          \
+   "dk: out T[H/G*N*D] slack 3.3 floor 0.01, dv: out T[H/G*N*D] slack 3.3 floor 0.01"
+#define LAUNCHES                                                                                   \
+   {                                                                                               \
+      "attention_window.attn_fwd_window(q, k, v, o, lse, H, N, scale) " MASK BLOCKS,               \
+         "attention_backward.attn_bwd_delta(o, do, delta, H*N) D=D",                               \
+         "attention_backward.attn_bwd_kv(q, k, v, do, lse, delta, dk, dv, H, N, scale) " MASK,     \
+         "attention_backward.attn_bwd_q(q, k, v, do, lse, delta, dq, H, N, scale) " MASK           \
+   }
+
+/* Z 2 x H 3, or with G 3: one head of k and v for each of Z. */
+#define FULL   " G=1 W=0 CAP=0.0 CAUSAL=False"
+#define CAUSAL " G=1 W=0 CAP=0.0 CAUSAL=True"
+#define GROUPS " G=3 W=0 CAP=0.0 CAUSAL=True"
+#define WINDOW " G=3 W=100 CAP=2.0 CAUSAL=True"
+#define D64    " H=6 D=64 scale=0.125 BM=128 BN=64"
+#define D128   " H=6 D=128 scale=0.08838835 BM=128 BN=64"
+#define ALL_N(T, D, MODE)                                                                          \
+   "T=" T " N=1" D MODE ";T=" T " N=64" D MODE ";T=" T " N=256" D MODE ";T=" T " N=513" D MODE ";"
+#define ALL(T, D) ALL_N(T, D, FULL) ALL_N(T, D, CAUSAL) ALL_N(T, D, GROUPS) ALL_N(T, D, WINDOW)
+
+static const ExRow rows[] = {
+   {.name = "attention_backward",
+    .arrays = ARRAYS,
+    .launches = LAUNCHES,
+    .cases = "T=fp16 N=64" D64 FULL ";T=fp16 N=1" D64 CAUSAL ";T=bf16 N=130" D64 WINDOW
+             ";T=fp16 N=67 H=4 D=16 scale=0.25 BM=64 BN=32 G=2 W=0 CAP=5.0 CAUSAL=False"
+             ";T=bf16 N=65" D128 CAUSAL,
+    .large = ALL("fp16", D64) ALL("bf16", D64) ALL("fp16", D128) ALL("bf16", D128),
+    .gpu = "T=fp16 N=4096" D128 GROUPS ";T=bf16 N=4096" D64 FULL ";T=bf16 N=4097" D128 WINDOW
+           ";T=fp16 N=16384 H=1 D=64 scale=0.125 BM=128 BN=64" CAUSAL
+           ";T=bf16 N=16384 H=3 D=128 scale=0.08838835 BM=128 BN=64" WINDOW,
+    .oracle = formulas},
+   {.name = "attention_differences",
+    .arrays = ARRAYS,
+    .launches = LAUNCHES,
+    .cases = "T=fp16 N=9 H=4 D=16 scale=0.25 BM=32 BN=16 G=2 W=5 CAP=3.0 CAUSAL=True",
+    .oracle = differences},
+};
+
+int
+main(int argc, char **argv)
+{
+   return ex_run_rows("attention_backward", rows, sizeof rows / sizeof rows[0], argc, argv);
+}
