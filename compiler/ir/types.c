@@ -262,12 +262,6 @@ print(const TlType *t, bool with_layout, const TlMap *names, TlSb *out)
 }
 
 void
-tl_type_print(const TlType *t, TlSb *out)
-{
-   print(t, true, NULL, out);
-}
-
-void
 tl_type_print_named(const TlType *t, const TlMap *layout_names, TlSb *out)
 {
    print(t, true, layout_names, out);

@@ -82,7 +82,6 @@ bool tl_type_same_shape(const TlType *a, const TlType *b); /* scalars have equal
 /* "fp32", "ptr<fp16>", "ptr<const fp16>", "tile<fp32, 128x64>", "tile<fp32, 128x64, #L>" where #L
  * is printed by tl_print (ir), "regs<fp32, 16>", "inflight<fp32, 16>",
  * "memdesc<fp16, 2 x 128x64, #L>", "token". */
-void tl_type_print(const TlType *t, TlSb *out); /* layouts written out in place */
 /* Layouts by the name that the map gives (const TlLinear * -> const char *). */
 void tl_type_print_named(const TlType *t, const TlMap *layout_names, TlSb *out);
 const char *tl_type_cstr(TlArena *arena, const TlType *t); /* for diagnostics, without layout */

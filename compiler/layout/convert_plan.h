@@ -107,10 +107,6 @@ uint32_t tl_convert_source_reg(const TlConvertPlan *plan, uint32_t r);
 /* Byte offset including the round, repeats excluded. */
 uint32_t tl_convert_offset(const TlConvertPlan *plan, TlConvertSide side, uint32_t r, uint32_t lane,
                            uint32_t warp, uint32_t block);
-/* A register's part of the address, split: address = (thread part ^ xor_part) + imm.  imm touches
- * no bit that any thread part has, so it may become an instruction's immediate.  Round excluded. */
-void tl_convert_split_offset(const TlConvertPlan *plan, TlConvertSide side, uint32_t r,
-                             uint32_t *xor_part, uint32_t *imm);
 
 /* Wavefronts of shared memory that all warps of a block take for the whole plan, kind SHARED, and
  * how many they would be without bank conflicts. */

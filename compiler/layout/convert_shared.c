@@ -355,19 +355,6 @@ tl_convert_offset(const TlConvertPlan *plan, TlConvertSide side, uint32_t r, uin
    return offset;
 }
 
-void
-tl_convert_split_offset(const TlConvertPlan *plan, TlConvertSide side, uint32_t r,
-                        uint32_t *xor_part, uint32_t *imm)
-{
-   const TlLinear *l = side_layout(plan, side);
-   uint32_t threads = 0;
-   for (unsigned i = l->num[TL_HW_REG]; i < tl_ll_in_bits(l); i++)
-      threads |= plan->shared.access[side].col[i];
-   uint32_t offset = tl_convert_offset(plan, side, r, 0, 0, 0) & (plan->shared.scratch_bytes - 1);
-   *xor_part = offset & threads;
-   *imm = offset & ~threads;
-}
-
 /* Accesses of one side by all warps: of warps that hold the same elements one stores. */
 static unsigned
 num_accesses(const TlConvertPlan *plan, TlConvertSide side)

@@ -52,18 +52,6 @@ tl_cost_offset_columns(const TlLinear *l, const TlLinear *shared, unsigned elem_
    return true;
 }
 
-TlSharedCost
-tl_cost_shared_layout(const TlLinear *l, const TlLinear *shared, unsigned elem_bytes,
-                      unsigned vec_elems)
-{
-   uint32_t col[TL_LL_MAX_IN];
-   bool ok = tl_cost_offset_columns(l, shared, elem_bytes, col);
-   assert(ok);
-   (void)ok;
-   return tl_cost_shared_linear(&col[tl_ll_first(l, TL_HW_LANE)], l->num[TL_HW_LANE],
-                                elem_bytes * vec_elems);
-}
-
 /* Distinct blocks of `size` bytes touched. */
 static unsigned
 count_blocks(const uint64_t lane_addr[32], unsigned bytes, unsigned size)
@@ -88,29 +76,4 @@ tl_cost_global(const uint64_t lane_addr[32], unsigned bytes)
 {
    assert(bytes && bytes <= 256);
    return (TlGlobalCost){count_blocks(lane_addr, bytes, 32), count_blocks(lane_addr, bytes, 128)};
-}
-
-TlGlobalCost
-tl_cost_global_layout(const TlLinear *l, const uint64_t *strides, unsigned elem_bytes,
-                      unsigned vec_elems)
-{
-   uint64_t addr[32] = {0};
-   for (uint32_t lane = 0; lane < 32; lane++) {
-      uint32_t c[TL_LL_MAX_RANK];
-      tl_ll_coords(l, 0, lane & ((1u << l->num[TL_HW_LANE]) - 1), 0, 0, c);
-      for (unsigned d = 0; d < l->rank; d++)
-         addr[lane] += c[d] * strides[d] * elem_bytes;
-   }
-   return tl_cost_global(addr, elem_bytes * vec_elems);
-}
-
-unsigned
-tl_cost_vector_width(const TlLinear *l, unsigned dim, unsigned elem_bytes, uint64_t contiguity,
-                     uint64_t divisibility, unsigned max_bytes)
-{
-   unsigned v = tl_ll_contiguous_regs(l, dim);
-   while (v > 1 && (v * elem_bytes > max_bytes || contiguity % v != 0 ||
-                    divisibility % ((uint64_t)v * elem_bytes) != 0))
-      v /= 2;
-   return v;
 }

@@ -16,10 +16,6 @@ typedef struct TlSharedCost {
 TlSharedCost tl_cost_shared(const uint32_t lane_addr[32], unsigned bytes);
 /* Lane addresses that are linear: address = XOR of lane_col[i] over set lane bits. */
 TlSharedCost tl_cost_shared_linear(const uint32_t *lane_col, unsigned lane_bits, unsigned bytes);
-/* Access of distributed layout `l` to arrangement `shared` (element <- offset, a bijection),
- * vec_elems elements at once. */
-TlSharedCost tl_cost_shared_layout(const TlLinear *l, const TlLinear *shared, unsigned elem_bytes,
-                                   unsigned vec_elems);
 
 typedef struct TlGlobalCost {
    unsigned sectors; /* distinct 32-byte sectors of one warp access */
@@ -27,15 +23,6 @@ typedef struct TlGlobalCost {
 } TlGlobalCost;
 
 TlGlobalCost tl_cost_global(const uint64_t lane_addr[32], unsigned bytes);
-/* First access of warp 0 to a tile at address 0 with the given strides (in elements). */
-TlGlobalCost tl_cost_global_layout(const TlLinear *l, const uint64_t *strides, unsigned elem_bytes,
-                                   unsigned vec_elems);
-
-/* Elements that one access may take along `dim`: bounded by the layout, by `contiguity` (elements
- * known to be neighbours) and `divisibility` (known power-of-two factor of the address in bytes; 0
- * = any), and by max_bytes. */
-unsigned tl_cost_vector_width(const TlLinear *l, unsigned dim, unsigned elem_bytes,
-                              uint64_t contiguity, uint64_t divisibility, unsigned max_bytes);
 
 /* Shared address columns (bytes) of every hardware bit of l in arrangement `shared`: the address of
  * an element is the XOR over set bits.  False when `shared` is not a bijection. */

@@ -61,34 +61,6 @@ push_operand(TlLinear *l, const Instr *in, unsigned row, unsigned k, bool is_a)
    push_range(l, TL_HW_LANE, row, 1, 8);
 }
 
-TlLinear
-tl_hw_mma_instr_acc(TlMmaKind kind, uint32_t instr_n)
-{
-   bool wgmma = kind == TL_MMA_WGMMA;
-   TlMmaTile t = {.kind = kind,
-                  .rank = 2,
-                  .shape = {kind == TL_MMA_M8N8_F64 ? 8
-                            : wgmma                 ? 64
-                                                    : 16,
-                            wgmma ? instr_n : 8},
-                  .warps = {wgmma ? 4 : 1, 1},
-                  .instr_n = instr_n};
-   return tl_hw_mma_acc(&t);
-}
-
-TlLinear
-tl_hw_mma_instr_operand(TlMmaKind kind, unsigned op_index, unsigned elem_bits)
-{
-   Instr in = instr_of(kind, elem_bits);
-   bool wgmma = kind == TL_MMA_WGMMA;
-   TlMmaTile t = {.kind = kind,
-                  .rank = 2,
-                  .shape = {wgmma ? 64 : in.m, 8},
-                  .warps = {wgmma ? 4 : 1, 1},
-                  .instr_n = 8};
-   return tl_hw_mma_operand(&t, op_index, in.k, elem_bits);
-}
-
 /* The result tile whose N is counted, not linear. */
 static TlLinear
 repeated_acc(const TlMmaTile *t)
@@ -172,32 +144,6 @@ tl_hw_mma_operand(const TlMmaTile *t, unsigned op_index, uint32_t k, unsigned el
 }
 
 TlLinear
-tl_hw_ldmatrix(unsigned count, unsigned elem_bytes, bool trans)
-{
-   uint32_t cols = 16 / elem_bytes, packed = elem_bytes < 4 ? 4 / elem_bytes : 1;
-   uint32_t shape[3] = {count, 8, cols};
-   unsigned row = trans ? 2 : 1, col = trans ? 1 : 2;
-   assert(elem_bytes <= 4 && (!trans || elem_bytes == 2));
-   assert(count == 1 || count == 2 || count == 4);
-   TlLinear l = tl_ll_empty(3, shape);
-   push_range(&l, TL_HW_REG, col, 1, packed);
-   push_range(&l, TL_HW_REG, 0, 1, count);
-   push_range(&l, TL_HW_LANE, col, packed, cols);
-   push_range(&l, TL_HW_LANE, row, 1, 8);
-   return l;
-}
-
-TlLinear
-tl_hw_ldmatrix_rows(unsigned count)
-{
-   uint32_t shape[2] = {count, 8};
-   TlLinear l = tl_ll_empty(2, shape);
-   push_range(&l, TL_HW_LANE, 1, 1, 8);
-   push_range(&l, TL_HW_LANE, 0, 1, 4);
-   return l;
-}
-
-TlLinear
 tl_hw_shared_plain(unsigned rank, const uint32_t *shape, const unsigned *order)
 {
    TlLinear l = tl_ll_empty(rank, shape);
@@ -234,22 +180,5 @@ tl_hw_shared_swizzled(unsigned rank, const uint32_t *shape, unsigned elem_bytes,
    for (unsigned bit = 7; bit < 10 && bit - es < l.num[TL_HW_REG]; bit++)
       if (1u << (bit - 3) < width)
          l.col[bit - es] ^= l.col[bit - 3 - es];
-   return l;
-}
-
-TlLinear
-tl_hw_shared_phased(unsigned rank, const uint32_t *shape, const unsigned *order, uint32_t vec,
-                    uint32_t per_phase, uint32_t max_phase)
-{
-   TlLinear l = tl_hw_shared_plain(rank, shape, order);
-   uint32_t cols = shape[order[0]];
-   if (rank == 1)
-      return l;
-   /* Row bit log2(per_phase) + i flips column bit log2(vec) + i. */
-   for (unsigned i = 0; i < log2u(max_phase); i++) {
-      unsigned row = log2u(per_phase) + i, col = log2u(vec) + i;
-      if (row < log2u(shape[order[1]]) && col < log2u(cols))
-         l.col[log2u(cols) + row] ^= l.col[col];
-   }
    return l;
 }

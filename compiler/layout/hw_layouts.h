@@ -44,17 +44,6 @@ typedef struct TlMmaTile {
 TlLinear tl_hw_mma_acc(const TlMmaTile *t);
 /* Operand 0 (A, M x K) or 1 (B, K x N; not for wgmma), with the batch dimension if rank is 3. */
 TlLinear tl_hw_mma_operand(const TlMmaTile *t, unsigned op_index, uint32_t k, unsigned elem_bits);
-/* One instruction, one warp (wgmma: one warpgroup): the table above. */
-TlLinear tl_hw_mma_instr_acc(TlMmaKind kind, uint32_t instr_n);
-TlLinear tl_hw_mma_instr_operand(TlMmaKind kind, unsigned op_index, unsigned elem_bits);
-
-/* ldmatrix / stmatrix .x{count} of 8 rows of 16 bytes: (register, lane) -> (matrix, row, column)
- * with 16 / elem_bytes columns.  Register bits: packed elements, then the matrix.  `trans`:
- * elem_bytes 2 only; rows and columns of every matrix swapped.  stmatrix is the same map read the
- * other way. */
-TlLinear tl_hw_ldmatrix(unsigned count, unsigned elem_bytes, bool trans);
-/* Which (matrix, row) the address of a lane names: rank 2, lane bits only (surplus lanes zero). */
-TlLinear tl_hw_ldmatrix_rows(unsigned count);
 
 /* Shared arrangements: element <- offset in elements (register bits are offset bits).
  * order[0] is the contiguous dimension. */
@@ -67,10 +56,6 @@ TlLinear tl_hw_shared_swizzled(unsigned rank, const uint32_t *shape, unsigned el
                                const unsigned *order, unsigned max_swizzle_bytes);
 /* Widest of 128, 64, 32 that divides row_bytes and is at most max_bytes; 0 if none. */
 unsigned tl_hw_swizzle_width(uint32_t row_bytes, unsigned max_bytes);
-/* Element (r, c) at r * C + (((c / vec) ^ (r / per_phase % max_phase)) * vec) + c % vec, where c
- * runs along order[0] and r along order[1]; other dimensions outside. */
-TlLinear tl_hw_shared_phased(unsigned rank, const uint32_t *shape, const unsigned *order,
-                             uint32_t vec, uint32_t per_phase, uint32_t max_phase);
 
 /* A shared buffer as wgmma reads it. */
 typedef struct TlWgmmaOperand {

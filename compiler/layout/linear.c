@@ -379,21 +379,6 @@ tl_ll_split(const TlLinear *l, TlLinear *half, unsigned *reg_bit)
    return true;
 }
 
-TlLinear
-tl_ll_dedupe_regs(const TlLinear *l, uint32_t *map)
-{
-   TlLinear t = *l;
-   remove_zero_regs(&t);
-   for (uint32_t r = 0; map && r < tl_ll_num_regs(l); r++) {
-      unsigned kept = 0;
-      map[r] = r >> l->num[TL_HW_REG] << t.num[TL_HW_REG];
-      for (unsigned i = 0; i < l->num[TL_HW_REG]; i++)
-         if (l->col[i])
-            map[r] |= (r >> i & 1) << kept++;
-   }
-   return t;
-}
-
 /* Moves the power-of-two part of dim d's repeat count into register bits. */
 static void
 fold_dim(TlLinear *l, unsigned d)
@@ -417,35 +402,6 @@ tl_ll_fold_repeats(const TlLinear *l)
       fold_dim(&t, d);
       if (t.repeat[d] != 1)
          break; /* folding outer repeats, whose indices are above, would reorder registers */
-   }
-   return t;
-}
-
-TlLinear
-tl_ll_product(const TlLinear *inner, const TlLinear *outer)
-{
-   TlLinear t = *inner;
-   assert(inner->rank == outer->rank && !tl_ll_has_repeats(inner));
-   for (unsigned d = 0; d < t.rank; d++) {
-      t.log2_dim[d] = (uint8_t)(inner->log2_dim[d] + outer->log2_dim[d]);
-      t.repeat[d] = outer->repeat[d];
-   }
-   assert(tl_ll_bits(&t) <= TL_LL_MAX_BITS);
-   memset(t.num, 0, sizeof t.num);
-   memset(t.col, 0, sizeof t.col);
-   for (unsigned h = 0; h < TL_HW_COUNT; h++) {
-      for (unsigned i = 0; i < inner->num[h]; i++) {
-         uint32_t image = 0, col = tl_ll_col(inner, (TlHw)h, i);
-         for (unsigned d = 0; d < t.rank; d++)
-            image |= field(inner, col, d) << tl_ll_dim_shift(&t, d);
-         tl_ll_push(&t, (TlHw)h, image);
-      }
-      for (unsigned i = 0; i < outer->num[h]; i++) {
-         uint32_t image = 0, col = tl_ll_col(outer, (TlHw)h, i);
-         for (unsigned d = 0; d < t.rank; d++)
-            image |= field(outer, col, d) << (tl_ll_dim_shift(&t, d) + inner->log2_dim[d]);
-         tl_ll_push(&t, (TlHw)h, image);
-      }
    }
    return t;
 }

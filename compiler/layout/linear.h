@@ -106,24 +106,11 @@ bool tl_ll_split(const TlLinear *l, TlLinear *half, unsigned *reg_bit);
  * the broadcast to `l` needs no data movement: images of that dim's field cleared, shape[dim] = 1.
  * The register bits that become zero are removed. */
 TlLinear tl_ll_unbroadcast(const TlLinear *l, unsigned dim);
-/* Removes zero register bits.  map (may be NULL, num_regs(l) entries) receives for each register of
- * l the register of the result that holds the same element. */
-TlLinear tl_ll_dedupe_regs(const TlLinear *l, uint32_t *map);
-/* Index of the first register of `l` held under register r of `full`, when l = f(full): general
- * register correspondence: for each register r of `to`, the register of `from` that holds the
- * element tl_ll_apply(to,r,0,0,0) XOR-relative to the same thread; false if threads differ. */
-bool tl_ll_register_map(const TlLinear *from, const TlLinear *to, uint32_t *map);
 
-/* Packs two shapes side by side: `outer` indexes blocks of `inner` (same rank): result shape is the
- * product, inner's images low, outer's shifted per dimension; hw bits of inner come first. */
-TlLinear tl_ll_product(const TlLinear *inner, const TlLinear *outer);
-
-/* Solve a X = b over GF(2), column by column, free variables 0: for each hardware bit of b a word
- * over the hardware bits of a (register bits lowest) that holds the same element.  false when some
- * image of b is not in the span of a.  x has tl_ll_in_bits(b) entries. */
-bool tl_ll_solve(const TlLinear *a, const TlLinear *b, uint64_t *x);
-/* As tl_ll_solve, but every column prefers the holder that is nearest: the same thread, else the
- * same warp, else the same block.  If a conversion without crossing warps (threads) exists, this
+/* For each hardware bit of dst a word over the hardware bits of src (register bits lowest) that
+ * holds the same element; false when some image of dst is not in the span of src.  x has
+ * tl_ll_in_bits(dst) entries.  Every column takes the holder that is nearest: the same thread, else
+ * the same warp, else the same block.  If a conversion without crossing warps (threads) exists, this
  * is one. */
 bool tl_ll_convert_map(const TlLinear *src, const TlLinear *dst, uint64_t *x);
 /* Inverse of a bijection without repeats: element word -> packed hardware word.  inv has

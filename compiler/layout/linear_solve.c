@@ -83,18 +83,6 @@ tl_ll_is_injective(const TlLinear *l)
    return column_basis(l, size).n == tl_ll_in_bits(l);
 }
 
-bool
-tl_ll_solve(const TlLinear *a, const TlLinear *b, uint64_t *x)
-{
-   unsigned size[TL_HW_COUNT];
-   TlBasis basis = column_basis(a, size);
-   assert(tl_ll_bits(a) == tl_ll_bits(b));
-   for (unsigned j = 0; j < tl_ll_in_bits(b); j++)
-      if (!tl_gf2_express(&basis, basis.n, b->col[j], &x[j]))
-         return false;
-   return true;
-}
-
 /* One column of the conversion: stay in the same unit (hw bit `bit` of dim h) and use only finer
  * hardware dims if that reaches the element; the finest that do.  Else any holder. */
 static bool
@@ -145,37 +133,6 @@ tl_ll_invert(const TlLinear *l, uint64_t *inv)
       bool in_span = tl_gf2_express(&basis, basis.n, 1u << bit, &inv[bit]);
       assert(in_span);
       (void)in_span;
-   }
-   return true;
-}
-
-bool
-tl_ll_register_map(const TlLinear *from, const TlLinear *to, uint32_t *map)
-{
-   TlLinear a = tl_ll_fold_repeats(from), b = tl_ll_fold_repeats(to);
-   TlBasis basis = {0};
-   uint64_t x[TL_LL_MAX_IN];
-   if (!tl_ll_same_shape(&a, &b))
-      return false;
-   for (unsigned h = TL_HW_LANE; h < TL_HW_COUNT; h++) {
-      if (a.num[h] != b.num[h])
-         return false;
-      for (unsigned i = 0; i < a.num[h]; i++)
-         if (tl_ll_col(&a, (TlHw)h, i) != tl_ll_col(&b, (TlHw)h, i))
-            return false;
-   }
-   for (unsigned i = 0; i < a.num[TL_HW_REG]; i++)
-      tl_gf2_add(&basis, a.col[i], i);
-   for (unsigned i = 0; i < b.num[TL_HW_REG]; i++)
-      if (i < a.num[TL_HW_REG] && a.col[i] == b.col[i])
-         x[i] = 1ull << i;
-      else if (!tl_gf2_express(&basis, basis.n, b.col[i], &x[i]))
-         return false;
-   for (uint32_t r = 0; r < tl_ll_num_regs(&b); r++) {
-      uint64_t m = 0;
-      for (unsigned i = 0; i < b.num[TL_HW_REG]; i++)
-         m ^= r >> i & 1 ? x[i] : 0;
-      map[r] = (uint32_t)m | r >> b.num[TL_HW_REG] << a.num[TL_HW_REG];
    }
    return true;
 }

@@ -90,7 +90,6 @@ TlSv tl_sv_str(TlSema *s, const char *text);
 const TlType *tl_scalar(TlSema *s, TlDtype dtype);
 TlDtype tl_value_dtype(const TlValue *v); /* of a scalar or tile of scalars */
 bool tl_value_is_ptr(const TlValue *v);
-const TlType *tl_with_dtype(TlSema *s, const TlType *like, TlDtype dtype);
 /* The element type of v must be one of takes. */
 bool tl_check_takes(TlSema *s, const TlCall *call, const TlValue *v, uint32_t takes, TlRange range);
 TlValue *tl_bf16_to_fp32(TlSema *s, TlValue *v, TlRange range);
@@ -98,8 +97,6 @@ TlValue *tl_bf16_to_fp32(TlSema *s, TlValue *v, TlRange range);
 /* ---- offered by one group to another ---- */
 /* Inside the combine function of a reduction or scan, which has no effects: no assertion either. */
 bool tl_sema_in_combine(const TlSema *s);
-/* Folds x along axis by a named combine: TL_OP_ADD, MAX, MIN, XOR, OR, MUL. */
-TlValue *tl_reduce_with(TlSema *s, TlValue *x, unsigned axis, TlOpcode combine, TlRange range);
 TlValue *tl_build_arange(TlSema *s, int64_t start, int64_t end, TlRange range);
 TlSv tl_block_ptr_load(TlSema *s, const TlCall *call, const TlAttrInit *attrs);
 TlSv tl_block_ptr_store(TlSema *s, const TlCall *call, const TlAttrInit *attrs);

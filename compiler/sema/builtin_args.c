@@ -26,12 +26,6 @@ tl_value_is_ptr(const TlValue *v)
    return tl_type_is_ptr_like(v->type);
 }
 
-const TlType *
-tl_with_dtype(TlSema *s, const TlType *like, TlDtype dtype)
-{
-   return tl_type_with_elem(s->types, like, tl_scalar(s, dtype));
-}
-
 TlSv
 tl_sv_tuple(TlSema *s, const TlSv *items, size_t num)
 {

@@ -159,13 +159,6 @@ reduce_call(TlSema *s, const TlCall *call, unsigned axis_arg, bool keep, Fold *f
    return true;
 }
 
-TlValue *
-tl_reduce_with(TlSema *s, TlValue *x, unsigned axis, TlOpcode combine, TlRange range)
-{
-   Fold f = {TL_OP_REDUCE, axis, false, combine_op, &combine, range};
-   return build_fold(s, &f, &x, 1, &x) ? x : NULL;
-}
-
 /* ---- widening ---- */
 static TlValue *
 number_tile(TlSema *s, const TlCall *call)

@@ -2,7 +2,7 @@
  * threads keep what they had. */
 #include "support/lowered_interp.h"
 
-#include "layout/hw_layouts.h"
+#include "support/hw_models.h"
 
 #include <string.h>
 
@@ -582,9 +582,9 @@ mma(In *in, const TlOp *op)
    bool is_f64 = kind->kind == TL_MMA_M8N8_F64;
    unsigned bits = tl_dtype_info[kind->in].bits, ra = is_f64 ? 1 : 4 * 32 / bits;
    unsigned rb = is_f64 ? 1 : ra / 2, rc = is_f64 ? 2 : 4;
-   TlLinear la = tl_hw_mma_instr_operand(kind->kind, 0, bits);
-   TlLinear lb = tl_hw_mma_instr_operand(kind->kind, 1, bits);
-   TlLinear lc = tl_hw_mma_instr_acc(kind->kind, 8);
+   TlLinear la = hw_instr_operand(kind->kind, 0, bits);
+   TlLinear lb = hw_instr_operand(kind->kind, 1, bits);
+   TlLinear lc = hw_instr_acc(kind->kind, 8);
    const TlValue *out = tl_result(op, 0);
    if (!all_active(in) || dtype(tl_arg(op, 0)) != kind->in || dtype(tl_arg(op, 1)) != kind->b ||
        dtype(out) != kind->acc)

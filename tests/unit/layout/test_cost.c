@@ -35,6 +35,15 @@ bank_conflicts(void **state)
    assert_int_equal(strided(144, 16).wavefronts, 4); /* padded rows */
 }
 
+/* Of reading 16 bytes of a layout of 16-bit elements from an arrangement. */
+static TlSharedCost
+shared_cost(const TlLinear *l, const TlLinear *shared)
+{
+   uint32_t col[TL_LL_MAX_IN];
+   assert_true(tl_cost_offset_columns(l, shared, 2, col));
+   return tl_cost_shared_linear(&col[tl_ll_first(l, TL_HW_LANE)], l->num[TL_HW_LANE], 16);
+}
+
 /* The 8 row addresses of one ldmatrix step (16 bytes of 8 rows), f16 tiles. */
 static void
 swizzle_removes_row_conflicts(void **state)
@@ -51,8 +60,8 @@ swizzle_removes_row_conflicts(void **state)
       TlLinear plain = tl_hw_shared_plain(2, shape, order);
       TlLinear swizzled = tl_hw_shared_swizzled(2, shape, 2, order, 128);
       unsigned row_bytes = cols * 2, ways = row_bytes >= 128 ? 8 : row_bytes / 16;
-      assert_int_equal(tl_cost_shared_layout(&rows, &plain, 2, 8).wavefronts, 4 * ways);
-      assert_int_equal(tl_cost_shared_layout(&rows, &swizzled, 2, 8).wavefronts, 4);
+      assert_int_equal(shared_cost(&rows, &plain).wavefronts, 4 * ways);
+      assert_int_equal(shared_cost(&rows, &swizzled).wavefronts, 4);
    }
    /* A limit of 32 bytes on 128-byte rows: blocks of 32-byte rows, still free of conflicts. */
    uint32_t shape[2] = {64, 64};
@@ -60,7 +69,20 @@ swizzle_removes_row_conflicts(void **state)
    TlLinear rows = tl_ll_empty(2, shape);
    for (unsigned i = 1; i < 32; i *= 2)
       tl_ll_push(&rows, TL_HW_LANE, i * 64);
-   assert_int_equal(tl_cost_shared_layout(&rows, &s32, 2, 8).wavefronts, 4);
+   assert_int_equal(shared_cost(&rows, &s32).wavefronts, 4);
+}
+
+/* Of warp 0 accessing 32-bit elements at the given pitches. */
+static TlGlobalCost
+global_cost(const TlLinear *l, uint64_t row_pitch, uint64_t col_pitch, unsigned bytes)
+{
+   uint64_t addr[32];
+   for (uint32_t lane = 0; lane < 32; lane++) {
+      uint32_t at[TL_LL_MAX_RANK];
+      tl_ll_coords(l, 0, lane, 0, 0, at);
+      addr[lane] = 4 * (at[0] * row_pitch + at[1] * col_pitch);
+   }
+   return tl_cost_global(addr, bytes);
 }
 
 static void
@@ -69,37 +91,20 @@ sectors_and_lines(void **state)
    (void)state;
    uint32_t shape[2] = {64, 64}, spt[2] = {1, 4}, tpw[2] = {2, 16}, w[2] = {4, 1};
    unsigned order[2] = {1, 0};
-   uint64_t row_major[2] = {64, 1}, col_major[2] = {1, 64}, pitched[2] = {1000, 1};
    TlLinear l = tl_ll_blocked(2, shape, spt, tpw, w, order);
-   TlGlobalCost c = tl_cost_global_layout(&l, row_major, 4, 4);
+   TlGlobalCost c = global_cost(&l, 64, 1, 16);
    assert_int_equal(c.sectors, 16); /* 512 contiguous bytes */
    assert_int_equal(c.lines, 4);
-   c = tl_cost_global_layout(&l, col_major, 4, 1);
+   c = global_cost(&l, 1, 64, 4);
    assert_int_equal(c.sectors, 16); /* 2 neighbours in each of 16 columns */
    assert_int_equal(c.lines, 16);
-   c = tl_cost_global_layout(&l, pitched, 4, 4);
+   c = global_cost(&l, 1000, 1, 16);
    assert_int_equal(c.sectors, 16);
    uint64_t addr[32];
    for (unsigned i = 0; i < 32; i++)
       addr[i] = 30 + 4ull * i; /* unaligned: one more sector and line */
    assert_int_equal(tl_cost_global(addr, 4).sectors, 5);
    assert_int_equal(tl_cost_global(addr, 4).lines, 2);
-}
-
-static void
-vector_widths(void **state)
-{
-   (void)state;
-   uint32_t shape[1] = {1024}, spt[1] = {8}, tpw[1] = {32}, w[1] = {1};
-   unsigned order[1] = {0};
-   TlLinear l = tl_ll_blocked(1, shape, spt, tpw, w, order);
-   assert_int_equal(tl_cost_vector_width(&l, 0, 2, 1024, 16, 16), 8);
-   assert_int_equal(tl_cost_vector_width(&l, 0, 4, 1024, 16, 16), 4);
-   assert_int_equal(tl_cost_vector_width(&l, 0, 2, 1024, 4, 16), 2); /* base known to 4 bytes */
-   assert_int_equal(tl_cost_vector_width(&l, 0, 2, 4, 16, 16), 4);   /* runs of 4 */
-   assert_int_equal(tl_cost_vector_width(&l, 0, 2, 12, 16, 16), 4);
-   assert_int_equal(tl_cost_vector_width(&l, 0, 2, 7, 16, 16), 1);
-   assert_int_equal(tl_cost_vector_width(&l, 0, 1, 1024, 0, 4), 4); /* address 0 divides all */
 }
 
 int
@@ -109,7 +114,6 @@ test_cost(void)
       cmocka_unit_test(bank_conflicts),
       cmocka_unit_test(swizzle_removes_row_conflicts),
       cmocka_unit_test(sectors_and_lines),
-      cmocka_unit_test(vector_widths),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

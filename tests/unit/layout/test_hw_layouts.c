@@ -1,6 +1,6 @@
 /* Hardware layouts against the formulas of the PTX ISA, written here element by element
  * (groupID = lane >> 2, threadID_in_group = lane % 4 in the ISA's words). */
-#include "layout/hw_layouts.h"
+#include "support/hw_models.h"
 #include "unit/layout/gen.h"
 
 int test_hw_layouts(void);
@@ -41,7 +41,7 @@ static void
 fragments_of_one_instruction(void **state)
 {
    (void)state;
-   TlLinear d = tl_hw_mma_instr_acc(TL_MMA_M16N8, 0);
+   TlLinear d = hw_instr_acc(TL_MMA_M16N8, 0);
    assert_int_equal(tl_ll_num_regs(&d), 4);
    for (uint32_t lane = 0; lane < 32; lane++)
       for (uint32_t i = 0; i < 4; i++) {
@@ -49,8 +49,8 @@ fragments_of_one_instruction(void **state)
          assert_int_equal(tl_ll_apply(&d, i, lane, 0, 0), rc.row * 8 + rc.col);
       }
    for (unsigned bits = 8; bits <= 32; bits *= 2) {
-      TlLinear a = tl_hw_mma_instr_operand(TL_MMA_M16N8, 0, bits);
-      TlLinear b = tl_hw_mma_instr_operand(TL_MMA_M16N8, 1, bits);
+      TlLinear a = hw_instr_operand(TL_MMA_M16N8, 0, bits);
+      TlLinear b = hw_instr_operand(TL_MMA_M16N8, 1, bits);
       uint32_t k = 256 / bits;
       assert_int_equal(tl_ll_num_regs(&a), 4 * 32 / bits);
       assert_int_equal(tl_ll_num_regs(&b), 2 * 32 / bits);
@@ -65,9 +65,9 @@ fragments_of_one_instruction(void **state)
          }
       }
    }
-   TlLinear a = tl_hw_mma_instr_operand(TL_MMA_M8N8_F64, 0, 64);
-   TlLinear b = tl_hw_mma_instr_operand(TL_MMA_M8N8_F64, 1, 64);
-   d = tl_hw_mma_instr_acc(TL_MMA_M8N8_F64, 0);
+   TlLinear a = hw_instr_operand(TL_MMA_M8N8_F64, 0, 64);
+   TlLinear b = hw_instr_operand(TL_MMA_M8N8_F64, 1, 64);
+   d = hw_instr_acc(TL_MMA_M8N8_F64, 0);
    assert_int_equal(tl_ll_num_regs(&a) + tl_ll_num_regs(&b) + tl_ll_num_regs(&d), 4);
    for (uint32_t lane = 0; lane < 32; lane++) {
       assert_int_equal(tl_ll_apply(&a, 0, lane, 0, 0), (lane >> 2) * 4 + lane % 4);
@@ -82,7 +82,7 @@ fragments_of_wgmma(void **state)
 {
    (void)state;
    for (uint32_t n = 8; n <= 256; n += 8) {
-      TlLinear d = tl_hw_mma_instr_acc(TL_MMA_WGMMA, n);
+      TlLinear d = hw_instr_acc(TL_MMA_WGMMA, n);
       uint32_t shape[2], c[2];
       tl_ll_shape(&d, shape);
       assert_int_equal(shape[0], 64);
@@ -97,7 +97,7 @@ fragments_of_wgmma(void **state)
             }
    }
    for (unsigned bits = 8; bits <= 32; bits *= 2) {
-      TlLinear a = tl_hw_mma_instr_operand(TL_MMA_WGMMA, 0, bits);
+      TlLinear a = hw_instr_operand(TL_MMA_WGMMA, 0, bits);
       for (uint32_t i = 0; i < 4 * 32 / bits; i++)
          for (uint32_t lane = 0; lane < 32; lane++)
             for (uint32_t warp = 0; warp < 4; warp++) {
@@ -194,9 +194,9 @@ ldmatrix_maps(void **state)
 {
    (void)state;
    for (unsigned count = 1; count <= 4; count *= 2) {
-      TlLinear rows = tl_hw_ldmatrix_rows(count);
+      TlLinear rows = hw_ldmatrix_rows(count);
       for (unsigned es = 1; es <= 4; es *= 2) {
-         TlLinear p = tl_hw_ldmatrix(count, es, false);
+         TlLinear p = hw_ldmatrix(count, es, false);
          uint32_t cols = 16 / es, packed = 4 / es;
          assert_int_equal(tl_ll_num_regs(&p), count * packed);
          assert_true(tl_ll_is_injective(&p) && tl_ll_is_surjective(&p));
@@ -206,7 +206,7 @@ ldmatrix_maps(void **state)
                                 reg / packed * 8 * cols + lane / 4 * cols + lane % 4 * packed +
                                    reg % packed);
       }
-      TlLinear t = tl_hw_ldmatrix(count, 2, true);
+      TlLinear t = hw_ldmatrix(count, 2, true);
       assert_true(tl_ll_is_injective(&t) && tl_ll_is_surjective(&t));
       for (uint32_t lane = 0; lane < 32; lane++) {
          for (uint32_t reg = 0; reg < 2 * count; reg++)
@@ -223,9 +223,9 @@ static void
 fragments_from_ldmatrix(void **state)
 {
    (void)state;
-   TlLinear a = tl_hw_mma_instr_operand(TL_MMA_M16N8, 0, 16);
-   TlLinear b = tl_hw_mma_instr_operand(TL_MMA_M16N8, 1, 16);
-   TlLinear x4 = tl_hw_ldmatrix(4, 2, false), x2 = tl_hw_ldmatrix(2, 2, true);
+   TlLinear a = hw_instr_operand(TL_MMA_M16N8, 0, 16);
+   TlLinear b = hw_instr_operand(TL_MMA_M16N8, 1, 16);
+   TlLinear x4 = hw_ldmatrix(4, 2, false), x2 = hw_ldmatrix(2, 2, true);
    for (uint32_t lane = 0; lane < 32; lane++) {
       for (uint32_t reg = 0; reg < 8; reg++) {
          uint32_t e = tl_ll_apply(&x4, reg, lane, 0, 0), m = e / 64, r = e / 8 % 8, c = e % 8;
@@ -264,26 +264,6 @@ swizzles_follow_the_address_rule(void **state)
                            : 0;
             uint32_t element = fast == 1 ? row * cols + col : col * rows + row;
             CHECK(t, tl_ll_apply(&l, a / es, 0, 0, 0) == element);
-         }
-   }
-}
-
-static void
-phased_swizzle_follows_its_formula(void **state)
-{
-   Rng r = {23};
-   (void)state;
-   for (int t = 0; t < 2000; t++) {
-      uint32_t lv = rng_below(&r, 4), lp = rng_below(&r, 3), lm = rng_below(&r, 4);
-      uint32_t vec = 1u << lv, per = 1u << lp, max = 1u << lm;
-      uint32_t shape[2] = {1u << rng_below(&r, 7), 1u << (lv + lm + rng_below(&r, 2))};
-      unsigned order[2] = {1, 0};
-      uint32_t C = shape[1];
-      TlLinear l = tl_hw_shared_phased(2, shape, order, vec, per, max);
-      for (uint32_t row = 0; row < shape[0]; row++)
-         for (uint32_t col = 0; col < C; col++) {
-            uint32_t off = row * C + ((col / vec) ^ (row / per % max)) * vec + col % vec;
-            CHECK(t, tl_ll_apply(&l, off, 0, 0, 0) == row * C + col);
          }
    }
 }
@@ -362,7 +342,7 @@ wgmma_operands(void **state)
    /* Rows of 16 bytes; what is moved for the sake of banks; nothing that is no bijection. */
    unsigned order[2] = {1, 0};
    uint32_t shape[2] = {64, 64};
-   TlLinear phased = tl_hw_shared_phased(2, shape, order, 8, 1, 4);
+   TlLinear phased = hw_shared_phased(shape, order, 8, 4);
    assert_false(wgmma_reads_all(&phased, 0, 2, 64));
    TlLinear plain = tl_hw_shared_plain(2, shape, order);
    assert_false(wgmma_reads_all(&plain, 0, 2, 64));
@@ -381,7 +361,6 @@ test_hw_layouts(void)
       cmocka_unit_test(ldmatrix_maps),
       cmocka_unit_test(fragments_from_ldmatrix),
       cmocka_unit_test(swizzles_follow_the_address_rule),
-      cmocka_unit_test(phased_swizzle_follows_its_formula),
       cmocka_unit_test(wgmma_operands),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@
 #include "support/laid_fixture.h"
 
 #include "../layout/gen.h"
-#include "layout/hw_layouts.h"
+#include "support/hw_models.h"
 
 static void
 run_and_check(Build *t, unsigned seed, TlDtype d, uint32_t n)
@@ -173,7 +173,7 @@ random_buffers(void **state)
       TlLinear s = tl_ll_empty(2, shape);
       TlLinear from = gen_onto(&r, &s, 5, warps, 0), to = gen_onto(&r, &s, 5, warps, 0);
       TlLinear memory = rng_below(&r, 2) ? tl_hw_shared_swizzled(2, shape, bits, order, 128)
-                                         : tl_hw_shared_phased(2, shape, order, 1, 1, 4);
+                                         : hw_shared_phased(shape, order, 1, 4);
       TlValue *p = parameter(&t, "y", d);
       TlValue *v = numbers(&t, &from);
       v = tl_t1(&t.b, TL_OP_CAST, tile(&t, tl_type_scalar(t.types, d), &from), v);

@@ -1,7 +1,7 @@
 /* Each machine operation against what the PTX manual says of it, written down here once more. */
 #include "unit/sim/machine.h"
 
-#include "layout/hw_layouts.h"
+#include "support/hw_models.h"
 
 #include <math.h>
 
@@ -138,7 +138,7 @@ matrix_loads_and_stores(void **state)
                                             "%%w = ldmatrix %%a %s : regs<u16, %u>\n"
                                             "st_global %%py, %%w {vec = %u}\n",
                                             attrs, 2 * num, 2 * num)));
-      TlLinear map = tl_hw_ldmatrix(num, 2, trans), rows = tl_hw_ldmatrix_rows(num);
+      TlLinear map = hw_ldmatrix(num, 2, trans), rows = hw_ldmatrix_rows(num);
       for (unsigned l = 0; l < 32; l++)
          for (unsigned r = 0; r < 2 * num; r++) {
             uint32_t at[3], from[2] = {0};
@@ -199,9 +199,9 @@ mma_kind_with(const MmaCase *c, unsigned rm, unsigned rn, unsigned rk, unsigned 
    Machine m;
    m_open(&m, seed);
    unsigned rows = c->kind == TL_MMA_M8N8_F64 ? 8 : 16, bits = tl_dtype_info[c->in].bits;
-   TlLinear la = tl_hw_mma_instr_operand(c->kind, 0, bits);
-   TlLinear lb = tl_hw_mma_instr_operand(c->kind, 1, bits);
-   TlLinear lc = tl_hw_mma_instr_acc(c->kind, 8);
+   TlLinear la = hw_instr_operand(c->kind, 0, bits);
+   TlLinear lb = hw_instr_operand(c->kind, 1, bits);
+   TlLinear lc = hw_instr_acc(c->kind, 8);
    unsigned na = tl_ll_num_regs(&la), nb = tl_ll_num_regs(&lb), nc = tl_ll_num_regs(&lc);
    unsigned ta = na * rm * rk, tb = nb * rn * rk, tc = nc * rm * rn;
    uint8_t *a = m_buffer(&m, "a", c->in, 32 * ta), *b = m_buffer(&m, "b", c->b, 32 * tb);
