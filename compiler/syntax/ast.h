@@ -82,12 +82,19 @@ typedef struct TlText { /* bytes of a string literal; NUL after data[len], may h
       assert(n->kind == TL_AST_##ID);                                                              \
       return (TlAst##Name *)(uintptr_t)n;                                                          \
    }                                                                                               \
-   /* A zeroed node of this kind; the caller fills the fields. */                                  \
+   /* A node of this kind: zeroed, to be filled by the caller; or with fields. */                  \
    static inline TlAst##Name *tl_ast_new_##Name(TlArena *arena, TlRange range)                     \
    {                                                                                               \
       TlAst##Name *n = tl_new(arena, TlAst##Name);                                                 \
       n->node = (TlNode){TL_AST_##ID, range, 1};                                                   \
       return n;                                                                                    \
+   }                                                                                               \
+   static inline TlNode *tl_ast_make_##Name(TlArena *arena, TlAst##Name fields)                    \
+   {                                                                                               \
+      TlAst##Name *n = tl_ast_new_##Name(arena, fields.node.range);                                \
+      fields.node = n->node;                                                                       \
+      *n = fields;                                                                                 \
+      return &n->node;                                                                             \
    }
 #define TL_NODE_END(ID, Name)
 #include "syntax/ast.def"

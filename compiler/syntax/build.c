@@ -10,16 +10,10 @@
 #define NEW(Name) tl_ast_new_##Name(ps->cx->arena, r)
 #define DONE(n)   tl_mk_done(ps, &(n)->node)
 
-static const char *
-word(const TlParser *ps, const TlToken *t)
+const char *
+tl_mk_word(const TlParser *ps, const TlToken *t)
 {
    return t ? tl_intern(ps->cx->strings, ps->text + t->begin, t->end - t->begin) : NULL;
-}
-
-static TlNodeList
-list_of(TlListP list)
-{
-   return list ? *list : (TlNodeList){0};
 }
 
 static void
@@ -94,7 +88,7 @@ tl_mk_name(TlParser *ps, const TlToken *t)
 {
    TlRange r = tl_tok_range(ps, t);
    TlAstName *n = NEW(Name);
-   n->id = word(ps, t);
+   n->id = tl_mk_word(ps, t);
    return &n->node;
 }
 
@@ -200,40 +194,21 @@ tl_mk_strings(TlParser *ps, TlRange r, TlListP parts)
 }
 
 TlNode *
-tl_mk_const(TlParser *ps, TlRange r, TlAstOp which)
-{
-   TlAstConst *n = NEW(Const);
-   n->which = which;
-   return &n->node;
-}
-
-TlNode *
 tl_mk_unary(TlParser *ps, TlRange r, TlAstOp op, TlNode *operand)
 {
-   TlAstUnary *n = NEW(Unary);
-   n->op = op;
-   n->operand = operand;
-   return DONE(n);
+   return TL_MAKE(ps, r, Unary, .op = op, .operand = operand);
 }
 
 TlNode *
 tl_mk_binary(TlParser *ps, TlRange r, TlAstOp op, TlNode *left, TlNode *right)
 {
-   TlAstBinary *n = NEW(Binary);
-   n->op = op;
-   n->left = left;
-   n->right = right;
-   return DONE(n);
+   return TL_MAKE(ps, r, Binary, .op = op, .left = left, .right = right);
 }
 
 TlNode *
 tl_mk_boolop(TlParser *ps, TlRange r, TlAstOp op, TlNode *left, TlNode *right)
 {
-   TlAstBoolOp *n = NEW(BoolOp);
-   n->op = op;
-   n->left = left;
-   n->right = right;
-   return DONE(n);
+   return TL_MAKE(ps, r, BoolOp, .op = op, .left = left, .right = right);
 }
 
 TlNode *
@@ -257,16 +232,6 @@ tl_mk_compare_more(TlParser *ps, TlRange r, TlNode *chain, TlAstOp op, TlNode *r
    n->node.range = r;
    uint32_t height = n->node.height > right->height ? n->node.height : right->height + 1;
    return limit_height(ps, &n->node, height);
-}
-
-TlNode *
-tl_mk_conditional(TlParser *ps, TlRange r, TlNode *then_value, TlNode *test, TlNode *else_value)
-{
-   TlAstConditional *n = NEW(Conditional);
-   n->test = test;
-   n->then_value = then_value;
-   n->else_value = else_value;
-   return DONE(n);
 }
 
 /* Positional after keyword, and a keyword given twice. */
@@ -299,65 +264,14 @@ check_arguments(TlParser *ps, const TlNodeList *args)
 TlNode *
 tl_mk_call(TlParser *ps, TlRange r, TlNode *func, TlListP args)
 {
-   TlAstCall *n = NEW(Call);
-   n->func = func;
-   n->args = list_of(args);
-   check_arguments(ps, &n->args);
-   return DONE(n);
-}
-
-TlNode *
-tl_mk_keyword(TlParser *ps, TlRange r, const TlToken *name, TlNode *value)
-{
-   TlAstKeyword *n = NEW(Keyword);
-   n->name = word(ps, name);
-   n->value = value;
-   return DONE(n);
-}
-
-TlNode *
-tl_mk_starred(TlParser *ps, TlRange r, TlNode *value)
-{
-   TlAstStarred *n = NEW(Starred);
-   n->value = value;
-   return DONE(n);
-}
-
-TlNode *
-tl_mk_attribute(TlParser *ps, TlRange r, TlNode *value, const TlToken *name)
-{
-   TlAstAttribute *n = NEW(Attribute);
-   n->value = value;
-   n->name = word(ps, name);
-   return DONE(n);
-}
-
-TlNode *
-tl_mk_subscript(TlParser *ps, TlRange r, TlNode *value, TlListP indices, bool is_tuple)
-{
-   TlAstSubscript *n = NEW(Subscript);
-   n->value = value;
-   n->indices = list_of(indices);
-   n->is_tuple = is_tuple;
-   return DONE(n);
-}
-
-TlNode *
-tl_mk_slice(TlParser *ps, TlRange r, TlNode *lower, TlNode *upper, TlNode *step)
-{
-   TlAstSlice *n = NEW(Slice);
-   n->lower = lower;
-   n->upper = upper;
-   n->step = step;
-   return DONE(n);
+   check_arguments(ps, args);
+   return TL_MAKE(ps, r, Call, .func = func, .args = *args);
 }
 
 TlNode *
 tl_mk_tuple(TlParser *ps, TlRange r, TlListP items)
 {
-   TlAstTuple *n = NEW(Tuple);
-   n->items = list_of(items);
-   return DONE(n);
+   return TL_MAKE(ps, r, Tuple, .items = *items);
 }
 
 TlNode *
@@ -367,22 +281,6 @@ tl_mk_paren(TlParser *ps, TlRange r, TlNode *inner)
    if (inner->kind == TL_AST_STARRED)
       tl_report(ps->diags, E0141, inner->range, "a starred value");
    return inner;
-}
-
-TlNode *
-tl_mk_display(TlParser *ps, TlRange r, TlListP items)
-{
-   TlAstList *n = NEW(List);
-   n->items = list_of(items);
-   return DONE(n);
-}
-
-TlNode *
-tl_mk_set(TlParser *ps, TlRange r, TlListP items)
-{
-   TlAstSet *n = NEW(Set);
-   n->items = list_of(items);
-   return DONE(n);
 }
 
 /* Pairs travel as two entries each, a NULL key included. */
@@ -522,54 +420,30 @@ TlNode *
 tl_mk_param(TlParser *ps, TlRange r, TlAstOp kind, const TlToken *name, TlNode *annotation,
             TlNode *default_value)
 {
-   TlAstParam *n = NEW(Param);
-   n->kind = kind;
-   n->name = word(ps, name);
-   n->annotation = annotation;
-   n->default_value = default_value;
-   return DONE(n);
+   return TL_MAKE(ps, r, Param, .kind = kind, .name = tl_mk_word(ps, name),
+                  .annotation = annotation, .default_value = default_value);
 }
 
 TlNode *
 tl_mk_lambda(TlParser *ps, TlRange r, TlListP params, TlNode *body)
 {
-   TlAstLambda *n = NEW(Lambda);
-   n->params = list_of(params);
-   check_parameters(ps, &n->params);
-   n->body = body;
-   return DONE(n);
+   check_parameters(ps, params);
+   return TL_MAKE(ps, r, Lambda, .params = *params, .body = body);
 }
 
 TlNode *
 tl_mk_comprehension(TlParser *ps, TlRange r, TlAstOp kind, TlNode *key, TlNode *value,
                     TlListP clauses)
 {
-   TlAstComprehension *n = NEW(Comprehension);
-   n->kind = kind;
-   n->key = key;
-   n->value = value;
-   n->clauses = list_of(clauses);
-   return DONE(n);
+   return TL_MAKE(ps, r, Comprehension, .kind = kind, .key = key, .value = value,
+                  .clauses = *clauses);
 }
 
 TlNode *
 tl_mk_comp_for(TlParser *ps, TlRange r, TlNode *target, TlNode *iter, TlListP conditions)
 {
    check_target(ps, "assign to", target);
-   TlAstCompFor *n = NEW(CompFor);
-   n->target = target;
-   n->iter = iter;
-   n->conditions = list_of(conditions);
-   return DONE(n);
-}
-
-TlNode *
-tl_mk_walrus(TlParser *ps, TlRange r, const TlToken *name, TlNode *value)
-{
-   TlAstWalrus *n = NEW(Walrus);
-   n->target = tl_mk_name(ps, name);
-   n->value = value;
-   return DONE(n);
+   return TL_MAKE(ps, r, CompFor, .target = target, .iter = iter, .conditions = *conditions);
 }
 
 static void
@@ -583,10 +457,7 @@ TlNode *
 tl_mk_ptr_type(TlParser *ps, TlRange r, bool is_const, TlNode *pointee)
 {
    need_tile(ps, r, "a pointer type '*T'");
-   TlAstPtrType *n = NEW(PtrType);
-   n->is_const = is_const;
-   n->pointee = pointee;
-   return DONE(n);
+   return TL_MAKE(ps, r, PtrType, .is_const = is_const, .pointee = pointee);
 }
 
 /* `**T` is one token: a pointer to the pointer. */
@@ -601,10 +472,7 @@ TlNode *
 tl_mk_fact_type(TlParser *ps, TlRange r, TlNode *type, TlNode *fact)
 {
    need_tile(ps, r, "a divisibility fact 'type:16'");
-   TlAstFactType *n = NEW(FactType);
-   n->type = type;
-   n->fact = fact;
-   return DONE(n);
+   return TL_MAKE(ps, r, FactType, .type = type, .fact = fact);
 }
 
 /* ---- statements ---- */
@@ -614,9 +482,7 @@ tl_mk_expr_stmt(TlParser *ps, TlRange r, TlNode *value)
 {
    if (value->kind == TL_AST_STARRED)
       tl_report(ps->diags, E0141, value->range, "a starred value");
-   TlAstExprStmt *n = NEW(ExprStmt);
-   n->value = value;
-   return DONE(n);
+   return TL_MAKE(ps, r, ExprStmt, .value = value);
 }
 
 TlNode *
@@ -624,72 +490,35 @@ tl_mk_assign(TlParser *ps, TlRange r, TlListP targets, TlNode *value)
 {
    for (size_t i = 0; i < targets->len; i++)
       check_target(ps, "assign to", targets->data[i]);
-   TlAstAssign *n = NEW(Assign);
-   n->targets = *targets;
-   n->value = value;
-   return DONE(n);
+   return TL_MAKE(ps, r, Assign, .targets = *targets, .value = value);
 }
 
 TlNode *
 tl_mk_aug_assign(TlParser *ps, TlRange r, TlAstOp op, TlNode *target, TlNode *value)
 {
    check_single_target(ps, "update", target);
-   TlAstAugAssign *n = NEW(AugAssign);
-   n->op = op;
-   n->target = target;
-   n->value = value;
-   return DONE(n);
+   return TL_MAKE(ps, r, AugAssign, .op = op, .target = target, .value = value);
 }
 
 TlNode *
 tl_mk_ann_assign(TlParser *ps, TlRange r, TlNode *target, TlNode *annotation, TlNode *value)
 {
    check_single_target(ps, "annotate", target);
-   TlAstAnnAssign *n = NEW(AnnAssign);
-   n->target = target;
-   n->annotation = annotation;
-   n->value = value;
-   return DONE(n);
+   return TL_MAKE(ps, r, AnnAssign, .target = target, .annotation = annotation, .value = value);
 }
 
 TlNode *
 tl_mk_for(TlParser *ps, TlRange r, TlNode *target, TlNode *iter, TlListP body, TlListP orelse)
 {
    check_target(ps, "assign to", target);
-   TlAstFor *n = NEW(For);
-   n->target = target;
-   n->iter = iter;
-   n->body = list_of(body);
-   n->orelse = list_of(orelse);
-   return DONE(n);
-}
-
-TlNode *
-tl_mk_while(TlParser *ps, TlRange r, TlNode *test, TlListP body, TlListP orelse)
-{
-   TlAstWhile *n = NEW(While);
-   n->test = test;
-   n->body = list_of(body);
-   n->orelse = list_of(orelse);
-   return DONE(n);
+   return TL_MAKE(ps, r, For, .target = target, .iter = iter, .body = tl_list(body),
+                  .orelse = tl_list(orelse));
 }
 
 TlNode *
 tl_mk_if(TlParser *ps, TlRange r, TlNode *test, TlListP body, TlListP orelse)
 {
-   TlAstIf *n = NEW(If);
-   n->test = test;
-   n->body = list_of(body);
-   n->orelse = list_of(orelse);
-   return DONE(n);
-}
-
-TlNode *
-tl_mk_return(TlParser *ps, TlRange r, TlNode *value)
-{
-   TlAstReturn *n = NEW(Return);
-   n->value = value;
-   return DONE(n);
+   return TL_MAKE(ps, r, If, .test = test, .body = tl_list(body), .orelse = tl_list(orelse));
 }
 
 TlNode *
@@ -698,31 +527,6 @@ tl_mk_plain(TlParser *ps, TlRange r, TlAstKind kind)
    TlAstPass *n = NEW(Pass); /* pass, break and continue have no fields */
    n->node.kind = kind;
    return &n->node;
-}
-
-TlNode *
-tl_mk_assert(TlParser *ps, TlRange r, TlNode *test, TlNode *message)
-{
-   TlAstAssert *n = NEW(Assert);
-   n->test = test;
-   n->message = message;
-   return DONE(n);
-}
-
-TlNode *
-tl_mk_raise(TlParser *ps, TlRange r, TlNode *value)
-{
-   TlAstRaise *n = NEW(Raise);
-   n->value = value;
-   return DONE(n);
-}
-
-TlNode *
-tl_mk_global(TlParser *ps, TlRange r, TlListP names)
-{
-   TlAstGlobal *n = NEW(Global);
-   n->names = *names;
-   return DONE(n);
 }
 
 TlNode *
@@ -738,23 +542,11 @@ tl_mk_del(TlParser *ps, TlRange r, TlNode *targets)
 }
 
 TlNode *
-tl_mk_with(TlParser *ps, TlRange r, TlListP items, TlListP body)
-{
-   TlAstWith *n = NEW(With);
-   n->items = *items;
-   n->body = list_of(body);
-   return DONE(n);
-}
-
-TlNode *
 tl_mk_with_item(TlParser *ps, TlRange r, TlNode *value, TlNode *target)
 {
    if (target)
       check_target(ps, "assign to", target);
-   TlAstWithItem *n = NEW(WithItem);
-   n->value = value;
-   n->target = target;
-   return DONE(n);
+   return TL_MAKE(ps, r, WithItem, .value = value, .target = target);
 }
 
 TlNode *
@@ -763,22 +555,8 @@ tl_mk_try(TlParser *ps, TlRange r, TlListP body, TlListP handlers, TlListP orels
 {
    if (!handlers->len && !finally_body)
       tl_report(ps->diags, E0140, ((TlRange){r.file, r.begin, r.begin + 3}));
-   TlAstTry *n = NEW(Try);
-   n->body = list_of(body);
-   n->handlers = *handlers;
-   n->orelse = list_of(orelse);
-   n->finally_body = list_of(finally_body);
-   return DONE(n);
-}
-
-TlNode *
-tl_mk_except(TlParser *ps, TlRange r, TlNode *type, const TlToken *name, TlListP body)
-{
-   TlAstExcept *n = NEW(Except);
-   n->type = type;
-   n->name = word(ps, name);
-   n->body = list_of(body);
-   return DONE(n);
+   return TL_MAKE(ps, r, Try, .body = tl_list(body), .handlers = *handlers,
+                  .orelse = tl_list(orelse), .finally_body = tl_list(finally_body));
 }
 
 TlNode *
@@ -787,7 +565,7 @@ tl_mk_dotted(TlParser *ps, TlRange r, TlNode *left, const TlToken *name)
    TlAstName *n = NEW(Name);
    TlSb sb;
    tl_sb_init(&sb, ps->cx->arena);
-   tl_sb_printf(&sb, "%s.%s", tl_ast_Name(left)->id, word(ps, name));
+   tl_sb_printf(&sb, "%s.%s", tl_ast_Name(left)->id, tl_mk_word(ps, name));
    if (sb.len > TL_MAX_IDENT_BYTES) {
       TlRange first = {r.file, r.begin, r.begin + 1}; /* one place, so reported once */
       tl_report(ps->diags, E0105, first, (unsigned)TL_MAX_IDENT_BYTES, (unsigned)sb.len);
@@ -802,53 +580,27 @@ tl_mk_alias(TlParser *ps, TlRange r, TlNode *name, const TlToken *as_name)
 {
    TlAstAlias *n = NEW(Alias);
    n->name = tl_ast_Name(name)->id;
-   n->as_name = word(ps, as_name);
+   n->as_name = tl_mk_word(ps, as_name);
    if (as_name)
       n->node.range.end = as_name->end;
    return &n->node;
 }
 
 TlNode *
-tl_mk_import(TlParser *ps, TlRange r, TlListP names)
-{
-   TlAstImport *n = NEW(Import);
-   n->names = *names;
-   return DONE(n);
-}
-
-TlNode *
 tl_mk_import_from(TlParser *ps, TlRange r, unsigned level, TlNode *module, TlListP names)
 {
-   TlAstImport *n = NEW(Import);
-   n->level = level;
-   n->module = module ? tl_ast_Name(module)->id : NULL;
-   n->is_from = true;
-   n->is_star = !names;
-   n->names = list_of(names);
-   return DONE(n);
+   const char *from = module ? tl_ast_Name(module)->id : NULL;
+   return TL_MAKE(ps, r, Import, .level = level, .module = from, .is_from = true, .is_star = !names,
+                  .names = tl_list(names));
 }
 
 TlNode *
 tl_mk_function(TlParser *ps, TlRange r, const TlToken *name, TlListP params, TlNode *returns,
                TlListP body)
 {
-   TlAstFunction *n = NEW(Function);
-   n->name = word(ps, name);
-   n->params = *params;
-   check_parameters(ps, &n->params);
-   n->returns = returns;
-   n->body = list_of(body);
-   return DONE(n);
-}
-
-TlNode *
-tl_mk_class(TlParser *ps, TlRange r, const TlToken *name, TlListP bases, TlListP body)
-{
-   TlAstClass *n = NEW(Class);
-   n->name = word(ps, name);
-   n->bases = list_of(bases);
-   n->body = list_of(body);
-   return DONE(n);
+   check_parameters(ps, params);
+   return TL_MAKE(ps, r, Function, .name = tl_mk_word(ps, name), .params = *params,
+                  .returns = returns, .body = tl_list(body));
 }
 
 TlNode *

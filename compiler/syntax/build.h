@@ -1,5 +1,6 @@
-/* What the grammar's actions call: one constructor for each rule.  `r` is the range of the rule's
- * text.  Lists and nodes live in the parse context's arena.  Internal to syntax/. */
+/* What the grammar's actions call: TL_MAKE for a node that is its parts, a function for one that is
+ * also checked.  `r` is the range of the rule's text.  Lists and nodes live in the parse context's
+ * arena.  Internal to syntax/. */
 #ifndef TL_SYNTAX_BUILD_H
 #define TL_SYNTAX_BUILD_H
 
@@ -23,7 +24,11 @@ typedef struct TlParser {
    TlNode *result;       /* START_EXPR: the expression */
 } TlParser;
 
-typedef TlNodeList *TlListP;
+typedef TlNodeList *TlListP; /* NULL: what may hold the list was left out */
+
+/* TL_MAKE(ps, range, Return, .value = value): a finished node with the given fields, others zero. */
+#define TL_MAKE(ps, r, Name, ...)                                                                  \
+   tl_mk_done(ps, tl_ast_make_##Name((ps)->cx->arena, (TlAst##Name){.node.range = r, __VA_ARGS__}))
 
 /* Parses the tokens with one of the two start kinds; false if an error was reported. */
 bool tl_parser_run(TlParser *ps, int start);
@@ -36,7 +41,13 @@ void tl_syntax_error(TlParser *ps, const bool *expected);
 void tl_parser_exhausted(TlParser *ps);
 void tl_report_lex_error(TlDiags *d, const TlLexError *e);
 
-/* ---- lists ---- */
+/* ---- lists and names ---- */
+static inline TlNodeList
+tl_list(TlListP list)
+{
+   return list ? *list : (TlNodeList){0};
+}
+const char *tl_mk_word(const TlParser *ps, const TlToken *t); /* NULL for no token */
 TlListP tl_mk_list(TlParser *ps);
 TlListP tl_mk_list1(TlParser *ps, TlNode *first);
 TlListP tl_mk_append(TlParser *ps, TlListP list, TlNode *item); /* a NULL item is left out */
@@ -49,31 +60,20 @@ TlNode *tl_mk_int(TlParser *ps, const TlToken *t);
 TlNode *tl_mk_float(TlParser *ps, const TlToken *t);
 TlNode *tl_mk_strings(TlParser *ps, TlRange r, TlListP parts);
 TlNode *tl_mk_string_part(TlParser *ps, const TlToken *t);
-TlNode *tl_mk_const(TlParser *ps, TlRange r, TlAstOp which);
 TlNode *tl_mk_unary(TlParser *ps, TlRange r, TlAstOp op, TlNode *operand);
 TlNode *tl_mk_binary(TlParser *ps, TlRange r, TlAstOp op, TlNode *left, TlNode *right);
 TlNode *tl_mk_boolop(TlParser *ps, TlRange r, TlAstOp op, TlNode *left, TlNode *right);
 TlNode *tl_mk_compare(TlParser *ps, TlRange r, TlNode *left, TlAstOp op, TlNode *right);
 TlNode *tl_mk_compare_more(TlParser *ps, TlRange r, TlNode *chain, TlAstOp op, TlNode *right);
-TlNode *tl_mk_conditional(TlParser *ps, TlRange r, TlNode *then_value, TlNode *test,
-                          TlNode *else_value);
 TlNode *tl_mk_call(TlParser *ps, TlRange r, TlNode *func, TlListP args);
-TlNode *tl_mk_keyword(TlParser *ps, TlRange r, const TlToken *name, TlNode *value);
-TlNode *tl_mk_starred(TlParser *ps, TlRange r, TlNode *value);
-TlNode *tl_mk_attribute(TlParser *ps, TlRange r, TlNode *value, const TlToken *name);
-TlNode *tl_mk_subscript(TlParser *ps, TlRange r, TlNode *value, TlListP indices, bool is_tuple);
-TlNode *tl_mk_slice(TlParser *ps, TlRange r, TlNode *lower, TlNode *upper, TlNode *step);
 TlNode *tl_mk_tuple(TlParser *ps, TlRange r, TlListP items);
 TlNode *tl_mk_paren(TlParser *ps, TlRange r, TlNode *inner);
-TlNode *tl_mk_display(TlParser *ps, TlRange r, TlListP items); /* list */
-TlNode *tl_mk_set(TlParser *ps, TlRange r, TlListP items);
 TlNode *tl_mk_dict(TlParser *ps, TlRange r, TlListP items); /* Keyword-like pairs */
 TlListP tl_mk_pair(TlParser *ps, TlListP pairs, TlNode *key, TlNode *value);
 TlNode *tl_mk_lambda(TlParser *ps, TlRange r, TlListP params, TlNode *body);
 TlNode *tl_mk_comprehension(TlParser *ps, TlRange r, TlAstOp kind, TlNode *key, TlNode *value,
                             TlListP clauses);
 TlNode *tl_mk_comp_for(TlParser *ps, TlRange r, TlNode *target, TlNode *iter, TlListP conditions);
-TlNode *tl_mk_walrus(TlParser *ps, TlRange r, const TlToken *name, TlNode *value);
 TlNode *tl_mk_ptr_type(TlParser *ps, TlRange r, bool is_const, TlNode *pointee);
 TlNode *tl_mk_ptr_ptr_type(TlParser *ps, TlRange r, bool is_const, TlNode *pointee);
 TlNode *tl_mk_fact_type(TlParser *ps, TlRange r, TlNode *type, TlNode *fact);
@@ -86,20 +86,12 @@ TlNode *tl_mk_ann_assign(TlParser *ps, TlRange r, TlNode *target, TlNode *annota
                          TlNode *value);
 TlNode *tl_mk_for(TlParser *ps, TlRange r, TlNode *target, TlNode *iter, TlListP body,
                   TlListP orelse);
-TlNode *tl_mk_while(TlParser *ps, TlRange r, TlNode *test, TlListP body, TlListP orelse);
 TlNode *tl_mk_if(TlParser *ps, TlRange r, TlNode *test, TlListP body, TlListP orelse);
-TlNode *tl_mk_return(TlParser *ps, TlRange r, TlNode *value);
 TlNode *tl_mk_plain(TlParser *ps, TlRange r, TlAstKind kind); /* pass, break, continue */
-TlNode *tl_mk_assert(TlParser *ps, TlRange r, TlNode *test, TlNode *message);
-TlNode *tl_mk_raise(TlParser *ps, TlRange r, TlNode *value);
-TlNode *tl_mk_global(TlParser *ps, TlRange r, TlListP names);
 TlNode *tl_mk_del(TlParser *ps, TlRange r, TlNode *targets);
-TlNode *tl_mk_with(TlParser *ps, TlRange r, TlListP items, TlListP body);
 TlNode *tl_mk_with_item(TlParser *ps, TlRange r, TlNode *value, TlNode *target);
 TlNode *tl_mk_try(TlParser *ps, TlRange r, TlListP body, TlListP handlers, TlListP orelse,
                   TlListP finally_body);
-TlNode *tl_mk_except(TlParser *ps, TlRange r, TlNode *type, const TlToken *name, TlListP body);
-TlNode *tl_mk_import(TlParser *ps, TlRange r, TlListP names);
 TlNode *tl_mk_import_from(TlParser *ps, TlRange r, unsigned level, TlNode *module, TlListP names);
 TlNode *tl_mk_alias(TlParser *ps, TlRange r, TlNode *name, const TlToken *as_name);
 TlNode *tl_mk_dotted(TlParser *ps, TlRange r, TlNode *left, const TlToken *name);
@@ -107,7 +99,6 @@ TlNode *tl_mk_function(TlParser *ps, TlRange r, const TlToken *name, TlListP par
                        TlNode *returns, TlListP body);
 TlNode *tl_mk_param(TlParser *ps, TlRange r, TlAstOp kind, const TlToken *name, TlNode *annotation,
                     TlNode *default_value);
-TlNode *tl_mk_class(TlParser *ps, TlRange r, const TlToken *name, TlListP bases, TlListP body);
 TlNode *tl_mk_decorated(TlParser *ps, TlRange r, TlListP decorators, TlNode *definition);
 
 /* ---- used by the constructors and the splitter ---- */

@@ -1,6 +1,6 @@
 /* The grammar: Python's, as far as kernels and the host code around them need it, plus pointer
- * types and facts in .tile annotations.  Pure, no conflicts; each action is one call of a
- * constructor (build.h).  What is not taken here on purpose: yield, await, async, match, type
+ * types and facts in .tile annotations.  Pure, no conflicts; each action makes one node or list
+ * (build.h).  What is not taken here on purpose: yield, await, async, match, type
  * parameters.
  *
  * Recovery: an error drops its statement up to the end of the line; the block below it, if any, is
@@ -165,20 +165,20 @@ simple:
 | exprs augop exprs                     { $$ = tl_mk_aug_assign(ps, @$, $2, $1, $3); }
 | exprs ":" ann_fact                    { $$ = tl_mk_ann_assign(ps, @$, $1, $3, NULL); }
 | exprs ":" ann_fact "=" exprs          { $$ = tl_mk_ann_assign(ps, @$, $1, $3, $5); }
-| RETURN                                { $$ = tl_mk_return(ps, @$, NULL); }
-| RETURN exprs                          { $$ = tl_mk_return(ps, @$, $2); }
+| RETURN                                { $$ = TL_MAKE(ps, @$, Return, .value = NULL); }
+| RETURN exprs                          { $$ = TL_MAKE(ps, @$, Return, .value = $2); }
 | PASS                                  { $$ = tl_mk_plain(ps, @$, TL_AST_PASS); }
 | BREAK                                 { $$ = tl_mk_plain(ps, @$, TL_AST_BREAK); }
 | CONTINUE                              { $$ = tl_mk_plain(ps, @$, TL_AST_CONTINUE); }
-| ASSERT test                           { $$ = tl_mk_assert(ps, @$, $2, NULL); }
-| ASSERT test "," test                  { $$ = tl_mk_assert(ps, @$, $2, $4); }
-| RAISE                                 { $$ = tl_mk_raise(ps, @$, NULL); }
-| RAISE test                            { $$ = tl_mk_raise(ps, @$, $2); }
-| RAISE test FROM test                  { $$ = tl_mk_raise(ps, @$, $2); }
-| GLOBAL names                          { $$ = tl_mk_global(ps, @$, $2); }
-| NONLOCAL names                        { $$ = tl_mk_global(ps, @$, $2); }
+| ASSERT test                           { $$ = TL_MAKE(ps, @$, Assert, .test = $2); }
+| ASSERT test "," test                  { $$ = TL_MAKE(ps, @$, Assert, .test = $2, .message = $4); }
+| RAISE                                 { $$ = TL_MAKE(ps, @$, Raise, .value = NULL); }
+| RAISE test                            { $$ = TL_MAKE(ps, @$, Raise, .value = $2); }
+| RAISE test FROM test                  { $$ = TL_MAKE(ps, @$, Raise, .value = $2); }
+| GLOBAL names                          { $$ = TL_MAKE(ps, @$, Global, .names = *$2); }
+| NONLOCAL names                        { $$ = TL_MAKE(ps, @$, Global, .names = *$2); }
 | DEL exprs                             { $$ = tl_mk_del(ps, @$, $2); }
-| IMPORT dotted_aliases                 { $$ = tl_mk_import(ps, @$, $2); }
+| IMPORT dotted_aliases                 { $$ = TL_MAKE(ps, @$, Import, .names = *$2); }
 | FROM import_module IMPORT import_names
                                         { $$ = tl_mk_import_from(ps, @$, 0, $2, $4); }
 | FROM dots IMPORT import_names         { $$ = tl_mk_import_from(ps, @$, $2, NULL, $4); }
@@ -249,20 +249,22 @@ suite:
 ;
 compound:
   IF named suite if_tail                { $$ = tl_mk_if(ps, @$, $2, $3, $4); }
-| WHILE named suite orelse              { $$ = tl_mk_while(ps, @$, $2, $3, $4); }
+| WHILE named suite orelse
+      { $$ = TL_MAKE(ps, @$, While, .test = $2, .body = tl_list($3), .orelse = tl_list($4)); }
 | FOR targets IN exprs suite for_else   { $$ = tl_mk_for(ps, @$, $2, $4, $5, $6); }
-| WITH with_items suite                 { $$ = tl_mk_with(ps, @$, $2, $3); }
-| WITH WITH_LPAREN with_items ")" suite { $$ = tl_mk_with(ps, @$, $3, $5); }
+| WITH with_items suite
+                    { $$ = TL_MAKE(ps, @$, With, .items = *$2, .body = tl_list($3)); }
+| WITH WITH_LPAREN with_items ")" suite
+                    { $$ = TL_MAKE(ps, @$, With, .items = *$3, .body = tl_list($5)); }
 | WITH WITH_LPAREN with_items "," ")" suite
-                                        { $$ = tl_mk_with(ps, @$, $3, $6); }
+                    { $$ = TL_MAKE(ps, @$, With, .items = *$3, .body = tl_list($6)); }
 | TRY suite handlers orelse finally     { $$ = tl_mk_try(ps, @$, $2, $3, $4, $5); }
 | definition
 | decorators definition                 { $$ = tl_mk_decorated(ps, @$, $1, $2); }
 ;
 if_tail:
   orelse
-| ELIF named suite if_tail
-                    { $$ = tl_mk_list1(ps, tl_mk_if(ps, @$, $2, $3, $4)); }
+| ELIF named suite if_tail              { $$ = tl_mk_list1(ps, tl_mk_if(ps, @$, $2, $3, $4)); }
 ;
 orelse:
   %empty                                { $$ = NULL; }
@@ -278,9 +280,11 @@ handlers:
 | handlers handler                      { $$ = tl_mk_append(ps, $1, $2); }
 ;
 handler:
-  EXCEPT suite                          { $$ = tl_mk_except(ps, @$, NULL, NULL, $2); }
-| EXCEPT exprs suite                    { $$ = tl_mk_except(ps, @$, $2, NULL, $3); }
-| EXCEPT exprs AS NAME suite            { $$ = tl_mk_except(ps, @$, $2, $4, $5); }
+  EXCEPT suite                          { $$ = TL_MAKE(ps, @$, Except, .body = tl_list($2)); }
+| EXCEPT exprs suite
+                    { $$ = TL_MAKE(ps, @$, Except, .type = $2, .body = tl_list($3)); }
+| EXCEPT exprs AS NAME suite
+      { $$ = TL_MAKE(ps, @$, Except, .type = $2, .name = tl_mk_word(ps, $4), .body = tl_list($5)); }
 ;
 with_items:
   with_item                             { $$ = tl_mk_list1(ps, $1); }
@@ -293,8 +297,11 @@ with_item:
 definition:
   DEF NAME "(" params ")" opt_returns suite
                                         { $$ = tl_mk_function(ps, @$, $2, $4, $6, $7); }
-| CLASS NAME suite                      { $$ = tl_mk_class(ps, @$, $2, NULL, $3); }
-| CLASS NAME "(" args ")" suite         { $$ = tl_mk_class(ps, @$, $2, $4, $6); }
+| CLASS NAME suite
+      { $$ = TL_MAKE(ps, @$, Class, .name = tl_mk_word(ps, $2), .body = tl_list($3)); }
+| CLASS NAME "(" args ")" suite
+      { $$ = TL_MAKE(ps, @$, Class, .name = tl_mk_word(ps, $2), .bases = *$4,
+                                      .body = tl_list($6)); }
 ;
 decorators:
   "@" named NEWLINE                     { $$ = tl_mk_list1(ps, $2); }
@@ -357,15 +364,18 @@ seq:
 ;
 star_test:
   test
-| "*" arith                             { $$ = tl_mk_starred(ps, @$, $2); }
+| "*" arith                             { $$ = TL_MAKE(ps, @$, Starred, .value = $2); }
 ;
 named:
   test
-| NAME ":=" test                        { $$ = tl_mk_walrus(ps, @$, $1, $3); }
+| NAME ":=" test
+                    { $$ = TL_MAKE(ps, @$, Walrus, .target = tl_mk_name(ps, $1), .value = $3); }
 ;
 test:
   disj
-| disj IF disj ELSE test                { $$ = tl_mk_conditional(ps, @$, $1, $3, $5); }
+| disj IF disj ELSE test
+                    { $$ = TL_MAKE(ps, @$, Conditional, .test = $3, .then_value = $1,
+                                                      .else_value = $5); }
 | lambda
 ;
 lambda:
@@ -440,11 +450,13 @@ arith:
 ;
 primary:
   atom
-| primary "." NAME                      { $$ = tl_mk_attribute(ps, @$, $1, $3); }
+| primary "." NAME
+                    { $$ = TL_MAKE(ps, @$, Attribute, .value = $1, .name = tl_mk_word(ps, $3)); }
 | primary "(" args ")"                  { $$ = tl_mk_call(ps, @$, $1, $3); }
 | primary "[" sub "]"
-                     { $$ = tl_mk_subscript(ps, @$, $1, tl_mk_list1(ps, $3), false); }
-| primary "[" subs "]"                  { $$ = tl_mk_subscript(ps, @$, $1, $3, true); }
+      { $$ = TL_MAKE(ps, @$, Subscript, .value = $1, .indices = *tl_mk_list1(ps, $3)); }
+| primary "[" subs "]"
+      { $$ = TL_MAKE(ps, @$, Subscript, .value = $1, .indices = *$3, .is_tuple = true); }
 ;
 args:
   %empty                                { $$ = tl_mk_list(ps); }
@@ -459,9 +471,10 @@ arg:
   named
 | named comp_clauses
                     { $$ = tl_mk_comprehension(ps, @$, TL_AST_OP_GENERATOR, NULL, $1, $2); }
-| NAME "=" test                         { $$ = tl_mk_keyword(ps, @$, $1, $3); }
-| "*" test                              { $$ = tl_mk_starred(ps, @$, $2); }
-| "**" test                             { $$ = tl_mk_keyword(ps, @$, NULL, $2); }
+| NAME "=" test
+                    { $$ = TL_MAKE(ps, @$, Keyword, .name = tl_mk_word(ps, $1), .value = $3); }
+| "*" test                              { $$ = TL_MAKE(ps, @$, Starred, .value = $2); }
+| "**" test                             { $$ = TL_MAKE(ps, @$, Keyword, .value = $2); }
 ;
 subs:
   sub ","                               { $$ = tl_mk_list1(ps, $1); }
@@ -474,9 +487,10 @@ sub_seq:
 ;
 sub:
   named
-| "*" arith                             { $$ = tl_mk_starred(ps, @$, $2); }
-| opt_test ":" opt_test                 { $$ = tl_mk_slice(ps, @$, $1, $3, NULL); }
-| opt_test ":" opt_test ":" opt_test    { $$ = tl_mk_slice(ps, @$, $1, $3, $5); }
+| "*" arith                             { $$ = TL_MAKE(ps, @$, Starred, .value = $2); }
+| opt_test ":" opt_test                 { $$ = TL_MAKE(ps, @$, Slice, .lower = $1, .upper = $3); }
+| opt_test ":" opt_test ":" opt_test
+                    { $$ = TL_MAKE(ps, @$, Slice, .lower = $1, .upper = $3, .step = $5); }
 ;
 opt_test:
   %empty                                { $$ = NULL; }
@@ -487,10 +501,11 @@ atom:
 | INT                                   { $$ = tl_mk_int(ps, $1); }
 | FLOAT                                 { $$ = tl_mk_float(ps, $1); }
 | strings                               { $$ = tl_mk_strings(ps, @$, $1); }
-| TRUE                                  { $$ = tl_mk_const(ps, @$, TL_AST_OP_TRUE); }
-| FALSE                                 { $$ = tl_mk_const(ps, @$, TL_AST_OP_FALSE); }
-| NONE                                  { $$ = tl_mk_const(ps, @$, TL_AST_OP_NONE); }
-| "..."                                 { $$ = tl_mk_const(ps, @$, TL_AST_OP_ELLIPSIS); }
+| TRUE                                  { $$ = TL_MAKE(ps, @$, Const, .which = TL_AST_OP_TRUE); }
+| FALSE                                 { $$ = TL_MAKE(ps, @$, Const, .which = TL_AST_OP_FALSE); }
+| NONE                                  { $$ = TL_MAKE(ps, @$, Const, .which = TL_AST_OP_NONE); }
+| "..."
+                    { $$ = TL_MAKE(ps, @$, Const, .which = TL_AST_OP_ELLIPSIS); }
 | "(" ")"                               { $$ = tl_mk_tuple(ps, @$, tl_mk_list(ps)); }
 | "(" elem ")"                          { $$ = tl_mk_paren(ps, @$, $2); }
 | "(" elem "," ")"                      { $$ = tl_mk_tuple(ps, @$, tl_mk_list1(ps, $2)); }
@@ -498,8 +513,8 @@ atom:
 | "(" elem_seq "," ")"                  { $$ = tl_mk_tuple(ps, @$, $2); }
 | "(" named comp_clauses ")"
                     { $$ = tl_mk_comprehension(ps, @$, TL_AST_OP_GENERATOR, NULL, $2, $3); }
-| "[" "]"                               { $$ = tl_mk_display(ps, @$, tl_mk_list(ps)); }
-| "[" elems "]"                         { $$ = tl_mk_display(ps, @$, $2); }
+| "[" "]"                               { $$ = TL_MAKE(ps, @$, List, .items = {0}); }
+| "[" elems "]"                         { $$ = TL_MAKE(ps, @$, List, .items = *$2); }
 | "[" named comp_clauses "]"
                     { $$ = tl_mk_comprehension(ps, @$, TL_AST_OP_LIST_COMP, NULL, $2, $3); }
 | "{" "}"                               { $$ = tl_mk_dict(ps, @$, tl_mk_list(ps)); }
@@ -507,7 +522,7 @@ atom:
 | "{" dict_items "," "}"                { $$ = tl_mk_dict(ps, @$, $2); }
 | "{" test ":" test comp_clauses "}"
                     { $$ = tl_mk_comprehension(ps, @$, TL_AST_OP_DICT_COMP, $2, $4, $5); }
-| "{" elems "}"                         { $$ = tl_mk_set(ps, @$, $2); }
+| "{" elems "}"                         { $$ = TL_MAKE(ps, @$, Set, .items = *$2); }
 | "{" named comp_clauses "}"
                     { $$ = tl_mk_comprehension(ps, @$, TL_AST_OP_SET_COMP, NULL, $2, $3); }
 ;
@@ -519,7 +534,7 @@ strings:
 ;
 elem:
   named
-| "*" arith                             { $$ = tl_mk_starred(ps, @$, $2); }
+| "*" arith                             { $$ = TL_MAKE(ps, @$, Starred, .value = $2); }
 ;
 elem_seq:
   elem "," elem                         { $$ = tl_mk_append(ps, tl_mk_list1(ps, $1), $3); }
@@ -556,7 +571,7 @@ targets: /* of for: no comparison, so that `in` ends it */
 ;
 ttarget:
   arith
-| "*" arith                             { $$ = tl_mk_starred(ps, @$, $2); }
+| "*" arith                             { $$ = TL_MAKE(ps, @$, Starred, .value = $2); }
 ;
 ttarget_seq:
   ttarget "," ttarget                   { $$ = tl_mk_append(ps, tl_mk_list1(ps, $1), $3); }
