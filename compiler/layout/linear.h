@@ -109,9 +109,9 @@ TlLinear tl_ll_unbroadcast(const TlLinear *l, unsigned dim);
 
 /* For each hardware bit of dst a word over the hardware bits of src (register bits lowest) that
  * holds the same element; false when some image of dst is not in the span of src.  x has
- * tl_ll_in_bits(dst) entries.  Every column takes the holder that is nearest: the same thread, else
- * the same warp, else the same block.  If a conversion without crossing warps (threads) exists, this
- * is one. */
+ * tl_ll_in_bits(dst) entries.  Every column takes the nearest holder: the same thread, else the
+ * same warp, else the same block; if a conversion that crosses no warps (threads) exists, this is
+ * one. */
 bool tl_ll_convert_map(const TlLinear *src, const TlLinear *dst, uint64_t *x);
 /* Inverse of a bijection without repeats: element word -> packed hardware word.  inv has
  * tl_ll_bits(l) entries; false if singular. */

@@ -26,7 +26,7 @@ typedef struct TlParser {
 
 typedef TlNodeList *TlListP; /* NULL: what may hold the list was left out */
 
-/* TL_MAKE(ps, range, Return, .value = value): a finished node with the given fields, others zero. */
+/* TL_MAKE(ps, range, Return, .value = value): a finished node with these fields, others zero. */
 #define TL_MAKE(ps, r, Name, ...)                                                                  \
    tl_mk_done(ps, tl_ast_make_##Name((ps)->cx->arena, (TlAst##Name){.node.range = r, __VA_ARGS__}))
 
