@@ -27,7 +27,7 @@ enum {
 
 typedef struct TlBuiltinRow {
    TlBuiltin base;       /* first: a TlBuiltin * of the table is a TlBuiltinRow * */
-   TlOpcode op;          /* elementwise rows: the operation */
+   int which;            /* elementwise rows: the operation; rows of one function: which of them */
    uint32_t takes;       /* elementwise rows: TL_TAKES_* */
    const char *module;   /* stdlib rows: stdlib/<module>.tile; unsupported rows: why */
    const char *function; /* stdlib rows: the function there */
@@ -40,6 +40,8 @@ tl_builtin_row(const TlCall *call)
 }
 
 #define TL_BUILTIN(namespaces, name, signature, function, flags, doc)                              \
+   TlBuiltinFn tl_builtin_##function;
+#define TL_BUILTIN_AS(namespaces, name, signature, function, which, flags, doc)                    \
    TlBuiltinFn tl_builtin_##function;
 #define TL_BUILTIN_OP(...)
 #define TL_BUILTIN_STD(...)

@@ -97,9 +97,10 @@ float_extremum(TlSema *s, const Atomic *a, bool is_max)
    return pos && neg ? tl_b3(&s->b, TL_OP_SELECT, is_pos, pos, neg) : NULL;
 }
 
-static TlSv
-rmw_call(TlSema *s, const TlCall *call, int64_t rmw)
+TlSv
+tl_builtin_atomic(TlSema *s, const TlCall *call)
 {
+   int rmw = tl_builtin_row(call)->which;
    Atomic a = {0};
    if (!order_args(s, call, 3, &a) || !pointer_arg(s, call, &a))
       return tl_sv_poison();
@@ -127,20 +128,6 @@ rmw_call(TlSema *s, const TlCall *call, int64_t rmw)
       return tl_sv_value(float_extremum(s, &a, rmw == TL_RMW_MAX));
    return tl_sv_value(build_rmw(s, &a, rmw));
 }
-
-#define RMW(name, WORD)                                                                            \
-   TlSv tl_builtin_atomic_##name(TlSema *s, const TlCall *call)                                    \
-   {                                                                                               \
-      return rmw_call(s, call, TL_RMW_##WORD);                                                     \
-   }
-RMW(add, ADD)
-RMW(and, AND)
-RMW(or, OR)
-RMW(xor, XOR)
-RMW(max, MAX)
-RMW(min, MIN)
-RMW(xchg, XCHG)
-#undef RMW
 
 TlSv
 tl_builtin_atomic_cas(TlSema *s, const TlCall *call)

@@ -6,9 +6,11 @@
 #include <math.h>
 #include <string.h>
 
-static TlSv
-program(TlSema *s, const TlCall *call, TlOpcode op)
+/* program_id, num_programs */
+TlSv
+tl_builtin_program(TlSema *s, const TlCall *call)
 {
+   TlOpcode op = (TlOpcode)tl_builtin_row(call)->which;
    assert(op == TL_OP_PROGRAM_ID || op == TL_OP_NUM_PROGRAMS);
    int64_t axis;
    if (!tl_call_int(s, call, 0, &axis))
@@ -18,18 +20,6 @@ program(TlSema *s, const TlCall *call, TlOpcode op)
       return tl_sv_poison();
    }
    return tl_sv_value(tl_b0(&s->b, op, tl_scalar(s, TL_I32), {TL_ATTR_AXIS, {.i = axis}}));
-}
-
-TlSv
-tl_builtin_program_id(TlSema *s, const TlCall *call)
-{
-   return program(s, call, TL_OP_PROGRAM_ID);
-}
-
-TlSv
-tl_builtin_num_programs(TlSema *s, const TlCall *call)
-{
-   return program(s, call, TL_OP_NUM_PROGRAMS);
 }
 
 TlValue *

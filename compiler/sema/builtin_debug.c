@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* ---- hints: promised facts, one value for each dimension ---- */
-static TlSv
-hint(TlSema *s, const TlCall *call, int64_t which)
+TlSv
+tl_builtin_hint(TlSema *s, const TlCall *call)
 {
    TlValue *x = tl_call_value(s, call, 0);
    const TlSv *items;
@@ -30,28 +30,10 @@ hint(TlSema *s, const TlCall *call, int64_t which)
                    "positive");
          return tl_sv_poison();
       }
-   const TlAttrInit attrs[] = {{TL_ATTR_HINT, {.i = which}},
+   const TlAttrInit attrs[] = {{TL_ATTR_HINT, {.i = tl_builtin_row(call)->which}},
                                {TL_ATTR_VALUES, {.ints = tl_ints(s->arena, values, num)}},
                                {TL_ATTR_COUNT, {.i = 0}}};
    return tl_sv_value(tl_sema_build(s, TL_OP_HINT, &x, 1, NULL, attrs, call->range));
-}
-
-TlSv
-tl_builtin_multiple_of(TlSema *s, const TlCall *call)
-{
-   return hint(s, call, TL_HINT_DIVISIBLE);
-}
-
-TlSv
-tl_builtin_max_contiguous(TlSema *s, const TlCall *call)
-{
-   return hint(s, call, TL_HINT_CONTIGUOUS);
-}
-
-TlSv
-tl_builtin_max_constancy(TlSema *s, const TlCall *call)
-{
-   return hint(s, call, TL_HINT_CONSTANT);
 }
 
 TlSv
@@ -73,78 +55,30 @@ tl_builtin_assume(TlSema *s, const TlCall *call)
    return tl_sv_none();
 }
 
-static TlSv
-effect(TlSema *s, TlOpcode op)
+/* An operation without operands or results. */
+TlSv
+tl_builtin_effect(TlSema *s, const TlCall *call)
 {
-   tl_build(&s->b, op, NULL, 0, NULL, 0, NULL, 0, 0);
+   tl_build(&s->b, (TlOpcode)tl_builtin_row(call)->which, NULL, 0, NULL, 0, NULL, 0, 0);
    return tl_sv_none();
 }
 
-TlSv
-tl_builtin_debug_barrier(TlSema *s, const TlCall *call)
-{
-   (void)call;
-   return effect(s, TL_OP_DEBUG_BARRIER);
-}
-
-TlSv
-tl_builtin_gdc_wait(TlSema *s, const TlCall *call)
-{
-   (void)call;
-   return effect(s, TL_OP_GDC_WAIT);
-}
-
-TlSv
-tl_builtin_gdc_launch(TlSema *s, const TlCall *call)
-{
-   (void)call;
-   return effect(s, TL_OP_GDC_LAUNCH);
-}
-
 /* ---- the launch ---- */
+/* num_warps, num_threads: so many for each warp. */
 TlSv
-tl_builtin_num_warps(TlSema *s, const TlCall *call)
+tl_builtin_launch_size(TlSema *s, const TlCall *call)
 {
-   (void)call;
    s->b.func->needs_warps = true;
-   return tl_sv_int(s->impl->num_warps);
-}
-
-TlSv
-tl_builtin_num_threads(TlSema *s, const TlCall *call)
-{
-   enum { LANES = 32 };
-   (void)call;
-   s->b.func->needs_warps = true;
-   return tl_sv_int(s->impl->num_warps * LANES);
+   return tl_sv_int(s->impl->num_warps * tl_builtin_row(call)->which);
 }
 
 /* ---- special registers ---- */
-static TlSv
-sreg(TlSema *s, TlDtype dtype, int64_t which)
-{
-   return tl_sv_value(tl_b0(&s->b, TL_OP_SREG, tl_scalar(s, dtype), {TL_ATTR_SREG, {.i = which}}));
-}
-
 TlSv
-tl_builtin_globaltimer(TlSema *s, const TlCall *call)
+tl_builtin_sreg(TlSema *s, const TlCall *call)
 {
-   (void)call;
-   return sreg(s, TL_I64, TL_SREG_GLOBALTIMER);
-}
-
-TlSv
-tl_builtin_smid(TlSema *s, const TlCall *call)
-{
-   (void)call;
-   return sreg(s, TL_I32, TL_SREG_SMID);
-}
-
-TlSv
-tl_builtin_clock(TlSema *s, const TlCall *call)
-{
-   (void)call;
-   return sreg(s, TL_I64, TL_SREG_CLOCK64);
+   int which = tl_builtin_row(call)->which;
+   const TlType *type = tl_scalar(s, which == TL_SREG_SMID ? TL_I32 : TL_I64);
+   return tl_sv_value(tl_b0(&s->b, TL_OP_SREG, type, {TL_ATTR_SREG, {.i = which}}));
 }
 
 /* ---- assertions ---- */

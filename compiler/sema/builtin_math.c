@@ -86,13 +86,14 @@ TlSv
 tl_builtin_elementwise(TlSema *s, const TlCall *call)
 {
    const TlBuiltinRow *row = tl_builtin_row(call);
-   unsigned num = (unsigned)tl_op_info[row->op].min_args;
+   TlOpcode op = (TlOpcode)row->which;
+   unsigned num = (unsigned)tl_op_info[op].min_args;
    TlValue *v[MOST_OPERANDS];
    if (!check_all(s, call, num, v, row->takes))
       return tl_sv_poison();
    if (is_math64(row, v[0]))
       return call_stdlib(s, call, "math64", row->base.name, v, num);
-   return tl_sv_value(tl_sema_build(s, row->op, v, num, NULL, NULL, call->range));
+   return tl_sv_value(tl_sema_build(s, op, v, num, NULL, NULL, call->range));
 }
 
 TlSv
@@ -118,9 +119,10 @@ tl_builtin_fdiv(TlSema *s, const TlCall *call)
 }
 
 /* add, sub, mul as functions: the operator without the checks of --debug. */
-static TlSv
-plain_op(TlSema *s, const TlCall *call, TlAstOp op)
+TlSv
+tl_builtin_plain_op(TlSema *s, const TlCall *call)
 {
+   TlAstOp op = (TlAstOp)tl_builtin_row(call)->which;
    bool sanitize, debug = s->debug;
    if (!tl_call_bool(s, call, 2, &sanitize))
       return tl_sv_poison();
@@ -128,24 +130,6 @@ plain_op(TlSema *s, const TlCall *call, TlAstOp op)
    TlSv r = tl_sema_binary(s, op, &call->args[0], &call->args[1], call->range);
    s->debug = debug;
    return r;
-}
-
-TlSv
-tl_builtin_add(TlSema *s, const TlCall *call)
-{
-   return plain_op(s, call, TL_AST_OP_ADD);
-}
-
-TlSv
-tl_builtin_sub(TlSema *s, const TlCall *call)
-{
-   return plain_op(s, call, TL_AST_OP_SUB);
-}
-
-TlSv
-tl_builtin_mul(TlSema *s, const TlCall *call)
-{
-   return plain_op(s, call, TL_AST_OP_MUL);
 }
 
 /* ---- minimum, maximum, clamp ---- */
@@ -156,9 +140,11 @@ nan_rule(TlSema *s, const TlCall *call, unsigned i, int64_t *out)
    return tl_call_word(s, call, i, TL_AK_NAN, "none all", TL_NAN_NONE, out);
 }
 
-static TlSv
-extremum(TlSema *s, const TlCall *call, TlOpcode op)
+/* minimum, maximum */
+TlSv
+tl_builtin_pick(TlSema *s, const TlCall *call)
 {
+   TlOpcode op = (TlOpcode)tl_builtin_row(call)->which;
    assert(op == TL_OP_MIN || op == TL_OP_MAX);
    int64_t nan;
    TlValue *v[2] = {tl_call_value(s, call, 0), tl_call_value(s, call, 1)};
@@ -174,18 +160,6 @@ extremum(TlSema *s, const TlCall *call, TlOpcode op)
    if (!tl_sema_operands(s, &a, &b, false, call->range, &v[0], &v[1]))
       return tl_sv_poison();
    return tl_sv_value(tl_b2(&s->b, op, v[0], v[1], {TL_ATTR_NAN, {.i = nan}}));
-}
-
-TlSv
-tl_builtin_minimum(TlSema *s, const TlCall *call)
-{
-   return extremum(s, call, TL_OP_MIN);
-}
-
-TlSv
-tl_builtin_maximum(TlSema *s, const TlCall *call)
-{
-   return extremum(s, call, TL_OP_MAX);
 }
 
 TlSv

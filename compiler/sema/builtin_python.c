@@ -113,16 +113,17 @@ less(const TlSv *a, const TlSv *b)
 }
 
 /* Bare min and max: of one tile (or with an axis) the reduction, else elementwise. */
-static TlSv
-python_extremum(TlSema *s, const TlCall *call, const char *reduce, const char *pick, bool is_max)
+TlSv
+tl_builtin_py_extremum(TlSema *s, const TlCall *call)
 {
+   bool is_max = tl_builtin_row(call)->which == TL_OP_MAX;
    enum { REST, AXIS };
    const TlSv *items = call->rest;
    unsigned num = call->num_rest;
    if (num == 1 && items[0].kind == TL_SV_VALUE) {
       TlCall c = *call;
       TlSv args[5] = {items[0], call->args[1], call->args[2], call->args[3], call->args[4]};
-      c.row = tl_builtin_find(TL_NS_TL, reduce);
+      c.row = tl_builtin_find(TL_NS_TL, is_max ? "max" : "min");
       c.args = args;
       return c.row->fn(s, &c);
    }
@@ -142,22 +143,11 @@ python_extremum(TlSema *s, const TlCall *call, const char *reduce, const char *p
       TlSv args[3] = {best, items[i], tl_sv_none()};
       bool given[3] = {true, true, false};
       TlRange ranges[3] = {call->range, call->range, call->range};
-      TlCall c = {tl_builtin_find(TL_NS_TL, pick), call->range, args, given, ranges, 3, NULL, 0};
+      const TlBuiltin *pick = tl_builtin_find(TL_NS_TL, is_max ? "maximum" : "minimum");
+      TlCall c = {pick, call->range, args, given, ranges, 3, NULL, 0};
       best = c.row->fn(s, &c);
    }
    return best;
-}
-
-TlSv
-tl_builtin_py_min(TlSema *s, const TlCall *call)
-{
-   return python_extremum(s, call, "min", "minimum", false);
-}
-
-TlSv
-tl_builtin_py_max(TlSema *s, const TlCall *call)
-{
-   return python_extremum(s, call, "max", "maximum", true);
 }
 
 TlSv

@@ -200,26 +200,15 @@ tl_builtin_sum(TlSema *s, const TlCall *call)
    return sum_like(s, call, x ? widen_sum(s, call, x, 3) : NULL, TL_OP_ADD);
 }
 
-static TlSv
-bit_fold(TlSema *s, const TlCall *call, TlOpcode op)
+/* xor_sum, reduce_or */
+TlSv
+tl_builtin_fold_bits(TlSema *s, const TlCall *call)
 {
    TlValue *x = tl_call_tile(s, call, 0);
    uint32_t takes = TL_TAKES_INT | TL_TAKES_BOOL;
    if (!x || !tl_check_takes(s, call, x, takes, tl_call_arg_range(call, 0)))
       return tl_sv_poison();
-   return sum_like(s, call, x, op);
-}
-
-TlSv
-tl_builtin_xor_sum(TlSema *s, const TlCall *call)
-{
-   return bit_fold(s, call, TL_OP_XOR);
-}
-
-TlSv
-tl_builtin_reduce_or(TlSema *s, const TlCall *call)
-{
-   return bit_fold(s, call, TL_OP_OR);
+   return sum_like(s, call, x, (TlOpcode)tl_builtin_row(call)->which);
 }
 
 /* ---- max, min, argmax, argmin ---- */
@@ -234,9 +223,9 @@ index_tile(TlSema *s, const TlType *like, unsigned axis, TlRange range)
 }
 
 static bool
-with_indices(TlSema *s, const TlCall *call, TlValue *x, bool is_max, bool tie_left, bool keep,
-             TlValue **out)
+with_indices(TlSema *s, const TlCall *call, TlValue *x, bool tie_left, bool keep, TlValue **out)
 {
+   bool is_max = tl_builtin_row(call)->which == TL_OP_MAX;
    unsigned axis;
    if (!tl_call_has(call, 1)) {
       tl_report(s->diags, E0347, call->range, "the index of an extremum needs an axis; got None");
@@ -252,9 +241,11 @@ with_indices(TlSema *s, const TlCall *call, TlValue *x, bool is_max, bool tie_le
    return reduce_call(s, call, 1, keep, &f, out, 2);
 }
 
-static TlSv
-extremum(TlSema *s, const TlCall *call, bool is_max)
+/* max, min */
+TlSv
+tl_builtin_extremum(TlSema *s, const TlCall *call)
 {
+   TlOpcode op = (TlOpcode)tl_builtin_row(call)->which;
    bool indices, tie_left, keep;
    TlValue *x = number_tile(s, call);
    if (!x || !tl_call_bool(s, call, 2, &indices) || !tl_call_bool(s, call, 3, &tie_left) ||
@@ -263,52 +254,27 @@ extremum(TlSema *s, const TlCall *call, bool is_max)
    x = tl_bf16_to_fp32(s, x, call->range);
    if (indices) {
       TlValue *out[2];
-      if (!with_indices(s, call, x, is_max, tie_left, keep, out))
+      if (!with_indices(s, call, x, tie_left, keep, out))
          return tl_sv_poison();
       return tl_sv_tuple(s, (TlSv[]){tl_sv_value(out[0]), tl_sv_value(out[1])}, 2);
    }
    TlDtype t = tl_value_dtype(x);
    if (tl_dtype_info[t].bits < 32)
       x = tl_sema_cast(s, x, tl_scalar(s, tl_dtype_is_float(t) ? TL_FP32 : TL_I32), call->range);
-   TlOpcode op = is_max ? TL_OP_MAX : TL_OP_MIN;
    Fold f = {TL_OP_REDUCE, 0, false, combine_op, &op, call->range};
    return reduce_call(s, call, 1, keep, &f, &x, 1) ? tl_sv_value(x) : tl_sv_poison();
 }
 
+/* argmax, argmin */
 TlSv
-tl_builtin_max(TlSema *s, const TlCall *call)
-{
-   return extremum(s, call, true);
-}
-
-TlSv
-tl_builtin_min(TlSema *s, const TlCall *call)
-{
-   return extremum(s, call, false);
-}
-
-static TlSv
-arg_extremum(TlSema *s, const TlCall *call, bool is_max)
+tl_builtin_arg_extremum(TlSema *s, const TlCall *call)
 {
    bool tie_left, keep;
    TlValue *x = number_tile(s, call), *out[2];
    if (!x || !tl_call_bool(s, call, 2, &tie_left) || !tl_call_bool(s, call, 3, &keep))
       return tl_sv_poison();
    x = tl_bf16_to_fp32(s, x, call->range);
-   return with_indices(s, call, x, is_max, tie_left, keep, out) ? tl_sv_value(out[1])
-                                                                : tl_sv_poison();
-}
-
-TlSv
-tl_builtin_argmax(TlSema *s, const TlCall *call)
-{
-   return arg_extremum(s, call, true);
-}
-
-TlSv
-tl_builtin_argmin(TlSema *s, const TlCall *call)
-{
-   return arg_extremum(s, call, false);
+   return with_indices(s, call, x, tie_left, keep, out) ? tl_sv_value(out[1]) : tl_sv_poison();
 }
 
 /* ---- reduce, associative_scan ---- */
@@ -374,9 +340,11 @@ tl_builtin_associative_scan(TlSema *s, const TlCall *call)
    return build_fold(s, &f, v, n, v) ? give_back(s, call, v, n) : tl_sv_poison();
 }
 
-static TlSv
-cumulative(TlSema *s, const TlCall *call, TlOpcode op)
+/* cumsum, cumprod */
+TlSv
+tl_builtin_cumulative(TlSema *s, const TlCall *call)
 {
+   TlOpcode op = (TlOpcode)tl_builtin_row(call)->which;
    unsigned axis;
    bool reverse;
    TlValue *x = number_tile(s, call);
@@ -386,18 +354,6 @@ cumulative(TlSema *s, const TlCall *call, TlOpcode op)
    x = widen_sum(s, call, tl_bf16_to_fp32(s, x, call->range), 3);
    Fold f = {TL_OP_SCAN, axis, reverse, combine_op, &op, call->range};
    return x && build_fold(s, &f, &x, 1, &x) ? tl_sv_value(x) : tl_sv_poison();
-}
-
-TlSv
-tl_builtin_cumsum(TlSema *s, const TlCall *call)
-{
-   return cumulative(s, call, TL_OP_ADD);
-}
-
-TlSv
-tl_builtin_cumprod(TlSema *s, const TlCall *call)
-{
-   return cumulative(s, call, TL_OP_MUL);
 }
 
 /* ---- histogram ---- */

@@ -16,28 +16,21 @@
 #define STANDARD  TL_NS_STANDARD
 
 static const TlBuiltinRow rows[] = {
+#define ROW(namespaces, name, signature, function, flags, doc, which, takes, module, name_there)   \
+   {{namespaces, name, signature, function, flags, doc}, which, takes, module, name_there},
 #define TL_BUILTIN(namespaces, name, signature, function, flags, doc)                              \
-   {{namespaces, name, signature, tl_builtin_##function, flags, doc}, TL_OP_COUNT, 0, NULL, NULL},
+   ROW(namespaces, name, signature, tl_builtin_##function, flags, doc, 0, 0, NULL, NULL)
+#define TL_BUILTIN_AS(namespaces, name, signature, function, which, flags, doc)                    \
+   ROW(namespaces, name, signature, tl_builtin_##function, flags, doc, which, 0, NULL, NULL)
 #define TL_BUILTIN_OP(namespaces, name, signature, opcode, takes, flags, doc)                      \
-   {{namespaces, name, signature, tl_builtin_elementwise, flags, doc},                             \
-    TL_OP_##opcode,                                                                                \
-    TL_TAKES_##takes,                                                                              \
-    NULL,                                                                                          \
-    NULL},
+   ROW(namespaces, name, signature, tl_builtin_elementwise, flags, doc, TL_OP_##opcode,            \
+       TL_TAKES_##takes, NULL, NULL)
 #define TL_BUILTIN_STD(namespaces, name, signature, module, function, flags, doc)                  \
-   {{namespaces, name, signature, tl_builtin_stdlib, flags, doc}, TL_OP_COUNT, 0, module, function},
+   ROW(namespaces, name, signature, tl_builtin_stdlib, flags, doc, 0, 0, module, function)
 #define TL_BUILTIN_MATH(namespaces, name, signature, function, takes, doc)                         \
-   {{namespaces, name, signature, tl_builtin_math, 0, doc},                                        \
-    TL_OP_COUNT,                                                                                   \
-    TL_TAKES_##takes,                                                                              \
-    "math",                                                                                        \
-    function},
+   ROW(namespaces, name, signature, tl_builtin_math, 0, doc, 0, TL_TAKES_##takes, "math", function)
 #define TL_BUILTIN_NO(namespaces, name, why)                                                       \
-   {{namespaces, name, "*args", tl_builtin_unsupported, 0, "not supported"},                       \
-    TL_OP_COUNT,                                                                                   \
-    0,                                                                                             \
-    why,                                                                                           \
-    NULL},
+   ROW(namespaces, name, "*args", tl_builtin_unsupported, 0, "not supported", 0, 0, why, NULL)
 #include "sema/builtins.def"
 };
 enum { NUM_ROWS = sizeof rows / sizeof rows[0] };
