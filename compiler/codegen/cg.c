@@ -2,6 +2,7 @@
  * operation emitted by the rule that ops.def names.  Invariant: a value's registers are defined
  * before any use is emitted, since the IR is in dominance order. */
 #include "codegen/cg.h"
+#include "ir/launch_expr.h"
 #include "ir/pressure.h"
 
 #include <assert.h>
@@ -233,13 +234,15 @@ check_name(TlCg *cg)
 static void
 check_param_bytes(TlCg *cg, const LLVMTypeRef *types, unsigned n)
 {
-   enum { SMALL = 4352, MOST = 32764, PTX_FOR_MORE = 81 };
+   enum { SMALL = 4352, MOST = 32764, PTX_FOR_MORE = 81, MAP_ALIGN = 64, MAP_BYTES = 128 };
    LLVMTargetDataRef data = LLVMGetModuleDataLayout(cg->mod);
    uint64_t bytes = 0;
    for (unsigned i = 0; i < n; i++) {
       uint64_t size = LLVMABISizeOfType(data, types[i]); /* and alignment */
       bytes = (bytes + size - 1) / size * size + size;
    }
+   if (cg->num_maps)
+      bytes = (bytes + MAP_ALIGN - 1) / MAP_ALIGN * MAP_ALIGN + (uint64_t)cg->num_maps * MAP_BYTES;
    unsigned most = cg->target->max_ptx < PTX_FOR_MORE ? SMALL : MOST;
    if (bytes > most) {
       tl_report(cg->diags, E0505, cg->func->range, cg->func->name, (unsigned)bytes, most);
@@ -253,13 +256,16 @@ static void
 declare_kernel(TlCg *cg)
 {
    const TlFunc *f = cg->func;
-   LLVMTypeRef *types = tl_new_array(cg->arena, LLVMTypeRef, f->num_params + 1);
+   cg->maps = tl_tensor_maps(cg->arena, f, &cg->num_maps);
+   LLVMTypeRef *types = tl_new_array(cg->arena, LLVMTypeRef, f->num_params + cg->num_maps + 1);
    unsigned n = 0;
    for (unsigned i = 0; i < f->num_params; i++)
       if (f->params[i].is_runtime)
          types[n++] = param_type(cg, f->params[i].type);
    check_name(cg);
    check_param_bytes(cg, types, n);
+   for (unsigned i = 0; i < cg->num_maps; i++)
+      types[n++] = cg->p0;
    cg->fn = LLVMAddFunction(cg->mod, f->name, LLVMFunctionType(cg->voidt, types, n, 0));
    LLVMSetFunctionCallConv(cg->fn, LLVMPTXKernelCallConv);
    char threads[32];
@@ -278,6 +284,7 @@ declare_kernel(TlCg *cg)
    for (unsigned i = 0; i < f->num_params; i++)
       if (f->params[i].is_runtime)
          param_attrs(cg, n++, &f->params[i]);
+   tl_cg_tensor_map_params(cg, n);
 }
 
 static void

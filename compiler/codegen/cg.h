@@ -36,6 +36,8 @@ typedef struct TlCg {
    LLVMBasicBlockRef entry;
    LLVMValueRef entry_end; /* where entry-block values are placed before */
    unsigned role_first_warp, role_num_warps;
+   const TlOp **maps; /* tensor maps: parameters after the visible ones, in this order */
+   unsigned num_maps;
    const TlOp *op; /* being emitted: range of errors */
    uint32_t ptx;   /* PTX ISA that what was emitted needs */
    bool failed;
@@ -102,6 +104,8 @@ void tl_cg_unsupported(TlCg *cg, const char *what, const char *why);
 /* What is emitted needs this PTX ISA. */
 void tl_cg_needs_ptx(TlCg *cg, uint32_t ptx);
 void tl_cg_loc(TlCg *cg, TlRange range);
+/* The parameters from `first` on are the function's tensor maps. */
+void tl_cg_tensor_map_params(TlCg *cg, unsigned first);
 /* A byte of the block's shared memory: the one place that makes such addresses. */
 LLVMValueRef tl_cg_shared_ptr(TlCg *cg, LLVMValueRef address, int64_t offset);
 

@@ -28,15 +28,17 @@ LLVMTypeRef
 tl_cg_elem(TlCg *cg, const TlType *t)
 {
    const TlType *e = tl_type_elem(t);
+   if (e->kind == TL_TYPE_TMAP)
+      return cg->p0;
    return e->kind == TL_TYPE_PTR ? cg->p1 : tl_cg_dtype(cg, e->dtype);
 }
 
 unsigned
 tl_cg_elem_bits(const TlType *elem)
 {
-   assert(elem->kind == TL_TYPE_PTR || elem->kind == TL_TYPE_SCALAR);
-   if (elem->kind == TL_TYPE_PTR)
+   if (elem->kind == TL_TYPE_PTR || elem->kind == TL_TYPE_TMAP)
       return 64;
+   assert(elem->kind == TL_TYPE_SCALAR);
    return elem->dtype == TL_I1 ? 8 : tl_dtype_info[elem->dtype].bits;
 }
 

@@ -1,5 +1,7 @@
 /* The launch record of a compiled kernel, from its function. */
 #include "compile/compilation.h"
+#include "compile/program.h"
+#include "ir/launch_expr.h"
 #include "ir/written.h"
 
 #include <string.h>
@@ -37,6 +39,43 @@ describe_args(TlCompilation *comp, const TlEntry *e, TilecKernelInfo *k)
    }
    k->args = args;
    k->num_args = f->num_params;
+}
+
+/* The operation counts dimensions from the outermost one, the record from the innermost. */
+static TilecHiddenArg
+recipe(TlCompilation *comp, const TlFunc *f, const TlOp *op)
+{
+   const TlType *map = tl_result(op, 0)->type;
+   TilecHiddenArg h = {.kind = TILEC_HIDDEN_TENSOR_MAP,
+                       .base = tl_launch_expr(comp->arena, f, tl_arg(op, 0)),
+                       .dtype = tl_public_dtype(map->dtype),
+                       .rank = map->rank,
+                       .swizzle_bytes = (uint32_t)tl_attr_int(op, TL_ATTR_SWIZZLE),
+                       .fill_nan = tl_attr_int(op, TL_ATTR_FILL_NAN) != 0};
+   for (unsigned d = 0; d < map->rank; d++) {
+      unsigned from = map->rank - 1 - d;
+      h.box[d] = map->shape[from];
+      h.dims[d] = tl_launch_expr(comp->arena, f, tl_arg(op, 1 + from));
+      if (d == 0)
+         continue;
+      const char *stride = tl_launch_expr(comp->arena, f, tl_arg(op, 1 + map->rank + from));
+      h.strides[d] =
+         tl_arena_printf(comp->arena, "%s * %u", stride, tl_dtype_info[map->dtype].bytes);
+   }
+   return h;
+}
+
+/* Code generation has refused maps that cannot be described. */
+static void
+describe_hidden(TlCompilation *comp, const TlFunc *f, TilecKernelInfo *k)
+{
+   unsigned n;
+   const TlOp **maps = tl_tensor_maps(comp->arena, f, &n);
+   TilecHiddenArg *hidden = tl_new_array(comp->arena, TilecHiddenArg, n + 1);
+   for (unsigned i = 0; i < n; i++)
+      hidden[i] = recipe(comp, f, maps[i]);
+   k->hidden = hidden;
+   k->num_hidden = n;
 }
 
 /* "(cdiv(n, BLOCK), 2)" to its dimensions; namespaces before function names are dropped, since the
@@ -110,6 +149,8 @@ describe_entry(TlCompilation *comp, const TilecCompileOptions *o, const TlEntry 
    if (f->grid)
       split_grid(comp, f->grid, k->grid);
    describe_args(comp, e, k);
+   if (comp->last >= TILEC_STAGE_PTX)
+      describe_hidden(comp, f, k);
 }
 
 /* Of one kernel the first entry whose facts hold is taken, so those with more facts come first. */

@@ -899,6 +899,35 @@ ints(const Call *c, TlAttrKey key)
    return list ? *list : (TlInts){0};
 }
 
+/* base, then sizes of all dimensions, then strides of all but the last. */
+static bool
+infer_tensor_map(Call *c)
+{
+   if (!want_results(c))
+      return false;
+   const TlType *map = c->results[0], *base = c->args[0];
+   bool is_map = map->kind == TL_TYPE_TMAP && c->num_args == 2u * map->rank;
+   if (!is_map)
+      return FAIL(c, "'tensor_map' gives a map of half as many dimensions as operands; got %s",
+                  text(c, map));
+   if (base->kind != TL_TYPE_PTR || base->elem != tl_type_scalar(c->cx->types, map->dtype))
+      return FAIL(c, "the base of 'tensor_map' is a pointer to %s; got %s",
+                  tl_dtype_info[map->dtype].text, text(c, base));
+   for (unsigned i = 1; i < c->num_args; i++)
+      if (c->args[i]->kind != TL_TYPE_SCALAR || !tl_dtype_is_int(c->args[i]->dtype))
+         return FAIL(c, "sizes and strides of 'tensor_map' are integers; got %s",
+                     text(c, c->args[i]));
+   uint32_t swizzle = (uint32_t)attr(c, TL_ATTR_SWIZZLE).i;
+   uint32_t row = map->shape[map->rank - 1] * tl_dtype_info[map->dtype].bytes;
+   if ((swizzle && (swizzle < 32 || swizzle > 128 || !is_pow2(swizzle) || row > swizzle)) ||
+       row % 16)
+      return FAIL(c,
+                  "rows of a box are of whole 16 bytes and not longer than the swizzle; got "
+                  "%u bytes and a swizzle of %u",
+                  row, swizzle);
+   return true;
+}
+
 /* Accumulators: m x n instructions of 64 rows, half as many registers as columns. */
 static bool
 infer_wgmma(Call *c)

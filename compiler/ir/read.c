@@ -410,6 +410,22 @@ parse_memdesc(Reader *r)
 }
 
 static const TlType *
+parse_tmap(Reader *r)
+{
+   TlDtype dtype;
+   unsigned rank;
+   uint32_t box[TL_MAX_RANK];
+   next(r);
+   if (!expect(r, '<') || !parse_dtype(r, &dtype) || !expect(r, ',') ||
+       !parse_shape(r, &rank, box) || !expect(r, '>'))
+      return NULL;
+   for (unsigned d = 0; d < rank; d++)
+      if (rank > TL_TMAP_RANK || box[d] > TL_TMAP_BOX)
+         return type_error(r, "a box of at most 5 dimensions of at most 256");
+   return tl_type_tmap(r->module->types, dtype, rank, box);
+}
+
+static const TlType *
 parse_type(Reader *r)
 {
    if (at_word(r, "tile"))
@@ -418,6 +434,8 @@ parse_type(Reader *r)
       return parse_regs(r);
    if (at_word(r, "memdesc"))
       return parse_memdesc(r);
+   if (at_word(r, "tmap"))
+      return parse_tmap(r);
    if (accept_word(r, "token"))
       return tl_type_token(r->module->types);
    if (r->tok != TOK_WORD)

@@ -165,6 +165,15 @@ tl_type_token(TlTypes *t)
 }
 
 const TlType *
+tl_type_tmap(TlTypes *t, TlDtype dtype, unsigned rank, const uint32_t *box)
+{
+   assert(rank >= 1 && rank <= TL_TMAP_RANK);
+   TlType c = {.kind = TL_TYPE_TMAP, .dtype = dtype, .rank = (uint8_t)rank};
+   memcpy(c.shape, box, rank * sizeof box[0]);
+   return unique(t, &c);
+}
+
+const TlType *
 tl_type_with_elem(TlTypes *t, const TlType *like, const TlType *elem)
 {
    assert(elem->kind == TL_TYPE_SCALAR || elem->kind == TL_TYPE_PTR);
@@ -255,6 +264,10 @@ print(const TlType *t, bool with_layout, const TlMap *names, TlSb *out)
    case TL_TYPE_TOKEN:
       tl_sb_str(out, "token");
       return;
+   case TL_TYPE_TMAP:
+      tl_sb_printf(out, "tmap<%s, ", tl_dtype_info[t->dtype].text);
+      print_shape(t, out);
+      break;
    }
    if (t->layout && with_layout)
       print_layout(t->layout, names, out);

@@ -8,7 +8,12 @@
 #include "ir/dtype.h"
 #include "layout/linear.h"
 
-enum { TL_MAX_RANK = TL_LL_MAX_RANK, TL_MAX_TILE_ELEMS = 1 << 20 };
+enum {
+   TL_MAX_RANK = TL_LL_MAX_RANK,
+   TL_MAX_TILE_ELEMS = 1 << 20,
+   TL_TMAP_RANK = 5, /* PTX ISA, "Tensor dimension, size and format" */
+   TL_TMAP_BOX = 256,
+};
 
 typedef enum TlTypeKind {
    TL_TYPE_SCALAR,
@@ -17,16 +22,17 @@ typedef enum TlTypeKind {
    TL_TYPE_REGS,    /* LOWERED: `count` registers of one thread */
    TL_TYPE_MEMDESC, /* LAID: a shared-memory buffer or view */
    TL_TYPE_TOKEN,   /* LAID: a copy in flight */
+   TL_TYPE_TMAP,    /* LAID, LOWERED: a tensor map, by which boxes of a tensor are copied */
 } TlTypeKind;
 
 typedef struct TlType TlType;
 struct TlType {
    TlTypeKind kind;
-   TlDtype dtype;               /* SCALAR, MEMDESC; of a tile or regs of scalars: their dtype */
+   TlDtype dtype;               /* SCALAR, MEMDESC, TMAP; of a tile or regs of scalars: theirs */
    bool is_const;               /* PTR: stores are rejected */
    const TlType *elem;          /* PTR: pointee; TILE, REGS: SCALAR or PTR */
-   uint8_t rank;                /* TILE, MEMDESC */
-   uint32_t shape[TL_MAX_RANK]; /* TILE, MEMDESC */
+   uint8_t rank;                /* TILE, MEMDESC, TMAP */
+   uint32_t shape[TL_MAX_RANK]; /* TILE, MEMDESC; TMAP: of a box */
    uint32_t count;              /* REGS: registers; MEMDESC: stages (1 = not staged) */
    bool is_in_flight;           /* REGS: still being computed; only waits and wgmma may have them */
    const TlLinear *layout;      /* TILE in LAID state, MEMDESC: interned; else NULL */
@@ -47,6 +53,8 @@ const TlType *tl_type_in_flight(TlTypes *t, const TlType *regs, bool is_in_fligh
 const TlType *tl_type_memdesc(TlTypes *t, TlDtype dtype, unsigned rank, const uint32_t *shape,
                               const TlLinear *layout, uint32_t stages);
 const TlType *tl_type_token(TlTypes *t);
+/* rank 1 to 5, each side of the box at most 256. */
+const TlType *tl_type_tmap(TlTypes *t, TlDtype dtype, unsigned rank, const uint32_t *box);
 /* The same tile shape with another element type, or another layout; a scalar type for scalars. */
 const TlType *tl_type_with_elem(TlTypes *t, const TlType *like, const TlType *elem);
 const TlType *tl_type_with_layout(TlTypes *t, const TlType *tile, const TlLinear *layout);
@@ -81,7 +89,7 @@ bool tl_type_same_shape(const TlType *a, const TlType *b); /* scalars have equal
 
 /* "fp32", "ptr<fp16>", "ptr<const fp16>", "tile<fp32, 128x64>", "tile<fp32, 128x64, #L>" where #L
  * is printed by tl_print (ir), "regs<fp32, 16>", "inflight<fp32, 16>",
- * "memdesc<fp16, 2 x 128x64, #L>", "token". */
+ * "memdesc<fp16, 2 x 128x64, #L>", "token", "tmap<fp16, 128x64>". */
 /* Layouts by the name that the map gives (const TlLinear * -> const char *). */
 void tl_type_print_named(const TlType *t, const TlMap *layout_names, TlSb *out);
 const char *tl_type_cstr(TlArena *arena, const TlType *t); /* for diagnostics, without layout */

@@ -55,8 +55,10 @@ check_type(Verifier *v, const TlOp *op, const TlType *t)
    TlState state = v->func->state;
    bool is_tile = t->kind == TL_TYPE_TILE;
    bool laid_only = t->kind == TL_TYPE_MEMDESC || t->kind == TL_TYPE_TOKEN;
-   if (state == TL_STATE_LOWERED ? is_tile || laid_only
-                                 : t->kind == TL_TYPE_REGS || (laid_only && state != TL_STATE_LAID))
+   if (state == TL_STATE_LOWERED
+          ? is_tile || laid_only
+          : t->kind == TL_TYPE_REGS || (laid_only && state != TL_STATE_LAID) ||
+               (t->kind == TL_TYPE_TMAP && state == TL_STATE_TYPED))
       bad(v, op, "type %s is not of this state", text(v, t));
    if (is_tile && state == TL_STATE_LAID && !t->layout)
       bad(v, op, "every tile has a layout; %s has none", text(v, t));

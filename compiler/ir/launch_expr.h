@@ -1,0 +1,16 @@
+/* What a launch knows of a kernel's values: those computed from its arguments alone, as expressions
+ * of the launch record (tilec/kernel_info.h), and the tensor maps that are made from such. */
+#ifndef TL_IR_LAUNCH_EXPR_H
+#define TL_IR_LAUNCH_EXPR_H
+
+#include "ir/ir.h"
+
+/* The expression of a scalar integer or pointer, with exactly the value that the kernel computes,
+ * wrap-around included.  NULL: it depends on more than the arguments, or takes operations that the
+ * record has not, or more than a launch should do. */
+const char *tl_launch_expr(TlArena *arena, const TlFunc *f, const TlValue *v);
+
+/* All `tensor_map` of a function in the order of its hidden parameters. */
+const TlOp **tl_tensor_maps(TlArena *arena, const TlFunc *f, unsigned *count);
+
+#endif
