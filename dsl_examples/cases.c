@@ -416,7 +416,7 @@ prepare(ExCase *c)
    c->row->prepare(c);
    for (size_t i = 0; i < c->num_arrays; i++) {
       Array *a = &c->array[i];
-      if (a->kind != GIVEN)
+      if (a->kind != GIVEN && a->kind != INOUT)
          continue;
       ex_write(c->ex, &a->data, a->before);
       memcpy(a->before, a->data.value, a->data.elems * sizeof *a->before);
@@ -500,6 +500,12 @@ double
 ex_real(const ExCase *c, const char *name)
 {
    return (double)strtof(must_have(c, name), NULL);
+}
+
+const char *
+ex_word(const ExCase *c, const char *name)
+{
+   return must_have(c, name);
 }
 
 bool

@@ -13,7 +13,7 @@
  *    (none)   an input of normal values, rounded to its type
  *    given    an input whose values the row's `prepare` writes
  *    out      checked against the oracle; poisoned before the first launch
- *    inout    random first, checked after
+ *    inout    random first, or written by `prepare`, checked after
  *    zeroed   zero first, checked after
  *    scratch  poisoned, not checked: one launch writes what another reads
  * Options: `spread X` scales normal values, `below N` makes them whole numbers from 0 to N - 1,
@@ -29,7 +29,7 @@
 
 typedef struct ExCase ExCase; /* one case of a row while it runs */
 
-enum { EX_MAX_LAUNCHES = 6 };
+enum { EX_MAX_LAUNCHES = 16 };
 
 typedef struct ExRow {
    const char *name;
@@ -48,6 +48,7 @@ int ex_run_rows(const char *program, const ExRow *rows, size_t num_rows, int arg
 /* The case's names. */
 size_t ex_size(const ExCase *c, const char *name);
 double ex_real(const ExCase *c, const char *name); /* as the kernel gets it, in fp32 */
+const char *ex_word(const ExCase *c, const char *name);
 bool ex_is(const ExCase *c, const char *name, const char *word);
 /* What an array held before the first launch; a `given` one is written through this. */
 double *ex_in(const ExCase *c, const char *array);

@@ -60,4 +60,24 @@ tilec_ptx_hopper_cases() { # CALLBACK
       done
    done
    "$f" attn_bwd_delta attention_backward.tile attn_bwd_delta -s "$half, $half, *fp32:16, i32:16"
+   local bf='*bf16:16' fp='*fp32:16' rows='i32, i32:16'
+   "$f" rms_norm rms_norm.tile rms_norm -s "$bf, $bf, $bf, $fp, $rows" -D BLOCK=4096
+   "$f" rms_norm_bwd rms_norm.tile rms_norm_bwd -s "$bf, $bf, $bf, $fp, $bf, $fp, $rows, i32" \
+      -D BLOCK=4096 --num-warps=8
+   "$f" layer_norm_bwd layer_norm_backward.tile layer_norm_bwd -D BLOCK=4096 --num-warps=8 \
+      -s "$bf, $bf, $bf, $fp, $fp, $bf, $fp, $fp, $rows, i32"
+   "$f" column_sums column_sums.tile column_sums -s "$fp, $fp, $rows"
+   "$f" group_norm group_norm.tile group_norm -s "$bf, $bf, $bf, $bf, $fp, $fp, i32, i32, i32, i32:16"
+   "$f" cross_entropy cross_entropy.tile cross_entropy -s "$bf, *i32:16, $fp, $fp, $rows, fp32"
+   "$f" cross_entropy_bwd cross_entropy.tile cross_entropy_bwd \
+      -s "$bf, *i32:16, $fp, $fp, $bf, $rows, fp32"
+   "$f" rope rope.tile rope -s "$bf, *i32:16, $fp, $bf, $rows"
+   "$f" swiglu swiglu.tile swiglu -s "$bf, $bf, $bf, i32:16"
+   "$f" swiglu_bwd swiglu.tile swiglu_bwd -s "$bf, $bf, $bf, $bf, $bf, i32:16"
+   "$f" embedding embedding.tile embedding -s "$bf, *i32:16, $bf, $rows"
+   "$f" embedding_bwd embedding.tile embedding_bwd -s "$bf, *i32:16, $fp, $rows"
+   "$f" adamw adamw.tile adamw -s "$bf, $bf, $fp, $fp, i32:16, , , , , , ,"
+   "$f" quantize_i8 quantize.tile quantize -s "$bf, *i8:16, $fp, $rows" -D BLOCK=4096
+   "$f" quantize_fp8 quantize.tile quantize -s "$bf, *fp8e4nv:16, $fp, $rows" -D BLOCK=4096
+   "$f" dequantize quantize.tile dequantize -s "*i8:16, $fp, $bf, $rows" -D BLOCK=4096
 }
