@@ -175,8 +175,7 @@ static const ExRow rows[] = {
        "x: T[R*C] spread 4, q: out Q[R*C] within 0, scale: out fp32[R], y: out T[R*C] slack 2",
     .launches = {"quantize(x, q, scale, R, C) BLOCK=pow2(C)",
                  "quantize.dequantize(q, scale, y, R, C) BLOCK=pow2(C)"},
-    .cases =
-       "T=fp16 Q=i8 R=3 C=65; T=bf16 Q=fp8e4nv R=4 C=1000; T=fp32 Q=fp8e5 R=2 C=33",
+    .cases = "T=fp16 Q=i8 R=3 C=65; T=bf16 Q=fp8e4nv R=4 C=1000; T=fp32 Q=fp8e5 R=2 C=33",
     .large = "T=bf16 Q=i8 R=51 C=4096",
     .oracle = quantize},
 };

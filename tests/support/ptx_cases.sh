@@ -80,4 +80,18 @@ tilec_ptx_hopper_cases() { # CALLBACK
    "$f" quantize_i8 quantize.tile quantize -s "$bf, *i8:16, $fp, $rows" -D BLOCK=4096
    "$f" quantize_fp8 quantize.tile quantize -s "$bf, *fp8e4nv:16, $fp, $rows" -D BLOCK=4096
    "$f" dequantize quantize.tile dequantize -s "*i8:16, $fp, $bf, $rows" -D BLOCK=4096
+   local mnk='i32:16, i32:16, i32:16'
+   "$f" matmul_persistent matmul_persistent.tile matmul_persistent -s "$half, $half, $half, $mnk, i32"
+   "$f" matmul_batched matmul_batched.tile matmul_batched -s "$half, $half, $half, i32, $mnk"
+   "$f" matmul_grouped matmul_batched.tile matmul_grouped \
+      -s "$half, $half, $half, *i32:16, i32, i32:16, i32:16, i32"
+   "$f" matmul_fused matmul_fused.tile matmul_fused -s "$half, $half, $half, $half, $half, $mnk"
+   "$f" matmul_w8_fp8 matmul_weights.tile matmul_w8 -s "$half, *fp8e4nv:16, $fp, $half, $mnk"
+   "$f" matmul_w8_i8 matmul_weights.tile matmul_w8 -s "$half, *i8:16, $fp, $half, $mnk"
+   "$f" matmul_w4 matmul_weights.tile matmul_w4 -s "$half, *u8:16, $half, $half, $mnk"
+   "$f" moe_gemm moe.tile moe_gemm \
+      -s "$half, $half, $fp, *i32:16, *i32:16, $half, i32, i32, i32:16, i32:16"
+   "$f" moe_sum moe.tile moe_sum -s "$half, $half, $rows"
+   "$f" conv2d conv2d.tile conv2d \
+      -s "$half, $half, $half, i32, i32, i32, i32:16, i32:16, i32, i32, i32, i32"
 }
