@@ -1,5 +1,5 @@
-/* Products of an engine: persistent, batched, grouped, fused, with small weights, by expert, and the
- * convolution that is one. */
+/* Products of an engine: persistent, batched, grouped, fused, with small weights, by expert; and
+ * the convolution that is one. */
 #include "cases.h"
 
 #include <math.h>
@@ -223,8 +223,8 @@ static const ExRow rows[] = {
     .launches = {"moe.moe_gemm(x, w, factors, assignments, experts, parts, N, B, COLS, K)"
                  " TOPK=TOPK BLOCK_M=BM BLOCK_N=64",
                  "moe.moe_sum(parts, y, N, COLS) TOPK=TOPK"},
-    .cases = "T=fp16 N=35 E=4 TOPK=2 K=64 COLS=65 B=9 BM=16; T=bf16 N=9 E=3 TOPK=1 K=33 COLS=64 "
-             "B=4 BM=32",
+    .cases = "T=fp16 N=35 E=4 TOPK=2 K=64 COLS=65 B=9 BM=16;"
+             "T=bf16 N=9 E=3 TOPK=1 K=33 COLS=64 B=4 BM=32",
     .large = "T=bf16 N=301 E=16 TOPK=4 K=200 COLS=300 B=35 BM=64",
     .prepare = sort_assignments,
     .oracle = moe},

@@ -94,4 +94,26 @@ tilec_ptx_hopper_cases() { # CALLBACK
    "$f" moe_sum moe.tile moe_sum -s "$half, $half, $rows"
    "$f" conv2d conv2d.tile conv2d \
       -s "$half, $half, $half, i32, i32, i32, i32:16, i32:16, i32, i32, i32, i32"
+   local index='*i32:16' fp8='*fp8e4nv:16'
+   "$f" decode_split flash_decoding.tile decode_split -D GROUP=8 \
+      -s "$half, $half, $half, $index, $fp, $fp, i32, i32, i32:16, i32, fp32"
+   "$f" decode_merge flash_decoding.tile decode_merge -s "$fp, $fp, $half, i32, i32"
+   "$f" paged_split paged_attention.tile paged_split -D GROUP=8 \
+      -s "$half, $half, $half, $index, $index, $fp, $fp, i32, i32, i32:16, i32, fp32"
+   for d in 64 128; do
+      "$f" "attn_dropout_d$d" attention_dropout.tile attn_dropout -D "D=$d" \
+         -s "$half, $half, $half, $half, $fp, $sizes, fp32, i32"
+      "$f" "attn_fp8_d$d" attention_fp8.tile attn_fp8 -D "D=$d" \
+         -s "$fp8, $fp8, $fp8, $fp, $fp, $fp, $half, $sizes"
+      "$f" "linear_attention_d$d" linear_attention.tile linear_attention -D "D=$d" \
+         -s "$half, $half, $half, $half, $fp, $sizes"
+   done
+   "$f" selective_scan selective_scan.tile selective_scan \
+      -s "$half, $half, $fp, $half, $half, $fp, $half, i32, i32, i32:16"
+   "$f" top_k top_k.tile top_k -s "$half, $half, $index, $rows" -D K=64
+   "$f" radix_count sort_by_key.tile radix_count -s "$index, $index, i32, i32, i32"
+   "$f" radix_offsets sort_by_key.tile radix_offsets -s "$index, i32"
+   "$f" radix_scatter sort_by_key.tile radix_scatter \
+      -s "$index, $index, $index, $index, $index, i32, i32, i32"
+   "$f" histogram histogram.tile count_values -s "$index, $index, i32, i32"
 }
