@@ -67,7 +67,8 @@ tilec_ptx_hopper_cases() { # CALLBACK
    "$f" layer_norm_bwd layer_norm_backward.tile layer_norm_bwd -D BLOCK=4096 --num-warps=8 \
       -s "$bf, $bf, $bf, $fp, $fp, $bf, $fp, $fp, $rows, i32"
    "$f" column_sums column_sums.tile column_sums -s "$fp, $fp, $rows"
-   "$f" group_norm group_norm.tile group_norm -s "$bf, $bf, $bf, $bf, $fp, $fp, i32, i32, i32, i32:16"
+   "$f" group_norm group_norm.tile group_norm \
+      -s "$bf, $bf, $bf, $bf, $fp, $fp, i32, i32, i32, i32:16"
    "$f" cross_entropy cross_entropy.tile cross_entropy -s "$bf, *i32:16, $fp, $fp, $rows, fp32"
    "$f" cross_entropy_bwd cross_entropy.tile cross_entropy_bwd \
       -s "$bf, *i32:16, $fp, $fp, $bf, $rows, fp32"
@@ -81,7 +82,8 @@ tilec_ptx_hopper_cases() { # CALLBACK
    "$f" quantize_fp8 quantize.tile quantize -s "$bf, *fp8e4nv:16, $fp, $rows" -D BLOCK=4096
    "$f" dequantize quantize.tile dequantize -s "*i8:16, $fp, $bf, $rows" -D BLOCK=4096
    local mnk='i32:16, i32:16, i32:16'
-   "$f" matmul_persistent matmul_persistent.tile matmul_persistent -s "$half, $half, $half, $mnk, i32"
+   "$f" matmul_persistent matmul_persistent.tile matmul_persistent \
+      -s "$half, $half, $half, $mnk, i32"
    "$f" matmul_batched matmul_batched.tile matmul_batched -s "$half, $half, $half, i32, $mnk"
    "$f" matmul_grouped matmul_batched.tile matmul_grouped \
       -s "$half, $half, $half, *i32:16, i32, i32:16, i32:16, i32"
