@@ -63,6 +63,8 @@ void tl_help(TlDiags *d, const char *fmt, ...) __attribute__((format(printf, 2, 
 #define tl_report(d, code, range, ...)                                                             \
    tl_diag_emit((d), TL_DIAG_##code, (range), tl_fmt_##code, ##__VA_ARGS__)
 #define tl_note tl_report
+/* Reports and is false: `return tl_refuse(..)`. */
+#define tl_refuse(d, code, range, ...) (tl_report(d, code, range, ##__VA_ARGS__), false)
 
 /* Text form with source line and carets, as clang prints it:
  *    f.tile:3:9: error[E0204]: unknown name 'blok'

@@ -100,10 +100,9 @@ run(TlCg *cg, TlCgBody *body, void *user, Collected *messages)
    cg->llvm = LLVMContextCreate();
    LLVMContextSetDiagnosticHandler(cg->llvm, on_diagnostic, messages);
    bool ok = body(cg, user);
-   if (messages->has_error) {
-      tl_report(cg->diags, E0503, cg->func ? cg->func->range : (TlRange){0}, messages->message);
-      return false;
-   }
+   if (messages->has_error)
+      return tl_refuse(cg->diags, E0503, cg->func ? cg->func->range : (TlRange){0},
+                       messages->message);
    return ok;
 }
 
@@ -119,8 +118,7 @@ tl_cg_guarded(TlCg *cg, TlCgBody *body, void *user)
    if (setjmp(f->env)) {
       fatal = outer; /* LLVM's state is lost: leave the context alone */
       mem->oom = outer_oom;
-      tl_report(cg->diags, E0503, cg->func ? cg->func->range : (TlRange){0}, f->message);
-      return false;
+      return tl_refuse(cg->diags, E0503, cg->func ? cg->func->range : (TlRange){0}, f->message);
    }
    jmp_buf oom;
    if (setjmp(oom)) { /* out of memory: give LLVM's objects back, then go on unwinding */

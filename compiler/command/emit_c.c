@@ -147,8 +147,7 @@ param_type(const TlAot *aot, const char *type, bool is_const, TlCParam *p)
 static bool
 fail(const TlAot *aot, const TlCKernel *k, const char *why)
 {
-   tl_report(&aot->images[0].comp->diags, E0520, k->range, k->name, why);
-   return false;
+   return tl_refuse(&aot->images[0].comp->diags, E0520, k->range, k->name, why);
 }
 
 static const TilecKernelInfo *

@@ -282,10 +282,8 @@ write_grid(const TlAot *aot, const TlCKernel *k, const TilecKernelInfo *info, un
    tl_sb_str(out, "         int bad = 0;\n");
    for (int d = 0; d < 3; d++) {
       const char *why, *c = "1";
-      if (info->grid[d] && !(c = tl_c_rule(aot, k, info, info->grid[d], uses, &why))) {
-         tl_report(&aot->images[0].comp->diags, E0522, k->range, info->grid[d], why);
-         return false;
-      }
+      if (info->grid[d] && !(c = tl_c_rule(aot, k, info, info->grid[d], uses, &why)))
+         return tl_refuse(&aot->images[0].comp->diags, E0522, k->range, info->grid[d], why);
       tl_sb_printf(out, "         grid[%d] = %s;\n", d, c);
    }
    tl_sb_str(out, "         if (bad)\n            return ");

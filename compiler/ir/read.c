@@ -188,8 +188,7 @@ token_text(Reader *r)
 static bool
 fail_expected(Reader *r, const char *what)
 {
-   tl_report(r->module->diags, E0351, token_range(r), what, token_text(r));
-   return false;
+   return tl_refuse(r->module->diags, E0351, token_range(r), what, token_text(r));
 }
 
 static bool
@@ -346,10 +345,8 @@ parse_layout(Reader *r, unsigned rank, const uint32_t *shape, const TlLinear **l
    if (r->tok != TOK_HASH)
       return fail_expected(r, "the name of a layout");
    *layout = tl_map_get(&r->layouts, r->word);
-   if (!*layout) {
-      tl_report(r->module->diags, E0358, token_range(r), token_text(r));
-      return false;
-   }
+   if (!*layout)
+      return tl_refuse(r->module->diags, E0358, token_range(r), token_text(r));
    if (!layout_fits(*layout, rank, shape))
       return fail_expected(r, "a layout of the same shape");
    next(r);
@@ -447,10 +444,8 @@ parse_type(Reader *r)
 static bool
 define(Reader *r, const char *name, TlRange range, TlValue *v)
 {
-   if (tl_map_has(&r->names, name)) {
-      tl_report(r->module->diags, E0354, range, name);
-      return false;
-   }
+   if (tl_map_has(&r->names, name))
+      return tl_refuse(r->module->diags, E0354, range, name);
    if (!is_digit(name[0]))
       v->name = name;
    Name *n = tl_new(r->module->arena, Name);
@@ -486,8 +481,8 @@ typedef struct Pending {
 static bool
 fail_attr(Reader *r, TlAttrKey key, const char *what)
 {
-   tl_report(r->module->diags, E0356, token_range(r), tl_attr_info[key].text, what, token_text(r));
-   return false;
+   return tl_refuse(r->module->diags, E0356, token_range(r), tl_attr_info[key].text, what,
+                    token_text(r));
 }
 
 /* Short forms must not make much of little text. */
@@ -575,10 +570,9 @@ parse_record(Reader *r, TlAttrKey key, const TlAttrField *fields, unsigned num, 
       unsigned i = 0;
       while (i < num && !at_word(r, fields[i].text))
          i++;
-      if (i == num) {
-         tl_report(r->module->diags, E0355, token_range(r), tl_attr_info[key].text, token_text(r));
-         return false;
-      }
+      if (i == num)
+         return tl_refuse(r->module->diags, E0355, token_range(r), tl_attr_info[key].text,
+                          token_text(r));
       next(r);
       if (!expect(r, '=') || !parse_int(r, INT64_MIN, INT64_MAX, &values[i]))
          return false;
@@ -668,8 +662,7 @@ parse_attr(Reader *r, TlOpcode opcode, TlAttr *attrs, Pending *bits)
       return tl_attr_info[key].kind == TL_AK_BITS ? parse_bits_token(r, i, bits)
                                                   : parse_attr_value(r, key, &attrs[i]);
    }
-   tl_report(r->module->diags, E0355, token_range(r), info->text, r->word);
-   return false;
+   return tl_refuse(r->module->diags, E0355, token_range(r), info->text, r->word);
 }
 
 /* '{' key '=' and '{' flag open attributes, any other '{' a region. */
@@ -826,10 +819,9 @@ parse_types(Reader *r, Head *h)
    }
    if (h->types.len == h->results.len)
       return true;
-   tl_report(r->module->diags, E0350, range,
-             tl_arena_printf(r->module->arena, "%zu results need as many types; got %zu",
-                             h->results.len, h->types.len));
-   return false;
+   return tl_refuse(r->module->diags, E0350, range,
+                    tl_arena_printf(r->module->arena, "%zu results need as many types; got %zu",
+                                    h->results.len, h->types.len));
 }
 
 static bool
@@ -843,10 +835,10 @@ parse_bits(Reader *r, Head *h)
       return true;
    TlRange range = {r->file, (uint32_t)(h->bits.begin - r->text),
                     (uint32_t)(h->bits.end - r->text)};
-   tl_report(r->module->diags, E0350, range,
-             tl_arena_printf(r->module->arena, "'%.*s' is not a value of %s",
-                             (int)(len > 40 ? 40 : len), h->bits.begin, tl_dtype_info[dtype].text));
-   return false;
+   return tl_refuse(r->module->diags, E0350, range,
+                    tl_arena_printf(r->module->arena, "'%.*s' is not a value of %s",
+                                    (int)(len > 40 ? 40 : len), h->bits.begin,
+                                    tl_dtype_info[dtype].text));
 }
 
 static bool
@@ -995,10 +987,8 @@ static bool
 parse_region(Reader *r, const Head *h, TlBlock *block, bool is_first)
 {
    size_t mark = r->scope.len;
-   if (r->depth >= MAX_DEPTH) {
-      tl_report(r->module->diags, E0357, token_range(r), MAX_DEPTH);
-      return false;
-   }
+   if (r->depth >= MAX_DEPTH)
+      return tl_refuse(r->module->diags, E0357, token_range(r), MAX_DEPTH);
    r->depth++;
    bool ok =
       is_first && is_loop(h->opcode) ? define_loop_args(r, h, block) : parse_region_args(r, block);
@@ -1237,8 +1227,7 @@ parse_func_attr(Reader *r)
       *flags[i].flag = at_word(r, "true");
       return accept_word(r, "true") || accept_word(r, "false") || fail_expected(r, "true or false");
    }
-   tl_report(r->module->diags, E0355, token_range(&at_key), "func", key);
-   return false;
+   return tl_refuse(r->module->diags, E0355, token_range(&at_key), "func", key);
 }
 
 static bool
@@ -1320,10 +1309,8 @@ parse_layout_def(Reader *r)
       return fail_expected(r, "'='");
    const char *text = r->pos;
    TlLinear layout;
-   if (!tl_ll_read(&text, &layout) || !tl_ll_is_valid(&layout)) {
-      tl_report(r->module->diags, E0350, range, "this layout cannot be read");
-      return false;
-   }
+   if (!tl_ll_read(&text, &layout) || !tl_ll_is_valid(&layout))
+      return tl_refuse(r->module->diags, E0350, range, "this layout cannot be read");
    r->pos = text;
    next(r);
    tl_map_put(&r->layouts, name, (void *)(uintptr_t)tl_layout_intern(r->module->types, &layout));

@@ -64,9 +64,8 @@ report_range(TlSema *s, const TlSv *v, TlDtype to, TlRange range)
                             : bits == 64           ? UINT64_MAX
                                                    : (1ull << bits) - 1;
    const char *low = tl_dtype_is_signed(to) ? tl_arena_printf(s->arena, "-%llu", top + 1) : "0";
-   tl_report(s->diags, E0282, range, number_text(s, v), info->text, low,
-             tl_arena_printf(s->arena, "%llu", top));
-   return false;
+   return tl_refuse(s->diags, E0282, range, number_text(s, v), info->text, low,
+                    tl_arena_printf(s->arena, "%llu", top));
 }
 
 static bool
@@ -104,10 +103,8 @@ weak_bits(TlSema *s, const TlSv *v, TlDtype to, TlRange range, TlBits *out)
          *out = v->f != 0;
          return true;
       }
-      if (v->f != floor(v->f) || fabs(v->f) > 9.2e18) {
-         tl_report(s->diags, E0283, range, number_text(s, v), tl_dtype_info[to].text);
-         return false;
-      }
+      if (v->f != floor(v->f) || fabs(v->f) > 9.2e18)
+         return tl_refuse(s->diags, E0283, range, number_text(s, v), tl_dtype_info[to].text);
       as_int = tl_sv_int((int64_t)v->f);
    }
    if (!int_fits(&as_int, to))
@@ -175,8 +172,7 @@ is_number_or_value(TlSema *s, const TlSv *v, TlRange range)
       return false;
    if (v->kind == TL_SV_VALUE || tl_sv_is_number(v))
       return true;
-   tl_report(s->diags, E0280, range, tl_sv_describe(s, v));
-   return false;
+   return tl_refuse(s->diags, E0280, range, tl_sv_describe(s, v));
 }
 
 TlValue *
@@ -556,8 +552,7 @@ tl_sema_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ran
 static TlSv
 undefined_unary(TlSema *s, TlAstOp op, const TlSv *a, TlRange range)
 {
-   tl_report(s->diags, E0287, range, tl_ast_op_text[op], tl_sv_text(s, a));
-   return tl_sv_poison();
+   return tl_sv_refuse(s, E0287, range, tl_ast_op_text[op], tl_sv_text(s, a));
 }
 
 TlSv

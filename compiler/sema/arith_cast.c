@@ -130,10 +130,8 @@ tl_sema_broadcast(TlSema *s, TlValue **a, TlValue **b, TlRange range)
       shape[d] = m > n ? m : n;
       elems *= shape[d];
    }
-   if (elems > TL_MAX_TILE_ELEMS) {
-      tl_report(s->diags, E0309, range, TL_MAX_TILE_ELEMS, (unsigned long long)elems);
-      return false;
-   }
+   if (elems > TL_MAX_TILE_ELEMS)
+      return tl_refuse(s->diags, E0309, range, TL_MAX_TILE_ELEMS, (unsigned long long)elems);
    *a = stretch(s, *a, rank, shape, range);
    *b = *a ? stretch(s, *b, rank, shape, range) : NULL;
    return *b != NULL;
@@ -291,10 +289,8 @@ tl_sema_subscript(TlSema *s, TlValue *v, const TlSv *indices, unsigned num, TlRa
          return tl_sv_poison();
       }
    }
-   if (colons > rank) {
-      tl_report(s->diags, E0297, range, colons, tl_type_cstr(s->arena, v->type), rank);
-      return tl_sv_poison();
-   }
+   if (colons > rank)
+      return tl_sv_refuse(s, E0297, range, colons, tl_type_cstr(s->arena, v->type), rank);
    for (unsigned i = 0; v && i < num; i++)
       if (indices[i].kind == TL_SV_NONE)
          v = tl_sema_expand(s, v, i, range);

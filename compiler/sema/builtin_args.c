@@ -185,10 +185,9 @@ tl_call_mask(TlSema *s, const TlCall *call, unsigned i, const TlType *to, TlValu
          tl_help(s->diags, "compare: mask != 0, or .to(tl.int1)");
       return false;
    }
-   if (!tl_type_is_tile(to) && tl_type_is_tile(m->type)) {
-      tl_report(s->diags, E0320, range, "mask", call->row->name, tl_type_cstr(s->arena, m->type));
-      return false;
-   }
+   if (!tl_type_is_tile(to) && tl_type_is_tile(m->type))
+      return tl_refuse(s->diags, E0320, range, "mask", call->row->name,
+                       tl_type_cstr(s->arena, m->type));
    *out = m;
    assert(!*out || tl_type_elem((*out)->type)->dtype == TL_I1);
    return true;
@@ -265,11 +264,10 @@ tl_call_axis(TlSema *s, const TlCall *call, unsigned i, const TlType *of, unsign
    int64_t axis = 0, limit = (int64_t)rank;
    if (!tl_call_int(s, call, i, &axis))
       return false;
-   if (axis < -limit || axis >= limit) {
-      tl_report(s->diags, E0311, tl_call_arg_range(call, i), call->row->name, -(long long)limit,
-                (long long)limit - 1, tl_type_cstr(s->arena, of), (long long)axis);
-      return false;
-   }
+   if (axis < -limit || axis >= limit)
+      return tl_refuse(s->diags, E0311, tl_call_arg_range(call, i), call->row->name,
+                       -(long long)limit, (long long)limit - 1, tl_type_cstr(s->arena, of),
+                       (long long)axis);
    *out = (unsigned)(axis < 0 ? axis + limit : axis);
    return true;
 }
@@ -296,9 +294,8 @@ tl_call_word(TlSema *s, const TlCall *call, unsigned i, TlAttrKind kind, const c
       bare += 6;
    if (listed && tl_attr_word_value(kind, bare, strlen(bare), out))
       return true;
-   tl_report(s->diags, E0307, tl_call_arg_range(call, i), tl_call_param(s, call, i),
-             call->row->name, words, word);
-   return false;
+   return tl_refuse(s->diags, E0307, tl_call_arg_range(call, i), tl_call_param(s, call, i),
+                    call->row->name, words, word);
 }
 
 bool
@@ -306,10 +303,8 @@ tl_call_ints(TlSema *s, const TlCall *call, const char *what, const TlSv *items,
              unsigned max, int64_t *out, TlRange range)
 {
    assert(items || !num);
-   if (num > max) {
-      tl_report(s->diags, E0298, range, (int)max, num);
-      return false;
-   }
+   if (num > max)
+      return tl_refuse(s->diags, E0298, range, (int)max, num);
    for (unsigned i = 0; i < num; i++) {
       if (tl_sv_const_int(&items[i], &out[i]))
          continue;
@@ -353,10 +348,8 @@ tl_call_shape(TlSema *s, const TlCall *call, const char *what, const TlSv *items
       }
       if (__builtin_mul_overflow(elems, (unsigned long long)dims[i], &elems))
          elems = UINT64_MAX;
-      if (elems > TL_MAX_TILE_ELEMS) {
-         tl_report(s->diags, E0309, range, TL_MAX_TILE_ELEMS, elems);
-         return false;
-      }
+      if (elems > TL_MAX_TILE_ELEMS)
+         return tl_refuse(s->diags, E0309, range, TL_MAX_TILE_ELEMS, elems);
       shape[i] = (uint32_t)dims[i];
    }
    return true;

@@ -27,14 +27,11 @@ pointer_arg(TlSema *s, const TlCall *call, Atomic *a)
    if (!a->ptr)
       return false;
    const TlType *elem = tl_type_elem(a->ptr->type);
-   if (elem->is_const) {
-      tl_report(s->diags, E0322, range, call->row->name, tl_type_cstr(s->arena, a->ptr->type));
-      return false;
-   }
-   if (elem->elem->kind != TL_TYPE_SCALAR) {
-      tl_report(s->diags, E0338, range, call->row->name, tl_type_cstr(s->arena, elem->elem));
-      return false;
-   }
+   if (elem->is_const)
+      return tl_refuse(s->diags, E0322, range, call->row->name,
+                       tl_type_cstr(s->arena, a->ptr->type));
+   if (elem->elem->kind != TL_TYPE_SCALAR)
+      return tl_refuse(s->diags, E0338, range, call->row->name, tl_type_cstr(s->arena, elem->elem));
    return true;
 }
 

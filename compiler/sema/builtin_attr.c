@@ -320,11 +320,9 @@ tl_builtin_get_int_dtype(TlSema *s, const TlCall *call)
    bool is_signed;
    if (!tl_call_int(s, call, 0, &bits) || !tl_call_bool(s, call, 1, &is_signed))
       return tl_sv_poison();
-   if (bits != 1 && bits != 8 && bits != 16 && bits != 32 && bits != 64) {
-      tl_report(s->diags, E0345, call->range, "bitwidth", call->row->name, (long long)bits,
-                "1, 8, 16, 32 or 64");
-      return tl_sv_poison();
-   }
+   if (bits != 1 && bits != 8 && bits != 16 && bits != 32 && bits != 64)
+      return tl_sv_refuse(s, E0345, call->range, "bitwidth", call->row->name, (long long)bits,
+                          "1, 8, 16, 32 or 64");
    return tl_sv_type(tl_scalar(s, tl_dtype_int((unsigned)bits, is_signed)));
 }
 
@@ -332,6 +330,5 @@ tl_builtin_get_int_dtype(TlSema *s, const TlCall *call)
 TlSv
 tl_builtin_not_called(TlSema *s, const TlCall *call)
 {
-   tl_report(s->diags, E0337, call->range, call->row->name, " as a function: it names a type");
-   return tl_sv_poison();
+   return tl_sv_refuse(s, E0337, call->range, call->row->name, " as a function: it names a type");
 }

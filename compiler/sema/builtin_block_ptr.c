@@ -21,10 +21,8 @@ scalar_list(TlSema *s, const TlCall *call, unsigned arg, unsigned rank, TlDtype 
    tl_sv_items(&call->args[arg], &items, &num);
    if (call->args[arg].kind == TL_SV_POISON)
       return false;
-   if (num != rank) {
-      tl_report(s->diags, E0326, range, tl_call_param(s, call, arg), rank, num);
-      return false;
-   }
+   if (num != rank)
+      return tl_refuse(s->diags, E0326, range, tl_call_param(s, call, arg), rank, num);
    for (unsigned i = 0; i < rank; i++) {
       if (tl_sv_is_number(&items[i]) && !items[i].is_strong && items[i].kind != TL_SV_FLOAT) {
          out[i] = tl_sema_value_as(s, &items[i], dtype, range);
@@ -37,11 +35,9 @@ scalar_list(TlSema *s, const TlCall *call, unsigned arg, unsigned rank, TlDtype 
          return false;
       const TlType *t = v->type;
       bool is_int = t->kind == TL_TYPE_SCALAR && tl_dtype_is_int(t->dtype);
-      if (!is_int) {
-         tl_report(s->diags, E0313, range, call->row->name, "integer scalars",
-                   tl_type_cstr(s->arena, t));
-         return false;
-      }
+      if (!is_int)
+         return tl_refuse(s->diags, E0313, range, call->row->name, "integer scalars",
+                          tl_type_cstr(s->arena, t));
       if (dtype == TL_I32 && tl_dtype_info[t->dtype].bits > 32) {
          tl_report(s->diags, E0329, range, tl_type_cstr(s->arena, t));
          tl_help(s->diags, "add large distances to the base pointer instead, or cast with "
@@ -64,16 +60,12 @@ order_list(TlSema *s, const TlCall *call, unsigned rank, uint8_t *out)
    tl_sv_items(&call->args[ARG_ORDER], &items, &num);
    if (!tl_call_ints(s, call, "order", items, num, TL_MAX_RANK, order, range))
       return false;
-   if (num != rank) {
-      tl_report(s->diags, E0326, range, "order", rank, num);
-      return false;
-   }
+   if (num != rank)
+      return tl_refuse(s->diags, E0326, range, "order", rank, num);
    for (unsigned i = 0; i < rank; i++) {
-      if (order[i] < 0 || order[i] >= rank || (seen >> order[i] & 1)) {
-         tl_report(s->diags, E0345, range, "order", "make_block_ptr", (long long)order[i],
-                   "a dimension named once");
-         return false;
-      }
+      if (order[i] < 0 || order[i] >= rank || (seen >> order[i] & 1))
+         return tl_refuse(s->diags, E0345, range, "order", "make_block_ptr", (long long)order[i],
+                          "a dimension named once");
       seen |= 1u << order[i];
       out[i] = (uint8_t)order[i];
    }
@@ -95,10 +87,8 @@ tl_builtin_make_block_ptr(TlSema *s, const TlCall *call)
    p->base = base->value;
    tl_sv_items(&call->args[ARG_SHAPE], &items, &num);
    p->rank = num;
-   if (num == 0 || num > TL_MAX_RANK) {
-      tl_report(s->diags, E0298, tl_call_arg_range(call, ARG_SHAPE), TL_MAX_RANK, num);
-      return tl_sv_poison();
-   }
+   if (num == 0 || num > TL_MAX_RANK)
+      return tl_sv_refuse(s, E0298, tl_call_arg_range(call, ARG_SHAPE), TL_MAX_RANK, num);
    const TlSv *block;
    unsigned block_rank;
    tl_sv_items(&call->args[ARG_BLOCK], &block, &block_rank);
@@ -108,11 +98,9 @@ tl_builtin_make_block_ptr(TlSema *s, const TlCall *call)
        !tl_call_shape(s, call, "block_shape", block, block_rank, p->block,
                       tl_call_arg_range(call, ARG_BLOCK)))
       return tl_sv_poison();
-   if (block_rank != num) {
-      tl_report(s->diags, E0326, tl_call_arg_range(call, ARG_BLOCK), "block_shape", num,
-                block_rank);
-      return tl_sv_poison();
-   }
+   if (block_rank != num)
+      return tl_sv_refuse(s, E0326, tl_call_arg_range(call, ARG_BLOCK), "block_shape", num,
+                          block_rank);
    if (!order_list(s, call, num, p->order))
       return tl_sv_poison();
    return (TlSv){.kind = TL_SV_BLOCKPTR, .block_ptr = p};
@@ -198,10 +186,8 @@ checked_dims(TlSema *s, const TlCall *call, unsigned arg, unsigned rank, unsigne
    if (!tl_call_ints(s, call, "boundary_check", items, num, TL_MAX_RANK, dims, range))
       return false;
    for (unsigned i = 0; i < num; i++) {
-      if (dims[i] < 0 || dims[i] >= rank || (*checked >> dims[i] & 1)) {
-         tl_report(s->diags, E0327, range, rank - 1, (long long)dims[i]);
-         return false;
-      }
+      if (dims[i] < 0 || dims[i] >= rank || (*checked >> dims[i] & 1))
+         return tl_refuse(s->diags, E0327, range, rank - 1, (long long)dims[i]);
       *checked |= 1u << dims[i];
    }
    return true;
@@ -316,11 +302,9 @@ tl_block_ptr_store(TlSema *s, const TlCall *call, const TlAttrInit *attrs)
    if (!v)
       return tl_sv_poison();
    const TlType *elem = p->base->type->elem, *have = tl_type_elem(v->type);
-   if (p->base->type->is_const) {
-      tl_report(s->diags, E0322, tl_call_arg_range(call, 0), "store",
-                tl_type_cstr(s->arena, p->base->type));
-      return tl_sv_poison();
-   }
+   if (p->base->type->is_const)
+      return tl_sv_refuse(s, E0322, tl_call_arg_range(call, 0), "store",
+                          tl_type_cstr(s->arena, p->base->type));
    if (have != elem && !tl_sv_is_number(&call->args[1])) {
       tl_report(s->diags, E0325, tl_call_arg_range(call, 1), tl_type_cstr(s->arena, elem),
                 tl_type_cstr(s->arena, have));
@@ -370,21 +354,16 @@ check_descriptor(TlSema *s, const TlCall *call, const TlBlockPtr *p)
    const TlType *elem = p->base->type->elem;
    unsigned last = p->rank - 1;
    unsigned bytes = elem->kind == TL_TYPE_PTR ? 8 : tl_dtype_info[elem->dtype].bytes;
-   if (p->rank > MOST_DIMS) {
-      tl_report(s->diags, E0345, tl_call_arg_range(call, 1), "shape", call->row->name,
-                (long long)p->rank, "1 to 5 dimensions");
-      return false;
-   }
-   if (!is_known_one(p->strides[last])) {
-      tl_report(s->diags, E0347, tl_call_arg_range(call, 2),
-                "the last stride of a tensor descriptor must be the constant 1");
-      return false;
-   }
-   if (p->block[last] * bytes < MIN_BYTES) {
-      tl_report(s->diags, E0345, tl_call_arg_range(call, 3), "block_shape", call->row->name,
-                (long long)p->block[last] * bytes, "16 bytes or more along the last dimension");
-      return false;
-   }
+   if (p->rank > MOST_DIMS)
+      return tl_refuse(s->diags, E0345, tl_call_arg_range(call, 1), "shape", call->row->name,
+                       (long long)p->rank, "1 to 5 dimensions");
+   if (!is_known_one(p->strides[last]))
+      return tl_refuse(s->diags, E0347, tl_call_arg_range(call, 2),
+                       "the last stride of a tensor descriptor must be the constant 1");
+   if (p->block[last] * bytes < MIN_BYTES)
+      return tl_refuse(s->diags, E0345, tl_call_arg_range(call, 3), "block_shape", call->row->name,
+                       (long long)p->block[last] * bytes,
+                       "16 bytes or more along the last dimension");
    return true;
 }
 
@@ -410,14 +389,13 @@ tl_builtin_make_descriptor(TlSema *s, const TlCall *call)
    tl_sv_items(&call->args[SHAPE], &items, &num);
    tl_sv_items(&call->args[BLOCK], &block, &block_rank);
    p->rank = num;
-   if (num == 0 || num > TL_MAX_RANK || block_rank != num) {
-      tl_report(s->diags, E0347, call->range,
-                tl_arena_printf(s->arena,
-                                "shape and block_shape of a tensor descriptor need 1 to 5 "
-                                "entries each; got %u and %u",
-                                num, block_rank));
-      return tl_sv_poison();
-   }
+   if (num == 0 || num > TL_MAX_RANK || block_rank != num)
+      return tl_sv_refuse(
+         s, E0347, call->range,
+         tl_arena_printf(s->arena,
+                         "shape and block_shape of a tensor descriptor need 1 to 5 "
+                         "entries each; got %u and %u",
+                         num, block_rank));
    if (!scalar_list(s, call, SHAPE, num, TL_I64, p->shape) ||
        !scalar_list(s, call, STRIDES, num, TL_I64, p->strides) ||
        !tl_call_shape(s, call, "block_shape", block, num, p->block,
@@ -426,11 +404,9 @@ tl_builtin_make_descriptor(TlSema *s, const TlCall *call)
       return tl_sv_poison();
    const TlType *elem = p->base->type->elem;
    bool known = p->pads_nan || tl_text_is(padding, "zero") || tl_text_is(padding, "");
-   if (!known || (p->pads_nan && !tl_dtype_is_float(elem->dtype))) {
-      tl_report(s->diags, E0328, tl_call_arg_range(call, PADDING), tl_text_cstr(s, padding),
-                tl_type_cstr(s->arena, elem));
-      return tl_sv_poison();
-   }
+   if (!known || (p->pads_nan && !tl_dtype_is_float(elem->dtype)))
+      return tl_sv_refuse(s, E0328, tl_call_arg_range(call, PADDING), tl_text_cstr(s, padding),
+                          tl_type_cstr(s->arena, elem));
    for (unsigned d = 0; d < num; d++) {
       p->offsets[d] = tl_const_int(&s->b, TL_I32, 0);
       p->order[d] = (uint8_t)(num - 1 - d);
@@ -477,18 +453,14 @@ tl_builtin_descriptor_store(TlSema *s, const TlCall *call)
    v = v ? tl_sema_cast(s, v, p.base->type->elem, tl_call_arg_range(call, 2)) : NULL;
    if (!v)
       return tl_sv_poison();
-   if (p.base->type->is_const) {
-      tl_report(s->diags, E0322, tl_call_arg_range(call, 0), "store",
-                tl_type_cstr(s->arena, p.base->type));
-      return tl_sv_poison();
-   }
+   if (p.base->type->is_const)
+      return tl_sv_refuse(s, E0322, tl_call_arg_range(call, 0), "store",
+                          tl_type_cstr(s->arena, p.base->type));
    bool same =
       v->type->rank == p.rank && memcmp(v->type->shape, p.block, p.rank * sizeof p.block[0]) == 0;
-   if (!same) {
-      tl_report(s->diags, E0323, tl_call_arg_range(call, 2), tl_type_cstr(s->arena, v->type),
-                tl_shape_text(s, p.rank, p.block));
-      return tl_sv_poison();
-   }
+   if (!same)
+      return tl_sv_refuse(s, E0323, tl_call_arg_range(call, 2), tl_type_cstr(s->arena, v->type),
+                          tl_shape_text(s, p.rank, p.block));
    TlValue *mask, *ptr = expand_block(s, &p, (1u << p.rank) - 1, &mask, call->range);
    TlValue *args[3] = {ptr, v, mask};
    return tl_sema_build_op(s, TL_OP_STORE, args, 3, NULL, 0, NULL, 0, call->range) ? tl_sv_none()

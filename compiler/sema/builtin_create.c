@@ -15,10 +15,8 @@ tl_builtin_program(TlSema *s, const TlCall *call)
    int64_t axis;
    if (!tl_call_int(s, call, 0, &axis))
       return tl_sv_poison();
-   if (axis < 0 || axis > 2) {
-      tl_report(s->diags, E0314, tl_call_arg_range(call, 0), (long long)axis);
-      return tl_sv_poison();
-   }
+   if (axis < 0 || axis > 2)
+      return tl_sv_refuse(s, E0314, tl_call_arg_range(call, 0), (long long)axis);
    return tl_sv_value(tl_b0(&s->b, op, tl_scalar(s, TL_I32), {TL_ATTR_AXIS, {.i = axis}}));
 }
 
@@ -70,11 +68,9 @@ filled(TlSema *s, const TlCall *call, const TlSv *shape_arg, const TlSv *value, 
    tl_sv_items(shape_arg, &items, &rank);
    if (!tl_call_shape(s, call, "shape", items, rank, shape, tl_call_arg_range(call, 0)))
       return tl_sv_poison();
-   if (value->kind == TL_SV_VALUE && tl_type_num_elems(value->value->type) != 1) {
-      tl_report(s->diags, E0313, tl_call_arg_range(call, 1), call->row->name, "a scalar value",
-                tl_type_cstr(s->arena, value->value->type));
-      return tl_sv_poison();
-   }
+   if (value->kind == TL_SV_VALUE && tl_type_num_elems(value->value->type) != 1)
+      return tl_sv_refuse(s, E0313, tl_call_arg_range(call, 1), call->row->name, "a scalar value",
+                          tl_type_cstr(s->arena, value->value->type));
    TlValue *v = tl_sema_value_as(s, value, dtype, tl_call_arg_range(call, 1));
    if (v && tl_type_is_tile(v->type))
       v = tl_t1(&s->b, TL_OP_RESHAPE, v->type->elem, v);
@@ -139,11 +135,9 @@ tl_builtin_cast(TlSema *s, const TlCall *call)
    if (bitcast)
       return tl_sv_value(tl_sema_bitcast(s, v, to, call->range));
    const TlType *from = tl_type_elem(v->type);
-   if (rounding >= 0 && from != to && !is_narrowing(from, to)) {
-      tl_report(s->diags, E0293, call->range, tl_type_cstr(s->arena, from),
-                tl_type_cstr(s->arena, to));
-      return tl_sv_poison();
-   }
+   if (rounding >= 0 && from != to && !is_narrowing(from, to))
+      return tl_sv_refuse(s, E0293, call->range, tl_type_cstr(s->arena, from),
+                          tl_type_cstr(s->arena, to));
    return tl_sv_value(
       tl_sema_cast_rounded(s, v, to, rounding < 0 ? TL_ROUNDING_RTNE : rounding, call->range));
 }
@@ -165,10 +159,8 @@ TlSv
 tl_builtin_constexpr(TlSema *s, const TlCall *call)
 {
    TlSv v = call->args[0];
-   if (tl_sv_is_runtime(&v)) {
-      tl_report(s->diags, E0301, call->range, "value", "constexpr", tl_sv_text(s, &v));
-      return tl_sv_poison();
-   }
+   if (tl_sv_is_runtime(&v))
+      return tl_sv_refuse(s, E0301, call->range, "value", "constexpr", tl_sv_text(s, &v));
    v.is_strong = false;
    return v;
 }
@@ -194,10 +186,9 @@ tl_builtin_cdiv(TlSema *s, const TlCall *call)
    const TlSv *x = &call->args[0], *d = &call->args[1];
    int64_t a, b;
    if (tl_sv_const_int(x, &a) && tl_sv_const_int(d, &b) && !(x->is_strong && d->is_strong)) {
-      if (b == 0 || b == -1 || __builtin_add_overflow(a, b - 1, &a)) {
-         tl_report(s->diags, E0345, call->range, "div", "cdiv", (long long)b, "a usable divisor");
-         return tl_sv_poison();
-      }
+      if (b == 0 || b == -1 || __builtin_add_overflow(a, b - 1, &a))
+         return tl_sv_refuse(s, E0345, call->range, "div", "cdiv", (long long)b,
+                             "a usable divisor");
       return tl_sv_int(floor_div(a, b));
    }
    TlSv one = tl_sv_int(1), less;

@@ -19,17 +19,13 @@ tl_builtin_hint(TlSema *s, const TlCall *call)
    if (tl_sv_is_number(&call->args[0]))
       return call->args[0]; /* what is known needs no promise */
    unsigned rank = x->type->rank ? x->type->rank : 1;
-   if (num != rank) {
-      tl_report(s->diags, E0341, range, call->row->name, rank, tl_type_cstr(s->arena, x->type),
-                num);
-      return tl_sv_poison();
-   }
+   if (num != rank)
+      return tl_sv_refuse(s, E0341, range, call->row->name, rank, tl_type_cstr(s->arena, x->type),
+                          num);
    for (unsigned i = 0; i < num; i++)
-      if (values[i] < 1) {
-         tl_report(s->diags, E0345, range, "values", call->row->name, (long long)values[i],
-                   "positive");
-         return tl_sv_poison();
-      }
+      if (values[i] < 1)
+         return tl_sv_refuse(s, E0345, range, "values", call->row->name, (long long)values[i],
+                             "positive");
    const TlAttrInit attrs[] = {{TL_ATTR_HINT, {.i = tl_builtin_row(call)->which}},
                                {TL_ATTR_VALUES, {.ints = tl_ints(s->arena, values, num)}},
                                {TL_ATTR_COUNT, {.i = 0}}};
@@ -44,9 +40,8 @@ tl_builtin_assume(TlSema *s, const TlCall *call)
    if (tl_sv_const_int(c, &known)) {
       if (known)
          return tl_sv_none();
-      tl_report(s->diags, E0347, call->range,
-                "'assume' needs a condition that can be true; got False");
-      return tl_sv_poison();
+      return tl_sv_refuse(s, E0347, call->range,
+                          "'assume' needs a condition that can be true; got False");
    }
    TlValue *v = tl_sema_condition(s, c, tl_call_arg_range(call, 0));
    if (!v)
@@ -102,9 +97,8 @@ tl_builtin_static_assert(TlSema *s, const TlCall *call)
    if (holds)
       return tl_sv_none();
    bool has_text = msg->kind == TL_SV_STR && msg->s.len > 0;
-   tl_report(s->diags, E0342, call->range, has_text ? ": " : "",
-             has_text ? tl_text_cstr(s, msg->s) : "");
-   return tl_sv_poison();
+   return tl_sv_refuse(s, E0342, call->range, has_text ? ": " : "",
+                       has_text ? tl_text_cstr(s, msg->s) : "");
 }
 
 TlSv
@@ -193,11 +187,9 @@ tl_builtin_device_print(TlSema *s, const TlCall *call)
    if (!tl_call_str(s, call, 0, &prefix) || !tl_call_bool(s, call, 2, &hex))
       return tl_sv_poison();
    for (size_t i = 0; i < prefix.len; i++)
-      if ((unsigned char)prefix.data[i] < 32 || (unsigned char)prefix.data[i] > 126) {
-         tl_report(s->diags, E0347, tl_call_arg_range(call, 0),
-                   "the prefix of 'device_print' must be printable ASCII");
-         return tl_sv_poison();
-      }
+      if ((unsigned char)prefix.data[i] < 32 || (unsigned char)prefix.data[i] > 126)
+         return tl_sv_refuse(s, E0347, tl_call_arg_range(call, 0),
+                             "the prefix of 'device_print' must be printable ASCII");
    return print_values(s, call, tl_text_cstr(s, prefix), call->rest, call->num_rest, hex);
 }
 
@@ -229,11 +221,9 @@ tl_builtin_inline_asm(TlSema *s, const TlCall *call)
    if (!tl_call_str(s, call, ASM, &text) || !tl_call_str(s, call, CONSTRAINTS, &constraints) ||
        !tl_call_bool(s, call, IS_PURE, &pure) || !tl_call_int(s, call, PACK, &pack))
       return tl_sv_poison();
-   if (pack < 1 || pack > 16 || (pack & (pack - 1))) {
-      tl_report(s->diags, E0345, tl_call_arg_range(call, PACK), "pack", call->row->name,
-                (long long)pack, "1, 2, 4, 8 or 16");
-      return tl_sv_poison();
-   }
+   if (pack < 1 || pack > 16 || (pack & (pack - 1)))
+      return tl_sv_refuse(s, E0345, tl_call_arg_range(call, PACK), "pack", call->row->name,
+                          (long long)pack, "1, 2, 4, 8 or 16");
    tl_sv_items(&call->args[ARGS], &items, &num);
    tl_sv_items(&call->args[DTYPE], &types, &num_types);
    TlValue **v = tl_new_array(s->arena, TlValue *, num + 1);
@@ -249,11 +239,9 @@ tl_builtin_inline_asm(TlSema *s, const TlCall *call)
       }
    const TlType **results = tl_new_array(s->arena, const TlType *, num_types + 1);
    for (unsigned i = 0; i < num_types; i++) {
-      if (types[i].kind != TL_SV_TYPE) {
-         tl_report(s->diags, E0302, tl_call_arg_range(call, DTYPE), "dtype", call->row->name,
-                   "a type such as tl.float32", tl_sv_text(s, &types[i]));
-         return tl_sv_poison();
-      }
+      if (types[i].kind != TL_SV_TYPE)
+         return tl_sv_refuse(s, E0302, tl_call_arg_range(call, DTYPE), "dtype", call->row->name,
+                             "a type such as tl.float32", tl_sv_text(s, &types[i]));
       results[i] = shape ? tl_type_with_elem(s->types, v[0]->type, types[i].type) : types[i].type;
    }
    const TlAttrInit attrs[] = {{TL_ATTR_TEXT, {.s = tl_text_cstr(s, text)}},

@@ -45,11 +45,9 @@ tl_builtin_map_elementwise(TlSema *s, const TlCall *call)
    unsigned n = call->num_rest, got = 0;
    if (!tl_call_int(s, call, 2, &pack))
       return tl_sv_poison();
-   if (n == 0 || pack < 1 || pack > 16) {
-      tl_report(s->diags, E0345, call->range, n ? "pack" : "args", "map_elementwise",
-                n ? (long long)pack : 0LL, n ? "1 to 16" : "a number of tiles");
-      return tl_sv_poison();
-   }
+   if (n == 0 || pack < 1 || pack > 16)
+      return tl_sv_refuse(s, E0345, call->range, n ? "pack" : "args", "map_elementwise",
+                          n ? (long long)pack : 0LL, n ? "1 to 16" : "a number of tiles");
    TlValue **in = tl_new_array(s->arena, TlValue *, n);
    TlValue *results[MOST_RESULTS];
    const TlType *types[MOST_RESULTS];
@@ -60,11 +58,9 @@ tl_builtin_map_elementwise(TlSema *s, const TlCall *call)
       for (unsigned i = 1; i < n; i++)
          if (!tl_sema_broadcast(s, &in[0], &in[i], call->range))
             return tl_sv_poison();
-   if (!tl_type_is_tile(in[0]->type)) {
-      tl_report(s->diags, E0310, call->range, "map_elementwise",
-                tl_type_cstr(s->arena, in[0]->type));
-      return tl_sv_poison();
-   }
+   if (!tl_type_is_tile(in[0]->type))
+      return tl_sv_refuse(s, E0310, call->range, "map_elementwise",
+                          tl_type_cstr(s->arena, in[0]->type));
    TlOp *probe = new_map(s, in, n, NULL, 0, pack);
    if (!fill_region(s, call, probe, in, n, (unsigned)pack, results, &got)) {
       tl_remove(probe);

@@ -105,11 +105,9 @@ tl_builtin_load(TlSema *s, const TlCall *call)
       }
       if (!other)
          return tl_sv_poison();
-      if (!tl_type_is_tile(ptr->type) && tl_type_is_tile(other->type)) {
-         tl_report(s->diags, E0320, range, "other", call->row->name,
-                   tl_type_cstr(s->arena, other->type));
-         return tl_sv_poison();
-      }
+      if (!tl_type_is_tile(ptr->type) && tl_type_is_tile(other->type))
+         return tl_sv_refuse(s, E0320, range, "other", call->row->name,
+                             tl_type_cstr(s->arena, other->type));
    }
    if ((mask && !tl_sema_broadcast(s, &ptr, &mask, call->range)) ||
        (other && !tl_sema_broadcast(s, &ptr, &other, call->range)) ||

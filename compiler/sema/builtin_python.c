@@ -27,15 +27,11 @@ new_range(TlSema *s, const TlCall *call, const TlSv *args, unsigned num, TlSvRan
       bool ok = tl_sv_const_int(v, &known) ||
                 (v->kind == TL_SV_VALUE && v->value->type->kind == TL_TYPE_SCALAR &&
                  tl_dtype_is_int(v->value->type->dtype));
-      if (!ok) {
-         tl_report(s->diags, E0302, call->range, names[i], call->row->name, "an integer",
-                   tl_sv_text(s, v));
-         return tl_sv_poison();
-      }
-      if (i == 2 && tl_sv_const_int(v, &known) && known == 0) {
-         tl_report(s->diags, E0247, call->range);
-         return tl_sv_poison();
-      }
+      if (!ok)
+         return tl_sv_refuse(s, E0302, call->range, names[i], call->row->name, "an integer",
+                             tl_sv_text(s, v));
+      if (i == 2 && tl_sv_const_int(v, &known) && known == 0)
+         return tl_sv_refuse(s, E0247, call->range);
    }
    return (TlSv){.kind = TL_SV_RANGE, .range = r};
 }
@@ -129,10 +125,8 @@ tl_builtin_py_extremum(TlSema *s, const TlCall *call)
    }
    if (num == 1)
       tl_sv_items(&call->rest[0], &items, &num);
-   if (num == 0) {
-      tl_report(s->diags, E0347, call->range, "min and max need at least one value; got none");
-      return tl_sv_poison();
-   }
+   if (num == 0)
+      return tl_sv_refuse(s, E0347, call->range, "min and max need at least one value; got none");
    TlSv best = items[0];
    for (unsigned i = 1; i < num; i++) {
       if (tl_sv_is_number(&best) && tl_sv_is_number(&items[i])) {
@@ -203,9 +197,8 @@ tl_builtin_py_float(TlSema *s, const TlCall *call)
       const char *text = tl_text_cstr(s, v.s);
       if (parse_float(text, &f))
          return tl_sv_float(f);
-      tl_report(s->diags, E0347, call->range,
-                tl_arena_printf(s->arena, "'%s' is not a number", text));
-      return tl_sv_poison();
+      return tl_sv_refuse(s, E0347, call->range,
+                          tl_arena_printf(s->arena, "'%s' is not a number", text));
    }
    if (!tl_sv_is_number(&v))
       return not_at_run_time(s, call, "float32");
@@ -226,18 +219,15 @@ tl_builtin_py_int(TlSema *s, const TlCall *call)
       long long i = strtoll(text, &end, 10);
       if (end != text && *end == 0 && errno == 0)
          return tl_sv_int(i);
-      tl_report(s->diags, E0347, call->range,
-                tl_arena_printf(s->arena, "'%s' is not an integer", text));
-      return tl_sv_poison();
+      return tl_sv_refuse(s, E0347, call->range,
+                          tl_arena_printf(s->arena, "'%s' is not an integer", text));
    }
    if (!tl_sv_is_number(&v))
       return not_at_run_time(s, call, "int32");
    if (v.kind == TL_SV_FLOAT) {
-      if (!(fabs(v.f) < 9.2e18)) {
-         tl_report(s->diags, E0347, call->range,
-                   tl_arena_printf(s->arena, "%g does not fit in an integer", v.f));
-         return tl_sv_poison();
-      }
+      if (!(fabs(v.f) < 9.2e18))
+         return tl_sv_refuse(s, E0347, call->range,
+                             tl_arena_printf(s->arena, "%g does not fit in an integer", v.f));
       return tl_sv_int((int64_t)v.f);
    }
    TlSv r = tl_sv_int(v.kind == TL_SV_BOOL ? v.b : v.i);

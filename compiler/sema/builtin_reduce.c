@@ -105,11 +105,9 @@ combine_user(TlSema *s, const void *user, TlValue *const *args, unsigned n, TlVa
    TlValue **results = tl_new_array(s->arena, TlValue *, n + 16);
    if (!tl_sema_call_scalars(s, f->fn, args, 2 * n, results, n + 16, &got, f->call->range))
       return false;
-   if (got != n) {
-      tl_report(s->diags, E0340, f->call->range, f->call->row->name, n, n == 1 ? "" : "s",
-                tl_arena_printf(s->arena, "%u", got));
-      return false;
-   }
+   if (got != n)
+      return tl_refuse(s->diags, E0340, f->call->range, f->call->row->name, n, n == 1 ? "" : "s",
+                       tl_arena_printf(s->arena, "%u", got));
    memcpy(out, results, n * sizeof *out);
    return true;
 }
@@ -145,11 +143,9 @@ reduce_call(TlSema *s, const TlCall *call, unsigned axis_arg, bool keep, Fold *f
    if (!all && !tl_call_axis(s, call, axis_arg, v[0]->type, rank, &f->axis))
       return false;
    for (unsigned i = 1; i < n; i++)
-      if (!tl_type_same_shape(v[0]->type, v[i]->type)) {
-         tl_report(s->diags, E0339, call->range, call->row->name,
-                   tl_type_cstr(s->arena, v[0]->type), tl_type_cstr(s->arena, v[i]->type));
-         return false;
-      }
+      if (!tl_type_same_shape(v[0]->type, v[i]->type))
+         return tl_refuse(s->diags, E0339, call->range, call->row->name,
+                          tl_type_cstr(s->arena, v[0]->type), tl_type_cstr(s->arena, v[i]->type));
    for (unsigned i = 0; all && i < n; i++)
       v[i] = flatten(s, v[i]);
    if (!build_fold(s, f, v, n, v))
@@ -284,19 +280,15 @@ tile_list(TlSema *s, const TlCall *call, TlValue ***out, unsigned *num)
    const TlSv *items;
    tl_sv_items(&call->args[0], &items, num);
    *out = tl_new_array(s->arena, TlValue *, *num);
-   if (*num == 0) {
-      tl_report(s->diags, E0310, call->range, call->row->name, "an empty tuple");
-      return false;
-   }
+   if (*num == 0)
+      return tl_refuse(s->diags, E0310, call->range, call->row->name, "an empty tuple");
    for (unsigned i = 0; i < *num; i++) {
       TlValue *v = tl_sema_value(s, &items[i], tl_call_arg_range(call, 0));
       if (!v)
          return false;
-      if (!tl_type_is_tile(v->type)) {
-         tl_report(s->diags, E0310, tl_call_arg_range(call, 0), call->row->name,
-                   tl_type_cstr(s->arena, v->type));
-         return false;
-      }
+      if (!tl_type_is_tile(v->type))
+         return tl_refuse(s->diags, E0310, tl_call_arg_range(call, 0), call->row->name,
+                          tl_type_cstr(s->arena, v->type));
       (*out)[i] = v;
    }
    return true;

@@ -53,11 +53,10 @@ tl_builtin_expand_dims(TlSema *s, const TlCall *call)
    unsigned wanted = 0;
    for (unsigned i = 0; i < num; i++) {
       int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
-      if (axis < 0 || axis >= rank || (wanted >> axis & 1)) {
-         tl_report(s->diags, E0311, tl_call_arg_range(call, 1), call->row->name, -(long long)rank,
-                   (long long)rank - 1, tl_type_cstr(s->arena, x->type), (long long)axes[i]);
-         return tl_sv_poison();
-      }
+      if (axis < 0 || axis >= rank || (wanted >> axis & 1))
+         return tl_sv_refuse(s, E0311, tl_call_arg_range(call, 1), call->row->name,
+                             -(long long)rank, (long long)rank - 1, tl_type_cstr(s->arena, x->type),
+                             (long long)axes[i]);
       wanted |= 1u << axis;
    }
    for (unsigned axis = 0; x && axis < (unsigned)rank; axis++)
@@ -167,11 +166,9 @@ swap_last(TlSema *s, TlValue *x, TlRange range)
    assert(tl_type_is_tile(x->type));
    unsigned rank = x->type->rank;
    int64_t dims[TL_MAX_RANK];
-   if (rank < 2) {
-      tl_report(s->diags, E0313, range, "trans", "at least two dimensions",
-                tl_type_cstr(s->arena, x->type));
-      return tl_sv_poison();
-   }
+   if (rank < 2)
+      return tl_sv_refuse(s, E0313, range, "trans", "at least two dimensions",
+                          tl_type_cstr(s->arena, x->type));
    for (unsigned d = 0; d < rank; d++)
       dims[d] = d;
    dims[rank - 2] = rank - 1;
@@ -303,10 +300,8 @@ tl_builtin_where(TlSema *s, const TlCall *call)
          return tl_sv_poison();
    } else {
       if (!(tl_sv_is_number(a) || (a->kind == TL_SV_VALUE && !a_ptr)) ||
-          !(tl_sv_is_number(b) || (b->kind == TL_SV_VALUE && !b_ptr))) {
-         tl_report(s->diags, E0281, call->range, tl_sv_text(s, a), tl_sv_text(s, b));
-         return tl_sv_poison();
-      }
+          !(tl_sv_is_number(b) || (b->kind == TL_SV_VALUE && !b_ptr)))
+         return tl_sv_refuse(s, E0281, call->range, tl_sv_text(s, a), tl_sv_text(s, b));
       if (!tl_sema_operands(s, a, b, false, call->range, &x, &y))
          return tl_sv_poison();
    }

@@ -126,11 +126,9 @@ report_binding(TlSema *s, const Binder *b, const TlAstParam *p)
 static bool
 check_leftovers(TlSema *s, const Binder *b, unsigned next_pos, bool takes_kw)
 {
-   if (next_pos < b->args->num_pos) {
-      tl_report(s->diags, E0252, b->args->pos_range[next_pos], b->fn->name, next_pos,
-                b->args->num_pos);
-      return false;
-   }
+   if (next_pos < b->args->num_pos)
+      return tl_refuse(s->diags, E0252, b->args->pos_range[next_pos], b->fn->name, next_pos,
+                       b->args->num_pos);
    for (unsigned i = 0; i < b->args->num_kw && !takes_kw; i++) {
       if (b->kw_used[i])
          continue;
@@ -138,10 +136,8 @@ check_leftovers(TlSema *s, const Binder *b, unsigned next_pos, bool takes_kw)
       TlNearest near = {.name = name};
       for (size_t k = 0; k < b->params->len; k++) {
          const char *have = tl_ast_Param(b->params->data[k])->name;
-         if (have && have == name) {
-            tl_report(s->diags, E0254, b->args->kw_range[i], b->fn->name, name);
-            return false;
-         }
+         if (have && have == name)
+            return tl_refuse(s->diags, E0254, b->args->kw_range[i], b->fn->name, name);
          if (have)
             tl_nearest_try(&near, have);
       }
@@ -276,10 +272,8 @@ call_type(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *args, TlRange ran
 {
    assert(fn->kind == TL_SV_TYPE);
    const TlBuiltin *to = tl_builtin_method("to"); /* tl.float32(x) converts */
-   if (!to || args->num_pos != 1 || args->num_kw) {
-      tl_report(s->diags, E0256, range, tl_sv_describe(s, fn));
-      return tl_sv_poison();
-   }
+   if (!to || args->num_pos != 1 || args->num_kw)
+      return tl_sv_refuse(s, E0256, range, tl_sv_describe(s, fn));
    TlSv self = args->pos[0], bound = {.kind = TL_SV_BUILTIN, .builtin = {to, &self}};
    TlSv type = *fn;
    TlArgs one = {.pos = &type, .pos_range = &range, .num_pos = 1};
@@ -393,10 +387,8 @@ tl_sema_call_scalars(TlSema *s, const TlSv *fn, TlValue *const *args, unsigned n
    *num_results = 0;
    if (v.kind == TL_SV_POISON || !tl_flatten(s, &v, range, &flat))
       return false;
-   if (flat.len > max_results) {
-      tl_report(s->diags, E0258, range, max_results, flat.len);
-      return false;
-   }
+   if (flat.len > max_results)
+      return tl_refuse(s->diags, E0258, range, max_results, flat.len);
    for (size_t i = 0; i < flat.len; i++)
       results[i] = flat.data[i];
    *num_results = (unsigned)flat.len;

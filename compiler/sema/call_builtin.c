@@ -151,10 +151,8 @@ bind_keyword(TlSema *s, const TlBuiltin *row, const Signature *sig, const TlArgs
          return true;
       }
       if (p->name == name && !p->is_star) {
-         if (c->given[i]) {
-            tl_report(s->diags, E0254, args->kw_range[k], row->name, name);
-            return false;
-         }
+         if (c->given[i])
+            return tl_refuse(s->diags, E0254, args->kw_range[k], row->name, name);
          put(c, i, args->kw[k], args->kw_range[k]);
          return true;
       }

@@ -364,10 +364,8 @@ bool
 tl_format_number(TlSema *s, const TlSv *v, TlText spec, TlRange range, TlSb *out)
 {
    Spec p;
-   if (!read_spec(spec, &p)) {
-      tl_report(s->diags, E0209, range, spec.data);
-      return false;
-   }
+   if (!read_spec(spec, &p))
+      return tl_refuse(s->diags, E0209, range, spec.data);
    bool wants_float = p.type && strchr("eEfFgG%", p.type);
    const char *text;
    bool is_number = tl_sv_is_number(v);

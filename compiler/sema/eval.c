@@ -50,10 +50,8 @@ static TlSv
 each_item(TlSema *s, const TlSv *tuple, TlSv (*change)(TlSema *s, TlSv v))
 {
    assert(tuple->kind == TL_SV_TUPLE);
-   if (s->depth >= TL_MAX_EVAL_DEPTH) {
-      tl_report(s->diags, E0228, s->b.range, (unsigned)TL_MAX_EVAL_DEPTH);
-      return tl_sv_poison();
-   }
+   if (s->depth >= TL_MAX_EVAL_DEPTH)
+      return tl_sv_refuse(s, E0228, s->b.range, (unsigned)TL_MAX_EVAL_DEPTH);
    if (!tl_step(s, s->b.range))
       return tl_sv_poison();
    TlSv t = tl_make_tuple(s, tuple->tuple->items, tuple->tuple->len, tuple->tuple->is_list);
@@ -164,9 +162,8 @@ tl_apply_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
       return tl_sema_compare(s, op, a, b, range);
    if (op == TL_AST_OP_EQ || op == TL_AST_OP_NE) /* x == None, x == "text": never equal */
       return tl_sv_bool(op == TL_AST_OP_NE);
-   tl_report(s->diags, E0214, range, tl_ast_op_text[op], tl_sv_describe(s, a),
-             tl_sv_describe(s, b));
-   return tl_sv_poison();
+   return tl_sv_refuse(s, E0214, range, tl_ast_op_text[op], tl_sv_describe(s, a),
+                       tl_sv_describe(s, b));
 }
 
 static TlSv
@@ -410,10 +407,8 @@ index_of(TlSema *s, const TlSv *v, size_t len, TlRange range, size_t *out)
    }
    int64_t i = v->kind == TL_SV_BOOL ? v->b : v->i;
    int64_t at = i < 0 ? i + (int64_t)len : i;
-   if (at < 0 || at >= (int64_t)len || (v->kind == TL_SV_INT && v->is_large)) {
-      tl_report(s->diags, E0219, range, (long long)i, len);
-      return false;
-   }
+   if (at < 0 || at >= (int64_t)len || (v->kind == TL_SV_INT && v->is_large))
+      return tl_refuse(s->diags, E0219, range, (long long)i, len);
    *out = (size_t)at;
    return true;
 }
@@ -448,10 +443,8 @@ slice_of(TlSema *s, const TlSv *self, const TlSv *slice, TlRange range)
    int64_t step = by->kind == TL_SV_INT    ? (by->is_large ? INT64_MAX : by->i)
                   : by->kind == TL_SV_BOOL ? by->b
                                            : 1;
-   if (step == 0) {
-      tl_report(s->diags, E0220, range);
-      return tl_sv_poison();
-   }
+   if (step == 0)
+      return tl_sv_refuse(s, E0220, range);
    bool is_str = self->kind == TL_SV_STR;
    int64_t len = (int64_t)(is_str ? self->s.len : self->tuple->len);
    int64_t from = clamp_bound(&slice->slice[0], len, step > 0 ? 0 : len - 1, step < 0);
@@ -505,8 +498,7 @@ tl_subscript(TlSema *s, const TlSv *self, const TlSv *indices, unsigned n, bool 
       TlSv v = tl_dict_get(s, self, &whole, &found);
       if (found)
          return v;
-      tl_report(s->diags, E0221, range, tl_sv_constant_text(s, &whole));
-      return tl_sv_poison();
+      return tl_sv_refuse(s, E0221, range, tl_sv_constant_text(s, &whole));
    }
    case TL_SV_FUNC: /* Generic[...] of host code, kernel[grid] */
    case TL_SV_OPAQUE:
@@ -655,10 +647,8 @@ eval_fstring(TlSema *s, TlFrame *f, const TlAstFString *n)
 static bool
 iterate_range(TlSema *s, const TlSvRange *r, TlRange range, TlSv **items, size_t *len)
 {
-   if (r->start.kind != TL_SV_INT || r->stop.kind != TL_SV_INT || r->step.kind != TL_SV_INT) {
-      tl_report(s->diags, E0223, range);
-      return false;
-   }
+   if (r->start.kind != TL_SV_INT || r->stop.kind != TL_SV_INT || r->step.kind != TL_SV_INT)
+      return tl_refuse(s->diags, E0223, range);
    int64_t step = r->step.i;
    size_t n = 0, cap = 0;
    *items = NULL;
@@ -739,10 +729,8 @@ comprehend(TlSema *s, TlFrame *f, Comp *c, size_t clause)
          bool known;
          if (!tl_truth(s, &v, test->range, &known, &take))
             return false;
-         if (!known) {
-            tl_report(s->diags, E0225, test->range, tl_sv_describe(s, &v));
-            return false;
-         }
+         if (!known)
+            return tl_refuse(s->diags, E0225, test->range, tl_sv_describe(s, &v));
       }
       if (take && !comprehend(s, f, c, clause + 1))
          return false;
@@ -891,10 +879,8 @@ eval_node(TlSema *s, TlFrame *f, const TlNode *n)
 TlSv
 tl_eval_expr(TlSema *s, TlFrame *f, const TlNode *n)
 {
-   if (s->depth >= TL_MAX_EVAL_DEPTH) {
-      tl_report(s->diags, E0228, n->range, (unsigned)TL_MAX_EVAL_DEPTH);
-      return tl_sv_poison();
-   }
+   if (s->depth >= TL_MAX_EVAL_DEPTH)
+      return tl_sv_refuse(s, E0228, n->range, (unsigned)TL_MAX_EVAL_DEPTH);
    s->depth++;
    TlSv v = eval_node(s, f, n);
    s->depth--;
@@ -918,8 +904,7 @@ tl_may_change(TlSema *s, TlFrame *f, const TlSv *v, TlRange range)
    uint64_t region = v->kind == TL_SV_TUPLE ? v->tuple->region : v->fields->region;
    if (region == s->impl->region || !f || tl_is_host(f))
       return true;
-   tl_report(s->diags, E0275, range, tl_sv_describe(s, v));
-   return false;
+   return tl_refuse(s->diags, E0275, range, tl_sv_describe(s, v));
 }
 
 static bool
@@ -1025,8 +1010,7 @@ tl_assign(TlSema *s, TlFrame *f, const TlNode *target, TlSv value)
          return assign_field(s, f, tl_ast_Attribute(target), self, value);
       if (self.kind == TL_SV_POISON)
          return false;
-      tl_report(s->diags, E0231, target->range, tl_sv_describe(s, &self));
-      return false;
+      return tl_refuse(s->diags, E0231, target->range, tl_sv_describe(s, &self));
    }
    case TL_AST_SKIPPED: /* reported when it was parsed */
       return false;

@@ -123,6 +123,9 @@ tl_sv_poison(void)
 {
    return (TlSv){.kind = TL_SV_POISON};
 }
+/* Reports; the value that stands for a mistake. */
+#define tl_sv_refuse(s, code, range, ...)                                                          \
+   (tl_report((s)->diags, code, range, ##__VA_ARGS__), tl_sv_poison())
 static inline TlSv
 tl_sv_none(void)
 {

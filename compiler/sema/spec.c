@@ -513,10 +513,8 @@ read_typed_entry(TlSema *s, const Entry *e, TlSpecArg *a, bool *is_type)
    long n = strtol(fact, &end, 10);
    if (*end == 'D' || *end == 'S') /* suffixes of newer notations */
       end++;
-   if (*end || n < 1 || n > 1 << 20 || (n & (n - 1))) {
-      tl_report(s->diags, E0264, e->range, fact);
-      return false;
-   }
+   if (*end || n < 1 || n > 1 << 20 || (n & (n - 1)))
+      return tl_refuse(s->diags, E0264, e->range, fact);
    if (n == 1 && a->type->kind == TL_TYPE_SCALAR) {
       const TlType *type = a->type;
       set_constant(a, tl_dtype_is_float(type->dtype) ? tl_sv_float(1.0) : tl_sv_int(1));
@@ -558,10 +556,8 @@ read_entry(TlSema *s, Spec *p, unsigned i, const Entry *e)
       return false;
    }
    if (!is_type) {
-      if (is_type_entry(e->text)) {
-         tl_report(s->diags, E0268, e->range, e->text);
-         return false;
-      }
+      if (is_type_entry(e->text))
+         return tl_refuse(s->diags, E0268, e->range, e->text);
       set_constant(a, tl_read_value(s, e->text, e->range));
       bool word = a->constant.kind == TL_SV_STR && e->text[0] != '\'' && e->text[0] != '"';
       if (word && !is_constexpr(p, i)) {
@@ -919,8 +915,7 @@ resolve(TlSema *s, Spec *p)
       if (param(p, i)->kind != TL_AST_OP_PLAIN) {
          if (param(p, i)->kind == TL_AST_OP_KW_MARK || param(p, i)->kind == TL_AST_OP_POS_MARK)
             continue;
-         tl_report(s->diags, E0274, param(p, i)->node.range, p->fn->name);
-         return false;
+         return tl_refuse(s->diags, E0274, param(p, i)->node.range, p->fn->name);
       }
    /* marks are not parameters */
    TlAstFunction *copy = tl_new(s->arena, TlAstFunction);

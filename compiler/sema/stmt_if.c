@@ -536,10 +536,8 @@ TlSv
 tl_eval_runtime_conditional(TlSema *s, TlFrame *f, const TlAstConditional *n, const TlSv *test)
 {
    Join j;
-   if (tl_is_host(f)) {
-      tl_report(s->diags, E0225, n->test->range, tl_sv_describe(s, test));
-      return tl_sv_poison();
-   }
+   if (tl_is_host(f))
+      return tl_sv_refuse(s, E0225, n->test->range, tl_sv_describe(s, test));
    if (test->kind == TL_SV_BLOCKPTR)
       return tl_eval_expr(s, f, n->then_value);
    if (!join_begin(s, &j, test, n->test->range))
