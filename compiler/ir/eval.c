@@ -78,12 +78,18 @@ from_int(const Call *c, uint64_t v)
    return tl_int_to_bits(c->result, (int64_t)v);
 }
 
+/* ---- rules ---- */
+#define RULE(name, value)                                                                          \
+   static TlBits eval_##name(const Call *c)                                                        \
+   {                                                                                               \
+      return value;                                                                                \
+   }
+
 /* ---- one operand ---- */
-static TlBits
-eval_neg(const Call *c)
-{
-   return is_float(c) ? c->arg[0] ^ (uint64_t)1 << (width(c) - 1) : from_int(c, 0 - c->arg[0]);
-}
+RULE(neg, is_float(c) ? c->arg[0] ^ (uint64_t)1 << (width(c) - 1) : from_int(c, 0 - c->arg[0]))
+RULE(bitcast, c->arg[0])
+RULE(cast,
+     tl_cast_bits(c->dtype[0], c->result, c->arg[0], tl_rounding_of(attr(c, TL_ATTR_ROUNDING))))
 
 static TlBits
 eval_abs(const Call *c)
@@ -102,37 +108,10 @@ eval_abs(const Call *c)
    }
 #include "ir/ops.def"
 
-static TlBits
-eval_cast(const Call *c)
-{
-   return tl_cast_bits(c->dtype[0], c->result, c->arg[0],
-                       tl_rounding_of(attr(c, TL_ATTR_ROUNDING)));
-}
-
-static TlBits
-eval_bitcast(const Call *c)
-{
-   return c->arg[0];
-}
-
 /* ---- arithmetic ---- */
-static TlBits
-eval_add(const Call *c)
-{
-   return is_float(c) ? from_num(c, num(c, 0) + num(c, 1)) : from_int(c, c->arg[0] + c->arg[1]);
-}
-
-static TlBits
-eval_sub(const Call *c)
-{
-   return is_float(c) ? from_num(c, num(c, 0) - num(c, 1)) : from_int(c, c->arg[0] - c->arg[1]);
-}
-
-static TlBits
-eval_mul(const Call *c)
-{
-   return is_float(c) ? from_num(c, num(c, 0) * num(c, 1)) : from_int(c, c->arg[0] * c->arg[1]);
-}
+RULE(add, is_float(c) ? from_num(c, num(c, 0) + num(c, 1)) : from_int(c, c->arg[0] + c->arg[1]))
+RULE(sub, is_float(c) ? from_num(c, num(c, 0) - num(c, 1)) : from_int(c, c->arg[0] - c->arg[1]))
+RULE(mul, is_float(c) ? from_num(c, num(c, 0) * num(c, 1)) : from_int(c, c->arg[0] * c->arg[1]))
 
 static bool
 divides_by_zero(const Call *c)
@@ -235,17 +214,8 @@ pick(TlDtype t, TlBits a, TlBits b, int64_t nan_rule, int want)
    return cmp == want ? a : b;
 }
 
-static TlBits
-eval_min(const Call *c)
-{
-   return pick(c->result, c->arg[0], c->arg[1], attr(c, TL_ATTR_NAN), -1);
-}
-
-static TlBits
-eval_max(const Call *c)
-{
-   return pick(c->result, c->arg[0], c->arg[1], attr(c, TL_ATTR_NAN), 1);
-}
+RULE(min, pick(c->result, c->arg[0], c->arg[1], attr(c, TL_ATTR_NAN), -1))
+RULE(max, pick(c->result, c->arg[0], c->arg[1], attr(c, TL_ATTR_NAN), 1))
 
 static TlBits
 eval_clamp(const Call *c)
@@ -254,50 +224,25 @@ eval_clamp(const Call *c)
    return pick(c->result, low, c->arg[2], attr(c, TL_ATTR_NAN), -1);
 }
 
-#define COMPARE(name, condition)                                                                   \
-   static TlBits eval_##name(const Call *c)                                                        \
-   {                                                                                               \
-      int cmp = order(c->dtype[0], c->arg[0], c->arg[1]);                                          \
-      return (condition);                                                                          \
-   }
-COMPARE(eq, cmp == 0)
-COMPARE(ne, cmp != 0)
-COMPARE(lt, cmp == -1)
-COMPARE(le, cmp <= 0)
-COMPARE(gt, cmp == 1)
-COMPARE(ge, cmp == 0 || cmp == 1)
-#undef COMPARE
-
-static TlBits
-eval_select(const Call *c)
+static int
+compared(const Call *c)
 {
-   return c->arg[0] & 1 ? c->arg[1] : c->arg[2];
+   return order(c->dtype[0], c->arg[0], c->arg[1]);
 }
+
+RULE(eq, compared(c) == 0)
+RULE(ne, compared(c) != 0)
+RULE(lt, compared(c) == -1)
+RULE(le, compared(c) <= 0)
+RULE(gt, compared(c) == 1)
+RULE(ge, compared(c) == 0 || compared(c) == 1)
+RULE(select, c->arg[0] & 1 ? c->arg[1] : c->arg[2])
 
 /* ---- bits ---- */
-static TlBits
-eval_and(const Call *c)
-{
-   return c->arg[0] & c->arg[1];
-}
-
-static TlBits
-eval_or(const Call *c)
-{
-   return c->arg[0] | c->arg[1];
-}
-
-static TlBits
-eval_xor(const Call *c)
-{
-   return c->arg[0] ^ c->arg[1];
-}
-
-static TlBits
-eval_shl(const Call *c)
-{
-   return c->arg[1] >= width(c) ? 0 : from_int(c, c->arg[0] << c->arg[1]);
-}
+RULE(and, c->arg[0] & c->arg[1])
+RULE(or, c->arg[0] | c->arg[1])
+RULE(xor, c->arg[0] ^ c->arg[1])
+RULE(shl, c->arg[1] >= width(c) ? 0 : from_int(c, c->arg[0] << c->arg[1]))
 
 static TlBits
 eval_shr(const Call *c)
