@@ -22,7 +22,8 @@ scalar_list(TlSema *s, const TlCall *call, unsigned arg, unsigned rank, TlDtype 
    if (call->args[arg].kind == TL_SV_POISON)
       return false;
    if (num != rank)
-      return tl_refuse(s->diags, E0326, range, tl_call_param(s, call, arg), rank, num);
+      return tl_refuse(s->diags, E0326, range, tl_call_param(s, call, arg), call->row->name, rank,
+                       num);
    for (unsigned i = 0; i < rank; i++) {
       if (tl_sv_is_number(&items[i]) && !items[i].is_strong && items[i].kind != TL_SV_FLOAT) {
          out[i] = tl_sema_value_as(s, &items[i], dtype, range);
@@ -61,7 +62,7 @@ order_list(TlSema *s, const TlCall *call, unsigned rank, uint8_t *out)
    if (!tl_call_ints(s, call, "order", items, num, TL_MAX_RANK, order, range))
       return false;
    if (num != rank)
-      return tl_refuse(s->diags, E0326, range, "order", rank, num);
+      return tl_refuse(s->diags, E0326, range, "order", "make_block_ptr", rank, num);
    for (unsigned i = 0; i < rank; i++) {
       if (order[i] < 0 || order[i] >= rank || (seen >> order[i] & 1))
          return tl_refuse(s->diags, E0345, range, "order", "make_block_ptr", (long long)order[i],
@@ -99,8 +100,8 @@ tl_builtin_make_block_ptr(TlSema *s, const TlCall *call)
                       tl_call_arg_range(call, ARG_BLOCK)))
       return tl_sv_poison();
    if (block_rank != num)
-      return tl_sv_refuse(s, E0326, tl_call_arg_range(call, ARG_BLOCK), "block_shape", num,
-                          block_rank);
+      return tl_sv_refuse(s, E0326, tl_call_arg_range(call, ARG_BLOCK), "block_shape",
+                          "make_block_ptr", num, block_rank);
    if (!order_list(s, call, num, p->order))
       return tl_sv_poison();
    return (TlSv){.kind = TL_SV_BLOCKPTR, .block_ptr = p};
@@ -358,8 +359,8 @@ check_descriptor(TlSema *s, const TlCall *call, const TlBlockPtr *p)
       return tl_refuse(s->diags, E0345, tl_call_arg_range(call, 1), "shape", call->row->name,
                        (long long)p->rank, "1 to 5 dimensions");
    if (!is_known_one(p->strides[last]))
-      return tl_refuse(s->diags, E0347, tl_call_arg_range(call, 2),
-                       "the last stride of a tensor descriptor must be the constant 1");
+      return tl_refuse(s->diags, E0302, tl_call_arg_range(call, 2), "strides", call->row->name,
+                       "the constant 1 in the last place", tl_sv_text(s, &call->args[2]));
    if (p->block[last] * bytes < MIN_BYTES)
       return tl_refuse(s->diags, E0345, tl_call_arg_range(call, 3), "block_shape", call->row->name,
                        (long long)p->block[last] * bytes,
@@ -389,13 +390,12 @@ tl_builtin_make_descriptor(TlSema *s, const TlCall *call)
    tl_sv_items(&call->args[SHAPE], &items, &num);
    tl_sv_items(&call->args[BLOCK], &block, &block_rank);
    p->rank = num;
-   if (num == 0 || num > TL_MAX_RANK || block_rank != num)
-      return tl_sv_refuse(
-         s, E0347, call->range,
-         tl_arena_printf(s->arena,
-                         "shape and block_shape of a tensor descriptor need 1 to 5 "
-                         "entries each; got %u and %u",
-                         num, block_rank));
+   if (num == 0 || num > TL_MAX_RANK)
+      return tl_sv_refuse(s, E0345, tl_call_arg_range(call, SHAPE), "shape", call->row->name,
+                          (long long)num, "1 to 5 dimensions");
+   if (block_rank != num)
+      return tl_sv_refuse(s, E0326, tl_call_arg_range(call, BLOCK), "block_shape", call->row->name,
+                          num, block_rank);
    if (!scalar_list(s, call, SHAPE, num, TL_I64, p->shape) ||
        !scalar_list(s, call, STRIDES, num, TL_I64, p->strides) ||
        !tl_call_shape(s, call, "block_shape", block, num, p->block,

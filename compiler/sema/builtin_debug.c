@@ -40,8 +40,7 @@ tl_builtin_assume(TlSema *s, const TlCall *call)
    if (tl_sv_const_int(c, &known)) {
       if (known)
          return tl_sv_none();
-      return tl_sv_refuse(s, E0347, call->range,
-                          "'assume' needs a condition that can be true; got False");
+      return tl_sv_refuse(s, E0313, call->range, "assume", "a condition that can be true", "False");
    }
    TlValue *v = tl_sema_condition(s, c, tl_call_arg_range(call, 0));
    if (!v)
@@ -188,8 +187,9 @@ tl_builtin_device_print(TlSema *s, const TlCall *call)
       return tl_sv_poison();
    for (size_t i = 0; i < prefix.len; i++)
       if ((unsigned char)prefix.data[i] < 32 || (unsigned char)prefix.data[i] > 126)
-         return tl_sv_refuse(s, E0347, tl_call_arg_range(call, 0),
-                             "the prefix of 'device_print' must be printable ASCII");
+         return tl_sv_refuse(
+            s, E0302, tl_call_arg_range(call, 0), "prefix", "device_print", "printable ASCII",
+            tl_arena_printf(s->arena, "the byte 0x%02x", (unsigned char)prefix.data[i]));
    return print_values(s, call, tl_text_cstr(s, prefix), call->rest, call->num_rest, hex);
 }
 

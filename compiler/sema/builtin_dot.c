@@ -48,25 +48,16 @@ check_shapes(TlSema *s, const TlCall *call, const TlValue *a, const TlValue *b)
 {
    assert(tl_type_is_tile(a->type) && tl_type_is_tile(b->type));
    const TlType *x = a->type, *y = b->type;
-   if (x->rank != y->rank || (x->rank != 2 && x->rank != 3)) {
-      tl_report(s->diags, E0347, call->range,
-                tl_arena_printf(s->arena,
-                                "operands of 'dot' must both have 2 or both 3 dimensions; got %s "
-                                "and %s",
-                                tl_type_cstr(s->arena, x), tl_type_cstr(s->arena, y)));
-      return false;
-   }
+   if (x->rank != y->rank || (x->rank != 2 && x->rank != 3))
+      return tl_refuse(s->diags, E0347, call->range, tl_type_cstr(s->arena, x),
+                       tl_type_cstr(s->arena, y));
    unsigned r = x->rank;
    uint32_t k = x->shape[r - 1], min_k = tl_dtype_info[x->elem->dtype].bits == 8 ? 32 : 16;
    if (k != y->shape[r - 2] || (r == 3 && x->shape[0] != y->shape[0])) {
       if (k != y->shape[r - 2])
-         tl_report(s->diags, E0312, call->range, k, y->shape[r - 2]);
+         tl_report(s->diags, E0312, call->range, "inner", k, y->shape[r - 2]);
       else
-         tl_report(s->diags, E0347, call->range,
-                   tl_arena_printf(s->arena,
-                                   "batch dimensions of 'dot' must match; left has %u, "
-                                   "right has %u",
-                                   x->shape[0], y->shape[0]));
+         tl_report(s->diags, E0312, call->range, "batch", x->shape[0], y->shape[0]);
       note_operands(s, call, a, b);
       if (k != y->shape[r - 2] && k == y->shape[r - 1])
          tl_help(s->diags, "transpose the right operand: tl.trans(b)");
@@ -105,11 +96,9 @@ result_dtype(TlSema *s, const TlCall *call, TlDtype operand, TlDtype *wanted, Tl
       *out = TL_FP32;
    else if (*wanted == TL_FP16 || *wanted == TL_FP32)
       *out = *wanted;
-   else {
-      tl_report(s->diags, E0332, tl_call_arg_range(call, DOT_OUT), tl_dtype_info[*wanted].text,
-                tl_dtype_info[operand].text);
-      return false;
-   }
+   else
+      return tl_refuse(s->diags, E0332, tl_call_arg_range(call, DOT_OUT),
+                       tl_dtype_info[*wanted].text, tl_dtype_info[operand].text);
    return true;
 }
 
@@ -133,10 +122,8 @@ accumulator(TlSema *s, const TlCall *call, const TlType *type, TlDtype wanted)
       return NULL;
    }
    if (type->elem->dtype != wanted) {
-      tl_report(s->diags, E0347, range,
-                tl_arena_printf(s->arena,
-                                "the accumulator's dtype must be out_dtype; got %s and %s",
-                                tl_dtype_info[type->elem->dtype].text, tl_dtype_info[wanted].text));
+      tl_report(s->diags, E0333, range, tl_dtype_info[wanted].text,
+                tl_dtype_info[type->elem->dtype].text);
       tl_help(s->diags, "say out_dtype=tl.%s", tl_dtype_info[type->elem->dtype].triton_name);
       return NULL;
    }
@@ -147,10 +134,8 @@ static bool
 precision(TlSema *s, const TlCall *call, int64_t *out)
 {
    *out = TL_PRECISION_TF32;
-   if (tl_call_has(call, DOT_PRECISION) && tl_call_has(call, DOT_TF32)) {
-      tl_report(s->diags, E0336, call->range);
-      return false;
-   }
+   if (tl_call_has(call, DOT_PRECISION) && tl_call_has(call, DOT_TF32))
+      return tl_refuse(s->diags, E0336, call->range);
    if (tl_call_has(call, DOT_TF32)) {
       bool allow;
       if (!tl_call_bool(s, call, DOT_TF32, &allow))
@@ -179,11 +164,9 @@ tl_builtin_dot(TlSema *s, const TlCall *call)
    if (tl_call_has(call, DOT_IMPRECISE)) {
       if (!tl_call_int(s, call, DOT_IMPRECISE, &imprecise))
          return tl_sv_poison();
-      if (both_fp8 && (imprecise < 0 || imprecise > k)) {
-         tl_report(s->diags, E0335, tl_call_arg_range(call, DOT_IMPRECISE), k,
-                   (long long)imprecise);
-         return tl_sv_poison();
-      }
+      if (both_fp8 && (imprecise < 0 || imprecise > k))
+         return tl_sv_refuse(s, E0335, tl_call_arg_range(call, DOT_IMPRECISE), k,
+                             (long long)imprecise);
    }
    if (tl_value_dtype(a) == TL_FP8E4B15 || tl_value_dtype(b) == TL_FP8E4B15) {
       a = tl_sema_cast(s, a, tl_scalar(s, TL_FP16), call->range);

@@ -126,7 +126,7 @@ tl_builtin_py_extremum(TlSema *s, const TlCall *call)
    if (num == 1)
       tl_sv_items(&call->rest[0], &items, &num);
    if (num == 0)
-      return tl_sv_refuse(s, E0347, call->range, "min and max need at least one value; got none");
+      return tl_sv_refuse(s, E0313, call->range, call->row->name, "at least one value", "none");
    TlSv best = items[0];
    for (unsigned i = 1; i < num; i++) {
       if (tl_sv_is_number(&best) && tl_sv_is_number(&items[i])) {
@@ -197,8 +197,8 @@ tl_builtin_py_float(TlSema *s, const TlCall *call)
       const char *text = tl_text_cstr(s, v.s);
       if (parse_float(text, &f))
          return tl_sv_float(f);
-      return tl_sv_refuse(s, E0347, call->range,
-                          tl_arena_printf(s->arena, "'%s' is not a number", text));
+      return tl_sv_refuse(s, E0313, call->range, "float", "the text of a number",
+                          tl_sv_text(s, &v));
    }
    if (!tl_sv_is_number(&v))
       return not_at_run_time(s, call, "float32");
@@ -219,15 +219,15 @@ tl_builtin_py_int(TlSema *s, const TlCall *call)
       long long i = strtoll(text, &end, 10);
       if (end != text && *end == 0 && errno == 0)
          return tl_sv_int(i);
-      return tl_sv_refuse(s, E0347, call->range,
-                          tl_arena_printf(s->arena, "'%s' is not an integer", text));
+      return tl_sv_refuse(s, E0313, call->range, "int", "the text of an integer of 64 bits",
+                          tl_sv_text(s, &v));
    }
    if (!tl_sv_is_number(&v))
       return not_at_run_time(s, call, "int32");
    if (v.kind == TL_SV_FLOAT) {
       if (!(fabs(v.f) < 9.2e18))
-         return tl_sv_refuse(s, E0347, call->range,
-                             tl_arena_printf(s->arena, "%g does not fit in an integer", v.f));
+         return tl_sv_refuse(s, E0313, call->range, "int", "a value that 64 bits hold",
+                             tl_sv_text(s, &v));
       return tl_sv_int((int64_t)v.f);
    }
    TlSv r = tl_sv_int(v.kind == TL_SV_BOOL ? v.b : v.i);

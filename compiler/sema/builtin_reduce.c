@@ -224,7 +224,7 @@ with_indices(TlSema *s, const TlCall *call, TlValue *x, bool tie_left, bool keep
    bool is_max = tl_builtin_row(call)->which == TL_OP_MAX;
    unsigned axis;
    if (!tl_call_has(call, 1)) {
-      tl_report(s->diags, E0347, call->range, "the index of an extremum needs an axis; got None");
+      tl_report(s->diags, E0313, call->range, call->row->name, "an axis for the index", "None");
       tl_help(s->diags, "flatten first: tl.ravel(x), then axis=0");
       return false;
    }

@@ -232,8 +232,8 @@ tl_builtin_cat(TlSema *s, const TlCall *call)
    if (!v[0] || !v[1] || !tl_call_bool(s, call, 2, &reorder))
       return tl_sv_poison();
    if (!reorder) {
-      tl_report(s->diags, E0347, call->range,
-                "'cat' may reorder elements, so 'can_reorder' must be True; got False");
+      tl_report(s->diags, E0302, call->range, "can_reorder", "cat",
+                "True, as it may reorder elements", "False");
       tl_help(s->diags, "for a fixed order use tl.join, tl.permute and tl.reshape");
       return tl_sv_poison();
    }
