@@ -89,6 +89,127 @@ string(TlScan *s, const char *begin, const char *quote)
    return made(s, is_format ? TL_TOK_FSTRING : TL_TOK_STRING, begin);
 }
 
+/* ---- rules ---- */
+/*!re2c
+re2c:define:YYCTYPE = "unsigned char";
+re2c:define:YYPEEK = "(unsigned char)*s->cur";
+re2c:define:YYSKIP = "s->cur++;";
+re2c:define:YYBACKUP = "mark = s->cur;";
+re2c:define:YYRESTORE = "s->cur = mark;";
+re2c:api = custom;
+re2c:api:style = free-form;
+re2c:yyfill:enable = 0;
+re2c:encoding:utf8 = 1;
+re2c:encoding-policy = ignore;
+re2c:indent:string = "   ";
+
+id_start = L | Nl | "_";
+id_cont = id_start | Mn | Mc | Nd | Pc;
+digits = [0-9] ("_"? [0-9])*;
+exponent = [eE] [+-]? digits;
+any = [^\x00];
+*/
+
+/*!rules:re2c:keywords
+"False"    { return made(s, TL_TOK_FALSE, begin); }
+"None"     { return made(s, TL_TOK_NONE, begin); }
+"True"     { return made(s, TL_TOK_TRUE, begin); }
+"and"      { return made(s, TL_TOK_AND, begin); }
+"as"       { return made(s, TL_TOK_AS, begin); }
+"assert"   { return made(s, TL_TOK_ASSERT, begin); }
+"async"    { return made(s, TL_TOK_ASYNC, begin); }
+"await"    { return made(s, TL_TOK_AWAIT, begin); }
+"break"    { return made(s, TL_TOK_BREAK, begin); }
+"class"    { return made(s, TL_TOK_CLASS, begin); }
+"continue" { return made(s, TL_TOK_CONTINUE, begin); }
+"def"      { return made(s, TL_TOK_DEF, begin); }
+"del"      { return made(s, TL_TOK_DEL, begin); }
+"elif"     { return made(s, TL_TOK_ELIF, begin); }
+"else"     { return made(s, TL_TOK_ELSE, begin); }
+"except"   { return made(s, TL_TOK_EXCEPT, begin); }
+"finally"  { return made(s, TL_TOK_FINALLY, begin); }
+"for"      { return made(s, TL_TOK_FOR, begin); }
+"from"     { return made(s, TL_TOK_FROM, begin); }
+"global"   { return made(s, TL_TOK_GLOBAL, begin); }
+"if"       { return made(s, TL_TOK_IF, begin); }
+"import"   { return made(s, TL_TOK_IMPORT, begin); }
+"in"       { return made(s, TL_TOK_IN, begin); }
+"is"       { return made(s, TL_TOK_IS, begin); }
+"lambda"   { return made(s, TL_TOK_LAMBDA, begin); }
+"nonlocal" { return made(s, TL_TOK_NONLOCAL, begin); }
+"not"      { return made(s, TL_TOK_NOT, begin); }
+"or"       { return made(s, TL_TOK_OR, begin); }
+"pass"     { return made(s, TL_TOK_PASS, begin); }
+"raise"    { return made(s, TL_TOK_RAISE, begin); }
+"return"   { return made(s, TL_TOK_RETURN, begin); }
+"try"      { return made(s, TL_TOK_TRY, begin); }
+"while"    { return made(s, TL_TOK_WHILE, begin); }
+"with"     { return made(s, TL_TOK_WITH, begin); }
+"yield"    { return made(s, TL_TOK_YIELD, begin); }
+*/
+
+/*!rules:re2c:numbers
+"0" ("_"? "0")* | [1-9] ("_"? [0-9])*  { return number(s, TL_TOK_INT, begin, TL_DIAG_COUNT); }
+"0" ("_"? [0-9])*                      { return number(s, TL_TOK_INT, begin, TL_DIAG_E0123); }
+"0" [xX] ("_"? [0-9a-fA-F])+           { return number(s, TL_TOK_INT, begin, TL_DIAG_COUNT); }
+"0" [oO] ("_"? [0-7])+                 { return number(s, TL_TOK_INT, begin, TL_DIAG_COUNT); }
+"0" [bB] ("_"? [01])+                  { return number(s, TL_TOK_INT, begin, TL_DIAG_COUNT); }
+digits exponent | digits "." digits? exponent? | "." digits exponent?
+                                       { return number(s, TL_TOK_FLOAT, begin, TL_DIAG_COUNT); }
+(digits exponent? | digits "." digits? exponent? | "." digits exponent?) [jJ]
+                                       { return number(s, TL_TOK_FLOAT, begin, TL_DIAG_E0121); }
+*/
+
+/*!rules:re2c:punctuation
+"("   { return made(s, TL_TOK_LPAREN, begin); }
+")"   { return made(s, TL_TOK_RPAREN, begin); }
+"["   { return made(s, TL_TOK_LBRACKET, begin); }
+"]"   { return made(s, TL_TOK_RBRACKET, begin); }
+"{"   { return made(s, TL_TOK_LBRACE, begin); }
+"}"   { return made(s, TL_TOK_RBRACE, begin); }
+","   { return made(s, TL_TOK_COMMA, begin); }
+":"   { return made(s, TL_TOK_COLON, begin); }
+";"   { return made(s, TL_TOK_SEMICOLON, begin); }
+"."   { return made(s, TL_TOK_DOT, begin); }
+"..." { return made(s, TL_TOK_ELLIPSIS, begin); }
+"->"  { return made(s, TL_TOK_ARROW, begin); }
+"="   { return made(s, TL_TOK_ASSIGN, begin); }
+":="  { return made(s, TL_TOK_WALRUS, begin); }
+"@"   { return made(s, TL_TOK_AT, begin); }
+"+"   { return made(s, TL_TOK_PLUS, begin); }
+"-"   { return made(s, TL_TOK_MINUS, begin); }
+"*"   { return made(s, TL_TOK_STAR, begin); }
+"/"   { return made(s, TL_TOK_SLASH, begin); }
+"//"  { return made(s, TL_TOK_FLOORDIV, begin); }
+"%"   { return made(s, TL_TOK_PERCENT, begin); }
+"**"  { return made(s, TL_TOK_POW, begin); }
+"<<"  { return made(s, TL_TOK_SHL, begin); }
+">>"  { return made(s, TL_TOK_SHR, begin); }
+"&"   { return made(s, TL_TOK_AMP, begin); }
+"|"   { return made(s, TL_TOK_PIPE, begin); }
+"^"   { return made(s, TL_TOK_CARET, begin); }
+"~"   { return made(s, TL_TOK_TILDE, begin); }
+"=="  { return made(s, TL_TOK_EQ, begin); }
+"!="  { return made(s, TL_TOK_NE, begin); }
+"<"   { return made(s, TL_TOK_LT, begin); }
+"<="  { return made(s, TL_TOK_LE, begin); }
+">"   { return made(s, TL_TOK_GT, begin); }
+">="  { return made(s, TL_TOK_GE, begin); }
+"+="  { return made(s, TL_TOK_ADD_EQ, begin); }
+"-="  { return made(s, TL_TOK_SUB_EQ, begin); }
+"*="  { return made(s, TL_TOK_MUL_EQ, begin); }
+"/="  { return made(s, TL_TOK_DIV_EQ, begin); }
+"//=" { return made(s, TL_TOK_FLOORDIV_EQ, begin); }
+"%="  { return made(s, TL_TOK_MOD_EQ, begin); }
+"**=" { return made(s, TL_TOK_POW_EQ, begin); }
+"<<=" { return made(s, TL_TOK_SHL_EQ, begin); }
+">>=" { return made(s, TL_TOK_SHR_EQ, begin); }
+"&="  { return made(s, TL_TOK_AND_EQ, begin); }
+"|="  { return made(s, TL_TOK_OR_EQ, begin); }
+"^="  { return made(s, TL_TOK_XOR_EQ, begin); }
+"@="  { return made(s, TL_TOK_MATMUL_EQ, begin); }
+*/
+
 TlRaw
 tl_scan(TlScan *s)
 {
@@ -96,24 +217,6 @@ tl_scan(TlScan *s)
 again:
    begin = s->cur;
    /*!re2c
-   re2c:define:YYCTYPE = "unsigned char";
-   re2c:define:YYPEEK = "(unsigned char)*s->cur";
-   re2c:define:YYSKIP = "s->cur++;";
-   re2c:define:YYBACKUP = "mark = s->cur;";
-   re2c:define:YYRESTORE = "s->cur = mark;";
-   re2c:api = custom;
-   re2c:api:style = free-form;
-   re2c:yyfill:enable = 0;
-   re2c:encoding:utf8 = 1;
-   re2c:encoding-policy = ignore;
-   re2c:indent:string = "   ";
-
-   id_start = L | Nl | "_";
-   id_cont = id_start | Mn | Mc | Nd | Pc;
-   digits = [0-9] ("_"? [0-9])*;
-   exponent = [eE] [+-]? digits;
-   any = [^\x00];
-
    [ \t\f]+                        { goto again; }
    "#" [^\x00\r\n]*                { goto again; }
    "\\" [ \t\f]* "\r"? "\n"        { if (begin[1] == '\n' || begin[1] == '\r') goto again;
@@ -126,105 +229,12 @@ again:
                                         return made(s, TL_TOK_END, s->limit);
                                      }
                                      return bad(s, TL_DIAG_E0102, begin); }
-
-   "False"    { return made(s, TL_TOK_FALSE, begin); }
-   "None"     { return made(s, TL_TOK_NONE, begin); }
-   "True"     { return made(s, TL_TOK_TRUE, begin); }
-   "and"      { return made(s, TL_TOK_AND, begin); }
-   "as"       { return made(s, TL_TOK_AS, begin); }
-   "assert"   { return made(s, TL_TOK_ASSERT, begin); }
-   "async"    { return made(s, TL_TOK_ASYNC, begin); }
-   "await"    { return made(s, TL_TOK_AWAIT, begin); }
-   "break"    { return made(s, TL_TOK_BREAK, begin); }
-   "class"    { return made(s, TL_TOK_CLASS, begin); }
-   "continue" { return made(s, TL_TOK_CONTINUE, begin); }
-   "def"      { return made(s, TL_TOK_DEF, begin); }
-   "del"      { return made(s, TL_TOK_DEL, begin); }
-   "elif"     { return made(s, TL_TOK_ELIF, begin); }
-   "else"     { return made(s, TL_TOK_ELSE, begin); }
-   "except"   { return made(s, TL_TOK_EXCEPT, begin); }
-   "finally"  { return made(s, TL_TOK_FINALLY, begin); }
-   "for"      { return made(s, TL_TOK_FOR, begin); }
-   "from"     { return made(s, TL_TOK_FROM, begin); }
-   "global"   { return made(s, TL_TOK_GLOBAL, begin); }
-   "if"       { return made(s, TL_TOK_IF, begin); }
-   "import"   { return made(s, TL_TOK_IMPORT, begin); }
-   "in"       { return made(s, TL_TOK_IN, begin); }
-   "is"       { return made(s, TL_TOK_IS, begin); }
-   "lambda"   { return made(s, TL_TOK_LAMBDA, begin); }
-   "nonlocal" { return made(s, TL_TOK_NONLOCAL, begin); }
-   "not"      { return made(s, TL_TOK_NOT, begin); }
-   "or"       { return made(s, TL_TOK_OR, begin); }
-   "pass"     { return made(s, TL_TOK_PASS, begin); }
-   "raise"    { return made(s, TL_TOK_RAISE, begin); }
-   "return"   { return made(s, TL_TOK_RETURN, begin); }
-   "try"      { return made(s, TL_TOK_TRY, begin); }
-   "while"    { return made(s, TL_TOK_WHILE, begin); }
-   "with"     { return made(s, TL_TOK_WITH, begin); }
-   "yield"    { return made(s, TL_TOK_YIELD, begin); }
+   !use:keywords;
    id_start id_cont*               { return made(s, TL_TOK_NAME, begin); }
-
-   "0" ("_"? "0")* | [1-9] ("_"? [0-9])*  { return number(s, TL_TOK_INT, begin, TL_DIAG_COUNT); }
-   "0" ("_"? [0-9])*                      { return number(s, TL_TOK_INT, begin, TL_DIAG_E0123); }
-   "0" [xX] ("_"? [0-9a-fA-F])+           { return number(s, TL_TOK_INT, begin, TL_DIAG_COUNT); }
-   "0" [oO] ("_"? [0-7])+                 { return number(s, TL_TOK_INT, begin, TL_DIAG_COUNT); }
-   "0" [bB] ("_"? [01])+                  { return number(s, TL_TOK_INT, begin, TL_DIAG_COUNT); }
-   digits exponent | digits "." digits? exponent? | "." digits exponent?
-                                          { return number(s, TL_TOK_FLOAT, begin, TL_DIAG_COUNT); }
-   (digits exponent? | digits "." digits? exponent? | "." digits exponent?) [jJ]
-                                          { return number(s, TL_TOK_FLOAT, begin, TL_DIAG_E0121); }
-
+   !use:numbers;
    ([rRbBuUfF] | [bB] [rR] | [rR] [bB] | [fF] [rR] | [rR] [fF])? ['"]
                                           { return string(s, begin, s->cur - 1); }
-
-   "("   { return made(s, TL_TOK_LPAREN, begin); }
-   ")"   { return made(s, TL_TOK_RPAREN, begin); }
-   "["   { return made(s, TL_TOK_LBRACKET, begin); }
-   "]"   { return made(s, TL_TOK_RBRACKET, begin); }
-   "{"   { return made(s, TL_TOK_LBRACE, begin); }
-   "}"   { return made(s, TL_TOK_RBRACE, begin); }
-   ","   { return made(s, TL_TOK_COMMA, begin); }
-   ":"   { return made(s, TL_TOK_COLON, begin); }
-   ";"   { return made(s, TL_TOK_SEMICOLON, begin); }
-   "."   { return made(s, TL_TOK_DOT, begin); }
-   "..." { return made(s, TL_TOK_ELLIPSIS, begin); }
-   "->"  { return made(s, TL_TOK_ARROW, begin); }
-   "="   { return made(s, TL_TOK_ASSIGN, begin); }
-   ":="  { return made(s, TL_TOK_WALRUS, begin); }
-   "@"   { return made(s, TL_TOK_AT, begin); }
-   "+"   { return made(s, TL_TOK_PLUS, begin); }
-   "-"   { return made(s, TL_TOK_MINUS, begin); }
-   "*"   { return made(s, TL_TOK_STAR, begin); }
-   "/"   { return made(s, TL_TOK_SLASH, begin); }
-   "//"  { return made(s, TL_TOK_FLOORDIV, begin); }
-   "%"   { return made(s, TL_TOK_PERCENT, begin); }
-   "**"  { return made(s, TL_TOK_POW, begin); }
-   "<<"  { return made(s, TL_TOK_SHL, begin); }
-   ">>"  { return made(s, TL_TOK_SHR, begin); }
-   "&"   { return made(s, TL_TOK_AMP, begin); }
-   "|"   { return made(s, TL_TOK_PIPE, begin); }
-   "^"   { return made(s, TL_TOK_CARET, begin); }
-   "~"   { return made(s, TL_TOK_TILDE, begin); }
-   "=="  { return made(s, TL_TOK_EQ, begin); }
-   "!="  { return made(s, TL_TOK_NE, begin); }
-   "<"   { return made(s, TL_TOK_LT, begin); }
-   "<="  { return made(s, TL_TOK_LE, begin); }
-   ">"   { return made(s, TL_TOK_GT, begin); }
-   ">="  { return made(s, TL_TOK_GE, begin); }
-   "+="  { return made(s, TL_TOK_ADD_EQ, begin); }
-   "-="  { return made(s, TL_TOK_SUB_EQ, begin); }
-   "*="  { return made(s, TL_TOK_MUL_EQ, begin); }
-   "/="  { return made(s, TL_TOK_DIV_EQ, begin); }
-   "//=" { return made(s, TL_TOK_FLOORDIV_EQ, begin); }
-   "%="  { return made(s, TL_TOK_MOD_EQ, begin); }
-   "**=" { return made(s, TL_TOK_POW_EQ, begin); }
-   "<<=" { return made(s, TL_TOK_SHL_EQ, begin); }
-   ">>=" { return made(s, TL_TOK_SHR_EQ, begin); }
-   "&="  { return made(s, TL_TOK_AND_EQ, begin); }
-   "|="  { return made(s, TL_TOK_OR_EQ, begin); }
-   "^="  { return made(s, TL_TOK_XOR_EQ, begin); }
-   "@="  { return made(s, TL_TOK_MATMUL_EQ, begin); }
-
+   !use:punctuation;
    any                             { return bad(s, TL_DIAG_E0110, begin); }
    *                               { return bad(s, TL_DIAG_E0101, begin); }
    */
