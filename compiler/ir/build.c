@@ -122,21 +122,11 @@ tl_const_double(TlBuilder *b, const TlType *type, double v)
 bool
 tl_is_const(const TlValue *v, uint64_t *bits)
 {
-   for (const TlOp *op = v->def; op; op = op->args[0].value->def) {
-      switch (op->opcode) {
-      case TL_OP_CONSTANT:
-         *bits = tl_attr_bits(op, TL_ATTR_VALUE);
-         return true;
-      case TL_OP_SPLAT: /* the same elements in another arrangement */
-      case TL_OP_BROADCAST:
-      case TL_OP_EXPAND_DIMS:
-      case TL_OP_RESHAPE:
-      case TL_OP_TRANS:
-      case TL_OP_CONVERT_LAYOUT:
-         break;
-      default:
-         return false;
-      }
-   }
-   return false;
+   const TlOp *op = v->def;
+   while (op && tl_has_trait(op, TL_TRAIT_SAME_ELEMENTS))
+      op = tl_arg(op, 0)->def;
+   if (!op || op->opcode != TL_OP_CONSTANT)
+      return false;
+   *bits = tl_attr_bits(op, TL_ATTR_VALUE);
+   return true;
 }

@@ -53,7 +53,9 @@ enum {
    TL_TRAIT_HOST = 1 << 17,
    TL_TRAIT_HOST_INT = 1 << 18,
    TL_TRAIT_HOST_BITS = 1 << 19,
-   TL_TRAIT_PRED = 1 << 20, /* times the operand's number, 1 to 3 */
+   TL_TRAIT_OWN_LAYOUT = 1 << 20,
+   TL_TRAIT_SAME_ELEMENTS = 1 << 21,
+   TL_TRAIT_PRED = 1 << 22, /* times the operand's number, 1 to 3 */
    TL_TRAIT_PRED_MASK = 3 * TL_TRAIT_PRED,
 };
 

@@ -28,33 +28,6 @@ tl_remarks_on(const TlPassCx *cx, const char *group)
 /* ---- which operations want a layout ---- */
 enum { MAX_WALK = 512 };
 
-/* Operations whose layouts come from what they do; all others pass on what they are given. */
-static bool
-has_own_layout(const TlOp *op)
-{
-   switch (op->opcode) {
-   case TL_OP_LOAD:
-   case TL_OP_STORE:
-   case TL_OP_ATOMIC_RMW:
-   case TL_OP_ATOMIC_CAS:
-   case TL_OP_DOT:
-   case TL_OP_REDUCE:
-   case TL_OP_SCAN:
-   case TL_OP_SPLIT:
-   case TL_OP_CAT:
-   case TL_OP_GATHER:
-   case TL_OP_HISTOGRAM:
-   case TL_OP_LOCAL_ALLOC:
-   case TL_OP_LOCAL_LOAD:
-   case TL_OP_LOCAL_STORE:
-   case TL_OP_INLINE_ASM:
-   case TL_OP_ASYNC_COPY:
-      return true;
-   default:
-      return false;
-   }
-}
-
 typedef struct Walk {
    TlPassCx *cx;
    TlMap seen;
@@ -89,7 +62,7 @@ layout_source(TlPassCx *cx, const TlValue *v)
       const TlOp *op = v->def ? v->def : v->block->region->parent;
       if (!op)
          continue;
-      if (v->def && has_own_layout(op))
+      if (v->def && tl_has_trait(op, TL_TRAIT_OWN_LAYOUT))
          return op;
       if (!tl_is_branching(op)) {
          for (unsigned k = 0; v->def && k < op->num_args; k++)
@@ -114,7 +87,7 @@ layout_target(TlPassCx *cx, const TlValue *v)
       for (const TlUse *u = w.todo.data[i]->uses; u; u = u->next) {
          const TlOp *op = u->user, *parent = tl_parent(op);
          unsigned at = (unsigned)(u - op->args);
-         if (has_own_layout(op))
+         if (tl_has_trait(op, TL_TRAIT_OWN_LAYOUT))
             return op;
          if (op->opcode == TL_OP_YIELD || op->opcode == TL_OP_CONDITION) {
             at -= tl_first_yielded(op);
