@@ -208,9 +208,9 @@ static void
 bound_registers(TlCg *cg)
 {
    const TlFunc *f = cg->func;
-   uint32_t most = TL_REGISTERS_PER_SM / (f->num_warps * 32) / 8 * 8; /* given out by eights */
-   if (most > TL_REGISTERS_PER_THREAD)
-      most = TL_REGISTERS_PER_THREAD;
+   uint32_t most = cg->target->sm_registers / (f->num_warps * 32) / 8 * 8; /* given out by eights */
+   if (most > cg->target->thread_registers)
+      most = cg->target->thread_registers;
    if (tl_pressure(cg->arena, f, tl_lowered_words(cg->arena, f), NULL) <= most)
       return;
    char text[16];

@@ -4,9 +4,6 @@
 
 #include "ir/ir.h"
 
-/* Of every target from sm_80 on. */
-enum { TL_REGISTERS_PER_THREAD = 255, TL_REGISTERS_PER_SM = 64 * 1024 };
-
 /* The most words (32-bit registers of a thread) that live at one operation, where value v takes
  * words[v->id]; *at, unless NULL, receives that operation.  The operands that die at an operation
  * do not live beside its result: it may be made piece by piece in their place.  A value of no words

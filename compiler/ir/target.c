@@ -20,7 +20,8 @@ enum {
 };
 
 static const TlTarget targets[] = {
-#define TL_TARGET(arch, sm, ptx, shared, features) {arch, sm, ptx, TL_PTX_ANY, shared, features},
+#define TL_TARGET(arch, sm, ptx, shared, thread_regs, sm_regs, features)                           \
+   {arch, sm, ptx, TL_PTX_ANY, shared, thread_regs, sm_regs, features},
 #include "ir/target.def"
 };
 

@@ -26,6 +26,8 @@ typedef struct TlTarget {
    uint32_t ptx;              /* 80 = PTX ISA 8.0: of every kernel */
    uint32_t max_ptx;          /* operations that need a newer one are done without it */
    uint32_t max_shared_bytes; /* opt-in dynamic shared memory of a block */
+   uint32_t thread_registers; /* at most */
+   uint32_t sm_registers;     /* of a multiprocessor */
    uint32_t features;
 } TlTarget;
 

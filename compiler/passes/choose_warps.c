@@ -121,13 +121,14 @@ tl_pass_choose_warps(TlPassCx *cx, TlFunc *f)
    estimate_block(&e, f->body->block);
    const TlOp *at = NULL;
    uint32_t most = tl_pressure(cx->scratch, f, e.words, &at), warps = f->num_warps;
-   while (most > warps * LANES * (TL_REGISTERS_PER_THREAD - SPARE_REGISTERS) &&
-          2 * warps * LANES * TL_REGISTERS_PER_THREAD <= TL_REGISTERS_PER_SM)
+   while (most > warps * LANES * (cx->target->thread_registers - SPARE_REGISTERS) &&
+          2 * warps * LANES * cx->target->thread_registers <= cx->target->sm_registers)
       warps *= 2;
    if (warps == f->num_warps)
       return false;
    if (tl_remarks_on(cx, "layout"))
-      tl_report(cx->diags, R0417, at->range, f->num_warps, most / (f->num_warps * LANES),
+      tl_report(cx->diags, R0417, at->range, f->num_warps, f->num_warps == 1 ? "" : "s",
+                most / (f->num_warps * LANES),
                 e.needs_warps || f->needs_warps
                    ? "the kernel depends on their number"
                    : tl_arena_printf(cx->scratch, "the kernel runs with %u", warps));
