@@ -1,6 +1,7 @@
 /* See arguments.h. */
 #include "command/arguments.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@ choose_kernel(TlCmdArgs *all, TlCompilation *comp)
 static void
 copy_params(TlCmdArgs *all, const TlKernelInfo *k)
 {
+   assert(!all->list && all->num == 0); /* once */
    all->num = k->num_params;
    all->list = tl_new_array(all->c->arena, TlCmdArg, k->num_params + 1);
    TlKernelParam *params = tl_new_array(all->c->arena, TlKernelParam, k->num_params + 1);
@@ -95,6 +97,7 @@ tl_cmd_arg_find(TlCmdArgs *all, const char *name, size_t len)
 static void
 unknown_parameter(TlCmdArgs *all, const char *name, size_t len)
 {
+   assert(!tl_cmd_arg_find(all, name, len));
    const char *wanted = tl_arena_strndup(all->c->arena, name, len), *best = NULL;
    unsigned limit = (unsigned)len / 4 + 2;
    for (unsigned i = 0; i < all->num; i++) {
@@ -115,31 +118,62 @@ unknown_parameter(TlCmdArgs *all, const char *name, size_t len)
 bool
 tl_cmd_args_values(TlCmdArgs *all)
 {
+   assert(all->list); /* the parameters are known */
    for (size_t i = 0; i < all->c->cl.uses.len; i++) {
       TlOptionUse use = all->c->cl.uses.data[i];
       if (use.id != TL_OPT_ARG)
          continue;
       const char *eq = strchr(use.value, '='), *why;
-      if (!eq) {
-         tl_cmd_error("--arg takes NAME=VALUE; found '%s'", use.value);
-         return false;
-      }
+      if (!eq)
+         return tl_cmd_refuse("--arg takes NAME=VALUE; found '%s'", use.value);
       TlCmdArg *a = tl_cmd_arg_find(all, use.value, (size_t)(eq - use.value));
       if (!a) {
          unknown_parameter(all, use.value, (size_t)(eq - use.value));
          return false;
       }
-      if (a->is_given) {
-         tl_cmd_error("argument '%s' is given twice", a->param->name);
-         return false;
-      }
-      if (!tl_cli_value(all->c->arena, eq + 1, &a->value, &why)) {
-         tl_cmd_error("argument '%s': %s", a->param->name, why);
-         return false;
-      }
+      if (a->is_given)
+         return tl_cmd_refuse("argument '%s' is given twice", a->param->name);
+      if (!tl_cli_value(all->c->arena, eq + 1, &a->value, &why))
+         return tl_cmd_refuse("argument '%s': %s", a->param->name, why);
       a->is_given = true;
    }
    return true;
+}
+
+bool
+tl_cmd_args_complete(const TlCmdArgs *all)
+{
+   bool ok = true;
+   for (unsigned i = 0; i < all->num; i++) {
+      const TlKernelParam *p = all->list[i].param;
+      if (p->is_constexpr || all->list[i].is_given || p->default_text)
+         continue;
+      tl_cmd_error("kernel '%s' needs a value for '%s': --arg %s=VALUE", all->kernel, p->name,
+                   p->name);
+      ok = false;
+   }
+   return ok;
+}
+
+void
+tl_cmd_args_defines(const TlCmdArgs *all, TilecCompileOptions *o)
+{
+   TlArena *arena = all->c->arena;
+   TL_VEC(TilecDefine) defines = {0}, values = {0};
+   for (size_t i = 0; i < o->num_defines; i++)
+      tl_vec_push(arena, &defines, o->defines[i]);
+   for (unsigned i = 0; i < all->num; i++) {
+      const TlCmdArg *a = &all->list[i];
+      const char *name = a->param->name;
+      if (a->is_given && a->param->is_constexpr)
+         tl_vec_push(arena, &defines, (TilecDefine){name, tl_cmd_arg_text(arena, a)});
+      else if (a->is_given)
+         tl_vec_push(arena, &values, (TilecDefine){name, tl_cmd_arg_value(arena, a)});
+   }
+   o->defines = defines.data;
+   o->num_defines = defines.len;
+   o->values = values.data;
+   o->num_values = values.len;
 }
 
 const char *
@@ -185,10 +219,12 @@ tl_cmd_arg_value(TlArena *arena, const TlCmdArg *a)
 TilecStatus
 tl_cmd_args_upload(TlCmdArgs *all, TilecRuntime *rt)
 {
+   assert(rt);
    for (unsigned i = 0; i < all->num; i++) {
       TlCmdArg *a = &all->list[i];
       if (!a->is_given || a->value.kind != TL_CLI_ARRAY)
          continue;
+      assert(!a->buffer); /* once */
       TilecStatus status = tilec_buffer_new(rt, a->value.array.bytes, &a->buffer);
       if (status == TILEC_OK && a->value.array.bytes)
          status =
@@ -206,6 +242,7 @@ tl_cmd_args_download(TlCmdArgs *all)
       TlCmdArg *a = &all->list[i];
       if (!a->buffer || !a->value.array.bytes)
          continue;
+      assert(a->value.kind == TL_CLI_ARRAY);
       TilecStatus status =
          tilec_buffer_download(a->buffer, 0, a->value.array.data, a->value.array.bytes, NULL);
       if (status != TILEC_OK)

@@ -27,6 +27,10 @@ typedef struct TlCmdArgs {
 int tl_cmd_args_params(TlCmdArgs *a, TilecCompileOptions *o, const TlCompileExtra *extra);
 /* Reads --arg; false after a message. */
 bool tl_cmd_args_values(TlCmdArgs *a);
+/* Has every parameter that is not constexpr a value or a default?  A message for each without. */
+bool tl_cmd_args_complete(const TlCmdArgs *a);
+/* What is given, as the compiler takes it: defines of constexpr parameters, values of others. */
+void tl_cmd_args_defines(const TlCmdArgs *a, TilecCompileOptions *o);
 TlCmdArg *tl_cmd_arg_find(TlCmdArgs *a, const char *name, size_t len); /* NULL if unknown */
 void tl_cmd_args_free(TlCmdArgs *a);
 

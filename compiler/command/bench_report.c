@@ -1,6 +1,7 @@
 /* What tilec bench prints: text, CSV, JSON, SVG. */
 #include "command/measure.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,7 @@ enum { NUM_QUANTILES = sizeof quantiles / sizeof quantiles[0] };
 static double
 quantile(const TilecTuneCandidate *c, int percent)
 {
+   assert(c->num_samples > 0 && percent >= 0 && percent <= 100);
    if (percent == 50)
       return c->median_ms;
    return c->samples[(size_t)(c->num_samples - 1) * (size_t)percent / 100];

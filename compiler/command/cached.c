@@ -5,6 +5,7 @@
 #include "command/ptxas.h"
 #include "jit/stored.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +86,7 @@ take(TlCompilation *comp, const TlStored *s, TlCmdImage *image)
 static void
 keep_diag(TlCompilation *comp, const TlDiag *d, TlBytes *out)
 {
+   assert(d->severity != TL_SEV_NOTE); /* notes belong to the diagnostic before them */
    TlSb sb;
    tl_sb_init(&sb, comp->arena);
    tl_diag_render(&comp->diags, d, false, &sb);
@@ -97,6 +99,7 @@ keep_diag(TlCompilation *comp, const TlDiag *d, TlBytes *out)
 static void
 keep(TlCommand *c, TlCache *cache, const uint8_t *key, TlCompilation *comp, TlCmdImage *image)
 {
+   assert(comp->text[TILEC_STAGE_PTX] && comp->json);
    char why[TL_CACHE_WHY] = "";
    TlBytes diags = {0};
    void *made = NULL;

@@ -3,6 +3,7 @@
 #include "core/rule.h"
 #include "command/measure.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,33 +45,24 @@ read_axes(TlMeasure *m, Axes *axes)
                       eq ? tl_arena_strndup(c->arena, use.value, (size_t)(eq - use.value)) : ""};
       for (const char *p = eq ? eq + 1 : ""; *p;) {
          size_t n = strcspn(p, ",");
-         if (!n) {
-            tl_cmd_error("--vary takes NAME=V1,V2,..; found an empty value in '%s'", use.value);
-            return false;
-         }
+         if (!n)
+            return tl_cmd_refuse("--vary takes NAME=V1,V2,..; found an empty value in '%s'",
+                                 use.value);
          tl_vec_push(c->arena, &axis.values, (const char *)tl_arena_strndup(c->arena, p, n));
          p += n + (p[n] == ',');
       }
       const TlCmdArg *a = tl_cmd_arg_find(&m->args, axis.name, strlen(axis.name));
       bool launch = strcmp(axis.name, "num_warps") == 0 || strcmp(axis.name, "num_stages") == 0;
-      if (!eq || !axis.values.len) {
-         tl_cmd_error("--vary takes NAME=V1,V2,..; found '%s'", use.value);
-         return false;
-      }
-      if (!launch && (!a || !a->param->is_constexpr)) {
-         tl_cmd_error("kernel '%s' has no constexpr parameter '%s' to vary", m->args.kernel,
-                      axis.name);
-         return false;
-      }
-      if (is_varied(axes, axis.name)) {
-         tl_cmd_error("'%s' is varied twice; give all its values to one --vary", axis.name);
-         return false;
-      }
+      if (!eq || !axis.values.len)
+         return tl_cmd_refuse("--vary takes NAME=V1,V2,..; found '%s'", use.value);
+      if (!launch && (!a || !a->param->is_constexpr))
+         return tl_cmd_refuse("kernel '%s' has no constexpr parameter '%s' to vary", m->args.kernel,
+                              axis.name);
+      if (is_varied(axes, axis.name))
+         return tl_cmd_refuse("'%s' is varied twice; give all its values to one --vary", axis.name);
       axes->count *= axis.values.len;
-      if (axes->count > MAX_VARIANTS) {
-         tl_cmd_error("--vary asks for more than %d combinations", MAX_VARIANTS);
-         return false;
-      }
+      if (axes->count > MAX_VARIANTS)
+         return tl_cmd_refuse("--vary asks for more than %d combinations", MAX_VARIANTS);
       tl_vec_push(c->arena, &axes->list, axis);
    }
    return true;
@@ -82,10 +74,8 @@ take_launch(const char *name, const char *value, TilecConfig *c)
 {
    char *end;
    unsigned long n = strtoul(value, &end, 10);
-   if (*end || n < 1 || n > 64) {
-      tl_cmd_error("'%s' is not a value of %s", value, name);
-      return false;
-   }
+   if (*end || n < 1 || n > 64)
+      return tl_cmd_refuse("'%s' is not a value of %s", value, name);
    *(strcmp(name, "num_warps") == 0 ? &c->num_warps : &c->num_stages) = (uint32_t)n;
    return true;
 }
@@ -93,6 +83,7 @@ take_launch(const char *name, const char *value, TilecConfig *c)
 static bool
 make_variants(TlMeasure *m, const Axes *axes, TilecConfig *configs)
 {
+   assert(axes->count <= MAX_VARIANTS);
    for (size_t i = 0; i < axes->count; i++) {
       size_t rest = i;
       TlSb text;
@@ -113,6 +104,7 @@ make_variants(TlMeasure *m, const Axes *axes, TilecConfig *configs)
             tl_vec_push(m->c->arena, &values, (TilecDefine){axis->name, value});
          }
       }
+      assert(rest == 0); /* count is the product of the axes */
       c->text = tl_sb_cstr(&text);
       c->values = values.data;
       c->num_values = (uint32_t)values.len;
@@ -132,6 +124,7 @@ find_slot(void *user, const char *name, size_t len)
 static bool
 expression(TlMeasure *m, TlOptionId id, double *out)
 {
+   assert(id == TL_OPT_BYTES || id == TL_OPT_FLOPS);
    const char *text = tl_option(&m->c->cl, id), *why;
    int64_t *slots = tl_new_array(m->c->arena, int64_t, m->args.num + 1), v = 0;
    char error[256] = "";
@@ -160,13 +153,6 @@ array_bytes(const TlMeasure *m)
 }
 
 /* ---- the ceiling ---- */
-static int
-ascending(const void *a, const void *b)
-{
-   double x = *(const double *)a, y = *(const double *)b;
-   return (x > y) - (x < y);
-}
-
 /* Bytes read and written by a large copy, in GB/s; 0 when it cannot be measured. */
 static double
 copy_bandwidth(TlMeasure *m)
@@ -209,7 +195,7 @@ copy_bandwidth(TlMeasure *m)
    tilec_event_free(stop);
    tilec_buffer_free(from);
    tilec_buffer_free(to);
-   qsort(ms, RUNS, sizeof ms[0], ascending);
+   qsort(ms, RUNS, sizeof ms[0], tl_cmd_ascending);
    return status == TILEC_OK && ms[RUNS / 2] > 0 ? 2e-6 * (double)bytes / ms[RUNS / 2] : 0;
 }
 

@@ -175,10 +175,8 @@ split_archs(TlCommand *c, const TilecCompileOptions *o, TilecCompileOptions *eac
              (other->sm == t->sm && strlen(other->arch) < strlen(t->arch)))
             break;
       }
-      if (*num == MAX_ARCHS) {
-         tl_cmd_error("--arch takes at most %d architectures", MAX_ARCHS);
-         return EXIT_USAGE;
-      }
+      if (*num == MAX_ARCHS)
+         return tl_cmd_misuse("--arch takes at most %d architectures", MAX_ARCHS);
       if (!t || at == *num || tl_target_find(each[at].arch) != t) {
          memmove(&each[at + 1], &each[at], (*num - at) * sizeof *each);
          each[at] = one;
@@ -269,17 +267,13 @@ build_c(TlCommand *c, const TilecCompileOptions *o, const TlCompileExtra *extra)
    const char *out = tl_option(&c->cl, TL_OPT_OUT), *ptxas = find_ptxas(c);
    const char *asked = tl_option(&c->cl, TL_OPT_PTXAS);
    size_t len = out ? strlen(out) : 0;
-   if (len < 3 || strcmp(out + len - 2, ".c") != 0 || out[len - 3] == '/') {
-      tl_cmd_error("--emit=c makes two files; name the first with -o NAME.c");
-      return EXIT_USAGE;
-   }
+   if (len < 3 || strcmp(out + len - 2, ".c") != 0 || out[len - 3] == '/')
+      return tl_cmd_misuse("--emit=c makes two files; name the first with -o NAME.c");
    if (asked && !ptxas && strcmp(asked, "none") != 0)
       return no_ptxas(c);
    int code = split_archs(c, o, each, &num);
-   if (code == EXIT_OK && num == 0) {
-      tl_cmd_error("--arch names no architecture");
-      return EXIT_USAGE;
-   }
+   if (code == EXIT_OK && num == 0)
+      return tl_cmd_misuse("--arch names no architecture");
    TlAot aot = {.arena = c->arena, .checked = o->check};
    TlCompilation *comps = tl_new_array(c->arena, TlCompilation, num + 1);
    aot.images = tl_new_array(c->arena, TlAotImage, num + 1);
@@ -313,17 +307,14 @@ tl_cmd_build(TlCommand *c)
 {
    TilecCompileOptions o;
    TlCompileExtra extra;
-   if (c->cl.operands.len != 1) {
-      tl_cmd_error("'%s' takes one file; %zu were given", c->cl.command_name, c->cl.operands.len);
-      return EXIT_USAGE;
-   }
+   if (c->cl.operands.len != 1)
+      return tl_cmd_misuse("'%s' takes one file; %zu were given", c->cl.command_name,
+                           c->cl.operands.len);
    if (!tl_cmd_options(c, &o, &extra))
       return EXIT_USAGE;
    const char *depfile = tl_option(&c->cl, TL_OPT_DEPFILE), *out = tl_option(&c->cl, TL_OPT_OUT);
-   if (depfile && (!out || strcmp(out, "-") == 0)) {
-      tl_cmd_error("--depfile names the output file; give one with -o");
-      return EXIT_USAGE;
-   }
+   if (depfile && (!out || strcmp(out, "-") == 0))
+      return tl_cmd_misuse("--depfile names the output file; give one with -o");
    if (c->emit == TL_EMIT_C)
       return build_c(c, &o, &extra);
    if (!native_arch(c, &o))

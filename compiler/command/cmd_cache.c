@@ -86,6 +86,5 @@ tl_cmd_cache(TlCommand *c)
          print_table(dir, verbs[i].how, &stats);
       return stats.damaged ? EXIT_PROGRAM : EXIT_OK;
    }
-   tl_cmd_error("'cache' takes one of stats, verify, clear");
-   return EXIT_USAGE;
+   return tl_cmd_misuse("'cache' takes one of stats, verify, clear");
 }

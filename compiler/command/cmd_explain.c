@@ -79,10 +79,8 @@ tl_cmd_explain(TlCommand *c)
 {
    if (c->cl.operands.len == 0)
       return list_all();
-   if (c->cl.operands.len > 1) {
-      tl_cmd_error("'explain' takes one code, as in: tilec explain E0312");
-      return EXIT_USAGE;
-   }
+   if (c->cl.operands.len > 1)
+      return tl_cmd_misuse("'explain' takes one code, as in: tilec explain E0312");
    const char *wanted = c->cl.operands.data[0];
    for (int i = 0; i < TL_DIAG_COUNT; i++) {
       if (strcmp(tl_diag_name((TlDiagCode)i), wanted) != 0)

@@ -59,10 +59,8 @@ print_kernel(TlCompilation *comp, const TlKernelInfo *k)
 int
 tl_cmd_list(TlCommand *c)
 {
-   if (c->cl.operands.len != 1) {
-      tl_cmd_error("'list' takes one file");
-      return EXIT_USAGE;
-   }
+   if (c->cl.operands.len != 1)
+      return tl_cmd_misuse("'list' takes one file");
    TilecCompileOptions o;
    TlCompileExtra extra;
    if (!tl_cmd_options(c, &o, &extra))
@@ -186,10 +184,8 @@ check_cache(TlCommand *c)
 int
 tl_cmd_doctor(TlCommand *c)
 {
-   if (c->cl.operands.len) {
-      tl_cmd_error("'doctor' takes no file; found '%s'", c->cl.operands.data[0]);
-      return EXIT_USAGE;
-   }
+   if (c->cl.operands.len)
+      return tl_cmd_misuse("'doctor' takes no file; found '%s'", c->cl.operands.data[0]);
    printf("tilec       %s, LLVM %s\n", tilec_version(), tl_codegen_llvm_version());
    bool ptx = check_compile(false), cpu = check_compile(true);
    printf("compiler    %s\n", ptx ? "ok (a test kernel was compiled to PTX)" : "FAILED");

@@ -8,6 +8,7 @@
 #include "exec/sim/sim.h"
 #include "tilec/runtime.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,7 @@ typedef struct RunState {
 static const char *
 signature_entry(RunState *r, const TlCmdArg *a)
 {
+   assert(!a->param->is_constexpr);
    TlArena *arena = r->c->arena;
    if (!a->is_given)
       return "";
@@ -57,48 +59,18 @@ signature_entry(RunState *r, const TlCmdArg *a)
                                                  : "");
 }
 
-/* Every parameter that is not constexpr has a value or a default; a signature may fold one too. */
-static bool
-all_given(const RunState *r)
-{
-   bool ok = true;
-   for (unsigned i = 0; i < r->a.num && !r->o.signature; i++) {
-      const TlKernelParam *p = r->a.list[i].param;
-      if (p->is_constexpr || r->a.list[i].is_given || p->default_text)
-         continue;
-      tl_cmd_error("kernel '%s' needs a value for '%s': --arg %s=VALUE", r->o.kernel, p->name,
-                   p->name);
-      ok = false;
-   }
-   return ok;
-}
-
 static void
 make_signature(RunState *r)
 {
    TlSb sb;
    tl_sb_init(&sb, r->c->arena);
-   TL_VEC(TilecDefine) defines = {0}, values = {0};
-   for (size_t i = 0; i < r->o.num_defines; i++)
-      tl_vec_push(r->c->arena, &defines, r->o.defines[i]);
    for (unsigned i = 0; i < r->a.num; i++) {
       const TlCmdArg *a = &r->a.list[i];
       tl_sb_str(&sb, i ? ", " : "");
-      if (a->param->is_constexpr) {
-         if (a->is_given)
-            tl_vec_push(r->c->arena, &defines,
-                        (TilecDefine){a->param->name, tl_cmd_arg_text(r->c->arena, a)});
-         continue;
-      }
-      tl_sb_str(&sb, signature_entry(r, a));
-      if (a->is_given)
-         tl_vec_push(r->c->arena, &values,
-                     (TilecDefine){a->param->name, tl_cmd_arg_value(r->c->arena, a)});
+      if (!a->param->is_constexpr)
+         tl_sb_str(&sb, signature_entry(r, a));
    }
-   r->o.values = values.data;
-   r->o.num_values = values.len;
-   r->o.defines = defines.data;
-   r->o.num_defines = defines.len;
+   tl_cmd_args_defines(&r->a, &r->o);
    if (!r->o.signature)
       r->o.signature = tl_sb_cstr(&sb);
 }
@@ -108,10 +80,8 @@ static int
 open_executor(RunState *r)
 {
    const char *on = tl_option(&r->c->cl, TL_OPT_ON);
-   if (on && strcmp(on, "auto") && strcmp(on, "cpu") && strcmp(on, "sim") && strcmp(on, "cuda")) {
-      tl_cmd_error("--on takes auto, cpu, sim or cuda; found '%s'", on);
-      return EXIT_USAGE;
-   }
+   if (on && strcmp(on, "auto") && strcmp(on, "cpu") && strcmp(on, "sim") && strcmp(on, "cuda"))
+      return tl_cmd_misuse("--on takes auto, cpu, sim or cuda; found '%s'", on);
    r->on_sim = on && strcmp(on, "sim") == 0;
    if (r->on_sim || (on && strcmp(on, "cpu") == 0))
       return EXIT_OK;
@@ -132,6 +102,7 @@ open_executor(RunState *r)
 static int
 runtime_error(RunState *r, TilecStatus status)
 {
+   assert(r->rt && status != TILEC_OK);
    char text[2048] = "";
    tilec_runtime_error(r->rt, text, sizeof text);
    tl_cmd_error("%s", text[0] ? text : tilec_status_string(status));
@@ -173,6 +144,7 @@ static TilecArg *
 launch_args(RunState *r, size_t *count)
 {
    const TilecKernelInfo *k = &r->comp.info.kernels[0];
+   assert(k->num_args == r->a.num); /* both list the parameters of the kernel */
    TilecArg *args = tl_new_array(r->c->arena, TilecArg, k->num_args + 1);
    size_t n = 0;
    for (uint32_t i = 0; i < k->num_args; i++)
@@ -200,6 +172,7 @@ static bool
 grid_value(RunState *r, const char *text, uint32_t *out)
 {
    const TilecKernelInfo *k = &r->comp.info.kernels[0];
+   assert(k->num_args == r->a.num);
    int64_t *slots = tl_new_array(r->c->arena, int64_t, r->a.num + 1), v;
    for (unsigned i = 0; i < r->a.num; i++) {
       const char *constant = k->args[i].value ? k->args[i].value : NULL;
@@ -219,11 +192,10 @@ grid_value(RunState *r, const char *text, uint32_t *out)
       *out = (uint32_t)v;
       return true;
    }
-   tl_cmd_error("the kernel's grid expression '%s': %s", text,
-                ok               ? "its value is not a grid size"
-                : r->grid_is_odd ? "its arguments must be integers"
-                                 : why);
-   return false;
+   return tl_cmd_refuse("the kernel's grid expression '%s': %s", text,
+                        ok               ? "its value is not a grid size"
+                        : r->grid_is_odd ? "its arguments must be integers"
+                                         : why);
 }
 
 /* --grid as an expression over the parameters stands in for the kernel's own. */
@@ -243,10 +215,9 @@ read_grid(RunState *r)
    for (unsigned i = 0; i < 3; i++)
       r->grid[i] = 1;
    if (!text) {
-      if (!k->grid[0]) {
-         tl_cmd_error("kernel '%s' has no grid= expression; give --grid=X[,Y[,Z]]", k->name);
-         return false;
-      }
+      if (!k->grid[0])
+         return tl_cmd_refuse("kernel '%s' has no grid= expression; give --grid=X[,Y[,Z]]",
+                              k->name);
       for (unsigned i = 0; i < 3 && k->grid[i]; i++)
          if (!grid_value(r, k->grid[i], &r->grid[i]))
             return false;
@@ -263,22 +234,15 @@ read_grid(RunState *r)
          return true;
       p = end + 1;
    }
-   tl_cmd_error("--grid takes up to three numbers, as in 128,2; found '%s'", text);
-   return false;
+   return tl_cmd_refuse("--grid takes up to three numbers, as in 128,2; found '%s'", text);
 }
 
 /* ---- launching ---- */
-static int
-compare_double(const void *a, const void *b)
-{
-   double x = *(const double *)a, y = *(const double *)b;
-   return (x > y) - (x < y);
-}
-
 static void
 print_time(RunState *r, double *ms, const char *where)
 {
-   qsort(ms, r->time_runs, sizeof *ms, compare_double);
+   assert(r->time_runs > 0);
+   qsort(ms, r->time_runs, sizeof *ms, tl_cmd_ascending);
    printf("%s  median %.4f ms, fastest %.4f, slowest %.4f, %u runs, on %s\n", r->o.kernel,
           ms[r->time_runs / 2], ms[0], ms[r->time_runs - 1], r->time_runs, where);
 }
@@ -420,10 +384,9 @@ save_arrays(RunState *r)
          continue;
       const char *eq = strchr(use.value, '=');
       TlCmdArg *a = eq ? tl_cmd_arg_find(&r->a, use.value, (size_t)(eq - use.value)) : NULL;
-      if (!a || !a->is_given || a->value.kind != TL_CLI_ARRAY) {
-         tl_cmd_error("--save takes NAME=FILE.npy of an array argument; found '%s'", use.value);
-         return EXIT_USAGE;
-      }
+      if (!a || !a->is_given || a->value.kind != TL_CLI_ARRAY)
+         return tl_cmd_misuse("--save takes NAME=FILE.npy of an array argument; found '%s'",
+                              use.value);
       TlSb head;
       tl_sb_init(&head, r->c->arena);
       tl_npy_head(&a->value.array, &head);
@@ -504,18 +467,14 @@ tl_cmd_run(TlCommand *c)
 {
    RunState *r = tl_new(c->arena, RunState);
    r->c = c;
-   if (c->cl.operands.len != 1) {
-      tl_cmd_error("'run' takes one file; %zu were given", c->cl.operands.len);
-      return EXIT_USAGE;
-   }
+   if (c->cl.operands.len != 1)
+      return tl_cmd_misuse("'run' takes one file; %zu were given", c->cl.operands.len);
    if (!tl_cmd_options(c, &r->o, &r->extra))
       return EXIT_USAGE;
    const char *dot = strrchr(r->o.file, '.');
-   if (dot && strcmp(dot, ".tir") == 0) {
-      tl_cmd_error("%s: 'run' takes the source of a kernel; IR text can be built, not run",
-                   r->o.file);
-      return EXIT_USAGE;
-   }
+   if (dot && strcmp(dot, ".tir") == 0)
+      return tl_cmd_misuse("%s: 'run' takes the source of a kernel; IR text can be built, not run",
+                           r->o.file);
    const char *time = tl_option(&c->cl, TL_OPT_TIME);
    if (time && *time && !tl_cmd_number(c, TL_OPT_TIME, 1000000, &r->time_runs))
       return EXIT_USAGE;
@@ -528,7 +487,9 @@ tl_cmd_run(TlCommand *c)
    TilecStatus status = tl_compilation_init(&r->comp, NULL, &r->extra);
    if (status != TILEC_OK)
       return tl_cmd_exit_code(status);
-   code = tl_cmd_args_values(&r->a) && all_given(r) ? compile_and_run(r) : EXIT_PROGRAM;
+   bool is_complete = /* a signature may fold what is not given */
+      tl_cmd_args_values(&r->a) && (r->o.signature || tl_cmd_args_complete(&r->a));
+   code = is_complete ? compile_and_run(r) : EXIT_PROGRAM;
    release(r);
    return code;
 }

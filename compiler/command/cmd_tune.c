@@ -5,6 +5,7 @@
 #include "compile/program.h"
 #include "jit/options.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +44,7 @@ make_folder(TlCommand *c, const char *database)
 int
 tl_measure_error(TlMeasure *m, TilecStatus status)
 {
+   assert(status != TILEC_OK);
    char text[4096] = "";
    if (m->rt)
       tilec_runtime_error(m->rt, text, sizeof text);
@@ -81,10 +83,8 @@ open_runtime(TlMeasure *m)
    unsigned which = 0;
    while (which < 3 && on && strcmp(on, names[which]) != 0)
       which++;
-   if (which == 3 && strcmp(on, "auto") != 0) {
-      tl_cmd_error("--on takes auto, cpu, sim or cuda; found '%s'", on);
-      return EXIT_USAGE;
-   }
+   if (which == 3 && strcmp(on, "auto") != 0)
+      return tl_cmd_misuse("--on takes auto, cpu, sim or cuda; found '%s'", on);
    bool is_auto = !on || which == 3;
    uint32_t threads;
    if (!tl_cmd_number(m->c, TL_OPT_THREADS, 4096, &threads))
@@ -111,6 +111,7 @@ open_runtime(TlMeasure *m)
 static TilecArg
 runtime_arg(const TlCmdArg *a)
 {
+   assert(!a->param->is_constexpr);
    const char *type = tl_cmd_arg_scalar(a), *text = a->param->default_text;
    bool is_float = type[0] == 'f' || type[0] == 'b';
    if (!a->is_given) {
@@ -140,36 +141,15 @@ runtime_arg(const TlCmdArg *a)
 static bool
 collect(TlMeasure *m)
 {
-   TL_VEC(TilecDefine) defines = {0}, values = {0};
+   if (!tl_cmd_args_complete(&m->args))
+      return false;
    m->values = tl_new_array(m->c->arena, TilecArg, m->args.num + 1);
-   for (size_t i = 0; i < m->o.num_defines; i++)
-      tl_vec_push(m->c->arena, &defines, m->o.defines[i]);
-   bool ok = true;
-   for (unsigned i = 0; i < m->args.num; i++) {
-      const TlCmdArg *a = &m->args.list[i];
-      if (a->param->is_constexpr) {
-         if (a->is_given)
-            tl_vec_push(m->c->arena, &defines,
-                        (TilecDefine){a->param->name, tl_cmd_arg_text(m->c->arena, a)});
-         continue;
-      }
-      if (!a->is_given && !a->param->default_text) {
-         tl_cmd_error("kernel '%s' needs a value for '%s': --arg %s=VALUE", m->args.kernel,
-                      a->param->name, a->param->name);
-         ok = false;
-         continue;
-      }
-      TilecArg *v = &m->values[m->num_values++];
-      *v = runtime_arg(a);
-      if (a->is_given)
-         tl_vec_push(m->c->arena, &values,
-                     (TilecDefine){a->param->name, tl_cmd_arg_value(m->c->arena, a)});
-   }
-   m->o.defines = defines.data;
-   m->o.num_defines = defines.len;
-   m->o.values = values.data;
-   m->o.num_values = values.len;
-   return ok;
+   for (unsigned i = 0; i < m->args.num; i++)
+      if (!m->args.list[i].param->is_constexpr)
+         m->values[m->num_values++] = runtime_arg(&m->args.list[i]);
+   assert(m->num_values <= m->args.num);
+   tl_cmd_args_defines(&m->args, &m->o);
+   return true;
 }
 
 static void
@@ -224,10 +204,9 @@ tl_measure_open(TlMeasure *m, TlCommand *c)
    m->c = c;
    m->args.c = c;
    m->is_terminal = isatty(STDERR_FILENO);
-   if (c->cl.operands.len != 1) {
-      tl_cmd_error("'%s' takes one file; %zu were given", c->cl.command_name, c->cl.operands.len);
-      return EXIT_USAGE;
-   }
+   if (c->cl.operands.len != 1)
+      return tl_cmd_misuse("'%s' takes one file; %zu were given", c->cl.command_name,
+                           c->cl.operands.len);
    if (!tl_cmd_options(c, &m->o, &m->extra) || !read_options(m))
       return EXIT_USAGE;
    int code = tl_cmd_args_params(&m->args, &m->o, &m->extra);
@@ -277,6 +256,7 @@ show_progress(void *user, const TilecTuneProgress *p)
 TilecStatus
 tl_measure_run(TlMeasure *m, const TilecTuneOptions *options, TilecTuneResult **out)
 {
+   assert(m->kernel);
    TilecTuneOptions o = *options;
    if (m->is_terminal)
       o.on_progress = show_progress;
@@ -414,14 +394,10 @@ tl_cmd_tune(TlCommand *c)
    if (!to && !from)
       return tune_kernel(c);
    const char *database = tl_measure_database(c);
-   if (!database) {
-      tl_cmd_error("no database: name one with --database=FILE");
-      return EXIT_USAGE;
-   }
-   if (c->cl.operands.len) {
-      tl_cmd_error("--export and --import take no kernel");
-      return EXIT_USAGE;
-   }
+   if (!database)
+      return tl_cmd_misuse("no database: name one with --database=FILE");
+   if (c->cl.operands.len)
+      return tl_cmd_misuse("--export and --import take no kernel");
    make_folder(c, database);
    int code = from ? import_choices(c, database, from) : EXIT_OK;
    return code == EXIT_OK && to ? export_choices(c, database, to) : code;

@@ -1,6 +1,7 @@
 /* Shared work of the subcommands: messages, exit codes, what is kept besides. */
 #include "command/command.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,9 +46,17 @@ tl_cmd_exit_code(TilecStatus status)
    }
 }
 
+int
+tl_cmd_ascending(const void *a, const void *b)
+{
+   double x = *(const double *)a, y = *(const double *)b;
+   return (x > y) - (x < y);
+}
+
 bool
 tl_cmd_number(TlCommand *c, TlOptionId id, uint32_t max, uint32_t *out)
 {
+   assert(id < TL_OPT_COUNT && max > 0);
    const char *v = tl_option(&c->cl, id);
    *out = 0;
    if (!v)
@@ -55,10 +64,8 @@ tl_cmd_number(TlCommand *c, TlOptionId id, uint32_t max, uint32_t *out)
    char *end;
    errno = 0;
    unsigned long n = strtoul(v, &end, 10);
-   if (!*v || *v == '-' || *end || errno || n > max) {
-      tl_cmd_error("'%s' is not a number from 0 to %u", v, max);
-      return false;
-   }
+   if (!*v || *v == '-' || *end || errno || n > max)
+      return tl_cmd_refuse("'%s' is not a number from 0 to %u", v, max);
    *out = (uint32_t)n;
    return true;
 }
@@ -91,15 +98,14 @@ tl_cmd_diagnostics(TlCommand *c, TlCompilation *comp)
 static bool
 save_temps(TlCommand *c, TlCompilation *comp, const char *stem)
 {
+   assert(stem);
    const char *dir = tl_option(&c->cl, TL_OPT_SAVE_TEMPS);
    if (!dir)
       return true;
    if (!*dir)
       dir = ".";
-   if (mkdir(dir, 0777) != 0 && errno != EEXIST) {
-      tl_cmd_error("cannot make folder '%s': %s", dir, strerror(errno));
-      return false;
-   }
+   if (mkdir(dir, 0777) != 0 && errno != EEXIST)
+      return tl_cmd_refuse("cannot make folder '%s': %s", dir, strerror(errno));
    for (unsigned s = TILEC_STAGE_DEFAULT + 1; s < TILEC_STAGE_COUNT; s++) {
       if (!comp->text[s])
          continue;

@@ -45,8 +45,13 @@ bool tl_cmd_options(TlCommand *c, TilecCompileOptions *o, TlCompileExtra *extra)
 /* Prints its diagnostics (text or JSON as asked for) and its error line. */
 void tl_cmd_diagnostics(TlCommand *c, TlCompilation *comp);
 int tl_cmd_exit_code(TilecStatus status);
+int tl_cmd_ascending(const void *a, const void *b); /* for qsort of doubles */
 /* "tilec: ..." on stderr. */
 void tl_cmd_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same, as a value for `return`: false, or the exit code of a wrong command line. */
+#define tl_cmd_refuse(...) (tl_cmd_error(__VA_ARGS__), false)
+#define tl_cmd_misuse(...) (tl_cmd_error(__VA_ARGS__), EXIT_USAGE)
+
 /* output.c.  A file appears under its name whole or not at all: it is written beside it and
  * renamed.  Several builds may write into one folder at once. */
 typedef struct TlOutput {

@@ -73,8 +73,7 @@ one_of(const char *value, const char *a, const char *b, const char *what)
 {
    if (!value || strcmp(value, a) == 0 || strcmp(value, b) == 0)
       return true;
-   tl_cmd_error("%s is '%s' or '%s'; found '%s'", what, a, b, value);
-   return false;
+   return tl_cmd_refuse("%s is '%s' or '%s'; found '%s'", what, a, b, value);
 }
 
 static bool
@@ -102,9 +101,8 @@ read_stage(TlCommand *c, TlOptionId id, TilecStage *out)
       c->emit = emit[1] ? TL_EMIT_CUBIN : TL_EMIT_C;
       return true;
    }
-   tl_cmd_error("unknown stage '%s'; --emit takes tokens, ast, ir, laid, lowered, llvm%s", emit,
-                is_build ? ", ptx, cubin or c" : " or ptx");
-   return false;
+   return tl_cmd_refuse("unknown stage '%s'; --emit takes tokens, ast, ir, laid, lowered, llvm%s",
+                        emit, is_build ? ", ptx, cubin or c" : " or ptx");
 }
 
 /* "layout,pipeline": each is a group that some part of the compiler asks for. */
@@ -116,11 +114,9 @@ known_remarks(const char *groups)
       size_t len = strcspn(s, ","), i = 0, n = sizeof known / sizeof known[0];
       while (i < n && (strlen(known[i]) != len || strncmp(s, known[i], len) != 0))
          i++;
-      if (i == n) {
-         tl_cmd_error("no remarks are called '%.*s'; -R takes layout, pipeline, ptxas or all",
-                      (int)len, s);
-         return false;
-      }
+      if (i == n)
+         return tl_cmd_refuse(
+            "no remarks are called '%.*s'; -R takes layout, pipeline, ptxas or all", (int)len, s);
       s += len + (s[len] == ',');
    }
    return true;
@@ -159,10 +155,8 @@ read_defines(TlCommand *c, TlOptionId id, const TilecDefine **out, size_t *count
       const char *eq = use.id == id ? strchr(use.value, '=') : NULL;
       if (use.id != id)
          continue;
-      if (!eq || eq == use.value) {
-         tl_cmd_error("-D takes NAME=VALUE; found '%s'", use.value);
-         return false;
-      }
+      if (!eq || eq == use.value)
+         return tl_cmd_refuse("-D takes NAME=VALUE; found '%s'", use.value);
       const char *name = tl_arena_strndup(c->arena, use.value, (size_t)(eq - use.value));
       tl_vec_push(c->arena, &defines, (TilecDefine){name, eq + 1});
    }
@@ -216,11 +210,9 @@ read_extra(TlCommand *c, TlCompileExtra *extra)
                              .verify_each = tl_option(cl, TL_OPT_VERIFY_EACH) != NULL,
                              .print = print_pass};
    if (extra->print_after && strcmp(extra->print_after, "all") &&
-       tl_pass_named(extra->print_after) == TL_PASS_END) {
-      tl_cmd_error("no pass is called '%s'; --print-after takes the name of a pass, or all",
-                   extra->print_after);
-      return false;
-   }
+       tl_pass_named(extra->print_after) == TL_PASS_END)
+      return tl_cmd_refuse("no pass is called '%s'; --print-after takes the name of a pass, or all",
+                           extra->print_after);
    if (cl->command == CMD_BUILD || cl->command == CMD_CHECK)
       entry_options(c, extra);
    return tl_cmd_number(c, TL_OPT_ERROR_LIMIT, 100000, &extra->max_errors) &&

@@ -3,6 +3,7 @@
 #include "command/emit_c.h"
 #include "core/rule.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -86,6 +87,7 @@ is_of_others(const TlAot *aot, const char *name)
 static const char *
 param_name(const TlAot *aot, const TlCKernel *k, uint32_t index, const char *name)
 {
+   assert(index < k->num_params);
    const char *c = tl_c_name(aot->arena, name);
    for (;;) {
       bool taken = is_reserved(c) || is_of_others(aot, c), leads = taken && !is_reserved(c);
@@ -153,6 +155,7 @@ fail(const TlAot *aot, const TlCKernel *k, const char *why)
 static const TilecKernelInfo *
 entry_info(const TlAot *aot, const TlCKernel *k, uint32_t i)
 {
+   assert(i < k->count);
    return &aot->images[0].comp->info.kernels[k->first + i];
 }
 
@@ -167,6 +170,7 @@ is_typed(const TilecArgInfo *a)
 static bool
 check_constant(const TlAot *aot, const TlCKernel *k, const TilecArgInfo *a, TlCParam *p)
 {
+   assert(a->value && p->kind != TL_C_NONE);
    int64_t ignored;
    char *end;
    bool is_none = strcmp(a->value, "None") == 0;
@@ -188,6 +192,7 @@ check_constant(const TlAot *aot, const TlCKernel *k, const TilecArgInfo *a, TlCP
 static bool
 param_of(const TlAot *aot, TlCKernel *k, uint32_t index)
 {
+   assert(k->count > 0 && index < k->num_params);
    TlCParam *p = &k->params[index];
    const TilecArgInfo *first = &entry_info(aot, k, 0)->args[index], *typed = NULL;
    bool is_const = true, differs = false;
@@ -242,6 +247,7 @@ has_condition(const TlCParam *p, const TilecArgInfo *a)
 static void
 constant_condition(const TlCParam *p, const char *value, TlSb *sb)
 {
+   assert(p->kind == TL_C_POINTER || p->kind == TL_C_INT || p->kind == TL_C_FLOAT);
    int64_t v = 0;
    if (p->kind == TL_C_POINTER) {
       tl_sb_printf(sb, "!%s", p->c_name);
@@ -362,6 +368,7 @@ prefix_of(const TlAot *aot, const TlCKernel *kernels, size_t index)
 bool
 tl_emit_c(const TlAot *aot, TlSb *source, TlSb *header)
 {
+   assert(aot->num_images > 0);
    TlCompilation *comp = aot->images[0].comp;
    const TilecImageInfo *info = &comp->info;
    TlCKernel *kernels = tl_new_array(aot->arena, TlCKernel, info->num_kernels);

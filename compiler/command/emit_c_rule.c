@@ -4,6 +4,7 @@
 #include "command/emit_c.h"
 #include "syntax/parse.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,6 +81,7 @@ refuse(Writer *w, const char *why)
 static const char *
 call(Writer *w, size_t function, const char *a, const char *b)
 {
+   assert(function < NUM_FUNCTIONS);
    w->uses |= functions[function].use;
    return tl_arena_printf(w->aot->arena, "%s_%s(%s, %s, &bad)", w->aot->name,
                           functions[function].call, a, b);

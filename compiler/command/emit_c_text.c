@@ -4,6 +4,7 @@
 #include "command/emit_c.h"
 #include "tilec/tilec.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -133,6 +134,7 @@ comma_params(const TlCKernel *k, TlSb *out)
 {
    for (uint32_t i = 0; i < k->num_params; i++) {
       const char *line = strrchr(out->data, '\n');
+      assert(line); /* a prototype is never the first line */
       bool is_full = out->len - (size_t)(line - out->data) > 70;
       if (k->params[i].kind)
          tl_sb_printf(out, ",%s%s%s", is_full ? "\n   " : " ", k->params[i].c_type,
@@ -279,6 +281,7 @@ static bool
 write_grid(const TlAot *aot, const TlCKernel *k, const TilecKernelInfo *info, unsigned *uses,
            TlSb *out)
 {
+   assert(k->has_grid);
    tl_sb_str(out, "         int bad = 0;\n");
    for (int d = 0; d < 3; d++) {
       const char *why, *c = "1";
@@ -294,6 +297,7 @@ write_grid(const TlAot *aot, const TlCKernel *k, const TilecKernelInfo *info, un
 static bool
 write_entry(const TlAot *aot, const TlCKernel *k, uint32_t index, unsigned *uses, TlSb *out)
 {
+   assert(index < k->count);
    const TilecKernelInfo *info = &entries_of(aot, k)[index];
    const char *condition = tl_c_condition(aot, k, info);
    if (*condition)
@@ -429,6 +433,7 @@ tl_c_write(const TlAot *aot, const TlCKernel *kernels, size_t n, TlSb *source, T
          write_messages(aot, source);
       else if (strncmp(mark, "@RESULTS@", 9) == 0)
          write_results(aot, source);
+      assert(mark[word + 1] == '@'); /* marks of aot_launch.c.in come in pairs */
       p = mark + word + 2;
    }
    tl_sb_str(source, "\n/* ---- the kernels ---- */\n\n");

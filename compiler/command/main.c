@@ -30,15 +30,11 @@ print_help(TlCommand *c, unsigned command)
 static int
 dispatch(TlCommand *c, int argc)
 {
-   if (c->cl.error) {
-      tl_cmd_error("%s", c->cl.error);
-      return EXIT_USAGE;
-   }
+   if (c->cl.error)
+      return tl_cmd_misuse("%s", c->cl.error);
    const char *color = tl_option(&c->cl, TL_OPT_COLOR);
-   if (color && strcmp(color, "auto") && strcmp(color, "always") && strcmp(color, "never")) {
-      tl_cmd_error("--color takes auto, always or never; found '%s'", color);
-      return EXIT_USAGE;
-   }
+   if (color && strcmp(color, "auto") && strcmp(color, "always") && strcmp(color, "never"))
+      return tl_cmd_misuse("--color takes auto, always or never; found '%s'", color);
    if (tl_option(&c->cl, TL_OPT_VERSION)) {
       printf("tilec %s (LLVM %s)\n", tilec_version(), tl_codegen_llvm_version());
       return EXIT_OK;

@@ -2,6 +2,7 @@
  * fortran_order and shape are taken, in any order.  Every length is checked against the file. */
 #include "command/npy.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdint.h>
@@ -22,6 +23,7 @@ static const struct {
 bool
 tl_array_alloc(TlArray *a)
 {
+   assert(!a->data && a->rank <= sizeof a->shape / sizeof a->shape[0]);
    uint64_t elems = 1;
    for (unsigned i = 0; i < a->rank; i++)
       if (__builtin_mul_overflow(elems, a->shape[i], &elems) || elems > (1ull << 40))
@@ -168,53 +170,41 @@ read_header(TlArena *arena, FILE *f, TlDtype want, TlArray *out, uint64_t *data_
             const char **why)
 {
    unsigned char fixed[12];
-   if (fread(fixed, 1, 10, f) != 10 || memcmp(fixed, "\x93NUMPY", 6) != 0) {
-      *why = "it is not a .npy file (the first bytes are not \\x93NUMPY)";
-      return false;
-   }
+   if (fread(fixed, 1, 10, f) != 10 || memcmp(fixed, "\x93NUMPY", 6) != 0)
+      return tl_not_taken(why, "it is not a .npy file (the first bytes are not \\x93NUMPY)");
    unsigned version = fixed[6];
    size_t len = fixed[8] | (size_t)fixed[9] << 8, at = 10;
    if (version == 2 || version == 3) {
-      if (fread(fixed + 10, 1, 2, f) != 2) {
-         *why = "it ends inside the header";
-         return false;
-      }
+      if (fread(fixed + 10, 1, 2, f) != 2)
+         return tl_not_taken(why, "it ends inside the header");
       len |= (size_t)fixed[10] << 16 | (size_t)fixed[11] << 24;
       at = 12;
    } else if (version != 1) {
-      *why = tl_arena_printf(arena, "its format version %u is not 1, 2 or 3", version);
-      return false;
+      return tl_not_taken(
+         why, tl_arena_printf(arena, "its format version %u is not 1, 2 or 3", version));
    }
-   if (len > 65536) {
-      *why = "its header is longer than 64 KiB";
-      return false;
-   }
+   if (len > 65536)
+      return tl_not_taken(why, "its header is longer than 64 KiB");
    char *text = tl_arena_alloc(arena, len + 1);
-   if (fread(text, 1, len, f) != len) {
-      *why = "it ends inside the header";
-      return false;
-   }
+   if (fread(text, 1, len, f) != len)
+      return tl_not_taken(why, "it ends inside the header");
    *data_at = at + len;
    Header h = {.p = text, .end = text + len, .array = out};
    TlDtype file_dtype;
-   if (!parse_header(&h)) {
-      *why = "its header is not the dictionary of descr, fortran_order and shape";
-      return false;
-   }
-   if (!dtype_of(h.descr, &file_dtype)) {
-      *why = tl_arena_printf(arena, "its element type '%s' is not supported", h.descr);
-      return false;
-   }
-   if (h.fortran && out->rank > 1) {
-      *why = "it is stored in Fortran order; save it with numpy.ascontiguousarray";
-      return false;
-   }
+   if (!parse_header(&h))
+      return tl_not_taken(why,
+                          "its header is not the dictionary of descr, fortran_order and shape");
+   if (!dtype_of(h.descr, &file_dtype))
+      return tl_not_taken(
+         why, tl_arena_printf(arena, "its element type '%s' is not supported", h.descr));
+   if (h.fortran && out->rank > 1)
+      return tl_not_taken(why,
+                          "it is stored in Fortran order; save it with numpy.ascontiguousarray");
    out->dtype = want == TL_DTYPE_COUNT ? file_dtype : want;
-   if (!may_read_as(file_dtype, out->dtype)) {
-      *why = tl_arena_printf(arena, "it holds %s, but %s is expected",
-                             tl_dtype_info[file_dtype].text, tl_dtype_info[want].text);
-      return false;
-   }
+   if (!may_read_as(file_dtype, out->dtype))
+      return tl_not_taken(why, tl_arena_printf(arena, "it holds %s, but %s is expected",
+                                               tl_dtype_info[file_dtype].text,
+                                               tl_dtype_info[want].text));
    return true;
 }
 
@@ -224,27 +214,20 @@ read_data(TlArena *arena, FILE *f, uint64_t data_at, TlArray *out, const char **
    /* The file's size is checked before memory is taken for what the header claims. */
    uint64_t need = tl_dtype_info[out->dtype].bytes;
    for (unsigned i = 0; i < out->rank; i++)
-      if (__builtin_mul_overflow(need, out->shape[i], &need)) {
-         *why = "its shape overflows 64 bits";
-         return false;
-      }
-   if (fseeko(f, 0, SEEK_END) != 0) {
-      *why = strerror(errno);
-      return false;
-   }
+      if (__builtin_mul_overflow(need, out->shape[i], &need))
+         return tl_not_taken(why, "its shape overflows 64 bits");
+   if (fseeko(f, 0, SEEK_END) != 0)
+      return tl_not_taken(why, strerror(errno));
    uint64_t have = (uint64_t)ftello(f) - data_at;
-   if (have != need) {
-      *why = tl_arena_printf(arena,
-                             "it is %s: %llu bytes of data from byte %llu on, its shape needs %llu",
-                             have < need ? "truncated" : "too long", (unsigned long long)have,
-                             (unsigned long long)data_at, (unsigned long long)need);
-      return false;
-   }
+   if (have != need)
+      return tl_not_taken(
+         why, tl_arena_printf(
+                 arena, "it is %s: %llu bytes of data from byte %llu on, its shape needs %llu",
+                 have < need ? "truncated" : "too long", (unsigned long long)have,
+                 (unsigned long long)data_at, (unsigned long long)need));
    fseeko(f, (off_t)data_at, SEEK_SET);
-   if (!tl_array_alloc(out)) {
-      *why = "there is not enough memory for it";
-      return false;
-   }
+   if (!tl_array_alloc(out))
+      return tl_not_taken(why, "there is not enough memory for it");
    if (fread(out->data, 1, out->bytes, f) != out->bytes) {
       *why = "it cannot be read to its end";
       tl_array_free(out);
@@ -258,10 +241,8 @@ tl_npy_read(TlArena *arena, const char *path, TlDtype want, TlArray *out, const 
 {
    *out = (TlArray){0};
    FILE *f = fopen(path, "rb");
-   if (!f) {
-      *why = tl_arena_strdup(arena, strerror(errno));
-      return false;
-   }
+   if (!f)
+      return tl_not_taken(why, tl_arena_strdup(arena, strerror(errno)));
    uint64_t data_at;
    bool ok =
       read_header(arena, f, want, out, &data_at, why) && read_data(arena, f, data_at, out, why);
@@ -297,6 +278,7 @@ tl_npy_head(const TlArray *a, TlSb *out)
    while ((10 + head.len + 1) % 64)
       tl_sb_char(&head, ' ');
    tl_sb_char(&head, '\n');
+   assert((10 + head.len) % 64 == 0); /* the data is aligned */
    static const char magic[] = {(char)0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
    for (size_t i = 0; i < sizeof magic; i++)
       tl_sb_char(out, magic[i]);

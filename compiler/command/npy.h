@@ -17,6 +17,14 @@ typedef struct TlArray {
    void *data; /* malloc'ed, 64-byte aligned; free() it */
 } TlArray;
 
+/* Why something is not taken: false, for `return`. */
+static inline bool
+tl_not_taken(const char **why, const char *text)
+{
+   *why = text;
+   return false;
+}
+
 /* want: the dtype the caller named, or TL_DTYPE_COUNT for the file's own.  false: *why is one
  * sentence that names what was found and what was expected, with the byte offset where that
  * helps. */

@@ -3,6 +3,7 @@
  * form. */
 #include "command/options.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef struct Row {
@@ -72,6 +73,7 @@ find_long(const char *name, size_t len)
 static void
 add_use(TlArena *arena, TlCommandLine *cl, int id, const char *value)
 {
+   assert(id >= 0 && id < TL_OPT_COUNT);
    if (!(table[id].commands & cl->command))
       fail(arena, cl, "this command does not take", table[id].name, NULL);
    tl_vec_push(arena, &cl->uses, (TlOptionUse){(TlOptionId)id, value ? value : ""});
@@ -81,6 +83,7 @@ add_use(TlArena *arena, TlCommandLine *cl, int id, const char *value)
 static void
 parse_option(TlArena *arena, TlCommandLine *cl, int argc, char **argv, int *i)
 {
+   assert(*i < argc && argv[*i][0] == '-');
    const char *a = argv[*i], *value = NULL;
    int id = -1;
    if (strcmp(a, "-Werror") == 0) {
@@ -143,6 +146,7 @@ tl_command_line_parse(TlArena *arena, int argc, char **argv, TlCommandLine *out)
 const char *
 tl_option(const TlCommandLine *cl, TlOptionId id)
 {
+   assert(id < TL_OPT_COUNT);
    for (size_t i = cl->uses.len; i-- > 0;)
       if (cl->uses.data[i].id == id)
          return cl->uses.data[i].value;

@@ -1,6 +1,7 @@
 /* What the command leaves behind: files that are complete or absent, and the rule of a depfile. */
 #include "command/command.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -80,6 +81,7 @@ write_stdout(const TlOutput *o)
 bool
 tl_cmd_write_all(TlCommand *c, const TlOutput *files, size_t n)
 {
+   assert(files || n == 0);
    Pending *pending = tl_new_array(c->arena, Pending, n + 1);
    size_t failed = n;
    for (size_t i = 0; i < n && failed == n; i++)
@@ -132,6 +134,7 @@ put_make_name(TlSb *sb, const char *name)
 const char *
 tl_cmd_depfile(TlCommand *c, const TlCompilation *comp, const TlOutput *outputs, size_t n)
 {
+   assert(n > 0);
    TlSb sb;
    tl_sb_init(&sb, c->arena);
    for (size_t i = 0; i < n; i++) {

@@ -1,6 +1,7 @@
 /* Values given on the command line. */
 #include "command/value.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -37,6 +38,7 @@ normal(Rng *r)
 static void
 fill(TlArray *a, const char *how, double constant, uint64_t seed)
 {
+   assert(a->data);
    Rng rng = {seed};
    unsigned size = tl_dtype_info[a->dtype].bytes;
    bool is_float = tl_dtype_is_float(a->dtype);
@@ -57,21 +59,19 @@ array_type(TlArena *arena, const char **p, TlArray *a, const char **why)
 {
    const char *s = *p, *bracket = strchr(s, '[');
    size_t n = bracket ? (size_t)(bracket - s) : strlen(s);
-   if (!bracket || !tl_dtype_from_text(s, n, &a->dtype)) {
-      *why =
-         tl_arena_printf(arena, "an array is written DTYPE[N,..], as in fp16[2,64]; found '%s'", s);
-      return false;
-   }
+   if (!bracket || !tl_dtype_from_text(s, n, &a->dtype))
+      return tl_not_taken(
+         why, tl_arena_printf(arena,
+                              "an array is written DTYPE[N,..], as in fp16[2,64]; found '%s'", s));
    s = bracket + 1;
    while (*s != ']') {
       char *end;
       errno = 0;
       unsigned long long v = strtoull(s, &end, 10);
       if (end == s || !isdigit((unsigned char)*s) || errno || a->rank == 32 ||
-          (*end != ',' && *end != ']')) {
-         *why = tl_arena_printf(arena, "a dimension must be a number; found '%s'", s);
-         return false;
-      }
+          (*end != ',' && *end != ']'))
+         return tl_not_taken(why,
+                             tl_arena_printf(arena, "a dimension must be a number; found '%s'", s));
       a->shape[a->rank++] = v;
       s = *end == ',' ? end + 1 : end;
    }
@@ -104,28 +104,23 @@ made_up(TlArena *arena, const char *how, const char *rest, TlCliValue *out, cons
          constant = strtod(rest + 1, &end);
       else
          seed = strtoull(rest + 1, &end, 0);
-      if (end == rest + 1 || *end) {
-         *why =
-            tl_arena_printf(arena, "'%s' must be followed by a number; found '%s'", how, rest + 1);
-         return false;
-      }
+      if (end == rest + 1 || *end)
+         return tl_not_taken(
+            why,
+            tl_arena_printf(arena, "'%s' must be followed by a number; found '%s'", how, rest + 1));
    } else if (*rest || is_full) {
-      *why = tl_arena_printf(arena, "'%s' is written %s:DTYPE[N,..]%s", how, how,
-                             is_full    ? ":VALUE"
-                             : is_randn ? "[:SEED]"
-                                        : "");
-      return false;
+      return tl_not_taken(why, tl_arena_printf(arena, "'%s' is written %s:DTYPE[N,..]%s", how, how,
+                                               is_full    ? ":VALUE"
+                                               : is_randn ? "[:SEED]"
+                                                          : ""));
    }
    double low, high;
    if (is_full && !tl_dtype_is_float(a->dtype) &&
-       (int_range(a->dtype, &low, &high), !(constant >= low && constant <= high))) {
-      *why = tl_arena_printf(arena, "%s does not fit %s", rest + 1, tl_dtype_info[a->dtype].text);
-      return false;
-   }
-   if (!tl_array_alloc(a)) {
-      *why = "there is not enough memory for an array of that shape";
-      return false;
-   }
+       (int_range(a->dtype, &low, &high), !(constant >= low && constant <= high)))
+      return tl_not_taken(
+         why, tl_arena_printf(arena, "%s does not fit %s", rest + 1, tl_dtype_info[a->dtype].text));
+   if (!tl_array_alloc(a))
+      return tl_not_taken(why, "there is not enough memory for an array of that shape");
    out->kind = TL_CLI_ARRAY;
    if (strcmp(how, "empty") == 0) /* poison: a kernel that leaves elements unwritten is seen */
       memset(a->data, 0xCD, a->bytes);
@@ -143,10 +138,8 @@ from_file(TlArena *arena, const char *text, TlCliValue *out, const char **why)
    if (colon && tl_dtype_from_text(colon + 1, strlen(colon + 1), &want))
       path = tl_arena_strndup(arena, text, (size_t)(colon - text));
    const char *reason;
-   if (!tl_npy_read(arena, path, want, &out->array, &reason)) {
-      *why = tl_arena_printf(arena, "%s: %s", path, reason);
-      return false;
-   }
+   if (!tl_npy_read(arena, path, want, &out->array, &reason))
+      return tl_not_taken(why, tl_arena_printf(arena, "%s: %s", path, reason));
    out->kind = TL_CLI_ARRAY;
    return true;
 }
@@ -195,10 +188,10 @@ tl_cli_value(TlArena *arena, const char *text, TlCliValue *out, const char **why
    }
    if (number(text, out))
       return true;
-   *why = tl_arena_printf(
-      arena,
-      "'%s' is not a value; write a number, True, None, @file.npy, zeros:fp16[2,64], "
-      "full:fp32[8]:1.5, empty:.., randn:fp16[4,4]:seed or arange:i32[16]",
-      text);
-   return false;
+   return tl_not_taken(
+      why, tl_arena_printf(
+              arena,
+              "'%s' is not a value; write a number, True, None, @file.npy, zeros:fp16[2,64], "
+              "full:fp32[8]:1.5, empty:.., randn:fp16[4,4]:seed or arange:i32[16]",
+              text));
 }
