@@ -1,111 +1,253 @@
-/* attention.tile: both kernels, causal and not, four head dimensions, two types, odd lengths. */
-#include "support.h"
+/* Attention, forward and backward: o, lse and the three gradients against the formulas in double
+ * precision, and on a small case against differences of the forward pass. */
+#include "cases.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Case {
-   TilecDtype dtype;
-   size_t heads, n, d;
+/* One head of q with its head of k and v. */
+typedef struct Head {
+   size_t n, d, window; /* window 0: none */
    bool causal;
-   uint32_t num_warps; /* 0: the kernel's own */
-   int block_m, block_n;
-} Case;
+   double scale, cap; /* cap 0: none */
+   const double *q, *k, *v, *dout;
+   double *o, *lse, *dq, *dk, *dv;
+} Head;
 
-/* Row `i` of one head in double precision. */
-static void
-attend_row(const Case *c, const double *q, const double *k, const double *v, double scale, size_t i,
-           double *weight, double *o, double *lse)
+/* In eight sums, which a compiler keeps in vector registers. */
+static double
+inner(const double *a, const double *b, size_t n)
 {
-   size_t keys = c->causal ? i + 1 : c->n, d = c->d;
+   double part[8] = {0}, sum = 0;
+   for (size_t i = 0; i < n / 8 * 8; i++)
+      part[i % 8] += a[i] * b[i];
+   for (size_t i = n / 8 * 8; i < n; i++)
+      sum += a[i] * b[i];
+   for (size_t l = 0; l < 8; l++)
+      sum += part[l];
+   return sum;
+}
+
+static void
+add_scaled(double *to, const double *from, double by, size_t n)
+{
+   for (size_t i = 0; i < n; i++)
+      to[i] += from[i] * by;
+}
+
+/* Row i sees keys *begin .. *end - 1. */
+static void
+visible(const Head *h, size_t i, size_t *begin, size_t *end)
+{
+   *end = h->causal ? i + 1 : h->n;
+   *begin = h->window && i + 1 > h->window ? i + 1 - h->window : 0;
+}
+
+/* The weights of row i, and its row of o and lse. */
+static void
+forward_row(const Head *h, size_t i, double *p)
+{
+   size_t begin, end, d = h->d;
    double max = -INFINITY, sum = 0;
-   for (size_t j = 0; j < keys; j++) {
-      double s = 0;
-      for (size_t e = 0; e < d; e++)
-         s += q[i * d + e] * k[j * d + e];
-      weight[j] = s * scale;
-      max = fmax(max, weight[j]);
+   visible(h, i, &begin, &end);
+   for (size_t j = begin; j < end; j++) {
+      p[j] = h->scale * inner(h->q + i * d, h->k + j * d, d);
+      p[j] = h->cap > 0 ? h->cap * tanh(p[j] / h->cap) : p[j];
+      max = fmax(max, p[j]);
    }
-   for (size_t j = 0; j < keys; j++)
-      sum += weight[j] = exp(weight[j] - max);
-   for (size_t j = 0; j < keys; j++)
-      for (size_t e = 0; e < d; e++)
-         o[i * d + e] += weight[j] / sum * v[j * d + e];
-   *lse = max + log(sum);
+   for (size_t j = begin; j < end; j++)
+      sum += p[j] = exp(p[j] - max);
+   memset(h->o + i * d, 0, d * sizeof *h->o);
+   for (size_t j = begin; j < end; j++) {
+      p[j] /= sum;
+      add_scaled(h->o + i * d, h->v + j * d, p[j], d);
+   }
+   h->lse[i] = max + log(sum);
 }
 
 static void
-run(Example *ex, const char *kernel, const Case *c)
+backward_row(const Head *h, size_t i, const double *p)
 {
-   size_t elems = c->heads * c->n * c->d;
-   char text[4][40], what[160];
-   snprintf(text[0], sizeof text[0], "D=%zu", c->d);
-   snprintf(text[1], sizeof text[1], "CAUSAL=%s", c->causal ? "True" : "False");
-   snprintf(text[2], sizeof text[2], "BLOCK_M=%d", c->block_m);
-   snprintf(text[3], sizeof text[3], "BLOCK_N=%d", c->block_n);
-   ExKernel k = ex_kernel(ex, "attention.tile", kernel, c->num_warps,
-                          (const char *[]){text[0], text[1], text[2], text[3], NULL});
-   ExArray q = ex_random(ex, c->dtype, elems, 1), key = ex_random(ex, c->dtype, elems, 1);
-   ExArray v = ex_random(ex, c->dtype, elems, 1), o = ex_output(ex, c->dtype, elems);
-   ExArray lse = ex_output(ex, TILEC_FP32, c->heads * c->n);
-   float scale = (float)(1 / sqrt((double)c->d));
-   TilecArg args[] = {ex_arg(&q),           ex_arg(&key),    ex_arg(&v),
-                      ex_arg(&o),           ex_arg(&lse),    TILEC_ARG((int)c->heads),
-                      TILEC_ARG((int)c->n), TILEC_ARG(scale)};
-   ex_launch(ex, &k, args, sizeof args / sizeof args[0]);
-   ex_fetch(ex, &o);
-   ex_fetch(ex, &lse);
-
-   double *oracle = ex_doubles(elems), *oracle_lse = ex_doubles(c->heads * c->n);
-   double *weight = ex_doubles(c->n);
-   for (size_t h = 0; h < c->heads; h++) {
-      size_t base = h * c->n * c->d;
-      for (size_t i = 0; i < c->n; i++)
-         attend_row(c, q.value + base, key.value + base, v.value + base, (double)scale, i, weight,
-                    oracle + base, &oracle_lse[h * c->n + i]);
+   size_t begin, end, d = h->d;
+   const double *q = h->q + i * d, *dout = h->dout + i * d;
+   double delta = inner(h->o + i * d, dout, d);
+   visible(h, i, &begin, &end);
+   for (size_t j = begin; j < end; j++) {
+      const double *k = h->k + j * d;
+      double ds = h->scale * p[j] * (inner(dout, h->v + j * d, d) - delta);
+      if (h->cap > 0) {
+         double t = tanh(h->scale * inner(q, k, d) / h->cap);
+         ds *= 1 - t * t;
+      }
+      add_scaled(h->dv + j * d, dout, p[j], d);
+      add_scaled(h->dk + j * d, q, ds, d);
+      add_scaled(h->dq + i * d, k, ds, d);
    }
-   snprintf(what, sizeof what, "%s %s heads=%zu n=%zu D=%zu %s", kernel, ex_dtype_name(c->dtype),
-            c->heads, c->n, c->d, c->causal ? "causal" : "full");
-   ex_report(ex, what, ex_relative_l2(&o, oracle), ex_tolerance(c->dtype));
-   snprintf(what + strlen(what), sizeof what - strlen(what), " lse");
-   ex_report(ex, what, ex_relative_l2(&lse, oracle_lse), 1e-6);
-   free(weight);
-   free(oracle);
-   free(oracle_lse);
-   ex_free_array(&q);
-   ex_free_array(&key);
-   ex_free_array(&v);
-   ex_free_array(&o);
-   ex_free_array(&lse);
-   ex_free_kernel(&k);
 }
 
-static const Case small_cases[] = {
-   {TILEC_FP16, 2, 128, 64, false, 0, 128, 64}, {TILEC_FP16, 2, 128, 64, true, 0, 128, 64},
-   {TILEC_FP16, 1, 127, 32, false, 0, 64, 32},  {TILEC_FP16, 1, 129, 32, true, 0, 64, 32},
-   {TILEC_BF16, 1, 65, 128, true, 8, 128, 64},  {TILEC_BF16, 2, 63, 16, false, 0, 64, 32},
-   {TILEC_FP16, 1, 1, 64, true, 0, 128, 64},
-};
-static const Case large_cases[] = {
-   {TILEC_FP16, 4, 1024, 64, false, 0, 128, 64},  {TILEC_FP16, 4, 1024, 64, true, 0, 128, 64},
-   {TILEC_FP16, 2, 1023, 128, false, 8, 128, 64}, {TILEC_FP16, 2, 1025, 128, true, 8, 128, 64},
-   {TILEC_BF16, 3, 1000, 64, true, 0, 128, 64},   {TILEC_BF16, 2, 1024, 128, true, 8, 128, 64},
-   {TILEC_BF16, 5, 777, 32, false, 0, 64, 64},    {TILEC_FP16, 3, 1009, 16, true, 0, 64, 32},
+static void
+forward(ExCase *c)
+{
+   size_t n = ex_size(c, "N"), d = ex_size(c, "D");
+   double *p = ex_doubles(n);
+   for (size_t head = 0; head < ex_size(c, "H"); head++) {
+      Head h = {.n = n,
+                .d = d,
+                .causal = ex_is(c, "CAUSAL", "True"),
+                .scale = ex_real(c, "scale"),
+                .q = ex_in(c, "q") + head * n * d,
+                .k = ex_in(c, "k") + head * n * d,
+                .v = ex_in(c, "v") + head * n * d,
+                .o = ex_want(c, "o") + head * n * d,
+                .lse = ex_want(c, "lse") + head * n};
+      for (size_t i = 0; i < n; i++)
+         forward_row(&h, i, p);
+   }
+   free(p);
+}
+
+static Head
+head_of(const ExCase *c, size_t head)
+{
+   size_t n = ex_size(c, "N"), d = ex_size(c, "D"), at = head * n * d;
+   size_t at_kv = head / ex_size(c, "G") * n * d;
+   return (Head){.n = n,
+                 .d = d,
+                 .window = ex_size(c, "W"),
+                 .causal = ex_is(c, "CAUSAL", "True"),
+                 .scale = ex_real(c, "scale"),
+                 .cap = ex_real(c, "CAP"),
+                 .q = ex_in(c, "q") + at,
+                 .k = ex_in(c, "k") + at_kv,
+                 .v = ex_in(c, "v") + at_kv,
+                 .dout = ex_in(c, "do") + at,
+                 .o = ex_want(c, "o") + at,
+                 .lse = ex_want(c, "lse") + head * n,
+                 .dq = ex_want(c, "dq") + at,
+                 .dk = ex_want(c, "dk") + at_kv,
+                 .dv = ex_want(c, "dv") + at_kv};
+}
+
+static void
+formulas(ExCase *c)
+{
+   double *p = ex_doubles(ex_size(c, "N"));
+   for (size_t head = 0; head < ex_size(c, "H"); head++) {
+      Head h = head_of(c, head);
+      for (size_t i = 0; i < h.n; i++) {
+         forward_row(&h, i, p);
+         backward_row(&h, i, p);
+      }
+   }
+   free(p);
+}
+
+/* The sum of o * do over all heads: what the gradients are of. */
+static double
+loss(const ExCase *c)
+{
+   size_t n = ex_size(c, "N");
+   double sum = 0, *p = ex_doubles(n);
+   for (size_t head = 0; head < ex_size(c, "H"); head++) {
+      Head h = head_of(c, head);
+      for (size_t i = 0; i < n; i++)
+         forward_row(&h, i, p);
+      sum += inner(h.o, h.dout, n * h.d);
+   }
+   free(p);
+   return sum;
+}
+
+/* Differences of the fourth order, a step of 1e-3: their own error is some 1e-9. */
+static void
+differences(ExCase *c)
+{
+   static const char *const of[3][2] = {{"q", "dq"}, {"k", "dk"}, {"v", "dv"}};
+   for (size_t a = 0; a < 3; a++) {
+      double *x = ex_in(c, of[a][0]), *dx = ex_want(c, of[a][1]);
+      for (size_t i = 0; i < ex_elems(c, of[a][0]); i++) {
+         const double step = 1e-3, at = x[i];
+         double l[5];
+         for (int s = -2; s <= 2; s++) {
+            x[i] = at + s * step;
+            l[s + 2] = s ? loss(c) : 0;
+         }
+         x[i] = at;
+         dx[i] = (l[0] - 8 * l[1] + 8 * l[3] - l[4]) / (12 * step);
+      }
+   }
+   loss(c); /* o and lse of the values themselves */
+}
+
+#define D16    " D=16 scale=0.25 BM=64 BN=32"
+#define D32    " D=32 scale=0.1767767 BM=64 BN=32"
+#define D64    " D=64 scale=0.125 BM=128 BN=64"
+#define D128   " D=128 scale=0.08838835 BM=128 BN=64"
+#define CAUSAL " CAUSAL=True"
+
+#define FORWARD(kernel)                                                                            \
+   .arrays = "q: T[H*N*D], k: T[H*N*D], v: T[H*N*D], o: out T[H*N*D], lse: out fp32[H*N]",         \
+   .launches = {"attention." kernel "(q, k, v, o, lse, H, N, scale) D=D CAUSAL=CAUSAL"             \
+                " BLOCK_M=BM BLOCK_N=BN flops=4*H*D*PAIRS"},                                       \
+   .defaults = "CAUSAL=False",                                                                     \
+   .cases = "T=fp16 H=2 N=128" D64 "; T=fp16 H=2 N=128" D64 CAUSAL "; T=fp16 H=1 N=127" D32        \
+            "; T=fp16 H=1 N=129" D32 CAUSAL "; T=bf16 H=1 N=65" D128 CAUSAL                        \
+            "; T=bf16 H=2 N=63" D16 "; T=fp16 H=1 N=1" D64 CAUSAL,                                 \
+   .large = "T=fp16 H=4 N=1024" D64 "; T=fp16 H=4 N=1024" D64 CAUSAL "; T=fp16 H=2 N=1023" D128    \
+            "; T=fp16 H=2 N=1025" D128 CAUSAL "; T=bf16 H=3 N=1000" D64 CAUSAL                     \
+            "; T=bf16 H=2 N=1024" D128 CAUSAL "; T=bf16 H=5 N=777" D32                             \
+            "; T=fp16 H=3 N=1009" D16 CAUSAL,                                                      \
+   .timed = "T=fp16 H=64 N=4096 PAIRS=16777216" D128                                               \
+            "; T=fp16 H=64 N=4096 PAIRS=8390656" D128 CAUSAL,                                      \
+   .oracle = forward
+
+#define MASK "D=D GROUP=G CAUSAL=CAUSAL WINDOW=W SOFTCAP=CAP"
+#define BACKWARD                                                                                   \
+   .arrays = "q: T[H*N*D], k: T[H/G*N*D], v: T[H/G*N*D], do: T[H*N*D], o: out T[H*N*D],"           \
+             "lse: out fp32[H*N], delta: scratch fp32[H*N], dq: out T[H*N*D] slack 3.3 floor 0.01,"\
+             "dk: out T[H/G*N*D] slack 3.3 floor 0.01, dv: out T[H/G*N*D] slack 3.3 floor 0.01",   \
+   .launches = {"attention_window.attn_fwd_window(q, k, v, o, lse, H, N, scale) " MASK             \
+                " BLOCK_M=BM BLOCK_N=BN flops=4*H*D*PAIRS",                                        \
+                "attention_backward.attn_bwd_delta(o, do, delta, H*N) D=D",                        \
+                "attention_backward.attn_bwd_kv(q, k, v, do, lse, delta, dk, dv, H, N, scale) "    \
+                MASK " flops=8*H*D*PAIRS",                                                         \
+                "attention_backward.attn_bwd_q(q, k, v, do, lse, delta, dq, H, N, scale) "         \
+                MASK " flops=6*H*D*PAIRS"},                                                        \
+   .defaults = "H=6 G=1 W=0 CAP=0.0 CAUSAL=False"
+
+/* Z 2 x H 3, or with G 3: one head of k and v for each of Z. */
+#define GROUPS CAUSAL " G=3"
+#define WINDOW CAUSAL " G=3 W=100 CAP=2.0"
+#define ALL_N(mode) "N=1" mode ";N=64" mode ";N=256" mode ";N=513" mode ";"
+#define ALL(T, D)                                                                                  \
+   ALL_N(" T=" T D) ALL_N(" T=" T D CAUSAL) ALL_N(" T=" T D GROUPS) ALL_N(" T=" T D WINDOW)
+
+static const ExRow rows[] = {
+   {.name = "attn_fwd", FORWARD("attn_fwd")},
+   {.name = "attn_fwd_bp", FORWARD("attn_fwd_bp")},
+   {.name = "attention_backward",
+    BACKWARD,
+    .cases = "T=fp16 N=64" D64 "; T=fp16 N=1" D64 CAUSAL "; T=bf16 N=130" D64 WINDOW
+             "; T=fp16 N=67 H=4 G=2 CAP=5.0" D16 "; T=bf16 N=65" D128 CAUSAL,
+    .large = ALL("fp16", D64) ALL("bf16", D64) ALL("fp16", D128)
+       ALL("bf16", D128) "T=fp16 N=70 H=2 D=256 scale=0.0625 BM=128 BN=64" CAUSAL,
+    .gpu = "T=fp16 N=4096" D128 GROUPS "; T=bf16 N=4096" D64 "; T=bf16 N=4097" D128 WINDOW
+           "; T=fp16 N=16384 H=1" D64 CAUSAL "; T=bf16 N=16384 H=3" D128 WINDOW,
+    .timed =
+       "T=fp16 H=64 N=4096 PAIRS=16777216" D128 "; T=fp16 H=64 N=4096 PAIRS=8390656" D128 CAUSAL
+       "; T=fp16 H=64 N=4096 PAIRS=8390656" D64 CAUSAL
+       "; T=fp16 H=64 N=4096 PAIRS=8390656 G=8" D128 CAUSAL
+       "; T=fp16 H=16 N=16384 PAIRS=16252928 G=8 W=1024 CAP=30.0" D128 CAUSAL,
+    .oracle = formulas},
+   {.name = "attention_differences",
+    BACKWARD,
+    .cases = "T=fp16 N=9 H=4 G=2 W=5 CAP=3.0 D=16 scale=0.25 BM=32 BN=16" CAUSAL,
+    .oracle = differences},
 };
 
 int
 main(int argc, char **argv)
 {
-   static const char *const kernels[] = {"attn_fwd", "attn_fwd_bp"};
-   Example ex;
-   ex_open(&ex, "attention", argc, argv);
-   for (size_t k = 0; k < 2; k++) {
-      for (size_t i = 0; i < sizeof small_cases / sizeof small_cases[0]; i++)
-         run(&ex, kernels[k], &small_cases[i]);
-      for (size_t i = 0; ex.large && i < sizeof large_cases / sizeof large_cases[0]; i++)
-         run(&ex, kernels[k], &large_cases[i]);
-   }
-   return ex_close(&ex);
+   return ex_run_rows("attention", rows, sizeof rows / sizeof rows[0], argc, argv);
 }

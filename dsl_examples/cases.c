@@ -204,10 +204,11 @@ whole_name(ExCase *c, const char *stops, const char **text)
    return false;
 }
 
+/* What is read first wins. */
 static void
-read_names(ExCase *c)
+read_names(ExCase *c, const char *text, size_t bytes)
 {
-   for (c->at = c->text, skip_space(c); c->at < c->text + c->text_bytes; skip_space(c)) {
+   for (c->at = text, skip_space(c); c->at < text + bytes; skip_space(c)) {
       if (c->num_names == MAX_NAMES)
          wrong(c, "fewer names");
       Name *n = &c->name[c->num_names++];
@@ -247,11 +248,13 @@ read_dtype(ExCase *c)
 static void
 make_array(ExCase *c, Array *a, TilecDtype dtype, size_t elems)
 {
-   double spread = 1, below = 0, slack = 1;
+   double spread = 1, below = 0, slack = 1, bits = 52;
    a->tolerance = ex_tolerance(dtype);
    for (;;)
       if (take_word(c, "spread"))
          spread = sum(c);
+      else if (take_word(c, "bits"))
+         bits = sum(c);
       else if (take_word(c, "below"))
          below = sum(c);
       else if (take_word(c, "slack"))
@@ -270,7 +273,7 @@ make_array(ExCase *c, Array *a, TilecDtype dtype, size_t elems)
    else if (below > 0)
       a->data = ex_random_below(c->ex, dtype, elems, below);
    else
-      a->data = ex_random(c->ex, dtype, elems, spread);
+      a->data = ex_random(c->ex, dtype, elems, spread, (int)bits);
    a->want = a->kind == OUT || a->kind == INOUT || a->kind == ZEROED ? ex_doubles(elems) : NULL;
    a->before = ex_doubles(elems);
    memcpy(a->before, a->data.value, elems * sizeof *a->before);
@@ -319,6 +322,10 @@ must_find(const ExCase *c, const char *name)
 }
 
 /* ---- launches ---- */
+typedef struct Settings {
+   uint32_t warps; /* 0: the kernel's own */
+   double flops;   /* 0: not said */
+} Settings;
 
 /* A real when it is written as one or named by one, else an int. */
 static TilecArg
@@ -349,7 +356,7 @@ read_arg(ExCase *c)
 
 /* NAME=VALUE, as `-D` takes it; returns false at the end of the launch. */
 static bool
-read_define(ExCase *c, char *out, size_t bytes, uint32_t *warps)
+read_define(ExCase *c, char *out, size_t bytes, Settings *set)
 {
    char name[NAME_BYTES];
    const char *text;
@@ -358,10 +365,13 @@ read_define(ExCase *c, char *out, size_t bytes, uint32_t *warps)
       return false;
    read_word(c, name);
    must_take(c, "=");
-   if (whole_name(c, " ", &text))
+   if (strcmp(name, "warps") == 0)
+      set->warps = (uint32_t)sum(c);
+   else if (strcmp(name, "flops") == 0) {
+      set->flops = c->ex->repeats ? sum(c) : 0; /* its names are those of timed cases */
+      return false;
+   } else if (whole_name(c, " ", &text))
       snprintf(out, bytes, "%s=%s", name, text);
-   else if (strcmp(name, "warps") == 0)
-      *warps = (uint32_t)sum(c);
    else
       snprintf(out, bytes, "%s=%.17g", name, sum(c));
    return true;
@@ -378,6 +388,30 @@ read_kernel(ExCase *c, char file[NAME_BYTES + 8], char kernel[NAME_BYTES])
    must_take(c, "(");
 }
 
+static double
+bytes_of(const ExCase *c, const TilecArg *args, size_t num_args)
+{
+   double bytes = 0;
+   for (size_t i = 0; i < num_args; i++)
+      for (size_t a = 0; a < c->num_arrays; a++)
+         if (args[i].kind == TILEC_ARG_BUFFER && args[i].as.buffer == c->array[a].data.buffer)
+            bytes += (double)(c->array[a].data.elems * ex_dtype_bytes(c->array[a].data.dtype));
+   return bytes;
+}
+
+/* Bandwidth as if every array of the launch were moved once. */
+static void
+report_time(ExCase *c, const char *kernel, double us, double bytes, double flops)
+{
+   printf("%s %.*s  on %s  %.1f us  %.0f GB/s", kernel, (int)c->text_bytes, c->text,
+          ex_executor_name(c->ex), us, bytes / us / 1e3);
+   if (flops > 0)
+      printf("  %.1f TFLOP/s", flops / us / 1e6);
+   putchar('\n');
+   fflush(stdout);
+   c->ex->cases++;
+}
+
 static void
 launch(ExCase *c, const char *text)
 {
@@ -385,7 +419,7 @@ launch(ExCase *c, const char *text)
    const char *defines[MAX_DEFINES + 1] = {NULL};
    TilecArg args[MAX_ARGS];
    size_t num_args = 0, num_defines = 0;
-   uint32_t warps = 0;
+   Settings set = {0};
    c->at = text;
    read_kernel(c, file, kernel);
    do {
@@ -397,13 +431,17 @@ launch(ExCase *c, const char *text)
    while (num_defines < MAX_DEFINES) {
       char *d = define[num_defines];
       *d = 0;
-      if (!read_define(c, d, sizeof define[0], &warps))
+      if (!read_define(c, d, sizeof define[0], &set))
          break;
       if (*d)
          defines[num_defines++] = d;
    }
-   ExKernel k = ex_kernel(c->ex, file, kernel, warps, defines);
-   ex_launch(c->ex, &k, args, num_args);
+   ExKernel k = ex_kernel(c->ex, file, kernel, set.warps, defines);
+   if (c->ex->repeats)
+      report_time(c, kernel, ex_time(c->ex, &k, args, num_args), bytes_of(c, args, num_args),
+                  set.flops);
+   else
+      ex_launch(c->ex, &k, args, num_args);
    ex_free_kernel(&k);
 }
 
@@ -446,13 +484,17 @@ run_case(Example *ex, const ExRow *row, const char *text, size_t bytes)
 {
    ExCase c = {.ex = ex, .row = row, .text = text, .text_bytes = bytes};
    ex->rng = ex->seed; /* every case alone gives what it gives among the others */
-   read_names(&c);
+   read_names(&c, text, bytes);
+   if (row->defaults)
+      read_names(&c, row->defaults, strlen(row->defaults));
    read_arrays(&c);
    prepare(&c);
    for (size_t i = 0; i < EX_MAX_LAUNCHES && row->launches[i]; i++)
       launch(&c, row->launches[i]);
-   row->oracle(&c);
-   compare(&c);
+   if (!ex->repeats) {
+      row->oracle(&c);
+      compare(&c);
+   }
    for (size_t i = 0; i < c.num_arrays; i++) {
       ex_free_array(&c.array[i].data);
       free(c.array[i].before);
@@ -480,7 +522,9 @@ ex_run_rows(const char *program, const ExRow *rows, size_t num_rows, int argc, c
    for (size_t i = 0; i < num_rows; i++) {
       if (ex.only && strcmp(ex.only, rows[i].name) != 0)
          continue;
-      run_cases(&ex, &rows[i], rows[i].cases);
+      run_cases(&ex, &rows[i], ex.repeats ? rows[i].timed : rows[i].cases);
+      if (ex.repeats)
+         continue;
       if (ex.large)
          run_cases(&ex, &rows[i], rows[i].large);
       if (ex.large && ex.executor == TILEC_ON_CUDA)

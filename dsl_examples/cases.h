@@ -16,12 +16,16 @@
  *    inout    random first, or written by `prepare`, checked after
  *    zeroed   zero first, checked after
  *    scratch  poisoned, not checked: one launch writes what another reads
- * Options: `spread X` scales normal values, `below N` makes them whole numbers from 0 to N - 1,
- * `slack X` multiplies the tolerance of the array's type, `within X` replaces it, `floor X` makes
- * the error relative to elements of at least X, for results that are zero but for rounding.
+ * Options:
+ *    spread X  scales normal values
+ *    bits N    leaves them N bits of fraction
+ *    below N   makes them whole numbers from 0 to N - 1
+ *    slack X   multiplies the tolerance of the array's type; `within X` replaces it
+ *    floor X   the error is relative to elements of at least X: for results that are zero but for
+ *              rounding
  *
  * A launch is KERNEL(ARGUMENTS), of KERNEL.tile, or FILE.KERNEL(ARGUMENTS), and then the values of
- * constexpr parameters; warps=N sets the number of warps. */
+ * constexpr parameters; warps=N sets the number of warps, and flops=N, the last, is for --time. */
 #ifndef EXAMPLES_CASES_H
 #define EXAMPLES_CASES_H
 
@@ -35,14 +39,18 @@ typedef struct ExRow {
    const char *name;
    const char *arrays;
    const char *launches[EX_MAX_LAUNCHES];
+   const char *defaults;       /* names that a case need not give; may be NULL */
    const char *cases;          /* separated by ';' */
    const char *large;          /* further cases, on a GPU or with --size large; may be NULL */
    const char *gpu;            /* further cases that only a GPU does in time; may be NULL */
+   const char *timed;          /* cases of --time; may be NULL */
    void (*prepare)(ExCase *c); /* writes the given arrays; may be NULL */
    void (*oracle)(ExCase *c);  /* writes what ex_want returns, zero at first, in double precision */
 } ExRow;
 
-/* Runs the rows, of all or the one that `--only NAME` names; returns the exit status. */
+/* Runs the rows, all or the one that `--only` names; with `--time` it prints how long the launches
+ * of the timed cases take instead, with what they move and compute a second.  Returns the exit
+ * status. */
 int ex_run_rows(const char *program, const ExRow *rows, size_t num_rows, int argc, char **argv);
 
 /* The case's names. */

@@ -203,42 +203,49 @@ static const ExRow rows[] = {
    {.name = "flash_decoding",
     .arrays = "q: T[B*H*D], k: T[B*H/G*N*D], v: T[B*H/G*N*D]," PARTS,
     .launches = {"flash_decoding.decode_split(q, k, v, lengths," SPLIT_ARGS
-                 "N, SPLITS, scale) D=D GROUP=G",
+                 "N, SPLITS, scale) D=D GROUP=G flops=4*B*H*N*D",
                  MERGE},
     .cases = "T=fp16 B=3 H=6 G=3 N=300 D=64 SPLITS=3 scale=0.125;"
              "T=bf16 B=2 H=2 G=1 N=129 D=128 SPLITS=5 scale=0.08838835;"
              "T=fp16 B=2 H=8 G=8 N=70 D=32 SPLITS=1 scale=0.176",
     .large = "T=bf16 B=2 H=16 G=8 N=2049 D=128 SPLITS=7 scale=0.08838835",
+    .timed = "T=bf16 B=8 H=64 G=8 N=16384 D=128 SPLITS=8 scale=0.08838835",
     .prepare = random_lengths,
     .oracle = decoding},
    {.name = "paged_attention",
     .arrays = "q: T[B*H*D], k: T[B*PAGES*H/G*PAGE*D], v: T[B*PAGES*H/G*PAGE*D],"
               "table: given i32[B*PAGES]," PARTS,
     .launches = {"paged_attention.paged_split(q, k, v, table, lengths," SPLIT_ARGS
-                 "PAGES, SPLITS, scale) D=D GROUP=G PAGE=PAGE",
+                 "PAGES, SPLITS, scale) D=D GROUP=G PAGE=PAGE flops=4*B*H*N*D",
                  MERGE},
     .cases = "T=fp16 B=3 H=6 G=3 N=150 PAGE=16 PAGES=10 D=64 SPLITS=3 scale=0.125;"
              "T=bf16 B=2 H=2 G=1 N=128 PAGE=64 PAGES=2 D=128 SPLITS=4 scale=0.08838835",
     .large = "T=bf16 B=4 H=16 G=8 N=2047 PAGE=16 PAGES=128 D=128 SPLITS=7 scale=0.08838835",
+    .timed = "T=bf16 B=8 H=64 G=8 N=16384 PAGE=16 PAGES=1024 D=128 SPLITS=8 scale=0.08838835;"
+             "T=bf16 B=8 H=64 G=8 N=16384 PAGE=64 PAGES=256 D=128 SPLITS=8 scale=0.08838835",
     .prepare = random_pages,
     .oracle = paged_decoding},
    {.name = "attention_dropout",
     .arrays = "q: T[H*N*D], k: T[H*N*D], v: T[H*N*D], o: out T[H*N*D], lse: out fp32[H*N]",
     .launches = {"attention_dropout.attn_dropout(q, k, v, o, lse, H, N, scale, drop, seed)"
-                 " D=D CAUSAL=CAUSAL BLOCK_M=BM BLOCK_N=32"},
+                 " D=D CAUSAL=CAUSAL BLOCK_M=BM BLOCK_N=BN flops=4*H*D*PAIRS"},
+    .defaults = "BN=32",
     .cases = "T=fp16 H=2 N=65 D=64 scale=0.125 drop=0.1 seed=7 CAUSAL=True BM=32;"
              "T=bf16 H=1 N=100 D=32 scale=0.176 drop=0.5 seed=123456 CAUSAL=False BM=64",
     .large = "T=bf16 H=3 N=513 D=128 scale=0.08838835 drop=0.2 seed=1 CAUSAL=True BM=64",
+    .timed = "T=fp16 H=64 N=4096 D=128 scale=0.08838835 drop=0.1 seed=1 CAUSAL=False BM=64 BN=64 "
+             "PAIRS=16777216",
     .oracle = dropout},
    {.name = "attention_fp8",
     .arrays = "q: fp8e4nv[H*N*D], k: fp8e4nv[H*N*D], v: fp8e4nv[H*N*D],"
               "q_scale: given fp32[H*cdiv(N,BM)], k_scale: given fp32[H*cdiv(N,BN)],"
               "v_scale: given fp32[H], o: out T[H*N*D] within 0.04",
     .launches = {"attention_fp8.attn_fp8(q, k, v, q_scale, k_scale, v_scale, o, H, N, scale)"
-                 " D=D CAUSAL=CAUSAL BLOCK_M=BM BLOCK_N=BN"},
+                 " D=D CAUSAL=CAUSAL BLOCK_M=BM BLOCK_N=BN flops=4*H*D*PAIRS"},
     .cases = "T=fp16 H=2 N=65 D=64 scale=0.125 CAUSAL=True BM=64 BN=32;"
              "T=bf16 H=1 N=128 D=32 scale=0.176 CAUSAL=False BM=64 BN=64",
     .large = "T=bf16 H=2 N=513 D=128 scale=0.08838835 CAUSAL=False BM=128 BN=64",
+    .timed = "T=fp16 H=64 N=4096 D=128 scale=0.08838835 CAUSAL=False BM=128 BN=64 PAIRS=16777216",
     .prepare = random_scales,
     .oracle = fp8},
 };

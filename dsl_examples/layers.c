@@ -1,46 +1,7 @@
-/* What a transformer has besides norms, products and attention: rotary embedding, SwiGLU,
- * cross-entropy, embedding, AdamW, quantised rows; forward and backward. */
+/* Cross-entropy, embedding, quantised rows: forward and backward. */
 #include "cases.h"
 
 #include <math.h>
-
-/* ---- rotary position embedding ---- */
-static void
-rope_inputs(ExCase *c)
-{
-   double half = (double)ex_size(c, "D") / 2;
-   for (size_t i = 0; i < ex_elems(c, "frequency"); i++)
-      ex_in(c, "frequency")[i] = pow(10000, -(double)i / half);
-}
-
-static void
-rope(ExCase *c)
-{
-   size_t heads = ex_size(c, "H"), half = ex_size(c, "D") / 2;
-   double sign = ex_is(c, "INVERSE", "True") ? -1 : 1;
-   for (size_t head = 0; head < ex_size(c, "N") * heads; head++) {
-      const double *x = ex_in(c, "x") + head * 2 * half;
-      double *y = ex_want(c, "y") + head * 2 * half;
-      for (size_t i = 0; i < half; i++) {
-         double angle = ex_in(c, "positions")[head / heads] * ex_in(c, "frequency")[i] * sign;
-         y[i] = x[i] * cos(angle) - x[i + half] * sin(angle);
-         y[i + half] = x[i] * sin(angle) + x[i + half] * cos(angle);
-      }
-   }
-}
-
-/* ---- SwiGLU ---- */
-static void
-swiglu(ExCase *c)
-{
-   for (size_t i = 0; i < ex_size(c, "N"); i++) {
-      double g = ex_in(c, "gate")[i], u = ex_in(c, "up")[i], dy = ex_in(c, "dy")[i];
-      double s = 1 / (1 + exp(-g));
-      ex_want(c, "y")[i] = g * s * u;
-      ex_want(c, "dup")[i] = dy * g * s;
-      ex_want(c, "dgate")[i] = dy * u * (s + g * s * (1 - s));
-   }
-}
 
 /* ---- cross-entropy ---- */
 static void
@@ -86,27 +47,6 @@ embedding(ExCase *c)
    }
 }
 
-/* ---- AdamW ---- */
-static void
-states(ExCase *c)
-{
-   for (size_t i = 0; i < ex_size(c, "N"); i++)
-      ex_in(c, "v")[i] = ex_in(c, "g")[i] * ex_in(c, "g")[i] * ex_uniform(ex_of(c));
-}
-
-static void
-adamw(ExCase *c)
-{
-   double beta1 = ex_real(c, "beta1"), beta2 = ex_real(c, "beta2");
-   for (size_t i = 0; i < ex_size(c, "N"); i++) {
-      double w = ex_in(c, "w")[i], g = ex_in(c, "g")[i];
-      double m = ex_want(c, "m")[i] = beta1 * ex_in(c, "m")[i] + (1 - beta1) * g;
-      double v = ex_want(c, "v")[i] = beta2 * ex_in(c, "v")[i] + (1 - beta2) * g * g;
-      double step = m / ex_real(c, "c1") / (sqrt(v / ex_real(c, "c2")) + ex_real(c, "eps"));
-      ex_want(c, "w")[i] = w - ex_real(c, "rate") * (step + ex_real(c, "decay") * w);
-   }
-}
-
 /* ---- quantised rows ---- */
 static void
 quantize(ExCase *c)
@@ -129,21 +69,6 @@ quantize(ExCase *c)
 }
 
 static const ExRow rows[] = {
-   {.name = "rope",
-    .arrays = "x: T[N*H*D], positions: i32[N] below 5000, frequency: given fp32[D/2],"
-              "y: out T[N*H*D] within 1e-3 slack S",
-    .launches = {"rope(x, positions, frequency, y, N, H) D=D INVERSE=INVERSE"},
-    .cases = "T=fp16 N=3 H=5 D=64 INVERSE=False S=1; T=bf16 N=2 H=8 D=128 INVERSE=True S=4;"
-             "T=fp32 N=5 H=9 D=32 INVERSE=False S=0.2",
-    .large = "T=bf16 N=101 H=32 D=128 INVERSE=False S=4",
-    .prepare = rope_inputs,
-    .oracle = rope},
-   {.name = "swiglu",
-    .arrays = "gate: T[N], up: T[N], dy: T[N], y: out T[N], dgate: out T[N], dup: out T[N]",
-    .launches = {"swiglu(gate, up, y, N)", "swiglu.swiglu_bwd(gate, up, dy, dgate, dup, N)"},
-    .cases = "T=fp32 N=1023; T=fp16 N=1024; T=bf16 N=3001",
-    .large = "T=bf16 N=200003",
-    .oracle = swiglu},
    {.name = "cross_entropy",
     .arrays = "x: T[R*C] spread 3, labels: given i32[R], dloss: fp32[R], loss: out fp32[R],"
               "lse: out fp32[R], dx: out T[R*C]",
@@ -152,6 +77,7 @@ static const ExRow rows[] = {
     .cases = "T=fp32 R=3 C=65 smoothing=0.0; T=fp16 R=5 C=2049 smoothing=0.1;"
              "T=bf16 R=2 C=5000 smoothing=0.2; T=fp32 R=1 C=2 smoothing=0.1",
     .large = "T=bf16 R=3 C=128257 smoothing=0.1",
+    .timed = "T=bf16 R=4096 C=128256 smoothing=0.1",
     .prepare = labels,
     .oracle = cross_entropy},
    {.name = "embedding",
@@ -161,15 +87,8 @@ static const ExRow rows[] = {
                  "embedding.embedding_bwd(dy, index, dtable, N, C)"},
     .cases = "T=fp16 V=7 N=20 C=65; T=bf16 V=100 N=3 C=1030; T=fp32 V=3 N=9 C=1",
     .large = "T=bf16 V=500 N=203 C=1024",
+    .timed = "T=bf16 V=32000 N=8192 C=4096",
     .oracle = embedding},
-   {.name = "adamw",
-    .arrays = "w: inout T[N], g: T[N], m: inout fp32[N] spread 0.1, v: inout fp32[N]",
-    .launches = {"adamw(w, g, m, v, N, rate, beta1, beta2, eps, decay, c1, c2)"},
-#define RATES " rate=0.01 beta1=0.9 beta2=0.999 eps=1e-8 decay=0.1 c1=0.19 c2=0.002"
-    .cases = "T=fp32 N=1025" RATES "; T=bf16 N=777" RATES,
-    .large = "T=bf16 N=200001" RATES,
-    .prepare = states,
-    .oracle = adamw},
    {.name = "quantize",
     .arrays =
        "x: T[R*C] spread 4, q: out Q[R*C] within 0, scale: out fp32[R], y: out T[R*C] slack 2",
@@ -177,6 +96,7 @@ static const ExRow rows[] = {
                  "quantize.dequantize(q, scale, y, R, C) BLOCK=pow2(C)"},
     .cases = "T=fp16 Q=i8 R=3 C=65; T=bf16 Q=fp8e4nv R=4 C=1000; T=fp32 Q=fp8e5 R=2 C=33",
     .large = "T=bf16 Q=i8 R=51 C=4096",
+    .timed = "T=bf16 Q=i8 R=4096 C=4096; T=bf16 Q=fp8e4nv R=4096 C=4096",
     .oracle = quantize},
 };
 

@@ -123,14 +123,16 @@ static const ExRow rows[] = {
     .cases = "T=fp32 B=2 C=3 N=65 S=16 CHUNK=64; T=bf16 B=1 C=2 N=300 S=8 CHUNK=128;"
              "T=fp16 B=2 C=1 N=31 S=16 CHUNK=32",
     .large = "T=fp16 B=2 C=50 N=1025 S=16 CHUNK=64",
+    .timed = "T=bf16 B=2 C=4096 N=4096 S=16 CHUNK=64",
     .prepare = decays,
     .oracle = selective_scan},
    {.name = "linear_attention",
     .arrays = "q: T[H*N*D], k: T[H*N*D], v: T[H*N*D], decay: given fp32[H],"
               "o: out T[H*N*D] slack 2",
-    .launches = {"linear_attention(q, k, v, o, decay, H, N, scale) D=D BLOCK_V=V"},
+    .launches = {"linear_attention(q, k, v, o, decay, H, N, scale) D=D BLOCK_V=V flops=8*H*N*64*D"},
     .cases = "T=fp16 H=2 N=129 D=64 V=64 scale=0.125; T=bf16 H=1 N=200 D=32 V=16 scale=0.176",
     .large = "T=bf16 H=3 N=513 D=128 V=64 scale=0.08838835",
+    .timed = "T=bf16 H=128 N=4096 D=128 V=64 scale=0.08838835",
     .prepare = small_decays,
     .oracle = linear_attention},
    {.name = "top_k",
@@ -139,6 +141,7 @@ static const ExRow rows[] = {
     .cases = "T=fp32 R=3 C=65 K=8 BLOCK=64; T=bf16 R=2 C=500 K=16 BLOCK=256;"
              "T=fp16 R=2 C=9 K=1 BLOCK=16",
     .large = "T=bf16 R=2 C=32001 K=64 BLOCK=1024",
+    .timed = "T=bf16 R=1024 C=128256 K=64 BLOCK=1024",
     .oracle = top_k},
    {.name = "sort_by_key",
     .arrays =
@@ -148,12 +151,14 @@ static const ExRow rows[] = {
     .launches = {PASS("keys", "one", "0"), PASS("one", "two", "4"), PASS("two", "sorted", "8")},
     .cases = "N=1000 KEYS=4000 BLOCK=256; N=63 KEYS=10 BLOCK=64",
     .large = "N=20001 KEYS=4096 BLOCK=1024",
+    .timed = "N=1048576 KEYS=4096 BLOCK=1024",
     .oracle = sort_by_key},
    {.name = "histogram",
     .arrays = "x: i32[N] below BINS, counts: zeroed i32[BINS]",
     .launches = {"histogram.count_values(x, counts, N, P) BINS=pow2(BINS)"},
     .cases = "N=1025 BINS=64 P=2; N=5000 BINS=256 P=3",
     .large = "N=1000001 BINS=1024 P=132",
+    .timed = "N=16777216 BINS=256 P=264",
     .oracle = count_values},
 };
 

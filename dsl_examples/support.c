@@ -211,6 +211,12 @@ ex_dtype_name(TilecDtype dtype)
    return format_of(dtype)->name;
 }
 
+size_t
+ex_dtype_bytes(TilecDtype dtype)
+{
+   return format_of(dtype)->bytes;
+}
+
 TilecDtype
 ex_dtype_named(const char *name)
 {
@@ -230,6 +236,12 @@ ex_round(TilecDtype dtype, double x)
 static const char *const executor_names[] = {
    [TILEC_ON_CUDA] = "cuda", [TILEC_ON_CPU] = "cpu", [TILEC_ON_SIM] = "sim"};
 
+const char *
+ex_executor_name(const Example *ex)
+{
+   return executor_names[ex->executor];
+}
+
 static bool
 open_on(Example *ex, TilecExecutor executor, char *error, size_t error_bytes)
 {
@@ -244,7 +256,7 @@ usage(const Example *ex)
 {
    fprintf(stderr,
            "usage: %s [--on auto|cpu|sim|cuda] [--seed N] [--size small|large] [--source DIR] "
-           "[--only NAME]\n",
+           "[--only ROW] [--time REPEATS]\n",
            ex->name);
    exit(2);
 }
@@ -277,6 +289,8 @@ ex_open(Example *ex, const char *name, int argc, char **argv)
          ex->source_dir = value;
       else if (strcmp(option, "--only") == 0)
          ex->only = value;
+      else if (strcmp(option, "--time") == 0)
+         ex->repeats = (unsigned)strtoul(value, NULL, 10);
       else
          usage(ex);
    }
@@ -356,26 +370,16 @@ upload(Example *ex, ExArray *a)
    free(bytes);
 }
 
-static ExArray
-random_rounded(Example *ex, TilecDtype dtype, size_t elems, double spread, int fraction_bits)
+ExArray
+ex_random(Example *ex, TilecDtype dtype, size_t elems, double spread, int fraction_bits)
 {
+   const Format *f = format_of(dtype);
+   int bits = fraction_bits < f->fraction_bits ? fraction_bits : f->fraction_bits;
    ExArray a = new_array(ex, dtype, elems);
    for (size_t i = 0; i < elems; i++)
-      a.value[i] = round_to(format_of(dtype), fraction_bits, normal(ex) * spread);
+      a.value[i] = round_to(f, bits, normal(ex) * spread);
    upload(ex, &a);
    return a;
-}
-
-ExArray
-ex_random(Example *ex, TilecDtype dtype, size_t elems, double spread)
-{
-   return random_rounded(ex, dtype, elems, spread, format_of(dtype)->fraction_bits);
-}
-
-ExArray
-ex_random_tf32(Example *ex, size_t elems, double spread)
-{
-   return random_rounded(ex, TILEC_FP32, elems, spread, 10);
 }
 
 ExArray
@@ -492,6 +496,45 @@ ex_launch(Example *ex, const ExKernel *k, const TilecArg *args, size_t num_args)
    TilecLaunch launch = {.grid = {TILEC_OWN_GRID}};
    must(ex, tilec_launch(k->kernel, &launch, args, num_args), "the launch");
    must(ex, tilec_runtime_sync(ex->rt), "the kernel");
+}
+
+static int
+ascending(const void *a, const void *b)
+{
+   double x = *(const double *)a, y = *(const double *)b;
+   return (x > y) - (x < y);
+}
+
+static double
+time_one(Example *ex, const ExKernel *k, const TilecArg *args, size_t num_args,
+         TilecEvent *const events[2])
+{
+   TilecLaunch launch = {.grid = {TILEC_OWN_GRID}};
+   double ms = 0;
+   must(ex, tilec_event_record(events[0], NULL), "an event");
+   must(ex, tilec_launch(k->kernel, &launch, args, num_args), "the launch");
+   must(ex, tilec_event_record(events[1], NULL), "an event");
+   must(ex, tilec_event_sync(events[1]), "the kernel");
+   must(ex, tilec_event_elapsed(events[0], events[1], &ms), "an event");
+   return 1e3 * ms;
+}
+
+double
+ex_time(Example *ex, const ExKernel *k, const TilecArg *args, size_t num_args)
+{
+   enum { WARM_UP = 3 };
+   TilecEvent *events[2];
+   double *us = ex_doubles(ex->repeats);
+   must(ex, tilec_event_new(ex->rt, &events[0]), "an event");
+   must(ex, tilec_event_new(ex->rt, &events[1]), "an event");
+   for (unsigned i = 0; i < WARM_UP + ex->repeats; i++)
+      us[i < WARM_UP ? 0 : i - WARM_UP] = time_one(ex, k, args, num_args, events);
+   qsort(us, ex->repeats, sizeof *us, ascending);
+   double median = us[ex->repeats / 2];
+   tilec_event_free(events[0]);
+   tilec_event_free(events[1]);
+   free(us);
+   return median;
 }
 
 /* ---- comparing ---- */

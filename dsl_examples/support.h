@@ -16,6 +16,7 @@ typedef struct Example {
    const char *source_dir; /* where the .tile files are */
    const char *name;       /* of the example */
    const char *only;       /* the one row of a table to run; NULL: all */
+   unsigned repeats;       /* of a table's launches, to time them; 0: check them instead */
    unsigned cases, failures;
 } Example;
 
@@ -30,15 +31,15 @@ typedef struct ExArray {
 } ExArray;
 
 /* Reads --on auto|cpu|sim|cuda, --seed N, --size small|large, --source DIR,
- * --only ROW; opens the executor. */
+ * and for tables --only ROW and --time REPEATS; opens the executor. */
 void ex_open(Example *ex, const char *name, int argc, char **argv);
+const char *ex_executor_name(const Example *ex);
 /* Prints a summary when something was wrong and returns the exit status. */
 int ex_close(Example *ex);
 
-/* An array of normal values times `spread`, rounded to dtype. */
-ExArray ex_random(Example *ex, TilecDtype dtype, size_t elems, double spread);
-/* The same of values that tf32 holds exactly. */
-ExArray ex_random_tf32(Example *ex, size_t elems, double spread);
+/* An array of normal values times `spread`, rounded to dtype, and to `fraction_bits` of fraction
+ * where that is fewer. */
+ExArray ex_random(Example *ex, TilecDtype dtype, size_t elems, double spread, int fraction_bits);
 /* Whole numbers from 0 to end - 1, each as likely. */
 ExArray ex_random_below(Example *ex, TilecDtype dtype, size_t elems, double end);
 ExArray ex_zeros(Example *ex, TilecDtype dtype, size_t elems);
@@ -62,10 +63,13 @@ ExKernel ex_kernel(Example *ex, const char *file, const char *kernel, uint32_t n
 void ex_free_kernel(ExKernel *k);
 /* Launches over the kernel's own grid and waits. */
 void ex_launch(Example *ex, const ExKernel *k, const TilecArg *args, size_t num_args);
+/* The median time of a launch in microseconds, of `repeats` after three unmeasured ones. */
+double ex_time(Example *ex, const ExKernel *k, const TilecArg *args, size_t num_args);
 
 /* Largest relative L2 error that the default arithmetic of a type is held to, sums in fp32. */
 double ex_tolerance(TilecDtype dtype);
 const char *ex_dtype_name(TilecDtype dtype);
+size_t ex_dtype_bytes(TilecDtype dtype);
 TilecDtype ex_dtype_named(const char *name); /* TILEC_DTYPE_NONE when there is none */
 double ex_round(TilecDtype dtype, double x);
 /* ||out - oracle|| / ||oracle||; infinite when one element is NaN and the other is not. */

@@ -4,9 +4,9 @@
 #                fence, as in  <!-- check: -s "*fp32" -D BLOCK=64 -->; or `<!-- fails: ... -->`: it must
 #                be refused.  Host Python (a block that imports tilec) is compiled by python3, if any,
 #                and after a line `<!-- runs -->` run in the root, if it finds its imports.
-#    ```c        a translation unit: compiled with the public headers, and elu.h of --emit=c; after a
-#                line `<!-- runs -->` a program: linked with LIBTILEC, run in the root, and it must
-#                end with 0
+#    ```c        a translation unit: compiled with the public headers, those of dsl_examples, and elu.h
+#                of --emit=c; after a line `<!-- runs -->` a program: linked with LIBTILEC, run in the
+#                root, and it must end with 0
 # It also runs the two commands that README.md promises through a syntax check, and looks for links
 # to files that do not exist.
 set -euo pipefail
@@ -43,7 +43,7 @@ check_block() { # LANGUAGE WHERE MODE OPTIONS
    elif [[ $language == c ]]; then
       cp -- "$work/block" "$work/block.c"
       "$cc" -std=gnu17 -Wall -Wextra -fsyntax-only -I"$root/compiler/include" \
-         -I"$root/runtime/include" -I"$work" "$work/block.c" >"$work/log" 2>&1 || fail "$where"
+         -I"$root/runtime/include" -I"$root/dsl_examples" -I"$work" "$work/block.c" >"$work/log" 2>&1 || fail "$where"
    elif grep -q '^import tilec' "$work/block"; then
       if command -v python3 >/dev/null && [[ $mode == runs ]] && ! is_sanitized "$library" &&
          { ! grep -q '^import numpy' "$work/block" || python3 -c 'import numpy' 2>/dev/null; }; then
