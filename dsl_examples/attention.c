@@ -218,7 +218,7 @@ differences(ExCase *c)
 
 /* Z 2 x H 3, or with G 3: one head of k and v for each of Z. */
 #define GROUPS CAUSAL " G=3"
-#define WINDOW CAUSAL " G=3 W=100 CAP=2.0"
+#define WINDOW CAUSAL " G=3 W=200 CAP=2.0"
 #define ALL_N(mode) "N=1" mode ";N=64" mode ";N=256" mode ";N=513" mode ";"
 #define ALL(T, D)                                                                                  \
    ALL_N(" T=" T D) ALL_N(" T=" T D CAUSAL) ALL_N(" T=" T D GROUPS) ALL_N(" T=" T D WINDOW)
@@ -228,7 +228,7 @@ static const ExRow rows[] = {
    {.name = "attn_fwd_bp", FORWARD("attn_fwd_bp")},
    {.name = "attention_backward",
     BACKWARD,
-    .cases = "T=fp16 N=64" D64 "; T=fp16 N=1" D64 CAUSAL "; T=bf16 N=130" D64 WINDOW
+    .cases = "T=fp16 N=64" D64 "; T=fp16 N=1" D64 CAUSAL "; T=bf16 N=333 H=3" D32 WINDOW
              "; T=fp16 N=67 H=4 G=2 CAP=5.0" D16 "; T=bf16 N=65" D128 CAUSAL,
     .large = ALL("fp16", D64) ALL("bf16", D64) ALL("fp16", D128)
        ALL("bf16", D128) "T=fp16 N=70 H=2 D=256 scale=0.0625 BM=128 BN=64" CAUSAL,

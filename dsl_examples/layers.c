@@ -61,7 +61,7 @@ quantize(ExCase *c)
          most = fmax(most, fabs(x[i]));
       double scale = ex_want(c, "scale")[r] = (double)((float)most / (float)limit);
       for (size_t i = 0; i < cols; i++) {
-         double want = ex_round(q, (double)((float)x[i] / (float)scale));
+         double want = scale > 0 ? ex_round(q, (double)((float)x[i] / (float)scale)) : 0;
          ex_want(c, "q")[r * cols + i] = want;
          ex_want(c, "y")[r * cols + i] = want * scale;
       }
@@ -91,10 +91,12 @@ static const ExRow rows[] = {
     .oracle = embedding},
    {.name = "quantize",
     .arrays =
-       "x: T[R*C] spread 4, q: out Q[R*C] within 0, scale: out fp32[R], y: out T[R*C] slack 2",
+       "x: T[R*C] spread SPREAD, q: out Q[R*C] within 0, scale: out fp32[R], y: out T[R*C] slack 2",
     .launches = {"quantize(x, q, scale, R, C) BLOCK=pow2(C)",
                  "quantize.dequantize(q, scale, y, R, C) BLOCK=pow2(C)"},
-    .cases = "T=fp16 Q=i8 R=3 C=65; T=bf16 Q=fp8e4nv R=4 C=1000; T=fp32 Q=fp8e5 R=2 C=33",
+    .defaults = "SPREAD=4",
+    .cases = "T=fp16 Q=i8 R=1 C=17 SPREAD=0;"
+             "T=fp16 Q=i8 R=3 C=65; T=bf16 Q=fp8e4nv R=4 C=1000; T=fp32 Q=fp8e5 R=2 C=33",
     .large = "T=bf16 Q=i8 R=51 C=4096",
     .timed = "T=bf16 Q=i8 R=4096 C=4096; T=bf16 Q=fp8e4nv R=4096 C=4096",
     .oracle = quantize},

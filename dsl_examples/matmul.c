@@ -242,7 +242,7 @@ static const ExRow rows[] = {
     .launches = {"matmul_batched.matmul_grouped(a, b, c, ends, G, N, K, P)" BLOCKS
                  " flops=2*M*N*K"},
     .defaults = SMALL_TILES,
-    .cases = "T=fp16 M=200 G=4 N=65 K=64 P=3; T=bf16 M=77 G=3 N=64 K=33 P=2",
+    .cases = "T=fp16 M=300 G=4 N=200 K=64 P=3; T=bf16 M=77 G=3 N=64 K=33 P=2",
     .large = "T=bf16 M=1000 G=17 N=200 K=100 P=13",
     .timed = "T=bf16 M=8192 G=16 N=4096 K=2048 P=132" LARGE_TILES,
     .prepare = random_ends,

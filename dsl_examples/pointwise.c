@@ -132,7 +132,7 @@ static const ExRow rows[] = {
    {.name = "adamw",
     .arrays = "w: inout T[N], g: T[N], m: inout fp32[N] spread 0.1, v: inout fp32[N]",
     .launches = {"adamw(w, g, m, v, N, rate, beta1, beta2, eps, decay, c1, c2)"},
-    .defaults = "rate=0.01 beta1=0.9 beta2=0.999 eps=1e-8 decay=0.1 c1=0.19 c2=0.002",
+    .defaults = "rate=0.01 beta1=0.9 beta2=0.999 eps=0.01 decay=0.1 c1=0.19 c2=0.002",
     .cases = "T=fp32 N=1025; T=bf16 N=777",
     .large = "T=bf16 N=200001",
     .timed = "T=bf16" LARGE,
