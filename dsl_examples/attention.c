@@ -3,6 +3,7 @@
 #include "cases.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,9 @@
 typedef struct Head {
    size_t n, d, window; /* window 0: none */
    bool causal;
-   double scale, cap; /* cap 0: none */
+   double scale, cap;     /* cap 0: none */
+   double drop;           /* negative: no dropout */
+   uint32_t seed, number; /* of the head */
    const double *q, *k, *v, *dout;
    double *o, *lse, *dq, *dk, *dv;
 } Head;
@@ -35,6 +38,39 @@ add_scaled(double *to, const double *from, double by, size_t n)
    for (size_t i = 0; i < n; i++)
       to[i] += from[i] * by;
 }
+
+/* ---- dropout ---- */
+
+/* Philox 4x32-10 (Salmon, Moraes, Dror, Shaw 2011): the first word of the counter's block. */
+static uint32_t
+philox(const uint32_t counter[4], uint64_t seed)
+{
+   uint32_t c[4] = {counter[0], counter[1], counter[2], counter[3]};
+   uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
+   for (int round = 0; round < 10; round++) {
+      uint64_t a = (uint64_t)c[0] * 0xD2511F53u, b = (uint64_t)c[2] * 0xCD9E8D57u;
+      c[0] = (uint32_t)(b >> 32) ^ c[1] ^ key[0];
+      c[2] = (uint32_t)(a >> 32) ^ c[3] ^ key[1];
+      c[1] = (uint32_t)b;
+      c[3] = (uint32_t)a;
+      key[0] += 0x9E3779B9u;
+      key[1] += 0xBB67AE85u;
+   }
+   return c[0];
+}
+
+/* What the weight of row i and key j is multiplied with. */
+static double
+dropout_factor(const Head *h, size_t i, size_t j)
+{
+   if (h->drop < 0)
+      return 1;
+   uint32_t word = philox((uint32_t[]){(uint32_t)j, (uint32_t)i, h->number, 0}, h->seed);
+   uint32_t folded = word >> 31 ? ~word : word; /* 31 bits, to 0 .. 1 in fp32 */
+   return (double)((float)folded * 4.6566127342e-10f) < h->drop ? 0 : 1 / (1 - h->drop);
+}
+
+/* ---- one row ---- */
 
 /* Row i sees keys *begin .. *end - 1. */
 static void
@@ -61,7 +97,7 @@ forward_row(const Head *h, size_t i, double *p)
    memset(h->o + i * d, 0, d * sizeof *h->o);
    for (size_t j = begin; j < end; j++) {
       p[j] /= sum;
-      add_scaled(h->o + i * d, h->v + j * d, p[j], d);
+      add_scaled(h->o + i * d, h->v + j * d, p[j] * dropout_factor(h, i, j), d);
    }
    h->lse[i] = max + log(sum);
 }
@@ -75,19 +111,20 @@ backward_row(const Head *h, size_t i, const double *p)
    visible(h, i, &begin, &end);
    for (size_t j = begin; j < end; j++) {
       const double *k = h->k + j * d;
-      double ds = h->scale * p[j] * (inner(dout, h->v + j * d, d) - delta);
+      double factor = dropout_factor(h, i, j);
+      double ds = h->scale * p[j] * (factor * inner(dout, h->v + j * d, d) - delta);
       if (h->cap > 0) {
          double t = tanh(h->scale * inner(q, k, d) / h->cap);
          ds *= 1 - t * t;
       }
-      add_scaled(h->dv + j * d, dout, p[j], d);
+      add_scaled(h->dv + j * d, dout, p[j] * factor, d);
       add_scaled(h->dk + j * d, q, ds, d);
       add_scaled(h->dq + i * d, k, ds, d);
    }
 }
 
 static void
-forward(ExCase *c)
+forward_into(ExCase *c, double *lse)
 {
    size_t n = ex_size(c, "N"), d = ex_size(c, "D");
    double *p = ex_doubles(n);
@@ -96,15 +133,30 @@ forward(ExCase *c)
                 .d = d,
                 .causal = ex_is(c, "CAUSAL", "True"),
                 .scale = ex_real(c, "scale"),
+                .drop = -1,
                 .q = ex_in(c, "q") + head * n * d,
                 .k = ex_in(c, "k") + head * n * d,
                 .v = ex_in(c, "v") + head * n * d,
                 .o = ex_want(c, "o") + head * n * d,
-                .lse = ex_want(c, "lse") + head * n};
+                .lse = lse + head * n};
       for (size_t i = 0; i < n; i++)
          forward_row(&h, i, p);
    }
    free(p);
+}
+
+static void
+forward(ExCase *c)
+{
+   forward_into(c, ex_want(c, "lse"));
+}
+
+static void
+forward_without_lse(ExCase *c)
+{
+   double *lse = ex_doubles(ex_size(c, "H") * ex_size(c, "N"));
+   forward_into(c, lse);
+   free(lse);
 }
 
 static Head
@@ -112,12 +164,16 @@ head_of(const ExCase *c, size_t head)
 {
    size_t n = ex_size(c, "N"), d = ex_size(c, "D"), at = head * n * d;
    size_t at_kv = head / ex_size(c, "G") * n * d;
+   bool drops = !ex_is(c, "DROP", "None");
    return (Head){.n = n,
                  .d = d,
                  .window = ex_size(c, "W"),
                  .causal = ex_is(c, "CAUSAL", "True"),
                  .scale = ex_real(c, "scale"),
                  .cap = ex_real(c, "CAP"),
+                 .drop = drops ? ex_real(c, "DROP") : -1,
+                 .seed = drops ? (uint32_t)ex_size(c, "SEED") : 0,
+                 .number = (uint32_t)head,
                  .q = ex_in(c, "q") + at,
                  .k = ex_in(c, "k") + at_kv,
                  .v = ex_in(c, "v") + at_kv,
@@ -207,14 +263,14 @@ differences(ExCase *c)
    .arrays = "q: T[H*N*D], k: T[H/G*N*D], v: T[H/G*N*D], do: T[H*N*D], o: out T[H*N*D],"           \
              "lse: out fp32[H*N], delta: scratch fp32[H*N], dq: out T[H*N*D] slack 3.3 floor 0.01,"\
              "dk: out T[H/G*N*D] slack 3.3 floor 0.01, dv: out T[H/G*N*D] slack 3.3 floor 0.01",   \
-   .launches = {"attention_window.attn_fwd_window(q, k, v, o, lse, H, N, scale) " MASK             \
+   .launches = {"attention_forward.attn_forward(q, k, v, o, lse, H, N, scale, DROP, SEED) " MASK   \
                 " BLOCK_M=BM BLOCK_N=BN flops=4*H*D*PAIRS",                                        \
                 "attention_backward.attn_bwd_delta(o, do, delta, H*N) D=D",                        \
-                "attention_backward.attn_bwd_kv(q, k, v, do, lse, delta, dk, dv, H, N, scale) "    \
-                MASK " flops=8*H*D*PAIRS",                                                         \
-                "attention_backward.attn_bwd_q(q, k, v, do, lse, delta, dq, H, N, scale) "         \
-                MASK " flops=6*H*D*PAIRS"},                                                        \
-   .defaults = "H=6 G=1 W=0 CAP=0.0 CAUSAL=False"
+                "attention_backward.attn_bwd_kv(q, k, v, do, lse, delta, dk, dv, H, N, scale,"     \
+                "DROP, SEED) " MASK " flops=8*H*D*PAIRS",                                          \
+                "attention_backward.attn_bwd_q(q, k, v, do, lse, delta, dq, H, N, scale, "         \
+                "DROP, SEED) " MASK " flops=6*H*D*PAIRS"},                                         \
+   .defaults = "H=6 G=1 W=0 CAP=0.0 CAUSAL=False DROP=None SEED=None"
 
 /* Z 2 x H 3, or with G 3: one head of k and v for each of Z. */
 #define GROUPS CAUSAL " G=3"
@@ -226,23 +282,32 @@ differences(ExCase *c)
 static const ExRow rows[] = {
    {.name = "attn_fwd", FORWARD("attn_fwd")},
    {.name = "attn_fwd_bp", FORWARD("attn_fwd_bp")},
+   {.name = "attention_without_lse",
+    .arrays = "q: T[H*N*D], k: T[H*N*D], v: T[H*N*D], o: out T[H*N*D]",
+    .launches = {"attention.attn_fwd(q, k, v, o, None, H, N, scale) D=D CAUSAL=CAUSAL"},
+    .cases = "T=fp16 H=2 N=65" D64 CAUSAL,
+    .oracle = forward_without_lse},
    {.name = "attention_backward",
     BACKWARD,
     .cases = "T=fp16 N=64" D64 "; T=fp16 N=1" D64 CAUSAL "; T=bf16 N=333 H=3" D32 WINDOW
-             "; T=fp16 N=67 H=4 G=2 CAP=5.0" D16 "; T=bf16 N=65" D128 CAUSAL,
+             "; T=fp16 N=67 H=4 G=2 CAP=5.0" D16 "; T=bf16 N=65" D128 CAUSAL
+             "; T=fp16 N=65 H=2 G=2 DROP=0.1 SEED=7" D64 CAUSAL
+             "; T=bf16 N=100 H=1 DROP=0.5 SEED=123456" D32,
     .large = ALL("fp16", D64) ALL("bf16", D64) ALL("fp16", D128)
-       ALL("bf16", D128) "T=fp16 N=70 H=2 D=256 scale=0.0625 BM=128 BN=64" CAUSAL,
+       ALL("bf16", D128) "T=bf16 N=513 H=3 DROP=0.2 SEED=1" D128 CAUSAL ";"
+                         "T=fp16 N=70 H=2 D=256 scale=0.0625 BM=128 BN=64" CAUSAL,
     .gpu = "T=fp16 N=4096" D128 GROUPS "; T=bf16 N=4096" D64 "; T=bf16 N=4097" D128 WINDOW
            "; T=fp16 N=16384 H=1" D64 CAUSAL "; T=bf16 N=16384 H=3" D128 WINDOW,
     .timed =
        "T=fp16 H=64 N=4096 PAIRS=16777216" D128 "; T=fp16 H=64 N=4096 PAIRS=8390656" D128 CAUSAL
        "; T=fp16 H=64 N=4096 PAIRS=8390656" D64 CAUSAL
        "; T=fp16 H=64 N=4096 PAIRS=8390656 G=8" D128 CAUSAL
+       "; T=fp16 H=64 N=4096 PAIRS=8390656 DROP=0.1 SEED=1" D128 CAUSAL
        "; T=fp16 H=16 N=16384 PAIRS=16252928 G=8 W=1024 CAP=30.0" D128 CAUSAL,
     .oracle = formulas},
    {.name = "attention_differences",
     BACKWARD,
-    .cases = "T=fp16 N=9 H=4 G=2 W=5 CAP=3.0 D=16 scale=0.25 BM=32 BN=16" CAUSAL,
+    .cases = "T=fp16 N=9 H=4 G=2 DROP=0.3 SEED=5 W=5 CAP=3.0 D=16 scale=0.25 BM=32 BN=16" CAUSAL,
     .oracle = differences},
 };
 

@@ -347,9 +347,12 @@ read_arg(ExCase *c)
    const char *start = c->at;
    char word[NAME_BYTES];
    read_word(c, word);
-   const Array *a = find_array(c, word);
+   const char *text = text_of(c, word);
+   const Array *a = find_array(c, text ? text : word);
    if (a)
       return ex_arg(&a->data);
+   if (strcmp(text ? text : word, "None") == 0)
+      return tilec_none();
    c->at = start;
    return number_arg(c);
 }

@@ -25,7 +25,9 @@
  *              rounding
  *
  * A launch is KERNEL(ARGUMENTS), of KERNEL.tile, or FILE.KERNEL(ARGUMENTS), and then the values of
- * constexpr parameters; warps=N sets the number of warps, and flops=N, the last, is for --time. */
+ * constexpr parameters.  An argument is an array, an expression (a real where a real is written),
+ * None, or a name that a case gives to one of them.  warps=N sets the number of warps; flops=N, the
+ * last, is for --time. */
 #ifndef EXAMPLES_CASES_H
 #define EXAMPLES_CASES_H
 

@@ -1,8 +1,7 @@
-/* Attention of decoding, contiguous and paged; with dropout; of fp8. */
+/* Attention of decoding, contiguous and paged; of fp8. */
 #include "cases.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 /* ---- one row of attention over keys that a function finds ---- */
@@ -10,7 +9,7 @@ typedef struct Row {
    size_t keys, d;
    double scale;
    const double *q;
-   double *o, *lse; /* lse may be NULL */
+   double *o;
 } Row;
 
 /* Of key j: where its k and v are, and what its weight is multiplied with. */
@@ -40,8 +39,6 @@ attend(const ExCase *c, const Row *row, size_t number, KeyFinder *find)
       for (size_t e = 0; e < row->d; e++)
          row->o[e] += p[j] / sum * key.factor * key.v[e * key.v_step];
    }
-   if (row->lse)
-      *row->lse = max + log(sum);
    free(p);
 }
 
@@ -115,9 +112,9 @@ paged_decoding(ExCase *c)
    decode_with(c, paged);
 }
 
-/* ---- rows of a sequence: dropout, fp8 ---- */
+/* ---- fp8 ---- */
 static void
-rows_with(ExCase *c, KeyFinder *find, bool wants_lse)
+rows_with(ExCase *c, KeyFinder *find)
 {
    size_t n = ex_size(c, "N"), d = ex_size(c, "D");
    for (size_t i = 0; i < ex_size(c, "H") * n; i++) {
@@ -125,46 +122,9 @@ rows_with(ExCase *c, KeyFinder *find, bool wants_lse)
                  .d = d,
                  .scale = ex_real(c, "scale"),
                  .q = ex_in(c, "q") + i * d,
-                 .o = ex_want(c, "o") + i * d,
-                 .lse = wants_lse ? ex_want(c, "lse") + i : NULL};
+                 .o = ex_want(c, "o") + i * d};
       attend(c, &row, i, find);
    }
-}
-
-/* Philox 4x32-10 (Salmon, Moraes, Dror, Shaw 2011): the first word of the counter's block. */
-static uint32_t
-philox(const uint32_t counter[4], uint64_t seed)
-{
-   uint32_t c[4] = {counter[0], counter[1], counter[2], counter[3]};
-   uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
-   for (int round = 0; round < 10; round++) {
-      uint64_t a = (uint64_t)c[0] * 0xD2511F53u, b = (uint64_t)c[2] * 0xCD9E8D57u;
-      c[0] = (uint32_t)(b >> 32) ^ c[1] ^ key[0];
-      c[2] = (uint32_t)(a >> 32) ^ c[3] ^ key[1];
-      c[1] = (uint32_t)b;
-      c[3] = (uint32_t)a;
-      key[0] += 0x9E3779B9u;
-      key[1] += 0xBB67AE85u;
-   }
-   return c[0];
-}
-
-static Key
-dropped(const ExCase *c, size_t row, size_t j)
-{
-   size_t n = ex_size(c, "N"), d = ex_size(c, "D"), at = (row / n * n + j) * d;
-   double drop = ex_real(c, "drop");
-   uint32_t word = philox((uint32_t[]){(uint32_t)j, (uint32_t)(row % n), (uint32_t)(row / n), 0},
-                          ex_size(c, "seed"));
-   uint32_t folded = word >> 31 ? ~word : word; /* 31 bits, to 0 .. 1 */
-   double uniform = (double)((float)folded * 4.6566127342e-10f);
-   return (Key){ex_in(c, "k") + at, ex_in(c, "v") + at, 1, 1, uniform < drop ? 0 : 1 / (1 - drop)};
-}
-
-static void
-dropout(ExCase *c)
-{
-   rows_with(c, dropped, true);
 }
 
 static Key
@@ -190,7 +150,7 @@ random_scales(ExCase *c)
 static void
 fp8(ExCase *c)
 {
-   rows_with(c, scaled, false);
+   rows_with(c, scaled);
 }
 
 #define SPLIT_ARGS "parts, parts_lse, B, H, "
@@ -225,17 +185,6 @@ static const ExRow rows[] = {
              "T=bf16 B=8 H=64 G=8 N=16384 PAGE=64 PAGES=256 D=128 SPLITS=8 scale=0.08838835",
     .prepare = random_pages,
     .oracle = paged_decoding},
-   {.name = "attention_dropout",
-    .arrays = "q: T[H*N*D], k: T[H*N*D], v: T[H*N*D], o: out T[H*N*D], lse: out fp32[H*N]",
-    .launches = {"attention_dropout.attn_dropout(q, k, v, o, lse, H, N, scale, drop, seed)"
-                 " D=D CAUSAL=CAUSAL BLOCK_M=BM BLOCK_N=BN flops=4*H*D*PAIRS"},
-    .defaults = "BN=32",
-    .cases = "T=fp16 H=2 N=65 D=64 scale=0.125 drop=0.1 seed=7 CAUSAL=True BM=32;"
-             "T=bf16 H=1 N=100 D=32 scale=0.176 drop=0.5 seed=123456 CAUSAL=False BM=64",
-    .large = "T=bf16 H=3 N=513 D=128 scale=0.08838835 drop=0.2 seed=1 CAUSAL=True BM=64",
-    .timed = "T=fp16 H=64 N=4096 D=128 scale=0.08838835 drop=0.1 seed=1 CAUSAL=False BM=64 BN=64 "
-             "PAIRS=16777216",
-    .oracle = dropout},
    {.name = "attention_fp8",
     .arrays = "q: fp8e4nv[H*N*D], k: fp8e4nv[H*N*D], v: fp8e4nv[H*N*D],"
               "q_scale: given fp32[H*cdiv(N,BM)], k_scale: given fp32[H*cdiv(N,BN)],"

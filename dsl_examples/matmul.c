@@ -97,8 +97,11 @@ fused(ExCase *c)
    size_t n = ex_size(c, "N");
    double *out = ex_want(c, "c");
    persistent(c);
-   for (size_t i = 0; i < ex_elems(c, "c"); i++)
-      out[i] = gelu(c, out[i] + ex_in(c, "bias")[i % n]) + ex_in(c, "residual")[i];
+   for (size_t i = 0; i < ex_elems(c, "c"); i++) {
+      double bias = ex_is(c, "BIAS", "None") ? 0 : ex_in(c, "bias")[i % n];
+      double residual = ex_is(c, "RESIDUAL", "None") ? 0 : ex_in(c, "residual")[i];
+      out[i] = gelu(c, out[i] + bias) + residual;
+   }
 }
 
 /* ---- small weights ---- */
@@ -249,11 +252,12 @@ static const ExRow rows[] = {
     .oracle = grouped},
    {.name = "matmul_fused",
     .arrays = "a: T[M*K] spread 0.3, b: T[K*N], bias: T[N], residual: T[M*N], c: out T[M*N]",
-    .launches = {"matmul_fused(a, b, bias, residual, c, M, N, K) GELU=GELU" BLOCKS
+    .launches = {"matmul_fused(a, b, BIAS, RESIDUAL, c, M, N, K) GELU=GELU" BLOCKS
                  " flops=2*M*N*K"},
-    .defaults = SMALL_TILES,
+    .defaults = "BIAS=bias RESIDUAL=residual " SMALL_TILES,
     .cases = "T=fp16 M=65 N=63 K=64 GELU=erf; T=bf16 M=64 N=64 K=31 GELU=tanh;"
-             "T=fp16 M=3 N=129 K=40 GELU=none",
+             "T=fp16 M=3 N=129 K=40 GELU=none BIAS=None;"
+             "T=bf16 M=65 N=64 K=32 GELU=erf RESIDUAL=None",
     .large = "T=fp16 M=257 N=513 K=300 GELU=tanh",
     .timed = "T=fp16 M=4096 N=4096 K=4096 GELU=tanh BM=128 BN=128 BK=64 W=8",
     .oracle = fused},

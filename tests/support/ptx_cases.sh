@@ -40,23 +40,28 @@ tilec_ptx_cases() { # CALLBACK: called once per row with its words
 
 # Configurations chosen for Hopper, built for sm_90a alone.
 tilec_ptx_hopper_cases() { # CALLBACK
-   local f=$1 d mode mask
+   local f=$1 d mode mask drop
    local half='*fp16:16'
    local inputs="$half, $half, $half, $half, *fp32:16"
    local sizes='i32, i32:16, fp32'
    for d in 64 128 256; do
-      for mode in full causal window; do
+      for mode in full causal window dropout; do
+         if ((d == 256)) && [[ $mode == dropout ]]; then
+            continue # spills, 16 and 136 bytes
+         fi
+         drop='None, None'
          case $mode in
          full) mask=(-D CAUSAL=False) ;;
          causal) mask=(-D CAUSAL=True -D GROUP=4) ;;
+         dropout) mask=(-D CAUSAL=True) drop='fp32, i32' ;;
          window) mask=(-D WINDOW=1024 -D SOFTCAP=30.0 -D GROUP=4) ;;
          esac
-         "$f" "attn_fwd_window_d${d}_$mode" attention_window.tile attn_fwd_window \
-            -s "$inputs, $sizes" -D "D=$d" "${mask[@]}"
+         "$f" "attn_forward_d${d}_$mode" attention_forward.tile attn_forward \
+            -s "$inputs, $sizes, $drop" -D "D=$d" "${mask[@]}"
          "$f" "attn_bwd_kv_d${d}_$mode" attention_backward.tile attn_bwd_kv \
-            -s "$inputs, *fp32:16, $half, $half, $sizes" -D "D=$d" "${mask[@]}"
+            -s "$inputs, *fp32:16, $half, $half, $sizes, $drop" -D "D=$d" "${mask[@]}"
          "$f" "attn_bwd_q_d${d}_$mode" attention_backward.tile attn_bwd_q \
-            -s "$inputs, *fp32:16, $half, $sizes" -D "D=$d" "${mask[@]}"
+            -s "$inputs, *fp32:16, $half, $sizes, $drop" -D "D=$d" "${mask[@]}"
       done
    done
    "$f" attn_bwd_delta attention_backward.tile attn_bwd_delta -s "$half, $half, *fp32:16, i32:16"
@@ -103,8 +108,6 @@ tilec_ptx_hopper_cases() { # CALLBACK
    "$f" paged_split paged_attention.tile paged_split -D GROUP=8 \
       -s "$half, $half, $half, $index, $index, $fp, $fp, i32, i32, i32:16, i32, fp32"
    for d in 64 128; do
-      "$f" "attn_dropout_d$d" attention_dropout.tile attn_dropout -D "D=$d" \
-         -s "$half, $half, $half, $half, $fp, $sizes, fp32, i32"
       "$f" "attn_fp8_d$d" attention_fp8.tile attn_fp8 -D "D=$d" \
          -s "$fp8, $fp8, $fp8, $fp, $fp, $fp, $half, $sizes"
       "$f" "linear_attention_d$d" linear_attention.tile linear_attention -D "D=$d" \
