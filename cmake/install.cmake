@@ -8,7 +8,8 @@ install(TARGETS tilec_shared tilec_runtime tilec_runtime_static EXPORT tilecTarg
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/compiler/include/tilec"
                   "${CMAKE_SOURCE_DIR}/runtime/include/tilec"
         DESTINATION include FILES_MATCHING PATTERN "*.h")
-install(FILES "${CMAKE_SOURCE_DIR}/runtime/python/tilec.py" DESTINATION share/tilec/python)
+install(DIRECTORY "${CMAKE_SOURCE_DIR}/runtime/python/tilec" DESTINATION share/tilec/python
+        FILES_MATCHING PATTERN "*.py")
 install(FILES "${CMAKE_SOURCE_DIR}/README.md" "${CMAKE_SOURCE_DIR}/LICENSE"
         DESTINATION share/doc/tilec)
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/docs" DESTINATION share/doc/tilec

@@ -143,5 +143,9 @@ if(Python3_FOUND AND NOT TILEC_SANITIZE)
                      "${CMAKE_CURRENT_SOURCE_DIR}/python" "$<TARGET_FILE:tilec_shared>"
                      "$<TARGET_FILE:fakecuda>")
     set_tests_properties(python.arrays PROPERTIES RUN_SERIAL ON)
+    add_test(NAME python.triton
+             COMMAND Python3::Interpreter "${unit_dir}/check_python_triton.py"
+                     "${CMAKE_CURRENT_SOURCE_DIR}/python" "$<TARGET_FILE:tilec_shared>")
+    set_tests_properties(python.triton PROPERTIES SKIP_RETURN_CODE 77)
   endif()
 endif()

@@ -59,7 +59,7 @@ if [[ -x $(command -v python3) ]]; then
    (cd -- "$work" && env -u LD_LIBRARY_PATH -u TILEC_LIBRARY PYTHONDONTWRITEBYTECODE=1 \
       PYTHONPATH="$prefix/share/tilec/python" python3 -c \
       'import sys, tilec; assert tilec.list_kernels(sys.argv[1])[0]["name"] == "elu"' \
-      "$kernels/elu.tile") || die "tilec.py"
+      "$kernels/elu.tile") || die "the Python package"
 fi
 
 say "pkg-config and a plain compiler"

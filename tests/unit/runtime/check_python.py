@@ -1,4 +1,4 @@
-"""runtime/python/tilec.py over the mock compiler and the fake driver: struct layouts and flow.
+"""runtime/python/tilec over the mock compiler and the fake driver: struct layouts and flow.
 check_python.py FOLDER_OF_TILEC_PY LIBRARY FAKE_DRIVER"""
 import array
 import ctypes

@@ -1,4 +1,4 @@
-"""runtime/python/tilec.py over the compiler: every kind of array and argument on the CPU executor
+"""runtime/python/tilec over the compiler: every kind of array and argument on the CPU executor
 and, with a stand-in driver and a stand-in torch, on the GPU; what a launch costs.
 check_python_arrays.py FOLDER_OF_TILEC_PY LIBRARY FAKE_DRIVER [--time]"""
 import array

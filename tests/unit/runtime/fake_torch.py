@@ -1,4 +1,4 @@
-"""As much of torch as tilec.py looks at, for machines without it: install() puts it in sys.modules.
+"""As much of torch as tilec looks at, for machines without it: install() puts it in sys.modules.
 Tensors lie on the host; device "cuda" is the fake driver's, whose memory is host memory too."""
 import array
 import sys

@@ -1,4 +1,4 @@
-"""tilec from Python: one file over ctypes, no build, no dependencies but the standard library.
+"""tilec from Python: a file over ctypes, no build, no dependencies but the standard library.
 
     import tilec
     elu = tilec.load("elu.tile").elu
@@ -12,7 +12,7 @@
 Arguments: torch tensors, cupy arrays, anything with __cuda_array_interface__, __dlpack__ or
 __array_interface__ (numpy, on the host executors), Pointer, int, float, bool, None.  The device of
 the arrays says where the kernel runs.  The shared library is found by library(path), the variable
-TILEC_LIBRARY, beside this file, or by name.
+TILEC_LIBRARY, beside this package, or by name.  tilec.triton is Triton's interface over it.
 
 A launch is a function made for its kernel (_generate): it binds the arguments, writes each as a
 TilecArg into a buffer taken from a list of free ones, and makes one call.  What is not a torch tensor
@@ -166,6 +166,11 @@ class _TuneInfo(C.Structure):
     _fields_ = [("candidates", C.POINTER(_TuneCandidate)), ("num_candidates", C.c_uint32)]
 
 
+class _KernelUse(C.Structure):
+    _fields_ = [("registers", C.c_uint32), ("spill_bytes", C.c_uint32),
+                ("static_shared_bytes", C.c_uint32), ("blocks_per_sm", C.c_uint32)]
+
+
 # https://dmlc.github.io/dlpack/latest/c_api.html
 
 
@@ -251,6 +256,7 @@ _CALLS = {
     "tilec_kernel_explain": (C.c_int, [_P, _P, _SIZE, _S, _SIZE]),
     "tilec_kernel_variants": (_U32, [_P]),
     "tilec_kernel_info": (C.POINTER(_KernelInfo), [_P, _U32]),
+    "tilec_kernel_use": (C.c_int, [_P, _U32, C.POINTER(_KernelUse)]),
     "tilec_stream_sync": (C.c_int, [_P, _P]),
     "tilec_kernel_tune": (C.c_int, [_P, _P, _P, _SIZE, C.POINTER(_TuneOptions), _PP]),
     "tilec_tune_info": (C.POINTER(_TuneInfo), [_P]), "tilec_tune_free": (None, [_P]),
@@ -263,8 +269,8 @@ def library(path=None):
     with _lock:
         if _lib is None or path is not None:
             here = os.path.dirname(os.path.abspath(__file__))
-            places = [os.path.join(here, "libtilec.so"),    # beside, and where both are installed
-                      os.path.join(here, "..", "..", "..", "lib", "libtilec.so")]
+            places = [os.path.join(here, "libtilec.so"), os.path.join(here, "..", "libtilec.so"),
+                      os.path.join(here, "..", "..", "..", "..", "lib", "libtilec.so")]  # installed
             path = path or os.environ.get("TILEC_LIBRARY") or next(
                 filter(os.path.exists, places), "libtilec.so")
             lib = C.CDLL(path)

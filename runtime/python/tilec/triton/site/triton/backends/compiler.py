@@ -1,0 +1,16 @@
+from dataclasses import dataclass
+from typing import Union
+
+
+@dataclass(frozen=True)
+class GPUTarget:
+    backend: str
+    arch: Union[int, str]
+    warp_size: int
+
+
+class BaseBackend:
+    """Only a name: code generators cannot be added to tilec from Python."""
+
+    def __init__(self, target):
+        raise NotImplementedError("tilec's backends are built in")

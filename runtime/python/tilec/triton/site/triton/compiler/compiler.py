@@ -1,0 +1,272 @@
+"""Compiled kernels as Triton shows them: asm["ptx"], metadata, registers."""
+import collections
+import ctypes as C
+import functools
+import hashlib
+import re
+
+import tilec
+
+from ..backends.compiler import GPUTarget
+from ..language import core
+from .errors import CompilationError
+
+HOST_REGISTERS = 255          # the most that a thread may have
+
+
+class LazyDict:
+    """What a launch says of itself, added to when a hook asks for it."""
+
+    def __init__(self, data):
+        self.data, self.extras = data, []
+
+    def get(self):
+        for func, args in self.extras:
+            self.data = self.data | func(*args)
+        self.extras.clear()
+        return self.data
+
+    def add(self, func, args):
+        self.extras.append((func, args))
+
+
+class AsmDict(dict):
+    """Texts of the kernel by stage, made when asked for."""
+    STAGES = {"ptx": "ptx", "llir": "llvm"}
+
+    def __init__(self, kernel):
+        super().__init__()
+        self.kernel = kernel
+
+    def __missing__(self, key):
+        if key not in self.STAGES:
+            raise KeyError("'%s': tilec has no such stage; there are %s"
+                           % (key, ", ".join(sorted(self.STAGES))))
+        self[key] = self.kernel.program.text(self.STAGES[key])
+        return self[key]
+
+    def __contains__(self, key):
+        return key in self.STAGES
+
+    def keys(self):
+        return self.STAGES.keys()
+
+
+def signature_of(values, params):
+    """Triton's ahead-of-time notation of a launch's values, as the launch finds their facts."""
+    from ..runtime import launch
+    words = []
+    for name, v in values.items():
+        p = params.get(name)
+        v = launch.unwrap(v)
+        facts = p is None or not p.do_not_specialize
+        aligned = facts and (p is None or not p.do_not_specialize_on_alignment)
+        typed = p.annotation_type if p is not None else ""
+        if isinstance(v, Typed):
+            words.append(v.word)
+        elif v is None:
+            words.append("None")
+        elif isinstance(v, (bool, float)):
+            words.append(typed or ("i1" if isinstance(v, bool) else "fp32"))
+        elif isinstance(v, int):
+            words.append(_int_word(v, typed, facts, aligned))
+        else:
+            at = v.data_ptr() if hasattr(v, "data_ptr") else tilec._Reader(v).address
+            words.append("*%s%s" % (launch.element_name(v),
+                                    ":16" if aligned and at % 16 == 0 else ""))
+    return ", ".join(words)
+
+
+def _int_word(v, typed, facts, aligned):
+    if v == 1 and facts and not typed:
+        return "1"
+    fits = "i32" if -2**31 <= v < 2**31 else "i64" if v < 2**63 else "u64"
+    return (typed or fits) + (":16" if aligned and v % 16 == 0 else "")
+
+
+class Typed:
+    """Stands for an argument of which only the type is known."""
+
+    def __init__(self, word):
+        self.word = word
+
+
+class CompiledKernel:
+    """One variant of a kernel."""
+    module = function = None
+
+    def __init__(self, launcher, call, bound, target=None):
+        self._launcher, self._call, self._bound, self.target = launcher, call, bound, target
+        self.asm = AsmDict(self)
+        self.name = launcher.jit.repr(self) if launcher.jit._repr else launcher.jit.__name__
+
+    @functools.cached_property
+    def program(self):
+        """The tilec.Program: compiled for the GPU, whether there is one or not."""
+        call, jit = self._call, self._launcher.jit
+        p = call.program
+        params = {q.name: q for q in jit.params}
+        plain = p.entry == jit.__name__
+        consts = {n: core._unwrap_if_constexpr(v) for n, v in call.values.items()
+                  if plain and params[n].is_constexpr}
+        values = {n: v for n, v in call.values.items() if n not in consts}
+        more = {n: call.options[n] for n in ("num_warps", "num_stages") if call.options.get(n)}
+        try:
+            return tilec.compile(p.file, p.entry, signature_of(values, params), consts,
+                                 arch=self._arch(), source=p.source,
+                                 include_dirs=p.include_dirs, check=call.check,
+                                 fp_mode=int(call.strict), keep=("llvm",), **more)
+        except tilec.Error as e:
+            raise p.translated(e) or e from e
+
+    def _arch(self):
+        from ..runtime.driver import driver
+        if self.target is not None:
+            arch = int(self.target.arch)
+        elif driver.active.is_gpu:
+            major, minor = driver.active.get_device_capability()
+            arch = major * 10 + minor
+        else:
+            return None
+        return "sm_%d%s" % (arch, "a" if arch >= 90 else "")
+
+    def prepare(self):
+        self.program
+
+    _init_handles = prepare
+
+    def result(self):
+        return self
+
+    @functools.cached_property
+    def metadata(self):
+        info = self.program.metadata["kernels"][0]
+        options = self._call.options
+        fields = {"name": self.name, "num_warps": info["num_warps"],
+                  "num_stages": info["num_stages"], "shared": info["shared_bytes"],
+                  "num_ctas": options.get("num_ctas") or 1, "cluster_dims": (1, 1, 1),
+                  "target": self.target or GPUTarget("cuda", self._capability(), 32),
+                  "hash": self.hash, "debug": self._call.check, "global_scratch_size": 0,
+                  "global_scratch_align": 1, "profile_scratch_size": 0,
+                  "profile_scratch_align": 1, "tmem_size": None,
+                  "maxnreg": options.get("maxnreg"),
+                  "enable_fp_fusion": not self._call.strict,
+                  "launch_cooperative_grid": bool(options.get("launch_cooperative_grid")),
+                  "launch_pdl": bool(options.get("launch_pdl")),
+                  "warp_size": 32, "backend_name": "cuda"}
+        return collections.namedtuple("KernelMetadata", sorted(fields))(**fields)
+
+    def _capability(self):
+        return int(re.sub(r"\D", "", self._arch() or "sm_90a"))
+
+    @functools.cached_property
+    def hash(self):
+        return hashlib.sha256(self.asm["ptx"].encode()).hexdigest()
+
+    @property
+    def src(self):
+        return self._launcher.jit
+
+    @property
+    def kernel(self):
+        return self.asm["ptx"].encode()
+
+    @property
+    def n_regs(self):
+        """Registers of a thread, as the driver's compiler says; without a GPU their limit."""
+        use = self._use()
+        return use.registers if use else HOST_REGISTERS
+
+    @property
+    def n_spills(self):
+        use = self._use()
+        return use.spill_bytes // 4 if use else 0
+
+    n_max_threads = 1024
+
+    def _use(self):
+        from ..runtime.driver import driver
+        if not driver.active.is_gpu:
+            return None
+        rt = tilec.Runtime.get("cuda", driver.active.get_current_device())
+        if not hasattr(self, "_loaded"):
+            self._loaded = rt.load(self.asm["ptx"], self.program.metadata_json)
+        use = tilec._KernelUse()
+        rt.check(rt.lib.tilec_kernel_use(self._loaded, 0, C.byref(use)))
+        return use
+
+    def launch_metadata(self, grid, stream, *args):
+        jit = self._launcher.jit
+        data = LazyDict({"name": self.name, "function": self, "stream": stream})
+        if jit.launch_metadata is not None:
+            named = dict(zip(jit.arg_names, args))
+            data.add(jit.launch_metadata, (grid, self.metadata, named))
+        return data
+
+    def __getitem__(self, grid):
+        def launch(*args, stream=None):
+            self._launcher.run(grid, False, args, dict(self._call.options))
+        return launch
+
+
+class ASTSource:
+    """A kernel with the types of its arguments: what compile() takes."""
+
+    def __init__(self, fn, signature, constexprs=None, attrs=None):
+        self.fn, self.ext, self.name = fn, "ttir", fn.__name__
+        self.signature = signature
+        self.constants = {}
+        for key, value in (constexprs or {}).items():
+            key = (fn.arg_names.index(key),) if isinstance(key, str) else key
+            assert isinstance(key, tuple)
+            self.constants[key] = value
+        self.attrs = attrs or {}
+
+    def hash(self):
+        words = [self.fn.cache_key, sorted(self.signature.items()),
+                 sorted((k, str(v)) for k, v in self.constants.items()), sorted(self.attrs.items())]
+        return hashlib.sha256(repr(words).encode()).hexdigest()
+
+    def parse_options(self):
+        return {}
+
+
+class IRSource:
+    def __init__(self, path, context=None, backend=None):
+        raise NotImplementedError("'%s': tilec does not read Triton's IR" % path)
+
+
+def compile(src, target=None, options=None, _env_vars=None):
+    """One specialisation of a kernel, compiled without a launch."""
+    if not isinstance(src, ASTSource):
+        raise NotImplementedError("triton.compile takes an ASTSource; tilec does not read '%s'"
+                                  % (src,))
+    fn, bound = src.fn, {}
+    for p in fn.params:
+        word = src.signature.get(p.name, "constexpr")
+        if word == "constexpr":
+            default = p.default if p.has_default else None
+            bound[p.name] = core.constexpr(src.constants.get((p.num,), default))
+        elif isinstance(word, str):
+            bound[p.name] = Typed(_word(word, src.attrs.get((p.num,), ())))
+        else:
+            raise CompilationError(None, None, "'%s': compile() takes no %s for a parameter"
+                                   % (p.name, type(word).__name__))
+    launcher = fn._launcher
+    kernel = CompiledKernel(launcher, launcher.call_of(bound, dict(options or {})), bound, target)
+    kernel.prepare()
+    return kernel
+
+
+def _word(word, facts):
+    divisible = any(f and f[0] == "tt.divisibility" for f in facts)
+    return word.replace("*k", "*").replace("u1", "i1") + (":16" if divisible else "")
+
+
+def make_backend(target):
+    raise NotImplementedError("tilec's backends are built in; compile(.., target=GPUTarget(..)) "
+                              "takes a target")
+
+
+def get_cache_key(src, backend=None, backend_options=None, env_vars=None):
+    return hashlib.sha256(repr((src.hash(), backend_options, env_vars)).encode()).hexdigest()

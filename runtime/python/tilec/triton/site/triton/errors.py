@@ -1,0 +1,2 @@
+class TritonError(Exception):
+    """What every error of this package derives from."""

@@ -1,0 +1,182 @@
+"""Triton's settings.  Each reads its environment variable until it is set in the program."""
+import contextlib
+import copy
+import os
+
+propagate_env = True
+
+
+def _flag(text):
+    return text.lower() in ("1", "y", "yes", "on", "true")
+
+
+class _Knob:
+    def __init__(self, variable, default, read):
+        self.key, self.default, self.read = variable, default, read
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, obj, owner):
+        if obj is None:
+            return self
+        if self.name in obj.__dict__:
+            return obj.__dict__[self.name]
+        text = os.environ.get(self.key)
+        if text is not None:
+            return self.read(text)
+        return self.default() if callable(self.default) else self.default
+
+    def __set__(self, obj, value):
+        obj.__dict__[self.name] = value
+        if not propagate_env:
+            return
+        if value is None:
+            os.environ.pop(self.key, None)
+        else:
+            os.environ[self.key] = str(int(value)) if isinstance(value, bool) else str(value)
+
+    def __delete__(self, obj):
+        obj.__dict__.pop(self.name, None)
+
+
+def _bool(variable, default=False):
+    return _Knob(variable, default, _flag)
+
+
+def _text(variable, default=None):
+    return _Knob(variable, default, str)
+
+
+class base_knobs:
+    @property
+    def knob_descriptors(self):
+        return {n: v for c in type(self).__mro__ for n, v in vars(c).items()
+                if isinstance(v, _Knob)}
+
+    @property
+    def knobs(self):
+        return {n: getattr(self, n) for n in self.knob_descriptors}
+
+    def copy(self):
+        return copy.copy(self)
+
+    def reset(self):
+        self.__dict__.clear()
+        return self
+
+    @contextlib.contextmanager
+    def scope(self):
+        """Puts the settings of this group, and their variables, back at the end."""
+        before = dict(self.__dict__)
+        env = {k.key: os.environ.get(k.key) for k in self.knob_descriptors.values()}
+        try:
+            yield
+        finally:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            for key, value in env.items():
+                os.environ.pop(key, None) if value is None else os.environ.update({key: value})
+
+
+class HookChain:
+    """Functions called one after the other."""
+
+    def __init__(self, reversed=False):
+        self.calls, self.reversed = [], reversed
+
+    def add(self, func):
+        if func not in self.calls:
+            self.calls.append(func)
+
+    def remove(self, func):
+        if func in self.calls:
+            self.calls.remove(func)
+
+    def __bool__(self):
+        return bool(self.calls)
+
+    def __call__(self, *args, **kw):
+        for call in (reversed(self.calls) if self.reversed else list(self.calls)):
+            call(*args, **kw)
+
+
+class cache_knobs(base_knobs):
+    home_dir = _text("TRITON_HOME", lambda: os.path.expanduser("~"))
+    dir = _text("TRITON_CACHE_DIR", lambda: os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "tilec", "triton"))
+
+
+class compilation_knobs(base_knobs):
+    override = _bool("TRITON_KERNEL_OVERRIDE")
+    dump_ir = _bool("TRITON_KERNEL_DUMP")
+    always_compile = _bool("TRITON_ALWAYS_COMPILE")
+    allow_non_constexpr_globals = _bool("TRITON_ALLOW_NON_CONSTEXPR_GLOBALS")
+    instrumentation_mode = _text("TRITON_INSTRUMENTATION_MODE", "")
+    front_end_debugging = _bool("TRITON_FRONT_END_DEBUGGING")
+    disable_line_info = _bool("TRITON_DISABLE_LINE_INFO")
+    enable_asan = _bool("TRITON_ENABLE_ASAN")
+    listener = None
+
+
+class autotuning_knobs(base_knobs):
+    cache = _bool("TRITON_CACHE_AUTOTUNING")
+    print = _bool("TRITON_PRINT_AUTOTUNING")
+
+
+class language_knobs(base_knobs):
+    fp32_default = _text("TRITON_F32_DEFAULT")
+    default_fp_fusion = _bool("TRITON_DEFAULT_FP_FUSION", True)
+
+
+class runtime_knobs(base_knobs):
+    interpret = _bool("TRITON_INTERPRET")
+    debug = _bool("TRITON_DEBUG")
+    override_arch = _text("TRITON_OVERRIDE_ARCH")
+    add_stages_inspection_hook = None
+    jit_cache_hook = None
+    jit_post_compile_hook = None
+    kernel_load_start_hook = HookChain()
+    kernel_load_end_hook = HookChain(reversed=True)
+    launch_enter_hook = HookChain()
+    launch_exit_hook = HookChain(reversed=True)
+
+
+class nvidia_knobs(base_knobs):
+    mock_ptx_version = _text("TRITON_MOCK_PTX_VERSION")
+    dump_nvptx = _bool("NVPTX_ENABLE_DUMP")
+    disable_ptxas_opt = _bool("DISABLE_PTXAS_OPT")
+    libdevice_path = _text("TRITON_LIBDEVICE_PATH")
+    libcuda_path = _text("TRITON_LIBCUDA_PATH")
+
+
+class amd_knobs(base_knobs):
+    use_buffer_ops = _bool("AMDGCN_USE_BUFFER_OPS", True)
+
+
+class proton_knobs(base_knobs):
+    disable = _bool("TRITON_PROTON_DISABLE")
+
+
+class build_knobs(base_knobs):
+    cc = _text("CC")
+
+
+class redis_knobs(base_knobs):
+    key_format = _text("TRITON_REDIS_KEY_FORMAT", "triton:{key}:{filename}")
+
+
+cache = cache_knobs()
+compilation = compilation_knobs()
+autotuning = autotuning_knobs()
+language = language_knobs()
+runtime = runtime_knobs()
+nvidia = nvidia_knobs()
+amd = amd_knobs()
+proton = proton_knobs()
+build = build_knobs()
+redis = redis_knobs()
+
+
+def refresh_knobs():
+    runtime.debug = os.environ.get("TRITON_DEBUG") == "1"

@@ -1,0 +1,1 @@
+from ..libdevice import *

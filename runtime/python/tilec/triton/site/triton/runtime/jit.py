@@ -1,0 +1,394 @@
+"""@triton.jit: a function of the program that is a kernel, or part of one."""
+import ast
+import functools
+import hashlib
+import inspect
+import re
+import textwrap
+from functools import cached_property
+
+from .. import knobs
+from ..language import core
+
+# the words of signatures
+type_canonicalisation_dict = {
+    "i1": "i1", "i8": "i8", "i16": "i16", "i32": "i32", "i64": "i64", "u1": "i1", "u8": "u8",
+    "u16": "u16", "u32": "u32", "u64": "u64", "int1": "i1", "int8": "i8", "int16": "i16",
+    "int32": "i32", "int": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16", "uint32": "u32",
+    "uint64": "u64", "bool": "i1", "float": "fp32", "half": "fp16", "float8e4nv": "fp8e4nv",
+    "float8e5": "fp8e5", "float8e4b15": "fp8e4b15", "float8e4b8": "fp8e4b8",
+    "float8e5b16": "fp8e5b16", "float8_e4m3fn": "fp8e4nv", "float8_e5m2": "fp8e5",
+    "float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64", "void": "void",
+    "fp8e4nv": "fp8e4nv", "fp8e5": "fp8e5", "fp8e4b15": "fp8e4b15", "fp16": "fp16", "bf16": "bf16",
+    "fp32": "fp32", "fp64": "fp64", "f16": "fp16", "f32": "fp32", "f64": "fp64"}
+
+
+def _normalize_ty(ty):
+    """An annotation as a signature's word; what says nothing comes back as it is."""
+    if isinstance(ty, str):
+        ty = ty.strip()
+        if ty.startswith("const "):
+            return "*k" + _normalize_ty(ty[len("const "):]).lstrip("*")
+        if ty.endswith("*"):
+            return "*" + _normalize_ty(ty[:-1])
+        if ty.startswith("*"):
+            return "*" + _normalize_ty(ty[1:])
+        if ty.startswith("tl."):
+            return _normalize_ty(ty[len("tl."):])
+    elif isinstance(ty, core.pointer_type):
+        return "*" + _normalize_ty(ty.element_ty)
+    elif isinstance(ty, core.dtype):
+        ty = ty.name
+    elif isinstance(ty, type):
+        ty = ty.__name__
+    else:
+        ty = str(ty)
+    return type_canonicalisation_dict.get(ty.replace("_t", ""), ty)
+
+
+class KernelParam:
+    def __init__(self, num, param, do_not_specialize, do_not_specialize_on_alignment):
+        self.num, self._param = num, param
+        self.do_not_specialize = do_not_specialize
+        self.do_not_specialize_on_alignment = do_not_specialize_on_alignment
+
+    @property
+    def name(self):
+        return self._param.name
+
+    @cached_property
+    def annotation(self):
+        given = self._param.annotation
+        return "" if given is inspect.Parameter.empty or not given else _normalize_ty(given)
+
+    @cached_property
+    def annotation_type(self):
+        """The annotation where it names a type, else ""."""
+        bare = re.sub(r"^\*k?", "", self.annotation)
+        return self.annotation if bare in type_canonicalisation_dict.values() else ""
+
+    @cached_property
+    def is_constexpr(self):
+        return "constexpr" in self.annotation
+
+    @cached_property
+    def is_const(self):
+        return not self.is_constexpr and ("const" in self.annotation
+                                          or self.annotation.startswith("*k"))
+
+    @property
+    def default(self):
+        return self._param.default
+
+    @property
+    def has_default(self):
+        return self._param.default is not inspect.Parameter.empty
+
+
+class KernelInterface:
+    def run(self, *args, grid, warmup, **kwargs):
+        raise NotImplementedError("run not implemented")
+
+    def warmup(self, *args, grid, **kwargs):
+        return self.run(*map(MockTensor.wrap_dtype, args), grid=grid, warmup=True, **kwargs)
+
+    def __getitem__(self, grid):
+        return functools.partial(self.run, grid=grid, warmup=False)
+
+
+class JITCallable:
+    """A function with its source."""
+
+    def __init__(self, fn):
+        self.fn = fn
+        self.signature = inspect.signature(fn)
+        try:
+            self.raw_src, self.starting_line_number = inspect.getsourcelines(fn)
+        except OSError as e:
+            raise ValueError("@jit functions should be defined in a Python file") from e
+        src = textwrap.dedent("".join(self.raw_src))
+        start = re.search(r"^def\s+\w+\s*\(", src, re.MULTILINE)
+        if start is None:
+            raise ValueError("'%s' is no def: only functions can be kernels"
+                             % getattr(fn, "__qualname__", fn))
+        self._src = src[start.start():]
+        self.def_line = self.starting_line_number + src[:start.start()].count("\n")
+        self.file = fn.__code__.co_filename
+        self.module = fn.__module__
+        self._tree = None
+        functools.update_wrapper(self, fn, updated=())
+        self._fn_name = "%s.%s" % (fn.__module__, fn.__qualname__)
+
+    @property
+    def src(self):
+        return self._src
+
+    def _unsafe_update_src(self, new_src):
+        """A new text of the function: what was compiled of the old one is forgotten."""
+        self._src, self._tree = new_src, None
+
+    def parse(self):
+        if self._tree is None:
+            self._tree = ast.parse(self._src)
+        return self._tree
+
+    @property
+    def cache_key(self):
+        from .kernel_text import KernelText
+        if isinstance(self, JITFunction):
+            return KernelText(self).digest()
+        return hashlib.sha256(self._src.encode()).hexdigest()
+
+    def __deepcopy__(self, memo):
+        return self
+
+    # -- text --
+
+    def decorator(self):
+        raise NotImplementedError
+
+    def text_at(self):
+        """(line of the decorator, decorator and function as compiled)."""
+        lines = self._src.rstrip().split("\n")
+        for node, text in sorted(self._changes(), key=lambda c: (-c[0].lineno, -c[0].col_offset)):
+            lines = _replaced(lines, node, text)
+        return max(self.def_line - 1, 1), "\n".join([self.decorator()] + lines)
+
+    def _changes(self):
+        """Defaults are the values that they had when the function was made, annotations the types."""
+        from . import kernel_text
+        a = self.parse().body[0].args
+        scope = kernel_text.scope_of(self.fn)
+        params = a.posonlyargs + a.args
+        defaults = list(zip(params[len(params) - len(a.defaults):], a.defaults))
+        defaults += [(p, d) for p, d in zip(a.kwonlyargs, a.kw_defaults) if d]
+        for param, default in defaults:
+            if not isinstance(default, ast.Constant):
+                value = self.signature.parameters[param.arg].default
+                text = _default_text(value)
+                if text is not None:
+                    yield default, text
+        for param in params + a.kwonlyargs:
+            if param.annotation is not None:
+                text = self._annotation_text(param, scope)
+                if text is not None:
+                    yield param.annotation, text
+
+    def _annotation_text(self, param, scope):
+        """A type that the text does not say by itself: an alias, a variable, an expression."""
+        names = {n.id for n in ast.walk(param.annotation) if isinstance(n, ast.Name)}
+        value = self.fn.__annotations__.get(param.arg)
+        if isinstance(value, str):
+            return None
+        if not names - scope.keys() and not isinstance(param.annotation, (ast.Name, ast.BinOp)):
+            return None
+        if value is core.constexpr:
+            return "tl.constexpr"
+        if isinstance(value, core.dtype):
+            return repr(_normalize_ty(value))
+        return None
+
+
+def _default_text(value):
+    from . import kernel_text
+    try:
+        if isinstance(kernel_text.unwrap(value), (bool, int, float, str, type(None), core.dtype)):
+            return kernel_text.Part(None, "", "").literal(value)
+    except kernel_text.Unsupported:
+        pass
+    return None
+
+
+def _replaced(lines, node, text):
+    """The lines with the node's text exchanged; columns are of UTF-8 bytes."""
+    first, last = node.lineno - 1, node.end_lineno - 1
+    before = lines[first].encode()[:node.col_offset].decode()
+    after = lines[last].encode()[node.end_col_offset:].decode()
+    gap = [""] * (last - first)                   # later lines keep their numbers
+    return lines[:first] + [before + text + after] + gap + lines[last + 1:]
+
+
+class JITFunction(JITCallable, KernelInterface):
+    def __init__(self, fn, version=None, do_not_specialize=None,
+                 do_not_specialize_on_alignment=None, debug=None, noinline=None, repr=None,
+                 launch_metadata=None):
+        super().__init__(fn)
+        self.version, self.debug, self.noinline = version, debug, noinline
+        self._repr, self.launch_metadata = repr, launch_metadata
+        self.do_not_specialize = list(do_not_specialize or ())
+        self.do_not_specialize_on_alignment = list(do_not_specialize_on_alignment or ())
+        self.params = [KernelParam(i, p, self._listed(i, p, self.do_not_specialize),
+                                   self._listed(i, p, self.do_not_specialize_on_alignment))
+                       for i, p in enumerate(self.signature.parameters.values())]
+        for p in self.params:
+            if p.is_constexpr and p.do_not_specialize:
+                raise ValueError("%s: constexpr and do_not_specialize exclude each other" % p.name)
+        self.arg_names = [p.name for p in self.params]
+        self.constexprs = [p.num for p in self.params if p.is_constexpr]
+        self.pre_run_hooks = []
+        self.kernel = None
+        from .launch import Launcher
+        self._launcher = Launcher(self)
+
+    @staticmethod
+    def _listed(i, param, which):
+        return i in which or param.name in which
+
+    @property
+    def device_caches(self):
+        return self._launcher.device_caches
+
+    def add_pre_run_hook(self, hook):
+        assert callable(hook)
+        self.pre_run_hooks.append(hook)
+
+    def is_gluon(self):
+        return False
+
+    def repr(self, specialization):
+        return self._fn_name if self._repr is None else self._repr(specialization)
+
+    def _unsafe_update_src(self, new_src):
+        super()._unsafe_update_src(new_src)
+        self._launcher.forget()
+
+    def run(self, *args, grid, warmup=False, **kwargs):
+        return self._launcher.run(grid, warmup, args, kwargs)
+
+    def __getitem__(self, grid):
+        return functools.partial(self._launcher.launch, grid)
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel")
+
+    def __repr__(self):
+        return "JITFunction(%s:%s)" % (self.module, self.fn.__qualname__)
+
+    def decorator(self):
+        words = []
+        for name in ("do_not_specialize", "do_not_specialize_on_alignment"):
+            listed = [p.name for p in self.params if getattr(p, name)]
+            if listed:
+                words.append("%s=%r" % (name, listed))
+        if self.noinline:
+            words.append("noinline=True")
+        return "@triton.jit(%s)" % ", ".join(words) if words else "@triton.jit"
+
+
+def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specialize=None,
+        do_not_specialize_on_alignment=None, debug=None, noinline=None):
+    def decorate(fn):
+        assert callable(fn)
+        return JITFunction(fn, version, do_not_specialize, do_not_specialize_on_alignment, debug,
+                           noinline, repr, launch_metadata)
+    return decorate if fn is None else decorate(fn)
+
+
+# ---- functions of constants ----------------------------------------------------------------------
+
+class BoundConstexprFunction(JITCallable):
+    def __init__(self, instance, fn):
+        self.__self__, self.__func__ = instance, fn
+
+    @property
+    def cache_key(self):
+        return self.__func__.cache_key
+
+    def __call__(self, *args, **kwargs):
+        return self.__func__(self.__self__, *args, **kwargs)
+
+
+class ConstexprFunction(JITCallable):
+    """Runs as it is on the host; in a kernel the compiler evaluates its text."""
+
+    def __get__(self, obj, owner):
+        return self if obj is None else BoundConstexprFunction(obj, self)
+
+    def __call__(self, *args, _semantic=None, **kwargs):
+        return self.fn(*[core._unwrap_if_constexpr(a) for a in args],
+                       **{k: core._unwrap_if_constexpr(v) for k, v in kwargs.items()})
+
+    def decorator(self):
+        return "@triton.constexpr_function"
+
+
+def constexpr_function(fn):
+    return ConstexprFunction(fn)
+
+
+# ---- stand-ins for tensors -----------------------------------------------------------------------
+
+class MockTensor:
+    """A pointer's element type, where only that matters: kernel.warmup(torch.float32, grid=..)."""
+
+    @staticmethod
+    def wrap_dtype(arg):
+        if type(arg).__name__ == "dtype" and type(arg).__module__ == "torch":
+            return MockTensor(arg)
+        return arg
+
+    def __init__(self, dtype, shape=None):
+        self.dtype, self.shape = dtype, [1] if shape is None else shape
+
+    def stride(self):
+        strides = [1]
+        for size in self.shape[1:]:
+            strides.append(strides[-1] * size)
+        return tuple(reversed(strides))
+
+    @staticmethod
+    def data_ptr():
+        return 0
+
+    @staticmethod
+    def ptr_range():
+        return 0
+
+
+class TensorWrapper:
+    """A tensor whose elements are taken for another type of their size."""
+
+    def __init__(self, base, dtype):
+        self.base, self.dtype = base, dtype
+        self.data, self.device, self.shape = base.data, base.device, base.shape
+
+    def data_ptr(self):
+        return self.base.data_ptr()
+
+    def stride(self, *args):
+        return self.base.stride(*args)
+
+    def element_size(self):
+        return self.base.element_size()
+
+    def __str__(self):
+        return "TensorWrapper[%s](%s)" % (self.dtype, self.base)
+
+    def cpu(self):
+        return TensorWrapper(self.base.cpu(), self.dtype)
+
+    def copy_(self, other):
+        self.base.copy_(other.base)
+
+    def clone(self):
+        return TensorWrapper(self.base.clone(), self.dtype)
+
+    def to(self, device):
+        return TensorWrapper(self.base.to(device), self.dtype)
+
+    def new_empty(self, sizes):
+        return TensorWrapper(self.base.new_empty(sizes), self.dtype)
+
+
+def reinterpret(tensor, dtype):
+    if isinstance(tensor, TensorWrapper):
+        return tensor.base if dtype == tensor.base.dtype else TensorWrapper(tensor.base, dtype)
+    if hasattr(tensor, "data_ptr"):
+        return TensorWrapper(tensor, dtype)
+    raise TypeError("Cannot reinterpret a %s." % type(tensor))
+
+
+def get_jit_fn_file_line(fn):
+    from .kernel_text import jit_of
+    base = jit_of(fn)
+    return base.file, base.def_line

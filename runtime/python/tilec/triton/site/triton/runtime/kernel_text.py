@@ -1,0 +1,396 @@
+"""The text of a kernel: its source, and everything around it that it refers to.
+
+A jit function is Python source in a living program.  tilec compiles text, so the text is put
+together from the function's source, the values that its names have now (globals, closures,
+defaults), and the same for every function that it calls.
+
+One Part stands for one source file: its functions stand on the lines where they are in that file, so
+that an error names the user's file and line; what they refer to is bound on the first line.  Parts
+other than the kernel's are modules that it imports.  Two things that go by one name in one file
+(two closures of one function) get a Part of their own.
+"""
+import ast
+import builtins
+import enum
+import hashlib
+import inspect
+import math
+import re
+import sys
+import textwrap
+import types
+
+import triton
+from triton import language as tl
+from triton.language import core
+
+from .. import knobs
+
+# What the kernel language itself knows: never bound, whatever the program's value.
+BUILTIN_NAMES = frozenset("len list range float int isinstance getattr hasattr print min max".split())
+HOST_MODULES = frozenset(["math", "copy", "torch", "numpy", "typing", "builtins", "dataclasses"])
+
+
+class Unsupported(Exception):
+    """A value that a kernel refers to and that cannot be written as text."""
+
+
+class _Conflict(Exception):
+    """A name of this Part stands for something else already."""
+
+
+def unwrap(value):
+    while isinstance(value, core.constexpr):
+        value = value.value
+    return value
+
+
+def jit_of(value):
+    """The jit function under autotune and heuristics; None when there is none."""
+    from .jit import JITCallable
+    for _ in range(16):
+        if isinstance(value, JITCallable) or value is None:
+            return value
+        if isinstance(value, (type, types.FunctionType, types.ModuleType)):
+            return None
+        value = getattr(value, "fn", None)
+    return None
+
+
+# ---- what the language package has, by identity --------------------------------------------------
+
+def _language_modules():
+    return [m for n, m in sorted(sys.modules.items(), key=lambda i: len(i[0]))
+            if (n == "triton.language" or n.startswith("triton.language.")) and m is not None]
+
+
+def language_name(value):
+    """("triton.language", "load") for what the language package has under a name, else None."""
+    name = getattr(value, "__name__", None)
+    if not isinstance(name, str):
+        return None
+    for module in _language_modules():
+        if module.__dict__.get(name) is value:
+            return module.__name__, name
+    return None
+
+
+def _dtype_text(value):
+    if isinstance(value, core.pointer_type):
+        return "tl.pointer_type(%s)" % _dtype_text(value.element_ty)
+    if isinstance(value, core.block_type):
+        return "tl.block_type(%s, %s)" % (_dtype_text(value.element_ty), list(value.shape))
+    return "tl." + value.codegen_name()
+
+
+# ---- what a function's text refers to ------------------------------------------------------------
+
+class _Names(ast.NodeVisitor):
+    """Names that a function's text loads and does not set itself, with the attributes asked of
+    them: {"tl": {("load",)}}.  Defaults and annotations are the enclosing scope's."""
+
+    def __init__(self, tree):
+        self.loaded, self.own, self.outer = {}, set(), set()
+        self.visit(tree)
+
+    def visit_FunctionDef(self, node):
+        self.own.add(node.name)
+        self._scope(node)
+
+    def visit_Lambda(self, node):
+        self._scope(node)
+
+    def _scope(self, node):
+        a = node.args
+        params = a.posonlyargs + a.args + a.kwonlyargs + [p for p in (a.vararg, a.kwarg) if p]
+        self.own.update(p.arg for p in params)
+        inside, self.own = self.own, set()
+        for part in a.defaults + [d for d in a.kw_defaults if d] \
+                + [p.annotation for p in params if p.annotation]:
+            self.visit(part)
+        self.outer |= set(self.loaded) & self._names_in(a)
+        self.own = inside
+        for part in node.body if isinstance(node.body, list) else [node.body]:
+            self.visit(part)
+
+    @staticmethod
+    def _names_in(tree):
+        return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+
+    def visit_Attribute(self, node):
+        chain, at = [node.attr], node.value
+        while isinstance(at, ast.Attribute):
+            chain.append(at.attr)
+            at = at.value
+        if isinstance(at, ast.Name) and isinstance(at.ctx, ast.Load):
+            self.loaded.setdefault(at.id, set()).add(tuple(reversed(chain)))
+        else:
+            self.visit(at)
+
+    def visit_Name(self, node):
+        if isinstance(node.ctx, ast.Load):
+            self.loaded.setdefault(node.id, set())
+        else:
+            self.own.add(node.id)
+
+
+def references(tree):
+    """{name: chains of attributes} of what comes from outside of the function."""
+    names = _Names(tree)
+    return {n: c for n, c in names.loaded.items() if n not in names.own or n in names.outer}
+
+
+def scope_of(fn):
+    """What the function's names mean: closure first, then globals."""
+    scope = dict(fn.__globals__)
+    for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or ()):
+        try:
+            scope[name] = cell.cell_contents
+        except ValueError:                       # not set yet
+            scope.pop(name, None)
+    return scope
+
+
+# ---- texts ---------------------------------------------------------------------------------------
+
+class Part:
+    """The text of one module."""
+
+    def __init__(self, whole, name, file):
+        self.whole, self.name, self.file = whole, name, file
+        self.bound = {}                          # name → identity of what it stands for
+        self.prologue = ["import triton", "import triton.language as tl"]
+        self.bound.update(triton=("module", "triton"), tl=("module", "triton.language"))
+        self.pieces = []                         # (first line, text)
+
+    def text(self):
+        """Functions on their own lines; where those do not fit, one after the other."""
+        pieces = sorted(self.pieces, key=lambda p: p[0])
+        first = [line for line in self.prologue if "\n" not in line]
+        long = [line for line in self.prologue if "\n" in line]
+        out, line = "; ".join(first) + "\n", 2
+        out += "".join(text.rstrip("\n") + "\n\n" for text in long)
+        line = out.count("\n") + 1
+        for at, text in pieces:
+            if at > line:
+                out += "\n" * (at - line)
+            elif line > 2:
+                out += "\n"
+            out += text.rstrip("\n") + "\n"
+            line = out.count("\n") + 1
+        return out
+
+    def bind(self, name, identity, text):
+        """False when the name stands for just that already."""
+        if name in self.bound:
+            if self.bound[name] != identity:
+                raise _Conflict(name)
+            return False
+        self.bound[name] = identity
+        if text:
+            self.prologue.append(text)
+        return True
+
+    # -- values --
+
+    def literal(self, v):
+        """The value as an expression of this Part."""
+        if isinstance(v, core.constexpr):
+            return "tl.constexpr(%s)" % self.literal(v.value)
+        if isinstance(v, enum.Enum):
+            return self.literal(v.value)
+        if v is None or isinstance(v, (bool, int, str)):
+            return repr(v) if type(v) in (bool, int, str, type(None)) else repr(v + type(v)())
+        if isinstance(v, float):
+            return repr(float(v)) if math.isfinite(v) else 'float("%s")' % v
+        if isinstance(v, core.dtype):
+            return _dtype_text(v)
+        if isinstance(v, (tuple, core.tuple)):
+            return self._tuple(v)
+        if isinstance(v, list):
+            return "[%s]" % ", ".join(map(self.literal, v))
+        if isinstance(v, dict):
+            return "{%s}" % ", ".join("%s: %s" % (self.literal(k), self.literal(x))
+                                      for k, x in v.items())
+        if type(v).__module__ == "torch" and type(v).__name__ == "dtype":
+            self.bind("torch", ("module", "torch"), "import torch")
+            return str(v)
+        if jit_of(v) is not None or language_name(v):
+            return self._named(v)
+        if hasattr(v, "__index__") and hasattr(v, "dtype"):        # a number of numpy or torch
+            return repr(int(v))
+        raise Unsupported("a %s.%s" % (type(v).__module__, type(v).__qualname__))
+
+    def _tuple(self, v):
+        items = ", ".join(map(self.literal, v))
+        if hasattr(v, "_fields"):
+            self.value(type(v).__name__, type(v))
+            return "%s(%s)" % (type(v).__name__, items)
+        return "(%s%s)" % (items, "," if len(v) == 1 else "")
+
+    def _named(self, v):
+        """A name of this Part that stands for a function; a new one when its own is taken."""
+        base = (jit_of(v) or v).__name__
+        for name in [base] + ["%s_%d" % (base, i) for i in range(2, 100)]:
+            try:
+                self.value(name, v)
+                return name
+            except _Conflict:
+                continue
+        raise Unsupported("the hundredth function named %s" % base)
+
+    def value(self, name, v, chains=()):
+        """Makes `name` stand for v in this Part."""
+        if isinstance(v, types.ModuleType):
+            return self._module(name, v, chains)
+        known = None if isinstance(v, core.dtype) else language_name(v)
+        if known:
+            where, own = known
+            return self.bind(name, ("language", where, own),
+                             "from %s import %s as %s" % (where, own, name))
+        jit = jit_of(v)
+        if jit is not None:
+            return self._function(name, jit)
+        if isinstance(v, type):
+            return self._class(name, v)
+        if callable(v) and not isinstance(v, (core.constexpr, core.dtype)):
+            if getattr(builtins, getattr(v, "__name__", ""), None) is v or \
+                    isinstance(v, types.BuiltinFunctionType):
+                return self._python_function(name, v)
+            raise Unsupported("the function '%s', which is not @triton.jit"
+                              % getattr(v, "__qualname__", name))
+        text = self.literal(v)
+        return self.bind(name, ("value", text), "%s = %s" % (name, text))
+
+    def _python_function(self, name, v):
+        if getattr(builtins, name, None) is not v:
+            self.bind(name, ("object", id(v)),
+                      "from %s import %s as %s" % (v.__module__, v.__name__, name))
+
+    def _class(self, name, v):
+        if getattr(builtins, name, None) is v:
+            return
+        if issubclass(v, tuple) and hasattr(v, "_fields"):
+            self.bind("namedtuple", ("object", "namedtuple"),
+                      "from collections import namedtuple")
+            self.bind(name, ("object", id(v)), "%s = namedtuple(%r, %r)"
+                      % (name, v.__name__, list(v._fields)))
+            return
+        if issubclass(v, enum.Enum):
+            raise Unsupported("the enumeration '%s'" % v.__qualname__)
+        raise Unsupported("the class '%s'" % v.__qualname__)
+
+    def _module(self, name, module, chains):
+        full = module.__name__
+        if full.split(".")[0] == "triton" or full in HOST_MODULES:
+            self.bind(name, ("module", full), "import %s as %s" % (full, name))
+            return
+        part = self.whole.part(full, getattr(module, "__file__", None) or full)
+        if part is self:
+            raise Unsupported("module '%s', in itself" % full)
+        self.bind(name, ("module", full), "import %s as %s" % (part.name, name))
+        deeper = {}
+        for chain in chains:
+            deeper.setdefault(chain[0], set()).add(chain[1:])
+        for attr, rest in deeper.items():
+            if hasattr(module, attr):
+                part.try_value(attr, getattr(module, attr), [r for r in rest if r])
+
+    # -- functions --
+
+    def _function(self, name, jit):
+        identity, own = ("function", id(jit)), jit.__name__
+        part = self.whole.part_of(jit)
+        if part is not self:
+            part._function(own, jit)
+            self.bind(name, identity, "from %s import %s as %s" % (part.name, own, name))
+            return
+        if self.bind(own, identity, None):
+            self._write(jit)
+        if name != own:
+            self.bind(name, identity, "%s = %s" % (name, own))
+
+    def _write(self, jit):
+        self.pieces.append(jit.text_at())
+        scope = scope_of(jit.fn)
+        for name, chains in references(jit.parse()).items():
+            if name in scope and name not in BUILTIN_NAMES:
+                self.try_value(name, scope[name], chains, strict=True)
+                self.whole.remember(jit.fn.__globals__, name, scope[name])
+
+    def try_value(self, name, v, chains=(), strict=False):
+        """value(), but what cannot be written is only noted: the kernel may never come to it."""
+        if strict and not self.whole.may_refer(v):
+            self.whole.note(name, "it is a global of the program and not a tl.constexpr")
+            return
+        try:
+            self.value(name, v, chains)
+        except Unsupported as e:
+            self.whole.note(name, "it is %s" % e)
+
+
+class KernelText:
+    """All Parts of one kernel."""
+
+    def __init__(self, jit):
+        self.jit, self.parts, self.own, self.notes = jit, {}, {}, {}
+        self.used = []                           # (globals, name, value) that the text holds
+        self.is_open = knobs.runtime.interpret or knobs.compilation.allow_non_constexpr_globals
+        self.entry = jit.__name__
+        self.main = self.part_of(jit)
+        try:
+            self.main.value(jit.__name__, jit)
+        except _Conflict as e:
+            raise Unsupported("'%s' for two things in one file" % e) from None
+
+    def part(self, module, file):
+        key = (module, file)
+        if key not in self.parts:
+            name = "m%d_%s" % (len(self.parts), re.sub(r"\W", "_", module))
+            self.parts[key] = Part(self, name, file)
+        return self.parts[key]
+
+    def part_of(self, jit):
+        """The Part of the function's file; one of its own for a closure, whose names are not the
+        file's, and where the file's Part has another function of that name."""
+        if id(jit) not in self.own:
+            part = self.part(jit.module, jit.file)
+            taken = part.bound.get(jit.__name__, ("function", id(jit))) != ("function", id(jit))
+            if jit.fn.__code__.co_freevars or taken:
+                part = Part(self, "f%d_%s" % (len(self.parts), jit.__name__), jit.file)
+                self.parts["own", id(jit)] = part
+            self.own[id(jit)] = part
+        return self.own[id(jit)]
+
+    def may_refer(self, v):
+        """Triton lets a kernel see only such globals."""
+        if self.is_open or v is None:
+            return True
+        if isinstance(v, (types.ModuleType, core.constexpr, core.dtype)) or language_name(v):
+            return True
+        return isinstance(v, (type, types.BuiltinFunctionType)) or jit_of(v) is not None \
+            or getattr(v, core.TRITON_BUILTIN, False) \
+            or isinstance(v, tuple) and hasattr(v, "_fields")
+
+    def remember(self, scope, name, v):
+        """A value that must not change while the kernel lives."""
+        if scope.get(name) is v and isinstance(unwrap(v), (bool, int, float, str, tuple)):
+            self.used.append((scope, name, v))
+
+    def note(self, name, why):
+        self.notes.setdefault(name, why)
+
+    def add_entry(self, name, text):
+        """A further function, made up, that calls the kernel; compiled in its place."""
+        self.entry = name
+        last = max(at + t.count("\n") for at, t in self.main.pieces)
+        self.main.pieces.append((last + 2, text))
+
+    def texts(self):
+        """(the kernel's text, {module: text})."""
+        main = self.main.text()
+        return main, {p.name: p.text() for p in self.parts.values() if p is not self.main}
+
+    def digest(self):
+        main, others = self.texts()
+        return hashlib.sha256(repr((main, sorted(others.items()), self.entry)).encode()).hexdigest()

@@ -1,0 +1,464 @@
+"""From a call of a jit function to a launch by tilec.
+
+Launcher.launch() is what kernel[grid](..) calls.  Arrays, numbers and plain constants go straight to
+the launcher that tilec made for the kernel.  What a launch cannot carry (tuples, host descriptors,
+functions, types given at run time) becomes part of the program: an entry function, written for
+these arguments, that takes the arrays and numbers inside them and calls the kernel.
+"""
+import math
+import os
+import re
+import tempfile
+import warnings
+
+import tilec
+
+from .. import knobs
+from ..compiler.errors import CompilationError, CompileTimeAssertionFailure
+from ..language import core
+from . import kernel_text
+from .errors import InterpreterError, OutOfResources
+from .kernel_text import KernelText, unwrap
+
+_RUNTIME = knobs.runtime
+_ENTER, _EXIT = knobs.runtime.launch_enter_hook.calls, knobs.runtime.launch_exit_hook.calls
+
+# Options of Triton's that ask for another way to the same result, or for none.
+_IGNORED = frozenset("""
+    allow_fp8e4b15 allow_fp8e4nv arch backend_name cluster_dims debug default_dot_input_precision
+    deprecated_fp8_dot_operand_dtypes enable_persistent enable_reflect_ftz
+    enable_warp_specialization extern_libs instrumentation_mode ir_override kpack launch_pdl
+    matrix_instr_nonkdim max_num_imprecise_acc_default multibuffer num_buffers_warp_spec
+    num_consumer_groups ptx_options ptx_version reg_dec_producer reg_inc_consumer sanitize_overflow
+    supported_fp8_dtypes waves_per_eu warp_size""".split())
+_UNMET = {"num_ctas": 1, "maxnreg": None, "launch_cooperative_grid": False}
+_warned = set()
+
+
+class _NotPlain(Exception):
+    """A constexpr that a launch cannot name by a word."""
+
+
+class _Kernel(tilec.Kernel):
+    def _make(self, device, consts, num_warps, num_stages, tune=0):
+        for v in consts:
+            if v is not tilec._UNSET and not is_word(v):
+                raise _NotPlain
+        return super()._make(device, consts, num_warps, num_stages, tune)
+
+
+_WORDS = re.compile(r"[A-Za-z_]\w*")
+_TAKEN = {"none", "true", "false", "nan", "inf", "infinity"} | set(tilec._NAMES) \
+    | set(tilec._DTYPES) | set(tilec._NAMES.values())
+
+
+def is_word(v):
+    """Can the value be given as NAME=WORD?"""
+    v = unwrap(v)
+    if v is None or type(v) in (bool, int):
+        return True
+    if type(v) is float:
+        return math.isfinite(v)
+    if type(v) is str:
+        return bool(_WORDS.fullmatch(v)) and v.lower() not in _TAKEN
+    if isinstance(v, core.dtype):
+        return type(v) is core.dtype
+    return type(v).__module__ == "torch" and type(v).__name__ == "dtype"
+
+
+def is_array(v):
+    return hasattr(v, "data_ptr") and hasattr(v, "dtype") or hasattr(v, "__array_interface__") \
+        or hasattr(v, "__cuda_array_interface__") or hasattr(v, "__dlpack__") \
+        or isinstance(v, tilec.Pointer)
+
+
+def is_leaf(v):
+    return v is None or isinstance(v, (bool, int, float)) or is_array(v)
+
+
+def is_descriptor(v):
+    return hasattr(v, "block_shape") and hasattr(v, "base") and hasattr(v, "strides")
+
+
+# ---- errors --------------------------------------------------------------------------------------
+
+def translated(e, notes=None, files=None):
+    """tilec's error as the one that Triton would raise."""
+    text = str(e)
+    for made, real in (files or {}).items():
+        text = text.replace(made, real)
+    if e.status == "TILEC_BAD_SOURCE":
+        for name, why in (notes or {}).items():
+            if "'%s'" % name in text:
+                text += "\nnote: '%s' was not given to the compiler: %s" % (name, why)
+        kind = CompileTimeAssertionFailure if "static_assert" in text else CompilationError
+        return kind(None, None, text)
+    if e.status == "TILEC_FAULT":
+        return InterpreterError(text) if knobs.runtime.interpret else RuntimeError(text)
+    found = re.search(r"(\d+) bytes of shared memory\D+(\d+)", text)
+    if e.status == "TILEC_LIMIT" and found:
+        return OutOfResources(int(found[1]), int(found[2]), "shared memory")
+    return None
+
+
+# ---- what a launch is ----------------------------------------------------------------------------
+
+class Program:
+    """A text and its tilec.Kernels: one for each set of options."""
+
+    def __init__(self, jit, text):
+        self.jit, self.entry, self.notes, self.used = jit, text.entry, text.notes, text.used
+        self.source, parts = text.texts()
+        self.files, self.include_dirs = {}, []
+        if parts:
+            folder = _folder(text.digest())
+            self.include_dirs = [folder]
+            for part in text.parts.values():
+                if part.name in parts:
+                    path = os.path.join(folder, part.name + ".py")
+                    _write(path, parts[part.name])
+                    self.files[path] = part.file
+        self.file = jit.file
+        self.kernels = {}
+
+    def kernel(self, on, check, strict):
+        key = (on, check, strict)
+        if key not in self.kernels:
+            options = {"check": True} if check else {}
+            if strict:
+                options["fp_mode"] = 1
+            self.kernels[key] = _Kernel(self.file, self.entry, self.source, self.include_dirs, on,
+                                        **options)
+        return self.kernels[key]
+
+    def translated(self, e):
+        return translated(e, self.notes, self.files)
+
+    def check_globals(self):
+        for scope, name, value in self.used:
+            now = scope.get(name, None)
+            if now is not value and kernel_text.unwrap(now) != kernel_text.unwrap(value):
+                raise RuntimeError("Global variable %s has changed since we compiled this kernel, "
+                                   "from %s to %s" % (name, value, now))
+
+
+def _folder(digest):
+    base = tilec._cache_folder() or os.path.join(tempfile.gettempdir(), "tilec-%d" % os.getuid())
+    path = os.path.join(base, "python", digest[:32])
+    os.makedirs(path, mode=0o700, exist_ok=True)
+    return path
+
+
+def _write(path, text):
+    part = "%s.%d" % (path, os.getpid())
+    with open(part, "w", encoding="utf-8") as f:
+        f.write(text)
+    os.replace(part, path)
+
+
+class Call:
+    """One launch: the program, the values of its parameters by name, the options."""
+
+    def __init__(self, program, values, options, check):
+        self.program, self.values, self.options, self.check = program, values, options, check
+        self.strict = options.get("enable_fp_fusion") is False
+
+    def kernel(self, on):
+        return self.program.kernel(on, self.check, self.strict)
+
+
+class _Flat:
+    """The entry function for arguments that a launch cannot carry."""
+
+    def __init__(self, text, jit, bound):
+        self.text, self.values, self.params, self.marks = text, {}, [], {}
+        call = []
+        for p in jit.params:
+            v = bound[p.name]
+            if p.is_constexpr:
+                expression = text.main.literal(unwrap(v))
+            else:
+                expression = self.leaves(p, p.name, v)
+            call.append("%s=%s" % (p.name, expression))
+        name = "%s_entry" % jit.__name__
+        while name in text.main.bound:
+            name += "_"
+        words = ["%s=%r" % m for m in self.marks.items()]
+        text.add_entry(name, "@triton.jit%s\ndef %s(%s):\n    %s(%s)\n" % (
+            "(%s)" % ", ".join(words) if words else "", name, ", ".join(self.params),
+            jit.__name__, ", ".join(call)))
+
+    def leaves(self, p, name, v):
+        """An expression for v; its arrays and numbers become parameters."""
+        if is_leaf(v):
+            return self.leaf(p, name, v)
+        if isinstance(v, core.constexpr):
+            return self.text.main.literal(v.value)
+        if is_descriptor(v):
+            return self.descriptor(p, name, v)
+        if isinstance(v, (tuple, list, core.tuple)):
+            items = [self.leaves(p, "%s_%d" % (name, i), x) for i, x in enumerate(v)]
+            if hasattr(v, "_fields"):
+                self.text.main.value(type(v).__name__, type(v))
+                return "%s(%s)" % (type(v).__name__, ", ".join(items))
+            return "(%s%s)" % (", ".join(items), "," if len(items) == 1 else "")
+        return self.text.main.literal(v)
+
+    def leaf(self, p, name, v):
+        while name in self.values:
+            name += "_"
+        self.values[name] = v
+        typed = name == p.name and p.annotation_type
+        self.params.append("%s: %r" % (name, p.annotation_type) if typed else name)
+        for mark in ("do_not_specialize", "do_not_specialize_on_alignment"):
+            if getattr(p, mark):
+                self.marks.setdefault(mark, []).append(name)
+        return name
+
+    def descriptor(self, p, name, v):
+        """A host descriptor is one that the kernel makes at its start."""
+        base = self.leaf(p, name, v.base)
+        sizes = [self.leaf(p, "%s_size%d" % (name, i), int(n)) for i, n in enumerate(v.shape)]
+        steps = [self.leaf(p, "%s_step%d" % (name, i), int(n))
+                 for i, n in enumerate(v.strides[:-1])] + ["1"]
+        padding = getattr(v, "padding", "zero")
+        return "tl.make_tensor_descriptor(%s, [%s], [%s], %s%s)" % (
+            base, ", ".join(sizes), ", ".join(steps), [int(n) for n in v.block_shape],
+            ', padding_option="nan"' if padding == "nan" else "")
+
+
+def _shape_of(v):
+    """What of a value is in the text: equal ones share it."""
+    v = unwrap(v)
+    if is_descriptor(v):
+        return ("desc", tuple(v.block_shape), len(v.shape), getattr(v, "padding", "zero"))
+    if isinstance(v, (tuple, list, core.tuple)):
+        return (type(v),) + tuple(_leaf_shape(x) for x in v)
+    return _constant(v)
+
+
+def _leaf_shape(v):
+    return "leaf" if is_leaf(v) else _shape_of(v)
+
+
+def _constant(v):
+    if isinstance(v, (tuple, list)):
+        return (type(v),) + tuple(_constant(unwrap(x)) for x in v)
+    if isinstance(v, (bool, int, float, str, type(None))):
+        return type(v), repr(v)
+    if isinstance(v, core.dtype):
+        return "dtype", str(v)
+    return "object", id(v)
+
+
+# ---- launching -----------------------------------------------------------------------------------
+
+class Launcher:
+    def __init__(self, jit):
+        self.jit, self.is_interpreted = jit, knobs.runtime.interpret
+        self.forget()
+
+    def forget(self):
+        self.programs, self.fast, self.kept = {}, None, []
+
+    # -- the short way --
+
+    def launch(self, grid, *args, **kwargs):
+        if self.fast is not None and not self.jit.pre_run_hooks and not _RUNTIME.__dict__ \
+                and not _ENTER and not _EXIT:
+            program, launcher = self.fast
+            if program.used:
+                program.check_globals()
+            try:
+                launcher(grid, *args, **kwargs)
+                return _Launched(self, args, kwargs)
+            except (_NotPlain, TypeError):
+                pass                                       # the long way says what is wrong
+            except tilec.Error as e:
+                self.bind(args, kwargs)                    # a missing argument says so first
+                raise program.translated(e) or e from e
+        return self.run(grid, False, args, kwargs)
+
+    def _is_plain(self, bound, options):
+        return all(is_word(bound[p.name]) if p.is_constexpr else is_leaf(bound[p.name])
+                   for p in self.jit.params)
+
+    def _shorten(self, call, on):
+        """Later launches go straight to the kernel's own launcher."""
+        if self.fast is None and call.program is self.programs.get(()) and on is None \
+                and not call.check and not call.strict:
+            self.fast = (call.program, call.kernel(None)._launcher)
+
+    # -- the long way --
+
+    def bind(self, args, kwargs):
+        names = self.jit.signature.parameters
+        options = {k: v for k, v in kwargs.items() if k not in names}
+        bound = self.jit.signature.bind(*args, **{k: v for k, v in kwargs.items() if k in names})
+        bound.apply_defaults()
+        return bound.arguments, options
+
+    def call_of(self, bound, options):
+        self._check_options(options)
+        debug = options.get("debug", self.jit.debug) or knobs.runtime.debug
+        if self._is_plain(bound, options):
+            program = self.programs.get(())
+            if program is None:
+                program = self.programs[()] = Program(self.jit, KernelText(self.jit))
+            return Call(program, dict(bound), options, bool(debug))
+        key = tuple(_constant(unwrap(bound[p.name])) if p.is_constexpr
+                    else _leaf_shape(bound[p.name]) for p in self.jit.params)
+        found = self.programs.get(key)
+        text = None if found else KernelText(self.jit)
+        if text is None:
+            flat = _Flat(_Nothing(), self.jit, bound)
+        else:
+            flat = _Flat(text, self.jit, bound)
+            found = self.programs[key] = Program(self.jit, text)
+            self.kept.append(dict(bound))          # ids in the key stay taken
+        return Call(found, flat.values, options, bool(debug))
+
+    def _check_options(self, options):
+        for name, value in options.items():
+            if name in ("num_warps", "num_stages", "enable_fp_fusion") or name in _IGNORED:
+                continue
+            if name not in _UNMET:
+                raise KeyError("Keyword argument %s was specified but unrecognised" % name)
+            if value != _UNMET[name] and value is not None and name not in _warned:
+                _warned.add(name)
+                warnings.warn("kernel '%s': tilec does not follow %s=%s; results are the same"
+                              % (self.jit.__name__, name, value), stacklevel=4)
+
+    def run(self, grid, warmup, args, kwargs):
+        jit = self.jit
+        for hook in jit.pre_run_hooks:
+            hook(*args, **kwargs)
+        bound, options = self.bind(args, kwargs)
+        try:
+            call = self.call_of(bound, options)
+        except kernel_text.Unsupported as e:
+            raise CompilationError(None, None, "kernel '%s': an argument or a name that it uses is "
+                                   "%s, which tilec cannot compile" % (jit.__name__, e)) from e
+        call.program.check_globals()
+        from ..compiler.compiler import CompiledKernel
+        compiled = CompiledKernel(self, call, bound)
+        try:
+            if warmup:
+                compiled.prepare()
+                return compiled
+            if callable(grid):
+                grid = grid(dict(bound))
+            self._go(call, compiled, grid, bound)
+        except tilec.Error as e:
+            raise call.program.translated(e) or e from e
+        return compiled
+
+    def _go(self, call, compiled, grid, bound):
+        from . import host_copies
+        on = self.where(call.values)
+        kernel = call.kernel(on)
+        more = {n: call.options[n] or 0 for n in ("num_warps", "num_stages")
+                if n in call.options and n not in bound}
+        values = {n: argument(v) for n, v in call.values.items()}
+        grid = tuple(grid) if isinstance(grid, list) else grid
+        if _RUNTIME.launch_enter_hook:
+            _RUNTIME.launch_enter_hook(compiled.launch_metadata(grid, None, *bound.values()))
+        if self.is_interpreted:
+            with host_copies.of(values) as values:
+                kernel._launcher(grid, **values, **more)
+        else:
+            kernel._launcher(grid, **values, **more)
+            self._shorten(call, on)
+        if _RUNTIME.launch_exit_hook:
+            _RUNTIME.launch_exit_hook(compiled.launch_metadata(grid, None, *bound.values()))
+
+    def where(self, values):
+        """None: where the arrays are."""
+        if self.is_interpreted:
+            return "cpu"
+        if any(is_array(v) for v in values.values()):
+            return None
+        from .driver import driver
+        return "cuda" if driver.active.is_gpu else "cpu"
+
+    @property
+    def device_caches(self):
+        """Triton's shape of it: {device: (variants compiled so far,)}."""
+        return _Caches(self)
+
+
+class _Nothing:
+    """Stands for a KernelText whose text is there already: only the leaves are wanted."""
+
+    class main:
+        bound = {}
+
+        @staticmethod
+        def literal(v):
+            return ""
+
+        @staticmethod
+        def value(name, v):
+            pass
+
+    @staticmethod
+    def add_entry(name, text):
+        pass
+
+
+_NAMES_OF_TL = {"int1": "i1", "fp8e4nv": "fp8e4nv", "fp8e5": "fp8e5", "fp16": "fp16",
+                "bf16": "bf16", "fp32": "fp32", "fp64": "fp64",
+                **{"%sint%d" % (u, n): "%s%d" % (u or "i", n)
+                   for u in ("", "u") for n in (8, 16, 32, 64)}}
+
+
+def element_name(v):
+    """tilec's name for the elements of an array."""
+    if isinstance(v.dtype, core.dtype):
+        name = _NAMES_OF_TL.get(str(v.dtype))
+        if name is None:
+            raise TypeError("elements of %s cannot be kernel arguments" % v.dtype)
+        return name
+    return tilec._dtype_name(v)
+
+
+def argument(v):
+    """A launch's value as tilec takes it."""
+    v = unwrap(v)
+    if not is_array(v) or not isinstance(getattr(v, "dtype", None), core.dtype):
+        return v
+    base = getattr(v, "base", None)
+    if base is None:
+        return tilec.Pointer(v.data_ptr(), element_name(v))
+    r = tilec._Reader(base)
+    return tilec.Pointer(r.address, element_name(v), r.bytes,
+                         None if r.device < 0 else r.device)
+
+
+class _Launched:
+    """What kernel[grid](..) gives: the compiled kernel, made when it is looked at."""
+
+    def __init__(self, launcher, args, kwargs):
+        self._how = launcher, args, kwargs
+
+    def __getattr__(self, name):
+        launcher, args, kwargs = self._how
+        bound, options = launcher.bind(args, kwargs)
+        from ..compiler.compiler import CompiledKernel
+        compiled = CompiledKernel(launcher, launcher.call_of(bound, options), bound)
+        self.__class__, self.__dict__ = CompiledKernel, compiled.__dict__
+        return getattr(self, name)
+
+
+class _Caches:
+    def __init__(self, launcher):
+        self.launcher = launcher
+
+    def __getitem__(self, device):
+        found = {}
+        for program in self.launcher.programs.values():
+            for kernel in program.kernels.values():
+                for key, handle in kernel._handles.items():
+                    for i in range(tilec.library().tilec_kernel_variants(handle)):
+                        found[(id(program), key, i)] = handle
+        return found, {}, None, None, None

@@ -1,0 +1,37 @@
+"""Host tensor descriptors: a tensor with the block that kernels load and store of it."""
+from dataclasses import dataclass
+from typing import Any, List
+
+from .._utils import validate_block_shape
+
+
+@dataclass
+class TensorDescriptor:
+    base: Any
+    shape: List[int]
+    strides: List[int]
+    block_shape: List[int]
+    padding: str = "zero"
+
+    def __post_init__(self):
+        rank = len(self.shape)
+        assert len(self.strides) == rank, "rank mismatch: %s" % self
+        assert len(self.block_shape) == rank, "rank mismatch: %s" % self
+        assert 0 < rank <= 5, "rank must be 1 to 5"
+        if type(self.base).__name__ not in ("FakeTensor", "FunctionalTensor"):
+            assert self.base.data_ptr() % 16 == 0, "base must be 16-byte aligned"
+        validate_block_shape(self.block_shape)
+        size = self.base.dtype.itemsize
+        for stride in self.strides[:-1]:
+            assert stride * size % 16 == 0, "strides must be 16-byte aligned"
+        for n in self.shape:
+            assert n > 0, "shape must be positive"
+        assert self.strides[-1] == 1, "Last dimension must be contiguous"
+        assert self.padding in ("zero", "nan"), "Illegal value for padding"
+        if self.padding == "nan":
+            assert self.base.dtype.is_floating_point, \
+                "Padding option `nan` is only supported for floating point tensors"
+
+    @staticmethod
+    def from_tensor(tensor, block_shape, padding="zero"):
+        return TensorDescriptor(tensor, tensor.shape, tensor.stride(), block_shape, padding)

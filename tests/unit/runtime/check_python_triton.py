@@ -1,0 +1,301 @@
+"""tilec.triton over the compiler: programs for Triton, on the CPU executor, with numpy arrays.
+check_python_triton.py FOLDER_OF_TILEC LIBRARY.  77: no numpy here."""
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+
+sys.dont_write_bytecode = True
+sys.path[:0] = [sys.argv[1]]
+os.environ["TILEC_LIBRARY"] = sys.argv[2]
+try:
+    import numpy
+except ImportError:
+    print("no numpy: skipped")
+    sys.exit(77)
+import tilec.triton
+
+triton = tilec.triton.install()
+import triton.language as tl
+import triton.language as other_name_of_tl
+from triton.language import load as fetch
+from triton.language.extra import libdevice
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+FACTOR = tl.constexpr(3)
+PLAIN = 3
+TABLE = tl.constexpr((5, 7))
+
+
+def raises(kind, words, call):
+    try:
+        call()
+    except kind as e:
+        assert words in str(e), "%r does not say %r" % (str(e), words)
+        return e
+    raise AssertionError("accepted; wanted %s: %s" % (kind.__name__, words))
+
+
+def floats(n):
+    return numpy.arange(n, dtype=numpy.float32)
+
+
+# ---- what a kernel's text is put together from ----
+
+@triton.jit
+def scaled(x):
+    return x * FACTOR
+
+
+also_scaled = scaled
+
+
+@triton.jit
+def add(x, y, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, i < n) + tl.load(y + i, i < n), i < n)
+
+
+@triton.jit
+def names(x, out, n, BLOCK: tl.constexpr = 16 * FACTOR.value // 3, HOW: "tl.constexpr" = None):
+    i = other_name_of_tl.arange(0, BLOCK)
+    v = also_scaled(fetch(x + i, i < n)) + TABLE[1]
+    if HOW is not None:
+        v = HOW(v)
+    tl.store(out + i, libdevice.sqrt(tl.math.abs(v)), i < n)
+
+
+def maker(k, combine):
+    FACTOR = tl.constexpr(k)          # not the module's
+
+    @triton.jit
+    def made(x, out, BLOCK: tl.constexpr):
+        i = tl.arange(0, BLOCK)
+        tl.store(out + i, combine(scaled(tl.load(x + i)), FACTOR))
+    return made
+
+
+@triton.jit
+def plus(a, b):
+    return a + b
+
+
+@triton.jit
+def minus(a, b):
+    return a - b
+
+
+class Holder:
+    @triton.jit
+    def kernel(x, BLOCK: tl.constexpr):
+        i = tl.arange(0, BLOCK)
+        tl.store(x + i, tl.load(x + i) + 1)
+
+    def run(self, x):
+        self.kernel[(1,)](x, BLOCK=x.size)
+
+
+@triton.jit
+def uses_plain(x):
+    tl.store(x, PLAIN)
+
+
+@triton.jit
+def of_tuple(pair, out, n):
+    i = tl.arange(0, 8)
+    tl.store(out + i, tl.load(pair[0] + i) * pair[1][0] + pair[1][1] + n)
+
+
+@triton.jit
+def of_descriptor(d, out, M: tl.constexpr):
+    i, j = tl.arange(0, M), tl.arange(0, 8)
+    tl.store(out + i[:, None] * 8 + j[None, :], d.load([M, 0]))
+
+
+def check_text():
+    x, out = floats(16), numpy.zeros(16, numpy.float32)
+    names[(1,)](x, out, 16)
+    assert numpy.allclose(out, numpy.sqrt(x * 3 + 7))
+    names[(1,)](x, out, 16, HOW=scaled)
+    assert numpy.allclose(out, numpy.sqrt(3 * (x * 3 + 7)))
+    for k, combine, want in ((2, plus, x * 3 + 2), (5, plus, x * 3 + 5), (5, minus, x * 3 - 5)):
+        maker(k, combine)[(1,)](x, out, BLOCK=16)
+        assert numpy.array_equal(out, want)
+    y = floats(16)
+    Holder().run(y)
+    assert numpy.array_equal(y, x + 1)
+    e = raises(triton.CompilationError, "PLAIN", lambda: uses_plain[(1,)](y))
+    assert "not a tl.constexpr" in str(e), e
+    of_tuple[(1,)]((x, (2, 3.5)), out, 1)
+    assert numpy.allclose(out[:8], x[:8] * 2 + 4.5)
+    table = floats(64).reshape(8, 8)
+    tile = numpy.zeros((4, 8), numpy.float32)
+    of_descriptor[(1,)](Descriptor(table, [4, 8]), tile, M=4)
+    assert numpy.array_equal(tile, table[4:])
+
+
+class Descriptor:
+    """TensorDescriptor of a numpy array: its own asks for a torch tensor."""
+
+    def __init__(self, a, block_shape):
+        self.base, self.shape, self.block_shape = a, a.shape, block_shape
+        self.strides, self.padding = [s // a.itemsize for s in a.strides], "zero"
+
+
+def check_files():
+    """Helpers of other files; errors name the line of the file that has it."""
+    with tempfile.TemporaryDirectory() as folder:
+        def write(name, text):
+            with open(os.path.join(folder, name), "w") as f:
+                f.write(textwrap.dedent(text))
+        write("helper.py", """
+            import triton
+            import triton.language as tl
+
+            ONE = tl.constexpr(1)
+
+            @triton.jit
+            def one_more(x):
+                return x + ONE
+
+            @triton.jit
+            def wrong(x):
+                return x + tl.no_such_thing(x)
+            """)
+        write("program.py", """
+            import sys
+            import numpy
+            import triton, triton.language as tl
+            import helper
+            from helper import one_more as more, wrong
+            assert triton.__tilec__ and sys.argv[1:] == ["a", "b"]
+
+            @triton.jit
+            def kernel(x, WRONG: tl.constexpr):
+                if WRONG:
+                    tl.store(x, wrong(0))
+                tl.store(x, more(helper.one_more(tl.load(x))))
+
+            @triton.jit
+            def outside(x):
+                tl.store(x + 100, 1)
+
+            x = numpy.zeros(1, numpy.int32)
+            kernel[(1,)](x, WRONG=False)
+            assert x[0] == 2
+            for call in (lambda: kernel[(1,)](x, WRONG=True), lambda: outside[(1,)](x)):
+                try:
+                    call()
+                except Exception as e:
+                    print(type(e).__name__, e)
+            """)
+        run = subprocess.run([sys.executable, "-m", "tilec.triton", "program.py", "a", "b"],
+                             cwd=folder, text=True, capture_output=True,
+                             env={**os.environ, "PYTHONPATH": sys.argv[1]})
+        assert run.returncode == 0, run.stderr
+        assert "CompilationError" in run.stdout, run.stdout
+        assert os.path.join(folder, "helper.py") + ":13:" in run.stdout, run.stdout
+        assert "RuntimeError" in run.stdout and "outside buffer 'x'" in run.stdout, run.stdout
+        assert "program.py:17:" in run.stdout, run.stdout
+
+
+# ---- launches ----
+
+def check_launches():
+    x, y, out = floats(100), floats(100), numpy.zeros(100, numpy.float32)
+    seen = []
+    kernel = add[lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]),)](x, y, out, 100, BLOCK=32)
+    assert numpy.array_equal(out, 2 * x)
+    assert ".entry add" in kernel.asm["ptx"] and kernel.metadata.num_warps == 4
+    assert kernel.metadata.target.backend == "cuda" and kernel.n_regs > 0
+    raises(KeyError, "ttgir", lambda: kernel.asm["ttgir"])
+    raises(KeyError, "nonsense", lambda: add[(4,)](x, y, out, 100, BLOCK=32, nonsense=1))
+    raises(TypeError, "BLOCK", lambda: add[(4,)](x, y, out, 100))
+    raises(RuntimeError, "Cannot call", lambda: add(x, y, out, 100))
+    raises(ValueError, "triton.jit", lambda: tl.load(x))
+    again = add.warmup(x, y, out, 100, BLOCK=64, grid=(1,), num_warps=8)
+    assert again.metadata.num_warps == 8
+    out[:] = 0
+    again[(2, 1, 1)](x, y, out, 100, 64)
+    assert numpy.array_equal(out, 2 * x)
+    add.add_pre_run_hook(lambda *args, **kw: seen.append(kw["BLOCK"]))
+    add[(4,)](x, y, out, 100, BLOCK=32)
+    add.pre_run_hooks.clear()
+    assert seen == [32]
+    triton.knobs.runtime.launch_enter_hook.add(lambda data: seen.append(data.get()["name"]))
+    add[(4,)](x, y, out, 100, BLOCK=32)
+    triton.knobs.runtime.launch_enter_hook.calls.clear()
+    assert seen == [32, "add"]
+
+
+class Array:
+    """A numpy array with what autotune asks of tensors."""
+
+    def __init__(self, data):
+        self.data, self.dtype = data, data.dtype
+        self.__array_interface__ = data.__array_interface__
+
+    def zero_(self):
+        self.data[:] = 0
+
+    def clone(self):
+        return Array(self.data.copy())
+
+    def copy_(self, other):
+        self.data[:] = other.data
+
+
+measured = []
+
+
+def measure(call, quantiles):
+    call()
+    measured.append(1)
+    return [float(len(measured) != 2)] * 3         # the second is the fastest
+
+
+@triton.autotune([triton.Config({"BLOCK": b}) for b in (8, 16, 32)], key=["n"],
+                 reset_to_zero=["total"], do_bench=measure)
+@triton.heuristics({"EVEN": lambda args: args["n"] % args["BLOCK"] == 0})
+@triton.jit
+def tuned(x, total, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    if EVEN:
+        tl.atomic_add(total, tl.sum(tl.load(x + i)))
+    else:
+        tl.atomic_add(total, tl.sum(tl.load(x + i, i < n, 0.0)))
+
+
+def check_tuning():
+    x, total = floats(64), Array(numpy.zeros(1, numpy.float32))
+    for n in (64, 60, 64):
+        total.zero_()
+        tuned[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x, total, n)
+        assert total.data[0] == x[:n].sum(), (n, total.data)
+        measured[:] = measured[:3]
+    assert tuned.best_config.kwargs == {"BLOCK": 16} and len(tuned.cache) == 2
+
+
+# ---- the host's part of the language ----
+
+def check_host():
+    assert triton.cdiv(10, 4) == 3 and triton.next_power_of_2(9) == 16
+    assert (tl.constexpr(4) + 1).value == 5 and bool(tl.constexpr(2) == 2)
+    assert tl.float16.primitive_bitwidth == 16 and tl.float16.is_floating()
+    assert tl.int8.get_int_min_value() == -128 and tl.uint16.get_int_max_value() == 65535
+    assert tl.pointer_type(tl.float32) == tl.str_to_ty("*fp32") and tl.bfloat16 != tl.float16
+    assert not hasattr(tl, "no_such_thing") and hasattr(tl, "dot_scaled")
+    assert triton.testing.do_bench(lambda: None, quantiles=[0.5]) >= 0
+    report = triton.testing.perf_report(triton.testing.Benchmark(
+        ["n"], [1, 2], "line", ["a", "b"], ["A", "B"], "plot", {}, ylabel="ms"))
+    with tempfile.TemporaryDirectory() as folder:
+        report(lambda n, line: n * 2.0 + (line == "b")).run(save_path=folder)
+        with open(os.path.join(folder, "plot.csv")) as f:
+            assert f.read() == "n,A (ms),B (ms)\n1,2.000000,3.000000\n2,4.000000,5.000000\n"
+    raises(ImportError, "Gluon", lambda: __import__("triton.experimental.gluon"))
+
+
+for check in (check_text, check_files, check_launches, check_tuning, check_host):
+    check()
+    print("%s: ok" % check.__name__)
