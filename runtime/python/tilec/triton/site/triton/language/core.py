@@ -6,6 +6,8 @@ is an error, as it is under Triton."""
 import builtins
 import enum
 
+from . import names
+
 TRITON_BUILTIN = "__triton_builtin__"
 TRITON_MAX_TENSOR_NUMEL = 1048576
 
@@ -481,11 +483,4 @@ def _aggregate(cls):
                               % cls.__name__)
 
 
-declare(globals(), "triton.language.core", """
-    add advance arange associative_scan assume atomic_add atomic_and atomic_cas atomic_max
-    atomic_min atomic_or atomic_xchg atomic_xor broadcast broadcast_to builtin_max builtin_min cast
-    cat clamp debug_barrier device_assert device_print dot dot_scaled expand_dims extern_elementwise
-    full gather histogram inline_asm_elementwise item join load load_tensor_descriptor
-    make_block_ptr make_tensor_descriptor map_elementwise max_constancy max_contiguous maximum
-    minimum mul multiple_of num_programs permute program_id reduce reshape split static_assert
-    static_print store store_tensor_descriptor sub to_tensor trans view where""")
+declare(globals(), "triton.language.core", names.CORE)

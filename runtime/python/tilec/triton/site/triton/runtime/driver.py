@@ -108,6 +108,8 @@ class Driver:
         return _torch().cuda.get_device_capability(device) if self.is_gpu else (9, 0)
 
     def get_current_target(self):
+        if not self.is_gpu:
+            return GPUTarget("cpu", "host", 32)
         major, minor = self.get_device_capability()
         return GPUTarget("cuda", major * 10 + minor, 32)
 

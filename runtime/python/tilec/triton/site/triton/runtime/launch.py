@@ -20,7 +20,6 @@ from . import kernel_text
 from .errors import InterpreterError, OutOfResources
 from .kernel_text import KernelText, unwrap
 
-_RUNTIME = knobs.runtime
 _ENTER, _EXIT = knobs.runtime.launch_enter_hook.calls, knobs.runtime.launch_exit_hook.calls
 
 # Options of Triton's that ask for another way to the same result, or for none.
@@ -264,7 +263,7 @@ class Launcher:
     # -- the short way --
 
     def launch(self, grid, *args, **kwargs):
-        if self.fast is not None and not self.jit.pre_run_hooks and not _RUNTIME.__dict__ \
+        if self.fast is not None and not self.jit.pre_run_hooks and not knobs.runtime.__dict__ \
                 and not _ENTER and not _EXIT:
             program, launcher = self.fast
             if program.used:
@@ -361,16 +360,16 @@ class Launcher:
                 if n in call.options and n not in bound}
         values = {n: argument(v) for n, v in call.values.items()}
         grid = tuple(grid) if isinstance(grid, list) else grid
-        if _RUNTIME.launch_enter_hook:
-            _RUNTIME.launch_enter_hook(compiled.launch_metadata(grid, None, *bound.values()))
+        if knobs.runtime.launch_enter_hook:
+            knobs.runtime.launch_enter_hook(compiled.launch_metadata(grid, None, *bound.values()))
         if self.is_interpreted:
             with host_copies.of(values) as values:
                 kernel._launcher(grid, **values, **more)
         else:
             kernel._launcher(grid, **values, **more)
             self._shorten(call, on)
-        if _RUNTIME.launch_exit_hook:
-            _RUNTIME.launch_exit_hook(compiled.launch_metadata(grid, None, *bound.values()))
+        if knobs.runtime.launch_exit_hook:
+            knobs.runtime.launch_exit_hook(compiled.launch_metadata(grid, None, *bound.values()))
 
     def where(self, values):
         """None: where the arrays are."""
