@@ -595,6 +595,8 @@ tl_sema_condition(TlSema *s, const TlSv *v, TlRange range)
    TlValue *x = tl_sema_value(s, v, range);
    if (!x)
       return NULL;
+   if (tl_type_is_tile(x->type) && tl_type_num_elems(x->type) == 1)
+      x = tl_t1(&s->b, TL_OP_RESHAPE, tl_type_elem(x->type), x, {TL_ATTR_REORDER, {.i = 0}});
    if (tl_type_is_tile(x->type)) {
       tl_report(s->diags, E0289, range, tl_type_cstr(s->arena, x->type));
       tl_help(s->diags, "choose element by element with tl.where(condition, a, b), or reduce the "

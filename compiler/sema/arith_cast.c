@@ -278,21 +278,23 @@ report_index(TlSema *s, const TlValue *v, const TlSv *index, TlRange range)
 TlSv
 tl_sema_subscript(TlSema *s, TlValue *v, const TlSv *indices, unsigned num, TlRange range)
 {
-   unsigned colons = 0, rank = v->type->rank;
    for (unsigned i = 0; i < num; i++) {
       if (indices[i].kind == TL_SV_POISON)
          return tl_sv_poison();
-      if (is_bare_slice(&indices[i])) {
-         colons++;
-      } else if (indices[i].kind != TL_SV_NONE) {
+      if (indices[i].kind != TL_SV_NONE && !is_bare_slice(&indices[i])) {
          report_index(s, v, &indices[i], range);
          return tl_sv_poison();
       }
    }
-   if (colons > rank)
-      return tl_sv_refuse(s, E0297, range, colons, tl_type_cstr(s->arena, v->type), rank);
-   for (unsigned i = 0; v && i < num; i++)
-      if (indices[i].kind == TL_SV_NONE)
-         v = tl_sema_expand(s, v, i, range);
+   /* As in Triton ':' is whatever dimension is there, if any: only a None behind the last dimension
+    * of a tile is a mistake.  A scalar becomes a tile of one element at its first None. */
+   for (unsigned i = 0; v && i < num; i++) {
+      if (indices[i].kind != TL_SV_NONE)
+         continue;
+      unsigned rank = v->type->rank;
+      if (tl_type_is_tile(v->type) && i > rank)
+         return tl_sv_refuse(s, E0297, range, i + 1, tl_type_cstr(s->arena, v->type), rank);
+      v = tl_sema_expand(s, v, i < rank ? i : rank, range);
+   }
    return tl_sv_value(v);
 }

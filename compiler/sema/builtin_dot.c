@@ -48,16 +48,19 @@ check_shapes(TlSema *s, const TlCall *call, const TlValue *a, const TlValue *b)
 {
    assert(tl_type_is_tile(a->type) && tl_type_is_tile(b->type));
    const TlType *x = a->type, *y = b->type;
-   if (x->rank != y->rank || (x->rank != 2 && x->rank != 3))
+   if (x->rank != y->rank || x->rank < 2)
       return tl_refuse(s->diags, E0347, call->range, tl_type_cstr(s->arena, x),
                        tl_type_cstr(s->arena, y));
    unsigned r = x->rank;
    uint32_t k = x->shape[r - 1], min_k = tl_dtype_info[x->elem->dtype].bits == 8 ? 32 : 16;
-   if (k != y->shape[r - 2] || (r == 3 && x->shape[0] != y->shape[0])) {
+   unsigned d = 0; /* the first batch dimension that differs */
+   while (d < r - 2 && x->shape[d] == y->shape[d])
+      d++;
+   if (k != y->shape[r - 2] || d < r - 2) {
       if (k != y->shape[r - 2])
          tl_report(s->diags, E0312, call->range, "inner", k, y->shape[r - 2]);
       else
-         tl_report(s->diags, E0312, call->range, "batch", x->shape[0], y->shape[0]);
+         tl_report(s->diags, E0312, call->range, "batch", x->shape[d], y->shape[d]);
       note_operands(s, call, a, b);
       if (k != y->shape[r - 2] && k == y->shape[r - 1])
          tl_help(s->diags, "transpose the right operand: tl.trans(b)");
@@ -147,6 +150,20 @@ precision(TlSema *s, const TlCall *call, int64_t *out)
                        TL_PRECISION_TF32, out);
 }
 
+/* The tile with its batch dimensions as one. */
+static TlValue *
+join_batches(TlSema *s, TlValue *x)
+{
+   unsigned r = x->type->rank;
+   if (r <= 3)
+      return x;
+   uint32_t shape[3] = {1, x->type->shape[r - 2], x->type->shape[r - 1]};
+   for (unsigned d = 0; d < r - 2; d++)
+      shape[0] *= x->type->shape[d];
+   const TlType *type = tl_type_tile(s->types, x->type->elem, 3, shape, NULL);
+   return tl_t1(&s->b, TL_OP_RESHAPE, type, x, {TL_ATTR_REORDER, {.i = 0}});
+}
+
 TlSv
 tl_builtin_dot(TlSema *s, const TlCall *call)
 {
@@ -173,7 +190,7 @@ tl_builtin_dot(TlSema *s, const TlCall *call)
       b = tl_sema_cast(s, b, tl_scalar(s, TL_FP16), call->range);
       imprecise = 0;
    }
-   uint32_t shape[3];
+   uint32_t shape[TL_MAX_RANK];
    memcpy(shape, a->type->shape, r * sizeof shape[0]);
    shape[r - 1] = b->type->shape[r - 1];
    TlValue *acc =
@@ -183,6 +200,9 @@ tl_builtin_dot(TlSema *s, const TlCall *call)
    const TlAttrInit attrs[] = {{TL_ATTR_PRECISION, {.i = how}},
                                {TL_ATTR_IMPRECISE, {.i = imprecise}},
                                {TL_ATTR_COUNT, {.i = 0}}};
-   return tl_sv_value(
-      tl_sema_build(s, TL_OP_DOT, (TlValue *[]){a, b, acc}, 3, NULL, attrs, call->range));
+   TlValue *operands[] = {join_batches(s, a), join_batches(s, b), join_batches(s, acc)};
+   TlValue *product = tl_sema_build(s, TL_OP_DOT, operands, 3, NULL, attrs, call->range);
+   if (product && r > 3)
+      product = tl_t1(&s->b, TL_OP_RESHAPE, acc->type, product, {TL_ATTR_REORDER, {.i = 0}});
+   return tl_sv_value(product);
 }

@@ -1,12 +1,25 @@
 /* Python's own names in kernels: ranges, min and max (on known values as Python does, else tl's),
  * conversions of known numbers, and questions about values. */
 #include "sema/builtin.h"
+#include "sema/impl.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- tuples ---- */
+TlSv
+tl_builtin_tuple(TlSema *s, const TlCall *call)
+{
+   TlSv *items;
+   size_t len;
+   if (call->args[0].kind == TL_SV_POISON ||
+       !tl_iterate(s, &call->args[0], call->range, &items, &len))
+      return tl_sv_poison();
+   return tl_make_tuple(s, items, len, false);
+}
 
 /* ---- ranges ---- */
 static TlSv

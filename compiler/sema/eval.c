@@ -212,13 +212,32 @@ eval_boolop(TlSema *s, TlFrame *f, const TlAstBoolOp *n)
    return logical(s, n->op, &left, &right, n->node.range);
 }
 
+/* In a kernel a list display is a tuple, as in Triton: x.shape == [M, N]. */
+static TlSv
+as_tuple(TlSema *s, TlSv v)
+{
+   if (v.kind != TL_SV_TUPLE)
+      return v;
+   v = each_item(s, &v, as_tuple);
+   if (v.kind == TL_SV_TUPLE)
+      v.tuple->is_list = false;
+   return v;
+}
+
+static TlSv
+side_of_comparison(TlSema *s, TlFrame *f, const TlNode *n)
+{
+   TlSv v = tl_eval_expr(s, f, n);
+   return tl_is_host(f) ? v : as_tuple(s, v);
+}
+
 static TlSv
 eval_compare(TlSema *s, TlFrame *f, const TlAstCompare *n)
 {
-   TlSv left = tl_eval_expr(s, f, n->left), result = tl_sv_bool(true);
+   TlSv left = side_of_comparison(s, f, n->left), result = tl_sv_bool(true);
    TlRange left_range = n->left->range;
    for (size_t i = 0; i < n->rights.len; i++) {
-      TlSv right = tl_eval_expr(s, f, n->rights.data[i]);
+      TlSv right = side_of_comparison(s, f, n->rights.data[i]);
       TlRange range = tl_range_join(left_range, n->rights.data[i]->range);
       TlSv one = tl_apply_compare(s, n->ops.data[i], &left, &right, range);
       if (one.kind == TL_SV_POISON)

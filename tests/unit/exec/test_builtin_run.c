@@ -167,6 +167,51 @@ casts_round_saturate_and_wrap(void **state)
 }
 
 static void
+subscripts_and_truth_as_triton_has_them(void **state)
+{
+   (void)state;
+   static float x[4] = {1, 0, 2, 0}, y[4] = {0, 0, 5, 6};
+   static int32_t both[4], one[4], taken[1];
+   static float column[4];
+   RUN("def k(p: *fp32, q: *fp32, a: *i32, o: *i32, c: *fp32, t: *i32):\n"
+       "    i = arange(0, 4)\n    x = load(p + i)\n    y = load(q + i)\n"
+       "    store(a + i, x.logical_and(y))\n    store(o + i, x.logical_or(y))\n"
+       "    store(c[:, None, :] + i[:, None, :], tl.sum(x)[:, None])\n"
+       "    tl.static_assert(tl.tuple([1, 2]) + (3,) == (1, 2, 3))\n"
+       "    tl.static_assert(isinstance(tl.tuple(()), tl.tuple))\n"
+       "    tl.static_assert(i.shape == [4] and i[None].shape == (1, 4) and [4] == (4,))\n"
+       "    if load(p + arange(0, 1)) > 0:\n        store(t, 7)\n",
+       1, BUF(x), BUF(y), BUF(both), BUF(one), BUF(column), BUF(taken));
+   for (unsigned i = 0; i < 4; i++) {
+      assert_int_equal(both[i], x[i] && y[i]);
+      assert_int_equal(one[i], x[i] || y[i]);
+      assert_true(column[i] == 3);
+   }
+   assert_int_equal(taken[0], 7);
+}
+
+static void
+products_of_batches(void **state)
+{
+   (void)state;
+   static float a[2][2][16][16], c[2][2][16][16];
+   for (unsigned i = 0; i < 2 * 2 * 16 * 16; i++)
+      (&a[0][0][0][0])[i] = (float)(next_random(&seed) % 9) - 4;
+   RUN("def k(p: *fp32, q: *fp32):\n"
+       "    i = arange(0, 1024)\n    x = load(p + i).reshape([2, 2, 16, 16])\n"
+       "    y = tl.dot(x, tl.trans(x, (0, 1, 3, 2)), x)\n    store(q + i, y.reshape([1024]))\n",
+       1, BUF(a), BUF(c));
+   for (unsigned b = 0; b < 4; b++)
+      for (unsigned i = 0; i < 16; i++)
+         for (unsigned j = 0; j < 16; j++) {
+            float sum = a[b / 2][b % 2][i][j];
+            for (unsigned k = 0; k < 16; k++)
+               sum += a[b / 2][b % 2][i][k] * a[b / 2][b % 2][j][k];
+            assert_true(c[b / 2][b % 2][i][j] == sum);
+         }
+}
+
+static void
 half_arithmetic_rounds_each_step(void **state)
 {
    (void)state;
@@ -766,6 +811,8 @@ test_builtin_run(void)
       cmocka_unit_test(integer_operators_are_exact),
       cmocka_unit_test(comparisons_order_nan_as_ieee),
       cmocka_unit_test(casts_round_saturate_and_wrap),
+      cmocka_unit_test(subscripts_and_truth_as_triton_has_them),
+      cmocka_unit_test(products_of_batches),
       cmocka_unit_test(half_arithmetic_rounds_each_step),
       cmocka_unit_test(reductions_fold_along_their_axis),
       cmocka_unit_test(reductions_widen_as_triton_does),
