@@ -796,7 +796,8 @@ def _key(value):
 
 
 # The launcher of one kernel.  "@" becomes a prefix that none of its parameters has.  @w are the
-# words of the launch, @d the device so far (_NO_ARRAY, _HOST or a GPU).
+# words of the launch, @d the device so far (_NO_ARRAY, _HOST or a GPU).  {rest}, {first} and {last}
+# are Kernel._around's.
 _ARGUMENT = """
             @t = @type({n})
             if @t is @Tensor:
@@ -830,7 +831,7 @@ _BYTES = """
                 @w[{at} + 2] = {n}.nbytes if {n}.is_contiguous() else @extent({n})"""
 
 _LAUNCHER = """
-def @launcher(@grid, /, {signature}):
+def @launcher(@grid, /, {signature}{rest}):{first}
     try:
         @b = @free.pop()
     except @IndexError:
@@ -846,6 +847,8 @@ def @launcher(@grid, /, {signature}):
         @h = @handles.get((@d, {key}))
         if @h is None:
             @h = @make(@d, ({consts}), {num_warps}, {num_stages})
+            if @h is None:
+                return @slow({all})
         @g = @grids.get(@grid) if @type(@grid) is @tuple else None
         if @g is None:
             if @is_tuned and @callable(@grid):
@@ -855,7 +858,7 @@ def @launcher(@grid, /, {signature}):
         @w[0] = @raw_stream(@d) if {stream} is None else @stream_of({stream})
         @status = @launch(@h, @b.launch, @b.args, @b.count)
         if @status:
-            @fail(@d, @status)
+            @fail(@d, @status){last}
     finally:
         @free.append(@b)
 
@@ -914,8 +917,11 @@ def _generate(kernel):
         at = 3 + 3 * i
         extent = _BYTES.format(n=n, at=at) if kernel.info["configs"] else ""
         body += _ARGUMENT.format(n=n, at=at, all=whole, bytes=extent)
+    rest, first, last = (part.format(**values) for part in kernel._around)
+    if rest and not signature:
+        rest = rest.lstrip(", ")
     text = _LAUNCHER.format(signature=signature, body=body, check=check, key=key, all=whole,
-                            **values).replace("@", mark)
+                            rest=rest, first=first, last=last, **values).replace("@", mark)
     own = {"free": [], "new": lambda: _Buffer(len(launch)), "handles": kernel._handles,
            "make": kernel._make, "grids": _grids, "grid_words": kernel._grid_words,
            "stream_of": _stream, "launch": library()._launch, "fail": kernel._fail,
@@ -924,7 +930,7 @@ def _generate(kernel):
            "extent": lambda a: _Reader(a).bytes, "I1": _I1, "I32": _I32, "I64": _I64,
            "FP32": _FP32, "words_of": _torch_words, "type": type, "int": int, "float": float,
            "bool": bool, "tuple": tuple, "callable": callable, "IndexError": IndexError,
-           "KeyError": KeyError, **_shared}
+           "KeyError": KeyError, **_shared, **kernel._around_names()}
     space.update((mark + name, value) for name, value in own.items())
     exec(text, space)
     return space, mark
@@ -936,6 +942,13 @@ class Kernel:
     grid: a number, a tuple, a function of the meta-parameters, or None for the kernel's own; or
     kernel(*args, ..) for the kernel's own.  on: "cuda", "cpu" or "sim"; None = where the arrays
     are ("cpu" on the host)."""
+
+    # A subclass's part of the launcher: further parameters, what is done first, what is done last.
+    _around = ("", "", "")
+
+    def _around_names(self):
+        """{name behind "@" in _around: value}"""
+        return {}
 
     def __init__(self, file=None, name=None, source=None, include_dirs=(), on=None, **options):
         found = list_kernels(file, source, include_dirs)

@@ -1,10 +1,12 @@
 """tilec.triton over the compiler: programs for Triton, on the CPU executor, with numpy arrays.
 check_python_triton.py FOLDER_OF_TILEC LIBRARY.  77: no numpy here."""
+import concurrent.futures
 import os
 import subprocess
 import sys
 import tempfile
 import textwrap
+import typing
 
 sys.dont_write_bytecode = True
 sys.path[:0] = [sys.argv[1]]
@@ -21,7 +23,6 @@ import triton.language as tl
 import triton.language as other_name_of_tl
 from triton.language import load as fetch
 from triton.language.extra import libdevice
-from triton.tools.tensor_descriptor import TensorDescriptor
 
 FACTOR = tl.constexpr(3)
 PLAIN = 3
@@ -126,7 +127,7 @@ def check_text():
     Holder().run(y)
     assert numpy.array_equal(y, x + 1)
     e = raises(triton.CompilationError, "PLAIN", lambda: uses_plain[(1,)](y))
-    assert "not a tl.constexpr" in str(e), e
+    assert "not made by tl.constexpr" in str(e), e
     of_tuple[(1,)]((x, (2, 3.5)), out, 1)
     assert numpy.allclose(out[:8], x[:8] * 2 + 4.5)
     table = floats(64).reshape(8, 8)
@@ -229,6 +230,59 @@ def check_launches():
     assert seen == [32, "add"]
 
 
+class Pair(typing.NamedTuple):
+    fn: tl.constexpr
+    data: tuple
+
+
+@triton.jit
+def of_named(pair, out):
+    i = tl.arange(0, 8)
+    tl.store(out + i, pair.fn(tl.load(pair.data[0] + i), pair.data[1]))
+
+
+LIMIT = tl.constexpr(4)
+
+
+@triton.jit
+def limited(out, i: tl.int64):
+    tl.static_assert(i.dtype == tl.int64)
+    tl.store(out, LIMIT + i)
+
+
+def check_variants():
+    """Hooks around compiling, what is kept, what must not change."""
+    global LIMIT
+    x, out = floats(8), numpy.zeros(8, numpy.float32)
+    of_named[(1,)](Pair(plus, (x, 2)), out)
+    assert numpy.array_equal(out, x + 2)
+    of_named[(1,)](Pair(minus, (x, 5)), out)
+    assert numpy.array_equal(out, x - 5)
+    seen = []
+    triton.knobs.runtime.jit_cache_hook = lambda **kw: seen.append(kw)
+    try:
+        first = limited.warmup(out, 16, grid=(1,))
+        assert limited.warmup(out, 32, grid=(1,)) is first and len(seen) == 1
+        limited.warmup(out, 3, grid=(1,), num_warps=8)
+    finally:
+        triton.knobs.runtime.reset()
+    assert [kw["compile"]["num_warps"] for kw in seen] == [4, 8]
+    assert seen[0]["fn"].name == "limited" and seen[0]["is_manual_warmup"]
+    assert len(limited.device_caches[0][0]) == 2
+    stored = seen[0]["compile"]["specialization_data"]
+    assert limited.preload(stored).hash == first.hash
+    raises(RuntimeError, "is for", lambda: of_named.preload(stored))
+    limited[(1,)](out, 1)
+    assert out[0] == 5
+    LIMIT = tl.constexpr(9)
+    for _ in range(2):
+        raises(RuntimeError, "LIMIT has changed", lambda: limited[(1,)](out, 1))
+    with concurrent.futures.ThreadPoolExecutor(2) as pool, triton.AsyncCompileMode(pool):
+        pending = Holder.kernel.warmup(x, BLOCK=4, grid=(1,))
+    assert ".entry kernel" in pending.result().asm["ptx"]
+    raises(AssertionError, "power of 2", lambda: uses_plain[(1,)](x, num_warps=3))
+
+
 class Array:
     """A numpy array with what autotune asks of tensors."""
 
@@ -296,6 +350,6 @@ def check_host():
     raises(ImportError, "Gluon", lambda: __import__("triton.experimental.gluon"))
 
 
-for check in (check_text, check_files, check_launches, check_tuning, check_host):
+for check in (check_text, check_files, check_launches, check_variants, check_tuning, check_host):
     check()
     print("%s: ok" % check.__name__)

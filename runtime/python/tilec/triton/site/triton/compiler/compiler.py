@@ -55,26 +55,37 @@ class AsmDict(dict):
 def signature_of(values, params):
     """Triton's ahead-of-time notation of a launch's values, as the launch finds their facts."""
     from ..runtime import launch
-    words = []
-    for name, v in values.items():
-        p = params.get(name)
-        v = launch.unwrap(v)
-        facts = p is None or not p.do_not_specialize
-        aligned = facts and (p is None or not p.do_not_specialize_on_alignment)
-        typed = p.annotation_type if p is not None else ""
-        if isinstance(v, Typed):
-            words.append(v.word)
-        elif v is None:
-            words.append("None")
-        elif isinstance(v, (bool, float)):
-            words.append(typed or ("i1" if isinstance(v, bool) else "fp32"))
-        elif isinstance(v, int):
-            words.append(_int_word(v, typed, facts, aligned))
-        else:
-            at = v.data_ptr() if hasattr(v, "data_ptr") else tilec._Reader(v).address
-            words.append("*%s%s" % (launch.element_name(v),
-                                    ":16" if aligned and at % 16 == 0 else ""))
-    return ", ".join(words)
+    return ", ".join(word_of(launch.unwrap(v), params.get(name)) for name, v in values.items())
+
+
+def word_of(v, p):
+    from ..runtime import launch
+    facts = p is None or not p.do_not_specialize
+    aligned = facts and (p is None or not p.do_not_specialize_on_alignment)
+    typed = p.annotation_type if p is not None else ""
+    if isinstance(v, launch.Typed):
+        return v.word
+    if v is None:
+        return "None"
+    if isinstance(v, (bool, float)):
+        return typed or ("i1" if isinstance(v, bool) else "fp32")
+    if isinstance(v, int):
+        return _int_word(v, typed, facts, aligned)
+    at = v.data_ptr() if hasattr(v, "data_ptr") else tilec._Reader(v).address
+    return "*%s%s" % (launch.element_name(v), ":16" if aligned and at % 16 == 0 else "")
+
+
+def specialization_of(jit, bound):
+    """What a kernel's repr= function looks at: types and constants by parameter."""
+    from ..runtime import launch
+    signature, constants = {}, {}
+    for p in jit.params:
+        v = launch.unwrap(bound[p.name])
+        word = word_of(v, p) if not p.is_constexpr and launch.is_leaf(v) else "constexpr"
+        signature[p.name] = "constexpr" if word in ("1", "None") else word.split(":")[0]
+        if signature[p.name] == "constexpr":
+            constants[p.name] = v
+    return collections.namedtuple("Specialization", "signature constants")(signature, constants)
 
 
 def _int_word(v, typed, facts, aligned):
@@ -84,44 +95,42 @@ def _int_word(v, typed, facts, aligned):
     return (typed or fits) + (":16" if aligned and v % 16 == 0 else "")
 
 
-class Typed:
-    """Stands for an argument of which only the type is known."""
-
-    def __init__(self, word):
-        self.word = word
-
-
 class CompiledKernel:
     """One variant of a kernel."""
     module = function = None
 
-    def __init__(self, launcher, call, bound, target=None):
-        self._launcher, self._call, self._bound, self.target = launcher, call, bound, target
+    def __init__(self, jit, call, bound, target=None):
+        self.jit, self.target, self.options = jit, target, call.options
+        self._program, self._check, self._strict = call.program, call.check, call.strict
+        params = {q.name: q for q in jit.params}
+        plain = call.program.entry == jit.__name__
+        self._consts = {n: core._unwrap_if_constexpr(v) for n, v in call.values.items()
+                        if plain and params[n].is_constexpr}
+        self._signature = signature_of({n: v for n, v in call.values.items()
+                                        if n not in self._consts}, params)
         self.asm = AsmDict(self)
-        self.name = launcher.jit.repr(self) if launcher.jit._repr else launcher.jit.__name__
+        self.specialization = specialization_of(jit, bound)
+        self.name = jit.repr(self.specialization) if jit._repr else jit.__name__
+
+    @functools.cached_property
+    def key(self):
+        options = sorted((n, v) for n, v in self.options.items() if v is not None)
+        return repr((id(self._program), self._signature, self._consts, options, self._check))
 
     @functools.cached_property
     def program(self):
         """The tilec.Program: compiled for the GPU, whether there is one or not."""
-        call, jit = self._call, self._launcher.jit
-        p = call.program
-        params = {q.name: q for q in jit.params}
-        plain = p.entry == jit.__name__
-        consts = {n: core._unwrap_if_constexpr(v) for n, v in call.values.items()
-                  if plain and params[n].is_constexpr}
-        values = {n: v for n, v in call.values.items() if n not in consts}
-        more = {n: call.options[n] for n in ("num_warps", "num_stages") if call.options.get(n)}
-        try:
-            return tilec.compile(p.file, p.entry, signature_of(values, params), consts,
+        p = self._program
+        more = {n: self.options[n] for n in ("num_warps", "num_stages") if self.options.get(n)}
+        with p.errors():
+            return tilec.compile(p.file, p.entry, self._signature, self._consts,
                                  arch=self._arch(), source=p.source,
-                                 include_dirs=p.include_dirs, check=call.check,
-                                 fp_mode=int(call.strict), keep=("llvm",), **more)
-        except tilec.Error as e:
-            raise p.translated(e) or e from e
+                                 include_dirs=p.include_dirs, check=self._check,
+                                 fp_mode=int(self._strict), keep=("llvm",), **more)
 
     def _arch(self):
         from ..runtime.driver import driver
-        if self.target is not None:
+        if self.target is not None and self.target.backend == "cuda":
             arch = int(self.target.arch)
         elif driver.active.is_gpu:
             major, minor = driver.active.get_device_capability()
@@ -130,10 +139,11 @@ class CompiledKernel:
             return None
         return "sm_%d%s" % (arch, "a" if arch >= 90 else "")
 
-    def prepare(self):
-        self.program
+    def prepared(self):
+        """Itself, compiled."""
+        return self if self.program else None
 
-    _init_handles = prepare
+    _init_handles = prepared
 
     def result(self):
         return self
@@ -141,16 +151,16 @@ class CompiledKernel:
     @functools.cached_property
     def metadata(self):
         info = self.program.metadata["kernels"][0]
-        options = self._call.options
+        options = self.options
         fields = {"name": self.name, "num_warps": info["num_warps"],
                   "num_stages": info["num_stages"], "shared": info["shared_bytes"],
                   "num_ctas": options.get("num_ctas") or 1, "cluster_dims": (1, 1, 1),
                   "target": self.target or GPUTarget("cuda", self._capability(), 32),
-                  "hash": self.hash, "debug": self._call.check, "global_scratch_size": 0,
+                  "hash": self.hash, "debug": self._check, "global_scratch_size": 0,
                   "global_scratch_align": 1, "profile_scratch_size": 0,
                   "profile_scratch_align": 1, "tmem_size": None,
                   "maxnreg": options.get("maxnreg"),
-                  "enable_fp_fusion": not self._call.strict,
+                  "enable_fp_fusion": not self._strict,
                   "launch_cooperative_grid": bool(options.get("launch_cooperative_grid")),
                   "launch_pdl": bool(options.get("launch_pdl")),
                   "warp_size": 32, "backend_name": "cuda"}
@@ -165,7 +175,7 @@ class CompiledKernel:
 
     @property
     def src(self):
-        return self._launcher.jit
+        return self.jit
 
     @property
     def kernel(self):
@@ -196,7 +206,7 @@ class CompiledKernel:
         return use
 
     def launch_metadata(self, grid, stream, *args):
-        jit = self._launcher.jit
+        jit = self.jit
         data = LazyDict({"name": self.name, "function": self, "stream": stream})
         if jit.launch_metadata is not None:
             named = dict(zip(jit.arg_names, args))
@@ -205,7 +215,7 @@ class CompiledKernel:
 
     def __getitem__(self, grid):
         def launch(*args, stream=None):
-            self._launcher.run(grid, False, args, dict(self._call.options))
+            self.jit._launcher.run(grid, False, args, dict(self.options))
         return launch
 
 
@@ -241,6 +251,7 @@ def compile(src, target=None, options=None, _env_vars=None):
     if not isinstance(src, ASTSource):
         raise NotImplementedError("triton.compile takes an ASTSource; tilec does not read '%s'"
                                   % (src,))
+    from ..runtime import launch
     fn, bound = src.fn, {}
     for p in fn.params:
         word = src.signature.get(p.name, "constexpr")
@@ -248,14 +259,13 @@ def compile(src, target=None, options=None, _env_vars=None):
             default = p.default if p.has_default else None
             bound[p.name] = core.constexpr(src.constants.get((p.num,), default))
         elif isinstance(word, str):
-            bound[p.name] = Typed(_word(word, src.attrs.get((p.num,), ())))
+            bound[p.name] = launch.Typed(_word(word, src.attrs.get((p.num,), ())))
         else:
             raise CompilationError(None, None, "'%s': compile() takes no %s for a parameter"
                                    % (p.name, type(word).__name__))
     launcher = fn._launcher
-    kernel = CompiledKernel(launcher, launcher.call_of(bound, dict(options or {})), bound, target)
-    kernel.prepare()
-    return kernel
+    call = launcher.call_of(bound, dict(options or {}))
+    return CompiledKernel(fn, call, bound, target).prepared()
 
 
 def _word(word, facts):

@@ -253,6 +253,8 @@ class dtype(base_type):
         return self.name
 
     def codegen_name(self):
+        if self.name == "bf16":
+            return "bfloat16"
         return self.name.replace("fp", "float", 1) if self.name.startswith("fp") else self.name
 
     def mangle(self):

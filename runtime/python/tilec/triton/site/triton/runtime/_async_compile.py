@@ -39,7 +39,7 @@ class AsyncCompileMode:
         self._token = active_mode.set(self)
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, error, *_):
         active_mode.reset(self._token)
-        for future in self.futures:
+        for future in self.futures if error is None else ():
             future.result(self.ignore_errors)

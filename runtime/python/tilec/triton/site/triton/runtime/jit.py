@@ -125,7 +125,9 @@ class JITCallable:
 
     def _unsafe_update_src(self, new_src):
         """A new text of the function: what was compiled of the old one is forgotten."""
+        from .launch import forget_all
         self._src, self._tree = new_src, None
+        forget_all()
 
     def parse(self):
         if self._tree is None:
@@ -169,24 +171,25 @@ class JITCallable:
                 if text is not None:
                     yield default, text
         for param in params + a.kwonlyargs:
-            if param.annotation is not None:
-                text = self._annotation_text(param, scope)
-                if text is not None:
-                    yield param.annotation, text
+            text = self._annotation_text(param, scope)
+            if text is not None and param.annotation is None:
+                yield param, "%s: %s" % (param.arg, text)
+            elif text is not None:
+                yield param.annotation, text
 
     def _annotation_text(self, param, scope):
-        """A type that the text does not say by itself: an alias, a variable, an expression."""
-        names = {n.id for n in ast.walk(param.annotation) if isinstance(n, ast.Name)}
+        """A type that the text does not say by itself: an alias, a variable, an expression, or one
+        that a decorator has put there."""
         value = self.fn.__annotations__.get(param.arg)
-        if isinstance(value, str):
-            return None
-        if not names - scope.keys() and not isinstance(param.annotation, (ast.Name, ast.BinOp)):
-            return None
+        if param.annotation is not None:
+            names = {n.id for n in ast.walk(param.annotation) if isinstance(n, ast.Name)}
+            is_plain = not isinstance(param.annotation, (ast.Name, ast.BinOp))
+            if isinstance(value, str) or is_plain and not names - scope.keys():
+                return None
         if value is core.constexpr:
             return "tl.constexpr"
-        if isinstance(value, core.dtype):
-            return repr(_normalize_ty(value))
-        return None
+        word = _normalize_ty(value) if isinstance(value, (core.dtype, str)) else ""
+        return repr(word) if word.lstrip("*k") in type_canonicalisation_dict.values() else None
 
 
 def _default_text(value):
@@ -220,9 +223,6 @@ class JITFunction(JITCallable, KernelInterface):
         self.params = [KernelParam(i, p, self._listed(i, p, self.do_not_specialize),
                                    self._listed(i, p, self.do_not_specialize_on_alignment))
                        for i, p in enumerate(self.signature.parameters.values())]
-        for p in self.params:
-            if p.is_constexpr and p.do_not_specialize:
-                raise ValueError("%s: constexpr and do_not_specialize exclude each other" % p.name)
         self.arg_names = [p.name for p in self.params]
         self.constexprs = [p.num for p in self.params if p.is_constexpr]
         self.pre_run_hooks = []
@@ -236,7 +236,16 @@ class JITFunction(JITCallable, KernelInterface):
 
     @property
     def device_caches(self):
-        return self._launcher.device_caches
+        return self._launcher.variants
+
+    @property
+    def used_global_vals(self):
+        """{(name, id of its scope): (value, scope)} of what the compiled texts hold."""
+        return {(u.name, id(u.globals)): (u.value, u.globals)
+                for p in self._launcher.programs.values() for u in p.used}
+
+    def preload(self, specialization_data):
+        return self._launcher.variants.preload(specialization_data)
 
     def add_pre_run_hook(self, hook):
         assert callable(hook)
@@ -248,15 +257,16 @@ class JITFunction(JITCallable, KernelInterface):
     def repr(self, specialization):
         return self._fn_name if self._repr is None else self._repr(specialization)
 
-    def _unsafe_update_src(self, new_src):
-        super()._unsafe_update_src(new_src)
-        self._launcher.forget()
-
     def run(self, *args, grid, warmup=False, **kwargs):
-        return self._launcher.run(grid, warmup, args, kwargs)
+        fast = self._launcher.fast
+        if fast is None or warmup or self.pre_run_hooks:
+            return self._launcher.run(grid, warmup, args, kwargs)
+        return fast(grid, *args, **kwargs)
 
     def __getitem__(self, grid):
-        return functools.partial(self._launcher.launch, grid)
+        fast = self._launcher.fast
+        return functools.partial(self._launcher.launch if fast is None or self.pre_run_hooks
+                                 else fast, grid)
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel")

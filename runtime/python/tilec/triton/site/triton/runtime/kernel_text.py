@@ -11,13 +11,12 @@ other than the kernel's are modules that it imports.  Two things that go by one 
 """
 import ast
 import builtins
+import copy
 import enum
 import hashlib
-import inspect
 import math
 import re
 import sys
-import textwrap
 import types
 
 import triton
@@ -86,11 +85,12 @@ def _dtype_text(value):
 # ---- what a function's text refers to ------------------------------------------------------------
 
 class _Names(ast.NodeVisitor):
-    """Names that a function's text loads and does not set itself, with the attributes asked of
-    them: {"tl": {("load",)}}.  Defaults and annotations are the enclosing scope's."""
+    """Names that a function's text loads, with the attributes asked of them: {"tl": {("load",)}}.
+    own: what it sets itself.  early: loaded before it is set, which Triton takes from outside.
+    outer: in defaults and annotations, which belong to the enclosing scope."""
 
     def __init__(self, tree):
-        self.loaded, self.own, self.outer = {}, set(), set()
+        self.loaded, self.own, self.early, self.outer = {}, set(), set(), set()
         self.visit(tree)
 
     def visit_FunctionDef(self, node):
@@ -103,19 +103,40 @@ class _Names(ast.NodeVisitor):
     def _scope(self, node):
         a = node.args
         params = a.posonlyargs + a.args + a.kwonlyargs + [p for p in (a.vararg, a.kwarg) if p]
-        self.own.update(p.arg for p in params)
-        inside, self.own = self.own, set()
+        inside, self.own, early = self.own, set(), set(self.early)
         for part in a.defaults + [d for d in a.kw_defaults if d] \
                 + [p.annotation for p in params if p.annotation]:
             self.visit(part)
-        self.outer |= set(self.loaded) & self._names_in(a)
-        self.own = inside
+            self.outer |= {n.id for n in ast.walk(part) if isinstance(n, ast.Name)}
+        self.own, self.early = inside | {p.arg for p in params}, early
         for part in node.body if isinstance(node.body, list) else [node.body]:
             self.visit(part)
 
-    @staticmethod
-    def _names_in(tree):
-        return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+    def _in_order(self, *parts):
+        for part in parts:
+            for node in part if isinstance(part, list) else [part]:
+                if node is not None:
+                    self.visit(node)
+
+    def visit_Assign(self, node):
+        self._in_order(node.value, node.targets)
+
+    def visit_AnnAssign(self, node):
+        self._in_order(node.annotation, node.value, node.target)
+
+    def visit_NamedExpr(self, node):
+        self._in_order(node.value, node.target)
+
+    def visit_For(self, node):
+        self._in_order(node.iter, node.target, node.body, node.orelse)
+
+    def visit_comprehension(self, node):
+        self._in_order(node.iter, node.target, node.ifs)
+
+    def _comprehension(self, node):
+        self._in_order(node.generators, node.elt)
+
+    visit_ListComp = visit_GeneratorExp = visit_SetComp = _comprehension
 
     def visit_Attribute(self, node):
         chain, at = [node.attr], node.value
@@ -123,32 +144,51 @@ class _Names(ast.NodeVisitor):
             chain.append(at.attr)
             at = at.value
         if isinstance(at, ast.Name) and isinstance(at.ctx, ast.Load):
-            self.loaded.setdefault(at.id, set()).add(tuple(reversed(chain)))
+            self._load(at.id).add(tuple(reversed(chain)))
         else:
             self.visit(at)
 
     def visit_Name(self, node):
         if isinstance(node.ctx, ast.Load):
-            self.loaded.setdefault(node.id, set())
+            self._load(node.id)
         else:
             self.own.add(node.id)
 
+    def _load(self, name):
+        if name not in self.own:
+            self.early.add(name)
+        return self.loaded.setdefault(name, set())
 
-def references(tree):
-    """{name: chains of attributes} of what comes from outside of the function."""
-    names = _Names(tree)
-    return {n: c for n, c in names.loaded.items() if n not in names.own or n in names.outer}
+
+def cells_of(fn):
+    return dict(zip(fn.__code__.co_freevars, fn.__closure__ or ()))
 
 
 def scope_of(fn):
     """What the function's names mean: closure first, then globals."""
     scope = dict(fn.__globals__)
-    for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or ()):
+    for name, cell in cells_of(fn).items():
         try:
             scope[name] = cell.cell_contents
         except ValueError:                       # not set yet
             scope.pop(name, None)
     return scope
+
+
+class Used:
+    """A value outside of a kernel that its text holds; it must not change."""
+
+    def __init__(self, fn, name, value):
+        self.cell, self.globals, self.name = cells_of(fn).get(name), fn.__globals__, name
+        self.value = copy.copy(value)
+
+    def now(self):
+        return self.globals.get(self.name) if self.cell is None else self.cell.cell_contents
+
+    def is_same(self):
+        now = self.now()
+        return now is self.value or type(now) is type(self.value) and \
+            bool(unwrap(now) == unwrap(self.value))
 
 
 # ---- texts ---------------------------------------------------------------------------------------
@@ -271,10 +311,11 @@ class Part:
         if getattr(builtins, name, None) is v:
             return
         if issubclass(v, tuple) and hasattr(v, "_fields"):
-            self.bind("namedtuple", ("object", "namedtuple"),
-                      "from collections import namedtuple")
-            self.bind(name, ("object", id(v)), "%s = namedtuple(%r, %r)"
-                      % (name, v.__name__, list(v._fields)))
+            self.bind("NamedTuple", ("object", "NamedTuple"), "from typing import NamedTuple")
+            fields = ["    %s: object%s" % (f, " = " + self.literal(v._field_defaults[f])
+                                            if f in v._field_defaults else "") for f in v._fields]
+            self.bind(name, ("object", id(v)), "class %s(NamedTuple):\n%s"
+                      % (name, "\n".join(fields or ["    pass"])))
             return
         if issubclass(v, enum.Enum):
             raise Unsupported("the enumeration '%s'" % v.__qualname__)
@@ -312,21 +353,27 @@ class Part:
 
     def _write(self, jit):
         self.pieces.append(jit.text_at())
-        scope = scope_of(jit.fn)
-        for name, chains in references(jit.parse()).items():
-            if name in scope and name not in BUILTIN_NAMES:
+        self.whole.functions.append(jit)
+        scope, names = scope_of(jit.fn), _Names(jit.parse())
+        for name, chains in names.loaded.items():
+            if name in BUILTIN_NAMES or name not in scope:
+                continue
+            if name in names.early:
                 self.try_value(name, scope[name], chains, strict=True)
-                self.whole.remember(jit.fn.__globals__, name, scope[name])
+                self.whole.remember(jit.fn, name, scope[name])
+            elif name in names.outer:
+                self.try_value(name, scope[name], chains)
 
     def try_value(self, name, v, chains=(), strict=False):
         """value(), but what cannot be written is only noted: the kernel may never come to it."""
         if strict and not self.whole.may_refer(v):
-            self.whole.note(name, "it is a global of the program and not a tl.constexpr")
+            self.whole.note(name, "Cannot access global variable %s from within a kernel: it is a "
+                            "value of the program, and not made by tl.constexpr(..)" % name)
             return
         try:
             self.value(name, v, chains)
         except Unsupported as e:
-            self.whole.note(name, "it is %s" % e)
+            self.whole.note(name, "not given to the compiler, since it is %s" % e)
 
 
 class KernelText:
@@ -334,7 +381,8 @@ class KernelText:
 
     def __init__(self, jit):
         self.jit, self.parts, self.own, self.notes = jit, {}, {}, {}
-        self.used = []                           # (globals, name, value) that the text holds
+        self.used = []
+        self.functions = []
         self.is_open = knobs.runtime.interpret or knobs.compilation.allow_non_constexpr_globals
         self.entry = jit.__name__
         self.main = self.part_of(jit)
@@ -372,10 +420,10 @@ class KernelText:
             or getattr(v, core.TRITON_BUILTIN, False) \
             or isinstance(v, tuple) and hasattr(v, "_fields")
 
-    def remember(self, scope, name, v):
-        """A value that must not change while the kernel lives."""
-        if scope.get(name) is v and isinstance(unwrap(v), (bool, int, float, str, tuple)):
-            self.used.append((scope, name, v))
+    def remember(self, fn, name, v):
+        if isinstance(unwrap(v), (bool, int, float, str, tuple, core.dtype)) \
+                and name not in self.notes:
+            self.used.append(Used(fn, name, v))
 
     def note(self, name, why):
         self.notes.setdefault(name, why)

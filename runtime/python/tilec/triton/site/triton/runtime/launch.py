@@ -5,11 +5,13 @@ the launcher that tilec made for the kernel.  What a launch cannot carry (tuples
 functions, types given at run time) becomes part of the program: an entry function, written for
 these arguments, that takes the arrays and numbers inside them and calls the kernel.
 """
+import contextlib
 import math
 import os
 import re
 import tempfile
 import warnings
+import weakref
 
 import tilec
 
@@ -19,6 +21,7 @@ from ..language import core
 from . import kernel_text
 from .errors import InterpreterError, OutOfResources
 from .kernel_text import KernelText, unwrap
+from .variants import Variants
 
 _ENTER, _EXIT = knobs.runtime.launch_enter_hook.calls, knobs.runtime.launch_exit_hook.calls
 
@@ -34,16 +37,55 @@ _UNMET = {"num_ctas": 1, "maxnreg": None, "launch_cooperative_grid": False}
 _warned = set()
 
 
-class _NotPlain(Exception):
-    """A constexpr that a launch cannot name by a word."""
-
-
 class _Kernel(tilec.Kernel):
+    """A kernel whose launcher does Triton's part too: its options, hooks, and what it returns.
+    What the launcher cannot do goes the long way, Launcher.run()."""
+    _around = (", **@more", """
+    if @more and @more != @usual or @enter or @leave or @knobs.runtime.__dict__{changed}:
+        return @long(@grid, ({{launch}}), ({{consts}}), {{num_warps}}, {{num_stages}}, @more)""", """
+        return @Launched(@long, ({launch}), ({consts}), {num_warps}, {num_stages})""")
+
+    def __init__(self, program, on, **options):
+        self.program = program
+        rest, first, last = self._around
+        changed = " or @changed()" if program.used else ""
+        self._around = rest, first.format(changed=changed), last
+        super().__init__(program.file, program.entry, program.source, program.include_dirs, on,
+                         **options)
+
+    def _around_names(self):
+        return {"usual": {"num_ctas": 1}, "enter": _ENTER, "leave": _EXIT, "knobs": knobs,
+                "long": self._long, "changed": self.program.check_globals, "Launched": _Launched}
+
+    def _long(self, grid, values, consts, num_warps, num_stages, more):
+        """grid None: no launch, only what was compiled."""
+        named = dict(zip(self._launch, values))
+        named.update((n, v) for n, v in zip(self._consts, consts) if v is not tilec._UNSET)
+        options = dict(more)
+        options.update((n, v) for n, v in (("num_warps", num_warps), ("num_stages", num_stages))
+                       if v and n not in named)
+        launcher = self.program.jit._launcher
+        if grid is None:
+            return launcher.compiled(named, options)
+        return launcher.run(grid, False, (), {**named, **options})
+
+    def _slow(self, grid, values, consts, num_warps, num_stages, stream):
+        return self._long(grid, values, consts, num_warps, num_stages, {})
+
+    def now(self, grid, named, options):
+        """The launch itself, from the long way."""
+        values, consts, num_warps, num_stages, stream = self._collect(**named, **options)
+        super()._slow(grid, values, consts, num_warps, num_stages, stream)
+
     def _make(self, device, consts, num_warps, num_stages, tune=0):
-        for v in consts:
-            if v is not tilec._UNSET and not is_word(v):
-                raise _NotPlain
-        return super()._make(device, consts, num_warps, num_stages, tune)
+        if not all(v is tilec._UNSET or is_word(v) for v in consts):
+            return None
+        with self.program.errors():
+            return super()._make(device, consts, num_warps, num_stages, tune)
+
+    def _fail(self, device, status):
+        with self.program.errors():
+            super()._fail(device, status)
 
 
 _WORDS = re.compile(r"[A-Za-z_]\w*")
@@ -71,8 +113,15 @@ def is_array(v):
         or isinstance(v, tilec.Pointer)
 
 
+class Typed:
+    """Stands for an argument of which only the type is known."""
+
+    def __init__(self, word):
+        self.word = word
+
+
 def is_leaf(v):
-    return v is None or isinstance(v, (bool, int, float)) or is_array(v)
+    return v is None or isinstance(v, (bool, int, float, Typed)) or is_array(v)
 
 
 def is_descriptor(v):
@@ -81,18 +130,57 @@ def is_descriptor(v):
 
 # ---- errors --------------------------------------------------------------------------------------
 
-def translated(e, notes=None, files=None):
-    """tilec's error as the one that Triton would raise."""
+_PLACE = re.compile(r"^(.+?):(\d+):(\d+): (error|note)\b(.*)", re.MULTILINE)
+
+
+def _places(text):
+    """Where the first error is, then the calls that led there: (file, line, column)."""
+    found = []
+    for m in _PLACE.finditer(text):
+        if m[4] == "error" and found:
+            break
+        if m[4] == "error" or "in the call of" in m[5]:
+            found.append((m[1], int(m[2]), int(m[3])))
+    return found
+
+
+class _Node:
+    """A place in a function's source, counted as Triton does."""
+
+    def __init__(self, lineno, col_offset):
+        self.lineno, self.col_offset = lineno, col_offset
+
+
+def _compilation_error(text, functions):
+    """One error for each call on the way, the outermost first, the inner ones as its cause."""
+    kind = CompileTimeAssertionFailure if "static assertion" in text else CompilationError
+    error = None
+    for file, line, column in _places(text):
+        src, node = None, None
+        for jit in functions:
+            if jit.file == file and jit.def_line <= line < jit.def_line + len(jit.raw_src):
+                src, node = jit.src, _Node(line - jit.def_line + 1, column - 1)
+        at = "at %d:%d:\n" % (node.lineno, node.col_offset) if node else ""
+        outer = kind(src, node, at + text)
+        outer.__cause__ = error
+        error = outer
+    return error or kind(None, None, text)
+
+
+def translated(e, notes=None, files=None, functions=()):
+    """tilec's error as the one that Triton would raise; None: as it is."""
     text = str(e)
     for made, real in (files or {}).items():
         text = text.replace(made, real)
     if e.status == "TILEC_BAD_SOURCE":
+        text = text.split("\n", 1)[-1].rstrip()
         for name, why in (notes or {}).items():
             if "'%s'" % name in text:
-                text += "\nnote: '%s' was not given to the compiler: %s" % (name, why)
-        kind = CompileTimeAssertionFailure if "static_assert" in text else CompilationError
-        return kind(None, None, text)
+                text += "\nnote: %s: %s" % (name, why)
+        return _compilation_error(text, functions)
     if e.status == "TILEC_FAULT":
+        if "assertion failed" in text:
+            text = "device-side assert: " + text
         return InterpreterError(text) if knobs.runtime.interpret else RuntimeError(text)
     found = re.search(r"(\d+) bytes of shared memory\D+(\d+)", text)
     if e.status == "TILEC_LIMIT" and found:
@@ -107,6 +195,7 @@ class Program:
 
     def __init__(self, jit, text):
         self.jit, self.entry, self.notes, self.used = jit, text.entry, text.notes, text.used
+        self.functions = text.functions
         self.source, parts = text.texts()
         self.files, self.include_dirs = {}, []
         if parts:
@@ -126,19 +215,27 @@ class Program:
             options = {"check": True} if check else {}
             if strict:
                 options["fp_mode"] = 1
-            self.kernels[key] = _Kernel(self.file, self.entry, self.source, self.include_dirs, on,
-                                        **options)
+            self.kernels[key] = _Kernel(self, on, **options)
         return self.kernels[key]
 
-    def translated(self, e):
-        return translated(e, self.notes, self.files)
+    @contextlib.contextmanager
+    def errors(self):
+        """tilec's errors inside it become Triton's."""
+        try:
+            yield
+        except tilec.Error as e:
+            better = translated(e, self.notes, self.files, self.functions)
+            if better is None:
+                raise
+        else:
+            return
+        raise better from better.__cause__          # tilec.Error says the same again
 
     def check_globals(self):
-        for scope, name, value in self.used:
-            now = scope.get(name, None)
-            if now is not value and kernel_text.unwrap(now) != kernel_text.unwrap(value):
+        for used in self.used:
+            if not used.is_same():
                 raise RuntimeError("Global variable %s has changed since we compiled this kernel, "
-                                   "from %s to %s" % (name, value, now))
+                                   "from %s to %s" % (used.name, used.value, used.now()))
 
 
 def _folder(digest):
@@ -247,38 +344,34 @@ def _constant(v):
         return type(v), repr(v)
     if isinstance(v, core.dtype):
         return "dtype", str(v)
-    return "object", id(v)
+    return "object", v              # functions, types: equal when the same
 
 
 # ---- launching -----------------------------------------------------------------------------------
+
+_launchers = weakref.WeakSet()
+
+
+def forget_all():
+    """A function has a new text: any kernel may call it."""
+    for launcher in list(_launchers):
+        launcher.forget()
+
 
 class Launcher:
     def __init__(self, jit):
         self.jit, self.is_interpreted = jit, knobs.runtime.interpret
         self.forget()
+        _launchers.add(self)
 
     def forget(self):
-        self.programs, self.fast, self.kept = {}, None, []
-
-    # -- the short way --
+        self.programs, self.fast = {}, None
+        self.variants = Variants(self)
 
     def launch(self, grid, *args, **kwargs):
-        if self.fast is not None and not self.jit.pre_run_hooks and not knobs.runtime.__dict__ \
-                and not _ENTER and not _EXIT:
-            program, launcher = self.fast
-            if program.used:
-                program.check_globals()
-            try:
-                launcher(grid, *args, **kwargs)
-                return _Launched(self, args, kwargs)
-            except (_NotPlain, TypeError):
-                pass                                       # the long way says what is wrong
-            except tilec.Error as e:
-                self.bind(args, kwargs)                    # a missing argument says so first
-                raise program.translated(e) or e from e
         return self.run(grid, False, args, kwargs)
 
-    def _is_plain(self, bound, options):
+    def _is_plain(self, bound):
         return all(is_word(bound[p.name]) if p.is_constexpr else is_leaf(bound[p.name])
                    for p in self.jit.params)
 
@@ -286,7 +379,7 @@ class Launcher:
         """Later launches go straight to the kernel's own launcher."""
         if self.fast is None and call.program is self.programs.get(()) and on is None \
                 and not call.check and not call.strict:
-            self.fast = (call.program, call.kernel(None)._launcher)
+            self.fast = call.kernel(None)._launcher
 
     # -- the long way --
 
@@ -300,7 +393,7 @@ class Launcher:
     def call_of(self, bound, options):
         self._check_options(options)
         debug = options.get("debug", self.jit.debug) or knobs.runtime.debug
-        if self._is_plain(bound, options):
+        if self._is_plain(bound):
             program = self.programs.get(())
             if program is None:
                 program = self.programs[()] = Program(self.jit, KernelText(self.jit))
@@ -314,10 +407,15 @@ class Launcher:
         else:
             flat = _Flat(text, self.jit, bound)
             found = self.programs[key] = Program(self.jit, text)
-            self.kept.append(dict(bound))          # ids in the key stay taken
         return Call(found, flat.values, options, bool(debug))
 
     def _check_options(self, options):
+        warps = options.get("num_warps") or 1
+        assert warps > 0 and warps & (warps - 1) == 0, "num_warps must be a power of 2"
+        for p in self.jit.params:
+            if p.is_constexpr and p.do_not_specialize:
+                raise CompilationError(None, None, "%s marked as constexpr and listed in "
+                                       "do_not_specialize: take it out of one" % p.name)
         for name, value in options.items():
             if name in ("num_warps", "num_stages", "enable_fp_fusion") or name in _IGNORED:
                 continue
@@ -327,6 +425,10 @@ class Launcher:
                 _warned.add(name)
                 warnings.warn("kernel '%s': tilec does not follow %s=%s; results are the same"
                               % (self.jit.__name__, name, value), stacklevel=4)
+
+    def compiled(self, named, options):
+        bound, _ = self.bind((), named)
+        return self.variants.kernel(self.call_of(bound, options), bound)
 
     def run(self, grid, warmup, args, kwargs):
         jit = self.jit
@@ -339,17 +441,13 @@ class Launcher:
             raise CompilationError(None, None, "kernel '%s': an argument or a name that it uses is "
                                    "%s, which tilec cannot compile" % (jit.__name__, e)) from e
         call.program.check_globals()
-        from ..compiler.compiler import CompiledKernel
-        compiled = CompiledKernel(self, call, bound)
-        try:
-            if warmup:
-                compiled.prepare()
-                return compiled
-            if callable(grid):
-                grid = grid(dict(bound))
+        compiled = self.variants.get(call, bound, warmup)
+        if warmup or compiled is None:
+            return compiled
+        if callable(grid):
+            grid = grid(dict(bound))
+        with call.program.errors():
             self._go(call, compiled, grid, bound)
-        except tilec.Error as e:
-            raise call.program.translated(e) or e from e
         return compiled
 
     def _go(self, call, compiled, grid, bound):
@@ -364,9 +462,9 @@ class Launcher:
             knobs.runtime.launch_enter_hook(compiled.launch_metadata(grid, None, *bound.values()))
         if self.is_interpreted:
             with host_copies.of(values) as values:
-                kernel._launcher(grid, **values, **more)
+                kernel.now(grid, values, more)
         else:
-            kernel._launcher(grid, **values, **more)
+            kernel.now(grid, values, more)
             self._shorten(call, on)
         if knobs.runtime.launch_exit_hook:
             knobs.runtime.launch_exit_hook(compiled.launch_metadata(grid, None, *bound.values()))
@@ -379,11 +477,6 @@ class Launcher:
             return None
         from .driver import driver
         return "cuda" if driver.active.is_gpu else "cpu"
-
-    @property
-    def device_caches(self):
-        """Triton's shape of it: {device: (variants compiled so far,)}."""
-        return _Caches(self)
 
 
 class _Nothing:
@@ -436,28 +529,17 @@ def argument(v):
 
 class _Launched:
     """What kernel[grid](..) gives: the compiled kernel, made when it is looked at."""
+    __slots__ = ("how", "kernel")
 
-    def __init__(self, launcher, args, kwargs):
-        self._how = launcher, args, kwargs
+    def __init__(self, *how):
+        self.how = how
 
     def __getattr__(self, name):
-        launcher, args, kwargs = self._how
-        bound, options = launcher.bind(args, kwargs)
-        from ..compiler.compiler import CompiledKernel
-        compiled = CompiledKernel(launcher, launcher.call_of(bound, options), bound)
-        self.__class__, self.__dict__ = CompiledKernel, compiled.__dict__
-        return getattr(self, name)
+        if name != "kernel":
+            return getattr(self.kernel, name)
+        look_up = self.how[0]
+        self.kernel = look_up(None, *self.how[1:], {})
+        return self.kernel
 
-
-class _Caches:
-    def __init__(self, launcher):
-        self.launcher = launcher
-
-    def __getitem__(self, device):
-        found = {}
-        for program in self.launcher.programs.values():
-            for kernel in program.kernels.values():
-                for key, handle in kernel._handles.items():
-                    for i in range(tilec.library().tilec_kernel_variants(handle)):
-                        found[(id(program), key, i)] = handle
-        return found, {}, None, None, None
+    def __getitem__(self, grid):
+        return self.kernel[grid]
