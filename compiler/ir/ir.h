@@ -32,31 +32,25 @@ typedef enum TlOpcode {
 } TlOpcode;
 
 enum { TL_ANY = -1 };
+/* What ops.def says of an operation beside its rules; its top tells the meanings. */
+#define TL_TRAITS(X)                                                                               \
+   X(TYPED) X(LAID) X(LOWERED) X(ELTWISE) X(PURE) X(READ) X(WRITE) X(SYNC) X(TERM) X(COMMUTES)     \
+   X(CONTROL) X(ACCESS) X(ALONG_AXIS) X(OWN_LAYOUT) X(SAME_ELEMENTS) X(COSTLY) X(EXACT) X(HOST)    \
+   X(HOST_INT) X(HOST_BITS)
 enum {
-   TL_TRAIT_TYPED = 1 << 0,
-   TL_TRAIT_LAID = 1 << 1,
-   TL_TRAIT_LOWERED = 1 << 2,
-   TL_TRAIT_ELTWISE = 1 << 3,
-   TL_TRAIT_PURE = 1 << 4,
-   TL_TRAIT_READ = 1 << 5,
-   TL_TRAIT_WRITE = 1 << 6,
-   TL_TRAIT_SYNC = 1 << 7,
-   TL_TRAIT_TERM = 1 << 8,
-   TL_TRAIT_COMMUTES = 1 << 9,
-   TL_TRAIT_CONTROL = 1 << 10,
-   TL_TRAIT_READS_SHARED = 1 << 11,
-   TL_TRAIT_WRITES_SHARED = 1 << 12,
-   TL_TRAIT_ACCESS = 1 << 13,
-   TL_TRAIT_ALONG_AXIS = 1 << 14,
-   TL_TRAIT_COSTLY = 1 << 15,
-   TL_TRAIT_EXACT = 1 << 16,
-   TL_TRAIT_HOST = 1 << 17,
-   TL_TRAIT_HOST_INT = 1 << 18,
-   TL_TRAIT_HOST_BITS = 1 << 19,
-   TL_TRAIT_OWN_LAYOUT = 1 << 20,
-   TL_TRAIT_SAME_ELEMENTS = 1 << 21,
-   TL_TRAIT_PRED = 1 << 22, /* times the operand's number, 1 to 3 */
+#define X(id) TL_TRAIT_BIT_##id,
+   TL_TRAITS(X)
+#undef X
+      TL_TRAIT_BITS
+};
+enum {
+   TL_TRAIT_READS_SHARED = 1 << TL_TRAIT_BITS,
+   TL_TRAIT_WRITES_SHARED = 2 << TL_TRAIT_BITS,
+   TL_TRAIT_PRED = 4 << TL_TRAIT_BITS, /* times the operand's number, 1 to 3 */
    TL_TRAIT_PRED_MASK = 3 * TL_TRAIT_PRED,
+#define X(id) TL_TRAIT_##id = 1 << TL_TRAIT_BIT_##id,
+   TL_TRAITS(X)
+#undef X
 };
 
 typedef enum TlAttrKey {

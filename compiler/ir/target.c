@@ -7,16 +7,8 @@
 #include <string.h>
 
 enum {
-   FEAT_CP_ASYNC = TL_FEAT_CP_ASYNC,
-   FEAT_MMA_F16 = TL_FEAT_MMA_F16,
-   FEAT_MMA_TF32 = TL_FEAT_MMA_TF32,
-   FEAT_BF16 = TL_FEAT_BF16,
-   FEAT_FP8_CVT = TL_FEAT_FP8_CVT,
-   FEAT_FP8_MMA = TL_FEAT_FP8_MMA,
-   FEAT_STMATRIX = TL_FEAT_STMATRIX,
-   FEAT_TMA = TL_FEAT_TMA,
-   FEAT_WGMMA = TL_FEAT_WGMMA,
-   FEAT_ATOM_BF16 = TL_FEAT_ATOM_BF16,
+#define TL_FEATURE(id) FEAT_##id = TL_FEAT_##id,
+#include "ir/target.def"
 };
 
 static const TlTarget targets[] = {

@@ -6,16 +6,12 @@
 #include <stdint.h>
 
 enum {
-   TL_FEAT_CP_ASYNC = 1 << 0,
-   TL_FEAT_MMA_F16 = 1 << 1, /* mma.sync m16n8k16 f16 and bf16 */
-   TL_FEAT_MMA_TF32 = 1 << 2,
-   TL_FEAT_BF16 = 1 << 3,    /* bf16 fma */
-   TL_FEAT_FP8_CVT = 1 << 4, /* cvt to and from e4m3x2, e5m2x2 */
-   TL_FEAT_FP8_MMA = 1 << 5,
-   TL_FEAT_STMATRIX = 1 << 6,
-   TL_FEAT_TMA = 1 << 7,
-   TL_FEAT_WGMMA = 1 << 8,
-   TL_FEAT_ATOM_BF16 = 1 << 9, /* atom.add.noftz.bf16 */
+#define TL_FEATURE(id) TL_FEAT_BIT_##id,
+#include "ir/target.def"
+};
+enum {
+#define TL_FEATURE(id) TL_FEAT_##id = 1 << TL_FEAT_BIT_##id,
+#include "ir/target.def"
 };
 
 enum { TL_PTX_ANY = UINT16_MAX }; /* no upper bound */
