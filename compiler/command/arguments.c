@@ -119,16 +119,14 @@ bool
 tl_cmd_args_values(TlCmdArgs *all)
 {
    assert(all->list); /* the parameters are known */
-   for (size_t i = 0; i < all->c->cl.uses.len; i++) {
-      TlOptionUse use = all->c->cl.uses.data[i];
-      if (use.id != TL_OPT_ARG)
-         continue;
-      const char *eq = strchr(use.value, '='), *why;
+   size_t at = 0;
+   for (const char *text; (text = tl_option_next(&all->c->cl, TL_OPT_ARG, &at));) {
+      const char *eq = strchr(text, '='), *why;
       if (!eq)
-         return tl_cmd_refuse("--arg takes NAME=VALUE; found '%s'", use.value);
-      TlCmdArg *a = tl_cmd_arg_find(all, use.value, (size_t)(eq - use.value));
+         return tl_cmd_refuse("--arg takes NAME=VALUE; found '%s'", text);
+      TlCmdArg *a = tl_cmd_arg_find(all, text, (size_t)(eq - text));
       if (!a) {
-         unknown_parameter(all, use.value, (size_t)(eq - use.value));
+         unknown_parameter(all, text, (size_t)(eq - text));
          return false;
       }
       if (a->is_given)

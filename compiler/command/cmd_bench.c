@@ -36,25 +36,21 @@ read_axes(TlMeasure *m, Axes *axes)
 {
    TlCommand *c = m->c;
    *axes = (Axes){.count = 1};
-   for (size_t i = 0; i < c->cl.uses.len; i++) {
-      TlOptionUse use = c->cl.uses.data[i];
-      if (use.id != TL_OPT_VARY)
-         continue;
-      const char *eq = strchr(use.value, '=');
-      Axis axis = {.name =
-                      eq ? tl_arena_strndup(c->arena, use.value, (size_t)(eq - use.value)) : ""};
+   size_t at = 0;
+   for (const char *text; (text = tl_option_next(&c->cl, TL_OPT_VARY, &at));) {
+      const char *eq = strchr(text, '=');
+      Axis axis = {.name = eq ? tl_arena_strndup(c->arena, text, (size_t)(eq - text)) : ""};
       for (const char *p = eq ? eq + 1 : ""; *p;) {
          size_t n = strcspn(p, ",");
          if (!n)
-            return tl_cmd_refuse("--vary takes NAME=V1,V2,..; found an empty value in '%s'",
-                                 use.value);
+            return tl_cmd_refuse("--vary takes NAME=V1,V2,..; found an empty value in '%s'", text);
          tl_vec_push(c->arena, &axis.values, (const char *)tl_arena_strndup(c->arena, p, n));
          p += n + (p[n] == ',');
       }
       const TlCmdArg *a = tl_cmd_arg_find(&m->args, axis.name, strlen(axis.name));
       bool launch = strcmp(axis.name, "num_warps") == 0 || strcmp(axis.name, "num_stages") == 0;
       if (!eq || !axis.values.len)
-         return tl_cmd_refuse("--vary takes NAME=V1,V2,..; found '%s'", use.value);
+         return tl_cmd_refuse("--vary takes NAME=V1,V2,..; found '%s'", text);
       if (!launch && (!a || !a->param->is_constexpr))
          return tl_cmd_refuse("kernel '%s' has no constexpr parameter '%s' to vary", m->args.kernel,
                               axis.name);

@@ -126,11 +126,9 @@ static bool
 read_remarks(TlCommand *c, TlOptionId id, const char **out)
 {
    *out = NULL;
-   for (size_t i = 0; i < c->cl.uses.len; i++) {
-      TlOptionUse use = c->cl.uses.data[i];
-      if (use.id == id)
-         *out = *out ? tl_arena_printf(c->arena, "%s,%s", *out, use.value) : use.value;
-   }
+   size_t at = 0;
+   for (const char *groups; (groups = tl_option_next(&c->cl, id, &at));)
+      *out = *out ? tl_arena_printf(c->arena, "%s,%s", *out, groups) : groups;
    return known_remarks(*out);
 }
 
@@ -138,9 +136,9 @@ static bool
 read_dirs(TlCommand *c, TlOptionId id, const char *const **out, size_t *count)
 {
    TL_VEC(const char *) dirs = {0};
-   for (size_t i = 0; i < c->cl.uses.len; i++)
-      if (c->cl.uses.data[i].id == id)
-         tl_vec_push(c->arena, &dirs, c->cl.uses.data[i].value);
+   size_t at = 0;
+   for (const char *dir; (dir = tl_option_next(&c->cl, id, &at));)
+      tl_vec_push(c->arena, &dirs, dir);
    *out = dirs.data;
    *count = dirs.len;
    return true;
@@ -150,14 +148,12 @@ static bool
 read_defines(TlCommand *c, TlOptionId id, const TilecDefine **out, size_t *count)
 {
    TL_VEC(TilecDefine) defines = {0};
-   for (size_t i = 0; i < c->cl.uses.len; i++) {
-      TlOptionUse use = c->cl.uses.data[i];
-      const char *eq = use.id == id ? strchr(use.value, '=') : NULL;
-      if (use.id != id)
-         continue;
-      if (!eq || eq == use.value)
-         return tl_cmd_refuse("-D takes NAME=VALUE; found '%s'", use.value);
-      const char *name = tl_arena_strndup(c->arena, use.value, (size_t)(eq - use.value));
+   size_t at = 0;
+   for (const char *text; (text = tl_option_next(&c->cl, id, &at));) {
+      const char *eq = strchr(text, '=');
+      if (!eq || eq == text)
+         return tl_cmd_refuse("-D takes NAME=VALUE; found '%s'", text);
+      const char *name = tl_arena_strndup(c->arena, text, (size_t)(eq - text));
       tl_vec_push(c->arena, &defines, (TilecDefine){name, eq + 1});
    }
    *out = defines.data;

@@ -153,6 +153,14 @@ tl_option(const TlCommandLine *cl, TlOptionId id)
    return NULL;
 }
 
+const char *
+tl_option_next(const TlCommandLine *cl, TlOptionId id, size_t *at)
+{
+   while (*at < cl->uses.len && cl->uses.data[*at].id != id)
+      ++*at;
+   return *at < cl->uses.len ? cl->uses.data[(*at)++].value : NULL;
+}
+
 void
 tl_options_help(TlSb *out, unsigned command, const char *command_name)
 {

@@ -46,6 +46,8 @@ typedef struct TlCommandLine {
 void tl_command_line_parse(TlArena *arena, int argc, char **argv, TlCommandLine *out);
 /* Value of the last use, or NULL; "" for an option without value that was given. */
 const char *tl_option(const TlCommandLine *cl, TlOptionId id);
+/* The uses of an option that may be repeated, in order: the next from *at on, NULL at the end. */
+const char *tl_option_next(const TlCommandLine *cl, TlOptionId id, size_t *at);
 void tl_options_help(TlSb *out, unsigned command, const char *command_name);
 
 #endif

@@ -92,8 +92,9 @@ TlSv tl_sv_str(TlSema *s, const char *text);
 const TlType *tl_scalar(TlSema *s, TlDtype dtype);
 TlDtype tl_value_dtype(const TlValue *v); /* of a scalar or tile of scalars */
 bool tl_value_is_ptr(const TlValue *v);
-/* The element type of v must be one of takes. */
-bool tl_check_takes(TlSema *s, const TlCall *call, const TlValue *v, uint32_t takes, TlRange range);
+/* The element type of v, which argument i became, must be one of takes. */
+bool tl_check_takes(TlSema *s, const TlCall *call, unsigned i, const TlValue *v, uint32_t takes);
+TlValue *tl_call_taken(TlSema *s, const TlCall *call, unsigned i, uint32_t takes); /* checked */
 TlValue *tl_bf16_to_fp32(TlSema *s, TlValue *v, TlRange range);
 
 /* ---- offered by one group to another ---- */

@@ -393,18 +393,25 @@ takes_text(uint32_t takes)
 }
 
 bool
-tl_check_takes(TlSema *s, const TlCall *call, const TlValue *v, uint32_t takes, TlRange range)
+tl_check_takes(TlSema *s, const TlCall *call, unsigned i, const TlValue *v, uint32_t takes)
 {
    const TlType *elem = tl_type_elem(v->type);
    if (elem->kind == TL_TYPE_SCALAR && (takes_bit(elem->dtype) & takes))
       return true;
-   tl_report(s->diags, E0313, range, call->row->name, takes_text(takes),
+   tl_report(s->diags, E0313, tl_call_arg_range(call, i), call->row->name, takes_text(takes),
              tl_type_cstr(s->arena, v->type));
    if (elem->kind != TL_TYPE_SCALAR)
       tl_help(s->diags, "load the values first: tl.load(pointer)");
    else if (takes & TL_TAKES_FP32)
       tl_help(s->diags, "convert the operand: .to(tl.float32)");
    return false;
+}
+
+TlValue *
+tl_call_taken(TlSema *s, const TlCall *call, unsigned i, uint32_t takes)
+{
+   TlValue *v = tl_call_value(s, call, i);
+   return v && tl_check_takes(s, call, i, v, takes) ? v : NULL;
 }
 
 TlValue *

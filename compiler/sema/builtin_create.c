@@ -99,9 +99,8 @@ tl_builtin_zeros(TlSema *s, const TlCall *call)
 TlSv
 tl_builtin_zeros_like(TlSema *s, const TlCall *call)
 {
-   TlValue *x = tl_call_value(s, call, 0);
-   if (!x ||
-       !tl_check_takes(s, call, x, TL_TAKES_NUMBER | TL_TAKES_BOOL, tl_call_arg_range(call, 0)))
+   TlValue *x = tl_call_taken(s, call, 0, TL_TAKES_NUMBER | TL_TAKES_BOOL);
+   if (!x)
       return tl_sv_poison();
    return tl_sv_value(tl_const_bits(&s->b, x->type, 0));
 }
@@ -212,8 +211,8 @@ tl_builtin_next_power_of_2(TlSema *s, const TlCall *call)
       v.is_large = n > 0 && p > INT64_MAX;
       return v;
    }
-   TlValue *x = tl_call_value(s, call, 0);
-   if (!x || !tl_check_takes(s, call, x, TL_TAKES_INT, tl_call_arg_range(call, 0)))
+   TlValue *x = tl_call_taken(s, call, 0, TL_TAKES_INT);
+   if (!x)
       return tl_sv_poison();
    TlValue *one = tl_const_bits(&s->b, x->type, 1);
    TlValue *m = tl_b2(&s->b, TL_OP_SUB, x, one);

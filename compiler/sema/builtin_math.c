@@ -53,13 +53,11 @@ check_all(TlSema *s, const TlCall *call, unsigned num, TlValue **v, uint32_t tak
 {
    assert(num <= call->num_args);
    for (unsigned i = 0; i < num; i++)
-      if (!is_literal(&call->args[i]) &&
-          (!(v[i] = tl_call_value(s, call, i)) ||
-           !tl_check_takes(s, call, v[i], takes, tl_call_arg_range(call, i))))
+      if (!is_literal(&call->args[i]) && !(v[i] = tl_call_taken(s, call, i, takes)))
          return false;
    if (!common_operands(s, call, num, v))
       return false;
-   return tl_check_takes(s, call, v[0], takes, tl_call_arg_range(call, 0));
+   return tl_check_takes(s, call, 0, v[0], takes);
 }
 
 /* A function of the stdlib on values. */
@@ -99,9 +97,8 @@ tl_builtin_elementwise(TlSema *s, const TlCall *call)
 TlSv
 tl_builtin_abs(TlSema *s, const TlCall *call)
 {
-   TlValue *x = tl_call_value(s, call, 0);
-   if (!x ||
-       !tl_check_takes(s, call, x, TL_TAKES_NUMBER | TL_TAKES_BOOL, tl_call_arg_range(call, 0)))
+   TlValue *x = tl_call_taken(s, call, 0, TL_TAKES_NUMBER | TL_TAKES_BOOL);
+   if (!x)
       return tl_sv_poison();
    TlDtype t = tl_value_dtype(x);
    if (!tl_dtype_is_float(t) && !tl_dtype_is_signed(t))
@@ -152,7 +149,7 @@ tl_builtin_pick(TlSema *s, const TlCall *call)
       return tl_sv_poison();
    uint32_t takes = TL_TAKES_NUMBER | TL_TAKES_BOOL;
    for (unsigned i = 0; i < 2; i++) {
-      if (!tl_check_takes(s, call, v[i], takes, tl_call_arg_range(call, i)))
+      if (!tl_check_takes(s, call, i, v[i], takes))
          return tl_sv_poison();
       v[i] = tl_bf16_to_fp32(s, v[i], call->range);
    }
@@ -170,8 +167,7 @@ tl_builtin_clamp(TlSema *s, const TlCall *call)
    if (!nan_rule(s, call, 3, &nan))
       return tl_sv_poison();
    for (unsigned i = 0; i < 3; i++) {
-      if (!(v[i] = tl_call_value(s, call, i)) ||
-          !tl_check_takes(s, call, v[i], TL_TAKES_NUMBER, tl_call_arg_range(call, i)))
+      if (!(v[i] = tl_call_taken(s, call, i, TL_TAKES_NUMBER)))
          return tl_sv_poison();
       v[i] = tl_bf16_to_fp32(s, v[i], call->range);
    }
@@ -217,7 +213,7 @@ tl_builtin_math(TlSema *s, const TlCall *call)
    if (!common_operands(s, call, num, v))
       return tl_sv_poison();
    for (unsigned i = 0; i < num; i++)
-      if (!tl_check_takes(s, call, v[i], row->takes, tl_call_arg_range(call, i)))
+      if (!tl_check_takes(s, call, i, v[i], row->takes))
          return tl_sv_poison();
    return call_stdlib(s, call, is_math64(row, v[0]) ? "math64" : row->module, row->function, v,
                       num);

@@ -161,7 +161,7 @@ number_tile(TlSema *s, const TlCall *call)
 {
    TlValue *x = tl_call_tile(s, call, 0);
    uint32_t takes = TL_TAKES_NUMBER | TL_TAKES_BOOL;
-   return x && tl_check_takes(s, call, x, takes, tl_call_arg_range(call, 0)) ? x : NULL;
+   return x && tl_check_takes(s, call, 0, x, takes) ? x : NULL;
 }
 
 /* Short integers are summed in 32 bits of their sign (int1 as unsigned); floats stay. */
@@ -202,7 +202,7 @@ tl_builtin_fold_bits(TlSema *s, const TlCall *call)
 {
    TlValue *x = tl_call_tile(s, call, 0);
    uint32_t takes = TL_TAKES_INT | TL_TAKES_BOOL;
-   if (!x || !tl_check_takes(s, call, x, takes, tl_call_arg_range(call, 0)))
+   if (!x || !tl_check_takes(s, call, 0, x, takes))
       return tl_sv_poison();
    return sum_like(s, call, x, (TlOpcode)tl_builtin_row(call)->which);
 }

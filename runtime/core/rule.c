@@ -442,6 +442,46 @@ divide(TlRuleOp op, int64_t a, int64_t b, int64_t *out)
    return NULL;
 }
 
+static bool
+holds(TlRuleOp op, int64_t a, int64_t b)
+{
+   switch ((int)op) {
+   case OP_LT:
+      return a < b;
+   case OP_LE:
+      return a <= b;
+   case OP_GT:
+      return a > b;
+   case OP_GE:
+      return a >= b;
+   case OP_EQ:
+      return a == b;
+   default:
+      assert(op == OP_NE);
+      return a != b;
+   }
+}
+
+/* What cannot fail. */
+static int64_t
+combine(TlRuleOp op, int64_t a, int64_t b)
+{
+   switch ((int)op) {
+   case OP_AND:
+      return a & b;
+   case OP_OR:
+      return a | b;
+   case OP_XOR:
+      return a ^ b;
+   case OP_MIN:
+      return a < b ? a : b;
+   case OP_MAX:
+      return a > b ? a : b;
+   default:
+      return holds(op, a, b);
+   }
+}
+
 static const char *
 apply(TlRuleOp op, int64_t a, int64_t b, int64_t *out)
 {
@@ -470,39 +510,8 @@ apply(TlRuleOp op, int64_t a, int64_t b, int64_t *out)
          return "negative shift count";
       *out = a >> (b > 63 ? 63 : b);
       break;
-   case OP_AND:
-      *out = a & b;
-      break;
-   case OP_OR:
-      *out = a | b;
-      break;
-   case OP_XOR:
-      *out = a ^ b;
-      break;
-   case OP_LT:
-      *out = a < b;
-      break;
-   case OP_LE:
-      *out = a <= b;
-      break;
-   case OP_GT:
-      *out = a > b;
-      break;
-   case OP_GE:
-      *out = a >= b;
-      break;
-   case OP_EQ:
-      *out = a == b;
-      break;
-   case OP_NE:
-      *out = a != b;
-      break;
-   case OP_MIN:
-      *out = a < b ? a : b;
-      break;
-   case OP_MAX:
-      *out = a > b ? a : b;
-      break;
+   default:
+      *out = combine(op, a, b);
    }
    return over ? "overflow of 64 bits" : NULL;
 }
