@@ -138,12 +138,12 @@ static const ExRow rows[] = {
     .timed = "T=bf16" LARGE,
     .prepare = states,
     .oracle = adamw},
-   {.name = "rope", /* an angle of 5000 has 11 bits of fraction in fp32 */
+   {.name = "rope", /* an angle of 5000 has 11 bits of fraction */
     .arrays = "x: T[N*H*D], positions: i32[N] below 5000, frequency: given fp32[D/2],"
               "y: out T[N*H*D] slack S",
     .launches = {"rope(x, positions, frequency, y, N, H) D=D INVERSE=INVERSE"},
     .defaults = "INVERSE=False S=1",
-    .cases = "T=fp16 N=3 H=5 D=64; T=bf16 N=2 H=8 D=128 INVERSE=True; T=fp32 N=5 H=9 D=32 S=200",
+    .cases = "T=fp16 N=3 H=5 D=64; T=bf16 N=2 H=8 D=128 INVERSE=True; T=fp32 N=5 H=9 D=32 S=50",
     .large = "T=bf16 N=101 H=32 D=128",
     .timed = "T=bf16 N=4096 H=32 D=128",
     .prepare = rope_inputs,

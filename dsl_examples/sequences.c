@@ -141,7 +141,7 @@ static const ExRow rows[] = {
     .cases = "T=fp32 R=3 C=65 K=8 BLOCK=64; T=bf16 R=2 C=500 K=16 BLOCK=256;"
              "T=fp16 R=2 C=9 K=1 BLOCK=16",
     .large = "T=bf16 R=2 C=32001 K=64 BLOCK=1024",
-    .timed = "T=bf16 R=1024 C=128256 K=64 BLOCK=1024",
+    .timed = "T=bf16 R=256 C=128256 K=64 BLOCK=1024",
     .oracle = top_k},
    {.name = "sort_by_key",
     .arrays =

@@ -3,7 +3,7 @@
 #   tests/gpu/run.sh [--quick] [--no-bench] [--only CASES] [--programs N] [--seed S] [--build DIR]
 # N random programs (default 20000; 2000 with --quick) from seed S run on the GPU; 0 = none.
 # Builds nothing: it uses what is in DIR (default build/release): examples/*, libtilec.so, bin/gpu_*.
-# Results: tables on stdout; $OUT/correctness.txt and $OUT/bench.json when OUT is set.
+# Results: tables on stdout; $OUT/correctness.txt, $OUT/kernels.txt and $OUT/bench.json when OUT is set.
 set -uo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
 build="$root/build/release"
@@ -94,6 +94,11 @@ if ((bench)); then
    check tune 300 "$root/tests/gpu/tune.sh" "$build"
    library=$(find "$build" -name 'libtilec.so*' -type f | head -n 1)
    printf '== timings\n'
+   : >"$out/kernels.txt"
+   for example in "$build"/examples/*; do
+      timeout 300 "$example" --on cuda --time 50 --source "$root/dsl_examples" | tee -a "$out/kernels.txt"
+      ((PIPESTATUS[0] == 0)) || failed+=("times of ${example##*/}")
+   done
    TILEC_LIBRARY=$library timeout 480 python3 "$root/tests/bench/bench.py" "${bench_options[@]}" \
       --json "$out/bench.json" || failed+=(bench)
    bare=$(sed -n 's/^ 3 arguments: bare *\([0-9.]*\) us.*/\1/p' "$log" | head -n 1)
