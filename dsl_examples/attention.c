@@ -259,18 +259,21 @@ differences(ExCase *c)
    .oracle = forward
 
 #define MASK "D=D GROUP=G CAUSAL=CAUSAL WINDOW=W SOFTCAP=CAP"
-#define BACKWARD                                                                                   \
+#define BACKWARD(kv, rows)                                                                         \
    .arrays = "q: T[H*N*D], k: T[H/G*N*D], v: T[H/G*N*D], do: T[H*N*D], o: out T[H*N*D],"           \
              "lse: out fp32[H*N], delta: scratch fp32[H*N], dq: out T[H*N*D] slack 3.3 floor 0.01,"\
              "dk: out T[H/G*N*D] slack 3.3 floor 0.01, dv: out T[H/G*N*D] slack 3.3 floor 0.01",   \
    .launches = {"attention_forward.attn_forward(q, k, v, o, lse, H, N, scale, DROP, SEED) " MASK   \
                 " BLOCK_M=BM BLOCK_N=BN flops=4*H*D*PAIRS",                                        \
                 "attention_backward.attn_bwd_delta(o, do, delta, H*N) D=D",                        \
-                "attention_backward.attn_bwd_kv(q, k, v, do, lse, delta, dk, dv, H, N, scale,"     \
-                "DROP, SEED) " MASK " flops=8*H*D*PAIRS",                                          \
-                "attention_backward.attn_bwd_q(q, k, v, do, lse, delta, dq, H, N, scale, "         \
-                "DROP, SEED) " MASK " flops=6*H*D*PAIRS"},                                         \
+                kv "(q, k, v, do, lse, delta, dk, dv, H, N, scale, DROP, SEED) " MASK              \
+                " flops=8*H*D*PAIRS",                                                              \
+                rows "(q, k, v, do, lse, delta, dq, H, N, scale, DROP, SEED) " MASK                \
+                " flops=6*H*D*PAIRS"},                                                             \
    .defaults = "H=6 G=1 W=0 CAP=0.0 CAUSAL=False DROP=None SEED=None"
+#define FIXED BACKWARD("attention_backward.attn_bwd_kv", "attention_backward.attn_bwd_q")
+#define TUNED                                                                                      \
+   BACKWARD("tuned_attention_backward.tuned_bwd_kv", "tuned_attention_backward.tuned_bwd_q")
 
 /* Z 2 x H 3, or with G 3: one head of k and v for each of Z. */
 #define GROUPS CAUSAL " G=3"
@@ -278,6 +281,13 @@ differences(ExCase *c)
 #define ALL_N(mode) "N=1" mode ";N=64" mode ";N=256" mode ";N=513" mode ";"
 #define ALL(T, D)                                                                                  \
    ALL_N(" T=" T D) ALL_N(" T=" T D CAUSAL) ALL_N(" T=" T D GROUPS) ALL_N(" T=" T D WINDOW)
+
+#define TIMED                                                                                      \
+   "T=fp16 H=64 N=4096 PAIRS=16777216" D128 "; T=fp16 H=64 N=4096 PAIRS=8390656" D128 CAUSAL       \
+   "; T=fp16 H=64 N=4096 PAIRS=8390656" D64 CAUSAL                                                 \
+   "; T=fp16 H=64 N=4096 PAIRS=8390656 G=8" D128 CAUSAL                                            \
+   "; T=fp16 H=64 N=4096 PAIRS=8390656 DROP=0.1 SEED=1" D128 CAUSAL                                \
+   "; T=fp16 H=16 N=16384 PAIRS=16252928 G=8 W=1024 CAP=30.0" D128 CAUSAL
 
 static const ExRow rows[] = {
    {.name = "attn_fwd", FORWARD("attn_fwd")},
@@ -288,7 +298,7 @@ static const ExRow rows[] = {
     .cases = "T=fp16 H=2 N=65" D64 CAUSAL,
     .oracle = forward_without_lse},
    {.name = "attention_backward",
-    BACKWARD,
+    FIXED,
     .cases = "T=fp16 N=64" D64 "; T=fp16 N=1" D64 CAUSAL "; T=bf16 N=333 H=3" D32 WINDOW
              "; T=fp16 N=67 H=4 G=2 CAP=5.0" D16 "; T=bf16 N=65" D128 CAUSAL
              "; T=fp16 N=65 H=2 G=2 DROP=0.1 SEED=7" D64 CAUSAL
@@ -298,15 +308,15 @@ static const ExRow rows[] = {
                          "T=fp16 N=70 H=2 D=256 scale=0.0625 BM=128 BN=64" CAUSAL,
     .gpu = "T=fp16 N=4096" D128 GROUPS "; T=bf16 N=4096" D64 "; T=bf16 N=4097" D128 WINDOW
            "; T=fp16 N=16384 H=1" D64 CAUSAL "; T=bf16 N=16384 H=3" D128 WINDOW,
-    .timed =
-       "T=fp16 H=64 N=4096 PAIRS=16777216" D128 "; T=fp16 H=64 N=4096 PAIRS=8390656" D128 CAUSAL
-       "; T=fp16 H=64 N=4096 PAIRS=8390656" D64 CAUSAL
-       "; T=fp16 H=64 N=4096 PAIRS=8390656 G=8" D128 CAUSAL
-       "; T=fp16 H=64 N=4096 PAIRS=8390656 DROP=0.1 SEED=1" D128 CAUSAL
-       "; T=fp16 H=16 N=16384 PAIRS=16252928 G=8 W=1024 CAP=30.0" D128 CAUSAL,
+    .timed = TIMED,
+    .oracle = formulas},
+   {.name = "tuned_attention_backward",
+    TUNED,
+    .cases = "T=fp16 N=65" D64 GROUPS,
+    .timed = TIMED,
     .oracle = formulas},
    {.name = "attention_differences",
-    BACKWARD,
+    FIXED,
     .cases = "T=fp16 N=9 H=4 G=2 DROP=0.3 SEED=5 W=5 CAP=3.0 D=16 scale=0.25 BM=32 BN=16" CAUSAL,
     .oracle = differences},
 };

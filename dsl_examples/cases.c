@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_NAMES = 24, MAX_ARRAYS = 24, MAX_ARGS = 32, MAX_DEFINES = 12, NAME_BYTES = 24 };
+enum { MAX_NAMES = 24, MAX_ARRAYS = 24, MAX_ARGS = 32, MAX_DEFINES = 12, NAME_BYTES = 32 };
 
 typedef enum Kind { INPUT, GIVEN, OUT, INOUT, ZEROED, SCRATCH } Kind;
 
