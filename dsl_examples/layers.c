@@ -75,7 +75,7 @@ static const ExRow rows[] = {
     .launches = {"cross_entropy(x, labels, loss, lse, R, C, smoothing)",
                  "cross_entropy.cross_entropy_bwd(x, labels, lse, dloss, dx, R, C, smoothing)"},
     .cases = "T=fp32 R=3 C=65 smoothing=0.0; T=fp16 R=5 C=2049 smoothing=0.1;"
-             "T=bf16 R=2 C=5000 smoothing=0.2; T=fp32 R=1 C=2 smoothing=0.1",
+             "T=bf16 R=2 C=5000 smoothing=0.2; T=fp32 R=9 C=2 smoothing=0.1",
     .large = "T=bf16 R=3 C=128257 smoothing=0.1",
     .timed = "T=bf16 R=1024 C=128256 smoothing=0.1",
     .prepare = labels,
