@@ -15,6 +15,13 @@ typedef struct WgmmaKind {
 static const WgmmaKind wgmma_kind[] = {
    [TL_MMA_WG_F16_F32] = {"f32.f16.f16", 16, 16, true, true},
    [TL_MMA_WG_BF16_F32] = {"f32.bf16.bf16", 16, 16, true, true},
+   [TL_MMA_WG_TF32_F32] = {"f32.tf32.tf32", 8, 32, true, false},
+   [TL_MMA_WG_E4M3_F32] = {"f32.e4m3.e4m3", 32, 8, true, false},
+   [TL_MMA_WG_E5M2_F32] = {"f32.e5m2.e5m2", 32, 8, true, false},
+   [TL_MMA_WG_E4M3_E5M2_F32] = {"f32.e4m3.e5m2", 32, 8, true, false},
+   [TL_MMA_WG_E5M2_E4M3_F32] = {"f32.e5m2.e4m3", 32, 8, true, false},
+   [TL_MMA_WG_S8_S32] = {"s32.s8.s8", 32, 8, false, false},
+   [TL_MMA_WG_U8_S32] = {"s32.u8.u8", 32, 8, false, false},
 };
 
 typedef struct Wgmma {

@@ -29,7 +29,7 @@ round_part(const TlDotSplit *r, double v)
    if (r->part_type == TL_BF16)
       return tl_bits_to_double(TL_BF16, tl_double_to_bits(TL_BF16, v, TL_ROUND_NEAREST_EVEN));
    uint32_t bits = (uint32_t)tl_double_to_bits(TL_FP32, v, TL_ROUND_NEAREST_EVEN);
-   return tl_bits_to_double(TL_FP32, tl_round_tf32(bits));
+   return tl_bits_to_double(TL_FP32, r->is_cut ? tl_cut_tf32(bits) : tl_round_tf32(bits));
 }
 
 /* Part number `part` of an fp32 value: each part is the rounded rest after the parts before. */

@@ -11,6 +11,7 @@ enum { TL_MAX_DOT_PARTS = 3, TL_MAX_DOT_TERMS = 6 };
 typedef struct TlDotSplit {
    TlDtype part_type;                 /* what a part is rounded to; FP32: tl_round_tf32 */
    unsigned parts, terms;             /* parts 0: operands as they are */
+   bool is_cut;                       /* tl_cut_tf32 instead, as wgmma does by itself */
    uint8_t term[TL_MAX_DOT_TERMS][2]; /* (left, right) part numbers */
 } TlDotSplit;
 

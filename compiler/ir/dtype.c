@@ -273,6 +273,12 @@ tl_round_tf32(uint32_t bits)
    return (bits + 0x1000) & ~(uint32_t)0x1FFF;
 }
 
+uint32_t
+tl_cut_tf32(uint32_t bits)
+{
+   return bits & ~(uint32_t)0x1FFF;
+}
+
 /* ---- memory ---- */
 TlBits
 tl_load_elem(TlDtype t, const void *p)

@@ -76,6 +76,8 @@ TlBits tl_int_to_bits(TlDtype t, int64_t v); /* wraps */
 /* fp32 pattern rounded to the 10-bit fraction of tf32, to nearest, ties away from zero:
  * cvt.rna.tf32 */
 uint32_t tl_round_tf32(uint32_t fp32_bits);
+/* The same fraction without rounding: a NaN whose payload is in the bits cut becomes infinite. */
+uint32_t tl_cut_tf32(uint32_t fp32_bits);
 
 /* Array conversions used by .npy files, buffers and tests: n elements of `t` in memory (i1 as one
  * byte, != 0). */

@@ -928,6 +928,34 @@ infer_tensor_map(Call *c)
    return true;
 }
 
+static bool
+is_mn_major(const Call *c, TlAttrKey desc)
+{
+   TlDesc d = {0};
+   TlInts given = ints(c, desc);
+   if (given.len * sizeof given.data[0] == sizeof d)
+      memcpy(&d, given.data, sizeof d);
+   return d.mn_major != 0;
+}
+
+/* PTX ISA, wgmma: imm-trans-a and imm-trans-b exist for .f16 and .bf16 only. */
+static bool
+reads_both_orders(int64_t mma)
+{
+   switch (mma) {
+   case TL_MMA_WG_TF32_F32:
+   case TL_MMA_WG_E4M3_F32:
+   case TL_MMA_WG_E5M2_F32:
+   case TL_MMA_WG_E4M3_E5M2_F32:
+   case TL_MMA_WG_E5M2_E4M3_F32:
+   case TL_MMA_WG_S8_S32:
+   case TL_MMA_WG_U8_S32:
+      return false;
+   default:
+      return true;
+   }
+}
+
 /* Accumulators: m x n instructions of 64 rows, half as many registers as columns. */
 static bool
 infer_wgmma(Call *c)
@@ -948,6 +976,9 @@ infer_wgmma(Call *c)
    if (is_shared != (attr(c, TL_ATTR_A_DESC).ints != NULL) || !attr(c, TL_ATTR_B_DESC).ints ||
        (!is_shared && attr(c, TL_ATTR_A_EXTENT).ints))
       return FAIL(c, "'wgmma' has 'a_desc' and 'b_desc' for operands in shared memory only");
+   bool is_turned = (is_shared && is_mn_major(c, TL_ATTR_A_DESC)) || is_mn_major(c, TL_ATTR_B_DESC);
+   if (is_turned && !reads_both_orders(attr(c, TL_ATTR_MMA).i))
+      return FAIL(c, "'wgmma' reads 'mn_major' operands of 16-bit elements only");
    int64_t m = rep[0], n = rep[1], k = rep[2];
    if (m < 1 || n < 1 || k < 1 || columns < 8 || columns > 256 || columns % 8 ||
        m * n * columns / 2 != r->count ||

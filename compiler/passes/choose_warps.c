@@ -10,6 +10,7 @@
  * the next operation of a chain is never whole. */
 #include "ir/control.h"
 #include "ir/pressure.h"
+#include "passes/dot_layouts.h"
 #include "passes/pass.h"
 #include "passes/remark.h"
 
@@ -18,8 +19,9 @@ enum { SPARE_REGISTERS = 32, LANES = 32 };
 
 typedef struct Estimate {
    const TlFunc *func;
-   bool *is_index;   /* by value id: made of ranges and scalars only */
-   uint32_t *words;  /* by value id: of all threads */
+   bool *is_index;  /* by value id: made of ranges and scalars only */
+   uint32_t *words; /* by value id: of all threads */
+   bool has_wgmma;
    bool needs_warps; /* an operation whose meaning depends on their number */
 } Estimate;
 
@@ -99,6 +101,8 @@ estimate_op(Estimate *e, const TlOp *op)
          estimate(e, block->args[i], block->args[i]->type->kind != TL_TYPE_TILE);
       estimate_block(e, block);
    }
+   if (e->has_wgmma && op->opcode == TL_OP_DOT && tl_dot_promoted_k(op))
+      e->words[tl_result(op, 0)->id] *= 2; /* the part that is not added yet */
    e->needs_warps |=
       op->opcode == TL_OP_SREG || (op->opcode == TL_OP_INLINE_ASM && !tl_op_is_pure(op));
 }
@@ -113,7 +117,7 @@ estimate_block(Estimate *e, const TlBlock *block)
 bool
 tl_pass_choose_warps(TlPassCx *cx, TlFunc *f)
 {
-   Estimate e = {.func = f};
+   Estimate e = {.func = f, .has_wgmma = cx->target && cx->target->features & TL_FEAT_WGMMA};
    e.is_index = tl_new_array(cx->scratch, bool, f->next_value_id);
    e.words = tl_new_array(cx->scratch, uint32_t, f->next_value_id);
    for (unsigned i = 0; i < f->body->block->num_args; i++)

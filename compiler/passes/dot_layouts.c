@@ -21,6 +21,13 @@ typedef struct MmaInstr {
 static const MmaInstr instrs[] = {
    {TL_FP16, TL_FP16, TL_FP32, TL_MMA_WG_F16_F32, TL_MMA_WGMMA},
    {TL_BF16, TL_BF16, TL_FP32, TL_MMA_WG_BF16_F32, TL_MMA_WGMMA},
+   {TL_FP32, TL_FP32, TL_FP32, TL_MMA_WG_TF32_F32, TL_MMA_WGMMA},
+   {TL_I8, TL_I8, TL_I32, TL_MMA_WG_S8_S32, TL_MMA_WGMMA},
+   {TL_U8, TL_U8, TL_I32, TL_MMA_WG_U8_S32, TL_MMA_WGMMA},
+   {TL_FP8E4NV, TL_FP8E4NV, TL_FP32, TL_MMA_WG_E4M3_F32, TL_MMA_WGMMA},
+   {TL_FP8E5, TL_FP8E5, TL_FP32, TL_MMA_WG_E5M2_F32, TL_MMA_WGMMA},
+   {TL_FP8E4NV, TL_FP8E5, TL_FP32, TL_MMA_WG_E4M3_E5M2_F32, TL_MMA_WGMMA},
+   {TL_FP8E5, TL_FP8E4NV, TL_FP32, TL_MMA_WG_E5M2_E4M3_F32, TL_MMA_WGMMA},
    {TL_FP16, TL_FP16, TL_FP32, TL_MMA_F16_F32, TL_MMA_M16N8},
    {TL_FP16, TL_FP16, TL_FP16, TL_MMA_F16_F16, TL_MMA_M16N8},
    {TL_BF16, TL_BF16, TL_FP32, TL_MMA_BF16_F32, TL_MMA_M16N8},
@@ -57,8 +64,8 @@ tl_dot_elem_bits(const TlDotInput *in)
 static const MmaInstr *
 find_types(const TlDotInput *in, TlDtype acc, bool is_wgmma)
 {
-   if (is_wgmma && in->split->parts)
-      return NULL; /* parts are made of registers */
+   if (is_wgmma && in->split->parts && !in->split->is_cut)
+      return NULL; /* parts are made of registers; wgmma cuts fp32 where it lies */
    if (in->a == TL_FP32 && !in->split->parts)
       return NULL; /* multiplied exactly */
    for (size_t i = 0; i < sizeof instrs / sizeof instrs[0]; i++) {
@@ -122,14 +129,17 @@ wgmma_tile(const TlType *acc, unsigned num_warps, TlMmaTile *t)
    return true;
 }
 
+/* K must lie together in shared memory for bytes and words.  Words are turned by the copies there,
+ * bytes would have to go through registers. */
 static bool
 choose_wgmma(TlDotForm *f, const TlTarget *target, const TlType *a, const TlType *acc,
              unsigned num_warps)
 {
    const MmaInstr *x = find_types(&f->in, acc->dtype, true);
    uint32_t k = a->shape[a->rank - 1];
-   if (!x || !target || !tl_target_has_mma(target, x->word) ||
-       k < 256u / tl_dtype_info[x->a].bits || !wgmma_tile(acc, num_warps, &f->tile))
+   if (!x || (f->in.is_turned && tl_dot_elem_bits(&f->in) == 8) || !target ||
+       !tl_target_has_mma(target, x->word) || k < 256u / tl_dtype_info[x->a].bits ||
+       !wgmma_tile(acc, num_warps, &f->tile))
       return false;
    f->is_mma = f->is_wgmma = true;
    f->mma = x->word;
@@ -234,8 +244,9 @@ input_of(const TlOp *dot)
 {
    assert(dot->opcode == TL_OP_DOT);
    TlDtype a = tl_arg(dot, 0)->type->dtype;
-   return (TlDotInput){a, tl_arg(dot, 1)->type->dtype,
-                       tl_dot_split(a, tl_attr_int(dot, TL_ATTR_PRECISION))};
+   return (TlDotInput){.a = a,
+                       .b = tl_arg(dot, 1)->type->dtype,
+                       .split = tl_dot_split(a, tl_attr_int(dot, TL_ATTR_PRECISION))};
 }
 
 bool
@@ -323,11 +334,12 @@ spread_rows(TlLinear *l, unsigned elem_bytes, unsigned width)
       l->col[7 + i - es] ^= l->col[4 + i - es] ^ l->col[4 + (i + 1) % num - es];
 }
 
-static TlLinear
-operand_memory(const TlType *t, unsigned max_swizzle, bool spread)
+/* The dimension of rows: the one that lies together in the registers or lanes. */
+static unsigned
+dim_together(const TlType *t)
 {
    assert(t->layout && t->rank >= 2);
-   unsigned order[TL_MAX_RANK], r = t->rank, fast = r - 1;
+   unsigned r = t->rank, fast = r - 1;
    const TlLinear *l = t->layout;
    uint32_t first = 0;
    for (unsigned i = 0; i < tl_ll_in_bits(l) && !first; i++)
@@ -335,8 +347,13 @@ operand_memory(const TlType *t, unsigned max_swizzle, bool spread)
    for (unsigned dim = 0; dim < r; dim++)
       if (first >> tl_ll_dim_shift(l, dim) & ((1u << l->log2_dim[dim]) - 1))
          fast = dim;
-   if (fast + 2 < r)
-      fast = r - 1;
+   return fast + 2 < r ? r - 1 : fast;
+}
+
+static TlLinear
+operand_memory(const TlType *t, unsigned fast, unsigned max_swizzle, bool spread)
+{
+   unsigned order[TL_MAX_RANK], r = t->rank;
    order[0] = fast;
    order[1] = fast == r - 1 ? r - 2 : r - 1;
    for (unsigned i = 2; i < r; i++)
@@ -353,14 +370,32 @@ tl_mma_operand_memory(const TlDotForm *f, unsigned index, const TlType *t)
 {
    TlWgmmaOperand o;
    uint32_t rows = index == 0 ? WGMMA_ROWS : f->tile.instr_n;
+   unsigned fast = tl_dot_needs_k_together(f) ? 1 - index : dim_together(t);
    if (!f->is_wgmma)
-      return operand_memory(t, 128, true);
+      return operand_memory(t, fast, 128, true);
    for (unsigned swizzle = 128; swizzle > 16; swizzle /= 2) {
-      TlLinear memory = operand_memory(t, swizzle, false);
+      TlLinear memory = operand_memory(t, fast, swizzle, false);
       if (tl_hw_wgmma_operand(&memory, index, tl_dot_elem_bits(&f->in), rows, &o))
          return memory;
    }
-   return operand_memory(t, 16, false);
+   return operand_memory(t, fast, 16, false);
+}
+
+bool
+tl_dot_needs_k_together(const TlDotForm *f)
+{
+   return f->is_wgmma && tl_dot_elem_bits(&f->in) != 16;
+}
+
+uint32_t
+tl_dot_promoted_k(const TlOp *dot)
+{
+   const TlType *a = tl_arg(dot, 0)->type;
+   uint32_t k = a->shape[a->rank - 1];
+   int64_t most = tl_op_func(dot)->strict_fp ? 0 : tl_attr_int(dot, TL_ATTR_IMPRECISE);
+   if (!tl_dtype_is_fp8(a->dtype) || most > k)
+      return 0;
+   return most > 256 / 8 ? (uint32_t)most : 256 / 8;
 }
 
 const char *
@@ -378,4 +413,29 @@ tl_why_no_mma(const TlTarget *target, const TlOp *dot)
    if (!target || !tl_target_has_mma(target, x->word))
       return "the target has no matrix instruction for these types";
    return "fragments would take too many registers";
+}
+
+const char *
+tl_why_no_wgmma(const TlTarget *target, const TlOp *dot)
+{
+   const TlType *a = tl_arg(dot, 0)->type, *acc = tl_result(dot, 0)->type;
+   uint32_t warps = 1u << acc->layout->num[TL_HW_WARP];
+   TlDotInput in = input_of(dot);
+   TlDotSplit cut = *in.split;
+   TlMmaTile t;
+   cut.is_cut = true;
+   bool rounds = in.split->parts == 1 && !in.split->is_cut;
+   if (rounds)
+      in.split = &cut;
+   const MmaInstr *x = find_types(&in, acc->dtype, true);
+   if (!x || !target || !tl_target_has_mma(target, x->word))
+      return NULL;
+   if (rounds)
+      return "wgmma would not round its operands";
+   if (acc->rank != 2 || acc->shape[0] < WGMMA_ROWS || warps % WGMMA_WARPS ||
+       a->shape[1] < 256 / tl_dot_elem_bits(&in))
+      return "wgmma wants two dimensions, 64 rows and four warps";
+   if (!wgmma_tile(acc, warps, &t))
+      return "the accumulators of wgmma would take too many registers";
+   return "K of an operand does not lie together in memory, as 8-bit wgmma wants it";
 }

@@ -13,6 +13,7 @@
 typedef struct TlDotInput {
    TlDtype a, b;
    const TlDotSplit *split;
+   bool is_turned; /* K does not lie together in the global memory of an operand */
 } TlDotInput;
 
 typedef struct TlDotForm {
@@ -41,10 +42,18 @@ tl_dot_has_fragment(const TlDotForm *f, unsigned i)
 {
    return f->is_mma && !(f->is_wgmma && i == 1);
 }
+/* K after which wgmma's sum of fp8 products is added to one in fp32, since it keeps about 14 bits
+ * itself; 0: it adds to the accumulator. */
+uint32_t tl_dot_promoted_k(const TlOp *dot);
+/* Must K lie together in the operands' shared memory?  wgmma reads both orders of 16-bit elements
+ * only. */
+bool tl_dot_needs_k_together(const TlDotForm *f);
 /* Bits of an element as the instruction takes it. */
 unsigned tl_dot_elem_bits(const TlDotInput *in);
 /* Why no matrix instruction computes the dot on the target, as a clause. */
 const char *tl_why_no_mma(const TlTarget *target, const TlOp *dot);
+/* Why mma.sync computes it where the target has wgmma for its types, as a clause; or NULL. */
+const char *tl_why_no_wgmma(const TlTarget *target, const TlOp *dot);
 /* Shared arrangement of operand `index` of a multiply-add dot: rows of A, columns of B together. */
 TlLinear tl_fma_operand_memory(const TlType *operand, unsigned index);
 

@@ -181,13 +181,16 @@ remark_dot(TlPassCx *cx, const TlOp *op)
    const TlType *acc = tl_result(op, 0)->type, *a = tl_arg(op, 0)->type;
    TlDotForm form;
    TlWgmmaOperand shared[2];
-   if (tl_match_wgmma(op, &form, shared) || tl_match_mma(op, &form))
+   if (tl_match_wgmma(op, &form, shared) || tl_match_mma(op, &form)) {
+      const char *why = form.is_wgmma ? NULL : tl_why_no_wgmma(cx->target, op);
       tl_report(cx->diags, R0412, op->range, acc->shape[acc->rank - 2], acc->shape[acc->rank - 1],
-                a->shape[a->rank - 1], tl_attr_word(TL_AK_MMA, form.mma), "");
-   else
+                a->shape[a->rank - 1], tl_attr_word(TL_AK_MMA, form.mma),
+                why ? tl_arena_printf(cx->scratch, ": %s", why) : "");
+   } else {
       tl_report(cx->diags, R0412, op->range, acc->shape[acc->rank - 2], acc->shape[acc->rank - 1],
                 a->shape[a->rank - 1],
                 "multiply-adds of each thread: ", tl_why_no_mma(cx->target, op));
+   }
 }
 
 void

@@ -136,18 +136,22 @@ accumulator(TlSema *s, const TlCall *call, const TlType *type, TlDtype wanted)
 static bool
 precision(TlSema *s, const TlCall *call, int64_t *out)
 {
-   *out = TL_PRECISION_TF32;
+   int64_t tf32 = s->cuts_tf32 ? TL_PRECISION_TF32_CUT : TL_PRECISION_TF32;
+   *out = tf32;
    if (tl_call_has(call, DOT_PRECISION) && tl_call_has(call, DOT_TF32))
       return tl_refuse(s->diags, E0336, call->range);
    if (tl_call_has(call, DOT_TF32)) {
       bool allow;
       if (!tl_call_bool(s, call, DOT_TF32, &allow))
          return false;
-      *out = allow ? TL_PRECISION_TF32 : TL_PRECISION_IEEE;
+      *out = allow ? tf32 : TL_PRECISION_IEEE;
       return true;
    }
-   return tl_call_word(s, call, DOT_PRECISION, TL_AK_PRECISION, "tf32 tf32x3 ieee bf16x3 bf16x6",
-                       TL_PRECISION_TF32, out);
+   if (!tl_call_word(s, call, DOT_PRECISION, TL_AK_PRECISION, "tf32 tf32x3 ieee bf16x3 bf16x6",
+                     tf32, out))
+      return false;
+   *out = *out == TL_PRECISION_TF32 ? tf32 : *out;
+   return true;
 }
 
 /* The tile with its batch dimensions as one. */

@@ -177,6 +177,7 @@ struct TlSema {
    TlTypes *types;
    TlBuilder b;             /* cursor; b.range is kept at the statement or call being lowered */
    bool debug;              /* device_assert and overflow checks on */
+   bool cuts_tf32;          /* "tf32" drops bits of fp32 operands instead of rounding them */
    unsigned depth;          /* calls and nesting, limited */
    uint64_t steps;          /* compile-time evaluation steps, limited to 1 Mi */
    struct TlSemaImpl *impl; /* private to module.c, eval.c, stmt.c, call.c, host*.c, spec.c */
@@ -285,6 +286,7 @@ typedef struct TlSpecialization {
    const char *grid;                    /* instead of the kernel's own, or NULL */
    int num_warps, num_stages, num_ctas; /* 0 = the kernel's own */
    bool debug, strict_fp;
+   bool cuts_tf32; /* the target's fastest product takes fp32 operands as they are */
 } TlSpecialization;
 
 typedef struct TlSemaOptions {

@@ -953,6 +953,7 @@ tl_sema_compile(TlSema *s, const TlSpecialization *given)
    unsigned errors = s->diags->num_errors;
    Spec p = {.given = given, .fn = tl_choose_kernel(s, given->kernel)};
    s->debug = given->debug;
+   s->cuts_tf32 = given->cuts_tf32 && !given->strict_fp;
    s->steps = 0;
    s->depth = 0;
    s->impl->out_of_steps = false;

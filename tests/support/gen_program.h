@@ -102,6 +102,10 @@ void gen_program(TlArena *arena, uint64_t seed, GenProgram *out);
    X(DOT_BF16, "dot bf16")                                                                         \
    X(DOT_TF32, "dot tf32")                                                                         \
    X(DOT_TF32X3, "dot tf32x3")                                                                     \
+   X(DOT_TF32_CUT, "dot tf32_cut")                                                                 \
+   X(DOT_WGMMA_TF32, "dot tf32_cut of 64 rows")                                                    \
+   X(DOT_WGMMA_INT8, "dot int8 of 64 rows")                                                        \
+   X(DOT_WGMMA_FP8, "dot fp8 of 64 rows")                                                          \
    X(DOT_IEEE, "dot fp32 ieee")                                                                    \
    X(DOT_FP64, "dot fp64")                                                                         \
    X(DOT_INT8, "dot of 8-bit integers")                                                            \

@@ -395,11 +395,16 @@ cover_dot(const TlOp *op, uint32_t *f)
    f[GEN_DOT_BF16] += a->dtype == TL_BF16;
    f[GEN_DOT_FP64] += a->dtype == TL_FP64;
    f[GEN_DOT_INT8] += tl_dtype_is_int(a->dtype);
-   f[GEN_DOT_FP8] += tl_dtype_is_float(a->dtype) && tl_dtype_info[a->dtype].bits == 8;
+   f[GEN_DOT_FP8] += tl_dtype_is_fp8(a->dtype);
    if (a->dtype == TL_FP32)
-      f[precision == TL_PRECISION_IEEE     ? GEN_DOT_IEEE
-        : precision == TL_PRECISION_TF32X3 ? GEN_DOT_TF32X3
-                                           : GEN_DOT_TF32]++;
+      f[precision == TL_PRECISION_IEEE       ? GEN_DOT_IEEE
+        : precision == TL_PRECISION_TF32X3   ? GEN_DOT_TF32X3
+        : precision == TL_PRECISION_TF32_CUT ? GEN_DOT_TF32_CUT
+                                             : GEN_DOT_TF32]++;
+   bool has_group = a->rank == 2 && c->shape[0] >= 64 && tl_op_func(op)->num_warps % 4 == 0;
+   f[GEN_DOT_WGMMA_TF32] += has_group && a->dtype == TL_FP32 && precision == TL_PRECISION_TF32_CUT;
+   f[GEN_DOT_WGMMA_INT8] += has_group && tl_dtype_is_int(a->dtype);
+   f[GEN_DOT_WGMMA_FP8] += has_group && tl_dtype_is_fp8(a->dtype);
    const TlOp *parent = op->block->region->parent;
    f[GEN_DOT_LOOP] += parent && parent->opcode == TL_OP_FOR;
 }

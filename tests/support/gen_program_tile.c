@@ -584,6 +584,7 @@ typedef struct Dot {
    unsigned rank;
    uint32_t batch, m, n, k;
    int precision;
+   int64_t imprecise; /* K between promotions of fp8 */
    bool loop;
    bool turn;    /* the loop negates its sum each time: whole-number programs only */
    double bound; /* of |sum of products| and accumulator in whole-number programs */
@@ -601,6 +602,7 @@ static const struct {
    {TL_BF16, TL_FP32, 0},
    {TL_BF16, TL_FP32, 0},
    {TL_FP32, TL_FP32, TL_PRECISION_TF32},
+   {TL_FP32, TL_FP32, TL_PRECISION_TF32_CUT},
    {TL_FP32, TL_FP32, TL_PRECISION_TF32X3},
    {TL_FP32, TL_FP32, TL_PRECISION_IEEE},
    {TL_FP64, TL_FP64, 0},
@@ -622,7 +624,7 @@ choose_dot(Gen *g)
       d.in_b = d.in == TL_FP8E5 ? TL_FP8E4NV : TL_FP8E5;
    d.rank = gen_chance(g, 20) ? 3 : 2;
    d.batch = d.rank == 3 ? 1u << gen_below(g, 3) : 1;
-   d.m = 1u << gen_below(g, 7);
+   d.m = gen_chance(g, 15) ? 64 : 1u << gen_below(g, 7); /* wgmma has 64 rows */
    d.n = 1u << gen_below(g, 7);
    d.k = (tl_dtype_info[d.in].bits == 8 ? 32u : 16u) << gen_below(g, 2);
    while (d.batch * d.m * d.n > 2048 || d.batch * (d.m + d.n) * d.k > 8192)
@@ -640,6 +642,8 @@ choose_dot(Gen *g)
       if (exact && tl_dtype_is_float(in) && gen_chance(g, 15))
          d.op[i].memory = TL_I8;
    }
+   if (tl_dtype_is_fp8(d.in))
+      d.imprecise = gen_chance(g, 50) ? 1 << 30 : 32 * gen_below(g, 4);
    d.turn = exact && gen_chance(g, 15);
    d.loop = gen_chance(g, 45);
    d.fill = gen_chance(g, 50) ? GEN_TINY : GEN_SMALL;
@@ -755,7 +759,8 @@ build_dot(Gen *g, const Dot *d, TlValue *a, TlValue *b, TlValue *acc)
 {
    TlValue *args[] = {a, b, acc};
    return tl_build_n(&g->b, TL_OP_DOT, args, 3, NULL,
-                     TL_ATTRS_({TL_ATTR_PRECISION, {.i = d->precision}}));
+                     TL_ATTRS_({TL_ATTR_PRECISION, {.i = d->precision}},
+                               {TL_ATTR_IMPRECISE, {.i = d->imprecise}}));
 }
 
 /* The pointers of the next iteration. */

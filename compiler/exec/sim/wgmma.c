@@ -32,6 +32,13 @@ typedef struct WgmmaKind {
 static const WgmmaKind wgmma_kind[] = {
    [TL_MMA_WG_F16_F32] = {TL_FP16, TL_FP16, TL_FP32, 16},
    [TL_MMA_WG_BF16_F32] = {TL_BF16, TL_BF16, TL_FP32, 16},
+   [TL_MMA_WG_TF32_F32] = {TL_FP32, TL_FP32, TL_FP32, 8}, /* sim_decode cuts */
+   [TL_MMA_WG_E4M3_F32] = {TL_FP8E4NV, TL_FP8E4NV, TL_FP32, 32},
+   [TL_MMA_WG_E5M2_F32] = {TL_FP8E5, TL_FP8E5, TL_FP32, 32},
+   [TL_MMA_WG_E4M3_E5M2_F32] = {TL_FP8E4NV, TL_FP8E5, TL_FP32, 32},
+   [TL_MMA_WG_E5M2_E4M3_F32] = {TL_FP8E5, TL_FP8E4NV, TL_FP32, 32},
+   [TL_MMA_WG_S8_S32] = {TL_I8, TL_I8, TL_I32, 32},
+   [TL_MMA_WG_U8_S32] = {TL_U8, TL_U8, TL_I32, 32},
 };
 
 /* ---- groups in flight ---- */

@@ -141,15 +141,6 @@ fragment_at(TlLowerCx *cx, const Fragment *f, Place at)
 }
 
 static TlValue *
-slice_regs(TlLowerCx *cx, TlValue *v, unsigned first, unsigned n)
-{
-   uint32_t *index = tl_new_array(cx->scratch, uint32_t, n);
-   for (unsigned i = 0; i < n; i++)
-      index[i] = first + i;
-   return tl_regs_pick(cx, v, index, n);
-}
-
-static TlValue *
 build_mma(TlLowerCx *cx, const TlDotForm *f, TlValue *const args[3], unsigned m, unsigned n)
 {
    TlReps reps = {.m = m, .n = n, .k = 1};
@@ -165,8 +156,18 @@ at_least_one(uint32_t v)
 }
 
 static TlValue *
+cut_tf32(TlLowerCx *cx, TlValue *v)
+{
+   TlValue *bits = tl_regs_cast(cx, TL_OP_BITCAST, v, TL_I32);
+   TlValue *mask = tl_bits_const(cx, bits->type, tl_cut_tf32(UINT32_MAX));
+   return tl_regs_cast(cx, TL_OP_BITCAST, tl_op2(cx, TL_OP_AND, bits, mask), TL_FP32);
+}
+
+static TlValue *
 rounded_part(TlLowerCx *cx, const TlDotSplit *split, TlValue *v)
 {
+   if (split->is_cut)
+      return cut_tf32(cx, v);
    return split->part_type == TL_FP32 ? tl_t1(&cx->b, TL_OP_ROUND_TF32, v->type, v)
                                       : tl_regs_cast(cx, TL_OP_CAST, v, split->part_type);
 }
@@ -228,7 +229,7 @@ mma_parts(TlLowerCx *cx, const TlDotForm *f, const Fragment side[2], Place at, T
    unsigned share = tl_regs_of(acc->type) / num;
    TlValue **sum = tl_new_array(cx->scratch, TlValue *, num);
    for (unsigned i = 0; i < num; i++)
-      sum[i] = slice_regs(cx, acc, i * share, share);
+      sum[i] = tl_regs_slice(cx, acc, i * share, share);
    for (unsigned s = 0; s < steps * groups; s++) {
       TlValue *a[TL_MAX_DOT_PARTS], *b[TL_MAX_DOT_PARTS];
       at.step = s / groups;
@@ -263,7 +264,7 @@ lower_mma(TlLowerCx *cx, TlOp *op, const TlDotForm *f)
    unsigned share = tl_regs_of(acc->type) / batches;
    TlValue **parts = tl_new_array(cx->scratch, TlValue *, batches);
    for (unsigned k = 0; k < batches; k++) {
-      TlValue *own = batches > 1 ? slice_regs(cx, acc, k * share, share) : acc;
+      TlValue *own = batches > 1 ? tl_regs_slice(cx, acc, k * share, share) : acc;
       Place at = {.batch = k};
       parts[k] = (in_parts ? mma_parts : mma_steps)(cx, f, side, at, own, steps);
    }

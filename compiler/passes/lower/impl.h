@@ -54,6 +54,7 @@ bool tl_fail(TlLowerCx *cx);          /* marks the pass failed; always false */
 
 /* ---- registers: regs.c ---- */
 TlValue *tl_regs_pick(TlLowerCx *cx, TlValue *v, const uint32_t *index, unsigned n);
+TlValue *tl_regs_slice(TlLowerCx *cx, TlValue *v, unsigned first, unsigned n);
 TlValue *tl_regs_concat(TlLowerCx *cx, TlValue *const *parts, unsigned n); /* of one element type */
 /* result register i = register index[i] of the parts' registers in order */
 TlValue *tl_regs_gather(TlLowerCx *cx, TlValue *const *parts, unsigned num_parts,

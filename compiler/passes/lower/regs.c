@@ -42,6 +42,15 @@ tl_regs_pick(TlLowerCx *cx, TlValue *v, const uint32_t *index, unsigned n)
 }
 
 TlValue *
+tl_regs_slice(TlLowerCx *cx, TlValue *v, unsigned first, unsigned n)
+{
+   uint32_t *index = tl_new_array(cx->scratch, uint32_t, n);
+   for (unsigned i = 0; i < n; i++)
+      index[i] = first + i;
+   return tl_regs_pick(cx, v, index, n);
+}
+
+TlValue *
 tl_regs_concat(TlLowerCx *cx, TlValue *const *parts, unsigned n)
 {
    unsigned total = 0;

@@ -7,7 +7,10 @@
 typedef struct Wgmma {
    const TlDotForm *form;
    const TlOp *op;
-   uint32_t m, n, k; /* instructions of a group of warps */
+   const TlWgmmaOperand *shared; /* of A and B */
+   uint32_t m, n, k;             /* instructions of a group of warps */
+   uint32_t first_m, num_m;      /* the rows of them that one operation does, */
+   uint32_t first_k, num_k;      /* and the steps of K */
    uint32_t instr_k;
    TL_VEC(int64_t) offsets;
    const TlInts *desc[2], *extent[2]; /* of A and B; NULL = in registers */
@@ -42,16 +45,18 @@ group_columns(const Wgmma *w, const TlType *memory, const TlWgmmaOperand *o, uns
 
 /* The address of an operand; what the instruction must know of it is added to w. */
 static TlValue *
-shared_operand(TlLowerCx *cx, Wgmma *w, unsigned index, const TlWgmmaOperand *o)
+shared_operand(TlLowerCx *cx, Wgmma *w, unsigned index)
 {
+   const TlWgmmaOperand *o = &w->shared[index];
    const TlValue *buffer = tl_arg(w->op, index);
    TlSharedRef ref = tl_memdesc_ref(cx, buffer);
    uint32_t cols[TL_LANE_BITS + 5] = {0};
    group_columns(w, buffer->type, o, index, cols);
    const TlMmaTile *t = &w->form->tile;
    uint32_t step = index == 0 ? 16 * t->warps[0] : t->instr_n * t->warps[1];
-   for (uint32_t r = 0; r < (index == 0 ? w->m : w->n); r++)
-      for (uint32_t k = 0; k < w->k; k++)
+   uint32_t first = index == 0 ? w->first_m : 0, num = index == 0 ? w->num_m : w->n;
+   for (uint32_t r = first; r < first + num; r++)
+      for (uint32_t k = w->first_k; k < w->first_k + w->num_k; k++)
          tl_vec_push(cx->scratch, &w->offsets,
                      ref.offset + bytes_to(buffer->type, o, index, r * step, k * w->instr_k));
    TlDesc desc = {
@@ -61,6 +66,26 @@ shared_operand(TlLowerCx *cx, Wgmma *w, unsigned index, const TlWgmmaOperand *o)
    return tl_shared_start(cx, &ref, cols);
 }
 
+/* Registers of A for the rows and steps of one operation. */
+static TlValue *
+register_operand(TlLowerCx *cx, const Wgmma *w)
+{
+   TlValue *all = tl_lower_use(cx, tl_arg(w->op, 0));
+   unsigned share = tl_regs_of(all->type) / (w->m * w->k), n = 0;
+   uint32_t *index = tl_new_array(cx->scratch, uint32_t, tl_regs_of(all->type));
+   for (uint32_t m = w->first_m; m < w->first_m + w->num_m; m++)
+      for (uint32_t r = 0; r < w->num_k * share; r++)
+         index[n++] = (m * w->k + w->first_k) * share + r;
+   return tl_regs_pick(cx, all, index, n);
+}
+
+static TlValue *
+operand(TlLowerCx *cx, Wgmma *w, unsigned index)
+{
+   bool is_shared = tl_arg(w->op, index)->type->kind == TL_TYPE_MEMDESC;
+   return is_shared ? shared_operand(cx, w, index) : register_operand(cx, w);
+}
+
 static bool
 is_zero(const TlValue *v)
 {
@@ -68,35 +93,61 @@ is_zero(const TlValue *v)
    return tl_is_const(v, &bits) && bits == 0;
 }
 
+/* The product of num_m rows and num_k steps, added to acc (NULL: 0), waited for. */
+static TlValue *
+build_wgmma(TlLowerCx *cx, Wgmma *w, TlValue *acc, const TlType *regs)
+{
+   w->offsets.len = 0;
+   TlValue *args[3] = {operand(cx, w, 0), operand(cx, w, 1), acc};
+   TlReps reps = {.m = w->num_m, .n = w->n, .k = w->num_k};
+   TlAttrInit attrs[] = {
+      {TL_ATTR_MMA, {.i = w->form->mma}},
+      {TL_ATTR_REPS, {.ints = tl_reps_ints(cx->arena, reps)}},
+      {TL_ATTR_COLUMNS, {.i = w->form->tile.instr_n}},
+      {TL_ATTR_A_DESC, {.ints = w->desc[0]}},
+      {TL_ATTR_A_EXTENT, {.ints = w->extent[0]}},
+      {TL_ATTR_B_DESC, {.ints = w->desc[1]}},
+      {TL_ATTR_B_EXTENT, {.ints = w->extent[1]}},
+      {TL_ATTR_OFFSETS, {.ints = tl_ints(cx->arena, w->offsets.data, w->offsets.len)}},
+      {TL_ATTR_COUNT, {.i = 0}}};
+   TlValue *v = tl_build_n(&cx->b, TL_OP_WGMMA, args, acc ? 3 : 2,
+                           tl_type_in_flight(cx->types, regs, true), attrs);
+   return tl_build_n(&cx->b, TL_OP_WGMMA_WAIT, &v, 1, regs, TL_ATTRS_({TL_ATTR_NUM, {.i = 0}}));
+}
+
+/* A row of instructions at a time: the registers of a part are needed besides those of the sum. */
+static TlValue *
+add_promoted(TlLowerCx *cx, Wgmma *w, uint32_t k, TlValue *acc, const TlType *all)
+{
+   uint32_t share = all->count / w->m, steps = k > w->instr_k ? k / w->instr_k : 1;
+   const TlType *regs = tl_type_regs(cx->types, all->elem, share);
+   TlValue **row = tl_new_array(cx->scratch, TlValue *, w->m);
+   w->num_m = 1;
+   for (w->first_m = 0; w->first_m < w->m; w->first_m++) {
+      TlValue *sum = acc ? tl_regs_slice(cx, acc, w->first_m * share, share) : NULL;
+      for (w->first_k = 0; w->first_k < w->k; w->first_k += steps) {
+         w->num_k = w->k - w->first_k < steps ? w->k - w->first_k : steps;
+         TlValue *part = build_wgmma(cx, w, NULL, regs);
+         sum = sum ? tl_op2(cx, TL_OP_ADD, sum, part) : part;
+      }
+      row[w->first_m] = sum;
+   }
+   return tl_regs_concat(cx, row, w->m);
+}
+
 void
 tl_lower_wgmma(TlLowerCx *cx, TlOp *op, const TlDotForm *f, const TlWgmmaOperand shared[2])
 {
    const TlMmaTile *t = &f->tile;
-   Wgmma w = {.form = f, .op = op, .instr_k = 256 / tl_dot_elem_bits(&f->in)};
-   w.m = t->shape[0] / (16 * t->warps[0]);
+   Wgmma w = {.form = f, .op = op, .shared = shared, .instr_k = 256 / tl_dot_elem_bits(&f->in)};
+   w.m = w.num_m = t->shape[0] / (16 * t->warps[0]);
    w.n = t->shape[1] / (t->instr_n * t->warps[1]);
-   w.k = tl_arg(op, 0)->type->shape[1] / w.instr_k;
-   TlValue *args[3];
-   for (unsigned i = 0; i < 2; i++)
-      args[i] = tl_arg(op, i)->type->kind == TL_TYPE_MEMDESC ? shared_operand(cx, &w, i, &shared[i])
-                                                             : tl_lower_use(cx, tl_arg(op, i));
-   bool has_acc = !is_zero(tl_arg(op, 2));
-   args[2] = tl_lower_use(cx, tl_arg(op, 2));
-   const TlType *regs = args[2]->type;
-   TlReps reps = {.m = w.m, .n = w.n, .k = w.k};
-   TlAttrInit attrs[] = {
-      {TL_ATTR_MMA, {.i = f->mma}},
-      {TL_ATTR_REPS, {.ints = tl_reps_ints(cx->arena, reps)}},
-      {TL_ATTR_COLUMNS, {.i = t->instr_n}},
-      {TL_ATTR_A_DESC, {.ints = w.desc[0]}},
-      {TL_ATTR_A_EXTENT, {.ints = w.extent[0]}},
-      {TL_ATTR_B_DESC, {.ints = w.desc[1]}},
-      {TL_ATTR_B_EXTENT, {.ints = w.extent[1]}},
-      {TL_ATTR_OFFSETS, {.ints = tl_ints(cx->arena, w.offsets.data, w.offsets.len)}},
-      {TL_ATTR_COUNT, {.i = 0}}};
-   TlValue *v = tl_build_n(&cx->b, TL_OP_WGMMA, args, has_acc ? 3 : 2,
-                           tl_type_in_flight(cx->types, regs, true), attrs);
-   tl_lower_def(
-      cx, tl_result(op, 0),
-      tl_build_n(&cx->b, TL_OP_WGMMA_WAIT, &v, 1, regs, TL_ATTRS_({TL_ATTR_NUM, {.i = 0}})));
+   w.k = w.num_k = tl_arg(op, 0)->type->shape[1] / w.instr_k;
+   TlValue *acc = tl_lower_use(cx, tl_arg(op, 2));
+   const TlType *regs = acc->type;
+   if (is_zero(tl_arg(op, 2)))
+      acc = NULL;
+   uint32_t k = tl_dot_promoted_k(op);
+   tl_lower_def(cx, tl_result(op, 0),
+                k ? add_promoted(cx, &w, k, acc, regs) : build_wgmma(cx, &w, acc, regs));
 }

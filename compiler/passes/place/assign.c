@@ -201,6 +201,47 @@ is_flexible(Assign *a, const TlOp *op)
           (rule == &tl_layout_reshape && is_tile(tl_arg(op, 0)));
 }
 
+/* The dimension of a load's tile that a product wants to lie together in shared memory, whatever
+ * lies together in global memory; its rank where there is none. */
+static unsigned
+dim_wanted_together(const Assign *a, const TlOp *load)
+{
+   const TlValue *v = tl_result(load, 0);
+   unsigned rank = v->type->rank, of_load[TL_MAX_RANK];
+   for (unsigned d = 0; d < rank; d++)
+      of_load[d] = d;
+   while (v->uses && v->uses->user->opcode == TL_OP_TRANS) {
+      TlInts order = tl_attr_ints(v->uses->user, TL_ATTR_ORDER);
+      unsigned before[TL_MAX_RANK];
+      memcpy(before, of_load, sizeof before);
+      for (unsigned d = 0; d < order.len; d++)
+         of_load[d] = before[order.data[d]];
+      v = tl_result(v->uses->user, 0);
+   }
+   const TlOp *dot = v->uses ? v->uses->user : NULL;
+   if (!dot || dot->opcode != TL_OP_DOT || tl_arg(dot, 2) == v)
+      return rank;
+   const TlDotForm *f = tl_map_get(&a->p->dots, dot);
+   return tl_dot_needs_k_together(f) ? of_load[tl_arg(dot, 0) == v ? 1 : 0] : rank;
+}
+
+/* Words that are turned on their way to shared memory, by copies of 4 bytes each.  8 lanes read a
+ * sector of 32 bytes and write to as many rows of the swizzle, 4 lanes fill 16 bytes of a row: no
+ * byte of a sector is left and no bank is met twice. */
+static TlLinear
+turned_copy_layout(const TlType *t, const TlAccess *access, unsigned num_warps)
+{
+   enum { LANES_ALONG_SECTOR = 8, LANES_ACROSS = 4 };
+   uint32_t size[2] = {1, 1}, lanes[2], warps[2] = {1, 1};
+   unsigned dim = access->dim, other = 1 - dim;
+   lanes[dim] = LANES_ALONG_SECTOR;
+   lanes[other] = LANES_ACROSS;
+   while (warps[other] < num_warps && warps[other] * LANES_ACROSS < t->shape[other])
+      warps[other] *= 2;
+   warps[dim] = num_warps / warps[other];
+   return tl_ll_blocked(2, t->shape, size, lanes, warps, access->order);
+}
+
 /* The layout of an access for itself alone: as wide as its own address allows. */
 static const TlLinear *
 own_access_layout(Assign *a, const TlOp *op)
@@ -209,6 +250,9 @@ own_access_layout(Assign *a, const TlOp *op)
    const TlType *t = tl_arg(op, 0)->type;
    TlAccess access = tl_access_of(a->p->facts, tl_arg(op, 0), tl_pred(op));
    unsigned vec = tl_access_vec(&access);
+   unsigned together = op->opcode == TL_OP_LOAD ? dim_wanted_together(a, op) : t->rank;
+   if (together < t->rank && together != access.dim && access.elem_bytes == 4)
+      return tl_place_intern(a->p, turned_copy_layout(t, &access, a->p->func->num_warps));
    uint64_t share = tl_type_num_elems(t) / (32ull * a->p->func->num_warps);
    while (vec > 1 && vec > share)
       vec /= 2;

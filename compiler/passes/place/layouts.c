@@ -183,6 +183,23 @@ feeds_rows(Driver *d, const TlValue *from)
    return false;
 }
 
+/* Does something else than K lie together in memory where operand i is loaded from? */
+static bool
+is_turned(Driver *d, const TlOp *dot, unsigned i)
+{
+   const TlValue *v = tl_arg(dot, i);
+   unsigned dim = i == 0 ? v->type->rank - 1u : v->type->rank - 2u;
+   while (v->def && (v->def->opcode == TL_OP_TRANS || tl_has_trait(v->def, TL_TRAIT_ELTWISE))) {
+      if (v->def->opcode == TL_OP_TRANS)
+         dim = (unsigned)tl_attr_ints(v->def, TL_ATTR_ORDER).data[dim];
+      v = tl_arg(v->def, 0);
+   }
+   if (!tl_value_is(v, TL_OP_LOAD) || !is_tile(v))
+      return false;
+   TlAccess a = tl_access_of(d->place.facts, tl_arg(v->def, 0), tl_pred(v->def));
+   return a.dim != dim && a.contiguity > 1;
+}
+
 static bool
 is_float8(TlDtype t)
 {
@@ -192,12 +209,15 @@ is_float8(TlDtype t)
 /* Matrix instructions when the target has them for these types, else multiply-adds.  8-bit floats
  * without instructions of their own are exact in fp16. */
 static TlDotForm
-choose_form(const TlPlace *p, const TlOp *dot, const TlTarget *target, TlDotUse use)
+choose_form(Driver *d, const TlOp *dot, const TlTarget *target, TlDotUse use)
 {
    assert(dot->opcode == TL_OP_DOT);
+   const TlPlace *p = &d->place;
    const TlType *a = tl_arg(dot, 0)->type, *acc = tl_result(dot, 0)->type;
-   TlDotInput in = {a->dtype, tl_arg(dot, 1)->type->dtype,
-                    tl_dot_split(a->dtype, tl_attr_int(dot, TL_ATTR_PRECISION))};
+   TlDotInput in = {.a = a->dtype,
+                    .b = tl_arg(dot, 1)->type->dtype,
+                    .split = tl_dot_split(a->dtype, tl_attr_int(dot, TL_ATTR_PRECISION)),
+                    .is_turned = is_turned(d, dot, 0) || is_turned(d, dot, 1)};
    if (is_float8(in.a)) {
       TlDotForm f = tl_choose_dot_form(target, a, acc, in, p->func->num_warps, use);
       if (f.is_mma)
@@ -230,9 +250,9 @@ find_dots(Driver *d)
       TlDotUse use = is_fed_by_dot(d, op) || feeds_rows(d, tl_result(op, 0)) ? TL_DOT_ROWS_IN_WARP
                                                                              : TL_DOT_FREE;
       TlDotForm *f = tl_new(d->arena, TlDotForm);
-      *f = choose_form(p, op, p->cx->target, use);
+      *f = choose_form(d, op, p->cx->target, use);
       if (f->is_mma && has_many_registers(f))
-         *f = choose_form(p, op, NULL, use);
+         *f = choose_form(d, op, NULL, use);
       tl_map_put(&p->dots, op, f);
    }
 }
@@ -472,15 +492,20 @@ bring(Driver *d, TlValue *v, const TlLinear *layout)
    return found;
 }
 
-/* Does v reach `layout` without leaving its thread? */
+/* Does v reach the fragment of operand i without leaving its thread?  Results of 16 bits are the
+ * fragments of the next wgmma as they are; others change lanes within four, which is still cheaper
+ * than a store and a barrier, but not than a copy that runs ahead. */
 static bool
-is_register_move(const TlValue *v, const TlLinear *layout, TlArena *arena)
+is_register_move(const TlValue *v, const TlDotForm *f, unsigned i, TlArena *arena)
 {
    assert(is_tile(v));
    TlConvertPlan *plan = tl_new(arena, TlConvertPlan);
    unsigned bytes = tl_dtype_info[v->type->dtype].bytes;
-   return v->type->layout && tl_convert_plan(v->type->layout, layout, bytes, 1 << 23, plan) &&
-          (plan->kind == TL_CONVERT_NOTHING || plan->kind == TL_CONVERT_REGISTERS);
+   bool may_shuffle = tl_dot_needs_k_together(f) && !tl_value_is(v, TL_OP_LOAD);
+   TlConvertKind most = may_shuffle ? TL_CONVERT_SHUFFLES : TL_CONVERT_REGISTERS;
+   return v->type->layout &&
+          tl_convert_plan(v->type->layout, &f->operand[i], bytes, 1 << 23, plan) &&
+          plan->kind <= most;
 }
 
 /* v in a shared buffer, for `user`: stored as late as possible, so that loads before it overlap. */
@@ -520,7 +545,7 @@ placed_operand(Driver *d, const TlDotForm *f, unsigned i, TlValue *v, TlOp *op)
    assert(i < 2);
    TlPlace *p = &d->place;
    const TlLinear *want = tl_dot_has_fragment(f, i) ? tl_place_intern(p, f->operand[i]) : NULL;
-   if (want && (tl_is_free(p, v) || is_register_move(v, want, d->arena)))
+   if (want && (tl_is_free(p, v) || is_register_move(v, f, i, d->arena)))
       return bring(d, v, want);
    if (tl_is_free(p, v))
       v = bring(d, v, tl_place_default(p, v->type));

@@ -353,6 +353,8 @@ tf32_rounds_to_nearest_away(void **state)
    assert_true(isnan(from_fp32(tl_round_tf32(0x7F800001))));
    assert_int_equal(tl_round_tf32(0x3F801000), 0x3F802000);
    assert_int_equal(tl_round_tf32(0x3F800FFF), 0x3F800000);
+   assert_int_equal(tl_cut_tf32(0x3F801FFF), 0x3F800000);
+   assert_int_equal(tl_cut_tf32(0xBF803000), 0xBF802000);
 }
 
 static void

@@ -324,6 +324,9 @@ static const struct {
    {"   %0 = constant 1 : i32\n   %1 = wgmma %0, %0 {b_desc = {swizzle = 1}, offsets = [0, 0]} : "
     "inflight<fp32, 4>\n",
     "'wgmma' has 'a_desc' and 'b_desc' for operands in shared memory only"},
+   {"   %0 = constant 1 : i32\n   %1 = wgmma %0, %0 {mma = m64k32.s8.s32, a_desc = {swizzle = 1}, "
+    "b_desc = {swizzle = 1, mn_major = 1}, offsets = [0, 0]} : inflight<i32, 4>\n",
+    "'wgmma' reads 'mn_major' operands of 16-bit elements only"},
    {"   %0 = constant x : i32\n", "expected a number; got 'x'"},
    {"   %0 = trans %p {order = [0..5 by 2]} : fp32\n", "a run that ends where its steps lead"},
    {"   %0 = trans %p {order = [0..5 by -1]} : fp32\n", "a run that ends where its steps lead"},
