@@ -10,7 +10,9 @@
  *
  * Then an iteration still reads its operands while the next one issues copies.  Those go to stages
  * that were read two iterations before or earlier, a distance that pipeline_loops leaves where it
- * sees such a loop; the phases of the ring tell.
+ * sees such a loop; the phases of the ring tell.  The copies come after the product: the tensor
+ * cores have the next one before they are done with the last, however long the addresses and masks
+ * of the copies take.
  *
  * Invariant: at the end of an iteration all groups of earlier ones are done in every thread; then
  * the barrier before the copies of the next one lets them overwrite what was read two before. */
@@ -117,6 +119,31 @@ delay(Delay *d)
    }
 }
 
+static bool
+is_copy(const TlOp *op)
+{
+   return op->opcode == TL_OP_CP_ASYNC || op->opcode == TL_OP_CP_ASYNC_COMMIT;
+}
+
+/* Copies before the only product go behind it, unless a wait between counts them. */
+static void
+issue_products_first(Delay *d)
+{
+   const Sum *last = &d->sums.data[d->sums.len - 1];
+   TlOp *from = d->body->first;
+   while (from->opcode != TL_OP_CP_ASYNC && from->opcode != TL_OP_WGMMA)
+      from = from->next;
+   for (const TlOp *op = from; op != last->product; op = op->next)
+      if (op->opcode == TL_OP_CP_ASYNC_WAIT || op->opcode == TL_OP_WGMMA ||
+          (!is_copy(op) && tl_has_trait(op, TL_TRAIT_WRITES_SHARED)))
+         return;
+   for (TlOp *op = from, *next; op != last->product; op = next) {
+      next = op->next;
+      if (is_copy(op))
+         tl_move_before(op, last->wait);
+   }
+}
+
 bool
 tl_pass_delay_waits(TlPassCx *cx, TlFunc *f)
 {
@@ -128,6 +155,7 @@ tl_pass_delay_waits(TlPassCx *cx, TlFunc *f)
       Delay d = {.cx = cx, .loop = op, .body = op->regions[0]->block};
       if (find_sums(&d)) {
          delay(&d);
+         issue_products_first(&d);
          changed = true;
       }
    }
