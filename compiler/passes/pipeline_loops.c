@@ -1,8 +1,8 @@
 /* Software pipelining: loads of a loop become asynchronous copies into rings of shared memory.
  *
  * In innermost `for` loops, loads that feed dots (and any load of a loop with its own num_stages)
- * are issued num_stages - 1 iterations ahead, or one less where a product by wgmma may still be
- * reading the stage of the iteration before:
+ * are issued num_stages - 1 iterations ahead.  Where a product by wgmma may still be reading the
+ * stage of the iteration before, the ring has a stage more, or the distance is one less:
  *
  *    ring = local_alloc : S stages, for each load
  *    prologue: for s in 0 .. S-2:  copies of iteration s -> stage s, masked off when there is no
@@ -64,7 +64,7 @@ typedef struct Pipe {
    TL_VEC(Load) loads;
    TlSlice slice; /* what all copies need */
    unsigned stages, groups;
-   unsigned ahead;  /* iterations that copies run ahead: stages - 1, or one less */
+   unsigned ahead;  /* iterations that copies run ahead: stages - 1 or stages - 2 */
    int64_t step;    /* of the index; 0: known at run time only, of either sign */
    bool has_stages; /* the loop has its own num_stages */
 } Pipe;
@@ -464,6 +464,33 @@ only_sums_products(const Pipe *p)
    return any;
 }
 
+/* May the ring have one more stage?  Not where fewer blocks would run side by side, unless their
+ * warps are enough to take turns anyway. */
+static bool
+has_room_for_another(const Pipe *p)
+{
+   enum { BLOCK_BYTES = 1024, ENOUGH_BLOCKS = 2, ENOUGH_WARPS = 8 }; /* reserved for each block */
+   uint64_t all = p->cx->target->max_shared_bytes + BLOCK_BYTES, now, then;
+   if (p->stages >= MAX_STAGES || p->stages >= known_trips(p) || !fits(p, p->stages + 1))
+      return false;
+   now = all / (stage_bytes(p) * p->stages + BLOCK_BYTES);
+   then = all / (stage_bytes(p) * (p->stages + 1) + BLOCK_BYTES);
+   return then == now || (then >= ENOUGH_BLOCKS && then * p->func->num_warps >= ENOUGH_WARPS);
+}
+
+/* Where a product may still be reading the stage of the iteration before, that takes a stage. */
+static void
+choose_distance(Pipe *p)
+{
+   p->ahead = p->stages - 1;
+   if (p->stages < 2 || !only_sums_products(p))
+      return;
+   if (has_room_for_another(p))
+      p->stages++;
+   else if (p->stages > 2)
+      p->ahead--;
+}
+
 /* ---- groups of copies ---- */
 static void
 note_uses(const Pipe *p, Load *l, const TlMap *place, const TlValue *v)
@@ -817,7 +844,7 @@ pipeline_loop(TlPassCx *cx, TlFunc *f, TlOp *loop)
    limit_stages(&p);
    if (p.stages < 2 || !p.loads.len)
       return false;
-   p.ahead = p.stages - 1 - (p.stages > 2 && only_sums_products(&p));
+   choose_distance(&p);
    make_groups(&p);
    tl_slice_init(&p.slice, cx->scratch, loop);
    for (size_t i = 0; i < p.loads.len; i++) {
