@@ -99,7 +99,7 @@ class Bench:
     def check(self, name, found, out, reference, tolerance):
         """Every configuration that will be timed gives the right result."""
         for _, text, run in found:
-            out.fill_(float("nan"))
+            out.fill_(float("nan") if out.is_floating_point() else -1)
             run()
             error = _relative(out, reference)
             if not error <= tolerance:
@@ -220,22 +220,82 @@ def rows(b):
             del x, o
 
 
+# BLOCK_M, BLOCK_N, BLOCK_K, warps, stages.  Tiles of 64 rows for matrices with fewer large tiles
+# than the GPU has multiprocessors: there each block waits for memory, and what counts is how much
+# it has asked for.
+SMALL = ((64, 64, 32, 4, 4), (64, 32, 64, 4, 6), (64, 32, 128, 4, 4), (64, 64, 64, 4, 3),
+         (64, 64, 64, 4, 4), (64, 64, 64, 4, 6), (64, 64, 128, 4, 3), (64, 128, 64, 4, 3),
+         (64, 128, 64, 4, 4), (64, 128, 64, 4, 6), (128, 64, 64, 4, 4), (128, 64, 64, 8, 4))
+LARGE = ((128, 64, 32, 4, 4), (128, 128, 32, 4, 4), (128, 128, 64, 8, 3), (128, 128, 64, 4, 3),
+         (128, 128, 64, 4, 4), (128, 128, 64, 8, 5), (128, 256, 64, 8, 3), (128, 256, 64, 8, 4))
+
+
+def products(b, name, x, y, o, shapes, reference, tolerance, others):
+    """o = x @ y by matmul.tile, in the given tiles."""
+    (m, k), n = x.shape, y.shape[1]
+    configs = [((triton.cdiv(m, bm) * triton.cdiv(n, bn),),
+                {"BLOCK_M": bm, "BLOCK_N": bn, "BLOCK_K": bk, "num_warps": w, "num_stages": stages})
+               for bm, bn, bk, w, stages in shapes]
+    args = (x, y, o, m, n, k, *x.stride(), *y.stride(), *o.stride())
+    b.case(name, Tile("matmul.tile", "matmul"), args, configs, o, reference, tolerance, others,
+           2 * m * n * k / 1e9, "TFLOP/s")
+
+
 def matmul(b):
     if not b.wants("matmul"):
         return
-    tile = Tile("matmul.tile", "matmul")
-    shapes = ((64, 64, 32, 4, 4), (128, 64, 32, 4, 4), (128, 128, 32, 4, 4), (128, 128, 64, 8, 3), (128, 128, 64, 4, 3),
-              (128, 256, 64, 8, 3), (128, 256, 64, 8, 4))
     for s in (512, 1024, 2048, 4096, 8192) if not b.options.quick else (1024, 4096):
         x, y = (torch.randn(s, s, device="cuda", dtype=torch.float16) for _ in range(2))
         o = torch.empty_like(x)
-        configs = [((triton.cdiv(s, bm) * triton.cdiv(s, bn),),
-                    {"BLOCK_M": bm, "BLOCK_N": bn, "BLOCK_K": bk, "num_warps": w,
-                     "num_stages": stages})
-                   for bm, bn, bk, w, stages in shapes if bm * bn <= s * s // 64]
-        args = (x, y, o, s, s, s, s, 1, s, 1, s, 1)
-        b.case("matmul fp16 %d" % s, tile, args, configs, o, x @ y, 6e-4,
-               {"cublas": lambda: torch.matmul(x, y, out=o)}, 2 * s ** 3 / 1e9, "TFLOP/s")
+        shapes = [t for t in (SMALL if s < 2048 else ()) + LARGE if t[0] * t[1] <= s * s // 64]
+        products(b, "matmul fp16 %d" % s, x, y, o, shapes, x @ y, 6e-4,
+                 {"cublas": lambda: torch.matmul(x, y, out=o)})
+
+
+def skinny(b):
+    """Few rows: a stream of weights."""
+    if not b.wants("skinny"):
+        return
+    n = k = 8192
+    y = torch.randn(k, n, device="cuda", dtype=torch.float16)
+    for m in (16, 64):
+        x = torch.randn(m, k, device="cuda", dtype=torch.float16)
+        o = torch.empty(m, n, device="cuda", dtype=torch.float16)
+        shapes = [(m, bn, bk, 4, stages) for bn in (32, 64, 128) for bk in (64, 128, 256)
+                  for stages in (3, 4, 6) if (m + bn) * bk * 2 * stages <= 200 * 1024]
+        products(b, "matmul fp16 %dx%dx%d" % (m, n, k), x, y, o, shapes, x @ y, 6e-4,
+                 {"cublas": lambda: torch.matmul(x, y, out=o)})
+
+
+def dtypes(b):
+    """Operands of 8 bits, whose K lies together, and fp32 as tf32 in both orders of B."""
+    if not b.wants("dtypes"):
+        return
+    torch.backends.cuda.matmul.allow_tf32 = True
+    bytes_ = ((128, 128, 64, 4, 4), (128, 128, 128, 4, 3), (128, 128, 128, 8, 3),
+              (128, 256, 64, 8, 4), (128, 256, 128, 8, 3), (128, 256, 128, 8, 4))
+    words = ((128, 128, 32, 4, 3), (128, 128, 32, 4, 4), (128, 128, 32, 8, 4),
+             (128, 128, 64, 8, 3), (128, 256, 32, 8, 3), (128, 256, 32, 8, 4))
+    for s in (4096,) if b.options.quick else (4096, 8192):
+        x, y = (torch.randn(s, s, device="cuda") for _ in range(2))
+        one = torch.ones((), device="cuda")
+        f8 = [t.to(torch.float8_e4m3fn) for t in (x, y)]
+        o = torch.empty(s, s, device="cuda", dtype=torch.bfloat16)
+        products(b, "matmul fp8 %d" % s, f8[0], f8[1].t(), o, bytes_,
+                 (f8[0].half() @ f8[1].half().t()).float(), 1e-2,
+                 {"cublas": lambda: torch._scaled_mm(f8[0], f8[1].t(), one, one,
+                                                     out_dtype=torch.bfloat16, use_fast_accum=True)})
+        i8 = [torch.randint(-128, 128, (s, s), device="cuda", dtype=torch.int8) for _ in range(2)]
+        o = torch.empty(s, s, device="cuda", dtype=torch.int32)
+        products(b, "matmul int8 %d" % s, i8[0], i8[1].t(), o, bytes_,
+                 torch._int_mm(i8[0], i8[1].t()), 0,
+                 {"cublas": lambda: torch._int_mm(i8[0], i8[1].t())})
+        o = torch.empty_like(x)
+        exact = (x.double() @ y.double()).float()
+        for name, right in (("", y), (" of a transpose", y.t().contiguous().t())):
+            products(b, "matmul tf32 %d%s" % (s, name), x, right, o, words, exact, 1.5e-3,
+                     {"cublas": lambda: torch.matmul(x, right, out=o)})
+    torch.backends.cuda.matmul.allow_tf32 = False
 
 
 def sdpa(q, k, v, causal, scale, backend):
@@ -289,7 +349,8 @@ def main():
     print("%-34s %-9s %13s %9s %-7s %6s  %s" % ("case", "", "median", "rate", "", "ratio",
                                                 "configuration"))
     groups = {copy: {"copy"}, pointwise: {"add", "elu"}, rows: {"softmax", "layer_norm"},
-              matmul: {"matmul"}, attention: {"attention"}}
+              matmul: {"matmul"}, skinny: {"skinny"}, dtypes: {"dtypes"},
+              attention: {"attention"}}
     if options.tutorials:
         groups[lambda b: tutorials.run(b, Tile, sdpa)] = {"tutorials"}
     wanted = set(filter(None, options.only.split(",")))
