@@ -1,4 +1,4 @@
-/* Products of matrices: plain, persistent, batched, grouped, fused, with small weights, by expert;
+/* Products of matrices: plain, split along K, persistent, batched, grouped, fused, with small weights, by expert;
  * and the convolution that is one. */
 #include "cases.h"
 
@@ -42,7 +42,7 @@ multiply(double *c, const double *a, const double *b, size_t m, size_t n, size_t
 }
 
 static void
-persistent(ExCase *c)
+plain(ExCase *c)
 {
    multiply(ex_want(c, "c"), ex_in(c, "a"), ex_in(c, "b"), ex_size(c, "M"), ex_size(c, "N"),
             ex_size(c, "K"));
@@ -96,7 +96,7 @@ fused(ExCase *c)
 {
    size_t n = ex_size(c, "N");
    double *out = ex_want(c, "c");
-   persistent(c);
+   plain(c);
    for (size_t i = 0; i < ex_elems(c, "c"); i++) {
       double bias = ex_is(c, "BIAS", "None") ? 0 : ex_in(c, "bias")[i % n];
       double residual = ex_is(c, "RESIDUAL", "None") ? 0 : ex_in(c, "residual")[i];
@@ -109,7 +109,7 @@ static void
 weights_8(ExCase *c)
 {
    size_t n = ex_size(c, "N");
-   persistent(c);
+   plain(c);
    for (size_t i = 0; i < ex_elems(c, "c"); i++)
       ex_want(c, "c")[i] *= ex_in(c, "scale")[i % n];
 }
@@ -224,6 +224,15 @@ static const ExRow rows[] = {
              "T=fp16 M=1000 N=1000 K=1000 BM=128",
     .timed = "T=fp16 M=4096 N=4096 K=4096" LARGE_TILES "; T=fp16 M=8192 N=8192 K=8192" LARGE_TILES,
     .oracle = matmul},
+   {.name = "matmul_split",
+    .arrays = "a: T[M*K], b: T[K*N], parts: scratch fp32[SPLIT*M*N],"
+              "arrived: zeroed i32[cdiv(M,64)*cdiv(N,64)], c: out T[M*N]",
+    .launches = {"matmul_split(a, b, c, parts, arrived, M, N, K) SPLIT=SPLIT BLOCK_K=32",
+                 "matmul_split(a, b, c, parts, arrived, M, N, K) SPLIT=SPLIT BLOCK_K=32"},
+    .cases = "T=fp16 M=65 N=63 K=200 SPLIT=2; T=bf16 M=1 N=130 K=40 SPLIT=4;"
+             "T=fp16 M=64 N=64 K=33 SPLIT=1",
+    .large = "T=fp16 M=130 N=257 K=1000 SPLIT=7",
+    .oracle = plain},
    {.name = "matmul_persistent",
     .arrays = "a: T[M*K], b: T[K*N], c: out T[M*N]",
     .launches = {"matmul_persistent(a, b, c, M, N, K, P)" BLOCKS " flops=2*M*N*K"},
@@ -231,7 +240,7 @@ static const ExRow rows[] = {
     .cases = "T=fp16 M=129 N=65 K=33 P=3; T=bf16 M=64 N=192 K=64 P=2; T=bf16 M=1 N=70 K=40 P=4",
     .large = "T=fp16 M=511 N=513 K=515 P=7",
     .timed = "T=fp16 M=4096 N=4096 K=4096 P=132" LARGE_TILES,
-    .oracle = persistent},
+    .oracle = plain},
    {.name = "matmul_batched",
     .arrays = "a: T[B*M*K], b: T[B*K*N], c: out T[B*M*N]",
     .launches = {"matmul_batched(a, b, c, B, M, N, K)" BLOCKS " flops=2*B*M*N*K"},

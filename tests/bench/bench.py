@@ -241,6 +241,18 @@ def products(b, name, x, y, o, shapes, reference, tolerance, others):
            2 * m * n * k / 1e9, "TFLOP/s")
 
 
+def split_products(b, name, x, y, o, shapes, reference, others):
+    """The same by matmul_split.tile: programs share a tile, as many as the shapes end with."""
+    tile, (m, k), n = Tile("matmul_split.tile", "matmul_split"), x.shape, y.shape[1]
+    parts = torch.empty(max(t[5] for t in shapes) * m * n, device="cuda")
+    arrived = torch.zeros(m * n, device="cuda", dtype=torch.int32)
+    configs = [((triton.cdiv(m, bm) * triton.cdiv(n, bn), split),
+                {"BLOCK_M": bm, "BLOCK_N": bn, "BLOCK_K": bk, "num_warps": w, "num_stages": stages,
+                 "SPLIT": split}) for bm, bn, bk, w, stages, split in shapes]
+    b.case(name, tile, (x, y, o, parts, arrived, m, n, k), configs, o, reference, 6e-4, others,
+           2 * m * n * k / 1e9, "TFLOP/s")
+
+
 def matmul(b):
     if not b.wants("matmul"):
         return
@@ -248,8 +260,12 @@ def matmul(b):
         x, y = (torch.randn(s, s, device="cuda", dtype=torch.float16) for _ in range(2))
         o = torch.empty_like(x)
         shapes = [t for t in (SMALL if s < 2048 else ()) + LARGE if t[0] * t[1] <= s * s // 64]
-        products(b, "matmul fp16 %d" % s, x, y, o, shapes, x @ y, 6e-4,
-                 {"cublas": lambda: torch.matmul(x, y, out=o)})
+        others = {"cublas": lambda: torch.matmul(x, y, out=o)}
+        products(b, "matmul fp16 %d" % s, x, y, o, shapes, x @ y, 6e-4, others)
+        if s < 2048:
+            shapes = [t + (split,) for t in ((64, 64, 64, 4, 4), (64, 128, 64, 4, 4),
+                                             (128, 128, 64, 4, 4)) for split in (2, 4)]
+            split_products(b, "matmul fp16 %d, K split" % s, x, y, o, shapes, x @ y, others)
 
 
 def skinny(b):
@@ -263,8 +279,11 @@ def skinny(b):
         o = torch.empty(m, n, device="cuda", dtype=torch.float16)
         shapes = [(m, bn, bk, 4, stages) for bn in (32, 64, 128) for bk in (64, 128, 256)
                   for stages in (3, 4, 6) if (m + bn) * bk * 2 * stages <= 200 * 1024]
-        products(b, "matmul fp16 %dx%dx%d" % (m, n, k), x, y, o, shapes, x @ y, 6e-4,
-                 {"cublas": lambda: torch.matmul(x, y, out=o)})
+        name = "matmul fp16 %dx%dx%d" % (m, n, k)
+        others = {"cublas": lambda: torch.matmul(x, y, out=o)}
+        products(b, name, x, y, o, shapes, x @ y, 6e-4, others)
+        shapes = [(m, 64, 128, 4, 4, 2), (m, 128, 64, 4, 4, 2), (m, 128, 128, 4, 3, 4)]
+        split_products(b, name + ", K split", x, y, o, shapes, x @ y, others)
 
 
 def dtypes(b):
@@ -284,7 +303,7 @@ def dtypes(b):
         products(b, "matmul fp8 %d" % s, f8[0], f8[1].t(), o, bytes_,
                  (f8[0].half() @ f8[1].half().t()).float(), 1e-2,
                  {"cublas": lambda: torch._scaled_mm(f8[0], f8[1].t(), one, one,
-                                                     out_dtype=torch.bfloat16, use_fast_accum=True)})
+                                                     use_fast_accum=True, out_dtype=o.dtype)})
         i8 = [torch.randint(-128, 128, (s, s), device="cuda", dtype=torch.int8) for _ in range(2)]
         o = torch.empty(s, s, device="cuda", dtype=torch.int32)
         products(b, "matmul int8 %d" % s, i8[0], i8[1].t(), o, bytes_,

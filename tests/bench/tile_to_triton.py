@@ -9,7 +9,8 @@ import re
 import tempfile
 
 _BUILTINS = ("program_id num_programs arange load store zeros full where exp exp2 log log2 sqrt "
-             "abs maximum minimum dot make_block_ptr advance static_assert cdiv max sum")
+             "abs maximum minimum dot make_block_ptr advance static_assert cdiv max sum atomic_add "
+             "debug_barrier")
 _TYPES = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "int64": "int64",
           "int32": "int32"}
 
