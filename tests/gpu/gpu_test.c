@@ -251,6 +251,40 @@ static const Case cases[] = {
     TILE_IJ "    y = load(b + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :])\n"
             "    store(o + i * 64 + arange(0, 64)[None, :], dot(x, y, out_dtype=int32))\n",
     2048, 2048, 4096},
+   {"dot i8 of a transpose", T(I8), T(I8), T(I32), ANY, ANY, 0, NULL,
+    TILE_IJ "    y = load(b + i * 32 + j)\n"
+            "    store(o + i * 64 + arange(0, 64)[None, :], dot(x, trans(y), out_dtype=int32))\n",
+    2048, 2048, 4096},
+   {"dot fp32 tf32 of any", T(FP32), T(FP32), T(FP32), ANY, ANY, 2e-6, NULL,
+    TILE_IJ "    y = load(b + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :])\n"
+            "    store(o + i * 64 + arange(0, 64)[None, :], dot(x, y))\n",
+    2048, 2048, 4096},
+   {"dot fp32 tf32 of a transpose", T(FP32), T(FP32), T(FP32), ANY, ANY, 2e-6, NULL,
+    TILE_IJ "    y = load(b + i * 32 + j)\n"
+            "    store(o + i * 64 + arange(0, 64)[None, :], dot(x, trans(y)))\n",
+    2048, 2048, 4096},
+   {"dot fp8", T(I8), T(I8), T(FP32), ANY, ANY, 1e-3, NULL,
+    TILE_IJ "    x = (x & 0x77).to(int8).to(fp8e4nv, bitcast=True)\n"
+            "    y = (load(b + i * 32 + j) & 0x77).to(int8).to(fp8e5, bitcast=True)\n"
+            "    store(o + i * 64 + arange(0, 64)[None, :], dot(x, trans(y)))\n",
+    2048, 2048, 4096},
+   {"dot fp8 added in fp32", T(I8), T(I8), T(FP32), ANY, ANY, 1e-3, NULL,
+    TILE_IJ "    x = (x & 0x77).to(int8).to(fp8e4nv, bitcast=True)\n"
+            "    y = (load(b + i * 32 + j) & 0x77).to(int8).to(fp8e4nv, bitcast=True)\n"
+            "    s = full((64, 64), 1.0, fp32)\n"
+            "    store(o + i * 64 + arange(0, 64)[None, :], dot(x, trans(y), s, "
+            "max_num_imprecise_acc=0))\n",
+    2048, 2048, 4096},
+   {"chained dots i8", T(I8), T(I8), T(I32), ANY, ANY, 0, NULL,
+    TILE_IJ "    y = load(b + i * 32 + j)\n"
+            "    z = load(b + arange(0, 32)[:, None] * 64 + arange(0, 64)[None, :])\n"
+            "    p = dot(x, trans(y), out_dtype=int32).to(int8)\n"
+            "    store(o + i * 32 + j, dot(p, trans(z), out_dtype=int32))\n",
+    2048, 2048, 2048},
+   {"chained dots tf32", T(FP32), T(FP32), T(FP32), SMALL, SMALL, 1e-6, NULL,
+    TILE_IJ "    y = load(b + i * 32 + j)\n    p = dot(x, trans(y)) * 0.5\n"
+            "    store(o + i * 32 + j, dot(p, y))\n",
+    2048, 2048, 2048},
    {"chained dots fp16", T(FP16), T(FP16), T(FP32), ANY, ANY, 2e-3, NULL,
     TILE_IJ "    y = load(b + i * 32 + j)\n    p = dot(x, trans(y)).to(fp16)\n"
             "    store(o + i * 32 + j, dot(p, y))\n",
