@@ -76,6 +76,9 @@ TlValue *tl_warp_id(TlLowerCx *cx);
 /* XOR of cols[i] over the set bits i of (lane, then warp): cols has 5 + log2_warps entries.
  * Computed once in the entry block.  *bits receives the OR of the columns. */
 TlValue *tl_thread_word(TlLowerCx *cx, const uint32_t *cols, uint32_t *bits);
+/* The same where no bit of the lane counts, in a form that ptxas knows to be equal in all lanes: it
+ * and what is computed from it then take scalar registers and instructions. */
+TlValue *tl_warp_word(TlLowerCx *cx, const uint32_t *cols, uint32_t *bits);
 /* Which threads and registers hold each element of l exactly once. */
 typedef struct TlOwner {
    uint32_t free_lanes, free_warps; /* lane and warp bits that must be 0 */
@@ -129,7 +132,7 @@ void tl_shared_add_at(TlLowerCx *cx, const TlSharedRef *ref, TlValue *bytes, TlV
 void tl_shared_copy_async(TlLowerCx *cx, const TlSharedRef *ref, const TlSharedMap *map,
                           TlValue *ptrs, TlValue *pred, TlOp *op);
 /* The address from which a group of threads reads as a whole; the constant part is left out. */
-TlValue *tl_shared_start(TlLowerCx *cx, const TlSharedRef *ref, const uint32_t *thread_cols);
+TlValue *tl_shared_start(TlLowerCx *cx, const TlSharedRef *ref, const uint32_t *warp_cols);
 /* Matrix loads, of elements of up to 32 bits, of the registers r with (r & mask) == value, in their
  * order; NULL when the layouts do not allow them. */
 TlValue *tl_shared_ldmatrix(TlLowerCx *cx, const TlSharedRef *ref, const TlLinear *regs,

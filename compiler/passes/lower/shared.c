@@ -238,13 +238,13 @@ tl_shared_copy_async(TlLowerCx *cx, const TlSharedRef *ref, const TlSharedMap *m
 }
 
 TlValue *
-tl_shared_start(TlLowerCx *cx, const TlSharedRef *ref, const uint32_t *thread_cols)
+tl_shared_start(TlLowerCx *cx, const TlSharedRef *ref, const uint32_t *warp_cols)
 {
    uint32_t bits;
-   TlValue *thread = tl_thread_word(cx, thread_cols, &bits);
+   TlValue *warp = tl_warp_word(cx, warp_cols, &bits);
    if (!ref->base)
-      return thread;
-   return bits ? tl_op2(cx, TL_OP_ADD, thread, ref->base) : ref->base;
+      return warp;
+   return bits ? tl_op2(cx, TL_OP_ADD, warp, ref->base) : ref->base;
 }
 
 /* Run-time byte offsets as an address operand. */

@@ -12,6 +12,7 @@ struct TlThreadMap {
    TlThreadMap *next;
    uint32_t cols[TL_LANE_BITS + 5];
    TlValue *word;
+   TlValue *uniform; /* the word of lane 0 in all lanes, or NULL */
 };
 
 TlValue *
@@ -69,8 +70,8 @@ add_terms(TlLowerCx *cx, TlValue *id, const uint32_t *cols, unsigned num, TlValu
    }
 }
 
-TlValue *
-tl_thread_word(TlLowerCx *cx, const uint32_t *cols, uint32_t *bits)
+static TlThreadMap *
+thread_map(TlLowerCx *cx, const uint32_t *cols, uint32_t *bits)
 {
    assert(cx->log2_warps <= 5);
    unsigned n = TL_LANE_BITS + cx->log2_warps;
@@ -79,7 +80,7 @@ tl_thread_word(TlLowerCx *cx, const uint32_t *cols, uint32_t *bits)
       *bits |= cols[i];
    for (TlThreadMap *m = cx->thread_maps; m; m = m->next)
       if (memcmp(m->cols, cols, n * sizeof cols[0]) == 0)
-         return m->word;
+         return m;
    TlThreadMap *m = tl_new(cx->scratch, TlThreadMap);
    memcpy(m->cols, cols, n * sizeof cols[0]);
    uint32_t have = 0;
@@ -96,7 +97,25 @@ tl_thread_word(TlLowerCx *cx, const uint32_t *cols, uint32_t *bits)
       m->word = tl_const_int(&cx->entry, TL_I32, 0);
    m->next = cx->thread_maps;
    cx->thread_maps = m;
-   return m->word;
+   return m;
+}
+
+TlValue *
+tl_thread_word(TlLowerCx *cx, const uint32_t *cols, uint32_t *bits)
+{
+   return thread_map(cx, cols, bits)->word;
+}
+
+TlValue *
+tl_warp_word(TlLowerCx *cx, const uint32_t *cols, uint32_t *bits)
+{
+   TlThreadMap *m = thread_map(cx, cols, bits);
+   if (*bits && !m->uniform) {
+      TlValue *args[] = {m->word, tl_const_int(&cx->entry, TL_I32, 0)};
+      m->uniform = tl_build_n(&cx->entry, TL_OP_SHFL, args, 2, m->word->type,
+                              TL_ATTRS_({TL_ATTR_SHFL, {.i = TL_SHFL_IDX}}));
+   }
+   return *bits ? m->uniform : m->word;
 }
 
 TlOwner
