@@ -1,5 +1,5 @@
-/* Products of matrices: plain, split along K, persistent, batched, grouped, fused, with small weights, by expert;
- * and the convolution that is one. */
+/* Products of matrices: plain, split along K, persistent, batched, grouped, fused, with small
+ * weights, by expert; and the convolution that is one. */
 #include "cases.h"
 
 #include <math.h>

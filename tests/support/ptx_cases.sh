@@ -20,6 +20,10 @@ tilec_ptx_cases() { # CALLBACK: called once per row with its words
       "$f" "matmul_$dtype" matmul.tile matmul \
          -s "*$dtype:16, *$dtype:16, *$dtype:16, i32:16, i32:16, i32:16, $strides"
    done
+   for dtype in 'i8 i32' 'fp8e4nv fp16'; do # K lies together
+      "$f" "matmul_${dtype% *}" matmul.tile matmul -D BLOCK_K=64 \
+         -s "*${dtype% *}:16, *${dtype% *}:16, *${dtype#* }:16, i32:16, i32:16, i32:16, i32:16, 1, 1, i32:16, i32:16, 1"
+   done
    "$f" matmul_odd_relu matmul.tile matmul -D ACTIVATION=relu \
       -s '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32, i32, 1, i32, 1, i32, 1'
    local kernel causal d warps
