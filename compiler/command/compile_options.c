@@ -109,14 +109,15 @@ read_stage(TlCommand *c, TlOptionId id, TilecStage *out)
 static bool
 known_remarks(const char *groups)
 {
-   static const char *const known[] = {"layout", "pipeline", "ptxas", "all"};
+   static const char *const known[] = {"layout", "pipeline", "tma", "ptxas", "all"};
    for (const char *s = groups; s && *s;) {
       size_t len = strcspn(s, ","), i = 0, n = sizeof known / sizeof known[0];
       while (i < n && (strlen(known[i]) != len || strncmp(s, known[i], len) != 0))
          i++;
       if (i == n)
          return tl_cmd_refuse(
-            "no remarks are called '%.*s'; -R takes layout, pipeline, ptxas or all", (int)len, s);
+            "no remarks are called '%.*s'; -R takes layout, pipeline, tma, ptxas or all", (int)len,
+            s);
       s += len + (s[len] == ',');
    }
    return true;

@@ -10,4 +10,7 @@ void tl_remark_layouts(TlPassCx *cx, TlFunc *f);
 /* Group "layout": every conversion that is left, with bytes and way. */
 void tl_remark_conversions(TlPassCx *cx, TlFunc *f);
 
+/* Group "tma": whether the loads that feed dots are boxes of a tensor. */
+void tl_remark_tiles(TlPassCx *cx, TlFunc *f);
+
 #endif

@@ -1,0 +1,75 @@
+/* The addresses of a load or store as boxes of one tensor: what a copy engine that knows base,
+ * sizes and strides, and takes coordinates, needs instead of a pointer an element.
+ *
+ * The element (i0, i1, ..) of the tile lies at
+ *    base + offset + sum over d of stride[d] * (start[d] + i[d])
+ *                  + sum over k of outer[k].stride * outer[k].index
+ * elements, and is accessed where 0 <= start[d] + i[d] < bound[d] for each d that checks it.
+ * offset, strides and bounds are the same in the whole launch; start and index vary with programs
+ * and iterations: they are the coordinates.  Signed arithmetic is taken not to overflow, as in
+ * analysis.h. */
+#ifndef TL_IR_AFFINE_H
+#define TL_IR_AFFINE_H
+
+#include "ir/analysis.h"
+
+enum { TL_TERM_FACTORS = 6, TL_OUTER_DIMS = 4 };
+
+/* A scalar; of a loop's index with is_iteration the number of the iteration, from 0. */
+typedef struct TlFactor {
+   const TlValue *value;
+   bool is_iteration;
+} TlFactor;
+
+typedef struct TlTerm { /* scale times all factors */
+   int64_t scale;
+   unsigned num;
+   TlFactor factor[TL_TERM_FACTORS];
+   int dim; /* >= 0: times the index along this dimension of a tile */
+} TlTerm;
+
+typedef struct TlSum {
+   TlTerm *term;
+   unsigned num;
+} TlSum;
+
+typedef struct TlTileDim {
+   TlTerm stride; /* scale 0: the tile has one element along it, or equal ones */
+   TlSum start;
+   TlSum bound;
+   bool has_bound;    /* coordinates from `bound` on are masked off */
+   bool checks_below; /* coordinates below 0 are masked off; else there are none */
+} TlTileDim;
+
+typedef struct TlTileAccess {
+   const TlValue *base; /* a parameter of the kernel */
+   TlSum offset;
+   unsigned rank; /* of the tile */
+   TlTileDim dim[TL_MAX_RANK];
+   unsigned num_outer;
+   struct {
+      TlTerm stride;
+      TlSum index;
+   } outer[TL_OUTER_DIMS];
+   bool fill_nan;   /* masked-off elements are NaN, else 0 or undefined */
+   const char *why; /* refused: a reason for the user */
+} TlTileAccess;
+
+typedef struct TlAffine TlAffine;
+
+/* Facts about f as it stands.  Lives in the arena. */
+TlAffine *tl_affine_new(TlArena *arena, const TlFunc *f);
+/* False with out->why: no such tensor, or hardware has no map of it (alignment, rank, sign). */
+bool tl_tile_access(TlAffine *a, const TlOp *access, TlTileAccess *out);
+
+/* The load that feeds operand i of a dot, through views only; NULL when there is none. */
+const TlOp *tl_dot_load(const TlOp *dot, unsigned i);
+
+/* The value of a sum of scalars, i64, at the cursor: its factors must be visible there. */
+TlValue *tl_sum_build(TlBuilder *b, const TlSum *sum);
+TlValue *tl_term_build(TlBuilder *b, const TlTerm *term);
+
+/* A sum in words, as "pid * 128 + 64", for remarks. */
+void tl_sum_print(const TlSum *sum, TlSb *out);
+
+#endif
