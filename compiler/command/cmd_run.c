@@ -42,7 +42,10 @@ signature_entry(RunState *r, const TlCmdArg *a)
    switch (a->value.kind) {
    case TL_CLI_NONE:
       return "None";
-   case TL_CLI_ARRAY: /* buffers start at multiples of 64 bytes and more */
+   case TL_CLI_ARRAY:
+      if (a->param->type && strncmp(a->param->type, "tensordesc<", 11) == 0)
+         return a->param->type;
+      /* buffers start at multiples of 64 bytes and more */
       return tl_arena_printf(arena, "*%s:16", tl_dtype_info[a->value.array.dtype].text);
    case TL_CLI_FLOAT:
    case TL_CLI_BOOL:
@@ -140,16 +143,51 @@ launch_arg(const TlCmdArg *a, const TilecArgInfo *info)
    }
 }
 
+/* Sizes and strides of an array as a tensor descriptor's; their number, 0 after a message. */
+static uint32_t
+descriptor_parts(const TlCmdArg *a, const char *type, TilecArg *out)
+{
+   const TlArray *array = &a->value.array;
+   uint32_t rank = 1, n = 0;
+   for (const char *p = type; *p; p++)
+      rank += *p == ',';
+   if (!a->is_given || a->value.kind != TL_CLI_ARRAY || array->rank != rank) {
+      tl_cmd_error("argument '%s' is %s: it takes an array of %u dimension%s", a->param->name, type,
+                   rank, rank == 1 ? "" : "s");
+      return 0;
+   }
+   for (uint32_t d = 0; d < rank; d++)
+      out[n++] = tilec_uint(TILEC_U64, array->shape[d]);
+   for (uint32_t d = 0; d + 1 < rank; d++) {
+      uint64_t stride = 1;
+      for (uint32_t k = d + 1; k < rank; k++)
+         stride *= array->shape[k];
+      out[n++] = tilec_uint(TILEC_U64, stride);
+   }
+   return n;
+}
+
+/* NULL after a message. */
 static TilecArg *
 launch_args(RunState *r, size_t *count)
 {
    const TilecKernelInfo *k = &r->comp.info.kernels[0];
-   assert(k->num_args == r->a.num); /* both list the parameters of the kernel */
    TilecArg *args = tl_new_array(r->c->arena, TilecArg, k->num_args + 1);
    size_t n = 0;
-   for (uint32_t i = 0; i < k->num_args; i++)
-      if (!k->args[i].is_constexpr)
-         args[n++] = launch_arg(&r->a.list[i], &k->args[i]);
+   for (uint32_t i = 0, p = 0; i < k->num_args; i++, p++) {
+      const char *type = k->args[i].type;
+      assert(p < r->a.num); /* both list the parameters, the record some of them as several */
+      if (k->args[i].is_constexpr)
+         continue;
+      args[n++] = launch_arg(&r->a.list[p], &k->args[i]);
+      if (strncmp(type, "tensordesc<", 11) != 0)
+         continue;
+      uint32_t parts = descriptor_parts(&r->a.list[p], type, &args[n]);
+      if (!parts)
+         return NULL;
+      n += parts;
+      i += parts;
+   }
    *count = n;
    return args;
 }
@@ -272,6 +310,8 @@ run_on_cpu(RunState *r)
       return EXIT_USAGE;
    size_t n;
    TilecArg *args = launch_args(r, &n);
+   if (!args)
+      return EXIT_USAGE;
    bool count = r->on_sim && tl_option(&r->c->cl, TL_OPT_STATS);
    TlSimStats stats = {0};
    bool is_told = false;
@@ -360,6 +400,8 @@ run_on_gpu(RunState *r)
       return runtime_error(r, status);
    size_t n;
    TilecArg *args = launch_args(r, &n);
+   if (!args)
+      return EXIT_USAGE;
    TilecLaunch l = {.grid = {r->grid[0], r->grid[1], r->grid[2]}};
    status = tilec_launch(r->kernel, &l, args, n);
    if (status == TILEC_OK)

@@ -28,7 +28,7 @@ describe_args(TlCompilation *comp, const TlEntry *e, TilecKernelInfo *k)
       const TlParam *p = &f->params[i];
       args[i] =
          (TilecArgInfo){.name = p->name,
-                        .type = signature_type(comp, p->type),
+                        .type = p->descriptor ? p->descriptor : signature_type(comp, p->type),
                         .value = p->is_runtime ? NULL
                                  : p->constant ? p->constant
                                                : "None",

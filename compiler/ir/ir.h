@@ -175,10 +175,12 @@ typedef enum TlState { TL_STATE_TYPED, TL_STATE_LAID, TL_STATE_LOWERED } TlState
  * is_runtime false, so that the launcher knows the source's parameter list. */
 typedef struct TlParam {
    const char *name;
-   bool is_runtime;       /* has a block argument and a kernel argument */
-   const TlType *type;    /* scalar or pointer, also of a folded parameter; NULL for a constexpr */
-   uint32_t divisibility; /* of the value, or of the address in bytes; 1 = nothing known */
-   const char *constant;  /* text of the compile-time value when not run-time, else NULL */
+   bool is_runtime;        /* has a block argument and a kernel argument */
+   const TlType *type;     /* scalar or pointer, also of a folded parameter; NULL for a constexpr */
+   uint32_t divisibility;  /* of the value, or of the address in bytes; 1 = nothing known */
+   const char *constant;   /* text of the compile-time value when not run-time, else NULL */
+   const char *descriptor; /* "tensordesc<fp16[128,64]>": the pointer of one; the parameters after
+                              it are its sizes, then its strides but the last.  Else NULL */
 } TlParam;
 
 struct TlFunc {

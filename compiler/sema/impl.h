@@ -319,6 +319,14 @@ void tl_read_no_specialize(TlSema *s, const TlSvFunc *fn, TlKernelInfo *k);
 
 /* ---- spec*.c ---- */
 /* A type in ahead-of-time notation ("*const fp16", "i32"); NULL if it is none. */
+/* descriptor.c: tensor descriptors in signatures and annotations. */
+bool tl_is_descriptor_text(const char *text);
+/* False after an error. */
+bool tl_read_descriptor(TlSema *s, const char *text, TlRange range, TlSpecArg *out);
+unsigned tl_descriptor_params(const TlSpecArg *a); /* that an argument is in the kernel */
+/* Writes that many parameters from `out` on. */
+TlSv tl_add_descriptor(TlSema *s, TlFunc *f, const TlAstFunction *ast, const char *name,
+                       const TlSpecArg *a, TlParam *out);
 const TlType *tl_parse_type_text(TlSema *s, const char *text, size_t len);
 /* A number, True, False, None, a dtype, else a string. */
 TlSv tl_read_value(TlSema *s, const char *text, TlRange range);

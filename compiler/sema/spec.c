@@ -163,6 +163,8 @@ annotation_type(TlSema *s, TlSourceModule *source, const TlNode *a, TlSpecArg *o
    const char *text = tl_node_text(s, a);
    if (a->kind == TL_AST_STR) /* x: "*fp32" */
       text = tl_ast_Str(a)->value.data;
+   if (tl_is_descriptor_text(text))
+      return tl_read_descriptor(s, text, a->range, out);
    const TlType *t = tl_parse_type_text(s, text, strlen(text));
    if (!t) {
       if (strcmp(text, "int") == 0)
@@ -213,6 +215,8 @@ annotation_entry(TlSema *s, TlSourceModule *source, const TlNode *a)
    if (!says)
       return NULL;
    TlSb sb;
+   if (arg.descriptor)
+      return arg.descriptor;
    tl_sb_init(&sb, s->arena);
    print_entry_type(arg.type, &sb);
    if (arg.is_constant || arg.divisibility > 1)
@@ -530,15 +534,11 @@ read_entry(TlSema *s, Spec *p, unsigned i, const Entry *e)
 {
    TlSpecArg *a = &p->args[i];
    const char *name = param(p, i)->name;
-   if (strncmp(e->text, "tensordesc", 10) == 0) {
-      tl_report(s->diags, E0265, e->range, name, e->text);
-      tl_help(s->diags, "pass a pointer, shape and strides instead");
-      return false;
-   }
    if (!*e->text) /* left to annotation, define or default */
       return true;
-   bool is_type;
-   if (!read_typed_entry(s, e, a, &is_type))
+   bool is_type = tl_is_descriptor_text(e->text);
+   if (is_type ? !tl_read_descriptor(s, e->text, e->range, a)
+               : !read_typed_entry(s, e, a, &is_type))
       return false;
    if (is_type && is_constexpr(p, i)) {
       bool dtype_value = !a->is_constant && a->type->kind == TL_TYPE_SCALAR &&
@@ -879,12 +879,16 @@ folded_type(TlSema *s, const TlSpecArg *a)
 }
 
 static void
-add_param(TlSema *s, Spec *p, TlFunc *f, TlFrame *frame, unsigned i)
+add_param(TlSema *s, Spec *p, TlFunc *f, TlFrame *frame, unsigned i, TlParam *out)
 {
    assert(i < p->num);
    const TlAstParam *q = param(p, i);
    const TlSpecArg *a = &p->args[i];
-   TlParam *out = &f->params[i];
+   if (a->descriptor) {
+      TlSv v = tl_add_descriptor(s, f, p->ast, q->name, a, out);
+      tl_frame_set(s, frame, q->name, v, q->node.range);
+      return;
+   }
    out->name = q->name;
    out->divisibility = a->divisibility ? a->divisibility : 1;
    TlSv v;
@@ -970,15 +974,18 @@ tl_sema_compile(TlSema *s, const TlSpecialization *given)
    f->num_ctas = (uint32_t)s->impl->num_ctas;
    f->grid = given->grid ? tl_grid_from_text(s, p.fn, given->grid) : p.meta.grid;
    f->strict_fp = given->strict_fp;
-   f->num_params = p.num;
-   f->params = tl_new_array(s->arena, TlParam, p.num);
+   for (unsigned i = 0; i < p.num; i++)
+      f->num_params += tl_descriptor_params(&p.args[i]);
+   f->params = tl_new_array(s->arena, TlParam, f->num_params + 1);
    s->b = tl_builder_at_end(f, f->body->block);
    s->b.range = p.fn->node->range;
    TlActivation act = {.func = p.fn, .call_range = p.fn->node->range};
    TlFrame *frame = tl_frame_new(s, p.fn->closure, p.fn->source, &act);
+   TlParam *next = f->params;
    for (unsigned i = 0; i < p.num; i++) {
       f->needs_warps |= strcmp(param(&p, i)->name, "num_warps") == 0;
-      add_param(s, &p, f, frame, i);
+      add_param(s, &p, f, frame, i, next);
+      next += tl_descriptor_params(&p.args[i]);
    }
    s->impl->act = &act;
    tl_stmt_block(s, frame, &p.ast->body, 0, NULL);

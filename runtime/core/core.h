@@ -24,6 +24,9 @@ enum {
    TL_RT_NAME_BYTES = 96,  /* of a kernel with its place, cut */
 };
 
+/* How the type of a descriptor's pointer begins; its sizes and strides follow as arguments. */
+#define TL_RT_DESCRIPTOR "tensordesc<"
+
 typedef struct TlErrorSlot {
    pthread_t thread;             /* whose last failure this is */
    uint64_t stamp;               /* of its last use; 0 = free */

@@ -60,12 +60,12 @@ init_param(TilecRuntime *rt, const TilecKernelInfo *k, const TilecArgInfo *info,
    p->info = info;
    p->is_passed = !info->value;
    p->is_none = info->value && strcmp(info->value, "None") == 0;
-   p->is_pointer = type[0] == '*';
-   if (p->is_pointer)
-      type++;
+   bool is_descriptor = strncmp(type, TL_RT_DESCRIPTOR, strlen(TL_RT_DESCRIPTOR)) == 0;
+   p->is_pointer = type[0] == '*' || is_descriptor;
+   type += is_descriptor ? strlen(TL_RT_DESCRIPTOR) : p->is_pointer;
    if (p->is_pointer && strncmp(type, "const ", 6) == 0)
       type += 6;
-   p->dtype = tl_dtype_named(type, strlen(type));
+   p->dtype = tl_dtype_named(type, strcspn(type, "["));
    p->is_plain = p->is_passed && !(info->divisible & (info->divisible - 1));
    p->low_bits = info->divisible ? info->divisible - 1 : 0;
    assert(!(p->is_passed && p->is_none));

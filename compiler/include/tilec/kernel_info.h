@@ -14,7 +14,9 @@
 
 #define TILEC_IMAGE_FORMAT 1u /* raised when an old reader would launch a new record wrongly */
 
-/* One parameter of the kernel as written in the source, in source order. */
+/* One parameter of the kernel as written in the source, in source order.  A tensor descriptor is
+ * several: the pointer, whose type says "tensordesc<..>", the size of each dimension (i32), and the
+ * strides in elements of all but the last (i64). */
 typedef struct TilecArgInfo {
    const char *name;
    const char *type;   /* signature spelling without facts: "*fp16", "i32", "fp32"; "constexpr";

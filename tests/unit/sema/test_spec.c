@@ -84,7 +84,7 @@ signatures(void **state)
       {"*fp16:3, None, i64, 1e-5, 64, 'fast', tl.float16", "E0264"},
       {"*fp16, None, i64, 1e-5, i32, 'fast', tl.float16", "E0267"},
       {"*fp16, None, i64, 1e-5, *fp16, 'fast', tl.float16", "E0267"},
-      {"tensordesc<fp16[64,64]>, None, i64, 1e-5, 64, 'fast', tl.float16", "E0265"},
+      {"tensordesc<fp16[48,64]>, None, i64, 1e-5, 64, 'fast', tl.float16", "E0265"},
    };
    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
       SemaRun bad = PY(source);
