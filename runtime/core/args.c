@@ -105,6 +105,8 @@ show(const TilecArg *a, char *text, size_t bytes)
    const char *name = tl_dtype_name(a->dtype);
    if (a->kind == TILEC_ARG_NONE)
       snprintf(text, bytes, "None");
+   else if (a->kind == TILEC_ARG_TENSOR)
+      snprintf(text, bytes, "a tensor descriptor of %s", name);
    else if (a->kind != TILEC_ARG_SCALAR)
       snprintf(text, bytes, "*%s", name);
    else if (a->dtype == TILEC_FP32 || a->dtype == TILEC_FP64)
@@ -256,4 +258,59 @@ tl_arg_fits(const TlLaunchParam *p, TlSlot slot, bool is_none, char *text)
       return false;
    }
    return true;
+}
+
+static bool
+is_block_of(const TlLaunchParam *p, const TilecTensor *t)
+{
+   bool same = t->rank == p->rank;
+   for (uint32_t d = 0; same && d < p->rank; d++)
+      same = t->block[d] == p->block[d];
+   return same;
+}
+
+/* Pointer, sizes, strides but the last; false: text says why not. */
+static bool
+flatten_tensor(const TlLaunchParam *p, const TilecTensor *t, TilecArg *out, char *text)
+{
+   const char *name = p->info->name;
+   if (!t || !p->rank || !is_block_of(p, t)) {
+      snprintf(text, TL_RT_TEXT, "parameter '%s' is %s; got a tensor descriptor of another block",
+               name, p->info->type);
+      return false;
+   }
+   if (t->strides[t->rank - 1] != 1) {
+      snprintf(text, TL_RT_TEXT,
+               "parameter '%s': the last stride of a tensor must be 1; it is %" PRId64, name,
+               t->strides[t->rank - 1]);
+      return false;
+   }
+   *out++ = t->base;
+   for (uint32_t d = 0; d < t->rank; d++)
+      *out++ = tilec_int(TILEC_I64, t->shape[d]);
+   for (uint32_t d = 0; d + 1 < t->rank; d++)
+      *out++ = tilec_int(TILEC_I64, t->strides[d]);
+   return true;
+}
+
+uint32_t
+tl_args_flatten(const TlVariant *v, const TilecArg *args, size_t num_args, TilecArg *flat,
+                char *text)
+{
+   uint32_t n = 0;
+   for (size_t i = 0; i < num_args; i++) {
+      if (n >= v->num_params) {
+         snprintf(text, TL_RT_TEXT, "more arguments are given than the kernel takes");
+         return 0;
+      }
+      if (args[i].kind != TILEC_ARG_TENSOR) {
+         flat[n++] = args[i];
+         continue;
+      }
+      const TlLaunchParam *p = &v->params[n];
+      if (!flatten_tensor(p, args[i].as.tensor, &flat[n], text))
+         return 0;
+      n += 2 * p->rank;
+   }
+   return n;
 }

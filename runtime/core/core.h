@@ -84,9 +84,11 @@ typedef struct TlLaunchParam {
    const TilecArgInfo *info;
    TilecDtype dtype; /* scalar: its type; pointer: the element's (NONE = any) */
    bool is_pointer;
-   bool is_passed; /* false: folded into the code */
-   bool is_none;   /* folded: None */
-   bool is_plain;  /* passed, and the only claim is that low_bits are 0 */
+   bool is_passed;                    /* false: folded into the code */
+   bool is_none;                      /* folded: None */
+   uint32_t rank;                     /* of a tensor descriptor, whose pointer this is; else 0 */
+   uint32_t block[TILEC_TENSOR_RANK]; /* of a tensor descriptor */
+   bool is_plain;                     /* passed, and the only claim is that low_bits are 0 */
    uint64_t low_bits;
    bool has_int; /* folded: an integer, in `value` */
    int64_t value;
@@ -199,6 +201,10 @@ typedef union TlSlot {
 /* Converts `arg` to what `param` wants.  On failure `text` (TL_RT_TEXT bytes) has the reason. */
 enum { TL_RT_TEXT = 512 };
 bool tl_arg_convert(const TlLaunchParam *param, const TilecArg *arg, TlSlot *out, char *text);
+/* The arguments with tensors as pointer, sizes and strides, in `flat` (TL_RT_MAX_ARGS): which of
+ * v's parameters stand for which is checked.  Their number; 0 with the reason in `text`. */
+uint32_t tl_args_flatten(const TlVariant *v, const TilecArg *args, size_t num_args, TilecArg *flat,
+                         char *text);
 /* Whether the facts that the code was compiled for hold. */
 bool tl_arg_fits(const TlLaunchParam *param, TlSlot slot, bool is_none, char *text);
 

@@ -15,8 +15,10 @@ typedef struct Bound {
    const TlVariant *v;
    TlSlot slots[TL_RT_MAX_ARGS];                /* of the launch arguments, in order */
    int64_t names[TL_RT_MAX_ARGS + EXTRA_SLOTS]; /* values for rules */
-   char text[TL_RT_TEXT];                       /* why it does not fit */
-   TilecStatus status;                          /* of the misfit */
+   const TilecArg *args;                        /* as the parameters are: `flat`, or the caller's */
+   TilecArg flat[TL_RT_MAX_ARGS];
+   char text[TL_RT_TEXT]; /* why it does not fit */
+   TilecStatus status;    /* of the misfit */
 } Bound;
 
 static bool
@@ -44,9 +46,25 @@ take_plain(const TlLaunchParam *p, const TilecArg *a, TlSlot *slot)
 }
 
 static bool
+has_tensor(const TilecArg *args, size_t num_args)
+{
+   for (size_t i = 0; i < num_args; i++)
+      if (args[i].kind == TILEC_ARG_TENSOR)
+         return true;
+   return false;
+}
+
+static bool
 bind(Bound *b, const TlVariant *v, const TilecArg *args, size_t num_args)
 {
    b->v = v;
+   b->args = args;
+   if (has_tensor(args, num_args)) {
+      num_args = tl_args_flatten(v, args, num_args, b->flat, b->text);
+      args = b->args = b->flat;
+      if (!num_args)
+         return misfit(b, TILEC_BAD_ARGUMENT);
+   }
    if (num_args != v->num_params) {
       snprintf(b->text, sizeof b->text, "%u arguments are taken, %zu given", v->num_params,
                num_args);
@@ -295,8 +313,7 @@ wait_for(TilecRuntime *rt, const TlVariant *v, TlCuStream stream, uint64_t seria
 }
 
 static TilecStatus
-launch_cuda(TilecRuntime *rt, Bound *b, const uint32_t grid[3], TlCuStream stream,
-            const TilecArg *args)
+launch_cuda(TilecRuntime *rt, Bound *b, const uint32_t grid[3], TlCuStream stream)
 {
    const TlVariant *v = b->v;
    TlCuTensorMap maps[TL_RT_MAX_HIDDEN];
@@ -304,7 +321,7 @@ launch_cuda(TilecRuntime *rt, Bound *b, const uint32_t grid[3], TlCuStream strea
    void *params[TL_RT_MAX_ARGS + TL_RT_MAX_HIDDEN];
    uint32_t n = 0;
    if (rt->check) {
-      TilecStatus status = tl_rt_check_launch(rt, v, args, b->slots, b->names);
+      TilecStatus status = tl_rt_check_launch(rt, v, b->args, b->slots, b->names);
       if (status != TILEC_OK)
          return status;
    }
@@ -327,9 +344,10 @@ launch_cuda(TilecRuntime *rt, Bound *b, const uint32_t grid[3], TlCuStream strea
 
 /* Arguments for the host executors: scalars of the parameter's type, pointers with their bytes. */
 static TilecStatus
-launch_host(TilecRuntime *rt, const Bound *b, const uint32_t grid[3], const TilecArg *args)
+launch_host(TilecRuntime *rt, const Bound *b, const uint32_t grid[3])
 {
    const TlVariant *v = b->v;
+   const TilecArg *args = b->args;
    TilecArg host[TL_RT_MAX_ARGS];
    assert(rt->executor != TILEC_ON_CUDA && rt->jit && v->program);
    for (uint32_t i = 0; i < v->num_params; i++) {
@@ -375,8 +393,7 @@ tilec_launch(TilecKernel *kernel, const TilecLaunch *launch, const TilecArg *arg
    if (status == TILEC_OK)
       status = work_out_grid(&b, rt, launch->grid, grid, &empty);
    if (status == TILEC_OK && !empty)
-      status = b.v->fn ? launch_cuda(rt, &b, grid, launch->stream, args)
-                       : launch_host(rt, &b, grid, args);
+      status = b.v->fn ? launch_cuda(rt, &b, grid, launch->stream) : launch_host(rt, &b, grid);
    tl_rt_leave(rt, pushed);
    return status;
 }

@@ -53,6 +53,18 @@ parse(TilecRuntime *rt, TlVariant *v, const char *what, const char *text, TlRule
    return *out != NULL;
 }
 
+/* "fp16[128,64]>" after the opening. */
+static void
+read_block(const char *type, TlLaunchParam *p)
+{
+   const char *at = strchr(type, '[');
+   while (at && *at && *at != ']' && p->rank < TILEC_TENSOR_RANK) {
+      char *end;
+      p->block[p->rank++] = (uint32_t)strtoul(at + 1, &end, 10);
+      at = end;
+   }
+}
+
 static TilecStatus
 init_param(TilecRuntime *rt, const TilecKernelInfo *k, const TilecArgInfo *info, TlLaunchParam *p)
 {
@@ -62,6 +74,8 @@ init_param(TilecRuntime *rt, const TilecKernelInfo *k, const TilecArgInfo *info,
    p->is_none = info->value && strcmp(info->value, "None") == 0;
    bool is_descriptor = strncmp(type, TL_RT_DESCRIPTOR, strlen(TL_RT_DESCRIPTOR)) == 0;
    p->is_pointer = type[0] == '*' || is_descriptor;
+   if (is_descriptor)
+      read_block(type, p);
    type += is_descriptor ? strlen(TL_RT_DESCRIPTOR) : p->is_pointer;
    if (p->is_pointer && strncmp(type, "const ", 6) == 0)
       type += 6;
@@ -84,6 +98,24 @@ init_param(TilecRuntime *rt, const TilecKernelInfo *k, const TilecArgInfo *info,
    return TILEC_OK;
 }
 
+/* A descriptor's pointer is followed by its sizes and strides. */
+static TilecStatus
+check_descriptors(TilecRuntime *rt, const TlVariant *v)
+{
+   for (uint32_t i = 0; i < v->num_params; i++) {
+      const TlLaunchParam *p = &v->params[i];
+      bool whole = !strstr(p->info->type, TL_RT_DESCRIPTOR) || p->rank;
+      whole = whole && 2 * p->rank <= v->num_params - i;
+      for (uint32_t k = 1; whole && k < 2 * p->rank; k++)
+         whole = p[k].dtype == (k <= p->rank ? TILEC_I32 : TILEC_I64) && !p[k].is_pointer;
+      if (!whole)
+         return tl_rt_fail(rt, TILEC_BAD_IMAGE,
+                           "kernel '%s': the sizes and strides of '%s' do not follow it",
+                           v->info->name, p->info->name);
+   }
+   return TILEC_OK;
+}
+
 static TilecStatus
 init_params(TilecRuntime *rt, TlVariant *v)
 {
@@ -101,7 +133,7 @@ init_params(TilecRuntime *rt, TlVariant *v)
       if (status != TILEC_OK)
          return status;
    }
-   return TILEC_OK;
+   return check_descriptors(rt, v);
 }
 
 static bool

@@ -116,6 +116,17 @@ tl_jit_list(TlJitSource *s)
    return status;
 }
 
+static void
+sign_tensor(TlArgKey key, char *text, size_t bytes)
+{
+   size_t len = (size_t)snprintf(text, bytes, "tensordesc<%s", tl_dtype_name(key.dtype));
+   for (unsigned d = 0; d < key.rank && len < bytes; d++)
+      len += (size_t)snprintf(text + len, bytes - len, "%c%u", d ? ',' : '[',
+                              1u << (key.block >> 5 * d & 31));
+   if (len < bytes)
+      snprintf(text + len, bytes - len, "]>");
+}
+
 /* One item of the signature: see TilecCompileOptions.signature. */
 static void
 sign_param(const TlJitParam *p, TlArgKey key, char *text, size_t bytes)
@@ -123,6 +134,8 @@ sign_param(const TlJitParam *p, TlArgKey key, char *text, size_t bytes)
    const char *fact = key.facts & TL_FACT_ONE ? ":1" : key.facts & TL_FACT_DIV16 ? ":16" : p->says;
    if (key.kind == TILEC_ARG_NONE)
       snprintf(text, bytes, "None");
+   else if (key.kind == TILEC_ARG_TENSOR)
+      sign_tensor(key, text, bytes);
    else if (p->is_annotated)
       snprintf(text, bytes, "%s%s", p->base, fact);
    else
@@ -133,7 +146,7 @@ sign_param(const TlJitParam *p, TlArgKey key, char *text, size_t bytes)
 char *
 tl_jit_signature(const TlJitSource *s, const TlArgKey *key)
 {
-   enum { ITEM_BYTES = 80 }; /* a comma or the NUL included */
+   enum { ITEM_BYTES = 96 }; /* a comma or the NUL included */
    size_t room = (size_t)(s->decl->num_params + 1) * ITEM_BYTES, len = 0;
    char *text = malloc(room);
    if (!text)

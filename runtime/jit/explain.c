@@ -25,7 +25,10 @@ say(Out *o, const char *format, ...)
 static const char *
 kind_text(TlArgKey k)
 {
-   return k.kind == TILEC_ARG_NONE ? "None" : k.kind == TILEC_ARG_POINTER ? "*" : "";
+   return k.kind == TILEC_ARG_NONE      ? "None"
+          : k.kind == TILEC_ARG_POINTER ? "*"
+          : k.kind == TILEC_ARG_TENSOR  ? "a tensor descriptor of "
+                                        : "";
 }
 
 /* How many facts differ: the nearest variant is the one to explain against. */
@@ -54,6 +57,8 @@ say_difference(Out *o, const TlJitParam *p, TlArgKey was, TlArgKey now)
       say(o, "\n   '%s': type was %s%s, now %s%s", name, kind_text(was),
           was.kind == TILEC_ARG_NONE ? "" : tl_dtype_name(was.dtype), kind_text(now),
           now.kind == TILEC_ARG_NONE ? "" : tl_dtype_name(now.dtype));
+   else if (was.rank != now.rank || was.block != now.block)
+      say(o, "\n   '%s': the descriptor's block was another one", name);
    say_fact(o, name, "== 1", TL_FACT_ONE, was, now);
    /* a value of 1 is described by that alone */
    if (!((was.facts | now.facts) & TL_FACT_ONE) || !((was.facts ^ now.facts) & TL_FACT_ONE))

@@ -253,11 +253,30 @@ pointer_key(const TlJitSource *s, const TlJitParam *p, const TilecArg *a, bool a
    return TILEC_OK;
 }
 
+/* Alignment is what every descriptor has, so no fact of this one. */
+static TilecStatus
+tensor_key(const TlJitSource *s, const TlJitParam *p, const TilecTensor *t, TlArgKey *key)
+{
+   if (!t || t->rank < 1 || t->rank > TILEC_TENSOR_RANK)
+      return misfit(s, p, "is given a tensor that has not 1 to 5 dimensions");
+   TlArgKey pointer;
+   TilecStatus status = pointer_key(s, &(TlJitParam){.decl = p->decl}, &t->base, false, &pointer);
+   key->dtype = pointer.dtype;
+   key->rank = (uint8_t)t->rank;
+   for (uint32_t d = 0; status == TILEC_OK && d < t->rank; d++) {
+      uint32_t side = t->block[d];
+      if (!side || (side & (side - 1)) || side > 1u << 20)
+         return misfit(s, p, "is given a block whose sides are not powers of two");
+      key->block |= (uint32_t)__builtin_ctz(side) << 5 * d;
+   }
+   return status;
+}
+
 static TilecStatus
 key_of(const TlJitSource *s, const TlJitParam *p, const TilecArg *a, TlArgKey *key)
 {
    *key = (TlArgKey){.kind = (uint8_t)a->kind};
-   if ((unsigned)a->kind > TILEC_ARG_BUFFER || (unsigned)a->dtype >= TILEC_DTYPE_COUNT)
+   if ((unsigned)a->kind > TILEC_ARG_TENSOR || (unsigned)a->dtype >= TILEC_DTYPE_COUNT)
       return misfit(s, p, "is given an argument of no known kind or type");
    if (a->kind == TILEC_ARG_NONE)
       return TILEC_OK;
@@ -265,6 +284,8 @@ key_of(const TlJitSource *s, const TlJitParam *p, const TilecArg *a, TlArgKey *k
       return misfit(s, p, "is given a NULL buffer");
    if (a->kind == TILEC_ARG_SCALAR && !a->dtype)
       return misfit(s, p, "is given a scalar without a type");
+   if (a->kind == TILEC_ARG_TENSOR)
+      return tensor_key(s, p, a->as.tensor, key);
    bool specialize = !p->decl->no_specialize, align = specialize && !p->decl->no_align;
    if (a->kind != TILEC_ARG_SCALAR)
       return pointer_key(s, p, a, align, key);
@@ -286,7 +307,8 @@ hash_key(const TlArgKey *key, size_t n)
 {
    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a, an argument at a time: the products are a chain */
    for (size_t i = 0; i < n; i++)
-      h = (h ^ (key[i].kind | (uint64_t)key[i].dtype << 8 | (uint64_t)key[i].facts << 16)) *
+      h = (h ^ (key[i].kind | (uint64_t)key[i].dtype << 8 | (uint64_t)key[i].facts << 16 |
+                (uint64_t)key[i].rank << 24 | (uint64_t)key[i].block << 32)) *
           0x100000001b3u;
    return h ^ h >> 29;
 }

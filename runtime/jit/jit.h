@@ -28,9 +28,11 @@ enum {
    TL_FACT_DIV16 = 2,
 };
 typedef struct TlArgKey {
-   uint8_t kind;  /* TilecArgKind; buffers count as pointers */
-   uint8_t dtype; /* the parameter's type when annotated, else the argument's */
-   uint8_t facts; /* TL_FACT_ bits */
+   uint8_t kind;   /* TilecArgKind; buffers count as pointers */
+   uint8_t dtype;  /* the parameter's type when annotated, else the argument's */
+   uint8_t facts;  /* TL_FACT_ bits */
+   uint8_t rank;   /* of a tensor */
+   uint32_t block; /* of a tensor: 5 bits for each side, its logarithm */
 } TlArgKey;
 
 typedef struct TlJitParam {

@@ -142,7 +142,8 @@ make_key(const TlTune *t, const TilecArg *args, TlKeyItem *key)
       key[i] = (TlKeyItem){.kind = (uint32_t)a->kind};
       if (a->kind == TILEC_ARG_BUFFER)
          key[i].kind = TILEC_ARG_POINTER;
-      if (a->kind == TILEC_ARG_POINTER || a->kind == TILEC_ARG_BUFFER) {
+      if (a->kind == TILEC_ARG_POINTER || a->kind == TILEC_ARG_BUFFER ||
+          a->kind == TILEC_ARG_TENSOR) {
          key[i].dtype = (uint32_t)a->dtype;
       } else if (a->kind == TILEC_ARG_SCALAR) {
          key[i].dtype = tl_dtype_kind(a->dtype) == 'F';

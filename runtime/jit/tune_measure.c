@@ -114,6 +114,8 @@ static TilecStatus
 save_one(Measure *m, uint32_t param, const TilecArg *a)
 {
    TlTuneJob *job = m->job;
+   if (a->kind == TILEC_ARG_TENSOR)
+      a = &a->as.tensor->base;
    const char *name = job->decl->params[param].name;
    const TilecTuning *t = job->tuning;
    bool reset = t && names(t->reset_to_zero, t->num_reset, name);

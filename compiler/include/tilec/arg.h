@@ -41,24 +41,38 @@ typedef enum TilecArgKind {
    TILEC_ARG_SCALAR,   /* `dtype` says which member of `as` holds it */
    TILEC_ARG_POINTER,  /* `as.ptr`: a device address, or a host address on the cpu executors */
    TILEC_ARG_BUFFER,   /* `as.buffer` */
+   TILEC_ARG_TENSOR,   /* `as.tensor`: for a parameter that is a tensor descriptor */
 } TilecArgKind;
 
 typedef struct TilecBuffer TilecBuffer;
+typedef struct TilecTensor TilecTensor;
 
 /* One argument.  It borrows what it points to for the duration of the call only. */
 typedef struct TilecArg {
    TilecArgKind kind;
    TilecDtype dtype; /* of the scalar, or of the elements pointed to (TILEC_DTYPE_NONE: unknown) */
    union {
-      int64_t i;           /* I1 (0 or 1), I8 … I64 */
-      uint64_t u;          /* U8 … U64, and the bit pattern of FP8E4NV, FP8E5, FP16, BF16 */
-      double f;            /* FP32 and FP64, by value */
-      void *ptr;           /* POINTER */
-      TilecBuffer *buffer; /* BUFFER */
+      int64_t i;                 /* I1 (0 or 1), I8 … I64 */
+      uint64_t u;                /* U8 … U64, and the bit pattern of FP8E4NV, FP8E5, FP16, BF16 */
+      double f;                  /* FP32 and FP64, by value */
+      void *ptr;                 /* POINTER */
+      TilecBuffer *buffer;       /* BUFFER */
+      const TilecTensor *tensor; /* TENSOR */
    } as;
    uint64_t bytes; /* POINTER: bytes readable from `ptr` on; 0 = unknown (host executors refuse it)
                       BUFFER: byte offset of the first element inside the buffer */
 } TilecArg;
+
+/* A tensor and the block of it that one access of the kernel takes.  A multiple of 16 bytes: the
+ * address, and each stride but the last, which is 1. */
+#define TILEC_TENSOR_RANK 5
+struct TilecTensor {
+   TilecArg base; /* POINTER or BUFFER, with its element type */
+   uint32_t rank; /* 1 … 5 */
+   int64_t shape[TILEC_TENSOR_RANK];
+   int64_t strides[TILEC_TENSOR_RANK]; /* in elements */
+   uint32_t block[TILEC_TENSOR_RANK];  /* powers of two */
+};
 
 static inline TilecArg
 tilec_none(void)
@@ -123,6 +137,15 @@ tilec_view(TilecDtype elem, TilecBuffer *buffer, uint64_t offset)
 {
    TilecArg a = {TILEC_ARG_BUFFER, elem, {0}, offset};
    a.as.buffer = buffer;
+   return a;
+}
+
+/* `tensor` must live as long as the call that takes the argument. */
+static inline TilecArg
+tilec_tensor(const TilecTensor *tensor)
+{
+   TilecArg a = {TILEC_ARG_TENSOR, tensor->base.dtype, {0}, 0};
+   a.as.tensor = tensor;
    return a;
 }
 

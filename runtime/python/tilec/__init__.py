@@ -10,7 +10,7 @@
     print(p.ptx, p.metadata["kernels"][0]["shared_bytes"])
 
 Arguments: torch tensors, cupy arrays, anything with __cuda_array_interface__, __dlpack__ or
-__array_interface__ (numpy, on the host executors), Pointer, int, float, bool, None.  The device of
+__array_interface__ (numpy, on the host executors), Pointer, TensorDescriptor, int, float, bool, None.  The device of
 the arrays says where the kernel runs.  The shared library is found by library(path), the variable
 TILEC_LIBRARY, beside this package, or by name.  tilec.triton is Triton's interface over it.
 
@@ -31,7 +31,7 @@ import threading
 import weakref
 
 __all__ = ["load", "compile", "list_kernels", "library", "Module", "Kernel", "Program", "Pointer",
-           "Runtime", "Error", "CompileError"]
+           "TensorDescriptor", "Runtime", "Error", "CompileError"]
 
 _SIZE = C.c_size_t
 _STRLEN = _SIZE(-1).value
@@ -44,6 +44,11 @@ class _Arg(C.Structure):
     class _As(C.Union):
         _fields_ = [("i", C.c_int64), ("u", C.c_uint64), ("f", C.c_double), ("ptr", C.c_void_p)]
     _fields_ = [("kind", C.c_int), ("dtype", C.c_int), ("v", _As), ("bytes", C.c_uint64)]
+
+
+class _Tensor(C.Structure):
+    _fields_ = [("base", _Arg), ("rank", C.c_uint32), ("shape", C.c_int64 * 5),
+                ("strides", C.c_int64 * 5), ("block", C.c_uint32 * 5)]
 
 
 class _Diag(C.Structure):
@@ -190,7 +195,7 @@ class _DlVersioned(C.Structure):
                 ("deleter", C.c_void_p), ("flags", C.c_uint64), ("tensor", _DlTensor)]
 
 
-_KIND_NONE, _KIND_SCALAR, _KIND_POINTER = 0, 1, 2
+_KIND_NONE, _KIND_SCALAR, _KIND_POINTER, _KIND_TENSOR = 0, 1, 2, 4
 _DTYPES = {"i1": 1, "i8": 2, "i16": 3, "i32": 4, "i64": 5, "u8": 6, "u16": 7, "u32": 8, "u64": 9,
            "fp8e4nv": 10, "fp8e5": 11, "fp16": 12, "bf16": 13, "fp32": 14, "fp64": 15}
 # as torch and numpy (with ml_dtypes) name them, and as the array interfaces do
@@ -521,6 +526,33 @@ class Pointer:
         self.address, self.dtype, self.bytes, self.device = address, dtype, bytes, device
 
 
+class TensorDescriptor:
+    """An array and the block of it that one access of a kernel takes: for parameters that are
+    tensor descriptors.  Triton's own class of this name is taken as well.  Strides count elements."""
+
+    def __init__(self, base, shape, strides, block_shape):
+        self.base, self.shape, self.strides = base, list(shape), list(strides)
+        self.block_shape = list(block_shape)
+
+    @classmethod
+    def from_tensor(cls, tensor, block_shape):
+        """Of a torch tensor, or of an array in C order."""
+        shape = list(tensor.shape)
+        if callable(getattr(tensor, "stride", None)):
+            return cls(tensor, shape, tensor.stride(), block_shape)
+        steps = getattr(tensor, "strides", None)
+        if steps is not None:
+            return cls(tensor, shape, [n // tensor.itemsize for n in steps], block_shape)
+        strides = [1] * len(shape)
+        for d in range(len(shape) - 1, 0, -1):
+            strides[d - 1] = strides[d] * shape[d]
+        return cls(tensor, shape, strides, block_shape)
+
+
+def _is_descriptor(a):
+    return hasattr(a, "block_shape") and hasattr(a, "base") and hasattr(a, "strides")
+
+
 _NO_ARRAY, _HOST = -2, -1                  # devices; from 0 on a GPU
 _I1, _I32, _I64, _U64, _FP32 = [_KIND_SCALAR | _DTYPES[t] << 32
                                 for t in ("i1", "i32", "i64", "u64", "fp32")]
@@ -692,6 +724,8 @@ class _Buffer:
                 raise OverflowError("'%s': %d does not fit 64 bits" % (name, a))
             words[at] = _I32 if _MIN32 <= a <= _MAX32 else _I64 if a <= _MAX64 else _U64
             words[at + 1] = a if a <= _MAX64 else a - 2**64
+        elif _is_descriptor(a):
+            self._put_descriptor(i, name, a, stream)
         else:
             try:
                 r = _Reader(a, stream)
@@ -710,6 +744,20 @@ class _Buffer:
                 self.streams.add(r.stream)
             if r.read_only:
                 self.read_only.append((i, name))
+
+    def _put_descriptor(self, i, name, a, stream):
+        at, words, rank = 3 + 3 * i, self.words, len(a.block_shape)
+        if not 1 <= rank <= 5 or len(a.shape) != rank or len(a.strides) != rank:
+            raise ValueError("'%s': shape, strides and block_shape of a tensor descriptor have 1 to 5 "
+                             "entries each" % name)
+        if getattr(a, "padding", "zero") != "zero":
+            raise ValueError("'%s': a tensor descriptor of the host pads with zeros" % name)
+        self.put(i, name, a.base, stream)                 # its words go into the tensor's own
+        t = _Tensor(rank=rank, shape=tuple(a.shape), strides=tuple(a.strides),
+                    block=tuple(a.block_shape))
+        C.memmove(C.addressof(t), C.addressof(self.memory) + 8 * at, 24)
+        words[at], words[at + 1] = _KIND_TENSOR | words[at] & -2**32, C.addressof(t)
+        self.keep.append((t, None))
 
     def own_stream(self):
         """The current stream of the library that the arrays come from: torch, cupy; else what the
@@ -1099,9 +1147,9 @@ class Kernel:
         rt.check(rt.lib.tilec_kernel_prepare(handle, b.args, b.count))
         for v in range(rt.lib.tilec_kernel_variants(handle)):
             info = rt.lib.tilec_kernel_info(handle, v).contents
-            args = [a for a in info.args[:info.num_args] if not a.is_constexpr]
+            args = {a.name.decode(): a for a in info.args[:info.num_args]}
             for i, name in b.read_only:
-                if not args[i].is_const:
+                if not args[name].is_const:
                     raise ValueError("'%s' is read-only, and kernel '%s' writes to it"
                                      % (name, self.name))
 

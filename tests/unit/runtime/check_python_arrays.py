@@ -397,6 +397,34 @@ def annotations():
         raises(tilec.Error, "ptr<const fp32>", lambda: m.stores[1](c))
 
 
+def descriptors():
+    """A host array of 7 rows of 20, each 24 apart, in blocks; Triton's class has the same fields."""
+    twice = tilec.load(source="@kernel\ndef twice(x, y, n):\n"
+                              "    at = [program_id(0) * 4, program_id(1) * 16]\n"
+                              "    y.store(at, x.load(at) * 2 + n)\n").twice
+    values = [100 * (i // 24) + i % 24 for i in range(7 * 24)]
+    x, y = Host(values), Host([-1] * 7 * 24)
+    of = lambda a, **more: types.SimpleNamespace(
+        **{**dict(base=a, shape=[7, 20], strides=[24, 1], block_shape=[4, 16]), **more})
+    own = tilec.TensorDescriptor(x, [7, 20], [24, 1], [4, 16])
+    twice[2, 2](own, of(y), 3)
+    assert list(y.data) == [2 * v + 3 if i % 24 < 20 else -1 for i, v in enumerate(values)]
+    raises(tilec.Error, "the last stride of a tensor must be 1", lambda: twice[2, 2](
+        own, of(y, strides=[24, 2]), 3))
+    raises(ValueError, "'y': shape, strides and block_shape", lambda: twice[2, 2](
+        own, of(y, shape=[7]), 3))
+    raises(ValueError, "'y': a tensor descriptor of the host pads with zeros",
+           lambda: twice[2, 2](own, of(y, padding="nan"), 3))
+    raises(ValueError, "'y' is read-only, and kernel 'twice' writes to it",
+           lambda: twice[2, 2](own, of(Host(values, read_only=True)), 3))
+    if numpy is not None:
+        a, b = numpy.arange(96, dtype="f4").reshape(6, 16), numpy.zeros((6, 16), "f4")
+        block = [4, 16]
+        twice[2, 1](tilec.TensorDescriptor.from_tensor(a, block),
+                    tilec.TensorDescriptor.from_tensor(b, block), 1)
+        assert (b == 2 * a + 1).all()
+
+
 def launch_cost(m, torch):
     """Medians in microseconds.  The bounds are generous: the machine may be busy."""
     x = [torch.zeros(64) for _ in range(10)]
@@ -424,6 +452,7 @@ dlpack(module)
 threads(module)
 forked(module)
 annotations()
+descriptors()
 if numpy is None:
     print("numpy is not here: its arrays are left out")
 else:

@@ -457,6 +457,11 @@ bad_images_are_explained(void **state)
    k.grid[0] = NULL;
    TilecArgInfo odd = {.name = "d", .type = "tensordesc<fp16[128,64]>"};
    k.args = &odd, k.num_args = 1;
+   assert_int_equal(load_info(rt, &image, &module), TILEC_BAD_IMAGE);
+   assert_says(rt, "the sizes and strides of 'd' do not follow it");
+   odd.type = "tensordesc<fp16>";
+   assert_int_equal(load_info(rt, &image, &module), TILEC_BAD_IMAGE);
+   odd.type = "complex<fp16>";
    assert_int_equal(load_info(rt, &image, &module), TILEC_UNSUPPORTED);
    assert_int_equal(tilec_module_load(rt, "x", 1, "{}", 2, &module), TILEC_BAD_IMAGE);
    assert_int_equal(tilec_module_load(rt, NULL, 1, "{}", 2, &module), TILEC_BAD_ARGUMENT);
