@@ -278,7 +278,6 @@ build_c(TlCommand *c, const TilecCompileOptions *o, const TlCompileExtra *extra)
    TlCompilation *comps = tl_new_array(c->arena, TlCompilation, num + 1);
    aot.images = tl_new_array(c->arena, TlAotImage, num + 1);
    for (; code == EXIT_OK && made < num; made++) {
-      each[made].plain_abi = true;
       aot.images[made].comp = &comps[made];
       code = build_image(c, &each[made], extra, ptxas, &aot.images[made]);
    }

@@ -334,8 +334,8 @@ check_entry(const TlAot *aot, const TlCKernel *k, uint32_t index)
          return fail(aot, k,
                      tl_arena_printf(aot->arena, "its parameters on %s and %s differ", first->arch,
                                      info->arch));
-      if (e->num_hidden)
-         return fail(aot, k, "it has hidden parameters, which --abi=plain should have left out");
+      if (e->num_hidden && !tl_c_same_maps(e, tl_c_mapped(aot, index)))
+         return fail(aot, k, "its tensor maps differ between architectures");
       if (e->when || e->launch_grid[0])
          return fail(aot, k, "its grid or its use depends on the device");
    }

@@ -1,6 +1,7 @@
 /* --emit=c: compiled kernels as a C source and header that need the driver alone.
  *    emit_c.c        which C parameters a kernel has, which specialisation a launch takes
  *    emit_c_rule.c   grid expressions as C
+ *    emit_c_map.c    tensor maps
  *    emit_c_text.c   the two files; what is the same in all of them is aot_launch.c.in */
 #ifndef TL_COMMAND_EMIT_C_H
 #define TL_COMMAND_EMIT_C_H
@@ -70,6 +71,15 @@ const char *tl_c_rule(const TlAot *aot, const TlCKernel *k, const TilecKernelInf
 void tl_c_rule_functions(const TlAot *aot, unsigned uses, TlSb *out);
 /* C text in which the words aot_.. and AOT_.. get the output's name. */
 void tl_c_template(const TlAot *aot, const char *text, size_t len, TlSb *out);
+
+/* Tensor maps: the entry as an image has it that passes some, NULL when none does; whether two
+ * entries have the same; their common function; code that makes those of `info` in `maps`, false
+ * after a located error. */
+const TilecKernelInfo *tl_c_mapped(const TlAot *aot, uint32_t entry);
+bool tl_c_same_maps(const TilecKernelInfo *a, const TilecKernelInfo *b);
+void tl_c_map_support(const TlAot *aot, TlSb *out);
+bool tl_c_maps(const TlAot *aot, const TlCKernel *k, const TilecKernelInfo *info, unsigned *uses,
+               TlSb *out);
 
 /* A kernel's parameters, from all of its entries; false after a located error. */
 bool tl_c_params(const TlAot *aot, TlCKernel *k);

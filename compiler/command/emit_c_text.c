@@ -304,11 +304,19 @@ write_entry(const TlAot *aot, const TlCKernel *k, uint32_t index, unsigned *uses
       tl_sb_printf(out, "   if (%s) {\n", condition);
    else
       tl_sb_str(out, "   {\n");
+   const TilecKernelInfo *mapped = tl_c_mapped(aot, k->first + index);
+   uint32_t num_maps = mapped ? mapped->num_hidden : 0;
+   if (mapped)
+      tl_sb_printf(out, "      uint64_t maps[%u][16] __attribute__((aligned(64)));\n", num_maps);
    tl_sb_str(out, "      void *params[] = {");
    for (uint32_t i = 0; i < k->num_params; i++)
       if (!info->args[i].value)
          tl_sb_printf(out, "(void *)&%s, ", k->params[i].c_name);
+   for (uint32_t i = 0; i < num_maps; i++)
+      tl_sb_printf(out, "maps[%u], ", i);
    tl_sb_str(out, "NULL};\n");
+   if (mapped && !tl_c_maps(aot, k, mapped, uses, out))
+      return false;
    if (k->has_grid) {
       tl_sb_str(out, "      if (!asked) {\n");
       if (!write_grid(aot, k, info, uses, out))
@@ -438,6 +446,11 @@ tl_c_write(const TlAot *aot, const TlCKernel *kernels, size_t n, TlSb *source, T
    }
    tl_sb_str(source, "\n/* ---- the kernels ---- */\n\n");
    tl_c_rule_functions(aot, uses, source);
+   bool has_maps = false;
+   for (uint32_t i = 0; i < aot->images[0].comp->info.num_kernels; i++)
+      has_maps |= tl_c_mapped(aot, i) != NULL;
+   if (has_maps)
+      tl_c_map_support(aot, source);
    tl_sb_mem(source, body.data, body.len);
    return true;
 }

@@ -170,7 +170,9 @@ const TlVariant *tl_rt_fitting(const TilecKernel *k, const TilecArg *args, size_
 /* Whether these arguments are too many or missing altogether. */
 TilecStatus tl_rt_check_count(const TilecKernel *k, const TilecArg *args, size_t num_args);
 
-/* tensor_map.c: the map of hidden argument `index` for these values, cached or newly encoded. */
+/* tensor_map.c: CUtensorMapDataType by element type; fp8 travels as bytes. */
+int tl_rt_map_dtype(TilecDtype dtype);
+/* The map of hidden argument `index` for these values, cached or newly encoded. */
 TilecStatus tl_rt_tensor_map(TilecRuntime *rt, const TlVariant *v, uint32_t index,
                              const int64_t *names, TlCuTensorMap *out);
 /* The values that such a map is made of: base, dims, strides of dims 1 and up (TL_RT_MAP_KEY). */

@@ -11,9 +11,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* CUtensorMapDataType by element type; fp8 travels as bytes. */
-static int
-tensor_map_dtype(TilecDtype dtype)
+int
+tl_rt_map_dtype(TilecDtype dtype)
 {
    switch (tl_dtype_kind(dtype)) {
    case 'F':
@@ -103,7 +102,7 @@ encode(TilecRuntime *rt, const TlVariant *v, uint32_t index, const uint64_t *key
    int swizzle = h->swizzle_bytes == 128 ? 3 : h->swizzle_bytes == 64 ? 2 : h->swizzle_bytes == 32;
    assert(rt->cu.tensor_map); /* a driver without it has refused the image */
    TlCuResult code =
-      rt->cu.tensor_map(out, tensor_map_dtype(h->dtype), h->rank, (void *)(uintptr_t)key[0], dims,
+      rt->cu.tensor_map(out, tl_rt_map_dtype(h->dtype), h->rank, (void *)(uintptr_t)key[0], dims,
                         strides, h->box, steps, 0, swizzle, TL_CU_TMAP_L2_256B, h->fill_nan);
    if (code == TL_CU_SUCCESS)
       return TILEC_OK;
