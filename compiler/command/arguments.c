@@ -214,6 +214,37 @@ tl_cmd_arg_value(TlArena *arena, const TlCmdArg *a)
    return tl_cmd_arg_text(arena, a);
 }
 
+bool
+tl_cmd_is_descriptor(const char *type)
+{
+   static const char opening[] = "tensordesc<";
+   return type && strncmp(type, opening, sizeof opening - 1) == 0;
+}
+
+TilecTensor *
+tl_cmd_arg_tensor(TlArena *arena, const TlCmdArg *a, const char *type)
+{
+   TilecTensor *t = tl_new(arena, TilecTensor);
+   const TlArray *array = &a->value.array;
+   const char *at = strchr(type, '[');
+   while (at && (*at == '[' || *at == ',') && t->rank < TILEC_TENSOR_RANK) {
+      char *end;
+      t->block[t->rank++] = (uint32_t)strtoul(at + 1, &end, 10);
+      at = end;
+   }
+   if (!a->is_given || a->value.kind != TL_CLI_ARRAY || array->rank != t->rank) {
+      tl_cmd_error("argument '%s' is %s: it takes an array of %u dimension%s", a->param->name, type,
+                   t->rank, t->rank == 1 ? "" : "s");
+      return NULL;
+   }
+   int64_t stride = 1;
+   for (unsigned d = t->rank; d-- > 0; stride *= t->shape[d]) {
+      t->shape[d] = (int64_t)array->shape[d];
+      t->strides[d] = stride;
+   }
+   return t;
+}
+
 TilecStatus
 tl_cmd_args_upload(TlCmdArgs *all, TilecRuntime *rt)
 {

@@ -41,6 +41,11 @@ const char *tl_cmd_arg_text(TlArena *arena, const TlCmdArg *a);
 /* The same, "*fp16" for an array: what heuristics may know of it. */
 const char *tl_cmd_arg_value(TlArena *arena, const TlCmdArg *a);
 
+/* The array of a parameter that is a tensor descriptor, of `type` "tensordesc<fp16[128,64]>", whose
+ * base the caller gives; NULL after a message. */
+TilecTensor *tl_cmd_arg_tensor(TlArena *arena, const TlCmdArg *a, const char *type);
+bool tl_cmd_is_descriptor(const char *type); /* NULL: no */
+
 TilecStatus tl_cmd_args_upload(TlCmdArgs *a, TilecRuntime *rt);
 TilecStatus tl_cmd_args_download(TlCmdArgs *a);
 

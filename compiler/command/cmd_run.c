@@ -43,7 +43,7 @@ signature_entry(RunState *r, const TlCmdArg *a)
    case TL_CLI_NONE:
       return "None";
    case TL_CLI_ARRAY:
-      if (a->param->type && strncmp(a->param->type, "tensordesc<", 11) == 0)
+      if (tl_cmd_is_descriptor(a->param->type))
          return a->param->type;
       /* buffers start at multiples of 64 bytes and more */
       return tl_arena_printf(arena, "*%s:16", tl_dtype_info[a->value.array.dtype].text);
@@ -145,25 +145,14 @@ launch_arg(const TlCmdArg *a, const TilecArgInfo *info)
 
 /* Sizes and strides of an array as a tensor descriptor's; their number, 0 after a message. */
 static uint32_t
-descriptor_parts(const TlCmdArg *a, const char *type, TilecArg *out)
+descriptor_parts(RunState *r, const TlCmdArg *a, const char *type, TilecArg *out)
 {
-   const TlArray *array = &a->value.array;
-   uint32_t rank = 1, n = 0;
-   for (const char *p = type; *p; p++)
-      rank += *p == ',';
-   if (!a->is_given || a->value.kind != TL_CLI_ARRAY || array->rank != rank) {
-      tl_cmd_error("argument '%s' is %s: it takes an array of %u dimension%s", a->param->name, type,
-                   rank, rank == 1 ? "" : "s");
-      return 0;
-   }
-   for (uint32_t d = 0; d < rank; d++)
-      out[n++] = tilec_uint(TILEC_U64, array->shape[d]);
-   for (uint32_t d = 0; d + 1 < rank; d++) {
-      uint64_t stride = 1;
-      for (uint32_t k = d + 1; k < rank; k++)
-         stride *= array->shape[k];
-      out[n++] = tilec_uint(TILEC_U64, stride);
-   }
+   const TilecTensor *t = tl_cmd_arg_tensor(r->c->arena, a, type);
+   uint32_t n = 0;
+   for (uint32_t d = 0; t && d < t->rank; d++)
+      out[n++] = tilec_int(TILEC_I64, t->shape[d]);
+   for (uint32_t d = 0; t && d + 1 < t->rank; d++)
+      out[n++] = tilec_int(TILEC_I64, t->strides[d]);
    return n;
 }
 
@@ -180,9 +169,9 @@ launch_args(RunState *r, size_t *count)
       if (k->args[i].is_constexpr)
          continue;
       args[n++] = launch_arg(&r->a.list[p], &k->args[i]);
-      if (strncmp(type, "tensordesc<", 11) != 0)
+      if (!tl_cmd_is_descriptor(type))
          continue;
-      uint32_t parts = descriptor_parts(&r->a.list[p], type, &args[n]);
+      uint32_t parts = descriptor_parts(r, &r->a.list[p], type, &args[n]);
       if (!parts)
          return NULL;
       n += parts;

@@ -137,6 +137,18 @@ runtime_arg(const TlCmdArg *a)
    }
 }
 
+/* False after a message. */
+static bool
+tensor_arg(TlMeasure *m, const TlCmdArg *a, TilecArg *out)
+{
+   TilecTensor *t = tl_cmd_arg_tensor(m->c->arena, a, a->param->type);
+   if (!t)
+      return false;
+   t->base = runtime_arg(a);
+   *out = tilec_tensor(t);
+   return true;
+}
+
 /* Defines, launch arguments, and what the compiler may know of these. */
 static bool
 collect(TlMeasure *m)
@@ -144,9 +156,17 @@ collect(TlMeasure *m)
    if (!tl_cmd_args_complete(&m->args))
       return false;
    m->values = tl_new_array(m->c->arena, TilecArg, m->args.num + 1);
-   for (unsigned i = 0; i < m->args.num; i++)
-      if (!m->args.list[i].param->is_constexpr)
-         m->values[m->num_values++] = runtime_arg(&m->args.list[i]);
+   for (unsigned i = 0; i < m->args.num; i++) {
+      const TlCmdArg *a = &m->args.list[i];
+      TilecArg *value = &m->values[m->num_values];
+      m->num_values += !a->param->is_constexpr;
+      if (tl_cmd_is_descriptor(a->param->type)) {
+         if (!tensor_arg(m, a, value))
+            return false;
+      } else if (!a->param->is_constexpr) {
+         *value = runtime_arg(a);
+      }
+   }
    assert(m->num_values <= m->args.num);
    tl_cmd_args_defines(&m->args, &m->o);
    return true;
