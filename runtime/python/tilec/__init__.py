@@ -991,6 +991,8 @@ class Kernel:
     kernel(*args, ..) for the kernel's own.  on: "cuda", "cpu" or "sim"; None = where the arrays
     are ("cpu" on the host)."""
 
+    _define = staticmethod(_word)          # a constexpr as TilecSource.defines has it
+
     # A subclass's part of the launcher: further parameters, what is done first, what is done last.
     _around = ("", "", "")
 
@@ -1082,7 +1084,7 @@ class Kernel:
                 return found
             rt = self._runtime(device)
             given = {n: v for n, v in zip(self._consts, consts) if v is not _UNSET}
-            words = [_b("%s=%s" % (n, _word(v))) for n, v in given.items()]
+            words = [_b("%s=%s" % (n, self._define(v))) for n, v in given.items()]
             warps = num_warps or given.get("num_warps", 0)
             stages = num_stages or given.get("num_stages", 0)
             dirs = [_b(d) for d in self.include_dirs]

@@ -212,6 +212,49 @@ products_of_batches(void **state)
 }
 
 static void
+microscaled_products(void **state)
+{
+   (void)state;
+   enum { M = 16, N = 16, K = 64 };
+   static const float e2m1[8] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+   static uint8_t a[M][K / 2], a_scale[M][K / 32], b[K][N], b_scale[N][K / 32];
+   static float c[M][N], turned[M][N];
+   for (unsigned i = 0; i < M * K / 2; i++)
+      (&a[0][0])[i] = (uint8_t)next_random(&seed);
+   for (unsigned i = 0; i < K * N; i++) /* exponents around that of 1 */
+      (&b[0][0])[i] = (uint8_t)((next_random(&seed) & 0x87) | (6 + next_random(&seed) % 3) << 3);
+   for (unsigned i = 0; i < M * K / 32; i++) {
+      (&a_scale[0][0])[i] = (uint8_t)(125 + next_random(&seed) % 5);
+      (&b_scale[0][0])[i] = (uint8_t)(125 + next_random(&seed) % 5);
+   }
+   a_scale[3][1] = 255;
+   RUN("def k(a: *u8, sa: *u8, b: *u8, sb: *u8, c: *fp32, d: *fp32):\n"
+       "    m = arange(0, 16)\n    k = arange(0, 64)\n    h = arange(0, 32)\n    g = arange(0, 2)\n"
+       "    x = load(a + m[:, None] * 32 + h[None, :])\n"
+       "    y = load(b + k[:, None] * 16 + m[None, :])\n"
+       "    xs = load(sa + m[:, None] * 2 + g[None, :])\n"
+       "    ys = load(sb + m[:, None] * 2 + g[None, :])\n"
+       "    at = m[:, None] * 16 + m[None, :]\n"
+       "    store(c + at, tl.dot_scaled(x, xs, 'e2m1', y, ys, 'e4m3', full((16, 16), 1, fp32)))\n"
+       "    w = tl.dot_scaled(trans(y), ys, 'e4m3', trans(x), xs, 'e2m1')\n"
+       "    store(d + at, trans(w))\n",
+       1, BUF(a), BUF(a_scale), BUF(b), BUF(b_scale), BUF(c), BUF(turned));
+   for (unsigned i = 0; i < M; i++)
+      for (unsigned j = 0; j < N; j++) {
+         double sum = 1;
+         for (unsigned k = 0; k < K; k++) {
+            unsigned code = a[i][k / 2] >> (k % 2 * 4) & 15;
+            double x = (code & 8 ? -1 : 1) * e2m1[code & 7] * ldexp(1, a_scale[i][k / 32] - 127);
+            double y = tl_bits_to_double(TL_FP8E4NV, b[k][j]) * ldexp(1, b_scale[j][k / 32] - 127);
+            sum += x * y;
+         }
+         bool is_nan = i == 3;
+         assert_true(is_nan ? isnan(c[i][j]) : fabs(c[i][j] - sum) < 1e-3);
+         assert_true(is_nan ? isnan(turned[i][j]) : fabs(turned[i][j] - (sum - 1)) < 1e-3);
+      }
+}
+
+static void
 half_arithmetic_rounds_each_step(void **state)
 {
    (void)state;
@@ -813,6 +856,7 @@ test_builtin_run(void)
       cmocka_unit_test(casts_round_saturate_and_wrap),
       cmocka_unit_test(subscripts_and_truth_as_triton_has_them),
       cmocka_unit_test(products_of_batches),
+      cmocka_unit_test(microscaled_products),
       cmocka_unit_test(half_arithmetic_rounds_each_step),
       cmocka_unit_test(reductions_fold_along_their_axis),
       cmocka_unit_test(reductions_widen_as_triton_does),

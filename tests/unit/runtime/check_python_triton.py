@@ -250,6 +250,12 @@ def limited(out, i: tl.int64):
     tl.store(out, LIMIT + i)
 
 
+@triton.jit
+def of_word(out, KIND: tl.constexpr):
+    tl.static_assert(KIND == "e5m2" or KIND == "a 'b")
+    tl.store(out, 2)
+
+
 def check_variants():
     """Hooks around compiling, what is kept, what must not change."""
     global LIMIT
@@ -268,6 +274,10 @@ def check_variants():
         triton.knobs.runtime.reset()
     assert [kw["compile"]["num_warps"] for kw in seen] == [4, 8]
     assert seen[0]["fn"].name == "limited" and seen[0]["is_manual_warmup"]
+    of_word[(1,)](out, KIND="e5m2")                    # no type, though -D would take it for one
+    of_word[(1,)](out, KIND="a 'b")
+    assert out[0] == 2
+    assert ".entry of_word" in of_word.warmup(out, KIND="e5m2", grid=(1,)).asm["ptx"]
     assert len(limited.device_caches[0][0]) == 2
     stored = seen[0]["compile"]["specialization_data"]
     assert limited.preload(stored).hash == first.hash

@@ -303,7 +303,7 @@ static const struct {
    {"x = tl.make_tensor_descriptor(f, [n], [1], [2])", {"E0345", "16 bytes"}},
    {"x = tl.load(tl.make_tensor_descriptor(f, [n], [1], [16]))", {"E0317", "descriptor.load"}},
    {"x = tl.make_tensor_descriptor(f, [n], [1], [16]).gather([0], 0)", {"gather"}},
-   {"x = tl.dot_scaled(tf, tf)", {"E0337"}},
+   {"x = tl.tensor(tf)", {"E0337"}},
    {"x = libdevice.add_rz(tf, tf)", {"E0337", "rounding to nearest"}},
    {"x = libdevice.log1p(th)", {"E0313", "fp32"}},
    {"x = tf.is_floating()", {"E0343", "x.dtype.is_floating()"}},

@@ -100,11 +100,12 @@ class CompiledKernel:
     module = function = None
 
     def __init__(self, jit, call, bound, target=None):
+        from ..runtime.launch import word_of
         self.jit, self.target, self.options = jit, target, call.options
         self._program, self._check, self._strict = call.program, call.check, call.strict
         params = {q.name: q for q in jit.params}
         plain = call.program.entry == jit.__name__
-        self._consts = {n: core._unwrap_if_constexpr(v) for n, v in call.values.items()
+        self._consts = {n: word_of(v) for n, v in call.values.items()
                         if plain and params[n].is_constexpr}
         self._signature = signature_of({n: v for n, v in call.values.items()
                                         if n not in self._consts}, params)

@@ -40,6 +40,7 @@ _warned = set()
 class _Kernel(tilec.Kernel):
     """A kernel whose launcher does Triton's part too: its options, hooks, and what it returns.
     What the launcher cannot do goes the long way, Launcher.run()."""
+    _define = staticmethod(lambda v: word_of(v))
     _around = (", **@more", """
     if @more and @more != @usual or @enter or @leave or @knobs.runtime.__dict__{changed}:
         return @long(@grid, ({{launch}}), ({{consts}}), {{num_warps}}, {{num_stages}}, @more)""", """
@@ -88,9 +89,10 @@ class _Kernel(tilec.Kernel):
             super()._fail(device, status)
 
 
-_WORDS = re.compile(r"[A-Za-z_]\w*")
-_TAKEN = {"none", "true", "false", "nan", "inf", "infinity"} | set(tilec._NAMES) \
-    | set(tilec._DTYPES) | set(tilec._NAMES.values())
+def word_of(v):
+    """A constexpr as NAME=WORD has it; quoted, a string is nothing but a string."""
+    v = unwrap(v)
+    return '"%s"' % v if isinstance(v, str) else tilec._word(v)
 
 
 def is_word(v):
@@ -101,7 +103,7 @@ def is_word(v):
     if type(v) is float:
         return math.isfinite(v)
     if type(v) is str:
-        return bool(_WORDS.fullmatch(v)) and v.lower() not in _TAKEN
+        return '"' not in v and v.isprintable()
     if isinstance(v, core.dtype):
         return type(v) is core.dtype
     return type(v).__module__ == "torch" and type(v).__name__ == "dtype"
