@@ -3,17 +3,20 @@
     PYTHONPATH=runtime/python:tests/support python -m tilec.triton -m pytest -p triton_sample \\
         --import-mode=importlib --cases 12 --seed 1 --outcomes out.jsonl --device cpu DIR/language
 
-DIR is python/test/unit of Triton 3.6 (with its conftest.py one folder up).  --device cpu is the CPU
-executor, cuda a GPU.  Of each test function --cases cases are taken, chosen by --seed; each may take
---case-seconds.  Outcomes go to a file as they come: a run that ended early goes on where it was.
-At the end they are counted by file.  What looks at Triton's own assembly, or needs a GPU that is
-not there, is not judged; where both refuse a program in other words, the case is "text"."""
+DIR is python/test/unit of Triton 3.6 (its conftest.py lies one folder up).  --device cpu is the CPU
+executor, cuda a GPU.  Of each test function --cases cases are taken, chosen by --seed, each within
+--case-seconds; --part 2/12 runs the second of twelve parts.  Outcomes go to a file as they come: a
+run that ended early goes on where it was, and after a fault of the GPU it must (exit status 75).
+They are counted by file at the end, of several parts by `python triton_sample.py FILE.jsonl..`.
+What looks at Triton's own assembly, or needs a GPU that is not there, is not judged; where both
+refuse a program in other words, the case is "text"."""
 import collections
 import json
 import os
 import random
 import re
 import signal
+import sys
 
 import pytest
 
@@ -25,16 +28,16 @@ def pytest_addoption(parser):
     parser.addoption("--seed", default="1")
     parser.addoption("--outcomes", default="outcomes.jsonl")
     parser.addoption("--case-seconds", type=int, default=60)
+    parser.addoption("--part", default="1/1")
 
 
 class Outcomes:
     def __init__(self, config):
         self.path, self.seconds = config.getoption("--outcomes"), config.getoption("--case-seconds")
         self.count, self.seed = config.getoption("--cases"), config.getoption("--seed")
-        self.done = {}
-        if os.path.exists(self.path):
-            with open(self.path) as f:
-                self.done = {r["id"]: r for r in map(json.loads, f)}
+        self.part, self.parts = map(int, config.getoption("--part").split("/"))
+        self.done = read([self.path] if os.path.exists(self.path) else [])
+        self.is_lost = False
         self.file = open(self.path, "a")
 
     def put(self, **record):
@@ -46,8 +49,8 @@ class Outcomes:
         groups = collections.OrderedDict()
         for item in items:
             groups.setdefault(item.nodeid.split("[")[0], []).append(item)
-        items[:] = [i for name, group in groups.items() for i in self.some(name, group)
-                    if i.nodeid not in self.done]
+        wanted = [i for name, group in groups.items() for i in self.some(name, group)]
+        items[:] = [i for i in wanted[self.part - 1::self.parts] if i.nodeid not in self.done]
 
     def some(self, name, group):
         if len(group) <= self.count:
@@ -60,6 +63,8 @@ class Outcomes:
     def pytest_runtest_protocol(self, item):
         self.put(id=item.nodeid, outcome="crash")          # unless something else follows
         yield
+        if self.is_lost:
+            pytest.exit("the GPU is lost to this process: run again", returncode=75)
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self, item):
@@ -77,21 +82,34 @@ class Outcomes:
             text = "" if call.excinfo is None else "%s: %s" % (
                 call.excinfo.type.__name__, call.excinfo.value)
             outcome = "xfail" if hasattr(report, "wasxfail") else report.outcome
+            if re.search("TILEC_DEVICE_LOST|illegal memory access|CUDA error", text):
+                outcome, self.is_lost = "crash", True
             self.put(id=item.nodeid, outcome=classified(outcome, text), text=text[:4000],
                      seconds=round(call.duration, 2))
 
     def pytest_terminal_summary(self, terminalreporter):
-        files = collections.defaultdict(collections.Counter)
-        for r in self.done.values():
-            files[r["id"].split("::")[0]][r["outcome"]] += 1
-        judged = passed = 0
-        for name, counts in sorted(files.items()):
-            mine = sum(n for outcome, n in counts.items() if outcome not in NOT_JUDGED)
-            judged, passed = judged + mine, passed + counts["passed"]
-            terminalreporter.write_line("%-44s judged %4d  passed %4d  %s"
-                                        % (name, mine, counts["passed"], dict(counts)))
-        terminalreporter.write_line("judged %d, passed %d: %.1f %%"
-                                    % (judged, passed, 100 * passed / max(judged, 1)))
+        for line in summary(self.done):
+            terminalreporter.write_line(line)
+
+
+def read(paths):
+    """{case: its last record}"""
+    done = {}
+    for path in paths:
+        with open(path) as f:
+            done.update((r["id"], r) for r in map(json.loads, f))
+    return done
+
+
+def summary(done):
+    files, judged, passed = collections.defaultdict(collections.Counter), 0, 0
+    for r in done.values():
+        files[r["id"].split("::")[0]][r["outcome"]] += 1
+    for name, counts in sorted(files.items()):
+        mine = sum(n for outcome, n in counts.items() if outcome not in NOT_JUDGED)
+        judged, passed = judged + mine, passed + counts["passed"]
+        yield "%-44s judged %4d  passed %4d  %s" % (name, mine, counts["passed"], dict(counts))
+    yield "judged %d, passed %d: %.1f %%" % (judged, passed, 100 * passed / max(judged, 1))
 
 
 def classified(outcome, text):
@@ -99,7 +117,7 @@ def classified(outcome, text):
         return outcome
     if "tilec has no such stage" in text or "llvm." in text.split("\n")[0]:
         return "assembly"
-    if re.search("no NVIDIA driver|not compiled with CUDA|exchangeDevice", text):
+    if re.search("no NVIDIA driver|not compiled with CUDA|exchangeDevice|re-initialize CUDA", text):
         return "gpu"
     if re.match("AssertionError|TypeError: argument of type 'NoneType'", text) \
             and ("error[E" in text or "error message" in text):
@@ -109,3 +127,7 @@ def classified(outcome, text):
 
 def pytest_configure(config):
     config.pluginmanager.register(Outcomes(config))
+
+
+if __name__ == "__main__":
+    print("\n".join(summary(read(sys.argv[1:]))))

@@ -256,6 +256,12 @@ def of_word(out, KIND: tl.constexpr):
     tl.store(out, 2)
 
 
+@triton.jit
+def wrong_range():
+    # places are counted from the def
+    x = tl.arange(2, 7)
+
+
 def check_variants():
     """Hooks around compiling, what is kept, what must not change."""
     global LIMIT
@@ -290,6 +296,9 @@ def check_variants():
     with concurrent.futures.ThreadPoolExecutor(2) as pool, triton.AsyncCompileMode(pool):
         pending = Holder.kernel.warmup(x, BLOCK=4, grid=(1,))
     assert ".entry kernel" in pending.result().asm["ptx"]
+    e = raises(triton.CompilationError, "error[E0316]",
+               lambda: wrong_range.warmup(grid=(1,)))
+    assert "at 3:8:" in str(e) and str(e.__cause__) == "arange's range must be a power of 2", e
     raises(AssertionError, "power of 2", lambda: uses_plain[(1,)](x, num_warps=3))
 
 

@@ -4,6 +4,7 @@ import ctypes as C
 import functools
 import hashlib
 import re
+import warnings
 
 import tilec
 
@@ -124,10 +125,13 @@ class CompiledKernel:
         p = self._program
         more = {n: self.options[n] for n in ("num_warps", "num_stages") if self.options.get(n)}
         with p.errors():
-            return tilec.compile(p.file, p.entry, self._signature, self._consts,
+            made = tilec.compile(p.file, p.entry, self._signature, self._consts,
                                  arch=self._arch(), source=p.source,
                                  include_dirs=p.include_dirs, check=self._check,
                                  fp_mode=int(self._strict), keep=("llvm",), **more)
+        if "warning[" in made.diagnostics:
+            warnings.warn(made.diagnostics, stacklevel=4)
+        return made
 
     def _arch(self):
         from ..runtime.driver import driver

@@ -481,8 +481,7 @@ def extern(fn):
 
 
 def _aggregate(cls):
-    raise NotImplementedError("class '%s': tilec has no aggregates (triton.language.core._aggregate)"
-                              % cls.__name__)
+    raise NotImplementedError("class '%s': tilec has no aggregates (_aggregate)" % cls.__name__)
 
 
 declare(globals(), "triton.language.core", names.CORE)

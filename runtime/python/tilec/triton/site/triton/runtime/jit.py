@@ -157,7 +157,7 @@ class JITCallable:
         return max(self.def_line - 1, 1), "\n".join([self.decorator()] + lines)
 
     def _changes(self):
-        """Defaults are the values that they had when the function was made, annotations the types."""
+        """Defaults as the values that they had when the function was made, annotations as types."""
         from . import kernel_text
         a = self.parse().body[0].args
         scope = kernel_text.scope_of(self.fn)

@@ -4,10 +4,10 @@ A jit function is Python source in a living program.  tilec compiles text, so th
 together from the function's source, the values that its names have now (globals, closures,
 defaults), and the same for every function that it calls.
 
-One Part stands for one source file: its functions stand on the lines where they are in that file, so
-that an error names the user's file and line; what they refer to is bound on the first line.  Parts
-other than the kernel's are modules that it imports.  Two things that go by one name in one file
-(two closures of one function) get a Part of their own.
+One Part stands for one source file: its functions stand on the lines where they are in that file,
+so that an error names the user's file and line; what they refer to is bound on the first line.
+Parts other than the kernel's are modules that it imports.  Two things that go by one name in one
+file (two closures of one function) get a Part of their own.
 """
 import ast
 import builtins
@@ -26,7 +26,8 @@ from triton.language import core
 from .. import knobs
 
 # What the kernel language itself knows: never bound, whatever the program's value.
-BUILTIN_NAMES = frozenset("len list range float int isinstance getattr hasattr print min max".split())
+BUILTIN_NAMES = frozenset(
+    "len list range float int isinstance getattr hasattr print min max".split())
 HOST_MODULES = frozenset(["math", "copy", "torch", "numpy", "typing", "builtins", "dataclasses"])
 
 

@@ -1,9 +1,9 @@
 """From a call of a jit function to a launch by tilec.
 
-Launcher.launch() is what kernel[grid](..) calls.  Arrays, numbers and plain constants go straight to
-the launcher that tilec made for the kernel.  What a launch cannot carry (tuples, host descriptors,
-functions, types given at run time) becomes part of the program: an entry function, written for
-these arguments, that takes the arrays and numbers inside them and calls the kernel.
+Launcher.launch() is what kernel[grid](..) calls.  Arrays, numbers and plain constants go straight
+to the launcher that tilec made for the kernel.  What a launch cannot carry (tuples, host
+descriptors, functions, types given at run time) becomes part of the program: an entry function,
+written for these arguments, that takes the arrays and numbers inside them and calls the kernel.
 """
 import contextlib
 import math
@@ -17,6 +17,7 @@ import tilec
 
 from .. import knobs
 from ..compiler.errors import CompilationError, CompileTimeAssertionFailure
+from ..compiler.triton_words import words_for
 from ..language import core
 from . import kernel_text
 from .errors import InterpreterError, OutOfResources
@@ -43,7 +44,8 @@ class _Kernel(tilec.Kernel):
     _define = staticmethod(lambda v: word_of(v))
     _around = (", **@more", """
     if @more and @more != @usual or @enter or @leave or @knobs.runtime.__dict__{changed}:
-        return @long(@grid, ({{launch}}), ({{consts}}), {{num_warps}}, {{num_stages}}, @more)""", """
+        return @long(@grid, ({{launch}}), ({{consts}}), {{num_warps}}, {{num_stages}}, @more)""",
+               """
         return @Launched(@long, ({launch}), ({consts}), {num_warps}, {num_stages})""")
 
     def __init__(self, program, on, **options):
@@ -156,7 +158,9 @@ class _Node:
 def _compilation_error(text, functions):
     """One error for each call on the way, the outermost first, the inner ones as its cause."""
     kind = CompileTimeAssertionFailure if "static assertion" in text else CompilationError
-    error = None
+    words = words_for(text)
+    error = ValueError(words) if words else None
+    text += "\n" + words if words else ""
     for file, line, column in _places(text):
         src, node = None, None
         for jit in functions:
@@ -166,7 +170,7 @@ def _compilation_error(text, functions):
         outer = kind(src, node, at + text)
         outer.__cause__ = error
         error = outer
-    return error or kind(None, None, text)
+    return error if isinstance(error, kind) else kind(None, None, text)
 
 
 def translated(e, notes=None, files=None, functions=()):

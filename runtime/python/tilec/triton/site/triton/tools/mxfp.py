@@ -45,7 +45,7 @@ class MXFP4Tensor(_Codes):
         return code | torch.signbit(values).to(torch.uint8) << 3
 
     def to_packed_tensor(self, dim):
-        """Two codes a byte along a dimension, the first in the low bits; an odd end is filled by 0."""
+        """Two codes a byte along a dimension, the first in the low bits; 0 fills an odd end."""
         data = self.data
         assert 0 <= dim < data.ndim, \
             "The dimension to pack along is not within the range of tensor dimensions"
