@@ -19,6 +19,16 @@ tl_is_constexpr_annotation(const TlNode *n)
       const char *t = tl_ast_Str(n)->value.data;
       return strcmp(t, "constexpr") == 0 || strcmp(t, "tl.constexpr") == 0;
    }
+   /* constexpr | None, Optional[constexpr]: as in Triton, who names it somewhere means it */
+   if (n->kind == TL_AST_BINARY)
+      return tl_is_constexpr_annotation(tl_ast_Binary(n)->left) ||
+             tl_is_constexpr_annotation(tl_ast_Binary(n)->right);
+   if (n->kind == TL_AST_SUBSCRIPT) {
+      const TlNodeList *in = &tl_ast_Subscript(n)->indices;
+      for (size_t i = 0; i < in->len; i++)
+         if (tl_is_constexpr_annotation(in->data[i]))
+            return true;
+   }
    return false;
 }
 

@@ -173,7 +173,8 @@ subscripts_and_truth_as_triton_has_them(void **state)
    static float x[4] = {1, 0, 2, 0}, y[4] = {0, 0, 5, 6};
    static int32_t both[4], one[4], taken[1];
    static float column[4];
-   RUN("def k(p: *fp32, q: *fp32, a: *i32, o: *i32, c: *fp32, t: *i32):\n"
+   RUN("def k(p: *fp32, q: *fp32, a: *i32, o: *i32, c: *fp32, t: *i32, X: tl.constexpr | None = "
+       "None, Y: Optional[constexpr] = 4):\n    tl.static_assert(X is None and Y == 4)\n"
        "    i = arange(0, 4)\n    x = load(p + i)\n    y = load(q + i)\n"
        "    store(a + i, x.logical_and(y))\n    store(o + i, x.logical_or(y))\n"
        "    store(c[:, None, :] + i[:, None, :], tl.sum(x)[:, None])\n"
