@@ -174,6 +174,7 @@ typedef struct Side {
    TlFlow flow;
    TlSv ret;
    TlRange ret_range;
+   bool fell_off; /* the end of the function was reached without a return */
 } Side;
 
 typedef struct Join {
@@ -419,15 +420,36 @@ finish_side(TlSema *s, TlFrame *f, Join *j, unsigned k, const TlCont *rest, bool
    side->ret_range = f->act->ret_range;
    if (side->flow == TL_FLOW_NEXT) {
       side->flow = in_loop ? TL_FLOW_CONTINUE : TL_FLOW_RETURN;
+      side->fell_off = !in_loop;
       side->ret = tl_sv_none();
       side->ret_range = j->after.range;
    }
    side->vars = f->vars;
 }
 
+/* Where one side returns a value and the other reaches the end, Triton leaves the value undefined:
+ * here it is zero, or the constant that the other side returns. */
+static void
+stand_in(TlSema *s, const TlFrame *f, Join *j, unsigned k)
+{
+   Side *side = &j->side[k];
+   const Side *other = &j->side[1 - k];
+   bool is_number = tl_sv_is_number(&other->ret);
+   bool is_value = other->ret.kind == TL_SV_VALUE &&
+                   tl_type_elem(other->ret.value->type)->kind == TL_TYPE_SCALAR;
+   if (!side->fell_off || other->fell_off || !(is_number || is_value))
+      return;
+   tl_report(s->diags, W0201, other->ret_range, f->act->func->name);
+   enter_side(s, j, k);
+   side->ret =
+      is_number ? other->ret : tl_sv_value(tl_const_bits(&s->b, other->ret.value->type, 0));
+}
+
 static TlFlow
 join_returns(TlSema *s, TlFrame *f, Join *j)
 {
+   for (unsigned k = 0; k < 2; k++)
+      stand_in(s, f, j, k);
    TlSv *a = &j->side[0].ret, *b = &j->side[1].ret;
    TlActivation *act = f->act;
    act->ret_range = j->side[0].ret_range;

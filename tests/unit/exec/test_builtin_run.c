@@ -192,6 +192,18 @@ subscripts_and_truth_as_triton_has_them(void **state)
 }
 
 static void
+a_way_without_return(void **state)
+{
+   (void)state;
+   static float out[4];
+   RUN("@jit\ndef f(x, n):\n    if n > 0:\n        return x + 1\n"
+       "@kernel\ndef k(p: *fp32, n: i32):\n    store(p, f(3.0, n))\n"
+       "    i = arange(0, 2)\n    store(p + 2 + i, f(i.to(fp32), n))\n",
+       1, BUF(out), NUM(1));
+   assert_true(out[0] == 4 && out[2] == 1 && out[3] == 2);
+}
+
+static void
 products_of_batches(void **state)
 {
    (void)state;
@@ -856,6 +868,7 @@ test_builtin_run(void)
       cmocka_unit_test(comparisons_order_nan_as_ieee),
       cmocka_unit_test(casts_round_saturate_and_wrap),
       cmocka_unit_test(subscripts_and_truth_as_triton_has_them),
+      cmocka_unit_test(a_way_without_return),
       cmocka_unit_test(products_of_batches),
       cmocka_unit_test(microscaled_products),
       cmocka_unit_test(half_arithmetic_rounds_each_step),
