@@ -78,6 +78,19 @@ tl_access_vec_in(const TlAccess *a, const TlLinear *layout)
    return vec < regs ? vec : regs;
 }
 
+bool
+tl_access_has_vectors(const TlTarget *target, const TlOp *op)
+{
+   if (op->opcode == TL_OP_LOAD || op->opcode == TL_OP_STORE)
+      return true;
+   if (op->opcode != TL_OP_ATOMIC_RMW || tl_attr_int(op, TL_ATTR_RMW) != TL_RMW_ADD ||
+       !tl_is_unused(op))
+      return false;
+   TlDtype t = tl_result(op, 0)->type->dtype;
+   bool is_narrow = t == TL_FP32 || t == TL_FP16 || t == TL_BF16;
+   return is_narrow && target && tl_target_has_red_vec(target);
+}
+
 TlLinear
 tl_blocked_layout(unsigned rank, const uint32_t *shape, const unsigned *order, unsigned vec,
                   unsigned num_warps)
