@@ -38,9 +38,14 @@ tl_access_of(TlAnalysis *facts, const TlValue *ptr, const TlValue *mask)
    const TlType *pointee = tl_type_elem(t)->elem;
    a.elem_bytes = pointee->kind == TL_TYPE_PTR ? 8 : tl_dtype_info[pointee->dtype].bytes;
    const TlAxisInfo *info = tl_axis_info(facts, ptr);
+   bool is_apart = true;
    for (unsigned d = 0; d < t->rank; d++)
-      a.order[d] = t->rank - 1 - d;
-   /* Stable: of equal contiguity the later dimension comes first. */
+      is_apart &= t->shape[d] == 1 || info->contiguity[d] <= 1;
+   for (unsigned d = 0; d < t->rank; d++)
+      a.order[d] = is_apart ? d : t->rank - 1 - d;
+   /* Stable: of equal contiguity the later dimension comes first.  Where nothing is known to lie
+    * side by side it is the first: rows are what indices computed by / and % number, so neighbours
+    * there often do, and a thread has few rows to compute them for. */
    for (unsigned i = 1; i < t->rank; i++)
       for (unsigned j = i; j > 0; j--) {
          unsigned hi = a.order[j], lo = a.order[j - 1];

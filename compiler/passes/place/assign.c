@@ -732,8 +732,8 @@ warps_off_axis(Assign *a, const TlOp *op, const TlLinear *home, bool also_lanes)
    return tl_place_intern(a->p, l);
 }
 
-/* Lanes side by side off the axis: each thread reduces its elements alone.  For tiles whose accesses
- * cost the same in any order, as those of strided addresses do. */
+/* Lanes side by side off the axis: each thread reduces its elements alone.  For tiles whose
+ * accesses cost the same in any order, as those of strided addresses do. */
 static const TlLinear *
 lanes_off_axis(Assign *a, const TlOp *op, const TlLinear *home)
 {
