@@ -43,8 +43,8 @@ int_to_float(TlCg *cg, LLVMValueRef v, TlDtype from, TlDtype to)
                                    : LLVMBuildUIToFP(cg->b, v, type, "");
 }
 
-/* cvt.rzi from fp32 to at most 32 bits: saturates to the type's range, NaN gives 0 (PTX ISA, "cvt").
- * LLVM's fptosi.sat means the same, but is compares and selects around that instruction. */
+/* cvt.rzi from fp32 to at most 32 bits: saturates to the type's range, NaN gives 0 (PTX ISA,
+ * "cvt").  LLVM's fptosi.sat means the same, but is compares and selects around it. */
 static LLVMValueRef
 fp32_to_int(TlCg *cg, LLVMValueRef v, TlDtype to)
 {
