@@ -175,6 +175,19 @@ import_file(void *user, TlArena *arena, const char *path, size_t *len)
    return text;
 }
 
+/* A variable of the environment; a program that asked for it is made anew when it changes. */
+static const char *
+environment(void *user, const char *name)
+{
+   TlCompilation *comp = user;
+   const char *value = getenv(name);
+   const char *text = value ? tl_arena_strdup(comp->arena, value) : NULL;
+   tl_vec_push(
+      comp->arena, &comp->imports,
+      (TilecImport){tl_arena_printf(comp->arena, "$%s", name), text, text ? strlen(text) : 0});
+   return text;
+}
+
 static TilecStatus
 read_source(Run *r)
 {
@@ -230,6 +243,13 @@ parse(Run *r)
    return r->stop == TILEC_STAGE_AST ? diagnosed(r->comp) : TILEC_OK;
 }
 
+/* 90 of "sm_90a"; 0 = the default target's. */
+static unsigned
+capability_of(const char *arch)
+{
+   return arch && strncmp(arch, "sm_", 3) == 0 ? (unsigned)strtoul(arch + 3, NULL, 10) : 0;
+}
+
 static TilecStatus
 load_names(Run *r)
 {
@@ -238,7 +258,11 @@ load_names(Run *r)
    const TlSemaOptions so = {.user = comp,
                              .include_dirs = r->options->include_dirs,
                              .num_include_dirs = r->options->num_include_dirs,
-                             .read_file = import_file};
+                             .read_file = import_file,
+                             .environment = environment,
+                             .capability = capability_of(r->options->arch),
+                             .assume = r->options->assume,
+                             .num_assume = r->options->num_assume};
    comp->sema =
       tl_sema_new(comp->arena, comp->strings, comp->sources, &comp->diags, comp->module, &so);
    return tl_sema_load(comp->sema, comp->ast) ? diagnosed(comp) : gave_up(comp);

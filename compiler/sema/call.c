@@ -28,6 +28,7 @@ tl_eval_args(TlSema *s, TlFrame *f, const TlNodeList *nodes, TlArgs *out)
             ok = false;
             continue;
          }
+         s->steps += len / 8;
          for (size_t k = 0; k < len; k++) {
             tl_vec_push(s->arena, &pos, items[k]);
             tl_vec_push(s->arena, &pos_range, n->range);
@@ -36,6 +37,11 @@ tl_eval_args(TlSema *s, TlFrame *f, const TlNodeList *nodes, TlArgs *out)
          const TlAstKeyword *k = tl_ast_Keyword(n);
          TlSv v = tl_eval_expr(s, f, k->value);
          ok &= v.kind != TL_SV_POISON;
+         if (!k->name && v.kind != TL_SV_DICT) {
+            if (v.kind != TL_SV_POISON)
+               tl_report(s->diags, E0259, n->range, "**", "a dict is needed");
+            ok = false;
+         }
          for (size_t e = 0; !k->name && v.kind == TL_SV_DICT && e < v.fields->len; e++) {
             if (v.fields->keys[e].kind != TL_SV_STR)
                continue;
@@ -97,9 +103,11 @@ bind_one(TlSema *s, const Binder *b, const TlAstParam *p, TlSv v)
 }
 
 static TlSv
-default_value(TlSema *s, const Binder *b, const TlAstParam *p)
+default_value(TlSema *s, const Binder *b, const TlAstParam *p, size_t at)
 {
-   TlActivation act = {.is_host = true, .caller = s->impl->act};
+   if (b->fn->defaults)
+      return b->fn->defaults[at];
+   TlActivation act = {.is_host = true, .errors = s->diags->num_errors, .caller = s->impl->act};
    TlFrame *f = tl_frame_new(s, b->fn->closure, b->fn->source, &act);
    return tl_eval_expr(s, f, p->default_value);
 }
@@ -119,6 +127,7 @@ static bool
 report_binding(TlSema *s, const Binder *b, const TlAstParam *p)
 {
    tl_report(s->diags, E0251, b->range, b->fn->name, p->name);
+   tl_raise_as(s, "TypeError");
    tl_note(s->diags, N0200, p->node.range, "the parameter is declared here");
    return false;
 }
@@ -126,9 +135,12 @@ report_binding(TlSema *s, const Binder *b, const TlAstParam *p)
 static bool
 check_leftovers(TlSema *s, const Binder *b, unsigned next_pos, bool takes_kw)
 {
-   if (next_pos < b->args->num_pos)
-      return tl_refuse(s->diags, E0252, b->args->pos_range[next_pos], b->fn->name, next_pos,
-                       b->args->num_pos);
+   if (next_pos < b->args->num_pos) {
+      tl_report(s->diags, E0252, b->args->pos_range[next_pos], b->fn->name, next_pos,
+                b->args->num_pos);
+      tl_raise_as(s, "TypeError");
+      return false;
+   }
    for (unsigned i = 0; i < b->args->num_kw && !takes_kw; i++) {
       if (b->kw_used[i])
          continue;
@@ -136,12 +148,16 @@ check_leftovers(TlSema *s, const Binder *b, unsigned next_pos, bool takes_kw)
       TlNearest near = {.name = name};
       for (size_t k = 0; k < b->params->len; k++) {
          const char *have = tl_ast_Param(b->params->data[k])->name;
-         if (have && have == name)
-            return tl_refuse(s->diags, E0254, b->args->kw_range[i], b->fn->name, name);
+         if (have && have == name) {
+            tl_report(s->diags, E0254, b->args->kw_range[i], b->fn->name, name);
+            tl_raise_as(s, "TypeError");
+            return false;
+         }
          if (have)
             tl_nearest_try(&near, have);
       }
       tl_report(s->diags, E0253, b->args->kw_range[i], b->fn->name, name);
+      tl_raise_as(s, "TypeError");
       if (near.best)
          tl_help(s->diags, "did you mean '%s'?", near.best);
       return false;
@@ -182,7 +198,7 @@ bind_params(TlSema *s, Binder *b)
             b->kw_used[at] = true;
             bind_one(s, b, p, b->args->kw[at]);
          } else if (p->default_value) {
-            bind_one(s, b, p, default_value(s, b, p));
+            bind_one(s, b, p, default_value(s, b, p, i));
          } else {
             missing = missing ? missing : p;
          }
@@ -213,11 +229,25 @@ may_call(TlSema *s, const TlSvFunc *fn, TlRange range)
 }
 
 static TlSv
+run_generator(TlSema *s, TlFrame *frame, const TlSvFunc *fn)
+{
+   TlYields yields = {0};
+   TlPure p;
+   frame->act->yields = &yields;
+   tl_pure_begin(s, &p);
+   frame->born = ++s->impl->seq;
+   tl_stmt_block(s, frame, &tl_ast_Function(fn->node)->body, 0, NULL);
+   return tl_pure_end(s, &p, tl_make_iter(s, "generator", yields.items.data, yields.items.len));
+}
+
+static TlSv
 run_body(TlSema *s, TlFrame *frame, const TlSvFunc *fn)
 {
    assert(frame->act && frame->act->func == fn);
    if (fn->node->kind == TL_AST_LAMBDA)
       return tl_eval_expr(s, frame, tl_ast_Lambda(fn->node)->body);
+   if (frame->locals && tl_is_generator(s, fn->node))
+      return run_generator(s, frame, fn);
    TlFlow flow = tl_stmt_block(s, frame, &tl_ast_Function(fn->node)->body, 0, NULL);
    return flow == TL_FLOW_RETURN ? frame->act->ret : tl_sv_none();
 }
@@ -242,9 +272,14 @@ tl_invoke_func(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlArgs *args, Tl
    }
    bool is_host = (f && tl_is_host(f)) || (!fn->is_compiled && all_known(args));
    TlActivation *act = tl_new(s->arena, TlActivation);
-   *act =
-      (TlActivation){.caller = s->impl->act, .func = fn, .call_range = range, .is_host = is_host};
+   *act = (TlActivation){.caller = s->impl->act,
+                         .func = fn,
+                         .call_range = range,
+                         .is_host = is_host,
+                         .errors = s->diags->num_errors};
    TlFrame *frame = tl_frame_new(s, fn->closure, fn->source, act);
+   if (is_host && fn->node->kind == TL_AST_FUNCTION)
+      frame->locals = tl_scopes_of(s, fn->node);
    Binder b = {.fn = fn, .frame = frame, .args = &with_self, .range = range};
    b.params = fn->node->kind == TL_AST_LAMBDA ? &tl_ast_Lambda(fn->node)->params
                                               : &tl_ast_Function(fn->node)->params;
@@ -255,7 +290,7 @@ tl_invoke_func(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlArgs *args, Tl
    s->impl->num_calls++;
    TlRange saved = s->b.range;
    TlSv v = run_body(s, frame, fn);
-   if (s->impl->out_of_steps)
+   if (is_host && s->diags->num_errors != errors)
       v = tl_sv_poison();
    s->b.range = saved;
    s->impl->num_calls--;
@@ -293,13 +328,95 @@ report_host_call(TlSema *s, const TlSv *fn, TlRange range)
 static const TlBuiltin *
 picked_libdevice(TlSema *s, const TlSv *fn, TlRange range)
 {
-   const char *text = fn->kind == TL_SV_OPAQUE ? fn->opaque : fn->module->name;
+   const char *text = fn->kind == TL_SV_OPAQUE ? fn->opaque->why : fn->module->name;
    const char *name = strrchr(text, '.');
    bool is_library = strstr(text, "libdevice") || strstr(text, "tl_extra");
    const TlBuiltin *row = name && is_library ? tl_builtin_find(TL_NS_LIBDEVICE, name + 1) : NULL;
    if (row)
       tl_report(s->diags, R0202, range, text, row->name);
    return row;
+}
+
+/* A call of host code that is not followed.  Libraries leave lists and dicts that they are given
+ * alone, but for the few that are there to change them; of other code nothing is known. */
+static TlSv
+opaque_call(TlSema *s, const TlSv *fn, const TlArgs *args, TlRange range)
+{
+   const char *name = fn->kind == TL_SV_MODULE ? fn->module->name : fn->opaque->why;
+   bool answer;
+   if (tl_host_platform(tl_range_text(s, range), &answer))
+      return tl_sv_bool(answer);
+   TlSv out = tl_sv_lost(s, tl_arena_printf(s->arena, "%.80s", tl_range_text(s, range)), range);
+   size_t root = strcspn(name, ".([");
+   const char *library = tl_arena_strndup(s->arena, name, root);
+   bool changes = strcmp(library, "random") == 0 || strcmp(library, "operator") == 0;
+   if (!tl_is_host_module(library) || changes) {
+      tl_lose_values(s, args->pos, args->num_pos, out.opaque);
+      tl_lose_values(s, args->kw, args->num_kw, out.opaque);
+   }
+   if (fn->kind == TL_SV_OPAQUE && fn->opaque->is_device_name) { /* name.lower() */
+      TlLost *lost = tl_new(s->arena, TlLost);
+      *lost = *out.opaque;
+      lost->is_device_name = true;
+      out.opaque = lost;
+   }
+   return out;
+}
+
+/* functools.partial(fn, ..)(..) */
+static TlSv
+call_partial(TlSema *s, TlFrame *f, const TlSv *p, const TlArgs *args, TlRange range)
+{
+   TlSv fn, pos, kw;
+   tl_object_get(p, "func", &fn);
+   tl_object_get(p, "args", &pos);
+   tl_object_get(p, "keywords", &kw);
+   TlArgs all = {.num_pos = (unsigned)pos.tuple->len + args->num_pos};
+   all.pos = tl_new_array(s->arena, TlSv, all.num_pos + 1);
+   all.pos_range = tl_new_array(s->arena, TlRange, all.num_pos + 1);
+   for (unsigned i = 0; i < all.num_pos; i++) {
+      bool is_own = i < pos.tuple->len;
+      all.pos[i] = is_own ? pos.tuple->items[i] : args->pos[i - pos.tuple->len];
+      all.pos_range[i] = is_own ? range : args->pos_range[i - pos.tuple->len];
+   }
+   size_t room = kw.fields->len + args->num_kw + 1;
+   all.kw = tl_new_array(s->arena, TlSv, room);
+   all.kw_name = tl_new_array(s->arena, const char *, room);
+   all.kw_range = tl_new_array(s->arena, TlRange, room);
+   for (unsigned i = 0; i < args->num_kw; i++) {
+      all.kw_name[i] = args->kw_name[i];
+      all.kw[i] = args->kw[i];
+      all.kw_range[i] = args->kw_range[i];
+   }
+   all.num_kw = args->num_kw;
+   for (size_t i = 0; i < kw.fields->len; i++) {
+      TlText key = kw.fields->keys[i].s;
+      const char *name = tl_intern(s->strings, key.data, key.len);
+      bool is_given = false;
+      for (unsigned k = 0; k < args->num_kw; k++)
+         is_given |= args->kw_name[k] == name;
+      if (is_given)
+         continue; /* the call's own comes first */
+      all.kw_name[all.num_kw] = name;
+      all.kw[all.num_kw] = kw.fields->values[i];
+      all.kw_range[all.num_kw++] = range;
+   }
+   return tl_invoke(s, f, &fn, &all, range);
+}
+
+static TlSv
+call_object(TlSema *s, TlFrame *f, const TlSv *self, const TlArgs *args, TlRange range)
+{
+   TlSv cls, method;
+   if (strcmp(self->fields->type_name, "partial") == 0)
+      return call_partial(s, f, self, args, range);
+   if (tl_object_get(self, "__class__", &cls) && cls.kind == TL_SV_FUNC &&
+       tl_class_attr(s, cls.func, "__call__", &method)) {
+      tl_bind_method(s, self, range, &method);
+      return tl_invoke(s, f, &method, args, range);
+   }
+   tl_report(s->diags, E0257, range, tl_sv_describe(s, self));
+   return tl_sv_poison();
 }
 
 TlSv
@@ -326,10 +443,13 @@ tl_invoke(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *args, TlRange ran
          report_host_call(s, fn, range);
          return tl_sv_poison();
       }
-      return (TlSv){.kind = TL_SV_OPAQUE,
-                    .opaque = tl_arena_printf(s->arena, "%.80s", tl_range_text(s, range))};
+      return opaque_call(s, fn, args, range);
+   case TL_SV_OBJECT:
+      return call_object(s, f, fn, args, range);
    default:
       tl_report(s->diags, E0257, range, tl_sv_describe(s, fn));
+      if (tl_is_plain(fn))
+         tl_raise_as(s, "TypeError");
       return tl_sv_poison();
    }
 }

@@ -279,9 +279,9 @@ tl_invoke_builtin(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *given, Tl
          args.pos_range[i + 1] = given->pos_range[i];
       }
    }
-   if (!host_row && opaque_argument(s, &args, !host))
-      return host ? (TlSv){.kind = TL_SV_OPAQUE, .opaque = tl_range_text(s, range)}
-                  : tl_sv_poison();
+   bool needs_known = host_row ? tl_host_needs_known(row) : true;
+   if (needs_known && opaque_argument(s, &args, !host))
+      return host ? tl_sv_lost(s, tl_range_text(s, range), range) : tl_sv_poison();
    TlSv python_sum; /* sum([1, 2]) of known numbers; sum of a tile is the row's */
    if (strcmp(row->name, "sum") == 0 && !host_row && args.num_pos &&
        args.pos[0].kind == TL_SV_TUPLE && tl_host_builtin(s, "sum", &python_sum))
@@ -293,7 +293,7 @@ tl_invoke_builtin(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *given, Tl
       if (strcmp(row->name, "print") == 0)
          return tl_sv_none();
       if (!at_compile_time)
-         return (TlSv){.kind = TL_SV_OPAQUE, .opaque = tl_range_text(s, range)};
+         return tl_sv_lost(s, tl_range_text(s, range), range);
    }
    if (!host_row)
       spread_star_keyword(s, sig, &args);

@@ -73,6 +73,31 @@ same_text(TlText a, TlText b)
    return a.len == b.len && memcmp(a.data, b.data, a.len) == 0;
 }
 
+enum { UNORDERED = 2 };
+
+/* -1, 0, 1, or UNORDERED; exact, also between large integers and floats. */
+static int
+order_numbers(const TlSv *a, const TlSv *b)
+{
+   if (is_int(a) && is_int(b))
+      return wide(a) < wide(b) ? -1 : wide(a) > wide(b);
+   if (a->kind == TL_SV_FLOAT && b->kind == TL_SV_FLOAT)
+      return isnan(a->f) || isnan(b->f) ? UNORDERED : a->f < b->f ? -1 : a->f > b->f;
+   double f = a->kind == TL_SV_FLOAT ? a->f : b->f;
+   Wide w = a->kind == TL_SV_FLOAT ? wide(b) : wide(a);
+   int order; /* of the integer to the float */
+   if (isnan(f))
+      return UNORDERED;
+   if (f >= 0x1p65 || f <= -0x1p65)
+      order = f > 0 ? -1 : 1;
+   else {
+      double whole = floor(f);
+      Wide v = (Wide)whole;
+      order = w < v || (w == v && f > whole) ? -1 : w > v;
+   }
+   return a->kind == TL_SV_FLOAT ? -order : order;
+}
+
 /* One comparison.  Lists may contain themselves, or share parts so often that a walk never ends. */
 typedef struct Same {
    TlSema *s;
@@ -117,14 +142,90 @@ same_fields(Same *c, const TlSvFields *a, const TlSvFields *b)
 }
 
 static bool
-same_numbers(const Same *c, const TlSv *a, const TlSv *b)
+stop(Same *c, const char *why)
+{
+   if (!c->stop)
+      tl_report(c->s->diags, E0259, c->s->b.range, "==", why);
+   c->stop = true;
+   return false;
+}
+
+/* Python's ==: the order of the keys does not matter. */
+static bool
+same_dicts(Same *c, const TlSvFields *a, const TlSvFields *b)
+{
+   if (a == b)
+      return true;
+   bool same = a->len == b->len;
+   for (size_t i = 0; same && !c->stop && i < a->len; i++) {
+      size_t k = 0;
+      while (k < b->len && !same_items(c, &a->keys[i], &b->keys[k], 1))
+         k++;
+      same = k < b->len && same_items(c, &a->values[i], &b->values[k], 1);
+   }
+   return same && !c->stop;
+}
+
+static bool
+is_dataclass(Same *c, const TlSv *cls)
+{
+   const TlNodeList *d = &tl_ast_Class(cls->func->node)->decorators;
+   for (size_t i = 0; i < d->len; i++)
+      if (strstr(tl_node_text(c->s, d->data[i]), "dataclass"))
+         return true;
+   return false;
+}
+
+/* Python's ==: of one's own classes by identity, unless they say otherwise. */
+static bool
+same_objects(Same *c, const TlSv *a, const TlSv *b)
+{
+   TlSv cls;
+   if (a->fields == b->fields)
+      return true;
+   if (!tl_object_get(a, "__class__", &cls) || cls.kind != TL_SV_FUNC)
+      return same_fields(c, a->fields, b->fields);
+   if (is_dataclass(c, &cls))
+      return same_fields(c, a->fields, b->fields);
+   if (tl_has_method(c->s, a, "__eq__") || tl_has_method(c->s, b, "__eq__"))
+      return stop(c, "the class may say what is equal");
+   return false;
+}
+
+static bool
+same_sets(Same *c, const TlSvTuple *a, const TlSvTuple *b)
+{
+   return a == b || (a->len == b->len && tl_set_within(c->s, a, b));
+}
+
+static bool
+same_ranges(Same *c, const TlSvRange *a, const TlSvRange *b)
+{
+   if (a == b)
+      return true;
+   TlSv x = {.kind = TL_SV_RANGE, .range = (TlSvRange *)(uintptr_t)a}, *p, *q;
+   TlSv y = {.kind = TL_SV_RANGE, .range = (TlSvRange *)(uintptr_t)b};
+   size_t n, m;
+   if (!tl_is_known(&x) || !tl_is_known(&y))
+      return false;
+   if (!tl_iterate(c->s, &x, c->s->b.range, &p, &n) || !tl_iterate(c->s, &y, c->s->b.range, &q, &m))
+      return stop(c, "the ranges are not known");
+   return n == m && same_items(c, p, q, n);
+}
+
+static bool
+same_numbers(Same *c, const TlSv *a, const TlSv *b)
 {
    if (c->exact && (a->kind != b->kind || a->is_strong != b->is_strong ||
                     (a->is_strong && a->dtype != b->dtype)))
       return false;
    if (c->exact && a->kind == TL_SV_FLOAT) /* NaN is the same as NaN here, and -0.0 is not 0.0 */
       return memcmp(&a->f, &b->f, sizeof a->f) == 0;
-   return is_int(a) && is_int(b) ? wide(a) == wide(b) : tl_known_double(a) == tl_known_double(b);
+   if (is_int(a) && is_int(b))
+      return wide(a) == wide(b);
+   if (c->depth && isnan(tl_known_double(a)) && isnan(tl_known_double(b)))
+      return stop(c, "NaN in a list is equal to itself alone");
+   return order_numbers(a, b) == 0;
 }
 
 static bool
@@ -132,7 +233,15 @@ same_values(Same *c, const TlSv *a, const TlSv *b)
 {
    if (tl_sv_is_number(a) && tl_sv_is_number(b))
       return same_numbers(c, a, b);
-   if (a->kind != b->kind)
+   if (!c->exact &&
+       (tl_report_lost(c->s, a, c->s->b.range) || tl_report_lost(c->s, b, c->s->b.range)))
+      c->stop = true;
+   if (!c->exact && a->kind != b->kind && (a->kind == TL_SV_OBJECT || b->kind == TL_SV_OBJECT) &&
+       (tl_has_method(c->s, a, "__eq__") || tl_has_method(c->s, b, "__eq__")))
+      return stop(c, "the class may say what is equal");
+   if (!c->exact && (a->kind == TL_SV_OPAQUE || b->kind == TL_SV_OPAQUE))
+      return stop(c, "one side is not known");
+   if (a->kind != b->kind || c->stop)
       return false;
    switch (a->kind) {
    case TL_SV_NONE:
@@ -146,9 +255,15 @@ same_values(Same *c, const TlSv *a, const TlSv *b)
       return a->tuple == b->tuple ||
              (a->tuple->len == b->tuple->len && a->tuple->is_list == b->tuple->is_list &&
               same_items(c, a->tuple->items, b->tuple->items, a->tuple->len));
+   case TL_SV_SET:
+      return same_sets(c, a->tuple, b->tuple);
+   case TL_SV_ITER:
+      return a->iter == b->iter ||
+             (!c->exact && a->iter->is_view && stop(c, "views are not compared"));
    case TL_SV_DICT:
+      return c->exact ? same_fields(c, a->fields, b->fields) : same_dicts(c, a->fields, b->fields);
    case TL_SV_OBJECT:
-      return same_fields(c, a->fields, b->fields);
+      return c->exact ? same_fields(c, a->fields, b->fields) : same_objects(c, a, b);
    case TL_SV_FUNC:
       return a->func == b->func ||
              (a->func->node == b->func->node && a->func->closure == b->func->closure);
@@ -160,7 +275,7 @@ same_values(Same *c, const TlSv *a, const TlSv *b)
    case TL_SV_VALUE:
       return a->value == b->value;
    case TL_SV_RANGE:
-      return a->range == b->range;
+      return c->exact ? a->range == b->range : same_ranges(c, a->range, b->range);
    default:
       return false;
    }
@@ -196,7 +311,10 @@ tl_const_truth(const TlSv *v)
    case TL_SV_STR:
       return v->s.len != 0;
    case TL_SV_TUPLE:
+   case TL_SV_SET:
       return v->tuple->len != 0;
+   case TL_SV_ITER:
+      return !v->iter->is_view || v->iter->len != 0;
    case TL_SV_DICT:
       return v->fields->len != 0;
    default:
@@ -217,10 +335,17 @@ from_wide(TlSema *s, Wide w, TlRange range)
    return v;
 }
 
+bool
+tl_in_host(const TlSema *s)
+{
+   return !s->impl->act || s->impl->act->is_host;
+}
+
 static TlSv
 div_by_zero(TlSema *s, TlRange range)
 {
    tl_report(s->diags, E0211, range);
+   tl_raise_as(s, "ZeroDivisionError");
    return tl_sv_poison();
 }
 
@@ -253,6 +378,7 @@ int_shift(TlSema *s, TlAstOp op, Wide a, Wide n, TlRange range)
 {
    if (n < 0) {
       tl_report(s->diags, E0212, range, (long long)n);
+      tl_raise_as(s, "ValueError");
       return tl_sv_poison();
    }
    if (op == TL_AST_OP_SHR)
@@ -261,6 +387,19 @@ int_shift(TlSema *s, TlAstOp op, Wide a, Wide n, TlRange range)
    if (a && (n > 64 || __builtin_mul_overflow(a, (Wide)1 << n, &r)))
       return from_wide(s, (Wide)UINT64_MAX + 1, range);
    return from_wide(s, r, range);
+}
+
+static TlSv
+true_div(TlSema *s, Wide a, Wide b, TlRange range)
+{
+   const Wide exact = (Wide)1 << 53; /* up to here a double is the integer */
+   if (b && (a > exact || a < -exact || b > exact || b < -exact) && a % b != 0) {
+      tl_report(s->diags, E0259, range, "/", "integers above 2^53 are not divided exactly");
+      return tl_sv_poison();
+   }
+   if (b && a % b == 0)
+      return tl_sv_float((double)(a / b));
+   return b ? tl_sv_float((double)a / (double)b) : div_by_zero(s, range);
 }
 
 static TlSv
@@ -279,7 +418,7 @@ int_binary(TlSema *s, TlAstOp op, const TlSv *x, const TlSv *y, TlRange range)
          r = (Wide)UINT64_MAX + 1;
       return from_wide(s, r, range);
    case TL_AST_OP_DIV:
-      return b ? tl_sv_float((double)a / (double)b) : div_by_zero(s, range);
+      return true_div(s, a, b, range);
    case TL_AST_OP_FLOORDIV:
       return b ? from_wide(s, floor_div(a, b), range) : div_by_zero(s, range);
    case TL_AST_OP_MOD:
@@ -315,6 +454,33 @@ is_bitwise(TlAstOp op)
           op == TL_AST_OP_BITOR || op == TL_AST_OP_BITXOR;
 }
 
+/* As CPython: by way of the remainder, so that 1.0 // 0.1 is 9. */
+static double
+float_floor_div(double a, double b)
+{
+   double mod = fmod(a, b), div = (a - mod) / b;
+   if (mod != 0 && (b < 0) != (mod < 0))
+      div -= 1;
+   if (div == 0)
+      return copysign(0, a / b);
+   double whole = floor(div);
+   return div - whole > 0.5 ? whole + 1 : whole;
+}
+
+static TlSv
+float_pow(TlSema *s, double a, double b, TlRange range)
+{
+   if (a == 0 && b < 0)
+      return div_by_zero(s, range);
+   double r = pow(a, b);
+   bool is_complex = a < 0 && isfinite(b) && b != floor(b) && isfinite(a);
+   if (is_complex || (isinf(r) && isfinite(a) && isfinite(b))) {
+      tl_report(s->diags, E0259, range, "**", "the result is no finite float");
+      return tl_sv_poison();
+   }
+   return tl_sv_float(r);
+}
+
 static TlSv
 float_binary(TlSema *s, TlAstOp op, double a, double b, TlRange range)
 {
@@ -328,15 +494,15 @@ float_binary(TlSema *s, TlAstOp op, double a, double b, TlRange range)
    case TL_AST_OP_DIV:
       return b != 0 ? tl_sv_float(a / b) : div_by_zero(s, range);
    case TL_AST_OP_FLOORDIV:
-      return b != 0 ? tl_sv_float(floor(a / b)) : div_by_zero(s, range);
+      return b != 0 ? tl_sv_float(float_floor_div(a, b)) : div_by_zero(s, range);
    case TL_AST_OP_MOD: {
       if (b == 0)
          return div_by_zero(s, range);
       double r = fmod(a, b);
-      return tl_sv_float(r != 0 && (r < 0) != (b < 0) ? r + b : r);
+      return tl_sv_float(r == 0 ? copysign(0, b) : (r < 0) != (b < 0) ? r + b : r);
    }
    case TL_AST_OP_POW:
-      return tl_sv_float(pow(a, b));
+      return float_pow(s, a, b, range);
    default:
       return tl_sv_poison();
    }
@@ -458,15 +624,47 @@ repeat(TlSema *s, const TlSv *seq, const TlSv *count, TlRange range)
    return tl_make_tuple(s, items, len * times, seq->tuple->is_list);
 }
 
-/* "..." % value: %d %s %f %g %x %% */
+static TlSv
+bad_format(TlSema *s, TlRange range, const char *why)
+{
+   tl_report(s->diags, E0259, range, "%", why);
+   return tl_sv_poison();
+}
+
+/* One conversion, from its flags to its letter at end[-1]. */
+static bool
+percent_item(TlSema *s, const char *spec, const char *end, const TlSv *v, TlRange range, TlSb *sb)
+{
+   char type = end[-1];
+   TlText t = {spec, (size_t)(end - spec)};
+   bool is_bare = t.len == 1;
+   if (type == 's' || type == 'r') {
+      if (!is_bare)
+         bad_format(s, range, "text with a width or precision");
+      return is_bare && tl_sv_repr(s, v, type == 's', range, sb);
+   }
+   bool is_number = tl_sv_is_number(v), is_int_type = strchr("dixXo", type) != NULL;
+   if (!is_number || *spec == '-' || !type || !strchr("dixXoeEfFgG", type) ||
+       (is_int_type && (v->kind == TL_SV_FLOAT || memchr(spec, '.', t.len)))) {
+      bad_format(s, range, "this conversion of this value");
+      return false;
+   }
+   char *copy = tl_arena_strndup(s->arena, spec, t.len);
+   copy[t.len - 1] = type == 'i' ? 'd' : type;
+   t.data = copy;
+   return tl_format_number(s, v, t, range, sb);
+}
+
+/* "..." % value */
 static TlSv
 percent_format(TlSema *s, const TlSv *fmt, const TlSv *arg, TlRange range)
 {
    assert(fmt->kind == TL_SV_STR);
    TlSb sb;
    tl_sb_init(&sb, s->arena);
-   const TlSv *args = arg->kind == TL_SV_TUPLE ? arg->tuple->items : arg;
-   size_t num = arg->kind == TL_SV_TUPLE ? arg->tuple->len : 1, used = 0;
+   bool is_tuple = arg->kind == TL_SV_TUPLE && !arg->tuple->is_list;
+   const TlSv *args = is_tuple ? arg->tuple->items : arg;
+   size_t num = is_tuple ? arg->tuple->len : 1, used = 0;
    const char *p = fmt->s.data, *end = p + fmt->s.len;
    while (p < end) {
       if (*p != '%') {
@@ -476,28 +674,33 @@ percent_format(TlSema *s, const TlSv *fmt, const TlSv *arg, TlRange range)
       const char *spec = ++p;
       while (p < end && strchr("0123456789.+- #", *p))
          p++;
-      if (p < end && *p == '%') {
+      if (p == end)
+         return bad_format(s, range, "the format ends in a '%'");
+      if (*p++ == '%' && p == spec + 1) {
          tl_sb_char(&sb, '%');
-      } else if (p < end && used < num) {
-         bool is_text = *p == 's' || *p == 'r' || *p == 'i';
-         TlText t = {spec, (size_t)(p - spec) + !is_text};
-         bool plain = *p == 's' && !tl_sv_is_number(&args[used]);
-         if (plain ? !tl_sv_repr(s, &args[used], true, range, &sb)
-                   : !tl_format_number(s, &args[used], t, range, &sb))
-            return tl_sv_poison();
-         used++;
+         continue;
       }
-      p++;
+      if (used == num)
+         return bad_format(s, range, "there are too few values");
+      if (!percent_item(s, spec, p, &args[used++], range, &sb))
+         return tl_sv_poison();
    }
+   if (used != num && arg->kind != TL_SV_DICT)
+      return bad_format(s, range, "there are too many values");
    return tl_make_str(s, tl_sb_cstr(&sb), sb.len);
 }
 
 static bool
 sequence_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range, TlSv *out)
 {
+   if (tl_set_binary(s, op, a, b, out))
+      return true;
    bool a_seq = a->kind == TL_SV_STR || a->kind == TL_SV_TUPLE;
    bool b_seq = b->kind == TL_SV_STR || b->kind == TL_SV_TUPLE;
-   if (op == TL_AST_OP_ADD && a->kind == b->kind && a_seq) {
+   bool is_host = tl_in_host(s);
+   bool mixed =
+      a->kind == TL_SV_TUPLE && b->kind == TL_SV_TUPLE && a->tuple->is_list != b->tuple->is_list;
+   if (op == TL_AST_OP_ADD && a->kind == b->kind && a_seq && !(is_host && mixed)) {
       if (a->kind == TL_SV_TUPLE)
          *out = concat(s, a, b, range);
       else if (a->s.len + b->s.len > MAX_ITEMS) {
@@ -549,14 +752,17 @@ tl_const_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ran
    }
    tl_report(s->diags, E0214, range, tl_ast_op_text[op], tl_sv_describe(s, a),
              tl_sv_describe(s, b));
+   if (tl_is_plain(a) && tl_is_plain(b))
+      tl_raise_as(s, "TypeError");
    return tl_sv_poison();
 }
 
 TlSv
 tl_const_unary(TlSema *s, TlAstOp op, const TlSv *a, TlRange range)
 {
+   bool truth;
    if (op == TL_AST_OP_NOT)
-      return tl_sv_bool(!tl_const_truth(a));
+      return tl_host_truth(s, a, range, &truth) ? tl_sv_bool(!truth) : tl_sv_poison();
    if (tl_sv_is_number(a)) {
       TlSv zero = tl_sv_int(0), out;
       if (op == TL_AST_OP_POS)
@@ -576,6 +782,8 @@ tl_const_unary(TlSema *s, TlAstOp op, const TlSv *a, TlRange range)
       }
    }
    tl_report(s->diags, E0215, range, tl_ast_op_text[op], tl_sv_describe(s, a));
+   if (tl_is_plain(a))
+      tl_raise_as(s, "TypeError");
    return tl_sv_poison();
 }
 
@@ -585,7 +793,8 @@ tl_const_order(TlSema *s, const TlSv *a, const TlSv *b, TlRange range, bool *ok)
 {
    *ok = true;
    unsigned errors = s->diags->num_errors;
-   while (a->kind == TL_SV_TUPLE && b->kind == TL_SV_TUPLE) {
+   while (a->kind == TL_SV_TUPLE && b->kind == TL_SV_TUPLE &&
+          a->tuple->is_list == b->tuple->is_list) {
       const TlSvTuple *x = a->tuple, *y = b->tuple;
       size_t i = 0, n = x->len < y->len ? x->len : y->len;
       while (i < n && tl_const_equal(s, &x->items[i], &y->items[i]))
@@ -598,14 +807,8 @@ tl_const_order(TlSema *s, const TlSv *a, const TlSv *b, TlRange range, bool *ok)
       a = &x->items[i];
       b = &y->items[i];
    }
-   if (tl_sv_is_number(a) && tl_sv_is_number(b)) {
-      if (is_int(a) && is_int(b))
-         return wide(a) < wide(b) ? -1 : wide(a) > wide(b);
-      double x = tl_known_double(a), y = tl_known_double(b);
-      if (isnan(x) || isnan(y))
-         return 2; /* unordered */
-      return x < y ? -1 : x > y;
-   }
+   if (tl_sv_is_number(a) && tl_sv_is_number(b))
+      return order_numbers(a, b);
    if (a->kind == TL_SV_STR && b->kind == TL_SV_STR) {
       size_t n = a->s.len < b->s.len ? a->s.len : b->s.len;
       int c = memcmp(a->s.data, b->s.data, n);
@@ -613,6 +816,8 @@ tl_const_order(TlSema *s, const TlSv *a, const TlSv *b, TlRange range, bool *ok)
    }
    *ok = false;
    tl_report(s->diags, E0214, range, "<", tl_sv_describe(s, a), tl_sv_describe(s, b));
+   if (tl_is_plain(a) && tl_is_plain(b) && a->kind != TL_SV_SET)
+      tl_raise_as(s, "TypeError");
    return 0;
 }
 
@@ -625,26 +830,47 @@ contains(TlSema *s, const TlSv *item, const TlSv *in, TlRange range)
          found = memcmp(in->s.data + i, item->s.data, item->s.len) == 0;
       return tl_sv_bool(found);
    }
-   if (in->kind == TL_SV_TUPLE) {
-      s->steps += in->tuple->len / 32;
-      for (size_t i = 0; i < in->tuple->len; i++)
-         if (tl_const_equal(s, item, &in->tuple->items[i]))
-            return tl_sv_bool(true);
-      return tl_sv_bool(false);
+   if (in->kind == TL_SV_STR && tl_is_plain(item)) {
+      tl_report(s->diags, E0214, range, "in", tl_sv_describe(s, item), tl_sv_describe(s, in));
+      tl_raise_as(s, "TypeError");
+      return tl_sv_poison();
    }
-   if (in->kind == TL_SV_DICT) {
-      bool found;
-      tl_dict_get(s, in, item, &found);
-      return tl_sv_bool(found);
+   unsigned errors = s->diags->num_errors;
+   if (in->kind == TL_SV_DICT || in->kind == TL_SV_SET) {
+      bool found = false;
+      if (tl_report_lost(s, in, range) || !tl_check_hashable(s, item, range))
+         return tl_sv_poison();
+      if (in->kind == TL_SV_SET)
+         found = tl_set_has(s, in->tuple, item);
+      else
+         tl_dict_get(s, in, item, &found);
+      return s->diags->num_errors == errors ? tl_sv_bool(found) : tl_sv_poison();
+   }
+   if (in->kind == TL_SV_OBJECT && tl_has_method(s, in, "__contains__")) {
+      tl_report(s->diags, E0259, range, "in", "the class may define it");
+      return tl_sv_poison();
    }
    TlSv *items;
    size_t len;
    if (!tl_iterate(s, in, range, &items, &len))
       return tl_sv_poison();
-   for (size_t i = 0; i < len; i++)
-      if (tl_const_equal(s, item, &items[i]))
+   s->steps += len / 32;
+   for (size_t i = 0; i < len && s->diags->num_errors == errors; i++)
+      if (tl_const_equal(s, item, &items[i])) {
+         tl_iter_unsure(in);
          return tl_sv_bool(true);
-   return tl_sv_bool(false);
+      }
+   return s->diags->num_errors == errors ? tl_sv_bool(false) : tl_sv_poison();
+}
+
+/* a < b and the like of sets: subsets. */
+static TlSv
+set_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b)
+{
+   bool swap = op == TL_AST_OP_GT || op == TL_AST_OP_GE;
+   const TlSvTuple *x = swap ? b->tuple : a->tuple, *y = swap ? a->tuple : b->tuple;
+   bool strict = op == TL_AST_OP_LT || op == TL_AST_OP_GT;
+   return tl_sv_bool(tl_set_within(s, x, y) && !(strict && x->len == y->len));
 }
 
 TlSv
@@ -654,8 +880,11 @@ tl_const_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
    switch (op) {
    case TL_AST_OP_IS:
    case TL_AST_OP_IS_NOT: {
-      bool same = (a->kind == b->kind || (tl_sv_is_number(a) && tl_sv_is_number(b))) &&
-                  a->kind == b->kind && tl_const_equal(s, a, b);
+      bool is_host = tl_in_host(s), same;
+      if (is_host && !tl_host_is(s, a, b, range, &same))
+         return tl_sv_poison();
+      if (!is_host)
+         same = a->kind == b->kind && tl_const_equal(s, a, b);
       return tl_sv_bool(same == (op == TL_AST_OP_IS));
    }
    case TL_AST_OP_IN:
@@ -668,8 +897,14 @@ tl_const_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
    if (tl_sv_is_number(a) && tl_sv_is_number(b) && (a->is_strong || b->is_strong) &&
        strong_binary(s, op, a, b, range, &out))
       return out;
-   if (op == TL_AST_OP_EQ || op == TL_AST_OP_NE)
-      return tl_sv_bool(tl_const_equal(s, a, b) == (op == TL_AST_OP_EQ));
+   unsigned errors = s->diags->num_errors;
+   if (op == TL_AST_OP_EQ || op == TL_AST_OP_NE) {
+      bool same = tl_const_equal(s, a, b);
+      return s->diags->num_errors == errors ? tl_sv_bool(same == (op == TL_AST_OP_EQ))
+                                            : tl_sv_poison();
+   }
+   if (a->kind == TL_SV_SET && b->kind == TL_SV_SET)
+      return set_compare(s, op, a, b);
    bool ok;
    int order = tl_const_order(s, a, b, range, &ok);
    if (!ok)
@@ -687,7 +922,7 @@ tl_dict_new(TlSema *s)
 {
    TlSvFields *d = tl_new(s->arena, TlSvFields);
    d->type_name = "dict";
-   d->region = s->impl->region;
+   d->change = (TlChange){.region = s->impl->region, .born = ++s->impl->seq};
    return (TlSv){.kind = TL_SV_DICT, .fields = d};
 }
 
@@ -696,7 +931,7 @@ tl_object_new(TlSema *s, const char *type_name)
 {
    TlSvFields *d = tl_new(s->arena, TlSvFields);
    d->type_name = type_name;
-   d->region = s->impl->region;
+   d->change = (TlChange){.region = s->impl->region, .born = ++s->impl->seq};
    return (TlSv){.kind = TL_SV_OBJECT, .fields = d};
 }
 
@@ -734,11 +969,27 @@ tl_dict_set(TlSema *s, const TlSv *dict, const TlSv *key, TlSv value)
    for (size_t i = 0; i < d->len; i++)
       if (tl_const_equal(s, &d->keys[i], key)) {
          d->values[i] = value;
+         d->writes++;
          return;
       }
    size_t i = fields_grow(s, d);
    d->keys[i] = *key;
    d->values[i] = value;
+}
+
+void
+tl_dict_del(TlSema *s, const TlSv *dict, const TlSv *key)
+{
+   assert(dict->kind == TL_SV_DICT);
+   TlSvFields *d = dict->fields;
+   size_t at = 0;
+   while (at < d->len && !tl_const_equal(s, &d->keys[at], key))
+      at++;
+   if (at == d->len)
+      return;
+   memmove(d->keys + at, d->keys + at + 1, (d->len - at - 1) * sizeof d->keys[0]);
+   memmove(d->values + at, d->values + at + 1, (d->len - at - 1) * sizeof d->values[0]);
+   d->len--;
 }
 
 bool

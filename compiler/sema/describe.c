@@ -29,22 +29,31 @@ float_repr(TlSb *out, double f)
    }
 }
 
+/* Options take single quotes only, Python prefers double ones around a single one. */
 static void
-str_repr(TlSb *out, TlText t)
+str_repr(TlSb *out, TlText t, bool is_python)
 {
-   tl_sb_char(out, '\'');
+   bool has_single = memchr(t.data, '\'', t.len), has_double = memchr(t.data, '"', t.len);
+   char quote = is_python && has_single && !has_double ? '"' : '\'';
+   tl_sb_char(out, quote);
    for (size_t i = 0; i < t.len; i++) {
       char c = t.data[i];
-      if (c == '\'' || c == '\\')
+      if (c == quote || c == '\\')
          tl_sb_char(out, '\\'), tl_sb_char(out, c);
       else if (c == '\n')
          tl_sb_str(out, "\\n");
+      else if (c == '\t')
+         tl_sb_str(out, "\\t");
+      else if (c == '\r')
+         tl_sb_str(out, "\\r");
+      else if (c == 127)
+         tl_sb_str(out, "\\x7f");
       else if ((unsigned char)c < 32)
          tl_sb_printf(out, "\\x%02x", (unsigned)(unsigned char)c);
       else
          tl_sb_char(out, c);
    }
-   tl_sb_char(out, '\'');
+   tl_sb_char(out, quote);
 }
 
 enum { MAX_REPR_DEPTH = 64, MAX_REPR_BYTES = 1 << 16, MAX_MESSAGE_BYTES = 4000 };
@@ -52,7 +61,11 @@ enum { MAX_REPR_DEPTH = 64, MAX_REPR_BYTES = 1 << 16, MAX_MESSAGE_BYTES = 4000 }
 typedef struct Repr {
    TlSema *s;
    size_t max_bytes;
-   bool is_cut; /* parts are missing */
+   TlRange range;
+   bool report_lost; /* lists that host code may have changed unseen */
+   bool is_python;   /* its quotes, not those of options */
+   bool is_cut;      /* parts are missing */
+   bool is_unknown;  /* Python's text is not known */
 } Repr;
 
 static void repr(Repr *r, const TlSv *v, bool as_str, TlSb *out, unsigned depth);
@@ -60,6 +73,7 @@ static void repr(Repr *r, const TlSv *v, bool as_str, TlSb *out, unsigned depth)
 static void
 repr_items(Repr *r, const TlSvTuple *t, TlSb *out, unsigned depth)
 {
+   r->is_unknown |= t->names != NULL;
    tl_sb_char(out, t->is_list ? '[' : '(');
    for (size_t i = 0; i < t->len; i++) {
       if (i)
@@ -69,6 +83,20 @@ repr_items(Repr *r, const TlSvTuple *t, TlSb *out, unsigned depth)
    if (!t->is_list && t->len == 1)
       tl_sb_char(out, ',');
    tl_sb_char(out, t->is_list ? ']' : ')');
+}
+
+static void
+repr_set(Repr *r, const TlSvTuple *t, TlSb *out, unsigned depth)
+{
+   r->is_unknown |= t->len > 1; /* its order */
+   tl_sb_str(out, !t->is_list ? "frozenset(" : t->len ? "" : "set(");
+   tl_sb_str(out, t->len ? "{" : "");
+   for (size_t i = 0; i < t->len; i++) {
+      tl_sb_str(out, i ? ", " : "");
+      repr(r, &t->items[i], false, out, depth + 1);
+   }
+   tl_sb_str(out, t->len ? "}" : "");
+   tl_sb_str(out, !t->is_list || !t->len ? ")" : "");
 }
 
 static void
@@ -95,6 +123,8 @@ repr(Repr *r, const TlSv *v, bool as_str, TlSb *out, unsigned depth)
    }
    if (r->is_cut)
       return;
+   if (r->report_lost && tl_report_lost(r->s, v, r->range))
+      r->is_unknown = true;
    switch (v->kind) {
    case TL_SV_NONE:
       tl_sb_str(out, "None");
@@ -115,7 +145,7 @@ repr(Repr *r, const TlSv *v, bool as_str, TlSb *out, unsigned depth)
       if (as_str)
          tl_sb_mem(out, v->s.data, v->s.len);
       else
-         str_repr(out, v->s);
+         str_repr(out, v->s, r->is_python);
       break;
    case TL_SV_TYPE:
       tl_sb_str(out, tl_type_cstr(r->s->arena, v->type));
@@ -131,16 +161,24 @@ repr(Repr *r, const TlSv *v, bool as_str, TlSb *out, unsigned depth)
       break;
    case TL_SV_FUNC:
       tl_sb_str(out, v->func->name);
+      r->is_unknown = true;
       break;
    case TL_SV_BUILTIN:
       tl_sb_str(out, v->builtin.row->name);
+      r->is_unknown = true;
       break;
    case TL_SV_MODULE:
       tl_sb_str(out, v->module->name);
+      r->is_unknown = true;
       break;
    case TL_SV_OPAQUE:
-      tl_sb_printf(out, "<%s>", v->opaque);
+      tl_sb_printf(out, "<%s>", v->opaque->why);
+      r->is_unknown = true;
       break;
+   case TL_SV_SET:
+      repr_set(r, v->tuple, out, depth);
+      break;
+   case TL_SV_ITER:
    case TL_SV_POISON:
    case TL_SV_SLICE:
    case TL_SV_RANGE:
@@ -148,6 +186,7 @@ repr(Repr *r, const TlSv *v, bool as_str, TlSb *out, unsigned depth)
    case TL_SV_VALUE:
    case TL_SV_BLOCKPTR:
       tl_sb_printf(out, "<%s>", tl_sv_describe(r->s, v));
+      r->is_unknown = true;
       break;
    }
 }
@@ -155,11 +194,18 @@ repr(Repr *r, const TlSv *v, bool as_str, TlSb *out, unsigned depth)
 bool
 tl_sv_repr(TlSema *s, const TlSv *v, bool as_str, TlRange range, TlSb *out)
 {
-   Repr r = {.s = s, .max_bytes = out->len + MAX_REPR_BYTES};
+   Repr r = {.s = s,
+             .max_bytes = out->len + MAX_REPR_BYTES,
+             .range = range,
+             .report_lost = tl_in_host(s),
+             .is_python = true};
    repr(&r, v, as_str, out, 0);
    if (r.is_cut)
       tl_report(s->diags, E0259, range, as_str ? "str" : "repr", "the text is too long");
-   return !r.is_cut;
+   else if (r.is_unknown && tl_in_host(s))
+      tl_report(s->diags, E0259, range, as_str ? "str" : "repr",
+                "Python's text of this value is not known");
+   return !r.is_cut && !(r.is_unknown && tl_in_host(s));
 }
 
 const char *
@@ -205,6 +251,10 @@ tl_sv_describe(TlSema *s, const TlSv *v)
                              v->tuple->len);
    case TL_SV_DICT:
       return tl_arena_printf(s->arena, "dict of %zu", v->fields->len);
+   case TL_SV_SET:
+      return tl_arena_printf(s->arena, "set of %zu", v->tuple->len);
+   case TL_SV_ITER:
+      return v->iter->type;
    case TL_SV_SLICE:
       return "slice";
    case TL_SV_ELLIPSIS:
@@ -238,10 +288,24 @@ tl_sv_describe(TlSema *s, const TlSv *v)
 void
 tl_report_opaque(TlSema *s, const TlSv *v, TlRange range)
 {
-   if (v->kind == TL_SV_MODULE)
+   if (v->kind == TL_SV_MODULE) {
       tl_report(s->diags, E0208, range, v->module->name);
-   else
-      tl_report(s->diags, E0207, range, v->opaque);
+      return;
+   }
+   const TlLost *lost = v->opaque;
+   bool is_other_place =
+      lost->place.file && (lost->place.file != range.file || lost->place.begin != range.begin);
+   if (lost->is_undecided) {
+      tl_report(s->diags, E0279, range, lost->name ? lost->name : "this value");
+      tl_note(s->diags, N0205, lost->place, lost->why);
+      tl_help(s->diags, "say what holds: --assume '%s=VALUE'", lost->name ? lost->name : lost->why);
+   } else {
+      tl_report(s->diags, E0207, range, lost->why);
+      if (is_other_place)
+         tl_note(s->diags, N0206, lost->place);
+   }
+   s->impl->lost_error = s->diags->last;
+   s->impl->lost = lost;
 }
 
 /* ---- format() of numbers and strings ----
@@ -364,14 +428,30 @@ bool
 tl_format_number(TlSema *s, const TlSv *v, TlText spec, TlRange range, TlSb *out)
 {
    Spec p;
-   if (!read_spec(spec, &p))
-      return tl_refuse(s->diags, E0209, range, spec.data);
+   if (!read_spec(spec, &p)) {
+      tl_report(s->diags, E0209, range, spec.data);
+      return false;
+   }
+   bool is_whole = v->kind == TL_SV_INT || v->kind == TL_SV_BOOL;
+   bool is_text = v->kind == TL_SV_STR;
+   bool is_ok = is_text ? (!p.type || p.type == 's') && !p.sign && !p.alt && p.align != '='
+                : v->kind == TL_SV_FLOAT
+                   ? p.type && strchr("eEfFgG%", p.type)
+                        ? !p.alt && p.sign != ' '
+                        : !p.type && p.precision < 0 && !p.alt && p.sign != ' '
+                : is_whole ? p.type != 's' && p.type != 'n' &&
+                                (p.precision < 0 || (p.type && strchr("eEfFgG%", p.type)))
+                           : !spec.len;
+   if (!is_ok && tl_in_host(s)) {
+      tl_report(s->diags, E0209, range, spec.data);
+      return false;
+   }
    bool wants_float = p.type && strchr("eEfFgG%", p.type);
    const char *text;
    bool is_number = tl_sv_is_number(v);
    if (is_number && (v->kind == TL_SV_FLOAT || wants_float)) {
       text = float_digits(s, tl_known_double(v), &p);
-   } else if (v->kind == TL_SV_INT || (v->kind == TL_SV_BOOL && p.type)) {
+   } else if (v->kind == TL_SV_INT || (v->kind == TL_SV_BOOL && spec.len)) {
       text = int_digits(s, v, &p);
    } else {
       TlSb sb;
@@ -380,6 +460,8 @@ tl_format_number(TlSema *s, const TlSv *v, TlText spec, TlRange range, TlSb *out
          return false;
       text = tl_sb_cstr(&sb);
       is_number = false;
+      if (p.precision >= 0 && (size_t)p.precision < strlen(text))
+         text = tl_arena_strndup(s->arena, text, (size_t)p.precision);
    }
    put_padded(out, &p, text, strlen(text), is_number);
    return true;

@@ -11,6 +11,9 @@ TlSv
 tl_make_tuple(TlSema *s, const TlSv *items, size_t len, bool is_list)
 {
    assert(items || !len);
+   for (size_t i = 0; i < len; i++)
+      if (items[i].kind == TL_SV_POISON)
+         return tl_sv_poison();
    TlSvTuple *t = tl_new(s->arena, TlSvTuple);
    s->steps += len / 8; /* copying counts as work */
    t->items = tl_new_array(s->arena, TlSv, len);
@@ -18,7 +21,7 @@ tl_make_tuple(TlSema *s, const TlSv *items, size_t len, bool is_list)
       memcpy(t->items, items, len * sizeof items[0]);
    t->len = len;
    t->is_list = is_list;
-   t->region = s->impl->region;
+   t->change = (TlChange){.region = s->impl->region, .born = ++s->impl->seq};
    return (TlSv){.kind = TL_SV_TUPLE, .tuple = t};
 }
 
@@ -38,32 +41,54 @@ tl_is_host(const TlFrame *f)
 bool
 tl_step(TlSema *s, TlRange range)
 {
-   if (++s->steps <= TL_MAX_STEPS)
+   if (++s->steps <= s->impl->max_steps)
       return true;
-   if (!s->impl->out_of_steps)
+   const TlDiag *last = s->diags->last;
+   if (!last || last->code != TL_DIAG_E0217) /* once for all that ends by it */
       tl_report(s->diags, E0217, range, (unsigned)TL_MAX_STEPS);
-   s->impl->out_of_steps = true;
    return false;
 }
 
+static bool
+is_same_part(const TlSv *a, const TlSv *b)
+{
+   bool is_tuple = a->kind == TL_SV_TUPLE && b->kind == TL_SV_TUPLE;
+   return is_tuple ? a->tuple == b->tuple
+                   : a->kind == b->kind && a->is_strong == b->is_strong && a->dtype == b->dtype;
+}
+
+/* The tuple with its items changed, or itself where that changes none. */
 static TlSv
 each_item(TlSema *s, const TlSv *tuple, TlSv (*change)(TlSema *s, TlSv v))
 {
    assert(tuple->kind == TL_SV_TUPLE);
-   if (s->depth >= TL_MAX_EVAL_DEPTH)
-      return tl_sv_refuse(s, E0228, s->b.range, (unsigned)TL_MAX_EVAL_DEPTH);
-   if (!tl_step(s, s->b.range))
+   const TlSvTuple *from = tuple->tuple;
+   if (s->depth >= TL_MAX_EVAL_DEPTH) {
+      tl_report(s->diags, E0228, s->b.range, (unsigned)TL_MAX_EVAL_DEPTH);
       return tl_sv_poison();
-   TlSv t = tl_make_tuple(s, tuple->tuple->items, tuple->tuple->len, tuple->tuple->is_list);
-   t.tuple->names = tuple->tuple->names;
-   bool ok = true;
+   }
+   TlSv out = *tuple;
    s->depth++;
-   for (size_t i = 0; ok && i < t.tuple->len; i++) {
-      t.tuple->items[i] = change(s, t.tuple->items[i]);
-      ok = t.tuple->items[i].kind != TL_SV_POISON;
+   for (size_t i = 0; out.kind != TL_SV_POISON && i < from->len; i++) {
+      if (i % 8 == 0 && !tl_step(s, s->b.range)) {
+         out = tl_sv_poison();
+         break;
+      }
+      TlSv item = change(s, from->items[i]);
+      bool is_same = is_same_part(&item, &from->items[i]);
+      if (item.kind == TL_SV_POISON) {
+         out = item;
+         break;
+      }
+      if (!is_same && out.tuple == from) {
+         out = tl_make_tuple(s, from->items, from->len, from->is_list);
+         out.tuple->names = from->names;
+      }
+      if (!is_same)
+         out.tuple->items[i] = item;
    }
    s->depth--;
-   return ok ? t : tl_sv_poison();
+   return out;
 }
 
 TlSv
@@ -120,6 +145,8 @@ tl_truth(TlSema *s, const TlSv *v, TlRange range, bool *known, bool *truth)
    *known = !tl_sv_is_runtime(v);
    if (is_unusable(s, v, range))
       return false;
+   if ((v->kind == TL_SV_OBJECT || v->kind == TL_SV_RANGE) && tl_in_host(s))
+      return tl_host_truth(s, v, range, truth);
    if (*known)
       *truth = tl_const_truth(v);
    return true;
@@ -146,9 +173,34 @@ tl_apply_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ran
    return tl_sv_poison();
 }
 
+static bool
+is_environ(const TlSv *v)
+{
+   return v->kind == TL_SV_MODULE && v->module->kind == TL_MOD_HOST &&
+          strcmp(v->module->name, "os.environ") == 0;
+}
+
+/* `text in ..` of the environment and of the GPU's name; false: it is neither, or not known. */
+static bool
+is_in_host(TlSema *s, const TlSv *a, const TlSv *b, TlRange range, bool *found)
+{
+   bool known = false;
+   TlSv v;
+   if (a->kind == TL_SV_STR && is_environ(b) && tl_host_environment(s, a, range, &v)) {
+      *found = v.kind != TL_SV_NONE;
+      return true;
+   }
+   if (a->kind == TL_SV_STR && b->kind == TL_SV_OPAQUE && b->opaque->is_device_name)
+      *found = tl_device_has_name(s, a->s, &known);
+   return known;
+}
+
 TlSv
 tl_apply_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
 {
+   bool found = false;
+   if ((op == TL_AST_OP_IN || op == TL_AST_OP_NOT_IN) && is_in_host(s, a, b, range, &found))
+      return tl_sv_bool(found == (op == TL_AST_OP_IN));
    if (is_unusable(s, a, range) || is_unusable(s, b, range))
       return tl_sv_poison();
    bool run = tl_sv_is_runtime(a) || tl_sv_is_runtime(b);
@@ -290,14 +342,10 @@ find_attribute(TlSema *s, const TlSv *self, const char *name, TlRange range, TlS
    case TL_SV_OBJECT:
       if (tl_object_get(self, name, out))
          return true;
-      if (tl_object_get(self, "__class__", out) && tl_class_attr(s, out->func, name, out)) {
-         if (out->kind == TL_SV_FUNC && out->func->node->kind == TL_AST_FUNCTION) {
-            TlSvFunc *bound = tl_new(s->arena, TlSvFunc);
-            *bound = *out->func;
-            bound->self = tl_new(s->arena, TlSv);
-            *bound->self = *self;
-            out->func = bound;
-         }
+      if (tl_object_get(self, "__class__", out) && tl_class_attr(s, out->func, name, out))
+         return tl_bind_method(s, self, range, out);
+      if (strcmp(self->fields->type_name, "device properties") == 0) {
+         *out = tl_sv_lost(s, tl_range_text(s, range), range);
          return true;
       }
       break;
@@ -310,7 +358,7 @@ find_attribute(TlSema *s, const TlSv *self, const char *name, TlRange range, TlS
       break;
    case TL_SV_FUNC:
       if (self->func->node->kind == TL_AST_CLASS && tl_class_attr(s, self->func, name, out))
-         return true;
+         return tl_bind_class_method(s, self, out);
       if (strcmp(name, "__name__") == 0) {
          *out = tl_make_str(s, self->func->name, strlen(self->func->name));
          return true;
@@ -321,8 +369,14 @@ find_attribute(TlSema *s, const TlSv *self, const char *name, TlRange range, TlS
       }
       break;
    case TL_SV_OPAQUE:
-      *out = (TlSv){.kind = TL_SV_OPAQUE,
-                    .opaque = tl_arena_printf(s->arena, "%s.%s", self->opaque, name)};
+      *out = tl_sv_lost(s, tl_arena_printf(s->arena, "%s.%s", self->opaque->why, name), range);
+      if (self->opaque->is_device_name &&
+          (strcmp(name, "lower") == 0 || strcmp(name, "upper") == 0)) {
+         TlLost *lost = tl_new(s->arena, TlLost);
+         *lost = *out->opaque;
+         lost->is_device_name = true;
+         out->opaque = lost;
+      }
       return true;
    default:
       break;
@@ -354,12 +408,11 @@ find_attribute(TlSema *s, const TlSv *self, const char *name, TlRange range, TlS
 bool
 tl_has_attribute(TlSema *s, const TlSv *self, const char *name)
 {
-   TlDiags *saved = s->diags, quiet;
-   tl_diags_init(&quiet, s->arena, s->sources);
-   s->diags = &quiet;
+   TlQuiet q;
    TlSv out;
+   tl_quiet_begin(s, &q);
    bool has = find_attribute(s, self, name, (TlRange){0}, &out) && out.kind != TL_SV_POISON;
-   s->diags = saved;
+   tl_quiet_end(s, &q);
    if (self->kind == TL_SV_MODULE && self->module->kind == TL_MOD_HOST)
       return has && !(out.kind == TL_SV_MODULE && out.module->kind == TL_MOD_HOST);
    return has;
@@ -405,6 +458,8 @@ tl_attribute(TlSema *s, TlFrame *f, const TlSv *self, const char *name, TlRange 
       tl_report(s->diags, E0201, range, self->module->name, name);
    else
       tl_report(s->diags, E0202, range, tl_sv_describe(s, self), name);
+   if (self->kind == TL_SV_NONE || tl_is_plain_object(s, self))
+      tl_raise_as(s, "AttributeError");
    if (self->kind == TL_SV_NONE)
       tl_help(s->diags, "test the argument with 'is not None' before it is used");
    else
@@ -419,6 +474,8 @@ index_of(TlSema *s, const TlSv *v, size_t len, TlRange range, size_t *out)
    if (v->kind != TL_SV_INT && v->kind != TL_SV_BOOL) {
       if (v->kind != TL_SV_POISON) {
          tl_report(s->diags, E0218, range, tl_sv_describe(s, v));
+         if (tl_is_plain(v))
+            tl_raise_as(s, "TypeError");
          if (v->kind == TL_SV_VALUE)
             tl_help(s->diags, "iterate with tl.static_range to get compile-time indices");
       }
@@ -426,8 +483,11 @@ index_of(TlSema *s, const TlSv *v, size_t len, TlRange range, size_t *out)
    }
    int64_t i = v->kind == TL_SV_BOOL ? v->b : v->i;
    int64_t at = i < 0 ? i + (int64_t)len : i;
-   if (at < 0 || at >= (int64_t)len || (v->kind == TL_SV_INT && v->is_large))
-      return tl_refuse(s->diags, E0219, range, (long long)i, len);
+   if (at < 0 || at >= (int64_t)len || (v->kind == TL_SV_INT && v->is_large)) {
+      tl_report(s->diags, E0219, range, (long long)i, len);
+      tl_raise_as(s, "IndexError");
+      return false;
+   }
    *out = (size_t)at;
    return true;
 }
@@ -462,8 +522,11 @@ slice_of(TlSema *s, const TlSv *self, const TlSv *slice, TlRange range)
    int64_t step = by->kind == TL_SV_INT    ? (by->is_large ? INT64_MAX : by->i)
                   : by->kind == TL_SV_BOOL ? by->b
                                            : 1;
-   if (step == 0)
-      return tl_sv_refuse(s, E0220, range);
+   if (step == 0) {
+      tl_report(s->diags, E0220, range);
+      tl_raise_as(s, "ValueError");
+      return tl_sv_poison();
+   }
    bool is_str = self->kind == TL_SV_STR;
    int64_t len = (int64_t)(is_str ? self->s.len : self->tuple->len);
    int64_t from = clamp_bound(&slice->slice[0], len, step > 0 ? 0 : len - 1, step < 0);
@@ -499,8 +562,18 @@ tl_subscript(TlSema *s, const TlSv *self, const TlSv *indices, unsigned n, bool 
          return tl_sv_poison();
    if (self->kind == TL_SV_VALUE)
       return tl_sema_subscript(s, self->value, indices, n, range);
-   TlSv whole = is_tuple ? tl_make_tuple(s, indices, n, false) : indices[0];
-   size_t at;
+   TlSv whole = is_tuple ? tl_make_tuple(s, indices, n, false) : indices[0], *items;
+   size_t at, len;
+   if (is_environ(self)) {
+      TlSv v;
+      if (!tl_host_environment(s, &whole, range, &v))
+         return tl_sv_poison();
+      if (v.kind == TL_SV_NONE) {
+         tl_report(s->diags, E0221, range, tl_sv_constant_text(s, &whole));
+         tl_raise_as(s, "KeyError");
+      }
+      return v.kind == TL_SV_NONE ? tl_sv_poison() : v;
+   }
    switch (self->kind) {
    case TL_SV_TUPLE:
       if (whole.kind == TL_SV_SLICE)
@@ -517,12 +590,17 @@ tl_subscript(TlSema *s, const TlSv *self, const TlSv *indices, unsigned n, bool 
       TlSv v = tl_dict_get(s, self, &whole, &found);
       if (found)
          return v;
-      return tl_sv_refuse(s, E0221, range, tl_sv_constant_text(s, &whole));
+      if (tl_check_hashable(s, &whole, range)) {
+         tl_report(s->diags, E0221, range, tl_sv_constant_text(s, &whole));
+         if (strcmp(self->fields->type_name, "dict") == 0)
+            tl_raise_as(s, "KeyError");
+      }
+      return tl_sv_poison();
    }
    case TL_SV_FUNC: /* Generic[...] of host code, kernel[grid] */
    case TL_SV_OPAQUE:
    case TL_SV_MODULE:
-      return (TlSv){.kind = TL_SV_OPAQUE, .opaque = tl_range_text(s, range)};
+      return tl_sv_lost(s, tl_range_text(s, range), range);
    default:
       break;
    }
@@ -530,8 +608,12 @@ tl_subscript(TlSema *s, const TlSv *self, const TlSv *indices, unsigned n, bool 
       TlValue *v = tl_sema_value(s, self, range);
       return v ? tl_sema_subscript(s, v, indices, n, range) : tl_sv_poison();
    }
-   if (self->kind != TL_SV_POISON)
+   if (self->kind == TL_SV_RANGE && tl_iterate(s, self, range, &items, &len))
+      return index_of(s, &whole, len, range, &at) ? items[at] : tl_sv_poison();
+   if (self->kind != TL_SV_POISON && self->kind != TL_SV_RANGE)
       tl_report(s->diags, E0222, range, tl_sv_describe(s, self));
+   if (tl_is_plain(self))
+      tl_raise_as(s, "TypeError");
    return tl_sv_poison();
 }
 
@@ -596,39 +678,29 @@ eval_sequence(TlSema *s, TlFrame *f, const TlNodeList *nodes, bool is_list)
    return tl_make_tuple(s, items.data, items.len, is_list);
 }
 
-TlSv
-tl_unique_items(TlSema *s, const TlSv *items, size_t len)
-{
-   TlSv out = tl_make_tuple(s, items, len, true);
-   size_t n = 0;
-   for (size_t i = 0; i < len && tl_step(s, s->b.range); i++) {
-      bool seen = false;
-      for (size_t k = 0; !seen && k < n; k++)
-         seen = tl_const_equal(s, &out.tuple->items[k], &items[i]);
-      if (!seen)
-         out.tuple->items[n++] = items[i];
-      s->steps += n / 32;
-   }
-   out.tuple->len = n;
-   return out;
-}
-
 static TlSv
 eval_dict(TlSema *s, TlFrame *f, const TlAstDict *n)
 {
    TlSv d = tl_dict_new(s);
    for (size_t i = 0; i < n->values.len; i++) {
+      TlSv key = tl_sv_none();
+      if (n->keys.data[i])
+         key = tl_eval_expr(s, f, n->keys.data[i]);
       TlSv v = tl_eval_expr(s, f, n->values.data[i]);
       if (v.kind == TL_SV_POISON)
          return v;
       if (!n->keys.data[i]) {
-         for (size_t k = 0; v.kind == TL_SV_DICT && k < v.fields->len; k++)
+         if (v.kind != TL_SV_DICT) {
+            tl_report(s->diags, E0259, n->values.data[i]->range, "**", "a dict is needed");
+            return tl_sv_poison();
+         }
+         for (size_t k = 0; k < v.fields->len; k++)
             tl_dict_set(s, &d, &v.fields->keys[k], v.fields->values[k]);
          continue;
       }
-      TlSv key = tl_eval_expr(s, f, n->keys.data[i]);
-      if (key.kind == TL_SV_POISON)
-         return key;
+      if (key.kind == TL_SV_POISON || is_unusable(s, &key, n->keys.data[i]->range) ||
+          !tl_check_hashable(s, &key, n->keys.data[i]->range))
+         return tl_sv_poison();
       tl_dict_set(s, &d, &key, v);
    }
    return d;
@@ -651,8 +723,13 @@ eval_fstring(TlSema *s, TlFrame *f, const TlAstFString *n)
          return tl_sv_poison();
       bool quoted =
          fmt && fmt->conversion && (fmt->conversion[0] == 'r' || fmt->conversion[0] == 'a');
-      if (fmt && fmt->spec.len && !quoted) {
-         if (!tl_format_number(s, &v, fmt->spec, part->range, &sb))
+      if (fmt && fmt->spec.len) {
+         TlSb text;
+         tl_sb_init(&text, s->arena);
+         bool ok = !quoted || tl_sv_repr(s, &v, false, part->range, &text);
+         if (ok && quoted)
+            v = tl_make_str(s, tl_sb_cstr(&text), text.len);
+         if (!ok || !tl_format_number(s, &v, fmt->spec, part->range, &sb))
             return tl_sv_poison();
       } else {
          if (!tl_sv_repr(s, &v, !quoted, part->range, &sb))
@@ -687,11 +764,23 @@ iterate_range(TlSema *s, const TlSvRange *r, TlRange range, TlSv **items, size_t
 bool
 tl_iterate(TlSema *s, const TlSv *v, TlRange range, TlSv **items, size_t *len)
 {
+   if (tl_report_lost(s, v, range))
+      return false;
    switch (v->kind) {
+   case TL_SV_SET:
+      if (v->tuple->len > 1) {
+         tl_report(s->diags, E0259, range, "set", "the order of its items is not known");
+         return false;
+      }
+      *items = v->tuple->items;
+      *len = v->tuple->len;
+      return true;
    case TL_SV_TUPLE:
       *items = v->tuple->items;
       *len = v->tuple->len;
       return true;
+   case TL_SV_ITER:
+      return tl_iter_items(s, v->iter, range, items, len);
    case TL_SV_DICT:
       *items = v->fields->keys;
       *len = v->fields->len;
@@ -707,8 +796,11 @@ tl_iterate(TlSema *s, const TlSv *v, TlRange range, TlSv **items, size_t *len)
    case TL_SV_POISON:
       return false;
    default:
-      if (!is_unusable(s, v, range))
-         tl_report(s->diags, E0224, range, tl_sv_describe(s, v));
+      if (is_unusable(s, v, range))
+         return false;
+      tl_report(s->diags, E0224, range, tl_sv_describe(s, v));
+      if (tl_is_plain(v))
+         tl_raise_as(s, "TypeError");
       return false;
    }
 }
@@ -717,44 +809,81 @@ tl_iterate(TlSema *s, const TlSv *v, TlRange range, TlSv **items, size_t *len)
 typedef struct Comp {
    const TlAstComprehension *node;
    SvVec keys, values;
+   bool any_order; /* of the items does not matter */
 } Comp;
+
+static bool comprehend(TlSema *s, TlFrame *f, Comp *c, size_t clause);
+
+/* The innermost part: key and value of one item. */
+static bool
+comprehend_item(TlSema *s, TlFrame *f, Comp *c)
+{
+   if (c->node->key) {
+      TlSv key = tl_eval_expr(s, f, c->node->key);
+      if (key.kind == TL_SV_POISON || !tl_check_hashable(s, &key, c->node->key->range))
+         return false;
+      tl_vec_push(s->arena, &c->keys, key);
+   }
+   TlSv v = tl_eval_expr(s, f, c->node->value);
+   tl_vec_push(s->arena, &c->values, v);
+   return v.kind != TL_SV_POISON;
+}
+
+static bool
+passes_conditions(TlSema *s, TlFrame *f, const TlAstCompFor *loop, bool *take)
+{
+   *take = true;
+   for (size_t k = 0; *take && k < loop->conditions.len; k++) {
+      const TlNode *test = loop->conditions.data[k];
+      TlSv v = tl_eval_expr(s, f, test);
+      bool known;
+      if (!tl_truth(s, &v, test->range, &known, take))
+         return false;
+      if (!known) {
+         tl_report(s->diags, E0225, test->range, tl_sv_describe(s, &v));
+         return false;
+      }
+   }
+   return true;
+}
 
 static bool
 comprehend(TlSema *s, TlFrame *f, Comp *c, size_t clause)
 {
    assert(clause <= c->node->clauses.len);
-   if (clause == c->node->clauses.len) {
-      if (c->node->key) {
-         TlSv key = tl_eval_expr(s, f, c->node->key);
-         tl_vec_push(s->arena, &c->keys, key);
-      }
-      TlSv v = tl_eval_expr(s, f, c->node->value);
-      tl_vec_push(s->arena, &c->values, v);
-      return v.kind != TL_SV_POISON;
-   }
+   if (clause == c->node->clauses.len)
+      return comprehend_item(s, f, c);
    const TlAstCompFor *loop = tl_ast_CompFor(c->node->clauses.data[clause]);
-   TlSv iter = tl_eval_expr(s, f, loop->iter);
-   TlSv *items;
-   size_t len;
-   if (!tl_iterate(s, &iter, loop->iter->range, &items, &len))
+   TlSv iter = tl_eval_expr(s, f, loop->iter), item, *items;
+   size_t len, i = 0;
+   bool is_set = c->any_order && iter.kind == TL_SV_SET, take;
+   TlCursor cursor;
+   if (is_set ? !tl_iterate_any_order(s, &iter, loop->iter->range, &items, &len)
+              : !tl_cursor_begin(s, &cursor, &iter, loop->iter->range))
       return false;
-   for (size_t i = 0; i < len; i++) {
-      bool take = true;
-      if (!tl_step(s, loop->node.range) || !tl_assign(s, f, loop->target, items[i]))
-         return false;
-      for (size_t k = 0; take && k < loop->conditions.len; k++) {
-         const TlNode *test = loop->conditions.data[k];
-         TlSv v = tl_eval_expr(s, f, test);
-         bool known;
-         if (!tl_truth(s, &v, test->range, &known, &take))
-            return false;
-         if (!known)
-            return tl_refuse(s->diags, E0225, test->range, tl_sv_describe(s, &v));
-      }
-      if (take && !comprehend(s, f, c, clause + 1))
+   unsigned errors = s->diags->num_errors;
+   while (is_set ? i < len : tl_cursor_next(s, &cursor, &item)) {
+      if (is_set)
+         item = items[i++];
+      if (!tl_step(s, loop->node.range) || !tl_assign(s, f, loop->target, item) ||
+          !passes_conditions(s, f, loop, &take) || (take && !comprehend(s, f, c, clause + 1)))
          return false;
    }
-   return true;
+   return s->diags->num_errors == errors;
+}
+
+static TlSv
+comprehension_value(TlSema *s, const Comp *c)
+{
+   if (c->node->kind == TL_AST_OP_DICT_COMP) {
+      TlSv d = tl_dict_new(s);
+      for (size_t i = 0; i < c->values.len; i++)
+         tl_dict_set(s, &d, &c->keys.data[i], c->values.data[i]);
+      return d;
+   }
+   if (c->node->kind == TL_AST_OP_SET_COMP)
+      return tl_make_set(s, c->values.data, c->values.len, true);
+   return tl_make_tuple(s, c->values.data, c->values.len, true);
 }
 
 static TlSv
@@ -762,17 +891,16 @@ eval_comprehension(TlSema *s, TlFrame *f, const TlAstComprehension *n)
 {
    Comp c = {.node = n};
    TlFrame *inner = tl_frame_new(s, f, f->source, f->act);
-   if (!comprehend(s, inner, &c, 0))
-      return tl_sv_poison();
-   if (n->kind == TL_AST_OP_DICT_COMP) {
-      TlSv d = tl_dict_new(s);
-      for (size_t i = 0; i < c.values.len; i++)
-         tl_dict_set(s, &d, &c.keys.data[i], c.values.data[i]);
-      return d;
-   }
-   if (n->kind == TL_AST_OP_SET_COMP)
-      return tl_unique_items(s, c.values.data, c.values.len);
-   return tl_make_tuple(s, c.values.data, c.values.len, true);
+   inner->is_comp = true;
+   c.any_order = n->kind == TL_AST_OP_SET_COMP;
+   if (n->kind != TL_AST_OP_GENERATOR || !tl_is_host(f))
+      return comprehend(s, inner, &c, 0) ? comprehension_value(s, &c) : tl_sv_poison();
+   TlPure p;
+   tl_pure_begin(s, &p);
+   inner->born = ++s->impl->seq;
+   bool ok = comprehend(s, inner, &c, 0);
+   return tl_pure_end(
+      s, &p, ok ? tl_make_iter(s, "generator", c.values.data, c.values.len) : tl_sv_poison());
 }
 
 /* ---- types written as expressions ---- */
@@ -792,7 +920,10 @@ eval_walrus(TlSema *s, TlFrame *f, const TlAstWalrus *n)
 {
    TlSv v = tl_eval_expr(s, f, n->value);
    TlFrame *into = f;
-   tl_assign(s, into, n->target, v);
+   while (into->is_comp)
+      into = into->parent;
+   if (v.kind != TL_SV_POISON || !tl_is_host(f))
+      tl_assign(s, into, n->target, v);
    return v;
 }
 
@@ -872,13 +1003,15 @@ eval_node(TlSema *s, TlFrame *f, const TlNode *n)
       return eval_sequence(s, f, &tl_ast_List(n)->items, true);
    case TL_AST_SET: {
       TlSv v = eval_sequence(s, f, &tl_ast_Set(n)->items, true);
-      return v.kind == TL_SV_TUPLE ? tl_unique_items(s, v.tuple->items, v.tuple->len) : v;
+      return v.kind == TL_SV_TUPLE ? tl_make_set(s, v.tuple->items, v.tuple->len, true) : v;
    }
    case TL_AST_DICT:
       return eval_dict(s, f, tl_ast_Dict(n));
    case TL_AST_LAMBDA: {
-      TlSvFunc *fn = tl_func_value(s, f->source, f, n);
+      TlSvFunc *fn = tl_func_value(s, f->source, f->is_module ? NULL : f, n);
       fn->is_compiled |= !tl_is_host(f);
+      if (tl_is_host(f))
+         tl_define_function(s, f, fn);
       return (TlSv){.kind = TL_SV_FUNC, .func = fn};
    }
    case TL_AST_COMPREHENSION:
@@ -895,14 +1028,35 @@ eval_node(TlSema *s, TlFrame *f, const TlNode *n)
    }
 }
 
+/* Forms of host code that --assume may name. */
+static bool
+may_be_assumed(const TlNode *n)
+{
+   return n->kind == TL_AST_NAME || n->kind == TL_AST_ATTRIBUTE || n->kind == TL_AST_CALL ||
+          n->kind == TL_AST_SUBSCRIPT || n->kind == TL_AST_COMPARE;
+}
+
 TlSv
 tl_eval_expr(TlSema *s, TlFrame *f, const TlNode *n)
 {
-   if (s->depth >= TL_MAX_EVAL_DEPTH)
-      return tl_sv_refuse(s, E0228, n->range, (unsigned)TL_MAX_EVAL_DEPTH);
+   bool is_host = tl_is_host(f);
+   if (is_host && s->diags->num_errors != f->act->errors)
+      return tl_sv_poison(); /* Python would not come here */
+   if (s->depth >= TL_MAX_EVAL_DEPTH) {
+      tl_report(s->diags, E0228, n->range, (unsigned)TL_MAX_EVAL_DEPTH);
+      return tl_sv_poison();
+   }
+   TlSv v;
+   if (is_host && s->impl->options.num_assume && may_be_assumed(n) &&
+       tl_assumed(s, tl_node_text(s, n), &v))
+      return v;
    s->depth++;
-   TlSv v = eval_node(s, f, n);
+   v = eval_node(s, f, n);
    s->depth--;
+   if (tl_report_lost(s, &v, n->range))
+      return tl_sv_poison();
+   if (is_host && s->impl->reads)
+      tl_pure_read_value(s, &v);
    return v;
 }
 
@@ -916,14 +1070,38 @@ tl_eval_source(TlSema *s, TlFrame *f, const char *name, const char *text)
 }
 
 /* ---- assignment targets ---- */
+TlChange *
+tl_change_of(const TlSv *v)
+{
+   bool is_list = (v->kind == TL_SV_TUPLE || v->kind == TL_SV_SET) && v->tuple->is_list;
+   bool has_fields = v->kind == TL_SV_DICT || v->kind == TL_SV_OBJECT;
+   return is_list ? &v->tuple->change : has_fields ? &v->fields->change : NULL;
+}
+
+bool
+tl_make_change(TlSema *s, const TlSv *v, TlRange range)
+{
+   TlChange *change = tl_change_of(v);
+   if (!change)
+      return true;
+   if (!tl_is_pure_for(s, change->born, range))
+      return false;
+   change->version++;
+   s->impl->changes++;
+   if (s->impl->keep_changed)
+      tl_vec_push(s->arena, &s->impl->changed, change);
+   return true;
+}
+
 bool
 tl_may_change(TlSema *s, TlFrame *f, const TlSv *v, TlRange range)
 {
-   assert(v->kind == TL_SV_TUPLE || v->kind == TL_SV_DICT || v->kind == TL_SV_OBJECT);
-   uint64_t region = v->kind == TL_SV_TUPLE ? v->tuple->region : v->fields->region;
-   if (region == s->impl->region || !f || tl_is_host(f))
-      return true;
-   return tl_refuse(s->diags, E0275, range, tl_sv_describe(s, v));
+   const TlChange *change = tl_change_of(v);
+   if (change && change->region != s->impl->region && f && !tl_is_host(f)) {
+      tl_report(s->diags, E0275, range, tl_sv_describe(s, v));
+      return false;
+   }
+   return tl_make_change(s, v, range);
 }
 
 static bool
@@ -932,19 +1110,24 @@ assign_items(TlSema *s, TlFrame *f, const TlNodeList *targets, TlSv value, TlRan
    TlSv *items;
    size_t len, star = targets->len;
    if (value.kind == TL_SV_POISON || value.kind == TL_SV_OPAQUE) {
-      for (size_t i = 0; i < targets->len; i++)
-         tl_assign(s, f, targets->data[i], value);
+      for (size_t i = 0; i < targets->len; i++) {
+         const TlNode *t = targets->data[i];
+         tl_assign(s, f, t->kind == TL_AST_STARRED ? tl_ast_Starred(t)->value : t, value);
+      }
       return value.kind == TL_SV_OPAQUE;
    }
    if (!tl_iterate(s, &value, range, &items, &len))
-      return assign_items(s, f, targets, tl_sv_poison(), range);
+      return !tl_is_host(f) && assign_items(s, f, targets, tl_sv_poison(), range);
    for (size_t i = 0; i < targets->len; i++)
       if (targets->data[i]->kind == TL_AST_STARRED)
          star = i;
    bool has_star = star < targets->len;
    if (has_star ? len + 1 < targets->len : len != targets->len) {
       tl_report(s->diags, E0229, range, targets->len, len);
-      assign_items(s, f, targets, tl_sv_poison(), range);
+      if (tl_is_host(f))
+         tl_raise_as(s, "ValueError");
+      else
+         assign_items(s, f, targets, tl_sv_poison(), range);
       return false;
    }
    bool ok = true;
@@ -960,34 +1143,55 @@ assign_items(TlSema *s, TlFrame *f, const TlNodeList *targets, TlSv value, TlRan
 }
 
 static bool
-assign_subscript(TlSema *s, TlFrame *f, const TlAstSubscript *t, TlSv value)
+set_item(TlSema *s, TlFrame *f, const TlSv *self, const TlSv *key, TlSv value, TlRange range)
 {
-   TlSv self = tl_eval_expr(s, f, t->value);
-   if (self.kind == TL_SV_POISON)
+   if (self->kind == TL_SV_POISON || key->kind == TL_SV_POISON)
       return false;
-   if ((self.kind == TL_SV_DICT || self.kind == TL_SV_TUPLE) &&
-       !tl_may_change(s, f, &self, t->node.range))
+   bool is_list = self->kind == TL_SV_TUPLE && self->tuple->is_list;
+   size_t at;
+   if (self->kind == TL_SV_DICT && !tl_check_hashable(s, key, range))
       return false;
-   if (self.kind == TL_SV_DICT && t->indices.len == 1) {
-      TlSv key = tl_eval_expr(s, f, t->indices.data[0]);
-      if (key.kind != TL_SV_POISON)
-         tl_dict_set(s, &self, &key, value);
-      return key.kind != TL_SV_POISON;
-   }
-   if (self.kind == TL_SV_TUPLE && self.tuple->is_list && t->indices.len == 1) {
-      TlSv key = tl_eval_expr(s, f, t->indices.data[0]);
-      size_t at;
-      if (!index_of(s, &key, self.tuple->len, t->node.range, &at))
-         return false;
-      self.tuple->items[at] = value;
+   bool is_item = is_list && key->kind != TL_SV_SLICE;
+   if (is_item && !index_of(s, key, self->tuple->len, range, &at))
+      return false;
+   if ((self->kind == TL_SV_DICT || is_list) && !tl_may_change(s, f, self, range))
+      return false;
+   if (self->kind == TL_SV_DICT) {
+      size_t len = self->fields->len;
+      tl_dict_set(s, self, key, value);
+      self->fields->change.version -= self->fields->len == len; /* counts changes of keys */
       return true;
    }
-   tl_report(s->diags, E0230, t->node.range, tl_sv_describe(s, &self));
-   if (self.kind == TL_SV_VALUE && tl_type_is_ptr_like(self.value->type))
+   if (is_list && key->kind == TL_SV_SLICE)
+      return tl_host_set_slice(s, self, key, &value, range);
+   if (is_item) {
+      self->tuple->items[at] = value;
+      return true;
+   }
+   bool is_opaque = self->kind == TL_SV_OPAQUE || self->kind == TL_SV_MODULE;
+   if (is_opaque && tl_is_host(f)) { /* nothing is known of it anyway */
+      s->impl->environ_changed |= self->kind == TL_SV_MODULE;
+      return true;
+   }
+   tl_report(s->diags, E0230, range, tl_sv_describe(s, self));
+   if (tl_is_plain(self))
+      tl_raise_as(s, "TypeError");
+   if (self->kind == TL_SV_VALUE && tl_type_is_ptr_like(self->value->type))
       tl_help(s->diags, "write memory with tl.store(pointer + offsets, value, mask)");
-   else if (self.kind == TL_SV_VALUE)
+   else if (self->kind == TL_SV_VALUE)
       tl_help(s->diags, "a tile is a value: build a new one with tl.where(condition, new, old)");
    return false;
+}
+
+static TlSv
+key_of(TlSema *s, TlFrame *f, const TlAstSubscript *t)
+{
+   TlSv *keys = tl_new_array(s->arena, TlSv, t->indices.len + 1);
+   for (size_t i = 0; i < t->indices.len; i++)
+      keys[i] = tl_eval_expr(s, f, t->indices.data[i]);
+   return t->is_tuple      ? tl_make_tuple(s, keys, t->indices.len, false)
+          : t->indices.len ? keys[0]
+                           : tl_sv_poison();
 }
 
 /* An object made in this region is changed in place; a variable that names one made outside gets a
@@ -996,7 +1200,7 @@ static bool
 assign_field(TlSema *s, TlFrame *f, const TlAstAttribute *t, TlSv self, TlSv value)
 {
    TlVar *var = t->value->kind == TL_AST_NAME ? tl_frame_var(f, tl_ast_Name(t->value)->id) : NULL;
-   if (var && self.fields->region != s->impl->region) {
+   if (var && !tl_is_host(f) && self.fields->change.region != s->impl->region) {
       TlSv copy = tl_object_new(s, self.fields->type_name);
       for (size_t i = 0; i < self.fields->len; i++)
          tl_object_set(s, &copy, self.fields->names[i], self.fields->values[i]);
@@ -1005,9 +1209,53 @@ assign_field(TlSema *s, TlFrame *f, const TlAstAttribute *t, TlSv self, TlSv val
       return false;
    }
    tl_object_set(s, &self, t->name, value);
-   if (var)
+   if (var && !tl_is_host(f))
       tl_frame_set(s, f, var->name, self, t->node.range);
    return true;
+}
+
+bool
+tl_place_of(TlSema *s, TlFrame *f, const TlNode *target, TlPlace *out)
+{
+   *out = (TlPlace){.node = target};
+   if (target->kind == TL_AST_SUBSCRIPT) {
+      const TlAstSubscript *t = tl_ast_Subscript(target);
+      out->self = tl_eval_expr(s, f, t->value);
+      out->key = key_of(s, f, t);
+      return out->self.kind != TL_SV_POISON && out->key.kind != TL_SV_POISON;
+   }
+   if (target->kind == TL_AST_ATTRIBUTE) {
+      out->self = tl_eval_expr(s, f, tl_ast_Attribute(target)->value);
+      return out->self.kind != TL_SV_POISON;
+   }
+   return true;
+}
+
+TlSv
+tl_place_value(TlSema *s, TlFrame *f, const TlPlace *p)
+{
+   if (p->node->kind == TL_AST_SUBSCRIPT)
+      return tl_subscript(s, &p->self, &p->key, 1, false, p->node->range);
+   if (p->node->kind == TL_AST_ATTRIBUTE)
+      return tl_attribute(s, f, &p->self, tl_ast_Attribute(p->node)->name, p->node->range);
+   return tl_eval_expr(s, f, p->node);
+}
+
+bool
+tl_place_set(TlSema *s, TlFrame *f, const TlPlace *p, TlSv value)
+{
+   if (p->node->kind == TL_AST_SUBSCRIPT)
+      return set_item(s, f, &p->self, &p->key, value, p->node->range);
+   if (p->node->kind == TL_AST_ATTRIBUTE && p->self.kind == TL_SV_OBJECT)
+      return assign_field(s, f, tl_ast_Attribute(p->node), p->self, value);
+   if (p->node->kind == TL_AST_ATTRIBUTE) {
+      if (p->self.kind == TL_SV_OPAQUE && tl_is_host(f))
+         return true; /* nothing is known of it anyway */
+      if (p->self.kind != TL_SV_POISON)
+         tl_report(s->diags, E0231, p->node->range, tl_sv_describe(s, &p->self));
+      return false;
+   }
+   return tl_assign(s, f, p->node, value);
 }
 
 bool
@@ -1022,14 +1270,9 @@ tl_assign(TlSema *s, TlFrame *f, const TlNode *target, TlSv value)
    case TL_AST_LIST:
       return assign_items(s, f, &tl_ast_List(target)->items, value, target->range);
    case TL_AST_SUBSCRIPT:
-      return assign_subscript(s, f, tl_ast_Subscript(target), value);
    case TL_AST_ATTRIBUTE: {
-      TlSv self = tl_eval_expr(s, f, tl_ast_Attribute(target)->value);
-      if (self.kind == TL_SV_OBJECT)
-         return assign_field(s, f, tl_ast_Attribute(target), self, value);
-      if (self.kind == TL_SV_POISON)
-         return false;
-      return tl_refuse(s->diags, E0231, target->range, tl_sv_describe(s, &self));
+      TlPlace place;
+      return tl_place_of(s, f, target, &place) && tl_place_set(s, f, &place, value);
    }
    case TL_AST_SKIPPED: /* reported when it was parsed */
       return false;

@@ -12,9 +12,16 @@
 #define TL_HOST_METHOD(receiver, name, signature, function, flags) TlBuiltinFn tl_host_##function;
 #include "sema/host.def"
 
-/* The call cannot be evaluated, for this reason: an error, and poison. */
+/* The call is not followed, for this reason: an error, and poison. */
 TlSv tl_host_bad(TlSema *s, const TlCall *c, const char *why);
+/* The call raises this exception of Python. */
+TlSv tl_host_raises(TlSema *s, const TlCall *c, const char *exception, const char *why);
+bool tl_known_int(const TlSv *v, int64_t *out); /* INT or BOOL of 64 bits */
 
+/* A list of the items in order, stable. */
+TlSv tl_host_sort(TlSema *s, const TlCall *c, const TlSv *items, size_t len, const TlSv *key,
+                  const TlSv *reverse);
+bool tl_host_dict_add(TlSema *s, const TlCall *c, const TlSv *dict, const TlSv *from);
 /* A whole number as an integer, where it fits. */
 TlSv tl_host_whole(TlSema *s, const TlCall *c, double v);
 

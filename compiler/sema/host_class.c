@@ -33,35 +33,81 @@ tl_is_constexpr_annotation(const TlNode *n)
 }
 
 /* ---- classes ---- */
-static TlFrame *
-class_frame(TlSema *s, const TlSvFunc *cls)
+enum { MAX_BASES = 16 };
+
+/* What a class's method is by its decorator. */
+static TlMethodKind
+method_kind(const TlAstFunction *f)
 {
-   assert(cls->node->kind == TL_AST_CLASS);
-   if (cls->class_frame)
-      return cls->class_frame;
+   TlMethodKind kind = TL_METHOD_PLAIN;
+   for (size_t i = 0; i < f->decorators.len; i++) {
+      const char *name = tl_decorator_name(f->decorators.data[i]);
+      if (strcmp(name, "staticmethod") == 0)
+         kind = TL_METHOD_STATIC;
+      else if (strcmp(name, "classmethod") == 0)
+         kind = TL_METHOD_CLASS;
+      else if (strcmp(name, "property") == 0 || strcmp(name, "cached_property") == 0)
+         kind = TL_METHOD_PROPERTY;
+      else if (!tl_is_jit_decorator(f->decorators.data[i]))
+         kind = TL_METHOD_UNKNOWN;
+   }
+   return kind;
+}
+
+/* One statement of a class's body.  What is not followed loses the names that it binds. */
+static void
+class_stmt(TlSema *s, const TlSvFunc *cls, TlFrame *f, TlNode *n)
+{
+   if (n->kind == TL_AST_FUNCTION) {
+      TlSvFunc *fn = tl_func_value(s, cls->source, cls->closure, n);
+      tl_define_function(s, f, fn);
+      fn->method = method_kind(tl_ast_Function(n));
+      tl_frame_set(s, f, fn->name, (TlSv){.kind = TL_SV_FUNC, .func = fn}, n->range);
+      return;
+   }
+   TlNodeList one = {&n, 1, 1};
+   TlQuiet q;
+   tl_quiet_begin(s, &q);
+   f->act->errors = s->diags->num_errors;
+   tl_stmt_block(s, f, &one, 0, NULL);
+   const TlDiag *error = tl_quiet_end(s, &q);
+   if (!error)
+      return;
+   TlMap names;
+   tl_map_init(&names, s->arena);
+   tl_bound_names(s, &one, &names);
+   for (size_t i = 0; i < names.cap; i++)
+      if (names.slots[i].used)
+         tl_frame_set(s, f, (const char *)names.slots[i].key, tl_sv_lost_by(s, error, NULL),
+                      n->range);
+}
+
+void
+tl_define_class(TlSema *s, TlSvFunc *cls)
+{
+   assert(cls->node->kind == TL_AST_CLASS && !cls->class_frame);
    TlActivation *act = tl_new(s->arena, TlActivation);
    act->is_host = true;
+   act->errors = s->diags->num_errors;
    act->caller = s->impl->act;
    TlFrame *f = tl_frame_new(s, cls->closure, cls->source, act);
    f->is_class = true;
-   TlSvFunc *mine = (TlSvFunc *)(uintptr_t)cls;
-   mine->class_frame = f;
+   cls->class_frame = f;
+   TlActivation *outer = s->impl->act;
+   s->impl->act = act;
    const TlAstClass *c = tl_ast_Class(cls->node);
-   TlDiags *saved = s->diags, quiet;
-   tl_diags_init(&quiet, s->arena, s->sources);
-   s->diags = &quiet;
-   for (size_t i = 0; i < c->body.len; i++) {
-      const TlNode *n = c->body.data[i];
-      if (n && n->kind == TL_AST_FUNCTION) {
-         TlSvFunc *fn = tl_func_value(s, cls->source, cls->closure, n);
-         tl_frame_set(s, f, fn->name, (TlSv){.kind = TL_SV_FUNC, .func = fn}, n->range);
-      } else if (n && (n->kind == TL_AST_ASSIGN || n->kind == TL_AST_ANN_ASSIGN)) {
-         TlNodeList one = {(TlNode *[]){(TlNode *)(uintptr_t)n}, 1, 1};
-         tl_stmt_block(s, f, &one, 0, NULL);
-      }
-   }
-   s->diags = saved;
-   return f;
+   for (size_t i = 0; i < c->body.len; i++)
+      if (c->body.data[i])
+         class_stmt(s, cls, f, c->body.data[i]);
+   s->impl->act = outer;
+}
+
+static TlFrame *
+class_frame(TlSema *s, const TlSvFunc *cls)
+{
+   if (!cls->class_frame)
+      tl_define_class(s, (TlSvFunc *)(uintptr_t)cls);
+   return cls->class_frame;
 }
 
 static bool
@@ -76,14 +122,74 @@ has_base(TlSema *s, const TlAstClass *c, const char *name)
    return false;
 }
 
-bool
-tl_class_attr(TlSema *s, const TlSvFunc *cls, const char *name, TlSv *out)
+static bool
+class_attr(TlSema *s, const TlSvFunc *cls, const char *name, unsigned depth, TlSv *out)
 {
    TlFrame *f = class_frame(s, cls);
    TlVar *v = tl_frame_var(f, tl_intern_cstr(s->strings, name));
    if (v)
       *out = v->value;
-   return v != NULL;
+   if (v || depth >= MAX_BASES)
+      return v && v->state == TL_VAR_BOUND;
+   const TlNodeList *bases = &tl_ast_Class(cls->node)->bases;
+   TlFrame *around = tl_frame_new(s, cls->closure, cls->source, NULL);
+   for (size_t i = 0; i < bases->len; i++) {
+      TlSv base;
+      if (bases->data[i]->kind != TL_AST_NAME ||
+          !tl_lookup_quiet(s, around, tl_ast_Name(bases->data[i])->id, &base) ||
+          base.kind != TL_SV_FUNC || base.func->node->kind != TL_AST_CLASS)
+         return false; /* what another base has is not known then */
+      if (class_attr(s, base.func, name, depth + 1, out))
+         return true;
+   }
+   return false;
+}
+
+bool
+tl_class_attr(TlSema *s, const TlSvFunc *cls, const char *name, TlSv *out)
+{
+   return class_attr(s, cls, name, 0, out);
+}
+
+static TlSvFunc *
+bound_to(TlSema *s, const TlSvFunc *fn, const TlSv *self)
+{
+   TlSvFunc *bound = tl_new(s->arena, TlSvFunc);
+   *bound = *fn;
+   bound->self = tl_new(s->arena, TlSv);
+   *bound->self = *self;
+   return bound;
+}
+
+bool
+tl_bind_class_method(TlSema *s, const TlSv *cls, TlSv *out)
+{
+   if (out->kind != TL_SV_FUNC || out->func->node->kind != TL_AST_FUNCTION)
+      return true;
+   if (out->func->method == TL_METHOD_CLASS)
+      out->func = bound_to(s, out->func, cls);
+   else if (out->func->method == TL_METHOD_UNKNOWN || out->func->method == TL_METHOD_PROPERTY)
+      *out = tl_sv_lost(s, out->func->name, out->func->node->range);
+   return true;
+}
+
+bool
+tl_bind_method(TlSema *s, const TlSv *self, TlRange range, TlSv *out)
+{
+   if (out->kind != TL_SV_FUNC || out->func->node->kind != TL_AST_FUNCTION ||
+       out->func->method == TL_METHOD_STATIC)
+      return true;
+   if (out->func->method == TL_METHOD_UNKNOWN) {
+      *out = tl_sv_lost(s, out->func->name, out->func->node->range);
+      return true;
+   }
+   TlSvFunc *bound = bound_to(s, out->func, self);
+   if (bound->method == TL_METHOD_CLASS)
+      tl_object_get(self, "__class__", bound->self);
+   out->func = bound;
+   if (bound->method == TL_METHOD_PROPERTY)
+      *out = tl_sema_call(s, out, NULL, 0, range);
+   return true;
 }
 
 /* Field names in order: annotated names of the body. */
@@ -125,8 +231,12 @@ tl_instantiate(TlSema *s, TlFrame *f, const TlSvFunc *cls, const TlArgs *args, T
    assert(cls->node->kind == TL_AST_CLASS);
    const TlAstClass *c = tl_ast_Class(cls->node);
    TlSv init, cls_sv = {.kind = TL_SV_FUNC, .func = (TlSvFunc *)(uintptr_t)cls};
-   if (has_base(s, c, "Enum") || has_base(s, c, "IntEnum"))
-      return args->num_pos == 1 ? args->pos[0] : tl_sv_poison();
+   if (has_base(s, c, "Enum") || has_base(s, c, "IntEnum")) {
+      if (args->num_pos == 1)
+         return args->pos[0];
+      tl_report(s->diags, E0259, range, cls->name, "an enumeration is called with one value");
+      return tl_sv_poison();
+   }
    const char **names;
    unsigned n = class_fields(s, c, &names);
    if (!has_base(s, c, "NamedTuple") && tl_class_attr(s, cls, "__init__", &init) &&
@@ -161,6 +271,111 @@ tl_instantiate(TlSema *s, TlFrame *f, const TlSvFunc *cls, const TlArgs *args, T
    return o;
 }
 
+/* ---- definitions ---- */
+typedef struct Argument { /* of a decorator, where the function was defined */
+   TlSv value;
+   const TlDiag *error;
+} Argument;
+
+static void
+keep_arguments(TlSema *s, TlFrame *f, TlSvFunc *fn, const TlNode *decorator)
+{
+   if (decorator->kind != TL_AST_CALL)
+      return;
+   const TlNodeList *args = &tl_ast_Call(decorator)->args;
+   for (size_t i = 0; i < args->len; i++) {
+      const TlNode *n = args->data[i];
+      if (n->kind == TL_AST_STARRED)
+         continue;
+      if (n->kind == TL_AST_KEYWORD)
+         n = tl_ast_Keyword(n)->value;
+      Argument *a = tl_new(s->arena, Argument);
+      a->value = tl_quiet_value(s, f, n, &a->error);
+      tl_map_put(fn->decorated, n, a);
+   }
+}
+
+TlSv
+tl_decorator_value(TlSema *s, const TlSvFunc *fn, const TlNode *n, const TlDiag **error)
+{
+   const Argument *a = fn->decorated ? tl_map_get(fn->decorated, n) : NULL;
+   if (a) {
+      if (error)
+         *error = a->error;
+      return a->value;
+   }
+   TlFrame *f = tl_module_frame(s, fn->source);
+   f->parent = fn->closure;
+   return tl_quiet_value(s, f, n, error);
+}
+
+static void
+keep_defaults(TlSema *s, TlFrame *f, TlSvFunc *fn)
+{
+   const TlNodeList *params = fn->node->kind == TL_AST_LAMBDA ? &tl_ast_Lambda(fn->node)->params
+                                                              : &tl_ast_Function(fn->node)->params;
+   fn->defaults = tl_new_array(s->arena, TlSv, params->len + 1);
+   for (size_t i = 0; i < params->len; i++) {
+      const TlNode *n = tl_ast_Param(params->data[i])->default_value;
+      const TlDiag *error = NULL;
+      fn->defaults[i] = n ? tl_quiet_value(s, f, n, &error) : tl_sv_none();
+      if (error)
+         fn->defaults[i] = tl_sv_lost_by(s, error, NULL);
+   }
+}
+
+/* Decorators that leave what a function computes as it is. */
+static bool
+is_transparent(TlSema *s, const TlNode *decorator)
+{
+   static const char *const names[] = {"lru_cache", "cache",          "constexpr_function",
+                                       "no_grad",   "inference_mode", "contextmanager",
+                                       "overload"};
+   const char *last = tl_decorator_name(decorator), *text = tl_node_text(s, decorator);
+   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+      if (strcmp(last, names[i]) == 0)
+         return true;
+   return strncmp(text, "torch.", 6) == 0 || strncmp(text, "triton.", 7) == 0;
+}
+
+/* What the decorators of a host function make of it. */
+static TlSv
+apply_decorators(TlSema *s, TlFrame *f, TlSvFunc *fn)
+{
+   TlSv v = {.kind = TL_SV_FUNC, .func = fn};
+   const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
+   for (size_t i = d->len; i-- > 0 && !fn->is_entry;) {
+      if (is_transparent(s, d->data[i]))
+         continue;
+      const TlDiag *error;
+      TlSv with = tl_quiet_value(s, f, d->data[i], &error);
+      bool is_known = with.kind == TL_SV_FUNC || with.kind == TL_SV_BUILTIN;
+      if (!is_known)
+         return tl_sv_lost(s,
+                           tl_arena_printf(s->arena, "'%s' (the decorator '%s' is not known)",
+                                           fn->name, tl_node_text(s, d->data[i])),
+                           d->data[i]->range);
+      v = tl_sema_call(s, &with, &v, 1, d->data[i]->range);
+   }
+   return v;
+}
+
+TlSv
+tl_define_function(TlSema *s, TlFrame *f, TlSvFunc *fn)
+{
+   keep_defaults(s, f, fn);
+   if (fn->node->kind != TL_AST_FUNCTION)
+      return tl_sv_none();
+   const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
+   if (!d->len)
+      return (TlSv){.kind = TL_SV_FUNC, .func = fn};
+   fn->decorated = tl_new(s->arena, TlMap);
+   tl_map_init(fn->decorated, s->arena);
+   for (size_t i = 0; i < d->len; i++)
+      keep_arguments(s, f, fn, d->data[i]);
+   return f->is_class ? tl_sv_none() : apply_decorators(s, f, fn);
+}
+
 /* ---- decorators ---- */
 const char *
 tl_decorator_name(const TlNode *n)
@@ -192,12 +407,15 @@ tl_decorator_argument(const TlNode *decorator, const char *keyword, int position
 }
 
 static int
-int_argument(TlSema *s, TlFrame *f, const TlNode *decorator, const char *keyword)
+int_argument(TlSema *s, const TlSvFunc *fn, const TlNode *decorator, const char *keyword)
 {
    const TlNode *n = tl_decorator_argument(decorator, keyword, -1);
    if (!n)
       return 0;
-   TlSv v = tl_eval_expr(s, f, n);
+   const TlDiag *error;
+   TlSv v = tl_decorator_value(s, fn, n, &error);
+   if (error)
+      tl_diag_emit(s->diags, error->code, error->range, "%s", error->text);
    if (v.kind == TL_SV_INT && v.i > 0 && v.i <= 1024)
       return (int)v.i;
    if (v.kind != TL_SV_POISON)
@@ -234,17 +452,15 @@ tl_read_decorators(TlSema *s, const TlSvFunc *fn, TlMeta *m)
    assert(fn->node->kind == TL_AST_FUNCTION);
    *m = (TlMeta){.config = tl_sv_none()};
    const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
-   TlFrame *f = tl_module_frame(s, fn->source);
-   f->parent = fn->closure;
    for (size_t i = 0; i < d->len; i++) {
       const TlNode *n = d->data[i];
       const char *last = tl_decorator_name(n);
       if (tl_is_jit_decorator(n)) {
-         int warps = int_argument(s, f, n, "num_warps"),
-             stages = int_argument(s, f, n, "num_stages");
+         int warps = int_argument(s, fn, n, "num_warps"),
+             stages = int_argument(s, fn, n, "num_stages");
          m->num_warps = warps ? warps : m->num_warps;
          m->num_stages = stages ? stages : m->num_stages;
-         m->num_ctas = int_argument(s, f, n, "num_ctas");
+         m->num_ctas = int_argument(s, fn, n, "num_ctas");
          const TlNode *grid = tl_decorator_argument(n, "grid", -1);
          m->grid = grid ? tl_grid_text(s, fn, grid) : NULL;
       } else if (strcmp(last, "heuristics") == 0) {
@@ -255,7 +471,7 @@ tl_read_decorators(TlSema *s, const TlSvFunc *fn, TlMeta *m)
          const TlNode *configs = tl_decorator_argument(n, "configs", 0);
          m->autotune = n;
          if (configs) {
-            TlSv v = tl_quiet_value(s, f, configs, NULL);
+            TlSv v = tl_decorator_value(s, fn, configs, NULL);
             read_config(&v, m);
          }
       } else if (strcmp(last, "constexpr_function") != 0) {
@@ -279,11 +495,11 @@ param_meant(TlKernelInfo *k, const TlSv *item)
 }
 
 static void
-mark_params(TlSema *s, TlFrame *f, const TlNode *list, TlKernelInfo *k, bool align_only)
+mark_params(TlSema *s, const TlSvFunc *fn, const TlNode *list, TlKernelInfo *k, bool align_only)
 {
    if (!list)
       return;
-   TlSv v = tl_quiet_value(s, f, list, NULL);
+   TlSv v = tl_decorator_value(s, fn, list, NULL);
    for (size_t i = 0; v.kind == TL_SV_TUPLE && i < v.tuple->len; i++) {
       TlKernelParam *p = param_meant(k, &v.tuple->items[i]);
       if (p)
@@ -295,13 +511,11 @@ void
 tl_read_no_specialize(TlSema *s, const TlSvFunc *fn, TlKernelInfo *k)
 {
    const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
-   TlFrame *f = tl_module_frame(s, fn->source);
-   f->parent = fn->closure;
    for (size_t i = 0; i < d->len; i++) {
       const TlNode *n = d->data[i];
       if (!tl_is_jit_decorator(n))
          continue;
-      mark_params(s, f, tl_decorator_argument(n, "do_not_specialize", -1), k, false);
-      mark_params(s, f, tl_decorator_argument(n, "do_not_specialize_on_alignment", -1), k, true);
+      mark_params(s, fn, tl_decorator_argument(n, "do_not_specialize", -1), k, false);
+      mark_params(s, fn, tl_decorator_argument(n, "do_not_specialize_on_alignment", -1), k, true);
    }
 }

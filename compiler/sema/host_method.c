@@ -4,9 +4,38 @@
 #include <ctype.h>
 #include <string.h>
 
+/* Python counts and folds characters, here there are bytes: the same in ASCII only. */
+static bool
+is_ascii(TlSema *s, const TlCall *c, TlText t)
+{
+   for (size_t i = 0; i < t.len; i++)
+      if ((unsigned char)t.data[i] >= 0x7f ||
+          ((unsigned char)t.data[i] < 0x20 && !strchr("\t\n\r", t.data[i]))) {
+         tl_host_bad(s, c, "the text is not plain ASCII");
+         return false;
+      }
+   return true;
+}
+
+static bool
+text_args(TlSema *s, const TlCall *c, unsigned num)
+{
+   for (unsigned i = 0; i < num; i++) {
+      if (c->args[i].kind != TL_SV_STR) {
+         tl_host_bad(s, c, "a string is needed");
+         return false;
+      }
+      if (!is_ascii(s, c, c->args[i].s))
+         return false;
+   }
+   return true;
+}
+
 static TlSv
 each_char(TlSema *s, const TlCall *c, int (*map)(int))
 {
+   if (!text_args(s, c, 1))
+      return tl_sv_poison();
    TlSv v = tl_make_str(s, c->args[0].s.data, c->args[0].s.len);
    char *p = tl_arena_strndup(s->arena, v.s.data, v.s.len);
    for (size_t i = 0; i < v.s.len; i++)
@@ -25,14 +54,99 @@ HOST_FN(str_lower)
    return each_char(s, c, tolower);
 }
 
-HOST_FN(str_strip)
+static TlSv
+strip(TlSema *s, const TlCall *c, bool left, bool right)
 {
+   bool has_chars = c->args[1].kind != TL_SV_NONE;
+   if (!text_args(s, c, has_chars ? 2 : 1))
+      return tl_sv_poison();
+   TlText set = has_chars ? c->args[1].s : (TlText){" \t\n\r", 4};
    const char *p = c->args[0].s.data, *e = p + c->args[0].s.len;
-   while (p < e && isspace((unsigned char)*p))
+   while (left && p < e && memchr(set.data, *p, set.len))
       p++;
-   while (e > p && isspace((unsigned char)e[-1]))
+   while (right && e > p && memchr(set.data, e[-1], set.len))
       e--;
    return tl_make_str(s, p, (size_t)(e - p));
+}
+
+HOST_FN(str_strip)
+{
+   return strip(s, c, true, true);
+}
+
+HOST_FN(str_lstrip)
+{
+   return strip(s, c, true, false);
+}
+
+HOST_FN(str_rstrip)
+{
+   return strip(s, c, false, true);
+}
+
+static const char *
+find_text(const char *p, const char *end, TlText sub)
+{
+   for (; p + sub.len <= end; p++)
+      if (memcmp(p, sub.data, sub.len) == 0)
+         return p;
+   return NULL;
+}
+
+HOST_FN(str_find)
+{
+   if (!text_args(s, c, 2))
+      return tl_sv_poison();
+   const char *begin = c->args[0].s.data;
+   const char *hit = find_text(begin, begin + c->args[0].s.len, c->args[1].s);
+   return tl_sv_int(hit ? hit - begin : -1);
+}
+
+HOST_FN(str_count)
+{
+   if (!text_args(s, c, 2))
+      return tl_sv_poison();
+   TlText sub = c->args[1].s;
+   const char *p = c->args[0].s.data, *end = p + c->args[0].s.len;
+   int64_t n = 0;
+   if (!sub.len)
+      return tl_sv_int((int64_t)c->args[0].s.len + 1);
+   for (; (p = find_text(p, end, sub)); p += sub.len)
+      n++;
+   return tl_sv_int(n);
+}
+
+HOST_FN(str_isdigit)
+{
+   if (!text_args(s, c, 1))
+      return tl_sv_poison();
+   TlText t = c->args[0].s;
+   size_t i = 0;
+   while (i < t.len && isdigit((unsigned char)t.data[i]))
+      i++;
+   return tl_sv_bool(t.len && i == t.len);
+}
+
+static TlSv
+without_affix(TlSema *s, const TlCall *c, bool at_start)
+{
+   if (!text_args(s, c, 2))
+      return tl_sv_poison();
+   TlText t = c->args[0].s, w = c->args[1].s;
+   const char *part = at_start || t.len < w.len ? t.data : t.data + t.len - w.len;
+   if (w.len > t.len || memcmp(part, w.data, w.len) != 0)
+      return c->args[0];
+   return tl_make_str(s, at_start ? t.data + w.len : t.data, t.len - w.len);
+}
+
+HOST_FN(str_removeprefix)
+{
+   return without_affix(s, c, true);
+}
+
+HOST_FN(str_removesuffix)
+{
+   return without_affix(s, c, false);
 }
 
 /* startswith, endswith: one string or a tuple of them */
@@ -42,7 +156,7 @@ has_affix(TlSema *s, const TlCall *c, bool at_start)
    TlText t = c->args[0].s;
    const TlSv *items = &c->args[1];
    size_t n = 1;
-   if (items->kind == TL_SV_TUPLE) {
+   if (items->kind == TL_SV_TUPLE && !items->tuple->is_list) {
       n = items->tuple->len;
       items = items->tuple->items;
    }
@@ -72,7 +186,12 @@ HOST_FN(str_split)
    TlText t = c->args[0].s;
    TL_VEC(TlSv) out = {0};
    const char *p = t.data, *end = t.data + t.len;
-   if (c->args[1].kind == TL_SV_STR && c->args[1].s.len) {
+   bool has_sep = c->args[1].kind != TL_SV_NONE;
+   if (!text_args(s, c, has_sep ? 2 : 1))
+      return tl_sv_poison();
+   if (has_sep && !c->args[1].s.len)
+      return tl_host_raises(s, c, "ValueError", "the separator is empty");
+   if (has_sep) {
       TlText sep = c->args[1].s;
       for (const char *q = p; q + sep.len <= end;) {
          if (memcmp(q, sep.data, sep.len) != 0) {
@@ -108,7 +227,8 @@ HOST_FN(str_join)
       return tl_sv_poison();
    for (size_t i = 0; i < len; i++) {
       if (items[i].kind != TL_SV_STR)
-         return tl_host_bad(s, c, "strings are needed");
+         return tl_is_plain(&items[i]) ? tl_host_raises(s, c, "TypeError", "strings are needed")
+                                       : tl_host_bad(s, c, "strings are needed");
       if (i)
          tl_sb_mem(&sb, c->args[0].s.data, c->args[0].s.len);
       tl_sb_mem(&sb, items[i].s.data, items[i].s.len);
@@ -140,6 +260,7 @@ HOST_FN(str_format)
    TlSb sb;
    tl_sb_init(&sb, s->arena);
    unsigned next = 0;
+   bool is_numbered = false;
    while (p < end) {
       if ((*p == '{' || *p == '}') && p + 1 < end && p[1] == *p) {
          tl_sb_char(&sb, *p);
@@ -147,6 +268,8 @@ HOST_FN(str_format)
          continue;
       }
       const char *close = *p == '{' ? memchr(p, '}', (size_t)(end - p)) : NULL;
+      if (!close && (*p == '{' || *p == '}'))
+         return tl_host_bad(s, c, "a brace of the format stands alone");
       if (!close) {
          tl_sb_char(&sb, *p++);
          continue;
@@ -159,6 +282,9 @@ HOST_FN(str_format)
       unsigned at = len == 0 ? next++ : 0;
       for (size_t i = 0; digits && i < len; i++)
          at = at * 10 + (unsigned)(name[i] - '0');
+      is_numbered |= digits;
+      if (is_numbered && next)
+         return tl_host_bad(s, c, "fields are numbered and not numbered");
       if (len == 0 || digits) {
          found = at < c->num_rest;
          if (found)
@@ -177,21 +303,9 @@ HOST_FN(str_format)
    return tl_make_str(s, tl_sb_cstr(&sb), sb.len);
 }
 
-static void
-list_push(TlSema *s, TlSvTuple *t, TlSv v)
-{
-   if (t->cap <= t->len) {
-      size_t cap = t->len; /* what tl_vec_grow doubles */
-      t->items = tl_vec_grow(s->arena, t->items, t->len, &cap, sizeof t->items[0]);
-      t->cap = cap;
-      s->steps += t->len / 8;
-   }
-   t->items[t->len++] = v;
-}
-
 HOST_FN(list_append)
 {
-   list_push(s, c->args[0].tuple, c->args[1]);
+   tl_list_push(s, c->args[0].tuple, c->args[1]);
    return tl_sv_none();
 }
 
@@ -201,41 +315,104 @@ HOST_FN(list_extend)
    size_t len;
    if (!items_of(s, c, &c->args[1], &items, &len))
       return tl_sv_poison();
+   TlSv *copy = tl_new_array(s->arena, TlSv, len); /* the items may be the list's own */
+   memcpy(copy, items, len * sizeof copy[0]);
    for (size_t i = 0; i < len; i++)
-      list_push(s, c->args[0].tuple, items[i]);
+      tl_list_push(s, c->args[0].tuple, copy[i]);
    return tl_sv_none();
 }
 
 HOST_FN(list_pop)
 {
    TlSvTuple *t = c->args[0].tuple;
-   int64_t at = c->args[1].kind == TL_SV_INT ? c->args[1].i : -1;
+   int64_t at;
+   if (!tl_known_int(&c->args[1], &at))
+      return tl_host_bad(s, c, "the index must be a known integer");
    at = at < 0 ? at + (int64_t)t->len : at;
    if (at < 0 || at >= (int64_t)t->len)
-      return tl_host_bad(s, c, "the index is out of range");
+      return tl_host_raises(s, c, "IndexError", "the index is out of range");
    TlSv v = t->items[at];
-   for (size_t i = (size_t)at + 1; i < t->len; i++)
-      t->items[i - 1] = t->items[i];
+   memmove(t->items + at, t->items + at + 1, (t->len - (size_t)at - 1) * sizeof v);
    t->len--;
    return v;
 }
 
+HOST_FN(list_insert)
+{
+   TlSvTuple *t = c->args[0].tuple;
+   int64_t at, len = (int64_t)t->len;
+   if (!tl_known_int(&c->args[1], &at))
+      return tl_host_bad(s, c, "the index must be a known integer");
+   at = at < 0 ? at + len : at;
+   at = at < 0 ? 0 : at > len ? len : at;
+   tl_list_push(s, t, c->args[2]);
+   memmove(t->items + at + 1, t->items + at, (size_t)(len - at) * sizeof t->items[0]);
+   t->items[at] = c->args[2];
+   return tl_sv_none();
+}
+
+HOST_FN(list_remove)
+{
+   TlSvTuple *t = c->args[0].tuple;
+   TlSv at = tl_host_seq_index(s, c);
+   if (at.kind == TL_SV_INT) {
+      size_t i = (size_t)at.i;
+      memmove(t->items + i, t->items + i + 1, (t->len - i - 1) * sizeof t->items[0]);
+      t->len--;
+      return tl_sv_none();
+   }
+   return at;
+}
+
+HOST_FN(list_clear)
+{
+   (void)s;
+   c->args[0].tuple->len = 0;
+   return tl_sv_none();
+}
+
+HOST_FN(list_reverse)
+{
+   (void)s;
+   TlSvTuple *t = c->args[0].tuple;
+   for (size_t i = 0; i < t->len / 2; i++) {
+      TlSv v = t->items[i];
+      t->items[i] = t->items[t->len - 1 - i];
+      t->items[t->len - 1 - i] = v;
+   }
+   return tl_sv_none();
+}
+
+HOST_FN(list_sort)
+{
+   TlSvTuple *t = c->args[0].tuple;
+   TlSv sorted = tl_host_sort(s, c, t->items, t->len, &c->args[1], &c->args[2]);
+   if (sorted.kind != TL_SV_TUPLE)
+      return sorted;
+   memcpy(t->items, sorted.tuple->items, t->len * sizeof t->items[0]);
+   return tl_sv_none();
+}
+
+/* ---- lists and tuples ---- */
 HOST_FN(seq_index)
 {
    const TlSvTuple *t = c->args[0].tuple;
-   for (size_t i = 0; i < t->len; i++)
+   unsigned errors = s->diags->num_errors;
+   for (size_t i = 0; i < t->len && s->diags->num_errors == errors; i++)
       if (tl_const_equal(s, &t->items[i], &c->args[1]))
          return tl_sv_int((int64_t)i);
-   return tl_host_bad(s, c, "the value is not in the sequence");
+   return s->diags->num_errors != errors
+             ? tl_sv_poison()
+             : tl_host_raises(s, c, "ValueError", "the value is not in the sequence");
 }
 
 HOST_FN(seq_count)
 {
-   (void)s;
    int64_t n = 0;
+   unsigned errors = s->diags->num_errors;
    for (size_t i = 0; i < c->args[0].tuple->len; i++)
       n += tl_const_equal(s, &c->args[0].tuple->items[i], &c->args[1]);
-   return tl_sv_int(n);
+   return s->diags->num_errors == errors ? tl_sv_int(n) : tl_sv_poison();
 }
 
 HOST_FN(seq_copy)
@@ -244,41 +421,107 @@ HOST_FN(seq_copy)
                         c->args[0].tuple->is_list);
 }
 
-HOST_FN(dict_get)
+/* ---- dicts ---- */
+/* false: not found, or after an error (poison in *out) */
+static bool
+look_up(TlSema *s, const TlCall *c, TlSv *out)
 {
-   (void)s;
-   bool found;
-   TlSv v = tl_dict_get(s, &c->args[0], &c->args[1], &found);
-   return found ? v : c->args[2];
+   bool found = false;
+   unsigned errors = s->diags->num_errors;
+   *out = tl_sv_none();
+   if (tl_check_hashable(s, &c->args[1], c->range))
+      *out = tl_dict_get(s, &c->args[0], &c->args[1], &found);
+   if (!found && strcmp(c->args[0].fields->type_name, "dict") != 0)
+      tl_host_bad(s, c, "not all keys are known");
+   if (s->diags->num_errors != errors)
+      *out = tl_sv_poison();
+   return found && s->diags->num_errors == errors;
 }
 
-HOST_FN(dict_items)
+HOST_FN(dict_get)
 {
-   const TlSvFields *d = c->args[0].fields;
-   TlSv out = tl_make_tuple(s, d->values, d->len, true);
-   for (size_t i = 0; i < d->len; i++) {
-      TlSv pair[2] = {d->keys[i], d->values[i]};
-      out.tuple->items[i] = tl_make_tuple(s, pair, 2, false);
+   TlSv v;
+   return look_up(s, c, &v) || v.kind == TL_SV_POISON ? v : c->args[2];
+}
+
+HOST_FN(dict_setdefault)
+{
+   TlSv v;
+   if (look_up(s, c, &v) || v.kind == TL_SV_POISON)
+      return v;
+   tl_dict_set(s, &c->args[0], &c->args[1], c->args[2]);
+   return c->args[2];
+}
+
+HOST_FN(dict_pop)
+{
+   TlSv v;
+   if (look_up(s, c, &v)) {
+      tl_dict_del(s, &c->args[0], &c->args[1]);
+      return v;
    }
+   return v.kind == TL_SV_POISON ? v
+          : c->given[2]          ? c->args[2]
+                                 : tl_host_raises(s, c, "KeyError", "the dict has no such key");
+}
+
+HOST_FN(dict_popitem)
+{
+   TlSvFields *d = c->args[0].fields;
+   if (!d->len)
+      return tl_host_raises(s, c, "KeyError", "the dict is empty");
+   d->len--;
+   TlSv pair[2] = {d->keys[d->len], d->values[d->len]};
+   return tl_make_tuple(s, pair, 2, false);
+}
+
+HOST_FN(dict_clear)
+{
+   (void)s;
+   c->args[0].fields->len = 0;
+   return tl_sv_none();
+}
+
+HOST_FN(dict_copy)
+{
+   TlSv out = tl_dict_new(s);
+   tl_host_dict_add(s, c, &out, &c->args[0]);
    return out;
 }
 
-HOST_FN(dict_keys)
+/* Adds a dict's items, or pairs; false after an error. */
+bool
+tl_host_dict_add(TlSema *s, const TlCall *c, const TlSv *dict, const TlSv *from)
 {
-   return tl_make_tuple(s, c->args[0].fields->keys, c->args[0].fields->len, true);
-}
-
-HOST_FN(dict_values)
-{
-   return tl_make_tuple(s, c->args[0].fields->values, c->args[0].fields->len, true);
+   TlSv *items, *pair;
+   size_t len, two;
+   if (from->kind == TL_SV_DICT) {
+      for (size_t i = 0; i < from->fields->len; i++)
+         tl_dict_set(s, dict, &from->fields->keys[i], from->fields->values[i]);
+      return true;
+   }
+   if (!items_of(s, c, from, &items, &len))
+      return false;
+   for (size_t i = 0; i < len; i++) {
+      if (!items_of(s, c, &items[i], &pair, &two))
+         return false;
+      if (two != 2) {
+         tl_host_raises(s, c, "ValueError", "the items must be pairs");
+         return false;
+      }
+      if (!tl_check_hashable(s, &pair[0], c->range))
+         return false;
+      tl_dict_set(s, dict, &pair[0], pair[1]);
+   }
+   return true;
 }
 
 HOST_FN(dict_update)
 {
-   for (unsigned k = 1; k < 3; k++)
-      for (size_t i = 0; c->args[k].kind == TL_SV_DICT && i < c->args[k].fields->len; i++)
-         tl_dict_set(s, &c->args[0], &c->args[k].fields->keys[i], c->args[k].fields->values[i]);
-   return tl_sv_none();
+   bool ok = tl_host_dict_add(s, c, &c->args[0], &c->args[1]);
+   if (ok && c->args[2].kind == TL_SV_DICT)
+      ok = tl_host_dict_add(s, c, &c->args[0], &c->args[2]);
+   return ok ? tl_sv_none() : tl_sv_poison();
 }
 
 static const struct {
@@ -293,7 +536,7 @@ static const struct {
 bool
 tl_host_method(TlSema *s, const TlSv *self, const char *name, TlSv *out)
 {
-   bool is_tuple = self->kind == TL_SV_TUPLE && !self->tuple->is_list;
+   bool is_tuple = (self->kind == TL_SV_TUPLE || self->kind == TL_SV_SET) && !self->tuple->is_list;
    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
       const TlBuiltin *row = &methods[i].row;
       if (methods[i].receiver != self->kind || strcmp(row->name, name) != 0 ||

@@ -1,11 +1,27 @@
 /* Modules of Python's library and of packages, as far as kernels' files use them at compile time: a
- * little of math, os, itertools and functools, and what triton offers outside of kernels.  The
- * environment is never read: os.environ.get gives its default. */
+ * little of math, os, itertools and functools, and what triton and torch say of the target. */
 #include "sema/host.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
+#include <strings.h>
+
+/* functools.partial(fn, *args, **kwargs): the function with these arguments in front. */
+HOST_FN(partial)
+{
+   enum { FN, ARGS, KWARGS };
+   bool is_partial =
+      c->args[FN].kind == TL_SV_OBJECT && strcmp(c->args[FN].fields->type_name, "partial") == 0;
+   if (c->args[FN].kind != TL_SV_FUNC && c->args[FN].kind != TL_SV_BUILTIN && !is_partial)
+      return tl_host_bad(s, c, "a known function is needed");
+   TlSv p = tl_object_new(s, "partial");
+   tl_object_set(s, &p, "func", c->args[FN]);
+   tl_object_set(s, &p, "args", tl_make_tuple(s, c->rest, c->num_rest, false));
+   tl_object_set(s, &p, "keywords",
+                 c->args[KWARGS].kind == TL_SV_DICT ? c->args[KWARGS] : tl_dict_new(s));
+   return p;
+}
 
 /* A decorator or wrapper that gives the function back. */
 HOST_FN(same)
@@ -39,7 +55,10 @@ math1(TlSema *s, const TlCall *c, double (*fn)(double))
 {
    if (!tl_sv_is_number(&c->args[0]))
       return tl_host_bad(s, c, "a known number is needed");
-   return tl_sv_float(fn(tl_known_double(&c->args[0])));
+   double x = tl_known_double(&c->args[0]), y = fn(x);
+   if (!isfinite(y) && isfinite(x))
+      return tl_host_bad(s, c, "the result is no finite number");
+   return tl_sv_float(y);
 }
 
 #define MATH1(name, fn)                                                                            \
@@ -59,9 +78,12 @@ MATH1(tanh, tanh)
 HOST_FN(math_log)
 {
    TlSv v = math1(s, c, log);
-   if (v.kind == TL_SV_FLOAT && tl_sv_is_number(&c->args[1]))
-      v.f /= log(tl_known_double(&c->args[1]));
-   return v;
+   if (v.kind == TL_SV_POISON || c->args[1].kind == TL_SV_NONE)
+      return v;
+   double base = tl_sv_is_number(&c->args[1]) ? log(tl_known_double(&c->args[1])) : 0;
+   if (!isfinite(base) || base == 0)
+      return tl_host_bad(s, c, "a known base is needed");
+   return tl_sv_float(v.f / base);
 }
 
 TlSv
@@ -90,6 +112,14 @@ HOST_FN(math_ceil)
 HOST_FN(math_floor)
 {
    return to_int(s, c, floor);
+}
+
+HOST_FN(math_pow)
+{
+   if (!tl_sv_is_number(&c->args[0]) || !tl_sv_is_number(&c->args[1]))
+      return tl_host_bad(s, c, "known numbers are needed");
+   TlSv x = tl_sv_float(tl_known_double(&c->args[0]));
+   return tl_const_binary(s, TL_AST_OP_POW, &x, &c->args[1], c->range);
 }
 
 HOST_FN(math_prod)
@@ -139,15 +169,14 @@ HOST_FN(product)
       if (__builtin_mul_overflow(total, len[i], &total) || total > 100000)
          return tl_host_bad(s, c, "more than 100000 combinations");
    }
-   TlSv out = tl_make_tuple(s, NULL, 0, true), *row = tl_new_array(s->arena, TlSv, num);
-   out.tuple->items = tl_new_array(s->arena, TlSv, total);
+   TlSv *rows = tl_new_array(s->arena, TlSv, total), *row = tl_new_array(s->arena, TlSv, num);
    for (size_t r = 0; r < total; r++) {
       size_t rest = r;
       for (unsigned i = num; i-- > 0; rest /= len[i])
          row[i] = column[i][rest % len[i]];
-      out.tuple->items[out.tuple->len++] = tl_make_tuple(s, row, num, false);
+      rows[r] = tl_make_tuple(s, row, num, false);
    }
-   return out;
+   return tl_make_iter(s, "product", rows, total); /* it keeps copies of its arguments */
 }
 
 HOST_FN(reduce)
@@ -159,19 +188,45 @@ HOST_FN(reduce)
    if (len == 0 && !c->given[2])
       return tl_host_bad(s, c, "nothing to reduce");
    TlSv acc = c->given[2] ? c->args[2] : items[i++];
+   const TlChange *change = tl_change_of(&c->args[1]);
+   uint64_t version = change ? change->version : 0;
    for (; i < len && acc.kind != TL_SV_POISON; i++) {
       TlSv pair[2] = {acc, items[i]};
       acc = tl_sema_call(s, &c->args[0], pair, 2, c->range);
+      if (change && change->version != version)
+         return tl_host_bad(s, c, "the function changes the list");
    }
    return acc;
 }
 
-HOST_FN(getenv)
+/* ---- the environment ---- */
+/* The variable's text, or None; false after a report: it is not known. */
+bool
+tl_host_environment(TlSema *s, const TlSv *name, TlRange range, TlSv *out)
 {
-   (void)s;
-   return c->args[1];
+   const TlSemaOptions *o = &s->impl->options;
+   *out = tl_sv_none();
+   if (name->kind != TL_SV_STR || s->impl->environ_changed) {
+      tl_report(s->diags, E0259, range, "os.environ",
+                s->impl->environ_changed ? "the program changes it" : "a known name is needed");
+      return false;
+   }
+   const char *text = tl_arena_strndup(s->arena, name->s.data, name->s.len);
+   const char *value = o->environment ? o->environment(o->user, text) : NULL;
+   if (value)
+      *out = tl_make_str(s, value, strlen(value));
+   return true;
 }
 
+HOST_FN(getenv)
+{
+   TlSv v;
+   if (!tl_host_environment(s, &c->args[0], c->range, &v))
+      return tl_sv_poison();
+   return v.kind == TL_SV_NONE ? c->args[1] : v;
+}
+
+/* ---- triton and torch ---- */
 HOST_FN(config)
 {
    static const char *const field[] = {"kwargs",   "num_warps", "num_stages",
@@ -186,12 +241,18 @@ HOST_FN(config)
    return o;
 }
 
+static unsigned
+capability(const TlSema *s)
+{
+   return s->impl->options.capability ? s->impl->options.capability : 90;
+}
+
 HOST_FN(current_target)
 {
    (void)c;
    TlSv o = tl_object_new(s, "GPUTarget");
    tl_object_set(s, &o, "backend", tl_make_str(s, "cuda", 4));
-   tl_object_set(s, &o, "arch", tl_sv_int(90));
+   tl_object_set(s, &o, "arch", tl_sv_int(capability(s)));
    tl_object_set(s, &o, "warp_size", tl_sv_int(32));
    return o;
 }
@@ -199,8 +260,158 @@ HOST_FN(current_target)
 HOST_FN(capability)
 {
    (void)c;
-   TlSv pair[2] = {tl_sv_int(9), tl_sv_int(0)};
+   TlSv pair[2] = {tl_sv_int(capability(s) / 10), tl_sv_int(capability(s) % 10)};
    return tl_make_tuple(s, pair, 2, false);
+}
+
+HOST_FN(device_name)
+{
+   TlSv v = tl_sv_lost(s, tl_range_text(s, c->range), c->range);
+   TlLost *lost = tl_new(s->arena, TlLost);
+   *lost = *v.opaque;
+   lost->is_device_name = true;
+   return (TlSv){.kind = TL_SV_OPAQUE, .opaque = lost};
+}
+
+/* torch's: what the capability says. */
+HOST_FN(device_properties)
+{
+   (void)c;
+   TlSv o = tl_object_new(s, "device properties");
+   tl_object_set(s, &o, "major", tl_sv_int(capability(s) / 10));
+   tl_object_set(s, &o, "minor", tl_sv_int(capability(s) % 10));
+   tl_object_set(s, &o, "warp_size", tl_sv_int(32));
+   return o;
+}
+
+static const struct {
+   unsigned capability, bytes;
+} shared_memory[] = {
+/* of a block, at most */
+#define TL_HOST_SHARED(capability, bytes) {capability, bytes},
+#include "sema/host.def"
+};
+
+/* triton's: a dict of which only what the capability says is known. */
+HOST_FN(driver_properties)
+{
+   TlSv d = tl_dict_new(s);
+   d.fields->type_name = "device properties";
+   for (size_t i = 0; i < sizeof shared_memory / sizeof shared_memory[0]; i++)
+      if (shared_memory[i].capability == capability(s)) {
+         TlSv key = tl_make_str(s, "max_shared_mem", 14);
+         tl_dict_set(s, &d, &key, tl_sv_int(shared_memory[i].bytes));
+      }
+   return d.fields->len ? d : tl_host_bad(s, c, "this target's properties are not known");
+}
+
+/* `part in name` of the GPU's name: what the target's capability rules out is false. */
+bool
+tl_device_has_name(TlSema *s, TlText part, bool *known)
+{
+   static const struct {
+      const char *name;
+      unsigned capability; /* 0 = no GPU of NVIDIA */
+   } gpus[] = {
+#define TL_HOST_GPU(name, capability) {name, capability},
+#include "sema/host.def"
+   };
+   *known = false;
+   if (part.len == 6 && strncasecmp(part.data, "nvidia", 6) == 0) {
+      *known = true;
+      return true;
+   }
+   bool is_listed = false;
+   for (size_t i = 0; i < sizeof gpus / sizeof gpus[0]; i++)
+      if (strlen(gpus[i].name) == part.len && strncasecmp(gpus[i].name, part.data, part.len) == 0) {
+         is_listed = true;
+         if (gpus[i].capability == capability(s))
+            return false; /* it may be this one or another of the capability */
+      }
+   *known = is_listed;
+   return false;
+}
+
+/* is_rocm(), current_platform.is_cuda() .. of modules that are not at hand: the target decides. */
+bool
+tl_host_platform(const char *call, bool *out)
+{
+   static const struct {
+      const char *name;
+      bool value;
+   } platforms[] = {
+#define TL_HOST_PLATFORM(name, value) {name, value},
+#include "sema/host.def"
+   };
+   size_t len = strlen(call);
+   if (len < 3 || strcmp(call + len - 2, "()") != 0)
+      return false;
+   const char *dot = strrchr(call, '.'), *name = dot ? dot + 1 : call;
+   for (size_t i = 0; i < sizeof platforms / sizeof platforms[0]; i++)
+      if (strlen(platforms[i].name) + 2 == strlen(name) &&
+          strncmp(platforms[i].name, name, strlen(name) - 2) == 0) {
+         *out = platforms[i].value;
+         return true;
+      }
+   return false;
+}
+
+/* ---- torch.finfo, torch.iinfo ---- */
+static const struct {
+   const char *name;
+   unsigned bits;
+   double max, eps, tiny;
+} floats[] = {
+#define TL_HOST_FINFO(name, bits, max, eps, tiny) {"torch." name, bits, max, eps, tiny},
+#include "sema/host.def"
+};
+
+static const char *
+dtype_name(const TlSv *v)
+{
+   return v->kind == TL_SV_MODULE && v->module->kind == TL_MOD_HOST ? v->module->name : "";
+}
+
+HOST_FN(finfo)
+{
+   const char *name = dtype_name(&c->args[0]);
+   for (size_t i = 0; i < sizeof floats / sizeof floats[0]; i++) {
+      if (strcmp(floats[i].name, name) != 0)
+         continue;
+      TlSv o = tl_object_new(s, "finfo");
+      tl_object_set(s, &o, "bits", tl_sv_int(floats[i].bits));
+      tl_object_set(s, &o, "max", tl_sv_float(floats[i].max));
+      tl_object_set(s, &o, "min", tl_sv_float(-floats[i].max));
+      tl_object_set(s, &o, "eps", tl_sv_float(floats[i].eps));
+      tl_object_set(s, &o, "tiny", tl_sv_float(floats[i].tiny));
+      tl_object_set(s, &o, "smallest_normal", tl_sv_float(floats[i].tiny));
+      return o;
+   }
+   return tl_host_bad(s, c, "a known floating-point dtype of torch is needed");
+}
+
+HOST_FN(iinfo)
+{
+   const char *name = dtype_name(&c->args[0]);
+   bool is_unsigned = strncmp(name, "torch.u", 7) == 0;
+   const char *digits = strncmp(name, "torch.int", 9) == 0     ? name + 9
+                        : strncmp(name, "torch.uint", 10) == 0 ? name + 10
+                                                               : "";
+   unsigned bits = strcmp(digits, "8") == 0    ? 8
+                   : strcmp(digits, "16") == 0 ? 16
+                   : strcmp(digits, "32") == 0 ? 32
+                   : strcmp(digits, "64") == 0 ? 64
+                                               : 0;
+   if (!bits)
+      return tl_host_bad(s, c, "a known integer dtype of torch is needed");
+   uint64_t all = UINT64_MAX >> (64 - bits);
+   TlSv max = tl_sv_int((int64_t)(is_unsigned ? all : all >> 1));
+   max.is_large = is_unsigned && bits == 64;
+   TlSv o = tl_object_new(s, "iinfo");
+   tl_object_set(s, &o, "bits", tl_sv_int(bits));
+   tl_object_set(s, &o, "max", max);
+   tl_object_set(s, &o, "min", tl_sv_int(is_unsigned ? 0 : -(int64_t)(all >> 1) - 1));
+   return o;
 }
 
 HOST_FN(yes)
@@ -273,6 +484,26 @@ constant_attr(TlSema *s, const char *dotted, TlSv *out)
    for (size_t i = 0; i < sizeof text / sizeof text[0]; i++)
       if (strcmp(text[i].name, dotted) == 0) {
          *out = text[i].value ? tl_make_str(s, text[i].value, strlen(text[i].value)) : tl_sv_none();
+         return true;
+      }
+   return false;
+}
+
+/* hasattr() of a library's module. */
+bool
+tl_host_module_has(const char *dotted, bool *has)
+{
+   static const struct {
+      const char *name;
+      bool has;
+   } rows[] = {
+#define TL_HOST_HAS(name) {name, true},
+#define TL_HOST_LACKS(name) {name, false},
+#include "sema/host.def"
+   };
+   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+      if (strcmp(rows[i].name, dotted) == 0) {
+         *has = rows[i].has;
          return true;
       }
    return false;

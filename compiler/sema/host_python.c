@@ -2,6 +2,7 @@
 #include "sema/builtin.h"
 #include "sema/host.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,128 +14,75 @@ tl_host_bad(TlSema *s, const TlCall *c, const char *why)
    return tl_sv_poison();
 }
 
-static bool
-truth_of(const TlSv *v)
+TlSv
+tl_host_raises(TlSema *s, const TlCall *c, const char *exception, const char *why)
 {
-   return !tl_sv_is_runtime(v) && tl_const_truth(v);
+   tl_report(s->diags, E0259, c->range, c->row->name, why);
+   tl_raise_as(s, exception);
+   return tl_sv_poison();
 }
 
-HOST_FN(enumerate)
+bool
+tl_known_int(const TlSv *v, int64_t *out)
 {
-   TlSv *items;
-   size_t len;
-   int64_t start, last;
-   if (!items_of(s, c, &c->args[0], &items, &len))
-      return tl_sv_poison();
-   if (!tl_sv_const_int(&c->args[1], &start))
-      return tl_host_bad(s, c, "the start must be a known integer");
-   if (__builtin_add_overflow(start, len, &last))
-      return tl_host_bad(s, c, "the numbers do not fit in 64 bits");
-   TlSv out = tl_make_tuple(s, items, len, true);
-   for (size_t i = 0; i < len; i++) {
-      TlSv pair[2] = {tl_sv_int(start + (int64_t)i), items[i]};
-      out.tuple->items[i] = tl_make_tuple(s, pair, 2, false);
-   }
-   return out;
+   bool is_int = (v->kind == TL_SV_INT && !v->is_large) || v->kind == TL_SV_BOOL;
+   if (is_int)
+      *out = v->kind == TL_SV_BOOL ? v->b : v->i;
+   return is_int;
 }
 
-HOST_FN(zip)
+/* Counts changes of the first argument, which a function that is called may make. */
+static uint64_t
+call_version(const TlCall *c)
 {
-   TlSv **columns = tl_new_array(s->arena, TlSv *, c->num_rest);
-   size_t shortest = 0;
-   for (unsigned i = 0; i < c->num_rest; i++) {
-      size_t len;
-      if (!items_of(s, c, &c->rest[i], &columns[i], &len))
-         return tl_sv_poison();
-      shortest = i == 0 || len < shortest ? len : shortest;
-   }
-   TlSv *rows = tl_new_array(s->arena, TlSv, shortest);
-   TlSv *row = tl_new_array(s->arena, TlSv, c->num_rest);
-   for (size_t r = 0; r < shortest; r++) {
-      for (unsigned i = 0; i < c->num_rest; i++)
-         row[i] = columns[i][r];
-      rows[r] = tl_make_tuple(s, row, c->num_rest, false);
-   }
-   return tl_make_tuple(s, rows, shortest, true);
+   const TlSv *v = c->num_rest ? &c->rest[0] : &c->args[0];
+   const TlChange *change = tl_change_of(v);
+   return change ? change->version : 0;
 }
 
-HOST_FN(reversed)
+TlSv
+tl_host_sort(TlSema *s, const TlCall *c, const TlSv *items, size_t len, const TlSv *key,
+             const TlSv *reverse) /* insertion sort: lists of host code are short */
 {
-   TlSv *items;
-   size_t len;
-   if (!items_of(s, c, &c->args[0], &items, &len))
-      return tl_sv_poison();
-   TlSv out = tl_make_tuple(s, items, len, true);
-   for (size_t i = 0; i < len; i++)
-      out.tuple->items[i] = items[len - 1 - i];
-   return out;
-}
-
-HOST_FN(sorted) /* stable insertion sort: lists of host code are short */
-{
-   TlSv *items;
-   size_t len;
-   if (!items_of(s, c, &c->args[0], &items, &len))
+   bool down, ok = true;
+   uint64_t version = call_version(c);
+   if (!tl_host_truth(s, reverse, c->range, &down))
       return tl_sv_poison();
    TlSv out = tl_make_tuple(s, items, len, true), keys = tl_make_tuple(s, items, len, true);
-   for (size_t i = 0; i < len && c->args[1].kind != TL_SV_NONE; i++) {
-      keys.tuple->items[i] = tl_sema_call(s, &c->args[1], &items[i], 1, c->range);
+   for (size_t i = 0; i < len && key->kind != TL_SV_NONE; i++) {
+      keys.tuple->items[i] = tl_sema_call(s, key, &out.tuple->items[i], 1, c->range);
       if (keys.tuple->items[i].kind == TL_SV_POISON)
          return tl_sv_poison();
+      if (call_version(c) != version)
+         return tl_host_bad(s, c, "the key function changes the list");
    }
-   bool down = truth_of(&c->args[2]), ok = true;
    for (size_t i = 1; i < len; i++)
       for (size_t k = i; k > 0; k--) {
-         TlSv *key = keys.tuple->items, *val = out.tuple->items;
-         int order = down ? tl_const_order(s, &key[k - 1], &key[k], c->range, &ok)
-                          : tl_const_order(s, &key[k], &key[k - 1], c->range, &ok);
+         TlSv *of = keys.tuple->items, *val = out.tuple->items;
+         int order = down ? tl_const_order(s, &of[k - 1], &of[k], c->range, &ok)
+                          : tl_const_order(s, &of[k], &of[k - 1], c->range, &ok);
+         if (ok && (order == 2 || of[k].kind == TL_SV_SET))
+            return tl_host_bad(s, c, "the items have no order");
          if (!ok || !tl_step(s, c->range))
             return tl_sv_poison();
          if (order != -1)
             break;
-         TlSv t = key[k];
-         key[k] = key[k - 1], key[k - 1] = t;
+         TlSv t = of[k];
+         of[k] = of[k - 1], of[k - 1] = t;
          t = val[k];
          val[k] = val[k - 1], val[k - 1] = t;
       }
    return out;
 }
 
-HOST_FN(map)
+HOST_FN(sorted)
 {
    TlSv *items;
    size_t len;
-   if (c->num_rest != 1)
-      return tl_host_bad(s, c, "one iterable is supported");
-   if (!items_of(s, c, &c->rest[0], &items, &len))
-      return tl_sv_poison();
-   TlSv out = tl_make_tuple(s, items, len, true);
-   for (size_t i = 0; i < len; i++) {
-      out.tuple->items[i] = tl_sema_call(s, &c->args[0], &items[i], 1, c->range);
-      if (out.tuple->items[i].kind == TL_SV_POISON)
-         return tl_sv_poison();
-   }
-   return out;
-}
-
-HOST_FN(filter)
-{
-   TlSv *items;
-   size_t len, n = 0;
-   if (!items_of(s, c, &c->args[1], &items, &len))
-      return tl_sv_poison();
-   TlSv out = tl_make_tuple(s, items, len, true);
-   for (size_t i = 0; i < len; i++) {
-      TlSv keep = c->args[0].kind == TL_SV_NONE
-                     ? items[i]
-                     : tl_sema_call(s, &c->args[0], &items[i], 1, c->range);
-      if (keep.kind == TL_SV_POISON)
-         return keep;
-      if (truth_of(&keep))
-         out.tuple->items[n++] = items[i];
-   }
-   out.tuple->len = n;
-   return out;
+   bool any_order = c->args[1].kind == TL_SV_NONE;
+   bool ok = any_order ? tl_iterate_any_order(s, &c->args[0], c->range, &items, &len)
+                       : items_of(s, c, &c->args[0], &items, &len);
+   return ok ? tl_host_sort(s, c, items, len, &c->args[1], &c->args[2]) : tl_sv_poison();
 }
 
 static TlSv
@@ -142,11 +90,17 @@ any_all(TlSema *s, const TlCall *c, bool any)
 {
    TlSv *items;
    size_t len;
-   if (!items_of(s, c, &c->args[0], &items, &len))
+   bool truth;
+   if (!tl_iterate_any_order(s, &c->args[0], c->range, &items, &len))
       return tl_sv_poison();
-   for (size_t i = 0; i < len; i++)
-      if (truth_of(&items[i]) == any)
+   for (size_t i = 0; i < len; i++) {
+      if (!tl_host_truth(s, &items[i], c->range, &truth))
+         return tl_sv_poison();
+      if (truth == any) {
+         tl_iter_unsure(&c->args[0]);
          return tl_sv_bool(any);
+      }
+   }
    return tl_sv_bool(!any);
 }
 
@@ -164,10 +118,16 @@ HOST_FN(sum)
 {
    TlSv *items, total = c->args[1];
    size_t len;
-   if (!items_of(s, c, &c->args[0], &items, &len))
+   if (!tl_iterate_any_order(s, &c->args[0], c->range, &items, &len))
       return tl_sv_poison();
-   for (size_t i = 0; i < len && total.kind != TL_SV_POISON; i++)
+   if (total.kind == TL_SV_STR)
+      return tl_host_bad(s, c, "strings are not summed");
+   for (size_t i = 0; i < len && total.kind != TL_SV_POISON; i++) {
+      bool in_order = len < 2 || items[i].kind == TL_SV_INT || items[i].kind == TL_SV_BOOL;
+      if (c->args[0].kind == TL_SV_SET && !in_order)
+         return tl_host_bad(s, c, "the order of a set's items is not known");
       total = tl_apply_binary(s, TL_AST_OP_ADD, &total, &items[i], c->range);
+   }
    return total;
 }
 
@@ -191,29 +151,315 @@ HOST_FN(tuple)
    return sequence(s, c, false);
 }
 
-HOST_FN(set)
-{
-   TlSv *items;
-   size_t len;
-   if (!items_of(s, c, &c->args[0], &items, &len))
-      return tl_sv_poison();
-   return tl_unique_items(s, items, len);
-}
-
 HOST_FN(dict)
 {
    TlSv d = tl_dict_new(s);
-   const TlSv *from[2] = {&c->args[0], &c->args[1]};
-   for (unsigned k = 0; k < 2; k++)
-      for (size_t i = 0; from[k]->kind == TL_SV_DICT && i < from[k]->fields->len; i++)
-         tl_dict_set(s, &d, &from[k]->fields->keys[i], from[k]->fields->values[i]);
-   for (size_t i = 0; c->args[0].kind == TL_SV_TUPLE && i < c->args[0].tuple->len; i++) {
-      const TlSv *pair = &c->args[0].tuple->items[i];
-      if (pair->kind != TL_SV_TUPLE || pair->tuple->len != 2)
-         return tl_host_bad(s, c, "the items must be pairs");
-      tl_dict_set(s, &d, &pair->tuple->items[0], pair->tuple->items[1]);
+   bool ok = tl_host_dict_add(s, c, &d, &c->args[0]);
+   if (ok && c->args[1].kind == TL_SV_DICT)
+      ok = tl_host_dict_add(s, c, &d, &c->args[1]);
+   return ok ? d : tl_sv_poison();
+}
+
+HOST_FN(len)
+{
+   const TlSv *v = &c->args[0];
+   TlSv *items;
+   size_t len;
+   switch (v->kind) {
+   case TL_SV_STR:
+      for (size_t i = 0; i < v->s.len; i++)
+         if ((unsigned char)v->s.data[i] >= 0x80)
+            return tl_host_bad(s, c, "the text is not plain ASCII");
+      return tl_sv_int((int64_t)v->s.len);
+   case TL_SV_TUPLE:
+   case TL_SV_SET:
+      return tl_sv_int((int64_t)v->tuple->len);
+   case TL_SV_DICT:
+      return tl_sv_int((int64_t)v->fields->len);
+   case TL_SV_RANGE:
+      return items_of(s, c, v, &items, &len) ? tl_sv_int((int64_t)len) : tl_sv_poison();
+   case TL_SV_ITER:
+      if (v->iter->is_view && items_of(s, c, v, &items, &len))
+         return tl_sv_int((int64_t)len);
+      return tl_host_bad(s, c, "an iterator has no length");
+   default:
+      return tl_is_plain(v) ? tl_host_raises(s, c, "TypeError", "the value has no length")
+                            : tl_host_bad(s, c, "the length is not known");
    }
-   return d;
+}
+
+/* min and max: the first of equal items. */
+static TlSv
+extremum(TlSema *s, const TlCall *c, bool is_max)
+{
+   enum { KEY = 1, DEFAULT };
+   TlSv *items = c->rest, best_key = tl_sv_none();
+   size_t len = c->num_rest, best = 0;
+   bool has_key = c->args[KEY].kind != TL_SV_NONE, ok = true;
+   uint64_t version = call_version(c);
+   if (len == 1)
+      ok = has_key ? items_of(s, c, &c->rest[0], &items, &len)
+                   : tl_iterate_any_order(s, &c->rest[0], c->range, &items, &len);
+   if (!ok)
+      return tl_sv_poison();
+   if (len == 0)
+      return c->num_rest == 1 && c->given[DEFAULT]
+                ? c->args[DEFAULT]
+                : tl_host_raises(s, c, c->num_rest ? "ValueError" : "TypeError",
+                                 "there is no item");
+   for (size_t i = 0; i < len; i++) {
+      TlSv key = has_key ? tl_sema_call(s, &c->args[KEY], &items[i], 1, c->range) : items[i];
+      if (key.kind == TL_SV_POISON)
+         return key;
+      if (call_version(c) != version)
+         return tl_host_bad(s, c, "the key function changes the list");
+      int order = 0;
+      if (i > 0)
+         order = is_max ? tl_const_order(s, &best_key, &key, c->range, &ok)
+                        : tl_const_order(s, &key, &best_key, c->range, &ok);
+      if (!ok)
+         return tl_sv_poison();
+      if (order == 2)
+         return tl_host_bad(s, c, "the items have no order");
+      if (i == 0 || order == -1)
+         best = i, best_key = key;
+   }
+   return items[best];
+}
+
+HOST_FN(min)
+{
+   return extremum(s, c, false);
+}
+
+HOST_FN(max)
+{
+   return extremum(s, c, true);
+}
+
+HOST_FN(abs)
+{
+   TlSv zero = tl_sv_int(0), v = c->args[0];
+   if (v.kind == TL_SV_FLOAT)
+      return tl_sv_float(fabs(v.f));
+   if (v.kind == TL_SV_BOOL)
+      return tl_sv_int(v.b);
+   if (v.kind == TL_SV_INT)
+      return v.is_large || v.i >= 0 ? v : tl_const_binary(s, TL_AST_OP_SUB, &zero, &v, c->range);
+   return tl_is_plain(&v) ? tl_host_raises(s, c, "TypeError", "a number is needed")
+                          : tl_host_bad(s, c, "a known number is needed");
+}
+
+/* A number's text without the blanks around it; false: it is longer or odder than is read here. */
+static bool
+number_text(TlText t, char *out, size_t size)
+{
+   const char *p = t.data, *end = p + t.len;
+   while (p < end && strchr(" \t\n\r", *p))
+      p++;
+   while (end > p && strchr(" \t\n\r", end[-1]))
+      end--;
+   size_t len = (size_t)(end - p);
+   if (len == 0 || len >= size || memchr(p, '_', len))
+      return false;
+   for (size_t i = 0; i < len; i++)
+      if ((unsigned char)p[i] >= 0x7f || (unsigned char)p[i] < 0x20)
+         return false;
+   memcpy(out, p, len);
+   out[len] = '\0';
+   return true;
+}
+
+HOST_FN(int)
+{
+   TlSv v = c->args[0];
+   char text[64], *end;
+   if (v.kind == TL_SV_STR) {
+      if (!number_text(v.s, text, sizeof text))
+         return tl_host_bad(s, c, "the text is no plain number");
+      size_t sign = text[0] == '-' || text[0] == '+';
+      if (text[sign + strspn(text + sign, "0123456789")] || !text[sign])
+         return tl_host_raises(s, c, "ValueError", "the text is not an integer");
+      errno = 0;
+      long long i = strtoll(text, &end, 10);
+      return errno ? tl_host_bad(s, c, "the result does not fit in 64 bits") : tl_sv_int(i);
+   }
+   if (v.kind == TL_SV_FLOAT)
+      return tl_host_whole(s, c, trunc(v.f));
+   if (v.kind == TL_SV_BOOL)
+      return tl_sv_int(v.b);
+   if (v.kind == TL_SV_INT)
+      return v;
+   return tl_is_plain(&v) ? tl_host_raises(s, c, "TypeError", "a number is needed")
+                          : tl_host_bad(s, c, "a known number is needed");
+}
+
+HOST_FN(float)
+{
+   TlSv v = c->args[0];
+   char text[64], *end;
+   if (v.kind == TL_SV_STR) {
+      if (!number_text(v.s, text, sizeof text) || strpbrk(text, "xX(nN"))
+         return tl_host_bad(s, c, "the text is no plain number");
+      double f = strtod(text, &end);
+      return *end ? tl_host_raises(s, c, "ValueError", "the text is not a number") : tl_sv_float(f);
+   }
+   if (tl_sv_is_number(&v))
+      return tl_sv_float(tl_known_double(&v));
+   return tl_is_plain(&v) ? tl_host_raises(s, c, "TypeError", "a number is needed")
+                          : tl_host_bad(s, c, "a known number is needed");
+}
+
+HOST_FN(bool)
+{
+   bool truth;
+   return tl_host_truth(s, &c->args[0], c->range, &truth) ? tl_sv_bool(truth) : tl_sv_poison();
+}
+
+HOST_FN(chr)
+{
+   int64_t i;
+   if (!tl_known_int(&c->args[0], &i) || i < 0x20 || i >= 0x7f)
+      return tl_host_bad(s, c, "a code of printable ASCII is needed");
+   char text = (char)i;
+   return tl_make_str(s, &text, 1);
+}
+
+HOST_FN(ord)
+{
+   if (c->args[0].kind != TL_SV_STR || c->args[0].s.len != 1)
+      return tl_host_bad(s, c, "one character of ASCII is needed");
+   return tl_sv_int((unsigned char)c->args[0].s.data[0]);
+}
+
+static TlSv
+in_base(TlSema *s, const TlCall *c, const char *spec)
+{
+   TlSb sb;
+   tl_sb_init(&sb, s->arena);
+   if (c->args[0].kind != TL_SV_INT)
+      return tl_host_bad(s, c, "a known integer is needed");
+   if (!tl_format_number(s, &c->args[0], (TlText){spec, 2}, c->range, &sb))
+      return tl_sv_poison();
+   return tl_make_str(s, tl_sb_cstr(&sb), sb.len);
+}
+
+HOST_FN(hex)
+{
+   return in_base(s, c, "#x");
+}
+
+HOST_FN(bin)
+{
+   return in_base(s, c, "#b");
+}
+
+/* ---- questions about values ---- */
+typedef enum Answer { NO, YES, UNKNOWN } Answer;
+
+static Answer
+is_of_class(TlSema *s, const TlSvFunc *cls, const TlSvFunc *of, unsigned depth)
+{
+   if (cls->node == of->node)
+      return YES;
+   const TlNodeList *bases = &tl_ast_Class(cls->node)->bases;
+   TlFrame *f = tl_frame_new(s, cls->closure, cls->source, NULL);
+   Answer answer = NO;
+   for (size_t i = 0; i < bases->len && depth < 16; i++) {
+      TlSv v;
+      bool is_class = bases->data[i]->kind == TL_AST_NAME &&
+                      tl_lookup_quiet(s, f, tl_ast_Name(bases->data[i])->id, &v) &&
+                      v.kind == TL_SV_FUNC && v.func->node->kind == TL_AST_CLASS;
+      Answer one = is_class ? is_of_class(s, v.func, of, depth + 1) : UNKNOWN;
+      answer = one == YES || answer == YES ? YES : one == UNKNOWN ? UNKNOWN : answer;
+   }
+   return answer;
+}
+
+static Answer
+is_instance(TlSema *s, const TlCall *c, const TlSv *v, const TlSv *type)
+{
+   static const struct {
+      const char *name;
+      uint32_t kinds;
+   } rows[] = {
+      {"int", 1u << TL_SV_INT | 1u << TL_SV_BOOL},
+      {"float", 1u << TL_SV_FLOAT},
+      {"bool", 1u << TL_SV_BOOL},
+      {"str", 1u << TL_SV_STR},
+      {"dict", 1u << TL_SV_DICT},
+   };
+   if (type->kind == TL_SV_TUPLE) {
+      Answer any = NO;
+      for (size_t i = 0; any != YES && i < type->tuple->len; i++) {
+         Answer one = is_instance(s, c, v, &type->tuple->items[i]);
+         any = one == NO ? any : one;
+      }
+      return any;
+   }
+   if (v->kind == TL_SV_OPAQUE || (v->kind == TL_SV_OBJECT && type->kind == TL_SV_OPAQUE))
+      return UNKNOWN;
+   if (type->kind == TL_SV_FUNC && type->func->node->kind == TL_AST_CLASS) {
+      TlSv cls;
+      if (v->kind == TL_SV_TUPLE && v->tuple->names)
+         return UNKNOWN;
+      if (v->kind != TL_SV_OBJECT || !tl_object_get(v, "__class__", &cls))
+         return NO;
+      return is_of_class(s, cls.func, type->func, 0);
+   }
+   if (type->kind != TL_SV_BUILTIN)
+      return UNKNOWN;
+   const char *name = type->builtin.row->name;
+   bool is_list = v->kind == TL_SV_TUPLE && v->tuple->is_list;
+   if (strcmp(name, "list") == 0 || strcmp(name, "tuple") == 0)
+      return v->kind == TL_SV_TUPLE && is_list == (name[0] == 'l') ? YES : NO;
+   if (strcmp(name, "set") == 0 || strcmp(name, "frozenset") == 0)
+      return v->kind == TL_SV_SET && v->tuple->is_list == (name[0] == 's') ? YES : NO;
+   if (v->kind == TL_SV_OBJECT && tl_has_method(s, v, "__init__"))
+      return UNKNOWN; /* it may derive from any of them */
+   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+      if (strcmp(rows[i].name, name) == 0)
+         return rows[i].kinds >> v->kind & 1 ? YES : NO;
+   if (!type->builtin.row->namespaces)
+      return UNKNOWN;
+   TlSv answer = tl_builtin_isinstance(s, c);
+   return answer.kind == TL_SV_BOOL && answer.b ? YES : NO;
+}
+
+HOST_FN(isinstance)
+{
+   Answer a = is_instance(s, c, &c->args[0], &c->args[1]);
+   return a == UNKNOWN ? tl_host_bad(s, c, "the type of this value is not known")
+                       : tl_sv_bool(a == YES);
+}
+
+/* For certain, Python's value has no attribute of this name. */
+static bool
+lacks_attribute(TlSema *s, const TlSv *v, const char *name)
+{
+   if (strncmp(name, "__", 2) == 0)
+      return false;
+   switch (v->kind) {
+   case TL_SV_NONE:
+      return true;
+   case TL_SV_OBJECT:
+      return tl_is_plain_object(s, v);
+   case TL_SV_MODULE:
+      return v->module->kind == TL_MOD_BUILTIN ||
+             (v->module->kind == TL_MOD_SOURCE && !v->module->source->stars.len);
+   default:
+      return false;
+   }
+}
+
+HOST_FN(setattr)
+{
+   if (c->args[1].kind != TL_SV_STR || c->args[0].kind != TL_SV_OBJECT)
+      return tl_host_bad(s, c, "an object and a name are needed");
+   if (!tl_make_change(s, &c->args[0], c->range))
+      return tl_sv_poison();
+   tl_object_set(s, &c->args[0], c->args[1].s.data, c->args[2]);
+   return tl_sv_none();
 }
 
 static TlSv
@@ -240,22 +486,40 @@ HOST_FN(hasattr)
 {
    if (c->args[1].kind != TL_SV_STR)
       return tl_host_bad(s, c, "the name must be a string");
-   return tl_sv_bool(tl_has_attribute(s, &c->args[0], c->args[1].s.data));
+   const TlSv *self = &c->args[0];
+   bool has;
+   if (self->kind == TL_SV_MODULE && self->module->kind == TL_MOD_HOST &&
+       tl_host_module_has(tl_arena_printf(s->arena, "%s.%s", self->module->name, c->args[1].s.data),
+                          &has))
+      return tl_sv_bool(has);
+   if (tl_has_attribute(s, &c->args[0], c->args[1].s.data))
+      return c->args[0].kind == TL_SV_OPAQUE
+                ? tl_host_bad(s, c, "the attributes of this value are not known")
+                : tl_sv_bool(true);
+   return lacks_attribute(s, &c->args[0], c->args[1].s.data)
+             ? tl_sv_bool(false)
+             : tl_host_bad(s, c, "whether there is such an attribute is not known");
 }
 
 HOST_FN(getattr)
 {
    if (c->args[1].kind != TL_SV_STR)
       return tl_host_bad(s, c, "the name must be a string");
+   if (c->args[0].kind == TL_SV_OPAQUE)
+      return tl_host_bad(s, c, "the attributes of this value are not known");
    if (c->given[2] && !tl_has_attribute(s, &c->args[0], c->args[1].s.data))
-      return c->args[2];
+      return lacks_attribute(s, &c->args[0], c->args[1].s.data)
+                ? c->args[2]
+                : tl_host_bad(s, c, "whether there is such an attribute is not known");
    TlText name = c->args[1].s;
    return tl_attribute(s, NULL, &c->args[0], tl_intern(s->strings, name.data, name.len), c->range);
 }
 
 HOST_FN(callable)
 {
-   (void)s;
+   if (c->args[0].kind == TL_SV_OBJECT || c->args[0].kind == TL_SV_MODULE ||
+       c->args[0].kind == TL_SV_OPAQUE)
+      return tl_host_bad(s, c, "whether it may be called is not known");
    return tl_sv_bool(c->args[0].kind == TL_SV_FUNC || c->args[0].kind == TL_SV_BUILTIN);
 }
 
@@ -306,6 +570,17 @@ static const TlBuiltin rows[] = {
 };
 
 bool
+tl_host_needs_known(const TlBuiltin *row)
+{
+   static const char *const takes_any[] = {"isinstance", "hasattr", "getattr", "setattr",
+                                           "callable",   "dict",    "print"};
+   bool is_ours = row >= rows && row < rows + sizeof rows / sizeof rows[0];
+   for (size_t i = 0; is_ours && i < sizeof takes_any / sizeof takes_any[0]; i++)
+      is_ours = strcmp(takes_any[i], row->name) != 0;
+   return is_ours;
+}
+
+bool
 tl_host_builtin(TlSema *s, const char *name, TlSv *out)
 {
    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
@@ -320,13 +595,14 @@ tl_host_builtin(TlSema *s, const char *name, TlSv *out)
       return true;
    }
    /* exceptions and types of host code that appear in conditions */
-   static const char *const opaque[] = {
-#define TL_HOST_OPAQUE(name) name,
+   static const TlLost opaque[] = {
+#define TL_HOST_OPAQUE(name) {.why = name},
+#define TL_HOST_EXCEPTION(name, base) {.why = name},
 #include "sema/host.def"
    };
    for (size_t i = 0; i < sizeof opaque / sizeof opaque[0]; i++)
-      if (strcmp(opaque[i], name) == 0) {
-         *out = (TlSv){.kind = TL_SV_OPAQUE, .opaque = opaque[i]};
+      if (strcmp(opaque[i].why, name) == 0) {
+         *out = (TlSv){.kind = TL_SV_OPAQUE, .opaque = &opaque[i]};
          return true;
       }
    return false;

@@ -24,18 +24,27 @@ typedef struct TlFrame TlFrame;
 typedef struct TlActivation TlActivation;
 
 /* ---- files and modules ---- */
-typedef enum TlGlobalState { TL_GLOBAL_READY, TL_GLOBAL_LAZY, TL_GLOBAL_FORCING } TlGlobalState;
+typedef enum TlGlobalState {
+   TL_GLOBAL_READY,
+   TL_GLOBAL_LAZY, /* an import that nobody asked for yet */
+   TL_GLOBAL_FORCING,
+   TL_GLOBAL_DELETED,
+} TlGlobalState;
+
+typedef struct TlStar { /* `from m import *` */
+   const TlAstImport *import;
+   uint64_t seq;
+} TlStar;
 
 typedef struct TlGlobal {
    const char *name;
    TlRange range; /* where it is bound */
    TlGlobalState state;
    TlSv value;                /* READY */
-   const TlNode *expr;        /* LAZY assignment: the right side, else NULL */
-   int index;                 /* element of an unpacked right side, or -1 */
-   const TlAstImport *import; /* LAZY import, else NULL */
+   const TlNode *expr;        /* the right side of the assignment that bound it, or NULL */
+   const TlAstImport *import; /* the import that bound it, or NULL */
    const TlAstAlias *alias;   /* of the import */
-   struct TlGlobal *earlier;  /* the binding that this one replaced, or NULL */
+   uint64_t seq;              /* stamp of the binding */
 } TlGlobal;
 
 struct TlSourceModule {
@@ -46,8 +55,9 @@ struct TlSourceModule {
    const TlAstModule *ast;
    TlMap globals; /* interned name -> TlGlobal */
    TL_VEC(TlGlobal *) order;
-   TL_VEC(const TlAstImport *) stars; /* `from m import *`, in order */
-   TL_VEC(TlSvFunc *) functions;      /* in order of definition */
+   TL_VEC(TlStar) stars;         /* in order */
+   TlFrame *frame;               /* of the module's statements */
+   TL_VEC(TlSvFunc *) functions; /* in order of definition */
 };
 
 typedef enum TlModuleKind {
@@ -64,15 +74,26 @@ struct TlSvModule {
 };
 
 /* ---- functions ---- */
+typedef enum TlMethodKind {
+   TL_METHOD_PLAIN,
+   TL_METHOD_STATIC,
+   TL_METHOD_CLASS,
+   TL_METHOD_PROPERTY,
+   TL_METHOD_UNKNOWN, /* by a decorator that is not known */
+} TlMethodKind;
+
 struct TlSvFunc {
    const char *name;
    const TlNode *node; /* Function, Lambda or Class */
    TlSourceModule *source;
-   TlFrame *closure;     /* enclosing variables, or NULL at module level */
-   bool is_compiled;     /* jit or in a .tile file; else host Python */
-   bool is_entry;        /* may be launched: has a jit decorator, or any def of a .tile file */
-   TlSv *self;           /* bound receiver, or NULL */
-   TlFrame *class_frame; /* Class: attributes and methods once evaluated, else NULL */
+   TlFrame *closure; /* enclosing variables, or NULL at module level */
+   bool is_compiled; /* jit or in a .tile file; else host Python */
+   bool is_entry;    /* may be launched: has a jit decorator, or any def of a .tile file */
+   TlSv *self;       /* bound receiver, or NULL */
+   TlMethodKind method;
+   TlFrame *class_frame; /* Class: its attributes and methods */
+   TlSv *defaults;       /* of each parameter, at the definition; NULL: at the call */
+   TlMap *decorated;     /* argument nodes of its decorators and their values at the definition */
 };
 
 /* ---- variables ---- */
@@ -104,17 +125,27 @@ struct TlFrame {
    TlSourceModule *source; /* NULL: builtins only */
    TlActivation *act;
    TlVars vars;
-   bool is_class; /* a class body: not visible from the functions in it */
+   uint64_t born;       /* stamp */
+   uint64_t rebinds;    /* of its names, after the first binding */
+   bool is_class;       /* a class body: not visible from the functions in it */
+   bool is_module;      /* the names are the source's globals */
+   bool is_comp;        /* of a comprehension: `:=` binds outside of it */
+   const TlMap *locals; /* host function: names that its body binds, see TlScope; or NULL */
 };
+
+/* How a host function's body binds a name, in TlFrame.locals. */
+typedef enum TlScope { TL_SCOPE_LOCAL = 1, TL_SCOPE_GLOBAL, TL_SCOPE_NONLOCAL } TlScope;
 
 struct TlActivation {
    TlActivation *caller;
    const TlSvFunc *func; /* NULL for module level */
    TlRange call_range;
    bool is_host;
-   unsigned loops;        /* run-time loops around the current statement */
-   unsigned static_loops; /* unrolled loops around it */
-   TlSv ret;              /* value of the return that ended it */
+   unsigned errors;         /* host: reported when it began; more of them end it */
+   struct TlYields *yields; /* of a generator, or NULL */
+   unsigned loops;          /* run-time loops around the current statement */
+   unsigned static_loops;   /* unrolled loops around it */
+   TlSv ret;                /* value of the return that ended it */
    TlRange ret_range;
 };
 
@@ -138,8 +169,23 @@ typedef struct TlArgs { /* evaluated arguments of a call */
    unsigned num_kw;
 } TlArgs;
 
+/* The exception of Python that an error stands for.  An error without one is a step that is not
+ * followed here: no `except` may catch it. */
+typedef struct TlRaised {
+   const TlDiag *error;
+   const char *name;    /* "KeyError" */
+   const TlSvFunc *cls; /* of the program's own exceptions, else NULL */
+} TlRaised;
+
+typedef struct TlUndo { /* a global and what it was */
+   TlGlobal *global;
+   TlGlobal before;
+} TlUndo;
+typedef TL_VEC(TlUndo) TlJournal;
+
 typedef struct TlSemaImpl {
    TlSemaOptions options;
+   TlDiags *diags; /* of the whole compilation */
    TlSourceModule *main;
    TL_VEC(TlSourceModule *) loaded;
    TlMap stdlib;      /* interned module name -> TlSourceModule */
@@ -149,9 +195,22 @@ typedef struct TlSemaImpl {
    uint64_t seq;    /* assignment stamp */
    uint64_t region; /* side of a run-time if or body of a run-time loop being evaluated */
    uint64_t num_regions;
-   bool out_of_steps; /* reported */
    TlKernelInfo *kernels;
-   TlMap entries; /* name to the last TlSvFunc that may be a kernel */
+   TlMap entries;            /* name to the last TlSvFunc that may be a kernel */
+   TlMap scopes;             /* function node -> TlMap of its names' TlScope */
+   const TlDiag *lost_error; /* the last report of a value that is not known, and that value */
+   const TlLost *lost;
+   TlRaised raised, handled; /* by the last error; by the handler that is running */
+   uint64_t changes;         /* of objects and of variables that were bound before, in host code */
+   uint64_t pure_since;  /* what was made before this stamp must not be changed; 0 = all may be */
+   TlMap *reads;         /* counts of changes that code read of since then, or NULL */
+   uint64_t max_steps;   /* of the statement being evaluated */
+   uint64_t load_steps;  /* of files' statements so far */
+   TlJournal *journal;   /* of globals that are bound, or NULL */
+   bool environ_changed; /* by the program */
+   unsigned tries;       /* bodies of `try` around the statement */
+   TL_VEC(TlChange *) changed; /* while keep_changed, in order */
+   unsigned keep_changed;
    unsigned num_kernels;
    int num_warps, num_stages, num_ctas; /* of the kernel being compiled */
 } TlSemaImpl;
@@ -169,15 +228,36 @@ bool tl_import_into(TlSema *s, TlFrame *f, const TlAstImport *import);
 bool tl_is_jit_decorator(const TlNode *decorator);
 const char *tl_dotted_text(TlSema *s, const TlNode *node); /* "triton.jit", or NULL */
 TlSvFunc *tl_func_value(TlSema *s, TlSourceModule *source, TlFrame *closure, const TlNode *node);
-/* Runs fn with diagnostics put aside; *why receives the first error's text or NULL. */
-TlSv tl_quietly(TlSema *s, TlSv (*fn)(TlSema *, void *), void *user, const char **why);
+/* Runs fn with diagnostics put aside; *error receives the first error or NULL. */
+TlSv tl_quietly(TlSema *s, TlSv (*fn)(TlSema *, void *), void *user, const TlDiag **error);
 /* The value of an expression, in the same way. */
-TlSv tl_quiet_value(TlSema *s, TlFrame *f, const TlNode *n, const char **why);
+TlSv tl_quiet_value(TlSema *s, TlFrame *f, const TlNode *n, const TlDiag **error);
+/* A global of the file: bound anew. */
+void tl_global_set(TlSema *s, TlSourceModule *source, const char *name, TlSv value, TlRange range);
+TlSv tl_sv_lost(TlSema *s, const char *why, TlRange place); /* OPAQUE */
+/* What is lost by an error, in place of the value of `name` (or NULL). */
+TlSv tl_sv_lost_by(TlSema *s, const TlDiag *error, const char *name);
+const char *tl_import_name(TlSema *s, const TlAstImport *import, const TlAstAlias *a);
+
+/* ---- module_run.c ---- */
+void tl_run_module(TlSema *s, TlSourceModule *source);
+/* All that may be changed and is reachable from the names in n: lost. */
+void tl_lose_reachable(TlSema *s, TlFrame *f, const TlNode *n, const TlLost *lost);
+void tl_lose_values(TlSema *s, const TlSv *values, size_t len, const TlLost *lost);
+/* What the program states (TlSemaOptions.assume) of the expression of this text. */
+bool tl_assumed(TlSema *s, const char *text, TlSv *out);
 TlFrame *tl_module_frame(TlSema *s, TlSourceModule *source);
 const char *tl_node_text(TlSema *s, const TlNode *node); /* source text of a node */
 const char *tl_range_text(TlSema *s, TlRange r);
 
+/* ---- host_scope.c ---- */
+/* Names that the statements bind, to TlScope. */
+void tl_bound_names(TlSema *s, const TlNodeList *stmts, TlMap *names);
+const TlMap *tl_scopes_of(TlSema *s, const TlNode *function);
+bool tl_is_generator(TlSema *s, const TlNode *function);
+
 /* ---- scope.c ---- */
+void tl_frame_del(TlSema *s, TlFrame *f, const char *name, TlRange range);
 TlFrame *tl_frame_new(TlSema *s, TlFrame *parent, TlSourceModule *source, TlActivation *act);
 TlVar *tl_frame_var(TlFrame *f, const char *name); /* in this frame only; NULL if never set */
 void tl_frame_set(TlSema *s, TlFrame *f, const char *name, TlSv value, TlRange range);
@@ -206,14 +286,24 @@ TlSv tl_subscript(TlSema *s, const TlSv *self, const TlSv *indices, unsigned n, 
 /* Items of an iterable known at compile time (tuple, list, dict keys, string, range). */
 bool tl_iterate(TlSema *s, const TlSv *v, TlRange range, TlSv **items, size_t *len);
 bool tl_assign(TlSema *s, TlFrame *f, const TlNode *target, TlSv value);
+/* A target whose parts are evaluated: x, x.name, x[key]. */
+typedef struct TlPlace {
+   const TlNode *node;
+   TlSv self, key;
+} TlPlace;
+bool tl_place_of(TlSema *s, TlFrame *f, const TlNode *target, TlPlace *out);
+TlSv tl_place_value(TlSema *s, TlFrame *f, const TlPlace *p);
+bool tl_place_set(TlSema *s, TlFrame *f, const TlPlace *p, TlSv value);
 /* Truth of a condition: *known is false when it is a run-time value; false after an error. */
 bool tl_truth(TlSema *s, const TlSv *v, TlRange range, bool *known, bool *truth);
 TlSv tl_make_tuple(TlSema *s, const TlSv *items, size_t len, bool is_list);
-TlSv tl_unique_items(TlSema *s, const TlSv *items, size_t len); /* a set, as a list */
+bool tl_make_change(TlSema *s, const TlSv *v, TlRange range); /* counts it; false after an error */
+TlChange *tl_change_of(const TlSv *v);                        /* NULL: it cannot be changed */
 TlSv tl_make_str(TlSema *s, const char *text, size_t len);
 TlSv tl_eval_source(TlSema *s, TlFrame *f, const char *name, const char *text); /* one expression */
 bool tl_step(TlSema *s, TlRange range); /* counts; false (with a report) past the limit */
 bool tl_is_host(const TlFrame *f);
+bool tl_in_host(const TlSema *s);      /* the innermost function is host code */
 TlSv tl_strengthen(TlSema *s, TlSv v); /* what a plain assignment does to a constant */
 TlSv tl_weaken(TlSema *s, TlSv v);     /* what `: constexpr` does */
 
@@ -229,6 +319,7 @@ int tl_const_order(TlSema *s, const TlSv *a, const TlSv *b, TlRange range, bool 
 double tl_known_double(const TlSv *v); /* of a number */
 TlSv tl_dict_get(TlSema *s, const TlSv *dict, const TlSv *key, bool *found);
 void tl_dict_set(TlSema *s, const TlSv *dict, const TlSv *key, TlSv value);
+void tl_dict_del(TlSema *s, const TlSv *dict, const TlSv *key);
 TlSv tl_dict_new(TlSema *s);
 bool tl_object_get(const TlSv *object, const char *name, TlSv *out);
 void tl_object_set(TlSema *s, const TlSv *object, const char *name, TlSv value);
@@ -278,8 +369,91 @@ bool tl_eval_args(TlSema *s, TlFrame *f, const TlNodeList *nodes, TlArgs *out);
 TlSv tl_invoke_named(TlSema *s, uint32_t ns, const char *name, const TlSv *args, unsigned n,
                      TlRange range);
 
+/* ---- host_except.c ---- */
+typedef struct TlQuiet {
+   TlDiags *saved, diags;
+} TlQuiet;
+/* Between the two, what is reported goes to q; the end gives the first error or NULL. */
+void tl_quiet_begin(TlSema *s, TlQuiet *q);
+const TlDiag *tl_quiet_end(TlSema *s, TlQuiet *q);
+/* The error just reported is this exception of Python, by all its rules. */
+void tl_raise_as(TlSema *s, const char *name);
+bool tl_is_exception(const char *name);
+void tl_host_raise(TlSema *s, TlFrame *f, const TlAstRaise *n);
+TlFlow tl_host_try(TlSema *s, TlFrame *f, const TlAstTry *n);
+
+/* ---- host_iter.c ---- */
+typedef struct TlYields {
+   TL_VEC(TlSv) items;
+} TlYields;
+typedef struct TlPure {
+   uint64_t since;
+   unsigned errors;
+   TlMap reads, *outer;
+} TlPure;
+TlSv tl_make_iter(TlSema *s, const char *type, TlSv *items, size_t len);
+void tl_iter_hangs_on(TlSema *s, TlSvIter *it, const uint64_t *count);
+void tl_iter_reads(TlSema *s, TlSvIter *it, const TlSv *from);
+bool tl_iter_items(TlSema *s, TlSvIter *it, TlRange range, TlSv **items, size_t *len);
+/* false at the end, or after an error. */
+bool tl_iter_next(TlSema *s, TlSvIter *it, TlRange range, TlSv *out);
+void tl_iter_unsure(const TlSv *v); /* not all of it was taken */
+bool tl_iterate_any_order(TlSema *s, const TlSv *v, TlRange range, TlSv **items, size_t *len);
+/* Over what is iterated for each step, so that the step may change it. */
+typedef struct TlCursor {
+   TlSv iter;
+   TlRange range;
+   size_t at;
+} TlCursor;
+bool tl_cursor_begin(TlSema *s, TlCursor *c, const TlSv *v, TlRange range);
+bool tl_cursor_next(TlSema *s, TlCursor *c, TlSv *out); /* false at the end or after an error */
+/* Between the two runs code whose time Python chooses later: it may change only what it made. */
+void tl_pure_begin(TlSema *s, TlPure *p);
+TlSv tl_pure_end(TlSema *s, TlPure *p, TlSv iter);
+bool tl_is_pure_for(TlSema *s, uint64_t born, TlRange range);
+void tl_pure_read(TlSema *s, uint64_t born, const uint64_t *count);
+void tl_pure_read_value(TlSema *s, const TlSv *v);
+
+/* ---- host_set.c ---- */
+TlSv tl_make_set(TlSema *s, const TlSv *items, size_t len, bool is_mutable);
+bool tl_set_has(TlSema *s, const TlSvTuple *t, const TlSv *v);
+bool tl_set_add(TlSema *s, TlSvTuple *t, const TlSv *v);
+bool tl_set_within(TlSema *s, const TlSvTuple *a, const TlSvTuple *b);
+bool tl_set_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlSv *out);
+
 /* ---- host*.c ---- */
+/* Of a kind whose every operation is known here, so that an error is Python's. */
+bool tl_is_plain(const TlSv *v);
+bool tl_is_plain_object(TlSema *s, const TlSv *v);
+bool tl_has_method(TlSema *s, const TlSv *v, const char *name);
+bool tl_report_lost(TlSema *s, const TlSv *v, TlRange range); /* true: reported */
+void tl_list_push(TlSema *s, TlSvTuple *t, TlSv v);
+/* A function found in the class of self: bound to it, or a property's value. */
+bool tl_bind_method(TlSema *s, const TlSv *self, TlRange range, TlSv *out);
+/* The same of an attribute asked of the class itself. */
+bool tl_bind_class_method(TlSema *s, const TlSv *cls, TlSv *out);
+bool tl_host_del(TlSema *s, TlFrame *f, const TlNode *target);
+bool tl_host_set_slice(TlSema *s, const TlSv *list, const TlSv *slice, const TlSv *value,
+                       TlRange range);
+/* x += v where it changes x itself; false: it is x = x + v. */
+bool tl_host_in_place(TlSema *s, TlFrame *f, TlAstOp op, const TlSv *self, const TlSv *value,
+                      TlRange range);
+bool tl_check_hashable(TlSema *s, const TlSv *v, TlRange range);
+bool tl_host_truth(TlSema *s, const TlSv *v, TlRange range, bool *truth);
+bool tl_host_is(TlSema *s, const TlSv *a, const TlSv *b, TlRange range, bool *same);
+void tl_define_class(TlSema *s, TlSvFunc *cls);
+/* The values of a host function's defaults and of its decorators' arguments, at its definition. */
+TlSv tl_define_function(TlSema *s, TlFrame *f, TlSvFunc *fn);
+/* The value of an argument of a decorator, as it was where fn was defined. */
+TlSv tl_decorator_value(TlSema *s, const TlSvFunc *fn, const TlNode *n, const TlDiag **error);
 bool tl_host_builtin(TlSema *s, const char *name, TlSv *out); /* Python: enumerate, zip .. */
+bool tl_host_environment(TlSema *s, const TlSv *name, TlRange range, TlSv *out);
+bool tl_device_has_name(TlSema *s, TlText part, bool *known);
+bool tl_host_platform(const char *call,
+                      bool *out); /* false: it is no question about the platform */
+bool tl_host_module_has(const char *dotted, bool *has); /* false: not known */
+/* A function of Python of which nothing is known where an argument is not known. */
+bool tl_host_needs_known(const TlBuiltin *row);
 bool tl_host_module_attr(TlSema *s, const char *module, const char *name, TlSv *out);
 bool tl_host_method(TlSema *s, const TlSv *self, const char *name, TlSv *out);
 bool tl_is_host_module(const char *name); /* known by name to be host code: torch, numpy .. */

@@ -1,8 +1,5 @@
-/* Files, their module-level names, and imports.  Loading a file binds names without evaluating
- * them; only the conditions of module-level `if` and the success of imports under `try` are decided
- * then.
- * Invariant: a name's binding that is being evaluated (FORCING) sees the binding that it replaced,
- * so that `f = wrap(f)` and cyclic imports end. */
+/* Files, their module-level names, and imports.  Loading a file runs its statements
+ * (module_run.c); an import is looked up when somebody asks for its name. */
 #include "sema/impl.h"
 
 #include <assert.h>
@@ -37,18 +34,14 @@ tl_dotted_text(TlSema *s, const TlNode *node)
 }
 
 TlSv
-tl_quietly(TlSema *s, TlSv (*fn)(TlSema *, void *), void *user, const char **why)
+tl_quietly(TlSema *s, TlSv (*fn)(TlSema *, void *), void *user, const TlDiag **error)
 {
-   TlDiags *saved = s->diags, quiet;
-   tl_diags_init(&quiet, s->arena, s->sources);
-   s->diags = &quiet;
+   TlQuiet q;
+   tl_quiet_begin(s, &q);
    TlSv v = fn(s, user);
-   s->diags = saved;
-   const TlDiag *first = quiet.first;
-   while (first && first->severity != TL_SEV_ERROR)
-      first = first->next;
-   if (why)
-      *why = first ? first->text : NULL;
+   const TlDiag *first = tl_quiet_end(s, &q);
+   if (error)
+      *error = first;
    return first ? tl_sv_poison() : v; /* what follows an error is no longer Python's */
 }
 
@@ -65,10 +58,27 @@ eval_node(TlSema *s, void *user)
 }
 
 TlSv
-tl_quiet_value(TlSema *s, TlFrame *f, const TlNode *n, const char **why)
+tl_quiet_value(TlSema *s, TlFrame *f, const TlNode *n, const TlDiag **error)
 {
    Expr e = {f, n};
-   return tl_quietly(s, eval_node, &e, why);
+   return tl_quietly(s, eval_node, &e, error);
+}
+
+TlSv
+tl_sv_lost(TlSema *s, const char *why, TlRange place)
+{
+   TlLost *lost = tl_new(s->arena, TlLost);
+   *lost = (TlLost){.why = why, .place = place};
+   return (TlSv){.kind = TL_SV_OPAQUE, .opaque = lost};
+}
+
+TlSv
+tl_sv_lost_by(TlSema *s, const TlDiag *error, const char *name)
+{
+   if (error == s->impl->lost_error) /* for the same reason as the value that it used */
+      return (TlSv){.kind = TL_SV_OPAQUE, .opaque = s->impl->lost};
+   const char *why = name ? tl_arena_printf(s->arena, "'%s' (%s)", name, error->text) : error->text;
+   return tl_sv_lost(s, why, error->range);
 }
 
 /* ---- the builtin module tree ---- */
@@ -289,7 +299,7 @@ import_from(TlSema *s, const TlSourceModule *from, const TlAstImport *import, co
    const char *why =
       source ? tl_arena_printf(s->arena, "'%s' has no name '%s'", source->path, name)
              : tl_arena_printf(s->arena, "no file provides the module '%s%s'", dots, module);
-   return (TlSv){.kind = TL_SV_OPAQUE, .opaque = why};
+   return tl_sv_lost(s, why, import->node.range);
 }
 
 /* What `import a.b` binds, and whether it exists. */
@@ -310,65 +320,38 @@ import_plain(TlSema *s, const TlSourceModule *from, const TlAstAlias *alias, boo
 }
 
 /* ---- binding ---- */
-static TlGlobal *
-bind(TlSema *s, TlSourceModule *source, const char *name, TlRange range)
+static void
+journal(TlSema *s, TlGlobal *g)
+{
+   if (s->impl->journal)
+      tl_vec_push(s->arena, s->impl->journal, (TlUndo){.global = g, .before = *g});
+}
+
+void
+tl_global_set(TlSema *s, TlSourceModule *source, const char *name, TlSv value, TlRange range)
 {
    assert(name);
-   TlGlobal *g = tl_new(s->arena, TlGlobal);
-   *g = (TlGlobal){.name = name, .range = range, .index = -1, .state = TL_GLOBAL_LAZY};
-   g->earlier = tl_map_get(&source->globals, name);
-   if (!g->earlier)
+   TlGlobal *g = tl_map_get(&source->globals, name);
+   if (!g) {
+      g = tl_new(s->arena, TlGlobal);
+      *g = (TlGlobal){.name = name, .state = TL_GLOBAL_DELETED};
       tl_vec_push(s->arena, &source->order, g);
-   tl_map_put(&source->globals, name, g);
-   return g;
-}
-
-static void
-bind_value(TlSema *s, TlSourceModule *source, const char *name, TlRange range, TlSv value)
-{
-   TlGlobal *g = bind(s, source, name, range);
-   g->state = TL_GLOBAL_READY;
-   g->value = value;
-}
-
-static void
-bind_target(TlSema *s, TlSourceModule *source, const TlNode *target, const TlNode *value, int index)
-{
-   if (target->kind == TL_AST_NAME) {
-      TlGlobal *g = bind(s, source, tl_ast_Name(target)->id, target->range);
-      g->expr = value;
-      g->index = index;
-   } else if ((target->kind == TL_AST_TUPLE || target->kind == TL_AST_LIST) && index < 0) {
-      const TlNodeList *items =
-         target->kind == TL_AST_TUPLE ? &tl_ast_Tuple(target)->items : &tl_ast_List(target)->items;
-      for (size_t i = 0; i < items->len; i++)
-         bind_target(s, source, items->data[i], value, (int)i);
+      tl_map_put(&source->globals, name, g);
+      source->frame->rebinds++;
    }
+   journal(s, g);
+   s->impl->changes++;
+   tl_assumed(s, name, &value);
+   *g = (TlGlobal){.name = name, .range = range, .value = value, .seq = ++s->impl->seq};
 }
 
-static const char *
-alias_bound_name(TlSema *s, const TlAstImport *import, const TlAstAlias *a)
+const char *
+tl_import_name(TlSema *s, const TlAstImport *import, const TlAstAlias *a)
 {
    if (a->as_name)
       return a->as_name;
    const char *dot = import->is_from ? NULL : strchr(a->name, '.');
    return dot ? tl_intern(s->strings, a->name, (size_t)(dot - a->name)) : a->name;
-}
-
-static void
-bind_import(TlSema *s, TlSourceModule *source, const TlAstImport *import)
-{
-   assert(import->is_star || import->names.len > 0);
-   if (import->is_star) {
-      tl_vec_push(s->arena, &source->stars, import);
-      return;
-   }
-   for (size_t i = 0; i < import->names.len; i++) {
-      const TlAstAlias *a = tl_ast_Alias(import->names.data[i]);
-      TlGlobal *g = bind(s, source, alias_bound_name(s, import, a), import->names.data[i]->range);
-      g->import = import;
-      g->alias = a;
-   }
 }
 
 static TlSv
@@ -377,6 +360,52 @@ import_alias(TlSema *s, const TlSourceModule *source, const TlAstImport *import,
 {
    return import->is_from ? import_from(s, source, import, a->name, missing)
                           : import_plain(s, source, a, missing);
+}
+
+/* Inside `try`, where a missing module makes a difference: false after an error.  What no file
+ * provides counts as not installed. */
+static bool
+check_exists(TlSema *s, const TlSourceModule *source, const TlAstImport *import,
+             const TlAstAlias *a)
+{
+   bool missing = false;
+   TlSv v = import_alias(s, source, import, a, &missing);
+   if (!missing && v.kind != TL_SV_POISON)
+      return true;
+   tl_report(s->diags, E0259, import->node.range, "import",
+             v.kind == TL_SV_OPAQUE ? v.opaque->why : "the module is not known");
+   tl_raise_as(s, "ModuleNotFoundError");
+   tl_report(s->impl->diags, R0205, import->node.range, tl_node_text(s, &import->node));
+   return false;
+}
+
+bool
+tl_import_into(TlSema *s, TlFrame *f, const TlAstImport *import)
+{
+   TlSourceModule *source = f->source ? f->source : s->impl->main;
+   if (import->is_star) {
+      tl_vec_push(s->arena, &source->stars, (TlStar){import, ++s->impl->seq});
+      return true;
+   }
+   for (size_t i = 0; i < import->names.len; i++) {
+      const TlAstAlias *a = tl_ast_Alias(import->names.data[i]);
+      const char *name = tl_import_name(s, import, a);
+      TlRange range = import->names.data[i]->range;
+      bool missing;
+      if (s->impl->tries && !check_exists(s, source, import, a))
+         return false;
+      if (!f->is_module) {
+         tl_frame_set(s, f, name, import_alias(s, source, import, a, &missing), range);
+         continue;
+      }
+      TlSv stated;
+      tl_global_set(s, source, name, tl_sv_none(), range);
+      TlGlobal *g = tl_map_get(&source->globals, name);
+      g->import = import;
+      g->alias = a;
+      g->state = tl_assumed(s, name, &stated) ? TL_GLOBAL_READY : TL_GLOBAL_LAZY;
+   }
+   return true;
 }
 
 /* ---- functions ---- */
@@ -421,129 +450,15 @@ tl_func_value(TlSema *s, TlSourceModule *source, TlFrame *closure, const TlNode 
    return fn;
 }
 
-/* ---- module-level statements ---- */
-static void load_stmts(TlSema *s, TlSourceModule *source, const TlNodeList *stmts, unsigned depth);
-
+/* ---- loading ---- */
 TlFrame *
 tl_module_frame(TlSema *s, TlSourceModule *source)
 {
    TlActivation *act = tl_new(s->arena, TlActivation);
    act->is_host = true;
+   act->errors = s->diags->num_errors;
    act->caller = s->impl->act;
    return tl_frame_new(s, NULL, source, act);
-}
-
-static void
-load_if(TlSema *s, TlSourceModule *source, const TlAstIf *n, unsigned depth)
-{
-   TlSv v = tl_quiet_value(s, tl_module_frame(s, source), n->test, NULL);
-   bool unknown = v.kind == TL_SV_POISON || v.kind == TL_SV_OPAQUE || v.kind == TL_SV_MODULE;
-   if (unknown) { /* either may be meant: the body's names win */
-      load_stmts(s, source, &n->orelse, depth);
-      load_stmts(s, source, &n->body, depth);
-   } else {
-      load_stmts(s, source, tl_const_truth(&v) ? &n->body : &n->orelse, depth);
-   }
-}
-
-static bool
-imports_exist(TlSema *s, TlSourceModule *source, const TlNodeList *stmts)
-{
-   for (size_t i = 0; i < stmts->len; i++) {
-      if (!stmts->data[i] || stmts->data[i]->kind != TL_AST_IMPORT)
-         continue;
-      const TlAstImport *import = tl_ast_Import(stmts->data[i]);
-      for (size_t k = 0; k < import->names.len; k++) {
-         bool missing = false;
-         TlSv v = import_alias(s, source, import, tl_ast_Alias(import->names.data[k]), &missing);
-         if (missing || v.kind == TL_SV_POISON)
-            return false;
-      }
-   }
-   return true;
-}
-
-static void
-load_try(TlSema *s, TlSourceModule *source, const TlAstTry *n, unsigned depth)
-{
-   if (imports_exist(s, source, &n->body)) {
-      load_stmts(s, source, &n->body, depth);
-      load_stmts(s, source, &n->orelse, depth);
-   } else {
-      load_stmts(s, source, &n->body, depth); /* names that the handler does not bind */
-      if (n->handlers.len)
-         load_stmts(s, source, &tl_ast_Except(n->handlers.data[0])->body, depth);
-   }
-   load_stmts(s, source, &n->finally_body, depth);
-}
-
-static void
-load_assign(TlSema *s, TlSourceModule *source, const TlNode *stmt)
-{
-   if (stmt->kind == TL_AST_ASSIGN) {
-      const TlAstAssign *a = tl_ast_Assign(stmt);
-      for (size_t i = 0; i < a->targets.len; i++)
-         bind_target(s, source, a->targets.data[i], a->value, -1);
-   } else if (stmt->kind == TL_AST_ANN_ASSIGN) {
-      const TlAstAnnAssign *a = tl_ast_AnnAssign(stmt);
-      if (a->value)
-         bind_target(s, source, a->target, a->value, -1);
-   } else {
-      const TlAstAugAssign *a = tl_ast_AugAssign(stmt); /* x += v means x = x + v */
-      TlAstBinary *sum = tl_ast_new_Binary(s->arena, stmt->range);
-      sum->op = a->op;
-      sum->left = a->target;
-      sum->right = a->value;
-      bind_target(s, source, a->target, &sum->node, -1);
-   }
-}
-
-enum { MAX_LOAD_DEPTH = 64 };
-
-static void
-load_stmt(TlSema *s, TlSourceModule *source, const TlNode *stmt, unsigned depth)
-{
-   switch (stmt->kind) {
-   case TL_AST_FUNCTION:
-   case TL_AST_CLASS: {
-      TlSvFunc *fn = tl_func_value(s, source, NULL, stmt);
-      if (stmt->kind == TL_AST_FUNCTION)
-         tl_vec_push(s->arena, &source->functions, fn);
-      bind_value(s, source, fn->name, stmt->range, (TlSv){.kind = TL_SV_FUNC, .func = fn});
-      break;
-   }
-   case TL_AST_IMPORT:
-      bind_import(s, source, tl_ast_Import(stmt));
-      break;
-   case TL_AST_ASSIGN:
-   case TL_AST_ANN_ASSIGN:
-   case TL_AST_AUG_ASSIGN:
-      load_assign(s, source, stmt);
-      break;
-   case TL_AST_IF:
-      load_if(s, source, tl_ast_If(stmt), depth + 1);
-      break;
-   case TL_AST_TRY:
-      load_try(s, source, tl_ast_Try(stmt), depth + 1);
-      break;
-   case TL_AST_WITH:
-      load_stmts(s, source, &tl_ast_With(stmt)->body, depth + 1);
-      break;
-   case TL_AST_RETURN:
-      tl_report(s->diags, E0233, stmt->range);
-      break;
-   default: /* host statements */
-      break;
-   }
-}
-
-static void
-load_stmts(TlSema *s, TlSourceModule *source, const TlNodeList *stmts, unsigned depth)
-{
-   assert(source);
-   for (size_t i = 0; i < stmts->len && depth < MAX_LOAD_DEPTH; i++)
-      if (stmts->data[i])
-         load_stmt(s, source, stmts->data[i], depth);
 }
 
 TlSourceModule *
@@ -560,105 +475,68 @@ tl_load_source(TlSema *s, TlAstModule *ast, const char *path, bool is_stdlib)
    if (!s->impl->main)
       s->impl->main = source;
    tl_vec_push(s->arena, &s->impl->loaded, source); /* before its imports: cycles find it */
-   load_stmts(s, source, &source->ast->body, 0);
+   tl_run_module(s, source);
    return source;
 }
 
 /* ---- asking for a name ---- */
+/* What `from m import *` gives for the name; false: nothing. */
+static bool
+starred(TlSema *s, TlSourceModule *source, const TlAstImport *star, const char *name, TlSv *out)
+{
+   bool missing = false;
+   TlSourceModule *from =
+      find_source(s, source, (unsigned)star->level, star->module ? star->module : "");
+   if (from == source)
+      return false;
+   if (!from) {
+      if (!star->module || !find_builtin_module(star->module))
+         return false;
+      *out = import_from(s, source, star, name, &missing);
+      return !missing;
+   }
+   if (s->depth > TL_MAX_CALLS)
+      return false;
+   s->depth++;
+   TlGlobal *theirs = tl_global_find(s, from, name);
+   s->depth--;
+   if (!theirs || theirs->state == TL_GLOBAL_DELETED)
+      return false;
+   *out = tl_global_value(s, from, theirs);
+   return true;
+}
+
 TlGlobal *
 tl_global_find(TlSema *s, TlSourceModule *source, const char *name)
 {
    TlGlobal *g = tl_map_get(&source->globals, name);
-   if (g)
-      return g;
+   bool is_bound = g && g->state != TL_GLOBAL_DELETED;
    for (size_t i = source->stars.len; i-- > 0 && name[0] != '_';) {
-      const TlAstImport *star = source->stars.data[i];
-      bool missing = false;
-      TlSourceModule *from =
-         find_source(s, source, (unsigned)star->level, star->module ? star->module : "");
+      const TlStar *star = &source->stars.data[i];
       TlSv v;
-      if (from == source)
+      if (is_bound && g->seq > star->seq)
+         return g;
+      if (!starred(s, source, star->import, name, &v))
          continue;
-      if (from) {
-         if (s->depth > TL_MAX_CALLS)
-            return NULL;
-         s->depth++;
-         TlGlobal *theirs = tl_global_find(s, from, name);
-         s->depth--;
-         if (!theirs)
-            continue;
-         v = tl_global_value(s, from, theirs);
-      } else {
-         if (!star->module || !find_builtin_module(star->module))
-            continue;
-         v = import_from(s, source, star, name, &missing);
-         if (missing)
-            continue;
-      }
-      bind_value(s, source, name, star->node.range, v);
+      tl_global_set(s, source, name, v, star->import->node.range);
       return tl_map_get(&source->globals, name);
    }
-   return NULL;
-}
-
-static TlSv
-unpacked(TlSema *s, const TlGlobal *g, TlSv v)
-{
-   TlSv *items;
-   size_t len;
-   if (g->index < 0 || v.kind == TL_SV_OPAQUE || v.kind == TL_SV_MODULE || v.kind == TL_SV_POISON)
-      return v;
-   if (!tl_iterate(s, &v, g->range, &items, &len) || (size_t)g->index >= len)
-      return tl_sv_poison();
-   return items[g->index];
-}
-
-static TlSv
-force_expr(TlSema *s, void *user)
-{
-   const void **pair = user;
-   TlSourceModule *source = (TlSourceModule *)(uintptr_t)pair[0];
-   const TlGlobal *g = pair[1];
-   return unpacked(s, g, tl_eval_expr(s, tl_module_frame(s, source), g->expr));
+   return is_bound ? g : NULL;
 }
 
 TlSv
 tl_global_value(TlSema *s, TlSourceModule *source, TlGlobal *g)
 {
    assert(g && source);
-   while (g && g->state == TL_GLOBAL_FORCING)
-      g = g->earlier;
-   if (!g)
-      return (TlSv){.kind = TL_SV_OPAQUE, .opaque = "a name that is defined by itself"};
-   if (g->state == TL_GLOBAL_READY)
-      return g->value;
-   g->state = TL_GLOBAL_FORCING;
-   if (g->import) {
+   if (g->state == TL_GLOBAL_FORCING)
+      return tl_sv_lost(s, "a name that is imported by itself", g->range);
+   if (g->state == TL_GLOBAL_LAZY) {
       bool missing;
+      g->state = TL_GLOBAL_FORCING;
       g->value = import_alias(s, source, g->import, g->alias, &missing);
-   } else {
-      const void *pair[2] = {source, g};
-      const char *why = NULL;
-      g->value = tl_quietly(s, force_expr, pair, &why);
-      if (g->value.kind == TL_SV_POISON)
-         g->value = (TlSv){.kind = TL_SV_OPAQUE,
-                           .opaque = tl_arena_printf(s->arena, "'%s' (%s)", g->name,
-                                                     why ? why : "not understood")};
+      g->state = TL_GLOBAL_READY;
    }
-   g->state = TL_GLOBAL_READY;
    return g->value;
-}
-
-bool
-tl_import_into(TlSema *s, TlFrame *f, const TlAstImport *import)
-{
-   for (size_t i = 0; i < import->names.len; i++) {
-      const TlAstAlias *a = tl_ast_Alias(import->names.data[i]);
-      bool missing;
-      TlSv v = import_alias(s, f->source ? f->source : s->impl->main, import, a, &missing);
-      tl_frame_set(s, f, alias_bound_name(s, import, a), v, import->node.range);
-   }
-   return true;
 }
 
 /* ---- the embedded library ---- */

@@ -14,6 +14,7 @@ tl_frame_new(TlSema *s, TlFrame *parent, TlSourceModule *source, TlActivation *a
    f->parent = parent;
    f->source = source;
    f->act = act;
+   f->born = ++s->impl->seq;
    return f;
 }
 
@@ -26,18 +27,77 @@ tl_frame_var(TlFrame *f, const char *name)
    return NULL;
 }
 
+static TlScope
+scope_in(const TlFrame *f, const char *name)
+{
+   return f->locals ? (TlScope)(uintptr_t)tl_map_get(f->locals, name) : 0;
+}
+
+/* The frame in which an assignment of f's code binds the name. */
+static TlFrame *
+binding_frame(TlFrame *f, const char *name)
+{
+   TlScope scope = scope_in(f, name);
+   if (scope == TL_SCOPE_GLOBAL)
+      return f->source->frame;
+   for (; scope == TL_SCOPE_NONLOCAL; scope = scope_in(f, name)) {
+      TlFrame *outer = f->parent;
+      while (outer && (outer->is_class || outer->is_comp ||
+                       (!scope_in(outer, name) && !tl_frame_var(outer, name))))
+         outer = outer->parent;
+      if (!outer)
+         return f;
+      f = outer;
+   }
+   return f;
+}
+
 void
 tl_frame_set(TlSema *s, TlFrame *f, const char *name, TlSv value, TlRange range)
 {
    assert(name);
+   bool is_host = tl_is_host(f);
+   if (is_host) {
+      f = binding_frame(f, name);
+      if (!tl_is_pure_for(s, f->born, range))
+         return;
+      if (f->is_module) {
+         tl_global_set(s, f->source, name, value, range);
+         return;
+      }
+   }
    TlVar *v = tl_frame_var(f, name);
    if (!v) {
       tl_vec_push(s->arena, &f->vars, (TlVar){.name = name});
       v = &tl_vec_last(&f->vars);
+   } else if (is_host) {
+      f->rebinds++;
+      s->impl->changes++;
    }
    if (value.kind == TL_SV_VALUE && !value.value->name)
       value.value->name = name;
    *v = (TlVar){.name = name, .value = value, .range = range, .seq = ++s->impl->seq};
+}
+
+void
+tl_frame_del(TlSema *s, TlFrame *f, const char *name, TlRange range)
+{
+   f = tl_is_host(f) ? binding_frame(f, name) : f;
+   if (!tl_is_pure_for(s, f->born, range))
+      return;
+   f->rebinds++;
+   s->impl->changes++;
+   TlGlobal *g = f->is_module ? tl_map_get(&f->source->globals, name) : NULL;
+   if (g) {
+      tl_global_set(s, f->source, name, tl_sv_none(), range);
+      g->state = TL_GLOBAL_DELETED;
+   }
+   TlVar *v = f->is_module ? NULL : tl_frame_var(f, name);
+   if (v) {
+      v->state = TL_VAR_DELETED;
+      v->range = range;
+      v->seq = ++s->impl->seq;
+   }
 }
 
 TlVars
@@ -180,8 +240,11 @@ bare_builtin(TlSema *s, const TlSourceModule *source, const char *name, TlSv *ou
    return false;
 }
 
+/* A name that is local in a frame and not bound yet. */
+static TlVar unbound;
+
 static TlVar *
-find_var(TlFrame *f, const char *name, TlSourceModule **source)
+find_var(TlSema *s, TlFrame *f, const char *name, TlSourceModule **source)
 {
    bool from_function = false;
    for (; f; f = f->parent) {
@@ -189,8 +252,15 @@ find_var(TlFrame *f, const char *name, TlSourceModule **source)
       if (f->is_class && from_function)
          continue;
       TlVar *v = tl_frame_var(f, name);
+      if (tl_is_host(f))
+         tl_pure_read(s, f->born, &f->rebinds);
       if (v)
          return v;
+      TlScope scope = scope_in(f, name);
+      if (scope == TL_SCOPE_GLOBAL)
+         return NULL;
+      if (scope == TL_SCOPE_LOCAL)
+         return &unbound;
       from_function = true;
    }
    return NULL;
@@ -200,30 +270,41 @@ bool
 tl_lookup_quiet(TlSema *s, TlFrame *f, const char *name, TlSv *out)
 {
    TlSourceModule *source = NULL;
-   TlVar *v = find_var(f, name, &source);
+   bool is_host = tl_is_host(f);
+   TlVar *v = find_var(s, f, name, &source);
    if (v) {
       *out = v->value;
-      return v->state == TL_VAR_BOUND;
+      return v != &unbound && v->state == TL_VAR_BOUND;
    }
    TlGlobal *g = source ? tl_global_find(s, source, name) : NULL;
-   if (g) {
+   if (g && g->state != TL_GLOBAL_DELETED) {
+      if (source->frame)
+         tl_pure_read(s, source->frame->born, &g->seq);
       *out = tl_global_value(s, source, g);
       return true;
    }
-   return bare_builtin(s, source, name, out);
+   if (source && source->frame) /* a binding may come later */
+      tl_pure_read(s, source->frame->born, &source->frame->rebinds);
+   return (is_host && tl_host_builtin(s, name, out)) || bare_builtin(s, source, name, out);
 }
 
 TlSv
 tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
 {
    TlSourceModule *source = NULL;
-   TlVar *v = find_var(f, name, &source);
-   if (v)
-      return v->state == TL_VAR_BOUND ? v->value : unusable(s, v, range);
+   TlVar *v = find_var(s, f, name, &source);
+   if (v && v != &unbound && v->state != TL_VAR_BOUND) {
+      TlSv none = unusable(s, v, range);
+      if (tl_is_host(f))
+         tl_raise_as(s, scope_in(f, name) ? "UnboundLocalError" : "NameError");
+      return none;
+   }
    TlSv out;
-   if (tl_lookup_quiet(s, f, name, &out))
+   if (v != &unbound && tl_lookup_quiet(s, f, name, &out))
       return out;
    tl_report(s->diags, E0200, range, name);
+   if (tl_is_host(f))
+      tl_raise_as(s, scope_in(f, name) ? "UnboundLocalError" : "NameError");
    const char *near = tl_suggest(s, f, name);
    if (source && !source->is_tile && tl_builtin_find(TL_NS_TL, name))
       tl_help(s->diags, "did you mean 'tl.%s'?", name);

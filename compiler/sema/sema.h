@@ -32,6 +32,8 @@ typedef enum TlSvKind {
    TL_SV_STR,
    TL_SV_TYPE,  /* a dtype or pointer type: tl.float32, pointer_type(..), x.dtype */
    TL_SV_TUPLE, /* tuples and lists */
+   TL_SV_SET,   /* set and frozenset of host code: `tuple`, is_list where it may be changed */
+   TL_SV_ITER,  /* what zip(), map(), iter(), a generator, d.items() give */
    TL_SV_DICT,
    TL_SV_SLICE, /* lower:upper:step of a subscript */
    TL_SV_ELLIPSIS,
@@ -45,14 +47,47 @@ typedef enum TlSvKind {
    TL_SV_BLOCKPTR, /* make_block_ptr: run-time parts, compile-time block shape */
 } TlSvKind;
 
+/* Where a value was lost: host code after which it is not known what it holds. */
+typedef struct TlLost {
+   const char *why;
+   TlRange place;
+   bool is_undecided;   /* it hangs on a condition that only the program's run decides: `why` */
+   const char *name;    /* undecided: the name that is bound under it, or NULL */
+   bool is_device_name; /* of the GPU: it is some GPU of the target's capability */
+} TlLost;
+
+/* The history of a list, set, dict or object, which may be changed in place. */
+typedef struct TlChange {
+   uint64_t region;    /* of the run-time code that made it: only there it may be changed */
+   uint64_t born;      /* stamp of its making */
+   uint64_t version;   /* counts changes */
+   const TlLost *lost; /* host code may have changed it unseen, or NULL */
+} TlChange;
+
 typedef struct TlSvTuple {
    TlSv *items;
    size_t len;
    bool is_list;
    const char *const *names; /* namedtuple field names, or NULL */
-   uint64_t region;          /* of the run-time code that made it: only there it may be changed */
-   size_t cap;               /* of items, where a list has room to grow; may be less than len */
+   TlChange change;
+   size_t cap; /* of items, where a list has room to grow; may be less than len */
 } TlSvTuple;
+
+/* Items of an iterator, worked out when it was made.  They stand as long as nothing has changed
+ * that they were made of; Python works them out when they are taken. */
+typedef struct TlSvIter {
+   const char *type; /* "zip", "generator", .. */
+   TlSv *items;
+   size_t len, at;        /* those before `at` were taken */
+   bool is_view;          /* d.items() and the like: taking leaves them, and they have a length */
+   bool is_unsure;        /* it is not known how many were taken */
+   const TlSvTuple *list; /* iter(list): its items, as they are when they are taken */
+   struct TlSvIterOf {
+      const uint64_t *count;
+      uint64_t at_making;
+   } *of; /* counts that have not moved while the items stand */
+   unsigned num_of;
+} TlSvIter;
 
 typedef struct TlSvFields { /* OBJECT, DICT (keys are TlSv there) */
    const char *type_name;   /* "Config", a class's name */
@@ -60,7 +95,8 @@ typedef struct TlSvFields { /* OBJECT, DICT (keys are TlSv there) */
    const char **names; /* OBJECT: field names */
    TlSv *keys;         /* DICT: keys */
    TlSv *values;
-   uint64_t region; /* as in TlSvTuple */
+   TlChange change; /* DICT: its version counts changes of the keys, `writes` those of values */
+   uint64_t writes;
 } TlSvFields;
 
 typedef struct TlBlockPtr {
@@ -97,6 +133,7 @@ struct TlSv {
       TlText s;
       const TlType *type;
       TlSvTuple *tuple;
+      TlSvIter *iter;
       TlSvFields *fields;
       TlSv *slice; /* three: lower, upper, step */
       TlSvRange *range;
@@ -108,7 +145,7 @@ struct TlSv {
       TlSvModule *module;
       TlValue *value;
       TlBlockPtr *block_ptr;
-      const char *opaque; /* why it is not understood */
+      const TlLost *opaque; /* why it is not understood, and where that is */
    };
 };
 
@@ -298,6 +335,11 @@ typedef struct TlSemaOptions {
    /* Reads a file for an import: arena text or NULL when absent.  NULL = no imports. */
    const char *(*read_file)(void *user, TlArena *arena, const char *path, size_t *len);
    void *user;
+   /* A variable of the environment, NULL when it is not set. */
+   const char *(*environment)(void *user, const char *name);
+   unsigned capability;       /* of the target, 90 for sm_90; 0 = 90 */
+   const char *const *assume; /* "NAME=VALUE": what the program is to take for granted */
+   size_t num_assume;
 } TlSemaOptions;
 
 /* Loads the names of a parsed file, and what it imports on demand. */

@@ -25,10 +25,13 @@ tl_sema_new(TlArena *arena, TlStrings *strings, TlSources *sources, TlDiags *dia
    s->ir = ir;
    s->types = ir->types;
    s->impl = tl_new(arena, TlSemaImpl);
+   s->impl->diags = diags;
    if (options)
       s->impl->options = *options;
    tl_map_init(&s->impl->stdlib, arena);
    tl_map_init(&s->impl->signatures, arena);
+   tl_map_init(&s->impl->scopes, arena);
+   s->impl->max_steps = TL_MAX_STEPS;
    return s;
 }
 
@@ -276,7 +279,8 @@ tl_sema_load(TlSema *s, TlAstModule *ast)
       if (fn->is_entry)
          tl_map_put(&s->impl->entries, fn->name, fn);
       const TlGlobal *g = tl_map_get(&source->globals, fn->name);
-      if (fn->is_entry && g && (g->state != TL_GLOBAL_READY || g->value.func == fn))
+      bool is_bound = g && g->state != TL_GLOBAL_DELETED;
+      if (fn->is_entry && is_bound && (g->value.kind != TL_SV_FUNC || g->value.func == fn))
          s->impl->kernels[s->impl->num_kernels++] = describe_kernel(s, &uses, fn);
    }
    return s->diags->num_errors == errors;
@@ -307,18 +311,27 @@ help_kernels(TlSema *s)
       tl_help(s->diags, "the kernels of this file: %s", tl_sb_cstr(&sb));
 }
 
+/* NULL: there is none; or it is not known which (reported). */
 static const TlSvFunc *
 function_named(TlSema *s, const char *name)
 {
-   return tl_map_get(&s->impl->entries, tl_intern_cstr(s->strings, name));
+   name = tl_intern_cstr(s->strings, name);
+   const TlSvFunc *fn = tl_map_get(&s->impl->entries, name);
+   const TlGlobal *g = fn ? tl_map_get(&fn->source->globals, name) : NULL;
+   if (g && g->value.kind == TL_SV_OPAQUE && g->value.opaque->is_undecided) {
+      tl_report_opaque(s, &g->value, g->range);
+      return NULL;
+   }
+   return fn;
 }
 
 const TlSvFunc *
 tl_choose_kernel(TlSema *s, const char *name)
 {
    if (name) {
+      unsigned errors = s->diags->num_errors;
       const TlSvFunc *fn = function_named(s, name);
-      if (fn)
+      if (fn || s->diags->num_errors != errors)
          return fn;
       tl_report(s->diags, E0261, file_start(s), name);
       TlNearest near = {.name = name};
@@ -751,13 +764,13 @@ take_missing(TlSema *s, Spec *p, const char *name, TlSv v, TlRange range, const 
 
 /* Remembered for the error that the parameter lacks a value. */
 static void
-note_failure(Spec *p, const char *name, const TlSv *v, const char *why)
+note_failure(Spec *p, const char *name, const TlSv *v, const TlDiag *why)
 {
    for (unsigned i = 0; i < p->num; i++)
       if (strcmp(param(p, i)->name, name) == 0 &&
           (v->kind == TL_SV_POISON || v->kind == TL_SV_OPAQUE))
-         p->heuristic_failed[i] = why                       ? why
-                                  : v->kind == TL_SV_OPAQUE ? v->opaque
+         p->heuristic_failed[i] = why                       ? why->text
+                                  : v->kind == TL_SV_OPAQUE ? v->opaque->why
                                                             : "it cannot be evaluated";
 }
 
@@ -789,14 +802,15 @@ apply_heuristics(TlSema *s, Spec *p)
    /* outer ones first: inner ones see theirs */
    for (size_t h = 0; h < p->meta.heuristics.len; h++) {
       const TlNode *node = p->meta.heuristics.data[h];
-      TlSv d = tl_quiet_value(s, tl_module_frame(s, p->fn->source), node, NULL);
+      TlSv d = tl_decorator_value(s, p->fn, node, NULL);
       for (size_t i = 0; d.kind == TL_SV_DICT && i < d.fields->len; i++) {
          if (d.fields->keys[i].kind != TL_SV_STR || d.fields->values[i].kind != TL_SV_FUNC)
             continue;
-         TlActivation act = {.is_host = true, .caller = s->impl->act};
+         TlActivation act = {
+            .is_host = true, .errors = s->diags->num_errors, .caller = s->impl->act};
          s->impl->act = &act;
          Heuristic call = {&d.fields->values[i], known_arguments(s, p)};
-         const char *why = NULL;
+         const TlDiag *why = NULL;
          TlSv v = tl_quietly(s, call_heuristic, &call, &why);
          s->impl->act = act.caller;
          note_failure(p, d.fields->keys[i].s.data, &v, why);
@@ -960,7 +974,6 @@ tl_sema_compile(TlSema *s, const TlSpecialization *given)
    s->cuts_tf32 = given->cuts_tf32 && !given->strict_fp;
    s->steps = 0;
    s->depth = 0;
-   s->impl->out_of_steps = false;
    if (!p.fn || !resolve(s, &p) || s->diags->num_errors != errors)
       return NULL;
    int warps = s->impl->num_warps;

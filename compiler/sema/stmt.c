@@ -23,15 +23,42 @@ static void
 exec_assign(TlSema *s, TlFrame *f, const TlAstAssign *n)
 {
    TlSv v = usable(s, f, tl_eval_expr(s, f, n->value), n->value->range);
+   if (tl_is_host(f) && v.kind == TL_SV_POISON)
+      return; /* a handler finds the old value */
    if (!tl_is_host(f))
       v = tl_strengthen(s, v);
    for (size_t i = 0; i < n->targets.len; i++)
       tl_assign(s, f, n->targets.data[i], v);
 }
 
+/* x op= v: lists, sets and dicts are changed themselves.  What the target stands on is evaluated
+ * once. */
+static void
+host_aug_assign(TlSema *s, TlFrame *f, const TlAstAugAssign *n)
+{
+   TlPlace place;
+   if (!tl_place_of(s, f, n->target, &place))
+      return;
+   TlSv old = tl_place_value(s, f, &place), v;
+   if (old.kind != TL_SV_POISON)
+      v = tl_eval_expr(s, f, n->value);
+   if (old.kind == TL_SV_POISON || v.kind == TL_SV_POISON)
+      return;
+   unsigned errors = s->diags->num_errors;
+   TlSv sum = old;
+   if (!tl_host_in_place(s, f, n->op, &old, &v, n->node.range))
+      sum = tl_apply_binary(s, n->op, &old, &v, n->node.range);
+   if (s->diags->num_errors == errors)
+      tl_place_set(s, f, &place, sum);
+}
+
 static void
 exec_aug_assign(TlSema *s, TlFrame *f, const TlAstAugAssign *n)
 {
+   if (tl_is_host(f)) {
+      host_aug_assign(s, f, n);
+      return;
+   }
    TlSv old = tl_eval_expr(s, f, n->target);
    TlSv v = usable(s, f, tl_eval_expr(s, f, n->value), n->value->range);
    if (old.kind == TL_SV_POISON || v.kind == TL_SV_POISON) {
@@ -40,7 +67,7 @@ exec_aug_assign(TlSema *s, TlFrame *f, const TlAstAugAssign *n)
       return;
    }
    TlSv sum = tl_apply_binary(s, n->op, &old, &v, n->node.range);
-   tl_assign(s, f, n->target, tl_is_host(f) ? sum : tl_strengthen(s, sum));
+   tl_assign(s, f, n->target, tl_strengthen(s, sum));
 }
 
 static void
@@ -49,6 +76,8 @@ exec_ann_assign(TlSema *s, TlFrame *f, const TlAstAnnAssign *n)
    if (!n->value)
       return;
    TlSv v = usable(s, f, tl_eval_expr(s, f, n->value), n->value->range);
+   if (tl_is_host(f) && v.kind == TL_SV_POISON)
+      return;
    if (tl_is_constexpr_annotation(n->annotation))
       v = tl_weaken(s, v);
    else if (!tl_is_host(f))
@@ -61,7 +90,10 @@ static TlFlow
 exec_return(TlSema *s, TlFrame *f, const TlAstReturn *n)
 {
    TlActivation *act = f->act;
-   assert(act->func && "statements of a file are bound, not executed");
+   if (!act->func) {
+      tl_report(s->diags, E0233, n->node.range);
+      return TL_FLOW_NEXT;
+   }
    TlSv v = n->value ? tl_eval_expr(s, f, n->value) : tl_sv_none();
    if (act->loops) {
       tl_report(s->diags, E0234, n->node.range);
@@ -99,9 +131,13 @@ exec_break(TlSema *s, TlFrame *f, const TlNode *n)
 }
 
 static void
-exec_raise(TlSema *s, const TlAstRaise *n)
+exec_raise(TlSema *s, TlFrame *f, const TlAstRaise *n)
 {
-   tl_report(s->diags, E0237, n->node.range, n->value ? tl_node_text(s, n->value) : "an exception");
+   if (tl_is_host(f))
+      tl_host_raise(s, f, n);
+   else
+      tl_report(s->diags, E0237, n->node.range,
+                n->value ? tl_node_text(s, n->value) : "an exception");
 }
 
 static void
@@ -116,6 +152,8 @@ exec_assert(TlSema *s, TlFrame *f, const TlAstAssert *n)
       tl_report(s->diags, E0238, n->node.range,
                 message.kind == TL_SV_STR && message.s.len ? message.s.data
                                                            : tl_node_text(s, n->test));
+      if (tl_is_host(f) && message.kind != TL_SV_POISON)
+         tl_raise_as(s, "AssertionError");
       return;
    }
    if (message.kind != TL_SV_STR)
@@ -128,9 +166,14 @@ exec_assert(TlSema *s, TlFrame *f, const TlAstAssert *n)
 static void
 exec_function(TlSema *s, TlFrame *f, const TlNode *n)
 {
-   TlSvFunc *fn = tl_func_value(s, f->source, f, n);
+   TlSvFunc *fn = tl_func_value(s, f->source, f->is_module ? NULL : f, n);
    fn->is_compiled |= !tl_is_host(f);
-   tl_frame_set(s, f, fn->name, (TlSv){.kind = TL_SV_FUNC, .func = fn}, n->range);
+   TlSv v = {.kind = TL_SV_FUNC, .func = fn};
+   if (n->kind == TL_AST_CLASS)
+      tl_define_class(s, fn);
+   else if (tl_is_host(f))
+      v = tl_define_function(s, f, fn);
+   tl_frame_set(s, f, fn->name, v, n->range);
 }
 
 static void
@@ -138,13 +181,14 @@ exec_del(TlSema *s, TlFrame *f, const TlAstDel *n)
 {
    for (size_t i = 0; i < n->targets.len; i++) {
       const TlNode *t = n->targets.data[i];
-      TlVar *v = t->kind == TL_AST_NAME ? tl_frame_var(f, tl_ast_Name(t)->id) : NULL;
-      if (v) {
-         v->state = TL_VAR_DELETED;
-         v->range = n->node.range;
-         v->seq = ++s->impl->seq;
+      if (tl_is_host(f)) {
+         if (!tl_host_del(s, f, t))
+            return;
       } else if (t->kind == TL_AST_NAME) {
-         tl_lookup(s, f, tl_ast_Name(t)->id, t->range);
+         if (tl_frame_var(f, tl_ast_Name(t)->id))
+            tl_frame_del(s, f, tl_ast_Name(t)->id, n->node.range);
+         else
+            tl_lookup(s, f, tl_ast_Name(t)->id, t->range);
       }
    }
 }
@@ -161,31 +205,13 @@ exec_with(TlSema *s, TlFrame *f, const TlAstWith *n, const TlCont *rest)
    return tl_stmt_block(s, f, &n->body, 0, rest);
 }
 
-/* Host code only: a failing body is undone as far as messages go, and the first handler runs. */
 static TlFlow
-exec_try(TlSema *s, TlFrame *f, const TlAstTry *n, const TlCont *rest)
+exec_try(TlSema *s, TlFrame *f, const TlAstTry *n)
 {
-   if (!tl_is_host(f)) {
-      tl_report(s->diags, E0239, n->node.range, "try");
-      return TL_FLOW_NEXT;
-   }
-   TlDiags *saved = s->diags, quiet;
-   tl_diags_init(&quiet, s->arena, s->sources);
-   s->diags = &quiet;
-   TlFlow flow = tl_stmt_block(s, f, &n->body, 0, rest);
-   s->diags = saved;
-   if (quiet.num_errors && !n->handlers.len) {
-      const TlDiag *first = quiet.first;
-      while (first->severity != TL_SEV_ERROR)
-         first = first->next;
-      tl_report(s->diags, E0240, first->range, first->text);
-   } else if (quiet.num_errors)
-      flow = tl_stmt_block(s, f, &tl_ast_Except(n->handlers.data[0])->body, 0, rest);
-   else if (flow == TL_FLOW_NEXT)
-      flow = tl_stmt_block(s, f, &n->orelse, 0, rest);
-   if (flow == TL_FLOW_NEXT)
-      flow = tl_stmt_block(s, f, &n->finally_body, 0, rest);
-   return flow;
+   if (tl_is_host(f))
+      return tl_host_try(s, f, n);
+   tl_report(s->diags, E0239, n->node.range, "try");
+   return TL_FLOW_NEXT;
 }
 
 static void
@@ -197,6 +223,22 @@ exec_expr(TlSema *s, TlFrame *f, const TlNode *value)
    usable(s, f, v, value->range);
    if (value->kind == TL_AST_COMPARE && v.kind == TL_SV_VALUE)
       tl_report(s->diags, W0200, value->range);
+}
+
+static void
+exec_yield(TlSema *s, TlFrame *f, const TlAstYield *n)
+{
+   TlYields *yields = f->act->yields;
+   if (!yields) {
+      tl_report(s->diags, E0239, n->node.range, "yield");
+      return;
+   }
+   TlSv v = n->value ? tl_eval_expr(s, f, n->value) : tl_sv_none(), *items = &v;
+   size_t len = v.kind != TL_SV_POISON;
+   if (n->is_from && len && !tl_iterate(s, &v, n->node.range, &items, &len))
+      return;
+   for (size_t i = 0; i < len && tl_step(s, n->node.range); i++)
+      tl_vec_push(s->arena, &yields->items, items[i]);
 }
 
 static TlFlow
@@ -233,16 +275,19 @@ exec_stmt(TlSema *s, TlFrame *f, const TlNode *n, const TlCont *rest)
       exec_assert(s, f, tl_ast_Assert(n));
       return TL_FLOW_NEXT;
    case TL_AST_RAISE:
-      exec_raise(s, tl_ast_Raise(n));
+      exec_raise(s, f, tl_ast_Raise(n));
       f->act->ret = tl_sv_poison();
       return f->act->loops || f->act->static_loops ? TL_FLOW_CONTINUE : TL_FLOW_RETURN;
+   case TL_AST_YIELD:
+      exec_yield(s, f, tl_ast_Yield(n));
+      return TL_FLOW_NEXT;
    case TL_AST_DEL:
       exec_del(s, f, tl_ast_Del(n));
       return TL_FLOW_NEXT;
    case TL_AST_WITH:
       return exec_with(s, f, tl_ast_With(n), rest);
    case TL_AST_TRY:
-      return exec_try(s, f, tl_ast_Try(n), rest);
+      return exec_try(s, f, tl_ast_Try(n));
    case TL_AST_IMPORT:
       tl_import_into(s, f, tl_ast_Import(n));
       return TL_FLOW_NEXT;
@@ -261,6 +306,12 @@ exec_stmt(TlSema *s, TlFrame *f, const TlNode *n, const TlCont *rest)
    }
 }
 
+static bool
+has_failed(const TlSema *s, const TlFrame *f)
+{
+   return tl_is_host(f) && s->diags->num_errors != f->act->errors;
+}
+
 TlFlow
 tl_stmt_block(TlSema *s, TlFrame *f, const TlNodeList *stmts, size_t first, const TlCont *up)
 {
@@ -271,11 +322,15 @@ tl_stmt_block(TlSema *s, TlFrame *f, const TlNodeList *stmts, size_t first, cons
       return flow;
    }
    s->depth++;
-   unsigned errors = s->diags->num_errors;
    for (size_t i = first; i < stmts->len && flow == TL_FLOW_NEXT; i++) {
       const TlNode *n = stmts->data[i];
       if (!n)
          continue;
+      if (has_failed(s, f)) { /* Python would not go on */
+         f->act->ret = tl_sv_poison();
+         flow = TL_FLOW_RETURN;
+         break;
+      }
       if (!tl_step(s, n->range))
          break;
       TlCont rest = {stmts, i + 1, up};
@@ -283,12 +338,12 @@ tl_stmt_block(TlSema *s, TlFrame *f, const TlNodeList *stmts, size_t first, cons
       s->b.range = n->range;
       flow = exec_stmt(s, f, n, &rest);
       s->b.range = saved;
-      if (tl_is_host(f) && s->diags->num_errors != errors) { /* Python would not go on */
-         f->act->ret = tl_sv_poison();
-         flow = TL_FLOW_RETURN;
-      }
    }
    s->depth--;
+   if (has_failed(s, f)) {
+      f->act->ret = tl_sv_poison();
+      flow = TL_FLOW_RETURN;
+   }
    return flow;
 }
 

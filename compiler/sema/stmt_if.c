@@ -498,7 +498,11 @@ TlFlow
 tl_stmt_if(TlSema *s, TlFrame *f, const TlAstIf *n, const TlCont *rest)
 {
    TlSv test = tl_eval_expr(s, f, n->test);
-   bool known, truth = false;
+   bool known = true, truth = false;
+   if (tl_is_host(f)) {
+      bool ok = test.kind != TL_SV_POISON && tl_host_truth(s, &test, n->test->range, &truth);
+      return ok ? tl_stmt_block(s, f, truth ? &n->body : &n->orelse, 0, rest) : TL_FLOW_NEXT;
+   }
    if (test.kind == TL_SV_POISON || !tl_truth(s, &test, n->test->range, &known, &truth)) {
       /* what the sides assign is unknown */
       TlMap names;
@@ -514,10 +518,6 @@ tl_stmt_if(TlSema *s, TlFrame *f, const TlAstIf *n, const TlCont *rest)
       return tl_stmt_block(s, f, !known || truth ? &n->body : &n->orelse, 0, rest);
    Join j;
    s->b.range = n->test->range;
-   if (tl_is_host(f)) {
-      tl_report(s->diags, E0225, n->test->range, tl_sv_describe(s, &test));
-      return TL_FLOW_NEXT;
-   }
    if (!join_begin(s, &j, &test, n->test->range)) {
       TlSv poison = tl_sv_poison();
       TlMap names;

@@ -458,6 +458,28 @@ run_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSvRange *r)
    return TL_FLOW_NEXT;
 }
 
+static TlFlow
+run_host_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSv *v, const TlCont *rest)
+{
+   TlCursor c;
+   TlSv item;
+   TlFlow flow = TL_FLOW_NEXT;
+   if (!tl_cursor_begin(s, &c, v, n->iter->range))
+      return flow;
+   f->act->static_loops++;
+   while (tl_cursor_next(s, &c, &item)) {
+      if (!tl_step(s, n->node.range) || !tl_assign(s, f, n->target, item))
+         break;
+      flow = tl_stmt_block(s, f, &n->body, 0, NULL);
+      if (flow == TL_FLOW_BREAK || flow == TL_FLOW_RETURN)
+         break;
+   }
+   f->act->static_loops--;
+   if (flow == TL_FLOW_RETURN || s->diags->num_errors != f->act->errors)
+      return flow;
+   return flow == TL_FLOW_BREAK ? TL_FLOW_NEXT : tl_stmt_block(s, f, &n->orelse, 0, rest);
+}
+
 TlFlow
 tl_stmt_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlCont *rest)
 {
@@ -465,6 +487,8 @@ tl_stmt_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlCont *rest)
    bool run_time = iter.kind == TL_SV_RANGE && !iter.range->is_static && !tl_is_host(f);
    if (run_time)
       return run_for(s, f, n, iter.range);
+   if (tl_is_host(f) && iter.kind != TL_SV_VALUE)
+      return iter.kind == TL_SV_POISON ? TL_FLOW_NEXT : run_host_for(s, f, n, &iter, rest);
    TlSv *items;
    size_t len;
    if (iter.kind == TL_SV_VALUE) {
@@ -485,8 +509,8 @@ run_while_host(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest)
    f->act->static_loops++;
    while (tl_step(s, n->node.range)) {
       TlSv test = tl_eval_expr(s, f, n->test);
-      bool known, truth = false;
-      if (!tl_truth(s, &test, n->test->range, &known, &truth) || !known || !truth)
+      bool truth = false;
+      if (test.kind == TL_SV_POISON || !tl_host_truth(s, &test, n->test->range, &truth) || !truth)
          break;
       flow = tl_stmt_block(s, f, &n->body, 0, NULL);
       if (flow == TL_FLOW_BREAK || flow == TL_FLOW_RETURN)

@@ -90,7 +90,7 @@ find_reads_behind(Reads *r, const char *name)
    tl_map_put(&r->seen, g, g);
    TlSourceModule *source = r->source;
    const TlNode *node = g->expr;
-   if (g->import) {
+   if (g->import && g->state != TL_GLOBAL_DELETED) {
       TlSv v = tl_global_value(r->s, r->source, g);
       node = v.kind == TL_SV_FUNC ? v.func->node : NULL;
       r->source = node ? v.func->source : r->source;
@@ -167,14 +167,17 @@ decorator_value(Tuner *t, const char *keyword, int position)
    const TlNode *n = tl_decorator_argument(t->decorator, keyword, position);
    if (!n)
       return tl_sv_none();
-   const char *why = NULL;
-   TlSv v = tl_quiet_value(t->s, t->frame, n, &why);
+   const TlDiag *error = NULL;
+   TlSv v = tl_decorator_value(t->s, t->fn, n, &error);
    if (v.kind != TL_SV_POISON && v.kind != TL_SV_OPAQUE)
       return v;
+   TlRange place = error ? error->range : v.kind == TL_SV_OPAQUE ? v.opaque->place : n->range;
    tl_report(t->s->diags, R0203, n->range, keyword,
-             why                      ? why
-             : v.kind == TL_SV_OPAQUE ? v.opaque
+             error                    ? error->text
+             : v.kind == TL_SV_OPAQUE ? v.opaque->why
                                       : "host code");
+   if (place.file && (place.file != n->range.file || place.begin != n->range.begin))
+      tl_note(t->s->diags, N0206, place);
    return tl_sv_none();
 }
 
@@ -259,12 +262,13 @@ add_keywords(Tuner *t, const TlSv *fn, const TlSv *dict, TlArgs *args)
 }
 
 static TlSv
-call_host(Tuner *t, const TlSv *fn, TlArgs args, const char **why)
+call_host(Tuner *t, const TlSv *fn, TlArgs args, const TlDiag **error)
 {
-   TlActivation act = {.is_host = true, .caller = t->s->impl->act};
+   TlActivation act = {
+      .is_host = true, .errors = t->s->diags->num_errors, .caller = t->s->impl->act};
    t->s->impl->act = &act;
    HostCall call = {.frame = tl_module_frame(t->s, t->fn->source), .fn = fn, .args = args};
-   TlSv v = tl_quietly(t->s, invoke, &call, why);
+   TlSv v = tl_quietly(t->s, invoke, &call, error);
    t->s->impl->act = act.caller;
    return v;
 }
@@ -274,14 +278,14 @@ prune_early(Tuner *t, const TlSv *fn)
 {
    TlSv pos[2] = {tl_make_tuple(t->s, t->configs, t->num, true), t->known};
    TlArgs args = {.pos = pos, .pos_range = (TlRange[2]){{0}}, .num_pos = 2};
-   const char *why = NULL;
+   const TlDiag *why = NULL;
    if (fn->kind != TL_SV_FUNC)
       return;
    add_keywords(t, fn, &t->known, &args);
    TlSv kept = call_host(t, fn, args, &why);
    if (!take_configs(t, &kept))
       tl_report(t->s->diags, R0203, fn->func->node->range, "early_config_prune",
-                why ? why : "it gives no configuration");
+                why ? why->text : "it gives no configuration");
 }
 
 /* What a model or heuristic sees of one configuration. */
@@ -315,7 +319,7 @@ prune_by_model(Tuner *t, const TlSv *model, const TlSv *top_k)
       return;
    double *cost = tl_new_array(t->s->arena, double, t->num);
    for (size_t i = 0; i < t->num; i++) {
-      const char *why = NULL;
+      const TlDiag *why = NULL;
       TlArgs args = {0};
       TlSv mine = config_values(t->s, &t->configs[i]);
       add_keywords(t, model, &mine, &args);
@@ -323,7 +327,7 @@ prune_by_model(Tuner *t, const TlSv *model, const TlSv *top_k)
       TlSv v = call_host(t, model, args, &why);
       if (!tl_sv_is_number(&v)) {
          tl_report(t->s->diags, R0203, model->func->node->range, "perf_model",
-                   why ? why : "it gives no number");
+                   why ? why->text : "it gives no number");
          return;
       }
       cost[i] = tl_known_double(&v);
@@ -434,7 +438,6 @@ tl_sema_tuning(TlSema *s, const TlSpecialization *spec, TlTuning *out)
    if (!fn)
       return false;
    s->steps = 0;
-   s->impl->out_of_steps = false;
    TlMeta meta;
    tl_read_decorators(s, fn, &meta);
    if (!meta.autotune)
@@ -468,7 +471,7 @@ tl_sema_tuning(TlSema *s, const TlSpecialization *spec, TlTuning *out)
 static void
 evaluate_heuristics(Tuner *t, const TlNode *node, TlHeuristics *out)
 {
-   TlSv d = tl_quiet_value(t->s, t->frame, node, NULL);
+   TlSv d = tl_decorator_value(t->s, t->fn, node, NULL);
    for (size_t i = 0; d.kind == TL_SV_DICT && i < d.fields->len; i++) {
       const TlSv *key = &d.fields->keys[i], *fn = &d.fields->values[i];
       if (key->kind != TL_SV_STR || fn->kind != TL_SV_FUNC || is_defined(t->spec, key->s.data))

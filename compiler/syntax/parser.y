@@ -1,6 +1,6 @@
 /* The grammar: Python's, as far as kernels and the host code around them need it, plus pointer
  * types and facts in .tile annotations.  Pure, no conflicts; each action makes one node or list
- * (build.h).  What is not taken here on purpose: yield, await, async, match, type
+ * (build.h).  What is not taken here on purpose: yield as an expression, await, async, match, type
  * parameters.
  *
  * Recovery: an error drops its statement up to the end of the line; the block below it, if any, is
@@ -175,6 +175,10 @@ simple:
 | RAISE                                 { $$ = TL_MAKE(ps, @$, Raise, .value = NULL); }
 | RAISE test                            { $$ = TL_MAKE(ps, @$, Raise, .value = $2); }
 | RAISE test FROM test                  { $$ = TL_MAKE(ps, @$, Raise, .value = $2); }
+| YIELD                                 { $$ = TL_MAKE(ps, @$, Yield, .value = NULL); }
+| YIELD exprs                           { $$ = TL_MAKE(ps, @$, Yield, .value = $2); }
+| YIELD FROM test                       { $$ = TL_MAKE(ps, @$, Yield, .value = $3,
+                                                       .is_from = true); }
 | GLOBAL names                          { $$ = TL_MAKE(ps, @$, Global, .names = *$2); }
 | NONLOCAL names                        { $$ = TL_MAKE(ps, @$, Global, .names = *$2); }
 | DEL exprs                             { $$ = tl_mk_del(ps, @$, $2); }

@@ -14,18 +14,30 @@
 
 /* ---- Opening a source ------------------------------------------------------------------------ */
 
+/* NULL: out of memory. */
+static const char **
+copy_list(TlJitSource *s, const char *const *list, size_t count, bool *ok)
+{
+   const char **copy = calloc(count + 1, sizeof *copy);
+   for (size_t i = 0; copy && i < count; i++)
+      copy[i] = tl_texts_keep(&s->texts, list[i], TILEC_STRLEN, ok);
+   return copy;
+}
+
 static TilecStatus
 copy_options(TlJitSource *s, const TilecSource *o)
 {
    if ((o->num_defines && !o->defines) || (o->num_include_dirs && !o->include_dirs))
       return tl_core_fail(s->jit->rt, TILEC_BAD_ARGUMENT, "defines or include_dirs is NULL");
+   if (o->num_assume && !o->assume)
+      return tl_core_fail(s->jit->rt, TILEC_BAD_ARGUMENT, "assume is NULL");
    s->options = *o;
    bool ok = tl_source_keep_texts(&s->options, &s->texts);
    s->defines = calloc(o->num_defines + 1, sizeof *s->defines);
-   const char **dirs = calloc(o->num_include_dirs + 1, sizeof *dirs);
-   s->options.include_dirs = dirs;
+   s->options.include_dirs = copy_list(s, o->include_dirs, o->num_include_dirs, &ok);
+   s->options.assume = copy_list(s, o->assume, o->num_assume, &ok);
    s->options.defines = NULL;
-   if (!ok || !s->defines || !dirs)
+   if (!ok || !s->defines || !s->options.include_dirs || !s->options.assume)
       return tl_core_no_memory(s->jit->rt);
    for (size_t i = 0; i < o->num_defines; i++) {
       const char *equals = o->defines[i] ? strchr(o->defines[i], '=') : NULL;
@@ -35,8 +47,6 @@ copy_options(TlJitSource *s, const TilecSource *o)
          tl_texts_keep(&s->texts, o->defines[i], (size_t)(equals - o->defines[i]), &ok);
       s->defines[i].value = tl_texts_keep(&s->texts, equals + 1, TILEC_STRLEN, &ok);
    }
-   for (size_t i = 0; i < o->num_include_dirs; i++)
-      dirs[i] = tl_texts_keep(&s->texts, o->include_dirs[i], TILEC_STRLEN, &ok);
    return ok ? TILEC_OK : tl_core_no_memory(s->jit->rt);
 }
 
@@ -204,6 +214,7 @@ close_source(void *source)
    tl_texts_free(&s->texts);
    free(s->defines);
    free((void *)(uintptr_t)s->options.include_dirs);
+   free((void *)(uintptr_t)s->options.assume);
    free(s->params);
    free(s);
 }

@@ -12,7 +12,7 @@
 TilecCompileOptions tl_options_of_source(const TilecSource *source);
 TilecSource tl_source_of_options(const TilecCompileOptions *options);
 
-/* Copies every text that the source points to but defines and include_dirs; false: no memory. */
+/* Copies every text that the source points to but those of its lists; false: no memory. */
 bool tl_source_keep_texts(TilecSource *source, TlTexts *texts);
 
 /* What is compiled depends on these bytes, and on imported files. */

@@ -170,6 +170,18 @@ put_import(TlBytes *b, const TilecImport *i)
    tl_bytes_add(b, digest, sizeof digest);
 }
 
+/* The text of a file, or of a variable of the environment ("$NAME"), into memory of malloc. */
+static bool
+read_import(const char *path, void **text, size_t *len)
+{
+   if (path[0] != '$')
+      return read_text(path, text, len);
+   const char *value = getenv(path + 1);
+   *text = value ? strdup(value) : NULL;
+   *len = *text ? strlen(value) : 0;
+   return *text != NULL;
+}
+
 static bool
 import_is_same(Reader *r)
 {
@@ -181,7 +193,7 @@ import_is_same(Reader *r)
    char *path = take_text(r);
    bool ok = path && take_number(r, &was_there) && take(r, sizeof digest, &want);
    if (ok) {
-      bool is_there = read_text(path, &text, &len);
+      bool is_there = read_import(path, &text, &len);
       ok = is_there == (was_there != 0);
       if (ok && is_there) {
          tilec_digest(text, len, digest);

@@ -37,7 +37,8 @@ copy_source(TlTune *t, const TilecSource *o)
    t->source.struct_size = sizeof t->source;
    t->source.kernel = t->decl->name;
    bool ok = tl_source_keep_texts(&t->source, &t->texts);
-   t->defines = calloc(o->num_defines + o->num_include_dirs + 1, sizeof *t->defines);
+   size_t room = o->num_defines + o->num_include_dirs + o->num_assume;
+   t->defines = calloc(room + 1, sizeof *t->defines);
    if (!t->defines)
       return false;
    for (size_t i = 0; i < o->num_defines; i++)
@@ -45,8 +46,12 @@ copy_source(TlTune *t, const TilecSource *o)
    const char **dirs = t->defines + o->num_defines;
    for (size_t i = 0; i < o->num_include_dirs; i++)
       dirs[i] = tl_texts_keep(&t->texts, o->include_dirs[i], TILEC_STRLEN, &ok);
+   const char **assume = dirs + o->num_include_dirs;
+   for (size_t i = 0; i < o->num_assume; i++)
+      assume[i] = tl_texts_keep(&t->texts, o->assume[i], TILEC_STRLEN, &ok);
    t->source.defines = t->defines;
    t->source.include_dirs = dirs;
+   t->source.assume = assume;
    return ok;
 }
 

@@ -145,6 +145,8 @@ describe(const TlTune *t, const Defines *d, const TilecConfig *c, const TilecArg
                                .num_defines = d->num,
                                .include_dirs = t->source.include_dirs,
                                .num_include_dirs = t->source.num_include_dirs,
+                               .assume = t->source.assume,
+                               .num_assume = t->source.num_assume,
                                .num_warps = c ? c->num_warps : t->source.num_warps,
                                .num_stages = c ? c->num_stages : t->source.num_stages,
                                .values = values,

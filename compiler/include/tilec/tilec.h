@@ -165,7 +165,11 @@ typedef struct TilecCompileOptions {
                                   heuristics and for pruning configurations: a value, or "*fp16" for
                                   a pointer to such elements */
    size_t num_values;
-   const char *grid; /* used instead of the kernel's own grid=; NULL = its own */
+   const char *grid;          /* used instead of the kernel's own grid=; NULL = its own */
+   const char *const *assume; /* "NAME=VALUE": what the file's host code is to take for granted
+                                 where it hangs on the run: a name, or an expression as it is
+                                 written there */
+   size_t num_assume;
 } TilecCompileOptions;
 
 /* TILEC_BAD_SOURCE: at least one error reached on_diag.  TILEC_IO: a file, TILEC_BAD_TARGET: arch
@@ -184,8 +188,9 @@ TILEC_API const char *tilec_program_text(const TilecProgram *program, TilecStage
 TILEC_API const char *tilec_program_metadata(const TilecProgram *program, size_t *len);
 TILEC_API const TilecImageInfo *tilec_program_info(const TilecProgram *program);
 
-/* A file that an import of the program led to, in the order looked for; false when index is out of
- * range.  Borrowed.  The same source, options and imports give the same program. */
+/* A file that an import of the program led to, or a variable of the environment that it asked for
+ * ("$NAME"), in the order looked for; false when index is out of range.  Borrowed.  The same
+ * source, options and imports give the same program. */
 typedef struct TilecImport {
    const char *path;
    const char *text; /* NULL: it was looked for there and not found */
@@ -246,11 +251,11 @@ typedef struct TilecKernelDecl {
    uint32_t num_heuristics;
 } TilecKernelDecl;
 
-/* Lists the kernels of options->file or ->source; only file, source, include_dirs, defines, cancel
- * and limits are looked at.  For options->kernel also num_warps, num_stages and values: they and
- * the defines take their place in its configurations, and with values these are pruned as its
- * prune_configs_by says, and its heuristics are evaluated.  Errors inside one kernel's body do not
- * matter here; a file that does not parse is TILEC_BAD_SOURCE. */
+/* Lists the kernels of options->file or ->source; only file, source, include_dirs, assume, defines,
+ * arch, cancel and limits are looked at.  For options->kernel also num_warps, num_stages and
+ * values: they and the defines take their place in its configurations, and with values these are
+ * pruned as its prune_configs_by says, and its heuristics are evaluated.  Errors inside one
+ * kernel's body do not matter here; a file that does not parse is TILEC_BAD_SOURCE. */
 TILEC_API TilecStatus tilec_list_kernels(TilecSession *session, const TilecCompileOptions *options,
                                          TilecListing **out);
 TILEC_API void tilec_listing_free(TilecListing *listing);

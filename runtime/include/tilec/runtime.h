@@ -179,12 +179,14 @@ typedef struct TilecSource {
    uint32_t num_warps; /* 0 = the kernel's own */
    uint32_t num_stages;
    bool debug_info;
-   bool check;       /* device_assert and overflow checks are compiled in */
-   const char *arch; /* NULL = the device's */
-   uint32_t opt;     /* a TilecOpt */
-   uint32_t fp_mode; /* a TilecFpMode */
-   const char *grid; /* used instead of the kernel's own grid=; NULL = its own */
-   uint32_t tune;    /* a TilecTunePolicy */
+   bool check;                /* device_assert and overflow checks are compiled in */
+   const char *arch;          /* NULL = the device's */
+   uint32_t opt;              /* a TilecOpt */
+   uint32_t fp_mode;          /* a TilecFpMode */
+   const char *grid;          /* used instead of the kernel's own grid=; NULL = its own */
+   uint32_t tune;             /* a TilecTunePolicy */
+   const char *const *assume; /* "NAME=VALUE": see TilecCompileOptions */
+   size_t num_assume;
 } TilecSource;
 
 /* Parses and lists the file, compiles nothing yet.  TILEC_UNSUPPORTED without an attached compiler,

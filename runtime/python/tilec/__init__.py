@@ -83,7 +83,7 @@ class _CompileOptions(C.Structure):
                 ("warnings_are_errors", C.c_bool), ("stop_after", C.c_int),
                 ("keep_stages", C.c_uint32), ("remarks", C.c_char_p), ("cancel", C.c_void_p),
                 ("timeout_ms", C.c_uint32), ("values", C.POINTER(_Define)), ("num_values", _SIZE),
-                ("grid", C.c_char_p)]
+                ("grid", C.c_char_p), ("assume", C.POINTER(C.c_char_p)), ("num_assume", _SIZE)]
 
 
 class _Param(C.Structure):
@@ -137,7 +137,8 @@ class _Source(C.Structure):
                 ("num_include_dirs", _SIZE), ("num_warps", C.c_uint32), ("num_stages", C.c_uint32),
                 ("debug_info", C.c_bool), ("check", C.c_bool), ("arch", C.c_char_p),
                 ("opt", C.c_uint32), ("fp_mode", C.c_uint32), ("grid", C.c_char_p),
-                ("tune", C.c_uint32)]
+                ("tune", C.c_uint32),
+                ("assume", C.POINTER(C.c_char_p)), ("num_assume", _SIZE)]
 
 
 class _Launch(C.Structure):

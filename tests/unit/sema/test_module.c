@@ -61,7 +61,7 @@ host_values(void **state)
 {
    (void)state;
    SemaRun r = PY(HEAD "import torch\n"
-                       "LIMIT = torch.cuda.get_device_properties(0).warp_size\n"
+                       "LIMIT = torch.cuda.get_device_properties(0).total_memory\n"
                        "@triton.jit\n"
                        "def k(p, n):\n"
                        "   tl.store(p, n % LIMIT)\n");

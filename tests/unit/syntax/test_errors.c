@@ -36,7 +36,7 @@ one_slip_one_error(void **state)
       {"in = 3\n", "1:1 E0131", "'in' is a keyword"},
       {"x.class\n", "1:3 E0131", "'class' is a keyword and cannot be a name"},
       {"else:\n  x\n", "1:1 E0131", "indented like the statement that it continues"},
-      {"def f():\n  yield 3\n", "2:3 E0132", "'yield' is not part of the language"},
+      {"def f():\n  await 3\n", "2:3 E0132", "'await' is not part of the language"},
       {"async def f():\n  x\n", "1:1 E0132", "'async'"},
       {"x = await f()\n", "1:5 E0132", "'await'"},
       {"f() = 3\n", "1:1 E0133", "cannot assign to a call"},

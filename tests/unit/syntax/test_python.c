@@ -40,7 +40,7 @@ host_code_is_never_an_error(void **state)
    expect_outline("async def f():\n    await g()\nz = 1\n", "skipped assign", "");
    expect_outline("type X = int\nz = 1\n", "skipped assign", "");
    expect_outline("def f[T](x: T): pass\nz = 1\n", "skipped assign", "");
-   expect_outline("def f():\n    yield 1\n    x = 2\n", "function:f", "");
+   expect_outline("def f():\n    await 1\n    x = 2\n", "function:f", "");
    expect_outline("@(yield)\ndef f(): pass\nz = 1\n", "skipped assign", "");
    expect_outline("print 'x'\nz = 1\n", "skipped assign", "");
    expect_outline("x = 3j\ny = 08\nz = $\n", "skipped skipped skipped", "");
@@ -71,9 +71,9 @@ kernel_errors_count(void **state)
    expect_outline("@triton.jit\ndef k(x):\n    y = 1 +\n    return y\nz = )\n",
                   "function:k skipped", "3:12 E0131");
    expect_outline("@jit\ndef k(x:\n    y = 1\n", "", "2:6 E0112");
-   expect_outline("@triton.jit(debug=True)\ndef k(x):\n    yield 1\n", "function:k", "3:5 E0132");
-   expect_outline("@numba.jit\ndef k(x):\n    yield 1\n", "function:k", "");
-   expect_outline("def k(x):\n    yield 1\n", "function:k", "");
+   expect_outline("@triton.jit(debug=True)\ndef k(x):\n    await 1\n", "function:k", "3:5 E0132");
+   expect_outline("@numba.jit\ndef k(x):\n    await 1\n", "function:k", "");
+   expect_outline("def k(x):\n    await 1\n", "function:k", "");
 }
 
 static void

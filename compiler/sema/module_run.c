@@ -1,0 +1,486 @@
+/* Runs the statements of a file as Python does when it is imported: in order, with values that may
+ * be changed later.  A statement that is not followed loses what it binds, and all that it might
+ * have changed.  A condition that only the program's run decides is followed both ways: a name that
+ * comes out differently is undecided, and a kernel that uses it is an error. */
+#include "sema/impl.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { MAX_RUN_DEPTH = 64, MAX_LOAD_STEPS = 4 * TL_MAX_STEPS };
+
+typedef struct Run {
+   TlSema *s;
+   TlSourceModule *source;
+   TlFrame *frame;
+   unsigned depth;
+} Run;
+
+static void run_stmts(Run *r, const TlNodeList *stmts);
+
+/* ---- what the program states ---- */
+bool
+tl_assumed(TlSema *s, const char *text, TlSv *out)
+{
+   const TlSemaOptions *o = &s->impl->options;
+   size_t len = o->num_assume ? strlen(text) : 0;
+   for (size_t i = 0; i < o->num_assume; i++) {
+      const char *value = strrchr(o->assume[i], '=');
+      if (!value || (size_t)(value - o->assume[i]) != len || strncmp(o->assume[i], text, len) != 0)
+         continue;
+      *out = tl_read_value(s, value + 1, (TlRange){0});
+      return true;
+   }
+   return false;
+}
+
+/* ---- losing values ---- */
+typedef struct Lose {
+   TlSema *s;
+   TlFrame *frame;
+   const TlLost *lost;
+   TlMap *seen; /* values and function nodes */
+   unsigned depth;
+} Lose;
+
+static void lose_names(void *user, TlNode *n);
+
+static void
+lose_function(Lose *l, const TlSvFunc *fn)
+{
+   if (fn->self)
+      tl_map_put(l->seen, fn->self, l); /* its fields are reached by the name of the object */
+   if (fn->is_compiled || fn->node->kind == TL_AST_CLASS || tl_map_has(l->seen, fn->node))
+      return;
+   tl_map_put(l->seen, fn->node, l);
+   Lose inner = *l;
+   inner.frame = tl_frame_new(l->s, fn->closure, fn->source, NULL);
+   inner.depth++;
+   if (inner.depth < MAX_RUN_DEPTH)
+      tl_ast_children(fn->node, lose_names, &inner);
+}
+
+static void
+lose_value(Lose *l, const TlSv *v, unsigned depth)
+{
+   if (depth > MAX_RUN_DEPTH)
+      return;
+   TlChange *change = tl_change_of(v);
+   if (change) {
+      if (tl_map_has(l->seen, change))
+         return;
+      tl_map_put(l->seen, change, l);
+      change->lost = l->lost;
+      change->version++;
+   }
+   if (v->kind == TL_SV_TUPLE || v->kind == TL_SV_SET) {
+      for (size_t i = 0; i < v->tuple->len; i++)
+         lose_value(l, &v->tuple->items[i], depth + 1);
+   } else if (v->kind == TL_SV_DICT || v->kind == TL_SV_OBJECT) {
+      for (size_t i = 0; i < v->fields->len; i++)
+         lose_value(l, &v->fields->values[i], depth + 1);
+   } else if (v->kind == TL_SV_ITER) {
+      v->iter->is_unsure = true;
+   } else if (v->kind == TL_SV_BUILTIN && v->builtin.self) {
+      lose_value(l, v->builtin.self, depth + 1);
+   } else if (v->kind == TL_SV_FUNC) {
+      if (v->func->self)
+         lose_value(l, v->func->self, depth + 1);
+      lose_function(l, v->func);
+   }
+}
+
+static void
+lose_names(void *user, TlNode *n)
+{
+   Lose *l = user;
+   TlSv v;
+   if (n->kind == TL_AST_NAME && tl_lookup_quiet(l->s, l->frame, tl_ast_Name(n)->id, &v))
+      lose_value(l, &v, 0);
+   if (n->kind == TL_AST_GLOBAL && l->frame->source && l->frame->source->frame)
+      for (size_t i = 0; i < tl_ast_Global(n)->names.len; i++) {
+         const char *name = tl_ast_Name(tl_ast_Global(n)->names.data[i])->id;
+         TlSv lost = {.kind = TL_SV_OPAQUE, .opaque = l->lost};
+         tl_global_set(l->s, l->frame->source, name, lost, n->range);
+      }
+   tl_ast_children(n, lose_names, l);
+}
+
+void
+tl_lose_reachable(TlSema *s, TlFrame *f, const TlNode *n, const TlLost *lost)
+{
+   TlMap seen;
+   tl_map_init(&seen, s->arena);
+   Lose l = {.s = s, .frame = f, .lost = lost, .seen = &seen};
+   lose_names(&l, (TlNode *)(uintptr_t)n);
+}
+
+void
+tl_lose_values(TlSema *s, const TlSv *values, size_t len, const TlLost *lost)
+{
+   TlMap seen;
+   tl_map_init(&seen, s->arena);
+   Lose l = {.s = s, .frame = s->impl->main->frame, .lost = lost, .seen = &seen};
+   for (size_t i = 0; i < len; i++)
+      lose_value(&l, &values[i], 0);
+}
+
+/* The statement was not followed: nothing is known of what it binds and may have changed. */
+static void
+lose_stmt(Run *r, const TlNode *n, const TlDiag *error)
+{
+   TlSema *s = r->s;
+   tl_lose_reachable(s, r->frame, n, tl_sv_lost_by(s, error, NULL).opaque);
+   TlMap names;
+   tl_map_init(&names, s->arena);
+   TlNodeList one = {(TlNode *[]){(TlNode *)(uintptr_t)n}, 1, 1};
+   tl_bound_names(s, &one, &names);
+   for (size_t i = 0; i < names.cap; i++)
+      if (names.slots[i].used) {
+         const char *name = (const char *)names.slots[i].key;
+         tl_global_set(s, r->source, name, tl_sv_lost_by(s, error, name), n->range);
+      }
+}
+
+/* ---- one statement ---- */
+/* With an allowance of steps of its own, so that a long one does not take the kernels'. */
+static uint64_t
+begin_steps(TlSema *s)
+{
+   uint64_t before = s->steps;
+   uint64_t left = s->impl->load_steps < MAX_LOAD_STEPS ? MAX_LOAD_STEPS - s->impl->load_steps : 0;
+   uint64_t mine = left < TL_MAX_STEPS ? left : TL_MAX_STEPS;
+   s->impl->max_steps = before + mine;
+   return before;
+}
+
+static void
+end_steps(TlSema *s, uint64_t before, uint64_t max)
+{
+   s->impl->load_steps += s->steps - before;
+   s->steps = before;
+   s->impl->max_steps = max;
+}
+
+static const TlDiag *
+try_stmt(Run *r, const TlNode *n)
+{
+   TlSema *s = r->s;
+   TlQuiet q;
+   uint64_t max = s->impl->max_steps, before = begin_steps(s);
+   TlActivation *outer = s->impl->act;
+   TlNodeList one = {(TlNode *[]){(TlNode *)(uintptr_t)n}, 1, 1};
+   unsigned tries = s->impl->tries;
+   s->impl->tries = 0;
+   s->impl->act = r->frame->act;
+   tl_quiet_begin(s, &q);
+   r->frame->act->errors = s->diags->num_errors;
+   tl_stmt_block(s, r->frame, &one, 0, NULL);
+   const TlDiag *error = tl_quiet_end(s, &q);
+   s->impl->act = outer;
+   s->impl->tries = tries;
+   end_steps(s, before, max);
+   return error;
+}
+
+static void
+run_simple(Run *r, const TlNode *n)
+{
+   const TlDiag *error = try_stmt(r, n);
+   if (error)
+      lose_stmt(r, n, error);
+   for (size_t i = 0; n->kind == TL_AST_ASSIGN && i < tl_ast_Assign(n)->targets.len; i++) {
+      const TlNode *t = tl_ast_Assign(n)->targets.data[i];
+      TlGlobal *g =
+         t->kind == TL_AST_NAME ? tl_map_get(&r->source->globals, tl_ast_Name(t)->id) : NULL;
+      if (g)
+         g->expr = tl_ast_Assign(n)->value;
+   }
+}
+
+/* ---- both ways ---- */
+typedef struct Side {
+   TlJournal finals; /* `before` is what the global was at the side's end */
+} Side;
+
+static void
+undo(TlJournal *j)
+{
+   for (size_t i = j->len; i-- > 0;)
+      *j->data[i].global = j->data[i].before;
+}
+
+static const TlUndo *
+final_of(const Side *side, const TlGlobal *g)
+{
+   for (size_t i = 0; i < side->finals.len; i++)
+      if (side->finals.data[i].global == g)
+         return &side->finals.data[i];
+   return NULL;
+}
+
+static void
+keep_finals(TlSema *s, const TlJournal *j, Side *side)
+{
+   for (size_t i = 0; i < j->len; i++)
+      if (!final_of(side, j->data[i].global))
+         tl_vec_push(s->arena, &side->finals,
+                     (TlUndo){.global = j->data[i].global, .before = *j->data[i].global});
+}
+
+static bool
+same_binding(TlSema *s, TlSourceModule *source, TlGlobal *a, TlGlobal *b)
+{
+   if (a->seq == b->seq)
+      return true;
+   TlSv x = tl_global_value(s, source, a), y = tl_global_value(s, source, b);
+   return x.kind != TL_SV_OPAQUE && tl_const_same(s, &x, &y);
+}
+
+/* What the global is after the sides: what all of them that bind it agree on. */
+static void
+join_global(Run *r, const Side *sides, unsigned num, TlGlobal *g, const TlLost *lost)
+{
+   TlGlobal *first = NULL, *ends = tl_new_array(r->s->arena, TlGlobal, num);
+   bool same = true;
+   for (unsigned i = 0; i < num; i++) {
+      const TlUndo *end = final_of(&sides[i], g);
+      ends[i] = end ? end->before : *g;
+      if (ends[i].state == TL_GLOBAL_DELETED)
+         continue; /* a program that uses the name did not go this way */
+      same = !first || (same && same_binding(r->s, r->source, first, &ends[i]));
+      first = first ? first : &ends[i];
+   }
+   TlSv value = first ? first->value : tl_sv_none();
+   if (!same) {
+      TlLost *mine = tl_new(r->s->arena, TlLost);
+      *mine = *lost;
+      mine->name = g->name;
+      value = (TlSv){.kind = TL_SV_OPAQUE, .opaque = mine};
+   }
+   TlRange range = first ? first->range : g->range;
+   tl_global_set(r->s, r->source, g->name, value, range);
+   if (same && first)
+      *g = *first;
+   else if (!first)
+      g->state = TL_GLOBAL_DELETED;
+}
+
+static void
+run_sides(Run *r, const TlNodeList *const *stmts, unsigned num, const TlLost *lost)
+{
+   TlSema *s = r->s;
+   TlJournal *outer = s->impl->journal;
+   Side *sides = tl_new_array(s->arena, Side, num);
+   uint64_t began = ++s->impl->seq;
+   size_t first_changed = s->impl->changed.len;
+   s->impl->keep_changed++;
+   for (unsigned i = 0; i < num; i++) {
+      TlJournal mine = {0};
+      s->impl->journal = &mine;
+      run_stmts(r, stmts[i]);
+      keep_finals(s, &mine, &sides[i]);
+      undo(&mine);
+   }
+   s->impl->journal = outer;
+   s->impl->keep_changed--;
+   for (size_t i = first_changed; i < s->impl->changed.len; i++)
+      if (s->impl->changed.data[i]->born < began)
+         s->impl->changed.data[i]->lost = lost;
+   if (!s->impl->keep_changed)
+      s->impl->changed.len = 0;
+   TlMap done;
+   tl_map_init(&done, s->arena);
+   for (unsigned i = 0; i < num; i++)
+      for (size_t k = 0; k < sides[i].finals.len; k++) {
+         TlGlobal *g = sides[i].finals.data[k].global;
+         if (!tl_map_has(&done, g))
+            join_global(r, sides, num, g, lost);
+         tl_map_put(&done, g, g);
+      }
+}
+
+static const TlLost *
+undecided(TlSema *s, const TlNode *what, TlRange place)
+{
+   TlLost *lost = tl_new(s->arena, TlLost);
+   *lost = (TlLost){.why = tl_node_text(s, what), .place = place, .is_undecided = true};
+   return lost;
+}
+
+static const TlAstIf *
+elif_of(const TlAstIf *n)
+{
+   bool is_elif = n->orelse.len == 1 && n->orelse.data[0] && n->orelse.data[0]->kind == TL_AST_IF;
+   return is_elif ? tl_ast_If(n->orelse.data[0]) : NULL;
+}
+
+/* The part of the chain that is run; NULL: the condition is not known. */
+static const TlNodeList *
+part_of_if(Run *r, const TlAstIf *n)
+{
+   TlSema *s = r->s;
+   uint64_t max = s->impl->max_steps, before = begin_steps(s);
+   r->frame->act->errors = s->diags->num_errors;
+   TlSv v = tl_quiet_value(s, r->frame, n->test, NULL);
+   end_steps(s, before, max);
+   bool is_unknown = v.kind == TL_SV_POISON || v.kind == TL_SV_OPAQUE ||
+                     (v.kind == TL_SV_MODULE && v.module->kind == TL_MOD_HOST);
+   if (is_unknown)
+      return NULL;
+   return tl_const_truth(&v) ? &n->body : &n->orelse;
+}
+
+static void
+run_if(Run *r, const TlAstIf *n)
+{
+   const TlNodeList *part = part_of_if(r, n);
+   while (part == &n->orelse && elif_of(n)) {
+      n = elif_of(n);
+      part = part_of_if(r, n);
+   }
+   if (part) {
+      run_stmts(r, part);
+      return;
+   }
+   const TlNodeList *sides[2] = {&n->body, &n->orelse};
+   run_sides(r, sides, 2, undecided(r->s, n->test, n->test->range));
+}
+
+static void
+run_try(Run *r, const TlAstTry *n)
+{
+   TlSema *s = r->s;
+   TlJournal mine = {0}, *outer = s->impl->journal;
+   s->impl->journal = &mine;
+   const TlDiag *error = try_stmt(r, &n->node);
+   s->impl->journal = outer;
+   if (!error) {
+      for (size_t i = 0; outer && i < mine.len; i++)
+         tl_vec_push(s->arena, outer, mine.data[i]);
+      return;
+   }
+   undo(&mine);
+   tl_lose_reachable(s, r->frame, &n->node, tl_sv_lost_by(s, error, NULL).opaque);
+   unsigned num = 0;
+   const TlNodeList **sides = tl_new_array(s->arena, const TlNodeList *, n->handlers.len + 1);
+   TlNodeList *body = tl_new(s->arena, TlNodeList);
+   for (size_t i = 0; i < n->body.len; i++)
+      tl_vec_push(s->arena, body, n->body.data[i]);
+   for (size_t i = 0; i < n->orelse.len; i++)
+      tl_vec_push(s->arena, body, n->orelse.data[i]);
+   sides[num++] = body;
+   for (size_t i = 0; i < n->handlers.len; i++)
+      sides[num++] = &tl_ast_Except(n->handlers.data[i])->body;
+   TlNode *tried = n->body.len ? n->body.data[0] : NULL;
+   run_sides(r, sides, num, undecided(s, tried ? tried : &n->node, error->range));
+   run_stmts(r, &n->finally_body);
+}
+
+/* ---- statements of the file ---- */
+static void
+define(Run *r, const TlNode *n)
+{
+   TlSema *s = r->s;
+   const TlDiag *error = try_stmt(r, n);
+   if (error)
+      lose_stmt(r, n, error);
+   /* listed as a kernel even where something around it is lost */
+   TlGlobal *g = tl_map_get(&r->source->globals, tl_ast_Function(n)->name);
+   if (g && g->value.kind == TL_SV_FUNC && g->value.func->node == n)
+      tl_vec_push(s->arena, &r->source->functions, g->value.func);
+}
+
+/* Syntax that is not understood: every word of it may be bound or changed. */
+static void
+skip(Run *r, const TlAstSkipped *n)
+{
+   TlSema *s = r->s;
+   const char *p = tl_node_text(s, &n->node);
+   const char *why = n->reason ? n->reason : "this statement is not understood";
+   const TlLost *lost = tl_sv_lost(s, why, n->node.range).opaque;
+   while (*p) {
+      size_t len = strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+      TlGlobal *g = len ? tl_map_get(&r->source->globals, tl_intern(s->strings, p, len)) : NULL;
+      if (g && g->state == TL_GLOBAL_READY && g->value.kind != TL_SV_FUNC) {
+         tl_lose_values(s, &g->value, 1, lost);
+         if (!tl_change_of(&g->value))
+            tl_global_set(s, r->source, g->name, (TlSv){.kind = TL_SV_OPAQUE, .opaque = lost},
+                          n->node.range);
+      } else if (len && !g) {
+         tl_global_set(s, r->source, tl_intern(s->strings, p, len),
+                       (TlSv){.kind = TL_SV_OPAQUE, .opaque = lost}, n->node.range);
+      }
+      p += len ? len : 1;
+   }
+}
+
+static void
+run_with(Run *r, const TlAstWith *n)
+{
+   for (size_t i = 0; i < n->items.len; i++) {
+      const TlAstWithItem *item = tl_ast_WithItem(n->items.data[i]);
+      TlSv v = tl_sv_lost(r->s, tl_node_text(r->s, item->value), item->value->range);
+      if (item->target)
+         tl_assign(r->s, r->frame, item->target, v);
+   }
+   run_stmts(r, &n->body);
+}
+
+static void
+run_stmt(Run *r, const TlNode *n)
+{
+   switch (n->kind) {
+   case TL_AST_FUNCTION:
+      define(r, n);
+      break;
+   case TL_AST_IF:
+      run_if(r, tl_ast_If(n));
+      break;
+   case TL_AST_TRY:
+      run_try(r, tl_ast_Try(n));
+      break;
+   case TL_AST_WITH:
+      run_with(r, tl_ast_With(n));
+      break;
+   case TL_AST_RETURN:
+      tl_report(r->s->diags, E0233, n->range);
+      break;
+   case TL_AST_SKIPPED:
+      skip(r, tl_ast_Skipped(n));
+      break;
+   default:
+      run_simple(r, n);
+      break;
+   }
+}
+
+static void
+run_stmts(Run *r, const TlNodeList *stmts)
+{
+   r->depth++;
+   for (size_t i = 0; i < stmts->len; i++) {
+      const TlNode *n = stmts->data[i];
+      if (n && r->depth > MAX_RUN_DEPTH)
+         lose_stmt(r, n, &(TlDiag){.text = "statements are nested too deep", .range = n->range});
+      else if (n)
+         run_stmt(r, n);
+   }
+   r->depth--;
+}
+
+void
+tl_run_module(TlSema *s, TlSourceModule *source)
+{
+   assert(!source->frame);
+   source->frame = tl_module_frame(s, source);
+   source->frame->is_module = true;
+   TlJournal *journal = s->impl->journal;
+   uint64_t pure = s->impl->pure_since;
+   s->impl->journal = NULL; /* a file that is imported on one side is loaded for good */
+   s->impl->pure_since = 0;
+   Run r = {.s = s, .source = source, .frame = source->frame};
+   run_stmts(&r, &source->ast->body);
+   s->impl->journal = journal;
+   s->impl->pure_since = pure;
+}
