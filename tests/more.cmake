@@ -42,6 +42,13 @@ if(TARGET tilec)
   add_test(NAME compile.growth COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/bench/growth.sh"
                                        "$<TARGET_FILE:tilec>")
 
+  # Small sources that would take hours or gigabytes end within their limits.
+  if(python_for_tests AND NOT TILEC_SANITIZE)
+    add_test(NAME compile.bombs COMMAND "${python_for_tests}" "${support}/bombs.py"
+                                        "$<TARGET_FILE:tilec>")
+    set_tests_properties(compile.bombs PROPERTIES RUN_SERIAL ON TIMEOUT 300)
+  endif()
+
   # The formatter's output is the tree.
   add_test(NAME house.format COMMAND "${support}/check_format.sh")
   set_tests_properties(house.format PROPERTIES SKIP_RETURN_CODE 77)

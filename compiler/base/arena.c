@@ -1,6 +1,7 @@
 /* Bump arenas over blocks taken from TlMem.  Invariant: blocks form a stack, the newest first; a
  * mark names a block of the stack and how much of it was used. */
 #include "base/arena.h"
+#include "base/clock.h"
 
 #include <assert.h>
 #include <stdint.h>
@@ -51,10 +52,22 @@ out_of_memory(TlMem *mem)
    abort(); /* a TlMem used without an oom target is a bug in tilec */
 }
 
+void
+tl_mem_check(TlMem *mem)
+{
+   bool is_over =
+      (mem->cancel && *mem->cancel) || (mem->deadline_ms > 0 && tl_now_ms() > mem->deadline_ms);
+   if (!is_over)
+      return;
+   mem->is_late = true;
+   out_of_memory(mem);
+}
+
 static void *
 mem_take(TlMem *mem, size_t bytes)
 {
    assert(mem->alloc);
+   tl_mem_check(mem);
    if (mem->fail_at >= 0 && mem->fail_at-- == 0)
       out_of_memory(mem);
    if (mem->limit_bytes && bytes > mem->limit_bytes - mem->used_bytes)

@@ -10,6 +10,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct TlMem {
@@ -19,9 +20,15 @@ typedef struct TlMem {
    size_t limit_bytes; /* blocks in use may not exceed this; 0 = no limit */
    size_t used_bytes;  /* blocks in use now */
    size_t peak_bytes;
-   long fail_at; /* tests: this block request fails (0 = the next); negative = never */
-   jmp_buf *oom; /* where a failed allocation goes; must be set before the first one */
+   long fail_at;       /* tests: this block request fails (0 = the next); negative = never */
+   jmp_buf *oom;       /* where a failed allocation goes; must be set before the first one */
+   double deadline_ms; /* of tl_now_ms: after it an allocation fails too; 0 = none */
+   const volatile int *cancel; /* not 0: likewise; NULL = never */
+   bool is_late;               /* why the last one failed */
 } TlMem;
+
+/* Fails as an allocation does when the deadline has passed: for loops that allocate nothing. */
+void tl_mem_check(TlMem *mem);
 
 typedef struct TlArena TlArena;
 typedef struct TlArenaMark {

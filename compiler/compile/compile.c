@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 enum { DEFAULT_TIMEOUT_MS = 60000 };
-static const size_t default_memory_limit = (size_t)4 << 30;
+static const size_t default_memory_limit = (size_t)768 << 20;
 
 typedef struct Run {
    TlCompilation *comp;
@@ -608,16 +608,59 @@ start(TlCompilation *comp, const TilecCompileOptions *o, const TlCompileExtra *e
    Run r = {.comp = comp, .options = o, .extra = extra};
    r.stop = o->stop_after == TILEC_STAGE_DEFAULT ? TILEC_STAGE_PTX : o->stop_after;
    r.deadline_ms = tl_now_ms() + (o->timeout_ms ? o->timeout_ms : DEFAULT_TIMEOUT_MS);
+   comp->mem.deadline_ms = r.deadline_ms;
+   comp->mem.cancel = o->cancel;
    comp->error[0] = 0;
    comp->diags.warnings_are_errors = o->warnings_are_errors;
    return r;
+}
+
+/* What reads the result takes memory at any time. */
+static void
+end_deadline(TlCompilation *comp)
+{
+   comp->mem.deadline_ms = 0;
+   comp->mem.cancel = NULL;
+}
+
+/* What was being compiled when memory or time ran out. */
+static TlRange
+last_place(const TlCompilation *comp)
+{
+   if (comp->entries.len && comp->entries.data[0].func)
+      return comp->entries.data[0].func->range;
+   TlRange here = comp->sema ? comp->sema->b.range : (TlRange){0};
+   return here.file ? here : (TlRange){comp->file, 0, 0};
+}
+
+/* After the jump: an error that names the place, in the little memory kept for it. */
+static TilecStatus
+ran_out(TlCompilation *comp, const TilecCompileOptions *o)
+{
+   enum { KEPT = 4 << 20 };
+   bool is_late = comp->mem.is_late;
+   size_t limit = comp->mem.limit_bytes;
+   TilecStatus status = is_late ? TILEC_CANCELLED : TILEC_NO_MEMORY;
+   comp->mem.is_late = false;
+   comp->mem.deadline_ms = 0;
+   comp->mem.cancel = NULL;
+   if (comp->mem.fail_at >= 0 || setjmp(comp->oom) || !comp->file || (o->cancel && *o->cancel))
+      return status;
+   if (limit)
+      comp->mem.limit_bytes = limit + KEPT;
+   unsigned ms = o->timeout_ms ? o->timeout_ms : DEFAULT_TIMEOUT_MS;
+   if (is_late)
+      tl_report(&comp->diags, E0266, last_place(comp), ms);
+   else
+      tl_report(&comp->diags, E0232, last_place(comp), limit >> 20);
+   return status;
 }
 
 TilecStatus
 tl_compile(TlCompilation *comp, const TilecCompileOptions *o, const TlCompileExtra *extra)
 {
    if (setjmp(comp->oom))
-      return TILEC_NO_MEMORY;
+      return ran_out(comp, o);
    Run r = start(comp, o, extra);
    comp->passes = (TlPassCx){.scratch = comp->scratch,
                              .sources = comp->sources,
@@ -627,18 +670,21 @@ tl_compile(TlCompilation *comp, const TilecCompileOptions *o, const TlCompileExt
                              .print_after = extra->print_after,
                              .print = extra->print,
                              .print_user = extra->print_user};
-   return compile(&r);
+   TilecStatus status = compile(&r);
+   end_deadline(comp);
+   return status;
 }
 
 TilecStatus
 tl_load_names(TlCompilation *comp, const TilecCompileOptions *o)
 {
    if (setjmp(comp->oom))
-      return TILEC_NO_MEMORY;
+      return ran_out(comp, o);
    Run r = start(comp, o, NULL);
    r.stop = TILEC_STAGE_IR;
    run(&r, TILEC_STAGE_DEFAULT, read_source);
    run(&r, TILEC_STAGE_AST, parse);
    run(&r, TILEC_STAGE_IR, load_names);
+   end_deadline(comp);
    return r.status;
 }

@@ -41,6 +41,8 @@ tl_is_host(const TlFrame *f)
 bool
 tl_step(TlSema *s, TlRange range)
 {
+   if (s->steps % 1024 == 0)
+      tl_mem_check(tl_arena_mem(s->arena));
    if (++s->steps <= s->impl->max_steps)
       return true;
    const TlDiag *last = s->diags->last;

@@ -66,10 +66,12 @@ lose_value(Lose *l, const TlSv *v, unsigned depth)
    if (depth > MAX_RUN_DEPTH)
       return;
    TlChange *change = tl_change_of(v);
+   const void *whole = v->kind == TL_SV_TUPLE ? (const void *)v->tuple : change;
+   if (whole && tl_map_has(l->seen, whole))
+      return;
+   if (whole)
+      tl_map_put(l->seen, whole, l);
    if (change) {
-      if (tl_map_has(l->seen, change))
-         return;
-      tl_map_put(l->seen, change, l);
       change->lost = l->lost;
       change->version++;
    }

@@ -80,7 +80,7 @@ typedef struct TilecSessionOptions {
    size_t struct_size;
    TilecAllocator allocator;  /* for everything but LLVM's own memory; must be callable from the
                                  threads that use the session and its programs */
-   size_t memory_limit_bytes; /* of tilec's own memory; 0 = 4 GiB.  Beyond: TILEC_NO_MEMORY */
+   size_t memory_limit_bytes; /* of tilec's own memory; 0 = 768 MiB.  Beyond: TILEC_NO_MEMORY */
    TilecDiagFn *on_diag;      /* NULL: diagnostics are counted only */
    void *user;                /* passed to on_diag */
    uint32_t max_errors;       /* 0 = 20 */

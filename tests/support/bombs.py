@@ -1,0 +1,170 @@
+"""Sources that would take hours or gigabytes: bombs.py TILEC.  Each must end in time, below the
+memory limit, with a result or with an error that names a place."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+LIMIT_MS = 2000  # given to tilec
+SLACK_S = 3.0    # beyond it
+MEMORY = 1 << 30
+
+K = "\n@kernel\ndef k(x: *fp32):\n"
+PY = "import triton\nimport triton.language as tl\n"
+PK = "\n@triton.jit\ndef k(x):\n    tl.store(x, V)\n"
+
+
+def value(text):
+    """A .py file whose kernel uses the V of `text`."""
+    return "py", PY + text + PK
+
+
+def kernel(body):
+    return "tile", K + "".join("    " + line + "\n" for line in body.split("\n"))
+
+
+def dots(n):
+    return "tile", ("@kernel\ndef k(x: *fp16, y: *fp32):\n"
+                    "    i = arange(0, 64)[:, None] * 64 + arange(0, 64)[None, :]\n"
+                    "    a = load(x + i)\n    c = zeros([64, 64], fp32)\n" +
+                    "    c = dot(a, c.to(fp16), c)\n" * n + "    store(y + i, c)\n")
+
+
+BOMBS = {
+    # ---- host code ----
+    "loop": value("n = 0\nwhile n >= 0:\n    n = n + 0\nV = n\n"),
+    "nested_loops": value("V = 0\nfor a in range(10**6):\n    for b in range(10**6):\n"
+                          "        V = V + 1\n"),
+    "recursion": value("def f(n):\n    return f(n + 1) + f(n + 2)\nV = f(0)\n"),
+    "fibonacci": value("def f(n):\n    return n if n < 2 else f(n - 1) + f(n - 2)\nV = f(40)\n"),
+    "range_list": value("V = len(list(range(10**15)))\n"),
+    "power": value("V = 9 ** 9 ** 9 ** 9\n"),
+    "shift": value("V = 1 << (1 << 62)\n"),
+    "repeat": value("V = len([0] * 10**12)\n"),
+    "nested_repeat": value("V = len(((1,) * 10000,) * 10000)\n"),
+    "repeat_text": value("V = len('a' * 10**12)\n"),
+    "doubling_list": value("a = [1]\nfor i in range(60):\n    a += a\nV = len(a)\n"),
+    "doubling_tuple": value("a = (1,)\nfor i in range(60):\n    a = a + a\nV = len(a)\n"),
+    "doubling_text": value("a = 'x'\nfor i in range(60):\n    a = a + a\nV = len(a)\n"),
+    "pairs": value("a = ()\nfor i in range(60):\n    a = (a, a)\nV = 1 if a == a else 2\n"),
+    "pairs_text": value("a = ()\nfor i in range(60):\n    a = (a, a)\nV = len(str(a))\n"),
+    "pairs_equal": value("def f():\n    a = ()\n    for i in range(60):\n        a = (a, a)\n"
+                         "    return a\nV = 1 if f() == f() else 2\n"),
+    "own_list": value("a = []\na.append(a)\nb = []\nb.append(b)\nV = 1 if a == b else 2\n"),
+    "deep_list": value("a = []\nfor i in range(100000):\n    a = [a]\nb = []\n"
+                       "for i in range(100000):\n    b = [b]\nV = 1 if a == b else 2\n"),
+    "product": value("import itertools\nV = len(list(itertools.product(range(1000), repeat=8)))\n"),
+    "comprehension": value("V = len([0 for a in range(9999) for b in range(9999)])\n"),
+    "sort": value("V = sorted(list(range(50000, 0, -1)))[0]\n"),
+    "growing_list": value("a = [1]\nfor v in a:\n    a.append(v)\nV = len(a)\n"),
+    "growing_dict": value("d = {}\nfor i in range(10**7):\n    d[i] = i\nV = len(d)\n"),
+    "growing_set": value("V = len({i for i in range(10**6)})\n"),
+    "generator": value("def g():\n    n = 0\n    while True:\n        yield n\nV = sum(g())\n"),
+    "map": value("V = len(list(map(lambda x: x, range(10**8))))\n"),
+    "format": value("V = len(f'{1:1000000000}')\n"),
+    "replace": value("a = 'a'\nfor i in range(60):\n    a = a.replace('a', 'aaaa')\nV = len(a)\n"),
+    "join": value("a = 'aaaaaaaa'\nfor i in range(60):\n    a = a.join([a, a, a])\nV = len(a)\n"),
+    "lambdas": value("f = lambda: 1\nfor i in range(5000):\n    f = (lambda g: lambda: g())(f)\n"
+                     "V = f()\n"),
+    "slices": value("a = list(range(60000))\nfor i in range(10**6):\n    b = a[:]\nV = 1\n"),
+    "arguments": value("def f(*a):\n    return f(*a, *a)\nV = f(1)\n"),
+    "exceptions": value("def f(n):\n    try:\n        return f(n + 1)\n    except Exception:\n"
+                        "        return f(n + 1)\nV = f(0)\n"),
+    "configs": ("py", PY + "@triton.autotune(configs=[triton.Config({'B': b, 'C': c}) for b in "
+                "range(2000) for c in range(2000)], key=[])\n@triton.jit\ndef k(x):\n"
+                "    tl.store(x, 1.0)\n"),
+    "many_names": value("".join(f"a{i} = {i}\n" for i in range(60000)) + "V = a59999\n"),
+    "many_ifs": value("import os\n" + "".join(f"if unknown_{i % 7}():\n    a{i} = 1\nelse:\n"
+                                               f"    a{i} = 2\n" for i in range(9000)) + "V = 1\n"),
+    "nested_undecided": value("".join("    " * i + f"if unknown(): \n" for i in range(40)) +
+                              "    " * 40 + "V = 1\n"),
+    # ---- kernels ----
+    "static_loops": kernel("for a in static_range(4000):\n    for b in static_range(4000):\n"
+                           "        store(x + a, 1.0)"),
+    "static_sums": kernel("s = load(x)\nfor a in static_range(4000):\n"
+                          "    for b in static_range(200):\n        s += a * s\nstore(x, s)"),
+    "calls": ("tile", "".join(f"def f{i}(v):\n    return f{i + 1}(v) + f{i + 1}(v)\n"
+                               for i in range(40)) + "def f40(v):\n    return v * 1.5\n" +
+              K + "    store(x, f0(load(x)))\n"),
+    "tuples": kernel("a = (1, 2)\n" + "a = (a, a)\n" * 60 + "store(x, 1.0)"),
+    "lists": kernel("a = [load(x), 2]\n" + "a = [a, a]\n" * 60 + "store(x, 1.0)"),
+    "kernel_repeat": kernel("a = ((1,) * 10000,) * 10000\nstore(x, len(a))"),
+    "chained_ifs": ("tile", "@kernel\ndef k(x: *fp32, n: i32):\n    v = 0.0\n" +
+                    "    if n > 1:\n        v += 1.0\n" * 6000 + "    store(x, v)\n"),
+    "elifs": ("tile", "@kernel\ndef k(x: *fp32, n: i32):\n    v = 0.0\n    if n == 0:\n"
+              "        v = 1.0\n" + "".join(f"    elif n == {i}:\n        v = {i}.0\n"
+                                            for i in range(1, 9000)) + "    store(x, v)\n"),
+    "host_elifs": value("n = 8999\nif n == -1:\n    V = 1\n" +
+                        "".join(f"elif n == {i}:\n    V = {i}\n" for i in range(9000))),
+    "nested_ifs": ("tile", "@kernel\ndef k(x: *fp32, n: i32):\n" +
+                   "".join("    " * (i + 1) + f"if n > {i}:\n" for i in range(600)) +
+                   "    " * 601 + "store(x, 1.0)\n"),
+    "brackets": kernel("store(x, " + "(" * 100000 + "1.0" + ")" * 100000 + ")"),
+    "sums": kernel("store(x, " + "load(x) + " * 60000 + "1.0)"),
+    "long_names": kernel("a" * 400000 + " = 1\nstore(x, " + "a" * 400000 + "b)"),
+    "dots": dots(200),
+    "big_tiles": kernel("a = load(x + arange(0, 131072))\n" + "a = a * a + 1.0\n" * 300 +
+                        "store(x + arange(0, 131072), a)"),
+    "sorts": kernel("a = load(x + arange(0, 4096))\n" + "a = sort(a)\n" * 20 +
+                    "store(x + arange(0, 4096), a)"),
+    "run_time_loops": ("tile", "@kernel\ndef k(x: *fp32, n: i32):\n    v = 0.0\n" +
+                       "    for i in range(n):\n        v += 1.0\n" * 3000 + "    store(x, v)\n"),
+    "many_kernels": ("tile", "".join(f"@kernel\ndef k{i}(x: *fp32):\n    store(x, {i}.0)\n"
+                                      for i in range(9000))),
+}
+
+
+def run(tilec, folder, name, kind, text):
+    assert len(text) < 1 << 20, name
+    path = os.path.join(folder, f"{name}.{kind}")
+    with open(path, "w") as f:
+        f.write(text)
+    command = [tilec, "build", path, f"--timeout={LIMIT_MS}", "-o", os.devnull]
+    if kind == "py":
+        command += ["-s", "*fp32"]
+    if name == "many_kernels":
+        command += ["-k", "k7"]
+    begin = time.time()
+    p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    killer = threading.Timer(LIMIT_MS / 1000 + 2 * SLACK_S, p.kill)
+    killer.start()
+    out = p.stdout.read()
+    killer.cancel()
+    _, status, usage = os.wait4(p.pid, 0)
+    p.returncode = os.waitstatus_to_exitcode(status)
+    return p.returncode, time.time() - begin, usage.ru_maxrss * 1024, out.decode(errors="replace")
+
+
+def main():
+    only = sys.argv[2:]
+    failed = worst = 0
+    most = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (kind, text) in BOMBS.items():
+            if only and name not in only:
+                continue
+            code, seconds, memory, out = run(sys.argv[1], folder, name, kind, text)
+            first = out.split("\n")[0]
+            faults = []
+            if seconds > LIMIT_MS / 1000 + SLACK_S:
+                faults.append("too long")
+            if memory > MEMORY:
+                faults.append("too much memory")
+            if code not in (0, 1, 4):  # done, error, limit
+                faults.append(f"ended with {code}")
+            if code and f"{name}.{kind}:" not in out:
+                faults.append("no place")
+            if len(out) > 20000:
+                faults.append(f"{len(out)} bytes of messages")
+            failed += bool(faults)
+            worst, most = max(worst, seconds), max(most, memory)
+            print(f"{'FAIL' if faults else 'ok  '} {name:16} {seconds:5.1f} s {memory >> 20:5} MiB "
+                  f"{', '.join(faults)} {first[-110:]}")
+    print(f"{len(BOMBS)} bombs, {failed} failed; longest {worst:.1f} s, most {most >> 20} MiB")
+    sys.exit(failed != 0)
+
+
+main()
