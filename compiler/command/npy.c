@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const struct {
@@ -240,6 +241,9 @@ bool
 tl_npy_read(TlArena *arena, const char *path, TlDtype want, TlArray *out, const char **why)
 {
    *out = (TlArray){0};
+   struct stat st;
+   if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* a pipe may block */
+      return tl_not_taken(why, "it is not a regular file");
    FILE *f = fopen(path, "rb");
    if (!f)
       return tl_not_taken(why, tl_arena_strdup(arena, strerror(errno)));

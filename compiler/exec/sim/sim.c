@@ -239,6 +239,12 @@ work(SimLaunch *l, SimBlock *b)
          break;
       if (l->opts->cancel && *l->opts->cancel)
          break;
+      if (l->deadline_ns && tl_now_ns() > l->deadline_ns) { /* of many short blocks */
+         TlSimFault late = whole_kernel(f, TL_FAULT_TIME, NULL);
+         late.base.limit = (int64_t)l->opts->max_ms;
+         record_failure(l, n, &late, TL_EXEC_LIMIT);
+         break;
+      }
       sim_block_run(b, n);
       if (b->has_fault)
          record_failure(l, n, &b->fault, b->status);

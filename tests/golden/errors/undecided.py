@@ -1,0 +1,32 @@
+# RUN: %tilec check %s -k fill -s "*fp32" | FileCheck %s
+# EXIT: 1
+# RUN: %tilec check %s -k fill -s "*fp32" --assume 'SIZE=64'
+# RUN: %tilec check %s -k fill -s "*fp32" --assume 'profile() == "large"=True'
+# RUN: %tilec check %s -k decided -s "*fp32"
+import os
+import torch
+import triton
+import triton.language as tl
+from settings import profile, is_hip
+
+if profile() == "large":
+    SIZE: tl.constexpr = 1024
+    SAME: tl.constexpr = 8
+else:
+    SIZE: tl.constexpr = 64
+    SAME: tl.constexpr = 8
+
+NO: tl.constexpr = is_hip() or "TILEC_TEST_NOT_SET" in os.environ or hasattr(torch, "npu")
+
+
+@triton.jit
+def fill(x):
+    tl.store(x + tl.arange(0, SIZE), 1.0)
+
+
+@triton.jit
+def decided(x):
+    tl.static_assert(SAME == 8 and not NO)
+# CHECK: undecided.py:24:31: error[E0279]: a kernel cannot use 'SIZE'
+# CHECK: help: say what holds: --assume 'SIZE=VALUE'
+# CHECK: undecided.py:12:4: note: the condition: profile() == "large"
