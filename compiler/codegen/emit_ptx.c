@@ -1,5 +1,6 @@
 /* The NVPTX target machine: LOWERED functions to one module and its PTX text.  LLVM's options are
  * set once for the process; its failures are guard.c's business. */
+#define _GNU_SOURCE
 #include "codegen/cg.h"
 #include "base/clock.h"
 
@@ -8,6 +9,7 @@
 #include <llvm-c/Target.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -158,7 +160,7 @@ static Emitted
 emit_in_child(TlCg *cg, TlSb *out)
 {
    int ends[2], status = 0;
-   if (pipe(ends) != 0)
+   if (pipe2(ends, O_CLOEXEC) != 0)
       return NOT_HERE;
    pid_t pid = fork();
    if (pid == 0)

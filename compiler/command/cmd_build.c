@@ -121,7 +121,7 @@ static int
 assemble(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o, const char *path,
          TlCubin *out)
 {
-   TlPtxas ptxas = {path, o->debug_info, wants_remarks(o)};
+   TlPtxas ptxas = {path, o->debug_info, wants_remarks(o), o->timeout_ms};
    if (setjmp(comp->oom))
       return out_of_memory();
    if (tl_ptxas_assemble(c->arena, &ptxas, comp->target->arch, comp->text[TILEC_STAGE_PTX],

@@ -150,7 +150,10 @@ take_words(TlArena *arena, const TlPtxas *ptxas, const TlPtxasResult *made, TlDi
    Reader r = {.ptxas = ptxas, .diags = diags, .range = range};
    report(arena, &r, said);
    if (!made->cubin && !made->error && !r.errors.len)
-      tl_report(diags, E0510, range, made->was_killed ? "it was killed" : "it failed");
+      tl_report(diags, E0510, range,
+                made->is_late      ? "it takes longer than --timeout allows"
+                : made->was_killed ? "it was killed"
+                                   : "it failed");
    return true;
 }
 
@@ -171,7 +174,8 @@ tl_ptxas_assemble(TlArena *arena, const TlPtxas *ptxas, const char *arch, const 
                      .in = tl_arena_printf(arena, "%s/kernel.ptx", folder),
                      .out = tl_arena_printf(arena, "%s/kernel.cubin", folder),
                      .verbose = true,
-                     .keep_environment = true};
+                     .keep_environment = true,
+                     .limit_ms = ptxas->limit_ms ? ptxas->limit_ms : 60000};
    TlPtxasResult made;
    bool good = tl_ptxas_run(&run, ptx, ptx_len, &made);
    rmdir(folder);

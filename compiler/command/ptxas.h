@@ -8,9 +8,10 @@
 #include <stdbool.h>
 
 typedef struct TlPtxas {
-   const char *path; /* the program */
-   bool line_info;   /* -g */
-   bool remarks;     /* also report registers and memory of each kernel */
+   const char *path;  /* the program */
+   bool line_info;    /* -g */
+   bool remarks;      /* also report registers and memory of each kernel */
+   unsigned limit_ms; /* it is killed after this time; 0 = a minute */
 } TlPtxas;
 
 typedef struct TlCubin {

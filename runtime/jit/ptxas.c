@@ -8,12 +8,15 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MAX_CUBIN = 64 << 20, MAX_SAID = 1 << 20 };
@@ -56,14 +59,39 @@ read_cubin(const char *path, void **out, size_t *len)
    return true;
 }
 
+static double
+now_ms(void)
+{
+   struct timespec t;
+   clock_gettime(CLOCK_MONOTONIC, &t);
+   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* Something is there to read; false after the limit. */
+static bool
+wait_for_words(int fd, double end_ms)
+{
+   struct pollfd p = {.fd = fd, .events = POLLIN};
+   for (int n = 0; n <= 0;) {
+      double left = end_ms > 0 ? end_ms - now_ms() : -1;
+      if (end_ms > 0 && left <= 0)
+         return false;
+      n = poll(&p, 1, end_ms > 0 ? (int)left + 1 : -1);
+      if (n < 0 && errno != EINTR)
+         return true; /* the read says why */
+   }
+   return true;
+}
+
 /* All that comes out of the pipe; what is beyond MAX_SAID, or has no memory, is left out. */
 static char *
-read_all(int fd)
+read_all(int fd, double end_ms, bool *is_late)
 {
    char block[4096];
    TlBytes said = {0};
    ssize_t n;
-   while ((n = read(fd, block, sizeof block)) > 0 || (n < 0 && errno == EINTR))
+   while (!(*is_late = !wait_for_words(fd, end_ms)) &&
+          ((n = read(fd, block, sizeof block)) > 0 || (n < 0 && errno == EINTR)))
       if (n > 0 && said.len < MAX_SAID)
          tl_bytes_add(&said, block, (size_t)n);
    tl_bytes_add(&said, "", 1);
@@ -111,7 +139,9 @@ spawn(const TlPtxasRun *run, char *const *argv, TlPtxasResult *r)
    bool is_good = false;
    if (r->error == 0) {
       r->has_run = true;
-      r->said = read_all(ends[0]);
+      r->said = read_all(ends[0], run->limit_ms ? now_ms() + run->limit_ms : 0, &r->is_late);
+      if (r->is_late)
+         kill(child, SIGKILL);
       wait_for(child, &is_good, r);
    }
    close(ends[0]);

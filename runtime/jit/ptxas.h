@@ -13,6 +13,7 @@ typedef struct TlPtxasRun {
    bool line_info;
    bool verbose;          /* it also reports registers and memory of each kernel */
    bool keep_environment; /* else it gets none */
+   unsigned limit_ms;     /* it is killed after this time; 0 = none */
 } TlPtxasRun;
 
 typedef struct TlPtxasResult {
@@ -21,6 +22,7 @@ typedef struct TlPtxasResult {
    char *said;       /* of malloc: its output and errors; NULL = nothing, or no memory */
    bool has_run;     /* false: `error` says why */
    bool was_killed;  /* by a signal */
+   bool is_late;     /* killed after limit_ms */
    int error;        /* an errno */
    const char *step; /* what failed with it: "write its input", … */
 } TlPtxasResult;
