@@ -128,7 +128,7 @@ tl_cg_thread_id(TlCg *cg)
    LLVMPositionBuilderBefore(cg->b, cg->entry_end);
    LLVMValueRef tid = tl_cg_call(cg, "llvm.nvvm.read.ptx.sreg.tid.x", cg->i32, NULL, 0);
    unsigned kind = LLVMGetEnumAttributeKindForName("range", 5);
-   uint64_t lo = 0, hi = cg->func->num_warps * 32;
+   uint64_t lo = 0, hi = tl_total_warps(cg->func) * 32;
    LLVMAddCallSiteAttribute(tid, (LLVMAttributeIndex)LLVMAttributeReturnIndex,
                             LLVMCreateConstantRangeAttribute(cg->llvm, kind, 32, &lo, &hi));
    LLVMPositionBuilderAtEnd(cg->b, here);
@@ -208,10 +208,8 @@ static void
 bound_registers(TlCg *cg)
 {
    const TlFunc *f = cg->func;
-   uint32_t most = cg->target->sm_registers / (f->num_warps * 32) / 8 * 8; /* given out by eights */
-   if (most > cg->target->thread_registers)
-      most = cg->target->thread_registers;
-   if (tl_pressure(cg->arena, f, tl_lowered_words(cg->arena, f), NULL) <= most)
+   uint32_t most = tl_registers_at_start(cg->target, f);
+   if (!f->extra_warps && tl_pressure(cg->arena, f, tl_lowered_words(cg->arena, f), NULL) <= most)
       return;
    char text[16];
    snprintf(text, sizeof text, "%u", most);
@@ -269,7 +267,7 @@ declare_kernel(TlCg *cg)
    cg->fn = LLVMAddFunction(cg->mod, f->name, LLVMFunctionType(cg->voidt, types, n, 0));
    LLVMSetFunctionCallConv(cg->fn, LLVMPTXKernelCallConv);
    char threads[32];
-   snprintf(threads, sizeof threads, "%u", f->num_warps * 32);
+   snprintf(threads, sizeof threads, "%u", tl_total_warps(f) * 32);
    string_attr(cg, "nvvm.reqntid", threads);
    bound_registers(cg);
    /* "One block a multiprocessor will do" makes ptxas take registers that cost a second block on
@@ -350,7 +348,7 @@ tl_cg_function(TlCg *cg, const TlFunc *f)
    cg->func = f;
    cg->lane = cg->warp = NULL;
    cg->role_first_warp = 0;
-   cg->role_num_warps = f->num_warps;
+   cg->role_num_warps = tl_total_warps(f);
    cg->regs = tl_new_array(cg->arena, TlRegs, f->next_value_id + 1);
    cg->op = f->body->block->first;
    declare_kernel(cg);

@@ -32,7 +32,7 @@ typedef struct TlCg {
    const TlFunc *func;
    LLVMValueRef fn;
    TlRegs *regs;            /* by value id */
-   LLVMValueRef lane, warp; /* of the current role; made on first use in the entry block */
+   LLVMValueRef lane, warp; /* in the block; made on first use in the entry block */
    LLVMBasicBlockRef entry;
    LLVMValueRef entry_end; /* where entry-block values are placed before */
    unsigned role_first_warp, role_num_warps;
@@ -99,6 +99,7 @@ LLVMValueRef tl_cg_asm(TlCg *cg, const char *text, const char *constraints, LLVM
 /* fadd, fmul .. may be contracted unless the function is strict. */
 LLVMValueRef tl_cg_contract(TlCg *cg, LLVMValueRef v);
 LLVMValueRef tl_cg_thread_id(TlCg *cg);
+LLVMValueRef tl_cg_warp_from(TlCg *cg, int64_t first); /* warp in the block, minus first */
 /* Reports E0501 once: `what` on this element type is not available for the target. */
 void tl_cg_unsupported(TlCg *cg, const char *what, const char *why);
 /* What is emitted needs this PTX ISA. */

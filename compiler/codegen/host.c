@@ -245,7 +245,7 @@ build_function(TlCg *cg)
    assert(cg->func->state == TL_STATE_LOWERED);
    const TlFunc *f = cg->func;
    TlHostCg *h = cg->host;
-   cg->role_num_warps = f->num_warps;
+   cg->role_num_warps = tl_total_warps(f);
    cg->regs = tl_new_array(cg->arena, TlRegs, f->next_value_id + 1);
    LLVMTypeRef types[] = {cg->p0, cg->p0};
    cg->fn = LLVMAddFunction(cg->mod, "kernel", LLVMFunctionType(cg->voidt, types, 2, 0));

@@ -1,6 +1,7 @@
 /* Structured control flow to basic blocks.  Loops are emitted rotated (test at the end, one guard
  * before), so an iteration has one branch.  Carried values become phis, one a register. */
 #include "codegen/cg.h"
+#include "ir/pressure.h"
 #include "ir/control.h"
 
 static LLVMBasicBlockRef
@@ -134,25 +135,35 @@ tl_emit_if(TlCg *cg, const TlOp *op)
    }
 }
 
-/* A region that only some warps run; lane_id and warp_id inside count from its first warp. */
+/* All warps of a role take this: PTX ISA, "setmaxnreg". */
+static void
+set_registers(TlCg *cg, int64_t num)
+{
+   int64_t have = tl_registers_at_start(cg->target, cg->func);
+   LLVMValueRef n = tl_cg_i32(cg, num);
+   if (!num || num == have || cg->host)
+      return;
+   tl_cg_call(cg,
+              num > have ? "llvm.nvvm.setmaxnreg.inc.sync.aligned.u32"
+                         : "llvm.nvvm.setmaxnreg.dec.sync.aligned.u32",
+              cg->voidt, &n, 1);
+}
+
+/* A region that only some warps run. */
 void
 tl_emit_role(TlCg *cg, const TlOp *op)
 {
-   LLVMValueRef outer_warp = cg->warp;
    unsigned outer_first = cg->role_first_warp, outer_num = cg->role_num_warps;
    int64_t first = tl_attr_int(op, TL_ATTR_FIRST_WARP), num = tl_attr_int(op, TL_ATTR_NUM_WARPS);
-   LLVMValueRef tid = tl_cg_thread_id(cg);
-   LLVMValueRef warp = LLVMBuildLShr(cg->b, tid, tl_cg_i32(cg, 5), "");
-   LLVMValueRef rel = LLVMBuildSub(cg->b, warp, tl_cg_i32(cg, first), "");
+   LLVMValueRef rel = tl_cg_warp_from(cg, first);
    LLVMValueRef inside = LLVMBuildICmp(cg->b, LLVMIntULT, rel, tl_cg_i32(cg, num), "");
    LLVMBasicBlockRef yes = new_block(cg, "role"), after = new_block(cg, "role.end");
    LLVMBuildCondBr(cg->b, inside, yes, after);
    LLVMPositionBuilderAtEnd(cg->b, yes);
-   cg->warp = rel;
    cg->role_first_warp = (unsigned)first;
    cg->role_num_warps = (unsigned)num;
+   set_registers(cg, tl_attr_int(op, TL_ATTR_REGISTERS));
    tl_cg_block(cg, op->regions[0]->block);
-   cg->warp = outer_warp;
    cg->role_first_warp = outer_first;
    cg->role_num_warps = outer_num;
    LLVMBuildBr(cg->b, after);

@@ -60,6 +60,14 @@ entry_value(TlCg *cg, bool is_lane)
    return v;
 }
 
+LLVMValueRef
+tl_cg_warp_from(TlCg *cg, int64_t first)
+{
+   if (!cg->warp)
+      cg->warp = entry_value(cg, false);
+   return first ? LLVMBuildSub(cg->b, cg->warp, tl_cg_i32(cg, first), "") : cg->warp;
+}
+
 void
 tl_emit_lane_id(TlCg *cg, const TlOp *op)
 {
@@ -71,9 +79,7 @@ tl_emit_lane_id(TlCg *cg, const TlOp *op)
 void
 tl_emit_warp_id(TlCg *cg, const TlOp *op)
 {
-   if (!cg->warp)
-      cg->warp = entry_value(cg, false);
-   tl_cg_def(cg, tl_result(op, 0)).v[0] = cg->warp;
+   tl_cg_def(cg, tl_result(op, 0)).v[0] = tl_cg_warp_from(cg, tl_attr_int(op, TL_ATTR_FIRST_WARP));
 }
 
 /* ---- shuffles ----
@@ -128,7 +134,7 @@ tl_emit_bar_sync(TlCg *cg, const TlOp *op)
 {
    LLVMValueRef args[] = {tl_cg_i32(cg, tl_attr_int(op, TL_ATTR_BARRIER)),
                           tl_cg_i32(cg, cg->role_num_warps * 32)};
-   if (cg->role_num_warps == cg->func->num_warps)
+   if (cg->role_num_warps == tl_total_warps(cg->func))
       tl_cg_call(cg, "llvm.nvvm.barrier.cta.sync.aligned.all", cg->voidt, args, 1);
    else
       tl_cg_call(cg, "llvm.nvvm.barrier.cta.sync.aligned.count", cg->voidt, args, 2);
@@ -140,6 +146,63 @@ tl_emit_bar_warp(TlCg *cg, const TlOp *op)
    (void)op;
    LLVMValueRef all = tl_cg_i32(cg, -1);
    tl_cg_call(cg, "llvm.nvvm.bar.warp.sync", cg->voidt, &all, 1);
+}
+
+/* ---- mbarriers ----
+ * PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier". */
+static LLVMValueRef
+mbar_address(TlCg *cg, const TlOp *op)
+{
+   if (cg->target->sm < 90)
+      tl_cg_unsupported(cg, tl_arena_printf(cg->arena, "'%s'", tl_info(op)->text),
+                        "waiting for an mbarrier exists from sm_90 on");
+   tl_cg_needs_ptx(cg, 80);
+   LLVMValueRef p = tl_cg_shared_ptr(cg, tl_cg_use(cg, tl_arg(op, 0)).v[0], 0);
+   return LLVMBuildPtrToInt(cg->b, p, cg->i32, "");
+}
+
+static LLVMValueRef
+mbar_pred(TlCg *cg, const TlOp *op)
+{
+   const TlValue *pred = tl_pred(op);
+   return pred ? tl_cg_use(cg, pred).v[0] : LLVMConstInt(LLVMInt1TypeInContext(cg->llvm), 1, 0);
+}
+
+void
+tl_emit_mbar_init(TlCg *cg, const TlOp *op)
+{
+   LLVMValueRef args[] = {mbar_address(cg, op), tl_cg_i32(cg, tl_attr_int(op, TL_ATTR_ARRIVALS)),
+                          mbar_pred(cg, op)};
+   tl_cg_asm(cg, "@$2 mbarrier.init.shared::cta.b64 [$0], $1;", "r,r,b,~{memory}", cg->voidt, args,
+             3, TL_ASM_EFFECT);
+}
+
+void
+tl_emit_mbar_arrive(TlCg *cg, const TlOp *op)
+{
+   LLVMValueRef args[] = {mbar_address(cg, op), mbar_pred(cg, op)};
+   tl_cg_asm(cg, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b,~{memory}", cg->voidt, args,
+             2, TL_ASM_EFFECT);
+}
+
+/* Such an arrival does not add to those that are missing: "noinc". */
+void
+tl_emit_cp_async_arrive(TlCg *cg, const TlOp *op)
+{
+   LLVMValueRef at = mbar_address(cg, op);
+   tl_cg_asm(cg, "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [$0];", "r,~{memory}", cg->voidt,
+             &at, 1, TL_ASM_EFFECT);
+}
+
+void
+tl_emit_mbar_wait(TlCg *cg, const TlOp *op)
+{
+   LLVMValueRef args[] = {mbar_address(cg, op), tl_cg_use(cg, tl_arg(op, 1)).v[0]};
+   tl_cg_asm(cg,
+             "{ .reg .pred p;\n\tWAIT_${:uid}:\n\t"
+             "mbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1;\n\t"
+             "@!p bra.uni WAIT_${:uid};\n\t}",
+             "r,r,~{memory}", cg->voidt, args, 2, TL_ASM_EFFECT | TL_ASM_CONVERGENT);
 }
 
 void

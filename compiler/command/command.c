@@ -127,7 +127,7 @@ tl_cmd_extras(TlCommand *c, TlCompilation *comp, const char *stem)
       fprintf(stderr, "%8.1f KiB memory of tilec\n", (double)comp->mem.peak_bytes / 1024);
       if (comp->func && comp->func->state == TL_STATE_LOWERED)
          fprintf(stderr, "%8u bytes of shared memory, %u threads\n", comp->func->shared_bytes,
-                 comp->func->num_warps * 32);
+                 tl_total_warps(comp->func) * 32);
       if (comp->text[TILEC_STAGE_PTX])
          fprintf(stderr, "%8zu bytes of PTX\n", comp->text_len[TILEC_STAGE_PTX]);
    }

@@ -141,7 +141,7 @@ describe_entry(TlCompilation *comp, const TilecCompileOptions *o, const TlEntry 
                           .file = o->file,
                           .num_warps = f->num_warps,
                           .num_stages = f->num_stages,
-                          .threads = f->num_warps * 32,
+                          .threads = tl_total_warps(f) * 32,
                           .shared_bytes = f->state == TL_STATE_LOWERED ? f->shared_bytes : 0,
                           .cluster = {1, 1, 1}};
    if (f->range.file)

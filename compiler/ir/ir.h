@@ -191,6 +191,7 @@ struct TlFunc {
    uint32_t num_params;
    TlRegion *body; /* block args = run-time parameters in order */
    uint32_t num_warps, num_stages, num_ctas;
+   uint32_t extra_warps;  /* beyond num_warps: they run roles of their own */
    const char *grid;      /* source text of the kernel's grid= expression, or NULL */
    const char *target;    /* "sm_90a" from LAID on, else NULL */
    uint32_t shared_bytes; /* dynamic shared memory, LOWERED */
@@ -200,6 +201,13 @@ struct TlFunc {
    uint32_t next_value_id;
    TlFunc *next;
 };
+
+/* Warps of a block: those that tiles are spread over, and those with other roles. */
+static inline uint32_t
+tl_total_warps(const TlFunc *f)
+{
+   return f->num_warps + f->extra_warps;
+}
 
 struct TlModule {
    TlArena *arena;

@@ -3,6 +3,16 @@
 #define TL_IR_PRESSURE_H
 
 #include "ir/ir.h"
+#include "ir/target.h"
+
+/* The most registers that a thread of f may have when its block alone fills a multiprocessor; they
+ * are given out by eights. */
+static inline uint32_t
+tl_registers_at_start(const TlTarget *target, const TlFunc *f)
+{
+   uint32_t most = target->sm_registers / (tl_total_warps(f) * 32) / 8 * 8;
+   return most < target->thread_registers ? most : target->thread_registers;
+}
 
 /* The most words (32-bit registers of a thread) that live at one operation, where value v takes
  * words[v->id]; *at, unless NULL, receives that operation.  The operands that die at an operation

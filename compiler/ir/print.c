@@ -465,6 +465,8 @@ print_func_attrs(const TlFunc *f, TlSb *out)
 {
    static const char *const states[] = {"typed", "laid", "lowered"};
    tl_sb_printf(out, " {num_warps = %u, num_stages = %u, ", f->num_warps, f->num_stages);
+   if (f->extra_warps)
+      tl_sb_printf(out, "extra_warps = %u, ", f->extra_warps);
    if (f->num_ctas != 1)
       tl_sb_printf(out, "num_ctas = %u, ", f->num_ctas);
    tl_sb_printf(out, "state = %s", states[f->state]);

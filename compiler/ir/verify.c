@@ -296,6 +296,16 @@ check_pure(Verifier *v, const TlOp *op, const TlBlock *block)
 }
 
 static void
+check_role(Verifier *v, const TlOp *op)
+{
+   int64_t first = tl_attr_int(op, TL_ATTR_FIRST_WARP), num = tl_attr_int(op, TL_ATTR_NUM_WARPS);
+   uint32_t total = tl_total_warps(v->func);
+   if (num < 1 || (num & (num - 1)) || first < 0 || first > total || num > total - first)
+      bad(v, op, "a role has a power of two of the %u warps; got %d from %d on", total, (int)num,
+          (int)first);
+}
+
+static void
 check_regions(Verifier *v, const TlOp *op)
 {
    const RegionRule *rule = &region_rule[op->opcode];
@@ -303,6 +313,8 @@ check_regions(Verifier *v, const TlOp *op)
       bad(v, op, "'%s' has %u regions; got %u", tl_info(op)->text, rule->num, op->num_regions);
       return;
    }
+   if (op->opcode == TL_OP_ROLE)
+      check_role(v, op);
    for (unsigned r = 0; r < op->num_regions; r++) {
       const TlRegion *region = op->regions[r];
       if (region->parent != op || region->func != v->func || region->block->region != region)

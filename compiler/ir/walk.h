@@ -24,6 +24,27 @@ tl_parent(const TlOp *op)
    return op->block->region->parent;
 }
 
+/* Warps that run the operation together: of the role around it, or of the function. */
+static inline uint32_t
+tl_warps_at(const TlFunc *f, const TlOp *op)
+{
+   for (op = tl_parent(op); op; op = tl_parent(op))
+      if (op->opcode == TL_OP_ROLE)
+         return (uint32_t)tl_attr_int(op, TL_ATTR_NUM_WARPS);
+   return f->num_warps;
+}
+
+/* The named barrier at which they meet: 0 is the whole block's, each role has another. */
+static inline int64_t
+tl_barrier_at(const TlOp *op)
+{
+   enum { WARPS_OF_LEAST_ROLE = 4 };
+   for (op = tl_parent(op); op; op = tl_parent(op))
+      if (op->opcode == TL_OP_ROLE)
+         return 1 + tl_attr_int(op, TL_ATTR_FIRST_WARP) / WARPS_OF_LEAST_ROLE;
+   return 0;
+}
+
 /* op, or the operation around it, that stands in the block itself; NULL when there is none. */
 static inline TlOp *
 tl_in_block(TlOp *op, const TlBlock *block)

@@ -406,6 +406,23 @@ tl_ll_fold_repeats(const TlLinear *l)
    return t;
 }
 
+TlLinear
+tl_ll_warps_to_registers(const TlLinear *l, unsigned keep)
+{
+   TlLinear from = tl_ll_fold_repeats(l), t = from;
+   unsigned regs = from.num[TL_HW_REG], n = regs;
+   for (unsigned i = keep; i < from.num[TL_HW_WARP]; i++)
+      if (tl_ll_col(&from, TL_HW_WARP, i))
+         t.col[n++] = tl_ll_col(&from, TL_HW_WARP, i);
+   t.num[TL_HW_REG] = (uint8_t)n;
+   t.num[TL_HW_WARP] = (uint8_t)keep;
+   unsigned rest = from.num[TL_HW_LANE] + keep;
+   memcpy(&t.col[n], &from.col[regs], rest * sizeof t.col[0]);
+   memcpy(&t.col[n + rest], &from.col[tl_ll_first(&from, TL_HW_BLOCK)],
+          from.num[TL_HW_BLOCK] * sizeof t.col[0]);
+   return t;
+}
+
 unsigned
 tl_ll_contiguous_regs(const TlLinear *l, unsigned dim)
 {

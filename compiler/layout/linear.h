@@ -47,6 +47,9 @@ typedef struct TlLinear {
    uint32_t col[TL_LL_MAX_IN];       /* images: register bits first, then lane, warp, block */
 } TlLinear;
 
+/* The same elements over the first 2^keep warps: each holds in more registers what the others of
+ * its position held, copies left out. */
+TlLinear tl_ll_warps_to_registers(const TlLinear *l, unsigned keep);
 /* Bits of the element index; bit position of a dimension's field; first column of a hw dim. */
 unsigned tl_ll_bits(const TlLinear *l);
 unsigned tl_ll_dim_shift(const TlLinear *l, unsigned dim);

@@ -19,11 +19,17 @@
  * wgmma reads until it is waited for, past barriers: like a copy in flight, its reads conflict with
  * nothing before.  It goes to memory by another way (the async proxy), so what threads wrote must
  * be fenced by them before the barrier: a fence goes before every barrier that has such writes
- * behind it.
+ * behind it.  What asynchronous copies brought needs none (docs/decisions/0015).
+ *
+ * Roles run at the same time, each with a named barrier of its own; what one does is ordered with
+ * what another does by mbarriers, which specialize_warps places; these order all that is guarded by
+ * them (the rings of both), also within a role.  So each begins with what came
+ * before all of them: lower puts a barrier of the whole block there.
  *
  * Invariant: at every operation the state covers all accesses of other threads that may still
  * run. */
 #include "ir/control.h"
+#include "ir/walk.h"
 #include "passes/pass.h"
 
 #include <assert.h>
@@ -34,6 +40,7 @@ typedef struct Access {
    uint32_t partition;  /* nonzero: private to each warp */
    uint32_t stages;     /* of a ring, 0 = none or its phase is not known */
    uint32_t phase;      /* iterations until the stage is read, modulo stages */
+   bool is_guarded;     /* by mbarriers: ordered with what is guarded as well */
    bool is_write;
    bool warp_synced;   /* a warp barrier came after it */
    uint32_t in_flight; /* an asynchronous copy or wgmma not waited for: 1 + groups of its kind
@@ -56,6 +63,7 @@ typedef struct Trial {
    State before;   /* where the loop begins */
    State standing; /* at the entry of its body, over all iterations */
    State after;
+   unsigned barriers; /* of the block, in an iteration */
 } Trial;
 
 typedef struct Barriers {
@@ -68,16 +76,17 @@ typedef struct Barriers {
    uintptr_t num_ops, last_wgmma; /* no wgmma runs after the operation of that number */
    bool changed;
    bool is_trial; /* barriers are only thought of: the state at the entry of a loop is not known */
+   unsigned num_barriers; /* of the block, placed or thought of */
 } Barriers;
 
 static bool
 same_access(const Access *a, const Access *b)
 {
    return a->begin == b->begin && a->end == b->end && a->partition == b->partition &&
-          a->is_write == b->is_write && a->warp_synced == b->warp_synced &&
-          a->in_flight == b->in_flight && a->stages == b->stages && a->phase == b->phase &&
-          a->is_wgmma == b->is_wgmma && a->is_fenced == b->is_fenced &&
-          a->is_ordered == b->is_ordered;
+          a->is_guarded == b->is_guarded && a->is_write == b->is_write &&
+          a->warp_synced == b->warp_synced && a->in_flight == b->in_flight &&
+          a->stages == b->stages && a->phase == b->phase && a->is_wgmma == b->is_wgmma &&
+          a->is_fenced == b->is_fenced && a->is_ordered == b->is_ordered;
 }
 
 static void
@@ -123,7 +132,8 @@ access_to(const TlExtent *e)
    Access a = {.begin = (uint32_t)e->begin,
                .end = (uint32_t)e->end,
                .partition = (uint32_t)e->partition,
-               .stages = (uint32_t)e->stages};
+               .stages = (uint32_t)e->stages,
+               .is_guarded = e->guarded != 0};
    a.phase = a.stages ? (uint32_t)e->phase % a.stages : 0;
    return a;
 }
@@ -159,6 +169,7 @@ accesses_of(const TlOp *op, Access out[2])
       out[n++] = a;
    a.is_write = true;
    a.in_flight = op->opcode == TL_OP_CP_ASYNC ? 1 : 0;
+   a.is_fenced = op->opcode == TL_OP_CP_ASYNC;
    if (writes)
       out[n++] = a;
    return n;
@@ -173,6 +184,8 @@ conflict(const Access *a, const Access *b)
       return NO_CONFLICT;
    if (a->stages && b->stages && a->begin == b->begin && a->end == b->end && a->phase != b->phase)
       return NO_CONFLICT; /* another stage of the ring */
+   if (a->is_guarded && b->is_guarded)
+      return NO_CONFLICT;
    if (a->is_ordered && !b->is_wgmma)
       return NO_CONFLICT;
    if (a->partition && a->partition == b->partition)
@@ -253,6 +266,22 @@ after_wait(State *s, int64_t num, bool is_wgmma)
 }
 
 static void
+block_barrier(Barriers *b, TlOp *before)
+{
+   bool has_fence = wgmma_may_follow(b, before) && after_fence(b);
+   b->num_barriers++;
+   if (!b->is_trial) {
+      TlBuilder build = tl_builder_before(before);
+      if (has_fence)
+         tl_build_n(&build, TL_OP_FENCE_ASYNC, NULL, 0, NULL, TL_ATTRS_());
+      tl_build_n(&build, TL_OP_BAR_SYNC, NULL, 0, NULL,
+                 TL_ATTRS_({TL_ATTR_BARRIER, {.i = tl_barrier_at(before)}}));
+      b->changed = true;
+   }
+   after_block_barrier(b);
+}
+
+static void
 before_access(Barriers *b, TlOp *op, const Access *acc, unsigned n)
 {
    assert(n <= 2);
@@ -264,19 +293,16 @@ before_access(Barriers *b, TlOp *op, const Access *acc, unsigned n)
       }
    if (worst == NO_CONFLICT)
       return;
-   bool has_fence = worst == BLOCK_CONFLICT && wgmma_may_follow(b, op) && after_fence(b);
+   if (worst == BLOCK_CONFLICT) {
+      block_barrier(b, op);
+      return;
+   }
    if (!b->is_trial) {
       TlBuilder build = tl_builder_before(op);
-      if (has_fence)
-         tl_build_n(&build, TL_OP_FENCE_ASYNC, NULL, 0, NULL, TL_ATTRS_());
-      tl_build(&build, worst == BLOCK_CONFLICT ? TL_OP_BAR_SYNC : TL_OP_BAR_WARP, NULL, 0, NULL, 0,
-               NULL, 0, 0);
+      tl_build_n(&build, TL_OP_BAR_WARP, NULL, 0, NULL, TL_ATTRS_());
       b->changed = true;
    }
-   if (worst == BLOCK_CONFLICT)
-      after_block_barrier(b);
-   else
-      after_warp_barrier(&b->state);
+   after_warp_barrier(&b->state);
 }
 
 static void walk(Barriers *b, TlBlock *block);
@@ -344,7 +370,9 @@ try_loop(Barriers *b, TlOp *op)
    }
    bool is_trial = b->is_trial, is_turning = turns_rings(op);
    State before = copy(b, &b->state), entry = copy(b, &b->state), exit;
+   unsigned num_barriers;
    for (b->is_trial = true;;) {
+      num_barriers = b->num_barriers;
       exit = walk_iteration(b, op, &entry);
       if (is_turning)
          next_phase(&b->state);
@@ -353,9 +381,26 @@ try_loop(Barriers *b, TlOp *op)
       merge(b, &entry, &b->state);
    }
    b->is_trial = is_trial;
-   Trial t = {op, before, entry, leave_loop(b, op, &entry, &exit)};
+   Trial t = {op, before, entry, leave_loop(b, op, &entry, &exit), b->num_barriers - num_barriers};
    tl_vec_push(b->cx->scratch, &b->trials, t);
    return t;
+}
+
+/* Would a barrier before the loop save those in it? */
+static bool
+belongs_before(Barriers *b, TlOp *loop)
+{
+   State before = copy(b, &b->state);
+   bool is_trial = b->is_trial, saves = try_loop(b, loop).barriers > 0;
+   if (saves) {
+      b->is_trial = true;
+      b->state = copy(b, &before);
+      block_barrier(b, loop);
+      saves = try_loop(b, loop).barriers == 0;
+   }
+   b->is_trial = is_trial;
+   b->state = copy(b, &before);
+   return saves;
 }
 
 /* Trial iterations, then one that places the barriers: what conflicts around the loop is known
@@ -364,7 +409,14 @@ static void
 walk_loop(Barriers *b, TlOp *op)
 {
    assert(tl_is_loop(op));
+   unsigned num_barriers = b->num_barriers;
+   bool is_before = belongs_before(b, op); /* in trials as well: what follows must see the same */
+   b->num_barriers = num_barriers;
+   if (is_before)
+      block_barrier(b, op);
+   num_barriers = b->num_barriers;
    Trial t = try_loop(b, op);
+   b->num_barriers = num_barriers + t.barriers;
    if (b->is_trial) {
       b->state = copy(b, &t.after);
       return;
@@ -382,6 +434,8 @@ walk_branches(Barriers *b, TlOp *op)
       walk(b, op->regions[i]->block);
       merge(b, &out, &b->state);
    }
+   if (op->opcode == TL_OP_ROLE)
+      merge(b, &out, &entry); /* other warps */
    b->state = out;
 }
 

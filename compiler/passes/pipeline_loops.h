@@ -2,7 +2,10 @@
 #ifndef TL_PASSES_PIPELINE_LOOPS_H
 #define TL_PASSES_PIPELINE_LOOPS_H
 
+#include "ir/analysis.h"
 #include "passes/pass.h"
+
+enum { TL_MAX_STAGES = 16 };
 
 /* Operations of a loop's body that compute values from the index, from carried values and from what
  * is defined outside, without effects: they can be computed for a later iteration.  A carried value
@@ -24,6 +27,64 @@ bool tl_slice_add(TlSlice *s, TlValue *v);
 void tl_slice_clone(const TlSlice *s, TlBuilder *b, TlMap *map);
 /* What v became: itself when it is defined outside. */
 TlValue *tl_slice_mapped(const TlMap *map, TlValue *v);
+
+/* A load that becomes copies. */
+typedef struct TlRingLoad {
+   TlOp *op;
+   TlOp *alloc;                 /* the buffer that it fills for dots, or NULL */
+   const TlType *stage;         /* one stage of the ring */
+   unsigned order[TL_MAX_RANK]; /* dimension of the ring -> of the load */
+   bool is_turned;              /* order is not the identity */
+   TlOp *first_use; /* operation of the body that reads it, or holds the one that does */
+   uint32_t use_at; /* its place in the body */
+   unsigned group;  /* of its copies, by first use */
+   TlValue *ring;   /* set by the rewrite */
+} TlRingLoad;
+
+typedef struct TlPipe {
+   TlPassCx *cx;
+   TlFunc *func;
+   TlTypes *types;
+   TlAnalysis *facts;
+   TlOp *loop;
+   TlBlock *body; /* of the old loop */
+   TL_VEC(TlRingLoad) loads;
+   TlSlice slice; /* what all copies need */
+   unsigned stages, groups;
+   unsigned ahead;  /* iterations that copies run ahead: stages - 1 or stages - 2 */
+   int64_t step;    /* of the index; 0: known at run time only, of either sign */
+   bool has_stages; /* the loop has its own num_stages */
+} TlPipe;
+
+/* ---- pipeline_loads.c ---- */
+void tl_pipe_refuse(TlPipe *p, const TlOp *load, const char *why); /* a remark */
+/* Nothing in the block that orders memory or counts groups of its own. */
+bool tl_pipe_is_plain(const TlBlock *block);
+bool tl_block_has(const TlBlock *block, TlOpcode opcode);
+/* The parameter that a pointer is computed from, NULL when that is not known. */
+const TlValue *tl_pointer_root(const TlValue *v);
+/* May the block store where a load of that root reads?  Different parameters are taken for
+ * different memory. */
+bool tl_is_stored_to(const TlBlock *block, const TlValue *root);
+void tl_pipe_find_loads(TlPipe *p);
+void tl_pipe_make_groups(TlPipe *p); /* sorts the loads by first use */
+uint64_t tl_pipe_stage_bytes(const TlPipe *p);
+/* Shared bytes of other buffers that are alive in the loop. */
+uint64_t tl_pipe_buffer_bytes(const TlPipe *p, const TlBlock *block);
+/* Does the body only add products by wgmma to what it carries?  Then one of them may be in flight
+ * while the next is begun (delay_waits): copies leave alone what the iteration before reads. */
+bool tl_pipe_only_sums_products(const TlPipe *p);
+/* x before y in the direction of the loop's step: scalar i1. */
+TlValue *tl_pipe_is_before(TlPipe *p, TlBuilder *b, TlValue *x, TlValue *y);
+/* Is there an iteration that many after the one with index `from`, which itself exists?  The index
+ * there may overflow: the distance to the bound is compared unsigned, or all in 64 bits. */
+TlValue *tl_pipe_exists_after(TlPipe *p, TlBuilder *b, TlValue *from, int64_t iterations);
+/* Stage `slot` of the load's ring; phase: how many iterations after the one at hand it is read. */
+TlValue *tl_ring_view(TlBuilder *b, const TlRingLoad *l, TlValue *slot, unsigned phase);
+/* The stage with the load's dimensions. */
+TlValue *tl_ring_turned_view(TlPipe *p, TlBuilder *b, const TlRingLoad *l, TlValue *view);
+/* Users of the load and of its buffers read the ring. */
+void tl_ring_read(TlPipe *p, TlRingLoad *l, TlValue *view);
 
 /* The loop with more carried values and an empty body, before b's cursor; the caller moves the body
  * and the uses of the results over. */

@@ -339,12 +339,14 @@ reset(SimBlock *b, uint64_t number)
    for (uint32_t i = 0; i < b->num_stacks; i++)
       b->free_stack[b->num_free++] = b->all_stack[i];
    memset(b->barrier, 0, sizeof b->barrier);
+   sim_mbarriers_clear(b);
    memset(b->wgmma_group, 0, sizeof b->wgmma_group);
    memset(b->clock, 0, sizeof b->clock);
    for (uint32_t w = 0; w < b->num_warps; w++) {
       b->epoch[w] = b->clock[w][w] = 1;
       b->warp[w].arrived = 0;
       b->warp[w].at_barrier = -1;
+      b->warp[w].waits_for = NULL;
       b->warp[w].reads.len = b->warp[w].reads.group = b->warp[w].reads.done = 0;
    }
    for (uint32_t i = 0; i < b->num_threads; i++) {
@@ -353,6 +355,7 @@ reset(SimBlock *b, uint64_t number)
       t->is_started = false;
       t->host.steps = SIM_STEP_QUANTUM;
       t->wgmmas.issued = t->wgmmas.done = t->num_fences = 0;
+      t->copies.num_arrivals = t->copies.arriving = 0;
       t->copies.first = t->copies.len = t->copies.first_group = t->copies.num_groups = 0;
    }
    sim_shared_clear(b);
@@ -387,9 +390,9 @@ sim_block_init(SimBlock *b, SimLaunch *launch)
 {
    const TlFunc *f = launch->kernel->func;
    b->launch = launch;
-   assert(f->num_warps >= 1 && f->num_warps <= SIM_MAX_WARPS);
-   b->num_warps = f->num_warps;
-   b->num_threads = f->num_warps * SIM_WARP;
+   b->num_warps = tl_total_warps(f);
+   assert(b->num_warps >= 1 && b->num_warps <= SIM_MAX_WARPS);
+   b->num_threads = b->num_warps * SIM_WARP;
    b->thread = tl_new_array(b->arena, SimThread, b->num_threads);
    b->warp = tl_new_array(b->arena, SimWarp, b->num_warps);
    b->cap_stacks = b->num_threads;

@@ -18,6 +18,7 @@ enum {
    SIM_WARP = 32,
    SIM_MAX_WARPS = 32,
    SIM_BARRIERS = 16,
+   SIM_AT_MBARRIER = SIM_BARRIERS,
    SIM_ATOMIC_LOCKS = 64,
    SIM_WGMMA_GROUPS = 16,      /* whose results are kept */
    SIM_FENCES = 16,            /* of a thread, the last ones */
@@ -27,6 +28,7 @@ enum {
 typedef struct SimBlock SimBlock;
 typedef struct SimThread SimThread;
 typedef struct SimWarp SimWarp;
+typedef struct SimMbarrier SimMbarrier; /* mbarrier.c */
 
 /* A site decoded once.  Registers are counted for one thread. */
 typedef struct SimSite {
@@ -100,6 +102,7 @@ typedef struct SimCopy {
    const TlHostSite *site;
    const uint8_t *from; /* NULL: zeros */
    uint32_t to;
+   uint32_t epoch; /* in which it counts as written, 0 = when it lands */
 } SimCopy;
 
 typedef struct SimCopies {
@@ -107,6 +110,8 @@ typedef struct SimCopies {
    uint32_t first, len, cap;
    uint32_t *group_end; /* [first_group, num_groups) committed, not complete */
    uint32_t first_group, num_groups, cap_groups;
+   uint32_t num_arrivals; /* at mbarriers, that wait for copies */
+   uint32_t arriving;     /* copies below it are waited for by these */
 } SimCopies;
 
 /* ---- groups of wgmma of one thread, by number from 1 ---- */
@@ -147,7 +152,9 @@ struct SimWarp {
    uint32_t index;
    uint32_t arrived; /* lanes at `site` */
    const TlHostSite *site;
-   int at_barrier; /* id, or -1 */
+   int at_barrier; /* id, SIM_AT_MBARRIER, or -1 */
+   SimMbarrier *waits_for;
+   uint32_t parity;
    SimAsyncReads reads;
 };
 
@@ -220,6 +227,7 @@ struct SimBlock {
    SimShared shared;
    SimGlobal global;
    SimBarrier barrier[SIM_BARRIERS];
+   SimMbarrier *mbarriers;
    SimBarrier wgmma_group[SIM_MAX_WARPS / 4];
    uint32_t epoch[SIM_MAX_WARPS];
    uint32_t clock[SIM_MAX_WARPS][SIM_MAX_WARPS];
@@ -261,6 +269,11 @@ TlSimFault sim_place(SimThread *t, const TlHostSite *s, TlSimFault fault);
 /* shared.c */
 bool sim_shared_init(SimBlock *b);
 void sim_shared_clear(SimBlock *b);
+/* The copies so far are known, where an mbarrier is waited for, as of this epoch; which of those
+ * that the thread holds they are. */
+uint32_t sim_copies_arrive(SimThread *t);
+/* The thread's copies up to number `end` of those it holds land. */
+void sim_land_copies(SimThread *t, uint32_t end);
 /* Bytes that a group of wgmma of t's warp reads from now until sim_end_reads of it. */
 const uint8_t *sim_read_async(SimThread *t, const TlHostSite *s, uint32_t at, uint32_t bytes,
                               const uint32_t extent[2]);
@@ -293,6 +306,9 @@ const bool *sim_global_tracked(TlArena *arena, const TlSimKernel *k, const TlExe
 /* warp.c */
 double sim_decode(TlDtype t, const unsigned char *p); /* fp32: as tf32 */
 size_t sim_mma_room(const SimSite *s);                /* bytes that an mma needs, aligned to 64 */
+
+/* mbarrier.c */
+void sim_mbarriers_clear(SimBlock *b);
 
 /* wgmma.c */
 size_t sim_wgmma_room(void);

@@ -153,7 +153,8 @@ check_place(SimThread *t, const TlHostSite *s, uint32_t at, uint32_t bytes)
    sim_fault(t, s, f);
 }
 
-/* wgmma sees what a thread wrote when the thread fenced after that, and the warp knows of it. */
+/* wgmma sees what a thread wrote when the thread fenced after that, and the warp knows of it; what
+ * a copy brought it sees without. */
 static void
 after_fence(const Touch *x, const SimWrite *w)
 {
@@ -163,7 +164,7 @@ after_fence(const Touch *x, const SimWrite *w)
    if (fence + SIM_FENCES <= writer->num_fences)
       fence = writer->num_fences - SIM_FENCES + 1;
    bool is_own = writer->warp == x->t->warp;
-   if (!w->epoch ||
+   if (!w->epoch || op_of(b, w->site)->opcode == TL_OP_CP_ASYNC ||
        (writer->num_fences >= fence && (is_own || b->clock[x->t->warp->index][writer->warp->index] >
                                                      writer->fence_epoch[fence % SIM_FENCES])))
       return;
@@ -433,9 +434,17 @@ land(SimThread *t, const SimCopy *c)
       memset(m->byte + c->to, 0, bytes);
    for (uint32_t i = c->to / m->granule; i < (c->to + bytes) / m->granule; i++)
       if (m->write[i].thread == t->host.tid) {
-         m->write[i].epoch = b->epoch[t->warp->index];
+         m->write[i].epoch = c->epoch ? c->epoch : b->epoch[t->warp->index];
          m->write[i].fences = t->num_fences;
       }
+}
+
+/* Numbers begin anew when nothing is left that counts by them. */
+static void
+forget_copies(SimCopies *c)
+{
+   if (c->first == c->len && !c->num_groups && !c->num_arrivals)
+      c->first = c->len = c->arriving = 0;
 }
 
 void
@@ -445,16 +454,31 @@ sim_cp_async_wait(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
    SimThread *t = sim_thread(host);
    SimCopies *c = &t->copies;
    uint32_t keep = (uint32_t)sim_site(h)->word;
-   while (c->num_groups - c->first_group > keep) {
-      uint32_t end = c->group_end[c->first_group++];
-      assert(c->first <= end && end <= c->len);
-      while (c->first < end)
-         land(t, &c->copy[c->first++]);
-   }
+   while (c->num_groups - c->first_group > keep)
+      sim_land_copies(t, c->group_end[c->first_group++]);
    if (c->first_group == c->num_groups)
       c->first_group = c->num_groups = 0;
-   if (c->first == c->len && !c->num_groups)
-      c->first = c->len = 0;
+   forget_copies(c);
+}
+
+uint32_t
+sim_copies_arrive(SimThread *t)
+{
+   SimCopies *c = &t->copies;
+   for (; c->arriving < c->len; c->arriving++)
+      c->copy[c->arriving].epoch = t->block->epoch[t->warp->index];
+   c->num_arrivals++;
+   return c->len;
+}
+
+void
+sim_land_copies(SimThread *t, uint32_t end)
+{
+   SimCopies *c = &t->copies;
+   assert(end <= c->len);
+   while (c->first < end)
+      land(t, &c->copy[c->first++]);
+   forget_copies(c);
 }
 
 /* ---- what wgmma reads ---- */

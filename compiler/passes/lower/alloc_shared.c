@@ -6,6 +6,7 @@
  * between two areas and one barrier between them is enough.  Invariant: two buffers alive at one
  * time never overlap. */
 #include "ir/control.h"
+#include "ir/walk.h"
 #include "passes/lower/impl.h"
 
 #include <assert.h>
@@ -34,9 +35,9 @@ enum { ROOMY_BYTES = 64 * 1024 };
 uint32_t
 tl_scratch_bytes(TlArena *arena, const TlFunc *f, const TlOp *op)
 {
-   assert(f->num_warps && (f->num_warps & (f->num_warps - 1)) == 0);
    TlLinear from, to;
-   unsigned log2_warps = (unsigned)__builtin_ctz(f->num_warps);
+   uint32_t num_warps = tl_warps_at(f, op);
+   assert(num_warps && (num_warps & (num_warps - 1)) == 0);
    switch (op->opcode) {
    case TL_OP_CONVERT_LAYOUT:
       from = tl_layout_of(tl_arg(op, 0)->type);
@@ -58,14 +59,14 @@ tl_scratch_bytes(TlArena *arena, const TlFunc *f, const TlOp *op)
    case TL_OP_REDUCE:
       return tl_reduce_scratch(op);
    case TL_OP_SCAN:
-      return tl_scan_scratch(op, f->num_warps);
+      return tl_scan_scratch(op, num_warps);
    case TL_OP_GATHER:
       return tl_gather_scratch(op);
    case TL_OP_HISTOGRAM:
       return tl_histogram_scratch(op);
    case TL_OP_ATOMIC_RMW:
    case TL_OP_ATOMIC_CAS:
-      return tl_atomic_scratch(op, log2_warps);
+      return tl_atomic_scratch(op, (unsigned)__builtin_ctz(num_warps));
    default:
       return 0;
    }
@@ -81,10 +82,16 @@ alignment_of(uint32_t bytes)
    return bytes >= 1024 ? 1024 : bytes >= 128 ? 128 : 16;
 }
 
+static bool
+is_buffer(const TlOp *op)
+{
+   return op->opcode == TL_OP_LOCAL_ALLOC || op->opcode == TL_OP_BARRIERS;
+}
+
 static void
 add_buffer(Alloc *a, TlOp *op, uint32_t bytes, bool is_scratch)
 {
-   assert(bytes > 0 && (is_scratch || op->opcode == TL_OP_LOCAL_ALLOC));
+   assert(bytes > 0 && (is_scratch || is_buffer(op)));
    Buffer b = {.op = op,
                .is_scratch = is_scratch,
                .bytes = bytes,
@@ -113,8 +120,10 @@ note_result(Alloc *a, TlOp *op)
    const TlType *t = op->num_results ? tl_result(op, 0)->type : NULL;
    if (!t || t->kind != TL_TYPE_MEMDESC)
       return;
-   if (op->opcode == TL_OP_LOCAL_ALLOC) {
+   if (is_buffer(op)) {
       add_buffer(a, op, tl_memdesc_stage_bytes(t) * t->count, false);
+      if (op->opcode == TL_OP_BARRIERS) /* no barrier would order what came after their last use */
+         a->buffers.data[a->buffers.len - 1].end = UINT32_MAX;
       tl_map_put(&a->buffer_of, tl_result(op, 0), (void *)(uintptr_t)a->buffers.len);
    } else if (op->num_args) { /* a view */
       tl_map_put(&a->buffer_of, tl_result(op, 0), tl_map_get(&a->buffer_of, tl_arg(op, 0)));
@@ -145,7 +154,7 @@ walk(Alloc *a, const TlBlock *block)
          if (b->is_scratch || b->end <= start || (is_inside && !a->keep_in_loops))
             continue;
          b->begin = is_inside ? start : b->begin;
-         b->end = a->time;
+         b->end = b->end < a->time ? a->time : b->end;
       }
    }
 }

@@ -30,9 +30,10 @@ typedef struct TlLowerCx {
    TlBuilder entry;          /* before the first operation of the new body */
    TlValue *lane, *warp;     /* made on first use in the entry */
    TlThreadMap *thread_maps; /* thread-linear words already computed */
-   unsigned log2_warps;
-   uint32_t next_partition; /* number of the next warp-private exchange */
-   unsigned depth;          /* nesting of regions */
+   uint32_t first_warp;      /* of the role that is being lowered */
+   unsigned log2_warps;      /* of the role, or the function */
+   uint32_t next_partition;  /* number of the next warp-private exchange */
+   unsigned depth;           /* nesting of regions */
 } TlLowerCx;
 
 typedef void TlLowerRule(TlLowerCx *cx, TlOp *op);

@@ -3,6 +3,7 @@
  * The old body is walked in order and a new one appended; cx->map says what each old value became.
  * Control operations are rebuilt with lowered types.  Invariant: rules never look at the machine
  * but through thread.c, and at shared memory but through shared.c. */
+#include "ir/walk.h"
 #include "passes/lower/impl.h"
 
 #include <assert.h>
@@ -166,8 +167,8 @@ tl_lower_hint(TlLowerCx *cx, TlOp *op)
 void
 tl_lower_debug_barrier(TlLowerCx *cx, TlOp *op)
 {
-   (void)op;
-   tl_build_n(&cx->b, TL_OP_BAR_SYNC, NULL, 0, NULL, TL_ATTRS_());
+   tl_build_n(&cx->b, TL_OP_BAR_SYNC, NULL, 0, NULL,
+              TL_ATTRS_({TL_ATTR_BARRIER, {.i = tl_barrier_at(op)}}));
 }
 
 static TlValue **
@@ -238,6 +239,50 @@ tl_lower_if(TlLowerCx *cx, TlOp *op)
    lower_control(cx, op);
 }
 
+/* Thread words go to the top: they are built in a block of their own, spliced in at the end. */
+static void
+splice_entry(TlLowerCx *cx, TlBlock *body)
+{
+   TlBlock *entry = cx->entry.block;
+   assert(body->last && "the new body ends");
+   while (entry->last) {
+      TlOp *op = entry->last;
+      if (body->first)
+         tl_move_before(op, body->first);
+      else
+         tl_move_to_end(op, body);
+   }
+}
+
+static void
+start_entry(TlLowerCx *cx)
+{
+   cx->entry = tl_builder_at_end(cx->func, tl_region_new(cx->func, NULL)->block);
+   cx->entry.range = cx->func->range;
+   cx->lane = cx->warp = NULL;
+   cx->thread_maps = NULL;
+}
+
+/* The region's threads count from its first warp, in words of their own.  What came before is seen
+ * by all warps of the block. */
+void
+tl_lower_role(TlLowerCx *cx, TlOp *op)
+{
+   TlLowerCx outer = *cx;
+   int64_t num = tl_attr_int(op, TL_ATTR_NUM_WARPS);
+   if (!op->prev || op->prev->opcode != TL_OP_ROLE)
+      tl_build_n(&cx->b, TL_OP_BAR_SYNC, NULL, 0, NULL, TL_ATTRS_());
+   TlOp *now = tl_lower_clone(cx, op, NULL, 0, NULL, 1);
+   start_entry(cx);
+   cx->first_warp = (uint32_t)tl_attr_int(op, TL_ATTR_FIRST_WARP);
+   cx->log2_warps = (unsigned)__builtin_ctz((unsigned)num);
+   lower_region(cx, op->regions[0], now->regions[0]);
+   splice_entry(cx, now->regions[0]->block);
+   uint32_t next_partition = cx->next_partition;
+   *cx = outer;
+   cx->next_partition = next_partition;
+}
+
 void
 tl_lower_op(TlLowerCx *cx, TlOp *op)
 {
@@ -264,6 +309,7 @@ tl_lower_block(TlLowerCx *cx, const TlBlock *from)
 typedef struct Check {
    TlLowerCx *cx;
    const TlFunc *func;
+   unsigned log2_warps; /* of the role, or the function */
    unsigned depth;
 } Check;
 
@@ -272,18 +318,17 @@ check_type(Check *c, const TlType *t, TlRange range)
 {
    if (t->kind != TL_TYPE_TILE)
       return true;
-   unsigned log2_warps = c->cx->log2_warps;
    TlDiags *diags = c->cx->pass->diags;
    assert(t->layout && "the verifier: every tile of a laid function has a layout");
    TlLinear l = tl_layout_of(t);
-   if (l.num[TL_HW_LANE] != TL_LANE_BITS || l.num[TL_HW_WARP] != log2_warps || l.num[TL_HW_BLOCK] ||
-       tl_ll_has_repeats(&l) || !tl_ll_is_surjective(&l)) {
-      tl_report(diags, E0402, range, tl_type_cstr(c->cx->scratch, t), c->func->num_warps);
+   if (l.num[TL_HW_LANE] != TL_LANE_BITS || l.num[TL_HW_WARP] != c->log2_warps ||
+       l.num[TL_HW_BLOCK] || tl_ll_has_repeats(&l) || !tl_ll_is_surjective(&l)) {
+      tl_report(diags, E0402, range, tl_type_cstr(c->cx->scratch, t), 1u << c->log2_warps);
       return tl_fail(c->cx);
    }
    if (tl_ll_num_regs(&l) > TL_MAX_REGS_PER_THREAD) {
       tl_report(diags, E0403, range, tl_type_cstr(c->cx->scratch, t), tl_ll_num_regs(&l),
-                c->func->num_warps * 32, (unsigned)TL_MAX_REGS_PER_THREAD);
+                32u << c->log2_warps, (unsigned)TL_MAX_REGS_PER_THREAD);
       return tl_fail(c->cx);
    }
    return true;
@@ -302,8 +347,12 @@ check_block(Check *c, const TlBlock *block)
       for (unsigned i = 0; i < op->num_results; i++)
          if (!check_type(c, tl_result(op, i)->type, op->range))
             break;
+      unsigned outer = c->log2_warps;
+      if (op->opcode == TL_OP_ROLE) /* tiles inside are spread over its warps */
+         c->log2_warps = (unsigned)__builtin_ctz((unsigned)tl_attr_int(op, TL_ATTR_NUM_WARPS));
       for (unsigned i = 0; i < op->num_regions; i++)
          check_block(c, op->regions[i]->block);
+      c->log2_warps = outer;
    }
    c->depth--;
 }
@@ -312,12 +361,12 @@ static bool
 check_func(TlLowerCx *cx, TlFunc *f)
 {
    uint32_t w = f->num_warps;
-   if (w < 1 || w > 32 || (w & (w - 1))) {
+   if (w < 1 || tl_total_warps(f) > 32 || (w & (w - 1))) {
       tl_report(cx->pass->diags, E0404, f->range, w);
       return tl_fail(cx);
    }
    cx->log2_warps = (unsigned)__builtin_ctz(w);
-   Check c = {.cx = cx, .func = f};
+   Check c = {.cx = cx, .func = f, .log2_warps = cx->log2_warps};
    check_block(&c, f->body->block);
    return !cx->pass->failed;
 }
@@ -334,21 +383,6 @@ start_body(TlLowerCx *cx, TlFunc *f, const TlBlock *old)
       tl_lower_def(cx, arg, tl_block_add_arg(body->block, arg->type, arg->name));
    }
    f->body = body;
-}
-
-/* Thread words go to the top: they are built in a block of their own, spliced in at the end. */
-static void
-splice_entry(TlLowerCx *cx, TlFunc *f)
-{
-   TlBlock *entry = cx->entry.block, *body = f->body->block;
-   assert(body->last && "the new body ends");
-   while (entry->last) {
-      TlOp *op = entry->last;
-      if (body->first)
-         tl_move_before(op, body->first);
-      else
-         tl_move_to_end(op, body);
-   }
 }
 
 bool
@@ -370,10 +404,9 @@ tl_pass_lower(TlPassCx *pass, TlFunc *f)
    cx.num_old_values = f->next_value_id;
    cx.map = tl_new_array(pass->scratch, TlValue *, cx.num_old_values);
    const TlBlock *old = f->body->block;
-   cx.entry = tl_builder_at_end(f, tl_region_new(f, NULL)->block);
-   cx.entry.range = f->range;
+   start_entry(&cx);
    start_body(&cx, f, old);
    tl_lower_block(&cx, old);
-   splice_entry(&cx, f);
+   splice_entry(&cx, f->body->block);
    return true;
 }

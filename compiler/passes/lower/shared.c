@@ -43,9 +43,11 @@ tl_memdesc_ref(TlLowerCx *cx, const TlValue *v)
 {
    assert(v->type->kind == TL_TYPE_MEMDESC);
    const TlOp *root = v->def;
-   int64_t phase = -1;
+   int64_t phase = -1, guarded = 0;
    while (root && (root->opcode == TL_OP_LOCAL_VIEW || root->opcode == TL_OP_LOCAL_TRANS)) {
-      phase = root->opcode == TL_OP_LOCAL_VIEW ? tl_attr_int(root, TL_ATTR_PHASE) : phase;
+      bool is_stage = root->opcode == TL_OP_LOCAL_VIEW;
+      phase = is_stage ? tl_attr_int(root, TL_ATTR_PHASE) : phase;
+      guarded |= is_stage && tl_attr_int(root, TL_ATTR_GUARDED);
       root = tl_arg(root, 0)->def;
    }
    if (!root || root->opcode != TL_OP_LOCAL_ALLOC)
@@ -55,6 +57,7 @@ tl_memdesc_ref(TlLowerCx *cx, const TlValue *v)
    TlSharedRef ref = {
       .extent = {.begin = begin, .end = begin + tl_memdesc_stage_bytes(t) * t->count}};
    bool is_ring = phase >= 0 && t->count > 1;
+   ref.extent.guarded = guarded;
    ref.extent.stages = is_ring ? t->count : 0;
    ref.extent.phase = is_ring ? phase : -1;
    uint64_t bits;

@@ -27,7 +27,8 @@ TlValue *
 tl_warp_id(TlLowerCx *cx)
 {
    if (!cx->warp)
-      cx->warp = tl_b0(&cx->entry, TL_OP_WARP_ID, tl_type_scalar(cx->types, TL_I32));
+      cx->warp = tl_build_n(&cx->entry, TL_OP_WARP_ID, NULL, 0, tl_type_scalar(cx->types, TL_I32),
+                            TL_ATTRS_({TL_ATTR_FIRST_WARP, {.i = cx->first_warp}}));
    return cx->warp;
 }
 

@@ -371,7 +371,7 @@ roles_and_named_barriers(void **state)
    m_open(&m, 6);
    int32_t *y = m_buffer(&m, "y", TL_I32, 128);
    const char *role = "role {first_warp = %u, num_warps = 2} {\n"
-                      "  %%w%u = warp_id : i32\n  %%s%u = shl %%w%u, %%k5 : i32\n"
+                      "  %%w%u = warp_id {first_warp = %u} : i32\n  %%s%u = shl %%w%u, %%k5 : i32\n"
                       "  %%t%u = add %%s%u, %%lane : i32\n  %%a%u = shl %%t%u, %%k2 : i32\n"
                       "  st_shared %%a%u, %%t%u {offsets = [%u]}\n"
                       "  bar_sync {barrier = %u}\n"
@@ -382,9 +382,9 @@ roles_and_named_barriers(void **state)
    const char *body = "";
    for (unsigned i = 1; i <= 2; i++)
       body = tl_arena_printf(m.x.arena, "%s%s", body,
-                             tl_arena_printf(m.x.arena, role, 2 * i - 2, i, i, i, i, i, i, i, i, i,
-                                             256 * (i - 1), i, i, i, i, i, i, i, 256 * (i - 1), i,
-                                             i, i));
+                             tl_arena_printf(m.x.arena, role, 2 * i - 2, i, 2 * i - 2, i, i, i, i,
+                                             i, i, i, i, 256 * (i - 1), i, i, i, i, i, i, i,
+                                             256 * (i - 1), i, i, i));
    m_must_run(&m, 4, 512, body);
    for (int i = 0; i < 128; i++)
       assert_int_equal(y[i], 63 - i % 64);

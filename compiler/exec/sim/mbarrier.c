@@ -1,0 +1,194 @@
+/* mbarriers: phases that are complete when enough arrivals came; who waits for one then knows what
+ * those who arrived knew.
+ *
+ * An mbarrier is named by its address.  A warp waits as a whole, and is let go by the arrival that
+ * completes the phase.  An arrival that stands for asynchronous copies comes as late as it can:
+ * when somebody waits for the phase. */
+#include "exec/sim/impl.h"
+
+#include <string.h>
+
+/* Copies that are to land before it counts. */
+typedef struct CopyArrival {
+   SimThread *thread;
+   uint32_t end; /* of its copies */
+   uint32_t clock[SIM_MAX_WARPS];
+} CopyArrival;
+
+struct SimMbarrier {
+   SimMbarrier *next;
+   uint32_t at;             /* shared address */
+   uint32_t count, pending; /* arrivals of a phase (0: of another block), those still missing */
+   uint32_t phase;          /* how many are complete */
+   uint32_t arrived[SIM_MAX_WARPS]; /* clock of those who arrived in the phase at hand */
+   uint32_t known[SIM_MAX_WARPS];   /* of complete phases */
+   CopyArrival *copies;
+   uint32_t num_copies, cap_copies;
+};
+
+static uint32_t
+word(const unsigned char *frame, uint32_t at)
+{
+   uint32_t v;
+   memcpy(&v, frame + at, sizeof v);
+   return v;
+}
+
+/* The mbarrier at the address; a thread that names none there is wrong. */
+static SimMbarrier *
+find(SimThread *t, const TlHostSite *s, uint32_t at)
+{
+   for (SimMbarrier *m = t->block->mbarriers; m; m = m->next)
+      if (m->at == at && m->count)
+         return m;
+   sim_fault(t, s,
+             (TlSimFault){.kind = TL_SIM_FAULT_UNWRITTEN, .shared_at = at, .shared_bytes = 8});
+}
+
+void
+sim_mbarriers_clear(SimBlock *b)
+{
+   for (SimMbarrier *m = b->mbarriers; m; m = m->next)
+      m->count = 0;
+}
+
+void
+sim_mbar_init(TlHostThread *host, const TlHostSite *s, unsigned char *frame)
+{
+   SimThread *t = sim_thread(host);
+   if (!sim_pred(sim_site(s), s, frame, 0))
+      return;
+   uint32_t at = word(frame, s->arg_at[0]);
+   SimMbarrier *m = t->block->mbarriers;
+   while (m && m->at != at)
+      m = m->next;
+   if (!m) {
+      m = sim_alloc(t, sizeof *m);
+      m->next = t->block->mbarriers;
+      t->block->mbarriers = m;
+   }
+   uint32_t count = (uint32_t)tl_attr_int(s->op, TL_ATTR_ARRIVALS);
+   *m = (SimMbarrier){.next = m->next,
+                      .at = at,
+                      .count = count,
+                      .pending = count,
+                      .copies = m->copies,
+                      .cap_copies = m->cap_copies};
+}
+
+static void
+learn(uint32_t *clock, const uint32_t *other, uint32_t n)
+{
+   for (uint32_t v = 0; v < n; v++)
+      clock[v] = other[v] > clock[v] ? other[v] : clock[v];
+}
+
+static bool
+is_complete(const SimMbarrier *m, uint32_t parity)
+{
+   return (m->phase & 1) != (parity & 1);
+}
+
+static void
+complete(SimBlock *b, SimMbarrier *m)
+{
+   m->pending = m->count;
+   m->phase++;
+   learn(m->known, m->arrived, b->num_warps);
+   for (uint32_t v = 0; v < b->num_warps; v++) {
+      SimWarp *other = &b->warp[v];
+      if (other->waits_for != m || !is_complete(m, other->parity))
+         continue;
+      other->waits_for = NULL;
+      learn(b->clock[v], m->known, b->num_warps);
+      sim_release(other);
+   }
+}
+
+static void
+count_arrival(SimBlock *b, SimMbarrier *m, const uint32_t *clock)
+{
+   learn(m->arrived, clock, b->num_warps);
+   if (--m->pending == 0)
+      complete(b, m);
+}
+
+void
+sim_mbar_arrive(TlHostThread *host, const TlHostSite *s, unsigned char *frame)
+{
+   SimThread *t = sim_thread(host);
+   SimBlock *b = t->block;
+   uint32_t w = t->warp->index;
+   if (!sim_pred(sim_site(s), s, frame, 0))
+      return;
+   SimMbarrier *m = find(t, s, word(frame, s->arg_at[0]));
+   b->clock[w][w] = ++b->epoch[w]; /* what the warp did so far comes before */
+   count_arrival(b, m, b->clock[w]);
+}
+
+/* ---- arrivals that stand for copies ---- */
+static void
+land_all(SimBlock *b, SimMbarrier *m)
+{
+   uint32_t n = m->num_copies;
+   m->num_copies = 0;
+   for (uint32_t i = 0; i < n; i++) {
+      const CopyArrival *a = &m->copies[i];
+      a->thread->copies.num_arrivals--;
+      sim_land_copies(a->thread, a->end);
+      count_arrival(b, m, a->clock);
+   }
+}
+
+static bool
+is_waited_for(const SimBlock *b, const SimMbarrier *m)
+{
+   for (uint32_t v = 0; v < b->num_warps; v++)
+      if (b->warp[v].waits_for == m)
+         return true;
+   return false;
+}
+
+void
+sim_cp_async_arrive(TlHostThread *host, const TlHostSite *s, unsigned char *frame)
+{
+   SimThread *t = sim_thread(host);
+   SimBlock *b = t->block;
+   uint32_t w = t->warp->index;
+   SimMbarrier *m = find(t, s, word(frame, s->arg_at[0]));
+   if (m->num_copies == m->cap_copies) {
+      CopyArrival *old = m->copies;
+      m->cap_copies = m->cap_copies ? 2 * m->cap_copies : 64;
+      m->copies = sim_alloc(t, m->cap_copies * sizeof *m->copies);
+      if (m->num_copies)
+         memcpy(m->copies, old, m->num_copies * sizeof *old);
+   }
+   CopyArrival *a = &m->copies[m->num_copies++];
+   *a = (CopyArrival){.thread = t, .end = sim_copies_arrive(t)};
+   b->clock[w][w] = ++b->epoch[w];
+   memcpy(a->clock, b->clock[w], sizeof a->clock);
+   if (m->num_copies >= m->pending && is_waited_for(b, m))
+      land_all(b, m);
+}
+
+static void
+wait_together(SimWarp *w, const TlHostSite *s)
+{
+   SimThread *t = &w->thread[0];
+   SimMbarrier *m = find(t, s, word(t->frame, s->arg_at[0]));
+   w->parity = word(t->frame, s->arg_at[1]);
+   if (!is_complete(m, w->parity))
+      land_all(t->block, m);
+   if (is_complete(m, w->parity)) {
+      learn(t->block->clock[w->index], m->known, t->block->num_warps);
+      return;
+   }
+   w->waits_for = m;
+   w->at_barrier = SIM_AT_MBARRIER;
+}
+
+void
+sim_mbar_wait(TlHostThread *t, const TlHostSite *s, unsigned char *frame)
+{
+   sim_together(sim_thread(t), s, frame, wait_together);
+}

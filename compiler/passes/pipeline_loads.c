@@ -1,0 +1,487 @@
+/* Which loads of a loop can be copied to rings of shared memory ahead of use, what a stage of the
+ * ring is, in which groups their copies come, and how the loop reads the ring then.
+ * Invariant: a load is taken only when its address and mask can be computed without the loop's
+ * effects, and nothing in the loop stores where it reads. */
+#include "ir/control.h"
+#include "ir/walk.h"
+#include "layout/hw_layouts.h"
+#include "passes/coalesce.h"
+#include "passes/dot_layouts.h"
+#include "passes/lower/lower.h"
+#include "passes/pipeline_loops.h"
+#include "passes/remark.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { MAX_PATH = 4, MAX_DEPTH = 256 };
+
+void
+tl_pipe_refuse(TlPipe *p, const TlOp *load, const char *why)
+{
+   if (tl_remarks_on(p->cx, "pipeline"))
+      tl_report(p->cx->diags, R0414, load->range, why);
+}
+
+/* ---- which loops ---- */
+bool
+tl_block_has(const TlBlock *block, TlOpcode opcode)
+{
+   for (const TlOp *op = block->first; op; op = tl_walk_next(op, block))
+      if (op->opcode == opcode)
+         return true;
+   return false;
+}
+
+/* Nothing that orders memory or counts groups of its own. */
+bool
+tl_pipe_is_plain(const TlBlock *block)
+{
+   for (const TlOp *op = block->first; op; op = tl_walk_next(op, block)) {
+      switch (op->opcode) {
+      case TL_OP_FOR:
+      case TL_OP_WHILE:
+      case TL_OP_ATOMIC_CAS:
+      case TL_OP_DEBUG_BARRIER:
+      case TL_OP_GDC_WAIT:
+      case TL_OP_ASYNC_COPY:
+      case TL_OP_ASYNC_COMMIT:
+      case TL_OP_ASYNC_WAIT:
+      case TL_OP_BARRIER_WAIT:
+         return false;
+      case TL_OP_ATOMIC_RMW: /* its result may say that data is ready */
+         if (tl_result(op, 0)->uses)
+            return false;
+         break;
+      case TL_OP_INLINE_ASM:
+         if (!tl_attr_int(op, TL_ATTR_PURE))
+            return false;
+         break;
+      default:
+         break;
+      }
+   }
+   return true;
+}
+
+/* ---- memory that the loop writes ---- */
+/* The parameter that a pointer is computed from, NULL when that is not known. */
+const TlValue *
+tl_pointer_root(const TlValue *v)
+{
+   for (unsigned steps = 0; steps < MAX_DEPTH; steps++) {
+      if (!v->def) {
+         const TlOp *parent = v->block->region->parent;
+         if (!parent)
+            return v;
+         if (parent->opcode != TL_OP_FOR || v == tl_for_index(parent))
+            return NULL;
+         v = tl_init(parent, v->index - tl_first_carried(parent));
+         continue;
+      }
+      switch (v->def->opcode) {
+      case TL_OP_ADDPTR:
+      case TL_OP_SPLAT:
+      case TL_OP_BROADCAST:
+      case TL_OP_EXPAND_DIMS:
+      case TL_OP_RESHAPE:
+      case TL_OP_TRANS:
+      case TL_OP_CONVERT_LAYOUT:
+      case TL_OP_HINT:
+         v = tl_arg(v->def, 0);
+         break;
+      case TL_OP_FOR:
+         v = tl_init(v->def, v->index);
+         break;
+      default:
+         return NULL;
+      }
+   }
+   return NULL;
+}
+
+/* May the body store where the load reads?  Different parameters are taken for different memory. */
+bool
+tl_is_stored_to(const TlBlock *block, const TlValue *root)
+{
+   for (const TlOp *op = block->first; op; op = tl_walk_next(op, block)) {
+      if (op->opcode == TL_OP_STORE || op->opcode == TL_OP_ATOMIC_RMW) {
+         const TlValue *to = tl_pointer_root(tl_arg(op, 0));
+         if (!to || !root || to == root)
+            return true;
+      }
+   }
+   return false;
+}
+
+/* ---- which loads ---- */
+/* Loads of the body that dots read, element by element or in another arrangement. */
+static void
+mark_feeding(TlPipe *p, TlMap *feeding)
+{
+   TL_VEC(TlValue *) todo = {0};
+   for (TlOp *op = p->body->first; op; op = op->next)
+      for (unsigned i = 0; op->opcode == TL_OP_DOT && i < 2; i++)
+         tl_vec_push(p->cx->scratch, &todo, tl_arg(op, i));
+   while (todo.len) {
+      TlOp *op = tl_vec_pop(&todo)->def;
+      if (!op || op->block != p->body || tl_map_has(feeding, op))
+         continue;
+      bool passes = tl_op_is_pure(op) && op->opcode != TL_OP_DOT && !op->num_regions;
+      if (op->opcode != TL_OP_LOAD && op->opcode != TL_OP_LOCAL_ALLOC &&
+          op->opcode != TL_OP_LOCAL_LOAD && !passes)
+         continue;
+      tl_map_put(feeding, op, op);
+      for (unsigned i = 0; op->opcode != TL_OP_LOAD && i < op->num_args; i++)
+         tl_vec_push(p->cx->scratch, &todo, tl_arg(op, i));
+   }
+}
+
+/* A buffer is only read, and only in its iteration. */
+static bool
+is_only_read(const TlValue *buffer)
+{
+   for (const TlUse *u = buffer->uses; u; u = u->next) {
+      const TlOp *op = u->user;
+      bool is_read = op->opcode == TL_OP_LOCAL_TRANS
+                        ? is_only_read(tl_result(op, 0))
+                        : op->opcode == TL_OP_LOCAL_LOAD || op->opcode == TL_OP_DOT;
+      if (!is_read)
+         return false;
+   }
+   return true;
+}
+
+/* The first buffer that v fills, itself or transposed; order: dimension of v -> of the load. */
+static bool
+find_buffer(const TlPipe *p, TlRingLoad *load, const TlValue *v, const unsigned *order,
+            unsigned depth)
+{
+   for (const TlUse *u = v->uses; u; u = u->next) {
+      TlOp *op = u->user;
+      if (op->block != p->body)
+         continue;
+      if (op->opcode == TL_OP_LOCAL_ALLOC && is_only_read(tl_result(op, 0))) {
+         load->alloc = op;
+         load->stage = tl_result(op, 0)->type;
+         memcpy(load->order, order, v->type->rank * sizeof order[0]);
+         return true;
+      }
+      unsigned next[TL_MAX_RANK];
+      memcpy(next, order, v->type->rank * sizeof next[0]);
+      if (op->opcode == TL_OP_TRANS) {
+         TlInts o = tl_attr_ints(op, TL_ATTR_ORDER);
+         for (unsigned d = 0; d < o.len; d++)
+            next[d] = order[o.data[d]];
+      } else if (op->opcode != TL_OP_CONVERT_LAYOUT) {
+         continue;
+      }
+      if (depth < MAX_PATH && find_buffer(p, load, tl_result(op, 0), next, depth + 1))
+         return true;
+   }
+   return false;
+}
+
+/* The ring's stage as the load sees it. */
+static const TlType *
+view_type(const TlPipe *p, const TlRingLoad *l)
+{
+   const TlType *t = tl_result(l->op, 0)->type;
+   unsigned back[TL_MAX_RANK];
+   for (unsigned d = 0; d < t->rank; d++)
+      back[l->order[d]] = d;
+   TlLinear memory = tl_ll_transpose(l->stage->layout, back);
+   return tl_type_memdesc(p->types, t->dtype, t->rank, t->shape,
+                          tl_layout_intern(p->types, &memory), 1);
+}
+
+/* Are masked-off elements what a copy leaves for them? */
+static bool
+is_zero_fill(const TlOp *load)
+{
+   assert(load->opcode == TL_OP_LOAD);
+   uint64_t bits;
+   return load->num_args < 3 || (tl_is_const(tl_arg(load, 2), &bits) && bits == 0);
+}
+
+static const char *
+choose_ring(TlPipe *p, TlRingLoad *l)
+{
+   assert(l->op->opcode == TL_OP_LOAD);
+   const TlType *t = tl_result(l->op, 0)->type;
+   const TlValue *ptr = tl_arg(l->op, 0), *mask = tl_pred(l->op);
+   unsigned same[TL_MAX_RANK];
+   for (unsigned d = 0; d < t->rank; d++)
+      same[d] = d;
+   if (!is_zero_fill(l->op) || !find_buffer(p, l, tl_result(l->op, 0), same, 0)) {
+      TlAccess a = tl_access_of(p->facts, ptr, mask);
+      TlLinear memory = tl_hw_shared_plain(t->rank, t->shape, a.order);
+      memcpy(l->order, same, sizeof same);
+      l->stage = tl_type_memdesc(p->types, t->dtype, t->rank, t->shape,
+                                 tl_layout_intern(p->types, &memory), 1);
+   }
+   l->is_turned = memcmp(l->order, same, t->rank * sizeof same[0]) != 0;
+   unsigned bytes = tl_async_copy_bytes(p->cx->scratch, p->facts, ptr, mask, view_type(p, l));
+   return bytes < 4 ? "a thread has less than 4 neighbouring bytes under one mask" : NULL;
+}
+
+/* NULL when the load can run ahead, else why not. */
+static const char *
+check_load(TlPipe *p, TlRingLoad *l)
+{
+   assert(l->op->block == p->body);
+   TlOp *op = l->op;
+   const TlType *t = tl_result(op, 0)->type;
+   if (t->elem->kind != TL_TYPE_SCALAR || tl_dtype_info[t->dtype].bits < 8)
+      return "its elements are not numbers of whole bytes";
+   if (tl_attr_int(op, TL_ATTR_VOLATILE) || tl_attr_int(op, TL_ATTR_CACHE) == TL_CACHE_CV)
+      return "it is volatile";
+   if (tl_is_stored_to(p->body, tl_pointer_root(tl_arg(op, 0))))
+      return "the loop may store to the same memory";
+   TlSlice s;
+   tl_slice_init(&s, p->cx->scratch, p->loop);
+   for (unsigned i = 0; i < op->num_args && i < 2; i++)
+      if (!tl_slice_add(&s, tl_arg(op, i)))
+         return s.has_load ? "its address or mask depends on another load of the loop"
+                           : "its address or mask cannot be computed ahead";
+   return choose_ring(p, l);
+}
+
+void
+tl_pipe_find_loads(TlPipe *p)
+{
+   TlMap feeding;
+   tl_map_init(&feeding, p->cx->scratch);
+   mark_feeding(p, &feeding);
+   for (TlOp *op = p->body->first; op; op = op->next) {
+      if (op->opcode != TL_OP_LOAD || tl_result(op, 0)->type->kind != TL_TYPE_TILE ||
+          !(p->has_stages || tl_map_has(&feeding, op)))
+         continue;
+      TlRingLoad l = {.op = op};
+      const char *why = check_load(p, &l);
+      if (why)
+         tl_pipe_refuse(p, op, why);
+      else
+         tl_vec_push(p->cx->scratch, &p->loads, l);
+   }
+}
+
+/* ---- bytes ---- */
+uint64_t
+tl_pipe_stage_bytes(const TlPipe *p)
+{
+   uint64_t sum = 0;
+   for (size_t i = 0; i < p->loads.len; i++)
+      sum += tl_memdesc_stage_bytes(p->loads.data[i].stage);
+   return sum;
+}
+
+static bool
+becomes_ring(const TlPipe *p, const TlOp *alloc)
+{
+   for (size_t i = 0; i < p->loads.len; i++)
+      if (p->loads.data[i].alloc == alloc)
+         return true;
+   return false;
+}
+
+static bool
+is_used_in(const TlValue *v, const TlBlock *body)
+{
+   for (const TlUse *u = v->uses; u; u = u->next)
+      if (tl_in_block(u->user, body))
+         return true;
+   return false;
+}
+
+/* Shared bytes of other buffers that are alive in the loop. */
+uint64_t
+tl_pipe_buffer_bytes(const TlPipe *p, const TlBlock *block)
+{
+   uint64_t sum = 0;
+   for (const TlOp *op = block->first; op; op = tl_walk_next(op, block)) {
+      if (op->opcode == TL_OP_LOCAL_ALLOC && !becomes_ring(p, op) &&
+          is_used_in(tl_result(op, 0), p->body)) {
+         const TlType *t = tl_result(op, 0)->type;
+         sum += (uint64_t)tl_memdesc_stage_bytes(t) * t->count;
+      }
+   }
+   return sum;
+}
+
+/* ---- groups of copies ---- */
+static void
+note_uses(const TlPipe *p, TlRingLoad *l, const TlMap *place, const TlValue *v)
+{
+   for (const TlUse *u = v->uses; u; u = u->next) {
+      if (u->user->opcode == TL_OP_LOCAL_TRANS) {
+         note_uses(p, l, place, tl_result(u->user, 0));
+         continue;
+      }
+      TlOp *op = tl_in_block(u->user, p->body);
+      uint32_t at = (uint32_t)(uintptr_t)tl_map_get(place, op);
+      if (!l->first_use || at < l->use_at) {
+         l->first_use = op;
+         l->use_at = at;
+      }
+   }
+}
+
+/* Does only the load's buffer come of it, through moves that the ring makes unnecessary? */
+static bool
+only_fills_buffer(const TlRingLoad *l)
+{
+   const TlValue *v = l->alloc ? tl_arg(l->alloc, 0) : NULL;
+   for (; v && v != tl_result(l->op, 0); v = tl_arg(v->def, 0))
+      if (v->uses->next)
+         return false;
+   return v && !v->uses->next;
+}
+
+static bool
+has_dot_between(const TlPipe *p, const TlMap *place, uint32_t from, uint32_t to)
+{
+   for (const TlOp *op = p->body->first; op; op = op->next) {
+      uint32_t at = (uint32_t)(uintptr_t)tl_map_get(place, op);
+      if (op->opcode == TL_OP_DOT && at >= from && at < to)
+         return true;
+   }
+   return false;
+}
+
+/* Loads by first use, and the groups of their copies. */
+void
+tl_pipe_make_groups(TlPipe *p)
+{
+   TlMap place;
+   uintptr_t at = 0;
+   tl_map_init(&place, p->cx->scratch);
+   for (TlOp *op = p->body->first; op; op = op->next)
+      tl_map_put(&place, op, (void *)++at);
+   for (size_t i = 0; i < p->loads.len; i++) {
+      TlRingLoad l = p->loads.data[i];
+      if (l.alloc)
+         note_uses(p, &l, &place, tl_result(l.alloc, 0));
+      if (!only_fills_buffer(&l))
+         note_uses(p, &l, &place, tl_result(l.op, 0));
+      size_t k = i;
+      for (; k > 0 && p->loads.data[k - 1].use_at > l.use_at; k--)
+         p->loads.data[k] = p->loads.data[k - 1];
+      p->loads.data[k] = l;
+   }
+   uint32_t first = p->loads.data[0].use_at;
+   p->groups = 1;
+   for (size_t i = 1; i < p->loads.len; i++) {
+      TlRingLoad *l = &p->loads.data[i];
+      if (has_dot_between(p, &place, first, l->use_at)) {
+         p->groups++;
+         first = l->use_at;
+      }
+      l->group = p->groups - 1;
+   }
+}
+
+/* ---- the ring as the body reads it ---- */
+/* phase: how many iterations after the one at hand the stage is read. */
+TlValue *
+tl_ring_view(TlBuilder *b, const TlRingLoad *l, TlValue *slot, unsigned phase)
+{
+   assert(l->ring->type->kind == TL_TYPE_MEMDESC && phase < l->ring->type->count);
+   return tl_t2(b, TL_OP_LOCAL_VIEW, l->stage, l->ring, slot, {TL_ATTR_PHASE, {.i = phase}});
+}
+
+/* The stage with the load's dimensions. */
+TlValue *
+tl_ring_turned_view(TlPipe *p, TlBuilder *b, const TlRingLoad *l, TlValue *view)
+{
+   unsigned rank = l->stage->rank;
+   int64_t back[TL_MAX_RANK];
+   if (!l->is_turned)
+      return view;
+   for (unsigned d = 0; d < rank; d++)
+      back[l->order[d]] = d;
+   return tl_t1(b, TL_OP_LOCAL_TRANS, view_type(p, l), view,
+                {TL_ATTR_ORDER, {.ints = tl_ints(p->func->module->arena, back, rank)}});
+}
+
+/* Users of the load and of its buffers read the ring. */
+void
+tl_ring_read(TlPipe *p, TlRingLoad *l, TlValue *view)
+{
+   assert(view->type->kind == TL_TYPE_MEMDESC);
+   TlValue *loaded = tl_result(l->op, 0);
+   if (!only_fills_buffer(l)) {
+      TlBuilder b = tl_builder_before(l->first_use);
+      b.range = l->op->range;
+      TlValue *v = tl_t1(&b, TL_OP_LOCAL_LOAD, loaded->type, tl_ring_turned_view(p, &b, l, view));
+      if (!is_zero_fill(l->op))
+         v = tl_b3(&b, TL_OP_SELECT, tl_arg(l->op, 1), v, tl_arg(l->op, 2));
+      tl_replace_uses(loaded, v);
+   }
+   if (l->alloc) {
+      TlValue *v = tl_arg(l->alloc, 0);
+      tl_replace_uses(tl_result(l->alloc, 0), view);
+      tl_remove(l->alloc);
+      while (v != loaded && v->def->opcode != TL_OP_LOCAL_LOAD && tl_is_unused(v->def)) {
+         TlOp *op = v->def;
+         v = tl_arg(op, 0);
+         tl_remove(op);
+      }
+   }
+   tl_remove(l->op);
+}
+
+bool
+tl_pipe_only_sums_products(const TlPipe *p)
+{
+   bool any = false;
+   for (const TlOp *op = p->body->first; op; op = op->next) {
+      TlDotForm form;
+      TlWgmmaOperand shared[2];
+      if (op->opcode != TL_OP_DOT)
+         continue;
+      const TlValue *acc = tl_arg(op, 2), *sum = tl_result(op, 0);
+      bool is_carried = !acc->def && acc->block == p->body && acc->index > 0 && !acc->uses->next &&
+                        !sum->uses->next && tl_arg(p->body->last, acc->index - 1) == sum;
+      if (!is_carried || tl_arg(op, 0)->type->kind != TL_TYPE_MEMDESC ||
+          !tl_match_wgmma(op, &form, shared))
+         return false;
+      any = true;
+   }
+   return any;
+}
+
+TlValue *
+tl_pipe_is_before(TlPipe *p, TlBuilder *b, TlValue *x, TlValue *y)
+{
+   if (p->step)
+      return tl_b2(b, p->step > 0 ? TL_OP_LT : TL_OP_GT, x, y);
+   TlValue *step = tl_for_step(p->loop), *zero = tl_const_int(b, step->type->dtype, 0);
+   return tl_b3(b, TL_OP_SELECT, tl_b2(b, TL_OP_GT, step, zero), tl_b2(b, TL_OP_LT, x, y),
+                tl_b2(b, TL_OP_GT, x, y));
+}
+
+static TlValue *
+widened(TlPipe *p, TlBuilder *b, TlValue *v)
+{
+   return tl_t1(b, TL_OP_CAST, tl_type_scalar(p->types, TL_I64), v);
+}
+
+TlValue *
+tl_pipe_exists_after(TlPipe *p, TlBuilder *b, TlValue *from, int64_t iterations)
+{
+   assert(iterations >= 0);
+   TlDtype t = from->type->dtype, u = tl_dtype_info[t].bytes == 8 ? TL_U64 : TL_U32;
+   TlValue *upper = tl_for_upper(p->loop);
+   if (p->step == 0) {
+      TlValue *way = tl_b2(b, TL_OP_MUL, widened(p, b, tl_for_step(p->loop)),
+                           tl_const_int(b, TL_I64, iterations));
+      return tl_pipe_is_before(p, b, tl_b2(b, TL_OP_ADD, widened(p, b, from), way),
+                               widened(p, b, upper));
+   }
+   bool up = p->step > 0;
+   TlValue *way = tl_b2(b, TL_OP_SUB, up ? upper : from, up ? from : upper);
+   if (t != u)
+      way = tl_t1(b, TL_OP_BITCAST, tl_type_scalar(p->types, u), way);
+   return tl_b2(b, TL_OP_GT, way, tl_const_int(b, u, iterations * (up ? p->step : -p->step)));
+}
