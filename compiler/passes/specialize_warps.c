@@ -1,0 +1,733 @@
+/* Two roles for the warps of a block: some copy what loops multiply, the others compute.
+ *
+ * Where loops multiply by wgmma what they load, four more warps run the part of the kernel that the
+ * addresses of these loads need, and copy to rings of shared memory; the kernel's own warps run
+ * the rest and read the rings.  No barrier of the block is left in the loops, so that each group of
+ * four warps goes on by itself: one multiplies while another computes.
+ *
+ *    full, empty = barriers, rings = local_alloc     for each group of copies of a channel
+ *    role (producer): the kernel, of which only the addresses are left
+ *       for:  wait(empty, stage)     the consumers are done with what was there
+ *             copies -> stage; arrive(full, stage) when they have landed
+ *    role (consumer): the kernel
+ *       for:  wait(full, stage) before the first use
+ *             the old body
+ *             arrive(empty, stage) after the last use
+ *
+ * Loops of one block whose stages are alike share a channel: its stage and parity are carried from
+ * one to the next and around the loops outside, the same way in both roles.
+ *
+ * Invariant: both roles pass each stage the same number of times; a stage is written between a wait
+ * for `empty` and an arrival at `full`, and read between a wait for `full` and an arrival at
+ * `empty`. */
+#include "ir/control.h"
+#include "ir/walk.h"
+#include "layout/hw_layouts.h"
+#include "passes/dot_layouts.h"
+#include "passes/lower/lower.h"
+#include "passes/pipeline_loops.h"
+#include "passes/remark.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+   LANES = 32,
+   PRODUCER_WARPS = 4,
+   CONSUMER_WARPS = 8, /* two groups that multiply by wgmma */
+   PRODUCER_REGISTERS = 88,
+   CONSUMER_REGISTERS = 208, /* with the producer's no more than all had at the start */
+   MAX_GROUPS = 8,
+};
+
+/* Rings that successive loops fill and read in turn. */
+typedef struct Channel {
+   TlBlock *block;  /* where its stage begins to be counted */
+   TlPipe *pipe;    /* the first loop: all have its loads and groups */
+   TlValue **rings; /* by load */
+   TlValue *full[MAX_GROUPS], *empty[MAX_GROUPS];
+   unsigned stages;
+} Channel;
+
+/* A loop that becomes two. */
+typedef struct Pair {
+   TlPipe pipe; /* its loop is the consumer's in the end */
+   Channel *channel;
+   TlValue *slot, *parity; /* carried */
+} Pair;
+
+typedef struct Special {
+   TlPassCx *cx;
+   TlFunc *func;
+   TL_VEC(Pair *) pairs;
+   TL_VEC(Channel *) channels;
+   TlMap seen; /* values that the producer needs */
+   const char *why;
+} Special;
+
+/* ---- which loops ---- */
+static bool
+multiplies_by_wgmma(const TlBlock *body)
+{
+   for (const TlOp *op = body->first; op; op = op->next) {
+      TlDotForm form;
+      TlWgmmaOperand shared[2];
+      if (op->opcode == TL_OP_DOT && tl_match_wgmma(op, &form, shared))
+         return true;
+   }
+   return false;
+}
+
+/* The block in which the stages of the loop's channel begin to be counted: that of the outermost
+ * loop.  NULL when something else than loops and, around them, conditions is outside. */
+static TlBlock *
+block_of_nest(const TlOp *loop)
+{
+   TlBlock *block = loop->block;
+   const TlOp *op = tl_parent(loop);
+   for (; op && op->opcode == TL_OP_FOR; op = tl_parent(op))
+      block = op->block;
+   for (; op; op = tl_parent(op))
+      if (op->opcode != TL_OP_IF)
+         return NULL;
+   return block;
+}
+
+static void
+add_loop(Special *s, TlOp *loop)
+{
+   Pair *pair = tl_new(s->cx->scratch, Pair);
+   TlPipe *p = &pair->pipe;
+   int64_t asked = tl_attr_int(loop, TL_ATTR_NUM_STAGES);
+   *p = (TlPipe){.cx = s->cx,
+                 .func = s->func,
+                 .types = s->func->module->types,
+                 .loop = loop,
+                 .body = loop->regions[0]->block,
+                 .has_stages = true, /* all loads that can, take the way around the registers */
+                 .stages = asked > 0 ? (unsigned)asked : s->func->num_stages};
+   if (p->stages < 2 || !tl_pipe_is_plain(p->body) || !multiplies_by_wgmma(p->body) ||
+       !block_of_nest(loop))
+      return;
+   p->facts = tl_analysis_new(s->cx->scratch, s->func);
+   tl_pipe_find_loads(p);
+   if (!p->loads.len)
+      return;
+   tl_pipe_make_groups(p);
+   if (p->groups <= MAX_GROUPS)
+      tl_vec_push(s->cx->scratch, &s->pairs, pair);
+}
+
+/* ---- what the producer needs ---- */
+static void need(Special *s, const TlValue *v);
+
+static void
+need_control(Special *s, const TlOp *op)
+{
+   for (; op; op = tl_parent(op)) {
+      for (unsigned i = 0; i < tl_first_init(op); i++)
+         need(s, tl_arg(op, i));
+      if (op->opcode != TL_OP_FOR && op->opcode != TL_OP_IF)
+         s->why = "its address depends on a loop of unknown length";
+   }
+}
+
+/* Operations that every thread can do for itself, with what no store of the kernel changes. */
+static void
+need_op(Special *s, const TlOp *op)
+{
+   bool is_load = op->opcode == TL_OP_LOAD;
+   if (is_load && tl_is_stored_to(s->func->body->block, tl_pointer_root(tl_arg((TlOp *)op, 0))))
+      s->why = "its address depends on memory that the kernel may store to";
+   else if ((!is_load && !tl_op_is_pure(op)) || op->num_regions || op->opcode == TL_OP_DOT ||
+            op->opcode == TL_OP_LOCAL_LOAD || tl_scratch_bytes(s->cx->scratch, s->func, (TlOp *)op))
+      s->why = "its address depends on what threads exchange";
+   for (unsigned i = 0; i < op->num_args; i++)
+      need(s, op->args[i].value);
+}
+
+static void
+need(Special *s, const TlValue *v)
+{
+   if (s->why || tl_map_has(&s->seen, v))
+      return;
+   tl_map_put(&s->seen, v, (void *)v);
+   const TlOp *op = v->def ? v->def : v->block->region->parent;
+   if (!op)
+      return; /* a parameter */
+   need_control(s, v->def ? tl_parent(op) : op);
+   bool has_slots = op->opcode == TL_OP_FOR || op->opcode == TL_OP_IF;
+   if (!has_slots) {
+      need_op(s, op);
+      return;
+   }
+   if (v->def)
+      need_control(s, op);
+   else if (v == tl_for_index(op))
+      return;
+   TlJoin join = tl_join(op, v->def ? v->index : v->index - tl_first_carried(op));
+   for (unsigned i = 0; i < join.num_in; i++)
+      need(s, join.in[i]);
+}
+
+/* NULL when the four warps can make all addresses, else why not. */
+static const char *
+why_not_ahead(Special *s, const Pair *pair)
+{
+   tl_map_init(&s->seen, s->cx->scratch);
+   s->why = NULL;
+   need_control(s, pair->pipe.loop);
+   for (size_t i = 0; i < pair->pipe.loads.len; i++) {
+      const TlOp *load = pair->pipe.loads.data[i].op;
+      if (tl_is_stored_to(s->func->body->block, tl_pointer_root(load->args[0].value)))
+         return "the kernel may store to the same memory";
+      for (unsigned k = 0; k < load->num_args && k < 2; k++)
+         need(s, load->args[k].value);
+   }
+   return s->why;
+}
+
+/* Does the kernel order memory or threads in ways that two roles would have to keep? */
+static bool
+is_plain_kernel(const TlFunc *f)
+{
+   const TlBlock *top = f->body->block;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      switch (op->opcode) {
+      case TL_OP_WHILE:
+      case TL_OP_ATOMIC_CAS:
+      case TL_OP_DEBUG_BARRIER:
+      case TL_OP_GDC_WAIT:
+      case TL_OP_GDC_LAUNCH:
+      case TL_OP_ROLE:
+         return false;
+      case TL_OP_ATOMIC_RMW:
+         if (op->results[0].uses)
+            return false;
+         break;
+      default:
+         break;
+      }
+   }
+   return true;
+}
+
+static void
+find_loops(Special *s)
+{
+   const TlBlock *top = s->func->body->block;
+   for (TlOp *op = top->first; op; op = tl_walk_next(op, top))
+      if (op->opcode == TL_OP_FOR)
+         add_loop(s, op);
+   size_t n = 0;
+   for (size_t i = 0; i < s->pairs.len; i++) {
+      Pair *pair = s->pairs.data[i];
+      const char *why = why_not_ahead(s, pair);
+      if (why)
+         tl_pipe_refuse(&pair->pipe, pair->pipe.loads.data[0].op, why);
+      else
+         s->pairs.data[n++] = pair;
+   }
+   s->pairs.len = n;
+}
+
+/* ---- channels ---- */
+static bool
+is_alike(const TlPipe *a, const TlPipe *b)
+{
+   if (a->loads.len != b->loads.len || a->groups != b->groups)
+      return false;
+   for (size_t i = 0; i < a->loads.len; i++)
+      if (a->loads.data[i].stage != b->loads.data[i].stage ||
+          a->loads.data[i].group != b->loads.data[i].group)
+         return false;
+   return true;
+}
+
+static void
+join_channel(Special *s, Pair *pair)
+{
+   TlPipe *p = &pair->pipe;
+   TlBlock *block = block_of_nest(p->loop);
+   for (size_t i = 0; i < s->channels.len && !pair->channel; i++) {
+      Channel *c = s->channels.data[i];
+      if (c->block == block && is_alike(c->pipe, p))
+         pair->channel = c;
+   }
+   if (!pair->channel) {
+      pair->channel = tl_new(s->cx->scratch, Channel);
+      *pair->channel = (Channel){.block = block, .pipe = p};
+      tl_vec_push(s->cx->scratch, &s->channels, pair->channel);
+   }
+   unsigned asked = p->stages < TL_MAX_STAGES ? p->stages : TL_MAX_STAGES;
+   if (pair->channel->stages < asked)
+      pair->channel->stages = asked;
+}
+
+/* Shared bytes of everything else that is alive beside the rings: before the last loop ends. */
+static uint64_t
+other_bytes(const Special *s)
+{
+   const TlBlock *top = s->func->body->block;
+   const TlOp *last = tl_in_block(s->pairs.data[s->pairs.len - 1]->pipe.loop, top);
+   uint64_t sum = 0, scratch = 0;
+   for (const TlOp *op = top->first; op != last->next; op = tl_walk_next(op, top)) {
+      uint64_t own = tl_scratch_bytes(s->cx->scratch, s->func, (TlOp *)op);
+      bool is_ring = false;
+      for (size_t i = 0; i < s->pairs.len; i++)
+         for (size_t k = 0; k < s->pairs.data[i]->pipe.loads.len; k++)
+            is_ring |= s->pairs.data[i]->pipe.loads.data[k].alloc == op;
+      scratch = own > scratch ? own : scratch;
+      if (op->opcode == TL_OP_LOCAL_ALLOC && !is_ring) {
+         const TlType *t = op->results[0].type;
+         sum += (uint64_t)tl_memdesc_stage_bytes(t) * t->count;
+      }
+   }
+   return sum + 2 * scratch; /* neighbours alternate between two areas */
+}
+
+/* As many stages as asked for and fit; false when two do not. */
+static bool
+limit_stages(Special *s)
+{
+   enum { BARRIER_BYTES = 1024 };
+   uint64_t room = s->cx->target->max_shared_bytes, other = other_bytes(s) + BARRIER_BYTES;
+   for (;;) {
+      uint64_t sum = other;
+      Channel *most = s->channels.data[0];
+      for (size_t i = 0; i < s->channels.len; i++) {
+         Channel *c = s->channels.data[i];
+         sum += tl_pipe_stage_bytes(c->pipe) * c->stages;
+         most = c->stages > most->stages ? c : most;
+      }
+      if (sum <= room)
+         return true;
+      if (--most->stages < 2)
+         return false;
+   }
+}
+
+/* ---- stages, counted around loops ---- */
+static bool
+holds_loop_of(const Special *s, const Channel *c, const TlOp *op)
+{
+   for (size_t i = 0; i < s->pairs.len; i++) {
+      const Pair *pair = s->pairs.data[i];
+      if (pair->channel == c && pair->pipe.loop != op && op->num_regions &&
+          tl_in_block(pair->pipe.loop, op->regions[0]->block))
+         return true;
+   }
+   return false;
+}
+
+static Pair *
+pair_of(const Special *s, const Channel *c, const TlOp *loop)
+{
+   for (size_t i = 0; i < s->pairs.len; i++)
+      if (s->pairs.data[i]->pipe.loop == loop && s->pairs.data[i]->channel == c)
+         return s->pairs.data[i];
+   return NULL;
+}
+
+/* The loop carries two values more; the end of its body does not yield them yet. */
+static TlOp *
+carry_two(Special *s, TlOp *old, TlValue *const more[2])
+{
+   TlBuilder b = tl_builder_before(old);
+   TlOp *loop = tl_for_with_more(&b, old, more, 2);
+   TlBlock *from = old->regions[0]->block, *to = loop->regions[0]->block;
+   while (from->first)
+      tl_move_to_end(from->first, to);
+   for (unsigned i = 0; i <= old->num_results; i++)
+      tl_replace_uses(from->args[i], to->args[i]);
+   for (unsigned i = 0; i < old->num_results; i++)
+      tl_replace_uses(tl_result(old, i), tl_result(loop, i));
+   for (size_t i = 0; i < s->pairs.len; i++)
+      if (s->pairs.data[i]->pipe.loop == old) {
+         s->pairs.data[i]->pipe.loop = loop;
+         s->pairs.data[i]->pipe.body = to;
+      }
+   for (size_t i = 0; i < s->channels.len; i++)
+      if (s->channels.data[i]->block == from)
+         s->channels.data[i]->block = to;
+   tl_remove(old);
+   return loop;
+}
+
+/* Stage and parity after the ones given. */
+static void
+next_stage(TlBuilder *b, unsigned stages, TlValue *state[2])
+{
+   TlValue *one = tl_const_int(b, TL_I32, 1), *zero = tl_const_int(b, TL_I32, 0);
+   TlValue *next = tl_b2(b, TL_OP_ADD, state[0], one);
+   TlValue *is_last = tl_b2(b, TL_OP_EQ, next, tl_const_int(b, TL_I32, stages));
+   TlValue *turned = tl_b2(b, TL_OP_XOR, state[1], one);
+   state[0] = tl_b3(b, TL_OP_SELECT, is_last, zero, next);
+   state[1] = tl_b3(b, TL_OP_SELECT, is_last, turned, state[1]);
+}
+
+/* Carries the channel's stage and parity through the loops of the block. */
+static void
+count_stages(Special *s, Channel *c, TlBlock *block, TlValue *state[2])
+{
+   for (TlOp *op = block->first, *next; op; op = next) {
+      next = op->next;
+      Pair *pair = pair_of(s, c, op);
+      if (!pair && !holds_loop_of(s, c, op))
+         continue;
+      assert(op->opcode == TL_OP_FOR && "block_of_nest");
+      unsigned num = op->num_results;
+      TlOp *loop = carry_two(s, op, state);
+      TlBlock *body = loop->regions[0]->block;
+      state[0] = tl_carried(body, num);
+      state[1] = tl_carried(body, num + 1);
+      if (pair) {
+         TlBuilder b = tl_builder_before(body->last);
+         pair->slot = state[0];
+         pair->parity = state[1];
+         next_stage(&b, c->stages, state);
+      } else {
+         count_stages(s, c, body, state);
+      }
+      for (unsigned i = 0; i < 2; i++) {
+         tl_append_arg(body->last, state[i]);
+         state[i] = tl_result(loop, num + i);
+      }
+   }
+}
+
+/* ---- rings and barriers ---- */
+static TlValue *
+build_barriers(Special *s, TlBuilder *b, unsigned stages, unsigned arrivals)
+{
+   static const uint32_t shape[] = {1};
+   TlLinear memory = tl_hw_shared_plain(1, shape, (const unsigned[]){0});
+   TlTypes *types = s->func->module->types;
+   return tl_b0(b, TL_OP_BARRIERS,
+                tl_type_memdesc(types, TL_I64, 1, shape, tl_layout_intern(types, &memory), stages),
+                {TL_ATTR_ARRIVALS, {.i = arrivals}});
+}
+
+static void
+build_channel(Special *s, TlBuilder *b, Channel *c)
+{
+   const TlPipe *p = c->pipe;
+   b->range = p->loop->range;
+   c->rings = tl_new_array(s->cx->scratch, TlValue *, p->loads.len);
+   for (unsigned g = 0; g < p->groups; g++) {
+      c->full[g] = build_barriers(s, b, c->stages, PRODUCER_WARPS * LANES);
+      c->empty[g] = build_barriers(s, b, c->stages, s->func->num_warps);
+   }
+   for (size_t i = 0; i < p->loads.len; i++) {
+      const TlType *t = p->loads.data[i].stage;
+      c->rings[i] =
+         tl_b0(b, TL_OP_LOCAL_ALLOC,
+               tl_type_memdesc(p->types, t->dtype, t->rank, t->shape, t->layout, c->stages));
+   }
+}
+
+static void
+build_wait(TlBuilder *b, TlValue *barriers, TlValue *slot, TlValue *parity)
+{
+   TlValue *args[] = {barriers, slot, parity};
+   tl_build_n(b, TL_OP_BARRIER_WAIT, args, 3, NULL, TL_ATTRS_());
+}
+
+static TlValue *
+guarded_view(TlBuilder *b, const TlRingLoad *l, TlValue *slot)
+{
+   return tl_t2(b, TL_OP_LOCAL_VIEW, l->stage, l->ring, slot, {TL_ATTR_GUARDED, {.i = 1}});
+}
+
+/* ---- the producer ---- */
+typedef struct Producer {
+   Special *s;
+   TlMap map; /* of the kernel's values: to the producer's */
+} Producer;
+
+static TlValue *
+mapped(const Producer *p, TlValue *v)
+{
+   TlValue *now = tl_map_get(&p->map, v);
+   return now ? now : v;
+}
+
+static void
+copy_group(Producer *q, TlBuilder *b, Pair *pair, unsigned group)
+{
+   TlPipe *p = &pair->pipe;
+   for (size_t i = 0; i < p->loads.len; i++) {
+      TlRingLoad *l = &p->loads.data[i];
+      if (l->group != group)
+         continue;
+      b->range = l->op->range;
+      TlValue *view = guarded_view(b, l, mapped(q, pair->slot));
+      TlValue *args[3] = {mapped(q, tl_arg(l->op, 0)), tl_ring_turned_view(p, b, l, view),
+                          l->op->num_args > 1 ? mapped(q, tl_arg(l->op, 1)) : NULL};
+      tl_build_n(b, TL_OP_ASYNC_COPY, args, args[2] ? 3 : 2, NULL,
+                 TL_ATTRS_({TL_ATTR_CACHE, *tl_attr(l->op, TL_ATTR_CACHE)},
+                           {TL_ATTR_EVICT, *tl_attr(l->op, TL_ATTR_EVICT)}));
+   }
+}
+
+static void
+produce(Producer *q, Pair *pair)
+{
+   const Channel *c = pair->channel;
+   TlValue *slot = mapped(q, pair->slot), *parity = mapped(q, pair->parity);
+   TlOp *loop = slot->block->region->parent;
+   TlBuilder b = tl_builder_before(loop->regions[0]->block->last);
+   b.range = loop->range;
+   TlValue *other = tl_b2(&b, TL_OP_XOR, parity, tl_const_int(&b, TL_I32, 1));
+   for (unsigned g = 0; g < pair->pipe.groups; g++) {
+      build_wait(&b, c->empty[g], slot, other);
+      copy_group(q, &b, pair, g);
+      b.range = loop->range;
+      TlValue *args[] = {c->full[g], slot};
+      tl_build_n(&b, TL_OP_COPY_ARRIVE, args, 2, NULL, TL_ATTRS_());
+   }
+}
+
+/* A warp stays until its copies have landed. */
+static void
+wait_for_copies(TlBuilder *b)
+{
+   tl_build_n(b, TL_OP_ASYNC_COMMIT, NULL, 0, NULL, TL_ATTRS_());
+   tl_build_n(b, TL_OP_ASYNC_WAIT, NULL, 0, NULL, TL_ATTRS_({TL_ATTR_NUM, {.i = 0}}));
+}
+
+/* What is not for addresses loses its effect, and then its reason to be there. */
+static void
+drop_effects(Special *s, TlBlock *block)
+{
+   for (TlOp *op = tl_walk_inner(block), *next; op; op = next) {
+      next = tl_walk_inner_next(op, block);
+      bool has_effect = tl_has_trait(op, TL_TRAIT_WRITE) ||
+                        (tl_has_attr(op, TL_ATTR_PURE) && !tl_attr_int(op, TL_ATTR_PURE)) ||
+                        (op->opcode == TL_OP_LOAD && tl_attr_int(op, TL_ATTR_VOLATILE));
+      if (!has_effect || op->num_regions || op->opcode == TL_OP_LOCAL_ALLOC ||
+          op->opcode == TL_OP_ASSUME)
+         continue;
+      TlBuilder b = tl_builder_before(op);
+      for (unsigned i = 0; i < op->num_results; i++)
+         if (op->results[i].uses)
+            tl_replace_uses(&op->results[i], tl_b0(&b, TL_OP_POISON, op->results[i].type));
+      tl_remove(op);
+   }
+   (void)s;
+}
+
+/* The tile over four warps: what other warps held goes to registers of these. */
+static const TlType *
+over_producer_warps(Special *s, const TlType *t)
+{
+   unsigned keep = (unsigned)__builtin_ctz(PRODUCER_WARPS);
+   if (t->kind != TL_TYPE_TILE || t->layout->num[TL_HW_WARP] <= keep)
+      return t;
+   TlLinear l = tl_ll_warps_to_registers(t->layout, keep);
+   TlTypes *types = s->func->module->types;
+   return tl_type_with_layout(types, t, tl_layout_intern(types, &l));
+}
+
+static void
+spread_block(Special *s, TlBlock *top)
+{
+   for (TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      for (unsigned i = 0; i < op->num_results; i++)
+         op->results[i].type = over_producer_warps(s, op->results[i].type);
+      for (unsigned r = 0; r < op->num_regions; r++)
+         for (unsigned i = 0; i < op->regions[r]->block->num_args; i++) {
+            TlValue *arg = op->regions[r]->block->args[i];
+            arg->type = over_producer_warps(s, arg->type);
+         }
+   }
+}
+
+/* ---- the consumer ---- */
+static void
+note_last_use(const TlBlock *body, const TlValue *v, TlOp **last, TlMap *place)
+{
+   for (const TlUse *u = v->uses; u; u = u->next) {
+      TlOp *op = tl_in_block(u->user, body);
+      if (!op)
+         continue;
+      if (!*last || (uintptr_t)tl_map_get(place, op) > (uintptr_t)tl_map_get(place, *last))
+         *last = op;
+      bool is_view = u->user->opcode == TL_OP_LOCAL_TRANS || u->user->opcode == TL_OP_LOCAL_LOAD ||
+                     u->user->opcode == TL_OP_CONVERT_LAYOUT;
+      if (is_view)
+         note_last_use(body, tl_result(u->user, 0), last, place);
+   }
+}
+
+static void
+consume_group(Pair *pair, unsigned group, TlMap *place)
+{
+   const Channel *c = pair->channel;
+   TlPipe *p = &pair->pipe;
+   TlOp *first = NULL, *last = NULL;
+   for (size_t i = 0; i < p->loads.len; i++) {
+      TlRingLoad *l = &p->loads.data[i];
+      if (l->group != group)
+         continue;
+      first = first ? first : l->first_use; /* they are sorted */
+      note_last_use(p->body, tl_result(l->op, 0), &last, place);
+      if (l->alloc)
+         note_last_use(p->body, tl_result(l->alloc, 0), &last, place);
+   }
+   assert(first && last && "a load that nobody uses is gone");
+   TlBuilder b = tl_builder_before(first);
+   b.range = p->loop->range;
+   build_wait(&b, c->full[group], pair->slot, pair->parity);
+   b = last->next ? tl_builder_before(last->next) : tl_builder_before(last);
+   b.range = p->loop->range;
+   TlValue *args[] = {c->empty[group], pair->slot};
+   tl_build_n(&b, TL_OP_BARRIER_ARRIVE, args, 2, NULL, TL_ATTRS_());
+}
+
+static void
+consume(Pair *pair)
+{
+   TlPipe *p = &pair->pipe;
+   TlMap place;
+   uintptr_t at = 0;
+   tl_map_init(&place, p->cx->scratch);
+   for (TlOp *op = p->body->first; op; op = op->next)
+      tl_map_put(&place, op, (void *)++at);
+   for (unsigned g = 0; g < p->groups; g++)
+      consume_group(pair, g, &place);
+   TlBuilder b = tl_builder_before(p->body->first);
+   for (size_t i = 0; i < p->loads.len; i++) {
+      TlRingLoad *l = &p->loads.data[i];
+      b.range = l->op->range;
+      tl_ring_read(p, l, guarded_view(&b, l, pair->slot));
+   }
+}
+
+/* ---- the rewrite ---- */
+static TlOp *
+build_role(TlBuilder *b, unsigned first, unsigned warps, unsigned registers)
+{
+   TlAttrInit attrs[] = {{TL_ATTR_FIRST_WARP, {.i = first}},
+                         {TL_ATTR_NUM_WARPS, {.i = warps}},
+                         {TL_ATTR_REGISTERS, {.i = registers}}};
+   return tl_build(b, TL_OP_ROLE, NULL, 0, NULL, 0, attrs, 3, 1);
+}
+
+static void
+end_role(TlFunc *f, TlOp *role)
+{
+   TlBuilder b = tl_builder_at_end(f, role->regions[0]->block);
+   b.range = role->range;
+   tl_build_n(&b, TL_OP_YIELD, NULL, 0, NULL, TL_ATTRS_());
+}
+
+static void
+split_roles(Special *s)
+{
+   TlFunc *f = s->func;
+   TlBlock *top = f->body->block;
+   TlOp *first = top->first, *end = top->last;
+   TlBuilder b = tl_builder_before(first);
+   b.range = f->range;
+   for (size_t i = 0; i < s->channels.len; i++)
+      build_channel(s, &b, s->channels.data[i]);
+   for (size_t i = 0; i < s->pairs.len; i++)
+      for (size_t k = 0; k < s->pairs.data[i]->pipe.loads.len; k++)
+         s->pairs.data[i]->pipe.loads.data[k].ring = s->pairs.data[i]->channel->rings[k];
+   b.range = f->range;
+   TlOp *producer = build_role(&b, f->num_warps, PRODUCER_WARPS, PRODUCER_REGISTERS);
+   TlOp *consumer = build_role(&b, 0, f->num_warps, CONSUMER_REGISTERS);
+   TlBlock *copies = producer->regions[0]->block;
+   Producer q = {.s = s};
+   tl_map_init(&q.map, s->cx->scratch);
+   TlBuilder in = tl_builder_at_end(f, copies);
+   for (TlOp *op = first; op != end; op = op->next)
+      tl_clone_op(&in, op, &q.map);
+   drop_effects(s, copies);
+   for (size_t i = 0; i < s->pairs.len; i++)
+      produce(&q, s->pairs.data[i]);
+   wait_for_copies(&in);
+   end_role(f, producer);
+   spread_block(s, copies);
+   for (TlOp *op = first, *next; op != end; op = next) {
+      next = op->next;
+      tl_move_to_end(op, consumer->regions[0]->block);
+   }
+   end_role(f, consumer);
+   for (size_t i = 0; i < s->pairs.len; i++)
+      consume(s->pairs.data[i]);
+   f->extra_warps = PRODUCER_WARPS;
+}
+
+/* ---- whether it pays ---- */
+/* Words that the sums of a loop take of each thread. */
+static uint32_t
+accumulator_words(const Special *s, const TlBlock *body)
+{
+   uint64_t sum = 0;
+   for (const TlOp *op = body->first; op; op = op->next)
+      if (op->opcode == TL_OP_DOT)
+         sum += tl_type_num_elems(op->results[0].type);
+   return (uint32_t)(sum / (s->func->num_warps * LANES));
+}
+
+/* Would the block be alone on its multiprocessor anyway?  Else two blocks already keep out of each
+ * other's way, and the registers and the shared memory of the producers would cost one of them.
+ * What the loop's sums take must fit into the registers that are left to the consumers. */
+static bool
+pays(const Special *s)
+{
+   enum { WORDS_BESIDE = 32 /* addresses, masks, operands */, MOST_WORDS = 136 };
+   uint32_t half = s->cx->target->sm_registers / (2 * s->func->num_warps * LANES), words = 0;
+   uint64_t bytes = 0;
+   for (size_t i = 0; i < s->pairs.len; i++) {
+      const TlPipe *p = &s->pairs.data[i]->pipe;
+      uint32_t own = accumulator_words(s, p->body);
+      bool is_asked = tl_attr_int(p->loop, TL_ATTR_FLAGS) >> TL_LOOP_FLAG_WARP_SPECIALIZE & 1;
+      words = is_asked ? half : own > words ? own : words;
+      if (own > MOST_WORDS)
+         return false;
+   }
+   for (size_t i = 0; i < s->channels.len; i++)
+      bytes += tl_pipe_stage_bytes(s->channels.data[i]->pipe) * s->channels.data[i]->stages;
+   return 2 * bytes > s->cx->target->max_shared_bytes || words + WORDS_BESIDE >= half;
+}
+
+bool
+tl_pass_specialize_warps(TlPassCx *cx, TlFunc *f)
+{
+   assert(f->state == TL_STATE_LAID);
+   Special s = {.cx = cx, .func = f};
+   if (!cx->target || !(cx->target->features & TL_FEAT_WGMMA) || f->num_warps != CONSUMER_WARPS ||
+       f->extra_warps || !is_plain_kernel(f))
+      return false;
+   find_loops(&s);
+   if (!s.pairs.len)
+      return false;
+   for (size_t i = 0; i < s.pairs.len; i++)
+      join_channel(&s, s.pairs.data[i]);
+   if (!limit_stages(&s)) {
+      for (size_t i = 0; i < s.pairs.len; i++)
+         tl_pipe_refuse(&s.pairs.data[i]->pipe, s.pairs.data[i]->pipe.loads.data[0].op,
+                        "two stages of all loops do not fit in shared memory");
+      return false;
+   }
+   if (!pays(&s))
+      return false;
+   for (size_t i = 0; i < s.channels.len; i++) {
+      Channel *c = s.channels.data[i];
+      TlBuilder b = tl_builder_before(c->block->first);
+      b.range = f->range;
+      TlValue *zero = tl_const_int(&b, TL_I32, 0), *state[2] = {zero, zero};
+      count_stages(&s, c, c->block, state);
+   }
+   for (size_t i = 0; i < s.pairs.len && tl_remarks_on(cx, "pipeline"); i++) {
+      const TlPipe *p = &s.pairs.data[i]->pipe;
+      tl_report(cx->diags, R0420, p->loop->range, (unsigned)PRODUCER_WARPS,
+                s.pairs.data[i]->channel->stages, (unsigned)tl_pipe_stage_bytes(p),
+                (unsigned)p->loads.len, p->loads.len == 1 ? "" : "s");
+   }
+   split_roles(&s);
+   return true;
+}
