@@ -173,8 +173,10 @@ tl_emit_mbar_init(TlCg *cg, const TlOp *op)
 {
    LLVMValueRef args[] = {mbar_address(cg, op), tl_cg_i32(cg, tl_attr_int(op, TL_ATTR_ARRIVALS)),
                           mbar_pred(cg, op)};
-   tl_cg_asm(cg, "@$2 mbarrier.init.shared::cta.b64 [$0], $1;", "r,r,b,~{memory}", cg->voidt, args,
-             3, TL_ASM_EFFECT);
+   tl_cg_asm(cg,
+             "@$2 mbarrier.init.shared::cta.b64 [$0], $1;\n\t"
+             "fence.mbarrier_init.release.cluster;" /* copy engines see it after a barrier */,
+             "r,r,b,~{memory}", cg->voidt, args, 3, TL_ASM_EFFECT);
 }
 
 void
@@ -192,6 +194,16 @@ tl_emit_cp_async_arrive(TlCg *cg, const TlOp *op)
    LLVMValueRef at = mbar_address(cg, op);
    tl_cg_asm(cg, "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [$0];", "r,~{memory}", cg->voidt,
              &at, 1, TL_ASM_EFFECT);
+}
+
+void
+tl_emit_mbar_expect(TlCg *cg, const TlOp *op)
+{
+   LLVMValueRef args[] = {mbar_address(cg, op), mbar_pred(cg, op)};
+   const char *text =
+      tl_arena_printf(cg->arena, "@$1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], %lld;",
+                      (long long)tl_attr_int(op, TL_ATTR_BYTES));
+   tl_cg_asm(cg, text, "r,b,~{memory}", cg->voidt, args, 2, TL_ASM_EFFECT);
 }
 
 void

@@ -1,5 +1,6 @@
-/* Tensor maps.  On the GPU each is a hidden parameter of 128 bytes, whose recipe the launch record
- * has (compile/metadata.c); on this CPU a row of 64-bit words: base, sizes, strides. */
+/* Tensor maps and copies of boxes.  On the GPU a map is a hidden parameter of 128 bytes, whose
+ * recipe the launch record has (compile/metadata.c); on this CPU a row of 64-bit words: base,
+ * sizes, strides. */
 #include "codegen/cg.h"
 #include "ir/launch_expr.h"
 
@@ -70,4 +71,42 @@ tl_emit_tensor_map(TlCg *cg, const TlOp *op)
    while (cg->maps[i] != op)
       i++;
    dst.v[0] = LLVMGetParam(cg->fn, LLVMCountParams(cg->fn) - cg->num_maps + i);
+}
+
+static LLVMValueRef
+shared_address(TlCg *cg, const TlValue *v)
+{
+   return LLVMBuildPtrToInt(cg->b, tl_cg_shared_ptr(cg, tl_cg_use1(cg, v), 0), cg->i32, "");
+}
+
+/* PTX ISA, "cp.async.bulk.tensor": innermost coordinate first.  Text, as LLVM has the form for the
+ * own block from PTX 8.6 on only, and no predicate. */
+void
+tl_emit_tma_load(TlCg *cg, const TlOp *op)
+{
+   enum { ADDRESS, MAP, BARRIER, PRED, COORDINATES };
+   unsigned rank = op->num_args - COORDINATES;
+   LLVMValueRef args[COORDINATES + TL_TMAP_RANK] = {
+      shared_address(cg, tl_arg(op, ADDRESS)), tl_cg_use1(cg, tl_arg(op, MAP)),
+      shared_address(cg, tl_arg(op, BARRIER)), tl_cg_use1(cg, tl_arg(op, PRED))};
+   TlSb text, constraints;
+   tl_sb_init(&text, cg->arena);
+   tl_sb_init(&constraints, cg->arena);
+   tl_sb_printf(&text,
+                "@$3 cp.async.bulk.tensor.%ud.shared::cluster.global.tile."
+                "mbarrier::complete_tx::bytes [$0], [$1, {",
+                rank);
+   tl_sb_str(&constraints, "r,l,r,b");
+   for (unsigned i = 0; i < rank; i++) {
+      args[COORDINATES + i] = tl_cg_use1(cg, tl_arg(op, COORDINATES + rank - 1 - i));
+      tl_sb_printf(&text, "%s$%u", i ? ", " : "", COORDINATES + i);
+      tl_sb_str(&constraints, ",r");
+   }
+   tl_sb_str(&text, "}], [$2];");
+   tl_sb_str(&constraints, ",~{memory}");
+   if (cg->target->sm < MIN_SM)
+      tl_cg_unsupported(cg, "'tma_load'", "tensor maps exist from sm_90 on");
+   tl_cg_needs_ptx(cg, 80);
+   tl_cg_asm(cg, tl_sb_cstr(&text), tl_sb_cstr(&constraints), cg->voidt, args, COORDINATES + rank,
+             TL_ASM_EFFECT);
 }

@@ -83,6 +83,10 @@ bool tl_read_file(TlArena *arena, const char *path, const char **text, size_t *l
 /* metadata.c: fills comp->info and comp->json from comp->func. */
 bool tl_describe(TlCompilation *comp, const TilecCompileOptions *options);
 
+/* One tensor map of f as the hidden parameter that it is.  The operation counts dimensions from the
+ * outermost one, the record from the innermost. */
+TilecHiddenArg tl_tensor_map_recipe(TlArena *arena, const TlFunc *f, const TlOp *map);
+
 /* host_run.c: runs the TYPED copy on the CPU executor or the LOWERED function on the simulator; as
  * tilec_program_run_cpu.  checked (CPU) also reports undefined values; stats (simulator) may be
  * NULL. */

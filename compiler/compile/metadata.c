@@ -41,13 +41,12 @@ describe_args(TlCompilation *comp, const TlEntry *e, TilecKernelInfo *k)
    k->num_args = f->num_params;
 }
 
-/* The operation counts dimensions from the outermost one, the record from the innermost. */
-static TilecHiddenArg
-recipe(TlCompilation *comp, const TlFunc *f, const TlOp *op)
+TilecHiddenArg
+tl_tensor_map_recipe(TlArena *arena, const TlFunc *f, const TlOp *op)
 {
    const TlType *map = tl_result(op, 0)->type;
    TilecHiddenArg h = {.kind = TILEC_HIDDEN_TENSOR_MAP,
-                       .base = tl_launch_expr(comp->arena, f, tl_arg(op, 0)),
+                       .base = tl_launch_expr(arena, f, tl_arg(op, 0)),
                        .dtype = tl_public_dtype(map->dtype),
                        .rank = map->rank,
                        .swizzle_bytes = (uint32_t)tl_attr_int(op, TL_ATTR_SWIZZLE),
@@ -55,12 +54,11 @@ recipe(TlCompilation *comp, const TlFunc *f, const TlOp *op)
    for (unsigned d = 0; d < map->rank; d++) {
       unsigned from = map->rank - 1 - d;
       h.box[d] = map->shape[from];
-      h.dims[d] = tl_launch_expr(comp->arena, f, tl_arg(op, 1 + from));
+      h.dims[d] = tl_launch_expr(arena, f, tl_arg(op, 1 + from));
       if (d == 0)
          continue;
-      const char *stride = tl_launch_expr(comp->arena, f, tl_arg(op, 1 + map->rank + from));
-      h.strides[d] =
-         tl_arena_printf(comp->arena, "%s * %u", stride, tl_dtype_info[map->dtype].bytes);
+      const char *stride = tl_launch_expr(arena, f, tl_arg(op, 1 + map->rank + from));
+      h.strides[d] = tl_arena_printf(arena, "%s * %u", stride, tl_dtype_info[map->dtype].bytes);
    }
    return h;
 }
@@ -73,7 +71,7 @@ describe_hidden(TlCompilation *comp, const TlFunc *f, TilecKernelInfo *k)
    const TlOp **maps = tl_tensor_maps(comp->arena, f, &n);
    TilecHiddenArg *hidden = tl_new_array(comp->arena, TilecHiddenArg, n + 1);
    for (unsigned i = 0; i < n; i++)
-      hidden[i] = recipe(comp, f, maps[i]);
+      hidden[i] = tl_tensor_map_recipe(comp->arena, f, maps[i]);
    k->hidden = hidden;
    k->num_hidden = n;
 }

@@ -919,12 +919,30 @@ infer_tensor_map(Call *c)
                      text(c, c->args[i]));
    uint32_t swizzle = (uint32_t)attr(c, TL_ATTR_SWIZZLE).i;
    uint32_t row = map->shape[map->rank - 1] * tl_dtype_info[map->dtype].bytes;
-   if ((swizzle && (swizzle < 32 || swizzle > 128 || !is_pow2(swizzle) || row > swizzle)) ||
+   if ((swizzle && (swizzle < 32 || swizzle > 128 || !is_pow2(swizzle) || row != swizzle)) ||
        row % 16)
       return FAIL(c,
-                  "rows of a box are of whole 16 bytes and not longer than the swizzle; got "
+                  "rows of a box are of whole 16 bytes, and as long as the swizzle if any; got "
                   "%u bytes and a swizzle of %u",
                   row, swizzle);
+   return true;
+}
+
+static bool
+infer_tma_load(Call *c)
+{
+   const TlType *i32 = tl_type_scalar(c->cx->types, TL_I32), *map = c->args[1];
+   bool fits = map->kind == TL_TYPE_TMAP && c->num_args == 4u + map->rank &&
+               c->args[3] == tl_type_scalar(c->cx->types, TL_I1);
+   if (!fits)
+      return FAIL(c,
+                  "'tma_load' takes a tensor map, an i1 and a coordinate for each dimension; got "
+                  "%s and %u operands",
+                  text(c, map), c->num_args);
+   for (unsigned i = 0; i < c->num_args; i++)
+      if (i != 1 && i != 3 && c->args[i] != i32)
+         return FAIL(c, "addresses and coordinates of 'tma_load' are i32; got %s",
+                     text(c, c->args[i]));
    return true;
 }
 

@@ -25,12 +25,12 @@ sim_global(SimThread *t, const TlHostSite *s, uint64_t address, uint32_t bytes, 
       f.kind = TL_FAULT_BOUNDS;
    else if (address % bytes)
       f.kind = TL_FAULT_MISALIGNED;
-   else if (use != SIM_READS && !sim_site(s)->is_volatile && !a->is_writable)
+   else if (use != SIM_READS && use != SIM_LANDS && !sim_site(s)->is_volatile && !a->is_writable)
       f.kind = TL_FAULT_READ_ONLY;
    else {
       uint8_t *p = (uint8_t *)a->data + offset;
       assert(use != SIM_WRITES || data);
-      if (l->tracked && l->tracked[slot])
+      if (use != SIM_LANDS && l->tracked && l->tracked[slot])
          sim_global_touch(&(SimGlobalTouch){t, s, use, p, data, a->name, f.byte, bytes});
       return p;
    }

@@ -280,8 +280,35 @@ const uint8_t *sim_read_async(SimThread *t, const TlHostSite *s, uint32_t at, ui
 void sim_begin_reads(SimWarp *w, uint32_t group);
 void sim_end_reads(SimWarp *w, uint32_t last_group);
 
+/* Room for more elements than the *cap there were; `len` of them are kept. */
+void *sim_grown(SimThread *t, void *old, uint32_t len, uint32_t *cap, size_t elem);
+/* 16 bytes of a box: a copy of thread t to them begins; its data arrive, as written in an
+ * epoch. */
+void sim_begin_box(SimThread *t, const TlHostSite *s, uint32_t at, const uint8_t *data);
+void sim_land_box(SimThread *t, uint32_t at, const uint8_t *data, uint32_t epoch);
+
+/* A copy of a box that t sent for. */
+typedef struct SimBox {
+   SimThread *t;
+   const TlHostSite *site;
+   uint32_t at;                   /* shared address of the box */
+   uint32_t epoch;                /* of the warp, when it did */
+   int64_t map[2 * TL_TMAP_RANK]; /* base, sizes, strides */
+   int32_t coordinate[TL_TMAP_RANK];
+} SimBox;
+/* mbarrier.c: its bytes count for the phase of the mbarrier at the address. */
+void sim_mbarrier_takes(uint32_t mbarrier, const SimBox *box);
+/* tma.c */
+uint32_t sim_box_bytes(const SimBox *box);
+void sim_box_arrives(const SimBox *box);
+
 /* global.c */
-typedef enum SimUse { SIM_READS, SIM_WRITES, SIM_UPDATES /* atomic, and volatile loads */ } SimUse;
+typedef enum SimUse {
+   SIM_READS,
+   SIM_WRITES,
+   SIM_UPDATES, /* atomic, and volatile loads */
+   SIM_LANDS,   /* the data of a copy, for which SIM_READS was noted when it began */
+} SimUse;
 /* data: what a write will bring. */
 uint8_t *sim_global(SimThread *t, const TlHostSite *s, uint64_t address, uint32_t bytes, SimUse use,
                     const unsigned char *data);

@@ -2,8 +2,8 @@
  * those who arrived knew.
  *
  * An mbarrier is named by its address.  A warp waits as a whole, and is let go by the arrival that
- * completes the phase.  An arrival that stands for asynchronous copies comes as late as it can:
- * when somebody waits for the phase. */
+ * completes the phase.  What is on its way comes as late as it can, when somebody waits for the
+ * phase: an arrival that stands for asynchronous copies, and boxes, whose bytes it expects. */
 #include "exec/sim/impl.h"
 
 #include <string.h>
@@ -24,6 +24,9 @@ struct SimMbarrier {
    uint32_t known[SIM_MAX_WARPS];   /* of complete phases */
    CopyArrival *copies;
    uint32_t num_copies, cap_copies;
+   uint32_t expected; /* bytes of boxes that the phase takes as well */
+   SimBox *boxes;     /* on their way */
+   uint32_t num_boxes, cap_boxes;
 };
 
 static uint32_t
@@ -73,7 +76,9 @@ sim_mbar_init(TlHostThread *host, const TlHostSite *s, unsigned char *frame)
                       .count = count,
                       .pending = count,
                       .copies = m->copies,
-                      .cap_copies = m->cap_copies};
+                      .cap_copies = m->cap_copies,
+                      .boxes = m->boxes,
+                      .cap_boxes = m->cap_boxes};
 }
 
 static void
@@ -109,24 +114,35 @@ static void
 count_arrival(SimBlock *b, SimMbarrier *m, const uint32_t *clock)
 {
    learn(m->arrived, clock, b->num_warps);
-   if (--m->pending == 0)
+   if (--m->pending == 0 && m->expected == 0)
       complete(b, m);
 }
 
-void
-sim_mbar_arrive(TlHostThread *host, const TlHostSite *s, unsigned char *frame)
+/* ---- what is on its way ---- */
+static uint32_t
+bytes_of_boxes(const SimMbarrier *m)
 {
-   SimThread *t = sim_thread(host);
-   SimBlock *b = t->block;
-   uint32_t w = t->warp->index;
-   if (!sim_pred(sim_site(s), s, frame, 0))
-      return;
-   SimMbarrier *m = find(t, s, word(frame, s->arg_at[0]));
-   b->clock[w][w] = ++b->epoch[w]; /* what the warp did so far comes before */
-   count_arrival(b, m, b->clock[w]);
+   uint32_t bytes = 0;
+   for (uint32_t i = 0; i < m->num_boxes; i++)
+      bytes += sim_box_bytes(&m->boxes[i]);
+   return bytes;
 }
 
-/* ---- arrivals that stand for copies ---- */
+/* Who waits knows of the boxes; not of what their threads did since they sent for them. */
+static void
+land_boxes(SimBlock *b, SimMbarrier *m)
+{
+   for (uint32_t i = 0; i < m->num_boxes; i++) {
+      const SimBox *box = &m->boxes[i];
+      uint32_t *arrived = &m->arrived[box->t->warp->index];
+      sim_box_arrives(box);
+      *arrived = *arrived > box->epoch ? *arrived : box->epoch + 1;
+   }
+   m->num_boxes = m->expected = 0;
+   complete(b, m);
+}
+
+/* Boxes come only when they complete the phase: all arrived, and it expects just their bytes. */
 static void
 land_all(SimBlock *b, SimMbarrier *m)
 {
@@ -138,6 +154,8 @@ land_all(SimBlock *b, SimMbarrier *m)
       sim_land_copies(a->thread, a->end);
       count_arrival(b, m, a->clock);
    }
+   if (m->pending == 0 && m->expected == bytes_of_boxes(m))
+      land_boxes(b, m);
 }
 
 static bool
@@ -149,6 +167,39 @@ is_waited_for(const SimBlock *b, const SimMbarrier *m)
    return false;
 }
 
+static void
+land_if_waited_for(SimBlock *b, SimMbarrier *m)
+{
+   if (m->num_copies >= m->pending && is_waited_for(b, m))
+      land_all(b, m);
+}
+
+static void
+arrive(SimThread *t, const TlHostSite *s, unsigned char *frame, uint32_t bytes)
+{
+   SimBlock *b = t->block;
+   uint32_t w = t->warp->index;
+   if (!sim_pred(sim_site(s), s, frame, 0))
+      return;
+   SimMbarrier *m = find(t, s, word(frame, s->arg_at[0]));
+   b->clock[w][w] = ++b->epoch[w]; /* what the warp did so far comes before */
+   m->expected += bytes;
+   count_arrival(b, m, b->clock[w]);
+   land_if_waited_for(b, m);
+}
+
+void
+sim_mbar_arrive(TlHostThread *host, const TlHostSite *s, unsigned char *frame)
+{
+   arrive(sim_thread(host), s, frame, 0);
+}
+
+void
+sim_mbar_expect(TlHostThread *host, const TlHostSite *s, unsigned char *frame)
+{
+   arrive(sim_thread(host), s, frame, (uint32_t)tl_attr_int(s->op, TL_ATTR_BYTES));
+}
+
 void
 sim_cp_async_arrive(TlHostThread *host, const TlHostSite *s, unsigned char *frame)
 {
@@ -156,19 +207,29 @@ sim_cp_async_arrive(TlHostThread *host, const TlHostSite *s, unsigned char *fram
    SimBlock *b = t->block;
    uint32_t w = t->warp->index;
    SimMbarrier *m = find(t, s, word(frame, s->arg_at[0]));
-   if (m->num_copies == m->cap_copies) {
-      CopyArrival *old = m->copies;
-      m->cap_copies = m->cap_copies ? 2 * m->cap_copies : 64;
-      m->copies = sim_alloc(t, m->cap_copies * sizeof *m->copies);
-      if (m->num_copies)
-         memcpy(m->copies, old, m->num_copies * sizeof *old);
-   }
+   if (m->num_copies == m->cap_copies)
+      m->copies = sim_grown(t, m->copies, m->num_copies, &m->cap_copies, sizeof *m->copies);
    CopyArrival *a = &m->copies[m->num_copies++];
    *a = (CopyArrival){.thread = t, .end = sim_copies_arrive(t)};
    b->clock[w][w] = ++b->epoch[w];
    memcpy(a->clock, b->clock[w], sizeof a->clock);
-   if (m->num_copies >= m->pending && is_waited_for(b, m))
-      land_all(b, m);
+   land_if_waited_for(b, m);
+}
+
+void
+sim_mbarrier_takes(uint32_t mbarrier, const SimBox *box)
+{
+   SimThread *t = box->t;
+   SimBlock *b = t->block;
+   uint32_t w = t->warp->index;
+   SimMbarrier *m = find(t, box->site, mbarrier);
+   if (m->num_boxes == m->cap_boxes)
+      m->boxes = sim_grown(t, m->boxes, m->num_boxes, &m->cap_boxes, sizeof *m->boxes);
+   SimBox *taken = &m->boxes[m->num_boxes++];
+   *taken = *box;
+   taken->epoch = b->epoch[w];
+   b->clock[w][w] = ++b->epoch[w];
+   land_if_waited_for(b, m);
 }
 
 static void

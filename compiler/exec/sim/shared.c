@@ -153,6 +153,12 @@ check_place(SimThread *t, const TlHostSite *s, uint32_t at, uint32_t bytes)
    sim_fault(t, s, f);
 }
 
+static bool
+is_copy(const TlOp *op)
+{
+   return op->opcode == TL_OP_CP_ASYNC || op->opcode == TL_OP_TMA_LOAD;
+}
+
 /* wgmma sees what a thread wrote when the thread fenced after that, and the warp knows of it; what
  * a copy brought it sees without. */
 static void
@@ -164,7 +170,7 @@ after_fence(const Touch *x, const SimWrite *w)
    if (fence + SIM_FENCES <= writer->num_fences)
       fence = writer->num_fences - SIM_FENCES + 1;
    bool is_own = writer->warp == x->t->warp;
-   if (!w->epoch || op_of(b, w->site)->opcode == TL_OP_CP_ASYNC ||
+   if (!w->epoch || is_copy(op_of(b, w->site)) ||
        (writer->num_fences >= fence && (is_own || b->clock[x->t->warp->index][writer->warp->index] >
                                                      writer->fence_epoch[fence % SIM_FENCES])))
       return;
@@ -211,8 +217,10 @@ touch_cells(const Touch *x)
          if (is_repeated)
             continue;
          memset(reads, 0, b->num_warps * sizeof *reads);
-         *w = (SimWrite){b->epoch[x->t->warp->index], x->site->index, x->t->num_fences,
-                         (uint16_t)x->t->host.tid};
+         *w = (SimWrite){.epoch = b->epoch[x->t->warp->index],
+                         .site = x->site->index,
+                         .fences = x->t->num_fences,
+                         .thread = (uint16_t)x->t->host.tid};
       }
    }
    return m->byte + x->at;
@@ -360,8 +368,8 @@ sim_stmatrix(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
 }
 
 /* ---- asynchronous copies ---- */
-static void *
-grown(SimThread *t, void *old, uint32_t len, uint32_t *cap, size_t elem)
+void *
+sim_grown(SimThread *t, void *old, uint32_t len, uint32_t *cap, size_t elem)
 {
    uint32_t want = *cap ? 2 * *cap : 16;
    void *p = sim_alloc(t, want * elem);
@@ -395,10 +403,11 @@ sim_cp_async(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
                      .is_copy = true,
                      .data = copy.from ? copy.from : zeros});
       for (uint32_t i = at / m->granule; i < (at + s->bytes) / m->granule; i++)
-         m->write[i] = (SimWrite){SIM_IN_FLIGHT, h->index, 0, (uint16_t)host->tid};
+         m->write[i] =
+            (SimWrite){.epoch = SIM_IN_FLIGHT, .site = h->index, .thread = (uint16_t)host->tid};
       assert(c->first <= c->len && c->len <= c->cap);
       if (c->len == c->cap)
-         c->copy = grown(t, c->copy, c->len, &c->cap, sizeof *c->copy);
+         c->copy = sim_grown(t, c->copy, c->len, &c->cap, sizeof *c->copy);
       c->copy[c->len++] = copy;
       t->block->stats.async_bytes += s->bytes;
    }
@@ -414,7 +423,8 @@ sim_cp_async_commit(TlHostThread *host, const TlHostSite *h, unsigned char *fram
    SimThread *t = sim_thread(host);
    SimCopies *c = &t->copies;
    if (c->num_groups == c->cap_groups)
-      c->group_end = grown(t, c->group_end, c->num_groups, &c->cap_groups, sizeof *c->group_end);
+      c->group_end =
+         sim_grown(t, c->group_end, c->num_groups, &c->cap_groups, sizeof *c->group_end);
    assert(c->num_groups == c->first_group || c->group_end[c->num_groups - 1] <= c->len);
    c->group_end[c->num_groups++] = c->len;
 }
@@ -481,6 +491,28 @@ sim_land_copies(SimThread *t, uint32_t end)
    forget_copies(c);
 }
 
+/* ---- boxes ---- */
+enum { BOX_BYTES = 16 };
+
+void
+sim_begin_box(SimThread *t, const TlHostSite *s, uint32_t at, const uint8_t *data)
+{
+   SimShared *m = &t->block->shared;
+   touch(&(Touch){.t = t, .site = s, .at = at, .bytes = BOX_BYTES, .is_write = true, .data = data});
+   for (uint32_t i = at / m->granule; i < (at + BOX_BYTES) / m->granule; i++)
+      m->write[i] =
+         (SimWrite){.epoch = SIM_IN_FLIGHT, .site = s->index, .thread = (uint16_t)t->host.tid};
+}
+
+void
+sim_land_box(SimThread *t, uint32_t at, const uint8_t *data, uint32_t epoch)
+{
+   SimShared *m = &t->block->shared;
+   memcpy(m->byte + at, data, BOX_BYTES);
+   for (uint32_t i = at / m->granule; i < (at + BOX_BYTES) / m->granule; i++)
+      m->write[i].epoch = epoch;
+}
+
 /* ---- what wgmma reads ---- */
 void
 sim_fence_async(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
@@ -523,7 +555,7 @@ sim_read_async(SimThread *t, const TlHostSite *s, uint32_t at, uint32_t bytes,
       read_of(t->warp, cell)->epoch = SIM_IN_FLIGHT;
       if (reads->len == reads->cap)
          reads->cell =
-            grown(t->block->running, reads->cell, reads->len, &reads->cap, sizeof *reads->cell);
+            sim_grown(t->block->running, reads->cell, reads->len, &reads->cap, sizeof *reads->cell);
       reads->cell[reads->len++] = cell;
    }
    reads->end[reads->group % SIM_WGMMA_GROUPS] = reads->len;

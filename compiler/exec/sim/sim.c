@@ -50,7 +50,9 @@ data_of(const TlOp *op)
 static void
 decode_shared(TlSimKernel *k, SimSite *s)
 {
-   TlInts offsets = tl_attr_ints(s->op, TL_ATTR_OFFSETS);
+   TlInts offsets = {0};
+   if (tl_has_attr(s->op, TL_ATTR_OFFSETS))
+      offsets = tl_attr_ints(s->op, TL_ATTR_OFFSETS);
    TlExtent e = {.end = k->func->shared_bytes};
    s->num_addresses = regs_of(tl_arg(s->op, 0));
    s->offsets = offsets.len ? offsets.data : NULL;
@@ -102,6 +104,9 @@ decode(TlSimKernel *k, TlHostSite *h)
    case TL_OP_LD_GLOBAL:
       s->other = op->num_args > 2 ? 2 : -1;
       s->num_other = op->num_args > 2 ? regs_of(tl_arg(op, 2)) : 0;
+      break;
+   case TL_OP_TMA_LOAD:
+      s->bytes = 16;
       break;
    case TL_OP_LDMATRIX:
    case TL_OP_STMATRIX:

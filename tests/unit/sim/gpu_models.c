@@ -11,7 +11,13 @@
 #undef check
 #undef is_nan
 
+#define run tma_run
+#include "unit/sim/test_tma.c"
+#undef run
+
 #include "codegen/codegen.h"
+#include "compile/compilation.h"
+#include "ir/launch_expr.h"
 #include "tilec/runtime.h"
 
 #include <stdlib.h>
@@ -52,6 +58,11 @@ static TilecModule *
 load(const Machine *m, const TlFunc *f, const char *ptx, size_t len)
 {
    TilecArgInfo args[MACHINE_ARGS] = {0};
+   TilecHiddenArg hidden[MACHINE_ARGS];
+   unsigned num_hidden;
+   const TlOp **maps = tl_tensor_maps(m->x.arena, f, &num_hidden);
+   for (unsigned i = 0; i < num_hidden; i++)
+      hidden[i] = tl_tensor_map_recipe(m->x.arena, f, maps[i]);
    for (unsigned i = 0; i < m->num_args; i++)
       args[i] = (TilecArgInfo){.name = f->params[i].name, .type = "*i8"};
    TilecKernelInfo k = {.name = "k",
@@ -61,7 +72,9 @@ load(const Machine *m, const TlFunc *f, const char *ptx, size_t len)
                         .shared_bytes = f->shared_bytes,
                         .cluster = {1, 1, 1},
                         .args = args,
-                        .num_args = m->num_args};
+                        .num_args = m->num_args,
+                        .hidden = hidden,
+                        .num_hidden = num_hidden};
    TilecImageInfo info = {.format = TILEC_IMAGE_FORMAT,
                           .arch = device.arch,
                           .ptx_version = tl_target_find(device.arch)->ptx,
@@ -231,7 +244,8 @@ main(void)
       return 1;
    }
    const struct CMUnitTest more[] = {cmocka_unit_test(mma_of_random_numbers)};
-   int failed = test_machine() + test_scalar() + cmocka_run_group_tests(more, NULL, NULL);
+   int failed =
+      test_machine() + test_scalar() + test_tma() + cmocka_run_group_tests(more, NULL, NULL);
    printf("%u programs ran on %s; %u disagree with the simulator; %u were refused\n", runs,
           device.name, disagreements, refused);
    tilec_runtime_close(rt);

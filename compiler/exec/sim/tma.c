@@ -1,0 +1,142 @@
+/* Copies of boxes: PTX ISA "cp.async.bulk.tensor", "Tensors", "Swizzling modes".
+ *
+ * A box lies in shared memory row by row, the last dimension innermost.  A swizzle moves chunks of
+ * 16 bytes by bits of the shared address: of 128 bytes a[6:4] ^= a[9:7], of 64 a[5:4] ^= a[8:7], of
+ * 32 a[4] ^= a[7].  Elements outside of the tensor are 0 or NaN and count like others. */
+#include "exec/sim/impl.h"
+
+#include <string.h>
+
+enum { CHUNK = 16 };
+
+static const TlType *
+map_type(const SimBox *box)
+{
+   return tl_arg(box->site->op, 1)->type;
+}
+
+static const TlOp *
+map_op(const SimBox *box)
+{
+   return tl_arg(box->site->op, 1)->def;
+}
+
+uint32_t
+sim_box_bytes(const SimBox *box)
+{
+   const TlType *map = map_type(box);
+   uint32_t bytes = tl_dtype_info[map->dtype].bytes;
+   for (unsigned d = 0; d < map->rank; d++)
+      bytes *= map->shape[d];
+   return bytes;
+}
+
+static uint32_t
+swizzled(uint32_t at, uint32_t swizzle)
+{
+   uint32_t mask = swizzle ? swizzle - CHUNK : 0; /* of the bits that move */
+   return at ^ (at >> 3 & mask);
+}
+
+/* The bytes of one element, or of what stands for one outside. */
+static void
+read_element(const SimBox *box, const int64_t *index, SimUse use, uint8_t *out)
+{
+   const TlType *map = map_type(box);
+   uint32_t bytes = tl_dtype_info[map->dtype].bytes;
+   int64_t offset = index[map->rank - 1];
+   bool is_in = true;
+   for (unsigned d = 0; d < map->rank; d++)
+      is_in &= index[d] >= 0 && index[d] < box->map[1 + d];
+   for (unsigned d = 0; d + 1 < map->rank; d++)
+      offset += index[d] * box->map[1 + map->rank + d];
+   if (is_in) {
+      uint64_t address = (uint64_t)(box->map[0] + offset * (int64_t)bytes);
+      memcpy(out, sim_global(box->t, box->site, address, bytes, use, NULL), bytes);
+      return;
+   }
+   bool is_nan = tl_attr_int(map_op(box), TL_ATTR_FILL_NAN) != 0;
+   double fill = is_nan ? __builtin_nan("") : 0;
+   tl_store_elem(map->dtype, out,
+                 tl_dtype_is_float(map->dtype)
+                    ? tl_double_to_bits(map->dtype, fill, TL_ROUND_NEAREST_EVEN)
+                    : 0);
+}
+
+typedef void ChunkFn(const SimBox *box, uint32_t at, const uint8_t *data);
+
+static void
+each_chunk(const SimBox *box, SimUse use, ChunkFn *fn)
+{
+   const TlType *map = map_type(box);
+   uint32_t bytes = tl_dtype_info[map->dtype].bytes, per = CHUNK / bytes;
+   uint32_t chunks = sim_box_bytes(box) / CHUNK;
+   uint32_t swizzle = (uint32_t)tl_attr_int(map_op(box), TL_ATTR_SWIZZLE);
+   for (uint32_t c = 0; c < chunks; c++) {
+      uint8_t data[CHUNK];
+      int64_t index[TL_TMAP_RANK];
+      uint32_t rest = c * per;
+      for (unsigned d = map->rank; d-- > 0; rest /= map->shape[d])
+         index[d] = box->coordinate[d] + (int64_t)(rest % map->shape[d]);
+      for (uint32_t e = 0; e < per; e++, index[map->rank - 1]++)
+         read_element(box, index, use, data + e * bytes);
+      fn(box, swizzled(box->at + c * CHUNK, swizzle), data);
+   }
+}
+
+static void
+begin_chunk(const SimBox *box, uint32_t at, const uint8_t *data)
+{
+   sim_begin_box(box->t, box->site, at, data);
+}
+
+static void
+land_chunk(const SimBox *box, uint32_t at, const uint8_t *data)
+{
+   sim_land_box(box->t, at, data, box->epoch);
+}
+
+void
+sim_box_arrives(const SimBox *box)
+{
+   each_chunk(box, SIM_LANDS, land_chunk);
+}
+
+/* What the driver's encoder refuses, and an odd address of the box. */
+static void
+check_box(const SimBox *box)
+{
+   const TlType *map = map_type(box);
+   uint32_t bytes = tl_dtype_info[map->dtype].bytes;
+   uint32_t swizzle = (uint32_t)tl_attr_int(map_op(box), TL_ATTR_SWIZZLE);
+   uint32_t align = swizzle ? 8 * swizzle : 128; /* the pattern repeats after 8 rows */
+   int64_t odd = box->map[0];
+   for (unsigned d = 0; d + 1 < map->rank; d++)
+      odd |= box->map[1 + map->rank + d] * bytes;
+   if (odd % CHUNK || box->at % align)
+      sim_fault(box->t, box->site,
+                (TlSimFault){.kind = TL_SIM_FAULT_ALIGNMENT,
+                             .shared_at = box->at,
+                             .shared_bytes = box->at % align ? align : CHUNK});
+}
+
+void
+sim_tma_load(TlHostThread *host, const TlHostSite *s, unsigned char *frame)
+{
+   enum { ADDRESS, MAP, BARRIER, PRED, COORDINATES };
+   SimBox box = {.t = sim_thread(host), .site = s};
+   unsigned rank = map_type(&box)->rank;
+   const int64_t *words;
+   uint32_t mbarrier;
+   if (!frame[s->arg_at[PRED]])
+      return;
+   memcpy(&box.at, frame + s->arg_at[ADDRESS], sizeof box.at);
+   memcpy(&words, frame + s->arg_at[MAP], sizeof words);
+   memcpy(box.map, words, 2 * rank * sizeof box.map[0]);
+   memcpy(&mbarrier, frame + s->arg_at[BARRIER], sizeof mbarrier);
+   for (unsigned d = 0; d < rank; d++)
+      memcpy(&box.coordinate[d], frame + s->arg_at[COORDINATES + d], sizeof box.coordinate[d]);
+   check_box(&box);
+   each_chunk(&box, SIM_READS, begin_chunk);
+   sim_mbarrier_takes(mbarrier, &box);
+}
