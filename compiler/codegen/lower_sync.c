@@ -173,9 +173,11 @@ tl_emit_mbar_init(TlCg *cg, const TlOp *op)
 {
    LLVMValueRef args[] = {mbar_address(cg, op), tl_cg_i32(cg, tl_attr_int(op, TL_ATTR_ARRIVALS)),
                           mbar_pred(cg, op)};
+   /* Copies of boxes see it after a barrier only if it is fenced. */
    tl_cg_asm(cg,
-             "@$2 mbarrier.init.shared::cta.b64 [$0], $1;\n\t"
-             "fence.mbarrier_init.release.cluster;" /* copy engines see it after a barrier */,
+             cg->num_maps ? "@$2 mbarrier.init.shared::cta.b64 [$0], $1;\n\t"
+                            "fence.mbarrier_init.release.cluster;"
+                          : "@$2 mbarrier.init.shared::cta.b64 [$0], $1;",
              "r,r,b,~{memory}", cg->voidt, args, 3, TL_ASM_EFFECT);
 }
 
