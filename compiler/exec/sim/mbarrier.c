@@ -17,7 +17,10 @@ typedef struct CopyArrival {
 
 struct SimMbarrier {
    SimMbarrier *next;
-   uint32_t at;             /* shared address */
+   uint32_t at; /* shared address */
+   const SimThread *maker;
+   const TlHostSite *made; /* where, and in which epoch of its warp */
+   uint32_t made_epoch;
    uint32_t count, pending; /* arrivals of a phase (0: of another block), those still missing */
    uint32_t phase;          /* how many are complete */
    uint32_t arrived[SIM_MAX_WARPS]; /* clock of those who arrived in the phase at hand */
@@ -37,13 +40,31 @@ word(const unsigned char *frame, uint32_t at)
    return v;
 }
 
-/* The mbarrier at the address; a thread that names none there is wrong. */
+/* Does the thread know that the mbarrier is there? */
+static bool
+is_known(const SimThread *t, const SimMbarrier *m)
+{
+   return t == m->maker || t->block->clock[t->warp->index][m->maker->warp->index] > m->made_epoch;
+}
+
+/* The mbarrier at the address; a thread that names none there is wrong, and one that nothing
+ * orders after who made it. */
 static SimMbarrier *
 find(SimThread *t, const TlHostSite *s, uint32_t at)
 {
    for (SimMbarrier *m = t->block->mbarriers; m; m = m->next)
-      if (m->at == at && m->count)
-         return m;
+      if (m->at == at && m->count) {
+         if (is_known(t, m))
+            return m;
+         sim_fault(t, s,
+                   (TlSimFault){.kind = TL_SIM_FAULT_RACE,
+                                .shared_at = at,
+                                .shared_bytes = 8,
+                                .other = m->made->op->range,
+                                .other_op = tl_info(m->made->op)->text,
+                                .other_thread = m->maker->host.tid,
+                                .other_is_write = true});
+      }
    sim_fault(t, s,
              (TlSimFault){.kind = TL_SIM_FAULT_UNWRITTEN, .shared_at = at, .shared_bytes = 8});
 }
@@ -73,6 +94,9 @@ sim_mbar_init(TlHostThread *host, const TlHostSite *s, unsigned char *frame)
    uint32_t count = (uint32_t)tl_attr_int(s->op, TL_ATTR_ARRIVALS);
    *m = (SimMbarrier){.next = m->next,
                       .at = at,
+                      .maker = t,
+                      .made = s,
+                      .made_epoch = t->block->epoch[t->warp->index],
                       .count = count,
                       .pending = count,
                       .copies = m->copies,
@@ -142,19 +166,22 @@ land_boxes(SimBlock *b, SimMbarrier *m)
    complete(b, m);
 }
 
-/* Boxes come only when they complete the phase: all arrived, and it expects just their bytes. */
+/* Copies land until the phase at hand is complete; the others may come later.  Boxes come only when
+ * they complete the phase: all arrived, and it expects just their bytes. */
 static void
-land_all(SimBlock *b, SimMbarrier *m)
+land_phase(SimBlock *b, SimMbarrier *m)
 {
-   uint32_t n = m->num_copies;
-   m->num_copies = 0;
-   for (uint32_t i = 0; i < n; i++) {
-      const CopyArrival *a = &m->copies[i];
+   uint32_t n = 0, phase = m->phase;
+   while (n < m->num_copies && m->phase == phase && m->pending) {
+      const CopyArrival *a = &m->copies[n++];
       a->thread->copies.num_arrivals--;
       sim_land_copies(a->thread, a->end);
       count_arrival(b, m, a->clock);
    }
-   if (m->pending == 0 && m->expected == bytes_of_boxes(m))
+   m->num_copies -= n;
+   if (m->num_copies)
+      memmove(m->copies, m->copies + n, m->num_copies * sizeof *m->copies);
+   if (m->phase == phase && m->pending == 0 && m->expected == bytes_of_boxes(m))
       land_boxes(b, m);
 }
 
@@ -167,11 +194,15 @@ is_waited_for(const SimBlock *b, const SimMbarrier *m)
    return false;
 }
 
+/* Who waits is let go as soon as only what is on its way is missing. */
 static void
 land_if_waited_for(SimBlock *b, SimMbarrier *m)
 {
-   if (m->num_copies >= m->pending && is_waited_for(b, m))
-      land_all(b, m);
+   for (uint32_t phase = m->phase - 1;
+        m->phase != phase && m->num_copies >= m->pending && is_waited_for(b, m);) {
+      phase = m->phase;
+      land_phase(b, m);
+   }
 }
 
 static void
@@ -239,7 +270,7 @@ wait_together(SimWarp *w, const TlHostSite *s)
    SimMbarrier *m = find(t, s, word(t->frame, s->arg_at[0]));
    w->parity = word(t->frame, s->arg_at[1]);
    if (!is_complete(m, w->parity))
-      land_all(t->block, m);
+      land_phase(t->block, m);
    if (is_complete(m, w->parity)) {
       learn(t->block->clock[w->index], m->known, t->block->num_warps);
       return;

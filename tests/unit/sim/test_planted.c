@@ -22,7 +22,13 @@
 #include <cmocka.h>
 #include <math.h>
 
-enum { MAX_BUFFERS = 6, MAX_INTS = 9, MAX_SIZES = 4, MAX_ARGS = MAX_BUFFERS + MAX_INTS + 1 };
+enum {
+   ALL_ROWS = 1000,
+   MAX_BUFFERS = 6,
+   MAX_INTS = 9,
+   MAX_SIZES = 4,
+   MAX_ARGS = MAX_BUFFERS + MAX_INTS + 1
+};
 
 /* ---- kernels ---- */
 typedef struct Kernel {
@@ -38,7 +44,8 @@ typedef struct Kernel {
    float scale;              /* a last argument of fp32; 0 = none */
    uint32_t grid[3];
    uint32_t stages, warps;
-   const char *arch; /* NULL: sm_90, whose dots are mma.sync */
+   const char *arch;   /* NULL: sm_90, whose dots are mma.sync */
+   unsigned role_rows; /* gets so many of role_faults, and nothing else */
 } Kernel;
 
 #define EXAMPLE(name) TL_SOURCE_DIR "/dsl_examples/" name ".tile"
@@ -142,6 +149,74 @@ static const Kernel kernels[] = {
     .stages = 2,
     .warps = 4,
     .arch = "sm_90a"},
+   {.name = "matmul, roles",
+    .file = EXAMPLE("matmul"),
+    .kernel = "matmul",
+    .signature = "*fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:16, i32:1, i32:16, "
+                 "i32:1, i32:16, "
+                 "i32:1",
+    .defines = {{"BLOCK_M", "128"}, {"BLOCK_N", "128"}, {"BLOCK_K", "64"}},
+    .num_defines = 3,
+    .buffers = "hhH",
+    .n = 128 * 640,
+    .ints = {128, 128, 0, 640, 1, 128, 1, 128, 1},
+    .num_ints = 9,
+    .varied = 2,
+    .sizes = {640},
+    .grid = {1, 1, 1},
+    .stages = 4,
+    .warps = 8,
+    .arch = "sm_90a",
+    .role_rows = ALL_ROWS},
+   {.name = "attention, roles",
+    .file = EXAMPLE("attention"),
+    .kernel = "attn_fwd",
+    .signature = "*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, i32, i32:16, fp32",
+    .defines = {{"D", "64"}, {"BLOCK_N", "128"}, {"CAUSAL", "False"}},
+    .num_defines = 3,
+    .buffers = "hhhHF",
+    .n = 400 * 64,
+    .ints = {1},
+    .num_ints = 2,
+    .varied = 1,
+    .sizes = {400},
+    .scale = 0.125f,
+    .grid = {1, 1, 1},
+    .stages = 2,
+    .warps = 8,
+    .arch = "sm_90a",
+    .role_rows = 3},
+   {.name = "causal attention, roles",
+    .file = EXAMPLE("attention"),
+    .kernel = "attn_fwd",
+    .signature = "*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, i32, i32:16, fp32",
+    .defines = {{"D", "128"}, {"BLOCK_N", "128"}, {"CAUSAL", "True"}},
+    .num_defines = 3,
+    .buffers = "hhhHF",
+    .n = 400 * 128,
+    .ints = {1},
+    .num_ints = 2,
+    .varied = 1,
+    .sizes = {400},
+    .scale = 0.125f,
+    .grid = {4, 1, 1},
+    .stages = 2,
+    .warps = 8,
+    .arch = "sm_90a",
+    .role_rows = 3},
+   {.name = "chained, roles",
+    .file = PLANTED,
+    .kernel = "chained",
+    .signature = "*fp16:16, *fp16:16, *fp16:16, *fp32:16, i32",
+    .buffers = "hhhF",
+    .n = 600 * 32,
+    .num_ints = 1,
+    .sizes = {600, 40},
+    .grid = {1, 1, 1},
+    .stages = 2,
+    .warps = 8,
+    .arch = "sm_90a",
+    .role_rows = ALL_ROWS},
    {.name = "scan",
     .file = PLANTED,
     .kernel = "running",
@@ -228,6 +303,8 @@ typedef enum Edit {
    DROP_LAST,  /* its last operand, of three */
    KEEP_FIRST, /* its first operand alone */
    SHIFT,      /* its pointer by `to` elements */
+   FLIP,       /* the parity it waits for */
+   MOVE,       /* it, with the lines up to one with `from`, behind the next with `to` */
 } Edit;
 
 typedef struct Fault {
@@ -311,6 +388,51 @@ static const Fault faults[] = {
 };
 enum { NUM_FAULTS = sizeof faults / sizeof faults[0] };
 
+/* Of the protocol between warps that copy and warps that multiply. */
+static const Fault role_faults[] = {
+   {"wait missing", REMOVE, "   mbar_wait ", NULL, NULL, NULL, 0, NULL},
+   {"arrival missing", REMOVE, "   mbar_arrive ", NULL, NULL, NULL, 0, "E0686"},
+   {"copies' arrival missing", REMOVE, "   cp_async_arrive ", NULL, NULL, NULL, 0, "E0686"},
+   {"wait behind the copy", MOVE, "   mbar_wait ", NULL, "   cp_async %", NULL, 0, NULL},
+   {"wait behind the product", MOVE, "   mbar_wait ", NULL, " = wgmma ", NULL, 0, NULL},
+   {"wait for the other parity", FLIP, "   mbar_wait ", NULL, NULL, NULL, 0, NULL},
+   {"wait for another stage", SHIFT, "   mbar_wait ", NULL, "8", NULL, 0, NULL},
+   {"arrival twice", REPEAT, "   mbar_arrive ", NULL, NULL, NULL, 0, NULL},
+   {"arrival at another stage", SHIFT, "   mbar_arrive ", NULL, "8", NULL, 0, NULL},
+   {"arrival before the product", MOVE, " = wgmma ", " = wgmma_wait ", "   mbar_arrive ", NULL, 0,
+    NULL},
+   {"arrival before the product is waited for", MOVE, " = wgmma_wait ", NULL, "   mbar_arrive ",
+    NULL, 0, NULL},
+   {"product not waited for", REPLACE, " = wgmma_wait ", "num = 0", "num = 1", NULL, 0, NULL},
+   {"arrival of all lanes", KEEP_FIRST, "   mbar_arrive ", NULL, NULL, NULL, 0, NULL},
+   {"copies' arrival twice", REPEAT, "   cp_async_arrive ", NULL, NULL, NULL, 0, NULL},
+   {"copies' arrival at another stage", SHIFT, "   cp_async_arrive ", NULL, "8", NULL, 0, NULL},
+   {"copies' arrival before a copy", MOVE, "   cp_async %", NULL, "   cp_async_arrive ", NULL, 0,
+    NULL},
+   {"copy to another stage", SHIFT, "   cp_async ", NULL, "16384", NULL, 0, NULL},
+   {"copy missing", REMOVE, "   cp_async %", NULL, NULL, NULL, 0, NULL},
+   {"more copiers awaited", REPLACE, "   mbar_init ", "arrivals = 128", "arrivals = 129", NULL, 0,
+    "E0686"},
+   {"fewer copiers awaited", REPLACE, "   mbar_init ", "arrivals = 128", "arrivals = 127", NULL, 0,
+    NULL},
+   {"a warp of copiers not awaited", REPLACE, "   mbar_init ", "arrivals = 128", "arrivals = 96",
+    NULL, 0, NULL},
+   {"more readers awaited", REPLACE, "   mbar_init ", "arrivals = 8", "arrivals = 9", NULL, 0,
+    "E0686"},
+   {"fewer readers awaited", REPLACE, "   mbar_init ", "arrivals = 8", "arrivals = 7", NULL, 0,
+    NULL},
+   {"mbarrier not made", REMOVE, "   mbar_init ", NULL, NULL, NULL, 0, NULL},
+   {"mbarriers used before all know of them", REMOVE, "   bar_sync\n", NULL, NULL, NULL, 0, NULL},
+   {"product of another stage", SHIFT, " = wgmma ", NULL, "16384", "matmul, roles", 0, NULL},
+   {"barrier of the role missing", REMOVE, "   bar_sync {", NULL, NULL, NULL, 0, "barrier"},
+   {"barrier of the block in a role", REPLACE, "   bar_sync {", " {barrier = 1}", "", NULL, 0,
+    NULL},
+   {"fence missing", REMOVE, "   fence_async", NULL, NULL, NULL, 0, "E0688"},
+   {"warp's barrier missing", REMOVE, "   bar_warp", NULL, NULL, NULL, 0, NULL},
+   {"parity kept", REPLACE, " = xor %", " = xor ", " = or ", "matmul, roles", 0, NULL},
+};
+enum { NUM_ROLE_FAULTS = sizeof role_faults / sizeof role_faults[0] };
+
 /* Changes that leave the kernel right; which of its lines, from 1. */
 static const struct Harmless {
    const char *kernel, *fault;
@@ -335,6 +457,48 @@ static const struct Harmless {
    {"sum", "barrier missing", 3, "orders global accesses after an atomic; here there are none"},
    {"sum", "warp's barrier for a block's", 2,
     "orders global accesses before an atomic; here are none"},
+   {"attention, roles", "wait missing", 3,
+    "the wait for the values of the turn before says as much"},
+   {"attention, roles", "wait missing", 10, "the last loop has one turn: there is no next block"},
+   {"attention, roles", "wait missing", 11, "the last loop has one turn: there is no next block"},
+   {"attention, roles", "arrival missing", 5, "the last loop has one turn: there is no next block"},
+   {"attention, roles", "arrival missing", 4, "nothing is copied any more"},
+   {"attention, roles", "arrival missing", 6, "nothing is copied any more"},
+   {"causal attention, roles", "wait missing", 10,
+    "the last loop has one turn: there is no next block"},
+   {"causal attention, roles", "wait missing", 11,
+    "the last loop has one turn: there is no next block"},
+   {"causal attention, roles", "arrival missing", 5,
+    "the last loop has one turn: there is no next block"},
+   {"causal attention, roles", "arrival missing", 4, "nothing is copied any more"},
+   {"causal attention, roles", "arrival missing", 6, "nothing is copied any more"},
+   {"chained, roles", "wait for another stage", 1, "the turn before waited for this stage"},
+   {"chained, roles", "wait for another stage", 3, "the turn before waited for this stage"},
+   {"chained, roles", "arrival before the product", 2,
+    "the copier waits for the values of this turn, too"},
+   {"chained, roles", "arrival before the product is waited for", 2,
+    "the copier waits for the values of this turn, too"},
+   {"chained, roles", "arrival before the product", 4,
+    "the copier waits for the values of this turn, too"},
+   {"chained, roles", "arrival before the product is waited for", 4,
+    "the copier waits for the values of this turn, too"},
+   {"matmul, roles", "barrier of the block in a role", 1, "the other warps meet no more"},
+   {"matmul, roles", "barrier of the block in a role", 2, "the other warps meet no more"},
+   {"chained, roles", "barrier of the block in a role", 1, "the other warps meet no more"},
+   {"chained, roles", "barrier of the block in a role", 2, "the other warps meet no more"},
+   {"matmul, roles", "warp's barrier missing", 1, "all lanes have waited for the product together"},
+   {"chained, roles", "warp's barrier missing", 1,
+    "all lanes have waited for the product together"},
+   {"chained, roles", "warp's barrier missing", 2,
+    "all lanes have waited for the product together"},
+   {"chained, roles", "warp's barrier missing", 3,
+    "all lanes have waited for the product together"},
+   {"chained, roles", "warp's barrier missing", 4,
+    "all lanes have waited for the product together"},
+   {"chained, roles", "warp's barrier missing", 5,
+    "all lanes have waited for the product together"},
+   {"chained, roles", "warp's barrier missing", 6,
+    "all lanes have waited for the product together"},
 };
 
 /* ---- running ---- */
@@ -574,6 +738,67 @@ everywhere(const char *text, const char *from, const char *to, char *out)
    return out;
 }
 
+/* The line's operation with its second operand, a parity, turned. */
+static char *
+flipped(const char *text, const char *line, char *out)
+{
+   const char *parity = strchr(line, ',') + 2;
+   int len = (int)strcspn(parity, " \n");
+   char *w = out + sprintf(out, "%.*s", (int)(line - text), text);
+   w += sprintf(w, "   %%planted0 = constant 1 : i32\n");
+   w += sprintf(w, "   %%planted1 = xor %.*s, %%planted0 : i32\n", len, parity);
+   sprintf(w, "%.*s%%planted1%s", (int)(parity - line), line, parity + len);
+   return out;
+}
+
+static bool
+names(const char *from, const char *end, const char *name, size_t len)
+{
+   for (const char *at = from; (at = strchr(at, '%')) && at < end; at++)
+      if (!strncmp(at, name, len) && strspn(at + len, "_0123456789") == 0)
+         return true;
+   return false;
+}
+
+/* Behind the line of this block that has the words, from `line` on; NULL: there is none. */
+static const char *
+behind_words(const char *line, const char *words)
+{
+   for (; *line; line += strcspn(line, "\n") + 1) {
+      const char *name = line + strspn(line, " "), *end = line + strcspn(line, "\n");
+      const char *at = strstr(line, words);
+      if (at && at < end)
+         return end + 1;
+      if (*name == '}' || end[-1] == '{' || !strncmp(name, "yield", 5))
+         return NULL;
+   }
+   return NULL;
+}
+
+/* The lines from `line` up to one with `last` behind one with `to`; NULL: not in this block, or
+ * what they would be behind needs them. */
+static char *
+moved(const char *text, const char *line, const char *last, const char *to, char *out)
+{
+   const char *end = last ? behind_words(line, last) : line + strcspn(line, "\n") + 1;
+   const char *there = end ? behind_words(end, to) : NULL;
+   if (!there)
+      return NULL;
+   for (const char *l = line; l < end; l += strcspn(l, "\n") + 1)
+      for (const char *name = l + strspn(l, " "), *equals = strstr(name, " = ");
+           *name == '%' && name < equals; name += strspn(name, ", ")) {
+         size_t len = strcspn(name, ", ");
+         if (names(end, there, name, len))
+            return NULL;
+         name += len;
+         if (name == equals)
+            break;
+      }
+   sprintf(out, "%.*s%.*s%.*s%s", (int)(line - text), text, (int)(there - end), end,
+           (int)(end - line), line, there);
+   return out;
+}
+
 /* The text with the fault at this line; NULL: it has no place there. */
 static char *
 plant(const Fault *f, const char *text, const char *line)
@@ -615,6 +840,12 @@ plant(const Fault *f, const char *text, const char *line)
       break;
    case SHIFT:
       done = shifted(text, line, f->line + strspn(f->line, " ="), f->to, out);
+      break;
+   case FLIP:
+      done = flipped(text, line, out);
+      break;
+   case MOVE:
+      done = moved(text, line, f->from, f->to, out);
       break;
    }
    if (!done)
@@ -763,12 +994,15 @@ each_is_caught(void **state)
    Tally all = {0};
    for (unsigned k = 0; k < NUM_KERNELS; k++)
       open_subject(&subject[k], &kernels[k]);
-   for (unsigned f = 0; f < NUM_FAULTS; f++) {
+   for (unsigned i = 0; i < NUM_FAULTS + NUM_ROLE_FAULTS; i++) {
+      bool of_roles = i >= NUM_FAULTS;
+      const Fault *f = of_roles ? &role_faults[i - NUM_FAULTS] : &faults[i];
       unsigned before = all.planted;
       for (unsigned k = 0; k < NUM_KERNELS; k++)
-         plant_all(&subject[k], &faults[f], &all);
+         if (of_roles ? i - NUM_FAULTS < kernels[k].role_rows : !kernels[k].role_rows)
+            plant_all(&subject[k], f, &all);
       if (all.planted == before)
-         fail_msg("'%s' (%s) found no place", faults[f].name, faults[f].line);
+         fail_msg("'%s' (%s) found no place", f->name, f->line);
    }
    for (unsigned k = 0; k < NUM_KERNELS; k++) {
       for (unsigned i = 0; i < MAX_SIZES; i++)
@@ -777,7 +1011,8 @@ each_is_caught(void **state)
    }
    print_message(
       "%u faults planted by %u rows: %u reported, %u wrong results, %u harmless; %u missed\n",
-      all.planted, (unsigned)NUM_FAULTS, all.reported, all.wrong, all.harmless, all.missed);
+      all.planted, (unsigned)(NUM_FAULTS + NUM_ROLE_FAULTS), all.reported, all.wrong, all.harmless,
+      all.missed);
    assert_int_equal(all.missed, 0);
    assert_true(all.reported + all.wrong >= 30);
 }
