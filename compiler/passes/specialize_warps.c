@@ -597,11 +597,13 @@ consume(Pair *pair)
    for (unsigned g = 0; g < p->groups; g++)
       consume_group(pair, g, &place);
    TlBuilder b = tl_builder_before(p->body->first);
+   TlValue **view = tl_new_array(p->cx->scratch, TlValue *, p->loads.len);
    for (size_t i = 0; i < p->loads.len; i++) {
-      TlRingLoad *l = &p->loads.data[i];
-      b.range = l->op->range;
-      tl_ring_read(p, l, guarded_view(&b, l, pair->slot));
+      b.range = p->loads.data[i].op->range;
+      view[i] = guarded_view(&b, &p->loads.data[i], pair->slot);
    }
+   for (size_t i = 0; i < p->loads.len; i++)
+      tl_ring_read(p, &p->loads.data[i], view[i]);
 }
 
 /* ---- the rewrite ---- */
