@@ -6,6 +6,7 @@ defaults go, `@kernel` and `@jit` become `@triton.jit`.
 import importlib.util
 import os
 import re
+import sys
 import tempfile
 
 _BUILTINS = ("program_id num_programs arange load store zeros full where exp exp2 log log2 sqrt "
@@ -47,14 +48,27 @@ def translate(text):
 
 
 _folder = tempfile.mkdtemp(prefix="tile_to_triton_")
+sys.path.insert(0, _folder)
+
+
+def _write(path):
+    """The file in Python, and beside it those .tile files that it imports from."""
+    name = os.path.splitext(os.path.basename(path))[0]
+    python = os.path.join(_folder, name + ".py")
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    with open(python, "w", encoding="utf-8") as g:
+        g.write(translate(text))
+    for module in re.findall(r"^from (\w+) import", text, flags=re.M):
+        other = os.path.join(os.path.dirname(path), module + ".tile")
+        if os.path.exists(other):
+            _write(other)
+    return name, python
 
 
 def load(path):
     """The .tile file as a Python module of Triton kernels (Triton reads its source from a file)."""
-    name = os.path.splitext(os.path.basename(path))[0]
-    python = os.path.join(_folder, name + ".py")
-    with open(path, encoding="utf-8") as f, open(python, "w", encoding="utf-8") as g:
-        g.write(translate(f.read()))
+    name, python = _write(path)
     spec = importlib.util.spec_from_file_location("tile_" + name, python)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -62,7 +76,6 @@ def load(path):
 
 
 if __name__ == "__main__":
-    import sys
     for path in sys.argv[1:]:
         with open(path, encoding="utf-8") as f:
             print(translate(f.read()))

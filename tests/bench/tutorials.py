@@ -59,7 +59,7 @@ def attention_inputs(z, h, n, d):
 
 
 def forward(b, tile, sdpa):
-    shapes = ((128, 64, 4, 2), (128, 64, 4, 3), (128, 64, 8, 3), (64, 64, 4, 3), (128, 32, 4, 3))
+    shapes = ((128, 64, 4, 2), (128, 128, 8, 2), (128, 64, 4, 3), (128, 64, 8, 3), (64, 64, 4, 3), (128, 32, 4, 3))
     for d, z, h, n in ((64, 4, 32, 4096), (128, 4, 16, 4096)):
         q, k, v, _ = attention_inputs(z, h, n, d)
         o, lse, scale = torch.empty_like(q), torch.empty(z, h, n, device="cuda"), 1 / math.sqrt(d)
