@@ -123,7 +123,9 @@ if(TARGET tilec_shared)
   target_link_libraries(gpu_programs PRIVATE tests_programs tilec_shared m)
   set_target_properties(gpu_programs PROPERTIES BUILD_RPATH_USE_ORIGIN ON BUILD_RPATH "$ORIGIN")
   add_test(NAME sim.programs COMMAND gpu_programs --on sim --count 5000 --jobs 2)
-  set_tests_properties(sim.programs PROPERTIES PROCESSORS 2 TIMEOUT 900)
+  add_test(NAME sim.programs.roles COMMAND gpu_programs --on sim --arch sm_90a --seed 1000000
+           --count 120 --jobs 2)
+  set_tests_properties(sim.programs sim.programs.roles PROPERTIES PROCESSORS 2 TIMEOUT 900)
 
   # Some of them as PTX of several targets, which ptx.assemble takes up.
   file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/out/programs")

@@ -596,8 +596,8 @@ choose_launch(Gen *g)
    static const char *const names[GEN_NUM_SCALARS] = {"trips", "more", "limit", "word"};
    GenProgram *p = g->p;
    TlFunc *f = g->b.func;
-   f->num_warps = 1u << gen_below(g, 4);
-   f->num_stages = 1 + gen_below(g, 4);
+   f->num_warps = g->for_roles ? 8 : 1u << gen_below(g, 4);
+   f->num_stages = g->for_roles ? 2 + gen_below(g, 3) : 1 + gen_below(g, 4);
    f->num_ctas = 1;
    f->strict_fp = p->class == GEN_STRICT || (p->class == GEN_EXACT && gen_chance(g, 30));
    p->grid[0] = p->grid[1] = p->grid[2] = 1;
@@ -634,6 +634,25 @@ drop_unused(TlBlock *block)
    }
 }
 
+static void
+make_any(Gen *g)
+{
+   gen_step_load(g);
+   gen_step_load(g);
+   gen_grow(g, 3 + gen_below(g, 12));
+   for (unsigned i = 0, n = 1 + gen_below(g, 5); i < n; i++)
+      if (g->p->num_buffers < GEN_MAX_BUFFERS)
+         gen_step_store(g);
+}
+
+/* One loop of dots or several in a row. */
+static void
+make_for_roles(Gen *g)
+{
+   for (unsigned i = 0, n = 1 + gen_below(g, 3); i < n; i++)
+      gen_step_role_dots(g);
+}
+
 void
 gen_program(TlArena *arena, uint64_t seed, GenProgram *out)
 {
@@ -641,21 +660,23 @@ gen_program(TlArena *arena, uint64_t seed, GenProgram *out)
    TlDiags diags;
    tl_diags_init(&diags, arena, sources);
    TlModule *m = tl_module_new(arena, tl_types_new(arena), tl_strings_new(arena), &diags);
-   Gen g = {.p = out, .arena = arena, .m = m, .rng = seed * 0xd1342543de82ef95u};
+   Gen g = {.p = out,
+            .arena = arena,
+            .m = m,
+            .rng = seed * 0xd1342543de82ef95u,
+            .for_roles = seed >= GEN_ROLE_SEEDS};
    *out = (GenProgram){.seed = seed};
    unsigned class = gen_below(&g, 4);
-   out->class = class < 2 ? GEN_EXACT : class == 2 ? GEN_STRICT : GEN_TRITON;
+   out->class = g.for_roles || class < 2 ? GEN_EXACT : class == 2 ? GEN_STRICT : GEN_TRITON;
    TlFunc *f =
       tl_func_new(m, tl_arena_printf(arena, "p%llu", (unsigned long long)seed), (TlRange){0});
    g.b = tl_builder_at_end(f, f->body->block);
    choose_shapes(&g);
    choose_launch(&g);
-   gen_step_load(&g);
-   gen_step_load(&g);
-   gen_grow(&g, 3 + gen_below(&g, 12));
-   for (unsigned i = 0, n = 1 + gen_below(&g, 5); i < n; i++)
-      if (out->num_buffers < GEN_MAX_BUFFERS)
-         gen_step_store(&g);
+   if (g.for_roles)
+      make_for_roles(&g);
+   else
+      make_any(&g);
    tl_build(&g.b, TL_OP_RETURN, NULL, 0, NULL, 0, NULL, 0, 0);
    drop_unused(f->body->block);
    TlSb sb;

@@ -14,6 +14,10 @@
 
 enum { GEN_MAX_BUFFERS = 48, GEN_MAX_SCALARS = 8 };
 
+/* Programs from this seed on are loops of dots for warps in two roles: eight multiply by wgmma
+ * what four more copy. */
+#define GEN_ROLE_SEEDS 1000000u
+
 typedef enum GenClass {
    GEN_EXACT,  /* small whole numbers */
    GEN_STRICT, /* any numbers, IEEE mode */

@@ -25,6 +25,7 @@ typedef struct Gen {
    TlValue *scalar[GEN_MAX_SCALARS];
    unsigned depth;     /* of regions */
    TlValue *step;      /* number of the loop's iteration, 0 .. GEN_MAX_TRIPS - 1, or NULL */
+   bool for_roles;     /* loops of dots, and little else */
    bool in_scalars;    /* inside a region over scalars: nothing but scalar arithmetic */
    uint32_t max_elems; /* of a tile */
    unsigned num_shapes;
@@ -112,6 +113,7 @@ bool gen_step_gather(Gen *g);
 bool gen_step_histogram(Gen *g);
 bool gen_step_map(Gen *g);
 bool gen_step_dot(Gen *g);
+void gen_step_role_dots(Gen *g); /* gen_program_roles.c */
 bool gen_step_atomic(Gen *g);
 bool gen_step_load(Gen *g);
 bool gen_step_store(Gen *g);

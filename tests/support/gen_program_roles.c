@@ -1,0 +1,129 @@
+/* Loops of dots for warps in two roles: one product or two an iteration, several loops in a row
+ * with equal or other tiles, loops in loops, masked loads, none or few trips.  Data are small whole
+ * numbers: every sum is exact. */
+#include "support/gen_program_impl.h"
+
+enum { ROWS = 128, STEPS = 2 * GEN_MAX_TRIPS };
+
+typedef struct RoleLoop {
+   TlDtype in;
+   uint32_t depth, cols; /* of a product of ROWS x depth and depth x cols */
+   bool has_two;         /* products; else the left operand is loaded in the loop, too */
+   bool is_nested, has_mask[2], is_turned; /* the right operand lies transposed in memory */
+   int left, right, values;                /* buffers */
+   TlValue *first;                         /* left operand of two products */
+} RoleLoop;
+
+/* Rows, at times columns, below a limit that is known at run time only. */
+static TlValue *
+role_mask(Gen *g, const TlType *type)
+{
+   TlBuilder *b = &g->b;
+   unsigned axis = gen_chance(g, 25);
+   TlValue *v = tl_b0(b, TL_OP_ARANGE, NULL, {TL_ATTR_END, {.i = type->shape[axis]}});
+   TlValue *most = gen_number(g, g->scalar[0]->type, 2 * type->shape[axis] - 1);
+   TlValue *limit = tl_b2(b, TL_OP_AND, g->scalar[GEN_LIMIT], most);
+   v = tl_b2(b, TL_OP_LT, v, tl_t1(b, TL_OP_SPLAT, v->type, limit));
+   v = tl_b1(b, TL_OP_EXPAND_DIMS, v, {TL_ATTR_AXIS, {.i = !axis}});
+   return tl_t1(b, TL_OP_BROADCAST, gen_with(g, type, TL_I1), v);
+}
+
+/* The tile of this step, NULL: the first. */
+static TlValue *
+role_tile(Gen *g, int buffer, const uint32_t shape[2], TlValue *step, bool has_mask)
+{
+   TlBuilder *b = &g->b;
+   uint32_t n = shape[0] * shape[1];
+   TlValue *offset = gen_offset_of_program(g, n * STEPS);
+   if (step) {
+      TlValue *at = tl_b2(b, TL_OP_MUL, step, gen_number(g, step->type, n));
+      offset = offset ? tl_b2(b, TL_OP_ADD, offset, at) : at;
+   }
+   TlValue *ptr = gen_pointers(g, buffer, gen_numbers(g, 2, shape), offset);
+   if (!has_mask)
+      return tl_b1(b, TL_OP_LOAD, ptr);
+   const TlType *type = gen_shaped(g, g->p->buffer[buffer].dtype, 2, shape);
+   TlValue *args[] = {ptr, role_mask(g, type), gen_number(g, type, 0)};
+   return tl_build_n(b, TL_OP_LOAD, args, 3, NULL, TL_ATTRS_());
+}
+
+static TlValue *
+role_dot(Gen *g, TlValue *x, TlValue *y, TlValue *sum)
+{
+   TlValue *args[] = {x, y, sum};
+   return tl_build_n(&g->b, TL_OP_DOT, args, 3, NULL, TL_ATTRS_());
+}
+
+static TlValue *
+zeros(Gen *g, uint32_t cols)
+{
+   return gen_number(g, gen_shaped(g, TL_FP32, 2, (const uint32_t[]){ROWS, cols}), 0);
+}
+
+/* One iteration's products, added to the sum. */
+static TlValue *
+role_products(Gen *g, const RoleLoop *l, TlValue *step, TlValue *sum)
+{
+   TlBuilder *b = &g->b;
+   const uint32_t left[] = {ROWS, l->depth}, values[] = {l->cols, l->cols};
+   const uint32_t right[] = {l->is_turned ? l->cols : l->depth, l->is_turned ? l->depth : l->cols};
+   TlValue *x = l->has_two ? l->first : role_tile(g, l->left, left, step, l->has_mask[0]);
+   TlValue *y = role_tile(g, l->right, right, step, l->has_mask[1]);
+   if (l->is_turned)
+      y = tl_b1(b, TL_OP_TRANS, y,
+                {TL_ATTR_ORDER, {.ints = tl_ints(g->arena, (const int64_t[]){1, 0}, 2)}});
+   if (!l->has_two)
+      return role_dot(g, x, y, sum);
+   TlValue *scores = role_dot(g, x, y, zeros(g, l->cols));
+   scores = tl_t1(b, TL_OP_CAST, gen_with(g, scores->type, l->in), scores);
+   return role_dot(g, scores, role_tile(g, l->values, values, step, l->has_mask[0]), sum);
+}
+
+/* A loop of so many trips that adds to the sum; `outer` is the number of the loop's iteration that
+ * it is in, or NULL, and has_inner says that another is in it. */
+static TlValue *
+role_loop(Gen *g, const RoleLoop *l, TlValue *outer, bool has_inner, TlValue *sum)
+{
+   TlBuilder *b = &g->b;
+   TlValue *args[] = {tl_const_int(b, TL_I32, 0), g->scalar[has_inner ? GEN_MORE_TRIPS : GEN_TRIPS],
+                      tl_const_int(b, TL_I32, 1), sum};
+   int64_t asked = has_inner ? 0 : 1 << TL_LOOP_FLAG_WARP_SPECIALIZE;
+   TlAttrInit attrs[] = {{TL_ATTR_FLAGS, {.i = asked}}};
+   TlOp *op = tl_build(b, TL_OP_FOR, args, 4, NULL, 1, attrs, 1, 1);
+   TlBlock *body = op->regions[0]->block;
+   TlValue *step = tl_block_add_arg(body, args[0]->type, "step");
+   TlValue *out = tl_block_add_arg(body, sum->type, "sum");
+   GenRegion r = gen_open(g, op, 0);
+   if (has_inner)
+      out = role_loop(g, l, step, false, out);
+   else
+      out = role_products(g, l, outer ? tl_b2(b, TL_OP_ADD, step, outer) : step, out);
+   gen_close(g, &r, &out, 1);
+   return tl_result(op, 0);
+}
+
+void
+gen_step_role_dots(Gen *g)
+{
+   RoleLoop l = {.in = gen_chance(g, 70) ? TL_FP16 : TL_BF16,
+                 .depth = 16u << gen_below(g, 3),
+                 .cols = 16u << gen_below(g, 3),
+                 .has_two = gen_chance(g, 50),
+                 .is_nested = gen_chance(g, 25),
+                 .is_turned = gen_chance(g, 40)};
+   uint32_t programs = gen_programs(g), all = STEPS * programs;
+   unsigned loops = 1 + gen_chance(g, 50); /* in a row, with equal tiles */
+   l.left = gen_buffer(g, l.in, ROWS * l.depth * all, GEN_TINY);
+   l.right = gen_buffer(g, l.in, l.depth * l.cols * all, GEN_TINY);
+   if (l.has_two) {
+      l.values = gen_buffer(g, l.in, l.cols * l.cols * all, GEN_TINY);
+      l.first = role_tile(g, l.left, (const uint32_t[]){ROWS, l.depth}, NULL, false);
+   }
+   TlValue *sum = zeros(g, l.cols);
+   for (unsigned i = 0; i < loops; i++) {
+      l.has_mask[0] = gen_chance(g, 30);
+      l.has_mask[1] = gen_chance(g, 30);
+      sum = role_loop(g, &l, NULL, l.is_nested, sum);
+   }
+   gen_store_plain(g, gen_know(g, sum, (Fact){.lo = -0x1p24, .hi = 0x1p24, .whole = true}));
+}
