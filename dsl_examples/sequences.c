@@ -112,8 +112,8 @@ count_values(ExCase *c)
 /* A pass from arrays A, A_v to B, B_v: keys and values. */
 #define PASS(from, to, shift)                                                                      \
    "sort_by_key.radix_count(" from ", counts, N, cdiv(N, BLOCK), " shift ") BLOCK=BLOCK",          \
-      "sort_by_key.radix_offsets(counts, 16*cdiv(N, BLOCK)) BLOCK=256",                            \
-      "sort_by_key.radix_scatter(" from "," from "_v, counts," to "," to "_v, N,"                  \
+      "sort_by_key.radix_offsets(counts, offsets, 16*cdiv(N, BLOCK)) BLOCK=256",                   \
+      "sort_by_key.radix_scatter(" from "," from "_v, offsets," to "," to "_v, N,"                 \
       "cdiv(N, BLOCK)," shift ") BLOCK=BLOCK"
 static const ExRow rows[] = {
    {.name = "selective_scan",
@@ -144,10 +144,10 @@ static const ExRow rows[] = {
     .timed = "T=bf16 R=256 C=128256 K=64 BLOCK=1024",
     .oracle = top_k},
    {.name = "sort_by_key",
-    .arrays =
-       "keys: i32[N] below KEYS, keys_v: i32[N] below 1000000,"
-       "counts: scratch i32[16*cdiv(N,BLOCK)], one: scratch i32[N], one_v: scratch i32[N],"
-       "two: scratch i32[N], two_v: scratch i32[N], sorted: out i32[N], sorted_v: out i32[N]",
+    .arrays = "keys: i32[N] below KEYS, keys_v: i32[N] below 1000000,"
+              "counts: scratch i32[16*cdiv(N,BLOCK)], offsets: scratch i32[16*cdiv(N,BLOCK)],"
+              "one: scratch i32[N], one_v: scratch i32[N], two: scratch i32[N], two_v: scratch "
+              "i32[N], sorted: out i32[N], sorted_v: out i32[N]",
     .launches = {PASS("keys", "one", "0"), PASS("one", "two", "4"), PASS("two", "sorted", "8")},
     .cases = "N=1000 KEYS=4000 BLOCK=256; N=63 KEYS=10 BLOCK=64",
     .large = "N=20001 KEYS=4096 BLOCK=1024",

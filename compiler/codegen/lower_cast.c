@@ -43,6 +43,18 @@ int_to_float(TlCg *cg, LLVMValueRef v, TlDtype from, TlDtype to)
                                    : LLVMBuildUIToFP(cg->b, v, type, "");
 }
 
+/* cvt.rzi from fp32 to at most 32 bits: saturates to the type's range, NaN gives 0 (PTX ISA,
+ * "cvt").  LLVM's fptosi.sat means the same, but is compares and selects around it. */
+static LLVMValueRef
+fp32_to_int(TlCg *cg, LLVMValueRef v, TlDtype to)
+{
+   char text[40];
+   snprintf(text, sizeof text, "cvt.rzi.%c%u.f32 $0, $1;", tl_dtype_is_signed(to) ? 's' : 'u',
+            tl_dtype_info[to].bits);
+   LLVMValueRef y = tl_cg_asm(cg, text, "=r,f", cg->i32, &v, 1, 0);
+   return tl_dtype_info[to].bits < 32 ? LLVMBuildTrunc(cg->b, y, tl_cg_dtype(cg, to), "") : y;
+}
+
 /* Truncates; saturates out of range and gives 0 for NaN, as cvt.rzi does. */
 static LLVMValueRef
 float_to_int(TlCg *cg, LLVMValueRef v, TlDtype from, TlDtype to)
@@ -53,6 +65,8 @@ float_to_int(TlCg *cg, LLVMValueRef v, TlDtype from, TlDtype to)
    }
    bool is_signed = tl_dtype_is_signed(to);
    unsigned bits = tl_dtype_info[to].bits;
+   if (!cg->host && from == TL_FP32 && bits <= 32 && to != TL_I1)
+      return fp32_to_int(cg, v, to);
    LLVMTypeRef wide = bits == 64 ? cg->i64 : cg->i32;
    LLVMTypeRef types[] = {wide, tl_cg_dtype(cg, from)};
    const char *name = is_signed ? "llvm.fptosi.sat" : "llvm.fptoui.sat";

@@ -538,6 +538,30 @@ atom_type(TlDtype t, int64_t rmw)
    }
 }
 
+/* The order that each atomic of an operation has by itself. */
+static int64_t
+sem_of_each(const TlOp *op)
+{
+   bool is_fenced = op->opcode == TL_OP_ATOM_RMW && tl_type_num_regs(tl_arg(op, 1)->type) > 1;
+   return is_fenced ? TL_SEM_RELAXED : tl_attr_int(op, TL_ATTR_SEM);
+}
+
+/* Of several atomics one fence before them releases, and one after them acquires, instead of a
+ * fence in each (PTX ISA, "Memory Consistency Model": release and acquire patterns).  Whoever does
+ * not look at what was there before cannot tell what an acquire would have been after. */
+static void
+fence_around(TlCg *cg, const TlOp *op, int64_t other_order)
+{
+   int64_t sem = tl_attr_int(op, TL_ATTR_SEM);
+   bool is_idle = other_order == TL_SEM_ACQUIRE && tl_is_unused(op);
+   if (sem == sem_of_each(op) || (sem != TL_SEM_ACQ_REL && sem != other_order) || is_idle)
+      return;
+   char text[40];
+   snprintf(text, sizeof text, "fence.acq_rel.%s;",
+            tl_attr_word(TL_AK_SCOPE, tl_attr_int(op, TL_ATTR_SCOPE)));
+   tl_cg_asm(cg, text, "~{memory}", cg->voidt, NULL, 0, TL_ASM_EFFECT);
+}
+
 /* One predicated atom on integer registers of `bits`; masked-off lanes give 0. */
 static LLVMValueRef
 atom(TlCg *cg, const TlOp *op, const char *operation, const char *type, unsigned bits,
@@ -563,9 +587,8 @@ atom(TlCg *cg, const TlOp *op, const char *operation, const char *type, unsigned
    }
    snprintf(cons + len, sizeof cons - (size_t)len, ",~{memory}");
    snprintf(text, sizeof text, "%satom.%s.%s.global.%s.%s $0, [$1], $2%s;", guard,
-            sem_text[tl_attr_int(op, TL_ATTR_SEM)],
-            tl_attr_word(TL_AK_SCOPE, tl_attr_int(op, TL_ATTR_SCOPE)), operation, type,
-            compare ? ", $3" : "");
+            sem_text[sem_of_each(op)], tl_attr_word(TL_AK_SCOPE, tl_attr_int(op, TL_ATTR_SCOPE)),
+            operation, type, compare ? ", $3" : "");
    return tl_cg_asm(cg, text, cons, t, args, n, TL_ASM_EFFECT);
 }
 
@@ -633,6 +656,43 @@ atom_add_by_cas(TlCg *cg, const TlOp *op, TlDtype t, LLVMValueRef ptr, LLVMValue
    return old;
 }
 
+/* A sum to vec neighbours, each an atomic by itself, without a result. */
+static void
+red_vector(TlCg *cg, const TlOp *op, unsigned vec, LLVMValueRef ptr, const LLVMValueRef *values,
+           LLVMValueRef pred)
+{
+   enum { MOST = 8 };
+   TlDtype t = tl_type_elem(tl_arg(op, 1)->type)->dtype;
+   unsigned bits = tl_dtype_info[t].bits, n = 0;
+   bool masked = !is_true(pred);
+   TlSb text, cons;
+   LLVMValueRef args[MOST + 2];
+   assert(vec > 1 && vec <= MOST && (bits == 16 || t == TL_FP32));
+   tl_sb_init(&text, cg->arena);
+   tl_sb_init(&cons, cg->arena);
+   if (masked)
+      tl_sb_printf(&text, "@$%u ", vec + 1);
+   tl_sb_printf(&text, "red.%s.%s.global.add.%sv%u.%s [$0], ", sem_text[sem_of_each(op)],
+                tl_attr_word(TL_AK_SCOPE, tl_attr_int(op, TL_ATTR_SCOPE)),
+                bits == 16 ? "noftz." : "", vec,
+                t == TL_FP32   ? "f32"
+                : t == TL_FP16 ? "f16"
+                               : "bf16");
+   register_list(&text, 1, vec);
+   tl_sb_char(&text, ';');
+   args[n++] = ptr;
+   tl_sb_char(&cons, 'l');
+   for (unsigned i = 0; i < vec; i++) {
+      args[n++] = tl_cg_to_int(cg, values[i], bits);
+      tl_sb_printf(&cons, ",%s", reg_class(bits));
+   }
+   if (masked)
+      args[n++] = pred;
+   tl_sb_printf(&cons, "%s,~{memory}", masked ? ",b" : "");
+   tl_cg_needs_ptx(cg, TL_PTX_RED_VEC);
+   tl_cg_asm(cg, tl_sb_cstr(&text), tl_sb_cstr(&cons), cg->voidt, args, n, TL_ASM_EFFECT);
+}
+
 void
 tl_emit_atom_rmw(TlCg *cg, const TlOp *op)
 {
@@ -644,9 +704,17 @@ tl_emit_atom_rmw(TlCg *cg, const TlOp *op)
    if (op->num_args > 2)
       pred = tl_cg_use(cg, tl_arg(op, 2));
    const char *word = rmw == TL_RMW_XCHG ? "exch" : tl_attr_word(TL_AK_RMW, rmw);
+   unsigned vec = (unsigned)tl_attr_int(op, TL_ATTR_VEC);
    TlRegs dst = tl_cg_def(cg, tl_result(op, 0));
    LLVMTypeRef elem = tl_cg_dtype(cg, t);
+   fence_around(cg, op, TL_SEM_RELEASE);
    for (unsigned i = 0; i < dst.count; i++) {
+      if (vec > 1) {
+         if (i % vec == 0)
+            red_vector(cg, op, vec, ptrs.v[i / vec], &values.v[i], pred_of(pred, i / vec));
+         dst.v[i] = LLVMGetPoison(elem);
+         continue;
+      }
       LLVMValueRef v = tl_cg_to_int(cg, values.v[i], bits), mask = pred_of(pred, i);
       LLVMValueRef old;
       if (is_float && (rmw == TL_RMW_MAX || rmw == TL_RMW_MIN))
@@ -657,6 +725,7 @@ tl_emit_atom_rmw(TlCg *cg, const TlOp *op)
          old = atom(cg, op, word, atom_type(t, rmw), bits, ptrs.v[i], v, NULL, mask);
       dst.v[i] = tl_cg_from_int(cg, old, elem);
    }
+   fence_around(cg, op, TL_SEM_ACQUIRE);
 }
 
 void

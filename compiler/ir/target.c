@@ -52,3 +52,9 @@ tl_target_has_mma(const TlTarget *t, int64_t mma)
 {
    return (t->features & mma_needs[mma].feature) && t->max_ptx >= mma_needs[mma].ptx;
 }
+
+bool
+tl_target_has_red_vec(const TlTarget *t)
+{
+   return (t->features & TL_FEAT_RED_VEC) && t->max_ptx >= TL_PTX_RED_VEC;
+}

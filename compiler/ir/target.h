@@ -34,5 +34,8 @@ const TlTarget *tl_target_at(unsigned i);
 /* PTX ISA that has the matrix instruction (TL_MMA_*); can the target's kernels use it? */
 uint32_t tl_mma_ptx(int64_t mma);
 bool tl_target_has_mma(const TlTarget *t, int64_t mma);
+/* PTX ISA, "red": vectors of fp32, fp16 and bf16 up to 16 bytes. */
+enum { TL_PTX_RED_VEC = 81 };
+bool tl_target_has_red_vec(const TlTarget *t);
 
 #endif

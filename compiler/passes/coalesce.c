@@ -38,9 +38,14 @@ tl_access_of(TlAnalysis *facts, const TlValue *ptr, const TlValue *mask)
    const TlType *pointee = tl_type_elem(t)->elem;
    a.elem_bytes = pointee->kind == TL_TYPE_PTR ? 8 : tl_dtype_info[pointee->dtype].bytes;
    const TlAxisInfo *info = tl_axis_info(facts, ptr);
+   bool is_apart = true;
    for (unsigned d = 0; d < t->rank; d++)
-      a.order[d] = t->rank - 1 - d;
-   /* Stable: of equal contiguity the later dimension comes first. */
+      is_apart &= t->shape[d] == 1 || info->contiguity[d] <= 1;
+   for (unsigned d = 0; d < t->rank; d++)
+      a.order[d] = is_apart ? d : t->rank - 1 - d;
+   /* Stable: of equal contiguity the later dimension comes first.  Where nothing is known to lie
+    * side by side it is the first: rows are what indices computed by / and % number, so neighbours
+    * there often do, and a thread has few rows to compute them for. */
    for (unsigned i = 1; i < t->rank; i++)
       for (unsigned j = i; j > 0; j--) {
          unsigned hi = a.order[j], lo = a.order[j - 1];
@@ -76,6 +81,19 @@ tl_access_vec_in(const TlAccess *a, const TlLinear *layout)
 {
    unsigned vec = tl_access_vec(a), regs = tl_ll_contiguous_regs(layout, a->dim);
    return vec < regs ? vec : regs;
+}
+
+bool
+tl_access_has_vectors(const TlTarget *target, const TlOp *op)
+{
+   if (op->opcode == TL_OP_LOAD || op->opcode == TL_OP_STORE)
+      return true;
+   if (op->opcode != TL_OP_ATOMIC_RMW || tl_attr_int(op, TL_ATTR_RMW) != TL_RMW_ADD ||
+       !tl_is_unused(op))
+      return false;
+   TlDtype t = tl_result(op, 0)->type->dtype;
+   bool is_narrow = t == TL_FP32 || t == TL_FP16 || t == TL_BF16;
+   return is_narrow && target && tl_target_has_red_vec(target);
 }
 
 TlLinear

@@ -5,6 +5,7 @@
 
 #include "ir/analysis.h"
 #include "ir/ir.h"
+#include "ir/target.h"
 
 /* What the addresses of a tile allow, whatever its layout. */
 typedef struct TlAccess {
@@ -21,6 +22,10 @@ TlAccess tl_access_of(TlAnalysis *facts, const TlValue *ptr, const TlValue *mask
 unsigned tl_access_vec(const TlAccess *a);
 /* The same bounded by what the layout puts in consecutive registers of a thread. */
 unsigned tl_access_vec_in(const TlAccess *a, const TlLinear *layout);
+
+/* May one instruction of the access take several elements?  Of atomics only float sums whose old
+ * values nobody asks for. */
+bool tl_access_has_vectors(const TlTarget *target, const TlOp *op);
 
 /* Blocked layout: vec elements a thread along order[0], lanes along order[0] and on, warps over
  * what is left of the slowest dimensions first. */

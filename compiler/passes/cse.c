@@ -1,6 +1,10 @@
 /* Common subexpressions: of equal pure operations the first is kept, when it dominates.
  * The walk keeps a table of the operations that dominate the point at hand; entries made in a
- * region leave with it.  Loads are never merged: memory may change between them. */
+ * region leave with it.
+ *
+ * Of equal loads in one block the second goes when nothing between them may change memory or waits
+ * for others; not volatile ones, and none whose registers are better loaded again than kept.  In
+ * another block, as in a loop that waits for a word to change, a load is made anew. */
 #include "passes/pass.h"
 
 #include <assert.h>
@@ -9,13 +13,18 @@
 typedef struct Entry {
    TlOp *op;
    uint64_t hash;
+   uint32_t writes;    /* of a load: Cse.writes when it was made */
    struct Entry *next; /* same hash, made earlier */
 } Entry;
+
+enum { LANES = 32 };
 
 typedef struct Cse {
    TlArena *arena;
    TlMap table;           /* hash -> newest Entry */
    TL_VEC(Entry *) scope; /* entries of the open regions */
+   uint32_t writes;       /* operations so far that may change what a load gives */
+   uint32_t most_kept;    /* bytes of a thread that may be kept until they are needed again */
    bool progress;
 } Cse;
 
@@ -98,20 +107,46 @@ op_equal(const TlOp *a, const TlOp *b)
 }
 
 static bool
-is_candidate(const TlOp *op)
+is_mergeable_load(const Cse *c, const TlOp *op)
 {
-   return op->num_regions == 0 && op->num_results > 0 && tl_op_is_pure(op);
+   if (op->opcode != TL_OP_LOAD || tl_attr_int(op, TL_ATTR_VOLATILE) ||
+       tl_attr_int(op, TL_ATTR_CACHE) == TL_CACHE_CV)
+      return false;
+   const TlType *t = tl_result(op, 0)->type, *elem = tl_type_elem(t);
+   uint64_t bytes = elem->kind == TL_TYPE_PTR ? 8 : tl_dtype_info[elem->dtype].bytes;
+   uint64_t threads = t->kind == TL_TYPE_TILE ? tl_op_func(op)->num_warps * LANES : 1;
+   return tl_type_num_elems(t) * bytes <= c->most_kept * threads;
+}
+
+static bool
+is_candidate(const Cse *c, const TlOp *op)
+{
+   return op->num_regions == 0 && op->num_results > 0 &&
+          (tl_op_is_pure(op) || is_mergeable_load(c, op));
+}
+
+static bool
+may_write(const TlOp *op)
+{
+   return op->opcode != TL_OP_LOAD && !tl_has_trait(op, TL_TRAIT_TERM) && !tl_op_is_pure(op);
+}
+
+/* Are two equal operations one computation? */
+static bool
+is_same(const Cse *c, const Entry *first, const TlOp *op)
+{
+   return op->opcode != TL_OP_LOAD || (first->op->block == op->block && first->writes == c->writes);
 }
 
 static void
 visit_op(Cse *c, TlOp *op)
 {
-   assert(op->num_regions == 0 && tl_op_is_pure(op));
+   assert(is_candidate(c, op));
    uint64_t hash = hash_op(op);
    const void *key = (const void *)(uintptr_t)hash;
    Entry *head = tl_map_get(&c->table, key);
    for (Entry *e = head; e; e = e->next) {
-      if (e->hash != hash || !op_equal(e->op, op))
+      if (e->hash != hash || !op_equal(e->op, op) || !is_same(c, e, op))
          continue;
       for (unsigned i = 0; i < op->num_results; i++)
          tl_replace_uses(tl_result(op, i), tl_result(e->op, i));
@@ -120,7 +155,7 @@ visit_op(Cse *c, TlOp *op)
       return;
    }
    Entry *e = tl_new(c->arena, Entry);
-   *e = (Entry){op, hash, head};
+   *e = (Entry){op, hash, c->writes, head};
    tl_map_put(&c->table, key, e);
    tl_vec_push(c->arena, &c->scope, e);
 }
@@ -132,11 +167,13 @@ visit_block(Cse *c, TlBlock *block)
    TlOp *next;
    for (TlOp *op = block->first; op; op = next) {
       next = op->next;
-      if (is_candidate(op))
+      if (is_candidate(c, op)) {
          visit_op(c, op);
-      else
-         for (unsigned r = 0; r < op->num_regions; r++)
-            visit_block(c, op->regions[r]->block);
+         continue;
+      }
+      for (unsigned r = 0; r < op->num_regions; r++)
+         visit_block(c, op->regions[r]->block);
+      c->writes += may_write(op);
    }
    while (c->scope.len > mark) {
       Entry *e = tl_vec_pop(&c->scope);
@@ -148,6 +185,8 @@ bool
 tl_pass_cse(TlPassCx *cx, TlFunc *f)
 {
    Cse c = {.arena = cx->scratch};
+   if (cx->target) /* a quarter of the registers, of 4 bytes each */
+      c.most_kept = cx->target->thread_registers;
    tl_map_init(&c.table, cx->scratch);
    visit_block(&c, f->body->block);
    return c.progress;

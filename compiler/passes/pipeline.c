@@ -14,8 +14,10 @@ tl_pipeline_typed(TlPassCx *cx, TlFunc *f)
 bool
 tl_pipeline_laid(TlPassCx *cx, TlFunc *f)
 {
-   static const TlPassId place[] = {TL_PASS_fold_dot_add, TL_PASS_scalarize_steps, TL_PASS_dce,
-                                    TL_PASS_choose_warps, TL_PASS_place_layouts,   TL_PASS_END};
+   static const TlPassId place[] = {
+      TL_PASS_fold_dot_add, TL_PASS_reduce_thin_dots, TL_PASS_scalarize_steps,
+      TL_PASS_dce,          TL_PASS_choose_warps,     TL_PASS_place_layouts,
+      TL_PASS_END};
    static const TlPassId converts[] = {TL_PASS_elide_converts, TL_PASS_cse, TL_PASS_dce,
                                        TL_PASS_END};
    static const TlPassId pipeline[] = {TL_PASS_specialize_warps,
@@ -36,7 +38,8 @@ tl_pipeline_laid(TlPassCx *cx, TlFunc *f)
 bool
 tl_pipeline_lowered(TlPassCx *cx, TlFunc *f)
 {
-   static const TlPassId lower[] = {TL_PASS_lower, TL_PASS_dce, TL_PASS_split_addresses,
+   static const TlPassId lower[] = {TL_PASS_lower,          TL_PASS_dce,
+                                    TL_PASS_drop_masked,    TL_PASS_split_addresses,
                                     TL_PASS_trim_registers, TL_PASS_END};
    static const TlPassId finish[] = {TL_PASS_join_pointers,   TL_PASS_dce,
                                      TL_PASS_delay_waits,     TL_PASS_rotate_loops,

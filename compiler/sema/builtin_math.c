@@ -203,20 +203,56 @@ tl_builtin_logical_or(TlSema *s, const TlCall *call)
 }
 
 /* ---- libdevice ---- */
-/* A function of stdlib/math.tile: operands in one dtype and shape, which the row accepts. */
+/* Operands in one dtype and shape, which the function accepts. */
+static bool
+math_operands(TlSema *s, const TlCall *call, uint32_t takes, TlValue **v)
+{
+   if (!common_operands(s, call, call->num_args, v))
+      return false;
+   for (unsigned i = 0; i < call->num_args; i++)
+      if (!tl_check_takes(s, call, i, v[i], takes))
+         return false;
+   return true;
+}
+
+/* A function of stdlib/math.tile. */
 TlSv
 tl_builtin_math(TlSema *s, const TlCall *call)
 {
    const TlBuiltinRow *row = tl_builtin_row(call);
    unsigned num = call->num_args;
    TlValue *v[MOST_OPERANDS];
-   if (!common_operands(s, call, num, v))
+   if (!math_operands(s, call, row->takes, v))
       return tl_sv_poison();
-   for (unsigned i = 0; i < num; i++)
-      if (!tl_check_takes(s, call, i, v[i], row->takes))
-         return tl_sv_poison();
    return call_stdlib(s, call, is_math64(row, v[0]) ? "math64" : row->module, row->function, v,
                       num);
+}
+
+/* The whole number that a known exponent is, where two products or fewer make the power: they are
+ * nearer than the function, and right for zeros, infinities and NaN.  0 for any other exponent. */
+static unsigned
+exponent_of_products(const TlSv *y)
+{
+   if (!tl_sv_is_number(y) || y->kind == TL_SV_BOOL)
+      return 0;
+   double e = y->kind == TL_SV_INT ? (double)y->i : y->f;
+   return e == 1 || e == 2 || e == 3 || e == 4 ? (unsigned)e : 0;
+}
+
+TlSv
+tl_builtin_pow(TlSema *s, const TlCall *call)
+{
+   TlValue *v[MOST_OPERANDS], *x, *square;
+   if (!math_operands(s, call, TL_TAKES_WIDE_MATH, v))
+      return tl_sv_poison();
+   unsigned exponent = exponent_of_products(&call->args[1]);
+   if (!exponent)
+      return call_stdlib(s, call, tl_value_dtype(v[0]) == TL_FP64 ? "math64" : "math", "pow", v, 2);
+   x = v[0];
+   square = exponent > 1 ? tl_b2(&s->b, TL_OP_MUL, x, x) : x;
+   if (exponent < 3)
+      return tl_sv_value(square);
+   return tl_sv_value(tl_b2(&s->b, TL_OP_MUL, square, exponent == 3 ? x : square));
 }
 
 /* The dtype that a word of a conversion's name means: "ull" of float2ull_rn. */

@@ -122,7 +122,7 @@ tilec_ptx_hopper_cases() { # CALLBACK
       -s "$half, $half, $fp, $half, $half, $fp, $half, i32, i32, i32:16"
    "$f" top_k top_k.tile top_k -s "$half, $half, $index, $rows" -D K=64
    "$f" radix_count sort_by_key.tile radix_count -s "$index, $index, i32, i32, i32"
-   "$f" radix_offsets sort_by_key.tile radix_offsets -s "$index, i32"
+   "$f" radix_offsets sort_by_key.tile radix_offsets -s "$index, $index, i32"
    "$f" radix_scatter sort_by_key.tile radix_scatter \
       -s "$index, $index, $index, $index, $index, i32, i32, i32"
    "$f" histogram histogram.tile count_values -s "$index, $index, i32, i32"

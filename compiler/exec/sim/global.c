@@ -121,14 +121,16 @@ atomics(TlHostThread *host, const TlHostSite *h, unsigned char *frame, bool comp
 {
    SimThread *t = sim_thread(host);
    const SimSite *s = sim_site(h);
-   for (uint32_t a = 0; a < s->accesses; a++) {
-      size_t at = (size_t)a * s->elem_bytes;
+   for (uint32_t e = 0; e < s->count; e++) { /* of a vector each element is an atomic by itself */
+      uint32_t a = e / s->vec;
+      size_t at = (size_t)e * s->elem_bytes;
       TlBits old = 0, compare = 0;
       if (sim_pred(s, h, frame, a)) {
          TlBits value = tl_load_elem(s->dtype, frame + h->arg_at[compares ? 2 : 1] + at);
          if (compares)
             compare = tl_load_elem(s->dtype, frame + h->arg_at[1] + at);
-         old = atomic(t, h, pointer(h, frame, a), value, compares ? &compare : NULL);
+         uint64_t p = pointer(h, frame, a) + (uint64_t)(e % s->vec) * s->elem_bytes;
+         old = atomic(t, h, p, value, compares ? &compare : NULL);
       }
       tl_store_elem(s->dtype, frame + h->result_at[0] + at, old);
    }

@@ -98,6 +98,27 @@ block_order(TlLowerCx *cx, const TlOp *op, int64_t other_order)
                  TL_ATTRS_({TL_ATTR_BARRIER, {.i = tl_barrier_at(op)}}));
 }
 
+/* Elements of one instruction: the n owned registers hold neighbours side by side. */
+static unsigned
+vector_of(TlLowerCx *cx, const TlOp *op, const TlLinear *l, unsigned n)
+{
+   if (tl_result(op, 0)->type->kind != TL_TYPE_TILE || !tl_access_has_vectors(cx->pass->target, op))
+      return 1;
+   TlAccess access = tl_access_of(cx->facts, tl_arg(op, 0), tl_pred(op));
+   unsigned vec = tl_access_vec_in(&access, l);
+   return vec < n ? vec : n;
+}
+
+static TlValue *
+pick_leaders(TlLowerCx *cx, const TlValue *v, const uint32_t *reg, unsigned n, unsigned vec)
+{
+   assert(n % vec == 0);
+   uint32_t *leader = tl_new_array(cx->scratch, uint32_t, n);
+   for (unsigned i = 0; i < n / vec; i++)
+      leader[i] = reg[i * vec];
+   return tl_regs_pick(cx, tl_lower_use(cx, v), leader, n / vec);
+}
+
 static void
 lower_atomic(TlLowerCx *cx, TlOp *op, TlOpcode machine, unsigned num_values)
 {
@@ -112,22 +133,26 @@ lower_atomic(TlLowerCx *cx, TlOp *op, TlOpcode machine, unsigned num_values)
    }
    unsigned total = 1u << l.num[TL_HW_REG];
    uint32_t *reg = tl_new_array(cx->scratch, uint32_t, total);
-   unsigned n = tl_owner_regs(&o, total, reg), num_args = 0;
+   unsigned n = tl_owner_regs(&o, total, reg), num_args = 0, vec = vector_of(cx, op, &l, n);
    TlValue *args[4];
-   for (unsigned i = 0; i <= num_values; i++)
+   args[num_args++] = pick_leaders(cx, tl_arg(op, 0), reg, n, vec);
+   for (unsigned i = 1; i <= num_values; i++)
       args[num_args++] = tl_regs_pick(cx, tl_lower_use(cx, tl_arg(op, i)), reg, n);
    TlValue *pred = tl_owner_pred(cx, &o);
    const TlValue *mask = tl_pred(op);
    if (mask)
-      pred = tl_and_pred(cx, tl_regs_pick(cx, tl_lower_use(cx, mask), reg, n), pred, n);
+      pred = tl_and_pred(cx, pick_leaders(cx, mask, reg, n, vec), pred, n / vec);
    if (pred)
       args[num_args++] = pred;
-   TlAttrInit attrs[4] = {{TL_ATTR_SEM, *tl_attr(op, TL_ATTR_SEM)},
+   TlAttrInit attrs[5] = {{TL_ATTR_SEM, *tl_attr(op, TL_ATTR_SEM)},
                           {TL_ATTR_SCOPE, *tl_attr(op, TL_ATTR_SCOPE)},
                           {TL_ATTR_COUNT, {.i = 0}},
+                          {TL_ATTR_COUNT, {.i = 0}},
                           {TL_ATTR_COUNT, {.i = 0}}};
-   if (op->opcode == TL_OP_ATOMIC_RMW)
+   if (op->opcode == TL_OP_ATOMIC_RMW) {
       attrs[2] = (TlAttrInit){TL_ATTR_RMW, *tl_attr(op, TL_ATTR_RMW)};
+      attrs[3] = (TlAttrInit){TL_ATTR_VEC, {.i = vec}};
+   }
    block_order(cx, op, TL_SEM_RELEASE);
    const TlType *type = tl_type_regs(cx->types, tl_type_elem(t), n);
    TlValue *old = tl_build_n(&cx->b, machine, args, num_args, type, attrs);

@@ -732,6 +732,38 @@ warps_off_axis(Assign *a, const TlOp *op, const TlLinear *home, bool also_lanes)
    return tl_place_intern(a->p, l);
 }
 
+/* Lanes side by side off the axis: each thread reduces its elements alone.  For tiles whose
+ * accesses cost the same in any order, as those of strided addresses do. */
+static const TlLinear *
+lanes_off_axis(Assign *a, const TlOp *op, const TlLinear *home)
+{
+   unsigned axis = (unsigned)tl_attr_int(op, TL_ATTR_AXIS), order[TL_MAX_RANK], n = 0;
+   const TlType *t = tl_arg(op, 0)->type;
+   uint32_t mask = tl_axis_mask(home, axis), along = 0;
+   for (unsigned i = 0; i < home->num[TL_HW_LANE]; i++)
+      along |= tl_ll_col(home, TL_HW_LANE, i) & mask;
+   if (!along || t->rank < 2)
+      return NULL;
+   for (unsigned d = t->rank; d-- > 0;)
+      if (d != axis)
+         order[n++] = d;
+   order[n] = axis;
+   return tl_place_intern(a->p,
+                          tl_blocked_layout(t->rank, t->shape, order, 1, a->p->func->num_warps));
+}
+
+/* Layouts in which a reduction or scan has less to exchange. */
+static bool
+try_axis(Assign *a, Var *x, int64_t *cost)
+{
+   if (step(a, x, warps_off_axis(a, x->op, x->home, false), cost) ||
+       step(a, x, warps_off_axis(a, x->op, x->home, true), cost))
+      return true;
+   const TlLinear *apart = lanes_off_axis(a, x->op, x->home);
+   return apart &&
+          (step(a, x, warps_off_axis(a, x->op, apart, false), cost) || step(a, x, apart, cost));
+}
+
 /* Everything that makes a conversion of this need unnecessary. */
 static bool
 try_need(Assign *a, Var *user, const Need *n, int64_t *cost)
@@ -765,8 +797,7 @@ sweep(Assign *a, int64_t *cost)
          continue;
       if (!x->is_fixed && x->position < 0) {
          if (x->op->opcode == TL_OP_REDUCE || x->op->opcode == TL_OP_SCAN)
-            changed |= step(a, x, warps_off_axis(a, x->op, x->home, false), cost) ||
-                       step(a, x, warps_off_axis(a, x->op, x->home, true), cost);
+            changed |= try_axis(a, x, cost);
          else if (x->op->opcode == TL_OP_LOAD || x->op->opcode == TL_OP_STORE)
             changed |= step(a, x, own_access_layout(a, x->op), cost);
       }

@@ -170,9 +170,9 @@ tl_place_cost_dot_operand(TlPlaceCosts *c, const TlDotForm *f, unsigned index, c
 
 /* ---- memory accesses ---- */
 TlAccessCost
-tl_place_access_cost(const TlAccess *a, const TlLinear *layout, bool is_atomic)
+tl_place_access_cost(const TlAccess *a, const TlLinear *layout, unsigned vec)
 {
-   TlAccessCost cost = {.vec = is_atomic ? 1 : tl_access_vec_in(a, layout)};
+   TlAccessCost cost = {.vec = vec};
    unsigned regs = tl_ll_num_regs(layout) >> log2_copies(layout, TL_HW_REG);
    cost.instructions = regs > cost.vec ? regs / cost.vec : 1;
    uint64_t seen[32 * 2];
@@ -213,8 +213,10 @@ access_of(TlPlaceCosts *c, const TlOp *op)
 static int64_t
 memory_cost(TlPlaceCosts *c, const TlOp *op, const TlLinear *home)
 {
-   bool is_atomic = op->opcode == TL_OP_ATOMIC_RMW || op->opcode == TL_OP_ATOMIC_CAS;
-   TlAccessCost a = tl_place_access_cost(access_of(c, op), home, is_atomic);
+   const TlAccess *access = access_of(c, op);
+   bool has_vectors = tl_access_has_vectors(c->place->cx->target, op);
+   unsigned vec = has_vectors ? tl_access_vec_in(access, home) : 1;
+   TlAccessCost a = tl_place_access_cost(access, home, vec);
    int64_t warps = num_warps(home), active = warps;
    if (op->opcode != TL_OP_LOAD)
       active >>= log2_copies(home, TL_HW_WARP);

@@ -32,6 +32,6 @@ typedef struct TlAccessCost {
    unsigned instructions; /* of one warp */
    unsigned sectors;      /* of one instruction of the first warp */
 } TlAccessCost;
-TlAccessCost tl_place_access_cost(const TlAccess *a, const TlLinear *layout, bool is_atomic);
+TlAccessCost tl_place_access_cost(const TlAccess *a, const TlLinear *layout, unsigned vec);
 
 #endif

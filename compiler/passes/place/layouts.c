@@ -118,7 +118,7 @@ find_anchors(Driver *d)
          continue;
       Anchor a = {.op = op, .vec = 1};
       a.access = tl_access_of(p->facts, tl_arg(op, 0), tl_pred(op));
-      if (op->opcode == TL_OP_LOAD || op->opcode == TL_OP_STORE)
+      if (tl_access_has_vectors(p->cx->target, op))
          a.vec = tl_access_vec(&a.access);
       tl_vec_push(d->arena, &d->anchors, a);
    }

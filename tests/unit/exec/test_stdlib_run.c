@@ -61,6 +61,10 @@ ONE(cospi, sin_pi(0.5 - fabs(x - 2 * rint(x / 2))))
 ONE(cbrt, cbrt(x))
 ONE(rcbrt, 1 / cbrt(x))
 ONE(pow, pow(x, y))
+ONE(pow1, x)
+ONE(pow2, x *x)
+ONE(pow3, x * x * x)
+ONE(pow4, x * x * x * x)
 ONE(erfc, erfc(x))
 ONE(erfcx, exp(x *x) * erfc(x))
 ONE(normcdf, 0.5 * erfc(-x * sqrt(0.5)))
@@ -150,6 +154,9 @@ static const struct {
    {"libdevice.rcbrt(x)", o_rcbrt, 1, 9, 0, 0, 3},
    {"libdevice.pow(x, y)", o_pow, 1e-3, 1e3, -12, 12, 3},
    {"libdevice.pow(x, y)", o_pow, 0.9, 1.1, -600, 600, 3},
+   {"libdevice.pow(x, 2)", o_pow2, 1e-3, 1e3, 0, 0, 0.51},
+   {"libdevice.pow(x, 3.0)", o_pow3, -9, 9, 0, 0, 1.5},
+   {"libdevice.pow(x, 4)", o_pow4, -9, 9, 0, 0, 3},
    {"libdevice.fast_powf(x, y)", o_pow, 0.5, 4, -4, 4, 16},
    {"libdevice.erfc(x)", o_erfc, -4, 9, 0, 0, 8},
    {"libdevice.erfcx(x)", o_erfcx, -4, 9, 0, 0, 8},
@@ -272,6 +279,8 @@ special_values_follow_c(void **state)
       {"libdevice.round(x)", o_round},    {"libdevice.fmod(x, y)", o_fmod},
       {"libdevice.exp10(x)", o_exp10},    {"maximum(x, y)", o_max},
       {"minimum(x, y)", o_min},           {"libdevice.tanh(x)", o_tanh},
+      {"libdevice.pow(x, 1)", o_pow1},    {"libdevice.pow(x, 2)", o_pow2},
+      {"libdevice.pow(x, 3)", o_pow3},    {"libdevice.pow(x, 4.0)", o_pow4},
    };
    unsigned failed = 0;
    for (unsigned i = 0; i < 256; i++)

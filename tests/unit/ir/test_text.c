@@ -177,7 +177,7 @@ kinds_are_always_printed(void **state)
       {"%1 = ld_global %x : fp16", "{vec = 1}"},
       {"%1 = program_id : i32", "{axis = 0}"},
       {"%1 = sreg : i64", "{sreg = globaltimer}"},
-      {"%1 = atom_rmw %x, %x : fp16", "{rmw = add, sem = acq_rel, scope = gpu}"},
+      {"%1 = atom_rmw %x, %x : fp16", "{rmw = add, sem = acq_rel, scope = gpu, vec = 1}"},
    };
    (void)state;
    for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -350,6 +350,8 @@ def _constant(v):
         return type(v), repr(v)
     if isinstance(v, core.dtype):
         return "dtype", str(v)
+    if v.__hash__ is None:
+        raise kernel_text.Unsupported("a %s.%s" % (type(v).__module__, type(v).__qualname__))
     return "object", v              # functions, types: equal when the same
 
 
