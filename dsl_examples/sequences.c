@@ -78,7 +78,7 @@ top_k(ExCase *c)
       for (size_t i = 0; i < k; i++) {
          size_t best = cols;
          for (size_t j = 0; j < cols; j++)
-            if (!taken[j] && (best == cols || x[j] > x[best]))
+            if (taken[j] == 0 && (best == cols || x[j] > x[best]))
                best = j;
          taken[best] = 1;
          ex_want(c, "values")[r * k + i] = x[best];

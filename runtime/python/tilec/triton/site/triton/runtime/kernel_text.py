@@ -203,6 +203,8 @@ class Part:
         self.prologue = ["import triton", "import triton.language as tl"]
         self.bound.update(triton=("module", "triton"), tl=("module", "triton.language"))
         self.pieces = []                         # (first line, text)
+        self.epilogue = []                       # what names functions, so comes after them
+        self.has_function = False                # in the literal being written
 
     def text(self):
         """Functions on their own lines; where those do not fit, one after the other."""
@@ -219,9 +221,9 @@ class Part:
                 out += "\n"
             out += text.rstrip("\n") + "\n"
             line = out.count("\n") + 1
-        return out
+        return out + "".join(text + "\n" for text in self.epilogue)
 
-    def bind(self, name, identity, text):
+    def bind(self, name, identity, text, is_late=False):
         """False when the name stands for just that already."""
         if name in self.bound:
             if self.bound[name] != identity:
@@ -229,7 +231,7 @@ class Part:
             return False
         self.bound[name] = identity
         if text:
-            self.prologue.append(text)
+            (self.epilogue if is_late else self.prologue).append(text)
         return True
 
     # -- values --
@@ -271,6 +273,7 @@ class Part:
 
     def _named(self, v):
         """A name of this Part that stands for a function; a new one when its own is taken."""
+        self.has_function |= jit_of(v) is not None
         base = (jit_of(v) or v).__name__
         for name in [base] + ["%s_%d" % (base, i) for i in range(2, 100)]:
             try:
@@ -300,8 +303,10 @@ class Part:
                 return self._python_function(name, v)
             raise Unsupported("the function '%s', which is not @triton.jit"
                               % getattr(v, "__qualname__", name))
-        text = self.literal(v)
-        return self.bind(name, ("value", text), "%s = %s" % (name, text))
+        outer, self.has_function = self.has_function, False
+        text, is_late = self.literal(v), self.has_function
+        self.has_function |= outer
+        return self.bind(name, ("value", text), "%s = %s" % (name, text), is_late)
 
     def _python_function(self, name, v):
         if getattr(builtins, name, None) is not v:
@@ -350,7 +355,7 @@ class Part:
         if self.bind(own, identity, None):
             self._write(jit)
         if name != own:
-            self.bind(name, identity, "%s = %s" % (name, own))
+            self.bind(name, identity, "%s = %s" % (name, own), is_late=True)
 
     def _write(self, jit):
         self.pieces.append(jit.text_at())
