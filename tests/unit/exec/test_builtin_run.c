@@ -184,8 +184,8 @@ subscripts_and_truth_as_triton_has_them(void **state)
        "    if load(p + arange(0, 1)) > 0:\n        store(t, 7)\n",
        1, BUF(x), BUF(y), BUF(both), BUF(one), BUF(column), BUF(taken));
    for (unsigned i = 0; i < 4; i++) {
-      assert_int_equal(both[i], x[i] && y[i]);
-      assert_int_equal(one[i], x[i] || y[i]);
+      assert_int_equal(both[i], x[i] != 0 && y[i] != 0);
+      assert_int_equal(one[i], x[i] != 0 || y[i] != 0);
       assert_true(column[i] == 3);
    }
    assert_int_equal(taken[0], 7);
