@@ -1049,16 +1049,14 @@ static bool
 infer_barrier(Call *c)
 {
    const TlType *i32 = tl_type_scalar(c->cx->types, TL_I32);
-   bool is_wait = c->opcode == TL_OP_BARRIER_WAIT;
    if (!want_memdesc(c, c->args[0]))
       return false;
    if (c->args[0]->dtype != TL_I64 || c->args[1] != i32)
       return FAIL(c, "'%s' takes barriers and an i32 stage; got %s and %s",
                   tl_op_info[c->opcode].text, text(c, c->args[0]), text(c, c->args[1]));
-   const TlType *last = is_wait ? i32 : tl_type_scalar(c->cx->types, TL_I1);
-   if (c->num_args > 2 && c->args[2] != last)
-      return FAIL(c, "the last operand of '%s' must be %s; got %s", tl_op_info[c->opcode].text,
-                  text(c, last), text(c, c->args[2]));
+   if (c->num_args > 2 && c->args[2] != i32)
+      return FAIL(c, "the parity of '%s' must be i32; got %s", tl_op_info[c->opcode].text,
+                  text(c, c->args[2]));
    return true;
 }
 

@@ -45,14 +45,6 @@ neighbour(TlOp *op, TlOpcode opcode, bool is_before)
 }
 
 static bool
-is_by_wgmma(const TlOp *dot)
-{
-   TlDotForm form;
-   TlWgmmaOperand shared[2];
-   return tl_match_wgmma(dot, &form, shared);
-}
-
-static bool
 find_products(Advance *a)
 {
    unsigned n = 0;
@@ -61,7 +53,7 @@ find_products(Advance *a)
          return false;
       if (op->opcode != TL_OP_DOT)
          continue;
-      if (!is_by_wgmma(op))
+      if (!tl_is_by_wgmma(op))
          return false;
       a->early = a->early ? a->early : op;
       a->late = op;
@@ -94,7 +86,7 @@ find_slice(Advance *a)
    a->slot = tl_arg(a->early_wait, 1);
    a->parity = tl_arg(a->early_wait, 2);
    if (!is_carried(a, a->slot) || !is_carried(a, a->parity) ||
-       tl_arg(a->early_arrive, 1) != a->slot || a->early_arrive->num_args != 2)
+       tl_arg(a->early_arrive, 1) != a->slot)
       return false;
    TlOp *const parts[] = {a->early_wait, a->early, a->early_arrive};
    for (unsigned k = 0; k < 3; k++) {
@@ -180,12 +172,12 @@ builder_in(const Advance *a, const TlOp *op, unsigned region)
 
 /* The product of the first iteration, before the loop. */
 static TlValue *
-build_first(Advance *a, TlPipe *p)
+build_first(Advance *a)
 {
    TlBuilder b = tl_builder_before(a->loop);
    b.range = a->early->range;
    unsigned first = tl_first_carried(a->loop);
-   TlValue *any = tl_pipe_is_before(p, &b, tl_for_lower(a->loop), tl_for_upper(a->loop));
+   TlValue *any = tl_is_before(&b, a->loop, 0, tl_for_lower(a->loop), tl_for_upper(a->loop));
    const TlType *type = tl_result(a->early, 0)->type;
    TlOp *op = build_if(&b, any, &type, 1);
    TlBuilder then = builder_in(a, op, 0), other = builder_in(a, op, 1);
@@ -199,13 +191,13 @@ build_first(Advance *a, TlPipe *p)
 
 /* The last product with the first one of the next iteration, where there is one. */
 static void
-build_both(Advance *a, TlPipe *p)
+build_both(Advance *a)
 {
    TlOp *yield = a->body->last;
    TlBuilder b = tl_builder_before(yield);
    b.range = a->late->range;
    unsigned first = tl_first_carried(a->loop);
-   TlValue *more = tl_pipe_exists_after(p, &b, tl_for_index(a->loop), 1);
+   TlValue *more = tl_exists_after(&b, a->loop, 0, tl_for_index(a->loop), 1);
    const TlType *types[] = {tl_result(a->late, 0)->type, tl_result(a->early, 0)->type};
    TlOp *op = build_if(&b, more, types, 2);
    TlBuilder then = builder_in(a, op, 0), other = builder_in(a, op, 1);
@@ -230,26 +222,14 @@ build_both(Advance *a, TlPipe *p)
 static void
 advance(Advance *a)
 {
-   TlOp *old = a->loop;
-   TlPipe p = {.cx = a->cx, .func = a->func, .types = a->func->module->types, .loop = old};
-   TlValue *product = build_first(a, &p);
-   TlBuilder b = tl_builder_before(old);
-   unsigned num = old->num_results;
-   TlOp *loop = tl_for_with_more(&b, old, &product, 1);
-   TlBlock *body = loop->regions[0]->block;
-   while (a->body->first)
-      tl_move_to_end(a->body->first, body);
-   for (unsigned i = 0; i <= num; i++)
-      tl_replace_uses(a->body->args[i], body->args[i]);
-   for (unsigned i = 0; i < num; i++)
-      tl_replace_uses(tl_result(old, i), tl_result(loop, i));
-   a->slot = body->args[a->slot->index];
-   a->parity = body->args[a->parity->index];
-   a->loop = p.loop = loop;
-   a->body = body;
-   tl_remove(old);
-   build_both(a, &p);
-   tl_replace_uses(tl_result(a->early, 0), tl_carried(body, num));
+   unsigned num = a->loop->num_results;
+   TlValue *product = build_first(a);
+   a->loop = tl_for_carrying(a->loop, &product, 1);
+   a->body = a->loop->regions[0]->block;
+   a->slot = a->body->args[a->slot->index];
+   a->parity = a->body->args[a->parity->index];
+   build_both(a);
+   tl_replace_uses(tl_result(a->early, 0), tl_carried(a->body, num));
    tl_remove(a->early_arrive);
    tl_remove(a->early);
    tl_remove(a->early_wait);

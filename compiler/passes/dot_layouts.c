@@ -307,6 +307,14 @@ tl_match_wgmma(const TlOp *dot, TlDotForm *f, TlWgmmaOperand shared[2])
    return operand[0]->kind == TL_TYPE_MEMDESC || tl_ll_equal(&f->operand[0], operand[0]->layout);
 }
 
+bool
+tl_is_by_wgmma(const TlOp *dot)
+{
+   TlDotForm form;
+   TlWgmmaOperand shared[2];
+   return tl_match_wgmma(dot, &form, shared);
+}
+
 TlLinear
 tl_fma_operand_memory(const TlType *operand, unsigned index)
 {

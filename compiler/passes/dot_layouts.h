@@ -36,6 +36,7 @@ TlDotForm tl_choose_dot_form(const TlTarget *target, const TlType *a, const TlTy
 bool tl_match_mma(const TlOp *dot, TlDotForm *form);
 /* The same of wgmma; shared[i]: how operand i is read, where it is in shared memory. */
 bool tl_match_wgmma(const TlOp *dot, TlDotForm *form, TlWgmmaOperand shared[2]);
+bool tl_is_by_wgmma(const TlOp *dot);
 /* Is operand i read from registers? */
 static inline bool
 tl_dot_has_fragment(const TlDotForm *f, unsigned i)

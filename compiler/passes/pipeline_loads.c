@@ -436,52 +436,14 @@ tl_pipe_only_sums_products(const TlPipe *p)
 {
    bool any = false;
    for (const TlOp *op = p->body->first; op; op = op->next) {
-      TlDotForm form;
-      TlWgmmaOperand shared[2];
       if (op->opcode != TL_OP_DOT)
          continue;
       const TlValue *acc = tl_arg(op, 2), *sum = tl_result(op, 0);
       bool is_carried = !acc->def && acc->block == p->body && acc->index > 0 && !acc->uses->next &&
                         !sum->uses->next && tl_arg(p->body->last, acc->index - 1) == sum;
-      if (!is_carried || tl_arg(op, 0)->type->kind != TL_TYPE_MEMDESC ||
-          !tl_match_wgmma(op, &form, shared))
+      if (!is_carried || tl_arg(op, 0)->type->kind != TL_TYPE_MEMDESC || !tl_is_by_wgmma(op))
          return false;
       any = true;
    }
    return any;
-}
-
-TlValue *
-tl_pipe_is_before(TlPipe *p, TlBuilder *b, TlValue *x, TlValue *y)
-{
-   if (p->step)
-      return tl_b2(b, p->step > 0 ? TL_OP_LT : TL_OP_GT, x, y);
-   TlValue *step = tl_for_step(p->loop), *zero = tl_const_int(b, step->type->dtype, 0);
-   return tl_b3(b, TL_OP_SELECT, tl_b2(b, TL_OP_GT, step, zero), tl_b2(b, TL_OP_LT, x, y),
-                tl_b2(b, TL_OP_GT, x, y));
-}
-
-static TlValue *
-widened(TlPipe *p, TlBuilder *b, TlValue *v)
-{
-   return tl_t1(b, TL_OP_CAST, tl_type_scalar(p->types, TL_I64), v);
-}
-
-TlValue *
-tl_pipe_exists_after(TlPipe *p, TlBuilder *b, TlValue *from, int64_t iterations)
-{
-   assert(iterations >= 0);
-   TlDtype t = from->type->dtype, u = tl_dtype_info[t].bytes == 8 ? TL_U64 : TL_U32;
-   TlValue *upper = tl_for_upper(p->loop);
-   if (p->step == 0) {
-      TlValue *way = tl_b2(b, TL_OP_MUL, widened(p, b, tl_for_step(p->loop)),
-                           tl_const_int(b, TL_I64, iterations));
-      return tl_pipe_is_before(p, b, tl_b2(b, TL_OP_ADD, widened(p, b, from), way),
-                               widened(p, b, upper));
-   }
-   bool up = p->step > 0;
-   TlValue *way = tl_b2(b, TL_OP_SUB, up ? upper : from, up ? from : upper);
-   if (t != u)
-      way = tl_t1(b, TL_OP_BITCAST, tl_type_scalar(p->types, u), way);
-   return tl_b2(b, TL_OP_GT, way, tl_const_int(b, u, iterations * (up ? p->step : -p->step)));
 }

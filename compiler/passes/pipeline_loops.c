@@ -226,7 +226,7 @@ build_prologue(TlPipe *p, TlBuilder *b, TlValue **ahead)
                                       l->stage->layout, p->stages));
    }
    b->range = p->loop->range;
-   TlValue *any = tl_pipe_is_before(p, b, lower, upper);
+   TlValue *any = tl_is_before(b, p->loop, p->step, lower, upper);
    for (unsigned s = 0; s < p->ahead; s++) {
       TlMap map;
       tl_map_init(&map, p->cx->scratch);
@@ -234,7 +234,8 @@ build_prologue(TlPipe *p, TlBuilder *b, TlValue **ahead)
       for (size_t i = 0; i < p->slice.carried.len; i++)
          tl_map_put(&map, tl_carried(p->body, p->slice.carried.data[i]), ahead[i]);
       tl_slice_clone(&p->slice, b, &map);
-      TlValue *exists = s ? tl_b2(b, TL_OP_AND, any, tl_pipe_exists_after(p, b, lower, s)) : any;
+      TlValue *exists =
+         s ? tl_b2(b, TL_OP_AND, any, tl_exists_after(b, p->loop, p->step, lower, s)) : any;
       issue_copies(p, b, &map, tl_const_int(b, TL_I32, s), s, exists);
       for (size_t i = 0; i < p->slice.carried.len; i++)
          ahead[i] = tl_slice_mapped(&map, tl_arg(p->body->last, p->slice.carried.data[i]));
@@ -271,7 +272,7 @@ rewrite_body(TlPipe *p, TlOp *loop)
    for (unsigned i = 0; i < num_ahead; i++)
       tl_map_put(&map, tl_carried(p->body, p->slice.carried.data[i]), tl_carried(body, num + i));
    tl_slice_clone(&p->slice, &b, &map);
-   issue_copies(p, &b, &map, put, p->ahead, tl_pipe_exists_after(p, &b, index, p->ahead));
+   issue_copies(p, &b, &map, put, p->ahead, tl_exists_after(&b, p->loop, p->step, index, p->ahead));
    TlValue **view = tl_new_array(p->cx->scratch, TlValue *, p->loads.len);
    for (size_t i = 0; i < p->loads.len; i++)
       view[i] = tl_ring_view(&b, &p->loads.data[i], take, 0);
@@ -282,10 +283,7 @@ rewrite_body(TlPipe *p, TlOp *loop)
    TlValue **ahead = tl_new_array(p->cx->scratch, TlValue *, num_ahead);
    for (unsigned i = 0; i < num_ahead; i++)
       ahead[i] = tl_slice_mapped(&map, tl_arg(yield, p->slice.carried.data[i]));
-   while (p->body->first)
-      tl_move_to_end(p->body->first, body);
-   for (unsigned i = 0; i <= num; i++)
-      tl_replace_uses(p->body->args[i], body->args[i]);
+   tl_take_body(p->body, body);
    for (unsigned i = 0; i < num_ahead; i++)
       tl_append_arg(yield, ahead[i]);
    tl_append_arg(yield, next);

@@ -74,11 +74,6 @@ uint64_t tl_pipe_buffer_bytes(const TlPipe *p, const TlBlock *block);
 /* Does the body only add products by wgmma to what it carries?  Then one of them may be in flight
  * while the next is begun (delay_waits): copies leave alone what the iteration before reads. */
 bool tl_pipe_only_sums_products(const TlPipe *p);
-/* x before y in the direction of the loop's step: scalar i1. */
-TlValue *tl_pipe_is_before(TlPipe *p, TlBuilder *b, TlValue *x, TlValue *y);
-/* Is there an iteration that many after the one with index `from`, which itself exists?  The index
- * there may overflow: the distance to the bound is compared unsigned, or all in 64 bits. */
-TlValue *tl_pipe_exists_after(TlPipe *p, TlBuilder *b, TlValue *from, int64_t iterations);
 /* Stage `slot` of the load's ring; phase: how many iterations after the one at hand it is read. */
 TlValue *tl_ring_view(TlBuilder *b, const TlRingLoad *l, TlValue *slot, unsigned phase);
 /* The stage with the load's dimensions. */
@@ -89,5 +84,16 @@ void tl_ring_read(TlPipe *p, TlRingLoad *l, TlValue *view);
 /* The loop with more carried values and an empty body, before b's cursor; the caller moves the body
  * and the uses of the results over. */
 TlOp *tl_for_with_more(TlBuilder *b, const TlOp *old, TlValue *const *more, unsigned num_more);
+/* The body's operations go behind those of the other, whose first arguments stand for its own. */
+void tl_take_body(TlBlock *from, TlBlock *to);
+/* The same loop in its place carries more; what its body yields for them is still to be added. */
+TlOp *tl_for_carrying(TlOp *old, TlValue *const *more, unsigned num_more);
+
+/* Of a loop with that constant step, 0 = of either sign.
+ * x before y in the direction of the step: scalar i1. */
+TlValue *tl_is_before(TlBuilder *b, const TlOp *loop, int64_t step, TlValue *x, TlValue *y);
+/* Is there an iteration that many after the one with index `from`, which itself exists? */
+TlValue *tl_exists_after(TlBuilder *b, const TlOp *loop, int64_t step, TlValue *from,
+                         int64_t iterations);
 
 #endif

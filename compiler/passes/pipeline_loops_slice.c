@@ -1,4 +1,4 @@
-/* Backward slices within a loop's body.
+/* Backward slices within a loop's body, loops that carry more, and which iterations there are.
  * Invariant: an operation is a member together with everything in the body that it reads. */
 #include "ir/control.h"
 #include "passes/pipeline_loops.h"
@@ -99,4 +99,60 @@ tl_for_with_more(TlBuilder *b, const TlOp *old, TlValue *const *more, unsigned n
       tl_block_add_arg(body, init->type, name);
    }
    return loop;
+}
+
+void
+tl_take_body(TlBlock *from, TlBlock *to)
+{
+   assert(from->num_args <= to->num_args);
+   while (from->first)
+      tl_move_to_end(from->first, to);
+   for (unsigned i = 0; i < from->num_args; i++)
+      tl_replace_uses(from->args[i], to->args[i]);
+}
+
+TlOp *
+tl_for_carrying(TlOp *old, TlValue *const *more, unsigned num_more)
+{
+   TlBuilder b = tl_builder_before(old);
+   TlOp *loop = tl_for_with_more(&b, old, more, num_more);
+   tl_take_body(old->regions[0]->block, loop->regions[0]->block);
+   for (unsigned i = 0; i < old->num_results; i++)
+      tl_replace_uses(tl_result(old, i), tl_result(loop, i));
+   tl_remove(old);
+   return loop;
+}
+
+/* ---- which iterations there are ---- */
+TlValue *
+tl_is_before(TlBuilder *b, const TlOp *loop, int64_t step, TlValue *x, TlValue *y)
+{
+   if (step)
+      return tl_b2(b, step > 0 ? TL_OP_LT : TL_OP_GT, x, y);
+   TlValue *by = tl_for_step(loop), *zero = tl_const_int(b, by->type->dtype, 0);
+   return tl_b3(b, TL_OP_SELECT, tl_b2(b, TL_OP_GT, by, zero), tl_b2(b, TL_OP_LT, x, y),
+                tl_b2(b, TL_OP_GT, x, y));
+}
+
+/* The index there may overflow: the distance to the bound is compared unsigned, or all in 64
+ * bits. */
+TlValue *
+tl_exists_after(TlBuilder *b, const TlOp *loop, int64_t step, TlValue *from, int64_t iterations)
+{
+   assert(iterations >= 0);
+   TlTypes *types = b->module->types;
+   TlDtype t = from->type->dtype, u = tl_dtype_info[t].bytes == 8 ? TL_U64 : TL_U32;
+   TlValue *upper = tl_for_upper(loop);
+   if (step == 0) {
+      const TlType *wide = tl_type_scalar(types, TL_I64);
+      TlValue *way = tl_b2(b, TL_OP_MUL, tl_t1(b, TL_OP_CAST, wide, tl_for_step(loop)),
+                           tl_const_int(b, TL_I64, iterations));
+      TlValue *there = tl_b2(b, TL_OP_ADD, tl_t1(b, TL_OP_CAST, wide, from), way);
+      return tl_is_before(b, loop, 0, there, tl_t1(b, TL_OP_CAST, wide, upper));
+   }
+   bool up = step > 0;
+   TlValue *way = tl_b2(b, TL_OP_SUB, up ? upper : from, up ? from : upper);
+   if (t != u)
+      way = tl_t1(b, TL_OP_BITCAST, tl_type_scalar(types, u), way);
+   return tl_b2(b, TL_OP_GT, way, tl_const_int(b, u, iterations * (up ? step : -step)));
 }

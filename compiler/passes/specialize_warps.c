@@ -69,12 +69,9 @@ typedef struct Special {
 static bool
 multiplies_by_wgmma(const TlBlock *body)
 {
-   for (const TlOp *op = body->first; op; op = op->next) {
-      TlDotForm form;
-      TlWgmmaOperand shared[2];
-      if (op->opcode == TL_OP_DOT && tl_match_wgmma(op, &form, shared))
+   for (const TlOp *op = body->first; op; op = op->next)
+      if (op->opcode == TL_OP_DOT && tl_is_by_wgmma(op))
          return true;
-   }
    return false;
 }
 
@@ -137,10 +134,10 @@ static void
 need_op(Special *s, const TlOp *op)
 {
    bool is_load = op->opcode == TL_OP_LOAD;
-   if (is_load && tl_is_stored_to(s->func->body->block, tl_pointer_root(tl_arg((TlOp *)op, 0))))
+   if (is_load && tl_is_stored_to(s->func->body->block, tl_pointer_root(tl_arg(op, 0))))
       s->why = "its address depends on memory that the kernel may store to";
    else if ((!is_load && !tl_op_is_pure(op)) || op->num_regions || op->opcode == TL_OP_DOT ||
-            op->opcode == TL_OP_LOCAL_LOAD || tl_scratch_bytes(s->cx->scratch, s->func, (TlOp *)op))
+            op->opcode == TL_OP_LOCAL_LOAD || tl_scratch_bytes(s->cx->scratch, s->func, op))
       s->why = "its address depends on what threads exchange";
    for (unsigned i = 0; i < op->num_args; i++)
       need(s, op->args[i].value);
@@ -272,7 +269,7 @@ other_bytes(const Special *s)
    const TlOp *last = tl_in_block(s->pairs.data[s->pairs.len - 1]->pipe.loop, top);
    uint64_t sum = 0, scratch = 0;
    for (const TlOp *op = top->first; op != last->next; op = tl_walk_next(op, top)) {
-      uint64_t own = tl_scratch_bytes(s->cx->scratch, s->func, (TlOp *)op);
+      uint64_t own = tl_scratch_bytes(s->cx->scratch, s->func, op);
       bool is_ring = false;
       for (size_t i = 0; i < s->pairs.len; i++)
          for (size_t k = 0; k < s->pairs.data[i]->pipe.loads.len; k++)
@@ -333,24 +330,17 @@ pair_of(const Special *s, const Channel *c, const TlOp *loop)
 static TlOp *
 carry_two(Special *s, TlOp *old, TlValue *const more[2])
 {
-   TlBuilder b = tl_builder_before(old);
-   TlOp *loop = tl_for_with_more(&b, old, more, 2);
-   TlBlock *from = old->regions[0]->block, *to = loop->regions[0]->block;
-   while (from->first)
-      tl_move_to_end(from->first, to);
-   for (unsigned i = 0; i <= old->num_results; i++)
-      tl_replace_uses(from->args[i], to->args[i]);
-   for (unsigned i = 0; i < old->num_results; i++)
-      tl_replace_uses(tl_result(old, i), tl_result(loop, i));
+   const TlBlock *from = old->regions[0]->block;
+   TlOp *loop = tl_for_carrying(old, more, 2);
+   TlBlock *body = loop->regions[0]->block;
    for (size_t i = 0; i < s->pairs.len; i++)
       if (s->pairs.data[i]->pipe.loop == old) {
          s->pairs.data[i]->pipe.loop = loop;
-         s->pairs.data[i]->pipe.body = to;
+         s->pairs.data[i]->pipe.body = body;
       }
    for (size_t i = 0; i < s->channels.len; i++)
       if (s->channels.data[i]->block == from)
-         s->channels.data[i]->block = to;
-   tl_remove(old);
+         s->channels.data[i]->block = body;
    return loop;
 }
 
@@ -440,20 +430,8 @@ guarded_view(TlBuilder *b, const TlRingLoad *l, TlValue *slot)
 }
 
 /* ---- the producer ---- */
-typedef struct Producer {
-   Special *s;
-   TlMap map; /* of the kernel's values: to the producer's */
-} Producer;
-
-static TlValue *
-mapped(const Producer *p, TlValue *v)
-{
-   TlValue *now = tl_map_get(&p->map, v);
-   return now ? now : v;
-}
-
 static void
-copy_group(Producer *q, TlBuilder *b, Pair *pair, unsigned group)
+copy_group(const TlMap *map, TlBuilder *b, Pair *pair, unsigned group)
 {
    TlPipe *p = &pair->pipe;
    for (size_t i = 0; i < p->loads.len; i++) {
@@ -461,9 +439,10 @@ copy_group(Producer *q, TlBuilder *b, Pair *pair, unsigned group)
       if (l->group != group)
          continue;
       b->range = l->op->range;
-      TlValue *view = guarded_view(b, l, mapped(q, pair->slot));
-      TlValue *args[3] = {mapped(q, tl_arg(l->op, 0)), tl_ring_turned_view(p, b, l, view),
-                          l->op->num_args > 1 ? mapped(q, tl_arg(l->op, 1)) : NULL};
+      TlValue *view = guarded_view(b, l, tl_slice_mapped(map, pair->slot));
+      TlValue *args[3] = {tl_slice_mapped(map, tl_arg(l->op, 0)),
+                          tl_ring_turned_view(p, b, l, view),
+                          l->op->num_args > 1 ? tl_slice_mapped(map, tl_arg(l->op, 1)) : NULL};
       tl_build_n(b, TL_OP_ASYNC_COPY, args, args[2] ? 3 : 2, NULL,
                  TL_ATTRS_({TL_ATTR_CACHE, *tl_attr(l->op, TL_ATTR_CACHE)},
                            {TL_ATTR_EVICT, *tl_attr(l->op, TL_ATTR_EVICT)}));
@@ -471,17 +450,17 @@ copy_group(Producer *q, TlBuilder *b, Pair *pair, unsigned group)
 }
 
 static void
-produce(Producer *q, Pair *pair)
+produce(const TlMap *map, Pair *pair)
 {
    const Channel *c = pair->channel;
-   TlValue *slot = mapped(q, pair->slot), *parity = mapped(q, pair->parity);
+   TlValue *slot = tl_slice_mapped(map, pair->slot), *parity = tl_slice_mapped(map, pair->parity);
    TlOp *loop = slot->block->region->parent;
    TlBuilder b = tl_builder_before(loop->regions[0]->block->last);
    b.range = loop->range;
    TlValue *other = tl_b2(&b, TL_OP_XOR, parity, tl_const_int(&b, TL_I32, 1));
    for (unsigned g = 0; g < pair->pipe.groups; g++) {
       build_wait(&b, c->empty[g], slot, other);
-      copy_group(q, &b, pair, g);
+      copy_group(map, &b, pair, g);
       b.range = loop->range;
       TlValue *args[] = {c->full[g], slot};
       tl_build_n(&b, TL_OP_COPY_ARRIVE, args, 2, NULL, TL_ATTRS_());
@@ -498,7 +477,7 @@ wait_for_copies(TlBuilder *b)
 
 /* What is not for addresses loses its effect, and then its reason to be there. */
 static void
-drop_effects(Special *s, TlBlock *block)
+drop_effects(TlBlock *block)
 {
    for (TlOp *op = tl_walk_inner(block), *next; op; op = next) {
       next = tl_walk_inner_next(op, block);
@@ -514,7 +493,6 @@ drop_effects(Special *s, TlBlock *block)
             tl_replace_uses(&op->results[i], tl_b0(&b, TL_OP_POISON, op->results[i].type));
       tl_remove(op);
    }
-   (void)s;
 }
 
 /* The tile over four warps: what other warps held goes to registers of these. */
@@ -641,14 +619,14 @@ split_roles(Special *s)
    TlOp *producer = build_role(&b, f->num_warps, PRODUCER_WARPS, PRODUCER_REGISTERS);
    TlOp *consumer = build_role(&b, 0, f->num_warps, CONSUMER_REGISTERS);
    TlBlock *copies = producer->regions[0]->block;
-   Producer q = {.s = s};
-   tl_map_init(&q.map, s->cx->scratch);
+   TlMap map; /* of the kernel's values: to the producer's */
+   tl_map_init(&map, s->cx->scratch);
    TlBuilder in = tl_builder_at_end(f, copies);
    for (TlOp *op = first; op != end; op = op->next)
-      tl_clone_op(&in, op, &q.map);
-   drop_effects(s, copies);
+      tl_clone_op(&in, op, &map);
+   drop_effects(copies);
    for (size_t i = 0; i < s->pairs.len; i++)
-      produce(&q, s->pairs.data[i]);
+      produce(&map, s->pairs.data[i]);
    wait_for_copies(&in);
    end_role(f, producer);
    spread_block(s, copies);
