@@ -102,7 +102,8 @@ sim_box_arrives(const SimBox *box)
    each_chunk(box, SIM_LANDS, land_chunk);
 }
 
-/* What the driver's encoder refuses, and an odd address of the box. */
+/* What the driver's encoder refuses, an odd address of the box, and a row that does not begin at a
+ * chunk: an H200 answers that with "illegal instruction". */
 static void
 check_box(const SimBox *box)
 {
@@ -110,7 +111,7 @@ check_box(const SimBox *box)
    uint32_t bytes = tl_dtype_info[map->dtype].bytes;
    uint32_t swizzle = (uint32_t)tl_attr_int(map_op(box), TL_ATTR_SWIZZLE);
    uint32_t align = swizzle ? 8 * swizzle : 128; /* the pattern repeats after 8 rows */
-   int64_t odd = box->map[0];
+   int64_t odd = box->map[0] | (int64_t)box->coordinate[map->rank - 1] * bytes;
    for (unsigned d = 0; d + 1 < map->rank; d++)
       odd |= box->map[1 + map->rank + d] * bytes;
    if (odd % CHUNK || box->at % align)

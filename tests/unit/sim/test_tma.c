@@ -69,8 +69,8 @@ elements_land_where_the_swizzle_says(void **state)
       {TL_FP16, 16, 64, 128, 0, 0, ROWS, COLUMNS, false},
       {TL_FP16, 32, 32, 64, 16, -3, ROWS, COLUMNS, false},
       {TL_FP16, 32, 16, 32, 56, 8, 15, COLUMNS, true},
-      {TL_FP32, 16, 32, 128, -5, 10, ROWS, 33, false},
-      {TL_I8, 16, 128, 128, 3, 2, ROWS, 60, false},
+      {TL_FP32, 16, 32, 128, -4, 10, ROWS, 33, false},
+      {TL_I8, 16, 128, 128, 16, 2, ROWS, 60, false},
       {TL_BF16, 16, 32, 0, 40, 0, ROWS, COLUMNS, true},
       {TL_FP32, 32, 64, 0, 0, 0, ROWS, COLUMNS, false},
    };
@@ -135,10 +135,32 @@ what_is_wrong_is_reported(void **state)
    }
 }
 
+/* The hardware takes a row of the box from a multiple of 16 bytes only. */
+static void
+odd_columns_are_refused(void **state)
+{
+   static const Case odd[] = {
+      {TL_FP32, 16, 32, 128, -5, 0, ROWS, COLUMNS, false},
+      {TL_FP16, 16, 64, 128, 4, 0, ROWS, COLUMNS, false},
+      {TL_I8, 16, 128, 128, 3, 0, ROWS, COLUMNS, false},
+   };
+   (void)state;
+   for (unsigned i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+      Machine m;
+      m_open(&m, i);
+      m_buffer(&m, "x", odd[i].type, ROWS * COLUMNS);
+      m_buffer(&m, "out", TL_I32, SHARED / 4);
+      assert_int_equal(run(&m, &odd[i], expect_all, wait_once), TL_EXEC_FAULT);
+      assert_int_equal(m.fault.kind, TL_SIM_FAULT_ALIGNMENT);
+      m_close(&m);
+   }
+}
+
 int
 test_tma(void)
 {
    const struct CMUnitTest tests[] = {cmocka_unit_test(elements_land_where_the_swizzle_says),
-                                      cmocka_unit_test(what_is_wrong_is_reported)};
+                                      cmocka_unit_test(what_is_wrong_is_reported),
+                                      cmocka_unit_test(odd_columns_are_refused)};
    return cmocka_run_group_tests(tests, NULL, NULL);
 }
