@@ -38,6 +38,18 @@ swizzled(uint32_t at, uint32_t swizzle)
    return at ^ (at >> 3 & mask);
 }
 
+/* What stands for elements outside of the tensor.  The NaN of 16 bits is that of an H200. */
+static TlBits
+outside(const SimBox *box, TlDtype t)
+{
+   enum { NAN_OF_16_BITS = 0x7FF7 };
+   if (!tl_attr_int(map_op(box), TL_ATTR_FILL_NAN) || !tl_dtype_is_float(t))
+      return 0;
+   return tl_dtype_info[t].bits == 16
+             ? NAN_OF_16_BITS
+             : tl_double_to_bits(t, __builtin_nan(""), TL_ROUND_NEAREST_EVEN);
+}
+
 /* The bytes of one element, or of what stands for one outside. */
 static void
 read_element(const SimBox *box, const int64_t *index, SimUse use, uint8_t *out)
@@ -55,12 +67,7 @@ read_element(const SimBox *box, const int64_t *index, SimUse use, uint8_t *out)
       memcpy(out, sim_global(box->t, box->site, address, bytes, use, NULL), bytes);
       return;
    }
-   bool is_nan = tl_attr_int(map_op(box), TL_ATTR_FILL_NAN) != 0;
-   double fill = is_nan ? __builtin_nan("") : 0;
-   tl_store_elem(map->dtype, out,
-                 tl_dtype_is_float(map->dtype)
-                    ? tl_double_to_bits(map->dtype, fill, TL_ROUND_NEAREST_EVEN)
-                    : 0);
+   tl_store_elem(map->dtype, out, outside(box, map->dtype));
 }
 
 typedef void ChunkFn(const SimBox *box, uint32_t at, const uint8_t *data);
