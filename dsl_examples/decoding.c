@@ -1,4 +1,4 @@
-/* Attention of decoding, contiguous and paged; of fp8. */
+/* Attention of decoding, contiguous and paged; of a prompt, paged; of fp8. */
 #include "cases.h"
 
 #include <math.h>
@@ -62,18 +62,23 @@ cached(const ExCase *c, size_t row, size_t j)
    return (Key){ex_in(c, "k") + at, ex_in(c, "v") + at, 1, 1, 1};
 }
 
-/* Every page is used once, in an order of its own. */
 static void
-random_pages(ExCase *c)
+random_permutation(ExCase *c, const char *array)
 {
-   size_t n = ex_elems(c, "table");
-   double *table = ex_in(c, "table");
-   random_lengths(c);
-   for (size_t i = 0; i < n; i++) {
+   double *table = ex_in(c, array);
+   for (size_t i = 0; i < ex_elems(c, array); i++) {
       size_t other = (size_t)(ex_uniform(ex_of(c)) * (double)(i + 1));
       table[i] = table[other];
       table[other] = (double)i;
    }
+}
+
+/* Every page is used once, in an order of its own. */
+static void
+random_pages(ExCase *c)
+{
+   random_lengths(c);
+   random_permutation(c, "table");
 }
 
 static Key
@@ -110,6 +115,39 @@ static void
 paged_decoding(ExCase *c)
 {
    decode_with(c, paged);
+}
+
+/* ---- many new rows at once ---- */
+
+/* Row: token times heads + head of q.  The keys lie where the tokens are, not in the cache. */
+static Key
+appended(const ExCase *c, size_t row, size_t j)
+{
+   size_t heads = ex_size(c, "H"), group = ex_size(c, "G"), d = ex_size(c, "D");
+   size_t at = (j * (heads / group) + row % heads / group) * d;
+   return (Key){ex_in(c, "k") + at, ex_in(c, "v") + at, 1, 1, 1};
+}
+
+static void
+number_positions(ExCase *c)
+{
+   random_permutation(c, "table");
+   for (size_t i = 0; i < ex_elems(c, "positions"); i++)
+      ex_in(c, "positions")[i] = (double)i;
+}
+
+static void
+prefill(ExCase *c)
+{
+   size_t d = ex_size(c, "D"), heads = ex_size(c, "H"), first = ex_size(c, "FIRST");
+   for (size_t i = 0; i < (ex_size(c, "N") - first) * heads; i++) {
+      Row row = {.keys = first + i / heads + 1,
+                 .d = d,
+                 .scale = ex_real(c, "scale"),
+                 .q = ex_in(c, "q") + i * d,
+                 .o = ex_want(c, "o") + i * d};
+      attend(c, &row, i, appended);
+   }
 }
 
 /* ---- fp8 ---- */
@@ -186,6 +224,21 @@ static const ExRow rows[] = {
              "T=bf16 B=8 H=64 G=8 N=16384 PAGE=64 PAGES=256 D=128 SPLITS=8 scale=0.08838835",
     .prepare = random_pages,
     .oracle = paged_decoding},
+   {.name = "paged_prefill",
+    .arrays = "q: T[(N-FIRST)*H*D], k: T[N*H/G*D], v: T[N*H/G*D], positions: given i32[N],"
+              "table: given i32[PAGES], k_pages: scratch T[PAGES*H/G*PAGE*D],"
+              "v_pages: scratch T[PAGES*H/G*PAGE*D], o: out T[(N-FIRST)*H*D]",
+    .launches = {"paged_prefill.append_pages(k, v, positions, table, k_pages, v_pages, N, H/G)"
+                 " D=D PAGE=PAGE",
+                 "paged_prefill(q, k_pages, v_pages, table, o, H, FIRST, N-FIRST, scale)"
+                 " D=D GROUP=G PAGE=PAGE flops=4*H*D*PAIRS"},
+    .defaults = "FIRST=0",
+    .cases = "T=fp16 N=65 H=6 G=3 D=64 PAGE=16 PAGES=6 scale=0.125;"
+             "T=bf16 N=130 FIRST=65 H=2 G=1 D=32 PAGE=5 PAGES=26 scale=0.176",
+    .large = "T=bf16 N=513 FIRST=100 H=8 G=4 D=128 PAGE=16 PAGES=40 scale=0.08838835",
+    .timed = "T=bf16 N=4096 H=64 G=8 D=128 PAGE=16 PAGES=256 scale=0.08838835 PAIRS=8390656",
+    .prepare = number_positions,
+    .oracle = prefill},
    {.name = "attention_fp8",
     .arrays = "q: fp8e4nv[H*N*D], k: fp8e4nv[H*N*D], v: fp8e4nv[H*N*D],"
               "q_scale: given fp32[H*cdiv(N,BM)], k_scale: given fp32[H*cdiv(N,BN)],"

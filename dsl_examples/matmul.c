@@ -203,6 +203,35 @@ conv2d(ExCase *c)
    }
 }
 
+/* ---- one vector ---- */
+static double
+row_times_x(const ExCase *c, size_t row)
+{
+   size_t cols = ex_size(c, "C");
+   double sum = 0;
+   for (size_t j = 0; j < cols; j++)
+      sum += ex_in(c, "w")[row * cols + j] * ex_in(c, "x")[j];
+   return sum;
+}
+
+static void
+matvec(ExCase *c)
+{
+   bool with_residual = !ex_is(c, "RESIDUAL", "None");
+   for (size_t i = 0; i < ex_size(c, "R"); i++)
+      ex_want(c, "y")[i] = row_times_x(c, i) + (with_residual ? ex_in(c, "y")[i] : 0);
+}
+
+static void
+matvec_swiglu(ExCase *c)
+{
+   size_t rows = ex_size(c, "R");
+   for (size_t i = 0; i < rows; i++) {
+      double gate = row_times_x(c, i);
+      ex_want(c, "y")[i] = gate / (1 + exp(-gate)) * row_times_x(c, rows + i);
+   }
+}
+
 #define BLOCKS      " BLOCK_M=BM BLOCK_N=BN BLOCK_K=BK warps=W"
 #define SMALL_TILES "BM=64 BN=64 BK=32 W=4"
 #define LARGE_TILES " BM=128 BN=256 BK=64 W=8"
@@ -315,6 +344,22 @@ static const ExRow rows[] = {
     .large = "T=fp16 N=3 H=28 W=27 C=96 K=100 P=14 Q=14 stride=2",
     .timed = "T=fp16 N=32 H=56 W=56 C=128 K=128 P=56 Q=56 BM=128",
     .oracle = conv2d},
+   {.name = "matvec",
+    .arrays = "w: T[R*C], x: T[C], y: inout Y[R]",
+    .launches = {"matvec(w, x, RESIDUAL, y, R, C) flops=2*R*C"},
+    .defaults = "RESIDUAL=y",
+    .cases =
+       "T=fp16 Y=fp32 R=65 C=1000; T=bf16 Y=fp32 R=3 C=512; T=fp16 Y=fp16 R=33 C=31 RESIDUAL=None",
+    .large = "T=bf16 Y=bf16 R=1000 C=4096",
+    .timed = "T=bf16 Y=fp32 R=4096 C=4096; T=bf16 Y=fp32 R=1024 C=1024",
+    .oracle = matvec},
+   {.name = "matvec_swiglu",
+    .arrays = "w: T[2*R*C] spread 0.1, x: T[C], y: out T[R]",
+    .launches = {"matvec.matvec_swiglu(w, x, y, R, C) flops=4*R*C"},
+    .cases = "T=fp16 R=65 C=1000; T=bf16 R=3 C=512; T=fp16 R=33 C=31",
+    .large = "T=bf16 R=1000 C=4096",
+    .timed = "T=bf16 R=14336 C=4096",
+    .oracle = matvec_swiglu},
 };
 
 int

@@ -1,8 +1,10 @@
-/* Scans and orders: selective scan, linear attention, top-k, sorting by key, histogram. */
+/* Scans and orders: selective scan, linear attention, top-k, sorting by key, histogram,
+ * the next token. */
 #include "cases.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- selective scan ---- */
 static void
@@ -109,6 +111,27 @@ count_values(ExCase *c)
       ex_want(c, "counts")[(size_t)ex_in(c, "x")[i]]++;
 }
 
+/* ---- greedy decoding ---- */
+static void
+random_position(ExCase *c)
+{
+   ex_in(c, "position")[0] = floor(ex_uniform(ex_of(c)) * (double)(ex_elems(c, "tokens") - 1));
+   ex_in(c, "length")[0] = ex_in(c, "position")[0] + 1;
+}
+
+static void
+greedy(ExCase *c)
+{
+   const double *logits = ex_in(c, "logits"), *position = ex_in(c, "position");
+   size_t best = 0, n = ex_elems(c, "tokens");
+   for (size_t i = 1; i < ex_size(c, "N"); i++)
+      best = logits[i] > logits[best] ? i : best;
+   memcpy(ex_want(c, "tokens"), ex_in(c, "tokens"), n * sizeof(double));
+   ex_want(c, "token")[0] = ex_want(c, "tokens")[(size_t)*position + 1] = (double)best;
+   ex_want(c, "position")[0] = *position + 1;
+   ex_want(c, "length")[0] = *position + 2;
+}
+
 /* A pass from arrays A, A_v to B, B_v: keys and values. */
 #define PASS(from, to, shift)                                                                      \
    "sort_by_key.radix_count(" from ", counts, N, cdiv(N, BLOCK), " shift ") BLOCK=BLOCK",          \
@@ -160,6 +183,19 @@ static const ExRow rows[] = {
     .large = "N=1000001 BINS=1024 P=132",
     .timed = "N=16777216 BINS=256 P=264",
     .oracle = count_values},
+   {.name = "greedy",
+    .arrays =
+       "logits: T[N] bits 4, value: scratch fp32[cdiv(N,BLOCK)],"
+       "column: scratch i32[cdiv(N,BLOCK)], token: out i32[1], tokens: inout i32[20] below 9,"
+       "position: inout i32[1], length: inout i32[1]",
+    .launches = {"greedy.best_of_block(logits, value, column, N) BLOCK=BLOCK",
+                 "greedy.next_token(value, column, token, tokens, position, length, cdiv(N, BLOCK))"
+                 " BLOCKS=pow2(cdiv(N,BLOCK))"},
+    .cases = "T=fp32 N=1000 BLOCK=64; T=fp16 N=65 BLOCK=64; T=bf16 N=31 BLOCK=128",
+    .large = "T=fp32 N=32001 BLOCK=1024",
+    .timed = "T=fp32 N=128256 BLOCK=1024",
+    .prepare = random_position,
+    .oracle = greedy},
 };
 
 int
