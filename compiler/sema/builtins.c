@@ -27,8 +27,8 @@ static const TlBuiltinRow rows[] = {
        TL_TAKES_##takes, NULL, NULL)
 #define TL_BUILTIN_STD(namespaces, name, signature, module, function, flags, doc)                  \
    ROW(namespaces, name, signature, tl_builtin_stdlib, flags, doc, 0, 0, module, function)
-#define TL_BUILTIN_MATH(namespaces, name, signature, function, takes, doc)                         \
-   ROW(namespaces, name, signature, tl_builtin_math, 0, doc, 0, TL_TAKES_##takes, "math", function)
+#define TL_BUILTIN_MATH(namespaces, name, signature, module, function, takes, doc)                 \
+   ROW(namespaces, name, signature, tl_builtin_math, 0, doc, 0, TL_TAKES_##takes, module, function)
 #define TL_BUILTIN_NO(namespaces, name, why)                                                       \
    ROW(namespaces, name, "*args", tl_builtin_unsupported, 0, "not supported", 0, 0, why, NULL)
 #include "sema/builtins.def"

@@ -225,6 +225,22 @@ source_below(TlSema *s, const char *dir, const char *dotted)
    return source;
 }
 
+/* A file of the embedded library, read once; NULL: there is none of that name. */
+static TlSourceModule *
+stdlib_source(TlSema *s, const char *module)
+{
+   const char *key = tl_intern_cstr(s->strings, module);
+   TlSourceModule *source = tl_map_get(&s->impl->stdlib, key);
+   size_t len;
+   const char *text = source ? NULL : tl_stdlib_text(module, &len);
+   if (!text)
+      return source;
+   const char *path = tl_arena_printf(s->arena, "<stdlib>/%s.tile", module);
+   source = tl_load_source(s, parse_text(s, path, text, len), path, true);
+   tl_map_put(&s->impl->stdlib, key, source);
+   return source;
+}
+
 static const char *
 dir_of(TlSema *s, const char *path)
 {
@@ -234,10 +250,13 @@ dir_of(TlSema *s, const char *path)
 
 enum { MAX_PARENTS = 12 };
 
-/* The source that `dotted` names, seen from a file; NULL if no file is it. */
+/* The source that `dotted` names, seen from a file; NULL if no file is it.  The library's files see
+ * each other alone. */
 static TlSourceModule *
 find_source(TlSema *s, const TlSourceModule *from, unsigned level, const char *dotted)
 {
+   if (from->is_stdlib)
+      return stdlib_source(s, dotted);
    const char *dir = dir_of(s, from->path);
    if (level) {
       for (unsigned i = 1; i < level; i++)
@@ -543,17 +562,7 @@ tl_global_value(TlSema *s, TlSourceModule *source, TlGlobal *g)
 TlSv
 tl_sema_stdlib(TlSema *s, const char *module, const char *name)
 {
-   const char *key = tl_intern_cstr(s->strings, module);
-   TlSourceModule *source = tl_map_get(&s->impl->stdlib, key);
-   if (!source) {
-      size_t len;
-      const char *text = tl_stdlib_text(module, &len);
-      if (text) {
-         const char *path = tl_arena_printf(s->arena, "<stdlib>/%s.tile", module);
-         source = tl_load_source(s, parse_text(s, path, text, len), path, true);
-         tl_map_put(&s->impl->stdlib, key, source);
-      }
-   }
+   TlSourceModule *source = stdlib_source(s, module);
    TlGlobal *g = source ? tl_global_find(s, source, tl_intern_cstr(s->strings, name)) : NULL;
    assert(g && "a row of builtins.def names a function of stdlib/");
    return tl_global_value(s, source, g);

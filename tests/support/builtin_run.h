@@ -52,7 +52,7 @@ ulp_error(float got, double want)
    if (isnan(want) || isnan(got))
       return isnan(want) && isnan(got) ? 0 : INFINITY;
    if ((double)got == want ||
-       (isinf(got) && fabs(want) > 3.4028235e38 && signbit(got) == signbit(want)))
+       (isinf(got) && fabs(want) > 3.4028235e38 && !signbit(got) == !signbit(want)))
       return 0;
    if (isinf(got) || isinf(want))
       return INFINITY;

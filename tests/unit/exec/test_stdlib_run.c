@@ -22,6 +22,17 @@ sin_pi(double x)
    r = r > 0.5 ? 1 - r : r < -0.5 ? -1 - r : r;
    return sin(PI * r);
 }
+/* The sum of (x / 2)**(2 k + n) / (k! (k + n)!), whose terms have one sign. */
+static double
+modified_bessel(int n, double x)
+{
+   double term = n ? x / 2 : 1, sum = 0;
+   for (int k = 1; sum + term != sum; k++) {
+      sum += term;
+      term *= x * x / (4.0 * k * (k + n));
+   }
+   return sum;
+}
 ONE(exp, exp(x))
 ONE(exp2, exp2(x))
 ONE(log, log(x))
@@ -70,6 +81,17 @@ ONE(erfcx, exp(x *x) * erfc(x))
 ONE(normcdf, 0.5 * erfc(-x * sqrt(0.5)))
 ONE(lgamma, lgamma(x))
 ONE(tgamma, tgamma(x))
+ONE(j0, j0(x))
+ONE(j1, j1(x))
+ONE(j7, jn(7, x))
+ONE(y0, y0(x))
+ONE(y1, y1(x))
+ONE(y7, yn(7, x))
+ONE(y0_abs, y0(fabs(x)))
+ONE(y1_abs, y1(fabs(x)))
+ONE(y7_abs, yn(7, fabs(x)))
+ONE(i0, modified_bessel(0, x))
+ONE(i1, modified_bessel(1, x))
 ONE(hypot, hypot(x, y))
 ONE(rhypot, 1 / hypot(x, y))
 ONE(fdim, fdim(x, y))
@@ -165,6 +187,15 @@ static const struct {
    {"libdevice.lgamma(x)", o_lgamma, 8, 1e5, 0, 0, 8},
    {"libdevice.tgamma(x)", o_tgamma, 0.01, 34, 0, 0, 32},
    {"libdevice.tgamma(x)", o_tgamma, -6.99, -0.01, 0, 0, 32},
+   {"libdevice.j0(x)", o_j0, -40, 40, 0, 0, 1},
+   {"libdevice.j1(x)", o_j1, -40, 40, 0, 0, 1},
+   {"libdevice.jn(7, x)", o_j7, -40, 40, 0, 0, 1},
+   {"libdevice.jn(7, x)", o_j7, 1e-3, 1e3, 0, 0, 1},
+   {"libdevice.y0(x)", o_y0, 1e-38, 1e4, 0, 0, 1},
+   {"libdevice.y1(x)", o_y1, 1e-38, 1e4, 0, 0, 1},
+   {"libdevice.yn(7, x)", o_y7, 1e-3, 1e3, 0, 0, 1},
+   {"libdevice.cyl_bessel_i0(x)", o_i0, -90, 90, 0, 0, 1},
+   {"libdevice.cyl_bessel_i1(x)", o_i1, -90, 90, 0, 0, 1},
    {"libdevice.hypot(x, y)", o_hypot, 1e-30, 1e30, 1, 9, 3},
    {"libdevice.rhypot(x, y)", o_rhypot, -9, 9, 1, 9, 4},
    {"libdevice.norm3d(x, y, x)", o_norm3, -9, 9, 1, 9, 5},
@@ -278,6 +309,9 @@ special_values_follow_c(void **state)
       {"libdevice.lgamma(x)", o_lgamma},  {"libdevice.tgamma(x)", o_tgamma},
       {"libdevice.round(x)", o_round},    {"libdevice.fmod(x, y)", o_fmod},
       {"libdevice.exp10(x)", o_exp10},    {"maximum(x, y)", o_max},
+      {"libdevice.j0(x)", o_j0},          {"libdevice.j1(x)", o_j1},
+      {"libdevice.jn(7, x)", o_j7},       {"libdevice.y0(abs(x))", o_y0_abs},
+      {"libdevice.y1(abs(x))", o_y1_abs}, {"libdevice.yn(7, abs(x))", o_y7_abs},
       {"minimum(x, y)", o_min},           {"libdevice.tanh(x)", o_tanh},
       {"libdevice.pow(x, 1)", o_pow1},    {"libdevice.pow(x, 2)", o_pow2},
       {"libdevice.pow(x, 3)", o_pow3},    {"libdevice.pow(x, 4.0)", o_pow4},
@@ -302,6 +336,39 @@ special_values_follow_c(void **state)
       }
    }
    assert_int_equal(failed, 0);
+}
+
+/* The C library's own error, and ours, is beside the value or, near a zero, beside 1. */
+static bool
+is_near(double got, double want)
+{
+   if (isnan(want) || isinf(want))
+      return isnan(want) ? isnan(got) : got == want;
+   return fabs(got - want) <= 2e-13 * fmax(fabs(want), fmin(1, fabs(want) * 1e20));
+}
+
+/* Orders in a tile; NaN for orders below zero, as in CUDA. */
+static void
+bessel_functions_take_any_order(void **state)
+{
+   (void)state;
+   static int32_t order[N];
+   static double x[N], j[N], y[N];
+   uint64_t seed = 77;
+   for (unsigned i = 0; i < N; i++) {
+      order[i] = (int32_t)(i % 65) - 1;
+      x[i] = i == 1 ? INFINITY : i == 2 ? 0 : i == 3 ? NAN : 60 * random_unit(&seed);
+   }
+   RUN("def k(pn: *i32, px: *fp64, pj: *fp64, py: *fp64):\n    i = arange(0, 1024)\n"
+       "    n = load(pn + i)\n    x = load(px + i)\n"
+       "    store(pj + i, libdevice.jn(n, x))\n    store(py + i, libdevice.yn(n, x))\n",
+       1, BUF(order), BUF(x), BUF(j), BUF(y));
+   for (unsigned i = 0; i < N; i++) {
+      int n = order[i];
+      if (!is_near(j[i], n < 0 ? NAN : jn(n, x[i])) || !is_near(y[i], n < 0 ? NAN : yn(n, x[i])))
+         fail_msg("n = %d, x = %.17g: J %.17g, not %.17g; Y %.17g, not %.17g", n, x[i], j[i],
+                  jn(n, x[i]), y[i], yn(n, x[i]));
+   }
 }
 
 /* ---- bits ---- */
@@ -604,6 +671,7 @@ test_stdlib_run(void)
    const struct CMUnitTest tests[] = {
       cmocka_unit_test(functions_are_within_their_bounds),
       cmocka_unit_test(special_values_follow_c),
+      cmocka_unit_test(bessel_functions_take_any_order),
       cmocka_unit_test(bit_functions_are_exact),
       cmocka_unit_test(philox_matches_the_published_vectors),
       cmocka_unit_test(random_streams_are_bit_equal),

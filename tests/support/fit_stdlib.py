@@ -1,0 +1,148 @@
+"""The polynomials of stdlib/, computed with mpmath at 200 bits.
+
+    python3 fit_stdlib.py [FILE.tile ..]     what belongs into the file, with the error left
+    python3 fit_stdlib.py --check DIR        whether the files in DIR hold what is computed here
+
+A polynomial of n terms interpolates its function at the n Chebyshev points of its interval, which
+leaves little more than the best polynomial does; it is written in powers of x - center, the highest
+first.  The error is that of the coefficients rounded to fp64, relative to the function.  Exits with
+77 (skipped) where there is no mpmath."""
+import pathlib
+import sys
+import textwrap
+
+try:
+    from mpmath import (atan2, besseli, besselj, besseljzero, bessely, besselyzero, cos, exp, log,
+                        mp, mpf, pi, sin, sqrt)
+except ImportError:
+    print("skipped: no mpmath")
+    sys.exit(77)
+mp.prec = 200
+
+
+def chebyshev(f, low, high, n):
+    """The coefficients of T0(t) .. T(n-1)(t) that interpolate f, t in -1 .. 1."""
+    nodes = [cos(pi * (2 * k + 1) / (2 * n)) for k in range(n)]
+    values = [f((low + high) / 2 + (high - low) / 2 * t) for t in nodes]
+    c = [2 * sum(values[k] * cos(pi * j * (2 * k + 1) / (2 * n)) for k in range(n)) / n
+         for j in range(n)]
+    return [c[0] / 2] + c[1:]
+
+
+def powers(c):
+    """A Chebyshev series in powers of t, the lowest first."""
+    out, last, this = [mpf(0)] * len(c), [], [mpf(1)]
+    for j, factor in enumerate(c):
+        for i, v in enumerate(this):
+            out[i] += factor * v
+        after = [mpf(0)] + [v if j == 0 else 2 * v for v in this]
+        for i, v in enumerate(last):
+            after[i] -= v
+        last, this = this, after
+    return out
+
+
+def substituted(p, scale, shift):
+    """The polynomial p(scale * s + shift) in powers of s."""
+    out = [mpf(0)]
+    for v in reversed(p):
+        after = [u * shift for u in out] + [mpf(0)]
+        for i, u in enumerate(out):
+            after[i + 1] += u * scale
+        after[0] += v
+        out = after
+    return out[:len(p)]
+
+
+def value(p, s):
+    r = mpf(0)
+    for v in reversed(p):
+        r = r * s + v
+    return r
+
+
+class Fit:
+    def __init__(self, name, f, low, high, terms, center=0):
+        low, high, self.name = mpf(low), mpf(high), name
+        scale = 2 / (high - low)
+        p = substituted(powers(chebyshev(f, low, high, terms)), scale,
+                        (center - (low + high) / 2) * scale)
+        self.coefficients = [float(v) for v in p]
+        self.error = 0
+        for k in range(41):
+            x = low + (high - low) * (k + mpf("0.37")) / 41
+            want = f(x)
+            self.error = max(self.error,
+                             abs((value(map_mpf(self.coefficients), x - center) - want) / want))
+
+    def __str__(self):
+        body = ", ".join(repr(v) for v in reversed(self.coefficients))
+        lines = textwrap.wrap(body, width=92)
+        return f"{self.name}: constexpr = (\n" + "\n".join("    " + l for l in lines) + ")\n"
+
+
+def map_mpf(p):
+    return [mpf(v) for v in p]
+
+
+# ---- stdlib/bessel.tile ----
+def phase(n, x):
+    """Angle of (J, Y) beyond x - pi/4 - n pi/2."""
+    j, y, t = besselj(n, x), bessely(n, x), x - pi / 4 - n * pi / 2
+    return atan2(y * cos(t) - j * sin(t), j * cos(t) + y * sin(t))
+
+
+def bessel_pieces(name, f, zeros, first):
+    """2 .. 8 in four parts; parts first and first + 2 have a zero, which is divided away."""
+    ends = [2, 3.125, 4.75, 6.25, 8]
+    between = [2.5625, 3.9375, 5.5, 7.125]
+    for i in range(4):
+        if (i - first) % 2 == 0:
+            z = zeros[(i - first) // 2]
+            yield Fit(f"{name}_{i}", lambda x: f(x) / (x - z), ends[i], ends[i + 1], 18, z)
+        else:
+            yield Fit(f"{name}_{i}", f, ends[i], ends[i + 1], 18, mpf(between[i]))
+
+
+def bessel():
+    z = besselyzero(0, 1)
+    yield Fit("J0_SMALL", lambda w: besselj(0, sqrt(w)), 0, 4, 11)
+    yield Fit("J1_SMALL", lambda w: besselj(1, sqrt(w)) / sqrt(w), 0, 4, 11)
+    yield Fit("Y0_SMALL", lambda w: (bessely(0, sqrt(w)) - 2 / pi * log(sqrt(w) / z)
+                                     * besselj(0, sqrt(w))) / (w - z**2), 0, 4, 11)
+    yield Fit("Y1_SMALL", lambda w: (bessely(1, sqrt(w)) - 2 / pi * (
+        log(sqrt(w)) * besselj(1, sqrt(w)) - 1 / sqrt(w))) / sqrt(w), 0, 4, 11)
+    yield from bessel_pieces("J0", lambda x: besselj(0, x), [besseljzero(0, k) for k in (1, 2)], 0)
+    yield from bessel_pieces("J1", lambda x: besselj(1, x), [besseljzero(1, k) for k in (1, 2)], 1)
+    yield from bessel_pieces("Y0", lambda x: bessely(0, x), [besselyzero(0, k) for k in (2, 3)], 1)
+    yield from bessel_pieces("Y1", lambda x: bessely(1, x), [besselyzero(1, k) for k in (1, 2)], 0)
+    for n in (0, 1):
+        far = lambda w: 8 / sqrt(w)
+        yield Fit(f"SIZE{n}", lambda w: sqrt(far(w) * (besselj(n, far(w))**2
+                                                       + bessely(n, far(w))**2)), 1e-40, 1, 14)
+        yield Fit(f"PHASE{n}", lambda w: phase(n, far(w)) * far(w), 1e-12, 1, 14)
+    yield Fit("I0_SMALL", lambda w: besseli(0, sqrt(w)), 0, 64, 22)
+    yield Fit("I1_SMALL", lambda w: besseli(1, sqrt(w)) / sqrt(w), 0, 64, 22)
+    for n in (0, 1):
+        yield Fit(f"I{n}_LARGE", lambda t: besseli(n, 8 / t) * exp(-8 / t) * sqrt(8 / t), 1e-9, 1,
+                  26, mpf("0.5"))
+
+
+FILES = {"bessel.tile": bessel}
+
+
+def main(args):
+    if args[:1] == ["--check"]:
+        text = {name: (pathlib.Path(args[1]) / name).read_text() for name in FILES}
+        lost = [f"{name}: {fit.name} is not what this script computes"
+                for name, fits in FILES.items() for fit in fits() if str(fit) not in text[name]]
+        print("\n".join(lost) or "every polynomial is as computed")
+        return bool(lost)
+    for name in args or FILES:
+        for fit in FILES[name]():
+            print(f"# error {mp.nstr(fit.error, 3)}\n{fit}", end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
