@@ -96,9 +96,9 @@ tl_access_has_vectors(const TlTarget *target, const TlOp *op)
    return is_narrow && target && tl_target_has_red_vec(target);
 }
 
-TlLinear
-tl_blocked_layout(unsigned rank, const uint32_t *shape, const unsigned *order, unsigned vec,
-                  unsigned num_warps)
+static TlLinear
+blocked(unsigned rank, const uint32_t *shape, const unsigned *order, unsigned vec,
+        unsigned num_warps, bool warps_follow_lanes)
 {
    assert(vec && (vec & (vec - 1)) == 0);
    assert(rank <= TL_MAX_RANK && (num_warps & (num_warps - 1)) == 0);
@@ -118,13 +118,27 @@ tl_blocked_layout(unsigned rank, const uint32_t *shape, const unsigned *order, u
       num_lanes /= lanes[d];
    }
    lanes[order[0]] *= num_lanes; /* the rest repeats the tile */
-   for (unsigned i = rank; i-- > 0;) {
-      unsigned d = order[i];
+   for (unsigned i = 0; i < rank; i++) {
+      unsigned d = order[warps_follow_lanes ? i : rank - 1 - i];
       warps[d] = left[d] < num_warps ? left[d] : num_warps;
       num_warps /= warps[d];
    }
    warps[order[0]] *= num_warps;
    return tl_ll_blocked(rank, shape, size, lanes, warps, order);
+}
+
+TlLinear
+tl_blocked_layout(unsigned rank, const uint32_t *shape, const unsigned *order, unsigned vec,
+                  unsigned num_warps)
+{
+   return blocked(rank, shape, order, vec, num_warps, false);
+}
+
+TlLinear
+tl_long_blocked_layout(unsigned rank, const uint32_t *shape, const unsigned *order, unsigned vec,
+                       unsigned num_warps)
+{
+   return blocked(rank, shape, order, vec, num_warps, true);
 }
 
 TlLinear

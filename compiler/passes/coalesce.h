@@ -31,6 +31,10 @@ bool tl_access_has_vectors(const TlTarget *target, const TlOp *op);
  * what is left of the slowest dimensions first. */
 TlLinear tl_blocked_layout(unsigned rank, const uint32_t *shape, const unsigned *order,
                            unsigned vec, unsigned num_warps);
+/* The same with warps beside the lanes, along order[0] first: a thread has few indices of that
+ * dimension and more of the others. */
+TlLinear tl_long_blocked_layout(unsigned rank, const uint32_t *shape, const unsigned *order,
+                                unsigned vec, unsigned num_warps);
 /* The layout of tiles that nothing else decides. */
 TlLinear tl_default_layout(unsigned rank, const uint32_t *shape, unsigned num_warps);
 

@@ -37,6 +37,7 @@ typedef struct Var {
    TlOp *op;     /* the operation, or the control operation of a position */
    int position; /* -1: of an operation */
    bool is_fixed;
+   bool is_operand;       /* a load that only dots read */
    const TlLinear *home;  /* NULL: nothing to decide */
    const TlLinear *other; /* of the step: the layout that would agree, or NULL */
    int64_t weight;
@@ -242,9 +243,12 @@ turned_copy_layout(const TlType *t, const TlAccess *access, unsigned num_warps)
    return tl_ll_blocked(2, t->shape, size, lanes, warps, access->order);
 }
 
+typedef TlLinear BlockedLayout(unsigned rank, const uint32_t *shape, const unsigned *order,
+                               unsigned vec, unsigned num_warps);
+
 /* The layout of an access for itself alone: as wide as its own address allows. */
 static const TlLinear *
-own_access_layout(Assign *a, const TlOp *op)
+own_access_layout(Assign *a, const TlOp *op, BlockedLayout *blocked)
 {
    assert(tl_type_elem(tl_arg(op, 0)->type)->kind == TL_TYPE_PTR);
    const TlType *t = tl_arg(op, 0)->type;
@@ -256,22 +260,27 @@ own_access_layout(Assign *a, const TlOp *op)
    uint64_t share = tl_type_num_elems(t) / (32ull * a->p->func->num_warps);
    while (vec > 1 && vec > share)
       vec /= 2;
-   return tl_place_intern(
-      a->p, tl_blocked_layout(t->rank, t->shape, access.order, vec, a->p->func->num_warps));
+   return tl_place_intern(a->p,
+                          blocked(t->rank, t->shape, access.order, vec, a->p->func->num_warps));
 }
 
 /* A load that only dots read goes to shared memory: it need not share its layout with accesses of
  * other widths. */
+static bool
+is_dot_operand(Assign *a, const TlOp *op)
+{
+   bool only;
+   return op->opcode == TL_OP_LOAD && is_tile(tl_arg(op, 0)) && feeds_dot(a, op, &only) && only;
+}
+
 static TlDecision
 first_home(Assign *a, const TlOp *op)
 {
-   bool only;
    if (tl_is_branching(op))
       return (TlDecision){0};
    TlDecision home = tl_layout_rule(op)->home(a->p, op);
-   if (op->opcode == TL_OP_LOAD && home.layout && is_tile(tl_arg(op, 0)) &&
-       feeds_dot(a, op, &only) && only)
-      home.layout = own_access_layout(a, op);
+   if (home.layout && is_dot_operand(a, op))
+      home.layout = own_access_layout(a, op, tl_blocked_layout);
    return home;
 }
 
@@ -305,8 +314,11 @@ add_operation(Assign *a, TlOp *op)
    tl_map_put(&a->var_of, op, (void *)(a->vars.len + 1));
    if (!tl_is_branching(op)) {
       tl_map_put(&p->homes, op, (void *)(uintptr_t)home.layout);
-      add_var(
-         a, (Var){.op = op, .position = -1, .is_fixed = !is_flexible(a, op), .home = home.layout});
+      add_var(a, (Var){.op = op,
+                       .position = -1,
+                       .is_fixed = !is_flexible(a, op),
+                       .is_operand = is_dot_operand(a, op),
+                       .home = home.layout});
       return;
    }
    for (unsigned k = 0; k < op->num_results; k++) {
@@ -787,6 +799,46 @@ try_need(Assign *a, Var *user, const Need *n, int64_t *cost)
    return want && step(a, x, home_for_result(a, x, n->value, want), cost);
 }
 
+/* What its address alone wants, and fewer indices of a dimension in a thread, where much hangs
+ * on each (divisions, 64-bit addresses of rows). */
+static bool
+try_access(Assign *a, Var *x, int64_t *cost)
+{
+   return step(a, x, own_access_layout(a, x->op, tl_blocked_layout), cost) ||
+          step(a, x, own_access_layout(a, x->op, tl_long_blocked_layout), cost);
+}
+
+static int64_t
+access_cost(Assign *a, const Var *x, const TlLinear *home)
+{
+   const Demand *d = demand_of(a, x, home);
+   return d->op_cost + d->build_cost;
+}
+
+/* Of a load that only dots read: nobody else's layout hangs on its own.  Another access by the same
+ * indices may have to come along, or they would be computed twice. */
+static bool
+try_operand(Assign *a, Var *x, int64_t *cost)
+{
+   const TlLinear *was = x->home, *l = own_access_layout(a, x->op, tl_long_blocked_layout);
+   if (l == was || access_cost(a, x, l) >= access_cost(a, x, was))
+      return false;
+   x->home = l;
+   int64_t now = whole_cost(a);
+   if (now < *cost) {
+      *cost = now;
+      return true;
+   }
+   for (size_t i = 0; i < a->vars.len; i++) {
+      Var *y = &a->vars.data[i];
+      if (y->home && y->op->opcode == TL_OP_STORE && tl_ll_same_shape(y->home, l) &&
+          step(a, y, l, cost))
+         return true;
+   }
+   x->home = was;
+   return false;
+}
+
 static bool
 sweep(Assign *a, int64_t *cost)
 {
@@ -799,7 +851,9 @@ sweep(Assign *a, int64_t *cost)
          if (x->op->opcode == TL_OP_REDUCE || x->op->opcode == TL_OP_SCAN)
             changed |= try_axis(a, x, cost);
          else if (x->op->opcode == TL_OP_LOAD || x->op->opcode == TL_OP_STORE)
-            changed |= step(a, x, own_access_layout(a, x->op), cost);
+            changed |= try_access(a, x, cost);
+      } else if (x->is_operand) {
+         changed |= try_operand(a, x, cost);
       }
       const Demand *d = demand_of(a, x, x->home);
       for (size_t k = 0; k < d->needs.len; k++)

@@ -245,12 +245,28 @@ axis_cost(const TlOp *op, const TlLinear *home)
    return cost * op->num_args;
 }
 
+/* Integers have no division: about 20 instructions by a reciprocal, a function for 64 bits; by a
+ * constant a product and shifts. */
+static int64_t
+division_cost(const TlOp *op)
+{
+   assert(op->num_args == 2);
+   const TlValue *by = tl_arg(op, 1);
+   while (tl_value_is(by, TL_OP_SPLAT))
+      by = tl_arg(by->def, 0);
+   if (tl_value_is(by, TL_OP_CONSTANT))
+      return 4 * ALU;
+   return tl_dtype_info[tl_result(op, 0)->type->dtype].bits > 32 ? 80 * ALU : 20 * ALU;
+}
+
 /* Of one element: conversions to, from and between narrow types take several instructions. */
 static int64_t
 element_cost(const TlOp *op)
 {
    if (tl_is_costly(op))
       return SPECIAL;
+   if (op->opcode == TL_OP_DIV || op->opcode == TL_OP_REM)
+      return division_cost(op);
    if (op->opcode != TL_OP_CAST)
       return ALU;
    const TlDtype from = tl_arg(op, 0)->type->dtype, to = tl_result(op, 0)->type->dtype;
