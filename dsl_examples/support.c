@@ -1,5 +1,4 @@
-/* Shared by the example hosts; see support.h.  Rounding to the small types is done here in doubles,
- * independently of the compiler's own conversions, so that a mistake there is seen. */
+/* Shared by the example hosts; see support.h. */
 #include "support.h"
 
 #include <math.h>
@@ -15,8 +14,8 @@
 enum { GUARD_ELEMS = 256 };
 
 /* ---- failures that are not wrong numbers ---- */
-static _Noreturn void
-die(const Example *ex, const char *format, ...)
+_Noreturn void
+ex_die(const Example *ex, const char *format, ...)
 {
    va_list ap;
    va_start(ap, format);
@@ -27,209 +26,15 @@ die(const Example *ex, const char *format, ...)
    exit(1);
 }
 
-static void
-must(const Example *ex, TilecStatus status, const char *what)
+void
+ex_must(const Example *ex, TilecStatus status, const char *what)
 {
    if (status == TILEC_OK)
       return;
    char detail[4096] = "";
    if (ex->rt)
       tilec_runtime_error(ex->rt, detail, sizeof detail);
-   die(ex, "%s: %s%s%s", what, tilec_status_string(status), *detail ? ": " : "", detail);
-}
-
-static void *
-allocate(size_t count, size_t size)
-{
-   void *p = calloc(count ? count : 1, size);
-   if (!p) {
-      fputs("out of memory\n", stderr);
-      exit(1);
-   }
-   return p;
-}
-
-/* ---- number formats ---- */
-typedef struct Format {
-   TilecDtype dtype;
-   const char *name;
-   unsigned bytes;
-   int fraction_bits; /* stored */
-   int min_exponent;  /* of normal numbers */
-   double largest;    /* finite number; of integers the largest that poison is not */
-   double tolerance;
-} Format;
-
-static const Format formats[] = {
-   {TILEC_FP16, "fp16", 2, 10, -14, 65504, 6e-4},
-   {TILEC_BF16, "bf16", 2, 7, -126, 0x1.fep127, 4e-3},
-   {TILEC_FP32, "fp32", 4, 23, -126, 0x1.fffffep127, 1e-6},
-   {TILEC_FP64, "fp64", 8, 52, -1022, 0x1.fffffffffffffp1023, 1e-15},
-   {TILEC_FP8E4NV, "fp8e4nv", 1, 3, -6, 448, 4e-2},
-   {TILEC_FP8E5, "fp8e5", 1, 2, -14, 57344, 8e-2},
-   {TILEC_I32, "i32", 4, 0, 0, INT32_MAX, 0},
-   {TILEC_I8, "i8", 1, 0, 0, INT8_MAX, 0},
-   {TILEC_U8, "u8", 1, 0, 0, UINT8_MAX, 0},
-};
-
-static const Format *
-format_of(TilecDtype dtype)
-{
-   for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
-      if (formats[i].dtype == dtype)
-         return &formats[i];
-   fprintf(stderr, "no format for dtype %d\n", (int)dtype);
-   exit(1);
-}
-
-/* To nearest, ties to even, with `fraction_bits` after the leading one; exact in a double. */
-static double
-round_to(const Format *f, int fraction_bits, double x)
-{
-   if (x == 0 || !isfinite(x))
-      return x;
-   if (f->min_exponent == 0)
-      return rint(x);
-   int e;
-   frexp(x, &e);
-   e = e - 1 < f->min_exponent ? f->min_exponent : e - 1;
-   double quantum = ldexp(1, e - fraction_bits);
-   double r = rint(x / quantum) * quantum;
-   return fabs(r) > f->largest ? copysign(INFINITY, x) : r;
-}
-
-/* Of the formats with infinities the patterns above the largest exponent are special; fp8e4nv has
- * one NaN and no infinity. */
-static bool
-has_infinity(const Format *f)
-{
-   return f->dtype != TILEC_FP8E4NV;
-}
-
-/* The pattern of 8 or 16 bits of a value that the format holds exactly. */
-static uint16_t
-encode_small(const Format *f, double x)
-{
-   unsigned exponent_bits = 8 * f->bytes - 1 - (unsigned)f->fraction_bits;
-   uint32_t sign_bit = 1u << (8 * f->bytes - 1), exp_mask = (1u << exponent_bits) - 1;
-   uint32_t sign = signbit(x) ? sign_bit : 0;
-   if (isnan(x) || (isinf(x) && !has_infinity(f)))
-      return (uint16_t)(sign | (sign_bit - 1));
-   if (isinf(x))
-      return (uint16_t)(sign | exp_mask << f->fraction_bits);
-   if (fabs(x) < ldexp(1, f->min_exponent))
-      return (uint16_t)(sign | (uint32_t)ldexp(fabs(x), f->fraction_bits - f->min_exponent));
-   int e;
-   double m = frexp(fabs(x), &e); /* m in [0.5, 1) */
-   uint32_t fraction = (uint32_t)ldexp(2 * m - 1, f->fraction_bits);
-   uint32_t biased = (uint32_t)(e - f->min_exponent);
-   return (uint16_t)(sign | biased << f->fraction_bits | fraction);
-}
-
-static double
-decode_small(const Format *f, uint16_t bits)
-{
-   unsigned exponent_bits = 8 * f->bytes - 1 - (unsigned)f->fraction_bits;
-   uint32_t sign_bit = 1u << (8 * f->bytes - 1), exp_mask = (1u << exponent_bits) - 1;
-   uint32_t fraction_mask = (1u << f->fraction_bits) - 1;
-   uint32_t biased = (uint32_t)bits >> f->fraction_bits & exp_mask, fraction = bits & fraction_mask;
-   double v;
-   if (biased == exp_mask && (has_infinity(f) || fraction == fraction_mask))
-      v = fraction ? (double)NAN : (double)INFINITY;
-   else if (biased == 0)
-      v = ldexp(fraction, f->min_exponent - f->fraction_bits);
-   else
-      v = ldexp(1 + ldexp(fraction, -f->fraction_bits), (int)biased - 1 + f->min_exponent);
-   return bits & sign_bit ? -v : v;
-}
-
-/* One element; poison has to have a pattern in every type. */
-static void
-pack_one(const Format *f, double x, void *to)
-{
-   if (f->dtype == TILEC_FP64)
-      *(double *)to = x;
-   else if (f->dtype == TILEC_FP32)
-      *(float *)to = (float)x;
-   else if (f->dtype == TILEC_I32)
-      *(int32_t *)to = isnan(x) ? INT32_MIN : (int32_t)x;
-   else if (f->dtype == TILEC_I8)
-      *(int8_t *)to = isnan(x) ? INT8_MIN : (int8_t)x;
-   else if (f->dtype == TILEC_U8)
-      *(uint8_t *)to = isnan(x) ? UINT8_MAX : (uint8_t)x;
-   else if (f->bytes == 1)
-      *(uint8_t *)to = (uint8_t)encode_small(f, x);
-   else
-      *(uint16_t *)to = encode_small(f, x);
-}
-
-static double
-unpack_one(const Format *f, const void *from)
-{
-   switch (f->dtype) {
-   case TILEC_FP64:
-      return *(const double *)from;
-   case TILEC_FP32:
-      return (double)*(const float *)from;
-   case TILEC_I32:
-      return *(const int32_t *)from == INT32_MIN ? (double)NAN : *(const int32_t *)from;
-   case TILEC_I8:
-      return *(const int8_t *)from == INT8_MIN ? (double)NAN : *(const int8_t *)from;
-   case TILEC_U8:
-      return *(const uint8_t *)from;
-   case TILEC_FP8E4NV:
-   case TILEC_FP8E5:
-      return decode_small(f, *(const uint8_t *)from);
-   default:
-      return decode_small(f, *(const uint16_t *)from);
-   }
-}
-
-static void
-pack(const Format *f, const double *value, size_t elems, char *bytes)
-{
-   for (size_t i = 0; i < elems; i++)
-      pack_one(f, value[i], bytes + i * f->bytes);
-}
-
-static void
-unpack(const Format *f, const char *bytes, size_t elems, double *value)
-{
-   for (size_t i = 0; i < elems; i++)
-      value[i] = unpack_one(f, bytes + i * f->bytes);
-}
-
-double
-ex_tolerance(TilecDtype dtype)
-{
-   return format_of(dtype)->tolerance;
-}
-
-const char *
-ex_dtype_name(TilecDtype dtype)
-{
-   return format_of(dtype)->name;
-}
-
-size_t
-ex_dtype_bytes(TilecDtype dtype)
-{
-   return format_of(dtype)->bytes;
-}
-
-TilecDtype
-ex_dtype_named(const char *name)
-{
-   for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
-      if (strcmp(formats[i].name, name) == 0)
-         return formats[i].dtype;
-   return TILEC_DTYPE_NONE;
-}
-
-double
-ex_round(TilecDtype dtype, double x)
-{
-   return round_to(format_of(dtype), format_of(dtype)->fraction_bits, x);
+   ex_die(ex, "%s: %s%s%s", what, tilec_status_string(status), *detail ? ": " : "", detail);
 }
 
 /* ---- opening ---- */
@@ -252,68 +57,75 @@ open_on(Example *ex, TilecExecutor executor, char *error, size_t error_bytes)
 }
 
 static _Noreturn void
-usage(const Example *ex)
+usage(const Example *ex, const ExOption *own)
 {
    fprintf(stderr,
            "usage: %s [--on auto|cpu|sim|cuda] [--seed N] [--size small|large] [--source DIR] "
-           "[--only ROW] [--time REPEATS]\n",
+           "[--only ROW] [--time REPEATS]",
            ex->name);
+   for (; own && own->name; own++)
+      fprintf(stderr, " [%s ..]", own->name);
+   fputc('\n', stderr);
    exit(2);
 }
 
-/* The rendered text of errors and warnings; not of remarks, such as what a heuristic chose. */
-static void
-show_text(void *user, const char *rendered)
+static const ExOption *
+find_option(const ExOption *options, const char *name)
 {
-   (void)user;
-   if (!strstr(rendered, ": remark["))
-      fputs(rendered, stderr);
+   for (; options && options->name; options++)
+      if (strcmp(options->name, name) == 0)
+         return options;
+   return NULL;
+}
+
+/* `on` is auto or the name of an executor. */
+static bool
+open_named(Example *ex, const char *on)
+{
+   char why[1024] = "";
+   if (strcmp(on, "auto") == 0) {
+      if (open_on(ex, TILEC_ON_CUDA, why, sizeof why))
+         return true;
+      printf("%s: no GPU (%s); running on the CPU executor\n", ex->name, why);
+      return open_on(ex, TILEC_ON_CPU, why, sizeof why);
+   }
+   for (unsigned e = 0; e < sizeof executor_names / sizeof executor_names[0]; e++)
+      if (strcmp(on, executor_names[e]) == 0) {
+         if (!open_on(ex, (TilecExecutor)e, why, sizeof why))
+            ex_die(ex, "cannot open '%s': %s", on, why);
+         return true;
+      }
+   return false;
+}
+
+void
+ex_open_with(Example *ex, const char *name, int argc, char **argv, const ExOption *own)
+{
+   *ex = (Example){.name = name, .seed = 20260101, .source_dir = EXAMPLES_DIR};
+   const char *on = "auto", *size = NULL, *seed = NULL, *repeats = NULL;
+   const ExOption common[] = {
+      {"--on", &on},         {"--seed", &seed},    {"--size", &size}, {"--source", &ex->source_dir},
+      {"--only", &ex->only}, {"--time", &repeats}, {NULL, NULL}};
+   for (int i = 1; i < argc; i += 2) {
+      const ExOption *option = find_option(common, argv[i]);
+      option = option ? option : find_option(own, argv[i]);
+      if (!option || i + 1 == argc)
+         usage(ex, own);
+      *option->value = argv[i + 1];
+   }
+   ex->seed = seed ? strtoull(seed, NULL, 0) : ex->seed;
+   ex->repeats = repeats ? (unsigned)strtoul(repeats, NULL, 10) : 0;
+   ex->rng = ex->seed;
+   if (!open_named(ex, on))
+      usage(ex, own);
+   ex->large = size ? strcmp(size, "large") == 0 : ex->executor == TILEC_ON_CUDA;
+   ex_attach_compiler(ex);
 }
 
 void
 ex_open(Example *ex, const char *name, int argc, char **argv)
 {
-   *ex = (Example){.name = name, .seed = 20260101, .source_dir = EXAMPLES_DIR};
-   const char *on = "auto", *size = NULL;
-   for (int i = 1; i < argc; i += 2) {
-      const char *option = argv[i], *value = argv[i + 1];
-      if (!value)
-         usage(ex);
-      else if (strcmp(option, "--on") == 0)
-         on = value;
-      else if (strcmp(option, "--seed") == 0)
-         ex->seed = strtoull(value, NULL, 0);
-      else if (strcmp(option, "--size") == 0)
-         size = value;
-      else if (strcmp(option, "--source") == 0)
-         ex->source_dir = value;
-      else if (strcmp(option, "--only") == 0)
-         ex->only = value;
-      else if (strcmp(option, "--time") == 0)
-         ex->repeats = (unsigned)strtoul(value, NULL, 10);
-      else
-         usage(ex);
-   }
-   ex->rng = ex->seed;
-   char why[1024] = "";
-   bool is_open = false, is_auto = strcmp(on, "auto") == 0;
-   if (is_auto) {
-      is_open = open_on(ex, TILEC_ON_CUDA, why, sizeof why);
-      if (!is_open)
-         printf("%s: no GPU (%s); running on the CPU executor\n", name, why);
-      is_open = is_open || open_on(ex, TILEC_ON_CPU, why, sizeof why);
-   }
-   for (unsigned e = 0; !is_auto && !is_open && e < 3; e++)
-      if (strcmp(on, executor_names[e]) == 0) {
-         is_open = open_on(ex, (TilecExecutor)e, why, sizeof why);
-         if (!is_open)
-            die(ex, "cannot open '%s': %s", on, why);
-      }
-   if (!is_open)
-      usage(ex);
-   ex->large = size ? strcmp(size, "large") == 0 : ex->executor == TILEC_ON_CUDA;
-   TilecJitOptions jit = {.struct_size = sizeof jit, .on_text = show_text};
-   must(ex, tilec_jit_attach(ex->rt, &jit), "attaching the compiler");
+   ex_open_with(ex, name, argc, argv, NULL);
 }
 
 int
@@ -328,23 +140,6 @@ ex_close(Example *ex)
 
 /* ---- arrays ---- */
 
-/* SplitMix64 (Steele, Lea, Flood 2014). */
-double
-ex_uniform(Example *ex)
-{
-   uint64_t z = (ex->rng += 0x9E3779B97F4A7C15u);
-   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-   z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-   return ((double)((z ^ z >> 31) >> 11) + 0.5) * 0x1p-53;
-}
-
-static double
-normal(Example *ex)
-{
-   double radius = sqrt(-2 * log(ex_uniform(ex)));
-   return radius * cos(6.283185307179586 * ex_uniform(ex));
-}
-
 /* The CPU executor checks every access against the exact end; on a GPU a guard takes that part. */
 static ExArray
 new_array(Example *ex, TilecDtype dtype, size_t elems)
@@ -352,32 +147,29 @@ new_array(Example *ex, TilecDtype dtype, size_t elems)
    ExArray a = {
       .dtype = dtype, .elems = elems, .guard = ex->executor == TILEC_ON_CUDA ? GUARD_ELEMS : 0};
    size_t total = elems + a.guard;
-   a.value = allocate(total, sizeof *a.value);
-   must(ex, tilec_buffer_new(ex->rt, total * format_of(dtype)->bytes, &a.buffer), "a buffer");
+   a.value = ex_allocate(total, sizeof *a.value);
+   ex_must(ex, tilec_buffer_new(ex->rt, total * ex_dtype_bytes(dtype), &a.buffer), "a buffer");
    return a;
 }
 
 static void
 upload(Example *ex, ExArray *a)
 {
-   const Format *f = format_of(a->dtype);
-   size_t total = a->elems + a->guard;
+   size_t total = a->elems + a->guard, elem_bytes = ex_dtype_bytes(a->dtype);
    for (size_t i = a->elems; i < total; i++)
       a->value[i] = (double)NAN;
-   char *bytes = allocate(total, f->bytes);
-   pack(f, a->value, total, bytes);
-   must(ex, tilec_buffer_upload(a->buffer, 0, bytes, total * f->bytes, NULL), "an upload");
+   char *bytes = ex_allocate(total, elem_bytes);
+   ex_pack(a->dtype, a->value, total, bytes);
+   ex_must(ex, tilec_buffer_upload(a->buffer, 0, bytes, total * elem_bytes, NULL), "an upload");
    free(bytes);
 }
 
 ExArray
 ex_random(Example *ex, TilecDtype dtype, size_t elems, double spread, int fraction_bits)
 {
-   const Format *f = format_of(dtype);
-   int bits = fraction_bits < f->fraction_bits ? fraction_bits : f->fraction_bits;
    ExArray a = new_array(ex, dtype, elems);
    for (size_t i = 0; i < elems; i++)
-      a.value[i] = round_to(f, bits, normal(ex) * spread);
+      a.value[i] = ex_round_to(dtype, fraction_bits, ex_normal(ex) * spread);
    upload(ex, &a);
    return a;
 }
@@ -419,22 +211,22 @@ ex_output(Example *ex, TilecDtype dtype, size_t elems)
 }
 
 static bool
-is_poison(const Format *f, double x)
+is_poison(TilecDtype dtype, double x)
 {
-   return isnan(x) || (f->dtype == TILEC_U8 && x == UINT8_MAX);
+   return isnan(x) || (dtype == TILEC_U8 && x == UINT8_MAX);
 }
 
 void
 ex_fetch(Example *ex, ExArray *out)
 {
-   const Format *f = format_of(out->dtype);
-   size_t total = out->elems + out->guard;
-   char *bytes = allocate(total, f->bytes);
-   must(ex, tilec_buffer_download(out->buffer, 0, bytes, total * f->bytes, NULL), "a download");
-   unpack(f, bytes, total, out->value);
+   size_t total = out->elems + out->guard, elem_bytes = ex_dtype_bytes(out->dtype);
+   char *bytes = ex_allocate(total, elem_bytes);
+   ex_must(ex, tilec_buffer_download(out->buffer, 0, bytes, total * elem_bytes, NULL),
+           "a download");
+   ex_unpack(out->dtype, bytes, total, out->value);
    free(bytes);
    for (size_t i = out->elems; i < total; i++)
-      if (!is_poison(f, out->value[i])) {
+      if (!is_poison(out->dtype, out->value[i])) {
          printf("%s: element %zu was written, the array has %zu\n", ex->name, i, out->elems);
          ex->failures++;
          return;
@@ -455,19 +247,13 @@ ex_arg(const ExArray *a)
    return tilec_view(a->dtype, a->buffer, 0);
 }
 
-double *
-ex_doubles(size_t elems)
-{
-   return allocate(elems, sizeof(double));
-}
-
 /* ---- kernels ---- */
 ExKernel
 ex_kernel(Example *ex, const char *file, const char *kernel, uint32_t num_warps,
           const char *const *defines)
 {
    size_t bytes = strlen(ex->source_dir) + strlen(file) + 2;
-   char *path = allocate(bytes, 1);
+   char *path = ex_allocate(bytes, 1);
    snprintf(path, bytes, "%s/%s", ex->source_dir, file);
    TilecSource s = {.struct_size = sizeof s,
                     .file = path,
@@ -477,8 +263,8 @@ ex_kernel(Example *ex, const char *file, const char *kernel, uint32_t num_warps,
    while (defines && defines[s.num_defines])
       s.num_defines++;
    ExKernel k = {0};
-   must(ex, tilec_module_from_source(ex->rt, &s, &k.module), path);
-   must(ex, tilec_module_kernel(k.module, kernel, &k.kernel), kernel);
+   ex_must(ex, tilec_module_from_source(ex->rt, &s, &k.module), path);
+   ex_must(ex, tilec_module_kernel(k.module, kernel, &k.kernel), kernel);
    free(path);
    return k;
 }
@@ -494,8 +280,8 @@ void
 ex_launch(Example *ex, const ExKernel *k, const TilecArg *args, size_t num_args)
 {
    TilecLaunch launch = {.grid = {TILEC_OWN_GRID}};
-   must(ex, tilec_launch(k->kernel, &launch, args, num_args), "the launch");
-   must(ex, tilec_runtime_sync(ex->rt), "the kernel");
+   ex_must(ex, tilec_launch(k->kernel, &launch, args, num_args), "the launch");
+   ex_must(ex, tilec_runtime_sync(ex->rt), "the kernel");
 }
 
 static int
@@ -511,11 +297,11 @@ time_one(Example *ex, const ExKernel *k, const TilecArg *args, size_t num_args,
 {
    TilecLaunch launch = {.grid = {TILEC_OWN_GRID}};
    double ms = 0;
-   must(ex, tilec_event_record(events[0], NULL), "an event");
-   must(ex, tilec_launch(k->kernel, &launch, args, num_args), "the launch");
-   must(ex, tilec_event_record(events[1], NULL), "an event");
-   must(ex, tilec_event_sync(events[1]), "the kernel");
-   must(ex, tilec_event_elapsed(events[0], events[1], &ms), "an event");
+   ex_must(ex, tilec_event_record(events[0], NULL), "an event");
+   ex_must(ex, tilec_launch(k->kernel, &launch, args, num_args), "the launch");
+   ex_must(ex, tilec_event_record(events[1], NULL), "an event");
+   ex_must(ex, tilec_event_sync(events[1]), "the kernel");
+   ex_must(ex, tilec_event_elapsed(events[0], events[1], &ms), "an event");
    return 1e3 * ms;
 }
 
@@ -525,8 +311,8 @@ ex_time(Example *ex, const ExKernel *k, const TilecArg *args, size_t num_args)
    enum { WARM_UP = 3 };
    TilecEvent *events[2];
    double *us = ex_doubles(ex->repeats);
-   must(ex, tilec_event_new(ex->rt, &events[0]), "an event");
-   must(ex, tilec_event_new(ex->rt, &events[1]), "an event");
+   ex_must(ex, tilec_event_new(ex->rt, &events[0]), "an event");
+   ex_must(ex, tilec_event_new(ex->rt, &events[1]), "an event");
    for (unsigned i = 0; i < WARM_UP + ex->repeats; i++)
       us[i < WARM_UP ? 0 : i - WARM_UP] = time_one(ex, k, args, num_args, events);
    qsort(us, ex->repeats, sizeof *us, ascending);

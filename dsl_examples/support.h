@@ -33,7 +33,21 @@ typedef struct ExArray {
 /* Reads --on auto|cpu|sim|cuda, --seed N, --size small|large, --source DIR,
  * and for tables --only ROW and --time REPEATS; opens the executor. */
 void ex_open(Example *ex, const char *name, int argc, char **argv);
+/* An option of one example: NAME VALUE.  A list of them ends with a NULL name. */
+typedef struct ExOption {
+   const char *name;
+   const char **value;
+} ExOption;
+void ex_open_with(Example *ex, const char *name, int argc, char **argv, const ExOption *own);
+/* Gives ex->rt the compiler; called by ex_open. */
+void ex_attach_compiler(Example *ex);
 const char *ex_executor_name(const Example *ex);
+/* End the process with a line on stderr; ex_must unless `status` is TILEC_OK. */
+#ifdef __GNUC__
+__attribute__((format(printf, 2, 3)))
+#endif
+_Noreturn void ex_die(const Example *ex, const char *format, ...);
+void ex_must(const Example *ex, TilecStatus status, const char *what);
 /* Prints a summary when something was wrong and returns the exit status. */
 int ex_close(Example *ex);
 
@@ -50,8 +64,11 @@ void ex_fetch(Example *ex, ExArray *out);
 void ex_write(Example *ex, ExArray *a, const double *value);
 void ex_free_array(ExArray *a);
 TilecArg ex_arg(const ExArray *a);
-double *ex_doubles(size_t elems); /* zeroed; the caller frees it */
-double ex_uniform(Example *ex);   /* the generator's next number, between 0 and 1 */
+/* Zeroed; the caller frees it. */
+double *ex_doubles(size_t elems);
+void *ex_allocate(size_t count, size_t size);
+double ex_uniform(Example *ex); /* the generator's next number, between 0 and 1 */
+double ex_normal(Example *ex);  /* of variance 1 */
 
 typedef struct ExKernel {
    TilecModule *module;
@@ -72,6 +89,10 @@ const char *ex_dtype_name(TilecDtype dtype);
 size_t ex_dtype_bytes(TilecDtype dtype);
 TilecDtype ex_dtype_named(const char *name); /* TILEC_DTYPE_NONE when there is none */
 double ex_round(TilecDtype dtype, double x);
+double ex_round_to(TilecDtype dtype, int fraction_bits, double x); /* of fraction, if it has more */
+/* Elements as they lie in memory, and back.  The values are ones that the type holds. */
+void ex_pack(TilecDtype dtype, const double *value, size_t elems, void *bytes);
+void ex_unpack(TilecDtype dtype, const void *bytes, size_t elems, double *value);
 /* ||out - oracle|| / ||oracle||; infinite when one element is NaN and the other is not. */
 double ex_relative_l2(const ExArray *out, const double *oracle);
 /* The same for an oracle that may be all but zero: relative to no less than elements of `floor`. */

@@ -37,6 +37,16 @@ add_dependencies(aot_paths fakecuda)
 add_test(NAME unit.aot COMMAND aot_paths)
 set_tests_properties(unit.aot PROPERTIES ENVIRONMENT "LD_LIBRARY_PATH=${fake}")
 
+# The transformer example on the stand-in driver, which computes nothing: its launches, compiled now and
+# ahead of time, and one recorded graph of them.
+foreach(engine example_transformer transformer_aot)
+  if(TARGET ${engine})
+    add_test(NAME unit.${engine} COMMAND ${engine} --on cuda --time 3)
+    set_tests_properties(unit.${engine} PROPERTIES ENVIRONMENT "LD_LIBRARY_PATH=${fake}"
+                         PASS_REGULAR_EXPRESSION "decode by one graph")
+  endif()
+endforeach()
+
 # Installed into a clean prefix, moved, used by other projects; sizes and symbols of what is shipped.
 if(TILEC_STATIC_LLVM AND NOT TILEC_SANITIZE AND CMAKE_BUILD_TYPE STREQUAL Release)
   add_test(NAME install.consumers

@@ -518,6 +518,47 @@ CALL(cuStreamIsCapturing, void *s, int *v)
    *v = state.capturing;
    return 0;
 }
+/* Graphs: launches are recorded in fake_state() when they are captured, not when replayed. */
+CALL(cuStreamBeginCapture_v2, void *s, int mode)
+{
+   (void)s, (void)mode;
+   ENTER("cuStreamBeginCapture_v2");
+   state.capturing = 1;
+   return 0;
+}
+CALL(cuStreamEndCapture, void *s, void **graph)
+{
+   (void)s;
+   ENTER("cuStreamEndCapture");
+   state.capturing = 0;
+   *graph = keep(malloc(1), 0);
+   return 0;
+}
+CALL(cuGraphInstantiateWithFlags, void **executable, void *graph, unsigned long long flags)
+{
+   (void)graph, (void)flags;
+   ENTER("cuGraphInstantiateWithFlags");
+   *executable = keep(malloc(1), 0);
+   return 0;
+}
+CALL(cuGraphDestroy, void *graph)
+{
+   ENTER("cuGraphDestroy");
+   drop(graph);
+   return 0;
+}
+CALL(cuGraphLaunch, void *executable, void *s)
+{
+   (void)executable, (void)s;
+   ENTER("cuGraphLaunch");
+   return 0;
+}
+CALL(cuGraphExecDestroy, void *executable)
+{
+   ENTER("cuGraphExecDestroy");
+   drop(executable);
+   return 0;
+}
 #ifndef FAKE_OMIT_EVENTS
 CALL(cuEventCreate, void **e, unsigned flags)
 {
