@@ -204,13 +204,29 @@ conv2d(ExCase *c)
 }
 
 /* ---- one vector ---- */
+
+/* x, or what an RMS norm makes of it; the caller frees it. */
+static double *
+vector(const ExCase *c)
+{
+   size_t cols = ex_size(c, "C");
+   double *x = ex_doubles(cols), squares = 0, factor = 1;
+   for (size_t j = 0; j < cols; j++)
+      squares += ex_in(c, "x")[j] * ex_in(c, "x")[j];
+   if (!ex_is(c, "NORM", "None"))
+      factor = 1 / sqrt(squares / (double)cols + ex_real(c, "eps"));
+   for (size_t j = 0; j < cols; j++)
+      x[j] = ex_in(c, "x")[j] * factor * (ex_is(c, "NORM", "None") ? 1 : ex_in(c, "norm")[j]);
+   return x;
+}
+
 static double
-row_times_x(const ExCase *c, size_t row)
+row_times(const ExCase *c, size_t row, const double *x)
 {
    size_t cols = ex_size(c, "C");
    double sum = 0;
    for (size_t j = 0; j < cols; j++)
-      sum += ex_in(c, "w")[row * cols + j] * ex_in(c, "x")[j];
+      sum += ex_in(c, "w")[row * cols + j] * x[j];
    return sum;
 }
 
@@ -218,18 +234,22 @@ static void
 matvec(ExCase *c)
 {
    bool with_residual = !ex_is(c, "RESIDUAL", "None");
+   double *x = vector(c);
    for (size_t i = 0; i < ex_size(c, "R"); i++)
-      ex_want(c, "y")[i] = row_times_x(c, i) + (with_residual ? ex_in(c, "y")[i] : 0);
+      ex_want(c, "y")[i] = row_times(c, i, x) + (with_residual ? ex_in(c, "y")[i] : 0);
+   free(x);
 }
 
 static void
 matvec_swiglu(ExCase *c)
 {
    size_t rows = ex_size(c, "R");
+   double *x = vector(c);
    for (size_t i = 0; i < rows; i++) {
-      double gate = row_times_x(c, i);
-      ex_want(c, "y")[i] = gate / (1 + exp(-gate)) * row_times_x(c, rows + i);
+      double gate = row_times(c, i, x);
+      ex_want(c, "y")[i] = gate / (1 + exp(-gate)) * row_times(c, rows + i, x);
    }
+   free(x);
 }
 
 #define BLOCKS      " BLOCK_M=BM BLOCK_N=BN BLOCK_K=BK warps=W"
@@ -345,20 +365,26 @@ static const ExRow rows[] = {
     .timed = "T=fp16 N=32 H=56 W=56 C=128 K=128 P=56 Q=56 BM=128",
     .oracle = conv2d},
    {.name = "matvec",
-    .arrays = "w: T[R*C], x: T[C], y: inout Y[R]",
-    .launches = {"matvec(w, x, RESIDUAL, y, R, C) flops=2*R*C"},
-    .defaults = "RESIDUAL=y",
-    .cases =
-       "T=fp16 Y=fp32 R=65 C=1000; T=bf16 Y=fp32 R=3 C=512; T=fp16 Y=fp16 R=33 C=31 RESIDUAL=None",
-    .large = "T=bf16 Y=bf16 R=1000 C=4096",
-    .timed = "T=bf16 Y=fp32 R=4096 C=4096; T=bf16 Y=fp32 R=1024 C=1024",
+    .arrays = "w: T[R*C], x: X[C], norm: T[C], y: inout Y[R]",
+    .launches = {"matvec(w, x, NORM, RESIDUAL, y, R, C, eps) ROWS=ROWS warps=W flops=2*R*C"},
+    .defaults = "X=fp32 Y=fp32 NORM=norm RESIDUAL=y eps=1e-5 ROWS=4 W=4",
+    .cases = "T=fp16 R=65 C=1000; T=bf16 R=3 C=512 RESIDUAL=None;"
+             "T=fp16 X=fp16 Y=fp16 R=33 C=31 NORM=None RESIDUAL=None ROWS=8;"
+             "T=bf16 X=bf16 Y=bf16 R=17 C=513 NORM=None ROWS=1 W=1",
+    .large = "T=bf16 R=1000 C=4096",
+    .timed = "T=fp16 R=1024 C=1024; T=fp16 R=1024 C=1024 ROWS=8;"
+             "T=fp16 R=2048 C=8192 X=fp16 NORM=None; T=fp16 R=2048 C=8192 X=fp16 NORM=None ROWS=8;"
+             "T=fp16 R=128256 C=2048; T=fp16 R=128256 C=2048 ROWS=8;"
+             "T=fp16 R=128256 C=2048 ROWS=16 W=8",
     .oracle = matvec},
    {.name = "matvec_swiglu",
-    .arrays = "w: T[2*R*C] spread 0.1, x: T[C], y: out T[R]",
-    .launches = {"matvec.matvec_swiglu(w, x, y, R, C) flops=4*R*C"},
-    .cases = "T=fp16 R=65 C=1000; T=bf16 R=3 C=512; T=fp16 R=33 C=31",
+    .arrays = "w: T[2*R*C] spread 0.1, x: X[C], norm: T[C], y: out T[R]",
+    .launches = {"matvec.matvec_swiglu(w, x, NORM, y, R, C, eps) ROWS=ROWS warps=W flops=4*R*C"},
+    .defaults = "X=fp32 NORM=norm eps=1e-5 ROWS=4 W=4",
+    .cases = "T=fp16 R=65 C=1000; T=bf16 R=3 C=512; T=fp16 X=fp16 R=33 C=31 NORM=None ROWS=2",
     .large = "T=bf16 R=1000 C=4096",
-    .timed = "T=bf16 R=14336 C=4096",
+    .timed = "T=fp16 R=8192 C=2048; T=fp16 R=8192 C=2048 ROWS=2; T=fp16 R=2816 C=1024;"
+             "T=fp16 R=2816 C=1024 ROWS=2",
     .oracle = matvec_swiglu},
 };
 

@@ -2,6 +2,7 @@
 #include "cases.h"
 
 #include <math.h>
+#include <string.h>
 
 static void
 vector_add(ExCase *c)
@@ -88,6 +89,45 @@ rope(ExCase *c)
    }
 }
 
+/* A head turned by its token's angles. */
+static void
+turn(const ExCase *c, const double *x, double *y, size_t token)
+{
+   size_t half = ex_size(c, "D") / 2;
+   for (size_t i = 0; i < half; i++) {
+      double angle = ex_in(c, "positions")[token] * ex_in(c, "frequency")[i];
+      y[i] = x[i] * cos(angle) - x[i + half] * sin(angle);
+      y[i + half] = x[i] * sin(angle) + x[i + half] * cos(angle);
+   }
+}
+
+/* The tokens come in any order and fill all pages. */
+static void
+rope_append_inputs(ExCase *c)
+{
+   rope_inputs(c);
+   for (size_t i = 0; i < ex_elems(c, "table"); i++)
+      ex_in(c, "table")[i] = (double)(ex_elems(c, "table") - 1 - i);
+   for (size_t i = 0; i < ex_size(c, "N"); i++)
+      ex_in(c, "positions")[i] = (double)(ex_size(c, "N") - 1 - i);
+}
+
+static void
+rope_append(ExCase *c)
+{
+   size_t heads = ex_size(c, "H"), kv_heads = heads / ex_size(c, "G"), d = ex_size(c, "D");
+   size_t page_keys = ex_size(c, "PAGE");
+   for (size_t i = 0; i < ex_size(c, "N") * heads; i++)
+      turn(c, ex_in(c, "q") + i * d, ex_want(c, "q") + i * d, i / heads);
+   for (size_t i = 0; i < ex_size(c, "N") * kv_heads; i++) {
+      size_t position = (size_t)ex_in(c, "positions")[i / kv_heads];
+      size_t page = (size_t)ex_in(c, "table")[position / page_keys];
+      size_t to = (page * kv_heads + i % kv_heads) * page_keys + position % page_keys;
+      turn(c, ex_in(c, "k") + i * d, ex_want(c, "k_pages") + to * d, i / kv_heads);
+      memcpy(ex_want(c, "v_pages") + to * d, ex_in(c, "v") + i * d, d * sizeof(double));
+   }
+}
+
 /* N of one block and next to it. */
 #define AROUND_A_BLOCK(rest) "N=1023" rest "; N=1024" rest "; N=1025" rest ";"
 #define SUMS(rest)           "N=1" rest ";" AROUND_A_BLOCK(rest) "N=98432" rest ";"
@@ -148,6 +188,17 @@ static const ExRow rows[] = {
     .timed = "T=bf16 N=4096 H=32 D=128",
     .prepare = rope_inputs,
     .oracle = rope},
+   {.name = "rope_append",
+    .arrays = "q: inout T[N*H*D], k: T[N*H/G*D], v: T[N*H/G*D], positions: given i32[N],"
+              "frequency: given fp32[D/2], table: given i32[N/PAGE],"
+              "k_pages: out T[N*H/G*D], v_pages: out T[N*H/G*D] within 0",
+    .launches = {"paged_prefill.rope_append(q, k, v, positions, frequency, table, k_pages, v_pages,"
+                 " N, H) D=D GROUP=G PAGE=PAGE"},
+    .cases = "T=fp16 N=12 H=9 G=3 D=64 PAGE=4; T=bf16 N=5 H=2 G=1 D=16 PAGE=1",
+    .large = "T=bf16 N=96 H=32 G=4 D=128 PAGE=16",
+    .timed = "T=bf16 N=1 H=32 G=4 D=128 PAGE=1; T=bf16 N=4096 H=32 G=4 D=128 PAGE=16",
+    .prepare = rope_append_inputs,
+    .oracle = rope_append},
 };
 
 int

@@ -33,15 +33,15 @@ function(decoder_kernels target)
                  "BLOCK=${DECODER_ROW_BLOCK}")
   decoder_kernel(${target} matmul matmul matmul
                  "${h},${h},${h},i32,i32:16,i32:16,i32:16,1,1,i32:16,i32:16,1" ${tile})
-  decoder_kernel(${target} matvec matvec matvec "${h},${h},None,${h},i32:16,i32:16")
-  decoder_kernel(${target} matvec_add matvec matvec "${h},${h},${f},${f},i32:16,i32:16")
-  decoder_kernel(${target} matvec_logits matvec matvec "${h},${h},None,${f},i32,i32:16")
-  decoder_kernel(${target} matvec_swiglu matvec matvec_swiglu "${h},${h},${h},i32:16,i32:16")
   decoder_kernel(${target} swiglu swiglu swiglu "${h},${h},${h},i32:16")
   decoder_kernel(${target} add vector_add vector_add "${f},${h},${f},i32:16")
-  decoder_kernel(${target} rope rope rope "${h},${n},${f},${h},i32,i32" ${d})
-  decoder_kernel(${target} append paged_prefill append_pages
-                 "${h},${h},${n},${n},${h},${h},i32,i32" ${d} "PAGE=${DECODER_PAGE}")
+  decoder_kernel(${target} matvec matvec matvec "${h},${f},${h},None,${h},i32:16,i32:16,fp32")
+  decoder_kernel(${target} matvec_logits matvec matvec "${h},${f},${h},None,${f},i32,i32:16,fp32")
+  decoder_kernel(${target} matvec_swiglu matvec matvec_swiglu
+                 "${h},${f},${h},${h},i32:16,i32:16,fp32")
+  decoder_kernel(${target} matvec_add matvec matvec "${h},${h},None,${f},${f},i32:16,i32:16,fp32")
+  decoder_kernel(${target} rope_append paged_prefill rope_append
+                 "${h},${h},${h},${n},${f},${n},${h},${h},i32,i32" ${heads})
   decoder_kernel(${target} prefill paged_prefill paged_prefill
                  "${h},${h},${h},${n},${h},i32,i32,i32,fp32" ${heads})
   decoder_kernel(${target} decode paged_attention paged_split

@@ -257,11 +257,10 @@ engine_free(Engine *e)
 
 /* ---- the layers ---- */
 static void
-normalize(Engine *e, Array weight, int32_t first, int32_t count)
+normalize(Engine *e, Array weight, int32_t count)
 {
-   int32_t dim = extent(e, DIM);
-   LAUNCH(e, RMS_NORM, at(e->x, (int64_t)first * dim), all(weight), all(e->normal), tilec_none(),
-          count, dim, (float)e->shape.norm_eps);
+   LAUNCH(e, RMS_NORM, all(e->x), all(weight), all(e->normal), tilec_none(), count, extent(e, DIM),
+          (float)e->shape.norm_eps);
 }
 
 /* y = x w^T for `count` rows of x; w is [rows, cols]. */
@@ -278,7 +277,7 @@ add_product(Engine *e, const Span *s, Array w, Array y, int32_t cols)
 {
    int32_t dim = extent(e, DIM);
    if (s->is_step) {
-      LAUNCH(e, MATVEC_ADD, all(w), all(y), all(e->x), all(e->x), dim, cols);
+      LAUNCH(e, MATVEC_ADD, all(w), all(y), tilec_none(), all(e->x), all(e->x), dim, cols, 0.0f);
       return;
    }
    multiply(e, all(w), all(y), all(e->delta), dim, cols, s->count);
@@ -290,35 +289,32 @@ static void
 make_queries(Engine *e, const Layer *l, const Span *s, TilecArg q, TilecArg k, TilecArg v)
 {
    int32_t dim = extent(e, DIM), queries = extent(e, QUERIES), keys = extent(e, KEYS);
-   int32_t heads = e->shape.heads, kv_heads = e->shape.kv_heads;
    int64_t k_rows = (int64_t)queries * dim, v_rows = k_rows + (int64_t)keys * dim;
    if (s->is_step) {
-      LAUNCH(e, MATVEC, all(l->qkv), all(e->normal), tilec_none(), q, queries + 2 * keys, dim);
-      LAUNCH(e, ROPE, q, s->positions, all(e->frequency), q, 1, heads + kv_heads);
+      LAUNCH(e, MATVEC, all(l->qkv), all(e->x), all(l->attention_norm), tilec_none(), q,
+             queries + 2 * keys, dim, (float)e->shape.norm_eps);
       return;
    }
+   normalize(e, l->attention_norm, s->count);
    multiply(e, all(l->qkv), all(e->normal), q, queries, dim, s->count);
    multiply(e, at(l->qkv, k_rows), all(e->normal), k, keys, dim, s->count);
    multiply(e, at(l->qkv, v_rows), all(e->normal), v, keys, dim, s->count);
-   LAUNCH(e, ROPE, q, s->positions, all(e->frequency), q, s->count, heads);
-   LAUNCH(e, ROPE, k, s->positions, all(e->frequency), k, s->count, kv_heads);
 }
 
 static void
 attention(Engine *e, int32_t layer, const Span *s)
 {
    const Layer *l = &e->layer[layer];
-   int32_t heads = e->shape.heads, kv_heads = e->shape.kv_heads,
-           splits = e->constants.value[SPLITS];
+   int32_t heads = e->shape.heads, splits = e->constants.value[SPLITS];
    int32_t queries = extent(e, QUERIES), keys = extent(e, KEYS);
    int64_t pages = (int64_t)layer * e->capacity * keys;
    TilecArg k_pages = at(e->k_pages, pages), v_pages = at(e->v_pages, pages);
    TilecArg q = all(e->qkv), k = at(e->qkv, (int64_t)s->count * queries);
    TilecArg v = at(e->qkv, (int64_t)s->count * (queries + keys));
    float scale = 1 / sqrtf((float)e->shape.head_dim);
-   normalize(e, l->attention_norm, 0, s->count);
    make_queries(e, l, s, q, k, v);
-   LAUNCH(e, APPEND, k, v, s->positions, all(e->table), k_pages, v_pages, s->count, kv_heads);
+   LAUNCH(e, ROPE_APPEND, q, k, v, s->positions, all(e->frequency), all(e->table), k_pages, v_pages,
+          s->count, heads);
    if (s->is_step) {
       LAUNCH(e, DECODE, q, k_pages, v_pages, all(e->table), all(e->length), all(e->parts),
              all(e->parts_lse), 1, heads, e->pages, splits, scale);
@@ -335,11 +331,12 @@ mlp(Engine *e, int32_t layer, const Span *s)
 {
    const Layer *l = &e->layer[layer];
    int32_t dim = extent(e, DIM), hidden = extent(e, HIDDEN);
-   normalize(e, l->mlp_norm, 0, s->count);
    if (s->is_step) {
-      LAUNCH(e, MATVEC_SWIGLU, all(l->gate_up), all(e->normal), all(e->up), hidden, dim);
+      LAUNCH(e, MATVEC_SWIGLU, all(l->gate_up), all(e->x), all(l->mlp_norm), all(e->up), hidden,
+             dim, (float)e->shape.norm_eps);
    } else {
       TilecArg w_up = at(l->gate_up, (int64_t)hidden * dim);
+      normalize(e, l->mlp_norm, s->count);
       multiply(e, all(l->gate_up), all(e->normal), all(e->gate), hidden, dim, s->count);
       multiply(e, w_up, all(e->normal), all(e->up), hidden, dim, s->count);
       LAUNCH(e, SWIGLU, all(e->gate), all(e->up), all(e->up), s->count * hidden);
@@ -362,9 +359,9 @@ static void
 choose_next(Engine *e, const Span *s)
 {
    int32_t vocab = extent(e, VOCAB), block = e->constants.value[TOKEN_BLOCK];
-   normalize(e, e->norm, s->count - 1, 1);
-   LAUNCH(e, MATVEC_LOGITS, all(e->head), all(e->normal), tilec_none(), all(e->logits), vocab,
-          extent(e, DIM));
+   int32_t dim = extent(e, DIM);
+   LAUNCH(e, MATVEC_LOGITS, all(e->head), at(e->x, (int64_t)(s->count - 1) * dim), all(e->norm),
+          tilec_none(), all(e->logits), vocab, dim, (float)e->shape.norm_eps);
    LAUNCH(e, BEST_OF_BLOCK, all(e->logits), all(e->best), all(e->best_column), vocab);
    LAUNCH(e, NEXT_TOKEN, all(e->best), all(e->best_column), all(e->token), all(e->tokens),
           all(e->position), all(e->length), (vocab + block - 1) / block);

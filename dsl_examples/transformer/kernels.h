@@ -8,16 +8,15 @@
 
 typedef enum KernelId {
    EMBED,         /* embedding.tile */
-   RMS_NORM,      /* rms_norm.tile */
-   MATMUL,        /* matmul.tile: y = x w^T, of many tokens */
-   MATVEC,        /* matvec.tile: the same of one token */
-   MATVEC_ADD,    /* x += w y */
-   MATVEC_LOGITS, /* into fp32 */
-   MATVEC_SWIGLU, /* gate, up and what follows */
+   RMS_NORM,      /* rms_norm.tile; of many tokens, like the next three */
+   MATMUL,        /* matmul.tile: y = x w^T */
    SWIGLU,        /* swiglu.tile */
    ADD,           /* vector_add.tile: x += y */
-   ROPE,          /* rope.tile */
-   APPEND,        /* paged_prefill.tile */
+   MATVEC,        /* matvec.tile: y = w rms_norm(x), of one token, like the next three */
+   MATVEC_LOGITS, /* the same, y in fp32 */
+   MATVEC_SWIGLU, /* gate, up and what follows */
+   MATVEC_ADD,    /* x += w y */
+   ROPE_APPEND,   /* paged_prefill.tile */
    PREFILL,       /* of the same */
    DECODE,        /* paged_attention.tile */
    MERGE,         /* flash_decoding.tile */

@@ -30,14 +30,13 @@ integer(const TilecArg *a)
    X(EMBED, embed, P(0), P(1), P(2), I(3), I(4))                                                   \
    X(RMS_NORM, rms_norm, P(0), P(1), P(2), I(4), I(5), F(6))                                       \
    X(MATMUL, matmul, P(0), P(1), P(2), I(3), I(4), I(5), I(6), I(7), I(8), I(9), I(10), I(11))     \
-   X(MATVEC, matvec, P(0), P(1), P(3), I(4), I(5))                                                 \
-   X(MATVEC_ADD, matvec_add, P(0), P(1), P(2), P(3), I(4), I(5))                                   \
-   X(MATVEC_LOGITS, matvec_logits, P(0), P(1), P(3), I(4), I(5))                                   \
-   X(MATVEC_SWIGLU, matvec_swiglu, P(0), P(1), P(2), I(3), I(4))                                   \
    X(SWIGLU, swiglu, P(0), P(1), P(2), I(3))                                                       \
    X(ADD, add, P(0), P(1), P(2), I(3))                                                             \
-   X(ROPE, rope, P(0), P(1), P(2), P(3), I(4), I(5))                                               \
-   X(APPEND, append, P(0), P(1), P(2), P(3), P(4), P(5), I(6), I(7))                               \
+   X(MATVEC, matvec, P(0), P(1), P(2), P(4), I(5), I(6), F(7))                                     \
+   X(MATVEC_LOGITS, matvec_logits, P(0), P(1), P(2), P(4), I(5), I(6), F(7))                       \
+   X(MATVEC_SWIGLU, matvec_swiglu, P(0), P(1), P(2), P(3), I(4), I(5), F(6))                       \
+   X(MATVEC_ADD, matvec_add, P(0), P(1), P(3), P(4), I(5), I(6), F(7))                             \
+   X(ROPE_APPEND, rope_append, P(0), P(1), P(2), P(3), P(4), P(5), P(6), P(7), I(8), I(9))         \
    X(PREFILL, prefill, P(0), P(1), P(2), P(3), P(4), I(5), I(6), I(7), F(8))                       \
    X(DECODE, decode, P(0), P(1), P(2), P(3), P(4), P(5), P(6), I(7), I(8), I(9), I(10), F(11))     \
    X(MERGE, merge, P(0), P(1), P(2), I(3), I(4))                                                   \
@@ -45,7 +44,6 @@ integer(const TilecArg *a)
    X(NEXT_TOKEN, next_token, P(0), P(1), P(2), P(3), P(4), P(5), I(6))
 
 #include "add.h"
-#include "append.h"
 #include "best_of_block.h"
 #include "decode.h"
 #include "embed.h"
@@ -58,7 +56,7 @@ integer(const TilecArg *a)
 #include "next_token.h"
 #include "prefill.h"
 #include "rms_norm.h"
-#include "rope.h"
+#include "rope_append.h"
 #include "swiglu.h"
 
 #define LAUNCHER(id, name, ...)                                                                    \

@@ -112,14 +112,15 @@ tilec_ptx_hopper_cases() { # CALLBACK
    "$f" decode_merge flash_decoding.tile decode_merge -s "$fp, $fp, $half, i32, i32"
    "$f" paged_split paged_attention.tile paged_split -D GROUP=8 \
       -s "$half, $half, $half, $index, $index, $fp, $fp, i32, i32, i32:16, i32, fp32"
-   "$f" append_pages paged_prefill.tile append_pages \
-      -s "$half, $half, $index, $index, $half, $half, i32, i32"
+   "$f" rope_append paged_prefill.tile rope_append -D GROUP=4 \
+      -s "$half, $half, $half, $index, $fp, $index, $half, $half, i32, i32"
    for d in 64 128; do
       "$f" "paged_prefill_d$d" paged_prefill.tile paged_prefill -D "D=$d" -D GROUP=4 \
          -s "$half, $half, $half, $index, $half, i32, i32, i32, fp32"
    done
-   "$f" matvec matvec.tile matvec -s "$half, $half, $fp, $fp, i32:16, i32:16"
-   "$f" matvec_swiglu matvec.tile matvec_swiglu -s "$half, $half, $half, i32:16, i32:16"
+   "$f" matvec matvec.tile matvec -s "$half, $fp, $half, $fp, $fp, i32:16, i32:16, fp32"
+   "$f" matvec_add matvec.tile matvec -s "$half, $half, None, $fp, $fp, i32:16, i32:16, fp32"
+   "$f" matvec_swiglu matvec.tile matvec_swiglu -s "$half, $fp, $half, $half, i32:16, i32:16, fp32"
    "$f" best_of_block greedy.tile best_of_block -s "$fp, $fp, $index, i32"
    "$f" next_token greedy.tile next_token \
       -s "$fp, $index, $index, $index, $index, $index, i32"
