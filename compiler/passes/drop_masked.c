@@ -123,6 +123,10 @@ arithmetic(TlOpcode op, Range a, Range b)
    case TL_OP_SHL:
       return b.lo == b.hi && b.lo >= 0 && b.lo < 62 ? product(a, (Range){1ll << b.lo, 1ll << b.lo})
                                                     : everything;
+   case TL_OP_SHR:
+      return a.lo >= 0 && b.lo == b.hi && b.lo >= 0 && b.lo < 62
+                ? (Range){a.lo >> b.lo, a.hi == INT64_MAX ? a.hi : a.hi >> b.lo}
+                : everything;
    case TL_OP_DIV:
       return is_index ? (Range){a.lo / b.lo, a.hi == INT64_MAX ? a.hi : a.hi / b.lo} : everything;
    case TL_OP_REM:
