@@ -63,6 +63,16 @@ is_int_value(const TlValue *v, int64_t want)
 }
 
 static bool
+is_int_constant(const TlValue *v, int64_t *value)
+{
+   TlBits bits;
+   if (!is_data(v) || !is_int(v) || !tl_is_const(v, &bits))
+      return false;
+   *value = tl_bits_to_int(dtype_of(v), bits);
+   return true;
+}
+
+static bool
 is_float_value(const TlValue *v, double want) /* the pattern: tells -0 from 0 */
 {
    return is_float(v) && is_bits(v, tl_double_to_bits(dtype_of(v), want, TL_ROUND_NEAREST_EVEN));
@@ -288,17 +298,88 @@ fold_mul(TlOp *op)
    return fold_reassociate(op);
 }
 
+/* No element is negative, whatever the launch. */
+static bool
+is_count(const TlValue *v)
+{
+   const TlOp *op = v->def;
+   int64_t by;
+   if (!op)
+      return false;
+   switch (op->opcode) {
+   case TL_OP_PROGRAM_ID:
+   case TL_OP_NUM_PROGRAMS:
+   case TL_OP_ARANGE:
+      return true;
+   case TL_OP_SPLAT:
+      return is_count(tl_arg(op, 0));
+   case TL_OP_CAST:
+      return dtype_of(v) == TL_I64 && dtype_of(tl_arg(op, 0)) == TL_I32 && is_count(tl_arg(op, 0));
+   case TL_OP_DIV:
+   case TL_OP_REM:
+      return is_int_constant(tl_arg(op, 1), &by) && by > 0 && is_count(tl_arg(op, 0));
+   default:
+      return false;
+   }
+}
+
+/* An i64 that holds what an i32 does. */
+static bool
+was_i32(const TlValue *v)
+{
+   int64_t n;
+   if (is_int_constant(v, &n))
+      return n >= INT32_MIN && n <= INT32_MAX;
+   if (tl_value_is(v, TL_OP_SPLAT))
+      return was_i32(tl_arg(v->def, 0));
+   return tl_value_is(v, TL_OP_CAST) && dtype_of(tl_arg(v->def, 0)) == TL_I32;
+}
+
+static TlValue *
+as_i32(TlBuilder *b, TlValue *v)
+{
+   const TlType *elem = tl_type_scalar(b->func->module->types, TL_I32);
+   const TlType *type = tl_type_with_elem(b->func->module->types, v->type, elem);
+   int64_t n;
+   assert(was_i32(v));
+   if (is_int_constant(v, &n))
+      return tl_const_bits(b, type, tl_int_to_bits(TL_I32, n));
+   if (tl_value_is(v, TL_OP_SPLAT))
+      return tl_t1(b, TL_OP_SPLAT, type, as_i32(b, tl_arg(v->def, 0)));
+   return tl_arg(v->def, 0);
+}
+
+/* i64(a) / i64(b) = i64(a / b) for 32-bit numbers, of which the quotient is a third of the work;
+ * only the smallest by -1 leaves them, and no count is that.  Programs of many rows write
+ * program_id(0).to(int64) before all that follows. */
+static TlValue *
+fold_to_i32_division(TlOp *op)
+{
+   const TlType *type = op->results[0].type;
+   TlValue *x = tl_arg(op, 0), *y = tl_arg(op, 1);
+   if (dtype_of(&op->results[0]) != TL_I64 || !was_i32(x) || !was_i32(y) || !is_count(x))
+      return NULL;
+   TlBuilder b = builder_at(op);
+   x = as_i32(&b, x);
+   y = as_i32(&b, y);
+   TlOp *narrow = tl_op_new(&b, op->opcode, 2, 1, 0);
+   tl_set_arg(narrow, 0, x);
+   tl_set_arg(narrow, 1, y);
+   narrow->results[0].type = x->type;
+   return tl_t1(&b, TL_OP_CAST, type, tl_result(narrow, 0));
+}
+
 static TlValue *
 fold_div(TlOp *op)
 {
    TlValue *x = tl_arg(op, 0), *y = tl_arg(op, 1);
-   return is_int_value(y, 1) || is_float_value(y, 1.0) ? x : NULL;
+   return is_int_value(y, 1) || is_float_value(y, 1.0) ? x : fold_to_i32_division(op);
 }
 
 static TlValue *
 fold_rem(TlOp *op)
 {
-   return is_int_value(tl_arg(op, 1), 1) ? constant_like(op, 0) : NULL;
+   return is_int_value(tl_arg(op, 1), 1) ? constant_like(op, 0) : fold_to_i32_division(op);
 }
 
 static TlValue *
