@@ -43,16 +43,39 @@ int_to_float(TlCg *cg, LLVMValueRef v, TlDtype from, TlDtype to)
                                    : LLVMBuildUIToFP(cg->b, v, type, "");
 }
 
-/* cvt.rzi from fp32 to at most 32 bits: saturates to the type's range, NaN gives 0 (PTX ISA,
- * "cvt").  LLVM's fptosi.sat means the same, but is compares and selects around it. */
+/* x of a value that is rint(x), else NULL. */
+static LLVMValueRef
+rounded_from(LLVMValueRef v)
+{
+   static const char rint[] = "llvm.rint.f32";
+   size_t len;
+   LLVMValueRef f = LLVMIsACallInst(v) ? LLVMGetCalledValue(v) : NULL;
+   const char *name = f ? LLVMGetValueName2(f, &len) : "";
+   return strcmp(name, rint) == 0 ? LLVMGetOperand(v, 0) : NULL;
+}
+
+/* cvt from fp32, toward zero or, of rint(x), to the nearest: saturates to the type's range; NaN
+ * gives 0, to 64 bits the smallest (PTX ISA, "cvt").  LLVM's fptosi.sat means the same but for that
+ * NaN, and is compares and selects around it. */
 static LLVMValueRef
 fp32_to_int(TlCg *cg, LLVMValueRef v, TlDtype to)
 {
    char text[40];
-   snprintf(text, sizeof text, "cvt.rzi.%c%u.f32 $0, $1;", tl_dtype_is_signed(to) ? 's' : 'u',
-            tl_dtype_info[to].bits);
-   LLVMValueRef y = tl_cg_asm(cg, text, "=r,f", cg->i32, &v, 1, 0);
-   return tl_dtype_info[to].bits < 32 ? LLVMBuildTrunc(cg->b, y, tl_cg_dtype(cg, to), "") : y;
+   unsigned bits = tl_dtype_info[to].bits;
+   LLVMValueRef x = rounded_from(v);
+   bool is_rounded = x != NULL;
+   x = is_rounded ? x : v;
+   snprintf(text, sizeof text, "cvt.r%ci.%c%u.f32 $0, $1;", is_rounded ? 'n' : 'z',
+            tl_dtype_is_signed(to) ? 's' : 'u', bits);
+   if (bits < 64) {
+      LLVMValueRef y = tl_cg_asm(cg, text, "=r,f", cg->i32, &x, 1, 0);
+      return bits < 32 ? LLVMBuildTrunc(cg->b, y, tl_cg_dtype(cg, to), "") : y;
+   }
+   LLVMValueRef y = tl_cg_asm(cg, text, "=l,f", cg->i64, &x, 1, 0);
+   LLVMValueRef is_nan = LLVMBuildFCmp(cg->b, LLVMRealUNO, x, x, "");
+   LLVMValueRef top = LLVMBuildShl(cg->b, LLVMBuildZExt(cg->b, is_nan, cg->i64, ""),
+                                   LLVMConstInt(cg->i64, 63, 0), "");
+   return LLVMBuildXor(cg->b, y, top, ""); /* which is gone where only the low bits are used */
 }
 
 /* Truncates; saturates out of range and gives 0 for NaN, as cvt.rzi does. */
@@ -65,7 +88,7 @@ float_to_int(TlCg *cg, LLVMValueRef v, TlDtype from, TlDtype to)
    }
    bool is_signed = tl_dtype_is_signed(to);
    unsigned bits = tl_dtype_info[to].bits;
-   if (!cg->host && from == TL_FP32 && bits <= 32 && to != TL_I1)
+   if (!cg->host && from == TL_FP32 && to != TL_I1)
       return fp32_to_int(cg, v, to);
    LLVMTypeRef wide = bits == 64 ? cg->i64 : cg->i32;
    LLVMTypeRef types[] = {wide, tl_cg_dtype(cg, from)};
