@@ -260,18 +260,18 @@ plan_shuffle(TlConvertPlan *p, const Blocks *b, unsigned elem_bytes)
    return true;
 }
 
-/* Shuffles cost a shared-memory wavefront each and every stage a select per word; through shared
+/* Shuffles cost a shared-memory wavefront each and every stage a select per element; through shared
  * memory a word costs two wavefronts, and a synchronisation is added.  So: at most two shuffles per
  * word of data, and two stages per side for short moves, one for long ones. */
 static bool
 is_shuffle_worth(const TlConvertPlan *p, unsigned elem_bytes)
 {
    const TlConvertShuffle *sh = &p->shuffle;
-   unsigned words = (elem_bytes << __builtin_popcount(p->dst_live)) / 4;
+   unsigned elems = 1u << __builtin_popcount(p->dst_live), words = elem_bytes * elems / 4;
    unsigned stages = sh->num_pre > sh->num_post ? sh->num_pre : sh->num_post;
    if (sh->num_shuffles > 2 * (words ? words : 1))
       return false;
-   return stages <= (words <= 16 ? 2 : 1);
+   return stages <= (elems <= 16 ? 2 : 1);
 }
 
 /* Common part of both entries; x receives the conversion map. */

@@ -70,16 +70,15 @@ static int64_t
 plan_cost(const TlConvertPlan *p, unsigned bytes)
 {
    assert(bytes > 0);
-   int64_t words = ((int64_t)bytes << __builtin_popcount(p->dst_live)) / 4;
-   words = words ? words : 1;
+   int64_t elems = INT64_C(1) << __builtin_popcount(p->dst_live), parts = bytes > 4 ? bytes / 4 : 1;
    switch (p->kind) {
    case TL_CONVERT_NOTHING:
    case TL_CONVERT_REGISTERS:
       return 0;
    case TL_CONVERT_SHUFFLES:
-      return SHUFFLE_WAIT +
-             num_warps(&p->dst) * (p->shuffle.num_shuffles * SHUFFLE +
-                                   (p->shuffle.num_pre + p->shuffle.num_post) * words * ALU);
+      return SHUFFLE_WAIT + num_warps(&p->dst) *
+                               (p->shuffle.num_shuffles * SHUFFLE +
+                                (p->shuffle.num_pre + p->shuffle.num_post) * elems * parts * ALU);
    case TL_CONVERT_SHARED:
       return (p->shared.warp_local ? WARP_SYNC : BARRIER) * p->repeats +
              (int64_t)tl_convert_wavefronts(p) * WAVEFRONT;

@@ -402,13 +402,31 @@ chained_dot(void **state)
    execute(177, &p, &s, &d, 4);
 }
 
+/* Every stage of shuffles selects each element, however many of them share a word: one warp's halves
+ * of an accumulator become rows of 16 bytes by shuffles when they are 8, through memory when 32. */
+static void
+halves_turn_by_number(void **state)
+{
+   (void)state;
+   unsigned order[2] = {1, 0};
+   for (uint32_t n = 16; n <= 32; n *= 2) {
+      TlMmaTile t = {TL_MMA_M16N8, 2, {n, n}, {1, 1}, 0};
+      uint32_t size[2] = {1, 8}, lanes[2] = {32 / (n / 8), n / 8}, warps[2] = {1, 1};
+      TlLinear s = tl_hw_mma_acc(&t), d = tl_ll_blocked(2, t.shape, size, lanes, warps, order);
+      TlConvertPlan p;
+      assert_true(tl_convert_plan(&s, &d, 2, 1 << 16, &p));
+      assert_int_equal(p.kind, n == 16 ? TL_CONVERT_SHUFFLES : TL_CONVERT_SHARED);
+      execute((int)n, &p, &s, &d, 2);
+   }
+}
+
 int
 test_convert_plan(void)
 {
    const struct CMUnitTest tests[] = {
       cmocka_unit_test(random_pairs),      cmocka_unit_test(impossible_plans_are_refused),
       cmocka_unit_test(known_conversions), cmocka_unit_test(epilogue_is_conflict_free),
-      cmocka_unit_test(chained_dot),
+      cmocka_unit_test(chained_dot),       cmocka_unit_test(halves_turn_by_number),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }
