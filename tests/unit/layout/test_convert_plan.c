@@ -402,8 +402,8 @@ chained_dot(void **state)
    execute(177, &p, &s, &d, 4);
 }
 
-/* Every stage of shuffles selects each element, however many of them share a word: one warp's halves
- * of an accumulator become rows of 16 bytes by shuffles when they are 8, through memory when 32. */
+/* Every stage of shuffles selects each element, however many share a word: one warp's halves of an
+ * accumulator become rows of 16 bytes by shuffles when they are 8, through memory when 32. */
 static void
 halves_turn_by_number(void **state)
 {
