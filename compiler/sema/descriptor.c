@@ -1,6 +1,7 @@
-/* Tensor descriptors that the host passes: `tensordesc<fp16[128,64]>` in a signature.  The kernel
- * gets a pointer, then the size of each dimension (i32), then the strides of all but the last (i64,
- * in elements), whose stride is 1; they are parameters of their own in the launch record. */
+/* Tensor descriptors that the host passes: `tensordesc<fp16[128,64]>` in a signature, with `:16`
+ * when rows have a multiple of 16 elements.  The kernel gets a pointer, then the size of each
+ * dimension (i32), then the strides of all but the last (i64, in elements), whose stride is 1; they
+ * are parameters of their own in the launch record. */
 #include "sema/impl.h"
 
 #include <assert.h>
@@ -42,6 +43,19 @@ read_block(const char *p, TlSpecArg *out)
    return *p == ']' && elems <= TL_MAX_TILE_ELEMS ? p + 1 : NULL;
 }
 
+/* ":16" or nothing, up to the end of the text. */
+static bool
+read_fact(const char *p, TlSpecArg *out)
+{
+   char *end = (char *)skip_space(p);
+   out->row_divisibility = 1;
+   if (*end != ':')
+      return !*end;
+   unsigned long n = strtoul(skip_space(end + 1), &end, 10);
+   out->row_divisibility = (uint32_t)n;
+   return n >= 1 && n <= 1 << 20 && !(n & (n - 1)) && !*skip_space(end);
+}
+
 static const char *
 descriptor_text(TlSema *s, const TlSpecArg *a)
 {
@@ -66,7 +80,7 @@ tl_read_descriptor(TlSema *s, const char *text, TlRange range, TlSpecArg *out)
       len--;
    const TlType *elem = len ? tl_parse_type_text(s, p, len) : NULL;
    const char *end = elem && elem->kind == TL_TYPE_SCALAR ? read_block(block, out) : NULL;
-   bool ok = end && *skip_space(end) == '>' && !*skip_space(skip_space(end) + 1) &&
+   bool ok = end && *skip_space(end) == '>' && read_fact(skip_space(end) + 1, out) &&
              out->block[out->rank - 1] * tl_dtype_info[elem->dtype].bytes >= MIN_BYTES;
    if (!ok) {
       tl_report(s->diags, E0265, range, text);
@@ -122,7 +136,8 @@ tl_add_descriptor(TlSema *s, TlFunc *f, const TlAstFunction *ast, const char *na
    *p = (TlBlockPtr){.rank = a->rank, .is_descriptor = true};
    p->base = tl_block_add_arg(f->body->block, a->type, name);
    for (unsigned d = 0; d < a->rank; d++) {
-      p->shape[d] = add_part(s, f, ++out, part_name(s, ast, "%s_shape_%u", name, d), TL_I32, 1);
+      p->shape[d] = add_part(s, f, ++out, part_name(s, ast, "%s_shape_%u", name, d), TL_I32,
+                             d == last ? a->row_divisibility : 1);
       p->offsets[d] = tl_const_int(&s->b, TL_I32, 0);
       p->block[d] = a->block[d];
       p->order[d] = (uint8_t)(last - d);

@@ -308,11 +308,12 @@ TlSv tl_sema_subscript(TlSema *s, TlValue *v, const TlSv *indices, unsigned num,
 typedef struct TlSpecArg { /* one entry of a signature, in parameter order */
    bool is_given;
    bool is_constant;
-   TlSv constant;          /* when is_constant */
-   const TlType *type;     /* else: scalar or pointer */
-   uint32_t divisibility;  /* 1 = nothing known */
-   const char *descriptor; /* "tensordesc<fp16[128,64]>": `type` is its pointer; else NULL */
-   uint8_t rank;           /* of a descriptor */
+   TlSv constant;             /* when is_constant */
+   const TlType *type;        /* else: scalar or pointer */
+   uint32_t divisibility;     /* 1 = nothing known */
+   const char *descriptor;    /* "tensordesc<fp16[128,64]>": `type` is its pointer; else NULL */
+   uint8_t rank;              /* of a descriptor */
+   uint32_t row_divisibility; /* of a descriptor: of the size of its last dimension */
    uint32_t block[TL_TMAP_RANK];
 } TlSpecArg;
 

@@ -124,7 +124,7 @@ sign_tensor(TlArgKey key, char *text, size_t bytes)
       len += (size_t)snprintf(text + len, bytes - len, "%c%u", d ? ',' : '[',
                               1u << (key.block >> 5 * d & 31));
    if (len < bytes)
-      snprintf(text + len, bytes - len, "]>");
+      snprintf(text + len, bytes - len, "]>%s", key.facts & TL_FACT_DIV16 ? ":16" : "");
 }
 
 /* One item of the signature: see TilecCompileOptions.signature. */

@@ -62,7 +62,9 @@ say_difference(Out *o, const TlJitParam *p, TlArgKey was, TlArgKey now)
    say_fact(o, name, "== 1", TL_FACT_ONE, was, now);
    /* a value of 1 is described by that alone */
    if (!((was.facts | now.facts) & TL_FACT_ONE) || !((was.facts ^ now.facts) & TL_FACT_ONE))
-      say_fact(o, name, "divisible by 16", TL_FACT_DIV16, was, now);
+      say_fact(o, name,
+               now.kind == TILEC_ARG_TENSOR ? "a row's size divisible by 16" : "divisible by 16",
+               TL_FACT_DIV16, was, now);
 }
 
 TilecStatus

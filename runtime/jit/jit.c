@@ -264,7 +264,8 @@ pointer_key(const TlJitSource *s, const TlJitParam *p, const TilecArg *a, bool a
    return TILEC_OK;
 }
 
-/* Alignment is what every descriptor has, so no fact of this one. */
+/* Alignment is what every descriptor has, so no fact of this one; rows of a multiple of 16 elements
+ * are: whole vectors of them lie inside or outside. */
 static TilecStatus
 tensor_key(const TlJitSource *s, const TlJitParam *p, const TilecTensor *t, TlArgKey *key)
 {
@@ -274,6 +275,8 @@ tensor_key(const TlJitSource *s, const TlJitParam *p, const TilecTensor *t, TlAr
    TilecStatus status = pointer_key(s, &(TlJitParam){.decl = p->decl}, &t->base, false, &pointer);
    key->dtype = pointer.dtype;
    key->rank = (uint8_t)t->rank;
+   if (!p->decl->no_specialize && !p->decl->no_align && t->shape[t->rank - 1] % 16 == 0)
+      key->facts = TL_FACT_DIV16;
    for (uint32_t d = 0; status == TILEC_OK && d < t->rank; d++) {
       uint32_t side = t->block[d];
       if (!side || (side & (side - 1)) || side > 1u << 20)

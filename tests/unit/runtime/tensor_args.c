@@ -103,6 +103,29 @@ tensors_pass_on_host_executors(void **state)
    }
 }
 
+/* 20 columns, then 16: the second kind of rows is a fact, as of an integer. */
+static void
+rows_by_sixteens_are_a_variant(void **state)
+{
+   (void)state;
+   Fixture f;
+   open_kernel(&f, TILEC_ON_SIM);
+   TilecTensor x = tensor(&f.x[0][0], 4, 16), y = tensor(&f.y[0][0], 4, 16);
+   assert_int_equal(launch(&f, &x, &y), TILEC_OK);
+   assert_int_equal(tilec_kernel_variants(f.kernel), 1);
+   x.shape[1] = y.shape[1] = 16;
+   TilecArg args[] = {tilec_tensor(&x), TILEC_ARG(3), tilec_tensor(&y)};
+   char why[2048];
+   assert_int_equal(tilec_kernel_explain(f.kernel, args, 3, why, sizeof why), TILEC_OK);
+   if (!strstr(why, "'x': a row's size divisible by 16 was false, now true"))
+      fail_msg("%s", why);
+   f.y[1][16] = 8;
+   assert_int_equal(launch(&f, &x, &y), TILEC_OK);
+   assert_int_equal(tilec_kernel_variants(f.kernel), 2);
+   assert_true(f.y[1][15] == f.x[1][15] * 2 + 3 && f.y[1][16] == 8);
+   close_kernel(&f);
+}
+
 static void
 must_say(Fixture *f, const char *words)
 {
@@ -144,6 +167,7 @@ int
 main(void)
 {
    const struct CMUnitTest tests[] = {cmocka_unit_test(tensors_pass_on_host_executors),
+                                      cmocka_unit_test(rows_by_sixteens_are_a_variant),
                                       cmocka_unit_test(what_is_no_descriptor_is_refused)};
    return cmocka_run_group_tests(tests, NULL, NULL);
 }
