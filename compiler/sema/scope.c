@@ -164,6 +164,23 @@ tl_suggest(TlSema *s, TlFrame *f, const char *name)
 }
 
 /* ---- lookup ---- */
+/* The last index of a run-time loop, start + (n - 1) * step.  Python has no value when there was no
+ * iteration; here it is one step before the start, or the start. */
+static TlSv
+last_index(TlSema *s, const TlVar *v, TlRange range)
+{
+   assert(v->loop);
+   TlValue *start = v->loop[0], *step = v->loop[2];
+   TlBits bits;
+   const TlDtype t = start->type->dtype;
+   bool down = tl_is_const(step, &bits) && tl_bits_to_int(t, bits) < 0;
+   tl_report(s->diags, W0202, range, v->name);
+   TlValue *one = tl_const_int(&s->b, t, down ? -1 : 1);
+   TlValue *length = tl_b2(&s->b, TL_OP_SUB, v->loop[1], start);
+   TlValue *steps = tl_b2(&s->b, TL_OP_DIV, tl_b2(&s->b, TL_OP_SUB, length, one), step);
+   return tl_sv_value(tl_b2(&s->b, TL_OP_ADD, start, tl_b2(&s->b, TL_OP_MUL, steps, step)));
+}
+
 static TlSv
 unusable(TlSema *s, const TlVar *v, TlRange range)
 {
@@ -180,6 +197,8 @@ unusable(TlSema *s, const TlVar *v, TlRange range)
       tl_note(s->diags, N0201, v->other, v->types[1]);
       break;
    case TL_VAR_LOOP_LOCAL:
+      if (v->loop)
+         return last_index(s, v, range);
       tl_report(s->diags, E0205, range, v->name);
       tl_note(s->diags, N0200, v->range, "it is set here");
       tl_help(s->diags, "give '%s' a value of the same type before the loop", v->name);

@@ -422,6 +422,17 @@ run_body(TlSema *s, Loop *l, const TlNodeList *body, uint64_t outer_region)
    return stands;
 }
 
+/* An index that was first set by its loop has its last value after it, if somebody asks. */
+static void
+keep_bounds(TlSema *s, TlFrame *f, const TlNode *target, TlValue *const bound[3])
+{
+   TlVar *v = target->kind == TL_AST_NAME ? tl_frame_var(f, tl_ast_Name(target)->id) : NULL;
+   if (!v || v->state != TL_VAR_LOOP_LOCAL)
+      return;
+   v->loop = tl_new_array(s->arena, TlValue *, 3);
+   memcpy(v->loop, bound, 3 * sizeof bound[0]);
+}
+
 static TlFlow
 run_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSvRange *r)
 {
@@ -453,6 +464,7 @@ run_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSvRange *r)
    TlFlat final = carried_list(s, &l, 1);
    tl_yield(s, l.op->regions[0]->block, final.data, (unsigned) final.len);
    leave_loop(s, &l, n->target);
+   keep_bounds(s, f, n->target, bound);
    if (n->orelse.len)
       tl_report(s->diags, E0248, n->orelse.data[0]->range);
    return TL_FLOW_NEXT;
