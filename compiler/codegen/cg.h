@@ -53,6 +53,10 @@ typedef bool TlCgBody(TlCg *cg, void *user);
 bool tl_cg_guarded(TlCg *cg, TlCgBody *body, void *user);
 void tl_cg_new_module(TlCg *cg, const char *triple); /* needs cg->tm; sets the types too */
 
+/* child.c: what LLVM makes of a large module, made by a process that the deadline ends.  False: the
+ * module is small, or the child could not, and what is wrong shows without one. */
+bool tl_cg_emit_in_child(TlCg *cg, LLVMCodeGenFileType type, TlSb *out);
+
 /* bound_blocks.c: the finished function's long blocks become chains of short ones. */
 void tl_cg_bound_blocks(TlCg *cg);
 

@@ -1,22 +1,14 @@
 /* The NVPTX target machine: LOWERED functions to one module and its PTX text.  LLVM's options are
  * set once for the process; its failures are guard.c's business. */
-#define _GNU_SOURCE
 #include "codegen/cg.h"
-#include "base/clock.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 bool tl_cg_function(TlCg *cg, const TlFunc *f);
 
@@ -97,88 +89,6 @@ drop_labels(char *ptx, size_t len)
    return (size_t)(to - ptx);
 }
 
-/* ---- large modules in a child, which can be stopped ---- */
-enum { LARGE = 8000 }; /* instructions from which selection may take seconds */
-
-static bool
-is_large(const TlCg *cg)
-{
-   unsigned n = 0;
-   for (LLVMValueRef f = LLVMGetFirstFunction(cg->mod); f; f = LLVMGetNextFunction(f))
-      for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
-         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
-            if (++n >= LARGE)
-               return true;
-   return false;
-}
-
-static _Noreturn void
-child(TlCg *cg, int to)
-{
-   char *error = NULL;
-   LLVMMemoryBufferRef buffer;
-   if (LLVMTargetMachineEmitToMemoryBuffer(cg->tm, cg->mod, LLVMAssemblyFile, &error, &buffer))
-      _exit(1);
-   const char *at = LLVMGetBufferStart(buffer);
-   for (size_t left = LLVMGetBufferSize(buffer); left;) {
-      ssize_t n = write(to, at, left);
-      if (n < 0 && errno != EINTR)
-         _exit(1);
-      at += n > 0 ? n : 0;
-      left -= n > 0 ? (size_t)n : 0;
-   }
-   _exit(0);
-}
-
-/* All that comes before the end of the pipe; false when the deadline comes first. */
-static bool
-read_all(TlCg *cg, int from, TlSb *out)
-{
-   const TlMem *mem = tl_arena_mem(cg->arena);
-   enum { LOOK_MS = 50 }; /* at the caller's cancel flag */
-   char block[1 << 16];
-   for (;;) {
-      bool is_over =
-         (mem->cancel && *mem->cancel) || (mem->deadline_ms > 0 && tl_now_ms() > mem->deadline_ms);
-      struct pollfd p = {.fd = from, .events = POLLIN};
-      if (is_over)
-         return false;
-      if (poll(&p, 1, LOOK_MS) <= 0)
-         continue;
-      ssize_t n = read(from, block, sizeof block);
-      if (n > 0)
-         tl_sb_mem(out, block, (size_t)n);
-      else if (n == 0 || errno != EINTR)
-         return true;
-   }
-}
-
-typedef enum Emitted { EMITTED, NOT_HERE, LATE } Emitted;
-
-/* NOT_HERE: the child could not, and what is wrong shows without one. */
-static Emitted
-emit_in_child(TlCg *cg, TlSb *out)
-{
-   int ends[2], status = 0;
-   if (pipe2(ends, O_CLOEXEC) != 0)
-      return NOT_HERE;
-   pid_t pid = fork();
-   if (pid == 0)
-      child(cg, ends[1]);
-   close(ends[1]);
-   bool in_time = pid > 0 && read_all(cg, ends[0], out);
-   close(ends[0]);
-   if (pid < 0)
-      return NOT_HERE;
-   if (!in_time)
-      kill(pid, SIGKILL);
-   while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-      ;
-   if (!in_time)
-      return LATE;
-   return WIFEXITED(status) && WEXITSTATUS(status) == 0 && out->len ? EMITTED : NOT_HERE;
-}
-
 static void
 keep_ptx(TlCg *cg, TlCgResult *out, const char *text, size_t len)
 {
@@ -208,10 +118,7 @@ emit(TlCg *cg, TlCgResult *out)
    out->ptx_version = cg->ptx;
    TlSb large;
    tl_sb_init(&large, cg->arena);
-   Emitted how = is_large(cg) ? emit_in_child(cg, &large) : NOT_HERE;
-   if (how == LATE)
-      tl_mem_check(tl_arena_mem(cg->arena)); /* does not return */
-   if (how == EMITTED) {
+   if (tl_cg_emit_in_child(cg, LLVMAssemblyFile, &large)) {
       keep_ptx(cg, out, large.data, large.len);
       return true;
    }

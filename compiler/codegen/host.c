@@ -320,10 +320,34 @@ report(TlCg *cg, LLVMErrorRef error)
    return false;
 }
 
-/* Takes the module, its context and the target machine from cg. */
+/* Adds the module, which is taken with its context from cg. */
+static LLVMErrorRef
+add_module(TlCg *cg, LLVMOrcLLJITRef jit)
+{
+   LLVMOrcThreadSafeContextRef context = LLVMOrcCreateNewThreadSafeContextFromLLVMContext(cg->llvm);
+   LLVMOrcThreadSafeModuleRef module = LLVMOrcCreateNewThreadSafeModule(cg->mod, context);
+   LLVMOrcDisposeThreadSafeContext(context); /* the module keeps it */
+   cg->llvm = NULL;
+   cg->mod = NULL;
+   return LLVMOrcLLJITAddLLVMIRModule(jit, LLVMOrcLLJITGetMainJITDylib(jit), module);
+}
+
+/* Adds the object that a child has made. */
+static LLVMErrorRef
+add_object(LLVMOrcLLJITRef jit, const TlSb *object)
+{
+   LLVMMemoryBufferRef copy =
+      LLVMCreateMemoryBufferWithMemoryRangeCopy(object->data, object->len, "kernel");
+   return LLVMOrcLLJITAddObjectFile(jit, LLVMOrcLLJITGetMainJITDylib(jit), copy);
+}
+
+/* Takes the target machine from cg. */
 static bool
 load(TlCg *cg, TlHostCode *code)
 {
+   TlSb object;
+   tl_sb_init(&object, cg->arena);
+   bool is_made = tl_cg_emit_in_child(cg, LLVMObjectFile, &object);
    LLVMOrcLLJITBuilderRef builder = LLVMOrcCreateLLJITBuilder();
    LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(
       builder, LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(cg->tm));
@@ -334,13 +358,8 @@ load(TlCg *cg, TlHostCode *code)
    code->jit = jit;
    LLVMDisposeBuilder(cg->b);
    cg->b = NULL;
-   LLVMOrcThreadSafeContextRef context = LLVMOrcCreateNewThreadSafeContextFromLLVMContext(cg->llvm);
-   LLVMOrcThreadSafeModuleRef module = LLVMOrcCreateNewThreadSafeModule(cg->mod, context);
-   LLVMOrcDisposeThreadSafeContext(context); /* the module keeps it */
-   cg->llvm = NULL;
-   cg->mod = NULL;
    LLVMOrcExecutorAddress entry = 0;
-   if (!report(cg, LLVMOrcLLJITAddLLVMIRModule(jit, LLVMOrcLLJITGetMainJITDylib(jit), module)) ||
+   if (!report(cg, is_made ? add_object(jit, &object) : add_module(cg, jit)) ||
        !report(cg, LLVMOrcLLJITLookup(jit, &entry, "kernel")))
       return false;
    union {

@@ -269,7 +269,7 @@ run(HostRun *h)
    status = result[is_sim ? run_lowered(h, args, n) : run_typed(h, args, n)];
    if (status != TILEC_OK || h->diags.first) /* a checked run may end well, with warnings */
       render_message(h);
-   if (status == TILEC_OK && h->launch->cancel && *h->launch->cancel)
+   if ((status == TILEC_OK || status == TILEC_LIMIT) && h->launch->cancel && *h->launch->cancel)
       return TILEC_CANCELLED;
    return h->no_memory ? TILEC_NO_MEMORY : status;
 }

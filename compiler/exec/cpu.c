@@ -13,6 +13,7 @@
 #include <string.h>
 
 enum { MAX_THREADS = 256, TICKS_BETWEEN_LOOKS = 16 };
+enum { WORK_BETWEEN_LOOKS = 1 << 16 }; /* elements: at most tens of milliseconds */
 static const uint64_t default_max_bytes = (uint64_t)4 << 30;
 static const uint64_t low_bits = 0xFFF; /* of a host address, kept in the virtual one */
 
@@ -112,6 +113,21 @@ tl_cpu_warn(TlExecThread *t, const TlExecInst *inst, const TlExecSlot *slot, siz
 }
 
 bool
+tl_cpu_look(TlExecThread *t, const TlExecInst *inst)
+{
+   const TlExecOptions *o = t->run->opts;
+   t->work = 0;
+   if (t->run->end_ns && tl_now_ns() > t->run->end_ns) {
+      t->fault.limit = (int64_t)o->max_ms;
+      return tl_cpu_fail(t, inst, TL_FAULT_TIME);
+   }
+   /* A program after one that failed need not end, nor any once the caller has cancelled; its own
+    * fault, kind NONE, is not reported. */
+   return !(o->cancel && *o->cancel) &&
+          atomic_load_explicit(&t->run->failed, memory_order_relaxed) > t->program_number;
+}
+
+bool
 tl_cpu_tick(TlExecThread *t, const TlExecInst *inst)
 {
    const TlExecOptions *o = t->run->opts;
@@ -119,14 +135,7 @@ tl_cpu_tick(TlExecThread *t, const TlExecInst *inst)
       t->fault.limit = (int64_t)o->max_steps;
       return tl_cpu_fail(t, inst, TL_FAULT_STEPS);
    }
-   if (++t->ticks % TICKS_BETWEEN_LOOKS)
-      return true;
-   if (t->run->end_ns && tl_now_ns() > t->run->end_ns) {
-      t->fault.limit = (int64_t)o->max_ms;
-      return tl_cpu_fail(t, inst, TL_FAULT_TIME);
-   }
-   /* A program after one that failed need not end; its own fault, kind NONE, is not reported. */
-   return atomic_load_explicit(&t->run->failed, memory_order_relaxed) > t->program_number;
+   return ++t->ticks % TICKS_BETWEEN_LOOKS || tl_cpu_look(t, inst);
 }
 
 /* ---- programs ---- */
@@ -143,6 +152,9 @@ tl_cpu_block(TlExecThread *t, const TlExecBlock *block)
                                               inst->result[r]->root == inst->arg[0]->root &&
                                               t->undef[inst->arg[0]->root];
       if (!inst->run(t, inst))
+         return false;
+      t->work += inst->num_results ? tl_cpu_count(t, inst->result[0]) : 1;
+      if (t->work >= WORK_BETWEEN_LOOKS && !tl_cpu_look(t, inst))
          return false;
    }
    return true;
@@ -197,8 +209,10 @@ thread_main(void *arg)
    TlExecRun *run = t->run;
    assert(t->fault.kind == TL_FAULT_NONE);
    set_args(t);
-   if (!tl_cpu_block(t, t->plan->prologue))
+   if (!tl_cpu_block(t, t->plan->prologue)) {
+      lower_failed(run, t->fault_program);
       return NULL;
+   }
    for (;;) {
       uint64_t number = atomic_fetch_add(&run->next, 1);
       if (number >= run->num_programs || number > atomic_load(&run->failed))

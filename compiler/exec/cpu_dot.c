@@ -138,9 +138,10 @@ store_row(const Product *p, const double *sum, size_t row, size_t column, size_t
 }
 
 /* `columns` columns of the result from `column` on, all rows: the panel of b is converted once for
- * each depth step of a block of rows. */
-static void
-multiply_columns(const Product *p, size_t column, size_t columns)
+ * each depth step of a block of rows.  False when there is no time left. */
+static bool
+multiply_columns(TlExecThread *t, const TlExecInst *inst, const Product *p, size_t column,
+                 size_t columns)
 {
    const TlDotSplit *r = p->split;
    double a[ROWS * DEPTH], b[DEPTH * COLUMNS];
@@ -163,7 +164,10 @@ multiply_columns(const Product *p, size_t column, size_t columns)
          }
       for (size_t i = 0; i < left && i < blocks * ROWS; i++)
          store_row(p, &sums[i / ROWS][i % ROWS * COLUMNS], first + i, column, columns);
+      if (left > BLOCK * ROWS && !tl_cpu_look(t, inst))
+         return false;
    }
+   return true;
 }
 
 /* Checked: an element of the result is undefined when its row of a, its column of b or its
@@ -216,7 +220,8 @@ tl_cpu_dot(TlExecThread *t, const TlExecInst *inst)
       p.c.data += z * m * n * p.c.bytes;
       p.result = (uint8_t *)tl_cpu_data(t, r) + z * m * n * r->elem_bytes;
       for (size_t column = 0; column < n; column += COLUMNS)
-         multiply_columns(&p, column, n - column < COLUMNS ? n - column : COLUMNS);
+         if (!multiply_columns(t, inst, &p, column, n - column < COLUMNS ? n - column : COLUMNS))
+            return false;
    }
    propagate(t, inst, batches, m, n, k);
    return true;

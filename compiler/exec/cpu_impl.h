@@ -126,6 +126,7 @@ struct TlExecThread {
    uint32_t program[3];
    uint64_t program_number;
    uint64_t steps, ticks;
+   uint64_t work;  /* elements since the clock was looked at */
    uint32_t batch; /* elements in batched slots now */
    TlExecFault fault;
    uint64_t fault_program;
@@ -139,6 +140,8 @@ TlExecPlan *tl_cpu_plan(TlArena *arena, const TlFunc *f, bool checked);
 bool tl_cpu_block(TlExecThread *t, const TlExecBlock *block);
 /* Counts a round of a loop: false at a limit, or when a program before this one has failed. */
 bool tl_cpu_tick(TlExecThread *t, const TlExecInst *inst);
+/* False when the time is over, or what this program does is no longer wanted: for long work. */
+bool tl_cpu_look(TlExecThread *t, const TlExecInst *inst);
 bool tl_cpu_fail(TlExecThread *t, const TlExecInst *inst, TlFaultKind kind);
 /* The same for element `i` of the tile in slot. */
 bool tl_cpu_fail_at(TlExecThread *t, const TlExecInst *inst, const TlExecSlot *slot, size_t i,

@@ -116,6 +116,32 @@ BOMBS = {
                                       for i in range(9000))),
 }
 
+BIG = K.replace("*fp32", "*fp32, y: *fp32") + "    i = arange(0, 1 << 20)\n"
+FUNCTION = ("def f(a, b):\n    for i in static_range(40):\n"
+            "        a = where(a > b, sin(a) * b + i, exp(b) + a)\n    return a\n")
+ARRAYS = ["--arg", "x=randn:fp32[1048576]", "--arg", "y=zeros:fp32[1048576]"]
+
+# Programs whose run is long, on the CPU executor and where they have room on the simulator: a tile
+# at a time, one operation of which may be most of the work.
+RUNS = {
+    "run_scan": ("cpu", FUNCTION + BIG + "    store(y + i, associative_scan(load(x + i), 0, f))\n"),
+    "run_map": ("cpu", FUNCTION + BIG + "    v = load(x + i)\n" + "    v = f(v, v)\n" * 20 +
+                "    store(y + i, v)\n"),
+    "run_dot": ("cpu", K.replace("*fp32", "*fp32, y: *fp32") +
+                "    i = arange(0, 1024)[:, None] * 1024 + arange(0, 1024)[None, :]\n"
+                "    v = load(x + i)\n" + "    v = dot(v, v, input_precision='tf32x3')\n" * 8 +
+                "    store(y + i, v)\n"),
+    "run_loop": ("cpu", K + "    while load(x) == load(x):\n        pass\n"),
+    "sim_loop": ("sim", K + "    while load(x) == load(x):\n        pass\n"),
+    "sim_loops": ("sim", K + "    v = 0.0\n" + "    for i in range(1 << 30):\n        v += i\n" * 40 +
+                  "    store(x, v)\n"),
+    "sim_scan": ("sim", FUNCTION + K.replace("*fp32", "*fp32, y: *fp32") + "    i = arange(0, 8192)\n"
+                 "    for j in range(1000):\n"
+                 "        store(y + i, associative_scan(load(x + i), 0, f))\n"),
+}
+for run_name, (executor, run_text) in RUNS.items():
+    BOMBS[run_name] = "tile", run_text
+
 
 def run(tilec, folder, name, kind, text):
     assert len(text) < 1 << 20, name
@@ -123,6 +149,9 @@ def run(tilec, folder, name, kind, text):
     with open(path, "w") as f:
         f.write(text)
     command = [tilec, "build", path, f"--timeout={LIMIT_MS}", "-o", os.devnull]
+    if name in RUNS:
+        command = [tilec, "run", path, f"--timeout={LIMIT_MS}", "--on=" + RUNS[name][0], "--grid=1"]
+        command += ARRAYS if "y:" in text else ARRAYS[:2]
     if kind == "py":
         command += ["-s", "*fp32"]
     if name == "many_kernels":

@@ -72,7 +72,16 @@ sim_base_fault(SimThread *t, const TlHostSite *s, TlExecFault fault, TlExecStatu
    give_up(t, sim_place(t, s, (TlSimFault){.base = fault}), status);
 }
 
-/* ---- loops ---- */
+/* ---- the time limit, looked at in loops and, as an iteration may be long, in warps' operations */
+static void
+look_at_clock(SimThread *t, const TlHostSite *s)
+{
+   const SimLaunch *l = t->block->launch;
+   if (l->deadline_ns && tl_now_ns() > l->deadline_ns)
+      sim_base_fault(t, s, (TlExecFault){.kind = TL_FAULT_TIME, .limit = (int64_t)l->opts->max_ms},
+                     TL_EXEC_LIMIT);
+}
+
 /* Called when a thread has used its turn: limits are looked at, and others may run. */
 void
 sim_step(TlHostThread *host, const TlHostSite *loop)
@@ -85,9 +94,7 @@ sim_step(TlHostThread *host, const TlHostSite *loop)
    if (o->max_steps && b->steps > o->max_steps)
       sim_base_fault(t, loop, (TlExecFault){.kind = TL_FAULT_STEPS, .limit = (int64_t)o->max_steps},
                      TL_EXEC_LIMIT);
-   if (b->launch->deadline_ns && tl_now_ns() > b->launch->deadline_ns)
-      sim_base_fault(t, loop, (TlExecFault){.kind = TL_FAULT_TIME, .limit = (int64_t)o->max_ms},
-                     TL_EXEC_LIMIT);
+   look_at_clock(t, loop);
    b->has_yielded = true;
    to_scheduler(t);
 }
@@ -118,6 +125,8 @@ sim_together(SimThread *t, const TlHostSite *s, unsigned char *frame, SimWarpFn 
    w->arrived |= 1u << t->lane;
    if (w->arrived == UINT32_MAX) {
       w->arrived = 0;
+      if (++t->block->together % SIM_TOGETHER_BETWEEN_LOOKS == 0)
+         look_at_clock(t, s);
       fn(w, s);
       if (w->at_barrier < 0) {
          for (unsigned i = 0; i < SIM_WARP; i++)

@@ -23,6 +23,7 @@ enum {
    SIM_WGMMA_GROUPS = 16,      /* whose results are kept */
    SIM_FENCES = 16,            /* of a thread, the last ones */
    SIM_STEP_QUANTUM = 1 << 14, /* loop iterations between looks at the clock; also a fiber's turn */
+   SIM_TOGETHER_BETWEEN_LOOKS = 1024, /* operations of whole warps, likewise */
 };
 
 typedef struct SimBlock SimBlock;
@@ -216,6 +217,7 @@ struct SimBlock {
    uint64_t number; /* of the block */
    SimThread *running;
    uint64_t steps;    /* of this block */
+   uint64_t together; /* operations of whole warps */
    bool has_yielded;  /* the running thread gave its turn away */
    size_t want_bytes; /* sim_alloc: asked of the scheduler */
    void *got;

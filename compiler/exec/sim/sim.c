@@ -168,7 +168,7 @@ compile(TlSimKernel *k, TlSimFault *fault)
 }
 
 TlSimKernel *
-tl_sim_compile(const TlFunc *f, TlSimFault *fault)
+tl_sim_compile(const TlFunc *f, const TlSimOptions *opts, TlSimFault *fault)
 {
    assert(f->state == TL_STATE_LOWERED);
    if (!tl_fiber_is_supported()) {
@@ -184,11 +184,17 @@ tl_sim_compile(const TlFunc *f, TlSimFault *fault)
    }
    *k = (TlSimKernel){.mem = mem, .func = f};
    k->mem.oom = &k->oom;
+   k->mem.cancel = opts ? opts->cancel : NULL;
+   k->mem.deadline_ms = opts && opts->max_ms ? tl_now_ms() + (double)opts->max_ms : 0;
    bool ok = false;
    if (!setjmp(k->oom))
       ok = compile(k, fault);
    else
-      *fault = whole_kernel(f, TL_FAULT_MEMORY, NULL);
+      *fault = whole_kernel(f, k->mem.is_late ? TL_FAULT_TIME : TL_FAULT_MEMORY, NULL);
+   if (k->mem.is_late)
+      fault->base.limit = (int64_t)opts->max_ms;
+   k->mem.cancel = NULL;
+   k->mem.deadline_ms = 0;
    if (ok)
       return k;
    tl_sim_free(k);
@@ -434,10 +440,19 @@ TlExecStatus
 tl_sim_run(const TlFunc *f, const TlExecArg *args, unsigned num_args, const uint32_t grid[3],
            const TlSimOptions *opts, TlSimFault *fault, TlSimStats *stats)
 {
-   TlSimKernel *k = tl_sim_compile(f, fault);
+   double begin_ms = tl_now_ms();
+   TlSimKernel *k = tl_sim_compile(f, opts, fault);
    if (!k)
-      return fault->base.kind == TL_FAULT_MEMORY ? TL_EXEC_LIMIT : TL_EXEC_UNSUPPORTED;
-   TlExecStatus status = tl_sim_launch(k, args, num_args, grid, opts, fault, stats);
+      return fault->base.kind == TL_FAULT_MEMORY || fault->base.kind == TL_FAULT_TIME
+                ? TL_EXEC_LIMIT
+                : TL_EXEC_UNSUPPORTED;
+   TlSimOptions rest = opts ? *opts : (TlSimOptions){0};
+   uint64_t spent_ms = (uint64_t)(tl_now_ms() - begin_ms);
+   if (rest.max_ms) /* of the same deadline */
+      rest.max_ms = spent_ms < rest.max_ms ? rest.max_ms - spent_ms : 1;
+   TlExecStatus status = tl_sim_launch(k, args, num_args, grid, &rest, fault, stats);
+   if (fault->base.kind == TL_FAULT_TIME && opts)
+      fault->base.limit = (int64_t)opts->max_ms;
    tl_sim_free(k);
    return status;
 }

@@ -67,10 +67,11 @@ TlExecStatus tl_sim_run(const TlFunc *f, const TlExecArg *args, unsigned num_arg
                         const uint32_t grid[3], const TlSimOptions *opts, TlSimFault *fault,
                         TlSimStats *stats);
 
-/* The same in two steps, for many launches of one function. */
+/* The same in two steps, for many launches of one function.  Of opts only cancel and max_ms are
+ * looked at. */
 typedef struct TlSimKernel TlSimKernel;
 /* NULL: *fault says why. */
-TlSimKernel *tl_sim_compile(const TlFunc *f, TlSimFault *fault);
+TlSimKernel *tl_sim_compile(const TlFunc *f, const TlSimOptions *opts, TlSimFault *fault);
 void tl_sim_free(TlSimKernel *kernel); /* NULL is fine */
 TlExecStatus tl_sim_launch(const TlSimKernel *kernel, const TlExecArg *args, unsigned num_args,
                            const uint32_t grid[3], const TlSimOptions *opts, TlSimFault *fault,
