@@ -220,7 +220,8 @@ tilec_tune_import(const char *database, const char *json, size_t len, uint32_t *
       "SELECT count(*) FROM json_each(?1) WHERE type <> 'object'"
       " OR json_type(value, '$.device') IS NOT 'text' OR json_type(value, '$.kernel') IS NOT 'text'"
       " OR json_type(value, '$.hash') IS NOT 'text' OR json_type(value, '$.key') IS NOT 'text'"
-      " OR json_type(value, '$.config') IS NOT 'text'";
+      " OR json_type(value, '$.config') IS NOT 'text'"
+      " OR abs(ifnull(json_extract(value, '$.median_ms'), 0)) > 1.7976931348623157e308";
    static const char insert[] =
       "INSERT OR REPLACE INTO choices SELECT json_extract(value, '$.device'),"
       " json_extract(value, '$.kernel'), json_extract(value, '$.hash'),"

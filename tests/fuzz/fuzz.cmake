@@ -1,0 +1,48 @@
+# One program per file fuzz_<target>.c, which defines LLVMFuzzerTestOneInput.  In the preset `fuzz`
+# (clang, libFuzzer) they search; elsewhere they replay corpus/<target> and finds/<target>, the
+# inputs that once failed, each also changed a few times.
+set(fuzz_dir "${CMAKE_CURRENT_SOURCE_DIR}/fuzz")
+add_library(tests_mutate STATIC "${fuzz_dir}/mutate.c")
+add_library(tests_execute STATIC "${fuzz_dir}/execute.c")
+target_include_directories(tests_execute PUBLIC "${CMAKE_SOURCE_DIR}/compiler/include")
+if(NOT TILEC_FUZZ)
+  add_library(tests_replay STATIC "${fuzz_dir}/replay.c")
+endif()
+
+# tl_fuzz(target CHANGES n LIBS libraries...): nothing where there is no such file.
+function(tl_fuzz target)
+  cmake_parse_arguments(A "" "CHANGES" "LIBS;DEFINES" ${ARGN})
+  if(NOT EXISTS "${fuzz_dir}/fuzz_${target}.c")
+    return()
+  endif()
+  add_executable(fuzz_${target} "${fuzz_dir}/fuzz_${target}.c")
+  target_link_libraries(fuzz_${target} PRIVATE ${A_LIBS})
+  target_compile_definitions(fuzz_${target} PRIVATE ${A_DEFINES})
+  set_target_properties(fuzz_${target} PROPERTIES LINKER_LANGUAGE CXX BUILD_RPATH_USE_ORIGIN ON)
+  if(TILEC_FUZZ)
+    target_link_options(fuzz_${target} PRIVATE -fsanitize=fuzzer)
+  else()
+    target_link_libraries(fuzz_${target} PRIVATE tests_replay tests_mutate)
+    add_test(NAME fuzz.${target} COMMAND fuzz_${target} --changes ${A_CHANGES}
+             "${fuzz_dir}/corpus/${target}" "${fuzz_dir}/finds/${target}")
+  endif()
+endfunction()
+
+tl_fuzz(parse CHANGES 200 LIBS tl_syntax)
+tl_fuzz(npy CHANGES 200 LIBS tl_cli)
+if(TARGET tilec_jit)
+  tl_fuzz(source CHANGES 3 LIBS tests_execute tests_mutate tl_compile)
+  target_include_directories(fuzz_source PRIVATE "${CMAKE_SOURCE_DIR}/compiler")
+  tl_fuzz(ir CHANGES 3 LIBS tests_execute tests_mutate tl_compile)
+  target_include_directories(fuzz_ir PRIVATE "${CMAKE_SOURCE_DIR}/compiler")
+  tl_fuzz(options CHANGES 50 LIBS tl_compile)
+  tl_fuzz(metadata CHANGES 200 LIBS tilec_core DEFINES FAKE_DRIVER="$<TARGET_FILE:fakecuda>")
+  add_dependencies(fuzz_metadata fakecuda)
+  tl_fuzz(args CHANGES 100 LIBS tilec_jit tl_compile)
+  tl_fuzz(cache CHANGES 100 LIBS tilec_jit tl_compile)
+  tl_fuzz(tune CHANGES 50 LIBS tilec_jit tl_compile)
+  foreach(target cache tune)
+    target_include_directories(fuzz_${target} PRIVATE "${CMAKE_SOURCE_DIR}/runtime")
+  endforeach()
+  tl_fuzz(lsp CHANGES 100 LIBS tl_compile) # messages of the language server
+endif()

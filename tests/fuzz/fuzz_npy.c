@@ -1,0 +1,89 @@
+/* Arrays and values of the command line.  The first byte: even, the rest is a .npy file (the byte
+ * chooses the element type asked for); odd, the rest is the VALUE of --arg. */
+#define _GNU_SOURCE
+#include "command/value.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { MAX_ELEMS = 1 << 20 };
+
+static unsigned long sum;
+
+static void
+read_file(TlArena *arena, const uint8_t *data, size_t size, TlDtype want)
+{
+   int fd = memfd_create("npy", MFD_CLOEXEC);
+   if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+      abort();
+   char path[64];
+   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+   TlArray a = {0};
+   const char *why = NULL;
+   if (tl_npy_read(arena, path, want, &a, &why)) {
+      for (uint64_t i = 0; i < a.bytes; i++)
+         sum += ((unsigned char *)a.data)[i];
+      TlSb head;
+      tl_sb_init(&head, arena);
+      tl_npy_head(&a, &head);
+   } else if (!why || !*why) {
+      abort(); /* refused without a reason */
+   }
+   tl_array_free(&a);
+   close(fd);
+}
+
+/* Sizes that would only take time are left out. */
+static bool
+is_large(const char *text)
+{
+   const char *digits = text;
+   for (const char *t = text; *t; t++) {
+      if (*t < '0' || *t > '9')
+         digits = t + 1;
+      else if (t - digits > 4)
+         return true;
+   }
+   return strchr(text, '@') != NULL; /* a file of this machine */
+}
+
+static void
+read_value(TlArena *arena, const uint8_t *data, size_t size)
+{
+   char *text = tl_arena_strndup(arena, (const char *)data, size);
+   TlCliValue v = {0};
+   const char *why = NULL;
+   if (is_large(text))
+      return;
+   if (!tl_cli_value(arena, text, &v, &why) && (!why || !*why))
+      abort();
+   tl_array_free(&v.array);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+   if (size < 1)
+      return 0;
+   TlMem mem;
+   jmp_buf oom;
+   tl_mem_init(&mem);
+   mem.limit_bytes = (size_t)64 << 20;
+   mem.oom = &oom;
+   TlArena *volatile arena = NULL;
+   if (!setjmp(oom)) {
+      arena = tl_arena_new(&mem);
+      if (data[0] % 2)
+         read_value(arena, data + 1, size - 1);
+      else
+         read_file(arena, data + 1, size - 1,
+                   data[0] / 2 % 3 ? (TlDtype)(data[0] / 2 % TL_DTYPE_COUNT) : TL_DTYPE_COUNT);
+   }
+   tl_arena_free(arena);
+   return 0;
+}
