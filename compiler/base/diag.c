@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 typedef struct Row {
    const char *name;
@@ -65,6 +66,21 @@ admit(TlDiags *d, TlSeverity severity, TlDiagCode code, TlRange range)
    return true;
 }
 
+/* Text in messages may be the program's own: what is longer than anybody reads is cut, between
+ * characters. */
+static const char *
+format(TlArena *arena, const char *fmt, va_list ap)
+{
+   enum { MAX_TEXT_BYTES = 4096 };
+   char *text = tl_arena_vprintf(arena, fmt, ap);
+   size_t len = strlen(text), end = MAX_TEXT_BYTES;
+   if (len <= MAX_TEXT_BYTES)
+      return text;
+   while (end > MAX_TEXT_BYTES - 4 && ((unsigned char)text[end] & 0xc0) == 0x80)
+      end--;
+   return tl_arena_printf(arena, "%.*s... (%zu more bytes)", (int)end, text, len - end);
+}
+
 void
 tl_diag_emit(TlDiags *d, TlDiagCode code, TlRange range, const char *fmt, ...)
 {
@@ -81,7 +97,7 @@ tl_diag_emit(TlDiags *d, TlDiagCode code, TlRange range, const char *fmt, ...)
    *n = (TlDiag){.code = code, .severity = severity, .range = range};
    va_list ap;
    va_start(ap, fmt);
-   n->text = tl_arena_vprintf(d->arena, fmt, ap);
+   n->text = format(d->arena, fmt, ap);
    va_end(ap);
    TlDiag **link = &d->first;
    if (severity == TL_SEV_NOTE)
@@ -100,6 +116,6 @@ tl_help(TlDiags *d, const char *fmt, ...)
       return;
    va_list ap;
    va_start(ap, fmt);
-   d->last->help = tl_arena_vprintf(d->arena, fmt, ap);
+   d->last->help = format(d->arena, fmt, ap);
    va_end(ap);
 }

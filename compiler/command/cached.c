@@ -2,6 +2,7 @@
  * and the assembler are found here and given to the library. */
 #include "command/cached.h"
 
+#include "base/clock.h"
 #include "command/ptxas.h"
 #include "jit/stored.h"
 
@@ -123,6 +124,21 @@ keep(TlCommand *c, TlCache *cache, const uint8_t *key, TlCompilation *comp, TlCm
    free(diags.data);
 }
 
+/* Waits for another process that makes the same kernel, for half of the time at most; the rest is
+ * left for compiling. */
+static int
+lock_in_time(TlCache *cache, const uint8_t key[TL_CACHE_KEY_BYTES], TilecCompileOptions *o)
+{
+   uint32_t half = o->timeout_ms / 2;
+   double begin_ms = tl_now_ms();
+   int lock = tl_cache_lock(cache, key, half && half < LOCK_MS ? half : LOCK_MS);
+   if (o->timeout_ms) {
+      double left_ms = (double)o->timeout_ms - (tl_now_ms() - begin_ms);
+      o->timeout_ms = left_ms > 1 ? (uint32_t)left_ms : 1;
+   }
+   return lock;
+}
+
 TilecStatus
 tl_cmd_compile_cached(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *options,
                       const TlCompileExtra *extra, TlCmdImage *image)
@@ -146,7 +162,7 @@ tl_cmd_compile_cached(TlCommand *c, TlCompilation *comp, const TilecCompileOptio
             return TILEC_OK;
          }
       }
-      if (round == 0 && (lock = tl_cache_lock(&cache, key, LOCK_MS)) < 0)
+      if (round == 0 && (lock = lock_in_time(&cache, key, &o)) < 0)
          break;
    }
    TilecStatus status = tl_compile(comp, &o, extra);

@@ -42,6 +42,19 @@ one=("$work"/xdg/tilec/*.tilec)
 printf X | dd of="${one[0]}" bs=1 seek=100 conv=notrunc status=none
 "$tilec" cache verify >"$work/out" && fail "damage is not reported"
 grep -q '^damaged  *1 (removed)$' "$work/out" || fail "the damaged entry is not removed"
+# Another process seems to make the same kernel and never ends: waiting for it is part of the limit.
+for i in {0..255}; do
+   printf -v name '%s/xdg/tilec/lock-%02x' "$work" "$i"
+   exec {lock}>"$name"
+   flock --exclusive "$lock"
+   locks+=("$lock")
+done
+begin=$SECONDS
+run -D BLOCK=512 --timeout=2000 || fail "a lock that is not given up stops the run"
+((SECONDS - begin < 8)) || fail "a lock is waited for beyond --timeout"
+for lock in "${locks[@]}"; do
+   exec {lock}>&-
+done
 "$tilec" cache clear >"$work/out"
 [[ -z $(ls -A "$work/xdg/tilec") ]] || fail "clear leaves something"
 chmod 777 "$work/xdg/tilec"

@@ -154,6 +154,29 @@ long_lines_are_cut_around_the_caret(void **state)
    fixture_close(&c.f);
 }
 
+/* Between characters: é is two bytes. */
+static void
+long_texts_are_cut(void **state)
+{
+   (void)state;
+   for (int odd = 0; odd < 2; odd++) {
+      Cx c;
+      cx_open(&c);
+      char text[20001];
+      memset(text, 'x', sizeof text);
+      for (int i = odd; i + 2 < 20000; i += 2)
+         memcpy(text + i, "é", 2);
+      text[20000] = '\0';
+      tl_report(&c.diags, E0200, find(&c, add(&c, "abc"), "b"), text);
+      const char *out = c.diags.first->text, *dots = strstr(out, "... (1");
+      assert_non_null(dots);
+      assert_non_null(strstr(dots, " more bytes)"));
+      assert_true(dots - out > 4000 && strlen(out) < 4200);
+      assert_int_equal((unsigned char)dots[-1], (unsigned char)"é"[1]);
+      fixture_close(&c.f);
+   }
+}
+
 static void
 limits_and_duplicates(void **state)
 {
@@ -220,6 +243,7 @@ test_diag(void)
       cmocka_unit_test(carets_under_wide_and_tabbed_text),
       cmocka_unit_test(help_and_notes_follow_their_error),
       cmocka_unit_test(long_lines_are_cut_around_the_caret),
+      cmocka_unit_test(long_texts_are_cut),
       cmocka_unit_test(limits_and_duplicates),
       cmocka_unit_test(json_lines),
       cmocka_unit_test(codes_are_named),
