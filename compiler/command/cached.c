@@ -64,12 +64,22 @@ copy(TlCompilation *comp, const void *data, size_t len)
    return memcpy(tl_new_array(comp->arena, unsigned char, len), data, len);
 }
 
+static const char *
+assembler(TlCommand *c)
+{
+   return tl_ptxas_find(c->arena, tl_option(&c->cl, TL_OPT_PTXAS));
+}
+
 /* Everything but the record is copied into the compilation's memory. */
 static bool
-take(TlCompilation *comp, const TlStored *s, TlCmdImage *image)
+take(TlCommand *c, TlCompilation *comp, TlCache *cache, const uint8_t *key, TlStored *s,
+     TlCmdImage *image)
 {
+   char why[TL_CACHE_WHY];
    if (tilec_image_read_json(s->json, s->json_len, &image->info, NULL, 0) != TILEC_OK)
       return false;
+   if (s->lacks_cubin)
+      tl_stored_assemble(cache, key, assembler(c), image->info, s, why);
    comp->info = *image->info;
    comp->text[TILEC_STAGE_PTX] = tl_arena_strndup(comp->arena, s->ptx, s->ptx_len);
    comp->text_len[TILEC_STAGE_PTX] = s->ptx_len;
@@ -113,8 +123,11 @@ keep(TlCommand *c, TlCache *cache, const uint8_t *key, TlCompilation *comp, TlCm
                       .diags = &diags,
                       .imports = comp->imports.data,
                       .num_imports = comp->imports.len};
-   const char *ptxas = tl_ptxas_find(c->arena, tl_option(&c->cl, TL_OPT_PTXAS));
-   if (ptxas && tl_ptxas(cache, ptxas, &comp->info, p.ptx, p.ptx_len, &made, &p.cubin_len, why)) {
+   const char *ptxas = assembler(c);
+   if (ptxas)
+      p.is_refused = tl_ptxas(cache, ptxas, &comp->info, p.ptx, p.ptx_len, &made, &p.cubin_len,
+                              why) == TL_REFUSED;
+   if (made) {
       p.cubin = image->cubin = copy(comp, made, p.cubin_len);
       image->cubin_len = p.cubin_len;
    }
@@ -155,7 +168,7 @@ tl_cmd_compile_cached(TlCommand *c, TlCompilation *comp, const TilecCompileOptio
    int lock = -1;
    for (int round = 0; use && round < 2; round++) {
       if (tl_stored_get(&cache, key, &stored)) {
-         bool ok = take(comp, &stored, image);
+         bool ok = take(c, comp, &cache, key, &stored, image);
          tl_stored_free(&stored);
          if (ok) {
             tl_cache_unlock(lock);

@@ -228,6 +228,12 @@ from_cache(TlJit *jit, const uint8_t *key, TlJitEntry *e, TilecStatus *status)
    if (!tl_stored_get(&jit->cache, key, &stored))
       return false;
    *status = tilec_image_read_json(stored.json, stored.json_len, &e->info, NULL, 0);
+   if (*status == TILEC_OK && !jit->never_compile) {
+      char why[TL_CACHE_WHY];
+      tl_stored_assemble(&jit->cache, key, jit->ptxas, e->info, &stored, why);
+      if (why[0])
+         note(jit, why);
+   }
    if (*status == TILEC_OK)
       *status = load_image(jit, stored.cubin, stored.cubin_len, stored.ptx, stored.ptx_len, e->info,
                            &e->module);
@@ -289,9 +295,12 @@ load_program(TlJit *jit, const uint8_t *key, const TlBytes *diags, TlJitEntry *e
    p.ptx = tilec_program_text(e->program, TILEC_STAGE_PTX, &p.ptx_len);
    if (!p.ptx)
       return TILEC_INTERNAL;
-   if (key && jit->cache.dir && jit->ptxas &&
-       !tl_ptxas(&jit->cache, jit->ptxas, info, p.ptx, p.ptx_len, &cubin, &p.cubin_len, why))
-      note(jit, why);
+   if (key && jit->cache.dir && jit->ptxas) {
+      p.is_refused = tl_ptxas(&jit->cache, jit->ptxas, info, p.ptx, p.ptx_len, &cubin, &p.cubin_len,
+                              why) == TL_REFUSED;
+      if (!cubin)
+         note(jit, why);
+   }
    p.cubin = cubin;
    TilecStatus status = load_image(jit, p.cubin, p.cubin_len, p.ptx, p.ptx_len, info, &e->module);
    if (status == TILEC_OK && key && jit->cache.dir)

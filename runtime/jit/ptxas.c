@@ -206,7 +206,7 @@ first_error(const char *said, int *len)
    return at ? at : "";
 }
 
-bool
+TlAssembled
 tl_ptxas(TlCache *cache, const char *ptxas, const TilecImageInfo *info, const char *ptx,
          size_t ptx_len, void **cubin, size_t *cubin_len, char *why)
 {
@@ -214,7 +214,7 @@ tl_ptxas(TlCache *cache, const char *ptxas, const TilecImageInfo *info, const ch
    *cubin = NULL;
    if (!tl_cache_temp_path(cache, ".ptx", in) || !tl_cache_temp_path(cache, ".cubin", out)) {
       snprintf(why, TL_CACHE_WHY, "no folder for the assembler's files");
-      return false;
+      return TL_NOT_RUN;
    }
    TlPtxasRun run = {
       .program = ptxas, .arch = info->arch, .in = in, .out = out, .line_info = info->line_info};
@@ -233,6 +233,7 @@ tl_ptxas(TlCache *cache, const char *ptxas, const TilecImageInfo *info, const ch
       snprintf(why, TL_CACHE_WHY, "'%.200s' made no cubin for %s%s%.*s", ptxas, info->arch,
                len ? ": " : "", len, line);
    }
+   bool has_run = r.has_run && !r.is_late && !r.was_killed;
    tl_ptxas_done(&r);
-   return ok;
+   return ok ? TL_ASSEMBLED : has_run ? TL_REFUSED : TL_NOT_RUN;
 }

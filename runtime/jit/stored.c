@@ -205,6 +205,9 @@ import_is_same(Reader *r)
    return ok;
 }
 
+/* In a cubin's place: an assembler has seen the PTX, and asking again is of no use. */
+static const unsigned char refused[1];
+
 /* ---- Entries --------------------------------------------------------------------------------- */
 
 bool
@@ -224,14 +227,18 @@ tl_stored_get(TlCache *cache, const uint8_t key[TL_CACHE_KEY_BYTES], TlStored *o
    out->ptx_len = part[PART_PTX].len;
    out->json = part[PART_JSON].data;
    out->json_len = part[PART_JSON].len;
-   out->cubin = part[PART_CUBIN].len ? part[PART_CUBIN].data : NULL;
-   out->cubin_len = part[PART_CUBIN].len;
+   out->lacks_cubin = part[PART_CUBIN].len == 0;
+   if (part[PART_CUBIN].len > sizeof refused) {
+      out->cubin = part[PART_CUBIN].data;
+      out->cubin_len = part[PART_CUBIN].len;
+   }
    return true;
 }
 
 void
 tl_stored_free(TlStored *stored)
 {
+   free(stored->made);
    tl_cache_entry_free(&stored->entry);
    *stored = (TlStored){0};
 }
@@ -270,7 +277,9 @@ tl_stored_put(TlCache *cache, const uint8_t key[TL_CACHE_KEY_BYTES], const TlSto
    TlCachePart part[TL_CACHE_PARTS] = {
       [PART_PTX] = {p->ptx, p->ptx_len},
       [PART_JSON] = {p->json, p->json_len},
-      [PART_CUBIN] = {p->cubin, p->cubin ? p->cubin_len : 0},
+      [PART_CUBIN] = {p->cubin ? p->cubin : refused, p->cubin        ? p->cubin_len
+                                                     : p->is_refused ? sizeof refused
+                                                                     : 0},
       [PART_DIAGS] = {p->diags->data, p->diags->len},
       [PART_IMPORTS] = {imports.data, imports.len},
    };
@@ -280,4 +289,31 @@ tl_stored_put(TlCache *cache, const uint8_t key[TL_CACHE_KEY_BYTES], const TlSto
    ok = ok && tl_cache_put(cache, key, part, why);
    free(imports.data);
    return ok;
+}
+
+void
+tl_stored_assemble(TlCache *cache, const uint8_t key[TL_CACHE_KEY_BYTES], const char *ptxas,
+                   const TilecImageInfo *info, TlStored *stored, char *why)
+{
+   why[0] = 0;
+   if (!stored->lacks_cubin || !cache->dir || !ptxas)
+      return;
+   assert(!stored->made);
+   TlCachePart part[TL_CACHE_PARTS];
+   memcpy(part, stored->entry.part, sizeof part);
+   size_t len = 0;
+   switch (tl_ptxas(cache, ptxas, info, stored->ptx, stored->ptx_len, &stored->made, &len, why)) {
+   case TL_NOT_RUN:
+      return;
+   case TL_REFUSED:
+      part[PART_CUBIN] = (TlCachePart){refused, sizeof refused};
+      break;
+   case TL_ASSEMBLED:
+      part[PART_CUBIN] = (TlCachePart){stored->made, len};
+      stored->cubin = stored->made;
+      stored->cubin_len = len;
+      break;
+   }
+   stored->lacks_cubin = false;
+   tl_cache_put(cache, key, part, why);
 }

@@ -30,6 +30,8 @@ typedef struct TlStored {
    size_t ptx_len, json_len;
    const void *cubin; /* NULL = none */
    size_t cubin_len;
+   bool lacks_cubin; /* no assembler has seen its PTX */
+   void *made;       /* by tl_stored_assemble */
 } TlStored;
 
 /* False: not there, or made from imports that have changed since. */
@@ -43,6 +45,7 @@ typedef struct TlStoredParts {
    size_t ptx_len, json_len;
    const void *cubin;
    size_t cubin_len;
+   bool is_refused; /* an assembler has seen the PTX and made no cubin */
    const TlBytes *diags;
    const TilecImport *imports;
    size_t num_imports;
@@ -51,8 +54,13 @@ typedef struct TlStoredParts {
 bool tl_stored_put(TlCache *cache, const uint8_t key[TL_CACHE_KEY_BYTES],
                    const TlStoredParts *parts, char *why);
 
-/* ptxas.c: assembles PTX for info->arch.  *cubin is of malloc.  False with a sentence in `why`. */
-bool tl_ptxas(TlCache *cache, const char *ptxas, const TilecImageInfo *info, const char *ptx,
-              size_t ptx_len, void **cubin, size_t *cubin_len, char *why);
+typedef enum TlAssembled { TL_ASSEMBLED, TL_REFUSED, TL_NOT_RUN } TlAssembled;
+/* ptxas.c: assembles PTX for info->arch.  *cubin is of malloc; NULL with a sentence in `why`. */
+TlAssembled tl_ptxas(TlCache *cache, const char *ptxas, const TilecImageInfo *info, const char *ptx,
+                     size_t ptx_len, void **cubin, size_t *cubin_len, char *why);
+/* An entry of a time without an assembler gets its cubin, here and on disk.  What goes wrong costs
+ * nothing but a sentence in `why` (TL_CACHE_WHY bytes; else ""). */
+void tl_stored_assemble(TlCache *cache, const uint8_t key[TL_CACHE_KEY_BYTES], const char *ptxas,
+                        const TilecImageInfo *info, TlStored *stored, char *why);
 
 #endif

@@ -468,6 +468,14 @@ locks_are_exclusive_and_time_out(void **state)
    tl_cache_unlock(-1);
 }
 
+static void
+write_script(const char *path, const char *text)
+{
+   int fd = open(path, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0700);
+   assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+   close(fd);
+}
+
 /* An assembler that is a script: its cubin is kept beside the PTX and loaded instead of it. */
 static void
 cubins_are_kept(void **state)
@@ -475,11 +483,8 @@ cubins_are_kept(void **state)
    (void)state;
    char path[128];
    snprintf(path, sizeof path, "%s/ptxas", folder);
-   int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0700);
-   const char script[] = "#!/bin/sh\n[ \"$1\" = -arch=sm_90a ] || exit 1\n"
-                         "printf '\\177ELF .entry k ' >\"$3\"\n";
-   assert_int_equal(write(fd, script, sizeof script - 1), sizeof script - 1);
-   close(fd);
+   write_script(path, "#!/bin/sh\n[ \"$1\" = -arch=sm_90a ] || exit 1\n"
+                      "printf '\\177ELF .entry k ' >\"$3\"\n");
    jit_options.ptxas = path;
    assert_int_equal(compiles_of_a_run(7), 1);
    assert_memory_equal(fake()->ptx, "\177ELF", 4);
@@ -494,14 +499,43 @@ cubins_are_kept(void **state)
    jit_options.ptxas = "/nowhere/ptxas";
    assert_int_equal(compiles_of_a_run(16), 1);
    assert_non_null(strstr(said, "made no cubin for sm_90a: cannot run it: No such file"));
-   const char angry[] = "#!/bin/sh\necho hm\necho 'ptxas fatal   : no such thing' >&2\nexit 3\n";
-   fd = open(path, O_WRONLY | O_TRUNC);
-   assert_int_equal(write(fd, angry, sizeof angry - 1), sizeof angry - 1);
-   close(fd);
+   write_script(path, "#!/bin/sh\necho hm\necho 'ptxas fatal   : no such thing' >&2\nexit 3\n");
    jit_options.ptxas = path;
    assert_int_equal(compiles_of_a_run(1), 1);
    assert_non_null(strstr(said, "made no cubin for sm_90a: ptxas fatal   : no such thing"));
    assert_int_equal(compiles_of_a_run(16), 0); /* PTX alone is kept all the same */
+}
+
+/* Entries of a time without an assembler get their cubin once there is one; an assembler that
+ * refuses is asked once. */
+static void
+an_assembler_that_appears_is_asked(void **state)
+{
+   (void)state;
+   char path[128], script[512], asked[160];
+   struct stat st;
+   snprintf(path, sizeof path, "%s/ptxas", folder);
+   snprintf(asked, sizeof asked, "%s/asked", folder);
+   jit_options.ptxas = NULL;
+   assert_int_equal(compiles_of_a_run(7), 1);
+   assert_int_equal(compiles_of_a_run(16), 1);
+   assert_memory_equal(fake()->ptx, "//", 2);
+   write_script(path, "#!/bin/sh\nprintf '\\177ELF .entry k ' >\"$3\"\n");
+   jit_options.ptxas = path;
+   assert_int_equal(compiles_of_a_run(7), 0);
+   assert_memory_equal(fake()->ptx, "\177ELF", 4);
+   jit_options.ptxas = NULL;
+   assert_int_equal(compiles_of_a_run(7), 0);
+   assert_memory_equal(fake()->ptx, "\177ELF", 4);
+   snprintf(script, sizeof script, "#!/bin/sh\nprintf x >>%s\nexit 3\n", asked);
+   write_script(path, script);
+   jit_options.ptxas = path;
+   for (int i = 0; i < 2; i++) {
+      assert_int_equal(compiles_of_a_run(16), 0);
+      assert_memory_equal(fake()->ptx, "//", 2);
+   }
+   assert_int_equal(stat(asked, &st), 0);
+   assert_int_equal(st.st_size, 1);
 }
 
 int test_cache(void);
@@ -510,11 +544,12 @@ test_cache(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
    const struct CMUnitTest tests[] = {
-      TEST(the_second_run_compiles_nothing),   TEST(imports_are_looked_at),
-      TEST(a_changed_byte_anywhere_is_a_miss), TEST(unsafe_folders_are_not_used),
-      TEST(layers_are_read_and_not_written),   TEST(trouble_with_the_disk_costs_no_kernel),
-      TEST(the_least_recently_used_go_first),  TEST(only_its_own_files_are_removed),
-      TEST(locks_are_exclusive_and_time_out),  TEST(cubins_are_kept),
+      TEST(the_second_run_compiles_nothing),    TEST(imports_are_looked_at),
+      TEST(a_changed_byte_anywhere_is_a_miss),  TEST(unsafe_folders_are_not_used),
+      TEST(layers_are_read_and_not_written),    TEST(trouble_with_the_disk_costs_no_kernel),
+      TEST(the_least_recently_used_go_first),   TEST(only_its_own_files_are_removed),
+      TEST(locks_are_exclusive_and_time_out),   TEST(cubins_are_kept),
+      TEST(an_assembler_that_appears_is_asked),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }
