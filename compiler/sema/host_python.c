@@ -488,7 +488,7 @@ HOST_FN(hasattr)
       return tl_host_bad(s, c, "the name must be a string");
    const TlSv *self = &c->args[0];
    bool has;
-   if (self->kind == TL_SV_MODULE && self->module->kind == TL_MOD_HOST &&
+   if (self->kind == TL_SV_MODULE && self->module->kind != TL_MOD_SOURCE &&
        tl_host_module_has(tl_arena_printf(s->arena, "%s.%s", self->module->name, c->args[1].s.data),
                           &has))
       return tl_sv_bool(has);

@@ -12,7 +12,8 @@ enum { MAX_ARGS = 12, MEMORY_BYTES = 4096, KERNELS = 4 };
 static const char *const sources[KERNELS] = {
    "@kernel\ndef k(x: *fp32, n: i32):\n    i = arange(0, 16)\n"
    "    store(x + i, load(x + i, i < n, 0.0) + 1, i < n)\n",
-   "@kernel(grid=(cdiv(n, 16), m % 7 + 1))\ndef k(x, y, n, m: i64 = 3):\n    i = arange(0, 16)\n"
+   "@kernel(grid=(cdiv(n, 16) % 9, m % 7 + 1))\ndef k(x, y, n, m: i64 = 3):\n    i = arange(0, "
+   "16)\n"
    "    store(y + i, load(x + i, i < n) + m, i < n)\n",
    "@kernel\ndef k(d: \"tensordesc<fp16[4,16]>\", a: fp32, b: i1, c: u8):\n"
    "    d.store([0, 0], (d.load([0, 0]) * a + b + c).to(fp16))\n",
