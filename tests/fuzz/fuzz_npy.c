@@ -11,8 +11,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { MAX_ELEMS = 1 << 20 };
-
 static unsigned long sum;
 
 static void
@@ -42,14 +40,10 @@ read_file(TlArena *arena, const uint8_t *data, size_t size, TlDtype want)
 static bool
 is_large(const char *text)
 {
-   const char *digits = text;
-   for (const char *t = text; *t; t++) {
-      if (*t < '0' || *t > '9')
-         digits = t + 1;
-      else if (t - digits > 4)
-         return true;
-   }
-   return strchr(text, '@') != NULL; /* a file of this machine */
+   unsigned digits = 0;
+   for (const char *t = strchr(text, '['); t && *t; t++)
+      digits += *t >= '0' && *t <= '9';
+   return digits > 6 || strchr(text, '@') != NULL; /* which is a file of this machine */
 }
 
 static void

@@ -253,6 +253,17 @@ gen_parameter(Gen *g, int buffer)
 }
 
 TlValue *
+gen_along(Gen *g, const TlType *type, unsigned d)
+{
+   TlBuilder *b = &g->b;
+   TlValue *v = tl_b0(b, TL_OP_ARANGE, NULL, {TL_ATTR_END, {.i = type->shape[d]}});
+   for (unsigned e = 0; e < type->rank; e++)
+      if (e != d)
+         v = tl_b1(b, TL_OP_EXPAND_DIMS, v, {TL_ATTR_AXIS, {.i = e}});
+   return v->type == type ? v : tl_t1(b, TL_OP_BROADCAST, type, v);
+}
+
+TlValue *
 gen_numbers(Gen *g, unsigned rank, const uint32_t *shape)
 {
    TlBuilder *b = &g->b;
@@ -264,13 +275,7 @@ gen_numbers(Gen *g, unsigned rank, const uint32_t *shape)
       sum = rank == 1 ? v : tl_t1(b, TL_OP_RESHAPE, type, v);
    } else {
       for (unsigned d = rank; d-- > 0; stride *= shape[d]) {
-         TlValue *v = tl_b0(b, TL_OP_ARANGE, NULL, {TL_ATTR_END, {.i = shape[d]}});
-         for (unsigned e = 0; e < rank; e++)
-            if (e != d)
-               v = tl_b1(b, TL_OP_EXPAND_DIMS, v, {TL_ATTR_AXIS, {.i = e}});
-         if (v->type != type)
-            v = tl_t1(b, TL_OP_BROADCAST, type, v);
-         v = tl_b2(b, TL_OP_MUL, v, gen_number(g, type, stride));
+         TlValue *v = tl_b2(b, TL_OP_MUL, gen_along(g, type, d), gen_number(g, type, stride));
          sum = sum ? tl_b2(b, TL_OP_ADD, sum, v) : v;
       }
    }
@@ -546,6 +551,7 @@ choose(Gen *g)
       {6, gen_step_load, false, true},     {4, gen_step_atomic, false, false},
       {4, gen_step_if, true, true},        {5, gen_step_for, true, true},
       {2, gen_step_while, true, true},     {2, gen_step_hint, false, true},
+      {4, gen_step_block, false, true},
    };
    unsigned total = 0;
    for (unsigned i = 0; i < sizeof steps / sizeof steps[0]; i++)

@@ -94,6 +94,7 @@ void gen_program(TlArena *arena, uint64_t seed, GenProgram *out);
    X(LOAD_MASK, "load with mask")                                                                  \
    X(LOAD_OTHER, "load with mask and other")                                                       \
    X(STORE_MASK, "store with mask")                                                                \
+   X(BLOCK, "block with boundary checks")                                                          \
    X(TRIPS_0, "loop of 0 trips")                                                                   \
    X(TRIPS_1, "loop of 1 trip")                                                                    \
    X(TRIPS_2, "loop of 2 trips")                                                                   \

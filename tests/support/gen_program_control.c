@@ -492,7 +492,9 @@ cover_op(const GenProgram *p, const TlOp *op, uint32_t *f)
       break;
    }
    for (unsigned i = 0; i < op->num_results; i++) {
-      f[GEN_SORT] += op->results[i].name && strcmp(op->results[i].name, "sorted") == 0;
+      const char *name = op->results[i].name ? op->results[i].name : "";
+      f[GEN_SORT] += strcmp(name, "sorted") == 0;
+      f[GEN_BLOCK] += strcmp(name, "block") == 0;
       cover_tile(p, op->results[i].type, f);
    }
 }

@@ -90,6 +90,8 @@ TlValue *gen_pick_type(Gen *g, const TlType *type); /* from the pool, or made */
 /* ---- memory ---- */
 int gen_buffer(Gen *g, TlDtype d, uint32_t elems, GenFill fill);
 TlValue *gen_parameter(Gen *g, int buffer);
+/* The coordinate along dimension d of each element of an i32 tile. */
+TlValue *gen_along(Gen *g, const TlType *type, unsigned d);
 /* Row-major element numbers, i32. */
 TlValue *gen_numbers(Gen *g, unsigned rank, const uint32_t *shape);
 /* Pointers to a buffer at `index` elements past element `offset` (i32 scalar or NULL). */
@@ -117,6 +119,7 @@ void gen_step_role_dots(Gen *g); /* gen_program_roles.c */
 bool gen_step_atomic(Gen *g);
 bool gen_step_load(Gen *g);
 bool gen_step_store(Gen *g);
+bool gen_step_block(Gen *g); /* gen_program_block.c */
 bool gen_step_if(Gen *g);
 bool gen_step_for(Gen *g);
 bool gen_step_while(Gen *g);
