@@ -31,6 +31,7 @@ enum {
    PROGRAM_SECONDS = 100, /* one program may take */
    DEVICE_BYTES = 64 << 20,
    NEED_COVERAGE = 3000,
+   COVER_ONE_IN = 8, /* programs whose lowered code is counted */
 };
 
 typedef enum Outcome {
@@ -181,42 +182,6 @@ save_ptx(const Options *o, const GenProgram *p, const TilecProgram *program)
    return fclose(f) == 0 && ok;
 }
 
-/* Runs `text`, which is p's own or a reduced one, on its buffers. */
-static Outcome
-run_text(const Place *at, const GenProgram *p, const char *text, Job *job, char *why)
-{
-   TilecProgram *program = NULL;
-   double start = now();
-   Outcome outcome = AGREES;
-   TilecStage stop = at->rt || at->options->save ? TILEC_STAGE_PTX : TILEC_STAGE_LOWERED;
-   TilecStatus s =
-      run_compile(text, arch_for(at, p->seed), at->device.max_ptx_version, stop, &program, why);
-   job->compile_s += now() - start;
-   if (s != TILEC_OK)
-      return strstr(why, "error[E0501]") ? NOT_ON_TARGET : NOT_COMPILED;
-   if (at->options->save && !save_ptx(at->options, p, program)) {
-      snprintf(why, RUN_WHY_BYTES, "its PTX cannot be written to %s", at->options->save);
-      tilec_program_free(program);
-      return NOT_COMPILED;
-   }
-   RunMemory want = run_memory_new(p), got = run_memory_copy(&want);
-   start = now();
-   if (run_on_host(program, p, TILEC_HOST_CPU, &want, why) != TILEC_OK)
-      outcome = CPU_FAULT;
-   job->cpu_s += now() - start;
-   start = now();
-   if (outcome == AGREES) {
-      s = at->rt ? run_on_device(at, program, p, &got, why)
-                 : run_on_host(program, p, TILEC_HOST_SIM, &got, why);
-      outcome = s != TILEC_OK ? FAULT : run_agrees(p, &want, &got, why) ? AGREES : DIFFERS;
-   }
-   job->device_s += now() - start;
-   free(want.data);
-   free(got.data);
-   tilec_program_free(program);
-   return outcome;
-}
-
 typedef struct Memory {
    TlMem mem;
    jmp_buf oom;
@@ -242,6 +207,61 @@ memory_free(Memory *m)
 {
    tl_arena_free(m->arena);
    free(m);
+}
+
+/* Adds the machine operations that the lowered code has, by type. */
+static void
+cover_lowered(const char *text, Job *job)
+{
+   Memory *m = memory_new();
+   TlSources *sources = tl_sources_new(m->arena);
+   TlDiags diags;
+   tl_diags_init(&diags, m->arena, sources);
+   TlModule *module =
+      tl_module_new(m->arena, tl_types_new(m->arena), tl_strings_new(m->arena), &diags);
+   uint32_t file = tl_sources_add(sources, "lowered.tir", text, strlen(text));
+   if (tl_read_module(module, sources, file))
+      gen_cover_lowered(module, &job->coverage);
+   memory_free(m);
+}
+
+/* Runs `text`, which is p's own or a reduced one, on its buffers. */
+static Outcome
+run_text(const Place *at, const GenProgram *p, const char *text, Job *job, char *why)
+{
+   TilecProgram *program = NULL;
+   double start = now();
+   Outcome outcome = AGREES;
+   TilecStage stop = at->rt || at->options->save ? TILEC_STAGE_PTX : TILEC_STAGE_LOWERED;
+   uint32_t keep = p->seed % COVER_ONE_IN ? 0 : TILEC_STAGE_BIT(TILEC_STAGE_LOWERED);
+   TilecStatus s = run_compile(text, arch_for(at, p->seed), at->device.max_ptx_version, stop, keep,
+                               &program, why);
+   job->compile_s += now() - start;
+   if (s != TILEC_OK)
+      return strstr(why, "error[E0501]") ? NOT_ON_TARGET : NOT_COMPILED;
+   if (at->options->save && !save_ptx(at->options, p, program)) {
+      snprintf(why, RUN_WHY_BYTES, "its PTX cannot be written to %s", at->options->save);
+      tilec_program_free(program);
+      return NOT_COMPILED;
+   }
+   RunMemory want = run_memory_new(p), got = run_memory_copy(&want);
+   start = now();
+   if (run_on_host(program, p, TILEC_HOST_CPU, &want, why) != TILEC_OK)
+      outcome = CPU_FAULT;
+   job->cpu_s += now() - start;
+   start = now();
+   if (outcome == AGREES) {
+      s = at->rt ? run_on_device(at, program, p, &got, why)
+                 : run_on_host(program, p, TILEC_HOST_SIM, &got, why);
+      outcome = s != TILEC_OK ? FAULT : run_agrees(p, &want, &got, why) ? AGREES : DIFFERS;
+   }
+   job->device_s += now() - start;
+   if (keep && outcome == AGREES)
+      cover_lowered(tilec_program_text(program, TILEC_STAGE_LOWERED, NULL), job);
+   free(want.data);
+   free(got.data);
+   tilec_program_free(program);
+   return outcome;
 }
 
 static void
@@ -377,6 +397,31 @@ print_coverage(const GenCoverage *c)
    return missing;
 }
 
+/* Only what lowered code alone has; the others are above. */
+static void
+print_lowered(const GenCoverage *c)
+{
+   unsigned pairs = 0, found = 0, all = 0;
+   printf("machine operations in one program of %d, by element types:\n", COVER_ONE_IN);
+   for (unsigned op = 0; op < TL_OP_COUNT; op++) {
+      uint32_t n = 0, types = 0;
+      for (unsigned d = 0; d <= TL_DTYPE_COUNT; d++) {
+         n += c->lowered[op][d];
+         types += c->lowered[op][d] != 0;
+      }
+      if (!(tl_op_info[op].traits & TL_TRAIT_LOWERED))
+         continue;
+      pairs += types;
+      found += n != 0;
+      all++;
+      if (!(tl_op_info[op].traits & TL_TRAIT_TYPED) || !n)
+         printf("   %-16s %7u in %2u types%s\n", tl_op_info[op].text, n, types,
+                n ? "" : "   not seen");
+   }
+   printf("   %u of %u operations of lowered code, %u pairs of operation and element type\n", found,
+          all, pairs);
+}
+
 static void
 add_job(Job *sum, const Job *job)
 {
@@ -387,8 +432,10 @@ add_job(Job *sum, const Job *job)
    for (unsigned i = 0; i < OUTCOME_COUNT; i++)
       sum->failed[i] += job->failed[i];
    for (unsigned op = 0; op < TL_OP_COUNT; op++)
-      for (unsigned d = 0; d <= TL_DTYPE_COUNT; d++)
+      for (unsigned d = 0; d <= TL_DTYPE_COUNT; d++) {
          sum->coverage.op[op][d] += job->coverage.op[op][d];
+         sum->coverage.lowered[op][d] += job->coverage.lowered[op][d];
+      }
    for (unsigned i = 0; i < GEN_COVER_COUNT; i++)
       sum->coverage.family[i] += job->coverage.family[i];
 }
@@ -403,6 +450,7 @@ run_all(const Options *o, Shared *shared)
       add_job(&sum, &shared->job[i]);
    bool need_all = sum.ran >= NEED_COVERAGE;
    unsigned missing = print_coverage(&sum.coverage);
+   print_lowered(&sum.coverage);
    uint64_t failed = 0;
    for (unsigned i = 0; i < OUTCOME_COUNT; i++)
       failed += i == NOT_ON_TARGET ? 0 : sum.failed[i];

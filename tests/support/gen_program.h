@@ -147,11 +147,14 @@ typedef enum GenCover {
 typedef struct GenCoverage {
    uint32_t op[TL_OP_COUNT][TL_DTYPE_COUNT + 1]; /* by element type of the first result or operand;
                                                     the last: it has no number */
+   uint32_t lowered[TL_OP_COUNT][TL_DTYPE_COUNT + 1]; /* the same of lowered code */
    uint32_t family[GEN_COVER_COUNT];
 } GenCoverage;
 
 /* Adds what the program does, one for each operation. */
 void gen_cover(const GenProgram *p, GenCoverage *c);
+/* Adds what lowered code holds. */
+void gen_cover_lowered(const TlModule *m, GenCoverage *c);
 /* Programs must contain the operation. */
 bool gen_covers_op(TlOpcode op);
 const char *gen_cover_text(GenCover c);

@@ -499,19 +499,43 @@ cover_op(const GenProgram *p, const TlOp *op, uint32_t *f)
    }
 }
 
+/* Counted by the element type of the first result, or of the last operand. */
+static void
+count_op(const TlOp *op, uint32_t count[TL_OP_COUNT][TL_DTYPE_COUNT + 1])
+{
+   const TlType *t = op->num_results ? tl_result(op, 0)->type
+                     : op->num_args  ? tl_arg(op, op->num_args - 1)->type
+                                     : NULL;
+   t = t ? tl_type_elem(t) : NULL;
+   count[op->opcode][t && t->kind == TL_TYPE_SCALAR ? t->dtype : TL_DTYPE_COUNT]++;
+}
+
 static void
 cover_block(const GenProgram *p, const TlBlock *block, GenCoverage *c)
 {
    for (const TlOp *op = block->first; op; op = op->next) {
-      const TlType *t = op->num_results ? tl_result(op, 0)->type
-                        : op->num_args  ? tl_arg(op, op->num_args - 1)->type
-                                        : NULL;
-      t = t ? tl_type_elem(t) : NULL;
-      c->op[op->opcode][t && t->kind == TL_TYPE_SCALAR ? t->dtype : TL_DTYPE_COUNT]++;
+      count_op(op, c->op);
       cover_op(p, op, c->family);
       for (unsigned r = 0; r < op->num_regions; r++)
          cover_block(p, op->regions[r]->block, c);
    }
+}
+
+static void
+cover_lowered(const TlBlock *block, GenCoverage *c)
+{
+   for (const TlOp *op = block->first; op; op = op->next) {
+      count_op(op, c->lowered);
+      for (unsigned r = 0; r < op->num_regions; r++)
+         cover_lowered(op->regions[r]->block, c);
+   }
+}
+
+void
+gen_cover_lowered(const TlModule *m, GenCoverage *c)
+{
+   for (const TlFunc *f = m->first_func; f; f = f->next)
+      cover_lowered(f->body->block, c);
 }
 
 void

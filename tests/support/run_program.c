@@ -114,7 +114,7 @@ take_text(void *user, const TilecDiag *d)
 
 TilecStatus
 run_compile(const char *text, const char *arch, uint32_t ptx_version, TilecStage stop,
-            TilecProgram **out, char *why)
+            uint32_t keep, TilecProgram **out, char *why)
 {
    TilecSessionOptions so = {.struct_size = sizeof so, .on_diag = take_text, .user = why};
    TilecSession *session;
@@ -128,7 +128,8 @@ run_compile(const char *text, const char *arch, uint32_t ptx_version, TilecStage
                              .source_bytes = TILEC_STRLEN,
                              .arch = arch,
                              .ptx_version = ptx_version,
-                             .stop_after = stop};
+                             .stop_after = stop,
+                             .keep_stages = keep};
    status = tilec_compile(session, &co, out);
    if (status != TILEC_OK && !why[0])
       snprintf(why, RUN_WHY_BYTES, "%s: %s", tilec_status_string(status),

@@ -22,7 +22,7 @@ RunMemory run_memory_copy(const RunMemory *m);
 
 /* IR text to stage `stop`; why (RUN_WHY_BYTES) says what is wrong. */
 TilecStatus run_compile(const char *text, const char *arch, uint32_t ptx_version, TilecStage stop,
-                        TilecProgram **out, char *why);
+                        uint32_t keep, TilecProgram **out, char *why);
 /* One launch on a host executor, in one thread. */
 TilecStatus run_on_host(const TilecProgram *program, const GenProgram *p, TilecHostMode mode,
                         RunMemory *m, char *why);
