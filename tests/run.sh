@@ -36,6 +36,19 @@ run_ctest() {
       2>&1 | tee "$tilec_root/build/$preset/ctest.log" || failed+=("$preset")
 }
 
+# Two minutes of tests/fuzz/run.sh, where clang's libFuzzer can be had.  Elsewhere the corpora have
+# been replayed by ctest, and nothing is searched.
+search_for_failures() {
+   local library=/usr/lib/llvm-22/lib/clang/22/lib/linux/libclang_rt.fuzzer-x86_64.a
+   [[ -e $library ]] || (tilec_install libclang-rt-22-dev) || true
+   if [[ ! -e $library ]]; then
+      tilec_say "no libFuzzer for clang 22: nothing is searched"
+      return
+   fi
+   tilec_say "searching for inputs that break something"
+   "$tilec_root/tests/fuzz/run.sh" --minutes 2 --jobs "$(nproc)" --seed 1 || failed+=(fuzz)
+}
+
 closing_lines() {
    sed -n '/tests passed/,$p' "$tilec_root/build/$1/ctest.log"
 }
@@ -54,6 +67,7 @@ if ((with_asan)); then
    export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1}
    tilec_build tsan jit_threads cache_stress unit_runtime unit_runtime_jit fakecuda fakecuda_broken
    run_ctest tsan -R '^(threads\.jit|cache\.stress|unit\.runtime|unit\.runtime_jit)$'
+   search_for_failures
    tilec_say "address and undefined-behaviour sanitizers"
    closing_lines asan
    tilec_say "thread sanitizer"

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Searches for inputs that break something, with libFuzzer, under the address and
 # undefined-behaviour sanitizers, one target after the other.
-#   tests/fuzz/run.sh [--minutes N] [--jobs N] [TARGET..]
+#   tests/fuzz/run.sh [--minutes N] [--jobs N] [--seed N] [TARGET..]
 #   --minutes  for all targets together; 10 when not given
 #   --jobs     targets that run at the same time; 1 when not given
+#   --seed     of the random numbers; another one each time when not given
 # What it learned stays in build/fuzz/corpus and is used by the next run; what it found, in
 # build/fuzz/finds.  A find becomes a fix and a file in tests/fuzz/finds/TARGET, which ctest replays.
 set -euo pipefail
@@ -14,13 +15,14 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/../support/setup.sh"
 declare -A share=([source]=6 [ir]=4 [options]=2 [parse]=2 [args]=1 [npy]=1 [metadata]=1 [cache]=1
                   [tune]=1 [lsp]=1)
 
-minutes=10 jobs=1 targets=()
+minutes=10 jobs=1 seed=0 targets=()
 while (($#)); do
    case $1 in
    --minutes) minutes=$2 && shift ;;
    --jobs) jobs=$2 && shift ;;
+   --seed) seed=$2 && shift ;;
    -h | --help)
-      sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+      sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
       exit 0
       ;;
    -*) tilec_die "unknown option $1; see --help" ;;
@@ -60,15 +62,15 @@ search() {
    seeds "$target" | while IFS= read -r file; do
       ln -sf -- "$file" "$build/seeds/$target/$(tr / _ <<<"${file#"$tilec_root"/}")"
    done
-   local options=(-max_total_time="$seconds" -timeout=20 -rss_limit_mb=3072 -max_len=8192
+   local options=(-max_total_time="$seconds" -timeout=60 -seed="$seed" -rss_limit_mb=3072 -max_len=8192
                   -print_final_stats=1 -verbosity=0 -artifact_prefix="$finds/")
    [[ $target != parse ]] || options+=(-dict="$tilec_root/tests/fuzz/tile.dict" -max_len=4096)
    "$build/bin/fuzz_$target" "${options[@]}" "$work" "$tilec_root/tests/fuzz/corpus/$target" \
       "$build/seeds/$target" >"$log" 2>&1 || code=$?
-   local runs
+   local runs said="nothing found"
    runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
-   printf '%-10s %12s %6d s  %s\n' "$target" "${runs:-?}" $((SECONDS - start)) \
-      "$( ((code == 0)) && echo 'nothing found' || grep -m1 -E 'SUMMARY|Assertion|internal error' "$log")"
+   ((code == 0)) || said=$(grep -m1 -E 'SUMMARY|Assertion|internal error' "$log")
+   printf '%-10s %12s runs %6d s  %s\n' "$target" "${runs:-?}" $((SECONDS - start)) "$said"
    return "$code"
 }
 
