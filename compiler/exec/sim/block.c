@@ -344,6 +344,7 @@ reset(SimBlock *b, uint64_t number)
    b->program[2] = (uint32_t)(number / grid[0] / grid[1]);
    b->has_fault = b->has_unwritten = false;
    b->steps = 0;
+   b->syncs = 0;
    b->num_free = 0;
    for (uint32_t i = 0; i < b->num_stacks; i++)
       b->free_stack[b->num_free++] = b->all_stack[i];
@@ -388,6 +389,11 @@ sim_block_run(SimBlock *b, uint64_t number)
       }
    if (b->has_unwritten) {
       fail(b, b->unwritten, TL_EXEC_FAULT);
+      return;
+   }
+   TlSimFault race;
+   if (sim_global_meets(b, &race)) {
+      fail(b, race, TL_EXEC_FAULT);
       return;
    }
    b->stats.blocks++;

@@ -1,5 +1,5 @@
 /* Races on global memory between threads of one block: two accesses of one location, one of them a
- * write, with no barrier between.  (Blocks run in any order; between them nothing is reported.)
+ * write, with no barrier between.  What a block did is met by other blocks in block_races.c.
  *
  * The test is that of shared memory (shared.c), on a table of the locations that this block
  * touched.  Only buffers that the kernel may write take part, so what is read alone costs nothing.
@@ -114,6 +114,7 @@ typedef struct Cell {
    uint64_t block; /* whose it is, plus one: others count as free */
    SimWrite write;
    uint32_t owner_read; /* site of the last load of the thread that wrote, plus one; 0 = none */
+   SimParty party;      /* what other blocks meet */
    SimRead read[];      /* by warp */
 } Cell;
 
@@ -224,6 +225,25 @@ note_read(const SimGlobalTouch *x, SimRead *r)
                   .atomic = x->use == SIM_UPDATES};
 }
 
+/* The first write is kept, or the first read of what is not written. */
+static void
+note_party(const SimGlobalTouch *x, Cell *c)
+{
+   bool is_atomic = x->use == SIM_UPDATES;
+   bool is_write = x->use == SIM_WRITES || x->site->op->opcode != TL_OP_LD_GLOBAL;
+   is_write = is_write && x->use != SIM_READS;
+   if (c->party.is_set && (c->party.is_write || !is_write))
+      return;
+   c->party = (SimParty){.buffer = x->buffer,
+                         .byte = x->byte,
+                         .site = x->site->index,
+                         .syncs = x->t->block->syncs,
+                         .thread = (uint16_t)x->t->host.tid,
+                         .is_set = true,
+                         .is_write = is_write,
+                         .is_atomic = is_atomic};
+}
+
 static void
 touch_cell(const SimGlobalTouch *x, Cell *c, uint32_t skipped)
 {
@@ -234,6 +254,8 @@ touch_cell(const SimGlobalTouch *x, Cell *c, uint32_t skipped)
    if (!is_same && !comes_after(t, c->write.thread, c->write.epoch) &&
        !(x->use == SIM_READS && c->owner_read == x->site->index + 1))
       race(x, c->write.site, c->write.thread, true);
+   if (!is_same)
+      note_party(x, c);
    if (x->use != SIM_WRITES) {
       after_reads(x, c, x->use == SIM_READS, 0);
       note_read(x, &c->read[mine]);
@@ -261,4 +283,21 @@ sim_global_touch(const SimGlobalTouch *x)
       if (c)
          touch_cell(x, c, i);
    }
+}
+
+static bool
+party_of(const SimBlock *b, uint32_t i, uintptr_t *key, SimParty *out)
+{
+   const Cell *c = (const Cell *)(const void *)(b->global.cells + (size_t)i * cell_bytes(b));
+   if (c->block != b->number + 1 || !c->party.is_set)
+      return false;
+   *key = c->key;
+   *out = c->party;
+   return true;
+}
+
+bool
+sim_global_meets(SimBlock *b, TlSimFault *fault)
+{
+   return sim_blocks_meet(b, party_of, fault);
 }

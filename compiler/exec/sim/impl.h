@@ -77,13 +77,28 @@ struct TlSimKernel {
    size_t stack_bytes;
 };
 
+/* An access of global memory by a block, as other blocks meet it (block_races.c). */
+typedef struct SimParty {
+   uint64_t block;     /* number + 1; 0 = none */
+   const char *buffer; /* its name, and where */
+   int64_t byte;
+   uint32_t site;
+   uint32_t syncs; /* atomics and volatile loads of the block before it */
+   uint16_t thread;
+   bool is_set, is_write, is_atomic;
+   bool syncs_before, syncs_after;
+} SimParty;
+typedef struct SimMeeting SimMeeting;
+
 /* ---- one launch ---- */
 typedef struct SimLaunch {
    const TlSimKernel *kernel;
    const TlExecArg *args;
    unsigned num_args;
-   const uint64_t *bits; /* of each argument: virtual address or scalar */
-   const bool *tracked;  /* by argument: races on it are looked for; NULL = on none */
+   const uint64_t *bits;  /* of each argument: virtual address or scalar */
+   const bool *tracked;   /* by argument: races on it are looked for; NULL = on none */
+   SimMeeting *meetings;  /* of blocks, under `lock`; NULL: races between them are not looked for */
+   uint32_t num_meetings; /* a power of two */
    uint32_t grid[3];
    uint64_t num_blocks;
    const TlSimOptions *opts;
@@ -218,6 +233,7 @@ struct SimBlock {
    SimThread *running;
    uint64_t steps;    /* of this block */
    uint64_t together; /* operations of whole warps */
+   uint32_t syncs;    /* atomics and volatile loads so far */
    bool has_yielded;  /* the running thread gave its turn away */
    size_t want_bytes; /* sim_alloc: asked of the scheduler */
    void *got;
@@ -328,6 +344,14 @@ typedef struct SimGlobalTouch {
    uint32_t bytes;
 } SimGlobalTouch;
 void sim_global_touch(const SimGlobalTouch *x);
+/* At a block's end: does it race with a block that has ended? */
+bool sim_global_meets(SimBlock *b, TlSimFault *fault);
+
+/* block_races.c */
+void sim_meetings_init(TlArena *arena, SimLaunch *l);
+/* The block's access of row i of its table; false: none. */
+typedef bool SimMeetingCell(const SimBlock *b, uint32_t i, uintptr_t *key, SimParty *out);
+bool sim_blocks_meet(SimBlock *b, SimMeetingCell *cell, TlSimFault *fault);
 void sim_global_prepare(TlSimKernel *k);
 const bool *sim_global_tracked(TlArena *arena, const TlSimKernel *k, const TlExecArg *args,
                                unsigned num_args);

@@ -45,6 +45,15 @@ tl_sim_report(TlDiags *d, const TlSimFault *f)
               "debug_barrier");
       tl_note(d, N0680, f->other, f->other_op);
       break;
+   case TL_SIM_FAULT_BLOCK_RACE:
+      tl_report(d, E0690, at, op, f->base.program[0], f->base.program[1], f->base.program[2],
+                f->other_op, f->other_program[0], f->other_program[1], f->other_program[2],
+                (long long)f->base.byte, f->base.buffer ? f->base.buffer : "a buffer");
+      tl_help(d,
+              "programs run in any order; an atomic after the one and an atomic before the other "
+              "make one, or both may be atomics");
+      tl_note(d, N0680, f->other, f->other_op);
+      return;
    case TL_SIM_FAULT_UNWRITTEN:
       tl_report(d, E0682, at, op, f->thread, f->shared_at, last);
       break;

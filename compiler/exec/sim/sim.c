@@ -424,6 +424,7 @@ tl_sim_launch(const TlSimKernel *kernel, const TlExecArg *args, unsigned num_arg
                     .count = stats != NULL,
                     .failed = UINT64_MAX};
    l->tracked = sim_global_tracked(arena, kernel, l->args, num_args);
+   sim_meetings_init(arena, l);
    launch(l);
    TlExecStatus status = l->status;
    if (status != TL_EXEC_OK) {

@@ -28,6 +28,7 @@ typedef enum TlSimFaultKind {
    TL_SIM_FAULT_PROXY,     /* wgmma reads what was written and not fenced */
    TL_SIM_FAULT_WGMMA,     /* a result taken before its group was waited for */
    TL_SIM_FAULT_GLOBAL_RACE, /* as RACE, of global memory: base has the place */
+   TL_SIM_FAULT_BLOCK_RACE,  /* the same of two programs */
 } TlSimFaultKind;
 
 typedef struct TlSimFault {
@@ -39,6 +40,7 @@ typedef struct TlSimFault {
    const char *other_op;
    uint32_t other_thread;
    bool other_is_write, other_ended;
+   uint32_t other_program[3];        /* BLOCK_RACE */
    uint32_t shared_at, shared_bytes; /* the access; EXTENT: limits in extent */
    uint32_t extent[2];
 } TlSimFault;
