@@ -11,12 +11,12 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t 
                                  uint8_t *out, size_t max, unsigned seed);
 
 static const char *const words[] = {
-#define TL_BUILTIN(namespaces, name, signature, function, flags, doc) name,
-#define TL_BUILTIN_AS(namespaces, name, signature, function, which, flags, doc) name,
-#define TL_BUILTIN_OP(namespaces, name, signature, opcode, takes, flags, doc) name,
-#define TL_BUILTIN_STD(namespaces, name, signature, module, function, flags, doc) name,
-#define TL_BUILTIN_MATH(namespaces, name, signature, function, takes, doc) name,
-#define TL_BUILTIN_NO(namespaces, name, why) name,
+#define TL_BUILTIN(namespaces, name, ...) name,
+#define TL_BUILTIN_AS(namespaces, name, ...) name,
+#define TL_BUILTIN_OP(namespaces, name, ...) name,
+#define TL_BUILTIN_STD(namespaces, name, ...) name,
+#define TL_BUILTIN_MATH(namespaces, name, ...) name,
+#define TL_BUILTIN_NO(namespaces, name, ...) name,
 #include "sema/builtins.def"
 #define TL_DTYPE(id, text, kind, bits, mantissa, exponent, bias, triton_name) text, triton_name,
 #include "ir/dtypes.def"
