@@ -2,8 +2,10 @@
  * operation emitted by the rule that ops.def names.  Invariant: a value's registers are defined
  * before any use is emitted, since the IR is in dominance order. */
 #include "codegen/cg.h"
+#include "ir/control.h"
 #include "ir/launch_expr.h"
 #include "ir/pressure.h"
+#include "ir/walk.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -201,6 +203,41 @@ param_type(TlCg *cg, const TlType *t)
    return t->kind == TL_TYPE_SCALAR && t->dtype == TL_I1 ? cg->i8 : tl_cg_elem(cg, t);
 }
 
+/* Does a loop load to registers and exchange values between threads, too?  Products have their own
+ * balance of blocks and registers. */
+static bool
+waits_in_loop(const TlBlock *block)
+{
+   bool found = false;
+   for (const TlOp *loop = block->first; loop; loop = tl_walk_next(loop, block)) {
+      bool loads = false, waits = false;
+      const TlBlock *body = tl_is_loop(loop) ? loop->regions[loop->num_regions - 1]->block : NULL;
+      if (loop->opcode == TL_OP_MMA || loop->opcode == TL_OP_WGMMA)
+         return false;
+      for (const TlOp *op = body ? body->first : NULL; op; op = tl_walk_next(op, body)) {
+         loads |= op->opcode == TL_OP_LD_GLOBAL;
+         waits |= op->opcode == TL_OP_BAR_SYNC || op->opcode == TL_OP_SHFL;
+      }
+      found |= loads && waits;
+   }
+   return found;
+}
+
+/* ptxas, left alone, gives up registers for one block more on a multiprocessor.  In a loop with an
+ * exchange, where no warp runs ahead, loads then wait for each other: a recurrence over 16 of them
+ * had 56 registers and four round trips in an iteration, with 96 one.  So it is told the number of
+ * blocks that leaves room for 128 registers, or for what lives at once and a quarter more. */
+static void
+ask_for_blocks(TlCg *cg, uint32_t words)
+{
+   enum { USUAL = 128 };
+   uint32_t want = words > USUAL ? words + words / 4 : USUAL;
+   uint32_t blocks = cg->target->sm_registers / (tl_total_warps(cg->func) * 32 * want);
+   char text[16];
+   snprintf(text, sizeof text, "%u", blocks ? blocks : 1);
+   string_attr(cg, "nvvm.minctasm", text);
+}
+
 /* ptxas, when it must spill much, may fall to 32 registers a thread: a group norm of 512 elements
  * a thread spilled 21,608 bytes so and 7,896 with all 255.  The bound is named only where tiles
  * overflow it: else ptxas does better left alone, by the order it finds. */
@@ -209,9 +246,13 @@ bound_registers(TlCg *cg)
 {
    const TlFunc *f = cg->func;
    uint32_t most = tl_registers_at_start(cg->target, f);
-   if (!f->extra_warps && tl_pressure(cg->arena, f, tl_lowered_words(cg->arena, f), NULL) <= most)
-      return;
+   uint32_t words = tl_pressure(cg->arena, f, tl_lowered_words(cg->arena, f), NULL);
    char text[16];
+   if (!f->extra_warps && words <= most) {
+      if (cg->target->sm < 100 && waits_in_loop(f->body->block))
+         ask_for_blocks(cg, words);
+      return;
+   }
    snprintf(text, sizeof text, "%u", most);
    string_attr(cg, "nvvm.maxnreg", text);
 }
