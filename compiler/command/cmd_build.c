@@ -2,6 +2,7 @@
 #include "command/command.h"
 #include "command/emit_c.h"
 #include "command/ptxas.h"
+#include "jit/ptxas.h"
 #include "tilec/runtime.h"
 
 #include <stdio.h>
@@ -121,7 +122,8 @@ static int
 assemble(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o, const char *path,
          TlCubin *out)
 {
-   TlPtxas ptxas = {path, o->debug_info, wants_remarks(o), o->timeout_ms};
+   TlPtxas ptxas = {path, o->debug_info, wants_remarks(o),
+                    o->timeout_ms ? o->timeout_ms : TL_PTXAS_LIMIT_MS};
    if (setjmp(comp->oom))
       return out_of_memory();
    if (tl_ptxas_assemble(c->arena, &ptxas, comp->target->arch, comp->text[TILEC_STAGE_PTX],

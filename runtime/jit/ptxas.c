@@ -216,8 +216,12 @@ tl_ptxas(TlCache *cache, const char *ptxas, const TilecImageInfo *info, const ch
       snprintf(why, TL_CACHE_WHY, "no folder for the assembler's files");
       return TL_NOT_RUN;
    }
-   TlPtxasRun run = {
-      .program = ptxas, .arch = info->arch, .in = in, .out = out, .line_info = info->line_info};
+   TlPtxasRun run = {.program = ptxas,
+                     .arch = info->arch,
+                     .in = in,
+                     .out = out,
+                     .line_info = info->line_info,
+                     .limit_ms = TL_PTXAS_LIMIT_MS};
    TlPtxasResult r;
    bool ok = tl_ptxas_run(&run, ptx, ptx_len, &r);
    int len;

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum { TL_PTXAS_LIMIT_MS = 600000 }; /* where nobody says */
+
 typedef struct TlPtxasRun {
    const char *program;  /* path */
    const char *arch;     /* "sm_90a" */
