@@ -2,6 +2,7 @@
  * input's.  Eight bytes make an argument; the first byte chooses kernel and way. */
 #include "tilec/runtime.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,8 +44,12 @@ open_all(void)
                        .source = sources[i],
                        .source_bytes = TILEC_STRLEN};
       if (tilec_module_from_source(rt, &s, &modules[i]) != TILEC_OK ||
-          tilec_module_kernel(modules[i], "k", &kernels[i]) != TILEC_OK)
+          tilec_module_kernel(modules[i], "k", &kernels[i]) != TILEC_OK) {
+         char text[1024];
+         tilec_runtime_error(rt, text, sizeof text);
+         fprintf(stderr, "kernel %d: %s\n", i, text);
          abort();
+      }
    }
 }
 
