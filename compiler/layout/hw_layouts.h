@@ -57,6 +57,20 @@ TlLinear tl_hw_shared_swizzled(unsigned rank, const uint32_t *shape, unsigned el
 /* Widest of 128, 64, 32 that divides row_bytes and is at most max_bytes; 0 if none. */
 unsigned tl_hw_swizzle_width(uint32_t row_bytes, unsigned max_bytes);
 
+/* A shared buffer as copies of boxes fill it: equal boxes of rows one after the other, the last
+ * dimension innermost, each written with one swizzle. */
+typedef struct TlBoxes {
+   unsigned swizzle;               /* bytes of a row that it runs over: 128, 64, 32; 0 none */
+   uint32_t shape[TL_LL_MAX_RANK]; /* of a box: powers of two of at most 256 */
+   uint32_t elems;                 /* of a box */
+   unsigned log2_num;              /* boxes: box i begins at element i * elems of the buffer .. */
+   uint32_t start[TL_LL_MAX_BITS]; /* .. and, in the tile, at the sum of these for the bits of i */
+} TlBoxes;
+
+/* Recognises boxes in a shared arrangement; false when no few of them make it.  The buffer must
+ * start at a multiple of 8 rows of the swizzle, and of 128 bytes. */
+bool tl_hw_boxes(const TlLinear *memory, unsigned elem_bytes, TlBoxes *out);
+
 /* A shared buffer as wgmma reads it. */
 typedef struct TlWgmmaOperand {
    unsigned mode;     /* swizzle field of the descriptor: 0 none, 1 128, 2 64, 3 32 bytes */

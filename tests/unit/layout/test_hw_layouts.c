@@ -351,6 +351,78 @@ wgmma_operands(void **state)
    assert_false(wgmma_reads_all(&broken, 0, 2, 64));
 }
 
+/* Where PTX ISA "Swizzling modes" has an element of box i, by its place in the box. */
+static uint32_t
+isa_box_address(const TlBoxes *b, unsigned rank, unsigned es, uint32_t box, const uint32_t *place)
+{
+   uint32_t at = 0;
+   for (unsigned d = 0; d < rank; d++)
+      at = at * b->shape[d] + place[d];
+   at = (box * b->elems + at) * es;
+   return b->swizzle ? at ^ (at >> 3 & (b->swizzle - 16)) : at;
+}
+
+/* Every element of every box; false when the arrangement is refused. */
+static bool
+boxes_fill_all(const TlLinear *memory, unsigned es, TlBoxes *b)
+{
+   if (!tl_hw_boxes(memory, es, b))
+      return false;
+   uint32_t elems = 1u << tl_ll_bits(memory);
+   assert_int_equal(b->elems << b->log2_num, elems);
+   for (uint32_t at = 0; at < elems; at++) {
+      uint32_t box = at / b->elems, rest = at % b->elems, start = 0, place[TL_LL_MAX_RANK];
+      for (unsigned i = 0; i < b->log2_num; i++)
+         start += box >> i & 1 ? b->start[i] : 0;
+      uint32_t word = start;
+      for (unsigned d = memory->rank; d-- > 0; rest /= b->shape[d]) {
+         place[d] = rest % b->shape[d];
+         word += place[d] << tl_ll_dim_shift(memory, d);
+      }
+      uint32_t address = isa_box_address(b, memory->rank, es, box, place);
+      assert_int_equal(tl_ll_apply(memory, address / es, 0, 0, 0), word);
+   }
+   return true;
+}
+
+static void
+boxes_fill_what_wgmma_reads(void **state)
+{
+   TlBoxes b;
+   (void)state;
+   for (unsigned es = 1; es <= 8; es *= 2)
+      for (uint32_t rows = 1; rows <= 512; rows *= 2)
+         for (uint32_t columns = 1; columns <= 512; columns *= 2)
+            for (unsigned fast = 0; fast < 2; fast++)
+               for (unsigned max = 16; max <= 128; max *= 2) {
+                  uint32_t shape[2] = {rows, columns};
+                  unsigned order[2] = {fast, 1 - fast}, row_bytes = columns * es;
+                  TlLinear l = tl_hw_shared_swizzled(2, shape, es, order, max);
+                  bool ok = boxes_fill_all(&l, es, &b);
+                  unsigned width = tl_hw_swizzle_width(row_bytes, max);
+                  bool is_few = width && row_bytes / width * ((rows + 255) / 256) <= 32;
+                  if (fast == 1 && is_few && rows >= 8 && max >= 32)
+                     assert_true(ok);
+                  if (fast == 0 && rows >= 8 && columns >= 8)
+                     assert_false(ok);
+               }
+   unsigned order[3] = {2, 1, 0};
+   uint32_t shape[3] = {4, 16, 64};
+   TlLinear l = tl_hw_shared_swizzled(3, shape, 2, order, 128);
+   assert_true(boxes_fill_all(&l, 2, &b));
+   assert_int_equal(b.log2_num, 0);
+   uint32_t wide[2] = {64, 256}; /* K x N: four boxes of 64 columns */
+   l = tl_hw_shared_swizzled(2, wide, 2, (const unsigned[]){1, 0}, 128);
+   assert_true(boxes_fill_all(&l, 2, &b));
+   assert_int_equal(b.log2_num, 2);
+   assert_int_equal(b.shape[0], 64);
+   assert_int_equal(b.shape[1], 64);
+   TlLinear phased = hw_shared_phased(wide, (const unsigned[]){1, 0}, 8, 4);
+   assert_false(boxes_fill_all(&phased, 2, &b));
+   l.col[3] = l.col[4];
+   assert_false(tl_hw_boxes(&l, 2, &b));
+}
+
 int
 test_hw_layouts(void)
 {
@@ -362,6 +434,7 @@ test_hw_layouts(void)
       cmocka_unit_test(fragments_from_ldmatrix),
       cmocka_unit_test(swizzles_follow_the_address_rule),
       cmocka_unit_test(wgmma_operands),
+      cmocka_unit_test(boxes_fill_what_wgmma_reads),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }
