@@ -144,7 +144,7 @@ tl_aff_moved_dim(const TlOp *op, int d)
 {
    if (op->opcode == TL_OP_EXPAND_DIMS)
       return d + (d >= tl_attr_int(op, TL_ATTR_AXIS));
-   if (op->opcode != TL_OP_TRANS)
+   if (op->opcode != TL_OP_TRANS && op->opcode != TL_OP_LOCAL_TRANS)
       return d;
    TlInts order = tl_attr_ints(op, TL_ATTR_ORDER);
    for (size_t i = 0; i < order.len; i++)
@@ -528,6 +528,12 @@ tl_affine_new(TlArena *arena, const TlFunc *f)
    a->written = tl_new_array(arena, bool, f->num_params + 1);
    tl_written_params(arena, f, a->written);
    return a;
+}
+
+void
+tl_affine_doubt_arguments(TlAffine *a)
+{
+   a->doubts_arguments = true;
 }
 
 static void

@@ -59,6 +59,9 @@ typedef struct TlAffine TlAffine;
 
 /* Facts about f as it stands.  Lives in the arena. */
 TlAffine *tl_affine_new(TlArena *arena, const TlFunc *f);
+/* From here on arguments of the kernel are not taken to be positive where a coordinate depends on
+ * them, unless they are sizes or strides, too: these are seen when a map is made. */
+void tl_affine_doubt_arguments(TlAffine *a);
 /* False with out->why: no such tensor, or hardware has no map of it (alignment, rank, sign). */
 bool tl_tile_access(TlAffine *a, const TlOp *access, TlTileAccess *out);
 

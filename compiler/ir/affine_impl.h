@@ -33,6 +33,8 @@ struct TlAffine {
    uint8_t *is_uniform; /* by value id: 0 not known yet, 1 no, 2 yes */
    bool *written;       /* by parameter */
    unsigned depth;
+   bool doubts_arguments;      /* tl_affine_doubt_arguments */
+   const TlTileAccess *access; /* whose signs are looked at */
    const char *why;
 };
 

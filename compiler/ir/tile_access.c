@@ -157,10 +157,11 @@ typedef struct RowWalk {
 static bool
 row_reaches(RowWalk *w, const TlValue *v, int dim)
 {
+   bool is_tile = v->type->kind == TL_TYPE_TILE || v->type->kind == TL_TYPE_MEMDESC;
    for (unsigned i = 0; i < w->num; i++)
       if (w->row[i].value == v)
          return w->row[i].dim == dim;
-   if (w->num == MAX_WALK || v->type->kind != TL_TYPE_TILE || dim < 0)
+   if (w->num == MAX_WALK || !is_tile || dim < 0)
       return false;
    w->row[w->num++] = (Row){v, dim};
    return true;
@@ -220,6 +221,10 @@ row_use(RowWalk *w, const TlOp *op, unsigned arg, int dim)
       return !joins && row_reaches(w, tl_result(op, 0), tl_aff_moved_dim(op, dim));
    }
    switch ((int)op->opcode) {
+   case TL_OP_LOCAL_ALLOC:
+   case TL_OP_LOCAL_LOAD:
+   case TL_OP_LOCAL_TRANS:
+      return row_reaches(w, tl_result(op, 0), tl_aff_moved_dim(op, dim));
    case TL_OP_DOT:
       return row_of_dot(w, op, arg, dim);
    case TL_OP_FOR:
@@ -374,6 +379,16 @@ is_aligned(TlAffine *a, const TlTerm *t, unsigned elem_bytes)
    return divisor_of(a, t) * elem_bytes % MAP_ALIGN == 0;
 }
 
+/* Rows of a box begin at whole chunks: an H200 answers others with "illegal instruction". */
+static bool
+begins_at_chunk(TlAffine *a, const TlTileDim *d, unsigned bytes)
+{
+   bool ok = true;
+   for (unsigned i = 0; i < d->start.num; i++)
+      ok = ok && is_aligned(a, &d->start.term[i], bytes);
+   return ok || tl_aff_refuse(a, "its rows are not known to begin at a multiple of 16 bytes");
+}
+
 static bool
 check_alignment(TlAffine *a, const TlTileAccess *out, unsigned bytes)
 {
@@ -381,9 +396,11 @@ check_alignment(TlAffine *a, const TlTileAccess *out, unsigned bytes)
    unsigned inner = 0;
    for (unsigned d = 0; d < out->rank; d++) {
       const TlTerm *s = &out->dim[d].stride;
-      if (s->scale == 1 && !s->num)
-         inner++;
-      else if (s->scale && !is_aligned(a, s, bytes))
+      bool is_inner = s->scale == 1 && !s->num;
+      inner += is_inner;
+      if (is_inner && !begins_at_chunk(a, &out->dim[d], bytes))
+         return false;
+      if (!is_inner && s->scale && !is_aligned(a, s, bytes))
          return tl_aff_refuse(a, odd);
    }
    if (inner != 1)
@@ -399,14 +416,35 @@ check_alignment(TlAffine *a, const TlTileAccess *out, unsigned bytes)
           tl_aff_refuse(a, "its base is not known to be a multiple of 16 bytes");
 }
 
-/* Sizes and strides are taken to be positive: a launch with others has no map.  Quotients are block
- * numbers, as in analysis.h. */
+static bool
+is_of(const TlTerm *t, const TlValue *v)
+{
+   return t->scale > 0 && t->num == 1 && t->factor[0].value == v && !t->factor[0].is_iteration;
+}
+
+/* Is it a size or a stride, up to a factor?  Then it is not negative where there is a map. */
+static bool
+is_seen_by_map(const TlTileAccess *x, const TlValue *v)
+{
+   bool seen = false;
+   for (unsigned d = 0; d < x->rank; d++)
+      seen |= is_of(&x->dim[d].stride, v) || (x->dim[d].has_bound && x->dim[d].bound.num == 1 &&
+                                              is_of(&x->dim[d].bound.term[0], v));
+   for (unsigned k = 0; k < x->num_outer; k++)
+      seen |= is_of(&x->outer[k].stride, v);
+   return seen;
+}
+
+/* Arguments are taken to be sizes and strides, and these positive: a launch with others has no map.
+ * Quotients are block numbers, as in analysis.h. */
 static bool
 is_index(TlAffine *a, const TlValue *v, unsigned depth)
 {
    enum { MOST = 12 };
    const TlAxisInfo *info = tl_axis_info(a->facts, v);
-   if ((info->has_range && info->lo >= 0) || is_uniform_factor(a, (TlFactor){v, false}))
+   if ((info->has_range && info->lo >= 0) ||
+       (is_uniform_factor(a, (TlFactor){v, false}) &&
+        (!a->doubts_arguments || is_seen_by_map(a->access, v))))
       return true;
    if (!v->def || depth == MOST)
       return false;
@@ -517,6 +555,7 @@ static bool
 check_signs(TlAffine *a, const TlTileAccess *out)
 {
    bool ok = true;
+   a->access = out;
    for (unsigned d = 0; d < out->rank; d++)
       ok = ok && (out->dim[d].checks_below || is_non_negative(a, &out->dim[d].start));
    for (unsigned k = 0; k < out->num_outer; k++)
