@@ -135,7 +135,7 @@ tl_emit_if(TlCg *cg, const TlOp *op)
    }
 }
 
-/* All warps of a role take this: PTX ISA, "setmaxnreg". */
+/* Whole groups of four warps take this: PTX ISA, "setmaxnreg". */
 static void
 set_registers(TlCg *cg, int64_t num)
 {
@@ -149,20 +149,36 @@ set_registers(TlCg *cg, int64_t num)
               cg->voidt, &n, 1);
 }
 
-/* A region that only some warps run. */
+/* Goes on in a block of the first warps, counted by `rel`. */
+static void
+enter_warps(TlCg *cg, LLVMValueRef rel, int64_t warps, const char *name, LLVMBasicBlockRef after)
+{
+   LLVMBasicBlockRef yes = new_block(cg, name);
+   LLVMValueRef inside = LLVMBuildICmp(cg->b, LLVMIntULT, rel, tl_cg_i32(cg, warps), "");
+   LLVMBuildCondBr(cg->b, inside, yes, after);
+   LLVMPositionBuilderAtEnd(cg->b, yes);
+}
+
+/* A region that only some warps run.  What is left of their last group of four has their
+ * registers, and nothing to do. */
 void
 tl_emit_role(TlCg *cg, const TlOp *op)
 {
+   enum { GROUP = 4 };
    unsigned outer_first = cg->role_first_warp, outer_num = cg->role_num_warps;
    int64_t first = tl_attr_int(op, TL_ATTR_FIRST_WARP), num = tl_attr_int(op, TL_ATTR_NUM_WARPS);
    LLVMValueRef rel = tl_cg_warp_from(cg, first);
-   LLVMValueRef inside = LLVMBuildICmp(cg->b, LLVMIntULT, rel, tl_cg_i32(cg, num), "");
-   LLVMBasicBlockRef yes = new_block(cg, "role"), after = new_block(cg, "role.end");
-   LLVMBuildCondBr(cg->b, inside, yes, after);
-   LLVMPositionBuilderAtEnd(cg->b, yes);
+   int64_t registers = tl_attr_int(op, TL_ATTR_REGISTERS), rest = (GROUP - num % GROUP) % GROUP;
+   LLVMBasicBlockRef after = new_block(cg, "role.end");
+   if (registers && rest) {
+      enter_warps(cg, rel, num + rest, "role.group", after);
+      set_registers(cg, registers);
+   }
+   enter_warps(cg, rel, num, "role", after);
    cg->role_first_warp = (unsigned)first;
    cg->role_num_warps = (unsigned)num;
-   set_registers(cg, tl_attr_int(op, TL_ATTR_REGISTERS));
+   if (!rest)
+      set_registers(cg, registers);
    tl_cg_block(cg, op->regions[0]->block);
    cg->role_first_warp = outer_first;
    cg->role_num_warps = outer_num;

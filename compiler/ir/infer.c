@@ -3,6 +3,7 @@
  * actual types, fit for a diagnostic.  Elementwise rules compare uniqued types, so that in the LAID
  * state equal shapes in different layouts are refused as well. */
 #include "ir/ir.h"
+#include "layout/hw_layouts.h"
 
 #include <assert.h>
 #include <string.h>
@@ -944,6 +945,31 @@ infer_tma_load(Call *c)
          return FAIL(c, "addresses and coordinates of 'tma_load' are i32; got %s",
                      text(c, c->args[i]));
    return true;
+}
+
+static bool
+infer_box_copy(Call *c)
+{
+   const TlType *i32 = tl_type_scalar(c->cx->types, TL_I32), *map = c->args[0], *to = c->args[1],
+                *barriers = c->args[2];
+   if (map->kind != TL_TYPE_TMAP || c->num_args != 4u + map->rank)
+      return FAIL(c, "'box_copy' takes a tensor map and a coordinate for each dimension; got %s",
+                  text(c, map));
+   if (!want_memdesc(c, to) || !want_memdesc(c, barriers))
+      return false;
+   if (barriers->dtype != TL_I64)
+      return FAIL(c, "'box_copy' takes barriers; got %s", text(c, barriers));
+   for (unsigned i = 3; i < c->num_args; i++)
+      if (c->args[i] != i32)
+         return FAIL(c, "stage and coordinates of 'box_copy' are i32; got %s", text(c, c->args[i]));
+   TlBoxes boxes;
+   unsigned outer = map->rank - to->rank;
+   bool fits = to->dtype == map->dtype && to->rank <= map->rank && to->layout &&
+               to->layout->rank == to->rank &&
+               tl_hw_boxes(to->layout, tl_dtype_info[to->dtype].bytes, &boxes);
+   for (unsigned d = 0; fits && d < map->rank; d++)
+      fits = map->shape[d] == (d < outer ? 1 : boxes.shape[d - outer]);
+   return fits || FAIL(c, "the boxes of %s do not fill %s", text(c, map), text(c, to));
 }
 
 static bool

@@ -127,10 +127,9 @@ const TlType *
 tl_type_regs(TlTypes *t, const TlType *elem, uint32_t count)
 {
    assert(count >= 1);
-   assert(elem->kind == TL_TYPE_SCALAR || elem->kind == TL_TYPE_PTR);
-   assert(count >= 1);
    if (count == 1)
       return elem;
+   assert(elem->kind == TL_TYPE_SCALAR || elem->kind == TL_TYPE_PTR);
    TlType c = {.kind = TL_TYPE_REGS, .elem = elem, .count = count};
    if (elem->kind == TL_TYPE_SCALAR)
       c.dtype = elem->dtype;

@@ -5,6 +5,7 @@
  * go unchecked. */
 #include "ir/control.h"
 #include "ir/ir.h"
+#include "layout/hw_layouts.h"
 
 #include <assert.h>
 #include <string.h>
@@ -118,11 +119,60 @@ check_args(Verifier *v, const TlOp *op)
    return ok;
 }
 
+/* Do the bytes of the box_copy count for the phase that the other operation expects? */
+static bool
+is_expected_by(const TlOp *copy, const TlOp *expect)
+{
+   return copy->opcode == TL_OP_BOX_COPY && expect->opcode == TL_OP_BARRIER_EXPECT &&
+          tl_arg(copy, 2) == tl_arg(expect, 0) && tl_arg(copy, 3) == tl_arg(expect, 1);
+}
+
+static const TlType *
+target_of(const TlOp *copy)
+{
+   return tl_arg(copy, 1)->type;
+}
+
+/* The box_copy fills a buffer in the order in which its map's boxes come, and a phase of its
+ * mbarrier expects its bytes: of an operation before it in the block. */
+static void
+check_box_copy(Verifier *v, const TlOp *op)
+{
+   const TlOp *map = tl_arg(op, 0)->def, *before = op->prev;
+   TlBoxes boxes;
+   if (tl_hw_boxes(target_of(op)->layout, tl_dtype_info[target_of(op)->dtype].bytes, &boxes) &&
+       (!map || map->opcode != TL_OP_TENSOR_MAP ||
+        tl_attr_int(map, TL_ATTR_SWIZZLE) != (int64_t)boxes.swizzle))
+      bad(v, op, "the buffer is filled by a map with a swizzle of %u bytes", boxes.swizzle);
+   while (before && !is_expected_by(op, before))
+      before = before->prev;
+   if (!before)
+      bad(v, op, "nothing before it in the block expects its bytes");
+}
+
+/* What it expects comes up to the next one of its kind, or to the end of the block. */
+static void
+check_expect(Verifier *v, const TlOp *op)
+{
+   uint64_t bytes = 0, expected = (uint64_t)tl_attr_int(op, TL_ATTR_BYTES);
+   for (const TlOp *next = op->next; next && next->opcode != TL_OP_BARRIER_EXPECT;
+        next = next->next)
+      if (is_expected_by(next, op))
+         bytes += tl_type_num_elems(target_of(next)) * tl_dtype_info[target_of(next)->dtype].bytes;
+   if (bytes != expected)
+      bad(v, op, "%llu bytes are expected, of boxes of %llu", (unsigned long long)expected,
+          (unsigned long long)bytes);
+}
+
 /* Attributes by which later stages index, shift and divide, of operations whose types do not depend
  * on them. */
 static void
 check_attrs(Verifier *v, const TlOp *op)
 {
+   if (op->opcode == TL_OP_BOX_COPY)
+      check_box_copy(v, op);
+   if (op->opcode == TL_OP_BARRIER_EXPECT)
+      check_expect(v, op);
    bool is_grid = op->opcode == TL_OP_PROGRAM_ID || op->opcode == TL_OP_NUM_PROGRAMS;
    if (is_grid && (uint64_t)tl_attr_int(op, TL_ATTR_AXIS) > 2)
       bad(v, op, "axis must be 0 to 2; got %lld", (long long)tl_attr_int(op, TL_ATTR_AXIS));

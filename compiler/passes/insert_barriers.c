@@ -19,7 +19,8 @@
  * wgmma reads until it is waited for, past barriers: like a copy in flight, its reads conflict with
  * nothing before.  It goes to memory by another way (the async proxy), so what threads wrote must
  * be fenced by them before the barrier: a fence goes before every barrier that has such writes
- * behind it.  What asynchronous copies brought needs none (docs/decisions/0015).
+ * behind it.  What asynchronous copies brought needs none (docs/decisions/0016), nor do boxes,
+ * which come by the async proxy themselves.
  *
  * Roles run at the same time, each with a named barrier of its own; what one does is ordered with
  * what another does by mbarriers, which specialize_warps places; these order all that is guarded by
@@ -169,7 +170,7 @@ accesses_of(const TlOp *op, Access out[2])
       out[n++] = a;
    a.is_write = true;
    a.in_flight = op->opcode == TL_OP_CP_ASYNC ? 1 : 0;
-   a.is_fenced = op->opcode == TL_OP_CP_ASYNC;
+   a.is_fenced = op->opcode == TL_OP_CP_ASYNC || op->opcode == TL_OP_TMA_LOAD;
    if (writes)
       out[n++] = a;
    return n;

@@ -1,5 +1,6 @@
 /* mbarriers: rings of them in shared memory by which the warps of one role tell those of another
- * that a stage is full, or empty again. */
+ * that a stage is full, or empty again; and boxes of a tensor, whose bytes they count. */
+#include "layout/hw_layouts.h"
 #include "passes/lower/impl.h"
 
 #include <assert.h>
@@ -22,12 +23,19 @@ tl_lower_barriers(TlLowerCx *cx, TlOp *op)
    tl_lower_def(cx, tl_result(op, 0), tl_i32(cx, offset));
 }
 
+/* Operands `first` and the one behind it: barriers and a stage. */
+static TlValue *
+address_at(TlLowerCx *cx, const TlOp *op, unsigned first)
+{
+   TlValue *stage = tl_lower_use(cx, tl_arg(op, first + 1));
+   TlValue *bytes = tl_op2(cx, TL_OP_MUL, stage, tl_i32(cx, MBARRIER_BYTES));
+   return tl_op2(cx, TL_OP_ADD, bytes, tl_lower_use(cx, tl_arg(op, first)));
+}
+
 static TlValue *
 stage_address(TlLowerCx *cx, const TlOp *op)
 {
-   TlValue *stage = tl_lower_use(cx, tl_arg(op, 1));
-   TlValue *bytes = tl_op2(cx, TL_OP_MUL, stage, tl_i32(cx, MBARRIER_BYTES));
-   return tl_op2(cx, TL_OP_ADD, bytes, tl_lower_use(cx, tl_arg(op, 0)));
+   return address_at(cx, op, 0);
 }
 
 void
@@ -51,4 +59,51 @@ tl_lower_barrier_arrive(TlLowerCx *cx, TlOp *op)
    tl_build_n(&cx->b, TL_OP_BAR_WARP, NULL, 0, NULL, TL_ATTRS_());
    TlValue *args[] = {stage_address(cx, op), tl_thread_is_zero(cx, UINT32_MAX, 0)};
    tl_build_n(&cx->b, TL_OP_MBAR_ARRIVE, args, 2, NULL, TL_ATTRS_());
+}
+
+/* ---- boxes ---- */
+void
+tl_lower_barrier_expect(TlLowerCx *cx, TlOp *op)
+{
+   TlValue *args[] = {stage_address(cx, op), tl_thread_is_zero(cx, UINT32_MAX, UINT32_MAX)};
+   tl_build_n(&cx->b, TL_OP_MBAR_EXPECT, args, 2, NULL,
+              TL_ATTRS_({TL_ATTR_BYTES, *tl_attr(op, TL_ATTR_BYTES)}));
+}
+
+/* Coordinate d of the tile's element `start` on top of the first one's. */
+static TlValue *
+moved_by(TlLowerCx *cx, TlValue *first, const TlLinear *memory, unsigned d, uint32_t start)
+{
+   uint32_t by = start >> tl_ll_dim_shift(memory, d) & ((1u << memory->log2_dim[d]) - 1);
+   return by ? tl_op2(cx, TL_OP_ADD, first, tl_i32(cx, by)) : first;
+}
+
+/* Box after box, all by the first thread. */
+void
+tl_lower_box_copy(TlLowerCx *cx, TlOp *op)
+{
+   enum { MAP, BUFFER, BARRIERS, COORDINATES = BARRIERS + 2 };
+   const TlType *to = tl_arg(op, BUFFER)->type, *map = tl_arg(op, MAP)->type;
+   unsigned bytes = tl_dtype_info[to->dtype].bytes, outer = map->rank - to->rank;
+   TlBoxes boxes;
+   bool ok = tl_hw_boxes(to->layout, bytes, &boxes);
+   assert(ok && "infer_box_copy");
+   TlSharedRef ref = tl_memdesc_ref(cx, tl_arg(op, BUFFER));
+   TlValue *at = ref.base ? ref.base : tl_i32(cx, ref.offset), *args[COORDINATES + TL_TMAP_RANK];
+   args[1] = tl_lower_use(cx, tl_arg(op, MAP));
+   args[2] = address_at(cx, op, BARRIERS);
+   args[3] = tl_thread_is_zero(cx, UINT32_MAX, UINT32_MAX);
+   for (uint32_t i = 0; ok && i >> boxes.log2_num == 0; i++) {
+      uint32_t start = 0;
+      for (unsigned k = 0; k < boxes.log2_num; k++)
+         start ^= i >> k & 1 ? boxes.start[k] : 0;
+      args[0] = i ? tl_op2(cx, TL_OP_ADD, at, tl_i32(cx, i * boxes.elems * bytes)) : at;
+      for (unsigned d = 0; d < map->rank; d++) {
+         TlValue *first = tl_lower_use(cx, tl_arg(op, COORDINATES + d));
+         args[COORDINATES + d] =
+            d < outer ? first : moved_by(cx, first, to->layout, d - outer, start);
+      }
+      tl_build_n(&cx->b, TL_OP_TMA_LOAD, args, COORDINATES + map->rank, NULL,
+                 TL_ATTRS_({TL_ATTR_EXTENT, {.ints = tl_extent_ints(cx->arena, ref.extent)}}));
+   }
 }
