@@ -85,6 +85,14 @@ read_abi(TlCommand *c, TlOptionId id, bool *out)
 }
 
 static bool
+read_tma(TlCommand *c, TlOptionId id, TilecTma *out)
+{
+   const char *tma = tl_option(&c->cl, id);
+   *out = !tma ? TILEC_TMA_DEFAULT : strcmp(tma, "on") == 0 ? TILEC_TMA_ON : TILEC_TMA_OFF;
+   return one_of(tma, "on", "off", "--tma");
+}
+
+static bool
 read_stage(TlCommand *c, TlOptionId id, TilecStage *out)
 {
    const char *emit = tl_option(&c->cl, id);

@@ -172,8 +172,8 @@ take_options(TilecSession *s, const TilecCompileOptions *options, TilecCompileOp
    if (!copy_options(o, sizeof *o, options, options->struct_size))
       why = "struct_size of the options is not their size";
    else if (o->stop_after >= TILEC_STAGE_COUNT || o->opt > TILEC_OPT_3 ||
-            o->fp_mode > TILEC_FP_STRICT)
-      why = "stop_after, opt or fp_mode has an unknown value";
+            o->fp_mode > TILEC_FP_STRICT || o->tma > TILEC_TMA_OFF)
+      why = "stop_after, opt, fp_mode or tma has an unknown value";
    else if (!are_whole(o->defines, o->num_defines) || !are_whole(o->values, o->num_values))
       why = "a define or value has no name or no text";
    for (size_t i = 0; !why && i < o->num_include_dirs; i++)

@@ -107,7 +107,8 @@ check_pointer(TilecRuntime *rt, const TlVariant *v, const TlLaunchParam *p, cons
    return status == TILEC_OK ? check_extent(rt, v, p, a, address, reach) : status;
 }
 
-/* Bytes from the base to the end of the last element; 0: an empty map, or too much to count. */
+/* Bytes from the base to the end of the last element; 0: an empty map, or too much to count, or
+ * without an end (of accesses that no mask bounds: the compiler gives these the largest size). */
 static uint64_t
 map_bytes(const TilecHiddenArg *h, const uint64_t *key)
 {
@@ -115,6 +116,9 @@ map_bytes(const TilecHiddenArg *h, const uint64_t *key)
    uint64_t bytes, step;
    if (__builtin_mul_overflow(dims[0], (uint64_t)tl_dtype_bytes(h->dtype), &bytes))
       return 0;
+   for (uint32_t d = 0; d < h->rank; d++)
+      if (dims[d] == INT32_MAX)
+         return 0;
    for (uint32_t d = 1; d < h->rank; d++)
       if (!dims[d] || __builtin_mul_overflow(dims[d] - 1, strides[d - 1], &step) ||
           __builtin_add_overflow(bytes, step, &bytes))

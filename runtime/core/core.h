@@ -172,9 +172,10 @@ TilecStatus tl_rt_check_count(const TilecKernel *k, const TilecArg *args, size_t
 
 /* tensor_map.c: CUtensorMapDataType by element type; fp8 travels as bytes. */
 int tl_rt_map_dtype(TilecDtype dtype);
-/* The map of hidden argument `index` for these values, cached or newly encoded. */
+/* The map of hidden argument `index` for these values, cached or newly encoded.  Where there is
+ * none *refused says so, with TILEC_OK; refused NULL: that is an error. */
 TilecStatus tl_rt_tensor_map(TilecRuntime *rt, const TlVariant *v, uint32_t index,
-                             const int64_t *names, TlCuTensorMap *out);
+                             const int64_t *names, bool *refused, TlCuTensorMap *out);
 /* The values that such a map is made of: base, dims, strides of dims 1 and up (TL_RT_MAP_KEY). */
 TilecStatus tl_rt_map_values(TilecRuntime *rt, const TlVariant *v, uint32_t index,
                              const int64_t *names, uint64_t *key);

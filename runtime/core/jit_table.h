@@ -20,20 +20,22 @@ typedef struct TilecJitVtable {
     * read; false when there is none. */
    bool (*next)(void *source, uint32_t index, TilecSource *out);
    void (*close)(void *source);
-   /* The specialisation for such arguments if it is in memory; *out NULL if not.  No lock, no
-    * allocation. */
-   TilecStatus (*find)(void *source, const TilecArg *args, size_t num_args, const TlVariant **out);
+   /* The specialisation for such arguments if it is in memory; *out NULL if not.  no_maps: the one
+    * that makes no tensor maps of its own.  No lock, no allocation. */
+   TilecStatus (*find)(void *source, const TilecArg *args, size_t num_args, bool no_maps,
+                       const TlVariant **out);
    /* The same, loaded from the disk cache or compiled when it is not there.  for_launch: only as
     * far as a launch may. */
-   TilecStatus (*make)(void *source, const TilecArg *args, size_t num_args, bool for_launch,
-                       const TlVariant **out);
+   TilecStatus (*make)(void *source, const TilecArg *args, size_t num_args, bool no_maps,
+                       bool for_launch, const TlVariant **out);
    /* Starts make() on a worker; *flight is waited for and released below. */
    TilecStatus (*start)(void *source, const TilecArg *args, size_t num_args, void **flight);
    /* wait = false: TILEC_NOT_READY while it is under way. */
    TilecStatus (*join)(void *flight, bool wait);
    void (*release)(void *flight);
    /* Fails with TILEC_NOT_FOUND and a detail that names the signature and `why` it is missing. */
-   TilecStatus (*missing)(void *source, const TilecArg *args, size_t num_args, const char *why);
+   TilecStatus (*missing)(void *source, const TilecArg *args, size_t num_args, bool no_maps,
+                          const char *why);
    TilecStatus (*explain)(void *source, const TilecArg *args, size_t num_args, char *text,
                           size_t bytes);
    /* Specialisations so far, in the order they were made. */

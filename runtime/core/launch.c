@@ -19,6 +19,9 @@ typedef struct Bound {
    TilecArg flat[TL_RT_MAX_ARGS];
    char text[TL_RT_TEXT]; /* why it does not fit */
    TilecStatus status;    /* of the misfit */
+   bool no_maps;          /* the variant is to make no tensor maps of its own */
+   bool can_refuse;       /* there may be one without */
+   bool is_refused;       /* there is no such map: nothing was launched */
 } Bound;
 
 static bool
@@ -122,11 +125,11 @@ tl_rt_fitting(const TilecKernel *k, const TilecArg *args, size_t num_args, char 
  * driver allows neither then, and an attempt would end the capture. */
 static TilecStatus
 find_or_make(TilecKernel *k, const TilecLaunch *launch, const TilecArg *args, size_t num_args,
-             const TlVariant **v)
+             bool no_maps, const TlVariant **v)
 {
    TilecRuntime *rt = k->module->rt;
    void *source = k->module->source;
-   TilecStatus status = rt->jit->find(source, args, num_args, v);
+   TilecStatus status = rt->jit->find(source, args, num_args, no_maps, v);
    if (status != TILEC_OK || *v)
       return status;
    int capturing = 0;
@@ -136,10 +139,10 @@ find_or_make(TilecKernel *k, const TilecLaunch *launch, const TilecArg *args, si
          return tl_rt_check(rt, code, "asking whether the stream captures a graph");
    }
    if (capturing)
-      return rt->jit->missing(source, args, num_args,
+      return rt->jit->missing(source, args, num_args, no_maps,
                               "the stream captures a graph; call tilec_kernel_prepare with such "
                               "arguments before the capture begins");
-   return rt->jit->make(source, args, num_args, launch != NULL, v);
+   return rt->jit->make(source, args, num_args, no_maps, launch != NULL, v);
 }
 
 TilecStatus
@@ -163,7 +166,7 @@ choose(TilecKernel *k, const TilecLaunch *launch, const TilecArg *args, size_t n
       return status;
    if (k->module->source) {
       const TlVariant *v = NULL;
-      status = find_or_make(k, launch, args, num_args, &v);
+      status = find_or_make(k, launch, args, num_args, b->no_maps, &v);
       if (status != TILEC_OK)
          return status;
       assert(v); /* found or made */
@@ -238,15 +241,17 @@ work_out_grid(Bound *b, TilecRuntime *rt, const uint32_t asked[3], uint32_t grid
    return status;
 }
 
+/* A variant that may be made without tensor maps is refused where there is no such map. */
 static TilecStatus
 pass_hidden(Bound *b, TilecRuntime *rt, TlCuTensorMap *maps, TlSlot *slots, void **params)
 {
    assert(b->v->info->num_hidden <= TL_RT_MAX_HIDDEN && b->v->has_rules);
-   for (uint32_t i = 0; i < b->v->info->num_hidden; i++) {
+   bool *refused = b->can_refuse ? &b->is_refused : NULL;
+   for (uint32_t i = 0; i < b->v->info->num_hidden && !b->is_refused; i++) {
       const TilecHiddenArg *h = &b->v->info->hidden[i];
       TilecStatus status;
       if (h->kind == TILEC_HIDDEN_TENSOR_MAP) {
-         status = tl_rt_tensor_map(rt, b->v, i, b->names, &maps[i]);
+         status = tl_rt_tensor_map(rt, b->v, i, b->names, refused, &maps[i]);
          params[i] = &maps[i];
       } else {
          status = tl_rt_eval(rt, b->v, b->v->hidden[i].dims[0], h->dims[0], b->names, &slots[i].i);
@@ -330,7 +335,7 @@ launch_cuda(TilecRuntime *rt, Bound *b, const uint32_t grid[3], TlCuStream strea
          params[n++] = &b->slots[i];
    if (v->info->num_hidden) {
       TilecStatus status = pass_hidden(b, rt, maps, hidden, &params[n]);
-      if (status != TILEC_OK)
+      if (status != TILEC_OK || b->is_refused)
          return status;
    }
    uint64_t serial = tl_rt_note_launch(rt, v, grid, &b->slots[0].u);
@@ -374,12 +379,28 @@ launch_host(TilecRuntime *rt, const Bound *b, const uint32_t grid[3])
    return rt->jit->run(rt->jit_state, v->program, grid, host, v->num_params);
 }
 
+static TilecStatus
+launch_chosen(TilecKernel *k, const TilecLaunch *launch, const TilecArg *args, size_t num_args,
+              Bound *b)
+{
+   TilecRuntime *rt = k->module->rt;
+   bool empty = false;
+   uint32_t grid[3];
+   b->can_refuse = k->module->source && !b->no_maps;
+   b->is_refused = false;
+   TilecStatus status = choose(k, launch, args, num_args, b);
+   if (status == TILEC_OK)
+      status = work_out_grid(b, rt, launch->grid, grid, &empty);
+   if (status == TILEC_OK && !empty)
+      status = b->v->fn ? launch_cuda(rt, b, grid, launch->stream) : launch_host(rt, b, grid);
+   return status;
+}
+
 TilecStatus
 tilec_launch(TilecKernel *kernel, const TilecLaunch *launch, const TilecArg *args, size_t num_args)
 {
    Bound b;
-   bool pushed, empty = false;
-   uint32_t grid[3];
+   bool pushed;
    if (!kernel)
       return TILEC_BAD_ARGUMENT;
    TilecRuntime *rt = kernel->module->rt;
@@ -388,12 +409,12 @@ tilec_launch(TilecKernel *kernel, const TilecLaunch *launch, const TilecArg *arg
    TilecStatus status = tl_rt_enter(rt, &pushed);
    if (status == TILEC_OK)
       status = tl_rt_chosen(&kernel, launch, args, num_args);
+   b.no_maps = b.is_refused = false;
    if (status == TILEC_OK)
-      status = choose(kernel, launch, args, num_args, &b);
-   if (status == TILEC_OK)
-      status = work_out_grid(&b, rt, launch->grid, grid, &empty);
-   if (status == TILEC_OK && !empty)
-      status = b.v->fn ? launch_cuda(rt, &b, grid, launch->stream) : launch_host(rt, &b, grid);
+      status = launch_chosen(kernel, launch, args, num_args, &b);
+   b.no_maps = b.is_refused;
+   if (status == TILEC_OK && b.no_maps)
+      status = launch_chosen(kernel, launch, args, num_args, &b);
    tl_rt_leave(rt, pushed);
    return status;
 }
@@ -405,6 +426,7 @@ tilec_kernel_prepare(TilecKernel *kernel, const TilecArg *args, size_t num_args)
    bool pushed;
    if (!kernel)
       return TILEC_BAD_ARGUMENT;
+   b.no_maps = false;
    TilecStatus status = tl_rt_enter(kernel->module->rt, &pushed);
    if (status == TILEC_OK)
       status = tl_rt_chosen(&kernel, NULL, args, num_args);

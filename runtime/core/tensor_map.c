@@ -92,8 +92,18 @@ remember(TlTensorMapSlot *slot, const uint64_t *key, const TlCuTensorMap *map)
    atomic_store_explicit(&slot->turn, turn + 2, memory_order_release);
 }
 
+/* Coordinates have 32 bits and a sign. */
+static bool
+has_coordinates(const TilecHiddenArg *h, const uint64_t *dims)
+{
+   bool ok = true;
+   for (uint32_t d = 0; d < h->rank; d++)
+      ok = ok && dims[d] <= INT32_MAX;
+   return ok;
+}
+
 static TilecStatus
-encode(TilecRuntime *rt, const TlVariant *v, uint32_t index, const uint64_t *key,
+encode(TilecRuntime *rt, const TlVariant *v, uint32_t index, const uint64_t *key, bool *refused,
        TlCuTensorMap *out)
 {
    static const uint32_t steps[TILEC_TENSOR_MAP_RANK] = {1, 1, 1, 1, 1};
@@ -104,7 +114,9 @@ encode(TilecRuntime *rt, const TlVariant *v, uint32_t index, const uint64_t *key
    TlCuResult code =
       rt->cu.tensor_map(out, tl_rt_map_dtype(h->dtype), h->rank, (void *)(uintptr_t)key[0], dims,
                         strides, h->box, steps, 0, swizzle, TL_CU_TMAP_L2_256B, h->fill_nan);
-   if (code == TL_CU_SUCCESS)
+   if (refused && (code == TL_CU_SUCCESS || code == TL_CU_INVALID_VALUE))
+      *refused = code != TL_CU_SUCCESS || !has_coordinates(h, dims);
+   if (code == TL_CU_SUCCESS || (refused && *refused))
       return TILEC_OK;
    char doing[256];
    snprintf(doing, sizeof doing,
@@ -115,7 +127,7 @@ encode(TilecRuntime *rt, const TlVariant *v, uint32_t index, const uint64_t *key
 
 TilecStatus
 tl_rt_tensor_map(TilecRuntime *rt, const TlVariant *v, uint32_t index, const int64_t *names,
-                 TlCuTensorMap *out)
+                 bool *refused, TlCuTensorMap *out)
 {
    uint64_t key[TL_RT_MAP_KEY], hash = 0xcbf29ce484222325u;
    TilecStatus status = tl_rt_map_values(rt, v, index, names, key);
@@ -127,8 +139,8 @@ tl_rt_tensor_map(TilecRuntime *rt, const TlVariant *v, uint32_t index, const int
    TlTensorMapSlot *slot = &v->hidden[index].maps[(hash >> 60) % TL_RT_MAP_SLOTS];
    if (recall(slot, key, out))
       return TILEC_OK;
-   status = encode(rt, v, index, key, out);
-   if (status == TILEC_OK)
+   status = encode(rt, v, index, key, refused, out);
+   if (status == TILEC_OK && !(refused && *refused))
       remember(slot, key, out);
    return status;
 }

@@ -337,6 +337,8 @@ tl_jit_make(TlJitSource *s, const TlArgKey *facts, bool for_launch, TlJitEntry *
    TilecCompileOptions o = compile_options(s);
    set_target(s, &o);
    o.signature = sign;
+   if (s->num_params && facts[0].facts & TL_FACT_NO_MAPS)
+      o.tma = TILEC_TMA_OFF;
    bool keep =
       jit->has_cache && tilec_runtime_executor(jit->rt) == TILEC_ON_CUDA && tl_stored_key(&o, key);
    if (!keep || !from_cache(jit, key, e, &status)) {

@@ -110,7 +110,8 @@ read_params(TlJitSource *s)
 }
 
 static void close_source(void *source);
-static TilecStatus find(void *source, const TilecArg *args, size_t num_args, const TlVariant **out);
+static TilecStatus find(void *source, const TilecArg *args, size_t num_args, bool no_maps,
+                        const TlVariant **out);
 
 static void
 tuner_note(void *user, const char *line)
@@ -339,8 +340,8 @@ tl_jit_look_up(TlJitSource *s, uint64_t hash, const TlArgKey *key, size_t n)
 /* ---- Finding and making ---------------------------------------------------------------------- */
 
 TilecStatus
-tl_jit_keys(const TlJitSource *s, const TilecArg *args, size_t num_args, TlArgKey *key,
-            uint64_t *hash)
+tl_jit_keys(const TlJitSource *s, const TilecArg *args, size_t num_args, bool no_maps,
+            TlArgKey *key, uint64_t *hash)
 {
    if (num_args != s->num_params) {
       char text[256];
@@ -354,16 +355,18 @@ tl_jit_keys(const TlJitSource *s, const TilecArg *args, size_t num_args, TlArgKe
          return status;
    }
    assert(num_args <= TL_JIT_MAX_ARGS);
+   if (no_maps && num_args)
+      key[0].facts |= TL_FACT_NO_MAPS;
    *hash = hash_key(key, num_args);
    return TILEC_OK;
 }
 
 static TilecStatus
-find(void *source, const TilecArg *args, size_t num_args, const TlVariant **out)
+find(void *source, const TilecArg *args, size_t num_args, bool no_maps, const TlVariant **out)
 {
    TlArgKey key[TL_JIT_MAX_ARGS];
    uint64_t hash;
-   TilecStatus status = tl_jit_keys(source, args, num_args, key, &hash);
+   TilecStatus status = tl_jit_keys(source, args, num_args, no_maps, key, &hash);
    const TlJitEntry *e = status == TILEC_OK ? tl_jit_look_up(source, hash, key, num_args) : NULL;
    assert(!e || e->variant); /* published whole */
    *out = e ? e->variant : NULL;
@@ -371,11 +374,12 @@ find(void *source, const TilecArg *args, size_t num_args, const TlVariant **out)
 }
 
 static TilecStatus
-make(void *source, const TilecArg *args, size_t num_args, bool for_launch, const TlVariant **out)
+make(void *source, const TilecArg *args, size_t num_args, bool no_maps, bool for_launch,
+     const TlVariant **out)
 {
    TlArgKey key[TL_JIT_MAX_ARGS];
    uint64_t hash;
-   TilecStatus status = tl_jit_keys(source, args, num_args, key, &hash);
+   TilecStatus status = tl_jit_keys(source, args, num_args, no_maps, key, &hash);
    return status == TILEC_OK ? tl_flight_make(source, key, num_args, hash, for_launch, out)
                              : status;
 }
@@ -386,7 +390,7 @@ start(void *source, const TilecArg *args, size_t num_args, void **flight)
    TlArgKey key[TL_JIT_MAX_ARGS];
    uint64_t hash;
    TlFlight *f = NULL;
-   TilecStatus status = tl_jit_keys(source, args, num_args, key, &hash);
+   TilecStatus status = tl_jit_keys(source, args, num_args, false, key, &hash);
    if (status == TILEC_OK)
       status = tl_flight_start(source, key, num_args, hash, &f);
    *flight = f;
@@ -406,11 +410,11 @@ release(void *flight)
 }
 
 static TilecStatus
-missing(void *source, const TilecArg *args, size_t num_args, const char *why)
+missing(void *source, const TilecArg *args, size_t num_args, bool no_maps, const char *why)
 {
    TlArgKey key[TL_JIT_MAX_ARGS];
    uint64_t hash;
-   TilecStatus status = tl_jit_keys(source, args, num_args, key, &hash);
+   TilecStatus status = tl_jit_keys(source, args, num_args, no_maps, key, &hash);
    return status == TILEC_OK ? tl_jit_missing(source, key, why) : status;
 }
 

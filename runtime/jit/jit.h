@@ -26,6 +26,7 @@ enum {
 enum {
    TL_FACT_ONE = 1,
    TL_FACT_DIV16 = 2,
+   TL_FACT_NO_MAPS = 4, /* on the first argument, of all: there are no tensor maps for them */
 };
 typedef struct TlArgKey {
    uint8_t kind;   /* TilecArgKind; buffers count as pointers */
@@ -114,8 +115,8 @@ typedef struct TlJitSource {
 } TlJitSource;
 
 /* jit.c */
-TilecStatus tl_jit_keys(const TlJitSource *s, const TilecArg *args, size_t num_args, TlArgKey *key,
-                        uint64_t *hash);
+TilecStatus tl_jit_keys(const TlJitSource *s, const TilecArg *args, size_t num_args, bool no_maps,
+                        TlArgKey *key, uint64_t *hash);
 TlJitEntry *tl_jit_look_up(TlJitSource *s, uint64_t hash, const TlArgKey *key, size_t n);
 
 /* compile.c */

@@ -352,7 +352,8 @@ compile_one(Work *w, uint32_t i)
    if (status == TILEC_OK)
       status = tilec_kernel_prepare(c->kernel, w->job->args, w->job->num_args);
    if (status == TILEC_OK)
-      status = t->settings.find(tl_core_source(c->kernel), w->job->args, w->job->num_args, &v);
+      status =
+         t->settings.find(tl_core_source(c->kernel), w->job->args, w->job->num_args, false, &v);
    if (status != TILEC_OK || !v) {
       tl_tune_drop_failed(t->rt, c, status != TILEC_OK ? status : TILEC_INTERNAL);
       return;

@@ -123,6 +123,13 @@ typedef enum TilecFpMode {
    TILEC_FP_STRICT,     /* IEEE operation by operation */
 } TilecFpMode;
 
+/* Whether boxes of tensors are copied to shared memory by tensor maps, where that is possible. */
+typedef enum TilecTma {
+   TILEC_TMA_DEFAULT = 0, /* off */
+   TILEC_TMA_ON,
+   TILEC_TMA_OFF,
+} TilecTma;
+
 /* `-D NAME=VALUE`.  value: an int, a float, True, False, None, a dtype name, or else a string. */
 typedef struct TilecDefine {
    const char *name;
@@ -170,6 +177,7 @@ typedef struct TilecCompileOptions {
                                  where it hangs on the run: a name, or an expression as it is
                                  written there */
    size_t num_assume;
+   TilecTma tma;
 } TilecCompileOptions;
 
 /* TILEC_BAD_SOURCE: at least one error reached on_diag.  TILEC_IO: a file, TILEC_BAD_TARGET: arch

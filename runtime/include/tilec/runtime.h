@@ -187,6 +187,8 @@ typedef struct TilecSource {
    uint32_t tune;             /* a TilecTunePolicy */
    const char *const *assume; /* "NAME=VALUE": see TilecCompileOptions */
    size_t num_assume;
+   uint32_t tma; /* a TilecTma; a launch for whose arguments there are no tensor maps takes a
+                    variant without them */
 } TilecSource;
 
 /* Parses and lists the file, compiles nothing yet.  TILEC_UNSUPPORTED without an attached compiler,

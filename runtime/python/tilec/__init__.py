@@ -83,7 +83,8 @@ class _CompileOptions(C.Structure):
                 ("warnings_are_errors", C.c_bool), ("stop_after", C.c_int),
                 ("keep_stages", C.c_uint32), ("remarks", C.c_char_p), ("cancel", C.c_void_p),
                 ("timeout_ms", C.c_uint32), ("values", C.POINTER(_Define)), ("num_values", _SIZE),
-                ("grid", C.c_char_p), ("assume", C.POINTER(C.c_char_p)), ("num_assume", _SIZE)]
+                ("grid", C.c_char_p), ("assume", C.POINTER(C.c_char_p)), ("num_assume", _SIZE),
+                ("tma", C.c_int)]
 
 
 class _Param(C.Structure):
@@ -138,7 +139,7 @@ class _Source(C.Structure):
                 ("debug_info", C.c_bool), ("check", C.c_bool), ("arch", C.c_char_p),
                 ("opt", C.c_uint32), ("fp_mode", C.c_uint32), ("grid", C.c_char_p),
                 ("tune", C.c_uint32),
-                ("assume", C.POINTER(C.c_char_p)), ("num_assume", _SIZE)]
+                ("assume", C.POINTER(C.c_char_p)), ("num_assume", _SIZE), ("tma", C.c_uint32)]
 
 
 class _Launch(C.Structure):

@@ -246,8 +246,8 @@ options_are_checked(void **state)
    TilecCompileOptions good = {.struct_size = sizeof good,
                                .source_bytes = TILEC_STRLEN,
                                .source = "@kernel\ndef k(x: *fp32):\n    store(x, 1.0)\n"};
-   TilecCompileOptions bad[9];
-   for (int i = 0; i < 9; i++)
+   TilecCompileOptions bad[10];
+   for (int i = 0; i < 10; i++)
       bad[i] = good;
    bad[0].opt = (TilecOpt)17;
    bad[1].fp_mode = (TilecFpMode)2;
@@ -258,8 +258,9 @@ options_are_checked(void **state)
    bad[6].num_defines = 1;
    bad[7].include_dirs = no_dir, bad[7].num_include_dirs = 1;
    bad[8].num_include_dirs = 1;
+   bad[9].tma = (TilecTma)3;
    assert_int_equal(tilec_session_new(NULL, &s), TILEC_OK);
-   for (int i = 0; i < 9; i++) {
+   for (int i = 0; i < 10; i++) {
       assert_int_equal(tilec_compile(s, &bad[i], &p), TILEC_BAD_ARGUMENT);
       assert_null(p);
       assert_true(strlen(tilec_session_error(s)) > 0);

@@ -145,6 +145,7 @@ tilec_compile(TilecSession *session, const TilecCompileOptions *o, TilecProgram 
    mock.compiles++;
    mock.stop_after = o->stop_after;
    mock.num_warps = o->num_warps;
+   mock.tma = o->tma;
    snprintf(mock.signature, sizeof mock.signature, "%s", o->signature);
    snprintf(mock.arch, sizeof mock.arch, "%s", o->arch ? o->arch : "");
    mock.defines[0] = 0;
@@ -197,7 +198,9 @@ tilec_compile(TilecSession *session, const TilecCompileOptions *o, TilecProgram 
                                  .threads = 32 * warps,
                                  .cluster = {1, 1, 1},
                                  .args = p->args,
-                                 .num_args = decl->num_params};
+                                 .num_args = decl->num_params,
+                                 .hidden = mock.map,
+                                 .num_hidden = mock.map && o->tma == TILEC_TMA_ON};
    p->info = (TilecImageInfo){.format = TILEC_IMAGE_FORMAT,
                               .arch = "sm_90a",
                               .ptx_version = 80,

@@ -15,6 +15,8 @@ typedef struct MockCompiler {
    char defines[256]; /* "A=1;B=2;" */
    TilecStage stop_after;
    uint32_t num_warps;
+   TilecTma tma;
+   const TilecHiddenArg *map;  /* of compiles with tma on; NULL = none */
    TilecStatus fail;           /* of the next compile; with BAD_SOURCE a diagnostic is made */
    const char *warning;        /* rendered; a diagnostic of every compile; NULL = none */
    const TilecImport *imports; /* of every program */

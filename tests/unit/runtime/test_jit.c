@@ -25,6 +25,7 @@ static TilecRuntime *rt;
 static TilecModule *module;
 static TilecKernel *kernel;
 static TilecJitOptions jit_options;
+static TilecTma source_tma;
 
 /* ---- What a call takes from the allocator and how often it locks, on this thread ---- */
 static _Thread_local int num_allocs, num_locks;
@@ -84,7 +85,8 @@ start(TilecExecutor on)
                     .kernel = "k",
                     .defines = defines,
                     .num_defines = 2,
-                    .num_warps = 8};
+                    .num_warps = 8,
+                    .tma = source_tma};
    if (tilec_module_from_source(rt, &s, &module) != TILEC_OK)
       fail_msg("%s", detail(rt));
    assert_int_equal(tilec_module_kernel(module, "k", &kernel), TILEC_OK);
@@ -97,6 +99,7 @@ stop(void)
    close_fake(rt);
    assert_int_equal(mock.alive, 0);
    memset(&jit_options, 0, sizeof jit_options);
+   source_tma = TILEC_TMA_DEFAULT;
 }
 
 static void
@@ -496,6 +499,44 @@ capture_refuses_to_compile(void **state)
    stop();
 }
 
+/* Sizes of 2^31 and what the encoder refuses: the launch takes a variant compiled without maps. */
+static void
+launches_without_maps_take_another_variant(void **state)
+{
+   static const TilecHiddenArg map = {.kind = TILEC_HIDDEN_TENSOR_MAP,
+                                      .base = "x",
+                                      .dtype = TILEC_FP16,
+                                      .rank = 2,
+                                      .dims = {"n", "16"},
+                                      .strides = {NULL, "n * 2"},
+                                      .box = {64, 16},
+                                      .swizzle_bytes = 128};
+   (void)state;
+   source_tma = TILEC_TMA_ON;
+   start(TILEC_ON_CUDA);
+   mock.map = &map;
+   assert_int_equal(launch_n(64), TILEC_OK);
+   assert_int_equal(mock.compiles, 1);
+   assert_int_equal(fake()->map_dims[0], 64);
+   fake_fail("cuTensorMapEncodeTiled", 1, 1);
+   assert_int_equal(launch_n(128), TILEC_OK);
+   assert_int_equal(mock.compiles, 2);
+   assert_int_equal(mock.tma, TILEC_TMA_OFF);
+   assert_string_equal(mock.signature, "*fp32:16,i32:16,fp32,,i32,i32");
+   assert_null(strstr(detail(rt), "tensor map"));
+   fake_fail("cuTensorMapEncodeTiled", 1, 1);
+   assert_int_equal(launch_n(256), TILEC_OK); /* it is there now */
+   assert_int_equal(launch_n(64), TILEC_OK);
+   assert_int_equal(mock.compiles, 2);
+   assert_int_equal(launch_n(INT64_C(1) << 31), TILEC_OK);
+   assert_int_equal(mock.compiles, 4); /* an i64 of both kinds */
+   assert_int_equal(fake()->num_launches, 5);
+   fake_fail("cuTensorMapEncodeTiled", 1, 2); /* out of memory is no refusal */
+   assert_int_equal(launch_n(512), TILEC_OUT_OF_DEVICE_MEMORY);
+   assert_int_equal(mock.compiles, 4);
+   stop();
+}
+
 /* The child of a fork has no workers and must not wait for them. */
 static void
 a_forked_child_closes_without_waiting(void **state)
@@ -542,6 +583,7 @@ test_jit(void)
       cmocka_unit_test(compiling_ahead),
       cmocka_unit_test(launches_that_may_not_compile),
       cmocka_unit_test(capture_refuses_to_compile),
+      cmocka_unit_test(launches_without_maps_take_another_variant),
       cmocka_unit_test(a_forked_child_closes_without_waiting),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
