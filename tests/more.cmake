@@ -125,7 +125,9 @@ if(TARGET tilec_shared)
   add_test(NAME sim.programs COMMAND gpu_programs --on sim --count 5000 --jobs 2)
   add_test(NAME sim.programs.roles COMMAND gpu_programs --on sim --arch sm_90a --seed 1000000
            --count 120 --jobs 2)
-  set_tests_properties(sim.programs sim.programs.roles PROPERTIES PROCESSORS 2 TIMEOUT 900)
+  add_test(NAME sim.programs.boxes COMMAND gpu_programs --on sim --arch sm_90a --seed 1000000
+           --count 120 --jobs 2 --tma)
+  set_tests_properties(sim.programs sim.programs.roles sim.programs.boxes PROPERTIES PROCESSORS 2 TIMEOUT 900)
 
   # Some of them as PTX of several targets, which ptx.assemble takes up.
   file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/out/programs")

@@ -666,6 +666,7 @@ tl_compile(TlCompilation *comp, const TilecCompileOptions *o, const TlCompileExt
                              .sources = comp->sources,
                              .diags = &comp->diags,
                              .remarks = o->remarks,
+                             .uses_boxes = o->tma == TILEC_TMA_ON && !o->plain_abi,
                              .verify_each = extra->verify_each,
                              .print_after = extra->print_after,
                              .print = extra->print,

@@ -182,9 +182,8 @@ find_buffer(const TlPipe *p, TlRingLoad *load, const TlValue *v, const unsigned 
    return false;
 }
 
-/* The ring's stage as the load sees it. */
-static const TlType *
-view_type(const TlPipe *p, const TlRingLoad *l)
+const TlType *
+tl_ring_turned_type(const TlPipe *p, const TlRingLoad *l)
 {
    const TlType *t = tl_result(l->op, 0)->type;
    unsigned back[TL_MAX_RANK];
@@ -221,7 +220,8 @@ choose_ring(TlPipe *p, TlRingLoad *l)
                                  tl_layout_intern(p->types, &memory), 1);
    }
    l->is_turned = memcmp(l->order, same, t->rank * sizeof same[0]) != 0;
-   unsigned bytes = tl_async_copy_bytes(p->cx->scratch, p->facts, ptr, mask, view_type(p, l));
+   unsigned bytes =
+      tl_async_copy_bytes(p->cx->scratch, p->facts, ptr, mask, tl_ring_turned_type(p, l));
    return bytes < 4 ? "a thread has less than 4 neighbouring bytes under one mask" : NULL;
 }
 
@@ -400,7 +400,7 @@ tl_ring_turned_view(TlPipe *p, TlBuilder *b, const TlRingLoad *l, TlValue *view)
       return view;
    for (unsigned d = 0; d < rank; d++)
       back[l->order[d]] = d;
-   return tl_t1(b, TL_OP_LOCAL_TRANS, view_type(p, l), view,
+   return tl_t1(b, TL_OP_LOCAL_TRANS, tl_ring_turned_type(p, l), view,
                 {TL_ATTR_ORDER, {.ints = tl_ints(p->func->module->arena, back, rank)}});
 }
 

@@ -35,10 +35,12 @@ typedef struct TlRingLoad {
    const TlType *stage;         /* one stage of the ring */
    unsigned order[TL_MAX_RANK]; /* dimension of the ring -> of the load */
    bool is_turned;              /* order is not the identity */
-   TlOp *first_use; /* operation of the body that reads it, or holds the one that does */
-   uint32_t use_at; /* its place in the body */
-   unsigned group;  /* of its copies, by first use */
-   TlValue *ring;   /* set by the rewrite */
+   TlOp *first_use;           /* operation of the body that reads it, or holds the one that does */
+   uint32_t use_at;           /* its place in the body */
+   unsigned group;            /* of its copies, by first use */
+   TlValue *ring;             /* set by the rewrite */
+   struct TlRingBoxes *boxes; /* that fill the stage, NULL: threads copy it, .. */
+   const char *why_no_boxes;  /* .. for this reason */
 } TlRingLoad;
 
 typedef struct TlPipe {
@@ -76,6 +78,8 @@ uint64_t tl_pipe_buffer_bytes(const TlPipe *p, const TlBlock *block);
 bool tl_pipe_only_sums_products(const TlPipe *p);
 /* Stage `slot` of the load's ring; phase: how many iterations after the one at hand it is read. */
 TlValue *tl_ring_view(TlBuilder *b, const TlRingLoad *l, TlValue *slot, unsigned phase);
+/* What a stage is to the load. */
+const TlType *tl_ring_turned_type(const TlPipe *p, const TlRingLoad *l);
 /* The stage with the load's dimensions. */
 TlValue *tl_ring_turned_view(TlPipe *p, TlBuilder *b, const TlRingLoad *l, TlValue *view);
 /* Users of the load and of its buffers read the ring. */

@@ -14,6 +14,10 @@
  *             the old body
  *             arrive(empty, stage) after the last use
  *
+ * Where a stage is boxes of a tensor that the launch knows (ring_boxes.h), one thread sends for
+ * them in place of the copies: expect(full, stage) arrives, and the boxes' bytes count for the
+ * phase.  If boxes fill all rings, one warp does, and more registers are left to the consumers.
+ *
  * Loops of one block whose stages are alike share a channel: its stage and parity are carried from
  * one to the next and around the loops outside, the same way in both roles.
  *
@@ -27,6 +31,7 @@
 #include "passes/lower/lower.h"
 #include "passes/pipeline_loops.h"
 #include "passes/remark.h"
+#include "passes/ring_boxes.h"
 
 #include <assert.h>
 #include <string.h>
@@ -35,10 +40,19 @@ enum {
    LANES = 32,
    PRODUCER_WARPS = 4,
    CONSUMER_WARPS = 8, /* two groups that multiply by wgmma */
-   PRODUCER_REGISTERS = 88,
-   CONSUMER_REGISTERS = 208, /* with the producer's no more than all had at the start */
    MAX_GROUPS = 8,
+   MAX_MAPS = 16, /* of a launch */
 };
+
+/* How the block's registers are shared out: of a thread, together no more than all had at the
+ * start. */
+typedef struct Shares {
+   unsigned copying_warps; /* of the four */
+   unsigned producer, consumer;
+   unsigned most_sums; /* that leave a consumer enough for the rest */
+} Shares;
+
+static const Shares by_threads = {PRODUCER_WARPS, 88, 208, 136}, by_boxes = {1, 40, 232, 160};
 
 /* Rings that successive loops fill and read in turn. */
 typedef struct Channel {
@@ -63,6 +77,7 @@ typedef struct Special {
    TL_VEC(Channel *) channels;
    TlMap seen; /* values that the producer needs */
    const char *why;
+   const Shares *shares;
 } Special;
 
 /* ---- which loops ---- */
@@ -386,6 +401,74 @@ count_stages(Special *s, Channel *c, TlBlock *block, TlValue *state[2])
    }
 }
 
+/* ---- boxes ---- */
+/* Boxes fill the ring in all loops of its channel, or in none. */
+static bool
+find_boxes(Special *s, const Channel *c, TlAffine *affine, size_t load)
+{
+   bool ok = true;
+   for (size_t i = 0; i < s->pairs.len; i++) {
+      TlPipe *p = &s->pairs.data[i]->pipe;
+      TlRingLoad *l = &p->loads.data[load];
+      if (s->pairs.data[i]->channel == c)
+         l->boxes = tl_ring_boxes(p, affine, l, &l->why_no_boxes);
+      ok = ok && (l->boxes || s->pairs.data[i]->channel != c);
+   }
+   for (size_t i = 0; i < s->pairs.len && !ok; i++) {
+      TlRingLoad *l = &s->pairs.data[i]->pipe.loads.data[load];
+      if (s->pairs.data[i]->channel != c || !l->boxes)
+         continue;
+      l->boxes = NULL;
+      l->why_no_boxes = "threads fill the same ring in another loop";
+   }
+   return ok;
+}
+
+static void
+choose_boxes(Special *s)
+{
+   TlAffine *affine = tl_affine_new(s->cx->scratch, s->func);
+   bool all = true;
+   size_t maps = 0;
+   tl_affine_doubt_arguments(affine);
+   for (size_t i = 0; i < s->pairs.len; i++)
+      maps += s->pairs.data[i]->pipe.loads.len;
+   for (size_t i = 0; i < s->channels.len; i++)
+      for (size_t k = 0; k < s->channels.data[i]->pipe->loads.len; k++)
+         all = maps <= MAX_MAPS && find_boxes(s, s->channels.data[i], affine, k) && all;
+   s->shares = all ? &by_boxes : &by_threads;
+}
+
+static void
+remark_copies(const Special *s, const TlPipe *p)
+{
+   for (size_t i = 0; i < p->loads.len; i++) {
+      const TlRingLoad *l = &p->loads.data[i];
+      if (l->boxes)
+         tl_report(s->cx->diags, R0421, l->op->range, 1u << l->boxes->boxes.log2_num,
+                   l->boxes->boxes.log2_num ? "es" : "", l->boxes->boxes.swizzle);
+      else
+         tl_report(s->cx->diags, R0422, l->op->range,
+                   l->why_no_boxes ? l->why_no_boxes : "a launch makes at most 16 tensor maps");
+   }
+}
+
+/* Bytes of boxes in a stage of the group, and whether threads copy some of it. */
+static uint64_t
+bytes_of_boxes(const TlPipe *p, unsigned group, bool *has_threads)
+{
+   uint64_t bytes = 0;
+   *has_threads = false;
+   for (size_t i = 0; i < p->loads.len; i++) {
+      const TlRingLoad *l = &p->loads.data[i];
+      if (l->group != group)
+         continue;
+      bytes += l->boxes ? tl_memdesc_stage_bytes(l->stage) : 0;
+      *has_threads |= !l->boxes;
+   }
+   return bytes;
+}
+
 /* ---- rings and barriers ---- */
 static TlValue *
 build_barriers(Special *s, TlBuilder *b, unsigned stages, unsigned arrivals)
@@ -405,7 +488,9 @@ build_channel(Special *s, TlBuilder *b, Channel *c)
    b->range = p->loop->range;
    c->rings = tl_new_array(s->cx->scratch, TlValue *, p->loads.len);
    for (unsigned g = 0; g < p->groups; g++) {
-      c->full[g] = build_barriers(s, b, c->stages, PRODUCER_WARPS * LANES);
+      bool has_threads, has_boxes = bytes_of_boxes(p, g, &has_threads) > 0;
+      c->full[g] =
+         build_barriers(s, b, c->stages, (has_threads ? PRODUCER_WARPS * LANES : 0u) + has_boxes);
       c->empty[g] = build_barriers(s, b, c->stages, s->func->num_warps);
    }
    for (size_t i = 0; i < p->loads.len; i++) {
@@ -431,7 +516,7 @@ guarded_view(TlBuilder *b, const TlRingLoad *l, TlValue *slot)
 
 /* ---- the producer ---- */
 static void
-copy_group(const TlMap *map, TlBuilder *b, Pair *pair, unsigned group)
+copy_group(const TlMap *map, TlBuilder *b, Pair *pair, unsigned group, TlValue *slot)
 {
    TlPipe *p = &pair->pipe;
    for (size_t i = 0; i < p->loads.len; i++) {
@@ -439,7 +524,11 @@ copy_group(const TlMap *map, TlBuilder *b, Pair *pair, unsigned group)
       if (l->group != group)
          continue;
       b->range = l->op->range;
-      TlValue *view = guarded_view(b, l, tl_slice_mapped(map, pair->slot));
+      TlValue *view = guarded_view(b, l, slot);
+      if (l->boxes) {
+         tl_ring_boxes_copy(p, b, l, view, pair->channel->full[group], slot, map);
+         continue;
+      }
       TlValue *args[3] = {tl_slice_mapped(map, tl_arg(l->op, 0)),
                           tl_ring_turned_view(p, b, l, view),
                           l->op->num_args > 1 ? tl_slice_mapped(map, tl_arg(l->op, 1)) : NULL};
@@ -459,11 +548,17 @@ produce(const TlMap *map, Pair *pair)
    b.range = loop->range;
    TlValue *other = tl_b2(&b, TL_OP_XOR, parity, tl_const_int(&b, TL_I32, 1));
    for (unsigned g = 0; g < pair->pipe.groups; g++) {
-      build_wait(&b, c->empty[g], slot, other);
-      copy_group(map, &b, pair, g);
-      b.range = loop->range;
+      bool has_threads;
       TlValue *args[] = {c->full[g], slot};
-      tl_build_n(&b, TL_OP_COPY_ARRIVE, args, 2, NULL, TL_ATTRS_());
+      uint64_t bytes = bytes_of_boxes(&pair->pipe, g, &has_threads);
+      build_wait(&b, c->empty[g], slot, other);
+      if (bytes)
+         tl_build_n(&b, TL_OP_BARRIER_EXPECT, args, 2, NULL,
+                    TL_ATTRS_({TL_ATTR_BYTES, {.i = (int64_t)bytes}}));
+      copy_group(map, &b, pair, g, slot);
+      b.range = loop->range;
+      if (has_threads)
+         tl_build_n(&b, TL_OP_COPY_ARRIVE, args, 2, NULL, TL_ATTRS_());
    }
 }
 
@@ -495,11 +590,11 @@ drop_effects(TlBlock *block)
    }
 }
 
-/* The tile over four warps: what other warps held goes to registers of these. */
+/* The tile over the warps that copy: what other warps held goes to registers of these. */
 static const TlType *
 over_producer_warps(Special *s, const TlType *t)
 {
-   unsigned keep = (unsigned)__builtin_ctz(PRODUCER_WARPS);
+   unsigned keep = (unsigned)__builtin_ctz(s->shares->copying_warps);
    if (t->kind != TL_TYPE_TILE || t->layout->num[TL_HW_WARP] <= keep)
       return t;
    TlLinear l = tl_ll_warps_to_registers(t->layout, keep);
@@ -616,8 +711,8 @@ split_roles(Special *s)
       for (size_t k = 0; k < s->pairs.data[i]->pipe.loads.len; k++)
          s->pairs.data[i]->pipe.loads.data[k].ring = s->pairs.data[i]->channel->rings[k];
    b.range = f->range;
-   TlOp *producer = build_role(&b, f->num_warps, PRODUCER_WARPS, PRODUCER_REGISTERS);
-   TlOp *consumer = build_role(&b, 0, f->num_warps, CONSUMER_REGISTERS);
+   TlOp *producer = build_role(&b, f->num_warps, s->shares->copying_warps, s->shares->producer);
+   TlOp *consumer = build_role(&b, 0, f->num_warps, s->shares->consumer);
    TlBlock *copies = producer->regions[0]->block;
    TlMap map; /* of the kernel's values: to the producer's */
    tl_map_init(&map, s->cx->scratch);
@@ -627,7 +722,8 @@ split_roles(Special *s)
    drop_effects(copies);
    for (size_t i = 0; i < s->pairs.len; i++)
       produce(&map, s->pairs.data[i]);
-   wait_for_copies(&in);
+   if (s->shares == &by_threads)
+      wait_for_copies(&in);
    end_role(f, producer);
    spread_block(s, copies);
    for (TlOp *op = first, *next; op != end; op = next) {
@@ -658,7 +754,7 @@ accumulator_words(const Special *s, const TlBlock *body)
 static bool
 pays(const Special *s)
 {
-   enum { WORDS_BESIDE = 32 /* addresses, masks, operands */, MOST_WORDS = 136 };
+   enum { WORDS_BESIDE = 32 /* addresses, masks, operands */ };
    uint32_t half = s->cx->target->sm_registers / (2 * s->func->num_warps * LANES), words = 0;
    uint64_t bytes = 0;
    for (size_t i = 0; i < s->pairs.len; i++) {
@@ -666,7 +762,7 @@ pays(const Special *s)
       uint32_t own = accumulator_words(s, p->body);
       bool is_asked = tl_attr_int(p->loop, TL_ATTR_FLAGS) >> TL_LOOP_FLAG_WARP_SPECIALIZE & 1;
       words = is_asked ? half : own > words ? own : words;
-      if (own > MOST_WORDS)
+      if (own > s->shares->most_sums)
          return false;
    }
    for (size_t i = 0; i < s->channels.len; i++)
@@ -693,8 +789,11 @@ tl_pass_specialize_warps(TlPassCx *cx, TlFunc *f)
                         "two stages of all loops do not fit in shared memory");
       return false;
    }
+   s.shares = &by_threads;
+   if (cx->uses_boxes)
+      choose_boxes(&s);
    if (!pays(&s))
-      return false;
+      return cx->uses_boxes;
    for (size_t i = 0; i < s.channels.len; i++) {
       Channel *c = s.channels.data[i];
       TlBuilder b = tl_builder_before(c->block->first);
@@ -708,6 +807,8 @@ tl_pass_specialize_warps(TlPassCx *cx, TlFunc *f)
                 s.pairs.data[i]->channel->stages, (unsigned)tl_pipe_stage_bytes(p),
                 (unsigned)p->loads.len, p->loads.len == 1 ? "" : "s");
    }
+   for (size_t i = 0; i < s.pairs.len && cx->uses_boxes && tl_remarks_on(cx, "tma"); i++)
+      remark_copies(&s, &s.pairs.data[i]->pipe);
    split_roles(&s);
    return true;
 }

@@ -61,6 +61,7 @@ typedef struct Options {
    unsigned jobs;
    const char *arch; /* NULL: the device's; on the simulator several */
    const char *save; /* NULL: PTX is not kept */
+   TilecTma tma;
 } Options;
 
 /* One process's results, in memory that all share. */
@@ -234,8 +235,12 @@ run_text(const Place *at, const GenProgram *p, const char *text, Job *job, char 
    Outcome outcome = AGREES;
    TilecStage stop = at->rt || at->options->save ? TILEC_STAGE_PTX : TILEC_STAGE_LOWERED;
    uint32_t keep = p->seed % COVER_ONE_IN ? 0 : TILEC_STAGE_BIT(TILEC_STAGE_LOWERED);
-   TilecStatus s = run_compile(text, arch_for(at, p->seed), at->device.max_ptx_version, stop, keep,
-                               &program, why);
+   TilecCompileOptions options = {.arch = arch_for(at, p->seed),
+                                  .ptx_version = at->device.max_ptx_version,
+                                  .stop_after = stop,
+                                  .keep_stages = keep,
+                                  .tma = at->options->tma};
+   TilecStatus s = run_compile(text, options, &program, why);
    job->compile_s += now() - start;
    if (s != TILEC_OK)
       return strstr(why, "error[E0501]") ? NOT_ON_TARGET : NOT_COMPILED;
@@ -622,6 +627,10 @@ read_options(int argc, char **argv, Options *o)
          o->reduce = true;
          continue;
       }
+      if (strcmp(argv[i], "--tma") == 0) {
+         o->tma = TILEC_TMA_ON;
+         continue;
+      }
       if (strcmp(argv[i], "--on") == 0)
          o->on_sim = strcmp(value, "sim") == 0;
       else if (strcmp(argv[i], "--count") == 0)
@@ -671,7 +680,7 @@ main(int argc, char **argv)
    Options o;
    if (!read_options(argc, argv, &o)) {
       fprintf(stderr, "usage: gpu_programs [--on cuda|sim] [--count N] [--seed S] [--seconds T] "
-                      "[--jobs J] [--arch A] [--save DIR] [--program SEED [--reduce]]\n");
+                      "[--jobs J] [--arch A] [--tma] [--save DIR] [--program SEED [--reduce]]\n");
       return 2;
    }
    Shared *shared =

@@ -113,8 +113,7 @@ take_text(void *user, const TilecDiag *d)
 }
 
 TilecStatus
-run_compile(const char *text, const char *arch, uint32_t ptx_version, TilecStage stop,
-            uint32_t keep, TilecProgram **out, char *why)
+run_compile(const char *text, TilecCompileOptions options, TilecProgram **out, char *why)
 {
    TilecSessionOptions so = {.struct_size = sizeof so, .on_diag = take_text, .user = why};
    TilecSession *session;
@@ -122,15 +121,11 @@ run_compile(const char *text, const char *arch, uint32_t ptx_version, TilecStage
    TilecStatus status = tilec_session_new(&so, &session);
    if (status != TILEC_OK)
       return status;
-   TilecCompileOptions co = {.struct_size = sizeof co,
-                             .file = "program.tir",
-                             .source = text,
-                             .source_bytes = TILEC_STRLEN,
-                             .arch = arch,
-                             .ptx_version = ptx_version,
-                             .stop_after = stop,
-                             .keep_stages = keep};
-   status = tilec_compile(session, &co, out);
+   options.struct_size = sizeof options;
+   options.file = "program.tir";
+   options.source = text;
+   options.source_bytes = TILEC_STRLEN;
+   status = tilec_compile(session, &options, out);
    if (status != TILEC_OK && !why[0])
       snprintf(why, RUN_WHY_BYTES, "%s: %s", tilec_status_string(status),
                tilec_session_error(session));

@@ -21,8 +21,8 @@ RunMemory run_memory_new(const GenProgram *p);
 RunMemory run_memory_copy(const RunMemory *m);
 
 /* IR text to stage `stop`; why (RUN_WHY_BYTES) says what is wrong. */
-TilecStatus run_compile(const char *text, const char *arch, uint32_t ptx_version, TilecStage stop,
-                        uint32_t keep, TilecProgram **out, char *why);
+TilecStatus run_compile(const char *text, TilecCompileOptions options, TilecProgram **out,
+                        char *why);
 /* One launch on a host executor, in one thread. */
 TilecStatus run_on_host(const TilecProgram *program, const GenProgram *p, TilecHostMode mode,
                         RunMemory *m, char *why);

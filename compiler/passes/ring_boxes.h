@@ -1,0 +1,24 @@
+/* Stages of rings that boxes of a tensor fill, in place of copies by threads. */
+#ifndef TL_PASSES_RING_BOXES_H
+#define TL_PASSES_RING_BOXES_H
+
+#include "ir/affine.h"
+#include "layout/hw_layouts.h"
+#include "passes/pipeline_loops.h"
+
+typedef struct TlRingBoxes {
+   TlTileAccess access;
+   TlBoxes boxes;
+   int64_t order[TL_MAX_RANK];        /* dimension of the buffer as boxes fill it -> of the load */
+   TlValue *map;                      /* at the top of the kernel */
+   TlValue *coordinate[TL_TMAP_RANK]; /* before the load; as many as the map has dimensions */
+   unsigned rank;                     /* of the map */
+} TlRingBoxes;
+
+/* How boxes fill the load's stage, the map and the coordinates made; NULL with *why. */
+TlRingBoxes *tl_ring_boxes(TlPipe *p, TlAffine *affine, const TlRingLoad *l, const char **why);
+/* The copy of one stage; `map` has what the values of the old body became. */
+void tl_ring_boxes_copy(TlPipe *p, TlBuilder *b, const TlRingLoad *l, TlValue *view,
+                        TlValue *barriers, TlValue *slot, const TlMap *map);
+
+#endif
