@@ -168,16 +168,25 @@ mbar_pred(TlCg *cg, const TlOp *op)
    return pred ? tl_cg_use(cg, pred).v[0] : LLVMConstInt(LLVMInt1TypeInContext(cg->llvm), 1, 0);
 }
 
+/* Does another mbarrier follow, with nothing between? */
+static bool
+is_last_init(const TlOp *op)
+{
+   for (op = op->next; op && op->opcode == TL_OP_CONSTANT;)
+      op = op->next;
+   return !op || op->opcode != TL_OP_MBAR_INIT;
+}
+
 void
 tl_emit_mbar_init(TlCg *cg, const TlOp *op)
 {
    LLVMValueRef args[] = {mbar_address(cg, op), tl_cg_i32(cg, tl_attr_int(op, TL_ATTR_ARRIVALS)),
                           mbar_pred(cg, op)};
-   /* Copies of boxes see it after a barrier only if it is fenced. */
+   /* Copies of boxes see it after a barrier only if it is fenced: one fence for all of them. */
    tl_cg_asm(cg,
-             cg->num_maps ? "@$2 mbarrier.init.shared::cta.b64 [$0], $1;\n\t"
-                            "fence.mbarrier_init.release.cluster;"
-                          : "@$2 mbarrier.init.shared::cta.b64 [$0], $1;",
+             cg->num_maps && is_last_init(op) ? "@$2 mbarrier.init.shared::cta.b64 [$0], $1;\n\t"
+                                                "fence.mbarrier_init.release.cluster;"
+                                              : "@$2 mbarrier.init.shared::cta.b64 [$0], $1;",
              "r,r,b,~{memory}", cg->voidt, args, 3, TL_ASM_EFFECT);
 }
 

@@ -10,6 +10,7 @@
 #include "passes/lower/lower.h"
 #include "passes/pipeline_loops.h"
 #include "passes/remark.h"
+#include "passes/ring_boxes.h"
 
 #include <assert.h>
 #include <string.h>
@@ -244,7 +245,9 @@ check_load(TlPipe *p, TlRingLoad *l)
       if (!tl_slice_add(&s, tl_arg(op, i)))
          return s.has_load ? "its address or mask depends on another load of the loop"
                            : "its address or mask cannot be computed ahead";
-   return choose_ring(p, l);
+   const char *why = choose_ring(p, l);
+   l->needs_boxes = why && p->affine && !tl_why_no_boxes(p, l);
+   return l->needs_boxes ? NULL : why;
 }
 
 void

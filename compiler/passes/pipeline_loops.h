@@ -41,6 +41,7 @@ typedef struct TlRingLoad {
    TlValue *ring;             /* set by the rewrite */
    struct TlRingBoxes *boxes; /* that fill the stage, NULL: threads copy it, .. */
    const char *why_no_boxes;  /* .. for this reason */
+   bool needs_boxes;          /* threads cannot copy it */
 } TlRingLoad;
 
 typedef struct TlPipe {
@@ -53,9 +54,10 @@ typedef struct TlPipe {
    TL_VEC(TlRingLoad) loads;
    TlSlice slice; /* what all copies need */
    unsigned stages, groups;
-   unsigned ahead;  /* iterations that copies run ahead: stages - 1 or stages - 2 */
-   int64_t step;    /* of the index; 0: known at run time only, of either sign */
-   bool has_stages; /* the loop has its own num_stages */
+   unsigned ahead;          /* iterations that copies run ahead: stages - 1 or stages - 2 */
+   int64_t step;            /* of the index; 0: known at run time only, of either sign */
+   bool has_stages;         /* the loop has its own num_stages */
+   struct TlAffine *affine; /* boxes may fill stages; NULL: only threads copy */
 } TlPipe;
 
 /* ---- pipeline_loads.c ---- */

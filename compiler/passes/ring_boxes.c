@@ -151,10 +151,10 @@ ordered_memory(const TlType *t, const int64_t *order)
 }
 
 static const char *
-find_boxes(TlPipe *p, TlAffine *affine, const TlRingLoad *l, TlRingBoxes *x)
+find_boxes(const TlPipe *p, const TlRingLoad *l, TlRingBoxes *x)
 {
    const TlType *t = tl_ring_turned_type(p, l);
-   if (!tl_tile_access(affine, l->op, &x->access))
+   if (!tl_tile_access(p->affine, l->op, &x->access))
       return x->access.why;
    if (x->access.base->type->elem != tl_type_scalar(p->types, t->dtype))
       return "its pointer is of another type than the kernel's argument";
@@ -166,11 +166,17 @@ find_boxes(TlPipe *p, TlAffine *affine, const TlRingLoad *l, TlRingBoxes *x)
              : "its stage in shared memory is arranged otherwise than boxes are";
 }
 
+const char *
+tl_why_no_boxes(const TlPipe *p, const TlRingLoad *l)
+{
+   return find_boxes(p, l, tl_new(p->cx->scratch, TlRingBoxes));
+}
+
 TlRingBoxes *
-tl_ring_boxes(TlPipe *p, TlAffine *affine, const TlRingLoad *l, const char **why)
+tl_ring_boxes(TlPipe *p, const TlRingLoad *l, const char **why)
 {
    TlRingBoxes *x = tl_new(p->cx->scratch, TlRingBoxes);
-   *why = find_boxes(p, affine, l, x);
+   *why = find_boxes(p, l, x);
    if (*why)
       return NULL;
    Top top = {.func = p->func, .scratch = p->cx->scratch};

@@ -15,8 +15,10 @@ typedef struct TlRingBoxes {
    unsigned rank;                     /* of the map */
 } TlRingBoxes;
 
-/* How boxes fill the load's stage, the map and the coordinates made; NULL with *why. */
-TlRingBoxes *tl_ring_boxes(TlPipe *p, TlAffine *affine, const TlRingLoad *l, const char **why);
+/* NULL when boxes can fill the load's stage. */
+const char *tl_why_no_boxes(const TlPipe *p, const TlRingLoad *l);
+/* How they fill it, the map and the coordinates made; NULL with *why. */
+TlRingBoxes *tl_ring_boxes(TlPipe *p, const TlRingLoad *l, const char **why);
 /* The copy of one stage; `map` has what the values of the old body became. */
 void tl_ring_boxes_copy(TlPipe *p, TlBuilder *b, const TlRingLoad *l, TlValue *view,
                         TlValue *barriers, TlValue *slot, const TlMap *map);

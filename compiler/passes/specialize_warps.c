@@ -77,6 +77,7 @@ typedef struct Special {
    TL_VEC(Channel *) channels;
    TlMap seen; /* values that the producer needs */
    const char *why;
+   TlAffine *affine; /* NULL: threads copy everything */
    const Shares *shares;
 } Special;
 
@@ -117,6 +118,7 @@ add_loop(Special *s, TlOp *loop)
                  .loop = loop,
                  .body = loop->regions[0]->block,
                  .has_stages = true, /* all loads that can, take the way around the registers */
+                 .affine = s->affine,
                  .stages = asked > 0 ? (unsigned)asked : s->func->num_stages};
    if (p->stages < 2 || !tl_pipe_is_plain(p->body) || !multiplies_by_wgmma(p->body) ||
        !block_of_nest(loop))
@@ -404,14 +406,14 @@ count_stages(Special *s, Channel *c, TlBlock *block, TlValue *state[2])
 /* ---- boxes ---- */
 /* Boxes fill the ring in all loops of its channel, or in none. */
 static bool
-find_boxes(Special *s, const Channel *c, TlAffine *affine, size_t load)
+find_boxes(Special *s, const Channel *c, size_t load)
 {
    bool ok = true;
    for (size_t i = 0; i < s->pairs.len; i++) {
       TlPipe *p = &s->pairs.data[i]->pipe;
       TlRingLoad *l = &p->loads.data[load];
       if (s->pairs.data[i]->channel == c)
-         l->boxes = tl_ring_boxes(p, affine, l, &l->why_no_boxes);
+         l->boxes = tl_ring_boxes(p, l, &l->why_no_boxes);
       ok = ok && (l->boxes || s->pairs.data[i]->channel != c);
    }
    for (size_t i = 0; i < s->pairs.len && !ok; i++) {
@@ -424,19 +426,25 @@ find_boxes(Special *s, const Channel *c, TlAffine *affine, size_t load)
    return ok;
 }
 
-static void
+/* False when threads would have to copy what they cannot. */
+static bool
 choose_boxes(Special *s)
 {
-   TlAffine *affine = tl_affine_new(s->cx->scratch, s->func);
-   bool all = true;
+   bool all = s->affine != NULL;
    size_t maps = 0;
-   tl_affine_doubt_arguments(affine);
    for (size_t i = 0; i < s->pairs.len; i++)
       maps += s->pairs.data[i]->pipe.loads.len;
-   for (size_t i = 0; i < s->channels.len; i++)
+   for (size_t i = 0; i < s->channels.len && s->affine; i++)
       for (size_t k = 0; k < s->channels.data[i]->pipe->loads.len; k++)
-         all = maps <= MAX_MAPS && find_boxes(s, s->channels.data[i], affine, k) && all;
+         all = maps <= MAX_MAPS && find_boxes(s, s->channels.data[i], k) && all;
    s->shares = all ? &by_boxes : &by_threads;
+   for (size_t i = 0; i < s->pairs.len; i++)
+      for (size_t k = 0; k < s->pairs.data[i]->pipe.loads.len; k++) {
+         const TlRingLoad *l = &s->pairs.data[i]->pipe.loads.data[k];
+         if (l->needs_boxes && !l->boxes)
+            return false;
+      }
+   return true;
 }
 
 static void
@@ -778,6 +786,10 @@ tl_pass_specialize_warps(TlPassCx *cx, TlFunc *f)
    if (!cx->target || !(cx->target->features & TL_FEAT_WGMMA) || f->num_warps != CONSUMER_WARPS ||
        f->extra_warps || !is_plain_kernel(f))
       return false;
+   if (cx->uses_boxes) {
+      s.affine = tl_affine_new(cx->scratch, f);
+      tl_affine_doubt_arguments(s.affine);
+   }
    find_loops(&s);
    if (!s.pairs.len)
       return false;
@@ -789,11 +801,8 @@ tl_pass_specialize_warps(TlPassCx *cx, TlFunc *f)
                         "two stages of all loops do not fit in shared memory");
       return false;
    }
-   s.shares = &by_threads;
-   if (cx->uses_boxes)
-      choose_boxes(&s);
-   if (!pays(&s))
-      return cx->uses_boxes;
+   if (!choose_boxes(&s) || !pays(&s))
+      return s.affine != NULL; /* what maps would be made of is there */
    for (size_t i = 0; i < s.channels.len; i++) {
       Channel *c = s.channels.data[i];
       TlBuilder b = tl_builder_before(c->block->first);
