@@ -337,6 +337,8 @@ tl_jit_make(TlJitSource *s, const TlArgKey *facts, bool for_launch, TlJitEntry *
    TilecCompileOptions o = compile_options(s);
    set_target(s, &o);
    o.signature = sign;
+   if (o.tma == TILEC_TMA_DEFAULT) /* a launch without maps gets another variant */
+      o.tma = TILEC_TMA_ON;
    if (s->num_params && facts[0].facts & TL_FACT_NO_MAPS)
       o.tma = TILEC_TMA_OFF;
    bool keep =

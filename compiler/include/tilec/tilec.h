@@ -125,7 +125,8 @@ typedef enum TilecFpMode {
 
 /* Whether boxes of tensors are copied to shared memory by tensor maps, where that is possible. */
 typedef enum TilecTma {
-   TILEC_TMA_DEFAULT = 0, /* off */
+   TILEC_TMA_DEFAULT = 0, /* on for kernels that a launch compiles, as it can compile one without if
+                             there is no map for its arguments; off in images and C */
    TILEC_TMA_ON,
    TILEC_TMA_OFF,
 } TilecTma;

@@ -512,11 +512,16 @@ launches_without_maps_take_another_variant(void **state)
                                       .box = {64, 16},
                                       .swizzle_bytes = 128};
    (void)state;
-   source_tma = TILEC_TMA_ON;
+   source_tma = TILEC_TMA_OFF;
    start(TILEC_ON_CUDA);
+   assert_int_equal(launch_n(64), TILEC_OK);
+   assert_int_equal(mock.tma, TILEC_TMA_OFF);
+   stop();
+   start(TILEC_ON_CUDA); /* on unless it is switched off */
    mock.map = &map;
    assert_int_equal(launch_n(64), TILEC_OK);
    assert_int_equal(mock.compiles, 1);
+   assert_int_equal(mock.tma, TILEC_TMA_ON);
    assert_int_equal(fake()->map_dims[0], 64);
    fake_fail("cuTensorMapEncodeTiled", 1, 1);
    assert_int_equal(launch_n(128), TILEC_OK);
