@@ -48,6 +48,15 @@ tilec_ptx_hopper_cases() { # CALLBACK
    local half='*fp16:16'
    local inputs="$half, $half, $half, $half, *fp32:16"
    local sizes='i32, i32:16, fp32'
+   local rows='i32:16, i32:16, i32:16, i32:16, 1, i32:16, 1, i32:16, 1' n
+   for n in 128 256; do # boxes of tensors
+      "$f" "matmul_boxes_$n" matmul.tile matmul --tma=on --num-warps=8 --num-stages=4 \
+         -D BLOCK_M=128 -D "BLOCK_N=$n" -D BLOCK_K=64 -s "$half, $half, $half, $rows"
+   done
+   for mode in False True; do
+      "$f" "attn_boxes_${mode,,}" attention.tile attn_fwd --tma=on --num-warps=8 -D D=128 \
+         -D BLOCK_N=128 -D "CAUSAL=$mode" -s "$inputs, $sizes"
+   done
    for d in 64 128 256; do
       for mode in full causal window dropout; do
          if ((d == 256)) && [[ $mode == dropout ]]; then
