@@ -52,7 +52,10 @@ typedef struct Shares {
    unsigned most_sums; /* that leave a consumer enough for the rest */
 } Shares;
 
-static const Shares by_threads = {PRODUCER_WARPS, 88, 208, 136}, by_boxes = {1, 40, 232, 160};
+/* Threads that copy have addresses to hold; consumers that compute between products want more than
+ * those that only add products up. */
+static const Shares by_threads = {PRODUCER_WARPS, 56, 224, 152}, by_boxes = {1, 40, 232, 160},
+                    sums_by_threads = {PRODUCER_WARPS, 88, 208, 136};
 
 /* Rings that successive loops fill and read in turn. */
 typedef struct Channel {
@@ -430,14 +433,16 @@ find_boxes(Special *s, const Channel *c, size_t load)
 static bool
 choose_boxes(Special *s)
 {
-   bool all = s->affine != NULL;
+   bool all = s->affine != NULL, only_sums = true;
    size_t maps = 0;
-   for (size_t i = 0; i < s->pairs.len; i++)
+   for (size_t i = 0; i < s->pairs.len; i++) {
       maps += s->pairs.data[i]->pipe.loads.len;
+      only_sums = only_sums && tl_pipe_only_sums_products(&s->pairs.data[i]->pipe);
+   }
    for (size_t i = 0; i < s->channels.len && s->affine; i++)
       for (size_t k = 0; k < s->channels.data[i]->pipe->loads.len; k++)
          all = maps <= MAX_MAPS && find_boxes(s, s->channels.data[i], k) && all;
-   s->shares = all ? &by_boxes : &by_threads;
+   s->shares = all ? &by_boxes : only_sums ? &sums_by_threads : &by_threads;
    for (size_t i = 0; i < s->pairs.len; i++)
       for (size_t k = 0; k < s->pairs.data[i]->pipe.loads.len; k++) {
          const TlRingLoad *l = &s->pairs.data[i]->pipe.loads.data[k];
@@ -730,7 +735,7 @@ split_roles(Special *s)
    drop_effects(copies);
    for (size_t i = 0; i < s->pairs.len; i++)
       produce(&map, s->pairs.data[i]);
-   if (s->shares == &by_threads)
+   if (s->shares != &by_boxes)
       wait_for_copies(&in);
    end_role(f, producer);
    spread_block(s, copies);
