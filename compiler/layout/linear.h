@@ -32,7 +32,7 @@
 #include <stdint.h>
 
 enum {
-   TL_LL_MAX_RANK = 8,
+   TL_LL_MAX_RANK = 20, /* as many dimensions of 2 as there may be elements */
    TL_LL_MAX_BITS = 20, /* 2^20 elements in a tile */
    TL_LL_MAX_IN = 40,   /* hardware bits: registers + lanes + warps + blocks */
 };

@@ -259,7 +259,7 @@ bad_text_is_refused(void **state)
       "{shape=[0], reg=[], lane=[], warp=[], block=[]}",
       "{shape=[2097152], reg=[], lane=[], warp=[], block=[]}",
       "{shape=[1024,1024,2], reg=[], lane=[], warp=[], block=[]}",
-      "{shape=[1,1,1,1,1,1,1,1,1], reg=[], lane=[], warp=[], block=[]}",
+      "{shape=[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1], reg=[], lane=[], warp=[], block=[]}",
       "{shape=[8], reg=[[8]], lane=[], warp=[], block=[]}",
       "{shape=[8], reg=[[1,1]], lane=[], warp=[], block=[]}",
       "{shape=[8], reg=[[1],], lane=[], warp=[], block=[]}",
