@@ -45,7 +45,8 @@ bad_argument(HostRun *h, const TlParam *p, const char *text)
 static bool
 is_pattern(TilecDtype t)
 {
-   return t == TILEC_FP16 || t == TILEC_BF16 || t == TILEC_FP8E4NV || t == TILEC_FP8E5;
+   return t == TILEC_FP16 || t == TILEC_BF16 || t == TILEC_FP8E4NV || t == TILEC_FP8E5 ||
+          t == TILEC_FP8E4B15;
 }
 
 /* A scalar of any numeric type as the parameter's bits; the value must fit. */

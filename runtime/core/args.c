@@ -46,56 +46,54 @@ tl_dtype_named(const char *name, size_t len)
    return TILEC_DTYPE_NONE;
 }
 
-/* v rounded to nearest even in a float of `mant` mantissa bits, sign left out.  Counting in units
- * of the result's last place, the bit pattern is the count itself plus the steps above the
- * subnormals, so a carry out of the mantissa lands in the exponent by itself. */
+/* Floats of up to 16 bits: what lies above the largest finite number becomes `above`. */
+typedef struct SmallFloat {
+   int exp_bits, mant, bias;
+   uint16_t max_finite, above, nan;
+} SmallFloat;
+static const SmallFloat small_floats[TILEC_DTYPE_COUNT] = {
+   [TILEC_FP16] = {5, 10, 15, 0x7bff, 0x7c00, 0x7e00},
+   [TILEC_BF16] = {8, 7, 127, 0x7f7f, 0x7f80, 0x7fc0},
+   [TILEC_FP8E5] = {5, 2, 15, 0x7b, 0x7c, 0x7e},
+   [TILEC_FP8E4NV] = {4, 3, 7, 0x7e, 0x7e, 0x7f},
+   [TILEC_FP8E4B15] = {4, 3, 15, 0x7f, 0x7f, 0x7f}, /* no NaN: the largest number instead */
+};
+
+/* v rounded to nearest even.  Counting in units of the result's last place, the bit pattern is the
+ * count itself plus the steps above the subnormals, so a carry out of the mantissa lands in the
+ * exponent by itself. */
 static uint16_t
-narrow(double v, int exp_bits, int mant, uint16_t max_finite, bool has_inf)
+narrow(double v, const SmallFloat *to)
 {
-   uint16_t sign = (uint16_t)((signbit(v) != 0) << (exp_bits + mant));
-   int bias = (1 << (exp_bits - 1)) - 1, exponent;
+   uint16_t sign = (uint16_t)((signbit(v) != 0) << (to->exp_bits + to->mant));
+   int exponent;
    if (isnan(v))
-      return (uint16_t)(sign | (has_inf ? max_finite + 1 + (1 << (mant - 1)) : max_finite + 1));
+      return (uint16_t)(sign | to->nan);
    v = fabs(v);
    if (v == 0)
       return sign;
    (void)frexp(v, &exponent); /* v = m * 2^exponent, 0.5 <= m < 1 */
-   int lowest = 1 - bias - mant;
-   int unit = exponent - 1 - mant > lowest ? exponent - 1 - mant : lowest;
-   if (isinf(v) || unit - lowest > 1 << exp_bits)
-      return (uint16_t)(sign | (max_finite + (has_inf ? 1 : 0)));
-   uint32_t bits = ((uint32_t)(unit - lowest) << mant) + (uint32_t)nearbyint(ldexp(v, -unit));
-   if (bits > max_finite)
-      bits = max_finite + (has_inf ? 1u : 0u);
-   assert(bits <= max_finite + (has_inf ? 1u : 0u));
-   return (uint16_t)(sign | bits);
+   int lowest = 1 - to->bias - to->mant;
+   int unit = exponent - 1 - to->mant > lowest ? exponent - 1 - to->mant : lowest;
+   if (isinf(v) || unit - lowest > 1 << to->exp_bits)
+      return (uint16_t)(sign | to->above);
+   uint32_t bits = ((uint32_t)(unit - lowest) << to->mant) + (uint32_t)nearbyint(ldexp(v, -unit));
+   return (uint16_t)(sign | (bits > to->max_finite ? to->above : bits));
 }
 
 static bool
 float_from(TilecDtype dtype, double v, TlSlot *out)
 {
    out->u = 0;
-   switch ((int)dtype) {
-   case TILEC_FP64:
+   if (dtype == TILEC_FP64)
       out->f64 = v;
-      return true;
-   case TILEC_FP32:
+   else if (dtype == TILEC_FP32)
       out->f32 = (float)v;
-      return true;
-   case TILEC_FP16:
-      out->u = narrow(v, 5, 10, 0x7bff, true);
-      return true;
-   case TILEC_BF16:
-      out->u = narrow(v, 8, 7, 0x7f7f, true);
-      return true;
-   case TILEC_FP8E5:
-      out->u = narrow(v, 5, 2, 0x7b, true);
-      return true;
-   case TILEC_FP8E4NV:
-      out->u = narrow(v, 4, 3, 0x7e, false);
-      return true;
-   }
-   return false;
+   else if (small_floats[dtype].mant)
+      out->u = narrow(v, &small_floats[dtype]);
+   else
+      return false;
+   return true;
 }
 
 static void

@@ -26,7 +26,8 @@
    X(FP16, 12, "fp16", 2, F)                                                                       \
    X(BF16, 13, "bf16", 2, F)                                                                       \
    X(FP32, 14, "fp32", 4, F)                                                                       \
-   X(FP64, 15, "fp64", 8, F)
+   X(FP64, 15, "fp64", 8, F)                                                                       \
+   X(FP8E4B15, 16, "fp8e4b15", 1, F)
 
 typedef enum TilecDtype {
    TILEC_DTYPE_NONE = 0, /* unknown, or no element type */
@@ -53,7 +54,7 @@ typedef struct TilecArg {
    TilecDtype dtype; /* of the scalar, or of the elements pointed to (TILEC_DTYPE_NONE: unknown) */
    union {
       int64_t i;                 /* I1 (0 or 1), I8 … I64 */
-      uint64_t u;                /* U8 … U64, and the bit pattern of FP8E4NV, FP8E5, FP16, BF16 */
+      uint64_t u;                /* U8 … U64, and the bit pattern of a float of up to 16 bits */
       double f;                  /* FP32 and FP64, by value */
       void *ptr;                 /* POINTER */
       TilecBuffer *buffer;       /* BUFFER */
@@ -113,7 +114,7 @@ tilec_fp32(float value)
    return a;
 }
 
-/* Small floats by their bit pattern: dtype FP16, BF16, FP8E4NV or FP8E5. */
+/* Small floats by their bit pattern: dtype FP16, BF16, FP8E4NV, FP8E5 or FP8E4B15. */
 static inline TilecArg
 tilec_bits(TilecDtype dtype, uint16_t bits)
 {

@@ -199,7 +199,8 @@ class _DlVersioned(C.Structure):
 
 _KIND_NONE, _KIND_SCALAR, _KIND_POINTER, _KIND_TENSOR = 0, 1, 2, 4
 _DTYPES = {"i1": 1, "i8": 2, "i16": 3, "i32": 4, "i64": 5, "u8": 6, "u16": 7, "u32": 8, "u64": 9,
-           "fp8e4nv": 10, "fp8e5": 11, "fp16": 12, "bf16": 13, "fp32": 14, "fp64": 15}
+           "fp8e4nv": 10, "fp8e5": 11, "fp16": 12, "bf16": 13, "fp32": 14, "fp64": 15,
+           "fp8e4b15": 16}
 # as torch and numpy (with ml_dtypes) name them, and as the array interfaces do
 _NAMES = {"bool": "i1", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8",
           "uint16": "u16", "uint32": "u32", "uint64": "u64", "float8_e4m3fn": "fp8e4nv",

@@ -111,6 +111,10 @@ every_type_is_packed(void **state)
       {"fp8e4nv", TILEC_ARG(1e9), 1, 0x7e, false},
       {"fp8e4nv", TILEC_ARG(-0.001953125), 1, 0x81, false},
       {"fp8e4nv", TILEC_ARG((double)NAN), 1, 0x7f, false},
+      {"fp8e4b15", TILEC_ARG(1.0), 1, 0x78, false},
+      {"fp8e4b15", TILEC_ARG(-1e9), 1, 0xff, false},
+      {"fp8e4b15", TILEC_ARG(3.814697265625e-06), 1, 0, false}, /* half of the least */
+      {"fp8e4b15", TILEC_ARG((double)NAN), 1, 0x7f, false},
       {"*fp32", tilec_ptr(TILEC_FP32, (void *)0x1000, 0), 8, 0x1000, false},
       {"*fp32", tilec_ptr(TILEC_DTYPE_NONE, (void *)0x1000, 0), 8, 0x1000, false},
       {"*fp32", tilec_ptr(TILEC_FP64, (void *)0x1000, 0), 8, 0, true},
