@@ -1,5 +1,6 @@
 /* Attributes of values and types, and the constants of namespace tl that are not functions. */
 #include "sema/builtin.h"
+#include "sema/impl.h"
 
 #include <assert.h>
 #include <string.h>
@@ -181,18 +182,20 @@ value_tuple(TlSema *s, TlValue *const *values, unsigned num)
    return tl_sv_tuple(s, items, num);
 }
 
-/* A tensor descriptor's methods are the functions of namespace tl that take it first. */
+/* A tensor descriptor's methods are functions that take it first. */
 static bool
-descriptor_attr(TlSema *s, const TlSv *self, const char *name, TlRange range, TlSv *out)
+descriptor_attr(TlSema *s, const TlSv *self, const char *name, TlSv *out)
 {
    assert(self->kind == TL_SV_BLOCKPTR && self->block_ptr->is_descriptor);
    const TlBlockPtr *p = self->block_ptr;
-   bool is_load = is(name, "load"), is_store = is(name, "store");
-   if (is_load || is_store) {
+   const TlBuiltin *method = is(name, "load") ? tl_builtin_find(TL_NS_TL, "load_tensor_descriptor")
+                             : is(name, "store")
+                                ? tl_builtin_find(TL_NS_TL, "store_tensor_descriptor")
+                                : tl_builtin_find(TL_NS_DESCRIPTOR, name);
+   if (method) {
       TlSv *copy = tl_new(s->arena, TlSv);
       *copy = *self;
-      const char *function = is_load ? "load_tensor_descriptor" : "store_tensor_descriptor";
-      *out = (TlSv){.kind = TL_SV_BUILTIN, .builtin = {tl_builtin_find(TL_NS_TL, function), copy}};
+      *out = (TlSv){.kind = TL_SV_BUILTIN, .builtin = {method, copy}};
    } else if (is(name, "dtype")) {
       *out = tl_sv_type(p->base->type->elem);
    } else if (is(name, "block_shape")) {
@@ -203,10 +206,6 @@ descriptor_attr(TlSema *s, const TlSv *self, const char *name, TlRange range, Tl
       *out = value_tuple(s, p->strides, p->rank);
    } else if (is(name, "type")) {
       *out = tl_sv_type(tl_type_tile(s->types, p->base->type->elem, p->rank, p->block, NULL));
-   } else if (is(name, "gather") || is(name, "scatter") || strncmp(name, "atomic_", 7) == 0) {
-      tl_report(s->diags, E0337, range, name, " on tensor descriptors yet");
-      tl_help(s->diags, "use pointers: tl.load(base + offsets)");
-      *out = tl_sv_poison();
    } else {
       return false;
    }
@@ -232,6 +231,28 @@ block_ptr_attr(TlSema *s, const TlBlockPtr *p, const char *name, TlSv *out)
    return false;
 }
 
+/* Triton's type of a constant: the constant itself decides what it is equal to. */
+static TlSv
+constexpr_type(TlSema *s, const TlSv *value)
+{
+   TlSv type = tl_object_new(s, "constexpr_type");
+   tl_object_set(s, &type, tl_intern_cstr(s->strings, "value"), *value);
+   return type;
+}
+
+TlSv
+tl_builtin_constexpr_type(TlSema *s, const TlCall *call)
+{
+   return constexpr_type(s, &call->args[0]);
+}
+
+/* A constant that was not stored to a plain variable, which makes it a number of the run. */
+static bool
+is_constexpr(const TlSv *v)
+{
+   return tl_sv_is_number(v) ? !v->is_strong : v->kind == TL_SV_STR || v->kind == TL_SV_TUPLE;
+}
+
 bool
 tl_attr_of_value(TlSema *s, const TlSv *self, const char *name, TlRange range, TlSv *out)
 {
@@ -242,11 +263,15 @@ tl_attr_of_value(TlSema *s, const TlSv *self, const char *name, TlRange range, T
    if (self->kind == TL_SV_VALUE && value_attr(s, self->value, name, range, out))
       return true;
    if (self->kind == TL_SV_BLOCKPTR && self->block_ptr->is_descriptor)
-      return descriptor_attr(s, self, name, range, out);
+      return descriptor_attr(s, self, name, out);
    if (self->kind == TL_SV_BLOCKPTR && block_ptr_attr(s, self->block_ptr, name, out))
       return true;
    if (self->kind == TL_SV_TYPE)
       return type_attr(s, self, name, out);
+   if (is(name, "type") && is_constexpr(self) && !tl_sv_is_runtime(self)) {
+      *out = constexpr_type(s, self);
+      return true;
+   }
    if (tl_sv_is_number(self)) {
       if (is(name, "value"))
          *out = *self;

@@ -137,10 +137,14 @@ index_along(TlSema *s, const TlBlockPtr *p, unsigned d, TlRange range)
 {
    assert(d < p->rank);
    const TlType *i64 = tl_scalar(s, TL_I64);
-   TlValue *i = tl_sema_cast(s, tl_build_arange(s, 0, p->block[d], range), i64, range);
-   TlValue *offset = tl_sema_cast(s, p->offsets[d], i64, range);
-   offset = tl_sema_broadcast_to(s, offset, 1, &p->block[d], range);
-   i = tl_b2(&s->b, TL_OP_ADD, offset, i);
+   bool by_rows = d == 0 && p->rows;
+   TlValue *i = by_rows ? p->rows : tl_build_arange(s, 0, p->block[d], range);
+   i = tl_sema_cast(s, i, i64, range);
+   if (!by_rows) {
+      TlValue *offset = tl_sema_cast(s, p->offsets[d], i64, range);
+      offset = tl_sema_broadcast_to(s, offset, 1, &p->block[d], range);
+      i = tl_b2(&s->b, TL_OP_ADD, offset, i);
+   }
    for (unsigned k = 0; k < p->rank; k++)
       if (k != d)
          i = tl_sema_expand(s, i, k, range);
@@ -429,40 +433,131 @@ descriptor_block(TlSema *s, const TlCall *call, TlBlockPtr *out)
    return scalar_list(s, call, 1, out->rank, TL_I32, out->offsets);
 }
 
+/* The whole block, every dim checked. */
+static TlSv
+load_checked(TlSema *s, const TlCall *call, const TlBlockPtr *p)
+{
+   const TlType *elem = p->base->type->elem;
+   const TlType *tile = tl_type_tile(s->types, elem, p->rank, p->block, NULL);
+   TlBits bits =
+      p->pads_nan ? tl_double_to_bits(elem->dtype, __builtin_nan(""), TL_ROUND_NEAREST_EVEN) : 0;
+   return load_block(s, p, (1u << p->rank) - 1, tl_const_bits(&s->b, tile, bits), NULL,
+                     call->range);
+}
+
+/* Argument i as a block to write: in the element type, of the block's shape, where writing is
+ * allowed. */
+static TlValue *
+block_to_write(TlSema *s, const TlCall *call, unsigned i, const TlBlockPtr *p, const char *what)
+{
+   TlValue *v = tl_call_value(s, call, i);
+   v = v ? tl_sema_cast(s, v, p->base->type->elem, tl_call_arg_range(call, i)) : NULL;
+   if (!v)
+      return NULL;
+   if (p->base->type->is_const) {
+      tl_report(s->diags, E0322, tl_call_arg_range(call, 0), what,
+                tl_type_cstr(s->arena, p->base->type));
+      return NULL;
+   }
+   if (v->type->rank == p->rank &&
+       memcmp(v->type->shape, p->block, p->rank * sizeof p->block[0]) == 0)
+      return v;
+   tl_report(s->diags, E0323, tl_call_arg_range(call, i), tl_type_cstr(s->arena, v->type),
+             tl_shape_text(s, p->rank, p->block));
+   return NULL;
+}
+
+static TlSv
+store_checked(TlSema *s, const TlCall *call, const TlBlockPtr *p, unsigned value)
+{
+   TlValue *v = block_to_write(s, call, value, p, "store"), *mask;
+   if (!v)
+      return tl_sv_poison();
+   TlValue *ptr = expand_block(s, p, (1u << p->rank) - 1, &mask, call->range);
+   TlValue *args[3] = {ptr, v, mask};
+   return tl_sema_build_op(s, TL_OP_STORE, args, 3, NULL, 0, NULL, 0, call->range) ? tl_sv_none()
+                                                                                   : tl_sv_poison();
+}
+
 TlSv
 tl_builtin_descriptor_load(TlSema *s, const TlCall *call)
 {
    TlBlockPtr p;
-   if (!descriptor_block(s, call, &p))
-      return tl_sv_poison();
-   const TlType *elem = p.base->type->elem;
-   const TlType *tile = tl_type_tile(s->types, elem, p.rank, p.block, NULL);
-   TlBits bits =
-      p.pads_nan ? tl_double_to_bits(elem->dtype, __builtin_nan(""), TL_ROUND_NEAREST_EVEN) : 0;
-   return load_block(s, &p, (1u << p.rank) - 1, tl_const_bits(&s->b, tile, bits), NULL,
-                     call->range);
+   return descriptor_block(s, call, &p) ? load_checked(s, call, &p) : tl_sv_poison();
 }
 
 TlSv
 tl_builtin_descriptor_store(TlSema *s, const TlCall *call)
 {
    TlBlockPtr p;
+   return descriptor_block(s, call, &p) ? store_checked(s, call, &p, 2) : tl_sv_poison();
+}
+
+/* ---- rows of a descriptor ---- */
+/* The rows that argument `rows` lists, from the column that the next argument says on: the
+ * descriptor's blocks are single rows. */
+static bool
+descriptor_rows(TlSema *s, const TlCall *call, unsigned rows, TlBlockPtr *out)
+{
+   const TlSv *desc = &call->args[0];
+   assert(desc->kind == TL_SV_BLOCKPTR && desc->block_ptr->is_descriptor);
+   *out = *desc->block_ptr;
+   if (out->rank != 2 || out->block[0] != 1)
+      return tl_refuse(s->diags, E0313, tl_call_arg_range(call, 0), call->row->name,
+                       "a tensor descriptor with blocks of one row",
+                       tl_shape_text(s, out->rank, out->block));
+   TlValue *x = tl_call_value(s, call, rows), *y = tl_call_value(s, call, rows + 1);
+   if (!x || !y)
+      return false;
+   if (x->type->rank != 1 || !tl_dtype_is_int(tl_value_dtype(x)))
+      return tl_refuse(s->diags, E0313, tl_call_arg_range(call, rows), call->row->name,
+                       "a tile of integers in one dimension", tl_type_cstr(s->arena, x->type));
+   if (y->type->rank != 0 || !tl_dtype_is_int(tl_value_dtype(y)))
+      return tl_refuse(s->diags, E0313, tl_call_arg_range(call, rows + 1), call->row->name,
+                       "an integer", tl_type_cstr(s->arena, y->type));
+   out->rows = x;
+   out->block[0] = x->type->shape[0];
+   out->offsets[1] = y;
+   return true;
+}
+
+TlSv
+tl_builtin_descriptor_gather(TlSema *s, const TlCall *call)
+{
+   TlBlockPtr p;
+   return descriptor_rows(s, call, 1, &p) ? load_checked(s, call, &p) : tl_sv_poison();
+}
+
+TlSv
+tl_builtin_descriptor_scatter(TlSema *s, const TlCall *call)
+{
+   TlBlockPtr p;
+   return descriptor_rows(s, call, 2, &p) ? store_checked(s, call, &p, 1) : tl_sv_poison();
+}
+
+/* ---- atomics of a descriptor ---- */
+TlSv
+tl_builtin_descriptor_atomic(TlSema *s, const TlCall *call)
+{
+   int rmw = tl_builtin_row(call)->which;
+   TlBlockPtr p;
    if (!descriptor_block(s, call, &p))
       return tl_sv_poison();
-   TlValue *v = tl_call_value(s, call, 2);
-   v = v ? tl_sema_cast(s, v, p.base->type->elem, tl_call_arg_range(call, 2)) : NULL;
+   TlDtype t = p.base->type->elem->dtype;
+   bool is_wide = tl_dtype_info[t].bits >= 32, is_float = tl_dtype_is_float(t);
+   bool ok = rmw == TL_RMW_ADD ? is_wide || t == TL_FP16 || t == TL_BF16 : is_wide && !is_float;
+   if (!ok)
+      return tl_sv_refuse(s, E0338, tl_call_arg_range(call, 0), tl_attr_word(TL_AK_RMW, rmw),
+                          tl_dtype_info[t].text);
+   TlValue *v = block_to_write(s, call, 2, &p, call->row->name), *mask;
    if (!v)
       return tl_sv_poison();
-   if (p.base->type->is_const)
-      return tl_sv_refuse(s, E0322, tl_call_arg_range(call, 0), "store",
-                          tl_type_cstr(s->arena, p.base->type));
-   bool same =
-      v->type->rank == p.rank && memcmp(v->type->shape, p.block, p.rank * sizeof p.block[0]) == 0;
-   if (!same)
-      return tl_sv_refuse(s, E0323, tl_call_arg_range(call, 2), tl_type_cstr(s->arena, v->type),
-                          tl_shape_text(s, p.rank, p.block));
-   TlValue *mask, *ptr = expand_block(s, &p, (1u << p.rank) - 1, &mask, call->range);
+   TlValue *ptr = expand_block(s, &p, (1u << p.rank) - 1, &mask, call->range);
+   const TlAttrInit attrs[] = {{TL_ATTR_RMW, {.i = rmw}},
+                               {TL_ATTR_SEM, {.i = TL_SEM_RELAXED}},
+                               {TL_ATTR_SCOPE, {.i = TL_SCOPE_GPU}},
+                               {TL_ATTR_COUNT, {.i = 0}}};
    TlValue *args[3] = {ptr, v, mask};
-   return tl_sema_build_op(s, TL_OP_STORE, args, 3, NULL, 0, NULL, 0, call->range) ? tl_sv_none()
-                                                                                   : tl_sv_poison();
+   return tl_sema_build(s, TL_OP_ATOMIC_RMW, args, 3, NULL, attrs, call->range) ? tl_sv_none()
+                                                                                : tl_sv_poison();
 }

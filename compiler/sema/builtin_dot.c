@@ -1,5 +1,6 @@
 /* Matrix products: which operand types may meet, what comes out, how exact. */
 #include "sema/builtin.h"
+#include "sema/impl.h"
 
 #include <assert.h>
 #include <string.h>
@@ -190,6 +191,8 @@ tl_builtin_dot(TlSema *s, const TlCall *call)
                              (long long)imprecise);
    }
    if (tl_value_dtype(a) == TL_FP8E4B15 || tl_value_dtype(b) == TL_FP8E4B15) {
+      if (!s->impl->options.capability || s->impl->options.capability >= 90)
+         tl_report(s->diags, W0253, call->range);
       a = tl_sema_cast(s, a, tl_scalar(s, TL_FP16), call->range);
       b = tl_sema_cast(s, b, tl_scalar(s, TL_FP16), call->range);
       imprecise = 0;

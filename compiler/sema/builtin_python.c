@@ -309,6 +309,8 @@ is_instance(const TlSv *v, const TlSv *type)
       return v->kind == TL_SV_TYPE && v->type->kind == TL_TYPE_PTR;
    if (strcmp(name, "block_type") == 0)
       return v->kind == TL_SV_TYPE && v->type->kind == TL_TYPE_TILE;
+   if (strcmp(name, "constexpr_type") == 0)
+      return v->kind == TL_SV_OBJECT && strcmp(v->fields->type_name, name) == 0;
    bool is_descriptor = v->kind == TL_SV_BLOCKPTR && v->block_ptr->is_descriptor;
    if (is_descriptor || strcmp(name, "tensor_descriptor") == 0)
       return is_descriptor && strcmp(name, "tensor_descriptor") == 0;

@@ -39,6 +39,17 @@ tl_builtin_broadcast_to(TlSema *s, const TlCall *call)
    return tl_sv_value(tl_sema_broadcast_to(s, x, rank, shape, call->range));
 }
 
+static const char *
+axes_text(TlSema *s, const int64_t *axes, unsigned num)
+{
+   TlSb sb;
+   tl_sb_init(&sb, s->arena);
+   for (unsigned i = 0; i < num; i++)
+      tl_sb_printf(&sb, "%s%lld", i ? ", " : "[", (long long)axes[i]);
+   tl_sb_str(&sb, "]");
+   return tl_sb_cstr(&sb);
+}
+
 TlSv
 tl_builtin_expand_dims(TlSema *s, const TlCall *call)
 {
@@ -51,14 +62,19 @@ tl_builtin_expand_dims(TlSema *s, const TlCall *call)
       return tl_sv_poison();
    int64_t rank = x->type->rank + (int64_t)num;
    unsigned wanted = 0;
+   bool is_double = false;
    for (unsigned i = 0; i < num; i++) {
       int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
-      if (axis < 0 || axis >= rank || (wanted >> axis & 1))
+      if (axis < 0 || axis >= rank)
          return tl_sv_refuse(s, E0311, tl_call_arg_range(call, 1), call->row->name,
                              -(long long)rank, (long long)rank - 1, tl_type_cstr(s->arena, x->type),
                              (long long)axes[i]);
+      axes[i] = axis;
+      is_double |= wanted >> axis & 1;
       wanted |= 1u << axis;
    }
+   if (is_double)
+      return tl_sv_refuse(s, E0348, tl_call_arg_range(call, 1), axes_text(s, axes, num));
    for (unsigned axis = 0; x && axis < (unsigned)rank; axis++)
       if (wanted >> axis & 1)
          x = tl_sema_expand(s, x, axis, call->range);

@@ -5,15 +5,16 @@
 #include <assert.h>
 #include <string.h>
 
-#define METHOD    TL_BUILTIN_METHOD
-#define HOST      TL_BUILTIN_HOST
-#define TL        TL_NS_TL
-#define MATH      TL_NS_MATH
-#define LIBDEVICE TL_NS_LIBDEVICE
-#define TRITON    TL_NS_TRITON
-#define PYTHON    TL_NS_PYTHON
-#define CUDA      TL_NS_CUDA
-#define STANDARD  TL_NS_STANDARD
+#define METHOD     TL_BUILTIN_METHOD
+#define HOST       TL_BUILTIN_HOST
+#define TL         TL_NS_TL
+#define MATH       TL_NS_MATH
+#define LIBDEVICE  TL_NS_LIBDEVICE
+#define TRITON     TL_NS_TRITON
+#define PYTHON     TL_NS_PYTHON
+#define CUDA       TL_NS_CUDA
+#define STANDARD   TL_NS_STANDARD
+#define DESCRIPTOR TL_NS_DESCRIPTOR
 
 static const TlBuiltinRow rows[] = {
 #define ROW(namespaces, name, signature, function, flags, doc, which, takes, module, name_there)   \

@@ -110,6 +110,7 @@ typedef struct TlBlockPtr {
    bool is_descriptor; /* made by make_tensor_descriptor: offsets are zero, every
                           access gives its own and is checked in all dims */
    bool pads_nan;      /* descriptor: what lies outside reads as NaN, else zero */
+   TlValue *rows;      /* gather, scatter: the index along dim 0 of each of its elements, or NULL */
 } TlBlockPtr;
 
 typedef struct TlSvRange TlSvRange;
@@ -248,13 +249,14 @@ struct TlBuiltin {
    const char *doc;
 };
 enum {
-   TL_NS_TL = 1 << 0,        /* tl.x, triton.language.x, and bare x in a .tile file */
-   TL_NS_MATH = 1 << 1,      /* tl.math.x */
-   TL_NS_LIBDEVICE = 1 << 2, /* libdevice.x */
-   TL_NS_TRITON = 1 << 3,    /* triton.x: cdiv, next_power_of_2 */
-   TL_NS_PYTHON = 1 << 4,    /* builtins of Python: min, max, range, len, float, print .. */
-   TL_NS_CUDA = 1 << 5,      /* tl.extra.cuda.x */
-   TL_NS_STANDARD = 1 << 6,  /* triton.language.standard, .core: what some kernels import */
+   TL_NS_TL = 1 << 0,         /* tl.x, triton.language.x, and bare x in a .tile file */
+   TL_NS_MATH = 1 << 1,       /* tl.math.x */
+   TL_NS_LIBDEVICE = 1 << 2,  /* libdevice.x */
+   TL_NS_TRITON = 1 << 3,     /* triton.x: cdiv, next_power_of_2 */
+   TL_NS_PYTHON = 1 << 4,     /* builtins of Python: min, max, range, len, float, print .. */
+   TL_NS_CUDA = 1 << 5,       /* tl.extra.cuda.x */
+   TL_NS_STANDARD = 1 << 6,   /* triton.language.standard, .core: what some kernels import */
+   TL_NS_DESCRIPTOR = 1 << 7, /* methods of tensor descriptors */
 };
 enum { TL_BUILTIN_METHOD = 1 << 0, TL_BUILTIN_HOST = 1 << 1, TL_BUILTIN_MUTATES = 1 << 2 };
 

@@ -214,11 +214,34 @@ exec_try(TlSema *s, TlFrame *f, const TlAstTry *n)
    return TL_FLOW_NEXT;
 }
 
+/* A function under @triton.must_use_result, called for nothing: its decorator says why not. */
+static void
+check_result_used(TlSema *s, TlFrame *f, const TlNode *value)
+{
+   TlSv callee;
+   const TlNode *name = value->kind == TL_AST_CALL ? tl_ast_Call(value)->func : NULL;
+   if (!name || name->kind != TL_AST_NAME || tl_is_host(f) ||
+       !tl_lookup_quiet(s, f, tl_ast_Name(name)->id, &callee) || callee.kind != TL_SV_FUNC ||
+       callee.func->node->kind != TL_AST_FUNCTION)
+      return;
+   const TlNodeList *d = &tl_ast_Function(callee.func->node)->decorators;
+   for (size_t i = 0; i < d->len; i++) {
+      if (strcmp(tl_decorator_name(d->data[i]), "must_use_result") != 0)
+         continue;
+      const TlNode *why = tl_decorator_argument(d->data[i], "s", 0);
+      TlSv text = why ? tl_decorator_value(s, callee.func, why, NULL) : tl_sv_none();
+      tl_report(s->diags, E0349, value->range, callee.func->name);
+      if (text.kind == TL_SV_STR)
+         tl_help(s->diags, "%.*s", (int)text.s.len, text.s.data);
+   }
+}
+
 static void
 exec_expr(TlSema *s, TlFrame *f, const TlNode *value)
 {
    if (value->kind == TL_AST_STR || value->kind == TL_AST_CONST)
       return; /* docstring, `...` */
+   check_result_used(s, f, value);
    TlSv v = tl_eval_expr(s, f, value);
    usable(s, f, v, value->range);
    if (value->kind == TL_AST_COMPARE && v.kind == TL_SV_VALUE)

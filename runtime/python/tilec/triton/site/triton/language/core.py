@@ -473,7 +473,11 @@ def is_builtin(fn):
 
 
 def must_use_result(fn, s=True):
-    return (lambda f: f) if isinstance(fn, str) else fn
+    """A call whose result is not used is an error, with these words."""
+    if isinstance(fn, str):
+        return lambda f: must_use_result(f, fn)
+    fn.must_use_result = s
+    return fn
 
 
 def extern(fn):

@@ -98,6 +98,7 @@ class KernelInterface:
 
 class JITCallable:
     """A function with its source."""
+    must_use_result = False
 
     def __init__(self, fn):
         self.fn = fn
@@ -154,7 +155,11 @@ class JITCallable:
         lines = self._src.rstrip().split("\n")
         for node, text in sorted(self._changes(), key=lambda c: (-c[0].lineno, -c[0].col_offset)):
             lines = _replaced(lines, node, text)
-        return max(self.def_line - 1, 1), "\n".join([self.decorator()] + lines)
+        above = [self.decorator()]
+        if self.must_use_result:
+            above.insert(0, "@triton.must_use_result(%s)" % (
+                repr(self.must_use_result) if isinstance(self.must_use_result, str) else ""))
+        return max(self.def_line - len(above), 1), "\n".join(above + lines)
 
     def _changes(self):
         """Defaults as the values that they had when the function was made, annotations as types."""

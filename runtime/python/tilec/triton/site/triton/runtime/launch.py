@@ -17,7 +17,7 @@ import tilec
 
 from .. import knobs
 from ..compiler.errors import CompilationError, CompileTimeAssertionFailure
-from ..compiler.triton_words import words_for
+from ..compiler.triton_words import OTHER_VENDORS, words_for
 from ..language import core
 from . import kernel_text
 from .errors import InterpreterError, OutOfResources
@@ -35,6 +35,7 @@ _IGNORED = frozenset("""
     num_consumer_groups ptx_options ptx_version reg_dec_producer reg_inc_consumer sanitize_overflow
     supported_fp8_dtypes waves_per_eu warp_size""".split())
 _UNMET = {"num_ctas": 1, "maxnreg": None, "launch_cooperative_grid": False}
+MOST_WARPS = 32                          # 1,024 threads
 _warned = set()
 
 
@@ -263,7 +264,8 @@ class Call:
 
     def __init__(self, program, values, options, check):
         self.program, self.values, self.options, self.check = program, values, options, check
-        self.strict = options.get("enable_fp_fusion") is False
+        fuses = options.get("enable_fp_fusion")
+        self.strict = not (knobs.language.default_fp_fusion if fuses is None else fuses)
 
     def kernel(self, on):
         return self.program.kernel(on, self.check, self.strict)
@@ -420,6 +422,12 @@ class Launcher:
     def _check_options(self, options):
         warps = options.get("num_warps") or 1
         assert warps > 0 and warps & (warps - 1) == 0, "num_warps must be a power of 2"
+        if warps > MOST_WARPS:
+            raise OutOfResources(warps * 32, MOST_WARPS * 32, "threads")
+        arch = re.fullmatch(r"sm_?(\d+)a?", str(options.get("arch") or ""))
+        if (options.get("num_ctas") or 1) > 1 and arch and int(arch[1]) < 90:
+            raise ValueError("num_ctas > 1 requires NVIDIA SM90+ (Hopper); arch is %s"
+                             % options["arch"])
         for p in self.jit.params:
             if p.is_constexpr and p.do_not_specialize:
                 raise CompilationError(None, None, "%s marked as constexpr and listed in "
@@ -506,9 +514,9 @@ class _Nothing:
         pass
 
 
-_NAMES_OF_TL = {"int1": "i1", "fp8e4nv": "fp8e4nv", "fp8e5": "fp8e5", "fp16": "fp16",
-                "bf16": "bf16", "fp32": "fp32", "fp64": "fp64",
-                **{"%sint%d" % (u, n): "%s%d" % (u or "i", n)
+_NAMES_OF_TL = {"int1": "i1", "fp8e4nv": "fp8e4nv", "fp8e5": "fp8e5",
+                "fp8e4b15": "fp8e4b15", "fp16": "fp16", "bf16": "bf16", "fp32": "fp32",
+                "fp64": "fp64", **{"%sint%d" % (u, n): "%s%d" % (u or "i", n)
                    for u in ("", "u") for n in (8, 16, 32, 64)}}
 
 
@@ -517,7 +525,7 @@ def element_name(v):
     if isinstance(v.dtype, core.dtype):
         name = _NAMES_OF_TL.get(str(v.dtype))
         if name is None:
-            raise TypeError("elements of %s cannot be kernel arguments" % v.dtype)
+            raise CompilationError(None, None, "type %s %s" % (v.dtype, OTHER_VENDORS))
         return name
     return tilec._dtype_name(v)
 
