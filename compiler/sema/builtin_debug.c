@@ -130,6 +130,21 @@ tl_builtin_device_assert(TlSema *s, const TlCall *call)
 }
 
 /* ---- printing ---- */
+/* A value of the run as Triton prints it: its type, int32[constexpr[128]]. */
+static void
+print_type(const TlType *t, TlSb *out)
+{
+   const TlType *elem = tl_type_elem(t);
+   if (elem->kind == TL_TYPE_PTR && elem->elem->kind == TL_TYPE_SCALAR)
+      tl_sb_printf(out, "pointer<%s>[", tl_dtype_info[elem->elem->dtype].text);
+   else
+      tl_sb_printf(out, "%s[",
+                   elem->kind == TL_TYPE_PTR ? "pointer" : tl_dtype_info[elem->dtype].triton_name);
+   for (unsigned d = 0; d < t->rank; d++)
+      tl_sb_printf(out, "%sconstexpr[%u]", d ? ", " : "", t->shape[d]);
+   tl_sb_char(out, ']');
+}
+
 TlSv
 tl_builtin_static_print(TlSema *s, const TlCall *call)
 {
@@ -141,6 +156,8 @@ tl_builtin_static_print(TlSema *s, const TlCall *call)
       const TlSv *v = &call->rest[i];
       if (v->kind == TL_SV_STR)
          tl_sb_mem(&sb, v->s.data, v->s.len);
+      else if (v->kind == TL_SV_VALUE)
+         print_type(v->value->type, &sb);
       else
          tl_sb_str(&sb, tl_sv_text(s, v));
    }
@@ -154,10 +171,12 @@ static const char *
 printed_prefix(TlSema *s, const char *text, unsigned num_values)
 {
    size_t len = strlen(text);
-   bool has_space = len && text[len - 1] == ' ';
-   bool has_colon = len > 1 && has_space && text[len - 2] == ':';
-   if (num_values && !has_colon)
-      text = tl_arena_printf(s->arena, "%.*s: ", (int)(has_space ? len - 1 : len), text);
+   if (len && text[len - 1] == ' ')
+      len--;
+   if (len && text[len - 1] == ':')
+      len--;
+   if (num_values)
+      text = tl_arena_printf(s->arena, "%.*s: ", (int)len, text);
    return strlen(text) > 2 && *text != ' ' ? tl_arena_printf(s->arena, " %s", text) : text;
 }
 

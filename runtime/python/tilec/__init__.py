@@ -26,8 +26,10 @@ import inspect
 import json
 import operator
 import os
+import re
 import sys
 import threading
+import warnings
 import weakref
 
 __all__ = ["load", "compile", "list_kernels", "library", "Module", "Kernel", "Program", "Pointer",
@@ -434,6 +436,28 @@ def _cache_folder():
     return home + "/.cache/tilec" if home.startswith("/") else None
 
 
+_STATIC_PRINT = re.compile(r"^.*: warning\[W0252\]: static_print: (.*)\n(?: .*\n)*", re.MULTILINE)
+
+
+def say_warnings(text):
+    """What static_print says goes to the standard output, warnings to Python's."""
+    for line in _STATIC_PRINT.findall(text):
+        print(line)
+    text = _STATIC_PRINT.sub("", text)
+    if "warning[" in text:
+        warnings.warn(text.rstrip(), stacklevel=4)
+
+
+@_TEXT_FN
+def _on_text(user, text):
+    """A line of a kernel's device_print on a host executor, or a diagnostic."""
+    text = text.decode(errors="replace")
+    if text.startswith("pid ("):
+        sys.stdout.write(text)
+    else:
+        say_warnings(text)
+
+
 class Runtime:
     """A device (on="cuda") or a host executor ("cpu", "sim").  Runtime.get() shares them.
 
@@ -454,7 +478,7 @@ class Runtime:
         if status:
             raise _error(self.lib.tilec_status_name(status).decode(),
                          error.value.decode(errors="replace"))
-        jit = _JitOptions(struct_size=C.sizeof(_JitOptions))
+        jit = _JitOptions(struct_size=C.sizeof(_JitOptions), on_text=_on_text)
         if cache_dir is not None and on == "cuda":
             jit.cache_dir = _b(cache_dir)
             jit.tune_database = _b(os.path.join(cache_dir, "tune.db"))

@@ -4,7 +4,6 @@ import ctypes as C
 import functools
 import hashlib
 import re
-import warnings
 
 import tilec
 
@@ -129,8 +128,7 @@ class CompiledKernel:
                                  arch=self._arch(), source=p.source,
                                  include_dirs=p.include_dirs, check=self._check,
                                  fp_mode=int(self._strict), keep=("llvm",), **more)
-        if "warning[" in made.diagnostics:
-            warnings.warn(made.diagnostics, stacklevel=4)
+        tilec.say_warnings(made.diagnostics)
         return made
 
     def _arch(self):

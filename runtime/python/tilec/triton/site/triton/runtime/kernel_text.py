@@ -161,6 +161,10 @@ class _Names(ast.NodeVisitor):
         return self.loaded.setdefault(name, set())
 
 
+def names_loaded(jit):
+    return _Names(jit.parse()).loaded.keys()
+
+
 def cells_of(fn):
     return dict(zip(fn.__code__.co_freevars, fn.__closure__ or ()))
 

@@ -280,7 +280,7 @@ class _Flat:
         for p in jit.params:
             v = bound[p.name]
             if p.is_constexpr:
-                expression = text.main.literal(unwrap(v))
+                expression = self.constant(jit, p, unwrap(v))
             else:
                 expression = self.leaves(p, p.name, v)
             call.append("%s=%s" % (p.name, expression))
@@ -291,6 +291,15 @@ class _Flat:
         text.add_entry(name, "@triton.jit%s\ndef %s(%s):\n    %s(%s)\n" % (
             "(%s)" % ", ".join(words) if words else "", name, ", ".join(self.params),
             jit.__name__, ", ".join(call)))
+
+    def constant(self, jit, p, v):
+        """Any object may be passed for a constexpr that the kernel does not look at."""
+        try:
+            return self.text.main.literal(v)
+        except kernel_text.Unsupported:
+            if p.name in kernel_text.names_loaded(jit):
+                raise
+            return repr(repr(v))
 
     def leaves(self, p, name, v):
         """An expression for v; its arrays and numbers become parameters."""
