@@ -150,5 +150,16 @@ if(Python3_FOUND AND NOT TILEC_SANITIZE)
              COMMAND Python3::Interpreter "${unit_dir}/check_python_triton.py"
                      "${CMAKE_CURRENT_SOURCE_DIR}/python" "$<TARGET_FILE:tilec_shared>")
     set_tests_properties(python.triton PROPERTIES SKIP_RETURN_CODE 77)
+    # The meanings of Triton's language, row by row, through tilec.triton.
+    foreach(executor cpu sim)
+      set(name "conformance.${executor}")
+      add_test(NAME "${name}"
+               COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/conformance/conform.py" --on "${executor}")
+      set_tests_properties("${name}" PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT
+        "PYTHONPATH=${CMAKE_CURRENT_SOURCE_DIR}/python;TILEC_LIBRARY=$<TARGET_FILE:tilec_shared>;PYTHONDONTWRITEBYTECODE=1")
+    endforeach()
+    add_test(NAME conformance.page
+             COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/support/conformance.py"
+                     "${CMAKE_SOURCE_DIR}/docs/conformance.json" --check "${CMAKE_SOURCE_DIR}/docs/conformance.md")
   endif()
 endif()

@@ -79,6 +79,7 @@ class Outcomes:
     def pytest_runtest_call(self, item):
         def late(*_):
             raise TimeoutError("over %d seconds" % self.seconds)
+        sys.modules["triton"].knobs.refresh_knobs()        # what the case before has set
         signal.signal(signal.SIGALRM, late)
         signal.alarm(self.seconds)
         yield

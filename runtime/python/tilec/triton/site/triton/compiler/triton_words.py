@@ -40,5 +40,5 @@ def words_for(text):
     """Triton's words for the first error of a text; None where there are none."""
     first = _FIRST.search(text)
     pattern, words = _WORDS.get(first[1], (None, None)) if first else (None, None)
-    found = re.search(pattern, first[2]) if pattern is not None else None
+    found = re.search(pattern, first[2], re.MULTILINE) if pattern is not None else None
     return words.format(*found.groups()) if found else None

@@ -1,0 +1,154 @@
+"""docs/conformance.md, made of the outcomes of runs.
+
+    python3 tests/support/conformance.py docs/conformance.json [--add PLACE:FILE.jsonl..] \\
+        > docs/conformance.md
+
+FILE.jsonl is what tests/conformance/conform.py --outcomes writes, or the plugin triton_sample.py;
+PLACE is cpu, sim or H200.  --add puts the counts of such files into the record, docs/conformance.json,
+in place of those of the same place and kind; the page is made of the record alone, and --check
+holds a page to it."""
+import argparse
+import collections
+import json
+import re
+import sys
+
+from triton_sample import NOT_JUDGED
+
+PLACES = ("cpu", "sim", "H200")
+HEAD = """# Conformance
+
+What Triton 3.6's language means and what of it holds here, as measured. This page is made by
+[`conformance.py`](../tests/support/conformance.py) from [the record](conformance.json) of runs.
+`12/12`: that many cases ran, that many passed; *not run* is what it says.
+
+## The language, row by row
+
+Cases of the tree's own ([`tests/conformance`](../tests/conformance)), through
+[`tilec.triton`](python.md#triton-programs) with numpy arrays. `cpu` and `sim` run in continuous integration.
+"""
+TESTS = """
+## Triton's own unit tests
+
+`python/test/unit` of Triton 3.6 through `python -m tilec.triton`, no Triton installed: of each test function up to
+30 cases for each of the seeds, by [`triton_sample.py`](../tests/support/triton_sample.py). Not judged is what looks
+at Triton's IR or at the wording of its PTX (after the values were right), and what needs a GPU that is not there.
+"""
+LEFT = """
+### What does not pass, and why
+"""
+
+
+def counted(path):
+    """{kind: {group: {name: [passed, judged]}}} and [(test, words)] of the cases that failed."""
+    groups, failed = collections.defaultdict(dict), []
+    with open(path) as f:
+        records = list({(r.get("id") or (r["section"], r["row"], r["case"])): r
+                        for r in map(json.loads, f)}.values())
+    for r in records:
+        kind = "tests" if "id" in r else "rows"
+        if r["outcome"] in NOT_JUDGED:
+            continue
+        if kind == "tests":
+            file, test = r["id"].split("::", 1)
+            at, name = "tests", re.sub(r"^.*?unit/", "", file)
+            if r["outcome"] != "passed":
+                failed.append(name.split("/")[-1][:-3] + "::" + test.split("[")[0])
+        else:
+            at, name = r["section"], r["row"]
+        count = groups[at].setdefault(name, [0, 0])
+        count[0] += r["outcome"] == "passed"
+        count[1] += 1
+    return dict(groups), failed
+
+
+def add(record, place, paths):
+    total, failed = {}, collections.Counter()
+    for path in paths:
+        groups, more = counted(path)
+        failed.update(more)
+        for group, names in groups.items():
+            for name, (passed, judged) in names.items():
+                count = total.setdefault(group, {}).setdefault(name, [0, 0])
+                count[0] += passed
+                count[1] += judged
+    kinds = {"tests" if group == "tests" else "rows" for group in total}
+    for group, names in record["counts"].items():
+        if ("tests" if group == "tests" else "rows") in kinds:
+            for places in names.values():
+                places.pop(place, None)
+    for group, names in total.items():
+        for name, count in names.items():
+            record["counts"].setdefault(group, {}).setdefault(name, {})[place] = count
+    if "tests" in kinds:
+        record["failed"][place] = dict(sorted(failed.items()))
+
+
+def state(places, place, ran):
+    if place in places:
+        return "%d/%d" % tuple(places[place])
+    return "—" if ran else "*not run*"
+
+
+def table(out, title, names, ran):
+    out.append("| %s | %s |" % (title, " | ".join(PLACES)))
+    out.append("|---|" + "---|" * len(PLACES))
+    for name, places in names.items():
+        out.append("| %s | %s |" % (name, " | ".join(state(places, p, p in ran) for p in PLACES)))
+
+
+def page(record):
+    out, counts = [HEAD], record["counts"]
+    rows = {g: n for g, n in counts.items() if g != "tests"}
+    ran = {p for names in rows.values() for places in names.values() for p in places}
+    for group, names in rows.items():
+        out.append("### %s\n" % group.capitalize())
+        table(out, "row", {n.replace("|", "\\|"): p for n, p in names.items()}, ran)
+        out.append("")
+    tests = counts.get("tests", {})
+    ran = {p for places in tests.values() for p in places}
+    out.append(TESTS)
+    whole = {p: [sum(c[p][i] for c in tests.values() if p in c) for i in (0, 1)] for p in ran}
+    table(out, "file", {**tests, "**all**": whole}, ran)
+    out.append("")
+    for place in PLACES:
+        if place in whole:
+            out.append("%s: %.1f %%." % (place, 100 * whole[place][0] / whole[place][1]))
+    out.append(LEFT)
+    out.append("| test | failed | why |\n|---|---|---|")
+    names = sorted({t for tests in record["failed"].values() for t in tests})
+    for name in names:
+        where = ", ".join("%s %d" % (p, record["failed"][p][name]) for p in PLACES
+                          if name in record["failed"].get(p, {}))
+        out.append("| `%s` | %s | %s |" % (name, where, record["reasons"].get(name, "open")))
+    return "\n".join(out) + "\n"
+
+
+def main():
+    a = argparse.ArgumentParser()
+    a.add_argument("record")
+    a.add_argument("--add", action="append", default=[], metavar="PLACE:FILE")
+    a.add_argument("--check", metavar="PAGE")
+    a = a.parse_args()
+    with open(a.record) as f:
+        record = json.load(f)
+    files = collections.defaultdict(list)
+    for word in a.add:
+        place, _, path = word.partition(":")
+        files[place, "id" in open(path).readline()[:6]].append(path)
+    for (place, _), paths in files.items():
+        add(record, place, paths)
+    if files:
+        with open(a.record, "w") as f:
+            json.dump(record, f, indent=1, ensure_ascii=False)
+            f.write("\n")
+    if a.check:
+        with open(a.check, encoding="utf-8") as f:
+            if f.read() != page(record):
+                sys.exit("%s is not what %s gives: make it anew" % (a.check, a.record))
+    else:
+        print(page(record), end="")
+
+
+if __name__ == "__main__":
+    main()
