@@ -5,15 +5,16 @@
 
 A polynomial of n terms interpolates its function at the n Chebyshev points of its interval, which
 leaves little more than the best polynomial does; it is written in powers of x - center, the highest
-first.  The error is that of the coefficients rounded to fp64, relative to the function.  Exits with
-77 (skipped) where there is no mpmath."""
+first.  The error is that of the coefficients rounded to their type, relative to the function.  Exits
+with 77 (skipped) where there is no mpmath."""
 import pathlib
+import struct
 import sys
 import textwrap
 
 try:
-    from mpmath import (atan2, besseli, besselj, besseljzero, bessely, besselyzero, cos, exp, log,
-                        mp, mpf, pi, sin, sqrt)
+    from mpmath import (asin, atan2, besseli, besselj, besseljzero, bessely, besselyzero, cos, erfc,
+                        exp, gamma, log, mp, mpf, pi, rgamma, sin, sqrt, tanh)
 except ImportError:
     print("skipped: no mpmath")
     sys.exit(77)
@@ -61,13 +62,19 @@ def value(p, s):
     return r
 
 
+def narrow(v):
+    """v as fp32."""
+    return struct.unpack("f", struct.pack("f", v))[0]
+
+
 class Fit:
-    def __init__(self, name, f, low, high, terms, center=0):
+    def __init__(self, name, f, low, high, terms, center=0, is_fp32=False):
         low, high, self.name = mpf(low), mpf(high), name
         scale = 2 / (high - low)
         p = substituted(powers(chebyshev(f, low, high, terms)), scale,
                         (center - (low + high) / 2) * scale)
-        self.coefficients = [float(v) for v in p]
+        self.coefficients = [narrow(float(v)) if is_fp32 else float(v) for v in p]
+        self.text = [f"{v:.9g}" if is_fp32 else repr(v) for v in self.coefficients]
         self.error = 0
         for k in range(41):
             x = low + (high - low) * (k + mpf("0.37")) / 41
@@ -76,7 +83,7 @@ class Fit:
                              abs((value(map_mpf(self.coefficients), x - center) - want) / want))
 
     def __str__(self):
-        body = ", ".join(repr(v) for v in reversed(self.coefficients))
+        body = ", ".join(reversed(self.text))
         lines = textwrap.wrap(body, width=92)
         return f"{self.name}: constexpr = (\n" + "\n".join("    " + l for l in lines) + ")\n"
 
@@ -128,7 +135,75 @@ def bessel():
                   26, mpf("0.5"))
 
 
-FILES = {"bessel.tile": bessel}
+# ---- stdlib/special.tile ----
+def lgamma(x):
+    return log(gamma(x))
+
+
+def gamma_tail(w):
+    """x times what log(gamma(x)) is beyond (x - 1/2) (log(x) - 1) + log(2 pi) / 2 - 1/2, w = x**-2."""
+    x = 1 / sqrt(w)
+    return (lgamma(x) - ((x - 0.5) * (log(x) - 1) + log(2 * pi) / 2 - 0.5)) * x
+
+
+def gamma_factor(z):
+    """gamma(x) over sqrt(2 pi / x) (x / e)**x, z = 1 / x."""
+    x = 1 / z
+    return exp(lgamma(x) - (x * log(x) - x - log(x) / 2 + log(2 * pi) / 2))
+
+
+def erfinv_factor(w):
+    """erfinv(x) / x where w = -log(1 - x**2)."""
+    y = exp(-w) / (1 + sqrt(1 - exp(-w)))  # 1 - x
+    t = sqrt(max(mpf("0.05"), w - log(w) / 2 - mpf("0.6"))) if w > 1 else sqrt(pi) / 2 * (1 - y)
+    step = t
+    while abs(step) > mpf(2)**-180 * abs(t):  # Newton's method on log(erfc(t))
+        step = (log(erfc(t)) - log(y)) * erfc(t) * sqrt(pi) / 2 * exp(t * t)
+        t += step
+    return t / (1 - y)
+
+
+def special():
+    yield Fit("LGAMMA_0", lambda x: lgamma(x) / (x - 1), 0.75, 1.5, 21, 1)
+    yield Fit("LGAMMA_1", lambda x: lgamma(x) / (x - 2), 1.5, 2.75, 21, 2)
+    yield Fit("LGAMMA_2", lgamma, 2.75, 5, 21, mpf(3))
+    yield Fit("LGAMMA_3", lgamma, 5, 8, 21, mpf(6))
+    yield Fit("LGAMMA_TAIL", gamma_tail, 1e-6, 1 / 64, 8)
+    yield Fit("GAMMA_UNIT", lambda f: rgamma(1 + f), -0.5, 1, 19)
+    yield Fit("GAMMA_FACTOR", gamma_factor, 1e-6, 0.125, 10)
+    yield Fit("ERFINV_0", erfinv_factor, 1e-20, 5, 24, mpf("2.5"))
+    for i, (low, high) in enumerate([(2.234375, 4.5), (4.5, 10), (10, 27.5)]):
+        yield Fit(f"ERFINV_{i + 1}", lambda s: erfinv_factor(s * s), low, high, 24,
+                  (mpf(low) + mpf(high)) / 2)
+
+
+# ---- stdlib/math.tile and math64.tile ----
+def of_square(f):
+    """(f(x) / x - f'(0)) / x**2 of x**2, f odd and f'(0) = 1."""
+    return lambda z: (f(sqrt(z)) / sqrt(z) - 1) / z
+
+
+def erfcx_far(u):
+    """(1 + 2 a) exp(a**2) erfc(a), u = (a - 4) / (a + 4)."""
+    a = 4 * (1 + u) / (1 - u)
+    return (1 + 2 * a) * exp(a * a) * erfc(a)
+
+
+def math32():
+    yield Fit("ASIN", of_square(asin), 1e-30, 0.25, 6, is_fp32=True)
+    yield Fit("SINPI", lambda z: (sin(pi * sqrt(z)) / sqrt(z) - pi) / z, 1e-30, 0.0625, 4,
+              is_fp32=True)
+    yield Fit("COSPI", lambda z: (cos(pi * sqrt(z)) - 1) / z, 1e-30, 0.0625, 5, is_fp32=True)
+    yield Fit("ERFCX", erfcx_far, -0.78, 0.999, 14, is_fp32=True)
+
+
+def math64():
+    yield Fit("ASIN", of_square(asin), 1e-30, 0.25, 14)
+    yield Fit("TANH", of_square(tanh), 1e-30, 0.39, 12)
+
+
+FILES = {"bessel.tile": bessel, "special.tile": special, "math.tile": math32,
+         "math64.tile": math64}
 
 
 def main(args):
