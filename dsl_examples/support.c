@@ -56,12 +56,14 @@ open_on(Example *ex, TilecExecutor executor, char *error, size_t error_bytes)
    return tilec_runtime_open(&o, &ex->rt) == TILEC_OK;
 }
 
+#define FNV_BASIS UINT64_C(14695981039346656037)
+
 static _Noreturn void
 usage(const Example *ex, const ExOption *own)
 {
    fprintf(stderr,
            "usage: %s [--on auto|cpu|sim|cuda] [--seed N] [--size small|large] [--source DIR] "
-           "[--only ROW] [--time REPEATS]",
+           "[--only ROW] [--time REPEATS] [--bits FILE]",
            ex->name);
    for (; own && own->name; own++)
       fprintf(stderr, " [%s ..]", own->name);
@@ -102,10 +104,10 @@ void
 ex_open_with(Example *ex, const char *name, int argc, char **argv, const ExOption *own)
 {
    *ex = (Example){.name = name, .seed = 20260101, .source_dir = EXAMPLES_DIR};
-   const char *on = "auto", *size = NULL, *seed = NULL, *repeats = NULL;
+   const char *on = "auto", *size = NULL, *seed = NULL, *repeats = NULL, *bits = NULL;
    const ExOption common[] = {
       {"--on", &on},         {"--seed", &seed},    {"--size", &size}, {"--source", &ex->source_dir},
-      {"--only", &ex->only}, {"--time", &repeats}, {NULL, NULL}};
+      {"--only", &ex->only}, {"--time", &repeats}, {"--bits", &bits}, {NULL, NULL}};
    for (int i = 1; i < argc; i += 2) {
       const ExOption *option = find_option(common, argv[i]);
       option = option ? option : find_option(own, argv[i]);
@@ -116,6 +118,9 @@ ex_open_with(Example *ex, const char *name, int argc, char **argv, const ExOptio
    ex->seed = seed ? strtoull(seed, NULL, 0) : ex->seed;
    ex->repeats = repeats ? (unsigned)strtoul(repeats, NULL, 10) : 0;
    ex->rng = ex->seed;
+   ex->hash = FNV_BASIS;
+   if (bits && !(ex->bits = fopen(bits, "w")))
+      ex_die(ex, "cannot write '%s'", bits);
    if (!open_named(ex, on))
       usage(ex, own);
    ex->large = size ? strcmp(size, "large") == 0 : ex->executor == TILEC_ON_CUDA;
@@ -132,6 +137,8 @@ int
 ex_close(Example *ex)
 {
    tilec_runtime_close(ex->rt);
+   if (ex->bits && fclose(ex->bits) != 0)
+      ex_die(ex, "cannot write the file of --bits");
    if (ex->failures)
       printf("%s: %u of %u cases FAILED (seed %llu)\n", ex->name, ex->failures, ex->cases,
              (unsigned long long)ex->seed);
@@ -210,6 +217,13 @@ ex_output(Example *ex, TilecDtype dtype, size_t elems)
    return a;
 }
 
+void
+ex_hash(Example *ex, const void *bytes, size_t size) /* FNV-1a */
+{
+   for (size_t i = 0; i < size; i++)
+      ex->hash = (ex->hash ^ ((const unsigned char *)bytes)[i]) * UINT64_C(1099511628211);
+}
+
 static bool
 is_poison(TilecDtype dtype, double x)
 {
@@ -224,6 +238,7 @@ ex_fetch(Example *ex, ExArray *out)
    ex_must(ex, tilec_buffer_download(out->buffer, 0, bytes, total * elem_bytes, NULL),
            "a download");
    ex_unpack(out->dtype, bytes, total, out->value);
+   ex_hash(ex, bytes, total * elem_bytes);
    free(bytes);
    for (size_t i = out->elems; i < total; i++)
       if (!is_poison(out->dtype, out->value[i])) {
@@ -350,6 +365,9 @@ ex_report(Example *ex, const char *what, double error, double tolerance)
    bool ok = error <= tolerance;
    ex->cases++;
    ex->failures += !ok;
+   if (ex->bits)
+      fprintf(ex->bits, "%s\t%016llx\n", what, (unsigned long long)ex->hash);
+   ex->hash = FNV_BASIS;
    printf("%s  on %s  rel L2 %.1e  ", what, executor_names[ex->executor], error);
    if (ok)
       puts("ok");

@@ -17,6 +17,8 @@ typedef struct Example {
    const char *name;       /* of the example */
    const char *only;       /* the one row of a table to run; NULL: all */
    unsigned repeats;       /* of a table's launches, to time them; 0: check them instead */
+   void *bits;    /* --bits FILE, which gets a line per case: a hash of the outputs' bits */
+   uint64_t hash; /* of what was fetched since the last case */
    unsigned cases, failures;
 } Example;
 
@@ -31,7 +33,7 @@ typedef struct ExArray {
 } ExArray;
 
 /* Reads --on auto|cpu|sim|cuda, --seed N, --size small|large, --source DIR,
- * and for tables --only ROW and --time REPEATS; opens the executor. */
+ * --bits FILE, and for tables --only ROW and --time REPEATS; opens the executor. */
 void ex_open(Example *ex, const char *name, int argc, char **argv);
 /* An option of one example: NAME VALUE.  A list of them ends with a NULL name. */
 typedef struct ExOption {
@@ -60,6 +62,8 @@ ExArray ex_zeros(Example *ex, TilecDtype dtype, size_t elems);
 /* An array filled with NaN, or with the integer that stands for it. */
 ExArray ex_output(Example *ex, TilecDtype dtype, size_t elems);
 void ex_fetch(Example *ex, ExArray *out);
+/* Adds to the hash of the case what was fetched in another way. */
+void ex_hash(Example *ex, const void *bytes, size_t size);
 /* Writes values, rounded to the array's type. */
 void ex_write(Example *ex, ExArray *a, const double *value);
 void ex_free_array(ExArray *a);

@@ -91,11 +91,12 @@ gap_to_second(const double *logits, int32_t count, int32_t best)
 }
 
 static void
-compare(Engine *e, const double *want, int32_t vocab, Comparison *c)
+compare(Example *ex, Engine *e, const double *want, int32_t vocab, Comparison *c)
 {
    float *logits = ex_allocate((size_t)vocab, sizeof *logits);
    int32_t token, best = largest(want, vocab);
    engine_logits(e, logits);
+   ex_hash(ex, logits, (size_t)vocab * sizeof *logits);
    engine_tokens(e, &token, engine_count(e) - 1, 1);
    c->worst = fmax(c->worst, relative_error(logits, want, vocab));
    c->gap = fmin(c->gap, gap_to_second(want, vocab, best));
@@ -146,14 +147,14 @@ check(const Run *r)
    engine_prefill(r->engine, r->prompt, r->prompt_tokens);
    for (int32_t i = 0; i < r->prompt_tokens; i++)
       want = reference_step(reference, r->prompt[i]);
-   compare(r->engine, want, vocab, &prompt);
+   compare(r->ex, r->engine, want, vocab, &prompt);
    for (int32_t i = 1; i < r->steps; i++) {
       engine_tokens(r->engine, &token, r->prompt_tokens + i - 1, 1);
       double start = seconds();
       engine_step(r->engine);
       engine_wait(r->engine);
       in_steps += i > 1 ? seconds() - start : 0; /* the first one compiles */
-      compare(r->engine, reference_step(reference, token), vocab, &steps);
+      compare(r->ex, r->engine, reference_step(reference, token), vocab, &steps);
       engine_record(r->engine);
    }
    report(r->ex, "prefill", &prompt, r->model->shape.dtype);

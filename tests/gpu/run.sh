@@ -82,6 +82,10 @@ fi
 if ((programs)) && [[ -x $build/bin/gpu_programs ]]; then
    check gpu_programs 660 "$build/bin/gpu_programs" --count "$programs" --seed "$seed" --seconds 600
 fi
+if [[ -d $build/examples ]]; then
+   check "bits twice" 600 "$root/tests/support/check_bits.sh" "$build/examples" --on cuda \
+      --source "$root/dsl_examples"
+fi
 if [[ -x $build/bin/accuracy ]]; then
    check accuracy 1200 "$build/bin/accuracy" --table "$root/docs/accuracy.md" \
       --stride "${ACCURACY_STRIDE:-16}"

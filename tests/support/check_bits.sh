@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Whether the examples give the same bits twice: each program runs twice with the same inputs, and
+# the hashes of all outputs must be equal case by case.
+#    check_bits.sh EXAMPLES [--on cpu|sim|cuda] [OPTIONS of the examples..]
+# EXAMPLES is the folder of the programs.  Sums of floating-point numbers by atomics depend on the
+# order of the programs on a GPU; the cases that do that are named here and may differ there.
+set -euo pipefail
+examples=$1
+shift
+by_atomics='^embedding '
+on=auto
+[[ ${1:-} != --on ]] || on=$2
+
+work=$(mktemp -d)
+trap 'rm -rf -- "$work"' EXIT
+cases=0 differ=0 excused=0
+for example in "$examples"/*; do
+   [[ -x $example && -f $example ]] || continue
+   # too much for the simulator, and made of the other programs' kernels
+   [[ $on != sim || ${example##*/} != transformer ]] || continue
+   for run in 1 2; do
+      "$example" "$@" --bits "$work/$run" >"$work/out" || { cat "$work/out"; exit 1; }
+   done
+   while IFS=$'\t' read -r name first second; do
+      cases=$((cases + 1))
+      [[ $first != "$second" ]] || continue
+      if [[ $on != cpu && $on != sim && $name =~ $by_atomics ]]; then
+         excused=$((excused + 1))
+      else
+         differ=$((differ + 1))
+         printf '%s: %s: other bits the second time\n' "$(basename -- "$example")" "$name"
+      fi
+   done < <(paste "$work/1" "$work/2" | awk -F'\t' -v OFS='\t' \
+      '{ print ($1 == $3 ? $1 : $1 " / " $3), $2, $4 }')
+   [[ -s $work/1 ]] || { printf '%s wrote no bits\n' "$example"; exit 1; }
+done
+printf '%d cases twice, %d differ, %d of them by atomics\n' "$cases" "$((differ + excused))" "$excused"
+[[ $cases -gt 0 && $differ -eq 0 ]]
