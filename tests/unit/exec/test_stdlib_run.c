@@ -78,6 +78,7 @@ ONE(pow3, x * x * x)
 ONE(pow4, x * x * x * x)
 ONE(erfc, erfc(x))
 ONE(erfcx, exp(x *x) * erfc(x))
+ONE(erfcx_all, x > 20 ? 0.56418958354775628 / x : exp(x * x) * erfc(x))
 ONE(normcdf, 0.5 * erfc(-x * sqrt(0.5)))
 ONE(lgamma, lgamma(x))
 ONE(tgamma, tgamma(x))
@@ -303,23 +304,47 @@ special_values_follow_c(void **state)
       const char *expr;
       Oracle *oracle;
    } rows[] = {
-      {"libdevice.pow(x, y)", o_pow},     {"libdevice.atan2(x, y)", o_atan2},
-      {"libdevice.hypot(x, y)", o_hypot}, {"libdevice.log1p(x)", o_log1p},
-      {"libdevice.log10(x)", o_log10},    {"libdevice.expm1(x)", o_expm1},
-      {"libdevice.sinh(x)", o_sinh},      {"libdevice.cosh(x)", o_cosh},
-      {"libdevice.asinh(x)", o_asinh},    {"libdevice.acosh(x)", o_acosh},
-      {"libdevice.atanh(x)", o_atanh},    {"libdevice.atan(x)", o_atan},
-      {"libdevice.asin(x)", o_asin},      {"libdevice.acos(x)", o_acos},
-      {"libdevice.cbrt(x)", o_cbrt},      {"libdevice.erfc(x)", o_erfc},
-      {"libdevice.lgamma(x)", o_lgamma},  {"libdevice.tgamma(x)", o_tgamma},
-      {"libdevice.round(x)", o_round},    {"libdevice.fmod(x, y)", o_fmod},
-      {"libdevice.exp10(x)", o_exp10},    {"maximum(x, y)", o_max},
-      {"libdevice.j0(x)", o_j0},          {"libdevice.j1(x)", o_j1},
-      {"libdevice.jn(7, x)", o_j7},       {"libdevice.y0(abs(x))", o_y0_abs},
-      {"libdevice.y1(abs(x))", o_y1_abs}, {"libdevice.yn(7, abs(x))", o_y7_abs},
-      {"minimum(x, y)", o_min},           {"libdevice.tanh(x)", o_tanh},
-      {"libdevice.pow(x, 1)", o_pow1},    {"libdevice.pow(x, 2)", o_pow2},
-      {"libdevice.pow(x, 3)", o_pow3},    {"libdevice.pow(x, 4.0)", o_pow4},
+      {"libdevice.pow(x, y)", o_pow},
+      {"libdevice.atan2(x, y)", o_atan2},
+      {"libdevice.hypot(x, y)", o_hypot},
+      {"libdevice.log1p(x)", o_log1p},
+      {"libdevice.log10(x)", o_log10},
+      {"libdevice.expm1(x)", o_expm1},
+      {"libdevice.sinh(x)", o_sinh},
+      {"libdevice.cosh(x)", o_cosh},
+      {"libdevice.asinh(x)", o_asinh},
+      {"libdevice.acosh(x)", o_acosh},
+      {"libdevice.atanh(x)", o_atanh},
+      {"libdevice.atan(x)", o_atan},
+      {"libdevice.asin(x)", o_asin},
+      {"libdevice.acos(x)", o_acos},
+      {"libdevice.cbrt(x)", o_cbrt},
+      {"libdevice.erfc(x)", o_erfc},
+      {"libdevice.lgamma(x)", o_lgamma},
+      {"libdevice.tgamma(x)", o_tgamma},
+      {"libdevice.round(x)", o_round},
+      {"libdevice.fmod(x, y)", o_fmod},
+      {"libdevice.erfcx(x)", o_erfcx_all},
+      {"libdevice.remainder(x, y)", o_remainder},
+      {"libdevice.rhypot(x, y)", o_rhypot},
+      {"libdevice.logb(x)", o_exponent},
+      {"libdevice.sinpi(x)", o_sinpi},
+      {"libdevice.cospi(x)", o_cospi},
+      {"libdevice.rcbrt(x)", o_rcbrt},
+      {"libdevice.exp10(x)", o_exp10},
+      {"maximum(x, y)", o_max},
+      {"libdevice.j0(x)", o_j0},
+      {"libdevice.j1(x)", o_j1},
+      {"libdevice.jn(7, x)", o_j7},
+      {"libdevice.y0(abs(x))", o_y0_abs},
+      {"libdevice.y1(abs(x))", o_y1_abs},
+      {"libdevice.yn(7, abs(x))", o_y7_abs},
+      {"minimum(x, y)", o_min},
+      {"libdevice.tanh(x)", o_tanh},
+      {"libdevice.pow(x, 1)", o_pow1},
+      {"libdevice.pow(x, 2)", o_pow2},
+      {"libdevice.pow(x, 3)", o_pow3},
+      {"libdevice.pow(x, 4.0)", o_pow4},
    };
    unsigned failed = 0;
    for (unsigned i = 0; i < 256; i++)
