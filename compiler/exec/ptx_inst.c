@@ -2,6 +2,7 @@
  * the sections of the PTX ISA that carry the instructions' names. */
 #include "exec/ptx_impl.h"
 
+#include <fenv.h>
 #include <math.h>
 #include <string.h>
 
@@ -31,7 +32,7 @@ tl_ptx_type(const char *text, size_t len)
 
 #define TL_PTX_FLAGS(X)                                                                            \
    X(RN, "rn") X(RZ, "rz") X(RNI, "rni") X(RZI, "rzi") X(RMI, "rmi") X(RPI, "rpi") X(RNA, "rna")   \
-   X(APPROX, "approx") X(FULL, "full") X(FTZ, "ftz") X(SAT, "sat") X(SATFINITE, "satfinite")       \
+   X(RM, "rm") X(RP, "rp") X(APPROX, "approx") X(FULL, "full") X(FTZ, "ftz") X(SAT, "sat") X(SATFINITE, "satfinite")       \
    X(RELU, "relu") X(LO, "lo") X(HI, "hi") X(WIDE, "wide") X(WRAP, "wrap") X(CLAMP, "clamp")       \
    X(L, "l") X(R, "r") X(EQ, "eq") X(NE, "ne") X(LT, "lt") X(LE, "le") X(GT, "gt") X(GE, "ge")     \
    X(LS, "ls") X(HS, "hs") X(EQU, "equ") X(NEU, "neu") X(LTU, "ltu") X(LEU, "leu")                 \
@@ -51,11 +52,12 @@ static const char *const flag_text[] = {
 };
 enum { NUM_FLAGS = sizeof flag_text / sizeof flag_text[0] };
 
+#define DIRECTED (F(RZ) | F(RM) | F(RP)) /* rounding that is not to nearest */
 #define COMPARE_FLAGS                                                                              \
    (F(EQ) | F(NE) | F(LT) | F(LE) | F(GT) | F(GE) | F(LO) | F(LS) | F(HI) | F(HS) | F(EQU) |       \
     F(NEU) | F(LTU) | F(LEU) | F(GTU) | F(GEU) | F(NUM) | F(ISNAN))
 #define CVT_FLAGS                                                                                  \
-   (F(RN) | F(RZ) | F(RNI) | F(RZI) | F(RMI) | F(RPI) | F(RNA) | F(FTZ) | F(SAT) |                 \
+   (F(RN) | DIRECTED | F(RNI) | F(RZI) | F(RMI) | F(RPI) | F(RNA) | F(FTZ) | F(SAT) |              \
     F(SATFINITE) | F(RELU) | F(PACK))
 
 enum { ON_PRED = 1, ON_BITS = 2, ON_INT = 4, ON_HALF = 8, ON_F32 = 16, ON_F64 = 32, ON_FP8 = 64 };
@@ -137,6 +139,73 @@ limit(const TlPtxInst *i, TlDtype d, TlBits v)
    return i->flags & F(FTZ) ? flush(d, v) : v;
 }
 
+/* ---- rounding in a direction: this CPU's own ---- */
+/* Volatile operands keep the arithmetic between the two changes of the rounding. */
+#define IN_TYPE(type, fma, sqrt)                                                                   \
+   static type directed_##type(TlOpcode op, type a, type b, type c)                                \
+   {                                                                                               \
+      volatile type x = a, y = b, z = c, r = 0;                                                    \
+      if (op == TL_OP_ADD)                                                                         \
+         r = x + y;                                                                                \
+      else if (op == TL_OP_SUB)                                                                    \
+         r = x - y;                                                                                \
+      else if (op == TL_OP_MUL)                                                                    \
+         r = x * y;                                                                                \
+      else if (op == TL_OP_DIV)                                                                    \
+         r = x / y;                                                                                \
+      else if (op == TL_OP_FMA)                                                                    \
+         r = fma(x, y, z);                                                                         \
+      else if (op == TL_OP_SQRT)                                                                   \
+         r = sqrt(x);                                                                              \
+      return r;                                                                                    \
+   }
+IN_TYPE(float, fmaf, sqrtf)
+IN_TYPE(double, fma, sqrt)
+#undef IN_TYPE
+
+/* The rounding that was before. */
+static int
+turn(uint64_t flags)
+{
+   int before = fegetround();
+   fesetround(flags & F(RZ) ? FE_TOWARDZERO : flags & F(RM) ? FE_DOWNWARD : FE_UPWARD);
+   return before;
+}
+
+static TlBits
+directed(const TlPtxInst *i, TlOpcode op, TlDtype d, const TlBits *args, unsigned num)
+{
+   double v[3] = {0, 0, 0};
+   for (unsigned k = 0; k < num; k++)
+      v[k] = tl_bits_to_double(d, args[k]);
+   int before = turn(i->flags);
+   double r = d == TL_FP64 ? directed_double(op, v[0], v[1], v[2])
+                           : (double)directed_float(op, (float)v[0], (float)v[1], (float)v[2]);
+   fesetround(before);
+   return tl_double_to_bits(d, r, TL_ROUND_NEAREST_EVEN);
+}
+
+/* A number of any type as one of fp32 or fp64. */
+static TlBits
+directed_cast(const TlPtxInst *i, TlDtype to, TlDtype from, TlBits v)
+{
+   bool is_float = tl_dtype_is_float(from), is_signed = tl_dtype_is_signed(from);
+   volatile double d = is_float ? tl_bits_to_double(from, v) : 0;
+   volatile int64_t n = is_signed ? tl_bits_to_int(from, v) : 0;
+   volatile uint64_t u = v;
+   volatile float narrow;
+   volatile double wide;
+   int before = turn(i->flags);
+   if (to == TL_FP64) {
+      wide = is_float ? d : is_signed ? (double)n : (double)u;
+   } else {
+      narrow = is_float ? (float)d : is_signed ? (float)n : (float)u;
+      wide = (double)narrow;
+   }
+   fesetround(before);
+   return tl_double_to_bits(to, wide, TL_ROUND_NEAREST_EVEN);
+}
+
 /* ---- one operation on each lane ---- */
 static void
 step_eval(const TlPtxInst *i, uint64_t *reg)
@@ -152,7 +221,9 @@ step_eval(const TlPtxInst *i, uint64_t *reg)
          if (i->flags & F(FTZ))
             args[k] = flush(t->dtype, args[k]);
       }
-      out |= limit(i, t->dtype, eval(i->spec->op, t->dtype, args, nan)) << lane * bits;
+      TlBits r = i->flags & DIRECTED ? directed(i, i->spec->op, t->dtype, args, num)
+                                     : eval(i->spec->op, t->dtype, args, nan);
+      out |= limit(i, t->dtype, r) << lane * bits;
    }
    put(i, reg, 0, out);
 }
@@ -171,7 +242,9 @@ step_rcp(const TlPtxInst *i, uint64_t *reg)
    TlBits x = get(i, reg, 1, i->type[0]);
    x = i->flags & F(FTZ) ? flush(d, x) : x;
    TlBits args[] = {tl_double_to_bits(d, 1, TL_ROUND_NEAREST_EVEN), x};
-   put(i, reg, 0, limit(i, d, eval(TL_OP_DIV, d, args, 0)));
+   TlBits r =
+      i->flags & DIRECTED ? directed(i, TL_OP_DIV, d, args, 2) : eval(TL_OP_DIV, d, args, 0);
+   put(i, reg, 0, limit(i, d, r));
 }
 
 /* mul, mad of integers: the low or the high half of the product, or all of it. */
@@ -443,6 +516,8 @@ convert(const TlPtxInst *i, const TlPtxType *to, TlDtype from, TlBits v)
    TlDtype d = to->dtype;
    if (i->flags & F(FTZ))
       v = flush(from, v);
+   if (i->flags & DIRECTED && (d == TL_FP32 || d == TL_FP64) && !to->is_tf32)
+      return limit(i, d, directed_cast(i, d, from, v));
    if (to->is_tf32)
       return tl_round_tf32((uint32_t)v);
    if (!tl_dtype_is_float(from) && !tl_dtype_is_float(d))
@@ -482,7 +557,7 @@ step_cvt(const TlPtxInst *i, uint64_t *reg)
 }
 
 /* ---- the table ---- */
-#define ARITH (F(RN) | F(FTZ) | F(SAT))
+#define ARITH (F(RN) | DIRECTED | F(FTZ) | F(SAT))
 #define MINMAX (F(FTZ) | F(NAN))
 #define NEAR (F(APPROX) | F(FTZ))
 #define LOGIC ON_BITS | ON_PRED
@@ -493,16 +568,16 @@ static const TlPtxSpec specs[] = {
    {"mul", step_mul, 3, 3, 1, ON_INT | ON_FLOAT, ARITH | F(LO) | F(HI) | F(WIDE), TL_OP_MUL},
    {"mad", step_mad, 4, 4, 1, ON_INT | ON_F32 | ON_F64, ARITH | F(LO) | F(HI) | F(WIDE), TL_OP_FMA},
    {"fma", step_eval, 4, 4, 1, ON_FLOAT, ARITH | F(RELU), TL_OP_FMA},
-   {"div", step_eval, 3, 3, 1, ON_INT | ON_F32 | ON_F64, F(RN) | F(APPROX) | F(FULL) | F(FTZ),
-    TL_OP_DIV},
+   {"div", step_eval, 3, 3, 1, ON_INT | ON_F32 | ON_F64,
+    F(RN) | DIRECTED | F(APPROX) | F(FULL) | F(FTZ), TL_OP_DIV},
    {"rem", step_eval, 3, 3, 1, ON_INT, 0, TL_OP_REM},
    {"min", step_eval, 3, 3, 1, ON_INT | ON_FLOAT, MINMAX, TL_OP_MIN},
    {"max", step_eval, 3, 3, 1, ON_INT | ON_FLOAT, MINMAX, TL_OP_MAX},
    {"abs", step_eval, 2, 2, 1, ON_INT | ON_FLOAT, F(FTZ), TL_OP_ABS},
    {"neg", step_eval, 2, 2, 1, ON_INT | ON_FLOAT, F(FTZ), TL_OP_NEG},
    {"copysign", step_copysign, 3, 3, 1, ON_F32 | ON_F64, 0, TL_OP_COUNT},
-   {"rcp", step_rcp, 2, 2, 1, ON_F32 | ON_F64, F(RN) | NEAR, TL_OP_COUNT},
-   {"sqrt", step_eval, 2, 2, 1, ON_F32 | ON_F64, F(RN) | NEAR, TL_OP_SQRT},
+   {"rcp", step_rcp, 2, 2, 1, ON_F32 | ON_F64, F(RN) | DIRECTED | NEAR, TL_OP_COUNT},
+   {"sqrt", step_eval, 2, 2, 1, ON_F32 | ON_F64, F(RN) | DIRECTED | NEAR, TL_OP_SQRT},
    {"rsqrt", step_eval, 2, 2, 1, ON_F32 | ON_F64, NEAR, TL_OP_RSQRT},
    {"ex2", step_eval, 2, 2, 1, ON_F32 | ON_HALF, NEAR, TL_OP_EXP2},
    {"lg2", step_eval, 2, 2, 1, ON_F32, NEAR, TL_OP_LOG2},
@@ -644,6 +719,11 @@ tl_ptx_check(const TlPtxInst *i)
       return "one of .lo, .hi, .wide belongs to integer products, and only to them";
    if (is_product && (i->flags & F(WIDE)) && bits_of(i->type[0]) == 64)
       return ".wide takes 16-bit or 32-bit types";
+   if (i->flags & DIRECTED && spec->step != step_cvt && !(class_of(i->type[0]) & (ON_F32 | ON_F64)))
+      return "rounding in a direction is of .f32 and .f64";
+   if (i->flags & (F(RM) | F(RP)) && spec->step == step_cvt &&
+       !(class_of(i->type[0]) & (ON_F32 | ON_F64)))
+      return "a conversion with .rm or .rp is modelled to .f32 and .f64";
    if (spec->step == step_eval && !is_float && (i->flags & (F(SAT) | F(RN))))
       return "this modifier is not modelled for integers on the CPU";
    if (spec->step == step_shf && (!(i->flags & (F(L) | F(R))) ||

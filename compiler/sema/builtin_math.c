@@ -300,8 +300,10 @@ tl_builtin_convert(TlSema *s, const TlCall *call)
                     : strcmp(p, "_ru") == 0 ? TL_OP_CEIL
                                             : TL_OP_TRUNC;
       x = tl_b1(&s->b, op, x);
-   } else if (strcmp(p, "_rz") == 0) {
+   } else if (strcmp(p, "_rz") == 0 && from == TL_FP64) {
       rounding = TL_ROUNDING_RTZ;
+   } else if (strcmp(p, "_rn") != 0) {
+      return call_stdlib(s, call, "rounding", call->row->name, &x, 1);
    }
    return tl_sv_value(tl_sema_cast_rounded(s, x, tl_scalar(s, to), rounding, call->range));
 }

@@ -22,6 +22,12 @@ sin_pi(double x)
    r = r > 0.5 ? 1 - r : r < -0.5 ? -1 - r : r;
    return sin(PI * r);
 }
+#define OF_Y(name, expr)                                                                           \
+   static double o_##name(double x, double y)                                                      \
+   {                                                                                               \
+      (void)x;                                                                                     \
+      return expr;                                                                                 \
+   }
 /* The sum of (x / 2)**(2 k + n) / (k! (k + n)!), whose terms have one sign. */
 static double
 modified_bessel(int n, double x)
@@ -110,6 +116,9 @@ ONE(sat, fmin(fmax(x, 0), 1))
 ONE(exponent, logb(x))
 ONE(scale, ldexp(x, 3))
 ONE(identity, x)
+OF_Y(sqrt_y, sqrt(y))
+OF_Y(rcp_y, 1 / y)
+ONE(mul_x, fma(x, y, x))
 ONE(mul, x *y)
 ONE(add, x + y)
 
@@ -215,6 +224,7 @@ static const struct {
    {"libdevice.llround(x)", o_round, -9, 9, 0, 0, 0},
    {"libdevice.llrint(x)", o_rint, -9, 9, 0, 0, 0},
    {"libdevice.copysign(x, y)", o_copysign, -9, 9, -9, 9, 0},
+   {"libdevice.rcp64h(x)", o_rcp, 1, 9, 0, 0, 9},
    {"libdevice.rcp_rn(x)", o_rcp, 1, 9, 0, 0, 0.5},
    {"libdevice.saturatef(x)", o_sat, -2, 2, 0, 0, 0},
    {"libdevice.logb(x)", o_exponent, 1e-44, 1e38, 0, 0, 0},
@@ -398,6 +408,88 @@ bessel_functions_take_any_order(void **state)
       if (!is_near(j[i], n < 0 ? NAN : jn(n, x[i])) || !is_near(y[i], n < 0 ? NAN : yn(n, x[i])))
          fail_msg("n = %d, x = %.17g: J %.17g, not %.17g; Y %.17g, not %.17g", n, x[i], j[i],
                   jn(n, x[i]), y[i], yn(n, x[i]));
+   }
+}
+
+/* ---- rounding in a direction ---- */
+/* The float next to v downward, upward or toward zero. */
+static float
+rounded(long double v, char direction)
+{
+   float f = (float)v;
+   bool up = direction == 'u' || (direction == 'z' && v < 0);
+   bool wrong = up ? (long double)f < v : (long double)f > v;
+   return wrong ? nextafterf(f, up ? INFINITY : -INFINITY) : f;
+}
+
+static void
+directed_arithmetic_is_next_to_the_exact_value(void **state)
+{
+   (void)state;
+   static const struct {
+      const char *name, *args;
+      Oracle *oracle; /* in fp64 with more bits than it takes to see the direction */
+   } rows[] = {{"add", "x, y", o_add},     {"sub", "x, y", o_sub},  {"mul", "x, y", o_mul},
+               {"div", "x, y", o_div},     {"sqrt", "y", o_sqrt_y}, {"rcp", "y", o_rcp_y},
+               {"fma", "x, y, x", o_mul_x}};
+   uint64_t seed = 31;
+   for (unsigned f = 0; f < 3 * sizeof rows / sizeof rows[0]; f++) {
+      char source[512], direction = "duz"[f % 3];
+      snprintf(source, sizeof source,
+               "def k(px: *fp32, py: *fp32, po: *fp32):\n    i = arange(0, 1024)\n"
+               "    x = load(px + i)\n    y = load(py + i)\n"
+               "    store(po + i, libdevice.%s_r%c(%s))\n",
+               rows[f / 3].name, direction, rows[f / 3].args);
+      fill(in_x, -9, 9, &seed);
+      fill(in_y, 1, 9, &seed);
+      RUN(source, 1, BUF(in_x), BUF(in_y), BUF(out));
+      for (unsigned i = 0; i < N; i++) {
+         float want = rounded((long double)rows[f / 3].oracle(in_x[i], in_y[i]), direction);
+         if (out[i] != want)
+            fail_msg("%s_r%c of %a, %a: %a, not %a", rows[f / 3].name, direction, (double)in_x[i],
+                     (double)in_y[i], (double)out[i], (double)want);
+      }
+   }
+}
+
+/* In fp64 the rest of a product, which fma gives, has the sign of the direction. */
+static void
+directed_fp64_and_conversions_have_their_direction(void **state)
+{
+   (void)state;
+   static double x[N], y[N], r[3][N];
+   static int64_t n[N];
+   static float converted[3][N];
+   static double wide[2][N];
+   uint64_t seed = 32;
+   for (unsigned i = 0; i < N; i++) {
+      x[i] = random_unit(&seed) * 2 - 1;
+      y[i] = ldexp(random_unit(&seed) + 1, (int)(i % 40) - 20);
+      n[i] = (int64_t)next_random(&seed);
+   }
+   RUN("def k(px: *fp64, py: *fp64, pn: *i64, o: *fp64, c: *fp32, w: *fp64):\n"
+       "    i = arange(0, 1024)\n    x = load(px + i)\n    y = load(py + i)\n"
+       "    n = load(pn + i)\n"
+       "    store(o + i, libdevice.mul_rd(x, y))\n"
+       "    store(o + 1024 + i, libdevice.mul_ru(x, y))\n"
+       "    store(o + 2048 + i, libdevice.mul_rz(x, y))\n"
+       "    store(c + i, libdevice.double2float_rd(x))\n"
+       "    store(c + 1024 + i, libdevice.ll2float_ru(n))\n"
+       "    store(c + 2048 + i, libdevice.ull2float_rz(n.to(uint64)))\n"
+       "    store(w + i, libdevice.ll2double_rd(n))\n"
+       "    store(w + 1024 + i, libdevice.ull2double_ru(n.to(uint64)))\n",
+       1, BUF(x), BUF(y), BUF(n), BUF(r), BUF(converted), BUF(wide));
+   for (unsigned i = 0; i < N; i++) {
+      double down = r[0][i], up = r[1][i];
+      assert_true(fma(x[i], y[i], -down) >= 0 && fma(x[i], y[i], -up) <= 0);
+      assert_true(up == down || up == nextafter(down, INFINITY));
+      assert_true(r[2][i] == (x[i] < 0 ? up : down));
+      assert_true(converted[0][i] == rounded((long double)x[i], 'd'));
+      assert_true(converted[1][i] == rounded((long double)n[i], 'u'));
+      assert_true(converted[2][i] == rounded((long double)(uint64_t)n[i], 'z'));
+      long double below = (long double)n[i] - (long double)wide[0][i];
+      long double above = (long double)wide[1][i] - (long double)(uint64_t)n[i];
+      assert_true(below >= 0 && below < 2048 && above >= 0 && above < 4096);
    }
 }
 
@@ -702,6 +794,8 @@ test_stdlib_run(void)
       cmocka_unit_test(functions_are_within_their_bounds),
       cmocka_unit_test(special_values_follow_c),
       cmocka_unit_test(bessel_functions_take_any_order),
+      cmocka_unit_test(directed_arithmetic_is_next_to_the_exact_value),
+      cmocka_unit_test(directed_fp64_and_conversions_have_their_direction),
       cmocka_unit_test(bit_functions_are_exact),
       cmocka_unit_test(philox_matches_the_published_vectors),
       cmocka_unit_test(random_streams_are_bit_equal),

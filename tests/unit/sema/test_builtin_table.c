@@ -47,7 +47,7 @@ refused_names_say_so(void **state)
       sema_expect_errors(TILE(source), 1, IR("E0337", want, "= help:"));
       refused++;
    }
-   assert_true(refused > 40);
+   assert_true(refused >= 4);
 }
 
 static bool
@@ -155,10 +155,15 @@ conversions_have_the_type_of_their_name(void **state)
                           : ends_with(row->name, "rd") ? "floor"
                           : ends_with(row->name, "ru") ? "ceil"
                                                        : "trunc";
-      sema_expect_ir(TILE(source), IR(round, "cast", "store"));
+      bool is_cast =
+         to_int || ends_with(row->name, "rn") || strcmp(row->name, "double2float_rz") == 0;
+      if (is_cast)
+         sema_expect_ir(TILE(source), IR(round, "cast", "store"));
+      else
+         sema_expect_ir(TILE(source), IR("cast", "inline_asm", "store"));
       num++;
    }
-   assert_int_equal(num, 42);
+   assert_int_equal(num, 62);
 }
 
 static void
