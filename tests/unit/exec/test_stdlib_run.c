@@ -20,7 +20,8 @@ sin_pi(double x)
 {
    double r = x - 2 * rint(x / 2);
    r = r > 0.5 ? 1 - r : r < -0.5 ? -1 - r : r;
-   return sin(PI * r);
+   double s = sin(PI * r);
+   return s == 0 ? copysign(0, x) : s;
 }
 #define OF_Y(name, expr)                                                                           \
    static double o_##name(double x, double y)                                                      \
@@ -368,7 +369,9 @@ special_values_follow_c(void **state)
       RUN(source, 1, BUF(in_x), BUF(in_y), BUF(out));
       for (unsigned i = 0; i < 256; i++) {
          double want = rows[f].oracle(in_x[i], in_y[i]);
-         if (ulp_error(out[i], want) > 32) {
+         bool any_zero = rows[f].oracle == o_max || rows[f].oracle == o_min; /* as in C */
+         bool is_other_zero = want == 0 && !any_zero && !signbit(out[i]) != !signbit(want);
+         if (ulp_error(out[i], want) > 32 || is_other_zero) {
             print_error("%s at x = %g, y = %g: got %g, want %g\n", rows[f].expr, (double)in_x[i],
                         (double)in_y[i], (double)out[i], want);
             failed++;
