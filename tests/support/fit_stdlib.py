@@ -99,16 +99,16 @@ def phase(n, x):
     return atan2(y * cos(t) - j * sin(t), j * cos(t) + y * sin(t))
 
 
-def bessel_pieces(name, f, zeros, first):
-    """2 .. 8 in four parts; parts first and first + 2 have a zero, which is divided away."""
-    ends = [2, 3.125, 4.75, 6.25, 8]
+def bessel_pieces(name, f, zeros, first, low=2, terms=18):
+    """low .. 8 in four parts; parts first and first + 2 have a zero, which is divided away."""
+    ends = [low, 3.125, 4.75, 6.25, 8]
     between = [2.5625, 3.9375, 5.5, 7.125]
     for i in range(4):
         if (i - first) % 2 == 0:
             z = zeros[(i - first) // 2]
-            yield Fit(f"{name}_{i}", lambda x: f(x) / (x - z), ends[i], ends[i + 1], 18, z)
+            yield Fit(f"{name}_{i}", lambda x: f(x) / (x - z), ends[i], ends[i + 1], terms, z)
         else:
-            yield Fit(f"{name}_{i}", f, ends[i], ends[i + 1], 18, mpf(between[i]))
+            yield Fit(f"{name}_{i}", f, ends[i], ends[i + 1], terms, mpf(between[i]))
 
 
 def bessel():
@@ -122,7 +122,8 @@ def bessel():
     yield from bessel_pieces("J0", lambda x: besselj(0, x), [besseljzero(0, k) for k in (1, 2)], 0)
     yield from bessel_pieces("J1", lambda x: besselj(1, x), [besseljzero(1, k) for k in (1, 2)], 1)
     yield from bessel_pieces("Y0", lambda x: bessely(0, x), [besselyzero(0, k) for k in (2, 3)], 1)
-    yield from bessel_pieces("Y1", lambda x: bessely(1, x), [besselyzero(1, k) for k in (1, 2)], 0)
+    yield from bessel_pieces("Y1", lambda x: bessely(1, x), [besselyzero(1, k) for k in (1, 2)], 0,
+                             1.5, 22)
     for n in (0, 1):
         far = lambda w: 8 / sqrt(w)
         yield Fit(f"SIZE{n}", lambda w: sqrt(far(w) * (besselj(n, far(w))**2
