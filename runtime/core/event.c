@@ -109,15 +109,37 @@ tilec_event_record(TilecEvent *e, TilecStream stream)
    return status;
 }
 
+/* Enters the runtime of an event that was recorded. */
+static TilecStatus
+enter_recorded(TilecEvent *e, bool *pushed)
+{
+   *pushed = false;
+   if (!e->recorded && !tl_core_is_forked(e->rt))
+      return tl_rt_fail(e->rt, TILEC_BAD_ARGUMENT, "the event was never recorded");
+   return tl_rt_enter(e->rt, pushed);
+}
+
+TilecStatus
+tilec_stream_wait(TilecStream stream, TilecEvent *e)
+{
+   bool pushed;
+   if (!e)
+      return TILEC_BAD_ARGUMENT;
+   TilecStatus status = enter_recorded(e, &pushed);
+   if (status == TILEC_OK && e->rt->executor == TILEC_ON_CUDA)
+      status = tl_rt_check(e->rt, e->rt->cu.stream_wait(stream, e->cu, 0),
+                           "making a stream wait for an event");
+   tl_rt_leave(e->rt, pushed);
+   return status;
+}
+
 static TilecStatus
 ask(TilecEvent *e, bool wait)
 {
    bool pushed;
    if (!e)
       return TILEC_BAD_ARGUMENT;
-   if (!e->recorded && !tl_core_is_forked(e->rt))
-      return tl_rt_fail(e->rt, TILEC_BAD_ARGUMENT, "the event was never recorded");
-   TilecStatus status = tl_rt_enter(e->rt, &pushed);
+   TilecStatus status = enter_recorded(e, &pushed);
    if (status == TILEC_OK && e->rt->executor == TILEC_ON_CUDA) {
       TlCuResult code = wait ? e->rt->cu.event_sync(e->cu) : e->rt->cu.event_query(e->cu);
       status = code == TL_CU_NOT_READY ? TILEC_NOT_READY

@@ -276,6 +276,10 @@ TILEC_API TilecStatus tilec_stream_sync(TilecRuntime *rt, TilecStream stream);
 TILEC_API TilecStatus tilec_event_new(TilecRuntime *rt, TilecEvent **out);
 TILEC_API void tilec_event_free(TilecEvent *event);
 TILEC_API TilecStatus tilec_event_record(TilecEvent *event, TilecStream stream);
+/* What `stream` is given from now on waits for the event's last record; the caller does not wait.
+ * The stream may be another runtime's.  While streams capture a graph this is how they are joined
+ * in it. */
+TILEC_API TilecStatus tilec_stream_wait(TilecStream stream, TilecEvent *event);
 TILEC_API TilecStatus tilec_event_sync(TilecEvent *event);
 /* TILEC_OK once everything before the record is done, else TILEC_NOT_READY. */
 TILEC_API TilecStatus tilec_event_query(TilecEvent *event);

@@ -582,6 +582,13 @@ CALL(cuEventRecord, void *e, void *s)
    memcpy(e, &state.clock_ms, sizeof state.clock_ms);
    return 0;
 }
+CALL(cuStreamWaitEvent, void *s, void *e, unsigned flags)
+{
+   (void)s;
+   (void)e;
+   ENTER("cuStreamWaitEvent");
+   return flags == 0 ? 0 : 1;
+}
 CALL(cuEventSynchronize, void *e)
 {
    (void)e;

@@ -194,6 +194,7 @@ use_events(Life *l, TilecStream stream)
    STEP(tilec_event_new(l->rt, &a));
    STEP(tilec_event_new(l->rt, &b));
    if (a && b && STEP(tilec_event_record(a, stream)) && STEP(tilec_event_record(b, stream))) {
+      STEP(tilec_stream_wait(NULL, a));
       STEP(tilec_event_sync(b));
       STEP(tilec_event_query(b));
       STEP(tilec_event_elapsed(a, b, &ms));
@@ -403,6 +404,7 @@ static const char *const words[][2] = {
    {"cuEventCreate", "making an event"},
    {"cuEventDestroy_v2", "freeing an event"},
    {"cuEventRecord", "recording an event"},
+   {"cuStreamWaitEvent", "making a stream wait"},
    {"cuEventSynchronize", "waiting for an event"},
    {"cuEventQuery", "waiting for an event"},
    {"cuEventElapsedTime", "timing events"},

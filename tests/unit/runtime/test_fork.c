@@ -132,6 +132,7 @@ call_everything(All *o)
       tilec_stream_sync(o->rt, o->stream),
       tilec_event_new(o->rt, &event),
       tilec_event_record(o->start, o->stream),
+      tilec_stream_wait(o->stream, o->start),
       tilec_event_sync(o->start),
       tilec_event_query(o->start),
       tilec_event_elapsed(o->start, o->stop, &ms),

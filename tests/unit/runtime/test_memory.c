@@ -68,8 +68,11 @@ events_and_streams(void **state)
    assert_int_equal(tilec_event_new(rt, &a), TILEC_OK);
    assert_int_equal(tilec_event_new(rt, &b), TILEC_OK);
    assert_int_equal(tilec_event_query(a), TILEC_BAD_ARGUMENT);
+   assert_int_equal(tilec_stream_wait(s, a), TILEC_BAD_ARGUMENT);
+   assert_int_equal(tilec_stream_wait(s, NULL), TILEC_BAD_ARGUMENT);
    assert_int_equal(tilec_event_record(a, s), TILEC_OK);
    assert_int_equal(tilec_event_record(b, s), TILEC_OK);
+   assert_int_equal(tilec_stream_wait(NULL, a), TILEC_OK);
    fake_fail("cuEventQuery", 1, 600);
    assert_int_equal(tilec_event_query(b), TILEC_NOT_READY);
    assert_int_equal(tilec_event_query(b), TILEC_OK);

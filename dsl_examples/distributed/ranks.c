@@ -1,0 +1,460 @@
+/* Starting ranks, and what a rank does its work with; see ranks.h. */
+#include "ranks.h"
+
+#include "options.h"
+#include "tilec/tilec.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef DISTRIBUTED_DIR
+#define DISTRIBUTED_DIR "."
+#endif
+
+enum { RIGHT = 0, WRONG = 1, FAILED = 3, PATH_BYTES = 1024 };
+
+/* ---- Errors ---------------------------------------------------------------------------------- */
+
+void
+rank_fail(Rank *r, const char *format, ...)
+{
+   if (rank_failed(r))
+      return;
+   va_list ap;
+   va_start(ap, format);
+   vsnprintf(r->error, sizeof r->error, format, ap);
+   va_end(ap);
+}
+
+void
+rank_must(Rank *r, TilecStatus status, const char *what)
+{
+   if (status == TILEC_OK)
+      return;
+   char detail[900] = "";
+   if (r->rt)
+      tilec_runtime_error(r->rt, detail, sizeof detail);
+   rank_fail(r, "%s: %s%s%s", what, tilec_status_string(status), *detail ? ": " : "", detail);
+}
+
+static void
+comm_must(Rank *r, bool ok)
+{
+   if (!ok)
+      rank_fail(r, "%s", r->comm->error);
+}
+
+void
+rank_say(const Rank *r, const char *format, ...)
+{
+   if (r->rank != 0 || rank_failed(r))
+      return;
+   va_list ap;
+   va_start(ap, format);
+   vprintf(format, ap);
+   va_end(ap);
+   fflush(stdout);
+}
+
+void
+rank_fault(Rank *r, unsigned step)
+{
+   const Options *o = r->options;
+   if (o->fault_rank != (int)r->rank || o->fault_step != step || rank_failed(r))
+      return;
+   fprintf(stderr, "rank %u of %u: asked to %s in step %u\n", r->rank, r->size, o->fault, step);
+   if (strcmp(o->fault, "die") == 0)
+      raise(SIGKILL);
+   for (;;)
+      pause();
+}
+
+/* ---- Are all ranks about to run the same? ---------------------------------------------------- */
+
+typedef struct Text {
+   char *data;
+   size_t len;
+} Text;
+
+static void
+append(Rank *r, Text *t, const void *data, size_t len)
+{
+   char *grown = rank_failed(r) ? NULL : realloc(t->data, t->len + len + 1);
+   if (!grown) {
+      rank_fail(r, "out of memory");
+      return;
+   }
+   memcpy(grown + t->len, data, len);
+   t->data = grown;
+   t->len += len;
+}
+
+static void
+append_file(Rank *r, Text *t, const char *file)
+{
+   char path[PATH_BYTES], block[4096];
+   snprintf(path, sizeof path, "%s/%s", r->options->source_dir, file);
+   FILE *f = fopen(path, "rb");
+   if (!f) {
+      rank_fail(r, "cannot read %s", path);
+      return;
+   }
+   for (size_t n; (n = fread(block, 1, sizeof block, f)) > 0;)
+      append(r, t, block, n);
+   fclose(f);
+}
+
+static void
+append_options(Rank *r, Text *t)
+{
+   const Options *o = r->options;
+   char text[512], build[128] = "";
+   tilec_build_id(build, sizeof build);
+   int n = snprintf(text, sizeof text, "%s %s %s %d %d %u %u %u %u %u %u %u %u %u %d\n", o->program,
+                    tilec_version(), build, (int)o->executor, (int)o->dtype, o->tokens, o->heads,
+                    o->group, o->dim, o->block_m, o->block_n, o->hidden, o->wide, o->chunks,
+                    o->backward);
+   append(r, t, text, (size_t)n);
+}
+
+void
+rank_compare_kernels(Rank *r, const char *const *files, unsigned num_files)
+{
+   Text t = {0};
+   uint8_t mine[TILEC_DIGEST_BYTES] = {0};
+   uint8_t *all = calloc(r->size, sizeof mine);
+   append_options(r, &t);
+   for (unsigned i = 0; i < num_files; i++)
+      append_file(r, &t, files[i]);
+   if (!rank_failed(r) && all) {
+      tilec_digest(t.data, t.len, mine);
+      rank_gather(r, mine, sizeof mine, all);
+   }
+   char list[600] = "";
+   size_t at = 0;
+   bool differ = false;
+   for (unsigned i = 0; !rank_failed(r) && all && i < r->size; i++) {
+      const uint8_t *d = all + i * sizeof mine;
+      differ = differ || memcmp(d, all, sizeof mine) != 0;
+      if (at < sizeof list - 40)
+         at += (size_t)snprintf(list + at, sizeof list - at, "%s rank %u %02x%02x%02x%02x",
+                                i ? "," : "", i, d[0], d[1], d[2], d[3]);
+   }
+   if (differ)
+      rank_fail(r, "the ranks have different kernels or options; digests:%s", list);
+   free(all);
+   free(t.data);
+}
+
+/* ---- Kernels, buffers ------------------------------------------------------------------------ */
+
+/* Cuts "A=1 B=2" in place. */
+static size_t
+split(char *text, const char *words[RANK_MAX_DEFINES])
+{
+   size_t n = 0;
+   char *rest = NULL;
+   for (char *w = strtok_r(text, " ", &rest); w && n < RANK_MAX_DEFINES;
+        w = strtok_r(NULL, " ", &rest))
+      words[n++] = w;
+   return n;
+}
+
+RankKernel
+rank_kernel(Rank *r, const char *file, const char *kernel, const char *defines)
+{
+   RankKernel k = {0};
+   char path[PATH_BYTES], above[PATH_BYTES], text[256];
+   const char *words[RANK_MAX_DEFINES];
+   if (rank_failed(r))
+      return k;
+   snprintf(path, sizeof path, "%s/%s", r->options->source_dir, file);
+   snprintf(above, sizeof above, "%s/..", r->options->source_dir);
+   snprintf(text, sizeof text, "%s", defines);
+   TilecSource s = {.struct_size = sizeof s,
+                    .file = path,
+                    .kernel = kernel,
+                    .defines = words,
+                    .num_defines = split(text, words),
+                    .include_dirs = (const char *const[]){above},
+                    .num_include_dirs = 1};
+   rank_must(r, tilec_module_from_source(r->rt, &s, &k.module), path);
+   if (!rank_failed(r))
+      rank_must(r, tilec_module_kernel(k.module, kernel, &k.kernel), kernel);
+   return k;
+}
+
+void
+rank_free_kernel(RankKernel *k)
+{
+   tilec_module_free(k->module);
+   *k = (RankKernel){0};
+}
+
+void
+rank_launch(Rank *r, const RankKernel *k, const TilecArg *args, size_t num_args)
+{
+   TilecLaunch launch = {.stream = r->work, .grid = {TILEC_OWN_GRID}};
+   if (!rank_failed(r))
+      rank_must(r, tilec_launch(k->kernel, &launch, args, num_args), "a launch");
+}
+
+size_t
+rank_bytes_of(TilecDtype dtype)
+{
+   static const size_t bytes[TILEC_DTYPE_COUNT] = {
+#define BYTES(id, number, text, bytes_, kind) [TILEC_##id] = bytes_,
+      TILEC_DTYPE_TABLE(BYTES)
+#undef BYTES
+   };
+   return bytes[dtype];
+}
+
+Array
+rank_array(Rank *r, TilecDtype dtype, size_t elems)
+{
+   Array a = {.dtype = dtype};
+   if (!rank_failed(r))
+      rank_must(r, tilec_buffer_new(r->rt, elems * rank_bytes_of(dtype), &a.buffer), "a buffer");
+   return a;
+}
+
+void
+rank_free_array(Array *a)
+{
+   tilec_buffer_free(a->buffer);
+   *a = (Array){0};
+}
+
+TilecArg
+rank_at(const Array *a, size_t elem)
+{
+   return tilec_view(a->dtype, a->buffer, elem * rank_bytes_of(a->dtype));
+}
+
+char *
+rank_address(const Array *a, size_t elem)
+{
+   char *base = a->buffer ? tilec_buffer_address(a->buffer) : NULL;
+   return base ? base + elem * rank_bytes_of(a->dtype) : NULL;
+}
+
+/* ---- Transfers ------------------------------------------------------------------------------- */
+
+void
+rank_after(Rank *r)
+{
+   if (!rank_failed(r))
+      comm_must(r, r->comm->after(r->comm, r->work));
+}
+
+void
+rank_before(Rank *r)
+{
+   if (!rank_failed(r))
+      comm_must(r, r->comm->before(r->comm, r->work));
+}
+
+void
+rank_exchange(Rank *r, const CommPart *parts, unsigned count)
+{
+   if (!rank_failed(r))
+      comm_must(r, r->comm->exchange(r->comm, parts, count));
+}
+
+void
+rank_reduce_scatter(Rank *r, const void *send, void *recv, size_t elems, TilecDtype dtype)
+{
+   if (!rank_failed(r))
+      comm_must(r, r->comm->reduce_scatter(r->comm, send, recv, elems, dtype));
+}
+
+void
+rank_sync(Rank *r)
+{
+   if (!rank_failed(r))
+      comm_must(r, r->comm->sync(r->comm, r->work));
+   if (!rank_failed(r))
+      rank_must(r, tilec_runtime_sync(r->rt), "the kernels");
+}
+
+void
+rank_gather(Rank *r, const void *mine, size_t bytes, void *all)
+{
+   if (!rank_failed(r))
+      comm_must(r, r->comm->gather(r->comm, mine, bytes, all));
+}
+
+double
+rank_max(Rank *r, double mine)
+{
+   double most = mine, *all = calloc(r->size, sizeof *all);
+   if (!all)
+      rank_fail(r, "out of memory");
+   rank_gather(r, &mine, sizeof mine, all);
+   for (unsigned i = 0; !rank_failed(r) && i < r->size; i++)
+      most = all[i] > most ? all[i] : most;
+   free(all);
+   return most;
+}
+
+/* ---- Starting -------------------------------------------------------------------------------- */
+
+/* Remarks and notes are for who tunes kernels. */
+static void
+show_text(void *user, const char *rendered)
+{
+   (void)user;
+   if (strstr(rendered, "error[") || strstr(rendered, "warning["))
+      fputs(rendered, stderr);
+}
+
+/* Which of the machine's GPUs: the number that the starter gave, else the rank. */
+static int
+device_of(const Rank *r)
+{
+   const char *local = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
+   if (r->options->threads)
+      return (int)r->rank;
+   return local ? atoi(local) : (int)r->rank;
+}
+
+static void
+open_runtime(Rank *r)
+{
+   char why[512] = "";
+   const Options *o = r->options;
+   long cores = sysconf(_SC_NPROCESSORS_ONLN) / (long)r->size;
+   TilecRuntimeOptions options = {.struct_size = sizeof options,
+                                  .executor = o->executor,
+                                  .device = device_of(r),
+                                  .num_threads = cores > 1 ? (uint32_t)cores : 1,
+                                  .error = why,
+                                  .error_bytes = sizeof why};
+   TilecJitOptions jit = {
+      .struct_size = sizeof jit, .on_text = show_text, .cache_dir = o->cache_dir};
+   TilecStatus status = tilec_runtime_open(&options, &r->rt);
+   if (status != TILEC_OK)
+      rank_fail(r, "%s: %s", tilec_status_string(status), why);
+   else
+      rank_must(r, tilec_jit_attach(r->rt, &jit), "attaching the compiler");
+   if (!rank_failed(r))
+      rank_must(r, tilec_stream_new(r->rt, &r->work), "a stream");
+}
+
+/* NCCL for GPUs; what carried the agreement so far goes on carrying it. */
+static void
+open_transport(Rank *r)
+{
+   char why[COMM_ERROR_BYTES] = "";
+   if (rank_failed(r) || r->options->executor != TILEC_ON_CUDA || r->size == 1)
+      return;
+   r->comm = comm_nccl_open(r->comm, r->rt, r->options->nccl, why, sizeof why);
+   if (!r->comm)
+      rank_fail(r, "NCCL: %s", why);
+}
+
+static int
+run_rank(Rank *r, bool (*body)(Rank *r))
+{
+   bool right = false;
+   r->rank = r->comm->rank;
+   r->size = r->comm->size;
+   open_runtime(r);
+   open_transport(r);
+   if (!rank_failed(r))
+      right = body(r);
+   if (rank_failed(r)) {
+      fprintf(stderr, "rank %u of %u: %s\n", r->rank, r->size, r->error);
+      if (r->comm && r->comm->give_up)
+         r->comm->give_up(r->comm, r->error);
+      snprintf(r->comm ? r->comm->error : r->error, COMM_ERROR_BYTES, "%s", "failed");
+   }
+   if (r->comm)
+      r->comm->close(r->comm);
+   if (r->rt) {
+      tilec_stream_free(r->rt, r->work);
+      tilec_runtime_close(r->rt);
+   }
+   return rank_failed(r) ? FAILED : right ? RIGHT : WRONG;
+}
+
+typedef struct Start {
+   Rank rank;
+   bool (*body)(Rank *r);
+   int result;
+} Start;
+
+static void *
+thread_main(void *user)
+{
+   Start *s = user;
+   s->result = run_rank(&s->rank, s->body);
+   return NULL;
+}
+
+static int
+run_threads(const Options *o, unsigned count, bool (*body)(Rank *r))
+{
+   CommBoard *board = comm_board_new(count);
+   Start *starts = calloc(count, sizeof *starts);
+   pthread_t *threads = calloc(count, sizeof *threads);
+   int result = board && starts && threads ? RIGHT : FAILED;
+   unsigned started = 0;
+   for (; result == RIGHT && started < count; started++) {
+      Comm *comm = comm_threads_open(board, started, o->timeout_s);
+      starts[started] = (Start){.rank = {.options = o, .comm = comm}, .body = body};
+      if (!comm || pthread_create(&threads[started], NULL, thread_main, &starts[started]) != 0)
+         break;
+   }
+   if (started < count) {
+      fprintf(stderr, "%s: a thread could not be started\n", o->program);
+      exit(FAILED);
+   }
+   for (unsigned i = 0; i < count; i++) {
+      pthread_join(threads[i], NULL);
+      result = starts[i].result > result ? starts[i].result : result;
+   }
+   free(threads);
+   free(starts);
+   comm_board_free(board);
+   return result;
+}
+
+static int
+run_process(const Options *o, Comm *comm, bool (*body)(Rank *r))
+{
+   Rank r = {.options = o, .comm = comm};
+   int result = run_rank(&r, body);
+   fflush(stdout);
+   return result;
+}
+
+int
+rank_main(Options *o, int argc, char **argv, bool (*body)(Rank *r))
+{
+   char why[512] = "cannot be used";
+   Comm *comm;
+   o->source_dir = DISTRIBUTED_DIR;
+   o->timeout_s = 60;
+   if (!options_read(o, argc, argv))
+      return options_usage(o);
+   bool by_mpi = getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMI_SIZE");
+   if (o->threads || (!o->meet && !by_mpi)) {
+      o->threads = o->threads ? o->threads : 1;
+      return run_threads(o, o->threads, body);
+   }
+   if (o->meet)
+      comm = comm_files_open(o->meet, o->rank, o->ranks, o->timeout_s, why, sizeof why);
+   else
+      comm = comm_mpi_load(o->timeout_s, why, sizeof why);
+   if (!comm) {
+      fprintf(stderr, "%s: %s: %s\n", o->program, o->meet ? o->meet : "mpirun", why);
+      return FAILED;
+   }
+   return run_process(o, comm, body);
+}
