@@ -23,7 +23,7 @@
 #include <stdarg.h>
 #include <time.h>
 
-enum { COMM_ERROR_BYTES = 1024, COMM_MAX_PARTS = 4 };
+enum { COMM_ERROR_BYTES = 1024, COMM_MAX_PARTS = 16 };
 
 /* One of the sends and receives that go together; both of `bytes` bytes. */
 typedef struct CommPart {

@@ -29,6 +29,16 @@ lock_mine(Files *f)
    return fcntl(f->here, F_SETLK, &lock) == 0;
 }
 
+/* A folder serves once: what another run left would be taken for this one's. */
+static bool
+claim(Files *f)
+{
+   char name[NAME_BYTES];
+   snprintf(name, sizeof name, "%s/rank.%u", f->dir, f->comm.rank);
+   int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+   return fd >= 0 && close(fd) == 0;
+}
+
 static bool
 is_alive(Files *f, unsigned rank)
 {
@@ -78,6 +88,17 @@ wait_for(Files *f, unsigned rank, void *data, size_t bytes)
    return comm_fail(c, "nothing from rank %u for %g seconds", rank, c->timeout_s);
 }
 
+/* All have read what came before the gather that just ended. */
+static void
+remove_read(Files *f)
+{
+   char name[NAME_BYTES];
+   if (f->round == 0)
+      return;
+   snprintf(name, sizeof name, "%s/%u.%u", f->dir, f->round - 1, f->comm.rank);
+   (void)unlink(name);
+}
+
 static bool
 files_gather(Comm *c, const void *mine, size_t bytes, void *all)
 {
@@ -85,6 +106,8 @@ files_gather(Comm *c, const void *mine, size_t bytes, void *all)
    bool ok = write_mine(f, mine, bytes);
    for (unsigned r = 0; ok && r < c->size; r++)
       ok = wait_for(f, r, (char *)all + r * bytes, bytes);
+   if (ok)
+      remove_read(f);
    f->round++;
    return ok;
 }
@@ -147,6 +170,14 @@ comm_files_open(const char *dir, unsigned rank, unsigned size, double timeout_s,
    f->dir = dir;
    mkdir(dir, 0700);
    snprintf(name, sizeof name, "%s/here", dir);
+   if (!claim(f)) {
+      snprintf(why, why_bytes,
+               "rank %u was here before, or it cannot be written to; give ranks a "
+               "new folder",
+               rank);
+      free(f);
+      return NULL;
+   }
    f->here = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
    if (f->here >= 0 && lock_mine(f))
       return &f->comm;

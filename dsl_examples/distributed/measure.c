@@ -93,3 +93,67 @@ rank_time(Rank *r, void (*run)(Rank *r, void *user), void *user)
    free(ms);
    return median;
 }
+
+/* ---- Time lines ------------------------------------------------------------------------------ */
+
+void
+rank_mark(Rank *r, TilecEvent **marks, size_t step, Mark which)
+{
+   if (!marks || rank_failed(r))
+      return;
+   TilecEvent *event = marks[step * MARKS + which];
+   if (which < MARK_MOVE_BEGIN)
+      rank_must(r, tilec_event_record(event, r->work), "an event");
+   else if (r->comm->record && !r->comm->record(r->comm, event))
+      rank_fail(r, "%s", r->comm->error);
+}
+
+/* What a rank measured: marks and steps relative to its first. */
+static void
+read_marks(Rank *r, TilecEvent **marks, unsigned steps, unsigned unmoved, double *ms)
+{
+   bool has_moves = r->comm->record != NULL && r->size > 1;
+   for (unsigned i = 0; i < steps * MARKS && !rank_failed(r); i++) {
+      bool is_move = i % MARKS >= MARK_MOVE_BEGIN;
+      if (!is_move || (has_moves && i / MARKS < steps - unmoved))
+         rank_must(r, tilec_event_elapsed(marks[0], marks[i], &ms[i]), "an event");
+   }
+}
+
+static void
+print_step(Rank *r, unsigned rank, unsigned step, bool has_move, const double *ms)
+{
+   rank_say(r, "   rank %u step %u: kernels %.3f .. %.3f ms", rank, step, ms[MARK_WORK_BEGIN],
+            ms[MARK_WORK_END]);
+   if (has_move && r->comm->record)
+      rank_say(r, ", transfer %.3f .. %.3f ms", ms[MARK_MOVE_BEGIN], ms[MARK_MOVE_END]);
+   rank_say(r, "\n");
+}
+
+void
+rank_time_line(Rank *r, void (*run)(Rank *r, void *user), void *user, TilecEvent ***marks,
+               unsigned steps, unsigned unmoved)
+{
+   size_t count = (size_t)steps * MARKS;
+   TilecEvent **events = calloc(count, sizeof(TilecEvent *));
+   double *mine = calloc(count, sizeof *mine), *all = calloc(count * r->size, sizeof *all);
+   if (!events || !mine || !all)
+      rank_fail(r, "out of memory");
+   for (size_t i = 0; i < count && !rank_failed(r); i++)
+      rank_must(r, tilec_event_new(r->rt, &events[i]), "an event");
+   *marks = events;
+   (void)rank_max(r, 0);
+   run(r, user);
+   *marks = NULL;
+   rank_sync(r);
+   read_marks(r, events, steps, unmoved, mine);
+   rank_gather(r, mine, count * sizeof *mine, all);
+   for (unsigned i = 0; i < r->size * steps && !rank_failed(r); i++)
+      print_step(r, i / steps, i % steps, r->size > 1 && i % steps < steps - unmoved,
+                 all + (size_t)i * MARKS);
+   for (size_t i = 0; events && i < count; i++)
+      tilec_event_free(events[i]);
+   free(all);
+   free(mine);
+   free(events);
+}

@@ -40,18 +40,24 @@ static const struct Row {
                         "ring attention: of the whole sequence; pair: rows of x")
                         ROW("--heads", NUMBER, heads, "ring attention: of q") ROW(
                            "--group", NUMBER, group, "ring attention: heads of q to one of k and v")
-                           ROW("--dim", NUMBER, dim, "ring attention: of a head")
-                              ROW("--block-m", NUMBER, block_m, "rows of a tile")
-                                 ROW("--block-n", NUMBER, block_n, "keys or columns of a tile") ROW(
-                                    "--wide",
-                                    NUMBER, wide, "pair: columns of x and of the result")
-                                    ROW("--hidden", NUMBER, hidden,
-                                        "pair: columns of the product between")
-                                       ROW("--chunks", NUMBER, chunks,
-                                           "pair: parts that are sent while the next is computed")
-                                          ROW("--fault", FAULT, fault,
-                                              "die@RANK:STEP or hang@RANK:STEP, to see what the "
-                                              "others say")
+                           ROW("--dim", NUMBER, dim, "ring attention: of a head") ROW(
+                              "--block-m",
+                              NUMBER, block_m, "rows of a tile")
+                              ROW("--block-n", NUMBER, block_n, "keys or columns of a tile") ROW(
+                                 "--block-k",
+                                 NUMBER, block_k, "pair: of the sums of a tile")
+                                 ROW("--sum", DTYPE, sum,
+                                     "pair: of the result and what ranks add; fp32 without NCCL")
+                                    ROW("--wide", NUMBER, wide,
+                                        "pair: columns of x and of the result")
+                                       ROW("--hidden", NUMBER, hidden,
+                                           "pair: columns of the product between")
+                                          ROW(
+                                             "--chunks", NUMBER, chunks,
+                                             "pair: parts that are sent while the next is computed")
+                                             ROW("--fault", FAULT, fault,
+                                                 "die@RANK:STEP or hang@RANK:STEP, to see what the "
+                                                 "others say")
 #undef ROW
 };
 

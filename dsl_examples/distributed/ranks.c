@@ -114,10 +114,10 @@ append_options(Rank *r, Text *t)
    const Options *o = r->options;
    char text[512], build[128] = "";
    tilec_build_id(build, sizeof build);
-   int n = snprintf(text, sizeof text, "%s %s %s %d %d %u %u %u %u %u %u %u %u %u %d\n", o->program,
-                    tilec_version(), build, (int)o->executor, (int)o->dtype, o->tokens, o->heads,
-                    o->group, o->dim, o->block_m, o->block_n, o->hidden, o->wide, o->chunks,
-                    o->backward);
+   int n = snprintf(text, sizeof text, "%s %s %s %d %d %u %u %u %u %u %u %u %u %u %u %d %d\n",
+                    o->program, tilec_version(), build, (int)o->executor, (int)o->dtype, o->tokens,
+                    o->heads, o->group, o->dim, o->block_m, o->block_n, o->hidden, o->wide,
+                    o->chunks, o->block_k, (int)o->sum, o->backward);
    append(r, t, text, (size_t)n);
 }
 

@@ -29,7 +29,8 @@ typedef struct Options {
    bool time_line;
    bool bandwidth;   /* times the transfers alone as well */
    TilecDtype dtype; /* of the arrays */
-   unsigned tokens, heads, group, dim, block_m, block_n;
+   TilecDtype sum;   /* of what is added between ranks */
+   unsigned tokens, heads, group, dim, block_m, block_n, block_k;
    unsigned hidden, wide, chunks; /* of the tensor-parallel pair */
    int fault_rank;                /* -1: none */
    unsigned fault_step;
@@ -102,7 +103,30 @@ void rank_gather(Rank *r, const void *mine, size_t bytes, void *all);
 /* The largest of all ranks' values. */
 double rank_max(Rank *r, double mine);
 
+/* ---- Comparing ------------------------------------------------------------------------------- */
+
+/* What programs of arrays.tile's `differences` write: two sums each. */
+typedef struct RankSums {
+   Array array;
+   size_t programs;
+} RankSums;
+RankSums rank_sums_open(Rank *r, size_t programs);
+TilecArg rank_sums_at(const RankSums *s, size_t program);
+/* The relative L2 distance, the largest of all ranks'. */
+double rank_sums_close(Rank *r, RankSums *s);
+/* Prints the distance from what one process computes; false when it is too large. */
+bool rank_is_near(Rank *r, const char *what, double distance, double allowed);
+
 /* ---- Time ------------------------------------------------------------------------------------ */
+
+/* Events of one run: MARKS for each step, on the work's stream and around transfers. */
+typedef enum Mark { MARK_WORK_BEGIN, MARK_WORK_END, MARK_MOVE_BEGIN, MARK_MOVE_END, MARKS } Mark;
+/* `marks` NULL: nothing is recorded. */
+void rank_mark(Rank *r, TilecEvent **marks, size_t step, Mark which);
+/* Runs with *marks set, and prints for every rank when kernels and transfers of its `steps` ran,
+ * the last `unmoved` of which have no transfer. */
+void rank_time_line(Rank *r, void (*run)(Rank *r, void *user), void *user, TilecEvent ***marks,
+                    unsigned steps, unsigned unmoved);
 
 /* The median over `repeats` of how long `run` takes, of the slowest rank, in milliseconds; as one
  * CUDA graph where the options ask for it. */

@@ -24,10 +24,8 @@ typedef struct Ring {
    Array part, part_lse;
    Array o;
    RankKernel causal, whole, merge, convert, fill, differences;
-   TilecEvent **marks; /* of the time line: RING_MARKS a step; NULL when there is none */
+   TilecEvent **marks; /* of the time line: MARKS a step; NULL when there is none */
 } Ring;
-
-enum { MARK_WORK_BEGIN, MARK_WORK_END, MARK_MOVE_BEGIN, MARK_MOVE_END, RING_MARKS };
 
 /* The rows and keys of a step. */
 typedef struct RingStep {
@@ -42,5 +40,4 @@ void ring_forward(Rank *r, void *ring);
 /* Starts to hand on the keys and values of this step, and to receive those of the next. */
 void ring_hand_on(Ring *a, unsigned step);
 void ring_measure(Ring *a);
-void ring_mark(Ring *a, unsigned step, unsigned mark);
 #endif

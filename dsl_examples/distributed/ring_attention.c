@@ -51,31 +51,18 @@ fill_own(Ring *a)
    }
 }
 
-/* The relative L2 distance of the rank's x, [planes, local, dim], from its rows of `whole`. */
+/* The relative L2 distance of the ranks' x, [planes, local, dim], from their rows of `whole`. */
 static double
 distance(Ring *a, const Array *x, size_t x_elem, const Array *whole, unsigned planes)
 {
-   Rank *r = a->r;
-   size_t programs = (a->chunk + 15) / 16 * planes, floats = 4 * programs;
-   double difference = 0, norm = 0;
-   Array sums = rank_array(r, TILEC_FP32, floats);
-   float *host = calloc(floats, sizeof *host);
+   size_t programs = (a->chunk + 15) / 16 * planes;
+   RankSums sums = rank_sums_open(a->r, 2 * programs);
    for (unsigned half = 0; half < 2; half++)
-      RANK_LAUNCH(r, &a->differences, rank_at(x, x_elem + half * a->chunk * a->dim),
+      RANK_LAUNCH(a->r, &a->differences, rank_at(x, x_elem + half * a->chunk * a->dim),
                   rank_at(whole, first_token(a, half) * a->dim),
-                  rank_at(&sums, half * 2 * programs), (int)planes, (int)a->chunk, (int)a->local,
+                  rank_sums_at(&sums, half * programs), (int)planes, (int)a->chunk, (int)a->local,
                   (int)a->tokens);
-   rank_sync(r);
-   if (host && !rank_failed(r))
-      rank_must(r, tilec_buffer_download(sums.buffer, 0, host, floats * sizeof *host, r->work),
-                "a download");
-   for (size_t i = 0; host && i < floats; i += 2) {
-      difference += (double)host[i];
-      norm += (double)host[i + 1];
-   }
-   free(host);
-   rank_free_array(&sums);
-   return difference == 0 && norm > 0 ? 0 : sqrt(difference / norm);
+   return rank_sums_close(a->r, &sums);
 }
 
 /* ---- Opening --------------------------------------------------------------------------------- */
@@ -173,11 +160,8 @@ is_right(Ring *a)
    RANK_LAUNCH(r, &forward, rank_at(&whole_q, 0), rank_at(&whole_k, 0), rank_at(&whole_v, 0),
                rank_at(&want, 0), tilec_none(), (int)a->heads, (int)a->tokens, a->scale,
                tilec_none(), tilec_none());
-   double worst = rank_max(r, distance(a, &a->o, 0, &want, a->heads));
-   double allowed = tolerance_of(a->dtype);
-   bool right = worst <= allowed; /* also false for NaN */
-   rank_say(r, "o against one process: rel L2 %.2e %s %.1e  %s\n", worst, right ? "<=" : ">",
-            allowed, right ? "ok" : "FAILED");
+   bool right =
+      rank_is_near(r, "o", distance(a, &a->o, 0, &want, a->heads), tolerance_of(a->dtype));
    Array *arrays[] = {&whole_q, &whole_k, &whole_v, &want};
    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
       rank_free_array(arrays[i]);

@@ -13,19 +13,6 @@ ring_step(const Ring *a, unsigned step)
 }
 
 void
-ring_mark(Ring *a, unsigned step, unsigned mark)
-{
-   Rank *r = a->r;
-   if (!a->marks || rank_failed(r))
-      return;
-   TilecEvent *event = a->marks[step * RING_MARKS + mark];
-   if (mark < MARK_MOVE_BEGIN)
-      rank_must(r, tilec_event_record(event, r->work), "an event");
-   else if (r->comm->record && !r->comm->record(r->comm, event))
-      rank_fail(r, "%s", r->comm->error);
-}
-
-void
 ring_hand_on(Ring *a, unsigned step)
 {
    Rank *r = a->r;
@@ -36,9 +23,9 @@ ring_hand_on(Ring *a, unsigned step)
                     .recv = rank_address(to, 0),
                     .bytes = 2 * a->kv_elems * rank_bytes_of(a->dtype)};
    rank_after(r);
-   ring_mark(a, step, MARK_MOVE_BEGIN);
+   rank_mark(r, a->marks, step, MARK_MOVE_BEGIN);
    rank_exchange(r, &part, 1);
-   ring_mark(a, step, MARK_MOVE_END);
+   rank_mark(r, a->marks, step, MARK_MOVE_END);
 }
 
 static void
@@ -68,9 +55,9 @@ ring_forward(Rank *r, void *ring)
       rank_fault(r, step);
       if (!is_last)
          ring_hand_on(a, step);
-      ring_mark(a, step, MARK_WORK_BEGIN);
+      rank_mark(r, a->marks, step, MARK_WORK_BEGIN);
       attend(a, &s, step);
-      ring_mark(a, step, MARK_WORK_END);
+      rank_mark(r, a->marks, step, MARK_WORK_END);
       if (!is_last)
          rank_before(r);
    }
