@@ -18,13 +18,22 @@ typedef struct Ring {
    size_t q_elems, kv_elems;    /* of one rank's array */
    float scale;
    TilecDtype dtype;
-   Array q, kv[2]; /* k, then v: one message; the rank's own and the traveller take turns */
-   Array own_kv;   /* kept: kv[] is overwritten */
-   Array acc, lse; /* of o, fp32, and of what rows have seen so far */
-   Array part, part_lse;
-   Array o;
-   RankKernel causal, whole, merge, convert, fill, differences;
-   TilecEvent **marks; /* of the time line: MARKS a step; NULL when there is none */
+   bool has_backward;
+   TilecEvent **marks; /* of the time line; NULL when there is none */
+
+   Array q, o, lse;
+   Array own_kv;         /* k, then v: one message */
+   Array kv[2];          /* of other ranks: what is worked on, and what comes next */
+   Array acc;            /* o so far, fp32 */
+   Array part, part_lse; /* o and lse of one step */
+   RankKernel causal, whole, merge, convert;
+
+   Array dout, delta, dq; /* dq fp32 */
+   Array dkv[2];          /* dk, then dv, fp32: sums so far */
+   Array part_dkv;        /* of one step */
+   RankKernel make_delta, causal_kv, whole_kv, causal_q, whole_q, add_rows;
+
+   RankKernel fill, differences;
 } Ring;
 
 /* The rows and keys of a step. */
@@ -35,9 +44,29 @@ typedef struct RingStep {
 } RingStep;
 RingStep ring_step(const Ring *a, unsigned step);
 
-/* a->acc, a->lse and a->o from a->q and a->own_kv. */
+/* o and lse from q, k and v. */
 void ring_forward(Rank *r, void *ring);
-/* Starts to hand on the keys and values of this step, and to receive those of the next. */
+/* dq, and dk and dv in dkv[size % 2] (alone: dkv[0]), from those and dout. */
+void ring_backward(Rank *r, void *ring);
+const Array *ring_dkv(const Ring *a);
+
+/* An array to the next rank, the previous one's into another. */
+CommPart ring_part(const Ring *a, const Array *send, const Array *recv);
+/* The keys and values of this step, those of the next. */
+CommPart ring_kv_part(const Ring *a, unsigned step);
+/* Starts that transfer alone. */
 void ring_hand_on(Ring *a, unsigned step);
+
+/* The defines of its tiles. */
+const char *ring_backward_blocks(const Ring *a);
+/* Compares with one process. */
+bool ring_is_right(Ring *a);
+/* `rows` rows of each plane become those of the whole sequence from `first` on. */
+void ring_fill(Ring *a, TilecArg x, unsigned planes, size_t rows, size_t pitch, size_t first,
+               int seed);
+/* The first token of each of the rank's two chunks. */
+size_t ring_first_token(const Ring *a, unsigned half);
+enum { SEED_Q = 1, SEED_K, SEED_V, SEED_DOUT };
+
 void ring_measure(Ring *a);
 #endif

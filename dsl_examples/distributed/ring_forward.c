@@ -12,16 +12,28 @@ ring_step(const Ring *a, unsigned step)
    return (RingStep){.owner = owner, .first_row = a->chunk, .rows = a->chunk, .keys = a->local};
 }
 
+CommPart
+ring_part(const Ring *a, const Array *send, const Array *recv)
+{
+   const Rank *r = a->r;
+   return (CommPart){.to = (r->rank + 1) % r->size,
+                     .from = (r->rank + r->size - 1) % r->size,
+                     .send = rank_address(send, 0),
+                     .recv = rank_address(recv, 0),
+                     .bytes = 2 * a->kv_elems * rank_bytes_of(send->dtype)};
+}
+
+CommPart
+ring_kv_part(const Ring *a, unsigned step)
+{
+   return ring_part(a, step ? &a->kv[step % 2] : &a->own_kv, &a->kv[(step + 1) % 2]);
+}
+
 void
 ring_hand_on(Ring *a, unsigned step)
 {
    Rank *r = a->r;
-   const Array *from = step ? &a->kv[step % 2] : &a->own_kv, *to = &a->kv[(step + 1) % 2];
-   CommPart part = {.to = (r->rank + 1) % r->size,
-                    .from = (r->rank + r->size - 1) % r->size,
-                    .send = rank_address(from, 0),
-                    .recv = rank_address(to, 0),
-                    .bytes = 2 * a->kv_elems * rank_bytes_of(a->dtype)};
+   CommPart part = ring_kv_part(a, step);
    rank_after(r);
    rank_mark(r, a->marks, step, MARK_MOVE_BEGIN);
    rank_exchange(r, &part, 1);

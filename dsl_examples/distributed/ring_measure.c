@@ -19,13 +19,23 @@ flops_of(const Ring *a)
    return 4.0 * a->heads * a->dim * tokens * (tokens + 1) / 2;
 }
 
+/* `products`: how many times the forward pass's. */
+static void
+time_pass(Ring *a, const char *name, void (*run)(Rank *r, void *ring), double products)
+{
+   Rank *r = a->r;
+   double ms = rank_time(r, run, a);
+   rank_say(r, "%s%s: %.3f ms, %.0f TFLOP/s a rank\n", name, r->options->graph ? " (graph)" : "",
+            ms, 1e-9 * products * flops_of(a) / ms / r->size);
+}
+
 void
 ring_measure(Ring *a)
 {
    Rank *r = a->r;
-   double ms = rank_time(r, ring_forward, a);
-   rank_say(r, "forward%s: %.3f ms, %.0f TFLOP/s a rank\n", r->options->graph ? " (graph)" : "", ms,
-            1e-9 * flops_of(a) / ms / r->size);
+   time_pass(a, "forward", ring_forward, 1);
+   if (a->has_backward)
+      time_pass(a, "backward", ring_backward, 2.5);
    if (r->options->bandwidth && r->size > 1) {
       double bytes = 2 * (double)(a->kv_elems * rank_bytes_of(a->dtype)) * (r->size - 1);
       double alone = rank_time(r, move_only, a);
@@ -33,4 +43,6 @@ ring_measure(Ring *a)
    }
    if (r->options->time_line)
       rank_time_line(r, ring_forward, a, &a->marks, r->size, 1);
+   if (r->options->time_line && a->has_backward)
+      rank_time_line(r, ring_backward, a, &a->marks, r->size, 0);
 }
