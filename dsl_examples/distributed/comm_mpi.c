@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { ROLL_CALL = 7101, TRANSFER = 7102, MAX_REQUESTS = 2 * COMM_MAX_PARTS };
 
@@ -186,12 +187,15 @@ mpi_before(Comm *c, TilecStream work)
    return wait_all((Mpi *)c);
 }
 
-/* After a failure MPI_Finalize would wait for ranks that are gone. */
+/* After a failure MPI_Finalize would wait for ranks that are gone; and mpirun ends all ranks when
+ * one has failed, so the others are left a moment to say why they do. */
 static void
 mpi_close(Comm *c)
 {
    Mpi *m = (Mpi *)c;
-   if (!c->error[0]) {
+   if (c->error[0]) {
+      sleep(1);
+   } else {
       MPI_Comm_free(&m->roll);
       MPI_Comm_free(&m->world);
       MPI_Finalize();

@@ -4,8 +4,10 @@
 #include "options.h"
 #include "tilec/tilec.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -387,6 +389,8 @@ typedef struct Start {
    Rank rank;
    bool (*body)(Rank *r);
    int result;
+   atomic_bool is_done;
+   bool is_joined;
 } Start;
 
 static void *
@@ -394,7 +398,32 @@ thread_main(void *user)
 {
    Start *s = user;
    s->result = run_rank(&s->rank, s->body);
+   atomic_store(&s->is_done, true);
    return NULL;
+}
+
+/* The threads' worst result.  When one has failed the others have as long as a wait may last. */
+static int
+join_all(const Options *o, pthread_t *threads, Start *starts, unsigned count)
+{
+   int result = RIGHT;
+   double end = HUGE_VAL;
+   for (unsigned i = 0, left = count; left; i = (i + 1) % count) {
+      if (!starts[i].is_joined && atomic_load(&starts[i].is_done)) {
+         pthread_join(threads[i], NULL);
+         starts[i].is_joined = true;
+         left--;
+         result = starts[i].result > result ? starts[i].result : result;
+      } else if (comm_now() > end && !starts[i].is_joined) {
+         fprintf(stderr, "rank %u of %u: does not end\n", i, count);
+         fflush(stdout);
+         _exit(FAILED);
+      }
+      if (result == FAILED && end == HUGE_VAL)
+         end = comm_now() + o->timeout_s;
+      nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+   }
+   return result;
 }
 
 static int
@@ -403,22 +432,19 @@ run_threads(const Options *o, unsigned count, bool (*body)(Rank *r))
    CommBoard *board = comm_board_new(count);
    Start *starts = calloc(count, sizeof *starts);
    pthread_t *threads = calloc(count, sizeof *threads);
-   int result = board && starts && threads ? RIGHT : FAILED;
    unsigned started = 0;
-   for (; result == RIGHT && started < count; started++) {
+   for (; board && starts && threads && started < count; started++) {
       Comm *comm = comm_threads_open(board, started, o->timeout_s);
-      starts[started] = (Start){.rank = {.options = o, .comm = comm}, .body = body};
+      starts[started].rank = (Rank){.options = o, .comm = comm};
+      starts[started].body = body;
       if (!comm || pthread_create(&threads[started], NULL, thread_main, &starts[started]) != 0)
          break;
    }
    if (started < count) {
-      fprintf(stderr, "%s: a thread could not be started\n", o->program);
+      fprintf(stderr, "%s: %u threads could not be started\n", o->program, count);
       exit(FAILED);
    }
-   for (unsigned i = 0; i < count; i++) {
-      pthread_join(threads[i], NULL);
-      result = starts[i].result > result ? starts[i].result : result;
-   }
+   int result = join_all(o, threads, starts, count);
    free(threads);
    free(starts);
    comm_board_free(board);
