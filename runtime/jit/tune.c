@@ -17,7 +17,9 @@
 #include "jit/options.h"
 #include "jit/tune_db.h"
 
-enum { KEY_TEXT = 2048, NOTE_BYTES = TL_TUNE_NOTE_BYTES };
+/* The wait ends, and the work is done twice, where who measures waits for what this process has yet
+ * to start: a transfer between ranks. */
+enum { KEY_TEXT = 2048, NOTE_BYTES = TL_TUNE_NOTE_BYTES, TURN_MS = 60000 };
 
 struct TilecTuneResult {
    TilecTuneInfo info;
@@ -447,6 +449,22 @@ stored_config(const TlTune *t, const TilecArg *args, const TilecTuning *configs,
    return NULL;
 }
 
+/* Before measuring: of all processes with this database one measures, the others find its choice.
+ * *turn is given back with tl_tune_db_unlock. */
+static const TilecConfig *
+await_choice(const TlTune *t, const TilecArg *args, const TilecTuning *configs, char *note,
+             int *turn)
+{
+   Identity id;
+   note[0] = 0;
+   *turn = -1;
+   if (!t->settings.database || !configs)
+      return NULL;
+   TlTuneId key = identify(t, args, &id);
+   *turn = tl_tune_db_lock(t->settings.database, &key, TURN_MS);
+   return stored_config(t, args, configs, note);
+}
+
 static bool
 may_measure(const TlTune *t, const TilecLaunch *launch)
 {
@@ -471,6 +489,11 @@ decide(TlTune *t, const TilecLaunch *launch, const TilecArg *args, size_t num_ar
                         t->settings.may_compile && tuning->num_configs > 1 &&
                         tilec_runtime_executor(t->rt) == TILEC_ON_CUDA;
    TilecStatus status = TILEC_OK;
+   int turn = -1;
+   if (open_question && may_measure(t, launch)) {
+      config = await_choice(t, args, tuning, why, &turn);
+      open_question = !config;
+   }
    if (open_question && may_measure(t, launch)) {
       TilecTuneOptions o = {.struct_size = sizeof o};
       TilecTuneResult *r = new_result(t, args);
@@ -478,6 +501,8 @@ decide(TlTune *t, const TilecLaunch *launch, const TilecArg *args, size_t num_ar
       if (r)
          say(t, r->note);
       tilec_tune_free(r);
+      tl_tune_db_unlock(turn);
+      turn = -1;
       if (status == TILEC_OK)
          return publish(t, hash, key, *out, false);
       if (status != TILEC_OUT_OF_DEVICE_MEMORY)
@@ -485,6 +510,7 @@ decide(TlTune *t, const TilecLaunch *launch, const TilecArg *args, size_t num_ar
       say(t, "no memory to save the arguments with while tuning: the first configuration is used");
       open_question = false;
    }
+   tl_tune_db_unlock(turn);
    config = config || !t->decl->tuning ? config : &t->decl->tuning->configs[0];
    status = tl_tune_open(t, config, args, &child);
    if (status != TILEC_OK)
@@ -599,8 +625,11 @@ tune_locked(TlTune *t, const TilecLaunch *launch, const TilecArg *args, size_t n
    make_key(t, args, key);
    uint64_t hash = hash_key(t, key);
    const TilecConfig *config = NULL;
+   int turn = -1;
    if (t->decl->tuning && !o->force)
       config = stored_config(t, args, t->decl->tuning, r->note);
+   if (t->decl->tuning && !o->force && !config && !r->note[0])
+      config = await_choice(t, args, t->decl->tuning, r->note, &turn);
    TilecStatus status;
    if (config) {
       TlChild *child = NULL;
@@ -611,6 +640,7 @@ tune_locked(TlTune *t, const TilecLaunch *launch, const TilecArg *args, size_t n
    } else {
       status = measure(t, launch, args, num_args, o, r, &winner);
    }
+   tl_tune_db_unlock(turn);
    return status == TILEC_OK ? publish(t, hash, key, winner, false) : status;
 }
 

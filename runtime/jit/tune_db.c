@@ -1,12 +1,18 @@
 /* See tune_db.h.  Robust rather than fast: write-ahead log where the file system has it, a busy
  * time-out for other processes, and every failure is a note, never an error of the caller.  JSON is
  * made and read by SQLite's own functions. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* F_OFD_SETLK */
+#endif
 #include "jit/tune_db.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tilec/runtime.h"
 
@@ -82,6 +88,54 @@ open_db(const char *path, bool for_writing, char *note, size_t bytes)
    sqlite3_close(db);
    return NULL;
 }
+
+/* ---- Taking turns ---------------------------------------------------------------------------- */
+
+/* A byte of the lock file for each choice; two that share one only wait in vain. */
+static int64_t
+lock_byte(const TlTuneId *id)
+{
+   const char *text[4] = {id->device, id->kernel, id->hash, id->key};
+   uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
+   for (int i = 0; i < 4; i++)
+      for (const char *p = text[i]; *p; p++)
+         h = (h ^ (unsigned char)*p) * 0x100000001b3u;
+   return (int64_t)(h >> 2);
+}
+
+int
+tl_tune_db_lock(const char *path, const TlTuneId *id, uint32_t timeout_ms)
+{
+   enum { STEP_MS = 10 };
+   char *name = sqlite3_mprintf("%s-turn", path);
+   int fd = name ? open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+   sqlite3_free(name);
+   /* of the open file, not of the process: threads wait for each other too */
+   struct flock lock = {
+      .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = lock_byte(id), .l_len = 1};
+   for (uint32_t waited = 0; fd >= 0; waited += STEP_MS) {
+      if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
+         return fd;
+      if ((errno != EAGAIN && errno != EACCES && errno != EINTR) || waited >= timeout_ms)
+         break;
+      nanosleep(&(struct timespec){.tv_nsec = STEP_MS * 1000000L}, NULL);
+   }
+   if (fd >= 0)
+      close(fd);
+   return -1;
+}
+
+void
+tl_tune_db_unlock(int lock)
+{
+   if (lock < 0)
+      return;
+   struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+   (void)fcntl(lock, F_OFD_SETLK, &all); /* a forked child may hold the same file open */
+   close(lock);
+}
+
+/* ---- Reading and writing --------------------------------------------------------------------- */
 
 static bool
 is_absent(const char *path)

@@ -17,6 +17,12 @@ typedef struct TlTuneId {
    const char *key;    /* "n=1000; x=*fp16" */
 } TlTuneId;
 
+/* Keeps other processes, and other runtimes of this one, from measuring the same choice: waits for
+ * up to timeout_ms while one of them does, after which the choice may be stored.  A holder that ends
+ * lets go.  Negative: not to be had, which changes nothing but the work done twice. */
+int tl_tune_db_lock(const char *path, const TlTuneId *id, uint32_t timeout_ms);
+void tl_tune_db_unlock(int lock);
+
 /* The stored configuration's text into config[TL_TUNE_CONFIG_BYTES].  false when there is none, or
  * the database cannot be used: then note[TL_TUNE_NOTE_BYTES] says why, else it is "". */
 bool tl_tune_db_get(const char *path, const TlTuneId *id, char *config, char *note);

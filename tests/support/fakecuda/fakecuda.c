@@ -434,6 +434,9 @@ record(const char *function, void *stream, void **params)
    memset(l, 0, sizeof *l);
    snprintf(l->function, sizeof l->function, "%s", function);
    l->stream = stream;
+   uintptr_t device = depth ? (uintptr_t)stack[depth - 1] - 0x1000 : FAKE_MAX_DEVICES;
+   if (device < FAKE_MAX_DEVICES)
+      state.launches_on[device]++;
    l->num_params = state.expect_params;
    for (unsigned i = 0; i < state.expect_params; i++) {
       memcpy(&l->params[i], params[i], state.param_bytes[i] ? state.param_bytes[i] : 8);

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FAKE_MAX_PARAMS = 64, FAKE_MAX_LAUNCHES = 8 };
+enum { FAKE_MAX_PARAMS = 64, FAKE_MAX_LAUNCHES = 8, FAKE_MAX_DEVICES = 8 };
 
 typedef struct FakeLaunch {
    char function[64]; /* entry name */
@@ -58,6 +58,7 @@ typedef struct FakeState {
    /* recorded */
    unsigned num_launches; /* counts on beyond FAKE_MAX_LAUNCHES */
    FakeLaunch launches[FAKE_MAX_LAUNCHES];
+   unsigned launches_on[FAKE_MAX_DEVICES];          /* by the calling thread's current context */
    int func_attr[16];                               /* last value set by cuFuncSetAttribute */
    int contexts, modules, buffers, streams, events; /* alive */
    int total_calls;

@@ -144,6 +144,65 @@ threads_do_not_disturb_each_other(void **state)
    close_fake(rt);
 }
 
+typedef struct OnDevice {
+   TilecRuntime *rt;
+   TilecModule *module;
+   TilecKernel *kernel;
+   int failures;
+} OnDevice;
+
+static void *
+launch_there(void *arg)
+{
+   OnDevice *d = arg;
+   for (int i = 0; i < 300; i++)
+      d->failures += TILEC_LAUNCH(d->kernel, 0, 1, 1, 1, i) != TILEC_OK;
+   return NULL;
+}
+
+/* A runtime for each device; a launch goes to its own whichever thread makes it. */
+static void
+two_devices_in_one_process(void **state)
+{
+   (void)state;
+   TilecArgInfo a = {.name = "n", .type = "i32"};
+   TilecKernelInfo k = {KERNEL_DEFAULTS, .args = &a, .num_args = 1};
+   TilecImageInfo image = image_of(&k, 1);
+   OnDevice on[2] = {0};
+   pthread_t threads[2];
+   fake_clear();
+   fake()->devices = 2;
+   for (int i = 0; i < 2; i++) {
+      TilecRuntimeOptions o = {.struct_size = sizeof o, .driver_path = FAKE_DRIVER, .device = i};
+      assert_int_equal(tilec_runtime_open(&o, &on[i].rt), TILEC_OK);
+      assert_int_equal(load_info(on[i].rt, &image, &on[i].module), TILEC_OK);
+      assert_int_equal(tilec_module_kernel(on[i].module, "k", &on[i].kernel), TILEC_OK);
+   }
+   assert_ptr_not_equal(tilec_runtime_context(on[0].rt), tilec_runtime_context(on[1].rt));
+   for (int i = 0; i < 2; i++)
+      pthread_create(&threads[i], NULL, launch_there, &on[i]);
+   for (int i = 0; i < 100; i++)
+      launch_there(&(OnDevice){.kernel = on[1].kernel}); /* this thread, beside them */
+   for (int i = 0; i < 2; i++) {
+      pthread_join(threads[i], NULL);
+      assert_int_equal(on[i].failures, 0);
+   }
+   assert_int_equal(fake()->launches_on[0], 300);
+   assert_int_equal(fake()->launches_on[1], 300 + 100 * 300);
+   TilecStream stream; /* of one device, waits for an event of the other */
+   TilecEvent *event;
+   assert_int_equal(tilec_stream_new(on[1].rt, &stream), TILEC_OK);
+   assert_int_equal(tilec_event_new(on[0].rt, &event), TILEC_OK);
+   assert_int_equal(tilec_event_record(event, NULL), TILEC_OK);
+   assert_int_equal(tilec_stream_wait(stream, event), TILEC_OK);
+   tilec_event_free(event);
+   tilec_stream_free(on[1].rt, stream);
+   tilec_module_free(on[0].module);
+   tilec_module_free(on[1].module);
+   tilec_runtime_close(on[0].rt);
+   close_fake(on[1].rt);
+}
+
 /* Linked with --wrap: allocations of the runtime and these tests pass here, not the driver's. */
 static int allocations_left = -1; /* negative: never fail */
 void *__real_malloc(size_t bytes);
@@ -239,6 +298,7 @@ test_memory(void)
       cmocka_unit_test(events_and_streams),
       cmocka_unit_test(every_allocation_may_fail),
       cmocka_unit_test(threads_do_not_disturb_each_other),
+      cmocka_unit_test(two_devices_in_one_process),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

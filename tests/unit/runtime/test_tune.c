@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <sqlite3.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "jit/tune_db.h"
@@ -472,6 +473,8 @@ end_database(void)
    unlink(side);
    snprintf(side, sizeof side, "%s-shm", database);
    unlink(side);
+   snprintf(side, sizeof side, "%s-turn", database);
+   unlink(side);
    database[0] = 0;
 }
 
@@ -510,6 +513,48 @@ choices_are_stored(void **state)
    assert_int_equal(last_warps(), 1);
    assert_non_null(strstr(notes, "is not one of its own"));
    stop();
+   end_database();
+}
+
+static int told;
+
+/* The child's first launch: its measuring has begun. */
+static float
+slow_launch(const FakeLaunch *l)
+{
+   if (told >= 0) {
+      (void)!write(told, "x", 1);
+      told = -1;
+      usleep(300000);
+   }
+   return on_launch(l);
+}
+
+static void
+one_process_measures_and_others_wait(void **state)
+{
+   (void)state;
+   int ends[2], status = 0;
+   char byte = 0;
+   new_database();
+   assert_int_equal(pipe(ends), 0);
+   pid_t child = fork();
+   assert_true(child >= 0);
+   if (child == 0) {
+      told = ends[1];
+      start(TILEC_ON_CUDA, TILEC_TUNE_DEFAULT);
+      fake()->on_launch = slow_launch;
+      _exit(launch(100) == TILEC_OK && fake()->num_launches > NUM_CONFIGS ? 0 : 1);
+   }
+   assert_int_equal(read(ends[0], &byte, 1), 1);
+   start(TILEC_ON_CUDA, TILEC_TUNE_DEFAULT);
+   assert_int_equal(launch(100), TILEC_OK);
+   assert_int_equal(fake()->num_launches, 1); /* measured nothing */
+   stop();
+   assert_int_equal(waitpid(child, &status, 0), child);
+   assert_int_equal(status, 0);
+   close(ends[0]);
+   close(ends[1]);
    end_database();
 }
 
@@ -652,6 +697,7 @@ test_tune(void)
       cmocka_unit_test(host_executors_measure_when_asked),
       cmocka_unit_test(heuristics_see_values),
       cmocka_unit_test(choices_are_stored),
+      cmocka_unit_test(one_process_measures_and_others_wait),
       cmocka_unit_test(damage_costs_nothing),
       cmocka_unit_test(a_locked_database_is_waited_for),
       cmocka_unit_test(choices_travel_as_json),
