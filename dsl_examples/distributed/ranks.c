@@ -220,6 +220,7 @@ Array
 rank_array(Rank *r, TilecDtype dtype, size_t elems)
 {
    Array a = {.dtype = dtype};
+   r->held += elems * rank_bytes_of(dtype);
    if (!rank_failed(r))
       rank_must(r, tilec_buffer_new(r->rt, elems * rank_bytes_of(dtype), &a.buffer), "a buffer");
    return a;
@@ -264,6 +265,8 @@ rank_before(Rank *r)
 void
 rank_exchange(Rank *r, const CommPart *parts, unsigned count)
 {
+   for (unsigned i = 0; i < count; i++)
+      r->sent += parts[i].bytes;
    if (!rank_failed(r))
       comm_must(r, r->comm->exchange(r->comm, parts, count));
 }
@@ -271,6 +274,7 @@ rank_exchange(Rank *r, const CommPart *parts, unsigned count)
 void
 rank_reduce_scatter(Rank *r, const void *send, void *recv, size_t elems, TilecDtype dtype)
 {
+   r->sent += elems * rank_bytes_of(dtype) * (r->size - 1);
    if (!rank_failed(r))
       comm_must(r, r->comm->reduce_scatter(r->comm, send, recv, elems, dtype));
 }

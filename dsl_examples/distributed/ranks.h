@@ -42,7 +42,8 @@ typedef struct Rank {
    Comm *comm;
    unsigned rank, size;
    TilecRuntime *rt;
-   TilecStream work; /* kernels are launched on it; NULL on host executors */
+   TilecStream work;    /* kernels are launched on it; NULL on host executors */
+   uint64_t held, sent; /* bytes of the arrays made so far; handed to the transport so far */
    char error[COMM_ERROR_BYTES];
 } Rank;
 

@@ -240,7 +240,9 @@ pair_main(Rank *r)
    Pair p = open_pair(r);
    rank_say(r, "tensor-parallel pair: x %zu x %zu, hidden %zu, %zu chunks, on %u ranks by %s\n",
             p.rows, p.wide, p.hidden, p.chunks, r->size, r->comm->engine);
+   rank_say(r, "a rank holds %llu bytes", (unsigned long long)r->held);
    run_pair(r, &p);
+   rank_say(r, ", sends %llu\n", (unsigned long long)r->sent);
    rank_sync(r);
    bool right = r->options->no_check || is_right(&p);
    if (r->options->repeats)
