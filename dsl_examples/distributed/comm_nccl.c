@@ -5,7 +5,6 @@
  * looks after it; inside of a call a thread does, which aborts NCCL's communicator and, when that
  * does not help, ends the process. */
 #include "comm.h"
-#include "driver.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -285,15 +284,13 @@ static void
 nccl_close(Comm *c)
 {
    Nccl *n = (Nccl *)c;
-   char none = 0, *all = calloc(n->comm.size, 1);
-   if (n->nccl && !n->is_aborted && !c->error[0] && all && nccl_gather(c, &none, 1, all)) {
+   if (n->nccl && !n->is_aborted && !c->error[0]) {
       pthread_mutex_lock(&n->lock);
       n->is_leaving = true;
       pthread_mutex_unlock(&n->lock);
       enter(n, "closing NCCL");
       (void)leave(n, n->api.destroy(n->nccl));
    }
-   free(all);
    pthread_mutex_lock(&n->lock);
    n->is_closing = true;
    pthread_mutex_unlock(&n->lock);
@@ -354,8 +351,7 @@ comm_nccl_open(Comm *meeting, TilecRuntime *rt, const char *library, char *why, 
                     .close = nccl_close};
    pthread_mutex_init(&n->lock, NULL);
    n->has_watch = pthread_create(&n->watch, NULL, watch, n) == 0;
-   bool ok = n->has_watch && driver_make_current(tilec_runtime_context(rt), why, why_bytes) &&
-             load(&n->api, library, why, why_bytes);
+   bool ok = n->has_watch && load(&n->api, library, why, why_bytes);
    if (ok) {
       ok = must(n, tilec_stream_new(rt, &n->stream), "a stream") &&
            must(n, tilec_event_new(rt, &n->given), "an event") &&

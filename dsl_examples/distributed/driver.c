@@ -3,27 +3,36 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { CAPTURE_THREAD_LOCAL = 1 };
 
-struct DriverGraph {
-   void *graph, *exec;
+static const struct {
+   const char *name;
+   size_t at;
+} symbols[] = {
+   {"cuCtxSetCurrent", offsetof(Driver, set_current)},
+   {"cuStreamBeginCapture_v2", offsetof(Driver, capture_begin)},
+   {"cuStreamEndCapture", offsetof(Driver, capture_end)},
+   {"cuGraphInstantiateWithFlags", offsetof(Driver, graph_instantiate)},
+   {"cuGraphLaunch", offsetof(Driver, graph_launch)},
+   {"cuGraphExecDestroy", offsetof(Driver, exec_destroy)},
+   {"cuGraphDestroy", offsetof(Driver, graph_destroy)},
 };
 
-/* The address of a driver function in *function; the driver is open already, by the runtime. */
-static bool
-find(const char *name, void *function, char *why, size_t why_bytes)
+bool
+driver_load(Driver *d, const char *path, char *why, size_t why_bytes)
 {
-   void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-   void *address = library ? dlsym(library, name) : NULL;
-   if (library)
-      dlclose(library);
-   memcpy(function, &address, sizeof address);
-   if (!address)
-      snprintf(why, why_bytes, "the driver has no %s", name);
-   return address != NULL;
+   void *library = dlopen(path ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+   for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
+      void *address = library ? dlsym(library, symbols[i].name) : NULL;
+      if (!address) {
+         snprintf(why, why_bytes, "the driver has no %s", symbols[i].name);
+         return false;
+      }
+      memcpy((char *)d + symbols[i].at, &address, sizeof address);
+   }
+   return true; /* the library stays, as the runtime's does */
 }
 
 static bool
@@ -35,54 +44,40 @@ worked(int code, const char *what, char *why, size_t why_bytes)
 }
 
 bool
-driver_make_current(void *context, char *why, size_t why_bytes)
+driver_make_current(const Driver *d, void *context, char *why, size_t why_bytes)
 {
-   int (*set)(void *context);
-   return find("cuCtxSetCurrent", &set, why, why_bytes) &&
-          worked(set(context), "cuCtxSetCurrent", why, why_bytes);
+   return worked(d->set_current(context), "cuCtxSetCurrent", why, why_bytes);
 }
 
 bool
-driver_capture_begin(TilecStream stream, char *why, size_t why_bytes)
+driver_capture_begin(const Driver *d, TilecStream stream, char *why, size_t why_bytes)
 {
-   int (*begin)(TilecStream stream, int mode);
-   return find("cuStreamBeginCapture_v2", &begin, why, why_bytes) &&
-          worked(begin(stream, CAPTURE_THREAD_LOCAL), "cuStreamBeginCapture", why, why_bytes);
-}
-
-DriverGraph *
-driver_capture_end(TilecStream stream, char *why, size_t why_bytes)
-{
-   int (*end)(TilecStream stream, void **graph);
-   int (*instantiate)(void **exec, void *graph, unsigned long long flags);
-   DriverGraph *g = calloc(1, sizeof *g);
-   if (g && find("cuStreamEndCapture", &end, why, why_bytes) &&
-       find("cuGraphInstantiateWithFlags", &instantiate, why, why_bytes) &&
-       worked(end(stream, &g->graph), "cuStreamEndCapture", why, why_bytes) &&
-       worked(instantiate(&g->exec, g->graph, 0), "cuGraphInstantiate", why, why_bytes))
-      return g;
-   driver_graph_free(g);
-   return NULL;
+   return worked(d->capture_begin(stream, CAPTURE_THREAD_LOCAL), "cuStreamBeginCapture", why,
+                 why_bytes);
 }
 
 bool
-driver_graph_launch(DriverGraph *g, TilecStream stream, char *why, size_t why_bytes)
+driver_capture_end(const Driver *d, TilecStream stream, DriverGraph *out, char *why,
+                   size_t why_bytes)
 {
-   int (*launch)(void *exec, TilecStream stream);
-   return find("cuGraphLaunch", &launch, why, why_bytes) &&
-          worked(launch(g->exec, stream), "cuGraphLaunch", why, why_bytes);
+   return worked(d->capture_end(stream, &out->graph), "cuStreamEndCapture", why, why_bytes) &&
+          worked(d->graph_instantiate(&out->exec, out->graph, 0), "cuGraphInstantiate", why,
+                 why_bytes);
+}
+
+bool
+driver_graph_launch(const Driver *d, const DriverGraph *g, TilecStream stream, char *why,
+                    size_t why_bytes)
+{
+   return worked(d->graph_launch(g->exec, stream), "cuGraphLaunch", why, why_bytes);
 }
 
 void
-driver_graph_free(DriverGraph *g)
+driver_graph_free(const Driver *d, DriverGraph *g)
 {
-   char why[64];
-   int (*destroy)(void *handle);
-   if (!g)
-      return;
-   if (g->exec && find("cuGraphExecDestroy", &destroy, why, sizeof why))
-      (void)destroy(g->exec);
-   if (g->graph && find("cuGraphDestroy", &destroy, why, sizeof why))
-      (void)destroy(g->graph);
-   free(g);
+   if (g->exec)
+      (void)d->exec_destroy(g->exec);
+   if (g->graph)
+      (void)d->graph_destroy(g->graph);
+   *g = (DriverGraph){0};
 }

@@ -1,18 +1,34 @@
 /* The few calls of the CUDA driver that a program makes beside the runtime: which device a thread
- * works on, as NCCL wants to know, and graphs. */
+ * works on, as NCCL wants to know, and graphs.  All return false with a reason in `why`. */
 #ifndef DISTRIBUTED_DRIVER_H
 #define DISTRIBUTED_DRIVER_H
 
 #include "tilec/runtime.h"
 
-/* Makes a CUcontext the calling thread's; false with a reason. */
-bool driver_make_current(void *context, char *why, size_t why_bytes);
+typedef struct Driver {
+   int (*set_current)(void *context);
+   int (*capture_begin)(TilecStream stream, int mode);
+   int (*capture_end)(TilecStream stream, void **graph);
+   int (*graph_instantiate)(void **exec, void *graph, unsigned long long flags);
+   int (*graph_launch)(void *exec, TilecStream stream);
+   int (*exec_destroy)(void *exec);
+   int (*graph_destroy)(void *graph);
+} Driver;
+
+/* `path` NULL: libcuda.so.1. */
+bool driver_load(Driver *d, const char *path, char *why, size_t why_bytes);
+/* Makes a CUcontext the calling thread's. */
+bool driver_make_current(const Driver *d, void *context, char *why, size_t why_bytes);
 
 /* Records what is given to `stream` between the two, and to the streams that it is joined with;
- * other threads go on as they like.  `graph` is freed with driver_graph_free; NULL is fine. */
-typedef struct DriverGraph DriverGraph;
-bool driver_capture_begin(TilecStream stream, char *why, size_t why_bytes);
-DriverGraph *driver_capture_end(TilecStream stream, char *why, size_t why_bytes);
-bool driver_graph_launch(DriverGraph *graph, TilecStream stream, char *why, size_t why_bytes);
-void driver_graph_free(DriverGraph *graph);
+ * other threads go on as they like. */
+typedef struct DriverGraph {
+   void *graph, *exec;
+} DriverGraph;
+bool driver_capture_begin(const Driver *d, TilecStream stream, char *why, size_t why_bytes);
+bool driver_capture_end(const Driver *d, TilecStream stream, DriverGraph *out, char *why,
+                        size_t why_bytes);
+bool driver_graph_launch(const Driver *d, const DriverGraph *g, TilecStream stream, char *why,
+                         size_t why_bytes);
+void driver_graph_free(const Driver *d, DriverGraph *g);
 #endif

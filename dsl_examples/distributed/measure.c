@@ -1,5 +1,4 @@
 /* How long things take on all ranks; see ranks.h. */
-#include "driver.h"
 #include "ranks.h"
 
 #include <stdio.h>
@@ -9,7 +8,7 @@ typedef struct Timed {
    Rank *r;
    void (*run)(Rank *r, void *user);
    void *user;
-   DriverGraph *graph; /* NULL: run is called each time */
+   DriverGraph graph; /* empty: run is called each time */
    TilecEvent *start, *stop;
 } Timed;
 
@@ -20,13 +19,12 @@ capture(Timed *t)
    char why[256] = "";
    if (rank_failed(r) || r->options->executor != TILEC_ON_CUDA)
       return;
-   if (!driver_capture_begin(r->work, why, sizeof why)) {
+   if (!driver_capture_begin(&r->driver, r->work, why, sizeof why)) {
       rank_fail(r, "%s", why);
       return;
    }
    t->run(r, t->user);
-   t->graph = driver_capture_end(r->work, why, sizeof why);
-   if (!t->graph)
+   if (!driver_capture_end(&r->driver, r->work, &t->graph, why, sizeof why))
       rank_fail(r, "%s", why);
 }
 
@@ -34,10 +32,11 @@ static void
 run_once(Timed *t)
 {
    char why[256] = "";
-   if (!t->graph)
-      t->run(t->r, t->user);
-   else if (!driver_graph_launch(t->graph, t->r->work, why, sizeof why))
-      rank_fail(t->r, "%s", why);
+   Rank *r = t->r;
+   if (!t->graph.exec)
+      t->run(r, t->user);
+   else if (!driver_graph_launch(&r->driver, &t->graph, r->work, why, sizeof why))
+      rank_fail(r, "%s", why);
 }
 
 /* All ranks begin together; the slowest counts. */
@@ -87,7 +86,7 @@ rank_time(Rank *r, void (*run)(Rank *r, void *user), void *user)
       ms[i < WARM_UP ? 0 : i - WARM_UP] = time_once(&t);
    qsort(ms, repeats, sizeof *ms, ascending);
    median = ms[repeats / 2];
-   driver_graph_free(t.graph);
+   driver_graph_free(&r->driver, &t.graph);
    tilec_event_free(t.start);
    tilec_event_free(t.stop);
    free(ms);

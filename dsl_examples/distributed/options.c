@@ -14,51 +14,37 @@ static const struct Row {
    size_t at;
    const char *help;
 } rows[] = {
-#define ROW(name, kind, member, help) {name, kind, offsetof(Options, member), help},
-   ROW("--on", EXECUTOR, executor, "cpu, sim or cuda") ROW("--threads", NUMBER, threads,
-                                                           "ranks as threads of this process")
-      ROW("--meet", TEXT, meet,
-          "folder where processes find each other; needs --rank and --ranks") ROW("--rank", NUMBER,
-                                                                                  rank,
-                                                                                  "this process's")
-         ROW("--ranks", NUMBER, ranks, "how many processes") ROW(
-            "--timeout", SECONDS, timeout_s,
-            "no wait for another rank lasts longer, in seconds") ROW("--nccl", TEXT, nccl,
-                                                                     "path of libnccl.so.2")
-            ROW("--source", TEXT, source_dir, "where the .tile files are") ROW(
-               "--cache", TEXT, cache_dir, "folder of compiled kernels; all ranks may share one")
-               ROW("--time", NUMBER, repeats, "measure, the median of so many") ROW(
-                  "--graph", FLAG, graph,
-                  "what is measured is one CUDA graph") ROW("--time-line", FLAG, time_line,
-                                                            "print when kernels and transfers ran")
-                  ROW("--bandwidth", FLAG, bandwidth, "measure the transfers alone as well") ROW(
-                     "--no-check", FLAG, no_check,
-                     "do not compare with one process") ROW("--dtype", DTYPE, dtype,
-                                                            "fp16, bf16 or fp32")
-                     ROW("--backward", FLAG, backward, "ring attention: the gradients as well") ROW(
-                        "--tokens", NUMBER, tokens,
-                        "ring attention: of the whole sequence; pair: rows of x")
-                        ROW("--heads", NUMBER, heads, "ring attention: of q") ROW(
-                           "--group", NUMBER, group, "ring attention: heads of q to one of k and v")
-                           ROW("--dim", NUMBER, dim, "ring attention: of a head") ROW(
-                              "--block-m",
-                              NUMBER, block_m, "rows of a tile")
-                              ROW("--block-n", NUMBER, block_n, "keys or columns of a tile") ROW(
-                                 "--block-k",
-                                 NUMBER, block_k, "pair: of the sums of a tile")
-                                 ROW("--sum", DTYPE, sum,
-                                     "pair: of the result and what ranks add; fp32 without NCCL")
-                                    ROW("--wide", NUMBER, wide,
-                                        "pair: columns of x and of the result")
-                                       ROW("--hidden", NUMBER, hidden,
-                                           "pair: columns of the product between")
-                                          ROW(
-                                             "--chunks", NUMBER, chunks,
-                                             "pair: parts that are sent while the next is computed")
-                                             ROW("--fault", FAULT, fault,
-                                                 "die@RANK:STEP or hang@RANK:STEP, to see what the "
-                                                 "others say")
-#undef ROW
+#define AT(member) offsetof(Options, member)
+   {"--on", EXECUTOR, AT(executor), "cpu, sim or cuda"},
+   {"--threads", NUMBER, AT(threads), "ranks as threads of this process"},
+   {"--meet", TEXT, AT(meet), "folder where processes find each other; needs --rank and --ranks"},
+   {"--rank", NUMBER, AT(rank), "this process's"},
+   {"--ranks", NUMBER, AT(ranks), "how many processes"},
+   {"--timeout", SECONDS, AT(timeout_s), "no wait for another rank lasts longer, in seconds"},
+   {"--driver", TEXT, AT(driver), "path of libcuda.so.1"},
+   {"--nccl", TEXT, AT(nccl), "path of libnccl.so.2"},
+   {"--source", TEXT, AT(source_dir), "where the .tile files are"},
+   {"--cache", TEXT, AT(cache_dir), "folder of compiled kernels; all ranks may share one"},
+   {"--time", NUMBER, AT(repeats), "measure, the median of so many"},
+   {"--graph", FLAG, AT(graph), "what is measured is one CUDA graph"},
+   {"--time-line", FLAG, AT(time_line), "print when kernels and transfers ran"},
+   {"--bandwidth", FLAG, AT(bandwidth), "measure the transfers alone as well"},
+   {"--no-check", FLAG, AT(no_check), "do not compare with one process"},
+   {"--dtype", DTYPE, AT(dtype), "fp16, bf16 or fp32"},
+   {"--backward", FLAG, AT(backward), "ring attention: the gradients as well"},
+   {"--tokens", NUMBER, AT(tokens), "ring attention: of the whole sequence; pair: rows of x"},
+   {"--heads", NUMBER, AT(heads), "ring attention: of q"},
+   {"--group", NUMBER, AT(group), "ring attention: heads of q to one of k and v"},
+   {"--dim", NUMBER, AT(dim), "ring attention: of a head"},
+   {"--block-m", NUMBER, AT(block_m), "rows of a tile"},
+   {"--block-n", NUMBER, AT(block_n), "keys or columns of a tile"},
+   {"--block-k", NUMBER, AT(block_k), "pair: of the sums of a tile"},
+   {"--sum", DTYPE, AT(sum), "pair: of the result and what ranks add; fp32 without NCCL"},
+   {"--wide", NUMBER, AT(wide), "pair: columns of x and of the result"},
+   {"--hidden", NUMBER, AT(hidden), "pair: columns of the product between"},
+   {"--chunks", NUMBER, AT(chunks), "pair: parts that are sent while the next is computed"},
+   {"--fault", FAULT, AT(fault), "die@RANK:STEP or hang@RANK:STEP, to see what the others say"},
+#undef AT
 };
 
 int

@@ -338,6 +338,7 @@ open_runtime(Rank *r)
    TilecRuntimeOptions options = {.struct_size = sizeof options,
                                   .executor = o->executor,
                                   .device = device_of(r),
+                                  .driver_path = o->driver,
                                   .num_threads = cores > 1 ? (uint32_t)cores : 1,
                                   .error = why,
                                   .error_bytes = sizeof why};
@@ -350,6 +351,9 @@ open_runtime(Rank *r)
       rank_must(r, tilec_jit_attach(r->rt, &jit), "attaching the compiler");
    if (!rank_failed(r))
       rank_must(r, tilec_stream_new(r->rt, &r->work), "a stream");
+   if (o->executor == TILEC_ON_CUDA && !rank_failed(r) &&
+       !driver_load(&r->driver, o->driver, why, sizeof why))
+      rank_fail(r, "%s", why);
 }
 
 /* NCCL for GPUs; what carried the agreement so far goes on carrying it. */
@@ -359,6 +363,10 @@ open_transport(Rank *r)
    char why[COMM_ERROR_BYTES] = "";
    if (rank_failed(r) || r->options->executor != TILEC_ON_CUDA || r->size == 1)
       return;
+   if (!driver_make_current(&r->driver, tilec_runtime_context(r->rt), why, sizeof why)) {
+      rank_fail(r, "%s", why);
+      return;
+   }
    r->comm = comm_nccl_open(r->comm, r->rt, r->options->nccl, why, sizeof why);
    if (!r->comm)
       rank_fail(r, "NCCL: %s", why);
@@ -374,6 +382,7 @@ run_rank(Rank *r, bool (*body)(Rank *r))
    open_transport(r);
    if (!rank_failed(r))
       right = body(r);
+   (void)rank_max(r, 0); /* no rank ends well when another one has failed */
    if (rank_failed(r)) {
       fprintf(stderr, "rank %u of %u: %s\n", r->rank, r->size, r->error);
       if (r->comm && r->comm->give_up)

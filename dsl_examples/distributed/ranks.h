@@ -8,6 +8,7 @@
 #define DISTRIBUTED_RANKS_H
 
 #include "comm.h"
+#include "driver.h"
 
 enum { RANK_MAX_FILES = 8, RANK_MAX_DEFINES = 8 };
 
@@ -18,7 +19,8 @@ typedef struct Options {
    unsigned threads; /* ranks in this process; 0: one */
    const char *meet; /* a folder where ranks find each other, with rank and ranks */
    unsigned rank, ranks;
-   const char *nccl; /* path of the library */
+   const char *driver; /* path of libcuda.so.1 */
+   const char *nccl;   /* path of the library */
    const char *source_dir;
    const char *cache_dir;
    double timeout_s;
@@ -42,6 +44,7 @@ typedef struct Rank {
    Comm *comm;
    unsigned rank, size;
    TilecRuntime *rt;
+   Driver driver;       /* on a GPU */
    TilecStream work;    /* kernels are launched on it; NULL on host executors */
    uint64_t held, sent; /* bytes of the arrays made so far; handed to the transport so far */
    char error[COMM_ERROR_BYTES];

@@ -3,6 +3,10 @@
  * atomically. */
 #include "fakecuda.h"
 
+#ifndef FAKE_DEVICES
+#define FAKE_DEVICES 1
+#endif
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -85,7 +89,7 @@ fake_reset(void)
    memset(&state, 0, sizeof state);
    state.contexts = contexts;
    state.version = 13000;
-   state.devices = 1;
+   state.devices = FAKE_DEVICES;
    state.sm_major = 9;
    state.max_shared = 232448;
    state.expect_map = -1;
@@ -614,6 +618,51 @@ CALL(cuEventElapsedTime, float *ms, void *a, void *b)
    return 0;
 }
 #endif
+/* What programs call beside the runtime.  A graph is empty: what is captured runs at once. */
+CALL(cuCtxSetCurrent, void *c)
+{
+   ENTER("cuCtxSetCurrent");
+   depth = 1;
+   stack[0] = c;
+   return 0;
+}
+CALL(cuStreamBeginCapture_v2, void *s, int mode)
+{
+   (void)s;
+   (void)mode;
+   ENTER("cuStreamBeginCapture_v2");
+   return 0;
+}
+CALL(cuStreamEndCapture, void *s, void **graph)
+{
+   (void)s;
+   ENTER("cuStreamEndCapture");
+   *graph = &state;
+   return 0;
+}
+CALL(cuGraphInstantiateWithFlags, void **exec, void *graph, unsigned long long flags)
+{
+   ENTER("cuGraphInstantiateWithFlags");
+   *exec = graph;
+   return flags ? 1 : 0;
+}
+CALL(cuGraphLaunch, void *exec, void *s)
+{
+   (void)exec;
+   (void)s;
+   ENTER("cuGraphLaunch");
+   return 0;
+}
+CALL(cuGraphExecDestroy, void *exec)
+{
+   (void)exec;
+   return enter("cuGraphExecDestroy");
+}
+CALL(cuGraphDestroy, void *graph)
+{
+   (void)graph;
+   return enter("cuGraphDestroy");
+}
 CALL(cuTensorMapEncodeTiled, void *map, int dtype, uint32_t rank, void *base, const uint64_t *dims,
      const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave,
      int swizzle, int l2, int fill)
