@@ -87,8 +87,9 @@ Comm *comm_files_open(const char *dir, unsigned rank, unsigned size, double time
 Comm *comm_mpi_load(double timeout_s, char *why, size_t why_bytes);
 Comm *comm_mpi_open(double timeout_s); /* in there */
 
-/* The thread's current CUDA context is the runtime's.  Takes `meeting` over, also on failure; `library` NULL: libnccl.so.2.  NULL and a reason in
+/* The thread's current CUDA context is the runtime's.  Takes `meeting` and `stream`, which
+ * transfers run on, over, also on failure; `library` NULL: libnccl.so.2.  NULL and a reason in
  * `why`. */
-Comm *comm_nccl_open(Comm *meeting, TilecRuntime *rt, const char *library, char *why,
-                     size_t why_bytes);
+Comm *comm_nccl_open(Comm *meeting, TilecRuntime *rt, TilecStream stream, const char *library,
+                     char *why, size_t why_bytes);
 #endif

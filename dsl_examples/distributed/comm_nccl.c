@@ -325,16 +325,19 @@ join(Nccl *n)
 }
 
 Comm *
-comm_nccl_open(Comm *meeting, TilecRuntime *rt, const char *library, char *why, size_t why_bytes)
+comm_nccl_open(Comm *meeting, TilecRuntime *rt, TilecStream stream, const char *library, char *why,
+               size_t why_bytes)
 {
    Nccl *n = calloc(1, sizeof *n);
    if (!n) {
       snprintf(why, why_bytes, "no memory");
+      tilec_stream_free(rt, stream);
       meeting->close(meeting);
       return NULL;
    }
    n->meeting = meeting;
    n->rt = rt;
+   n->stream = stream;
    n->comm = (Comm){.rank = meeting->rank,
                     .size = meeting->size,
                     .timeout_s = meeting->timeout_s,
@@ -353,8 +356,7 @@ comm_nccl_open(Comm *meeting, TilecRuntime *rt, const char *library, char *why, 
    n->has_watch = pthread_create(&n->watch, NULL, watch, n) == 0;
    bool ok = n->has_watch && load(&n->api, library, why, why_bytes);
    if (ok) {
-      ok = must(n, tilec_stream_new(rt, &n->stream), "a stream") &&
-           must(n, tilec_event_new(rt, &n->given), "an event") &&
+      ok = must(n, tilec_event_new(rt, &n->given), "an event") &&
            must(n, tilec_event_new(rt, &n->moved), "an event") &&
            must(n, tilec_event_new(rt, &n->synced), "an event") && join(n);
       snprintf(why, why_bytes, "%s", n->comm.error);

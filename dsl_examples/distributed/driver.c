@@ -12,6 +12,8 @@ static const struct {
    size_t at;
 } symbols[] = {
    {"cuCtxSetCurrent", offsetof(Driver, set_current)},
+   {"cuCtxGetStreamPriorityRange", offsetof(Driver, priorities)},
+   {"cuStreamCreateWithPriority", offsetof(Driver, stream_new)},
    {"cuStreamBeginCapture_v2", offsetof(Driver, capture_begin)},
    {"cuStreamEndCapture", offsetof(Driver, capture_end)},
    {"cuGraphInstantiateWithFlags", offsetof(Driver, graph_instantiate)},
@@ -47,6 +49,16 @@ bool
 driver_make_current(const Driver *d, void *context, char *why, size_t why_bytes)
 {
    return worked(d->set_current(context), "cuCtxSetCurrent", why, why_bytes);
+}
+
+bool
+driver_first_stream(const Driver *d, TilecStream *out, char *why, size_t why_bytes)
+{
+   enum { NON_BLOCKING = 1 };
+   int least = 0, greatest = 0;
+   return worked(d->priorities(&least, &greatest), "cuCtxGetStreamPriorityRange", why, why_bytes) &&
+          worked(d->stream_new(out, NON_BLOCKING, greatest), "cuStreamCreateWithPriority", why,
+                 why_bytes);
 }
 
 bool

@@ -7,6 +7,8 @@
 
 typedef struct Driver {
    int (*set_current)(void *context);
+   int (*priorities)(int *least, int *greatest);
+   int (*stream_new)(TilecStream *out, unsigned flags, int priority);
    int (*capture_begin)(TilecStream stream, int mode);
    int (*capture_end)(TilecStream stream, void **graph);
    int (*graph_instantiate)(void **exec, void *graph, unsigned long long flags);
@@ -19,6 +21,10 @@ typedef struct Driver {
 bool driver_load(Driver *d, const char *path, char *why, size_t why_bytes);
 /* Makes a CUcontext the calling thread's. */
 bool driver_make_current(const Driver *d, void *context, char *why, size_t why_bytes);
+
+/* A stream whose blocks come first where multiprocessors are short: transfers need few of them, and
+ * kernels wait for transfers.  Freed by tilec_stream_free. */
+bool driver_first_stream(const Driver *d, TilecStream *out, char *why, size_t why_bytes);
 
 /* Records what is given to `stream` between the two, and to the streams that it is joined with;
  * other threads go on as they like. */

@@ -363,11 +363,13 @@ open_transport(Rank *r)
    char why[COMM_ERROR_BYTES] = "";
    if (rank_failed(r) || r->options->executor != TILEC_ON_CUDA || r->size == 1)
       return;
-   if (!driver_make_current(&r->driver, tilec_runtime_context(r->rt), why, sizeof why)) {
+   TilecStream stream = NULL;
+   if (!driver_make_current(&r->driver, tilec_runtime_context(r->rt), why, sizeof why) ||
+       !driver_first_stream(&r->driver, &stream, why, sizeof why)) {
       rank_fail(r, "%s", why);
       return;
    }
-   r->comm = comm_nccl_open(r->comm, r->rt, r->options->nccl, why, sizeof why);
+   r->comm = comm_nccl_open(r->comm, r->rt, stream, r->options->nccl, why, sizeof why);
    if (!r->comm)
       rank_fail(r, "NCCL: %s", why);
 }

@@ -626,6 +626,17 @@ CALL(cuCtxSetCurrent, void *c)
    stack[0] = c;
    return 0;
 }
+CALL(cuCtxGetStreamPriorityRange, int *least, int *greatest)
+{
+   ENTER("cuCtxGetStreamPriorityRange");
+   *least = 0;
+   *greatest = -5;
+   return 0;
+}
+CALL(cuStreamCreateWithPriority, void **s, unsigned flags, int priority)
+{
+   return priority > 0 || priority < -5 ? 1 : cuStreamCreate(s, flags);
+}
 CALL(cuStreamBeginCapture_v2, void *s, int mode)
 {
    (void)s;
