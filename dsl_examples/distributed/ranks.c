@@ -323,10 +323,12 @@ show_text(void *user, const char *rendered)
 static int
 device_of(const Rank *r)
 {
-   const char *local = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
-   if (r->options->threads)
-      return (int)r->rank;
-   return local ? atoi(local) : (int)r->rank;
+   static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                       "LOCAL_RANK", "SLURM_LOCALID"};
+   for (size_t i = 0; !r->options->threads && i < sizeof names / sizeof names[0]; i++)
+      if (getenv(names[i]))
+         return atoi(getenv(names[i]));
+   return (int)r->rank;
 }
 
 static void
