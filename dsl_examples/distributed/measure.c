@@ -80,6 +80,7 @@ rank_time(Rank *r, void (*run)(Rank *r, void *user), void *user)
    rank_must(r, tilec_event_new(r->rt, &t.stop), "an event");
    run_once(&t); /* what is not there yet is compiled, connections are made */
    rank_sync(r);
+   (void)rank_max(r, 0);
    if (r->options->graph)
       capture(&t);
    for (unsigned i = 0; i < WARM_UP + repeats && !rank_failed(r); i++)

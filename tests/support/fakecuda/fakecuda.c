@@ -618,7 +618,7 @@ CALL(cuEventElapsedTime, float *ms, void *a, void *b)
    return 0;
 }
 #endif
-/* What programs call beside the runtime.  A graph is empty: what is captured runs at once. */
+/* What programs call beside the runtime. */
 CALL(cuCtxSetCurrent, void *c)
 {
    ENTER("cuCtxSetCurrent");
@@ -636,43 +636,6 @@ CALL(cuCtxGetStreamPriorityRange, int *least, int *greatest)
 CALL(cuStreamCreateWithPriority, void **s, unsigned flags, int priority)
 {
    return priority > 0 || priority < -5 ? 1 : cuStreamCreate(s, flags);
-}
-CALL(cuStreamBeginCapture_v2, void *s, int mode)
-{
-   (void)s;
-   (void)mode;
-   ENTER("cuStreamBeginCapture_v2");
-   return 0;
-}
-CALL(cuStreamEndCapture, void *s, void **graph)
-{
-   (void)s;
-   ENTER("cuStreamEndCapture");
-   *graph = &state;
-   return 0;
-}
-CALL(cuGraphInstantiateWithFlags, void **exec, void *graph, unsigned long long flags)
-{
-   ENTER("cuGraphInstantiateWithFlags");
-   *exec = graph;
-   return flags ? 1 : 0;
-}
-CALL(cuGraphLaunch, void *exec, void *s)
-{
-   (void)exec;
-   (void)s;
-   ENTER("cuGraphLaunch");
-   return 0;
-}
-CALL(cuGraphExecDestroy, void *exec)
-{
-   (void)exec;
-   return enter("cuGraphExecDestroy");
-}
-CALL(cuGraphDestroy, void *graph)
-{
-   (void)graph;
-   return enter("cuGraphDestroy");
 }
 CALL(cuTensorMapEncodeTiled, void *map, int dtype, uint32_t rank, void *base, const uint64_t *dims,
      const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave,
