@@ -18,8 +18,8 @@ typedef struct TlTuneId {
 } TlTuneId;
 
 /* Keeps other processes, and other runtimes of this one, from measuring the same choice: waits for
- * up to timeout_ms while one of them does, after which the choice may be stored.  A holder that ends
- * lets go.  Negative: not to be had, which changes nothing but the work done twice. */
+ * up to timeout_ms while one of them does, after which the choice may be stored.  A holder that
+ * ends lets go.  Negative: not to be had, which changes nothing but the work done twice. */
 int tl_tune_db_lock(const char *path, const TlTuneId *id, uint32_t timeout_ms);
 void tl_tune_db_unlock(int lock);
 
