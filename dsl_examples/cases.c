@@ -11,6 +11,8 @@
 enum { MAX_NAMES = 24, MAX_ARRAYS = 24, MAX_ARGS = 32, MAX_DEFINES = 12, NAME_BYTES = 32 };
 
 typedef enum Kind { INPUT, GIVEN, OUT, INOUT, ZEROED, SCRATCH } Kind;
+static const char *const kinds[] = {[INPUT] = "input", [GIVEN] = "given",   [OUT] = "out",
+                                    [INOUT] = "inout", [ZEROED] = "zeroed", [SCRATCH] = "scratch"};
 
 typedef struct Name {
    char name[NAME_BYTES], text[NAME_BYTES];
@@ -21,6 +23,7 @@ typedef struct Array {
    Kind kind;
    ExArray data;
    double tolerance, floor;
+   double spread, below;
    double *before, *want; /* want: of checked arrays */
 } Array;
 
@@ -222,11 +225,6 @@ read_names(ExCase *c, const char *text, size_t bytes)
 static Kind
 read_kind(ExCase *c)
 {
-   static const char *const kinds[] = {[GIVEN] = "given",
-                                       [OUT] = "out",
-                                       [INOUT] = "inout",
-                                       [ZEROED] = "zeroed",
-                                       [SCRATCH] = "scratch"};
    for (Kind k = GIVEN; k <= SCRATCH; k++)
       if (take_word(c, kinds[k]))
          return k;
@@ -245,18 +243,46 @@ read_dtype(ExCase *c)
    return t;
 }
 
+/* Of a case that is described, not run: its buffer is only a name. */
+static void
+name_array(ExCase *c, Array *a, TilecDtype dtype, size_t elems)
+{
+   a->data = ex_zeros(c->ex, dtype, 1);
+   free(a->data.value);
+   a->data.value = ex_doubles(elems);
+   a->data.elems = elems;
+   a->before = ex_doubles(elems);
+}
+
+static void
+fill_array(ExCase *c, Array *a, TilecDtype dtype, size_t elems, double bits)
+{
+   if (a->kind == OUT || a->kind == SCRATCH)
+      a->data = ex_output(c->ex, dtype, elems);
+   else if (a->kind == ZEROED || a->kind == GIVEN)
+      a->data = ex_zeros(c->ex, dtype, elems);
+   else if (a->below > 0)
+      a->data = ex_random_below(c->ex, dtype, elems, a->below);
+   else
+      a->data = ex_random(c->ex, dtype, elems, a->spread, (int)bits);
+   a->want = a->kind == OUT || a->kind == INOUT || a->kind == ZEROED ? ex_doubles(elems) : NULL;
+   a->before = ex_doubles(elems);
+   memcpy(a->before, a->data.value, elems * sizeof *a->before);
+}
+
 static void
 make_array(ExCase *c, Array *a, TilecDtype dtype, size_t elems)
 {
-   double spread = 1, below = 0, slack = 1, bits = 52;
+   double slack = 1, bits = 52;
+   a->spread = 1;
    a->tolerance = ex_tolerance(dtype);
    for (;;)
       if (take_word(c, "spread"))
-         spread = sum(c);
+         a->spread = sum(c);
       else if (take_word(c, "bits"))
          bits = sum(c);
       else if (take_word(c, "below"))
-         below = sum(c);
+         a->below = sum(c);
       else if (take_word(c, "slack"))
          slack = sum(c);
       else if (take_word(c, "floor"))
@@ -266,17 +292,10 @@ make_array(ExCase *c, Array *a, TilecDtype dtype, size_t elems)
       else
          break;
    a->tolerance *= slack;
-   if (a->kind == OUT || a->kind == SCRATCH)
-      a->data = ex_output(c->ex, dtype, elems);
-   else if (a->kind == ZEROED || a->kind == GIVEN)
-      a->data = ex_zeros(c->ex, dtype, elems);
-   else if (below > 0)
-      a->data = ex_random_below(c->ex, dtype, elems, below);
+   if (c->ex->description)
+      name_array(c, a, dtype, elems);
    else
-      a->data = ex_random(c->ex, dtype, elems, spread, (int)bits);
-   a->want = a->kind == OUT || a->kind == INOUT || a->kind == ZEROED ? ex_doubles(elems) : NULL;
-   a->before = ex_doubles(elems);
-   memcpy(a->before, a->data.value, elems * sizeof *a->before);
+      fill_array(c, a, dtype, elems, bits);
 }
 
 static void
@@ -415,6 +434,71 @@ report_time(ExCase *c, const char *kernel, double us, double bytes, double flops
    c->ex->cases++;
 }
 
+/* ---- descriptions: a line of JSON for each case, another for each launch ---- */
+static void
+describe_array(FILE *out, const Array *a)
+{
+   enum { MOST_VALUES = 1 << 20 };
+   fprintf(out,
+           "{\"name\":\"%s\",\"dtype\":\"%s\",\"elems\":%zu,\"kind\":\"%s\",\"spread\":%g,"
+           "\"below\":%.17g",
+           a->name, ex_dtype_name(a->data.dtype), a->data.elems, kinds[a->kind], a->spread,
+           a->below);
+   if (a->kind == GIVEN && a->data.elems <= MOST_VALUES) {
+      fputs(",\"values\":[", out);
+      for (size_t i = 0; i < a->data.elems; i++)
+         fprintf(out, "%s%.9g", i ? "," : "", a->before[i]);
+      fputc(']', out);
+   }
+   fputc('}', out);
+}
+
+static void
+describe_case(const ExCase *c)
+{
+   FILE *out = c->ex->description;
+   fprintf(out, "{\"row\":\"%s\",\"case\":\"%.*s\",\"arrays\":[", c->row->name, (int)c->text_bytes,
+           c->text);
+   for (size_t i = 0; i < c->num_arrays; i++) {
+      fputs(i ? "," : "", out);
+      describe_array(out, &c->array[i]);
+   }
+   fputs("]}\n", out);
+}
+
+static void
+describe_arg(const ExCase *c, const TilecArg *arg)
+{
+   FILE *out = c->ex->description;
+   if (arg->kind == TILEC_ARG_NONE)
+      fputs("null", out);
+   else if (arg->kind == TILEC_ARG_SCALAR && arg->dtype == TILEC_FP32)
+      fprintf(out, "{\"real\":%.9g}", arg->as.f);
+   else if (arg->kind == TILEC_ARG_SCALAR)
+      fprintf(out, "%lld", (long long)arg->as.i);
+   for (size_t i = 0; i < c->num_arrays; i++)
+      if (arg->kind == TILEC_ARG_BUFFER && arg->as.buffer == c->array[i].data.buffer)
+         fprintf(out, "{\"array\":\"%s\"}", c->array[i].name);
+}
+
+static void
+describe_launch(const ExCase *c, const char *file, const char *kernel, const TilecArg *args,
+                size_t num_args, const char *const *defines, uint32_t warps)
+{
+   FILE *out = c->ex->description;
+   fprintf(out, "{\"file\":\"%s\",\"kernel\":\"%s\",\"warps\":%u,\"args\":[", file, kernel,
+           (unsigned)warps);
+   for (size_t i = 0; i < num_args; i++) {
+      fputs(i ? "," : "", out);
+      describe_arg(c, &args[i]);
+   }
+   fputs("],\"defines\":[", out);
+   for (size_t i = 0; defines[i]; i++)
+      fprintf(out, "%s\"%s\"", i ? "," : "", defines[i]);
+   fputs("]}\n", out);
+   c->ex->cases++;
+}
+
 static void
 launch(ExCase *c, const char *text)
 {
@@ -439,6 +523,10 @@ launch(ExCase *c, const char *text)
       if (*d)
          defines[num_defines++] = d;
    }
+   if (c->ex->description) {
+      describe_launch(c, file, kernel, args, num_args, defines, set.warps);
+      return;
+   }
    ExKernel k = ex_kernel(c->ex, file, kernel, set.warps, defines);
    if (c->ex->repeats)
       report_time(c, kernel, ex_time(c->ex, &k, args, num_args), bytes_of(c, args, num_args),
@@ -455,6 +543,8 @@ prepare(ExCase *c)
    if (!c->row->prepare)
       return;
    c->row->prepare(c);
+   if (c->ex->description)
+      return;
    for (size_t i = 0; i < c->num_arrays; i++) {
       Array *a = &c->array[i];
       if (a->kind != GIVEN && a->kind != INOUT)
@@ -492,6 +582,8 @@ run_case(Example *ex, const ExRow *row, const char *text, size_t bytes)
       read_names(&c, row->defaults, strlen(row->defaults));
    read_arrays(&c);
    prepare(&c);
+   if (ex->description)
+      describe_case(&c);
    for (size_t i = 0; i < EX_MAX_LAUNCHES && row->launches[i]; i++)
       launch(&c, row->launches[i]);
    if (!ex->repeats) {
@@ -521,7 +613,12 @@ int
 ex_run_rows(const char *program, const ExRow *rows, size_t num_rows, int argc, char **argv)
 {
    Example ex;
-   ex_open(&ex, program, argc, argv);
+   const char *description = NULL;
+   const ExOption own[] = {{"--describe", &description}, {NULL, NULL}};
+   ex_open_with(&ex, program, argc, argv, own);
+   ex.description = description && ex.repeats ? fopen(description, "w") : NULL;
+   if (description && !ex.description)
+      ex_die(&ex, "--describe needs --time, and a file that can be written to");
    for (size_t i = 0; i < num_rows; i++) {
       if (ex.only && strcmp(ex.only, rows[i].name) != 0)
          continue;
@@ -533,6 +630,8 @@ ex_run_rows(const char *program, const ExRow *rows, size_t num_rows, int argc, c
       if (ex.large && ex.executor == TILEC_ON_CUDA)
          run_cases(&ex, &rows[i], rows[i].gpu);
    }
+   if (ex.description && fclose(ex.description) != 0)
+      ex_die(&ex, "cannot write '%s'", description);
    return ex_close(&ex);
 }
 

@@ -51,8 +51,9 @@ typedef struct ExRow {
 } ExRow;
 
 /* Runs the rows, all or the one that `--only` names; with `--time` it prints how long the launches
- * of the timed cases take instead, with what they move and compute a second.  Returns the exit
- * status. */
+ * of the timed cases take instead, with what they move and compute a second; with `--time` and
+ * `--describe FILE` it writes those launches to the file, in JSON, and makes none.  Returns the
+ * exit status. */
 int ex_run_rows(const char *program, const ExRow *rows, size_t num_rows, int argc, char **argv);
 
 /* The case's names. */

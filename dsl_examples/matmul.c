@@ -374,8 +374,8 @@ static const ExRow rows[] = {
     .large = "T=bf16 R=1000 C=4096",
     .timed = "T=fp16 R=1024 C=1024; T=fp16 R=1024 C=1024 ROWS=8;"
              "T=fp16 R=2048 C=8192 X=fp16 NORM=None; T=fp16 R=2048 C=8192 X=fp16 NORM=None ROWS=8;"
-             "T=fp16 R=128256 C=2048; T=fp16 R=128256 C=2048 ROWS=8;"
-             "T=fp16 R=128256 C=2048 ROWS=16 W=8",
+             "T=fp16 R=16384 C=2048; T=fp16 R=16384 C=2048 ROWS=8;"
+             "T=fp16 R=16384 C=2048 ROWS=16 W=8",
     .oracle = matvec},
    {.name = "matvec_swiglu",
     .arrays = "w: T[2*R*C] spread 0.1, x: X[C], norm: T[C], y: out T[R]",

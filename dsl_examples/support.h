@@ -7,6 +7,8 @@
 
 #include "tilec/runtime.h"
 
+#include <stdio.h>
+
 typedef struct Example {
    TilecRuntime *rt;
    TilecExecutor executor; /* CUDA or CPU or SIM */
@@ -17,8 +19,9 @@ typedef struct Example {
    const char *name;       /* of the example */
    const char *only;       /* the one row of a table to run; NULL: all */
    unsigned repeats;       /* of a table's launches, to time them; 0: check them instead */
-   void *bits;    /* --bits FILE, which gets a line per case: a hash of the outputs' bits */
-   uint64_t hash; /* of what was fetched since the last case */
+   void *bits;        /* --bits FILE, which gets a line per case: a hash of the outputs' bits */
+   uint64_t hash;     /* of what was fetched since the last case */
+   FILE *description; /* of a table's launches, which are then not made; NULL: none wanted */
    unsigned cases, failures;
 } Example;
 

@@ -11,14 +11,20 @@ import tempfile
 
 _BUILTINS = ("program_id num_programs arange load store zeros full where exp exp2 log log2 sqrt "
              "abs maximum minimum dot make_block_ptr advance static_assert cdiv max sum atomic_add "
-             "debug_barrier")
+             "debug_barrier sigmoid cos sin rsqrt reshape split join trans broadcast_to "
+             "expand_dims static_range cumsum histogram argmax associative_scan philox "
+             "uint_to_uniform_float div_rn")
+_RENAMED = {"erf": "tl.math.erf", "topk": "tl.topk"}
 _TYPES = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "int64": "int64",
-          "int32": "int32"}
+          "int32": "int32", "int8": "int8", "fp8e4nv": "float8e4nv", "fp8e5": "float8e5"}
 
 
 def _code(line):
     for name in _BUILTINS.split():
         line = re.sub(r"(?<![\w.@])%s\(" % name, "tl.%s(" % name, line)
+    for name, triton in _RENAMED.items():
+        line = re.sub(r"(?<![\w.@])%s\(" % name, triton + "(", line)
+    line = re.sub(r"(?<![\w.])min\((?=\w+, axis=)", "tl.min(", line)  # two numbers: Python's
     for name, triton in _TYPES.items():
         line = re.sub(r"(?<![\w.*\"'])%s\b(?!\s*=)" % name, "tl." + triton, line)
     return line
@@ -34,10 +40,9 @@ def translate(text):
     text = re.sub(r'"""(.|\n)*?"""', "pass", text)
     text = re.sub(r"^pass\n", "", text)
     text = re.sub(r"^@heuristics\(.*\)\n", "", text, flags=re.M)  # of launch defaults
-    text = re.sub(r"^@kernel(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?$", "@triton.jit", text,
-                  flags=re.M)
+    text = re.sub(r"^@kernel\b(.|\n)*?(?=\n(def|@))", "@triton.jit", text, flags=re.M)
     text = re.sub(r"^@jit$", "@triton.jit", text, flags=re.M)
-    text = re.sub(r"^(\w+): constexpr = (.*)$", r"\1 = tl.constexpr(\2)", text, flags=re.M)
+    text = re.sub(r"^(\w+): constexpr = ([^#\n]*)", r"\1 = tl.constexpr(\2)", text, flags=re.M)
     out, rest = "import triton\nimport triton.language as tl\n\n", text
     while True:
         m = re.search(r"^def \w+\((?:[^()]|\([^()]*\))*\):\n", rest, flags=re.M)
