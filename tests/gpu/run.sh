@@ -3,7 +3,7 @@
 #   tests/gpu/run.sh [--quick] [--no-bench] [--only CASES] [--programs N] [--seed S] [--build DIR]
 # N random programs (default 20000; 2000 with --quick) from seed S run on the GPU; 0 = none.
 # Builds nothing: it uses what is in DIR (default build/release): examples/*, libtilec.so, bin/gpu_*.
-# Results: tables on stdout; $OUT/correctness.txt, $OUT/kernels.txt and $OUT/bench.json when OUT is set.
+# Results: tables on stdout; $OUT/correctness.txt, $OUT/kernels.txt and $OUT/*.json when OUT is set.
 set -uo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
 build="$root/build/release"
@@ -68,7 +68,7 @@ fi
 for example in "$build"/examples/*; do
    check "${example##*/}" 300 "$example" --on cuda --source "$root/dsl_examples"
 done
-for program in gpu_test runtime_gpu_check gpu_faults sim_gpu_models aot_check aot_time; do
+for program in gpu_test runtime_gpu_check gpu_faults sim_gpu_models aot_check aot_time transformer_aot; do
    if [[ -x $build/bin/$program ]]; then
       check "$program" 180 "$build/bin/$program"
    fi
@@ -105,6 +105,18 @@ if ((bench)); then
    done
    TILEC_LIBRARY=$library timeout 480 python3 "$root/tests/bench/bench.py" "${bench_options[@]}" \
       --json "$out/bench.json" || failed+=(bench)
+   scratch=$(mktemp -d)
+   for example in pointwise norms layers sequences matmul attention decoding; do
+      "$build/examples/$example" --on cpu --time 1 --describe "$scratch/$example.jsonl"
+   done
+   TILEC_LIBRARY=$library timeout 480 python3 "$root/tests/bench/kernels.py" "$scratch"/*.jsonl \
+      --json "$out/kernels.json" || failed+=(kernels)
+   decoder=(--layers 16 --dim 1024 --hidden 2816 --heads 16 --kv-heads 4 --vocab 32000)
+   "$build/bin/make_model" "$scratch/decoder.safetensors" "${decoder[@]}" &&
+      timeout 300 python3 "$root/tests/bench/decode.py" "$build/examples/transformer" \
+         "$scratch/decoder.safetensors" "$build/bin/transformer_aot" --source "$root/dsl_examples" \
+         --compile --json "$out/decode.json" || failed+=(decode)
+   rm -rf -- "$scratch"
    bare=$(sed -n 's/^ 3 arguments: bare *\([0-9.]*\) us.*/\1/p' "$log" | head -n 1)
    TILEC_LIBRARY=$library timeout 300 python3 "$root/tests/bench/launch.py" ${bare:+--bare "$bare"} \
       --json "$out/launch.json" || failed+=(launch)
