@@ -128,6 +128,14 @@ tl_emit_shfl(TlCg *cg, const TlOp *op)
    }
 }
 
+void
+tl_emit_vote(TlCg *cg, const TlOp *op)
+{
+   TlRegs x = tl_cg_use(cg, tl_arg(op, 0)), dst = tl_cg_def(cg, tl_result(op, 0));
+   LLVMValueRef args[] = {tl_cg_i32(cg, -1), x.v[0]};
+   dst.v[0] = tl_cg_call(cg, "llvm.nvvm.vote.any.sync", cg->i1, args, 2);
+}
+
 /* ---- barriers ---- */
 void
 tl_emit_bar_sync(TlCg *cg, const TlOp *op)

@@ -653,7 +653,25 @@ infer_dot(Call *c)
       return FAIL(c,
                   "the accumulator of 'dot' of %s and %s must have %u rows and %u columns; got %s",
                   text(c, a), text(c, b), m, n, text(c, acc));
-   return one_result(c, acc);
+   const TlType *result = c->num_results == 1 ? c->results[0] : NULL;
+   bool is_in_flight = result && result->is_in_flight && acc->layout && !acc->is_in_flight;
+   return one_result(c, is_in_flight ? tl_type_in_flight(c->cx->types, acc, true) : acc);
+}
+
+static bool
+infer_dot_start(Call *c)
+{
+   if (!want_tile(c, 0) || !c->args[0]->layout || c->args[0]->is_in_flight)
+      return FAIL(c, "'dot_start' takes a tile with a layout; got %s", text(c, c->args[0]));
+   return one_result(c, tl_type_in_flight(c->cx->types, c->args[0], true));
+}
+
+static bool
+infer_dot_wait(Call *c)
+{
+   if (!want_tile(c, 0) || !c->args[0]->is_in_flight)
+      return FAIL(c, "'dot_wait' takes what is in flight; got %s", text(c, c->args[0]));
+   return one_result(c, tl_type_in_flight(c->cx->types, c->args[0], false));
 }
 
 static bool
@@ -1072,6 +1090,15 @@ infer_async_copy(Call *c)
 }
 
 static bool
+infer_any_in_warp(Call *c)
+{
+   const TlType *t = c->args[0];
+   if (t->kind != TL_TYPE_TILE || t->dtype != TL_I1)
+      return FAIL(c, "'any_in_warp' takes a tile of i1; got %s", text(c, t));
+   return one_result(c, tl_type_scalar(c->cx->types, TL_I1));
+}
+
+static bool
 infer_barrier(Call *c)
 {
    const TlType *i32 = tl_type_scalar(c->cx->types, TL_I32);
@@ -1080,9 +1107,11 @@ infer_barrier(Call *c)
    if (c->args[0]->dtype != TL_I64 || c->args[1] != i32)
       return FAIL(c, "'%s' takes barriers and an i32 stage; got %s and %s",
                   tl_op_info[c->opcode].text, text(c, c->args[0]), text(c, c->args[1]));
-   if (c->num_args > 2 && c->args[2] != i32)
-      return FAIL(c, "the parity of '%s' must be i32; got %s", tl_op_info[c->opcode].text,
-                  text(c, c->args[2]));
+   const TlType *last =
+      c->opcode == TL_OP_BARRIER_WAIT ? i32 : tl_type_scalar(c->cx->types, TL_I1);
+   if (c->num_args > 2 && c->args[2] != last)
+      return FAIL(c, "the last operand of '%s' must be %s; got %s", tl_op_info[c->opcode].text,
+                  text(c, last), text(c, c->args[2]));
    return true;
 }
 

@@ -359,6 +359,7 @@ parse_tile(Reader *r)
    unsigned rank;
    uint32_t shape[TL_MAX_RANK];
    const TlLinear *layout;
+   bool is_in_flight = at_word(r, "inflight_tile");
    next(r);
    if (!expect(r, '<'))
       return NULL;
@@ -366,7 +367,12 @@ parse_tile(Reader *r)
    if (!elem || !expect(r, ',') || !parse_shape(r, &rank, shape) ||
        !parse_layout(r, rank, shape, &layout) || !expect(r, '>'))
       return NULL;
-   return tl_type_tile(r->module->types, elem, rank, shape, layout);
+   if (is_in_flight && !layout) {
+      fail_expected(r, "a layout of what is in flight");
+      return NULL;
+   }
+   const TlType *tile = tl_type_tile(r->module->types, elem, rank, shape, layout);
+   return is_in_flight ? tl_type_in_flight(r->module->types, tile, true) : tile;
 }
 
 static const TlType *
@@ -425,7 +431,7 @@ parse_tmap(Reader *r)
 static const TlType *
 parse_type(Reader *r)
 {
-   if (at_word(r, "tile"))
+   if (at_word(r, "tile") || at_word(r, "inflight_tile"))
       return parse_tile(r);
    if (at_word(r, "regs") || at_word(r, "inflight"))
       return parse_regs(r);

@@ -137,10 +137,10 @@ tl_type_regs(TlTypes *t, const TlType *elem, uint32_t count)
 }
 
 const TlType *
-tl_type_in_flight(TlTypes *t, const TlType *regs, bool is_in_flight)
+tl_type_in_flight(TlTypes *t, const TlType *of, bool is_in_flight)
 {
-   assert(regs->kind == TL_TYPE_REGS);
-   TlType c = *regs;
+   assert(of->kind == TL_TYPE_REGS || (of->kind == TL_TYPE_TILE && of->layout));
+   TlType c = *of;
    c.is_in_flight = is_in_flight;
    return unique(t, &c);
 }
@@ -244,7 +244,7 @@ print(const TlType *t, bool with_layout, const TlMap *names, TlSb *out)
       print(t->elem, false, NULL, out);
       break;
    case TL_TYPE_TILE:
-      tl_sb_str(out, "tile<");
+      tl_sb_str(out, t->is_in_flight ? "inflight_tile<" : "tile<");
       print(t->elem, false, NULL, out);
       tl_sb_str(out, ", ");
       print_shape(t, out);

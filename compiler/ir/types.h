@@ -34,7 +34,7 @@ struct TlType {
    uint8_t rank;                /* TILE, MEMDESC, TMAP */
    uint32_t shape[TL_MAX_RANK]; /* TILE, MEMDESC; TMAP: of a box */
    uint32_t count;              /* REGS: registers; MEMDESC: stages (1 = not staged) */
-   bool is_in_flight;           /* REGS: still being computed; only waits and wgmma may have them */
+   bool is_in_flight;           /* REGS, TILE: still being computed; only waits may read them */
    const TlLinear *layout;      /* TILE in LAID state, MEMDESC: interned; else NULL */
 };
 
@@ -49,7 +49,7 @@ const TlType *tl_type_tile(TlTypes *t, const TlType *elem, unsigned rank, const 
 /* count 1 gives the element type itself: a scalar is one register. */
 const TlType *tl_type_regs(TlTypes *t, const TlType *elem, uint32_t count);
 /* The same registers while an asynchronous instruction computes them, and when it is done. */
-const TlType *tl_type_in_flight(TlTypes *t, const TlType *regs, bool is_in_flight);
+const TlType *tl_type_in_flight(TlTypes *t, const TlType *of, bool is_in_flight);
 const TlType *tl_type_memdesc(TlTypes *t, TlDtype dtype, unsigned rank, const uint32_t *shape,
                               const TlLinear *layout, uint32_t stages);
 const TlType *tl_type_token(TlTypes *t);

@@ -96,6 +96,7 @@ static bool
 takes_in_flight(const TlOp *op)
 {
    return op->opcode == TL_OP_WGMMA || op->opcode == TL_OP_WGMMA_WAIT ||
+          op->opcode == TL_OP_DOT_WAIT ||
           tl_has_trait(op, TL_TRAIT_TERM) || tl_has_trait(op, TL_TRAIT_CONTROL);
 }
 
@@ -113,7 +114,7 @@ check_args(Verifier *v, const TlOp *op)
       } else if (use->user != op || *use->link != use) {
          bad(v, op, "the use list of operand %u is broken", i);
       } else if (use->value->type && use->value->type->is_in_flight && !takes_in_flight(op)) {
-         bad(v, op, "operand %u is still in flight: 'wgmma_wait' must come before", i);
+         bad(v, op, "operand %u is still in flight: a wait must come before", i);
       }
    }
    return ok;

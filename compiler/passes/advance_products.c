@@ -1,18 +1,28 @@
-/* Products of the next iteration begun together with the last ones of this.
+/* Products that go on while the threads compute.
  *
- * Where warps with a role of their own read rings (specialize_warps), an iteration of attention has
- * two short spells of multiplication, with the softmax between: each waits for the matrix units
- * alone.  The first product needs no more than its stage of the ring, so it is made one iteration
- * ahead, and the spells become one:
+ * Where warps with a role of their own read rings (specialize_warps), an iteration of attention
+ * multiplies twice with the softmax between, and waits for the matrix units both times.  Neither
+ * wait is needed there: the first product of the next iteration is begun as soon as this one's is
+ * read, and the last product goes on into the next iteration.
  *
- *    before:   for: wait, s = dot(..); arrive;  softmax of s;  wait, acc = dot(p, .., acc); arrive
- *    after:    if any: wait, s = dot(..); arrive
- *              for (s): softmax of s
- *                       if one more: wait, acc = dot(p, .., acc); wait, next s = dot(..); arrive
- *                       else:        wait, acc = dot(p, .., acc)
- *                       arrive
+ *    before:   for (acc): wait, s = dot(q, k); arrive
+ *                         softmax of s: p, acc = acc * shrink
+ *                         wait, acc = dot(p, v, acc); arrive
+ *    after:    if any:    wait, s = dot(q, k); arrive
+ *              for (s, acc in flight): row maxima of s
+ *                         wait for the next stage
+ *                         acc is done; arrive at the stage of the iteration before
+ *                         what else reads s
+ *                         begin next s = dot(q, next k)
+ *                         the rest of the softmax: p, acc = acc * shrink
+ *                         wait, begin acc = dot(p, v, acc)
+ *                         next s is done; arrive
+ *              acc is done; arrive
+ *              if any:    the last iteration, which begins nothing
  *
- * Meanwhile the other group of four warps has its softmax.
+ * The registers of s serve all iterations: the next product is begun when the last reader of this
+ * one is done.  A wait for a stage is a loop, behind which ptxas does not pull what follows it; so
+ * acc is waited for behind one.
  *
  * Invariant: each stage is waited for and left as often, and in the same order, as before. */
 #include "ir/control.h"
@@ -28,7 +38,8 @@ typedef struct Advance {
    TlOp *loop;
    TlBlock *body;
    TlOp *early, *early_wait, *early_arrive; /* the product that comes first */
-   TlOp *late, *late_wait;                  /* the one that comes last */
+   TlOp *late, *late_wait, *late_arrive;    /* the one that comes last */
+   unsigned sum;                            /* position of its result among the carried values */
    TlValue *slot, *parity;                  /* carried: the stage of the ring */
    TL_VEC(TlOp *) slice;                    /* what early needs, and itself, in program order */
 } Advance;
@@ -66,8 +77,10 @@ find_products(Advance *a)
    a->early_arrive = neighbour(a->early, TL_OP_BARRIER_ARRIVE, false);
    a->late_wait = neighbour(a->late, TL_OP_BARRIER_WAIT, true);
    const TlUse *sum = tl_result(a->late, 0)->uses;
-   return a->early_wait && a->early_arrive && a->late_wait && sum && !sum->next &&
-          sum->user == a->body->last;
+   if (!sum || sum->next || sum->user != a->body->last)
+      return false;
+   a->sum = (unsigned)(sum - a->body->last->args);
+   return a->early_wait && a->early_arrive && a->late_wait;
 }
 
 static bool
@@ -88,8 +101,8 @@ find_slice(Advance *a)
    if (!is_carried(a, a->slot) || !is_carried(a, a->parity) ||
        tl_arg(a->early_arrive, 1) != a->slot)
       return false;
-   TlOp *const parts[] = {a->early_wait, a->early, a->early_arrive};
-   for (unsigned k = 0; k < 3; k++) {
+   TlOp *const parts[] = {a->early_wait, a->early};
+   for (unsigned k = 0; k < 2; k++) {
       tl_map_put(&members, parts[k], parts[k]);
       for (unsigned i = 0; i < parts[k]->num_args; i++)
          tl_vec_push(a->cx->scratch, &todo, tl_arg(parts[k], i));
@@ -115,41 +128,32 @@ find_slice(Advance *a)
    return true;
 }
 
-/* After the last product come arrivals and pure operations only. */
+/* After the last product comes one arrival, which leaves its stage, and pure operations. */
 static bool
-ends_with_arrivals(const Advance *a)
+ends_with_arrival(Advance *a)
 {
-   for (const TlOp *op = a->late->next; op != a->body->last; op = op->next)
-      if (op->opcode != TL_OP_BARRIER_ARRIVE && !tl_op_is_pure(op))
+   for (TlOp *op = a->late->next; op != a->body->last; op = op->next) {
+      if (tl_op_is_pure(op))
+         continue;
+      if (op->opcode != TL_OP_BARRIER_ARRIVE || a->late_arrive || tl_arg(op, 1) != a->slot)
          return false;
-   return true;
+      a->late_arrive = op;
+   }
+   return a->late_arrive && tl_arg(a->late_wait, 1) == a->slot;
+}
+
+/* The product's sum is carried, and only pure operations of the body read it. */
+static bool
+carries_sum(const Advance *a)
+{
+   const TlValue *sum = tl_carried(a->body, a->sum);
+   for (const TlUse *u = sum->uses; u; u = u->next)
+      if (!tl_op_is_pure(u->user))
+         return false;
+   return sum->type == tl_result(a->late, 0)->type;
 }
 
 /* ---- the rewrite ---- */
-/* The first product from a stage of the ring; waits for it and leaves it. */
-static TlValue *
-build_early(Advance *a, TlBuilder *b, TlValue *slot, TlValue *parity)
-{
-   TlMap map;
-   tl_map_init(&map, a->cx->scratch);
-   tl_map_put(&map, a->slot, slot);
-   tl_map_put(&map, a->parity, parity);
-   for (size_t i = 0; i < a->slice.len; i++)
-      tl_clone_op(b, a->slice.data[i], &map);
-   return tl_slice_mapped(&map, tl_result(a->early, 0));
-}
-
-/* The last product again; what it needs stays where it is. */
-static TlValue *
-build_late(Advance *a, TlBuilder *b)
-{
-   TlMap map;
-   tl_map_init(&map, a->cx->scratch);
-   tl_clone_op(b, a->late_wait, &map);
-   tl_clone_op(b, a->late, &map);
-   return tl_slice_mapped(&map, tl_result(a->late, 0));
-}
-
 static void
 build_yield(TlBuilder *b, TlValue *const *values, unsigned n)
 {
@@ -157,8 +161,11 @@ build_yield(TlBuilder *b, TlValue *const *values, unsigned n)
 }
 
 static TlOp *
-build_if(TlBuilder *b, TlValue *condition, const TlType *const *types, unsigned n)
+build_if(const Advance *a, TlBuilder *b, TlValue *condition, TlValue *const *like, unsigned n)
 {
+   const TlType **types = tl_new_array(a->cx->scratch, const TlType *, n);
+   for (unsigned i = 0; i < n; i++)
+      types[i] = like[i]->type;
    return tl_build(b, TL_OP_IF, &condition, 1, types, n, NULL, 0, 2);
 }
 
@@ -170,66 +177,236 @@ builder_in(const Advance *a, const TlOp *op, unsigned region)
    return b;
 }
 
+/* The first product from a stage of the ring, and what comes before it.  map: slot and parity. */
+static TlOp *
+build_early(Advance *a, TlBuilder *b, TlMap *map)
+{
+   TlOp *dot = NULL;
+   for (size_t i = 0; i < a->slice.len; i++) {
+      TlOp *op = tl_clone_op(b, a->slice.data[i], map);
+      dot = a->slice.data[i] == a->early ? op : dot;
+   }
+   return dot;
+}
+
 /* The product of the first iteration, before the loop. */
 static TlValue *
-build_first(Advance *a)
+build_first(Advance *a, TlBuilder *b, TlValue *any)
 {
-   TlBuilder b = tl_builder_before(a->loop);
-   b.range = a->early->range;
    unsigned first = tl_first_carried(a->loop);
-   TlValue *any = tl_is_before(&b, a->loop, 0, tl_for_lower(a->loop), tl_for_upper(a->loop));
-   const TlType *type = tl_result(a->early, 0)->type;
-   TlOp *op = build_if(&b, any, &type, 1);
+   TlValue *product = tl_result(a->early, 0);
+   TlOp *op = build_if(a, b, any, &product, 1);
    TlBuilder then = builder_in(a, op, 0), other = builder_in(a, op, 1);
-   TlValue *v = build_early(a, &then, tl_init(a->loop, a->slot->index - first),
-                            tl_init(a->loop, a->parity->index - first));
+   TlMap map;
+   tl_map_init(&map, a->cx->scratch);
+   tl_map_put(&map, a->slot, tl_init(a->loop, a->slot->index - first));
+   tl_map_put(&map, a->parity, tl_init(a->loop, a->parity->index - first));
+   TlValue *v = tl_result(build_early(a, &then, &map), 0);
+   tl_clone_op(&then, a->early_arrive, &map);
    build_yield(&then, &v, 1);
-   v = tl_b0(&other, TL_OP_POISON, type);
+   v = tl_b0(&other, TL_OP_POISON, product->type);
    build_yield(&other, &v, 1);
    return tl_result(op, 0);
 }
 
-/* The last product with the first one of the next iteration, where there is one. */
 static void
-build_both(Advance *a)
+copy_ops(const Advance *a, TlBuilder *b, TlMap *map)
+{
+   for (const TlOp *op = a->body->first; op != a->body->last; op = op->next)
+      if (op != a->early && op != a->early_wait && op != a->early_arrive)
+         tl_clone_op(b, op, map);
+}
+
+static TlValue *
+wait_for(TlBuilder *b, TlValue *in_flight, int64_t num)
+{
+   const TlType *type = tl_type_in_flight(b->module->types, in_flight->type, false);
+   return tl_t1(b, TL_OP_DOT_WAIT, type, in_flight, {TL_ATTR_NUM, {.i = num}});
+}
+
+/* The warp leaves the stage, if pred. */
+static void
+leave(const Advance *a, TlBuilder *b, TlValue *slot, TlValue *pred)
+{
+   TlValue *args[] = {tl_arg(a->late_arrive, 0), slot, pred};
+   tl_build_n(b, TL_OP_BARRIER_ARRIVE, args, 3, NULL, TL_ATTRS_());
+}
+
+/* Behind the loop: what it left in flight, and the last iteration.  `more`: the loop had some. */
+static void
+build_last(Advance *a, TlValue *any, TlValue *more)
+{
+   const TlOp *yield = a->body->last;
+   unsigned n = a->loop->num_results, num = yield->num_args;
+   TlBuilder b = tl_builder_before(a->loop->next);
+   b.range = a->loop->range;
+   TlValue **values = tl_new_array(a->cx->scratch, TlValue *, num);
+   TlValue *sum = tl_result(a->loop, a->sum), *done = wait_for(&b, sum, 0);
+   leave(a, &b, tl_result(a->loop, n - 1), more);
+   for (unsigned i = 0; i < num; i++)
+      values[i] = i == a->sum ? done : tl_result(a->loop, i);
+   TlOp *op = build_if(a, &b, any, values, num);
+   for (unsigned i = 0; i < num; i++)
+      tl_replace_uses(tl_result(a->loop, i), tl_result(op, i));
+   tl_set_arg(done->def, 0, sum);
+   TlBuilder then = builder_in(a, op, 0), other = builder_in(a, op, 1);
+   build_yield(&other, values, num);
+   TlMap map;
+   tl_map_init(&map, a->cx->scratch);
+   for (unsigned i = 0; i < num; i++)
+      tl_map_put(&map, tl_carried(a->body, i), values[i]);
+   tl_map_put(&map, tl_result(a->early, 0), tl_result(a->loop, n - 3));
+   tl_map_put(&map, tl_for_index(a->loop), tl_result(a->loop, n - 2));
+   copy_ops(a, &then, &map);
+   for (unsigned i = 0; i < num; i++)
+      values[i] = tl_slice_mapped(&map, tl_arg(yield, i));
+   build_yield(&then, values, num);
+}
+
+/* Is it a multiplication that ptxas fuses with the sum that follows? */
+static bool
+is_fused(const TlOp *op)
+{
+   const TlUse *use = op->opcode == TL_OP_MUL ? tl_result(op, 0)->uses : NULL;
+   return use && !use->next &&
+          (use->user->opcode == TL_OP_ADD || use->user->opcode == TL_OP_SUB);
+}
+
+/* The last operation of the body that reads the product. */
+static TlOp *
+last_reader(const Advance *a, const TlValue *product)
+{
+   TlOp *last = NULL;
+   for (TlOp *op = a->body->first; op; op = op->next)
+      for (const TlUse *u = product->uses; u; u = u->next) {
+         TlOp *reader = tl_in_block(u->user, a->body);
+         if (reader && is_fused(reader))
+            reader = tl_in_block(tl_result(reader, 0)->uses->user, a->body);
+         last = reader == op ? op : last;
+      }
+   return last;
+}
+
+/* The operation behind which the sum is waited for: the first reduction of what the product gives,
+ * if it comes before the product's last reader. */
+static TlOp *
+first_reduction(const Advance *a, const TlOp *last)
+{
+   for (TlOp *op = a->body->first; op != last; op = op->next)
+      if (op->opcode == TL_OP_REDUCE)
+         return op;
+   return NULL;
+}
+
+/* Operations that compute the next stage go to the front; the map gets what they give. */
+static void
+move_stage_first(Advance *a, TlMap *map)
+{
+   const TlOp *yield = a->body->last;
+   unsigned first = tl_first_carried(a->loop);
+   TlValue *slot = tl_arg(yield, a->slot->index - first);
+   TlValue *parity = tl_arg(yield, a->parity->index - first);
+   TlSlice next;
+   tl_slice_init(&next, a->cx->scratch, a->loop);
+   if (!tl_slice_add(&next, slot) || !tl_slice_add(&next, parity))
+      assert(!"stages are counted by pure operations");
+   for (size_t i = next.ops.len; i-- > 0;)
+      tl_move_before(next.ops.data[i], a->body->first);
+   tl_map_put(map, a->slot, slot);
+   tl_map_put(map, a->parity, parity);
+}
+
+/* The sum that came in flight is waited for before all that reads it. */
+static void
+build_sum(Advance *a, TlBuilder *b)
+{
+   TlValue *sum = tl_carried(a->body, a->sum);
+   const TlType *type = sum->type;
+   sum->type = tl_type_in_flight(b->module->types, type, true);
+   TlValue *done = wait_for(b, sum, 0), *index = tl_for_index(a->loop);
+   TlValue *is_later = tl_b2(b, TL_OP_NE, index, tl_for_lower(a->loop));
+   leave(a, b, tl_carried(a->body, a->loop->num_results - 1), is_later);
+   tl_replace_uses(sum, done);
+   tl_set_arg(done->def, 0, sum);
+}
+
+/* Readers of the sum that come too early, behind `where`. */
+static void
+move_readers(Advance *a, TlOp *where)
+{
+   TlMap moved;
+   tl_map_init(&moved, a->cx->scratch);
+   TlValue *sum = tl_carried(a->body, a->sum);
+   tl_map_put(&moved, sum, sum);
+   TlOp *behind = where->next;
+   for (TlOp *op = a->body->first, *next; op != behind; op = next) {
+      next = op->next;
+      bool reads = false;
+      for (unsigned i = 0; i < op->num_args; i++)
+         reads |= tl_map_has(&moved, tl_arg(op, i));
+      if (!reads)
+         continue;
+      for (unsigned i = 0; i < op->num_results; i++)
+         tl_map_put(&moved, tl_result(op, i), op);
+      tl_move_before(op, behind);
+   }
+}
+
+/* The body: the next product begun within, the sum in flight at its end. */
+static void
+build_body(Advance *a)
 {
    TlOp *yield = a->body->last;
-   TlBuilder b = tl_builder_before(yield);
-   b.range = a->late->range;
-   unsigned first = tl_first_carried(a->loop);
-   TlValue *more = tl_exists_after(&b, a->loop, 0, tl_for_index(a->loop), 1);
-   const TlType *types[] = {tl_result(a->late, 0)->type, tl_result(a->early, 0)->type};
-   TlOp *op = build_if(&b, more, types, 2);
-   TlBuilder then = builder_in(a, op, 0), other = builder_in(a, op, 1);
-   TlValue *out[2] = {build_late(a, &then),
-                      build_early(a, &then, tl_arg(yield, a->slot->index - first),
-                                  tl_arg(yield, a->parity->index - first))};
-   build_yield(&then, out, 2);
-   out[0] = build_late(a, &other);
-   out[1] = tl_b0(&other, TL_OP_POISON, types[1]);
-   build_yield(&other, out, 2);
-   for (TlOp *next, *arrive = a->late->next; arrive != op; arrive = next) {
-      next = arrive->next;
-      if (arrive->opcode == TL_OP_BARRIER_ARRIVE)
-         tl_move_before(arrive, yield);
-   }
-   tl_replace_uses(tl_result(a->late, 0), tl_result(op, 0));
-   tl_append_arg(yield, tl_result(op, 1));
-   tl_remove(a->late);
-   tl_remove(a->late_wait);
+   unsigned n = a->loop->num_results;
+   TlValue *product = tl_carried(a->body, n - 3);
+   TlMap map;
+   tl_map_init(&map, a->cx->scratch);
+   tl_replace_uses(tl_result(a->early, 0), product);
+   move_stage_first(a, &map);
+   TlOp *reader = last_reader(a, product), *reduction = first_reduction(a, reader);
+   TlOp *where = reduction ? reduction : reader;
+   move_readers(a, where);
+   reader = where == reader ? reader : last_reader(a, product);
+   TlOp *behind = where->next;
+   TlBuilder start = tl_builder_before(behind);
+   start.range = a->early->range;
+   TlOp *dot = build_early(a, &start, &map);
+   build_sum(a, &start);
+   tl_move_before(dot, where == reader ? behind : reader->next);
+   TlTypes *types = a->func->module->types;
+   tl_result(dot, 0)->type = tl_type_in_flight(types, tl_result(dot, 0)->type, true);
+   tl_result(a->late, 0)->type = tl_type_in_flight(types, tl_result(a->late, 0)->type, true);
+   TlBuilder end = tl_builder_before(yield);
+   end.range = a->early->range;
+   tl_append_arg(yield, wait_for(&end, tl_result(dot, 0), 1));
+   tl_clone_op(&end, a->early_arrive, &map);
+   tl_append_arg(yield, tl_b2(&end, TL_OP_ADD, tl_for_index(a->loop), tl_for_step(a->loop)));
+   tl_append_arg(yield, a->slot);
 }
 
 static void
 advance(Advance *a)
 {
-   unsigned num = a->loop->num_results;
-   TlValue *product = build_first(a);
-   a->loop = tl_for_carrying(a->loop, &product, 1);
+   TlBuilder b = tl_builder_before(a->loop);
+   b.range = a->loop->range;
+   TlValue *lower = tl_for_lower(a->loop), *upper = tl_for_upper(a->loop);
+   TlValue *any = tl_is_before(&b, a->loop, 0, lower, upper);
+   TlValue *more = tl_exists_after(&b, a->loop, 0, lower, 1);
+   TlValue *end = tl_b2(&b, TL_OP_SUB, upper, tl_for_step(a->loop));
+   TlValue *sum = tl_init(a->loop, a->sum), *slot = tl_init(a->loop, a->slot->index - 1);
+   TlValue *const extra[] = {build_first(a, &b, any), lower, slot};
+   const TlType *in_flight = tl_type_in_flight(b.module->types, sum->type, true);
+   TlValue *start = tl_t1(&b, TL_OP_DOT_START, in_flight, sum);
+   tl_set_arg(a->loop, 1, tl_b3(&b, TL_OP_SELECT, more, end, lower));
+   a->loop = tl_for_carrying(a->loop, extra, 3);
    a->body = a->loop->regions[0]->block;
    a->slot = a->body->args[a->slot->index];
    a->parity = a->body->args[a->parity->index];
-   build_both(a);
-   tl_replace_uses(tl_result(a->early, 0), tl_carried(a->body, num));
+   tl_set_init(a->loop, a->sum, start);
+   tl_result(a->loop, a->sum)->type = in_flight;
+   build_last(a, any, more);
+   build_body(a);
+   tl_remove(a->late_arrive);
    tl_remove(a->early_arrive);
    tl_remove(a->early);
    tl_remove(a->early_wait);
@@ -247,7 +424,7 @@ tl_pass_advance_products(TlPassCx *cx, TlFunc *f)
       if (op->opcode != TL_OP_FOR)
          continue;
       a.body = op->regions[0]->block;
-      if (find_products(&a) && find_slice(&a) && ends_with_arrivals(&a)) {
+      if (find_products(&a) && find_slice(&a) && ends_with_arrival(&a) && carries_sum(&a)) {
          advance(&a);
          changed = true;
       }

@@ -22,6 +22,7 @@ tl_pipeline_laid(TlPassCx *cx, TlFunc *f)
                                        TL_PASS_END};
    static const TlPassId pipeline[] = {TL_PASS_specialize_warps,
                                        TL_PASS_advance_products,
+                                       TL_PASS_skip_scaling,
                                        TL_PASS_pipeline_loops,
                                        TL_PASS_elide_converts,
                                        TL_PASS_cse,

@@ -54,7 +54,7 @@ typedef struct Shares {
 
 /* Threads that copy have addresses to hold; consumers that compute between products want more than
  * those that only add products up. */
-static const Shares by_threads = {PRODUCER_WARPS, 56, 224, 152}, by_boxes = {1, 40, 232, 160},
+static const Shares by_threads = {PRODUCER_WARPS, 56, 224, 152}, by_boxes = {1, 24, 240, 160},
                     sums_by_threads = {PRODUCER_WARPS, 88, 208, 136};
 
 /* Rings that successive loops fill and read in turn. */

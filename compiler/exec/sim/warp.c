@@ -67,6 +67,22 @@ sim_shfl(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
    sim_together(sim_thread(t), h, frame, shuffle);
 }
 
+static void
+vote(SimWarp *w, const TlHostSite *h)
+{
+   unsigned char any = 0;
+   for (unsigned l = 0; l < SIM_WARP; l++)
+      any |= w->thread[l].frame[h->arg_at[0]] & 1;
+   for (unsigned l = 0; l < SIM_WARP; l++)
+      w->thread[l].frame[h->result_at[0]] = any;
+}
+
+void
+sim_vote(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
+{
+   sim_together(sim_thread(t), h, frame, vote);
+}
+
 /* ---- matrix instructions: PTX ISA, "Matrix multiply-accumulate operation using mma" ----
  * With E = 32 / bits elements in a 32-bit register, q = lane / 4, p = lane % 4:
  *    A  register j, element e: row q + 8 (j & 1), column E p + e + 4E (j >> 1)

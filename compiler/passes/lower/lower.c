@@ -33,8 +33,10 @@ const TlType *
 tl_lower_type(TlLowerCx *cx, const TlType *t)
 {
    assert(t->kind != TL_TYPE_REGS && "a type of the old body");
-   if (t->kind == TL_TYPE_TILE)
-      return tl_type_regs(cx->types, t->elem, tl_ll_num_regs(t->layout));
+   if (t->kind == TL_TYPE_TILE) {
+      const TlType *regs = tl_type_regs(cx->types, t->elem, tl_ll_num_regs(t->layout));
+      return t->is_in_flight ? tl_type_in_flight(cx->types, regs, true) : regs;
+   }
    if (t->kind == TL_TYPE_MEMDESC || t->kind == TL_TYPE_TOKEN)
       return tl_type_scalar(cx->types, TL_I32);
    return t;
@@ -52,6 +54,8 @@ tl_lower_def(TlLowerCx *cx, const TlValue *old, TlValue *now)
 {
    assert(now && now->type->kind != TL_TYPE_TILE && "a value of the new body");
    assert(old->id < cx->num_old_values);
+   if (old->type->is_in_flight && !now->type->is_in_flight)
+      now = tl_t1(&cx->b, TL_OP_WGMMA_START, tl_type_in_flight(cx->types, now->type, true), now);
    if (!now->name)
       now->name = old->name;
    cx->map[old->id] = now;

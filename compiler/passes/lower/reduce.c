@@ -312,3 +312,12 @@ tl_lower_reduce(TlLowerCx *cx, TlOp *op)
    for (unsigned i = 0; i < p.k; i++)
       tl_lower_def(cx, tl_result(op, i), p.v[i]);
 }
+
+void
+tl_lower_any_in_warp(TlLowerCx *cx, TlOp *op)
+{
+   TlValue *all = tl_lower_use(cx, tl_arg(op, 0)), *any = tl_regs_reg(cx, all, 0);
+   for (unsigned i = 1; i < tl_regs_of(all->type); i++)
+      any = tl_op2(cx, TL_OP_OR, any, tl_regs_reg(cx, all, i));
+   tl_lower_def(cx, tl_result(op, 0), tl_t1(&cx->b, TL_OP_VOTE, any->type, any));
+}

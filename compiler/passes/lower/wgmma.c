@@ -93,9 +93,9 @@ is_zero(const TlValue *v)
    return tl_is_const(v, &bits) && bits == 0;
 }
 
-/* The product of num_m rows and num_k steps, added to acc (NULL: 0), waited for. */
+/* The product of num_m rows and num_k steps, added to acc (NULL: 0), in flight. */
 static TlValue *
-build_wgmma(TlLowerCx *cx, Wgmma *w, TlValue *acc, const TlType *regs)
+begin_wgmma(TlLowerCx *cx, Wgmma *w, TlValue *acc, const TlType *regs)
 {
    w->offsets.len = 0;
    TlValue *args[3] = {operand(cx, w, 0), operand(cx, w, 1), acc};
@@ -110,8 +110,15 @@ build_wgmma(TlLowerCx *cx, Wgmma *w, TlValue *acc, const TlType *regs)
       {TL_ATTR_B_EXTENT, {.ints = w->extent[1]}},
       {TL_ATTR_OFFSETS, {.ints = tl_ints(cx->arena, w->offsets.data, w->offsets.len)}},
       {TL_ATTR_COUNT, {.i = 0}}};
-   TlValue *v = tl_build_n(&cx->b, TL_OP_WGMMA, args, acc ? 3 : 2,
-                           tl_type_in_flight(cx->types, regs, true), attrs);
+   return tl_build_n(&cx->b, TL_OP_WGMMA, args, acc ? 3 : 2,
+                     tl_type_in_flight(cx->types, regs, true), attrs);
+}
+
+/* The same, waited for. */
+static TlValue *
+build_wgmma(TlLowerCx *cx, Wgmma *w, TlValue *acc, const TlType *regs)
+{
+   TlValue *v = begin_wgmma(cx, w, acc, regs);
    return tl_build_n(&cx->b, TL_OP_WGMMA_WAIT, &v, 1, regs, TL_ATTRS_({TL_ATTR_NUM, {.i = 0}}));
 }
 
@@ -148,6 +155,30 @@ tl_lower_wgmma(TlLowerCx *cx, TlOp *op, const TlDotForm *f, const TlWgmmaOperand
    if (is_zero(tl_arg(op, 2)))
       acc = NULL;
    uint32_t k = tl_dot_promoted_k(op);
+   bool flies = tl_result(op, 0)->type->is_in_flight;
    tl_lower_def(cx, tl_result(op, 0),
-                k ? add_promoted(cx, &w, k, acc, regs) : build_wgmma(cx, &w, acc, regs));
+                k       ? add_promoted(cx, &w, k, acc, regs)
+                : flies ? begin_wgmma(cx, &w, acc, regs)
+                        : build_wgmma(cx, &w, acc, regs));
+}
+
+void
+tl_lower_dot_start(TlLowerCx *cx, TlOp *op)
+{
+   tl_lower_def(cx, tl_result(op, 0), tl_lower_use(cx, tl_arg(op, 0)));
+}
+
+/* What a product reads from registers stays there until it is waited for. */
+void
+tl_lower_dot_wait(TlLowerCx *cx, TlOp *op)
+{
+   TlValue *args[2] = {tl_lower_use(cx, tl_arg(op, 0))};
+   const TlOp *dot = args[0]->def;
+   bool keeps = dot && dot->opcode == TL_OP_WGMMA && !tl_wgmma_is_shared(dot, 0);
+   if (keeps)
+      args[1] = tl_arg(dot, 0);
+   tl_lower_def(cx, tl_result(op, 0),
+                tl_build_n(&cx->b, TL_OP_WGMMA_WAIT, args, keeps ? 2 : 1,
+                           tl_type_in_flight(cx->types, args[0]->type, false),
+                           TL_ATTRS_({TL_ATTR_NUM, *tl_attr(op, TL_ATTR_NUM)})));
 }
