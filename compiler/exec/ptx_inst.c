@@ -32,7 +32,8 @@ tl_ptx_type(const char *text, size_t len)
 
 #define TL_PTX_FLAGS(X)                                                                            \
    X(RN, "rn") X(RZ, "rz") X(RNI, "rni") X(RZI, "rzi") X(RMI, "rmi") X(RPI, "rpi") X(RNA, "rna")   \
-   X(RM, "rm") X(RP, "rp") X(APPROX, "approx") X(FULL, "full") X(FTZ, "ftz") X(SAT, "sat") X(SATFINITE, "satfinite")       \
+   X(RM, "rm") X(RP, "rp") X(APPROX, "approx") X(FULL, "full") X(FTZ, "ftz") X(SAT, "sat")         \
+   X(SATFINITE, "satfinite")                                                                       \
    X(RELU, "relu") X(LO, "lo") X(HI, "hi") X(WIDE, "wide") X(WRAP, "wrap") X(CLAMP, "clamp")       \
    X(L, "l") X(R, "r") X(EQ, "eq") X(NE, "ne") X(LT, "lt") X(LE, "le") X(GT, "gt") X(GE, "ge")     \
    X(LS, "ls") X(HS, "hs") X(EQU, "equ") X(NEU, "neu") X(LTU, "ltu") X(LEU, "leu")                 \

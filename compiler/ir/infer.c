@@ -1107,8 +1107,7 @@ infer_barrier(Call *c)
    if (c->args[0]->dtype != TL_I64 || c->args[1] != i32)
       return FAIL(c, "'%s' takes barriers and an i32 stage; got %s and %s",
                   tl_op_info[c->opcode].text, text(c, c->args[0]), text(c, c->args[1]));
-   const TlType *last =
-      c->opcode == TL_OP_BARRIER_WAIT ? i32 : tl_type_scalar(c->cx->types, TL_I1);
+   const TlType *last = c->opcode == TL_OP_BARRIER_WAIT ? i32 : tl_type_scalar(c->cx->types, TL_I1);
    if (c->num_args > 2 && c->args[2] != last)
       return FAIL(c, "the last operand of '%s' must be %s; got %s", tl_op_info[c->opcode].text,
                   text(c, last), text(c, c->args[2]));

@@ -96,8 +96,8 @@ static bool
 takes_in_flight(const TlOp *op)
 {
    return op->opcode == TL_OP_WGMMA || op->opcode == TL_OP_WGMMA_WAIT ||
-          op->opcode == TL_OP_DOT_WAIT ||
-          tl_has_trait(op, TL_TRAIT_TERM) || tl_has_trait(op, TL_TRAIT_CONTROL);
+          op->opcode == TL_OP_DOT_WAIT || tl_has_trait(op, TL_TRAIT_TERM) ||
+          tl_has_trait(op, TL_TRAIT_CONTROL);
 }
 
 static bool

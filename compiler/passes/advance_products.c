@@ -268,8 +268,7 @@ static bool
 is_fused(const TlOp *op)
 {
    const TlUse *use = op->opcode == TL_OP_MUL ? tl_result(op, 0)->uses : NULL;
-   return use && !use->next &&
-          (use->user->opcode == TL_OP_ADD || use->user->opcode == TL_OP_SUB);
+   return use && !use->next && (use->user->opcode == TL_OP_ADD || use->user->opcode == TL_OP_SUB);
 }
 
 /* The last operation of the body that reads the product. */
