@@ -93,6 +93,33 @@ def matmul(table):
                            (cdiv(s, m) * cdiv(s, n),), args, meta, out, want, 1e-3, 2 * s ** 3)
 
 
+def bytes_matmul(table):
+    """fp8 and int8, whose K lies together."""
+    pair, s = kernels("matmul.tile", "matmul"), 4096
+    x, y = (torch.randn(s, s, device="cuda") for _ in range(2))
+    f8 = [t.to(torch.float8_e4m3fn) for t in (x, y)]
+    i8 = [torch.randint(-128, 128, (s, s), device="cuda", dtype=torch.int8) for _ in range(2)]
+    for name, (a, b), dtype, tolerance in (("fp8", f8, torch.bfloat16, 2e-2),
+                                           ("int8", i8, torch.int32, 0)):
+        want = a.half() @ b.half().t() if name == "fp8" else torch._int_mm(a, b.t())
+        out, right = torch.empty(s, s, device="cuda", dtype=dtype), b.t()
+        args = (a, right, out, s, s, s, *a.stride(), *right.stride(), *out.stride())
+        meta = {"BLOCK_M": 128, "BLOCK_N": 256, "BLOCK_K": 128, "num_warps": 8, "num_stages": 4}
+        table.case("matmul %s %d" % (name, s), pair, (cdiv(s, 128) * cdiv(s, 256),), args, meta,
+                   out, want, tolerance, 2 * s ** 3)
+
+
+def cut_matmul(table):
+    """A part of larger arrays: sizes that are no multiples of anything, rows that are."""
+    pair, s, n = kernels("matmul.tile", "matmul"), 4096, 4001
+    x, y, out = (torch.randn(s, s, device="cuda", dtype=torch.float16)[:n, :n] for _ in range(3))
+    want = x @ y
+    args = (x, y, out, n, n, n, *x.stride(), *y.stride(), *out.stride())
+    meta = {"BLOCK_M": 128, "BLOCK_N": 256, "BLOCK_K": 64, "num_warps": 8, "num_stages": 3}
+    table.case("matmul %d of %d" % (n, s), pair, (cdiv(n, 128) * cdiv(n, 256),), args, meta, out,
+               want, 1e-3, 2 * n ** 3)
+
+
 def odd_matmul(table):
     """A last block of rows, columns and K that is not full."""
     pair = kernels("matmul.tile", "matmul")
@@ -109,9 +136,11 @@ def odd_matmul(table):
 def attention(table):
     for name, form in (("attn_fwd", ""), ("attn_fwd_bp", " bp")):
         pair = kernels("attention.tile", name)
-        for d, z, h, n in ((128, 4, 16, 4096), (128, 1, 16, 16384), (64, 1, 32, 16384)):
-            if form and n > 4096:
+        for d, z, h, n in ((128, 4, 16, 4096), (256, 2, 16, 4096), (128, 1, 16, 16384),
+                           (64, 1, 32, 16384)):
+            if form and (n > 4096 or d > 128):
                 continue
+            keys = 128 if d <= 128 else 64
             q, k, v = (torch.randn(z, h, n, d, device="cuda", dtype=torch.float16)
                        for _ in range(3))
             out, lse = torch.empty_like(q), torch.empty(z * h, n, device="cuda")
@@ -119,7 +148,7 @@ def attention(table):
             for causal in (False, True):
                 want = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal,
                                                                         scale=scale)
-                meta = {"D": d, "CAUSAL": causal, "BLOCK_M": 128, "BLOCK_N": 128, "num_warps": 8,
+                meta = {"D": d, "CAUSAL": causal, "BLOCK_M": 128, "BLOCK_N": keys, "num_warps": 8,
                         "num_stages": 2}
                 work = 4 * z * h * n * n * d * (0.5 if causal else 1)
                 table.case("attention%s D%d N%d%s" % (form, d, n, " causal" * causal), pair,
@@ -136,7 +165,7 @@ def main():
     torch.manual_seed(0)
     table = Table(options)
     print("%s, torch %s" % (torch.cuda.get_device_name(), torch.__version__))
-    for group in (odd_matmul, matmul, attention):
+    for group in (odd_matmul, cut_matmul, bytes_matmul, matmul, attention):
         try:
             group(table)
         except Exception as e:                # the other groups still run
