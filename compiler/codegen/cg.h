@@ -111,6 +111,8 @@ void tl_cg_needs_ptx(TlCg *cg, uint32_t ptx);
 void tl_cg_loc(TlCg *cg, TlRange range);
 /* The parameters from `first` on are the function's tensor maps. */
 void tl_cg_tensor_map_params(TlCg *cg, unsigned first);
+/* Asks for them ahead of the copies that need them. */
+void tl_cg_fetch_tensor_maps(TlCg *cg, LLVMValueRef pred);
 /* A byte of the block's shared memory: the one place that makes such addresses. */
 LLVMValueRef tl_cg_shared_ptr(TlCg *cg, LLVMValueRef address, int64_t offset);
 

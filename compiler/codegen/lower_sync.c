@@ -190,12 +190,15 @@ tl_emit_mbar_init(TlCg *cg, const TlOp *op)
 {
    LLVMValueRef args[] = {mbar_address(cg, op), tl_cg_i32(cg, tl_attr_int(op, TL_ATTR_ARRIVALS)),
                           mbar_pred(cg, op)};
+   bool is_last = is_last_init(op);
    /* Copies of boxes see it after a barrier only if it is fenced: one fence for all of them. */
    tl_cg_asm(cg,
-             cg->num_maps && is_last_init(op) ? "@$2 mbarrier.init.shared::cta.b64 [$0], $1;\n\t"
-                                                "fence.mbarrier_init.release.cluster;"
-                                              : "@$2 mbarrier.init.shared::cta.b64 [$0], $1;",
+             cg->num_maps && is_last ? "@$2 mbarrier.init.shared::cta.b64 [$0], $1;\n\t"
+                                       "fence.mbarrier_init.release.cluster;"
+                                     : "@$2 mbarrier.init.shared::cta.b64 [$0], $1;",
              "r,r,b,~{memory}", cg->voidt, args, 3, TL_ASM_EFFECT);
+   if (is_last)
+      tl_cg_fetch_tensor_maps(cg, args[2]);
 }
 
 void

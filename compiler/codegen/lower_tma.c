@@ -26,6 +26,17 @@ tl_cg_tensor_map_params(TlCg *cg, unsigned first)
          LLVMAddAttributeAtIndex(cg->fn, first + i + 1, attr[k]);
 }
 
+void
+tl_cg_fetch_tensor_maps(TlCg *cg, LLVMValueRef pred)
+{
+   unsigned first = LLVMCountParams(cg->fn) - cg->num_maps;
+   for (unsigned i = 0; i < cg->num_maps; i++) {
+      LLVMValueRef args[] = {pred, LLVMGetParam(cg->fn, first + i)};
+      tl_cg_asm(cg, "@$0 prefetch.tensormap [$1];", "b,l,~{memory}", cg->voidt, args, 2,
+                TL_ASM_EFFECT);
+   }
+}
+
 static LLVMValueRef
 host_map(TlCg *cg, const TlOp *op)
 {
