@@ -207,6 +207,13 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
       tl_help(s->diags, "pass it as a parameter annotated tl.constexpr");
    } else {
       tl_report(s->diags, E0302, range, param, call->row->name, what, text);
+      TlSv dtype;
+      bool is_extremum = strcmp(call->row->name, "max") == 0 || strcmp(call->row->name, "min") == 0;
+      if (is_extremum && strcmp(param, "axis") == 0)
+         tl_help(s->diags, "of two values the %s is tl.%simum(a, b)",
+                 call->row->name[1] == 'a' ? "larger" : "smaller", call->row->name);
+      else if (v->kind == TL_SV_STR && tl_dtype_constant(s, tl_text_cstr(s, v->s), &dtype))
+         tl_help(s->diags, "write it without quotes: tl.%s", tl_text_cstr(s, v->s));
    }
    return false;
 }
@@ -344,6 +351,8 @@ tl_call_shape(TlSema *s, const TlCall *call, const char *what, const TlSv *items
          if (dims[i] > 0 && dims[i] <= TL_MAX_TILE_ELEMS)
             tl_help(s->diags, "use %llu and mask what lies beyond %lld", next_power(dims[i]),
                     (long long)dims[i]);
+         else if (dims[i] == -1)
+            tl_help(s->diags, "no size is worked out: write it, or use tl.ravel(x)");
          return false;
       }
       if (__builtin_mul_overflow(elems, (unsigned long long)dims[i], &elems))

@@ -49,9 +49,14 @@ check_shapes(TlSema *s, const TlCall *call, const TlValue *a, const TlValue *b)
 {
    assert(tl_type_is_tile(a->type) && tl_type_is_tile(b->type));
    const TlType *x = a->type, *y = b->type;
-   if (x->rank != y->rank || x->rank < 2)
-      return tl_refuse(s->diags, E0347, call->range, tl_type_cstr(s->arena, x),
-                       tl_type_cstr(s->arena, y));
+   if (x->rank != y->rank || x->rank < 2) {
+      tl_report(s->diags, E0347, call->range, tl_type_cstr(s->arena, x), tl_type_cstr(s->arena, y));
+      if (x->rank == 1 && y->rank == 1)
+         tl_help(s->diags, "of two vectors it is tl.sum(a * b)");
+      else if (x->rank == 1 || y->rank == 1)
+         tl_help(s->diags, "with a vector it is tl.sum(a * x[None, :], 1)");
+      return false;
+   }
    unsigned r = x->rank;
    uint32_t k = x->shape[r - 1], min_k = tl_dtype_info[x->elem->dtype].bits == 8 ? 32 : 16;
    unsigned d = 0; /* the first batch dimension that differs */
@@ -123,6 +128,10 @@ accumulator(TlSema *s, const TlCall *call, const TlType *type, TlDtype wanted)
    if (acc->type != type) {
       tl_report(s->diags, E0333, range, tl_type_cstr(s->arena, type),
                 tl_type_cstr(s->arena, acc->type));
+      if (tl_type_same_shape(acc->type, type) && tl_type_elem(acc->type)->kind == TL_TYPE_SCALAR)
+         tl_help(s->diags, "start it as tl.%s, or say out_dtype=tl.%s",
+                 tl_dtype_info[type->elem->dtype].triton_name,
+                 tl_dtype_info[tl_type_elem(acc->type)->dtype].triton_name);
       return NULL;
    }
    if (type->elem->dtype != wanted) {

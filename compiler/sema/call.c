@@ -315,15 +315,6 @@ call_type(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *args, TlRange ran
    return tl_invoke_builtin(s, f, &bound, &one, range);
 }
 
-static void
-report_host_call(TlSema *s, const TlSv *fn, TlRange range)
-{
-   tl_report_opaque(s, fn, range);
-   const char *name = fn->kind == TL_SV_MODULE ? strrchr(fn->module->name, '.') : NULL;
-   if (name && tl_builtin_find(TL_NS_TL, name + 1))
-      tl_help(s->diags, "did you mean 'tl.%s'?", name + 1);
-}
-
 /* A function of a math library that host code picks by device: `backend.tl_extra_shim.pow`. */
 static const TlBuiltin *
 picked_libdevice(TlSema *s, const TlSv *fn, TlRange range)
@@ -440,7 +431,7 @@ tl_invoke(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *args, TlRange ran
          TlSv picked = {.kind = TL_SV_BUILTIN, .builtin = {row, NULL}};
          if (row)
             return tl_invoke_builtin(s, f, &picked, args, range);
-         report_host_call(s, fn, range);
+         tl_report_opaque(s, fn, range);
          return tl_sv_poison();
       }
       return opaque_call(s, fn, args, range);

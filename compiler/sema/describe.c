@@ -289,7 +289,11 @@ void
 tl_report_opaque(TlSema *s, const TlSv *v, TlRange range)
 {
    if (v->kind == TL_SV_MODULE) {
+      const char *name = strrchr(v->module->name, '.');
+      TlSv dtype;
       tl_report(s->diags, E0208, range, v->module->name);
+      if (name && (tl_builtin_find(TL_NS_TL, name + 1) || tl_dtype_constant(s, name + 1, &dtype)))
+         tl_help(s->diags, "did you mean 'tl.%s'?", name + 1);
       return;
    }
    const TlLost *lost = v->opaque;

@@ -424,6 +424,13 @@ static void
 suggest_attribute(TlSema *s, const TlSv *self, const char *name)
 {
    TlNearest n = {.name = name};
+   bool is_tl = self->kind == TL_SV_MODULE && self->module->kind == TL_MOD_BUILTIN &&
+                (self->module->ns & TL_NS_TL);
+   const char *other = is_tl || self->kind == TL_SV_VALUE ? tl_other_name(s, name) : NULL;
+   if (other) {
+      tl_help(s->diags, "%s", other);
+      return;
+   }
    if (self->kind == TL_SV_MODULE && self->module->kind == TL_MOD_BUILTIN) {
       const char *near = tl_suggest_builtin(s, self->module->ns, name);
       if (near)
@@ -487,6 +494,8 @@ index_of(TlSema *s, const TlSv *v, size_t len, TlRange range, size_t *out)
    int64_t at = i < 0 ? i + (int64_t)len : i;
    if (at < 0 || at >= (int64_t)len || (v->kind == TL_SV_INT && v->is_large)) {
       tl_report(s->diags, E0219, range, (long long)i, len);
+      if (len == 0 && !tl_in_host(s))
+         tl_help(s->diags, "scalars and pointers have no dimensions: pass sizes as arguments");
       tl_raise_as(s, "IndexError");
       return false;
    }
@@ -723,6 +732,11 @@ eval_fstring(TlSema *s, TlFrame *f, const TlAstFString *n)
       TlSv v = tl_eval_expr(s, f, fmt ? fmt->value : part);
       if (is_unusable(s, &v, part->range))
          return tl_sv_poison();
+      if (tl_sv_is_runtime(&v)) {
+         tl_report(s->diags, E0301, part->range, "{..}", "f-string", tl_sv_describe(s, &v));
+         tl_help(s->diags, "print values of the run beside the text: print(\"n\", n)");
+         return tl_sv_poison();
+      }
       bool quoted =
          fmt && fmt->conversion && (fmt->conversion[0] == 'r' || fmt->conversion[0] == 'a');
       if (fmt && fmt->spec.len) {

@@ -53,8 +53,14 @@ HOST_FN(jit) /* triton.jit(f), or triton.jit(debug=True) as a decorator */
 static TlSv
 math1(TlSema *s, const TlCall *c, double (*fn)(double))
 {
-   if (!tl_sv_is_number(&c->args[0]))
-      return tl_host_bad(s, c, "a known number is needed");
+   if (!tl_sv_is_number(&c->args[0])) {
+      TlSv bad = tl_host_bad(s, c, "a known number is needed");
+      if (tl_sv_is_runtime(&c->args[0]) &&
+          tl_builtin_find(TL_NS_TL | TL_NS_LIBDEVICE, c->row->name))
+         tl_help(s->diags, "of a value of the run it is %s%s",
+                 tl_builtin_find(TL_NS_TL, c->row->name) ? "tl." : "libdevice.", c->row->name);
+      return bad;
+   }
    double x = tl_known_double(&c->args[0]), y = fn(x);
    if (!isfinite(y) && isfinite(x))
       return tl_host_bad(s, c, "the result is no finite number");

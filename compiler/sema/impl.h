@@ -267,6 +267,8 @@ bool tl_lookup_quiet(TlSema *s, TlFrame *f, const char *name, TlSv *out);
 TlVars tl_vars_copy(TlSema *s, const TlVars *vars);
 const char *tl_suggest(TlSema *s, TlFrame *f, const char *name); /* NULL if nothing is close */
 /* Nearest name of the namespaces (and dtypes for TL), NULL if nothing is close. */
+/* What to write for a name of numpy, torch or CUDA, or of libdevice; NULL for all others. */
+const char *tl_other_name(TlSema *s, const char *name);
 const char *tl_suggest_builtin(TlSema *s, uint32_t namespaces, const char *name);
 typedef struct TlNearest {
    const char *name;

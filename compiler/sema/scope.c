@@ -136,6 +136,24 @@ try_builtins(TlNearest *n, uint32_t namespaces)
          tl_nearest_try(n, tl_dtype_info[d].triton_name);
 }
 
+/* ---- names that are another's ---- */
+const char *
+tl_other_name(TlSema *s, const char *name)
+{
+   static const struct {
+      const char *name, *instead;
+   } rows[] = {
+#define TL_OTHER_NAME(name, instead) {name, instead},
+#include "sema/other_names.def"
+   };
+   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+      if (strcmp(rows[i].name, name) == 0)
+         return tl_arena_printf(s->arena, "write %s", rows[i].instead);
+   if (tl_builtin_find(TL_NS_LIBDEVICE, name))
+      return tl_arena_printf(s->arena, "write libdevice.%s(..), of triton.language.extra", name);
+   return NULL;
+}
+
 const char *
 tl_suggest_builtin(TlSema *s, uint32_t namespaces, const char *name)
 {
@@ -195,6 +213,8 @@ unusable(TlSema *s, const TlVar *v, TlRange range)
       tl_report(s->diags, E0204, range, v->name, v->types[0], v->types[1]);
       tl_note(s->diags, N0201, v->range, v->types[0]);
       tl_note(s->diags, N0201, v->other, v->types[1]);
+      tl_help(s->diags,
+              "give it one type on both sides: 1.0 is fp32 and 1 is i32; a tile has .to()");
       break;
    case TL_VAR_LOOP_LOCAL:
       if (v->loop)
@@ -324,8 +344,11 @@ tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
    tl_report(s->diags, E0200, range, name);
    if (tl_is_host(f))
       tl_raise_as(s, scope_in(f, name) ? "UnboundLocalError" : "NameError");
-   const char *near = tl_suggest(s, f, name);
-   if (source && !source->is_tile && tl_builtin_find(TL_NS_TL, name))
+   const char *near = tl_suggest(s, f, name), *other = tl_other_name(s, name);
+   bool is_number = strcmp(name, "inf") == 0 || strcmp(name, "nan") == 0;
+   if (other && !tl_is_host(f) && (is_number || !near))
+      tl_help(s->diags, "%s", other);
+   else if (source && !source->is_tile && tl_builtin_find(TL_NS_TL, name))
       tl_help(s->diags, "did you mean 'tl.%s'?", name);
    else if (near)
       tl_help(s->diags, "did you mean '%s'?", near);

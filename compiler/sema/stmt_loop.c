@@ -5,6 +5,7 @@
  * turns out not to be assigned, the body is thrown away and evaluated again with that value still
  * known, so that it may be used as a shape or in a compile-time `if`. */
 #include "sema/impl.h"
+#include "sema/arith.h"
 
 #include <assert.h>
 #include <string.h>
@@ -217,6 +218,12 @@ report_type_change(TlSema *s, const Carried *c, const TlVar *v)
        tl_type_elem(x->type)->kind == TL_TYPE_SCALAR)
       tl_help(s->diags, "convert it with .to(tl.%s), or start with that type",
               tl_dtype_info[tl_type_elem(x->type)->dtype].triton_name);
+   else if (x && v->value.kind == TL_SV_VALUE && x->type->rank == 0 &&
+            tl_type_is_tile(v->value.value->type) &&
+            tl_type_elem(v->value.value->type)->kind == TL_TYPE_SCALAR)
+      tl_help(s->diags, "start with a tile: tl.zeros(%s, tl.%s)",
+              tl_shape_text(s, v->value.value->type->rank, v->value.value->type->shape),
+              tl_dtype_info[tl_type_elem(v->value.value->type)->dtype].triton_name);
 }
 
 /* Run-time parts of the variables at the end of the body, checked against their start. */
