@@ -18,12 +18,6 @@ def elements_off_the_mask_are_other(other):
     close(out, np.concatenate([x, np.full(6, other)]))
 
 
-@triton.jit
-def outside(x, out):
-    i = tl.arange(0, 16)
-    tl.store(out + i, tl.load(x + i, i < 16))
-
-
 @case("load")
 def other_needs_a_mask():
     @triton.jit

@@ -98,7 +98,8 @@ def order_is_by_rows(shape):
 
 @triton.jit
 def single(x, out):
-    tl.store(out, tl.load(x + tl.arange(0, 1)).reshape([]) + tl.load(x + 1 + tl.arange(0, 1)).item())
+    i = tl.arange(0, 1)
+    tl.store(out, tl.load(x + i).reshape([]) + tl.load(x + 1 + i).item())
 
 
 @case("reshape, view, ravel")
