@@ -188,6 +188,7 @@ static const struct {
    {"libdevice.rcbrt(x)", o_rcbrt, 1, 9, 0, 0, 1},
    {"libdevice.pow(x, y)", o_pow, 1e-3, 1e3, -12, 12, 3},
    {"libdevice.pow(x, y)", o_pow, 0.9, 1.1, -600, 600, 3},
+   {"libdevice.pow(x, y)", o_pow, 0x1.8ef1b2p-37, 0x1.8ef1b2p-37, -0x1.c29b06p+1, -3.5, 3},
    {"libdevice.pow(x, 2)", o_pow2, 1e-3, 1e3, 0, 0, 0.51},
    {"libdevice.pow(x, 3.0)", o_pow3, -9, 9, 0, 0, 1.5},
    {"libdevice.pow(x, 4)", o_pow4, -9, 9, 0, 0, 3},
