@@ -86,8 +86,28 @@ if(TARGET tilec_shared)
   target_compile_definitions(accuracy PRIVATE TL_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   target_link_libraries(accuracy PRIVATE tilec_shared pthread m)
   set_target_properties(accuracy PROPERTIES BUILD_RPATH_USE_ORIGIN ON)
-  # 15,360 arguments of each function here; 2^28, or with ACCURACY_STRIDE=1 all, by gpu/run.sh.
-  add_test(NAME sim.accuracy COMMAND accuracy --on sim --stride 262147)
+  # 65,536 arguments of each function here; 2^28, or with ACCURACY_STRIDE=1 all, by gpu/run.sh.
+  add_test(NAME sim.accuracy COMMAND accuracy --on sim --stride 65521)
+  # The same functions against MPFR, of which 4.2 is the first with sinpi; without it there is no test.
+  find_library(mpfr_library mpfr)
+  find_path(mpfr_headers mpfr.h)
+  if(mpfr_library AND mpfr_headers)
+    file(STRINGS "${mpfr_headers}/mpfr.h" mpfr_version REGEX "define MPFR_VERSION_STRING")
+    string(REGEX MATCH "[0-9]+[.][0-9]+" mpfr_version "${mpfr_version}")
+  endif()
+  if(mpfr_version VERSION_GREATER_EQUAL 4.2)
+    add_executable(accuracy_mpfr "${CMAKE_CURRENT_SOURCE_DIR}/gpu/accuracy_mpfr.c")
+    target_include_directories(accuracy_mpfr PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}"
+                               "${CMAKE_SOURCE_DIR}/runtime/include"
+                               "${CMAKE_SOURCE_DIR}/compiler/include")
+    target_link_libraries(accuracy_mpfr PRIVATE tilec_shared "${mpfr_library}" gmp m)
+    set_target_properties(accuracy_mpfr PROPERTIES BUILD_RPATH_USE_ORIGIN ON)
+    foreach(type fp64 fp32)
+      add_test(NAME accuracy.mpfr.${type}
+               COMMAND accuracy_mpfr --type ${type} --count 4096
+                       --table "${CMAKE_SOURCE_DIR}/docs/accuracy.md")
+    endforeach()
+  endif()
   add_test(NAME sim.differential COMMAND gpu_test --on sim)
   add_test(NAME gpu.differential COMMAND gpu_test)
   set_tests_properties(gpu.differential PROPERTIES SKIP_RETURN_CODE 77)

@@ -88,7 +88,7 @@ if [[ -d $build/examples ]]; then
 fi
 if [[ -x $build/bin/accuracy ]]; then
    check accuracy 1200 "$build/bin/accuracy" --table "$root/docs/accuracy.md" \
-      --stride "${ACCURACY_STRIDE:-16}"
+      --stride "${ACCURACY_STRIDE:-16}" --out "$out/accuracy.tsv"
 fi
 if [[ -x $build/bin/bare_driver ]] &&
    "$build/bin/tilec" build "$root/dsl_examples/elu.tile" -o "$out/elu.ptx"; then

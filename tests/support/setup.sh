@@ -7,7 +7,8 @@ tilec_root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
 
 tilec_packages=(gcc g++ make cmake ninja-build pkgconf bison re2c llvm-22-dev lld-22 libzstd-dev
                 zlib1g-dev libsqlite3-dev libcmocka-dev ca-certificates)
-tilec_check_packages=(clang-22 clang-format-22 openmpi-bin libopenmpi-dev) # what tests need besides
+# what the tests build and check with besides; libmpfr-dev: the oracle of functions
+tilec_check_packages=(clang-22 clang-format-22 openmpi-bin libopenmpi-dev libmpfr-dev)
 
 tilec_say() {
    printf '== %s\n' "$*"
