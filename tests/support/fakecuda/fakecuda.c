@@ -21,21 +21,23 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local void *stack[16];
 static _Thread_local int depth;
 
-static char *last_image; /* whole; state.ptx is its begin */
-
 /* Blocks handed out, so that a reset frees what a lost device left behind. */
 static struct {
    void *at;
    size_t bytes; /* device memory; 0 = a handle */
 } live[1024];
+static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void *
 keep(void *block, size_t bytes)
 {
+   pthread_mutex_lock(&live_lock);
    for (size_t i = 0; i < sizeof live / sizeof live[0]; i++)
       if (!live[i].at) {
          live[i].bytes = bytes;
-         return live[i].at = block;
+         live[i].at = block;
+         pthread_mutex_unlock(&live_lock);
+         return block;
       }
    abort();
 }
@@ -43,10 +45,12 @@ keep(void *block, size_t bytes)
 static void
 drop(void *block)
 {
+   pthread_mutex_lock(&live_lock);
    for (size_t i = 0; i < sizeof live / sizeof live[0]; i++)
       if (live[i].at == block) {
          live[i].at = NULL;
          free(block);
+         pthread_mutex_unlock(&live_lock);
          return;
       }
    abort(); /* freed twice, or never ours */
@@ -80,8 +84,6 @@ API void
 fake_reset(void)
 {
    int contexts = state.contexts;
-   free(last_image);
-   last_image = NULL;
    for (size_t i = 0; i < sizeof live / sizeof live[0]; i++) {
       free(live[i].at);
       live[i].at = NULL;
@@ -362,9 +364,7 @@ CALL(cuModuleLoadDataEx, void **m, const void *image, unsigned n, int *options, 
       return failed;
    pthread_mutex_lock(&lock);
    snprintf(state.ptx, sizeof state.ptx, "%s", (const char *)image);
-   free(last_image);
-   last_image = strdup(image);
-   *m = keep(malloc(1), 0);
+   *m = keep(strdup(image), 0); /* a module is its image */
    state.modules++;
    pthread_mutex_unlock(&lock);
    return 0;
@@ -376,14 +376,14 @@ CALL(cuModuleUnload, void *m)
    state.modules--;
    return 0;
 }
-/* ".entry NAME " or ".entry NAME(" in the image loaded last; a cubin has all names. */
+/* ".entry NAME " or ".entry NAME(" in a module; a cubin has all names. */
 static int
-has_entry(const char *name)
+has_entry(const char *image, const char *name)
 {
    char text[128];
    size_t n = (size_t)snprintf(text, sizeof text, ".entry %s", name);
-   const char *at = last_image ? strstr(last_image, text) : NULL;
-   if (last_image && strncmp(last_image, "\177ELF", 4) == 0)
+   const char *at = strstr(image, text);
+   if (strncmp(image, "\177ELF", 4) == 0)
       return 1;
    while (at && at[n] != ' ' && at[n] != '(')
       at = strstr(at + 1, text);
@@ -394,11 +394,10 @@ has_entry(const char *name)
 CALL(cuModuleGetFunction, void **f, void *m, const char *name)
 {
    static char names[256][64];
-   (void)m;
    ENTER("cuModuleGetFunction");
    *f = NULL;
    pthread_mutex_lock(&lock);
-   for (int i = 0; i < 256 && !*f && has_entry(name); i++) {
+   for (int i = 0; i < 256 && !*f && has_entry(m, name); i++) {
       if (!names[i][0])
          snprintf(names[i], sizeof names[i], "%s", name);
       if (strcmp(names[i], name) == 0)
