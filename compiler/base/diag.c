@@ -110,6 +110,16 @@ tl_diag_emit(TlDiags *d, TlDiagCode code, TlRange range, const char *fmt, ...)
 }
 
 void
+tl_diags_repeat(TlDiags *d, const TlDiag *again)
+{
+   tl_diag_emit(d, again->code, again->range, "%s", again->text);
+   if (again->help)
+      tl_help(d, "%s", again->help);
+   for (const TlDiag *n = again->notes; n; n = n->next)
+      tl_diag_emit(d, n->code, n->range, "%s", n->text);
+}
+
+void
 tl_help(TlDiags *d, const char *fmt, ...)
 {
    if (!d->last)

@@ -57,6 +57,8 @@ const char *tl_diag_format(TlDiagCode code); /* the row's text */
 /* Identical (code, range) errors are reported once. */
 void tl_diag_emit(TlDiags *d, TlDiagCode code, TlRange range, const char *fmt, ...)
    __attribute__((format(printf, 4, 5)));
+/* A diagnostic that was put aside, with its notes and help. */
+void tl_diags_repeat(TlDiags *d, const TlDiag *again);
 void tl_help(TlDiags *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* `##__VA_ARGS__` is the gcc and clang form that C17 mode accepts without a pedantic warning. */

@@ -1,4 +1,4 @@
-/* tilec build and tilec check.  Nothing is written before everything asked for was made. */
+/* tilec build.  Nothing is written before everything asked for was made. */
 #include "command/command.h"
 #include "command/emit_c.h"
 #include "command/ptxas.h"
@@ -296,10 +296,6 @@ build_unit(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o)
 {
    if (setjmp(comp->oom))
       return out_of_memory();
-   if (c->cl.command == CMD_CHECK) {
-      tl_cmd_diagnostics(c, comp);
-      return EXIT_OK;
-   }
    return c->emit == TL_EMIT_CUBIN ? build_cubin(c, comp, o) : build_stage(c, comp, o);
 }
 
@@ -321,8 +317,6 @@ tl_cmd_build(TlCommand *c)
    if (!native_arch(c, &o))
       return EXIT_ENVIRONMENT;
    if (extra.passes && !tl_option(&c->cl, TL_OPT_EMIT))
-      o.stop_after = TILEC_STAGE_LOWERED;
-   if (c->cl.command == CMD_CHECK)
       o.stop_after = TILEC_STAGE_LOWERED;
    TlCompilation comp;
    int code = compile(c, &comp, &o, &extra);

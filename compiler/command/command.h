@@ -32,6 +32,7 @@ typedef struct TlStageName {
 extern const TlStageName tl_stage_names[TILEC_STAGE_COUNT];
 
 int tl_cmd_build(TlCommand *c);
+int tl_cmd_check(TlCommand *c);
 int tl_cmd_run(TlCommand *c);
 int tl_cmd_bench(TlCommand *c);
 int tl_cmd_tune(TlCommand *c);

@@ -44,6 +44,8 @@ dispatch(TlCommand *c, int argc)
              : argc < 2                                                         ? EXIT_USAGE
                                                                                 : EXIT_OK;
    switch (c->cl.command) {
+   case CMD_CHECK:
+      return tl_cmd_check(c);
    case CMD_RUN:
       return tl_cmd_run(c);
    case CMD_BENCH:

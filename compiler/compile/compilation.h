@@ -70,6 +70,10 @@ void tl_compilation_free(TlCompilation *comp);
 /* The sequence of compile.c; diagnostics stay in comp->diags. */
 TilecStatus tl_compile(TlCompilation *comp, const TilecCompileOptions *options,
                        const TlCompileExtra *extra);
+/* What is wrong with the kernels of a file (or those that `extra` names), typed or not; those whose
+ * parameters all have types and values are lowered too, unless options stop before. */
+TilecStatus tl_check(TlCompilation *comp, const TilecCompileOptions *options,
+                     const TlCompileExtra *extra);
 /* Parses and loads names only: comp->sema can list its kernels. */
 TilecStatus tl_load_names(TlCompilation *comp, const TilecCompileOptions *options);
 

@@ -2,6 +2,7 @@
  * Out of memory anywhere below jumps back to the entry points here. */
 #include "compile/compilation.h"
 #include "base/clock.h"
+#include "sema/generic.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -362,6 +363,87 @@ type_kernels(Run *r)
    return diagnosed(r->comp);
 }
 
+/* ---- all kernels of a file, for tl_check ---- */
+static bool
+has_param(const TlKernelInfo *k, const char *name)
+{
+   for (unsigned i = 0; i < k->num_params; i++)
+      if (strcmp(k->params[i].name, name) == 0)
+         return true;
+   return false;
+}
+
+/* A define is for the kernels that have such a parameter; for all when none has. */
+static TlSpecialization
+specialization_of(Run *r, const TlKernelInfo *k)
+{
+   const TlKernelInfo *all;
+   unsigned n = tl_sema_kernels(r->comp->sema, &all);
+   TlSpecialization spec = tl_specialization_for(r->comp, r->options), mine = spec;
+   mine.define_names.len = mine.define_values.len = 0;
+   mine.define_names.data = tl_new_array(r->comp->arena, const char *, spec.define_names.len + 1);
+   mine.define_values.data = tl_new_array(r->comp->arena, const char *, spec.define_names.len + 1);
+   for (size_t i = 0; i < spec.define_names.len; i++) {
+      bool is_any = false;
+      for (unsigned j = 0; j < n; j++)
+         is_any |= has_param(&all[j], spec.define_names.data[i]);
+      if (is_any && !has_param(k, spec.define_names.data[i]))
+         continue;
+      mine.define_names.data[mine.define_names.len++] = spec.define_names.data[i];
+      mine.define_values.data[mine.define_values.len++] = spec.define_values.data[i];
+   }
+   return mine;
+}
+
+static void
+check_kernel(Run *r, const TlKernelInfo *k, const char *signature)
+{
+   TlCompilation *comp = r->comp;
+   TlSpecialization spec = specialization_of(r, k);
+   spec.signature = signature;
+   TlChecked checked = tl_sema_check(comp->sema, &spec, k);
+   if (!checked.func)
+      return;
+   TlEntry made = {.func = checked.func, .kernel = checked.func->name};
+   made.func->name = symbol_for(comp, made.func->name);
+   tl_vec_push(comp->arena, &comp->entries, made);
+}
+
+static TilecStatus
+check_named(Run *r, const TlEntrySpec *entry)
+{
+   const TlKernelInfo *kernels;
+   unsigned n = tl_sema_kernels(r->comp->sema, &kernels);
+   for (unsigned i = 0; i < n && entry->kernel; i++)
+      if (strcmp(kernels[i].name, entry->kernel) == 0) {
+         check_kernel(r, &kernels[i], entry->signature);
+         return diagnosed(r->comp);
+      }
+   TlSpecialization spec = tl_specialization_for(r->comp, r->options);
+   return type_entry(r->comp, &spec, entry); /* says what is wrong with the name */
+}
+
+static TilecStatus
+check_kernels(Run *r)
+{
+   const TlKernelInfo *kernels;
+   unsigned n = tl_sema_kernels(r->comp->sema, &kernels);
+   const TlCompileExtra *extra = r->extra;
+   for (size_t i = 0; i < extra->num_entries; i++)
+      if (extra->entries[i].kernel || extra->entries[i].signature) {
+         TilecStatus status = check_named(r, &extra->entries[i]);
+         if (status != TILEC_OK)
+            return status;
+      }
+   bool is_named = extra->num_entries && (extra->entries[0].kernel || extra->entries[0].signature);
+   for (unsigned i = 0; i < n && !is_named; i++)
+      if (!kernels[i].is_helper || n == 1)
+         check_kernel(r, &kernels[i], NULL);
+   if (r->comp->entries.len)
+      r->comp->func = r->comp->entries.data[0].func;
+   return diagnosed(r->comp);
+}
+
 /* ---- IR text ---- */
 static bool
 is_loaded(const TlCompilation *comp, const char *name)
@@ -602,6 +684,20 @@ compile(Run *r)
    return r->status == TILEC_OK ? describe(r) : r->status;
 }
 
+static TilecStatus
+check(Run *r)
+{
+   run(r, TILEC_STAGE_DEFAULT, choose_target);
+   run(r, TILEC_STAGE_DEFAULT, read_source);
+   run(r, TILEC_STAGE_AST, parse);
+   run(r, TILEC_STAGE_IR, load_names);
+   run(r, TILEC_STAGE_IR, check_kernels);
+   run(r, TILEC_STAGE_IR, clean_up);
+   run(r, TILEC_STAGE_LAID, place);
+   run(r, TILEC_STAGE_LOWERED, lower);
+   return r->status;
+}
+
 static Run
 start(TlCompilation *comp, const TilecCompileOptions *o, const TlCompileExtra *extra)
 {
@@ -672,6 +768,22 @@ tl_compile(TlCompilation *comp, const TilecCompileOptions *o, const TlCompileExt
                              .print = extra->print,
                              .print_user = extra->print_user};
    TilecStatus status = compile(&r);
+   end_deadline(comp);
+   return status;
+}
+
+TilecStatus
+tl_check(TlCompilation *comp, const TilecCompileOptions *o, const TlCompileExtra *extra)
+{
+   if (o->file && has_suffix(o->file, ".tir"))
+      return tl_compile(comp, o, extra);
+   if (setjmp(comp->oom))
+      return ran_out(comp, o);
+   Run r = start(comp, o, extra);
+   comp->passes = (TlPassCx){.scratch = comp->scratch, .sources = comp->sources};
+   comp->passes.diags = &comp->diags;
+   comp->passes.remarks = o->remarks;
+   TilecStatus status = check(&r);
    end_deadline(comp);
    return status;
 }

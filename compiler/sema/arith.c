@@ -351,6 +351,7 @@ tl_sema_addptr(TlSema *s, TlValue *ptr, const TlSv *offset, bool negate, TlRange
    const TlType *elem = tl_type_elem(off->type);
    if (elem->kind != TL_TYPE_SCALAR || !tl_dtype_is_int(elem->dtype)) {
       tl_report(s->diags, E0299, range, tl_type_cstr(s->arena, off->type));
+      tl_blame_sv(s, offset, TL_WANT_INT);
       if (elem->kind == TL_TYPE_SCALAR)
          tl_help(s->diags, "convert it: .to(tl.int32) or .to(tl.int64)");
       return NULL;
@@ -411,10 +412,19 @@ static const BinaryOp binary_ops[TL_AST_OP_COUNT] = {
    [TL_AST_OP_GE] = {COMPARE, TL_OP_GE},
 };
 
+static bool
+is_float(const TlSv *v)
+{
+   const TlType *elem = v->kind == TL_SV_VALUE ? tl_type_elem(v->value->type) : NULL;
+   return elem && elem->kind == TL_TYPE_SCALAR && tl_dtype_is_float(elem->dtype);
+}
+
 static TlSv
 undefined_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
 {
    tl_report(s->diags, E0286, range, tl_ast_op_text[op], tl_sv_text(s, a), tl_sv_text(s, b));
+   if (op != TL_AST_OP_MATMUL)
+      tl_blame_sv(s, is_float(a) ? a : b, TL_WANT_INT);
    if (a->kind == TL_SV_NONE || b->kind == TL_SV_NONE)
       tl_help(s->diags, "test for None with 'is None' before using the value");
    else if (op == TL_AST_OP_MATMUL)
@@ -552,7 +562,9 @@ tl_sema_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ran
 static TlSv
 undefined_unary(TlSema *s, TlAstOp op, const TlSv *a, TlRange range)
 {
-   return tl_sv_refuse(s, E0287, range, tl_ast_op_text[op], tl_sv_text(s, a));
+   tl_report(s->diags, E0287, range, tl_ast_op_text[op], tl_sv_text(s, a));
+   tl_blame_sv(s, a, TL_WANT_INT);
+   return tl_sv_poison();
 }
 
 TlSv

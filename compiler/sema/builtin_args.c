@@ -159,6 +159,7 @@ tl_call_pointer(TlSema *s, const TlCall *call, unsigned i)
    if (p->kind == TL_SV_POISON)
       return NULL;
    tl_report(s->diags, E0317, tl_call_arg_range(call, i), call->row->name, tl_sv_text(s, p));
+   tl_blame_sv(s, p, TL_WANT_POINTER);
    if (p->kind == TL_SV_NONE)
       tl_help(s->diags, "the pointer is None in this specialisation: guard the access with "
                         "'if pointer is not None'");
@@ -181,6 +182,7 @@ tl_call_mask(TlSema *s, const TlCall *call, unsigned i, const TlType *to, TlValu
    const TlType *elem = tl_type_elem(m->type);
    if (elem->kind != TL_TYPE_SCALAR || elem->dtype != TL_I1) {
       tl_report(s->diags, E0321, range, call->row->name, tl_type_cstr(s->arena, m->type));
+      tl_blame(s, m, TL_WANT_BOOL);
       if (elem->kind == TL_TYPE_SCALAR)
          tl_help(s->diags, "compare: mask != 0, or .to(tl.int1)");
       return false;
@@ -409,6 +411,7 @@ tl_check_takes(TlSema *s, const TlCall *call, unsigned i, const TlValue *v, uint
       return true;
    tl_report(s->diags, E0313, tl_call_arg_range(call, i), call->row->name, takes_text(takes),
              tl_type_cstr(s->arena, v->type));
+   tl_blame(s, v, takes & TL_TAKES_FLOAT ? TL_WANT_FLOAT : TL_WANT_INT);
    if (elem->kind != TL_TYPE_SCALAR)
       tl_help(s->diags, "load the values first: tl.load(pointer)");
    else if (takes & TL_TAKES_FP32)

@@ -109,6 +109,7 @@ tl_builtin_atomic(TlSema *s, const TlCall *call)
    if (!ok || (is_bitwise && is_float)) {
       tl_report(s->diags, E0338, tl_call_arg_range(call, 0), tl_attr_word(TL_AK_RMW, rmw),
                 tl_dtype_info[t].text);
+      tl_blame(s, a.ptr, TL_WANT_INT);
       if (bits < 32)
          tl_help(s->diags, "32-bit and 64-bit types are supported; fp16 and bf16 for add only");
       return tl_sv_poison();

@@ -73,17 +73,27 @@ order_list(TlSema *s, const TlCall *call, unsigned rank, uint8_t *out)
    return true;
 }
 
+static bool
+is_base_pointer(TlSema *s, const TlCall *call, unsigned i)
+{
+   const TlSv *base = &call->args[i];
+   if (base->kind == TL_SV_POISON)
+      return false;
+   if (base->kind == TL_SV_VALUE && base->value->type->kind == TL_TYPE_PTR)
+      return true;
+   tl_report(s->diags, E0313, tl_call_arg_range(call, i), call->row->name,
+             "a scalar pointer as base", tl_sv_text(s, base));
+   tl_blame_sv(s, base, TL_WANT_POINTER);
+   return false;
+}
+
 TlSv
 tl_builtin_make_block_ptr(TlSema *s, const TlCall *call)
 {
    const TlSv *base = &call->args[ARG_BASE], *items;
    unsigned num;
-   if (base->kind != TL_SV_VALUE || base->value->type->kind != TL_TYPE_PTR) {
-      if (base->kind != TL_SV_POISON)
-         tl_report(s->diags, E0313, tl_call_arg_range(call, ARG_BASE), "make_block_ptr",
-                   "a scalar pointer as base", tl_sv_text(s, base));
+   if (!is_base_pointer(s, call, ARG_BASE))
       return tl_sv_poison();
-   }
    TlBlockPtr *p = tl_new(s->arena, TlBlockPtr);
    p->base = base->value;
    tl_sv_items(&call->args[ARG_SHAPE], &items, &num);
@@ -379,12 +389,8 @@ tl_builtin_make_descriptor(TlSema *s, const TlCall *call)
    const TlSv *base = &call->args[BASE], *items, *block;
    unsigned num, block_rank;
    TlText padding = {"zero", 4};
-   if (base->kind != TL_SV_VALUE || base->value->type->kind != TL_TYPE_PTR) {
-      if (base->kind != TL_SV_POISON)
-         tl_report(s->diags, E0313, tl_call_arg_range(call, BASE), call->row->name,
-                   "a scalar pointer as base", tl_sv_text(s, base));
+   if (!is_base_pointer(s, call, BASE))
       return tl_sv_poison();
-   }
    if (tl_call_has(call, PADDING) && !tl_call_str(s, call, PADDING, &padding))
       return tl_sv_poison();
    TlBlockPtr *p = tl_new(s->arena, TlBlockPtr);

@@ -40,9 +40,12 @@ new_range(TlSema *s, const TlCall *call, const TlSv *args, unsigned num, TlSvRan
       bool ok = tl_sv_const_int(v, &known) ||
                 (v->kind == TL_SV_VALUE && v->value->type->kind == TL_TYPE_SCALAR &&
                  tl_dtype_is_int(v->value->type->dtype));
-      if (!ok)
-         return tl_sv_refuse(s, E0302, call->range, names[i], call->row->name, "an integer",
-                             tl_sv_text(s, v));
+      if (!ok) {
+         tl_report(s->diags, E0302, call->range, names[i], call->row->name, "an integer",
+                   tl_sv_text(s, v));
+         tl_blame_sv(s, v, TL_WANT_INT);
+         return tl_sv_poison();
+      }
       if (i == 2 && tl_sv_const_int(v, &known) && known == 0)
          return tl_sv_refuse(s, E0247, call->range);
    }

@@ -459,6 +459,8 @@ tl_attribute(TlSema *s, TlFrame *f, const TlSv *self, const char *name, TlRange 
    if (self->kind == TL_SV_POISON)
       return *self;
    unsigned errors = s->diags->num_errors;
+   if (self->kind == TL_SV_VALUE)
+      s->impl->blame.asked = self->value;
    if (find_attribute(s, self, name, range, &out))
       return out;
    if (s->diags->num_errors != errors)
@@ -467,10 +469,21 @@ tl_attribute(TlSema *s, TlFrame *f, const TlSv *self, const char *name, TlRange 
       tl_report(s->diags, E0201, range, self->module->name, name);
    else
       tl_report(s->diags, E0202, range, tl_sv_describe(s, self), name);
+   bool is_of_descriptor = strcmp(name, "load") == 0 || strcmp(name, "store") == 0 ||
+                           strcmp(name, "gather") == 0 || strcmp(name, "scatter") == 0;
+   if (is_of_descriptor && self->kind == TL_SV_VALUE)
+      tl_blame(s, self->value, TL_WANT_DESCRIPTOR);
+   if (self->kind == TL_SV_TYPE && strcmp(name, "element_ty") == 0)
+      tl_blame(s, s->impl->blame.asked, TL_WANT_POINTER);
    if (self->kind == TL_SV_NONE || tl_is_plain_object(s, self))
       tl_raise_as(s, "AttributeError");
    if (self->kind == TL_SV_NONE)
       tl_help(s->diags, "test the argument with 'is not None' before it is used");
+   else if (is_of_descriptor && self->kind == TL_SV_VALUE)
+      tl_help(s->diags,
+              "'%s' is a method of tensor descriptors: make one with "
+              "make_tensor_descriptor, or use %s(pointer + offsets)",
+              name, name);
    else
       suggest_attribute(s, self, name);
    return tl_sv_poison();

@@ -40,16 +40,12 @@ tl_raise_as(TlSema *s, const char *name)
 static void
 report_again(TlSema *s, const TlDiag *d, const TlRaised *raised)
 {
-   tl_diag_emit(s->diags, d->code, d->range, "%s", d->text);
-   if (d->help)
-      tl_help(s->diags, "%s", d->help);
+   tl_diags_repeat(s->diags, d);
    bool is_exact = raised->error == d;
    if (s->impl->lost_error == d)
       s->impl->lost_error = s->diags->last;
    s->impl->raised = *raised;
    s->impl->raised.error = is_exact ? s->diags->last : NULL;
-   for (const TlDiag *n = d->notes; n; n = n->next)
-      tl_diag_emit(s->diags, n->code, n->range, "%s", n->text);
 }
 
 /* ---- classes of exceptions ---- */

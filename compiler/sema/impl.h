@@ -142,6 +142,7 @@ struct TlActivation {
    const TlSvFunc *func; /* NULL for module level */
    TlRange call_range;
    bool is_host;
+   bool may_return;         /* a kernel that may be a helper as well */
    unsigned errors;         /* host: reported when it began; more of them end it */
    struct TlYields *yields; /* of a generator, or NULL */
    unsigned loops;          /* run-time loops around the current statement */
@@ -177,6 +178,14 @@ typedef struct TlRaised {
    const char *name;    /* "KeyError" */
    const TlSvFunc *cls; /* of the program's own exceptions, else NULL */
 } TlRaised;
+
+/* Who hears of types that do not fit, while the operations are there: trials of kernels without
+ * types (generic.c). */
+typedef struct TlBlame {
+   void (*hear)(void *user, const TlValue *v, TlWant want); /* NULL: nobody */
+   void *user;
+   const TlValue *asked; /* whose type was asked for last */
+} TlBlame;
 
 typedef struct TlUndo { /* a global and what it was */
    TlGlobal *global;
@@ -214,6 +223,7 @@ typedef struct TlSemaImpl {
    unsigned keep_changed;
    unsigned num_kernels;
    int num_warps, num_stages, num_ctas; /* of the kernel being compiled */
+   TlBlame blame;
 } TlSemaImpl;
 
 /* ---- module.c ---- */
@@ -495,6 +505,7 @@ TlSv tl_pointer_argument(TlSema *s, const TlType *elem); /* present, its dtype k
 void tl_read_no_specialize(TlSema *s, const TlSvFunc *fn, TlKernelInfo *k);
 
 /* ---- spec*.c ---- */
+
 /* A type in ahead-of-time notation ("*const fp16", "i32"); NULL if it is none. */
 /* descriptor.c: tensor descriptors in signatures and annotations. */
 bool tl_is_descriptor_text(const char *text);
@@ -507,6 +518,8 @@ TlSv tl_add_descriptor(TlSema *s, TlFunc *f, const TlAstFunction *ast, const cha
 const TlType *tl_parse_type_text(TlSema *s, const char *text, size_t len);
 /* A number, True, False, None, a dtype, else a string. */
 TlSv tl_read_value(TlSema *s, const char *text, TlRange range);
+/* A function of the main file, the last of that name; NULL if there is none. */
+const TlSvFunc *tl_function_of(TlSema *s, const char *name);
 /* By name, or the only one (NULL); NULL after an error. */
 const TlSvFunc *tl_choose_kernel(TlSema *s, const char *name);
 

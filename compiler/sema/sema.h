@@ -118,6 +118,7 @@ typedef struct TlSvRange TlSvRange;
 typedef struct TlSvFunc TlSvFunc;     /* call.c */
 typedef struct TlSvModule TlSvModule; /* module.c */
 typedef struct TlBuiltin TlBuiltin;   /* a row of builtins.def */
+typedef struct TlGuess TlGuess;       /* generic.h */
 
 struct TlSv {
    TlSvKind kind;
@@ -281,6 +282,17 @@ bool tl_sema_call_scalars(TlSema *s, const TlSv *fn, TlValue *const *args, unsig
 TlSv tl_sema_stdlib(TlSema *s, const char *module, const char *name);
 const char *tl_sv_describe(TlSema *s, const TlSv *v); /* "tile<fp16, 64x32>", "constexpr int 3" */
 
+/* The error just reported would not be one if v were such a value (generic.h). */
+typedef enum TlWant {
+   TL_WANT_POINTER,
+   TL_WANT_INT,
+   TL_WANT_FLOAT,
+   TL_WANT_BOOL,
+   TL_WANT_DESCRIPTOR, /* of a block that nothing tells */
+} TlWant;
+void tl_blame(TlSema *s, const TlValue *v, TlWant want);
+void tl_blame_sv(TlSema *s, const TlSv *v, TlWant want);
+
 /* ---- run-time arithmetic with Triton's promotion (arith.c) ---- */
 /* Makes an SSA value of a compile-time number (strong dtype, else by value: i32, then i64, u64;
  * fp32; i1 for bool) or passes a run-time value through; NULL after an error. */
@@ -329,7 +341,9 @@ typedef struct TlSpecialization {
    const char *grid;                    /* instead of the kernel's own, or NULL */
    int num_warps, num_stages, num_ctas; /* 0 = the kernel's own */
    bool debug, strict_fp;
-   bool cuts_tf32; /* the target's fastest product takes fp32 operands as they are */
+   bool cuts_tf32;          /* the target's fastest product takes fp32 operands as they are */
+   bool may_return;         /* it may be a helper of other files: returning a value is no error */
+   struct TlGuess *guesses; /* of each parameter that nothing else gives a type; or NULL */
 } TlSpecialization;
 
 typedef struct TlSemaOptions {
@@ -361,12 +375,14 @@ typedef struct TlKernelParam {
 } TlKernelParam;
 typedef struct TlKernelInfo {
    const char *name;
-   TlRange range;
+   TlRange range;      /* all of it */
+   TlRange name_range; /* in its def */
    TlKernelParam *params;
    unsigned num_params;
    const char *decorators; /* text of the decorator lines, or NULL */
    const char *grid;       /* grid= as written, or NULL */
    bool is_helper;         /* called by another kernel of the file and never launched by itself */
+   bool is_launched;       /* no helper of other files: by @kernel, a launch, what it asks */
 } TlKernelInfo;
 /* Kernels of the file in order (for `list`, reflection and -k). */
 unsigned tl_sema_kernels(TlSema *s, const TlKernelInfo **out);

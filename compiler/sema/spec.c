@@ -5,6 +5,7 @@
  * the first of: its signature entry, -D, a heuristic, the first autotune configuration, its own
  * annotation, its default.  An entry that is a value (64, None, 'x', i32:1) makes the parameter a
  * compile-time constant, whether it is annotated constexpr or not. */
+#include "sema/generic.h"
 #include "sema/impl.h"
 
 #include <assert.h>
@@ -110,6 +111,19 @@ is_helper(const Uses *uses, const TlSvFunc *fn)
       return true;
    const TlSvFunc *by = tl_map_get(&uses->by, fn->name);
    return by && by != fn && !tl_map_has(&uses->launched, fn->name);
+}
+
+/* Whether its parameters are a launch's: by its decorators, a launch in the file, or because it
+ * asks which program it is. */
+static bool
+is_launched(const Uses *uses, const TlSvFunc *fn)
+{
+   const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
+   bool is_tuned = d->len > 1;
+   for (size_t i = 0; i < d->len; i++)
+      is_tuned |= strcmp(tl_decorator_name(d->data[i]), "kernel") == 0;
+   return is_tuned || tl_map_has(&uses->launched, fn->name) ||
+          strstr(tl_node_text(uses->s, fn->node), "program_id") != NULL;
 }
 
 static const char *
@@ -231,7 +245,9 @@ static TlKernelInfo
 describe_kernel(TlSema *s, const Uses *uses, const TlSvFunc *fn)
 {
    const TlAstFunction *f = tl_ast_Function(fn->node);
-   TlKernelInfo k = {.name = fn->name, .range = fn->node->range};
+   TlKernelInfo k = {.name = fn->name,
+                     .range = fn->node->range,
+                     .name_range = tl_ast_name_range(s->sources, fn->node)};
    k.params = tl_new_array(s->arena, TlKernelParam, f->params.len);
    for (size_t i = 0; i < f->params.len; i++) {
       const TlAstParam *p = tl_ast_Param(f->params.data[i]);
@@ -261,6 +277,7 @@ describe_kernel(TlSema *s, const Uses *uses, const TlSvFunc *fn)
    }
    tl_read_no_specialize(s, fn, &k);
    k.is_helper = is_helper(uses, fn);
+   k.is_launched = is_launched(uses, fn);
    return k;
 }
 
@@ -309,6 +326,17 @@ help_kernels(TlSema *s)
          tl_sb_printf(&sb, "%s%s", sb.len ? ", " : "", s->impl->kernels[i].name);
    if (sb.len)
       tl_help(s->diags, "the kernels of this file: %s", tl_sb_cstr(&sb));
+}
+
+const TlSvFunc *
+tl_function_of(TlSema *s, const char *name)
+{
+   const TlSourceModule *source = s->impl->main;
+   for (size_t i = source->functions.len; i-- > 0;)
+      if (strcmp(source->functions.data[i]->name, name) == 0 &&
+          source->functions.data[i]->node->kind == TL_AST_FUNCTION)
+         return source->functions.data[i];
+   return NULL;
 }
 
 /* NULL: there is none; or it is not known which (reported). */
@@ -836,6 +864,18 @@ apply_launch_names(TlSema *s, Spec *p)
             set_constant(&p->args[i], tl_sv_int(launch[k].value));
 }
 
+/* What is still open is what the caller takes it for. */
+static void
+apply_guesses(TlSema *s, Spec *p)
+{
+   for (unsigned i = 0; p->given->guesses && i < p->num; i++) {
+      TlGuess *g = &p->given->guesses[i];
+      const Entry e = {param(p, i)->node.range, g->entry};
+      if (!p->args[i].is_given)
+         g->is_used = read_entry(s, p, i, &e);
+   }
+}
+
 static bool
 check_complete(TlSema *s, Spec *p)
 {
@@ -914,6 +954,8 @@ add_param(TlSema *s, Spec *p, TlFunc *f, TlFrame *frame, unsigned i, TlParam *ou
       out->is_runtime = true;
       out->type = a->type;
       v = tl_sv_value(tl_block_add_arg(f->body->block, a->type, q->name));
+      if (p->given->guesses)
+         p->given->guesses[i].value = v.value;
    }
    tl_frame_set(s, frame, q->name, v, q->node.range);
 }
@@ -962,6 +1004,7 @@ resolve(TlSema *s, Spec *p)
    apply_launch_names(s, p);
    for (unsigned i = 0; i < p->num; i++)
       apply_default(s, p, i);
+   apply_guesses(s, p);
    return check_complete(s, p);
 }
 
@@ -992,7 +1035,8 @@ tl_sema_compile(TlSema *s, const TlSpecialization *given)
    f->params = tl_new_array(s->arena, TlParam, f->num_params + 1);
    s->b = tl_builder_at_end(f, f->body->block);
    s->b.range = p.fn->node->range;
-   TlActivation act = {.func = p.fn, .call_range = p.fn->node->range};
+   TlActivation act = {
+      .func = p.fn, .call_range = p.fn->node->range, .may_return = given->may_return};
    TlFrame *frame = tl_frame_new(s, p.fn->closure, p.fn->source, &act);
    TlParam *next = f->params;
    for (unsigned i = 0; i < p.num; i++) {

@@ -103,7 +103,8 @@ exec_return(TlSema *s, TlFrame *f, const TlAstReturn *n)
    if (!act->is_host) {
       v = tl_strengthen(s, usable(s, f, v, n->node.range));
       bool is_none = v.kind == TL_SV_NONE || v.kind == TL_SV_POISON;
-      if (!act->caller && !is_none && act->func->node->kind == TL_AST_FUNCTION) {
+      if (!act->caller && !is_none && !act->may_return &&
+          act->func->node->kind == TL_AST_FUNCTION) {
          tl_report(s->diags, E0235, n->node.range, act->func->name, tl_sv_describe(s, &v));
          tl_help(s->diags, "write results with tl.store");
       }

@@ -105,6 +105,10 @@ extern const char *const tl_ast_kind_text[TL_AST_COUNT];
  * "@line:col-line:col" after each node. */
 void tl_ast_print(TlSources *sources, const TlNode *node, bool with_ranges, TlSb *out);
 
+/* Where a function, class, parameter, keyword, attribute or import names what it is about; of other
+ * nodes their range. */
+TlRange tl_ast_name_range(const TlSources *sources, const TlNode *node);
+
 /* Calls visit for every child, in source order (NULL children are skipped).  Not recursive. */
 void tl_ast_children(const TlNode *node, void (*visit)(void *user, TlNode *child), void *user);
 

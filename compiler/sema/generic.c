@@ -1,0 +1,404 @@
+/* Typing a kernel without types: trials that put their diagnostics aside, each with what the one
+ * before it found wanting.  See generic.h.
+ *
+ * A way through the kernel ("world") fixes its flags and words, a variant the element types and the
+ * sizes.  Errors of a world are those that all its variants have.  Where sizes
+ * were guessed, what is wrong with sizes is none. */
+#include "sema/generic.h"
+#include "ir/control.h"
+#include "sema/impl.h"
+
+#include <assert.h>
+#include <string.h>
+
+typedef struct Param {
+   bool is_pointer;
+   bool has_want; /* of its elements, or of the scalar itself */
+   TlWant want;
+} Param;
+
+typedef struct Trial {
+   TlFunc *func;
+   TlDiag *first;    /* all it reported */
+   bool has_guessed; /* it needed a guess */
+} Trial;
+
+typedef struct Checker {
+   TlSema *s;
+   TlSpecialization spec;
+   const TlKernelInfo *kernel;
+   const TlConstHint *hints;
+   TlGuess *guesses;
+   Param *params;
+   unsigned world;
+   bool is_refined;       /* by what the trial found wanting: another may do better */
+   const TlValue *blamed; /* the first that did not fit and led to no guess yet */
+   TlWant want;
+   bool needs_descriptor; /* whose block is not known */
+} Checker;
+
+/* ---- variants ---- */
+static const struct {
+   const char *element, *size;
+} variants[] = {{"fp32", "64"}, {"fp16", "16"}, {"i32", "128"}, {"i8", "32"}, {"fp32", "1"}};
+enum { NUM_VARIANTS = sizeof variants / sizeof variants[0], MAX_WORLDS = 4 };
+
+static const char *
+const_entry(const Checker *c, const TlConstHint *hint, unsigned variant)
+{
+   unsigned pick = c->world;
+   if (hint->num_launched) /* sizes of one launch belong together */
+      return hint->values.data[pick % hint->num_launched];
+   switch (hint->use) {
+   case TL_CONST_FLAG:
+      return pick % 2 ? "False" : "True";
+   case TL_CONST_WORD:
+   case TL_CONST_CHOICE:
+      return hint->values.data[pick % hint->values.len];
+   case TL_CONST_DTYPE:
+      return variants[variant].element;
+   default:
+      return variants[variant].size;
+   }
+}
+
+static const char *
+entry_of(const Checker *c, unsigned i, unsigned variant)
+{
+   const Param *p = &c->params[i];
+   if (c->kernel->params[i].is_constexpr)
+      return const_entry(c, &c->hints[i], variant);
+   const char *scalar = !p->has_want               ? "i32"
+                        : p->want == TL_WANT_FLOAT ? "fp32"
+                        : p->want == TL_WANT_BOOL  ? "i1"
+                                                   : "i32";
+   if (!p->is_pointer)
+      return scalar;
+   return tl_arena_printf(c->s->arena, "*%s", p->has_want ? scalar : variants[variant].element);
+}
+
+/* ---- whose fault a type is ---- */
+typedef struct Trace {
+   const Checker *checker;
+   TlWant want;
+   int param; /* found, or -1 */
+   unsigned steps;
+} Trace;
+
+static void trace(Trace *t, const TlValue *v);
+
+static int
+param_of(const Checker *c, const TlValue *v)
+{
+   for (unsigned i = 0; i < c->kernel->num_params; i++)
+      if (c->guesses[i].is_used && c->guesses[i].value == v)
+         return (int)i;
+   return -1;
+}
+
+/* An argument of a region is what the loop is entered with. */
+static void
+trace_argument(Trace *t, const TlValue *v)
+{
+   const TlOp *loop = v->block->region->parent;
+   t->param = loop ? -1 : param_of(t->checker, v);
+   if (!loop || !tl_is_loop(loop))
+      return;
+   unsigned first = tl_first_carried(loop);
+   bool is_built = v->index >= first && tl_first_init(loop) + v->index - first < loop->num_args;
+   if (is_built) /* an error may have ended it before */
+      trace(t, tl_init(loop, v->index - first));
+}
+
+/* A pointer is moved by sums and differences; a number comes from any arithmetic. */
+static bool
+passes_on(const TlOp *op, TlWant want)
+{
+   if (want != TL_WANT_POINTER)
+      return tl_op_info[op->opcode].traits & TL_TRAIT_PURE || op->opcode == TL_OP_LOAD;
+   return op->opcode == TL_OP_ADD || op->opcode == TL_OP_SUB || op->opcode == TL_OP_CAST ||
+          (tl_op_info[op->opcode].traits & TL_TRAIT_SAME_ELEMENTS) ||
+          (op->num_args == 1 && !(tl_op_info[op->opcode].traits & TL_TRAIT_ELTWISE));
+}
+
+static void
+trace(Trace *t, const TlValue *v)
+{
+   enum { MAX_STEPS = 2000 };
+   if (!v || ++t->steps > MAX_STEPS || t->param >= 0)
+      return; /* no value: an error has left the operation half built */
+   if (!v->def) {
+      trace_argument(t, v);
+      return;
+   }
+   if (!passes_on(v->def, t->want))
+      return;
+   unsigned num = v->def->opcode == TL_OP_LOAD ? 1 : v->def->num_args;
+   for (unsigned i = 0; i < num && t->param < 0; i++)
+      trace(t, tl_arg(v->def, i));
+}
+
+/* Learns from a type that does not fit, if a guess is what made it. */
+static void
+refine(Checker *c, const TlValue *v, TlWant want)
+{
+   Trace t = {.checker = c, .want = want, .param = -1};
+   trace(&t, v);
+   if (t.param < 0)
+      return;
+   Param *p = &c->params[t.param];
+   c->needs_descriptor |= want == TL_WANT_DESCRIPTOR;
+   if (want == TL_WANT_POINTER) {
+      c->is_refined = !p->is_pointer;
+      p->is_pointer = true;
+   } else if (!p->has_want) {
+      c->is_refined = p->has_want = true;
+      p->want = want;
+   }
+}
+
+/* The first such type counts.  What a loop is entered with shows when the loop is done, operations
+ * that an error ends are taken apart later: both times are tried. */
+static void
+hear(void *user, const TlValue *v, TlWant want)
+{
+   Checker *c = user;
+   if (c->is_refined)
+      return;
+   refine(c, v, want);
+   if (!c->is_refined && !c->blamed) {
+      c->blamed = v;
+      c->want = want;
+   }
+}
+
+/* ---- one trial ---- */
+static Trial
+try_out(Checker *c, unsigned variant)
+{
+   TlSema *s = c->s;
+   Trial t = {0};
+   for (unsigned i = 0; i < c->kernel->num_params; i++)
+      c->guesses[i] = (TlGuess){.entry = entry_of(c, i, variant)};
+   c->spec.guesses = c->guesses;
+   c->is_refined = false;
+   c->blamed = NULL;
+   s->impl->blame = (TlBlame){.hear = hear, .user = c};
+   TlQuiet q;
+   tl_quiet_begin(s, &q);
+   t.func = tl_sema_compile(s, &c->spec);
+   t.first = q.diags.first;
+   if (tl_quiet_end(s, &q))
+      t.func = NULL;
+   s->impl->blame = (TlBlame){0};
+   if (!c->is_refined && c->blamed)
+      refine(c, c->blamed, c->want);
+   for (unsigned i = 0; i < c->kernel->num_params; i++)
+      t.has_guessed |= c->guesses[i].is_used;
+   return t;
+}
+
+static Trial
+try_variant(Checker *c, unsigned variant)
+{
+   memset(c->params, 0, c->kernel->num_params * sizeof *c->params);
+   Trial t = try_out(c, variant);
+   while (!t.func && c->is_refined && !c->needs_descriptor)
+      t = try_out(c, variant);
+   return t;
+}
+
+void
+tl_blame(TlSema *s, const TlValue *v, TlWant want)
+{
+   const TlBlame *b = &s->impl->blame;
+   if (b->hear && v)
+      b->hear(b->user, v, want);
+}
+
+void
+tl_blame_sv(TlSema *s, const TlSv *v, TlWant want)
+{
+   if (v->kind == TL_SV_VALUE)
+      tl_blame(s, v->value, want);
+}
+
+/* ---- what all variants agree on ---- */
+static bool
+has_diag(const TlDiag *list, const TlDiag *d)
+{
+   for (; list; list = list->next)
+      if (list->code == d->code && list->range.file == d->range.file &&
+          list->range.begin == d->range.begin)
+         return true;
+   return false;
+}
+
+/* Of shapes, sizes and what is computed from them: a matter of the numbers that stand for
+ * constexprs, where there are such. */
+static bool
+hangs_on_a_number(const TlDiag *d)
+{
+   static const TlDiagCode codes[] = {TL_DIAG_E0200, TL_DIAG_E0217, TL_DIAG_E0219, TL_DIAG_E0290,
+                                      TL_DIAG_E0291, TL_DIAG_E0308, TL_DIAG_E0309, TL_DIAG_E0312,
+                                      TL_DIAG_E0315, TL_DIAG_E0316, TL_DIAG_E0334, TL_DIAG_E0342,
+                                      TL_DIAG_E0344, TL_DIAG_E0345};
+   for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+      if (d->code == codes[i])
+         return true;
+   return false;
+}
+
+static bool
+has_guessed_number(const Checker *c)
+{
+   for (unsigned i = 0; i < c->kernel->num_params; i++)
+      if (c->guesses[i].is_used && c->kernel->params[i].is_constexpr &&
+          (c->hints[i].use == TL_CONST_NUMBER || c->hints[i].use == TL_CONST_CHOICE) &&
+          !c->hints[i].num_launched)
+         return true;
+   return false;
+}
+
+/* Something in the kernel chose the guess; all other parameters are integers. */
+static bool
+is_telling(const Checker *c, unsigned i)
+{
+   const Param *p = &c->params[i];
+   return c->guesses[i].is_used &&
+          (p->is_pointer || p->has_want || c->kernel->params[i].is_constexpr);
+}
+
+/* "x: *fp32, BLOCK: 64" */
+static const char *
+typing_text(const Checker *c)
+{
+   enum { MAX_SHOWN = 6 };
+   TlSb sb;
+   tl_sb_init(&sb, c->s->arena);
+   unsigned shown = 0;
+   for (unsigned i = 0; i < c->kernel->num_params; i++)
+      if (is_telling(c, i) && shown++ < MAX_SHOWN)
+         tl_sb_printf(&sb, "%s%s: %s", sb.len ? ", " : "", c->kernel->params[i].name,
+                      c->guesses[i].entry);
+   if (shown > MAX_SHOWN)
+      tl_sb_printf(&sb, " and %u more", shown - MAX_SHOWN);
+   return sb.len ? tl_sb_cstr(&sb) : "integers";
+}
+
+static void
+report_one(Checker *c, const TlDiag *d, const char *typing)
+{
+   TlDiags *to = c->s->diags;
+   tl_diags_repeat(to, d);
+   if (typing && d->severity == TL_SEV_ERROR)
+      tl_note(to, N0207, c->kernel->name_range, typing);
+}
+
+/* Reports the errors that all trials share; true when there were any. */
+static bool
+report_shared(Checker *c, const Trial *trials, const char *typing)
+{
+   bool any = false, has_number = has_guessed_number(c);
+   for (const TlDiag *d = trials[0].first; d; d = d->next) {
+      bool is_shared = d->severity == TL_SEV_ERROR && !(has_number && hangs_on_a_number(d));
+      for (unsigned v = 1; v < NUM_VARIANTS; v++)
+         is_shared = is_shared && has_diag(trials[v].first, d);
+      if (is_shared)
+         report_one(c, d, typing);
+      any |= is_shared;
+   }
+   return any;
+}
+
+static const TlDiag *
+first_error(const TlDiag *d)
+{
+   while (d && d->severity != TL_SEV_ERROR)
+      d = d->next;
+   return d;
+}
+
+static void
+report_all(Checker *c, const Trial *t, bool with_errors)
+{
+   for (const TlDiag *d = t->first; d; d = d->next)
+      if (with_errors || d->severity != TL_SEV_ERROR)
+         report_one(c, d, NULL);
+}
+
+static bool
+needs_function(const Checker *c)
+{
+   for (unsigned i = 0; i < c->kernel->num_params; i++)
+      if (c->guesses[i].is_used && c->hints[i].use == TL_CONST_FUNCTION &&
+          !c->hints[i].num_launched)
+         return true;
+   return false;
+}
+
+/* One way through the kernel; out: its function, when nothing had to be guessed. */
+static void
+check_world(Checker *c, TlChecked *out)
+{
+   Trial trials[NUM_VARIANTS];
+   const char *typing = NULL;
+   for (unsigned v = 0; v < NUM_VARIANTS; v++) {
+      trials[v] = try_variant(c, v);
+      bool is_exact = !trials[v].has_guessed;
+      if (trials[v].func || is_exact) {
+         report_all(c, &trials[v], is_exact);
+         if (is_exact)
+            out->func = trials[v].func;
+         return;
+      }
+      if (v == 0)
+         typing = typing_text(c);
+   }
+   bool is_tried = c->kernel->is_launched && !needs_function(c) && !c->needs_descriptor;
+   if (is_tried && report_shared(c, trials, typing))
+      return;
+   const TlDiag *why = first_error(trials[0].first);
+   out->is_unproved = true;
+   tl_report(c->s->diags, R0206, c->kernel->name_range, c->kernel->name, typing,
+             why ? why->text : "?");
+}
+
+static unsigned
+num_worlds(const Checker *c)
+{
+   unsigned n = 1;
+   for (unsigned i = 0; i < c->kernel->num_params; i++) {
+      const TlConstHint *h = &c->hints[i];
+      size_t mine = h->num_launched             ? h->num_launched
+                    : h->use == TL_CONST_WORD   ? h->values.len
+                    : h->use == TL_CONST_CHOICE ? h->values.len
+                    : h->use == TL_CONST_FLAG   ? 2
+                                                : 1;
+      if (c->kernel->params[i].is_constexpr && !c->kernel->params[i].default_text && mine > n)
+         n = (unsigned)mine;
+   }
+   return n < MAX_WORLDS ? n : MAX_WORLDS;
+}
+
+TlChecked
+tl_sema_check(TlSema *s, const TlSpecialization *spec, const TlKernelInfo *k)
+{
+   assert(k);
+   TlChecked out = {0};
+   TlConstHint *hints = tl_new_array(s->arena, TlConstHint, k->num_params + 1);
+   Checker c = {.s = s, .spec = *spec, .kernel = k, .hints = hints};
+   c.spec.kernel = k->name;
+   c.spec.may_return = !k->is_launched;
+   c.params = tl_new_array(s->arena, Param, k->num_params + 1);
+   c.guesses = tl_new_array(s->arena, TlGuess, k->num_params + 1);
+   tl_const_hints(s, k, hints);
+   unsigned worlds = num_worlds(&c);
+   for (c.world = 0; c.world < worlds; c.world++) {
+      unsigned errors = s->diags->num_errors;
+      check_world(&c, &out);
+      if (out.func || out.is_unproved || s->diags->num_errors != errors)
+         break;
+   }
+   return out;
+}

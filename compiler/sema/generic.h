@@ -1,0 +1,47 @@
+/* Checking a kernel whose parameters have no types.
+ *
+ * A parameter that nothing gives a type or value is taken for an int32; where the kernel needs a
+ * pointer, a whole number or a fraction there, and the value comes from the parameter, it becomes
+ * one and the kernel is typed anew.  A constexpr without a value takes those that launches in the
+ * file give it, or one that its uses allow.  An error counts only when every such typing that was
+ * tried has it: then it is the kernel's and not the guess's. */
+#ifndef TL_SEMA_GENERIC_H
+#define TL_SEMA_GENERIC_H
+
+#include "sema/sema.h"
+
+/* What a constexpr's uses say of it (generic_uses.c). */
+typedef enum TlConstUse {
+   TL_CONST_NUMBER,
+   TL_CONST_FLAG,
+   TL_CONST_WORD,   /* compared with words */
+   TL_CONST_CHOICE, /* compared with numbers */
+   TL_CONST_DTYPE,
+   TL_CONST_FUNCTION, /* it is called: nothing can stand for it */
+} TlConstUse;
+
+typedef struct TlConstHint {
+   TlConstUse use;
+   TL_VEC(const char *) values; /* of launches, then those that it is compared with: entries */
+   unsigned num_launched;       /* how many of them launches give */
+} TlConstHint;
+
+/* Parameter by parameter; `hints` has one for each. */
+void tl_const_hints(TlSema *s, const TlKernelInfo *k, TlConstHint *hints);
+
+/* What stands for a parameter that nothing gives a type or value. */
+struct TlGuess {
+   const char *entry;    /* as in a signature: "*fp32", "i32", "64" */
+   bool is_used;         /* out: the parameter needed it */
+   const TlValue *value; /* out: the function's argument; NULL for a constant */
+};
+
+typedef struct TlChecked {
+   TlFunc *func;     /* without errors, nothing guessed: the kernel can go on to be compiled */
+   bool is_unproved; /* errors that not every typing has: only parsed, its names resolved */
+} TlChecked;
+
+/* Types one kernel and reports what is wrong with it, whatever its parameters are. */
+TlChecked tl_sema_check(TlSema *s, const TlSpecialization *spec, const TlKernelInfo *k);
+
+#endif

@@ -1,0 +1,211 @@
+/* What a file says of constexpr parameters without a value: launches in it, `kernel[grid](..)`,
+ * give values where they are known; else how the kernel uses the name tells its kind. */
+#include "sema/generic.h"
+#include "sema/impl.h"
+
+#include <string.h>
+
+enum { MAX_VALUES = 4, MAX_CALLS_DEEP = 4 };
+
+typedef struct Uses {
+   TlSema *s;
+   const char *name; /* of the parameter, in the function being read */
+   TlConstHint *hint;
+   unsigned depth;
+} Uses;
+
+static void
+add_value(TlSema *s, TlConstHint *h, const char *entry)
+{
+   for (size_t i = 0; i < h->values.len; i++)
+      if (strcmp(h->values.data[i], entry) == 0)
+         return;
+   if (h->values.len < MAX_VALUES)
+      tl_vec_push(s->arena, &h->values, entry);
+}
+
+static bool
+is_name(const TlNode *n, const char *name)
+{
+   return n && n->kind == TL_AST_NAME && tl_ast_Name(n)->id == name;
+}
+
+/* ---- uses in the kernel ---- */
+static void read_uses(void *user, TlNode *n);
+
+static void
+take(Uses *u, TlConstUse use)
+{
+   if (u->hint->use == TL_CONST_NUMBER)
+      u->hint->use = use;
+}
+
+static void
+read_compare(Uses *u, const TlAstCompare *n)
+{
+   for (size_t i = 0; i < n->rights.len && is_name(n->left, u->name); i++) {
+      const TlNode *r = n->rights.data[i];
+      bool is_choice = n->ops.data[i] == TL_AST_OP_EQ && r->kind == TL_AST_INT;
+      if (r->kind != TL_AST_STR && !is_choice)
+         continue;
+      take(u, is_choice ? TL_CONST_CHOICE : TL_CONST_WORD);
+      add_value(u->s, u->hint,
+                is_choice ? tl_node_text(u->s, r)
+                          : tl_arena_printf(u->s->arena, "'%s'", tl_ast_Str(r)->value.data));
+   }
+}
+
+static bool
+is_dtype_keyword(const char *name)
+{
+   return name && (strcmp(name, "dtype") == 0 || strcmp(name, "out_dtype") == 0);
+}
+
+/* The name is handed on to a function of the file: its uses there count as well. */
+static void
+read_inner(Uses *u, const TlAstCall *call, size_t position, const char *keyword)
+{
+   const TlSvFunc *fn =
+      call->func->kind == TL_AST_NAME ? tl_function_of(u->s, tl_ast_Name(call->func)->id) : NULL;
+   if (!fn || u->depth >= MAX_CALLS_DEEP)
+      return;
+   const TlAstFunction *f = tl_ast_Function(fn->node);
+   for (size_t i = 0; i < f->params.len; i++) {
+      const TlAstParam *p = tl_ast_Param(f->params.data[i]);
+      if (!p->name || (keyword ? p->name != keyword : i != position))
+         continue;
+      Uses inner = {u->s, p->name, u->hint, u->depth + 1};
+      for (size_t k = 0; k < f->body.len; k++)
+         if (f->body.data[k])
+            read_uses(&inner, f->body.data[k]);
+   }
+}
+
+static void
+read_call(Uses *u, const TlAstCall *call)
+{
+   if (is_name(call->func, u->name))
+      take(u, TL_CONST_FUNCTION);
+   bool is_cast =
+      call->func->kind == TL_AST_ATTRIBUTE && strcmp(tl_ast_Attribute(call->func)->name, "to") == 0;
+   for (size_t i = 0; i < call->args.len; i++) {
+      const TlNode *a = call->args.data[i];
+      const char *keyword = a->kind == TL_AST_KEYWORD ? tl_ast_Keyword(a)->name : NULL;
+      const TlNode *value = a->kind == TL_AST_KEYWORD ? tl_ast_Keyword(a)->value : a;
+      if (!is_name(value, u->name))
+         continue;
+      if (is_dtype_keyword(keyword) || (is_cast && i == 0))
+         take(u, TL_CONST_DTYPE);
+      read_inner(u, call, i, keyword);
+   }
+}
+
+static void
+read_test(Uses *u, const TlNode *test)
+{
+   if (is_name(test, u->name))
+      take(u, TL_CONST_FLAG);
+}
+
+static void
+read_uses(void *user, TlNode *n)
+{
+   Uses *u = user;
+   switch (n->kind) {
+   case TL_AST_COMPARE:
+      read_compare(u, tl_ast_Compare(n));
+      break;
+   case TL_AST_CALL:
+      read_call(u, tl_ast_Call(n));
+      break;
+   case TL_AST_IF:
+      read_test(u, tl_ast_If(n)->test);
+      break;
+   case TL_AST_CONDITIONAL:
+      read_test(u, tl_ast_Conditional(n)->test);
+      break;
+   case TL_AST_BOOLOP:
+      read_test(u, tl_ast_BoolOp(n)->left);
+      read_test(u, tl_ast_BoolOp(n)->right);
+      break;
+   case TL_AST_UNARY:
+      if (tl_ast_Unary(n)->op == TL_AST_OP_NOT)
+         read_test(u, tl_ast_Unary(n)->operand);
+      break;
+   default:
+      break;
+   }
+   tl_ast_children(n, read_uses, u);
+}
+
+/* ---- launches in the file ---- */
+typedef struct Launches {
+   TlSema *s;
+   const TlKernelInfo *kernel;
+   TlConstHint *hints;
+   TlFrame *frame;
+} Launches;
+
+static void
+take_launched(Launches *l, unsigned param, const TlNode *value)
+{
+   bool is_plain = value->kind == TL_AST_INT || value->kind == TL_AST_FLOAT ||
+                   value->kind == TL_AST_STR || value->kind == TL_AST_CONST ||
+                   value->kind == TL_AST_NAME || value->kind == TL_AST_ATTRIBUTE;
+   if (!is_plain || !l->kernel->params[param].is_constexpr)
+      return;
+   TlSv v = tl_quiet_value(l->s, l->frame, value, NULL);
+   bool is_entry = tl_sv_is_number(&v) || v.kind == TL_SV_STR || v.kind == TL_SV_TYPE ||
+                   (v.kind == TL_SV_NONE && value->kind == TL_AST_CONST);
+   if (!is_entry)
+      return;
+   TlConstHint *h = &l->hints[param];
+   const char *text = tl_sv_constant_text(l->s, &v);
+   add_value(l->s, h, v.kind == TL_SV_STR ? tl_arena_printf(l->s->arena, "'%s'", v.s.data) : text);
+   h->num_launched = (unsigned)h->values.len;
+}
+
+static void
+read_launch(Launches *l, const TlAstCall *call)
+{
+   const TlKernelInfo *k = l->kernel;
+   for (size_t i = 0; i < call->args.len; i++) {
+      const TlNode *a = call->args.data[i];
+      const char *keyword = a->kind == TL_AST_KEYWORD ? tl_ast_Keyword(a)->name : NULL;
+      if (a->kind == TL_AST_STARRED || (a->kind == TL_AST_KEYWORD && !keyword))
+         return; /* what follows is not known */
+      for (unsigned p = 0; p < k->num_params; p++)
+         if (keyword ? strcmp(k->params[p].name, keyword) == 0 : p == i)
+            take_launched(l, p, keyword ? tl_ast_Keyword(a)->value : a);
+   }
+}
+
+static void
+find_launches(void *user, TlNode *n)
+{
+   Launches *l = user;
+   if (n->kind == TL_AST_CALL && tl_ast_Call(n)->func->kind == TL_AST_SUBSCRIPT) {
+      const TlNode *of = tl_ast_Subscript(tl_ast_Call(n)->func)->value;
+      if (of->kind == TL_AST_NAME && strcmp(tl_ast_Name(of)->id, l->kernel->name) == 0)
+         read_launch(l, tl_ast_Call(n));
+   }
+   tl_ast_children(n, find_launches, l);
+}
+
+void
+tl_const_hints(TlSema *s, const TlKernelInfo *k, TlConstHint *hints)
+{
+   const TlSourceModule *main = s->impl->main;
+   const TlSvFunc *fn = tl_function_of(s, k->name);
+   Launches l = {s, k, hints, tl_module_frame(s, s->impl->main)};
+   for (size_t i = 0; i < main->ast->body.len; i++)
+      if (main->ast->body.data[i])
+         find_launches(&l, main->ast->body.data[i]);
+   for (unsigned p = 0; p < k->num_params && fn; p++) {
+      Uses u = {s, tl_intern_cstr(s->strings, k->params[p].name), &hints[p], 0};
+      const TlNodeList *body = &tl_ast_Function(fn->node)->body;
+      for (size_t i = 0; i < body->len && k->params[p].is_constexpr; i++)
+         if (body->data[i])
+            read_uses(&u, body->data[i]);
+   }
+}
