@@ -38,6 +38,65 @@ tl_diag_format(TlDiagCode code)
    return row[code].format;
 }
 
+TlWarningGroup
+tl_diag_group(TlDiagCode code)
+{
+   static const struct {
+      TlDiagCode code;
+      TlWarningGroup group;
+   } rows[] = {
+#define TL_WARNS(ID, code) {TL_DIAG_##code, TL_WARNING_##ID},
+#include "base/warnings.def"
+   };
+   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+      if (rows[i].code == code)
+         return rows[i].group;
+   return TL_WARNING_COUNT;
+}
+
+/* Is the group or code among the names of the comment, "unused, W0204"? */
+static bool
+is_named(const char *names, size_t len, TlDiagCode code)
+{
+   const char *group = tl_warning_name(tl_diag_group(code)), *end = names + len;
+   if (!len)
+      return true; /* all */
+   while (names < end) {
+      size_t n = 0, left = (size_t)(end - names);
+      while (n < left && names[n] != ',' && names[n] != ' ')
+         n++;
+      if ((n == strlen(row[code].name) && memcmp(names, row[code].name, n) == 0) ||
+          (group && n == strlen(group) && memcmp(names, group, n) == 0))
+         return true;
+      names += n + (n < left);
+   }
+   return false;
+}
+
+bool
+tl_diag_is_ignored(TlDiags *d, TlDiagCode code, TlRange range)
+{
+   if (!tl_source(d->sources, range.file))
+      return false;
+   uint32_t line = tl_source_line_col(d->sources, range.file, range.begin).line, len;
+   for (uint32_t above = 0; above < 2 && above < line; above++) {
+      const char *text = tl_source_line(d->sources, range.file, line - above, &len);
+      bool is_alone = text[strspn(text, " \t")] == '#';
+      size_t n;
+      const char *names = above && !is_alone ? NULL : tl_ignored_in(text, len, &n);
+      if (names && is_named(names, n, code))
+         return true;
+   }
+   return false;
+}
+
+/* A warning that is not wanted, or silenced where it is. */
+static bool
+is_silent(TlDiags *d, TlDiagCode code, TlRange range)
+{
+   return !tl_warnings_has(&d->warnings, tl_diag_group(code)) || tl_diag_is_ignored(d, code, range);
+}
+
 static bool
 is_duplicate(const TlDiags *d, TlDiagCode code, TlRange r)
 {
@@ -86,9 +145,11 @@ tl_diag_emit(TlDiags *d, TlDiagCode code, TlRange range, const char *fmt, ...)
 {
    assert(code < TL_DIAG_COUNT && range.begin <= range.end);
    TlSeverity severity = row[code].severity;
-   if (severity == TL_SEV_WARNING && d->warnings_are_errors)
+   bool is_warning = severity == TL_SEV_WARNING;
+   if (is_warning &&
+       tl_warnings_is_error(&d->warnings, tl_diag_group(code), d->warnings_are_errors))
       severity = TL_SEV_ERROR;
-   if (!admit(d, severity, code, range)) {
+   if ((is_warning && is_silent(d, code, range)) || !admit(d, severity, code, range)) {
       if (severity != TL_SEV_NOTE)
          d->last = NULL;
       return;
@@ -107,6 +168,31 @@ tl_diag_emit(TlDiags *d, TlDiagCode code, TlRange range, const char *fmt, ...)
    *link = n;
    if (severity != TL_SEV_NOTE)
       d->last = n;
+}
+
+static bool
+is_before(const TlDiag *a, const TlDiag *b)
+{
+   return a->range.file != b->range.file ? a->range.file < b->range.file
+                                         : a->range.begin < b->range.begin;
+}
+
+/* Insertion: at most some thousands are kept, nearly in order. */
+void
+tl_diags_sort(TlDiags *d)
+{
+   TlDiag *sorted = NULL, *next;
+   d->last = NULL;
+   for (TlDiag *i = d->first; i; i = next) {
+      next = i->next;
+      TlDiag **link = d->last && !is_before(i, d->last) ? &d->last->next : &sorted;
+      while (*link && !is_before(i, *link))
+         link = &(*link)->next;
+      i->next = *link;
+      *link = i;
+      d->last = i->next ? d->last : i;
+   }
+   d->first = sorted;
 }
 
 void

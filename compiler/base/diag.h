@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/source.h"
 #include "base/str.h"
+#include "base/warnings.h"
 
 typedef enum TlSeverity {
    TL_SEV_ERROR,
@@ -47,16 +48,22 @@ typedef struct TlDiags {
    unsigned num_errors, num_warnings, num_remarks;
    unsigned max_errors; /* further errors are counted, not kept; 0 = no limit */
    bool warnings_are_errors;
+   TlWarnings warnings; /* which are shown */
 } TlDiags;
 
 void tl_diags_init(TlDiags *d, TlArena *arena, TlSources *sources); /* 20 errors */
 const char *tl_diag_name(TlDiagCode code);                          /* "E0312" */
 
-const char *tl_diag_format(TlDiagCode code); /* the row's text */
+const char *tl_diag_format(TlDiagCode code);   /* the row's text */
+TlWarningGroup tl_diag_group(TlDiagCode code); /* of a warning; TL_WARNING_COUNT of others */
+/* Is a warning of this code silenced by a comment where the range begins? */
+bool tl_diag_is_ignored(TlDiags *d, TlDiagCode code, TlRange range);
 
 /* Identical (code, range) errors are reported once. */
 void tl_diag_emit(TlDiags *d, TlDiagCode code, TlRange range, const char *fmt, ...)
    __attribute__((format(printf, 4, 5)));
+/* By file and place; what is about one place stays in its order. */
+void tl_diags_sort(TlDiags *d);
 /* A diagnostic that was put aside, with its notes and help. */
 void tl_diags_repeat(TlDiags *d, const TlDiag *again);
 void tl_help(TlDiags *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

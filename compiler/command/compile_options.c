@@ -207,6 +207,25 @@ print_pass(void *user, const char *pass, const char *text)
 }
 
 static bool
+read_warnings(TlCommand *c, TlWarnings *w)
+{
+   size_t at = 0;
+   for (const char *text; (text = tl_option_next(&c->cl, TL_OPT_WARN, &at));) {
+      const char *name;
+      if (tl_warnings_ask(w, text, &name))
+         continue;
+      TlSb known;
+      tl_sb_init(&known, c->arena);
+      for (unsigned i = 0; tl_warning_name(i); i++)
+         tl_sb_printf(&known, "%s, ", tl_warning_name(i));
+      return tl_cmd_refuse("no warnings are called '%s'; -W takes %sall, and no-, error= or "
+                           "no-error= before each",
+                           name, tl_sb_cstr(&known));
+   }
+   return true;
+}
+
+static bool
 read_extra(TlCommand *c, TlCompileExtra *extra)
 {
    const TlCommandLine *cl = &c->cl;
@@ -220,6 +239,10 @@ read_extra(TlCommand *c, TlCompileExtra *extra)
                            extra->print_after);
    if (cl->command == CMD_BUILD || cl->command == CMD_CHECK)
       entry_options(c, extra);
+   if (cl->command == CMD_CHECK)
+      extra->warnings.initial = TL_WARNINGS_CHECK;
+   if (!read_warnings(c, &extra->warnings))
+      return false;
    return tl_cmd_number(c, TL_OPT_ERROR_LIMIT, 100000, &extra->max_errors) &&
           one_of(tl_option(cl, TL_OPT_ERROR_FORMAT), "text", "json", "--error-format");
 }

@@ -31,6 +31,7 @@ typedef struct TlCompileExtra {
    bool verify_each;        /* IR verifier after every pass, LLVM's verifier */
    void (*print)(void *user, const char *pass, const char *text);
    void *print_user;
+   TlWarnings warnings;       /* zero: what every command shows */
    uint32_t max_errors;       /* 0 = 20 */
    size_t memory_limit_bytes; /* 0 = 4 GiB */
 } TlCompileExtra;

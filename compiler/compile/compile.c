@@ -3,6 +3,7 @@
 #include "compile/compilation.h"
 #include "base/clock.h"
 #include "sema/generic.h"
+#include "sema/lint.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -426,8 +427,9 @@ check_named(Run *r, const TlEntrySpec *entry)
 static TilecStatus
 check_kernels(Run *r)
 {
+   TlCompilation *comp = r->comp;
    const TlKernelInfo *kernels;
-   unsigned n = tl_sema_kernels(r->comp->sema, &kernels);
+   unsigned n = tl_sema_kernels(comp->sema, &kernels);
    const TlCompileExtra *extra = r->extra;
    for (size_t i = 0; i < extra->num_entries; i++)
       if (extra->entries[i].kernel || extra->entries[i].signature) {
@@ -439,9 +441,11 @@ check_kernels(Run *r)
    for (unsigned i = 0; i < n && !is_named; i++)
       if (!kernels[i].is_helper || n == 1)
          check_kernel(r, &kernels[i], NULL);
-   if (r->comp->entries.len)
-      r->comp->func = r->comp->entries.data[0].func;
-   return diagnosed(r->comp);
+   if (comp->entries.len)
+      comp->func = comp->entries.data[0].func;
+   tl_sema_lint(comp->sema, tl_names_of(comp->arena, comp->sources, comp->ast));
+   tl_diags_sort(&comp->diags);
+   return diagnosed(comp);
 }
 
 /* ---- IR text ---- */
@@ -708,6 +712,8 @@ start(TlCompilation *comp, const TilecCompileOptions *o, const TlCompileExtra *e
    comp->mem.cancel = o->cancel;
    comp->error[0] = 0;
    comp->diags.warnings_are_errors = o->warnings_are_errors;
+   if (extra)
+      comp->diags.warnings = extra->warnings;
    return r;
 }
 

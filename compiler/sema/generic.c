@@ -322,9 +322,11 @@ first_error(const TlDiag *d)
 static void
 report_all(Checker *c, const Trial *t, bool with_errors)
 {
-   for (const TlDiag *d = t->first; d; d = d->next)
-      if (with_errors || d->severity != TL_SEV_ERROR)
+   for (const TlDiag *d = t->first; d; d = d->next) {
+      bool is_about_types = d->code == TL_DIAG_W0250; /* which are guessed */
+      if (with_errors || (d->severity != TL_SEV_ERROR && !is_about_types))
          report_one(c, d, NULL);
+   }
 }
 
 static bool

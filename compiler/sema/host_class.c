@@ -446,6 +446,56 @@ read_config(const TlSv *configs, TlMeta *m)
    }
 }
 
+/* What decorators take, Triton's own and the language's (num_warps, num_stages, num_ctas, grid). */
+static const struct {
+   const char *decorator; /* "" any of the jit kind */
+   const char *names;     /* in blanks */
+} decorator_options[] = {
+   {"", " num_warps num_stages num_ctas grid version repr launch_metadata do_not_specialize"
+        " do_not_specialize_on_alignment debug noinline maxnreg fn "},
+   {"heuristics", " values "},
+   {"autotune", " configs key prune_configs_by reset_to_zero restore_value pre_hook post_hook"
+                " warmup rep use_cuda_graph do_bench cache_results "},
+};
+
+static const char *
+options_of(const TlNode *decorator)
+{
+   const char *name = tl_is_jit_decorator(decorator) ? "" : tl_decorator_name(decorator);
+   for (size_t i = 0; i < sizeof decorator_options / sizeof decorator_options[0]; i++)
+      if (strcmp(decorator_options[i].decorator, name) == 0)
+         return decorator_options[i].names;
+   return NULL; /* of others: they may take anything */
+}
+
+static void
+suggest_option(TlSema *s, const char *names, const char *name)
+{
+   TlNearest near = {.name = name};
+   for (const char *p = names + 1; *p; p += strcspn(p, " ") + 1)
+      tl_nearest_try(&near, tl_arena_strndup(s->arena, p, strcspn(p, " ")));
+   if (near.best)
+      tl_help(s->diags, "did you mean '%s'?", near.best);
+}
+
+void
+tl_check_decorators(TlSema *s, const TlSvFunc *fn)
+{
+   const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
+   for (size_t i = 0; i < d->len; i++) {
+      const char *names = d->data[i]->kind == TL_AST_CALL ? options_of(d->data[i]) : NULL;
+      for (size_t k = 0; names && k < tl_ast_Call(d->data[i])->args.len; k++) {
+         const TlNode *a = tl_ast_Call(d->data[i])->args.data[k];
+         const char *name = a->kind == TL_AST_KEYWORD ? tl_ast_Keyword(a)->name : NULL;
+         if (!name || strstr(names, tl_arena_printf(s->arena, " %s ", name)))
+            continue;
+         tl_report(s->diags, E0303, tl_ast_name_range(s->sources, a), tl_decorator_name(d->data[i]),
+                   name);
+         suggest_option(s, names, name);
+      }
+   }
+}
+
 void
 tl_read_decorators(TlSema *s, const TlSvFunc *fn, TlMeta *m)
 {

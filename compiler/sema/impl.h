@@ -483,6 +483,8 @@ typedef struct TlMeta {
    TL_VEC(const TlNode *) heuristics;   /* arguments of @heuristics */
    const TlNode *autotune;              /* the decorator, or NULL */
 } TlMeta;
+/* Reports options that a decorator does not have. */
+void tl_check_decorators(TlSema *s, const TlSvFunc *fn);
 void tl_read_decorators(TlSema *s, const TlSvFunc *fn, TlMeta *out);
 const char *tl_decorator_name(const TlNode *decorator); /* last component: "autotune" */
 /* Its argument by keyword or position (-1: keyword only); NULL when it is not given. */

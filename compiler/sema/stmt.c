@@ -182,15 +182,8 @@ exec_del(TlSema *s, TlFrame *f, const TlAstDel *n)
 {
    for (size_t i = 0; i < n->targets.len; i++) {
       const TlNode *t = n->targets.data[i];
-      if (tl_is_host(f)) {
-         if (!tl_host_del(s, f, t))
-            return;
-      } else if (t->kind == TL_AST_NAME) {
-         if (tl_frame_var(f, tl_ast_Name(t)->id))
-            tl_frame_del(s, f, tl_ast_Name(t)->id, n->node.range);
-         else
-            tl_lookup(s, f, tl_ast_Name(t)->id, t->range);
-      }
+      if (!tl_host_del(s, f, t))
+         return;
    }
 }
 
@@ -246,7 +239,7 @@ exec_expr(TlSema *s, TlFrame *f, const TlNode *value)
    TlSv v = tl_eval_expr(s, f, value);
    usable(s, f, v, value->range);
    if (value->kind == TL_AST_COMPARE && v.kind == TL_SV_VALUE)
-      tl_report(s->diags, W0200, value->range);
+      tl_report(s->diags, W0200, value->range, "comparison");
 }
 
 static void
@@ -265,9 +258,25 @@ exec_yield(TlSema *s, TlFrame *f, const TlAstYield *n)
       tl_vec_push(s->arena, &yields->items, items[i]);
 }
 
+/* Python that compiled code has no meaning for. */
+static bool
+is_host_only(TlSema *s, const TlFrame *f, const TlNode *n)
+{
+   bool is_one = n->kind == TL_AST_CLASS || n->kind == TL_AST_GLOBAL || n->kind == TL_AST_DEL;
+   if (!is_one || tl_is_host(f))
+      return false;
+   const char *text = tl_node_text(s, n);
+   int len = (int)strcspn(text, " ");
+   TlRange word = {n->range.file, n->range.begin, n->range.begin + (uint32_t)len};
+   tl_report(s->diags, E0239, word, tl_arena_printf(s->arena, "%.*s", len, text));
+   return true;
+}
+
 static TlFlow
 exec_stmt(TlSema *s, TlFrame *f, const TlNode *n, const TlCont *rest)
 {
+   if (is_host_only(s, f, n))
+      return TL_FLOW_NEXT;
    switch (n->kind) {
    case TL_AST_EXPR_STMT:
       exec_expr(s, f, tl_ast_ExprStmt(n)->value);

@@ -1,0 +1,113 @@
+/* Groups of warnings by their table. */
+#include "base/warnings.h"
+
+#include <string.h>
+
+static const struct {
+   const char *name, *doc;
+   TlWarningSet set;
+} groups[] = {
+#define TL_WARNING_GROUP(ID, name, set, doc) {name, doc, TL_WARNINGS_##set},
+#include "base/warnings.def"
+};
+
+_Static_assert(TL_WARNING_COUNT <= 32, "a bit of TlWarnings for each group");
+
+const char *
+tl_warning_name(unsigned group)
+{
+   return group < TL_WARNING_COUNT ? groups[group].name : NULL;
+}
+
+const char *
+tl_warning_doc(unsigned group)
+{
+   return group < TL_WARNING_COUNT ? groups[group].doc : NULL;
+}
+
+/* The bits of the groups called so: "all" is every one; 0 when none is. */
+static uint32_t
+bits_of(const char *name)
+{
+   if (strcmp(name, "all") == 0)
+      return UINT32_MAX;
+   for (unsigned i = 0; i < TL_WARNING_COUNT; i++)
+      if (strcmp(groups[i].name, name) == 0)
+         return (uint32_t)1 << i;
+   return 0;
+}
+
+static const char *
+after(const char *text, const char *prefix)
+{
+   size_t n = strlen(prefix);
+   return strncmp(text, prefix, n) == 0 ? text + n : NULL;
+}
+
+bool
+tl_warnings_ask(TlWarnings *w, const char *text, const char **name)
+{
+   const char *error = after(text, "error="), *no_error = after(text, "no-error=");
+   const char *no = after(text, "no-");
+   bool is_group = bits_of(text) != 0; /* "no-effect" is one */
+   *name = error ? error : no_error ? no_error : no && !is_group ? no : text;
+   uint32_t bits = bits_of(*name);
+   if (error) {
+      w->error |= bits;
+      w->no_error &= ~bits;
+   } else if (no_error) {
+      w->no_error |= bits;
+      w->error &= ~bits;
+   }
+   if (*name == text || error) {
+      w->on |= bits;
+      w->off &= ~bits;
+   } else if (!no_error) {
+      w->off |= bits;
+      w->on &= ~bits;
+   }
+   return bits != 0;
+}
+
+bool
+tl_warnings_has(const TlWarnings *w, TlWarningGroup group)
+{
+   uint32_t bit = (uint32_t)1 << group;
+   return (w->on & bit) || (groups[group].set <= w->initial && !(w->off & bit));
+}
+
+bool
+tl_warnings_is_error(const TlWarnings *w, TlWarningGroup group, bool all_errors)
+{
+   uint32_t bit = (uint32_t)1 << group;
+   return (w->error & bit) || (all_errors && !(w->no_error & bit));
+}
+
+/* ---- comments ---- */
+/* Where the text is in the line, or NULL. */
+static const char *
+find(const char *line, size_t len, const char *text)
+{
+   size_t n = strlen(text);
+   for (size_t i = 0; i + n <= len; i++)
+      if (memcmp(line + i, text, n) == 0)
+         return line + i;
+   return NULL;
+}
+
+const char *
+tl_ignored_in(const char *line, size_t len, size_t *names_len)
+{
+   static const char mark[] = "# tilec: ignore";
+   const char *at = find(line, len, mark);
+   *names_len = 0;
+   if (!at)
+      return NULL;
+   at += sizeof mark - 1;
+   size_t left = len - (size_t)(at - line);
+   if (!left || *at != '[')
+      return "";
+   const char *end = memchr(at, ']', left);
+   *names_len = end ? (size_t)(end - at) - 1 : left - 1;
+   return at + 1;
+}

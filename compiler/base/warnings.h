@@ -1,0 +1,43 @@
+/* Which warnings are shown and which are errors: groups (warnings.def) switched by -W, and comments
+ *    x = f(y)  # tilec: ignore[unused]
+ * on the line of a warning, or alone on the line above, that silence groups or codes there; without
+ * brackets all warnings. */
+#ifndef TL_BASE_WARNINGS_H
+#define TL_BASE_WARNINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum TlWarningGroup {
+#define TL_WARNING_GROUP(ID, ...) TL_WARNING_##ID,
+#include "base/warnings.def"
+   TL_WARNING_COUNT
+} TlWarningGroup;
+
+typedef enum TlWarningSet {
+   TL_WARNINGS_ALWAYS,
+   TL_WARNINGS_CHECK,
+   TL_WARNINGS_ASKED,
+} TlWarningSet;
+
+typedef struct TlWarnings {
+   TlWarningSet initial; /* groups up to this set are on; zero: ALWAYS */
+   uint32_t on, off;     /* asked for, one bit a group */
+   uint32_t error, no_error;
+} TlWarnings;
+
+/* "unused", "no-unused", "all", "error=unused", "no-error=unused"; the last one asked counts.
+ * False: no group is called so, *name is what was looked for. */
+bool tl_warnings_ask(TlWarnings *w, const char *text, const char **name);
+bool tl_warnings_has(const TlWarnings *w, TlWarningGroup group);
+/* Is a warning of the group an error, where all_errors says whether others are? */
+bool tl_warnings_is_error(const TlWarnings *w, TlWarningGroup group, bool all_errors);
+/* NULL past the end. */
+const char *tl_warning_name(unsigned group);
+const char *tl_warning_doc(unsigned group);
+/* The groups and codes in the brackets of an ignoring comment in this line; NULL when there is no
+ * such comment, "" when it has no brackets. */
+const char *tl_ignored_in(const char *line, size_t len, size_t *names_len);
+
+#endif

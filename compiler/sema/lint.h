@@ -1,0 +1,12 @@
+/* Warnings and errors that a file's text shows, whatever its kernels are called with. */
+#ifndef TL_SEMA_LINT_H
+#define TL_SEMA_LINT_H
+
+#include "sema/names.h"
+#include "sema/sema.h"
+
+/* Of the compiled functions of the main file: names that nothing binds, on ways too that no
+ * specialisation takes, and the groups of warnings.def that are about the text. */
+void tl_sema_lint(TlSema *s, const TlNames *names);
+
+#endif
