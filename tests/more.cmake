@@ -49,6 +49,18 @@ if(TARGET tilec)
     set_tests_properties(compile.bombs PROPERTIES RUN_SERIAL ON TIMEOUT 300)
   endif()
 
+  # Sessions with the language server; sanitizers take their time.
+  tl_unit(lsp tl_lsp)
+  if(python_for_tests)
+    add_test(NAME lsp.session COMMAND "${python_for_tests}" "${support}/lsp_session.py"
+                                      "$<TARGET_FILE:tilec>" 1 6 "$<IF:$<BOOL:${TILEC_SANITIZE}>,2000,50>")
+    add_test(NAME lsp.syntax COMMAND "${python_for_tests}" "${support}/check_syntax_files.py"
+                                     "${CMAKE_SOURCE_DIR}/editors")
+  endif()
+
+  add_test(NAME lsp.editor COMMAND "${support}/check_nvim.sh" "$<TARGET_FILE:tilec>")
+  set_tests_properties(lsp.editor PROPERTIES SKIP_RETURN_CODE 77)
+
   # The formatter's output is the tree.
   add_test(NAME house.format COMMAND "${support}/check_format.sh")
   set_tests_properties(house.format PROPERTIES SKIP_RETURN_CODE 77)

@@ -33,6 +33,7 @@ extern const TlStageName tl_stage_names[TILEC_STAGE_COUNT];
 
 int tl_cmd_build(TlCommand *c);
 int tl_cmd_check(TlCommand *c);
+int tl_cmd_lsp(TlCommand *c);
 int tl_cmd_run(TlCommand *c);
 int tl_cmd_bench(TlCommand *c);
 int tl_cmd_tune(TlCommand *c);

@@ -46,6 +46,8 @@ dispatch(TlCommand *c, int argc)
    switch (c->cl.command) {
    case CMD_CHECK:
       return tl_cmd_check(c);
+   case CMD_LSP:
+      return tl_cmd_lsp(c);
    case CMD_RUN:
       return tl_cmd_run(c);
    case CMD_BENCH:

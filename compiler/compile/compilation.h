@@ -31,6 +31,7 @@ typedef struct TlCompileExtra {
    bool verify_each;        /* IR verifier after every pass, LLVM's verifier */
    void (*print)(void *user, const char *pass, const char *text);
    void *print_user;
+   bool watch;                /* tl_check: keeps names and values for queries, stops at types */
    TlWarnings warnings;       /* zero: what every command shows */
    uint32_t max_errors;       /* 0 = 20 */
    size_t memory_limit_bytes; /* 0 = 4 GiB */
@@ -48,6 +49,7 @@ typedef struct TlCompilation {
    TlModule *module;
    TlAstModule *ast;            /* of the main source; NULL for .tir files */
    TlSema *sema;                /* likewise */
+   struct TlNames *names;       /* likewise, by tl_check */
    uint32_t file;               /* the main source */
    TL_VEC(TlEntry) entries;     /* at least one from TYPED on */
    TlFunc *func;                /* of the first entry, in the last state reached */

@@ -245,6 +245,13 @@ parse(Run *r)
    return r->stop == TILEC_STAGE_AST ? diagnosed(r->comp) : TILEC_OK;
 }
 
+static TilecStatus
+find_names(Run *r)
+{
+   r->comp->names = tl_names_of(r->comp->arena, r->comp->sources, r->comp->ast);
+   return TILEC_OK;
+}
+
 /* 90 of "sm_90a"; 0 = the default target's. */
 static unsigned
 capability_of(const char *arch)
@@ -428,6 +435,8 @@ static TilecStatus
 check_kernels(Run *r)
 {
    TlCompilation *comp = r->comp;
+   if (r->extra->watch)
+      tl_sema_watch(comp->sema);
    const TlKernelInfo *kernels;
    unsigned n = tl_sema_kernels(comp->sema, &kernels);
    const TlCompileExtra *extra = r->extra;
@@ -443,7 +452,7 @@ check_kernels(Run *r)
          check_kernel(r, &kernels[i], NULL);
    if (comp->entries.len)
       comp->func = comp->entries.data[0].func;
-   tl_sema_lint(comp->sema, tl_names_of(comp->arena, comp->sources, comp->ast));
+   tl_sema_lint(comp->sema, comp->names);
    tl_diags_sort(&comp->diags);
    return diagnosed(comp);
 }
@@ -694,8 +703,11 @@ check(Run *r)
    run(r, TILEC_STAGE_DEFAULT, choose_target);
    run(r, TILEC_STAGE_DEFAULT, read_source);
    run(r, TILEC_STAGE_AST, parse);
+   run(r, TILEC_STAGE_AST, find_names);
    run(r, TILEC_STAGE_IR, load_names);
    run(r, TILEC_STAGE_IR, check_kernels);
+   if (r->extra->watch)
+      return r->status; /* passes would change what was seen */
    run(r, TILEC_STAGE_IR, clean_up);
    run(r, TILEC_STAGE_LAID, place);
    run(r, TILEC_STAGE_LOWERED, lower);

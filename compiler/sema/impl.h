@@ -224,6 +224,7 @@ typedef struct TlSemaImpl {
    unsigned num_kernels;
    int num_warps, num_stages, num_ctas; /* of the kernel being compiled */
    TlBlame blame;
+   TlMap *seen; /* offset of a name in the main file -> its last value; NULL: not kept */
 } TlSemaImpl;
 
 /* ---- module.c ---- */
@@ -268,6 +269,7 @@ const TlMap *tl_scopes_of(TlSema *s, const TlNode *function);
 bool tl_is_generator(TlSema *s, const TlNode *function);
 
 /* ---- scope.c ---- */
+void tl_see(TlSema *s, TlRange range, const TlSv *v); /* for tl_sema_seen */
 void tl_frame_del(TlSema *s, TlFrame *f, const char *name, TlRange range);
 TlFrame *tl_frame_new(TlSema *s, TlFrame *parent, TlSourceModule *source, TlActivation *act);
 TlVar *tl_frame_var(TlFrame *f, const char *name); /* in this frame only; NULL if never set */

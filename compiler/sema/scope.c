@@ -76,6 +76,7 @@ tl_frame_set(TlSema *s, TlFrame *f, const char *name, TlSv value, TlRange range)
    }
    if (value.kind == TL_SV_VALUE && !value.value->name)
       value.value->name = name;
+   tl_see(s, range, &value);
    *v = (TlVar){.name = name, .value = value, .range = range, .seq = ++s->impl->seq};
 }
 
@@ -339,8 +340,10 @@ tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
       return none;
    }
    TlSv out;
-   if (v != &unbound && tl_lookup_quiet(s, f, name, &out))
+   if (v != &unbound && tl_lookup_quiet(s, f, name, &out)) {
+      tl_see(s, range, &out);
       return out;
+   }
    tl_report(s->diags, E0200, range, name);
    if (tl_is_host(f))
       tl_raise_as(s, scope_in(f, name) ? "UnboundLocalError" : "NameError");

@@ -364,6 +364,15 @@ TlSema *tl_sema_new(TlArena *arena, TlStrings *strings, TlSources *sources, TlDi
                     TlModule *ir, const TlSemaOptions *options);
 bool tl_sema_load(TlSema *s, TlAstModule *ast);
 
+/* From now on the values that names of the main file take in evaluation are kept, for editors. */
+void tl_sema_watch(TlSema *s);
+/* The last value of the name at the offset, or NULL. */
+const TlSv *tl_sema_seen(TlSema *s, uint32_t offset);
+/* What an expression of the file means outside of functions: a name, tl.load, module.function. */
+TlSv tl_sema_meaning(TlSema *s, const TlNode *n);
+/* Where a function is defined; false for other values. */
+bool tl_sv_definition(const TlSv *v, const TlNode **node, uint32_t *file);
+
 typedef struct TlKernelParam {
    const char *name;
    bool is_constexpr;

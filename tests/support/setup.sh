@@ -10,6 +10,8 @@ tilec_packages=(gcc g++ make cmake ninja-build pkgconf bison re2c llvm-22-dev ll
 # what the tests build and check with besides; libmpfr-dev: the oracle of functions
 tilec_check_packages=(clang-22 clang-format-22 openmpi-bin libopenmpi-dev libmpfr-dev)
 
+tilec_packages+=(libjansson-dev) # JSON of the language server
+
 tilec_say() {
    printf '== %s\n' "$*"
 }

@@ -1,0 +1,232 @@
+/* Open documents: their text, changed piece by piece, and the last compilation of it. */
+#include "lsp/impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+TlDocument *
+tl_document_find(const TlServer *s, const char *uri)
+{
+   for (TlDocument *d = s->documents; d; d = d->next)
+      if (strcmp(d->uri, uri) == 0)
+         return d;
+   return NULL;
+}
+
+void
+tl_document_free(TlDocument *d)
+{
+   if (d->has_view)
+      tl_compilation_free(&d->comp);
+   free(d->uri);
+   free(d->path);
+   free(d->text);
+   free(d);
+}
+
+TlDocument *
+tl_document_open(TlServer *s, const char *uri, const char *text, size_t len)
+{
+   TlDocument *d = calloc(1, sizeof *d);
+   if (!d)
+      return NULL;
+   d->uri = strdup(uri);
+   d->path = tl_path_of_uri(uri);
+   if (!d->path)
+      d->path = strdup(uri);
+   if (!d->uri || !d->path || !tl_document_edit(d, 0, 0, text, len)) {
+      tl_document_free(d);
+      return NULL;
+   }
+   d->next = s->documents;
+   s->documents = d;
+   return d;
+}
+
+void
+tl_document_close(TlServer *s, TlDocument *d)
+{
+   TlDocument **link = &s->documents;
+   while (*link != d)
+      link = &(*link)->next;
+   *link = d->next;
+   tl_document_free(d);
+}
+
+bool
+tl_document_edit(TlDocument *d, size_t begin, size_t end, const char *text, size_t len)
+{
+   if (begin > end || end > d->len || d->len - (end - begin) + len > TL_MAX_SOURCE_BYTES)
+      return false;
+   size_t after = d->len - end, total = begin + len + after;
+   char *changed = malloc(total + 1);
+   if (!changed)
+      return false;
+   if (begin)
+      memcpy(changed, d->text, begin);
+   if (len)
+      memcpy(changed + begin, text, len);
+   if (after)
+      memcpy(changed + begin + len, d->text + end, after);
+   changed[total] = 0;
+   free(d->text);
+   d->text = changed;
+   d->len = total;
+   d->is_stale = d->is_unpublished = true;
+   d->is_broken = false;
+   return true;
+}
+
+bool
+tl_document_update(const TlServer *s, TlDocument *d)
+{
+   if (d->is_broken || (d->has_view && !d->is_stale))
+      return d->has_view;
+   if (d->has_view)
+      tl_compilation_free(&d->comp);
+   const TlCompileExtra extra = {
+      .watch = true, .max_errors = 200, .warnings = {.initial = TL_WARNINGS_CHECK}};
+   d->has_view = tl_compilation_init(&d->comp, NULL, &extra) == TILEC_OK;
+   if (!d->has_view)
+      return false;
+   TilecCompileOptions o = s->options.compile;
+   o.file = d->path;
+   o.source = d->text;
+   o.source_bytes = d->len;
+   o.stop_after = TILEC_STAGE_IR;
+   tl_check(&d->comp, &o, &extra);
+   d->is_stale = false;
+   return true;
+}
+
+/* ---- file: URIs (RFC 8089) ---- */
+static int
+hex(char c)
+{
+   return c >= '0' && c <= '9'   ? c - '0'
+          : c >= 'a' && c <= 'f' ? c - 'a' + 10
+          : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                 : -1;
+}
+
+char *
+tl_path_of_uri(const char *uri)
+{
+   static const char scheme[] = "file://";
+   if (strncmp(uri, scheme, sizeof scheme - 1) != 0)
+      return NULL;
+   const char *p = strchr(uri + sizeof scheme - 1, '/'); /* after the host */
+   char *path = p ? malloc(strlen(p) + 1) : NULL, *out = path;
+   if (!path)
+      return NULL;
+   for (; *p; p++) {
+      int high = *p == '%' ? hex(p[1]) : -1, low = high >= 0 ? hex(p[2]) : -1;
+      *out++ = low >= 0 ? (char)(high * 16 + low) : *p;
+      p += low >= 0 ? 2 : 0;
+   }
+   *out = 0;
+   return path;
+}
+
+static bool
+is_plain(unsigned char c)
+{
+   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+          (c && strchr("-._~/", c));
+}
+
+char *
+tl_uri_of_path(const char *path)
+{
+   static const char digits[] = "0123456789ABCDEF";
+   char *absolute = realpath(path, NULL);
+   const char *p = absolute ? absolute : path;
+   char *uri = malloc(strlen(p) * 3 + sizeof "file://"), *out = uri;
+   if (uri) {
+      out += sprintf(out, "file://");
+      for (; *p; p++) {
+         unsigned char c = (unsigned char)*p;
+         if (is_plain(c)) {
+            *out++ = *p;
+            continue;
+         }
+         *out++ = '%';
+         *out++ = digits[c >> 4];
+         *out++ = digits[c & 15];
+      }
+      *out = 0;
+   }
+   free(absolute);
+   return uri;
+}
+
+/* ---- what editors tell ---- */
+void
+tl_lsp_did_open(TlRequest *r)
+{
+   const json_t *item = json_object_get(r->params, "textDocument");
+   const json_t *uri = json_object_get(item, "uri"), *text = json_object_get(item, "text");
+   if (!json_is_string(uri) || !json_is_string(text))
+      return;
+   if (r->doc)
+      tl_document_close(r->server, r->doc);
+   TlDocument *d = tl_document_open(r->server, json_string_value(uri), json_string_value(text),
+                                    json_string_length(text));
+   if (d)
+      d->version = json_integer_value(json_object_get(item, "version"));
+}
+
+/* One change: the whole text, or a range of it. */
+static void
+change(const TlServer *s, TlDocument *d, const json_t *one)
+{
+   const json_t *range = json_object_get(one, "range"), *text = json_object_get(one, "text");
+   size_t begin = 0, end = d->len;
+   if (!json_is_string(text))
+      return;
+   if (range) {
+      begin = tl_offset_of(s, d->text, d->len, json_object_get(range, "start"));
+      end = tl_offset_of(s, d->text, d->len, json_object_get(range, "end"));
+   }
+   (void)tl_document_edit(d, begin, end, json_string_value(text), json_string_length(text));
+}
+
+/* Documents import each other: all may have other errors now. */
+static void
+touch_others(TlServer *s, const TlDocument *changed)
+{
+   for (TlDocument *d = s->documents; d; d = d->next)
+      if (d != changed && d->has_view && d->comp.imports.len)
+         d->is_stale = d->is_unpublished = true;
+}
+
+void
+tl_lsp_did_change(TlRequest *r)
+{
+   const json_t *one;
+   size_t i;
+   if (!r->doc)
+      return;
+   json_array_foreach(json_object_get(r->params, "contentChanges"), i, one)
+      change(r->server, r->doc, one);
+   r->doc->version =
+      json_integer_value(json_object_get(json_object_get(r->params, "textDocument"), "version"));
+}
+
+/* What is on disk counts for files that import it. */
+void
+tl_lsp_did_save(TlRequest *r)
+{
+   touch_others(r->server, r->doc);
+}
+
+void
+tl_lsp_did_close(TlRequest *r)
+{
+   if (!r->doc)
+      return;
+   tl_lsp_send(r->server->options.out, json_pack("{s:s, s:s, s:{s:s, s:[]}}", "jsonrpc", "2.0",
+                                                 "method", "textDocument/publishDiagnostics",
+                                                 "params", "uri", r->doc->uri, "diagnostics"));
+   tl_document_close(r->server, r->doc);
+}

@@ -1,0 +1,285 @@
+/* What the text around a place means.  Half-written code does not parse, so calls and dotted names
+ * are read off the text; all else comes from the compilation. */
+#include "lsp/impl.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static bool
+is_word_char(char c)
+{
+   return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
+}
+
+/* ---- words ---- */
+TlWord
+tl_word_at(const char *text, size_t len, size_t offset, bool to_its_end)
+{
+   TlWord w = {offset, offset, offset};
+   while (w.begin && is_word_char(text[w.begin - 1]))
+      w.begin--;
+   while (to_its_end && w.end < len && is_word_char(text[w.end]))
+      w.end++;
+   w.dotted = w.begin;
+   while (w.dotted > 1 && text[w.dotted - 1] == '.' && is_word_char(text[w.dotted - 2])) {
+      w.dotted--;
+      while (w.dotted && is_word_char(text[w.dotted - 1]))
+         w.dotted--;
+   }
+   return w;
+}
+
+/* Namespaces that a dotted prefix means, by its last part before the name: tl.math.exp. */
+static uint32_t
+namespaces_of(const TlDocument *d, const char *prefix, size_t len)
+{
+   static const struct {
+      const char *name;
+      uint32_t ns;
+   } known[] = {{"tl", TL_NS_TL},
+                {"language", TL_NS_TL},
+                {"math", TL_NS_MATH},
+                {"libdevice", TL_NS_LIBDEVICE},
+                {"triton", TL_NS_TRITON},
+                {"cuda", TL_NS_CUDA},
+                {"standard", TL_NS_STANDARD}};
+   (void)d;
+   while (len && prefix[len - 1] == '.')
+      len--;
+   size_t from = len;
+   while (from && prefix[from - 1] != '.')
+      from--;
+   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+      if (strlen(known[i].name) == len - from &&
+          memcmp(known[i].name, prefix + from, len - from) == 0)
+         return known[i].ns;
+   return 0;
+}
+
+static bool
+is_tile(const TlDocument *d)
+{
+   size_t n = strlen(d->path);
+   return !(n > 3 && strcmp(d->path + n - 3, ".py") == 0);
+}
+
+const TlBuiltin *
+tl_lsp_builtin(const TlDocument *d, const char *dotted, size_t len)
+{
+   size_t from = len;
+   while (from && dotted[from - 1] != '.')
+      from--;
+   const char *name = tl_arena_strndup(d->comp.arena, dotted + from, len - from);
+   if (from) {
+      uint32_t ns = namespaces_of(d, dotted, from);
+      return ns ? tl_builtin_find(ns, name) : tl_builtin_method(name);
+   }
+   const TlBuiltin *row = tl_builtin_find(TL_NS_PYTHON, name);
+   if (!row && is_tile(d))
+      row = tl_builtin_find(TL_NS_TL | TL_NS_TRITON | TL_NS_MATH | TL_NS_LIBDEVICE, name);
+   return row;
+}
+
+/* ---- calls ---- */
+typedef struct Scan { /* of a text up to the place asked for */
+   struct {
+      size_t at;
+      unsigned commas;
+      size_t argument; /* where the current one begins */
+   } open[64];
+   unsigned depth;
+} Scan;
+
+/* Skips the string that begins at i; the offset after it, or `end` when it is still open. */
+static size_t
+skip_string(const char *text, size_t i, size_t end)
+{
+   char quote = text[i];
+   bool is_long = i + 2 < end && text[i + 1] == quote && text[i + 2] == quote;
+   size_t n = is_long ? 3 : 1;
+   for (i += n; i < end; i++) {
+      if (text[i] == '\\')
+         i++;
+      else if (text[i] == '\n' && !is_long)
+         return i;
+      else if (text[i] == quote &&
+               (!is_long || (i + 2 < end && text[i + 1] == quote && text[i + 2] == quote)))
+         return i + n;
+   }
+   return end;
+}
+
+static void
+scan_char(Scan *s, char c, size_t i)
+{
+   enum { MAX = sizeof s->open / sizeof s->open[0] };
+   if (strchr("([{", c) && c) {
+      if (s->depth < MAX) {
+         s->open[s->depth].at = i;
+         s->open[s->depth].commas = 0;
+         s->open[s->depth].argument = i + 1;
+      }
+      s->depth++;
+   } else if (strchr(")]}", c) && c) {
+      s->depth -= s->depth > 0;
+   } else if (c == ',' && s->depth && s->depth <= MAX) {
+      s->open[s->depth - 1].commas++;
+      s->open[s->depth - 1].argument = i + 1;
+   }
+}
+
+/* A line that begins with a statement's word ends what was left open before it. */
+static bool
+begins_statement(const char *text, size_t i)
+{
+   static const char *const words[] = {"def ",   "class ", "@",       "for ",
+                                       "while ", "return", "import ", "from "};
+   while (text[i] == ' ' || text[i] == '\t')
+      i++;
+   for (size_t k = 0; k < sizeof words / sizeof words[0]; k++)
+      if (strncmp(text + i, words[k], strlen(words[k])) == 0)
+         return true;
+   return false;
+}
+
+bool
+tl_open_call(const char *text, size_t offset, TlOpenCall *out)
+{
+   Scan s = {.depth = 0};
+   for (size_t i = 0; i < offset; i++) {
+      if (text[i] == '"' || text[i] == '\'')
+         i = skip_string(text, i, offset) - 1;
+      else if (text[i] == '#')
+         while (i + 1 < offset && text[i + 1] != '\n')
+            i++;
+      else if (text[i] == '\n' && i + 1 < offset && begins_statement(text, i + 1))
+         s.depth = 0;
+      else
+         scan_char(&s, text[i], i);
+   }
+   if (!s.depth || s.depth > sizeof s.open / sizeof s.open[0] ||
+       text[s.open[s.depth - 1].at] != '(')
+      return false;
+   size_t at = s.open[s.depth - 1].at, name = s.open[s.depth - 1].argument;
+   *out = (TlOpenCall){.callee = tl_word_at(text, offset, at, false),
+                       .argument = s.open[s.depth - 1].commas};
+   while (name < offset && isspace((unsigned char)text[name]))
+      name++;
+   size_t end = name;
+   while (end < offset && is_word_char(text[end]))
+      end++;
+   if (end > name && end < offset && text[end] == '=') {
+      out->keyword = text + name;
+      out->keyword_len = end - name;
+   }
+   return out->callee.begin < out->callee.end;
+}
+
+/* ---- names ---- */
+const TlMention *
+tl_mention_of(const TlRequest *r)
+{
+   return r->doc && r->doc->comp.names ? tl_mention_at(r->doc->comp.names, (uint32_t)r->offset)
+                                       : NULL;
+}
+
+const char *
+tl_describe_seen(const TlDocument *d, uint32_t offset)
+{
+   const TlSv *v = d->comp.sema ? tl_sema_seen(d->comp.sema, offset) : NULL;
+   bool is_shown = v && (tl_sv_is_runtime(v) || tl_sv_is_number(v) || v->kind == TL_SV_STR ||
+                         v->kind == TL_SV_TYPE || v->kind == TL_SV_TUPLE || v->kind == TL_SV_NONE);
+   return is_shown ? tl_sv_describe(d->comp.sema, v) : NULL;
+}
+
+const char *
+tl_describe_mention(const TlDocument *d, const TlMention *m)
+{
+   const char *value = tl_describe_seen(d, m->range.begin);
+   if (!value && m->symbol)
+      value = tl_describe_seen(d, m->symbol->range.begin);
+   return value ? tl_arena_printf(d->comp.arena, "%s: %s", m->name, value) : m->name;
+}
+
+static void
+print_source(const TlDocument *d, TlRange r, TlSb *out)
+{
+   const TlSource *src = tl_source(d->comp.sources, r.file);
+   for (uint32_t i = r.begin; src && i < r.end; i++) { /* on one line */
+      bool is_blank = isspace((unsigned char)src->text[i]) != 0;
+      if (!is_blank)
+         tl_sb_char(out, src->text[i]);
+      else if (out->len && out->data[out->len - 1] != ' ')
+         tl_sb_char(out, ' ');
+   }
+}
+
+const char *
+tl_signature_of(const TlDocument *d, const TlNode *function, uint32_t file)
+{
+   const TlAstFunction *f = tl_ast_Function(function);
+   TlSb sb;
+   tl_sb_init(&sb, d->comp.arena);
+   tl_sb_printf(&sb, "%s(", f->name);
+   for (size_t i = 0; i < f->params.len; i++) {
+      tl_sb_str(&sb, i ? ", " : "");
+      TlRange r = f->params.data[i]->range;
+      print_source(d, (TlRange){file, r.begin, r.end}, &sb);
+   }
+   tl_sb_char(&sb, ')');
+   return tl_sb_cstr(&sb);
+}
+
+const char *
+tl_docstring_of(const TlNode *function)
+{
+   const TlNodeList *body = &tl_ast_Function(function)->body;
+   const TlNode *first = body->len ? body->data[0] : NULL;
+   if (!first || first->kind != TL_AST_EXPR_STMT ||
+       tl_ast_ExprStmt(first)->value->kind != TL_AST_STR)
+      return NULL;
+   return tl_ast_Str(tl_ast_ExprStmt(first)->value)->value.data;
+}
+
+bool
+tl_definition_of(const TlDocument *d, const TlSymbol *y, const TlNode **node, TlRange *range)
+{
+   uint32_t file;
+   *node = y->node;
+   *range = y->range;
+   if (y->kind != TL_SYMBOL_IMPORT || !d->comp.sema)
+      return true;
+   TlAstName *name = tl_ast_new_Name(d->comp.arena, y->range);
+   name->id = y->name;
+   TlSv v = tl_sema_meaning(d->comp.sema, &name->node);
+   if (!tl_sv_definition(&v, node, &file))
+      return false;
+   *range = *node ? tl_ast_name_range(d->comp.sources, *node) : (TlRange){file, 0, 0};
+   return true;
+}
+
+typedef struct Around {
+   uint32_t offset;
+   TlAstKind kind;
+   const TlNode *found;
+} Around;
+
+static void
+look_around(void *user, TlNode *n)
+{
+   Around *a = user;
+   if (n->range.begin > a->offset || a->offset > n->range.end)
+      return;
+   if (n->kind == a->kind)
+      a->found = n;
+   tl_ast_children(n, look_around, a);
+}
+
+const TlNode *
+tl_node_around(const TlDocument *d, uint32_t offset, TlAstKind kind)
+{
+   Around a = {offset, kind, NULL};
+   if (d->comp.ast)
+      tl_ast_children(&d->comp.ast->node, look_around, &a);
+   return a.found;
+}

@@ -1,0 +1,54 @@
+/* What evaluation found out, kept for editors. */
+#include "sema/impl.h"
+
+#include <assert.h>
+
+void
+tl_sema_watch(TlSema *s)
+{
+   s->impl->seen = tl_new(s->arena, TlMap);
+   tl_map_init(s->impl->seen, s->arena);
+}
+
+void
+tl_see(TlSema *s, TlRange range, const TlSv *v)
+{
+   TlMap *seen = s->impl->seen;
+   if (!seen || range.file != s->impl->main->file || v->kind == TL_SV_POISON)
+      return;
+   const void *key = (const void *)(uintptr_t)range.begin;
+   TlSv *kept = tl_map_get(seen, key);
+   if (!kept) {
+      kept = tl_new(s->arena, TlSv);
+      tl_map_put(seen, key, kept);
+   }
+   *kept = *v;
+}
+
+const TlSv *
+tl_sema_seen(TlSema *s, uint32_t offset)
+{
+   return s->impl->seen ? tl_map_get(s->impl->seen, (const void *)(uintptr_t)offset) : NULL;
+}
+
+TlSv
+tl_sema_meaning(TlSema *s, const TlNode *n)
+{
+   assert(s->impl->main);
+   return tl_quiet_value(s, tl_module_frame(s, s->impl->main), n, NULL);
+}
+
+bool
+tl_sv_definition(const TlSv *v, const TlNode **node, uint32_t *file)
+{
+   if (v->kind == TL_SV_MODULE && v->module->kind == TL_MOD_SOURCE && v->module->source) {
+      *node = NULL;
+      *file = v->module->source->file;
+      return true;
+   }
+   if (v->kind != TL_SV_FUNC || !v->func->source || v->func->source->is_stdlib)
+      return false;
+   *node = v->func->node;
+   *file = v->func->source->file;
+   return true;
+}
