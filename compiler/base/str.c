@@ -148,21 +148,24 @@ tl_edit_distance(const char *a, const char *b, unsigned limit)
    size_t na = strlen(a), nb = strlen(b);
    if (na > MAX || nb > MAX || (na > nb ? na - nb : nb - na) > limit)
       return limit + 1;
-   unsigned row[MAX + 1];
+   unsigned rows[3][MAX + 1]; /* of this letter of a and the two before, in turn */
    for (unsigned j = 0; j <= nb; j++)
-      row[j] = j;
+      rows[0][j] = j;
    for (size_t i = 1; i <= na; i++) {
-      unsigned diagonal = row[0];
+      unsigned *row = rows[i % 3], *above = rows[(i + 2) % 3], *second = rows[(i + 1) % 3];
       row[0] = (unsigned)i;
       for (size_t j = 1; j <= nb; j++) {
-         unsigned best = diagonal + (a[i - 1] != b[j - 1]);
-         if (row[j] + 1 < best)
-            best = row[j] + 1;
+         unsigned best = above[j - 1] + (a[i - 1] != b[j - 1]);
+         bool is_swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+         if (is_swapped && second[j - 2] + 1 < best)
+            best = second[j - 2] + 1;
+         if (above[j] + 1 < best)
+            best = above[j] + 1;
          if (row[j - 1] + 1 < best)
             best = row[j - 1] + 1;
-         diagonal = row[j];
          row[j] = best;
       }
    }
-   return row[nb] > limit ? limit + 1 : row[nb];
+   unsigned distance = rows[na % 3][nb];
+   return distance > limit ? limit + 1 : distance;
 }

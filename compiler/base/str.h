@@ -28,8 +28,9 @@ void tl_sb_str(TlSb *sb, const char *s);
 void tl_sb_printf(TlSb *sb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *tl_sb_cstr(TlSb *sb); /* "" when empty */
 
-/* Levenshtein distance, at most `limit` (larger answers are reported as limit + 1).  For
- * did-you-mean: a candidate is worth naming at distance <= 1 + length / 4. */
+/* Letters to change, add, leave out or swap with the next, at most `limit` (larger answers are
+ * reported as limit + 1).  For did-you-mean: a candidate is worth naming at distance <= 1 + length
+ * / 4. */
 unsigned tl_edit_distance(const char *a, const char *b, unsigned limit);
 
 #endif

@@ -114,6 +114,49 @@ unknown_parameter(TlCmdArgs *all, const char *name, size_t len)
       tl_cmd_error("kernel '%s' has no parameter '%s'", all->kernel, wanted);
 }
 
+/* ---- values against declared types ---- */
+/* The dtype that a parameter points to, "*const fp16:16"; false: it is no pointer to numbers. */
+static bool
+pointee(const char *type, TlDtype *out)
+{
+   if (*type != '*')
+      return false;
+   type += 1 + strspn(type + 1, " ");
+   if (strncmp(type, "const ", 6) == 0)
+      type += 6;
+   return tl_dtype_from_text(type, strcspn(type, ":"), out);
+}
+
+/* A declared pointer takes an array of its dtype, a declared integer an integer. */
+static bool
+fits_declared(const TlCmdArgs *all, const TlCmdArg *a, const char *text)
+{
+   const char *type = a->param->type, *name = a->param->name;
+   TlDtype t;
+   bool is_array = a->value.kind == TL_CLI_ARRAY;
+   if (!type || a->param->is_constexpr || a->value.kind == TL_CLI_NONE ||
+       tl_cmd_is_descriptor(type))
+      return true;
+   if (*type == '*' && !is_array)
+      return tl_cmd_refuse("argument '%s' is %s; %s declares it %s: give an array, as in "
+                           "zeros:fp32[64] or @file.npy",
+                           name, text, all->file, type);
+   if (pointee(type, &t) && t != a->value.array.dtype)
+      return tl_cmd_refuse("argument '%s' is an array of %s; %s declares it %s: convert the array, "
+                           "or leave the type of '%s' open",
+                           name, tl_dtype_info[a->value.array.dtype].text, all->file, type, name);
+   if (*type == '*')
+      return true;
+   if (is_array)
+      return tl_cmd_refuse("argument '%s' is an array; %s declares it %s, a number", name,
+                           all->file, type);
+   bool is_int = tl_dtype_from_text(type, strcspn(type, ":"), &t) && !tl_dtype_is_float(t);
+   if (is_int && a->value.kind == TL_CLI_FLOAT)
+      return tl_cmd_refuse("argument '%s' is %s; %s declares it %s, a whole number", name, text,
+                           all->file, type);
+   return true;
+}
+
 /* An explicit dtype of an annotation such as "*bf16" reads a uint16 file as bf16. */
 bool
 tl_cmd_args_values(TlCmdArgs *all)
@@ -134,6 +177,8 @@ tl_cmd_args_values(TlCmdArgs *all)
       if (!tl_cli_value(all->c->arena, eq + 1, &a->value, &why))
          return tl_cmd_refuse("argument '%s': %s", a->param->name, why);
       a->is_given = true;
+      if (!fits_declared(all, a, eq + 1))
+         return false;
    }
    return true;
 }

@@ -453,6 +453,19 @@ choose_arch(RunState *r)
       r->o.arch = tl_arena_strdup(r->c->arena, d.arch);
 }
 
+/* Before anything runs: what --save names has to be written as it says. */
+static bool
+check_saved_names(const TlCommandLine *cl)
+{
+   size_t at = 0;
+   for (const char *text; (text = tl_option_next(cl, TL_OPT_SAVE, &at));) {
+      const char *dot = strrchr(text, '.');
+      if (dot && !strchr(dot, '/') && strcmp(dot, ".npy") != 0)
+         return tl_cmd_refuse("--save writes .npy files; found '%s'", text);
+   }
+   return true;
+}
+
 static int
 compile_and_run(RunState *r)
 {
@@ -484,6 +497,9 @@ compile_and_run(RunState *r)
       return EXIT_ENVIRONMENT;
    if (!read_grid(r))
       return EXIT_USAGE;
+   if (!r->grid[0] || !r->grid[1] || !r->grid[2])
+      tl_cmd_error("warning: the grid is %u,%u,%u: no program runs", r->grid[0], r->grid[1],
+                   r->grid[2]);
    for (unsigned i = 1; i < 3; i++)
       if (r->grid[i] > MAX_GRID_YZ) {
          tl_cmd_error("grid %c is %u, at most %d is allowed", "xyz"[i], r->grid[i], MAX_GRID_YZ);
@@ -506,6 +522,8 @@ tl_cmd_run(TlCommand *c)
    if (dot && strcmp(dot, ".tir") == 0)
       return tl_cmd_misuse("%s: 'run' takes the source of a kernel; IR text can be built, not run",
                            r->o.file);
+   if (!check_saved_names(&c->cl))
+      return EXIT_USAGE;
    const char *time = tl_option(&c->cl, TL_OPT_TIME);
    if (time && *time && !tl_cmd_number(c, TL_OPT_TIME, 1000000, &r->time_runs))
       return EXIT_USAGE;

@@ -41,9 +41,10 @@ read_warps(TlCommand *c, TlOptionId id, uint32_t *out)
 {
    if (!tl_cmd_number(c, id, 64, out))
       return false;
-   if (tl_option(&c->cl, id) && !*out)
-      tl_cmd_error("--num-warps takes a power of two from 1 to 32; found '0'");
-   return *out || !tl_option(&c->cl, id);
+   const char *text = tl_option(&c->cl, id);
+   if (text && (!*out || *out > 32 || (*out & (*out - 1))))
+      return tl_cmd_refuse("--num-warps takes a power of two from 1 to 32; found '%s'", text);
+   return true;
 }
 
 static bool
@@ -84,6 +85,20 @@ read_abi(TlCommand *c, TlOptionId id, bool *out)
    return one_of(abi, "plain", "full", "--abi");
 }
 
+/* What --emit would say for the name of the output; NULL: PTX. */
+static const char *
+emit_of_name(const char *out)
+{
+   static const struct {
+      const char *suffix, *emit;
+   } known[] = {{"cubin", "cubin"}, {"c", "c"}, {"ll", "llvm"}, {"tir", "ir"}};
+   const char *dot = out ? strrchr(out, '.') : NULL;
+   for (size_t i = 0; dot && i < sizeof known / sizeof known[0]; i++)
+      if (strcmp(known[i].suffix, dot + 1) == 0)
+         return known[i].emit;
+   return NULL;
+}
+
 static bool
 read_tma(TlCommand *c, TlOptionId id, TilecTma *out)
 {
@@ -97,6 +112,8 @@ read_stage(TlCommand *c, TlOptionId id, TilecStage *out)
 {
    const char *emit = tl_option(&c->cl, id);
    *out = TILEC_STAGE_PTX;
+   if (!emit && c->cl.command == CMD_BUILD && !tl_option(&c->cl, TL_OPT_PASSES))
+      emit = emit_of_name(tl_option(&c->cl, TL_OPT_OUT));
    if (!emit)
       return true;
    for (unsigned i = TILEC_STAGE_DEFAULT + 1; i < TILEC_STAGE_COUNT; i++)

@@ -39,6 +39,31 @@ static const struct {
 
 enum { NUM_COMMANDS = sizeof commands / sizeof commands[0] };
 
+static int
+find_command(const char *name)
+{
+   for (unsigned c = 0; c < NUM_COMMANDS; c++)
+      if (strcmp(name, commands[c].name) == 0)
+         return (int)c;
+   return -1;
+}
+
+/* What a word that is neither a command nor looks like a file was to be; NULL: nothing close. */
+static const char *
+nearest_command(const char *word)
+{
+   unsigned best = 3;
+   const char *found = NULL;
+   for (unsigned c = 0; c < NUM_COMMANDS; c++) {
+      unsigned d = tl_edit_distance(word, commands[c].name, best);
+      if (d < best) {
+         best = d;
+         found = commands[c].name;
+      }
+   }
+   return strpbrk(word, "./-") ? NULL : found;
+}
+
 static void
 fail(TlArena *arena, TlCommandLine *cl, const char *what, const char *which, const char *hint)
 {
@@ -126,13 +151,22 @@ tl_command_line_parse(TlArena *arena, int argc, char **argv, TlCommandLine *out)
 {
    *out = (TlCommandLine){.command = CMD_BUILD, .command_name = "build"};
    int i = 1;
-   for (unsigned c = 0; c < NUM_COMMANDS && argc > 1; c++)
-      if (strcmp(argv[1], commands[c].name) == 0) {
-         out->command = commands[c].bit;
-         out->command_name = commands[c].name;
-         out->is_named = true;
-         i = 2;
-      }
+   bool is_help = argc > 1 && strcmp(argv[1], "help") == 0;
+   const char *word = is_help && argc > 2 ? argv[2] : argc > 1 ? argv[1] : "";
+   int c = find_command(word);
+   if (c >= 0) {
+      out->command = commands[c].bit;
+      out->command_name = commands[c].name;
+      out->is_named = true;
+      i = 2;
+   }
+   if (is_help) {
+      add_use(arena, out, TL_OPT_HELP, NULL);
+      if (c < 0 && argc > 2)
+         fail(arena, out, "unknown command", word, "see tilec --help");
+      return;
+   }
+   out->nearest = c < 0 ? nearest_command(word) : NULL;
    bool options = true;
    for (; i < argc && !out->error; i++) {
       if (options && strcmp(argv[i], "--") == 0)

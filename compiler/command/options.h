@@ -38,6 +38,7 @@ typedef struct TlCommandLine {
    unsigned command; /* one CMD_ bit */
    const char *command_name;
    bool is_named;                 /* the command was given, not taken for granted */
+   const char *nearest;           /* a command that the first word, which is none, is like */
    TL_VEC(TlOptionUse) uses;      /* in order */
    TL_VEC(const char *) operands; /* files */
    const char *error;             /* usage error, or NULL */

@@ -676,12 +676,25 @@ run(Run *r, TilecStage stage, TilecStatus (*f)(Run *r))
       r->status = is_cancelled(r) ? TILEC_CANCELLED : f(r);
 }
 
+/* By its name, or because it begins with a function of IR, which no source does. */
+static bool
+is_ir_text(const Run *r)
+{
+   static const char begin[] = "func @";
+   const TlSource *src = tl_source(r->comp->sources, r->comp->file);
+   const char *text = src ? src->text : "";
+   while (*text && (strchr(" \t\r\n", *text) || strncmp(text, "//", 2) == 0))
+      text += *text == '/' ? strcspn(text, "\n") : 1;
+   return (r->options->file && has_suffix(r->options->file, ".tir")) ||
+          strncmp(text, begin, sizeof begin - 1) == 0;
+}
+
 static TilecStatus
 compile(Run *r)
 {
    run(r, TILEC_STAGE_DEFAULT, choose_target);
    run(r, TILEC_STAGE_DEFAULT, read_source); /* a file, or text of the caller, to bytes */
-   if (r->options->file && has_suffix(r->options->file, ".tir")) {
+   if (is_ir_text(r)) {
       run(r, TILEC_STAGE_IR, read_ir); /* bytes to IR of any state */
    } else {
       run(r, TILEC_STAGE_TOKENS, scan); /* bytes to tokens, where they are asked for */

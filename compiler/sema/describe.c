@@ -285,15 +285,29 @@ tl_sv_describe(TlSema *s, const TlSv *v)
    return "?";
 }
 
+/* A part of a module of Python's, or of one that is nowhere to be found. */
+static void
+report_module(TlSema *s, const char *name, TlRange range)
+{
+   const char *dot = strrchr(name, '.');
+   if (tl_is_host_module(name)) {
+      TlSv dtype;
+      tl_report(s->diags, E0208, range, name);
+      if (dot && (tl_builtin_find(TL_NS_TL, dot + 1) || tl_dtype_constant(s, dot + 1, &dtype)))
+         tl_help(s->diags, "did you mean 'tl.%s'?", dot + 1);
+      return;
+   }
+   const char *module = dot ? tl_arena_strndup(s->arena, name, (size_t)(dot - name)) : name;
+   tl_report(s->diags, E0304, range, module);
+   tl_help(s->diags, "modules are looked for beside the file, in the folders above it and in those "
+                     "given by -I DIR");
+}
+
 void
 tl_report_opaque(TlSema *s, const TlSv *v, TlRange range)
 {
    if (v->kind == TL_SV_MODULE) {
-      const char *name = strrchr(v->module->name, '.');
-      TlSv dtype;
-      tl_report(s->diags, E0208, range, v->module->name);
-      if (name && (tl_builtin_find(TL_NS_TL, name + 1) || tl_dtype_constant(s, name + 1, &dtype)))
-         tl_help(s->diags, "did you mean 'tl.%s'?", name + 1);
+      report_module(s, v->module->name, range);
       return;
    }
    const TlLost *lost = v->opaque;

@@ -53,13 +53,30 @@ put_constant(Grid *g, const TlNode *n)
 }
 
 static void
+suggest_param(Grid *g, const char *name)
+{
+   TlNearest near = {.name = name};
+   for (size_t i = 0; i < g->kernel->params.len; i++) {
+      const char *p = tl_ast_Param(g->kernel->params.data[i])->name;
+      if (p)
+         tl_nearest_try(&near, p);
+   }
+   if (near.best)
+      tl_help(g->s->diags, "did you mean '%s'?", near.best);
+}
+
+static void
 put_name(Grid *g, const TlNode *n)
 {
    const char *name = tl_ast_Name(n)->id;
    if (is_param(g, name, strlen(name)))
       tl_sb_str(&g->out, name);
-   else if (!put_constant(g, n))
+   else if (!put_constant(g, n)) {
+      bool is_first = !g->failed;
       refuse(g, n, "the kernel's parameters and the module's integers are known; this name is not");
+      if (is_first)
+         suggest_param(g, name);
+   }
 }
 
 /* meta["BLOCK"] */

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <strings.h>
 
 TlFrame *
 tl_frame_new(TlSema *s, TlFrame *parent, TlSourceModule *source, TlActivation *act)
@@ -115,11 +116,13 @@ tl_vars_copy(TlSema *s, const TlVars *vars)
 void
 tl_nearest_try(TlNearest *n, const char *candidate)
 {
-   unsigned limit = 1 + (unsigned)strlen(n->name) / 4;
+   unsigned len = (unsigned)strlen(n->name), limit = 1 + len / 4;
    if (!n->best)
       n->distance = limit + 1;
-   unsigned d = tl_edit_distance(n->name, candidate, limit);
-   if (d < n->distance && strcmp(n->name, candidate) != 0) {
+   bool is_case = strcasecmp(n->name, candidate) == 0; /* N for n: as close as can be */
+   unsigned d = is_case ? 0 : tl_edit_distance(n->name, candidate, limit);
+   bool has_common = d < len || is_case; /* one letter is not like another */
+   if (d < n->distance && has_common && strcmp(n->name, candidate) != 0) {
       n->distance = d;
       n->best = candidate;
    }

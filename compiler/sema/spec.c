@@ -741,7 +741,7 @@ apply_defines(TlSema *s, Spec *p)
       }
       bool launch = strcmp(name, "num_warps") == 0 || strcmp(name, "num_stages") == 0;
       if (!found && !launch) {
-         tl_report(s->diags, E0271, p->fn->node->range, p->fn->name, name);
+         tl_report(s->diags, E0271, tl_ast_name_range(s->sources, p->fn->node), p->fn->name, name);
          if (near.best)
             tl_help(s->diags, "did you mean '%s'?", near.best);
          ok = false;
@@ -1021,7 +1021,7 @@ tl_sema_compile(TlSema *s, const TlSpecialization *given)
       return NULL;
    int warps = s->impl->num_warps;
    if (warps < 1 || warps > 32 || (warps & (warps - 1))) {
-      tl_report(s->diags, E0404, p.fn->node->range, (unsigned)warps);
+      tl_report(s->diags, E0404, tl_ast_name_range(s->sources, p.fn->node), (unsigned)warps);
       return NULL;
    }
    TlFunc *f = tl_func_new(s->ir, p.fn->name, p.fn->node->range);

@@ -435,12 +435,18 @@ supply_block(Lines *l, TlLexError *e)
    l->line_first = (uint32_t)l->out->len;
 }
 
+/* at: the line that was to be indented; the end of the file when there is none. */
 static TlLexError *
-missing_block(Lines *l)
+missing_block(Lines *l, uint32_t at)
 {
    TlToken word = l->out->data[l->block_word];
    TlLexError *e = LEX_ERROR(l, E0118, range_of(l, word.begin, word.end),
                              (int)(word.end - word.begin), l->scan.text + word.begin);
+   bool has_line = l->scan.text[at] && l->scan.text[at] != '\n';
+   if (has_line) {
+      e->note = "this line is to be indented further than the one that it belongs to";
+      e->note_range = range_of(l, at, at + 1);
+   }
    e->help = "write 'pass' where nothing is to be done";
    return e;
 }
@@ -489,7 +495,7 @@ indent_line(Lines *l, unsigned column, unsigned column_1, uint32_t at)
    } else {
       bool is_tab = column == top->column && column_1 != top->column_1;
       if (l->needs_block)
-         supply_block(l, is_tab ? tab_error(l, at) : missing_block(l));
+         supply_block(l, is_tab ? tab_error(l, at) : missing_block(l, at));
       bool is_popped = false;
       while (column < l->indents[l->num_indents - 1].column) {
          pop_indent(l);
@@ -677,7 +683,7 @@ tl_lex(TlParseCx *cx, uint32_t file, TlTokens *out)
    while (lex_line(l))
       ;
    if (l->needs_block)
-      supply_block(l, missing_block(l));
+      supply_block(l, missing_block(l, last_end(l)));
    while (l->num_indents > 1)
       pop_indent(l);
    push(l, TL_TOK_END, src->len, src->len, NULL);

@@ -3,6 +3,7 @@
 #include "base/map.h"
 #include "base/str.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -116,11 +117,14 @@ slow_distance(const char *a, const char *b)
 {
    if (!*a || !*b)
       return (unsigned)(strlen(a) + strlen(b));
-   if (*a == *b)
-      return slow_distance(a + 1, b + 1);
-   unsigned x = slow_distance(a + 1, b), y = slow_distance(a, b + 1),
-            z = slow_distance(a + 1, b + 1);
-   return 1 + (x < y ? x < z ? x : z : y < z ? y : z);
+   unsigned ways[4] = {slow_distance(a + 1, b) + 1, slow_distance(a, b + 1) + 1,
+                       slow_distance(a + 1, b + 1) + (*a != *b), UINT_MAX};
+   if (a[1] && b[1] && a[0] == b[1] && a[1] == b[0])
+      ways[3] = slow_distance(a + 2, b + 2) + 1;
+   unsigned best = ways[0];
+   for (unsigned i = 1; i < 4; i++)
+      best = ways[i] < best ? ways[i] : best;
+   return best;
 }
 
 static void
@@ -145,6 +149,7 @@ edit_distance_by_definition(void **state)
       }
    }
    assert_int_equal(tl_edit_distance("program_id", "progam_id", 3), 1);
+   assert_int_equal(tl_edit_distance("hlep", "help", 3), 1);
 }
 
 int test_str(void);
