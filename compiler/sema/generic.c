@@ -7,6 +7,7 @@
 #include "sema/generic.h"
 #include "ir/control.h"
 #include "sema/impl.h"
+#include "sema/lint.h"
 
 #include <assert.h>
 #include <string.h>
@@ -350,6 +351,8 @@ check_world(Checker *c, TlChecked *out)
       bool is_exact = !trials[v].has_guessed;
       if (trials[v].func || is_exact) {
          report_all(c, &trials[v], is_exact);
+         if (trials[v].func)
+            tl_sema_lint_func(c->s, trials[v].func);
          if (is_exact)
             out->func = trials[v].func;
          return;

@@ -1,0 +1,121 @@
+/* Warnings that the typed code of a kernel shows: what sums and products take of masked loads, and
+ * offsets of pointers that 32 bits may not hold.  Both are asked for (warnings.def): many kernels
+ * know more of their arguments than they say. */
+#include "ir/analysis.h"
+#include "ir/walk.h"
+#include "sema/impl.h"
+#include "sema/lint.h"
+
+enum { MAX_STEPS = 400 };
+
+static bool
+is_same_elements(const TlOp *op)
+{
+   uint32_t traits = tl_op_info[op->opcode].traits;
+   return (traits & (TL_TRAIT_ELTWISE | TL_TRAIT_SAME_ELEMENTS)) || op->opcode == TL_OP_BROADCAST ||
+          op->opcode == TL_OP_SPLAT || op->opcode == TL_OP_RESHAPE ||
+          op->opcode == TL_OP_EXPAND_DIMS;
+}
+
+/* ---- lanes that no mask lets in ---- */
+/* A masked load without `other` that the value comes from element by element; NULL: none.  What
+ * `where` chooses counts as looked after. */
+static const TlOp *
+bare_load(const TlValue *v, unsigned *steps)
+{
+   const TlOp *op = v->def;
+   if (!op || ++*steps > MAX_STEPS || op->opcode == TL_OP_SELECT)
+      return NULL;
+   if (op->opcode == TL_OP_LOAD)
+      return op->num_args == 2 ? op : NULL;
+   for (unsigned i = 0; is_same_elements(op) && i < op->num_args; i++) {
+      const TlOp *found = bare_load(tl_arg(op, i), steps);
+      if (found)
+         return found;
+   }
+   return NULL;
+}
+
+static void
+check_lanes(TlSema *s, const TlOp *op)
+{
+   bool takes_all =
+      op->opcode == TL_OP_REDUCE || op->opcode == TL_OP_SCAN || op->opcode == TL_OP_DOT;
+   for (unsigned i = 0; takes_all && i < op->num_args; i++) {
+      unsigned steps = 0;
+      const TlOp *load = bare_load(tl_arg(op, i), &steps);
+      if (!load)
+         continue;
+      tl_report(s->diags, W0206, op->range, tl_op_info[op->opcode].text);
+      tl_note(s->diags, N0200, load->range, "the load");
+      tl_help(s->diags, "give the load what the others are to be: other=0.0");
+      return;
+   }
+}
+
+/* ---- offsets ---- */
+static bool
+is_constant(TlAnalysis *a, const TlValue *v)
+{
+   int64_t value;
+   return tl_axis_known(tl_axis_info(a, v), &value);
+}
+
+static double
+magnitude(TlAnalysis *a, const TlValue *v)
+{
+   const TlAxisInfo *info = tl_axis_info(a, v);
+   double lo = info->has_range ? (double)info->lo : INT32_MIN,
+          hi = info->has_range ? (double)info->hi : INT32_MAX;
+   return -lo > hi ? -lo : hi;
+}
+
+/* A product of two int32 of any size that is a part of the offset; NULL: none. */
+static const TlOp *
+wide_product(TlAnalysis *a, const TlValue *v, unsigned *steps)
+{
+   const TlOp *op = v->def;
+   if (!op || ++*steps > MAX_STEPS)
+      return NULL;
+   const TlType *elem = tl_type_elem(v->type);
+   bool is_narrow = elem->kind == TL_TYPE_SCALAR && elem->dtype == TL_I32;
+   if (op->opcode == TL_OP_MUL && is_narrow && !is_constant(a, tl_arg(op, 0)) &&
+       !is_constant(a, tl_arg(op, 1)) &&
+       magnitude(a, tl_arg(op, 0)) * magnitude(a, tl_arg(op, 1)) > INT32_MAX)
+      return op;
+   bool is_sum = op->opcode == TL_OP_ADD || op->opcode == TL_OP_SUB || op->opcode == TL_OP_CAST ||
+                 (is_same_elements(op) && op->num_args == 1);
+   for (unsigned i = 0; is_sum && i < op->num_args; i++) {
+      const TlOp *found = wide_product(a, tl_arg(op, i), steps);
+      if (found)
+         return found;
+   }
+   return NULL;
+}
+
+static void
+check_offset(TlSema *s, TlAnalysis *a, const TlOp *op)
+{
+   unsigned steps = 0;
+   const TlOp *product = op->opcode == TL_OP_ADDPTR ? wide_product(a, tl_arg(op, 1), &steps) : NULL;
+   if (!product)
+      return;
+   tl_report(s->diags, W0207, product->range);
+   tl_help(s->diags, "make one of the factors 64 bits wide: .to(tl.int64)");
+}
+
+void
+tl_sema_lint_func(TlSema *s, const TlFunc *f)
+{
+   const TlWarnings *w = &s->impl->diags->warnings;
+   bool has_lanes = tl_warnings_has(w, TL_WARNING_UNDEFINED_LANES);
+   bool has_offsets = tl_warnings_has(w, TL_WARNING_OFFSET_OVERFLOW);
+   TlAnalysis *a = has_offsets ? tl_analysis_new(s->arena, f) : NULL;
+   const TlBlock *top = f->body->block;
+   for (const TlOp *op = top->first; op && (has_lanes || has_offsets); op = tl_walk_next(op, top)) {
+      if (has_lanes)
+         check_lanes(s, op);
+      if (has_offsets)
+         check_offset(s, a, op);
+   }
+}
