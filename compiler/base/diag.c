@@ -51,7 +51,7 @@ tl_diag_group(TlDiagCode code)
    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
       if (rows[i].code == code)
          return rows[i].group;
-   return TL_WARNING_COUNT;
+   return row[code].severity == TL_SEV_WARNING ? TL_WARNING_OTHER : TL_WARNING_COUNT;
 }
 
 /* Is the group or code among the names of the comment, "unused, W0204"? */
