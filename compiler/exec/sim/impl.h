@@ -23,7 +23,7 @@ enum {
    SIM_WGMMA_GROUPS = 16,      /* whose results are kept */
    SIM_FENCES = 16,            /* of a thread, the last ones */
    SIM_STEP_QUANTUM = 1 << 14, /* loop iterations between looks at the clock; also a fiber's turn */
-   SIM_TOGETHER_BETWEEN_LOOKS = 1024, /* operations of whole warps, likewise */
+   SIM_TOGETHER_BETWEEN_LOOKS = 8, /* operations of whole warps, likewise */
 };
 
 typedef struct SimBlock SimBlock;
