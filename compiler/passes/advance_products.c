@@ -307,8 +307,9 @@ move_stage_first(Advance *a, TlMap *map)
    TlValue *parity = tl_arg(yield, a->parity->index - first);
    TlSlice next;
    tl_slice_init(&next, a->cx->scratch, a->loop);
-   if (!tl_slice_add(&next, slot) || !tl_slice_add(&next, parity))
-      assert(!"stages are counted by pure operations");
+   bool is_pure = tl_slice_add(&next, slot) && tl_slice_add(&next, parity);
+   assert(is_pure && "stages are counted by pure operations");
+   (void)is_pure;
    for (size_t i = next.ops.len; i-- > 0;)
       tl_move_before(next.ops.data[i], a->body->first);
    tl_map_put(map, a->slot, slot);
