@@ -52,8 +52,12 @@ if(TARGET tilec)
   # Sessions with the language server; sanitizers take their time.
   tl_unit(lsp tl_lsp)
   if(python_for_tests)
+    set(key_press_ms 50)
+    if(TILEC_SANITIZE)
+      set(key_press_ms 2000)
+    endif()
     add_test(NAME lsp.session COMMAND "${python_for_tests}" "${support}/lsp_session.py"
-                                      "$<TARGET_FILE:tilec>" 1 6 "$<IF:$<BOOL:${TILEC_SANITIZE}>,2000,50>")
+                                      "$<TARGET_FILE:tilec>" 1 6 ${key_press_ms})
     add_test(NAME lsp.syntax COMMAND "${python_for_tests}" "${support}/check_syntax_files.py"
                                      "${CMAKE_SOURCE_DIR}/editors")
   endif()
