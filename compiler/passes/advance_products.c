@@ -42,6 +42,8 @@ typedef struct Advance {
    unsigned sum;                            /* position of its result among the carried values */
    TlValue *slot, *parity;                  /* carried: the stage of the ring */
    TL_VEC(TlOp *) slice;                    /* what early needs, and itself, in program order */
+   TlMap
+      needs_sum; /* operations of the body that read the carried sum, or what others make of it */
 } Advance;
 
 /* ---- which loops ---- */
@@ -142,15 +144,58 @@ ends_with_arrival(Advance *a)
    return a->late_arrive && tl_arg(a->late_wait, 1) == a->slot;
 }
 
-/* The product's sum is carried, and only pure operations of the body read it. */
+/* What needs the carried sum is pure, so that it may be moved behind the wait for it. */
 static bool
-carries_sum(const Advance *a)
+find_readers(Advance *a)
 {
-   const TlValue *sum = tl_carried(a->body, a->sum);
-   for (const TlUse *u = sum->uses; u; u = u->next)
-      if (!tl_op_is_pure(u->user))
-         return false;
+   TlValue *sum = tl_carried(a->body, a->sum);
+   TL_VEC(TlValue *) todo = {0};
+   tl_map_init(&a->needs_sum, a->cx->scratch);
+   tl_vec_push(a->cx->scratch, &todo, sum);
+   while (todo.len) {
+      for (const TlUse *u = tl_vec_pop(&todo)->uses; u; u = u->next) {
+         TlOp *op = tl_in_block(u->user, a->body);
+         if (op == a->body->last || tl_map_has(&a->needs_sum, op))
+            continue;
+         if (!tl_op_is_pure(op))
+            return false;
+         tl_map_put(&a->needs_sum, op, op);
+         for (unsigned i = 0; i < op->num_results; i++)
+            tl_vec_push(a->cx->scratch, &todo, tl_result(op, i));
+      }
+   }
    return sum->type == tl_result(a->late, 0)->type;
+}
+
+/* Is it a multiplication that ptxas fuses with the sum that follows? */
+static bool
+is_fused(const TlOp *op)
+{
+   const TlUse *use = op->opcode == TL_OP_MUL ? tl_result(op, 0)->uses : NULL;
+   return use && !use->next && (use->user->opcode == TL_OP_ADD || use->user->opcode == TL_OP_SUB);
+}
+
+/* The last operation of the body that reads the first product. */
+static TlOp *
+last_reader(const Advance *a, const TlValue *product)
+{
+   TlOp *last = NULL;
+   for (TlOp *op = a->body->first; op; op = op->next)
+      for (const TlUse *u = product->uses; u; u = u->next) {
+         TlOp *reader = tl_in_block(u->user, a->body);
+         if (reader && is_fused(reader))
+            reader = tl_in_block(tl_result(reader, 0)->uses->user, a->body);
+         last = reader == op ? op : last;
+      }
+   return last;
+}
+
+/* The first product is last read by what does not wait for the sum of the iteration before. */
+static bool
+is_read_without_sum(const Advance *a)
+{
+   const TlOp *last = last_reader(a, tl_result(a->early, 0));
+   return last && last != a->body->last && !tl_map_has(&a->needs_sum, last);
 }
 
 /* ---- the rewrite ---- */
@@ -263,38 +308,15 @@ build_last(Advance *a, TlValue *any, TlValue *more)
    build_yield(&then, values, num);
 }
 
-/* Is it a multiplication that ptxas fuses with the sum that follows? */
-static bool
-is_fused(const TlOp *op)
-{
-   const TlUse *use = op->opcode == TL_OP_MUL ? tl_result(op, 0)->uses : NULL;
-   return use && !use->next && (use->user->opcode == TL_OP_ADD || use->user->opcode == TL_OP_SUB);
-}
-
-/* The last operation of the body that reads the product. */
+/* The operation behind which the sum is waited for: the first reduction that does without it, or
+ * the product's last reader. */
 static TlOp *
-last_reader(const Advance *a, const TlValue *product)
-{
-   TlOp *last = NULL;
-   for (TlOp *op = a->body->first; op; op = op->next)
-      for (const TlUse *u = product->uses; u; u = u->next) {
-         TlOp *reader = tl_in_block(u->user, a->body);
-         if (reader && is_fused(reader))
-            reader = tl_in_block(tl_result(reader, 0)->uses->user, a->body);
-         last = reader == op ? op : last;
-      }
-   return last;
-}
-
-/* The operation behind which the sum is waited for: the first reduction of what the product gives,
- * if it comes before the product's last reader. */
-static TlOp *
-first_reduction(const Advance *a, const TlOp *last)
+wait_behind(const Advance *a, TlOp *last)
 {
    for (TlOp *op = a->body->first; op != last; op = op->next)
-      if (op->opcode == TL_OP_REDUCE)
+      if (op->opcode == TL_OP_REDUCE && !tl_map_has(&a->needs_sum, op))
          return op;
-   return NULL;
+   return last;
 }
 
 /* Operations that compute the next stage go to the front; the map gets what they give. */
@@ -334,21 +356,11 @@ build_sum(Advance *a, TlBuilder *b)
 static void
 move_readers(Advance *a, TlOp *where)
 {
-   TlMap moved;
-   tl_map_init(&moved, a->cx->scratch);
-   TlValue *sum = tl_carried(a->body, a->sum);
-   tl_map_put(&moved, sum, sum);
    TlOp *behind = where->next;
-   for (TlOp *op = a->body->first, *next; op != behind; op = next) {
+   for (TlOp *op = a->body->first, *next; op != where; op = next) {
       next = op->next;
-      bool reads = false;
-      for (unsigned i = 0; i < op->num_args; i++)
-         reads |= tl_map_has(&moved, tl_arg(op, i));
-      if (!reads)
-         continue;
-      for (unsigned i = 0; i < op->num_results; i++)
-         tl_map_put(&moved, tl_result(op, i), op);
-      tl_move_before(op, behind);
+      if (tl_map_has(&a->needs_sum, op))
+         tl_move_before(op, behind);
    }
 }
 
@@ -363,16 +375,17 @@ build_body(Advance *a)
    tl_map_init(&map, a->cx->scratch);
    tl_replace_uses(tl_result(a->early, 0), product);
    move_stage_first(a, &map);
-   TlOp *reader = last_reader(a, product), *reduction = first_reduction(a, reader);
-   TlOp *where = reduction ? reduction : reader;
+   TlOp *reader = last_reader(a, product), *where = wait_behind(a, reader);
    move_readers(a, where);
-   reader = where == reader ? reader : last_reader(a, product);
    TlOp *behind = where->next;
    TlBuilder start = tl_builder_before(behind);
    start.range = a->early->range;
    TlOp *dot = build_early(a, &start, &map);
    build_sum(a, &start);
    tl_move_before(dot, where == reader ? behind : reader->next);
+   for (TlOp *op = a->late->next; op; op = op->next)
+      if (op == dot) /* groups are waited for in the order in which they were begun */
+         tl_move_before(a->late, dot->next);
    TlTypes *types = a->func->module->types;
    tl_result(dot, 0)->type = tl_type_in_flight(types, tl_result(dot, 0)->type, true);
    tl_result(a->late, 0)->type = tl_type_in_flight(types, tl_result(a->late, 0)->type, true);
@@ -393,7 +406,8 @@ advance(Advance *a)
    TlValue *any = tl_is_before(&b, a->loop, 0, lower, upper);
    TlValue *more = tl_exists_after(&b, a->loop, 0, lower, 1);
    TlValue *end = tl_b2(&b, TL_OP_SUB, upper, tl_for_step(a->loop));
-   TlValue *sum = tl_init(a->loop, a->sum), *slot = tl_init(a->loop, a->slot->index - 1);
+   TlValue *sum = tl_init(a->loop, a->sum),
+           *slot = tl_init(a->loop, a->slot->index - tl_first_carried(a->loop));
    TlValue *const extra[] = {build_first(a, &b, any), lower, slot};
    const TlType *in_flight = tl_type_in_flight(b.module->types, sum->type, true);
    TlValue *start = tl_t1(&b, TL_OP_DOT_START, in_flight, sum);
@@ -424,7 +438,8 @@ tl_pass_advance_products(TlPassCx *cx, TlFunc *f)
       if (op->opcode != TL_OP_FOR)
          continue;
       a.body = op->regions[0]->block;
-      if (find_products(&a) && find_slice(&a) && ends_with_arrival(&a) && carries_sum(&a)) {
+      if (find_products(&a) && find_slice(&a) && ends_with_arrival(&a) && find_readers(&a) &&
+          is_read_without_sum(&a)) {
          advance(&a);
          changed = true;
       }
