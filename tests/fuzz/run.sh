@@ -13,7 +13,7 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/../support/setup.sh"
 
 # What each target takes of the time, in parts; those that compile are slow.
 declare -A share=([source]=6 [ir]=4 [options]=2 [parse]=2 [args]=1 [npy]=1 [metadata]=1 [cache]=1
-                  [tune]=1 [lsp]=1)
+                  [tune]=1)
 
 minutes=10 jobs=1 seed=0 targets=()
 while (($#)); do
