@@ -48,7 +48,7 @@ const TlType *tl_type_tile(TlTypes *t, const TlType *elem, unsigned rank, const 
                            const TlLinear *layout);
 /* count 1 gives the element type itself: a scalar is one register. */
 const TlType *tl_type_regs(TlTypes *t, const TlType *elem, uint32_t count);
-/* The same registers while an asynchronous instruction computes them, and when it is done. */
+/* The same registers or tile while an instruction in flight computes them, or once it is done. */
 const TlType *tl_type_in_flight(TlTypes *t, const TlType *of, bool is_in_flight);
 const TlType *tl_type_memdesc(TlTypes *t, TlDtype dtype, unsigned rank, const uint32_t *shape,
                               const TlLinear *layout, uint32_t stages);

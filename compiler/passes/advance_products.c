@@ -82,7 +82,8 @@ find_products(Advance *a)
    if (!sum || sum->next || sum->user != a->body->last)
       return false;
    a->sum = (unsigned)(sum - a->body->last->args);
-   return a->early_wait && a->early_arrive && a->late_wait;
+   /* of one stage, the arrival behind the first would leave it before the last has read it */
+   return a->early_wait && a->early_arrive && a->late_wait && a->late_wait != a->early_wait;
 }
 
 static bool
@@ -308,15 +309,27 @@ build_last(Advance *a, TlValue *any, TlValue *more)
    build_yield(&then, values, num);
 }
 
-/* The operation behind which the sum is waited for: the first reduction that does without it, or
- * the product's last reader. */
-static TlOp *
-wait_behind(const Advance *a, TlOp *last)
+static bool
+is_before(const TlOp *op, const TlOp *other)
 {
-   for (TlOp *op = a->body->first; op != last; op = op->next)
-      if (op->opcode == TL_OP_REDUCE && !tl_map_has(&a->needs_sum, op))
-         return op;
-   return last;
+   while (op && op != other)
+      op = op->next;
+   return op == other;
+}
+
+/* The operation before which the sum is waited for: behind the first reduction that does without
+ * it, or the product's last reader; and before the registers that the product in flight reads get
+ * what the next one is to read. */
+static TlOp *
+wait_before(const Advance *a, TlOp *last_reader)
+{
+   TlOp *behind = a->body->first, *operand = tl_arg(a->late, 0)->def;
+   while (behind != last_reader &&
+          (behind->opcode != TL_OP_REDUCE || tl_map_has(&a->needs_sum, behind)))
+      behind = behind->next;
+   behind = behind->next;
+   bool is_own = operand && operand->block == a->body && tl_type_is_tile(tl_arg(a->late, 0)->type);
+   return is_own && is_before(operand, behind) ? operand : behind;
 }
 
 /* Operations that compute the next stage go to the front; the map gets what they give. */
@@ -352,15 +365,14 @@ build_sum(Advance *a, TlBuilder *b)
    tl_set_arg(done->def, 0, sum);
 }
 
-/* Readers of the sum that come too early, behind `where`. */
+/* Readers of the sum that come too early, to that place. */
 static void
-move_readers(Advance *a, TlOp *where)
+move_readers(Advance *a, TlOp *place)
 {
-   TlOp *behind = where->next;
-   for (TlOp *op = a->body->first, *next; op != where; op = next) {
+   for (TlOp *op = a->body->first, *next; op != place; op = next) {
       next = op->next;
       if (tl_map_has(&a->needs_sum, op))
-         tl_move_before(op, behind);
+         tl_move_before(op, place);
    }
 }
 
@@ -375,17 +387,15 @@ build_body(Advance *a)
    tl_map_init(&map, a->cx->scratch);
    tl_replace_uses(tl_result(a->early, 0), product);
    move_stage_first(a, &map);
-   TlOp *reader = last_reader(a, product), *where = wait_behind(a, reader);
-   move_readers(a, where);
-   TlOp *behind = where->next;
-   TlBuilder start = tl_builder_before(behind);
+   TlOp *reader = last_reader(a, product), *place = wait_before(a, reader);
+   move_readers(a, place);
+   TlBuilder start = tl_builder_before(place);
    start.range = a->early->range;
    TlOp *dot = build_early(a, &start, &map);
    build_sum(a, &start);
-   tl_move_before(dot, where == reader ? behind : reader->next);
-   for (TlOp *op = a->late->next; op; op = op->next)
-      if (op == dot) /* groups are waited for in the order in which they were begun */
-         tl_move_before(a->late, dot->next);
+   tl_move_before(dot, is_before(place, reader) ? reader->next : place);
+   if (is_before(a->late, dot)) /* what is begun first is done first */
+      tl_move_before(a->late, dot->next);
    TlTypes *types = a->func->module->types;
    tl_result(dot, 0)->type = tl_type_in_flight(types, tl_result(dot, 0)->type, true);
    tl_result(a->late, 0)->type = tl_type_in_flight(types, tl_result(a->late, 0)->type, true);

@@ -128,7 +128,8 @@ is_candidate(const Cse *c, const TlOp *op)
 static bool
 may_write(const TlOp *op)
 {
-   return op->opcode != TL_OP_LOAD && !tl_has_trait(op, TL_TRAIT_TERM) && !tl_op_is_pure(op);
+   bool orders = op->opcode != TL_OP_LOAD || tl_attr_int(op, TL_ATTR_VOLATILE);
+   return orders && !tl_has_trait(op, TL_TRAIT_TERM) && !tl_op_is_pure(op);
 }
 
 /* Are two equal operations one computation? */

@@ -269,8 +269,12 @@ truth_of_op(Drop *d, const TlOp *op, uint32_t r)
    if (op->num_args != 2 || !tl_has_trait(op, TL_TRAIT_ELTWISE))
       return UNKNOWN;
    const TlType *elem = tl_type_elem(tl_arg(op, 0)->type);
-   bool is_int = elem->kind == TL_TYPE_SCALAR && tl_dtype_is_int(elem->dtype);
-   return is_int ? compared(op->opcode, operand(d, op, 0, r), operand(d, op, 1, r)) : UNKNOWN;
+   if (elem->kind != TL_TYPE_SCALAR || !tl_dtype_is_int(elem->dtype))
+      return UNKNOWN;
+   Range a = operand(d, op, 0, r), b = operand(d, op, 1, r);
+   if (elem->dtype == TL_U64 && (a.lo < 0 || b.lo < 0)) /* ranges are those of the bits as I64 */
+      return UNKNOWN;
+   return compared(op->opcode, a, b);
 }
 
 static Truth

@@ -21,7 +21,7 @@ enum { LEAST_REGISTERS = 32 /* to be scaled: the question costs about eight inst
 static unsigned
 registers_of(const TlValue *v)
 {
-   return 1u << v->type->layout->num[TL_HW_REG];
+   return tl_ll_num_regs(v->type->layout);
 }
 
 /* The smaller tile that v repeats. */
