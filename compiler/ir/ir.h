@@ -202,6 +202,8 @@ struct TlFunc {
    TlFunc *next;
 };
 
+enum { TL_MAX_WARPS = 32 }; /* of a block, on every target: 1,024 threads */
+
 /* Warps of a block: those that tiles are spread over, and those with other roles. */
 static inline uint32_t
 tl_total_warps(const TlFunc *f)

@@ -470,6 +470,8 @@ tl_verify_each(const TlFunc *f, TlViolation *report, void *user)
    v.defined = tl_new_array(v.arena, bool, f->next_value_id);
    if (!f->num_warps || (f->num_warps & (f->num_warps - 1)))
       bad(&v, NULL, "num_warps must be a power of two; got %u", f->num_warps);
+   if (f->state == TL_STATE_LOWERED && tl_total_warps(f) > TL_MAX_WARPS)
+      bad(&v, NULL, "a block has at most %d warps; got %u", TL_MAX_WARPS, tl_total_warps(f));
    check_params(&v);
    check_block(&v, f->body->block, NULL);
    const TlOp *last = f->body->block->last;

@@ -365,7 +365,7 @@ static bool
 check_func(TlLowerCx *cx, TlFunc *f)
 {
    uint32_t w = f->num_warps;
-   if (w < 1 || tl_total_warps(f) > 32 || (w & (w - 1))) {
+   if (w < 1 || tl_total_warps(f) > TL_MAX_WARPS || (w & (w - 1))) {
       tl_report(cx->pass->diags, E0404, f->range, w);
       return tl_fail(cx);
    }
