@@ -165,8 +165,41 @@ check_expect(Verifier *v, const TlOp *op)
           (unsigned long long)bytes);
 }
 
-/* Attributes by which later stages index, shift and divide, of operations whose types do not depend
- * on them. */
+/* Numbers by which later stages index, shift and divide, of operations whose types do not depend on
+ * them.  Others that a text may hold are as wrong as a wrong program's, and no worse. */
+static const struct AttrLimit {
+   TlOpcode opcode;
+   TlAttrKey key;
+   int64_t least, most;
+   bool is_power; /* of two */
+} attr_limit[] = {
+   {TL_OP_PROGRAM_ID, TL_ATTR_AXIS, 0, 2, false},
+   {TL_OP_NUM_PROGRAMS, TL_ATTR_AXIS, 0, 2, false},
+   {TL_OP_LDMATRIX, TL_ATTR_NUM, 1, 4, true},
+   {TL_OP_STMATRIX, TL_ATTR_NUM, 1, 4, true},
+   {TL_OP_CP_ASYNC, TL_ATTR_BYTES, 4, 16, true},
+   {TL_OP_CP_ASYNC_WAIT, TL_ATTR_NUM, 0, INT32_MAX, false},
+   {TL_OP_WGMMA_WAIT, TL_ATTR_NUM, 0, 7, false},
+   {TL_OP_SHFL, TL_ATTR_WIDTH, 1, 32, true},
+   {TL_OP_BAR_SYNC, TL_ATTR_BARRIER, 0, 15, false},
+   {TL_OP_MBAR_INIT, TL_ATTR_ARRIVALS, 1, (1 << 20) - 1, false}, /* the field of the PTX object */
+};
+
+static void
+check_limits(Verifier *v, const TlOp *op)
+{
+   for (size_t i = 0; i < sizeof attr_limit / sizeof attr_limit[0]; i++) {
+      const struct AttrLimit *limit = &attr_limit[i];
+      if (limit->opcode != op->opcode)
+         continue;
+      int64_t n = tl_attr_int(op, limit->key);
+      if (n < limit->least || n > limit->most || (limit->is_power && (n & (n - 1)) != 0))
+         bad(v, op, "%s must be %s%lld to %lld; got %lld", tl_attr_info[limit->key].text,
+             limit->is_power ? "a power of two, " : "", (long long)limit->least,
+             (long long)limit->most, (long long)n);
+   }
+}
+
 static void
 check_attrs(Verifier *v, const TlOp *op)
 {
@@ -174,14 +207,7 @@ check_attrs(Verifier *v, const TlOp *op)
       check_box_copy(v, op);
    if (op->opcode == TL_OP_BARRIER_EXPECT)
       check_expect(v, op);
-   bool is_grid = op->opcode == TL_OP_PROGRAM_ID || op->opcode == TL_OP_NUM_PROGRAMS;
-   if (is_grid && (uint64_t)tl_attr_int(op, TL_ATTR_AXIS) > 2)
-      bad(v, op, "axis must be 0 to 2; got %lld", (long long)tl_attr_int(op, TL_ATTR_AXIS));
-   if (op->opcode == TL_OP_LDMATRIX || op->opcode == TL_OP_STMATRIX) {
-      int64_t num = tl_attr_int(op, TL_ATTR_NUM);
-      if (num != 1 && num != 2 && num != 4)
-         bad(v, op, "num must be 1, 2 or 4; got %lld", (long long)num);
-   }
+   check_limits(v, op);
    if (op->opcode == TL_OP_PICK) {
       TlInts index = tl_attr_ints(op, TL_ATTR_INDEX);
       uint32_t total = 0;
