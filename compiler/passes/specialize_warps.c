@@ -300,7 +300,7 @@ other_bytes(const Special *s)
          sum += (uint64_t)tl_memdesc_stage_bytes(t) * t->count;
       }
    }
-   return sum + 2 * scratch; /* neighbours alternate between two areas */
+   return sum + scratch; /* a second area to alternate with is taken where there is room */
 }
 
 /* As many stages as asked for and fit; false when two do not. */
