@@ -433,11 +433,11 @@ sim_block_init(SimBlock *b, SimLaunch *launch)
 void
 sim_block_free(SimBlock *b)
 {
+   for (uint32_t i = 0; i < b->num_threads; i++)
+      tl_fiber_free(&b->thread[i].fiber);
    for (uint32_t i = 0; i < b->num_stacks; i++)
       tl_fiber_stack_free(b->all_stack[i], b->launch->kernel->stack_bytes);
    b->num_stacks = 0;
-   for (uint32_t i = 0; i < b->num_threads; i++)
-      tl_fiber_free(&b->thread[i].fiber);
    tl_arena_free(b->arena);
    b->arena = NULL;
 }

@@ -146,10 +146,30 @@ tl_fiber_stack_free(void *low, size_t bytes)
    munmap((char *)low - guard, bytes + guard);
 }
 
+/* The frames that AddressSanitizer keeps of a fiber that was given up go when a fiber leaves its
+ * stack for good: on paper, this thread enters that stack and leaves it so. */
+#ifdef HAS_ASAN
+__attribute__((no_sanitize_address)) static void
+drop_fake_stack(TlFiber *fiber)
+{
+   void *own;
+   const void *low;
+   size_t bytes;
+   if (!fiber->fake_stack)
+      return;
+   __sanitizer_start_switch_fiber(&own, fiber->low, fiber->bytes);
+   __sanitizer_finish_switch_fiber(fiber->fake_stack, &low, &bytes);
+   __sanitizer_start_switch_fiber(NULL, low, bytes);
+   __sanitizer_finish_switch_fiber(own, NULL, NULL);
+   fiber->fake_stack = NULL;
+}
+#endif
+
 void
 tl_fiber_start(TlFiber *fiber, void (*fn)(void *), void *arg)
 {
 #ifdef HAS_ASAN
+   drop_fake_stack(fiber);
    __asan_unpoison_memory_region(fiber->low, fiber->bytes); /* frames left by a run given up */
 #endif
 #ifdef HAS_TSAN
@@ -157,7 +177,6 @@ tl_fiber_start(TlFiber *fiber, void (*fn)(void *), void *arg)
       fiber->tsan = __tsan_create_fiber(0);
 #endif
    assert(fiber->low && (uintptr_t)fiber->low % 16 == 0 && fiber->bytes % 16 == 0);
-   fiber->fake_stack = NULL;
    fiber->sp = initial_stack((char *)fiber->low + fiber->bytes, fn, arg);
 }
 
@@ -177,6 +196,7 @@ tl_fiber_switch(TlFiber *from, TlFiber *to, bool is_last)
    tl_fiber_swap(&from->sp, to->sp);
 #ifdef HAS_ASAN
    __sanitizer_finish_switch_fiber(from->fake_stack, NULL, NULL);
+   from->fake_stack = NULL;
 #endif
 }
 
@@ -197,6 +217,9 @@ void
 tl_fiber_free(TlFiber *fiber)
 {
    (void)fiber;
+#ifdef HAS_ASAN
+   drop_fake_stack(fiber);
+#endif
 #ifdef HAS_TSAN
    if (fiber->tsan)
       __tsan_destroy_fiber(fiber->tsan);
