@@ -368,6 +368,10 @@ step_of(TlAffine *a, const TlOp *loop, const TlValue *arg, const TlValue *next, 
 {
    for (unsigned depth = 0; next != arg; depth++) {
       const TlOp *op = next->def;
+      if (op && op->opcode == TL_OP_HINT) {
+         next = tl_arg(op, 0);
+         continue;
+      }
       if (!op || depth == MAX_DEPTH ||
           (op->opcode != TL_OP_ADD && op->opcode != TL_OP_ADDPTR && op->opcode != TL_OP_SUB))
          return false;

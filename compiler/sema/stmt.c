@@ -230,6 +230,28 @@ check_result_used(TlSema *s, TlFrame *f, const TlNode *value)
    }
 }
 
+/* `multiple_of(x, 16)` for nothing but its promise: it is x's from where x is made, when both are of
+ * one block, so that whoever comes to the one comes to the other. */
+static void
+keep_promise(TlSema *s, TlFrame *f, const TlNode *value, const TlSv *result)
+{
+   TlOp *hint = result->kind == TL_SV_VALUE ? result->value->def : NULL;
+   const TlNodeList *args = value->kind == TL_AST_CALL ? &tl_ast_Call(value)->args : NULL;
+   if (!hint || hint->opcode != TL_OP_HINT || !tl_is_unused(hint) || !args || !args->len ||
+       args->data[0]->kind != TL_AST_NAME)
+      return;
+   TlValue *x = tl_arg(hint, 0);
+   TlBlock *block = x->def ? x->def->block : x->block;
+   if (block != hint->block)
+      return;
+   TlOp *place = x->def ? x->def->next : block->first;
+   if (place != hint)
+      tl_move_before(hint, place);
+   tl_replace_uses(x, result->value);
+   tl_set_arg(hint, 0, x);
+   tl_assign(s, f, args->data[0], *result);
+}
+
 static void
 exec_expr(TlSema *s, TlFrame *f, const TlNode *value)
 {
@@ -238,6 +260,7 @@ exec_expr(TlSema *s, TlFrame *f, const TlNode *value)
    check_result_used(s, f, value);
    TlSv v = tl_eval_expr(s, f, value);
    usable(s, f, v, value->range);
+   keep_promise(s, f, value, &v);
    if (value->kind == TL_AST_COMPARE && v.kind == TL_SV_VALUE)
       tl_report(s->diags, W0200, value->range, "comparison");
 }
