@@ -230,8 +230,8 @@ check_result_used(TlSema *s, TlFrame *f, const TlNode *value)
    }
 }
 
-/* `multiple_of(x, 16)` for nothing but its promise: it is x's from where x is made, when both are of
- * one block, so that whoever comes to the one comes to the other. */
+/* `multiple_of(x, 16)` for nothing but its promise: it is x's from where x is made, when both are
+ * of one block, so that whoever comes to the one comes to the other. */
 static void
 keep_promise(TlSema *s, TlFrame *f, const TlNode *value, const TlSv *result)
 {
