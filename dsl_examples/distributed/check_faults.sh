@@ -28,6 +28,10 @@ expect() {
 }
 
 expect "a thread that hangs" "0 2 3" "rank 1|gave up" "$program" --threads 4 --timeout 2 --fault hang@1:1
+for place in 0:0 1:1 2:2 3:3 1:7; do # the last step is one of the backward pass
+   expect "a thread that fails at $place" "0 1 2 3" "failed as asked" \
+      "$program" --threads 4 --backward --fault "fail@$place"
+done
 if ((${#mpi[@]})); then
    # Without --enable-recovery mpirun ends all ranks at once when one is killed.
    expect "a killed rank, recovery" "0 1 3" "gone or stuck: rank 2" \

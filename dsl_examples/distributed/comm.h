@@ -53,7 +53,8 @@ struct Comm {
    /* Whether all ranks are still there, as far as can be told at once, by any thread; NULL:
     * cannot be told. */
    bool (*is_there)(Comm *c, char *why, size_t why_bytes);
-   /* Tells the others that this rank gives up because of `why`; NULL where they cannot be told. */
+   /* Tells the others that this rank gives up because of `why`, and ends its transfers: its memory
+    * may be freed after it; NULL where the process is about to end in any case. */
    void (*give_up)(Comm *c, const char *why);
    void (*close)(Comm *c);
 };

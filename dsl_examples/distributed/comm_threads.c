@@ -70,7 +70,7 @@ comm_board_free(CommBoard *b)
    free(b);
 }
 
-/* After a failure: nobody reads this rank's memory any more. */
+/* With the lock held: from here on nobody reads this rank's memory any more. */
 static void
 withdraw(Threads *t)
 {
@@ -81,6 +81,17 @@ withdraw(Threads *t)
          pthread_cond_wait(&b->changed, &b->lock);
       mine[i].taken = mine[i].posted;
    }
+   t->num_pending = 0;
+}
+
+/* Ends a call that took the lock; a failed one leaves nothing on the board. */
+static bool
+end_call(Threads *t, bool ok)
+{
+   if (!ok)
+      withdraw(t);
+   pthread_mutex_unlock(&t->board->lock);
+   return ok;
 }
 
 /* Waits, with the lock held, until the offer is there (wanted) or was taken. */
@@ -95,7 +106,6 @@ wait_for(Threads *t, const Offer *o, bool wanted, unsigned other)
       code = pthread_cond_timedwait(&b->changed, &b->lock, &until);
    if ((o->posted != o->taken) == wanted)
       return true;
-   withdraw(t);
    if (b->given_up[0])
       return comm_fail(&t->comm, "%s", b->given_up);
    return comm_fail(&t->comm, "nothing from rank %u for %g seconds", other, t->comm.timeout_s);
@@ -160,8 +170,7 @@ threads_gather(Comm *c, const void *mine, size_t bytes, void *all)
       ok = take(t, r, 0, bytes, (char *)all + r * bytes, copy);
    for (unsigned r = 0; ok && r < c->size; r++)
       ok = wait_for(t, offer_at(t->board, c->rank, r, 0), false, r);
-   pthread_mutex_unlock(&t->board->lock);
-   return ok;
+   return end_call(t, ok);
 }
 
 static bool
@@ -175,15 +184,13 @@ static bool
 threads_exchange(Comm *c, const CommPart *parts, unsigned count)
 {
    Threads *t = (Threads *)c;
-   if (!has_room(t, count))
-      return false;
    pthread_mutex_lock(&t->board->lock);
-   for (unsigned i = 0; i < count; i++) {
+   bool ok = has_room(t, count);
+   for (unsigned i = 0; ok && i < count; i++) {
       post(t, parts[i].to, t->num_pending, parts[i].send, parts[i].bytes);
       t->pending[t->num_pending++] = (Pending){.part = parts[i]};
    }
-   pthread_mutex_unlock(&t->board->lock);
-   return true;
+   return end_call(t, ok);
 }
 
 static bool
@@ -191,16 +198,15 @@ threads_reduce_scatter(Comm *c, const void *send, void *recv, size_t elems, Tile
 {
    Threads *t = (Threads *)c;
    size_t bytes = elems * sizeof(float);
-   if (dtype != TILEC_FP32)
-      return comm_fail(c, "sums between threads are of fp32");
-   if (!has_room(t, 1))
-      return false;
    pthread_mutex_lock(&t->board->lock);
-   for (unsigned r = 0; r < c->size; r++)
+   bool ok = dtype == TILEC_FP32 || comm_fail(c, "sums between threads are of fp32");
+   ok = ok && has_room(t, 1);
+   for (unsigned r = 0; ok && r < c->size; r++)
       post(t, r, t->num_pending, (const char *)send + r * bytes, bytes);
-   pthread_mutex_unlock(&t->board->lock);
-   t->pending[t->num_pending++] = (Pending){.is_sum = true, .part = {.recv = recv, .bytes = bytes}};
-   return true;
+   if (ok)
+      t->pending[t->num_pending++] =
+         (Pending){.is_sum = true, .part = {.recv = recv, .bytes = bytes}};
+   return end_call(t, ok);
 }
 
 static bool
@@ -233,19 +239,19 @@ threads_before(Comm *c, TilecStream work)
       ok = t->pending[i].is_sum ? finish_sum(t, &t->pending[i].part, i)
                                 : finish_copy(t, &t->pending[i].part, i);
    t->num_pending = 0;
-   pthread_mutex_unlock(&t->board->lock);
-   return ok;
+   return end_call(t, ok);
 }
 
 static void
 threads_give_up(Comm *c, const char *why)
 {
-   CommBoard *b = ((Threads *)c)->board;
+   Threads *t = (Threads *)c;
+   CommBoard *b = t->board;
    pthread_mutex_lock(&b->lock);
    if (!b->given_up[0])
       snprintf(b->given_up, sizeof b->given_up, "rank %u gave up: %.900s", c->rank, why);
    pthread_cond_broadcast(&b->changed);
-   pthread_mutex_unlock(&b->lock);
+   (void)end_call(t, false);
 }
 
 static bool

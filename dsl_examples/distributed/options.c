@@ -43,7 +43,7 @@ static const struct Row {
    {"--wide", NUMBER, AT(wide), "pair: columns of x and of the result"},
    {"--hidden", NUMBER, AT(hidden), "pair: columns of the product between"},
    {"--chunks", NUMBER, AT(chunks), "pair: parts that are sent while the next is computed"},
-   {"--fault", FAULT, AT(fault), "die@RANK:STEP or hang@RANK:STEP, to see what the others say"},
+   {"--fault", FAULT, AT(fault), "die, hang or fail, @RANK:STEP, to see what the others say"},
 #undef AT
 };
 
@@ -83,7 +83,8 @@ read_fault(const char *text, Options *o)
    if (sscanf(text, "%7[a-z]@%u:%u", o->fault, &rank, &o->fault_step) != 3)
       return false;
    o->fault_rank = (int)rank;
-   return strcmp(o->fault, "die") == 0 || strcmp(o->fault, "hang") == 0;
+   return strcmp(o->fault, "die") == 0 || strcmp(o->fault, "hang") == 0 ||
+          strcmp(o->fault, "fail") == 0;
 }
 
 static bool

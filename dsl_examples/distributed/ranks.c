@@ -30,6 +30,8 @@ rank_fail(Rank *r, const char *format, ...)
    va_start(ap, format);
    vsnprintf(r->error, sizeof r->error, format, ap);
    va_end(ap);
+   if (r->comm && r->comm->give_up) /* now, while what the others may read is still there */
+      r->comm->give_up(r->comm, r->error);
 }
 
 void
@@ -69,6 +71,10 @@ rank_fault(Rank *r, unsigned step)
    if (o->fault_rank != (int)r->rank || o->fault_step != step || rank_failed(r))
       return;
    fprintf(stderr, "rank %u of %u: asked to %s in step %u\n", r->rank, r->size, o->fault, step);
+   if (strcmp(o->fault, "fail") == 0) {
+      rank_fail(r, "failed as asked");
+      return;
+   }
    if (strcmp(o->fault, "die") == 0)
       raise(SIGKILL);
    for (;;)
@@ -389,9 +395,8 @@ run_rank(Rank *r, bool (*body)(Rank *r))
    (void)rank_max(r, 0); /* no rank ends well when another one has failed */
    if (rank_failed(r)) {
       fprintf(stderr, "rank %u of %u: %s\n", r->rank, r->size, r->error);
-      if (r->comm && r->comm->give_up)
-         r->comm->give_up(r->comm, r->error);
-      snprintf(r->comm ? r->comm->error : r->error, COMM_ERROR_BYTES, "%s", "failed");
+      if (r->comm)
+         (void)comm_fail(r->comm, "failed"); /* so that closing waits for nobody */
    }
    if (r->comm)
       r->comm->close(r->comm);

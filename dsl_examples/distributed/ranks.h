@@ -36,7 +36,7 @@ typedef struct Options {
    unsigned hidden, wide, chunks; /* of the tensor-parallel pair */
    int fault_rank;                /* -1: none */
    unsigned fault_step;
-   char fault[8]; /* "die" or "hang" */
+   char fault[8]; /* "die", "hang" or "fail" */
 } Options;
 
 typedef struct Rank {
@@ -66,7 +66,7 @@ void rank_must(Rank *r, TilecStatus status, const char *what);
 void rank_compare_kernels(Rank *r, const char *const *files, unsigned num_files);
 /* Rank 0 prints; "" for the others. */
 __attribute__((format(printf, 2, 3))) void rank_say(const Rank *r, const char *format, ...);
-/* Dies or hangs here when the options ask this rank to. */
+/* Dies, hangs or fails here when the options ask this rank to. */
 void rank_fault(Rank *r, unsigned step);
 
 /* ---- Kernels, buffers ------------------------------------------------------------------------ */
