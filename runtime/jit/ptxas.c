@@ -111,6 +111,7 @@ wait_for(pid_t child, bool *is_good, TlPtxasResult *r)
       if (errno != EINTR)
          return;
    *is_good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+   r->has_failed = WIFEXITED(status) && !*is_good;
    r->was_killed = WIFSIGNALED(status);
 }
 
@@ -206,6 +207,18 @@ first_error(const char *said, int *len)
    return at ? at : "";
 }
 
+/* Whether it reports errors in its input.  What is wrong with itself or around it is fatal instead:
+ * a .version newer than it knows, the architecture, memory, a file. */
+static bool
+blames_input(const char *said)
+{
+   static const char aborted[] = "fatal   : Ptx assembly aborted due to errors";
+   bool has_error = said && strstr(said, "error   : ");
+   for (const char *at = said; has_error && (at = strstr(at, "fatal   : ")); at++)
+      has_error = strncmp(at, aborted, strlen(aborted)) == 0;
+   return has_error;
+}
+
 TlAssembled
 tl_ptxas(TlCache *cache, const char *ptxas, const TilecImageInfo *info, const char *ptx,
          size_t ptx_len, void **cubin, size_t *cubin_len, char *why)
@@ -214,7 +227,7 @@ tl_ptxas(TlCache *cache, const char *ptxas, const TilecImageInfo *info, const ch
    *cubin = NULL;
    if (!tl_cache_temp_path(cache, ".ptx", in) || !tl_cache_temp_path(cache, ".cubin", out)) {
       snprintf(why, TL_CACHE_WHY, "no folder for the assembler's files");
-      return TL_NOT_RUN;
+      return TL_UNDECIDED;
    }
    TlPtxasRun run = {.program = ptxas,
                      .arch = info->arch,
@@ -237,7 +250,7 @@ tl_ptxas(TlCache *cache, const char *ptxas, const TilecImageInfo *info, const ch
       snprintf(why, TL_CACHE_WHY, "'%.200s' made no cubin for %s%s%.*s", ptxas, info->arch,
                len ? ": " : "", len, line);
    }
-   bool has_run = r.has_run && !r.is_late && !r.was_killed;
+   bool has_refused = r.has_failed && blames_input(r.said);
    tl_ptxas_done(&r);
-   return ok ? TL_ASSEMBLED : has_run ? TL_REFUSED : TL_NOT_RUN;
+   return ok ? TL_ASSEMBLED : has_refused ? TL_REFUSED : TL_UNDECIDED;
 }

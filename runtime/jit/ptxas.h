@@ -23,6 +23,7 @@ typedef struct TlPtxasResult {
    size_t len;
    char *said;       /* of malloc: its output and errors; NULL = nothing, or no memory */
    bool has_run;     /* false: `error` says why */
+   bool has_failed;  /* ended by itself and says so */
    bool was_killed;  /* by a signal */
    bool is_late;     /* killed after limit_ms */
    int error;        /* an errno */

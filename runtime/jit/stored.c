@@ -205,7 +205,7 @@ import_is_same(Reader *r)
    return ok;
 }
 
-/* In a cubin's place: an assembler has seen the PTX, and asking again is of no use. */
+/* In a cubin's place: an assembler has found errors in the PTX, and asking again is of no use. */
 static const unsigned char refused[1];
 
 /* ---- Entries --------------------------------------------------------------------------------- */
@@ -303,7 +303,7 @@ tl_stored_assemble(TlCache *cache, const uint8_t key[TL_CACHE_KEY_BYTES], const 
    memcpy(part, stored->entry.part, sizeof part);
    size_t len = 0;
    switch (tl_ptxas(cache, ptxas, info, stored->ptx, stored->ptx_len, &stored->made, &len, why)) {
-   case TL_NOT_RUN:
+   case TL_UNDECIDED:
       return;
    case TL_REFUSED:
       part[PART_CUBIN] = (TlCachePart){refused, sizeof refused};

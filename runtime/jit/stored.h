@@ -45,7 +45,7 @@ typedef struct TlStoredParts {
    size_t ptx_len, json_len;
    const void *cubin;
    size_t cubin_len;
-   bool is_refused; /* an assembler has seen the PTX and made no cubin */
+   bool is_refused; /* an assembler has found errors in the PTX */
    const TlBytes *diags;
    const TilecImport *imports;
    size_t num_imports;
@@ -54,7 +54,7 @@ typedef struct TlStoredParts {
 bool tl_stored_put(TlCache *cache, const uint8_t key[TL_CACHE_KEY_BYTES],
                    const TlStoredParts *parts, char *why);
 
-typedef enum TlAssembled { TL_ASSEMBLED, TL_REFUSED, TL_NOT_RUN } TlAssembled;
+typedef enum TlAssembled { TL_ASSEMBLED, TL_REFUSED, TL_UNDECIDED } TlAssembled;
 /* ptxas.c: assembles PTX for info->arch.  *cubin is of malloc; NULL with a sentence in `why`. */
 TlAssembled tl_ptxas(TlCache *cache, const char *ptxas, const TilecImageInfo *info, const char *ptx,
                      size_t ptx_len, void **cubin, size_t *cubin_len, char *why);

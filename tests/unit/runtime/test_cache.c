@@ -506,16 +506,13 @@ cubins_are_kept(void **state)
    assert_int_equal(compiles_of_a_run(16), 0); /* PTX alone is kept all the same */
 }
 
-/* Entries of a time without an assembler get their cubin once there is one; an assembler that
- * refuses is asked once. */
+/* Entries of a time without an assembler get their cubin once there is one. */
 static void
 an_assembler_that_appears_is_asked(void **state)
 {
    (void)state;
-   char path[128], script[512], asked[160];
-   struct stat st;
+   char path[128];
    snprintf(path, sizeof path, "%s/ptxas", folder);
-   snprintf(asked, sizeof asked, "%s/asked", folder);
    jit_options.ptxas = NULL;
    assert_int_equal(compiles_of_a_run(7), 1);
    assert_int_equal(compiles_of_a_run(16), 1);
@@ -527,15 +524,58 @@ an_assembler_that_appears_is_asked(void **state)
    jit_options.ptxas = NULL;
    assert_int_equal(compiles_of_a_run(7), 0);
    assert_memory_equal(fake()->ptx, "\177ELF", 4);
-   snprintf(script, sizeof script, "#!/bin/sh\nprintf x >>%s\nexit 3\n", asked);
-   write_script(path, script);
-   jit_options.ptxas = path;
-   for (int i = 0; i < 2; i++) {
-      assert_int_equal(compiles_of_a_run(16), 0);
-      assert_memory_equal(fake()->ptx, "//", 2);
-   }
-   assert_int_equal(stat(asked, &st), 0);
-   assert_int_equal(st.st_size, 1);
+}
+
+/* An assembler that refuses this very PTX is asked once; where something else went wrong it may go
+ * well the next time.  Words of ptxas 13.0. */
+static void
+only_refusals_of_the_ptx_are_remembered(void **state)
+{
+   static const struct {
+      const char *does;
+      bool is_refusal;
+   } cases[] = {
+      {"echo 'ptxas t, line 5; error   : Not a name of any known instruction: foo'\n"
+       "echo 'ptxas fatal   : Ptx assembly aborted due to errors'; exit 255",
+       true},
+      {"echo \"ptxas error   : Entry function 'k' uses too much shared data\"; exit 255", true},
+      {"echo \"ptxas t, line 1; fatal   : Unsupported .version 9.9; current version is '9.0'\"\n"
+       "echo 'ptxas fatal   : Ptx assembly aborted due to errors'; exit 255",
+       false},
+      {"echo \"ptxas t, line 1; fatal   : Unsupported .version 9.9; current version is '9.0'\"\n"
+       "echo 'ptxas t, line 5; error   : Not a name of any known instruction: foo'; exit 255",
+       false},
+      {"echo \"ptxas fatal   : Value 'sm_90a' is not defined for option 'gpu-name'\"; exit 255",
+       false},
+      {"echo 'ptxas fatal   : Memory allocation failure'; exit 255", false},
+      {"exit 3", false},            /* without a word */
+      {"printf hm >\"$3\"", false}, /* content, but made no cubin: the disk is full */
+      {":", false},                 /* content, but made nothing */
+      {"echo 'ptxas error   : x'", false},
+      {"echo 'ptxas error   : x'; kill -9 $$", false},
+   };
+   (void)state;
+   char path[128], script[512], asked[160];
+   snprintf(path, sizeof path, "%s/ptxas", folder);
+   snprintf(asked, sizeof asked, "%s/asked", folder);
+   for (int fresh = 0; fresh < 2; fresh++)
+      for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+         struct stat st;
+         remove_tree(dir);
+         (void)unlink(asked);
+         snprintf(script, sizeof script, "#!/bin/sh\nprintf x >>%s\n%s\n", asked, cases[i].does);
+         write_script(path, script);
+         jit_options.ptxas = fresh ? path : NULL;
+         assert_int_equal(compiles_of_a_run(16), 1);
+         jit_options.ptxas = path;
+         for (int run = fresh; run < 3; run++) {
+            assert_int_equal(compiles_of_a_run(16), 0);
+            assert_memory_equal(fake()->ptx, "//", 2);
+         }
+         assert_int_equal(stat(asked, &st), 0);
+         if (st.st_size != (cases[i].is_refusal ? 1 : 3))
+            fail_msg("%s: asked %d times", cases[i].does, (int)st.st_size);
+      }
 }
 
 int test_cache(void);
@@ -549,7 +589,7 @@ test_cache(void)
       TEST(layers_are_read_and_not_written),    TEST(trouble_with_the_disk_costs_no_kernel),
       TEST(the_least_recently_used_go_first),   TEST(only_its_own_files_are_removed),
       TEST(locks_are_exclusive_and_time_out),   TEST(cubins_are_kept),
-      TEST(an_assembler_that_appears_is_asked),
+      TEST(an_assembler_that_appears_is_asked), TEST(only_refusals_of_the_ptx_are_remembered),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }
