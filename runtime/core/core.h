@@ -95,11 +95,12 @@ typedef struct TlLaunchParam {
    double fvalue; /* folded: a float */
 } TlLaunchParam;
 
-/* A tensor map made for one set of values; read and written without locks (see tensor_map.c). */
+/* What the driver made of one set of values; read and written without locks (see tensor_map.c). */
 enum { TL_RT_MAP_KEY = 1 + TILEC_TENSOR_MAP_RANK + TILEC_TENSOR_MAP_RANK - 1, TL_RT_MAP_SLOTS = 4 };
 typedef struct TlTensorMapSlot {
    _Atomic uint64_t turn;               /* odd while written; 0 = empty */
    _Atomic uint64_t key[TL_RT_MAP_KEY]; /* base, dims, strides */
+   _Atomic TlCuResult code;             /* INVALID_VALUE: there is no such map */
    _Atomic uint64_t map[16];
 } TlTensorMapSlot;
 
@@ -172,7 +173,7 @@ TilecStatus tl_rt_check_count(const TilecKernel *k, const TilecArg *args, size_t
 
 /* tensor_map.c: CUtensorMapDataType by element type; fp8 travels as bytes. */
 int tl_rt_map_dtype(TilecDtype dtype);
-/* The map of hidden argument `index` for these values, cached or newly encoded.  Where there is
+/* The map of hidden argument `index` for these values, remembered or newly encoded.  Where there is
  * none *refused says so, with TILEC_OK; refused NULL: that is an error. */
 TilecStatus tl_rt_tensor_map(TilecRuntime *rt, const TlVariant *v, uint32_t index,
                              const int64_t *names, bool *refused, TlCuTensorMap *out);

@@ -65,6 +65,10 @@ TilecStatus tl_core_load_host(TilecRuntime *rt, const TilecImageInfo *info, void
 /* The only variant of the only kernel of a module made by the calls above. */
 const TlVariant *tl_core_variant(const TilecModule *module);
 const TilecKernelInfo *tl_core_variant_info(const TlVariant *variant);
+/* Whether a launch may find that there are no maps for it, and take the variant without. */
+bool tl_core_may_refuse(const TlVariant *variant);
+/* tilec_kernel_prepare but for that variant. */
+TilecStatus tl_core_prepare_one(TilecKernel *kernel, const TilecArg *args, size_t num_args);
 /* As tilec_kernel_use. */
 TilecStatus tl_core_variant_use(TilecRuntime *rt, const TlVariant *variant, TilecKernelUse *out);
 const TlVariant *tl_core_kernel_variant(const TilecKernel *kernel, uint32_t index);

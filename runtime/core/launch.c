@@ -241,7 +241,10 @@ work_out_grid(Bound *b, TilecRuntime *rt, const uint32_t asked[3], uint32_t grid
    return status;
 }
 
-/* A variant that may be made without tensor maps is refused where there is no such map. */
+/* A variant that may be made without tensor maps is refused where there is no such map.  All maps
+ * are the compiler's: descriptors of the caller's are pointers, sizes and strides to a kernel, so
+ * that one which no map describes is right without.  Which launches are refused is not kept as a
+ * whole: expressions and the look at the slots of the maps are 50 ns of a launch. */
 static TilecStatus
 pass_hidden(Bound *b, TilecRuntime *rt, TlCuTensorMap *maps, TlSlot *slots, void **params)
 {
@@ -419,8 +422,19 @@ tilec_launch(TilecKernel *kernel, const TilecLaunch *launch, const TilecArg *arg
    return status;
 }
 
-TilecStatus
-tilec_kernel_prepare(TilecKernel *kernel, const TilecArg *args, size_t num_args)
+bool
+tl_core_may_refuse(const TlVariant *v)
+{
+   bool has_map = false;
+   for (uint32_t i = 0; i < v->info->num_hidden; i++)
+      has_map = has_map || v->info->hidden[i].kind == TILEC_HIDDEN_TENSOR_MAP;
+   return v->fn && has_map;
+}
+
+/* Sizes are free to be others at the launch: with_fallback also what it takes where they make no
+ * maps. */
+static TilecStatus
+prepare(TilecKernel *kernel, const TilecArg *args, size_t num_args, bool with_fallback)
 {
    Bound b;
    bool pushed;
@@ -432,6 +446,21 @@ tilec_kernel_prepare(TilecKernel *kernel, const TilecArg *args, size_t num_args)
       status = tl_rt_chosen(&kernel, NULL, args, num_args);
    if (status == TILEC_OK)
       status = choose(kernel, NULL, args, num_args, &b);
+   b.no_maps = true;
+   if (status == TILEC_OK && kernel->module->source && with_fallback && tl_core_may_refuse(b.v))
+      status = choose(kernel, NULL, args, num_args, &b);
    tl_rt_leave(kernel->module->rt, pushed);
    return status;
+}
+
+TilecStatus
+tilec_kernel_prepare(TilecKernel *kernel, const TilecArg *args, size_t num_args)
+{
+   return prepare(kernel, args, num_args, true);
+}
+
+TilecStatus
+tl_core_prepare_one(TilecKernel *kernel, const TilecArg *args, size_t num_args)
+{
+   return prepare(kernel, args, num_args, false);
 }

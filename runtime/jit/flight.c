@@ -50,6 +50,8 @@ unref(TlFlight *f)
    if (--f->refs > 0)
       return;
    assert(f->is_done); /* the source's list held a reference until then */
+   if (f->fallback)
+      unref(f->fallback);
    free(f);
 }
 
@@ -95,6 +97,8 @@ publish(TlJitSource *s, TlJitEntry *e)
    return TILEC_OK;
 }
 
+static void start_fallback(TlFlight *f, const TlJitEntry *e);
+
 /* Makes it in this thread.  Called and left with the lock held. */
 static void
 fly(TlFlight *f)
@@ -120,6 +124,8 @@ fly(TlFlight *f)
       status == TILEC_OK ? tl_jit_look_up(f->source, e->hash, e->key, f->num_args) : NULL;
    if (status == TILEC_OK && !other)
       status = publish(f->source, e);
+   if (status == TILEC_OK)
+      start_fallback(f, other ? other : e);
    finish(f, status, other ? other : e);
    if (e && (status != TILEC_OK || other)) {
       pthread_mutex_unlock(&jit->lock);
@@ -215,32 +221,64 @@ tl_flights_done(TlJit *jit)
 
 /* ---- For callers ----------------------------------------------------------------------------- */
 
+static void
+queue(TlFlight *f)
+{
+   TlJit *jit = f->jit;
+   assert(tl_is_locked(&jit->lock) && !f->is_done);
+   f->is_queued = true;
+   *(jit->last_queued ? &jit->last_queued->next_queued : &jit->first_queued) = f;
+   jit->last_queued = f;
+   jit->num_queued++;
+   pthread_cond_broadcast(&jit->changed);
+}
+
+/* Left to a worker, with a reference for the caller; NULL: out of memory.  with_fallback: it, or one
+ * that is under way, goes on to the variant without maps. */
+static TlFlight *
+start(TlJitSource *s, const TlArgKey *key, size_t n, uint64_t hash, bool with_fallback)
+{
+   assert(tl_is_locked(&s->jit->lock));
+   TlJitEntry *ready = tl_jit_look_up(s, hash, key, n);
+   TlFlight *f = ready ? NULL : find_flight(s, key, n, hash);
+   bool is_new = !f || f->for_launch;
+   if (!is_new)
+      f->refs++;
+   else if (!(f = new_flight(s, key, n, hash, false)))
+      return NULL;
+   f->with_fallback = f->with_fallback || with_fallback;
+   if (ready) {
+      start_fallback(f, ready);
+      finish(f, TILEC_OK, ready);
+   } else if (is_new && have_worker(s->jit)) {
+      queue(f);
+   } else if (is_new) {
+      fly(f);
+   }
+   return f;
+}
+
+/* Before `f` is done, so that who waits for it knows of the other.  Short of memory it is left to
+ * the launch that needs it. */
+static void
+start_fallback(TlFlight *f, const TlJitEntry *e)
+{
+   TlArgKey key[TL_JIT_MAX_ARGS];
+   assert(!f->is_done && !f->fallback && f->num_args <= TL_JIT_MAX_ARGS);
+   if (!f->with_fallback || !f->num_args || !tl_core_may_refuse(e->variant))
+      return;
+   memcpy(key, f->key, f->num_args * sizeof *key);
+   uint64_t hash = tl_jit_key_without_maps(key, f->num_args);
+   f->fallback = start(f->source, key, f->num_args, hash, false);
+}
+
 TilecStatus
 tl_flight_start(TlJitSource *s, const TlArgKey *key, size_t n, uint64_t hash, TlFlight **out)
 {
-   TlJit *jit = s->jit;
-   TilecStatus status = TILEC_OK;
-   pthread_mutex_lock(&jit->lock);
-   TlJitEntry *ready = tl_jit_look_up(s, hash, key, n);
-   TlFlight *f = ready ? NULL : find_flight(s, key, n, hash);
-   if (f && !f->for_launch) {
-      f->refs++;
-   } else if (!(f = new_flight(s, key, n, hash, false))) {
-      status = tl_core_no_memory(jit->rt);
-   } else if (ready) {
-      finish(f, TILEC_OK, ready);
-   } else if (have_worker(jit)) {
-      f->is_queued = true;
-      *(jit->last_queued ? &jit->last_queued->next_queued : &jit->first_queued) = f;
-      jit->last_queued = f;
-      jit->num_queued++;
-      pthread_cond_broadcast(&jit->changed);
-   } else {
-      fly(f);
-   }
-   pthread_mutex_unlock(&jit->lock);
-   *out = f;
-   return status;
+   pthread_mutex_lock(&s->jit->lock);
+   *out = start(s, key, n, hash, true);
+   pthread_mutex_unlock(&s->jit->lock);
+   return *out ? TILEC_OK : tl_core_no_memory(s->jit->rt);
 }
 
 static TilecStatus
@@ -252,8 +290,8 @@ result(TlFlight *f)
                        f->detail[0] ? f->detail : tilec_status_string(f->status));
 }
 
-TilecStatus
-tl_flight_join(TlFlight *f, bool wait)
+static TilecStatus
+join_one(TlFlight *f, bool wait)
 {
    TlJit *jit = f->jit;
    pthread_mutex_lock(&jit->lock);
@@ -267,6 +305,13 @@ tl_flight_join(TlFlight *f, bool wait)
    assert(!is_done || !f->is_queued);
    pthread_mutex_unlock(&jit->lock);
    return is_done ? result(f) : TILEC_NOT_READY;
+}
+
+TilecStatus
+tl_flight_join(TlFlight *f, bool wait)
+{
+   TilecStatus status = join_one(f, wait);
+   return status == TILEC_OK && f->fallback ? join_one(f->fallback, wait) : status;
 }
 
 void
@@ -299,7 +344,7 @@ tl_flight_make(TlJitSource *s, const TlArgKey *key, size_t n, uint64_t hash, boo
       }
       if (!f)
          return tl_core_no_memory(jit->rt);
-      TilecStatus status = tl_flight_join(f, true);
+      TilecStatus status = join_one(f, true);
       if (status == TILEC_OK)
          *out = f->entry->variant;
       /* a launch that was not allowed to compile has failed for itself, not for us */
@@ -310,13 +355,10 @@ tl_flight_make(TlJitSource *s, const TlArgKey *key, size_t n, uint64_t hash, boo
    }
 }
 
-void
-tl_flights_end(TlJitSource *s)
+static void
+cancel_queued(TlJitSource *s)
 {
-   TlJit *jit = s->jit;
-   if (tl_core_is_forked(jit->rt))
-      return;
-   pthread_mutex_lock(&jit->lock);
+   assert(tl_is_locked(&s->jit->lock));
    for (TlFlight *f = s->flights, *next; f; f = next) {
       next = f->next;
       if (f->is_queued) {
@@ -326,7 +368,19 @@ tl_flights_end(TlJitSource *s)
          finish(f, TILEC_CANCELLED, NULL);
       }
    }
-   while (s->flights)
+}
+
+void
+tl_flights_end(TlJitSource *s)
+{
+   TlJit *jit = s->jit;
+   if (tl_core_is_forked(jit->rt))
+      return;
+   pthread_mutex_lock(&jit->lock);
+   cancel_queued(s);
+   while (s->flights) {
       pthread_cond_wait(&jit->changed, &jit->lock);
+      cancel_queued(s); /* one that ends may queue its fallback */
+   }
    pthread_mutex_unlock(&jit->lock);
 }

@@ -355,10 +355,15 @@ tl_jit_keys(const TlJitSource *s, const TilecArg *args, size_t num_args, bool no
          return status;
    }
    assert(num_args <= TL_JIT_MAX_ARGS);
-   if (no_maps && num_args)
-      key[0].facts |= TL_FACT_NO_MAPS;
-   *hash = hash_key(key, num_args);
+   *hash = no_maps && num_args ? tl_jit_key_without_maps(key, num_args) : hash_key(key, num_args);
    return TILEC_OK;
+}
+
+uint64_t
+tl_jit_key_without_maps(TlArgKey *key, size_t num_args)
+{
+   key[0].facts |= TL_FACT_NO_MAPS;
+   return hash_key(key, num_args);
 }
 
 static TilecStatus

@@ -66,6 +66,8 @@ typedef struct TlFlight {
    bool is_queued; /* no thread has begun */
    bool is_done;
    bool for_launch;            /* does no more than a launch may */
+   bool with_fallback;         /* starts `fallback` at its end, where a launch may need it */
+   struct TlFlight *fallback;  /* of the variant without tensor maps; NULL: none, or not yet */
    TilecStatus status;         /* once done */
    char detail[TL_JIT_DETAIL]; /* of a failure */
    const TlJitEntry *entry;    /* of a success */
@@ -117,6 +119,8 @@ typedef struct TlJitSource {
 /* jit.c */
 TilecStatus tl_jit_keys(const TlJitSource *s, const TilecArg *args, size_t num_args, bool no_maps,
                         TlArgKey *key, uint64_t *hash);
+/* The key of the variant without tensor maps; num_args is at least 1. */
+uint64_t tl_jit_key_without_maps(TlArgKey *key, size_t num_args);
 TlJitEntry *tl_jit_look_up(TlJitSource *s, uint64_t hash, const TlArgKey *key, size_t n);
 
 /* compile.c */
@@ -132,7 +136,8 @@ TilecStatus tl_jit_missing(TlJitSource *s, const TlArgKey *key, const char *why)
 /* flight.c */
 TilecStatus tl_flights_init(TlJit *jit, uint32_t max_workers);
 void tl_flights_done(TlJit *jit);
-/* Left to a worker, or joined when it is in the making; the caller holds a reference. */
+/* Left to a worker, or joined when it is in the making, and the variant without tensor maps after
+ * it; the caller holds a reference. */
 TilecStatus tl_flight_start(TlJitSource *s, const TlArgKey *key, size_t n, uint64_t hash,
                             TlFlight **out);
 TilecStatus tl_flight_join(TlFlight *f, bool wait);

@@ -350,7 +350,7 @@ compile_one(Work *w, uint32_t i)
    const TlVariant *v = NULL;
    TilecStatus status = open_candidate(w, &w->configs[i], c);
    if (status == TILEC_OK)
-      status = tilec_kernel_prepare(c->kernel, w->job->args, w->job->num_args);
+      status = tl_core_prepare_one(c->kernel, w->job->args, w->job->num_args);
    if (status == TILEC_OK)
       status =
          t->settings.find(tl_core_source(c->kernel), w->job->args, w->job->num_args, false, &v);

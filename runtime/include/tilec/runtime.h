@@ -224,7 +224,7 @@ typedef struct TilecLaunch {
  * to the parameter's type when the value fits (any int to any int, float to float, int to float);
  * else TILEC_BAD_ARGUMENT, whose detail names parameter, both types and the value.  Also
  * TILEC_BAD_ARGUMENT: wrong count, pointer to another element type, facts no variant was compiled
- * for.  TILEC_LIMIT: grid.  TILEC_NOT_FOUND: the variant is not there and may not be made now: the
+ * for.  TILEC_LIMIT: grid, a size that an image's tensor map does not reach.  TILEC_NOT_FOUND: the variant is not there and may not be made now: the
  * stream captures a graph, or TilecJitOptions.never_compile; the detail names its signature.
  * Returns before the kernel runs (see TilecRuntimeOptions.synchronous).  With a variant that is
  * there, a launch takes no lock, allocates nothing and works in stream capture.
@@ -232,7 +232,8 @@ typedef struct TilecLaunch {
 TILEC_API TilecStatus tilec_launch(TilecKernel *kernel, const TilecLaunch *launch,
                                    const TilecArg *args, size_t num_args);
 /* Compiles (source kernels) and loads what a launch with such arguments would need, without
- * launching: values matter only for their facts. */
+ * launching: values matter only for their facts.  A kernel with tensor maps is compiled without
+ * them as well, for launches whose sizes make none. */
 TILEC_API TilecStatus tilec_kernel_prepare(TilecKernel *kernel, const TilecArg *args,
                                            size_t num_args);
 

@@ -643,7 +643,12 @@ CALL(cuTensorMapEncodeTiled, void *map, int dtype, uint32_t rank, void *base, co
    (void)steps;
    (void)interleave;
    (void)l2;
+   state.encodings++;
    ENTER("cuTensorMapEncodeTiled");
+   for (uint32_t i = 0; i < rank; i++) /* as cuTensorMapEncodeTiled's description says */
+      if (!dims[i] || dims[i] > UINT64_C(1) << 32 ||
+          (i + 1 < rank && (strides[i] % 16 || strides[i] >= UINT64_C(1) << 40)))
+         return 1;
    memset(map, 0x5a, 128);
    state.map_dtype = dtype;
    state.map_rank = rank;

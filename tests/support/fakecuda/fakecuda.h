@@ -66,6 +66,7 @@ typedef struct FakeState {
    uint64_t map_dims[5], map_strides[5], map_base; /* of the last tensor map */
    unsigned map_rank, map_box[5];
    int map_dtype, map_swizzle, map_fill;
+   int encodings; /* of tensor maps, refused ones too */
 } FakeState;
 
 typedef FakeState *FakeStateFn(void);

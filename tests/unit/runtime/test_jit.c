@@ -542,6 +542,119 @@ launches_without_maps_take_another_variant(void **state)
    stop();
 }
 
+/* Counts the driver's map encodings during a launch. */
+static int
+encodings_of_launch(int64_t n)
+{
+   int before = fake()->encodings;
+   assert_int_equal(launch_n(n), TILEC_OK);
+   return fake()->encodings - before;
+}
+
+static void
+refusals_of_maps_are_remembered(void **state)
+{
+   static const TilecHiddenArg map = {.kind = TILEC_HIDDEN_TENSOR_MAP,
+                                      .base = "x",
+                                      .dtype = TILEC_FP16,
+                                      .rank = 2,
+                                      .dims = {"n", "16"},
+                                      .strides = {NULL, "n * 2"},
+                                      .box = {64, 16}};
+   (void)state;
+   start(TILEC_ON_CUDA);
+   mock.map = &map;
+   assert_int_equal(encodings_of_launch(0), 1); /* a size of 0: refused */
+   assert_int_equal(mock.tma, TILEC_TMA_OFF);
+   assert_int_equal(encodings_of_launch(0), 0);
+   assert_int_equal(encodings_of_launch(16), 1);
+   assert_int_equal(encodings_of_launch(16), 0);
+   assert_int_equal(encodings_of_launch(0), 0);
+   assert_int_equal(encodings_of_launch(INT64_C(1) << 31), 0); /* known without asking */
+   fake_fail("cuTensorMapEncodeTiled", 1, 2);
+   assert_int_equal(launch_n(32), TILEC_OUT_OF_DEVICE_MEMORY);
+   assert_int_equal(encodings_of_launch(32), 1); /* what was no refusal is asked again */
+   assert_int_equal(fake()->num_launches, 7);
+   stop();
+}
+
+/* After a preparation no launch compiles, whatever the sizes say about maps. */
+static void
+launches_without_maps_are_prepared_too(void **state)
+{
+   static const TilecHiddenArg map = {.kind = TILEC_HIDDEN_TENSOR_MAP,
+                                      .base = "x",
+                                      .dtype = TILEC_FP16,
+                                      .rank = 1,
+                                      .dims = {"n"},
+                                      .box = {64}};
+   TilecArg args[] = {TILEC_ARG((float *)0x1000), TILEC_ARG(64), TILEC_ARG(1.0f), TILEC_ARG(3),
+                      TILEC_ARG(7)};
+   TilecPending *pending[2];
+   (void)state;
+   for (int way = 0; way < 4;
+        way++) { /* waiting, by a worker, queued, by a worker after a launch */
+      jit_options.never_compile = way < 3;
+      jit_options.num_workers = 1;
+      start(TILEC_ON_CUDA);
+      mock.map = &map;
+      mock.hold = way == 2;
+      if (way == 3)
+         assert_int_equal(launch_n(64), TILEC_OK);
+      for (int i = 0; way && i < 2; i++)
+         assert_int_equal(tilec_kernel_prepare_async(kernel, args, 5, &pending[i]), TILEC_OK);
+      mock.hold = 0;
+      for (int i = 0; way && i < 2; i++) {
+         assert_int_equal(tilec_pending_wait(pending[i]), TILEC_OK);
+         assert_int_equal(tilec_pending_query(pending[i]), TILEC_OK);
+         tilec_pending_free(pending[i]);
+      }
+      if (!way)
+         assert_int_equal(tilec_kernel_prepare(kernel, args, 5), TILEC_OK);
+      assert_int_equal(mock.compiles, 2);
+      assert_int_equal(launch_n(64), TILEC_OK);
+      assert_int_equal(launch_n(0), TILEC_OK);
+      assert_int_equal(mock.compiles, 2);
+      stop();
+   }
+   source_tma = TILEC_TMA_OFF;
+   start(TILEC_ON_CUDA);
+   mock.map = &map;
+   assert_int_equal(tilec_kernel_prepare(kernel, args, 5), TILEC_OK);
+   assert_int_equal(mock.compiles, 1); /* nothing to fall back from */
+   stop();
+}
+
+/* A module freed meanwhile waits for both, and the second's failure is told. */
+static void
+preparing_without_maps_may_fail(void **state)
+{
+   static const TilecHiddenArg map = {.kind = TILEC_HIDDEN_TENSOR_MAP,
+                                      .base = "x",
+                                      .dtype = TILEC_FP16,
+                                      .rank = 1,
+                                      .dims = {"n"},
+                                      .box = {64}};
+   TilecArg args[] = {TILEC_ARG((float *)0x1000), TILEC_ARG(64), TILEC_ARG(1.0f), TILEC_ARG(3),
+                      TILEC_ARG(7)};
+   TilecPending *pending;
+   (void)state;
+   start(TILEC_ON_CUDA);
+   mock.map = &map;
+   assert_int_equal(launch_n(64), TILEC_OK);
+   mock.fail = TILEC_BAD_SOURCE;
+   assert_int_equal(tilec_kernel_prepare_async(kernel, args, 5, &pending), TILEC_OK);
+   assert_int_equal(tilec_pending_wait(pending), TILEC_BAD_SOURCE);
+   assert_says(rt, "unknown name 'blok'");
+   tilec_pending_free(pending);
+   assert_int_equal(tilec_kernel_prepare_async(kernel, args, 5, &pending), TILEC_OK);
+   tilec_pending_free(pending);
+   args[1] = TILEC_ARG(7);
+   assert_int_equal(tilec_kernel_prepare_async(kernel, args, 5, &pending), TILEC_OK);
+   tilec_pending_free(pending);
+   stop();
+}
+
 /* The child of a fork has no workers and must not wait for them. */
 static void
 a_forked_child_closes_without_waiting(void **state)
@@ -589,6 +702,9 @@ test_jit(void)
       cmocka_unit_test(launches_that_may_not_compile),
       cmocka_unit_test(capture_refuses_to_compile),
       cmocka_unit_test(launches_without_maps_take_another_variant),
+      cmocka_unit_test(refusals_of_maps_are_remembered),
+      cmocka_unit_test(launches_without_maps_are_prepared_too),
+      cmocka_unit_test(preparing_without_maps_may_fail),
       cmocka_unit_test(a_forked_child_closes_without_waiting),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);

@@ -386,6 +386,32 @@ hidden_arguments_are_built(void **state)
    stop();
 }
 
+/* An image has no variant without maps: what coordinates do not reach is an error. */
+static void
+sizes_beyond_coordinates_are_refused(void **state)
+{
+   (void)state;
+   const TilecArgInfo args[] = {{.name = "a", .type = "*fp16", .divisible = 16},
+                                {.name = "M", .type = "i64"}};
+   const TilecHiddenArg map = {.kind = TILEC_HIDDEN_TENSOR_MAP,
+                               .base = "a",
+                               .dtype = TILEC_FP16,
+                               .rank = 2,
+                               .dims = {"64", "M"},
+                               .strides = {NULL, "128"},
+                               .box = {64, 128}};
+   TilecKernelInfo k = {KERNEL_DEFAULTS, .args = args, .num_args = 2, .hidden = &map,
+                        .num_hidden = 1};
+   start(&k, 1);
+   uint16_t *a = (uint16_t *)0x1000;
+   assert_int_equal(TILEC_LAUNCH(kernel, 0, 1, 1, 1, a, INT64_C(2147483647)), TILEC_OK);
+   assert_int_equal(TILEC_LAUNCH(kernel, 0, 1, 1, 1, a, INT64_C(2147483648)), TILEC_LIMIT);
+   assert_says(rt, "kernel 'k': tensor map 0 (rank 2, base 0x1000): dimension 1 has 2147483648 "
+                   "elements, at most 2147483647 are allowed");
+   assert_int_equal(fake()->num_launches, 1);
+   stop();
+}
+
 static void
 images_are_prepared_and_explained(void **state)
 {
@@ -644,6 +670,7 @@ test_launch(void)
       cmocka_unit_test(large_shared_memory_is_opted_into),
       cmocka_unit_test(launch_attributes_are_passed),
       cmocka_unit_test(hidden_arguments_are_built),
+      cmocka_unit_test(sizes_beyond_coordinates_are_refused),
       cmocka_unit_test(images_are_prepared_and_explained),
       cmocka_unit_test(bad_images_are_explained),
       cmocka_unit_test(every_load_call_may_fail),
