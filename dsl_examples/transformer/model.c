@@ -5,6 +5,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define LAYER_PREFIX "model.layers."
 
 const WeightPlan model_plan[MODEL_WEIGHTS] = {
    [EMBEDDING] = {"model.embed_tokens.weight", VOCAB, DIM},
@@ -27,7 +30,7 @@ const WeightPlan layer_plan[LAYER_WEIGHTS] = {
 void
 layer_weight_name(char name[WEIGHT_NAME_BYTES], int32_t layer, LayerWeight weight)
 {
-   snprintf(name, WEIGHT_NAME_BYTES, "model.layers.%d.%s.weight", (int)layer,
+   snprintf(name, WEIGHT_NAME_BYTES, LAYER_PREFIX "%d.%s.weight", (int)layer,
             layer_plan[weight].name);
 }
 
@@ -87,6 +90,25 @@ extent_of(const Finder *f, const char *name, unsigned axis, Extent extent)
    return true;
 }
 
+/* One more than the highest number in a name, so that what a layer lacks is found missing; but no
+ * more than there are tensors, of which one has to be missing then, too. */
+static int32_t
+count_layers(const StFile *file)
+{
+   static const char prefix[] = LAYER_PREFIX;
+   size_t layers = 0;
+   for (size_t i = 0; i < file->num_tensors; i++) {
+      const char *name = file->tensors[i].name, *digits = name + strlen(prefix);
+      if (strncmp(name, prefix, strlen(prefix)) != 0 || *digits < '0' || *digits > '9')
+         continue;
+      char *end;
+      unsigned long layer = strtoul(digits, &end, 10);
+      if (*end == '.' && layer >= layers)
+         layers = layer < file->num_tensors ? layer + 1 : file->num_tensors;
+   }
+   return (int32_t)layers;
+}
+
 static bool
 find_shape(const Finder *f)
 {
@@ -109,11 +131,8 @@ find_shape(const Finder *f)
    }
    s->dtype = st_tensor(f->file, model_plan[EMBEDDING].name)->dtype;
    s->head_dim = s->extent[QUERIES] / s->heads;
-   for (;; s->layers++) {
-      layer_weight_name(name, s->layers, ATTENTION_NORM);
-      if (!st_tensor(f->file, name))
-         return true;
-   }
+   s->layers = count_layers(f->file);
+   return true;
 }
 
 /* What the kernels and the names of the extents ask for. */
