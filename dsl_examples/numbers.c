@@ -175,7 +175,7 @@ ex_dtype_name(TilecDtype dtype)
 size_t
 ex_dtype_bytes(TilecDtype dtype)
 {
-   return format_of(dtype)->bytes;
+   return dtype == TILEC_DTYPE_NONE ? 0 : format_of(dtype)->bytes;
 }
 
 TilecDtype
@@ -217,6 +217,20 @@ ex_normal(Example *ex)
 {
    double radius = sqrt(-2 * log(ex_uniform(ex)));
    return radius * cos(6.283185307179586 * ex_uniform(ex));
+}
+
+static int
+ascending(const void *a, const void *b)
+{
+   double x = *(const double *)a, y = *(const double *)b;
+   return (x > y) - (x < y);
+}
+
+double
+ex_median(double *values, size_t count)
+{
+   qsort(values, count, sizeof *values, ascending);
+   return values[count / 2];
 }
 
 /* ---- arrays ---- */

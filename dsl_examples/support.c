@@ -11,7 +11,7 @@
 #define EXAMPLES_DIR "."
 #endif
 
-enum { GUARD_ELEMS = 256 };
+enum { GUARD_ELEMS = 256, MOST_REPEATS = 65536 };
 
 /* ---- failures that are not wrong numbers ---- */
 _Noreturn void
@@ -71,6 +71,16 @@ usage(const Example *ex, const ExOption *own)
    exit(2);
 }
 
+int32_t
+ex_whole_number(const Example *ex, const char *option, const char *text, int32_t most)
+{
+   char *end;
+   long value = strtol(text, &end, 10);
+   if (end == text || *end || value < 1 || value > most)
+      ex_die(ex, "%s is a number from 1 to %d, not '%s'", option, (int)most, text);
+   return (int32_t)value;
+}
+
 static const ExOption *
 find_option(const ExOption *options, const char *name)
 {
@@ -116,7 +126,7 @@ ex_open_with(Example *ex, const char *name, int argc, char **argv, const ExOptio
       *option->value = argv[i + 1];
    }
    ex->seed = seed ? strtoull(seed, NULL, 0) : ex->seed;
-   ex->repeats = repeats ? (unsigned)strtoul(repeats, NULL, 10) : 0;
+   ex->repeats = repeats ? (unsigned)ex_whole_number(ex, "--time", repeats, MOST_REPEATS) : 0;
    ex->rng = ex->seed;
    ex->hash = FNV_BASIS;
    if (bits && !(ex->bits = fopen(bits, "w")))
@@ -299,13 +309,6 @@ ex_launch(Example *ex, const ExKernel *k, const TilecArg *args, size_t num_args)
    ex_must(ex, tilec_runtime_sync(ex->rt), "the kernel");
 }
 
-static int
-ascending(const void *a, const void *b)
-{
-   double x = *(const double *)a, y = *(const double *)b;
-   return (x > y) - (x < y);
-}
-
 static double
 time_one(Example *ex, const ExKernel *k, const TilecArg *args, size_t num_args,
          TilecEvent *const events[2])
@@ -330,8 +333,7 @@ ex_time(Example *ex, const ExKernel *k, const TilecArg *args, size_t num_args)
    ex_must(ex, tilec_event_new(ex->rt, &events[1]), "an event");
    for (unsigned i = 0; i < WARM_UP + ex->repeats; i++)
       us[i < WARM_UP ? 0 : i - WARM_UP] = time_one(ex, k, args, num_args, events);
-   qsort(us, ex->repeats, sizeof *us, ascending);
-   double median = us[ex->repeats / 2];
+   double median = ex_median(us, ex->repeats);
    tilec_event_free(events[0]);
    tilec_event_free(events[1]);
    free(us);
@@ -339,6 +341,20 @@ ex_time(Example *ex, const ExKernel *k, const TilecArg *args, size_t num_args)
 }
 
 /* ---- comparing ---- */
+static double
+relative_l2(const double *out, const double *oracle, size_t elems, double floor)
+{
+   double difference = 0, norm = 0, least = floor * floor * (double)elems;
+   for (size_t i = 0; i < elems; i++) {
+      if (!isfinite(out[i]) || !isfinite(oracle[i]))
+         return (double)INFINITY;
+      difference += (out[i] - oracle[i]) * (out[i] - oracle[i]);
+      norm += oracle[i] * oracle[i];
+   }
+   norm = fmax(norm, least);
+   return difference == 0 ? 0 : norm == 0 ? (double)INFINITY : sqrt(difference / norm);
+}
+
 double
 ex_relative_l2(const ExArray *out, const double *oracle)
 {
@@ -348,15 +364,13 @@ ex_relative_l2(const ExArray *out, const double *oracle)
 double
 ex_relative_l2_above(const ExArray *out, const double *oracle, double floor)
 {
-   double difference = 0, norm = 0, least = floor * floor * (double)out->elems;
-   for (size_t i = 0; i < out->elems; i++) {
-      if (!isfinite(out->value[i]) || !isfinite(oracle[i]))
-         return (double)INFINITY;
-      difference += (out->value[i] - oracle[i]) * (out->value[i] - oracle[i]);
-      norm += oracle[i] * oracle[i];
-   }
-   norm = fmax(norm, least);
-   return difference == 0 ? 0 : norm == 0 ? (double)INFINITY : sqrt(difference / norm);
+   return relative_l2(out->value, oracle, out->elems, floor);
+}
+
+double
+ex_relative_l2_of(const double *out, const double *oracle, size_t elems)
+{
+   return relative_l2(out, oracle, elems, 0);
 }
 
 void

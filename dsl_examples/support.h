@@ -44,6 +44,8 @@ typedef struct ExOption {
    const char **value;
 } ExOption;
 void ex_open_with(Example *ex, const char *name, int argc, char **argv, const ExOption *own);
+/* The value of an option that is a number from 1 to `most`; else the process ends. */
+int32_t ex_whole_number(const Example *ex, const char *option, const char *text, int32_t most);
 /* Gives ex->rt the compiler; called by ex_open. */
 void ex_attach_compiler(Example *ex);
 const char *ex_executor_name(const Example *ex);
@@ -93,20 +95,23 @@ double ex_time(Example *ex, const ExKernel *k, const TilecArg *args, size_t num_
 /* Largest relative L2 error that the default arithmetic of a type is held to, sums in fp32. */
 double ex_tolerance(TilecDtype dtype);
 const char *ex_dtype_name(TilecDtype dtype);
-size_t ex_dtype_bytes(TilecDtype dtype);
+size_t ex_dtype_bytes(TilecDtype dtype); /* 0 for TILEC_DTYPE_NONE */
 TilecDtype ex_dtype_named(const char *name); /* TILEC_DTYPE_NONE when there is none */
 double ex_round(TilecDtype dtype, double x);
 double ex_round_to(TilecDtype dtype, int fraction_bits, double x); /* of fraction, if it has more */
 /* Elements as they lie in memory, and back.  The values are ones that the type holds. */
 void ex_pack(TilecDtype dtype, const double *value, size_t elems, void *bytes);
 void ex_unpack(TilecDtype dtype, const void *bytes, size_t elems, double *value);
-/* ||out - oracle|| / ||oracle||; infinite when one element is NaN and the other is not. */
+/* ||out - oracle|| / ||oracle||, 0 when they are equal; infinite when an element is not finite. */
 double ex_relative_l2(const ExArray *out, const double *oracle);
+double ex_relative_l2_of(const double *out, const double *oracle, size_t elems);
 /* The same for an oracle that may be all but zero: relative to no less than elements of `floor`. */
 double ex_relative_l2_above(const ExArray *out, const double *oracle, double floor);
 /* Counts and prints one case: "elu fp32 n=98432  on cpu  rel L2 3.1e-08  ok". */
 void ex_report(Example *ex, const char *what, double error, double tolerance);
 
+/* Sorts them; of an even number the upper one in the middle. */
+double ex_median(double *values, size_t count);
 /* The smallest power of two that is >= n. */
 size_t ex_next_power_of_two(size_t n);
 #endif

@@ -38,6 +38,8 @@ if ((${#mpi[@]})); then
       "${mpi[@]}" --enable-recovery -n 4 "$program" --timeout 4 --fault die@2:1
    expect "a rank that hangs" "0 2 3" "gone or stuck: rank 1" \
       "${mpi[@]}" -n 4 "$program" --timeout 4 --fault hang@1:1
+   expect "other transfers" "0 1 2 3" "different kernels or options; digests: rank 0" \
+      "${mpi[@]}" -n 3 "$program" : -n 1 "$program" --time 2
    expect "another kernel" "0 1 2 3" "different kernels or options; digests: rank 0" \
       "${mpi[@]}" -n 3 "$program" : -n 1 "$program" --block-n 64
 fi

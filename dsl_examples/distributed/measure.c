@@ -58,13 +58,6 @@ time_once(Timed *t)
    return rank_max(r, ms);
 }
 
-static int
-ascending(const void *a, const void *b)
-{
-   double x = *(const double *)a, y = *(const double *)b;
-   return (x > y) - (x < y);
-}
-
 double
 rank_time(Rank *r, void (*run)(Rank *r, void *user), void *user)
 {
@@ -85,8 +78,7 @@ rank_time(Rank *r, void (*run)(Rank *r, void *user), void *user)
       capture(&t);
    for (unsigned i = 0; i < WARM_UP + repeats && !rank_failed(r); i++)
       ms[i < WARM_UP ? 0 : i - WARM_UP] = time_once(&t);
-   qsort(ms, repeats, sizeof *ms, ascending);
-   median = ms[repeats / 2];
+   median = ex_median(ms, repeats);
    driver_graph_free(&r->driver, &t.graph);
    tilec_event_free(t.start);
    tilec_event_free(t.stop);

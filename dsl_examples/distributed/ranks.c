@@ -116,16 +116,18 @@ append_file(Rank *r, Text *t, const char *file)
    fclose(f);
 }
 
+/* Those that kernels, and what is sent to whom, depend on. */
 static void
 append_options(Rank *r, Text *t)
 {
    const Options *o = r->options;
    char text[512], build[128] = "";
    tilec_build_id(build, sizeof build);
-   int n = snprintf(text, sizeof text, "%s %s %s %d %d %u %u %u %u %u %u %u %u %u %u %d %d\n",
-                    o->program, tilec_version(), build, (int)o->executor, (int)o->dtype, o->tokens,
-                    o->heads, o->group, o->dim, o->block_m, o->block_n, o->hidden, o->wide,
-                    o->chunks, o->block_k, (int)o->sum, o->backward);
+   int n = snprintf(
+      text, sizeof text, "%s %s %s %d %d %u %u %u %u %u %u %u %u %u %u %d %d %u %d %d %d %d\n",
+      o->program, tilec_version(), build, (int)o->executor, (int)o->dtype, o->tokens, o->heads,
+      o->group, o->dim, o->block_m, o->block_n, o->hidden, o->wide, o->chunks, o->block_k,
+      (int)o->sum, o->backward, o->repeats, o->graph, o->no_check, o->time_line, o->bandwidth);
    append(r, t, text, (size_t)n);
 }
 
@@ -172,10 +174,10 @@ split(char *text, const char *words[RANK_MAX_DEFINES])
    return n;
 }
 
-RankKernel
+ExKernel
 rank_kernel(Rank *r, const char *file, const char *kernel, const char *defines)
 {
-   RankKernel k = {0};
+   ExKernel k = {0};
    char path[PATH_BYTES], above[PATH_BYTES], text[256];
    const char *words[RANK_MAX_DEFINES];
    if (rank_failed(r))
@@ -197,38 +199,20 @@ rank_kernel(Rank *r, const char *file, const char *kernel, const char *defines)
 }
 
 void
-rank_free_kernel(RankKernel *k)
-{
-   tilec_module_free(k->module);
-   *k = (RankKernel){0};
-}
-
-void
-rank_launch(Rank *r, const RankKernel *k, const TilecArg *args, size_t num_args)
+rank_launch(Rank *r, const ExKernel *k, const TilecArg *args, size_t num_args)
 {
    TilecLaunch launch = {.stream = r->work, .grid = {TILEC_OWN_GRID}};
    if (!rank_failed(r))
       rank_must(r, tilec_launch(k->kernel, &launch, args, num_args), "a launch");
 }
 
-size_t
-rank_bytes_of(TilecDtype dtype)
-{
-   static const size_t bytes[TILEC_DTYPE_COUNT] = {
-#define BYTES(id, number, text, bytes_, kind) [TILEC_##id] = bytes_,
-      TILEC_DTYPE_TABLE(BYTES)
-#undef BYTES
-   };
-   return bytes[dtype];
-}
-
 Array
 rank_array(Rank *r, TilecDtype dtype, size_t elems)
 {
    Array a = {.dtype = dtype};
-   r->held += elems * rank_bytes_of(dtype);
+   r->held += elems * ex_dtype_bytes(dtype);
    if (!rank_failed(r))
-      rank_must(r, tilec_buffer_new(r->rt, elems * rank_bytes_of(dtype), &a.buffer), "a buffer");
+      rank_must(r, tilec_buffer_new(r->rt, elems * ex_dtype_bytes(dtype), &a.buffer), "a buffer");
    return a;
 }
 
@@ -242,14 +226,14 @@ rank_free_array(Array *a)
 TilecArg
 rank_at(const Array *a, size_t elem)
 {
-   return tilec_view(a->dtype, a->buffer, elem * rank_bytes_of(a->dtype));
+   return tilec_view(a->dtype, a->buffer, elem * ex_dtype_bytes(a->dtype));
 }
 
 char *
 rank_address(const Array *a, size_t elem)
 {
    char *base = a->buffer ? tilec_buffer_address(a->buffer) : NULL;
-   return base ? base + elem * rank_bytes_of(a->dtype) : NULL;
+   return base ? base + elem * ex_dtype_bytes(a->dtype) : NULL;
 }
 
 /* ---- Transfers ------------------------------------------------------------------------------- */
@@ -280,7 +264,7 @@ rank_exchange(Rank *r, const CommPart *parts, unsigned count)
 void
 rank_reduce_scatter(Rank *r, const void *send, void *recv, size_t elems, TilecDtype dtype)
 {
-   r->sent += elems * rank_bytes_of(dtype) * (r->size - 1);
+   r->sent += elems * ex_dtype_bytes(dtype) * (r->size - 1);
    if (!rank_failed(r))
       comm_must(r, r->comm->reduce_scatter(r->comm, send, recv, elems, dtype));
 }

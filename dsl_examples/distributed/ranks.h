@@ -9,8 +9,9 @@
 
 #include "comm.h"
 #include "driver.h"
+#include "support.h"
 
-enum { RANK_MAX_FILES = 8, RANK_MAX_DEFINES = 8 };
+enum { RANK_MAX_DEFINES = 8 };
 
 /* Zero: the program's own default, unless said otherwise. */
 typedef struct Options {
@@ -71,15 +72,9 @@ void rank_fault(Rank *r, unsigned step);
 
 /* ---- Kernels, buffers ------------------------------------------------------------------------ */
 
-typedef struct RankKernel {
-   TilecModule *module;
-   TilecKernel *kernel;
-} RankKernel;
-
 /* `defines`: "D=64 CAUSAL=True", or "". */
-RankKernel rank_kernel(Rank *r, const char *file, const char *kernel, const char *defines);
-void rank_free_kernel(RankKernel *k);
-void rank_launch(Rank *r, const RankKernel *k, const TilecArg *args, size_t num_args);
+ExKernel rank_kernel(Rank *r, const char *file, const char *kernel, const char *defines);
+void rank_launch(Rank *r, const ExKernel *k, const TilecArg *args, size_t num_args);
 #define RANK_LAUNCH(r, k, ...)                                                                     \
    rank_launch((r), (k), TILEC_ARGS(__VA_ARGS__), TILEC_COUNT(__VA_ARGS__))
 
@@ -93,7 +88,6 @@ void rank_free_array(Array *a);
 /* The array from an element on. */
 TilecArg rank_at(const Array *a, size_t elem);
 char *rank_address(const Array *a, size_t elem);
-size_t rank_bytes_of(TilecDtype dtype);
 
 /* ---- Transfers, which are the communicator's ------------------------------------------------- */
 

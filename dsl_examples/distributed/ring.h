@@ -26,19 +26,18 @@ typedef struct Ring {
    Array kv[2];          /* of other ranks: what is worked on, and what comes next */
    Array acc;            /* o so far, fp32 */
    Array part, part_lse; /* o and lse of one step */
-   RankKernel causal, whole, merge, convert;
+   ExKernel causal, whole, merge, convert;
 
    Array dout, delta, dq; /* dq fp32 */
    Array dkv[2];          /* dk, then dv, fp32: sums so far */
    Array part_dkv;        /* of one step */
-   RankKernel make_delta, causal_kv, whole_kv, causal_q, whole_q, add_rows;
+   ExKernel make_delta, causal_kv, whole_kv, causal_q, whole_q, add_rows;
 
-   RankKernel fill, differences;
+   ExKernel fill, differences;
 } Ring;
 
 /* The rows and keys of a step. */
 typedef struct RingStep {
-   unsigned owner;
    bool is_causal;
    size_t first_row, rows, keys;
 } RingStep;

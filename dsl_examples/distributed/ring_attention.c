@@ -151,14 +151,14 @@ open_ring(Rank *r)
 static void
 close_ring(Ring *a)
 {
-   RankKernel *kernels[] = {&a->causal,   &a->whole,       &a->merge,      &a->convert,
-                            &a->fill,     &a->differences, &a->causal_kv,  &a->whole_kv,
-                            &a->causal_q, &a->whole_q,     &a->make_delta, &a->add_rows};
+   ExKernel *kernels[] = {&a->causal,   &a->whole,       &a->merge,      &a->convert,
+                          &a->fill,     &a->differences, &a->causal_kv,  &a->whole_kv,
+                          &a->causal_q, &a->whole_q,     &a->make_delta, &a->add_rows};
    Array *arrays[] = {&a->q,     &a->o,   &a->lse,    &a->own_kv,   &a->kv[0],
                       &a->kv[1], &a->acc, &a->part,   &a->part_lse, &a->dout,
                       &a->delta, &a->dq,  &a->dkv[0], &a->dkv[1],   &a->part_dkv};
    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
-      rank_free_kernel(kernels[i]);
+      ex_free_kernel(kernels[i]);
    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
       rank_free_array(arrays[i]);
 }
@@ -173,7 +173,7 @@ ring_main(Rank *r)
    Ring a = open_ring(r);
    rank_say(r, "ring attention: %zu tokens, %u heads, D %u, on %u ranks by %s, %.1f MB a message\n",
             a.tokens, a.heads, a.dim, r->size, r->comm->engine,
-            1e-6 * 2 * (double)(a.kv_elems * rank_bytes_of(a.dtype)));
+            1e-6 * 2 * (double)(a.kv_elems * ex_dtype_bytes(a.dtype)));
    rank_say(r, "a rank holds %llu bytes", (unsigned long long)r->held);
    ring_forward(r, &a);
    if (a.has_backward)

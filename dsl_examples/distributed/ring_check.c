@@ -39,7 +39,7 @@ whole_array(Ring *a, unsigned planes, int seed)
 }
 
 /* A kernel of the examples; `blocks`: "BLOCK_N=64". */
-static RankKernel
+static ExKernel
 example(Ring *a, const char *file, const char *kernel, const char *blocks)
 {
    char defines[192];
@@ -54,7 +54,7 @@ is_forward_right(Ring *a, Whole *w)
    char blocks[64];
    snprintf(blocks, sizeof blocks, "BLOCK_M=%u BLOCK_N=%u", r->options->block_m,
             r->options->block_n);
-   RankKernel forward = example(a, "../attention_forward.tile", "attn_forward", blocks);
+   ExKernel forward = example(a, "../attention_forward.tile", "attn_forward", blocks);
    w->q = whole_array(a, a->heads, SEED_Q);
    w->k = whole_array(a, a->heads_kv, SEED_K);
    w->v = whole_array(a, a->heads_kv, SEED_V);
@@ -64,7 +64,7 @@ is_forward_right(Ring *a, Whole *w)
                rank_at(&w->o, 0), rank_at(&w->lse, 0), (int)a->heads, (int)a->tokens, a->scale,
                tilec_none(), tilec_none());
    double d = distance(a, &a->o, 0, &w->o, a->heads);
-   rank_free_kernel(&forward);
+   ex_free_kernel(&forward);
    return rank_is_near(r, "o", d, tolerance_of(a->dtype));
 }
 
@@ -73,8 +73,8 @@ whole_backward(Ring *a, Whole *w)
 {
    static const char file[] = "../attention_backward.tile";
    Rank *r = a->r;
-   RankKernel kv = example(a, file, "attn_bwd_kv", ring_backward_blocks(a));
-   RankKernel q = example(a, file, "attn_bwd_q", ring_backward_blocks(a));
+   ExKernel kv = example(a, file, "attn_bwd_kv", ring_backward_blocks(a));
+   ExKernel q = example(a, file, "attn_bwd_q", ring_backward_blocks(a));
    RANK_LAUNCH(r, &a->make_delta, rank_at(&w->o, 0), rank_at(&w->dout, 0), rank_at(&w->delta, 0),
                (int)(a->heads * a->tokens));
    RANK_LAUNCH(r, &kv, rank_at(&w->q, 0), rank_at(&w->k, 0), rank_at(&w->v, 0),
@@ -85,8 +85,8 @@ whole_backward(Ring *a, Whole *w)
                rank_at(&w->lse, 0), rank_at(&w->delta, 0), rank_at(&w->dq, 0), (int)a->heads,
                (int)a->tokens, a->scale, tilec_none(), tilec_none());
    rank_sync(r);
-   rank_free_kernel(&kv);
-   rank_free_kernel(&q);
+   ex_free_kernel(&kv);
+   ex_free_kernel(&q);
 }
 
 static bool

@@ -6,10 +6,10 @@ ring_step(const Ring *a, unsigned step)
 {
    unsigned rank = a->r->rank, owner = (rank + a->r->size - step) % a->r->size;
    if (owner == rank)
-      return (RingStep){.owner = owner, .is_causal = true, .rows = a->local, .keys = a->local};
+      return (RingStep){.is_causal = true, .rows = a->local, .keys = a->local};
    if (owner < rank)
-      return (RingStep){.owner = owner, .rows = a->local, .keys = a->chunk};
-   return (RingStep){.owner = owner, .first_row = a->chunk, .rows = a->chunk, .keys = a->local};
+      return (RingStep){.rows = a->local, .keys = a->chunk};
+   return (RingStep){.first_row = a->chunk, .rows = a->chunk, .keys = a->local};
 }
 
 CommPart
@@ -20,7 +20,7 @@ ring_part(const Ring *a, const Array *send, const Array *recv)
                      .from = (r->rank + r->size - 1) % r->size,
                      .send = rank_address(send, 0),
                      .recv = rank_address(recv, 0),
-                     .bytes = 2 * a->kv_elems * rank_bytes_of(send->dtype)};
+                     .bytes = 2 * a->kv_elems * ex_dtype_bytes(send->dtype)};
 }
 
 CommPart

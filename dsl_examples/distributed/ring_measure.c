@@ -37,7 +37,7 @@ ring_measure(Ring *a)
    if (a->has_backward)
       time_pass(a, "backward", ring_backward, 2.5);
    if (r->options->bandwidth && r->size > 1) {
-      double bytes = 2 * (double)(a->kv_elems * rank_bytes_of(a->dtype)) * (r->size - 1);
+      double bytes = 2 * (double)(a->kv_elems * ex_dtype_bytes(a->dtype)) * (r->size - 1);
       double alone = rank_time(r, move_only, a);
       rank_say(r, "transfers alone: %.3f ms, %.0f GB/s each way\n", alone, 1e-6 * bytes / alone);
    }

@@ -23,7 +23,7 @@ typedef struct Pair {
    size_t mine;               /* columns of a and rows of b */
    TilecDtype dtype, sum;     /* of x, a, b; of y */
    Array x, a, b, between, summand, y;
-   RankKernel first, second, fill, differences;
+   ExKernel first, second, fill, differences;
    TilecEvent **marks; /* of the time line: MARKS a chunk; NULL when there is none */
 } Pair;
 
@@ -31,7 +31,7 @@ typedef struct Pair {
 
 /* c = left @ right, row-major, m x k and k x n. */
 static void
-multiply(Pair *p, const RankKernel *kernel, TilecArg left, TilecArg right, TilecArg c, size_t m,
+multiply(Pair *p, const ExKernel *kernel, TilecArg left, TilecArg right, TilecArg c, size_t m,
          size_t n, size_t k)
 {
    RANK_LAUNCH(p->r, kernel, left, right, c, (int)m, (int)n, (int)k, (int)k, 1, (int)n, 1, (int)n,
@@ -152,10 +152,10 @@ open_pair(Rank *r)
 static void
 close_pair(Pair *p)
 {
-   RankKernel *kernels[] = {&p->first, &p->second, &p->fill, &p->differences};
+   ExKernel *kernels[] = {&p->first, &p->second, &p->fill, &p->differences};
    Array *arrays[] = {&p->x, &p->a, &p->b, &p->between, &p->summand, &p->y};
    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
-      rank_free_kernel(kernels[i]);
+      ex_free_kernel(kernels[i]);
    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
       rank_free_array(arrays[i]);
 }
@@ -223,7 +223,7 @@ measure(Pair *p)
    rank_say(r, "pair%s: %.3f ms, %.0f TFLOP/s a rank\n", r->options->graph ? " (graph)" : "", ms,
             1e-9 * flops / ms / r->size);
    if (r->options->bandwidth && r->size > 1) {
-      double bytes = (double)(p->rows * p->wide * rank_bytes_of(p->sum));
+      double bytes = (double)(p->rows * p->wide * ex_dtype_bytes(p->sum));
       double alone = rank_time(r, add_only, p);
       rank_say(r, "sums alone: %.3f ms, %.0f GB/s of summands, %.0f GB/s on the bus\n", alone,
                1e-6 * bytes / alone, 1e-6 * bytes / alone * (r->size - 1) / r->size);

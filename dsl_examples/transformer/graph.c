@@ -1,96 +1,62 @@
-/* See graph.h.  The driver is opened by name, as the runtime does it: no CUDA toolkit is needed. */
+/* See graph.h. */
 #include "graph.h"
 
-#include <dlfcn.h>
-#include <stddef.h>
+#include "driver.h"
+
 #include <stdlib.h>
-#include <string.h>
-
-enum { CAPTURE_OF_THIS_THREAD = 1 }; /* CU_STREAM_CAPTURE_MODE_THREAD_LOCAL */
-
-#define DRIVER(X)                                                                                  \
-   X(cuCtxPushCurrent_v2, (void *context))                                                         \
-   X(cuCtxPopCurrent_v2, (void **context))                                                         \
-   X(cuStreamBeginCapture_v2, (void *stream, int mode))                                            \
-   X(cuStreamEndCapture, (void *stream, void **graph))                                             \
-   X(cuGraphInstantiateWithFlags, (void **executable, void *graph, unsigned long long flags))      \
-   X(cuGraphDestroy, (void *graph))                                                                \
-   X(cuGraphLaunch, (void *executable, void *stream))                                              \
-   X(cuGraphExecDestroy, (void *executable))
 
 struct Graph {
    Example *ex;
-   void *executable;
-#define MEMBER(name, params) int(*name) params;
-   DRIVER(MEMBER)
-#undef MEMBER
+   Driver driver;
+   DriverGraph recorded;
+   char why[512];
 };
 
 static void
-check(const Graph *g, int code, const char *what)
+check(const Graph *g, bool ok)
 {
-   if (code != 0)
-      ex_die(g->ex, "%s: CUDA error %d", what, code);
+   if (!ok)
+      ex_die(g->ex, "%s", g->why);
 }
-#define CHECK(g, function, ...) check(g, (g)->function(__VA_ARGS__), #function)
 
 Graph *
 graph_new(Example *ex)
 {
-   static const struct {
-      const char *name;
-      size_t at;
-   } symbols[] = {
-#define ROW(name, params) {#name, offsetof(Graph, name)},
-      DRIVER(ROW)
-#undef ROW
-   };
    Graph *g = ex_allocate(1, sizeof *g);
    g->ex = ex;
-   void *library = dlopen("libcuda.so.1", RTLD_NOW);
-   for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
-      void *address = library ? dlsym(library, symbols[i].name) : NULL;
-      if (!address)
-         ex_die(ex, "the driver has no %s", symbols[i].name);
-      memcpy((char *)g + symbols[i].at, &address, sizeof address);
-   }
-   CHECK(g, cuCtxPushCurrent_v2, tilec_runtime_context(ex->rt));
+   check(g, driver_load(&g->driver, NULL, g->why, sizeof g->why));
+   check(g, driver_make_current(&g->driver, tilec_runtime_context(ex->rt), g->why, sizeof g->why));
    return g;
 }
 
 void
 graph_free(Graph *g)
 {
-   void *context;
-   if (g->executable)
-      CHECK(g, cuGraphExecDestroy, g->executable);
-   CHECK(g, cuCtxPopCurrent_v2, &context);
+   driver_graph_free(&g->driver, &g->recorded);
+   check(g, driver_make_current(&g->driver, NULL, g->why, sizeof g->why));
    free(g);
 }
 
 void
 graph_begin(Graph *g, TilecStream stream)
 {
-   CHECK(g, cuStreamBeginCapture_v2, stream, CAPTURE_OF_THIS_THREAD);
+   check(g, driver_capture_begin(&g->driver, stream, g->why, sizeof g->why));
 }
 
 void
 graph_end(Graph *g, TilecStream stream)
 {
-   void *graph;
-   CHECK(g, cuStreamEndCapture, stream, &graph);
-   CHECK(g, cuGraphInstantiateWithFlags, &g->executable, graph, 0);
-   CHECK(g, cuGraphDestroy, graph);
+   check(g, driver_capture_end(&g->driver, stream, &g->recorded, g->why, sizeof g->why));
 }
 
 bool
 graph_is_recorded(const Graph *g)
 {
-   return g->executable;
+   return g->recorded.exec;
 }
 
 void
 graph_launch(Graph *g, TilecStream stream)
 {
-   CHECK(g, cuGraphLaunch, g->executable, stream);
+   check(g, driver_graph_launch(&g->driver, &g->recorded, stream, g->why, sizeof g->why));
 }

@@ -1,5 +1,5 @@
-/* A CUDA graph of launches, by the driver's own functions: launches into a stream between begin and
- * end are recorded, not run, and graph_launch runs all of them at the cost of one. */
+/* A CUDA graph of launches: launches into a stream between begin and end are recorded, not run, and
+ * graph_launch runs all of them at the cost of one.  Failures end the process. */
 #ifndef TRANSFORMER_GRAPH_H
 #define TRANSFORMER_GRAPH_H
 

@@ -69,18 +69,6 @@ typedef struct Comparison {
 } Comparison;
 
 static double
-relative_error(const float *out, const double *want, int32_t count)
-{
-   double wrong = 0, norm = 0;
-   for (int32_t i = 0; i < count; i++) {
-      double difference = (double)out[i] - want[i];
-      wrong += difference * difference;
-      norm += want[i] * want[i];
-   }
-   return isfinite(wrong) ? sqrt(wrong / norm) : (double)INFINITY;
-}
-
-static double
 gap_to_second(const double *logits, int32_t count, int32_t best)
 {
    double second = -INFINITY;
@@ -93,15 +81,19 @@ gap_to_second(const double *logits, int32_t count, int32_t best)
 static void
 compare(Example *ex, Engine *e, const double *want, int32_t vocab, Comparison *c)
 {
-   float *logits = ex_allocate((size_t)vocab, sizeof *logits);
+   size_t count = (size_t)vocab;
+   float *logits = ex_allocate(count, sizeof *logits);
+   double *values = ex_doubles(count);
    int32_t token, best = largest(want, vocab);
    engine_logits(e, logits);
-   ex_hash(ex, logits, (size_t)vocab * sizeof *logits);
+   ex_hash(ex, logits, count * sizeof *logits);
+   ex_unpack(TILEC_FP32, logits, count, values);
    engine_tokens(e, &token, engine_count(e) - 1, 1);
-   c->worst = fmax(c->worst, relative_error(logits, want, vocab));
+   c->worst = fmax(c->worst, ex_relative_l2_of(values, want, count));
    c->gap = fmin(c->gap, gap_to_second(want, vocab, best));
    c->equal += token == best;
    c->count++;
+   free(values);
    free(logits);
 }
 
@@ -160,7 +152,8 @@ check(const Run *r)
    report(r->ex, "prefill", &prompt, r->model->shape.dtype);
    if (steps.count) {
       report(r->ex, "decode", &steps, r->model->shape.dtype);
-      printf("transformer decode: %.1f tokens/s\n", (steps.count - 1) / in_steps);
+      if (steps.count > 1)
+         printf("transformer decode: %.1f tokens/s\n", (steps.count - 1) / in_steps);
    }
    reference_free(reference);
 }
@@ -215,16 +208,6 @@ time_it(const Run *r)
    r->ex->cases++;
 }
 
-static int32_t
-whole_number(const Example *ex, const char *option, const char *text, int32_t most)
-{
-   char *end;
-   long value = strtol(text, &end, 10);
-   if (end == text || *end || value < 1 || value > most)
-      ex_die(ex, "%s is a number from 1 to %d, not '%s'", option, (int)most, text);
-   return (int32_t)value;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -237,8 +220,8 @@ main(int argc, char **argv)
    ex_open_with(&ex, "transformer", argc, argv, own);
    open_weights(&ex, &weights, path);
    Run r = {.ex = &ex, .model = &weights.model};
-   r.prompt_tokens = whole_number(&ex, "--prompt", prompt, MOST_TOKENS);
-   r.steps = whole_number(&ex, "--steps", steps, MOST_TOKENS);
+   r.prompt_tokens = ex_whole_number(&ex, "--prompt", prompt, MOST_TOKENS);
+   r.steps = ex_whole_number(&ex, "--steps", steps, MOST_TOKENS);
    int32_t made = ex.repeats ? (int32_t)ex.repeats + 1 : r.steps;
    r.prompt = ex_allocate((size_t)r.prompt_tokens, sizeof *r.prompt);
    for (int32_t i = 0; i < r.prompt_tokens; i++)

@@ -55,14 +55,18 @@ typedef struct Two {
    Buffers of_a, of_b;
 } Two;
 
+/* Both have offered the other something, a of a_bytes. */
 static Two
-two_open(double timeout_s)
+two_open(double timeout_s, size_t a_bytes)
 {
    Two t = {.board = comm_board_new(2), .of_a = buffers_new(1), .of_b = buffers_new(2)};
    assert_non_null(t.board);
    t.a = comm_threads_open(t.board, 0, timeout_s);
    t.b = comm_threads_open(t.board, 1, timeout_s);
    assert_true(t.a && t.b);
+   CommPart to_b = around(t.a, &t.of_a, a_bytes), to_a = around(t.b, &t.of_b, BYTES);
+   assert_true(t.a->exchange(t.a, &to_b, 1));
+   assert_true(t.b->exchange(t.b, &to_a, 1));
    return t;
 }
 
@@ -86,10 +90,7 @@ static void
 given_up_while_sending(void **state)
 {
    (void)state;
-   Two t = two_open(5);
-   CommPart to_b = around(t.a, &t.of_a, BYTES), to_a = around(t.b, &t.of_b, BYTES);
-   assert_true(t.a->exchange(t.a, &to_b, 1));
-   assert_true(t.b->exchange(t.b, &to_a, 1));
+   Two t = two_open(5, BYTES);
    t.b->give_up(t.b, "no more memory");
    two_end(&t, "rank 1 gave up: no more memory");
 }
@@ -98,10 +99,7 @@ static void
 other_size_than_expected(void **state)
 {
    (void)state;
-   Two t = two_open(0.2);
-   CommPart to_b = around(t.a, &t.of_a, BYTES / 2), to_a = around(t.b, &t.of_b, BYTES);
-   assert_true(t.a->exchange(t.a, &to_b, 1));
-   assert_true(t.b->exchange(t.b, &to_a, 1));
+   Two t = two_open(0.2, BYTES / 2);
    assert_false(t.b->before(t.b, NULL));
    assert_string_equal(t.b->error, "rank 0 sends 128 bytes, 256 were expected");
    two_end(&t, "nothing from rank 1 for 0.2 seconds");
@@ -111,10 +109,7 @@ static void
 sum_of_another_type(void **state)
 {
    (void)state;
-   Two t = two_open(0.2);
-   CommPart to_b = around(t.a, &t.of_a, BYTES), to_a = around(t.b, &t.of_b, BYTES);
-   assert_true(t.a->exchange(t.a, &to_b, 1));
-   assert_true(t.b->exchange(t.b, &to_a, 1));
+   Two t = two_open(0.2, BYTES);
    assert_false(t.b->reduce_scatter(t.b, t.of_b.send, t.of_b.recv, 1, TILEC_FP16));
    two_end(&t, "nothing from rank 1 for 0.2 seconds");
 }

@@ -499,18 +499,19 @@ capture_refuses_to_compile(void **state)
    stop();
 }
 
+static const TilecHiddenArg map = {.kind = TILEC_HIDDEN_TENSOR_MAP,
+                                   .base = "x",
+                                   .dtype = TILEC_FP16,
+                                   .rank = 2,
+                                   .dims = {"n", "16"},
+                                   .strides = {NULL, "n * 2"},
+                                   .box = {64, 16},
+                                   .swizzle_bytes = 128};
+
 /* Sizes of 2^31 and what the encoder refuses: the launch takes a variant compiled without maps. */
 static void
 launches_without_maps_take_another_variant(void **state)
 {
-   static const TilecHiddenArg map = {.kind = TILEC_HIDDEN_TENSOR_MAP,
-                                      .base = "x",
-                                      .dtype = TILEC_FP16,
-                                      .rank = 2,
-                                      .dims = {"n", "16"},
-                                      .strides = {NULL, "n * 2"},
-                                      .box = {64, 16},
-                                      .swizzle_bytes = 128};
    (void)state;
    source_tma = TILEC_TMA_OFF;
    start(TILEC_ON_CUDA);
@@ -554,13 +555,6 @@ encodings_of_launch(int64_t n)
 static void
 refusals_of_maps_are_remembered(void **state)
 {
-   static const TilecHiddenArg map = {.kind = TILEC_HIDDEN_TENSOR_MAP,
-                                      .base = "x",
-                                      .dtype = TILEC_FP16,
-                                      .rank = 2,
-                                      .dims = {"n", "16"},
-                                      .strides = {NULL, "n * 2"},
-                                      .box = {64, 16}};
    (void)state;
    start(TILEC_ON_CUDA);
    mock.map = &map;
@@ -578,18 +572,14 @@ refusals_of_maps_are_remembered(void **state)
    stop();
 }
 
+#define PREPARED                                                                                   \
+   TILEC_ARG((float *)0x1000), TILEC_ARG(64), TILEC_ARG(1.0f), TILEC_ARG(3), TILEC_ARG(7)
+
 /* After a preparation no launch compiles, whatever the sizes say about maps. */
 static void
 launches_without_maps_are_prepared_too(void **state)
 {
-   static const TilecHiddenArg map = {.kind = TILEC_HIDDEN_TENSOR_MAP,
-                                      .base = "x",
-                                      .dtype = TILEC_FP16,
-                                      .rank = 1,
-                                      .dims = {"n"},
-                                      .box = {64}};
-   TilecArg args[] = {TILEC_ARG((float *)0x1000), TILEC_ARG(64), TILEC_ARG(1.0f), TILEC_ARG(3),
-                      TILEC_ARG(7)};
+   TilecArg args[] = {PREPARED};
    TilecPending *pending[2];
    (void)state;
    for (int way = 0; way < 4;
@@ -629,14 +619,7 @@ launches_without_maps_are_prepared_too(void **state)
 static void
 preparing_without_maps_may_fail(void **state)
 {
-   static const TilecHiddenArg map = {.kind = TILEC_HIDDEN_TENSOR_MAP,
-                                      .base = "x",
-                                      .dtype = TILEC_FP16,
-                                      .rank = 1,
-                                      .dims = {"n"},
-                                      .box = {64}};
-   TilecArg args[] = {TILEC_ARG((float *)0x1000), TILEC_ARG(64), TILEC_ARG(1.0f), TILEC_ARG(3),
-                      TILEC_ARG(7)};
+   TilecArg args[] = {PREPARED};
    TilecPending *pending;
    (void)state;
    start(TILEC_ON_CUDA);

@@ -1,7 +1,8 @@
 /* The few calls of the CUDA driver that a program makes beside the runtime: which device a thread
- * works on, as NCCL wants to know, and graphs.  All return false with a reason in `why`. */
-#ifndef DISTRIBUTED_DRIVER_H
-#define DISTRIBUTED_DRIVER_H
+ * works on, as NCCL wants to know, and graphs.  The driver is opened by name, as the runtime does
+ * it: no CUDA toolkit is needed.  All return false with a reason in `why`. */
+#ifndef EXAMPLES_DRIVER_H
+#define EXAMPLES_DRIVER_H
 
 #include "tilec/runtime.h"
 

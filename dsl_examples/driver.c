@@ -26,8 +26,13 @@ bool
 driver_load(Driver *d, const char *path, char *why, size_t why_bytes)
 {
    void *library = dlopen(path ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+   if (!library) {
+      const char *reason = dlerror();
+      snprintf(why, why_bytes, "%s", reason ? reason : path);
+      return false;
+   }
    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
-      void *address = library ? dlsym(library, symbols[i].name) : NULL;
+      void *address = dlsym(library, symbols[i].name);
       if (!address) {
          snprintf(why, why_bytes, "the driver has no %s", symbols[i].name);
          return false;
