@@ -20,6 +20,7 @@ on a GPU, int or float goes through _Reader.  Two threads never share a buffer; 
 lock is released during the call.
 """
 import ast
+import builtins
 import ctypes as C
 import functools
 import inspect
@@ -439,13 +440,24 @@ def _cache_folder():
 _STATIC_PRINT = re.compile(r"^.*: warning\[W0252\]: static_print: (.*)\n(?: .*\n)*", re.MULTILINE)
 
 
+_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def users_level():
+    """The stacklevel for a warning of the caller's that names the line outside of this package."""
+    frame, level = sys._getframe(1), 1
+    while frame and frame.f_code.co_filename.startswith((_FOLDER, functools.__file__)):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
 def say_warnings(text):
     """What static_print says goes to the standard output, warnings to Python's."""
     for line in _STATIC_PRINT.findall(text):
         print(line)
     text = _STATIC_PRINT.sub("", text)
     if "warning[" in text:
-        warnings.warn(text.rstrip(), stacklevel=4)
+        warnings.warn(text.rstrip(), stacklevel=users_level())
 
 
 @_TEXT_FN
@@ -1007,7 +1019,7 @@ def _generate(kernel):
            "bool": bool, "tuple": tuple, "callable": callable, "IndexError": IndexError,
            "KeyError": KeyError, **_shared, **kernel._around_names()}
     space.update((mark + name, value) for name, value in own.items())
-    exec(text, space)
+    exec(builtins.compile(text, _FOLDER + "launcher of " + kernel.name, "exec"), space)
     return space, mark
 
 

@@ -9,6 +9,7 @@ import tempfile
 import threading
 import time
 import types
+import warnings
 
 sys.dont_write_bytecode = True
 sys.path[:0] = [sys.argv[1], os.path.dirname(os.path.abspath(__file__))]
@@ -425,6 +426,24 @@ def descriptors():
         assert (b == 2 * a + 1).all()
 
 
+def warnings_name_the_users_line():
+    """Whichever way leads to a compilation."""
+    text = ("@kernel(grid=(1,))\ndef k(x: *fp32, N: constexpr):\n    i = arange(0, 16)\n"
+            "    store(x + i, where(i - N, 1.0, 2.0))\n")
+    k, x = tilec.load(source=text).k, Host([0] * 16)
+    ways = [lambda: k(x, N=1),
+            lambda: k[(1,)](x, 2),
+            lambda: k.prepare(x, 3),
+            lambda: k.bind(None, x, 4)()]
+    for way in ways:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            way()
+        assert len(said) == 1 and "W0250" in str(said[0].message), said
+        line = way.__code__.co_firstlineno
+        assert (said[0].filename, said[0].lineno) == (__file__, line), (said[0], line)
+
+
 def launch_cost(m, torch):
     """Medians in microseconds.  The bounds are generous: the machine may be busy."""
     x = [torch.zeros(64) for _ in range(10)]
@@ -453,6 +472,7 @@ threads(module)
 forked(module)
 annotations()
 descriptors()
+warnings_name_the_users_line()
 if numpy is None:
     print("numpy is not here: its arrays are left out")
 else:

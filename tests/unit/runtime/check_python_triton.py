@@ -7,6 +7,7 @@ import sys
 import tempfile
 import textwrap
 import typing
+import warnings
 
 sys.dont_write_bytecode = True
 sys.path[:0] = [sys.argv[1]]
@@ -371,6 +372,46 @@ def check_host():
     raises(ImportError, "Gluon", lambda: __import__("triton.experimental.gluon"))
 
 
-for check in (check_text, check_files, check_launches, check_variants, check_tuning, check_host):
+# ---- what is said ----
+
+@triton.jit
+def warned(x, N: tl.constexpr):
+    i = tl.arange(0, 16)
+    tl.store(x + i, tl.where(i - N, 1.0, 2.0))
+
+
+def check_warnings():
+    x = floats(16)
+    ways = [(lambda: warned[(1,)](x, 1), "should be boolean"),
+            (lambda: warned[(1,)](x, 1, maxnreg=64), "does not follow maxnreg=64"),
+            (lambda: warned.run(x, 2, grid=(1,), warmup=False), "should be boolean"),
+            (lambda: warned.warmup(x, 3, grid=(1,)), "should be boolean")]
+    for way, words in ways:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            way()
+        assert [words in str(w.message) for w in said] == [True], (words, said)
+        assert said[0].filename == __file__ and said[0].lineno == way.__code__.co_firstlineno, str(said[0])
+
+
+def check_words():
+    words_for = __import__("triton.compiler.triton_words", fromlist=["words_for"]).words_for
+    unused = "a b.py:3:5: error[E0349]: the result of 'f' is not used\n    3 |     f(x)\n"
+    unknown = "a.py:4:1: error[E0200]: unknown name 'y'\n    4 | y\n      = help: write z\n"
+    quoted = "a.py:2:1: warning[W0252]: static_print: error[E0200]: unknown name 'x'\n"
+    for text, words in (
+            (unknown, "y is not defined"),
+            ("error[E0311]: an axis is wanted; got 7\n", "invalid axis 7"),
+            (unused + "      = help: keep it\n" + unknown, "The result of f is not being used. "
+                                                           "keep it"),
+            (unused + unknown, None),          # the help is the other error's
+            ("a.py:3:1: error[E0311]: no axis\n" + "a.py:4:1: error[E0314]: got 3\n", None),
+            (quoted + "a.py:9:1: error[E0200]: unknown name 'z'\n", "z is not defined"),
+            (quoted + "    2 | 'error[E0200]: unknown name'\n", None)):
+        assert words_for(text) == words, (text, words_for(text))
+
+
+for check in (check_text, check_files, check_launches, check_variants, check_tuning, check_host,
+              check_warnings, check_words):
     check()
     print("%s: ok" % check.__name__)

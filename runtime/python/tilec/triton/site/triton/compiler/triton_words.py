@@ -33,7 +33,10 @@ _WORDS = {
     "E0348": (r"they are (.*)", "duplicate axes, normalized axes = {0}"),
     "E0349": (r"result of '(\w+)'(?:.*\n)*?.*help: (.*)", "The result of {0} is not being used. {1}"),
 }
-_FIRST = re.compile(r"error\[(E\d+)\]: ((?:.*\n?)*)")
+# The first error with its source lines and notes, up to the next diagnostic.
+_FIRST = re.compile(r"^(?:\S.*?:\d+:\d+: )?error\[(E\d+)\]: "
+                    r"(.*(?:\n(?!(?:\S.*?:\d+:\d+: )?(?:error|warning|remark)\[).*)*)",
+                    re.MULTILINE)
 
 
 def words_for(text):

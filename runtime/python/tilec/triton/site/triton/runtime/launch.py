@@ -449,7 +449,7 @@ class Launcher:
             if value != _UNMET[name] and value is not None and name not in _warned:
                 _warned.add(name)
                 warnings.warn("kernel '%s': tilec does not follow %s=%s; results are the same"
-                              % (self.jit.__name__, name, value), stacklevel=4)
+                              % (self.jit.__name__, name, value), stacklevel=tilec.users_level())
 
     def compiled(self, named, options):
         bound, _ = self.bind((), named)
