@@ -216,26 +216,8 @@ element(const void *data, TilecDtype dtype, size_t i)
    default:
       break;
    }
-   unsigned width = 8 * tl_dtype_bytes(dtype);
-   uint32_t bits = width == 8 ? ((const uint8_t *)data)[i] : ((const uint16_t *)data)[i];
-   unsigned fraction = dtype == TILEC_FP16                                 ? 10
-                       : dtype == TILEC_BF16                               ? 7
-                       : dtype == TILEC_FP8E4NV || dtype == TILEC_FP8E4B15 ? 3
-                                                                           : 2;
-   unsigned exponent_bits = width - 1 - fraction;
-   int bias = dtype == TILEC_FP8E4B15 ? 15 : (1 << (exponent_bits - 1)) - 1;
-   int e = (int)(bits >> fraction & ((1u << exponent_bits) - 1));
-   double f = (double)(bits & ((1u << fraction) - 1)), v;
-   bool top = e == (1 << exponent_bits) - 1;
-   if (dtype == TILEC_FP8E4NV)
-      top = top && (bits & 7) == 7; /* NaN only; no infinities */
-   if (dtype == TILEC_FP8E4B15)
-      top = false; /* neither */
-   if (top)
-      v = f != 0 ? (double)NAN : (double)INFINITY;
-   else
-      v = e ? ldexp(1 + ldexp(f, -(int)fraction), e - bias) : ldexp(f, 1 - bias - (int)fraction);
-   return bits >> (width - 1) ? -v : v;
+   bool is_byte = tl_dtype_bytes(dtype) == 1;
+   return tl_dtype_widen(dtype, is_byte ? ((const uint8_t *)data)[i] : ((const uint16_t *)data)[i]);
 }
 
 /* Elements that agree in being NaN or the same infinity count as equal. */
