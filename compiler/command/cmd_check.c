@@ -1,9 +1,18 @@
 /* tilec check: what is wrong with the kernels of files, without making anything. */
 #include "command/command.h"
 
-#include <stdio.h>
+#include <string.h>
 
-static TilecStatus
+/* "a/elu.tile" -> "elu" */
+static const char *
+stem_of(TlCommand *c, const char *file)
+{
+   const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+   const char *dot = strrchr(name, '.');
+   return dot && dot > name ? tl_arena_strndup(c->arena, name, (size_t)(dot - name)) : name;
+}
+
+static int
 check_file(TlCommand *c, const TilecCompileOptions *o, const TlCompileExtra *extra)
 {
    TlCompilation comp;
@@ -13,8 +22,11 @@ check_file(TlCommand *c, const TilecCompileOptions *o, const TlCompileExtra *ext
    tl_cmd_diagnostics(c, &comp);
    if (status != TILEC_OK && status != TILEC_BAD_SOURCE && !comp.error[0])
       tl_cmd_error("%s: %s", o->file, tilec_status_string(status));
+   int code = tl_cmd_exit_code(status);
+   if (status == TILEC_OK && !tl_cmd_extras(c, &comp, stem_of(c, o->file)))
+      code = EXIT_ENVIRONMENT;
    tl_compilation_free(&comp);
-   return status;
+   return code;
 }
 
 /* Files are checked one by one; the worst of their exit codes is the command's. */
@@ -27,11 +39,10 @@ tl_cmd_check(TlCommand *c)
       return tl_cmd_misuse("'check' takes files; none was given");
    if (!tl_cmd_options(c, &o, &extra))
       return EXIT_USAGE;
-   o.stop_after = TILEC_STAGE_LOWERED;
    int worst = EXIT_OK;
    for (size_t i = 0; i < c->cl.operands.len; i++) {
       o.file = c->cl.operands.data[i];
-      int code = tl_cmd_exit_code(check_file(c, &o, &extra));
+      int code = check_file(c, &o, &extra);
       worst = code > worst ? code : worst;
    }
    return worst;

@@ -73,8 +73,9 @@ void tl_compilation_free(TlCompilation *comp);
 /* The sequence of compile.c; diagnostics stay in comp->diags. */
 TilecStatus tl_compile(TlCompilation *comp, const TilecCompileOptions *options,
                        const TlCompileExtra *extra);
-/* What is wrong with the kernels of a file (or those that `extra` names), typed or not; those whose
- * parameters all have types and values are lowered too, unless options stop before. */
+/* The same sequence for what is wrong with all kernels of a file (or those that `extra` names),
+ * typed or not; those whose parameters all have types and values go on to LOWERED, unless options
+ * stop before. */
 TilecStatus tl_check(TlCompilation *comp, const TilecCompileOptions *options,
                      const TlCompileExtra *extra);
 /* Parses and loads names only: comp->sema can list its kernels. */

@@ -20,6 +20,7 @@ typedef struct Run {
    TlCompilation *comp;
    const TilecCompileOptions *options;
    const TlCompileExtra *extra;
+   bool checks; /* all kernels, whatever their types: no more than their errors is asked for */
    TilecStage stop;
    double deadline_ms; /* of tl_now_ms */
    TilecStatus status; /* of the stages so far */
@@ -245,10 +246,12 @@ parse(Run *r)
    return r->stop == TILEC_STAGE_AST ? diagnosed(r->comp) : TILEC_OK;
 }
 
+/* Of a file with errors too: editors ask for them. */
 static TilecStatus
 find_names(Run *r)
 {
-   r->comp->names = tl_names_of(r->comp->arena, r->comp->sources, r->comp->ast);
+   if (r->checks)
+      r->comp->names = tl_names_of(r->comp->arena, r->comp->sources, r->comp->ast);
    return TILEC_OK;
 }
 
@@ -435,11 +438,13 @@ static TilecStatus
 check_kernels(Run *r)
 {
    TlCompilation *comp = r->comp;
-   if (r->extra->watch)
+   const TlCompileExtra *extra = r->extra;
+   if (extra->watch) {
       tl_sema_watch(comp->sema);
+      r->stop = TILEC_STAGE_AST; /* passes would change what was seen */
+   }
    const TlKernelInfo *kernels;
    unsigned n = tl_sema_kernels(comp->sema, &kernels);
-   const TlCompileExtra *extra = r->extra;
    for (size_t i = 0; i < extra->num_entries; i++)
       if (extra->entries[i].kernel || extra->entries[i].signature) {
          TilecStatus status = check_named(r, &extra->entries[i]);
@@ -699,32 +704,17 @@ compile(Run *r)
    } else {
       run(r, TILEC_STAGE_TOKENS, scan); /* bytes to tokens, where they are asked for */
       run(r, TILEC_STAGE_AST, parse);   /* bytes to AST */
+      run(r, TILEC_STAGE_AST, find_names);
       run(r, TILEC_STAGE_IR, load_names);
-      run(r, TILEC_STAGE_IR, type_kernels); /* AST to TYPED, each kernel and signature asked for */
+      /* AST to TYPED: each kernel and signature asked for, or all kernels of the file */
+      run(r, TILEC_STAGE_IR, r->checks ? check_kernels : type_kernels);
    }
    run(r, TILEC_STAGE_IR, run_asked_passes);
    run(r, TILEC_STAGE_IR, clean_up);   /* TYPED */
    run(r, TILEC_STAGE_LAID, place);    /* TYPED to LAID */
    run(r, TILEC_STAGE_LOWERED, lower); /* LAID to LOWERED */
    run(r, TILEC_STAGE_LLVM, generate); /* LOWERED to LLVM IR to PTX */
-   return r->status == TILEC_OK ? describe(r) : r->status;
-}
-
-static TilecStatus
-check(Run *r)
-{
-   run(r, TILEC_STAGE_DEFAULT, choose_target);
-   run(r, TILEC_STAGE_DEFAULT, read_source);
-   run(r, TILEC_STAGE_AST, parse);
-   run(r, TILEC_STAGE_AST, find_names);
-   run(r, TILEC_STAGE_IR, load_names);
-   run(r, TILEC_STAGE_IR, check_kernels);
-   if (r->extra->watch)
-      return r->status; /* passes would change what was seen */
-   run(r, TILEC_STAGE_IR, clean_up);
-   run(r, TILEC_STAGE_LAID, place);
-   run(r, TILEC_STAGE_LOWERED, lower);
-   return r->status;
+   return r->status == TILEC_OK && !r->checks ? describe(r) : r->status;
 }
 
 static Run
@@ -737,8 +727,16 @@ start(TlCompilation *comp, const TilecCompileOptions *o, const TlCompileExtra *e
    comp->mem.cancel = o->cancel;
    comp->error[0] = 0;
    comp->diags.warnings_are_errors = o->warnings_are_errors;
-   if (extra)
-      comp->diags.warnings = extra->warnings;
+   comp->diags.warnings = extra->warnings;
+   comp->passes = (TlPassCx){.scratch = comp->scratch,
+                             .sources = comp->sources,
+                             .diags = &comp->diags,
+                             .remarks = o->remarks,
+                             .uses_boxes = o->tma == TILEC_TMA_ON && !o->plain_abi,
+                             .verify_each = extra->verify_each,
+                             .print_after = extra->print_after,
+                             .print = extra->print,
+                             .print_user = extra->print_user};
    return r;
 }
 
@@ -789,15 +787,6 @@ tl_compile(TlCompilation *comp, const TilecCompileOptions *o, const TlCompileExt
    if (setjmp(comp->oom))
       return ran_out(comp, o);
    Run r = start(comp, o, extra);
-   comp->passes = (TlPassCx){.scratch = comp->scratch,
-                             .sources = comp->sources,
-                             .diags = &comp->diags,
-                             .remarks = o->remarks,
-                             .uses_boxes = o->tma == TILEC_TMA_ON && !o->plain_abi,
-                             .verify_each = extra->verify_each,
-                             .print_after = extra->print_after,
-                             .print = extra->print,
-                             .print_user = extra->print_user};
    TilecStatus status = compile(&r);
    end_deadline(comp);
    return status;
@@ -806,15 +795,12 @@ tl_compile(TlCompilation *comp, const TilecCompileOptions *o, const TlCompileExt
 TilecStatus
 tl_check(TlCompilation *comp, const TilecCompileOptions *o, const TlCompileExtra *extra)
 {
-   if (o->file && has_suffix(o->file, ".tir"))
-      return tl_compile(comp, o, extra);
    if (setjmp(comp->oom))
       return ran_out(comp, o);
    Run r = start(comp, o, extra);
-   comp->passes = (TlPassCx){.scratch = comp->scratch, .sources = comp->sources};
-   comp->passes.diags = &comp->diags;
-   comp->passes.remarks = o->remarks;
-   TilecStatus status = check(&r);
+   r.checks = true;
+   r.stop = r.stop < TILEC_STAGE_LOWERED ? r.stop : TILEC_STAGE_LOWERED;
+   TilecStatus status = compile(&r);
    end_deadline(comp);
    return status;
 }
@@ -822,9 +808,10 @@ tl_check(TlCompilation *comp, const TilecCompileOptions *o, const TlCompileExtra
 TilecStatus
 tl_load_names(TlCompilation *comp, const TilecCompileOptions *o)
 {
+   static const TlCompileExtra none;
    if (setjmp(comp->oom))
       return ran_out(comp, o);
-   Run r = start(comp, o, NULL);
+   Run r = start(comp, o, &none);
    r.stop = TILEC_STAGE_IR;
    run(&r, TILEC_STAGE_DEFAULT, read_source);
    run(&r, TILEC_STAGE_AST, parse);
