@@ -51,6 +51,7 @@ if(TARGET tilec)
 
   # Sessions with the language server; sanitizers take their time.
   tl_unit(lsp tl_lsp)
+  target_link_options(unit_lsp PRIVATE -Wl,--wrap=tl_check) # test_server.c
   if(python_for_tests)
     set(key_press_ms 50)
     if(TILEC_SANITIZE)

@@ -6,10 +6,9 @@ int
 tl_cmd_lsp(TlCommand *c)
 {
    TlLspOptions o = {.in = stdin, .out = stdout};
-   TlCompileExtra extra;
    if (c->cl.operands.len)
       return tl_cmd_misuse("'lsp' takes no file; an editor talks to it");
-   if (!tl_cmd_options(c, &o.compile, &extra))
+   if (!tl_cmd_options(c, &o.compile, &o.extra))
       return EXIT_USAGE;
    return tl_lsp_serve(&o) ? EXIT_OK : EXIT_PROGRAM;
 }

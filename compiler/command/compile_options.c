@@ -256,7 +256,7 @@ read_extra(TlCommand *c, TlCompileExtra *extra)
                            extra->print_after);
    if (cl->command == CMD_BUILD || cl->command == CMD_CHECK)
       entry_options(c, extra);
-   if (cl->command == CMD_CHECK)
+   if (cl->command == CMD_CHECK || cl->command == CMD_LSP)
       extra->warnings.initial = TL_WARNINGS_CHECK;
    if (!read_warnings(c, &extra->warnings))
       return false;

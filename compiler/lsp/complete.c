@@ -17,11 +17,11 @@ offer(List *l, const char *name, int kind, const char *detail, const char *doc)
 {
    if (strncmp(name, l->prefix, l->len) != 0)
       return;
-   json_t *item = json_pack("{s:s, s:i}", "label", name, "kind", kind);
+   json_t *item = json_pack("{s:o, s:i}", "label", tl_json_text(name, strlen(name)), "kind", kind);
    if (detail)
-      json_object_set_new(item, "detail", json_string(detail));
+      json_object_set_new(item, "detail", tl_json_text(detail, strlen(detail)));
    if (doc && *doc)
-      json_object_set_new(item, "documentation", json_string(doc));
+      json_object_set_new(item, "documentation", tl_json_text(doc, strlen(doc)));
    json_array_append_new(l->items, item);
 }
 
@@ -60,56 +60,23 @@ offer_methods(List *l, const TlDocument *d)
 }
 
 /* ---- after a dot ---- */
-static const struct {
-   const char *name;
-   uint32_t ns;
-} modules[] = {
-   {"tl", TL_NS_TL},         {"language", TL_NS_TL},         {"math", TL_NS_MATH},
-   {"triton", TL_NS_TRITON}, {"libdevice", TL_NS_LIBDEVICE},
-};
-
+/* Of a builtin namespace, of a file, or of a value; of modules of Python nothing is known. */
 static void
-offer_module(List *l, const TlDocument *d, const TlNode *module, uint32_t file)
+offer_members(List *l, const TlDocument *d, TlWord w)
 {
-   const TlSource *src = tl_source(d->comp.sources, file);
-   TlParseCx px = {d->comp.arena, d->comp.strings, d->comp.sources, NULL};
-   TlDiags quiet;
-   tl_diags_init(&quiet, d->comp.arena, d->comp.sources);
-   px.diags = &quiet;
-   (void)module;
-   const TlAstModule *ast = src ? tl_parse_file(&px, file) : NULL;
-   for (size_t i = 0; ast && i < ast->body.len; i++) {
-      const TlNode *n = ast->body.data[i];
-      if (n && n->kind == TL_AST_FUNCTION)
-         offer(l, tl_ast_Function(n)->name, FUNCTION, tl_signature_of(d, n, file),
-               tl_docstring_of(n));
-   }
-}
-
-static void
-offer_members(List *l, TlRequest *r, TlWord w)
-{
-   const TlDocument *d = r->doc;
-   size_t end = w.begin - 1, begin = end; /* of the word before the dot */
-   while (begin > w.dotted && d->text[begin - 1] != '.')
-      begin--;
-   const char *name = tl_arena_strndup(d->comp.arena, d->text + begin, end - begin);
-   for (size_t i = 0; i < sizeof modules / sizeof modules[0]; i++)
-      if (strcmp(modules[i].name, name) == 0) {
-         offer_builtins(l, d, modules[i].ns);
-         if (modules[i].ns == TL_NS_TL)
-            offer_dtypes(l, false);
-         return;
-      }
-   const TlMention *m =
-      d->comp.names ? tl_mention_at(d->comp.names, (uint32_t)(begin + (begin < end))) : NULL;
-   const TlNode *node = NULL;
-   TlRange at;
-   if (m && m->symbol && m->symbol->kind == TL_SYMBOL_IMPORT &&
-       tl_definition_of(d, m->symbol, &node, &at) && !node)
-      offer_module(l, d, node, at.file);
-   else
+   TlSv v = tl_lsp_meaning_at(d, w.dotted, w.begin - 1);
+   uint32_t namespaces = tl_sv_namespaces(&v);
+   const TlNode *n;
+   if (v.kind != TL_SV_MODULE)
       offer_methods(l, d);
+   if (namespaces)
+      offer_builtins(l, d, namespaces);
+   if (namespaces & TL_NS_TL)
+      offer_dtypes(l, false);
+   for (size_t i = 0; (n = tl_sv_member(&v, i)); i++)
+      if (n->kind == TL_AST_FUNCTION)
+         offer(l, tl_ast_Function(n)->name, FUNCTION, tl_signature_of(d, n, n->range.file),
+               tl_docstring_of(n));
 }
 
 /* ---- names in sight ---- */
@@ -130,9 +97,7 @@ offer_symbols(List *l, const TlDocument *d, size_t offset)
    const TlNames *names = d->comp.names;
    for (size_t i = 0; names && i < names->symbols.len; i++) {
       const TlSymbol *y = names->symbols.data[i];
-      bool is_seen =
-         !y->owner || (y->owner->range.begin <= offset && offset <= y->owner->range.end + 1);
-      if (is_seen)
+      if (tl_is_in_sight(y, offset))
          offer(l, y->name, kind_of(y), tl_describe_seen(d, y->range.begin), NULL);
    }
 }
@@ -155,17 +120,13 @@ offer_arguments(List *l, const TlRequest *r)
    TlOpenCall call;
    if (!tl_open_call(d->text, r->offset, &call) || call.keyword)
       return;
-   const TlBuiltin *b =
-      tl_lsp_builtin(d, d->text + call.callee.dotted, call.callee.end - call.callee.dotted);
-   for (const char *p = b ? b->signature : ""; *p; p += *p == ',') {
-      p += strspn(p, " *");
-      size_t n = strcspn(p, ",=: ");
-      if (n)
-         offer(l, tl_arena_printf(d->comp.arena, "%.*s=", (int)n, p), PROPERTY, b->name, NULL);
-      p += n;
-      for (int depth = 0; *p && (*p != ',' || depth); p++)
-         depth += (*p == '(') - (*p == ')');
-   }
+   const TlBuiltin *b = tl_lsp_builtin_at(d, call.callee.dotted, call.callee.end);
+   const char *rest = b ? b->signature : "";
+   TlParameter p;
+   while (tl_next_parameter(&rest, &p))
+      if (p.name_len)
+         offer(l, tl_arena_printf(d->comp.arena, "%.*s=", (int)p.name_len, p.name), PROPERTY,
+               b->name, NULL);
 }
 
 json_t *
@@ -179,11 +140,10 @@ tl_lsp_completion(TlRequest *r)
    l.prefix = d->text + w.begin;
    l.len = w.end - w.begin;
    if (w.begin && d->text[w.begin - 1] == '.') {
-      offer_members(&l, r, w);
+      offer_members(&l, d, w);
       return l.items;
    }
-   size_t n = strlen(d->path);
-   bool is_tile = !(n > 3 && strcmp(d->path + n - 3, ".py") == 0);
+   bool is_tile = tl_lsp_is_tile(d);
    offer_arguments(&l, r);
    offer_symbols(&l, d, r->offset);
    offer_keywords(&l);

@@ -13,20 +13,20 @@ severity_of(TlSeverity s)
 }
 
 static json_t *
-related(const TlServer *s, const TlDocument *d, const TlDiag *g)
+related(TlServer *s, const TlDocument *d, const TlDiag *g)
 {
    json_t *list = json_array();
    for (const TlDiag *n = g->notes; n; n = n->next)
       if (tl_source(d->comp.sources, n->range.file))
          json_array_append_new(list,
-                               json_pack("{s:o, s:s}", "location", tl_json_location(s, d, n->range),
-                                         "message", n->text));
+                               json_pack("{s:o, s:o}", "location", tl_json_location(s, d, n->range),
+                                         "message", tl_json_text(n->text, strlen(n->text))));
    return list;
 }
 
 /* One in a file that this one imports is shown where this one begins. */
 static json_t *
-diagnostic(const TlServer *s, TlDocument *d, const TlDiag *g)
+diagnostic(TlServer *s, TlDocument *d, const TlDiag *g)
 {
    bool is_own = g->range.file == d->comp.file;
    const TlSource *src = tl_source(d->comp.sources, g->range.file);
@@ -38,10 +38,10 @@ diagnostic(const TlServer *s, TlDocument *d, const TlDiag *g)
          d->comp.arena, "%s:%u: %s", src->name,
          tl_source_line_col(d->comp.sources, g->range.file, g->range.begin).line, text);
    size_t begin = is_own ? g->range.begin : 0, end = is_own ? g->range.end : 0;
-   json_t *out = json_pack("{s:o, s:i, s:s, s:s, s:s, s:o}", "range",
-                           tl_json_range(s, d->text, d->len, begin, end), "severity",
-                           severity_of(g->severity), "code", tl_diag_name(g->code), "source",
-                           "tilec", "message", text, "relatedInformation", related(s, d, g));
+   json_t *out = json_pack(
+      "{s:o, s:i, s:s, s:s, s:o, s:o}", "range", tl_json_range(s, d->text, d->len, begin, end),
+      "severity", severity_of(g->severity), "code", tl_diag_name(g->code), "source", "tilec",
+      "message", tl_json_text(text, strlen(text)), "relatedInformation", related(s, d, g));
    enum { UNNECESSARY = 1 };
    if (g->code == TL_DIAG_W0208 || g->code == TL_DIAG_W0203 || g->code == TL_DIAG_W0204)
       json_object_set_new(out, "tags", json_pack("[i]", UNNECESSARY));
@@ -53,7 +53,7 @@ tl_lsp_publish(TlServer *s, TlDocument *d)
 {
    json_t *list = json_array();
    d->is_unpublished = false;
-   if (tl_document_update(s, d) && !setjmp(d->comp.oom))
+   if (!tl_document_update(s, d) && !setjmp(d->comp.oom))
       for (const TlDiag *g = d->comp.diags.first; g; g = g->next)
          json_array_append_new(list, diagnostic(s, d, g));
    tl_lsp_send(s->options.out,
@@ -66,7 +66,7 @@ tl_lsp_publish(TlServer *s, TlDocument *d)
 static json_t *
 action(TlRequest *r, const TlDiag *g, const char *title, TlRange at, const char *text)
 {
-   const TlServer *s = r->server;
+   TlServer *s = r->server;
    TlDocument *d = r->doc;
    json_t *edit = json_pack("{s:o, s:s}", "range",
                             tl_json_range(s, d->text, d->len, at.begin, at.end), "newText", text);

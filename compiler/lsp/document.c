@@ -4,6 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_ERRORS = 200 };
+static const char lost[] =
+   "its text in the editor is not known here any more, since an edit could not be followed; close "
+   "it and open it again";
+
 TlDocument *
 tl_document_find(const TlServer *s, const char *uri)
 {
@@ -13,8 +18,8 @@ tl_document_find(const TlServer *s, const char *uri)
    return NULL;
 }
 
-void
-tl_document_free(TlDocument *d)
+static void
+document_free(TlDocument *d)
 {
    if (d->has_view)
       tl_compilation_free(&d->comp);
@@ -34,10 +39,12 @@ tl_document_open(TlServer *s, const char *uri, const char *text, size_t len)
    d->path = tl_path_of_uri(uri);
    if (!d->path)
       d->path = strdup(uri);
-   if (!d->uri || !d->path || !tl_document_edit(d, 0, 0, text, len)) {
-      tl_document_free(d);
+   d->text = calloc(1, 1);
+   if (!d->uri || !d->path || !d->text) {
+      document_free(d);
       return NULL;
    }
+   d->is_lost = !tl_document_edit(d, 0, 0, text, len);
    d->next = s->documents;
    s->documents = d;
    return d;
@@ -50,7 +57,9 @@ tl_document_close(TlServer *s, TlDocument *d)
    while (*link != d)
       link = &(*link)->next;
    *link = d->next;
-   tl_document_free(d);
+   if (s->at_work == d)
+      s->at_work = NULL;
+   document_free(d);
 }
 
 bool
@@ -77,26 +86,32 @@ tl_document_edit(TlDocument *d, size_t begin, size_t end, const char *text, size
    return true;
 }
 
-bool
+const char *
 tl_document_update(const TlServer *s, TlDocument *d)
 {
-   if (d->is_broken || (d->has_view && !d->is_stale))
-      return d->has_view;
+   static const char bug[] = "a bug in tilec ended the check of this text";
+   if (d->is_lost)
+      return lost;
+   if (d->is_broken)
+      return bug;
+   if (d->has_view && !d->is_stale)
+      return NULL;
    if (d->has_view)
       tl_compilation_free(&d->comp);
-   const TlCompileExtra extra = {
-      .watch = true, .max_errors = 200, .warnings = {.initial = TL_WARNINGS_CHECK}};
+   TlCompileExtra extra = s->options.extra;
+   extra.watch = true;
+   extra.max_errors = MAX_ERRORS;
    d->has_view = tl_compilation_init(&d->comp, NULL, &extra) == TILEC_OK;
    if (!d->has_view)
-      return false;
+      return "out of memory";
    TilecCompileOptions o = s->options.compile;
    o.file = d->path;
    o.source = d->text;
    o.source_bytes = d->len;
-   o.stop_after = TILEC_STAGE_IR;
+   o.stop_after = TILEC_STAGE_IR; /* of IR text */
    tl_check(&d->comp, &o, &extra);
    d->is_stale = false;
-   return true;
+   return NULL;
 }
 
 /* ---- file: URIs (RFC 8089) ---- */
@@ -161,6 +176,15 @@ tl_uri_of_path(const char *path)
 }
 
 /* ---- what editors tell ---- */
+/* Nothing is said of a text that is not the editor's: not even what was said before. */
+static void
+lose(TlServer *s, TlDocument *d)
+{
+   if (!d->is_lost)
+      tl_lsp_show(s, d->uri, lost);
+   d->is_lost = d->is_unpublished = true;
+}
+
 void
 tl_lsp_did_open(TlRequest *r)
 {
@@ -172,23 +196,31 @@ tl_lsp_did_open(TlRequest *r)
       tl_document_close(r->server, r->doc);
    TlDocument *d = tl_document_open(r->server, json_string_value(uri), json_string_value(text),
                                     json_string_length(text));
+   if (!d || d->is_lost)
+      tl_lsp_show(r->server, json_string_value(uri), "the text is too large, or memory is short");
    if (d)
       d->version = json_integer_value(json_object_get(item, "version"));
 }
 
-/* One change: the whole text, or a range of it. */
-static void
+/* One change: the whole text, or a range of it.  False when it cannot be followed. */
+static bool
 change(const TlServer *s, TlDocument *d, const json_t *one)
 {
    const json_t *range = json_object_get(one, "range"), *text = json_object_get(one, "text");
    size_t begin = 0, end = d->len;
    if (!json_is_string(text))
-      return;
+      return false;
    if (range) {
-      begin = tl_offset_of(s, d->text, d->len, json_object_get(range, "start"));
-      end = tl_offset_of(s, d->text, d->len, json_object_get(range, "end"));
+      const json_t *from = json_object_get(range, "start"), *to = json_object_get(range, "end");
+      if (d->is_lost || !tl_lsp_is_position(from) || !tl_lsp_is_position(to))
+         return false;
+      begin = tl_offset_of(s, d->text, d->len, from);
+      end = tl_offset_of(s, d->text, d->len, to);
    }
-   (void)tl_document_edit(d, begin, end, json_string_value(text), json_string_length(text));
+   bool ok = tl_document_edit(d, begin, end, json_string_value(text), json_string_length(text));
+   if (!range && ok)
+      d->is_lost = false;
+   return ok;
 }
 
 /* Documents import each other: all may have other errors now. */
@@ -196,7 +228,7 @@ static void
 touch_others(TlServer *s, const TlDocument *changed)
 {
    for (TlDocument *d = s->documents; d; d = d->next)
-      if (d != changed && d->has_view && d->comp.imports.len)
+      if (d != changed && d->has_view && !d->is_lost && d->comp.imports.len)
          d->is_stale = d->is_unpublished = true;
 }
 
@@ -207,8 +239,8 @@ tl_lsp_did_change(TlRequest *r)
    size_t i;
    if (!r->doc)
       return;
-   json_array_foreach(json_object_get(r->params, "contentChanges"), i, one)
-      change(r->server, r->doc, one);
+   json_array_foreach(json_object_get(r->params, "contentChanges"), i,
+                      one) if (!change(r->server, r->doc, one)) lose(r->server, r->doc);
    r->doc->version =
       json_integer_value(json_object_get(json_object_get(r->params, "textDocument"), "version"));
 }

@@ -14,8 +14,9 @@ hover(const TlRequest *r, size_t begin, size_t end, const char *code, const char
    tl_sb_printf(&sb, "```python\n%s\n```", code);
    if (text && *text)
       tl_sb_printf(&sb, "\n%s", text);
-   return json_pack("{s:{s:s, s:s}, s:o}", "contents", "kind", "markdown", "value", tl_sb_cstr(&sb),
-                    "range", tl_json_range(r->server, d->text, d->len, begin, end));
+   return json_pack("{s:{s:s, s:o}, s:o}", "contents", "kind", "markdown", "value",
+                    tl_json_text(tl_sb_cstr(&sb), sb.len), "range",
+                    tl_json_range(r->server, d->text, d->len, begin, end));
 }
 
 /* ---- facts of a value ---- */
@@ -69,8 +70,22 @@ builtin_code(const TlDocument *d, const TlBuiltin *b)
 }
 
 static json_t *
-hover_symbol(TlRequest *r, const TlMention *m)
+hover_function(const TlRequest *r, size_t begin, size_t end, const TlNode *node, uint32_t file)
 {
+   const TlDocument *d = r->doc;
+   return hover(r, begin, end,
+                tl_arena_printf(d->comp.arena, "def %s", tl_signature_of(d, node, file)),
+                tl_docstring_of(node));
+}
+
+static json_t *
+hover_symbol(const TlRequest *r, const TlMention *m)
+{
+   static const char *const words[] = {[TL_SYMBOL_VARIABLE] = "",
+                                       [TL_SYMBOL_PARAMETER] = "(parameter) ",
+                                       [TL_SYMBOL_FUNCTION] = "",
+                                       [TL_SYMBOL_CLASS] = "class ",
+                                       [TL_SYMBOL_IMPORT] = "(import) "};
    const TlDocument *d = r->doc;
    const TlNode *node = NULL;
    TlRange at = {0};
@@ -78,32 +93,10 @@ hover_symbol(TlRequest *r, const TlMention *m)
    bool is_code = kind == TL_SYMBOL_FUNCTION || kind == TL_SYMBOL_IMPORT;
    if (is_code && tl_definition_of(d, m->symbol, &node, &at) && node &&
        node->kind == TL_AST_FUNCTION)
-      return hover(r, m->range.begin, m->range.end,
-                   tl_arena_printf(d->comp.arena, "def %s", tl_signature_of(d, node, at.file)),
-                   tl_docstring_of(node));
-   const char *kind_text = kind == TL_SYMBOL_PARAMETER ? "(parameter) "
-                           : kind == TL_SYMBOL_IMPORT  ? "(import) "
-                           : kind == TL_SYMBOL_CLASS   ? "class "
-                                                       : "";
-   const char *code = tl_arena_printf(d->comp.arena, "%s%s", kind_text, tl_describe_mention(d, m));
+      return hover_function(r, m->range.begin, m->range.end, node, at.file);
+   const char *code =
+      tl_arena_printf(d->comp.arena, "%s%s", words[kind], tl_describe_mention(d, m));
    return hover(r, m->range.begin, m->range.end, code, facts_of(d, m->range.begin));
-}
-
-/* module.function of an imported file. */
-static json_t *
-hover_attribute(TlRequest *r, TlWord w)
-{
-   const TlDocument *d = r->doc;
-   const TlNode *n = tl_node_around(d, (uint32_t)w.begin, TL_AST_ATTRIBUTE), *node;
-   uint32_t file;
-   if (!n || !d->comp.sema)
-      return NULL;
-   TlSv v = tl_sema_meaning(d->comp.sema, n);
-   if (!tl_sv_definition(&v, &node, &file) || !node || node->kind != TL_AST_FUNCTION)
-      return NULL;
-   return hover(r, w.begin, w.end,
-                tl_arena_printf(d->comp.arena, "def %s", tl_signature_of(d, node, file)),
-                tl_docstring_of(node));
 }
 
 json_t *
@@ -117,37 +110,30 @@ tl_lsp_hover(TlRequest *r)
       return hover_symbol(r, m);
    if (w.begin == w.end)
       return NULL;
-   const TlBuiltin *b = tl_lsp_builtin(r->doc, r->doc->text + w.dotted, w.end - w.dotted);
+   const TlBuiltin *b = tl_lsp_builtin_at(r->doc, w.dotted, w.end);
    if (b)
       return hover(r, w.begin, w.end, builtin_code(r->doc, b), b->doc);
-   return hover_attribute(r, w);
+   const TlNode *node;
+   TlRange at;
+   TlSv v = tl_lsp_meaning_at(r->doc, w.dotted, w.end);
+   return tl_lsp_defined(r->doc, &v, &node, &at) && node && node->kind == TL_AST_FUNCTION
+             ? hover_function(r, w.begin, w.end, node, at.file)
+             : NULL;
 }
 
 /* ---- signature help ---- */
-/* The parameters of "a, b=None, *rest" one by one; the number of the one meant, or -1. */
+/* The parameters one by one; out: the number of the one meant, or -1. */
 static json_t *
-parameters(const char *signature, const TlOpenCall *call, int *active)
+parameters(const char *rest, const TlOpenCall *call, int *active)
 {
    json_t *list = json_array();
-   int n = 0, depth = 0;
-   const char *begin = signature;
+   TlParameter p;
    *active = call->keyword ? -1 : (int)call->argument;
-   for (const char *p = signature;; p++) {
-      depth += (*p && strchr("([{", *p)) - (*p && strchr(")]}", *p));
-      if (*p && (*p != ',' || depth))
-         continue;
-      while (begin < p && *begin == ' ')
-         begin++;
-      if (begin == p)
-         break;
-      if (call->keyword && strncmp(begin, call->keyword, call->keyword_len) == 0 &&
-          strcspn(begin, ":=, )") == call->keyword_len)
-         *active = n;
-      json_array_append_new(list, json_pack("{s:s%}", "label", begin, (size_t)(p - begin)));
-      n++;
-      if (!*p)
-         break;
-      begin = p + 1;
+   while (tl_next_parameter(&rest, &p)) {
+      if (call->keyword && p.name_len == call->keyword_len &&
+          memcmp(p.name, call->keyword, p.name_len) == 0)
+         *active = (int)json_array_size(list);
+      json_array_append_new(list, json_pack("{s:o}", "label", tl_json_text(p.text, p.len)));
    }
    return list;
 }
@@ -159,8 +145,9 @@ signature(const TlRequest *r, const TlOpenCall *call, const char *name, const ch
    int active;
    json_t *list = parameters(params, call, &active);
    const char *label = tl_arena_printf(r->doc->comp.arena, "%s(%s)", name, params);
-   json_t *one = json_pack("{s:s, s:s, s:o}", "label", label, "documentation", doc ? doc : "",
-                           "parameters", list);
+   doc = doc ? doc : "";
+   json_t *one = json_pack("{s:o, s:o, s:o}", "label", tl_json_text(label, strlen(label)),
+                           "documentation", tl_json_text(doc, strlen(doc)), "parameters", list);
    json_t *out = json_pack("{s:[o], s:i}", "signatures", one, "activeSignature", 0);
    if (active >= 0)
       json_object_set_new(out, "activeParameter", json_integer(active));
@@ -180,24 +167,34 @@ function_named(const TlDocument *d, const char *name, size_t len)
    return NULL;
 }
 
+/* The function of the file, of one that it imports, or of a module. */
+static const TlNode *
+callee(const TlDocument *d, const TlWord *w, uint32_t *file)
+{
+   const TlSymbol *y = function_named(d, d->text + w->dotted, w->end - w->dotted);
+   const TlNode *node = NULL;
+   TlRange at = {0};
+   TlSv v = y ? tl_sv_poison() : tl_lsp_meaning_at(d, w->dotted, w->end);
+   bool is_found = y ? tl_definition_of(d, y, &node, &at) : tl_lsp_defined(d, &v, &node, &at);
+   *file = at.file;
+   return is_found && node && node->kind == TL_AST_FUNCTION ? node : NULL;
+}
+
 json_t *
 tl_lsp_signature_help(TlRequest *r)
 {
    TlOpenCall call;
+   uint32_t file;
    if (!r->doc || !tl_open_call(r->doc->text, r->offset, &call))
       return NULL;
    const TlDocument *d = r->doc;
-   const char *dotted = d->text + call.callee.dotted;
-   size_t len = call.callee.end - call.callee.dotted;
-   const TlSymbol *y = function_named(d, dotted, len);
-   const TlNode *node = NULL;
-   TlRange at;
-   if (y && tl_definition_of(d, y, &node, &at) && node && node->kind == TL_AST_FUNCTION) {
-      const char *whole = tl_signature_of(d, node, at.file), *params = strchr(whole, '(') + 1;
-      return signature(r, &call, y->name,
+   const TlNode *n = callee(d, &call.callee, &file);
+   if (n) {
+      const char *whole = tl_signature_of(d, n, file), *params = strchr(whole, '(') + 1;
+      return signature(r, &call, tl_ast_Function(n)->name,
                        tl_arena_strndup(d->comp.arena, params, strlen(params) - 1),
-                       tl_docstring_of(node));
+                       tl_docstring_of(n));
    }
-   const TlBuiltin *b = tl_lsp_builtin(d, dotted, len);
+   const TlBuiltin *b = tl_lsp_builtin_at(d, call.callee.dotted, call.callee.end);
    return b ? signature(r, &call, b->name, b->signature, b->doc) : NULL;
 }

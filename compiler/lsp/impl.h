@@ -12,11 +12,24 @@
 #include <jansson.h>
 
 /* ---- transport.c ---- */
-typedef enum TlReceived { TL_RECEIVED, TL_RECEIVED_BAD, TL_RECEIVED_END } TlReceived;
-/* BAD: what came is no message; the stream is at the next one. */
-TlReceived tl_lsp_receive(FILE *in, json_t **message);
-bool tl_lsp_send(FILE *out, json_t *message); /* takes the reference */
-bool tl_lsp_is_waiting(FILE *in);             /* something more can be read at once */
+typedef struct TlInput {
+   int fd;
+   size_t at, len; /* of what was read already */
+   char bytes[16384];
+} TlInput;
+
+typedef enum TlReceived {
+   TL_RECEIVED,
+   TL_RECEIVED_NO_LENGTH, /* headers that state none, or one that is not taken */
+   TL_RECEIVED_NO_JSON,
+   TL_RECEIVED_END,
+} TlReceived;
+/* What comes next: a message, what is none and is skipped, or the end.  A new reference. */
+TlReceived tl_lsp_receive(TlInput *in, json_t **message);
+bool tl_lsp_send(FILE *out, json_t *message); /* takes the reference; false: it is not sent */
+bool tl_lsp_is_waiting(const TlInput *in);    /* something more can be read at once */
+/* Of files in any encoding: a text that is not UTF-8 has '?' for what is not ASCII. */
+json_t *tl_json_text(const char *text, size_t len);
 
 /* ---- documents ---- */
 typedef struct TlDocument {
@@ -24,6 +37,7 @@ typedef struct TlDocument {
    char *text; /* NUL after text[len] */
    size_t len;
    json_int_t version;
+   bool is_lost;        /* an edit was not followed: `text` is not what the editor has */
    bool is_stale;       /* the text has changed since the compilation */
    bool is_unpublished; /* likewise, since its diagnostics were sent */
    bool is_broken;      /* compiling this text crashed */
@@ -41,7 +55,8 @@ typedef struct TlNear {
 
 typedef struct TlServer {
    TlLspOptions options;
-   TlNear *near; /* of this message */
+   TlInput input;
+   TlNear near; /* of this message */
    TlDocument *documents;
    bool is_utf8;        /* characters are bytes; else UTF-16 units */
    TlDocument *at_work; /* what the message is about */
@@ -49,23 +64,24 @@ typedef struct TlServer {
 } TlServer;
 
 TlDocument *tl_document_find(const TlServer *s, const char *uri);
+/* NULL: out of memory.  A text that is too large is lost. */
 TlDocument *tl_document_open(TlServer *s, const char *uri, const char *text, size_t len);
 void tl_document_close(TlServer *s, TlDocument *d);
-void tl_document_free(TlDocument *d);
 /* Bytes begin to end become these; false when they are not in the text. */
 bool tl_document_edit(TlDocument *d, size_t begin, size_t end, const char *text, size_t len);
-/* Compiles the text if it changed; false: nothing is known of it. */
-bool tl_document_update(const TlServer *s, TlDocument *d);
+/* Compiles the text if it changed; NULL, or why nothing is known of it. */
+const char *tl_document_update(const TlServer *s, TlDocument *d);
 char *tl_path_of_uri(const char *uri);  /* by malloc; NULL: no file */
 char *tl_uri_of_path(const char *path); /* likewise */
 
 /* ---- positions ---- */
+bool tl_lsp_is_position(const json_t *position);
 /* An offset into the text; past the end of a line is its end. */
 size_t tl_offset_of(const TlServer *s, const char *text, size_t len, const json_t *position);
-json_t *tl_json_position(const TlServer *s, const char *text, size_t len, size_t offset);
-json_t *tl_json_range(const TlServer *s, const char *text, size_t len, size_t begin, size_t end);
+json_t *tl_json_position(TlServer *s, const char *text, size_t len, size_t offset);
+json_t *tl_json_range(TlServer *s, const char *text, size_t len, size_t begin, size_t end);
 /* Of a range in any file that the compilation has read. */
-json_t *tl_json_location(const TlServer *s, const TlDocument *d, TlRange r);
+json_t *tl_json_location(TlServer *s, const TlDocument *d, TlRange r);
 
 /* ---- requests ---- */
 typedef struct TlRequest {
@@ -76,16 +92,31 @@ typedef struct TlRequest {
    const char *error; /* out: why it is refused, or NULL */
 } TlRequest;
 
-#define TL_LSP_REQUEST(method, name)      json_t *tl_lsp_##name(TlRequest *r);
+#define TL_LSP_REQUEST(method, name, ...) json_t *tl_lsp_##name(TlRequest *r);
 #define TL_LSP_NOTIFICATION(method, name) void tl_lsp_##name(TlRequest *r);
 #include "lsp/methods.def"
 
-void tl_lsp_publish(TlServer *s, TlDocument *d); /* diagnostics.c */
-json_t *tl_lsp_token_legend(void);               /* tokens.c */
+void tl_lsp_publish(TlServer *s, TlDocument *d);                     /* diagnostics.c */
+void tl_lsp_show(TlServer *s, const char *uri, const char *message); /* as an error, of a file */
+json_t *tl_lsp_token_legend(void);                                   /* tokens.c */
 
 /* ---- lookup.c: what the text around a place means ---- */
-/* The builtin that the text names, "load", "tl.load", "x.to", by its last part; NULL: none. */
-const TlBuiltin *tl_lsp_builtin(const TlDocument *d, const char *dotted, size_t len);
+bool tl_lsp_is_tile(const TlDocument *d); /* else Python, where builtins have their module's name */
+bool tl_is_in_sight(const TlSymbol *y, size_t offset);
+/* What "tl.math" or "helpers.twice" stands for outside of functions; POISON: nothing is known. */
+TlSv tl_lsp_meaning(const TlDocument *d, const char *dotted, size_t len);
+/* The same of these bytes of the text, whose first name may be a local variable. */
+TlSv tl_lsp_meaning_at(const TlDocument *d, size_t begin, size_t end);
+/* The builtin there, "load", "tl.load", or a method by its last part, "x.to"; NULL: none. */
+const TlBuiltin *tl_lsp_builtin_at(const TlDocument *d, size_t begin, size_t end);
+/* Where v is defined: a function, or a file (*node is NULL); false for other values. */
+bool tl_lsp_defined(const TlDocument *d, const TlSv *v, const TlNode **node, TlRange *range);
+typedef struct TlParameter {
+   const char *text, *name; /* "*rest: tile", "rest" */
+   size_t len, name_len;
+} TlParameter;
+/* Parameters of a signature's text one by one; false past the last. */
+bool tl_next_parameter(const char **rest, TlParameter *out);
 /* Dotted name that ends at (or around) the offset: "tl.math.exp". */
 typedef struct TlWord {
    size_t begin, end; /* of the last component */
@@ -109,7 +140,5 @@ const char *tl_signature_of(const TlDocument *d, const TlNode *function, uint32_
 const char *tl_docstring_of(const TlNode *function); /* NULL: none */
 /* The symbol's definition: its own place, or what an import leads to. */
 bool tl_definition_of(const TlDocument *d, const TlSymbol *y, const TlNode **node, TlRange *range);
-/* The node of this kind that is innermost around the offset, or NULL. */
-const TlNode *tl_node_around(const TlDocument *d, uint32_t offset, TlAstKind kind);
 
 #endif

@@ -29,55 +29,106 @@ tl_word_at(const char *text, size_t len, size_t offset, bool to_its_end)
    return w;
 }
 
-/* Namespaces that a dotted prefix means, by its last part before the name: tl.math.exp. */
-static uint32_t
-namespaces_of(const TlDocument *d, const char *prefix, size_t len)
-{
-   static const struct {
-      const char *name;
-      uint32_t ns;
-   } known[] = {{"tl", TL_NS_TL},
-                {"language", TL_NS_TL},
-                {"math", TL_NS_MATH},
-                {"libdevice", TL_NS_LIBDEVICE},
-                {"triton", TL_NS_TRITON},
-                {"cuda", TL_NS_CUDA},
-                {"standard", TL_NS_STANDARD}};
-   (void)d;
-   while (len && prefix[len - 1] == '.')
-      len--;
-   size_t from = len;
-   while (from && prefix[from - 1] != '.')
-      from--;
-   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-      if (strlen(known[i].name) == len - from &&
-          memcmp(known[i].name, prefix + from, len - from) == 0)
-         return known[i].ns;
-   return 0;
-}
-
-static bool
-is_tile(const TlDocument *d)
+bool
+tl_lsp_is_tile(const TlDocument *d)
 {
    size_t n = strlen(d->path);
    return !(n > 3 && strcmp(d->path + n - 3, ".py") == 0);
 }
 
-const TlBuiltin *
-tl_lsp_builtin(const TlDocument *d, const char *dotted, size_t len)
+/* ---- what a dotted name means ---- */
+TlSv
+tl_lsp_meaning(const TlDocument *d, const char *dotted, size_t len)
 {
-   size_t from = len;
-   while (from && dotted[from - 1] != '.')
-      from--;
-   const char *name = tl_arena_strndup(d->comp.arena, dotted + from, len - from);
-   if (from) {
-      uint32_t ns = namespaces_of(d, dotted, from);
-      return ns ? tl_builtin_find(ns, name) : tl_builtin_method(name);
+   TlArena *arena = d->comp.arena;
+   TlNode *n = NULL;
+   if (!d->comp.sema)
+      return tl_sv_poison();
+   for (size_t at = 0, end; at < len; at = end + 1) {
+      for (end = at; end < len && dotted[end] != '.'; end++)
+         ;
+      const char *part = tl_intern(d->comp.strings, dotted + at, end - at);
+      TlRange range = {d->comp.file, 0, 0};
+      if (n) {
+         TlAstAttribute *a = tl_ast_new_Attribute(arena, range);
+         a->value = n;
+         a->name = part;
+         n = &a->node;
+      } else {
+         TlAstName *name = tl_ast_new_Name(arena, range);
+         name->id = part;
+         n = &name->node;
+      }
    }
-   const TlBuiltin *row = tl_builtin_find(TL_NS_PYTHON, name);
-   if (!row && is_tile(d))
-      row = tl_builtin_find(TL_NS_TL | TL_NS_TRITON | TL_NS_MATH | TL_NS_LIBDEVICE, name);
-   return row;
+   return tl_sema_meaning(d->comp.sema, n);
+}
+
+bool
+tl_is_in_sight(const TlSymbol *y, size_t offset)
+{
+   return !y->owner || (y->owner->range.begin <= offset && offset <= y->owner->range.end + 1);
+}
+
+/* Also where the statement there does not parse, so that nothing mentions the variable. */
+static bool
+is_local(const TlDocument *d, size_t begin, size_t end)
+{
+   const TlNames *names = d->comp.names;
+   size_t len = 0;
+   while (begin + len < end && d->text[begin + len] != '.')
+      len++;
+   for (size_t i = 0; names && i < names->symbols.len; i++) {
+      const TlSymbol *y = names->symbols.data[i];
+      if (y->owner && y->kind != TL_SYMBOL_IMPORT && tl_is_in_sight(y, begin) &&
+          strlen(y->name) == len && memcmp(y->name, d->text + begin, len) == 0)
+         return true;
+   }
+   return false;
+}
+
+/* A local variable is none of the file's names, whatever it is called. */
+TlSv
+tl_lsp_meaning_at(const TlDocument *d, size_t begin, size_t end)
+{
+   return begin >= end || is_local(d, begin, end) ? tl_sv_poison()
+                                                  : tl_lsp_meaning(d, d->text + begin, end - begin);
+}
+
+const TlBuiltin *
+tl_lsp_builtin_at(const TlDocument *d, size_t begin, size_t end)
+{
+   TlSv v = tl_lsp_meaning_at(d, begin, end);
+   size_t from = end;
+   if (v.kind == TL_SV_BUILTIN)
+      return v.builtin.row;
+   while (from > begin && d->text[from - 1] != '.')
+      from--;
+   bool is_method = from > begin + 1 && v.kind == TL_SV_POISON &&
+                    tl_lsp_meaning_at(d, begin, from - 1).kind != TL_SV_MODULE;
+   return is_method ? tl_builtin_method(tl_arena_strndup(d->comp.arena, d->text + from, end - from))
+                    : NULL;
+}
+
+bool
+tl_lsp_defined(const TlDocument *d, const TlSv *v, const TlNode **node, TlRange *range)
+{
+   uint32_t file;
+   if (!tl_sv_definition(v, node, &file))
+      return false;
+   *range = *node ? tl_ast_name_range(d->comp.sources, *node) : (TlRange){file, 0, 0};
+   return true;
+}
+
+bool
+tl_next_parameter(const char **rest, TlParameter *out)
+{
+   const char *p = *rest + strspn(*rest, " ");
+   const char *end = tl_parameter_end(p);
+   *out = (TlParameter){.text = p, .len = (size_t)(end - p)};
+   out->name = p + strspn(p, "* ");
+   out->name_len = strcspn(out->name, ",=: ");
+   *rest = end + (*end == ',');
+   return out->len > 0;
 }
 
 /* ---- calls ---- */
@@ -244,42 +295,10 @@ tl_docstring_of(const TlNode *function)
 bool
 tl_definition_of(const TlDocument *d, const TlSymbol *y, const TlNode **node, TlRange *range)
 {
-   uint32_t file;
    *node = y->node;
    *range = y->range;
    if (y->kind != TL_SYMBOL_IMPORT || !d->comp.sema)
       return true;
-   TlAstName *name = tl_ast_new_Name(d->comp.arena, y->range);
-   name->id = y->name;
-   TlSv v = tl_sema_meaning(d->comp.sema, &name->node);
-   if (!tl_sv_definition(&v, node, &file))
-      return false;
-   *range = *node ? tl_ast_name_range(d->comp.sources, *node) : (TlRange){file, 0, 0};
-   return true;
-}
-
-typedef struct Around {
-   uint32_t offset;
-   TlAstKind kind;
-   const TlNode *found;
-} Around;
-
-static void
-look_around(void *user, TlNode *n)
-{
-   Around *a = user;
-   if (n->range.begin > a->offset || a->offset > n->range.end)
-      return;
-   if (n->kind == a->kind)
-      a->found = n;
-   tl_ast_children(n, look_around, a);
-}
-
-const TlNode *
-tl_node_around(const TlDocument *d, uint32_t offset, TlAstKind kind)
-{
-   Around a = {offset, kind, NULL};
-   if (d->comp.ast)
-      tl_ast_children(&d->comp.ast->node, look_around, &a);
-   return a.found;
+   TlSv v = tl_lsp_meaning(d, y->name, strlen(y->name));
+   return tl_lsp_defined(d, &v, node, range);
 }

@@ -2,13 +2,14 @@
 #ifndef TL_LSP_LSP_H
 #define TL_LSP_LSP_H
 
-#include "tilec/tilec.h"
+#include "compile/compilation.h"
 
 #include <stdio.h>
 
 typedef struct TlLspOptions {
    FILE *in, *out;              /* messages with Content-Length headers */
    TilecCompileOptions compile; /* include folders, architecture, defines */
+   TlCompileExtra extra;        /* warnings */
 } TlLspOptions;
 
 /* Serves until `exit` or the end of input.  True when the client asked for `shutdown` before. */

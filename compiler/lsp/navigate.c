@@ -5,35 +5,25 @@
 #include <string.h>
 
 /* ---- definition ---- */
-/* module.function: what the attribute means. */
-static json_t *
-attribute_definition(TlRequest *r)
-{
-   const TlDocument *d = r->doc;
-   const TlNode *n = tl_node_around(d, (uint32_t)r->offset, TL_AST_ATTRIBUTE), *node;
-   uint32_t file;
-   if (!n || !d->comp.sema)
-      return NULL;
-   TlSv v = tl_sema_meaning(d->comp.sema, n);
-   if (!tl_sv_definition(&v, &node, &file))
-      return NULL;
-   return tl_json_location(r->server, d,
-                           node ? tl_ast_name_range(d->comp.sources, node) : (TlRange){file, 0, 0});
-}
-
 json_t *
 tl_lsp_definition(TlRequest *r)
 {
    const TlMention *m = tl_mention_of(r);
+   const TlDocument *d = r->doc;
    const TlNode *node;
    TlRange at;
-   if (!r->doc)
+   if (!d)
       return NULL;
-   if (!m || !m->symbol)
-      return attribute_definition(r);
-   if (!tl_definition_of(r->doc, m->symbol, &node, &at))
-      at = m->symbol->range; /* of a module without a file */
-   return tl_json_location(r->server, r->doc, at);
+   TlWord w = tl_word_at(d->text, d->len, r->offset, true);
+   if (m && m->symbol) {
+      if (!tl_definition_of(d, m->symbol, &node, &at))
+         at = m->symbol->range; /* of a module without a file */
+   } else {
+      TlSv v = tl_lsp_meaning_at(d, w.dotted, w.end);
+      if (!tl_lsp_defined(d, &v, &node, &at))
+         return NULL;
+   }
+   return tl_json_location(r->server, d, at);
 }
 
 /* ---- uses ---- */

@@ -27,6 +27,13 @@ character(const char *p, size_t left, unsigned *units)
    return n < left ? n : left;
 }
 
+bool
+tl_lsp_is_position(const json_t *position)
+{
+   return json_is_integer(json_object_get(position, "line")) &&
+          json_is_integer(json_object_get(position, "character"));
+}
+
 size_t
 tl_offset_of(const TlServer *s, const char *text, size_t len, const json_t *position)
 {
@@ -47,21 +54,21 @@ tl_offset_of(const TlServer *s, const char *text, size_t len, const json_t *posi
 }
 
 json_t *
-tl_json_position(const TlServer *s, const char *text, size_t len, size_t offset)
+tl_json_position(TlServer *s, const char *text, size_t len, size_t offset)
 {
    assert(text);
    offset = offset < len ? offset : len;
-   if (s->near->text != text || s->near->at > offset)
-      *s->near = (TlNear){.text = text};
-   json_int_t line = s->near->line, column = 0;
-   size_t at = s->near->at, next;
+   if (s->near.text != text || s->near.at > offset)
+      s->near = (TlNear){.text = text};
+   json_int_t line = s->near.line, column = 0;
+   size_t at = s->near.at, next;
    while ((next = next_line(text, len, at)) <= offset && next > at &&
           (text[next - 1] == '\n' || text[next - 1] == '\r')) {
       at = next;
       line++;
    }
-   s->near->at = at;
-   s->near->line = line;
+   s->near.at = at;
+   s->near.line = line;
    while (at < offset) {
       unsigned units;
       size_t n = character(text + at, len - at, &units);
@@ -72,14 +79,14 @@ tl_json_position(const TlServer *s, const char *text, size_t len, size_t offset)
 }
 
 json_t *
-tl_json_range(const TlServer *s, const char *text, size_t len, size_t begin, size_t end)
+tl_json_range(TlServer *s, const char *text, size_t len, size_t begin, size_t end)
 {
    return json_pack("{s:o, s:o}", "start", tl_json_position(s, text, len, begin), "end",
                     tl_json_position(s, text, len, end));
 }
 
 json_t *
-tl_json_location(const TlServer *s, const TlDocument *d, TlRange r)
+tl_json_location(TlServer *s, const TlDocument *d, TlRange r)
 {
    const TlSource *src = tl_source(d->comp.sources, r.file);
    if (!src)

@@ -17,7 +17,7 @@ typedef struct Method {
 } Method;
 
 static const Method methods[] = {
-#define TL_LSP_REQUEST(method, name)      {method, tl_lsp_##name, NULL},
+#define TL_LSP_REQUEST(method, name, ...) {method, tl_lsp_##name, NULL},
 #define TL_LSP_NOTIFICATION(method, name) {method, NULL, tl_lsp_##name},
 #include "lsp/methods.def"
 };
@@ -33,18 +33,29 @@ find_method(const char *name)
 
 /* ---- answers ---- */
 static void
-send_result(TlServer *s, const json_t *id, json_t *result)
-{
-   tl_lsp_send(s->options.out, json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result",
-                                         result ? result : json_null()));
-}
-
-static void
 send_error(TlServer *s, json_t *id, int code, const char *why)
 {
    tl_lsp_send(s->options.out,
                json_pack("{s:s, s:O, s:{s:i, s:s}}", "jsonrpc", "2.0", "id", id ? id : json_null(),
                          "error", "code", code, "message", why));
+}
+
+static void
+send_result(TlServer *s, json_t *id, json_t *result)
+{
+   json_t *message = json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result", result);
+   if (!tl_lsp_send(s->options.out, message))
+      send_error(s, id, INTERNAL_ERROR, "the answer could not be written");
+}
+
+void
+tl_lsp_show(TlServer *s, const char *uri, const char *message)
+{
+   enum { ERROR = 1 };
+   json_t *text = json_sprintf("%s: %s", uri, message);
+   tl_lsp_send(s->options.out,
+               json_pack("{s:s, s:s, s:{s:i, s:o}}", "jsonrpc", "2.0", "method",
+                         "window/showMessage", "params", "type", ERROR, "message", text));
 }
 
 /* ---- one message ---- */
@@ -63,8 +74,10 @@ find_document(TlRequest *r)
 static json_t *
 answer(const Method *m, TlRequest *r)
 {
-   if (r->doc && !tl_document_update(r->server, r->doc))
-      r->doc = NULL;
+   if (r->doc)
+      r->error = tl_document_update(r->server, r->doc);
+   if (r->error)
+      return NULL;
    if (!r->doc)
       return m->answer(r);
    if (setjmp(r->doc->comp.oom)) {
@@ -91,7 +104,7 @@ serve_request(TlServer *s, const Method *m, json_t *id, const json_t *params)
       if (r.error)
          send_error(s, id, REQUEST_FAILED, r.error);
       else
-         send_result(s, id, result);
+         send_result(s, id, result ? result : json_null());
    }
 }
 
@@ -136,14 +149,18 @@ do_work(void *user)
       tl_lsp_publish(w->server, w->document);
 }
 
-/* Documents whose compilation may be in no known state get none until their text changes. */
+/* The document at work gets nothing more until its text changes: its compilation is in no known
+ * state.  Others are as they were. */
 static void
 give_up(TlServer *s, json_t *message)
 {
-   for (TlDocument *d = s->documents; d; d = d->next) {
-      d->is_broken |= d->is_stale || d == s->at_work;
-      d->has_view = d->has_view && !d->is_broken;
+   TlDocument *d = s->at_work;
+   if (d) {
+      d->is_broken = true;
+      d->has_view = false;
       d->is_unpublished = false;
+      tl_lsp_show(s, d->uri,
+                  "a bug in tilec ended its check; it is looked at again when it changes");
    }
    json_t *id = json_object_get(message, "id");
    if (id)
@@ -167,31 +184,41 @@ publish_all(TlServer *s)
          guard(s, (Work){.server = s, .document = d});
 }
 
+/* False at the end of input. */
+static bool
+serve_next(TlServer *s)
+{
+   json_t *message;
+   s->near = (TlNear){.text = NULL};
+   switch (tl_lsp_receive(&s->input, &message)) {
+   case TL_RECEIVED_END:
+      return false;
+   case TL_RECEIVED_NO_LENGTH:
+      send_error(s, NULL, PARSE_ERROR,
+                 "a message begins with 'Content-Length: ' and its bytes, "
+                 "64 MiB at most; skipped up to the next one");
+      break;
+   case TL_RECEIVED_NO_JSON:
+      send_error(s, NULL, PARSE_ERROR, "the message is no JSON");
+      break;
+   case TL_RECEIVED:
+      guard(s, (Work){.server = s, .message = message});
+   }
+   json_decref(message);
+   s->near = (TlNear){.text = NULL};
+   if (!tl_lsp_is_waiting(&s->input))
+      publish_all(s);
+   return !s->is_over;
+}
+
 bool
 tl_lsp_serve(const TlLspOptions *options)
 {
-   TlNear near;
-   TlServer s = {.options = *options, .near = &near};
-   setvbuf(options->in, NULL, _IONBF, 0);
-   while (!s.is_over) {
-      json_t *message;
-      near = (TlNear){.text = NULL};
-      TlReceived got = tl_lsp_receive(options->in, &message);
-      if (got == TL_RECEIVED_END)
-         break;
-      if (got == TL_RECEIVED_BAD)
-         send_error(&s, NULL, PARSE_ERROR, "this is no message of the protocol");
-      else
-         guard(&s, (Work){.server = &s, .message = message});
-      json_decref(message);
-      near = (TlNear){.text = NULL};
-      if (!tl_lsp_is_waiting(options->in))
-         publish_all(&s);
-   }
-   for (TlDocument *d = s.documents, *next; d; d = next) {
-      next = d->next;
-      tl_document_free(d);
-   }
+   TlServer s = {.options = *options, .input = {.fd = fileno(options->in)}};
+   while (serve_next(&s))
+      ;
+   while (s.documents)
+      tl_document_close(&s, s.documents);
    return s.is_shut_down;
 }
 
@@ -208,23 +235,34 @@ takes_utf8(const json_t *params)
    return false;
 }
 
+static json_t *
+capabilities(const TlServer *s)
+{
+   static const struct {
+      const char *name, *options;
+   } rows[] = {
+#define TL_LSP_REQUEST(method, name, capability, options) {capability, options},
+#include "lsp/methods.def"
+   };
+   json_t *out =
+      json_pack("{s:s, s:{s:b, s:i, s:b}}", "positionEncoding", s->is_utf8 ? "utf-8" : "utf-16",
+                "textDocumentSync", "openClose", 1, "change", 2, "save", 1);
+   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+      if (rows[i].name)
+         json_object_set_new(out, rows[i].name, json_loads(rows[i].options, JSON_DECODE_ANY, NULL));
+   json_object_set_new(json_object_get(out, "semanticTokensProvider"), "legend",
+                       tl_lsp_token_legend());
+   return out;
+}
+
 json_t *
 tl_lsp_initialize(TlRequest *r)
 {
    TlServer *s = r->server;
    s->is_initialized = true;
    s->is_utf8 = takes_utf8(r->params);
-   json_t *tokens = tl_lsp_token_legend();
-   return json_pack(
-      "{s:{s:s, s:{s:b, s:i, s:b}, s:b, s:{s:[s,s]}, s:{s:[s,s]}, s:b, s:b, s:b, s:b, s:{s:b}, s:b,"
-      " s:{s:o, s:b}, s:{s:[s]}}, s:{s:s, s:s}}",
-      "capabilities", "positionEncoding", s->is_utf8 ? "utf-8" : "utf-16", "textDocumentSync",
-      "openClose", 1, "change", 2, "save", 1, "hoverProvider", 1, "completionProvider",
-      "triggerCharacters", ".", "@", "signatureHelpProvider", "triggerCharacters", "(", ",",
-      "definitionProvider", 1, "referencesProvider", 1, "documentHighlightProvider", 1,
-      "documentSymbolProvider", 1, "renameProvider", "prepareProvider", 1, "inlayHintProvider", 1,
-      "semanticTokensProvider", "legend", tokens, "full", 1, "codeActionProvider",
-      "codeActionKinds", "quickfix", "serverInfo", "name", "tilec", "version", tilec_version());
+   return json_pack("{s:o, s:{s:s, s:s}}", "capabilities", capabilities(s), "serverInfo", "name",
+                    "tilec", "version", tilec_version());
 }
 
 void

@@ -15,6 +15,17 @@ tl_lsp_token_legend(void)
                     "readonly", "defaultLibrary");
 }
 
+/* What the file does not bind: false when the language does not either. */
+static bool
+classify_builtin(const TlDocument *d, const char *name, int *type, int *modifiers)
+{
+   TlSv v = tl_lsp_meaning(d, name, strlen(name));
+   bool is_type = v.kind == TL_SV_TYPE || strcmp(name, "constexpr") == 0;
+   *type = is_type ? TYPE : v.kind == TL_SV_MODULE ? NAMESPACE : FUNCTION;
+   *modifiers |= v.kind == TL_SV_BUILTIN && !is_type ? LIBRARY : 0;
+   return is_type || v.kind == TL_SV_MODULE || v.kind == TL_SV_BUILTIN;
+}
+
 static bool
 classify(const TlDocument *d, const TlMention *m, int *type, int *modifiers)
 {
@@ -28,14 +39,8 @@ classify(const TlDocument *d, const TlMention *m, int *type, int *modifiers)
       *type = PARAMETER;
    else if (m->symbol)
       *type = types[m->symbol->kind];
-   else if (tl_lsp_builtin(d, m->name, strlen(m->name))) {
-      *type = FUNCTION;
-      *modifiers |= LIBRARY;
-   } else {
-      TlDtype t;
-      *type = TYPE;
-      return tl_dtype_from_text(m->name, strlen(m->name), &t) || strcmp(m->name, "constexpr") == 0;
-   }
+   else
+      return classify_builtin(d, m->name, type, modifiers);
    const TlSv *v = d->comp.sema ? tl_sema_seen(d->comp.sema, m->range.begin) : NULL;
    bool is_constant = v && !tl_sv_is_runtime(v) && (*type == VARIABLE || *type == PARAMETER);
    *modifiers |= is_constant ? READONLY : 0;

@@ -53,9 +53,8 @@ skip_blank(const char *p)
    return p;
 }
 
-/* One parameter's text ends at a comma outside quotes and brackets. */
-static const char *
-param_end(const char *p)
+const char *
+tl_parameter_end(const char *p)
 {
    int depth = 0;
    char quote = 0;
@@ -80,7 +79,7 @@ signature_of(TlSema *s, const TlBuiltin *row)
    TL_VEC(Param) params = {0};
    bool kw_only = false;
    for (const char *p = skip_blank(row->signature ? row->signature : ""); *p;) {
-      const char *end = param_end(p);
+      const char *end = tl_parameter_end(p);
       Param one = {.kw_only = kw_only};
       while (*p == '*') {
          one.is_kw_star = one.is_star;

@@ -174,6 +174,23 @@ hear(void *user, const TlValue *v, TlWant want)
 }
 
 /* ---- one trial ---- */
+static bool
+is_syntax(const TlDiag *d)
+{
+   static const char codes[] = "E01";
+   return strncmp(tl_diag_name(d->code), codes, sizeof codes - 1) == 0;
+}
+
+/* What does not parse in a file that the trial was the first to import is wrong whatever the
+ * kernel's parameters are, and no later trial says it. */
+static void
+report_syntax(Checker *c, const TlDiag *d)
+{
+   for (; d; d = d->next)
+      if (is_syntax(d))
+         tl_diags_repeat(c->s->diags, d);
+}
+
 static Trial
 try_out(Checker *c, unsigned variant)
 {
@@ -191,6 +208,7 @@ try_out(Checker *c, unsigned variant)
    t.first = q.diags.first;
    if (tl_quiet_end(s, &q))
       t.func = NULL;
+   report_syntax(c, t.first);
    s->impl->blame = (TlBlame){0};
    if (!c->is_refined && c->blamed)
       refine(c, c->blamed, c->want);
@@ -325,6 +343,8 @@ report_all(Checker *c, const Trial *t, bool with_errors)
 {
    for (const TlDiag *d = t->first; d; d = d->next) {
       bool is_about_types = d->code == TL_DIAG_W0250; /* which are guessed */
+      if (is_syntax(d))
+         continue; /* it is reported */
       if (with_errors || (d->severity != TL_SEV_ERROR && !is_about_types))
          report_one(c, d, NULL);
    }
@@ -346,6 +366,7 @@ check_world(Checker *c, TlChecked *out)
 {
    Trial trials[NUM_VARIANTS];
    const char *typing = NULL;
+   unsigned errors = c->s->diags->num_errors;
    for (unsigned v = 0; v < NUM_VARIANTS; v++) {
       trials[v] = try_variant(c, v);
       bool is_exact = !trials[v].has_guessed;
@@ -361,7 +382,7 @@ check_world(Checker *c, TlChecked *out)
          typing = typing_text(c);
    }
    bool is_tried = c->kernel->is_launched && !needs_function(c) && !c->needs_descriptor;
-   if (is_tried && report_shared(c, trials, typing))
+   if ((is_tried && report_shared(c, trials, typing)) || c->s->diags->num_errors != errors)
       return;
    const TlDiag *why = first_error(trials[0].first);
    out->is_unproved = true;

@@ -265,6 +265,9 @@ enum { TL_BUILTIN_METHOD = 1 << 0, TL_BUILTIN_HOST = 1 << 1, TL_BUILTIN_MUTATES 
 const TlBuiltin *tl_builtin_find(uint32_t namespaces, const char *name);
 const TlBuiltin *tl_builtin_method(const char *name);
 const TlBuiltin *tl_builtin_at(unsigned i); /* NULL past the end: did-you-mean, docs, tests */
+/* Where the parameter ends whose text begins at p: a comma outside of quotes and brackets, or the
+ * end of the signature.  (call_builtin.c) */
+const char *tl_parameter_end(const char *p);
 /* Attributes and constants that are not calls: tl.float32, tl.constexpr, x.dtype, x.shape, x.T,
  * dtype predicates (.is_floating(), .primitive_bitwidth ..).  (builtin_attr.c) */
 bool tl_attr_of_value(TlSema *s, const TlSv *self, const char *name, TlRange range, TlSv *out);
@@ -370,8 +373,12 @@ void tl_sema_watch(TlSema *s);
 const TlSv *tl_sema_seen(TlSema *s, uint32_t offset);
 /* What an expression of the file means outside of functions: a name, tl.load, module.function. */
 TlSv tl_sema_meaning(TlSema *s, const TlNode *n);
-/* Where a function is defined; false for other values. */
+/* Where a function is defined; a file (its node is NULL); false for other values. */
 bool tl_sv_definition(const TlSv *v, const TlNode **node, uint32_t *file);
+/* Namespaces of builtins.def that a module stands for; 0: it is another value. */
+uint32_t tl_sv_namespaces(const TlSv *v);
+/* The functions of a file one by one; NULL past the last, or for other values. */
+const TlNode *tl_sv_member(const TlSv *module, size_t i);
 
 typedef struct TlKernelParam {
    const char *name;

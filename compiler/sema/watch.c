@@ -52,3 +52,17 @@ tl_sv_definition(const TlSv *v, const TlNode **node, uint32_t *file)
    *file = v->func->source->file;
    return true;
 }
+
+uint32_t
+tl_sv_namespaces(const TlSv *v)
+{
+   return v->kind == TL_SV_MODULE && v->module->kind == TL_MOD_BUILTIN ? v->module->ns : 0;
+}
+
+const TlNode *
+tl_sv_member(const TlSv *module, size_t i)
+{
+   bool is_file = module->kind == TL_SV_MODULE && module->module->kind == TL_MOD_SOURCE;
+   const TlSourceModule *source = is_file ? module->module->source : NULL;
+   return source && i < source->functions.len ? source->functions.data[i]->node : NULL;
+}

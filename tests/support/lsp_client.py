@@ -73,6 +73,12 @@ class Client:
             if message.get("method") == "textDocument/publishDiagnostics" and message["params"]["uri"] == uri:
                 return message["params"]["diagnostics"]
 
+    def shown(self):
+        while True:
+            message = self.receive()
+            if message.get("method") == "window/showMessage":
+                return message["params"]["message"]
+
     def change(self, uri, version, *changes):
         self.tell("textDocument/didChange",
                   {"textDocument": {"uri": uri, "version": version}, "contentChanges": list(changes)})

@@ -161,6 +161,36 @@ def editing(c, uri):
     check("in UTF-16 units", spans([m["range"] for m in marks]), [(14, 4, 11), (15, 31, 38)])
 
 
+def members(folder):
+    """After a dot, in Python: builtins under another name of their module, functions of a file, not of a local name."""
+    c = Client(TILEC)
+    c.start()
+    with open(os.path.join(folder, "tools.py"), "wb") as f:
+        f.write(b"import triton\n\n@triton.jit\ndef gr\xc3\xb6sse(v, w):\n    return v\n\n\n"
+                b"@triton.jit\ndef shade(v, w=(1, 2), *, t='a,b'):\n    'shade: \xc3\xa9'\n    return v\n")
+    text = ("import triton, tools\nimport triton.language as T\n\n\n@triton.jit\ndef k(x, triton):\n"
+            "    T.ar\n    tools.s\n    triton.\n    T.math.exp2\n    tools.shade(1, \n")
+    uri = "file://" + folder + "/uses.py"
+    c.open(uri, text)
+    for begin, wanted in (("T.ar", ["arange", "argmax", "argmin"]), ("tools.s", ["shade"]), ("T.math.exp2", ["exp2"])):
+        line, character = place(text, begin, offset=len(begin))
+        items = c.at("completion", uri, line, character)["result"]
+        check("members " + begin, [i["label"] for i in items][:len(wanted)], wanted)
+    names = [i["label"] for i in c.at("completion", uri, *place(text, "triton.\n", offset=7))["result"]]
+    check("of a local name", ["dtype" in names, "float32" in names, "next_power_of_2" in names], [True, False, False])
+    help_ = c.at("signatureHelp", uri, *place(text, "shade(1, ", offset=9))["result"]
+    check("of a file's function", help_ and help_["signatures"][0]["label"], "shade(v, w=(1, 2), *, t='a,b')")
+    check("its parameters", [p["label"] for p in help_["signatures"][0]["parameters"]], ["v", "w=(1, 2)", "*", "t='a,b'"])
+    hover = c.at("hover", uri, *place(text, "shade", offset=1))["result"]
+    check("its text", hover["contents"]["value"].splitlines()[-1], "shade: é")
+    with open(os.path.join(folder, "latin.py"), "wb") as f:
+        f.write(b"SIZE = 3  # \xe9\n")
+    found = c.open("file://" + folder + "/imports.py", "from latin import SIZE\n" + text.split("\n\n")[0] +
+                   "\n\n@triton.jit\ndef k(x):\n    T.store(x, SIZE)\n")
+    check("what is not UTF-8 in another file", [d["code"] for d in found], ["E0101"])
+    check("stops", c.stop(), 0)
+
+
 def rudeness(folder):
     """What no client should say: each is answered or passed over, and the server goes on."""
     c = Client(TILEC)
@@ -170,8 +200,16 @@ def rudeness(folder):
     for body in (b"{", b"[]", b'"text"', b'{"id": 7}', b"\xff\xfe", b'{"jsonrpc":"2.0","id":1,"method":5}'):
         c.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
         check(f"{body!r} is refused", "error" in c.receive(), True)
-    c.write(b"Content-Length: never\r\nContent-Type: x\r\n\r\n")
-    check("a bad length is refused", "error" in c.receive(), True)
+    kept = "file://" + folder + "/kept.tile"
+    c.open(kept, SOURCE)
+    body = b'{"jsonrpc":"2.0","id":1,"method":"shutdown"}'
+    for head in (b"Content-Length: never", b"Content-Type: x", b"Content-Length: 99999999999999999999", b"Content-Length: -3",
+                 b"Content-Length: 100000000000", b"Content-Length: 44x", b"Content-Length: ", b"Content-Length: 0"):
+        for rest in (b"", body, body * 100, b"\r\n" + body, b"Content-Length: 4 or so"):
+            c.write(head + b"\r\n\r\n" + rest)
+            check(f"{head!r} is refused", c.receive()["error"]["code"], -32700)
+            answer = c.at("documentHighlight", kept, *place(SOURCE, "mask"))
+            check(f"{head!r}, then {rest[:40]!r}: what was open still is", len(answer["result"]), 3)
     check("no such document", c.at("hover", "file:///nowhere.tile", 0, 0)["result"], None)
     for params in (None, [], 5, {"textDocument": 5}, {"textDocument": {"uri": 5}}, {"textDocument": {"uri": "x:y"}}):
         for method in ("hover", "completion", "rename", "references", "inlayHint", "codeAction", "definition"):
@@ -182,13 +220,34 @@ def rudeness(folder):
     c.open(uri, SOURCE)
     for position in ((10**9, 0), (0, 10**9), (-5, -5)):
         c.at("hover", uri, *position)
-    c.change(uri, 2, {"range": {"start": {"line": 9, "character": 0}, "end": {"line": 1, "character": 0}}, "text": "x"})
-    check("an edit that ends before it begins is passed over", c.at("hover", uri, 0, 0).get("error"), None)
+    lost_edits(c, uri)
     check("stops", c.stop(), 0)
     c = Client(TILEC)
     c.start()
     c.process.stdin.close()
     check("the editor is gone", c.process.wait(20), 1)
+
+
+def lost_edits(c, uri):
+    """After an edit that cannot be followed the text is not known: nothing is said of it until all of it comes."""
+    at = {"start": {"line": 9, "character": 0}, "end": {"line": 1, "character": 0}}
+    wrong = [{"range": at, "text": "x"}, {"text": 5}, {}, {"range": 5, "text": ""}, {"range": {}, "text": "x"},
+             {"range": {"start": {"line": "one"}, "end": {}}, "text": "x"}, {"text": "#" * (17 << 20)}]
+    for version, edit in enumerate(wrong):
+        c.change(uri, version, edit)
+        check("the editor is told", "close it and open it again" in c.shown(), True)
+        check("nothing is said of the old text", c.published(uri), [])
+        check("and asked of it", "close" in c.at("hover", uri, 0, 0)["error"]["message"], True)
+        c.change(uri, 3, {"range": {"start": at["end"], "end": at["end"]}, "text": "# "})
+        check("pieces do not help", "close" in c.at("hover", uri, 0, 0)["error"]["message"], True)
+        if version % 2:
+            c.tell("textDocument/didClose", {"textDocument": {"uri": uri}})
+            check("closed", c.published(uri), [])
+            check("opened anew", c.open(uri, SOURCE), [])
+        else:
+            c.change(uri, 4, {"text": SOURCE})
+            check("all of it at once", c.published(uri), [])
+        check("known again", len(c.at("documentHighlight", uri, *place(SOURCE, "mask"))["result"]), 3)
 
 
 def fuzz(folder, seed, rounds):
@@ -253,6 +312,7 @@ with tempfile.TemporaryDirectory() as work:
     client, main = session(work)
     editing(client, main)
     check("stops", client.stop(), 0)
+    members(work)
     rudeness(work)
     fuzz(work, int(sys.argv[2]) if len(sys.argv) > 2 else 1, int(sys.argv[3]) if len(sys.argv) > 3 else 6)
     limit = 50 if len(sys.argv) < 5 else float(sys.argv[4])  # more under sanitizers
