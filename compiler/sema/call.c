@@ -354,6 +354,19 @@ opaque_call(TlSema *s, const TlSv *fn, const TlArgs *args, TlRange range)
    return out;
 }
 
+static TlSv
+call_foreign(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *args, TlRange range)
+{
+   if (f && tl_is_host(f))
+      return opaque_call(s, fn, args, range);
+   const TlBuiltin *row = picked_libdevice(s, fn, range);
+   TlSv picked = {.kind = TL_SV_BUILTIN, .builtin = {row, NULL}};
+   if (row)
+      return tl_invoke_builtin(s, f, &picked, args, range);
+   tl_report_opaque(s, fn, range);
+   return tl_sv_poison();
+}
+
 /* functools.partial(fn, ..)(..) */
 static TlSv
 call_partial(TlSema *s, TlFrame *f, const TlSv *p, const TlArgs *args, TlRange range)
@@ -424,22 +437,13 @@ tl_invoke(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *args, TlRange ran
       return tl_invoke_func(s, f, fn->func, args, range);
    case TL_SV_TYPE:
       return call_type(s, f, fn, args, range);
-   case TL_SV_OPAQUE:
-   case TL_SV_MODULE:
-      if (!f || !tl_is_host(f)) {
-         const TlBuiltin *row = picked_libdevice(s, fn, range);
-         TlSv picked = {.kind = TL_SV_BUILTIN, .builtin = {row, NULL}};
-         if (row)
-            return tl_invoke_builtin(s, f, &picked, args, range);
-         tl_report_opaque(s, fn, range);
-         return tl_sv_poison();
-      }
-      return opaque_call(s, fn, args, range);
    case TL_SV_OBJECT:
       return call_object(s, f, fn, args, range);
    default:
+      if (tl_is_foreign(fn))
+         return call_foreign(s, f, fn, args, range);
       tl_report(s->diags, E0257, range, tl_sv_describe(s, fn));
-      if (tl_is_plain(fn))
+      if (tl_is_plain(fn) || fn->kind == TL_SV_MODULE)
          tl_raise_as(s, "TypeError");
       return tl_sv_poison();
    }

@@ -250,7 +250,7 @@ opaque_argument(TlSema *s, const TlArgs *args, bool report)
    for (unsigned i = 0; i < args->num_pos + args->num_kw; i++) {
       bool is_pos = i < args->num_pos;
       const TlSv *v = is_pos ? &args->pos[i] : &args->kw[i - args->num_pos];
-      if (v->kind != TL_SV_OPAQUE && !(v->kind == TL_SV_MODULE && v->module->kind == TL_MOD_HOST))
+      if (!tl_is_foreign(v))
          continue;
       if (report)
          tl_report_opaque(s, v, is_pos ? args->pos_range[i] : args->kw_range[i - args->num_pos]);

@@ -287,9 +287,10 @@ tl_sv_describe(TlSema *s, const TlSv *v)
 
 /* A part of a module of Python's, or of one that is nowhere to be found. */
 static void
-report_module(TlSema *s, const char *name, TlRange range)
+report_module(TlSema *s, const TlSvModule *m, TlRange range)
 {
-   const char *dot = strrchr(name, '.');
+   assert(m->kind == TL_MOD_HOST);
+   const char *name = m->name, *dot = strrchr(name, '.');
    if (tl_is_host_module(name)) {
       TlSv dtype;
       tl_report(s->diags, E0208, range, name);
@@ -307,7 +308,7 @@ void
 tl_report_opaque(TlSema *s, const TlSv *v, TlRange range)
 {
    if (v->kind == TL_SV_MODULE) {
-      report_module(s, v->module->name, range);
+      report_module(s, v->module, range);
       return;
    }
    const TlLost *lost = v->opaque;

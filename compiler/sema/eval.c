@@ -133,7 +133,7 @@ is_unusable(TlSema *s, const TlSv *v, TlRange range) /* reports opaque operands 
 {
    if (v->kind == TL_SV_POISON)
       return true;
-   if (v->kind == TL_SV_OPAQUE || (v->kind == TL_SV_MODULE && v->module->kind == TL_MOD_HOST)) {
+   if (tl_is_foreign(v)) {
       tl_report_opaque(s, v, range);
       return true;
    }
@@ -178,8 +178,7 @@ tl_apply_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ran
 static bool
 is_environ(const TlSv *v)
 {
-   return v->kind == TL_SV_MODULE && v->module->kind == TL_MOD_HOST &&
-          strcmp(v->module->name, "os.environ") == 0;
+   return tl_is_host_module_value(v) && strcmp(v->module->name, "os.environ") == 0;
 }
 
 /* `text in ..` of the environment and of the GPU's name; false: it is neither, or not known. */
@@ -415,8 +414,8 @@ tl_has_attribute(TlSema *s, const TlSv *self, const char *name)
    tl_quiet_begin(s, &q);
    bool has = find_attribute(s, self, name, (TlRange){0}, &out) && out.kind != TL_SV_POISON;
    tl_quiet_end(s, &q);
-   if (self->kind == TL_SV_MODULE && self->module->kind == TL_MOD_HOST)
-      return has && !(out.kind == TL_SV_MODULE && out.module->kind == TL_MOD_HOST);
+   if (tl_is_host_module_value(self))
+      return has && !tl_is_host_module_value(&out);
    return has;
 }
 

@@ -375,7 +375,7 @@ static const struct {
 static const char *
 dtype_name(const TlSv *v)
 {
-   return v->kind == TL_SV_MODULE && v->module->kind == TL_MOD_HOST ? v->module->name : "";
+   return tl_is_host_module_value(v) ? v->module->name : "";
 }
 
 HOST_FN(finfo)

@@ -73,6 +73,18 @@ struct TlSvModule {
    const char *name;       /* dotted */
 };
 
+static inline bool
+tl_is_host_module_value(const TlSv *v)
+{
+   return v->kind == TL_SV_MODULE && v->module->kind == TL_MOD_HOST;
+}
+/* A value of host code that is not understood, or a module of such. */
+static inline bool
+tl_is_foreign(const TlSv *v)
+{
+   return v->kind == TL_SV_OPAQUE || tl_is_host_module_value(v);
+}
+
 /* ---- functions ---- */
 typedef enum TlMethodKind {
    TL_METHOD_PLAIN,

@@ -326,8 +326,8 @@ part_of_if(Run *r, const TlAstIf *n)
    r->frame->act->errors = s->diags->num_errors;
    TlSv v = tl_quiet_value(s, r->frame, n->test, NULL);
    end_steps(s, before, max);
-   bool is_unknown = v.kind == TL_SV_POISON || v.kind == TL_SV_OPAQUE ||
-                     (v.kind == TL_SV_MODULE && v.module->kind == TL_MOD_HOST);
+   bool is_unknown =
+      v.kind == TL_SV_POISON || v.kind == TL_SV_OPAQUE || tl_is_host_module_value(&v);
    if (is_unknown)
       return NULL;
    return tl_const_truth(&v) ? &n->body : &n->orelse;

@@ -11,8 +11,7 @@
 static TlSv
 usable(TlSema *s, TlFrame *f, TlSv v, TlRange range)
 {
-   if (!tl_is_host(f) &&
-       (v.kind == TL_SV_OPAQUE || (v.kind == TL_SV_MODULE && v.module->kind == TL_MOD_HOST))) {
+   if (!tl_is_host(f) && tl_is_foreign(&v)) {
       tl_report_opaque(s, &v, range);
       return tl_sv_poison();
    }
