@@ -368,7 +368,7 @@ TlFlow tl_stmt_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlCont *rest)
 TlFlow tl_stmt_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest);
 TlSv tl_eval_runtime_conditional(TlSema *s, TlFrame *f, const TlAstConditional *n,
                                  const TlSv *test);
-void tl_assigned_names(TlSema *s, const TlNodeList *stmts, TlMap *names);
+void tl_assigned_names(const TlNodeList *stmts, TlMap *names);
 /* Enters a region of run-time code; returns the one to go back to. */
 uint64_t tl_enter_run_time(TlSema *s);
 /* A list, dict or object may be changed here; else reports (compiled code only). */

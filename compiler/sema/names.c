@@ -1,6 +1,7 @@
 /* See names.h.  Each scope is read twice: first what its statements bind, since a name bound
  * anywhere in a function is local in all of it, then what they mention. */
 #include "sema/names.h"
+#include "sema/bindings.h"
 #include "sema/impl.h"
 
 #include <assert.h>
@@ -24,8 +25,7 @@ typedef struct Walk {
    TlSources *sources;
    TlNames *names;
    Scope *scope;
-   bool is_unpacked; /* what is bound now is one of several */
-   TlMap scopes;     /* Function -> Scope */
+   TlMap scopes; /* Function -> Scope */
    TL_VEC(Argument) arguments;
 } Walk;
 
@@ -40,115 +40,49 @@ bind(Walk *w, const char *name, TlSymbolKind kind, TlRange range, const TlNode *
    if (old || tl_map_has(&w->scope->symbols, name))
       return old;
    TlSymbol *s = tl_new(w->arena, TlSymbol);
-   *s = (TlSymbol){.name = name,
-                   .kind = kind,
-                   .range = range,
-                   .node = node,
-                   .owner = w->scope->owner,
-                   .is_unpacked = w->is_unpacked};
+   *s = (TlSymbol){
+      .name = name, .kind = kind, .range = range, .node = node, .owner = w->scope->owner};
    tl_map_put(&w->scope->symbols, name, s);
    tl_vec_push(w->arena, &w->names->symbols, s);
    return s;
 }
 
 static void
-bind_target(Walk *w, const TlNode *t, const TlNode *stmt)
+bind_one(void *user, const TlBinding *b)
 {
-   const TlNodeList *items = NULL;
-   bool was = w->is_unpacked;
-   if (t->kind == TL_AST_NAME)
-      bind(w, tl_ast_Name(t)->id, TL_SYMBOL_VARIABLE, t->range, stmt);
-   else if (t->kind == TL_AST_STARRED)
-      bind_target(w, tl_ast_Starred(t)->value, stmt);
-   else if (t->kind == TL_AST_TUPLE)
-      items = &tl_ast_Tuple(t)->items;
-   else if (t->kind == TL_AST_LIST)
-      items = &tl_ast_List(t)->items;
-   w->is_unpacked = true;
-   for (size_t i = 0; items && i < items->len; i++)
-      bind_target(w, items->data[i], stmt);
-   w->is_unpacked = was;
-}
-
-static void
-bind_loop_target(Walk *w, const TlNode *t, const TlNode *stmt)
-{
-   w->is_unpacked = true;
-   bind_target(w, t, stmt);
-   w->is_unpacked = false;
-}
-
-static void
-bind_imports(Walk *w, const TlAstImport *n)
-{
-   w->names->has_star |= n->is_star;
-   for (size_t i = 0; i < n->names.len; i++) {
-      const TlNode *node = n->names.data[i];
-      const TlAstAlias *a = tl_ast_Alias(node);
-      TlRange range = tl_ast_name_range(w->sources, node);
-      const char *name = a->as_name ? a->as_name : a->name;
-      if (!strchr(name, '.')) /* `import a.b` binds a; nobody asks for that one */
-         bind(w, name, TL_SYMBOL_IMPORT, range, node)->import = &n->node;
-   }
-}
-
-static void
-bind_statement(void *user, TlNode *n)
-{
+   static const TlSymbolKind kinds[] = {[TL_BINDS_VARIABLE] = TL_SYMBOL_VARIABLE,
+                                        [TL_BINDS_FUNCTION] = TL_SYMBOL_FUNCTION,
+                                        [TL_BINDS_CLASS] = TL_SYMBOL_CLASS,
+                                        [TL_BINDS_IMPORT] = TL_SYMBOL_IMPORT};
    Walk *w = user;
-   switch (n->kind) {
-   case TL_AST_FUNCTION:
-      bind(w, tl_ast_Function(n)->name, TL_SYMBOL_FUNCTION, tl_ast_name_range(w->sources, n), n);
+   bool is_variable = b->kind == TL_BINDS_VARIABLE;
+   switch (b->kind) {
+   case TL_BINDS_PART:
+   case TL_BINDS_NOTHING:
       return;
-   case TL_AST_CLASS:
-      bind(w, tl_ast_Class(n)->name, TL_SYMBOL_CLASS, tl_ast_name_range(w->sources, n), n);
+   case TL_BINDS_ELSEWHERE:
+      if (w->scope->outer)
+         tl_map_put(&w->scope->symbols, b->name, NULL);
       return;
-   case TL_AST_LAMBDA:
-   case TL_AST_COMPREHENSION:
-      return;
-   case TL_AST_ASSIGN:
-      for (size_t i = 0; i < tl_ast_Assign(n)->targets.len; i++)
-         bind_target(w, tl_ast_Assign(n)->targets.data[i], n);
-      break;
-   case TL_AST_AUG_ASSIGN:
-      bind_target(w, tl_ast_AugAssign(n)->target, n);
-      break;
-   case TL_AST_ANN_ASSIGN:
-      bind_target(w, tl_ast_AnnAssign(n)->target, n);
-      break;
-   case TL_AST_WALRUS:
-      bind_target(w, tl_ast_Walrus(n)->target, n);
-      break;
-   case TL_AST_FOR:
-      bind_loop_target(w, tl_ast_For(n)->target, n);
-      break;
-   case TL_AST_WITH_ITEM:
-      if (tl_ast_WithItem(n)->target)
-         bind_loop_target(w, tl_ast_WithItem(n)->target, n);
-      break;
-   case TL_AST_EXCEPT:
-      if (tl_ast_Except(n)->name)
-         bind(w, tl_ast_Except(n)->name, TL_SYMBOL_VARIABLE, n->range, n)->is_unpacked = true;
-      break;
-   case TL_AST_IMPORT:
-      bind_imports(w, tl_ast_Import(n));
-      return;
-   case TL_AST_GLOBAL:
-      for (size_t i = 0; i < tl_ast_Global(n)->names.len && w->scope->outer; i++)
-         tl_map_put(&w->scope->symbols, tl_ast_Name(tl_ast_Global(n)->names.data[i])->id, NULL);
-      return;
-   default:
+   case TL_BINDS_VARIABLE:
+   case TL_BINDS_FUNCTION:
+   case TL_BINDS_CLASS:
+   case TL_BINDS_IMPORT:
       break;
    }
-   tl_ast_children(n, bind_statement, w);
+   if (strchr(b->name, '.') || /* `import a.b` binds a; nobody asks for that one */
+       tl_map_has(&w->scope->symbols, b->name))
+      return;
+   TlRange range = is_variable ? b->node->range : tl_ast_name_range(w->sources, b->node);
+   TlSymbol *y = bind(w, b->name, kinds[b->kind], range, is_variable ? b->stmt : b->node);
+   y->import = b->kind == TL_BINDS_IMPORT ? b->stmt : NULL;
+   y->is_unpacked = b->is_unpacked;
 }
 
 static void
 bind_list(Walk *w, const TlNodeList *stmts)
 {
-   for (size_t i = 0; i < stmts->len; i++)
-      if (stmts->data[i])
-         bind_statement(w, stmts->data[i]);
+   tl_each_binding(stmts, bind_one, w);
 }
 
 /* ---- mentions ---- */
@@ -308,7 +242,7 @@ walk_comprehension(Walk *w, const TlAstComprehension *c)
    Scope *outer = w->scope;
    enter(w, outer->owner);
    for (size_t i = 0; i < c->clauses.len; i++)
-      bind_loop_target(w, tl_ast_CompFor(c->clauses.data[i])->target, c->clauses.data[i]);
+      tl_each_loop_binding(c->clauses.data[i], bind_one, w);
    for (size_t i = 0; i < c->clauses.len; i++) {
       const TlAstCompFor *f = tl_ast_CompFor(c->clauses.data[i]);
       walk_target(w, f->target);

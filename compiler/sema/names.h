@@ -40,7 +40,6 @@ typedef struct TlMention {
 typedef struct TlNames {
    TL_VEC(TlMention) mentions; /* by position */
    TL_VEC(TlSymbol *) symbols;
-   bool has_star; /* `from m import *`: names may come from elsewhere */
 } TlNames;
 
 TlNames *tl_names_of(TlArena *arena, TlSources *sources, const TlAstModule *ast);

@@ -2,6 +2,7 @@
  * at hand as a TlCont, so that an early return under a run-time `if` can run the rest in the other
  * side (stmt_if.c).  A statement with an error leaves poison in what it assigns and the next one
  * goes on. */
+#include "sema/bindings.h"
 #include "sema/impl.h"
 
 #include <assert.h>
@@ -414,83 +415,21 @@ tl_stmt_rest(TlSema *s, TlFrame *f, const TlCont *rest)
 /* ---- names that statements assign ---- */
 enum { PLAIN = 1, CONSTEXPR = 2 };
 
-typedef struct NameWalk {
-   TlSema *s;
-   TlMap *names;
-} NameWalk;
-
-static void walk_names(void *user, TlNode *n);
-
 static void
-add_name(NameWalk *w, const char *name, uintptr_t how)
+add_name(void *user, const TlBinding *b)
 {
-   uintptr_t old = (uintptr_t)tl_map_get(w->names, name);
-   tl_map_put(w->names, name, (void *)(old | how));
-}
-
-static void
-add_target(NameWalk *w, const TlNode *t, uintptr_t how)
-{
-   assert(t);
-   const TlNodeList *items = NULL;
-   if (t->kind == TL_AST_NAME)
-      add_name(w, tl_ast_Name(t)->id, how);
-   else if (t->kind == TL_AST_TUPLE)
-      items = &tl_ast_Tuple(t)->items;
-   else if (t->kind == TL_AST_LIST)
-      items = &tl_ast_List(t)->items;
-   else if (t->kind == TL_AST_STARRED)
-      add_target(w, tl_ast_Starred(t)->value, how);
-   else if (t->kind == TL_AST_ATTRIBUTE && tl_ast_Attribute(t)->value->kind == TL_AST_NAME)
-      add_target(w, tl_ast_Attribute(t)->value, how);
-   for (size_t i = 0; items && i < items->len; i++)
-      add_target(w, items->data[i], how);
-}
-
-static void
-walk_names(void *user, TlNode *n)
-{
-   NameWalk *w = user;
-   switch (n->kind) {
-   case TL_AST_FUNCTION:
-      add_name(w, tl_ast_Function(n)->name, PLAIN);
-      return;
-   case TL_AST_LAMBDA:
-   case TL_AST_CLASS:
-   case TL_AST_COMPREHENSION:
-      return;
-   case TL_AST_ASSIGN:
-      for (size_t i = 0; i < tl_ast_Assign(n)->targets.len; i++)
-         add_target(w, tl_ast_Assign(n)->targets.data[i], PLAIN);
-      break;
-   case TL_AST_AUG_ASSIGN:
-      add_target(w, tl_ast_AugAssign(n)->target, PLAIN);
-      break;
-   case TL_AST_ANN_ASSIGN:
-      add_target(w, tl_ast_AnnAssign(n)->target,
-                 tl_is_constexpr_annotation(tl_ast_AnnAssign(n)->annotation) ? CONSTEXPR : PLAIN);
-      break;
-   case TL_AST_WALRUS:
-      add_target(w, tl_ast_Walrus(n)->target, PLAIN);
-      break;
-   case TL_AST_FOR:
-      add_target(w, tl_ast_For(n)->target, PLAIN);
-      break;
-   case TL_AST_WITH_ITEM:
-      if (tl_ast_WithItem(n)->target)
-         add_target(w, tl_ast_WithItem(n)->target, PLAIN);
-      break;
-   default:
-      break;
-   }
-   tl_ast_children(n, walk_names, w);
+   TlMap *names = user;
+   bool is_assigned =
+      b->kind == TL_BINDS_VARIABLE || b->kind == TL_BINDS_FUNCTION || b->kind == TL_BINDS_PART;
+   bool is_constexpr = b->stmt->kind == TL_AST_ANN_ASSIGN &&
+                       tl_is_constexpr_annotation(tl_ast_AnnAssign(b->stmt)->annotation);
+   uintptr_t old = (uintptr_t)tl_map_get(names, b->name);
+   if (is_assigned)
+      tl_map_put(names, b->name, (void *)(old | (is_constexpr ? CONSTEXPR : PLAIN)));
 }
 
 void
-tl_assigned_names(TlSema *s, const TlNodeList *stmts, TlMap *names)
+tl_assigned_names(const TlNodeList *stmts, TlMap *names)
 {
-   NameWalk w = {s, names};
-   for (size_t i = 0; i < stmts->len; i++)
-      if (stmts->data[i])
-         walk_names(&w, stmts->data[i]);
+   tl_each_binding(stmts, add_name, names);
 }

@@ -507,8 +507,8 @@ tl_stmt_if(TlSema *s, TlFrame *f, const TlAstIf *n, const TlCont *rest)
       /* what the sides assign is unknown */
       TlMap names;
       tl_map_init(&names, s->arena);
-      tl_assigned_names(s, &n->body, &names);
-      tl_assigned_names(s, &n->orelse, &names);
+      tl_assigned_names(&n->body, &names);
+      tl_assigned_names(&n->orelse, &names);
       for (size_t i = 0; i < names.cap; i++)
          if (names.slots[i].used)
             tl_frame_set(s, f, (const char *)names.slots[i].key, tl_sv_poison(), n->node.range);
@@ -522,8 +522,8 @@ tl_stmt_if(TlSema *s, TlFrame *f, const TlAstIf *n, const TlCont *rest)
       TlSv poison = tl_sv_poison();
       TlMap names;
       tl_map_init(&names, s->arena);
-      tl_assigned_names(s, &n->body, &names);
-      tl_assigned_names(s, &n->orelse, &names);
+      tl_assigned_names(&n->body, &names);
+      tl_assigned_names(&n->orelse, &names);
       for (size_t i = 0; i < names.cap; i++)
          if (names.slots[i].used)
             tl_frame_set(s, f, (const char *)names.slots[i].key, poison, n->node.range);

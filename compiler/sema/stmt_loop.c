@@ -106,7 +106,7 @@ collect_carried(TlSema *s, Loop *l, const TlNodeList *body, const TlNode *target
 {
    TlMap names;
    tl_map_init(&names, s->arena);
-   tl_assigned_names(s, body, &names);
+   tl_assigned_names(body, &names);
    for (size_t i = 0; i < l->f->vars.len; i++) {
       TlVar *v = &l->f->vars.data[i];
       uintptr_t how = (uintptr_t)tl_map_get(&names, v->name);
@@ -371,7 +371,7 @@ poison_assigned(TlSema *s, TlFrame *f, const TlNodeList *body, TlRange range)
 {
    TlMap names;
    tl_map_init(&names, s->arena);
-   tl_assigned_names(s, body, &names);
+   tl_assigned_names(body, &names);
    for (size_t i = 0; i < names.cap; i++)
       if (names.slots[i].used)
          tl_frame_set(s, f, (const char *)names.slots[i].key, tl_sv_poison(), range);
