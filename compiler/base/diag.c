@@ -41,35 +41,33 @@ tl_diag_format(TlDiagCode code)
 TlWarningGroup
 tl_diag_group(TlDiagCode code)
 {
-   static const struct {
-      TlDiagCode code;
-      TlWarningGroup group;
-   } rows[] = {
-#define TL_WARNS(ID, code) {TL_DIAG_##code, TL_WARNING_##ID},
+   static const uint8_t named[TL_DIAG_COUNT] = {
+   /* the group and one more; 0: no row */
+#define TL_WARNS(ID, code) [TL_DIAG_##code] = TL_WARNING_##ID + 1,
 #include "base/warnings.def"
    };
-   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-      if (rows[i].code == code)
-         return rows[i].group;
+   if (named[code])
+      return (TlWarningGroup)(named[code] - 1);
    return row[code].severity == TL_SEV_WARNING ? TL_WARNING_OTHER : TL_WARNING_COUNT;
+}
+
+static bool
+is_text(const char *text, const char *name, size_t len)
+{
+   return text && strncmp(text, name, len) == 0 && !text[len];
 }
 
 /* Is the group or code among the names of the comment, "unused, W0204"? */
 static bool
 is_named(const char *names, size_t len, TlDiagCode code)
 {
-   const char *group = tl_warning_name(tl_diag_group(code)), *end = names + len;
+   const char *group = tl_warning_name(tl_diag_group(code)), *name;
+   size_t n;
    if (!len)
       return true; /* all */
-   while (names < end) {
-      size_t n = 0, left = (size_t)(end - names);
-      while (n < left && names[n] != ',' && names[n] != ' ')
-         n++;
-      if ((n == strlen(row[code].name) && memcmp(names, row[code].name, n) == 0) ||
-          (group && n == strlen(group) && memcmp(names, group, n) == 0))
+   while (tl_next_ignored(&names, &len, &name, &n))
+      if (is_text(row[code].name, name, n) || is_text(group, name, n))
          return true;
-      names += n + (n < left);
-   }
    return false;
 }
 

@@ -111,3 +111,20 @@ tl_ignored_in(const char *line, size_t len, size_t *names_len)
    *names_len = end ? (size_t)(end - at) - 1 : left - 1;
    return at + 1;
 }
+
+bool
+tl_next_ignored(const char **names, size_t *len, const char **name, size_t *name_len)
+{
+   static const char between[] = ", ";
+   while (*len && memchr(between, **names, sizeof between - 1)) {
+      ++*names;
+      --*len;
+   }
+   *name = *names;
+   while (*len && !memchr(between, **names, sizeof between - 1)) {
+      ++*names;
+      --*len;
+   }
+   *name_len = (size_t)(*names - *name);
+   return *name_len > 0;
+}

@@ -39,5 +39,7 @@ const char *tl_warning_doc(unsigned group);
 /* The groups and codes in the brackets of an ignoring comment in this line; NULL when there is no
  * such comment, "" when it has no brackets. */
 const char *tl_ignored_in(const char *line, size_t len, size_t *names_len);
+/* Takes the next of these names, which commas and blanks part; false after the last. */
+bool tl_next_ignored(const char **names, size_t *len, const char **name, size_t *name_len);
 
 #endif

@@ -5,6 +5,7 @@
 #define TL_COMPILE_COMPILATION_H
 
 #include "base/diag.h"
+#include "base/map.h"
 #include "codegen/codegen.h"
 #include "passes/pass.h"
 #include "sema/sema.h"
@@ -52,6 +53,7 @@ typedef struct TlCompilation {
    struct TlNames *names;       /* likewise, by tl_check */
    uint32_t file;               /* the main source */
    TL_VEC(TlEntry) entries;     /* at least one from TYPED on */
+   TlMap symbols;               /* names that they may not have any more */
    TlFunc *func;                /* of the first entry, in the last state reached */
    TL_VEC(TilecImport) imports; /* files that imports led to, found or not */
    TlPassCx passes;             /* with their times */

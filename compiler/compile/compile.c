@@ -101,7 +101,8 @@ static bool
 wants(const Run *r, TilecStage stage)
 {
    assert(stage < TILEC_STAGE_COUNT);
-   return r->stop == stage || (r->options->keep_stages & TILEC_STAGE_BIT(stage)) != 0;
+   bool is_last = r->stop == stage && !r->checks;
+   return is_last || (r->options->keep_stages & TILEC_STAGE_BIT(stage)) != 0;
 }
 
 static void
@@ -324,18 +325,24 @@ static const char *
 symbol_for(TlCompilation *comp, const char *kernel)
 {
    assert(kernel);
+   enum Owner { NOBODY, A_KERNEL, AN_ENTRY }; /* each kernel may have its own name once */
    const TlKernelInfo *kernels;
    unsigned num_kernels = tl_sema_kernels(comp->sema, &kernels);
-   const char *first = ascii_name(comp, kernel), *name = first;
-   for (unsigned n = 1;; n++) {
-      bool taken = false;
-      for (size_t i = 0; i < comp->entries.len; i++)
-         taken |= strcmp(comp->entries.data[i].func->name, name) == 0;
+   if (!comp->symbols.arena) {
+      tl_map_init(&comp->symbols, comp->arena);
       for (unsigned i = 0; i < num_kernels; i++)
-         taken |= strcmp(kernels[i].name, name) == 0 && strcmp(name, kernel) != 0;
-      if (!taken)
+         tl_map_put(&comp->symbols, tl_intern_cstr(comp->strings, kernels[i].name),
+                    (void *)(uintptr_t)A_KERNEL);
+   }
+   const char *own = tl_intern_cstr(comp->strings, kernel), *first = ascii_name(comp, kernel);
+   const char *name = tl_intern_cstr(comp->strings, first);
+   for (unsigned n = 1;; n++) {
+      enum Owner owner = (enum Owner)(uintptr_t)tl_map_get(&comp->symbols, name);
+      if (owner == NOBODY || (owner == A_KERNEL && name == own)) {
+         tl_map_put(&comp->symbols, name, (void *)(uintptr_t)AN_ENTRY);
          return name;
-      name = tl_arena_printf(comp->arena, "%s__%u", first, n);
+      }
+      name = tl_intern_cstr(comp->strings, tl_arena_printf(comp->arena, "%s__%u", first, n));
    }
 }
 
@@ -593,7 +600,7 @@ clean_up(Run *r)
       run_pipeline(r, TILEC_STAGE_IR, TL_STATE_TYPED, tl_pipeline_typed, TL_STATE_TYPED);
    for (size_t i = 0; status == TILEC_OK && i < comp->entries.len; i++) {
       TlEntry *e = &comp->entries.data[i];
-      if (e->func->state == TL_STATE_TYPED)
+      if (e->func->state == TL_STATE_TYPED && !r->checks)
          e->typed = r->stop == TILEC_STAGE_IR ? e->func : tl_func_clone(e->func);
       assert(!e->typed || e->typed->state == TL_STATE_TYPED);
    }

@@ -8,7 +8,7 @@
 static int
 severity_of(TlSeverity s)
 {
-   enum { ERROR = 1, WARNING, INFORMATION, HINT };
+   enum { ERROR = 1, WARNING = 2, HINT = 4 };
    return s == TL_SEV_ERROR ? ERROR : s == TL_SEV_WARNING ? WARNING : HINT;
 }
 
@@ -43,7 +43,9 @@ diagnostic(TlServer *s, TlDocument *d, const TlDiag *g)
       "severity", severity_of(g->severity), "code", tl_diag_name(g->code), "source", "tilec",
       "message", tl_json_text(text, strlen(text)), "relatedInformation", related(s, d, g));
    enum { UNNECESSARY = 1 };
-   if (g->code == TL_DIAG_W0208 || g->code == TL_DIAG_W0203 || g->code == TL_DIAG_W0204)
+   TlWarningGroup group = tl_diag_group(g->code);
+   if (group == TL_WARNING_UNUSED || group == TL_WARNING_UNUSED_PARAMETER ||
+       group == TL_WARNING_UNREACHABLE)
       json_object_set_new(out, "tags", json_pack("[i]", UNNECESSARY));
    return out;
 }
@@ -51,10 +53,11 @@ diagnostic(TlServer *s, TlDocument *d, const TlDiag *g)
 void
 tl_lsp_publish(TlServer *s, TlDocument *d)
 {
-   json_t *list = json_array();
+   json_t *const list = json_array();
    d->is_unpublished = false;
-   if (!tl_document_update(s, d) && !setjmp(d->comp.oom))
-      for (const TlDiag *g = d->comp.diags.first; g; g = g->next)
+   const TlDiag *g = tl_document_update(s, d) ? NULL : d->comp.diags.first;
+   if (g && !setjmp(d->comp.oom))
+      for (; g; g = g->next)
          json_array_append_new(list, diagnostic(s, d, g));
    tl_lsp_send(s->options.out,
                json_pack("{s:s, s:s, s:{s:s, s:I, s:o}}", "jsonrpc", "2.0", "method",

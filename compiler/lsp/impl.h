@@ -75,7 +75,11 @@ char *tl_path_of_uri(const char *uri);  /* by malloc; NULL: no file */
 char *tl_uri_of_path(const char *path); /* likewise */
 
 /* ---- positions ---- */
+typedef struct TlPosition {
+   json_int_t line, character; /* from 0 */
+} TlPosition;
 bool tl_lsp_is_position(const json_t *position);
+TlPosition tl_position_of(TlServer *s, const char *text, size_t len, size_t offset);
 /* An offset into the text; past the end of a line is its end. */
 size_t tl_offset_of(const TlServer *s, const char *text, size_t len, const json_t *position);
 json_t *tl_json_position(TlServer *s, const char *text, size_t len, size_t offset);

@@ -1,7 +1,6 @@
 /* From a name to its definition and uses, and another name for all of them. */
 #include "lsp/impl.h"
 
-#include <ctype.h>
 #include <string.h>
 
 /* ---- definition ---- */
@@ -83,37 +82,35 @@ tl_lsp_highlight(TlRequest *r)
 
 /* ---- renaming ---- */
 static bool
-is_identifier(const char *name)
+is_identifier(const TlDocument *d, const char *name)
 {
-   static const char *const words[] = {
-      "and",  "as",     "assert", "break", "class",    "continue", "def",   "del",    "elif",
-      "else", "except", "False",  "for",   "from",     "global",   "if",    "import", "in",
-      "is",   "lambda", "None",   "not",   "or",       "pass",     "raise", "return", "True",
-      "try",  "while",  "with",   "yield", "nonlocal", "finally",  "async", "await"};
-   if (!isalpha((unsigned char)*name) && *name != '_' && (unsigned char)*name < 0x80)
-      return false;
-   for (const char *p = name; *p; p++)
-      if (!isalnum((unsigned char)*p) && *p != '_' && (unsigned char)*p < 0x80)
-         return false;
-   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-      if (strcmp(words[i], name) == 0)
-         return false;
-   return true;
+   const TlCompilation *c = &d->comp;
+   TlDiags quiet;
+   tl_diags_init(&quiet, c->arena, c->sources);
+   TlParseCx px = {c->arena, c->strings, c->sources, &quiet};
+   const char *text = tl_arena_strdup(c->arena, name);
+   const TlNode *n =
+      tl_parse_expression(&px, tl_sources_add(c->sources, "<name>", text, strlen(text)));
+   return n && n->kind == TL_AST_NAME && strcmp(tl_ast_Name(n)->id, name) == 0;
 }
 
-/* What stands in the way of the new name, or NULL. */
+/* What stands in the way of the new name, or NULL.  Where it is mentioned already, for another
+ * variable or for a builtin, one of the two would mean the other. */
 static const char *
 rename_refusal(const TlRequest *r, const TlMention *m, const char *name)
 {
    if (!m || !m->symbol)
       return "nothing in this file defines what is here";
-   if (!is_identifier(name))
+   if (!is_identifier(r->doc, name))
       return "that is no name";
    const TlNames *names = r->doc->comp.names;
-   for (size_t i = 0; i < names->symbols.len; i++) {
-      const TlSymbol *y = names->symbols.data[i];
-      if (y != m->symbol && y->owner == m->symbol->owner && strcmp(y->name, name) == 0)
-         return "the name is taken where this one is defined";
+   const TlNode *owner = m->symbol->owner;
+   for (size_t i = 0; i < names->mentions.len; i++) {
+      const TlMention *other = &names->mentions.data[i];
+      bool is_there = !owner || (owner->range.begin <= other->range.begin &&
+                                 other->range.end <= owner->range.end);
+      if (is_there && other->symbol != m->symbol && strcmp(other->name, name) == 0)
+         return "the name is taken where this one is used";
    }
    return NULL;
 }

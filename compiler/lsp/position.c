@@ -53,29 +53,36 @@ tl_offset_of(const TlServer *s, const char *text, size_t len, const json_t *posi
    return at;
 }
 
-json_t *
-tl_json_position(TlServer *s, const char *text, size_t len, size_t offset)
+TlPosition
+tl_position_of(TlServer *s, const char *text, size_t len, size_t offset)
 {
    assert(text);
    offset = offset < len ? offset : len;
    if (s->near.text != text || s->near.at > offset)
       s->near = (TlNear){.text = text};
-   json_int_t line = s->near.line, column = 0;
+   TlPosition p = {.line = s->near.line};
    size_t at = s->near.at, next;
    while ((next = next_line(text, len, at)) <= offset && next > at &&
           (text[next - 1] == '\n' || text[next - 1] == '\r')) {
       at = next;
-      line++;
+      p.line++;
    }
    s->near.at = at;
-   s->near.line = line;
+   s->near.line = p.line;
    while (at < offset) {
       unsigned units;
       size_t n = character(text + at, len - at, &units);
-      column += s->is_utf8 ? (json_int_t)n : units;
+      p.character += s->is_utf8 ? (json_int_t)n : units;
       at += n;
    }
-   return json_pack("{s:I, s:I}", "line", line, "character", column);
+   return p;
+}
+
+json_t *
+tl_json_position(TlServer *s, const char *text, size_t len, size_t offset)
+{
+   TlPosition p = tl_position_of(s, text, len, offset);
+   return json_pack("{s:I, s:I}", "line", p.line, "character", p.character);
 }
 
 json_t *

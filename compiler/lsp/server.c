@@ -227,11 +227,12 @@ static bool
 takes_utf8(const json_t *params)
 {
    const json_t *general = json_object_get(json_object_get(params, "capabilities"), "general");
-   const json_t *encodings = json_object_get(general, "positionEncodings"), *one;
-   size_t i;
-   json_array_foreach(encodings, i,
-                      one) if (json_is_string(one) &&
-                               strcmp(json_string_value(one), "utf-8") == 0) return true;
+   const json_t *encodings = json_object_get(general, "positionEncodings");
+   for (size_t i = 0; i < json_array_size(encodings); i++) {
+      const char *one = json_string_value(json_array_get(encodings, i));
+      if (one && strcmp(one, "utf-8") == 0)
+         return true;
+   }
    return false;
 }
 

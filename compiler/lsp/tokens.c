@@ -52,7 +52,7 @@ tl_lsp_semantic_tokens(TlRequest *r)
 {
    json_t *data = json_array();
    const TlNames *names = r->doc ? r->doc->comp.names : NULL;
-   json_int_t line = 0, column = 0;
+   TlPosition last = {0, 0};
    uint32_t before = 0;
    for (size_t i = 0; names && i < names->mentions.len; i++) {
       const TlMention *m = &names->mentions.data[i];
@@ -61,19 +61,15 @@ tl_lsp_semantic_tokens(TlRequest *r)
           m->node->kind == TL_AST_STR || !classify(r->doc, m, &type, &modifiers))
          continue;
       before = m->range.end;
-      json_t *range =
-         tl_json_range(r->server, r->doc->text, r->doc->len, m->range.begin, m->range.end);
-      const json_t *begin = json_object_get(range, "start"), *end = json_object_get(range, "end");
-      json_int_t at_line = json_integer_value(json_object_get(begin, "line"));
-      json_int_t at = json_integer_value(json_object_get(begin, "character"));
-      json_int_t len = json_integer_value(json_object_get(end, "character")) - at;
-      json_int_t five[5] = {at_line - line, at_line == line ? at - column : at, len, type,
-                            modifiers};
-      for (unsigned k = 0; k < 5; k++)
+      const TlDocument *d = r->doc;
+      TlPosition begin = tl_position_of(r->server, d->text, d->len, m->range.begin);
+      TlPosition end = tl_position_of(r->server, d->text, d->len, m->range.end);
+      json_int_t lines = begin.line - last.line; /* places are told from one to the next */
+      const json_int_t five[] = {lines, lines ? begin.character : begin.character - last.character,
+                                 end.character - begin.character, type, modifiers};
+      for (unsigned k = 0; k < sizeof five / sizeof five[0]; k++)
          json_array_append_new(data, json_integer(five[k]));
-      line = at_line;
-      column = at;
-      json_decref(range);
+      last = begin;
    }
    return json_pack("{s:o}", "data", data);
 }

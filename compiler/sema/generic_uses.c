@@ -180,27 +180,56 @@ read_launch(Launches *l, const TlAstCall *call)
    }
 }
 
+/* Calls `kernel[grid](..)` of one kernel, in order of the text. */
+typedef TL_VEC(const TlAstCall *) Calls;
+
+typedef struct Finder {
+   TlArena *arena;
+   TlMap *launches; /* interned name -> Calls */
+} Finder;
+
 static void
 find_launches(void *user, TlNode *n)
 {
-   Launches *l = user;
+   Finder *f = user;
    if (n->kind == TL_AST_CALL && tl_ast_Call(n)->func->kind == TL_AST_SUBSCRIPT) {
       const TlNode *of = tl_ast_Subscript(tl_ast_Call(n)->func)->value;
-      if (of->kind == TL_AST_NAME && strcmp(tl_ast_Name(of)->id, l->kernel->name) == 0)
-         read_launch(l, tl_ast_Call(n));
+      if (of->kind == TL_AST_NAME) {
+         Calls *calls = tl_map_get(f->launches, tl_ast_Name(of)->id);
+         if (!calls) {
+            calls = tl_new(f->arena, Calls);
+            tl_map_put(f->launches, tl_ast_Name(of)->id, calls);
+         }
+         tl_vec_push(f->arena, calls, tl_ast_Call(n));
+      }
    }
-   tl_ast_children(n, find_launches, l);
+   tl_ast_children(n, find_launches, f);
+}
+
+/* The file is read once for all kernels. */
+static const Calls *
+launches_of(TlSema *s, const char *kernel)
+{
+   if (!s->impl->launches) {
+      const TlNodeList *body = &s->impl->main->ast->body;
+      s->impl->launches = tl_new(s->arena, TlMap);
+      tl_map_init(s->impl->launches, s->arena);
+      Finder f = {s->arena, s->impl->launches};
+      for (size_t i = 0; i < body->len; i++)
+         if (body->data[i])
+            find_launches(&f, body->data[i]);
+   }
+   return tl_map_get(s->impl->launches, tl_intern_cstr(s->strings, kernel));
 }
 
 void
 tl_const_hints(TlSema *s, const TlKernelInfo *k, TlConstHint *hints)
 {
-   const TlSourceModule *main = s->impl->main;
    const TlSvFunc *fn = tl_function_of(s, k->name);
    Launches l = {s, k, hints, tl_module_frame(s, s->impl->main)};
-   for (size_t i = 0; i < main->ast->body.len; i++)
-      if (main->ast->body.data[i])
-         find_launches(&l, main->ast->body.data[i]);
+   const Calls *calls = launches_of(s, k->name);
+   for (size_t i = 0; calls && i < calls->len; i++)
+      read_launch(&l, calls->data[i]);
    for (unsigned p = 0; p < k->num_params && fn; p++) {
       Uses u = {s, tl_intern_cstr(s->strings, k->params[p].name), &hints[p], 0};
       const TlNodeList *body = &tl_ast_Function(fn->node)->body;

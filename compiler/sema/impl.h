@@ -236,7 +236,8 @@ typedef struct TlSemaImpl {
    unsigned num_kernels;
    int num_warps, num_stages, num_ctas; /* of the kernel being compiled */
    TlBlame blame;
-   TlMap *seen; /* offset of a name in the main file -> its last value; NULL: not kept */
+   TlMap *launches; /* generic_uses.c: kernels' names to their launches; NULL: not looked for */
+   TlMap *seen;     /* offset of a name in the main file -> its last value; NULL: not kept */
 } TlSemaImpl;
 
 /* ---- module.c ---- */
@@ -280,8 +281,10 @@ void tl_bound_names(TlSema *s, const TlNodeList *stmts, TlMap *names);
 const TlMap *tl_scopes_of(TlSema *s, const TlNode *function);
 bool tl_is_generator(TlSema *s, const TlNode *function);
 
-/* ---- scope.c ---- */
+/* ---- watch.c ---- */
 void tl_see(TlSema *s, TlRange range, const TlSv *v); /* for tl_sema_seen */
+
+/* ---- scope.c ---- */
 void tl_frame_del(TlSema *s, TlFrame *f, const char *name, TlRange range);
 TlFrame *tl_frame_new(TlSema *s, TlFrame *parent, TlSourceModule *source, TlActivation *act);
 TlVar *tl_frame_var(TlFrame *f, const char *name); /* in this frame only; NULL if never set */
@@ -290,9 +293,9 @@ TlSv tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range); /* repor
 bool tl_lookup_quiet(TlSema *s, TlFrame *f, const char *name, TlSv *out);
 TlVars tl_vars_copy(TlSema *s, const TlVars *vars);
 const char *tl_suggest(TlSema *s, TlFrame *f, const char *name); /* NULL if nothing is close */
-/* Nearest name of the namespaces (and dtypes for TL), NULL if nothing is close. */
 /* What to write for a name of numpy, torch or CUDA, or of libdevice; NULL for all others. */
 const char *tl_other_name(TlSema *s, const char *name);
+/* Nearest name of the namespaces (and dtypes for TL), NULL if nothing is close. */
 const char *tl_suggest_builtin(TlSema *s, uint32_t namespaces, const char *name);
 typedef struct TlNearest {
    const char *name;
@@ -521,8 +524,6 @@ TlSv tl_pointer_argument(TlSema *s, const TlType *elem); /* present, its dtype k
 void tl_read_no_specialize(TlSema *s, const TlSvFunc *fn, TlKernelInfo *k);
 
 /* ---- spec*.c ---- */
-
-/* A type in ahead-of-time notation ("*const fp16", "i32"); NULL if it is none. */
 /* descriptor.c: tensor descriptors in signatures and annotations. */
 bool tl_is_descriptor_text(const char *text);
 /* False after an error. */
@@ -531,6 +532,7 @@ unsigned tl_descriptor_params(const TlSpecArg *a); /* that an argument is in the
 /* Writes that many parameters from `out` on. */
 TlSv tl_add_descriptor(TlSema *s, TlFunc *f, const TlAstFunction *ast, const char *name,
                        const TlSpecArg *a, TlParam *out);
+/* A type in ahead-of-time notation ("*const fp16", "i32"); NULL if it is none. */
 const TlType *tl_parse_type_text(TlSema *s, const char *text, size_t len);
 /* A number, True, False, None, a dtype, else a string. */
 TlSv tl_read_value(TlSema *s, const char *text, TlRange range);

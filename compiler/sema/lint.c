@@ -3,31 +3,59 @@
 #include "sema/impl.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
+typedef struct Lint {
+   TlSema *s;
+   TlMap functions;                /* node -> TlSvFunc */
+   TL_VEC(const TlSvFunc *) outer; /* compiled and in no other such, by position */
+} Lint;
+
 /* ---- which functions ---- */
-static const TlSvFunc *
-function_at(TlSema *s, const TlNode *node)
+static int
+by_position(const void *a, const void *b)
 {
-   const TlSourceModule *main = s->impl->main;
-   for (size_t i = 0; i < main->functions.len; i++)
-      if (main->functions.data[i]->node == node)
-         return main->functions.data[i];
-   return NULL;
+   const TlSvFunc *const *x = a, *const *y = b;
+   uint32_t i = (*x)->node->range.begin, k = (*y)->node->range.begin;
+   return (i > k) - (i < k);
+}
+
+static void
+find_functions(Lint *l)
+{
+   const TlSourceModule *main = l->s->impl->main;
+   tl_map_init(&l->functions, l->s->arena);
+   for (size_t i = 0; i < main->functions.len; i++) {
+      TlSvFunc *fn = main->functions.data[i];
+      if (!tl_map_has(&l->functions, fn->node))
+         tl_map_put(&l->functions, fn->node, fn);
+      if (fn->is_compiled && fn->node->kind == TL_AST_FUNCTION)
+         tl_vec_push(l->s->arena, &l->outer, fn);
+   }
+   size_t kept = 0;
+   if (l->outer.len)
+      qsort(l->outer.data, l->outer.len, sizeof *l->outer.data, by_position);
+   for (size_t i = 0; i < l->outer.len; i++)
+      if (!kept || l->outer.data[kept - 1]->node->range.end <= l->outer.data[i]->node->range.begin)
+         l->outer.data[kept++] = l->outer.data[i];
+   l->outer.len = kept;
 }
 
 /* The compiled function of the file that the range is in; NULL: host code. */
 static const TlSvFunc *
-compiled_around(TlSema *s, TlRange r)
+compiled_around(const Lint *l, TlRange r)
 {
-   const TlSourceModule *main = s->impl->main;
-   for (size_t i = 0; i < main->functions.len; i++) {
-      const TlSvFunc *fn = main->functions.data[i];
-      bool is_in = fn->node->range.begin <= r.begin && r.end <= fn->node->range.end;
-      if (is_in && fn->is_compiled && fn->node->kind == TL_AST_FUNCTION)
-         return fn;
+   size_t low = 0, high = l->outer.len;
+   while (low < high) { /* the first that ends behind r */
+      size_t middle = low + (high - low) / 2;
+      if (l->outer.data[middle]->node->range.end < r.end)
+         low = middle + 1;
+      else
+         high = middle;
    }
-   return NULL;
+   bool is_in = low < l->outer.len && l->outer.data[low]->node->range.begin <= r.begin;
+   return is_in ? l->outer.data[low] : NULL;
 }
 
 static bool
@@ -39,10 +67,11 @@ is_in_body(const TlSvFunc *fn, TlRange r)
 
 /* ---- names ---- */
 static void
-check_mention(TlSema *s, const TlMention *m)
+check_mention(const Lint *l, const TlMention *m)
 {
    TlSv v;
-   const TlSvFunc *fn = m->symbol || m->is_keyword ? NULL : compiled_around(s, m->range);
+   TlSema *s = l->s;
+   const TlSvFunc *fn = m->symbol || m->is_keyword ? NULL : compiled_around(l, m->range);
    if (!fn || m->node->kind != TL_AST_NAME || !is_in_body(fn, m->range))
       return;
    TlFrame *f = tl_module_frame(s, s->impl->main);
@@ -52,9 +81,10 @@ check_mention(TlSema *s, const TlMention *m)
 }
 
 static void
-check_symbol(TlSema *s, const TlSymbol *y)
+check_symbol(const Lint *l, const TlSymbol *y)
 {
-   const TlSvFunc *fn = y->reads || y->name[0] == '_' ? NULL : compiled_around(s, y->range);
+   TlSema *s = l->s;
+   const TlSvFunc *fn = y->reads || y->name[0] == '_' ? NULL : compiled_around(l, y->range);
    if (!fn || y->is_unpacked || !y->owner)
       return;
    if (y->kind == TL_SYMBOL_VARIABLE)
@@ -81,34 +111,38 @@ leaves(const TlNode *n)
    }
 }
 
-/* What makes the end of the block unreachable, or NULL. */
+static const char *block_leaves(const TlNodeList *body, size_t *at);
+
+/* What makes the statement's end unreachable, or NULL. */
 static const char *
-block_leaves(const TlNodeList *body)
+statement_leaves(const TlNode *n)
 {
-   for (size_t i = 0; i < body->len; i++) {
-      const TlNode *n = body->data[i];
-      const char *by = n ? leaves(n) : NULL;
-      if (n && n->kind == TL_AST_IF && tl_ast_If(n)->orelse.len)
-         by = block_leaves(&tl_ast_If(n)->body) && block_leaves(&tl_ast_If(n)->orelse)
-                 ? "an 'if' whose sides both end"
-                 : NULL;
-      if (by)
-         return by;
-   }
-   return NULL;
+   size_t at;
+   if (!n || n->kind != TL_AST_IF || !tl_ast_If(n)->orelse.len)
+      return n ? leaves(n) : NULL;
+   return block_leaves(&tl_ast_If(n)->body, &at) && block_leaves(&tl_ast_If(n)->orelse, &at)
+             ? "an 'if' whose sides both end"
+             : NULL;
+}
+
+/* Likewise of a block; out: which statement makes it so. */
+static const char *
+block_leaves(const TlNodeList *body, size_t *at)
+{
+   const char *by = NULL;
+   for (*at = 0; *at < body->len && !by; ++*at)
+      by = statement_leaves(body->data[*at]);
+   *at -= by != NULL;
+   return by;
 }
 
 static void
 check_reached(TlSema *s, const TlNodeList *body)
 {
-   for (size_t i = 0; i + 1 < body->len; i++) {
-      TlNodeList first = {body->data, i + 1, i + 1};
-      const char *by = block_leaves(&first);
-      if (by && body->data[i + 1]) {
-         tl_report(s->diags, W0204, body->data[i + 1]->range, by);
-         return;
-      }
-   }
+   size_t at;
+   const char *by = block_leaves(body, &at);
+   if (by && at + 1 < body->len && body->data[at + 1])
+      tl_report(s->diags, W0204, body->data[at + 1]->range, by);
 }
 
 /* What a statement's value is called, when computing it does nothing; NULL else. */
@@ -181,14 +215,19 @@ check_statement(void *user, TlNode *n)
 
 /* ---- comments ---- */
 static bool
+is_text(const char *text, const char *name, size_t len)
+{
+   return strncmp(text, name, len) == 0 && !text[len];
+}
+
+static bool
 is_warning(const char *name, size_t len)
 {
    for (unsigned i = 0; tl_warning_name(i); i++)
-      if (strlen(tl_warning_name(i)) == len && memcmp(tl_warning_name(i), name, len) == 0)
+      if (is_text(tl_warning_name(i), name, len))
          return true;
-   for (unsigned c = 0; c < TL_DIAG_COUNT; c++)
-      if (tl_diag_name(c)[0] == 'W' && strlen(tl_diag_name(c)) == len &&
-          memcmp(tl_diag_name(c), name, len) == 0)
+   for (unsigned c = 0; *name == 'W' && c < TL_DIAG_COUNT; c++)
+      if (is_text(tl_diag_name(c), name, len))
          return true;
    return false;
 }
@@ -196,17 +235,13 @@ is_warning(const char *name, size_t len)
 static void
 check_names_of_comment(TlSema *s, const TlSource *src, const char *names, size_t len)
 {
-   while (len) {
-      size_t n = 0;
-      while (n < len && names[n] != ',' && names[n] != ' ')
-         n++;
-      uint32_t at = (uint32_t)(names - src->text);
-      if (n && !is_warning(names, n)) {
-         TlRange r = {s->impl->main->file, at, at + (uint32_t)n};
-         tl_report(s->diags, W0205, r, (int)n, names);
-      }
-      names += n + (n < len);
-      len -= n + (n < len);
+   const char *name;
+   size_t n;
+   while (tl_next_ignored(&names, &len, &name, &n)) {
+      uint32_t at = (uint32_t)(name - src->text);
+      if (!is_warning(name, n))
+         tl_report(s->diags, W0205, ((TlRange){s->impl->main->file, at, at + (uint32_t)n}), (int)n,
+                   name);
    }
 }
 
@@ -232,13 +267,15 @@ tl_sema_lint(TlSema *s, const TlNames *names)
 {
    assert(s->impl->main);
    const TlNodeList *body = &s->impl->main->ast->body;
+   Lint l = {.s = s};
+   find_functions(&l);
    for (size_t i = 0; i < names->mentions.len; i++)
-      check_mention(s, &names->mentions.data[i]);
+      check_mention(&l, &names->mentions.data[i]);
    bool is_whole = !s->diags->num_errors; /* else a use may be what is misspelled */
    for (size_t i = 0; i < names->symbols.len && is_whole; i++)
-      check_symbol(s, names->symbols.data[i]);
+      check_symbol(&l, names->symbols.data[i]);
    for (size_t i = 0; i < body->len; i++) {
-      const TlSvFunc *fn = body->data[i] ? function_at(s, body->data[i]) : NULL;
+      const TlSvFunc *fn = body->data[i] ? tl_map_get(&l.functions, body->data[i]) : NULL;
       if (!fn || !fn->is_compiled)
          continue;
       tl_check_decorators(s, fn);

@@ -23,8 +23,15 @@ kernels() {
    }'
 }
 
+# Statements of one block that nothing ends.
+lines() {
+   printf '@kernel\ndef k(p: *i32):\n    x = 0\n'
+   awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) print "    x = x + 1" }'
+   printf '    store(p, x)\n'
+}
+
 # What is done with a source of each kind, and its smaller size.
-cases=('ifs 400 build' 'kernels 1000 list')
+cases=('ifs 400 build' 'kernels 1000 list' 'kernels 250 check' 'lines 5000 check')
 
 measure() { # KIND SIZE COMMAND: into ms
    "$1" "$2" >"$dir/$1.tile"

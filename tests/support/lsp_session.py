@@ -105,6 +105,10 @@ def session(folder):
     check("rename of an import", "import twice, SCALE as FACTOR\n" in applied(SOURCE, rename["changes"][uri]), True)
     refusal = c.at("rename", uri, *place(SOURCE, "mask"), newName="offs")["error"]["message"]
     check("a name that is taken", "taken" in refusal, True)
+    refusal = c.at("rename", uri, *place(SOURCE, "mask"), newName="load")["error"]["message"]
+    check("a builtin's name that is used there", "taken" in refusal, True)
+    check("one that is not", "result" in c.at("rename", uri, *place(SOURCE, "mask"), newName="exp2"), True)
+    check("a keyword", "no name" in c.at("rename", uri, *place(SOURCE, "mask"), newName="class")["error"]["message"], True)
     check("no name", "error" in c.at("rename", uri, *place(SOURCE, "mask"), newName="a b"), True)
     hints = c.ask("textDocument/inlayHint", {"textDocument": {"uri": uri}, "range": {
         "start": {"line": 0, "character": 0}, "end": {"line": 99, "character": 0}}})["result"]
@@ -187,6 +191,12 @@ def members(folder):
         f.write(b"SIZE = 3  # \xe9\n")
     found = c.open("file://" + folder + "/imports.py", "from latin import SIZE\n" + text.split("\n\n")[0] +
                    "\n\n@triton.jit\ndef k(x):\n    T.store(x, SIZE)\n")
+    quiet = Client(TILEC, ["-Wno-unused", "--arch=sm_80"])
+    quiet.start()
+    unread = "@kernel\ndef k(x: *fp32):\n    y = load(x)\n"
+    check("warnings as asked for", quiet.open("file://" + folder + "/unread.tile", unread), [])
+    check("stops", quiet.stop(), 0)
+    check("by default", [d["code"] for d in c.open("file://" + folder + "/unread.tile", unread)], ["W0208"])
     check("what is not UTF-8 in another file", [d["code"] for d in found], ["E0101"])
     check("stops", c.stop(), 0)
 
