@@ -66,6 +66,14 @@ if(TARGET tilec)
   add_test(NAME lsp.editor COMMAND "${support}/check_nvim.sh" "$<TARGET_FILE:tilec>")
   set_tests_properties(lsp.editor PROPERTIES SKIP_RETURN_CODE 77)
 
+  # Pages and pictures of `tilec view`.
+  tl_unit(view tl_view)
+  if(python_for_tests)
+    set(pages "${CMAKE_BINARY_DIR}/out/view")
+    add_test(NAME view.pages COMMAND "${python_for_tests}" "${support}/check_view.py"
+                                     "$<TARGET_FILE:tilec>" "${CMAKE_SOURCE_DIR}" --pages "${pages}")
+  endif()
+
   # The formatter's output is the tree.
   add_test(NAME house.format COMMAND "${support}/check_format.sh")
   set_tests_properties(house.format PROPERTIES SKIP_RETURN_CODE 77)

@@ -9,9 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --arch=native: the architecture of this machine's GPU. */
-static bool
-native_arch(TlCommand *c, TilecCompileOptions *o)
+bool
+tl_cmd_native_arch(TlCommand *c, TilecCompileOptions *o)
 {
    if (!o->arch || strcmp(o->arch, "native") != 0)
       return true;
@@ -168,7 +167,7 @@ split_archs(TlCommand *c, const TilecCompileOptions *o, TilecCompileOptions *eac
       size_t n = strcspn(text, ","), at;
       TilecCompileOptions one = *o;
       one.arch = tl_arena_strndup(c->arena, text, n);
-      if (!native_arch(c, &one))
+      if (!tl_cmd_native_arch(c, &one))
          return EXIT_ENVIRONMENT;
       const TlTarget *t = tl_target_find(one.arch);
       for (at = 0; t && at < *num; at++) {
@@ -314,7 +313,7 @@ tl_cmd_build(TlCommand *c)
       return tl_cmd_misuse("--depfile names the output file; give one with -o");
    if (c->emit == TL_EMIT_C)
       return build_c(c, &o, &extra);
-   if (!native_arch(c, &o))
+   if (!tl_cmd_native_arch(c, &o))
       return EXIT_ENVIRONMENT;
    if (extra.passes && !tl_option(&c->cl, TL_OPT_EMIT))
       o.stop_after = TILEC_STAGE_LOWERED;

@@ -34,6 +34,7 @@ extern const TlStageName tl_stage_names[TILEC_STAGE_COUNT];
 int tl_cmd_build(TlCommand *c);
 int tl_cmd_check(TlCommand *c);
 int tl_cmd_lsp(TlCommand *c);
+int tl_cmd_view(TlCommand *c);
 int tl_cmd_run(TlCommand *c);
 int tl_cmd_bench(TlCommand *c);
 int tl_cmd_tune(TlCommand *c);
@@ -44,6 +45,8 @@ int tl_cmd_cache(TlCommand *c);
 
 /* compile_options.c: public options from the command line; false after a message to stderr. */
 bool tl_cmd_options(TlCommand *c, TilecCompileOptions *o, TlCompileExtra *extra);
+/* --arch=native: the architecture of this machine's GPU (cmd_build.c). */
+bool tl_cmd_native_arch(TlCommand *c, TilecCompileOptions *o);
 /* Prints its diagnostics (text or JSON as asked for) and its error line. */
 void tl_cmd_diagnostics(TlCommand *c, TlCompilation *comp);
 int tl_cmd_exit_code(TilecStatus status);

@@ -51,6 +51,8 @@ dispatch(TlCommand *c, int argc)
       return tl_cmd_check(c);
    case CMD_LSP:
       return tl_cmd_lsp(c);
+   case CMD_VIEW:
+      return tl_cmd_view(c);
    case CMD_RUN:
       return tl_cmd_run(c);
    case CMD_BENCH:

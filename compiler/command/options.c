@@ -29,6 +29,7 @@ static const struct {
    {"tune", CMD_TUNE, "FILE",
     "choose the configuration of an autotuned kernel and keep the choice"},
    {"check", CMD_CHECK, "FILE...", "what is wrong with the kernels of files, typed or not"},
+   {"view", CMD_VIEW, "FILE", "an HTML page: source, IR, PTX and SASS linked, layouts, memory"},
    {"lsp", CMD_LSP, "", "language server for editors, over standard input and output"},
    {"list", CMD_LIST, "FILE", "kernels of a file with their parameters and types"},
    {"doctor", CMD_DOCTOR, "", "what works on this machine"},

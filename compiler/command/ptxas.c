@@ -16,20 +16,26 @@ can_run(const char *path)
 }
 
 const char *
-tl_ptxas_find(TlArena *arena, const char *asked)
+tl_tool_find(TlArena *arena, const char *name)
 {
-   if (asked)
-      return can_run(asked) ? asked : NULL;
    const char *path = getenv("PATH");
    while (path && *path) {
       size_t n = strcspn(path, ":");
-      const char *candidate = tl_arena_printf(arena, "%.*s/ptxas", (int)n, path);
+      const char *candidate = tl_arena_printf(arena, "%.*s/%s", (int)n, path, name);
       if (n && can_run(candidate))
          return candidate;
       path += n + (path[n] == ':');
    }
-   static const char toolkit[] = "/usr/local/cuda/bin/ptxas";
+   const char *toolkit = tl_arena_printf(arena, "/usr/local/cuda/bin/%s", name);
    return can_run(toolkit) ? toolkit : NULL;
+}
+
+const char *
+tl_ptxas_find(TlArena *arena, const char *asked)
+{
+   if (asked)
+      return can_run(asked) ? asked : NULL;
+   return tl_tool_find(arena, "ptxas");
 }
 
 /* ---- its words ---- */

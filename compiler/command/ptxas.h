@@ -24,6 +24,9 @@ typedef struct TlCubin {
 /* `asked` (--ptxas=), else PATH, else /usr/local/cuda/bin; NULL: none that can be run. */
 const char *tl_ptxas_find(TlArena *arena, const char *asked);
 
+/* A tool of the toolkit, likewise where nobody names it. */
+const char *tl_tool_find(TlArena *arena, const char *name);
+
 /* Messages go to diags at `range`, the kernel; false when no cubin was made. */
 bool tl_ptxas_assemble(TlArena *arena, const TlPtxas *ptxas, const char *arch, const char *ptx,
                        size_t ptx_len, TlDiags *diags, TlRange range, TlCubin *out);

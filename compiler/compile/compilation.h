@@ -32,6 +32,9 @@ typedef struct TlCompileExtra {
    bool verify_each;        /* IR verifier after every pass, LLVM's verifier */
    void (*print)(void *user, const char *pass, const char *text);
    void *print_user;
+   /* Each function in each state that it reaches; it changes afterwards. */
+   void (*reached)(void *user, const TlFunc *f);
+   void *reached_user;
    bool watch;                /* tl_check: keeps names and values for queries, stops at types */
    TlWarnings warnings;       /* zero: what every command shows */
    uint32_t max_errors;       /* 0 = 20 */

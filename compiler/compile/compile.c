@@ -588,6 +588,8 @@ run_pipeline(Run *r, TilecStage stage, TlState from, Pipeline *pipeline, TlState
          return gave_up(comp);
       if (f->state == to)
          keep_ir(r, stage, f);
+      if (f->state == to && r->extra->reached)
+         r->extra->reached(r->extra->reached_user, f);
    }
    return diagnosed(comp);
 }

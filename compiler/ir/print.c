@@ -9,7 +9,8 @@
  * made unique here (x, x_1, ...), attributes at their default are left out but for those that say
  * which operation it is, floats are written in the shortest decimal form that gives their bits
  * back, or else as the hexadecimal pattern. */
-#include "ir/ir.h"
+#include "ir/print.h"
+
 #include "ir/walk.h"
 
 #include <math.h>
@@ -30,6 +31,7 @@ typedef struct Printer {
    uint32_t num_values;
    TlMap taken;          /* interned name -> next suffix to try, at least 1 */
    unsigned next_number; /* for values without a name */
+   TlPrintIndex *index;  /* NULL: nobody asks for one */
 } Printer;
 
 static bool
@@ -378,6 +380,8 @@ print_region(Printer *p, const TlBlock *block, unsigned depth)
 static void
 print_op(Printer *p, const TlOp *op, unsigned depth)
 {
+   if (p->index)
+      tl_vec_push(p->arena, &p->index->ops, (TlPrintedOp){op, p->out->len});
    indent(p, depth);
    for (unsigned i = 0; i < op->num_results; i++) {
       if (i)
@@ -525,6 +529,18 @@ tl_print_func(const TlFunc *f, TlSources *sources, TlSb *out)
    Printer p = new_printer(sources, out);
    tl_walk_values(f->body->block, name_layout, &p);
    print_one(&p, f);
+}
+
+void
+tl_print_func_index(const TlFunc *f, TlSb *out, TlPrintIndex *index)
+{
+   *index = (TlPrintIndex){0};
+   Printer p = new_printer(NULL, out);
+   p.index = index;
+   tl_walk_values(f->body->block, name_layout, &p);
+   print_one(&p, f);
+   index->names = p.names;
+   index->layouts = p.layouts;
 }
 
 void

@@ -13,6 +13,15 @@ typedef struct TlPassTime {
    double ms;
 } TlPassTime;
 
+/* Where lowering put a shared buffer, or what an operation needs for itself.  Times are operations
+ * of the LAID function, numbered from 0 as its text has them. */
+typedef struct TlSharedPlace {
+   const TlFunc *func;
+   uint32_t offset, bytes;
+   uint32_t first, last; /* while these run it is taken; first is the one that asks for it */
+   bool is_scratch;
+} TlSharedPlace;
+
 typedef struct TlPassCx {
    TlArena *scratch; /* reset by the manager after each pass */
    TlSources *sources;
@@ -26,6 +35,7 @@ typedef struct TlPassCx {
    const char *remarks; /* "layout", "all", ... or NULL */
    bool failed;         /* a located error was reported: stop the pipeline */
    TL_VEC(TlPassTime) times;
+   TL_VEC(TlSharedPlace) places; /* of the functions lowered so far, in their modules' arenas */
 } TlPassCx;
 
 typedef enum TlPassId {

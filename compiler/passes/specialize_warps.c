@@ -735,6 +735,7 @@ split_roles(Special *s)
    drop_effects(copies);
    for (size_t i = 0; i < s->pairs.len; i++)
       produce(&map, s->pairs.data[i]);
+   in.range = producer->range;
    if (s->shares != &by_boxes)
       wait_for_copies(&in);
    end_role(f, producer);

@@ -186,6 +186,13 @@ tl_ptxas_run(const TlPtxasRun *run, const char *ptx, size_t ptx_len, TlPtxasResu
    return ok;
 }
 
+bool
+tl_ptxas_tool(const TlPtxasRun *run, char *const *argv, TlPtxasResult *out)
+{
+   *out = (TlPtxasResult){.step = "run it"};
+   return spawn(run, argv, out);
+}
+
 void
 tl_ptxas_done(TlPtxasResult *result)
 {

@@ -32,6 +32,9 @@ typedef struct TlPtxasResult {
 
 /* False when no cubin was made.  Call tl_ptxas_done in any case. */
 bool tl_ptxas_run(const TlPtxasRun *run, const char *ptx, size_t ptx_len, TlPtxasResult *out);
+/* Another tool of the toolkit, which takes what argv says and prints: all it prints, up to a
+ * megabyte.  Of run, program, keep_environment and limit_ms count. */
+bool tl_ptxas_tool(const TlPtxasRun *run, char *const *argv, TlPtxasResult *out);
 void tl_ptxas_done(TlPtxasResult *result);
 
 #endif

@@ -24,9 +24,11 @@ typedef struct Alloc {
    TlLowerCx *cx;
    TL_VEC(Buffer) buffers;
    uint32_t time;
-   TlMap buffer_of;       /* memdesc TlValue * -> index + 1 */
-   uint32_t last_scratch; /* index + 1 of the latest scratch buffer */
-   bool keep_in_loops;    /* buffers made in a loop keep their place for the whole of it */
+   uint32_t num_ops;       /* walked so far */
+   TL_VEC(uint32_t) op_at; /* number of the operation of each time, from time 1 on */
+   TlMap buffer_of;        /* memdesc TlValue * -> index + 1 */
+   uint32_t last_scratch;  /* index + 1 of the latest scratch buffer */
+   bool keep_in_loops;     /* buffers made in a loop keep their place for the whole of it */
 } Alloc;
 
 /* Up to this much, places are not shared among the buffers of a loop: fewer barriers. */
@@ -131,10 +133,18 @@ note_result(Alloc *a, TlOp *op)
 }
 
 static void
+tick(Alloc *a)
+{
+   a->time++;
+   tl_vec_push(a->cx->scratch, &a->op_at, a->num_ops - 1);
+}
+
+static void
 walk(Alloc *a, const TlBlock *block)
 {
    for (TlOp *op = block->first; op; op = op->next) {
-      a->time++;
+      a->num_ops++;
+      tick(a);
       for (unsigned i = 0; i < op->num_args; i++)
          touch(a, tl_arg(op, i));
       note_result(a, op);
@@ -147,7 +157,7 @@ walk(Alloc *a, const TlBlock *block)
          walk(a, op->regions[i]->block);
       if (!tl_is_loop(op))
          continue;
-      a->time++;
+      tick(a);
       for (size_t i = 0; i < a->buffers.len; i++) { /* used in some iteration: alive in all */
          Buffer *b = &a->buffers.data[i];
          bool is_inside = i >= outside;
@@ -289,6 +299,26 @@ report_too_much(Alloc *a, uint64_t total, uint32_t limit)
    return tl_fail(a->cx);
 }
 
+static uint32_t
+op_at(const Alloc *a, uint32_t time)
+{
+   assert(time > 0 && a->op_at.len > 0);
+   return time > a->op_at.len ? a->num_ops - 1 : a->op_at.data[time - 1];
+}
+
+/* For who asks later; the code does not depend on it. */
+static void
+remember(Alloc *a, const Buffer *b)
+{
+   TlSharedPlace place = {.func = a->cx->func,
+                          .offset = b->offset,
+                          .bytes = b->bytes,
+                          .first = op_at(a, b->begin),
+                          .last = op_at(a, b->end),
+                          .is_scratch = b->is_scratch};
+   tl_vec_push(a->cx->arena, &a->cx->pass->places, place);
+}
+
 bool
 tl_alloc_shared(TlLowerCx *cx)
 {
@@ -311,6 +341,7 @@ tl_alloc_shared(TlLowerCx *cx)
       return report_too_much(&a, total, limit);
    for (size_t i = 0; i < a.buffers.len; i++) {
       Buffer *b = &a.buffers.data[i];
+      remember(&a, b);
       if (b->is_scratch) {
          TlScratchSlot *slot = tl_new(cx->scratch, TlScratchSlot);
          *slot = (TlScratchSlot){b->offset, b->bytes};

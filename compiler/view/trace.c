@@ -1,0 +1,690 @@
+/* What a LOWERED kernel does in which order: its scalar integers are computed, everything else is
+ * left unknown.  The run is that of program (0, 0, 0) of a grid of one, with one number in place of
+ * all integer arguments, the smallest tried for which some loop that copies or multiplies goes
+ * round often enough.  Conditions that hang on unknown values are taken as true.
+ *
+ * A run for lane 0 gives the events; runs for the others give the addresses of a warp's accesses of
+ * shared memory, and so its bank conflicts. */
+#include "view/impl.h"
+
+#include "ir/walk.h"
+#include "layout/cost.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+   MAX_STEPS = 60000, /* operations of one run */
+   MAX_EVENTS = 3000,
+   MAX_REGS = 64, /* of one value; more are unknown */
+   UNKNOWN_TRIPS = 4,
+   MAX_CARRIED = 32, /* by one loop; more are unknown */
+   QUIET_TRIPS = 64, /* of a loop without events */
+   LANES = 32,
+};
+
+typedef struct Known {
+   TlBits *bits; /* NULL: never known so far */
+   uint32_t n;   /* 0: not known now */
+} Known;
+
+typedef struct Machine {
+   TlView *view;
+   const TlFunc *func;
+   TlMap line_of;      /* const TlOp * -> line in LOWERED */
+   TlMap access_of;    /* const TlOp * -> index of its access, plus 1 */
+   Known *values;      /* by id */
+   TlViewTrace *trace; /* NULL: a trial run, or one for another lane */
+   bool wants_addresses;
+   uint32_t lane, steps;
+   uint32_t role, role_warps, trip;
+   uint32_t most_trips; /* of a loop with events */
+   int64_t assumed;
+} Machine;
+
+/* ---- values ---- */
+static TlDtype
+dtype_of(const TlValue *v)
+{
+   return tl_type_elem(v->type)->dtype;
+}
+
+static bool
+may_be_known(const TlType *t)
+{
+   const TlType *elem = tl_type_elem(t);
+   return (t->kind == TL_TYPE_SCALAR || t->kind == TL_TYPE_REGS) && elem->kind == TL_TYPE_SCALAR &&
+          tl_dtype_is_int(elem->dtype) && tl_type_num_regs(t) <= MAX_REGS;
+}
+
+static void
+forget(Machine *m, const TlValue *v)
+{
+   m->values[v->id].n = 0;
+}
+
+/* Room for the value's registers, which the caller fills. */
+static TlBits *
+learn(Machine *m, const TlValue *v)
+{
+   Known *k = &m->values[v->id];
+   uint32_t n = tl_type_num_regs(v->type);
+   if (!k->bits)
+      k->bits = tl_new_array(m->view->arena, TlBits, n);
+   k->n = n;
+   return k->bits;
+}
+
+static bool
+is_known(const Machine *m, const TlValue *v)
+{
+   return m->values[v->id].n > 0;
+}
+
+static bool
+known_int(const Machine *m, const TlValue *v, int64_t *out)
+{
+   const Known *k = &m->values[v->id];
+   if (k->n)
+      *out = tl_bits_to_int(dtype_of(v), k->bits[0]);
+   return k->n > 0;
+}
+
+static void
+learn_int(Machine *m, const TlValue *v, int64_t value)
+{
+   TlBits *bits = learn(m, v);
+   for (uint32_t i = 0; i < m->values[v->id].n; i++)
+      bits[i] = tl_int_to_bits(dtype_of(v), value);
+}
+
+static void
+copy_value(Machine *m, const TlValue *from, const TlValue *to)
+{
+   const Known *k = &m->values[from->id];
+   if (!k->n || !may_be_known(to->type)) {
+      forget(m, to);
+      return;
+   }
+   uint32_t n = k->n;
+   TlBits *bits = learn(m, to);
+   memmove(bits, m->values[from->id].bits, n * sizeof *bits);
+}
+
+/* ---- arithmetic ---- */
+static void
+compute_eltwise(Machine *m, const TlOp *op)
+{
+   const TlValue *r = tl_result(op, 0);
+   TlDtype dtypes[4];
+   TlBits args[4];
+   if (op->num_args > 4)
+      return;
+   for (unsigned a = 0; a < op->num_args; a++)
+      if (!is_known(m, tl_arg(op, a)) ||
+          m->values[tl_arg(op, a)->id].n != tl_type_num_regs(r->type))
+         return;
+   TlBits *bits = learn(m, r);
+   for (uint32_t i = 0; i < m->values[r->id].n; i++) {
+      bool undefined = false;
+      for (unsigned a = 0; a < op->num_args; a++) {
+         dtypes[a] = dtype_of(tl_arg(op, a));
+         args[a] = m->values[tl_arg(op, a)->id].bits[i];
+      }
+      bits[i] = tl_eval(op->opcode, op->attrs, dtype_of(r), dtypes, args, &undefined);
+   }
+}
+
+/* One register of the operands, taken as one row of registers. */
+static bool
+picked(const Machine *m, const TlOp *op, int64_t index, TlBits *out)
+{
+   for (unsigned a = 0; a < op->num_args; a++) {
+      const Known *k = &m->values[tl_arg(op, a)->id];
+      uint32_t n = tl_type_num_regs(tl_arg(op, a)->type);
+      if (index < n) {
+         if (k->n)
+            *out = k->bits[index];
+         return k->n > 0;
+      }
+      index -= n;
+   }
+   return false;
+}
+
+static void
+compute_pick(Machine *m, const TlOp *op)
+{
+   const TlValue *r = tl_result(op, 0);
+   TlInts index = tl_attr_ints(op, TL_ATTR_INDEX);
+   TlBits bits[MAX_REGS];
+   for (size_t i = 0; i < index.len; i++)
+      if (!picked(m, op, index.data[i], &bits[i]))
+         return;
+   memcpy(learn(m, r), bits, index.len * sizeof bits[0]);
+}
+
+static void
+compute_splat(Machine *m, const TlOp *op)
+{
+   int64_t value;
+   if (known_int(m, tl_arg(op, 0), &value))
+      learn_int(m, tl_result(op, 0), value);
+}
+
+/* The result is known afterwards, or not. */
+static void
+compute(Machine *m, const TlOp *op)
+{
+   const TlValue *r = tl_result(op, 0);
+   if (op->num_results != 1 || !may_be_known(r->type))
+      return;
+   if (op->opcode == TL_OP_CONSTANT)
+      learn_int(m, r, tl_bits_to_int(dtype_of(r), tl_attr_bits(op, TL_ATTR_VALUE)));
+   else if (op->opcode == TL_OP_LANE_ID)
+      learn_int(m, r, m->lane);
+   else if (op->opcode == TL_OP_WARP_ID || op->opcode == TL_OP_PROGRAM_ID)
+      learn_int(m, r, 0);
+   else if (op->opcode == TL_OP_NUM_PROGRAMS)
+      learn_int(m, r, 1);
+   else if (op->opcode == TL_OP_SPLAT)
+      compute_splat(m, op);
+   else if (op->opcode == TL_OP_PICK)
+      compute_pick(m, op);
+   else if (op->opcode == TL_OP_SHFL) /* what a warp has in common, as far as it is asked for */
+      copy_value(m, tl_arg(op, 0), r);
+   else if (tl_has_trait(op, TL_TRAIT_ELTWISE))
+      compute_eltwise(m, op);
+}
+
+/* ---- accesses of shared memory ---- */
+static unsigned
+bytes_of_lane(const TlOp *op)
+{
+   switch (op->opcode) {
+   case TL_OP_CP_ASYNC:
+      return (unsigned)tl_attr_int(op, TL_ATTR_BYTES);
+   case TL_OP_LDMATRIX:
+   case TL_OP_STMATRIX:
+      return 16; /* a row */
+   case TL_OP_LD_SHARED:
+      return (unsigned)tl_attr_int(op, TL_ATTR_VEC) *
+             tl_dtype_info[dtype_of(tl_result(op, 0))].bytes;
+   case TL_OP_ST_SHARED:
+      return (unsigned)tl_attr_int(op, TL_ATTR_VEC) * tl_dtype_info[dtype_of(tl_arg(op, 1))].bytes;
+   default:
+      return 0;
+   }
+}
+
+/* Of the first access that the operation makes. */
+static bool
+address_of(const Machine *m, const TlOp *op, uint32_t *out)
+{
+   int64_t address;
+   if (!known_int(m, tl_arg(op, 0), &address))
+      return false;
+   TlInts offsets =
+      tl_has_attr(op, TL_ATTR_OFFSETS) ? tl_attr_ints(op, TL_ATTR_OFFSETS) : (TlInts){0};
+   *out = (uint32_t)(address + (offsets.len ? offsets.data[0] : 0));
+   return true;
+}
+
+static void
+finish_access(TlViewAccess *a)
+{
+   bool is_aligned = a->bytes >= 1 && a->bytes <= 16 && (a->bytes & (a->bytes - 1)) == 0;
+   for (unsigned i = 0; i < LANES; i++)
+      is_aligned = is_aligned && a->lane_address[i] % a->bytes == 0;
+   if (!is_aligned)
+      return;
+   TlSharedCost cost = tl_cost_shared(a->lane_address, a->bytes);
+   a->is_known = true;
+   a->wavefronts = cost.wavefronts;
+   a->minimum = cost.minimum;
+}
+
+/* The address of this lane, once; lanes come in order. */
+static void
+note_access(Machine *m, const TlOp *op)
+{
+   TlViewTrace *t = &m->view->trace;
+   uintptr_t known = (uintptr_t)tl_map_get(&m->access_of, op);
+   uint32_t address, place = tl_view_place(m->view, op->range);
+   if (!address_of(m, op, &address))
+      return;
+   if (!known) {
+      TlViewAccess a = {.line = (uint32_t)(uintptr_t)tl_map_get(&m->line_of, op),
+                        .place = place,
+                        .what = tl_info(op)->text,
+                        .buffer = tl_view_buffer_at(m->view, address, place),
+                        .bytes = bytes_of_lane(op)};
+      tl_vec_push(m->view->arena, &t->accesses, a);
+      known = t->accesses.len;
+      tl_map_put(&m->access_of, op, (void *)known);
+   }
+   TlViewAccess *a = &t->accesses.data[known - 1];
+   if (a->lanes != m->lane || a->lanes >= LANES)
+      return;
+   bool is_few = op->opcode == TL_OP_LDMATRIX || op->opcode == TL_OP_STMATRIX;
+   unsigned rows = is_few ? 8 * (unsigned)tl_attr_int(op, TL_ATTR_NUM) : LANES;
+   a->lane_address[m->lane] = m->lane < rows ? address : a->lane_address[m->lane % rows];
+   if (++a->lanes == LANES)
+      finish_access(a);
+}
+
+/* ---- events ---- */
+static TlViewEvent *
+add_event(Machine *m, const TlOp *op, TlViewAct act)
+{
+   TlViewTrace *t = m->trace;
+   TlViewEvent e = {.act = act,
+                    .role = m->role,
+                    .line = (uint32_t)(uintptr_t)tl_map_get(&m->line_of, op),
+                    .place = tl_view_place(m->view, op->range),
+                    .trip = m->trip};
+   tl_vec_push(m->view->arena, &t->events, e);
+   return &tl_vec_last(&t->events);
+}
+
+static void
+add_slot(Machine *m, TlViewEvent *e, uint32_t address)
+{
+   uint32_t i = tl_view_buffer_at(m->view, address, e->place);
+   if (i == UINT32_MAX || e->num_slots == TL_VIEW_MAX_SLOTS)
+      return;
+   const TlViewBuffer *b = &m->view->buffers.data[i];
+   e->slot[e->num_slots].buffer = i;
+   e->slot[e->num_slots++].stage = b->stages ? (address - b->offset) / (b->bytes / b->stages) : 0;
+}
+
+/* Its predicate, where there is one, is known to be false for all accesses. */
+static bool
+is_masked(const Machine *m, const TlOp *op)
+{
+   const TlValue *pred = tl_pred(op);
+   if (!pred || !is_known(m, pred))
+      return false;
+   for (uint32_t i = 0; i < m->values[pred->id].n; i++)
+      if (m->values[pred->id].bits[i])
+         return false;
+   return true;
+}
+
+static void
+touch_event(Machine *m, const TlOp *op, TlViewAct act)
+{
+   uint32_t address;
+   TlViewEvent *e = add_event(m, op, act);
+   e->is_masked = is_masked(m, op);
+   if (!e->is_masked && address_of(m, op, &address))
+      add_slot(m, e, address);
+}
+
+/* Where the first instruction's operand begins: what stands before it has offsets of its own. */
+static bool
+product_address(const Machine *m, const TlOp *op, unsigned operand, uint32_t *out)
+{
+   int64_t address;
+   if (!tl_wgmma_is_shared(op, operand) || !known_int(m, tl_arg(op, operand), &address))
+      return false;
+   TlInts offsets = tl_attr_ints(op, TL_ATTR_OFFSETS);
+   TlReps reps = tl_attr_reps(op);
+   size_t first = operand == 1 && tl_wgmma_is_shared(op, 0) ? (size_t)(reps.m * reps.k) : 0;
+   *out = (uint32_t)(address + (first < offsets.len ? offsets.data[first] : 0));
+   return true;
+}
+
+static void
+dot_event(Machine *m, const TlOp *op)
+{
+   TlViewEvent *e = add_event(m, op, TL_ACT_DOT);
+   e->is_async = op->opcode == TL_OP_WGMMA;
+   uint32_t address;
+   for (unsigned i = 0; e->is_async && i < 2; i++)
+      if (product_address(m, op, i, &address))
+         add_slot(m, e, address);
+}
+
+/* Arrivals are those of the whole role: where a predicate chooses threads, one of each warp. */
+static void
+barrier_event(Machine *m, const TlOp *op, TlViewAct act)
+{
+   int64_t address, parity;
+   const TlValue *pred = tl_pred(op);
+   if (is_masked(m, op))
+      return;
+   TlViewEvent *e = add_event(m, op, act);
+   e->has_address = known_int(m, tl_arg(op, 0), &address);
+   e->address = e->has_address ? (uint32_t)address : 0;
+   e->arrivals = act == TL_ACT_EXPECT ? 1 : pred ? m->role_warps : m->role_warps * LANES;
+   if (act != TL_ACT_BARRIER_WAIT)
+      return;
+   e->has_address = e->has_address && known_int(m, tl_arg(op, 1), &parity);
+   e->parity = e->has_address ? (uint32_t)parity : 0;
+}
+
+static void
+make_barrier(Machine *m, const TlOp *op)
+{
+   int64_t address;
+   if (known_int(m, tl_arg(op, 0), &address))
+      tl_vec_push(m->view->arena, &m->trace->barriers,
+                  (TlViewBarrier){(uint32_t)address, (uint32_t)tl_attr_int(op, TL_ATTR_ARRIVALS)});
+}
+
+static void
+tma_event(Machine *m, const TlOp *op)
+{
+   int64_t barrier;
+   touch_event(m, op, TL_ACT_COPY);
+   TlViewEvent *e = &tl_vec_last(&m->trace->events);
+   e->has_address = known_int(m, tl_arg(op, 2), &barrier);
+   e->address = e->has_address ? (uint32_t)barrier : 0;
+}
+
+/* Arithmetic in one go is one event. */
+static void
+math_event(Machine *m, const TlOp *op)
+{
+   const TlValue *r = op->num_results ? tl_result(op, 0) : NULL;
+   bool is_math = r && (tl_has_trait(op, TL_TRAIT_ELTWISE) || op->opcode == TL_OP_SHFL) &&
+                  tl_type_elem(r->type)->kind == TL_TYPE_SCALAR && tl_dtype_is_float(dtype_of(r));
+   if (!is_math)
+      return;
+   uint32_t cost = tl_type_num_regs(r->type) * (tl_has_trait(op, TL_TRAIT_COSTLY) ? 4 : 1);
+   TlViewEvent *last = m->trace->events.len ? &tl_vec_last(&m->trace->events) : NULL;
+   bool goes_on =
+      last && last->act == TL_ACT_MATH && last->role == m->role && last->trip == m->trip;
+   TlViewEvent *e = goes_on ? last : add_event(m, op, TL_ACT_MATH);
+   e->num += cost;
+}
+
+static void
+note_event(Machine *m, const TlOp *op)
+{
+   switch (op->opcode) {
+   case TL_OP_CP_ASYNC:
+      touch_event(m, op, TL_ACT_COPY);
+      break;
+   case TL_OP_TMA_LOAD:
+      tma_event(m, op);
+      break;
+   case TL_OP_CP_ASYNC_COMMIT:
+      add_event(m, op, TL_ACT_COMMIT);
+      break;
+   case TL_OP_CP_ASYNC_WAIT:
+      add_event(m, op, TL_ACT_WAIT_COPIES)->num = (uint32_t)tl_attr_int(op, TL_ATTR_NUM);
+      break;
+   case TL_OP_CP_ASYNC_ARRIVE:
+      barrier_event(m, op, TL_ACT_COPY_ARRIVE);
+      break;
+   case TL_OP_MBAR_INIT:
+      make_barrier(m, op);
+      break;
+   case TL_OP_MBAR_EXPECT:
+      barrier_event(m, op, TL_ACT_EXPECT);
+      break;
+   case TL_OP_MBAR_ARRIVE:
+      barrier_event(m, op, TL_ACT_BARRIER_ARRIVE);
+      break;
+   case TL_OP_MBAR_WAIT:
+      barrier_event(m, op, TL_ACT_BARRIER_WAIT);
+      break;
+   case TL_OP_WGMMA:
+   case TL_OP_MMA:
+      dot_event(m, op);
+      break;
+   case TL_OP_WGMMA_WAIT:
+      add_event(m, op, TL_ACT_WAIT_DOTS)->num = (uint32_t)tl_attr_int(op, TL_ATTR_NUM);
+      break;
+   case TL_OP_BAR_SYNC:
+      add_event(m, op, TL_ACT_SYNC);
+      break;
+   case TL_OP_LD_SHARED:
+   case TL_OP_LDMATRIX:
+      touch_event(m, op, TL_ACT_READ);
+      break;
+   case TL_OP_ST_SHARED:
+   case TL_OP_STMATRIX:
+      touch_event(m, op, TL_ACT_WRITE);
+      break;
+   case TL_OP_LD_GLOBAL:
+      add_event(m, op, TL_ACT_LOAD);
+      break;
+   case TL_OP_ST_GLOBAL:
+      add_event(m, op, TL_ACT_STORE);
+      break;
+   default:
+      math_event(m, op);
+      break;
+   }
+}
+
+/* ---- control ---- */
+static void run_block(Machine *m, const TlBlock *block);
+
+static bool
+is_over(const Machine *m)
+{
+   return m->steps >= MAX_STEPS || (m->trace && m->trace->events.len >= MAX_EVENTS);
+}
+
+static bool
+has_events(const TlOp *loop)
+{
+   static const TlOpcode known[] = {TL_OP_CP_ASYNC, TL_OP_TMA_LOAD,  TL_OP_WGMMA,
+                                    TL_OP_MMA,      TL_OP_LD_GLOBAL, TL_OP_MBAR_WAIT};
+   for (unsigned r = 0; r < loop->num_regions; r++) {
+      const TlBlock *top = loop->regions[r]->block;
+      for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
+         for (unsigned i = 0; i < sizeof known / sizeof known[0]; i++)
+            if (op->opcode == known[i])
+               return true;
+   }
+   return false;
+}
+
+/* What a region ends with becomes the next arguments of `to`, from argument `first` on.  All at
+ * once: what ends it may be such an argument itself. */
+static void
+carry(Machine *m, const TlBlock *from, unsigned skip, const TlBlock *to, unsigned first)
+{
+   struct {
+      bool is_known;
+      TlBits bits[MAX_REGS];
+   } next[MAX_CARRIED];
+   const TlOp *end = from->last;
+   unsigned n = end && end->num_args > skip ? end->num_args - skip : 0;
+   n = n < to->num_args - first ? n : to->num_args - first;
+   for (unsigned i = 0; i < n && i < MAX_CARRIED; i++) {
+      const Known *k = &m->values[tl_arg(end, i + skip)->id];
+      next[i].is_known = k->n > 0 && may_be_known(to->args[first + i]->type);
+      if (next[i].is_known)
+         memcpy(next[i].bits, k->bits, k->n * sizeof *k->bits);
+   }
+   for (unsigned i = 0; i < n; i++) {
+      const TlValue *arg = to->args[first + i];
+      if (i < MAX_CARRIED && next[i].is_known)
+         memcpy(learn(m, arg), next[i].bits, tl_type_num_regs(arg->type) * sizeof(TlBits));
+      else
+         forget(m, arg);
+   }
+}
+
+static void
+carry_out(Machine *m, const TlOp *op, const TlBlock *from, unsigned first)
+{
+   for (unsigned i = 0; i < op->num_results && first + i < from->num_args; i++)
+      copy_value(m, from->args[first + i], tl_result(op, i));
+}
+
+static void
+run_for(Machine *m, const TlOp *op)
+{
+   const TlBlock *body = op->regions[0]->block;
+   int64_t lower = 0, upper = 0, step = 1;
+   bool is_counted = known_int(m, tl_arg(op, 0), &lower);
+   bool bounds = known_int(m, tl_arg(op, 1), &upper) && known_int(m, tl_arg(op, 2), &step);
+   bool is_loud = has_events(op), knows = is_counted && bounds && step != 0;
+   uint32_t outer = m->trip, trips = 0;
+   for (unsigned i = 3; i < op->num_args; i++)
+      copy_value(m, tl_arg(op, i), body->args[i - 2]);
+   for (int64_t at = lower;; at += step) {
+      uint32_t most = knows ? (is_loud ? MAX_STEPS : QUIET_TRIPS) : is_loud ? UNKNOWN_TRIPS : 1;
+      if ((knows && (step > 0 ? at >= upper : at <= upper)) || trips >= most || is_over(m))
+         break;
+      m->trip = ++trips;
+      if (is_counted && step != 0)
+         learn_int(m, body->args[0], at);
+      else
+         forget(m, body->args[0]);
+      run_block(m, body);
+      carry(m, body, 0, body, 1);
+   }
+   carry_out(m, op, body, 1);
+   m->trip = outer;
+   if (is_loud && trips > m->most_trips && knows)
+      m->most_trips = trips;
+}
+
+static void
+run_while(Machine *m, const TlOp *op)
+{
+   const TlBlock *head = op->regions[0]->block, *body = op->regions[1]->block;
+   uint32_t outer = m->trip;
+   for (unsigned i = 0; i < op->num_args; i++)
+      copy_value(m, tl_arg(op, i), head->args[i]);
+   for (uint32_t trips = 1; !is_over(m); trips++) {
+      int64_t goes_on;
+      run_block(m, head);
+      bool is_sure = known_int(m, tl_arg(head->last, 0), &goes_on);
+      carry(m, head, 1, body, 0);
+      if (is_sure ? !goes_on : trips > UNKNOWN_TRIPS)
+         break;
+      m->trip = trips;
+      run_block(m, body);
+      carry(m, body, 0, head, 0);
+   }
+   carry_out(m, op, body, 0);
+   m->trip = outer;
+}
+
+static void
+run_if(Machine *m, const TlOp *op)
+{
+   int64_t is_true = 1;
+   if (!known_int(m, tl_arg(op, 0), &is_true))
+      is_true = 1;
+   const TlBlock *taken = op->regions[is_true ? 0 : 1]->block;
+   run_block(m, taken);
+   for (unsigned i = 0; taken->last && i < op->num_results && i < taken->last->num_args; i++)
+      copy_value(m, tl_arg(taken->last, i), tl_result(op, i));
+}
+
+static void
+run_role(Machine *m, const TlOp *op)
+{
+   uint32_t first = (uint32_t)tl_attr_int(op, TL_ATTR_FIRST_WARP);
+   uint32_t warps = (uint32_t)tl_attr_int(op, TL_ATTR_NUM_WARPS);
+   uint32_t outer = m->role_warps;
+   if (m->trace) {
+      TlViewRole r = {tl_arena_printf(m->view->arena, "warps %u–%u", first, first + warps - 1),
+                      warps, (uint32_t)tl_attr_int(op, TL_ATTR_REGISTERS)};
+      tl_vec_push(m->view->arena, &m->trace->roles, r);
+      m->role = (uint32_t)m->trace->roles.len - 1;
+   }
+   m->role_warps = warps;
+   run_block(m, op->regions[0]->block);
+   m->role = 0;
+   m->role_warps = outer;
+}
+
+static void
+run_plain(Machine *m, const TlOp *op)
+{
+   for (unsigned i = 0; i < op->num_results; i++)
+      forget(m, tl_result(op, i));
+   compute(m, op);
+   if (m->wants_addresses && bytes_of_lane(op))
+      note_access(m, op);
+   if (m->trace)
+      note_event(m, op);
+}
+
+static void
+run_block(Machine *m, const TlBlock *block)
+{
+   for (const TlOp *op = block->first; op && !is_over(m); op = op->next) {
+      m->steps++;
+      if (op->opcode == TL_OP_FOR)
+         run_for(m, op);
+      else if (op->opcode == TL_OP_WHILE)
+         run_while(m, op);
+      else if (op->opcode == TL_OP_IF)
+         run_if(m, op);
+      else if (op->opcode == TL_OP_ROLE)
+         run_role(m, op);
+      else
+         run_plain(m, op);
+   }
+}
+
+/* ---- runs ---- */
+static void
+run(Machine *m)
+{
+   const TlBlock *body = m->func->body->block;
+   m->steps = m->most_trips = m->role = m->trip = 0;
+   m->role_warps = m->func->num_warps;
+   for (uint32_t i = 0; i < m->func->next_value_id; i++)
+      m->values[i].n = 0;
+   for (unsigned i = 0; i < body->num_args; i++)
+      if (may_be_known(body->args[i]->type))
+         learn_int(m, body->args[i], m->assumed);
+   run_block(m, body);
+}
+
+/* The number that makes a picture: the main loop fills its stages, and goes on for a while. */
+static void
+assume(Machine *m)
+{
+   uint32_t wanted = m->func->num_stages + 3, best = 0;
+   int64_t chosen = 64;
+   for (int64_t n = 64; n <= 1 << 16 && best < wanted; n += n < 2048 ? 64 : n) {
+      m->assumed = n;
+      run(m);
+      if (m->most_trips > best) {
+         best = m->most_trips;
+         chosen = n;
+      }
+   }
+   m->assumed = chosen;
+}
+
+void
+tl_view_trace(TlView *v, const TlFunc *lowered, const TlPrintIndex *index, const uint32_t *lines)
+{
+   TlViewTrace *t = &v->trace;
+   assert(lowered->state == TL_STATE_LOWERED);
+   Machine m = {.view = v, .func = lowered};
+   tl_map_init(&m.line_of, v->arena);
+   tl_map_init(&m.access_of, v->arena);
+   for (size_t i = 0; i < index->ops.len; i++)
+      tl_map_put(&m.line_of, index->ops.data[i].op, (void *)(uintptr_t)lines[i]);
+   m.values = tl_new_array(v->arena, Known, lowered->next_value_id + 1);
+   assume(&m);
+   *t = (TlViewTrace){.assumed = m.assumed};
+   TlViewRole all = {tl_total_warps(lowered) > 1
+                        ? tl_arena_printf(v->arena, "warps 0–%u", tl_total_warps(lowered) - 1)
+                        : "warp 0",
+                     tl_total_warps(lowered), 0};
+   tl_vec_push(v->arena, &t->roles, all);
+   m.trace = t;
+   run(&m);
+   t->is_cut = is_over(&m);
+   m.trace = NULL;
+   m.wants_addresses = true;
+   for (m.lane = 0; m.lane < LANES; m.lane++)
+      run(&m);
+}

@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+"""check_view.py TILEC ROOT [--pages DIR]: the pages and pictures of `tilec view`, without a browser.
+
+Of pages: the data is JSON and the same bytes each time; texts are those of `tilec build`; every link
+leads to a line that exists; nothing is loaded from elsewhere, whatever strings a kernel has; buffers
+that are taken at one time lie apart; in the timeline a product reads a slot only between the landing of
+one copy and the beginning of the next.  Of pictures: XML, and docs/ has what the tool draws.
+--pages keeps the pages for check_view_browser.py."""
+import json
+import os
+import re
+import shlex
+import stat
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
+
+MATMUL = ["dsl_examples/matmul.tile", "-k", "matmul", "-D", "BLOCK_K=64", "-s",
+          "*fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:16, 1, i32:16, 1, i32:16, 1"]
+ATTENTION = ["dsl_examples/attention.tile", "-k", "attn_fwd", "-D", "D=128", "-s",
+             "*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, i32, i32:16, fp32"]
+PAGES = {
+    "attention": ATTENTION,
+    "matmul": MATMUL,
+    "matmul_sm_80": MATMUL + ["--arch=sm_80"],
+    "matmul_boxes": MATMUL + ["--tma=on"],
+    "elu": ["dsl_examples/elu.tile", "-s", "*fp32:16, *fp32:16, i32:16, fp32"],
+    "softmax": ["dsl_examples/softmax.tile", "-k", "softmax", "-s",
+                "*fp32:16, *fp32:16, i32:16, i32:16", "-D", "BLOCK=1024"],
+}
+MOST_BYTES = 3 << 20
+failed = 0
+
+
+def check(good, what):
+    global failed
+    if not good:
+        failed += 1
+        print("FAIL " + what)
+
+
+def data_of(page):
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    return json.loads(found.group(1))
+
+
+class Tool:
+    def __init__(self, tilec, root):
+        self.tilec, self.root = tilec, root
+
+    def run(self, *args, code=0):
+        done = subprocess.run([self.tilec, *args], cwd=self.root, capture_output=True, timeout=120)
+        check(done.returncode == code, f"{' '.join(args)}: exit code {done.returncode}\n{done.stderr.decode()}")
+        return done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+
+    def page(self, *args):
+        return self.run("view", *args)[0]
+
+
+def check_texts(tool, name, args, data):
+    for stage, emit in (("typed", "ir"), ("laid", "laid"), ("lowered", "lowered")):
+        shown = next(s for s in data["stages"] if s["id"] == stage)
+        built = tool.run("build", *args, f"--emit={emit}")[0]
+        check(shown["text"] == built, f"{name}: {stage} is not what `tilec build --emit={emit}` prints")
+    ptx = next(s for s in data["stages"] if s["id"] == "ptx")["text"]
+    check(ptx == tool.run("build", *args, "-g")[0], f"{name}: the PTX is not that of `tilec build -g`")
+
+
+def check_links(name, data):
+    lengths = [len(s["text"].split("\n")) for s in data["sources"]]
+    for i, p in enumerate(data["places"][1:]):
+        good = p[0] < len(lengths) and 1 <= p[1] <= p[3] <= lengths[p[0]]
+        check(good, f"{name}: place {i + 1} is {p}, outside of its source")
+    for s in data["stages"]:
+        lines = s.get("text", "").rstrip("\n").split("\n") if "text" in s else []
+        check(len(s["from"]) == len(lines), f"{name}: {s['id']} has {len(lines)} lines, {len(s['from'])} links")
+        check(all(0 <= f < len(data["places"]) for f in s["from"]), f"{name}: {s['id']}: a link to nowhere")
+        if s["id"] in ("typed", "laid", "lowered"):
+            check_ir_links(name, s, lines)
+        if s["id"] == "ptx":
+            check_ptx_links(name, data, s, lines)
+    laid = next(s for s in data["stages"] if s["id"] == "laid")["text"].split("\n")
+    for l in data["layouts"]:
+        check(laid[data["layouts"].index(l)] == f"{l['name']} = {l['text']}", f"{name}: {l['name']} is another in LAID")
+        for value, _, line in l["uses"]:
+            check(f"%{value}" in laid[line - 1], f"{name}: %{value} is not in line {line} of LAID")
+
+
+def check_ir_links(name, stage, lines):
+    """Each operation comes from somewhere, everything else from nowhere."""
+    for n, line in enumerate(lines):
+        is_op = line.startswith("   ") and not re.match(r" *\}( else \{| do .*\{)?$", line)
+        check((stage["from"][n] > 0) == is_op, f"{name}: {stage['id']} line {n + 1}: {line}")
+
+
+def check_ptx_links(name, data, stage, lines):
+    now = 0
+    for n, line in enumerate(lines):
+        loc = re.match(r"\s*\.loc\s+\d+ (\d+)", line)
+        now = int(loc.group(1)) if loc else now
+        if stage["from"][n]:
+            check(data["places"][stage["from"][n]][1] == now, f"{name}: PTX line {n + 1} is of line {now}")
+    check(sum(1 for f in stage["from"] if f) > len(lines) // 2, f"{name}: most of the PTX comes from nowhere")
+
+
+def check_closed(name, page):
+    """Nothing comes from elsewhere, and no string ends the script that holds it."""
+    check(page.count("</script") == 2, f"{name}: {page.count('</script')} ends of scripts")
+    check("<!--" not in page, f"{name}: a comment begins")
+    outside = [u for u in re.findall(r"[a-z]+://[^\s\"'<)]*", page)]
+    check(not outside, f"{name}: names {outside[:3]}")
+    check(not re.search(r"<(script|img|link|iframe)[^>]* (src|href)=\"(?!data:)", page), f"{name}: loads a file")
+    check(len(page.encode()) <= MOST_BYTES, f"{name}: {len(page.encode())} bytes")
+
+
+def check_shared(name, data):
+    s = data["shared"]
+    for i, a in enumerate(s["buffers"]):
+        check(a["offset"] + a["bytes"] <= s["bytes"], f"{name}: buffer {i} ends behind the shared memory")
+        for b in s["buffers"][i + 1:]:
+            in_time = a["first"] <= b["last"] and b["first"] <= a["last"]
+            in_space = a["offset"] < b["offset"] + b["bytes"] and b["offset"] < a["offset"] + a["bytes"]
+            check(not (in_time and in_space), f"{name}: '{a['name']}' and '{b['name']}' overlap")
+    for a in s["accesses"]:
+        if a["known"]:
+            check(len(a["lanes"]) == 32 and a["wavefronts"] >= a["minimum"] > 0, f"{name}: access {a}")
+        check(a["buffer"] >= 0, f"{name}: {a['what']} in line {a['line']} is in no buffer")
+
+
+def slots_of(data):
+    slots = {}
+    for item in data["timeline"]["items"]:
+        for slot in item["slots"]:
+            slots.setdefault(tuple(slot), []).append(item)
+    return slots
+
+
+def check_timeline(name, data, stages):
+    """A product reads a slot between the landing of one copy and the beginning of the next."""
+    t = data["timeline"]
+    check(not t["stuck"], f"{name}: the model of the waits does not end")
+    rings = {}
+    for (buffer, stage), items in slots_of(data).items():
+        copies = [i for i in items if i["act"] == "copy"]
+        products = [i for i in items if i["act"] in ("dot", "read")]
+        if copies:
+            rings.setdefault(buffer, set()).add(stage)
+        for p in products if copies else []:
+            before = [c for c in copies if c["begin"] <= p["begin"]]
+            check(before and before[-1]["done"] <= p["begin"], f"{name}: {p} reads what has not landed")
+            after = [c for c in copies if c["begin"] > p["begin"]]
+            check(not after or after[0]["begin"] >= p.get("done", p["end"]), f"{name}: {p} reads what is overwritten")
+    if stages:
+        check(rings and all(s == set(range(stages)) for s in rings.values()), f"{name}: stages {rings}")
+
+
+def check_pages(tool, folder):
+    stages = {"attention": 2, "matmul": 3, "matmul_sm_80": 3, "matmul_boxes": 3}
+    for name, args in PAGES.items():
+        args = [*args, "--ptxas=none"]
+        page = tool.page(*args)
+        check(page == tool.page(*args), f"{name}: two pages differ")
+        data = data_of(page)
+        check_texts(tool, name, PAGES[name], data)
+        check_links(name, data)
+        check_closed(name, page)
+        check_shared(name, data)
+        check_timeline(name, data, stages.get(name, 0))
+        if folder:
+            with open(os.path.join(folder, name + ".html"), "w", encoding="utf-8") as f:
+                f.write(page)
+    roles = [lane["name"] for lane in data_of(tool.page(*ATTENTION, "--ptxas=none"))["timeline"]["lanes"]]
+    check(roles == ["warps 0–11", "warps 8–11", "warps 0–7"], f"attention: roles {roles}")
+
+
+HOSTILE = b'''"""</script><script>alert(1)</script> <!-- & \xe2\x80\xa8 \xc3\xa9"""
+@kernel(num_warps=1)
+def k(x: *fp32, n: i32):
+    offs = arange(0, 32)
+    device_print("</script><b>", offs)  # <!-- ]]> &amp;
+    store(x + offs, 1.0, offs < n)
+'''
+
+
+def check_escapes(tool, work):
+    path = os.path.join(work, "</i>&\"'.tile".replace("/", "_"))
+    with open(path, "wb") as f:
+        f.write(HOSTILE)
+    page = tool.page(path, "--ptxas=none")
+    check_closed("hostile", page)
+    source = data_of(page)["sources"][0]["text"]
+    check(source == HOSTILE.decode("utf-8", "replace"), "hostile: the source is not what was written")
+    check('</script><b>' in data_of(page)["stages"][0]["text"], "hostile: the string is not in TYPED")
+
+
+def script(path, text):
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("#!/bin/sh\n" + text)
+    os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR)
+    return path
+
+
+def check_machine_code(tool, work):
+    """With programs that stand in for the toolkit's."""
+    ptxas = script(os.path.join(work, "ptxas"), r'''
+while [ $# -gt 0 ]; do [ "$1" = -o ] && out=$2; shift; done
+printf '\177ELFcode' >"$out"
+echo 'ptxas info    : Compiling entry function' >&2
+echo '    8 bytes stack frame, 24 bytes spill stores, 40 bytes spill loads' >&2
+echo 'ptxas info    : Used 128 registers, used 1 barriers' >&2
+''')
+    disassembler = script(os.path.join(work, "nvdisasm"), r'''
+printf '\t.section .text\n\t//## File "dsl_examples/elu.tile", line 8\n        /*0000*/  MOV R1, R2 ;\n.L_x_1:\n'
+printf '\t//## File "elsewhere.tile", line 8\n        /*0010*/  EXIT ;\n'
+''')
+    asked = [*PAGES["elu"], f"--ptxas={ptxas}", f"--disassembler={disassembler}"]
+    data = data_of(tool.page(*asked))
+    f, sass = data["facts"], data["stages"][-1]
+    check((f["registers"], f["stack"], f["spill_stores"], f["spill_loads"]) == (128, 8, 24, 40), f"facts {f}")
+    check(f["occupancy"] == {"blocks": 4, "warps": 16, "of": 64, "limit": "registers"}, f"occupancy {f['occupancy']}")
+    places = [data["places"][i][1] if i else 0 for i in sass["from"]]
+    check(places == [0, 0, 8, 0, 0, 0], f"SASS comes from lines {places}")
+    missing = data_of(tool.page(*PAGES["elu"], f"--ptxas={ptxas}", "--disassembler=none"))["stages"][-1]
+    check("text" not in missing and "--disassembler=none" in missing["missing"], f"SASS without a tool: {missing}")
+    refused = script(os.path.join(work, "bad"), "echo 'it will not' >&2\nexit 1\n")
+    missing = data_of(tool.page(*PAGES["elu"], f"--ptxas={refused}"))["stages"][-1]
+    check("it will not" in missing["missing"], f"ptxas that refuses: {missing}")
+    missing = data_of(tool.page(*PAGES["elu"], f"--ptxas={ptxas}", f"--disassembler={refused}"))["stages"][-1]
+    check("it will not" in missing["missing"], f"a disassembler that refuses: {missing}")
+
+
+def check_pictures(tool, root):
+    """docs/view.md names each picture with the command that draws it."""
+    with open(os.path.join(root, "docs/view.md"), encoding="utf-8") as f:
+        drawn = re.findall(r"<!-- drawn by: tilec view (.*?) -o (\S+) -->", f.read())
+    check(len(drawn) >= 2, f"docs/view.md has {len(drawn)} pictures")
+    for args, name in drawn:
+        svg = tool.run("view", *shlex.split(args))[0]
+        with open(os.path.join(root, name), encoding="utf-8") as f:
+            check(f.read() == svg, f"{name} is not what `tilec view {args}` draws")
+    for value in [l["name"] for l in data_of(tool.page(*ATTENTION, "--ptxas=none"))["layouts"]]:
+        svg = tool.run("view", *ATTENTION, f"--layout={value}")[0]
+        tree = ElementTree.fromstring(svg)
+        check(tree.tag.endswith("svg") and len(tree) > 4, f"the picture of {value}")
+
+
+def main():
+    tilec, root = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    folder = sys.argv[4] if len(sys.argv) > 4 and sys.argv[3] == "--pages" else None
+    if folder:
+        os.makedirs(folder, exist_ok=True)
+    tool = Tool(tilec, root)
+    with tempfile.TemporaryDirectory() as work:
+        check_pages(tool, folder)
+        check_escapes(tool, work)
+        check_machine_code(tool, work)
+    check_pictures(tool, root)
+    print(f"{len(PAGES)} pages checked, {failed} failures")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

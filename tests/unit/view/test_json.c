@@ -1,0 +1,86 @@
+/* JSON that may stand in HTML. */
+#include "view/json.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+int test_json(void);
+
+static void
+string_is(const char *text, size_t len, const char *expected)
+{
+   TlMem mem;
+   jmp_buf oom;
+   TlSb sb;
+   tl_mem_init(&mem);
+   mem.oom = &oom;
+   TlArena *arena = tl_arena_new(&mem);
+   tl_sb_init(&sb, arena);
+   tl_json_mem(&sb, NULL, text, len);
+   assert_string_equal(tl_sb_cstr(&sb), expected);
+   tl_arena_free(arena);
+}
+
+#define IS(text, expected) string_is(text, sizeof(text) - 1, "\"" expected "\"")
+
+static void
+no_string_ends_a_script(void **state)
+{
+   (void)state;
+   IS("</script>", "\\u003c/script\\u003e");
+   IS("<!-- &amp;", "\\u003c!-- \\u0026amp;");
+   IS("a\"b\\c\n\t\0\x7f", "a\\\"b\\\\c\\n\\u0009\\u0000\\u007f");
+}
+
+static void
+what_is_no_utf8_is_replaced(void **state)
+{
+   (void)state;
+   IS("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80");
+   IS("a\xff\xfe", "a\\ufffd\\ufffd");
+   IS("\xc3", "\\ufffd");                                  /* cut off */
+   IS("\xc0\xaf", "\\ufffd\\ufffd");                       /* longer than needed */
+   IS("\xed\xa0\x80", "\\ufffd\\ufffd\\ufffd");            /* half of a pair */
+   IS("\xf4\x90\x80\x80", "\\ufffd\\ufffd\\ufffd\\ufffd"); /* beyond the last character */
+}
+
+static void
+commas_come_by_themselves(void **state)
+{
+   (void)state;
+   TlMem mem;
+   jmp_buf oom;
+   TlSb sb;
+   tl_mem_init(&mem);
+   mem.oom = &oom;
+   TlArena *arena = tl_arena_new(&mem);
+   tl_sb_init(&sb, arena);
+   tl_json_open(&sb, '{');
+   tl_json_int(&sb, "a", -1);
+   tl_json_open_field(&sb, "b", '[');
+   tl_json_bool(&sb, NULL, true);
+   tl_json_text(&sb, NULL, "[,");
+   tl_json_open(&sb, '{');
+   tl_json_close(&sb, '}');
+   tl_json_close(&sb, ']');
+   tl_json_text(&sb, "c", NULL);
+   tl_json_close(&sb, '}');
+   assert_string_equal(tl_sb_cstr(&sb), "{\"a\":-1,\"b\":[true,\"[,\",{}],\"c\":null}");
+   tl_arena_free(arena);
+}
+
+int
+test_json(void)
+{
+   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(no_string_ends_a_script),
+      cmocka_unit_test(what_is_no_utf8_is_replaced),
+      cmocka_unit_test(commas_come_by_themselves),
+   };
+   return cmocka_run_group_tests(tests, NULL, NULL);
+}
