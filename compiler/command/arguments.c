@@ -114,6 +114,15 @@ unknown_parameter(TlCmdArgs *all, const char *name, size_t len)
       tl_cmd_error("kernel '%s' has no parameter '%s'", all->kernel, wanted);
 }
 
+TlCmdArg *
+tl_cmd_arg_named(TlCmdArgs *all, const char *name, size_t len)
+{
+   TlCmdArg *a = tl_cmd_arg_find(all, name, len);
+   if (!a)
+      unknown_parameter(all, name, len);
+   return a;
+}
+
 /* ---- values against declared types ---- */
 /* The dtype that a parameter points to, "*const fp16:16"; false: it is no pointer to numbers. */
 static bool
@@ -167,11 +176,9 @@ tl_cmd_args_values(TlCmdArgs *all)
       const char *eq = strchr(text, '='), *why;
       if (!eq)
          return tl_cmd_refuse("--arg takes NAME=VALUE; found '%s'", text);
-      TlCmdArg *a = tl_cmd_arg_find(all, text, (size_t)(eq - text));
-      if (!a) {
-         unknown_parameter(all, text, (size_t)(eq - text));
+      TlCmdArg *a = tl_cmd_arg_named(all, text, (size_t)(eq - text));
+      if (!a)
          return false;
-      }
       if (a->is_given)
          return tl_cmd_refuse("argument '%s' is given twice", a->param->name);
       if (!tl_cli_value(all->c->arena, eq + 1, &a->value, &why))

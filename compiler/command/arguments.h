@@ -31,7 +31,8 @@ bool tl_cmd_args_values(TlCmdArgs *a);
 bool tl_cmd_args_complete(const TlCmdArgs *a);
 /* What is given, as the compiler takes it: defines of constexpr parameters, values of others. */
 void tl_cmd_args_defines(const TlCmdArgs *a, TilecCompileOptions *o);
-TlCmdArg *tl_cmd_arg_find(TlCmdArgs *a, const char *name, size_t len); /* NULL if unknown */
+TlCmdArg *tl_cmd_arg_find(TlCmdArgs *a, const char *name, size_t len);  /* NULL if unknown */
+TlCmdArg *tl_cmd_arg_named(TlCmdArgs *a, const char *name, size_t len); /* after a message */
 void tl_cmd_args_free(TlCmdArgs *a);
 
 /* Its scalar type by annotation, else by value: "fp32", "i32". */

@@ -5,6 +5,7 @@
 #include "command/arguments.h"
 #include "command/cached.h"
 #include "command/measure.h"
+#include "command/run_results.h"
 #include "exec/sim/sim.h"
 #include "tilec/runtime.h"
 
@@ -12,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { DEFAULT_RUNS = 20 }; /* of --time */
 
 typedef struct RunState {
    TlCommand *c;
@@ -25,8 +28,13 @@ typedef struct RunState {
    TilecKernel *kernel;
    TlCmdImage image;
    uint32_t grid[3];
-   bool grid_is_odd;   /* its expression names an argument that is not an integer */
-   uint32_t time_runs; /* 0 = no timing */
+   bool grid_is_odd;     /* its expression names an argument that is not an integer */
+   uint32_t time_runs;   /* 0 = no timing */
+   double launch_ms;     /* of the first launch */
+   double median_ms;     /* of those timed; 0 = none */
+   TlExecStats counts;   /* --profile on the CPU executor */
+   TlSimStats sim_stats; /* --stats, --profile on the simulator */
+   TlRunResults results;
 } RunState;
 
 /* ---- signature ---- */
@@ -270,8 +278,9 @@ print_time(RunState *r, double *ms, const char *where)
 {
    assert(r->time_runs > 0);
    qsort(ms, r->time_runs, sizeof *ms, tl_cmd_ascending);
+   r->median_ms = ms[r->time_runs / 2];
    printf("%s  median %.4f ms, fastest %.4f, slowest %.4f, %u runs, on %s\n", r->o.kernel,
-          ms[r->time_runs / 2], ms[0], ms[r->time_runs - 1], r->time_runs, where);
+          r->median_ms, ms[0], ms[r->time_runs - 1], r->time_runs, where);
 }
 
 static void
@@ -301,8 +310,8 @@ run_on_cpu(RunState *r)
    TilecArg *args = launch_args(r, &n);
    if (!args)
       return EXIT_USAGE;
-   bool count = r->on_sim && tl_option(&r->c->cl, TL_OPT_STATS);
-   TlSimStats stats = {0};
+   bool profile = tl_option(&r->c->cl, TL_OPT_PROFILE);
+   bool count = r->on_sim && (profile || tl_option(&r->c->cl, TL_OPT_STATS));
    bool is_told = false;
    TilecHostLaunch l = {.struct_size = sizeof l,
                         .mode = r->on_sim ? TILEC_HOST_SIM : TILEC_HOST_CPU,
@@ -318,7 +327,9 @@ run_on_cpu(RunState *r)
    for (uint32_t i = 0; i < (r->time_runs ? r->time_runs : 1); i++) {
       TilecFault fault = {0};
       double start = tl_now_ms();
-      TilecStatus status = tl_run_host(&r->comp, &l, r->o.check, count ? &stats : NULL, &fault);
+      TilecStatus status =
+         tl_run_host(&r->comp, &l, r->o.check, profile && i == 0 ? &r->counts : NULL,
+                     count && i == 0 ? &r->sim_stats : NULL, &fault);
       ms[i] = tl_now_ms() - start;
       if (status == TILEC_OK)
          continue;
@@ -331,12 +342,13 @@ run_on_cpu(RunState *r)
          tl_cmd_error("%s", tilec_status_string(status));
       return tl_cmd_exit_code(status);
    }
+   r->launch_ms = ms[0];
    if (r->time_runs)
       print_time(r, ms, r->on_sim ? "the GPU simulator" : "the CPU executor");
-   if (count) {
+   if (r->on_sim && tl_option(&r->c->cl, TL_OPT_STATS)) {
       TlSb sb;
       tl_sb_init(&sb, r->c->arena);
-      tl_sim_stats_print(&stats, &sb);
+      tl_sim_stats_print(&r->sim_stats, &sb);
       fputs(tl_sb_cstr(&sb), stderr);
    }
    return EXIT_OK;
@@ -392,47 +404,83 @@ run_on_gpu(RunState *r)
    if (!args)
       return EXIT_USAGE;
    TilecLaunch l = {.grid = {r->grid[0], r->grid[1], r->grid[2]}};
+   double start = tl_now_ms();
    status = tilec_launch(r->kernel, &l, args, n);
    if (status == TILEC_OK)
       status = tilec_runtime_sync(r->rt);
+   r->launch_ms = tl_now_ms() - start;
    if (status == TILEC_OK)
       status = tl_cmd_args_download(&r->a);
+   if (tl_option(&r->c->cl, TL_OPT_PROFILE) && !r->time_runs)
+      r->time_runs = DEFAULT_RUNS; /* one launch alone says little */
    if (status == TILEC_OK && r->time_runs)
       status = time_on_gpu(r, &l, args, n);
    return status == TILEC_OK ? EXIT_OK : runtime_error(r, status);
 }
 
-/* ---- results ---- */
-static int
-save_arrays(RunState *r)
+/* ---- what is told at the end ---- */
+static void
+print_profile(RunState *r)
 {
-   const TlCommandLine *cl = &r->c->cl;
-   TlOutput *files = tl_new_array(r->c->arena, TlOutput, cl->uses.len + 1);
-   size_t n = 0;
-   for (size_t i = 0; i < cl->uses.len; i++) {
-      TlOptionUse use = cl->uses.data[i];
-      if (use.id != TL_OPT_SAVE)
-         continue;
-      const char *eq = strchr(use.value, '=');
-      TlCmdArg *a = eq ? tl_cmd_arg_find(&r->a, use.value, (size_t)(eq - use.value)) : NULL;
-      if (!a || !a->is_given || a->value.kind != TL_CLI_ARRAY)
-         return tl_cmd_misuse("--save takes NAME=FILE.npy of an array argument; found '%s'",
-                              use.value);
-      TlSb head;
-      tl_sb_init(&head, r->c->arena);
-      tl_npy_head(&a->value.array, &head);
-      files[n++] = (TlOutput){.path = eq + 1,
-                              .text = head.data,
-                              .len = head.len,
-                              .data = a->value.array.data,
-                              .data_len = a->value.array.bytes};
+   double bytes = 0;
+   for (unsigned i = 0; i < r->a.num; i++)
+      if (r->a.list[i].is_given && r->a.list[i].value.kind == TL_CLI_ARRAY)
+         bytes += (double)r->a.list[i].value.array.bytes;
+   double ms = r->median_ms > 0 ? r->median_ms : r->launch_ms;
+   printf("%14.4f ms for the launch\n%14.0f bytes in arrays\n", ms, bytes);
+   if (r->rt) {
+      printf("%14.2f GB/s if each byte moves once\n", ms > 0 ? bytes / ms * 1e-6 : 0);
+   } else if (r->on_sim) {
+      printf("%14llu bytes read by threads\n%14llu bytes written by threads\n",
+             (unsigned long long)(r->sim_stats.load_bytes + r->sim_stats.async_bytes),
+             (unsigned long long)r->sim_stats.store_bytes);
+   } else {
+      uint64_t moved = r->counts.load_bytes + r->counts.store_bytes;
+      printf("%14llu bytes read\n%14llu bytes written\n%14llu floating-point operations",
+             (unsigned long long)r->counts.load_bytes, (unsigned long long)r->counts.store_bytes,
+             (unsigned long long)r->counts.flops);
+      if (moved)
+         printf(", %.3g for each byte moved", (double)r->counts.flops / (double)moved);
+      putchar('\n');
    }
-   return tl_cmd_write_all(r->c, files, n) ? EXIT_OK : EXIT_ENVIRONMENT;
+}
+
+/* One line: what ran, where, for how long, and what came of it. */
+static void
+print_summary(RunState *r)
+{
+   TilecDeviceInfo d;
+   const char *where = r->on_sim                                     ? "the simulator"
+                       : !r->rt                                      ? "the CPU"
+                       : tilec_runtime_device(r->rt, &d) == TILEC_OK ? d.name
+                                                                     : "the GPU";
+   TlSb sb;
+   tl_sb_init(&sb, r->c->arena);
+   tl_sb_printf(&sb, "tilec: %s on %s, grid %u", r->o.kernel, where, r->grid[0]);
+   for (unsigned i = 1; i < 3 && (r->grid[1] > 1 || r->grid[2] > 1); i++)
+      if (i == 1 || r->grid[2] > 1)
+         tl_sb_printf(&sb, ",%u", r->grid[i]);
+   tl_sb_printf(&sb, ", %.3f ms", r->launch_ms);
+   tl_results_summary(&r->results, &sb);
+   fflush(stdout);
+   fprintf(stderr, "%s\n", tl_sb_cstr(&sb));
+}
+
+static int
+finish(RunState *r)
+{
+   if (tl_option(&r->c->cl, TL_OPT_PROFILE))
+      print_profile(r);
+   int code = tl_results_after(&r->results);
+   if (code != EXIT_ENVIRONMENT)
+      print_summary(r);
+   return code;
 }
 
 static void
 release(RunState *r)
 {
+   tl_results_close(&r->results);
    tl_cmd_args_free(&r->a);
    tilec_module_free(r->module);
    tilec_runtime_close(r->rt);
@@ -451,19 +499,6 @@ choose_arch(RunState *r)
    r->o.arch = NULL;
    if (r->rt && tilec_runtime_device(r->rt, &d) == TILEC_OK)
       r->o.arch = tl_arena_strdup(r->c->arena, d.arch);
-}
-
-/* Before anything runs: what --save names has to be written as it says. */
-static bool
-check_saved_names(const TlCommandLine *cl)
-{
-   size_t at = 0;
-   for (const char *text; (text = tl_option_next(cl, TL_OPT_SAVE, &at));) {
-      const char *dot = strrchr(text, '.');
-      if (dot && !strchr(dot, '/') && strcmp(dot, ".npy") != 0)
-         return tl_cmd_refuse("--save writes .npy files; found '%s'", text);
-   }
-   return true;
 }
 
 static int
@@ -505,8 +540,9 @@ compile_and_run(RunState *r)
          tl_cmd_error("grid %c is %u, at most %d is allowed", "xyz"[i], r->grid[i], MAX_GRID_YZ);
          return EXIT_LIMIT;
       }
+   tl_results_before(&r->results, &r->comp.info.kernels[0]);
    code = r->rt ? run_on_gpu(r) : run_on_cpu(r);
-   return code == EXIT_OK ? save_arrays(r) : code;
+   return code == EXIT_OK ? finish(r) : code;
 }
 
 int
@@ -522,13 +558,11 @@ tl_cmd_run(TlCommand *c)
    if (dot && strcmp(dot, ".tir") == 0)
       return tl_cmd_misuse("%s: 'run' takes the source of a kernel; IR text can be built, not run",
                            r->o.file);
-   if (!check_saved_names(&c->cl))
-      return EXIT_USAGE;
    const char *time = tl_option(&c->cl, TL_OPT_TIME);
    if (time && *time && !tl_cmd_number(c, TL_OPT_TIME, 1000000, &r->time_runs))
       return EXIT_USAGE;
    if (time && !*time)
-      r->time_runs = 20;
+      r->time_runs = DEFAULT_RUNS;
    r->a.c = c;
    int code = tl_cmd_args_params(&r->a, &r->o, &r->extra);
    if (code != EXIT_OK)
@@ -538,7 +572,9 @@ tl_cmd_run(TlCommand *c)
       return tl_cmd_exit_code(status);
    bool is_complete = /* a signature may fold what is not given */
       tl_cmd_args_values(&r->a) && (r->o.signature || tl_cmd_args_complete(&r->a));
-   code = is_complete ? compile_and_run(r) : EXIT_PROGRAM;
+   code = is_complete ? tl_results_open(&r->results, c, &r->a) : EXIT_PROGRAM;
+   if (code == EXIT_OK)
+      code = compile_and_run(r);
    release(r);
    return code;
 }

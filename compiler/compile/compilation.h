@@ -101,10 +101,11 @@ bool tl_describe(TlCompilation *comp, const TilecCompileOptions *options);
 TilecHiddenArg tl_tensor_map_recipe(TlArena *arena, const TlFunc *f, const TlOp *map);
 
 /* host_run.c: runs the TYPED copy on the CPU executor or the LOWERED function on the simulator; as
- * tilec_program_run_cpu.  checked (CPU) also reports undefined values; stats (simulator) may be
- * NULL. */
+ * tilec_program_run_cpu.  checked (CPU) also reports undefined values.  counts (CPU executor) and
+ * stats (simulator) are added to; both may be NULL. */
+struct TlExecStats;
 struct TlSimStats;
 TilecStatus tl_run_host(const TlCompilation *comp, const TilecHostLaunch *launch, bool checked,
-                        struct TlSimStats *stats, TilecFault *fault);
+                        struct TlExecStats *counts, struct TlSimStats *stats, TilecFault *fault);
 
 #endif

@@ -17,7 +17,8 @@ typedef struct HostRun {
    const TlFunc *func; /* that runs: TYPED or LOWERED */
    const TilecHostLaunch *launch;
    bool checked;
-   TlSimStats *stats; /* of the simulator; NULL = not wanted */
+   TlExecStats *counts; /* of the CPU executor; NULL = not wanted */
+   TlSimStats *stats;   /* of the simulator; NULL = not wanted */
    TilecFault *fault;
    bool no_memory; /* what failed is memory */
 } HostRun;
@@ -221,6 +222,7 @@ run_typed(HostRun *h, const TlExecArg *args, unsigned n)
                       .cancel = h->launch->cancel,
                       .print = print_line,
                       .warn = keep_warning,
+                      .stats = h->counts,
                       .user = h};
    TlExecFault e = {0};
    TlExecStatus status = tl_exec_cpu(h->func, args, n, h->launch->grid, &o, &e);
@@ -289,7 +291,7 @@ function_for(const TlCompilation *comp, TilecHostMode mode, const char **why)
 
 TilecStatus
 tl_run_host(const TlCompilation *comp, const TilecHostLaunch *launch, bool checked,
-            TlSimStats *stats, TilecFault *fault)
+            TlExecStats *counts, TlSimStats *stats, TilecFault *fault)
 {
    TilecFault ignored, *f = fault ? fault : &ignored;
    *f = (TilecFault){0};
@@ -304,8 +306,13 @@ tl_run_host(const TlCompilation *comp, const TilecHostLaunch *launch, bool check
    HostRun *h = malloc(sizeof *h);
    if (!h)
       return TILEC_NO_MEMORY;
-   *h = (HostRun){
-      .comp = comp, .func = func, .launch = launch, .checked = checked, .stats = stats, .fault = f};
+   *h = (HostRun){.comp = comp,
+                  .func = func,
+                  .launch = launch,
+                  .checked = checked,
+                  .counts = counts,
+                  .stats = stats,
+                  .fault = f};
    tl_mem_init(&h->mem);
    h->mem.oom = &h->oom;
    TilecStatus status = TILEC_NO_MEMORY;
@@ -327,5 +334,5 @@ tilec_program_run_cpu(const TilecProgram *program, const TilecHostLaunch *launch
    TilecHostLaunch l = {0};
    size_t size = launch->struct_size < sizeof l ? launch->struct_size : sizeof l;
    memcpy(&l, launch, size);
-   return tl_run_host(&program->comp, &l, false, NULL, fault);
+   return tl_run_host(&program->comp, &l, false, NULL, NULL, fault);
 }

@@ -151,6 +151,8 @@ tl_cpu_block(TlExecThread *t, const TlExecBlock *block)
             t->undef[inst->result[r]->root] = inst->num_args &&
                                               inst->result[r]->root == inst->arg[0]->root &&
                                               t->undef[inst->arg[0]->root];
+      if (t->counts)
+         tl_cpu_count_inst(t, inst);
       if (!inst->run(t, inst))
          return false;
       t->work += inst->num_results ? tl_cpu_count(t, inst->result[0]) : 1;
@@ -360,6 +362,14 @@ status_of(TlFaultKind kind)
 }
 
 static void
+add_stats(TlExecStats *sum, const TlExecStats *part)
+{
+   sum->load_bytes += part->load_bytes;
+   sum->store_bytes += part->store_bytes;
+   sum->flops += part->flops;
+}
+
+static void
 run_threads(TlArena *arena, TlExecRun *run, unsigned num, TlExecFault *fault)
 {
    const TlExecPlan *plan = run->plan;
@@ -367,6 +377,7 @@ run_threads(TlArena *arena, TlExecRun *run, unsigned num, TlExecFault *fault)
    for (unsigned i = 0; i < num; i++) {
       uint8_t *frame = tl_arena_alloc(arena, plan->frame_bytes + 64);
       threads[i] = (TlExecThread){.run = run, .plan = plan, .checked = plan->checked};
+      threads[i].counts = run->opts->stats;
       threads[i].frame = frame + (64 - ((uintptr_t)frame & 63));
       assert((uintptr_t)threads[i].frame % 64 == 0);
       threads[i].undef = tl_new_array(arena, bool, plan->num_roots);
@@ -375,6 +386,8 @@ run_threads(TlArena *arena, TlExecRun *run, unsigned num, TlExecFault *fault)
    run->is_shared = num > 1;
    start_threads(threads, num);
    const TlExecThread *first = NULL;
+   for (unsigned i = 0; run->opts->stats && i < num; i++)
+      add_stats(run->opts->stats, &threads[i].stats);
    for (unsigned i = 0; i < num; i++)
       if (threads[i].fault.kind && (!first || threads[i].fault_program < first->fault_program))
          first = &threads[i];

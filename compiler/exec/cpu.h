@@ -78,6 +78,12 @@ typedef struct TlExecFault {
    char own[192];    /* UNSUPPORTED: what is wrong, cut, when the words were made by the run */
 } TlExecFault;
 
+/* What a launch moved and computed: the bytes of elements that masks left on, and operations on
+ * floats (one for each element, two of fma, 2 * M * N * K of dot, none of conversions). */
+typedef struct TlExecStats {
+   uint64_t load_bytes, store_bytes, flops;
+} TlExecStats;
+
 typedef struct TlExecOptions {
    unsigned threads;   /* 0 = one for each core that this process may use */
    bool checked;       /* look for undefined values, wrapped indices, broken promises as well */
@@ -89,6 +95,7 @@ typedef struct TlExecOptions {
    void (*print)(void *user, const char *line, size_t len);
    void (*warn)(void *user, const TlExecFault *warning); /* checked; after the run, at most one for
                                                             each operation, in source order */
+   TlExecStats *stats;                                   /* added up here; NULL = not counted */
    void *user;
 } TlExecOptions;
 

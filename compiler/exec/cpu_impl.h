@@ -130,6 +130,8 @@ struct TlExecThread {
    uint32_t batch; /* elements in batched slots now */
    TlExecFault fault;
    uint64_t fault_program;
+   bool counts; /* into stats */
+   TlExecStats stats;
    char line[512]; /* device_print */
 };
 
@@ -152,6 +154,9 @@ void tl_cpu_warn(TlExecThread *t, const TlExecInst *inst, const TlExecSlot *slot
                  TlFaultKind kind, int64_t value);
 void tl_cpu_lock(atomic_flag *lock);
 void tl_cpu_unlock(atomic_flag *lock);
+
+/* ---- cpu_stats.c: adds what the instruction, which is about to run, moves and computes ---- */
+void tl_cpu_count_inst(TlExecThread *t, const TlExecInst *inst);
 
 /* ---- rules: one for each name in the exec column of ops.def ---- */
 #define TL_OP(id, name, args, n, infer, layout, eval, fold, exec, ...) TlExecRule tl_cpu_##exec;
