@@ -88,6 +88,12 @@ if(TARGET tilec)
                      ${family})
   endforeach()
 
+  # The examples of the language reference; docs/reference is made from them.
+  if(python_for_tests)
+    add_test(NAME docs.reference COMMAND "${python_for_tests}" "${support}/check_reference.py"
+                                         "$<TARGET_FILE:tilec>" "${CMAKE_SOURCE_DIR}")
+  endif()
+
   # The files that the architecture page names for each kind of addition are those of the tree.
   add_test(NAME docs.files COMMAND "${support}/check_files.sh" "${CMAKE_SOURCE_DIR}")
 

@@ -41,6 +41,7 @@ int tl_cmd_tune(TlCommand *c);
 int tl_cmd_list(TlCommand *c);
 int tl_cmd_doctor(TlCommand *c);
 int tl_cmd_explain(TlCommand *c);
+int tl_cmd_doc(TlCommand *c);
 int tl_cmd_cache(TlCommand *c);
 
 /* compile_options.c: public options from the command line; false after a message to stderr. */

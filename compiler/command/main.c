@@ -67,6 +67,8 @@ dispatch(TlCommand *c, int argc)
       return tl_cmd_cache(c);
    case CMD_EXPLAIN:
       return tl_cmd_explain(c);
+   case CMD_DOC:
+      return tl_cmd_doc(c);
    default:
       return tl_cmd_build(c);
    }

@@ -33,6 +33,7 @@ static const struct {
    {"lsp", CMD_LSP, "", "language server for editors, over standard input and output"},
    {"list", CMD_LIST, "FILE", "kernels of a file with their parameters and types"},
    {"doctor", CMD_DOCTOR, "", "what works on this machine"},
+   {"doc", CMD_DOC, "[NAME]", "what a name of the language means; without NAME: all names"},
    {"explain", CMD_EXPLAIN, "[CODE]", "what a code means, with examples; without CODE: all codes"},
    {"cache", CMD_CACHE, "stats|verify|clear",
     "compiled kernels kept on disk: tilec cache stats|verify|clear"},
