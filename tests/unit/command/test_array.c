@@ -1,5 +1,6 @@
 /* Arrays as text, and what --expect says of them. */
 #include "command/array.h"
+#include "unit/command/fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,33 +13,6 @@
 #include <string.h>
 
 int test_array(void);
-
-typedef struct Fixture {
-   TlMem mem;
-   jmp_buf oom;
-   TlArena *arena;
-} Fixture;
-
-static int
-setup(void **state)
-{
-   static Fixture f;
-   f = (Fixture){0};
-   tl_mem_init(&f.mem);
-   f.mem.oom = &f.oom;
-   if (setjmp(f.oom))
-      return -1;
-   f.arena = tl_arena_new(&f.mem);
-   *state = &f;
-   return 0;
-}
-
-static int
-teardown(void **state)
-{
-   tl_arena_free(((Fixture *)*state)->arena);
-   return 0;
-}
 
 /* Elements 0, 1, .. in rows of `columns`. */
 static TlArray

@@ -1,6 +1,7 @@
 /* The command line's parts: option table, values, .npy files. */
 #include "command/options.h"
 #include "command/value.h"
+#include "unit/command/fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,37 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-typedef struct Fixture {
-   TlMem mem;
-   jmp_buf oom;
-   TlArena *arena;
-   char path[64];
-} Fixture;
-
-static int
-setup(void **state)
-{
-   static Fixture f;
-   f = (Fixture){0};
-   tl_mem_init(&f.mem);
-   f.mem.oom = &f.oom;
-   if (setjmp(f.oom))
-      return -1;
-   f.arena = tl_arena_new(&f.mem);
-   snprintf(f.path, sizeof f.path, "/tmp/tilec-test-%ld.npy", (long)getpid());
-   *state = &f;
-   return 0;
-}
-
-static int
-teardown(void **state)
-{
-   Fixture *f = *state;
-   unlink(f->path);
-   tl_arena_free(f->arena);
-   return 0;
-}
 
 /* ---- options ---- */
 #define PARSE(f, cl, ...)                                                                          \
