@@ -94,6 +94,12 @@ if(TARGET tilec)
                                          "$<TARGET_FILE:tilec>" "${CMAKE_SOURCE_DIR}")
   endif()
 
+  # The checks of the lessons: their solutions pass, their exercises do not.
+  if(python_for_tests)
+    add_test(NAME docs.lessons COMMAND "${python_for_tests}" "${support}/check_lessons.py"
+                                       "$<TARGET_FILE:tilec>" "${CMAKE_SOURCE_DIR}")
+  endif()
+
   # The files that the architecture page names for each kind of addition are those of the tree.
   add_test(NAME docs.files COMMAND "${support}/check_files.sh" "${CMAKE_SOURCE_DIR}")
 
