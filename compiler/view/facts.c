@@ -63,28 +63,28 @@ put_occupancy(const TlView *v, const TlTarget *target, const Usage *u, TlSb *out
    uint32_t by_shared =
       v->shared_bytes ? m->shared_bytes / (v->shared_bytes + SYSTEM_BYTES) : m->blocks;
    uint32_t blocks = smaller(smaller(by_registers, by_warps), smaller(by_shared, m->blocks));
-   tl_json_open_field(out, "occupancy", '{');
-   tl_json_int(out, "blocks", blocks);
-   tl_json_int(out, "warps", blocks * warps);
-   tl_json_int(out, "of", m->warps);
-   tl_json_text(out, "limit",
-                blocks == by_shared && v->shared_bytes ? "shared memory"
-                : blocks == by_registers               ? "registers"
-                : blocks == by_warps                   ? "warps"
-                                                       : "blocks");
-   tl_json_close(out, '}');
+   tl_view_json_open_field(out, "occupancy", '{');
+   tl_view_json_int(out, "blocks", blocks);
+   tl_view_json_int(out, "warps", blocks * warps);
+   tl_view_json_int(out, "of", m->warps);
+   tl_view_json_text(out, "limit",
+                     blocks == by_shared && v->shared_bytes ? "shared memory"
+                     : blocks == by_registers               ? "registers"
+                     : blocks == by_warps                   ? "warps"
+                                                            : "blocks");
+   tl_view_json_close(out, '}');
 }
 
 static void
 put_param(const TlView *v, const TlParam *p, TlSb *out)
 {
    const char *value = p->is_runtime ? NULL : p->constant ? p->constant : "None";
-   tl_json_open(out, '{');
-   tl_json_text(out, "name", p->name);
-   tl_json_text(out, "type", p->type ? tl_type_cstr(v->arena, p->type) : "constexpr");
-   tl_json_text(out, "value", value);
-   tl_json_int(out, "divisible", p->is_runtime ? p->divisibility : 1);
-   tl_json_close(out, '}');
+   tl_view_json_open(out, '{');
+   tl_view_json_text(out, "name", p->name);
+   tl_view_json_text(out, "type", p->type ? tl_type_cstr(v->arena, p->type) : "constexpr");
+   tl_view_json_text(out, "value", value);
+   tl_view_json_int(out, "divisible", p->is_runtime ? p->divisibility : 1);
+   tl_view_json_close(out, '}');
 }
 
 void
@@ -92,26 +92,26 @@ tl_view_put_facts(TlView *v, const TlViewFacts *facts, TlSb *out)
 {
    const TlFunc *f = v->func;
    Usage u = read_usage(facts->ptxas_words);
-   tl_json_open_field(out, "facts", '{');
-   tl_json_text(out, "producer", facts->producer);
-   tl_json_text(out, "kernel", f->name);
-   tl_json_int(out, "from", tl_view_place(v, v->range));
-   tl_json_text(out, "arch", facts->target->arch);
-   tl_json_int(out, "warps", v->num_warps);
-   tl_json_int(out, "extra_warps", v->extra_warps);
-   tl_json_int(out, "stages", v->num_stages);
-   tl_json_int(out, "shared", v->shared_bytes);
-   tl_json_text(out, "grid", f->grid);
+   tl_view_json_open_field(out, "facts", '{');
+   tl_view_json_text(out, "producer", facts->producer);
+   tl_view_json_text(out, "kernel", f->name);
+   tl_view_json_int(out, "from", tl_view_place(v, v->range));
+   tl_view_json_text(out, "arch", facts->target->arch);
+   tl_view_json_int(out, "warps", v->num_warps);
+   tl_view_json_int(out, "extra_warps", v->extra_warps);
+   tl_view_json_int(out, "stages", v->num_stages);
+   tl_view_json_int(out, "shared", v->shared_bytes);
+   tl_view_json_text(out, "grid", f->grid);
    if (u.is_known) {
-      tl_json_int(out, "registers", u.registers);
-      tl_json_int(out, "stack", u.stack);
-      tl_json_int(out, "spill_stores", u.spill_stores);
-      tl_json_int(out, "spill_loads", u.spill_loads);
+      tl_view_json_int(out, "registers", u.registers);
+      tl_view_json_int(out, "stack", u.stack);
+      tl_view_json_int(out, "spill_stores", u.spill_stores);
+      tl_view_json_int(out, "spill_loads", u.spill_loads);
       put_occupancy(v, facts->target, &u, out);
    }
-   tl_json_open_field(out, "params", '[');
+   tl_view_json_open_field(out, "params", '[');
    for (uint32_t i = 0; i < f->num_params; i++)
       put_param(v, &f->params[i], out);
-   tl_json_close(out, ']');
-   tl_json_close(out, '}');
+   tl_view_json_close(out, ']');
+   tl_view_json_close(out, '}');
 }

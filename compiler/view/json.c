@@ -69,50 +69,50 @@ begin(TlSb *out, const char *key)
 }
 
 void
-tl_json_open(TlSb *out, char bracket)
+tl_view_json_open(TlSb *out, char bracket)
 {
-   tl_json_open_field(out, NULL, bracket);
+   tl_view_json_open_field(out, NULL, bracket);
 }
 
 void
-tl_json_open_field(TlSb *out, const char *key, char bracket)
+tl_view_json_open_field(TlSb *out, const char *key, char bracket)
 {
    begin(out, key);
    tl_sb_char(out, bracket);
 }
 
 void
-tl_json_close(TlSb *out, char bracket)
+tl_view_json_close(TlSb *out, char bracket)
 {
    tl_sb_char(out, bracket);
 }
 
 void
-tl_json_int(TlSb *out, const char *key, int64_t value)
+tl_view_json_int(TlSb *out, const char *key, int64_t value)
 {
    begin(out, key);
    tl_sb_printf(out, "%lld", (long long)value);
 }
 
 void
-tl_json_bool(TlSb *out, const char *key, bool value)
+tl_view_json_bool(TlSb *out, const char *key, bool value)
 {
    begin(out, key);
    tl_sb_str(out, value ? "true" : "false");
 }
 
 void
-tl_json_mem(TlSb *out, const char *key, const char *text, size_t len)
+tl_view_json_mem(TlSb *out, const char *key, const char *text, size_t len)
 {
    begin(out, key);
    put_string(out, text, len);
 }
 
 void
-tl_json_text(TlSb *out, const char *key, const char *text)
+tl_view_json_text(TlSb *out, const char *key, const char *text)
 {
    if (text) {
-      tl_json_mem(out, key, text, strlen(text));
+      tl_view_json_mem(out, key, text, strlen(text));
       return;
    }
    begin(out, key);

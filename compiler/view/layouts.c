@@ -84,27 +84,27 @@ tl_view_find_layout(const TlView *v, const char *name, unsigned *bytes, const ch
 static void
 put_numbers(TlSb *out, const char *key, const uint32_t *n, unsigned count)
 {
-   tl_json_open_field(out, key, '[');
+   tl_view_json_open_field(out, key, '[');
    for (unsigned i = 0; i < count; i++)
-      tl_json_int(out, NULL, n[i]);
-   tl_json_close(out, ']');
+      tl_view_json_int(out, NULL, n[i]);
+   tl_view_json_close(out, ']');
 }
 
 static void
 put_uses(const TlView *v, const TlLinear *l, TlSb *out)
 {
-   tl_json_open_field(out, "uses", '[');
+   tl_view_json_open_field(out, "uses", '[');
    for (size_t i = 0; i < v->uses.len; i++) {
       const TlViewUse *u = &v->uses.data[i];
       if (u->layout != l || !u->name)
          continue;
-      tl_json_open(out, '[');
-      tl_json_text(out, NULL, u->name);
-      tl_json_text(out, NULL, u->type);
-      tl_json_int(out, NULL, u->line);
-      tl_json_close(out, ']');
+      tl_view_json_open(out, '[');
+      tl_view_json_text(out, NULL, u->name);
+      tl_view_json_text(out, NULL, u->type);
+      tl_view_json_int(out, NULL, u->line);
+      tl_view_json_close(out, ']');
    }
-   tl_json_close(out, ']');
+   tl_view_json_close(out, ']');
 }
 
 static void
@@ -124,24 +124,24 @@ put_layout(const TlView *v, size_t i, TlSb *out)
    TlSb text;
    tl_sb_init(&text, v->arena);
    tl_ll_print(l, &text);
-   tl_json_open(out, '{');
-   tl_json_text(out, "name", tl_arena_printf(v->arena, "#l%zu", i));
-   tl_json_text(out, "text", tl_sb_cstr(&text));
-   tl_json_bool(out, "shared", first && first->is_shared);
-   tl_json_int(out, "bytes", first ? first->elem_bytes : 4);
+   tl_view_json_open(out, '{');
+   tl_view_json_text(out, "name", tl_arena_printf(v->arena, "#l%zu", i));
+   tl_view_json_text(out, "text", tl_sb_cstr(&text));
+   tl_view_json_bool(out, "shared", first && first->is_shared);
+   tl_view_json_int(out, "bytes", first ? first->elem_bytes : 4);
    put_numbers(out, "dims", dims, l->rank);
    put_numbers(out, "repeat", repeat, l->rank);
    put_numbers(out, "num", num, TL_HW_COUNT);
    put_numbers(out, "col", l->col, tl_ll_in_bits(l));
    put_uses(v, l, out);
-   tl_json_close(out, '}');
+   tl_view_json_close(out, '}');
 }
 
 void
 tl_view_put_layouts(TlView *v, TlSb *out)
 {
-   tl_json_open_field(out, "layouts", '[');
+   tl_view_json_open_field(out, "layouts", '[');
    for (size_t i = 0; i < v->layouts.len; i++)
       put_layout(v, i, out);
-   tl_json_close(out, ']');
+   tl_view_json_close(out, ']');
 }

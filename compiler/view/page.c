@@ -14,35 +14,35 @@ put_diag(TlView *v, const TlDiag *d, TlSb *out)
                                        [TL_SEV_WARNING] = "warning",
                                        [TL_SEV_REMARK] = "remark",
                                        [TL_SEV_NOTE] = "note"};
-   tl_json_open(out, '{');
-   tl_json_text(out, "code", tl_diag_name(d->code));
-   tl_json_text(out, "severity", words[d->severity]);
-   tl_json_text(out, "text", d->text);
-   tl_json_text(out, "help", d->help);
-   tl_json_int(out, "from", tl_view_place(v, d->range));
-   tl_json_open_field(out, "notes", '[');
+   tl_view_json_open(out, '{');
+   tl_view_json_text(out, "code", tl_diag_name(d->code));
+   tl_view_json_text(out, "severity", words[d->severity]);
+   tl_view_json_text(out, "text", d->text);
+   tl_view_json_text(out, "help", d->help);
+   tl_view_json_int(out, "from", tl_view_place(v, d->range));
+   tl_view_json_open_field(out, "notes", '[');
    for (const TlDiag *n = d->notes; n; n = n->next)
-      tl_json_text(out, NULL, n->text);
-   tl_json_close(out, ']');
-   tl_json_close(out, '}');
+      tl_view_json_text(out, NULL, n->text);
+   tl_view_json_close(out, ']');
+   tl_view_json_close(out, '}');
 }
 
 static void
 put_data(TlView *v, const TlViewFacts *facts, const TlDiags *diags, TlSb *out)
 {
-   tl_json_open(out, '{');
-   tl_json_int(out, "format", 1);
+   tl_view_json_open(out, '{');
+   tl_view_json_int(out, "format", 1);
    tl_view_put_facts(v, facts, out);
-   tl_json_open_field(out, "remarks", '[');
+   tl_view_json_open_field(out, "remarks", '[');
    for (const TlDiag *d = diags->first; d; d = d->next)
       put_diag(v, d, out);
-   tl_json_close(out, ']');
+   tl_view_json_close(out, ']');
    tl_view_put_stages(v, out);
    tl_view_put_layouts(v, out);
    tl_view_put_shared(v, facts->target, out);
    tl_view_put_timeline(v, out);
    tl_view_put_sources(v, out); /* last: it has the places of all the others */
-   tl_json_close(out, '}');
+   tl_view_json_close(out, '}');
 }
 
 /* The template up to a mark, which it contains; what follows the mark. */

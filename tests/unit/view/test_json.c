@@ -21,7 +21,7 @@ string_is(const char *text, size_t len, const char *expected)
    mem.oom = &oom;
    TlArena *arena = tl_arena_new(&mem);
    tl_sb_init(&sb, arena);
-   tl_json_mem(&sb, NULL, text, len);
+   tl_view_json_mem(&sb, NULL, text, len);
    assert_string_equal(tl_sb_cstr(&sb), expected);
    tl_arena_free(arena);
 }
@@ -60,16 +60,16 @@ commas_come_by_themselves(void **state)
    mem.oom = &oom;
    TlArena *arena = tl_arena_new(&mem);
    tl_sb_init(&sb, arena);
-   tl_json_open(&sb, '{');
-   tl_json_int(&sb, "a", -1);
-   tl_json_open_field(&sb, "b", '[');
-   tl_json_bool(&sb, NULL, true);
-   tl_json_text(&sb, NULL, "[,");
-   tl_json_open(&sb, '{');
-   tl_json_close(&sb, '}');
-   tl_json_close(&sb, ']');
-   tl_json_text(&sb, "c", NULL);
-   tl_json_close(&sb, '}');
+   tl_view_json_open(&sb, '{');
+   tl_view_json_int(&sb, "a", -1);
+   tl_view_json_open_field(&sb, "b", '[');
+   tl_view_json_bool(&sb, NULL, true);
+   tl_view_json_text(&sb, NULL, "[,");
+   tl_view_json_open(&sb, '{');
+   tl_view_json_close(&sb, '}');
+   tl_view_json_close(&sb, ']');
+   tl_view_json_text(&sb, "c", NULL);
+   tl_view_json_close(&sb, '}');
    assert_string_equal(tl_sb_cstr(&sb), "{\"a\":-1,\"b\":[true,\"[,\",{}],\"c\":null}");
    tl_arena_free(arena);
 }
