@@ -1018,25 +1018,30 @@ reads_both_orders(int64_t mma)
    }
 }
 
+static bool
+holds_bits(const TlType *t, int64_t bits)
+{
+   const TlType *elem = tl_type_elem(t);
+   return (t->kind == TL_TYPE_SCALAR || t->kind == TL_TYPE_REGS) && elem->kind == TL_TYPE_SCALAR &&
+          (int64_t)tl_type_num_regs(t) * tl_dtype_info[elem->dtype].bits == bits;
+}
+
 /* A lane's share of m16n8: 128 bits of A and 64 of B in each step of k, four sums; of m8n8k4 of
  * fp64 one element of each, two sums. */
 static bool
 infer_mma(Call *c)
 {
    TlInts reps = ints(c, TL_ATTR_REPS);
-   int64_t m = reps.len ? reps.data[0] : 1, n = reps.len ? reps.data[1] : 1,
-           k = reps.len ? reps.data[2] : 1;
+   const int64_t one[3] = {1, 1, 1}, *rep = reps.len ? reps.data : one;
+   int64_t m = rep[0], n = rep[1], k = rep[2];
    if (!want_results(c))
       return false;
-   bool is_f64 = attr(c, TL_ATTR_MMA).i == TL_MMA_F64, fits = m > 0 && n > 0 && k > 0;
-   const TlType *t[] = {c->args[0], c->args[1], c->results[0]};
-   const int64_t bits[] = {m * k * (is_f64 ? 64 : 128), n * k * 64, m * n * (is_f64 ? 2 : 4) * 32};
-   for (unsigned i = 0; i < 3; i++)
-      fits &= t[i]->kind == TL_TYPE_REGS &&
-              (int64_t)t[i]->count * (i == 2 ? 32 : tl_dtype_info[t[i]->dtype].bits) == bits[i];
-   if (!fits || c->args[2] != c->results[0])
-      return FAIL(c, "repetitions of 'mma' do not fit %s, %s and %s", text(c, t[0]), text(c, t[1]),
-                  text(c, t[2]));
+   bool is_f64 = attr(c, TL_ATTR_MMA).i == TL_MMA_F64;
+   const TlType *a = c->args[0], *b = c->args[1], *r = c->results[0];
+   if (m < 1 || n < 1 || k < 1 || c->args[2] != r || !holds_bits(a, m * k * (is_f64 ? 64 : 128)) ||
+       !holds_bits(b, n * k * 64) || tl_type_num_regs(r) != m * n * (is_f64 ? 2 : 4))
+      return FAIL(c, "repetitions of 'mma' do not fit %s, %s and %s", text(c, a), text(c, b),
+                  text(c, r));
    return true;
 }
 

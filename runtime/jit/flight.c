@@ -233,8 +233,8 @@ queue(TlFlight *f)
    pthread_cond_broadcast(&jit->changed);
 }
 
-/* Left to a worker, with a reference for the caller; NULL: out of memory.  with_fallback: it, or one
- * that is under way, goes on to the variant without maps. */
+/* Left to a worker, with a reference for the caller; NULL: out of memory.  with_fallback: it, or
+ * one that is under way, goes on to the variant without maps. */
 static TlFlight *
 start(TlJitSource *s, const TlArgKey *key, size_t n, uint64_t hash, bool with_fallback)
 {

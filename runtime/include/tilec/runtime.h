@@ -224,10 +224,10 @@ typedef struct TilecLaunch {
  * to the parameter's type when the value fits (any int to any int, float to float, int to float);
  * else TILEC_BAD_ARGUMENT, whose detail names parameter, both types and the value.  Also
  * TILEC_BAD_ARGUMENT: wrong count, pointer to another element type, facts no variant was compiled
- * for.  TILEC_LIMIT: grid, a size that an image's tensor map does not reach.  TILEC_NOT_FOUND: the variant is not there and may not be made now: the
- * stream captures a graph, or TilecJitOptions.never_compile; the detail names its signature.
- * Returns before the kernel runs (see TilecRuntimeOptions.synchronous).  With a variant that is
- * there, a launch takes no lock, allocates nothing and works in stream capture.
+ * for.  TILEC_LIMIT: grid, a size that an image's tensor map does not reach.  TILEC_NOT_FOUND: the
+ * variant is not there and may not be made now: the stream captures a graph, or
+ * TilecJitOptions.never_compile; the detail names its signature.  Returns before the kernel runs
+ * (see TilecRuntimeOptions.synchronous).  With a variant that is there, a launch takes no lock, allocates nothing and works in stream capture.
  * Host executors: finished on return, TILEC_FAULT with the place in the detail. */
 TILEC_API TilecStatus tilec_launch(TilecKernel *kernel, const TilecLaunch *launch,
                                    const TilecArg *args, size_t num_args);

@@ -158,13 +158,13 @@ kinds_are_always_printed(void **state)
    static const struct {
       const char *short_form, *printed;
    } rows[] = {
-      {"%1 = mma %r, %r, %r : regs<fp16, 2>", "{mma = m16n8k16.f16.f32}"},
+      {"%1 = mma %a, %b, %c : regs<fp32, 4>", "{mma = m16n8k16.f16.f32}"},
       {"%1 = shfl %r, %0 : regs<fp16, 2>", "{shfl = bfly}"},
       {"%1 = ldmatrix %0 : regs<fp16, 8>", "{num = 4}"},
       {"cp_async %0, %x", "{bytes = 16}"},
       {"cp_async_wait", "{num = 0}"},
-      {"%1 = mma %r, %r, %r {reps = {m = 2}} : regs<fp16, 2>", "reps = {m = 2, n = 1}}"},
-      {"%1 = mma %r, %r, %r {reps = {k = 2, n = 4}} : regs<fp16, 2>", "{m = 1, n = 4, k = 2}}"},
+      {"%1 = mma %a2, %b, %c2 {reps = {m = 2}} : regs<fp32, 8>", "reps = {m = 2, n = 1}}"},
+      {"%1 = mma %a2, %b8, %c4 {reps = {k = 2, n = 4}} : regs<fp32, 16>", "{m = 1, n = 4, k = 2}}"},
       {"%1 = ld_shared %0 {extent = {end = 64}} : fp16", "extent = {begin = 0, end = 64}}"},
       {"%1 = ld_shared %0 {extent = {begin = 8, end = 64, stages = 2, phase = 0}} : fp16",
        "extent = {begin = 8, end = 64, stages = 2, phase = 0}}"},
@@ -187,6 +187,13 @@ kinds_are_always_printed(void **state)
                                        "func @f(%%x: ptr<fp16>) {state = lowered} {\n"
                                        "   %%0 = lane_id : i32\n"
                                        "   %%r = poison : regs<fp16, 2>\n"
+                                       "   %%a = poison : regs<fp16, 8>\n"
+                                       "   %%a2 = poison : regs<fp16, 16>\n"
+                                       "   %%b = poison : regs<fp16, 4>\n"
+                                       "   %%b8 = poison : regs<fp16, 32>\n"
+                                       "   %%c = poison : regs<fp32, 4>\n"
+                                       "   %%c2 = poison : regs<fp32, 8>\n"
+                                       "   %%c4 = poison : regs<fp32, 16>\n"
                                        "   %s\n   return\n}\n",
                                        rows[i].short_form));
       const char *text = ir_print(&x, x.module);

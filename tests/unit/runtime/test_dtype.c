@@ -1,4 +1,5 @@
-/* Small floats: every pattern to its number and back, against what the formats say of themselves. */
+/* Small floats: every pattern to its number and back, against what the formats say of
+ * themselves. */
 #include "fixture.h"
 
 #include <math.h>
