@@ -95,7 +95,7 @@ double ex_time(Example *ex, const ExKernel *k, const TilecArg *args, size_t num_
 /* Largest relative L2 error that the default arithmetic of a type is held to, sums in fp32. */
 double ex_tolerance(TilecDtype dtype);
 const char *ex_dtype_name(TilecDtype dtype);
-size_t ex_dtype_bytes(TilecDtype dtype); /* 0 for TILEC_DTYPE_NONE */
+size_t ex_dtype_bytes(TilecDtype dtype);     /* 0 for TILEC_DTYPE_NONE */
 TilecDtype ex_dtype_named(const char *name); /* TILEC_DTYPE_NONE when there is none */
 double ex_round(TilecDtype dtype, double x);
 double ex_round_to(TilecDtype dtype, int fraction_bits, double x); /* of fraction, if it has more */

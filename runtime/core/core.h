@@ -51,6 +51,8 @@ struct TilecRuntime {
    bool synchronous;     /* wait after each launch */
    bool check;           /* look at pointers before each launch */
    bool reads_host;      /* the GPU may read any host memory; known with `check` */
+   bool is_shared;       /* with other processes, by MPS */
+   uint32_t timeout_ms;  /* of waits; 0 = none */
    bool owns_primary;    /* the primary context was retained */
    uint32_t num_threads; /* of host executors */
    TlCuda cu;            /* CUDA only */
@@ -62,7 +64,7 @@ struct TilecRuntime {
    pthread_mutex_t lock;
    uint64_t stamp;     /* of error slots */
    TlErrorSlot *slots; /* TL_RT_ERROR_SLOTS */
-   atomic_bool lost;   /* a sticky error happened */
+   atomic_int loss;    /* a TilecLoss */
    char lost_text[TL_RT_ERROR_BYTES];
    _Atomic uint64_t launches; /* so far */
    _Atomic uint64_t synced;   /* value of `launches` at the last clean synchronisation */
@@ -150,8 +152,10 @@ struct TilecModule {
 /* error.c.  tl_rt_fail stores the detail for the calling thread and returns `status`. */
 TilecStatus tl_rt_fail(const TilecRuntime *rt, TilecStatus status, const char *format, ...)
    __attribute__((format(printf, 3, 4)));
-/* The same for a driver call; notes a sticky error.  After a success nothing is stored. */
+/* The same for a driver call; notes that the device is lost.  After a success nothing is stored. */
 TilecStatus tl_rt_check(TilecRuntime *rt, TlCuResult code, const char *doing);
+/* TILEC_TIMED_OUT, with the launches that may be to blame. */
+TilecStatus tl_rt_fail_late(TilecRuntime *rt, const char *doing);
 TilecStatus tl_rt_no_memory(TilecRuntime *rt, const char *what);
 /* Remembers a launch that is about to happen; its number. */
 uint64_t tl_rt_note_launch(TilecRuntime *rt, const TlVariant *v, const uint32_t grid[3],
@@ -170,6 +174,11 @@ const TlVariant *tl_rt_fitting(const TilecKernel *k, const TilecArg *args, size_
                                char *why);
 /* Whether these arguments are too many or missing altogether. */
 TilecStatus tl_rt_check_count(const TilecKernel *k, const TilecArg *args, size_t num_args);
+
+/* wait.c: waits for the stream or event, or all of the context, for as long as the runtime's
+ * options say, and checks the result.  The context is current. */
+typedef enum TlWaitFor { TL_WAIT_CONTEXT, TL_WAIT_STREAM, TL_WAIT_EVENT } TlWaitFor;
+TilecStatus tl_rt_wait(TilecRuntime *rt, TlWaitFor what, void *handle, const char *doing);
 
 /* tensor_map.c: CUtensorMapDataType by element type; fp8 travels as bytes. */
 int tl_rt_map_dtype(TilecDtype dtype);

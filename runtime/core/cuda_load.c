@@ -21,8 +21,8 @@ static const struct {
    int code;
    TlCuMeaning meaning;
 } results[] = {
-#define TL_CU_RESULT(number, name, status, sticky)                                                 \
-   {number, {number ? "CUDA_ERROR_" #name : "CUDA_SUCCESS", TILEC_##status, sticky}},
+#define TL_CU_RESULT(number, name, status, loss)                                                   \
+   {number, {number ? "CUDA_ERROR_" #name : "CUDA_SUCCESS", TILEC_##status, TILEC_##loss}},
 #include "core/cuda_results.def"
 };
 
@@ -32,7 +32,7 @@ tl_cu_meaning(TlCuResult code)
    for (size_t i = 0; i < sizeof results / sizeof results[0]; i++)
       if (results[i].code == code)
          return results[i].meaning;
-   return (TlCuMeaning){"unknown CUDA error", TILEC_DRIVER_ERROR, 0};
+   return (TlCuMeaning){"unknown CUDA error", TILEC_DRIVER_ERROR, TILEC_NOT_LOST};
 }
 
 unsigned
@@ -84,7 +84,8 @@ start(TlCuda *cu, char *error, size_t error_bytes)
    }
    if (code != TL_CU_SUCCESS) {
       TlCuMeaning meaning = tl_cu_meaning(code);
-      snprintf(error, error_bytes, "%s: %s (%d)", call, meaning.name, code);
+      snprintf(error, error_bytes, "%s: %s (%d)%s", call, meaning.name, code,
+               meaning.loss ? "; " TL_CU_LOST : "");
       return meaning.status;
    }
    return TILEC_OK;

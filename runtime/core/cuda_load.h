@@ -5,7 +5,7 @@
 #define TL_RT_CUDA_LOAD_H
 
 #include "core/cuda_types.h"
-#include "tilec/status.h"
+#include "tilec/runtime.h"
 
 typedef struct TlCuda {
 #define TL_CU(member, symbol, since, params) TlCuResult(*member) params;
@@ -19,13 +19,14 @@ enum { TL_CU_OLDEST_DRIVER = 12000 };
 /* Opens, checks the version, calls cuInit.  On failure `error` says why and nothing stays open. */
 TilecStatus tl_cu_load(TlCuda *cu, const char *path, char *error, size_t error_bytes);
 
-/* What a CUresult means to our callers.  Unknown codes: TILEC_DRIVER_ERROR, not sticky. */
+/* What a CUresult means to our callers.  Unknown codes: TILEC_DRIVER_ERROR, not lost. */
 typedef struct TlCuMeaning {
    const char *name; /* "CUDA_ERROR_ILLEGAL_ADDRESS" */
    TilecStatus status;
-   int sticky; /* the context is lost for the process */
+   TilecLoss loss;
 } TlCuMeaning;
 TlCuMeaning tl_cu_meaning(TlCuResult code);
+#define TL_CU_LOST "the GPU cannot be used by this process any more"
 
 /* Newest PTX version (84 = 8.4) that a driver of CUDA `version` loads. */
 unsigned tl_cu_ptx_version(int version);

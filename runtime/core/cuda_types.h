@@ -34,6 +34,7 @@ enum {
    TL_CU_DEV_SM_MINOR = 76,
    TL_CU_DEV_PAGEABLE = 88, /* reads host memory that the driver was never told of */
    TL_CU_DEV_MAX_SHARED_OPTIN = 97,
+   TL_CU_DEV_MPS_ENABLED = 133, /* processes share a context of the MPS server */
 };
 
 /* cuPointerGetAttribute */

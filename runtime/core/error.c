@@ -1,7 +1,7 @@
-/* Details of failures, one per thread and runtime, and the memory of the first sticky fault.
- * A sticky fault shows up at some later call, so the launches since the last clean synchronisation
+/* Details of failures, one per thread and runtime, and the memory of how the device was lost.
+ * A fault shows up at some later call, so the launches since the last clean synchronisation
  * are kept in a ring and named in the report.  Invariant: lost_text is written once, before
- * `lost`. */
+ * `loss`. */
 #include "core/core.h"
 
 #include "core/lock.h"
@@ -176,23 +176,47 @@ blame(TilecRuntime *rt, char *text, size_t bytes)
    return shown;
 }
 
-/* The context is lost: the first cause stays for every later call. */
-static TilecStatus
-lose(TilecRuntime *rt, const char *cause)
+/* Who or what is to blame, by the kind of loss. */
+static void
+give_verdict(TilecRuntime *rt, TilecLoss loss, char *text, size_t bytes)
 {
-   char text[TL_RT_ERROR_BYTES], launches[TL_RT_ERROR_BYTES / 2];
+   static const char *const words[] = {
+      [TILEC_LOST_TO_HARDWARE] = "The hardware failed (its memory, NVLink, another GPU), no launch "
+                                 "did: the system's log has an Xid",
+      [TILEC_LOST_TO_WATCHDOG] = "A GPU with a display ends kernels that take too long.  ",
+      [TILEC_LOST_TO_MPS] = "The MPS server ended this process's use of it, perhaps because a "
+                            "kernel of another process faulted",
+      [TILEC_LOST_TO_UNKNOWN] = "The driver does not say why; the system's log may have an Xid.  ",
+      [TILEC_LOST_TO_KERNEL] = "",
+      [TILEC_ABANDONED] = "",
+   };
+   char launches[TL_RT_ERROR_BYTES / 2];
+   assert(loss != TILEC_NOT_LOST && loss < (int)(sizeof words / sizeof words[0]));
+   if (loss == TILEC_LOST_TO_HARDWARE || loss == TILEC_LOST_TO_MPS) {
+      snprintf(text, bytes, "%s", words[loss]);
+      return;
+   }
    int n = blame(rt, launches, sizeof launches);
    const char *verdict = n == 0  ? "No launch of this runtime is under way"
                          : n > 1 ? "An earlier launch is to blame; not yet known to be clean are, "
                                    "newest first:"
                          : rt->synchronous ? "The launch to blame:"
                                            : "An earlier launch is to blame:";
-   snprintf(text, sizeof text, "%s; the GPU cannot be used by this process any more.  %s%s", cause,
-            verdict, launches);
+   snprintf(text, bytes, "%s%s%s%s", words[loss], verdict, launches,
+            rt->is_shared ? "\n   or one of another process: the GPU is shared by MPS" : "");
+}
+
+/* The context is lost: the first cause stays for every later call. */
+static TilecStatus
+lose(TilecRuntime *rt, TilecLoss loss, const char *cause)
+{
+   char text[TL_RT_ERROR_BYTES], verdict[TL_RT_ERROR_BYTES / 4 * 3];
+   give_verdict(rt, loss, verdict, sizeof verdict);
+   snprintf(text, sizeof text, "%s; " TL_CU_LOST ".  %s", cause, verdict);
    pthread_mutex_lock(&rt->lock);
-   if (!atomic_load(&rt->lost)) {
+   if (!atomic_load(&rt->loss)) {
       memcpy(rt->lost_text, text, sizeof text);
-      atomic_store(&rt->lost, true);
+      atomic_store(&rt->loss, loss);
    }
    pthread_mutex_unlock(&rt->lock);
    assert(rt->lost_text[0]); /* never changes from here on: read without the lock */
@@ -209,9 +233,39 @@ tl_rt_check(TilecRuntime *rt, TlCuResult code, const char *doing)
    const char *words = NULL;
    if (!rt->cu.error_string || rt->cu.error_string(code, &words) != TL_CU_SUCCESS || !words)
       words = "no description";
-   if (!meaning.sticky)
+   if (meaning.loss == TILEC_NOT_LOST)
       return tl_rt_fail(rt, meaning.status, "%s: %s (%d): %s", doing, meaning.name, code, words);
    char cause[TL_RT_ERROR_BYTES / 4];
    snprintf(cause, sizeof cause, "%s: %s (%d): %s", doing, meaning.name, code, words);
-   return lose(rt, cause);
+   return lose(rt, meaning.loss, cause);
+}
+
+TilecStatus
+tl_rt_fail_late(TilecRuntime *rt, const char *doing)
+{
+   char launches[TL_RT_ERROR_BYTES / 2];
+   int n = blame(rt, launches, sizeof launches);
+   return tl_rt_fail(rt, TILEC_TIMED_OUT, "%s: the GPU has not finished within %u ms%s%s", doing,
+                     rt->timeout_ms, n ? "; not known to have ended are, newest first:" : "",
+                     launches);
+}
+
+TilecStatus
+tilec_runtime_abandon(TilecRuntime *rt)
+{
+   if (!rt)
+      return TILEC_BAD_ARGUMENT;
+   if (tl_core_is_forked(rt))
+      return TILEC_FORKED;
+   if (rt->executor != TILEC_ON_CUDA)
+      return tl_rt_fail(rt, TILEC_UNSUPPORTED, "a host executor has nothing under way");
+   if (!atomic_load(&rt->loss))
+      (void)lose(rt, TILEC_ABANDONED, "given up by tilec_runtime_abandon");
+   return TILEC_OK;
+}
+
+TilecLoss
+tilec_runtime_loss(const TilecRuntime *rt)
+{
+   return rt ? (TilecLoss)atomic_load(&rt->loss) : TILEC_NOT_LOST;
 }

@@ -50,7 +50,7 @@ tilec_stream_sync(TilecRuntime *rt, TilecStream stream)
       return TILEC_BAD_ARGUMENT;
    TilecStatus status = tl_rt_enter(rt, &pushed);
    if (status == TILEC_OK && rt->executor == TILEC_ON_CUDA)
-      status = tl_rt_check(rt, rt->cu.stream_sync(stream), "synchronising a stream");
+      status = tl_rt_wait(rt, TL_WAIT_STREAM, stream, "synchronising a stream");
    tl_rt_leave(rt, pushed);
    return status;
 }
@@ -136,14 +136,16 @@ tilec_stream_wait(TilecStream stream, TilecEvent *e)
 static TilecStatus
 ask(TilecEvent *e, bool wait)
 {
+   static const char doing[] = "waiting for an event";
    bool pushed;
    if (!e)
       return TILEC_BAD_ARGUMENT;
    TilecStatus status = enter_recorded(e, &pushed);
    if (status == TILEC_OK && e->rt->executor == TILEC_ON_CUDA) {
-      TlCuResult code = wait ? e->rt->cu.event_sync(e->cu) : e->rt->cu.event_query(e->cu);
-      status = code == TL_CU_NOT_READY ? TILEC_NOT_READY
-                                       : tl_rt_check(e->rt, code, "waiting for an event");
+      TlCuResult code = wait ? TL_CU_SUCCESS : e->rt->cu.event_query(e->cu);
+      status = wait                      ? tl_rt_wait(e->rt, TL_WAIT_EVENT, e->cu, doing)
+               : code == TL_CU_NOT_READY ? TILEC_NOT_READY
+                                         : tl_rt_check(e->rt, code, doing);
    }
    tl_rt_leave(e->rt, pushed);
    return status;

@@ -308,16 +308,14 @@ static TilecStatus
 wait_for(TilecRuntime *rt, const TlVariant *v, TlCuStream stream, uint64_t serial)
 {
    int capturing = 0;
-   TlCuResult code = rt->cu.stream_capturing(stream, &capturing);
-   if (code == TL_CU_SUCCESS && !capturing)
-      code = rt->cu.stream_sync(stream);
-   if (code == TL_CU_SUCCESS) {
-      tl_rt_acquit_launch(rt, serial); /* a graph is not this runtime's to answer for */
-      return TILEC_OK;
-   }
    char doing[256];
    snprintf(doing, sizeof doing, "running '%s'", v->info->name);
-   return tl_rt_check(rt, code, doing);
+   TilecStatus status = tl_rt_check(rt, rt->cu.stream_capturing(stream, &capturing), doing);
+   if (status == TILEC_OK && !capturing)
+      status = tl_rt_wait(rt, TL_WAIT_STREAM, stream, doing);
+   if (status == TILEC_OK)
+      tl_rt_acquit_launch(rt, serial); /* a graph is not this runtime's to answer for */
+   return status;
 }
 
 static TilecStatus
@@ -344,7 +342,7 @@ launch_cuda(TilecRuntime *rt, Bound *b, const uint32_t grid[3], TlCuStream strea
    uint64_t serial = tl_rt_note_launch(rt, v, grid, &b->slots[0].u);
    TlCuResult code = call_driver(rt, v, grid, stream, params);
    if (code != TL_CU_SUCCESS) {
-      tl_rt_acquit_launch(rt, serial); /* it never ran: a sticky error is an earlier one's */
+      tl_rt_acquit_launch(rt, serial); /* it never ran: a lost device is an earlier one's */
       return explain_launch(rt, v, grid, code);
    }
    return rt->synchronous ? wait_for(rt, v, stream, serial) : TILEC_OK;

@@ -139,10 +139,18 @@ check_target(const TilecBuffer *b, uint64_t offset, uint64_t bytes, const char *
    return check_range(b, offset, bytes, NULL, false, what);
 }
 
+/* The driver's copy of memory that it does not know begins by waiting, without a limit. */
+static TilecStatus
+wait_before_copy(TilecRuntime *rt, TilecStream stream, const char *doing)
+{
+   return rt->timeout_ms ? tl_rt_wait(rt, TL_WAIT_STREAM, stream, doing) : TILEC_OK;
+}
+
 TilecStatus
 tilec_buffer_upload(TilecBuffer *b, uint64_t offset, const void *source, uint64_t bytes,
                     TilecStream stream)
 {
+   static const char doing[] = "uploading";
    bool pushed;
    if (!b)
       return TILEC_BAD_ARGUMENT;
@@ -157,10 +165,12 @@ tilec_buffer_upload(TilecBuffer *b, uint64_t offset, const void *source, uint64_
       memcpy(to, source, bytes);
    } else if (status == TILEC_OK) {
       TlCuda *cu = &b->rt->cu;
-      TlCuResult code = cu->copy_up((TlCuPtr)(uintptr_t)to, source, bytes, stream);
-      if (code == TL_CU_SUCCESS)
-         code = cu->stream_sync(stream);
-      status = tl_rt_check(b->rt, code, "uploading");
+      status = wait_before_copy(b->rt, stream, doing);
+      if (status == TILEC_OK)
+         status =
+            tl_rt_check(b->rt, cu->copy_up((TlCuPtr)(uintptr_t)to, source, bytes, stream), doing);
+      if (status == TILEC_OK)
+         status = tl_rt_wait(b->rt, TL_WAIT_STREAM, stream, doing);
    }
    tl_rt_leave(b->rt, pushed);
    return status;
@@ -170,6 +180,7 @@ TilecStatus
 tilec_buffer_download(TilecBuffer *b, uint64_t offset, void *target, uint64_t bytes,
                       TilecStream stream)
 {
+   static const char doing[] = "downloading";
    bool pushed;
    if (!b)
       return TILEC_BAD_ARGUMENT;
@@ -182,10 +193,12 @@ tilec_buffer_download(TilecBuffer *b, uint64_t offset, void *target, uint64_t by
       memcpy(target, from, bytes);
    } else if (status == TILEC_OK) {
       TlCuda *cu = &b->rt->cu;
-      TlCuResult code = cu->copy_down(target, (TlCuPtr)(uintptr_t)from, bytes, stream);
-      if (code == TL_CU_SUCCESS)
-         code = cu->stream_sync(stream);
-      status = tl_rt_check(b->rt, code, "downloading");
+      status = wait_before_copy(b->rt, stream, doing);
+      if (status == TILEC_OK)
+         status = tl_rt_check(b->rt, cu->copy_down(target, (TlCuPtr)(uintptr_t)from, bytes, stream),
+                              doing);
+      if (status == TILEC_OK)
+         status = tl_rt_wait(b->rt, TL_WAIT_STREAM, stream, doing);
    }
    tl_rt_leave(b->rt, pushed);
    return status;

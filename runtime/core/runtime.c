@@ -43,7 +43,7 @@ tl_rt_enter(TilecRuntime *rt, bool *pushed)
                         (long)rt->pid, (long)getpid());
    if (rt->executor != TILEC_ON_CUDA)
       return TILEC_OK;
-   if (atomic_load_explicit(&rt->lost, memory_order_acquire))
+   if (atomic_load_explicit(&rt->loss, memory_order_acquire))
       return tl_rt_fail(rt, TILEC_DEVICE_LOST, "%s", rt->lost_text);
    TlCuContext now = NULL;
    TilecStatus status = tl_rt_check(rt, rt->cu.ctx_current(&now), "asking for the current context");
@@ -62,7 +62,7 @@ tl_rt_leave(TilecRuntime *rt, bool pushed)
       return;
    assert(rt->executor == TILEC_ON_CUDA);
    TlCuResult code = rt->cu.ctx_pop(&popped);
-   if (tl_cu_meaning(code).sticky) /* nothing else is for the caller to act on */
+   if (tl_cu_meaning(code).loss) /* nothing else is for the caller to act on */
       (void)tl_rt_check(rt, code, "restoring the thread's context");
 }
 
@@ -81,6 +81,18 @@ name_arch(TilecDeviceInfo *info)
 {
    unsigned sm = info->sm_major * 10 + info->sm_minor;
    snprintf(info->arch, sizeof info->arch, "sm_%u%s", sm, sm >= 90 ? "a" : "");
+}
+
+/* One that older drivers do not know: false there. */
+static TilecStatus
+read_newer_attr(TilecRuntime *rt, int attr, bool *out)
+{
+   int value = 0;
+   TlCuResult code = rt->cu.device_attr(&value, attr, rt->device);
+   if (code == TL_CU_INVALID_VALUE)
+      return TILEC_OK;
+   *out = value != 0;
+   return tl_rt_check(rt, code, "reading a device attribute");
 }
 
 static TilecStatus
@@ -110,16 +122,14 @@ read_device(TilecRuntime *rt)
    }
    if (rt->check && !rt->cu.pointer_get)
       return tl_rt_fail(rt, TILEC_DRIVER_TOO_OLD, "the driver lacks cuPointerGetAttribute");
-   if (rt->check) {
-      int pageable = 0; /* older drivers do not know the attribute */
-      TlCuResult code = rt->cu.device_attr(&pageable, TL_CU_DEV_PAGEABLE, rt->device);
-      if (code != TL_CU_INVALID_VALUE && code != TL_CU_SUCCESS)
-         return tl_rt_check(rt, code, "reading a device attribute");
-      rt->reads_host = pageable != 0;
-   }
+   TilecStatus status = read_newer_attr(rt, TL_CU_DEV_MPS_ENABLED, &rt->is_shared);
+   if (status == TILEC_OK && rt->check)
+      status = read_newer_attr(rt, TL_CU_DEV_PAGEABLE, &rt->reads_host);
+   if (status != TILEC_OK)
+      return status;
    size_t total = 0;
-   TilecStatus status = tl_rt_check(
-      rt, rt->cu.device_name(info->name, (int)sizeof info->name, rt->device), "reading its name");
+   status = tl_rt_check(rt, rt->cu.device_name(info->name, (int)sizeof info->name, rt->device),
+                        "reading its name");
    if (status == TILEC_OK)
       status = tl_rt_check(rt, rt->cu.device_memory(&total, rt->device), "reading its memory size");
    info->memory_bytes = total;
@@ -144,6 +154,20 @@ adopt_context(TilecRuntime *rt, TlCuContext context)
       status = tl_rt_check(rt, code, "restoring the thread's context");
    rt->info.ordinal = rt->device; /* a CUdevice is its ordinal */
    return status;
+}
+
+/* A context that an earlier fault of this process spoiled answers with that fault. */
+static TilecStatus
+try_context(TilecRuntime *rt)
+{
+   TlCuContext popped;
+   size_t free_bytes = 0, total = 0;
+   TilecStatus status = tl_rt_check(rt, rt->cu.ctx_push(rt->context), "making the context current");
+   if (status != TILEC_OK)
+      return status;
+   status = tl_rt_check(rt, rt->cu.mem_info(&free_bytes, &total), "asking for free memory");
+   TlCuResult code = rt->cu.ctx_pop(&popped);
+   return status == TILEC_OK ? tl_rt_check(rt, code, "restoring the thread's context") : status;
 }
 
 static TilecStatus
@@ -176,7 +200,9 @@ open_cuda(TilecRuntime *rt, const TilecRuntimeOptions *o, char *error, size_t er
                               "making the device's primary context");
       rt->owns_primary = status == TILEC_OK;
    }
-   return status == TILEC_OK ? read_device(rt) : status;
+   if (status == TILEC_OK)
+      status = read_device(rt);
+   return status == TILEC_OK ? try_context(rt) : status;
 }
 
 static void
@@ -245,6 +271,7 @@ tilec_runtime_open(const TilecRuntimeOptions *options, TilecRuntime **out)
    rt->alive = new_alive_flag();
    rt->synchronous = o.synchronous;
    rt->check = o.check;
+   rt->timeout_ms = o.timeout_ms;
    rt->num_threads = o.num_threads;
    pthread_mutex_init(&rt->lock, NULL);
    TilecStatus status = TILEC_OK;
@@ -268,8 +295,9 @@ tilec_runtime_close(TilecRuntime *rt)
       return;
    if (rt->jit)
       rt->jit->detach(rt->jit_state);
-   if (tl_core_is_forked(rt))
-      rt->owns_primary = false; /* a forked child must not touch the driver */
+   /* a forked child must not touch the driver, and a kernel that never ends is not waited for */
+   if (tl_core_is_forked(rt) || atomic_load(&rt->loss) == TILEC_ABANDONED)
+      rt->owns_primary = false;
    destroy(rt);
 }
 
@@ -316,7 +344,7 @@ tilec_runtime_sync(TilecRuntime *rt)
    uint64_t before = atomic_load(&rt->launches);
    TilecStatus status = tl_rt_enter(rt, &pushed);
    if (status == TILEC_OK && rt->executor == TILEC_ON_CUDA) {
-      status = tl_rt_check(rt, rt->cu.ctx_sync(), "synchronising");
+      status = tl_rt_wait(rt, TL_WAIT_CONTEXT, NULL, "synchronising");
       if (status == TILEC_OK)
          atomic_store(&rt->synced, before);
    }

@@ -40,7 +40,8 @@
    X(NOT_READY, 19, "the work has not finished yet")                                               \
    X(DRIVER_ERROR, 20, "the NVIDIA driver reported an error without a code of its own here")       \
    X(FAULT, 21, "the kernel broke a rule while running; the fault report says where")              \
-   X(INTERNAL, 22, "a bug in tilec")
+   X(INTERNAL, 22, "a bug in tilec")                                                               \
+   X(TIMED_OUT, 23, "the GPU has not finished within the time asked for")
 
 typedef enum TilecStatus {
 #define TILEC_STATUS_ROW(name, number, text) TILEC_##name = number,

@@ -62,6 +62,12 @@ typedef struct TilecRuntimeOptions {
                   the GPU cannot read, for an address that is not a multiple of its element's
                   size, for fewer bytes than `bytes` says or than a tensor map reaches.  Costs
                   driver calls */
+   uint32_t timeout_ms; /* no wait for the GPU lasts longer: tilec_runtime_sync, _stream_sync and
+                           _event_sync, uploads, downloads, launches with `synchronous`.  Beyond it
+                           they are TILEC_TIMED_OUT, and the detail names the launches that may
+                           still run.  The GPU goes on: wait again, or tilec_runtime_abandon.  Other
+                           calls may wait for the GPU for as long as the driver makes them.
+                           0 = no limit */
 } TilecRuntimeOptions;
 
 /* options may be NULL.  TILEC_NO_DRIVER, TILEC_DRIVER_TOO_OLD (below CUDA 12.0), TILEC_NO_DEVICE,
@@ -69,6 +75,22 @@ typedef struct TilecRuntimeOptions {
 TILEC_API TilecStatus tilec_runtime_open(const TilecRuntimeOptions *options, TilecRuntime **out);
 /* All objects made from it must be freed before. */
 TILEC_API void tilec_runtime_close(TilecRuntime *rt);
+
+/* Why every call of the runtime answers TILEC_DEVICE_LOST. */
+typedef enum TilecLoss {
+   TILEC_NOT_LOST = 0,
+   TILEC_LOST_TO_KERNEL,   /* out of bounds, misaligned, a trap, a failed assertion */
+   TILEC_LOST_TO_HARDWARE, /* ECC, NVLink, another device: no launch is to blame */
+   TILEC_LOST_TO_WATCHDOG, /* a kernel took too long on a GPU with a display */
+   TILEC_LOST_TO_MPS,      /* the MPS server ended this process's use of the GPU */
+   TILEC_LOST_TO_UNKNOWN,  /* the driver does not say */
+   TILEC_ABANDONED,        /* tilec_runtime_abandon */
+} TilecLoss;
+TILEC_API TilecLoss tilec_runtime_loss(const TilecRuntime *rt);
+/* Gives the GPU up because of a kernel that does not end: from here on calls are
+ * TILEC_DEVICE_LOST, and freeing and closing wait for nothing.  They leave the context, its memory
+ * and the kernel to the end of the process, which is what ends a kernel. */
+TILEC_API TilecStatus tilec_runtime_abandon(TilecRuntime *rt);
 
 /* Copies the detail of the calling thread's last failed call on `rt` ("" if none) and ends it with
  * NUL; returns its full length, which may be >= bytes. */
@@ -226,8 +248,9 @@ typedef struct TilecLaunch {
  * TILEC_BAD_ARGUMENT: wrong count, pointer to another element type, facts no variant was compiled
  * for.  TILEC_LIMIT: grid, a size that an image's tensor map does not reach.  TILEC_NOT_FOUND: the
  * variant is not there and may not be made now: the stream captures a graph, or
- * TilecJitOptions.never_compile; the detail names its signature.  Returns before the kernel runs
- * (see TilecRuntimeOptions.synchronous).  With a variant that is there, a launch takes no lock, allocates nothing and works in stream capture.
+ * TilecJitOptions.never_compile; the detail names its signature.
+ * Returns before the kernel runs (see TilecRuntimeOptions.synchronous).  With a variant that is
+ * there, a launch takes no lock, allocates nothing and works in stream capture.
  * Host executors: finished on return, TILEC_FAULT with the place in the detail. */
 TILEC_API TilecStatus tilec_launch(TilecKernel *kernel, const TilecLaunch *launch,
                                    const TilecArg *args, size_t num_args);

@@ -131,7 +131,7 @@ class _RuntimeOptions(C.Structure):
     _fields_ = [("struct_size", _SIZE), ("executor", C.c_int), ("device", C.c_int32),
                 ("context", C.c_void_p), ("use_current", C.c_bool), ("driver_path", C.c_char_p),
                 ("synchronous", C.c_bool), ("num_threads", C.c_uint32), ("error", C.c_char_p),
-                ("error_bytes", _SIZE), ("check", C.c_bool)]
+                ("error_bytes", _SIZE), ("check", C.c_bool), ("timeout_ms", C.c_uint32)]
 
 
 class _Source(C.Structure):
@@ -474,16 +474,17 @@ class Runtime:
     """A device (on="cuda") or a host executor ("cpu", "sim").  Runtime.get() shares them.
 
     cache_dir: the disk cache and the tuner's database; None = none.  synchronous: wait after every
-    launch, so that a fault names its kernel.  check: look at the arguments of every launch."""
+    launch, so that a fault names its kernel.  check: look at the arguments of every launch.
+    timeout_ms: no wait for the GPU lasts longer; 0: no limit."""
     _open = {}
 
     def __init__(self, on="cuda", device=0, synchronous=False, driver_path=None,
-                 cache_dir=_cache_folder(), check=False):
+                 cache_dir=_cache_folder(), check=False, timeout_ms=0):
         self.lib, self.on, self.device = library(), on, device
         error = C.create_string_buffer(4096)
         o = _RuntimeOptions(struct_size=C.sizeof(_RuntimeOptions), executor=_EXECUTORS[on],
                             device=device, synchronous=synchronous, driver_path=_b(driver_path),
-                            check=check,
+                            check=check, timeout_ms=timeout_ms,
                             error=C.cast(error, C.c_char_p), error_bytes=len(error))
         self.handle = C.c_void_p()
         status = self.lib.tilec_runtime_open(C.byref(o), C.byref(self.handle))

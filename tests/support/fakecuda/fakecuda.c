@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define API __attribute__((visibility("default")))
 typedef int R;
@@ -110,7 +111,7 @@ static int
 is_sticky(R r)
 {
    return r == 214 || r == 220 || r == 226 || r == 700 || r == 702 || r == 710 ||
-          (r >= 714 && r <= 719);
+          (r >= 714 && r <= 719) || r == 721 || r == 810 || r == 911 || r == 999;
 }
 
 /* The planted failure, else 0. */
@@ -131,6 +132,16 @@ enter(const char *symbol)
    }
    pthread_mutex_unlock(&lock);
    return r;
+}
+
+/* Calls that end only when all kernels have. */
+static void
+wait_for_kernels(void)
+{
+   state.waiting++;
+   while (state.hangs)
+      usleep(1000);
+   state.waiting--;
 }
 
 #define ENTER(symbol)                                                                              \
@@ -206,6 +217,9 @@ CALL(cuDeviceGetAttribute, int *v, int attr, int d)
    case 97:
       *v = state.max_shared;
       break;
+   case 133:
+      *v = state.shared;
+      break;
    default:
       *v = 7;
    }
@@ -228,8 +242,12 @@ CALL(cuDevicePrimaryCtxRetain, void **c, int d)
 CALL(cuDevicePrimaryCtxRelease_v2, int d)
 {
    (void)d;
+   wait_for_kernels();
    state.contexts--;
-   return enter("cuDevicePrimaryCtxRelease_v2");
+   R r = enter("cuDevicePrimaryCtxRelease_v2");
+   if (state.recovers && state.contexts == 0)
+      state.sticky = 0;
+   return r;
 }
 CALL(cuCtxGetCurrent, void **c)
 {
@@ -267,6 +285,7 @@ CALL(cuCtxGetId, void *c, unsigned long long *id)
 CALL(cuCtxSynchronize, void)
 {
    ENTER("cuCtxSynchronize");
+   wait_for_kernels();
    return 0;
 }
 CALL(cuMemGetInfo_v2, size_t *f, size_t *t)
@@ -288,6 +307,7 @@ CALL(cuMemAlloc_v2, uint64_t *p, size_t n)
 CALL(cuMemFree_v2, uint64_t p)
 {
    ENTER("cuMemFree_v2");
+   wait_for_kernels();
    drop((void *)(uintptr_t)p);
    state.buffers--;
    return 0;
@@ -296,6 +316,7 @@ CALL(cuMemcpyHtoDAsync_v2, uint64_t to, const void *from, size_t n, void *s)
 {
    (void)s;
    ENTER("cuMemcpyHtoDAsync_v2");
+   wait_for_kernels();
    memcpy((void *)(uintptr_t)to, from, n);
    return 0;
 }
@@ -303,6 +324,7 @@ CALL(cuMemcpyDtoHAsync_v2, void *to, uint64_t from, size_t n, void *s)
 {
    (void)s;
    ENTER("cuMemcpyDtoHAsync_v2");
+   wait_for_kernels();
    memcpy(to, (const void *)(uintptr_t)from, n);
    return 0;
 }
@@ -372,6 +394,7 @@ CALL(cuModuleLoadDataEx, void **m, const void *image, unsigned n, int *options, 
 CALL(cuModuleUnload, void *m)
 {
    ENTER("cuModuleUnload");
+   wait_for_kernels();
    drop(m);
    state.modules--;
    return 0;
@@ -507,6 +530,7 @@ CALL(cuStreamCreate, void **s, unsigned flags)
 CALL(cuStreamDestroy_v2, void *s)
 {
    ENTER("cuStreamDestroy_v2");
+   wait_for_kernels();
    drop(s);
    state.streams--;
    return 0;
@@ -515,6 +539,7 @@ CALL(cuStreamSynchronize, void *s)
 {
    (void)s;
    ENTER("cuStreamSynchronize");
+   wait_for_kernels();
    return 0;
 }
 CALL(cuStreamIsCapturing, void *s, int *v)
@@ -599,6 +624,7 @@ CALL(cuEventSynchronize, void *e)
 {
    (void)e;
    ENTER("cuEventSynchronize");
+   wait_for_kernels();
    return 0;
 }
 CALL(cuEventQuery, void *e)

@@ -43,6 +43,10 @@ typedef struct FakeState {
    FakeMemory memory;
    int pageable;           /* cuDeviceGetAttribute: the device reads any host memory */
    int sticky;             /* non-zero: every later call answers it (set by a sticky failure) */
+   int recovers;           /* until the last context is released */
+   int shared;             /* cuDeviceGetAttribute: contexts are those of an MPS server */
+   _Atomic int hangs;      /* a kernel does not end: what waits for the GPU waits until this is 0 */
+   _Atomic int waiting;    /* calls that do */
    const char *load_log;   /* written to the info log */
    const char *load_error; /* written to the error log when the load fails */
    unsigned expect_params; /* parameters to read at each launch */

@@ -114,7 +114,7 @@ sum_of_another_type(void **state)
    two_end(&t, "nothing from rank 1 for 0.2 seconds");
 }
 
-/* ---- One of four threads gives up, each at each place ---- */
+/* ---- One of four threads gives up, each at each place ---------------------------------------- */
 
 enum { PLACES = 3 * ROUNDS };
 

@@ -48,6 +48,7 @@ static TilecRuntime *rt;
 static TilecModule *module;
 static TilecKernel *kernel;
 static TilecBuffer *buffer;
+static uint32_t timeout_ms; /* of the runtime */
 
 static const char *
 detail(void)
@@ -92,6 +93,7 @@ open_runtime(bool synchronous, bool check)
    TilecRuntimeOptions o = {.struct_size = sizeof o,
                             .synchronous = synchronous,
                             .check = check,
+                            .timeout_ms = timeout_ms,
                             .error = error,
                             .error_bytes = sizeof error};
    TilecStatus status = tilec_runtime_open(&o, &rt);
@@ -335,6 +337,79 @@ endless(void)
    raise(SIGKILL); /* nothing else ends it */
 }
 
+static void
+start_endless(void)
+{
+   timeout_ms = 200;
+   open_runtime(false, false);
+   expect_status(use_image("loops"), TILEC_OK, "image");
+   expect_status(TILEC_LAUNCH(kernel, NULL, 1, 1, 1, tilec_view(TILEC_I32, buffer, 0)), TILEC_OK,
+                 "launch");
+   expect_status(tilec_runtime_sync(rt), TILEC_TIMED_OUT, "a wait for an endless kernel");
+   expect_says("synchronising: the GPU has not finished within 200 ms");
+   expect_says("launch 1: loops (by_hand.ptx:7), grid (1, 1, 1)");
+}
+
+/* A wait that was too short is repeated once the kernel is let go. */
+static void
+given_time(void)
+{
+   static const int end = 4711;
+   TilecStream other;
+   start_endless();
+   expect(tilec_runtime_loss(rt) == TILEC_NOT_LOST, "not lost yet");
+   expect_status(tilec_stream_new(rt, &other), TILEC_OK, "stream");
+   expect_status(tilec_buffer_upload(buffer, 0, &end, sizeof end, other), TILEC_OK, "upload");
+   expect_status(tilec_runtime_sync(rt), TILEC_OK, "a wait for a kernel that ends");
+   tilec_stream_free(rt, other);
+   tilec_module_free(module);
+   finish_well();
+}
+
+/* Nothing waits for the kernel any more; the end of the process ends it. */
+static void
+abandoned(void)
+{
+   struct timespec begin, end;
+   start_endless();
+   clock_gettime(CLOCK_MONOTONIC, &begin);
+   expect_status(tilec_runtime_abandon(rt), TILEC_OK, "abandon");
+   finish_lost(tilec_stream_sync(rt, NULL), "given up by tilec_runtime_abandon",
+               "launch 1: loops (by_hand.ptx:7)", "An earlier launch is to blame:");
+   expect(tilec_runtime_loss(rt) == TILEC_ABANDONED, "the kind of loss");
+   tilec_buffer_free(buffer);
+   tilec_module_free(module);
+   tilec_runtime_close(rt);
+   clock_gettime(CLOCK_MONOTONIC, &end);
+   if (end.tv_sec - begin.tv_sec > 2)
+      printf("FAILED: closing took %ld s\n", (long)(end.tv_sec - begin.tv_sec));
+   _exit(end.tv_sec - begin.tv_sec > 2);
+}
+
+/* Whether a process goes on after a fault is the driver's to say: it works, or opening fails. */
+static void
+reopened(void)
+{
+   out_of_bounds();
+   expect(tilec_runtime_loss(rt) == TILEC_LOST_TO_KERNEL, "the kind of loss");
+   tilec_buffer_free(buffer);
+   tilec_module_free(module);
+   tilec_runtime_close(rt);
+   char error[512] = "";
+   TilecRuntimeOptions o = {.struct_size = sizeof o, .error = error, .error_bytes = sizeof error};
+   buffer = NULL;
+   module = NULL;
+   TilecStatus status = tilec_runtime_open(&o, &rt);
+   printf("opened again after a fault: %s %s\n", tilec_status_name(status), error);
+   if (status == TILEC_OK) {
+      tilec_runtime_close(rt);
+      rt = NULL;
+      good();
+   } else if (status != TILEC_DEVICE_LOST || !strstr(error, "cannot be used by this process")) {
+      exit(1);
+   }
+}
+
 static const struct {
    const char *name;
    void (*run)(void);
@@ -350,6 +425,9 @@ static const struct {
    {"no_local_memory", no_local_memory, false},
    {"checked", checked, false},
    {"endless", endless, true},
+   {"given_time", given_time, false},
+   {"abandoned", abandoned, false},
+   {"reopened", reopened, false},
    {"good", good, false}, /* the GPU has survived all of it */
 };
 

@@ -1,5 +1,4 @@
-/* Small floats: every pattern to its number and back, against what the formats say of
- * themselves. */
+/* Small floats: every pattern to its number and back, and what the formats say of themselves. */
 #include "fixture.h"
 
 #include <math.h>

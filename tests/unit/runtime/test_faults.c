@@ -65,6 +65,7 @@ __wrap_dlsym(void *library, const char *name)
 typedef struct Life {
    /* how */
    bool synchronous, adopt, check;
+   uint32_t timeout_ms;
    const char *cache_dir, *ptxas;
    bool tune;
    /* what came of it */
@@ -270,6 +271,7 @@ live(Life *l)
                             .driver_path = FAKE_DRIVER,
                             .synchronous = l->synchronous,
                             .check = l->check,
+                            .timeout_ms = l->timeout_ms,
                             .error = why,
                             .error_bytes = sizeof why,
                             .context = l->adopt ? (void *)0x1000 : NULL};
@@ -342,10 +344,13 @@ static const struct {
    {500, "NOT_FOUND", TILEC_NOT_FOUND, TILEC_BAD_IMAGE, false},
    {700, "ILLEGAL_ADDRESS", TILEC_DEVICE_LOST, TILEC_DEVICE_LOST, true},
    {701, "LAUNCH_OUT_OF_RESOURCES", TILEC_LAUNCH_FAILED, TILEC_LAUNCH_FAILED, false},
+   {226, "CONTAINED", TILEC_DEVICE_LOST, TILEC_DEVICE_LOST, true},
    {702, "LAUNCH_TIMEOUT", TILEC_DEVICE_LOST, TILEC_DEVICE_LOST, true},
    {710, "ASSERT", TILEC_DEVICE_LOST, TILEC_DEVICE_LOST, true},
    {716, "MISALIGNED_ADDRESS", TILEC_DEVICE_LOST, TILEC_DEVICE_LOST, true},
    {719, "LAUNCH_FAILED", TILEC_DEVICE_LOST, TILEC_DEVICE_LOST, true},
+   {807, "MPS_SERVER_NOT_READY", TILEC_NO_DEVICE, TILEC_NO_DEVICE, false},
+   {810, "MPS_CLIENT_TERMINATED", TILEC_DEVICE_LOST, TILEC_DEVICE_LOST, true},
    {802, "SYSTEM_NOT_READY", TILEC_NO_DEVICE, TILEC_NO_DEVICE, false},
    {900, "STREAM_CAPTURE_UNSUPPORTED", TILEC_UNSUPPORTED, TILEC_UNSUPPORTED, false},
    {906, "STREAM_CAPTURE_IMPLICIT", TILEC_LAUNCH_FAILED, TILEC_LAUNCH_FAILED, false},
@@ -449,7 +454,7 @@ judge(const Life *l, int e, const char *symbol, const char *when)
       bool context = strcmp(symbol, "cuCtxGetCurrent") == 0 ||
                      strcmp(symbol, "cuCtxPushCurrent_v2") == 0; /* of a call that frees */
       bool asks = strcmp(symbol, "cuPointerGetAttribute") == 0 && errors[e].code == 1;
-      bool looks = l->check && strcmp(symbol, "cuDeviceGetAttribute") == 0 &&
+      bool looks = strcmp(symbol, "cuDeviceGetAttribute") == 0 &&
                    errors[e].code == 1;           /* of a driver that does not know the attribute */
       bool has_another = l->tune || l->cache_dir; /* candidate; the PTX beside a cubin; a compile */
       if (!is_quiet(symbol) && !context && !asks && !looks && !has_another)
@@ -510,7 +515,9 @@ live_with_failure(Life how, int e, int index)
    mark_failed(symbol);
    snprintf(when, sizeof when, "call %d (%s) with %s%s%s%s", index, symbol, errors[e].name,
             how.synchronous ? ", synchronous" : "", how.adopt ? ", adopted" : "",
-            how.check ? ", checked" : "");
+            how.check        ? ", checked"
+            : how.timeout_ms ? ", with a limit"
+                             : "");
    judge(&how, e, symbol, when);
    bool in_bracket =
       strcmp(symbol, "cuCtxGetCurrent") == 0 || strcmp(symbol, "cuCtxPushCurrent_v2") == 0;
@@ -525,7 +532,8 @@ static void
 every_call_fails_with_every_error(void **state)
 {
    (void)state;
-   const Life hows[] = {{0}, {.synchronous = true, .adopt = true}, {.check = true}};
+   const Life hows[] = {
+      {0}, {.synchronous = true, .adopt = true}, {.check = true}, {.timeout_ms = 60000}};
    memset(seen_to_fail, 0, sizeof seen_to_fail);
    for (size_t h = 0; h < sizeof hows / sizeof hows[0]; h++)
       for (int e = 0; e < NUM_ERRORS; e += h ? 3 : 1) {
@@ -692,7 +700,7 @@ every_allocation_fails(void **state)
    (void)state;
    char folder[] = "/tmp/tilec_faults_XXXXXX", command[128];
    assert_non_null(mkdtemp(folder));
-   const Life hows[] = {{0}, {.cache_dir = folder}, {.tune = true}};
+   const Life hows[] = {{0}, {.cache_dir = folder}, {.tune = true}, {.timeout_ms = 60000}};
    for (size_t h = 0; h < sizeof hows / sizeof hows[0]; h++) {
       int n = 0;
       bool more = true;

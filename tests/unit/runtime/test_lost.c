@@ -1,0 +1,357 @@
+/* Kernels that do not end, devices that are lost, and what comes after. */
+#include "fixture.h"
+
+#include <time.h>
+#include <unistd.h>
+
+enum { BYTES = 256, LIMIT_MS = 40 };
+
+static TilecRuntime *rt;
+static TilecModule *module;
+static TilecKernel *kernel;
+static TilecBuffer *buffer;
+static TilecStream stream;
+static TilecEvent *event;
+
+static void
+open_again(TilecRuntimeOptions o)
+{
+   static const TilecArgInfo n = {.name = "n", .type = "i32"};
+   static const TilecKernelInfo k = {KERNEL_DEFAULTS, .file = "a/k.tile", .line = 12, .args = &n,
+                                     .num_args = 1};
+   TilecImageInfo image = image_of(&k, 1);
+   o.struct_size = sizeof o;
+   o.driver_path = FAKE_DRIVER;
+   assert_int_equal(tilec_runtime_open(&o, &rt), TILEC_OK);
+   assert_int_equal(tilec_buffer_new(rt, BYTES, &buffer), TILEC_OK);
+   assert_int_equal(tilec_stream_new(rt, &stream), TILEC_OK);
+   assert_int_equal(tilec_event_new(rt, &event), TILEC_OK);
+   assert_int_equal(load_info(rt, &image, &module), TILEC_OK);
+   assert_int_equal(tilec_module_kernel(module, NULL, &kernel), TILEC_OK);
+}
+
+static void
+start(TilecRuntimeOptions o)
+{
+   fake_clear();
+   open_again(o);
+}
+
+static void
+free_all(void)
+{
+   tilec_module_free(module);
+   tilec_event_free(event);
+   tilec_stream_free(rt, stream);
+   tilec_buffer_free(buffer);
+}
+
+static void
+stop(void)
+{
+   free_all();
+   close_fake(rt);
+}
+
+static double
+now_ms(void)
+{
+   struct timespec t;
+   clock_gettime(CLOCK_MONOTONIC, &t);
+   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* The kernel ends, and with it the waits that were given up. */
+static void
+end_the_kernel(void)
+{
+   fake()->hangs = 0;
+   while (fake()->waiting)
+      usleep(1000);
+}
+
+/* ---- Kernels that do not end ----------------------------------------------------------------- */
+
+static TilecStatus
+launch(void)
+{
+   return TILEC_LAUNCH(kernel, stream, 3, 1, 1, 0x51);
+}
+
+static TilecStatus
+sync_all(void)
+{
+   return tilec_runtime_sync(rt);
+}
+
+static TilecStatus
+sync_stream(void)
+{
+   return tilec_stream_sync(rt, stream);
+}
+
+static TilecStatus
+sync_event(void)
+{
+   return tilec_event_sync(event);
+}
+
+static TilecStatus
+upload(void)
+{
+   return tilec_buffer_upload(buffer, 0, "abcd", 4, stream);
+}
+
+static TilecStatus
+download(void)
+{
+   char target[4];
+   return tilec_buffer_download(buffer, 0, target, 4, stream);
+}
+
+static const struct {
+   TilecStatus (*call)(void);
+   const char *says;
+} waits[] = {{sync_all, "synchronising: the GPU has not finished within 40 ms"},
+             {sync_stream, "synchronising a stream: the GPU has not finished within 40 ms"},
+             {sync_event, "waiting for an event: the GPU has not finished within 40 ms"},
+             {upload, "uploading: the GPU has not finished within 40 ms"},
+             {download, "downloading: the GPU has not finished within 40 ms"}};
+enum { WAITS = sizeof waits / sizeof waits[0] };
+
+static void
+waits_end_in_time(void **state)
+{
+   (void)state;
+   alarm(60);
+   start((TilecRuntimeOptions){.timeout_ms = LIMIT_MS});
+   assert_int_equal(tilec_event_record(event, stream), TILEC_OK);
+   for (int i = 0; i < WAITS; i++) {
+      assert_int_equal(waits[i].call(), TILEC_OK);
+      assert_int_equal(launch(), TILEC_OK);
+      fake()->hangs = 1;
+      double begin = now_ms();
+      for (int twice = 0; twice < 2; twice++) {
+         assert_int_equal(waits[i].call(), TILEC_TIMED_OUT);
+         assert_says(rt, waits[i].says);
+         assert_says(rt, ": k (k.tile:12), grid (3, 1, 1), args (0x51)");
+      }
+      double took = now_ms() - begin;
+      assert_true(took >= 2 * LIMIT_MS && took < 20 * LIMIT_MS);
+      assert_int_equal(tilec_runtime_loss(rt), TILEC_NOT_LOST);
+      assert_int_equal(launch(), TILEC_OK); /* it was only slow, or is given time */
+      end_the_kernel();
+      assert_int_equal(waits[i].call(), TILEC_OK);
+   }
+   stop();
+   alarm(0);
+}
+
+static void
+synchronous_launches_end_in_time(void **state)
+{
+   (void)state;
+   alarm(60);
+   start((TilecRuntimeOptions){.timeout_ms = LIMIT_MS, .synchronous = true});
+   assert_int_equal(launch(), TILEC_OK);
+   fake()->hangs = 1;
+   assert_int_equal(launch(), TILEC_TIMED_OUT);
+   assert_says(rt, "running 'k': the GPU has not finished within 40 ms; not known to have ended "
+                   "are, newest first:\n   launch 2: k (k.tile:12)");
+   assert_null(strstr(detail(rt), "launch 1"));
+   end_the_kernel();
+   stop();
+   alarm(0);
+}
+
+/* An error that a wait reports is that error, with a limit as without. */
+static void
+waits_report_faults(void **state)
+{
+   (void)state;
+   static const char *const symbols[] = {"cuCtxSynchronize", "cuStreamSynchronize",
+                                         "cuEventSynchronize"};
+   for (uint32_t timeout = 0; timeout < 20000; timeout += 10000)
+      for (int i = 0; i < 3; i++) {
+         start((TilecRuntimeOptions){.timeout_ms = timeout});
+         assert_int_equal(tilec_event_record(event, stream), TILEC_OK);
+         fake_fail(symbols[i], 1, 716);
+         assert_int_equal(waits[i].call(), TILEC_DEVICE_LOST);
+         assert_says(rt, "CUDA_ERROR_MISALIGNED_ADDRESS");
+         free_all();
+         tilec_runtime_close(rt);
+      }
+}
+
+static void
+an_abandoned_runtime_waits_for_nothing(void **state)
+{
+   (void)state;
+   alarm(60);
+   TilecBuffer *other;
+   start((TilecRuntimeOptions){.timeout_ms = LIMIT_MS});
+   assert_int_equal(tilec_event_record(event, stream), TILEC_OK);
+   assert_int_equal(launch(), TILEC_OK);
+   fake()->hangs = 1;
+   assert_int_equal(tilec_runtime_sync(rt), TILEC_TIMED_OUT);
+   assert_int_equal(tilec_runtime_abandon(rt), TILEC_OK);
+   assert_int_equal(tilec_runtime_abandon(rt), TILEC_OK);
+   assert_int_equal(tilec_runtime_loss(rt), TILEC_ABANDONED);
+   for (int i = 0; i < WAITS; i++)
+      assert_int_equal(waits[i].call(), TILEC_DEVICE_LOST);
+   assert_int_equal(launch(), TILEC_DEVICE_LOST);
+   assert_int_equal(tilec_buffer_new(rt, 16, &other), TILEC_DEVICE_LOST);
+   assert_says(rt, "given up by tilec_runtime_abandon; the GPU cannot be used by this process any "
+                   "more.  An earlier launch is to blame:\n   launch 1: k (k.tile:12)");
+   int calls = fake()->total_calls;
+   free_all();
+   tilec_runtime_close(rt);
+   assert_int_equal(fake()->total_calls, calls); /* which would have waited */
+   end_the_kernel();
+   fake()->contexts = 0; /* left to the process */
+   fake_clear();
+   alarm(0);
+}
+
+static void
+only_what_runs_is_abandoned(void **state)
+{
+   (void)state;
+   TilecRuntimeOptions o = {.struct_size = sizeof o, .executor = TILEC_ON_CPU};
+   assert_int_equal(tilec_runtime_open(&o, &rt), TILEC_OK);
+   assert_int_equal(tilec_runtime_abandon(rt), TILEC_UNSUPPORTED);
+   assert_int_equal(tilec_runtime_loss(rt), TILEC_NOT_LOST);
+   tilec_runtime_close(rt);
+   assert_int_equal(tilec_runtime_abandon(NULL), TILEC_BAD_ARGUMENT);
+   assert_int_equal(tilec_runtime_loss(NULL), TILEC_NOT_LOST);
+   start((TilecRuntimeOptions){0});
+   fake_fail("cuCtxSynchronize", 1, 700);
+   assert_int_equal(tilec_runtime_sync(rt), TILEC_DEVICE_LOST);
+   assert_int_equal(tilec_runtime_abandon(rt), TILEC_OK);
+   assert_int_equal(tilec_runtime_loss(rt), TILEC_LOST_TO_KERNEL); /* the first cause stays */
+   free_all();
+   tilec_runtime_close(rt);
+   assert_int_equal(fake()->contexts, 0);
+}
+
+/* ---- Lost devices ---------------------------------------------------------------------------- */
+
+static void
+losses_are_told_apart(void **state)
+{
+   static const struct {
+      int code;
+      TilecLoss loss;
+      const char *says;
+      bool blames;
+   } cases[] = {
+      {700, TILEC_LOST_TO_KERNEL, "CUDA_ERROR_ILLEGAL_ADDRESS (700)", true},
+      {719, TILEC_LOST_TO_KERNEL, "CUDA_ERROR_LAUNCH_FAILED (719)", true},
+      {721, TILEC_LOST_TO_KERNEL, "CUDA_ERROR_TENSOR_MEMORY_LEAK (721)", true},
+      {214, TILEC_LOST_TO_HARDWARE, "no launch did: the system's log has an Xid", false},
+      {220, TILEC_LOST_TO_HARDWARE, "CUDA_ERROR_NVLINK_UNCORRECTABLE (220)", false},
+      {226, TILEC_LOST_TO_HARDWARE, "CUDA_ERROR_CONTAINED (226)", false},
+      {911, TILEC_LOST_TO_HARDWARE, "CUDA_ERROR_EXTERNAL_DEVICE (911)", false},
+      {702, TILEC_LOST_TO_WATCHDOG, "A GPU with a display ends kernels that take too long", true},
+      {810, TILEC_LOST_TO_MPS, "The MPS server ended this process's use of it", false},
+      {999, TILEC_LOST_TO_UNKNOWN, "The driver does not say why", true},
+   };
+   (void)state;
+   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+      start((TilecRuntimeOptions){0});
+      assert_int_equal(launch(), TILEC_OK);
+      fake_fail("cuCtxSynchronize", 1, cases[i].code);
+      assert_int_equal(tilec_runtime_sync(rt), TILEC_DEVICE_LOST);
+      assert_int_equal(tilec_runtime_loss(rt), cases[i].loss);
+      assert_says(rt, cases[i].says);
+      assert_int_equal(strstr(detail(rt), "to blame:\n   launch 1: k") != NULL, cases[i].blames);
+      free_all();
+      tilec_runtime_close(rt);
+   }
+}
+
+/* What the driver says when no GPU can be had just now is no lost one. */
+static void
+a_busy_mps_server_is_no_device(void **state)
+{
+   static const int codes[] = {46, 802, 805, 807, 808, 809};
+   (void)state;
+   for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+      TilecRuntimeOptions o = {.struct_size = sizeof o, .driver_path = FAKE_DRIVER};
+      fake_clear();
+      fake_fail("cuDevicePrimaryCtxRetain", 1, codes[i]);
+      assert_int_equal(tilec_runtime_open(&o, &rt), TILEC_NO_DEVICE);
+   }
+}
+
+/* Under MPS a fault of any process ends all of them. */
+static void
+a_shared_gpu_has_more_suspects(void **state)
+{
+   (void)state;
+   for (int shared = 0; shared < 2; shared++) {
+      fake_clear();
+      fake()->shared = shared;
+      open_again((TilecRuntimeOptions){0});
+      assert_int_equal(launch(), TILEC_OK);
+      fake_fail("cuCtxSynchronize", 1, 700);
+      assert_int_equal(tilec_runtime_sync(rt), TILEC_DEVICE_LOST);
+      assert_says(rt, "launch 1: k (k.tile:12)");
+      assert_int_equal(
+         strstr(detail(rt), "or one of another process: the GPU is shared by MPS") != NULL, shared);
+      free_all();
+      tilec_runtime_close(rt);
+   }
+}
+
+/* Where the driver makes a new context the process goes on; elsewhere opening says why not. */
+static void
+a_lost_device_is_opened_again(void **state)
+{
+   (void)state;
+   for (int recovers = 0; recovers < 2; recovers++) {
+      char why[512] = "";
+      TilecRuntimeOptions o = {.struct_size = sizeof o,
+                               .driver_path = FAKE_DRIVER,
+                               .error = why,
+                               .error_bytes = sizeof why};
+      start((TilecRuntimeOptions){0});
+      fake()->recovers = recovers;
+      assert_int_equal(launch(), TILEC_OK);
+      fake_fail("cuCtxSynchronize", 1, 700);
+      assert_int_equal(tilec_runtime_sync(rt), TILEC_DEVICE_LOST);
+      free_all();
+      tilec_runtime_close(rt);
+      if (recovers) {
+         open_again((TilecRuntimeOptions){0});
+         assert_int_equal(launch(), TILEC_OK);
+         assert_int_equal(tilec_runtime_sync(rt), TILEC_OK);
+         free_all();
+         tilec_runtime_close(rt);
+      } else {
+         assert_int_equal(tilec_runtime_open(&o, &rt), TILEC_DEVICE_LOST);
+         assert_non_null(strstr(why, "CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
+         assert_non_null(strstr(why, "cannot be used by this process any more"));
+      }
+      assert_int_equal(fake()->contexts, 0);
+   }
+   fake_clear();
+}
+
+int test_lost(void);
+int
+test_lost(void)
+{
+   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(waits_end_in_time),
+      cmocka_unit_test(synchronous_launches_end_in_time),
+      cmocka_unit_test(waits_report_faults),
+      cmocka_unit_test(an_abandoned_runtime_waits_for_nothing),
+      cmocka_unit_test(only_what_runs_is_abandoned),
+      cmocka_unit_test(losses_are_told_apart),
+      cmocka_unit_test(a_busy_mps_server_is_no_device),
+      cmocka_unit_test(a_shared_gpu_has_more_suspects),
+      cmocka_unit_test(a_lost_device_is_opened_again),
+   };
+   return cmocka_run_group_tests(tests, NULL, NULL);
+}
