@@ -65,7 +65,9 @@ rank_time(Rank *r, void (*run)(Rank *r, void *user), void *user)
    Timed t = {.r = r, .run = run, .user = user};
    unsigned repeats = r->options->repeats;
    double median = 0, *ms = calloc(repeats, sizeof *ms);
-   if (!ms || rank_failed(r)) {
+   if (!ms)
+      rank_fail(r, "out of memory");
+   if (rank_failed(r)) {
       free(ms);
       return 0;
    }

@@ -60,9 +60,13 @@ void ring_hand_on(Ring *a, unsigned step);
 const char *ring_backward_blocks(const Ring *a);
 /* Compares with one process. */
 bool ring_is_right(Ring *a);
-/* `rows` rows of each plane become those of the whole sequence from `first` on. */
-void ring_fill(Ring *a, TilecArg x, unsigned planes, size_t rows, size_t pitch, size_t first,
-               int seed);
+/* The rows of each plane, which are `pitch` apart, become those of the whole sequence from `first`
+ * on. */
+typedef struct RingRows {
+   unsigned planes;
+   size_t rows, pitch, first;
+} RingRows;
+void ring_fill(Ring *a, TilecArg x, RingRows rows, int seed);
 /* The first token of each of the rank's two chunks. */
 size_t ring_first_token(const Ring *a, unsigned half);
 enum { SEED_Q = 1, SEED_K, SEED_V, SEED_DOUT };

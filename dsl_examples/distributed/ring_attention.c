@@ -14,10 +14,10 @@
 /* ---- Inputs ---------------------------------------------------------------------------------- */
 
 void
-ring_fill(Ring *a, TilecArg x, unsigned planes, size_t rows, size_t pitch, size_t first, int seed)
+ring_fill(Ring *a, TilecArg x, RingRows rows, int seed)
 {
-   RANK_LAUNCH(a->r, &a->fill, x, (int)planes, (int)rows, (int)pitch, (long long)a->tokens,
-               (long long)first, seed, 1.0f);
+   RANK_LAUNCH(a->r, &a->fill, x, (int)rows.planes, (int)rows.rows, (int)rows.pitch,
+               (long long)a->tokens, (long long)rows.first, seed, 1.0f);
 }
 
 size_t
@@ -30,9 +30,11 @@ ring_first_token(const Ring *a, unsigned half)
 static void
 fill_own(Ring *a, const Array *x, size_t elem, unsigned planes, int seed)
 {
-   for (unsigned half = 0; half < 2; half++)
-      ring_fill(a, rank_at(x, elem + half * a->chunk * a->dim), planes, a->chunk, a->local,
-                ring_first_token(a, half), seed);
+   RingRows rows = {.planes = planes, .rows = a->chunk, .pitch = a->local};
+   for (unsigned half = 0; half < 2; half++) {
+      rows.first = ring_first_token(a, half);
+      ring_fill(a, rank_at(x, elem + half * a->chunk * a->dim), rows, seed);
+   }
 }
 
 /* ---- Opening --------------------------------------------------------------------------------- */

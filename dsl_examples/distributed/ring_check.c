@@ -34,7 +34,8 @@ whole_array(Ring *a, unsigned planes, int seed)
 {
    Array x = rank_array(a->r, a->dtype, planes * a->tokens * a->dim);
    if (seed)
-      ring_fill(a, rank_at(&x, 0), planes, a->tokens, a->tokens, 0, seed);
+      ring_fill(a, rank_at(&x, 0),
+                (RingRows){.planes = planes, .rows = a->tokens, .pitch = a->tokens}, seed);
    return x;
 }
 

@@ -29,13 +29,16 @@ typedef struct Pair {
 
 /* ---- The pair -------------------------------------------------------------------------------- */
 
+typedef struct Sizes {
+   size_t m, n, k;
+} Sizes;
+
 /* c = left @ right, row-major, m x k and k x n. */
 static void
-multiply(Pair *p, const ExKernel *kernel, TilecArg left, TilecArg right, TilecArg c, size_t m,
-         size_t n, size_t k)
+multiply(Pair *p, const ExKernel *kernel, TilecArg left, TilecArg right, TilecArg c, Sizes s)
 {
-   RANK_LAUNCH(p->r, kernel, left, right, c, (int)m, (int)n, (int)k, (int)k, 1, (int)n, 1, (int)n,
-               1);
+   int m = (int)s.m, n = (int)s.n, k = (int)s.k;
+   RANK_LAUNCH(p->r, kernel, left, right, c, m, n, k, k, 1, n, 1, n, 1);
 }
 
 /* The rows of y that a rank has: chunk by chunk the rank's part of it. */
@@ -59,10 +62,10 @@ run_pair(Rank *r, void *user)
       rank_fault(r, (unsigned)c);
       rank_mark(p->r, p->marks, c, MARK_WORK_BEGIN);
       multiply(p, &p->first, rank_at(&p->x, first * p->wide), rank_at(&p->a, 0),
-               rank_at(&p->between, 0), p->chunk, p->mine, p->wide);
+               rank_at(&p->between, 0), (Sizes){p->chunk, p->mine, p->wide});
       multiply(p, &p->second, rank_at(&p->between, 0), rank_at(&p->b, 0),
-               rank_at(r->size > 1 ? &p->summand : &p->y, first * p->wide), p->chunk, p->wide,
-               p->mine);
+               rank_at(r->size > 1 ? &p->summand : &p->y, first * p->wide),
+               (Sizes){p->chunk, p->wide, p->mine});
       rank_mark(p->r, p->marks, c, MARK_WORK_END);
       if (r->size > 1)
          add_up(p, c);
@@ -72,23 +75,28 @@ run_pair(Rank *r, void *user)
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-/* A rows x columns part, from (row, column) on, of a matrix of `whole` columns. */
+/* A part, from (row, column) on, of a matrix of `whole` columns. */
+typedef struct Part {
+   size_t rows, columns, whole, row, column;
+} Part;
+
 static void
-fill(Pair *p, const Array *to, size_t rows, size_t columns, size_t whole, size_t row, size_t column,
-     int seed, double spread)
+fill(Pair *p, const Array *to, Part part, int seed, double spread)
 {
-   size_t first = (row * whole + column) / COLUMNS;
-   RANK_LAUNCH(p->r, &p->fill, rank_at(to, 0), (int)rows, (int)(columns / COLUMNS),
-               (int)(columns / COLUMNS), (long long)(whole / COLUMNS), (long long)first, seed,
-               (float)spread);
+   size_t first = (part.row * part.whole + part.column) / COLUMNS;
+   int columns = (int)(part.columns / COLUMNS);
+   RANK_LAUNCH(p->r, &p->fill, rank_at(to, 0), (int)part.rows, columns, columns,
+               (long long)(part.whole / COLUMNS), (long long)first, seed, (float)spread);
 }
 
 /* The rank's part of a and b, or all of them. */
 static void
 fill_weights(Pair *p, const Array *a, const Array *b, size_t columns, size_t first)
 {
-   fill(p, a, p->wide, columns, p->hidden, 0, first, SEED_A, 1 / sqrt((double)p->wide));
-   fill(p, b, columns, p->wide, p->wide, first, 0, SEED_B, 1 / sqrt((double)p->hidden));
+   Part of_a = {.rows = p->wide, .columns = columns, .whole = p->hidden, .column = first};
+   Part of_b = {.rows = columns, .columns = p->wide, .whole = p->wide, .row = first};
+   fill(p, a, of_a, SEED_A, 1 / sqrt((double)p->wide));
+   fill(p, b, of_b, SEED_B, 1 / sqrt((double)p->hidden));
 }
 
 static void
@@ -144,7 +152,7 @@ open_pair(Rank *r)
    p.summand = rank_array(r, p.sum, r->size > 1 ? p.rows * p.wide : 0);
    p.y = rank_array(r, p.sum, p.rows / r->size * p.wide);
    open_kernels(&p);
-   fill(&p, &p.x, p.rows, p.wide, p.wide, 0, 0, SEED_X, 1);
+   fill(&p, &p.x, (Part){.rows = p.rows, .columns = p.wide, .whole = p.wide}, SEED_X, 1);
    fill_weights(&p, &p.a, &p.b, p.mine, r->rank * p.mine);
    return p;
 }
@@ -194,10 +202,10 @@ is_right(Pair *p)
    Array between = rank_array(r, p->dtype, p->rows * p->hidden);
    Array want = rank_array(r, p->sum, p->rows * p->wide);
    fill_weights(p, &a, &b, p->hidden, 0);
-   multiply(p, &p->first, rank_at(&p->x, 0), rank_at(&a, 0), rank_at(&between, 0), p->rows,
-            p->hidden, p->wide);
-   multiply(p, &p->second, rank_at(&between, 0), rank_at(&b, 0), rank_at(&want, 0), p->rows,
-            p->wide, p->hidden);
+   multiply(p, &p->first, rank_at(&p->x, 0), rank_at(&a, 0), rank_at(&between, 0),
+            (Sizes){p->rows, p->hidden, p->wide});
+   multiply(p, &p->second, rank_at(&between, 0), rank_at(&b, 0), rank_at(&want, 0),
+            (Sizes){p->rows, p->wide, p->hidden});
    bool right = rank_is_near(r, "y", distance(p, &want), tolerance_of(p->sum));
    Array *arrays[] = {&a, &b, &between, &want};
    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)

@@ -57,6 +57,24 @@ drop(void *block)
    abort(); /* freed twice, or never ours */
 }
 
+static void
+free_live(void)
+{
+   for (size_t i = 0; i < sizeof live / sizeof live[0]; i++) {
+      free(live[i].at);
+      live[i].at = NULL;
+   }
+}
+
+/* The context of a lost device goes with all that nobody could free any more. */
+static void
+destroy_lost(void)
+{
+   free_live();
+   state.modules = state.buffers = state.streams = state.events = 0;
+   state.sticky = 0;
+}
+
 API FakeState *fake_state(void);
 API void fake_reset(void);
 /* For tests that cannot read FakeState. */
@@ -85,10 +103,7 @@ API void
 fake_reset(void)
 {
    int contexts = state.contexts;
-   for (size_t i = 0; i < sizeof live / sizeof live[0]; i++) {
-      free(live[i].at);
-      live[i].at = NULL;
-   }
+   free_live();
    memset(&state, 0, sizeof state);
    state.contexts = contexts;
    state.version = 13000;
@@ -245,8 +260,8 @@ CALL(cuDevicePrimaryCtxRelease_v2, int d)
    wait_for_kernels();
    state.contexts--;
    R r = enter("cuDevicePrimaryCtxRelease_v2");
-   if (state.recovers && state.contexts == 0)
-      state.sticky = 0;
+   if (state.recovers && state.contexts == 0 && state.sticky)
+      destroy_lost();
    return r;
 }
 CALL(cuCtxGetCurrent, void **c)

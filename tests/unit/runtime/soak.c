@@ -1,19 +1,27 @@
-/* One process that compiles and launches for long: its resident memory stays flat.
+/* One process that compiles and launches for long: its resident memory stays flat, and it has no
+ * more files, threads and handles of the driver than it began with.
  *
  *    soak [COMPILES [LAUNCHES]]     (default 1000 100000), on CPU executor and stand-in driver each
  *
  * Every compile is a module of its own, opened, launched and freed; one in ten has an error in its
- * source; the runtime is closed and opened again on the way.  The memory at the end may be 1 %
- * above what it was after a quarter of the work. */
+ * source.  With each go streams, events, copies, fills, waits with a limit and a compilation by a
+ * worker.  On the way the runtime is closed and opened again, on the stand-in driver with a kernel
+ * that hangs until the wait is given up, and with a device that is lost.  The memory at the end may
+ * be 1 % above what it was after a quarter of the work. */
 #include "tilec/runtime.h"
 
+#include "fakecuda.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { N = 64, REOPEN = 64 };
+/* Milliseconds: of waits that end, on a busy machine, too; of those that are given up. */
+enum { N = 64, REOPEN = 64, LONG_MS = 60000, SHORT_MS = 20 };
 
 static const char good[] =
    "@kernel\n"
@@ -25,6 +33,8 @@ static const char bad[] = "@kernel\ndef axpy(x, y, a, n):\n    store(x, nowhere)
 
 static TilecRuntime *rt;
 static TilecBuffer *x, *y;
+static FakeState *fake;
+static long hangs, losses;
 
 static void
 must(TilecStatus status, const char *what)
@@ -40,8 +50,11 @@ must(TilecStatus status, const char *what)
 static void
 open_runtime(TilecExecutor on)
 {
-   TilecRuntimeOptions o = {
-      .struct_size = sizeof o, .executor = on, .driver_path = FAKE_DRIVER, .num_threads = 1};
+   TilecRuntimeOptions o = {.struct_size = sizeof o,
+                            .executor = on,
+                            .driver_path = FAKE_DRIVER,
+                            .num_threads = 1,
+                            .timeout_ms = LONG_MS};
    must(tilec_runtime_open(&o, &rt), "open");
    must(tilec_jit_attach(rt, NULL), "attach");
    must(tilec_buffer_new(rt, N * 4, &x), "buffer");
@@ -84,6 +97,81 @@ launch(TilecKernel *k, uint32_t grid, int n)
 }
 
 static void
+expect(TilecStatus got, TilecStatus want, const char *what)
+{
+   if (got == want)
+      return;
+   must(got, what);
+   fprintf(stderr, "%s: %s, not %s\n", what, tilec_status_name(got), tilec_status_name(want));
+   exit(1);
+}
+
+/* All that is not a launch: each thing is made, used and freed. */
+static void
+use_the_rest(TilecKernel *k)
+{
+   static float host[N];
+   TilecStream stream;
+   TilecEvent *begin, *end;
+   TilecPending *pending;
+   double ms;
+   TilecArg args[] = {tilec_view(TILEC_FP32, x, 0), tilec_view(TILEC_FP32, y, 0), TILEC_ARG(2.0f),
+                      TILEC_ARG(N)}; /* N is divisible by 16: another variant */
+   must(tilec_kernel_prepare_async(k, args, 4, &pending), "prepare");
+   must(tilec_stream_new(rt, &stream), "stream");
+   must(tilec_event_new(rt, &begin), "event");
+   must(tilec_event_new(rt, &end), "event");
+   must(tilec_event_record(begin, stream), "record");
+   must(tilec_buffer_upload(x, 0, host, sizeof host, stream), "upload");
+   must(tilec_buffer_fill(y, 0, 0, sizeof host, stream), "fill");
+   must(tilec_buffer_copy(y, 0, x, 0, sizeof host, stream), "copy");
+   must(tilec_event_record(end, stream), "record");
+   must(tilec_stream_wait(NULL, end), "a stream's wait");
+   must(tilec_event_sync(end), "wait");
+   must(tilec_event_elapsed(begin, end, &ms), "elapsed");
+   must(tilec_buffer_download(y, 0, host, sizeof host, stream), "download");
+   must(tilec_pending_wait(pending), "prepared");
+   must(tilec_launch(k, &(TilecLaunch){.stream = stream, .grid = {1, 1, 1}}, args, 4), "launch");
+   must(tilec_stream_sync(rt, stream), "wait");
+   tilec_pending_free(pending);
+   tilec_event_free(begin);
+   tilec_event_free(end);
+   tilec_stream_free(rt, stream);
+}
+
+/* A wait that ends without its kernel; then the kernel ends, and all is well. */
+static void
+hang(void)
+{
+   TilecRuntime *other;
+   TilecStatus status;
+   TilecRuntimeOptions o = {
+      .struct_size = sizeof o, .driver_path = FAKE_DRIVER, .timeout_ms = SHORT_MS};
+   must(tilec_runtime_open(&o, &other), "a second runtime");
+   fake->hangs = 1;
+   expect(tilec_runtime_sync(other), TILEC_TIMED_OUT, "a kernel that hangs");
+   fake->hangs = 0;
+   while ((status = tilec_runtime_sync(other)) == TILEC_TIMED_OUT)
+      ; /* a busy machine */
+   must(status, "a kernel that was slow");
+   while (fake->waiting)
+      usleep(1000);
+   tilec_runtime_close(other);
+   hangs++;
+}
+
+static void
+lose_device(void)
+{
+   fake->recovers = 1;
+   fake->fail_code = 700;
+   fake->fail_at = 1;
+   fake->fail_symbol = "cuCtxSynchronize";
+   expect(tilec_runtime_sync(rt), TILEC_DEVICE_LOST, "a fault");
+   losses++;
+}
+
+static void
 work(TilecExecutor on, long compiles, long launches)
 {
    TilecKernel *k;
@@ -98,6 +186,12 @@ work(TilecExecutor on, long compiles, long launches)
          if (l % 64 == 0 && launch(k, 2, 1 << 30) == TILEC_OK && on == TILEC_ON_CPU)
             must(TILEC_INTERNAL, "a launch out of bounds succeeded");
       }
+      if (!is_bad)
+         use_the_rest(k);
+      if (on == TILEC_ON_CUDA && c % REOPEN == REOPEN / 2)
+         hang();
+      if (on == TILEC_ON_CUDA && c % (2 * REOPEN) == REOPEN - 1)
+         lose_device();
       tilec_module_free(m);
       if (c % REOPEN == REOPEN - 1) {
          close_runtime();
@@ -118,19 +212,55 @@ resident_kib(void)
    return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
+static long
+entries(const char *folder)
+{
+   long count = 0;
+   DIR *dir = opendir(folder);
+   if (!dir)
+      exit(1);
+   for (struct dirent *d; (d = readdir(dir));)
+      count += d->d_name[0] != '.';
+   closedir(dir);
+   return count;
+}
+
+/* What a process runs out of. */
+typedef struct Held {
+   long files, threads, handles;
+} Held;
+
+/* Threads that are done take a moment to be gone. */
+static Held
+held(long threads)
+{
+   for (int i = 0; i < 1000 && entries("/proc/self/task") > threads; i++)
+      usleep(1000);
+   return (Held){entries("/proc/self/fd"), entries("/proc/self/task"),
+                 fake->contexts + fake->modules + fake->buffers + fake->streams + fake->events};
+}
+
 static bool
 soak(TilecExecutor on, const char *name, long compiles, long launches)
 {
+   hangs = losses = 0;
    open_runtime(on);
    work(on, compiles / 4 + 1, launches / 4);
+   close_runtime();
+   Held first = held(1);
+   open_runtime(on);
    long before = resident_kib();
    work(on, compiles, launches);
    long after = resident_kib();
    close_runtime();
-   bool ok = after * 100 <= before * 101;
-   printf("%s %s: %ld compiles, %ld launches: %ld KiB, then %ld KiB (%+.2f %%)\n",
-          ok ? "ok    " : "FAILED", name, compiles, launches, before, after,
-          100.0 * (double)(after - before) / (double)before);
+   Held last = held(first.threads);
+   bool ok = after * 100 <= before * 101 && last.files == first.files &&
+             last.threads == first.threads && last.handles == 0;
+   printf("%s %s: %ld compiles, %ld launches, %ld hangs, %ld devices lost: %ld KiB, then %ld KiB "
+          "(%+.2f %%); %ld files, then %ld; %ld threads, then %ld; %ld handles left\n",
+          ok ? "ok    " : "FAILED", name, compiles, launches, hangs, losses, before, after,
+          100.0 * (double)(after - before) / (double)before, first.files, last.files, first.threads,
+          last.threads, last.handles);
    return ok;
 }
 
@@ -139,8 +269,12 @@ main(int argc, char **argv)
 {
    long compiles = argc > 1 ? strtol(argv[1], NULL, 10) : 1000;
    long launches = argc > 2 ? strtol(argv[2], NULL, 10) : 100000;
-   if (compiles < 1)
+   void *driver = dlopen(FAKE_DRIVER, RTLD_NOW | RTLD_LOCAL);
+   FakeStateFn *state = NULL;
+   if (compiles < 1 || !driver)
       return 2;
+   *(void **)(void *)&state = dlsym(driver, "fake_state");
+   fake = state();
    bool cpu = soak(TILEC_ON_CPU, "CPU executor", compiles, launches);
    return soak(TILEC_ON_CUDA, "stand-in driver", compiles, launches) && cpu ? 0 : 1;
 }
