@@ -76,8 +76,8 @@ if ((with_asan)); then
    tilec_build asan tilec_test_programs
    run_ctest asan -R '^(unit|golden|fuzz)\.'
    export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1}
-   tilec_build tsan jit_threads cache_stress unit_runtime unit_runtime_jit fakecuda fakecuda_broken
-   run_ctest tsan -R '^(threads\.jit|cache\.stress|unit\.runtime|unit\.runtime_jit)$'
+   tilec_build tsan jit_threads cache_stress unit_examples unit_runtime unit_runtime_jit fakecuda fakecuda_broken
+   run_ctest tsan -R '^(threads\.jit|cache\.stress|unit\.examples|unit\.runtime|unit\.runtime_jit)$'
    search_for_failures
    tilec_say "address and undefined-behaviour sanitizers"
    closing_lines asan

@@ -280,6 +280,28 @@ first_launches_tune(void **state)
    stop();
 }
 
+/* What a launch takes where there are no maps is made for the winner alone, when it is wanted. */
+static void
+candidates_have_no_second_variant(void **state)
+{
+   static const TilecHiddenArg map = {.kind = TILEC_HIDDEN_TENSOR_MAP,
+                                      .base = "y",
+                                      .dtype = TILEC_FP32,
+                                      .rank = 1,
+                                      .dims = {"n"},
+                                      .box = {64}};
+   (void)state;
+   start(TILEC_ON_CUDA, TILEC_TUNE_DEFAULT);
+   mock.map = &map;
+   assert_int_equal(launch(100), TILEC_OK);
+   assert_int_equal(mock.compiles, NUM_CONFIGS);
+   TilecArg args[] = {tilec_view(TILEC_FP16, x, 0), tilec_view(TILEC_FP32, y, 0),
+                      tilec_int(TILEC_I32, 100), tilec_int(TILEC_I32, 3)};
+   assert_int_equal(tilec_kernel_prepare(kernel, args, 4), TILEC_OK);
+   assert_int_equal(mock.compiles, NUM_CONFIGS + 1);
+   stop();
+}
+
 static void
 nothing_is_measured_in_capture(void **state)
 {
@@ -689,6 +711,7 @@ test_tune(void)
       cmocka_unit_test(the_known_best_is_picked),
       cmocka_unit_test(few_samples_have_a_range),
       cmocka_unit_test(the_callers_check_decides),
+      cmocka_unit_test(candidates_have_no_second_variant),
       cmocka_unit_test(first_launches_tune),
       cmocka_unit_test(nothing_is_measured_in_capture),
       cmocka_unit_test(arrays_are_reset_and_restored),
