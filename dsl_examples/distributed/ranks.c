@@ -32,6 +32,9 @@ rank_fail(Rank *r, const char *format, ...)
    va_end(ap);
    if (r->comm && r->comm->give_up) /* now, while what the others may read is still there */
       r->comm->give_up(r->comm, r->error);
+   /* what is under way uses memory and kernels that are about to be freed */
+   if (r->rt && tilec_runtime_sync(r->rt) == TILEC_TIMED_OUT)
+      r->has_abandoned = tilec_runtime_abandon(r->rt) == TILEC_OK;
 }
 
 void
@@ -332,6 +335,7 @@ open_runtime(Rank *r)
                                   .device = device_of(r),
                                   .driver_path = o->driver,
                                   .num_threads = cores > 1 ? (uint32_t)cores : 1,
+                                  .timeout_ms = (uint32_t)fmax(1, 1e3 * fmin(o->timeout_s, 1e6)),
                                   .error = why,
                                   .error_bytes = sizeof why};
    TilecJitOptions jit = {
@@ -432,6 +436,16 @@ join_all(const Options *o, pthread_t *threads, Start *starts, unsigned count)
    return result;
 }
 
+/* The driver's own clean-up would wait for a kernel that does not end. */
+static int
+leave(int result, bool has_abandoned)
+{
+   fflush(stdout);
+   if (has_abandoned)
+      _exit(result);
+   return result;
+}
+
 static int
 run_threads(const Options *o, unsigned count, bool (*body)(Rank *r))
 {
@@ -451,19 +465,20 @@ run_threads(const Options *o, unsigned count, bool (*body)(Rank *r))
       exit(FAILED);
    }
    int result = join_all(o, threads, starts, count);
+   bool has_abandoned = false;
+   for (unsigned i = 0; i < count; i++)
+      has_abandoned = has_abandoned || starts[i].rank.has_abandoned;
    free(threads);
    free(starts);
    comm_board_free(board);
-   return result;
+   return leave(result, has_abandoned);
 }
 
 static int
 run_process(const Options *o, Comm *comm, bool (*body)(Rank *r))
 {
    Rank r = {.options = o, .comm = comm};
-   int result = run_rank(&r, body);
-   fflush(stdout);
-   return result;
+   return leave(run_rank(&r, body), r.has_abandoned);
 }
 
 int

@@ -48,6 +48,7 @@ typedef struct Rank {
    Driver driver;       /* on a GPU */
    TilecStream work;    /* kernels are launched on it; NULL on host executors */
    uint64_t held, sent; /* bytes of the arrays made so far; handed to the transport so far */
+   bool has_abandoned;  /* a GPU whose kernel does not end */
    char error[COMM_ERROR_BYTES];
 } Rank;
 

@@ -263,12 +263,16 @@ normalize(Engine *e, Array weight, int32_t count)
           (float)e->shape.norm_eps);
 }
 
+typedef struct Sizes {
+   int32_t rows, cols, count;
+} Sizes;
+
 /* y = x w^T for `count` rows of x; w is [rows, cols]. */
 static void
-multiply(Engine *e, TilecArg w, TilecArg x, TilecArg y, int32_t rows, int32_t cols, int32_t count)
+multiply(Engine *e, TilecArg w, TilecArg x, TilecArg y, Sizes s)
 {
    int32_t one = 1;
-   LAUNCH(e, MATMUL, x, w, y, count, rows, cols, cols, one, one, cols, rows, one);
+   LAUNCH(e, MATMUL, x, w, y, s.count, s.rows, s.cols, s.cols, one, one, s.cols, s.rows, one);
 }
 
 /* x += w y. */
@@ -280,7 +284,7 @@ add_product(Engine *e, const Span *s, Array w, Array y, int32_t cols)
       LAUNCH(e, MATVEC_ADD, all(w), all(y), tilec_none(), all(e->x), all(e->x), dim, cols, 0.0f);
       return;
    }
-   multiply(e, all(w), all(y), all(e->delta), dim, cols, s->count);
+   multiply(e, all(w), all(y), all(e->delta), (Sizes){dim, cols, s->count});
    LAUNCH(e, ADD, all(e->x), all(e->delta), all(e->x), s->count * dim);
 }
 
@@ -296,9 +300,9 @@ make_queries(Engine *e, const Layer *l, const Span *s, TilecArg q, TilecArg k, T
       return;
    }
    normalize(e, l->attention_norm, s->count);
-   multiply(e, all(l->qkv), all(e->normal), q, queries, dim, s->count);
-   multiply(e, at(l->qkv, k_rows), all(e->normal), k, keys, dim, s->count);
-   multiply(e, at(l->qkv, v_rows), all(e->normal), v, keys, dim, s->count);
+   multiply(e, all(l->qkv), all(e->normal), q, (Sizes){queries, dim, s->count});
+   multiply(e, at(l->qkv, k_rows), all(e->normal), k, (Sizes){keys, dim, s->count});
+   multiply(e, at(l->qkv, v_rows), all(e->normal), v, (Sizes){keys, dim, s->count});
 }
 
 static void
@@ -337,8 +341,8 @@ mlp(Engine *e, int32_t layer, const Span *s)
    } else {
       TilecArg w_up = at(l->gate_up, (int64_t)hidden * dim);
       normalize(e, l->mlp_norm, s->count);
-      multiply(e, all(l->gate_up), all(e->normal), all(e->gate), hidden, dim, s->count);
-      multiply(e, w_up, all(e->normal), all(e->up), hidden, dim, s->count);
+      multiply(e, all(l->gate_up), all(e->normal), all(e->gate), (Sizes){hidden, dim, s->count});
+      multiply(e, w_up, all(e->normal), all(e->up), (Sizes){hidden, dim, s->count});
       LAUNCH(e, SWIGLU, all(e->gate), all(e->up), all(e->up), s->count * hidden);
    }
    add_product(e, s, l->down, e->up, hidden);
