@@ -27,4 +27,9 @@ FAKE_NCCL=hang expect "a call hangs" 3 "rank [0-3] of 4: .*(has not ended for 2 
    "$1" "${on[@]}" --timeout 2
 FAKE_NCCL=error expect "NCCL reports an error" 3 "rank [0-3] of 4: .*another rank failed" \
    "$1" "${on[@]}" --timeout 5 --fault hang@1:1
+FAKE_HANGS=1 expect "a kernel does not end" 3 "rank 0 of 4: .*has not ended for 2 seconds" \
+   "$1" "${on[@]}" --timeout 2
+FAKE_HANGS=1 expect "a kernel does not end, one rank" 3 \
+   "rank 0 of 1: .*the GPU has not finished within 2000 ms" \
+   "$1" "${on[@]}" --threads 1 --timeout 2
 exit $failed

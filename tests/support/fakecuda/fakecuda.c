@@ -114,11 +114,13 @@ fake_reset(void)
    state.free_bytes = (size_t)1 << 30;
 }
 
-/* A program that knows nothing of the stand-in finds a device, too. */
+/* A program that knows nothing of the stand-in finds a device, too; with FAKE_HANGS=1 one whose
+ * kernels do not end. */
 __attribute__((constructor)) static void
 start(void)
 {
    fake_reset();
+   state.hangs = getenv("FAKE_HANGS") != NULL;
 }
 
 /* Results after which, as the manual says, every later call of the process answers the same. */
@@ -646,7 +648,7 @@ CALL(cuEventQuery, void *e)
 {
    (void)e;
    ENTER("cuEventQuery");
-   return 0;
+   return state.hangs ? 600 : 0;
 }
 CALL(cuEventElapsedTime, float *ms, void *a, void *b)
 {
