@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { DEFAULT_RUNS = 20 }; /* of --time */
 
@@ -97,8 +98,10 @@ open_executor(RunState *r)
    if (r->on_sim || (on && strcmp(on, "cpu") == 0))
       return EXIT_OK;
    char error[512] = "";
-   TilecRuntimeOptions ro = {
-      .struct_size = sizeof ro, .synchronous = false, .error = error, .error_bytes = sizeof error};
+   TilecRuntimeOptions ro = {.struct_size = sizeof ro,
+                             .error = error,
+                             .error_bytes = sizeof error,
+                             .timeout_ms = r->o.timeout_ms};
    TilecStatus status = tilec_runtime_open(&ro, &r->rt);
    if (status == TILEC_OK)
       return EXIT_OK;
@@ -110,6 +113,8 @@ open_executor(RunState *r)
    return EXIT_OK;
 }
 
+/* A kernel that does not end is ended by the end of the process; the driver's own clean-up, and
+ * ours, would wait for it. */
 static int
 runtime_error(RunState *r, TilecStatus status)
 {
@@ -117,6 +122,10 @@ runtime_error(RunState *r, TilecStatus status)
    char text[2048] = "";
    tilec_runtime_error(r->rt, text, sizeof text);
    tl_cmd_error("%s", text[0] ? text : tilec_status_string(status));
+   if (status == TILEC_TIMED_OUT) {
+      fflush(stdout);
+      _exit(tl_cmd_exit_code(status));
+   }
    return tl_cmd_exit_code(status);
 }
 

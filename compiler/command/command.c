@@ -38,6 +38,7 @@ tl_cmd_exit_code(TilecStatus status)
    case TILEC_NO_MEMORY:
    case TILEC_LIMIT:
    case TILEC_CANCELLED:
+   case TILEC_TIMED_OUT:
       return EXIT_LIMIT;
    case TILEC_INTERNAL:
       return EXIT_BUG;

@@ -22,6 +22,11 @@ entries() {
 }
 
 [[ $(entries) == 0 ]] || fail "an empty folder has entries"
+status=0
+FAKE_HANGS=1 timeout 30 "$tilec" run "$work/elu.tile" --on=cuda --no-cache --timeout=2000 \
+   --arg x=empty:fp32[64] --arg y=empty:fp32[64] --arg n=64 2>"$work/out" || status=$?
+[[ $status == 4 ]] && grep -q 'the GPU has not finished within 2000 ms' "$work/out" ||
+   fail "a kernel that does not end: exit $status: $(cat "$work/out")"
 run --no-cache
 [[ ! -e $work/xdg ]] || fail "--no-cache left something"
 run
