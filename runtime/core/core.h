@@ -167,6 +167,9 @@ void tl_rt_acquit_launch(TilecRuntime *rt, uint64_t serial);
  * context current; leave restores.  `pushed` lives in the caller's frame. */
 TilecStatus tl_rt_enter(TilecRuntime *rt, bool *pushed);
 void tl_rt_leave(TilecRuntime *rt, bool pushed);
+/* The same to give something back: where there is nobody to give it to, that is no failure, and the
+ * detail of the caller's last one stays. */
+bool tl_rt_enter_to_free(TilecRuntime *rt, bool *pushed);
 
 /* launch.c: the variant of an image module that such arguments fit, else NULL with the reason for
  * each in `why` (TL_RT_ERROR_BYTES). */

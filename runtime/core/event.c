@@ -36,7 +36,7 @@ void
 tilec_stream_free(TilecRuntime *rt, TilecStream stream)
 {
    bool pushed;
-   if (!rt || !stream || rt->executor != TILEC_ON_CUDA || tl_rt_enter(rt, &pushed) != TILEC_OK)
+   if (!rt || !stream || rt->executor != TILEC_ON_CUDA || !tl_rt_enter_to_free(rt, &pushed))
       return;
    (void)tl_rt_check(rt, rt->cu.stream_free(stream), "freeing a stream");
    tl_rt_leave(rt, pushed);
@@ -84,7 +84,7 @@ tilec_event_free(TilecEvent *e)
    bool pushed;
    if (!e)
       return;
-   if (e->cu && tl_rt_enter(e->rt, &pushed) == TILEC_OK) {
+   if (e->cu && tl_rt_enter_to_free(e->rt, &pushed)) {
       (void)tl_rt_check(e->rt, e->rt->cu.event_free(e->cu), "freeing an event");
       tl_rt_leave(e->rt, pushed);
    }

@@ -94,7 +94,7 @@ tilec_buffer_free(TilecBuffer *b)
    if (b->owned && b->address) {
       if (b->rt->executor != TILEC_ON_CUDA) {
          free(b->address);
-      } else if (tl_rt_enter(b->rt, &pushed) == TILEC_OK) {
+      } else if (tl_rt_enter_to_free(b->rt, &pushed)) {
          (void)tl_rt_check(b->rt, b->rt->cu.mem_free((TlCuPtr)(uintptr_t)b->address),
                            "freeing device memory");
          tl_rt_leave(b->rt, pushed);

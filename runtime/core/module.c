@@ -330,7 +330,7 @@ free_one(TilecModule *m)
       free(m->kernels[i].variants);
    }
    /* On a lost or forked runtime the driver's side is gone already. */
-   if (m->cu && tl_rt_enter(m->rt, &pushed) == TILEC_OK) {
+   if (m->cu && tl_rt_enter_to_free(m->rt, &pushed)) {
       (void)tl_rt_check(m->rt, m->rt->cu.module_unload(m->cu), "unloading a module");
       tl_rt_leave(m->rt, pushed);
    }

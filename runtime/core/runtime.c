@@ -54,6 +54,14 @@ tl_rt_enter(TilecRuntime *rt, bool *pushed)
    return status;
 }
 
+bool
+tl_rt_enter_to_free(TilecRuntime *rt, bool *pushed)
+{
+   *pushed = false;
+   return !tl_core_is_forked(rt) && !atomic_load_explicit(&rt->loss, memory_order_acquire) &&
+          tl_rt_enter(rt, pushed) == TILEC_OK;
+}
+
 void
 tl_rt_leave(TilecRuntime *rt, bool pushed)
 {

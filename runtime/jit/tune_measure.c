@@ -304,7 +304,15 @@ compare(Measure *m, TlCandidate *c)
    return TILEC_OK;
 }
 
-/* Every candidate once: does it launch, are its results right?  Fails only for a lost device. */
+/* Nothing more can be measured. */
+static bool
+is_over(TilecStatus status)
+{
+   return status == TILEC_DEVICE_LOST || status == TILEC_TIMED_OUT;
+}
+
+/* Every candidate once: does it launch, are its results right?  Fails only for a lost device and a
+ * candidate that does not end. */
 static TilecStatus
 try_all(Measure *m)
 {
@@ -325,7 +333,7 @@ try_all(Measure *m)
       if (c->status != TILEC_OK)
          continue;
       TilecStatus status = launch_once(m, c);
-      if (status == TILEC_DEVICE_LOST)
+      if (is_over(status))
          return status;
       if (status != TILEC_OK) {
          tl_tune_drop_failed(m->rt, c, status);
@@ -384,7 +392,7 @@ run_round(Measure *m, uint32_t first, bool keep)
       uint32_t i = (first + k) % job->num_candidates;
       TlCandidate *c = &job->candidates[i];
       TilecStatus status = c->status == TILEC_OK ? record_one(m, i) : TILEC_OK;
-      if (status == TILEC_DEVICE_LOST)
+      if (is_over(status))
          return status;
       if (status != TILEC_OK)
          tl_tune_drop_failed(m->rt, c, status);
@@ -540,6 +548,15 @@ release(Measure *m)
    tilec_buffer_free(m->flush);
 }
 
+/* A candidate that has not ended is given as long again.  Then the GPU is given up: to put memory
+ * back and to free it would wait for it, without a limit. */
+static void
+wait_again(Measure *m)
+{
+   if (tilec_runtime_sync(m->rt) == TILEC_TIMED_OUT)
+      (void)tilec_runtime_abandon(m->rt);
+}
+
 TilecStatus
 tl_tune_measure(TlTuneJob *job)
 {
@@ -549,13 +566,17 @@ tl_tune_measure(TlTuneJob *job)
       status = try_all(&m);
    if (status == TILEC_OK)
       status = time_all(&m);
-   TilecStatus back = status == TILEC_DEVICE_LOST ? status : put_all_back(&m);
+   char why[2048];
+   tilec_runtime_error(m.rt, why, sizeof why);
+   if (status == TILEC_TIMED_OUT)
+      wait_again(&m);
+   TilecStatus back = tilec_runtime_loss(m.rt) ? status : put_all_back(&m);
    if (back == TILEC_OK)
       back = tilec_stream_sync(m.rt, job->launch.stream);
    for (uint32_t i = 0; i < job->num_candidates; i++)
       summarise(&job->candidates[i]);
    release(&m);
-   return status == TILEC_OK ? back : status;
+   return status == TILEC_OK ? back : tl_core_fail(m.rt, status, why);
 }
 
 uint32_t

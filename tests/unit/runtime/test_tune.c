@@ -42,6 +42,7 @@ static float seen_y[4096]; /* y[0] at each launch */
 static unsigned seen;
 static char database[128];
 static char notes[1024];
+static uint32_t timeout_ms; /* of the runtime */
 
 /* y[0] += 1, y[1] = the result: 7, or 8 where it is wrong. */
 static float
@@ -66,7 +67,10 @@ on_text(void *user, const char *text)
 static void
 open_runtime(TilecExecutor on, uint32_t policy)
 {
-   TilecRuntimeOptions o = {.struct_size = sizeof o, .executor = on, .driver_path = FAKE_DRIVER};
+   TilecRuntimeOptions o = {.struct_size = sizeof o,
+                            .executor = on,
+                            .driver_path = FAKE_DRIVER,
+                            .timeout_ms = timeout_ms};
    TilecJitOptions jo = {.struct_size = sizeof jo,
                          .tune = policy,
                          .on_text = on_text,
@@ -278,6 +282,63 @@ first_launches_tune(void **state)
    assert_non_null(tilec_kernel_info(kernel, 0));
    assert_null(tilec_kernel_info(kernel, 100));
    stop();
+}
+
+/* A candidate that is given up, and for good or only for a while. */
+enum { WARPS_HANG = 2, LIMIT_MS = 300 };
+static bool ends_later;
+
+static void *
+end_the_kernel(void *user)
+{
+   (void)user;
+   usleep(LIMIT_MS * 1500);
+   fake()->hangs = 0;
+   return NULL;
+}
+
+static float
+hang_on_launch(const FakeLaunch *l)
+{
+   pthread_t thread;
+   if (l->block[0] / 32 == WARPS_HANG && !fake()->hangs) {
+      fake()->hangs = 1;
+      if (ends_later && pthread_create(&thread, NULL, end_the_kernel, NULL) == 0)
+         pthread_detach(thread);
+   }
+   return on_launch(l);
+}
+
+static void
+a_candidate_may_hang(void **state)
+{
+   (void)state;
+   for (int later = 0; later < 2; later++) {
+      TilecTuneOptions o = {.struct_size = sizeof o};
+      TilecTuneResult *r = NULL;
+      alarm(60);
+      timeout_ms = LIMIT_MS;
+      start(TILEC_ON_CUDA, TILEC_TUNE_DEFAULT);
+      timeout_ms = 0;
+      ends_later = later;
+      fake()->on_launch = hang_on_launch;
+      assert_int_equal(tune(&o, &r), TILEC_TIMED_OUT);
+      assert_says(rt, "the GPU has not finished within 300 ms");
+      assert_int_equal(tilec_runtime_loss(rt), later ? TILEC_NOT_LOST : TILEC_ABANDONED);
+      tilec_tune_free(r);
+      if (later)
+         assert_true(y_at(0) == 41); /* put back */
+      tilec_buffer_free(x);
+      tilec_buffer_free(y);
+      tilec_module_free(module);
+      tilec_runtime_close(rt); /* waits for nothing */
+      fake()->hangs = 0;
+      while (fake()->waiting)
+         usleep(1000);
+      assert_int_equal(mock.alive, 0);
+      fake()->contexts = 0;
+      alarm(0);
+   }
 }
 
 /* What a launch takes where there are no maps is made for the winner alone, when it is wanted. */
@@ -712,6 +773,7 @@ test_tune(void)
       cmocka_unit_test(few_samples_have_a_range),
       cmocka_unit_test(the_callers_check_decides),
       cmocka_unit_test(candidates_have_no_second_variant),
+      cmocka_unit_test(a_candidate_may_hang),
       cmocka_unit_test(first_launches_tune),
       cmocka_unit_test(nothing_is_measured_in_capture),
       cmocka_unit_test(arrays_are_reset_and_restored),
