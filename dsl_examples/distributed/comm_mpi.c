@@ -40,15 +40,18 @@ failed(Mpi *m, int code, const char *what)
 
 /* ---- Who is still there ---------------------------------------------------------------------- */
 
-/* Says to all "I am here", and listens. */
-static void
+/* Says to all "I am here", and listens; false: out of memory. */
+static bool
 roll_call(Mpi *m, bool *is_here)
 {
    unsigned size = m->comm.size;
    MPI_Request *requests = calloc(2 * (size_t)size, sizeof *requests);
    char *words = calloc(2, size);
-   if (!requests || !words)
-      exit(1);
+   if (!requests || !words) {
+      free(requests);
+      free(words);
+      return false;
+   }
    for (unsigned r = 0; r < size; r++) {
       int code = MPI_Irecv(words + r, 1, MPI_CHAR, (int)r, ROLL_CALL, m->roll, &requests[r]);
       int sent =
@@ -68,7 +71,7 @@ roll_call(Mpi *m, bool *is_here)
       }
       pause_briefly();
    }
-   /* The requests stay: this process ends soon, and MPI may still use their memory. */
+   return true; /* the requests stay: this process ends soon, and MPI may still use their memory */
 }
 
 static bool
@@ -77,9 +80,10 @@ give_up_waiting(Mpi *m, unsigned other)
    char list[256] = "";
    size_t at = 0;
    bool *is_here = calloc(m->comm.size, sizeof *is_here);
-   if (!is_here)
-      exit(1);
-   roll_call(m, is_here);
+   if (!is_here || !roll_call(m, is_here)) {
+      free(is_here);
+      return comm_fail(&m->comm, "out of memory");
+   }
    for (unsigned r = 0; r < m->comm.size; r++)
       if (!is_here[r] && at < sizeof list - 16)
          at += (size_t)snprintf(list + at, sizeof list - at, "%s%u", at ? ", " : "", r);

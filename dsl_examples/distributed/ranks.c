@@ -4,6 +4,7 @@
 #include "options.h"
 #include "tilec/tilec.h"
 
+#include <assert.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -165,15 +166,16 @@ rank_compare_kernels(Rank *r, const char *const *files, unsigned num_files)
 
 /* ---- Kernels, buffers ------------------------------------------------------------------------ */
 
-/* Cuts "A=1 B=2" in place. */
+/* Cuts "A=1 B=2" in place; the programs' own texts have no more than there is room for. */
 static size_t
 split(char *text, const char *words[RANK_MAX_DEFINES])
 {
    size_t n = 0;
    char *rest = NULL;
-   for (char *w = strtok_r(text, " ", &rest); w && n < RANK_MAX_DEFINES;
-        w = strtok_r(NULL, " ", &rest))
+   for (char *w = strtok_r(text, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) {
+      assert(n < RANK_MAX_DEFINES);
       words[n++] = w;
+   }
    return n;
 }
 
@@ -187,6 +189,7 @@ rank_kernel(Rank *r, const char *file, const char *kernel, const char *defines)
       return k;
    snprintf(path, sizeof path, "%s/%s", r->options->source_dir, file);
    snprintf(above, sizeof above, "%s/..", r->options->source_dir);
+   assert(strlen(defines) < sizeof text);
    snprintf(text, sizeof text, "%s", defines);
    TilecSource s = {.struct_size = sizeof s,
                     .file = path,
