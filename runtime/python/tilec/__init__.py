@@ -256,7 +256,7 @@ _CALLS = {
     "tilec_listing_kernel": (C.POINTER(_KernelDecl), [_P, _U32]),
     "tilec_runtime_open": (C.c_int, [C.POINTER(_RuntimeOptions), _PP]),
     "tilec_runtime_close": (None, [_P]), "tilec_runtime_error": (_SIZE, [_P, _S, _SIZE]),
-    "tilec_runtime_sync": (C.c_int, [_P]),
+    "tilec_runtime_sync": (C.c_int, [_P]), "tilec_runtime_abandon": (C.c_int, [_P]),
     "tilec_jit_attach": (C.c_int, [_P, C.POINTER(_JitOptions)]),
     "tilec_module_load": (C.c_int, [_P, _S, _SIZE, _S, _SIZE, _PP]),
     "tilec_module_from_source": (C.c_int, [_P, C.POINTER(_Source), _PP]),
@@ -525,6 +525,10 @@ class Runtime:
 
     def sync(self):
         self.check(self.lib.tilec_runtime_sync(self.handle))
+
+    def abandon(self):
+        """After TILEC_TIMED_OUT: gives the GPU up, so that nothing waits for it any more."""
+        self.check(self.lib.tilec_runtime_abandon(self.handle))
 
     def load(self, ptx, metadata_json, kernel=None):
         """A kernel of ready PTX; launch it with launch()."""

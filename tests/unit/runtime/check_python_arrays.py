@@ -4,6 +4,7 @@ check_python_arrays.py FOLDER_OF_TILEC_PY LIBRARY FAKE_DRIVER [--time]"""
 import array
 import ctypes as C
 import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -426,6 +427,26 @@ def descriptors():
         assert (b == 2 * a + 1).all()
 
 
+def waits_end():
+    """In a process of its own, on whose GPU no kernel ends."""
+    code = """
+import sys
+import tilec
+tilec.library(sys.argv[1])
+rt = tilec.Runtime("cuda", driver_path=sys.argv[2], cache_dir=None, timeout_ms=200)
+for wanted, give_up in (("TILEC_TIMED_OUT", False), ("TILEC_DEVICE_LOST", True)):
+    if give_up:
+        rt.abandon()
+    try:
+        rt.sync()
+        raise SystemExit("it ended")
+    except tilec.Error as e:
+        assert e.status == wanted, e
+"""
+    subprocess.run([sys.executable, "-B", "-c", code, sys.argv[2], DRIVER], check=True, timeout=60,
+                   env={**os.environ, "FAKE_HANGS": "1", "PYTHONPATH": sys.argv[1]})
+
+
 def warnings_name_the_users_line():
     """Whichever way leads to a compilation."""
     text = ("@kernel(grid=(1,))\ndef k(x: *fp32, N: constexpr):\n    i = arange(0, 16)\n"
@@ -472,6 +493,7 @@ threads(module)
 forked(module)
 annotations()
 descriptors()
+waits_end()
 warnings_name_the_users_line()
 if numpy is None:
     print("numpy is not here: its arrays are left out")
