@@ -137,14 +137,41 @@ tl_cg_thread_id(TlCg *cg)
    return tid;
 }
 
+/* PTX strings have no escapes: what would need one becomes '_'. */
+static LLVMMetadataRef
+di_file(TlCg *cg, uint32_t file)
+{
+   const TlSource *s = tl_source(cg->sources, file);
+   char *name = tl_arena_strdup(cg->arena, s ? s->name : "unknown");
+   for (char *c = name; *c; c++)
+      if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ')
+         *c = '_';
+   return LLVMDIBuilderCreateFile(cg->di, name, strlen(name), ".", 1);
+}
+
+/* Lines of another file than the kernel's, of the library for example, are in a scope of theirs. */
+static LLVMMetadataRef
+di_scope(TlCg *cg, uint32_t file)
+{
+   const void *key = (const void *)(uintptr_t)file;
+   if (file == cg->func->range.file)
+      return cg->di_sub;
+   LLVMMetadataRef scope = tl_map_get(&cg->di_scopes, key);
+   if (!scope) {
+      scope = LLVMDIBuilderCreateLexicalBlockFile(cg->di, cg->di_sub, di_file(cg, file), 0);
+      tl_map_put(&cg->di_scopes, key, scope);
+   }
+   return scope;
+}
+
 void
 tl_cg_loc(TlCg *cg, TlRange range)
 {
    if (!cg->di || !range.file)
       return;
    TlLineCol at = tl_source_line_col(cg->sources, range.file, range.begin);
-   LLVMMetadataRef loc =
-      LLVMDIBuilderCreateDebugLocation(cg->llvm, at.line, at.column, cg->di_sub, NULL);
+   LLVMMetadataRef loc = LLVMDIBuilderCreateDebugLocation(cg->llvm, at.line, at.column,
+                                                          di_scope(cg, range.file), NULL);
    LLVMSetCurrentDebugLocation2(cg->b, loc);
 }
 
@@ -339,18 +366,6 @@ bind_params(TlCg *cg)
    }
 }
 
-/* PTX strings have no escapes: what would need one becomes '_'. */
-static LLVMMetadataRef
-di_file(TlCg *cg, uint32_t file)
-{
-   const TlSource *s = tl_source(cg->sources, file);
-   char *name = tl_arena_strdup(cg->arena, s ? s->name : "unknown");
-   for (char *c = name; *c; c++)
-      if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ')
-         *c = '_';
-   return LLVMDIBuilderCreateFile(cg->di, name, strlen(name), ".", 1);
-}
-
 /* Emission kind 3 is DebugDirectivesOnly: .file and .loc without `.target ..., debug`, which would
  * make ptxas serialise wgmma.  LLVM's C enum does not name it. */
 static void
@@ -379,6 +394,7 @@ debug_function(TlCg *cg)
    cg->di_sub =
       LLVMDIBuilderCreateFunction(cg->di, file, f->name, strlen(f->name), f->name, strlen(f->name),
                                   file, line, type, 0, 1, line, LLVMDIFlagZero, 1);
+   tl_map_init(&cg->di_scopes, cg->arena);
    LLVMSetSubprogram(cg->fn, cg->di_sub);
 }
 

@@ -27,6 +27,7 @@ typedef struct TlCg {
    LLVMDIBuilderRef di; /* NULL without line info */
    LLVMMetadataRef di_unit;
    LLVMMetadataRef di_sub; /* of the current function */
+   TlMap di_scopes;        /* file -> its scope in the current function */
    LLVMTypeRef i1, i8, i16, i32, i64, f16, bf16, f32, f64, voidt, p0, p1, p3;
    LLVMValueRef smem; /* the block's dynamic shared memory */
    const TlFunc *func;
