@@ -66,12 +66,16 @@ if(TARGET tilec)
   add_test(NAME lsp.editor COMMAND "${support}/check_nvim.sh" "$<TARGET_FILE:tilec>")
   set_tests_properties(lsp.editor PROPERTIES SKIP_RETURN_CODE 77)
 
-  # Pages and pictures of `tilec view`.
+  # Pages and pictures of `tilec view`: their data, and in a browser where there is one.
   tl_unit(view tl_view)
   if(python_for_tests)
     set(pages "${CMAKE_BINARY_DIR}/out/view")
     add_test(NAME view.pages COMMAND "${python_for_tests}" "${support}/check_view.py"
                                      "$<TARGET_FILE:tilec>" "${CMAKE_SOURCE_DIR}" --pages "${pages}")
+    add_test(NAME view.browser COMMAND "${python_for_tests}" "${support}/check_view_browser.py"
+                                       "${pages}")
+    set_tests_properties(view.pages PROPERTIES FIXTURES_SETUP view)
+    set_tests_properties(view.browser PROPERTIES FIXTURES_REQUIRED view SKIP_RETURN_CODE 77)
   endif()
 
   # The formatter's output is the tree.

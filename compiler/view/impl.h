@@ -82,7 +82,7 @@ typedef struct TlViewEvent {
    uint32_t trip; /* of the innermost loop around it, from 1; 0 = in none */
    uint32_t num;  /* waits: left in flight; math: registers computed */
    bool is_async, has_address;
-   bool is_masked;    /* it touches nothing: its predicate is false */
+   bool is_masked;    /* its predicate is false: it takes nothing */
    uint32_t address;  /* of a barrier */
    uint32_t parity;   /* waits */
    uint32_t arrivals; /* that it makes, as far as its role goes */
@@ -155,8 +155,10 @@ void tl_view_put_layouts(TlView *v, TlSb *out);
 /* shared.c */
 void tl_view_buffers(TlView *v, const TlPrintIndex *laid, const uint32_t *lines);
 void tl_view_put_in_place(TlView *v, const TlSharedPlace *places, size_t num);
-/* The buffer of these bytes, as far as possible one that `place` asked for; UINT32_MAX: none. */
-uint32_t tl_view_buffer_at(const TlView *v, uint32_t begin, uint32_t place);
+/* The buffer of these bytes: of several that have them one after the other, that which `place`
+ * fills, else the one that was filled last (by index, 0 = never).  UINT32_MAX: none. */
+uint32_t tl_view_buffer_at(const TlView *v, uint32_t begin, uint32_t place,
+                           const uint32_t *filled_at);
 void tl_view_put_shared(TlView *v, const TlTarget *target, TlSb *out);
 
 /* trace.c */

@@ -147,16 +147,17 @@ tl_view_put_in_place(TlView *v, const TlSharedPlace *places, size_t num)
 }
 
 uint32_t
-tl_view_buffer_at(const TlView *v, uint32_t begin, uint32_t place)
+tl_view_buffer_at(const TlView *v, uint32_t begin, uint32_t place, const uint32_t *filled_at)
 {
    uint32_t best = UINT32_MAX;
-   unsigned most = 0;
+   uint64_t most = 0;
    for (uint32_t i = 0; i < v->buffers.len; i++) {
       const TlViewBuffer *b = &v->buffers.data[i];
       if (!b->is_placed || begin < b->offset || begin >= b->offset + b->bytes)
          continue;
-      unsigned fit =
-         1u + (b->offset == begin) + !b->is_scratch + (place && b->place == place ? 4 : 0);
+      bool is_filled_here = place && b->place == place;
+      uint64_t fit = 1 + ((uint64_t)is_filled_here << 40) + ((uint64_t)filled_at[i] << 2) +
+                     (b->offset == begin);
       if (fit > most) {
          most = fit;
          best = i;

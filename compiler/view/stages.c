@@ -38,7 +38,8 @@ tl_view_line_place(TlView *v, uint32_t file, uint32_t line, uint32_t column)
 {
    uint32_t len;
    const TlSource *src = tl_source(v->sources, file);
-   const char *text = src && line ? tl_source_line(v->sources, file, line, &len) : NULL;
+   bool is_there = src && line && line <= tl_source_line_col(v->sources, file, src->len).line;
+   const char *text = is_there ? tl_source_line(v->sources, file, line, &len) : NULL;
    if (!text)
       return 0;
    uint32_t begin = (uint32_t)(text - src->text);

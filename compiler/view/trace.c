@@ -1,12 +1,13 @@
 /* What a LOWERED kernel does in which order: its scalar integers are computed, everything else is
  * left unknown.  The run is that of program (0, 0, 0) of a grid of one, with one number in place of
- * all integer arguments, the smallest tried for which some loop that copies or multiplies goes
- * round often enough.  Conditions that hang on unknown values are taken as true.
+ * all integer arguments, the smallest tried for which some inner loop that copies or multiplies
+ * goes round often enough.  Conditions that hang on unknown values are taken as true.
  *
  * A run for lane 0 gives the events; runs for the others give the addresses of a warp's accesses of
  * shared memory, and so its bank conflicts. */
 #include "view/impl.h"
 
+#include "ir/control.h"
 #include "ir/walk.h"
 #include "layout/cost.h"
 
@@ -36,9 +37,11 @@ typedef struct Machine {
    Known *values;      /* by id */
    TlViewTrace *trace; /* NULL: a trial run, or one for another lane */
    bool wants_addresses;
+   uint32_t *filled_at; /* by buffer: a number that grows with each filling */
+   uint32_t num_fillings;
    uint32_t lane, steps;
    uint32_t role, role_warps, trip;
-   uint32_t most_trips; /* of a loop with events */
+   uint32_t most_trips; /* of an innermost loop with events */
    int64_t assumed;
 } Machine;
 
@@ -217,6 +220,24 @@ bytes_of_lane(const TlOp *op)
    }
 }
 
+static bool
+is_filling(const TlOp *op)
+{
+   return op->opcode == TL_OP_CP_ASYNC || op->opcode == TL_OP_TMA_LOAD ||
+          tl_has_trait(op, TL_TRAIT_WRITES_SHARED);
+}
+
+/* What fills a buffer is known by its place, what reads it by the filling. */
+static uint32_t
+buffer_of(Machine *m, const TlOp *op, uint32_t address)
+{
+   uint32_t place = is_filling(op) ? tl_view_place(m->view, op->range) : 0;
+   uint32_t i = tl_view_buffer_at(m->view, address, place, m->filled_at);
+   if (i != UINT32_MAX && is_filling(op))
+      m->filled_at[i] = ++m->num_fillings;
+   return i;
+}
+
 /* Of the first access that the operation makes. */
 static bool
 address_of(const Machine *m, const TlOp *op, uint32_t *out)
@@ -257,7 +278,7 @@ note_access(Machine *m, const TlOp *op)
       TlViewAccess a = {.line = (uint32_t)(uintptr_t)tl_map_get(&m->line_of, op),
                         .place = place,
                         .what = tl_info(op)->text,
-                        .buffer = tl_view_buffer_at(m->view, address, place),
+                        .buffer = buffer_of(m, op, address),
                         .bytes = bytes_of_lane(op)};
       tl_vec_push(m->view->arena, &t->accesses, a);
       known = t->accesses.len;
@@ -288,9 +309,9 @@ add_event(Machine *m, const TlOp *op, TlViewAct act)
 }
 
 static void
-add_slot(Machine *m, TlViewEvent *e, uint32_t address)
+add_slot(Machine *m, TlViewEvent *e, const TlOp *op, uint32_t address)
 {
-   uint32_t i = tl_view_buffer_at(m->view, address, e->place);
+   uint32_t i = buffer_of(m, op, address);
    if (i == UINT32_MAX || e->num_slots == TL_VIEW_MAX_SLOTS)
       return;
    const TlViewBuffer *b = &m->view->buffers.data[i];
@@ -317,8 +338,8 @@ touch_event(Machine *m, const TlOp *op, TlViewAct act)
    uint32_t address;
    TlViewEvent *e = add_event(m, op, act);
    e->is_masked = is_masked(m, op);
-   if (!e->is_masked && address_of(m, op, &address))
-      add_slot(m, e, address);
+   if (address_of(m, op, &address))
+      add_slot(m, e, op, address);
 }
 
 /* Where the first instruction's operand begins: what stands before it has offsets of its own. */
@@ -343,7 +364,7 @@ dot_event(Machine *m, const TlOp *op)
    uint32_t address;
    for (unsigned i = 0; e->is_async && i < 2; i++)
       if (product_address(m, op, i, &address))
-         add_slot(m, e, address);
+         add_slot(m, e, op, address);
 }
 
 /* Arrivals are those of the whole role: where a predicate chooses threads, one of each warp. */
@@ -471,18 +492,30 @@ is_over(const Machine *m)
 }
 
 static bool
-has_events(const TlOp *loop)
+is_event(const TlOp *op)
 {
    static const TlOpcode known[] = {TL_OP_CP_ASYNC, TL_OP_TMA_LOAD,  TL_OP_WGMMA,
                                     TL_OP_MMA,      TL_OP_LD_GLOBAL, TL_OP_MBAR_WAIT};
+   for (unsigned i = 0; i < sizeof known / sizeof known[0]; i++)
+      if (op->opcode == known[i])
+         return true;
+   return false;
+}
+
+/* Does it copy, multiply or load?  *holds_loop: does a loop in it? */
+static bool
+has_events(const TlOp *loop, bool *holds_loop)
+{
+   bool found = false, inner;
+   *holds_loop = false;
    for (unsigned r = 0; r < loop->num_regions; r++) {
       const TlBlock *top = loop->regions[r]->block;
-      for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
-         for (unsigned i = 0; i < sizeof known / sizeof known[0]; i++)
-            if (op->opcode == known[i])
-               return true;
+      for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+         found |= is_event(op);
+         *holds_loop |= tl_is_loop(op) && has_events(op, &inner);
+      }
    }
-   return false;
+   return found;
 }
 
 /* What a region ends with becomes the next arguments of `to`, from argument `first` on.  All at
@@ -526,7 +559,7 @@ run_for(Machine *m, const TlOp *op)
    int64_t lower = 0, upper = 0, step = 1;
    bool is_counted = known_int(m, tl_arg(op, 0), &lower);
    bool bounds = known_int(m, tl_arg(op, 1), &upper) && known_int(m, tl_arg(op, 2), &step);
-   bool is_loud = has_events(op), knows = is_counted && bounds && step != 0;
+   bool is_outer, is_loud = has_events(op, &is_outer), knows = is_counted && bounds && step != 0;
    uint32_t outer = m->trip, trips = 0;
    for (unsigned i = 3; i < op->num_args; i++)
       copy_value(m, tl_arg(op, i), body->args[i - 2]);
@@ -544,7 +577,7 @@ run_for(Machine *m, const TlOp *op)
    }
    carry_out(m, op, body, 1);
    m->trip = outer;
-   if (is_loud && trips > m->most_trips && knows)
+   if (is_loud && !is_outer && trips > m->most_trips && knows)
       m->most_trips = trips;
 }
 
@@ -642,6 +675,7 @@ run(Machine *m)
    for (unsigned i = 0; i < body->num_args; i++)
       if (may_be_known(body->args[i]->type))
          learn_int(m, body->args[i], m->assumed);
+   memset(m->filled_at, 0, m->view->buffers.len * sizeof *m->filled_at);
    run_block(m, body);
 }
 
@@ -673,6 +707,7 @@ tl_view_trace(TlView *v, const TlFunc *lowered, const TlPrintIndex *index, const
    for (size_t i = 0; i < index->ops.len; i++)
       tl_map_put(&m.line_of, index->ops.data[i].op, (void *)(uintptr_t)lines[i]);
    m.values = tl_new_array(v->arena, Known, lowered->next_value_id + 1);
+   m.filled_at = tl_new_array(v->arena, uint32_t, v->buffers.len + 1);
    assume(&m);
    *t = (TlViewTrace){.assumed = m.assumed};
    TlViewRole all = {tl_total_warps(lowered) > 1

@@ -208,7 +208,10 @@ class Pane {
 
   show(id) {
     if (!this.ids.includes(id)) return;
-    if (this.page) this.page.box.hidden = true;
+    if (this.page) {
+      this.page.box.hidden = true;
+      this.page.ruler.replaceChildren();
+    }
     this.view = viewOf(id);
     if (!this.pages.has(id)) this.pages.set(id, this.build(this.view));
     this.page = this.pages.get(id);
@@ -404,11 +407,11 @@ function laneBars(r) {
 /* A slot is being filled, then full until its last reader before the next filling. */
 function slotBars(r) {
   const items = [...r.items].sort((a, b) => a.begin - b.begin);
-  const fills = items.filter((i) => i.act === 'copy' || i.act === 'write');
+  const fills = items.filter((i) => (i.act === 'copy' || i.act === 'write') && !i.masked);
   let out = '';
   fills.forEach((f, n) => {
     const next = fills[n + 1] ? fills[n + 1].begin : Infinity;
-    const readers = items.filter((i) => !fills.includes(i) && i.begin >= f.begin && i.begin < next);
+    const readers = items.filter((i) => !fills.includes(i) && !i.masked && i.begin >= f.begin && i.begin < next);
     const landed = f.done || f.end, last = Math.max(landed, ...readers.map((i) => i.done || i.end));
     out += bar(f, f.begin, landed, r.y, 18, 'var(--copy)', 'filling', `${r.name}: is being filled\n${itemTip(f)}`);
     if (last > landed) out += `<rect x="${landed * TICK}" y="${r.y}" width="${(last - landed) * TICK - 1}" height="18" rx="2" fill="var(--full)"/>`;
@@ -588,6 +591,16 @@ function thumbnail(canvas, l) {
   }
 }
 
+/* How the accesses of the buffers of this layout fare. */
+function conflictWords(l) {
+  const of = (b) => b >= 0 && D.layouts[D.shared.buffers[b].layout] === l;
+  const words = D.shared.accesses.filter((a) => of(a.buffer)).map((a) => {
+    const bad = a.known && degree(a) > 1;
+    return make('span', {class: bad ? 'bad' : ''}, `${a.what} (LOWERED line ${a.line}): ${a.known ? bad ? `${degreeText(a)} bank conflicts` : 'no bank conflicts' : 'banks not known'}. `);
+  });
+  return l.shared ? words : [];
+}
+
 class LayoutPicture {
   constructor(root) {
     this.by = 'lane';
@@ -597,8 +610,9 @@ class LayoutPicture {
     this.title = make('h2', {id: 'layout-name'});
     this.controls = make('div', {class: 'controls'});
     this.text = make('p', {class: 'mono note', style: 'overflow-wrap:anywhere'});
+    this.accesses = make('p', {class: 'note'});
     this.chips = make('div', {class: 'chips'});
-    root.append(this.title, this.controls, make('div', {class: 'scroll'}, this.canvas), this.at, this.text, this.chips);
+    root.append(this.title, this.controls, make('div', {class: 'scroll'}, this.canvas), this.at, this.accesses, this.text, this.chips);
     this.canvas.addEventListener('mousemove', (ev) => this.point(Math.floor(ev.offsetY / this.cell), Math.floor(ev.offsetX / this.cell)));
     this.canvas.addEventListener('mouseleave', () => this.draw());
     this.canvas.addEventListener('keydown', (ev) => this.key(ev));
@@ -613,6 +627,7 @@ class LayoutPicture {
     this.title.textContent = `${l.name} · ${what}`;
     this.text.textContent = l.text;
     this.canvas.setAttribute('aria-label', `Layout ${l.name}: who holds which element; arrow keys`);
+    this.accesses.replaceChildren(...conflictWords(l));
     this.chips.replaceChildren(...l.uses.map(([name, type, line]) => make('button', {type: 'button', title: `${type}, LAID line ${line}`,
       onclick: () => { panes[1].show('laid'); const from = viewOf('laid').from[line - 1]; if (keyOf(from) && link.pin !== keyOf(from)) pin(keyOf(from), from, null); panes[1].reveal(0, 0, line - 1); keepAddress(); }}, '%' + name)));
     this.buttons();
