@@ -104,13 +104,13 @@ add_sass(TlCommand *c, TlView *view, const char *ptxas, const char *folder,
 
 /* Runs ptxas and a disassembler; what ptxas said, or NULL. */
 static const char *
-machine_code(TlCommand *c, TlCompilation *comp, TlView *view)
+machine_code(TlCommand *c, const TilecCompileOptions *o, TlCompilation *comp, TlView *view)
 {
    const char *asked = tl_option(&c->cl, TL_OPT_PTXAS);
    bool is_wanted = !asked || strcmp(asked, "none") != 0;
    const char *ptxas = is_wanted ? tl_ptxas_find(c->arena, asked) : NULL;
-   char folder[] = "/tmp/tilecXXXXXX";
-   if (!ptxas || !mkdtemp(folder)) {
+   const char *folder = ptxas ? tl_tool_folder(c->arena) : NULL;
+   if (!folder) {
       tl_view_no_sass(view, !is_wanted ? "left out, as --ptxas=none says"
                             : !ptxas   ? "needs ptxas, which is neither in PATH nor in "
                                          "/usr/local/cuda/bin; name it with --ptxas=PATH"
@@ -124,7 +124,7 @@ machine_code(TlCommand *c, TlCompilation *comp, TlView *view)
                      .out = tl_arena_printf(c->arena, "%s/kernel.cubin", folder),
                      .verbose = true,
                      .keep_environment = true,
-                     .limit_ms = TL_PTXAS_LIMIT_MS};
+                     .limit_ms = o->timeout_ms ? o->timeout_ms : TL_PTXAS_LIMIT_MS};
    TlPtxasResult made;
    const char *said = NULL;
    if (tl_ptxas_run(&run, comp->text[TILEC_STAGE_PTX], comp->text_len[TILEC_STAGE_PTX], &made)) {
@@ -156,18 +156,20 @@ show_diagnostics(TlCommand *c, TlCompilation *comp)
 }
 
 static int
-write_page(TlCommand *c, TlCompilation *comp, TlView *view)
+write_page(TlCommand *c, const TilecCompileOptions *o, TlCompilation *comp, TlView *view)
 {
    TlViewFacts facts = {.producer = tl_arena_printf(c->arena, "tilec %s", tilec_version()),
                         .target = comp->target};
    TlSb page;
    tl_sb_init(&page, c->arena);
    tl_view_ptx(view, comp->text[TILEC_STAGE_PTX], comp->text_len[TILEC_STAGE_PTX]);
-   facts.ptxas_words = machine_code(c, comp, view);
+   facts.ptxas_words = machine_code(c, o, comp, view);
    tl_view_page(view, &facts, &comp->diags, &page);
    show_diagnostics(c, comp);
-   return tl_cmd_write(c, tl_option(&c->cl, TL_OPT_OUT), page.data, page.len) ? EXIT_OK
-                                                                              : EXIT_ENVIRONMENT;
+   return tl_cmd_extras(c, comp, comp->func->name) &&
+                tl_cmd_write(c, tl_option(&c->cl, TL_OPT_OUT), page.data, page.len)
+             ? EXIT_OK
+             : EXIT_ENVIRONMENT;
 }
 
 /* ---- a layout ---- */
@@ -248,7 +250,7 @@ view(TlCommand *c, const TilecCompileOptions *o, TlCompileExtra *extra, TlCompil
       tl_cmd_error("%s", tilec_status_string(TILEC_NO_MEMORY));
       return EXIT_LIMIT;
    }
-   return layout ? view_layout_of(c, comp, w.view, layout) : write_page(c, comp, w.view);
+   return layout ? view_layout_of(c, comp, w.view, layout) : write_page(c, o, comp, w.view);
 }
 
 int

@@ -134,9 +134,8 @@ report(TlArena *arena, Reader *r, const char *said)
       tl_report(r->diags, R0510, r->range, tl_sb_cstr(&r->remarks));
 }
 
-/* A folder for its two files; NULL: none can be made. */
-static char *
-make_folder(TlArena *arena)
+const char *
+tl_tool_folder(TlArena *arena)
 {
    const char *base = getenv("TMPDIR");
    if (!base || !*base)
@@ -168,7 +167,7 @@ tl_ptxas_assemble(TlArena *arena, const TlPtxas *ptxas, const char *arch, const 
                   size_t ptx_len, TlDiags *diags, TlRange range, TlCubin *out)
 {
    *out = (TlCubin){0};
-   char *folder = make_folder(arena);
+   const char *folder = tl_tool_folder(arena);
    if (!folder) {
       out->error =
          tl_arena_printf(arena, "no temporary folder for '%s': %s", ptxas->path, strerror(errno));

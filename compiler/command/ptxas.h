@@ -26,6 +26,8 @@ const char *tl_ptxas_find(TlArena *arena, const char *asked);
 
 /* A tool of the toolkit, likewise where nobody names it. */
 const char *tl_tool_find(TlArena *arena, const char *name);
+/* A new folder for its files; NULL: none can be made. */
+const char *tl_tool_folder(TlArena *arena);
 
 /* Messages go to diags at `range`, the kernel; false when no cubin was made. */
 bool tl_ptxas_assemble(TlArena *arena, const TlPtxas *ptxas, const char *arch, const char *ptx,

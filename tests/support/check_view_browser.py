@@ -197,7 +197,7 @@ def check_page(b, folder, name, expected):
         check_links(b, name, data, expected)
         check_keys(b, name, data, expected)
         check_panels(b, name, data, expected)
-    check_looks(b, name)
+        check_looks(b, name)
     others = [u for u in b.requests if u.split("#")[0] != url and not u.startswith("data:")]
     check(not others, f"{name}: asks for {others[:3]}")
     check(not b.errors, f"{name}: errors in the page: {b.errors[:3]}")
