@@ -183,6 +183,22 @@ write_svg(TlCommand *c, const TlLinear *layout, unsigned elem_bytes, const char 
                                                                             : EXIT_ENVIRONMENT;
 }
 
+/* No larger than IR may have them: a text can ask for more than can be drawn. */
+static bool
+is_of_a_tile(const TlLinear *l)
+{
+   enum { MOST_IN_BITS = 22 };
+   uint64_t elems = 1, repeats = 1;
+   for (unsigned d = 0; d < l->rank; d++) {
+      elems *= (uint64_t)l->repeat[d] << l->log2_dim[d];
+      repeats *= l->repeat[d];
+      if (!repeats || elems > TL_MAX_TILE_ELEMS)
+         return false;
+   }
+   unsigned bits = tl_ll_in_bits(l);
+   return l->rank > 0 && bits <= MOST_IN_BITS && repeats << bits <= 1u << MOST_IN_BITS;
+}
+
 /* "{shape=[8,8], ..}" or "{..}:fp16" */
 static int
 view_layout_text(TlCommand *c, const char *text)
@@ -194,6 +210,10 @@ view_layout_text(TlCommand *c, const char *text)
       return tl_cmd_misuse("'%s' is no layout; IR prints one as {shape=[8,8], reg=[[0,1],[0,2]], "
                            "lane=[[0,4],[1,0],[2,0],[4,0]], warp=[], block=[]}",
                            text);
+   if (!is_of_a_tile(&layout))
+      return tl_cmd_misuse("'%s' is not of a tile: these have 1 to %d elements, held by at most "
+                           "1024 threads",
+                           text, TL_MAX_TILE_ELEMS);
    for (unsigned t = 0; *at == ':' && t < TL_DTYPE_COUNT; t++)
       if (strcmp(tl_dtype_info[t].text, at + 1) == 0) {
          bytes = tl_dtype_info[t].bytes;

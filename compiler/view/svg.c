@@ -202,8 +202,8 @@ subtitle(const Picture *p, TlArena *arena)
       part = tl_arena_printf(arena, "; rows 0–%u of %u, columns 0–%u of %u", p->shown_rows - 1,
                              p->rows, p->shown_columns - 1, p->columns);
    if (p->is_shared)
-      return tl_arena_printf(arena, "banks of shared memory, %u bytes an element%s", p->elem_bytes,
-                             part);
+      return tl_arena_printf(arena, "banks of shared memory, %u byte%s an element%s", p->elem_bytes,
+                             p->elem_bytes == 1 ? "" : "s", part);
    return tl_arena_printf(
       arena, "t: lane, r: register%s%s%s",
       p->layout->num[TL_HW_WARP] ? tl_arena_printf(arena, "; %u warps, thick lines between them",

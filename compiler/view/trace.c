@@ -34,6 +34,7 @@ typedef struct Machine {
    const TlFunc *func;
    TlMap line_of;      /* const TlOp * -> line in LOWERED */
    TlMap access_of;    /* const TlOp * -> index of its access, plus 1 */
+   TlMap loops;        /* const TlOp * -> LOUD, INNERMOST */
    Known *values;      /* by id */
    TlViewTrace *trace; /* NULL: a trial run, or one for another lane */
    bool wants_addresses;
@@ -502,20 +503,25 @@ is_event(const TlOp *op)
    return false;
 }
 
-/* Does it copy, multiply or load?  *holds_loop: does a loop in it? */
-static bool
-has_events(const TlOp *loop, bool *holds_loop)
+/* Loops with events, and of these the ones that have no other around the event. */
+enum { LOUD = 1, INNERMOST = 2 };
+
+static void
+mark_loops(Machine *m)
 {
-   bool found = false, inner;
-   *holds_loop = false;
-   for (unsigned r = 0; r < loop->num_regions; r++) {
-      const TlBlock *top = loop->regions[r]->block;
-      for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
-         found |= is_event(op);
-         *holds_loop |= tl_is_loop(op) && has_events(op, &inner);
+   const TlBlock *top = m->func->body->block;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      uintptr_t mark = LOUD | INNERMOST;
+      for (const TlOp *p = is_event(op) ? tl_parent(op) : NULL; p; p = tl_parent(p)) {
+         if (!tl_is_loop(p))
+            continue;
+         uintptr_t known = (uintptr_t)tl_map_get(&m->loops, p);
+         if ((known | mark) == known)
+            break; /* and so are those around it */
+         tl_map_put(&m->loops, p, (void *)(known | mark));
+         mark = LOUD;
       }
    }
-   return found;
 }
 
 /* What a region ends with becomes the next arguments of `to`, from argument `first` on.  All at
@@ -559,7 +565,8 @@ run_for(Machine *m, const TlOp *op)
    int64_t lower = 0, upper = 0, step = 1;
    bool is_counted = known_int(m, tl_arg(op, 0), &lower);
    bool bounds = known_int(m, tl_arg(op, 1), &upper) && known_int(m, tl_arg(op, 2), &step);
-   bool is_outer, is_loud = has_events(op, &is_outer), knows = is_counted && bounds && step != 0;
+   uintptr_t marks = (uintptr_t)tl_map_get(&m->loops, op);
+   bool is_loud = marks & LOUD, knows = is_counted && bounds && step != 0;
    uint32_t outer = m->trip, trips = 0;
    for (unsigned i = 3; i < op->num_args; i++)
       copy_value(m, tl_arg(op, i), body->args[i - 2]);
@@ -577,7 +584,7 @@ run_for(Machine *m, const TlOp *op)
    }
    carry_out(m, op, body, 1);
    m->trip = outer;
-   if (is_loud && !is_outer && trips > m->most_trips && knows)
+   if ((marks & INNERMOST) && trips > m->most_trips && knows)
       m->most_trips = trips;
 }
 
@@ -707,6 +714,8 @@ tl_view_trace(TlView *v, const TlFunc *lowered, const TlPrintIndex *index, const
    for (size_t i = 0; i < index->ops.len; i++)
       tl_map_put(&m.line_of, index->ops.data[i].op, (void *)(uintptr_t)lines[i]);
    m.values = tl_new_array(v->arena, Known, lowered->next_value_id + 1);
+   tl_map_init(&m.loops, v->arena);
+   mark_loops(&m);
    m.filled_at = tl_new_array(v->arena, uint32_t, v->buffers.len + 1);
    assume(&m);
    *t = (TlViewTrace){.assumed = m.assumed};
