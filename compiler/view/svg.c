@@ -1,5 +1,5 @@
-/* One layout as a picture.  A tile of more than two dimensions is drawn as rows of its last one; a
- * large one by its first corner, which the rest repeats for other warps and registers.  Neighbours
+/* One layout as a picture.  A tile of more than two dimensions is drawn as rows of its last one,
+ * one of a single dimension in rows of 32; a large one by its first corner, which the rest repeats for other warps and registers.  Neighbours
  * of a row in one thread's consecutive registers, or in consecutive bytes of one line of 16, are
  * drawn as one cell. */
 #include "view/impl.h"
@@ -12,6 +12,7 @@ enum {
    ROW_HEIGHT = 22,
    LEFT = 44,
    TOP = 62,
+   WRAP = 32,
    LINE_BYTES = 16, /* of shared memory: four banks */
    BANK_BYTES = 4,
    BANKS = 32,
@@ -34,6 +35,7 @@ typedef struct Picture {
    bool is_shared;
    unsigned elem_bytes;
    uint32_t rows, columns; /* of the whole tile */
+   bool is_wrapped;        /* a single dimension over several rows */
    Holder *holders;        /* rows x columns */
    uint32_t shown_rows, shown_columns, cell_width;
    TlSb *out;
@@ -68,6 +70,11 @@ find_holders(Picture *p, TlArena *arena)
    p->rows = p->columns = 1;
    for (unsigned d = 0; d < l->rank; d++)
       *(d + 1 == l->rank ? &p->columns : &p->rows) *= shape[d];
+   p->is_wrapped = (p->rows == 1 || p->columns == 1) && p->rows * p->columns % WRAP == 0;
+   if (p->is_wrapped) {
+      p->rows = p->rows * p->columns / WRAP;
+      p->columns = WRAP;
+   }
    p->holders = tl_new_array(arena, Holder, (size_t)p->rows * p->columns);
    for (uint32_t warp = 0; warp < 1u << l->num[TL_HW_WARP]; warp++)
       for (uint32_t lane = 0; lane < 1u << l->num[TL_HW_LANE]; lane++)
@@ -190,7 +197,7 @@ put_axes(Picture *p, TlArena *arena)
       put_text(p, LEFT + c * p->cell_width + 2, TOP - 6, "a", tl_arena_printf(arena, "%u", c));
    for (uint32_t r = 0; r < p->shown_rows; r++)
       put_text(p, LEFT - 8, TOP + r * ROW_HEIGHT + ROW_HEIGHT / 2 + 4, "a e",
-               tl_arena_printf(arena, "%u", r));
+               tl_arena_printf(arena, "%u", p->is_wrapped ? r * WRAP : r));
 }
 
 static const char *
@@ -198,7 +205,10 @@ subtitle(const Picture *p, TlArena *arena)
 {
    uint32_t copies = p->holders[0].copies;
    const char *part = "";
-   if (p->shown_rows < p->rows || p->shown_columns < p->columns)
+   if (p->is_wrapped && p->shown_rows < p->rows)
+      part =
+         tl_arena_printf(arena, "; elements 0–%u of %u", p->shown_rows * WRAP - 1, p->rows * WRAP);
+   else if (p->shown_rows < p->rows || p->shown_columns < p->columns)
       part = tl_arena_printf(arena, "; rows 0–%u of %u, columns 0–%u of %u", p->shown_rows - 1,
                              p->rows, p->shown_columns - 1, p->columns);
    if (p->is_shared)

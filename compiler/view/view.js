@@ -741,12 +741,20 @@ function drawMemory(root) {
 }
 
 /* ---- layouts ---- */
+const WRAP = 64;
 const shapeOf = (l) => l.dims.map((d, i) => d * l.repeat[i]);
 
-/* For each element its first holder, rows of the last dimension after each other. */
+/* Rows are the last dimension; one dimension alone goes over several. */
+function columnsOf(shape) {
+  const last = shape[shape.length - 1], count = product(shape);
+  if (shape.filter((d) => d > 1).length > 1) return last;
+  return count % WRAP ? count : WRAP;
+}
+
+/* For each element its first holder, row after row. */
 function holders(l) {
   const rank = l.dims.length, shape = shapeOf(l), count = product(shape);
-  const columns = rank ? shape[rank - 1] : 1, rows = count / columns;
+  const columns = columnsOf(shape), rows = count / columns;
   const [numReg, numLane, numWarp] = l.num, repeats = product(l.repeat);
   const log = l.dims.map((d) => Math.log2(d)), after = (list, d) => list.slice(d + 1);
   const shift = log.map((_, d) => sum(after(log, d)));
@@ -1064,7 +1072,7 @@ function statistics(f) {
   return [
     ['Warps', f.warps + (f.extra_warps ? ` ${small(`+ ${f.extra_warps} that copy`)}` : '')],
     ['Stages', f.stages],
-    ['Shared memory', `${kib(f.shared)} ${small(`of ${kib(D.shared.limit)}`)}`],
+    ['Shared memory', f.shared ? `${kib(f.shared)} ${small(`of ${kib(D.shared.limit)}`)}` : 'none'],
     ['Registers', hasPtxas ? `${f.registers} ${small('a thread')}` : small('no ptxas')],
     ...(hasPtxas ? [['Spills', spillWords]] : []),
     ...(f.occupancy ? [['Occupancy', occupancyWords(f.occupancy)]] : []),
