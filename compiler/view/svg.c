@@ -1,7 +1,7 @@
 /* One layout as a picture.  A tile of more than two dimensions is drawn as rows of its last one,
- * one of a single dimension in rows of 32; a large one by its first corner, which the rest repeats for other warps and registers.  Neighbours
- * of a row in one thread's consecutive registers, or in consecutive bytes of one line of 16, are
- * drawn as one cell. */
+ * one of a single dimension in rows of 32; a large one by its first corner, which the rest repeats
+ * for other warps and registers.  Neighbours of a row in one thread's consecutive registers, or in
+ * consecutive bytes of one line of 16, are drawn as one cell. */
 #include "view/impl.h"
 
 #include <assert.h>
