@@ -68,7 +68,10 @@ disassemble(TlCommand *c, const char *program, const char *cubin, const char **w
    TlPtxasRun run = {.program = program, .keep_environment = true, .limit_ms = 60000};
    TlPtxasResult r;
    bool good = tl_ptxas_tool(&run, has_lines ? lines : plain, &r);
-   const char *text = r.said ? tl_arena_strdup(c->arena, r.said) : "";
+   const char *text = r.said ? r.said : "";
+   bool is_cut = strlen(text) >= TL_PTXAS_MOST_SAID;
+   text = tl_arena_printf(c->arena, "%s%s", text,
+                          is_cut ? "\n// ... and more, which this page leaves out\n" : "");
    if (!good)
       *why =
          tl_arena_printf(c->arena, "'%s' failed: %s", program, r.error ? strerror(r.error) : text);

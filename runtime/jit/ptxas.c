@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_CUBIN = 64 << 20, MAX_SAID = 1 << 20 };
+enum { MAX_CUBIN = 64 << 20 };
 
 static bool
 write_file(const char *path, const char *text, size_t len)
@@ -83,7 +83,7 @@ wait_for_words(int fd, double end_ms)
    return true;
 }
 
-/* All that comes out of the pipe; what is beyond MAX_SAID, or has no memory, is left out. */
+/* What comes out of the pipe, up to TL_PTXAS_MOST_SAID bytes and as far as there is memory. */
 static char *
 read_all(int fd, double end_ms, bool *is_late)
 {
@@ -92,7 +92,7 @@ read_all(int fd, double end_ms, bool *is_late)
    ssize_t n;
    while (!(*is_late = !wait_for_words(fd, end_ms)) &&
           ((n = read(fd, block, sizeof block)) > 0 || (n < 0 && errno == EINTR)))
-      if (n > 0 && said.len < MAX_SAID)
+      if (n > 0 && said.len < TL_PTXAS_MOST_SAID)
          tl_bytes_add(&said, block, (size_t)n);
    tl_bytes_add(&said, "", 1);
    if (!said.failed)

@@ -6,7 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { TL_PTXAS_LIMIT_MS = 600000 }; /* where nobody says */
+enum {
+   TL_PTXAS_LIMIT_MS = 600000, /* where nobody says */
+   TL_PTXAS_MOST_SAID = 1 << 20,
+};
 
 typedef struct TlPtxasRun {
    const char *program;  /* path */
@@ -32,8 +35,8 @@ typedef struct TlPtxasResult {
 
 /* False when no cubin was made.  Call tl_ptxas_done in any case. */
 bool tl_ptxas_run(const TlPtxasRun *run, const char *ptx, size_t ptx_len, TlPtxasResult *out);
-/* Another tool of the toolkit, which takes what argv says and prints: all it prints, up to a
- * megabyte.  Of run, program, keep_environment and limit_ms count. */
+/* Another tool of the toolkit, which takes what argv says and prints: what it prints is cut
+ * once it has TL_PTXAS_MOST_SAID bytes.  Of run, program, keep_environment and limit_ms count. */
 bool tl_ptxas_tool(const TlPtxasRun *run, char *const *argv, TlPtxasResult *out);
 void tl_ptxas_done(TlPtxasResult *result);
 

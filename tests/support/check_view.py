@@ -227,6 +227,9 @@ printf '\t//## File "elsewhere.tile", line 8\n        /*0010*/  EXIT ;\n'
     check(f["occupancy"] == {"blocks": 4, "warps": 16, "of": 64, "limit": "registers"}, f"occupancy {f['occupancy']}")
     places = [data["places"][i][1] if i else 0 for i in sass["from"]]
     check(places == [0, 0, 8, 0, 0, 0], f"SASS comes from lines {places}")
+    endless = script(os.path.join(work, "cuobjdump"), "yes '        /*0000*/  NOP ;' | head -c 3000000\n")
+    long = data_of(tool.page(*PAGES["elu"], f"--ptxas={ptxas}", f"--disassembler={endless}"))["stages"][-1]["text"]
+    check(long.endswith("// ... and more, which this page leaves out\n"), "a long disassembly is not said to be cut")
     missing = data_of(tool.page(*PAGES["elu"], f"--ptxas={ptxas}", "--disassembler=none"))["stages"][-1]
     check("text" not in missing and "--disassembler=none" in missing["missing"], f"SASS without a tool: {missing}")
     refused = script(os.path.join(work, "bad"), "echo 'it will not' >&2\nexit 1\n")
