@@ -622,6 +622,13 @@ run_if(Machine *m, const TlOp *op)
       copy_value(m, tl_arg(taken->last, i), tl_result(op, i));
 }
 
+static const char *
+warps_text(TlArena *arena, uint32_t first, uint32_t num)
+{
+   return num == 1 ? tl_arena_printf(arena, "warp %u", first)
+                   : tl_arena_printf(arena, "warps %u–%u", first, first + num - 1);
+}
+
 static void
 run_role(Machine *m, const TlOp *op)
 {
@@ -629,8 +636,8 @@ run_role(Machine *m, const TlOp *op)
    uint32_t warps = (uint32_t)tl_attr_int(op, TL_ATTR_NUM_WARPS);
    uint32_t outer = m->role_warps;
    if (m->trace) {
-      TlViewRole r = {tl_arena_printf(m->view->arena, "warps %u–%u", first, first + warps - 1),
-                      warps, (uint32_t)tl_attr_int(op, TL_ATTR_REGISTERS)};
+      TlViewRole r = {warps_text(m->view->arena, first, warps), warps,
+                      (uint32_t)tl_attr_int(op, TL_ATTR_REGISTERS)};
       tl_vec_push(m->view->arena, &m->trace->roles, r);
       m->role = (uint32_t)m->trace->roles.len - 1;
    }
@@ -719,10 +726,8 @@ tl_view_trace(TlView *v, const TlFunc *lowered, const TlPrintIndex *index, const
    m.filled_at = tl_new_array(v->arena, uint32_t, v->buffers.len + 1);
    assume(&m);
    *t = (TlViewTrace){.assumed = m.assumed};
-   TlViewRole all = {tl_total_warps(lowered) > 1
-                        ? tl_arena_printf(v->arena, "warps 0–%u", tl_total_warps(lowered) - 1)
-                        : "warp 0",
-                     tl_total_warps(lowered), 0};
+   uint32_t warps = tl_total_warps(lowered);
+   TlViewRole all = {warps_text(v->arena, 0, warps), warps, 0};
    tl_vec_push(v->arena, &t->roles, all);
    m.trace = t;
    run(&m);

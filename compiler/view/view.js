@@ -1070,7 +1070,7 @@ function statistics(f) {
   const spillWords = spills ? `<span class="bad">${kib(spills)}</span>`
     : '<span class="good">none</span>';
   return [
-    ['Warps', f.warps + (f.extra_warps ? ` ${small(`+ ${f.extra_warps} that copy`)}` : '')],
+    ['Warps', f.warps + (f.extra_warps ? ` ${small(`+ ${f.extra_warps} for other roles`)}` : '')],
     ['Stages', f.stages],
     ['Shared memory', f.shared ? `${kib(f.shared)} ${small(`of ${kib(D.shared.limit)}`)}` : 'none'],
     ['Registers', hasPtxas ? `${f.registers} ${small('a thread')}` : small('no ptxas')],
