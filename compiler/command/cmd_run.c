@@ -454,10 +454,13 @@ print_profile(RunState *r)
    }
 }
 
-/* One line: what ran, where, for how long, and what came of it. */
+/* One line: what ran, where, for how long, and what came of it.  Not among errors as JSON. */
 static void
 print_summary(RunState *r)
 {
+   const char *format = tl_option(&r->c->cl, TL_OPT_ERROR_FORMAT);
+   if (format && strcmp(format, "json") == 0)
+      return;
    TilecDeviceInfo d;
    const char *where = r->on_sim                                     ? "the simulator"
                        : !r->rt                                      ? "the CPU"
