@@ -122,7 +122,7 @@ tl_cmd_doc(TlCommand *c)
 {
    TlReference ref;
    tl_reference_read(c->arena, &ref);
-   const char *folder = tl_option(&c->cl, TL_OPT_OUT);
+   const char *folder = tl_option(&c->cl, TL_OPT_PAGES);
    if (c->cl.operands.len > 1 || (folder && c->cl.operands.len))
       return tl_cmd_misuse("'doc' takes one name, as in: tilec doc arange");
    if (folder)

@@ -187,10 +187,11 @@ tl_reference_list_text(const TlReference *ref, TlSb *out)
 void
 tl_reference_page_markdown(const TlReference *ref, const TlRefPage *page, TlSb *out)
 {
-   tl_sb_printf(out,
-                "<!-- Made by `tilec doc -o docs/reference` from compiler/command/reference. -->\n"
-                "# %.*s\n\n",
-                (int)page->title.len, page->title.text);
+   tl_sb_printf(
+      out,
+      "<!-- Made by `tilec doc --pages=docs/reference` from compiler/command/reference. -->\n"
+      "# %.*s\n\n",
+      (int)page->title.len, page->title.text);
    body_markdown(page->intro, out);
    for (size_t i = 0; i < page->entries.len; i++) {
       const TlRefEntry *e = &page->entries.data[i];
@@ -209,11 +210,11 @@ tl_reference_page_markdown(const TlReference *ref, const TlRefPage *page, TlSb *
 void
 tl_reference_index_markdown(const TlReference *ref, TlSb *out)
 {
-   tl_sb_str(out,
-             "<!-- Made by `tilec doc -o docs/reference` from compiler/command/reference. -->\n"
-             "# Reference of the language\n\n"
-             "`tilec doc NAME` shows the same on a terminal. The [language](../language.md) is "
-             "explained from\nthe start on a page of its own.\n\n");
+   tl_sb_str(
+      out, "<!-- Made by `tilec doc --pages=docs/reference` from compiler/command/reference. -->\n"
+           "# Reference of the language\n\n"
+           "`tilec doc NAME` shows the same on a terminal. The [language](../language.md) is "
+           "explained from\nthe start on a page of its own.\n\n");
    for (size_t p = 0; p < ref->pages.len; p++) {
       const TlRefPage *page = &ref->pages.data[p];
       tl_sb_printf(out, "- [%.*s](%s.md): ", (int)page->title.len, page->title.text, page->name);

@@ -3,7 +3,7 @@
 
 Pages are compiler/command/reference/*.md (compiler/command/reference.def explains them).  Checked are:
 every builtin, every public function of stdlib/ and every name of an entry is in an example; each
-example's output; that codes of diagnostics exist; that docs/reference is what `tilec doc -o` makes.
+example's output; that codes of diagnostics exist; that docs/reference is what `tilec doc --pages` makes.
 TILEC_BLESS=1 writes into the pages what the examples print, and docs/reference (build tilec again
 in between)."""
 import os
@@ -160,9 +160,9 @@ class Checker:
     def generated(self):
         folder = f"{self.source}/docs/reference"
         made = folder if self.bless else f"{self.work}/reference"
-        out = self.run("doc", "-o", made)
+        out = self.run("doc", "--pages", made)
         if out.returncode:
-            self.fail("tilec doc -o", out.stderr)
+            self.fail("tilec doc --pages", out.stderr)
         elif not self.bless:
             out = subprocess.run(["diff", "-ru", folder, made], capture_output=True, text=True)
             if out.returncode:
