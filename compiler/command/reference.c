@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <strings.h>
 
 #define TL_REFERENCE_PAGE(name) extern const char tl_reference_##name[];
 #include "command/reference.def"
@@ -185,7 +186,8 @@ tl_reference_takes(TlArena *arena, const TlBuiltinRow *row)
    return tl_sb_cstr(&sb);
 }
 
-/* The sentence under "def FUNCTION(" in the library's source. */
+/* What stands under "def FUNCTION(" in the library's source, on one line; "" where it says no more
+ * than the row. */
 const char *
 tl_reference_docstring(TlArena *arena, const TlBuiltinRow *row)
 {
@@ -198,6 +200,18 @@ tl_reference_docstring(TlArena *arena, const TlBuiltinRow *row)
    at = at ? strstr(at, "\"\"\"") : NULL;
    if (!at)
       return "";
-   size_t n = strcspn(at + 3, "\"\n");
-   return tl_arena_strndup(arena, at + 3, n);
+   TlSb sb;
+   tl_sb_init(&sb, arena);
+   for (const char *p = at + 3; *p && *p != '"';) {
+      size_t blanks = strspn(p, " \n");
+      if (blanks)
+         tl_sb_char(&sb, ' ');
+      p += blanks;
+      size_t n = strcspn(p, "\"\n ");
+      tl_sb_mem(&sb, p, n);
+      p += n;
+   }
+   const char *words = tl_sb_cstr(&sb), *doc = row->base.doc;
+   size_t n = strlen(doc);
+   return strncasecmp(words, doc, n) == 0 && strcmp(words + n, ".") == 0 ? "" : words;
 }

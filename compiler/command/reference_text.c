@@ -70,17 +70,55 @@ next_line(TlSpan *rest, TlSpan *line)
    return true;
 }
 
+/* Does the line call the name, not a longer one? */
+static bool
+mentions(TlSpan line, const char *name)
+{
+   size_t n = strlen(name);
+   for (size_t i = 0; i + n <= line.len; i++) {
+      if (memcmp(line.text + i, name, n) != 0)
+         continue;
+      char before = i ? line.text[i - 1] : ' ', after = i + n < line.len ? line.text[i + n] : ' ';
+      if (!isalnum((unsigned char)before) && before != '_' && !isalnum((unsigned char)after) &&
+          after != '_')
+         return true;
+   }
+   return false;
+}
+
+/* The lines up to the end of a block of values: those with the name; all where it is in none, or
+ * NULL. */
+static void
+values_text(TlSpan *rest, const char *name, TlSb *out)
+{
+   TlSpan look = *rest, line;
+   bool is_in_one = false;
+   while (name && next_line(&look, &line) && !is_fence(line))
+      is_in_one |= mentions(line, name);
+   while (next_line(rest, &line) && !is_fence(line))
+      if (!is_in_one || mentions(line, name))
+         tl_sb_printf(out, "    %.*s\n", (int)line.len, line.text);
+}
+
+static bool
+opens_values(TlSpan line)
+{
+   static const char fence[] = "```values";
+   return line.len == sizeof fence - 1 && memcmp(line.text, fence, line.len) == 0;
+}
+
 /* Code is indented instead of fenced. */
 static void
-body_text(TlSpan body, TlSb *out)
+body_text(TlSpan body, const char *name, TlSb *out)
 {
    bool in_code = false;
    for (TlSpan line; next_line(&body, &line);) {
-      if (is_fence(line)) {
+      if (opens_values(line))
+         values_text(&body, name, out);
+      else if (is_fence(line))
          in_code = !in_code;
-         continue;
-      }
-      tl_sb_printf(out, "%s%.*s\n", in_code && line.len ? "    " : "", (int)line.len, line.text);
+      else
+         tl_sb_printf(out, "%s%.*s\n", in_code && line.len ? "    " : "", (int)line.len, line.text);
    }
 }
 
@@ -120,7 +158,7 @@ body_markdown(TlSpan body, TlSb *out)
    for (TlSpan line; next_line(&body, &line);) {
       if (is_fence(line))
          in_code = !in_code;
-      if (is_fence(line) && line.len == 9 && strncmp(line.text, "```values", 9) == 0)
+      if (opens_values(line))
          tl_sb_str(out, "```text\n"); /* no language of its own */
       else if (in_code || is_fence(line))
          tl_sb_printf(out, "%.*s\n", (int)line.len, line.text);
@@ -157,10 +195,12 @@ tl_reference_entry_text(const TlReference *ref, const TlRefEntry *e, const char 
 {
    size_t before = out->len;
    for_rows(ref->arena, name, row_text, out);
-   if (out->len == before) /* no function */
+   bool is_function = out->len > before;
+   if (!is_function)
       tl_sb_printf(out, "%s\n", name);
    tl_sb_char(out, '\n');
-   body_text(e->body, out);
+   /* of types and words of the language every example says something */
+   body_text(e->body, is_function || !isalpha((unsigned char)*name) ? name : NULL, out);
    add_others(e, name, out);
 }
 

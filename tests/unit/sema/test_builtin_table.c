@@ -131,7 +131,7 @@ conversions_have_the_type_of_their_name(void **state)
    const TlBuiltin *row;
    unsigned num = 0;
    for (unsigned i = 0; (row = tl_builtin_at(i)); i++) {
-      if (strcmp(row->doc, "conversion") != 0)
+      if (strncmp(row->doc, "conversion:", 11) != 0)
          continue;
       const char *from = NULL, *to = NULL, *at = strchr(row->name, '2');
       assert_non_null(at);
