@@ -5,7 +5,7 @@ Of each lesson NN-name: its file and its solution differ only between EXERCISE a
 of its page print what the page shows when the solution is in place of the file, and with the file as
 it is one of them ends with exit code 1 and says where.  Files in expected/ are what
 lesson_references.py computes.  TILEC_BLESS=1 writes what commands print into the pages, and
-expected/."""
+expected/, and draws the pictures."""
 import os
 import re
 import shlex
@@ -95,6 +95,17 @@ def check_mistakes(tilec, folder, name, commands):
         check_exercise(tilec, folder, f"{name} with '{wrong}'", commands)
 
 
+def check_pictures(tilec, root, page):
+    """Each picture is named with the command that draws it."""
+    for args, picture in re.findall(r"<!-- drawn by: tilec view (.*?) -o (\S+) -->", open(page).read()):
+        path = os.path.join(root, picture)
+        if os.environ.get("TILEC_BLESS") == "1":
+            run(tilec, root, f"tilec view {args} -o {path}")
+        out = run(tilec, root, f"tilec view {args}")
+        if not os.path.exists(path) or out.returncode or open(path).read() != out.stdout:
+            fail(os.path.basename(page), f"{picture} is not what its command draws\n{out.stderr}")
+
+
 def outside_gap(path):
     text, gaps = re.subn(r"# EXERCISE.*?# END\n", "# GAP\n", open(path).read(), flags=re.S)
     if gaps != 1:
@@ -142,6 +153,7 @@ def main():
                 fail(name, "file and solution differ outside of the gap")
             shutil.copy(f"{folder}/solutions/{name}.tile", file)
             commands = check_page(tilec, f"{lessons}/{name}.md", folder, name)
+            check_pictures(tilec, os.path.dirname(os.path.dirname(lessons)), f"{lessons}/{name}.md")
             shutil.copy(f"{lessons}/{name}.tile", file)
             check_exercise(tilec, folder, name, commands)
             check_mistakes(tilec, folder, name, commands)
