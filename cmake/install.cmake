@@ -8,6 +8,7 @@ install(TARGETS tilec_shared tilec_runtime tilec_runtime_static EXPORT tilecTarg
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/compiler/include/tilec"
                   "${CMAKE_SOURCE_DIR}/runtime/include/tilec"
         DESTINATION include FILES_MATCHING PATTERN "*.h")
+install(FILES "${CMAKE_BINARY_DIR}/generated/version/tilec/version.h" DESTINATION include/tilec)
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/runtime/python/tilec" DESTINATION share/tilec/python
         FILES_MATCHING PATTERN "*.py")
 install(FILES "${CMAKE_SOURCE_DIR}/README.md" "${CMAKE_SOURCE_DIR}/LICENSE"
@@ -36,5 +37,5 @@ endforeach()
 set(CPACK_GENERATOR "TGZ;DEB")
 set(CPACK_PACKAGE_CONTACT "the tilec authors")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "compiler for Triton's tile language, without Python")
-set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.36)")
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.35)")
 include(CPack)

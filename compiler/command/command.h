@@ -31,6 +31,9 @@ typedef struct TlStageName {
 } TlStageName;
 extern const TlStageName tl_stage_names[TILEC_STAGE_COUNT];
 
+/* The whole command: what main() returns.  The library inside of the Python wheel exports it. */
+TILEC_API int tilec_command(int argc, char **argv);
+
 int tl_cmd_build(TlCommand *c);
 int tl_cmd_check(TlCommand *c);
 int tl_cmd_lsp(TlCommand *c);

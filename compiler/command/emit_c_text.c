@@ -3,6 +3,7 @@
 #include "core/cuda_load.h"
 #include "command/emit_c.h"
 #include "tilec/tilec.h"
+#include "tilec/version.h"
 
 #include <assert.h>
 #include <ctype.h>

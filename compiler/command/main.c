@@ -1,4 +1,4 @@
-/* The `tilec` command: picks the subcommand.  The only place that decides about terminals. */
+/* The `tilec` command as a function: picks the subcommand.  The only place that decides about terminals. */
 #include "command/command.h"
 
 #include <errno.h>
@@ -75,7 +75,7 @@ dispatch(TlCommand *c, int argc)
 }
 
 int
-main(int argc, char **argv)
+tilec_command(int argc, char **argv)
 {
    TlCommand *c = calloc(1, sizeof *c);
    if (!c)

@@ -3,6 +3,7 @@
 #include "compile/program.h"
 #include "ir/launch_expr.h"
 #include "ir/written.h"
+#include "tilec/version.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* The public compile API over TlCompilation.  A session keeps options only; every compilation has
  * memory of its own, which the program takes over. */
 #include "compile/program.h"
+#include "tilec/version.h"
 
 #include <stdio.h>
 #include <stdlib.h>

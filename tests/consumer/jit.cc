@@ -1,13 +1,17 @@
 // libtilec from C++: source to result on the CPU executor.
 #include <tilec/runtime.h>
 #include <tilec/tilec.h>
+#include <tilec/version.h>
 
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 
 int
 main()
 {
+   if (std::strcmp(tilec_version(), TILEC_VERSION_TEXT) != 0)
+      return 1;
    TilecRuntimeOptions options = {};
    options.struct_size = sizeof options;
    options.executor = TILEC_ON_CPU;

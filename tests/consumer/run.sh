@@ -31,7 +31,7 @@ say "install, and move the prefix"
 cmake --install "$build" --prefix "$work/first place" >"$work/install.log"
 mv -- "$work/first place" "$work/prefix"
 prefix=$work/prefix
-for file in bin/tilec include/tilec/{tilec,runtime,arg,status,kernel_info}.h lib/libtilec.so.0 \
+for file in bin/tilec include/tilec/{tilec,runtime,arg,status,kernel_info,version}.h lib/libtilec.so.0 \
    lib/libtilec_runtime.so lib/libtilec_runtime.a share/doc/tilec/README.md \
    lib/cmake/tilec/tilec{Config,ConfigVersion,Targets,Kernels}.cmake \
    lib/pkgconfig/tilec{,-runtime}.pc; do
@@ -116,6 +116,14 @@ printf 'aot_check needs: %s\n' "${needed//$'\n'/ }"
 if grep -vE '^(libc|libm|libdl|libpthread|ld-linux.*)\.so' <<<"$needed"; then
    die "aot_check needs more than the C library"
 fi
+for file in bin/tilec lib/libtilec.so lib/libtilec_runtime.so; do # Ubuntu 22.04 has glibc 2.35
+   newest=$(objdump -T "$prefix/$file" | grep -oE 'GLIBC_[0-9.]+' | sort -V | tail -1)
+   printf '%s needs %s\n' "$file" "$newest"
+   [[ $(printf 'GLIBC_2.35\n%s\n' "$newest" | sort -V | tail -1) == GLIBC_2.35 ]] || die "too new"
+   if strings -a "$prefix/$file" | grep -F -m 3 -e "$root/" -e "$build/"; then
+      die "$file names the place it was made in"
+   fi
+done
 for library in libtilec.so libtilec_runtime.so; do
    if nm -D --defined-only "$prefix/lib/$library" | grep -v ' tilec_'; then
       die "$library exports these"
