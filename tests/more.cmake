@@ -78,6 +78,9 @@ if(TARGET tilec)
     set_tests_properties(view.browser PROPERTIES FIXTURES_REQUIRED view SKIP_RETURN_CODE 77)
   endif()
 
+  # Completion in shells, the manual page, the width of help.
+  add_test(NAME cli.shell COMMAND "${support}/check_shell.sh" "$<TARGET_FILE:tilec>")
+
   # The formatter's output is the tree.
   add_test(NAME house.format COMMAND "${support}/check_format.sh")
   set_tests_properties(house.format PROPERTIES SKIP_RETURN_CODE 77)

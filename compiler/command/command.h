@@ -46,6 +46,8 @@ int tl_cmd_doctor(TlCommand *c);
 int tl_cmd_explain(TlCommand *c);
 int tl_cmd_doc(TlCommand *c);
 int tl_cmd_cache(TlCommand *c);
+int tl_cmd_completion(TlCommand *c);
+int tl_cmd_manual(TlCommand *c);
 
 /* compile_options.c: public options from the command line; false after a message to stderr. */
 bool tl_cmd_options(TlCommand *c, TilecCompileOptions *o, TlCompileExtra *extra);

@@ -1,4 +1,5 @@
-/* The `tilec` command as a function: picks the subcommand.  The only place that decides about terminals. */
+/* The `tilec` command as a function: picks the subcommand.  The only place that decides about
+ * terminals. */
 #include "command/command.h"
 
 #include <errno.h>
@@ -69,6 +70,10 @@ dispatch(TlCommand *c, int argc)
       return tl_cmd_explain(c);
    case CMD_DOC:
       return tl_cmd_doc(c);
+   case CMD_COMPLETION:
+      return tl_cmd_completion(c);
+   case CMD_MANUAL:
+      return tl_cmd_manual(c);
    default:
       return tl_cmd_build(c);
    }

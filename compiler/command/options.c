@@ -1,4 +1,4 @@
-/* Parsing and help from the option table.  `--name value`, `--name=value`, `-n value`, `-nvalue`,
+/* Parsing from the option table.  `--name value`, `--name=value`, `-n value`, `-nvalue`,
  * `--` ends options; single-dash long forms `-Rlayout`, `-O3`, `-Werror` come from the short
  * form. */
 #include "command/options.h"
@@ -6,23 +6,22 @@
 #include <assert.h>
 #include <string.h>
 
-typedef struct Row {
-   char letter;
-   const char *name, *argument, *help;
-   unsigned commands;
-} Row;
-
-static const Row table[TL_OPT_COUNT] = {
+const TlOptionRow tl_option_rows[TL_OPT_COUNT] = {
 #define TL_OPTION(id, letter, name, argument, commands, help)                                      \
    [TL_OPT_##id] = {letter, name, argument, help, commands},
 #include "command/options.def"
 };
 
 static const struct {
-   const char *name;
-   unsigned bit;
-   const char *operand, *help;
-} commands[] = {
+   TlOptionId first;
+   const char *title;
+} groups[] = {
+#define TL_GROUP(first, title) {TL_OPT_##first, title},
+#define TL_OPTION(...)
+#include "command/options.def"
+};
+
+static const TlCommandRow commands[] = {
    {"build", CMD_BUILD, "FILE", "compile a kernel: tilec build FILE (also: tilec FILE)"},
    {"run", CMD_RUN, "FILE", "compile and run a kernel on .npy files or made-up arrays"},
    {"bench", CMD_BENCH, "FILE", "time a kernel: quantiles, bandwidth, variants side by side"},
@@ -37,9 +36,29 @@ static const struct {
    {"explain", CMD_EXPLAIN, "[CODE]", "what a code means, with examples; without CODE: all codes"},
    {"cache", CMD_CACHE, "stats|verify|clear",
     "compiled kernels kept on disk: tilec cache stats|verify|clear"},
+   {"completion", CMD_COMPLETION, "bash|zsh|fish", "what completes this command in a shell"},
+   {"manual", CMD_MANUAL, "", "the manual page: tilec manual | man -l -"},
+   {NULL, 0, NULL, NULL},
 };
 
-enum { NUM_COMMANDS = sizeof commands / sizeof commands[0] };
+enum { NUM_COMMANDS = sizeof commands / sizeof commands[0] - 1 };
+
+const TlCommandRow *
+tl_command_row(unsigned i)
+{
+   assert(i <= NUM_COMMANDS);
+   return &commands[i];
+}
+
+const char *
+tl_option_group(unsigned option)
+{
+   assert(option < TL_OPT_COUNT && groups[0].first == 0);
+   unsigned g = 0;
+   while (g + 1 < sizeof groups / sizeof groups[0] && groups[g + 1].first <= option)
+      g++;
+   return groups[g].title;
+}
 
 static int
 find_command(const char *name)
@@ -80,10 +99,10 @@ nearest_option(TlArena *arena, const char *name)
    unsigned best = (unsigned)strlen(name) / 3 + 2;
    const char *found = NULL;
    for (unsigned i = 0; i < TL_OPT_COUNT; i++) {
-      unsigned d = tl_edit_distance(name, table[i].name, best);
+      unsigned d = tl_edit_distance(name, tl_option_rows[i].name, best);
       if (d < best) {
          best = d;
-         found = table[i].name;
+         found = tl_option_rows[i].name;
       }
    }
    return found ? tl_arena_printf(arena, "did you mean '--%s'?", found) : "see tilec --help";
@@ -93,7 +112,7 @@ static int
 find_long(const char *name, size_t len)
 {
    for (int i = 0; i < TL_OPT_COUNT; i++)
-      if (strlen(table[i].name) == len && memcmp(table[i].name, name, len) == 0)
+      if (strlen(tl_option_rows[i].name) == len && memcmp(tl_option_rows[i].name, name, len) == 0)
          return i;
    return -1;
 }
@@ -102,8 +121,8 @@ static void
 add_use(TlArena *arena, TlCommandLine *cl, int id, const char *value)
 {
    assert(id >= 0 && id < TL_OPT_COUNT);
-   if (!(table[id].commands & cl->command))
-      fail(arena, cl, "this command does not take", table[id].name, NULL);
+   if (!(tl_option_rows[id].commands & cl->command))
+      fail(arena, cl, "this command does not take", tl_option_rows[id].name, NULL);
    tl_vec_push(arena, &cl->uses, (TlOptionUse){(TlOptionId)id, value ? value : ""});
 }
 
@@ -124,7 +143,7 @@ parse_option(TlArena *arena, TlCommandLine *cl, int argc, char **argv, int *i)
       value = eq ? eq + 1 : NULL;
    } else {
       for (int k = 0; k < TL_OPT_COUNT && id < 0; k++)
-         if (table[k].letter && table[k].letter == a[1])
+         if (tl_option_rows[k].letter && tl_option_rows[k].letter == a[1])
             id = k;
       if (id >= 0 && a[2])
          value = a[2] == '=' ? a + 3 : a + 2;
@@ -135,7 +154,7 @@ parse_option(TlArena *arena, TlCommandLine *cl, int argc, char **argv, int *i)
            nearest_option(arena, eq ? tl_arena_strndup(arena, name, (size_t)(eq - name)) : name));
       return;
    }
-   const char *argument = table[id].argument;
+   const char *argument = tl_option_rows[id].argument;
    if (!*argument && value)
       fail(arena, cl, "no value is taken by option", a, NULL);
    if (*argument && *argument != '[' && !value) {
@@ -196,45 +215,4 @@ tl_option_next(const TlCommandLine *cl, TlOptionId id, size_t *at)
    while (*at < cl->uses.len && cl->uses.data[*at].id != id)
       ++*at;
    return *at < cl->uses.len ? cl->uses.data[(*at)++].value : NULL;
-}
-
-void
-tl_options_help(TlSb *out, unsigned command, const char *command_name)
-{
-   bool all = command == CMD_ALL;
-   tl_sb_str(out, "tilec: kernels of a Triton-compatible tile language to PTX, without Python\n\n");
-   if (all) {
-      tl_sb_str(out, "usage: tilec COMMAND FILE [OPTIONS]\n\n");
-      for (unsigned c = 0; c < NUM_COMMANDS; c++)
-         tl_sb_printf(out, "  %-8s  %s\n", commands[c].name, commands[c].help);
-      tl_sb_str(out, "\noptions:\n");
-   } else {
-      const char *operand = "";
-      for (unsigned c = 0; c < NUM_COMMANDS; c++)
-         operand = commands[c].bit == command ? commands[c].operand : operand;
-      tl_sb_printf(out, "usage: tilec %s %s%s[OPTIONS]\n\noptions:\n", command_name, operand,
-                   *operand ? " " : "");
-   }
-   for (unsigned i = 0; i < TL_OPT_COUNT; i++) {
-      const Row *r = &table[i];
-      if (!(r->commands & command))
-         continue;
-      char flag[64] = "    ";
-      if (r->letter) {
-         flag[0] = '-';
-         flag[1] = r->letter;
-         flag[2] = ',';
-      }
-      TlSb name;
-      tl_sb_init(&name, out->arena);
-      tl_sb_printf(&name, "%s--%s", flag, r->name);
-      if (*r->argument == '[')
-         tl_sb_printf(&name, "[=%.*s]", (int)strlen(r->argument) - 2, r->argument + 1);
-      else if (*r->argument)
-         tl_sb_printf(&name, "=%s", r->argument);
-      tl_sb_printf(out, "  %-30s  %s\n", tl_sb_cstr(&name), r->help);
-   }
-   tl_sb_str(out,
-             "\nexit codes: 0 ok, 1 the program has errors, 2 usage, 3 environment, 4 limit or "
-             "time-out, 70 bug in tilec\n");
 }

@@ -20,9 +20,12 @@ enum {
    CMD_CACHE = 1 << 10,
    CMD_VIEW = 1 << 11,
    CMD_DOC = 1 << 12,
+   CMD_COMPLETION = 1 << 13,
+   CMD_MANUAL = 1 << 14,
    MEASURING = CMD_BENCH | CMD_TUNE,
    COMPILING = CMD_BUILD | CMD_RUN | CMD_CHECK | CMD_VIEW | MEASURING,
-   CMD_ALL = COMPILING | CMD_LIST | CMD_DOCTOR | CMD_EXPLAIN | CMD_DOC | CMD_CACHE | CMD_LSP,
+   CMD_ALL = COMPILING | CMD_LIST | CMD_DOCTOR | CMD_EXPLAIN | CMD_DOC | CMD_CACHE | CMD_LSP |
+             CMD_COMPLETION | CMD_MANUAL,
 };
 
 typedef enum TlOptionId {
@@ -30,6 +33,24 @@ typedef enum TlOptionId {
 #include "command/options.def"
    TL_OPT_COUNT
 } TlOptionId;
+
+typedef struct TlOptionRow {
+   char letter;                 /* 'k' of -k; 0: none */
+   const char *name, *argument; /* as in options.def */
+   const char *help;
+   unsigned commands;
+} TlOptionRow;
+extern const TlOptionRow tl_option_rows[TL_OPT_COUNT];
+/* The heading over an option; the same pointer for all options under it. */
+const char *tl_option_group(unsigned option);
+
+typedef struct TlCommandRow {
+   const char *name;
+   unsigned bit;
+   const char *operand, *help;
+} TlCommandRow;
+/* The rows in their order; one with a NULL name behind the last. */
+const TlCommandRow *tl_command_row(unsigned i);
 
 typedef struct TlOptionUse {
    TlOptionId id;
@@ -52,6 +73,15 @@ void tl_command_line_parse(TlArena *arena, int argc, char **argv, TlCommandLine 
 const char *tl_option(const TlCommandLine *cl, TlOptionId id);
 /* The uses of an option that may be repeated, in order: the next from *at on, NULL at the end. */
 const char *tl_option_next(const TlCommandLine *cl, TlOptionId id, size_t *at);
+
+/* help.c: `tilec --help` (CMD_ALL) and `tilec COMMAND --help`, at most 80 columns wide. */
 void tl_options_help(TlSb *out, unsigned command, const char *command_name);
+/* manual.c: the manual page, for man. */
+void tl_options_manual(TlSb *out, const char *version);
+/* completion.c: what completes the command in a shell; false if it is none of bash, zsh, fish. */
+bool tl_options_completion(TlSb *out, const char *shell);
+
+/* An example of each command, NULL behind the last; its first word after `tilec` is the command. */
+const char *tl_example(unsigned i);
 
 #endif

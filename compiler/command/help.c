@@ -1,0 +1,137 @@
+/* `tilec --help`, and each command's, from the option table. */
+#include "command/options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { WIDTH = 80, COMMAND_COLUMN = 14, OPTION_COLUMN = 28 };
+
+static const char *const examples[] = {
+   "tilec build elu.tile -s '*fp32:16, *fp32:16, i32' -o elu.ptx",
+   "tilec build elu.tile --arch=sm_80,sm_90a --emit=c -o elu.c",
+   "tilec run elu.tile --arg x=randn:fp32[1000] --arg y=empty:fp32[1000] --arg n=1000 "
+   "--save y=y.npy",
+   "tilec bench matmul.tile --arg a=randn:fp16[4096,4096] --vary BLOCK=64,128",
+   "tilec tune matmul.tile --arg a=randn:fp16[4096,4096]",
+   "tilec check *.tile -Wall",
+   "tilec list elu.tile",
+   "tilec explain E0271",
+   "tilec cache stats",
+   "tilec completion bash > ~/.local/share/bash-completion/completions/tilec",
+   "tilec manual | man -l -",
+   NULL,
+};
+
+const char *
+tl_example(unsigned i)
+{
+   return examples[i];
+}
+
+static void
+spaces(TlSb *out, unsigned n)
+{
+   tl_sb_printf(out, "%*s", (int)n, "");
+}
+
+/* Text from column `at` on, wrapped between words; the lines that follow begin at `indent`. */
+static void
+wrap(TlSb *out, unsigned at, unsigned indent, const char *text)
+{
+   while (*text) {
+      size_t word = strcspn(text, " ");
+      if (at > indent && at + 1 + word > WIDTH) {
+         tl_sb_char(out, '\n');
+         spaces(out, indent);
+         at = indent;
+      } else if (at > indent) {
+         tl_sb_char(out, ' ');
+         at++;
+      }
+      tl_sb_mem(out, text, word);
+      at += (unsigned)word;
+      text += word + (text[word] == ' ');
+   }
+   tl_sb_char(out, '\n');
+}
+
+/* "  flag", and its text in column `column`, or below where the flag is too long. */
+static void
+entry(TlSb *out, unsigned column, const char *flag, const char *text)
+{
+   tl_sb_printf(out, "  %s", flag);
+   unsigned at = 2 + (unsigned)strlen(flag);
+   if (at + 2 > column) {
+      tl_sb_char(out, '\n');
+      at = 0;
+   }
+   spaces(out, column - at);
+   wrap(out, column, column, text);
+}
+
+static void
+option_entry(TlSb *out, const TlOptionRow *r)
+{
+   TlSb flag;
+   tl_sb_init(&flag, out->arena);
+   if (r->letter)
+      tl_sb_printf(&flag, "-%c, --%s", r->letter, r->name);
+   else
+      tl_sb_printf(&flag, "    --%s", r->name);
+   if (*r->argument == '[')
+      tl_sb_printf(&flag, "[=%.*s]", (int)strlen(r->argument) - 2, r->argument + 1);
+   else if (*r->argument)
+      tl_sb_printf(&flag, "=%s", r->argument);
+   entry(out, OPTION_COLUMN, tl_sb_cstr(&flag), r->help);
+}
+
+/* Those that `command` takes, under their headings; `general`: that every command takes. */
+static void
+option_entries(TlSb *out, unsigned command, bool general)
+{
+   const char *group = NULL;
+   for (unsigned i = 0; i < TL_OPT_COUNT; i++) {
+      const TlOptionRow *r = &tl_option_rows[i];
+      if (!(r->commands & command) || (general && r->commands != CMD_ALL))
+         continue;
+      if (tl_option_group(i) != group)
+         tl_sb_printf(out, "\n%s:\n", tl_option_group(i));
+      group = tl_option_group(i);
+      option_entry(out, r);
+   }
+}
+
+static void
+command_examples(TlSb *out, const char *name)
+{
+   for (unsigned i = 0; examples[i]; i++)
+      if (strncmp(examples[i] + 6, name, strlen(name)) == 0) {
+         tl_sb_str(out, "\nexample:\n  ");
+         wrap(out, 2, 6, examples[i]);
+      }
+}
+
+void
+tl_options_help(TlSb *out, unsigned command, const char *command_name)
+{
+   bool all = command == CMD_ALL;
+   tl_sb_str(out, "tilec: kernels of a Triton-compatible tile language to PTX, without Python\n\n");
+   if (all) {
+      tl_sb_str(out, "usage: tilec COMMAND FILE [OPTIONS]\n\n");
+      for (const TlCommandRow *c = tl_command_row(0); c->name; c++)
+         entry(out, COMMAND_COLUMN, c->name, c->help);
+      tl_sb_str(out, "\n`tilec help COMMAND` has a command's options and an example, "
+                     "`tilec manual` all.\n");
+   } else {
+      const char *operand = "";
+      for (const TlCommandRow *c = tl_command_row(0); c->name; c++)
+         operand = c->bit == command ? c->operand : operand;
+      tl_sb_printf(out, "usage: tilec %s %s%s[OPTIONS]\n", command_name, operand,
+                   *operand ? " " : "");
+   }
+   option_entries(out, command, all);
+   if (!all)
+      command_examples(out, command_name);
+   tl_sb_str(out, "\nexit codes: 0 ok, 1 the program has errors, 2 usage, 3 environment,\n"
+                  "            4 limit or time-out, 70 bug in tilec\n");
+}
