@@ -18,6 +18,20 @@ install(DIRECTORY "${CMAKE_SOURCE_DIR}/docs" DESTINATION share/doc/tilec
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/compiler/base/explain" # docs/diagnostics.md links here
         DESTINATION share/doc/tilec/compiler/base)
 
+# What the command says of itself, to where shells and man look.
+install(CODE "
+function(say words file)
+  set(file \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/\${file}\")
+  get_filename_component(dir \"\${file}\" DIRECTORY)
+  file(MAKE_DIRECTORY \"\${dir}\")
+  execute_process(COMMAND \"$<TARGET_FILE:tilec>\" \${words} OUTPUT_FILE \"\${file}\"
+                  COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+say(\"completion;bash\" bash-completion/completions/tilec)
+say(\"completion;zsh\" zsh/site-functions/_tilec)
+say(\"completion;fish\" fish/vendor_completions.d/tilec.fish)
+say(manual man/man1/tilec.1)")
+
 install(EXPORT tilecTargets NAMESPACE tilec:: DESTINATION ${package})
 configure_package_config_file("${CMAKE_SOURCE_DIR}/cmake/tilecConfig.cmake.in"
                               "${CMAKE_BINARY_DIR}/package/tilecConfig.cmake"
@@ -33,9 +47,3 @@ foreach(pc tilec tilec-runtime)
                  @ONLY)
   install(FILES "${CMAKE_BINARY_DIR}/package/${pc}.pc" DESTINATION lib/pkgconfig)
 endforeach()
-
-set(CPACK_GENERATOR "TGZ;DEB")
-set(CPACK_PACKAGE_CONTACT "the tilec authors")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "compiler for Triton's tile language, without Python")
-set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.35)")
-include(CPack)

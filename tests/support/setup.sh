@@ -7,8 +7,10 @@ tilec_root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
 
 tilec_packages=(gcc g++ make cmake ninja-build pkgconf bison re2c llvm-22-dev lld-22 libzstd-dev
                 zlib1g-dev libsqlite3-dev libcmocka-dev ca-certificates)
-# what the tests build and check with besides; libmpfr-dev: the oracle of functions
-tilec_check_packages=(clang-22 clang-format-22 openmpi-bin libopenmpi-dev libmpfr-dev)
+# what the tests build and check with besides; libmpfr-dev: the oracle of functions; rustc, golang-go:
+# embedding examples; python3-venv: auditwheel, for the Python wheel
+tilec_check_packages=(clang-22 clang-format-22 openmpi-bin libopenmpi-dev libmpfr-dev rustc golang-go
+                      python3-venv)
 
 tilec_packages+=(libjansson-dev) # JSON of the language server
 

@@ -244,6 +244,7 @@ def _error(status, text):
 # name: result, parameters.  P is any handle.
 _P, _PP, _S, _U32 = C.c_void_p, C.POINTER(C.c_void_p), C.c_char_p, C.c_uint32
 _CALLS = {
+    "tilec_version": (_S, []),
     "tilec_status_name": (_S, [C.c_int]), "tilec_status_string": (_S, [C.c_int]),
     "tilec_session_new": (C.c_int, [C.POINTER(_SessionOptions), _PP]),
     "tilec_session_free": (None, [_P]), "tilec_session_error": (_S, [_P]),
@@ -280,11 +281,20 @@ def library(path=None):
     with _lock:
         if _lib is None or path is not None:
             here = os.path.dirname(os.path.abspath(__file__))
+            up = os.path.join(here, "..", "..", "..")
             places = [os.path.join(here, "libtilec.so"), os.path.join(here, "..", "libtilec.so"),
-                      os.path.join(here, "..", "..", "..", "..", "lib", "libtilec.so")]  # installed
+                      os.path.join(up, "..", "lib", "libtilec.so"),  # installed
+                      os.path.join(up, "..", "lib", "libtilec.so.0"),
+                      os.path.join(up, "build", "release", "runtime", "libtilec.so")]  # a checkout
             path = path or os.environ.get("TILEC_LIBRARY") or next(
-                filter(os.path.exists, places), "libtilec.so")
-            lib = C.CDLL(path)
+                filter(os.path.exists, places), "libtilec.so.0")
+            try:
+                lib = C.CDLL(path)
+            except OSError as e:
+                raise OSError("%s: the library of tilec cannot be loaded.  It is looked for where "
+                              "TILEC_LIBRARY says, in %s, and by name; a checkout is built by "
+                              "dsl_examples/run.sh" % (e, ", ".join(map(os.path.normpath, places)))
+                              ) from None
             for name, (result, params) in _CALLS.items():
                 fn = getattr(lib, name)
                 fn.restype, fn.argtypes = result, params
@@ -292,6 +302,12 @@ def library(path=None):
             lib._launch = C.CFUNCTYPE(C.c_int)(("tilec_launch", lib))
             _lib = lib
         return _lib
+
+
+def __getattr__(name):
+    if name == "__version__":  # of the library: the only one there is
+        return library().tilec_version().decode()
+    raise AttributeError("module 'tilec' has no attribute '%s'" % name)
 
 
 def _b(text):
