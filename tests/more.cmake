@@ -46,7 +46,7 @@ if(TARGET tilec)
   if(python_for_tests AND NOT TILEC_SANITIZE)
     add_test(NAME compile.bombs COMMAND "${python_for_tests}" "${support}/bombs.py"
                                         "$<TARGET_FILE:tilec>")
-    set_tests_properties(compile.bombs PROPERTIES RUN_SERIAL ON TIMEOUT 300)
+    set_tests_properties(compile.bombs PROPERTIES RUN_SERIAL ON)
   endif()
 
   # Sessions with the language server; sanitizers take their time.
@@ -80,6 +80,9 @@ if(TARGET tilec)
 
   # Completion in shells, the manual page, the width of help.
   add_test(NAME cli.shell COMMAND "${support}/check_shell.sh" "$<TARGET_FILE:tilec>")
+
+  # The two commands of README.md print little when all is well, and what matters when it is not.
+  add_test(NAME house.commands COMMAND "${support}/check_commands.sh" "${CMAKE_SOURCE_DIR}")
 
   # The formatter's output is the tree.
   add_test(NAME house.format COMMAND "${support}/check_format.sh")
@@ -191,7 +194,7 @@ if(TARGET tilec_shared)
            --count 120 --jobs 2)
   add_test(NAME sim.programs.boxes COMMAND gpu_programs --on sim --arch sm_90a --seed 1000000
            --count 120 --jobs 2 --tma)
-  set_tests_properties(sim.programs sim.programs.roles sim.programs.boxes PROPERTIES PROCESSORS 2 TIMEOUT 900)
+  set_tests_properties(sim.programs sim.programs.roles sim.programs.boxes PROPERTIES PROCESSORS 2)
 
   # Some of them as PTX of several targets, which ptx.assemble takes up.
   file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/out/programs")

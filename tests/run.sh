@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and runs every test that needs no GPU.
-#   tests/run.sh [--ptxas[=PATH]] [--no-asan]
+# Installs what is missing, builds, and runs every test that needs no GPU.  Prints a line for each
+# step, what fails, and the closing lines of ctest; the rest is in build/tests.log.
+#   tests/run.sh [--verbose] [--ptxas[=PATH]] [--no-asan]
+#   --verbose  print everything
 #   --ptxas    fail when no ptxas is found (without it: PTX is assembled if one is found)
 #   --no-asan  leave out the builds with sanitizers
 set -euo pipefail
@@ -18,22 +20,54 @@ for option in "$@"; do
       [[ -n $(tilec_find_ptxas) ]] || tilec_die "no ptxas in PATH, /usr/local/cuda/bin or Python wheels"
       ;;
    --no-asan) with_asan=0 ;;
+   -v | --verbose) tilec_verbose=1 ;;
    -h | --help)
-      sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+      sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
       exit 0
       ;;
    *) tilec_die "unknown option $option; see --help" ;;
    esac
 done
 
-# run_ctest PRESET [OPTIONS..]: remembers a failure, keeps the log.
+# A test may take 15 minutes on four idle cores, and more where there are fewer or they are slow or
+# busy: what a fixed piece of work takes on all of them at once now says how much more.
+seconds_for_a_test() {
+   local cores from=${EPOCHREALTIME/[.,]/} to work k
+   cores=$(nproc)
+   for ((k = 0; k < cores; k++)); do
+      (for ((work = 0; work < 300000; work++)); do :; done) &
+   done
+   wait
+   to=${EPOCHREALTIME/[.,]/}
+   local factor=$(((to - from + 399999) / 400000)) # 0.3 to 0.4 s on an idle core
+   factor=$((factor > 4 ? 4 : factor < 1 ? 1 : factor))
+   printf '%d\n' $((900 * factor * (cores < 4 ? 2 : 1)))
+}
+limit=$(seconds_for_a_test)
+
+# run_ctest PRESET [OPTIONS..]: remembers a failure, keeps the log, prints the tests that failed.
 failed=()
 run_ctest() {
    local preset=$1
    shift
-   tilec_say "testing $preset"
-   ctest --test-dir "$tilec_root/build/$preset" --output-on-failure -j "$(nproc)" --timeout 600 "$@" \
-      2>&1 | tee "$tilec_root/build/$preset/ctest.log" || failed+=("$preset")
+   tilec_phase "testing $preset" into_log "$tilec_root/build/$preset" "$@" && return
+   failed+=("$preset")
+   [[ $tilec_verbose ]] || show_failed_tests "$tilec_root/build/$preset/ctest.log"
+}
+
+into_log() { # BUILD OPTIONS..
+   local build=$1
+   shift
+   ctest --test-dir "$build" --output-on-failure -j "$(nproc)" --timeout "$limit" "$@" 2>&1 |
+      tee "$build/ctest.log"
+}
+
+# Of each test that failed its output, 100 lines of it at most.
+show_failed_tests() { # LOG
+   awk '/^ *[0-9]+\/[0-9]+ Test +#/ { shown = /\*\*\*(Failed|Timeout|Exception|Not Run)/ ? 1 : 0 }
+        /^ +Start +[0-9]+: / { shown = 0 }
+        /tests passed, / { exit }
+        shown && shown++ <= 100' "$1"
 }
 
 # Two minutes of tests/fuzz/run.sh, where clang's libFuzzer can be had.  Elsewhere the corpora have
@@ -64,6 +98,14 @@ closing_lines() {
    sed -n '/tests passed/,$p' "$tilec_root/build/$1/ctest.log"
 }
 
+# Of all ctest runs: passed, skipped, failed.
+counts() {
+   cat -- "$@" | awk '/^ *[0-9]+\/[0-9]+ Test +#/ {
+         if (/   Passed/) passed++; else if (/\*\*\*Skipped/) skipped++; else failed++ }
+      END { printf "%d tests passed, %d skipped, %d failed\n", passed, skipped, failed }'
+}
+
+tilec_begin tests
 tilec_install "${tilec_check_packages[@]}"
 tilec_build release
 run_ctest release
@@ -90,6 +132,9 @@ if [[ -z $(tilec_find_ptxas) ]]; then
 fi
 tilec_say "release"
 closing_lines release
+logs=("$tilec_root/build/release/ctest.log")
+((with_asan)) && logs+=("$tilec_root/build"/{asan,tsan}/ctest.log)
+tilec_say "in all $(counts "${logs[@]}") in $(tilec_time $SECONDS); ${tilec_log#"$tilec_root"/}"
 if ((${#failed[@]})); then
    tilec_say "failed: ${failed[*]}"
    exit 1

@@ -2,6 +2,7 @@
 # Shared by dsl_examples/run.sh and tests/run.sh (sourced): installs what is missing, configures, builds.
 # Nothing is installed, and nothing is fetched, when all packages are there.
 # Sets tilec_root.  Works from any directory, in paths with spaces, under any locale.
+# What the steps print goes to tilec_log; shown is one line for each, with its time.
 
 tilec_root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
 
@@ -16,6 +17,78 @@ tilec_packages+=(libjansson-dev) # JSON of the language server
 
 tilec_say() {
    printf '== %s\n' "$*"
+}
+
+# ---- Phases
+tilec_log=$tilec_root/build/log.txt
+tilec_verbose=
+
+# tilec_begin NAME: the log of one run of a script, build/NAME.log.
+tilec_begin() {
+   mkdir -p -- "$tilec_root/build"
+   tilec_log=$tilec_root/build/$1.log
+   : >"$tilec_log"
+   SECONDS=0
+}
+
+# tilec_time SECONDS: "3 min 12 s"
+tilec_time() {
+   if (($1 >= 60)); then
+      printf '%d min %d s' $(($1 / 60)) $(($1 % 60))
+   else
+      printf '%d s' "$1"
+   fi
+}
+
+# How far a step is, as its last lines say it: "[12/345]" of ninja, "12/345 Test" of ctest.
+tilec_reached() {
+   tail -n 5 -- "$tilec_log" | grep -oE '^\[? *[0-9]+/[0-9]+' | tail -n 1 | tr -d '[ '
+}
+
+# tilec_show_progress TEXT: while a step runs; on a terminal a line that changes every second,
+# elsewhere a line a minute.
+tilec_show_progress() {
+   local from=$SECONDS last=$SECONDS
+   while sleep 1 && kill -0 $$ 2>/dev/null; do
+      if [[ -t 1 ]]; then
+         printf '\r== %s  %s  %s\033[K' "$1" "$(tilec_reached)" "$(tilec_time $((SECONDS - from)))"
+      elif ((SECONDS - last >= 60)); then
+         last=$SECONDS
+         printf '   %s: %s after %s\n' "$1" "$(tilec_reached)" "$(tilec_time $((SECONDS - from)))"
+      fi
+   done
+}
+
+# tilec_phase TEXT COMMAND..: runs it, output to the log; a line with its time.  Its status; the
+# caller shows what of the log a failure needs.
+tilec_phase() {
+   local text=$1 from=$SECONDS status=0 ticker
+   shift
+   mkdir -p -- "${tilec_log%/*}"
+   printf '\n== %s: %s\n' "$text" "$*" >>"$tilec_log"
+   if [[ $tilec_verbose ]]; then
+      tilec_say "$text"
+      ("$@") 2>&1 | tee -a "$tilec_log" || status=$?
+   else
+      tilec_show_progress "$text" &
+      ticker=$!
+      ("$@") >>"$tilec_log" 2>&1 || status=$?
+      kill "$ticker" 2>/dev/null
+      wait "$ticker" 2>/dev/null || true
+      [[ ! -t 1 ]] || printf '\r\033[K'
+   fi
+   if ((status)); then
+      printf '== %s: FAILED after %s\n' "$text" "$(tilec_time $((SECONDS - from)))"
+   else
+      printf '== %s: %s\n' "$text" "$(tilec_time $((SECONDS - from)))"
+   fi
+   return "$status"
+}
+
+# The end of the log, behind the last phase's headline.
+tilec_show_log() { # LINES
+   tac -- "$tilec_log" | sed '/^== /q' | head -n "$1" | tac
+   printf 'All of it: %s\n' "$tilec_log"
 }
 
 tilec_die() {
@@ -63,8 +136,15 @@ tilec_install() {
    if ((${#missing[@]} == 0)); then
       return
    fi
-   tilec_say "installing ${missing[*]}"
-   tilec_apt update
+   tilec_phase "installing ${#missing[@]} packages: ${missing[*]}" \
+      tilec_install_missing "${missing[@]}" && return
+   [[ $tilec_verbose ]] || tilec_show_log 40
+   tilec_die "these packages cannot be installed: ${missing[*]}"
+}
+
+tilec_install_missing() { # PACKAGE..
+   local missing=("$@")
+   tilec_apt update || return
    if [[ " ${missing[*]} " == *" llvm-22-dev "* || " ${missing[*]} " == *" lld-22 "* ]] &&
       [[ $(LC_ALL=C apt-cache policy llvm-22-dev) != *"Candidate: "[0-9]* ]]; then
       tilec_die "apt knows no llvm-22-dev.  On Debian 12 it comes from the security suite: add
@@ -82,7 +162,6 @@ tilec_build() {
    for target in "$@"; do
       args+=(--target "$target")
    done
-   tilec_say "building $preset"
    if [[ ! -f $build/build.ninja ]]; then
       mkdir -p -- "$tilec_root/build"
       (cd -- "$tilec_root" && cmake --preset "$preset" >"$build.configure.log" 2>&1) || {
@@ -90,7 +169,17 @@ tilec_build() {
          tilec_die "cmake could not configure $build"
       }
    fi
-   cmake --build "$build" "${args[@]}"
+   if ! tilec_phase "building $preset" cmake --build "$build" "${args[@]}"; then
+      [[ $tilec_verbose ]] || tilec_show_build_errors
+      return 1
+   fi
+}
+
+# What the compiler said of the files that failed, of ninja's last run.
+tilec_show_build_errors() {
+   tac -- "$tilec_log" | sed '/^== /q' | tac |
+      awk '/^FAILED: / { on = 1 } /^\[[0-9]+\// { on = 0 } on' | head -n 100
+   printf 'All of it: %s\n' "$tilec_log"
 }
 
 # Prints the path of a ptxas, or nothing: $TILEC_PTXAS, PATH, the toolkit, Python wheels.
