@@ -1,6 +1,7 @@
 /* tilec build.  Nothing is written before everything asked for was made. */
 #include "command/command.h"
 #include "command/emit_c.h"
+#include "command/progress.h"
 #include "command/ptxas.h"
 #include "jit/ptxas.h"
 #include "tilec/runtime.h"
@@ -118,8 +119,8 @@ no_ptxas(TlCommand *c)
 }
 
 static int
-assemble(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o, const char *path,
-         TlCubin *out)
+run_ptxas(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o, const char *path,
+          TlCubin *out)
 {
    TlPtxas ptxas = {path, o->debug_info, wants_remarks(o),
                     o->timeout_ms ? o->timeout_ms : TL_PTXAS_LIMIT_MS};
@@ -131,6 +132,19 @@ assemble(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o, const 
    if (out->error)
       tl_cmd_error("%s", out->error);
    return out->error || out->unknown_arch ? EXIT_ENVIRONMENT : EXIT_PROGRAM;
+}
+
+static int
+assemble(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o, const char *path,
+         TlCubin *out)
+{
+   TlProgress progress;
+   tl_progress_begin(&progress, "ptxas");
+   tl_progress_say(&progress, "ptxas assembles %zu bytes of PTX for %s",
+                   comp->text_len[TILEC_STAGE_PTX], comp->target->arch);
+   int code = run_ptxas(c, comp, o, path, out);
+   tl_progress_end(&progress);
+   return code;
 }
 
 static int

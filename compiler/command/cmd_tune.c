@@ -2,6 +2,7 @@
 #include "command/measure.h"
 
 #include "command/cached.h"
+#include "command/progress.h"
 #include "compile/program.h"
 #include "jit/options.h"
 
@@ -223,7 +224,6 @@ tl_measure_open(TlMeasure *m, TlCommand *c)
 {
    m->c = c;
    m->args.c = c;
-   m->is_terminal = isatty(STDERR_FILENO);
    if (c->cl.operands.len != 1)
       return tl_cmd_misuse("'%s' takes one file; %zu were given", c->cl.command_name,
                            c->cl.operands.len);
@@ -265,12 +265,11 @@ tl_measure_close(TlMeasure *m)
 static void
 show_progress(void *user, const TilecTuneProgress *p)
 {
-   (void)user;
    if (p->rounds)
-      fprintf(stderr, "\rmeasuring %u configurations: round %u of %u   ", p->candidates,
-              p->measured, p->rounds);
+      tl_progress_say(user, "measuring %u configurations: round %u of %u", p->candidates,
+                      p->measured, p->rounds);
    else
-      fprintf(stderr, "\rcompiling %u of %u   ", p->compiled, p->candidates);
+      tl_progress_say(user, "compiling %u of %u configurations", p->compiled, p->candidates);
 }
 
 TilecStatus
@@ -278,11 +277,12 @@ tl_measure_run(TlMeasure *m, const TilecTuneOptions *options, TilecTuneResult **
 {
    assert(m->kernel);
    TilecTuneOptions o = *options;
-   if (m->is_terminal)
-      o.on_progress = show_progress;
+   TlProgress progress;
+   o.on_progress = show_progress;
+   o.user = &progress;
+   tl_progress_begin(&progress, "compiling");
    TilecStatus status = tilec_kernel_tune(m->kernel, &m->launch, m->values, m->num_values, &o, out);
-   if (m->is_terminal)
-      fprintf(stderr, "\r%60s\r", "");
+   tl_progress_end(&progress);
    return status;
 }
 

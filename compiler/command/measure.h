@@ -20,7 +20,6 @@ typedef struct TlMeasure {
    const TilecTuning *tuning; /* of the kernel, pruned for the arguments; NULL = none */
    const char *database;      /* NULL = none */
    TilecTuneOptions options;  /* from the command line */
-   bool is_terminal;          /* a progress line is on the screen */
 } TlMeasure;
 
 /* Reads the command line, opens the executor, uploads; an exit code, after a message. */

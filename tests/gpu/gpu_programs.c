@@ -445,12 +445,48 @@ add_job(Job *sum, const Job *job)
       sum->coverage.family[i] += job->coverage.family[i];
 }
 
+/* A process that tells on stderr how many programs have run: every second on a terminal, every ten
+ * into a log.  -1: there is none. */
+static pid_t
+start_telling(const Options *o, const Shared *shared)
+{
+   pid_t pid = fork();
+   if (pid != 0)
+      return pid;
+   bool is_terminal = isatty(STDERR_FILENO);
+   for (unsigned seconds = 1;; seconds++) {
+      sleep(1);
+      uint64_t ran = 0;
+      for (unsigned i = 0; i < o->jobs; i++)
+         ran += shared->job[i].ran;
+      if (getppid() == 1)
+         _exit(0);
+      if (is_terminal || seconds % 10 == 0)
+         dprintf(STDERR_FILENO,
+                 is_terminal ? "\r%llu of %llu programs, %u s" : "%llu of %llu programs, %u s\n",
+                 (unsigned long long)ran, (unsigned long long)o->count, seconds);
+   }
+}
+
+static void
+stop_telling(pid_t pid)
+{
+   if (pid <= 0)
+      return;
+   kill(pid, SIGKILL);
+   waitpid(pid, NULL, 0);
+   if (isatty(STDERR_FILENO))
+      fputs("\r\033[K", stderr);
+}
+
 static int
 run_all(const Options *o, Shared *shared)
 {
    static Job sum;
    double start = now();
+   pid_t teller = start_telling(o, shared);
    run_jobs(o, shared);
+   stop_telling(teller);
    for (unsigned i = 0; i < o->jobs; i++)
       add_job(&sum, &shared->job[i]);
    bool need_all = sum.ran >= NEED_COVERAGE;
