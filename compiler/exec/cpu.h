@@ -67,6 +67,7 @@ typedef struct TlExecFault {
    const char *buffer;            /* BOUNDS, MISALIGNED, READ_ONLY: its name */
    int64_t byte;                  /* offset of the access from the start of the buffer */
    uint32_t bytes;                /* accessed */
+   uint32_t elem_bytes;           /* of an element of the buffer; 0: as many as `bytes` */
    uint64_t buffer_bytes;
    uint64_t address; /* WILD: as the kernel computed it */
    int64_t value,

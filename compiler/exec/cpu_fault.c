@@ -20,11 +20,12 @@ place_of(TlDiags *diags, const TlExecFault *f)
 static void
 report_bounds(TlDiags *diags, const TlExecFault *f, const char *place)
 {
-   int64_t count = (int64_t)(f->buffer_bytes / f->bytes);
-   bool is_whole = f->byte % (int64_t)f->bytes == 0;
-   const char *index = is_whole ? tl_arena_printf(diags->arena, "index %lld",
-                                                  (long long)(f->byte / (int64_t)f->bytes))
-                                : tl_arena_printf(diags->arena, "%u bytes", f->bytes);
+   int64_t bytes = f->elem_bytes ? f->elem_bytes : f->bytes;
+   int64_t count = (int64_t)f->buffer_bytes / bytes;
+   bool is_whole = f->byte % bytes == 0;
+   const char *index =
+      is_whole ? tl_arena_printf(diags->arena, "index %lld", (long long)(f->byte / bytes))
+               : tl_arena_printf(diags->arena, "%u bytes", f->bytes);
    tl_report(diags, E0601, f->range, f->op, f->buffer, index, (long long)f->byte,
              (unsigned long long)f->buffer_bytes, place);
    if (count)

@@ -31,7 +31,8 @@ TlSimFault
 sim_place(SimThread *t, const TlHostSite *s, TlSimFault fault)
 {
    fault.base.range = s->op->range;
-   fault.base.op = tl_info(s->op)->text;
+   if (!fault.base.op)
+      fault.base.op = tl_info(s->op)->text;
    memcpy(fault.base.program, t->block->program, sizeof fault.base.program);
    fault.thread = t->host.tid;
    return fault;

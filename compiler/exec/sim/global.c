@@ -4,6 +4,24 @@
 #include <assert.h>
 #include <string.h>
 
+/* What the program wrote, of which the access is a part. */
+static const char *
+written_as(const SimSite *s, SimUse use)
+{
+   if (use == SIM_WRITES)
+      return "store";
+   return use == SIM_UPDATES && !s->is_volatile ? tl_info(s->op)->text : "load";
+}
+
+/* The first element of the access that lies outside, where the access begins inside. */
+static int64_t
+first_outside(const TlExecFault *f)
+{
+   int64_t end = (int64_t)f->buffer_bytes;
+   bool begins_inside = f->byte >= 0 && f->byte < end && f->elem_bytes;
+   return begins_inside && (end - f->byte) % f->elem_bytes == 0 ? end : f->byte;
+}
+
 uint8_t *
 sim_global(SimThread *t, const TlHostSite *s, uint64_t address, uint32_t bytes, SimUse use,
            const unsigned char *data)
@@ -12,13 +30,19 @@ sim_global(SimThread *t, const TlHostSite *s, uint64_t address, uint32_t bytes, 
    /* Nearest buffer: an address a little below a buffer still belongs to it. */
    uint64_t slot = ((address + (1ull << 43)) >> 44) - 1;
    if (slot >= l->num_args || !l->args[slot].is_buffer)
-      sim_base_fault(t, s, (TlExecFault){.kind = TL_FAULT_WILD, .bytes = bytes, .address = address},
+      sim_base_fault(t, s,
+                     (TlExecFault){.kind = TL_FAULT_WILD,
+                                   .op = written_as(sim_site(s), use),
+                                   .bytes = bytes,
+                                   .address = address},
                      TL_EXEC_FAULT);
    const TlExecArg *a = &l->args[slot];
    uint64_t offset = address - l->bits[slot];
-   TlExecFault f = {.buffer = a->name,
+   TlExecFault f = {.op = written_as(sim_site(s), use),
+                    .buffer = a->name,
                     .byte = (int64_t)offset,
                     .bytes = bytes,
+                    .elem_bytes = sim_site(s)->pointee_bytes,
                     .buffer_bytes = a->bytes,
                     .address = address};
    if (offset >= a->bytes || a->bytes - offset < bytes)
@@ -35,6 +59,8 @@ sim_global(SimThread *t, const TlHostSite *s, uint64_t address, uint32_t bytes, 
          sim_global_touch(&(SimGlobalTouch){t, s, use, p, data, a->name, f.byte, bytes});
       return p;
    }
+   if (f.kind == TL_FAULT_BOUNDS)
+      f.byte = first_outside(&f);
    sim_base_fault(t, s, f, TL_EXEC_FAULT);
 }
 

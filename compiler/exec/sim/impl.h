@@ -37,6 +37,7 @@ typedef struct SimSite {
    uint32_t accesses;        /* of a memory operation, for each thread */
    uint32_t vec, elem_bytes; /* of one access */
    uint32_t bytes;           /* of one access */
+   uint32_t pointee_bytes;   /* an element, of what the first pointer points to; 0: no pointers */
    uint32_t num_addresses;   /* registers of the address operand */
    const int64_t *offsets;   /* of each access, or NULL */
    uint32_t begin, end;      /* shared bytes that may be touched */

@@ -67,6 +67,17 @@ decode_shared(TlSimKernel *k, SimSite *s)
    k->granule = s->bytes < k->granule ? s->bytes : k->granule;
 }
 
+static uint32_t
+pointee_bytes(const TlOp *op)
+{
+   for (unsigned i = 0; i < op->num_args; i++) {
+      const TlType *e = tl_type_elem(tl_arg(op, i)->type);
+      if (e->kind == TL_TYPE_PTR && e->elem->kind == TL_TYPE_SCALAR)
+         return tl_dtype_info[e->elem->dtype].bytes;
+   }
+   return 0;
+}
+
 static void
 decode(TlSimKernel *k, TlHostSite *h)
 {
@@ -84,6 +95,7 @@ decode(TlSimKernel *k, TlHostSite *h)
       s->elem_bytes = tl_dtype_info[s->dtype].bytes;
       s->count = regs_of(data);
    }
+   s->pointee_bytes = pointee_bytes(op);
    s->vec = (uint32_t)attr_or(op, TL_ATTR_VEC, 1);
    s->num = (uint32_t)attr_or(op, TL_ATTR_NUM, 1);
    s->trans = attr_or(op, TL_ATTR_TRANS, 0) != 0;
