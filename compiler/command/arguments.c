@@ -2,6 +2,7 @@
 #include "command/arguments.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,6 +167,32 @@ fits_declared(const TlCmdArgs *all, const TlCmdArg *a, const char *text)
    return true;
 }
 
+/* A string or a name, which a constexpr may be. */
+static bool
+is_word(const char *text)
+{
+   size_t n = strlen(text);
+   if (n >= 2 && (text[0] == '"' || text[0] == '\''))
+      return text[n - 1] == text[0];
+   return isalpha((unsigned char)text[0]) || text[0] == '_'
+             ? text[strspn(text,
+                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.")] == 0
+             : false;
+}
+
+static bool
+take_value(TlCmdArgs *all, TlCmdArg *a, const char *text)
+{
+   const char *why;
+   if (a->is_given)
+      return tl_cmd_refuse("argument '%s' is given twice", a->param->name);
+   a->is_given = true;
+   if (tl_cli_value(all->c->arena, text, &a->value, &why))
+      return true;
+   a->word = a->param->is_constexpr && is_word(text) ? text : NULL;
+   return a->word || tl_cmd_refuse("argument '%s': %s", a->param->name, why);
+}
+
 /* An explicit dtype of an annotation such as "*bf16" reads a uint16 file as bf16. */
 bool
 tl_cmd_args_values(TlCmdArgs *all)
@@ -173,18 +200,15 @@ tl_cmd_args_values(TlCmdArgs *all)
    assert(all->list); /* the parameters are known */
    size_t at = 0;
    for (const char *text; (text = tl_option_next(&all->c->cl, TL_OPT_ARG, &at));) {
-      const char *eq = strchr(text, '='), *why;
+      const char *eq = strchr(text, '=');
+      all->misuse = !eq;
       if (!eq)
          return tl_cmd_refuse("--arg takes NAME=VALUE; found '%s'", text);
       TlCmdArg *a = tl_cmd_arg_named(all, text, (size_t)(eq - text));
       if (!a)
          return false;
-      if (a->is_given)
-         return tl_cmd_refuse("argument '%s' is given twice", a->param->name);
-      if (!tl_cli_value(all->c->arena, eq + 1, &a->value, &why))
-         return tl_cmd_refuse("argument '%s': %s", a->param->name, why);
-      a->is_given = true;
-      if (!fits_declared(all, a, eq + 1))
+      all->misuse = !take_value(all, a, eq + 1);
+      if (all->misuse || !fits_declared(all, a, eq + 1))
          return false;
    }
    return true;
@@ -245,6 +269,8 @@ tl_cmd_arg_scalar(const TlCmdArg *a)
 const char *
 tl_cmd_arg_text(TlArena *arena, const TlCmdArg *a)
 {
+   if (a->word)
+      return a->word;
    switch (a->value.kind) {
    case TL_CLI_INT:
       return a->value.is_u64 ? tl_arena_printf(arena, "%llu", (unsigned long long)a->value.i)

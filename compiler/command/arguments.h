@@ -11,6 +11,7 @@ typedef struct TlCmdArg {
    const TlKernelParam *param;
    bool is_given;
    TlCliValue value;
+   const char *word;    /* of a constexpr, what is no value: a string or a type, as -D takes it */
    TilecBuffer *buffer; /* once uploaded */
 } TlCmdArg;
 
@@ -20,6 +21,7 @@ typedef struct TlCmdArgs {
    TlCmdArg *list;            /* one for each parameter of the kernel */
    unsigned num;
    bool is_autotuned; /* the kernel has configurations */
+   bool misuse;       /* what is wrong with --arg is wrong whatever the kernel is */
 } TlCmdArgs;
 
 /* The parameters of the kernel that the options name (o->kernel is filled in when it is the only
@@ -37,7 +39,7 @@ void tl_cmd_args_free(TlCmdArgs *a);
 
 /* Its scalar type by annotation, else by value: "fp32", "i32". */
 const char *tl_cmd_arg_scalar(const TlCmdArg *a);
-/* A number as -D takes it. */
+/* As -D takes it. */
 const char *tl_cmd_arg_text(TlArena *arena, const TlCmdArg *a);
 /* The same, "*fp16" for an array: what heuristics may know of it. */
 const char *tl_cmd_arg_value(TlArena *arena, const TlCmdArg *a);

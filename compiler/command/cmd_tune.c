@@ -233,7 +233,7 @@ tl_measure_open(TlMeasure *m, TlCommand *c)
    if (code != EXIT_OK)
       return code;
    if (!tl_cmd_args_values(&m->args))
-      return EXIT_PROGRAM;
+      return m->args.misuse ? EXIT_USAGE : EXIT_PROGRAM;
    if ((code = open_runtime(m)) != EXIT_OK)
       return code;
    TilecStatus status = tl_cmd_args_upload(&m->args, m->rt);
@@ -361,7 +361,7 @@ import_choices(TlCommand *c, const char *database, const char *path)
       tl_cmd_error("'%s': %s", path, error[0] ? error : tilec_status_string(status));
       return status == TILEC_BAD_IMAGE ? EXIT_PROGRAM : EXIT_ENVIRONMENT;
    }
-   printf("%u choices\n", count);
+   printf("%u choice%s\n", count, count == 1 ? "" : "s");
    return EXIT_OK;
 }
 

@@ -66,7 +66,8 @@ tl_cmd_number(TlCommand *c, TlOptionId id, uint32_t max, uint32_t *out)
    errno = 0;
    unsigned long n = strtoul(v, &end, 10);
    if (!*v || *v == '-' || *end || errno || n > max)
-      return tl_cmd_refuse("'%s' is not a number from 0 to %u", v, max);
+      return tl_cmd_refuse("--%s takes a number from 0 to %u; found '%s'", tl_option_rows[id].name,
+                           max, v);
    *out = (uint32_t)n;
    return true;
 }

@@ -122,7 +122,8 @@ add_use(TlArena *arena, TlCommandLine *cl, int id, const char *value)
 {
    assert(id >= 0 && id < TL_OPT_COUNT);
    if (!(tl_option_rows[id].commands & cl->command))
-      fail(arena, cl, "this command does not take", tl_option_rows[id].name, NULL);
+      fail(arena, cl, "this command does not take",
+           tl_arena_printf(arena, "--%s", tl_option_rows[id].name), NULL);
    tl_vec_push(arena, &cl->uses, (TlOptionUse){(TlOptionId)id, value ? value : ""});
 }
 
