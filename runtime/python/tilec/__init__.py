@@ -1041,6 +1041,8 @@ def _generate(kernel):
            "KeyError": KeyError, **_shared, **kernel._around_names()}
     space.update((mark + name, value) for name, value in own.items())
     exec(builtins.compile(text, _FOLDER + "launcher of " + kernel.name, "exec"), space)
+    for name in "launcher", "collect":      # Python's own errors name the kernel
+        space[mark + name].__qualname__ = kernel.name
     return space, mark
 
 

@@ -150,6 +150,8 @@ def host_arrays(m):
     raises(TypeError, "'x': elements of", lambda: m.scale(Host([1], "f", ">f4"), y, 1))
     raises(TypeError, "'y': a str cannot be a kernel argument", lambda: m.scale(x, "y", 1))
     raises(OverflowError, "'n': ", lambda: m.pair[1](x, y, 2**64, True))
+    raises(TypeError, "pair() missing 1 required", lambda: m.pair[1](x, y, 4))
+    raises(TypeError, "pair() got an unexpected", lambda: m.pair[1](x, y, 4, True, no_such=1))
     raises(TypeError, "made of integers", lambda: m.scale[1.5](x, y, 1))
     raises(ValueError, "1 to 3 numbers", lambda: m.scale[1, 2, 3, 4](x, y, 1))
     raises(ValueError, "1 to 3 numbers", lambda: m.scale[-1](x, y, 1))
