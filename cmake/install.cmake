@@ -13,8 +13,9 @@ install(DIRECTORY "${CMAKE_SOURCE_DIR}/runtime/python/tilec" DESTINATION share/t
         FILES_MATCHING PATTERN "*.py")
 install(FILES "${CMAKE_SOURCE_DIR}/README.md" "${CMAKE_SOURCE_DIR}/LICENSE"
         DESTINATION share/doc/tilec)
-install(DIRECTORY "${CMAKE_SOURCE_DIR}/docs" DESTINATION share/doc/tilec
-        FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY "${CMAKE_SOURCE_DIR}/docs" DESTINATION share/doc/tilec # lessons and pictures, too
+        FILES_MATCHING PATTERN "*.md" PATTERN "*.tile" PATTERN "*.npy" PATTERN "*.svg")
+install(DIRECTORY "${CMAKE_SOURCE_DIR}/editors" DESTINATION share/doc/tilec)
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/compiler/base/explain" # docs/diagnostics.md links here
         DESTINATION share/doc/tilec/compiler/base)
 

@@ -96,6 +96,35 @@ for file in usr/share/man/man1/tilec.1.gz usr/share/bash-completion/completions/
    usr/share/doc/libtilec0/copyright; do
    [[ -s $bare/$file ]] || die "$file is missing"
 done
+
+say "an error of each family, of the page that explains it (E06 is lesson 2's)"
+# meets CODE WORD..: tilec WORD.. of the page's wrong example reports it
+meets() {
+   local code=$1
+   shift
+   awk '/^```/ && on { exit } on; /^```python/ { on = 1 }' \
+      "$bare/usr/share/doc/tilec/compiler/base/explain/$code.md" >"$bare/tmp/wrong.tile"
+   inside tilec "$@" /tmp/wrong.tile >"$work/said" 2>&1 && die "$code: no error"
+   grep -qE "^/tmp/wrong.tile:[0-9]+:[0-9]+: error\[$code\]" "$work/said" ||
+      { cat -- "$work/said"; die "$code is not reported"; }
+}
+meets E0112 check
+meets E0200 check
+meets E0316 check
+meets E0406 build -o /dev/null
+meets E0501 build --arch=sm_80 -o /dev/null
+
+say "lessons 1 to 3: the check refuses the exercise and takes the solution"
+cp -r -- "$bare/usr/share/doc/tilec/docs/lessons" "$bare/tmp/lessons"
+for lesson in 01-vector-add 02-masks 03-transpose; do
+   command=$(sed -n '/^## Check/,$p' "$bare/tmp/lessons/$lesson.md" |
+      sed -n '/^\$ /,/[^\\]$/p' | sed 's/^\$ //; s/\\$//' | tr '\n' ' ')
+   [[ $command == tilec\ run\ * ]] || die "lesson $lesson has no check"
+   ! inside sh -c "cd /tmp/lessons && $command" >"$work/said" 2>&1 || die "$lesson: no exercise"
+   cp -- "$bare/tmp/lessons/solutions/$lesson.tile" "$bare/tmp/lessons"
+   inside sh -c "cd /tmp/lessons && $command" >"$work/said" 2>&1 ||
+      { cat -- "$work/said"; die "$lesson: $command"; }
+done
 says "^ok$" env PYTHONPATH=/usr/share/tilec/python python3 -c \
    'import tilec; tilec.list_kernels("/tmp/elu.tile"); print("ok")'
 
