@@ -369,8 +369,8 @@ static void
 print_candidate(const TilecTuneCandidate *c, bool is_winner)
 {
    if (c->status == TILEC_OK && c->num_samples)
-      printf("%s %9.4f ms  (%.4f to %.4f)  %s\n", is_winner ? "*" : " ", c->median_ms, c->low_ms,
-             c->high_ms, c->config);
+      printf("%s %9.4f ms  (%.4f to %.4f, at best %.4f)  %s\n", is_winner ? "*" : " ", c->median_ms,
+             c->low_ms, c->high_ms, c->samples[0], c->config);
    else if (c->status == TILEC_OK)
       printf("%s stored         %s\n", is_winner ? "*" : " ", c->config);
    else

@@ -431,7 +431,9 @@ drop_slow(Measure *m, uint32_t rounds)
       TlCandidate *c = &job->candidates[i];
       double mine = fastest(c);
       if (c->status == TILEC_OK && mine > best * factor)
-         tl_tune_drop(c, TILEC_CANCELLED, "slower: %.4g ms, the best needs %.4g", mine, best);
+         tl_tune_drop(c, TILEC_CANCELLED,
+                      "slower: %.4g ms at best in its %u rounds, the fastest till then %.4g", mine,
+                      rounds, best);
    }
 }
 
