@@ -105,6 +105,18 @@ is_duplicate(const TlDiags *d, TlDiagCode code, TlRange r)
    return false;
 }
 
+/* A remark that says no more than an earlier one: of each turn of a loop at compile time. */
+static bool
+is_told(const TlDiags *d, const TlDiag *n)
+{
+   for (const TlDiag *i = d->first; n->severity == TL_SEV_REMARK && i; i = i->next)
+      if (i->code == n->code && i->range.file == n->range.file &&
+          i->range.begin == n->range.begin && i->range.end == n->range.end &&
+          strcmp(i->text, n->text) == 0)
+         return true;
+   return false;
+}
+
 static bool
 admit(TlDiags *d, TlSeverity severity, TlDiagCode code, TlRange range)
 {
@@ -158,6 +170,10 @@ tl_diag_emit(TlDiags *d, TlDiagCode code, TlRange range, const char *fmt, ...)
    va_start(ap, fmt);
    n->text = format(d->arena, fmt, ap);
    va_end(ap);
+   if (is_told(d, n)) {
+      d->last = NULL;
+      return;
+   }
    TlDiag **link = &d->first;
    if (severity == TL_SEV_NOTE)
       link = &d->last->notes;

@@ -200,6 +200,73 @@ check_limits(Verifier *v, const TlOp *op)
    }
 }
 
+static unsigned
+elem_bits(const TlType *t)
+{
+   const TlType *elem = tl_type_elem(t);
+   return elem->kind == TL_TYPE_PTR ? 64 : tl_dtype_info[elem->dtype].bits;
+}
+
+/* Accesses of an operation on memory: pointers, or addresses in shared memory and their offsets. */
+static bool
+count_accesses(Verifier *v, const TlOp *op, uint32_t *num)
+{
+   *num = tl_type_num_regs(tl_arg(op, 0)->type);
+   if (!tl_has_attr(op, TL_ATTR_OFFSETS))
+      return true;
+   size_t offsets = tl_attr_ints(op, TL_ATTR_OFFSETS).len;
+   if (*num > 1 && offsets && offsets != *num) {
+      bad(v, op, "%u addresses have %zu offsets", *num, offsets);
+      return false;
+   }
+   *num = *num > 1 || !offsets ? *num : (uint32_t)offsets;
+   return true;
+}
+
+/* What an operation on memory moves is as much as its accesses do, and one predicate is all
+ * accesses' or each has its own. */
+static void
+check_accesses(Verifier *v, const TlOp *op)
+{
+   uint32_t num;
+   uint64_t bits;
+   const TlValue *data = op->num_results ? tl_result(op, 0) : tl_arg(op, 1), *pred = tl_pred(op);
+   if (!count_accesses(v, op, &num))
+      return;
+   if (op->opcode == TL_OP_CP_ASYNC)
+      bits = 64; /* a pointer each */
+   else if (op->opcode == TL_OP_LDMATRIX || op->opcode == TL_OP_STMATRIX)
+      bits = 32 * (uint64_t)tl_attr_int(op, TL_ATTR_NUM);
+   else
+      bits = elem_bits(data->type) *
+             (tl_has_attr(op, TL_ATTR_VEC) ? (uint64_t)tl_attr_int(op, TL_ATTR_VEC) : 1);
+   if ((uint64_t)tl_type_num_regs(data->type) * elem_bits(data->type) != num * bits)
+      bad(v, op, "%u accesses of %llu bits do not fit %s", num, (unsigned long long)bits,
+          text(v, data->type));
+   if (pred && tl_type_num_regs(pred->type) != 1 && tl_type_num_regs(pred->type) != num)
+      bad(v, op, "%u accesses have %u predicates", num, tl_type_num_regs(pred->type));
+}
+
+static bool
+accesses_memory(const TlOp *op)
+{
+   switch (op->opcode) {
+   case TL_OP_LD_GLOBAL:
+   case TL_OP_ST_GLOBAL:
+   case TL_OP_ATOM_RMW:
+   case TL_OP_ATOM_CAS:
+   case TL_OP_LD_SHARED:
+   case TL_OP_ST_SHARED:
+   case TL_OP_ATOM_SHARED:
+   case TL_OP_LDMATRIX:
+   case TL_OP_STMATRIX:
+   case TL_OP_CP_ASYNC:
+      return true;
+   default:
+      return false;
+   }
+}
+
 static void
 check_attrs(Verifier *v, const TlOp *op)
 {
@@ -226,6 +293,8 @@ check_attrs(Verifier *v, const TlOp *op)
          bad(v, op, "vec %llu of %u bytes is not a power of two up to 16 bytes",
              (unsigned long long)vec, bytes);
    }
+   if (accesses_memory(op))
+      check_accesses(v, op);
 }
 
 /* Re-infers; false when the operands do not fit, so that regions cannot be judged. */

@@ -210,30 +210,32 @@ lists_are_printed_in_short(void **state)
 {
    static const struct {
       const char *list, *printed;
+      unsigned num;
    } rows[] = {
-      {"0, 1, 2", "0, 1, 2"},
-      {"0, 1, 2, 3", "0..3"},
-      {"5, 5, 5, 5, 1", "5 x 4, 1"},
-      {"0, 2048, 4096, 6144", "0..6144 by 2048"},
-      {"7, 6, 5, 4, 9, 9", "7..4 by -1, 9, 9"},
-      {"0, 0, 1, 1, 0, 0, 1, 1", "bits 0, 1, 0"},
-      {"0, 1, 8, 9, 4, 5, 12, 13", "bits 1, 8, 4"},
-      {"0, 1, 8, 9, 4, 5, 12, 14", "0, 1, 8, 9, 4, 5, 12, 14"},
-      {"1, 1, 0, 0, 1, 1, 0, 0", "1, 1, 0, 0, 1, 1, 0, 0"},
+      {"0, 1, 2", "0, 1, 2", 3},
+      {"0, 1, 2, 3", "0..3", 4},
+      {"5, 5, 5, 5, 1", "5 x 4, 1", 5},
+      {"0, 2048, 4096, 6144", "0..6144 by 2048", 4},
+      {"7, 6, 5, 4, 9, 9", "7..4 by -1, 9, 9", 6},
+      {"0, 0, 1, 1, 0, 0, 1, 1", "bits 0, 1, 0", 8},
+      {"0, 1, 8, 9, 4, 5, 12, 13", "bits 1, 8, 4", 8},
+      {"0, 1, 8, 9, 4, 5, 12, 14", "0, 1, 8, 9, 4, 5, 12, 14", 8},
+      {"1, 1, 0, 0, 1, 1, 0, 0", "1, 1, 0, 0, 1, 1, 0, 0", 8},
       {"9223372036854775806, 9223372036854775807, -9223372036854775808, -9223372036854775807",
-       "9223372036854775806, 9223372036854775807, -9223372036854775808, -9223372036854775807"},
+       "9223372036854775806, 9223372036854775807, -9223372036854775808, -9223372036854775807", 4},
    };
    (void)state;
    for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
       IrFixture x;
       ir_open(&x);
-      static const char form[] = "func @f() {num_warps = 4, num_stages = 3, state = lowered} {\n"
-                                 "   %%0 = lane_id : i32\n"
-                                 "   %%1 = ld_shared %%0 {vec = 1, offsets = [%s]} : i32\n"
-                                 "   return\n}\n";
-      ir_must_read(&x, tl_arena_printf(x.arena, form, rows[i].list));
+      static const char form[] =
+         "func @f() {num_warps = 4, num_stages = 3, state = lowered} {\n"
+         "   %%0 = lane_id : i32\n"
+         "   %%1 = ld_shared %%0 {vec = 1, offsets = [%s]} : regs<i32, %u>\n"
+         "   return\n}\n";
+      ir_must_read(&x, tl_arena_printf(x.arena, form, rows[i].list, rows[i].num));
       const char *text = ir_print(&x, x.module);
-      assert_string_equal(text, tl_arena_printf(x.arena, form, rows[i].printed));
+      assert_string_equal(text, tl_arena_printf(x.arena, form, rows[i].printed, rows[i].num));
       check_round_trip(&x, text);
       ir_close(&x);
    }
