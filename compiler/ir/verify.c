@@ -233,9 +233,9 @@ check_accesses(Verifier *v, const TlOp *op)
    const TlValue *data = op->num_results ? tl_result(op, 0) : tl_arg(op, 1), *pred = tl_pred(op);
    if (!count_accesses(v, op, &num))
       return;
-   if (op->opcode == TL_OP_CP_ASYNC)
-      bits = 64; /* a pointer each */
-   else if (op->opcode == TL_OP_LDMATRIX || op->opcode == TL_OP_STMATRIX)
+   if (tl_has_attr(op, TL_ATTR_BYTES))
+      bits = 64;                          /* a copy's pointer */
+   else if (tl_has_attr(op, TL_ATTR_NUM)) /* matrices */
       bits = 32 * (uint64_t)tl_attr_int(op, TL_ATTR_NUM);
    else
       bits = elem_bits(data->type) *
@@ -247,24 +247,15 @@ check_accesses(Verifier *v, const TlOp *op)
       bad(v, op, "%u accesses have %u predicates", num, tl_type_num_regs(pred->type));
 }
 
+/* A machine operation on memory: by pointers, or by addresses in shared memory with offsets. */
 static bool
 accesses_memory(const TlOp *op)
 {
-   switch (op->opcode) {
-   case TL_OP_LD_GLOBAL:
-   case TL_OP_ST_GLOBAL:
-   case TL_OP_ATOM_RMW:
-   case TL_OP_ATOM_CAS:
-   case TL_OP_LD_SHARED:
-   case TL_OP_ST_SHARED:
-   case TL_OP_ATOM_SHARED:
-   case TL_OP_LDMATRIX:
-   case TL_OP_STMATRIX:
-   case TL_OP_CP_ASYNC:
-      return true;
-   default:
+   if (tl_op_is_pure(op) || !op->num_args || tl_has_trait(op, TL_TRAIT_TYPED) ||
+       tl_has_trait(op, TL_TRAIT_LAID) || tl_has_attr(op, TL_ATTR_MMA))
       return false;
-   }
+   return tl_has_attr(op, TL_ATTR_OFFSETS) ||
+          tl_type_elem(tl_arg(op, 0)->type)->kind == TL_TYPE_PTR;
 }
 
 static void

@@ -50,6 +50,21 @@ bind_target(const Walk *w, const TlNode *t, const TlNode *stmt, bool is_unpacked
       bind_target(w, items->data[i], stmt, true);
 }
 
+TlNode *
+tl_pattern_target(const TlNode *pattern)
+{
+   switch (pattern->kind) {
+   case TL_AST_PAT_CAPTURE:
+      return tl_ast_PatCapture(pattern)->target;
+   case TL_AST_PAT_STAR:
+      return tl_ast_PatStar(pattern)->target;
+   case TL_AST_PAT_MAPPING:
+      return tl_ast_PatMapping(pattern)->rest;
+   default:
+      return NULL;
+   }
+}
+
 static void
 bind_targets(const Walk *w, const TlNodeList *targets, const TlNode *stmt)
 {
@@ -115,6 +130,12 @@ walk(void *user, TlNode *n)
          const TlBinding b = {TL_BINDS_VARIABLE, tl_ast_Except(n)->name, n, n, true};
          w->on(w->user, &b);
       }
+      break;
+   case TL_AST_PAT_CAPTURE:
+   case TL_AST_PAT_STAR:
+   case TL_AST_PAT_MAPPING:
+      if (tl_pattern_target(n))
+         bind_target(w, tl_pattern_target(n), n, true);
       break;
    default:
       break;

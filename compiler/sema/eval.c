@@ -1000,6 +1000,8 @@ eval_node(TlSema *s, TlFrame *f, const TlNode *n)
    case TL_AST_FLOAT:
       return tl_sv_float(tl_ast_Float(n)->value);
    case TL_AST_STR:
+      if (tl_ast_Str(n)->is_bytes && tl_is_host(f)) /* no text: "a" is not b"a" */
+         return tl_sv_lost(s, tl_node_text(s, n), n->range);
       return (TlSv){.kind = TL_SV_STR, .s = tl_ast_Str(n)->value};
    case TL_AST_FSTRING:
       return eval_fstring(s, f, tl_ast_FString(n));

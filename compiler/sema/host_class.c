@@ -206,6 +206,24 @@ class_fields(TlSema *s, const TlAstClass *c, const char ***names)
    return n;
 }
 
+bool
+tl_match_args(TlSema *s, const TlSvFunc *cls, TlSv *out)
+{
+   if (tl_class_attr(s, cls, "__match_args__", out))
+      return true;
+   const TlAstClass *c = tl_ast_Class(cls->node);
+   const char **names;
+   bool is_data = has_base(s, c, "NamedTuple");
+   for (size_t i = 0; i < c->decorators.len; i++)
+      is_data |= strcmp(tl_decorator_name(c->decorators.data[i]), "dataclass") == 0;
+   unsigned n = is_data ? class_fields(s, c, &names) : 0;
+   TlSv *items = tl_new_array(s->arena, TlSv, n + 1);
+   for (unsigned i = 0; i < n; i++)
+      items[i] = tl_make_str(s, names[i], strlen(names[i]));
+   *out = tl_make_tuple(s, items, n, false);
+   return is_data;
+}
+
 static bool
 take_field(TlSema *s, const TlSvFunc *cls, const TlArgs *args, unsigned i, const char *name,
            TlRange range, TlSv *out)

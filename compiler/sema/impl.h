@@ -362,16 +362,21 @@ const char *tl_sv_constant_text(TlSema *s, const TlSv *v);
 void tl_report_opaque(TlSema *s, const TlSv *v, TlRange range);
 bool tl_format_number(TlSema *s, const TlSv *v, TlText spec, TlRange range, TlSb *out);
 
-/* ---- stmt.c, stmt_if.c, stmt_loop.c ---- */
+/* ---- stmt.c, stmt_if.c, stmt_loop.c, stmt_match.c ---- */
 TlFlow tl_stmt_block(TlSema *s, TlFrame *f, const TlNodeList *stmts, size_t first,
                      const TlCont *up);
 TlFlow tl_stmt_rest(TlSema *s, TlFrame *f, const TlCont *rest);
 TlFlow tl_stmt_if(TlSema *s, TlFrame *f, const TlAstIf *n, const TlCont *rest);
 TlFlow tl_stmt_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlCont *rest);
 TlFlow tl_stmt_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest);
+TlFlow tl_stmt_match(TlSema *s, TlFrame *f, const TlAstMatch *n, const TlCont *rest);
+/* The body of the case that fits, its names bound; NULL: none does.  False after an error. */
+bool tl_match_case(TlSema *s, TlFrame *f, const TlAstMatch *n, const TlNodeList **body);
 TlSv tl_eval_runtime_conditional(TlSema *s, TlFrame *f, const TlAstConditional *n,
                                  const TlSv *test);
 void tl_assigned_names(const TlNodeList *stmts, TlMap *names);
+/* After an error: nothing is known of what the statements would have assigned. */
+void tl_poison_assigned(TlSema *s, TlFrame *f, const TlNodeList *stmts, TlRange range);
 /* Enters a region of run-time code; returns the one to go back to. */
 uint64_t tl_enter_run_time(TlSema *s);
 /* A list, dict or object may be changed here; else reports (compiled code only). */
@@ -490,6 +495,8 @@ bool tl_is_host_module(const char *name); /* known by name to be host code: torc
 bool tl_is_constexpr_annotation(const TlNode *annotation);
 TlSv tl_instantiate(TlSema *s, TlFrame *f, const TlSvFunc *cls, const TlArgs *args, TlRange range);
 bool tl_class_attr(TlSema *s, const TlSvFunc *cls, const char *name, TlSv *out);
+/* Names of the attributes that a class pattern's parts by position are; false: it has none. */
+bool tl_match_args(TlSema *s, const TlSvFunc *cls, TlSv *out);
 
 /* Launch defaults and meta-parameters that the decorators give. */
 typedef struct TlMeta {

@@ -2,6 +2,7 @@
  * be changed later.  A statement that is not followed loses what it binds, and all that it might
  * have changed.  A condition that only the program's run decides is followed both ways: a name that
  * comes out differently is undecided, and a kernel that uses it is an error. */
+#include "sema/bindings.h"
 #include "sema/impl.h"
 
 #include <assert.h>
@@ -350,6 +351,41 @@ run_if(Run *r, const TlAstIf *n)
 }
 
 static void
+lose_name(void *user, const TlBinding *b)
+{
+   Run *r = user;
+   bool is_capture = b->stmt->kind == TL_AST_PAT_CAPTURE || b->stmt->kind == TL_AST_PAT_STAR ||
+                     b->stmt->kind == TL_AST_PAT_MAPPING;
+   if (is_capture)
+      tl_global_set(r->s, r->source, b->name, tl_sv_lost(r->s, b->name, b->node->range),
+                    b->node->range);
+}
+
+static void
+run_match(Run *r, const TlAstMatch *n)
+{
+   TlSema *s = r->s;
+   const TlNodeList *body, none = {0}, one = {(TlNode *[]){(TlNode *)(uintptr_t)&n->node}, 1, 1};
+   TlQuiet q;
+   uint64_t max = s->impl->max_steps, before = begin_steps(s);
+   tl_quiet_begin(s, &q);
+   r->frame->act->errors = s->diags->num_errors;
+   tl_match_case(s, r->frame, n, &body);
+   const TlDiag *error = tl_quiet_end(s, &q);
+   end_steps(s, before, max);
+   if (!error) {
+      run_stmts(r, body ? body : &none);
+      return;
+   }
+   tl_each_binding(&one, lose_name, r);
+   const TlNodeList **sides = tl_new_array(s->arena, const TlNodeList *, n->cases.len + 1);
+   for (size_t i = 0; i < n->cases.len; i++)
+      sides[i] = &tl_ast_Case(n->cases.data[i])->body;
+   sides[n->cases.len] = &none;
+   run_sides(r, sides, (unsigned)n->cases.len + 1, undecided(s, n->subject, n->subject->range));
+}
+
+static void
 run_try(Run *r, const TlAstTry *n)
 {
    TlSema *s = r->s;
@@ -438,6 +474,9 @@ run_stmt(Run *r, const TlNode *n)
       break;
    case TL_AST_IF:
       run_if(r, tl_ast_If(n));
+      break;
+   case TL_AST_MATCH:
+      run_match(r, tl_ast_Match(n));
       break;
    case TL_AST_TRY:
       run_try(r, tl_ast_Try(n));

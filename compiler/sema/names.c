@@ -312,10 +312,29 @@ walk_assignment(Walk *w, TlNode *n)
 }
 
 static void
+walk_pattern(Walk *w, TlNode *n)
+{
+   TlNode *target = tl_pattern_target(n);
+   if (n->kind == TL_AST_PAT_CAPTURE)
+      walk_node(w, tl_ast_PatCapture(n)->pattern);
+   else if (n->kind == TL_AST_PAT_MAPPING) {
+      walk_list(w, &tl_ast_PatMapping(n)->keys);
+      walk_list(w, &tl_ast_PatMapping(n)->patterns);
+   }
+   if (target)
+      walk_target(w, target);
+}
+
+static void
 walk(void *user, TlNode *n)
 {
    Walk *w = user;
    switch (n->kind) {
+   case TL_AST_PAT_CAPTURE:
+   case TL_AST_PAT_STAR:
+   case TL_AST_PAT_MAPPING:
+      walk_pattern(w, n);
+      return;
    case TL_AST_NAME:
       mention(w, tl_ast_Name(n)->id, n->range, n, false);
       return;

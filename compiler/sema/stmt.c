@@ -319,6 +319,8 @@ exec_stmt(TlSema *s, TlFrame *f, const TlNode *n, const TlCont *rest)
       return tl_stmt_while(s, f, tl_ast_While(n), rest);
    case TL_AST_IF:
       return tl_stmt_if(s, f, tl_ast_If(n), rest);
+   case TL_AST_MATCH:
+      return tl_stmt_match(s, f, tl_ast_Match(n), rest);
    case TL_AST_RETURN:
       return exec_return(s, f, tl_ast_Return(n));
    case TL_AST_PASS:
@@ -432,4 +434,15 @@ void
 tl_assigned_names(const TlNodeList *stmts, TlMap *names)
 {
    tl_each_binding(stmts, add_name, names);
+}
+
+void
+tl_poison_assigned(TlSema *s, TlFrame *f, const TlNodeList *stmts, TlRange range)
+{
+   TlMap names;
+   tl_map_init(&names, s->arena);
+   tl_assigned_names(stmts, &names);
+   for (size_t i = 0; i < names.cap; i++)
+      if (names.slots[i].used)
+         tl_frame_set(s, f, (const char *)names.slots[i].key, tl_sv_poison(), range);
 }

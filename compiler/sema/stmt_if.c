@@ -505,13 +505,8 @@ tl_stmt_if(TlSema *s, TlFrame *f, const TlAstIf *n, const TlCont *rest)
    }
    if (test.kind == TL_SV_POISON || !tl_truth(s, &test, n->test->range, &known, &truth)) {
       /* what the sides assign is unknown */
-      TlMap names;
-      tl_map_init(&names, s->arena);
-      tl_assigned_names(&n->body, &names);
-      tl_assigned_names(&n->orelse, &names);
-      for (size_t i = 0; i < names.cap; i++)
-         if (names.slots[i].used)
-            tl_frame_set(s, f, (const char *)names.slots[i].key, tl_sv_poison(), n->node.range);
+      tl_poison_assigned(s, f, &n->body, n->node.range);
+      tl_poison_assigned(s, f, &n->orelse, n->node.range);
       return TL_FLOW_NEXT;
    }
    if (known || test.kind == TL_SV_BLOCKPTR)

@@ -366,17 +366,6 @@ leave_loop(TlSema *s, Loop *l, const TlNode *target)
    }
 }
 
-static void
-poison_assigned(TlSema *s, TlFrame *f, const TlNodeList *body, TlRange range)
-{
-   TlMap names;
-   tl_map_init(&names, s->arena);
-   tl_assigned_names(body, &names);
-   for (size_t i = 0; i < names.cap; i++)
-      if (names.slots[i].used)
-         tl_frame_set(s, f, (const char *)names.slots[i].key, tl_sv_poison(), range);
-}
-
 /* ---- for ---- */
 static bool
 loop_bounds(TlSema *s, const TlSvRange *r, TlRange range, TlValue *bound[3])
@@ -445,7 +434,7 @@ run_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSvRange *r)
 {
    TlValue *bound[3];
    if (!loop_bounds(s, r, n->iter->range, bound)) {
-      poison_assigned(s, f, &n->body, n->node.range);
+      tl_poison_assigned(s, f, &n->body, n->node.range);
       return TL_FLOW_NEXT;
    }
    Loop l = {.f = f, .range = n->node.range};
@@ -516,7 +505,7 @@ tl_stmt_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlCont *rest)
    } else if (tl_iterate(s, &iter, n->iter->range, &items, &len)) {
       return run_items(s, f, n, items, len, rest);
    }
-   poison_assigned(s, f, &n->body, n->node.range);
+   tl_poison_assigned(s, f, &n->body, n->node.range);
    return TL_FLOW_NEXT;
 }
 
@@ -596,7 +585,7 @@ tl_stmt_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest)
          s->b = l.after;
          f->vars = tl_vars_copy(s, &l.before);
          if (!is_false)
-            poison_assigned(s, f, &n->body, n->node.range);
+            tl_poison_assigned(s, f, &n->body, n->node.range);
          return TL_FLOW_NEXT;
       }
       enter_region(s, &l, 1);

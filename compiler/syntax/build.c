@@ -112,12 +112,9 @@ tl_mk_float(TlParser *ps, const TlToken *t)
 }
 
 static bool
-is_bytes_literal(const TlParser *ps, TlRange r)
+is_bytes(const TlNode *n)
 {
-   for (const char *p = ps->text + r.begin; *p != '"' && *p != '\''; p++)
-      if ((*p | 0x20) == 'b')
-         return true;
-   return false;
+   return n->kind == TL_AST_STR && tl_ast_Str(n)->is_bytes;
 }
 
 TlNode *
@@ -127,8 +124,7 @@ tl_mk_string_part(TlParser *ps, const TlToken *t)
       return tl_decode_fstring(ps, t);
    TlRange r = tl_tok_range(ps, t);
    TlAstStr *n = NEW(Str);
-   bool is_bytes;
-   n->value = tl_decode_string(ps, t, &is_bytes);
+   n->value = tl_decode_string(ps, t, &n->is_bytes);
    return &n->node;
 }
 
@@ -160,6 +156,7 @@ join_text(TlParser *ps, TlRange r, TlListP parts)
       tl_sb_mem(&sb, tl_ast_Str(parts->data[i])->value.data, tl_ast_Str(parts->data[i])->value.len);
    TlAstStr *n = NEW(Str);
    n->value = (TlText){tl_sb_cstr(&sb), sb.len};
+   n->is_bytes = is_bytes(parts->data[0]);
    return &n->node;
 }
 
@@ -171,8 +168,7 @@ tl_mk_strings(TlParser *ps, TlRange r, TlListP parts)
       return parts->data[0];
    for (size_t i = 0; i < parts->len; i++) {
       has_format |= parts->data[i]->kind != TL_AST_STR;
-      if (is_bytes_literal(ps, parts->data[i]->range) !=
-          is_bytes_literal(ps, parts->data[0]->range)) {
+      if (is_bytes(parts->data[i]) != is_bytes(parts->data[0])) {
          tl_report(ps->diags, E0128, parts->data[i]->range);
          break;
       }

@@ -19,9 +19,11 @@ typedef struct TlParser {
    bool in_error;     /* an error was reported in this logical line: stay quiet until its end */
    TlRange too_high;  /* where the height limit was reported last: once for each statement */
    unsigned fstring_depth;
-   unsigned block_depth; /* INDENTs handed out without their DEDENT */
-   TlNodeList *module;   /* statements of the file, as they are completed */
-   TlNode *result;       /* START_EXPR: the expression */
+   unsigned block_depth;                   /* INDENTs handed out without their DEDENT */
+   bool is_match_line;                     /* the line being handed out begins with `match` */
+   bool is_match_block[TL_MAX_BLOCKS + 2]; /* by depth: its lines begin with `case` */
+   TlNodeList *module;                     /* statements of the file, as they are completed */
+   TlNode *result;                         /* START_EXPR: the expression */
 } TlParser;
 
 typedef TlNodeList *TlListP; /* NULL: what may hold the list was left out */
@@ -101,7 +103,19 @@ TlNode *tl_mk_param(TlParser *ps, TlRange r, TlAstOp kind, const TlToken *name, 
                     TlNode *default_value);
 TlNode *tl_mk_decorated(TlParser *ps, TlRange r, TlListP decorators, TlNode *definition);
 
+/* ---- match (build_match.c); NULL names are no tokens ---- */
+TlNode *tl_mk_match(TlParser *ps, TlRange r, TlNode *subject, TlListP cases);
+TlNode *tl_mk_case(TlParser *ps, TlRange r, TlNode *pattern, TlNode *guard, TlListP body);
+TlNode *tl_mk_pat_capture(TlParser *ps, TlRange r, TlNode *pattern, const TlToken *name);
+TlNode *tl_mk_pat_star(TlParser *ps, TlRange r, const TlToken *name);
+TlNode *tl_mk_pat_or(TlParser *ps, TlRange r, TlListP alternatives);
+TlNode *tl_mk_pat_sequence(TlParser *ps, TlRange r, TlListP items);
+TlNode *tl_mk_pat_mapping(TlParser *ps, TlRange r, TlListP pairs, const TlToken *rest);
+TlNode *tl_mk_pat_class(TlParser *ps, TlRange r, TlNode *cls, TlListP items);
+
 /* ---- used by the constructors and the splitter ---- */
+/* The name at tokens[i] begins a match statement. */
+bool tl_is_match(const TlParser *ps, size_t i);
 TlNode *tl_mk_skipped(TlParser *ps, TlRange r, const char *reason);
 /* Sets the node's height; beyond the limit the error is reported and a stand-in comes back. */
 TlNode *tl_mk_done(TlParser *ps, TlNode *node);

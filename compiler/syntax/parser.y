@@ -1,6 +1,6 @@
 /* The grammar: Python's, as far as kernels and the host code around them need it, plus pointer
  * types and facts in .tile annotations.  Pure, no conflicts; each action makes one node or list
- * (build.h).  What is not taken here on purpose: yield as an expression, await, async, match, type
+ * (build.h).  What is not taken here on purpose: yield as an expression, await, async, type
  * parameters.
  *
  * Recovery: an error drops its statement up to the end of the line; the block below it, if any, is
@@ -70,7 +70,7 @@ rule_range(const TlRange *rhs, int n)
 %token NONLOCAL "nonlocal" NOT "not" OR "or" PASS "pass" RAISE "raise" RETURN "return"
 %token TRY "try" WHILE "while" WITH "with" YIELD "yield" CONST "const"
 %token LPAREN "(" RPAREN ")" LBRACKET "[" RBRACKET "]" LBRACE "{" RBRACE "}"
-%token WITH_LPAREN "( of with"
+%token WITH_LPAREN "( of with" MATCH "match" CASE "case"
 %token COMMA "," COLON ":" SEMICOLON ";" DOT "." ELLIPSIS "..." ARROW "->" ASSIGN "="
 %token WALRUS ":=" AT "@" PLUS "+" MINUS "-" STAR "*" SLASH "/" FLOORDIV "//" PERCENT "%"
 %token POW "**" SHL "<<" SHR ">>" AMP "&" PIPE "|" CARET "^" TILDE "~"
@@ -91,6 +91,10 @@ rule_range(const TlRange *rhs, int n)
 %type <node> star_test elem ttarget targets exprs sub arg comp_clause opt_test
 %type <node> annotation ann_fact opt_annotation opt_default opt_returns param lparam
 %type <node> simple compound definition dotted alias name_node handler with_item import_module
+%type <node> subject case_block pattern or_pattern closed_pattern sequence_item pattern_path
+%type <node> pattern_number pattern_key class_item opt_guard patterns
+%type <list> match_block cases or_patterns sequence_items pattern_items class_items class_list
+%type <list> key_patterns
 %type <list> block items simple_line simple_list suite seq elems elem_seq subs sub_seq arglist args
 %type <list> comp_clauses conds dict_items strings params plist lparams lplist decorators
 %type <list> orelse if_tail handlers finally aliases import_names assign_head names with_items
@@ -135,6 +139,7 @@ block: INDENT items DEDENT { $$ = $2; } /* one symbol: recovery never lands in a
 bad: /* a statement with an error; what belongs to it is parsed and dropped */
   bad_line bad_tail
 | bad_line block bad_tail
+| bad_line match_block
 ;
 bad_line: error NEWLINE                 { yyerrok; };
 bad_tail:
@@ -263,8 +268,31 @@ compound:
 | WITH WITH_LPAREN with_items "," ")" suite
                     { $$ = TL_MAKE(ps, @$, With, .items = *$3, .body = tl_list($6)); }
 | TRY suite handlers orelse finally     { $$ = tl_mk_try(ps, @$, $2, $3, $4, $5); }
+| MATCH subject ":" NEWLINE match_block { $$ = tl_mk_match(ps, @$, $2, $5); }
 | definition
 | decorators definition                 { $$ = tl_mk_decorated(ps, @$, $1, $2); }
+;
+subject:
+  named
+| star_test ","                         { $$ = tl_mk_tuple(ps, @$, tl_mk_list1(ps, $1)); }
+| seq                                   { $$ = tl_mk_tuple(ps, @$, $1); }
+| seq ","                               { $$ = tl_mk_tuple(ps, @$, $1); }
+;
+match_block: INDENT cases DEDENT { $$ = $2; };
+cases:
+  case_block                            { $$ = tl_mk_list1(ps, $1); }
+| cases case_block                      { $$ = tl_mk_append(ps, $1, $2); }
+| cases bad                             { $$ = $1; }
+;
+case_block:
+  CASE patterns opt_guard suite         { $$ = tl_mk_case(ps, @$, $2, $3, $4); }
+| bad_case                              { $$ = NULL; }
+| bad_case block                        { $$ = NULL; }
+;
+bad_case: CASE error NEWLINE { yyerrok; };
+opt_guard:
+  %empty                                { $$ = NULL; }
+| IF named                              { $$ = $2; }
 ;
 if_tail:
   orelse
@@ -353,6 +381,98 @@ ptr:
 opt_default:
   %empty                                { $$ = NULL; }
 | "=" test                              { $$ = $2; }
+;
+
+/* ---- patterns of case ---- */
+patterns:
+  pattern
+| sequence_item "," { $$ = tl_mk_pat_sequence(ps, @$, tl_mk_list1(ps, $1)); }
+| sequence_items    { $$ = tl_mk_pat_sequence(ps, @$, $1); }
+| sequence_items "," { $$ = tl_mk_pat_sequence(ps, @$, $1); }
+;
+pattern:
+  or_pattern
+| or_pattern AS NAME                    { $$ = tl_mk_pat_capture(ps, @$, $1, $3); }
+;
+or_pattern:
+  closed_pattern
+| or_patterns                           { $$ = tl_mk_pat_or(ps, @$, $1); }
+;
+or_patterns:
+  closed_pattern "|" closed_pattern     { $$ = tl_mk_append(ps, tl_mk_list1(ps, $1), $3); }
+| or_patterns "|" closed_pattern        { $$ = tl_mk_append(ps, $1, $3); }
+;
+closed_pattern:
+  pattern_key                           { $$ = TL_MAKE(ps, @$, PatValue, .value = $1); }
+| NAME                                  { $$ = tl_mk_pat_capture(ps, @$, NULL, $1); }
+| NAME "(" class_items ")"
+                    { $$ = tl_mk_pat_class(ps, @$, tl_mk_name(ps, $1), $3); }
+| pattern_path "(" class_items ")"      { $$ = tl_mk_pat_class(ps, @$, $1, $3); }
+| "(" pattern ")"                       { $$ = $2; }
+| "(" ")"                               { $$ = tl_mk_pat_sequence(ps, @$, tl_mk_list(ps)); }
+| "(" sequence_item "," ")" { $$ = tl_mk_pat_sequence(ps, @$, tl_mk_list1(ps, $2)); }
+| "(" sequence_items ")"                { $$ = tl_mk_pat_sequence(ps, @$, $2); }
+| "(" sequence_items "," ")"            { $$ = tl_mk_pat_sequence(ps, @$, $2); }
+| "[" pattern_items "]"                 { $$ = tl_mk_pat_sequence(ps, @$, $2); }
+| "{" "}"                               { $$ = tl_mk_pat_mapping(ps, @$, tl_mk_list(ps), NULL); }
+| "{" key_patterns "}"                  { $$ = tl_mk_pat_mapping(ps, @$, $2, NULL); }
+| "{" key_patterns "," "}"              { $$ = tl_mk_pat_mapping(ps, @$, $2, NULL); }
+| "{" "**" NAME "}"                { $$ = tl_mk_pat_mapping(ps, @$, tl_mk_list(ps), $3); }
+| "{" "**" NAME "," "}"            { $$ = tl_mk_pat_mapping(ps, @$, tl_mk_list(ps), $3); }
+| "{" key_patterns "," "**" NAME "}"     { $$ = tl_mk_pat_mapping(ps, @$, $2, $5); }
+| "{" key_patterns "," "**" NAME "," "}" { $$ = tl_mk_pat_mapping(ps, @$, $2, $5); }
+;
+pattern_key: /* what is compared, not bound */
+  pattern_number
+| "-" pattern_number                    { $$ = tl_mk_unary(ps, @$, TL_AST_OP_NEG, $2); }
+| strings                               { $$ = tl_mk_strings(ps, @$, $1); }
+| TRUE                                  { $$ = TL_MAKE(ps, @$, Const, .which = TL_AST_OP_TRUE); }
+| FALSE                                 { $$ = TL_MAKE(ps, @$, Const, .which = TL_AST_OP_FALSE); }
+| NONE                                  { $$ = TL_MAKE(ps, @$, Const, .which = TL_AST_OP_NONE); }
+| pattern_path
+;
+pattern_number:
+  INT                                   { $$ = tl_mk_int(ps, $1); }
+| FLOAT                                 { $$ = tl_mk_float(ps, $1); }
+;
+pattern_path: /* with a dot: a name alone is bound */
+  NAME "." NAME
+      { $$ = TL_MAKE(ps, @$, Attribute, .value = tl_mk_name(ps, $1), .name = tl_mk_word(ps, $3)); }
+| pattern_path "." NAME
+      { $$ = TL_MAKE(ps, @$, Attribute, .value = $1, .name = tl_mk_word(ps, $3)); }
+;
+sequence_item:
+  pattern
+| "*" NAME                              { $$ = tl_mk_pat_star(ps, @$, $2); }
+;
+sequence_items:
+  sequence_item "," sequence_item       { $$ = tl_mk_append(ps, tl_mk_list1(ps, $1), $3); }
+| sequence_items "," sequence_item      { $$ = tl_mk_append(ps, $1, $3); }
+;
+pattern_items:
+  %empty                                { $$ = tl_mk_list(ps); }
+| sequence_item                         { $$ = tl_mk_list1(ps, $1); }
+| sequence_item ","                     { $$ = tl_mk_list1(ps, $1); }
+| sequence_items
+| sequence_items ","
+;
+key_patterns:
+  pattern_key ":" pattern               { $$ = tl_mk_pair(ps, tl_mk_list(ps), $1, $3); }
+| key_patterns "," pattern_key ":" pattern { $$ = tl_mk_pair(ps, $1, $3, $5); }
+;
+class_items:
+  %empty                                { $$ = tl_mk_list(ps); }
+| class_list
+| class_list ","
+;
+class_list:
+  class_item                            { $$ = tl_mk_list1(ps, $1); }
+| class_list "," class_item             { $$ = tl_mk_append(ps, $1, $3); }
+;
+class_item:
+  pattern
+| NAME "=" pattern
+                    { $$ = TL_MAKE(ps, @$, Keyword, .name = tl_mk_word(ps, $1), .value = $3); }
 ;
 
 /* ---- expressions ---- */
@@ -583,8 +703,9 @@ ttarget_seq:
 ;
 %%
 
-/* The grammar needs two hints that one token of look-ahead cannot give: the parenthesis of
- * `with (a as b, c as d):`, and `const` after the star of a .tile pointer type. */
+/* The grammar needs hints that one token of look-ahead cannot give: the parenthesis of
+ * `with (a as b, c as d):`, `const` after the star of a .tile pointer type, and where `match` and
+ * `case`, which may be names, are none. */
 static bool
 is_with_paren(const TlParser *ps, size_t i)
 {
@@ -619,6 +740,38 @@ is_const_word(const TlParser *ps, size_t i)
           (t[i - 1].kind == TL_TOK_NAME && i >= 2 && is_const_word(ps, i - 1));
 }
 
+static bool
+is_word(const TlParser *ps, size_t i, const char *word)
+{
+   const TlToken *t = &ps->tokens[i];
+   return t->kind == TL_TOK_NAME && t->end - t->begin == strlen(word) &&
+          memcmp(ps->text + t->begin, word, strlen(word)) == 0;
+}
+
+/* `match` begins a statement when its line ends with ':' and the block below it with `case`. */
+bool
+tl_is_match(const TlParser *ps, size_t i)
+{
+   if (!ps->tokens[i].is_line_start || !is_word(ps, i, "match"))
+      return false;
+   while (i + 1 < ps->num_tokens && ps->tokens[i].kind != TL_TOK_NEWLINE)
+      i++;
+   return i + 2 < ps->num_tokens && ps->tokens[i - 1].kind == TL_TOK_COLON &&
+          ps->tokens[i + 1].kind == TL_TOK_INDENT && is_word(ps, i + 2, "case");
+}
+
+static int
+name_token(TlParser *ps, size_t i)
+{
+   if (tl_is_match(ps, i)) {
+      ps->is_match_line = true;
+      return TL_TOK_MATCH;
+   }
+   bool is_case = ps->tokens[i].is_line_start && ps->is_match_block[ps->block_depth] &&
+                  is_word(ps, i, "case");
+   return is_case ? TL_TOK_CASE : is_const_word(ps, i) ? TL_TOK_CONST : TL_TOK_NAME;
+}
+
 static int
 tl_yylex(YYSTYPE *value, TlRange *range, TlParser *ps)
 {
@@ -645,7 +798,8 @@ tl_yylex(YYSTYPE *value, TlRange *range, TlParser *ps)
       ps->in_error = false;
       break;
    case TL_TOK_INDENT:
-      ps->block_depth++;
+      ps->is_match_block[++ps->block_depth] = ps->is_match_line;
+      ps->is_match_line = false;
       break;
    case TL_TOK_DEDENT:
       ps->block_depth--;
@@ -653,7 +807,7 @@ tl_yylex(YYSTYPE *value, TlRange *range, TlParser *ps)
    case TL_TOK_LPAREN:
       return is_with_paren(ps, i) ? TL_TOK_WITH_LPAREN : TL_TOK_LPAREN;
    case TL_TOK_NAME:
-      return is_const_word(ps, i) ? TL_TOK_CONST : TL_TOK_NAME;
+      return name_token(ps, i);
    default:
       break;
    }

@@ -15,7 +15,8 @@ typedef struct Split {
    TlParseCx *cx;
    uint32_t file;
    const char *text;
-   const TlToken *t;   /* all tokens; INDENT, DEDENT and brackets know their partner */
+   const TlToken *t; /* all tokens; INDENT, DEDENT and brackets know their partner */
+   size_t num_tokens;
    TlNodeList kernels; /* every compiled function, in the order found */
 } Split;
 
@@ -180,6 +181,18 @@ take_clause(Split *sp, TlTokens *tokens, size_t i)
    return dedent + 1;
 }
 
+/* `match` and its block, whose lines are headers with blocks of their own; returns what follows. */
+static size_t
+take_match(Split *sp, TlTokens *tokens, size_t i)
+{
+   size_t open = line_end(sp, i) + 1, dedent = sp->t[open].match;
+   copy(sp, tokens, i, open + 1);
+   for (i = open + 1; i < dedent;)
+      i = take_clause(sp, tokens, i);
+   copy(sp, tokens, dedent, dedent + 1);
+   return dedent + 1;
+}
+
 /* A host statement: decorators begin..head, then headers and blocks.  Returns what follows. */
 static size_t
 parse_host(Split *sp, size_t begin, size_t head, TlNodeList *out)
@@ -188,7 +201,9 @@ parse_host(Split *sp, size_t begin, size_t head, TlNodeList *out)
    TlNodeList made = {0};
    size_t kernels = sp->kernels.len;
    copy(sp, &tokens, begin, head);
-   size_t i = take_clause(sp, &tokens, head);
+   TlParser whole = {.text = sp->text, .tokens = sp->t, .num_tokens = sp->num_tokens};
+   size_t i =
+      tl_is_match(&whole, head) ? take_match(sp, &tokens, head) : take_clause(sp, &tokens, head);
    if (opens_clauses(sp->t[head].kind))
       while (is_clause(sp->t[i].kind))
          i = take_clause(sp, &tokens, i);
@@ -241,7 +256,8 @@ tl_parse_python(TlParseCx *cx, uint32_t file)
    const TlSource *src = tl_source(cx->sources, file);
    TlTokens tokens;
    tl_lex(cx, file, &tokens);
-   Split sp = {.cx = cx, .file = file, .text = src->text, .t = tokens.data};
+   Split sp = {
+      .cx = cx, .file = file, .text = src->text, .t = tokens.data, .num_tokens = tokens.len};
    TlAstModule *module = tl_ast_new_Module(cx->arena, (TlRange){file, 0, src->len});
    module->body = *split_block(&sp, 0, tokens.len - 1);
    TlParser ps = {.cx = cx, .diags = cx->diags, .file = file};

@@ -36,7 +36,8 @@ static void
 host_code_is_never_an_error(void **state)
 {
    (void)state;
-   expect_outline("match x:\n    case 1:\n        y()\nz = 1\n", "skipped assign", "");
+   expect_outline("match x:\n    case 1 if:\n        y()\nz = 1\n", "skipped assign", "");
+   expect_outline("match x:\n    y()\nz = 1\n", "skipped assign", "");
    expect_outline("async def f():\n    await g()\nz = 1\n", "skipped assign", "");
    expect_outline("type X = int\nz = 1\n", "skipped assign", "");
    expect_outline("def f[T](x: T): pass\nz = 1\n", "skipped assign", "");
@@ -60,8 +61,9 @@ host_code_is_kept(void **state)
    expect_outline("import triton\nfrom . import x\nBLOCK = 64\n"
                   "if A:\n    B = 1\nelse:\n    B = 2\n"
                   "try:\n    import a\nexcept ImportError:\n    a = None\n"
-                  "def host(x): return x\nclass C:\n    y = 1\nwith a as b:\n    c = 1\n",
-                  "import import assign if try function:host class with", "");
+                  "def host(x): return x\nclass C:\n    y = 1\nwith a as b:\n    c = 1\n"
+                  "match x:\n    case 1:\n        @jit\n        def k(): pass\n    case _: y()\n",
+                  "import import assign if try function:host class with match", "");
 }
 
 static void
@@ -80,7 +82,7 @@ static void
 nested_kernels_are_found(void **state)
 {
    (void)state;
-   expect_outline("match x:\n    case 1:\n        @jit\n        def k(): pass\n",
+   expect_outline("match x:\n    case 1 +:\n        @jit\n        def k(): pass\n",
                   "skipped function:k", "");
    expect_outline("async def f():\n    if a:\n        @triton.jit\n        def k():\n"
                   "            pass\n    return k\n",
@@ -91,7 +93,7 @@ nested_kernels_are_found(void **state)
    Fixture f;
    fixture_open(&f);
    const char text[] = "try:\n    @triton.jit\n    def k(): pass\nexcept E:\n    k = None\n"
-                       "def make(n):\n    match n:\n        case 1:\n            @jit\n"
+                       "def make(n):\n    async with n:\n        if 1:\n            @jit\n"
                        "            def h(): pass\n    return h\n";
    TlAstModule *m = parse_named(&f, "t.py", text, sizeof text - 1);
    const TlAstTry *t = tl_ast_Try(m->body.data[0]);
@@ -159,6 +161,15 @@ split_equals_whole(void **state)
       "            raise RuntimeError(f'{e!r}') from e\n"
       "        finally:\n"
       "            pass\n"
+      "match x, y:\n"
+      "    case [1, ({'k': a, **r} as r2), *_] if a: z = a\n"
+      "    case A.b(1 | -2.5, d=None) | \"s\":\n"
+      "        @jit\n"
+      "        def inner(): match = case = 1\n"
+      "    case _:\n"
+      "        match (z):\n"
+      "            case x.y: pass\n"
+      "match = case\n"
       "for i in range(3):\n"
       "    if i: continue\n"
       "    else: break\n"
