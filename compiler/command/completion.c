@@ -1,6 +1,8 @@
 /* Completion for bash, zsh and fish, from the tables of commands and options: commands, options of
- * a command, words of an option or an operand "a|b|c", targets, else files. */
+ * a command, words of an option or an operand "a|b|c", targets, warnings, codes, else files. */
 #include "command/options.h"
+#include "base/diag.h"
+#include "base/warnings.h"
 #include "ir/target.h"
 
 #include <string.h>
@@ -14,6 +16,12 @@ choices(TlArena *arena, const char *argument)
    if (strcmp(argument, "ARCH") == 0)
       for (unsigned i = 0; tl_target_at(i); i++)
          tl_sb_printf(&sb, "%s%s", i ? " " : "", tl_target_at(i)->arch);
+   else if (strcmp(argument, "GROUP") == 0)
+      for (unsigned i = 0; tl_warning_name(i); i++)
+         tl_sb_printf(&sb, "%s%s no-%s", i ? " " : "all ", tl_warning_name(i), tl_warning_name(i));
+   else if (strcmp(argument, "[CODE]") == 0)
+      for (int i = 0; i < TL_DIAG_COUNT; i++)
+         tl_sb_printf(&sb, "%s%s", i ? " " : "", tl_diag_name((TlDiagCode)i));
    else if (strchr(argument, '|'))
       for (const char *p = argument; *p; p++)
          tl_sb_char(&sb, *p == '|' ? ' ' : *p);
@@ -164,7 +172,7 @@ fish(TlSb *out)
       tl_sb_printf(out, "complete -c tilec -n __fish_use_subcommand -a %s -d '", c->name);
       quoted(out, c->help, "");
       tl_sb_str(out, "'\n");
-      if (strchr(c->operand, '|'))
+      if (*choices(out->arena, c->operand))
          tl_sb_printf(out, "complete -c tilec -n '__fish_seen_subcommand_from %s' -f -a '%s'\n",
                       c->name, choices(out->arena, c->operand));
    }
