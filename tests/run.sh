@@ -29,8 +29,8 @@ for option in "$@"; do
    esac
 done
 
-# A test may take 15 minutes on four idle cores, and more where there are fewer or they are slow or
-# busy: what a fixed piece of work takes on all of them at once now says how much more.
+# A test may take 450 s on four idle cores, twice that on fewer, and up to three times that where they
+# are slow or busy: what a fixed piece of work takes on all of them at once now says how much more.
 seconds_for_a_test() {
    local cores from=${EPOCHREALTIME/[.,]/} to work k
    cores=$(nproc)
@@ -40,8 +40,8 @@ seconds_for_a_test() {
    wait
    to=${EPOCHREALTIME/[.,]/}
    local factor=$(((to - from + 399999) / 400000)) # 0.3 to 0.4 s on an idle core
-   factor=$((factor > 4 ? 4 : factor < 1 ? 1 : factor))
-   printf '%d\n' $((900 * factor * (cores < 4 ? 2 : 1)))
+   factor=$((factor > 3 ? 3 : factor < 1 ? 1 : factor))
+   printf '%d\n' $((450 * factor * (cores < 4 ? 2 : 1)))
 }
 limit=$(seconds_for_a_test)
 
