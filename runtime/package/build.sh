@@ -107,15 +107,16 @@ deb() {
 }
 
 debs() {
+   local major=${version%%.*} # of the libraries' names
    find "$work/prefix/share/man" -name '*.1' -exec gzip -9n {} +
    mv -- "$work/prefix/share/zsh/site-functions" "$work/prefix/share/zsh/vendor-completions"
-   deb libtilec-runtime0 "libc6 (>= 2.35)" "launches kernels that tilec compiled ahead of time" \
+   deb "libtilec-runtime$major" "libc6 (>= 2.35)" "launches kernels that tilec compiled ahead of time" \
       lib/libtilec_runtime.so.*
-   deb libtilec0 "libc6 (>= 2.35)" "compiler of a Triton-compatible tile language, as a library" \
+   deb "libtilec$major" "libc6 (>= 2.35)" "compiler of a Triton-compatible tile language, as a library" \
       lib/libtilec.so.* share/tilec
    deb tilec "libc6 (>= 2.35)" "compiler of a Triton-compatible tile language" \
       bin share/doc share/man share/bash-completion share/zsh share/fish
-   deb libtilec-dev "libtilec0 (= $version), libtilec-runtime0 (= $version), tilec (= $version)" \
+   deb libtilec-dev "libtilec$major (= $version), libtilec-runtime$major (= $version), tilec (= $version)" \
       "headers and build files of tilec" \
       include lib/libtilec.so lib/libtilec_runtime.so lib/libtilec_runtime.a lib/cmake lib/pkgconfig
 }

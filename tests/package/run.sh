@@ -93,7 +93,7 @@ inside tilec run /tmp/attention.tile -k attn_fwd --on cpu --arg 'q=randn:fp16[10
 inside python3 /tmp/check_results.py /tmp
 for file in usr/share/man/man1/tilec.1.gz usr/share/bash-completion/completions/tilec \
    usr/share/zsh/vendor-completions/_tilec usr/share/fish/vendor_completions.d/tilec.fish \
-   usr/share/doc/libtilec0/copyright; do
+   usr/share/doc/tilec/copyright; do
    [[ -s $bare/$file ]] || die "$file is missing"
 done
 
@@ -157,9 +157,19 @@ else
 fi
 
 say "the Python wheel, in another root without the .debs"
-inside dpkg -r libtilec-dev tilec libtilec0 libtilec-runtime0 >"$work/dpkg.log" 2>&1 ||
+mapfile -t names < <(for deb in "$work/packages"/*.deb; do dpkg-deb -f "$deb" Package; done)
+inside dpkg -r "${names[@]}" >"$work/dpkg.log" 2>&1 ||
    { cat -- "$work/dpkg.log"; die "dpkg -r"; }
-[[ ! -e $bare/usr/bin/tilec && ! -e $bare/usr/lib/libtilec.so.0 ]] || die "dpkg left something"
+[[ ! -e $bare/usr/bin/tilec ]] && ! compgen -G "$bare/usr/lib/libtilec*" >/dev/null || die "dpkg left something"
+cp -r -- "$root/runtime/python" "$bare/tmp/python"
+! inside env PYTHONPATH=/tmp/python python3 -c 'import tilec; tilec.library()' 2>"$work/said" ||
+   die "a library that is not there"
+grep -q 'cannot be loaded.  It is looked for where TILEC_LIBRARY says' "$work/said" ||
+   { cat -- "$work/said"; die "no word about where it was looked for"; }
+if [[ $build == "$root/build/release" ]]; then # a checkout needs no variable
+   env -u TILEC_LIBRARY PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$root/runtime/python" \
+      python3 -c 'import tilec; tilec.library()'
+fi
 inside python3 -m venv /venv
 inside sh -c '/venv/bin/pip install -q --no-index --disable-pip-version-check /tmp/*.whl'
 says "^tilec $version \(LLVM" /venv/bin/tilec --version

@@ -23,6 +23,7 @@ import ast
 import builtins
 import ctypes as C
 import functools
+import glob
 import inspect
 import json
 import operator
@@ -275,6 +276,12 @@ _CALLS = {
 }
 
 
+def _installed():
+    """The name by which the system's linker knows the library."""
+    from ctypes.util import find_library    # takes its time to import
+    return find_library("tilec") or "libtilec.so"
+
+
 def library(path=None):
     """Loads libtilec.so; called by everything else when it has not been called."""
     global _lib
@@ -284,10 +291,10 @@ def library(path=None):
             up = os.path.join(here, "..", "..", "..")
             places = [os.path.join(here, "libtilec.so"), os.path.join(here, "..", "libtilec.so"),
                       os.path.join(up, "..", "lib", "libtilec.so"),  # installed
-                      os.path.join(up, "..", "lib", "libtilec.so.0"),
+                      *sorted(glob.glob(os.path.join(up, "..", "lib", "libtilec.so.*"))),
                       os.path.join(up, "build", "release", "runtime", "libtilec.so")]  # a checkout
             path = path or os.environ.get("TILEC_LIBRARY") or next(
-                filter(os.path.exists, places), "libtilec.so.0")
+                filter(os.path.exists, places), None) or _installed()
             try:
                 lib = C.CDLL(path)
             except OSError as e:
