@@ -49,7 +49,7 @@ if(TARGET tilec)
     set_tests_properties(compile.bombs PROPERTIES RUN_SERIAL ON)
   endif()
 
-  # Sessions with the language server; sanitizers take their time.
+  # Sessions with the language server; sanitizers take their time.  What slips are answered with.
   tl_unit(lsp tl_lsp)
   target_link_options(unit_lsp PRIVATE -Wl,--wrap=tl_check) # test_server.c
   if(python_for_tests)
@@ -59,6 +59,8 @@ if(TARGET tilec)
     endif()
     add_test(NAME lsp.session COMMAND "${python_for_tests}" "${support}/lsp_session.py"
                                       "$<TARGET_FILE:tilec>" 1 6 ${key_press_ms})
+    add_test(NAME errors.slips COMMAND "${python_for_tests}" "${support}/slips.py"
+                                       "$<TARGET_FILE:tilec>")
     add_test(NAME lsp.syntax COMMAND "${python_for_tests}" "${support}/check_syntax_files.py"
                                      "${CMAKE_SOURCE_DIR}/editors")
   endif()

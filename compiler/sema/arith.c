@@ -431,6 +431,9 @@ undefined_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
       tl_help(s->diags, "use tl.dot(a, b)");
    else if (op == TL_AST_OP_FLOORDIV)
       tl_help(s->diags, "'//' is for integers; for floats use tl.floor(a / b)");
+   else if (is_float(a) || is_float(b))
+      tl_help(s->diags, "bits are those of integers: x.to(tl.int32), or x.to(tl.int32, "
+                        "bitcast=True) for the bits that x has");
    return tl_sv_poison();
 }
 

@@ -149,6 +149,9 @@ tl_sema_broadcast_to(TlSema *s, TlValue *v, unsigned rank, const uint32_t *shape
       tl_report(s->diags, E0291, range, tl_type_cstr(s->arena, t), tl_shape_text(s, rank, shape));
       if (t->rank < rank)
          tl_help(s->diags, "add dimensions where they belong: x[:, None] or x[None, :]");
+      else
+         tl_help(s->diags, "only a dimension of size 1 grows; another shape of as many elements is "
+                           "tl.reshape(x, shape)");
       return NULL;
    }
    return stretch(s, v, rank, shape, range);

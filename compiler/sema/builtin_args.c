@@ -163,6 +163,9 @@ tl_call_pointer(TlSema *s, const TlCall *call, unsigned i)
    if (p->kind == TL_SV_NONE)
       tl_help(s->diags, "the pointer is None in this specialisation: guard the access with "
                         "'if pointer is not None'");
+   else if (p->kind == TL_SV_VALUE && tl_dtype_is_float(tl_type_elem(p->value->type)->dtype))
+      tl_help(s->diags, "an address is a pointer parameter plus offsets: tl.load(x + offsets), "
+                        "tl.store(x + offsets, value)");
    else if (p->kind == TL_SV_VALUE || tl_sv_is_number(p))
       tl_help(s->diags, "an address as a number becomes a pointer with "
                         ".to(tl.pointer_type(tl.float32))");
@@ -202,18 +205,17 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
    const TlSv *v = &call->args[i];
    TlRange range = tl_call_arg_range(call, i);
    const char *param = tl_call_param(s, call, i), *text = tl_sv_text(s, v);
+   const char *help = tl_slip_help(call->row, TL_SLIP_WRONG, param);
    if (v->kind == TL_SV_POISON)
       return false;
    if (tl_sv_is_runtime(v)) {
       tl_report(s->diags, E0301, range, param, call->row->name, text);
-      tl_help(s->diags, "pass it as a parameter annotated tl.constexpr");
+      tl_help(s->diags, "%s", help ? help : "pass it as a parameter annotated tl.constexpr");
    } else {
       tl_report(s->diags, E0302, range, param, call->row->name, what, text);
       TlSv dtype;
-      bool is_extremum = strcmp(call->row->name, "max") == 0 || strcmp(call->row->name, "min") == 0;
-      if (is_extremum && strcmp(param, "axis") == 0)
-         tl_help(s->diags, "of two values the %s is tl.%simum(a, b)",
-                 call->row->name[1] == 'a' ? "larger" : "smaller", call->row->name);
+      if (help && v->kind != TL_SV_STR)
+         tl_help(s->diags, "%s", help);
       else if (v->kind == TL_SV_STR && tl_dtype_constant(s, tl_text_cstr(s, v->s), &dtype))
          tl_help(s->diags, "write it without quotes: tl.%s", tl_text_cstr(s, v->s));
    }

@@ -15,8 +15,11 @@ tl_builtin_program(TlSema *s, const TlCall *call)
    int64_t axis;
    if (!tl_call_int(s, call, 0, &axis))
       return tl_sv_poison();
-   if (axis < 0 || axis > 2)
-      return tl_sv_refuse(s, E0314, tl_call_arg_range(call, 0), (long long)axis);
+   if (axis < 0 || axis > 2) {
+      tl_report(s->diags, E0314, tl_call_arg_range(call, 0), (long long)axis);
+      tl_help(s->diags, "a grid has three axes; fold more into one: pid // n and pid %% n");
+      return tl_sv_poison();
+   }
    return tl_sv_value(tl_b0(&s->b, op, tl_scalar(s, TL_I32), {TL_ATTR_AXIS, {.i = axis}}));
 }
 

@@ -92,6 +92,7 @@ reshape(TlSema *s, TlValue *x, unsigned rank, const uint32_t *shape, bool reorde
    if (from != to) {
       tl_report(s->diags, E0344, range, tl_type_cstr(s->arena, x->type), from,
                 tl_shape_text(s, rank, shape), to);
+      tl_help(s->diags, "the product of the new sizes must be %llu", from);
       return NULL;
    }
    const TlType *elem = tl_type_elem(x->type);
@@ -182,9 +183,12 @@ swap_last(TlSema *s, TlValue *x, TlRange range)
    assert(tl_type_is_tile(x->type));
    unsigned rank = x->type->rank;
    int64_t dims[TL_MAX_RANK];
-   if (rank < 2)
-      return tl_sv_refuse(s, E0313, range, "trans", "at least two dimensions",
-                          tl_type_cstr(s->arena, x->type));
+   if (rank < 2) {
+      tl_report(s->diags, E0313, range, "trans", "at least two dimensions",
+                tl_type_cstr(s->arena, x->type));
+      tl_help(s->diags, "x[:, None] makes a column of a vector, x[None, :] a row");
+      return tl_sv_poison();
+   }
    for (unsigned d = 0; d < rank; d++)
       dims[d] = d;
    dims[rank - 2] = rank - 1;

@@ -124,11 +124,39 @@ put(TlCall *c, unsigned i, TlSv v, TlRange range)
    c->arg_ranges[i] = range;
 }
 
+const char *
+tl_slip_help(const TlBuiltin *row, TlSlip slip, const char *param)
+{
+   static const struct {
+      TlSlip slip;
+      const char *builtin, *param, *help;
+   } rows[] = {
+#define TL_SLIP(slip, builtin, param, help) {TL_SLIP_##slip, builtin, param, help},
+#include "sema/slips.def"
+   };
+   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+      if (rows[i].slip == slip && (!*rows[i].builtin || strcmp(rows[i].builtin, row->name) == 0) &&
+          strcmp(rows[i].param, param) == 0)
+         return rows[i].help;
+   return NULL;
+}
+
+/* What is known of such a slip, else how the builtin is called. */
+static void
+help_call(TlSema *s, const TlBuiltin *row, TlSlip slip, const char *param)
+{
+   const char *help = tl_slip_help(row, slip, param);
+   if (help)
+      tl_help(s->diags, "%s", help);
+   else
+      tl_help(s->diags, "%s(%s)", row->name, row->signature);
+}
+
 static bool
 report_excess(TlSema *s, const TlBuiltin *row, const Signature *sig, TlRange range, unsigned num)
 {
    tl_report(s->diags, E0252, range, row->name, sig->num, num);
-   tl_help(s->diags, "%s(%s)", row->name, row->signature);
+   help_call(s, row, TL_SLIP_MORE, "");
    return false;
 }
 
@@ -161,10 +189,10 @@ bind_keyword(TlSema *s, const TlBuiltin *row, const Signature *sig, const TlArgs
        strcmp(row->signature, "*args") == 0) /* _semantic, _builder: Triton's own plumbing */
       return true;
    tl_report(s->diags, E0253, args->kw_range[k], row->name, name);
-   if (near.best)
+   if (near.best && !tl_slip_help(row, TL_SLIP_HAS_NO, name))
       tl_help(s->diags, "did you mean '%s'?", near.best);
    else
-      tl_help(s->diags, "%s(%s)", row->name, row->signature);
+      help_call(s, row, TL_SLIP_HAS_NO, name);
    return false;
 }
 
@@ -200,7 +228,7 @@ bind_args(TlSema *s, const TlBuiltin *row, const Signature *sig, const TlArgs *a
          continue;
       if (!p->has_default) {
          tl_report(s->diags, E0251, c->range, row->name, p->name);
-         tl_help(s->diags, "%s(%s)", row->name, row->signature);
+         help_call(s, row, TL_SLIP_LACKS, p->name);
          return false;
       }
       c->args[i] = p->value;

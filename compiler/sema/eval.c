@@ -426,6 +426,11 @@ suggest_attribute(TlSema *s, const TlSv *self, const char *name)
    bool is_tl = self->kind == TL_SV_MODULE && self->module->kind == TL_MOD_BUILTIN &&
                 (self->module->ns & TL_NS_TL);
    const char *other = is_tl || self->kind == TL_SV_VALUE ? tl_other_name(s, name) : NULL;
+   TlDtype dtype;
+   if (is_tl && tl_dtype_from_text(name, strlen(name), &dtype)) {
+      tl_help(s->diags, "write tl.%s", tl_dtype_info[dtype].triton_name);
+      return;
+   }
    if (other) {
       tl_help(s->diags, "%s", other);
       return;
@@ -1129,6 +1134,9 @@ tl_may_change(TlSema *s, TlFrame *f, const TlSv *v, TlRange range)
    const TlChange *change = tl_change_of(v);
    if (change && change->region != s->impl->region && f && !tl_is_host(f)) {
       tl_report(s->diags, E0275, range, tl_sv_describe(s, v));
+      tl_help(s->diags,
+              "tl.static_range unrolls the loop; a tile that the loop carries can be added "
+              "to or chosen from with tl.where");
       return false;
    }
    return tl_make_change(s, v, range);

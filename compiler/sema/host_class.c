@@ -496,12 +496,28 @@ suggest_option(TlSema *s, const char *names, const char *name)
       tl_help(s->diags, "did you mean '%s'?", near.best);
 }
 
+/* Config(.., maxnreg=64) and jit(maxnreg=64): Triton would limit the registers. */
+static void
+find_maxnreg(void *user, TlNode *n)
+{
+   TlSema *s = user;
+   const char *name = n->kind == TL_AST_KEYWORD ? tl_ast_Keyword(n)->name : NULL;
+   if (name && strcmp(name, "maxnreg") == 0 && tl_ast_Keyword(n)->value->kind != TL_AST_CONST) {
+      tl_report(s->diags, W0210, tl_ast_name_range(s->sources, n));
+      tl_help(s->diags,
+              "fewer warps leave more registers to each; -Rptxas tells what ptxas spills");
+   }
+   tl_ast_children(n, find_maxnreg, s);
+}
+
 void
 tl_check_decorators(TlSema *s, const TlSvFunc *fn)
 {
    const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
    for (size_t i = 0; i < d->len; i++) {
       const char *names = d->data[i]->kind == TL_AST_CALL ? options_of(d->data[i]) : NULL;
+      if (names)
+         find_maxnreg(s, d->data[i]);
       for (size_t k = 0; names && k < tl_ast_Call(d->data[i])->args.len; k++) {
          const TlNode *a = tl_ast_Call(d->data[i])->args.data[k];
          const char *name = a->kind == TL_AST_KEYWORD ? tl_ast_Keyword(a)->name : NULL;

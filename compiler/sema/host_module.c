@@ -55,10 +55,10 @@ math1(TlSema *s, const TlCall *c, double (*fn)(double))
 {
    if (!tl_sv_is_number(&c->args[0])) {
       TlSv bad = tl_host_bad(s, c, "a known number is needed");
-      if (tl_sv_is_runtime(&c->args[0]) &&
-          tl_builtin_find(TL_NS_TL | TL_NS_LIBDEVICE, c->row->name))
+      const char *dot = strrchr(c->row->name, '.'), *name = dot ? dot + 1 : c->row->name;
+      if (tl_sv_is_runtime(&c->args[0]) && tl_builtin_find(TL_NS_TL | TL_NS_LIBDEVICE, name))
          tl_help(s->diags, "of a value of the run it is %s%s",
-                 tl_builtin_find(TL_NS_TL, c->row->name) ? "tl." : "libdevice.", c->row->name);
+                 tl_builtin_find(TL_NS_TL, name) ? "tl." : "libdevice.", name);
       return bad;
    }
    double x = tl_known_double(&c->args[0]), y = fn(x);

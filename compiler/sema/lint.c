@@ -186,10 +186,35 @@ has_call(const TlNode *n)
    return found;
 }
 
+static bool
+is_parenthesized(TlSema *s, const TlNode *n)
+{
+   const char *text = tl_source(s->sources, n->range.file)->text, *p = text + n->range.begin;
+   while (p > text && (p[-1] == ' ' || p[-1] == '\t'))
+      p--;
+   return p > text && p[-1] == '(';
+}
+
+/* a < b & c < d */
+static void
+check_chain(TlSema *s, const TlAstCompare *c)
+{
+   for (size_t i = 0; i + 1 < c->rights.len; i++) {
+      const TlNode *middle = c->rights.data[i];
+      TlAstOp op = middle->kind == TL_AST_BINARY ? tl_ast_Binary(middle)->op : TL_AST_OP_ADD;
+      if ((op != TL_AST_OP_BITAND && op != TL_AST_OP_BITOR) || is_parenthesized(s, middle))
+         continue;
+      tl_report(s->diags, W0209, middle->range, tl_ast_op_text[op]);
+      tl_help(s->diags, "in parentheses they are two: (a < b) %s (c < d)", tl_ast_op_text[op]);
+   }
+}
+
 static void
 check_statement(void *user, TlNode *n)
 {
    TlSema *s = user;
+   if (n->kind == TL_AST_COMPARE)
+      check_chain(s, tl_ast_Compare(n));
    if (n->kind == TL_AST_EXPR_STMT) {
       const TlNode *v = tl_ast_ExprStmt(n)->value;
       const char *what = idle_value(v);

@@ -265,6 +265,10 @@ enum { TL_BUILTIN_METHOD = 1 << 0, TL_BUILTIN_HOST = 1 << 1, TL_BUILTIN_MUTATES 
 const TlBuiltin *tl_builtin_find(uint32_t namespaces, const char *name);
 const TlBuiltin *tl_builtin_method(const char *name);
 const TlBuiltin *tl_builtin_at(unsigned i); /* NULL past the end: did-you-mean, docs, tests */
+/* How a call of a builtin went wrong (slips.def). */
+typedef enum TlSlip { TL_SLIP_LACKS, TL_SLIP_HAS_NO, TL_SLIP_MORE, TL_SLIP_WRONG } TlSlip;
+/* What to write instead, or NULL.  (call_builtin.c) */
+const char *tl_slip_help(const TlBuiltin *row, TlSlip slip, const char *param);
 /* Where the parameter ends whose text begins at p: a comma outside of quotes and brackets, or the
  * end of the signature.  (call_builtin.c) */
 const char *tl_parameter_end(const char *p);

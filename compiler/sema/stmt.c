@@ -199,12 +199,32 @@ exec_with(TlSema *s, TlFrame *f, const TlAstWith *n, const TlCont *rest)
    return tl_stmt_block(s, f, &n->body, 0, rest);
 }
 
+/* Python that compiled code has no meaning for. */
+static void
+refuse_statement(TlSema *s, TlRange range, const char *word)
+{
+   static const struct {
+      const char *word, *help;
+   } rows[] = {
+      {"try", "nothing is raised on a GPU: test the values with 'if', or with tl.device_assert"},
+      {"class", "define it outside of the kernel, or pass its fields one by one"},
+      {"global", "pass the value as a parameter, and results through pointers"},
+      {"nonlocal", "return the value, or pass it as a parameter"},
+      {"del", "leave it out: what is not used any more takes no place"},
+      {"yield", "store each value, or return a tuple of them"},
+   };
+   tl_report(s->diags, E0239, range, word);
+   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+      if (strcmp(rows[i].word, word) == 0)
+         tl_help(s->diags, "%s", rows[i].help);
+}
+
 static TlFlow
 exec_try(TlSema *s, TlFrame *f, const TlAstTry *n)
 {
    if (tl_is_host(f))
       return tl_host_try(s, f, n);
-   tl_report(s->diags, E0239, n->node.range, "try");
+   refuse_statement(s, n->node.range, "try");
    return TL_FLOW_NEXT;
 }
 
@@ -270,7 +290,7 @@ exec_yield(TlSema *s, TlFrame *f, const TlAstYield *n)
 {
    TlYields *yields = f->act->yields;
    if (!yields) {
-      tl_report(s->diags, E0239, n->node.range, "yield");
+      refuse_statement(s, n->node.range, "yield");
       return;
    }
    TlSv v = n->value ? tl_eval_expr(s, f, n->value) : tl_sv_none(), *items = &v;
@@ -281,7 +301,6 @@ exec_yield(TlSema *s, TlFrame *f, const TlAstYield *n)
       tl_vec_push(s->arena, &yields->items, items[i]);
 }
 
-/* Python that compiled code has no meaning for. */
 static bool
 is_host_only(TlSema *s, const TlFrame *f, const TlNode *n)
 {
@@ -291,7 +310,7 @@ is_host_only(TlSema *s, const TlFrame *f, const TlNode *n)
    const char *text = tl_node_text(s, n);
    int len = (int)strcspn(text, " ");
    TlRange word = {n->range.file, n->range.begin, n->range.begin + (uint32_t)len};
-   tl_report(s->diags, E0239, word, tl_arena_printf(s->arena, "%.*s", len, text));
+   refuse_statement(s, word, tl_arena_printf(s->arena, "%.*s", len, text));
    return true;
 }
 

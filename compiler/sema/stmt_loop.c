@@ -214,8 +214,15 @@ report_type_change(TlSema *s, const Carried *c, const TlVar *v)
    tl_report(s->diags, E0245, v->range, c->name, before, after);
    tl_note(s->diags, N0202, c->before.range, before);
    const TlValue *x = c->init.len == 1 ? c->init.data[0] : NULL;
-   if (x && v->value.kind == TL_SV_VALUE && tl_type_same_shape(x->type, v->value.value->type) &&
-       tl_type_elem(x->type)->kind == TL_TYPE_SCALAR)
+   const TlType *now = v->value.kind == TL_SV_VALUE ? v->value.value->type : NULL;
+   bool becomes_fraction = now && c->known && c->before.value.kind == TL_SV_INT && !now->rank &&
+                           now->kind == TL_TYPE_SCALAR && tl_dtype_is_float(now->dtype);
+   if (becomes_fraction)
+      tl_help(s->diags, "start with a fraction: %s = %lld.0", c->name,
+              (long long)c->before.value.i);
+   else if (x && v->value.kind == TL_SV_VALUE &&
+            tl_type_same_shape(x->type, v->value.value->type) &&
+            tl_type_elem(x->type)->kind == TL_TYPE_SCALAR)
       tl_help(s->diags, "convert it with .to(tl.%s), or start with that type",
               tl_dtype_info[tl_type_elem(x->type)->dtype].triton_name);
    else if (x && v->value.kind == TL_SV_VALUE && x->type->rank == 0 &&
@@ -501,7 +508,8 @@ tl_stmt_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlCont *rest)
    size_t len;
    if (iter.kind == TL_SV_VALUE) {
       tl_report(s->diags, E0249, n->iter->range, tl_sv_describe(s, &iter));
-      tl_help(s->diags, "loop over a range: for i in range(0, n)");
+      tl_help(s->diags, "a tile is worked on as a whole, as in x * 2 and tl.sum(x); numbers to "
+                        "loop over are range(0, n)");
    } else if (tl_iterate(s, &iter, n->iter->range, &items, &len)) {
       return run_items(s, f, n, items, len, rest);
    }

@@ -132,7 +132,7 @@ bad_character(Lines *l, TlRaw r)
       char c;
       const char *help;
    } slips[] = {
-      {'!', "write 'not' for negation, '!=' for inequality"},
+      {'!', "write 'not' for negation ('~' of a mask), '!=' for inequality"},
       {'?', "a conditional is written 'a if test else b'"},
       {'$', "names consist of letters, digits and '_'"},
       {'`', "strings are written with ' or \""},
@@ -179,8 +179,12 @@ raw_error(Lines *l, TlRaw r)
       return LEX_ERROR(l, E0111, range, quotes_of(text));
    case TL_DIAG_E0119:
       return LEX_ERROR(l, E0119, range);
-   case TL_DIAG_E0120:
-      return LEX_ERROR(l, E0120, range, len, text);
+   case TL_DIAG_E0120: {
+      TlLexError *e = LEX_ERROR(l, E0120, range, len, text);
+      if (strchr("fFlLuUhH", text[len - 1]) && len > 1 && text[1] != 'x')
+         e->help = "numbers have no suffix; their type is chosen with .to(tl.float32)";
+      return e;
+   }
    case TL_DIAG_E0121:
       return LEX_ERROR(l, E0121, range, len, text);
    case TL_DIAG_E0123: {

@@ -311,6 +311,7 @@ tl_syntax_error(TlParser *ps, const bool *expected)
    if (is_missing_colon(&p)) {
       snprintf(statement, sizeof statement, "'%s'", tl_token_kind_text(p.t[p.first].kind));
       tl_report(ps->diags, E0130, range, statement, "':' before its block", shown);
+      tl_help(ps->diags, "end the line with ':'");
       return;
    }
    expected_text(&p, wanted, sizeof wanted);
