@@ -449,6 +449,16 @@ tl_invoke(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *args, TlRange ran
    }
 }
 
+/* After an error: a variable has taken the name of what was meant. */
+static void
+help_hidden(TlSema *s, const TlNode *callee, const TlSv *fn)
+{
+   bool is_variable = fn->kind == TL_SV_VALUE || tl_sv_is_number(fn);
+   const char *name = callee->kind == TL_AST_NAME ? tl_ast_Name(callee)->id : NULL;
+   if (is_variable && name && tl_builtin_find(TL_NS_TL | TL_NS_PYTHON, name))
+      tl_help(s->diags, "the variable '%s' hides the function; give it another name", name);
+}
+
 TlSv
 tl_eval_call(TlSema *s, TlFrame *f, const TlAstCall *call)
 {
@@ -464,6 +474,7 @@ tl_eval_call(TlSema *s, TlFrame *f, const TlAstCall *call)
    s->b.range = call->node.range;
    TlSv v = tl_invoke(s, f, &fn, &args, call->node.range);
    s->b.range = saved;
+   help_hidden(s, call->func, &fn);
    return v;
 }
 

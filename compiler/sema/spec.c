@@ -601,9 +601,13 @@ read_entry(TlSema *s, Spec *p, unsigned i, const Entry *e)
          return tl_refuse(s->diags, E0268, e->range, e->text);
       set_constant(a, tl_read_value(s, e->text, e->range));
       bool word = a->constant.kind == TL_SV_STR && e->text[0] != '\'' && e->text[0] != '"';
-      if (word && !is_constexpr(p, i)) {
+      bool is_named = word && strpbrk(e->text, "=;");
+      if (word && (is_named || !is_constexpr(p, i))) {
          tl_report(s->diags, E0268, e->range, e->text);
          tl_note(s->diags, N0200, param(p, i)->node.range, "the parameter is declared here");
+         if (is_named)
+            tl_help(s->diags, "entries are separated by ','; a value stands alone in the "
+                              "parameter's place, 128, or is given by its name, -D BLOCK=128");
          return false;
       }
       if (a->constant.kind == TL_SV_POISON)
