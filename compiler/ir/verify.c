@@ -259,6 +259,13 @@ accesses_memory(const TlOp *op)
 }
 
 static void
+check_extent(Verifier *v, const TlOp *op, TlExtent e)
+{
+   if (e.begin < 0 || e.begin > e.end)
+      bad(v, op, "an extent begins at %lld and ends at %lld", (long long)e.begin, (long long)e.end);
+}
+
+static void
 check_attrs(Verifier *v, const TlOp *op)
 {
    if (op->opcode == TL_OP_BOX_COPY)
@@ -266,6 +273,12 @@ check_attrs(Verifier *v, const TlOp *op)
    if (op->opcode == TL_OP_BARRIER_EXPECT)
       check_expect(v, op);
    check_limits(v, op);
+   TlExtent extent;
+   if (tl_has_attr(op, TL_ATTR_EXTENT) && tl_attr_extent(op, &extent))
+      check_extent(v, op, extent);
+   for (unsigned i = 0; i < 2 && op->opcode == TL_OP_WGMMA; i++)
+      if (tl_wgmma_is_shared(op, i))
+         check_extent(v, op, tl_wgmma_extent(op, i));
    if (op->opcode == TL_OP_PICK) {
       TlInts index = tl_attr_ints(op, TL_ATTR_INDEX);
       uint32_t total = 0;

@@ -798,11 +798,12 @@ tl_yylex(YYSTYPE *value, TlRange *range, TlParser *ps)
       ps->in_error = false;
       break;
    case TL_TOK_INDENT:
+      assert(ps->block_depth <= TL_MAX_BLOCKS);
       ps->is_match_block[++ps->block_depth] = ps->is_match_line;
       ps->is_match_line = false;
       break;
-   case TL_TOK_DEDENT:
-      ps->block_depth--;
+   case TL_TOK_DEDENT: /* a host statement out of a broken file may end more blocks than it began */
+      ps->block_depth -= ps->block_depth > 0;
       break;
    case TL_TOK_LPAREN:
       return is_with_paren(ps, i) ? TL_TOK_WITH_LPAREN : TL_TOK_LPAREN;

@@ -61,6 +61,8 @@ decode_shared(TlSimKernel *k, SimSite *s)
    s->end = (uint32_t)e.end;
    if (s->end > k->func->shared_bytes)
       s->end = k->func->shared_bytes;
+   if (s->begin > s->end)
+      s->begin = s->end;
    assert(s->bytes > 0 && s->begin <= s->end);
    k->has_shared_atomics |=
       tl_has_trait(s->op, TL_TRAIT_READS_SHARED) && tl_has_trait(s->op, TL_TRAIT_WRITES_SHARED);
