@@ -82,7 +82,13 @@ search_for_failures() {
       return
    fi
    tilec_say "searching for inputs that break something"
-   "$tilec_root/tests/fuzz/run.sh" --minutes 2 --jobs "$(nproc)" --seed 1 || print_finds
+   local status=0
+   "$tilec_root/tests/fuzz/run.sh" --minutes 2 --jobs "$(nproc)" --seed 1 || status=$?
+   if ((status == 1)); then
+      print_finds
+   elif ((status)); then
+      failed+=(fuzz)
+   fi
 }
 
 print_finds() {

@@ -38,12 +38,7 @@ compile(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o,
    TilecStatus status = tl_compilation_init(comp, NULL, extra);
    if (status == TILEC_OK)
       status = tl_compile(comp, o, extra);
-   if (status != TILEC_OK) {
-      tl_cmd_diagnostics(c, comp);
-      if (status != TILEC_BAD_SOURCE && !comp->error[0])
-         tl_cmd_error("%s", tilec_status_string(status));
-   }
-   return tl_cmd_exit_code(status);
+   return status == TILEC_OK ? EXIT_OK : tl_cmd_failed(c, comp, status);
 }
 
 static int

@@ -263,12 +263,8 @@ view(TlCommand *c, const TilecCompileOptions *o, TlCompileExtra *extra, TlCompil
       extra->reached_user = &w;
       status = tl_compile(comp, o, extra);
    }
-   if (status != TILEC_OK) {
-      tl_cmd_diagnostics(c, comp);
-      if (status != TILEC_BAD_SOURCE && !comp->error[0])
-         tl_cmd_error("%s", tilec_status_string(status));
-      return tl_cmd_exit_code(status);
-   }
+   if (status != TILEC_OK)
+      return tl_cmd_failed(c, comp, status);
    if (setjmp(comp->oom)) {
       tl_cmd_error("%s", tilec_status_string(TILEC_NO_MEMORY));
       return EXIT_LIMIT;

@@ -97,6 +97,16 @@ tl_cmd_diagnostics(TlCommand *c, TlCompilation *comp)
       tl_cmd_error("%s", comp->error);
 }
 
+int
+tl_cmd_failed(TlCommand *c, TlCompilation *comp, TilecStatus status)
+{
+   assert(status != TILEC_OK);
+   tl_cmd_diagnostics(c, comp);
+   if (status != TILEC_BAD_SOURCE && !comp->error[0])
+      tl_cmd_error("%s", tilec_status_string(status));
+   return tl_cmd_exit_code(status);
+}
+
 static bool
 save_temps(TlCommand *c, TlCompilation *comp, const char *stem)
 {

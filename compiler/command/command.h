@@ -55,6 +55,8 @@ bool tl_cmd_options(TlCommand *c, TilecCompileOptions *o, TlCompileExtra *extra)
 bool tl_cmd_native_arch(TlCommand *c, TilecCompileOptions *o);
 /* Prints its diagnostics (text or JSON as asked for) and its error line. */
 void tl_cmd_diagnostics(TlCommand *c, TlCompilation *comp);
+/* The same of one that failed, and what its status says where nothing else does; the exit code. */
+int tl_cmd_failed(TlCommand *c, TlCompilation *comp, TilecStatus status);
 int tl_cmd_exit_code(TilecStatus status);
 int tl_cmd_ascending(const void *a, const void *b); /* for qsort of doubles */
 /* "tilec: ..." on stderr. */

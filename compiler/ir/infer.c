@@ -1018,6 +1018,13 @@ reads_both_orders(int64_t mma)
    }
 }
 
+static TlReps
+reps_of(Call *c)
+{
+   TlInts reps = ints(c, TL_ATTR_REPS);
+   return reps.len ? (TlReps){reps.data[0], reps.data[1], reps.data[2]} : (TlReps){1, 1, 1};
+}
+
 static bool
 holds_bits(const TlType *t, int64_t bits)
 {
@@ -1031,9 +1038,8 @@ holds_bits(const TlType *t, int64_t bits)
 static bool
 infer_mma(Call *c)
 {
-   TlInts reps = ints(c, TL_ATTR_REPS);
-   const int64_t one[3] = {1, 1, 1}, *rep = reps.len ? reps.data : one;
-   int64_t m = rep[0], n = rep[1], k = rep[2];
+   TlReps rep = reps_of(c);
+   int64_t m = rep.m, n = rep.n, k = rep.k;
    if (!want_results(c))
       return false;
    bool is_f64 = attr(c, TL_ATTR_MMA).i == TL_MMA_F64;
@@ -1049,9 +1055,9 @@ infer_mma(Call *c)
 static bool
 infer_wgmma(Call *c)
 {
-   TlInts reps = ints(c, TL_ATTR_REPS), offsets = ints(c, TL_ATTR_OFFSETS);
-   int64_t columns = attr(c, TL_ATTR_COLUMNS).i, one[3] = {1, 1, 1};
-   const int64_t *rep = reps.len ? reps.data : one;
+   TlInts offsets = ints(c, TL_ATTR_OFFSETS);
+   TlReps rep = reps_of(c);
+   int64_t columns = attr(c, TL_ATTR_COLUMNS).i;
    const TlType *a = c->args[0], *r = c->results[0];
    bool is_shared = a->kind == TL_TYPE_SCALAR;
    if (!want_results(c))
@@ -1068,7 +1074,7 @@ infer_wgmma(Call *c)
    bool is_turned = (is_shared && is_mn_major(c, TL_ATTR_A_DESC)) || is_mn_major(c, TL_ATTR_B_DESC);
    if (is_turned && !reads_both_orders(attr(c, TL_ATTR_MMA).i))
       return FAIL(c, "'wgmma' reads 'mn_major' operands of 16-bit elements only");
-   int64_t m = rep[0], n = rep[1], k = rep[2];
+   int64_t m = rep.m, n = rep.n, k = rep.k;
    if (m < 1 || n < 1 || k < 1 || columns < 8 || columns > 256 || columns % 8 ||
        m * n * columns / 2 != r->count ||
        (!is_shared && a->count * tl_dtype_info[a->dtype].bits != m * k * 128) ||

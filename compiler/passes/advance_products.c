@@ -42,8 +42,7 @@ typedef struct Advance {
    unsigned sum;                            /* position of its result among the carried values */
    TlValue *slot, *parity;                  /* carried: the stage of the ring */
    TL_VEC(TlOp *) slice;                    /* what early needs, and itself, in program order */
-   TlMap
-      needs_sum; /* operations of the body that read the carried sum, or what others make of it */
+   TlMap needs_sum; /* operations of the body that read the carried sum, or what comes of it */
 } Advance;
 
 /* ---- which loops ---- */

@@ -7,7 +7,9 @@ import os
 import re
 import sys
 
+import check_view
 import devtools
+from check_view import check
 
 # What a person would look for.
 EXPECTED = {
@@ -19,14 +21,6 @@ EXPECTED = {
                "exact": "dot(a_tile, b_tile, acc, input_precision=PRECISION, out_dtype=acc.dtype)"},
 }
 MOST_MS = 1000
-failed = 0
-
-
-def check(good, what):
-    global failed
-    if not good:
-        failed += 1
-        print("FAIL " + what)
 
 
 def count(b, selector):
@@ -216,8 +210,8 @@ def main():
         ms = {name: check_page(b, folder, name, EXPECTED.get(name)) for name in pages}
     finally:
         b.close()
-    print(f"{len(pages)} pages, load in ms: {ms}, {failed} failures")
-    return failed != 0 or not pages
+    print(f"{len(pages)} pages, load in ms: {ms}, {check_view.failed} failures")
+    return check_view.failed != 0 or not pages
 
 
 if __name__ == "__main__":

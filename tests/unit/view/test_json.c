@@ -11,19 +11,34 @@
 
 int test_json(void);
 
-static void
-string_is(const char *text, size_t len, const char *expected)
-{
+typedef struct Text {
    TlMem mem;
    jmp_buf oom;
    TlSb sb;
-   tl_mem_init(&mem);
-   mem.oom = &oom;
-   TlArena *arena = tl_arena_new(&mem);
-   tl_sb_init(&sb, arena);
-   tl_view_json_mem(&sb, NULL, text, len);
-   assert_string_equal(tl_sb_cstr(&sb), expected);
-   tl_arena_free(arena);
+} Text;
+
+static TlSb *
+begin(Text *t)
+{
+   tl_mem_init(&t->mem);
+   t->mem.oom = &t->oom;
+   tl_sb_init(&t->sb, tl_arena_new(&t->mem));
+   return &t->sb;
+}
+
+static void
+is_then_gone(Text *t, const char *expected)
+{
+   assert_string_equal(tl_sb_cstr(&t->sb), expected);
+   tl_arena_free(t->sb.arena);
+}
+
+static void
+string_is(const char *text, size_t len, const char *expected)
+{
+   Text t;
+   tl_view_json_mem(begin(&t), NULL, text, len);
+   is_then_gone(&t, expected);
 }
 
 #define IS(text, expected) string_is(text, sizeof(text) - 1, "\"" expected "\"")
@@ -53,25 +68,19 @@ static void
 commas_come_by_themselves(void **state)
 {
    (void)state;
-   TlMem mem;
-   jmp_buf oom;
-   TlSb sb;
-   tl_mem_init(&mem);
-   mem.oom = &oom;
-   TlArena *arena = tl_arena_new(&mem);
-   tl_sb_init(&sb, arena);
-   tl_view_json_open(&sb, '{');
-   tl_view_json_int(&sb, "a", -1);
-   tl_view_json_open_field(&sb, "b", '[');
-   tl_view_json_bool(&sb, NULL, true);
-   tl_view_json_text(&sb, NULL, "[,");
-   tl_view_json_open(&sb, '{');
-   tl_view_json_close(&sb, '}');
-   tl_view_json_close(&sb, ']');
-   tl_view_json_text(&sb, "c", NULL);
-   tl_view_json_close(&sb, '}');
-   assert_string_equal(tl_sb_cstr(&sb), "{\"a\":-1,\"b\":[true,\"[,\",{}],\"c\":null}");
-   tl_arena_free(arena);
+   Text t;
+   TlSb *sb = begin(&t);
+   tl_view_json_open(sb, '{');
+   tl_view_json_int(sb, "a", -1);
+   tl_view_json_open_field(sb, "b", '[');
+   tl_view_json_bool(sb, NULL, true);
+   tl_view_json_text(sb, NULL, "[,");
+   tl_view_json_open(sb, '{');
+   tl_view_json_close(sb, '}');
+   tl_view_json_close(sb, ']');
+   tl_view_json_text(sb, "c", NULL);
+   tl_view_json_close(sb, '}');
+   is_then_gone(&t, "{\"a\":-1,\"b\":[true,\"[,\",{}],\"c\":null}");
 }
 
 int
