@@ -52,7 +52,7 @@ run_ctest() {
    shift
    tilec_phase "testing $preset" into_log "$tilec_root/build/$preset" "$@" && return
    failed+=("$preset")
-   [[ $tilec_verbose ]] || show_failed_tests "$tilec_root/build/$preset/ctest.log"
+   [[ $tilec_verbose ]] || show_failed_tests "$tilec_root/build/$preset/ctest.log" || tilec_show_log 40
 }
 
 into_log() { # BUILD OPTIONS..
@@ -62,12 +62,14 @@ into_log() { # BUILD OPTIONS..
       tee "$build/ctest.log"
 }
 
-# Of each test that failed its output, 100 lines of it at most.
+# Of each test that failed its output, 100 lines of it at most; fails when no test ran.
 show_failed_tests() { # LOG
-   awk '/^ *[0-9]+\/[0-9]+ Test +#/ { shown = /\*\*\*(Failed|Timeout|Exception|Not Run)/ ? 1 : 0 }
+   awk '/^ *[0-9]+\/[0-9]+ Test +#/ { any = 1
+                                     shown = /\*\*\*(Failed|Timeout|Exception|Not Run)/ ? 1 : 0 }
         /^ +Start +[0-9]+: / { shown = 0 }
         /tests passed, / { exit }
-        shown && shown++ <= 100' "$1"
+        shown && shown++ <= 100
+        END { exit !any }' "$1"
 }
 
 # Two minutes of tests/fuzz/run.sh, where clang's libFuzzer can be had.  Elsewhere the corpora have
@@ -94,6 +96,7 @@ search_for_failures() {
 print_finds() {
    local find
    tilec_say "NOT YET A TEST: put these inputs into tests/fuzz/finds/TARGET (base64) and mend what they break"
+   mkdir -p -- "$tilec_root/build/fuzz/finds"
    find "$tilec_root/build/fuzz/finds" -type f -size -8k | while IFS= read -r find; do
       printf '%s\n' "${find#"$tilec_root"/build/fuzz/}"
       base64 -- "$find"

@@ -201,14 +201,12 @@ tl_cmd_args_values(TlCmdArgs *all)
    size_t at = 0;
    for (const char *text; (text = tl_option_next(&all->c->cl, TL_OPT_ARG, &at));) {
       const char *eq = strchr(text, '=');
-      all->misuse = !eq;
       if (!eq)
          return tl_cmd_refuse("--arg takes NAME=VALUE; found '%s'", text);
       TlCmdArg *a = tl_cmd_arg_named(all, text, (size_t)(eq - text));
       if (!a)
          return false;
-      all->misuse = !take_value(all, a, eq + 1);
-      if (all->misuse || !fits_declared(all, a, eq + 1))
+      if (!take_value(all, a, eq + 1) || !fits_declared(all, a, eq + 1))
          return false;
    }
    return true;

@@ -21,7 +21,6 @@ typedef struct TlCmdArgs {
    TlCmdArg *list;            /* one for each parameter of the kernel */
    unsigned num;
    bool is_autotuned; /* the kernel has configurations */
-   bool misuse;       /* what is wrong with --arg is wrong whatever the kernel is */
 } TlCmdArgs;
 
 /* The parameters of the kernel that the options name (o->kernel is filled in when it is the only

@@ -1,6 +1,8 @@
 /* See array.h. */
 #include "command/array.h"
 
+#include "base/map.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
@@ -242,14 +244,5 @@ tl_array_compare(TlArena *arena, const TlArray *got, const TlArray *want, double
 uint64_t
 tl_array_hash(const TlArray *a)
 {
-   uint64_t hash = 0x9E3779B97F4A7C15ULL, word = 0;
-   const unsigned char *p = a->data;
-   for (uint64_t i = 0; i < a->bytes; i += sizeof word) {
-      size_t n = a->bytes - i < sizeof word ? (size_t)(a->bytes - i) : sizeof word;
-      word = 0;
-      memcpy(&word, p + i, n);
-      hash = (hash ^ word) * 0xD6E8FEB86659FD93ULL;
-      hash ^= hash >> 32;
-   }
-   return hash;
+   return tl_hash(a->data, a->bytes, 0);
 }

@@ -12,8 +12,16 @@ stem_of(TlCommand *c, const char *file)
    return dot && dot > name ? tl_arena_strndup(c->arena, name, (size_t)(dot - name)) : name;
 }
 
+/* Names what --save-temps writes: of several files, which may have one name, with their number. */
+static const char *
+temps_of(TlCommand *c, size_t file)
+{
+   const char *stem = stem_of(c, c->cl.operands.data[file]);
+   return c->cl.operands.len == 1 ? stem : tl_arena_printf(c->arena, "%zu-%s", file + 1, stem);
+}
+
 static int
-check_file(TlCommand *c, const TilecCompileOptions *o, const TlCompileExtra *extra)
+check_file(TlCommand *c, size_t file, const TilecCompileOptions *o, const TlCompileExtra *extra)
 {
    TlCompilation comp;
    TilecStatus status = tl_compilation_init(&comp, NULL, extra);
@@ -23,7 +31,7 @@ check_file(TlCommand *c, const TilecCompileOptions *o, const TlCompileExtra *ext
    if (status != TILEC_OK && status != TILEC_BAD_SOURCE && !comp.error[0])
       tl_cmd_error("%s: %s", o->file, tilec_status_string(status));
    int code = tl_cmd_exit_code(status);
-   if (status == TILEC_OK && !tl_cmd_extras(c, &comp, stem_of(c, o->file)))
+   if (status == TILEC_OK && !tl_cmd_extras(c, &comp, temps_of(c, file)))
       code = EXIT_ENVIRONMENT;
    tl_compilation_free(&comp);
    return code;
@@ -42,7 +50,7 @@ tl_cmd_check(TlCommand *c)
    int worst = EXIT_OK;
    for (size_t i = 0; i < c->cl.operands.len; i++) {
       o.file = c->cl.operands.data[i];
-      int code = check_file(c, &o, &extra);
+      int code = check_file(c, i, &o, &extra);
       worst = code > worst ? code : worst;
    }
    return worst;

@@ -8,22 +8,6 @@
 #include <sys/stat.h>
 
 /* ---- names ---- */
-/* What numpy, torch and CUDA call it; NULL: none of them does. */
-static const char *
-other_name(const char *name)
-{
-   static const struct {
-      const char *name, *instead;
-   } others[] = {
-#define TL_OTHER_NAME(name, instead) {name, instead},
-#include "sema/other_names.def"
-   };
-   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-      if (strcmp(others[i].name, name) == 0)
-         return others[i].instead;
-   return NULL;
-}
-
 /* Why a builtin of Triton is not there; NULL: it is none. */
 static const char *
 refused(const char *name)
@@ -63,7 +47,8 @@ is_diagnostic(const char *name)
 static int
 unknown(const TlReference *ref, const char *asked, const char *name)
 {
-   const char *instead = other_name(name), *why = refused(name), *near = nearest_name(ref, name);
+   const char *instead = tl_name_instead(name), *why = refused(name),
+              *near = nearest_name(ref, name);
    if (is_diagnostic(name))
       return tl_cmd_misuse("'%s' is a diagnostic: tilec explain %s", name, name);
    if (why)
@@ -80,11 +65,11 @@ unknown(const TlReference *ref, const char *asked, const char *name)
 static const char *
 plain_name(TlArena *arena, const TlReference *ref, const char *asked)
 {
-   if (tl_reference_find(ref, asked, NULL))
+   if (tl_reference_find(ref, asked))
       return asked;
-   const char *dot = strrchr(asked, '.'), *name = dot && dot[1] ? dot + 1 : asked;
-   name += *name == '@';
-   return tl_arena_strndup(arena, name, strcspn(name, "("));
+   const char *callee = tl_arena_strndup(arena, asked, strcspn(asked, "("));
+   const char *dot = strrchr(callee, '.'), *name = dot && dot[1] ? dot + 1 : callee;
+   return name + (*name == '@');
 }
 
 /* ---- pages ---- */
@@ -133,7 +118,7 @@ tl_cmd_doc(TlCommand *c)
       tl_reference_list_text(&ref, &sb);
    } else {
       const char *asked = c->cl.operands.data[0], *name = plain_name(c->arena, &ref, asked);
-      const TlRefEntry *e = tl_reference_find(&ref, name, NULL);
+      const TlRefEntry *e = tl_reference_find(&ref, name);
       if (!e)
          return unknown(&ref, asked, name);
       tl_reference_entry_text(&ref, e, name, &sb);

@@ -233,7 +233,7 @@ tl_measure_open(TlMeasure *m, TlCommand *c)
    if (code != EXIT_OK)
       return code;
    if (!tl_cmd_args_values(&m->args))
-      return m->args.misuse ? EXIT_USAGE : EXIT_PROGRAM;
+      return EXIT_PROGRAM;
    if ((code = open_runtime(m)) != EXIT_OK)
       return code;
    TilecStatus status = tl_cmd_args_upload(&m->args, m->rt);

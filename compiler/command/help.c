@@ -11,8 +11,11 @@ static const char *const examples[] = {
    "tilec build elu.tile --arch=sm_80,sm_90a --emit=c -o elu.c",
    "tilec run elu.tile --arg x=randn:fp32[1000] --arg y=empty:fp32[1000] --arg n=1000 "
    "--print y --save y=y.npy",
-   "tilec bench matmul.tile --arg a=randn:fp16[4096,4096] --vary BLOCK=64,128",
-   "tilec tune matmul.tile --arg a=randn:fp16[4096,4096]",
+   "tilec bench elu.tile --arg x=randn:fp32[1000000] --arg y=empty:fp32[1000000] --arg n=1000000 "
+   "--vary BLOCK=512,1024",
+   "tilec tune K.tile --arg x=randn:fp32[1000000] --arg y=empty:fp32[1000000] --arg n=1000000",
+   "tilec view elu.tile -s '*fp32:16, *fp32:16, i32' -o elu.html",
+   "tilec doctor --json",
    "tilec check *.tile -Wall",
    "tilec list elu.tile",
    "tilec explain E0271",
@@ -35,14 +38,16 @@ spaces(TlSb *out, unsigned n)
    tl_sb_printf(out, "%*s", (int)n, "");
 }
 
-/* Text from column `at` on, wrapped between words; the lines that follow begin at `indent`. */
+/* Text from column `at` on, wrapped between words; the lines that follow begin at `indent`, those
+ * before them end with `more`. */
 static void
-wrap(TlSb *out, unsigned at, unsigned indent, const char *text)
+wrap(TlSb *out, unsigned at, unsigned indent, const char *text, const char *more)
 {
+   unsigned width = WIDTH - (unsigned)strlen(more);
    while (*text) {
       size_t word = strcspn(text, " ");
-      if (at > indent && at + 1 + word > WIDTH) {
-         tl_sb_char(out, '\n');
+      if (at > indent && at + 1 + word > width) {
+         tl_sb_printf(out, "%s\n", more);
          spaces(out, indent);
          at = indent;
       } else if (at > indent) {
@@ -67,7 +72,7 @@ entry(TlSb *out, unsigned column, const char *flag, const char *text)
       at = 0;
    }
    spaces(out, column - at);
-   wrap(out, column, column, text);
+   wrap(out, column, column, text, "");
 }
 
 static void
@@ -105,11 +110,15 @@ option_entries(TlSb *out, unsigned command, bool general)
 static void
 command_examples(TlSb *out, const char *name)
 {
-   for (unsigned i = 0; examples[i]; i++)
-      if (strncmp(examples[i] + 6, name, strlen(name)) == 0) {
-         tl_sb_str(out, "\nexample:\n  ");
-         wrap(out, 2, 6, examples[i]);
-      }
+   const char *before = "\nexamples:\n  ";
+   for (unsigned i = 0; examples[i]; i++) {
+      const char *command = examples[i] + strlen("tilec ");
+      if (strcspn(command, " ") != strlen(name) || strncmp(command, name, strlen(name)) != 0)
+         continue;
+      tl_sb_str(out, before);
+      wrap(out, 2, 6, examples[i], " \\");
+      before = "  ";
+   }
 }
 
 void
@@ -121,7 +130,7 @@ tl_options_help(TlSb *out, unsigned command, const char *command_name)
       tl_sb_str(out, "usage: tilec COMMAND FILE [OPTIONS]\n\n");
       for (const TlCommandRow *c = tl_command_row(0); c->name; c++)
          entry(out, COMMAND_COLUMN, c->name, c->help);
-      tl_sb_str(out, "\n`tilec help COMMAND` has a command's options and an example, "
+      tl_sb_str(out, "\n`tilec help COMMAND` has a command's options and examples, "
                      "`tilec manual` all.\n");
    } else {
       const char *operand = "";

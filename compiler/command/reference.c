@@ -86,15 +86,12 @@ has_name(const TlRefEntry *e, const char *name)
 }
 
 const TlRefEntry *
-tl_reference_find(const TlReference *ref, const char *name, const TlRefPage **page)
+tl_reference_find(const TlReference *ref, const char *name)
 {
    for (size_t p = 0; p < ref->pages.len; p++)
       for (size_t i = 0; i < ref->pages.data[p].entries.len; i++)
-         if (has_name(&ref->pages.data[p].entries.data[i], name)) {
-            if (page)
-               *page = &ref->pages.data[p];
+         if (has_name(&ref->pages.data[p].entries.data[i], name))
             return &ref->pages.data[p].entries.data[i];
-         }
    return NULL;
 }
 
@@ -111,7 +108,7 @@ tl_reference_missing(const TlReference *ref)
    tl_sb_init(&sb, ref->arena);
    const TlBuiltin *b;
    for (unsigned i = 0; (b = tl_builtin_at(i)); i++)
-      if (tl_reference_wants((const TlBuiltinRow *)b) && !tl_reference_find(ref, b->name, NULL))
+      if (tl_reference_wants((const TlBuiltinRow *)b) && !tl_reference_find(ref, b->name))
          tl_sb_printf(&sb, "%s%s", sb.len ? " " : "", b->name);
    return tl_sb_cstr(&sb);
 }

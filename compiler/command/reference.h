@@ -30,9 +30,8 @@ typedef struct TlReference {
 } TlReference;
 
 void tl_reference_read(TlArena *arena, TlReference *out);
-/* The entry of a name, NULL if there is none; *page, if wanted, is where it stands. */
-const TlRefEntry *tl_reference_find(const TlReference *ref, const char *name,
-                                    const TlRefPage **page);
+/* The entry of a name, NULL if there is none. */
+const TlRefEntry *tl_reference_find(const TlReference *ref, const char *name);
 /* Builtins without an entry, for messages: names separated by blanks, "" when each has one. */
 const char *tl_reference_missing(const TlReference *ref);
 /* Is it for kernels: not refused, not one of the library's own? */

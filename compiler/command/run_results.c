@@ -16,7 +16,7 @@ named_array(TlRunResults *r, const char *option, const char *text)
    if (!a || (a->is_given && a->value.kind == TL_CLI_ARRAY))
       return a;
    tl_cmd_error("--%s takes the name of an array argument; '%s' is %s", option, a->param->name,
-                a->is_given ? "a number" : "not given");
+                a->is_given ? "no array" : "not given");
    return NULL;
 }
 

@@ -142,7 +142,7 @@ try_builtins(TlNearest *n, uint32_t namespaces)
 
 /* ---- names that are another's ---- */
 const char *
-tl_other_name(TlSema *s, const char *name)
+tl_name_instead(const char *name)
 {
    static const struct {
       const char *name, *instead;
@@ -152,7 +152,16 @@ tl_other_name(TlSema *s, const char *name)
    };
    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
       if (strcmp(rows[i].name, name) == 0)
-         return tl_arena_printf(s->arena, "write %s", rows[i].instead);
+         return rows[i].instead;
+   return NULL;
+}
+
+const char *
+tl_other_name(TlSema *s, const char *name)
+{
+   const char *instead = tl_name_instead(name);
+   if (instead)
+      return tl_arena_printf(s->arena, "write %s", instead);
    if (tl_builtin_find(TL_NS_LIBDEVICE, name))
       return tl_arena_printf(s->arena, "write libdevice.%s(..), of triton.language.extra", name);
    return NULL;

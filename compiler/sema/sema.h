@@ -264,6 +264,8 @@ enum { TL_BUILTIN_METHOD = 1 << 0, TL_BUILTIN_HOST = 1 << 1, TL_BUILTIN_MUTATES 
 /* Looks a name up in a namespace; NULL if unknown.  (builtins.c) */
 const TlBuiltin *tl_builtin_find(uint32_t namespaces, const char *name);
 const TlBuiltin *tl_builtin_method(const char *name);
+/* What to write for a name of numpy's, torch's or CUDA's (other_names.def), or NULL.  (scope.c) */
+const char *tl_name_instead(const char *name);
 const TlBuiltin *tl_builtin_at(unsigned i); /* NULL past the end: did-you-mean, docs, tests */
 /* How a call of a builtin went wrong (slips.def). */
 typedef enum TlSlip { TL_SLIP_LACKS, TL_SLIP_HAS_NO, TL_SLIP_MORE, TL_SLIP_WRONG } TlSlip;

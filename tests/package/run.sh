@@ -50,7 +50,10 @@ make=("$root/runtime/package/build.sh" --fast --build "$build" --out)
    ! grep -q 'none can be installed by pip' "$work/first.log" || skip "no auditwheel"
    die "no packages"
 }
-(umask 077 && TZ=Asia/Tokyo LC_ALL=C.UTF-8 "${make[@]}" "$work/again") >"$work/again.log" 2>&1
+(umask 077 && TZ=Asia/Tokyo LC_ALL=C.UTF-8 "${make[@]}" "$work/again") >"$work/again.log" 2>&1 || {
+   cat -- "$work/again.log"
+   die "no packages the second time"
+}
 diff -- "$work/packages/SHA256SUMS" "$work/again/SHA256SUMS" || die "other bytes the second time"
 rm -rf -- "$work/again"
 cat -- "$work/first.log"

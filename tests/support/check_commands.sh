@@ -20,7 +20,7 @@ stand_in "$work/bin/apt-get" <<<'echo "apt: noise"; [[ " $* " != *" $APT_FAILS "
 stand_in "$work/bin/dpkg-query" <<<'echo "$PACKAGES"'
 stand_in "$work/bin/apt-cache" <<<'echo "  Candidate: 1:22"'
 stand_in "$work/bin/cmake" <<'CODE'
-for k in 1 2 3; do echo "[$k/3] Building C object noise.o"; done
+for k in {1..3000}; do echo "[$k/3000] Building C object noise.o"; done # more than a pipe holds
 if [[ $BUILD_FAILS ]]; then
    printf 'FAILED: compiler/noise.o\ncc -c noise.c\nnoise.c:1:1: error: unheard of\n[3/3] more noise\n'
    exit 1

@@ -85,9 +85,13 @@ tilec_phase() {
    return "$status"
 }
 
-# The end of the log, behind the last phase's headline.
+# The log from the last phase's headline on.
+tilec_last_phase() {
+   tail -n +"$(grep -n '^== ' -- "$tilec_log" | tail -n 1 | cut -d: -f1)" -- "$tilec_log"
+}
+
 tilec_show_log() { # LINES
-   tac -- "$tilec_log" | sed '/^== /q' | head -n "$1" | tac
+   tilec_last_phase | tail -n "$1"
    printf 'All of it: %s\n' "$tilec_log"
 }
 
@@ -177,8 +181,7 @@ tilec_build() {
 
 # What the compiler said of the files that failed, of ninja's last run.
 tilec_show_build_errors() {
-   tac -- "$tilec_log" | sed '/^== /q' | tac |
-      awk '/^FAILED: / { on = 1 } /^\[[0-9]+\// { on = 0 } on' | head -n 100
+   tilec_last_phase | awk '/^FAILED: / { on = 1 } /^\[[0-9]+\// { on = 0 } on && n++ < 100'
    printf 'All of it: %s\n' "$tilec_log"
 }
 
