@@ -250,15 +250,26 @@ check_result_used(TlSema *s, TlFrame *f, const TlNode *value)
    }
 }
 
+/* The variable of the function itself that is the call's first argument and is still this value:
+ * the call may be of any function, and may have bound the name anew. */
+static bool
+is_first_argument(TlFrame *f, const TlNode *call, const TlValue *x)
+{
+   const TlNodeList *args = call->kind == TL_AST_CALL ? &tl_ast_Call(call)->args : NULL;
+   if (!args || !args->len || args->data[0]->kind != TL_AST_NAME)
+      return false;
+   const TlVar *v = tl_frame_var(f, tl_ast_Name(args->data[0])->id);
+   return v && v->state == TL_VAR_BOUND && v->value.kind == TL_SV_VALUE && v->value.value == x;
+}
+
 /* `multiple_of(x, 16)` for nothing but its promise: it is x's from where x is made, when both are
  * of one block, so that whoever comes to the one comes to the other. */
 static void
 keep_promise(TlSema *s, TlFrame *f, const TlNode *value, const TlSv *result)
 {
    TlOp *hint = result->kind == TL_SV_VALUE ? result->value->def : NULL;
-   const TlNodeList *args = value->kind == TL_AST_CALL ? &tl_ast_Call(value)->args : NULL;
-   if (!hint || hint->opcode != TL_OP_HINT || !tl_is_unused(hint) || !args || !args->len ||
-       args->data[0]->kind != TL_AST_NAME)
+   if (!hint || hint->opcode != TL_OP_HINT || !tl_is_unused(hint) ||
+       !is_first_argument(f, value, tl_arg(hint, 0)))
       return;
    TlValue *x = tl_arg(hint, 0);
    TlBlock *block = x->def ? x->def->block : x->block;
@@ -269,7 +280,7 @@ keep_promise(TlSema *s, TlFrame *f, const TlNode *value, const TlSv *result)
       tl_move_before(hint, place);
    tl_replace_uses(x, result->value);
    tl_set_arg(hint, 0, x);
-   tl_assign(s, f, args->data[0], *result);
+   tl_assign(s, f, tl_ast_Call(value)->args.data[0], *result);
 }
 
 static void

@@ -31,6 +31,22 @@ unpacking(void **state)
                       IR("E0229", "2 targets", "3 items"));
 }
 
+/* A promise stated for nothing is of the value it is made of, whatever the call names. */
+static void
+promise(void **state)
+{
+   (void)state;
+#define SECOND "@jit\ndef second(a, b):\n   return multiple_of(b, 8)\n"
+   sema_expect_ir(TILE("@kernel\ndef k(p: *i32, x: i32):\n   multiple_of(x, 8)\n   store(p, x)\n"),
+                  IR("hint %x", "store %p, %x_"));
+   sema_expect_ir(TILE(SECOND "@kernel\ndef k(p: *i32, x: i32, y: i32):\n   second(x, y)\n"
+                              "   store(p, x)\n"),
+                  IR("hint %y", "store %p, %x"));
+   sema_expect_ir(TILE("@kernel\ndef k(p: *i32, x: i32):\n   multiple_of(x, (x := 8))\n"
+                       "   store(p, x)\n"),
+                  IR("constant 8", "store %p, %1"));
+}
+
 static void
 compile_time_if_signature(void **state)
 {
@@ -308,17 +324,12 @@ int
 test_stmt(void)
 {
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(vector_add),
-      cmocka_unit_test(unpacking),
-      cmocka_unit_test(compile_time_if_signature),
-      cmocka_unit_test(runtime_if),
-      cmocka_unit_test(loops),
-      cmocka_unit_test(static_loops),
-      cmocka_unit_test(whiles),
-      cmocka_unit_test(early_return),
-      cmocka_unit_test(continues),
-      cmocka_unit_test(mutation),
-      cmocka_unit_test(slips),
+      cmocka_unit_test(vector_add),   cmocka_unit_test(unpacking),
+      cmocka_unit_test(promise),      cmocka_unit_test(compile_time_if_signature),
+      cmocka_unit_test(runtime_if),   cmocka_unit_test(loops),
+      cmocka_unit_test(static_loops), cmocka_unit_test(whiles),
+      cmocka_unit_test(early_return), cmocka_unit_test(continues),
+      cmocka_unit_test(mutation),     cmocka_unit_test(slips),
    };
    return cmocka_run_group_tests_name("sema stmt", tests, NULL, NULL);
 }
