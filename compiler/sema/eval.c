@@ -406,17 +406,20 @@ find_attribute(TlSema *s, const TlSv *self, const char *name, TlRange range, TlS
    return false;
 }
 
-bool
-tl_has_attribute(TlSema *s, const TlSv *self, const char *name)
+TlHas
+tl_try_attribute(TlSema *s, const TlSv *self, const char *name, TlRange range, TlSv *out)
 {
    TlQuiet q;
-   TlSv out;
    tl_quiet_begin(s, &q);
-   bool has = find_attribute(s, self, name, (TlRange){0}, &out) && out.kind != TL_SV_POISON;
-   tl_quiet_end(s, &q);
-   if (tl_is_host_module_value(self))
-      return has && !tl_is_host_module_value(&out);
-   return has;
+   bool has = find_attribute(s, self, name, range, out);
+   const TlDiag *error = tl_quiet_end(s, &q);
+   if (error)
+      return tl_is_plain_object(s, self) && tl_forget_raised(s, error, "AttributeError")
+                ? TL_HAS_NOT
+                : TL_HAS_FAILED;
+   if (tl_is_host_module_value(self) && has && tl_is_host_module_value(out))
+      has = false;
+   return has ? TL_HAS_IT : tl_lacks_attribute(s, self, name) ? TL_HAS_NOT : TL_HAS_UNKNOWN;
 }
 
 static void

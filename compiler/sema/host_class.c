@@ -46,8 +46,10 @@ method_kind(const TlAstFunction *f)
          kind = TL_METHOD_STATIC;
       else if (strcmp(name, "classmethod") == 0)
          kind = TL_METHOD_CLASS;
-      else if (strcmp(name, "property") == 0 || strcmp(name, "cached_property") == 0)
+      else if (strcmp(name, "property") == 0)
          kind = TL_METHOD_PROPERTY;
+      else if (strcmp(name, "cached_property") == 0)
+         kind = TL_METHOD_CACHED_PROPERTY;
       else if (!tl_is_jit_decorator(f->decorators.data[i]))
          kind = TL_METHOD_UNKNOWN;
    }
@@ -168,7 +170,7 @@ tl_bind_class_method(TlSema *s, const TlSv *cls, TlSv *out)
       return true;
    if (out->func->method == TL_METHOD_CLASS)
       out->func = bound_to(s, out->func, cls);
-   else if (out->func->method == TL_METHOD_UNKNOWN || out->func->method == TL_METHOD_PROPERTY)
+   else if (out->func->method != TL_METHOD_PLAIN && out->func->method != TL_METHOD_STATIC)
       *out = tl_sv_lost(s, out->func->name, out->func->node->range);
    return true;
 }
@@ -187,8 +189,11 @@ tl_bind_method(TlSema *s, const TlSv *self, TlRange range, TlSv *out)
    if (bound->method == TL_METHOD_CLASS)
       tl_object_get(self, "__class__", bound->self);
    out->func = bound;
-   if (bound->method == TL_METHOD_PROPERTY)
+   bool is_cached = bound->method == TL_METHOD_CACHED_PROPERTY;
+   if (is_cached || bound->method == TL_METHOD_PROPERTY)
       *out = tl_sema_call(s, out, NULL, 0, range);
+   if (is_cached && tl_in_host(s) && out->kind != TL_SV_POISON && tl_make_change(s, self, range))
+      tl_object_set(s, self, bound->name, *out);
    return true;
 }
 

@@ -137,6 +137,18 @@ catches(TlSema *s, TlFrame *f, const TlNode *type, const TlRaised *raised)
    return exception_class(s, f, type, &of) ? is_a(s, raised, &of, 0) : UNSURE;
 }
 
+bool
+tl_forget_raised(TlSema *s, const TlDiag *error, const char *exception)
+{
+   TlRaised raised = s->impl->raised, of = {.name = exception};
+   Match m = raised.error == error ? is_a(s, &raised, &of, 0) : NO;
+   if (m == UNSURE)
+      raised.error = NULL; /* whether a handler would see it is not known */
+   if (m != YES)
+      report_again(s, error, &raised);
+   return m == YES;
+}
+
 /* ---- statements ---- */
 void
 tl_host_raise(TlSema *s, TlFrame *f, const TlAstRaise *n)

@@ -433,25 +433,6 @@ HOST_FN(isinstance)
                        : tl_sv_bool(a == YES);
 }
 
-/* For certain, Python's value has no attribute of this name. */
-static bool
-lacks_attribute(TlSema *s, const TlSv *v, const char *name)
-{
-   if (strncmp(name, "__", 2) == 0)
-      return false;
-   switch (v->kind) {
-   case TL_SV_NONE:
-      return true;
-   case TL_SV_OBJECT:
-      return tl_is_plain_object(s, v);
-   case TL_SV_MODULE:
-      return v->module->kind == TL_MOD_BUILTIN ||
-             (v->module->kind == TL_MOD_SOURCE && !v->module->source->stars.len);
-   default:
-      return false;
-   }
-}
-
 HOST_FN(setattr)
 {
    if (c->args[1].kind != TL_SV_STR || c->args[0].kind != TL_SV_OBJECT)
@@ -482,6 +463,12 @@ HOST_FN(repr)
    return text_of(s, &c->args[0], false, c->range);
 }
 
+static const char *
+attribute_name(TlSema *s, const TlCall *c)
+{
+   return tl_intern(s->strings, c->args[1].s.data, c->args[1].s.len);
+}
+
 HOST_FN(hasattr)
 {
    if (c->args[1].kind != TL_SV_STR)
@@ -492,13 +479,13 @@ HOST_FN(hasattr)
        tl_host_module_has(tl_arena_printf(s->arena, "%s.%s", self->module->name, c->args[1].s.data),
                           &has))
       return tl_sv_bool(has);
-   if (tl_has_attribute(s, &c->args[0], c->args[1].s.data))
-      return c->args[0].kind == TL_SV_OPAQUE
-                ? tl_host_bad(s, c, "the attributes of this value are not known")
-                : tl_sv_bool(true);
-   return lacks_attribute(s, &c->args[0], c->args[1].s.data)
-             ? tl_sv_bool(false)
-             : tl_host_bad(s, c, "whether there is such an attribute is not known");
+   if (self->kind == TL_SV_OPAQUE)
+      return tl_host_bad(s, c, "the attributes of this value are not known");
+   TlSv value;
+   TlHas it = tl_try_attribute(s, self, attribute_name(s, c), c->range, &value);
+   if (it == TL_HAS_UNKNOWN)
+      return tl_host_bad(s, c, "whether there is such an attribute is not known");
+   return it == TL_HAS_FAILED ? tl_sv_poison() : tl_sv_bool(it == TL_HAS_IT);
 }
 
 HOST_FN(getattr)
@@ -507,12 +494,14 @@ HOST_FN(getattr)
       return tl_host_bad(s, c, "the name must be a string");
    if (c->args[0].kind == TL_SV_OPAQUE)
       return tl_host_bad(s, c, "the attributes of this value are not known");
-   if (c->given[2] && !tl_has_attribute(s, &c->args[0], c->args[1].s.data))
-      return lacks_attribute(s, &c->args[0], c->args[1].s.data)
-                ? c->args[2]
-                : tl_host_bad(s, c, "whether there is such an attribute is not known");
-   TlText name = c->args[1].s;
-   return tl_attribute(s, NULL, &c->args[0], tl_intern(s->strings, name.data, name.len), c->range);
+   const char *name = attribute_name(s, c);
+   if (!c->given[2])
+      return tl_attribute(s, NULL, &c->args[0], name, c->range);
+   TlSv value;
+   TlHas it = tl_try_attribute(s, &c->args[0], name, c->range, &value);
+   if (it == TL_HAS_UNKNOWN)
+      return tl_host_bad(s, c, "whether there is such an attribute is not known");
+   return it == TL_HAS_FAILED ? tl_sv_poison() : it == TL_HAS_IT ? value : c->args[2];
 }
 
 HOST_FN(callable)

@@ -33,6 +33,24 @@ tl_is_plain_object(TlSema *s, const TlSv *v)
           !tl_class_attr(s, cls.func, "__getattr__", &hook);
 }
 
+bool
+tl_lacks_attribute(TlSema *s, const TlSv *v, const char *name)
+{
+   if (strncmp(name, "__", 2) == 0)
+      return false;
+   switch (v->kind) {
+   case TL_SV_NONE:
+      return true;
+   case TL_SV_OBJECT:
+      return tl_is_plain_object(s, v);
+   case TL_SV_MODULE:
+      return v->module->kind == TL_MOD_BUILTIN ||
+             (v->module->kind == TL_MOD_SOURCE && !v->module->source->stars.len);
+   default:
+      return false;
+   }
+}
+
 /* The program's class of the object has a method of this name, or may have one. */
 bool
 tl_has_method(TlSema *s, const TlSv *v, const char *name)

@@ -91,6 +91,7 @@ typedef enum TlMethodKind {
    TL_METHOD_STATIC,
    TL_METHOD_CLASS,
    TL_METHOD_PROPERTY,
+   TL_METHOD_CACHED_PROPERTY,
    TL_METHOD_UNKNOWN, /* by a decorator that is not known */
 } TlMethodKind;
 
@@ -307,7 +308,14 @@ void tl_nearest_try(TlNearest *n, const char *candidate);
 /* ---- eval.c ---- */
 TlSv tl_eval_expr(TlSema *s, TlFrame *f, const TlNode *n);
 TlSv tl_attribute(TlSema *s, TlFrame *f, const TlSv *self, const char *name, TlRange range);
-bool tl_has_attribute(TlSema *s, const TlSv *self, const char *name);
+typedef enum TlHas {
+   TL_HAS_NOT, /* an AttributeError of a property is one, as in Python */
+   TL_HAS_IT,
+   TL_HAS_UNKNOWN, /* nothing was reported */
+   TL_HAS_FAILED,  /* an error was */
+} TlHas;
+/* The attribute if there is one; a property runs once. */
+TlHas tl_try_attribute(TlSema *s, const TlSv *self, const char *name, TlRange range, TlSv *out);
 /* Binary operator on any two values; is_host: Python's meaning on known values. */
 TlSv tl_apply_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range);
 TlSv tl_apply_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range);
@@ -414,6 +422,8 @@ const TlDiag *tl_quiet_end(TlSema *s, TlQuiet *q);
 /* The error just reported is this exception of Python, by all its rules. */
 void tl_raise_as(TlSema *s, const char *name);
 bool tl_is_exception(const char *name);
+/* The error that a quiet part ended with is this exception: it is over.  Else it is reported. */
+bool tl_forget_raised(TlSema *s, const TlDiag *error, const char *exception);
 void tl_host_raise(TlSema *s, TlFrame *f, const TlAstRaise *n);
 TlFlow tl_host_try(TlSema *s, TlFrame *f, const TlAstTry *n);
 
@@ -460,6 +470,8 @@ bool tl_set_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlSv *ou
 /* Of a kind whose every operation is known here, so that an error is Python's. */
 bool tl_is_plain(const TlSv *v);
 bool tl_is_plain_object(TlSema *s, const TlSv *v);
+/* For certain, Python's value has no attribute of this name. */
+bool tl_lacks_attribute(TlSema *s, const TlSv *v, const char *name);
 bool tl_has_method(TlSema *s, const TlSv *v, const char *name);
 bool tl_report_lost(TlSema *s, const TlSv *v, TlRange range); /* true: reported */
 void tl_list_push(TlSema *s, TlSvTuple *t, TlSv v);

@@ -192,19 +192,20 @@ is_instance(Matcher *m, const TlNode *pattern, const TlSv *v, const TlSv *cls)
    return truth_of(m, &yes, pattern->range);
 }
 
-/* False: it has none, or that is not known and *out is UNDECIDED. */
-static bool
-attribute(Matcher *m, const TlNode *item, const TlSv *self, const char *name, TlSv *value,
-          Verdict *out)
+static Verdict
+attribute(Matcher *m, const TlNode *item, const TlSv *self, const char *name, TlSv *value)
 {
-   *out = NO;
-   if (tl_has_attribute(m->s, self, name)) {
-      *value = tl_attribute(m->s, m->f, self, name, item->range);
-      *out = value->kind == TL_SV_POISON ? UNDECIDED : YES;
-   } else if (!tl_is_plain_object(m->s, self) || strncmp(name, "__", 2) == 0) {
-      *out = undecided(m, item->range, "it is not known whether the value has this attribute");
+   switch (tl_try_attribute(m->s, self, name, item->range, value)) {
+   case TL_HAS_IT:
+      return value->kind == TL_SV_POISON ? UNDECIDED : YES;
+   case TL_HAS_UNKNOWN:
+      return undecided(m, item->range, "it is not known whether the value has this attribute");
+   case TL_HAS_FAILED:
+      return UNDECIDED;
+   case TL_HAS_NOT:
+      break;
    }
-   return *out == YES;
+   return NO;
 }
 
 /* Classes whose pattern has one part by position: the value itself. */
@@ -250,8 +251,8 @@ find_parts(Matcher *m, const TlAstPatClass *p, const TlSv *cls, const TlSv *v, T
       for (size_t k = 0; k < i; k++)
          if (names[k] == names[i])
             return raise(m, item->range, "TypeError", "the attribute is asked for twice");
-      Verdict has;
-      if (!attribute(m, item, v, names[i], &parts[i], &has))
+      Verdict has = attribute(m, item, v, names[i], &parts[i]);
+      if (has != YES)
          return has;
    }
    return YES;
