@@ -229,6 +229,15 @@ same_numbers(Same *c, const TlSv *a, const TlSv *b)
 }
 
 static bool
+may_be_equal_at_run_time(const TlSv *a, const TlSv *b)
+{
+   bool is_a = a->kind == TL_SV_VALUE, is_b = b->kind == TL_SV_VALUE;
+   if (is_a && is_b)
+      return a->value != b->value;
+   return (is_a && tl_sv_is_number(b)) || (is_b && tl_sv_is_number(a));
+}
+
+static bool
 same_values(Same *c, const TlSv *a, const TlSv *b)
 {
    if (tl_sv_is_number(a) && tl_sv_is_number(b))
@@ -241,6 +250,8 @@ same_values(Same *c, const TlSv *a, const TlSv *b)
       return stop(c, "the class may say what is equal");
    if (!c->exact && (a->kind == TL_SV_OPAQUE || b->kind == TL_SV_OPAQUE))
       return stop(c, "one side is not known");
+   if (!c->exact && may_be_equal_at_run_time(a, b))
+      return stop(c, "this is known at run time only; compare the parts one by one");
    if (a->kind != b->kind || c->stop)
       return false;
    switch (a->kind) {
@@ -873,20 +884,39 @@ set_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b)
    return tl_sv_bool(tl_set_within(s, x, y) && !(strict && x->len == y->len));
 }
 
+/* a is b.  Of a run-time value it is known that it is no None, not whether it is True. */
+static bool
+is_same(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range, bool *same)
+{
+   if (tl_in_host(s))
+      return tl_host_is(s, a, b, range, same);
+   *same = false;
+   if (a->kind == TL_SV_VALUE && b->kind == TL_SV_VALUE) {
+      *same = a->value == b->value;
+      return true;
+   }
+   if (may_be_equal_at_run_time(a, b)) {
+      tl_report(s->diags, E0214, range, tl_ast_op_text[op], tl_sv_describe(s, a),
+                tl_sv_describe(s, b));
+      tl_help(s->diags, "'is' is decided at compile time; of a run-time value write 'if x', "
+                        "'if not x' or 'x == 1'");
+      return false;
+   }
+   unsigned errors = s->diags->num_errors;
+   *same = a->kind == b->kind && tl_const_equal(s, a, b);
+   return s->diags->num_errors == errors;
+}
+
 TlSv
 tl_const_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
 {
    TlSv out;
+   bool same;
    switch (op) {
    case TL_AST_OP_IS:
-   case TL_AST_OP_IS_NOT: {
-      bool is_host = tl_in_host(s), same;
-      if (is_host && !tl_host_is(s, a, b, range, &same))
-         return tl_sv_poison();
-      if (!is_host)
-         same = a->kind == b->kind && tl_const_equal(s, a, b);
-      return tl_sv_bool(same == (op == TL_AST_OP_IS));
-   }
+   case TL_AST_OP_IS_NOT:
+      return is_same(s, op, a, b, range, &same) ? tl_sv_bool(same == (op == TL_AST_OP_IS))
+                                                : tl_sv_poison();
    case TL_AST_OP_IN:
    case TL_AST_OP_NOT_IN:
       out = contains(s, a, b, range);

@@ -618,10 +618,11 @@ tl_subscript(TlSema *s, const TlSv *self, const TlSv *indices, unsigned n, bool 
                                                           : tl_sv_poison();
    case TL_SV_DICT: {
       bool found;
+      unsigned errors = s->diags->num_errors;
       TlSv v = tl_dict_get(s, self, &whole, &found);
       if (found)
          return v;
-      if (tl_check_hashable(s, &whole, range)) {
+      if (s->diags->num_errors == errors && tl_check_hashable(s, &whole, range)) {
          tl_report(s->diags, E0221, range, tl_sv_constant_text(s, &whole));
          if (strcmp(self->fields->type_name, "dict") == 0)
             tl_raise_as(s, "KeyError");

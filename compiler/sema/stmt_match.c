@@ -91,9 +91,10 @@ fits_value(Matcher *m, const TlAstPatValue *p, const TlSv *v)
    TlSv wanted = tl_eval_expr(m->s, m->f, p->value);
    if (wanted.kind == TL_SV_POISON)
       return UNDECIDED;
+   if (wanted.kind == TL_SV_NONE && tl_sv_is_runtime(v))
+      return NO;
    if (tl_sv_is_runtime(v) || tl_sv_is_runtime(&wanted))
-      return is_same ? NO
-                     : undecided(m, p->node.range, "the value compared is known at run time only");
+      return undecided(m, p->node.range, "the value compared is known at run time only");
    TlSv equal =
       tl_apply_compare(m->s, is_same ? TL_AST_OP_IS : TL_AST_OP_EQ, v, &wanted, p->node.range);
    return truth_of(m, &equal, p->node.range);

@@ -47,6 +47,44 @@ promise(void **state)
                   IR("constant 8", "store %p, %1"));
 }
 
+/* What only the run decides is no constant: neither False nor 'no case fits'. */
+static void
+known_at_run_time_only(void **state)
+{
+   (void)state;
+   static const struct {
+      const char *condition, *error;
+   } rows[] = {
+      {"n > 0 is True", NULL}, /* a chain: `0 is True` is known */
+      {"(n > 0) is True", "E0214"},
+      {"n is not 1", "E0214"},
+      {"(n, 2) == (1, 2)", "E0259"},
+      {"1 in (n, 2)", "E0259"},
+      {"{'a': n} != {'a': 1}", "E0259"},
+      {"{1: n}[n]", "E0259"},
+      {"n is None", NULL},
+      {"(n, 2) == (n, 2)", NULL},
+      {"n in (None, 'a')", "E0214"},
+   };
+   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+      char text[128];
+      snprintf(text, sizeof text,
+               "@kernel\ndef k(p: *i32, n: i32):\n   if %s:\n      store(p, 1)\n",
+               rows[i].condition);
+      if (rows[i].error)
+         sema_expect_errors(TILE(text), 1, IR(rows[i].error));
+      else
+         sema_expect_ir(TILE(text), IR("func @k"));
+   }
+   sema_expect_errors(TILE("@kernel\ndef k(p: *i32, n: i32):\n   match n > 0:\n"
+                           "      case True:\n         store(p, 1)\n"),
+                      1, IR("E0246", "run time"));
+   sema_expect_ir(TILE("@kernel\ndef k(p: *i32, n: i32):\n   match n, p:\n"
+                       "      case (None, _) | (_, None):\n         store(p, 1)\n"
+                       "      case _:\n         store(p, 2)\n"),
+                  IR("constant 2", "store"));
+}
+
 static void
 compile_time_if_signature(void **state)
 {
@@ -324,12 +362,19 @@ int
 test_stmt(void)
 {
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(vector_add),   cmocka_unit_test(unpacking),
-      cmocka_unit_test(promise),      cmocka_unit_test(compile_time_if_signature),
-      cmocka_unit_test(runtime_if),   cmocka_unit_test(loops),
-      cmocka_unit_test(static_loops), cmocka_unit_test(whiles),
-      cmocka_unit_test(early_return), cmocka_unit_test(continues),
-      cmocka_unit_test(mutation),     cmocka_unit_test(slips),
+      cmocka_unit_test(vector_add),
+      cmocka_unit_test(unpacking),
+      cmocka_unit_test(promise),
+      cmocka_unit_test(known_at_run_time_only),
+      cmocka_unit_test(compile_time_if_signature),
+      cmocka_unit_test(runtime_if),
+      cmocka_unit_test(loops),
+      cmocka_unit_test(static_loops),
+      cmocka_unit_test(whiles),
+      cmocka_unit_test(early_return),
+      cmocka_unit_test(continues),
+      cmocka_unit_test(mutation),
+      cmocka_unit_test(slips),
    };
    return cmocka_run_group_tests_name("sema stmt", tests, NULL, NULL);
 }
