@@ -166,14 +166,32 @@ same_dicts(Same *c, const TlSvFields *a, const TlSvFields *b)
    return same && !c->stop;
 }
 
+/* Of two instances of one dataclass. */
 static bool
-is_dataclass(Same *c, const TlSv *cls)
+same_data(Same *c, const TlClassInfo *info, const TlSv *a, const TlSv *b)
 {
-   const TlNodeList *d = &tl_ast_Class(cls->func->node)->decorators;
-   for (size_t i = 0; i < d->len; i++)
-      if (strstr(tl_node_text(c->s, d->data[i]), "dataclass"))
-         return true;
-   return false;
+   bool same = true;
+   for (size_t i = 0; same && i < info->fields.len; i++) {
+      const TlField *field = &info->fields.data[i];
+      TlSv x, y;
+      if (field->is_compared &&
+          !(tl_object_get(a, field->name, &x) && tl_object_get(b, field->name, &y)))
+         return stop(c, "a field has no value");
+      same = !field->is_compared || same_items(c, &x, &y, 1);
+   }
+   return same;
+}
+
+/* The dataclass of the object, where @dataclass says what is equal. */
+static const TlClassInfo *
+data_of(Same *c, const TlSv *v)
+{
+   TlSv cls;
+   if (!tl_object_get(v, "__class__", &cls) || cls.kind != TL_SV_FUNC)
+      return NULL;
+   const TlClassInfo *info = tl_class_info(c->s, cls.func);
+   bool is_own = tl_frame_var(cls.func->class_frame, tl_intern_cstr(c->s->strings, "__eq__"));
+   return info && info->has_eq && !info->is_unsure && !is_own ? info : NULL;
 }
 
 /* Python's ==: of one's own classes by identity, unless they say otherwise. */
@@ -185,8 +203,9 @@ same_objects(Same *c, const TlSv *a, const TlSv *b)
       return true;
    if (!tl_object_get(a, "__class__", &cls) || cls.kind != TL_SV_FUNC)
       return same_fields(c, a->fields, b->fields);
-   if (is_dataclass(c, &cls))
-      return same_fields(c, a->fields, b->fields);
+   const TlClassInfo *x = data_of(c, a), *y = data_of(c, b);
+   if (x && y)
+      return x == y && same_data(c, x, a, b);
    if (tl_has_method(c->s, a, "__eq__") || tl_has_method(c->s, b, "__eq__"))
       return stop(c, "the class may say what is equal");
    return false;

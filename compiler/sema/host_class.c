@@ -33,8 +33,6 @@ tl_is_constexpr_annotation(const TlNode *n)
 }
 
 /* ---- classes ---- */
-enum { MAX_BASES = 16 };
-
 /* What a class's method is by its decorator. */
 static TlMethodKind
 method_kind(const TlAstFunction *f)
@@ -101,6 +99,7 @@ tl_define_class(TlSema *s, TlSvFunc *cls)
    for (size_t i = 0; i < c->body.len; i++)
       if (c->body.data[i])
          class_stmt(s, cls, f, c->body.data[i]);
+   tl_describe_class(s, cls);
    s->impl->act = outer;
 }
 
@@ -112,8 +111,15 @@ class_frame(TlSema *s, const TlSvFunc *cls)
    return cls->class_frame;
 }
 
-static bool
-has_base(TlSema *s, const TlAstClass *c, const char *name)
+const TlClassInfo *
+tl_class_info(TlSema *s, const TlSvFunc *cls)
+{
+   class_frame(s, cls);
+   return cls->info;
+}
+
+bool
+tl_has_base(TlSema *s, const TlAstClass *c, const char *name)
 {
    for (size_t i = 0; i < c->bases.len; i++) {
       const char *dotted = tl_dotted_text(s, c->bases.data[i]);
@@ -124,33 +130,16 @@ has_base(TlSema *s, const TlAstClass *c, const char *name)
    return false;
 }
 
-static bool
-class_attr(TlSema *s, const TlSvFunc *cls, const char *name, unsigned depth, TlSv *out)
-{
-   TlFrame *f = class_frame(s, cls);
-   TlVar *v = tl_frame_var(f, tl_intern_cstr(s->strings, name));
-   if (v)
-      *out = v->value;
-   if (v || depth >= MAX_BASES)
-      return v && v->state == TL_VAR_BOUND;
-   const TlNodeList *bases = &tl_ast_Class(cls->node)->bases;
-   TlFrame *around = tl_frame_new(s, cls->closure, cls->source, NULL);
-   for (size_t i = 0; i < bases->len; i++) {
-      TlSv base;
-      if (bases->data[i]->kind != TL_AST_NAME ||
-          !tl_lookup_quiet(s, around, tl_ast_Name(bases->data[i])->id, &base) ||
-          base.kind != TL_SV_FUNC || base.func->node->kind != TL_AST_CLASS)
-         return false; /* what another base has is not known then */
-      if (class_attr(s, base.func, name, depth + 1, out))
-         return true;
-   }
-   return false;
-}
-
 bool
 tl_class_attr(TlSema *s, const TlSvFunc *cls, const char *name, TlSv *out)
 {
-   return class_attr(s, cls, name, 0, out);
+   const char *id = tl_intern_cstr(s->strings, name);
+   TlVar *v = tl_frame_var(class_frame(s, cls), id);
+   for (size_t i = 0; !v && cls->info && i < cls->info->order.len; i++)
+      v = tl_frame_var(class_frame(s, cls->info->order.data[i]), id);
+   if (v)
+      *out = v->value;
+   return v && v->state == TL_VAR_BOUND;
 }
 
 static TlSvFunc *
@@ -197,55 +186,162 @@ tl_bind_method(TlSema *s, const TlSv *self, TlRange range, TlSv *out)
    return true;
 }
 
-/* Field names in order: annotated names of the body. */
-static unsigned
-class_fields(TlSema *s, const TlAstClass *c, const char ***names)
+/* ---- instances ---- */
+/* The class whose constructor makes an instance: the first with __init__ (*init), or with fields
+ * (*init is None). */
+static const TlSvFunc *
+constructor_of(TlSema *s, const TlSvFunc *cls, TlSv *init)
 {
-   unsigned n = 0;
-   *names = tl_new_array(s->arena, const char *, c->body.len);
-   for (size_t i = 0; i < c->body.len; i++) {
-      const TlNode *b = c->body.data[i];
-      if (b && b->kind == TL_AST_ANN_ASSIGN && tl_ast_AnnAssign(b)->target->kind == TL_AST_NAME)
-         (*names)[n++] = tl_ast_Name(tl_ast_AnnAssign(b)->target)->id;
+   const TlClassInfo *info = tl_class_info(s, cls);
+   const char *name = tl_intern_cstr(s->strings, "__init__");
+   *init = tl_sv_none();
+   for (size_t i = 0; info && i <= info->order.len; i++) {
+      const TlSvFunc *c = i ? info->order.data[i - 1] : cls;
+      const TlVar *v = tl_frame_var(c->class_frame, name);
+      if (v && v->value.kind == TL_SV_FUNC && !c->info->is_tuple)
+         *init = v->value;
+      if (init->kind == TL_SV_FUNC || c->info->has_init || c->info->is_tuple)
+         return c;
    }
-   return n;
+   return cls;
 }
 
-bool
-tl_match_args(TlSema *s, const TlSvFunc *cls, TlSv *out)
+static TlSv
+raise_type_error(TlSema *s)
 {
-   if (tl_class_attr(s, cls, "__match_args__", out))
-      return true;
-   const TlAstClass *c = tl_ast_Class(cls->node);
-   const char **names;
-   bool is_data = has_base(s, c, "NamedTuple");
-   for (size_t i = 0; i < c->decorators.len; i++)
-      is_data |= strcmp(tl_decorator_name(c->decorators.data[i]), "dataclass") == 0;
-   unsigned n = is_data ? class_fields(s, c, &names) : 0;
-   TlSv *items = tl_new_array(s->arena, TlSv, n + 1);
-   for (unsigned i = 0; i < n; i++)
-      items[i] = tl_make_str(s, names[i], strlen(names[i]));
-   *out = tl_make_tuple(s, items, n, false);
-   return is_data;
+   tl_raise_as(s, "TypeError");
+   return tl_sv_poison();
 }
 
 static bool
-take_field(TlSema *s, const TlSvFunc *cls, const TlArgs *args, unsigned i, const char *name,
-           TlRange range, TlSv *out)
+by_keyword(const TlArgs *args, const char *name, TlSv *out)
 {
-   if (i < args->num_pos) {
-      *out = args->pos[i];
-      return true;
-   }
    for (unsigned k = 0; k < args->num_kw; k++)
       if (args->kw_name[k] == name) {
          *out = args->kw[k];
          return true;
       }
-   if (tl_class_attr(s, cls, name, out))
-      return true;
-   tl_report(s->diags, E0251, range, cls->name, name);
    return false;
+}
+
+/* The value of one field; None where it gets none.  *next counts the arguments by position. */
+static TlSv
+take_field(TlSema *s, const TlSvFunc *cls, const TlField *field, const TlArgs *args, unsigned *next,
+           TlRange range)
+{
+   TlSv v = tl_sv_none();
+   bool is_named = field->is_argument && by_keyword(args, field->name, &v);
+   if (field->is_argument && !field->by_name && *next < args->num_pos) {
+      v = args->pos[(*next)++];
+      if (!is_named)
+         return v;
+      tl_report(s->diags, E0254, range, cls->name, field->name);
+      return raise_type_error(s);
+   }
+   if (is_named || (!field->has_default && !field->is_argument))
+      return v;
+   if (field->has_default)
+      return field->is_made ? tl_sema_call(s, &field->value, NULL, 0, range) : field->value;
+   tl_report(s->diags, E0251, range, cls->name, field->name);
+   return raise_type_error(s);
+}
+
+static bool
+is_argument(const TlClassInfo *info, const char *name)
+{
+   for (size_t i = 0; i < info->fields.len; i++)
+      if (info->fields.data[i].name == name && info->fields.data[i].is_argument)
+         return true;
+   return false;
+}
+
+static bool
+check_arguments(TlSema *s, const TlSvFunc *cls, const TlClassInfo *info, const TlArgs *args,
+                unsigned taken, TlRange range)
+{
+   if (taken < args->num_pos) {
+      tl_report(s->diags, E0252, range, cls->name, taken, args->num_pos);
+      raise_type_error(s);
+      return false;
+   }
+   for (unsigned i = 0; i < args->num_kw; i++)
+      if (!is_argument(info, args->kw_name[i])) {
+         tl_report(s->diags, E0253, args->kw_range[i], cls->name, args->kw_name[i]);
+         raise_type_error(s);
+         return false;
+      }
+   return true;
+}
+
+/* The values of all fields; NULL after an error. */
+static TlSv *
+take_fields(TlSema *s, const TlSvFunc *cls, const TlClassInfo *info, const TlArgs *args,
+            TlRange range)
+{
+   TlSv *values = tl_new_array(s->arena, TlSv, info->fields.len + 1);
+   unsigned next = 0;
+   for (size_t i = 0; i < info->fields.len; i++) {
+      values[i] = take_field(s, cls, &info->fields.data[i], args, &next, range);
+      if (values[i].kind == TL_SV_POISON)
+         return NULL;
+   }
+   return check_arguments(s, cls, info, args, next, range) ? values : NULL;
+}
+
+static TlSv
+new_instance(TlSema *s, const TlSvFunc *cls)
+{
+   TlSv self = tl_object_new(s, cls->name);
+   TlSv of = {.kind = TL_SV_FUNC, .func = (TlSvFunc *)(uintptr_t)cls};
+   tl_object_set(s, &self, "__class__", of);
+   return self;
+}
+
+/* __init__ or __post_init__ of self; false after an error. */
+static bool
+call_init(TlSema *s, TlFrame *f, const TlSv *self, const TlSv *init, const TlArgs *args,
+          TlRange range)
+{
+   TlSvFunc *bound = bound_to(s, init->func, self);
+   bound->is_compiled = f && !tl_is_host(f);
+   unsigned errors = s->diags->num_errors;
+   tl_invoke_func(s, f, bound, args, range);
+   return s->diags->num_errors == errors;
+}
+
+static TlSv
+make_of_fields(TlSema *s, TlFrame *f, const TlSvFunc *cls, const TlClassInfo *info,
+               const TlSv *values, TlRange range)
+{
+   TlSv self = new_instance(s, cls), after;
+   TlArgs rest = {.pos = tl_new_array(s->arena, TlSv, info->fields.len + 1),
+                  .pos_range = tl_new_array(s->arena, TlRange, info->fields.len + 1)};
+   for (size_t i = 0; i < info->fields.len; i++) {
+      const TlField *field = &info->fields.data[i];
+      if (!field->is_attribute) {
+         rest.pos_range[rest.num_pos] = range;
+         rest.pos[rest.num_pos++] = values[i];
+      } else if (field->is_argument || field->has_default) {
+         tl_object_set(s, &self, field->name, values[i]);
+      }
+   }
+   bool has_more = info->has_init && tl_class_attr(s, cls, "__post_init__", &after);
+   if (has_more && after.kind == TL_SV_FUNC && !call_init(s, f, &self, &after, &rest, range))
+      return tl_sv_poison();
+   return self;
+}
+
+static TlSv
+make_tuple(TlSema *s, const TlClassInfo *info, const TlSv *values)
+{
+   size_t n = info->fields.len;
+   TlSv t = tl_make_tuple(s, values, n, false);
+   const char **names = tl_new_array(s->arena, const char *, n);
+   for (size_t i = 0; i < n; i++)
+      names[i] = info->fields.data[i].name;
+   if (t.kind == TL_SV_TUPLE)
+      t.tuple->names = names;
+   return t;
 }
 
 TlSv
@@ -253,45 +349,28 @@ tl_instantiate(TlSema *s, TlFrame *f, const TlSvFunc *cls, const TlArgs *args, T
 {
    assert(cls->node->kind == TL_AST_CLASS);
    const TlAstClass *c = tl_ast_Class(cls->node);
-   TlSv init, cls_sv = {.kind = TL_SV_FUNC, .func = (TlSvFunc *)(uintptr_t)cls};
-   if (has_base(s, c, "Enum") || has_base(s, c, "IntEnum")) {
+   if (tl_has_base(s, c, "Enum") || tl_has_base(s, c, "IntEnum")) {
       if (args->num_pos == 1)
          return args->pos[0];
       tl_report(s->diags, E0259, range, cls->name, "an enumeration is called with one value");
       return tl_sv_poison();
    }
-   const char **names;
-   unsigned n = class_fields(s, c, &names);
-   if (!has_base(s, c, "NamedTuple") && tl_class_attr(s, cls, "__init__", &init) &&
-       init.kind == TL_SV_FUNC) {
-      TlSv self = tl_object_new(s, cls->name);
-      tl_object_set(s, &self, "__class__", cls_sv);
-      TlSvFunc *bound = tl_new(s->arena, TlSvFunc);
-      *bound = *init.func;
-      bound->self = &self;
-      bound->is_compiled = f && !tl_is_host(f);
-      unsigned errors = s->diags->num_errors;
-      tl_invoke_func(s, f, bound, args, range);
-      return s->diags->num_errors == errors ? self : tl_sv_poison();
+   TlSv init;
+   const TlSvFunc *by = constructor_of(s, cls, &init);
+   if (init.kind == TL_SV_FUNC) {
+      TlSv self = new_instance(s, cls);
+      return call_init(s, f, &self, &init, args, range) ? self : tl_sv_poison();
    }
-   if (args->num_pos > n) {
-      tl_report(s->diags, E0252, range, cls->name, n, args->num_pos);
+   const TlClassInfo *info = by->info;
+   if (!info || info->is_unsure || (info->is_tuple && by != cls)) {
+      tl_report(s->diags, E0259, range, cls->name, "the fields of this class are not all known");
       return tl_sv_poison();
    }
-   TlSv *values = tl_new_array(s->arena, TlSv, n);
-   for (unsigned i = 0; i < n; i++)
-      if (!take_field(s, cls, args, i, names[i], range, &values[i]))
-         return tl_sv_poison();
-   if (has_base(s, c, "NamedTuple")) {
-      TlSv t = tl_make_tuple(s, values, n, false);
-      t.tuple->names = names;
-      return t;
-   }
-   TlSv o = tl_object_new(s, cls->name);
-   tl_object_set(s, &o, "__class__", cls_sv);
-   for (unsigned i = 0; i < n; i++)
-      tl_object_set(s, &o, names[i], values[i]);
-   return o;
+   const TlSv *values = take_fields(s, cls, info, args, range);
+   if (!values)
+      return tl_sv_poison();
+   return info->is_tuple ? make_tuple(s, info, values)
+                         : make_of_fields(s, f, cls, info, values, range);
 }
 
 /* ---- definitions ---- */

@@ -95,6 +95,27 @@ typedef enum TlMethodKind {
    TL_METHOD_UNKNOWN, /* by a decorator that is not known */
 } TlMethodKind;
 
+typedef struct TlField { /* that instances of a class are made of */
+   const char *name;
+   TlSv value; /* default, or what is called to make it */
+   bool has_default;
+   bool is_made;      /* by default_factory */
+   bool by_name;      /* the argument is given by its name only */
+   bool is_argument;  /* of the constructor */
+   bool is_attribute; /* else for __post_init__ alone */
+   bool is_compared;
+} TlField;
+
+typedef struct TlClassInfo {
+   TL_VEC(const TlSvFunc *) order; /* its bases, in the order they are asked */
+   bool is_cut;                    /* what follows those is not known */
+   TL_VEC(TlField) fields;         /* declared, and those a dataclass inherits */
+   bool is_own_data;               /* it is a dataclass itself */
+   bool is_tuple;                  /* a NamedTuple */
+   bool is_unsure;                 /* a dataclass whose fields or options are not all known */
+   bool has_init, has_eq;          /* that @dataclass makes */
+} TlClassInfo;
+
 struct TlSvFunc {
    const char *name;
    const TlNode *node; /* Function, Lambda or Class */
@@ -105,6 +126,7 @@ struct TlSvFunc {
    TlSv *self;       /* bound receiver, or NULL */
    TlMethodKind method;
    TlFrame *class_frame; /* Class: its attributes and methods */
+   TlClassInfo *info;    /* Class: NULL while its body runs */
    TlSv *defaults;       /* of each parameter, at the definition; NULL: at the call */
    TlMap *decorated;     /* argument nodes of its decorators and their values at the definition */
 };
@@ -507,8 +529,11 @@ bool tl_is_host_module(const char *name); /* known by name to be host code: torc
 bool tl_is_constexpr_annotation(const TlNode *annotation);
 TlSv tl_instantiate(TlSema *s, TlFrame *f, const TlSvFunc *cls, const TlArgs *args, TlRange range);
 bool tl_class_attr(TlSema *s, const TlSvFunc *cls, const char *name, TlSv *out);
-/* Names of the attributes that a class pattern's parts by position are; false: it has none. */
-bool tl_match_args(TlSema *s, const TlSvFunc *cls, TlSv *out);
+bool tl_has_base(TlSema *s, const TlAstClass *c, const char *name); /* written so */
+
+/* ---- host_fields.c ---- */
+void tl_describe_class(TlSema *s, TlSvFunc *cls); /* sets its info */
+const TlClassInfo *tl_class_info(TlSema *s, const TlSvFunc *cls);
 
 /* Launch defaults and meta-parameters that the decorators give. */
 typedef struct TlMeta {

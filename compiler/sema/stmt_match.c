@@ -221,17 +221,53 @@ is_own_part(const TlSv *cls)
    return false;
 }
 
-/* The attribute that the class's part by this position is; NULL after an error. */
-static const char *
-positional_name(Matcher *m, const TlSv *cls, size_t i, TlRange range)
+/* How many parts by position the class has, and their names, where it has names. */
+static Verdict
+count_by_position(Matcher *m, const TlAstPatClass *p, const TlSv *cls, TlSv *names, size_t *num)
 {
-   TlSv names;
-   bool has = cls->kind == TL_SV_FUNC && tl_match_args(m->s, cls->func, &names);
-   if (has && names.kind == TL_SV_TUPLE && i < names.tuple->len &&
-       names.tuple->items[i].kind == TL_SV_STR)
-      return tl_intern_cstr(m->s->strings, names.tuple->items[i].s.data);
-   raise(m, range, "TypeError", "the class names no such part in '__match_args__'");
-   return NULL;
+   const char *word = "__match_args__";
+   *names = tl_sv_none();
+   *num = is_own_part(cls);
+   if (cls->kind != TL_SV_FUNC)
+      return YES;
+   if (!tl_class_attr(m->s, cls->func, word, names)) {
+      const TlClassInfo *info = tl_class_info(m->s, cls->func);
+      return info && !info->is_cut
+                ? YES
+                : undecided(m, p->cls->range, "not all bases of this class are known");
+   }
+   if (tl_is_foreign(names))
+      return no_container(m, p->cls, names);
+   if (names->kind != TL_SV_TUPLE || names->tuple->is_list)
+      return raise(m, p->cls->range, "TypeError", "'__match_args__' of the class is no tuple");
+   *num = names->tuple->len;
+   return YES;
+}
+
+/* The attributes that the parts are; NULL: the value itself. */
+static Verdict
+name_parts(Matcher *m, const TlAstPatClass *p, const TlSv *cls, const char **names)
+{
+   TlSv by_position;
+   size_t num = 0, given = 0;
+   while (given < p->items.len && p->items.data[given]->kind != TL_AST_KEYWORD)
+      given++;
+   Verdict counted = given ? count_by_position(m, p, cls, &by_position, &num) : YES;
+   if (counted != YES)
+      return counted;
+   if (given > num)
+      return raise(m, p->items.data[num]->range, "TypeError",
+                   "the class names no such part in '__match_args__'");
+   for (size_t i = 0; i < p->items.len; i++) {
+      const TlNode *item = p->items.data[i];
+      const TlSv *name =
+         i < given && by_position.kind == TL_SV_TUPLE ? &by_position.tuple->items[i] : NULL;
+      if (i >= given)
+         names[i] = tl_ast_Keyword(item)->name;
+      else if (name && name->kind == TL_SV_STR)
+         names[i] = tl_intern(m->s->strings, name->s.data, name->s.len);
+   }
+   return YES;
 }
 
 /* The values of all parts, before any of them is compared. */
@@ -239,24 +275,18 @@ static Verdict
 find_parts(Matcher *m, const TlAstPatClass *p, const TlSv *cls, const TlSv *v, TlSv *parts)
 {
    const char **names = tl_new_array(m->s->arena, const char *, p->items.len + 1);
-   for (size_t i = 0; i < p->items.len; i++) {
+   Verdict all = name_parts(m, p, cls, names);
+   for (size_t i = 0; i < p->items.len && all == YES; i++) {
       const TlNode *item = p->items.data[i];
-      bool is_named = item->kind == TL_AST_KEYWORD;
-      if (!is_named && is_own_part(cls) && !i) {
-         parts[i] = *v;
-         continue;
-      }
-      names[i] = is_named ? tl_ast_Keyword(item)->name : positional_name(m, cls, i, item->range);
-      if (!names[i])
-         return UNDECIDED;
-      for (size_t k = 0; k < i; k++)
+      if (!names[i] && cls->kind == TL_SV_FUNC)
+         return raise(m, item->range, "TypeError", "a name in '__match_args__' is no string");
+      for (size_t k = 0; names[i] && k < i; k++)
          if (names[k] == names[i])
             return raise(m, item->range, "TypeError", "the attribute is asked for twice");
-      Verdict has = attribute(m, item, v, names[i], &parts[i]);
-      if (has != YES)
-         return has;
+      parts[i] = *v;
+      all = names[i] ? attribute(m, item, v, names[i], &parts[i]) : YES;
    }
-   return YES;
+   return all;
 }
 
 static bool
