@@ -128,12 +128,10 @@ tl_lose_values(TlSema *s, const TlSv *values, size_t len, const TlLost *lost)
       lose_value(&l, &values[i], 0);
 }
 
-/* The statement was not followed: nothing is known of what it binds and may have changed. */
 static void
-lose_stmt(Run *r, const TlNode *n, const TlDiag *error)
+lose_bound(Run *r, const TlNode *n, const TlDiag *error)
 {
    TlSema *s = r->s;
-   tl_lose_reachable(s, r->frame, n, tl_sv_lost_by(s, error, NULL).opaque);
    TlMap names;
    tl_map_init(&names, s->arena);
    TlNodeList one = {(TlNode *[]){(TlNode *)(uintptr_t)n}, 1, 1};
@@ -143,6 +141,39 @@ lose_stmt(Run *r, const TlNode *n, const TlDiag *error)
          const char *name = (const char *)names.slots[i].key;
          tl_global_set(s, r->source, name, tl_sv_lost_by(s, error, name), n->range);
       }
+}
+
+/* The statement was not followed: nothing is known of what it binds and may have changed. */
+static void
+lose_stmt(Run *r, const TlNode *n, const TlDiag *error)
+{
+   tl_lose_reachable(r->s, r->frame, n, tl_sv_lost_by(r->s, error, NULL).opaque);
+   lose_bound(r, n, error);
+}
+
+typedef struct LoseCalls {
+   Run *r;
+   const TlLost *lost;
+} LoseCalls;
+
+static void
+lose_calls(void *user, TlNode *n)
+{
+   const LoseCalls *l = user;
+   if (n->kind == TL_AST_CALL)
+      tl_lose_reachable(l->r->s, l->r->frame, n, l->lost);
+   else
+      tl_ast_children(n, lose_calls, user);
+}
+
+/* The expression or pattern was not followed to its end.  Of what it names only calls may have
+ * changed something. */
+static void
+lose_expr(Run *r, const TlNode *n, const TlDiag *error)
+{
+   LoseCalls l = {r, tl_sv_lost_by(r->s, error, NULL).opaque};
+   lose_calls(&l, (TlNode *)(uintptr_t)n);
+   lose_bound(r, n, error);
 }
 
 /* ---- one statement ---- */
@@ -165,25 +196,48 @@ end_steps(TlSema *s, uint64_t before, uint64_t max)
    s->impl->max_steps = max;
 }
 
+/* What is tried quietly, as code of the file itself. */
+typedef struct Attempt {
+   TlQuiet quiet;
+   uint64_t steps, max_steps;
+   TlActivation *act;
+   unsigned tries;
+} Attempt;
+
+static void
+begin_attempt(Run *r, Attempt *a)
+{
+   TlSema *s = r->s;
+   a->max_steps = s->impl->max_steps;
+   a->steps = begin_steps(s);
+   a->act = s->impl->act;
+   a->tries = s->impl->tries;
+   s->impl->tries = 0;
+   s->impl->act = r->frame->act;
+   tl_quiet_begin(s, &a->quiet);
+   r->frame->act->errors = s->diags->num_errors;
+}
+
+/* Its first error, or NULL. */
+static const TlDiag *
+end_attempt(Run *r, Attempt *a)
+{
+   TlSema *s = r->s;
+   const TlDiag *error = tl_quiet_end(s, &a->quiet);
+   s->impl->act = a->act;
+   s->impl->tries = a->tries;
+   end_steps(s, a->steps, a->max_steps);
+   return error;
+}
+
 static const TlDiag *
 try_stmt(Run *r, const TlNode *n)
 {
-   TlSema *s = r->s;
-   TlQuiet q;
-   uint64_t max = s->impl->max_steps, before = begin_steps(s);
-   TlActivation *outer = s->impl->act;
+   Attempt a;
    TlNodeList one = {(TlNode *[]){(TlNode *)(uintptr_t)n}, 1, 1};
-   unsigned tries = s->impl->tries;
-   s->impl->tries = 0;
-   s->impl->act = r->frame->act;
-   tl_quiet_begin(s, &q);
-   r->frame->act->errors = s->diags->num_errors;
-   tl_stmt_block(s, r->frame, &one, 0, NULL);
-   const TlDiag *error = tl_quiet_end(s, &q);
-   s->impl->act = outer;
-   s->impl->tries = tries;
-   end_steps(s, before, max);
-   return error;
+   begin_attempt(r, &a);
+   tl_stmt_block(r->s, r->frame, &one, 0, NULL);
+   return end_attempt(r, &a);
 }
 
 static void
@@ -323,15 +377,16 @@ static const TlNodeList *
 part_of_if(Run *r, const TlAstIf *n)
 {
    TlSema *s = r->s;
-   uint64_t max = s->impl->max_steps, before = begin_steps(s);
-   r->frame->act->errors = s->diags->num_errors;
-   TlSv v = tl_quiet_value(s, r->frame, n->test, NULL);
-   end_steps(s, before, max);
-   bool is_unknown =
-      v.kind == TL_SV_POISON || v.kind == TL_SV_OPAQUE || tl_is_host_module_value(&v);
-   if (is_unknown)
-      return NULL;
-   return tl_const_truth(&v) ? &n->body : &n->orelse;
+   bool truth = false, is_known = false;
+   Attempt a;
+   begin_attempt(r, &a);
+   TlSv v = tl_eval_expr(s, r->frame, n->test);
+   if (v.kind != TL_SV_POISON && !tl_is_foreign(&v))
+      is_known = tl_host_truth(s, &v, n->test->range, &truth);
+   const TlDiag *error = end_attempt(r, &a);
+   if (error)
+      lose_expr(r, n->test, error);
+   return error || !is_known ? NULL : truth ? &n->body : &n->orelse;
 }
 
 static void
@@ -351,36 +406,27 @@ run_if(Run *r, const TlAstIf *n)
 }
 
 static void
-lose_name(void *user, const TlBinding *b)
-{
-   Run *r = user;
-   bool is_capture = b->stmt->kind == TL_AST_PAT_CAPTURE || b->stmt->kind == TL_AST_PAT_STAR ||
-                     b->stmt->kind == TL_AST_PAT_MAPPING;
-   if (is_capture)
-      tl_global_set(r->s, r->source, b->name, tl_sv_lost(r->s, b->name, b->node->range),
-                    b->node->range);
-}
-
-static void
 run_match(Run *r, const TlAstMatch *n)
 {
    TlSema *s = r->s;
-   const TlNodeList *body, none = {0}, one = {(TlNode *[]){(TlNode *)(uintptr_t)&n->node}, 1, 1};
-   TlQuiet q;
-   uint64_t max = s->impl->max_steps, before = begin_steps(s);
-   tl_quiet_begin(s, &q);
-   r->frame->act->errors = s->diags->num_errors;
+   const TlNodeList *body, none = {0};
+   Attempt a;
+   begin_attempt(r, &a);
    tl_match_case(s, r->frame, n, &body);
-   const TlDiag *error = tl_quiet_end(s, &q);
-   end_steps(s, before, max);
+   const TlDiag *error = end_attempt(r, &a);
    if (!error) {
       run_stmts(r, body ? body : &none);
       return;
    }
-   tl_each_binding(&one, lose_name, r);
    const TlNodeList **sides = tl_new_array(s->arena, const TlNodeList *, n->cases.len + 1);
-   for (size_t i = 0; i < n->cases.len; i++)
-      sides[i] = &tl_ast_Case(n->cases.data[i])->body;
+   lose_expr(r, n->subject, error);
+   for (size_t i = 0; i < n->cases.len; i++) {
+      const TlAstCase *c = tl_ast_Case(n->cases.data[i]);
+      lose_expr(r, c->pattern, error);
+      if (c->guard)
+         lose_expr(r, c->guard, error);
+      sides[i] = &c->body;
+   }
    sides[n->cases.len] = &none;
    run_sides(r, sides, (unsigned)n->cases.len + 1, undecided(s, n->subject, n->subject->range));
 }
@@ -458,7 +504,9 @@ run_with(Run *r, const TlAstWith *n)
 {
    for (size_t i = 0; i < n->items.len; i++) {
       const TlAstWithItem *item = tl_ast_WithItem(n->items.data[i]);
-      TlSv v = tl_sv_lost(r->s, tl_node_text(r->s, item->value), item->value->range);
+      const TlDiag why = {.text = tl_node_text(r->s, item->value), .range = item->value->range};
+      TlSv v = tl_sv_lost_by(r->s, &why, NULL);
+      lose_expr(r, item->value, &why);
       if (item->target)
          tl_assign(r->s, r->frame, item->target, v);
    }
