@@ -113,11 +113,33 @@ leaves(const TlNode *n)
 
 static const char *block_leaves(const TlNodeList *body, size_t *at);
 
+/* A case without a guard that takes every value: a name alone, or `_`. */
+static bool
+takes_the_rest(const TlAstCase *c)
+{
+   return !c->guard && c->pattern->kind == TL_AST_PAT_CAPTURE &&
+          !tl_ast_PatCapture(c->pattern)->pattern;
+}
+
+static const char *
+match_leaves(const TlAstMatch *n)
+{
+   size_t at;
+   for (size_t i = 0; i < n->cases.len; i++)
+      if (!block_leaves(&tl_ast_Case(n->cases.data[i])->body, &at))
+         return NULL;
+   return n->cases.len && takes_the_rest(tl_ast_Case(n->cases.data[n->cases.len - 1]))
+             ? "a 'match' whose cases all end"
+             : NULL;
+}
+
 /* What makes the statement's end unreachable, or NULL. */
 static const char *
 statement_leaves(const TlNode *n)
 {
    size_t at;
+   if (n && n->kind == TL_AST_MATCH)
+      return match_leaves(tl_ast_Match(n));
    if (!n || n->kind != TL_AST_IF || !tl_ast_If(n)->orelse.len)
       return n ? leaves(n) : NULL;
    return block_leaves(&tl_ast_If(n)->body, &at) && block_leaves(&tl_ast_If(n)->orelse, &at)
@@ -227,8 +249,14 @@ check_statement(void *user, TlNode *n)
       blocks[1] = &tl_ast_If(n)->orelse;
    } else if (n->kind == TL_AST_FOR) {
       blocks[0] = &tl_ast_For(n)->body;
+      blocks[1] = &tl_ast_For(n)->orelse;
    } else if (n->kind == TL_AST_WHILE) {
       blocks[0] = &tl_ast_While(n)->body;
+      blocks[1] = &tl_ast_While(n)->orelse;
+   } else if (n->kind == TL_AST_CASE) {
+      blocks[0] = &tl_ast_Case(n)->body;
+   } else if (n->kind == TL_AST_WITH) {
+      blocks[0] = &tl_ast_With(n)->body;
    } else if (n->kind == TL_AST_FUNCTION) {
       blocks[0] = &tl_ast_Function(n)->body;
    }

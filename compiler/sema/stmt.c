@@ -187,18 +187,6 @@ exec_del(TlSema *s, TlFrame *f, const TlAstDel *n)
    }
 }
 
-static TlFlow
-exec_with(TlSema *s, TlFrame *f, const TlAstWith *n, const TlCont *rest)
-{
-   for (size_t i = 0; i < n->items.len; i++) {
-      const TlAstWithItem *item = tl_ast_WithItem(n->items.data[i]);
-      TlSv v = usable(s, f, tl_eval_expr(s, f, item->value), item->value->range);
-      if (item->target)
-         tl_assign(s, f, item->target, v);
-   }
-   return tl_stmt_block(s, f, &n->body, 0, rest);
-}
-
 /* Python that compiled code has no meaning for. */
 static void
 refuse_statement(TlSema *s, TlRange range, const char *word)
@@ -207,6 +195,7 @@ refuse_statement(TlSema *s, TlRange range, const char *word)
       const char *word, *help;
    } rows[] = {
       {"try", "nothing is raised on a GPU: test the values with 'if', or with tl.device_assert"},
+      {"with", "write what its body does; there is nothing to enter or to leave on a GPU"},
       {"class", "define it outside of the kernel, or pass its fields one by one"},
       {"global", "pass the value as a parameter, and results through pointers"},
       {"nonlocal", "return the value, or pass it as a parameter"},
@@ -217,6 +206,35 @@ refuse_statement(TlSema *s, TlRange range, const char *word)
    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
       if (strcmp(rows[i].word, word) == 0)
          tl_help(s->diags, "%s", rows[i].help);
+}
+
+/* Of host code: what a manager of another package does is not known, and changes no value of the
+ * program but by its arguments, which its call loses. */
+static TlFlow
+exec_with(TlSema *s, TlFrame *f, const TlAstWith *n, const TlCont *rest)
+{
+   TlNodeList one = {(TlNode *[]){(TlNode *)(uintptr_t)&n->node}, 1, 1};
+   if (!tl_is_host(f)) {
+      TlRange word = {n->node.range.file, n->node.range.begin, n->node.range.begin + 4};
+      refuse_statement(s, word, "with");
+      tl_poison_assigned(s, f, &one, n->node.range);
+      return TL_FLOW_NEXT;
+   }
+   for (size_t i = 0; i < n->items.len; i++) {
+      const TlAstWithItem *item = tl_ast_WithItem(n->items.data[i]);
+      TlSv v = tl_eval_expr(s, f, item->value);
+      if (v.kind == TL_SV_POISON)
+         return TL_FLOW_NEXT;
+      if (!tl_is_foreign(&v)) {
+         tl_report(s->diags, E0259, item->value->range, "with",
+                   "what this does at its begin and end is not followed");
+         return TL_FLOW_NEXT;
+      }
+      if (item->target)
+         tl_assign(s, f, item->target,
+                   tl_sv_lost(s, tl_node_text(s, item->value), item->value->range));
+   }
+   return tl_stmt_block(s, f, &n->body, 0, rest);
 }
 
 static TlFlow

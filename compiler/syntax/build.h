@@ -109,6 +109,7 @@ TlNode *tl_mk_case(TlParser *ps, TlRange r, TlNode *pattern, TlNode *guard, TlLi
 TlNode *tl_mk_pat_capture(TlParser *ps, TlRange r, TlNode *pattern, const TlToken *name);
 TlNode *tl_mk_pat_star(TlParser *ps, TlRange r, const TlToken *name);
 TlNode *tl_mk_pat_or(TlParser *ps, TlRange r, TlListP alternatives);
+TlNode *tl_mk_pat_string(TlParser *ps, TlRange r, TlListP parts);
 TlNode *tl_mk_pat_sequence(TlParser *ps, TlRange r, TlListP items);
 TlNode *tl_mk_pat_mapping(TlParser *ps, TlRange r, TlListP pairs, const TlToken *rest);
 TlNode *tl_mk_pat_class(TlParser *ps, TlRange r, TlNode *cls, TlListP items);

@@ -1,5 +1,6 @@
 /* Constructors of match statements and their patterns, with what Python refuses in them: a pattern
- * binds a name once, alternatives bind the same names, and what takes everything comes last. */
+ * binds a name once, alternatives bind the same names, keys differ, and what takes everything comes
+ * last. */
 #include "syntax/build.h"
 #include "base/vec.h"
 
@@ -21,6 +22,7 @@ typedef struct Captures {
    TlParser *ps;
    Names names;
    bool reports; /* a name that is bound twice */
+   bool is_twice;
 } Captures;
 
 static void
@@ -29,10 +31,14 @@ add(Captures *c, const TlNode *target)
    if (!target)
       return;
    const char *name = tl_ast_Name(target)->id;
-   if (has(&c->names, name) && c->reports)
+   if (!has(&c->names, name)) {
+      tl_vec_push(c->ps->cx->arena, &c->names, name);
+      return;
+   }
+   c->is_twice = true;
+   if (c->reports)
       tl_report(c->ps->diags, E0142, target->range,
                 tl_arena_printf(c->ps->cx->arena, "it binds '%s' twice", name));
-   tl_vec_push(c->ps->cx->arena, &c->names, name);
 }
 
 static void
@@ -62,12 +68,12 @@ find_captures(void *user, TlNode *n)
    tl_ast_children(n, find_captures, user);
 }
 
-static Names
+static Captures
 captures_of(TlParser *ps, TlNode *pattern, bool reports)
 {
    Captures c = {.ps = ps, .reports = reports};
    find_captures(&c, pattern);
-   return c.names;
+   return c;
 }
 
 /* The part of it that takes any value, or NULL. */
@@ -129,9 +135,6 @@ tl_mk_pat_capture(TlParser *ps, TlRange r, TlNode *pattern, const TlToken *name)
    TlNode *target = target_of(ps, name);
    if (pattern && !target)
       tl_report(ps->diags, E0142, tl_tok_range(ps, name), "'_' binds nothing, so 'as _' is none");
-   if (pattern && takes_everything(pattern))
-      tl_report(ps->diags, E0142, pattern->range,
-                "it takes every value; what follows says nothing");
    return TL_MAKE(ps, r, PatCapture, .pattern = pattern, .target = target);
 }
 
@@ -144,14 +147,14 @@ tl_mk_pat_star(TlParser *ps, TlRange r, const TlToken *name)
 TlNode *
 tl_mk_pat_or(TlParser *ps, TlRange r, TlListP alternatives)
 {
-   Names first = captures_of(ps, alternatives->data[0], false);
+   Captures first = captures_of(ps, alternatives->data[0], false);
    for (size_t i = 0; i < alternatives->len; i++) {
       TlNode *one = alternatives->data[i];
-      Names mine = captures_of(ps, one, false);
-      bool is_same = mine.len == first.len;
-      for (size_t k = 0; k < mine.len; k++)
-         is_same = is_same && has(&first, mine.data[k]);
-      if (!is_same)
+      Captures mine = captures_of(ps, one, i > 0); /* the first's are the whole pattern's */
+      bool is_same = mine.names.len == first.names.len;
+      for (size_t k = 0; k < mine.names.len; k++)
+         is_same = is_same && has(&first.names, mine.names.data[k]);
+      if (!is_same && !mine.is_twice && !first.is_twice)
          tl_report(ps->diags, E0142, one->range, "alternatives must bind the same names");
       if (i + 1 < alternatives->len)
          check_last(ps, one);
@@ -170,6 +173,79 @@ tl_mk_pat_sequence(TlParser *ps, TlRange r, TlListP items)
 }
 
 TlNode *
+tl_mk_pat_string(TlParser *ps, TlRange r, TlListP parts)
+{
+   TlNode *n = tl_mk_strings(ps, r, parts);
+   if (n && n->kind == TL_AST_FSTRING)
+      tl_report(ps->diags, E0142, r, "an f-string is none; bind the value and compare it by 'if'");
+   return n;
+}
+
+/* ---- keys ---- */
+typedef struct Key { /* what a literal is equal by */
+   enum { OTHER, NUMBER, TEXT, NONE } kind;
+   bool is_bytes;
+   long double number;
+   TlText text;
+} Key;
+
+static Key
+number_key(long double number)
+{
+   return (Key){.kind = NUMBER, .number = number};
+}
+
+static Key
+key_of(const TlNode *n)
+{
+   Key k = {.kind = OTHER};
+   switch (n->kind) {
+   case TL_AST_INT:
+      return number_key(tl_ast_Int(n)->is_large ? (long double)(uint64_t)tl_ast_Int(n)->value
+                                                : (long double)tl_ast_Int(n)->value);
+   case TL_AST_FLOAT:
+      return number_key(tl_ast_Float(n)->value);
+   case TL_AST_UNARY:
+      k = key_of(tl_ast_Unary(n)->operand);
+      k.number = -k.number;
+      return k;
+   case TL_AST_CONST:
+      return tl_ast_Const(n)->which == TL_AST_OP_NONE
+                ? (Key){.kind = NONE}
+                : number_key(tl_ast_Const(n)->which == TL_AST_OP_TRUE);
+   case TL_AST_STR:
+      return (Key){.kind = TEXT, .is_bytes = tl_ast_Str(n)->is_bytes, .text = tl_ast_Str(n)->value};
+   default:
+      return k;
+   }
+}
+
+static bool
+is_same_key(const Key *a, const Key *b)
+{
+   if (a->kind != b->kind || a->kind == OTHER)
+      return false;
+   if (a->kind == NUMBER)
+      return a->number == b->number;
+   return a->kind == NONE || (a->is_bytes == b->is_bytes && a->text.len == b->text.len &&
+                              memcmp(a->text.data, b->text.data, a->text.len) == 0);
+}
+
+static void
+check_keys(TlParser *ps, const TlNodeList *keys)
+{
+   Key *all = tl_new_array(ps->cx->arena, Key, keys->len + 1);
+   for (size_t i = 0; i < keys->len; i++) {
+      size_t k = 0;
+      all[i] = key_of(keys->data[i]);
+      while (k < i && !is_same_key(&all[k], &all[i]))
+         k++;
+      if (k < i)
+         tl_report(ps->diags, E0142, keys->data[i]->range, "the key is asked for twice");
+   }
+}
+
+TlNode *
 tl_mk_pat_mapping(TlParser *ps, TlRange r, TlListP pairs, const TlToken *rest)
 {
    TlNodeList keys = {0}, patterns = {0};
@@ -177,6 +253,7 @@ tl_mk_pat_mapping(TlParser *ps, TlRange r, TlListP pairs, const TlToken *rest)
       tl_vec_push(ps->cx->arena, &keys, pairs->data[i]);
       tl_vec_push(ps->cx->arena, &patterns, pairs->data[i + 1]);
    }
+   check_keys(ps, &keys);
    TlNode *target = rest ? target_of(ps, rest) : NULL;
    if (rest && !target)
       tl_report(ps->diags, E0142, tl_tok_range(ps, rest), "'**_' is none; leave it out");
@@ -187,6 +264,11 @@ TlNode *
 tl_mk_pat_class(TlParser *ps, TlRange r, TlNode *cls, TlListP items)
 {
    Names names = {0};
+   const TlNode *root = cls;
+   while (root->kind == TL_AST_ATTRIBUTE)
+      root = tl_ast_Attribute(root)->value;
+   if (root->kind == TL_AST_NAME && strcmp(tl_ast_Name(root)->id, "_") == 0)
+      tl_report(ps->diags, E0142, root->range, "'_' takes any value and names no class");
    for (size_t i = 0; i < items->len; i++) {
       const TlNode *n = items->data[i];
       const char *name = n->kind == TL_AST_KEYWORD ? tl_ast_Keyword(n)->name : NULL;

@@ -425,7 +425,7 @@ closed_pattern:
 pattern_key: /* what is compared, not bound */
   pattern_number
 | "-" pattern_number                    { $$ = tl_mk_unary(ps, @$, TL_AST_OP_NEG, $2); }
-| strings                               { $$ = tl_mk_strings(ps, @$, $1); }
+| strings                               { $$ = tl_mk_pat_string(ps, @$, $1); }
 | TRUE                                  { $$ = TL_MAKE(ps, @$, Const, .which = TL_AST_OP_TRUE); }
 | FALSE                                 { $$ = TL_MAKE(ps, @$, Const, .which = TL_AST_OP_FALSE); }
 | NONE                                  { $$ = TL_MAKE(ps, @$, Const, .which = TL_AST_OP_NONE); }

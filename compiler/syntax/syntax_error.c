@@ -17,9 +17,9 @@ static const struct {
    {"fn", "functions are defined with 'def'"},
    {"void", "functions are defined with 'def'"},
    {"__global__", "kernels are defined with '@kernel' and 'def'"},
-   {"switch", "write a chain of 'if' and 'elif'"},
-   {"match", "'match' is not supported; write a chain of 'if' and 'elif'"},
-   {"case", "'match' is not supported; write a chain of 'if' and 'elif'"},
+   {"switch", "write 'match' with a 'case' for each constant, or 'if' and 'elif'"},
+   {"match", "write 'match value:' and below it, further in, 'case pattern:'"},
+   {"case", "a 'case' stands in the block of a 'match value:'"},
    {"foreach", "write 'for x in ...:'"},
    {"do", "write 'while test:'"},
    {"until", "write 'while not test:'"},
@@ -241,7 +241,8 @@ statement_slip(const Place *p)
       return "write 'for i in range(start, end):'";
    if (found == TL_TOK_SEMICOLON && p->open != SIZE_MAX)
       return "separate with ','";
-   if (p->at > p->first && first == TL_TOK_NAME)
+   bool is_own = tl_is_match(p->ps, p->first) || p->ps->is_match_block[p->ps->block_depth];
+   if (p->at > p->first && first == TL_TOK_NAME && !is_own)
       for (size_t i = 0; i < sizeof foreign_word / sizeof foreign_word[0]; i++)
          if (is_text(p, p->first, foreign_word[i].word))
             return foreign_word[i].help;

@@ -355,6 +355,9 @@ slips(void **state)
    sema_expect_errors(
       TILE("@kernel\ndef k(p: *i32):\n   try:\n      store(p, 1)\n   finally:\n      pass\n"), 1,
       IR("E0239"));
+   sema_expect_errors(
+      TILE("@kernel\ndef k(p: *i32, n: i32):\n   with n as m:\n      store(p, m)\n"), 1,
+      IR("E0239", "'with'"));
 }
 
 int test_stmt(void);
