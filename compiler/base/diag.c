@@ -51,12 +51,6 @@ tl_diag_group(TlDiagCode code)
    return row[code].severity == TL_SEV_WARNING ? TL_WARNING_OTHER : TL_WARNING_COUNT;
 }
 
-static bool
-is_text(const char *text, const char *name, size_t len)
-{
-   return text && strncmp(text, name, len) == 0 && !text[len];
-}
-
 /* Is the group or code among the names of the comment, "unused, W0204"? */
 static bool
 is_named(const char *names, size_t len, TlDiagCode code)
@@ -66,7 +60,7 @@ is_named(const char *names, size_t len, TlDiagCode code)
    if (!len)
       return true; /* all */
    while (tl_next_ignored(&names, &len, &name, &n))
-      if (is_text(row[code].name, name, n) || is_text(group, name, n))
+      if (tl_is_word(row[code].name, name, n) || tl_is_word(group, name, n))
          return true;
    return false;
 }

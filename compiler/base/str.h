@@ -7,6 +7,7 @@
 #include "base/arena.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 typedef struct TlStrings TlStrings;
 
@@ -27,6 +28,13 @@ void tl_sb_mem(TlSb *sb, const char *s, size_t len);
 void tl_sb_str(TlSb *sb, const char *s);
 void tl_sb_printf(TlSb *sb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *tl_sb_cstr(TlSb *sb); /* "" when empty */
+
+/* The text of `len` letters is this word, which may be NULL. */
+static inline bool
+tl_is_word(const char *word, const char *text, size_t len)
+{
+   return word && strncmp(word, text, len) == 0 && !word[len];
+}
 
 /* Letters to change, add, leave out or swap with the next, at most `limit` (larger answers are
  * reported as limit + 1).  For did-you-mean: a candidate is worth naming at distance <= 1 + length

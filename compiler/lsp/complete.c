@@ -60,12 +60,13 @@ offer_methods(List *l, const TlDocument *d)
 }
 
 /* ---- after a dot ---- */
-/* Of a builtin namespace, of a file, or of a value; of modules of Python nothing is known. */
+/* Of a builtin namespace, of a file, of a value, or what is known of a module of Python. */
 static void
 offer_members(List *l, const TlDocument *d, TlWord w)
 {
    TlSv v = tl_lsp_meaning_at(d, w.dotted, w.begin - 1);
    uint32_t namespaces = tl_sv_namespaces(&v);
+   const char *name, *signature;
    const TlNode *n;
    if (v.kind != TL_SV_MODULE)
       offer_methods(l, d);
@@ -77,6 +78,9 @@ offer_members(List *l, const TlDocument *d, TlWord w)
       if (n->kind == TL_AST_FUNCTION)
          offer(l, tl_ast_Function(n)->name, FUNCTION, tl_signature_of(d, n, n->range.file),
                tl_docstring_of(n));
+   for (size_t i = 0; tl_sv_python_member(&v, i, &name, &signature); i++)
+      offer(l, name, signature ? FUNCTION : CONSTANT,
+            signature ? tl_arena_printf(d->comp.arena, "%s(%s)", name, signature) : NULL, NULL);
 }
 
 /* ---- names in sight ---- */
@@ -105,9 +109,10 @@ offer_symbols(List *l, const TlDocument *d, size_t offset)
 static void
 offer_keywords(List *l)
 {
-   static const char *const words[] = {
-      "def", "return", "if",    "else", "elif",   "for",  "while",  "in",   "and",   "or",
-      "not", "True",   "False", "None", "import", "from", "lambda", "pass", "assert"};
+   static const char *const words[] = {"def",   "return", "if",   "else",   "elif",    "for",
+                                       "while", "in",     "and",  "or",     "match",   "not",
+                                       "True",  "False",  "None", "import", "from",    "lambda",
+                                       "pass",  "assert", "case", "break",  "continue"};
    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
       offer(l, words[i], KEYWORD, NULL, NULL);
 }
@@ -129,6 +134,14 @@ offer_arguments(List *l, const TlRequest *r)
                b->name, NULL);
 }
 
+/* Else Python, where builtins have their module's name. */
+static bool
+is_tile_file(const TlDocument *d)
+{
+   size_t n = strlen(d->path);
+   return !(n > 3 && strcmp(d->path + n - 3, ".py") == 0);
+}
+
 json_t *
 tl_lsp_completion(TlRequest *r)
 {
@@ -143,7 +156,7 @@ tl_lsp_completion(TlRequest *r)
       offer_members(&l, d, w);
       return l.items;
    }
-   bool is_tile = tl_lsp_is_tile(d);
+   bool is_tile = is_tile_file(d);
    offer_arguments(&l, r);
    offer_symbols(&l, d, r->offset);
    offer_keywords(&l);

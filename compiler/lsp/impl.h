@@ -105,7 +105,6 @@ void tl_lsp_show(TlServer *s, const char *uri, const char *message); /* as an er
 json_t *tl_lsp_token_legend(void);                                   /* tokens.c */
 
 /* ---- lookup.c: what the text around a place means ---- */
-bool tl_lsp_is_tile(const TlDocument *d); /* else Python, where builtins have their module's name */
 bool tl_is_in_sight(const TlSymbol *y, size_t offset);
 /* What "tl.math" or "helpers.twice" stands for outside of functions; POISON: nothing is known. */
 TlSv tl_lsp_meaning(const TlDocument *d, const char *dotted, size_t len);

@@ -29,13 +29,6 @@ tl_word_at(const char *text, size_t len, size_t offset, bool to_its_end)
    return w;
 }
 
-bool
-tl_lsp_is_tile(const TlDocument *d)
-{
-   size_t n = strlen(d->path);
-   return !(n > 3 && strcmp(d->path + n - 3, ".py") == 0);
-}
-
 /* ---- what a dotted name means ---- */
 TlSv
 tl_lsp_meaning(const TlDocument *d, const char *dotted, size_t len)

@@ -152,6 +152,23 @@ help_call(TlSema *s, const TlBuiltin *row, TlSlip slip, const char *param)
       tl_help(s->diags, "%s(%s)", row->name, row->signature);
 }
 
+/* What the builtin calls a parameter that others call by this name; NULL: it has none. */
+static const char *
+own_name(const Signature *sig, const char *name)
+{
+   static const struct {
+      const char *name, *own;
+   } rows[] = {
+#define TL_RENAMED(name, parameter) {name, parameter},
+#include "sema/slips.def"
+   };
+   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+      for (unsigned k = 0; strcmp(rows[i].name, name) == 0 && k < sig->num; k++)
+         if (strcmp(sig->param[k].name, rows[i].own) == 0)
+            return rows[i].own;
+   return NULL;
+}
+
 static bool
 report_excess(TlSema *s, const TlBuiltin *row, const Signature *sig, TlRange range, unsigned num)
 {
@@ -189,7 +206,10 @@ bind_keyword(TlSema *s, const TlBuiltin *row, const Signature *sig, const TlArgs
        strcmp(row->signature, "*args") == 0) /* _semantic, _builder: Triton's own plumbing */
       return true;
    tl_report(s->diags, E0253, args->kw_range[k], row->name, name);
-   if (near.best && !tl_slip_help(row, TL_SLIP_HAS_NO, name))
+   const char *own = own_name(sig, name);
+   if (own)
+      tl_help(s->diags, "it is called '%s'", own);
+   else if (near.best && !tl_slip_help(row, TL_SLIP_HAS_NO, name))
       tl_help(s->diags, "did you mean '%s'?", near.best);
    else
       help_call(s, row, TL_SLIP_HAS_NO, name);

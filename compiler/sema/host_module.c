@@ -558,3 +558,29 @@ tl_is_host_module(const char *name)
          return true;
    return false;
 }
+
+bool
+tl_sv_python_member(const TlSv *module, size_t i, const char **name, const char **signature)
+{
+   static const struct {
+      const char *name, *signature;
+   } rows[] = {
+#define TL_HOST_MEMBER(name, signature, function) {name, signature},
+#define TL_HOST_NUMBER(name, value) {name, NULL},
+#define TL_HOST_TEXT(name, text) {name, NULL},
+#include "sema/host.def"
+   };
+   if (!tl_is_host_module_value(module))
+      return false;
+   size_t len = strlen(module->module->name);
+   for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+      const char *dot = rows[k].name + len;
+      bool is_in = strncmp(rows[k].name, module->module->name, len) == 0 && *dot == '.';
+      if (!is_in || strchr(dot + 1, '.') || i--)
+         continue;
+      *name = dot + 1;
+      *signature = rows[k].signature;
+      return true;
+   }
+   return false;
+}

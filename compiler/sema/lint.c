@@ -268,19 +268,13 @@ check_statement(void *user, TlNode *n)
 
 /* ---- comments ---- */
 static bool
-is_text(const char *text, const char *name, size_t len)
-{
-   return strncmp(text, name, len) == 0 && !text[len];
-}
-
-static bool
 is_warning(const char *name, size_t len)
 {
    for (unsigned i = 0; tl_warning_name(i); i++)
-      if (is_text(tl_warning_name(i), name, len))
+      if (tl_is_word(tl_warning_name(i), name, len))
          return true;
    for (unsigned c = 0; *name == 'W' && c < TL_DIAG_COUNT; c++)
-      if (is_text(tl_diag_name(c), name, len))
+      if (tl_is_word(tl_diag_name(c), name, len))
          return true;
    return false;
 }

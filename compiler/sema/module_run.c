@@ -499,16 +499,25 @@ skip(Run *r, const TlAstSkipped *n)
    }
 }
 
+/* The block is run where the managers are of other packages, as in stmt.c. */
 static void
 run_with(Run *r, const TlAstWith *n)
 {
    for (size_t i = 0; i < n->items.len; i++) {
       const TlAstWithItem *item = tl_ast_WithItem(n->items.data[i]);
       const TlDiag why = {.text = tl_node_text(r->s, item->value), .range = item->value->range};
-      TlSv v = tl_sv_lost_by(r->s, &why, NULL);
-      lose_expr(r, item->value, &why);
+      Attempt a;
+      begin_attempt(r, &a);
+      TlSv v = tl_eval_expr(r->s, r->frame, item->value);
+      const TlDiag *error = end_attempt(r, &a);
+      if (error) {
+         lose_expr(r, item->value, error);
+      } else if (!tl_is_foreign(&v)) {
+         lose_stmt(r, &n->node, &why);
+         return;
+      }
       if (item->target)
-         tl_assign(r->s, r->frame, item->target, v);
+         tl_assign(r->s, r->frame, item->target, tl_sv_lost_by(r->s, &why, NULL));
    }
    run_stmts(r, &n->body);
 }

@@ -385,6 +385,9 @@ bool tl_sv_definition(const TlSv *v, const TlNode **node, uint32_t *file);
 uint32_t tl_sv_namespaces(const TlSv *v);
 /* The functions of a file one by one; NULL past the last, or for other values. */
 const TlNode *tl_sv_member(const TlSv *module, size_t i);
+/* What is known of a module of Python one by one; the signature of a value is NULL.  False past the
+ * last, or for other values. */
+bool tl_sv_python_member(const TlSv *module, size_t i, const char **name, const char **signature);
 
 typedef struct TlKernelParam {
    const char *name;

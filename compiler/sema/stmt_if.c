@@ -494,6 +494,14 @@ exec_early_end(TlSema *s, TlFrame *f, Join *j, const TlAstIf *n, const TlCont *r
    return join_returns(s, f, j);
 }
 
+/* What the sides assign is unknown. */
+static void
+poison_sides(TlSema *s, TlFrame *f, const TlAstIf *n)
+{
+   tl_poison_assigned(s, f, &n->body, n->node.range);
+   tl_poison_assigned(s, f, &n->orelse, n->node.range);
+}
+
 TlFlow
 tl_stmt_if(TlSema *s, TlFrame *f, const TlAstIf *n, const TlCont *rest)
 {
@@ -504,9 +512,7 @@ tl_stmt_if(TlSema *s, TlFrame *f, const TlAstIf *n, const TlCont *rest)
       return ok ? tl_stmt_block(s, f, truth ? &n->body : &n->orelse, 0, rest) : TL_FLOW_NEXT;
    }
    if (test.kind == TL_SV_POISON || !tl_truth(s, &test, n->test->range, &known, &truth)) {
-      /* what the sides assign is unknown */
-      tl_poison_assigned(s, f, &n->body, n->node.range);
-      tl_poison_assigned(s, f, &n->orelse, n->node.range);
+      poison_sides(s, f, n);
       return TL_FLOW_NEXT;
    }
    if (known || test.kind == TL_SV_BLOCKPTR)
@@ -514,14 +520,7 @@ tl_stmt_if(TlSema *s, TlFrame *f, const TlAstIf *n, const TlCont *rest)
    Join j;
    s->b.range = n->test->range;
    if (!join_begin(s, &j, &test, n->test->range)) {
-      TlSv poison = tl_sv_poison();
-      TlMap names;
-      tl_map_init(&names, s->arena);
-      tl_assigned_names(&n->body, &names);
-      tl_assigned_names(&n->orelse, &names);
-      for (size_t i = 0; i < names.cap; i++)
-         if (names.slots[i].used)
-            tl_frame_set(s, f, (const char *)names.slots[i].key, poison, n->node.range);
+      poison_sides(s, f, n);
       return TL_FLOW_NEXT;
    }
    TlVars before = f->vars;

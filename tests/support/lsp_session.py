@@ -172,11 +172,11 @@ def members(folder):
     with open(os.path.join(folder, "tools.py"), "wb") as f:
         f.write(b"import triton\n\n@triton.jit\ndef gr\xc3\xb6sse(v, w):\n    return v\n\n\n"
                 b"@triton.jit\ndef shade(v, w=(1, 2), *, t='a,b'):\n    'shade: \xc3\xa9'\n    return v\n")
-    text = ("import triton, tools\nimport triton.language as T\n\n\n@triton.jit\ndef k(x, triton):\n"
+    text = ("import triton, tools, math\nimport triton.language as T\nHALF = math.\n\n\n@triton.jit\ndef k(x, triton):\n"
             "    T.ar\n    tools.s\n    triton.\n    T.math.exp2\n    tools.shade(1, \n")
     uri = "file://" + folder + "/uses.py"
     c.open(uri, text)
-    for begin, wanted in (("T.ar", ["arange", "argmax", "argmin"]), ("tools.s", ["shade"]), ("T.math.exp2", ["exp2"])):
+    for begin, wanted in (("T.ar", ["arange", "argmax", "argmin"]), ("tools.s", ["shade"]), ("T.math.exp2", ["exp2"]), ("HALF = math.", ["sqrt", "exp", "log"])):
         line, character = place(text, begin, offset=len(begin))
         items = c.at("completion", uri, line, character)["result"]
         check("members " + begin, [i["label"] for i in items][:len(wanted)], wanted)

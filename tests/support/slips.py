@@ -51,6 +51,8 @@ SLIPS = {
     "load_of_a_tile": ("E0317", "x + offsets", "a = tl.load(v)"),
     "torch_keyword_dim": ("E0253", "axis", "a = tl.sum(v, dim=0)"),
     "torch_keyword_keepdim": ("E0253", "keep_dims", "a = tl.sum(v, axis=0, keepdim=True)"),
+    "dim_of_a_load": ("E0253", "load(pointer", "a = tl.load(x + i, dim=0)"),
+    "fill_of_a_load": ("E0253", "'other'", "a = tl.load(x + i, fill=0.0)"),
     "max_of_two": ("E0301", "tl.maximum", "a = tl.max(v, v + 1)"),
     "min_of_two": ("E0301", "tl.minimum", "a = tl.min(v, v + 1)"),
     "python_math": ("E0259", "tl.exp", "a = math.exp(v)"),
