@@ -419,6 +419,10 @@ tl_try_attribute(TlSema *s, const TlSv *self, const char *name, TlRange range, T
                 : TL_HAS_FAILED;
    if (tl_is_host_module_value(self) && has && tl_is_host_module_value(out))
       has = false;
+   bool may_be_constexpr = tl_sv_is_number(self) || self->kind == TL_SV_STR ||
+                           self->kind == TL_SV_TYPE || self->kind == TL_SV_NONE;
+   if (may_be_constexpr && tl_in_host(s) && strcmp(name, "value") == 0)
+      return TL_HAS_UNKNOWN; /* tl.constexpr(3) is 3 here, and only the one has a value */
    return has ? TL_HAS_IT : tl_lacks_attribute(s, self, name) ? TL_HAS_NOT : TL_HAS_UNKNOWN;
 }
 

@@ -344,6 +344,14 @@ make_tuple(TlSema *s, const TlClassInfo *info, const TlSv *values)
    return t;
 }
 
+/* In Python annotations alone make no constructor; in a kernel they declare the fields. */
+static bool
+takes_no_arguments(TlSema *s, const TlSvFunc *cls)
+{
+   const TlAstClass *c = tl_ast_Class(cls->node);
+   return tl_in_host(s) && !cls->source->is_tile && !c->decorators.len && !c->bases.len;
+}
+
 TlSv
 tl_instantiate(TlSema *s, TlFrame *f, const TlSvFunc *cls, const TlArgs *args, TlRange range)
 {
@@ -362,6 +370,10 @@ tl_instantiate(TlSema *s, TlFrame *f, const TlSvFunc *cls, const TlArgs *args, T
       return call_init(s, f, &self, &init, args, range) ? self : tl_sv_poison();
    }
    const TlClassInfo *info = by->info;
+   if ((args->num_pos || args->num_kw) && takes_no_arguments(s, by)) {
+      tl_report(s->diags, E0252, range, cls->name, 0u, args->num_pos + args->num_kw);
+      return raise_type_error(s);
+   }
    if (!info || info->is_unsure || (info->is_tuple && by != cls)) {
       tl_report(s->diags, E0259, range, cls->name, "the fields of this class are not all known");
       return tl_sv_poison();
@@ -426,13 +438,16 @@ keep_defaults(TlSema *s, TlFrame *f, TlSvFunc *fn)
    }
 }
 
-/* Decorators that leave what a function computes as it is. */
+/* Decorators that leave what a function computes as it is, and those of classes that host_fields.c
+ * reads or that add nothing which is followed here. */
 static bool
 is_transparent(TlSema *s, const TlNode *decorator)
 {
-   static const char *const names[] = {"lru_cache", "cache",          "constexpr_function",
-                                       "no_grad",   "inference_mode", "contextmanager",
-                                       "overload"};
+   static const char *const names[] = {"lru_cache",      "cache",         "constexpr_function",
+                                       "no_grad",        "overload",      "inference_mode",
+                                       "contextmanager", "dataclass",     "aggregate",
+                                       "_aggregate",     "final",         "runtime_checkable",
+                                       "unique",         "total_ordering"};
    const char *last = tl_decorator_name(decorator), *text = tl_node_text(s, decorator);
    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
       if (strcmp(last, names[i]) == 0)
@@ -440,12 +455,10 @@ is_transparent(TlSema *s, const TlNode *decorator)
    return strncmp(text, "torch.", 6) == 0 || strncmp(text, "triton.", 7) == 0;
 }
 
-/* What the decorators of a host function make of it. */
-static TlSv
-apply_decorators(TlSema *s, TlFrame *f, TlSvFunc *fn)
+TlSv
+tl_apply_decorators(TlSema *s, TlFrame *f, TlSvFunc *fn, const TlNodeList *d)
 {
    TlSv v = {.kind = TL_SV_FUNC, .func = fn};
-   const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
    for (size_t i = d->len; i-- > 0 && !fn->is_entry;) {
       if (is_transparent(s, d->data[i]))
          continue;
@@ -475,7 +488,7 @@ tl_define_function(TlSema *s, TlFrame *f, TlSvFunc *fn)
    tl_map_init(fn->decorated, s->arena);
    for (size_t i = 0; i < d->len; i++)
       keep_arguments(s, f, fn, d->data[i]);
-   return f->is_class ? tl_sv_none() : apply_decorators(s, f, fn);
+   return f->is_class ? tl_sv_none() : tl_apply_decorators(s, f, fn, d);
 }
 
 /* ---- decorators ---- */

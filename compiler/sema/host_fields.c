@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* The last word of an annotation, a base or what is called: "ClassVar" of "typing.ClassVar[int]". */
+/* The last word of an annotation, a base or what is called: "ClassVar" of typing.ClassVar[int]. */
 static const char *
 last_word(TlSema *s, const TlNode *n)
 {

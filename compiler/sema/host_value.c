@@ -97,6 +97,17 @@ tl_host_truth(TlSema *s, const TlSv *v, TlRange range, bool *truth)
    }
 }
 
+/* Of a dataclass, which may have a hash or none. */
+static bool
+is_data(TlSema *s, const TlSv *v)
+{
+   TlSv cls;
+   if (v->kind != TL_SV_OBJECT || !tl_object_get(v, "__class__", &cls) || cls.kind != TL_SV_FUNC)
+      return false;
+   const TlClassInfo *info = tl_class_info(s, cls.func);
+   return info && info->is_own_data;
+}
+
 bool
 tl_check_hashable(TlSema *s, const TlSv *v, TlRange range)
 {
@@ -107,7 +118,7 @@ tl_check_hashable(TlSema *s, const TlSv *v, TlRange range)
       return false;
    }
    if (v->kind == TL_SV_ITER || v->kind == TL_SV_OPAQUE || v->kind == TL_SV_RANGE ||
-       tl_has_method(s, v, "__hash__")) {
+       tl_has_method(s, v, "__hash__") || tl_has_method(s, v, "__eq__") || is_data(s, v)) {
       tl_report(s->diags, E0259, range, "hash", "it is not known for this value");
       return false;
    }

@@ -513,6 +513,8 @@ bool tl_host_is(TlSema *s, const TlSv *a, const TlSv *b, TlRange range, bool *sa
 void tl_define_class(TlSema *s, TlSvFunc *cls);
 /* The values of a host function's defaults and of its decorators' arguments, at its definition. */
 TlSv tl_define_function(TlSema *s, TlFrame *f, TlSvFunc *fn);
+/* What decorators make of a host function or class. */
+TlSv tl_apply_decorators(TlSema *s, TlFrame *f, TlSvFunc *fn, const TlNodeList *decorators);
 /* The value of an argument of a decorator, as it was where fn was defined. */
 TlSv tl_decorator_value(TlSema *s, const TlSvFunc *fn, const TlNode *n, const TlDiag **error);
 bool tl_host_builtin(TlSema *s, const char *name, TlSv *out); /* Python: enumerate, zip .. */

@@ -170,10 +170,12 @@ exec_function(TlSema *s, TlFrame *f, const TlNode *n)
    TlSvFunc *fn = tl_func_value(s, f->source, f->is_module ? NULL : f, n);
    fn->is_compiled |= !tl_is_host(f);
    TlSv v = {.kind = TL_SV_FUNC, .func = fn};
-   if (n->kind == TL_AST_CLASS)
+   if (n->kind == TL_AST_CLASS) {
       tl_define_class(s, fn);
-   else if (tl_is_host(f))
+      v = tl_apply_decorators(s, f, fn, &tl_ast_Class(n)->decorators);
+   } else if (tl_is_host(f)) {
       v = tl_define_function(s, f, fn);
+   }
    tl_frame_set(s, f, fn->name, v, n->range);
 }
 
