@@ -281,6 +281,9 @@ take_fields(TlSema *s, const TlSvFunc *cls, const TlClassInfo *info, const TlArg
    TlSv *values = tl_new_array(s->arena, TlSv, info->fields.len + 1);
    unsigned next = 0;
    for (size_t i = 0; i < info->fields.len; i++) {
+      s->steps += args->num_kw / 16;
+      if (!tl_step(s, range))
+         return NULL;
       values[i] = take_field(s, cls, &info->fields.data[i], args, &next, range);
       if (values[i].kind == TL_SV_POISON)
          return NULL;

@@ -43,13 +43,17 @@ base_class(TlSema *s, TlFrame *f, const TlNode *n)
    return v.kind == TL_SV_FUNC && v.func->node->kind == TL_AST_CLASS ? v.func : NULL;
 }
 
-/* False: the class is there already, so that its place hangs on more than depth. */
+enum { MAX_CLASSES = 64 };
+
+/* False: the class is there already, so that its place hangs on more than depth; or too many. */
 static bool
 add_class(TlSema *s, TlClassInfo *info, const TlSvFunc *cls)
 {
    for (size_t i = 0; i < info->order.len; i++)
       if (info->order.data[i]->info == cls->info)
          return false;
+   if (info->order.len == MAX_CLASSES)
+      return false;
    tl_vec_push(s->arena, &info->order, cls);
    return true;
 }
@@ -59,9 +63,9 @@ static bool
 add_bases(TlSema *s, TlFrame *f, const TlNodeList *bases, TlClassInfo *info, size_t *num_known)
 {
    for (size_t i = 0; i < bases->len; i++) {
-      if (is_empty_base(s, bases->data[i]))
-         continue;
       const TlSvFunc *base = base_class(s, f, bases->data[i]);
+      if (!base && is_empty_base(s, bases->data[i]))
+         continue;
       const TlClassInfo *of = base ? tl_class_info(s, base) : NULL;
       if (!of || !add_class(s, info, base))
          return false;
@@ -212,6 +216,11 @@ find_fields(TlSema *s, const TlSvFunc *cls, TlFrame *f, bool by_name)
       if (!n || n->kind != TL_AST_ANN_ASSIGN || tl_ast_AnnAssign(n)->target->kind != TL_AST_NAME)
          continue;
       const TlAstAnnAssign *a = tl_ast_AnnAssign(n);
+      s->steps += cls->info->fields.len / 16; /* those are looked through */
+      if (!tl_step(s, n->range)) {
+         cls->info->is_unsure = true;
+         return;
+      }
       if (cls->info->is_own_data && is_word(s, a->annotation, "KW_ONLY"))
          by_name = true;
       else if (!cls->info->is_own_data || !is_word(s, a->annotation, "ClassVar"))

@@ -141,6 +141,9 @@ fit_keys(Matcher *m, const TlAstPatMapping *p, const TlSv *dict, const TlSv *key
    TlSema *s = m->s;
    TlSv *values = tl_new_array(s->arena, TlSv, p->keys.len + 1);
    for (size_t i = 0; i < p->keys.len; i++) {
+      s->steps += i / 8;
+      if (!tl_step(s, p->keys.data[i]->range))
+         return UNDECIDED;
       for (size_t k = 0; k < i; k++)
          if (tl_const_equal(s, &keys[i], &keys[k]))
             return raise(m, p->keys.data[i]->range, "ValueError", "the key is asked for twice");
@@ -275,14 +278,17 @@ static Verdict
 find_parts(Matcher *m, const TlAstPatClass *p, const TlSv *cls, const TlSv *v, TlSv *parts)
 {
    const char **names = tl_new_array(m->s->arena, const char *, p->items.len + 1);
+   TlMap seen;
+   tl_map_init(&seen, m->s->arena);
    Verdict all = name_parts(m, p, cls, names);
    for (size_t i = 0; i < p->items.len && all == YES; i++) {
       const TlNode *item = p->items.data[i];
       if (!names[i] && cls->kind == TL_SV_FUNC)
          return raise(m, item->range, "TypeError", "a name in '__match_args__' is no string");
-      for (size_t k = 0; names[i] && k < i; k++)
-         if (names[k] == names[i])
-            return raise(m, item->range, "TypeError", "the attribute is asked for twice");
+      if (names[i] && tl_map_has(&seen, names[i]))
+         return raise(m, item->range, "TypeError", "the attribute is asked for twice");
+      if (names[i])
+         tl_map_put(&seen, names[i], m);
       parts[i] = *v;
       all = names[i] ? attribute(m, item, v, names[i], &parts[i]) : YES;
    }

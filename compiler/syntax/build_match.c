@@ -2,25 +2,16 @@
  * binds a name once, alternatives bind the same names, keys differ, and what takes everything comes
  * last. */
 #include "syntax/build.h"
+#include "base/map.h"
 #include "base/vec.h"
 
+#include <stdlib.h>
 #include <string.h>
-
-typedef TL_VEC(const char *) Names;
-
-static bool
-has(const Names *names, const char *name)
-{
-   for (size_t i = 0; i < names->len; i++)
-      if (names->data[i] == name)
-         return true;
-   return false;
-}
 
 /* ---- what a pattern binds ---- */
 typedef struct Captures {
    TlParser *ps;
-   Names names;
+   TlMap names;  /* interned: any value */
    bool reports; /* a name that is bound twice */
    bool is_twice;
 } Captures;
@@ -31,8 +22,8 @@ add(Captures *c, const TlNode *target)
    if (!target)
       return;
    const char *name = tl_ast_Name(target)->id;
-   if (!has(&c->names, name)) {
-      tl_vec_push(c->ps->cx->arena, &c->names, name);
+   if (!tl_map_has(&c->names, name)) {
+      tl_map_put(&c->names, name, c);
       return;
    }
    c->is_twice = true;
@@ -72,6 +63,7 @@ static Captures
 captures_of(TlParser *ps, TlNode *pattern, bool reports)
 {
    Captures c = {.ps = ps, .reports = reports};
+   tl_map_init(&c.names, ps->cx->arena);
    find_captures(&c, pattern);
    return c;
 }
@@ -152,8 +144,9 @@ tl_mk_pat_or(TlParser *ps, TlRange r, TlListP alternatives)
       TlNode *one = alternatives->data[i];
       Captures mine = captures_of(ps, one, i > 0); /* the first's are the whole pattern's */
       bool is_same = mine.names.len == first.names.len;
-      for (size_t k = 0; k < mine.names.len; k++)
-         is_same = is_same && has(&first.names, mine.names.data[k]);
+      for (size_t k = 0; k < mine.names.cap; k++)
+         if (mine.names.slots[k].used)
+            is_same = is_same && tl_map_has(&first.names, (const void *)mine.names.slots[k].key);
       if (!is_same && !mine.is_twice && !first.is_twice)
          tl_report(ps->diags, E0142, one->range, "alternatives must bind the same names");
       if (i + 1 < alternatives->len)
@@ -187,6 +180,7 @@ typedef struct Key { /* what a literal is equal by */
    bool is_bytes;
    long double number;
    TlText text;
+   TlRange range;
 } Key;
 
 static Key
@@ -220,15 +214,27 @@ key_of(const TlNode *n)
    }
 }
 
-static bool
-is_same_key(const Key *a, const Key *b)
+/* 0: they are equal. */
+static int
+compare_keys(const Key *a, const Key *b)
 {
-   if (a->kind != b->kind || a->kind == OTHER)
-      return false;
+   if (a->kind != b->kind)
+      return a->kind < b->kind ? -1 : 1;
    if (a->kind == NUMBER)
-      return a->number == b->number;
-   return a->kind == NONE || (a->is_bytes == b->is_bytes && a->text.len == b->text.len &&
-                              memcmp(a->text.data, b->text.data, a->text.len) == 0);
+      return a->number < b->number ? -1 : a->number > b->number;
+   if (a->is_bytes != b->is_bytes)
+      return a->is_bytes ? 1 : -1;
+   if (a->text.len != b->text.len)
+      return a->text.len < b->text.len ? -1 : 1;
+   return a->text.len ? memcmp(a->text.data, b->text.data, a->text.len) : 0;
+}
+
+static int
+by_key_and_place(const void *a, const void *b)
+{
+   const Key *x = a, *y = b;
+   int order = compare_keys(x, y);
+   return order ? order : x->range.begin < y->range.begin ? -1 : 1;
 }
 
 static void
@@ -236,13 +242,13 @@ check_keys(TlParser *ps, const TlNodeList *keys)
 {
    Key *all = tl_new_array(ps->cx->arena, Key, keys->len + 1);
    for (size_t i = 0; i < keys->len; i++) {
-      size_t k = 0;
       all[i] = key_of(keys->data[i]);
-      while (k < i && !is_same_key(&all[k], &all[i]))
-         k++;
-      if (k < i)
-         tl_report(ps->diags, E0142, keys->data[i]->range, "the key is asked for twice");
+      all[i].range = keys->data[i]->range;
    }
+   qsort(all, keys->len, sizeof all[0], by_key_and_place);
+   for (size_t i = 1; i < keys->len; i++)
+      if (all[i].kind != OTHER && compare_keys(&all[i - 1], &all[i]) == 0)
+         tl_report(ps->diags, E0142, all[i].range, "the key is asked for twice");
 }
 
 TlNode *
@@ -263,7 +269,9 @@ tl_mk_pat_mapping(TlParser *ps, TlRange r, TlListP pairs, const TlToken *rest)
 TlNode *
 tl_mk_pat_class(TlParser *ps, TlRange r, TlNode *cls, TlListP items)
 {
-   Names names = {0};
+   bool is_named = false;
+   TlMap names;
+   tl_map_init(&names, ps->cx->arena);
    const TlNode *root = cls;
    while (root->kind == TL_AST_ATTRIBUTE)
       root = tl_ast_Attribute(root)->value;
@@ -272,12 +280,13 @@ tl_mk_pat_class(TlParser *ps, TlRange r, TlNode *cls, TlListP items)
    for (size_t i = 0; i < items->len; i++) {
       const TlNode *n = items->data[i];
       const char *name = n->kind == TL_AST_KEYWORD ? tl_ast_Keyword(n)->name : NULL;
-      if (!name && names.len)
+      is_named |= name != NULL;
+      if (!name && is_named)
          tl_report(ps->diags, E0142, n->range, "one by position must not follow one by name");
-      if (name && has(&names, name))
+      if (name && tl_map_has(&names, name))
          tl_report(ps->diags, E0138, n->range, name);
       if (name)
-         tl_vec_push(ps->cx->arena, &names, name);
+         tl_map_put(&names, name, ps);
    }
    return TL_MAKE(ps, r, PatClass, .cls = cls, .items = *items);
 }

@@ -56,6 +56,17 @@ BOMBS = {
     "own_list": value("a = []\na.append(a)\nb = []\nb.append(b)\nV = 1 if a == b else 2\n"),
     "deep_list": value("a = []\nfor i in range(100000):\n    a = [a]\nb = []\n"
                        "for i in range(100000):\n    b = [b]\nV = 1 if a == b else 2\n"),
+    "pattern_names": value("match 1:\n    case [" + ", ".join(f"a{i}" for i in range(100000)) +
+                           "]:\n        pass\nV = 1\n"),
+    "pattern_keys": value("match 1:\n    case {" + ", ".join(f"{i}: 1" for i in range(80000)) +
+                          "}:\n        pass\nV = 1\n"),
+    "pattern_parts": value("match 1:\n    case int(" + ", ".join(f"a{i}=1" for i in range(90000)) +
+                           "):\n        pass\nV = 1\n"),
+    "class_chain": value("class C0: pass\n" + "".join(
+        f"class C{i + 1}(C{i}): pass\n" for i in range(30000)) + "V = 1\n"),
+    "class_fields": value("from dataclasses import dataclass\n@dataclass\nclass C:\n" + "".join(
+        f"    a{i}: int\n" for i in range(40000)) + "V = C(" + ", ".join(
+            f"a{i}=1" for i in range(40000)) + ").a5\n"),
     "product": value("import itertools\nV = len(list(itertools.product(range(1000), repeat=8)))\n"),
     "comprehension": value("V = len([0 for a in range(9999) for b in range(9999)])\n"),
     "sort": value("V = sorted(list(range(50000, 0, -1)))[0]\n"),
