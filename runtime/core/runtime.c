@@ -151,15 +151,13 @@ read_device(TilecRuntime *rt)
 static TilecStatus
 adopt_context(TilecRuntime *rt, TlCuContext context)
 {
-   TlCuContext popped;
+   bool pushed;
    rt->context = context;
-   TilecStatus status = tl_rt_check(rt, rt->cu.ctx_push(context), "using the given context");
+   TilecStatus status = tl_rt_enter(rt, &pushed);
    if (status != TILEC_OK)
       return status == TILEC_BAD_ARGUMENT ? TILEC_BAD_CONTEXT : status;
    status = tl_rt_check(rt, rt->cu.ctx_device(&rt->device), "asking for the context's device");
-   TlCuResult code = rt->cu.ctx_pop(&popped);
-   if (status == TILEC_OK)
-      status = tl_rt_check(rt, code, "restoring the thread's context");
+   tl_rt_leave(rt, pushed);
    rt->info.ordinal = rt->device; /* a CUdevice is its ordinal */
    return status;
 }
@@ -168,14 +166,13 @@ adopt_context(TilecRuntime *rt, TlCuContext context)
 static TilecStatus
 try_context(TilecRuntime *rt)
 {
-   TlCuContext popped;
+   bool pushed;
    size_t free_bytes = 0, total = 0;
-   TilecStatus status = tl_rt_check(rt, rt->cu.ctx_push(rt->context), "making the context current");
-   if (status != TILEC_OK)
-      return status;
-   status = tl_rt_check(rt, rt->cu.mem_info(&free_bytes, &total), "asking for free memory");
-   TlCuResult code = rt->cu.ctx_pop(&popped);
-   return status == TILEC_OK ? tl_rt_check(rt, code, "restoring the thread's context") : status;
+   TilecStatus status = tl_rt_enter(rt, &pushed);
+   if (status == TILEC_OK)
+      status = tl_rt_check(rt, rt->cu.mem_info(&free_bytes, &total), "asking for free memory");
+   tl_rt_leave(rt, pushed);
+   return status;
 }
 
 static TilecStatus
