@@ -202,8 +202,11 @@ give_verdict(TilecRuntime *rt, TilecLoss loss, char *text, size_t bytes)
                                    "newest first:"
                          : rt->synchronous ? "The launch to blame:"
                                            : "An earlier launch is to blame:";
-   snprintf(text, bytes, "%s%s%s%s", words[loss], verdict, launches,
-            rt->is_shared ? "\n   or one of another process: the GPU is shared by MPS" : "");
+   const char *others = !rt->is_shared || loss == TILEC_ABANDONED ? ""
+                        : n > 0
+                           ? "\n   or one of another process: the GPU is shared by MPS"
+                           : "; one of another process may be to blame: the GPU is shared by MPS";
+   snprintf(text, bytes, "%s%s%s%s", words[loss], verdict, launches, others);
 }
 
 /* The context is lost: the first cause stays for every later call. */

@@ -286,6 +286,41 @@ a_busy_mps_server_is_no_device(void **state)
    }
 }
 
+static void
+share_and_lose(int code)
+{
+   fake_clear();
+   fake()->shared = 1;
+   open_again((TilecRuntimeOptions){0});
+   if (code) {
+      fake_fail("cuCtxSynchronize", 1, code);
+      assert_int_equal(tilec_runtime_sync(rt), TILEC_DEVICE_LOST);
+   } else {
+      assert_int_equal(tilec_runtime_abandon(rt), TILEC_OK);
+      assert_int_equal(tilec_runtime_sync(rt), TILEC_DEVICE_LOST);
+   }
+}
+
+/* Another process is suspected of a fault, and not of what this one gave up. */
+static void
+suspects_without_a_launch(void **state)
+{
+   (void)state;
+   share_and_lose(700);
+   assert_says(rt,
+               "No launch of this runtime is under way; one of another process may be to blame: "
+               "the GPU is shared by MPS");
+   free_all();
+   tilec_runtime_close(rt);
+   share_and_lose(0);
+   assert_says(rt, "No launch of this runtime is under way");
+   assert_null(strstr(detail(rt), "MPS"));
+   free_all();
+   tilec_runtime_close(rt);
+   fake()->contexts = 0; /* left to the process */
+   fake_clear();
+}
+
 /* Under MPS a fault of any process ends all of them. */
 static void
 a_shared_gpu_has_more_suspects(void **state)
@@ -353,6 +388,7 @@ test_lost(void)
       cmocka_unit_test(losses_are_told_apart),
       cmocka_unit_test(a_busy_mps_server_is_no_device),
       cmocka_unit_test(a_shared_gpu_has_more_suspects),
+      cmocka_unit_test(suspects_without_a_launch),
       cmocka_unit_test(a_lost_device_is_opened_again),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
