@@ -1,6 +1,6 @@
 /* What the files of runtime/core share.  A runtime is either on CUDA (cu is filled) or on a host
- * executor (jit runs the programs).  Locks: `lock` guards the error slots and `lost_text`; launches
- * take no lock on their way. */
+ * executor (jit runs the programs).  Locks: `lock` guards the error slots, `lost_text` and `late`;
+ * launches take no lock on their way. */
 #ifndef TL_RT_CORE_H
 #define TL_RT_CORE_H
 
@@ -32,6 +32,13 @@ typedef struct TlErrorSlot {
    uint64_t stamp;               /* of its last use; 0 = free */
    char text[TL_RT_ERROR_BYTES]; /* the detail */
 } TlErrorSlot;
+
+/* An event of the driver: its maker's, and that of the waits for it, which may be late. */
+typedef struct TlEvent {
+   TlCuEvent cu;
+   atomic_uint refs;
+} TlEvent;
+typedef struct TlWait TlWait; /* wait.c */
 
 /* One launch, for the report of a fault that shows up later. */
 typedef struct TlRecent {
@@ -69,6 +76,7 @@ struct TilecRuntime {
    _Atomic uint64_t launches; /* so far */
    _Atomic uint64_t synced;   /* value of `launches` at the last clean synchronisation */
    TlRecent recent[TL_RT_RECENT];
+   TlWait *late; /* waits that outlasted their call */
 };
 
 struct TilecBuffer {
@@ -178,10 +186,22 @@ const TlVariant *tl_rt_fitting(const TilecKernel *k, const TilecArg *args, size_
 /* Whether these arguments are too many or missing altogether. */
 TilecStatus tl_rt_check_count(const TilecKernel *k, const TilecArg *args, size_t num_args);
 
-/* wait.c: waits for the stream or event, or all of the context, for as long as the runtime's
- * options say, and checks the result.  The context is current. */
-typedef enum TlWaitFor { TL_WAIT_CONTEXT, TL_WAIT_STREAM, TL_WAIT_EVENT } TlWaitFor;
-TilecStatus tl_rt_wait(TilecRuntime *rt, TlWaitFor what, void *handle, const char *doing);
+/* wait.c: waits for as long as the runtime's options say, and checks the result.  The context is
+ * current. */
+TilecStatus tl_rt_wait_context(TilecRuntime *rt, const char *doing);
+TilecStatus tl_rt_wait_event(TilecRuntime *rt, TlEvent *event, const char *doing);
+/* Until end_ms, a time that tl_rt_end_of_waits gave: one limit for several waits. */
+TilecStatus tl_rt_wait_stream(TilecRuntime *rt, TlCuStream stream, double end_ms,
+                              const char *doing);
+double tl_rt_end_of_waits(const TilecRuntime *rt);
+/* Waits until all late waits have ended, without a limit. */
+void tl_rt_end_waits(TilecRuntime *rt);
+/* Leaves them to themselves for good: the runtime is abandoned. */
+void tl_rt_give_waits_up(TilecRuntime *rt);
+/* flags: cuEventCreate's. */
+TilecStatus tl_rt_event_new(TilecRuntime *rt, unsigned flags, TlEvent **out);
+/* The last one to have it tells the driver; cu NULL: there is nobody to tell. */
+TlCuResult tl_rt_event_drop(const TlCuda *cu, TlEvent *event);
 
 /* tensor_map.c: CUtensorMapDataType by element type; fp8 travels as bytes. */
 int tl_rt_map_dtype(TilecDtype dtype);

@@ -68,6 +68,12 @@ enum {
    TL_CU_FUNC_NON_PORTABLE_CLUSTER = 14,
 };
 
+/* cuEventCreate */
+enum {
+   TL_CU_EVENT_BLOCKING_SYNC = 1, /* cuEventSynchronize sleeps */
+   TL_CU_EVENT_DISABLE_TIMING = 2,
+};
+
 /* CUlaunchAttribute and CUlaunchConfig of cuLaunchKernelEx */
 enum {
    TL_CU_ATTR_COOPERATIVE = 2,

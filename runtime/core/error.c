@@ -264,6 +264,8 @@ tilec_runtime_abandon(TilecRuntime *rt)
       return tl_rt_fail(rt, TILEC_UNSUPPORTED, "a host executor has nothing under way");
    if (!atomic_load(&rt->loss))
       (void)lose(rt, TILEC_ABANDONED, "given up by tilec_runtime_abandon");
+   if (atomic_load(&rt->loss) == TILEC_ABANDONED)
+      tl_rt_give_waits_up(rt);
    return TILEC_OK;
 }
 

@@ -8,7 +8,7 @@
 
 struct TilecEvent {
    TilecRuntime *rt;
-   TlCuEvent cu;   /* CUDA only */
+   TlEvent *cu;    /* CUDA only */
    double host_ms; /* host executors: when recorded */
    bool recorded;
 };
@@ -50,7 +50,7 @@ tilec_stream_sync(TilecRuntime *rt, TilecStream stream)
       return TILEC_BAD_ARGUMENT;
    TilecStatus status = tl_rt_enter(rt, &pushed);
    if (status == TILEC_OK && rt->executor == TILEC_ON_CUDA)
-      status = tl_rt_wait(rt, TL_WAIT_STREAM, stream, "synchronising a stream");
+      status = tl_rt_wait_stream(rt, stream, tl_rt_end_of_waits(rt), "synchronising a stream");
    tl_rt_leave(rt, pushed);
    return status;
 }
@@ -69,7 +69,7 @@ tilec_event_new(TilecRuntime *rt, TilecEvent **out)
    e->rt = rt;
    TilecStatus status = tl_rt_enter(rt, &pushed);
    if (status == TILEC_OK && rt->executor == TILEC_ON_CUDA)
-      status = tl_rt_check(rt, rt->cu.event_new(&e->cu, 0), "making an event");
+      status = tl_rt_event_new(rt, 0, &e->cu);
    tl_rt_leave(rt, pushed);
    if (status == TILEC_OK)
       *out = e;
@@ -84,8 +84,10 @@ tilec_event_free(TilecEvent *e)
    bool pushed;
    if (!e)
       return;
-   if (e->cu && tl_rt_enter_to_free(e->rt, &pushed)) {
-      (void)tl_rt_check(e->rt, e->rt->cu.event_free(e->cu), "freeing an event");
+   if (e->cu) {
+      bool in_use = tl_rt_enter_to_free(e->rt, &pushed);
+      TlCuResult code = tl_rt_event_drop(in_use ? &e->rt->cu : NULL, e->cu);
+      (void)tl_rt_check(e->rt, code, "freeing an event");
       tl_rt_leave(e->rt, pushed);
    }
    free(e);
@@ -100,7 +102,7 @@ tilec_event_record(TilecEvent *e, TilecStream stream)
    assert((e->cu != NULL) == (e->rt->executor == TILEC_ON_CUDA));
    TilecStatus status = tl_rt_enter(e->rt, &pushed);
    if (status == TILEC_OK && e->rt->executor == TILEC_ON_CUDA) {
-      status = tl_rt_check(e->rt, e->rt->cu.event_record(e->cu, stream), "recording an event");
+      status = tl_rt_check(e->rt, e->rt->cu.event_record(e->cu->cu, stream), "recording an event");
    } else if (status == TILEC_OK) {
       e->host_ms = tl_rt_now_ms();
    }
@@ -127,7 +129,7 @@ tilec_stream_wait(TilecStream stream, TilecEvent *e)
       return TILEC_BAD_ARGUMENT;
    TilecStatus status = enter_recorded(e, &pushed);
    if (status == TILEC_OK && e->rt->executor == TILEC_ON_CUDA)
-      status = tl_rt_check(e->rt, e->rt->cu.stream_wait(stream, e->cu, 0),
+      status = tl_rt_check(e->rt, e->rt->cu.stream_wait(stream, e->cu->cu, 0),
                            "making a stream wait for an event");
    tl_rt_leave(e->rt, pushed);
    return status;
@@ -142,8 +144,8 @@ ask(TilecEvent *e, bool wait)
       return TILEC_BAD_ARGUMENT;
    TilecStatus status = enter_recorded(e, &pushed);
    if (status == TILEC_OK && e->rt->executor == TILEC_ON_CUDA) {
-      TlCuResult code = wait ? TL_CU_SUCCESS : e->rt->cu.event_query(e->cu);
-      status = wait                      ? tl_rt_wait(e->rt, TL_WAIT_EVENT, e->cu, doing)
+      TlCuResult code = wait ? TL_CU_SUCCESS : e->rt->cu.event_query(e->cu->cu);
+      status = wait                      ? tl_rt_wait_event(e->rt, e->cu, doing)
                : code == TL_CU_NOT_READY ? TILEC_NOT_READY
                                          : tl_rt_check(e->rt, code, doing);
    }
@@ -176,7 +178,7 @@ tilec_event_elapsed(TilecEvent *start, TilecEvent *stop, double *ms)
    TilecStatus status = tl_rt_enter(rt, &pushed);
    if (status == TILEC_OK && rt->executor == TILEC_ON_CUDA) {
       float f = 0;
-      TlCuResult code = rt->cu.event_elapsed(&f, start->cu, stop->cu);
+      TlCuResult code = rt->cu.event_elapsed(&f, start->cu->cu, stop->cu->cu);
       status = code == TL_CU_NOT_READY ? TILEC_NOT_READY : tl_rt_check(rt, code, "timing events");
       *ms = (double)f;
    } else if (status == TILEC_OK) {

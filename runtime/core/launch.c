@@ -244,7 +244,7 @@ work_out_grid(Bound *b, TilecRuntime *rt, const uint32_t asked[3], uint32_t grid
 /* A variant that may be made without tensor maps is refused where there is no such map.  All maps
  * are the compiler's: descriptors of the caller's are pointers, sizes and strides to a kernel, so
  * that one which no map describes is right without.  Which launches are refused is not kept as a
- * whole: expressions and the look at the slots of the maps are 50 ns of a launch. */
+ * whole: expressions and the look at the slots of the maps are cheap. */
 static TilecStatus
 pass_hidden(Bound *b, TilecRuntime *rt, TlCuTensorMap *maps, TlSlot *slots, void **params)
 {
@@ -312,7 +312,7 @@ wait_for(TilecRuntime *rt, const TlVariant *v, TlCuStream stream, uint64_t seria
    snprintf(doing, sizeof doing, "running '%s'", v->info->name);
    TilecStatus status = tl_rt_check(rt, rt->cu.stream_capturing(stream, &capturing), doing);
    if (status == TILEC_OK && !capturing)
-      status = tl_rt_wait(rt, TL_WAIT_STREAM, stream, doing);
+      status = tl_rt_wait_stream(rt, stream, tl_rt_end_of_waits(rt), doing);
    if (status == TILEC_OK)
       tl_rt_acquit_launch(rt, serial); /* a graph is not this runtime's to answer for */
    return status;

@@ -141,9 +141,9 @@ check_target(const TilecBuffer *b, uint64_t offset, uint64_t bytes, const char *
 
 /* The driver's copy of memory that it does not know begins by waiting, without a limit. */
 static TilecStatus
-wait_before_copy(TilecRuntime *rt, TilecStream stream, const char *doing)
+wait_before_copy(TilecRuntime *rt, TilecStream stream, double end_ms, const char *doing)
 {
-   return rt->timeout_ms ? tl_rt_wait(rt, TL_WAIT_STREAM, stream, doing) : TILEC_OK;
+   return rt->timeout_ms ? tl_rt_wait_stream(rt, stream, end_ms, doing) : TILEC_OK;
 }
 
 TilecStatus
@@ -165,12 +165,13 @@ tilec_buffer_upload(TilecBuffer *b, uint64_t offset, const void *source, uint64_
       memcpy(to, source, bytes);
    } else if (status == TILEC_OK) {
       TlCuda *cu = &b->rt->cu;
-      status = wait_before_copy(b->rt, stream, doing);
+      double end_ms = tl_rt_end_of_waits(b->rt);
+      status = wait_before_copy(b->rt, stream, end_ms, doing);
       if (status == TILEC_OK)
          status =
             tl_rt_check(b->rt, cu->copy_up((TlCuPtr)(uintptr_t)to, source, bytes, stream), doing);
       if (status == TILEC_OK)
-         status = tl_rt_wait(b->rt, TL_WAIT_STREAM, stream, doing);
+         status = tl_rt_wait_stream(b->rt, stream, end_ms, doing);
    }
    tl_rt_leave(b->rt, pushed);
    return status;
@@ -193,12 +194,13 @@ tilec_buffer_download(TilecBuffer *b, uint64_t offset, void *target, uint64_t by
       memcpy(target, from, bytes);
    } else if (status == TILEC_OK) {
       TlCuda *cu = &b->rt->cu;
-      status = wait_before_copy(b->rt, stream, doing);
+      double end_ms = tl_rt_end_of_waits(b->rt);
+      status = wait_before_copy(b->rt, stream, end_ms, doing);
       if (status == TILEC_OK)
          status = tl_rt_check(b->rt, cu->copy_down(target, (TlCuPtr)(uintptr_t)from, bytes, stream),
                               doing);
       if (status == TILEC_OK)
-         status = tl_rt_wait(b->rt, TL_WAIT_STREAM, stream, doing);
+         status = tl_rt_wait_stream(b->rt, stream, end_ms, doing);
    }
    tl_rt_leave(b->rt, pushed);
    return status;

@@ -303,6 +303,8 @@ tilec_runtime_close(TilecRuntime *rt)
    /* a forked child must not touch the driver, and a kernel that never ends is not waited for */
    if (tl_core_is_forked(rt) || atomic_load(&rt->loss) == TILEC_ABANDONED)
       rt->owns_primary = false;
+   else
+      tl_rt_end_waits(rt);
    destroy(rt);
 }
 
@@ -349,7 +351,7 @@ tilec_runtime_sync(TilecRuntime *rt)
    uint64_t before = atomic_load(&rt->launches);
    TilecStatus status = tl_rt_enter(rt, &pushed);
    if (status == TILEC_OK && rt->executor == TILEC_ON_CUDA) {
-      status = tl_rt_wait(rt, TL_WAIT_CONTEXT, NULL, "synchronising");
+      status = tl_rt_wait_context(rt, "synchronising");
       if (status == TILEC_OK)
          atomic_store(&rt->synced, before);
    }

@@ -1,49 +1,101 @@
-/* Waiting for the GPU, and for no longer than the caller's limit.  The driver's own waits have
- * none, so with a limit they are made by a thread of their own; one that lasts too long is left to
- * it.
- * What that thread uses belongs to both, and outlives the runtime. */
+/* Waiting for the GPU, and for no longer than the caller's limit.  The driver's own waits have no
+ * limit.  With one, the driver is first asked whether there is anything to wait for; then a thread
+ * waits, and the caller for the thread.  A wait that lasts too long is left to its thread: it is
+ * late, and kept in rt->late.  While a runtime has late waits, others ask again and again instead,
+ * so that calls that are repeated make no more threads.
+ *
+ * A stream is waited for by an event that the caller's thread records behind its work: the caller
+ * may free the stream while the wait is late, and the handle of a per-thread default stream means
+ * another stream in another thread.
+ *
+ * Invariants: an event lives as long as a wait for it, a runtime's context as long as its late
+ * waits; the threads of a runtime that was given up call the driver no more. */
+#include "core/clock.h"
 #include "core/core.h"
+
+#include "core/lock.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
-typedef struct Wait {
+typedef struct TlWait {
    TlCuda cu; /* the library stays open */
    TlCuContext context;
-   TlWaitFor what;
-   void *handle;
+   TlEvent *event; /* NULL = all of the context */
+   TlWait *next;   /* in rt->late */
    pthread_mutex_t lock;
    pthread_cond_t changed;
-   unsigned refs;
+   unsigned refs; /* its thread's; the caller's, later the list's */
    bool is_done, has_context;
+   bool is_given_up; /* nothing more is said to the driver */
    TlCuResult code;
-} Wait;
+} TlWait;
 
-static TlCuResult
-wait_now(const TlCuda *cu, TlWaitFor what, void *handle)
+/* ---- Events ---------------------------------------------------------------------------------- */
+
+TilecStatus
+tl_rt_event_new(TilecRuntime *rt, unsigned flags, TlEvent **out)
 {
-   switch (what) {
-   case TL_WAIT_CONTEXT:
-      return cu->ctx_sync();
-   case TL_WAIT_STREAM:
-      return cu->stream_sync(handle);
-   case TL_WAIT_EVENT:
-      return cu->event_sync(handle);
+   TlEvent *e = *out = calloc(1, sizeof *e);
+   if (!e)
+      return tl_rt_no_memory(rt, "an event");
+   atomic_init(&e->refs, 1);
+   TilecStatus status = tl_rt_check(rt, rt->cu.event_new(&e->cu, flags), "making an event");
+   if (status != TILEC_OK) {
+      free(e);
+      *out = NULL;
    }
-   assert(0);
-   return TL_CU_INVALID_VALUE;
+   return status;
 }
+
+TlCuResult
+tl_rt_event_drop(const TlCuda *cu, TlEvent *e)
+{
+   assert(atomic_load(&e->refs) > 0);
+   if (atomic_fetch_sub(&e->refs, 1) > 1)
+      return TL_CU_SUCCESS;
+   TlCuResult code = cu ? cu->event_free(e->cu) : TL_CU_SUCCESS;
+   free(e);
+   return code;
+}
+
+/* Drops an event of ours after a wait that came to `status`. */
+static TilecStatus
+done_with(TilecRuntime *rt, TlEvent *event, TilecStatus status)
+{
+   TlCuResult code = tl_rt_event_drop(&rt->cu, event);
+   bool is_news = status == TILEC_OK && tl_cu_meaning(code).loss;
+   return is_news ? tl_rt_check(rt, code, "freeing an event") : status;
+}
+
+/* One behind all that the stream has to do.  Who waits for it sleeps: a late wait would keep a core
+ * busy. */
+static TilecStatus
+record_behind(TilecRuntime *rt, TlCuStream stream, const char *doing, TlEvent **out)
+{
+   TilecStatus status =
+      tl_rt_event_new(rt, TL_CU_EVENT_BLOCKING_SYNC | TL_CU_EVENT_DISABLE_TIMING, out);
+   if (status != TILEC_OK)
+      return status;
+   status = tl_rt_check(rt, rt->cu.event_record((*out)->cu, stream), doing);
+   return status == TILEC_OK ? status : done_with(rt, *out, status);
+}
+
+/* ---- Threads that wait ----------------------------------------------------------------------- */
 
 /* Called with the lock, which is gone afterwards. */
 static void
-drop(Wait *w)
+drop(TlWait *w)
 {
+   assert(tl_is_locked(&w->lock) && w->refs > 0);
    bool is_last = --w->refs == 0;
    pthread_mutex_unlock(&w->lock);
    if (!is_last)
       return;
+   assert(w->is_done);
    pthread_cond_destroy(&w->changed);
    pthread_mutex_destroy(&w->lock);
    free(w);
@@ -52,12 +104,19 @@ drop(Wait *w)
 static void *
 wait_main(void *user)
 {
-   Wait *w = user;
+   TlWait *w = user;
+   TlCuContext popped;
    TlCuResult code = w->cu.ctx_push(w->context);
    bool has_context = code == TL_CU_SUCCESS;
-   if (has_context) /* until the thread ends */
-      code = wait_now(&w->cu, w->what, w->handle);
+   if (has_context)
+      code = w->event ? w->cu.event_sync(w->event->cu) : w->cu.ctx_sync();
    pthread_mutex_lock(&w->lock);
+   if (w->event) {
+      TlCuResult freed = tl_rt_event_drop(w->is_given_up ? NULL : &w->cu, w->event);
+      code = code == TL_CU_SUCCESS && tl_cu_meaning(freed).loss ? freed : code;
+   }
+   if (has_context && !w->is_given_up)
+      (void)w->cu.ctx_pop(&popped);
    w->code = code;
    w->has_context = has_context;
    w->is_done = true;
@@ -66,26 +125,35 @@ wait_main(void *user)
    return NULL;
 }
 
-static Wait *
-begin(TilecRuntime *rt, TlWaitFor what, void *handle)
+static TlWait *
+new_wait(TilecRuntime *rt, TlEvent *event)
 {
-   enum { STACK_BYTES = 256 << 10 };
-   pthread_t thread;
-   pthread_attr_t attr;
    pthread_condattr_t clock;
-   Wait *w = calloc(1, sizeof *w);
+   TlWait *w = calloc(1, sizeof *w);
    if (!w)
       return NULL;
    w->cu = rt->cu;
    w->context = rt->context;
-   w->what = what;
-   w->handle = handle;
+   w->event = event;
    w->refs = 2;
    pthread_mutex_init(&w->lock, NULL);
    pthread_condattr_init(&clock);
    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
    pthread_cond_init(&w->changed, &clock);
    pthread_condattr_destroy(&clock);
+   return w;
+}
+
+/* The thread has the event from here on; NULL: there is no such thread, and the event stays. */
+static TlWait *
+begin(TilecRuntime *rt, TlEvent *event)
+{
+   enum { STACK_BYTES = 256 << 10 };
+   pthread_t thread;
+   pthread_attr_t attr;
+   TlWait *w = new_wait(rt, event);
+   if (!w)
+      return NULL;
    pthread_attr_init(&attr);
    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
    pthread_attr_setstacksize(&attr, STACK_BYTES);
@@ -93,34 +161,196 @@ begin(TilecRuntime *rt, TlWaitFor what, void *handle)
    pthread_attr_destroy(&attr);
    if (error == 0)
       return w;
+   w->is_done = true;
    w->refs = 1;
    pthread_mutex_lock(&w->lock);
    drop(w);
    return NULL;
 }
 
-TilecStatus
-tl_rt_wait(TilecRuntime *rt, TlWaitFor what, void *handle, const char *doing)
+/* ---- Late waits ------------------------------------------------------------------------------ */
+
+/* Called with the lock of w, which is gone afterwards. */
+static void
+give_up(TlWait *w)
 {
-   if (!rt->timeout_ms)
-      return tl_rt_check(rt, wait_now(&rt->cu, what, handle), doing);
-   struct timespec end;
-   clock_gettime(CLOCK_MONOTONIC, &end);
-   end.tv_sec += rt->timeout_ms / 1000;
-   end.tv_nsec += (long)(rt->timeout_ms % 1000) * 1000000;
-   end.tv_sec += end.tv_nsec / 1000000000;
-   end.tv_nsec %= 1000000000;
-   Wait *w = begin(rt, what, handle);
-   if (!w)
-      return tl_rt_no_memory(rt, "a thread that waits for the GPU");
-   pthread_mutex_lock(&w->lock);
+   w->is_given_up = true;
+   drop(w);
+}
+
+static void
+leave_to_thread(TilecRuntime *rt, TlWait *w)
+{
+   pthread_mutex_lock(&rt->lock);
+   if (atomic_load(&rt->loss) == TILEC_ABANDONED) {
+      pthread_mutex_lock(&w->lock);
+      give_up(w);
+   } else {
+      w->next = rt->late;
+      rt->late = w;
+   }
+   pthread_mutex_unlock(&rt->lock);
+}
+
+/* Whether any goes on; of_context: one for all of the context.  Those that have ended are let
+ * go. */
+static bool
+has_late(TilecRuntime *rt, bool of_context)
+{
+   bool found = false;
+   pthread_mutex_lock(&rt->lock);
+   for (TlWait **at = &rt->late; *at;) {
+      TlWait *w = *at;
+      pthread_mutex_lock(&w->lock);
+      if (w->is_done) {
+         *at = w->next;
+         drop(w);
+      } else {
+         found = found || !of_context || !w->event;
+         at = &w->next;
+         pthread_mutex_unlock(&w->lock);
+      }
+   }
+   pthread_mutex_unlock(&rt->lock);
+   return found;
+}
+
+static TlWait *
+take_late(TilecRuntime *rt)
+{
+   pthread_mutex_lock(&rt->lock);
+   TlWait *first = rt->late;
+   rt->late = NULL;
+   pthread_mutex_unlock(&rt->lock);
+   return first;
+}
+
+void
+tl_rt_end_waits(TilecRuntime *rt)
+{
+   for (TlWait *w = take_late(rt), *next; w; w = next) {
+      next = w->next;
+      pthread_mutex_lock(&w->lock);
+      while (!w->is_done)
+         pthread_cond_wait(&w->changed, &w->lock);
+      drop(w);
+   }
+}
+
+void
+tl_rt_give_waits_up(TilecRuntime *rt)
+{
+   for (TlWait *w = take_late(rt), *next; w; w = next) {
+      next = w->next;
+      pthread_mutex_lock(&w->lock);
+      give_up(w);
+   }
+}
+
+/* ---- Waiting --------------------------------------------------------------------------------- */
+
+double
+tl_rt_end_of_waits(const TilecRuntime *rt)
+{
+   return rt->timeout_ms ? tl_rt_now_ms() + rt->timeout_ms : (double)INFINITY;
+}
+
+/* Between two looks at what is not waited for by a thread. */
+static void
+pause_a_while(void)
+{
+   const struct timespec pause = {.tv_nsec = 1000000};
+   nanosleep(&pause, NULL);
+}
+
+/* Takes the event. */
+static TilecStatus
+ask_again(TilecRuntime *rt, TlEvent *event, double end_ms, const char *doing)
+{
+   TlCuResult code;
+   while ((code = rt->cu.event_query(event->cu)) == TL_CU_NOT_READY && tl_rt_now_ms() < end_ms)
+      pause_a_while();
+   TilecStatus status =
+      code == TL_CU_NOT_READY ? tl_rt_fail_late(rt, doing) : tl_rt_check(rt, code, doing);
+   return done_with(rt, event, status);
+}
+
+static TilecStatus
+wait_for_thread(TilecRuntime *rt, TlWait *w, double end_ms, const char *doing)
+{
+   time_t seconds = (time_t)(end_ms / 1e3);
+   struct timespec end = {seconds, (long)((end_ms - (double)seconds * 1e3) * 1e6)};
    int error = 0;
+   pthread_mutex_lock(&w->lock);
    while (!w->is_done && error != ETIMEDOUT)
       error = pthread_cond_timedwait(&w->changed, &w->lock, &end);
-   bool is_done = w->is_done, has_context = w->has_context;
+   if (!w->is_done) {
+      pthread_mutex_unlock(&w->lock);
+      leave_to_thread(rt, w);
+      return tl_rt_fail_late(rt, doing);
+   }
+   bool has_context = w->has_context;
    TlCuResult code = w->code;
    drop(w);
-   if (!is_done)
-      return tl_rt_fail_late(rt, doing);
    return tl_rt_check(rt, code, has_context ? doing : "making the context current");
+}
+
+static TilecStatus
+wait_for_context(TilecRuntime *rt, double end_ms, const char *doing)
+{
+   while (has_late(rt, true)) { /* which waits for less */
+      if (tl_rt_now_ms() >= end_ms)
+         return tl_rt_fail_late(rt, doing);
+      pause_a_while();
+   }
+   TlWait *w = begin(rt, NULL);
+   return w ? wait_for_thread(rt, w, end_ms, doing)
+            : tl_rt_no_memory(rt, "a thread that waits for the GPU");
+}
+
+/* Takes the event. */
+static TilecStatus
+wait_for_event(TilecRuntime *rt, TlEvent *event, double end_ms, const char *doing)
+{
+   TlCuResult code = rt->cu.event_query(event->cu);
+   if (code != TL_CU_NOT_READY)
+      return done_with(rt, event, tl_rt_check(rt, code, doing));
+   TlWait *w = has_late(rt, false) ? NULL : begin(rt, event);
+   return w ? wait_for_thread(rt, w, end_ms, doing) : ask_again(rt, event, end_ms, doing);
+}
+
+static TilecStatus
+wait_for_stream(TilecRuntime *rt, TlCuStream stream, double end_ms, const char *doing)
+{
+   int capturing = 0;
+   TlEvent *event;
+   TilecStatus status = tl_rt_check(rt, rt->cu.stream_capturing(stream, &capturing), doing);
+   if (status == TILEC_OK && capturing) /* an event would become part of the graph */
+      return tl_rt_check(rt, rt->cu.stream_sync(stream), doing);
+   if (status == TILEC_OK)
+      status = record_behind(rt, stream, doing, &event);
+   return status == TILEC_OK ? wait_for_event(rt, event, end_ms, doing) : status;
+}
+
+TilecStatus
+tl_rt_wait_context(TilecRuntime *rt, const char *doing)
+{
+   return rt->timeout_ms ? wait_for_context(rt, tl_rt_end_of_waits(rt), doing)
+                         : tl_rt_check(rt, rt->cu.ctx_sync(), doing);
+}
+
+TilecStatus
+tl_rt_wait_stream(TilecRuntime *rt, TlCuStream stream, double end_ms, const char *doing)
+{
+   return rt->timeout_ms ? wait_for_stream(rt, stream, end_ms, doing)
+                         : tl_rt_check(rt, rt->cu.stream_sync(stream), doing);
+}
+
+TilecStatus
+tl_rt_wait_event(TilecRuntime *rt, TlEvent *event, const char *doing)
+{
+   if (!rt->timeout_ms)
+      return tl_rt_check(rt, rt->cu.event_sync(event->cu), doing);
+   atomic_fetch_add(&event->refs, 1);
+   return wait_for_event(rt, event, tl_rt_end_of_waits(rt), doing);
 }

@@ -66,8 +66,9 @@ typedef struct TilecRuntimeOptions {
                            _event_sync, uploads, downloads, launches with `synchronous`.  Beyond it
                            they are TILEC_TIMED_OUT, and the detail names the launches that may
                            still run.  The GPU goes on: wait again, or tilec_runtime_abandon.  Other
-                           calls may wait for the GPU for as long as the driver makes them.
-                           0 = no limit */
+                           calls may wait for the GPU for as long as the driver makes them, and
+                           tilec_runtime_close does, until what timed out has ended.  0 = no
+                           limit */
 } TilecRuntimeOptions;
 
 /* options may be NULL.  TILEC_NO_DRIVER, TILEC_DRIVER_TOO_OLD (below CUDA 12.0), TILEC_NO_DEVICE,
@@ -87,9 +88,12 @@ typedef enum TilecLoss {
    TILEC_ABANDONED,        /* tilec_runtime_abandon */
 } TilecLoss;
 TILEC_API TilecLoss tilec_runtime_loss(const TilecRuntime *rt);
-/* Gives the GPU up because of a kernel that does not end: from here on calls are
- * TILEC_DEVICE_LOST, and freeing and closing wait for nothing.  They leave the context, its memory
- * and the kernel to the end of the process, which is what ends a kernel. */
+/* Gives the GPU up because of a kernel that does not end.  From here on calls on this runtime are
+ * TILEC_DEVICE_LOST, and its _free calls and tilec_runtime_close wait for nothing: context, device
+ * memory and kernel are left to the process, whose end ends the kernel.  Waits that are under way
+ * in other threads end at their limit.  Other runtimes on the same context know nothing of it, and
+ * wait on.  A runtime that is lost already keeps its cause.  TILEC_UNSUPPORTED on host
+ * executors. */
 TILEC_API TilecStatus tilec_runtime_abandon(TilecRuntime *rt);
 
 /* Copies the detail of the calling thread's last failed call on `rt` ("" if none) and ends it with
@@ -156,7 +160,10 @@ TILEC_API const TilecBufferLayout *tilec_buffer_layout(const TilecBuffer *buffer
 TILEC_API void *tilec_buffer_address(const TilecBuffer *buffer);
 TILEC_API uint64_t tilec_buffer_bytes(const TilecBuffer *buffer);
 
-/* Copies, ordered on `stream`, finished when the call returns.  offset + bytes must lie inside. */
+/* Copies, ordered on `stream`, finished when the call returns.  offset + bytes must lie inside.
+ * After TILEC_TIMED_OUT the copy may have been made, still be made, or never: keep the host memory
+ * until a wait for the stream or the runtime is TILEC_OK, or the device is lost; of a runtime that
+ * is abandoned, until the process ends. */
 TILEC_API TilecStatus tilec_buffer_upload(TilecBuffer *buffer, uint64_t offset, const void *source,
                                           uint64_t bytes, TilecStream stream);
 TILEC_API TilecStatus tilec_buffer_download(TilecBuffer *buffer, uint64_t offset, void *target,

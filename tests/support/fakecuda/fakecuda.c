@@ -1,6 +1,6 @@
 /* The calls of runtime/core/cuda_api.def over host memory.  -DFAKE_OMIT_EVENTS leaves some symbols
  * out (a damaged or very old driver).  Single-threaded but for cuLaunchKernel, which counts
- * atomically. */
+ * atomically, and for waits. */
 #include "fakecuda.h"
 
 #ifndef FAKE_DEVICES
@@ -23,10 +23,12 @@ static _Thread_local void *stack[16];
 static _Thread_local int depth;
 
 /* Blocks handed out, so that a reset frees what a lost device left behind. */
-static struct {
+typedef struct Live {
    void *at;
    size_t bytes; /* device memory; 0 = a handle */
-} live[1024];
+   int waits;    /* for this event or stream, under way */
+} Live;
+static Live live[1024];
 static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void *
@@ -35,8 +37,7 @@ keep(void *block, size_t bytes)
    pthread_mutex_lock(&live_lock);
    for (size_t i = 0; i < sizeof live / sizeof live[0]; i++)
       if (!live[i].at) {
-         live[i].bytes = bytes;
-         live[i].at = block;
+         live[i] = (Live){block, bytes, 0};
          pthread_mutex_unlock(&live_lock);
          return block;
       }
@@ -49,12 +50,24 @@ drop(void *block)
    pthread_mutex_lock(&live_lock);
    for (size_t i = 0; i < sizeof live / sizeof live[0]; i++)
       if (live[i].at == block) {
+         state.misuse += live[i].waits > 0;
          live[i].at = NULL;
          free(block);
          pthread_mutex_unlock(&live_lock);
          return;
       }
    abort(); /* freed twice, or never ours */
+}
+
+/* A stream, which may be of the test's own making, is waited for by so many more. */
+static void
+use_stream(void *stream, int waits)
+{
+   pthread_mutex_lock(&live_lock);
+   for (size_t i = 0; i < sizeof live / sizeof live[0] && stream; i++)
+      if (live[i].at == stream)
+         live[i].waits += waits;
+   pthread_mutex_unlock(&live_lock);
 }
 
 static void
@@ -135,6 +148,8 @@ is_sticky(R r)
 static R
 enter(const char *symbol)
 {
+   if (state.on_call)
+      state.on_call(symbol);
    pthread_mutex_lock(&lock);
    R r = state.sticky;
    state.total_calls++;
@@ -149,6 +164,34 @@ enter(const char *symbol)
    }
    pthread_mutex_unlock(&lock);
    return r;
+}
+
+/* What a thread has given to a stream. */
+typedef struct Work {
+   void *stream;
+   unsigned long thread;
+} Work;
+
+static bool
+is_under_way(Work w)
+{
+   return state.hangs &&
+          (!state.hangs_thread || (w.stream == (void *)2 && w.thread == state.hangs_thread));
+}
+
+static void
+wait_for_work(Work w)
+{
+   state.waiting++;
+   while (is_under_way(w))
+      usleep(1000);
+   state.waiting--;
+}
+
+static Work
+work_of(void *stream)
+{
+   return (Work){stream, pthread_self()};
 }
 
 /* Calls that end only when all kernels have. */
@@ -259,6 +302,7 @@ CALL(cuDevicePrimaryCtxRetain, void **c, int d)
 CALL(cuDevicePrimaryCtxRelease_v2, int d)
 {
    (void)d;
+   state.misuse += state.contexts == 1 && state.waiting;
    wait_for_kernels();
    state.contexts--;
    R r = enter("cuDevicePrimaryCtxRelease_v2");
@@ -277,6 +321,8 @@ CALL(cuCtxPushCurrent_v2, void *c)
    ENTER("cuCtxPushCurrent_v2");
    if (!c || depth == 16)
       return 201;
+   bool is_primary = (uintptr_t)c - 0x1000 < FAKE_MAX_DEVICES;
+   state.misuse += is_primary && !state.contexts;
    stack[depth++] = c;
    return 0;
 }
@@ -331,17 +377,15 @@ CALL(cuMemFree_v2, uint64_t p)
 }
 CALL(cuMemcpyHtoDAsync_v2, uint64_t to, const void *from, size_t n, void *s)
 {
-   (void)s;
    ENTER("cuMemcpyHtoDAsync_v2");
-   wait_for_kernels();
+   wait_for_work(work_of(s));
    memcpy((void *)(uintptr_t)to, from, n);
    return 0;
 }
 CALL(cuMemcpyDtoHAsync_v2, void *to, uint64_t from, size_t n, void *s)
 {
-   (void)s;
    ENTER("cuMemcpyDtoHAsync_v2");
-   wait_for_kernels();
+   wait_for_work(work_of(s));
    memcpy(to, (const void *)(uintptr_t)from, n);
    return 0;
 }
@@ -554,9 +598,12 @@ CALL(cuStreamDestroy_v2, void *s)
 }
 CALL(cuStreamSynchronize, void *s)
 {
-   (void)s;
    ENTER("cuStreamSynchronize");
-   wait_for_kernels();
+   if (state.capturing)
+      return 900;
+   use_stream(s, 1);
+   wait_for_work(work_of(s));
+   use_stream(s, -1);
    return 0;
 }
 CALL(cuStreamIsCapturing, void *s, int *v)
@@ -608,11 +655,33 @@ CALL(cuGraphExecDestroy, void *executable)
    return 0;
 }
 #ifndef FAKE_OMIT_EVENTS
+/* An event is about to be used; waits: how many more wait for it. */
+static R
+use(void *event, int waits)
+{
+   enum { INVALID_HANDLE = 400 };
+   R r = INVALID_HANDLE;
+   pthread_mutex_lock(&live_lock);
+   for (size_t i = 0; i < sizeof live / sizeof live[0] && r; i++)
+      if (live[i].at == event) {
+         live[i].waits += waits;
+         r = 0;
+      }
+   pthread_mutex_unlock(&live_lock);
+   state.misuse += r != 0;
+   return r;
+}
+
+typedef struct Event {
+   double ms; /* when it was recorded */
+   Work after;
+   bool is_captured;
+} Event;
 CALL(cuEventCreate, void **e, unsigned flags)
 {
    (void)flags;
    ENTER("cuEventCreate");
-   *e = keep(calloc(1, sizeof(double)), 0);
+   *e = keep(calloc(1, sizeof(Event)), 0);
    state.events++;
    return 0;
 }
@@ -623,40 +692,42 @@ CALL(cuEventDestroy_v2, void *e)
    state.events--;
    return 0;
 }
-CALL(cuEventRecord, void *e, void *s)
+CALL(cuEventRecord, Event *e, void *s)
 {
-   (void)s;
    ENTER("cuEventRecord");
-   memcpy(e, &state.clock_ms, sizeof state.clock_ms);
-   return 0;
+   r = use(e, 0);
+   if (!r)
+      *e = (Event){state.clock_ms, work_of(s), state.capturing};
+   return r;
 }
 CALL(cuStreamWaitEvent, void *s, void *e, unsigned flags)
 {
    (void)s;
-   (void)e;
    ENTER("cuStreamWaitEvent");
-   return flags == 0 ? 0 : 1;
+   r = use(e, 0);
+   return r ? r : flags == 0 ? 0 : 1;
 }
-CALL(cuEventSynchronize, void *e)
+CALL(cuEventSynchronize, Event *e)
 {
-   (void)e;
    ENTER("cuEventSynchronize");
-   wait_for_kernels();
-   return 0;
+   r = use(e, 1);
+   if (r)
+      return r;
+   bool is_captured = e->is_captured;
+   if (!is_captured)
+      wait_for_work(e->after);
+   return use(e, -1) ? 400 : is_captured ? 907 : 0;
 }
-CALL(cuEventQuery, void *e)
+CALL(cuEventQuery, Event *e)
 {
-   (void)e;
    ENTER("cuEventQuery");
-   return state.hangs ? 600 : 0;
+   r = use(e, 0);
+   return r ? r : e->is_captured ? 907 : is_under_way(e->after) ? 600 : 0;
 }
-CALL(cuEventElapsedTime, float *ms, void *a, void *b)
+CALL(cuEventElapsedTime, float *ms, const Event *a, const Event *b)
 {
-   double from, to;
    ENTER("cuEventElapsedTime");
-   memcpy(&from, a, sizeof from);
-   memcpy(&to, b, sizeof to);
-   *ms = state.on_launch ? (float)(to - from) : 1.5f;
+   *ms = state.on_launch ? (float)(b->ms - a->ms) : 1.5f;
    return 0;
 }
 #endif

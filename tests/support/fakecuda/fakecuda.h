@@ -41,15 +41,18 @@ typedef struct FakeState {
    const char *failed;      /* the call that was made to fail */
    int no_words;            /* cuGetErrorString fails */
    FakeMemory memory;
-   int pageable;           /* cuDeviceGetAttribute: the device reads any host memory */
-   int sticky;             /* non-zero: every later call answers it (set by a sticky failure) */
-   int recovers;           /* until the last context is released */
-   int shared;             /* cuDeviceGetAttribute: contexts are those of an MPS server */
-   _Atomic int hangs;      /* a kernel does not end: what waits for the GPU waits until this is 0 */
-   _Atomic int waiting;    /* calls that do */
-   const char *load_log;   /* written to the info log */
-   const char *load_error; /* written to the error log when the load fails */
-   unsigned expect_params; /* parameters to read at each launch */
+   int pageable;      /* cuDeviceGetAttribute: the device reads any host memory */
+   int sticky;        /* non-zero: every later call answers it (set by a sticky failure) */
+   int recovers;      /* until the last context is released */
+   int shared;        /* cuDeviceGetAttribute: contexts are those of an MPS server */
+   _Atomic int hangs; /* a kernel does not end: what waits for the GPU waits until this is 0 */
+   unsigned long hangs_thread; /* of this thread (pthread_self) in its stream 0x2; 0 = of any */
+   _Atomic int waiting;        /* calls that do */
+   _Atomic int misuse;         /* handles that were gone when used, or used when freed */
+   void (*on_call)(const char *symbol);        /* each call begins by this one; may be NULL */
+   const char *load_log;                       /* written to the info log */
+   const char *load_error;                     /* written to the error log when the load fails */
+   unsigned expect_params;                     /* parameters to read at each launch */
    unsigned char param_bytes[FAKE_MAX_PARAMS]; /* of each; 0 = 8 */
    int expect_map;                             /* parameter that is a tensor map; -1 = none */
    int capturing;                              /* cuStreamIsCapturing */
@@ -62,9 +65,9 @@ typedef struct FakeState {
    /* recorded */
    unsigned num_launches; /* counts on beyond FAKE_MAX_LAUNCHES */
    FakeLaunch launches[FAKE_MAX_LAUNCHES];
-   unsigned launches_on[FAKE_MAX_DEVICES];          /* by the calling thread's current context */
-   int func_attr[16];                               /* last value set by cuFuncSetAttribute */
-   int contexts, modules, buffers, streams, events; /* alive */
+   unsigned launches_on[FAKE_MAX_DEVICES]; /* by the calling thread's current context */
+   int func_attr[16];                      /* last value set by cuFuncSetAttribute */
+   _Atomic int contexts, modules, buffers, streams, events; /* alive */
    int total_calls;
    char ptx[4096];                                 /* begin of the last image loaded */
    uint64_t map_dims[5], map_strides[5], map_base; /* of the last tensor map */

@@ -72,6 +72,7 @@ close_fake(TilecRuntime *rt)
    assert_int_equal(fake()->buffers, 0);
    assert_int_equal(fake()->streams, 0);
    assert_int_equal(fake()->events, 0);
+   assert_int_equal(fake()->misuse, 0);
 }
 
 static inline const char *

@@ -372,6 +372,7 @@ is_quiet(const char *symbol)
 }
 
 /* What the detail says of each call, so that whoever reads it knows what was being done. */
+#define WAITS_FOR_STREAMS "synchronising a stream|uploading|downloading|running '"
 static const char *const words[][2] = {
    {"cuInit", "cuInit"},
    {"cuDriverGetVersion", "cuDriverGetVersion"},
@@ -404,14 +405,14 @@ static const char *const words[][2] = {
    {"cuLaunchKernelEx", "launching 'large'"},
    {"cuStreamCreate", "making a stream"},
    {"cuStreamDestroy_v2", "freeing a stream"},
-   {"cuStreamSynchronize", "synchronising a stream|uploading|downloading|running '"},
-   {"cuStreamIsCapturing", "whether the stream captures|running '"},
+   {"cuStreamSynchronize", WAITS_FOR_STREAMS},
+   {"cuStreamIsCapturing", "whether the stream captures|" WAITS_FOR_STREAMS},
    {"cuEventCreate", "making an event"},
    {"cuEventDestroy_v2", "freeing an event"},
-   {"cuEventRecord", "recording an event"},
+   {"cuEventRecord", "recording an event|" WAITS_FOR_STREAMS},
    {"cuStreamWaitEvent", "making a stream wait"},
    {"cuEventSynchronize", "waiting for an event"},
-   {"cuEventQuery", "waiting for an event"},
+   {"cuEventQuery", "waiting for an event|" WAITS_FOR_STREAMS},
    {"cuEventElapsedTime", "timing events"},
    {"cuTensorMapEncodeTiled", "tensor map 0"},
 };

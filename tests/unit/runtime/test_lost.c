@@ -1,7 +1,10 @@
 /* Kernels that do not end, devices that are lost, and what comes after. */
 #include "fixture.h"
 
-#include <time.h>
+#include "core/clock.h"
+
+#include <dirent.h>
+#include <pthread.h>
 #include <unistd.h>
 
 enum { BYTES = 256, LIMIT_MS = 40 };
@@ -53,21 +56,10 @@ stop(void)
    close_fake(rt);
 }
 
-static double
-now_ms(void)
-{
-   struct timespec t;
-   clock_gettime(CLOCK_MONOTONIC, &t);
-   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
-/* The kernel ends, and with it the waits that were given up. */
 static void
 end_the_kernel(void)
 {
    fake()->hangs = 0;
-   while (fake()->waiting)
-      usleep(1000);
 }
 
 /* ---- Kernels that do not end ----------------------------------------------------------------- */
@@ -119,6 +111,16 @@ static const struct {
              {download, "downloading: the GPU has not finished within 40 ms"}};
 enum { WAITS = sizeof waits / sizeof waits[0] };
 
+/* On a busy machine more than once. */
+static void
+wait_in_the_end(TilecStatus (*call)(void))
+{
+   TilecStatus status;
+   while ((status = call()) == TILEC_TIMED_OUT)
+      ;
+   assert_int_equal(status, TILEC_OK);
+}
+
 static void
 waits_end_in_time(void **state)
 {
@@ -130,18 +132,17 @@ waits_end_in_time(void **state)
       assert_int_equal(waits[i].call(), TILEC_OK);
       assert_int_equal(launch(), TILEC_OK);
       fake()->hangs = 1;
-      double begin = now_ms();
+      double begin = tl_rt_now_ms();
       for (int twice = 0; twice < 2; twice++) {
          assert_int_equal(waits[i].call(), TILEC_TIMED_OUT);
          assert_says(rt, waits[i].says);
          assert_says(rt, ": k (k.tile:12), grid (3, 1, 1), args (0x51)");
       }
-      double took = now_ms() - begin;
-      assert_true(took >= 2 * LIMIT_MS && took < 20 * LIMIT_MS);
+      assert_true(tl_rt_now_ms() - begin >= 2 * LIMIT_MS); /* and less than alarm() allows */
       assert_int_equal(tilec_runtime_loss(rt), TILEC_NOT_LOST);
       assert_int_equal(launch(), TILEC_OK); /* it was only slow, or is given time */
       end_the_kernel();
-      assert_int_equal(waits[i].call(), TILEC_OK);
+      wait_in_the_end(waits[i].call);
    }
    stop();
    alarm(0);
@@ -164,20 +165,154 @@ synchronous_launches_end_in_time(void **state)
    alarm(0);
 }
 
+static long
+threads(void)
+{
+   long count = 0;
+   DIR *dir = opendir("/proc/self/task");
+   assert_non_null(dir);
+   for (struct dirent *d; (d = readdir(dir));)
+      count += d->d_name[0] != '.';
+   closedir(dir);
+   return count;
+}
+
+/* What is waited for may be freed, and the runtime closed, when nobody waits for the call. */
+static void
+late_waits_use_nothing_that_is_freed(void **state)
+{
+   (void)state;
+   alarm(60);
+   for (int i = 0; i < WAITS; i++) {
+      start((TilecRuntimeOptions){.timeout_ms = LIMIT_MS});
+      assert_int_equal(tilec_event_record(event, stream), TILEC_OK);
+      fake()->hangs = 1;
+      assert_int_equal(waits[i].call(), TILEC_TIMED_OUT);
+      tilec_event_free(event);
+      event = NULL;
+      end_the_kernel();
+      tilec_stream_free(rt, stream);
+      stream = NULL;
+      stop();
+   }
+   alarm(0);
+}
+
+/* Threads would be a program's end that asks every 5 ms whether a long kernel is done. */
+static void
+asking_again_takes_no_more_threads(void **state)
+{
+   (void)state;
+   alarm(60);
+   start((TilecRuntimeOptions){.timeout_ms = 5});
+   assert_int_equal(tilec_event_record(event, stream), TILEC_OK);
+   fake()->hangs = 1;
+   for (int times = 0; times < 10; times++)
+      for (int i = 0; i < WAITS; i++)
+         assert_int_equal(waits[i].call(), TILEC_TIMED_OUT);
+   assert_in_range(threads(), 2, 3); /* one waits for the context, one for an event */
+   end_the_kernel();
+   for (int i = 0; i < WAITS; i++)
+      wait_in_the_end(waits[i].call);
+   stop();
+   alarm(0);
+}
+
+/* The handle 0x2 is the stream of whoever uses it. */
+static void
+per_thread_streams_are_the_callers(void **state)
+{
+   (void)state;
+   alarm(60);
+   for (int mine = 0; mine < 2; mine++) {
+      start((TilecRuntimeOptions){.timeout_ms = LIMIT_MS});
+      fake()->hangs_thread = pthread_self() + !mine; /* of another thread: the handle is odd */
+      fake()->hangs = 1;
+      TilecStatus status = tilec_stream_sync(rt, (TilecStream)2);
+      assert_int_equal(status, mine ? TILEC_TIMED_OUT : TILEC_OK);
+      end_the_kernel();
+      stop();
+   }
+   alarm(0);
+}
+
+/* A stream that records a graph refuses to be waited for, and its graph gets no event of ours. */
+static void
+captured_streams_are_not_waited_for(void **state)
+{
+   (void)state;
+   for (uint32_t timeout = 0; timeout < 20000; timeout += 10000) {
+      start((TilecRuntimeOptions){.timeout_ms = timeout});
+      fake()->capturing = 1;
+      assert_int_equal(tilec_stream_sync(rt, stream), TILEC_UNSUPPORTED);
+      assert_says(rt, "synchronising a stream: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED (900)");
+      fake()->capturing = 0;
+      stop();
+   }
+}
+
+/* The wait before a copy ends when half of the limit is left, the one behind it when more than half
+ * is over. */
+enum { COPY_LIMIT_MS = 400 };
+static int records;
+
+static void *
+end_twice(void *user)
+{
+   (void)user;
+   usleep(COPY_LIMIT_MS * 500);
+   fake()->hangs = 0;
+   usleep(COPY_LIMIT_MS * 900);
+   fake()->hangs = 0;
+   return NULL;
+}
+
+static void
+hang_behind_the_copy(const char *symbol)
+{
+   if (strcmp(symbol, "cuEventRecord") == 0 && ++records == 2)
+      fake()->hangs = 1;
+}
+
+static void
+a_copy_has_one_limit(void **state)
+{
+   (void)state;
+   alarm(60);
+   for (int i = 0; i < 2; i++) {
+      pthread_t thread;
+      start((TilecRuntimeOptions){.timeout_ms = COPY_LIMIT_MS});
+      records = 0;
+      fake()->on_call = hang_behind_the_copy;
+      fake()->hangs = 1;
+      assert_int_equal(pthread_create(&thread, NULL, end_twice, NULL), 0);
+      assert_int_equal(i ? upload() : download(), TILEC_TIMED_OUT);
+      pthread_join(thread, NULL);
+      stop();
+   }
+   alarm(0);
+}
+
 /* An error that a wait reports is that error, with a limit as without. */
 static void
 waits_report_faults(void **state)
 {
    (void)state;
-   static const char *const symbols[] = {"cuCtxSynchronize", "cuStreamSynchronize",
-                                         "cuEventSynchronize"};
-   for (uint32_t timeout = 0; timeout < 20000; timeout += 10000)
+   static const char *const symbols[3][3] = {
+      /* without a limit; with one; the same for what has not ended */
+      {"cuCtxSynchronize", "cuCtxSynchronize", "cuCtxSynchronize"},
+      {"cuStreamSynchronize", "cuEventQuery", "cuEventSynchronize"},
+      {"cuEventSynchronize", "cuEventQuery", "cuEventSynchronize"},
+   };
+   for (int way = 0; way < 3; way++)
       for (int i = 0; i < 3; i++) {
-         start((TilecRuntimeOptions){.timeout_ms = timeout});
+         start((TilecRuntimeOptions){.timeout_ms = way ? 10000 : 0});
          assert_int_equal(tilec_event_record(event, stream), TILEC_OK);
-         fake_fail(symbols[i], 1, 716);
+         fake()->hangs = way == 2;
+         fake_fail(symbols[i][way], 1, 716);
          assert_int_equal(waits[i].call(), TILEC_DEVICE_LOST);
          assert_says(rt, "CUDA_ERROR_MISALIGNED_ADDRESS");
+         fake()->hangs = 0;
          free_all();
          tilec_runtime_close(rt);
       }
@@ -210,7 +345,9 @@ an_abandoned_runtime_waits_for_nothing(void **state)
    tilec_runtime_close(rt);
    assert_int_equal(fake()->total_calls, calls); /* which would have waited */
    end_the_kernel();
-   fake()->contexts = 0; /* left to the process */
+   while (fake()->waiting) /* left to the process, as is the context */
+      usleep(1000);
+   fake()->contexts = 0;
    fake_clear();
    alarm(0);
 }
@@ -382,6 +519,11 @@ test_lost(void)
    const struct CMUnitTest tests[] = {
       cmocka_unit_test(waits_end_in_time),
       cmocka_unit_test(synchronous_launches_end_in_time),
+      cmocka_unit_test(late_waits_use_nothing_that_is_freed),
+      cmocka_unit_test(asking_again_takes_no_more_threads),
+      cmocka_unit_test(per_thread_streams_are_the_callers),
+      cmocka_unit_test(captured_streams_are_not_waited_for),
+      cmocka_unit_test(a_copy_has_one_limit),
       cmocka_unit_test(waits_report_faults),
       cmocka_unit_test(an_abandoned_runtime_waits_for_nothing),
       cmocka_unit_test(only_what_runs_is_abandoned),
