@@ -18,7 +18,6 @@ enum {
    TL_RT_MAX_ARGS = 256,   /* launch arguments of one kernel */
    TL_RT_MAX_HIDDEN = 16,  /* hidden ones */
    TL_RT_ERROR_SLOTS = 16, /* threads whose last error is kept */
-   TL_RT_ERROR_BYTES = 4096,
    TL_RT_RECENT = 64,      /* launches remembered for the report of a fault */
    TL_RT_RECENT_ARGS = 12, /* argument values remembered of each */
    TL_RT_NAME_BYTES = 96,  /* of a kernel with its place, cut */

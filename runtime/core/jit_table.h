@@ -7,6 +7,8 @@
 
 #include "tilec/runtime.h"
 
+enum { TL_RT_ERROR_BYTES = 4096 }; /* of a failure's detail */
+
 typedef struct TlVariant TlVariant;
 
 typedef struct TilecJitVtable {

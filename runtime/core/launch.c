@@ -244,7 +244,7 @@ work_out_grid(Bound *b, TilecRuntime *rt, const uint32_t asked[3], uint32_t grid
 /* A variant that may be made without tensor maps is refused where there is no such map.  All maps
  * are the compiler's: descriptors of the caller's are pointers, sizes and strides to a kernel, so
  * that one which no map describes is right without.  Which launches are refused is not kept as a
- * whole: expressions and the look at the slots of the maps are cheap. */
+ * whole: the slots of the maps know it of each. */
 static TilecStatus
 pass_hidden(Bound *b, TilecRuntime *rt, TlCuTensorMap *maps, TlSlot *slots, void **params)
 {

@@ -2,13 +2,13 @@
  * every candidate, so that clocks and neighbours disturb all of them alike.
  *
  * Invariant: when tl_tune_measure returns, the memory of every written argument whose size is known
- * is what it was before.  Left out: choosing what to measure, and storing (tune.c). */
+ * is what it was before, unless the GPU is given up or lost.  Left out: choosing what to measure,
+ * and storing (tune.c). */
 #include "core/clock.h"
 #include "core/dtype.h"
 #include "jit/tune.h"
 
 #include <assert.h>
-#include <math.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,6 +34,7 @@ typedef struct Saved {
    TilecBuffer *copy;   /* as it was */
    bool reset, restore; /* before each launch */
    void *reference;     /* right results, on the host */
+   void *result;        /* a candidate's; kept as long, for a copy that comes late */
 } Saved;
 
 typedef struct Measure {
@@ -270,9 +271,10 @@ keep_reference(Measure *m, const TlCandidate *c)
       Saved *s = &m->saved[i];
       assert(!s->reference);
       s->reference = malloc(s->bytes);
-      status = s->reference ? tilec_buffer_download(s->live, s->offset, s->reference, s->bytes,
-                                                    m->job->launch.stream)
-                            : tl_core_no_memory(m->rt);
+      s->result = malloc(s->bytes);
+      status = s->reference && s->result ? tilec_buffer_download(s->live, s->offset, s->reference,
+                                                                 s->bytes, m->job->launch.stream)
+                                         : tl_core_no_memory(m->rt);
    }
    return status;
 }
@@ -282,22 +284,18 @@ compare(Measure *m, TlCandidate *c)
 {
    for (uint32_t i = 0; i < m->num_saved; i++) {
       const Saved *s = &m->saved[i];
-      void *mine = s->reference ? malloc(s->bytes) : NULL;
-      if (s->reference && !mine)
-         return tl_core_no_memory(m->rt);
-      if (!mine)
+      if (!s->reference)
          continue;
       TilecStatus status =
-         tilec_buffer_download(s->live, s->offset, mine, s->bytes, m->job->launch.stream);
+         tilec_buffer_download(s->live, s->offset, s->result, s->bytes, m->job->launch.stream);
       if (status == TILEC_OK && tl_dtype_kind(s->dtype) == 'F') {
-         double error = relative_error(s, mine);
+         double error = relative_error(s, s->result);
          if (!(error <= tolerance(m->job, s->dtype)))
             tl_tune_drop(c, TILEC_FAULT, "wrong result: '%s' has a relative error of %.3g", s->name,
                          error);
-      } else if (status == TILEC_OK && memcmp(mine, s->reference, s->bytes) != 0) {
+      } else if (status == TILEC_OK && memcmp(s->result, s->reference, s->bytes) != 0) {
          tl_tune_drop(c, TILEC_FAULT, "wrong result: '%s' differs", s->name);
       }
-      free(mine);
       if (status != TILEC_OK || c->status != TILEC_OK)
          return status;
    }
@@ -311,8 +309,8 @@ is_over(TilecStatus status)
    return status == TILEC_DEVICE_LOST || status == TILEC_TIMED_OUT;
 }
 
-/* Every candidate once: does it launch, are its results right?  Fails only for a lost device and a
- * candidate that does not end. */
+/* Every candidate once: does it launch, are its results right?  Those that do not are dropped; it
+ * fails where there is no reference to compare with, or none can be had. */
 static TilecStatus
 try_all(Measure *m)
 {
@@ -534,14 +532,19 @@ prepare(Measure *m)
    return TILEC_OK;
 }
 
+/* What was given up may still copy to the host: that memory is left to the process. */
 static void
 release(Measure *m)
 {
+   bool may_copy = tilec_runtime_loss(m->rt) == TILEC_ABANDONED;
    for (uint32_t i = 0; i < m->num_saved; i++) {
       tilec_buffer_free(m->saved[i].copy);
       if (m->saved[i].owns_live)
          tilec_buffer_free(m->saved[i].live);
+      if (may_copy)
+         continue;
       free(m->saved[i].reference);
+      free(m->saved[i].result);
    }
    free(m->saved);
    for (uint32_t i = 0; m->events && i < 2 * m->job->num_candidates; i++)
@@ -550,13 +553,28 @@ release(Measure *m)
    tilec_buffer_free(m->flush);
 }
 
-/* A candidate that has not ended is given as long again.  Then the GPU is given up: to put memory
- * back and to free it would wait for it, without a limit. */
-static void
+/* What has not ended is given as long again.  Then the GPU is given up: to put memory back and to
+ * free it would wait for it, without a limit. */
+static TilecStatus
 wait_again(Measure *m)
 {
-   if (tilec_runtime_sync(m->rt) == TILEC_TIMED_OUT)
-      (void)tilec_runtime_abandon(m->rt);
+   char why[TL_RT_ERROR_BYTES];
+   TilecStatus status = tilec_runtime_sync(m->rt);
+   if (status != TILEC_TIMED_OUT)
+      return status;
+   tilec_runtime_error(m->rt, why, sizeof why);
+   (void)tilec_runtime_abandon(m->rt);
+   return tl_core_fail(m->rt, status, why);
+}
+
+/* The arguments' memory is what it was when this is OK. */
+static TilecStatus
+restore_all(Measure *m)
+{
+   TilecStatus status = put_all_back(m);
+   if (status == TILEC_OK)
+      status = tilec_stream_sync(m->rt, m->job->launch.stream);
+   return status == TILEC_TIMED_OUT ? wait_again(m) : status;
 }
 
 TilecStatus
@@ -568,13 +586,11 @@ tl_tune_measure(TlTuneJob *job)
       status = try_all(&m);
    if (status == TILEC_OK)
       status = time_all(&m);
-   char why[2048];
+   char why[TL_RT_ERROR_BYTES];
    tilec_runtime_error(m.rt, why, sizeof why);
    if (status == TILEC_TIMED_OUT)
-      wait_again(&m);
-   TilecStatus back = tilec_runtime_loss(m.rt) ? status : put_all_back(&m);
-   if (back == TILEC_OK)
-      back = tilec_stream_sync(m.rt, job->launch.stream);
+      (void)wait_again(&m);
+   TilecStatus back = tilec_runtime_loss(m.rt) ? status : restore_all(&m);
    for (uint32_t i = 0; i < job->num_candidates; i++)
       summarise(&job->candidates[i]);
    release(&m);

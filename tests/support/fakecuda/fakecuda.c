@@ -345,10 +345,18 @@ CALL(cuCtxGetId, void *c, unsigned long long *id)
    *id = (unsigned long long)(uintptr_t)c + state.context_epoch;
    return 0;
 }
+/* The last copy to the host, if it is still to be made. */
+static struct {
+   void *to, *from;
+   size_t bytes;
+} late;
 CALL(cuCtxSynchronize, void)
 {
    ENTER("cuCtxSynchronize");
    wait_for_kernels();
+   if (late.bytes)
+      memcpy(late.to, late.from, late.bytes);
+   late.bytes = 0;
    return 0;
 }
 CALL(cuMemGetInfo_v2, size_t *f, size_t *t)
@@ -385,6 +393,10 @@ CALL(cuMemcpyHtoDAsync_v2, uint64_t to, const void *from, size_t n, void *s)
 CALL(cuMemcpyDtoHAsync_v2, void *to, uint64_t from, size_t n, void *s)
 {
    ENTER("cuMemcpyDtoHAsync_v2");
+   if (state.late_copies) {
+      late.to = to, late.from = (void *)(uintptr_t)from, late.bytes = n;
+      return 0;
+   }
    wait_for_work(work_of(s));
    memcpy(to, (const void *)(uintptr_t)from, n);
    return 0;

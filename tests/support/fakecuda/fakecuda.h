@@ -46,6 +46,7 @@ typedef struct FakeState {
    int recovers;      /* until the last context is released */
    int shared;        /* cuDeviceGetAttribute: contexts are those of an MPS server */
    _Atomic int hangs; /* a kernel does not end: what waits for the GPU waits until this is 0 */
+   int late_copies;   /* to the host are made when the context is next waited for */
    unsigned long hangs_thread; /* of this thread (pthread_self) in its stream 0x2; 0 = of any */
    _Atomic int waiting;        /* calls that do */
    _Atomic int misuse;         /* handles that were gone when used, or used when freed */

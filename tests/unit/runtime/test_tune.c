@@ -310,6 +310,28 @@ hang_on_launch(const FakeLaunch *l)
 }
 
 static void
+close_given_up(void)
+{
+   tilec_buffer_free(x);
+   tilec_buffer_free(y);
+   tilec_module_free(module);
+   tilec_runtime_close(rt); /* waits for nothing */
+   fake()->hangs = 0;
+   while (fake()->waiting) /* left to the process, as is the context */
+      usleep(1000);
+   assert_int_equal(mock.alive, 0);
+   fake()->contexts = 0;
+}
+
+static int copies;
+
+static void
+count_copies(const char *symbol)
+{
+   copies += strcmp(symbol, "cuMemcpyDtoDAsync_v2") == 0;
+}
+
+static void
 a_candidate_may_hang(void **state)
 {
    (void)state;
@@ -326,19 +348,87 @@ a_candidate_may_hang(void **state)
       assert_says(rt, "the GPU has not finished within 300 ms");
       assert_int_equal(tilec_runtime_loss(rt), later ? TILEC_NOT_LOST : TILEC_ABANDONED);
       tilec_tune_free(r);
-      if (later)
+      if (later) {
          assert_true(y_at(0) == 41); /* put back */
-      tilec_buffer_free(x);
-      tilec_buffer_free(y);
-      tilec_module_free(module);
-      tilec_runtime_close(rt); /* waits for nothing */
-      fake()->hangs = 0;
-      while (fake()->waiting) /* an abandoned runtime leaves its waits to the process */
-         usleep(1000);
-      assert_int_equal(mock.alive, 0);
-      fake()->contexts = 0;
+         stop();
+      } else {
+         close_given_up();
+      }
       alarm(0);
    }
+}
+
+/* From the hang_after-th call of `hang_at` on the stream does not get on:
+ * for a while, or (ends_later false) for good. */
+static const char *hang_at;
+static int hang_after;
+
+static void
+hang_on_call(const char *symbol)
+{
+   pthread_t thread;
+   if (!hang_at || strcmp(symbol, hang_at) != 0 || --hang_after != 0)
+      return;
+   fake()->hangs = fake()->late_copies = 1;
+   if (ends_later && pthread_create(&thread, NULL, end_the_kernel, NULL) == 0)
+      pthread_detach(thread);
+}
+
+static void
+start_to_hang(const char *at, int after, bool later)
+{
+   timeout_ms = LIMIT_MS;
+   start(TILEC_ON_CUDA, TILEC_TUNE_DEFAULT);
+   timeout_ms = 0;
+   hang_at = at;
+   hang_after = after;
+   ends_later = later;
+   fake()->on_call = hang_on_call;
+}
+
+/* The memory is back, and nobody touches it any more, or the GPU was given up. */
+static void
+putting_back_may_take_long(void **state)
+{
+   (void)state;
+   alarm(60);
+   start_to_hang(NULL, 0, false);
+   copies = 0;
+   fake()->on_call = count_copies;
+   assert_int_equal(tune(NULL, NULL), TILEC_OK);
+   stop();
+   int last = copies;
+   for (int later = 0; later < 2; later++) {
+      start_to_hang("cuMemcpyDtoDAsync_v2", last, later);
+      TilecStatus status = tune(NULL, NULL);
+      assert_int_equal(hang_after, 0);
+      assert_int_equal(status, later ? TILEC_OK : TILEC_TIMED_OUT);
+      assert_int_equal(tilec_runtime_loss(rt), later ? TILEC_NOT_LOST : TILEC_ABANDONED);
+      if (later) {
+         fake()->late_copies = 0;
+         assert_true(y_at(0) == 41);
+         stop();
+         continue;
+      }
+      assert_says(rt, "the GPU has not finished within 300 ms");
+      close_given_up();
+   }
+   alarm(0);
+}
+
+/* Results that are compared may come when the call that asked for them has timed out. */
+static void
+results_may_come_late(void **state)
+{
+   (void)state;
+   alarm(60);
+   start_to_hang("cuMemcpyDtoHAsync_v2", 3, true); /* two arrays of the reference, a candidate's */
+   TilecTuneOptions o = {.struct_size = sizeof o, .reference = 1};
+   assert_int_equal(tune(&o, NULL), TILEC_TIMED_OUT);
+   assert_int_equal(tilec_runtime_loss(rt), TILEC_NOT_LOST);
+   fake()->late_copies = 0;
+   stop();
+   alarm(0);
 }
 
 /* What a launch takes where there are no maps is made for the winner alone, when it is wanted. */
@@ -774,6 +864,8 @@ test_tune(void)
       cmocka_unit_test(the_callers_check_decides),
       cmocka_unit_test(candidates_have_no_second_variant),
       cmocka_unit_test(a_candidate_may_hang),
+      cmocka_unit_test(putting_back_may_take_long),
+      cmocka_unit_test(results_may_come_late),
       cmocka_unit_test(first_launches_tune),
       cmocka_unit_test(nothing_is_measured_in_capture),
       cmocka_unit_test(arrays_are_reset_and_restored),
