@@ -1,5 +1,5 @@
 /* A CUDA graph of launches: launches into a stream between begin and end are recorded, not run, and
- * graph_launch runs all of them at the cost of one.  Failures end the process. */
+ * graph_launch runs all of them by one call.  Failures end the process. */
 #ifndef TRANSFORMER_GRAPH_H
 #define TRANSFORMER_GRAPH_H
 
@@ -11,7 +11,8 @@ typedef struct Graph Graph;
 Graph *graph_new(Example *ex);
 void graph_free(Graph *g);
 
-/* What is launched has been launched before: nothing can be compiled or loaded meanwhile. */
+/* Each kernel must have been launched once before: while a graph is recorded, none can be compiled
+ * or loaded. */
 void graph_begin(Graph *g, TilecStream stream);
 void graph_end(Graph *g, TilecStream stream);
 bool graph_is_recorded(const Graph *g);
