@@ -3,9 +3,6 @@
 #include "mutate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed);
-size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size,
-                                 uint8_t *out, size_t max, unsigned seed);
 
 static const char *const words[] = {
 #define TL_OP(id, name, ...) #name,
@@ -72,25 +69,12 @@ static const FuzzRule rules[] = {{'E', "%$w"},
                                  {'H', "%$w = for %$w = $E to $E step $E iter(%$w = $E) : $T {"},
                                  {'H', "%$w = reduce $E {axis = $n} : $T (%$w: $D, %$w: $D) {"}};
 
-static const FuzzGrammar grammar = {rules, sizeof rules / sizeof *rules, words,
-                                    sizeof words / sizeof *words, '{'};
+const FuzzGrammar fuzz_grammar = {rules, sizeof rules / sizeof *rules, words,
+                                  sizeof words / sizeof *words, '{'};
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
    fuzz_execute((const char *)data, size, "tir", fuzz_choices((const char *)data, size));
    return 0;
-}
-
-size_t
-LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
-{
-   return fuzz_mutate(&grammar, data, size, max, seed);
-}
-
-size_t
-LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size,
-                          uint8_t *out, size_t max, unsigned seed)
-{
-   return fuzz_cross(a, a_size, b, b_size, out, max, seed);
 }

@@ -2,6 +2,7 @@
  * chooses the element type asked for); odd, the rest is the VALUE of --arg. */
 #define _GNU_SOURCE
 #include "command/value.h"
+#include "limited.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,25 +60,19 @@ read_value(TlArena *arena, const uint8_t *data, size_t size)
    tl_array_free(&v.array);
 }
 
+static void
+run(TlArena *arena, const uint8_t *data, size_t size)
+{
+   if (data[0] % 2)
+      read_value(arena, data + 1, size - 1);
+   else
+      read_file(arena, data + 1, size - 1,
+                data[0] / 2 % 3 ? (TlDtype)(data[0] / 2 % TL_DTYPE_COUNT) : TL_DTYPE_COUNT);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-   if (size < 1)
-      return 0;
-   TlMem mem;
-   jmp_buf oom;
-   tl_mem_init(&mem);
-   mem.limit_bytes = (size_t)64 << 20;
-   mem.oom = &oom;
-   TlArena *volatile arena = NULL;
-   if (!setjmp(oom)) {
-      arena = tl_arena_new(&mem);
-      if (data[0] % 2)
-         read_value(arena, data + 1, size - 1);
-      else
-         read_file(arena, data + 1, size - 1,
-                   data[0] / 2 % 3 ? (TlDtype)(data[0] / 2 % TL_DTYPE_COUNT) : TL_DTYPE_COUNT);
-   }
-   tl_arena_free(arena);
+   fuzz_limited((size_t)64 << 20, run, data, size);
    return 0;
 }

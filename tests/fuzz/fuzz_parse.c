@@ -5,6 +5,7 @@
  *    clang-22 -g -O1 -std=gnu17 -fsanitize=fuzzer,address,undefined -Icompiler -I$G \
  *       tests/fuzz/fuzz_parse.c $(find compiler/syntax compiler/base $G -name '*.c') -lm
  *    ./a.out -dict=tests/fuzz/tile.dict -max_len=4096 tests/golden/parse */
+#include "limited.h"
 #include "syntax/parse.h"
 
 #include <stdint.h>
@@ -24,46 +25,34 @@ check(void *user, TlNode *node)
 }
 
 static void
-run(TlParseCx *cx, const uint8_t *data, size_t size)
+run(TlArena *arena, const uint8_t *data, size_t size)
 {
+   TlSources *sources = tl_sources_new(arena);
+   TlDiags diags;
+   tl_diags_init(&diags, arena, sources);
+   TlParseCx cx = {arena, tl_strings_new(arena), sources, &diags};
    static const char *const names[] = {"f.tile", "f.py", "<expression>", "f.tile"};
    unsigned mode = data[0] % 4;
    uint32_t len = (uint32_t)(size - 1);
-   uint32_t file = tl_sources_add(cx->sources, names[mode], (const char *)data + 1, len);
+   uint32_t file = tl_sources_add(sources, names[mode], (const char *)data + 1, len);
    TlSb out;
-   tl_sb_init(&out, cx->arena);
+   tl_sb_init(&out, arena);
    TlNode *root = NULL;
    if (mode == 3)
-      tl_print_tokens(cx, file, &out);
+      tl_print_tokens(&cx, file, &out);
    else
-      root = mode == 2 ? tl_parse_expression(cx, file) : &tl_parse_file(cx, file)->node;
+      root = mode == 2 ? tl_parse_expression(&cx, file) : &tl_parse_file(&cx, file)->node;
    if (root) {
       check(&len, root);
-      tl_ast_print(cx->sources, root, true, &out);
+      tl_ast_print(sources, root, true, &out);
    }
-   for (const TlDiag *d = cx->diags->first; d; d = d->next)
-      tl_diag_render(cx->diags, d, false, &out);
+   for (const TlDiag *d = diags.first; d; d = d->next)
+      tl_diag_render(&diags, d, false, &out);
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-   if (size < 1)
-      return 0;
-   TlMem mem;
-   jmp_buf oom;
-   tl_mem_init(&mem);
-   mem.limit_bytes = (size_t)256 << 20;
-   mem.oom = &oom;
-   TlArena *volatile arena = NULL;
-   if (!setjmp(oom)) {
-      arena = tl_arena_new(&mem);
-      TlSources *sources = tl_sources_new(arena);
-      TlDiags diags;
-      tl_diags_init(&diags, arena, sources);
-      TlParseCx cx = {arena, tl_strings_new(arena), sources, &diags};
-      run(&cx, data, size);
-   }
-   tl_arena_free(arena);
+   fuzz_limited((size_t)256 << 20, run, data, size);
    return 0;
 }

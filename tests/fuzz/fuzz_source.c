@@ -6,9 +6,6 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed);
-size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size,
-                                 uint8_t *out, size_t max, unsigned seed);
 
 static const char *const words[] = {
 #define TL_BUILTIN(namespaces, name, ...) name,
@@ -169,8 +166,8 @@ static const FuzzRule rules[] = {
    {'H', "case $E:"},
    {'H', "for $w in tl.range(0, $E, num_stages=$n, warp_specialize=True):"}};
 
-static const FuzzGrammar grammar = {rules, sizeof rules / sizeof *rules, words,
-                                    sizeof words / sizeof *words, ':'};
+const FuzzGrammar fuzz_grammar = {rules, sizeof rules / sizeof *rules, words,
+                                  sizeof words / sizeof *words, ':'};
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -180,17 +177,4 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
    bool python = memmem(data, size, "import triton", 13) || c.digit[FUZZ_SUFFIX];
    fuzz_execute((const char *)data, size, python ? "py" : "tile", c);
    return 0;
-}
-
-size_t
-LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
-{
-   return fuzz_mutate(&grammar, data, size, max, seed);
-}
-
-size_t
-LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size,
-                          uint8_t *out, size_t max, unsigned seed)
-{
-   return fuzz_cross(a, a_size, b, b_size, out, max, seed);
 }

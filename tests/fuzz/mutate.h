@@ -22,6 +22,9 @@ typedef struct FuzzGrammar {
    char indent; /* a block is what is indented (':'), or stands in braces ('{') */
 } FuzzGrammar;
 
+/* Of a target that hooks.c is part of. */
+extern const FuzzGrammar fuzz_grammar;
+
 /* For LLVMFuzzerCustomMutator: the new length, at most `max`. */
 size_t fuzz_mutate(const FuzzGrammar *g, uint8_t *data, size_t size, size_t max, unsigned seed);
 /* For LLVMFuzzerCustomCrossOver: lines of `b` in the place of lines of `a`. */

@@ -1,53 +1,26 @@
 /* LOWERED text to PTX: what each machine operation becomes; failures are located errors. */
 #include "codegen/codegen.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
-
-typedef struct Fixture {
-   TlMem mem;
-   jmp_buf oom;
-   TlArena *arena;
-   TlSources *sources;
-   TlDiags diags;
-   TlModule *module;
-} Fixture;
+#include "support/ir_fixture.h"
 
 static int
 setup(void **state)
 {
-   static Fixture f;
-   f = (Fixture){0};
-   tl_mem_init(&f.mem);
-   f.mem.oom = &f.oom;
-   if (setjmp(f.oom))
-      return -1;
-   f.arena = tl_arena_new(&f.mem);
-   f.sources = tl_sources_new(f.arena);
-   tl_diags_init(&f.diags, f.arena, f.sources);
-   f.module = tl_module_new(f.arena, tl_types_new(f.arena), tl_strings_new(f.arena), &f.diags);
-   *state = &f;
+   static IrFixture x;
+   ir_open(&x);
+   *state = &x;
    return 0;
 }
 
 static int
 teardown(void **state)
 {
-   Fixture *f = *state;
-   tl_arena_free(f->arena);
+   ir_close(*state);
    return 0;
 }
 
 /* PTX of one kernel whose body is given; NULL when code generation reported an error. */
 static const char *
-emit(Fixture *f, const char *arch, const char *head, const char *body)
+emit(IrFixture *f, const char *arch, const char *head, const char *body)
 {
    const char *text = tl_arena_printf(
       f->arena,
@@ -88,7 +61,7 @@ kernel_frame(void **state)
 static void
 too_many_parameters(void **state)
 {
-   Fixture *f = *state;
+   IrFixture *f = *state;
    enum { MOST = 32764 / 8 };
    for (unsigned n = MOST; n <= MOST + 1; n++) {
       TlSb head;
@@ -196,7 +169,7 @@ loops_have_one_branch(void **state)
 static void
 fp64_functions_are_errors(void **state)
 {
-   Fixture *f = *state;
+   IrFixture *f = *state;
    assert_null(emit(f, "sm_90a", "%x: ptr<fp64>",
                     "%v = ld_global %x : fp64\n%e = exp %v : fp64\nst_global %x, %e\n"));
    assert_int_equal(f->diags.num_errors, 1);
@@ -207,7 +180,7 @@ fp64_functions_are_errors(void **state)
 static void
 missing_features_are_errors(void **state)
 {
-   Fixture *f = *state;
+   IrFixture *f = *state;
    assert_null(emit(f, "sm_80", "%x: ptr<fp16>, %a: i32",
                     "%v = ld_global %x {vec = 2} : regs<fp16, 2>\nstmatrix %a, %v {num = 1}\n"));
    assert_int_equal(f->diags.first->code, TL_DIAG_E0501);
@@ -227,7 +200,7 @@ unknown_targets_stay_out(void **state)
 static void
 bf16_adds_loop_before_sm_90(void **state)
 {
-   Fixture *f = *state;
+   IrFixture *f = *state;
    static const char body[] =
       "%v = ld_global %x : bf16\n%o = atom_rmw %x, %v : bf16\nst_global %x, %o\n";
    const char *ptx = emit(f, "sm_80", "%x: ptr<bf16>", body);
@@ -242,7 +215,7 @@ bf16_adds_loop_before_sm_90(void **state)
 static void
 fp8_pairs_use_the_hardware(void **state)
 {
-   Fixture *f = *state;
+   IrFixture *f = *state;
    static const char body[] = "%v = ld_global %x {vec = 2} : regs<fp32, 2>\n"
                               "%c = cast %v : regs<fp8e4nv, 2>\nst_global %y, %c {vec = 2}\n"
                               "%b = cast %c : regs<fp32, 2>\nst_global %x, %b {vec = 2}\n";
@@ -343,7 +316,7 @@ functions(void **state)
    static const char *const names[] = {"exp",  "exp2",  "log",     "log2",  "sin",
                                        "cos",  "sqrt",  "sqrt_rn", "rsqrt", "erf",
                                        "tanh", "floor", "ceil",    "trunc", "rint"};
-   Fixture *f = *state;
+   IrFixture *f = *state;
    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
       for (unsigned t = 0; t < 3; t++) {
          const char *type = ((const char *[]){"fp32", "fp16", "bf16"})[t];
@@ -364,7 +337,7 @@ functions(void **state)
 static void
 all_casts(void **state)
 {
-   Fixture *f = *state;
+   IrFixture *f = *state;
    for (unsigned a = 0; a < TL_DTYPE_COUNT; a++)
       for (unsigned b = 0; b < TL_DTYPE_COUNT; b++) {
          const char *from = tl_dtype_info[a].text, *to = tl_dtype_info[b].text;

@@ -7,39 +7,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "denied.h"
 #include "mock_compiler.h"
 
 /* ---- Linked with --wrap: allocations and look-ups of symbols fail on demand ---- */
-static int allocations_left = -1; /* negative: never fail */
 static const char *hidden_symbol;
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
 void *__real_realloc(void *block, size_t bytes);
 char *__real_strdup(const char *text);
 void *__real_dlsym(void *library, const char *name);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
 void *__wrap_realloc(void *block, size_t bytes);
 char *__wrap_strdup(const char *text);
 void *__wrap_dlsym(void *library, const char *name);
-
-static bool
-denied(void)
-{
-   return allocations_left >= 0 && allocations_left-- == 0;
-}
-
-void *
-__wrap_malloc(size_t bytes)
-{
-   return denied() ? NULL : __real_malloc(bytes);
-}
-
-void *
-__wrap_calloc(size_t count, size_t bytes)
-{
-   return denied() ? NULL : __real_calloc(count, bytes);
-}
 
 void *
 __wrap_realloc(void *block, size_t bytes)

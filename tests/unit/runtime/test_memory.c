@@ -3,6 +3,8 @@
 
 #include <pthread.h>
 
+#include "denied.h"
+
 static void
 copies_stay_inside(void **state)
 {
@@ -201,31 +203,6 @@ two_devices_in_one_process(void **state)
    tilec_module_free(on[1].module);
    tilec_runtime_close(on[0].rt);
    close_fake(on[1].rt);
-}
-
-/* Linked with --wrap: allocations of the runtime and these tests pass here, not the driver's. */
-static int allocations_left = -1; /* negative: never fail */
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-
-static bool
-denied(void)
-{
-   return allocations_left >= 0 && allocations_left-- == 0;
-}
-
-void *
-__wrap_malloc(size_t bytes)
-{
-   return denied() ? NULL : __real_malloc(bytes);
-}
-
-void *
-__wrap_calloc(size_t count, size_t bytes)
-{
-   return denied() ? NULL : __real_calloc(count, bytes);
 }
 
 /* A whole life of a runtime; the first failure ends it. */
