@@ -1,4 +1,5 @@
-/* Who am I, shuffles and barriers. */
+/* Which program, warp and lane this is; shuffles, votes, barriers, mbarriers; waiting for the
+ * kernel before. */
 #include "codegen/cg.h"
 
 #include <assert.h>
@@ -176,7 +177,7 @@ mbar_pred(TlCg *cg, const TlOp *op)
    return pred ? tl_cg_use(cg, pred).v[0] : LLVMConstInt(LLVMInt1TypeInContext(cg->llvm), 1, 0);
 }
 
-/* Does another mbarrier follow, with nothing between? */
+/* No other mbarrier is made right behind it; constants may stand between. */
 static bool
 is_last_init(const TlOp *op)
 {
@@ -209,7 +210,7 @@ tl_emit_mbar_arrive(TlCg *cg, const TlOp *op)
              2, TL_ASM_EFFECT);
 }
 
-/* Such an arrival does not add to those that are missing: "noinc". */
+/* "noinc": the arrival is one of those that the mbarrier was made for. */
 void
 tl_emit_cp_async_arrive(TlCg *cg, const TlOp *op)
 {

@@ -88,6 +88,21 @@ tl_set_yielded(TlBlock *block, unsigned i, TlValue *v)
    tl_set_arg(block->last, tl_first_yielded(block->last) + i, v);
 }
 
+/* At the end of an operation's region, with the place in the source of what it is built for. */
+static inline TlBuilder
+tl_builder_inside(TlFunc *f, const TlOp *op, unsigned region, TlRange range)
+{
+   TlBuilder b = tl_builder_at_end(f, op->regions[region]->block);
+   b.range = range;
+   return b;
+}
+/* Ends a region. */
+static inline void
+tl_build_yield(TlBuilder *b, TlValue *const *values, unsigned num)
+{
+   tl_build(b, TL_OP_YIELD, values, num, NULL, 0, NULL, 0, 0);
+}
+
 /* All values with number i: those that flow in, and the result and arguments that they make. */
 typedef struct TlJoin {
    TlValue *in[3], *out[3];

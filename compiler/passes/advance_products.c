@@ -199,12 +199,6 @@ is_read_without_sum(const Advance *a)
 }
 
 /* ---- the rewrite ---- */
-static void
-build_yield(TlBuilder *b, TlValue *const *values, unsigned n)
-{
-   tl_build_n(b, TL_OP_YIELD, values, n, NULL, TL_ATTRS_());
-}
-
 static TlOp *
 build_if(const Advance *a, TlBuilder *b, TlValue *condition, TlValue *const *like, unsigned n)
 {
@@ -217,9 +211,7 @@ build_if(const Advance *a, TlBuilder *b, TlValue *condition, TlValue *const *lik
 static TlBuilder
 builder_in(const Advance *a, const TlOp *op, unsigned region)
 {
-   TlBuilder b = tl_builder_at_end(a->func, op->regions[region]->block);
-   b.range = a->early->range;
-   return b;
+   return tl_builder_inside(a->func, op, region, a->early->range);
 }
 
 /* The first product from a stage of the ring, and what comes before it.  map: slot and parity. */
@@ -248,9 +240,9 @@ build_first(Advance *a, TlBuilder *b, TlValue *any)
    tl_map_put(&map, a->parity, tl_init(a->loop, a->parity->index - first));
    TlValue *v = tl_result(build_early(a, &then, &map), 0);
    tl_clone_op(&then, a->early_arrive, &map);
-   build_yield(&then, &v, 1);
+   tl_build_yield(&then, &v, 1);
    v = tl_b0(&other, TL_OP_POISON, product->type);
-   build_yield(&other, &v, 1);
+   tl_build_yield(&other, &v, 1);
    return tl_result(op, 0);
 }
 
@@ -295,7 +287,7 @@ build_last(Advance *a, TlValue *any, TlValue *more)
       tl_replace_uses(tl_result(a->loop, i), tl_result(op, i));
    tl_set_arg(done->def, 0, sum);
    TlBuilder then = builder_in(a, op, 0), other = builder_in(a, op, 1);
-   build_yield(&other, values, num);
+   tl_build_yield(&other, values, num);
    TlMap map;
    tl_map_init(&map, a->cx->scratch);
    for (unsigned i = 0; i < num; i++)
@@ -305,7 +297,7 @@ build_last(Advance *a, TlValue *any, TlValue *more)
    copy_ops(a, &then, &map);
    for (unsigned i = 0; i < num; i++)
       values[i] = tl_slice_mapped(&map, tl_arg(yield, i));
-   build_yield(&then, values, num);
+   tl_build_yield(&then, values, num);
 }
 
 static bool

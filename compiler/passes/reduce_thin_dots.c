@@ -9,6 +9,7 @@
  * would be rounded in another order, and fp32 that is to be rounded or cut to tf32 first.  A dot
  * is replaced once, so it ends. */
 #include "ir/walk.h"
+#include "ir/control.h"
 #include "passes/pass.h"
 
 #include <assert.h>
@@ -33,10 +34,9 @@ added_along(TlBuilder *b, TlValue *v, unsigned axis)
    TlOp *reduce = tl_build(b, TL_OP_REDUCE, &v, 1, &result, 1, &attr, 1, 1);
    TlBlock *block = reduce->regions[0]->block;
    TlValue *x = tl_block_add_arg(block, elem, "a"), *y = tl_block_add_arg(block, elem, "b");
-   TlBuilder inner = tl_builder_at_end(b->func, block);
-   inner.range = b->range;
+   TlBuilder inner = tl_builder_inside(b->func, reduce, 0, b->range);
    TlValue *sum = tl_b2(&inner, TL_OP_ADD, x, y);
-   tl_build(&inner, TL_OP_YIELD, &sum, 1, NULL, 0, NULL, 0, 0);
+   tl_build_yield(&inner, &sum, 1);
    return tl_result(reduce, 0);
 }
 

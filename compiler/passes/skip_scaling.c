@@ -12,6 +12,7 @@
  * Invariant: the scale is computed as before, by all threads. */
 #include "ir/walk.h"
 #include "passes/dot_layouts.h"
+#include "ir/control.h"
 #include "passes/pass.h"
 
 #include <assert.h>
@@ -64,13 +65,11 @@ skip(TlFunc *f, TlOp *mul)
    TlOp *op = tl_build(&b, TL_OP_IF, &any, 1, &type, 1, NULL, 0, 2);
    tl_replace_uses(tl_result(mul, 0), tl_result(op, 0));
    for (unsigned r = 0; r < 2; r++) {
-      TlBlock *block = op->regions[r]->block;
-      TlBuilder in = tl_builder_at_end(f, block);
+      TlBuilder in = tl_builder_inside(f, op, r, mul->range);
       TlValue *v = r == 0 ? tl_result(mul, 0) : sum;
-      in.range = mul->range;
       if (r == 0)
-         tl_move_to_end(mul, block);
-      tl_build_n(&in, TL_OP_YIELD, &v, 1, NULL, TL_ATTRS_());
+         tl_move_to_end(mul, in.block);
+      tl_build_yield(&in, &v, 1);
    }
    return true;
 }

@@ -705,9 +705,8 @@ build_role(TlBuilder *b, unsigned first, unsigned warps, unsigned registers)
 static void
 end_role(TlFunc *f, TlOp *role)
 {
-   TlBuilder b = tl_builder_at_end(f, role->regions[0]->block);
-   b.range = role->range;
-   tl_build_n(&b, TL_OP_YIELD, NULL, 0, NULL, TL_ATTRS_());
+   TlBuilder b = tl_builder_inside(f, role, 0, role->range);
+   tl_build_yield(&b, NULL, 0);
 }
 
 static void

@@ -1,4 +1,5 @@
 /* device_print and device_assert: once for each element. */
+#include "ir/control.h"
 #include "passes/lower/impl.h"
 
 /* An `if` whose body is filled by the caller between begin and end; pred NULL = no `if`. */
@@ -12,7 +13,7 @@ begin_if(TlLowerCx *cx, TlValue *pred)
    for (unsigned i = 0; i < 2; i++) {
       cx->b.block = op->regions[i]->block;
       cx->b.before = NULL;
-      tl_build(&cx->b, TL_OP_YIELD, NULL, 0, NULL, 0, NULL, 0, 0);
+      tl_build_yield(&cx->b, NULL, 0);
    }
    cx->b.block = op->regions[0]->block;
    cx->b.before = cx->b.block->last;

@@ -4,6 +4,7 @@
  * its results need, then does one multiply-add for every result and k.  The loop over K stays a
  * loop. */
 #include "passes/dot_layouts.h"
+#include "ir/control.h"
 #include "passes/lower/impl.h"
 #include "layout/cost.h"
 
@@ -426,7 +427,7 @@ loop_over_k(TlLowerCx *cx, const Side *side, uint32_t k, unsigned chunk, TlValue
    TlValue *index = tl_block_add_arg(body, args[0]->type, NULL);
    TlValue *carried = tl_block_add_arg(body, acc->type, NULL);
    TlValue *next = add_chunk(cx, side, chunk, index, carried);
-   tl_build(&cx->b, TL_OP_YIELD, &next, 1, NULL, 0, NULL, 0, 0);
+   tl_build_yield(&cx->b, &next, 1);
    cx->b = saved;
    return tl_result(loop, 0);
 }

@@ -168,7 +168,7 @@ tl_lower_dot_start(TlLowerCx *cx, TlOp *op)
    tl_lower_def(cx, tl_result(op, 0), tl_lower_use(cx, tl_arg(op, 0)));
 }
 
-/* What a product reads from registers stays there until it is waited for. */
+/* The wait uses the registers that the product reads as well: nothing else gets them before. */
 void
 tl_lower_dot_wait(TlLowerCx *cx, TlOp *op)
 {
