@@ -5,6 +5,7 @@
  * the carried values are taken as unknown, so the cost stays linear for each nesting level. */
 #include "ir/analysis.h"
 #include "ir/control.h"
+#include "ir/interval.h"
 
 #include <assert.h>
 
@@ -16,8 +17,6 @@ struct TlAnalysis {
    uint32_t num_values;
    TlAxisInfo unknown;
 };
-
-__extension__ typedef __int128 Wide;
 
 /* ---- small arithmetic on powers of two ---- */
 static uint32_t
@@ -144,7 +143,7 @@ is_non_negative(const TlAxisInfo *a, const TlType *t)
 /* ---- building facts ---- */
 /* lo..hi without limit.  Signed: what lies outside does not happen.  Unsigned: it wraps. */
 static void
-set_range(TlAxisInfo *r, const TlType *t, Wide lo, Wide hi)
+set_range(TlAxisInfo *r, const TlType *t, TlWide lo, TlWide hi)
 {
    assert(lo <= hi);
    int64_t min, max;
@@ -245,28 +244,38 @@ copy_range(TlAxisInfo *r, const TlAxisInfo *from)
    r->hi = from->hi;
 }
 
+/* Of op(x, y); false where it is not known. */
 static bool
-both_ranges(const Call *c)
+interval(const Call *c, const TlAxisInfo *x, TlInterval *out)
 {
-   return c->x->has_range && c->y->has_range;
+   const TlAxisInfo *y = c->y;
+   return x->has_range && y->has_range &&
+          tl_interval_of(c->op->opcode, (TlInterval){x->lo, x->hi}, (TlInterval){y->lo, y->hi},
+                         out);
 }
 
-/* r's contiguity is set; the divisibility of a sum or difference follows. */
 static void
-sum_divisibility(const Call *c, TlAxisInfo *r)
+set_interval(const Call *c, TlAxisInfo *r, const TlAxisInfo *x)
 {
+   TlInterval range;
+   if (interval(c, x, &range))
+      set_range(r, c->type, range.lo, range.hi);
+}
+
+/* r's contiguity is set; divisibility and range of a sum or difference follow. */
+static void
+finish_sum(const Call *c, TlAxisInfo *r)
+{
+   int64_t min, max;
+   TlInterval range;
    for (unsigned d = 0; d < num_dims(c->type); d++)
       r->divisibility[d] =
          min32(div_at(c->x, c->tx, d, r->contiguity[d]), div_at(c->y, c->ty, d, r->contiguity[d]));
-}
-
-static void
-limit_if_wrapping(const Call *c, TlAxisInfo *r, Wide lo, Wide hi)
-{
-   int64_t min, max;
-   bool has = type_range(c->type, &min, &max);
+   bool known = interval(c, c->x, &range), has = type_range(c->type, &min, &max);
+   if (known)
+      set_range(r, c->type, range.lo, range.hi);
    if (!tl_dtype_is_signed(tl_type_elem(c->type)->dtype) &&
-       (!has || !both_ranges(c) || lo < min || hi > max))
+       (!has || !known || range.lo < min || range.hi > max))
       limit_to_aligned(r);
 }
 
@@ -278,11 +287,7 @@ tr_add(const Call *c, TlAxisInfo *r)
    for (unsigned d = 0; d < num_dims(c->type); d++)
       r->contiguity[d] = max32(min32(c->x->contiguity[d], c->y->constancy[d]),
                                min32(c->x->constancy[d], c->y->contiguity[d]));
-   sum_divisibility(c, r);
-   Wide lo = (Wide)c->x->lo + c->y->lo, hi = (Wide)c->x->hi + c->y->hi;
-   if (both_ranges(c))
-      set_range(r, c->type, lo, hi);
-   limit_if_wrapping(c, r, lo, hi);
+   finish_sum(c, r);
 }
 
 static void
@@ -292,23 +297,7 @@ tr_sub(const Call *c, TlAxisInfo *r)
       return;
    for (unsigned d = 0; d < num_dims(c->type); d++)
       r->contiguity[d] = min32(c->x->contiguity[d], c->y->constancy[d]);
-   sum_divisibility(c, r);
-   Wide lo = (Wide)c->x->lo - c->y->hi, hi = (Wide)c->x->hi - c->y->lo;
-   if (both_ranges(c))
-      set_range(r, c->type, lo, hi);
-   limit_if_wrapping(c, r, lo, hi);
-}
-
-static void
-product_range(const TlAxisInfo *x, const TlAxisInfo *y, Wide *lo, Wide *hi)
-{
-   assert(x->lo <= x->hi && y->lo <= y->hi);
-   Wide p[4] = {(Wide)x->lo * y->lo, (Wide)x->lo * y->hi, (Wide)x->hi * y->lo, (Wide)x->hi * y->hi};
-   *lo = *hi = p[0];
-   for (unsigned i = 1; i < 4; i++) {
-      *lo = p[i] < *lo ? p[i] : *lo;
-      *hi = p[i] > *hi ? p[i] : *hi;
-   }
+   finish_sum(c, r);
 }
 
 static void
@@ -325,11 +314,7 @@ tr_mul(const Call *c, TlAxisInfo *r)
       return;
    for (unsigned d = 0; d < num_dims(c->type); d++)
       r->divisibility[d] = capped_product(div_at(c->x, c->tx, d, 1), div_at(c->y, c->ty, d, 1));
-   if (!both_ranges(c))
-      return;
-   Wide lo, hi;
-   product_range(c->x, c->y, &lo, &hi);
-   set_range(r, c->type, lo, hi);
+   set_interval(c, r, c->x);
 }
 
 static void
@@ -340,9 +325,7 @@ tr_shl(const Call *c, TlAxisInfo *r)
        count >= tl_dtype_info[tl_type_elem(c->type)->dtype].bits)
       return;
    scale(c, r, pow2_divisor(1ull << count));
-   if (c->x->has_range)
-      set_range(r, c->type, (Wide)c->x->lo * ((Wide)1 << count),
-                (Wide)c->x->hi * ((Wide)1 << count));
+   set_interval(c, r, c->x);
 }
 
 /* What nothing bounds has its type's least value, or for i64 that of the i32 it was made from.  An
@@ -399,10 +382,7 @@ tr_div(const Call *c, TlAxisInfo *r)
       if (known && pow2_divisor((uint64_t)v) == (uint64_t)v)
          r->divisibility[d] = max32(1, div_at(c->x, c->tx, d, 1) / (uint32_t)v);
    }
-   if (known && x.has_range)
-      set_range(r, c->type, x.lo / v, x.hi / v);
-   else if (both_ranges(c) && x.lo >= 0 && c->y->lo > 0)
-      set_range(r, c->type, x.lo / c->y->hi, x.hi / c->y->lo);
+   set_interval(c, r, &x);
 }
 
 static void
@@ -420,14 +400,7 @@ tr_rem(const Call *c, TlAxisInfo *r)
       r->contiguity[d] = g;
       r->divisibility[d] = min32(div_at(c->x, c->tx, d, g), divisor);
    }
-   if (!both_ranges(c))
-      return;
-   Wide magnitude = c->y->hi > -(Wide)c->y->lo ? (Wide)c->y->hi : -(Wide)c->y->lo;
-   if (magnitude < 1)
-      return; /* by zero */
-   Wide lo = x.lo >= 0 ? 0 : x.lo > -magnitude ? (Wide)x.lo : 1 - magnitude;
-   Wide hi = x.hi <= 0 ? 0 : x.hi < magnitude ? (Wide)x.hi : magnitude - 1;
-   set_range(r, c->type, lo, hi);
+   set_interval(c, r, &x);
 }
 
 static void
@@ -442,8 +415,7 @@ tr_shr(const Call *c, TlAxisInfo *r)
       r->constancy[d] = max32(r->constancy[d], quotient_run(c, d, divisor));
       r->divisibility[d] = max32(1, div_at(c->x, c->tx, d, 1) >> (count > 30 ? 30 : count));
    }
-   if (c->x->has_range)
-      set_range(r, c->type, c->x->lo >> count, c->x->hi >> count);
+   set_interval(c, r, c->x);
 }
 
 /* Low bits that a known mask keeps (2^k - 1 keeps a run of consecutive values) or clears. */
@@ -461,13 +433,7 @@ tr_and(const Call *c, TlAxisInfo *r)
       r->divisibility[d] = g > 1 ? div_at(c->x, c->tx, d, g)
                                  : max32(div_at(c->x, c->tx, d, 1), div_at(c->y, c->ty, d, 1));
    }
-   if (!both_ranges(c))
-      return;
-   bool x_ok = c->x->lo >= 0, y_ok = c->y->lo >= 0;
-   if (x_ok && y_ok)
-      set_range(r, c->type, 0, c->x->hi < c->y->hi ? c->x->hi : c->y->hi);
-   else if (x_ok || y_ok)
-      set_range(r, c->type, 0, x_ok ? c->x->hi : c->y->hi);
+   set_interval(c, r, c->x);
 }
 
 static void
@@ -475,12 +441,7 @@ tr_or_xor(const Call *c, TlAxisInfo *r)
 {
    for (unsigned d = 0; d < num_dims(c->type); d++)
       r->divisibility[d] = min32(div_at(c->x, c->tx, d, 1), div_at(c->y, c->ty, d, 1));
-   if (!both_ranges(c) || c->x->lo < 0 || c->y->lo < 0)
-      return;
-   uint64_t bits = (uint64_t)(c->x->hi | c->y->hi);
-   for (unsigned s = 1; s < 64; s *= 2)
-      bits |= bits >> s; /* all bits below the highest */
-   set_range(r, c->type, 0, (Wide)bits);
+   set_interval(c, r, c->x);
 }
 
 static void
@@ -491,7 +452,7 @@ tr_neg(const Call *c, TlAxisInfo *r)
    for (unsigned d = 0; d < num_dims(c->type); d++)
       r->divisibility[d] = div_at(c->x, c->tx, d, 1);
    if (c->x->has_range)
-      set_range(r, c->type, -(Wide)c->x->hi, -(Wide)c->x->lo);
+      set_range(r, c->type, -(TlWide)c->x->hi, -(TlWide)c->x->lo);
 }
 
 static void
@@ -503,10 +464,10 @@ tr_abs(const Call *c, TlAxisInfo *r)
       r->divisibility[d] = div_at(c->x, c->tx, d, 1);
    if (!c->x->has_range)
       return;
-   Wide a = -(Wide)c->x->lo, b = c->x->hi;
+   TlWide a = -(TlWide)c->x->lo, b = c->x->hi;
    set_range(r, c->type,
              c->x->lo > 0   ? c->x->lo
-             : c->x->hi < 0 ? -(Wide)c->x->hi
+             : c->x->hi < 0 ? -(TlWide)c->x->hi
                             : 0,
              a > b ? a : b);
 }
@@ -518,11 +479,7 @@ tr_min_max(const Call *c, TlAxisInfo *r)
       return;
    for (unsigned d = 0; d < num_dims(c->type); d++)
       r->divisibility[d] = min32(div_at(c->x, c->tx, d, 1), div_at(c->y, c->ty, d, 1));
-   if (!both_ranges(c))
-      return;
-   bool is_min = c->op->opcode == TL_OP_MIN;
-   bool x_lo = (c->x->lo < c->y->lo) == is_min, x_hi = (c->x->hi < c->y->hi) == is_min;
-   set_range(r, c->type, x_lo ? c->x->lo : c->y->lo, x_hi ? c->x->hi : c->y->hi);
+   set_interval(c, r, c->x);
 }
 
 /* x < b and x >= b are equal over a group of consecutive x that starts at a multiple of its size,
@@ -875,11 +832,11 @@ promise(TlAnalysis *a, const TlBlock *block, const TlOp *compare, unsigned side)
    TlOpcode op = compare->opcode;
    bool is_less = op == TL_OP_LT || op == TL_OP_LE, is_strict = op == TL_OP_LT || op == TL_OP_GT;
    TlAxisInfo info = a->info[x->id];
-   Wide lo = info.lo, hi = info.hi;
+   TlWide lo = info.lo, hi = info.hi;
    if (op == TL_OP_EQ || is_less == (side == 0))
-      hi = (Wide)v - is_strict < hi ? (Wide)v - is_strict : hi;
+      hi = (TlWide)v - is_strict < hi ? (TlWide)v - is_strict : hi;
    if (op == TL_OP_EQ || is_less == (side == 1))
-      lo = (Wide)v + is_strict > lo ? (Wide)v + is_strict : lo;
+      lo = (TlWide)v + is_strict > lo ? (TlWide)v + is_strict : lo;
    if (lo > hi)
       return; /* broken: never reached */
    info.lo = (int64_t)lo;
@@ -954,9 +911,9 @@ index_info(TlAnalysis *a, const TlOp *loop)
    if (!lower->has_range || !upper->has_range || !step->has_range)
       return r;
    if (step->lo > 0 && upper->hi > lower->lo)
-      set_range(&r, t, lower->lo, (Wide)upper->hi - 1);
+      set_range(&r, t, lower->lo, (TlWide)upper->hi - 1);
    else if (step->hi < 0 && upper->lo < lower->hi)
-      set_range(&r, t, (Wide)upper->lo + 1, lower->hi);
+      set_range(&r, t, (TlWide)upper->lo + 1, lower->hi);
    return r;
 }
 

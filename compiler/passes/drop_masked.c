@@ -11,6 +11,7 @@
  * Refused: values with a register that nothing bounds; atomics whose result is used.
  * Each operation is visited once, so it ends. */
 #include "ir/control.h"
+#include "ir/interval.h"
 #include "ir/walk.h"
 #include "passes/pass.h"
 
@@ -38,7 +39,7 @@ typedef struct Drop {
 static const Range everything = {INT64_MIN, INT64_MAX};
 
 static int64_t
-saturate(__int128 v)
+saturate(TlWide v)
 {
    return v < INT64_MIN ? INT64_MIN : v > INT64_MAX ? INT64_MAX : (int64_t)v;
 }
@@ -75,69 +76,12 @@ operand(Drop *d, const TlOp *op, unsigned i, uint32_t r)
 }
 
 static Range
-product(Range a, Range b)
-{
-   __int128 c[4] = {(__int128)a.lo * b.lo, (__int128)a.lo * b.hi, (__int128)a.hi * b.lo,
-                    (__int128)a.hi * b.hi};
-   __int128 lo = c[0], hi = c[0];
-   for (unsigned i = 1; i < 4; i++) {
-      lo = c[i] < lo ? c[i] : lo;
-      hi = c[i] > hi ? c[i] : hi;
-   }
-   return (Range){saturate(lo), saturate(hi)};
-}
-
-static Range
-sum(Range a, Range b)
-{
-   return (Range){
-      a.lo == INT64_MIN || b.lo == INT64_MIN ? INT64_MIN : saturate((__int128)a.lo + b.lo),
-      a.hi == INT64_MAX || b.hi == INT64_MAX ? INT64_MAX : saturate((__int128)a.hi + b.hi)};
-}
-
-/* Of numbers that are not negative `|` and `^` give at most the sum, `&` at most the smaller. */
-static Range
-bitwise(TlOpcode op, Range a, Range b)
-{
-   bool is_and = op == TL_OP_AND;
-   if (is_and && (a.lo >= 0 || b.lo >= 0))
-      return (Range){0, a.lo < 0 ? b.hi : b.lo < 0 ? a.hi : a.hi < b.hi ? a.hi : b.hi};
-   if (is_and || a.lo < 0 || b.lo < 0)
-      return everything;
-   Range r = sum(a, b);
-   r.lo = op == TL_OP_XOR ? 0 : a.lo > b.lo ? a.lo : b.lo;
-   return r;
-}
-
-static Range
 arithmetic(TlOpcode op, Range a, Range b)
 {
-   bool is_index = a.lo >= 0 && b.lo > 0 && b.lo == b.hi;
-   switch (op) {
-   case TL_OP_ADD:
-      return sum(a, b);
-   case TL_OP_SUB:
-      return b.lo == INT64_MIN ? everything : sum(a, (Range){-b.hi, -b.lo});
-   case TL_OP_MUL:
-      return product(a, b);
-   case TL_OP_SHL:
-      return b.lo == b.hi && b.lo >= 0 && b.lo < 62 ? product(a, (Range){1ll << b.lo, 1ll << b.lo})
-                                                    : everything;
-   case TL_OP_SHR:
-      return a.lo >= 0 && b.lo == b.hi && b.lo >= 0 && b.lo < 62
-                ? (Range){a.lo >> b.lo, a.hi == INT64_MAX ? a.hi : a.hi >> b.lo}
-                : everything;
-   case TL_OP_DIV:
-      return is_index ? (Range){a.lo / b.lo, a.hi == INT64_MAX ? a.hi : a.hi / b.lo} : everything;
-   case TL_OP_REM:
-      return is_index ? (Range){0, a.hi < b.lo ? a.hi : b.lo - 1} : everything;
-   case TL_OP_AND:
-   case TL_OP_OR:
-   case TL_OP_XOR:
-      return bitwise(op, a, b);
-   default:
+   TlInterval r;
+   if (!tl_interval_of(op, (TlInterval){a.lo, a.hi}, (TlInterval){b.lo, b.hi}, &r))
       return everything;
-   }
+   return (Range){saturate(r.lo), saturate(r.hi)};
 }
 
 static Range
