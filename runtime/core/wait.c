@@ -9,7 +9,7 @@
  * another stream in another thread.
  *
  * Invariants: an event lives as long as a wait for it, a runtime's context as long as its late
- * waits; the threads of a runtime that was given up call the driver no more. */
+ * waits; when the waits of a runtime that was given up end, their threads call no driver. */
 #include "core/clock.h"
 #include "core/core.h"
 
@@ -101,6 +101,17 @@ drop(TlWait *w)
    free(w);
 }
 
+static bool
+is_given_up(TlWait *w)
+{
+   pthread_mutex_lock(&w->lock);
+   bool is = w->is_given_up;
+   pthread_mutex_unlock(&w->lock);
+   return is;
+}
+
+/* The driver is not called with the lock: it may keep the thread for long, and who waits for the
+ * thread would wait for the lock. */
 static void *
 wait_main(void *user)
 {
@@ -110,13 +121,14 @@ wait_main(void *user)
    bool has_context = code == TL_CU_SUCCESS;
    if (has_context)
       code = w->event ? w->cu.event_sync(w->event->cu) : w->cu.ctx_sync();
-   pthread_mutex_lock(&w->lock);
+   bool tells = !is_given_up(w);
    if (w->event) {
-      TlCuResult freed = tl_rt_event_drop(w->is_given_up ? NULL : &w->cu, w->event);
+      TlCuResult freed = tl_rt_event_drop(tells ? &w->cu : NULL, w->event);
       code = code == TL_CU_SUCCESS && tl_cu_meaning(freed).loss ? freed : code;
    }
-   if (has_context && !w->is_given_up)
+   if (has_context && tells)
       (void)w->cu.ctx_pop(&popped);
+   pthread_mutex_lock(&w->lock);
    w->code = code;
    w->has_context = has_context;
    w->is_done = true;
@@ -278,8 +290,8 @@ ask_again(TilecRuntime *rt, TlEvent *event, double end_ms, const char *doing)
 static TilecStatus
 wait_for_thread(TilecRuntime *rt, TlWait *w, double end_ms, const char *doing)
 {
-   time_t seconds = (time_t)(end_ms / 1e3);
-   struct timespec end = {seconds, (long)((end_ms - (double)seconds * 1e3) * 1e6)};
+   int64_t end_ns = (int64_t)(end_ms * 1e6);
+   struct timespec end = {(time_t)(end_ns / 1000000000), (long)(end_ns % 1000000000)};
    int error = 0;
    pthread_mutex_lock(&w->lock);
    while (!w->is_done && error != ETIMEDOUT)

@@ -354,9 +354,11 @@ CALL(cuCtxSynchronize, void)
 {
    ENTER("cuCtxSynchronize");
    wait_for_kernels();
+   pthread_mutex_lock(&lock);
    if (late.bytes)
       memcpy(late.to, late.from, late.bytes);
    late.bytes = 0;
+   pthread_mutex_unlock(&lock);
    return 0;
 }
 CALL(cuMemGetInfo_v2, size_t *f, size_t *t)

@@ -218,6 +218,39 @@ asking_again_takes_no_more_threads(void **state)
    alarm(0);
 }
 
+static void *
+wait_often(void *user)
+{
+   (void)user;
+   for (int times = 0; times < 10; times++)
+      for (int i = 0; i < WAITS; i++)
+         if (waits[i].call() != TILEC_TIMED_OUT)
+            return "a wait ended";
+   return NULL;
+}
+
+static void
+many_threads_wait_at_once(void **state)
+{
+   enum { THREADS = 4 };
+   pthread_t thread[THREADS];
+   void *says;
+   (void)state;
+   alarm(60);
+   start((TilecRuntimeOptions){.timeout_ms = 2});
+   assert_int_equal(tilec_event_record(event, stream), TILEC_OK);
+   fake()->hangs = 1;
+   for (int i = 0; i < THREADS; i++)
+      assert_int_equal(pthread_create(&thread[i], NULL, wait_often, NULL), 0);
+   for (int i = 0; i < THREADS; i++) {
+      pthread_join(thread[i], &says);
+      assert_null(says);
+   }
+   end_the_kernel();
+   stop(); /* with the late waits of all of them */
+   alarm(0);
+}
+
 /* The handle 0x2 is the stream of whoever uses it. */
 static void
 per_thread_streams_are_the_callers(void **state)
@@ -521,6 +554,7 @@ test_lost(void)
       cmocka_unit_test(synchronous_launches_end_in_time),
       cmocka_unit_test(late_waits_use_nothing_that_is_freed),
       cmocka_unit_test(asking_again_takes_no_more_threads),
+      cmocka_unit_test(many_threads_wait_at_once),
       cmocka_unit_test(per_thread_streams_are_the_callers),
       cmocka_unit_test(captured_streams_are_not_waited_for),
       cmocka_unit_test(a_copy_has_one_limit),
