@@ -366,6 +366,7 @@ reset(SimBlock *b, uint64_t number)
       t->is_started = false;
       t->host.steps = SIM_STEP_QUANTUM;
       t->wgmmas.issued = t->wgmmas.done = t->num_fences = 0;
+      sim_replica_clear(t);
       t->copies.num_arrivals = t->copies.arriving = 0;
       t->copies.first = t->copies.len = t->copies.first_group = t->copies.num_groups = 0;
    }

@@ -82,6 +82,7 @@ sim_ld_global(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
       bool is_on = sim_pred(s, h, frame, a);
       uint64_t p = pointer(h, frame, a);
       sim_count(t, h, SIM_COUNT_LOAD, a, is_on, p);
+      sim_replica_loads(t, s, a);
       if (is_on) {
          memcpy(to, sim_global(t, h, p, s->bytes, s->is_volatile ? SIM_UPDATES : SIM_READS, NULL),
                 s->bytes);
@@ -105,6 +106,9 @@ sim_st_global(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
       bool is_on = sim_pred(s, h, frame, a);
       uint64_t p = pointer(h, frame, a);
       sim_count(t, h, SIM_COUNT_STORE, a, is_on, p);
+      const SimStale *used = is_on ? sim_replica_used(t, s, a) : NULL;
+      if (used)
+         sim_global_race(&used->read, used->writer_site, used->writer, true);
       const unsigned char *data = frame + h->arg_at[1] + (size_t)a * s->bytes;
       if (is_on)
          memcpy(sim_global(t, h, p, s->bytes, SIM_WRITES, data), data, s->bytes);

@@ -4,9 +4,9 @@
  * The test is that of shared memory (shared.c), on a table of the locations that this block
  * touched.  Only buffers that the kernel may write take part, so what is read alone costs nothing.
  * Two threads may write the same value: replicated tiles do.  Of a tile with fewer elements than
- * threads, changed in place, others load what its owner loads and then stores: what they get is not
- * used, so a load does not race with a store whose thread did the same load before.  Atomics and
- * volatile loads do not race with each other.  A kernel that waits in a `while` loop for what
+ * threads, changed in place, others load what its owner loads and then stores: a load races with a
+ * store whose thread did the same load before only if what it got is used (replicas.c).  Atomics
+ * and volatile loads do not race with each other.  A kernel that waits in a `while` loop for what
  * others write to global memory makes an order that is not seen here: it is not tested.  Nor are
  * locations beyond MAX_CELLS of a block. */
 #include "exec/sim/impl.h"
@@ -90,6 +90,8 @@ sim_global_prepare(TlSimKernel *k)
    for (unsigned i = 0; i < n && !is_known; i++)
       written[i] = true;
    k->written = any && !waits_for_others(f->body->block) ? written : NULL;
+   if (k->written)
+      sim_replicas_prepare(k);
 }
 
 /* Buffers that share bytes with one that is written. */
@@ -177,8 +179,8 @@ cell(SimThread *t, uintptr_t key)
 }
 
 /* ---- races ---- */
-static _Noreturn void
-race(const SimGlobalTouch *x, uint32_t site, uint32_t thread, bool is_write)
+_Noreturn void
+sim_global_race(const SimGlobalTouch *x, uint32_t site, uint32_t thread, bool is_write)
 {
    const TlOp *other = x->t->block->launch->kernel->code->sites[site]->op;
    sim_fault(x->t, x->site,
@@ -209,7 +211,7 @@ after_reads(const SimGlobalTouch *x, const Cell *c, bool atomics_only, uint32_t 
       bool is_own = v == mine && !r->many && r->lane == x->t->lane;
       if (r->epoch && !is_own && b->clock[mine][v] <= r->epoch && owner_read != r->site + 1u &&
           (atomics_only ? r->atomic : !(r->atomic && x->use == SIM_UPDATES)))
-         race(x, r->site, v * SIM_WARP + r->lane, r->atomic);
+         sim_global_race(x, r->site, v * SIM_WARP + r->lane, r->atomic);
    }
 }
 
@@ -251,9 +253,11 @@ touch_cell(const SimGlobalTouch *x, Cell *c, uint32_t skipped)
    SimBlock *b = t->block;
    uint32_t mine = t->warp->index, g = b->launch->kernel->global_granule;
    bool is_same = x->use == SIM_WRITES && !memcmp(x->at + skipped, x->data + skipped, g);
-   if (!is_same && !comes_after(t, c->write.thread, c->write.epoch) &&
-       !(x->use == SIM_READS && c->owner_read == x->site->index + 1))
-      race(x, c->write.site, c->write.thread, true);
+   if (!is_same && !comes_after(t, c->write.thread, c->write.epoch)) {
+      if (x->use != SIM_READS || c->owner_read != x->site->index + 1)
+         sim_global_race(x, c->write.site, c->write.thread, true);
+      sim_replica_is_stale(x, skipped, g, c->write.site, c->write.thread);
+   }
    if (!is_same)
       note_party(x, c);
    if (x->use != SIM_WRITES) {

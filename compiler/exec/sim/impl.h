@@ -30,6 +30,17 @@ typedef struct SimBlock SimBlock;
 typedef struct SimThread SimThread;
 typedef struct SimWarp SimWarp;
 typedef struct SimMbarrier SimMbarrier; /* mbarrier.c */
+typedef struct SimStale SimStale;       /* below */
+
+/* A register of a load that a store's operand is computed from (replicas.c). */
+typedef struct SimFeed {
+   uint32_t value; /* its number among those of all loads */
+   bool in_warp;   /* through shuffles: of any lane */
+} SimFeed;
+typedef struct SimFeeds {
+   const SimFeed *feed;
+   uint32_t num;
+} SimFeeds;
 
 /* A site decoded once.  Registers are counted for one thread. */
 typedef struct SimSite {
@@ -54,6 +65,8 @@ typedef struct SimSite {
    uint32_t count;   /* registers of the result, else of the data operand */
    const TlPtx *ptx; /* inline_asm: its program, or NULL and why not */
    const char *ptx_error;
+   uint32_t first_value; /* ld_global: number of its first register */
+   SimFeeds *feeds;      /* st_global: by register of the data; NULL = none */
 } SimSite;
 
 static inline const SimSite *
@@ -75,6 +88,7 @@ struct TlSimKernel {
    bool has_shared_atomics;
    uint32_t global_granule; /* as granule, of global accesses */
    const bool *written;     /* by argument: may be written; NULL: no races are looked for */
+   uint32_t num_values;     /* registers of all ld_global */
    size_t stack_bytes;
 };
 
@@ -162,6 +176,8 @@ struct SimThread {
    SimWgmmas wgmmas;
    uint32_t num_fences;
    uint32_t fence_epoch[SIM_FENCES]; /* by number modulo */
+   uint32_t loading;                 /* number of the first register of the load under way */
+   SimStale *stale;                  /* by number of the register; NULL = none yet */
 };
 
 struct SimWarp {
@@ -345,8 +361,27 @@ typedef struct SimGlobalTouch {
    uint32_t bytes;
 } SimGlobalTouch;
 void sim_global_touch(const SimGlobalTouch *x);
+_Noreturn void sim_global_race(const SimGlobalTouch *x, uint32_t site, uint32_t thread,
+                               bool is_write);
 /* At a block's end: does it race with a block that has ended? */
 bool sim_global_meets(SimBlock *b, TlSimFault *fault);
+
+/* replicas.c: a register whose thread loaded it behind another thread's store. */
+struct SimStale {
+   SimGlobalTouch read;
+   uint32_t writer_site;
+   uint16_t writer;
+   bool is_set;
+};
+void sim_replicas_prepare(TlSimKernel *k);
+void sim_replica_clear(SimThread *t);
+/* Before each access of a load, made or not. */
+void sim_replica_loads(SimThread *t, const SimSite *s, uint32_t access);
+/* `bytes` of the access from `from` on were stored before. */
+void sim_replica_is_stale(const SimGlobalTouch *x, uint32_t from, uint32_t bytes,
+                          uint32_t writer_site, uint32_t writer);
+/* What a store's access uses of it, or NULL. */
+const SimStale *sim_replica_used(const SimThread *t, const SimSite *s, uint32_t access);
 
 /* block_races.c */
 void sim_meetings_init(TlArena *arena, SimLaunch *l);

@@ -375,6 +375,41 @@ global_races(void **state)
    m_close(&m);
 }
 
+/* Replicas of a tile that its owners change in place, and that store what they loaded elsewhere. */
+static void
+replicas_that_are_used(void **state)
+{
+   (void)state;
+   static const char head[] = "%p = addptr %x, %lane : ptr<i32>\n%q = addptr %y, %tid : ptr<i32>\n"
+                              "%c = eq %warp, %k0 : i1\n%v = ld_global %p : i32\n"
+                              "%v1 = add %v, %k1 : i32\n";
+   static const char own[] = "st_global %p, %v1, %c\n";
+   static const struct {
+      const char *use; /* between load and store in place */
+      bool is_race;
+   } cases[] = {
+      {"st_global %q, %v1\n", true},
+      {"st_global %q, %v1\nbar_sync\n", false},
+      {"bar_sync\nst_global %q, %v1\n", false},
+      {"st_global %q, %v1, %c\n", false}, /* by the owners alone */
+      {"%s = shfl %v, %k5 {shfl = idx} : i32\nst_global %q, %s\n", true},
+      {"%s = shfl %v, %k5 {shfl = idx} : i32\nst_global %q, %s, %c\n", false},
+      {"%s = select %c, %v, %k5 : i32\nst_global %q, %s\n", false}, /* which is not followed */
+   };
+   Machine m;
+   m_open(&m, 15);
+   m_buffer(&m, "x", TL_I32, 32);
+   m_buffer(&m, "y", TL_I32, 64);
+   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+      m_run(&m, 2, 0, tl_arena_printf(m.x.arena, "%s%s%s", head, cases[i].use, own));
+      if (cases[i].is_race)
+         expect_pair(&m, TL_SIM_FAULT_GLOBAL_RACE, "ld_global", "st_global %p");
+      else
+         assert_int_equal(m.status, TL_EXEC_OK);
+   }
+   m_close(&m);
+}
+
 /* ---- together ---- */
 static void
 threads_that_do_not_meet(void **state)
@@ -537,6 +572,7 @@ test_faults(void)
       cmocka_unit_test(shared_places),
       cmocka_unit_test(global_places),
       cmocka_unit_test(global_races),
+      cmocka_unit_test(replicas_that_are_used),
       cmocka_unit_test(threads_that_do_not_meet),
       cmocka_unit_test(promises_and_assertions),
       cmocka_unit_test(endless_loops),
