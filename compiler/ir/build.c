@@ -49,8 +49,8 @@ result_types(TlBuilder *b, const TlOp *op, TlValue *const *args, const TlType *c
       op->num_args <= FEW ? few : tl_new_array(arena, const TlType *, op->num_args);
    for (unsigned i = 0; i < op->num_args; i++)
       arg_types[i] = args[i]->type;
-   for (unsigned i = 0; given && i < op->num_results; i++)
-      types[i] = given[i];
+   for (unsigned i = 0; i < op->num_results; i++)
+      types[i] = given ? given[i] : NULL; /* rules may look whether one is wanted */
    TlInferCx cx = {.types = b->module->types, .arena = arena};
    bool ok = tl_infer(&cx, op->opcode, arg_types, op->num_args, op->attrs, types, op->num_results);
    assert(ok && "operands do not satisfy the infer rule");
