@@ -431,6 +431,23 @@ results_may_come_late(void **state)
    alarm(0);
 }
 
+static void
+images_are_not_tuned(void **state)
+{
+   (void)state;
+   static const TilecKernelInfo k = {KERNEL_DEFAULTS, .file = "k.tile", .line = 1};
+   TilecImageInfo image = image_of(&k, 1);
+   TilecKernel *ready;
+   rt = open_fake();
+   assert_int_equal(load_info(rt, &image, &module), TILEC_OK);
+   assert_int_equal(tilec_module_kernel(module, NULL, &ready), TILEC_OK);
+   TilecLaunch l = {.grid = {1, 1, 1}};
+   assert_int_equal(tilec_kernel_tune(ready, &l, NULL, 0, NULL, NULL), TILEC_UNSUPPORTED);
+   assert_says(rt, "only kernels opened from source are tuned");
+   tilec_module_free(module);
+   close_fake(rt);
+}
+
 /* What a launch takes where there are no maps is made for the winner alone, when it is wanted. */
 static void
 candidates_have_no_second_variant(void **state)
@@ -866,6 +883,7 @@ test_tune(void)
       cmocka_unit_test(a_candidate_may_hang),
       cmocka_unit_test(putting_back_may_take_long),
       cmocka_unit_test(results_may_come_late),
+      cmocka_unit_test(images_are_not_tuned),
       cmocka_unit_test(first_launches_tune),
       cmocka_unit_test(nothing_is_measured_in_capture),
       cmocka_unit_test(arrays_are_reset_and_restored),
