@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Line coverage of compiler/ and runtime/ by the tests: builds the preset `coverage`, runs ctest and
-# prints a table of folders and every function that nothing ran.
+# Coverage of compiler/ and runtime/ by the tests: builds the preset `coverage`, runs ctest and prints
+# a table of folders, lines and branches, and every function that nothing ran, with its reason from
+# tests/support/uncovered.txt.  Fails if one has none (see support/coverage.py).
 #   tests/coverage.sh [--report] [CTEST OPTIONS..]
 #   --report  only print: what an earlier run counted
 set -euo pipefail
@@ -15,4 +16,4 @@ if [[ ${1:-} != --report ]]; then
    ctest --test-dir "$build" -j "$(nproc)" --timeout 1800 -E '^(compile\.|launch\.|soak|house\.)' "$@" || true
 fi
 command -v python3 >/dev/null || tilec_die "the report needs python3"
-python3 "$tilec_root/tests/support/coverage.py" "$tilec_root" "$build"
+python3 "$tilec_root/tests/support/coverage.py" "$tilec_root" "$build" "$tilec_root/tests/support/uncovered.txt"
