@@ -67,7 +67,8 @@ copy(TlCompilation *comp, const void *data, size_t len)
 static const char *
 assembler(TlCommand *c)
 {
-   return tl_ptxas_find(c->arena, tl_option(&c->cl, TL_OPT_PTXAS));
+   const char *path;
+   return tl_ptxas_find(c, &path) ? path : NULL;
 }
 
 /* Everything but the record is copied into the compilation's memory. */

@@ -1,9 +1,7 @@
 /* tilec build.  Nothing is written before everything asked for was made. */
 #include "command/command.h"
 #include "command/emit_c.h"
-#include "command/progress.h"
 #include "command/ptxas.h"
-#include "jit/ptxas.h"
 #include "tilec/runtime.h"
 
 #include <stdio.h>
@@ -85,74 +83,24 @@ build_stage(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o)
 }
 
 /* ---- cubins ---- */
-static bool
-wants_remarks(const TilecCompileOptions *o)
-{
-   return o->remarks && (strstr(o->remarks, "ptxas") || strstr(o->remarks, "all"));
-}
-
-/* --ptxas=PATH, or what is found; NULL when there is none, or none is wanted. */
-static const char *
-find_ptxas(TlCommand *c)
-{
-   const char *asked = tl_option(&c->cl, TL_OPT_PTXAS);
-   if (asked && strcmp(asked, "none") == 0)
-      return NULL;
-   return tl_ptxas_find(c->arena, asked);
-}
-
-static int
-no_ptxas(TlCommand *c)
-{
-   const char *asked = tl_option(&c->cl, TL_OPT_PTXAS);
-   if (asked)
-      tl_cmd_error("'%s' is not a program that can be run", asked);
-   else
-      tl_cmd_error("a cubin needs ptxas, which is neither in PATH nor in /usr/local/cuda/bin; name "
-                   "it with --ptxas=PATH, or load the PTX: the driver compiles it");
-   return EXIT_ENVIRONMENT;
-}
-
-static int
-run_ptxas(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o, const char *path,
-          TlCubin *out)
-{
-   TlPtxas ptxas = {path, o->debug_info, wants_remarks(o),
-                    o->timeout_ms ? o->timeout_ms : TL_PTXAS_LIMIT_MS};
-   if (setjmp(comp->oom))
-      return out_of_memory();
-   if (tl_ptxas_assemble(c->arena, &ptxas, comp->target->arch, comp->text[TILEC_STAGE_PTX],
-                         comp->text_len[TILEC_STAGE_PTX], &comp->diags, comp->func->range, out))
-      return comp->diags.num_errors ? EXIT_PROGRAM : EXIT_OK; /* -Werror */
-   if (out->error)
-      tl_cmd_error("%s", out->error);
-   return out->error || out->unknown_arch ? EXIT_ENVIRONMENT : EXIT_PROGRAM;
-}
-
-static int
-assemble(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o, const char *path,
-         TlCubin *out)
-{
-   TlProgress progress;
-   tl_progress_begin(&progress, "ptxas");
-   tl_progress_say(&progress, "ptxas assembles %zu bytes of PTX for %s",
-                   comp->text_len[TILEC_STAGE_PTX], comp->target->arch);
-   int code = run_ptxas(c, comp, o, path, out);
-   tl_progress_end(&progress);
-   return code;
-}
-
 static int
 build_cubin(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o)
 {
-   const char *out = tl_option(&c->cl, TL_OPT_OUT), *path = find_ptxas(c);
-   if (!path)
-      return no_ptxas(c);
+   const char *out = tl_option(&c->cl, TL_OPT_OUT), *ptxas;
+   if (!tl_ptxas_find(c, &ptxas))
+      return EXIT_ENVIRONMENT;
+   if (!ptxas && tl_option(&c->cl, TL_OPT_PTXAS))
+      return tl_cmd_misuse("a cubin needs ptxas, which --ptxas=none leaves out");
+   if (!ptxas) {
+      tl_cmd_error("a cubin needs ptxas, which is neither in PATH nor in /usr/local/cuda/bin; name "
+                   "it with --ptxas=PATH, or load the PTX: the driver compiles it");
+      return EXIT_ENVIRONMENT;
+   }
    TlCubin cubin;
-   int code = assemble(c, comp, o, path, &cubin);
+   int code = tl_ptxas_assemble(c, comp, o, ptxas, &cubin);
    tl_cmd_diagnostics(c, comp);
-   if (code != EXIT_OK && cubin.unknown_arch)
-      tl_cmd_error("'%s' is too old for %s", path, comp->target->arch);
+   if (cubin.why)
+      tl_cmd_error("%s", cubin.why);
    if (code != EXIT_OK || !tl_cmd_extras(c, comp, stem_of(comp)))
       return code != EXIT_OK ? code : EXIT_ENVIRONMENT;
    TlOutput files[3] = {{.path = out, .text = cubin.data, .len = cubin.len}};
@@ -261,9 +209,11 @@ build_image(TlCommand *c, const TilecCompileOptions *o, const TlCompileExtra *ex
    if (!tl_cmd_extras(c, image->comp, stem))
       return EXIT_ENVIRONMENT;
    if (ptxas)
-      code = assemble(c, image->comp, o, ptxas, &image->cubin);
+      code = tl_ptxas_assemble(c, image->comp, o, ptxas, &image->cubin);
    if (image->cubin.unknown_arch)
       code = EXIT_OK;
+   else if (image->cubin.why)
+      tl_cmd_error("%s", image->cubin.why);
    if (code == EXIT_PROGRAM)
       tl_cmd_diagnostics(c, image->comp);
    return code;
@@ -274,13 +224,12 @@ build_c(TlCommand *c, const TilecCompileOptions *o, const TlCompileExtra *extra)
 {
    TilecCompileOptions each[MAX_ARCHS + 1];
    size_t num = 0, made = 0;
-   const char *out = tl_option(&c->cl, TL_OPT_OUT), *ptxas = find_ptxas(c);
-   const char *asked = tl_option(&c->cl, TL_OPT_PTXAS);
+   const char *out = tl_option(&c->cl, TL_OPT_OUT), *ptxas;
    size_t len = out ? strlen(out) : 0;
    if (len < 3 || strcmp(out + len - 2, ".c") != 0 || out[len - 3] == '/')
       return tl_cmd_misuse("--emit=c makes two files; name the first with -o NAME.c");
-   if (asked && !ptxas && strcmp(asked, "none") != 0)
-      return no_ptxas(c);
+   if (!tl_ptxas_find(c, &ptxas))
+      return EXIT_ENVIRONMENT;
    int code = split_archs(c, o, each, &num);
    if (code == EXIT_OK && num == 0)
       return tl_cmd_misuse("--arch names no architecture");

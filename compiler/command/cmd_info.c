@@ -348,7 +348,7 @@ tl_cmd_doctor(TlCommand *c)
    Health h = {.compiles = check_compile(false),
                .runs_on_cpu = check_compile(true),
                .threads = sysconf(_SC_NPROCESSORS_ONLN),
-               .ptxas = tl_ptxas_find(c->arena, NULL)};
+               .ptxas = tl_tool_find(c->arena, "ptxas", NULL)};
    int code = h.compiles && h.runs_on_cpu ? EXIT_OK : EXIT_BUG;
    check_cache(c, &h);
    check_gpu(&h);

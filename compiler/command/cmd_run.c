@@ -5,6 +5,7 @@
 #include "command/arguments.h"
 #include "command/cached.h"
 #include "command/measure.h"
+#include "command/ptxas.h"
 #include "command/run_results.h"
 #include "exec/sim/sim.h"
 #include "tilec/runtime.h"
@@ -575,6 +576,9 @@ tl_cmd_run(TlCommand *c)
       return EXIT_USAGE;
    if (time && !*time)
       r->time_runs = DEFAULT_RUNS;
+   const char *ptxas;
+   if (!tl_ptxas_find(c, &ptxas))
+      return EXIT_ENVIRONMENT;
    r->a.c = c;
    int code = tl_cmd_args_params(&r->a, &r->o, &r->extra);
    if (code != EXIT_OK)

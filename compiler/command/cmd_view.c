@@ -4,7 +4,6 @@
 #include "jit/ptxas.h"
 #include "view/view.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,32 +22,35 @@ reached(void *user, const TlFunc *f)
 }
 
 /* ---- machine code ---- */
-static const char *
-find_disassembler(TlCommand *c, const char *ptxas, const char **why)
+/* What machine code is made and shown with, and what the page says without. */
+typedef struct Tools {
+   const char *ptxas, *disassembler; /* NULL: none */
+   const char *why_no_ptxas, *why_no_disassembler;
+} Tools;
+
+/* nvdisasm, whose output names lines, wherever it is, before cuobjdump. */
+static bool
+find_tools(TlCommand *c, Tools *t)
 {
-   const char *asked = tl_option(&c->cl, TL_OPT_DISASSEMBLER);
-   static const char *const names[] = {"nvdisasm", "cuobjdump"};
-   if (asked && strcmp(asked, "none") == 0) {
-      *why = "left out, as --disassembler=none says";
-      return NULL;
-   }
-   if (asked && access(asked, X_OK) != 0)
-      *why = tl_arena_printf(c->arena, "'%s' is not a program that can be run", asked);
-   if (asked)
-      return access(asked, X_OK) == 0 ? asked : NULL;
-   const char *slash = strrchr(ptxas, '/');
-   for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
-      const char *beside =
-         tl_arena_printf(c->arena, "%.*s%s", slash ? (int)(slash + 1 - ptxas) : 0, ptxas, names[i]);
-      const char *found = tl_tool_find(c->arena, names[i]);
-      if (found || access(beside, X_OK) == 0)
-         return found ? found : beside;
-   }
-   *why =
-      "neither nvdisasm nor cuobjdump is in PATH, beside ptxas or in /usr/local/cuda/bin; they "
-      "come with the CUDA toolkit (in Python's registry as nvidia-cuda-nvdisasm); name one with "
-      "--disassembler=PATH";
-   return NULL;
+   bool is_asked;
+   *t = (Tools){0};
+   if (!tl_ptxas_find(c, &t->ptxas) ||
+       !tl_tool_asked(c, TL_OPT_DISASSEMBLER, &t->disassembler, &is_asked))
+      return false;
+   t->why_no_ptxas = tl_option(&c->cl, TL_OPT_PTXAS)
+                        ? "left out, as --ptxas=none says"
+                        : "needs ptxas, which is neither in PATH nor in /usr/local/cuda/bin; name "
+                          "it with --ptxas=PATH";
+   t->why_no_disassembler =
+      is_asked ? "left out, as --disassembler=none says"
+               : "neither nvdisasm nor cuobjdump is in PATH, beside ptxas or in "
+                 "/usr/local/cuda/bin; they come with the CUDA toolkit (in Python's registry as "
+                 "nvidia-cuda-nvdisasm); name one with --disassembler=PATH";
+   if (!is_asked)
+      t->disassembler = tl_tool_find(c->arena, "nvdisasm", t->ptxas);
+   if (!is_asked && !t->disassembler)
+      t->disassembler = tl_tool_find(c->arena, "cuobjdump", t->ptxas);
+   return true;
 }
 
 static bool
@@ -73,102 +75,97 @@ disassemble(TlCommand *c, const char *program, const char *cubin, const char **w
    text = tl_arena_printf(c->arena, "%s%s", text,
                           is_cut ? "\n// ... and more, which this page leaves out\n" : "");
    if (!good)
-      *why =
-         tl_arena_printf(c->arena, "'%s' failed: %s", program, r.error ? strerror(r.error) : text);
+      *why = tl_arena_printf(c->arena, "'%s' failed: %s", program,
+                             r.error     ? strerror(r.error)
+                             : *text     ? text
+                             : r.is_late ? "it takes longer than a minute"
+                                         : "it ended without a word");
    tl_ptxas_done(&r);
    return good ? text : NULL;
 }
 
 static bool
-write_cubin(const char *path, const TlPtxasResult *made)
+write_cubin(const char *path, const TlCubin *cubin)
 {
    FILE *f = fopen(path, "wb");
-   bool ok = f && fwrite(made->cubin, 1, made->len, f) == made->len;
+   bool ok = f && fwrite(cubin->data, 1, cubin->len, f) == cubin->len;
    return (!f || fclose(f) == 0) && ok;
 }
 
 static void
-add_sass(TlCommand *c, TlView *view, const char *ptxas, const char *folder,
-         const TlPtxasResult *made)
+add_sass(TlCommand *c, TlView *view, const Tools *tools, const TlCubin *cubin)
 {
-   const char *why = NULL, *text = NULL;
-   const char *program = find_disassembler(c, ptxas, &why);
-   const char *path = tl_arena_printf(c->arena, "%s/kernel.cubin", folder);
-   if (program && !write_cubin(path, made))
-      why = "no temporary file can be written";
-   else if (program)
-      text = disassemble(c, program, path, &why);
-   unlink(path);
+   const char *folder = tl_tool_folder(c->arena), *text = NULL;
+   const char *path = tl_arena_printf(c->arena, "%s/kernel.cubin", folder ? folder : "");
+   const char *why = "no temporary file can be written";
+   if (folder && write_cubin(path, cubin))
+      text = disassemble(c, tools->disassembler, path, &why);
+   if (folder) {
+      unlink(path);
+      rmdir(folder);
+   }
    if (text)
       tl_view_sass(view, text, strlen(text));
    else
       tl_view_no_sass(view, why);
 }
 
-/* Runs ptxas and a disassembler; what ptxas said, or NULL. */
 static const char *
-machine_code(TlCommand *c, const TilecCompileOptions *o, TlCompilation *comp, TlView *view)
+why_no_cubin(const TlCompilation *comp, const TlCubin *cubin)
 {
-   const char *asked = tl_option(&c->cl, TL_OPT_PTXAS);
-   bool is_wanted = !asked || strcmp(asked, "none") != 0;
-   const char *ptxas = is_wanted ? tl_ptxas_find(c->arena, asked) : NULL;
-   const char *folder = ptxas ? tl_tool_folder(c->arena) : NULL;
-   if (!folder) {
-      tl_view_no_sass(view, !is_wanted ? "left out, as --ptxas=none says"
-                            : !ptxas   ? "needs ptxas, which is neither in PATH nor in "
-                                         "/usr/local/cuda/bin; name it with --ptxas=PATH"
-                                       : "no temporary folder can be made");
-      return NULL;
-   }
-   TlPtxasRun run = {.program = ptxas,
-                     .arch = comp->target->arch,
-                     .line_info = true,
-                     .in = tl_arena_printf(c->arena, "%s/kernel.ptx", folder),
-                     .out = tl_arena_printf(c->arena, "%s/kernel.cubin", folder),
-                     .verbose = true,
-                     .keep_environment = true,
-                     .limit_ms = o->timeout_ms ? o->timeout_ms : TL_PTXAS_LIMIT_MS};
-   TlPtxasResult made;
-   const char *said = NULL;
-   if (tl_ptxas_run(&run, comp->text[TILEC_STAGE_PTX], comp->text_len[TILEC_STAGE_PTX], &made)) {
-      said = tl_arena_strdup(c->arena, made.said ? made.said : "");
-      add_sass(c, view, ptxas, folder, &made);
-   } else {
-      tl_view_no_sass(view, tl_arena_printf(c->arena, "'%s' made no machine code: %s", ptxas,
-                                            made.error  ? strerror(made.error)
-                                            : made.said ? made.said
-                                                        : "it failed"));
-   }
-   tl_ptxas_done(&made);
-   rmdir(folder);
-   return said;
+   const char *why = cubin->why;
+   for (const TlDiag *d = comp->diags.first; d && !cubin->why; d = d->next)
+      if (d->code == TL_DIAG_E0510)
+         why = d->text;
+   return why;
+}
+
+static void
+add_machine_code(TlCommand *c, const TlCompilation *comp, TlView *view, const Tools *tools,
+                 const TlCubin *cubin)
+{
+   if (!tools->ptxas)
+      tl_view_no_sass(view, tools->why_no_ptxas);
+   else if (!cubin->data)
+      tl_view_no_sass(view, why_no_cubin(comp, cubin));
+   else if (!tools->disassembler)
+      tl_view_no_sass(view, tools->why_no_disassembler);
+   else
+      add_sass(c, view, tools, cubin);
 }
 
 /* ---- the page ---- */
 /* What the page shows at its lines need not be printed as well, unless -R asked for it. */
 static void
-show_diagnostics(TlCommand *c, TlCompilation *comp)
+forget_remarks(const TlCommand *c, TlDiags *diags)
 {
-   TlDiag **link = &comp->diags.first;
+   TlDiag **link = &diags->first;
    while (*link && !tl_option(&c->cl, TL_OPT_REMARKS))
       if ((*link)->severity == TL_SEV_REMARK)
          *link = (*link)->next;
       else
          link = &(*link)->next;
-   tl_cmd_diagnostics(c, comp);
 }
 
 static int
-write_page(TlCommand *c, const TilecCompileOptions *o, TlCompilation *comp, TlView *view)
+write_page(TlCommand *c, TlCompilation *comp, TlView *view, const Tools *tools,
+           const TlCubin *cubin)
 {
+   const TlPtxasUsage *u = &cubin->usage;
    TlViewFacts facts = {.producer = tl_arena_printf(c->arena, "tilec %s", tilec_version()),
-                        .target = comp->target};
+                        .target = comp->target,
+                        .has_usage = u->is_known,
+                        .registers = u->registers,
+                        .stack = u->stack,
+                        .spill_stores = u->spill_stores,
+                        .spill_loads = u->spill_loads};
    TlSb page;
    tl_sb_init(&page, c->arena);
    tl_view_ptx(view, comp->text[TILEC_STAGE_PTX], comp->text_len[TILEC_STAGE_PTX]);
-   facts.ptxas_words = machine_code(c, o, comp, view);
+   add_machine_code(c, comp, view, tools, cubin);
    tl_view_page(view, &facts, &comp->diags, &page);
-   show_diagnostics(c, comp);
+   forget_remarks(c, &comp->diags);
+   tl_cmd_diagnostics(c, comp);
    return tl_cmd_extras(c, comp, comp->func->name) &&
                 tl_cmd_write(c, tl_option(&c->cl, TL_OPT_OUT), page.data, page.len)
              ? EXIT_OK
@@ -237,7 +234,7 @@ view_layout_of(TlCommand *c, TlCompilation *comp, TlView *view, const char *name
    unsigned bytes;
    const char *title;
    const TlLinear *layout = tl_view_find_layout(view, name, &bytes, &title);
-   show_diagnostics(c, comp);
+   tl_cmd_diagnostics(c, comp);
    if (layout)
       return write_svg(c, layout, bytes, title);
    tl_cmd_error("no value with a layout is called '%s' in the LAID IR of '%s'; --emit=laid of "
@@ -248,28 +245,56 @@ view_layout_of(TlCommand *c, TlCompilation *comp, TlView *view, const char *name
 
 /* ---- the command ---- */
 static int
-view(TlCommand *c, const TilecCompileOptions *o, TlCompileExtra *extra, TlCompilation *comp)
+out_of_memory(void)
+{
+   tl_cmd_error("%s", tilec_status_string(TILEC_NO_MEMORY));
+   return EXIT_LIMIT;
+}
+
+static int
+compile(TlCommand *c, const TilecCompileOptions *o, TlCompileExtra *extra, Viewing *w)
+{
+   TilecStatus status = tl_compilation_init(w->comp, NULL, extra);
+   if (status == TILEC_OK && setjmp(w->comp->oom))
+      return out_of_memory();
+   if (status == TILEC_OK) {
+      w->view = tl_view_new(w->comp->arena, w->comp->sources);
+      extra->reached = reached;
+      extra->reached_user = w;
+      status = tl_compile(w->comp, o, extra);
+   }
+   if (status == TILEC_OK)
+      return EXIT_OK;
+   forget_remarks(c, &w->comp->diags);
+   return tl_cmd_failed(c, w->comp, status);
+}
+
+/* A page is written even where ptxas refuses its PTX. */
+static int
+view_kernel(TlCommand *c, const TilecCompileOptions *o, TlCompilation *comp, TlView *view,
+            const Tools *tools)
+{
+   TlCubin cubin = {0};
+   int refused =
+      tools->ptxas ? tl_ptxas_assemble(c, comp, o, tools->ptxas, &cubin) : EXIT_ENVIRONMENT;
+   if (setjmp(comp->oom))
+      return out_of_memory();
+   int code = write_page(c, comp, view, tools, &cubin);
+   return code == EXIT_OK && refused != EXIT_ENVIRONMENT ? refused : code;
+}
+
+static int
+view(TlCommand *c, const TilecCompileOptions *o, TlCompileExtra *extra, const Tools *tools,
+     TlCompilation *comp)
 {
    const char *layout = tl_option(&c->cl, TL_OPT_LAYOUT);
    Viewing w = {.comp = comp};
-   TilecStatus status = tl_compilation_init(comp, NULL, extra);
-   if (status == TILEC_OK && setjmp(comp->oom)) {
-      tl_cmd_error("%s", tilec_status_string(TILEC_NO_MEMORY));
-      return EXIT_LIMIT;
-   }
-   if (status == TILEC_OK) {
-      w.view = tl_view_new(comp->arena, comp->sources);
-      extra->reached = reached;
-      extra->reached_user = &w;
-      status = tl_compile(comp, o, extra);
-   }
-   if (status != TILEC_OK)
-      return tl_cmd_failed(c, comp, status);
-   if (setjmp(comp->oom)) {
-      tl_cmd_error("%s", tilec_status_string(TILEC_NO_MEMORY));
-      return EXIT_LIMIT;
-   }
-   return layout ? view_layout_of(c, comp, w.view, layout) : write_page(c, o, comp, w.view);
+   int code = compile(c, o, extra, &w);
+   if (code != EXIT_OK || !layout)
+      return code != EXIT_OK ? code : view_kernel(c, o, comp, w.view, tools);
+   if (setjmp(comp->oom))
+      return out_of_memory();
+   return view_layout_of(c, comp, w.view, layout);
 }
 
 int
@@ -278,6 +303,7 @@ tl_cmd_view(TlCommand *c)
    TilecCompileOptions o;
    TlCompileExtra extra;
    TlCompilation comp;
+   Tools tools;
    const char *layout = tl_option(&c->cl, TL_OPT_LAYOUT);
    if (layout && layout[0] == '{' && !c->cl.operands.len)
       return view_layout_text(c, layout);
@@ -285,13 +311,13 @@ tl_cmd_view(TlCommand *c)
       return tl_cmd_misuse("'view' takes one file; %zu were given", c->cl.operands.len);
    if (!tl_cmd_options(c, &o, &extra))
       return EXIT_USAGE;
-   if (!tl_cmd_native_arch(c, &o))
+   if (!tl_cmd_native_arch(c, &o) || !find_tools(c, &tools))
       return EXIT_ENVIRONMENT;
    o.debug_info = true;
    o.stop_after = layout ? TILEC_STAGE_LAID : TILEC_STAGE_PTX;
    if (!o.remarks && !layout)
       o.remarks = "all";
-   int code = view(c, &o, &extra, &comp);
+   int code = view(c, &o, &extra, &tools, &comp);
    tl_compilation_free(&comp);
    return code;
 }

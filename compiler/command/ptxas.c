@@ -1,22 +1,25 @@
 /* Finds ptxas and turns what it says into diagnostics. */
 #include "command/ptxas.h"
-#include "compile/compilation.h"
+#include "command/progress.h"
 #include "jit/ptxas.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+/* ---- finding tools ---- */
 static bool
 can_run(const char *path)
 {
-   return access(path, X_OK) == 0;
+   struct stat st;
+   return access(path, X_OK) == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 const char *
-tl_tool_find(TlArena *arena, const char *name)
+tl_tool_find(TlArena *arena, const char *name, const char *beside)
 {
    const char *path = getenv("PATH");
    while (path && *path) {
@@ -26,16 +29,37 @@ tl_tool_find(TlArena *arena, const char *name)
          return candidate;
       path += n + (path[n] == ':');
    }
+   const char *slash = beside ? strrchr(beside, '/') : NULL;
+   const char *near =
+      slash ? tl_arena_printf(arena, "%.*s%s", (int)(slash + 1 - beside), beside, name) : NULL;
+   if (near && can_run(near))
+      return near;
    const char *toolkit = tl_arena_printf(arena, "/usr/local/cuda/bin/%s", name);
    return can_run(toolkit) ? toolkit : NULL;
 }
 
-const char *
-tl_ptxas_find(TlArena *arena, const char *asked)
+bool
+tl_tool_asked(TlCommand *c, TlOptionId option, const char **path, bool *is_asked)
 {
-   if (asked)
-      return can_run(asked) ? asked : NULL;
-   return tl_tool_find(arena, "ptxas");
+   const char *asked = tl_option(&c->cl, option);
+   bool is_none = asked && strcmp(asked, "none") == 0;
+   *is_asked = asked;
+   *path = is_none ? NULL : asked;
+   if (*path && !can_run(*path))
+      return tl_cmd_refuse("--%s: '%s' is not a program that can be run",
+                           tl_option_rows[option].name, asked);
+   return true;
+}
+
+bool
+tl_ptxas_find(TlCommand *c, const char **path)
+{
+   bool is_asked;
+   if (!tl_tool_asked(c, TL_OPT_PTXAS, path, &is_asked))
+      return false;
+   if (!is_asked)
+      *path = tl_tool_find(c->arena, "ptxas", NULL);
+   return true;
 }
 
 /* ---- its words ---- */
@@ -72,21 +96,30 @@ read_line(TlArena *arena, const char *s, size_t n)
    return l;
 }
 
+/* "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads", "Used 168 registers, .." */
+static void
+read_usage(const char *text, TlPtxasUsage *u)
+{
+   TlPtxasUsage read = *u;
+   if (sscanf(text, "%u bytes stack frame, %u bytes spill stores, %u bytes spill loads",
+              &read.stack, &read.spill_stores, &read.spill_loads) == 3)
+      *u = read;
+   else if (sscanf(text, "Used %u registers", &read.registers) == 1)
+      u->registers = read.registers, u->is_known = true;
+}
+
 static bool
 spills(const char *text)
 {
-   unsigned frame, stores = 0, loads = 0;
-   return sscanf(text, "%u bytes stack frame, %u bytes spill stores, %u bytes spill loads", &frame,
-                 &stores, &loads) == 3 &&
-          (stores || loads);
+   TlPtxasUsage u = {0};
+   read_usage(text, &u);
+   return u.spill_stores || u.spill_loads;
 }
 
 typedef struct Reader {
-   const TlPtxas *ptxas;
-   TlDiags *diags;
-   TlRange range;
    TlSb warnings, remarks, errors; /* the texts of each kind, joined */
    const char *kernel;             /* that the lines speak of */
+   TlPtxasUsage usage;
 } Reader;
 
 static void
@@ -102,6 +135,7 @@ static void
 take_line(Reader *r, TlArena *arena, Line l)
 {
    static const char compiling[] = "Compiling entry function '";
+   read_usage(l.text, &r->usage);
    if (strncmp(l.text, compiling, sizeof compiling - 1) == 0) {
       const char *name = l.text + sizeof compiling - 1;
       r->kernel = tl_arena_strndup(arena, name, strcspn(name, "'"));
@@ -114,10 +148,10 @@ take_line(Reader *r, TlArena *arena, Line l)
    }
 }
 
-/* One diagnostic of each kind, since all of them speak of the same place. */
 static void
-report(TlArena *arena, Reader *r, const char *said)
+read_words(TlArena *arena, const char *said, Reader *r)
 {
+   *r = (Reader){0};
    tl_sb_init(&r->warnings, arena);
    tl_sb_init(&r->remarks, arena);
    tl_sb_init(&r->errors, arena);
@@ -126,12 +160,6 @@ report(TlArena *arena, Reader *r, const char *said)
       take_line(r, arena, read_line(arena, s, n));
       s += n + (s[n] == '\n');
    }
-   if (r->errors.len)
-      tl_report(r->diags, E0510, r->range, tl_sb_cstr(&r->errors));
-   if (r->warnings.len)
-      tl_report(r->diags, W0510, r->range, tl_sb_cstr(&r->warnings));
-   if (r->remarks.len && r->ptxas->remarks)
-      tl_report(r->diags, R0510, r->range, tl_sb_cstr(&r->remarks));
 }
 
 const char *
@@ -143,56 +171,94 @@ tl_tool_folder(TlArena *arena)
    return mkdtemp(tl_arena_printf(arena, "%s/tilecXXXXXX", base));
 }
 
-/* What it said becomes diagnostics; false: this ptxas does not know the target. */
 static bool
-take_words(TlArena *arena, const TlPtxas *ptxas, const TlPtxasResult *made, TlDiags *diags,
-           TlRange range)
+wants_remarks(const TilecCompileOptions *o)
+{
+   return o->remarks && (strstr(o->remarks, "ptxas") || strstr(o->remarks, "all"));
+}
+
+static bool
+is_of_unknown_arch(const TlPtxasResult *made)
 {
    const char *said = made->said ? made->said : "";
-   if (!made->cubin &&
-       (strstr(said, "for option 'gpu-name'") || strstr(said, "Unsupported .version")))
-      return false;
-   Reader r = {.ptxas = ptxas, .diags = diags, .range = range};
-   report(arena, &r, said);
-   if (!made->cubin && !made->error && !r.errors.len)
-      tl_report(diags, E0510, range,
+   return !made->cubin &&
+          (strstr(said, "for option 'gpu-name'") || strstr(said, "Unsupported .version"));
+}
+
+/* What it said becomes diagnostics, one of each kind, since all of them speak of the same place. */
+static void
+take_words(TlCompilation *comp, const TilecCompileOptions *o, const TlPtxasResult *made,
+           TlPtxasUsage *usage)
+{
+   Reader r;
+   TlRange range = comp->func->range;
+   read_words(comp->arena, made->said ? made->said : "", &r);
+   *usage = r.usage;
+   if (r.errors.len)
+      tl_report(&comp->diags, E0510, range, tl_sb_cstr(&r.errors));
+   else if (!made->cubin && !made->error)
+      tl_report(&comp->diags, E0510, range,
                 made->is_late      ? "it takes longer than --timeout allows"
                 : made->was_killed ? "it was killed"
                                    : "it failed");
-   return true;
+   if (r.warnings.len)
+      tl_report(&comp->diags, W0510, range, tl_sb_cstr(&r.warnings));
+   if (r.remarks.len && wants_remarks(o))
+      tl_report(&comp->diags, R0510, range, tl_sb_cstr(&r.remarks));
 }
 
-bool
-tl_ptxas_assemble(TlArena *arena, const TlPtxas *ptxas, const char *arch, const char *ptx,
-                  size_t ptx_len, TlDiags *diags, TlRange range, TlCubin *out)
+static int
+take_result(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o, const char *ptxas,
+            const TlPtxasResult *made, TlCubin *out)
+{
+   if (setjmp(comp->oom)) {
+      tl_cmd_error("%s", tilec_status_string(TILEC_NO_MEMORY));
+      return EXIT_LIMIT;
+   }
+   out->unknown_arch = made->has_run && is_of_unknown_arch(made);
+   if (made->error)
+      out->why =
+         tl_arena_printf(c->arena, "'%s': cannot %s: %s", ptxas, made->step, strerror(made->error));
+   else if (out->unknown_arch)
+      out->why = tl_arena_printf(c->arena, "'%s' is too old for %s", ptxas, comp->target->arch);
+   if (made->has_run && !out->unknown_arch)
+      take_words(comp, o, made, &out->usage);
+   if (made->cubin) {
+      out->data = tl_arena_strndup(c->arena, made->cubin, made->len);
+      out->len = made->len;
+   }
+   /* Warnings may be errors. */
+   return out->why ? EXIT_ENVIRONMENT : comp->diags.num_errors ? EXIT_PROGRAM : EXIT_OK;
+}
+
+int
+tl_ptxas_assemble(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o,
+                  const char *ptxas, TlCubin *out)
 {
    *out = (TlCubin){0};
-   const char *folder = tl_tool_folder(arena);
+   const char *folder = tl_tool_folder(c->arena);
    if (!folder) {
-      out->error =
-         tl_arena_printf(arena, "no temporary folder for '%s': %s", ptxas->path, strerror(errno));
-      return false;
+      out->why =
+         tl_arena_printf(c->arena, "no temporary folder for '%s': %s", ptxas, strerror(errno));
+      return EXIT_ENVIRONMENT;
    }
-   TlPtxasRun run = {.program = ptxas->path,
-                     .arch = arch,
-                     .line_info = ptxas->line_info,
-                     .in = tl_arena_printf(arena, "%s/kernel.ptx", folder),
-                     .out = tl_arena_printf(arena, "%s/kernel.cubin", folder),
+   TlPtxasRun run = {.program = ptxas,
+                     .arch = comp->target->arch,
+                     .line_info = o->debug_info,
+                     .in = tl_arena_printf(c->arena, "%s/kernel.ptx", folder),
+                     .out = tl_arena_printf(c->arena, "%s/kernel.cubin", folder),
                      .verbose = true,
                      .keep_environment = true,
-                     .limit_ms = ptxas->limit_ms ? ptxas->limit_ms : 60000};
+                     .limit_ms = o->timeout_ms ? o->timeout_ms : TL_PTXAS_LIMIT_MS};
    TlPtxasResult made;
-   bool good = tl_ptxas_run(&run, ptx, ptx_len, &made);
+   TlProgress progress;
+   tl_progress_begin(&progress, "ptxas");
+   tl_progress_say(&progress, "ptxas assembles %zu bytes of PTX for %s",
+                   comp->text_len[TILEC_STAGE_PTX], comp->target->arch);
+   tl_ptxas_run(&run, comp->text[TILEC_STAGE_PTX], comp->text_len[TILEC_STAGE_PTX], &made);
+   tl_progress_end(&progress);
    rmdir(folder);
-   if (made.error)
-      out->error = tl_arena_printf(arena, "'%s': cannot %s: %s", ptxas->path, made.step,
-                                   strerror(made.error));
-   if (made.has_run)
-      out->unknown_arch = !take_words(arena, ptxas, &made, diags, range);
-   if (good) {
-      out->data = tl_arena_strndup(arena, made.cubin, made.len);
-      out->len = made.len;
-   }
+   int code = take_result(c, comp, o, ptxas, &made, out);
    tl_ptxas_done(&made);
-   return good;
+   return code;
 }

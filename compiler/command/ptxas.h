@@ -3,34 +3,38 @@
 #ifndef TL_COMMAND_PTXAS_H
 #define TL_COMMAND_PTXAS_H
 
-#include "base/diag.h"
+#include "command/command.h"
 
 #include <stdbool.h>
 
-typedef struct TlPtxas {
-   const char *path;  /* the program */
-   bool line_info;    /* -g */
-   bool remarks;      /* also report registers and memory of each kernel */
-   unsigned limit_ms; /* it is killed after this time; 0 = a minute */
-} TlPtxas;
+/* What the kernel takes, of several the last one, in registers and bytes of a thread. */
+typedef struct TlPtxasUsage {
+   bool is_known;
+   unsigned registers, stack, spill_stores, spill_loads;
+} TlPtxasUsage;
 
 typedef struct TlCubin {
    const char *data; /* arena; NULL when none was made */
    size_t len;
-   bool unknown_arch; /* this ptxas is too old for the target: nothing was reported */
-   const char *error; /* ptxas could not be run at all, or NULL */
+   bool unknown_arch; /* this ptxas is too old for the target */
+   const char *why;   /* none was made, and no diagnostic says so; else NULL */
+   TlPtxasUsage usage;
 } TlCubin;
 
-/* `asked` (--ptxas=), else PATH, else /usr/local/cuda/bin; NULL: none that can be run. */
-const char *tl_ptxas_find(TlArena *arena, const char *asked);
-
-/* A tool of the toolkit, likewise where nobody names it. */
-const char *tl_tool_find(TlArena *arena, const char *name);
-/* A new folder for its files; NULL: none can be made. */
+/* A tool of the toolkit: in PATH, beside the tool `beside` (NULL: none), in /usr/local/cuda/bin;
+ * NULL: none that can be run. */
+const char *tl_tool_find(TlArena *arena, const char *name, const char *beside);
+/* The tool that an option names by its path.  *is_asked: it names one, or says "none": then *path
+ * is NULL.  False after a message: what it names cannot be run. */
+bool tl_tool_asked(TlCommand *c, TlOptionId option, const char **path, bool *is_asked);
+/* What --ptxas names, else what is found; *path NULL: none.  False after a message. */
+bool tl_ptxas_find(TlCommand *c, const char **path);
+/* A new folder for temporary files; NULL: none can be made. */
 const char *tl_tool_folder(TlArena *arena);
 
-/* Messages go to diags at `range`, the kernel; false when no cubin was made. */
-bool tl_ptxas_assemble(TlArena *arena, const TlPtxas *ptxas, const char *arch, const char *ptx,
-                       size_t ptx_len, TlDiags *diags, TlRange range, TlCubin *out);
+/* The PTX of a compilation.  What ptxas says becomes diagnostics of it, R0510 where options ask for
+ * remarks of ptxas.  The exit code; of EXIT_ENVIRONMENT nothing was printed, out->why says it. */
+int tl_ptxas_assemble(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o,
+                      const char *ptxas, TlCubin *out);
 
 #endif

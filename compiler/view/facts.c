@@ -1,10 +1,6 @@
 /* The page's header: what the kernel takes of the machine. */
 #include "view/impl.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* CUDA programming guide, "Compute Capabilities": technical specifications.  Registers are given
  * to warps in units of 256; of shared memory each block takes 1 KiB for the system. */
 typedef struct Multiprocessor {
@@ -17,30 +13,6 @@ static const Multiprocessor known[] = {
 };
 enum { REGISTER_UNIT = 256, SYSTEM_BYTES = 1024 };
 
-typedef struct Usage {
-   bool is_known;
-   unsigned registers, stack, spill_stores, spill_loads;
-} Usage;
-
-/* What ptxas -v says of the kernel:
- *    ptxas info    : Function properties for attn_fwd
- *        0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
- *    ptxas info    : Used 168 registers, used 2 barriers */
-static Usage
-read_usage(const char *words)
-{
-   Usage u = {0};
-   const char *stack = words ? strstr(words, " bytes stack frame") : NULL;
-   const char *used = words ? strstr(words, "Used ") : NULL;
-   while (stack && stack > words && stack[-1] >= '0' && stack[-1] <= '9')
-      stack--;
-   if (stack)
-      sscanf(stack, "%u bytes stack frame, %u bytes spill stores, %u bytes spill loads", &u.stack,
-             &u.spill_stores, &u.spill_loads);
-   u.is_known = used && sscanf(used, "Used %u registers", &u.registers) == 1;
-   return u;
-}
-
 static uint32_t
 smaller(uint32_t a, uint32_t b)
 {
@@ -49,16 +21,16 @@ smaller(uint32_t a, uint32_t b)
 
 /* Blocks that a multiprocessor holds at once, and what sets the limit. */
 static void
-put_occupancy(const TlView *v, const TlTarget *target, const Usage *u, TlSb *out)
+put_occupancy(const TlView *v, const TlViewFacts *facts, TlSb *out)
 {
    const Multiprocessor *m = NULL;
    uint32_t warps = v->num_warps + v->extra_warps;
    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-      m = known[i].sm == target->sm ? &known[i] : m;
-   if (!m || !u->is_known || !u->registers || !warps)
+      m = known[i].sm == facts->target->sm ? &known[i] : m;
+   if (!m || !facts->registers || !warps)
       return;
-   uint32_t per_warp = (u->registers * 32 + REGISTER_UNIT - 1) / REGISTER_UNIT * REGISTER_UNIT;
-   uint32_t by_registers = target->sm_registers / per_warp / warps;
+   uint32_t per_warp = (facts->registers * 32 + REGISTER_UNIT - 1) / REGISTER_UNIT * REGISTER_UNIT;
+   uint32_t by_registers = facts->target->sm_registers / per_warp / warps;
    uint32_t by_warps = m->warps / warps;
    uint32_t by_shared =
       v->shared_bytes ? m->shared_bytes / (v->shared_bytes + SYSTEM_BYTES) : m->blocks;
@@ -91,7 +63,6 @@ void
 tl_view_put_facts(TlView *v, const TlViewFacts *facts, TlSb *out)
 {
    const TlFunc *f = v->func;
-   Usage u = read_usage(facts->ptxas_words);
    tl_view_json_open_field(out, "facts", '{');
    tl_view_json_text(out, "producer", facts->producer);
    tl_view_json_text(out, "kernel", f->name);
@@ -102,12 +73,12 @@ tl_view_put_facts(TlView *v, const TlViewFacts *facts, TlSb *out)
    tl_view_json_int(out, "stages", v->num_stages);
    tl_view_json_int(out, "shared", v->shared_bytes);
    tl_view_json_text(out, "grid", f->grid);
-   if (u.is_known) {
-      tl_view_json_int(out, "registers", u.registers);
-      tl_view_json_int(out, "stack", u.stack);
-      tl_view_json_int(out, "spill_stores", u.spill_stores);
-      tl_view_json_int(out, "spill_loads", u.spill_loads);
-      put_occupancy(v, facts->target, &u, out);
+   if (facts->has_usage) {
+      tl_view_json_int(out, "registers", facts->registers);
+      tl_view_json_int(out, "stack", facts->stack);
+      tl_view_json_int(out, "spill_stores", facts->spill_stores);
+      tl_view_json_int(out, "spill_loads", facts->spill_loads);
+      put_occupancy(v, facts, out);
    }
    tl_view_json_open_field(out, "params", '[');
    for (uint32_t i = 0; i < f->num_params; i++)

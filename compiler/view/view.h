@@ -35,7 +35,8 @@ void tl_view_no_sass(TlView *v, const char *why);
 typedef struct TlViewFacts {
    const char *producer; /* "tilec 0.9" */
    const TlTarget *target;
-   const char *ptxas_words; /* what ptxas -v said; NULL: it has not run */
+   bool has_usage; /* ptxas has said what follows, in registers and bytes of a thread */
+   unsigned registers, stack, spill_stores, spill_loads;
 } TlViewFacts;
 
 void tl_view_page(TlView *v, const TlViewFacts *facts, const TlDiags *diags, TlSb *out);

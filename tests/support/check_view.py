@@ -221,10 +221,13 @@ printf '\t.section .text\n\t//## File "dsl_examples/elu.tile", line 8\n        /
 printf '\t//## File "elsewhere.tile", line 8\n        /*0010*/  EXIT ;\n'
 ''')
     asked = [*PAGES["elu"], f"--ptxas={ptxas}", f"--disassembler={disassembler}"]
-    data = data_of(tool.page(*asked))
+    page, said = tool.run("view", *asked)
+    check("warning[W0510]" in said and "remark" not in said, f"of spills is said: {said}")
+    data = data_of(page)
     f, sass = data["facts"], data["stages"][-1]
     check((f["registers"], f["stack"], f["spill_stores"], f["spill_loads"]) == (128, 8, 24, 40), f"facts {f}")
     check(f["occupancy"] == {"blocks": 4, "warps": 16, "of": 64, "limit": "registers"}, f"occupancy {f['occupancy']}")
+    check({"W0510", "R0510"} <= {r["code"] for r in data["remarks"]}, f"remarks {data['remarks']}")
     places = [data["places"][i][1] if i else 0 for i in sass["from"]]
     check(places == [0, 0, 8, 0, 0, 0], f"SASS comes from lines {places}")
     endless = script(os.path.join(work, "cuobjdump"), "yes '        /*0000*/  NOP ;' | head -c 3000000\n")
@@ -232,11 +235,25 @@ printf '\t//## File "elsewhere.tile", line 8\n        /*0010*/  EXIT ;\n'
     check(long.endswith("// ... and more, which this page leaves out\n"), "a long disassembly is not said to be cut")
     missing = data_of(tool.page(*PAGES["elu"], f"--ptxas={ptxas}", "--disassembler=none"))["stages"][-1]
     check("text" not in missing and "--disassembler=none" in missing["missing"], f"SASS without a tool: {missing}")
-    refused = script(os.path.join(work, "bad"), "echo 'it will not' >&2\nexit 1\n")
-    missing = data_of(tool.page(*PAGES["elu"], f"--ptxas={refused}"))["stages"][-1]
-    check("it will not" in missing["missing"], f"ptxas that refuses: {missing}")
-    missing = data_of(tool.page(*PAGES["elu"], f"--ptxas={ptxas}", f"--disassembler={refused}"))["stages"][-1]
-    check("it will not" in missing["missing"], f"a disassembler that refuses: {missing}")
+    check_refusals(tool, work, ptxas)
+
+
+def check_refusals(tool, work, ptxas):
+    """The page says why it has no machine code; what a program must not be refused for is an error."""
+    refused = script(os.path.join(work, "bad"), "echo 'ptxas fatal   : it will not' >&2\nexit 1\n")
+    silent = script(os.path.join(work, "silent"), "exit 1\n")
+    old = script(os.path.join(work, "old"), "echo \"ptxas fatal: sm_90a for option 'gpu-name'\" >&2\nexit 1\n")
+    for program, code, why in ((refused, 1, "it will not"), (silent, 1, "it failed"), (old, 0, "too old for")):
+        page, said = tool.run("view", *PAGES["elu"], f"--ptxas={program}", code=code)
+        missing = data_of(page)["stages"][-1]
+        check(why in missing["missing"], f"{program} that refuses: {missing}")
+        check(("error[E0510]" in said) == (code == 1), f"{program} that refuses is an error: {said}")
+    for program, why in ((refused, "it will not"), (silent, "ended without a word")):
+        missing = data_of(tool.page(*PAGES["elu"], f"--ptxas={ptxas}", f"--disassembler={program}"))["stages"][-1]
+        check(why in missing["missing"], f"a disassembler that refuses: {missing}")
+    for option in ("ptxas", "disassembler"):
+        said = tool.run("view", *PAGES["elu"], f"--{option}=/nowhere/tool", code=3)[1]
+        check("'/nowhere/tool' is not a program that can be run" in said, f"--{option} of nothing: {said}")
 
 
 def check_pictures(tool, root):
