@@ -3,25 +3,42 @@
 
 #include <assert.h>
 
+/* Of lanes that are served together: words that the most loaded bank has to give. */
+static unsigned
+wavefronts_of(const uint32_t *lane_addr, unsigned lanes, unsigned words)
+{
+   uint32_t seen[32][32];
+   unsigned count[32] = {0}, worst = 0;
+   assert(lanes * words <= 32);
+   for (unsigned i = 0; i < lanes * words; i++) {
+      uint32_t word = lane_addr[i / words] / 4 + i % words;
+      unsigned bank = word % 32, k = 0;
+      while (k < count[bank] && seen[bank][k] != word)
+         k++;
+      if (k == count[bank])
+         seen[bank][count[bank]++] = word;
+      worst = count[bank] > worst ? count[bank] : worst;
+   }
+   return worst;
+}
+
 TlSharedCost
 tl_cost_shared(const uint32_t lane_addr[32], unsigned bytes)
 {
    unsigned group = bytes <= 4 ? 32 : 128 / bytes, words = bytes <= 4 ? 1 : bytes / 4;
    TlSharedCost cost = {0, 32 / group};
-   for (unsigned first = 0; first < 32; first += group) {
-      uint32_t seen[32][32];
-      unsigned count[32] = {0}, worst = 0;
-      for (unsigned i = 0; i < group * words; i++) {
-         uint32_t word = lane_addr[first + i / words] / 4 + i % words;
-         unsigned bank = word % 32, k = 0;
-         while (k < count[bank] && seen[bank][k] != word)
-            k++;
-         if (k == count[bank])
-            seen[bank][count[bank]++] = word;
-         worst = count[bank] > worst ? count[bank] : worst;
-      }
-      cost.wavefronts += worst;
-   }
+   for (unsigned first = 0; first < 32; first += group)
+      cost.wavefronts += wavefronts_of(lane_addr + first, group, words);
+   return cost;
+}
+
+TlSharedCost
+tl_cost_matrices(const uint32_t *row_addr, unsigned matrices)
+{
+   enum { ROWS = 8, ROW_WORDS = 4 };
+   TlSharedCost cost = {0, matrices};
+   for (unsigned j = 0; j < matrices; j++)
+      cost.wavefronts += wavefronts_of(row_addr + (size_t)ROWS * j, ROWS, ROW_WORDS);
    return cost;
 }
 

@@ -14,6 +14,8 @@ typedef struct TlSharedCost {
 
 /* bytes: 1..16, a power of two; every address a multiple of it. */
 TlSharedCost tl_cost_shared(const uint32_t lane_addr[32], unsigned bytes);
+/* Of ldmatrix and stmatrix: rows of 16 bytes, eight of a matrix, which are served together. */
+TlSharedCost tl_cost_matrices(const uint32_t *row_addr, unsigned matrices);
 /* Lane addresses that are linear: address = XOR of lane_col[i] over set lane bits. */
 TlSharedCost tl_cost_shared_linear(const uint32_t *lane_col, unsigned lane_bits, unsigned bytes);
 

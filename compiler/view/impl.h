@@ -63,9 +63,10 @@ typedef enum TlViewAct {
    TL_ACT_DOT, /* asynchronous if is_async, else done when it is issued */
    TL_ACT_WAIT_DOTS,
    TL_ACT_SYNC,
-   TL_ACT_READ,  /* shared memory */
-   TL_ACT_WRITE, /* likewise */
-   TL_ACT_LOAD,  /* global memory */
+   TL_ACT_READ,   /* shared memory */
+   TL_ACT_WRITE,  /* likewise */
+   TL_ACT_ATOMIC, /* of either memory */
+   TL_ACT_LOAD,   /* global memory */
    TL_ACT_STORE,
    TL_ACT_MATH,
    TL_ACT_COUNT
@@ -98,10 +99,11 @@ typedef struct TlViewAccess {
    const char *what;
    uint32_t buffer; /* index, or UINT32_MAX */
    unsigned bytes;  /* of a lane */
+   bool is_known;   /* what follows is */
    unsigned wavefronts, minimum;
-   bool is_known;
+   unsigned num_lanes; /* that give addresses */
    uint32_t lane_address[32];
-   uint32_t lanes; /* addresses seen so far */
+   unsigned lanes_seen; /* so far */
 } TlViewAccess;
 
 typedef struct TlViewRole {

@@ -207,7 +207,7 @@ put_access(const TlViewAccess *a, const uint32_t *number, TlSb *out)
    tl_view_json_int(out, "wavefronts", a->wavefronts);
    tl_view_json_int(out, "minimum", a->minimum);
    tl_view_json_open_field(out, "lanes", '[');
-   for (unsigned i = 0; a->is_known && i < 32; i++)
+   for (unsigned i = 0; a->is_known && i < a->num_lanes; i++)
       tl_view_json_int(out, NULL, a->lane_address[i]);
    tl_view_json_close(out, ']');
    tl_view_json_close(out, '}');

@@ -131,6 +131,7 @@ ticks_of(const TlViewEvent *e)
    case TL_ACT_COPY:
    case TL_ACT_READ:
    case TL_ACT_WRITE:
+   case TL_ACT_ATOMIC:
    case TL_ACT_LOAD:
    case TL_ACT_STORE:
       return ISSUE_TICKS;
@@ -273,6 +274,7 @@ static const char *const act_names[TL_ACT_COUNT] = {
    [TL_ACT_SYNC] = "sync",
    [TL_ACT_READ] = "read",
    [TL_ACT_WRITE] = "write",
+   [TL_ACT_ATOMIC] = "atomic",
    [TL_ACT_LOAD] = "load",
    [TL_ACT_STORE] = "store",
    [TL_ACT_MATH] = "math",

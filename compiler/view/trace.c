@@ -202,30 +202,34 @@ compute(Machine *m, const TlOp *op)
 }
 
 /* ---- accesses of shared memory ---- */
+static bool
+is_of_matrices(const TlOp *op)
+{
+   return op->opcode == TL_OP_LDMATRIX || op->opcode == TL_OP_STMATRIX;
+}
+
+/* What a lane moves; 0: op makes no access that the lanes give addresses of. */
 static unsigned
 bytes_of_lane(const TlOp *op)
 {
-   switch (op->opcode) {
-   case TL_OP_CP_ASYNC:
+   enum { ROW_BYTES = 16 };
+   bool is_read = tl_has_trait(op, TL_TRAIT_READS_SHARED);
+   if (op->opcode == TL_OP_CP_ASYNC)
       return (unsigned)tl_attr_int(op, TL_ATTR_BYTES);
-   case TL_OP_LDMATRIX:
-   case TL_OP_STMATRIX:
-      return 16; /* a row */
-   case TL_OP_LD_SHARED:
-      return (unsigned)tl_attr_int(op, TL_ATTR_VEC) *
-             tl_dtype_info[dtype_of(tl_result(op, 0))].bytes;
-   case TL_OP_ST_SHARED:
-      return (unsigned)tl_attr_int(op, TL_ATTR_VEC) * tl_dtype_info[dtype_of(tl_arg(op, 1))].bytes;
-   default:
+   if (op->opcode == TL_OP_TMA_LOAD || (!is_read && !tl_has_trait(op, TL_TRAIT_WRITES_SHARED)))
       return 0;
-   }
+   if (is_of_matrices(op))
+      return ROW_BYTES;
+   TlDtype t = dtype_of(op->num_results ? tl_result(op, 0) : tl_arg(op, 1));
+   int64_t vec = tl_has_attr(op, TL_ATTR_VEC) ? tl_attr_int(op, TL_ATTR_VEC) : 1;
+   return (unsigned)vec * tl_dtype_info[t].bytes;
 }
 
+/* An atomic changes what has been put there. */
 static bool
 is_filling(const TlOp *op)
 {
-   return op->opcode == TL_OP_CP_ASYNC || op->opcode == TL_OP_TMA_LOAD ||
-          tl_has_trait(op, TL_TRAIT_WRITES_SHARED);
+   return tl_has_trait(op, TL_TRAIT_WRITES_SHARED) && !tl_has_trait(op, TL_TRAIT_READS_SHARED);
 }
 
 /* What fills a buffer is known by its place, what reads it by the filling. */
@@ -253,46 +257,60 @@ address_of(const Machine *m, const TlOp *op, uint32_t *out)
 }
 
 static void
-finish_access(TlViewAccess *a)
+finish_access(TlViewAccess *a, bool is_of_rows)
 {
+   enum { ROWS = 8 };
    bool is_aligned = a->bytes >= 1 && a->bytes <= 16 && (a->bytes & (a->bytes - 1)) == 0;
-   for (unsigned i = 0; i < LANES; i++)
+   for (unsigned i = 0; i < a->num_lanes; i++)
       is_aligned = is_aligned && a->lane_address[i] % a->bytes == 0;
    if (!is_aligned)
       return;
-   TlSharedCost cost = tl_cost_shared(a->lane_address, a->bytes);
+   TlSharedCost cost = is_of_rows ? tl_cost_matrices(a->lane_address, a->num_lanes / ROWS)
+                                  : tl_cost_shared(a->lane_address, a->bytes);
    a->is_known = true;
    a->wavefronts = cost.wavefronts;
    a->minimum = cost.minimum;
+}
+
+/* Without an address the buffer is that of the bytes which the operation may touch. */
+static uintptr_t
+add_access(Machine *m, const TlOp *op, const uint32_t *address)
+{
+   enum { ROWS = 8 };
+   TlExtent extent;
+   TlViewAccess a = {.line = (uint32_t)(uintptr_t)tl_map_get(&m->line_of, op),
+                     .place = tl_view_place(m->view, op->range),
+                     .what = tl_info(op)->text,
+                     .buffer = UINT32_MAX,
+                     .bytes = bytes_of_lane(op),
+                     .num_lanes = LANES};
+   if (address)
+      a.buffer = buffer_of(m, op, *address);
+   else if (tl_attr_extent(op, &extent))
+      a.buffer = buffer_of(m, op, (uint32_t)extent.begin);
+   if (is_of_matrices(op))
+      a.num_lanes = ROWS * (unsigned)tl_attr_int(op, TL_ATTR_NUM);
+   tl_vec_push(m->view->arena, &m->view->trace.accesses, a);
+   uintptr_t number = m->view->trace.accesses.len;
+   tl_map_put(&m->access_of, op, (void *)number);
+   return number;
 }
 
 /* The address of this lane, once; lanes come in order. */
 static void
 note_access(Machine *m, const TlOp *op)
 {
-   TlViewTrace *t = &m->view->trace;
-   uintptr_t known = (uintptr_t)tl_map_get(&m->access_of, op);
-   uint32_t address, place = tl_view_place(m->view, op->range);
-   if (!address_of(m, op, &address))
+   uintptr_t number = (uintptr_t)tl_map_get(&m->access_of, op);
+   uint32_t address;
+   bool has_address = address_of(m, op, &address);
+   if (!number)
+      number = add_access(m, op, has_address ? &address : NULL);
+   TlViewAccess *a = &m->view->trace.accesses.data[number - 1];
+   if (!has_address || a->lanes_seen != m->lane || a->lanes_seen >= a->num_lanes)
       return;
-   if (!known) {
-      TlViewAccess a = {.line = (uint32_t)(uintptr_t)tl_map_get(&m->line_of, op),
-                        .place = place,
-                        .what = tl_info(op)->text,
-                        .buffer = buffer_of(m, op, address),
-                        .bytes = bytes_of_lane(op)};
-      tl_vec_push(m->view->arena, &t->accesses, a);
-      known = t->accesses.len;
-      tl_map_put(&m->access_of, op, (void *)known);
-   }
-   TlViewAccess *a = &t->accesses.data[known - 1];
-   if (a->lanes != m->lane || a->lanes >= LANES)
-      return;
-   bool is_few = op->opcode == TL_OP_LDMATRIX || op->opcode == TL_OP_STMATRIX;
-   unsigned rows = is_few ? 8 * (unsigned)tl_attr_int(op, TL_ATTR_NUM) : LANES;
-   a->lane_address[m->lane] = m->lane < rows ? address : a->lane_address[m->lane % rows];
-   if (++a->lanes == LANES)
-      finish_access(a);
+   a->lane_address[a->lanes_seen++] = address;
+   if (a->lanes_seen == a->num_lanes)
+      finish_access(a, is_of_matrices(op));
 }
 
 /* ---- events ---- */
@@ -333,6 +351,15 @@ is_masked(const Machine *m, const TlOp *op)
    return true;
 }
 
+/* Something done by all lanes that has nothing more to it. */
+static void
+plain_event(Machine *m, const TlOp *op, TlViewAct act)
+{
+   TlViewEvent *e = add_event(m, op, act);
+   bool is_wait = act == TL_ACT_WAIT_COPIES || act == TL_ACT_WAIT_DOTS;
+   e->num = is_wait ? (uint32_t)tl_attr_int(op, TL_ATTR_NUM) : 0;
+}
+
 static void
 touch_event(Machine *m, const TlOp *op, TlViewAct act)
 {
@@ -358,9 +385,9 @@ product_address(const Machine *m, const TlOp *op, unsigned operand, uint32_t *ou
 }
 
 static void
-dot_event(Machine *m, const TlOp *op)
+dot_event(Machine *m, const TlOp *op, TlViewAct act)
 {
-   TlViewEvent *e = add_event(m, op, TL_ACT_DOT);
+   TlViewEvent *e = add_event(m, op, act);
    e->is_async = op->opcode == TL_OP_WGMMA;
    uint32_t address;
    for (unsigned i = 0; e->is_async && i < 2; i++)
@@ -368,46 +395,63 @@ dot_event(Machine *m, const TlOp *op)
          add_slot(m, e, op, address);
 }
 
+/* mbarrier operations: their barrier, a wait's parity; the barrier of a box. */
+static const TlValue *
+barrier_of(const TlOp *op)
+{
+   return tl_arg(op, op->opcode == TL_OP_TMA_LOAD ? 2 : 0);
+}
+static const TlValue *
+parity_of(const TlOp *wait)
+{
+   return tl_arg(wait, 1);
+}
+
+static void
+note_barrier(const Machine *m, const TlOp *op, TlViewEvent *e)
+{
+   int64_t address;
+   e->has_address = known_int(m, barrier_of(op), &address);
+   e->address = e->has_address ? (uint32_t)address : 0;
+}
+
 /* Arrivals are those of the whole role: where a predicate chooses threads, one of each warp. */
 static void
 barrier_event(Machine *m, const TlOp *op, TlViewAct act)
 {
-   int64_t address, parity;
-   const TlValue *pred = tl_pred(op);
+   int64_t parity;
    if (is_masked(m, op))
       return;
    TlViewEvent *e = add_event(m, op, act);
-   e->has_address = known_int(m, tl_arg(op, 0), &address);
-   e->address = e->has_address ? (uint32_t)address : 0;
-   e->arrivals = act == TL_ACT_EXPECT ? 1 : pred ? m->role_warps : m->role_warps * LANES;
+   note_barrier(m, op, e);
+   e->arrivals = act == TL_ACT_EXPECT ? 1 : tl_pred(op) ? m->role_warps : m->role_warps * LANES;
    if (act != TL_ACT_BARRIER_WAIT)
       return;
-   e->has_address = e->has_address && known_int(m, tl_arg(op, 1), &parity);
+   e->has_address = e->has_address && known_int(m, parity_of(op), &parity);
    e->parity = e->has_address ? (uint32_t)parity : 0;
 }
 
+/* What makes a barrier is no event: it tells how many arrivals a phase takes. */
 static void
-make_barrier(Machine *m, const TlOp *op)
+make_barrier(Machine *m, const TlOp *op, TlViewAct act)
 {
    int64_t address;
-   if (known_int(m, tl_arg(op, 0), &address))
+   (void)act;
+   if (known_int(m, barrier_of(op), &address))
       tl_vec_push(m->view->arena, &m->trace->barriers,
                   (TlViewBarrier){(uint32_t)address, (uint32_t)tl_attr_int(op, TL_ATTR_ARRIVALS)});
 }
 
 static void
-tma_event(Machine *m, const TlOp *op)
+box_event(Machine *m, const TlOp *op, TlViewAct act)
 {
-   int64_t barrier;
-   touch_event(m, op, TL_ACT_COPY);
-   TlViewEvent *e = &tl_vec_last(&m->trace->events);
-   e->has_address = known_int(m, tl_arg(op, 2), &barrier);
-   e->address = e->has_address ? (uint32_t)barrier : 0;
+   touch_event(m, op, act);
+   note_barrier(m, op, &tl_vec_last(&m->trace->events));
 }
 
 /* Arithmetic in one go is one event. */
 static void
-math_event(Machine *m, const TlOp *op)
+math_event(Machine *m, const TlOp *op, TlViewAct act)
 {
    const TlValue *r = op->num_results ? tl_result(op, 0) : NULL;
    bool is_math = r && (tl_has_trait(op, TL_TRAIT_ELTWISE) || op->opcode == TL_OP_SHFL) &&
@@ -416,71 +460,51 @@ math_event(Machine *m, const TlOp *op)
       return;
    uint32_t cost = tl_type_num_regs(r->type) * (tl_has_trait(op, TL_TRAIT_COSTLY) ? 4 : 1);
    TlViewEvent *last = m->trace->events.len ? &tl_vec_last(&m->trace->events) : NULL;
-   bool goes_on =
-      last && last->act == TL_ACT_MATH && last->role == m->role && last->trip == m->trip;
-   TlViewEvent *e = goes_on ? last : add_event(m, op, TL_ACT_MATH);
+   bool goes_on = last && last->act == act && last->role == m->role && last->trip == m->trip;
+   TlViewEvent *e = goes_on ? last : add_event(m, op, act);
    e->num += cost;
 }
+
+/* What operations are in the picture.  A loop around a loud one is followed to its end. */
+typedef struct EventRule {
+   void (*note)(Machine *m, const TlOp *op, TlViewAct act);
+   TlViewAct act;
+   bool is_loud;
+} EventRule;
+
+static const EventRule event_rule[TL_OP_COUNT] = {
+   [TL_OP_CP_ASYNC] = {touch_event, TL_ACT_COPY, true},
+   [TL_OP_TMA_LOAD] = {box_event, TL_ACT_COPY, true},
+   [TL_OP_CP_ASYNC_COMMIT] = {plain_event, TL_ACT_COMMIT, false},
+   [TL_OP_CP_ASYNC_WAIT] = {plain_event, TL_ACT_WAIT_COPIES, false},
+   [TL_OP_CP_ASYNC_ARRIVE] = {barrier_event, TL_ACT_COPY_ARRIVE, false},
+   [TL_OP_MBAR_INIT] = {make_barrier, TL_ACT_COUNT, false},
+   [TL_OP_MBAR_EXPECT] = {barrier_event, TL_ACT_EXPECT, false},
+   [TL_OP_MBAR_ARRIVE] = {barrier_event, TL_ACT_BARRIER_ARRIVE, false},
+   [TL_OP_MBAR_WAIT] = {barrier_event, TL_ACT_BARRIER_WAIT, true},
+   [TL_OP_WGMMA] = {dot_event, TL_ACT_DOT, true},
+   [TL_OP_MMA] = {dot_event, TL_ACT_DOT, true},
+   [TL_OP_WGMMA_WAIT] = {plain_event, TL_ACT_WAIT_DOTS, false},
+   [TL_OP_BAR_SYNC] = {plain_event, TL_ACT_SYNC, false},
+   [TL_OP_LD_SHARED] = {touch_event, TL_ACT_READ, false},
+   [TL_OP_LDMATRIX] = {touch_event, TL_ACT_READ, false},
+   [TL_OP_ST_SHARED] = {touch_event, TL_ACT_WRITE, false},
+   [TL_OP_STMATRIX] = {touch_event, TL_ACT_WRITE, false},
+   [TL_OP_ATOM_SHARED] = {touch_event, TL_ACT_ATOMIC, false},
+   [TL_OP_LD_GLOBAL] = {plain_event, TL_ACT_LOAD, true},
+   [TL_OP_ST_GLOBAL] = {plain_event, TL_ACT_STORE, false},
+   [TL_OP_ATOM_RMW] = {plain_event, TL_ACT_ATOMIC, false},
+   [TL_OP_ATOM_CAS] = {plain_event, TL_ACT_ATOMIC, false},
+};
 
 static void
 note_event(Machine *m, const TlOp *op)
 {
-   switch (op->opcode) {
-   case TL_OP_CP_ASYNC:
-      touch_event(m, op, TL_ACT_COPY);
-      break;
-   case TL_OP_TMA_LOAD:
-      tma_event(m, op);
-      break;
-   case TL_OP_CP_ASYNC_COMMIT:
-      add_event(m, op, TL_ACT_COMMIT);
-      break;
-   case TL_OP_CP_ASYNC_WAIT:
-      add_event(m, op, TL_ACT_WAIT_COPIES)->num = (uint32_t)tl_attr_int(op, TL_ATTR_NUM);
-      break;
-   case TL_OP_CP_ASYNC_ARRIVE:
-      barrier_event(m, op, TL_ACT_COPY_ARRIVE);
-      break;
-   case TL_OP_MBAR_INIT:
-      make_barrier(m, op);
-      break;
-   case TL_OP_MBAR_EXPECT:
-      barrier_event(m, op, TL_ACT_EXPECT);
-      break;
-   case TL_OP_MBAR_ARRIVE:
-      barrier_event(m, op, TL_ACT_BARRIER_ARRIVE);
-      break;
-   case TL_OP_MBAR_WAIT:
-      barrier_event(m, op, TL_ACT_BARRIER_WAIT);
-      break;
-   case TL_OP_WGMMA:
-   case TL_OP_MMA:
-      dot_event(m, op);
-      break;
-   case TL_OP_WGMMA_WAIT:
-      add_event(m, op, TL_ACT_WAIT_DOTS)->num = (uint32_t)tl_attr_int(op, TL_ATTR_NUM);
-      break;
-   case TL_OP_BAR_SYNC:
-      add_event(m, op, TL_ACT_SYNC);
-      break;
-   case TL_OP_LD_SHARED:
-   case TL_OP_LDMATRIX:
-      touch_event(m, op, TL_ACT_READ);
-      break;
-   case TL_OP_ST_SHARED:
-   case TL_OP_STMATRIX:
-      touch_event(m, op, TL_ACT_WRITE);
-      break;
-   case TL_OP_LD_GLOBAL:
-      add_event(m, op, TL_ACT_LOAD);
-      break;
-   case TL_OP_ST_GLOBAL:
-      add_event(m, op, TL_ACT_STORE);
-      break;
-   default:
-      math_event(m, op);
-      break;
-   }
+   const EventRule *rule = &event_rule[op->opcode];
+   if (rule->note)
+      rule->note(m, op, rule->act);
+   else
+      math_event(m, op, TL_ACT_MATH);
 }
 
 /* ---- control ---- */
@@ -492,17 +516,6 @@ is_over(const Machine *m)
    return m->steps >= MAX_STEPS || (m->trace && m->trace->events.len >= MAX_EVENTS);
 }
 
-static bool
-is_event(const TlOp *op)
-{
-   static const TlOpcode known[] = {TL_OP_CP_ASYNC, TL_OP_TMA_LOAD,  TL_OP_WGMMA,
-                                    TL_OP_MMA,      TL_OP_LD_GLOBAL, TL_OP_MBAR_WAIT};
-   for (unsigned i = 0; i < sizeof known / sizeof known[0]; i++)
-      if (op->opcode == known[i])
-         return true;
-   return false;
-}
-
 /* Loops with events, and of these the ones that have no other around the event. */
 enum { LOUD = 1, INNERMOST = 2 };
 
@@ -512,7 +525,8 @@ mark_loops(Machine *m)
    const TlBlock *top = m->func->body->block;
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
       uintptr_t mark = LOUD | INNERMOST;
-      for (const TlOp *p = is_event(op) ? tl_parent(op) : NULL; p; p = tl_parent(p)) {
+      for (const TlOp *p = event_rule[op->opcode].is_loud ? tl_parent(op) : NULL; p;
+           p = tl_parent(p)) {
          if (!tl_is_loop(p))
             continue;
          uintptr_t known = (uintptr_t)tl_map_get(&m->loops, p);
@@ -524,26 +538,23 @@ mark_loops(Machine *m)
    }
 }
 
-/* What a region ends with becomes the next arguments of `to`, from argument `first` on.  All at
- * once: what ends it may be such an argument itself. */
+/* What the region `from` ends with becomes the next arguments of `to`.  All at once: what ends it
+ * may be such an argument itself. */
 static void
-carry(Machine *m, const TlBlock *from, unsigned skip, const TlBlock *to, unsigned first)
+carry(Machine *m, const TlOp *loop, const TlBlock *from, const TlBlock *to)
 {
    struct {
       bool is_known;
       TlBits bits[MAX_REGS];
    } next[MAX_CARRIED];
-   const TlOp *end = from->last;
-   unsigned n = end && end->num_args > skip ? end->num_args - skip : 0;
-   n = n < to->num_args - first ? n : to->num_args - first;
-   for (unsigned i = 0; i < n && i < MAX_CARRIED; i++) {
-      const Known *k = &m->values[tl_arg(end, i + skip)->id];
-      next[i].is_known = k->n > 0 && may_be_known(to->args[first + i]->type);
+   for (unsigned i = 0; i < loop->num_results && i < MAX_CARRIED; i++) {
+      const Known *k = &m->values[tl_yielded(from, i)->id];
+      next[i].is_known = k->n > 0 && may_be_known(tl_carried(to, i)->type);
       if (next[i].is_known)
          memcpy(next[i].bits, k->bits, k->n * sizeof *k->bits);
    }
-   for (unsigned i = 0; i < n; i++) {
-      const TlValue *arg = to->args[first + i];
+   for (unsigned i = 0; i < loop->num_results; i++) {
+      const TlValue *arg = tl_carried(to, i);
       if (i < MAX_CARRIED && next[i].is_known)
          memcpy(learn(m, arg), next[i].bits, tl_type_num_regs(arg->type) * sizeof(TlBits));
       else
@@ -552,10 +563,17 @@ carry(Machine *m, const TlBlock *from, unsigned skip, const TlBlock *to, unsigne
 }
 
 static void
-carry_out(Machine *m, const TlOp *op, const TlBlock *from, unsigned first)
+carry_in(Machine *m, const TlOp *loop)
 {
-   for (unsigned i = 0; i < op->num_results && first + i < from->num_args; i++)
-      copy_value(m, from->args[first + i], tl_result(op, i));
+   for (unsigned i = 0; i < loop->num_results; i++)
+      copy_value(m, tl_init(loop, i), tl_carried(loop->regions[0]->block, i));
+}
+
+static void
+carry_out(Machine *m, const TlOp *loop, const TlBlock *from)
+{
+   for (unsigned i = 0; i < loop->num_results; i++)
+      copy_value(m, tl_carried(from, i), tl_result(loop, i));
 }
 
 static void
@@ -563,26 +581,25 @@ run_for(Machine *m, const TlOp *op)
 {
    const TlBlock *body = op->regions[0]->block;
    int64_t lower = 0, upper = 0, step = 1;
-   bool is_counted = known_int(m, tl_arg(op, 0), &lower);
-   bool bounds = known_int(m, tl_arg(op, 1), &upper) && known_int(m, tl_arg(op, 2), &step);
+   bool is_counted = known_int(m, tl_for_lower(op), &lower);
+   bool bounds = known_int(m, tl_for_upper(op), &upper) && known_int(m, tl_for_step(op), &step);
    uintptr_t marks = (uintptr_t)tl_map_get(&m->loops, op);
    bool is_loud = marks & LOUD, knows = is_counted && bounds && step != 0;
+   uint32_t most = knows ? (is_loud ? MAX_STEPS : QUIET_TRIPS) : is_loud ? UNKNOWN_TRIPS : 1;
    uint32_t outer = m->trip, trips = 0;
-   for (unsigned i = 3; i < op->num_args; i++)
-      copy_value(m, tl_arg(op, i), body->args[i - 2]);
+   carry_in(m, op);
    for (int64_t at = lower;; at += step) {
-      uint32_t most = knows ? (is_loud ? MAX_STEPS : QUIET_TRIPS) : is_loud ? UNKNOWN_TRIPS : 1;
       if ((knows && (step > 0 ? at >= upper : at <= upper)) || trips >= most || is_over(m))
          break;
       m->trip = ++trips;
       if (is_counted && step != 0)
-         learn_int(m, body->args[0], at);
+         learn_int(m, tl_for_index(op), at);
       else
-         forget(m, body->args[0]);
+         forget(m, tl_for_index(op));
       run_block(m, body);
-      carry(m, body, 0, body, 1);
+      carry(m, op, body, body);
    }
-   carry_out(m, op, body, 1);
+   carry_out(m, op, body);
    m->trip = outer;
    if ((marks & INNERMOST) && trips > m->most_trips && knows)
       m->most_trips = trips;
@@ -592,21 +609,21 @@ static void
 run_while(Machine *m, const TlOp *op)
 {
    const TlBlock *head = op->regions[0]->block, *body = op->regions[1]->block;
+   const TlValue *goes_on = tl_arg(head->last, 0);
    uint32_t outer = m->trip;
-   for (unsigned i = 0; i < op->num_args; i++)
-      copy_value(m, tl_arg(op, i), head->args[i]);
+   carry_in(m, op);
    for (uint32_t trips = 1; !is_over(m); trips++) {
-      int64_t goes_on;
+      int64_t is_true;
       run_block(m, head);
-      bool is_sure = known_int(m, tl_arg(head->last, 0), &goes_on);
-      carry(m, head, 1, body, 0);
-      if (is_sure ? !goes_on : trips > UNKNOWN_TRIPS)
+      bool is_sure = known_int(m, goes_on, &is_true);
+      carry(m, op, head, body);
+      if (is_sure ? !is_true : trips > UNKNOWN_TRIPS)
          break;
       m->trip = trips;
       run_block(m, body);
-      carry(m, body, 0, head, 0);
+      carry(m, op, body, head);
    }
-   carry_out(m, op, body, 0);
+   carry_out(m, op, body);
    m->trip = outer;
 }
 
@@ -618,8 +635,8 @@ run_if(Machine *m, const TlOp *op)
       is_true = 1;
    const TlBlock *taken = op->regions[is_true ? 0 : 1]->block;
    run_block(m, taken);
-   for (unsigned i = 0; taken->last && i < op->num_results && i < taken->last->num_args; i++)
-      copy_value(m, tl_arg(taken->last, i), tl_result(op, i));
+   for (unsigned i = 0; i < op->num_results; i++)
+      copy_value(m, tl_yielded(taken, i), tl_result(op, i));
 }
 
 static const char *

@@ -431,6 +431,7 @@ const ACTS = {
   sync: ['', '--sync', 'all warps of the role meet'],
   read: ['read', '--mem', 'reads shared memory'],
   write: ['write', '--mem', 'writes shared memory'],
+  atomic: ['atomic', '--mem', 'changes memory atomically'],
   load: ['load', '--mem', 'loads from global memory'],
   store: ['store', '--mem', 'stores to global memory'],
   math: ['math', '--math', 'arithmetic on floats'],
@@ -675,8 +676,9 @@ function wordsOfBanks(access, first, count) {
 
 /* Lanes are served in groups; a bank gives a group one word at a time. */
 function bankMap(access) {
-  const group = Math.min(32, 128 / Math.max(4, access.bytes)), cell = 18, left = 78, parts = [];
-  for (let g = 0; g * group < 32; g++) {
+  const group = Math.min(32, 128 / Math.max(4, access.bytes)), groups = access.lanes.length / group;
+  const cell = 18, left = 78, parts = [];
+  for (let g = 0; g < groups; g++) {
     const y = 16 + g * cell;
     parts.push(words(0, y + 12, `lanes ${g * group}–${(g + 1) * group - 1}`, {class: 'soft'}));
     wordsOfBanks(access, g * group, group).forEach((set, bank) => {
@@ -691,7 +693,7 @@ function bankMap(access) {
     });
   }
   for (let b = 0; b < 32; b += 4) parts.push(words(left + b * cell, 11, b, {class: 'soft'}));
-  return svg(left + 32 * cell, 20 + (32 / group) * cell, 'Banks', parts.join(''));
+  return svg(left + 32 * cell, 20 + groups * cell, 'Banks', parts.join(''));
 }
 
 function accessRow(a, n) {
@@ -731,12 +733,19 @@ function drawMemory(root) {
     root.append(note('The kernel takes no shared memory.'));
     return;
   }
-  root.append(note(`${s.bytes} bytes of the ${s.limit} that a block may have. A rectangle is a ` +
-    'buffer: its bytes, from the first to the last operation of LAID that needs it; ticks are ' +
-    'its uses, dashed lines stages, dashed borders scratch memory of one operation.'));
-  const box = fromHtml('div', {class: 'scroll'}, memoryMap(Math.max(620, root.clientWidth - 34)));
-  root.append(box);
-  linkElements(box);
+  const size = `${s.bytes} bytes of the ${s.limit} that a block may have. `;
+  if (s.buffers.length) {
+    root.append(note(`${size}A rectangle is a buffer: its bytes, from the first to the last ` +
+      'operation of LAID that needs it; ticks are its uses, dashed lines stages, dashed borders ' +
+      'scratch memory of one operation.'));
+    const map = memoryMap(Math.max(620, root.clientWidth - 34));
+    const box = fromHtml('div', {class: 'scroll'}, map);
+    root.append(box);
+    linkElements(box);
+  } else {
+    root.append(note(`${size}Which buffers they are is known where a kernel is LAID, and this one ` +
+      'was LOWERED from the start.'));
+  }
   if (s.accesses.length) drawAccesses(root);
 }
 

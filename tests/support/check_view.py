@@ -129,8 +129,49 @@ def check_shared(name, data):
             check(not (in_time and in_space), f"{name}: '{a['name']}' and '{b['name']}' overlap")
     for a in s["accesses"]:
         if a["known"]:
-            check(len(a["lanes"]) == 32 and a["wavefronts"] >= a["minimum"] > 0, f"{name}: access {a}")
+            check(len(a["lanes"]) in (8, 16, 32) and a["wavefronts"] >= a["minimum"] > 0, f"{name}: access {a}")
         check(a["buffer"] >= 0, f"{name}: {a['what']} in line {a['line']} is in no buffer")
+
+
+LOWERED = """func @rows(%n: i32) {num_warps = 1, state = lowered, shared_bytes = 8192} {
+   %lane = lane_id : i32
+   %stride = constant 128 : i32
+   %row = mul %lane, %stride : i32
+   %one = ldmatrix %row {num = 1, offsets = [0], extent = {begin = 0, end = 8192}} : regs<fp16, 2>
+   %two = ldmatrix %row {num = 2, offsets = [0], extent = {begin = 0, end = 8192}} : regs<fp16, 4>
+   %four = ldmatrix %row {num = 4, offsets = [0], extent = {begin = 0, end = 8192}} : regs<fp16, 8>
+   atom_shared %row, %n {rmw = add, offsets = [0], extent = {begin = 0, end = 8192}}
+   return
+}
+"""
+HISTOGRAM = """@kernel(num_warps=1)
+def k(x: *i32, y: *i32):
+    store(y + arange(0, 32), histogram(load(x + arange(0, 128)), 32))
+"""
+
+
+def check_accesses(tool, work, folder):
+    """Of each access; of IR that is LOWERED from the start, which has no buffers."""
+    path = os.path.join(work, "rows.tir")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(LOWERED)
+    page = tool.page(path, "--ptxas=none")
+    data = data_of(page)
+    if folder:
+        with open(os.path.join(folder, "lowered.html"), "w", encoding="utf-8") as f:
+            f.write(page)
+    found = [(a["what"], a["wavefronts"], a["minimum"], len(a["lanes"])) for a in data["shared"]["accesses"]]
+    rows = [("ldmatrix", 8 * n, n, 8 * n) for n in (1, 2, 4)]
+    check(found == rows + [("atom_shared", 32, 1, 32)], f"accesses of rows: {found}")
+    path = os.path.join(work, "histogram.tile")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(HISTOGRAM)
+    data = data_of(tool.page(path, "--ptxas=none"))
+    check_shared("histogram", data)
+    atomic = [a for a in data["shared"]["accesses"] if a["what"] == "atom_shared"]
+    check(len(atomic) == 1 and not atomic[0]["known"], f"accesses of a histogram: {data['shared']['accesses']}")
+    acts = [i["act"] for i in data["timeline"]["items"]]
+    check("atomic" in acts, f"acts of a histogram: {acts}")
 
 
 def slots_of(data):
@@ -279,6 +320,7 @@ def main():
     tool = Tool(tilec, root)
     with tempfile.TemporaryDirectory() as work:
         check_pages(tool, folder)
+        check_accesses(tool, work, folder)
         check_escapes(tool, work)
         check_machine_code(tool, work)
     check_pictures(tool, root)

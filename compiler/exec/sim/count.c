@@ -161,18 +161,14 @@ sim_count_flush(SimBlock *b)
    }
 }
 
-/* Eight rows of 16 bytes a matrix are served together. */
 void
 sim_count_rows(SimBlock *b, const uint32_t *row, unsigned matrices, bool is_store)
 {
+   enum { MATRIX_BYTES = 128 };
+   TlSharedCost cost = tl_cost_matrices(row, matrices);
    b->stats.shared_loads += !is_store;
    b->stats.shared_stores += is_store;
-   for (unsigned j = 0; j < matrices; j++) {
-      uint32_t at[SIM_WARP];
-      for (unsigned i = 0; i < SIM_WARP; i++)
-         at[i] = row[8 * j + i % 8];
-      b->stats.shared_wavefronts += tl_cost_shared(at, 16).wavefronts / 4;
-      b->stats.shared_min_wavefronts++;
-      b->stats.shared_bytes += 128;
-   }
+   b->stats.shared_wavefronts += cost.wavefronts;
+   b->stats.shared_min_wavefronts += cost.minimum;
+   b->stats.shared_bytes += (uint64_t)matrices * MATRIX_BYTES;
 }

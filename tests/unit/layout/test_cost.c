@@ -35,6 +35,30 @@ bank_conflicts(void **state)
    assert_int_equal(strided(144, 16).wavefronts, 4); /* padded rows */
 }
 
+/* Matrices of eight rows that lie `stride` bytes apart. */
+static unsigned
+matrices(unsigned num, uint32_t stride)
+{
+   uint32_t row[32] = {0};
+   for (unsigned i = 0; i < 8 * num; i++)
+      row[i] = i * stride;
+   TlSharedCost cost = tl_cost_matrices(row, num);
+   assert_int_equal(cost.minimum, num);
+   return cost.wavefronts;
+}
+
+static void
+matrices_are_served_by_eight_rows(void **state)
+{
+   (void)state;
+   assert_int_equal(matrices(1, 16), 1);
+   assert_int_equal(matrices(2, 16), 2);
+   assert_int_equal(matrices(4, 144), 4);
+   assert_int_equal(matrices(1, 128), 8);
+   assert_int_equal(matrices(2, 32), 4);
+   assert_int_equal(matrices(4, 0), 4);
+}
+
 /* Of reading 16 bytes of a layout of 16-bit elements from an arrangement. */
 static TlSharedCost
 shared_cost(const TlLinear *l, const TlLinear *shared)
@@ -112,6 +136,7 @@ test_cost(void)
 {
    const struct CMUnitTest tests[] = {
       cmocka_unit_test(bank_conflicts),
+      cmocka_unit_test(matrices_are_served_by_eight_rows),
       cmocka_unit_test(swizzle_removes_row_conflicts),
       cmocka_unit_test(sectors_and_lines),
    };
