@@ -307,6 +307,9 @@ tl_cmd_view(TlCommand *c)
    const char *layout = tl_option(&c->cl, TL_OPT_LAYOUT);
    if (layout && layout[0] == '{' && !c->cl.operands.len)
       return view_layout_text(c, layout);
+   if (layout && layout[0] == '{')
+      return tl_cmd_misuse("--layout={..} is drawn without a file; found '%s'",
+                           c->cl.operands.data[0]);
    if (c->cl.operands.len != 1)
       return tl_cmd_misuse("'view' takes one file; %zu were given", c->cl.operands.len);
    if (!tl_cmd_options(c, &o, &extra))

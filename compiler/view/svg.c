@@ -12,6 +12,7 @@ enum {
    ROW_HEIGHT = 22,
    LEFT = 44,
    TOP = 62,
+   LINE_HEIGHT = 14, /* of the text below */
    WRAP = 32,
    LINE_BYTES = 16, /* of shared memory: four banks */
    BANK_BYTES = 4,
@@ -25,9 +26,12 @@ static const uint32_t palette[32] = {
    0xd6f2f5, 0xb9e8ef, 0x9cdfe8, 0x7fd5e1, 0xd6daf5, 0xb9c0ef, 0x9ca6e8, 0x7f8ce1,
    0xe9d6f5, 0xdab9ef, 0xcb9ce8, 0xbc7fe1, 0xf5d6ea, 0xefb9db, 0xe89ccc, 0xe17fbd};
 
-/* Who holds an element, or where it lies: reg is then its offset in elements. */
+enum { EMPTY = 0xf4f4f4 }; /* colour of what is nowhere */
+
+/* Who holds an element first, or where it lies: reg is then its offset in elements. */
 typedef struct Holder {
-   uint32_t reg, lane, warp, copies;
+   uint32_t reg, lane, warp; /* warps are counted over blocks */
+   uint32_t copies;          /* 0: it is nowhere */
 } Holder;
 
 typedef struct Picture {
@@ -48,13 +52,20 @@ is_memory(const TlLinear *l)
           l->num[TL_HW_REG] > 0;
 }
 
+static uint32_t
+num_warps(const TlLinear *l)
+{
+   return 1u << (l->num[TL_HW_WARP] + l->num[TL_HW_BLOCK]);
+}
+
 /* ---- who holds what ---- */
 static void
 put_holder(Picture *p, uint32_t reg, uint32_t lane, uint32_t warp, const uint32_t *shape)
 {
-   uint32_t coords[TL_LL_MAX_RANK], at = 0;
-   tl_ll_coords(p->layout, reg, lane, warp, 0, coords);
-   for (unsigned d = 0; d < p->layout->rank; d++)
+   const TlLinear *l = p->layout;
+   uint32_t coords[TL_LL_MAX_RANK], at = 0, of_block = 1u << l->num[TL_HW_WARP];
+   tl_ll_coords(l, reg, lane, warp % of_block, warp / of_block, coords);
+   for (unsigned d = 0; d < l->rank; d++)
       at = at * shape[d] + coords[d];
    Holder *h = &p->holders[at];
    if (h->copies++ == 0)
@@ -76,7 +87,7 @@ find_holders(Picture *p, TlArena *arena)
       p->columns = WRAP;
    }
    p->holders = tl_new_array(arena, Holder, (size_t)p->rows * p->columns);
-   for (uint32_t warp = 0; warp < 1u << l->num[TL_HW_WARP]; warp++)
+   for (uint32_t warp = 0; warp < num_warps(l); warp++)
       for (uint32_t lane = 0; lane < 1u << l->num[TL_HW_LANE]; lane++)
          for (uint32_t reg = 0; reg < tl_ll_num_regs(l); reg++)
             put_holder(p, reg, lane, warp, shape);
@@ -91,7 +102,8 @@ holder(const Picture *p, uint32_t row, uint32_t column)
 static bool
 goes_on(const Picture *p, const Holder *a, const Holder *b)
 {
-   bool is_next = b->copies && b->reg == a->reg + 1 && b->lane == a->lane && b->warp == a->warp;
+   bool is_next =
+      a->copies && b->copies && b->reg == a->reg + 1 && b->lane == a->lane && b->warp == a->warp;
    return is_next && (!p->is_shared || b->reg * p->elem_bytes % LINE_BYTES != 0);
 }
 
@@ -106,13 +118,26 @@ run_length(const Picture *p, uint32_t row, uint32_t column)
    return n;
 }
 
+static uint32_t
+shortest_run(const Picture *p)
+{
+   uint32_t shortest = p->shown_columns;
+   for (uint32_t r = 0; r < p->shown_rows; r++)
+      for (uint32_t c = 0, n; c < p->shown_columns; c += n) {
+         n = run_length(p, r, c);
+         if (holder(p, r, c)->copies && n < shortest)
+            shortest = n;
+      }
+   return shortest;
+}
+
 /* Cells get as wide as their words. */
 static void
 choose_size(Picture *p)
 {
    p->shown_rows = p->rows < MOST_ROWS ? p->rows : MOST_ROWS;
    p->shown_columns = p->columns;
-   uint32_t run = run_length(p, 0, 0);
+   uint32_t run = shortest_run(p);
    p->cell_width = run >= 8 ? 10 : run >= 4 ? 16 : run >= 2 ? 26 : 42;
    if (p->columns * p->cell_width <= MOST_WIDTH)
       return;
@@ -153,22 +178,30 @@ range_text(TlArena *arena, const char *what, uint32_t first, uint32_t last)
                         : tl_arena_printf(arena, "%s%u–%u", what, first, last);
 }
 
+static const char *
+cell_text(const Picture *p, TlArena *arena, const Holder *h, uint32_t n)
+{
+   if (!h->copies)
+      return "–";
+   if (!p->is_shared)
+      return tl_arena_printf(arena, "t%u %s", h->lane,
+                             range_text(arena, "r", h->reg, h->reg + n - 1));
+   uint32_t first = h->reg * p->elem_bytes / BANK_BYTES;
+   uint32_t last = ((h->reg + n) * p->elem_bytes - 1) / BANK_BYTES;
+   return range_text(arena, "b", first % BANKS, last % BANKS);
+}
+
 static void
 put_cell(Picture *p, TlArena *arena, uint32_t row, uint32_t column, uint32_t n)
 {
    const Holder *h = holder(p, row, column);
    uint32_t x = LEFT + column * p->cell_width, y = TOP + row * ROW_HEIGHT, w = n * p->cell_width;
-   uint32_t first = h->reg * p->elem_bytes / BANK_BYTES;
-   uint32_t last = ((h->reg + n) * p->elem_bytes - 1) / BANK_BYTES;
-   uint32_t color = palette[p->is_shared ? first % BANKS : h->lane % 32];
-   const char *text = p->is_shared
-                         ? range_text(arena, "b", first % BANKS, last % BANKS)
-                         : tl_arena_printf(arena, "t%u %s", h->lane,
-                                           range_text(arena, "r", h->reg, h->reg + n - 1));
+   uint32_t shade = p->is_shared ? h->reg * p->elem_bytes / BANK_BYTES : h->lane;
    tl_sb_printf(p->out,
                 "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%d\" fill=\"#%06x\"/>"
                 "<text x=\"%u\" y=\"%u\" class=\"c\">%s</text>\n",
-                x, y, w, ROW_HEIGHT, color, x + w / 2, y + ROW_HEIGHT / 2 + 4, text);
+                x, y, w, ROW_HEIGHT, h->copies ? palette[shade % 32] : EMPTY, x + w / 2,
+                y + ROW_HEIGHT / 2 + 4, cell_text(p, arena, h, n));
 }
 
 /* A line where the next row or column is another warp's. */
@@ -200,57 +233,77 @@ put_axes(Picture *p, TlArena *arena)
                tl_arena_printf(arena, "%u", p->is_wrapped ? r * WRAP : r));
 }
 
+/* Which part of the tile is shown; "": all. */
+static const char *
+part_text(const Picture *p, TlArena *arena)
+{
+   if (p->shown_rows == p->rows && p->shown_columns == p->columns)
+      return "";
+   if (p->is_wrapped && p->shown_columns == p->columns)
+      return tl_arena_printf(arena, "; elements 0–%u of %u", p->shown_rows * WRAP - 1,
+                             p->rows * WRAP);
+   return tl_arena_printf(arena, "; %s 0–%u of %u, columns 0–%u of %u",
+                          p->is_wrapped ? "lines" : "rows", p->shown_rows - 1, p->rows,
+                          p->shown_columns - 1, p->columns);
+}
+
 static const char *
 subtitle(const Picture *p, TlArena *arena)
 {
-   uint32_t copies = p->holders[0].copies;
-   const char *part = "";
-   if (p->is_wrapped && p->shown_rows < p->rows)
-      part =
-         tl_arena_printf(arena, "; elements 0–%u of %u", p->shown_rows * WRAP - 1, p->rows * WRAP);
-   else if (p->shown_rows < p->rows || p->shown_columns < p->columns)
-      part = tl_arena_printf(arena, "; rows 0–%u of %u, columns 0–%u of %u", p->shown_rows - 1,
-                             p->rows, p->shown_columns - 1, p->columns);
+   TlSb sb;
+   uint32_t least = UINT32_MAX, most = 0, blocks = 1u << p->layout->num[TL_HW_BLOCK];
+   for (uint32_t i = 0; i < p->rows * p->columns; i++) {
+      least = p->holders[i].copies < least ? p->holders[i].copies : least;
+      most = p->holders[i].copies > most ? p->holders[i].copies : most;
+   }
+   tl_sb_init(&sb, arena);
    if (p->is_shared)
-      return tl_arena_printf(arena, "banks of shared memory, %u byte%s an element%s", p->elem_bytes,
-                             p->elem_bytes == 1 ? "" : "s", part);
-   return tl_arena_printf(
-      arena, "t: lane, r: register%s%s%s",
-      p->layout->num[TL_HW_WARP] ? tl_arena_printf(arena, "; %u warps, thick lines between them",
-                                                   1u << p->layout->num[TL_HW_WARP])
-                                 : "",
-      part,
-      copies > 1
-         ? tl_arena_printf(arena, "; each element is held by %u, the first is shown", copies)
-         : "");
+      tl_sb_printf(&sb, "banks of shared memory, %u byte%s an element", p->elem_bytes,
+                   p->elem_bytes == 1 ? "" : "s");
+   else
+      tl_sb_str(&sb, "t: lane, r: register");
+   if (num_warps(p->layout) > 1)
+      tl_sb_printf(&sb, "; %u warps%s, thick lines between them", num_warps(p->layout),
+                   blocks > 1 ? tl_arena_printf(arena, " of %u blocks", blocks) : "");
+   tl_sb_str(&sb, part_text(p, arena));
+   if (most > 1)
+      tl_sb_printf(&sb, "; %s is held by %u, the first is shown",
+                   least == most ? "each element" : "an element", most);
+   if (least == 0)
+      tl_sb_str(&sb, "; –: nowhere");
+   return tl_sb_cstr(&sb);
 }
 
-static void
-put_legend(Picture *p, uint32_t y, TlArena *arena)
+/* ---- the layout's text below ---- */
+/* Bytes of the next line: up to a blank where there is one, or a comma. */
+static size_t
+line_length(const char *s)
 {
-   TlSb text;
-   tl_sb_init(&text, arena);
-   tl_ll_print(p->layout, &text);
-   const char *s = tl_sb_cstr(&text);
-   enum { WRAP = 110 };
-   while (*s) { /* after a comma, where it is long */
-      size_t n = 0, end = 0;
-      for (; s[n] && n < WRAP; n++)
-         end = s[n] == ' ' ? n + 1 : end;
-      n = s[n] && end ? end : n;
-      put_text(p, LEFT, y, "m", tl_arena_strndup(arena, s, n));
-      s += n;
-      y += 14;
+   enum { MOST = 110, LEAST = 60 };
+   size_t blank = 0, comma = 0, n = 0;
+   for (; s[n] && n < MOST; n++) {
+      blank = s[n] == ' ' ? n + 1 : blank;
+      comma = s[n] == ',' ? n + 1 : comma;
    }
+   return !s[n] ? n : blank >= LEAST ? blank : comma ? comma : n;
 }
 
 static uint32_t
-legend_lines(Picture *p, TlArena *arena)
+num_lines(const char *s)
 {
-   TlSb text;
-   tl_sb_init(&text, arena);
-   tl_ll_print(p->layout, &text);
-   return (uint32_t)text.len / 90 + 1;
+   uint32_t n = 0;
+   for (; *s; s += line_length(s))
+      n++;
+   return n;
+}
+
+static void
+put_lines(Picture *p, uint32_t y, const char *s, TlArena *arena)
+{
+   for (size_t n; *s; s += n, y += LINE_HEIGHT) {
+      n = line_length(s);
+      put_text(p, LEFT, y, "m", tl_arena_strndup(arena, s, n));
+   }
 }
 
 void
@@ -261,11 +314,15 @@ tl_view_layout_svg(const TlLinear *layout, unsigned elem_bytes, const char *titl
                 .is_shared = is_memory(layout),
                 .elem_bytes = elem_bytes ? elem_bytes : 4,
                 .out = out};
+   TlSb text;
+   tl_sb_init(&text, arena);
+   tl_ll_print(layout, &text);
    find_holders(&p, arena);
    choose_size(&p);
    uint32_t wide = LEFT + p.shown_columns * p.cell_width + 16;
    uint32_t bottom = TOP + p.shown_rows * ROW_HEIGHT;
-   uint32_t width = wide < 820 ? 820 : wide, height = bottom + 16 + 14 * legend_lines(&p, arena);
+   uint32_t width = wide < 820 ? 820 : wide, height = bottom + 16;
+   height += LINE_HEIGHT * num_lines(tl_sb_cstr(&text));
    tl_sb_printf(out,
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %u %u\" width=\"%u\" "
                 "height=\"%u\" role=\"img\">\n",
@@ -286,6 +343,6 @@ tl_view_layout_svg(const TlLinear *layout, unsigned elem_bytes, const char *titl
       }
    put_warp_lines(&p);
    put_axes(&p, arena);
-   put_legend(&p, bottom + 20, arena);
+   put_lines(&p, bottom + 20, tl_sb_cstr(&text), arena);
    tl_sb_str(out, "</svg>\n");
 }

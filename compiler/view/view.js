@@ -760,11 +760,14 @@ function columnsOf(shape) {
   return count % WRAP ? count : WRAP;
 }
 
-/* For each element its first holder, row after row. */
+/* Warps are counted over blocks. */
+const warpBits = (l) => l.num[2] + l.num[3];
+
+/* For each element its first holder, row after row; one without copies is nowhere. */
 function holders(l) {
   const rank = l.dims.length, shape = shapeOf(l), count = product(shape);
   const columns = columnsOf(shape), rows = count / columns;
-  const [numReg, numLane, numWarp] = l.num, repeats = product(l.repeat);
+  const [numReg, numLane] = l.num, numWarp = warpBits(l), repeats = product(l.repeat);
   const log = l.dims.map((d) => Math.log2(d)), after = (list, d) => list.slice(d + 1);
   const shift = log.map((_, d) => sum(after(log, d)));
   const step = l.repeat.map((_, d) => product(after(l.repeat, d)));
@@ -802,9 +805,10 @@ const bankOf = (l, reg) => Math.floor((reg * l.bytes) / 4) % 32;
 
 function cellColour(l, h, at, by) {
   const light = darkScheme.matches ? [52, 44, 37, 30] : [88, 80, 71, 62];
+  if (!h.copies[at]) return darkScheme.matches ? '#2b2f36' : '#f4f4f4';
   if (l.shared) return `hsl(${bankOf(l, h.reg[at]) * 11.25} 62% ${light[1]}%)`;
   if (by === 'warp')
-    return `hsl(${(h.warp[at] * 360) / (1 << l.num[2])} 55% ${light[1 + (h.lane[at] & 1)]}%)`;
+    return `hsl(${(h.warp[at] * 360) / (1 << warpBits(l))} 55% ${light[1 + (h.lane[at] & 1)]}%)`;
   if (by === 'register') {
     const share = h.reg[at] / Math.max(1, product(l.repeat) * (1 << l.num[0]) - 1);
     return `hsl(210 60% ${light[0] - (light[0] - light[3]) * share}%)`;
@@ -940,8 +944,8 @@ class LayoutPicture {
 
   label(g, at, x, y) {
     const {layout: l, h, cell: s} = this;
-    if (l.shared) {
-      g.fillText(bankOf(l, h.reg[at]), x, y + s * 0.6);
+    if (l.shared || !h.copies[at]) {
+      g.fillText(h.copies[at] ? bankOf(l, h.reg[at]) : '–', x, y + s * 0.6);
       return;
     }
     g.fillText(`t${h.lane[at]}`, x, y + s * 0.46);
@@ -969,10 +973,11 @@ class LayoutPicture {
     const bank = bankOf(l, h.reg[at]);
     const copies = h.copies[at] > 1
       ? `; ${h.copies[at]} threads or registers hold it, the first is shown` : '';
-    this.at.textContent = `[${index.join(', ')}]: ` + (l.shared
+    this.at.textContent = `[${index.join(', ')}]: ` + (!h.copies[at] ? 'nowhere' : l.shared
       ? `byte ${h.reg[at] * l.bytes} of a stage, bank ${bank}`
       : `warp ${h.warp[at]}, lane ${h.lane[at]}, register ${h.reg[at]}${copies}`);
-    this.draw(l.shared ? (k) => bankOf(l, h.reg[k]) === bank
+    if (!h.copies[at]) this.draw();
+    else this.draw(l.shared ? (k) => bankOf(l, h.reg[k]) === bank
                        : (k) => h.warp[k] === h.warp[at] && h.lane[k] === h.lane[at]);
   }
 }
@@ -982,7 +987,7 @@ const weight = (l) => (l.dims.filter((d) => d > 1).length > 1 ? 1e6 : 0) + l.use
 
 function layoutCard(l, show) {
   const canvas = make('canvas', {'aria-hidden': 'true'});
-  const kind = l.shared ? 'shared' : plural(1 << l.num[2], 'warp');
+  const kind = l.shared ? 'shared' : plural(1 << warpBits(l), 'warp');
   thumbnail(canvas, l);
   return make('button', {type: 'button', class: 'card', 'data-name': l.name,
     'aria-pressed': 'false', onclick: () => show(l)}, canvas, make('b', {}, l.name),
