@@ -61,6 +61,16 @@ indexed(TlSources *set, uint32_t file)
    return s;
 }
 
+const char *
+tl_source_plain_name(TlArena *arena, const TlSource *source)
+{
+   char *name = tl_arena_strdup(arena, source->name);
+   for (char *c = name; *c; c++)
+      if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ')
+         *c = '_';
+   return name;
+}
+
 TlLineCol
 tl_source_line_col(TlSources *set, uint32_t file, uint32_t offset)
 {

@@ -34,6 +34,8 @@ TlSources *tl_sources_new(TlArena *arena);
 /* Copies name and text.  Returns the file's index (>= 1).  len must be <= TL_MAX_SOURCE_BYTES. */
 uint32_t tl_sources_add(TlSources *set, const char *name, const char *text, size_t len);
 const TlSource *tl_source(const TlSources *set, uint32_t file); /* NULL for 0 */
+/* The name for where strings have no escapes, in PTX: what would need one becomes '_'. */
+const char *tl_source_plain_name(TlArena *arena, const TlSource *source);
 TlLineCol tl_source_line_col(TlSources *set, uint32_t file, uint32_t offset);
 /* The text of a 1-based line without its newline. */
 const char *tl_source_line(TlSources *set, uint32_t file, uint32_t line, uint32_t *len);

@@ -137,15 +137,11 @@ tl_cg_thread_id(TlCg *cg)
    return tid;
 }
 
-/* PTX strings have no escapes: what would need one becomes '_'. */
 static LLVMMetadataRef
 di_file(TlCg *cg, uint32_t file)
 {
    const TlSource *s = tl_source(cg->sources, file);
-   char *name = tl_arena_strdup(cg->arena, s ? s->name : "unknown");
-   for (char *c = name; *c; c++)
-      if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ')
-         *c = '_';
+   const char *name = s ? tl_source_plain_name(cg->arena, s) : "unknown";
    return LLVMDIBuilderCreateFile(cg->di, name, strlen(name), ".", 1);
 }
 

@@ -1,7 +1,7 @@
 /* PTX and SASS: text whose line tables say where it comes from.  PTX has `.file` and `.loc`
  * directives, a disassembler that prints line information has comments:
  *       .loc 1 63 18                                 line 63 of file 1, until the next one
- *       .file 1 "./attention.tile"
+ *       .file 1 "./attention.tile"                   the source's plain name
  *       //## File "./attention.tile", line 63        likewise */
 #include "view/impl.h"
 
@@ -18,7 +18,7 @@ find_file(const TlView *v, const char *name)
    size_t len = strlen(name);
    uint32_t close = 0;
    for (uint32_t i = 1; tl_source(v->sources, i); i++) {
-      const char *known = tl_source(v->sources, i)->name;
+      const char *known = tl_source_plain_name(v->arena, tl_source(v->sources, i));
       size_t n = strlen(known);
       if (strcmp(known, name) == 0)
          return i;

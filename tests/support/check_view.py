@@ -231,13 +231,15 @@ def k(x: *fp32, n: i32):
 
 
 def check_escapes(tool, work):
-    path = os.path.join(work, "</i>&\"'.tile".replace("/", "_"))
+    path = os.path.join(work, "</i>&\"'\\.tile".replace("/", "_"))
     with open(path, "wb") as f:
         f.write(HOSTILE)
     page = tool.page(path, "--ptxas=none")
     check_closed("hostile", page)
     source = data_of(page)["sources"][0]["text"]
     check(source == HOSTILE.decode("utf-8", "replace"), "hostile: the source is not what was written")
+    ptx = next(s for s in data_of(page)["stages"] if s["id"] == "ptx")
+    check(any(ptx["from"]), "hostile: PTX leads nowhere, whose .file has another name than the source")
     check('</script><b>' in data_of(page)["stages"][0]["text"], "hostile: the string is not in TYPED")
 
 
