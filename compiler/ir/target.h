@@ -23,7 +23,8 @@ typedef struct TlTarget {
    uint32_t max_ptx;          /* operations that need a newer one are done without it */
    uint32_t max_shared_bytes; /* opt-in dynamic shared memory of a block */
    uint32_t thread_registers; /* at most */
-   uint32_t sm_registers;     /* of a multiprocessor */
+   /* What a multiprocessor holds at once: */
+   uint32_t sm_registers, sm_shared_bytes, sm_warps, sm_blocks;
    uint32_t features;
 } TlTarget;
 

@@ -1,49 +1,44 @@
 /* The page's header: what the kernel takes of the machine. */
 #include "view/impl.h"
 
-/* CUDA programming guide, "Compute Capabilities": technical specifications.  Registers are given
- * to warps in units of 256; of shared memory each block takes 1 KiB for the system. */
-typedef struct Multiprocessor {
-   uint32_t sm, warps, blocks, shared_bytes;
-} Multiprocessor;
+/* CUDA programming guide, "Compute Capabilities": a multiprocessor has four parts with a quarter of
+ * the registers, given to warps in units of 256; blocks get shared memory in units of 128 bytes, of
+ * which each takes 1 KiB for the system. */
+enum { PARTS = 4, REGISTER_UNIT = 256, SHARED_UNIT = 128, SYSTEM_BYTES = 1024 };
 
-static const Multiprocessor known[] = {
-   {80, 64, 32, 167936}, {86, 48, 16, 102400},  {89, 48, 24, 102400},
-   {90, 64, 32, 233472}, {100, 64, 32, 233472}, {120, 48, 24, 102400},
-};
-enum { REGISTER_UNIT = 256, SYSTEM_BYTES = 1024 };
+typedef struct Limit {
+   const char *what;
+   uint32_t blocks;
+} Limit;
 
 static uint32_t
-smaller(uint32_t a, uint32_t b)
+round_up(uint32_t n, uint32_t unit)
 {
-   return a < b ? a : b;
+   return (n + unit - 1) / unit * unit;
 }
 
-/* Blocks that a multiprocessor holds at once, and what sets the limit. */
+/* Blocks that a multiprocessor holds at once, and what limits them; of equal limits the first. */
 static void
 put_occupancy(const TlView *v, const TlViewFacts *facts, TlSb *out)
 {
-   const Multiprocessor *m = NULL;
+   const TlTarget *t = facts->target;
    uint32_t warps = v->num_warps + v->extra_warps;
-   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-      m = known[i].sm == facts->target->sm ? &known[i] : m;
-   if (!m || !facts->registers || !warps)
+   if (!facts->registers || !warps)
       return;
-   uint32_t per_warp = (facts->registers * 32 + REGISTER_UNIT - 1) / REGISTER_UNIT * REGISTER_UNIT;
-   uint32_t by_registers = facts->target->sm_registers / per_warp / warps;
-   uint32_t by_warps = m->warps / warps;
-   uint32_t by_shared =
-      v->shared_bytes ? m->shared_bytes / (v->shared_bytes + SYSTEM_BYTES) : m->blocks;
-   uint32_t blocks = smaller(smaller(by_registers, by_warps), smaller(by_shared, m->blocks));
+   uint32_t shared = round_up(v->shared_bytes + SYSTEM_BYTES, SHARED_UNIT);
+   uint32_t per_warp = round_up(facts->registers * 32, REGISTER_UNIT);
+   Limit limits[] = {{"shared memory", t->sm_shared_bytes / shared},
+                     {"registers", t->sm_registers / PARTS / per_warp * PARTS / warps},
+                     {"warps", t->sm_warps / warps},
+                     {"blocks", t->sm_blocks}};
+   Limit least = limits[0];
+   for (size_t i = 1; i < sizeof limits / sizeof limits[0]; i++)
+      least = limits[i].blocks < least.blocks ? limits[i] : least;
    tl_view_json_open_field(out, "occupancy", '{');
-   tl_view_json_int(out, "blocks", blocks);
-   tl_view_json_int(out, "warps", blocks * warps);
-   tl_view_json_int(out, "of", m->warps);
-   tl_view_json_text(out, "limit",
-                     blocks == by_shared && v->shared_bytes ? "shared memory"
-                     : blocks == by_registers               ? "registers"
-                     : blocks == by_warps                   ? "warps"
-                                                            : "blocks");
+   tl_view_json_int(out, "blocks", least.blocks);
+   tl_view_json_int(out, "warps", least.blocks * warps);
+   tl_view_json_int(out, "of", t->sm_warps);
+   tl_view_json_text(out, "limit", least.what);
    tl_view_json_close(out, '}');
 }
 

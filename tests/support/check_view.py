@@ -278,7 +278,21 @@ printf '\t//## File "elsewhere.tile", line 8\n        /*0010*/  EXIT ;\n'
     check(long.endswith("// ... and more, which this page leaves out\n"), "a long disassembly is not said to be cut")
     missing = data_of(tool.page(*PAGES["elu"], f"--ptxas={ptxas}", "--disassembler=none"))["stages"][-1]
     check("text" not in missing and "--disassembler=none" in missing["missing"], f"SASS without a tool: {missing}")
+    check_occupancy(tool, work, ptxas)
     check_refusals(tool, work, ptxas)
+
+
+def check_occupancy(tool, work, ptxas):
+    """Registers are those of a quarter of the multiprocessor: of 25 warps with 80 registers 24 fit."""
+    thin = script(os.path.join(work, "thin"), f'"{ptxas}" "$@" 2>/dev/null\necho "ptxas info    : Used 80 registers" >&2\n')
+    path = os.path.join(work, "warps.tile")
+    for warps, arch, wanted in ((1, "sm_90a", (24, 24, 64, "registers")), (2, "sm_90a", (12, 24, 64, "registers")),
+                                (1, "sm_86", (16, 16, 48, "blocks")), (16, "sm_90a", (1, 16, 64, "registers"))):
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(f"@kernel(num_warps={warps})\ndef k(x: *fp32):\n    store(x, 1.0)\n")
+        data = data_of(tool.page(path, f"--arch={arch}", f"--ptxas={thin}", "--disassembler=none"))
+        o = data["facts"]["occupancy"]
+        check(tuple(o.values()) == wanted, f"occupancy of {warps} warps on {arch}: {o}")
 
 
 def check_refusals(tool, work, ptxas):
