@@ -69,7 +69,6 @@ if(TARGET tilec)
   set_tests_properties(lsp.editor PROPERTIES SKIP_RETURN_CODE 77)
 
   # Pages and pictures of `tilec view`: their data, and in a browser where there is one.
-  tl_unit(view tl_view)
   if(python_for_tests)
     set(pages "${CMAKE_BINARY_DIR}/out/view")
     add_test(NAME view.pages COMMAND "${python_for_tests}" "${support}/check_view.py"

@@ -53,6 +53,7 @@ typedef struct TlDiags {
 
 void tl_diags_init(TlDiags *d, TlArena *arena, TlSources *sources); /* 20 errors */
 const char *tl_diag_name(TlDiagCode code);                          /* "E0312" */
+const char *tl_severity_word(TlSeverity severity);                  /* "error" */
 
 const char *tl_diag_format(TlDiagCode code);   /* the row's text */
 TlWarningGroup tl_diag_group(TlDiagCode code); /* of a warning; TL_WARNING_COUNT of others */

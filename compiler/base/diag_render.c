@@ -2,20 +2,29 @@
  * Tabs of the source line are repeated in the caret line so that both align on any terminal. */
 #include "base/diag.h"
 
+#include "base/json.h"
+#include "base/utf8.h"
+
 #include <stdio.h>
 
-static const char *const severity_word[] = {
-   [TL_SEV_ERROR] = "error",
-   [TL_SEV_WARNING] = "warning",
-   [TL_SEV_REMARK] = "remark",
-   [TL_SEV_NOTE] = "note",
-};
 static const char *const severity_color[] = {
    [TL_SEV_ERROR] = "\033[1;31m",
    [TL_SEV_WARNING] = "\033[1;35m",
    [TL_SEV_REMARK] = "\033[1;34m",
    [TL_SEV_NOTE] = "\033[1;36m",
 };
+
+const char *
+tl_severity_word(TlSeverity severity)
+{
+   static const char *const words[] = {
+      [TL_SEV_ERROR] = "error",
+      [TL_SEV_WARNING] = "warning",
+      [TL_SEV_REMARK] = "remark",
+      [TL_SEV_NOTE] = "note",
+   };
+   return words[severity];
+}
 
 /* Columns a code point takes: 2 for East Asian wide and fullwidth blocks (Unicode TR11), else 1. */
 static unsigned
@@ -31,18 +40,12 @@ cell_width(uint32_t cp)
    return 1;
 }
 
-/* Decodes one UTF-8 sequence of s[0..len); returns its bytes (1 for a malformed one). */
+/* Bytes of the character at s, one where there is none. */
 static uint32_t
-decode(const unsigned char *s, uint32_t len, uint32_t *cp)
+decode(const char *s, uint32_t len, uint32_t *cp)
 {
-   uint32_t need = s[0] < 0x80 ? 1 : s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : s[0] >= 0xC0 ? 2 : 1;
-   *cp = s[0];
-   if (need == 1 || need > len)
-      return 1;
-   *cp = s[0] & (0xFFu >> (need + 1));
-   for (uint32_t i = 1; i < need; i++)
-      *cp = *cp << 6 | (s[i] & 0x3Fu);
-   return need;
+   uint32_t n = tl_utf8_read(s, len, cp);
+   return n ? n : 1;
 }
 
 /* Long lines are cut to a window of bytes around the caret. */
@@ -73,7 +76,7 @@ source_snippet(TlDiags *d, TlRange r, TlLineCol at, bool color, TlSb *out)
    }
    tl_sb_printf(out, "%5u | %.*s\n      | ", at.line, (int)(len - first), line + first);
    for (uint32_t i = first; i < begin;) {
-      uint32_t cp, n = decode((const unsigned char *)line + i, len - i, &cp);
+      uint32_t cp, n = decode(line + i, len - i, &cp);
       if (cp == '\t')
          tl_sb_char(out, '\t');
       else
@@ -86,7 +89,7 @@ source_snippet(TlDiags *d, TlRange r, TlLineCol at, bool color, TlSb *out)
    tl_sb_char(out, '^');
    bool is_first = true;
    for (uint32_t i = begin; i < end;) {
-      uint32_t cp, n = decode((const unsigned char *)line + i, len - i, &cp);
+      uint32_t cp, n = decode(line + i, len - i, &cp);
       for (unsigned w = cell_width(cp); w; w--, is_first = false)
          if (!is_first)
             tl_sb_char(out, '~');
@@ -110,10 +113,10 @@ render_one(TlDiags *d, const TlDiag *g, bool color, TlSb *out)
    }
    const char *on = color ? severity_color[g->severity] : "", *off = color ? "\033[0m" : "";
    if (g->severity == TL_SEV_NOTE)
-      tl_sb_printf(out, "%s%s%s: %s\n", on, severity_word[g->severity], off, g->text);
+      tl_sb_printf(out, "%s%s%s: %s\n", on, tl_severity_word(g->severity), off, g->text);
    else
-      tl_sb_printf(out, "%s%s[%s]%s: %s\n", on, severity_word[g->severity], tl_diag_name(g->code),
-                   off, g->text);
+      tl_sb_printf(out, "%s%s[%s]%s: %s\n", on, tl_severity_word(g->severity),
+                   tl_diag_name(g->code), off, g->text);
    if (src)
       source_snippet(d, g->range, at, color, out);
    if (g->help)
@@ -129,49 +132,37 @@ tl_diag_render(TlDiags *d, const TlDiag *g, bool color, TlSb *out)
 }
 
 static void
-json_string(TlSb *out, const char *s)
-{
-   tl_sb_char(out, '"');
-   for (; *s; s++) {
-      if (*s == '"' || *s == '\\')
-         tl_sb_printf(out, "\\%c", *s);
-      else if ((unsigned char)*s < 0x20)
-         tl_sb_printf(out, "\\u%04x", (unsigned)*s);
-      else
-         tl_sb_char(out, *s);
-   }
-   tl_sb_char(out, '"');
-}
-
-static void
-json_body(TlDiags *d, const TlDiag *g, TlSb *out)
+json_fields(TlDiags *d, const TlDiag *g, TlSb *out)
 {
    const TlSource *src = tl_source(d->sources, g->range.file);
-   tl_sb_printf(out, "{\"code\":\"%s\",\"severity\":\"%s\",\"message\":", tl_diag_name(g->code),
-                severity_word[g->severity]);
-   json_string(out, g->text);
+   tl_json_str(out, "code", tl_diag_name(g->code));
+   tl_json_str(out, "severity", tl_severity_word(g->severity));
+   tl_json_str(out, "message", g->text);
    if (src) {
       TlLineCol a = tl_source_line_col(d->sources, g->range.file, g->range.begin);
       TlLineCol b = tl_source_line_col(d->sources, g->range.file, g->range.end);
-      tl_sb_str(out, ",\"file\":");
-      json_string(out, src->name);
-      tl_sb_printf(out, ",\"line\":%u,\"column\":%u,\"end_line\":%u,\"end_column\":%u", a.line,
-                   a.column, b.line, b.column);
+      tl_json_str(out, "file", src->name);
+      tl_json_int(out, "line", a.line);
+      tl_json_int(out, "column", a.column);
+      tl_json_int(out, "end_line", b.line);
+      tl_json_int(out, "end_column", b.column);
    }
-   if (g->help) {
-      tl_sb_str(out, ",\"help\":");
-      json_string(out, g->help);
-   }
+   if (g->help)
+      tl_json_str(out, "help", g->help);
 }
 
 void
 tl_diag_render_json(TlDiags *d, const TlDiag *g, TlSb *out)
 {
-   json_body(d, g, out);
-   tl_sb_str(out, ",\"notes\":[");
+   tl_json_open(out, '{');
+   json_fields(d, g, out);
+   tl_json_open_field(out, "notes", '[');
    for (const TlDiag *n = g->notes; n; n = n->next) {
-      json_body(d, n, out);
-      tl_sb_str(out, n->next ? "}," : "}");
+      tl_json_open(out, '{');
+      json_fields(d, n, out);
+      tl_json_close(out, '}');
    }
-   tl_sb_str(out, "]}\n");
+   tl_json_close(out, ']');
+   tl_json_close(out, '}');
+   tl_sb_char(out, '\n');
 }

@@ -1,4 +1,5 @@
 /* What tilec bench prints: text, CSV, JSON, SVG. */
+#include "base/json.h"
 #include "command/measure.h"
 
 #include <assert.h>
@@ -100,19 +101,11 @@ tl_report_text(const TlBenchReport *r, TlSb *out)
 
 /* ---- CSV ---- */
 static void
-quoted(TlSb *out, const char *text, const char *escape)
+quoted(TlSb *out, const char *text)
 {
    tl_sb_char(out, '"');
-   for (; *text; text++) {
-      if (*text == '"')
-         tl_sb_str(out, escape);
-      else if (*text == '\\' && escape[0] == '\\')
-         tl_sb_str(out, "\\\\");
-      else if ((unsigned char)*text < 32)
-         tl_sb_printf(out, escape[0] == '\\' ? "\\u%04x" : "%c", (unsigned)(unsigned char)*text);
-      else
-         tl_sb_char(out, *text);
-   }
+   for (; *text; text++)
+      tl_sb_printf(out, *text == '"' ? "\"\"" : "%c", *text);
    tl_sb_char(out, '"');
 }
 
@@ -125,13 +118,13 @@ tl_report_csv(const TlBenchReport *r, TlSb *out)
    tl_sb_str(out, ",max_ms,gb_per_s,copy_gb_per_s,tflop_per_s,registers,shared_bytes,picked\n");
    for (uint32_t i = 0; i < r->info->num_candidates; i++) {
       const TilecTuneCandidate *c = &r->info->candidates[i];
-      quoted(out, r->kernel, "\"\"");
+      quoted(out, r->kernel);
       tl_sb_char(out, ',');
-      quoted(out, r->device, "\"\"");
+      quoted(out, r->device);
       tl_sb_char(out, ',');
-      quoted(out, c->config, "\"\"");
+      quoted(out, c->config);
       tl_sb_char(out, ',');
-      quoted(out, is_measured(c) ? "ok" : c->reason, "\"\"");
+      quoted(out, is_measured(c) ? "ok" : c->reason);
       tl_sb_printf(out, ",%u", c->num_samples);
       bool some = c->num_samples > 0;
       tl_sb_printf(out, some ? ",%.6g" : ",", some ? c->samples[0] : 0);
@@ -145,41 +138,53 @@ tl_report_csv(const TlBenchReport *r, TlSb *out)
 
 /* ---- JSON ---- */
 static void
+json_times(const TlBenchReport *r, const TilecTuneCandidate *c, TlSb *out)
+{
+   enum { DIGITS = 6 };
+   tl_json_double(out, "min_ms", c->samples[0], DIGITS);
+   for (int q = 0; q < NUM_QUANTILES; q++) {
+      char key[16];
+      snprintf(key, sizeof key, "p%d_ms", quantiles[q]);
+      tl_json_double(out, key, quantile(c, quantiles[q]), DIGITS);
+   }
+   tl_json_double(out, "max_ms", c->samples[c->num_samples - 1], DIGITS);
+   tl_json_double(out, "gb_per_s", gbps(r, c), DIGITS);
+   tl_json_double(out, "tflop_per_s", tflops(r, c), DIGITS);
+}
+
+static void
 json_row(const TlBenchReport *r, const TilecTuneCandidate *c, TlSb *out)
 {
-   tl_sb_str(out, "{\"config\": ");
-   quoted(out, c->config, "\\\"");
-   tl_sb_str(out, ", \"status\": ");
-   quoted(out, is_measured(c) ? "ok" : c->reason, "\\\"");
-   tl_sb_printf(out, ", \"samples\": %u", c->num_samples);
-   if (c->num_samples) {
-      tl_sb_printf(out, ", \"min_ms\": %.6g", c->samples[0]);
-      for (int q = 0; q < NUM_QUANTILES; q++)
-         tl_sb_printf(out, ", \"p%d_ms\": %.6g", quantiles[q], quantile(c, quantiles[q]));
-      tl_sb_printf(out, ", \"max_ms\": %.6g", c->samples[c->num_samples - 1]);
-      tl_sb_printf(out, ", \"gb_per_s\": %.6g, \"tflop_per_s\": %.6g", gbps(r, c), tflops(r, c));
-   }
-   tl_sb_printf(out,
-                ", \"registers\": %u, \"spill_bytes\": %u, \"shared_bytes\": %u, "
-                "\"threads\": %u, \"picked\": %s}",
-                c->registers, c->spill_bytes, c->shared_bytes, c->threads,
-                is_picked(r, c) ? "true" : "false");
+   tl_json_open(out, '{');
+   tl_json_str(out, "config", c->config);
+   tl_json_str(out, "status", is_measured(c) ? "ok" : c->reason);
+   tl_json_int(out, "samples", c->num_samples);
+   if (c->num_samples)
+      json_times(r, c, out);
+   tl_json_int(out, "registers", c->registers);
+   tl_json_int(out, "spill_bytes", c->spill_bytes);
+   tl_json_int(out, "shared_bytes", c->shared_bytes);
+   tl_json_int(out, "threads", c->threads);
+   tl_json_bool(out, "picked", is_picked(r, c));
+   tl_json_close(out, '}');
 }
 
 void
 tl_report_json(const TlBenchReport *r, TlSb *out)
 {
-   tl_sb_str(out, "{\"kernel\": ");
-   quoted(out, r->kernel, "\\\"");
-   tl_sb_str(out, ", \"device\": ");
-   quoted(out, r->device, "\\\"");
-   tl_sb_printf(out, ", \"bytes\": %.17g, \"flops\": %.17g, \"copy_gb_per_s\": %.6g,\n \"rows\": [",
-                r->bytes, r->flops, r->copy_gbps);
-   for (uint32_t i = 0; i < r->info->num_candidates; i++) {
-      tl_sb_str(out, i ? ",\n  " : "\n  ");
+   enum { ALL_DIGITS = 17, DIGITS = 6 };
+   tl_json_open(out, '{');
+   tl_json_str(out, "kernel", r->kernel);
+   tl_json_str(out, "device", r->device);
+   tl_json_double(out, "bytes", r->bytes, ALL_DIGITS);
+   tl_json_double(out, "flops", r->flops, ALL_DIGITS);
+   tl_json_double(out, "copy_gb_per_s", r->copy_gbps, DIGITS);
+   tl_json_open_field(out, "rows", '[');
+   for (uint32_t i = 0; i < r->info->num_candidates; i++)
       json_row(r, &r->info->candidates[i], out);
-   }
-   tl_sb_str(out, "]}\n");
+   tl_json_close(out, ']');
+   tl_json_close(out, '}');
+   tl_sb_char(out, '\n');
 }
 
 /* ---- SVG: a bar to the median, a line from p20 to p80, the copy's time as a ceiling ---- */

@@ -1,4 +1,5 @@
 /* tilec cache stats|verify|clear: the folder that `run` keeps compiled kernels in. */
+#include "base/json.h"
 #include "command/cached.h"
 
 #include <stdio.h>
@@ -33,28 +34,24 @@ print_table(const char *dir, TlCacheVisit how, const TlCacheStats *s)
       printf("removed     %llu\n", (unsigned long long)s->removed);
 }
 
-static void
+static bool
 print_json(TlCommand *c, const char *dir, const TlCacheStats *s)
 {
    TlSb sb;
    tl_sb_init(&sb, c->arena);
-   tl_sb_str(&sb, "{\"folder\": \"");
-   for (const char *p = dir; *p; p++) {
-      if (*p == '"' || *p == '\\')
-         tl_sb_printf(&sb, "\\%c", *p);
-      else if ((unsigned char)*p < 0x20)
-         tl_sb_printf(&sb, "\\u%04x", (unsigned)*p);
-      else
-         tl_sb_printf(&sb, "%c", *p);
-   }
-   tl_sb_printf(&sb,
-                "\", \"entries\": %llu, \"bytes\": %llu, \"max_bytes\": %llu, \"oldest\": %lld, "
-                "\"newest\": %lld, \"temporary\": %llu, \"damaged\": %llu, \"removed\": %llu}\n",
-                (unsigned long long)s->entries, (unsigned long long)s->bytes,
-                (unsigned long long)TL_CACHE_DEFAULT_BYTES, (long long)s->oldest,
-                (long long)s->newest, (unsigned long long)s->temporary,
-                (unsigned long long)s->damaged, (unsigned long long)s->removed);
-   fputs(tl_sb_cstr(&sb), stdout);
+   tl_json_open(&sb, '{');
+   tl_json_str(&sb, "folder", dir);
+   tl_json_int(&sb, "entries", (int64_t)s->entries);
+   tl_json_int(&sb, "bytes", (int64_t)s->bytes);
+   tl_json_int(&sb, "max_bytes", TL_CACHE_DEFAULT_BYTES);
+   tl_json_int(&sb, "oldest", s->oldest);
+   tl_json_int(&sb, "newest", s->newest);
+   tl_json_int(&sb, "temporary", (int64_t)s->temporary);
+   tl_json_int(&sb, "damaged", (int64_t)s->damaged);
+   tl_json_int(&sb, "removed", (int64_t)s->removed);
+   tl_json_close(&sb, '}');
+   tl_sb_char(&sb, '\n');
+   return tl_cmd_write(c, NULL, sb.data, sb.len);
 }
 
 int
@@ -80,10 +77,10 @@ tl_cmd_cache(TlCommand *c)
          tl_cmd_error("%s", why);
          return EXIT_ENVIRONMENT;
       }
-      if (tl_option(&c->cl, TL_OPT_JSON))
-         print_json(c, dir, &stats);
-      else
+      if (!tl_option(&c->cl, TL_OPT_JSON))
          print_table(dir, verbs[i].how, &stats);
+      else if (!print_json(c, dir, &stats))
+         return EXIT_ENVIRONMENT;
       return stats.damaged ? EXIT_PROGRAM : EXIT_OK;
    }
    return tl_cmd_misuse("'cache' takes one of stats, verify, clear");

@@ -4,7 +4,7 @@
 #include "compile/program.h"
 #include "command/ptxas.h"
 #include "tilec/runtime.h"
-#include "view/json.h"
+#include "base/json.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,10 +22,10 @@ write_json(TlCommand *c, TlSb *sb)
 static void
 json_names(TlSb *out, const char *key, const char *const *names, unsigned n)
 {
-   tl_view_json_open_field(out, key, '[');
+   tl_json_open_field(out, key, '[');
    for (unsigned i = 0; i < n; i++)
-      tl_view_json_text(out, NULL, names[i]);
-   tl_view_json_close(out, ']');
+      tl_json_str(out, NULL, names[i]);
+   tl_json_close(out, ']');
 }
 
 /* ---- list ---- */
@@ -83,10 +83,10 @@ json_tuning(TlSb *out, TlCompilation *comp, const TlKernelInfo *k)
    json_names(out, "tuned_for_each", t.keys, t.num_keys);
    json_names(out, "reset_to_zero", t.reset_to_zero, t.num_reset);
    json_names(out, "restored", t.restore_value, t.num_restore);
-   tl_view_json_open_field(out, "configs", '[');
+   tl_json_open_field(out, "configs", '[');
    for (unsigned i = 0; i < t.num_configs; i++)
-      tl_view_json_text(out, NULL, t.configs[i].text);
-   tl_view_json_close(out, ']');
+      tl_json_str(out, NULL, t.configs[i].text);
+   tl_json_close(out, ']');
 }
 
 static void
@@ -94,25 +94,25 @@ json_kernel(TlSb *out, TlCompilation *comp, const TlKernelInfo *k)
 {
    TlLineCol at = tl_source_line_col(comp->sources, k->range.file, k->range.begin);
    const TlSource *src = tl_source(comp->sources, k->range.file);
-   tl_view_json_open(out, '{');
-   tl_view_json_text(out, "name", k->name);
-   tl_view_json_text(out, "file", src ? src->name : NULL);
-   tl_view_json_int(out, "line", at.line);
-   tl_view_json_bool(out, "is_helper", k->is_helper);
-   tl_view_json_open_field(out, "params", '[');
+   tl_json_open(out, '{');
+   tl_json_str(out, "name", k->name);
+   tl_json_str(out, "file", src ? src->name : NULL);
+   tl_json_int(out, "line", at.line);
+   tl_json_bool(out, "is_helper", k->is_helper);
+   tl_json_open_field(out, "params", '[');
    for (unsigned i = 0; i < k->num_params; i++) {
       const TlKernelParam *p = &k->params[i];
-      tl_view_json_open(out, '{');
-      tl_view_json_text(out, "name", p->name);
-      tl_view_json_bool(out, "is_constexpr", p->is_constexpr);
-      tl_view_json_text(out, "type", p->is_constexpr ? NULL : p->annotation);
-      tl_view_json_text(out, "default", p->default_text);
-      tl_view_json_bool(out, "heuristics_look_at_it", p->value_matters);
-      tl_view_json_close(out, '}');
+      tl_json_open(out, '{');
+      tl_json_str(out, "name", p->name);
+      tl_json_bool(out, "is_constexpr", p->is_constexpr);
+      tl_json_str(out, "type", p->is_constexpr ? NULL : p->annotation);
+      tl_json_str(out, "default", p->default_text);
+      tl_json_bool(out, "heuristics_look_at_it", p->value_matters);
+      tl_json_close(out, '}');
    }
-   tl_view_json_close(out, ']');
+   tl_json_close(out, ']');
    json_tuning(out, comp, k);
-   tl_view_json_close(out, '}');
+   tl_json_close(out, '}');
 }
 
 /* Text goes out as it is made; JSON, whole, into `json`. */
@@ -122,14 +122,14 @@ list_kernels(TlCompilation *comp, const char *file, TlSb *json)
    const TlKernelInfo *kernels;
    unsigned n = tl_sema_kernels(comp->sema, &kernels);
    if (json)
-      tl_view_json_open(json, '[');
+      tl_json_open(json, '[');
    for (unsigned i = 0; i < n; i++)
       if (json)
          json_kernel(json, comp, &kernels[i]);
       else
          print_kernel(comp, &kernels[i]);
    if (json)
-      tl_view_json_close(json, ']');
+      tl_json_close(json, ']');
    else if (!n)
       tl_cmd_error("%s: no kernels; a kernel is a function under @kernel, @jit or @triton.jit",
                    file);
@@ -301,43 +301,43 @@ json_gpu(TlSb *out, const Health *h)
 {
    const TilecDeviceInfo *d = &h->gpu;
    if (!h->has_gpu) {
-      tl_view_json_text(out, "gpu", NULL);
-      tl_view_json_text(out, "gpu_error", h->gpu_error);
+      tl_json_str(out, "gpu", NULL);
+      tl_json_str(out, "gpu_error", h->gpu_error);
       return;
    }
-   tl_view_json_open_field(out, "gpu", '{');
-   tl_view_json_text(out, "name", d->name);
-   tl_view_json_text(out, "arch", d->arch);
-   tl_view_json_int(out, "num_sms", d->num_sms);
-   tl_view_json_int(out, "memory_bytes", (int64_t)d->memory_bytes);
-   tl_view_json_int(out, "l2_bytes", d->l2_bytes);
-   tl_view_json_int(out, "max_shared_bytes", d->max_shared_bytes);
-   tl_view_json_int(out, "driver_version", d->driver_version);
-   tl_view_json_int(out, "max_ptx_version", d->max_ptx_version);
-   tl_view_json_close(out, '}');
+   tl_json_open_field(out, "gpu", '{');
+   tl_json_str(out, "name", d->name);
+   tl_json_str(out, "arch", d->arch);
+   tl_json_int(out, "num_sms", d->num_sms);
+   tl_json_int(out, "memory_bytes", (int64_t)d->memory_bytes);
+   tl_json_int(out, "l2_bytes", d->l2_bytes);
+   tl_json_int(out, "max_shared_bytes", d->max_shared_bytes);
+   tl_json_int(out, "driver_version", d->driver_version);
+   tl_json_int(out, "max_ptx_version", d->max_ptx_version);
+   tl_json_close(out, '}');
 }
 
 static void
 json_health(TlSb *out, const Health *h)
 {
-   tl_view_json_open(out, '{');
-   tl_view_json_text(out, "tilec", tilec_version());
-   tl_view_json_text(out, "llvm", tl_codegen_llvm_version());
-   tl_view_json_bool(out, "compiles", h->compiles);
-   tl_view_json_bool(out, "runs_on_cpu", h->runs_on_cpu);
-   tl_view_json_int(out, "threads", h->threads);
-   tl_view_json_text(out, "ptxas", h->ptxas);
-   tl_view_json_open_field(out, "targets", '[');
+   tl_json_open(out, '{');
+   tl_json_str(out, "tilec", tilec_version());
+   tl_json_str(out, "llvm", tl_codegen_llvm_version());
+   tl_json_bool(out, "compiles", h->compiles);
+   tl_json_bool(out, "runs_on_cpu", h->runs_on_cpu);
+   tl_json_int(out, "threads", h->threads);
+   tl_json_str(out, "ptxas", h->ptxas);
+   tl_json_open_field(out, "targets", '[');
    for (unsigned i = 0; tl_target_at(i); i++)
-      tl_view_json_text(out, NULL, tl_target_at(i)->arch);
-   tl_view_json_close(out, ']');
-   tl_view_json_text(out, "cache", h->cache);
-   tl_view_json_bool(out, "cache_is_writable", h->cache && !h->cache_note[0]);
-   tl_view_json_text(out, "tuner", h->database);
-   tl_view_json_int(out, "choices", h->choices);
-   tl_view_json_text(out, "tuner_error", h->database_error);
+      tl_json_str(out, NULL, tl_target_at(i)->arch);
+   tl_json_close(out, ']');
+   tl_json_str(out, "cache", h->cache);
+   tl_json_bool(out, "cache_is_writable", h->cache && !h->cache_note[0]);
+   tl_json_str(out, "tuner", h->database);
+   tl_json_int(out, "choices", h->choices);
+   tl_json_str(out, "tuner_error", h->database_error);
    json_gpu(out, h);
-   tl_view_json_close(out, '}');
+   tl_json_close(out, '}');
 }
 
 int

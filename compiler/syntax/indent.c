@@ -6,6 +6,7 @@
  * An unclosed bracket must not swallow the file: joining stops before a line that starts, at or
  * left of the statement's own column, with a keyword that begins a statement. */
 #include "syntax/scan.h"
+#include "base/utf8.h"
 #include "base/vec.h"
 #include "parser.h"
 
@@ -622,32 +623,19 @@ lex_line(Lines *l)
 
 /* The first malformed byte of the file, or len. */
 static uint32_t
-find_bad_utf8(const unsigned char *s, uint32_t len)
+find_bad_utf8(const char *s, uint32_t len)
 {
-   for (uint32_t i = 0; i < len;) {
-      unsigned c = s[i];
-      if (c < 0x80) {
-         i++;
-         continue;
-      }
-      unsigned n = c >= 0xF0 ? 3 : c >= 0xE0 ? 2 : 1;
-      unsigned lo = c == 0xE0 ? 0xA0 : c == 0xF0 ? 0x90 : 0x80; /* no overlong forms */
-      unsigned hi = c == 0xED ? 0x9F : c == 0xF4 ? 0x8F : 0xBF; /* no surrogates, <= U+10FFFF */
-      if (c < 0xC2 || c > 0xF4 || n >= len - i || s[i + 1] < lo || s[i + 1] > hi)
-         return i;
-      for (unsigned k = 2; k <= n; k++)
-         if ((s[i + k] & 0xC0) != 0x80)
-            return i;
-      i += n + 1;
-   }
-   return len;
+   uint32_t at = 0, c;
+   for (unsigned n = 1; at < len && n; at += n)
+      n = (unsigned char)s[at] < 0x80 ? 1 : tl_utf8_read(s + at, len - at, &c);
+   return at;
 }
 
 /* Bytes that no text file has are reported at once, wherever they are. */
 static void
 check_bytes(TlParseCx *cx, uint32_t file, const TlSource *src)
 {
-   uint32_t at = find_bad_utf8((const unsigned char *)src->text, src->len);
+   uint32_t at = find_bad_utf8(src->text, src->len);
    if (at < src->len)
       tl_report(cx->diags, E0101, ((TlRange){file, at, at + 1}),
                 (unsigned)(unsigned char)src->text[at]);

@@ -34,50 +34,50 @@ put_occupancy(const TlView *v, const TlViewFacts *facts, TlSb *out)
    Limit least = limits[0];
    for (size_t i = 1; i < sizeof limits / sizeof limits[0]; i++)
       least = limits[i].blocks < least.blocks ? limits[i] : least;
-   tl_view_json_open_field(out, "occupancy", '{');
-   tl_view_json_int(out, "blocks", least.blocks);
-   tl_view_json_int(out, "warps", least.blocks * warps);
-   tl_view_json_int(out, "of", t->sm_warps);
-   tl_view_json_text(out, "limit", least.what);
-   tl_view_json_close(out, '}');
+   tl_json_open_field(out, "occupancy", '{');
+   tl_json_int(out, "blocks", least.blocks);
+   tl_json_int(out, "warps", least.blocks * warps);
+   tl_json_int(out, "of", t->sm_warps);
+   tl_json_str(out, "limit", least.what);
+   tl_json_close(out, '}');
 }
 
 static void
 put_param(const TlView *v, const TlParam *p, TlSb *out)
 {
    const char *value = p->is_runtime ? NULL : p->constant ? p->constant : "None";
-   tl_view_json_open(out, '{');
-   tl_view_json_text(out, "name", p->name);
-   tl_view_json_text(out, "type", p->type ? tl_type_cstr(v->arena, p->type) : "constexpr");
-   tl_view_json_text(out, "value", value);
-   tl_view_json_int(out, "divisible", p->is_runtime ? p->divisibility : 1);
-   tl_view_json_close(out, '}');
+   tl_json_open(out, '{');
+   tl_json_str(out, "name", p->name);
+   tl_json_str(out, "type", p->type ? tl_type_cstr(v->arena, p->type) : "constexpr");
+   tl_json_str(out, "value", value);
+   tl_json_int(out, "divisible", p->is_runtime ? p->divisibility : 1);
+   tl_json_close(out, '}');
 }
 
 void
 tl_view_put_facts(TlView *v, const TlViewFacts *facts, TlSb *out)
 {
    const TlFunc *f = v->func;
-   tl_view_json_open_field(out, "facts", '{');
-   tl_view_json_text(out, "producer", facts->producer);
-   tl_view_json_text(out, "kernel", f->name);
-   tl_view_json_int(out, "from", tl_view_place(v, v->range));
-   tl_view_json_text(out, "arch", facts->target->arch);
-   tl_view_json_int(out, "warps", v->num_warps);
-   tl_view_json_int(out, "extra_warps", v->extra_warps);
-   tl_view_json_int(out, "stages", v->num_stages);
-   tl_view_json_int(out, "shared", v->shared_bytes);
-   tl_view_json_text(out, "grid", f->grid);
+   tl_json_open_field(out, "facts", '{');
+   tl_json_str(out, "producer", facts->producer);
+   tl_json_str(out, "kernel", f->name);
+   tl_json_int(out, "from", tl_view_place(v, v->range));
+   tl_json_str(out, "arch", facts->target->arch);
+   tl_json_int(out, "warps", v->num_warps);
+   tl_json_int(out, "extra_warps", v->extra_warps);
+   tl_json_int(out, "stages", v->num_stages);
+   tl_json_int(out, "shared", v->shared_bytes);
+   tl_json_str(out, "grid", f->grid);
    if (facts->has_usage) {
-      tl_view_json_int(out, "registers", facts->registers);
-      tl_view_json_int(out, "stack", facts->stack);
-      tl_view_json_int(out, "spill_stores", facts->spill_stores);
-      tl_view_json_int(out, "spill_loads", facts->spill_loads);
+      tl_json_int(out, "registers", facts->registers);
+      tl_json_int(out, "stack", facts->stack);
+      tl_json_int(out, "spill_stores", facts->spill_stores);
+      tl_json_int(out, "spill_loads", facts->spill_loads);
       put_occupancy(v, facts, out);
    }
-   tl_view_json_open_field(out, "params", '[');
+   tl_json_open_field(out, "params", '[');
    for (uint32_t i = 0; i < f->num_params; i++)
       put_param(v, &f->params[i], out);
-   tl_view_json_close(out, ']');
-   tl_view_json_close(out, '}');
+   tl_json_close(out, ']');
+   tl_json_close(out, '}');
 }

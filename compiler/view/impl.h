@@ -3,7 +3,7 @@
 #define TL_VIEW_IMPL_H
 
 #include "ir/print.h"
-#include "view/json.h"
+#include "base/json.h"
 #include "view/view.h"
 
 typedef enum TlViewStage {
@@ -21,6 +21,11 @@ typedef struct TlViewText {
    const char *missing;   /* why it was not */
    TL_VEC(uint32_t) from; /* for each line: index into places, 0 = nothing known */
 } TlViewText;
+
+typedef struct TlViewLayout {
+   const TlLinear *layout;
+   const char *name; /* "#l0" */
+} TlViewLayout;
 
 /* A value of LAID that has a layout. */
 typedef struct TlViewUse {
@@ -44,6 +49,7 @@ typedef struct TlViewBuffer {
    uint32_t offset, bytes, stages;
    uint32_t first, last; /* operations of LAID, while it is taken */
    bool is_scratch, is_barriers, is_placed;
+   uint32_t number;  /* on the page, of one that is placed */
    const char *what; /* text of the operation */
    const char *name; /* what is in it, for people */
    const char *type; /* NULL: scratch memory */
@@ -133,7 +139,7 @@ struct TlView {
    TlViewText stage[TL_VIEW_STAGES];
    TL_VEC(TlRange) places; /* [0]: nowhere */
    TlMap place_of;
-   TL_VEC(const TlLinear *) layouts; /* of LAID, in the order of their names */
+   TL_VEC(TlViewLayout) layouts; /* of LAID, in the order of their names */
    TL_VEC(TlViewUse) uses;
    TL_VEC(TlViewLaidOp) laid_ops;
    TL_VEC(TlViewBuffer) buffers;
@@ -146,8 +152,6 @@ uint32_t tl_view_place(TlView *v, TlRange range); /* index into places */
 uint32_t tl_view_line_place(TlView *v, uint32_t file, uint32_t line, uint32_t column);
 void tl_view_put_stages(TlView *v, TlSb *out);
 void tl_view_put_sources(TlView *v, TlSb *out);
-/* For each operation of the index: its line, from 1. */
-uint32_t *tl_view_lines(TlArena *arena, const TlSb *text, const TlPrintIndex *index);
 
 /* layouts.c */
 void tl_view_layouts(TlView *v, const TlFunc *laid, const TlPrintIndex *index,

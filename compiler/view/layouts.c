@@ -36,9 +36,10 @@ visit(void *user, const TlValue *value)
       return;
    bool is_new = true;
    for (size_t i = 0; is_new && i < v->layouts.len; i++)
-      is_new = v->layouts.data[i] != t->layout;
+      is_new = v->layouts.data[i].layout != t->layout;
    if (is_new)
-      tl_vec_push(v->arena, &v->layouts, t->layout);
+      tl_vec_push(v->arena, &v->layouts,
+                  (TlViewLayout){t->layout, tl_map_get(&cx->index->layouts, t->layout)});
    TlViewUse use = {.layout = t->layout,
                     .name = cx->index->names[value->id],
                     .type = tl_type_cstr(v->arena, t),
@@ -58,20 +59,32 @@ tl_view_layouts(TlView *v, const TlFunc *laid, const TlPrintIndex *index, const 
    tl_walk_values(laid->body->block, visit, &cx);
 }
 
+static const TlViewUse *
+first_use(const TlView *v, const TlLinear *layout)
+{
+   for (size_t i = 0; i < v->uses.len; i++)
+      if (v->uses.data[i].layout == layout)
+         return &v->uses.data[i];
+   return NULL;
+}
+
+static const TlViewUse *
+use_called(const TlView *v, const char *name)
+{
+   const char *plain = name[0] == '%' ? name + 1 : name;
+   for (size_t i = 0; i < v->layouts.len; i++)
+      if (strcmp(v->layouts.data[i].name, name) == 0)
+         return first_use(v, v->layouts.data[i].layout);
+   for (size_t i = 0; i < v->uses.len; i++)
+      if (v->uses.data[i].name && strcmp(v->uses.data[i].name, plain) == 0)
+         return &v->uses.data[i];
+   return NULL;
+}
+
 const TlLinear *
 tl_view_find_layout(const TlView *v, const char *name, unsigned *bytes, const char **title)
 {
-   const TlViewUse *found = NULL;
-   for (size_t i = 0; i < v->layouts.len && name[0] == '#'; i++) {
-      const char *known = tl_arena_printf(v->arena, "#l%zu", i);
-      for (size_t k = 0; k < v->uses.len && !found && strcmp(known, name) == 0; k++)
-         if (v->uses.data[k].layout == v->layouts.data[i])
-            found = &v->uses.data[k];
-   }
-   const char *plain = name[0] == '%' ? name + 1 : name;
-   for (size_t k = 0; k < v->uses.len && !found; k++)
-      if (v->uses.data[k].name && strcmp(v->uses.data[k].name, plain) == 0)
-         found = &v->uses.data[k];
+   const TlViewUse *found = use_called(v, name);
    if (!found)
       return NULL;
    *bytes = found->elem_bytes;
@@ -84,37 +97,35 @@ tl_view_find_layout(const TlView *v, const char *name, unsigned *bytes, const ch
 static void
 put_numbers(TlSb *out, const char *key, const uint32_t *n, unsigned count)
 {
-   tl_view_json_open_field(out, key, '[');
+   tl_json_open_field(out, key, '[');
    for (unsigned i = 0; i < count; i++)
-      tl_view_json_int(out, NULL, n[i]);
-   tl_view_json_close(out, ']');
+      tl_json_int(out, NULL, n[i]);
+   tl_json_close(out, ']');
 }
 
 static void
 put_uses(const TlView *v, const TlLinear *l, TlSb *out)
 {
-   tl_view_json_open_field(out, "uses", '[');
+   tl_json_open_field(out, "uses", '[');
    for (size_t i = 0; i < v->uses.len; i++) {
       const TlViewUse *u = &v->uses.data[i];
       if (u->layout != l || !u->name)
          continue;
-      tl_view_json_open(out, '[');
-      tl_view_json_text(out, NULL, u->name);
-      tl_view_json_text(out, NULL, u->type);
-      tl_view_json_int(out, NULL, u->line);
-      tl_view_json_close(out, ']');
+      tl_json_open(out, '[');
+      tl_json_str(out, NULL, u->name);
+      tl_json_str(out, NULL, u->type);
+      tl_json_int(out, NULL, u->line);
+      tl_json_close(out, ']');
    }
-   tl_view_json_close(out, ']');
+   tl_json_close(out, ']');
 }
 
 static void
 put_layout(const TlView *v, size_t i, TlSb *out)
 {
-   const TlLinear *l = v->layouts.data[i];
+   const TlLinear *l = v->layouts.data[i].layout;
    uint32_t dims[TL_LL_MAX_RANK], repeat[TL_LL_MAX_RANK], num[TL_HW_COUNT];
-   const TlViewUse *first = NULL;
-   for (size_t k = 0; !first && k < v->uses.len; k++)
-      first = v->uses.data[k].layout == l ? &v->uses.data[k] : NULL;
+   const TlViewUse *first = first_use(v, l); /* what made it known */
    for (unsigned d = 0; d < l->rank; d++) {
       dims[d] = 1u << l->log2_dim[d];
       repeat[d] = l->repeat[d];
@@ -124,24 +135,24 @@ put_layout(const TlView *v, size_t i, TlSb *out)
    TlSb text;
    tl_sb_init(&text, v->arena);
    tl_ll_print(l, &text);
-   tl_view_json_open(out, '{');
-   tl_view_json_text(out, "name", tl_arena_printf(v->arena, "#l%zu", i));
-   tl_view_json_text(out, "text", tl_sb_cstr(&text));
-   tl_view_json_bool(out, "shared", first && first->is_shared);
-   tl_view_json_int(out, "bytes", first ? first->elem_bytes : 4);
+   tl_json_open(out, '{');
+   tl_json_str(out, "name", v->layouts.data[i].name);
+   tl_json_str(out, "text", tl_sb_cstr(&text));
+   tl_json_bool(out, "shared", first->is_shared);
+   tl_json_int(out, "bytes", first->elem_bytes);
    put_numbers(out, "dims", dims, l->rank);
    put_numbers(out, "repeat", repeat, l->rank);
    put_numbers(out, "num", num, TL_HW_COUNT);
    put_numbers(out, "col", l->col, tl_ll_in_bits(l));
    put_uses(v, l, out);
-   tl_view_json_close(out, '}');
+   tl_json_close(out, '}');
 }
 
 void
 tl_view_put_layouts(TlView *v, TlSb *out)
 {
-   tl_view_json_open_field(out, "layouts", '[');
+   tl_json_open_field(out, "layouts", '[');
    for (size_t i = 0; i < v->layouts.len; i++)
       put_layout(v, i, out);
-   tl_view_json_close(out, ']');
+   tl_json_close(out, ']');
 }

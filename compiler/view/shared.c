@@ -144,6 +144,10 @@ tl_view_put_in_place(TlView *v, const TlSharedPlace *places, size_t num)
       b->first = p->first;
       b->last = p->last;
    }
+   uint32_t number = 0;
+   for (size_t i = 0; i < v->buffers.len; i++)
+      if (v->buffers.data[i].is_placed)
+         v->buffers.data[i].number = number++;
 }
 
 uint32_t
@@ -170,70 +174,68 @@ tl_view_buffer_at(const TlView *v, uint32_t begin, uint32_t place, const uint32_
 static void
 put_buffer(const TlView *v, const TlViewBuffer *b, TlSb *out)
 {
-   tl_view_json_open(out, '{');
-   tl_view_json_text(out, "what", b->what);
-   tl_view_json_text(out, "name", b->name);
-   tl_view_json_text(out, "type", b->type);
-   tl_view_json_int(out, "offset", b->offset);
-   tl_view_json_int(out, "bytes", b->bytes);
-   tl_view_json_int(out, "stages", b->stages);
-   tl_view_json_bool(out, "scratch", b->is_scratch);
-   tl_view_json_bool(out, "barriers", b->is_barriers);
-   tl_view_json_int(out, "first", b->first);
-   tl_view_json_int(out, "last", b->last);
-   tl_view_json_int(out, "line", v->laid_ops.data[b->op].line);
-   tl_view_json_int(out, "from", b->place);
+   tl_json_open(out, '{');
+   tl_json_str(out, "what", b->what);
+   tl_json_str(out, "name", b->name);
+   tl_json_str(out, "type", b->type);
+   tl_json_int(out, "offset", b->offset);
+   tl_json_int(out, "bytes", b->bytes);
+   tl_json_int(out, "stages", b->stages);
+   tl_json_bool(out, "scratch", b->is_scratch);
+   tl_json_bool(out, "barriers", b->is_barriers);
+   tl_json_int(out, "first", b->first);
+   tl_json_int(out, "last", b->last);
+   tl_json_int(out, "line", v->laid_ops.data[b->op].line);
+   tl_json_int(out, "from", b->place);
    int64_t layout = -1;
    for (size_t i = 0; i < v->layouts.len; i++)
-      layout = b->layout && v->layouts.data[i] == b->layout ? (int64_t)i : layout;
-   tl_view_json_int(out, "layout", layout);
-   tl_view_json_open_field(out, "uses", '[');
+      layout = b->layout && v->layouts.data[i].layout == b->layout ? (int64_t)i : layout;
+   tl_json_int(out, "layout", layout);
+   tl_json_open_field(out, "uses", '[');
    for (size_t i = 0; i < b->use_lines.len; i++)
-      tl_view_json_int(out, NULL, b->use_lines.data[i]);
-   tl_view_json_close(out, ']');
-   tl_view_json_close(out, '}');
+      tl_json_int(out, NULL, b->use_lines.data[i]);
+   tl_json_close(out, ']');
+   tl_json_close(out, '}');
 }
 
 static void
-put_access(const TlViewAccess *a, const uint32_t *number, TlSb *out)
+put_access(const TlView *v, const TlViewAccess *a, TlSb *out)
 {
-   tl_view_json_open(out, '{');
-   tl_view_json_text(out, "what", a->what);
-   tl_view_json_int(out, "line", a->line);
-   tl_view_json_int(out, "from", a->place);
-   tl_view_json_int(out, "buffer", a->buffer == UINT32_MAX ? -1 : (int64_t)number[a->buffer]);
-   tl_view_json_int(out, "bytes", a->bytes);
-   tl_view_json_bool(out, "known", a->is_known);
-   tl_view_json_int(out, "wavefronts", a->wavefronts);
-   tl_view_json_int(out, "minimum", a->minimum);
-   tl_view_json_open_field(out, "lanes", '[');
+   tl_json_open(out, '{');
+   tl_json_str(out, "what", a->what);
+   tl_json_int(out, "line", a->line);
+   tl_json_int(out, "from", a->place);
+   tl_json_int(out, "buffer",
+               a->buffer == UINT32_MAX ? -1 : (int64_t)v->buffers.data[a->buffer].number);
+   tl_json_int(out, "bytes", a->bytes);
+   tl_json_bool(out, "known", a->is_known);
+   tl_json_int(out, "wavefronts", a->wavefronts);
+   tl_json_int(out, "minimum", a->minimum);
+   tl_json_open_field(out, "lanes", '[');
    for (unsigned i = 0; a->is_known && i < a->num_lanes; i++)
-      tl_view_json_int(out, NULL, a->lane_address[i]);
-   tl_view_json_close(out, ']');
-   tl_view_json_close(out, '}');
+      tl_json_int(out, NULL, a->lane_address[i]);
+   tl_json_close(out, ']');
+   tl_json_close(out, '}');
 }
 
 void
 tl_view_put_shared(TlView *v, const TlTarget *target, TlSb *out)
 {
-   uint32_t *number = tl_new_array(v->arena, uint32_t, v->buffers.len + 1), n = 0;
-   tl_view_json_open_field(out, "shared", '{');
-   tl_view_json_int(out, "bytes", v->shared_bytes);
-   tl_view_json_int(out, "limit", target->max_shared_bytes);
-   tl_view_json_open_field(out, "lines", '[');
+   tl_json_open_field(out, "shared", '{');
+   tl_json_int(out, "bytes", v->shared_bytes);
+   tl_json_int(out, "limit", target->max_shared_bytes);
+   tl_json_open_field(out, "lines", '[');
    for (size_t i = 0; i < v->laid_ops.len; i++)
-      tl_view_json_int(out, NULL, v->laid_ops.data[i].line);
-   tl_view_json_close(out, ']');
-   tl_view_json_open_field(out, "buffers", '[');
+      tl_json_int(out, NULL, v->laid_ops.data[i].line);
+   tl_json_close(out, ']');
+   tl_json_open_field(out, "buffers", '[');
    for (uint32_t i = 0; i < v->buffers.len; i++)
-      if (v->buffers.data[i].is_placed) {
-         number[i] = n++;
+      if (v->buffers.data[i].is_placed)
          put_buffer(v, &v->buffers.data[i], out);
-      }
-   tl_view_json_close(out, ']');
-   tl_view_json_open_field(out, "accesses", '[');
+   tl_json_close(out, ']');
+   tl_json_open_field(out, "accesses", '[');
    for (size_t i = 0; i < v->trace.accesses.len; i++)
-      put_access(&v->trace.accesses.data[i], number, out);
-   tl_view_json_close(out, ']');
-   tl_view_json_close(out, '}');
+      put_access(v, &v->trace.accesses.data[i], out);
+   tl_json_close(out, ']');
+   tl_json_close(out, '}');
 }

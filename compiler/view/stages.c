@@ -48,8 +48,9 @@ tl_view_line_place(TlView *v, uint32_t file, uint32_t line, uint32_t column)
 }
 
 /* ---- IR ---- */
-uint32_t *
-tl_view_lines(TlArena *arena, const TlSb *text, const TlPrintIndex *index)
+/* For each operation of the index: its line, from 1. */
+static uint32_t *
+lines_of(TlArena *arena, const TlSb *text, const TlPrintIndex *index)
 {
    uint32_t *lines = tl_new_array(arena, uint32_t, index->ops.len + 1), line = 1;
    size_t at = 0;
@@ -93,7 +94,7 @@ tl_view_reached(TlView *v, const TlFunc *f, const TlSharedPlace *places, size_t 
    tl_print_func_index(f, &sb, &index);
    TlViewText *t = &v->stage[TL_VIEW_TYPED + (int)f->state];
    keep_text(v, t, &sb);
-   const uint32_t *lines = tl_view_lines(v->arena, &sb, &index);
+   const uint32_t *lines = lines_of(v->arena, &sb, &index);
    for (size_t i = 0; i < index.ops.len; i++)
       t->from.data[lines[i] - 1] = tl_view_place(v, index.ops.data[i].op->range);
    if (f->state == TL_STATE_LAID) {
@@ -113,17 +114,17 @@ tl_view_reached(TlView *v, const TlFunc *f, const TlSharedPlace *places, size_t 
 static void
 put_stage(const TlViewText *t, const char *id, const char *title, TlSb *out)
 {
-   tl_view_json_open(out, '{');
-   tl_view_json_text(out, "id", id);
-   tl_view_json_text(out, "title", title);
-   tl_view_json_text(out, "missing", t->missing);
+   tl_json_open(out, '{');
+   tl_json_str(out, "id", id);
+   tl_json_str(out, "title", title);
+   tl_json_str(out, "missing", t->missing);
    if (t->text)
-      tl_view_json_mem(out, "text", t->text, t->len);
-   tl_view_json_open_field(out, "from", '[');
+      tl_json_mem(out, "text", t->text, t->len);
+   tl_json_open_field(out, "from", '[');
    for (size_t i = 0; i < t->from.len; i++)
-      tl_view_json_int(out, NULL, t->from.data[i]);
-   tl_view_json_close(out, ']');
-   tl_view_json_close(out, '}');
+      tl_json_int(out, NULL, t->from.data[i]);
+   tl_json_close(out, ']');
+   tl_json_close(out, '}');
 }
 
 void
@@ -136,10 +137,10 @@ tl_view_put_stages(TlView *v, TlSb *out)
                               [TL_VIEW_LOWERED] = {"lowered", "LOWERED"},
                               [TL_VIEW_PTX] = {"ptx", "PTX"},
                               [TL_VIEW_SASS] = {"sass", "SASS"}};
-   tl_view_json_open_field(out, "stages", '[');
+   tl_json_open_field(out, "stages", '[');
    for (unsigned i = 0; i < TL_VIEW_STAGES; i++)
       put_stage(&v->stage[i], names[i].id, names[i].title, out);
-   tl_view_json_close(out, ']');
+   tl_json_close(out, ']');
 }
 
 /* Files that a line of some stage comes from, the kernel's own first: the others get no number. */
@@ -163,17 +164,17 @@ number_files(TlView *v, uint32_t *num)
 static void
 put_place(TlView *v, TlRange r, const uint32_t *number, TlSb *out)
 {
-   tl_view_json_open(out, '[');
+   tl_json_open(out, '[');
    if (r.file) {
       TlLineCol a = tl_source_line_col(v->sources, r.file, r.begin);
       TlLineCol b = tl_source_line_col(v->sources, r.file, r.end);
-      tl_view_json_int(out, NULL, number[r.file] - 1);
-      tl_view_json_int(out, NULL, a.line);
-      tl_view_json_int(out, NULL, a.column);
-      tl_view_json_int(out, NULL, b.line);
-      tl_view_json_int(out, NULL, b.column);
+      tl_json_int(out, NULL, number[r.file] - 1);
+      tl_json_int(out, NULL, a.line);
+      tl_json_int(out, NULL, a.column);
+      tl_json_int(out, NULL, b.line);
+      tl_json_int(out, NULL, b.column);
    }
-   tl_view_json_close(out, ']');
+   tl_json_close(out, ']');
 }
 
 void
@@ -181,20 +182,20 @@ tl_view_put_sources(TlView *v, TlSb *out)
 {
    uint32_t num;
    const uint32_t *number = number_files(v, &num);
-   tl_view_json_open_field(out, "sources", '[');
+   tl_json_open_field(out, "sources", '[');
    for (uint32_t n = 1; n <= num; n++)
       for (uint32_t file = 1; tl_source(v->sources, file); file++) {
          const TlSource *src = tl_source(v->sources, file);
          if (number[file] != n)
             continue;
-         tl_view_json_open(out, '{');
-         tl_view_json_text(out, "name", src->name);
-         tl_view_json_mem(out, "text", src->text, src->len);
-         tl_view_json_close(out, '}');
+         tl_json_open(out, '{');
+         tl_json_str(out, "name", src->name);
+         tl_json_mem(out, "text", src->text, src->len);
+         tl_json_close(out, '}');
       }
-   tl_view_json_close(out, ']');
-   tl_view_json_open_field(out, "places", '[');
+   tl_json_close(out, ']');
+   tl_json_open_field(out, "places", '[');
    for (size_t i = 0; i < v->places.len; i++)
       put_place(v, v->places.data[i], number, out);
-   tl_view_json_close(out, ']');
+   tl_json_close(out, ']');
 }

@@ -281,36 +281,36 @@ static const char *const act_names[TL_ACT_COUNT] = {
 };
 
 static void
-put_item(const TlView *v, const Item *item, const uint32_t *number, TlSb *out)
+put_item(const TlView *v, const Item *item, TlSb *out)
 {
    const TlViewEvent *e = &v->trace.events.data[item->event];
-   tl_view_json_open(out, '{');
-   tl_view_json_text(out, "act", act_names[e->act]);
-   tl_view_json_int(out, "lane", e->role);
-   tl_view_json_int(out, "begin", item->begin);
-   tl_view_json_int(out, "end", item->end);
+   tl_json_open(out, '{');
+   tl_json_str(out, "act", act_names[e->act]);
+   tl_json_int(out, "lane", e->role);
+   tl_json_int(out, "begin", item->begin);
+   tl_json_int(out, "end", item->end);
    if (item->ready > item->begin)
-      tl_view_json_int(out, "ready", item->ready);
+      tl_json_int(out, "ready", item->ready);
    if (item->done)
-      tl_view_json_int(out, "done", item->done);
+      tl_json_int(out, "done", item->done);
    if (e->trip)
-      tl_view_json_int(out, "trip", e->trip);
+      tl_json_int(out, "trip", e->trip);
    if (e->num)
-      tl_view_json_int(out, "num", e->num);
-   tl_view_json_bool(out, "async", e->is_async);
+      tl_json_int(out, "num", e->num);
+   tl_json_bool(out, "async", e->is_async);
    if (e->is_masked)
-      tl_view_json_bool(out, "masked", true);
-   tl_view_json_int(out, "line", e->line);
-   tl_view_json_int(out, "from", e->place);
-   tl_view_json_open_field(out, "slots", '[');
+      tl_json_bool(out, "masked", true);
+   tl_json_int(out, "line", e->line);
+   tl_json_int(out, "from", e->place);
+   tl_json_open_field(out, "slots", '[');
    for (unsigned i = 0; i < e->num_slots; i++) {
-      tl_view_json_open(out, '[');
-      tl_view_json_int(out, NULL, number[e->slot[i].buffer]);
-      tl_view_json_int(out, NULL, e->slot[i].stage);
-      tl_view_json_close(out, ']');
+      tl_json_open(out, '[');
+      tl_json_int(out, NULL, v->buffers.data[e->slot[i].buffer].number);
+      tl_json_int(out, NULL, e->slot[i].stage);
+      tl_json_close(out, ']');
    }
-   tl_view_json_close(out, ']');
-   tl_view_json_close(out, '}');
+   tl_json_close(out, ']');
+   tl_json_close(out, '}');
 }
 
 void
@@ -318,25 +318,24 @@ tl_view_put_timeline(TlView *v, TlSb *out)
 {
    const TlViewTrace *t = &v->trace;
    Plan p = make_plan(v);
-   uint32_t *number = tl_new_array(v->arena, uint32_t, v->buffers.len + 1), n = 0;
-   for (size_t i = 0; i < v->buffers.len; i++)
-      number[i] = v->buffers.data[i].is_placed ? n++ : 0;
-   tl_view_json_open_field(out, "timeline", '{');
-   tl_view_json_int(out, "assumed", t->assumed);
-   tl_view_json_bool(out, "cut", t->is_cut);
-   tl_view_json_bool(out, "stuck", p.is_stuck);
-   tl_view_json_open_field(out, "lanes", '[');
+   tl_json_open_field(out, "timeline", '{');
+   tl_json_int(out, "assumed", t->assumed);
+   tl_json_bool(out, "cut", t->is_cut);
+   tl_json_bool(out, "stuck", p.is_stuck);
+   tl_json_int(out, "landing_ticks", LANDING_TICKS);
+   tl_json_int(out, "dot_ticks", DOT_TICKS);
+   tl_json_open_field(out, "lanes", '[');
    for (size_t i = 0; i < t->roles.len; i++) {
-      tl_view_json_open(out, '{');
-      tl_view_json_text(out, "name", t->roles.data[i].name);
-      tl_view_json_int(out, "warps", t->roles.data[i].warps);
-      tl_view_json_int(out, "registers", t->roles.data[i].registers);
-      tl_view_json_close(out, '}');
+      tl_json_open(out, '{');
+      tl_json_str(out, "name", t->roles.data[i].name);
+      tl_json_int(out, "warps", t->roles.data[i].warps);
+      tl_json_int(out, "registers", t->roles.data[i].registers);
+      tl_json_close(out, '}');
    }
-   tl_view_json_close(out, ']');
-   tl_view_json_open_field(out, "items", '[');
+   tl_json_close(out, ']');
+   tl_json_open_field(out, "items", '[');
    for (size_t i = 0; i < p.items.len; i++)
-      put_item(v, &p.items.data[i], number, out);
-   tl_view_json_close(out, ']');
-   tl_view_json_close(out, '}');
+      put_item(v, &p.items.data[i], out);
+   tl_json_close(out, ']');
+   tl_json_close(out, '}');
 }

@@ -416,7 +416,6 @@ function showTip(ev) {
 
 /* ---- timeline ---- */
 let tick = 6; // pixels; as wide as there is room
-const DOT_TICKS = 8; // of the model, timeline.c
 /* Word on the bar, colour, meaning. */
 const ACTS = {
   copy: ['copy', '--copy', 'begins a copy from global to shared memory'],
@@ -543,7 +542,7 @@ function slotBars(row) {
 }
 
 const dotBars = (row) => row.items.map((i) =>
-  bar(i, i.done - DOT_TICKS, i.done, row.y + 1, 17, 'var(--dot)', 'wgmma')).join('');
+  bar(i, i.done - D.timeline.dot_ticks, i.done, row.y + 1, 17, 'var(--dot)', 'wgmma')).join('');
 
 function rowLabel(row) {
   if (row.kind === 'lane')
@@ -566,8 +565,9 @@ const BLOCKED = '<defs><pattern id="blocked" width="5" height="5" patternUnits="
 
 function timelineNote(t) {
   return `Program 0 with ${t.assumed} for every integer argument. The order, and what waits for ` +
-    'what, is that of LOWERED; durations are made up (a copy lands after 14 ticks, a wgmma takes ' +
-    `${DOT_TICKS}).${t.cut ? ' Only the beginning is shown.' : ''}` +
+    'what, is that of LOWERED; durations are made up (a copy lands after ' +
+    `${t.landing_ticks} ticks, a wgmma takes ${t.dot_ticks}).` +
+    (t.cut ? ' Only the beginning is shown.' : '') +
     (t.stuck ? ' The model does not know all that the waits depend on: it stops before the end.'
              : '');
 }

@@ -18,7 +18,7 @@ run() {
    "$tilec" run "$work/elu.tile" --on=cuda --arg x=randn:fp32[1000] --arg y=empty:fp32[1000] --arg n=1000 "$@"
 }
 entries() {
-   "$tilec" cache stats --json "$@" | sed 's/.*"entries": \([0-9]*\),.*/\1/'
+   "$tilec" cache stats --json "$@" | sed 's/.*"entries":\([0-9]*\),.*/\1/'
 }
 
 [[ $(entries) == 0 ]] || fail "an empty folder has entries"

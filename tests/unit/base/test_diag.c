@@ -216,7 +216,7 @@ json_lines(void **state)
    assert_string_equal(
       tl_sb_cstr(&sb),
       "{\"code\":\"E0129\",\"severity\":\"error\",\"message\":"
-      "\"f-string: a\\\"b\\\\c\\u000a\\u0001\",\"file\":\"f.tile\",\"line\":1,"
+      "\"f-string: a\\\"b\\\\c\\n\\u0001\",\"file\":\"f.tile\",\"line\":1,"
       "\"column\":1,\"end_line\":1,\"end_column\":2,\"notes\":[{\"code\":\"N0112\","
       "\"severity\":\"note\",\"message\":\"n\",\"file\":\"f.tile\",\"line\":1,"
       "\"column\":3,\"end_line\":1,\"end_column\":4}]}\n");

@@ -1,6 +1,7 @@
-/* JSON that may stand in HTML. */
-#include "view/json.h"
+/* JSON as text, and UTF-8. */
+#include "base/json.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,18 +38,17 @@ static void
 string_is(const char *text, size_t len, const char *expected)
 {
    Text t;
-   tl_view_json_mem(begin(&t), NULL, text, len);
+   tl_json_mem(begin(&t), NULL, text, len);
    is_then_gone(&t, expected);
 }
 
 #define IS(text, expected) string_is(text, sizeof(text) - 1, "\"" expected "\"")
 
 static void
-no_string_ends_a_script(void **state)
+strings_are_escaped(void **state)
 {
    (void)state;
-   IS("</script>", "\\u003c/script\\u003e");
-   IS("<!-- &amp;", "\\u003c!-- \\u0026amp;");
+   IS("tile<fp16>", "tile<fp16>");
    IS("a\"b\\c\n\t\0\x7f", "a\\\"b\\\\c\\n\\u0009\\u0000\\u007f");
 }
 
@@ -70,24 +70,26 @@ commas_come_by_themselves(void **state)
    (void)state;
    Text t;
    TlSb *sb = begin(&t);
-   tl_view_json_open(sb, '{');
-   tl_view_json_int(sb, "a", -1);
-   tl_view_json_open_field(sb, "b", '[');
-   tl_view_json_bool(sb, NULL, true);
-   tl_view_json_text(sb, NULL, "[,");
-   tl_view_json_open(sb, '{');
-   tl_view_json_close(sb, '}');
-   tl_view_json_close(sb, ']');
-   tl_view_json_text(sb, "c", NULL);
-   tl_view_json_close(sb, '}');
-   is_then_gone(&t, "{\"a\":-1,\"b\":[true,\"[,\",{}],\"c\":null}");
+   tl_json_open(sb, '{');
+   tl_json_int(sb, "a", -1);
+   tl_json_open_field(sb, "b", '[');
+   tl_json_bool(sb, NULL, true);
+   tl_json_str(sb, NULL, "[,");
+   tl_json_open(sb, '{');
+   tl_json_close(sb, '}');
+   tl_json_close(sb, ']');
+   tl_json_str(sb, "c", NULL);
+   tl_json_double(sb, "d", 0.1, 6);
+   tl_json_double(sb, "e", HUGE_VAL, 6);
+   tl_json_close(sb, '}');
+   is_then_gone(&t, "{\"a\":-1,\"b\":[true,\"[,\",{}],\"c\":null,\"d\":0.1,\"e\":null}");
 }
 
 int
 test_json(void)
 {
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(no_string_ends_a_script),
+      cmocka_unit_test(strings_are_escaped),
       cmocka_unit_test(what_is_no_utf8_is_replaced),
       cmocka_unit_test(commas_come_by_themselves),
    };
