@@ -49,6 +49,7 @@ typedef struct TlDiags {
    unsigned max_errors; /* further errors are counted, not kept; 0 = no limit */
    bool warnings_are_errors;
    TlWarnings warnings; /* which are shown */
+   const char *remarks; /* groups asked for, "layout,tma" or "all"; NULL: none */
 } TlDiags;
 
 void tl_diags_init(TlDiags *d, TlArena *arena, TlSources *sources); /* 20 errors */

@@ -83,6 +83,35 @@ tl_warnings_is_error(const TlWarnings *w, TlWarningGroup group, bool all_errors)
    return (w->error & bit) || (all_errors && !(w->no_error & bit));
 }
 
+/* ---- remarks ---- */
+const char *
+tl_remark_group(unsigned i)
+{
+   static const char *const names[] = {
+#define TL_REMARK_GROUP(name) name,
+#include "base/warnings.def"
+   };
+   return i < sizeof names / sizeof names[0] ? names[i] : NULL;
+}
+
+static bool
+is_word(const char *s, size_t len, const char *word)
+{
+   return strlen(word) == len && memcmp(s, word, len) == 0;
+}
+
+bool
+tl_remarks_has(const char *asked, const char *group)
+{
+   for (const char *s = asked; s && *s;) {
+      size_t len = strcspn(s, ",");
+      if (is_word(s, len, group) || is_word(s, len, "all"))
+         return true;
+      s += len + (s[len] == ',');
+   }
+   return false;
+}
+
 /* ---- comments ---- */
 /* Where the text is in the line, or NULL. */
 static const char *

@@ -36,6 +36,9 @@ bool tl_warnings_is_error(const TlWarnings *w, TlWarningGroup group, bool all_er
 /* NULL past the end. */
 const char *tl_warning_name(unsigned group);
 const char *tl_warning_doc(unsigned group);
+/* Is the group of remarks among those asked for, "layout,tma" or "all"?  NULL: none is. */
+bool tl_remarks_has(const char *asked, const char *group);
+const char *tl_remark_group(unsigned i); /* NULL past the end */
 /* The groups and codes in the brackets of an ignoring comment in this line; NULL when there is no
  * such comment, "" when it has no brackets. */
 const char *tl_ignored_in(const char *line, size_t len, size_t *names_len);

@@ -180,21 +180,25 @@ is_word(const char *text)
              : false;
 }
 
-static bool
+static int
 take_value(TlCmdArgs *all, TlCmdArg *a, const char *text)
 {
    const char *why;
    if (a->is_given)
-      return tl_cmd_refuse("argument '%s' is given twice", a->param->name);
+      return tl_cmd_misuse("argument '%s' is given twice", a->param->name);
    a->is_given = true;
    if (tl_cli_value(all->c->arena, text, &a->value, &why))
-      return true;
+      return fits_declared(all, a, text) ? EXIT_OK : EXIT_PROGRAM;
    a->word = a->param->is_constexpr && is_word(text) ? text : NULL;
-   return a->word || tl_cmd_refuse("argument '%s': %s", a->param->name, why);
+   if (a->word)
+      return EXIT_OK;
+   bool is_file = *text == '@';
+   tl_cmd_error("argument '%s': %s", a->param->name, why);
+   return is_file ? EXIT_ENVIRONMENT : EXIT_USAGE;
 }
 
 /* An explicit dtype of an annotation such as "*bf16" reads a uint16 file as bf16. */
-bool
+int
 tl_cmd_args_values(TlCmdArgs *all)
 {
    assert(all->list); /* the parameters are known */
@@ -202,14 +206,13 @@ tl_cmd_args_values(TlCmdArgs *all)
    for (const char *text; (text = tl_option_next(&all->c->cl, TL_OPT_ARG, &at));) {
       const char *eq = strchr(text, '=');
       if (!eq)
-         return tl_cmd_refuse("--arg takes NAME=VALUE; found '%s'", text);
+         return tl_cmd_misuse("--arg takes NAME=VALUE; found '%s'", text);
       TlCmdArg *a = tl_cmd_arg_named(all, text, (size_t)(eq - text));
-      if (!a)
-         return false;
-      if (!take_value(all, a, eq + 1) || !fits_declared(all, a, eq + 1))
-         return false;
+      int code = a ? take_value(all, a, eq + 1) : EXIT_PROGRAM;
+      if (code != EXIT_OK)
+         return code;
    }
-   return true;
+   return EXIT_OK;
 }
 
 bool
@@ -319,6 +322,27 @@ tl_cmd_arg_tensor(TlArena *arena, const TlCmdArg *a, const char *type)
       t->strides[d] = stride;
    }
    return t;
+}
+
+bool
+tl_cmd_grid(TlCommand *c, uint32_t grid[3], bool *is_given)
+{
+   const char *text = tl_option(&c->cl, TL_OPT_GRID), *p = text;
+   *is_given = text && text[strspn(text, "0123456789, ")] == 0;
+   for (unsigned i = 0; i < 3; i++)
+      grid[i] = 1;
+   for (unsigned i = 0; *is_given && i < 3; i++) {
+      char *end;
+      unsigned long v = strtoul(p, &end, 10);
+      if (end == p || v > INT32_MAX || (*end && *end != ',') || (*end && i == 2))
+         break;
+      grid[i] = (uint32_t)v;
+      if (!*end)
+         return true;
+      p = end + 1;
+   }
+   return !*is_given ||
+          tl_cmd_refuse("--grid takes up to three numbers, as in 128,2; found '%s'", text);
 }
 
 TilecStatus

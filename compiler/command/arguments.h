@@ -26,8 +26,8 @@ typedef struct TlCmdArgs {
 /* The parameters of the kernel that the options name (o->kernel is filled in when it is the only
  * one); an exit code, after a message unless it is 0. */
 int tl_cmd_args_params(TlCmdArgs *a, TilecCompileOptions *o, const TlCompileExtra *extra);
-/* Reads --arg; false after a message. */
-bool tl_cmd_args_values(TlCmdArgs *a);
+/* Reads --arg; an exit code, likewise. */
+int tl_cmd_args_values(TlCmdArgs *a);
 /* Has every parameter that is not constexpr a value or a default?  A message for each without. */
 bool tl_cmd_args_complete(const TlCmdArgs *a);
 /* What is given, as the compiler takes it: defines of constexpr parameters, values of others. */
@@ -47,6 +47,10 @@ const char *tl_cmd_arg_value(TlArena *arena, const TlCmdArg *a);
  * base the caller gives; NULL after a message. */
 TilecTensor *tl_cmd_arg_tensor(TlArena *arena, const TlCmdArg *a, const char *type);
 bool tl_cmd_is_descriptor(const char *type); /* NULL: no */
+
+/* --grid as numbers.  *is_given false: there is none, or an expression, which stands in for the
+ * kernel's own.  False after a message. */
+bool tl_cmd_grid(TlCommand *c, uint32_t grid[3], bool *is_given);
 
 TilecStatus tl_cmd_args_upload(TlCmdArgs *a, TilecRuntime *rt);
 TilecStatus tl_cmd_args_download(TlCmdArgs *a);

@@ -269,6 +269,10 @@ tl_cmd_build(TlCommand *c)
    const char *depfile = tl_option(&c->cl, TL_OPT_DEPFILE), *out = tl_option(&c->cl, TL_OPT_OUT);
    if (depfile && (!out || strcmp(out, "-") == 0))
       return tl_cmd_misuse("--depfile names the output file; give one with -o");
+   const char *ptxas;
+   bool is_asked;
+   if (!tl_tool_asked(c, TL_OPT_PTXAS, &ptxas, &is_asked))
+      return EXIT_ENVIRONMENT;
    if (c->emit == TL_EMIT_C)
       return build_c(c, &o, &extra);
    if (!tl_cmd_native_arch(c, &o))

@@ -47,6 +47,8 @@ tl_cmd_check(TlCommand *c)
       return tl_cmd_misuse("'check' takes files; none was given");
    if (!tl_cmd_options(c, &o, &extra))
       return EXIT_USAGE;
+   if (!tl_cmd_native_arch(c, &o))
+      return EXIT_ENVIRONMENT;
    int worst = EXIT_OK;
    for (size_t i = 0; i < c->cl.operands.len; i++) {
       o.file = c->cl.operands.data[i];

@@ -243,43 +243,35 @@ grid_value(RunState *r, const char *text, uint32_t *out)
                                          : why);
 }
 
-/* --grid as an expression over the parameters stands in for the kernel's own. */
 static bool
-is_grid_expression(const char *text)
+own_grid(RunState *r)
 {
-   return text && text[strspn(text, "0123456789, ")] != 0;
+   const TilecKernelInfo *k = &r->comp.info.kernels[0];
+   if (!k->grid[0])
+      return tl_cmd_refuse("kernel '%s' has no grid= expression; give --grid=X[,Y[,Z]]", k->name);
+   for (unsigned i = 0; i < 3 && k->grid[i]; i++)
+      if (!grid_value(r, k->grid[i], &r->grid[i]))
+         return false;
+   return true;
 }
 
-static bool
+static int
 read_grid(RunState *r)
 {
-   const char *text = tl_option(&r->c->cl, TL_OPT_GRID);
-   if (is_grid_expression(text))
-      text = NULL;
-   const TilecKernelInfo *k = &r->comp.info.kernels[0];
-   for (unsigned i = 0; i < 3; i++)
-      r->grid[i] = 1;
-   if (!text) {
-      if (!k->grid[0])
-         return tl_cmd_refuse("kernel '%s' has no grid= expression; give --grid=X[,Y[,Z]]",
-                              k->name);
-      for (unsigned i = 0; i < 3 && k->grid[i]; i++)
-         if (!grid_value(r, k->grid[i], &r->grid[i]))
-            return false;
-      return true;
-   }
-   const char *p = text;
-   for (unsigned i = 0; i < 3; i++) {
-      char *end;
-      unsigned long v = strtoul(p, &end, 10);
-      if (end == p || *p == '-' || v > INT32_MAX || (*end && *end != ',') || (*end && i == 2))
-         break;
-      r->grid[i] = (uint32_t)v;
-      if (!*end)
-         return true;
-      p = end + 1;
-   }
-   return tl_cmd_refuse("--grid takes up to three numbers, as in 128,2; found '%s'", text);
+   bool is_given;
+   if (!tl_cmd_grid(r->c, r->grid, &is_given))
+      return EXIT_USAGE;
+   if (!is_given && !own_grid(r))
+      return EXIT_PROGRAM;
+   if (!r->grid[0] || !r->grid[1] || !r->grid[2])
+      tl_cmd_error("warning: the grid is %u,%u,%u: no program runs", r->grid[0], r->grid[1],
+                   r->grid[2]);
+   for (unsigned i = 1; i < 3; i++)
+      if (r->grid[i] > MAX_GRID_YZ) {
+         tl_cmd_error("grid %c is %u, at most %d is allowed", "xyz"[i], r->grid[i], MAX_GRID_YZ);
+         return EXIT_PROGRAM;
+      }
+   return EXIT_OK;
 }
 
 /* ---- launching ---- */
@@ -319,7 +311,7 @@ run_on_cpu(RunState *r)
    size_t n;
    TilecArg *args = launch_args(r, &n);
    if (!args)
-      return EXIT_USAGE;
+      return EXIT_PROGRAM;
    bool profile = tl_option(&r->c->cl, TL_OPT_PROFILE);
    bool count = r->on_sim && (profile || tl_option(&r->c->cl, TL_OPT_STATS));
    bool is_told = false;
@@ -412,7 +404,7 @@ run_on_gpu(RunState *r)
    size_t n;
    TilecArg *args = launch_args(r, &n);
    if (!args)
-      return EXIT_USAGE;
+      return EXIT_PROGRAM;
    TilecLaunch l = {.grid = {r->grid[0], r->grid[1], r->grid[2]}};
    double start = tl_now_ms();
    status = tilec_launch(r->kernel, &l, args, n);
@@ -526,7 +518,10 @@ compile_and_run(RunState *r)
        (code = tl_measure_choose(r->c, &r->o)) != EXIT_OK)
       return code;
    const char *grid = tl_option(&r->c->cl, TL_OPT_GRID);
-   if (is_grid_expression(grid))
+   bool is_given;
+   if (!tl_cmd_grid(r->c, r->grid, &is_given))
+      return EXIT_USAGE;
+   if (grid && !is_given)
       r->o.grid = tl_arena_printf(r->c->arena, "(%s)", grid);
    TilecStage shown = tl_option(&r->c->cl, TL_OPT_EMIT) ? r->o.stop_after : TILEC_STAGE_DEFAULT;
    r->o.keep_stages |= shown ? TILEC_STAGE_BIT(shown) : 0;
@@ -543,16 +538,8 @@ compile_and_run(RunState *r)
    r->comp.diags.first = r->comp.diags.last = NULL; /* shown already */
    if (!tl_cmd_extras(r->c, &r->comp, r->o.kernel))
       return EXIT_ENVIRONMENT;
-   if (!read_grid(r))
-      return EXIT_USAGE;
-   if (!r->grid[0] || !r->grid[1] || !r->grid[2])
-      tl_cmd_error("warning: the grid is %u,%u,%u: no program runs", r->grid[0], r->grid[1],
-                   r->grid[2]);
-   for (unsigned i = 1; i < 3; i++)
-      if (r->grid[i] > MAX_GRID_YZ) {
-         tl_cmd_error("grid %c is %u, at most %d is allowed", "xyz"[i], r->grid[i], MAX_GRID_YZ);
-         return EXIT_LIMIT;
-      }
+   if ((code = read_grid(r)) != EXIT_OK)
+      return code;
    tl_results_before(&r->results, &r->comp.info.kernels[0]);
    code = r->rt ? run_on_gpu(r) : run_on_cpu(r);
    return code == EXIT_OK ? finish(r) : code;
@@ -586,9 +573,11 @@ tl_cmd_run(TlCommand *c)
    TilecStatus status = tl_compilation_init(&r->comp, NULL, &r->extra);
    if (status != TILEC_OK)
       return tl_cmd_exit_code(status);
-   bool is_complete = /* a signature may fold what is not given */
-      tl_cmd_args_values(&r->a) && (r->o.signature || tl_cmd_args_complete(&r->a));
-   code = is_complete ? tl_results_open(&r->results, c, &r->a) : EXIT_PROGRAM;
+   code = tl_cmd_args_values(&r->a);
+   if (code == EXIT_OK && !r->o.signature && !tl_cmd_args_complete(&r->a))
+      code = EXIT_PROGRAM; /* a signature may fold what is not given */
+   if (code == EXIT_OK)
+      code = tl_results_open(&r->results, c, &r->a);
    if (code == EXIT_OK)
       code = compile_and_run(r);
    release(r);

@@ -173,13 +173,16 @@ collect(TlMeasure *m)
    return true;
 }
 
-static void
+static bool
 read_grid(TlMeasure *m)
 {
+   uint32_t numbers[3];
+   bool are_numbers;
    const char *text = tl_option(&m->c->cl, TL_OPT_GRID);
    m->launch = (TilecLaunch){.grid = {TILEC_OWN_GRID, 1, 1}};
    if (text)
       m->o.grid = tl_arena_printf(m->c->arena, "(%s)", text);
+   return tl_cmd_grid(m->c, numbers, &are_numbers);
 }
 
 static TilecStatus
@@ -232,16 +235,15 @@ tl_measure_open(TlMeasure *m, TlCommand *c)
    int code = tl_cmd_args_params(&m->args, &m->o, &m->extra);
    if (code != EXIT_OK)
       return code;
-   if (!tl_cmd_args_values(&m->args))
-      return EXIT_PROGRAM;
-   if ((code = open_runtime(m)) != EXIT_OK)
+   if ((code = tl_cmd_args_values(&m->args)) != EXIT_OK || (code = open_runtime(m)) != EXIT_OK)
       return code;
    TilecStatus status = tl_cmd_args_upload(&m->args, m->rt);
    if (status != TILEC_OK)
       return tl_measure_error(m, status);
    if (!collect(m))
       return EXIT_PROGRAM;
-   read_grid(m);
+   if (!read_grid(m))
+      return EXIT_USAGE;
    m->database = tl_measure_database(c);
    make_folder(c, m->database);
    status = open_kernel(m);
@@ -354,7 +356,7 @@ import_choices(TlCommand *c, const char *database, const char *path)
    uint32_t count = 0;
    if (!tl_read_file(c->arena, path, &text, &len, &why)) {
       tl_cmd_error("cannot read '%s': %s", path, why);
-      return EXIT_PROGRAM;
+      return EXIT_ENVIRONMENT;
    }
    TilecStatus status = tilec_tune_import(database, text, len, &count, error, sizeof error);
    if (status != TILEC_OK) {
@@ -401,6 +403,8 @@ tune_kernel(TlCommand *c)
          printf("kept in %s\n", m->database);
       if (info->note[0])
          fprintf(stderr, "tilec: note: %s\n", info->note);
+      if (m->database && info->note[0] && !info->is_stored)
+         code = EXIT_ENVIRONMENT; /* what it is called for, a choice that is kept, is not there */
    }
    tilec_tune_free(r);
    tl_measure_close(m);

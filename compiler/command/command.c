@@ -28,7 +28,6 @@ tl_cmd_exit_code(TilecStatus status)
    case TILEC_BAD_SOURCE:
    case TILEC_BAD_ARGUMENT:
    case TILEC_NOT_FOUND:
-   case TILEC_IO:
    case TILEC_FAULT:
    case TILEC_UNSUPPORTED:
    case TILEC_BAD_IMAGE:

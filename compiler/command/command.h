@@ -5,11 +5,12 @@
 #include "command/options.h"
 #include "compile/compilation.h"
 
+/* One for each kind of mistake, whatever command meets it. */
 enum {
    EXIT_OK = 0,
-   EXIT_PROGRAM = 1,
-   EXIT_USAGE = 2,
-   EXIT_ENVIRONMENT = 3,
+   EXIT_PROGRAM = 1,     /* the program is wrong, or not what the command line takes it for */
+   EXIT_USAGE = 2,       /* a command line that is wrong whatever the program is */
+   EXIT_ENVIRONMENT = 3, /* a file that cannot be read or written, a tool or GPU that is missing */
    EXIT_LIMIT = 4,
    EXIT_BUG = 70,
 };

@@ -23,6 +23,21 @@ read_text(TlCommand *c, TlOptionId id, const char **out)
    return true;
 }
 
+/* One, or what --emit=c takes: a list. */
+static bool
+read_arch(TlCommand *c, TlOptionId id, const char **out)
+{
+   *out = tl_option(&c->cl, id);
+   for (const char *s = *out; s && *s;) {
+      size_t len = strcspn(s, ",");
+      const char *one = tl_arena_strndup(c->arena, s, len);
+      if (strcmp(one, "native") != 0 && !tl_target_find(one))
+         return tl_cmd_refuse("%s", tl_unknown_arch(c->arena, one));
+      s += len + (s[len] == ',');
+   }
+   return true;
+}
+
 static bool
 read_flag(TlCommand *c, TlOptionId id, bool *out)
 {
@@ -130,19 +145,23 @@ read_stage(TlCommand *c, TlOptionId id, TilecStage *out)
                         emit, is_build ? ", ptx, cubin or c" : " or ptx");
 }
 
-/* "layout,pipeline": each is a group that some part of the compiler asks for. */
+/* "layout,pipeline" */
 static bool
-known_remarks(const char *groups)
+known_remarks(TlCommand *c, const char *groups)
 {
-   static const char *const known[] = {"layout", "pipeline", "tma", "ptxas", "all"};
+   TlSb known;
+   tl_sb_init(&known, c->arena);
+   for (unsigned i = 0; tl_remark_group(i); i++)
+      tl_sb_printf(&known, "%s, ", tl_remark_group(i));
    for (const char *s = groups; s && *s;) {
-      size_t len = strcspn(s, ","), i = 0, n = sizeof known / sizeof known[0];
-      while (i < n && (strlen(known[i]) != len || strncmp(s, known[i], len) != 0))
-         i++;
-      if (i == n)
-         return tl_cmd_refuse(
-            "no remarks are called '%.*s'; -R takes layout, pipeline, tma, ptxas or all", (int)len,
-            s);
+      size_t len = strcspn(s, ",");
+      const char *one = tl_arena_strndup(c->arena, s, len);
+      bool is_known = strcmp(one, "all") == 0;
+      for (unsigned i = 0; tl_remark_group(i); i++)
+         is_known |= strcmp(one, tl_remark_group(i)) == 0;
+      if (!is_known)
+         return tl_cmd_refuse("no remarks are called '%s'; -R takes %sor all", one,
+                              tl_sb_cstr(&known));
       s += len + (s[len] == ',');
    }
    return true;
@@ -155,7 +174,7 @@ read_remarks(TlCommand *c, TlOptionId id, const char **out)
    size_t at = 0;
    for (const char *groups; (groups = tl_option_next(&c->cl, id, &at));)
       *out = *out ? tl_arena_printf(c->arena, "%s,%s", *out, groups) : groups;
-   return known_remarks(*out);
+   return known_remarks(c, *out);
 }
 
 static bool

@@ -142,6 +142,7 @@ tl_options_help(TlSb *out, unsigned command, const char *command_name)
    option_entries(out, command, all);
    if (!all)
       command_examples(out, command_name);
-   tl_sb_str(out, "\nexit codes: 0 ok, 1 the program has errors, 2 usage, 3 environment,\n"
-                  "            4 limit or time-out, 70 bug in tilec\n");
+   tl_sb_str(out, "\nexit codes: 0 ok, 1 the program is wrong, 2 the command line is wrong,\n"
+                  "            3 a file, tool or GPU cannot be had, 4 limit or time-out,\n"
+                  "            70 bug in tilec\n");
 }

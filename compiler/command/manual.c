@@ -78,8 +78,9 @@ tl_options_manual(TlSb *out, const char *version)
       group = tl_option_group(i);
       option_item(out, &tl_option_rows[i]);
    }
-   tl_sb_str(out, ".SH EXIT STATUS\n0 ok, 1 the program has errors, 2 usage, 3 environment, "
-                  "4 limit or time\\-out, 70 bug in tilec\n.SH EXAMPLES\n.nf\n");
+   tl_sb_str(out, ".SH EXIT STATUS\n0 ok, 1 the program is wrong, 2 the command line is wrong, "
+                  "3 a file, tool or GPU cannot be had, 4 limit or time\\-out, 70 bug in tilec\n"
+                  ".SH EXAMPLES\n.nf\n");
    for (unsigned i = 0; tl_example(i); i++)
       plain_line(out, tl_example(i));
    tl_sb_str(out, ".fi\n.SH FILES\n.TP\n.I ~/.cache/tilec\ncompiled kernels and the tuner's "

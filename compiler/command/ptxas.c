@@ -172,12 +172,6 @@ tl_tool_folder(TlArena *arena)
 }
 
 static bool
-wants_remarks(const TilecCompileOptions *o)
-{
-   return o->remarks && (strstr(o->remarks, "ptxas") || strstr(o->remarks, "all"));
-}
-
-static bool
 is_of_unknown_arch(const TlPtxasResult *made)
 {
    const char *said = made->said ? made->said : "";
@@ -203,7 +197,7 @@ take_words(TlCompilation *comp, const TilecCompileOptions *o, const TlPtxasResul
                                    : "it failed");
    if (r.warnings.len)
       tl_report(&comp->diags, W0510, range, tl_sb_cstr(&r.warnings));
-   if (r.remarks.len && wants_remarks(o))
+   if (r.remarks.len && tl_remarks_has(o->remarks, "ptxas"))
       tl_report(&comp->diags, R0510, range, tl_sb_cstr(&r.remarks));
 }
 

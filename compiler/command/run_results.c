@@ -28,7 +28,7 @@ check_prints(TlRunResults *r)
       if (strchr(text, '='))
          return tl_cmd_misuse("--print takes the name of an array argument; found '%s'", text);
       if (!named_array(r, "print", text))
-         return EXIT_USAGE;
+         return EXIT_PROGRAM;
    }
    return EXIT_OK;
 }
@@ -44,7 +44,7 @@ check_saves(TlRunResults *r)
       if (!strchr(text, '='))
          return tl_cmd_misuse("--save takes NAME=FILE.npy of an array argument; found '%s'", text);
       if (!named_array(r, "save", text))
-         return EXIT_USAGE;
+         return EXIT_PROGRAM;
    }
    return EXIT_OK;
 }
@@ -86,7 +86,7 @@ read_expected(TlRunResults *r, const char *text, TlExpected *e)
       return tl_cmd_misuse("--expect takes NAME=FILE.npy[:TOLERANCE]; found '%s'", text);
    e->arg = named_array(r, "expect", text);
    if (!e->arg)
-      return EXIT_USAGE;
+      return EXIT_PROGRAM;
    char *path = tl_arena_strdup(r->c->arena, eq + 1);
    const TlArray *got = &e->arg->value.array;
    e->tolerance = take_tolerance(path);
@@ -95,7 +95,7 @@ read_expected(TlRunResults *r, const char *text, TlExpected *e)
       e->tolerance = tl_array_tolerance(got->dtype);
    if (!tl_npy_read(r->c->arena, path, TL_DTYPE_COUNT, &e->want, &why)) {
       tl_cmd_error("--expect %s: %s: %s", e->arg->param->name, path, why);
-      return EXIT_PROGRAM;
+      return EXIT_ENVIRONMENT;
    }
    read_as(&e->want, got->dtype);
    if (has_shape_of(got, &e->want))

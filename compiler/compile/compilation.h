@@ -86,6 +86,9 @@ TilecStatus tl_check(TlCompilation *comp, const TilecCompileOptions *options,
 /* Parses and loads names only: comp->sema can list its kernels. */
 TilecStatus tl_load_names(TlCompilation *comp, const TilecCompileOptions *options);
 
+/* The message about an architecture that is none. */
+const char *tl_unknown_arch(TlArena *arena, const char *arch);
+
 /* What the options ask of one kernel; lives in its arena. */
 TlSpecialization tl_specialization_for(TlCompilation *comp, const TilecCompileOptions *options);
 

@@ -502,15 +502,21 @@ load_located_files(TlCompilation *comp)
    }
 }
 
+const char *
+tl_unknown_arch(TlArena *arena, const char *arch)
+{
+   TlSb sb;
+   tl_sb_init(&sb, arena);
+   tl_sb_printf(&sb, "unknown architecture '%s'; tilec knows ", arch);
+   for (unsigned i = 0; tl_target_at(i); i++)
+      tl_sb_printf(&sb, "%s%s", i ? ", " : "", tl_target_at(i)->arch);
+   return tl_sb_cstr(&sb);
+}
+
 static TilecStatus
 unknown_arch(TlCompilation *comp, const char *arch)
 {
-   TlSb known;
-   tl_sb_init(&known, comp->arena);
-   for (unsigned i = 0; tl_target_at(i); i++)
-      tl_sb_printf(&known, "%s%s", i ? ", " : "", tl_target_at(i)->arch);
-   return fail(comp, TILEC_BAD_TARGET, "unknown architecture '%s'; tilec knows %s", arch,
-               tl_sb_cstr(&known));
+   return fail(comp, TILEC_BAD_TARGET, "%s", tl_unknown_arch(comp->arena, arch));
 }
 
 static TilecStatus
@@ -737,6 +743,7 @@ start(TlCompilation *comp, const TilecCompileOptions *o, const TlCompileExtra *e
    comp->error[0] = 0;
    comp->diags.warnings_are_errors = o->warnings_are_errors;
    comp->diags.warnings = extra->warnings;
+   comp->diags.remarks = o->remarks;
    comp->passes = (TlPassCx){.scratch = comp->scratch,
                              .sources = comp->sources,
                              .diags = &comp->diags,

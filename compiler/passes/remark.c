@@ -13,16 +13,7 @@
 bool
 tl_remarks_on(const TlPassCx *cx, const char *group)
 {
-   if (!cx->remarks)
-      return false;
-   size_t n = strlen(group);
-   for (const char *s = cx->remarks; *s;) {
-      size_t len = strcspn(s, ",");
-      if ((len == n && strncmp(s, group, n) == 0) || (len == 3 && strncmp(s, "all", 3) == 0))
-         return true;
-      s += len + (s[len] == ',');
-   }
-   return false;
+   return tl_remarks_has(cx->remarks, group);
 }
 
 /* ---- which operations want a layout ---- */

@@ -15,6 +15,7 @@ tl_quiet_begin(TlSema *s, TlQuiet *q)
    tl_diags_init(&q->diags, s->arena, s->sources);
    q->diags.num_errors = s->diags->num_errors; /* as TlActivation.errors counts */
    q->diags.max_errors = s->diags->num_errors + 20;
+   q->diags.remarks = s->diags->remarks;
    s->diags = &q->diags;
 }
 

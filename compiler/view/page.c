@@ -50,8 +50,8 @@ put_until(const char *html, const char *mark, TlSb *out)
    return at + strlen(mark);
 }
 
-/* '<', '>' and '&' are in strings only, so that they can be escaped afterwards: nothing in them ends
- * the <script> element that holds them. */
+/* '<', '>' and '&' are in strings only, so that they can be escaped afterwards: nothing in them
+ * ends the <script> element that holds them. */
 static void
 embed(const TlSb *json, TlSb *out)
 {
