@@ -57,6 +57,7 @@ typedef struct TlPipe {
    unsigned ahead;          /* iterations that copies run ahead: stages - 1 or stages - 2 */
    int64_t step;            /* of the index; 0: known at run time only, of either sign */
    bool has_stages;         /* the loop has its own num_stages */
+   bool is_of_roles;        /* what is refused here, the loop's own warps may copy yet */
    struct TlAffine *affine; /* boxes may fill stages; NULL: only threads copy */
 } TlPipe;
 

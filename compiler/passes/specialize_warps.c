@@ -120,6 +120,7 @@ add_loop(Special *s, TlOp *loop)
                  .types = s->func->module->types,
                  .loop = loop,
                  .body = loop->regions[0]->block,
+                 .is_of_roles = true,
                  .has_stages = true, /* all loads that can, take the way around the registers */
                  .affine = s->affine,
                  .stages = asked > 0 ? (unsigned)asked : s->func->num_stages};
