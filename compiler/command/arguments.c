@@ -192,9 +192,8 @@ take_value(TlCmdArgs *all, TlCmdArg *a, const char *text)
    a->word = a->param->is_constexpr && is_word(text) ? text : NULL;
    if (a->word)
       return EXIT_OK;
-   bool is_file = *text == '@';
    tl_cmd_error("argument '%s': %s", a->param->name, why);
-   return is_file ? EXIT_ENVIRONMENT : EXIT_USAGE;
+   return a->value.lacks_memory ? EXIT_LIMIT : *text == '@' ? EXIT_ENVIRONMENT : EXIT_USAGE;
 }
 
 /* An explicit dtype of an annotation such as "*bf16" reads a uint16 file as bf16. */

@@ -277,6 +277,8 @@ view_kernel(TlCommand *c, const TilecCompileOptions *o, TlCompilation *comp, TlV
    TlCubin cubin = {0};
    int refused =
       tools->ptxas ? tl_ptxas_assemble(c, comp, o, tools->ptxas, &cubin) : EXIT_ENVIRONMENT;
+   if (refused == EXIT_LIMIT)
+      return refused;
    if (setjmp(comp->oom))
       return out_of_memory();
    int code = write_page(c, comp, view, tools, &cubin);

@@ -119,8 +119,10 @@ made_up(TlArena *arena, const char *how, const char *rest, TlCliValue *out, cons
        (int_range(a->dtype, &low, &high), !(constant >= low && constant <= high)))
       return tl_not_taken(
          why, tl_arena_printf(arena, "%s does not fit %s", rest + 1, tl_dtype_info[a->dtype].text));
-   if (!tl_array_alloc(a))
+   if (!tl_array_alloc(a)) {
+      out->lacks_memory = true;
       return tl_not_taken(why, "there is not enough memory for an array of that shape");
+   }
    out->kind = TL_CLI_ARRAY;
    if (strcmp(how, "empty") == 0) /* poison: a kernel that leaves elements unwritten is seen */
       memset(a->data, 0xCD, a->bytes);

@@ -22,6 +22,7 @@ enum {
    MAX_CARRIED = 32, /* by one loop; more are unknown */
    QUIET_TRIPS = 64, /* of a loop without events */
    LANES = 32,
+   MATRIX_ROWS = 8, /* of ldmatrix: a lane gives the address of each */
 };
 
 typedef struct Known {
@@ -259,13 +260,12 @@ address_of(const Machine *m, const TlOp *op, uint32_t *out)
 static void
 finish_access(TlViewAccess *a, bool is_of_rows)
 {
-   enum { ROWS = 8 };
    bool is_aligned = a->bytes >= 1 && a->bytes <= 16 && (a->bytes & (a->bytes - 1)) == 0;
    for (unsigned i = 0; i < a->num_lanes; i++)
       is_aligned = is_aligned && a->lane_address[i] % a->bytes == 0;
    if (!is_aligned)
       return;
-   TlSharedCost cost = is_of_rows ? tl_cost_matrices(a->lane_address, a->num_lanes / ROWS)
+   TlSharedCost cost = is_of_rows ? tl_cost_matrices(a->lane_address, a->num_lanes / MATRIX_ROWS)
                                   : tl_cost_shared(a->lane_address, a->bytes);
    a->is_known = true;
    a->wavefronts = cost.wavefronts;
@@ -276,7 +276,6 @@ finish_access(TlViewAccess *a, bool is_of_rows)
 static uintptr_t
 add_access(Machine *m, const TlOp *op, const uint32_t *address)
 {
-   enum { ROWS = 8 };
    TlExtent extent;
    TlViewAccess a = {.line = (uint32_t)(uintptr_t)tl_map_get(&m->line_of, op),
                      .place = tl_view_place(m->view, op->range),
@@ -289,7 +288,7 @@ add_access(Machine *m, const TlOp *op, const uint32_t *address)
    else if (tl_attr_extent(op, &extent))
       a.buffer = buffer_of(m, op, (uint32_t)extent.begin);
    if (is_of_matrices(op))
-      a.num_lanes = ROWS * (unsigned)tl_attr_int(op, TL_ATTR_NUM);
+      a.num_lanes = MATRIX_ROWS * (unsigned)tl_attr_int(op, TL_ATTR_NUM);
    tl_vec_push(m->view->arena, &m->view->trace.accesses, a);
    uintptr_t number = m->view->trace.accesses.len;
    tl_map_put(&m->access_of, op, (void *)number);
@@ -588,7 +587,7 @@ run_for(Machine *m, const TlOp *op)
    uint32_t most = knows ? (is_loud ? MAX_STEPS : QUIET_TRIPS) : is_loud ? UNKNOWN_TRIPS : 1;
    uint32_t outer = m->trip, trips = 0;
    carry_in(m, op);
-   for (int64_t at = lower;; at += step) {
+   for (int64_t at = lower;; at = (int64_t)((uint64_t)at + (uint64_t)step)) { /* may wrap */
       if ((knows && (step > 0 ? at >= upper : at <= upper)) || trips >= most || is_over(m))
          break;
       m->trip = ++trips;

@@ -62,7 +62,7 @@ function sourceView(source, file) {
   return {
     id: file ? `source${file}` : 'source',
     title: file ? source.name.split('/').pop() : 'Source',
-    language: 'tile', isSource: true, file, lines, from: [],
+    language: source.name.endsWith('.tir') ? 'ir' : 'tile', isSource: true, file, lines, from: [],
     keys: lines.map((_, i) => file * FILE + i + 1),
   };
 }
@@ -1087,7 +1087,7 @@ function statistics(f) {
     ['Warps', f.warps + (f.extra_warps ? ` ${small(`+ ${f.extra_warps} for other roles`)}` : '')],
     ['Stages', f.stages],
     ['Shared memory', f.shared ? `${kib(f.shared)} ${small(`of ${kib(D.shared.limit)}`)}` : 'none'],
-    ['Registers', hasPtxas ? `${f.registers} ${small('a thread')}` : small('no ptxas')],
+    ['Registers', hasPtxas ? `${f.registers} ${small('a thread')}` : small('not known')],
     ...(hasPtxas ? [['Spills', spillWords]] : []),
     ...(f.occupancy ? [['Occupancy', occupancyWords(f.occupancy)]] : []),
   ];
