@@ -23,7 +23,7 @@ put_occupancy(const TlView *v, const TlViewFacts *facts, TlSb *out)
 {
    const TlTarget *t = facts->target;
    uint32_t warps = v->num_warps + v->extra_warps;
-   if (!facts->registers || !warps)
+   if (!facts->registers || facts->registers > t->thread_registers || !warps)
       return;
    uint32_t shared = round_up(v->shared_bytes + SYSTEM_BYTES, SHARED_UNIT);
    uint32_t per_warp = round_up(facts->registers * 32, REGISTER_UNIT);

@@ -293,6 +293,12 @@ def check_occupancy(tool, work, ptxas):
         data = data_of(tool.page(path, f"--arch={arch}", f"--ptxas={thin}", "--disassembler=none"))
         o = data["facts"]["occupancy"]
         check(tuple(o.values()) == wanted, f"occupancy of {warps} warps on {arch}: {o}")
+    path = os.path.join(work, "much.tir")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("func @k(%n: i32) {num_warps = 1, state = lowered, shared_bytes = 16777216} {\n   return\n}\n")
+    many = script(os.path.join(work, "many"), f'"{ptxas}" "$@" 2>/dev/null\necho "ptxas info    : Used 4294967295 registers" >&2\n')
+    for program in (thin, many):  # no number makes the page fail
+        tool.page(path, f"--ptxas={program}", "--disassembler=none")
 
 
 def check_refusals(tool, work, ptxas):
