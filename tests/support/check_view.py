@@ -150,23 +150,25 @@ def k(x: *i32, y: *i32):
 """
 
 
+def page_of(tool, work, folder, name, text):
+    """The data of a page about this text, `name` with a suffix; the page is kept where pages are."""
+    path = os.path.join(work, name)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    page = tool.page(path, "--ptxas=none")
+    if folder:
+        with open(os.path.join(folder, name.split(".")[0] + ".html"), "w", encoding="utf-8") as f:
+            f.write(page)
+    return data_of(page)
+
+
 def check_accesses(tool, work, folder):
     """Of each access; of IR that is LOWERED from the start, which has no buffers."""
-    path = os.path.join(work, "rows.tir")
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(LOWERED)
-    page = tool.page(path, "--ptxas=none")
-    data = data_of(page)
-    if folder:
-        with open(os.path.join(folder, "lowered.html"), "w", encoding="utf-8") as f:
-            f.write(page)
+    data = page_of(tool, work, folder, "lowered.tir", LOWERED)
     found = [(a["what"], a["wavefronts"], a["minimum"], len(a["lanes"])) for a in data["shared"]["accesses"]]
     rows = [("ldmatrix", 8 * n, n, 8 * n) for n in (1, 2, 4)]
     check(found == rows + [("atom_shared", 32, 1, 32)], f"accesses of rows: {found}")
-    path = os.path.join(work, "histogram.tile")
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(HISTOGRAM)
-    data = data_of(tool.page(path, "--ptxas=none"))
+    data = page_of(tool, work, folder, "histogram.tile", HISTOGRAM)
     check_shared("histogram", data)
     atomic = [a for a in data["shared"]["accesses"] if a["what"] == "atom_shared"]
     check(len(atomic) == 1 and not atomic[0]["known"], f"accesses of a histogram: {data['shared']['accesses']}")
