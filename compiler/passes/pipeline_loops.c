@@ -120,6 +120,9 @@ limit_stages(TlPipe *p)
    if (p->stages < asked && p->stages < trips && tl_remarks_on(p->cx, "pipeline"))
       tl_report(p->cx->diags, R0415, p->loop->range, asked, (unsigned)tl_pipe_stage_bytes(p),
                 p->stages < 2 ? "the loop is not pipelined" : "fewer are used");
+   for (size_t i = 0; i < p->loads.len && p->stages < 2 && useful > 1; i++)
+      tl_report(p->cx->diags, W0414, p->loads.data[i].op->range,
+                "two stages of the loop do not fit in shared memory");
 }
 
 /* May the ring have one more stage?  Not where fewer blocks would run side by side, unless their
