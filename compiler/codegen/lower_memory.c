@@ -224,7 +224,175 @@ from_pieces(TlCg *cg, const LLVMValueRef *pieces, Piece p, LLVMTypeRef elem, uns
       tl_cg_unpack(cg, pieces, p.count, p.bits, elem, elem_bits, out);
 }
 
-/* ld_global(ptrs, pred?, other?) */
+/* ---- vectors that are accessed in part ----
+ * A whole one at once; behind a branch, which only threads take that hold the last elements of a
+ * row, element by element, but for the last, which is not there:
+ *
+ *    setp.eq whole, part, 16;   @whole ld.global.v4.b32 {..}, [p];
+ *    setp.ne.and cut, part, 0, !whole;   @!cut bra done;
+ *    ld.global.b16 t0, [p];    setp.gt q1, part, 2;  @q1 ld.global.b16 t1, [p+2];   ..
+ *    bfi.b32 r0, t0, r0, 0, 16;   @q1 bfi.b32 r0, t1, r0, 16, 16;   ..
+ *    done: */
+enum { MAX_PART_OPERANDS = 12 };
+
+typedef struct Part {
+   TlCg *cg;
+   TlSb text, cons;
+   LLVMValueRef args[MAX_PART_OPERANDS];
+   unsigned num, ptr, part, policy; /* operands: how many, and their numbers */
+   unsigned bytes, elem_bits;
+   Piece p, elem;
+   Hints h;
+} Part;
+
+static Part
+part_new(TlCg *cg, unsigned bytes, unsigned elem_bits, Hints h)
+{
+   Part x = {.cg = cg, .bytes = bytes, .elem_bits = elem_bits, .h = h};
+   x.p = access_pieces(bytes, elem_bits);
+   x.elem = access_pieces(elem_bits / 8, elem_bits);
+   tl_sb_init(&x.text, cg->arena);
+   tl_sb_init(&x.cons, cg->arena);
+   return x;
+}
+
+static unsigned
+part_operand(Part *x, LLVMValueRef v, const char *constraint)
+{
+   tl_sb_printf(&x->cons, "%s%s", x->cons.len ? "," : "", constraint);
+   if (v)
+      x->args[x->num++] = v;
+   return x->num - 1;
+}
+
+/* The instruction on one element or on all, "ld.global.b16", and its address. */
+static void
+part_access(Part *x, const char *base, Piece p, unsigned first, const char *reg, unsigned offset)
+{
+   char name[96];
+   bool is_load = base[0] == 'l';
+   mnemonic(name, sizeof name, base, x->h, p);
+   tl_sb_printf(&x->text, "%s ", name);
+   for (unsigned i = 0; i < 2; i++) {
+      if (i)
+         tl_sb_str(&x->text, ", ");
+      if ((i == 0) != is_load)
+         tl_sb_printf(&x->text, "[$%u+%u]", x->ptr, offset);
+      else if (reg)
+         tl_sb_str(&x->text, reg);
+      else
+         register_list(&x->text, first, p.count);
+   }
+   if (x->h.evict != TL_EVICT_NORMAL)
+      tl_sb_printf(&x->text, ", $%u", x->policy);
+   tl_sb_str(&x->text, "; ");
+}
+
+/* The whole vector, and the branch around its elements. */
+static void
+part_begin(Part *x, const char *base, unsigned first, unsigned count)
+{
+   tl_sb_printf(&x->text, "{ .reg .pred whole, cut, q<%u>; .reg .b32 t<%u>; ", count, count);
+   tl_sb_printf(&x->text, "setp.eq.u32 whole, $%u, %u; @whole ", x->part, x->bytes);
+   part_access(x, base, x->p, first, NULL, 0);
+   tl_sb_printf(&x->text, "setp.ne.and.u32 cut, $%u, 0, !whole; @!cut bra L_${:uid}; ", x->part);
+   for (unsigned i = 1; i + 1 < count; i++)
+      tl_sb_printf(&x->text, "setp.gt.s32 q%u, $%u, %u; ", i, x->part, i * x->elem_bits / 8);
+}
+
+/* Of a cut vector the first element is there. */
+static void
+part_guard(Part *x, unsigned i)
+{
+   if (i)
+      tl_sb_printf(&x->text, "@q%u ", i);
+}
+
+static LLVMValueRef
+part_end(Part *x, LLVMTypeRef ret)
+{
+   tl_sb_str(&x->text, "L_${:uid}: }");
+   part_operand(x, NULL, "~{memory}");
+   assert(x->num <= MAX_PART_OPERANDS);
+   return tl_cg_asm(x->cg, tl_sb_cstr(&x->text), tl_sb_cstr(&x->cons), ret, x->args, x->num,
+                    TL_ASM_EFFECT);
+}
+
+static void
+part_load(TlCg *cg, LLVMValueRef ptr, LLVMValueRef part, const LLVMValueRef *other, Part *x,
+          LLVMValueRef *out)
+{
+   unsigned count = x->bytes * 8 / x->elem_bits, per = x->p.bits / x->elem_bits;
+   char tied[12];
+   for (unsigned i = 0; i < x->p.count; i++)
+      tl_sb_printf(&x->cons, "%s=%s", i ? "," : "", reg_class(x->p.bits));
+   x->ptr = x->p.count + part_operand(x, ptr, "l");
+   x->part = x->p.count + part_operand(x, part, "r");
+   if (x->h.evict != TL_EVICT_NORMAL)
+      x->policy = x->p.count + part_operand(x, cache_policy(cg, x->h.evict), "l");
+   for (unsigned i = 0; i < x->p.count; i++) {
+      snprintf(tied, sizeof tied, "%u", i);
+      part_operand(x, other[i], tied);
+   }
+   part_begin(x, "ld", 0, count);
+   for (unsigned i = 0; i + 1 < count; i++) { /* all of them begun, then put where they belong */
+      char reg[16];
+      snprintf(reg, sizeof reg, "%c%u", per > 1 ? 't' : '$', i);
+      part_guard(x, i);
+      part_access(x, "ld", x->elem, 0, reg, i * x->elem_bits / 8);
+   }
+   for (unsigned i = 0; i + 1 < count && per > 1; i++) {
+      part_guard(x, i);
+      tl_sb_printf(&x->text, "bfi.b32 $%u, t%u, $%u, %u, %u; ", i / per, i, i / per,
+                   i % per * x->elem_bits, x->elem_bits);
+   }
+   LLVMTypeRef piece = LLVMIntTypeInContext(cg->llvm, x->p.bits),
+               parts[4] = {piece, piece, piece, piece};
+   unsigned n = x->p.count;
+   LLVMValueRef r = part_end(x, n == 1 ? piece : LLVMStructTypeInContext(cg->llvm, parts, n, 0));
+   for (unsigned i = 0; i < n; i++)
+      out[i] = n == 1 ? r : LLVMBuildExtractValue(cg->b, r, i, "");
+}
+
+static void
+part_store(TlCg *cg, LLVMValueRef ptr, LLVMValueRef part, const LLVMValueRef *pieces, Part *x)
+{
+   unsigned count = x->bytes * 8 / x->elem_bits, per = x->p.bits / x->elem_bits;
+   x->ptr = part_operand(x, ptr, "l");
+   for (unsigned i = 0; i < x->p.count; i++)
+      part_operand(x, pieces[i], reg_class(x->p.bits));
+   x->part = part_operand(x, part, "r");
+   if (x->h.evict != TL_EVICT_NORMAL)
+      x->policy = part_operand(x, cache_policy(cg, x->h.evict), "l");
+   part_begin(x, "st", 1, count);
+   for (unsigned i = 0; i + 1 < count; i++) {
+      char reg[16];
+      bool is_inside = i % per != 0;
+      snprintf(reg, sizeof reg, is_inside ? "t%u" : "$%u", is_inside ? i : 1 + i / per);
+      if (is_inside)
+         tl_sb_printf(&x->text, "shr.b32 t%u, $%u, %u; ", i, 1 + i / per, i % per * x->elem_bits);
+      part_guard(x, i);
+      part_access(x, "st", x->elem, 0, reg, i * x->elem_bits / 8);
+   }
+   part_end(x, cg->voidt);
+}
+
+/* The pieces of access a where it is masked off. */
+static void
+other_pieces(TlCg *cg, TlRegs other, unsigned a, unsigned vec, unsigned elem_bits, Piece p,
+             LLVMValueRef *out)
+{
+   LLVMValueRef fill[16];
+   for (unsigned i = 0; i < p.count; i++)
+      out[i] = LLVMConstInt(LLVMIntTypeInContext(cg->llvm, p.bits), 0, 0);
+   if (!other.count)
+      return;
+   for (unsigned i = 0; i < vec; i++)
+      fill[i] = other.v[other.count == 1 ? 0 : a * vec + i];
+   to_pieces(cg, fill, vec, elem_bits, p, out);
+}
+
+/* ld_global(ptrs, part?, other?) */
 void
 tl_emit_ld_global(TlCg *cg, const TlOp *op)
 {
@@ -237,12 +405,13 @@ tl_emit_ld_global(TlCg *cg, const TlOp *op)
    if (op->num_args > 2)
       other = tl_cg_use(cg, tl_arg(op, 2));
    Hints h = hints_of(op, true);
+   bool is_partial = tl_is_partial(op);
    unsigned bytes = vec * elem_bits / 8;
    Piece p = access_pieces(bytes, elem_bits);
    TlRegs dst = tl_cg_def(cg, tl_result(op, 0));
    for (unsigned a = 0; a < ptrs.count; a++) {
       LLVMValueRef *out = &dst.v[a * vec], mask = pred_of(pred, a);
-      if (is_true(mask) && !has_hints(h)) {
+      if (!is_partial && is_true(mask) && !has_hints(h)) {
          LLVMTypeRef type = access_type(memory_elem(cg, elem), vec);
          LLVMValueRef v = LLVMBuildLoad2(cg->b, type, ptrs.v[a], "");
          set_align(v, bytes);
@@ -251,15 +420,12 @@ tl_emit_ld_global(TlCg *cg, const TlOp *op)
          continue;
       }
       LLVMValueRef init[4], pieces[4];
-      for (unsigned i = 0; i < p.count; i++)
-         init[i] = LLVMConstInt(LLVMIntTypeInContext(cg->llvm, p.bits), 0, 0);
-      if (other.count && !is_true(mask)) {
-         LLVMValueRef fill[16];
-         for (unsigned i = 0; i < vec; i++)
-            fill[i] = other.v[other.count == 1 ? 0 : a * vec + i];
-         to_pieces(cg, fill, vec, elem_bits, p, init);
-      }
-      asm_load(cg, ptrs.v[a], mask, init, h, p, pieces);
+      Part part = part_new(cg, bytes, elem_bits, h);
+      other_pieces(cg, is_true(mask) ? (TlRegs){0} : other, a, vec, elem_bits, p, init);
+      if (is_partial)
+         part_load(cg, ptrs.v[a], mask, init, &part, pieces);
+      else
+         asm_load(cg, ptrs.v[a], mask, init, h, p, pieces);
       from_pieces(cg, pieces, p, elem, elem_bits, out);
    }
 }
@@ -299,7 +465,7 @@ asm_store(TlCg *cg, LLVMValueRef ptr, LLVMValueRef pred, const LLVMValueRef *pie
    tl_cg_asm(cg, tl_sb_cstr(&text), tl_sb_cstr(&cons), cg->voidt, args, n, TL_ASM_EFFECT);
 }
 
-/* st_global(ptrs, values, pred?) */
+/* st_global(ptrs, values, part?) */
 void
 tl_emit_st_global(TlCg *cg, const TlOp *op)
 {
@@ -310,19 +476,24 @@ tl_emit_st_global(TlCg *cg, const TlOp *op)
    if (op->num_args > 2)
       pred = tl_cg_use(cg, tl_arg(op, 2));
    Hints h = hints_of(op, false);
+   bool is_partial = tl_is_partial(op);
    unsigned bytes = vec * elem_bits / 8;
    Piece p = access_pieces(bytes, elem_bits);
    for (unsigned a = 0; a < ptrs.count; a++) {
       const LLVMValueRef *v = &values.v[a * vec];
       LLVMValueRef mask = pred_of(pred, a);
-      if (is_true(mask) && !has_hints(h)) {
+      if (!is_partial && is_true(mask) && !has_hints(h)) {
          LLVMValueRef st = LLVMBuildStore(cg->b, join_vector(cg, v, elem, vec), ptrs.v[a]);
          set_align(st, bytes);
          continue;
       }
       LLVMValueRef pieces[4];
       to_pieces(cg, v, vec, elem_bits, p, pieces);
-      asm_store(cg, ptrs.v[a], mask, pieces, h, p);
+      Part part = part_new(cg, bytes, elem_bits, h);
+      if (is_partial)
+         part_store(cg, ptrs.v[a], mask, pieces, &part);
+      else
+         asm_store(cg, ptrs.v[a], mask, pieces, h, p);
    }
 }
 
@@ -470,7 +641,7 @@ tl_emit_stmatrix(TlCg *cg, const TlOp *op)
    }
 }
 
-/* cp_async(shared addresses, ptrs, pred?): a false predicate copies 0 bytes and fills with zero. */
+/* cp_async(shared addresses, ptrs, part?): what is not copied is filled with zero. */
 void
 tl_emit_cp_async(TlCg *cg, const TlOp *op)
 {
@@ -480,13 +651,15 @@ tl_emit_cp_async(TlCg *cg, const TlOp *op)
    TlRegs ptrs = tl_cg_use(cg, tl_arg(op, 1)), pred = {0};
    if (op->num_args > 2)
       pred = tl_cg_use(cg, tl_arg(op, 2));
-   bool masked = pred.count != 0;
+   bool masked = pred.count != 0, is_partial = tl_is_partial(op);
    char name[80];
    snprintf(name, sizeof name, "llvm.nvvm.cp.async.%s.shared.global.%u%s",
             bytes == 16 ? "cg" : "ca", bytes, masked ? ".s" : "");
    for (unsigned i = 0; i < ptrs.count; i++) {
       LLVMValueRef args[3] = {shared_access_ptr(cg, &s, i), ptrs.v[i], NULL};
-      if (masked)
+      if (is_partial)
+         args[2] = pred_of(pred, i);
+      else if (masked)
          args[2] =
             LLVMBuildSelect(cg->b, pred_of(pred, i), tl_cg_i32(cg, bytes), tl_cg_i32(cg, 0), "");
       tl_cg_call(cg, name, cg->voidt, args, masked ? 3 : 2);

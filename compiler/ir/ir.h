@@ -36,7 +36,7 @@ enum { TL_ANY = -1 };
 #define TL_TRAITS(X)                                                                               \
    X(TYPED) X(LAID) X(LOWERED) X(ELTWISE) X(PURE) X(READ) X(WRITE) X(SYNC) X(TERM) X(COMMUTES)     \
    X(CONTROL) X(ACCESS) X(ALONG_AXIS) X(OWN_LAYOUT) X(SAME_ELEMENTS) X(COSTLY) X(EXACT) X(HOST)    \
-   X(HOST_INT) X(HOST_BITS)
+   X(HOST_INT) X(HOST_BITS) X(PARTIAL)
 enum {
 #define X(id) TL_TRAIT_BIT_##id,
    TL_TRAITS(X)
@@ -258,6 +258,14 @@ tl_pred(const TlOp *op)
 {
    unsigned i = tl_pred_at(op);
    return i && i < op->num_args ? tl_arg(op, i) : NULL;
+}
+enum { TL_MIN_PART_BYTES = 4 }; /* of an access that is made in part */
+/* Is its predicate a number of bytes of each access? */
+static inline bool
+tl_is_partial(const TlOp *op)
+{
+   const TlValue *pred = tl_has_trait(op, TL_TRAIT_PARTIAL) ? tl_pred(op) : NULL;
+   return pred && tl_type_elem(pred->type)->dtype == TL_I32;
 }
 TlFunc *tl_op_func(const TlOp *op);
 TlBlock *tl_value_block(const TlValue *v); /* of the definition or the argument */

@@ -223,6 +223,24 @@ count_accesses(Verifier *v, const TlOp *op, uint32_t *num)
    return true;
 }
 
+/* i1, or bytes of a vector of elements that have a size. */
+static void
+check_predicate(Verifier *v, const TlOp *op, uint64_t bits)
+{
+   const TlValue *pred = tl_pred(op);
+   if (!pred)
+      return;
+   const TlType *elem = tl_type_elem(pred->type), *ptr = NULL;
+   for (unsigned i = 0; i < tl_pred_at(op); i++)
+      if (tl_type_elem(tl_arg(op, i)->type)->kind == TL_TYPE_PTR)
+         ptr = tl_type_elem(tl_arg(op, i)->type);
+   bool is_i1 = elem->kind == TL_TYPE_SCALAR && elem->dtype == TL_I1;
+   bool is_part = tl_is_partial(op) && ptr && ptr->elem->kind == TL_TYPE_SCALAR &&
+                  bits / 8 >= TL_MIN_PART_BYTES;
+   if (!is_i1 && !is_part)
+      bad(v, op, "its predicate is of %s", text(v, pred->type));
+}
+
 /* What an operation on memory moves is as much as its accesses do, and one predicate is all
  * accesses' or each has its own. */
 static void
@@ -245,6 +263,7 @@ check_accesses(Verifier *v, const TlOp *op)
           text(v, data->type));
    if (pred && tl_type_num_regs(pred->type) != 1 && tl_type_num_regs(pred->type) != num)
       bad(v, op, "%u accesses have %u predicates", num, tl_type_num_regs(pred->type));
+   check_predicate(v, op, tl_has_attr(op, TL_ATTR_BYTES) ? 32 : bits);
 }
 
 /* A machine operation on memory: by pointers, or by addresses in shared memory with offsets. */

@@ -205,6 +205,8 @@ truth_of_op(Drop *d, const TlOp *op, uint32_t r)
       return truth_of(d, tl_arg(op, 0), 0);
    if (op->opcode == TL_OP_PICK)
       return truth_of_pick(d, op, r);
+   if (op->opcode == TL_OP_SELECT) /* bytes of an access where a mask is true, else 0 */
+      return truth_of(d, tl_arg(op, 0), r) == NEVER ? truth_of(d, tl_arg(op, 2), r) : UNKNOWN;
    if (op->opcode == TL_OP_AND || op->opcode == TL_OP_OR) {
       Truth a = truth_of(d, tl_arg(op, 0), r), b = truth_of(d, tl_arg(op, 1), r);
       Truth rules = op->opcode == TL_OP_AND ? NEVER : ALWAYS;
@@ -324,6 +326,8 @@ drop_accesses(Drop *d, TlOp *op)
    bool is_true = true;
    for (uint32_t i = 0; i < accesses; i++) {
       Truth t = truth_of(d, mask, i);
+      if (t == ALWAYS && tl_is_partial(op)) /* some bytes are not all */
+         t = UNKNOWN;
       if (t == NEVER)
          continue;
       is_true &= t == ALWAYS;

@@ -24,7 +24,8 @@ typedef struct Byte {
 typedef struct Copy {
    unsigned thread, bytes;
    int64_t to;
-   const uint8_t *from; /* NULL: zeros */
+   const uint8_t *from;
+   unsigned len; /* bytes from there, zeros after them */
    uint32_t group;
 } Copy;
 
@@ -141,6 +142,15 @@ predicate(const In *in, const TlOp *op, unsigned at, unsigned t, unsigned r)
    return op->num_args <= at || (get(in, tl_arg(op, at), t, r) & 1);
 }
 
+/* Bytes of access r, of `bytes`, that are made: whole elements from the first on. */
+static unsigned
+part_of(const In *in, const TlOp *op, unsigned at, unsigned t, unsigned r, unsigned bytes)
+{
+   if (!tl_is_partial(op))
+      return predicate(in, op, at, t, r) ? bytes : 0;
+   return (unsigned)tl_bits_to_int(TL_I32, get(in, tl_arg(op, at), t, r));
+}
+
 static bool
 ld_global(In *in, const TlOp *op)
 {
@@ -152,17 +162,19 @@ ld_global(In *in, const TlOp *op)
       return stop(in, "%u bytes in one access", vec * es);
    EACH_THREAD(in, t)
    for (unsigned a = 0; a < n / vec; a++) {
-      bool on = predicate(in, op, 1, t, a);
+      unsigned on = part_of(in, op, 1, t, a, vec * es);
       TlBits p = get(in, tl_arg(op, 0), t, a);
+      if (on > vec * es || on % es)
+         return stop(in, "%u bytes of %u", on, vec * es);
       if (on && p % (vec * es))
          return stop(in, "address %llx is not aligned to %u", (unsigned long long)p, vec * es);
-      const uint8_t *from = on ? address(in, p, vec * es) : NULL;
+      const uint8_t *from = on ? address(in, p, on) : NULL;
       if (on && !from)
          return false;
-      in->stats->global_loads += on;
+      in->stats->global_loads += on > 0;
       for (unsigned k = 0; k < vec; k++) {
          unsigned r = a * vec + k;
-         TlBits v = on                 ? tl_load_elem(dtype(out), from + k * es)
+         TlBits v = k * es < on        ? tl_load_elem(dtype(out), from + k * es)
                     : op->num_args > 2 ? get(in, tl_arg(op, 2), t, r)
                                        : garbage(in, t, r, dtype(out));
          set(in, out, t, r, v);
@@ -180,14 +192,16 @@ st_global(In *in, const TlOp *op)
       return stop(in, "bad vector");
    EACH_THREAD(in, t)
    for (unsigned a = 0; a < n / vec; a++) {
-      if (!predicate(in, op, 2, t, a))
+      unsigned on = part_of(in, op, 2, t, a, vec * es);
+      if (!on)
          continue;
       TlBits p = get(in, tl_arg(op, 0), t, a);
-      uint8_t *to = address(in, p, vec * es);
-      if (!to || p % (vec * es))
-         return stop(in, "address %llx is not aligned to %u", (unsigned long long)p, vec * es);
+      uint8_t *to = address(in, p, on);
+      if (!to || p % (vec * es) || on > vec * es || on % es)
+         return stop(in, "%u bytes at %llx are not aligned to %u", on, (unsigned long long)p,
+                     vec * es);
       in->stats->global_stores++;
-      for (unsigned k = 0; k < vec; k++)
+      for (unsigned k = 0; k * es < on; k++)
          tl_store_elem(dtype(v), to + k * es, get(in, v, t, a * vec + k));
    }
    return true;
@@ -436,14 +450,16 @@ cp_async(In *in, const TlOp *op)
       return stop(in, "%u bytes", bytes);
    EACH_THREAD(in, t)
    for (unsigned a = 0; a < n; a++) {
-      Copy c = {t, bytes, shared_address(in, op, t, a), NULL, in->group};
+      Copy c = {t, bytes, shared_address(in, op, t, a), NULL, 0, in->group};
       TlBits p = get(in, tl_arg(op, 1), t, a);
       if (!in_shared(in, c.to, bytes))
          return false;
-      if (predicate(in, op, 2, t, a)) {
-         if (p % bytes)
-            return stop(in, "address %llx is not aligned to %u", (unsigned long long)p, bytes);
-         c.from = address(in, p, bytes);
+      c.len = part_of(in, op, 2, t, a, bytes);
+      if (c.len) {
+         if (p % bytes || c.len > bytes)
+            return stop(in, "%u bytes at %llx are not aligned to %u", c.len, (unsigned long long)p,
+                        bytes);
+         c.from = address(in, p, c.len);
          if (!c.from)
             return false;
          in->stats->async_copies++;
@@ -460,7 +476,7 @@ land(In *in, const Copy *c)
    for (unsigned i = 0; i < c->bytes; i++)
       in->shared[c->to + i].in_flight = false;
    for (unsigned i = 0; i < c->bytes; i++)
-      if (!write_byte(in, c->thread, c->to + i, c->from ? c->from[i] : 0))
+      if (!write_byte(in, c->thread, c->to + i, i < c->len ? c->from[i] : 0))
          return false;
    return true;
 }

@@ -22,6 +22,14 @@ first_outside(const TlExecFault *f)
    return begins_inside && (end - f->byte) % f->elem_bytes == 0 ? end : f->byte;
 }
 
+/* A copy that is cut is aligned as a whole one is; of a vector that is cut each element is an
+ * access by itself. */
+static uint32_t
+aligned_to(const SimSite *s, uint32_t bytes)
+{
+   return s->op->opcode == TL_OP_CP_ASYNC ? s->bytes : bytes;
+}
+
 uint8_t *
 sim_global(SimThread *t, const TlHostSite *s, uint64_t address, uint32_t bytes, SimUse use,
            const unsigned char *data)
@@ -47,7 +55,7 @@ sim_global(SimThread *t, const TlHostSite *s, uint64_t address, uint32_t bytes, 
                     .address = address};
    if (offset >= a->bytes || a->bytes - offset < bytes)
       f.kind = TL_FAULT_BOUNDS;
-   else if (address % bytes)
+   else if (address % aligned_to(sim_site(s), bytes))
       f.kind = TL_FAULT_MISALIGNED;
    else if (use != SIM_READS && use != SIM_LANDS && !sim_site(s)->is_volatile && !a->is_writable)
       f.kind = TL_FAULT_READ_ONLY;
@@ -72,6 +80,25 @@ pointer(const TlHostSite *h, const unsigned char *frame, uint32_t access)
    return p;
 }
 
+/* One access of `bytes` at a time: the whole, or element by element where it is cut. */
+static uint32_t
+step_of(const SimSite *s, uint32_t part)
+{
+   return part == s->bytes ? s->bytes : s->elem_bytes;
+}
+
+static void
+fill_other(const SimSite *s, const TlHostSite *h, unsigned char *frame, uint32_t a, uint32_t from)
+{
+   unsigned char *to = frame + h->result_at[0] + (size_t)a * s->bytes;
+   const unsigned char *other = s->other < 0 ? NULL : frame + h->arg_at[s->other];
+   if (!other)
+      memset(to + from, 0, s->bytes - from);
+   for (uint32_t i = from / s->elem_bytes; other && i < s->vec; i++)
+      memcpy(to + i * s->elem_bytes,
+             other + (s->num_other == 1 ? 0 : a * s->vec + i) * s->elem_bytes, s->elem_bytes);
+}
+
 void
 sim_ld_global(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
 {
@@ -79,21 +106,16 @@ sim_ld_global(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
    const SimSite *s = sim_site(h);
    for (uint32_t a = 0; a < s->accesses; a++) {
       unsigned char *to = frame + h->result_at[0] + (size_t)a * s->bytes;
-      bool is_on = sim_pred(s, h, frame, a);
+      uint32_t part = sim_part(s, h, frame, a), step = step_of(s, part);
       uint64_t p = pointer(h, frame, a);
-      sim_count(t, h, SIM_COUNT_LOAD, a, is_on, p);
+      sim_count(t, h, SIM_COUNT_LOAD, a, part > 0, p);
       sim_replica_loads(t, s, a);
-      if (is_on) {
-         memcpy(to, sim_global(t, h, p, s->bytes, s->is_volatile ? SIM_UPDATES : SIM_READS, NULL),
-                s->bytes);
-      } else if (s->other < 0) {
-         memset(to, 0, s->bytes);
-      } else {
-         const unsigned char *from = frame + h->arg_at[s->other];
-         for (uint32_t i = 0; i < s->vec; i++)
-            memcpy(to + i * s->elem_bytes,
-                   from + (s->num_other == 1 ? 0 : a * s->vec + i) * s->elem_bytes, s->elem_bytes);
-      }
+      for (uint32_t i = 0; i < part; i += step)
+         memcpy(to + i,
+                sim_global(t, h, p + i, step, s->is_volatile ? SIM_UPDATES : SIM_READS, NULL),
+                step);
+      if (part < s->bytes)
+         fill_other(s, h, frame, a, part);
    }
 }
 
@@ -103,15 +125,15 @@ sim_st_global(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
    SimThread *t = sim_thread(host);
    const SimSite *s = sim_site(h);
    for (uint32_t a = 0; a < s->accesses; a++) {
-      bool is_on = sim_pred(s, h, frame, a);
+      uint32_t part = sim_part(s, h, frame, a), step = step_of(s, part);
       uint64_t p = pointer(h, frame, a);
-      sim_count(t, h, SIM_COUNT_STORE, a, is_on, p);
-      const SimStale *used = is_on ? sim_replica_used(t, s, a) : NULL;
+      sim_count(t, h, SIM_COUNT_STORE, a, part > 0, p);
+      const SimStale *used = part ? sim_replica_used(t, s, a) : NULL;
       if (used)
          sim_global_race(&used->read, used->writer_site, used->writer, true);
       const unsigned char *data = frame + h->arg_at[1] + (size_t)a * s->bytes;
-      if (is_on)
-         memcpy(sim_global(t, h, p, s->bytes, SIM_WRITES, data), data, s->bytes);
+      for (uint32_t i = 0; i < part; i += step)
+         memcpy(sim_global(t, h, p + i, step, SIM_WRITES, data + i), data + i, step);
    }
 }
 

@@ -79,8 +79,8 @@ sim_global_prepare(TlSimKernel *k)
       if (!touches_global(op))
          continue;
       const SimSite *s = sim_site(k->code->sites[i]);
-      uint32_t bytes =
-         op->opcode == TL_OP_ATOM_RMW || op->opcode == TL_OP_ATOM_CAS ? s->elem_bytes : s->bytes;
+      bool is_atomic = op->opcode == TL_OP_ATOM_RMW || op->opcode == TL_OP_ATOM_CAS;
+      uint32_t bytes = is_atomic ? s->elem_bytes : s->is_partial ? s->pointee_bytes : s->bytes;
       k->global_granule = bytes < k->global_granule ? bytes : k->global_granule;
       if (op->opcode == TL_OP_LD_GLOBAL || op->opcode == TL_OP_CP_ASYNC)
          continue;

@@ -11,8 +11,10 @@
 #include "exec/sim/fiber.h"
 #include "exec/sim/sim.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 enum {
    SIM_WARP = 32,
@@ -54,6 +56,7 @@ typedef struct SimSite {
    uint32_t begin, end;      /* shared bytes that may be touched */
    int pred;                 /* operand, or -1 */
    uint32_t num_pred;        /* registers of it */
+   bool is_partial;          /* it is a number of bytes */
    int other;                /* ld_global: operand, or -1 */
    uint32_t num_other;
    TlDtype dtype; /* of the data */
@@ -132,6 +135,7 @@ typedef struct SimLaunch {
 typedef struct SimCopy {
    const TlHostSite *site;
    const uint8_t *from; /* NULL: zeros */
+   uint32_t len;        /* bytes from there, zeros after them */
    uint32_t to;
    uint32_t epoch; /* in which it counts as written, 0 = when it lands */
 } SimCopy;
@@ -428,7 +432,22 @@ sim_count(SimThread *t, const TlHostSite *s, SimCount kind, uint32_t access, boo
 static inline bool
 sim_pred(const SimSite *s, const TlHostSite *h, const unsigned char *frame, uint32_t access)
 {
+   assert(!s->is_partial);
    return s->pred < 0 || frame[h->arg_at[s->pred] + (s->num_pred == 1 ? 0 : access)] != 0;
+}
+
+/* Bytes of the access that are made, whole elements from the first on. */
+static inline uint32_t
+sim_part(const SimSite *s, const TlHostSite *h, const unsigned char *frame, uint32_t access)
+{
+   int32_t bytes;
+   if (!s->is_partial)
+      return sim_pred(s, h, frame, access) ? s->bytes : 0;
+   memcpy(&bytes, frame + h->arg_at[s->pred] + (s->num_pred == 1 ? 0 : 4 * (size_t)access), 4);
+   if (bytes <= 0)
+      return 0;
+   return (uint32_t)bytes < s->bytes ? (uint32_t)bytes - (uint32_t)bytes % s->pointee_bytes
+                                     : s->bytes;
 }
 
 #endif

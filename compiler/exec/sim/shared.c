@@ -73,6 +73,15 @@ race(const Touch *x, uint32_t site, uint32_t thread, bool is_write, TlSimFaultKi
                           .shared_bytes = x->bytes});
 }
 
+/* Are the copy's bytes from `first` on these? */
+static bool
+brings(const SimCopy *c, uint32_t first, const unsigned char *data, uint32_t bytes)
+{
+   uint32_t there = first >= c->len ? 0 : c->len - first < bytes ? c->len - first : bytes;
+   return (!there || !memcmp(c->from + first, data, there)) &&
+          !memcmp(zeros, data + there, bytes - there);
+}
+
 /* Another thread's copy, in flight to the cell, brings the same bytes: a replicated tile. */
 static bool
 brings_same(const Touch *x, const SimWrite *w, uint32_t cell)
@@ -85,7 +94,7 @@ brings_same(const Touch *x, const SimWrite *w, uint32_t cell)
    for (uint32_t i = c->len; x->is_copy && other != x->t && i-- > c->first;) {
       const SimCopy *y = &c->copy[i];
       if (at >= y->to && at - y->to < sim_site(y->site)->bytes)
-         return !memcmp(y->from ? y->from + (at - y->to) : zeros, x->data + (at - x->at), g);
+         return brings(y, at - y->to, x->data + (at - x->at), g);
    }
    return false;
 }
@@ -391,17 +400,20 @@ sim_cp_async(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
       SimCopy copy = {.site = h, .to = at};
       uint64_t from;
       memcpy(&from, frame + h->arg_at[1] + 8 * a, 8);
-      bool is_on = sim_pred(s, h, frame, a);
-      sim_count(t, h, SIM_COUNT_LOAD, a, is_on, from);
-      if (is_on)
-         copy.from = sim_global(t, h, from, s->bytes, SIM_READS, NULL);
+      unsigned char data[sizeof zeros] = {0};
+      copy.len = sim_part(s, h, frame, a);
+      sim_count(t, h, SIM_COUNT_LOAD, a, copy.len > 0, from);
+      if (copy.len) {
+         copy.from = sim_global(t, h, from, copy.len, SIM_READS, NULL);
+         memcpy(data, copy.from, copy.len);
+      }
       touch(&(Touch){.t = t,
                      .site = h,
                      .at = at,
                      .bytes = s->bytes,
                      .is_write = true,
                      .is_copy = true,
-                     .data = copy.from ? copy.from : zeros});
+                     .data = data});
       for (uint32_t i = at / m->granule; i < (at + s->bytes) / m->granule; i++)
          m->write[i] =
             (SimWrite){.epoch = SIM_IN_FLIGHT, .site = h->index, .thread = (uint16_t)host->tid};
@@ -438,10 +450,9 @@ land(SimThread *t, const SimCopy *c)
    SimShared *m = &b->shared;
    uint32_t bytes = sim_site(c->site)->bytes;
    assert(c->to + bytes <= m->bytes && bytes <= sizeof zeros);
-   if (c->from)
-      memcpy(m->byte + c->to, c->from, bytes);
-   else
-      memset(m->byte + c->to, 0, bytes);
+   if (c->len)
+      memcpy(m->byte + c->to, c->from, c->len);
+   memset(m->byte + c->to + c->len, 0, bytes - c->len);
    for (uint32_t i = c->to / m->granule; i < (c->to + bytes) / m->granule; i++)
       if (m->write[i].thread == t->host.tid) {
          m->write[i].epoch = c->epoch ? c->epoch : b->epoch[t->warp->index];

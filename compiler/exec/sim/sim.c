@@ -109,6 +109,7 @@ decode(TlSimKernel *k, TlHostSite *h)
    if (tl_pred(op)) {
       s->pred = (int)tl_pred_at(op);
       s->num_pred = regs_of(tl_pred(op));
+      s->is_partial = tl_is_partial(op);
    }
    static const TlAttrKey word[] = {TL_ATTR_AXIS, TL_ATTR_SREG, TL_ATTR_RMW, TL_ATTR_SHFL,
                                     TL_ATTR_MMA};
