@@ -2,6 +2,7 @@
  * thread and access, lanes along the contiguous dimension and then the next, warps on the slowest
  * dimensions that have room (so that reductions along the contiguous one stay in a warp). */
 #include "passes/coalesce.h"
+#include "passes/prefix_masks.h"
 
 #include <assert.h>
 #include <string.h>
@@ -29,12 +30,68 @@ pow2_factor(int64_t v, uint32_t most)
    return p;
 }
 
-TlAccess
-tl_access_of(TlAnalysis *facts, const TlValue *ptr, const TlValue *mask)
+/* Does a dot read it, element by element or in another arrangement?  Then it comes by asynchronous
+ * copies where it can. */
+static bool
+feeds_dot(const TlValue *v, unsigned depth)
 {
+   enum { MAX_DEPTH = 6 };
+   for (const TlUse *u = v->uses; u && depth < MAX_DEPTH; u = u->next) {
+      const TlOp *op = u->user;
+      if (op->opcode == TL_OP_DOT && tl_arg(op, 2) != v)
+         return true;
+      bool passes = op->opcode == TL_OP_TRANS || op->opcode == TL_OP_RESHAPE ||
+                    op->opcode == TL_OP_CAST || op->opcode == TL_OP_CONVERT_LAYOUT ||
+                    op->opcode == TL_OP_LOCAL_ALLOC || op->opcode == TL_OP_LOCAL_LOAD ||
+                    op->opcode == TL_OP_LOCAL_TRANS;
+      if (passes && feeds_dot(tl_result(op, 0), depth + 1))
+         return true;
+   }
+   return false;
+}
+
+/* May a vector be accessed in part?  A copy takes as many bytes as it is told.  Loads and stores
+ * branch to single elements where a vector is cut, which pays where these are so small that a
+ * warp's accesses do not fill the lines that they touch. */
+static bool
+may_be_partial(const TlOp *op, const TlAccess *a)
+{
+   const TlType *pointee = tl_type_elem(tl_arg(op, 0)->type)->elem;
+   if (pointee->kind != TL_TYPE_SCALAR || tl_dtype_info[pointee->dtype].bits < 8)
+      return false;
+   bool is_small = a->mask_run * a->elem_bytes < TL_MIN_PART_BYTES;
+   switch (op->opcode) {
+   case TL_OP_ASYNC_COPY:
+      return op->num_args == 3;
+   case TL_OP_LOAD:
+      return !tl_attr_int(op, TL_ATTR_VOLATILE) && (is_small || feeds_dot(tl_result(op, 0), 0));
+   case TL_OP_STORE:
+      return is_small;
+   default:
+      return false;
+   }
+}
+
+static void
+take_mask(TlAnalysis *facts, const TlOp *op, TlAccess *a)
+{
+   const TlValue *mask = tl_pred(op);
+   uint32_t size = tl_arg(op, 0)->type->shape[a->dim];
+   if (!mask)
+      return;
+   a->mask_run = pow2_at_most((int64_t)tl_axis_info(facts, mask)->constancy[a->dim], size);
+   a->mask_prefix = may_be_partial(op, a)
+                       ? pow2_at_most((int64_t)tl_mask_prefix(facts, mask, a->dim), size)
+                       : a->mask_run;
+}
+
+TlAccess
+tl_access_of(TlAnalysis *facts, const TlOp *op)
+{
+   const TlValue *ptr = tl_arg(op, 0);
    assert(tl_type_elem(ptr->type)->kind == TL_TYPE_PTR);
    const TlType *t = ptr->type;
-   TlAccess a = {.mask_run = 1u << 20};
+   TlAccess a = {.mask_run = 1u << 20, .mask_prefix = 1u << 20};
    const TlType *pointee = tl_type_elem(t)->elem;
    a.elem_bytes = pointee->kind == TL_TYPE_PTR ? 8 : tl_dtype_info[pointee->dtype].bytes;
    const TlAxisInfo *info = tl_axis_info(facts, ptr);
@@ -59,9 +116,7 @@ tl_access_of(TlAnalysis *facts, const TlValue *ptr, const TlValue *mask)
    a.dim = a.order[0];
    a.contiguity = pow2_at_most((int64_t)info->contiguity[a.dim], t->shape[a.dim]);
    a.align_bytes = pow2_factor((int64_t)info->divisibility[a.dim], MAX_ACCESS_BYTES);
-   if (mask)
-      a.mask_run =
-         pow2_at_most((int64_t)tl_axis_info(facts, mask)->constancy[a.dim], t->shape[a.dim]);
+   take_mask(facts, op, &a);
    return a;
 }
 
@@ -71,16 +126,23 @@ tl_access_vec(const TlAccess *a)
    assert(a->elem_bytes && a->elem_bytes <= MAX_ACCESS_BYTES);
    unsigned vec = MAX_ACCESS_BYTES / a->elem_bytes;
    while (vec > 1 &&
-          (vec > a->contiguity || vec * a->elem_bytes > a->align_bytes || vec > a->mask_run))
+          (vec > a->contiguity || vec * a->elem_bytes > a->align_bytes || vec > a->mask_prefix))
       vec /= 2;
-   return vec;
+   return tl_access_vec_of(a, vec);
+}
+
+unsigned
+tl_access_vec_of(const TlAccess *a, unsigned vec)
+{
+   bool is_part = vec > a->mask_run;
+   return is_part && vec * a->elem_bytes < TL_MIN_PART_BYTES ? a->mask_run : vec;
 }
 
 unsigned
 tl_access_vec_in(const TlAccess *a, const TlLinear *layout)
 {
    unsigned vec = tl_access_vec(a), regs = tl_ll_contiguous_regs(layout, a->dim);
-   return vec < regs ? vec : regs;
+   return tl_access_vec_of(a, vec < regs ? vec : regs);
 }
 
 bool

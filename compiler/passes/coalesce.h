@@ -13,13 +13,16 @@ typedef struct TlAccess {
    uint32_t contiguity;  /* neighbouring elements along it, a power of two */
    uint32_t align_bytes; /* of the first of them, a power of two, at most 16 counts */
    uint32_t mask_run;    /* neighbouring elements that share one mask value */
+   uint32_t mask_prefix; /* .. or of which the first some are accessed; at least mask_run */
    unsigned elem_bytes;
    unsigned order[TL_MAX_RANK]; /* dimensions, most contiguous first */
 } TlAccess;
-/* ptr is a tile of pointers, mask a tile or NULL. */
-TlAccess tl_access_of(TlAnalysis *facts, const TlValue *ptr, const TlValue *mask);
+/* Of an operation on a tile of pointers. */
+TlAccess tl_access_of(TlAnalysis *facts, const TlOp *op);
 /* Elements of one access of at most 16 bytes, a power of two. */
 unsigned tl_access_vec(const TlAccess *a);
+/* At most `vec`; vectors below 4 bytes are not accessed in part. */
+unsigned tl_access_vec_of(const TlAccess *a, unsigned vec);
 /* The same bounded by what the layout puts in consecutive registers of a thread. */
 unsigned tl_access_vec_in(const TlAccess *a, const TlLinear *layout);
 

@@ -211,20 +211,18 @@ choose_ring(TlPipe *p, TlRingLoad *l)
 {
    assert(l->op->opcode == TL_OP_LOAD);
    const TlType *t = tl_result(l->op, 0)->type;
-   const TlValue *ptr = tl_arg(l->op, 0), *mask = tl_pred(l->op);
    unsigned same[TL_MAX_RANK];
    for (unsigned d = 0; d < t->rank; d++)
       same[d] = d;
    if (!is_zero_fill(l->op) || !find_buffer(p, l, tl_result(l->op, 0), same, 0)) {
-      TlAccess a = tl_access_of(p->facts, ptr, mask);
+      TlAccess a = tl_access_of(p->facts, l->op);
       TlLinear memory = tl_hw_shared_plain(t->rank, t->shape, a.order);
       memcpy(l->order, same, sizeof same);
       l->stage = tl_type_memdesc(p->types, t->dtype, t->rank, t->shape,
                                  tl_layout_intern(p->types, &memory), 1);
    }
    l->is_turned = memcmp(l->order, same, t->rank * sizeof same[0]) != 0;
-   unsigned bytes =
-      tl_async_copy_bytes(p->cx->scratch, p->facts, ptr, mask, tl_ring_turned_type(p, l));
+   unsigned bytes = tl_async_copy_bytes(p->cx->scratch, p->facts, l->op, tl_ring_turned_type(p, l));
    return bytes < 4 ? "a thread has less than 4 neighbouring bytes under one mask" : NULL;
 }
 

@@ -156,13 +156,15 @@ static void
 remark_access(TlPassCx *cx, TlAnalysis *facts, const TlOp *op)
 {
    const TlValue *ptr = tl_arg(op, 0);
-   TlAccess a = tl_access_of(facts, ptr, tl_pred(op));
+   TlAccess a = tl_access_of(facts, op);
    TlLinear l = tl_layout_of(ptr->type);
    unsigned vec = tl_access_vec_in(&a, &l);
    tl_report(cx->diags, R0410, op->range, tl_info(op)->text,
              tl_type_cstr(cx->scratch, tl_type_with_elem(tl_op_func(op)->module->types, ptr->type,
                                                          tl_type_elem(ptr->type)->elem)),
-             vec, vec == 1 ? "" : "s", vec * a.elem_bytes, why_narrow(cx, op, &a, &l, vec));
+             vec, vec == 1 ? "" : "s", vec * a.elem_bytes,
+             vec > a.mask_run ? "; where the mask ends within one, its first elements"
+                              : why_narrow(cx, op, &a, &l, vec));
 }
 
 /* ---- dots ---- */

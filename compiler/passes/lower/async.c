@@ -7,29 +7,27 @@
 
 /* Elements of one copy: neighbours in memory on both sides, at most 16 bytes. */
 static unsigned
-copy_vec(TlAnalysis *facts, const TlValue *ptr, const TlValue *mask, const TlSharedMap *map,
-         const TlLinear *l)
+copy_vec(const TlAccess *a, const TlSharedMap *map, const TlLinear *l)
 {
-   TlAccess a = tl_access_of(facts, ptr, mask);
-   unsigned vec = tl_access_vec_in(&a, l);
+   unsigned vec = tl_access_vec_in(a, l);
    vec = vec < map->vec ? vec : map->vec;
    assert(map->num % vec == 0);
    for (unsigned i = 0; i < vec; i++)
       if (map->reg[i] != i)
          return 1;
-   return vec;
+   return tl_access_vec_of(a, vec);
 }
 
 unsigned
-tl_async_copy_bytes(TlArena *arena, TlAnalysis *facts, const TlValue *ptr, const TlValue *mask,
-                    const TlType *buffer)
+tl_async_copy_bytes(TlArena *arena, TlAnalysis *facts, const TlOp *load, const TlType *buffer)
 {
    assert(buffer->kind == TL_TYPE_MEMDESC);
    TlLowerCx cx = {.scratch = arena};
-   TlLinear l = tl_layout_of(ptr->type);
+   TlLinear l = tl_layout_of(tl_arg(load, 0)->type);
    unsigned es = tl_dtype_info[buffer->dtype].bytes;
    TlSharedMap map = tl_shared_map(&cx, &l, buffer->layout, es);
-   return copy_vec(facts, ptr, mask, &map, &l) * es;
+   TlAccess a = tl_access_of(facts, load);
+   return copy_vec(&a, &map, &l) * es;
 }
 
 /* What cp.async cannot do (less than 4 bytes, `other`): an ordinary load and store. */
@@ -56,20 +54,17 @@ tl_lower_async_copy(TlLowerCx *cx, TlOp *op)
 {
    const TlValue *ptr = tl_arg(op, 0), *buffer = tl_arg(op, 1);
    assert(ptr->type->kind == TL_TYPE_TILE && buffer->type->kind == TL_TYPE_MEMDESC);
-   const TlValue *mask = op->num_args > 2 ? tl_arg(op, 2) : NULL;
+   TlAccess a = tl_access_of(cx->facts, op);
    TlLinear l = tl_layout_of(ptr->type);
    unsigned es = tl_dtype_info[buffer->type->dtype].bytes;
    TlSharedMap map = tl_shared_map(cx, &l, buffer->type->layout, es);
-   map.vec = copy_vec(cx->facts, ptr, mask, &map, &l);
+   map.vec = copy_vec(&a, &map, &l);
    unsigned n = map.num / map.vec;
    uint32_t *leader = tl_new_array(cx->scratch, uint32_t, n);
    for (unsigned i = 0; i < n; i++)
       leader[i] = map.reg[i * map.vec];
-   TlValue *ptrs = tl_regs_pick(cx, tl_lower_use(cx, ptr), leader, n), *pred = NULL;
-   if (mask && tl_value_is(mask, TL_OP_SPLAT))
-      pred = tl_lower_use(cx, tl_arg(mask->def, 0));
-   else if (mask)
-      pred = tl_regs_pick(cx, tl_lower_use(cx, mask), leader, n);
+   TlValue *ptrs = tl_regs_pick(cx, tl_lower_use(cx, ptr), leader, n);
+   TlValue *pred = tl_vector_pred(cx, op, &a, map.vec, leader, n);
    TlSharedRef ref = tl_memdesc_ref(cx, buffer);
    if (map.vec * es < 4 || op->num_args > 3)
       copy_now(cx, op, &map, &ref, ptrs, pred);

@@ -104,7 +104,7 @@ vector_of(TlLowerCx *cx, const TlOp *op, const TlLinear *l, unsigned n)
 {
    if (tl_result(op, 0)->type->kind != TL_TYPE_TILE || !tl_access_has_vectors(cx->pass->target, op))
       return 1;
-   TlAccess access = tl_access_of(cx->facts, tl_arg(op, 0), tl_pred(op));
+   TlAccess access = tl_access_of(cx->facts, op);
    unsigned vec = tl_access_vec_in(&access, l);
    return vec < n ? vec : n;
 }

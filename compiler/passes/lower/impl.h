@@ -8,6 +8,7 @@
 #define TL_PASSES_LOWER_IMPL_H
 
 #include "ir/analysis.h"
+#include "passes/coalesce.h"
 #include "passes/dot_layouts.h"
 #include "passes/lower/lower.h"
 #include "passes/pass.h"
@@ -26,6 +27,7 @@ typedef struct TlLowerCx {
    TlValue **map;     /* by old value id: the new value */
    uint32_t num_old_values;
    TlMap scratch_of;         /* old op -> TlScratchSlot * */
+   TlMap measured;           /* old op -> its mask in bytes: partial.c */
    TlBuilder b;              /* where new operations go */
    TlBuilder entry;          /* before the first operation of the new body */
    TlValue *lane, *warp;     /* made on first use in the entry */
@@ -92,6 +94,13 @@ TlValue *tl_owner_pred(TlLowerCx *cx, const TlOwner *o); /* NULL when every thre
 /* Registers with the free bits clear; returns how many. */
 unsigned tl_owner_regs(const TlOwner *o, unsigned num_regs, uint32_t *index);
 TlValue *tl_and_pred(TlLowerCx *cx, TlValue *pred, TlValue *other, unsigned n); /* NULLs are true */
+
+/* ---- vectors that a mask cuts: partial.c ---- */
+void tl_measure_masks(TlLowerCx *cx); /* before anything is lowered */
+/* The predicate of n accesses of `vec` elements, whose first registers are `leader`: the mask, or
+ * how many bytes of each are inside.  A scalar where the mask is one, NULL without one. */
+TlValue *tl_vector_pred(TlLowerCx *cx, const TlOp *op, const TlAccess *a, unsigned vec,
+                        const uint32_t *leader, unsigned n);
 
 /* ---- shared memory: shared.c, the only place that computes shared addresses ---- */
 typedef struct TlScratchSlot {

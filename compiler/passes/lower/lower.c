@@ -403,6 +403,8 @@ tl_pass_lower(TlPassCx *pass, TlFunc *f)
       return false;
    cx.facts = tl_analysis_new(pass->scratch, f);
    tl_map_init(&cx.scratch_of, pass->scratch);
+   tl_map_init(&cx.measured, pass->scratch);
+   tl_measure_masks(&cx);
    if (!tl_alloc_shared(&cx))
       return false;
    cx.num_old_values = f->next_value_id;

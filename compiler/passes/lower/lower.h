@@ -18,10 +18,9 @@ bool tl_axis_is_separate(const TlLinear *l, unsigned axis);
 /* How a tile of `elem` gets from one layout to the other; false when there is no way. */
 bool tl_plan_conversion(const TlType *elem, const TlLinear *from, const TlLinear *to,
                         TlConvertPlan *plan);
-/* Bytes of one access when async_copy(ptr, buffer, mask) is lowered: below 4 it is not
- * asynchronous. */
-unsigned tl_async_copy_bytes(TlArena *arena, TlAnalysis *facts, const TlValue *ptr,
-                             const TlValue *mask, const TlType *buffer);
+/* Bytes of one access when the load is a copy to that buffer: below 4 it is not asynchronous. */
+unsigned tl_async_copy_bytes(TlArena *arena, TlAnalysis *facts, const TlOp *load,
+                             const TlType *buffer);
 
 uint32_t tl_memdesc_stage_bytes(const TlType *memdesc);
 /* Scratch bytes that lowering this operation needs. */

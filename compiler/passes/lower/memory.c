@@ -47,22 +47,13 @@ pick_opt(TlLowerCx *cx, const TlValue *old, const uint32_t *index, unsigned n)
    return old ? tl_regs_pick(cx, tl_lower_use(cx, old), index, n) : NULL;
 }
 
-/* A mask that is equal everywhere stays a scalar. */
-static TlValue *
-lower_mask(TlLowerCx *cx, const TlValue *mask, const uint32_t *leader, unsigned n)
-{
-   assert(!mask || tl_type_elem(mask->type)->dtype == TL_I1);
-   if (mask && tl_value_is(mask, TL_OP_SPLAT))
-      return tl_lower_use(cx, tl_arg(mask->def, 0));
-   return pick_opt(cx, mask, leader, n);
-}
-
 void
 tl_lower_load(TlLowerCx *cx, TlOp *op)
 {
    assert(op->num_args >= 1 && op->num_args <= 3);
    const TlValue *ptr = tl_arg(op, 0), *mask = tl_pred(op);
    const TlValue *other = op->num_args > 2 ? tl_arg(op, 2) : NULL;
+   TlAccess a = {0};
    const TlType *t = tl_result(op, 0)->type;
    uint32_t zero = 0;
    Regs r = {.n = 1, .vec = 1, .reg = &zero, .leader = &zero};
@@ -70,7 +61,7 @@ tl_lower_load(TlLowerCx *cx, TlOp *op)
    uint32_t copies = 0;
    if (t->kind == TL_TYPE_TILE) {
       TlLinear l = tl_layout_of(t);
-      TlAccess a = tl_access_of(cx->facts, ptr, mask);
+      a = tl_access_of(cx->facts, op);
       unsigned vec = tl_access_vec_in(&a, &l);
       total = 1u << l.num[TL_HW_REG];
       copies = zero_regs(&l);
@@ -81,7 +72,7 @@ tl_lower_load(TlLowerCx *cx, TlOp *op)
    unsigned num_args = 0;
    args[num_args++] = pick_opt(cx, ptr, r.leader, accesses);
    if (mask)
-      args[num_args++] = lower_mask(cx, mask, r.leader, accesses);
+      args[num_args++] = tl_vector_pred(cx, op, &a, r.vec, r.leader, accesses);
    if (other)
       args[num_args++] = pick_opt(cx, other, r.reg, r.n);
    const TlType *type = tl_type_regs(cx->types, tl_type_elem(t), r.n);
@@ -102,24 +93,36 @@ tl_lower_load(TlLowerCx *cx, TlOp *op)
    tl_lower_def(cx, tl_result(op, 0), v);
 }
 
+/* Only the owner stores; a number of bytes becomes 0. */
+static TlValue *
+with_owner(TlLowerCx *cx, TlValue *pred, TlValue *owner)
+{
+   if (!pred || !owner || tl_type_elem(pred->type)->dtype == TL_I1)
+      return tl_and_pred(cx, pred, owner, 0);
+   unsigned n = tl_regs_of(pred->type);
+   return tl_b3(&cx->b, TL_OP_SELECT, tl_regs_splat(cx, owner, n), pred,
+                tl_bits_const(cx, pred->type, 0));
+}
+
 void
 tl_lower_store(TlLowerCx *cx, TlOp *op)
 {
    assert(op->num_args >= 2 && op->num_results == 0);
-   const TlValue *ptr = tl_arg(op, 0), *mask = tl_pred(op);
+   const TlValue *ptr = tl_arg(op, 0);
    uint32_t zero = 0;
+   TlAccess a = {0};
    Regs r = {.n = 1, .vec = 1, .reg = &zero, .leader = &zero};
    TlOwner owner = {.free_lanes = ~0u, .free_warps = ~0u};
    if (ptr->type->kind == TL_TYPE_TILE) {
       TlLinear l = tl_layout_of(ptr->type);
-      TlAccess a = tl_access_of(cx->facts, ptr, mask);
+      a = tl_access_of(cx->facts, op);
       unsigned vec = tl_access_vec_in(&a, &l);
       owner = tl_owner_of(&l);
       r = regs_of(cx, &l, vec, owner.free_regs);
    }
    unsigned accesses = r.n / r.vec;
-   TlValue *pred = lower_mask(cx, mask, r.leader, accesses);
-   pred = tl_and_pred(cx, pred, tl_owner_pred(cx, &owner), accesses);
+   TlValue *pred = tl_vector_pred(cx, op, &a, r.vec, r.leader, accesses);
+   pred = with_owner(cx, pred, tl_owner_pred(cx, &owner));
    TlValue *args[3] = {pick_opt(cx, ptr, r.leader, accesses),
                        pick_opt(cx, tl_arg(op, 1), r.reg, r.n), pred};
    tl_build_n(&cx->b, TL_OP_ST_GLOBAL, args, pred ? 3 : 2, NULL,

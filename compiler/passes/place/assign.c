@@ -252,7 +252,7 @@ own_access_layout(Assign *a, const TlOp *op, BlockedLayout *blocked)
 {
    assert(tl_type_elem(tl_arg(op, 0)->type)->kind == TL_TYPE_PTR);
    const TlType *t = tl_arg(op, 0)->type;
-   TlAccess access = tl_access_of(a->p->facts, tl_arg(op, 0), tl_pred(op));
+   TlAccess access = tl_access_of(a->p->facts, op);
    unsigned vec = tl_access_vec(&access);
    unsigned together = op->opcode == TL_OP_LOAD ? dim_wanted_together(a, op) : t->rank;
    if (together < t->rank && together != access.dim && access.elem_bytes == 4)

@@ -204,7 +204,7 @@ access_of(TlPlaceCosts *c, const TlOp *op)
    if (a)
       return a;
    a = tl_new(c->arena, TlAccess);
-   *a = tl_access_of(c->place->facts, tl_arg(op, 0), tl_pred(op));
+   *a = tl_access_of(c->place->facts, op);
    tl_map_put(&c->accesses, op, a);
    return a;
 }

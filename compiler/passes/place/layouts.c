@@ -117,7 +117,7 @@ find_anchors(Driver *d)
       if (!is_memory_access(op))
          continue;
       Anchor a = {.op = op, .vec = 1};
-      a.access = tl_access_of(p->facts, tl_arg(op, 0), tl_pred(op));
+      a.access = tl_access_of(p->facts, op);
       if (tl_access_has_vectors(p->cx->target, op))
          a.vec = tl_access_vec(&a.access);
       tl_vec_push(d->arena, &d->anchors, a);
@@ -196,7 +196,7 @@ is_turned(Driver *d, const TlOp *dot, unsigned i)
    }
    if (!tl_value_is(v, TL_OP_LOAD) || !is_tile(v))
       return false;
-   TlAccess a = tl_access_of(d->place.facts, tl_arg(v->def, 0), tl_pred(v->def));
+   TlAccess a = tl_access_of(d->place.facts, v->def);
    return a.dim != dim && a.contiguity > 1;
 }
 

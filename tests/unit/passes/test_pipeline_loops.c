@@ -14,6 +14,7 @@ typedef enum Order { ROWS, COLUMNS, TURNED, ORDERS } Order;
 
 typedef struct Loop {
    unsigned stages, trips, seed;
+   unsigned cut; /* masked: so many elements of the last block are missing, 0 = 16 */
    Address address;
    Order order;
    bool is_masked;    /* K ends within the last block */
@@ -261,12 +262,16 @@ run_loop(const Loop *l, uint32_t m, uint32_t n, unsigned warps)
    Kernel k;
    k_open(&k, l->seed);
    k.warps = warps ? warps : 1u << k_below(&k, 3);
-   uint32_t total = l->trips * KK - (l->is_masked && l->trips ? 16 : 0);
+   uint32_t missing = l->is_masked && l->trips ? (l->cut ? l->cut : 16) : 0;
+   uint32_t total = l->trips * KK - missing;
    void *a = random_buffer(&k, "a", l->in, (size_t)m * PITCH);
    void *b = random_buffer(&k, "b", l->in, (size_t)n * PITCH);
    float *y = k_buffer(&k, "y", TL_FP32, (size_t)m * n);
    float *z = k_buffer(&k, "z", TL_FP32, (size_t)m * m);
-   divisible_scalar(&k, "K", (int32_t)total);
+   if (l->cut)
+      k_scalar(&k, "K", TL_I32, total);
+   else
+      divisible_scalar(&k, "K", (int32_t)total);
    write_loop(&k, l, m, n);
    TlFunc *f = lower_and_run(&k, l);
    bool is_rows = l->order == ROWS;
@@ -298,6 +303,26 @@ plain_loop(unsigned stages, unsigned trips)
 {
    return (Loop){
       .stages = stages, .trips = trips, .dtype = "fp16", .precision = "tf32", .in = TL_FP16};
+}
+
+/* K ends within a copy: as many bytes are copied as there are, the rest is zero. */
+static void
+cut_copies(void **state)
+{
+   (void)state;
+   unsigned seed = 1000;
+   for (unsigned cut = 1; cut < KK; cut += cut < 10 ? 1 : 7)
+      for (unsigned order = 0; order < ORDERS; order++)
+         for (unsigned is_down = 0; is_down < 2; is_down++) {
+            Loop l = plain_loop(3, 1 + seed % 4);
+            l.seed = seed++;
+            l.is_masked = true;
+            l.cut = cut;
+            l.order = (Order)order;
+            l.is_down = is_down != 0;
+            l.address = is_down ? COMPUTED : (Address)(seed % ADDRESS_FORMS);
+            run_loop(&l, 32, 32, 4);
+         }
 }
 
 static void
@@ -707,10 +732,15 @@ int
 test_pipeline_loops(void)
 {
    const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_trip_count),         cmocka_unit_test(every_operand_type),
-      cmocka_unit_test(one_barrier_an_iteration), cmocka_unit_test(groups_of_two_dots),
-      cmocka_unit_test(loops_without_dots),       cmocka_unit_test(steps_of_the_launch),
-      cmocka_unit_test(tables_and_several_users), cmocka_unit_test(stages_fit_the_memory),
+      cmocka_unit_test(every_trip_count),
+      cmocka_unit_test(every_operand_type),
+      cmocka_unit_test(cut_copies),
+      cmocka_unit_test(one_barrier_an_iteration),
+      cmocka_unit_test(groups_of_two_dots),
+      cmocka_unit_test(loops_without_dots),
+      cmocka_unit_test(steps_of_the_launch),
+      cmocka_unit_test(tables_and_several_users),
+      cmocka_unit_test(stages_fit_the_memory),
       cmocka_unit_test(copies_below_four_bytes),
    };
    return cmocka_run_group_tests_name("pipeline_loops", tests, NULL, NULL);
