@@ -382,6 +382,32 @@ check_descriptor(TlSema *s, const TlCall *call, const TlBlockPtr *p)
    return true;
 }
 
+/* A promise of the program, where the value is not known; checked where promises are. */
+static TlValue *
+multiple_of(TlSema *s, TlValue *v, int64_t factor, TlRange range)
+{
+   uint64_t bits;
+   if (factor <= 1 || tl_is_const(v, &bits))
+      return v;
+   const TlAttrInit attrs[] = {{TL_ATTR_HINT, {.i = TL_HINT_DIVISIBLE}},
+                               {TL_ATTR_VALUES, {.ints = tl_ints(s->arena, &factor, 1)}},
+                               {TL_ATTR_COUNT, {.i = 0}}};
+   return tl_sema_build(s, TL_OP_HINT, &v, 1, NULL, attrs, range);
+}
+
+/* What the hardware's descriptors demand and only the run shows: the base and all rows begin at
+ * multiples of 16 bytes. */
+static void
+promise_alignment(TlSema *s, const TlCall *call, TlBlockPtr *p)
+{
+   enum { BYTES = 16 };
+   const TlType *elem = p->base->type->elem;
+   unsigned bytes = elem->kind == TL_TYPE_PTR ? 8 : tl_dtype_info[elem->dtype].bytes;
+   p->base = multiple_of(s, p->base, BYTES, tl_call_arg_range(call, 0));
+   for (unsigned d = 0; d + 1 < p->rank; d++)
+      p->strides[d] = multiple_of(s, p->strides[d], BYTES / bytes, tl_call_arg_range(call, 2));
+}
+
 TlSv
 tl_builtin_make_descriptor(TlSema *s, const TlCall *call)
 {
@@ -417,6 +443,7 @@ tl_builtin_make_descriptor(TlSema *s, const TlCall *call)
    if (!known || (p->pads_nan && !tl_dtype_is_float(elem->dtype)))
       return tl_sv_refuse(s, E0328, tl_call_arg_range(call, PADDING), tl_text_cstr(s, padding),
                           tl_type_cstr(s->arena, elem));
+   promise_alignment(s, call, p);
    for (unsigned d = 0; d < num; d++) {
       p->offsets[d] = tl_const_int(&s->b, TL_I32, 0);
       p->order[d] = (uint8_t)(num - 1 - d);
