@@ -9,7 +9,7 @@ microseconds get five times the rounds and the figure is the least of them: ther
 in two reads half a microsecond more than the other, whatever is measured.
 tilec's result is compared with torch's before it is timed; a wrong one is reported.
 
-    bench.py [--quick] [--only copy,add,elu,softmax,layer_norm,matmul,attention] [--json FILE]
+    bench.py [--quick] [--only copy,add,elu,softmax,layer_norm,matmul,cut,attention] [--json FILE]
              [--no-triton] [--seconds N] [--tutorials DIR]
 """
 import argparse
@@ -286,6 +286,25 @@ def skinny(b):
         split_products(b, name + ", K split", x, y, o, shapes, x @ y, others)
 
 
+def cut(b):
+    """Rows that end anywhere in a vector of 16 bytes, though they begin at multiples of it."""
+    if not b.wants("cut"):
+        return
+    n = (1 << 26) + 1
+    x, y = (torch.randn(n, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    o = torch.empty_like(x)
+    configs = [((triton.cdiv(n, block),), {"BLOCK": block, "num_warps": warps})
+               for block, warps in ((512, 4), (1024, 4), (2048, 4), (2048, 8), (4096, 8))]
+    b.case("add bf16 n=2^26+1", Tile("vector_add.tile", "vector_add"), (x, y, o, n), configs, o,
+           x + y, 4e-3, {"torch": lambda: torch.add(x, y, out=o)}, 6 * n / 1e6, "GB/s")
+    s = 4096
+    for m, n, k in ((s, s, s - 3), (s, s - 3, s)):
+        x, y, o = (torch.randn(s, s, device="cuda", dtype=torch.float16) for _ in range(3))
+        x, y, o = x[:m, :k], y[:k, :n], o[:m, :n]
+        products(b, "matmul fp16 %dx%dx%d" % (m, n, k), x, y, o, LARGE, x @ y, 6e-4,
+                 {"cublas": lambda x=x, y=y, o=o: torch.matmul(x, y, out=o)})
+
+
 def dtypes(b):
     """Operands of 8 bits, whose K lies together, and fp32 as tf32 in both orders of B."""
     if not b.wants("dtypes"):
@@ -368,7 +387,7 @@ def main():
     print("%-34s %-9s %13s %9s %-7s %6s  %s" % ("case", "", "median", "rate", "", "ratio",
                                                 "configuration"))
     groups = {copy: {"copy"}, pointwise: {"add", "elu"}, rows: {"softmax", "layer_norm"},
-              matmul: {"matmul"}, skinny: {"skinny"}, dtypes: {"dtypes"},
+              matmul: {"matmul"}, cut: {"cut"}, skinny: {"skinny"}, dtypes: {"dtypes"},
               attention: {"attention"}}
     if options.tutorials:
         groups[lambda b: tutorials.run(b, Tile, sdpa)] = {"tutorials"}

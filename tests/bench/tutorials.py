@@ -108,10 +108,36 @@ def backward(b, tile, sdpa):
                10 * z * h * n * n * d * 0.5 / 1e9, "TFLOP/s")
 
 
+def grouped(b, tile, by_descriptors):
+    """Four products of s x s; B lies transposed for the form that makes tensor descriptors."""
+    triton.set_allocator(lambda size, alignment, stream: torch.empty(size, device="cuda",
+                                                                      dtype=torch.int8))
+    shapes = ((128, 128, 64, 4, 3), (128, 128, 64, 8, 3), (128, 256, 64, 8, 3),
+              (128, 256, 64, 8, 4), (128, 128, 32, 4, 3), (64, 128, 64, 4, 3))
+    sms = torch.cuda.get_device_properties("cuda").multi_processor_count
+    for s in (1024, 4096) if not b.options.quick else (1024,):
+        x, y = (torch.randn(4, s, s, device="cuda", dtype=torch.float16) for _ in range(2))
+        o = torch.empty_like(x)
+        right = y.transpose(1, 2).contiguous() if by_descriptors else y
+        pointers = [torch.tensor([t[i].data_ptr() for i in range(4)], device="cuda")
+                    for t in (x, right, o)]
+        sizes, pitches = (torch.full((12,), s, device="cuda", dtype=torch.int32) for _ in range(2))
+        configs = [((sms,), {"NUM_SM": sms, "BLOCK_SIZE_M": bm, "BLOCK_SIZE_N": bn,
+                             "BLOCK_SIZE_K": bk, "num_warps": w, "num_stages": stages,
+                             **({"FP8": False} if by_descriptors else {})})
+                   for bm, bn, bk, w, stages in shapes]
+        b.case("tutorial 08%s fp16 4x%d" % (" descriptors" * by_descriptors, s), tile,
+               (*pointers, sizes, pitches, 4), configs, o, x @ y, 6e-4,
+               {"cublas": lambda: torch.bmm(x, y, out=o)}, 8 * s ** 3 / 1e9, "TFLOP/s")
+
+
 def run(b, make_tile, sdpa):
     """make_tile(path, name, function of Triton) gives what b.case takes."""
-    cases = {("03", "matmul_kernel", 12): matmul, ("06", "_attn_fwd", 25): forward,
-             ("06", "_attn_bwd", 16): backward}
+    cases = {("03", "matmul_kernel", 12): matmul,
+             ("06", "_attn_fwd", 25): lambda b, tile: forward(b, tile, sdpa),
+             ("06", "_attn_bwd", 16): lambda b, tile: backward(b, tile, sdpa),
+             ("08", "grouped_matmul_kernel", 6): lambda b, tile: grouped(b, tile, False),
+             ("08", "grouped_matmul_tma_kernel", 6): lambda b, tile: grouped(b, tile, True)}
     for (number, name, num_arguments), case in cases.items():
         found = kernels(b.options.tutorials, number)
         function = getattr(found[1], name, None) if found else None
@@ -120,4 +146,4 @@ def run(b, make_tile, sdpa):
             print("tutorial %s: no %s of %d arguments" % (number, name, num_arguments))
             continue
         if b.wants("tutorials"):
-            case(b, *([tile] if case is matmul else [tile, sdpa]))
+            case(b, tile)
