@@ -4,6 +4,7 @@
 #include "codegen/cg.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -641,17 +642,133 @@ tl_emit_stmatrix(TlCg *cg, const TlOp *op)
    }
 }
 
+/* ---- asynchronous copies ---- */
+/* What a part is chosen from: bytes where pred is true, else 0. */
+typedef struct CopyPart {
+   TlRegs pred, bytes;
+} CopyPart;
+
+static TlRegs
+picked(TlCg *cg, const TlValue *v, TlInts index)
+{
+   TlRegs from = tl_cg_use(cg, v), out = {tl_new_array(cg->arena, LLVMValueRef, index.len), 0};
+   for (unsigned i = 0; i < index.len; i++)
+      out.v[out.count++] = from.v[from.count == 1 ? 0 : index.data[i]];
+   return out;
+}
+
+static bool
+copy_part(TlCg *cg, const TlOp *op, CopyPart *out)
+{
+   const TlOp *choice = tl_pred(op)->def, *pick = NULL;
+   uint64_t zero;
+   if (choice && choice->opcode == TL_OP_PICK && choice->num_args == 1) {
+      pick = choice;
+      choice = tl_arg(pick, 0)->def;
+   }
+   if (!choice || choice->opcode != TL_OP_SELECT || !tl_is_const(tl_arg(choice, 2), &zero) || zero)
+      return false;
+   TlInts index = pick ? tl_attr_ints(pick, TL_ATTR_INDEX) : (TlInts){0};
+   const TlValue *pred = tl_arg(choice, 0), *bytes = tl_arg(choice, 1);
+   out->pred = pick ? picked(cg, pred, index) : tl_cg_use(cg, pred);
+   out->bytes = pick ? picked(cg, bytes, index) : tl_cg_use(cg, bytes);
+   return true;
+}
+
+/* How ptxas makes a copy of a number of bytes that it does not know takes six instructions, one of
+ * all or nothing takes two.  So that is what threads do that have no cut vector:
+ *
+ *    setp.lt cut, bytes, 16;   @cut bra cut;
+ *    selp t, 16, 0, p0;  cp.async [to], [from], 16, t;   ..   bra done;
+ *    cut:  selp t, bytes, 0, p0;  cp.async ..            done:  */
+enum { MAX_CUT_COPIES = 64 }; /* of an asm statement */
+
+typedef struct CutCopies {
+   TlSb text, cons;
+   LLVMValueRef args[TL_ASM_MAX_OPERANDS];
+   unsigned num;
+} CutCopies;
+
+/* The operand's number, a new one where the value is new. */
+static unsigned
+cut_operand(CutCopies *c, LLVMValueRef v, char constraint)
+{
+   for (unsigned i = 0; i < c->num; i++)
+      if (c->args[i] == v)
+         return i;
+   tl_sb_printf(&c->cons, "%s%c", c->num ? "," : "", constraint);
+   c->args[c->num] = v;
+   return c->num++;
+}
+
+static void
+cut_test(CutCopies *c, const CopyPart *part, unsigned bytes)
+{
+   unsigned last = UINT_MAX;
+   for (unsigned i = 0; i < part->bytes.count; i++) {
+      unsigned at = cut_operand(c, part->bytes.v[i], 'r');
+      if (i && at <= last)
+         continue;
+      if (i)
+         tl_sb_printf(&c->text, "setp.lt.or.u32 cut, $%u, %u, cut; ", at, bytes);
+      else
+         tl_sb_printf(&c->text, "setp.lt.u32 cut, $%u, %u; ", at, bytes);
+      last = at;
+   }
+}
+
+static void
+cut_copies(TlCg *cg, const TlOp *op, const CopyPart *part)
+{
+   unsigned bytes = (unsigned)tl_attr_int(op, TL_ATTR_BYTES);
+   const char *cache = bytes == 16 ? "cg" : "ca";
+   SharedAccess s = shared_access(cg, op);
+   TlRegs ptrs = tl_cg_use(cg, tl_arg(op, 1));
+   CutCopies *c = tl_new(cg->arena, CutCopies);
+   tl_sb_init(&c->text, cg->arena);
+   tl_sb_init(&c->cons, cg->arena);
+   tl_sb_str(&c->text, "{ .reg .pred cut; .reg .b32 t; ");
+   cut_test(c, part, bytes);
+   tl_sb_str(&c->text, "@cut bra CUT_${:uid}; ");
+   for (unsigned is_cut = 0; is_cut < 2; is_cut++) {
+      for (unsigned i = 0; i < ptrs.count; i++) {
+         bool is_same = s.address.count == 1;
+         LLVMValueRef base = tl_cg_shared_ptr(cg, s.address.v[is_same ? 0 : i], 0);
+         unsigned to = cut_operand(c, base, 'r'), from = cut_operand(c, ptrs.v[i], 'l'),
+                  p = cut_operand(c, pred_of(part->pred, i), 'b');
+         if (is_cut)
+            tl_sb_printf(&c->text, "selp.b32 t, $%u, 0, $%u; ",
+                         cut_operand(c, pred_of(part->bytes, i), 'r'), p);
+         else
+            tl_sb_printf(&c->text, "selp.b32 t, %u, 0, $%u; ", bytes, p);
+         tl_sb_printf(&c->text, "cp.async.%s.shared.global [$%u+%d], [$%u], %u, t; ", cache, to,
+                      s.offsets.len ? (int)s.offsets.data[i] : 0, from, bytes);
+      }
+      tl_sb_str(&c->text, is_cut ? "DONE_${:uid}: }" : "bra DONE_${:uid}; CUT_${:uid}: ");
+   }
+   tl_sb_str(&c->cons, ",~{memory}");
+   tl_cg_asm(cg, tl_sb_cstr(&c->text), tl_sb_cstr(&c->cons), cg->voidt, c->args, c->num,
+             TL_ASM_EFFECT);
+}
+
 /* cp_async(shared addresses, ptrs, part?): what is not copied is filled with zero. */
 void
 tl_emit_cp_async(TlCg *cg, const TlOp *op)
 {
    unsigned bytes = (unsigned)tl_attr_int(op, TL_ATTR_BYTES);
    assert(bytes == 4 || bytes == 8 || bytes == 16);
+   CopyPart part;
+   bool is_partial = tl_is_partial(op);
+   if (is_partial && tl_type_num_regs(tl_arg(op, 1)->type) <= MAX_CUT_COPIES &&
+       copy_part(cg, op, &part)) {
+      cut_copies(cg, op, &part);
+      return;
+   }
    SharedAccess s = shared_access(cg, op);
    TlRegs ptrs = tl_cg_use(cg, tl_arg(op, 1)), pred = {0};
    if (op->num_args > 2)
       pred = tl_cg_use(cg, tl_arg(op, 2));
-   bool masked = pred.count != 0, is_partial = tl_is_partial(op);
+   bool masked = pred.count != 0;
    char name[80];
    snprintf(name, sizeof name, "llvm.nvvm.cp.async.%s.shared.global.%u%s",
             bytes == 16 ? "cg" : "ca", bytes, masked ? ".s" : "");
