@@ -396,9 +396,20 @@ some_mask(Gen *g, TlValue *numbers)
    TlValue *limit = g->scalar[GEN_LIMIT];
    if (gen_chance(g, 30)) /* whole groups of elements */
       limit = tl_b2(&g->b, TL_OP_AND, limit, gen_number(g, limit->type, -(1 << gen_below(g, 5))));
+   if (gen_chance(g, 30)) /* none of them, too */
+      limit = tl_b2(&g->b, TL_OP_SUB, limit, gen_number(g, limit->type, gen_below(g, 40)));
    if (tl_type_is_tile(numbers->type))
       limit = tl_t1(&g->b, TL_OP_SPLAT, gen_with(g, numbers->type, TL_I32), limit);
-   return tl_b2(&g->b, TL_OP_LT, numbers, limit);
+   switch (gen_below(g, 5)) {
+   case 0:
+      return tl_b2(&g->b, TL_OP_LE, numbers, limit);
+   case 1:
+      return tl_b2(&g->b, TL_OP_GT, limit, numbers);
+   case 2:
+      return tl_b2(&g->b, TL_OP_GE, limit, numbers);
+   default:
+      return tl_b2(&g->b, TL_OP_LT, numbers, limit);
+   }
 }
 
 static Fact
