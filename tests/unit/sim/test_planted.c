@@ -283,6 +283,16 @@ static const Kernel kernels[] = {
     .sizes = {64},
     .grid = {1, 1, 1},
     .warps = 4},
+   {.name = "cut vectors",
+    .file = PLANTED,
+    .kernel = "cut",
+    .signature = "*fp16:16, *fp16:16, i32",
+    .buffers = "hH",
+    .n = 250,
+    .num_ints = 1,
+    .sizes = {250},
+    .grid = {1, 1, 1},
+    .warps = 1},
 };
 enum { NUM_KERNELS = sizeof kernels / sizeof kernels[0] };
 
@@ -366,6 +376,9 @@ static const Fault faults[] = {
    {"mask one too far", REPLACE, " = lt ", " = lt ", " = le ", "scan", 1, NULL},
    {"mask one too far", REPLACE, " = lt ", " = lt ", " = le ", "histogram", 1, NULL},
    {"mask inverted", REPLACE, " = lt ", " = lt ", " = ge ", NULL, 1, NULL},
+   {"part of a vector too long", REPLACE, " = min ", " = min ", " = max ", "cut vectors", 1, NULL},
+   {"part of a vector too long", REPLACE, " = sub ", " = sub ", " = add ", "cut vectors", 1, NULL},
+   {"part of a vector too short", REPLACE, " = mul ", " = mul ", " = min ", "cut vectors", 1, NULL},
    {"global load one element off", SHIFT, " = ld_global ", NULL, "1", NULL, 1, NULL},
    {"global store one element off", SHIFT, "   st_global ", NULL, "1", NULL, 1, NULL},
    {"global store far out", SHIFT, "   st_global ", NULL, "100000", NULL, 1, "outside buffer"},
