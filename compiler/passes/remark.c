@@ -146,7 +146,7 @@ why_narrow(TlPassCx *cx, const TlOp *op, const TlAccess *a, const TlLinear *l, u
    if (a->align_bytes <= bytes)
       return tl_arena_printf(cx->scratch, "; the address is only known to be a multiple of %u",
                              a->align_bytes);
-   if (a->mask_run <= vec)
+   if (a->mask_prefix <= vec)
       return tl_arena_printf(cx->scratch, "; the mask is only known to be equal for %u neighbour%s",
                              a->mask_run, a->mask_run == 1 ? "" : "s");
    return why_few_neighbours(cx, op, l, vec);
