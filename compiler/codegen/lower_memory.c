@@ -643,44 +643,37 @@ tl_emit_stmatrix(TlCg *cg, const TlOp *op)
 }
 
 /* ---- asynchronous copies ---- */
-/* What a part is chosen from: bytes where pred is true, else 0. */
-typedef struct CopyPart {
-   TlRegs pred, bytes;
-} CopyPart;
-
+/* The bytes of each copy where its mask is true: what a part is chosen from, or it itself. */
 static TlRegs
-picked(TlCg *cg, const TlValue *v, TlInts index)
+uncut_bytes(TlCg *cg, const TlOp *op)
 {
-   TlRegs from = tl_cg_use(cg, v), out = {tl_new_array(cg->arena, LLVMValueRef, index.len), 0};
-   for (unsigned i = 0; i < index.len; i++)
-      out.v[out.count++] = from.v[from.count == 1 ? 0 : index.data[i]];
-   return out;
-}
-
-static bool
-copy_part(TlCg *cg, const TlOp *op, CopyPart *out)
-{
-   const TlOp *choice = tl_pred(op)->def, *pick = NULL;
-   uint64_t zero;
+   const TlValue *part = tl_pred(op);
+   const TlOp *choice = part->def;
+   TlInts index = {0};
    if (choice && choice->opcode == TL_OP_PICK && choice->num_args == 1) {
-      pick = choice;
-      choice = tl_arg(pick, 0)->def;
+      index = tl_attr_ints(choice, TL_ATTR_INDEX);
+      choice = tl_arg(choice, 0)->def;
    }
-   if (!choice || choice->opcode != TL_OP_SELECT || !tl_is_const(tl_arg(choice, 2), &zero) || zero)
-      return false;
-   TlInts index = pick ? tl_attr_ints(pick, TL_ATTR_INDEX) : (TlInts){0};
-   const TlValue *pred = tl_arg(choice, 0), *bytes = tl_arg(choice, 1);
-   out->pred = pick ? picked(cg, pred, index) : tl_cg_use(cg, pred);
-   out->bytes = pick ? picked(cg, bytes, index) : tl_cg_use(cg, bytes);
-   return true;
+   if (!choice || choice->opcode != TL_OP_SELECT)
+      return tl_cg_use(cg, part);
+   TlRegs from = tl_cg_use(cg, tl_arg(choice, 1)), out = from;
+   if (!index.len)
+      return from;
+   out.v = tl_new_array(cg->arena, LLVMValueRef, index.len);
+   out.count = (unsigned)index.len;
+   for (unsigned i = 0; i < out.count; i++)
+      out.v[i] = from.v[from.count == 1 ? 0 : index.data[i]];
+   return out;
 }
 
 /* How ptxas makes a copy of a number of bytes that it does not know takes six instructions, one of
  * all or nothing takes two.  So that is what threads do that have no cut vector:
  *
  *    setp.lt cut, bytes, 16;   @cut bra cut;
- *    selp t, 16, 0, p0;  cp.async [to], [from], 16, t;   ..   bra done;
- *    cut:  selp t, bytes, 0, p0;  cp.async ..            done:  */
+ *    setp.ne q, part, 0;  selp t, 16, 0, q;  cp.async [to], [from], 16, t;   ..   bra done;
+ *    cut:  cp.async [to], [from], 16, part;   ..                             done:
+ *
+ * Masked off, bytes are what the others have, so that the branch is one for all. */
 enum { MAX_CUT_COPIES = 64 }; /* of an asm statement */
 
 typedef struct CutCopies {
@@ -702,47 +695,43 @@ cut_operand(CutCopies *c, LLVMValueRef v, char constraint)
 }
 
 static void
-cut_test(CutCopies *c, const CopyPart *part, unsigned bytes)
+cut_test(CutCopies *c, TlRegs uncut, unsigned bytes)
 {
-   unsigned last = UINT_MAX;
-   for (unsigned i = 0; i < part->bytes.count; i++) {
-      unsigned at = cut_operand(c, part->bytes.v[i], 'r');
-      if (i && at <= last)
-         continue;
-      if (i)
-         tl_sb_printf(&c->text, "setp.lt.or.u32 cut, $%u, %u, cut; ", at, bytes);
-      else
+   for (unsigned i = 0; i < uncut.count; i++) {
+      unsigned before = c->num, at = cut_operand(c, uncut.v[i], 'r');
+      if (!i)
          tl_sb_printf(&c->text, "setp.lt.u32 cut, $%u, %u; ", at, bytes);
-      last = at;
+      else if (at == before) /* another value */
+         tl_sb_printf(&c->text, "setp.lt.or.u32 cut, $%u, %u, cut; ", at, bytes);
    }
 }
 
 static void
-cut_copies(TlCg *cg, const TlOp *op, const CopyPart *part)
+cut_copies(TlCg *cg, const TlOp *op)
 {
    unsigned bytes = (unsigned)tl_attr_int(op, TL_ATTR_BYTES);
    const char *cache = bytes == 16 ? "cg" : "ca";
    SharedAccess s = shared_access(cg, op);
-   TlRegs ptrs = tl_cg_use(cg, tl_arg(op, 1));
+   TlRegs ptrs = tl_cg_use(cg, tl_arg(op, 1)), part = tl_cg_use(cg, tl_pred(op));
    CutCopies *c = tl_new(cg->arena, CutCopies);
    tl_sb_init(&c->text, cg->arena);
    tl_sb_init(&c->cons, cg->arena);
-   tl_sb_str(&c->text, "{ .reg .pred cut; .reg .b32 t; ");
-   cut_test(c, part, bytes);
+   tl_sb_str(&c->text, "{ .reg .pred cut, q; .reg .b32 t; ");
+   cut_test(c, uncut_bytes(cg, op), bytes);
    tl_sb_str(&c->text, "@cut bra CUT_${:uid}; ");
    for (unsigned is_cut = 0; is_cut < 2; is_cut++) {
       for (unsigned i = 0; i < ptrs.count; i++) {
-         bool is_same = s.address.count == 1;
-         LLVMValueRef base = tl_cg_shared_ptr(cg, s.address.v[is_same ? 0 : i], 0);
+         LLVMValueRef base = tl_cg_shared_ptr(cg, s.address.v[s.address.count == 1 ? 0 : i], 0);
          unsigned to = cut_operand(c, base, 'r'), from = cut_operand(c, ptrs.v[i], 'l'),
-                  p = cut_operand(c, pred_of(part->pred, i), 'b');
-         if (is_cut)
-            tl_sb_printf(&c->text, "selp.b32 t, $%u, 0, $%u; ",
-                         cut_operand(c, pred_of(part->bytes, i), 'r'), p);
-         else
-            tl_sb_printf(&c->text, "selp.b32 t, %u, 0, $%u; ", bytes, p);
-         tl_sb_printf(&c->text, "cp.async.%s.shared.global [$%u+%d], [$%u], %u, t; ", cache, to,
+                  n = cut_operand(c, pred_of(part, i), 'r');
+         if (!is_cut)
+            tl_sb_printf(&c->text, "setp.ne.u32 q, $%u, 0; selp.b32 t, %u, 0, q; ", n, bytes);
+         tl_sb_printf(&c->text, "cp.async.%s.shared.global [$%u+%d], [$%u], %u, ", cache, to,
                       s.offsets.len ? (int)s.offsets.data[i] : 0, from, bytes);
+         if (is_cut)
+            tl_sb_printf(&c->text, "$%u; ", n);
+         else
+            tl_sb_str(&c->text, "t; ");
       }
       tl_sb_str(&c->text, is_cut ? "DONE_${:uid}: }" : "bra DONE_${:uid}; CUT_${:uid}: ");
    }
@@ -757,11 +746,9 @@ tl_emit_cp_async(TlCg *cg, const TlOp *op)
 {
    unsigned bytes = (unsigned)tl_attr_int(op, TL_ATTR_BYTES);
    assert(bytes == 4 || bytes == 8 || bytes == 16);
-   CopyPart part;
    bool is_partial = tl_is_partial(op);
-   if (is_partial && tl_type_num_regs(tl_arg(op, 1)->type) <= MAX_CUT_COPIES &&
-       copy_part(cg, op, &part)) {
-      cut_copies(cg, op, &part);
+   if (is_partial && tl_type_num_regs(tl_arg(op, 1)->type) <= MAX_CUT_COPIES) {
+      cut_copies(cg, op);
       return;
    }
    SharedAccess s = shared_access(cg, op);
