@@ -135,10 +135,9 @@ every_bound(void **state)
                int64_t from = n % 3 == 0   ? 0
                               : n % 3 == 1 ? indices[i].least + 16 * (i == 2)
                                            : indices[i].most - COLS;
-               int64_t end = n == NUM_ENDS       ? indices[i].least
-                             : n == NUM_ENDS + 1 ? indices[i].most
-                                                 : from + ends[n];
-               bool fits = end >= indices[i].least && end <= indices[i].most;
+               int64_t end = n == NUM_ENDS ? indices[i].least : indices[i].most;
+               bool fits = n >= NUM_ENDS || (!__builtin_add_overflow(from, ends[n], &end) &&
+                                             end >= indices[i].least && end <= indices[i].most);
                copy(&f, from, fits ? end : from, 1u << (e + c + i + n) % 3);
             }
 }
