@@ -14,16 +14,14 @@
  * cores have the next one before they are done with the last, however long the addresses and masks
  * of the copies take.
  *
- * And where two products follow each other in a block and nothing between them reads the first, one
- * wait after both serves them.
- *
  * Invariant: at the end of an iteration all groups of earlier ones are done in every thread; then
  * the barrier before the copies of the next one lets them overwrite what was read two before. */
 #include "ir/control.h"
 #include "ir/walk.h"
 #include "passes/pass.h"
+#include "passes/ring_distance.h"
 
-enum { MOST_SUMS = 8, NEAREST_COPY = 2 };
+enum { MOST_SUMS = 8 };
 
 /* A sum that the loop carries. */
 typedef struct Sum {
@@ -62,19 +60,6 @@ add_sum(Delay *d, TlOp *product)
    return d->sums.len <= MOST_SUMS;
 }
 
-/* Does the write leave alone what the iteration before reads? */
-static bool
-is_far(const TlExtent *write, const TlExtent *read)
-{
-   if (write->begin >= read->end || read->begin >= write->end)
-      return true;
-   if (write->begin != read->begin || write->end != read->end || read->stages < NEAREST_COPY ||
-       write->stages != read->stages || write->phase < 0 || read->phase < 0)
-      return false;
-   int64_t ahead = (write->phase - read->phase + read->stages) % read->stages;
-   return read->stages - ahead >= NEAREST_COPY;
-}
-
 static bool
 is_far_from_all(const Delay *d, const TlOp *write)
 {
@@ -83,7 +68,7 @@ is_far_from_all(const Delay *d, const TlOp *write)
    for (size_t i = 0; i < d->sums.len; i++)
       for (unsigned k = 0; k < 2; k++) {
          TlExtent read = tl_wgmma_extent(d->sums.data[i].product, k);
-         if (!is_far(&e, &read))
+         if (!tl_is_far(&e, &read))
             return false;
       }
    return true;
@@ -148,95 +133,6 @@ issue_products_first(Delay *d)
    }
 }
 
-/* ---- products waited for together ---- */
-/* What may happen while a product is in flight: nothing that reads its registers. */
-static bool
-lets_fly(const TlOp *op, const TlValue *sum)
-{
-   for (unsigned i = 0; i < op->num_args; i++)
-      if (op->args[i].value == sum)
-         return false;
-   return op->opcode == TL_OP_WGMMA || op->opcode == TL_OP_MBAR_WAIT ||
-          op->opcode == TL_OP_FENCE_ASYNC || (tl_op_is_pure(op) && !op->num_regions);
-}
-
-/* The wait of a later product, up to which this one's may be put off; NULL when there is none. */
-static TlOp *
-later_wait(TlOp *wait)
-{
-   const TlValue *sum = tl_result(wait, 0);
-   bool any = false;
-   for (TlOp *op = wait->next; op; op = op->next) {
-      if (op->opcode == TL_OP_WGMMA_WAIT)
-         return any && tl_attr_int(op, TL_ATTR_NUM) == 0 && op->args[0].value != sum ? op : NULL;
-      any |= op->opcode == TL_OP_WGMMA;
-      if (!lets_fly(op, sum))
-         return NULL;
-   }
-   return NULL;
-}
-
-typedef struct Joined {
-   TL_VEC(TlValue *) args, kept; /* kept: registers that products in flight read */
-   TL_VEC(const TlType *) types;
-} Joined;
-
-static void
-add_wait(Delay *d, Joined *j, TlOp *wait)
-{
-   for (unsigned i = 0; i < wait->num_args; i++) {
-      TlValue *v = tl_arg(wait, i);
-      if (i >= wait->num_results) {
-         tl_vec_push(d->cx->scratch, &j->kept, v);
-         continue;
-      }
-      tl_vec_push(d->cx->scratch, &j->args, v);
-      tl_vec_push(d->cx->scratch, &j->types, wait->results[i].type);
-      bool is_product = v->def && v->def->opcode == TL_OP_WGMMA;
-      if (is_product && tl_arg(v->def, 0)->type->kind == TL_TYPE_REGS)
-         tl_vec_push(d->cx->scratch, &j->kept, tl_arg(v->def, 0));
-   }
-}
-
-static void
-join_waits(Delay *d, TlOp *first, TlOp *second)
-{
-   Joined j = {0};
-   TlOp *const waits[] = {first, second};
-   add_wait(d, &j, first);
-   add_wait(d, &j, second);
-   for (size_t i = 0; i < j.kept.len; i++)
-      tl_vec_push(d->cx->scratch, &j.args, j.kept.data[i]);
-   TlBuilder b = tl_builder_before(second);
-   b.range = second->range;
-   TlAttrInit num = {TL_ATTR_NUM, {.i = 0}};
-   TlOp *both = tl_build(&b, TL_OP_WGMMA_WAIT, j.args.data, (unsigned)j.args.len, j.types.data,
-                         (unsigned)j.types.len, &num, 1, 0);
-   unsigned at = 0;
-   for (unsigned w = 0; w < 2; w++) {
-      for (unsigned i = 0; i < waits[w]->num_results; i++)
-         tl_replace_uses(tl_result(waits[w], i), tl_result(both, at++));
-      tl_remove(waits[w]);
-   }
-}
-
-static bool
-join_waits_in(Delay *d, const TlBlock *top)
-{
-   bool changed = false;
-   for (TlOp *op = tl_walk_inner(top), *next; op; op = next) {
-      next = tl_walk_inner_next(op, top);
-      bool is_one = op->opcode == TL_OP_WGMMA_WAIT && op->num_results == 1;
-      TlOp *later = is_one && tl_attr_int(op, TL_ATTR_NUM) == 0 ? later_wait(op) : NULL;
-      if (!later)
-         continue;
-      next = next == later ? tl_walk_inner_next(later, top) : next;
-      join_waits(d, op, later);
-      changed = true;
-   }
-   return changed;
-}
-
 bool
 tl_pass_delay_waits(TlPassCx *cx, TlFunc *f)
 {
@@ -252,5 +148,5 @@ tl_pass_delay_waits(TlPassCx *cx, TlFunc *f)
          changed = true;
       }
    }
-   return join_waits_in(&(Delay){.cx = cx}, top) || changed;
+   return changed;
 }

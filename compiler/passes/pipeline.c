@@ -20,7 +20,9 @@ tl_pipeline_laid(TlPassCx *cx, TlFunc *f)
       TL_PASS_END};
    static const TlPassId converts[] = {TL_PASS_elide_converts, TL_PASS_cse, TL_PASS_dce,
                                        TL_PASS_END};
-   static const TlPassId pipeline[] = {TL_PASS_specialize_warps,
+   static const TlPassId pipeline[] = {TL_PASS_hold_operands,
+                                       TL_PASS_hoist_products,
+                                       TL_PASS_specialize_warps,
                                        TL_PASS_advance_products,
                                        TL_PASS_skip_scaling,
                                        TL_PASS_pipeline_loops,
@@ -43,8 +45,9 @@ tl_pipeline_lowered(TlPassCx *cx, TlFunc *f)
                                     TL_PASS_drop_masked,    TL_PASS_split_addresses,
                                     TL_PASS_trim_registers, TL_PASS_END};
    static const TlPassId finish[] = {TL_PASS_join_pointers,   TL_PASS_dce,
-                                     TL_PASS_delay_waits,     TL_PASS_rotate_loops,
-                                     TL_PASS_insert_barriers, TL_PASS_END};
+                                     TL_PASS_delay_waits,     TL_PASS_sink_waits,
+                                     TL_PASS_rotate_loops,    TL_PASS_insert_barriers,
+                                     TL_PASS_END};
    return tl_run_passes(cx, f, lower) && tl_run_passes_to_fixed_point(cx, f, clean_up, 2) &&
           tl_run_passes(cx, f, finish);
 }

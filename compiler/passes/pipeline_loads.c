@@ -341,15 +341,32 @@ only_fills_buffer(const TlRingLoad *l)
    return v && !v->uses->next;
 }
 
+/* Is a product computed between the two places?  One by wgmma is where something reads it. */
 static bool
 has_dot_between(const TlPipe *p, const TlMap *place, uint32_t from, uint32_t to)
 {
    for (const TlOp *op = p->body->first; op; op = op->next) {
       uint32_t at = (uint32_t)(uintptr_t)tl_map_get(place, op);
-      if (op->opcode == TL_OP_DOT && at >= from && at < to)
+      if (op->opcode != TL_OP_DOT || at >= to)
+         continue;
+      if (at >= from && !tl_is_by_wgmma(op))
          return true;
+      for (const TlUse *u = tl_result(op, 0)->uses; u; u = u->next) {
+         TlOp *user = tl_in_block(u->user, p->body);
+         uint32_t read_at = (uint32_t)(uintptr_t)tl_map_get(place, user);
+         if (tl_is_by_wgmma(op) && read_at >= from && read_at < to)
+            return true;
+      }
    }
    return false;
+}
+
+/* A load that no product reads, and that adds little to the bytes of the group before. */
+static bool
+is_beside(const TlRingLoad *l, uint64_t group_bytes)
+{
+   enum { LITTLE = 4 };
+   return !l->alloc && (uint64_t)tl_memdesc_stage_bytes(l->stage) * LITTLE <= group_bytes;
 }
 
 /* Loads by first use, and the groups of their copies. */
@@ -373,14 +390,17 @@ tl_pipe_make_groups(TlPipe *p)
       p->loads.data[k] = l;
    }
    uint32_t first = p->loads.data[0].use_at;
+   uint64_t bytes = 0;
    p->groups = 1;
-   for (size_t i = 1; i < p->loads.len; i++) {
+   for (size_t i = 0; i < p->loads.len; i++) {
       TlRingLoad *l = &p->loads.data[i];
-      if (has_dot_between(p, &place, first, l->use_at)) {
+      if (has_dot_between(p, &place, first, l->use_at) && !is_beside(l, bytes)) {
          p->groups++;
          first = l->use_at;
+         bytes = 0;
       }
       l->group = p->groups - 1;
+      bytes += tl_memdesc_stage_bytes(l->stage);
    }
 }
 
@@ -432,6 +452,26 @@ tl_ring_read(TlPipe *p, TlRingLoad *l, TlValue *view)
       }
    }
    tl_remove(l->op);
+}
+
+bool
+tl_pipe_carries_products(const TlPipe *p)
+{
+   for (const TlOp *op = p->body->first; op; op = op->next) {
+      const TlUse *use = op->opcode == TL_OP_DOT ? tl_result(op, 0)->uses : NULL;
+      if (use && !use->next && use->user == p->body->last && tl_is_by_wgmma(op))
+         return true;
+   }
+   return false;
+}
+
+bool
+tl_pipe_only_by_wgmma(const TlPipe *p)
+{
+   for (const TlOp *op = p->body->first; op; op = op->next)
+      if (op->opcode == TL_OP_DOT && !tl_is_by_wgmma(op))
+         return false;
+   return true;
 }
 
 bool

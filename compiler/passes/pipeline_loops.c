@@ -17,6 +17,10 @@
  * some iteration leaves the groups committed after it in flight, whose number is known: at the top
  * (G-1 - g) + (S-2) G, after the copies of the iteration G more.
  *
+ * Where products by wgmma go on into the next iteration, a group's copies come right behind the wait
+ * for it, which leaves (S-1) G - 1 in flight: that wait, and the barrier that comes with it, follow
+ * one for the products of the iteration before, so that nobody reads the stage any longer.
+ *
  * Addresses and masks of later iterations come from a copy of the slice that computes them: of the
  * index, of what is outside, of carried values that run ahead in carried values of their own.
  * Invariant: every iteration commits exactly G groups, whether its copies are masked off or not,
@@ -36,8 +40,8 @@
 
 /* A wait in the middle of the body comes with a barrier.  Up to one warp for each of the four
  * schedulers of a multiprocessor it costs little; more warps would be kept from multiplying while
- * another computes. */
-enum { MOST_WARPS_OF_LATE_WAITS = 4 };
+ * another computes.  Copies issued two iterations before have come at the top anyway. */
+enum { MOST_WARPS_OF_LATE_WAITS = 4, FAR_AHEAD = 2 };
 
 /* The index some stages ahead must be computable: a small constant step, or one of 32 bits. */
 static bool
@@ -131,12 +135,19 @@ static bool
 has_room_for_another(const TlPipe *p)
 {
    enum { BLOCK_BYTES = 1024, ENOUGH_BLOCKS = 2, ENOUGH_WARPS = 8 }; /* reserved for each block */
-   uint64_t all = p->cx->target->max_shared_bytes + BLOCK_BYTES, now, then;
+   uint64_t all = p->cx->target->max_shared_bytes + BLOCK_BYTES, other, now, then;
    if (p->stages >= TL_MAX_STAGES || p->stages >= known_trips(p) || !fits(p, p->stages + 1))
       return false;
-   now = all / (tl_pipe_stage_bytes(p) * p->stages + BLOCK_BYTES);
-   then = all / (tl_pipe_stage_bytes(p) * (p->stages + 1) + BLOCK_BYTES);
+   other = tl_pipe_buffer_bytes(p, p->func->body->block) + BLOCK_BYTES;
+   now = all / (tl_pipe_stage_bytes(p) * p->stages + other);
+   then = all / (tl_pipe_stage_bytes(p) * (p->stages + 1) + other);
    return then == now || (then >= ENOUGH_BLOCKS && then * p->func->num_warps >= ENOUGH_WARPS);
+}
+
+static bool
+waits_late(const TlPipe *p)
+{
+   return p->func->num_warps <= MOST_WARPS_OF_LATE_WAITS && p->ahead < FAR_AHEAD;
 }
 
 /* Where a product may still be reading the stage of the iteration before, that takes a stage. */
@@ -144,18 +155,16 @@ static void
 choose_distance(TlPipe *p)
 {
    p->ahead = p->stages - 1;
-   if (p->stages < 2 || !tl_pipe_only_sums_products(p))
+   if (p->stages < 2 || !tl_pipe_carries_products(p))
       return;
+   bool only_sums = tl_pipe_only_sums_products(p);
+   p->issues_late = !only_sums && waits_late(p) && tl_pipe_only_by_wgmma(p);
+   if (p->issues_late)
+      return; /* what the last product reads is written behind the wait in the middle */
    if (has_room_for_another(p))
       p->stages++;
-   else if (p->stages > 2)
+   else if (p->stages > 2 && only_sums)
       p->ahead--;
-}
-
-static bool
-waits_late(const TlPipe *p)
-{
-   return p->func->num_warps <= MOST_WARPS_OF_LATE_WAITS;
 }
 
 /* ---- rewriting ---- */
@@ -184,29 +193,34 @@ copy_mask(TlPipe *p, TlBuilder *b, const TlOp *load, const TlMap *map, TlValue *
    return mask ? tl_b2(b, TL_OP_AND, mask, all) : all;
 }
 
-/* Copies of all loads of the iteration that many ahead, and the commits. */
+/* Where copies of an iteration go: what its addresses became, and its stage. */
+typedef struct Target {
+   const TlMap *map;
+   TlValue *slot, *exists;
+   unsigned ahead;
+} Target;
+
+/* Copies of the group's loads, and the commit. */
 static void
-issue_copies(TlPipe *p, TlBuilder *b, const TlMap *map, TlValue *slot, unsigned ahead,
-             TlValue *exists)
+issue_group(TlPipe *p, TlBuilder *b, const Target *t, unsigned group)
 {
    TlRange range = b->range;
    TlValue **token = tl_new_array(p->cx->scratch, TlValue *, p->loads.len);
    unsigned n = 0;
    for (size_t i = 0; i < p->loads.len; i++) {
       TlRingLoad *l = &p->loads.data[i];
+      if (l->group != group)
+         continue;
       b->range = l->op->range;
-      TlValue *view = tl_ring_turned_view(p, b, l, tl_ring_view(b, l, slot, ahead));
-      TlValue *args[3] = {tl_slice_mapped(map, tl_arg(l->op, 0)), view,
-                          copy_mask(p, b, l->op, map, exists)};
+      TlValue *view = tl_ring_turned_view(p, b, l, tl_ring_view(b, l, t->slot, t->ahead));
+      TlValue *args[3] = {tl_slice_mapped(t->map, tl_arg(l->op, 0)), view,
+                          copy_mask(p, b, l->op, t->map, t->exists)};
       token[n++] = tl_build_n(b, TL_OP_ASYNC_COPY, args, 3, NULL,
                               TL_ATTRS_({TL_ATTR_CACHE, *tl_attr(l->op, TL_ATTR_CACHE)},
                                         {TL_ATTR_EVICT, *tl_attr(l->op, TL_ATTR_EVICT)}));
-      b->range = range;
-      if (i + 1 == p->loads.len || l[1].group != l->group) {
-         tl_build_n(b, TL_OP_ASYNC_COMMIT, token, n, NULL, TL_ATTRS_());
-         n = 0;
-      }
    }
+   b->range = range;
+   tl_build_n(b, TL_OP_ASYNC_COMMIT, token, n, NULL, TL_ATTRS_());
 }
 
 static void
@@ -239,7 +253,9 @@ build_prologue(TlPipe *p, TlBuilder *b, TlValue **ahead)
       tl_slice_clone(&p->slice, b, &map);
       TlValue *exists =
          s ? tl_b2(b, TL_OP_AND, any, tl_exists_after(b, p->loop, p->step, lower, s)) : any;
-      issue_copies(p, b, &map, tl_const_int(b, TL_I32, s), s, exists);
+      Target t = {.map = &map, .slot = tl_const_int(b, TL_I32, s), .exists = exists, .ahead = s};
+      for (unsigned g = 0; g < p->groups; g++)
+         issue_group(p, b, &t, g);
       for (size_t i = 0; i < p->slice.carried.len; i++)
          ahead[i] = tl_slice_mapped(&map, tl_arg(p->body->last, p->slice.carried.data[i]));
    }
@@ -257,25 +273,70 @@ next_slot(TlPipe *p, TlBuilder *b, TlValue *slot)
    return tl_b3(b, TL_OP_SELECT, is_last, zero, tl_b2(b, TL_OP_ADD, slot, one));
 }
 
+/* The body that is being built. */
+typedef struct Body {
+   TlBlock *block;
+   unsigned num;    /* carried values of the old loop; behind them those that run ahead, .. */
+   TlValue **ahead; /* .. whose next ones are here */
+   Target to;       /* of copies */
+} Body;
+
+/* Computes for the iteration ahead what copies need. */
+static void
+build_ahead(TlPipe *p, TlBuilder *b, Body *body)
+{
+   TlMap *map = tl_new(p->cx->scratch, TlMap);
+   tl_map_init(map, p->cx->scratch);
+   tl_map_put(map, tl_for_index(p->loop),
+              index_at(p, b, tl_for_index(body->block->region->parent), p->ahead));
+   for (unsigned i = 0; i < p->slice.carried.len; i++)
+      tl_map_put(map, tl_carried(p->body, p->slice.carried.data[i]),
+                 tl_carried(body->block, body->num + i));
+   tl_slice_clone(&p->slice, b, map);
+   body->to.map = map;
+   for (unsigned i = 0; i < p->slice.carried.len; i++)
+      body->ahead[i] = tl_slice_mapped(map, tl_arg(p->body->last, p->slice.carried.data[i]));
+}
+
+/* Waits for groups that are used later, before their first use; with issues_late their copies come
+ * behind. */
+static void
+build_late_waits(TlPipe *p, Body *body, unsigned last)
+{
+   for (size_t i = 0; i < p->loads.len; i++) {
+      const TlRingLoad *l = &p->loads.data[i];
+      if (l->group <= last)
+         continue;
+      last = l->group;
+      TlBuilder b = tl_builder_before(l->first_use);
+      b.range = p->loop->range;
+      build_wait(&b, p->issues_late ? p->ahead * p->groups - 1
+                                    : p->groups - 1 - last + p->ahead * p->groups);
+      if (p->issues_late)
+         issue_group(p, &b, &body->to, last);
+   }
+}
+
 static void
 rewrite_body(TlPipe *p, TlOp *loop)
 {
    assert(loop->opcode == TL_OP_FOR && loop != p->loop);
-   TlBlock *body = loop->regions[0]->block;
-   TlBuilder b = tl_builder_at_end(p->func, body);
    unsigned num = p->loop->num_results, num_ahead = (unsigned)p->slice.carried.len;
-   TlValue *index = tl_for_index(loop), *take = tl_carried(body, num + num_ahead),
-           *put = tl_carried(body, num + num_ahead + 1);
+   Body body = {.block = loop->regions[0]->block,
+                .num = num,
+                .ahead = tl_new_array(p->cx->scratch, TlValue *, num_ahead)};
+   TlBuilder b = tl_builder_at_end(p->func, body.block);
+   TlValue *index = tl_for_index(loop), *take = tl_carried(body.block, num + num_ahead),
+           *put = tl_carried(body.block, num + num_ahead + 1);
    b.range = p->loop->range;
-   unsigned last = waits_late(p) ? 0 : p->groups - 1; /* of the groups waited for here */
-   build_wait(&b, p->groups - 1 - last + (p->ahead - 1) * p->groups);
-   TlMap map;
-   tl_map_init(&map, p->cx->scratch);
-   tl_map_put(&map, tl_for_index(p->loop), index_at(p, &b, index, p->ahead));
-   for (unsigned i = 0; i < num_ahead; i++)
-      tl_map_put(&map, tl_carried(p->body, p->slice.carried.data[i]), tl_carried(body, num + i));
-   tl_slice_clone(&p->slice, &b, &map);
-   issue_copies(p, &b, &map, put, p->ahead, tl_exists_after(&b, p->loop, p->step, index, p->ahead));
+   unsigned waited = waits_late(p) ? 0 : p->groups - 1; /* groups up to this one: here */
+   build_wait(&b, p->groups - 1 - waited + (p->ahead - 1) * p->groups);
+   build_ahead(p, &b, &body);
+   body.to.slot = put;
+   body.to.ahead = p->ahead;
+   body.to.exists = tl_exists_after(&b, p->loop, p->step, index, p->ahead);
+   for (unsigned g = 0; g <= (p->issues_late ? waited : p->groups - 1); g++)
+      issue_group(p, &b, &body.to, g);
    TlValue **view = tl_new_array(p->cx->scratch, TlValue *, p->loads.len);
    for (size_t i = 0; i < p->loads.len; i++)
       view[i] = tl_ring_view(&b, &p->loads.data[i], take, 0);
@@ -283,22 +344,12 @@ rewrite_body(TlPipe *p, TlOp *loop)
    TlValue *put_next = p->ahead + 1 == p->stages ? take : next_slot(p, &b, put);
 
    TlOp *yield = p->body->last;
-   TlValue **ahead = tl_new_array(p->cx->scratch, TlValue *, num_ahead);
+   tl_take_body(p->body, body.block);
+   build_late_waits(p, &body, waited);
    for (unsigned i = 0; i < num_ahead; i++)
-      ahead[i] = tl_slice_mapped(&map, tl_arg(yield, p->slice.carried.data[i]));
-   tl_take_body(p->body, body);
-   for (unsigned i = 0; i < num_ahead; i++)
-      tl_append_arg(yield, ahead[i]);
+      tl_append_arg(yield, body.ahead[i]);
    tl_append_arg(yield, next);
    tl_append_arg(yield, put_next);
-   for (size_t i = 0; i < p->loads.len; i++) {
-      TlRingLoad *l = &p->loads.data[i];
-      if (l->group > last) {
-         b = tl_builder_before(l->first_use);
-         build_wait(&b, p->groups - 1 - l->group + p->ahead * p->groups);
-         last = l->group;
-      }
-   }
    for (size_t i = 0; i < p->loads.len; i++)
       tl_ring_read(p, &p->loads.data[i], view[i]);
 }

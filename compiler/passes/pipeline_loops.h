@@ -58,6 +58,7 @@ typedef struct TlPipe {
    int64_t step;            /* of the index; 0: known at run time only, of either sign */
    bool has_stages;         /* the loop has its own num_stages */
    bool is_of_roles;        /* what is refused here, the loop's own warps may copy yet */
+   bool issues_late;        /* copies of a group come behind the wait for it */
    struct TlAffine *affine; /* boxes may fill stages; NULL: only threads copy */
 } TlPipe;
 
@@ -79,6 +80,10 @@ uint64_t tl_pipe_buffer_bytes(const TlPipe *p, const TlBlock *block);
 /* Does the body only add products by wgmma to what it carries?  Then one of them may be in flight
  * while the next is begun (delay_waits): copies leave alone what the iteration before reads. */
 bool tl_pipe_only_sums_products(const TlPipe *p);
+/* Does a product by wgmma end up in what the body carries, unread?  It may go on into the next
+ * iteration (sink_waits), under the same condition. */
+bool tl_pipe_carries_products(const TlPipe *p);
+bool tl_pipe_only_by_wgmma(const TlPipe *p);
 /* Stage `slot` of the load's ring; phase: how many iterations after the one at hand it is read. */
 TlValue *tl_ring_view(TlBuilder *b, const TlRingLoad *l, TlValue *slot, unsigned phase);
 /* What a stage is to the load. */

@@ -54,7 +54,7 @@ typedef struct Shares {
 
 /* Threads that copy have addresses to hold; consumers that compute between products want more than
  * those that only add products up. */
-static const Shares by_threads = {PRODUCER_WARPS, 56, 224, 152}, by_boxes = {1, 24, 240, 160},
+static const Shares by_threads = {PRODUCER_WARPS, 56, 224, 160}, by_boxes = {1, 24, 240, 160},
                     sums_by_threads = {PRODUCER_WARPS, 88, 208, 136};
 
 /* Rings that successive loops fill and read in turn. */
@@ -282,26 +282,54 @@ join_channel(Special *s, Pair *pair)
       pair->channel->stages = asked;
 }
 
-/* Shared bytes of everything else that is alive beside the rings: before the last loop ends. */
+static bool
+is_ring(const Special *s, const TlOp *alloc)
+{
+   for (size_t i = 0; i < s->pairs.len; i++)
+      for (size_t k = 0; k < s->pairs.data[i]->pipe.loads.len; k++)
+         if (s->pairs.data[i]->pipe.loads.data[k].alloc == alloc)
+            return true;
+   return false;
+}
+
+/* The last operation of the block that reads the buffer or a view of it, or holds one that does. */
+static void
+note_end(const TlValue *buffer, const TlBlock *top, const TlMap *place, uintptr_t *end)
+{
+   for (const TlUse *u = buffer->uses; u; u = u->next) {
+      uintptr_t at = (uintptr_t)tl_map_get(place, tl_in_block(u->user, top));
+      *end = at > *end ? at : *end;
+      if (u->user->opcode == TL_OP_LOCAL_TRANS || u->user->opcode == TL_OP_LOCAL_VIEW)
+         note_end(tl_result(u->user, 0), top, place, end);
+   }
+}
+
+/* The most shared bytes that everything else takes at a time, before the last loop ends. */
 static uint64_t
 other_bytes(const Special *s)
 {
    const TlBlock *top = s->func->body->block;
    const TlOp *last = tl_in_block(s->pairs.data[s->pairs.len - 1]->pipe.loop, top);
-   uint64_t sum = 0, scratch = 0;
+   TlMap place;
+   uintptr_t num = 0;
+   tl_map_init(&place, s->cx->scratch);
+   for (const TlOp *op = top->first; op; op = op->next)
+      tl_map_put(&place, op, (void *)++num);
+   uint64_t *taken = tl_new_array(s->cx->scratch, uint64_t, num + 1), scratch = 0, most = 0;
    for (const TlOp *op = top->first; op != last->next; op = tl_walk_next(op, top)) {
       uint64_t own = tl_scratch_bytes(s->cx->scratch, s->func, op);
-      bool is_ring = false;
-      for (size_t i = 0; i < s->pairs.len; i++)
-         for (size_t k = 0; k < s->pairs.data[i]->pipe.loads.len; k++)
-            is_ring |= s->pairs.data[i]->pipe.loads.data[k].alloc == op;
       scratch = own > scratch ? own : scratch;
-      if (op->opcode == TL_OP_LOCAL_ALLOC && !is_ring) {
-         const TlType *t = op->results[0].type;
-         sum += (uint64_t)tl_memdesc_stage_bytes(t) * t->count;
-      }
+      if (op->opcode != TL_OP_LOCAL_ALLOC || is_ring(s, op))
+         continue;
+      const TlType *t = op->results[0].type;
+      uintptr_t begin = (uintptr_t)tl_map_get(&place, tl_in_block((TlOp *)op, top)), end = begin;
+      note_end(&op->results[0], top, &place, &end);
+      for (; begin <= end; begin++)
+         taken[begin] += (uint64_t)tl_memdesc_stage_bytes(t) * t->count;
    }
-   return sum + scratch; /* a second area to alternate with is taken where there is room */
+   for (uintptr_t i = 0; i <= num; i++)
+      most = taken[i] > most ? taken[i] : most;
+   return most + scratch; /* a second area to alternate with is taken where there is room */
 }
 
 /* As many stages as asked for and fit; false when two do not. */

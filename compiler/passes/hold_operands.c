@@ -1,0 +1,102 @@
+/* Left operands that a loop only reads, kept in registers.
+ *
+ *    before:   k = local_alloc ..;                       for: s = dot(k, q)
+ *    after:    k = local_alloc ..; kept = local_load k;  for: s = dot(kept, q)
+ *
+ * wgmma reads shared operands anew for each instruction: 64 rows of A and the columns of B, 16 deep.
+ * Of 32 columns that takes the shared memory 24 cycles, at 128 bytes each, and the tensor cores 16;
+ * from 64 columns on it takes no longer than the product.  From registers A costs nothing.
+ *
+ * Done where the sums of the loop leave room, and only where they take so many registers that the
+ * block is alone on its multiprocessor anyway: else another block would be worth more. */
+#include "ir/walk.h"
+#include "passes/dot_layouts.h"
+#include "passes/pass.h"
+
+#include <assert.h>
+
+enum {
+   LANES = 32,
+   FEW_COLUMNS = 32,
+   WORDS_BESIDE = 32, /* addresses, masks, operands: as specialize_warps counts */
+   MOST_WORDS = 144,  /* of sums and kept operands */
+};
+
+/* Words that the products of the loop take of each thread; 0 where one is not by wgmma. */
+static unsigned
+words_of_products(const TlBlock *body)
+{
+   unsigned sum = 0;
+   for (const TlOp *op = body->first; op; op = op->next) {
+      if (op->opcode != TL_OP_DOT)
+         continue;
+      if (!tl_is_by_wgmma(op))
+         return 0;
+      sum += tl_ll_num_regs(tl_result(op, 0)->type->layout);
+   }
+   return sum;
+}
+
+/* The fragment's type when A is a buffer from outside of the loop that is worth keeping. */
+static const TlType *
+kept_type(TlFunc *f, const TlOp *loop, const TlOp *dot)
+{
+   TlDotForm form;
+   TlWgmmaOperand shared[2];
+   const TlValue *a = tl_arg(dot, 0);
+   if (a->type->kind != TL_TYPE_MEMDESC || tl_is_defined_in(a, loop) ||
+       !tl_match_wgmma(dot, &form, shared) || form.tile.instr_n > FEW_COLUMNS)
+      return NULL;
+   TlTypes *types = f->module->types;
+   const TlType *t = a->type;
+   return tl_type_tile(types, tl_type_scalar(types, t->dtype), t->rank, t->shape,
+                       tl_layout_intern(types, &form.operand[0]));
+}
+
+static unsigned
+words_of(const TlType *t)
+{
+   return tl_ll_num_regs(t->layout) * (unsigned)tl_dtype_info[t->dtype].bits / 32;
+}
+
+static bool
+hold_in(TlPassCx *cx, TlFunc *f, TlOp *loop)
+{
+   const TlBlock *body = loop->regions[0]->block;
+   unsigned words = words_of_products(body);
+   bool changed = false;
+   if (!words || (words + WORDS_BESIDE) * 2 * f->num_warps * LANES < cx->target->sm_registers)
+      return false;
+   TlBuilder b = tl_builder_before(loop);
+   TlMap kept; /* buffer -> its fragment */
+   tl_map_init(&kept, cx->scratch);
+   for (TlOp *op = body->first; op; op = op->next) {
+      const TlType *t = op->opcode == TL_OP_DOT ? kept_type(f, loop, op) : NULL;
+      TlValue *buffer = t ? tl_arg(op, 0) : NULL, *v = tl_map_get(&kept, buffer);
+      if (!t || (!v && words + words_of(t) > MOST_WORDS) || (v && v->type != t))
+         continue;
+      if (!v) {
+         words += words_of(t);
+         b.range = op->range;
+         v = tl_t1(&b, TL_OP_LOCAL_LOAD, t, buffer);
+         tl_map_put(&kept, buffer, v);
+      }
+      tl_set_arg(op, 0, v);
+      changed = true;
+   }
+   return changed;
+}
+
+bool
+tl_pass_hold_operands(TlPassCx *cx, TlFunc *f)
+{
+   assert(f->state == TL_STATE_LAID);
+   bool changed = false;
+   if (!cx->target || !(cx->target->features & TL_FEAT_WGMMA))
+      return false;
+   const TlBlock *top = f->body->block;
+   for (TlOp *op = top->first; op; op = tl_walk_next(op, top))
+      if (op->opcode == TL_OP_FOR)
+         changed |= hold_in(cx, f, op);
+   return changed;
+}

@@ -1,0 +1,100 @@
+/* Registers alive, by one walk from the end of a block to its beginning. */
+#include "passes/live_words.h"
+#include "ir/walk.h"
+
+typedef struct Live {
+   TlArena *scratch;
+   const TlBlock *body;
+   TlMap alive;
+   unsigned words;
+} Live;
+
+unsigned
+tl_words_of(const TlValue *v)
+{
+   const TlType *t = v->type;
+   if (t->kind == TL_TYPE_REGS) {
+      const TlType *e = t->elem;
+      unsigned bits = e->kind == TL_TYPE_PTR ? 64 : (unsigned)tl_dtype_info[e->dtype].bits;
+      return bits == 1 ? 0 : (t->count * bits + 31) / 32; /* of 1 bit: predicates */
+   }
+   if (t->kind == TL_TYPE_PTR)
+      return 2;
+   return t->kind == TL_TYPE_SCALAR ? ((unsigned)tl_dtype_info[t->dtype].bits + 31) / 32 : 0;
+}
+
+/* Indices and masks that are computed can be computed again. */
+static unsigned
+words_counted(const TlValue *v)
+{
+   const TlType *e = tl_type_elem(v->type);
+   bool is_made =
+      v->def && tl_op_is_pure(v->def) && e->kind == TL_TYPE_SCALAR && !tl_dtype_is_float(e->dtype);
+   return is_made && v->type->kind == TL_TYPE_REGS ? 0 : tl_words_of(v);
+}
+
+/* The value becomes alive; of registers that are picked from others, these do. */
+static void
+use(Live *l, const TlValue *v)
+{
+   if (tl_map_get(&l->alive, v) || tl_value_is(v, TL_OP_CONSTANT))
+      return;
+   tl_map_put(&l->alive, v, (void *)v);
+   if (v->def && v->def->block == l->body && v->def->opcode == TL_OP_PICK) {
+      for (unsigned i = 0; i < v->def->num_args; i++)
+         use(l, v->def->args[i].value);
+      return;
+   }
+   l->words += words_counted(v);
+}
+
+static void
+define(Live *l, const TlOp *op)
+{
+   for (unsigned i = 0; i < op->num_results && op->opcode != TL_OP_PICK; i++) {
+      const TlValue *v = &op->results[i];
+      if (!tl_map_get(&l->alive, v))
+         continue;
+      l->words -= words_counted(v);
+      tl_map_put(&l->alive, v, NULL);
+   }
+}
+
+static void
+use_args(Live *l, const TlOp *op)
+{
+   for (unsigned i = 0; i < op->num_args; i++)
+      use(l, op->args[i].value);
+   for (unsigned r = 0; r < op->num_regions; r++) {
+      const TlBlock *top = op->regions[r]->block;
+      for (const TlOp *in = top->first; in; in = tl_walk_next(in, top))
+         for (unsigned i = 0; i < in->num_args; i++)
+            if (!tl_is_defined_in(in->args[i].value, op))
+               use(l, in->args[i].value);
+   }
+}
+
+unsigned
+tl_peak_words(TlArena *scratch, const TlBlock *body)
+{
+   Live l = {.scratch = scratch, .body = body};
+   unsigned peak;
+   tl_map_init(&l.alive, scratch);
+   for (const TlOp *op = body->first; op; op = op->next)
+      for (unsigned i = 0; i < op->num_args; i++) {
+         const TlValue *v = op->args[i].value;
+         if (tl_value_block((TlValue *)v) != body)
+            use(&l, v); /* for the next iteration as well */
+      }
+   peak = l.words;
+   for (const TlOp *op = body->last; op; op = op->prev) {
+      bool is_pure = tl_op_is_pure(op);
+      if (!is_pure && l.words > peak)
+         peak = l.words;
+      define(&l, op);
+      use_args(&l, op);
+      if (!is_pure && l.words > peak)
+         peak = l.words;
+   }
+   return peak;
+}
