@@ -13,10 +13,11 @@ unsigned
 tl_words_of(const TlValue *v)
 {
    const TlType *t = v->type;
-   if (t->kind == TL_TYPE_REGS) {
+   if (t->kind == TL_TYPE_TILE || t->kind == TL_TYPE_REGS) {
       const TlType *e = t->elem;
+      uint32_t count = t->kind == TL_TYPE_REGS ? t->count : tl_ll_num_regs(t->layout);
       unsigned bits = e->kind == TL_TYPE_PTR ? 64 : (unsigned)tl_dtype_info[e->dtype].bits;
-      return bits == 1 ? 0 : (t->count * bits + 31) / 32; /* of 1 bit: predicates */
+      return bits == 1 ? 0 : (count * bits + 31) / 32; /* of 1 bit: predicates */
    }
    if (t->kind == TL_TYPE_PTR)
       return 2;
@@ -30,7 +31,7 @@ words_counted(const TlValue *v)
    const TlType *e = tl_type_elem(v->type);
    bool is_made =
       v->def && tl_op_is_pure(v->def) && e->kind == TL_TYPE_SCALAR && !tl_dtype_is_float(e->dtype);
-   return is_made && v->type->kind == TL_TYPE_REGS ? 0 : tl_words_of(v);
+   return is_made && v->type->kind != TL_TYPE_SCALAR ? 0 : tl_words_of(v);
 }
 
 /* The value becomes alive; of registers that are picked from others, these do. */

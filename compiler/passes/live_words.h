@@ -4,7 +4,7 @@
 
 #include "ir/ir.h"
 
-/* Registers of 32 bits that a value takes in each thread. */
+/* Registers of 32 bits that a value, also a LAID tile, takes in each thread. */
 unsigned tl_words_of(const TlValue *v);
 /* The most that live across one of the body's operations with an effect, what is defined outside
  * and used inside included.  Between two of them pure operations go element by element, in place,

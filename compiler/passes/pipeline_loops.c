@@ -32,6 +32,7 @@
 #include "layout/hw_layouts.h"
 #include "passes/coalesce.h"
 #include "passes/dot_layouts.h"
+#include "passes/live_words.h"
 #include "passes/lower/lower.h"
 #include "passes/remark.h"
 
@@ -42,6 +43,11 @@
  * schedulers of a multiprocessor it costs little; more warps would be kept from multiplying while
  * another computes.  Copies issued two iterations before have come at the top anyway. */
 enum { MOST_WARPS_OF_LATE_WAITS = 4, FAR_AHEAD = 2 };
+
+/* Late copies keep addresses and masks alive through what is computed before them.  Held to what
+ * ptxas makes of loops that need so many words, as tl_peak_words counts at this state: 399 spill
+ * nothing, 425 spilled 132 bytes, and their products could not stay in flight either. */
+enum { MOST_WORDS_OF_LATE_COPIES = 410 };
 
 /* The index some stages ahead must be computable: a small constant step, or one of 32 bits. */
 static bool
@@ -158,7 +164,8 @@ choose_distance(TlPipe *p)
    if (p->stages < 2 || !tl_pipe_carries_products(p))
       return;
    bool only_sums = tl_pipe_only_sums_products(p);
-   p->issues_late = !only_sums && waits_late(p) && tl_pipe_only_by_wgmma(p);
+   p->issues_late = !only_sums && waits_late(p) && tl_pipe_only_by_wgmma(p) &&
+                    tl_peak_words(p->cx->scratch, p->body) <= MOST_WORDS_OF_LATE_COPIES;
    if (p->issues_late)
       return; /* what the last product reads is written behind the wait in the middle */
    if (has_room_for_another(p))
