@@ -390,6 +390,17 @@ find_direct(TlExecInst *inst)
       inst->direct = op;
 }
 
+/* Copies of outer scalars are made before the region runs, so their storage is taken before that of
+ * any of its values. */
+static void
+take_captures(Planner *p, const TlRegion *region)
+{
+   for (const TlOp *op = region->block->first; op; op = op->next)
+      for (unsigned i = 0; i < op->num_args; i++)
+         if (!is_in_batched(p, tl_arg(op, i)))
+            slot_of(p, tl_arg(op, i));
+}
+
 /* reduce, scan, map */
 static void
 compile_fold(Planner *p, TlExecInst *inst)
@@ -409,6 +420,8 @@ compile_fold(Planner *p, TlExecInst *inst)
    inst->scratch = tl_new_array(p->arena, const TlExecSlot *, inst->num_args);
    for (unsigned i = 0; folds && i < inst->num_args; i++)
       inst->scratch[i] = make_slot(p, inst->arg[i]->type, 0, false);
+   if (batched)
+      take_captures(p, region);
    TlExecBlock *block = compile_block(p, region, args, NULL);
    inst->block[0] = block;
    release_slots(p, args, region->block->num_args);

@@ -3,9 +3,10 @@
  *    before:   k = local_alloc ..;                       for: s = dot(k, q)
  *    after:    k = local_alloc ..; kept = local_load k;  for: s = dot(kept, q)
  *
- * wgmma reads shared operands anew for each instruction: 64 rows of A and the columns of B, 16 deep.
- * Of 32 columns that takes the shared memory 24 cycles, at 128 bytes each, and the tensor cores 16;
- * from 64 columns on it takes no longer than the product.  From registers A costs nothing.
+ * wgmma reads shared operands anew for each instruction: 64 rows of A and the columns of B, 16
+ * deep.  Of 32 columns that takes the shared memory 24 cycles, at 128 bytes each, and the tensor
+ * cores 16; from 64 columns on it takes no longer than the product.  From registers A costs
+ * nothing.
  *
  * Done where the sums of the loop leave room, and only where they take so many registers that the
  * block is alone on its multiprocessor anyway: else another block would be worth more. */

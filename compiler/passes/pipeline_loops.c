@@ -17,9 +17,9 @@
  * some iteration leaves the groups committed after it in flight, whose number is known: at the top
  * (G-1 - g) + (S-2) G, after the copies of the iteration G more.
  *
- * Where products by wgmma go on into the next iteration, a group's copies come right behind the wait
- * for it, which leaves (S-1) G - 1 in flight: that wait, and the barrier that comes with it, follow
- * one for the products of the iteration before, so that nobody reads the stage any longer.
+ * Where products by wgmma go on into the next iteration, a group's copies come right behind the
+ * wait for it, which leaves (S-1) G - 1 in flight: that wait, and the barrier that comes with it,
+ * follow one for the products of the iteration before, so that nobody reads the stage any longer.
  *
  * Addresses and masks of later iterations come from a copy of the slice that computes them: of the
  * index, of what is outside, of carried values that run ahead in carried values of their own.

@@ -11,9 +11,9 @@
  *                         sum = wgmma p, sum
  *              wait: sum
  *
- * Products are done in the order in which they were begun.  So a wait for one is a wait for all that
- * began before, and how many began after is its `num`.  Copies of later iterations, issued before
- * the first product, go behind it: the tensor cores have work while addresses are made.
+ * Products are done in the order in which they were begun.  So a wait for one is a wait for all
+ * that began before, and how many began after is its `num`.  Copies of later iterations, issued
+ * before the first product, go behind it: the tensor cores have work while addresses are made.
  *
  * A product in flight reads shared memory, and registers of A.  Before something is written there
  * it is waited for; around a loop only what is far from all writes stays in flight (the stages of

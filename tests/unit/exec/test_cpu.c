@@ -704,6 +704,37 @@ carried_values_are_assigned_at_once(void **state)
    ir_close(&x);
 }
 
+/* What a region reads of the outside is copied before it runs: into storage that nothing in it had,
+ * also where the last operation is the first to read it. */
+static void
+outer_values_of_regions_keep_their_place(void **state)
+{
+   (void)state;
+   static int32_t out[8];
+   IrFixture x;
+   ir_open(&x);
+   TlExecFault fault;
+   TlExecArg args[] = {BUF(out), NUM(7)};
+   TlExecStatus status =
+      run_text(&x,
+               "func @f(%p: ptr<i32>, %n: i32) {state = typed} {\n"
+               "   %i = arange {end = 4} : tile<i32, 4>\n"
+               "   %x, %y = map %i : tile<i32, 4>, tile<i32, 4> (%a: i32) {\n"
+               "      %b = add %a, %a : i32\n      %c = add %b, %a : i32\n"
+               "      yield %n, %c\n   }\n"
+               "   %4 = constant 4 : tile<i32, 4>\n"
+               "   %s = splat %p : tile<ptr<i32>, 4>\n   %p0 = addptr %s, %i : tile<ptr<i32>, 4>\n"
+               "   %p1 = addptr %p0, %4 : tile<ptr<i32>, 4>\n"
+               "   store %p0, %x\n   store %p1, %y\n   return\n}\n",
+               args, 2, &fault);
+   assert_int_equal(status, TL_EXEC_OK);
+   for (int i = 0; i < 4; i++) {
+      assert_int_equal(out[i], 7);
+      assert_int_equal(out[4 + i], 3 * i);
+   }
+   ir_close(&x);
+}
+
 static void
 laid_functions_run_with_layouts_ignored(void **state)
 {
@@ -757,6 +788,7 @@ test_cpu(void)
       cmocka_unit_test(the_first_failing_program_is_reported),
       cmocka_unit_test(loops_count_down_wrap_and_refuse_step_zero),
       cmocka_unit_test(carried_values_are_assigned_at_once),
+      cmocka_unit_test(outer_values_of_regions_keep_their_place),
       cmocka_unit_test(laid_functions_run_with_layouts_ignored),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
