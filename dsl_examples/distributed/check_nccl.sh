@@ -29,6 +29,8 @@ FAKE_NCCL=error expect "NCCL reports an error" 3 "rank [0-3] of 4: .*another ran
    "$1" "${on[@]}" --timeout 5 --fault hang@1:1
 FAKE_HANGS=1 expect "a kernel does not end" 3 "rank 0 of 4: .*has not ended for 2 seconds" \
    "$1" "${on[@]}" --timeout 2
+FAKE_NCCL=stuck FAKE_HANGS=1 expect "NCCL does not let go" 3 \
+   "rank [0-3] of 4: .*has not ended for 2 seconds; NCCL does not let go" "$1" "${on[@]}" --timeout 2
 FAKE_HANGS=1 expect "a kernel does not end, one rank" 3 \
    "rank 0 of 1: .*the GPU has not finished within 2000 ms" \
    "$1" "${on[@]}" --threads 1 --timeout 2

@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,8 +44,9 @@ typedef struct Nccl {
    const char *inside; /* the call of NCCL that is under way; NULL: none */
    double since;
    bool is_aborted, has_watch;
-   bool is_leaving; /* other ranks may end before this one */
-   bool is_closing; /* the watch ends */
+   atomic_bool has_let_go; /* NCCL, once asked to abort */
+   bool is_leaving;        /* other ranks may end before this one */
+   bool is_closing;        /* the watch ends */
 } Nccl;
 
 /* ---- The library ----------------------------------------------------------------------------- */
@@ -124,11 +126,42 @@ is_hopeless(Nccl *n, double since, const char *what, char *why, size_t why_bytes
    return true;
 }
 
-static void
-abort_nccl(Nccl *n)
+static void *
+abort_alone(void *user)
 {
-   if (n->nccl && !n->is_aborted)
+   Nccl *n = user;
+   (void)n->api.abort(n->nccl);
+   atomic_store(&n->has_let_go, true);
+   return NULL;
+}
+
+/* NCCL is asked to give up by a thread of its own, since that call may not return either: then the
+ * process ends. */
+static void
+ask_to_abort(Nccl *n, const char *why)
+{
+   enum { ASKS = 500, BETWEEN_NS = 10000000 }; /* 5 seconds */
+   pthread_t thread;
+   if (!n->nccl)
+      return;
+   if (pthread_create(&thread, NULL, abort_alone, n) != 0) {
       (void)n->api.abort(n->nccl);
+      return;
+   }
+   for (unsigned i = 0; i < ASKS && !atomic_load(&n->has_let_go); i++)
+      nanosleep(&(struct timespec){.tv_nsec = BETWEEN_NS}, NULL);
+   if (!atomic_load(&n->has_let_go)) {
+      fprintf(stderr, "rank %u of %u: %s; NCCL does not let go\n", n->comm.rank, n->comm.size, why);
+      _exit(FAILED_STATUS);
+   }
+   (void)pthread_join(thread, NULL);
+}
+
+static void
+abort_nccl(Nccl *n, const char *why)
+{
+   if (!n->is_aborted)
+      ask_to_abort(n, why);
    n->is_aborted = true;
 }
 
@@ -139,8 +172,7 @@ end_call(Nccl *n, const char *why)
    comm_fail(&n->comm, "%s", why);
    n->is_aborted = true;
    pthread_mutex_unlock(&n->lock);
-   if (n->nccl)
-      (void)n->api.abort(n->nccl);
+   ask_to_abort(n, why);
    sleep(1);
    pthread_mutex_lock(&n->lock);
    if (n->inside && !n->is_closing) {
@@ -258,7 +290,7 @@ nccl_sync(Comm *c, TilecStream work)
          continue;
       looked = comm_now();
       if (is_hopeless(n, since, "what the GPU was given", why, sizeof why)) {
-         abort_nccl(n);
+         abort_nccl(n, why);
          return comm_fail(c, "%s", why);
       }
    }
@@ -277,7 +309,7 @@ nccl_give_up(Comm *c, const char *why)
    Nccl *n = (Nccl *)c;
    if (n->meeting->give_up)
       n->meeting->give_up(n->meeting, why);
-   abort_nccl(n);
+   abort_nccl(n, why);
 }
 
 static void

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { OK = 0, SYSTEM_ERROR = 2, REMOTE_ERROR = 6, MAX_RANKS = 8, MAX_OPS = 8 };
 
@@ -104,6 +105,8 @@ ncclCommDestroy(Fake *comm)
 int
 ncclCommAbort(Fake *comm)
 {
+   while (is_asked("stuck"))
+      pause();
    pthread_mutex_lock(&lock);
    comm->is_aborted = 1;
    pthread_cond_broadcast(&changed);
