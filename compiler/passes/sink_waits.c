@@ -67,30 +67,38 @@ reads(const TlOp *op, const TlValue *v)
 }
 
 /* ---- what a product in flight lets pass ---- */
-static bool
-is_shared_operand(const TlOp *product, unsigned k)
-{
-   return k == 1 || tl_wgmma_is_shared(product, 0);
-}
+typedef bool Meets(const TlExtent *write, const TlExtent *read);
 
-/* Does the operation write what the product reads, in the same iteration? */
+/* Does the operation write shared memory that the product reads, as `meets` sees it? */
 static bool
-overwrites(const TlOp *op, const TlOp *product)
+writes_operand(const TlOp *op, const TlOp *product, Meets *meets)
 {
-   TlExtent w = {.end = INT32_MAX, .phase = -1};
+   TlExtent write = {.end = INT32_MAX, .phase = -1};
    if (!tl_has_trait(op, TL_TRAIT_WRITES_SHARED))
       return false;
-   tl_attr_extent(op, &w);
-   for (unsigned k = 0; k < 2; k++) {
-      if (!is_shared_operand(product, k))
-         continue;
-      TlExtent r = tl_wgmma_extent(product, k);
-      bool is_other_stage = w.begin == r.begin && w.end == r.end && w.stages == r.stages &&
-                            w.phase >= 0 && r.phase >= 0 && w.phase != r.phase;
-      if (w.begin < r.end && r.begin < w.end && !is_other_stage)
+   tl_attr_extent(op, &write);
+   for (unsigned k = tl_wgmma_is_shared(product, 0) ? 0 : 1; k < 2; k++) {
+      TlExtent read = tl_wgmma_extent(product, k);
+      if (meets(&write, &read))
          return true;
    }
    return false;
+}
+
+/* In the same iteration: another stage of the ring is another place. */
+static bool
+meets_here(const TlExtent *w, const TlExtent *r)
+{
+   bool is_other_stage = w->begin == r->begin && w->end == r->end && w->stages == r->stages &&
+                         w->phase >= 0 && r->phase >= 0 && w->phase != r->phase;
+   return w->begin < r->end && r->begin < w->end && !is_other_stage;
+}
+
+/* What the iteration before reads. */
+static bool
+meets_around(const TlExtent *w, const TlExtent *r)
+{
+   return !tl_is_far(w, r);
 }
 
 /* May it come between a product and the wait for it, apart from what it reads and writes? */
@@ -151,7 +159,7 @@ first_stop(const Sink *s, TlOp *op, const TlOp *product, const TlValue *sum)
 {
    const TlOp *last = product->block->last;
    for (; op != last; op = op->next)
-      if (!may_pass(op) || reads(op, sum) || overwrites(op, product) ||
+      if (!may_pass(op) || reads(op, sum) || writes_operand(op, product, meets_here) ||
           splits_registers(s, op, product))
          return op;
    return NULL;
@@ -188,19 +196,9 @@ find_flights(Sink *s)
 static bool
 is_far_from_writes(const Sink *s, const TlOp *product, const TlOp *before)
 {
-   for (const TlOp *op = s->block->first; op != before; op = tl_walk_next(op, s->block)) {
-      TlExtent w = {.end = INT32_MAX, .phase = -1};
-      if (!tl_has_trait(op, TL_TRAIT_WRITES_SHARED))
-         continue;
-      tl_attr_extent(op, &w);
-      for (unsigned k = 0; k < 2; k++) {
-         if (!is_shared_operand(product, k))
-            continue;
-         TlExtent r = tl_wgmma_extent(product, k);
-         if (!tl_is_far(&w, &r))
-            return false;
-      }
-   }
+   for (const TlOp *op = s->block->first; op != before; op = tl_walk_next(op, s->block))
+      if (writes_operand(op, product, meets_around))
+         return false;
    return true;
 }
 
