@@ -122,7 +122,7 @@ if command -v clang-22 >/dev/null; then
    tilec_build clang # the same warnings by another compiler; nothing is run
 fi
 if ((with_asan)); then
-   export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1}
+   export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:allocator_may_return_null=1}
    export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
    tilec_build asan tilec_test_programs
    run_ctest asan -R '^(unit|golden|fuzz)\.'
