@@ -49,7 +49,7 @@ decode(const char *s, uint32_t len, uint32_t *cp)
 }
 
 /* Long lines are cut to a window of bytes around the caret. */
-enum { MAX_LINE_BYTES = 240 };
+enum { MAX_LINE_BYTES = 240, MOST_CONTINUED = 3 /* bytes of a character after its first */ };
 
 static void
 source_snippet(TlDiags *d, TlRange r, TlLineCol at, bool color, TlSb *out)
@@ -67,10 +67,12 @@ source_snippet(TlDiags *d, TlRange r, TlLineCol at, bool color, TlSb *out)
    uint32_t first = 0;
    if (len > MAX_LINE_BYTES) {
       first = begin > MAX_LINE_BYTES / 2 ? begin - MAX_LINE_BYTES / 2 : 0;
-      while (first && ((unsigned char)line[first] & 0xC0) == 0x80)
-         first--;
+      for (unsigned k = 0; k < MOST_CONTINUED && ((unsigned char)line[first] & 0xC0) == 0x80; k++)
+         first -= first > 0;
       if (len - first > MAX_LINE_BYTES)
          len = first + MAX_LINE_BYTES;
+      if (begin > len)
+         begin = len;
       if (end > len)
          end = len;
    }
