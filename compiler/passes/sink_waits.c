@@ -39,7 +39,8 @@ typedef struct Flight {
    TlOp *product, *wait;
    TlOp *before; /* the wait goes there; NULL: the product goes on into the next iteration, .. */
    unsigned position; /* .. number of its sum among the carried values, .. */
-   TlOp *next_before; /* .. where that one waits for it; NULL: it only goes on adding */
+   TlOp *next_before; /* .. before what that one must have waited for it, if anything, .. */
+   bool only_adds;    /* .. and whether it only adds to the sum, in flight */
    bool is_done;      /* a wait has been built */
 } Flight;
 
@@ -219,8 +220,8 @@ find_way_around(Sink *s, Flight *f)
    f->position = (unsigned)(use - end->args);
    const TlValue *carried = tl_carried(s->block, f->position);
    TlOp *writer = first_writer_of_a(s, f->product);
-   if (carried->uses && !carried->uses->next && carried->uses->user->opcode == TL_OP_WGMMA &&
-       carried->uses->user->block == s->block && tl_arg(f->product, 2) == carried) {
+   f->only_adds = carried->uses && !carried->uses->next && carried->uses->user == f->product;
+   if (f->only_adds) {
       f->next_before = writer;
       return true;
    }
@@ -238,18 +239,12 @@ first_wait(const Sink *s)
    return first;
 }
 
-static bool
-only_adds(const Sink *s, const Flight *f)
-{
-   return tl_arg(f->product, 2) == tl_carried(s->block, f->position) && f->product->num_args > 2;
-}
-
 /* Does a wait of the next iteration come before the registers and the memory that the product reads
  * are written again?  first: that of a product which does not go on. */
 static bool
 is_covered(const Sink *s, const Flight *f, TlOp *first)
 {
-   TlOp *cover = only_adds(s, f) ? first : earlier(s, first, f->next_before);
+   TlOp *cover = f->only_adds ? first : earlier(s, first, f->next_before);
    if (!cover || (f->next_before && place_of(s, cover) > place_of(s, f->next_before)))
       return false;
    return is_far_from_writes(s, f->product, cover);
@@ -349,8 +344,7 @@ newest_at(const Sink *s, const TlOp *op, int64_t *begun)
       *begun += place_of(s, f->product) < place_of(s, op);
       if (f->before == op)
          newest = (int64_t)i;
-      else if (!f->before && !only_adds(s, f) && f->next_before == op && !f->is_done &&
-               newest == -2)
+      else if (!f->before && !f->only_adds && f->next_before == op && !f->is_done && newest == -2)
          newest = -1;
    }
    return newest;
@@ -366,7 +360,7 @@ wait_before(Sink *s, TlOp *op)
       return;
    for (size_t i = 0; i < s->flights.len; i++) {
       Flight *f = &s->flights.data[i];
-      if (f->is_done || (f->before && (int64_t)i > newest) || (!f->before && only_adds(s, f)))
+      if (f->is_done || (f->before && (int64_t)i > newest) || (!f->before && f->only_adds))
          continue;
       f->is_done = true;
       if (!f->before) {
