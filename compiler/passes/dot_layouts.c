@@ -315,6 +315,15 @@ tl_is_by_wgmma(const TlOp *dot)
    return tl_match_wgmma(dot, &form, shared);
 }
 
+bool
+tl_only_by_wgmma(const TlBlock *body)
+{
+   for (const TlOp *op = body->first; op; op = op->next)
+      if (op->opcode == TL_OP_DOT && !tl_is_by_wgmma(op))
+         return false;
+   return true;
+}
+
 TlLinear
 tl_fma_operand_memory(const TlType *operand, unsigned index)
 {

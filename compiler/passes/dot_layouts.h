@@ -37,6 +37,7 @@ bool tl_match_mma(const TlOp *dot, TlDotForm *form);
 /* The same of wgmma; shared[i]: how operand i is read, where it is in shared memory. */
 bool tl_match_wgmma(const TlOp *dot, TlDotForm *form, TlWgmmaOperand shared[2]);
 bool tl_is_by_wgmma(const TlOp *dot);
+bool tl_only_by_wgmma(const TlBlock *body); /* all dots of a block */
 /* Is operand i read from registers? */
 static inline bool
 tl_dot_has_fragment(const TlDotForm *f, unsigned i)

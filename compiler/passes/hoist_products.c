@@ -12,6 +12,7 @@
  * Invariant: loads move up past nothing that writes memory. */
 #include "ir/walk.h"
 #include "passes/dot_layouts.h"
+#include "passes/live_words.h"
 #include "passes/pass.h"
 
 #include <assert.h>
@@ -30,18 +31,14 @@ typedef struct Hoist {
 static bool
 is_plain(const TlBlock *body)
 {
-   unsigned registers = 0;
    for (const TlOp *op = body->first; op != body->last; op = op->next) {
-      bool is_dot = op->opcode == TL_OP_DOT;
       bool reads = op->opcode == TL_OP_LOAD || op->opcode == TL_OP_LOCAL_LOAD ||
                    op->opcode == TL_OP_LOCAL_ALLOC;
-      if (is_dot ? !tl_is_by_wgmma(op) : !reads && !tl_op_is_pure(op))
+      if ((op->opcode != TL_OP_DOT && !reads && !tl_op_is_pure(op)) ||
+          (op->opcode == TL_OP_LOAD && tl_attr_int(op, TL_ATTR_VOLATILE)))
          return false;
-      if (op->opcode == TL_OP_LOAD && tl_attr_int(op, TL_ATTR_VOLATILE))
-         return false;
-      registers += is_dot ? tl_ll_num_regs(tl_result(op, 0)->type->layout) : 0;
    }
-   return registers <= MOST_REGISTERS;
+   return tl_only_by_wgmma(body);
 }
 
 /* What the product needs of the body, none of it a product or with regions. */
@@ -87,7 +84,7 @@ hoist_in(TlPassCx *cx, TlBlock *body)
    Hoist h = {.cx = cx, .body = body};
    TlOp *first = NULL;
    bool changed = false;
-   if (!is_plain(body))
+   if (!is_plain(body) || tl_words_of_products(body) > MOST_REGISTERS)
       return false;
    for (TlOp *op = body->first, *next; op != body->last; op = next) {
       next = op->next;

@@ -12,31 +12,15 @@
  * block is alone on its multiprocessor anyway: else another block would be worth more. */
 #include "ir/walk.h"
 #include "passes/dot_layouts.h"
+#include "passes/live_words.h"
 #include "passes/pass.h"
 
 #include <assert.h>
 
 enum {
-   LANES = 32,
    FEW_COLUMNS = 32,
-   WORDS_BESIDE = 32, /* addresses, masks, operands: as specialize_warps counts */
-   MOST_WORDS = 144,  /* of sums and kept operands */
+   MOST_WORDS = 144, /* of sums and kept operands */
 };
-
-/* Words that the products of the loop take of each thread; 0 where one is not by wgmma. */
-static unsigned
-words_of_products(const TlBlock *body)
-{
-   unsigned sum = 0;
-   for (const TlOp *op = body->first; op; op = op->next) {
-      if (op->opcode != TL_OP_DOT)
-         continue;
-      if (!tl_is_by_wgmma(op))
-         return 0;
-      sum += tl_ll_num_regs(tl_result(op, 0)->type->layout);
-   }
-   return sum;
-}
 
 /* The fragment's type when A is a buffer from outside of the loop that is worth keeping. */
 static const TlType *
@@ -54,19 +38,13 @@ kept_type(TlFunc *f, const TlOp *loop, const TlOp *dot)
                        tl_layout_intern(types, &form.operand[0]));
 }
 
-static unsigned
-words_of(const TlType *t)
-{
-   return tl_ll_num_regs(t->layout) * (unsigned)tl_dtype_info[t->dtype].bits / 32;
-}
-
 static bool
 hold_in(TlPassCx *cx, TlFunc *f, TlOp *loop)
 {
    const TlBlock *body = loop->regions[0]->block;
-   unsigned words = words_of_products(body);
+   unsigned words = tl_words_of_products(body);
    bool changed = false;
-   if (!words || (words + WORDS_BESIDE) * 2 * f->num_warps * LANES < cx->target->sm_registers)
+   if (!tl_only_by_wgmma(body) || !tl_is_alone(cx->target, f->num_warps, words))
       return false;
    TlBuilder b = tl_builder_before(loop);
    TlMap kept; /* buffer -> its fragment */
@@ -74,10 +52,10 @@ hold_in(TlPassCx *cx, TlFunc *f, TlOp *loop)
    for (TlOp *op = body->first; op; op = op->next) {
       const TlType *t = op->opcode == TL_OP_DOT ? kept_type(f, loop, op) : NULL;
       TlValue *buffer = t ? tl_arg(op, 0) : NULL, *v = tl_map_get(&kept, buffer);
-      if (!t || (!v && words + words_of(t) > MOST_WORDS) || (v && v->type != t))
+      if (!t || (!v && words + tl_words_of(t) > MOST_WORDS) || (v && v->type != t))
          continue;
       if (!v) {
-         words += words_of(t);
+         words += tl_words_of(t);
          b.range = op->range;
          v = tl_t1(&b, TL_OP_LOCAL_LOAD, t, buffer);
          tl_map_put(&kept, buffer, v);

@@ -3,16 +3,14 @@
 #include "ir/walk.h"
 
 typedef struct Live {
-   TlArena *scratch;
    const TlBlock *body;
    TlMap alive;
    unsigned words;
 } Live;
 
 unsigned
-tl_words_of(const TlValue *v)
+tl_words_of(const TlType *t)
 {
-   const TlType *t = v->type;
    if (t->kind == TL_TYPE_TILE || t->kind == TL_TYPE_REGS) {
       const TlType *e = t->elem;
       uint32_t count = t->kind == TL_TYPE_REGS ? t->count : tl_ll_num_regs(t->layout);
@@ -24,6 +22,22 @@ tl_words_of(const TlValue *v)
    return t->kind == TL_TYPE_SCALAR ? ((unsigned)tl_dtype_info[t->dtype].bits + 31) / 32 : 0;
 }
 
+unsigned
+tl_words_of_products(const TlBlock *block)
+{
+   unsigned sum = 0;
+   for (const TlOp *op = block->first; op; op = op->next)
+      sum += op->opcode == TL_OP_DOT ? tl_words_of(op->results[0].type) : 0;
+   return sum;
+}
+
+bool
+tl_is_alone(const TlTarget *target, unsigned num_warps, unsigned words)
+{
+   enum { LANES = 32, WORDS_BESIDE = 32 };
+   return (words + WORDS_BESIDE) * 2 * num_warps * LANES >= target->sm_registers;
+}
+
 /* Indices and masks that are computed can be computed again. */
 static unsigned
 words_counted(const TlValue *v)
@@ -31,7 +45,7 @@ words_counted(const TlValue *v)
    const TlType *e = tl_type_elem(v->type);
    bool is_made =
       v->def && tl_op_is_pure(v->def) && e->kind == TL_TYPE_SCALAR && !tl_dtype_is_float(e->dtype);
-   return is_made && v->type->kind != TL_TYPE_SCALAR ? 0 : tl_words_of(v);
+   return is_made && v->type->kind != TL_TYPE_SCALAR ? 0 : tl_words_of(v->type);
 }
 
 /* The value becomes alive; of registers that are picked from others, these do. */
@@ -78,7 +92,7 @@ use_args(Live *l, const TlOp *op)
 unsigned
 tl_peak_words(TlArena *scratch, const TlBlock *body)
 {
-   Live l = {.scratch = scratch, .body = body};
+   Live l = {.body = body};
    unsigned peak;
    tl_map_init(&l.alive, scratch);
    for (const TlOp *op = body->first; op; op = op->next)

@@ -1,11 +1,17 @@
-/* How many registers a loop's body needs at once, roughly. */
+/* How many registers values take, and a loop's body needs at once, roughly. */
 #ifndef TL_PASSES_LIVE_WORDS_H
 #define TL_PASSES_LIVE_WORDS_H
 
 #include "ir/ir.h"
+#include "ir/target.h"
 
-/* Registers of 32 bits that a value, also a LAID tile, takes in each thread. */
-unsigned tl_words_of(const TlValue *v);
+/* Registers of 32 bits that a value of the type, also a LAID tile, takes in each thread. */
+unsigned tl_words_of(const TlType *t);
+/* Words of what the block's dots give. */
+unsigned tl_words_of_products(const TlBlock *block);
+/* Is a block of so many warps alone on its multiprocessor, when sums take so many words of each
+ * thread and addresses, masks and operands some besides? */
+bool tl_is_alone(const TlTarget *target, unsigned num_warps, unsigned words);
 /* The most that live across one of the body's operations with an effect, what is defined outside
  * and used inside included.  Between two of them pure operations go element by element, in place,
  * and registers that only rearrange others cost nothing. */

@@ -466,15 +466,6 @@ tl_pipe_carries_products(const TlPipe *p)
 }
 
 bool
-tl_pipe_only_by_wgmma(const TlPipe *p)
-{
-   for (const TlOp *op = p->body->first; op; op = op->next)
-      if (op->opcode == TL_OP_DOT && !tl_is_by_wgmma(op))
-         return false;
-   return true;
-}
-
-bool
 tl_pipe_only_sums_products(const TlPipe *p)
 {
    bool any = false;

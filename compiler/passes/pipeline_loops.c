@@ -164,7 +164,7 @@ choose_distance(TlPipe *p)
    if (p->stages < 2 || !tl_pipe_carries_products(p))
       return;
    bool only_sums = tl_pipe_only_sums_products(p);
-   p->issues_late = !only_sums && waits_late(p) && tl_pipe_only_by_wgmma(p) &&
+   p->issues_late = !only_sums && waits_late(p) && tl_only_by_wgmma(p->body) &&
                     tl_peak_words(p->cx->scratch, p->body) <= MOST_WORDS_OF_LATE_COPIES;
    if (p->issues_late)
       return; /* what the last product reads is written behind the wait in the middle */

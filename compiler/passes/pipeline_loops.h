@@ -83,7 +83,6 @@ bool tl_pipe_only_sums_products(const TlPipe *p);
 /* Does a product by wgmma end up in what the body carries, unread?  It may go on into the next
  * iteration (sink_waits), under the same condition. */
 bool tl_pipe_carries_products(const TlPipe *p);
-bool tl_pipe_only_by_wgmma(const TlPipe *p);
 /* Stage `slot` of the load's ring; phase: how many iterations after the one at hand it is read. */
 TlValue *tl_ring_view(TlBuilder *b, const TlRingLoad *l, TlValue *slot, unsigned phase);
 /* What a stage is to the load. */

@@ -16,6 +16,7 @@
  * lets the copies of the next iteration overwrite them. */
 #include "ir/control.h"
 #include "ir/walk.h"
+#include "passes/live_words.h"
 #include "passes/pipeline_loops.h"
 
 #include <assert.h>
@@ -220,16 +221,6 @@ delay_copies(Turn *t)
    }
 }
 
-/* 32-bit registers of v. */
-static unsigned
-words_of(const TlValue *v)
-{
-   const TlType *elem = tl_type_elem(v->type);
-   unsigned bits = elem->kind == TL_TYPE_PTR ? 64 : tl_dtype_info[elem->dtype].bits;
-   unsigned count = v->type->kind == TL_TYPE_REGS ? v->type->count : 1;
-   return (count * bits + 31) / 32;
-}
-
 /* Registers that hold v outside of the loop; what can be made again from others costs nothing. */
 static unsigned
 words_outside(const TlValue *v)
@@ -238,7 +229,7 @@ words_outside(const TlValue *v)
    if (op &&
        (op->opcode == TL_OP_CONSTANT || op->opcode == TL_OP_SPLAT || op->opcode == TL_OP_PICK))
       return 0; /* their operands are counted */
-   return words_of(v);
+   return tl_words_of(v->type);
 }
 
 /* Is v, made before the loop, used in it or after it?  What the loop takes over does not count. */
@@ -280,9 +271,9 @@ words_in_loop(const Turn *t)
 {
    unsigned sum = words_through(t);
    for (unsigned i = 0; i < t->loop->num_results; i++)
-      sum += words_of(tl_carried(t->body, i));
+      sum += tl_words_of(tl_carried(t->body, i)->type);
    for (size_t i = 0; i < t->fragments.len; i++)
-      sum += 2 * words_of(tl_result(t->fragments.data[i], 0));
+      sum += 2 * tl_words_of(tl_result(t->fragments.data[i], 0)->type);
    return sum;
 }
 

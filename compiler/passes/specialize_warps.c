@@ -28,6 +28,7 @@
 #include "ir/walk.h"
 #include "layout/hw_layouts.h"
 #include "passes/dot_layouts.h"
+#include "passes/live_words.h"
 #include "passes/lower/lower.h"
 #include "passes/pipeline_loops.h"
 #include "passes/remark.h"
@@ -779,37 +780,27 @@ split_roles(Special *s)
 }
 
 /* ---- whether it pays ---- */
-/* Words that the sums of a loop take of each thread. */
-static uint32_t
-accumulator_words(const Special *s, const TlBlock *body)
-{
-   uint64_t sum = 0;
-   for (const TlOp *op = body->first; op; op = op->next)
-      if (op->opcode == TL_OP_DOT)
-         sum += tl_type_num_elems(op->results[0].type);
-   return (uint32_t)(sum / (s->func->num_warps * LANES));
-}
-
 /* Would the block be alone on its multiprocessor anyway?  Else two blocks already keep out of each
  * other's way, and the registers and the shared memory of the producers would cost one of them.
  * What the loop's sums take must fit into the registers that are left to the consumers. */
 static bool
 pays(const Special *s)
 {
-   enum { WORDS_BESIDE = 32 /* addresses, masks, operands */ };
-   uint32_t half = s->cx->target->sm_registers / (2 * s->func->num_warps * LANES), words = 0;
+   unsigned words = 0;
    uint64_t bytes = 0;
+   bool is_asked = false;
    for (size_t i = 0; i < s->pairs.len; i++) {
       const TlPipe *p = &s->pairs.data[i]->pipe;
-      uint32_t own = accumulator_words(s, p->body);
-      bool is_asked = tl_attr_int(p->loop, TL_ATTR_FLAGS) >> TL_LOOP_FLAG_WARP_SPECIALIZE & 1;
-      words = is_asked ? half : own > words ? own : words;
+      unsigned own = tl_words_of_products(p->body);
+      is_asked |= tl_attr_int(p->loop, TL_ATTR_FLAGS) >> TL_LOOP_FLAG_WARP_SPECIALIZE & 1;
+      words = own > words ? own : words;
       if (own > s->shares->most_sums)
          return false;
    }
    for (size_t i = 0; i < s->channels.len; i++)
       bytes += tl_pipe_stage_bytes(s->channels.data[i]->pipe) * s->channels.data[i]->stages;
-   return 2 * bytes > s->cx->target->max_shared_bytes || words + WORDS_BESIDE >= half;
+   return is_asked || 2 * bytes > s->cx->target->max_shared_bytes ||
+          tl_is_alone(s->cx->target, s->func->num_warps, words);
 }
 
 bool
