@@ -1,5 +1,6 @@
 /* Groups of warnings by their table. */
 #include "base/warnings.h"
+#include "base/str.h"
 
 #include <string.h>
 
@@ -94,18 +95,12 @@ tl_remark_group(unsigned i)
    return i < sizeof names / sizeof names[0] ? names[i] : NULL;
 }
 
-static bool
-is_word(const char *s, size_t len, const char *word)
-{
-   return strlen(word) == len && memcmp(s, word, len) == 0;
-}
-
 bool
 tl_remarks_has(const char *asked, const char *group)
 {
    for (const char *s = asked; s && *s;) {
       size_t len = strcspn(s, ",");
-      if (is_word(s, len, group) || is_word(s, len, "all"))
+      if (tl_is_word(group, s, len) || tl_is_word("all", s, len))
          return true;
       s += len + (s[len] == ',');
    }

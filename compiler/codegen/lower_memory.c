@@ -94,11 +94,13 @@ typedef struct Hints {
    bool is_volatile;
 } Hints;
 
+/* A volatile load takes none. */
 static Hints
 hints_of(const TlOp *op, bool has_volatile)
 {
-   return (Hints){tl_attr_int(op, TL_ATTR_CACHE), tl_attr_int(op, TL_ATTR_EVICT),
-                  has_volatile && tl_attr_int(op, TL_ATTR_VOLATILE)};
+   if (has_volatile && tl_attr_int(op, TL_ATTR_VOLATILE))
+      return (Hints){TL_CACHE_NONE, TL_EVICT_NORMAL, true};
+   return (Hints){tl_attr_int(op, TL_ATTR_CACHE), tl_attr_int(op, TL_ATTR_EVICT), false};
 }
 
 static bool
@@ -121,8 +123,7 @@ mnemonic(char *out, size_t size, const char *base, Hints h, Piece p)
                     : h.evict == TL_EVICT_LAST  ? ".L1::evict_last"
                                                 : "";
    snprintf(out, size, "%s%s%s%s%s%s%s.b%u", h.is_volatile ? "ld.volatile" : base, ".global",
-            *cop && !h.is_volatile ? "." : "", h.is_volatile ? "" : cop, h.is_volatile ? "" : l1,
-            h.evict != TL_EVICT_NORMAL && !h.is_volatile ? ".L2::cache_hint" : "", vec,
+            *cop ? "." : "", cop, l1, h.evict != TL_EVICT_NORMAL ? ".L2::cache_hint" : "", vec,
             p.is_byte ? 8 : p.bits);
 }
 
@@ -158,7 +159,7 @@ static void
 asm_load(TlCg *cg, LLVMValueRef ptr, LLVMValueRef pred, const LLVMValueRef *other, Hints h, Piece p,
          LLVMValueRef *out)
 {
-   bool policy = h.evict != TL_EVICT_NORMAL && !h.is_volatile, masked = !is_true(pred);
+   bool policy = h.evict != TL_EVICT_NORMAL, masked = !is_true(pred);
    char name[96];
    mnemonic(name, sizeof name, "ld", h, p);
    TlSb text, cons;
@@ -229,8 +230,8 @@ from_pieces(TlCg *cg, const LLVMValueRef *pieces, Piece p, LLVMTypeRef elem, uns
  * A whole one at once; behind a branch, which only threads take that hold the last elements of a
  * row, element by element, but for the last, which is not there:
  *
- *    setp.eq whole, part, 16;   @whole ld.global.v4.b32 {..}, [p];
- *    setp.ne.and cut, part, 0, !whole;   @!cut bra done;
+ *    setp.ge whole, part, 16;   @whole ld.global.v4.b32 {..}, [p];
+ *    setp.gt.and cut, part, 0, !whole;   @!cut bra done;
  *    ld.global.b16 t0, [p];    setp.gt q1, part, 2;  @q1 ld.global.b16 t1, [p+2];   ..
  *    bfi.b32 r0, t0, r0, 0, 16;   @q1 bfi.b32 r0, t1, r0, 16, 16;   ..
  *    done: */
@@ -294,9 +295,9 @@ static void
 part_begin(Part *x, const char *base, unsigned first, unsigned count)
 {
    tl_sb_printf(&x->text, "{ .reg .pred whole, cut, q<%u>; .reg .b32 t<%u>; ", count, count);
-   tl_sb_printf(&x->text, "setp.eq.u32 whole, $%u, %u; @whole ", x->part, x->bytes);
+   tl_sb_printf(&x->text, "setp.ge.s32 whole, $%u, %u; @whole ", x->part, x->bytes);
    part_access(x, base, x->p, first, NULL, 0);
-   tl_sb_printf(&x->text, "setp.ne.and.u32 cut, $%u, 0, !whole; @!cut bra L_${:uid}; ", x->part);
+   tl_sb_printf(&x->text, "setp.gt.and.s32 cut, $%u, 0, !whole; @!cut bra L_${:uid}; ", x->part);
    for (unsigned i = 1; i + 1 < count; i++)
       tl_sb_printf(&x->text, "setp.gt.s32 q%u, $%u, %u; ", i, x->part, i * x->elem_bits / 8);
 }
@@ -654,7 +655,9 @@ uncut_bytes(TlCg *cg, const TlOp *op)
       index = tl_attr_ints(choice, TL_ATTR_INDEX);
       choice = tl_arg(choice, 0)->def;
    }
-   if (!choice || choice->opcode != TL_OP_SELECT)
+   uint64_t masked_off = 1;
+   if (!choice || choice->opcode != TL_OP_SELECT || !tl_is_const(tl_arg(choice, 2), &masked_off) ||
+       masked_off)
       return tl_cg_use(cg, part);
    TlRegs from = tl_cg_use(cg, tl_arg(choice, 1)), out = from;
    if (!index.len)
@@ -689,6 +692,7 @@ cut_operand(CutCopies *c, LLVMValueRef v, char constraint)
    for (unsigned i = 0; i < c->num; i++)
       if (c->args[i] == v)
          return i;
+   assert(c->num < TL_ASM_MAX_OPERANDS && "five values for each of MAX_CUT_COPIES");
    tl_sb_printf(&c->cons, "%s%c", c->num ? "," : "", constraint);
    c->args[c->num] = v;
    return c->num++;
@@ -719,11 +723,13 @@ cut_copies(TlCg *cg, const TlOp *op)
    tl_sb_str(&c->text, "{ .reg .pred cut, q; .reg .b32 t; ");
    cut_test(c, uncut_bytes(cg, op), bytes);
    tl_sb_str(&c->text, "@cut bra CUT_${:uid}; ");
+   LLVMValueRef *base = tl_new_array(cg->arena, LLVMValueRef, s.address.count);
+   for (unsigned i = 0; i < s.address.count; i++)
+      base[i] = tl_cg_shared_ptr(cg, s.address.v[i], 0);
    for (unsigned is_cut = 0; is_cut < 2; is_cut++) {
       for (unsigned i = 0; i < ptrs.count; i++) {
-         LLVMValueRef base = tl_cg_shared_ptr(cg, s.address.v[s.address.count == 1 ? 0 : i], 0);
-         unsigned to = cut_operand(c, base, 'r'), from = cut_operand(c, ptrs.v[i], 'l'),
-                  n = cut_operand(c, pred_of(part, i), 'r');
+         unsigned to = cut_operand(c, base[s.address.count == 1 ? 0 : i], 'r'),
+                  from = cut_operand(c, ptrs.v[i], 'l'), n = cut_operand(c, pred_of(part, i), 'r');
          if (!is_cut)
             tl_sb_printf(&c->text, "setp.ne.u32 q, $%u, 0; selp.b32 t, %u, 0, q; ", n, bytes);
          tl_sb_printf(&c->text, "cp.async.%s.shared.global [$%u+%d], [$%u], %u, ", cache, to,

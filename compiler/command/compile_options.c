@@ -152,15 +152,14 @@ known_remarks(TlCommand *c, const char *groups)
    TlSb known;
    tl_sb_init(&known, c->arena);
    for (unsigned i = 0; tl_remark_group(i); i++)
-      tl_sb_printf(&known, "%s, ", tl_remark_group(i));
+      tl_sb_printf(&known, "%s%s", i ? ", " : "", tl_remark_group(i));
    for (const char *s = groups; s && *s;) {
       size_t len = strcspn(s, ",");
-      const char *one = tl_arena_strndup(c->arena, s, len);
-      bool is_known = strcmp(one, "all") == 0;
+      bool is_known = tl_is_word("all", s, len);
       for (unsigned i = 0; tl_remark_group(i); i++)
-         is_known |= strcmp(one, tl_remark_group(i)) == 0;
+         is_known |= tl_is_word(tl_remark_group(i), s, len);
       if (!is_known)
-         return tl_cmd_refuse("no remarks are called '%s'; -R takes %sor all", one,
+         return tl_cmd_refuse("no remarks are called '%.*s'; -R takes %s or all", (int)len, s,
                               tl_sb_cstr(&known));
       s += len + (s[len] == ',');
    }

@@ -13,7 +13,8 @@ static const char *const examples[] = {
    "--print y --save y=y.npy",
    "tilec bench elu.tile --arg x=randn:fp32[1000000] --arg y=empty:fp32[1000000] --arg n=1000000 "
    "--vary BLOCK=512,1024",
-   "tilec tune K.tile --arg x=randn:fp32[1000000] --arg y=empty:fp32[1000000] --arg n=1000000",
+   "tilec tune K.tile --arg x=randn:fp32[1000000] --arg y=empty:fp32[1000000] --arg n=1000000 "
+   "--arg factor=2.0",
    "tilec view elu.tile -s '*fp32:16, *fp32:16, i32' -o elu.html",
    "tilec doctor --json",
    "tilec check *.tile -Wall",

@@ -1,8 +1,8 @@
 /* Waiting for the GPU, and for no longer than the caller's limit.  The driver's own waits have no
- * limit.  With one, the driver is first asked whether there is anything to wait for; then a thread
- * waits, and the caller for the thread.  A wait that lasts too long is left to its thread: it is
- * late, and kept in rt->late.  While a runtime has late waits, others ask again and again instead,
- * so that calls that are repeated make no more threads.
+ * limit.  With one, the driver is first asked whether a stream or an event is done (of a context it
+ * cannot be asked); then a thread waits, and the caller for the thread.  A wait that lasts too long
+ * is left to its thread: it is late, and kept in rt->late.  While a runtime has late waits, others
+ * ask again and again instead, so that calls that are repeated make no more threads.
  *
  * A stream is waited for by an event that the caller's thread records behind its work: the caller
  * may free the stream while the wait is late, and the handle of a per-thread default stream means

@@ -141,7 +141,7 @@ lower_atomic(TlLowerCx *cx, TlOp *op, TlOpcode machine, unsigned num_values)
    TlValue *pred = tl_owner_pred(cx, &o);
    const TlValue *mask = tl_pred(op);
    if (mask)
-      pred = tl_and_pred(cx, pick_leaders(cx, mask, reg, n, vec), pred, n / vec);
+      pred = tl_and_pred(cx, pick_leaders(cx, mask, reg, n, vec), pred);
    if (pred)
       args[num_args++] = pred;
    TlAttrInit attrs[5] = {{TL_ATTR_SEM, *tl_attr(op, TL_ATTR_SEM)},

@@ -60,7 +60,7 @@ tl_lower_barrier_arrive(TlLowerCx *cx, TlOp *op)
    TlValue *mine = tl_thread_is_zero(cx, UINT32_MAX, 0);
    tl_build_n(&cx->b, TL_OP_BAR_WARP, NULL, 0, NULL, TL_ATTRS_());
    TlValue *args[] = {stage_address(cx, op),
-                      tl_and_pred(cx, mine, pred ? tl_lower_use(cx, pred) : NULL, 1)};
+                      tl_and_pred(cx, mine, pred ? tl_lower_use(cx, pred) : NULL)};
    tl_build_n(&cx->b, TL_OP_MBAR_ARRIVE, args, 2, NULL, TL_ATTRS_());
 }
 

@@ -86,12 +86,12 @@ tl_lower_histogram(TlLowerCx *cx, TlOp *op)
    unsigned bits = tl_dtype_info[dtype].bits;
    TlValue *pred = tl_owner_pred(cx, &o);
    if (op->num_args > 1)
-      pred = tl_and_pred(cx, tl_regs_pick(cx, tl_lower_use(cx, tl_arg(op, 1)), reg, n), pred, n);
+      pred = tl_and_pred(cx, tl_regs_pick(cx, tl_lower_use(cx, tl_arg(op, 1)), reg, n), pred);
    if (bits >= 32 || 1u << bits > bins) { /* values outside the bins are not counted */
       TlDtype wide = bits == 64 ? TL_U64 : TL_U32;
       TlValue *u = tl_regs_cast(cx, TL_OP_CAST, x, wide);
       TlValue *limit = tl_const_int(&cx->b, wide, bins);
-      pred = tl_and_pred(cx, tl_op2(cx, TL_OP_LT, u, limit), pred, n);
+      pred = tl_and_pred(cx, tl_op2(cx, TL_OP_LT, u, limit), pred);
    }
    TlValue *bin = tl_regs_cast(cx, TL_OP_CAST, x, TL_I32);
    bin = tl_op2(cx, TL_OP_AND, bin, tl_i32(cx, bins - 1));

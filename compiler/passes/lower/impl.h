@@ -93,7 +93,7 @@ TlValue *tl_thread_is_zero(TlLowerCx *cx, uint32_t lane_mask, uint32_t warp_mask
 TlValue *tl_owner_pred(TlLowerCx *cx, const TlOwner *o); /* NULL when every thread owns */
 /* Registers with the free bits clear; returns how many. */
 unsigned tl_owner_regs(const TlOwner *o, unsigned num_regs, uint32_t *index);
-TlValue *tl_and_pred(TlLowerCx *cx, TlValue *pred, TlValue *other, unsigned n); /* NULLs are true */
+TlValue *tl_and_pred(TlLowerCx *cx, TlValue *pred, TlValue *other); /* NULLs are true */
 
 /* ---- vectors that a mask cuts: partial.c ---- */
 void tl_measure_masks(TlLowerCx *cx); /* before anything is lowered */

@@ -98,7 +98,7 @@ static TlValue *
 with_owner(TlLowerCx *cx, TlValue *pred, TlValue *owner)
 {
    if (!pred || !owner || tl_type_elem(pred->type)->dtype == TL_I1)
-      return tl_and_pred(cx, pred, owner, 0);
+      return tl_and_pred(cx, pred, owner);
    unsigned n = tl_regs_of(pred->type);
    return tl_b3(&cx->b, TL_OP_SELECT, tl_regs_splat(cx, owner, n), pred,
                 tl_bits_const(cx, pred->type, 0));

@@ -174,10 +174,9 @@ tl_owner_pred(TlLowerCx *cx, const TlOwner *o)
 }
 
 TlValue *
-tl_and_pred(TlLowerCx *cx, TlValue *pred, TlValue *other, unsigned n)
+tl_and_pred(TlLowerCx *cx, TlValue *pred, TlValue *other)
 {
    if (!pred || !other)
       return pred ? pred : other;
-   (void)n;
    return tl_op2(cx, TL_OP_AND, pred, other);
 }
