@@ -623,16 +623,6 @@ place(Run *r)
    return run_pipeline(r, TILEC_STAGE_LAID, TL_STATE_TYPED, tl_pipeline_laid, TL_STATE_LAID);
 }
 
-/* Registers that a thread has where the operation runs. */
-static uint32_t
-registers_at(const TlCompilation *comp, const TlFunc *f, const TlOp *op)
-{
-   for (; op; op = tl_parent(op))
-      if (op->opcode == TL_OP_ROLE && tl_attr_int(op, TL_ATTR_REGISTERS))
-         return (uint32_t)tl_attr_int(op, TL_ATTR_REGISTERS);
-   return tl_registers_at_start(comp->target, f);
-}
-
 /* Live ranges overestimate: of 56 kernels (sums, sorts, products of 1 to 32 warps) with up to 1.28
  * times the registers ptxas 13.0 spilled one, 4 bytes of it; of those with more all but one. */
 static void
@@ -642,7 +632,7 @@ warn_of_spills(TlCompilation *comp, const TlFunc *f)
    if (!tl_warnings_has(&comp->diags.warnings, TL_WARNING_SPILLS))
       return;
    uint32_t words = tl_pressure(comp->scratch, f, tl_lowered_words(comp->scratch, f), &at);
-   uint32_t registers = registers_at(comp, f, at);
+   uint32_t registers = tl_registers_at(comp->target, f, at);
    if (words > registers + registers / 4)
       tl_report(&comp->diags, W0403, at && at->range.file ? at->range : f->range, words, registers);
 }

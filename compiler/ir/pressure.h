@@ -4,6 +4,7 @@
 
 #include "ir/ir.h"
 #include "ir/target.h"
+#include "ir/walk.h"
 
 /* The most registers that a thread of f may have when its block alone fills a multiprocessor; they
  * are given out by eights. */
@@ -12,6 +13,17 @@ tl_registers_at_start(const TlTarget *target, const TlFunc *f)
 {
    uint32_t most = target->sm_registers / (tl_total_warps(f) * 32) / 8 * 8;
    return most < target->thread_registers ? most : target->thread_registers;
+}
+
+/* Registers that a thread has where the operation runs (NULL: in the function's body): its role's,
+ * else those at the start. */
+static inline uint32_t
+tl_registers_at(const TlTarget *target, const TlFunc *f, const TlOp *op)
+{
+   for (; op; op = tl_parent(op))
+      if (op->opcode == TL_OP_ROLE && tl_attr_int(op, TL_ATTR_REGISTERS))
+         return (uint32_t)tl_attr_int(op, TL_ATTR_REGISTERS);
+   return tl_registers_at_start(target, f);
 }
 
 /* The most words (32-bit registers of a thread) that live at one operation, where value v takes

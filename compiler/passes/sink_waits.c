@@ -22,6 +22,7 @@
  *
  * Loops that only add products up are delay_waits' business. */
 #include "ir/control.h"
+#include "ir/pressure.h"
 #include "ir/walk.h"
 #include "passes/live_words.h"
 #include "passes/pass.h"
@@ -424,24 +425,22 @@ rewrite(Sink *s)
    }
 }
 
-/* Words that the threads which run the block have room for. */
-static unsigned
-most_words(const TlBlock *block)
+/* Have the threads that run the block registers for products in flight? */
+static bool
+has_room(TlPassCx *cx, const TlFunc *f, const TlBlock *block)
 {
-   for (const TlOp *op = block->region->parent; op; op = tl_parent(op))
-      if (op->opcode == TL_OP_ROLE)
-         return (unsigned)tl_attr_int(op, TL_ATTR_REGISTERS) - WORDS_BESIDE;
-   return ALL_REGISTERS - WORDS_BESIDE;
+   unsigned most =
+      cx->target ? tl_registers_at(cx->target, f, block->region->parent) : ALL_REGISTERS;
+   return tl_peak_words(cx->scratch, block) + WORDS_BESIDE <= most;
 }
 
 static bool
-sink_in(TlPassCx *cx, TlBlock *block)
+sink_in(TlPassCx *cx, const TlFunc *f, TlBlock *block)
 {
    Sink s = {.cx = cx, .block = block, .loop = block->region->parent};
    if (s.loop && s.loop->opcode != TL_OP_FOR)
       s.loop = NULL;
-   if (!find_flights(&s) || tl_peak_words(cx->scratch, block) > most_words(block) ||
-       !choose_places(&s))
+   if (!find_flights(&s) || !has_room(cx, f, block) || !choose_places(&s))
       return false;
    rewrite(&s);
    return true;
@@ -452,11 +451,11 @@ tl_pass_sink_waits(TlPassCx *cx, TlFunc *f)
 {
    assert(f->state == TL_STATE_LOWERED);
    TlBlock *top = f->body->block;
-   bool changed = sink_in(cx, top);
+   bool changed = sink_in(cx, f, top);
    for (TlOp *op = tl_walk_inner(top), *next; op; op = next) {
       next = tl_walk_inner_next(op, top);
       for (unsigned r = op->num_regions; r-- > 0;) /* a loop, with one region, may be replaced */
-         changed |= sink_in(cx, op->regions[r]->block);
+         changed |= sink_in(cx, f, op->regions[r]->block);
    }
    return changed;
 }

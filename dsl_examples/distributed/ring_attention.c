@@ -176,11 +176,11 @@ ring_main(Rank *r)
    rank_say(r, "ring attention: %zu tokens, %u heads, D %u, on %u ranks by %s, %.1f MB a message\n",
             a.tokens, a.heads, a.dim, r->size, r->comm->engine,
             1e-6 * 2 * (double)(a.kv_elems * ex_dtype_bytes(a.dtype)));
-   rank_say(r, "a rank holds %llu bytes", (unsigned long long)r->held);
+   unsigned long long held = r->held;
    ring_forward(r, &a);
    if (a.has_backward)
       ring_backward(r, &a);
-   rank_say(r, ", sends %llu\n", (unsigned long long)r->sent);
+   rank_say(r, "a rank holds %llu bytes, sends %llu\n", held, (unsigned long long)r->sent);
    rank_sync(r);
    bool right = r->options->no_check || ring_is_right(&a);
    if (r->options->repeats)

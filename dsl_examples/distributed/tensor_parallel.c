@@ -248,9 +248,9 @@ pair_main(Rank *r)
    Pair p = open_pair(r);
    rank_say(r, "tensor-parallel pair: x %zu x %zu, hidden %zu, %zu chunks, on %u ranks by %s\n",
             p.rows, p.wide, p.hidden, p.chunks, r->size, r->comm->engine);
-   rank_say(r, "a rank holds %llu bytes", (unsigned long long)r->held);
+   unsigned long long held = r->held;
    run_pair(r, &p);
-   rank_say(r, ", sends %llu\n", (unsigned long long)r->sent);
+   rank_say(r, "a rank holds %llu bytes, sends %llu\n", held, (unsigned long long)r->sent);
    rank_sync(r);
    bool right = r->options->no_check || is_right(&p);
    if (r->options->repeats)
