@@ -970,16 +970,19 @@ infer_box_copy(Call *c)
 {
    const TlType *i32 = tl_type_scalar(c->cx->types, TL_I32), *map = c->args[0], *to = c->args[1],
                 *barriers = c->args[2];
-   if (map->kind != TL_TYPE_TMAP || c->num_args != 4u + map->rank)
+   if (map->kind != TL_TYPE_TMAP || c->num_args < 4u + map->rank || c->num_args > 5u + map->rank)
       return FAIL(c, "'box_copy' takes a tensor map and a coordinate for each dimension; got %s",
                   text(c, map));
    if (!want_memdesc(c, to) || !want_memdesc(c, barriers))
       return false;
    if (barriers->dtype != TL_I64)
       return FAIL(c, "'box_copy' takes barriers; got %s", text(c, barriers));
-   for (unsigned i = 3; i < c->num_args; i++)
+   for (unsigned i = 3; i < 4u + map->rank; i++)
       if (c->args[i] != i32)
          return FAIL(c, "stage and coordinates of 'box_copy' are i32; got %s", text(c, c->args[i]));
+   const TlType *last = c->args[c->num_args - 1];
+   if (c->num_args > 4u + map->rank && last != tl_type_scalar(c->cx->types, TL_I1))
+      return FAIL(c, "the predicate of 'box_copy' is i1; got %s", text(c, last));
    TlBoxes boxes;
    unsigned outer = map->rank - to->rank;
    bool fits = to->dtype == map->dtype && to->rank <= map->rank && to->layout &&

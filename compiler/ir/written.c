@@ -76,7 +76,8 @@ look_at(Classes *c, const TlOp *op)
          for (uint32_t i = 0; i < op->regions[r]->block->num_args; i++)
             join(c, pointer, op->regions[r]->block->args[i]);
    }
-   bool writes = tl_has_trait(op, TL_TRAIT_WRITE) ||
+   bool copies = op->opcode == TL_OP_ASYNC_COPY; /* from there to shared memory */
+   bool writes = (tl_has_trait(op, TL_TRAIT_WRITE) && !copies) ||
                  (op->opcode == TL_OP_INLINE_ASM && !tl_attr_int(op, TL_ATTR_PURE));
    if (writes && pointer)
       c->written[root(c, pointer)] = true;

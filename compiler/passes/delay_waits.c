@@ -78,7 +78,7 @@ static bool
 find_sums(Delay *d)
 {
    for (TlOp *op = d->body->first; op; op = op->next)
-      if (op->num_regions || op->opcode == TL_OP_MBAR_ARRIVE || op->opcode == TL_OP_MBAR_EXPECT ||
+      if (op->num_regions || op->opcode == TL_OP_MBAR_ARRIVE ||
           (op->opcode == TL_OP_WGMMA && !add_sum(d, op)))
          return false;
    for (TlOp *op = d->body->first; op; op = op->next)

@@ -16,10 +16,14 @@
  * read.  The loop with the copies turns the ring: on the way back phases go down by one, after
  * the loop they are unknown, and an access counts for the whole ring.
  *
+ * Boxes that the loop's own warps send for are writes at once, for what came before them; what comes
+ * after has waited for them at an mbarrier.
+ *
  * wgmma reads until it is waited for, past barriers: like a copy in flight, its reads conflict with
  * nothing before.  It goes to memory by another way (the async proxy), so what threads wrote must
  * be fenced by them before the barrier: a fence goes before every barrier that has such writes
- * behind it.  What asynchronous copies brought needs none (docs/decisions/0016), nor do boxes,
+ * behind it, and before a loop with wgmma for what was written before it; boxes write over it by
+ * the same way.  What asynchronous copies brought needs none (docs/decisions/0016), nor do boxes,
  * which come by the async proxy themselves.
  *
  * Roles run at the same time, each with a named barrier of its own; what one does is ordered with
@@ -47,8 +51,9 @@ typedef struct Access {
    uint32_t in_flight; /* an asynchronous copy or wgmma not waited for: 1 + groups of its kind
                           since, at most MAX_AGE */
    bool is_wgmma;
-   bool is_fenced;  /* a write that wgmma may see after the next barrier */
-   bool is_ordered; /* a write that a barrier without fence came after: only wgmma minds */
+   bool is_async;   /* by the async proxy: of wgmma, or of a box */
+   bool is_fenced;  /* a write that the async proxy may see after the next barrier */
+   bool is_ordered; /* a write that a barrier without fence came after: only that proxy minds */
 } Access;
 
 enum { MAX_AGE = 255 };
@@ -71,10 +76,11 @@ typedef struct Barriers {
    TlPassCx *cx;
    TlFunc *func;
    State state;
-   TL_VEC(Trial) trials;       /* a loop gets its barriers after its last trial: none goes stale */
-   TL_VEC(Access) wgmma_reads; /* of the whole function */
-   TlMap place;                /* operation -> number, where there are such reads */
-   uintptr_t num_ops, last_wgmma; /* no wgmma runs after the operation of that number */
+   TL_VEC(Trial) trials; /* a loop gets its barriers after its last trial: none goes stale */
+   TL_VEC(Access) async; /* by that proxy, in the whole function */
+   TlMap place;          /* operation -> number, where there are such accesses */
+   TlMap around_async;   /* loops with such accesses */
+   uintptr_t num_ops, last_async; /* none runs after the operation of that number */
    bool changed;
    bool is_trial; /* barriers are only thought of: the state at the entry of a loop is not known */
    unsigned num_barriers; /* of the block, placed or thought of */
@@ -87,7 +93,8 @@ same_access(const Access *a, const Access *b)
           a->is_guarded == b->is_guarded && a->is_write == b->is_write &&
           a->warp_synced == b->warp_synced && a->in_flight == b->in_flight &&
           a->stages == b->stages && a->phase == b->phase && a->is_wgmma == b->is_wgmma &&
-          a->is_fenced == b->is_fenced && a->is_ordered == b->is_ordered;
+          a->is_async == b->is_async && a->is_fenced == b->is_fenced &&
+          a->is_ordered == b->is_ordered;
 }
 
 static void
@@ -146,10 +153,18 @@ wgmma_accesses(const TlOp *op, Access out[2])
    for (unsigned i = tl_wgmma_is_shared(op, 0) ? 0 : 1; i < 2; i++) {
       TlExtent e = tl_wgmma_extent(op, i);
       out[n] = access_to(&e);
-      out[n].is_wgmma = true;
+      out[n].is_wgmma = out[n].is_async = true;
       out[n++].in_flight = 1;
    }
    return n;
+}
+
+/* A box that the loop's own warps send for. */
+static bool
+is_own_box(const TlOp *op)
+{
+   TlExtent e = {0};
+   return op->opcode == TL_OP_TMA_LOAD && tl_attr_extent(op, &e) && !e.guarded && e.phase >= 0;
 }
 
 /* Reads and writes of an operation: none, one or both. */
@@ -171,6 +186,7 @@ accesses_of(const TlOp *op, Access out[2])
    a.is_write = true;
    a.in_flight = op->opcode == TL_OP_CP_ASYNC ? 1 : 0;
    a.is_fenced = op->opcode == TL_OP_CP_ASYNC || op->opcode == TL_OP_TMA_LOAD;
+   a.is_async = is_own_box(op);
    if (writes)
       out[n++] = a;
    return n;
@@ -187,21 +203,21 @@ conflict(const Access *a, const Access *b)
       return NO_CONFLICT; /* another stage of the ring */
    if (a->is_guarded && b->is_guarded)
       return NO_CONFLICT;
-   if (a->is_ordered && !b->is_wgmma)
+   if (a->is_ordered && !b->is_async)
       return NO_CONFLICT;
    if (a->partition && a->partition == b->partition)
       return a->warp_synced ? NO_CONFLICT : WARP_CONFLICT;
    return BLOCK_CONFLICT;
 }
 
-/* A write of threads that wgmma may read and no fence came after. */
+/* A write of threads that the async proxy may read or write over, and no fence came after. */
 static bool
 needs_fence(const Barriers *b, const Access *a)
 {
    if (!a->is_write || a->in_flight || a->is_fenced)
       return false;
-   for (size_t i = 0; i < b->wgmma_reads.len; i++)
-      if (a->begin < b->wgmma_reads.data[i].end && b->wgmma_reads.data[i].begin < a->end)
+   for (size_t i = 0; i < b->async.len; i++)
+      if (a->begin < b->async.data[i].end && b->async.data[i].begin < a->end)
          return true;
    return false;
 }
@@ -220,9 +236,9 @@ after_block_barrier(Barriers *b)
 }
 
 static bool
-wgmma_may_follow(const Barriers *b, const TlOp *op)
+async_may_follow(const Barriers *b, const TlOp *op)
 {
-   return b->last_wgmma && (uintptr_t)tl_map_get(&b->place, op) <= b->last_wgmma;
+   return b->last_async && (uintptr_t)tl_map_get(&b->place, op) <= b->last_async;
 }
 
 /* True when there is something to fence. */
@@ -236,6 +252,16 @@ after_fence(Barriers *b)
       a->is_fenced |= a->is_write && !a->in_flight;
    }
    return any;
+}
+
+static void
+fence(Barriers *b, TlOp *before)
+{
+   if (!after_fence(b) || b->is_trial)
+      return;
+   TlBuilder build = tl_builder_before(before);
+   tl_build_n(&build, TL_OP_FENCE_ASYNC, NULL, 0, NULL, TL_ATTRS_());
+   b->changed = true;
 }
 
 static void
@@ -269,12 +295,11 @@ after_wait(State *s, int64_t num, bool is_wgmma)
 static void
 block_barrier(Barriers *b, TlOp *before)
 {
-   bool has_fence = wgmma_may_follow(b, before) && after_fence(b);
+   if (async_may_follow(b, before))
+      fence(b, before);
    b->num_barriers++;
    if (!b->is_trial) {
       TlBuilder build = tl_builder_before(before);
-      if (has_fence)
-         tl_build_n(&build, TL_OP_FENCE_ASYNC, NULL, 0, NULL, TL_ATTRS_());
       tl_build_n(&build, TL_OP_BAR_SYNC, NULL, 0, NULL,
                  TL_ATTRS_({TL_ATTR_BARRIER, {.i = tl_barrier_at(before)}}));
       b->changed = true;
@@ -308,13 +333,13 @@ before_access(Barriers *b, TlOp *op, const Access *acc, unsigned n)
 
 static void walk(Barriers *b, TlBlock *block);
 
-/* Does the loop copy into rings? */
+/* Does the loop fill rings? */
 static bool
 turns_rings(const TlOp *loop)
 {
    assert(tl_is_loop(loop));
    for (const TlOp *op = loop->regions[0]->block->first; op; op = op->next)
-      if (op->opcode == TL_OP_CP_ASYNC_COMMIT)
+      if (op->opcode == TL_OP_CP_ASYNC_COMMIT || is_own_box(op))
          return true;
    return false;
 }
@@ -387,11 +412,24 @@ try_loop(Barriers *b, TlOp *op)
    return t;
 }
 
-/* Would a barrier before the loop save those in it? */
+static bool
+has_own_boxes(const TlOp *loop)
+{
+   for (const TlOp *op = loop->regions[0]->block->first; op; op = op->next)
+      if (is_own_box(op))
+         return true;
+   return false;
+}
+
+/* Would a barrier before the loop save those in it, or let the one that boxes need come behind a
+ * product, where nobody has to hurry? */
 static bool
 belongs_before(Barriers *b, TlOp *loop)
 {
    State before = copy(b, &b->state);
+   for (size_t i = 0; i < before.open.len && has_own_boxes(loop); i++)
+      if (before.open.data[i].is_write && !before.open.data[i].in_flight)
+         return true;
    bool is_trial = b->is_trial, saves = try_loop(b, loop).barriers > 0;
    if (saves) {
       b->is_trial = true;
@@ -415,6 +453,8 @@ walk_loop(Barriers *b, TlOp *op)
    b->num_barriers = num_barriers;
    if (is_before)
       block_barrier(b, op);
+   if (tl_map_get(&b->around_async, op))
+      fence(b, op); /* once, where a barrier in the loop would fence in every iteration */
    num_barriers = b->num_barriers;
    Trial t = try_loop(b, op);
    b->num_barriers = num_barriers + t.barriers;
@@ -447,7 +487,7 @@ walk(Barriers *b, TlBlock *block)
       Access acc[2];
       unsigned n = accesses_of(op, acc);
       before_access(b, op, acc, n);
-      for (unsigned i = 0; i < n; i++)
+      for (unsigned i = 0; i < n && !is_own_box(op); i++) /* mbarriers order what comes after */
          add(b, &b->state, &acc[i]);
       if (op->opcode == TL_OP_BAR_SYNC)
          after_block_barrier(b);
@@ -470,23 +510,26 @@ walk(Barriers *b, TlBlock *block)
    }
 }
 
-/* Numbers the operations; true when there is a wgmma.  It runs again as a loop around it does. */
+/* Numbers the operations; true when one goes by the async proxy.  It runs again as a loop around it
+ * does. */
 static bool
-find_wgmma_reads(Barriers *b, const TlBlock *block)
+find_async(Barriers *b, const TlBlock *block)
 {
    bool any = false;
    for (const TlOp *op = block->first; op; op = op->next) {
       Access acc[2];
-      unsigned n = op->opcode == TL_OP_WGMMA ? wgmma_accesses(op, acc) : 0;
-      bool has_wgmma = n > 0;
+      unsigned n = op->opcode == TL_OP_WGMMA || is_own_box(op) ? accesses_of(op, acc) : 0;
+      bool has_async = n > 0;
       tl_map_put(&b->place, op, (void *)++b->num_ops);
       for (unsigned i = 0; i < n; i++)
-         tl_vec_push(b->cx->scratch, &b->wgmma_reads, acc[i]);
+         tl_vec_push(b->cx->scratch, &b->async, acc[i]);
       for (unsigned i = 0; i < op->num_regions; i++)
-         has_wgmma |= find_wgmma_reads(b, op->regions[i]->block);
-      if (has_wgmma && (n || tl_is_loop(op)))
-         b->last_wgmma = b->num_ops;
-      any |= has_wgmma;
+         has_async |= find_async(b, op->regions[i]->block);
+      if (has_async && (n || tl_is_loop(op)))
+         b->last_async = b->num_ops;
+      if (has_async && tl_is_loop(op))
+         tl_map_put(&b->around_async, op, (void *)op);
+      any |= has_async;
    }
    return any;
 }
@@ -497,7 +540,8 @@ tl_pass_insert_barriers(TlPassCx *cx, TlFunc *f)
    assert(f->state == TL_STATE_LOWERED);
    Barriers b = {.cx = cx, .func = f};
    tl_map_init(&b.place, cx->scratch);
-   find_wgmma_reads(&b, f->body->block);
+   tl_map_init(&b.around_async, cx->scratch);
+   find_async(&b, f->body->block);
    walk(&b, f->body->block);
    return b.changed;
 }

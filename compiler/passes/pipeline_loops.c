@@ -174,6 +174,22 @@ choose_distance(TlPipe *p)
       p->ahead--;
 }
 
+/* Boxes are sent for behind the first product, when the last one of the iteration before may still
+ * read its stage; false: there is no other. */
+static bool
+choose_distance_of_boxes(TlPipe *p)
+{
+   unsigned stages = p->stages;
+   p->ahead = stages - 1;
+   if (!tl_pipe_carries_products(p) && !tl_pipe_only_sums_products(p))
+      return true;
+   if (has_room_for_another(p))
+      p->stages++;
+   else
+      p->ahead--;
+   return p->ahead >= 1;
+}
+
 /* ---- rewriting ---- */
 static TlValue *
 index_at(TlPipe *p, TlBuilder *b, TlValue *from, int64_t iterations)
@@ -200,18 +216,16 @@ copy_mask(TlPipe *p, TlBuilder *b, const TlOp *load, const TlMap *map, TlValue *
    return mask ? tl_b2(b, TL_OP_AND, mask, all) : all;
 }
 
-/* Where copies of an iteration go: what its addresses became, and its stage. */
-typedef struct Target {
-   const TlMap *map;
-   TlValue *slot, *exists;
-   unsigned ahead;
-} Target;
-
 /* Copies of the group's loads, and the commit. */
 static void
-issue_group(TlPipe *p, TlBuilder *b, const Target *t, unsigned group)
+issue_group(TlPipe *p, TlBuilder *b, const TlPipeTarget *t, unsigned group)
 {
    TlRange range = b->range;
+   if (p->by_boxes) {
+      tl_boxes_issue(p, b, t, group);
+      b->range = range;
+      return;
+   }
    TlValue **token = tl_new_array(p->cx->scratch, TlValue *, p->loads.len);
    unsigned n = 0;
    for (size_t i = 0; i < p->loads.len; i++) {
@@ -249,6 +263,8 @@ build_prologue(TlPipe *p, TlBuilder *b, TlValue **ahead)
                       tl_type_memdesc(p->types, l->stage->dtype, l->stage->rank, l->stage->shape,
                                       l->stage->layout, p->stages));
    }
+   if (p->by_boxes)
+      tl_boxes_build_barriers(p);
    b->range = p->loop->range;
    TlValue *any = tl_is_before(b, p->loop, p->step, lower, upper);
    for (unsigned s = 0; s < p->ahead; s++) {
@@ -260,7 +276,8 @@ build_prologue(TlPipe *p, TlBuilder *b, TlValue **ahead)
       tl_slice_clone(&p->slice, b, &map);
       TlValue *exists =
          s ? tl_b2(b, TL_OP_AND, any, tl_exists_after(b, p->loop, p->step, lower, s)) : any;
-      Target t = {.map = &map, .slot = tl_const_int(b, TL_I32, s), .exists = exists, .ahead = s};
+      TlPipeTarget t = {
+         .map = &map, .slot = tl_const_int(b, TL_I32, s), .exists = exists, .ahead = s};
       for (unsigned g = 0; g < p->groups; g++)
          issue_group(p, b, &t, g);
       for (size_t i = 0; i < p->slice.carried.len; i++)
@@ -285,7 +302,8 @@ typedef struct Body {
    TlBlock *block;
    unsigned num;    /* carried values of the old loop; behind them those that run ahead, .. */
    TlValue **ahead; /* .. whose next ones are here */
-   Target to;       /* of copies */
+   TlValue *take, *parity; /* stage that is read, and with boxes its mbarrier's parity */
+   TlPipeTarget to;        /* of copies */
 } Body;
 
 /* Computes for the iteration ahead what copies need. */
@@ -324,6 +342,47 @@ build_late_waits(TlPipe *p, Body *body, unsigned last)
    }
 }
 
+/* Each group is waited for before its first use. */
+static void
+build_waits_for_boxes(TlPipe *p, const Body *body)
+{
+   unsigned next = 0;
+   for (size_t i = 0; i < p->loads.len; i++) {
+      const TlRingLoad *l = &p->loads.data[i];
+      if (l->group < next)
+         continue;
+      next = l->group + 1;
+      TlBuilder b = tl_builder_before(l->first_use);
+      b.range = p->loop->range;
+      tl_boxes_wait(p, &b, l->group, body->take, body->parity);
+   }
+}
+
+/* The waits of the old body, now in the new one, and what is issued there. */
+static void
+build_transfers(TlPipe *p, Body *body, unsigned waited)
+{
+   if (!p->by_boxes) {
+      build_late_waits(p, body, waited);
+      return;
+   }
+   build_waits_for_boxes(p, body);
+   TlBuilder b = tl_builder_before(tl_boxes_place(p, body->block));
+   b.range = p->loop->range;
+   for (unsigned g = 0; g < p->groups; g++)
+      issue_group(p, &b, &body->to, g);
+}
+
+/* The parity turns where the stages begin anew. */
+static TlValue *
+next_parity(const TlPipe *p, TlBuilder *b, const Body *body)
+{
+   TlValue *one = tl_const_int(b, TL_I32, 1);
+   TlValue *is_last = tl_b2(b, TL_OP_EQ, body->take, tl_const_int(b, TL_I32, p->stages - 1));
+   TlValue *turned = tl_b2(b, TL_OP_XOR, body->parity, one);
+   return tl_b3(b, TL_OP_SELECT, is_last, turned, body->parity);
+}
+
 static void
 rewrite_body(TlPipe *p, TlOp *loop)
 {
@@ -333,30 +392,35 @@ rewrite_body(TlPipe *p, TlOp *loop)
                 .num = num,
                 .ahead = tl_new_array(p->cx->scratch, TlValue *, num_ahead)};
    TlBuilder b = tl_builder_at_end(p->func, body.block);
-   TlValue *index = tl_for_index(loop), *take = tl_carried(body.block, num + num_ahead),
-           *put = tl_carried(body.block, num + num_ahead + 1);
+   TlValue *index = tl_for_index(loop), *put = tl_carried(body.block, num + num_ahead + 1);
+   body.take = tl_carried(body.block, num + num_ahead);
+   body.parity = p->by_boxes ? tl_carried(body.block, num + num_ahead + 2) : NULL;
    b.range = p->loop->range;
    unsigned waited = waits_late(p) ? 0 : p->groups - 1; /* groups up to this one: here */
-   build_wait(&b, p->groups - 1 - waited + (p->ahead - 1) * p->groups);
+   if (!p->by_boxes)
+      build_wait(&b, p->groups - 1 - waited + (p->ahead - 1) * p->groups);
    build_ahead(p, &b, &body);
    body.to.slot = put;
    body.to.ahead = p->ahead;
    body.to.exists = tl_exists_after(&b, p->loop, p->step, index, p->ahead);
-   for (unsigned g = 0; g <= (p->issues_late ? waited : p->groups - 1); g++)
+   for (unsigned g = 0; !p->by_boxes && g <= (p->issues_late ? waited : p->groups - 1); g++)
       issue_group(p, &b, &body.to, g);
    TlValue **view = tl_new_array(p->cx->scratch, TlValue *, p->loads.len);
    for (size_t i = 0; i < p->loads.len; i++)
-      view[i] = tl_ring_view(&b, &p->loads.data[i], take, 0);
-   TlValue *next = next_slot(p, &b, take);
-   TlValue *put_next = p->ahead + 1 == p->stages ? take : next_slot(p, &b, put);
+      view[i] = tl_ring_view(&b, &p->loads.data[i], body.take, 0);
+   TlValue *next = next_slot(p, &b, body.take);
+   TlValue *put_next = p->ahead + 1 == p->stages ? body.take : next_slot(p, &b, put);
+   TlValue *parity_next = p->by_boxes ? next_parity(p, &b, &body) : NULL;
 
    TlOp *yield = p->body->last;
    tl_take_body(p->body, body.block);
-   build_late_waits(p, &body, waited);
+   build_transfers(p, &body, waited);
    for (unsigned i = 0; i < num_ahead; i++)
       tl_append_arg(yield, body.ahead[i]);
    tl_append_arg(yield, next);
    tl_append_arg(yield, put_next);
+   if (parity_next)
+      tl_append_arg(yield, parity_next);
    for (size_t i = 0; i < p->loads.len; i++)
       tl_ring_read(p, &p->loads.data[i], view[i]);
 }
@@ -368,18 +432,34 @@ rewrite(TlPipe *p)
    TlOp *old = p->loop;
    TlBuilder b = tl_builder_before(old);
    unsigned num_ahead = (unsigned)p->slice.carried.len;
-   TlValue **more = tl_new_array(p->cx->scratch, TlValue *, num_ahead + 2);
+   TlValue **more = tl_new_array(p->cx->scratch, TlValue *, num_ahead + 3);
    for (unsigned i = 0; i < num_ahead; i++)
       more[i] = tl_init(old, p->slice.carried.data[i]);
    build_prologue(p, &b, more);
    more[num_ahead] = tl_const_int(&b, TL_I32, 0);
    more[num_ahead + 1] = tl_const_int(&b, TL_I32, p->ahead);
-   TlOp *loop = tl_for_with_more(&b, old, more, num_ahead + 2);
+   more[num_ahead + 2] = more[num_ahead];
+   TlOp *loop = tl_for_with_more(&b, old, more, num_ahead + 2 + p->by_boxes);
    rewrite_body(p, loop);
-   build_wait(&b, 0);
+   if (!p->by_boxes)
+      build_wait(&b, 0); /* boxes that nobody waits for are not sent for */
    for (unsigned i = 0; i < old->num_results; i++)
       tl_replace_uses(tl_result(old, i), tl_result(loop, i));
    tl_remove(old);
+}
+
+static void
+slice_addresses(TlPipe *p)
+{
+   tl_slice_init(&p->slice, p->cx->scratch, p->loop);
+   for (size_t i = 0; i < p->loads.len; i++) {
+      TlOp *op = p->loads.data[i].op;
+      for (unsigned k = 0; k < op->num_args && k < 2; k++) {
+         bool ok = tl_slice_add(&p->slice, tl_arg(op, k));
+         assert(ok && "checked one by one before");
+         (void)ok;
+      }
+   }
 }
 
 static bool
@@ -403,16 +483,12 @@ pipeline_loop(TlPassCx *cx, TlFunc *f, TlOp *loop)
    limit_stages(&p);
    if (p.stages < 2 || !p.loads.len)
       return false;
-   choose_distance(&p);
    tl_pipe_make_groups(&p);
-   tl_slice_init(&p.slice, cx->scratch, loop);
-   for (size_t i = 0; i < p.loads.len; i++) {
-      TlOp *op = p.loads.data[i].op;
-      for (unsigned k = 0; k < op->num_args && k < 2; k++) {
-         bool ok = tl_slice_add(&p.slice, tl_arg(op, k));
-         assert(ok && "checked one by one before");
-         (void)ok;
-      }
+   if (tl_pipe_choose_boxes(&p) && !choose_distance_of_boxes(&p))
+      p.by_boxes = false;
+   if (!p.by_boxes) {
+      choose_distance(&p);
+      slice_addresses(&p);
    }
    if (tl_remarks_on(cx, "pipeline"))
       tl_report(cx->diags, R0413, loop->range, p.stages, (unsigned)tl_pipe_stage_bytes(&p),

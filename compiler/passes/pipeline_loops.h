@@ -5,7 +5,7 @@
 #include "ir/analysis.h"
 #include "passes/pass.h"
 
-enum { TL_MAX_STAGES = 16 };
+enum { TL_MAX_STAGES = 16, TL_MAX_MAPS = 16 /* of a launch */ };
 
 /* Operations of a loop's body that compute values from the index, from carried values and from what
  * is defined outside, without effects: they can be computed for a later iteration.  A carried value
@@ -60,7 +60,16 @@ typedef struct TlPipe {
    bool is_of_roles;        /* what is refused here, the loop's own warps may copy yet */
    bool issues_late;        /* copies of a group come behind the wait for it */
    struct TlAffine *affine; /* boxes may fill stages; NULL: only threads copy */
+   bool by_boxes;           /* the loop's first thread has boxes fill all its rings .. */
+   TlValue *full;           /* .. and these mbarriers tell: one a stage, group after group */
 } TlPipe;
+
+/* Where copies of an iteration go: what its addresses became, and its stage. */
+typedef struct TlPipeTarget {
+   const TlMap *map;
+   TlValue *slot, *exists;
+   unsigned ahead;
+} TlPipeTarget;
 
 /* ---- pipeline_loads.c ---- */
 void tl_pipe_refuse(TlPipe *p, const TlOp *load, const char *why); /* a remark */
@@ -91,6 +100,17 @@ const TlType *tl_ring_turned_type(const TlPipe *p, const TlRingLoad *l);
 TlValue *tl_ring_turned_view(TlPipe *p, TlBuilder *b, const TlRingLoad *l, TlValue *view);
 /* Users of the load and of its buffers read the ring. */
 void tl_ring_read(TlPipe *p, TlRingLoad *l, TlValue *view);
+
+/* ---- pipeline_boxes.c ---- */
+/* mbarriers, one a stage. */
+TlValue *tl_ring_barriers(TlBuilder *b, unsigned stages, unsigned arrivals);
+/* Decides by_boxes; then the slice is what coordinates need. */
+bool tl_pipe_choose_boxes(TlPipe *p);
+void tl_boxes_build_barriers(TlPipe *p);
+void tl_boxes_issue(TlPipe *p, TlBuilder *b, const TlPipeTarget *t, unsigned group);
+void tl_boxes_wait(const TlPipe *p, TlBuilder *b, unsigned group, TlValue *slot, TlValue *parity);
+/* The operation of the body before which boxes of a later iteration are sent for. */
+TlOp *tl_boxes_place(const TlPipe *p, const TlBlock *body);
 
 /* The loop with more carried values and an empty body, before b's cursor; the caller moves the body
  * and the uses of the results over. */

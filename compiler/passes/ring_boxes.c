@@ -215,13 +215,14 @@ ordered_view(TlPipe *p, TlBuilder *b, const TlRingBoxes *x, TlValue *view)
 
 void
 tl_ring_boxes_copy(TlPipe *p, TlBuilder *b, const TlRingLoad *l, TlValue *view, TlValue *barriers,
-                   TlValue *slot, const TlMap *map)
+                   TlValue *slot, const TlMap *map, TlValue *pred)
 {
    const TlRingBoxes *x = l->boxes;
-   TlValue *args[4 + TL_TMAP_RANK] = {tl_slice_mapped(map, x->map),
+   TlValue *args[5 + TL_TMAP_RANK] = {tl_slice_mapped(map, x->map),
                                       ordered_view(p, b, x, tl_ring_turned_view(p, b, l, view)),
                                       barriers, slot};
    for (unsigned i = 0; i < x->rank; i++)
       args[4 + i] = tl_slice_mapped(map, x->coordinate[i]);
-   tl_build_n(b, TL_OP_BOX_COPY, args, 4 + x->rank, NULL, TL_ATTRS_());
+   args[4 + x->rank] = pred;
+   tl_build_n(b, TL_OP_BOX_COPY, args, 4 + x->rank + (pred != NULL), NULL, TL_ATTRS_());
 }

@@ -19,8 +19,9 @@ typedef struct TlRingBoxes {
 const char *tl_why_no_boxes(const TlPipe *p, const TlRingLoad *l);
 /* How they fill it, the map and the coordinates made; NULL with *why. */
 TlRingBoxes *tl_ring_boxes(TlPipe *p, const TlRingLoad *l, const char **why);
-/* The copy of one stage; `map` has what the values of the old body became. */
+/* The copy of one stage, where pred is true or NULL; `map` has what the values of the old body
+ * became. */
 void tl_ring_boxes_copy(TlPipe *p, TlBuilder *b, const TlRingLoad *l, TlValue *view,
-                        TlValue *barriers, TlValue *slot, const TlMap *map);
+                        TlValue *barriers, TlValue *slot, const TlMap *map, TlValue *pred);
 
 #endif

@@ -115,6 +115,8 @@ may_pass(const TlOp *op)
    case TL_OP_CP_ASYNC_WAIT:
    case TL_OP_FENCE_ASYNC:
    case TL_OP_MBAR_WAIT:
+   case TL_OP_MBAR_EXPECT:
+   case TL_OP_TMA_LOAD:
    case TL_OP_LD_GLOBAL:
    case TL_OP_LD_SHARED:
    case TL_OP_ST_SHARED:

@@ -42,7 +42,6 @@ enum {
    PRODUCER_WARPS = 4,
    CONSUMER_WARPS = 8, /* two groups that multiply by wgmma */
    MAX_GROUPS = 8,
-   MAX_MAPS = 16, /* of a launch */
 };
 
 /* How the block's registers are shared out: of a thread, together no more than all had at the
@@ -471,7 +470,7 @@ choose_boxes(Special *s)
    }
    for (size_t i = 0; i < s->channels.len && s->affine; i++)
       for (size_t k = 0; k < s->channels.data[i]->pipe->loads.len; k++)
-         all = maps <= MAX_MAPS && find_boxes(s, s->channels.data[i], k) && all;
+         all = maps <= TL_MAX_MAPS && find_boxes(s, s->channels.data[i], k) && all;
    s->shares = all ? &by_boxes : only_sums ? &sums_by_threads : &by_threads;
    for (size_t i = 0; i < s->pairs.len; i++)
       for (size_t k = 0; k < s->pairs.data[i]->pipe.loads.len; k++) {
@@ -513,17 +512,6 @@ bytes_of_boxes(const TlPipe *p, unsigned group, bool *has_threads)
 }
 
 /* ---- rings and barriers ---- */
-static TlValue *
-build_barriers(Special *s, TlBuilder *b, unsigned stages, unsigned arrivals)
-{
-   static const uint32_t shape[] = {1};
-   TlLinear memory = tl_hw_shared_plain(1, shape, (const unsigned[]){0});
-   TlTypes *types = s->func->module->types;
-   return tl_b0(b, TL_OP_BARRIERS,
-                tl_type_memdesc(types, TL_I64, 1, shape, tl_layout_intern(types, &memory), stages),
-                {TL_ATTR_ARRIVALS, {.i = arrivals}});
-}
-
 static void
 build_channel(Special *s, TlBuilder *b, Channel *c)
 {
@@ -533,8 +521,8 @@ build_channel(Special *s, TlBuilder *b, Channel *c)
    for (unsigned g = 0; g < p->groups; g++) {
       bool has_threads, has_boxes = bytes_of_boxes(p, g, &has_threads) > 0;
       c->full[g] =
-         build_barriers(s, b, c->stages, (has_threads ? PRODUCER_WARPS * LANES : 0u) + has_boxes);
-      c->empty[g] = build_barriers(s, b, c->stages, s->func->num_warps);
+         tl_ring_barriers(b, c->stages, (has_threads ? PRODUCER_WARPS * LANES : 0u) + has_boxes);
+      c->empty[g] = tl_ring_barriers(b, c->stages, s->func->num_warps);
    }
    for (size_t i = 0; i < p->loads.len; i++) {
       const TlType *t = p->loads.data[i].stage;
@@ -569,7 +557,7 @@ copy_group(const TlMap *map, TlBuilder *b, Pair *pair, unsigned group, TlValue *
       b->range = l->op->range;
       TlValue *view = guarded_view(b, l, slot);
       if (l->boxes) {
-         tl_ring_boxes_copy(p, b, l, view, pair->channel->full[group], slot, map);
+         tl_ring_boxes_copy(p, b, l, view, pair->channel->full[group], slot, map, NULL);
          continue;
       }
       TlValue *args[3] = {tl_slice_mapped(map, tl_arg(l->op, 0)),

@@ -65,10 +65,18 @@ tl_lower_barrier_arrive(TlLowerCx *cx, TlOp *op)
 }
 
 /* ---- boxes ---- */
+static TlValue *
+by_first_thread(TlLowerCx *cx, const TlValue *pred)
+{
+   TlValue *mine = tl_thread_is_zero(cx, UINT32_MAX, UINT32_MAX);
+   return tl_and_pred(cx, mine, pred ? tl_lower_use(cx, pred) : NULL);
+}
+
 void
 tl_lower_barrier_expect(TlLowerCx *cx, TlOp *op)
 {
-   TlValue *args[] = {stage_address(cx, op), tl_thread_is_zero(cx, UINT32_MAX, UINT32_MAX)};
+   const TlValue *pred = tl_pred(op);
+   TlValue *args[] = {stage_address(cx, op), by_first_thread(cx, pred)};
    tl_build_n(&cx->b, TL_OP_MBAR_EXPECT, args, 2, NULL,
               TL_ATTRS_({TL_ATTR_BYTES, *tl_attr(op, TL_ATTR_BYTES)}));
 }
@@ -95,7 +103,8 @@ tl_lower_box_copy(TlLowerCx *cx, TlOp *op)
    TlValue *at = ref.base ? ref.base : tl_i32(cx, ref.offset), *args[COORDINATES + TL_TMAP_RANK];
    args[1] = tl_lower_use(cx, tl_arg(op, MAP));
    args[2] = address_at(cx, op, BARRIERS);
-   args[3] = tl_thread_is_zero(cx, UINT32_MAX, UINT32_MAX);
+   unsigned end = COORDINATES + map->rank;
+   args[3] = by_first_thread(cx, op->num_args > end ? tl_arg(op, end) : NULL);
    for (uint32_t i = 0; ok && i >> boxes.log2_num == 0; i++) {
       uint32_t start = 0;
       for (unsigned k = 0; k < boxes.log2_num; k++)

@@ -67,6 +67,24 @@ typedef struct Kernel {
    .num_ints = 1, .sizes = {600, 40}, .grid = {1, 1, 1}, .stages = 2, .warps = 8,                  \
    .arch = "sm_90a", .role_rows = ALL_ROWS
 
+/* Boxes that the loop's own warps send for: with what is planted in all kernels, and with what is
+ * planted in mbarriers. */
+#define MATMUL_BY_OWN_BOXES                                                                        \
+   .file = EXAMPLE("matmul"), .kernel = "matmul",                                                  \
+   .signature = "*fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:16, i32:1, i32:16, "    \
+                "i32:1, i32:16, i32:1",                                                            \
+   .defines = {{"BLOCK_M", "64"}, {"BLOCK_N", "64"}, {"BLOCK_K", "32"}}, .num_defines = 3,         \
+   .buffers = "hhH", .n = 64 * 208, .ints = {64, 64, 0, 208, 1, 64, 1, 64, 1}, .num_ints = 9,      \
+   .varied = 2, .sizes = {208, 96}, .grid = {1, 1, 1}, .stages = 3, .warps = 4, .arch = "sm_90a",  \
+   .tma = TILEC_TMA_ON
+#define ATTENTION_BY_OWN_BOXES                                                                     \
+   .file = EXAMPLE("attention"), .kernel = "attn_fwd",                                             \
+   .signature = "*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, i32, i32:16, fp32",             \
+   .defines = {{"BLOCK_M", "64"}, {"BLOCK_N", "32"}, {"CAUSAL", "True"}}, .num_defines = 3,        \
+   .buffers = "hhhHF", .n = 336 * 64, .ints = {1}, .num_ints = 2, .varied = 1, .sizes = {336},     \
+   .scale = 0.125f, .grid = {6, 1, 1}, .stages = 3, .warps = 4, .arch = "sm_90a",                  \
+   .tma = TILEC_TMA_ON
+
 static const Kernel kernels[] = {
    {.name = "softmax",
     .file = EXAMPLE("softmax"),
@@ -165,6 +183,23 @@ static const Kernel kernels[] = {
     .stages = 2,
     .warps = 4,
     .arch = "sm_90a"},
+   {.name = "matmul, own boxes", MATMUL_BY_OWN_BOXES},
+   {.name = "attention, own boxes", ATTENTION_BY_OWN_BOXES},
+   {.name = "matmul, mbarriers of own boxes", MATMUL_BY_OWN_BOXES, .role_rows = ALL_ROWS},
+   {.name = "chained, mbarriers of own boxes",
+    .file = PLANTED,
+    .kernel = "chained",
+    .signature = "*fp16:16, *fp16:16, *fp16:16, *fp32:16, i32",
+    .buffers = "hhhF",
+    .n = 600 * 32,
+    .num_ints = 1,
+    .sizes = {600},
+    .grid = {1, 1, 1},
+    .stages = 3,
+    .warps = 4,
+    .arch = "sm_90a",
+    .tma = TILEC_TMA_ON,
+    .role_rows = ALL_ROWS},
    {.name = "matmul, roles", MATMUL_IN_ROLES, .sizes = {640}},
    {.name = "attention, roles",
     .file = EXAMPLE("attention"),
@@ -352,10 +387,11 @@ static const Fault faults[] = {
    {"matrix not transposed", REPLACE, " = ldmatrix", "trans, ", "", NULL, 2, NULL},
    {"shuffle from the wrong lane", REPLACE, " = shfl ", "shfl = bfly", "shfl = up", NULL, 3, NULL},
    {"fence missing", REMOVE, "   fence_async", NULL, NULL, NULL, 0, "E0688"},
-   {"fence behind the barrier", REPLACE, "   fence_async", "fence_async\n      bar_sync",
-    "bar_sync\n      fence_async", NULL, 0, "E0688"},
+   {"fence behind the barrier", REPLACE, "   fence_async", "fence_async\n   bar_sync",
+    "bar_sync\n   fence_async", NULL, 0, "E0688"},
    {"product not waited for", REPLACE, " = wgmma_wait ", "num = 0", "num = 1", NULL, 0, "E0689"},
-   {"product not waited for", REPLACE, " = wgmma_wait ", "num = 1", "num = 2", NULL, 0, "E0680"},
+   {"product of the turn before not waited for", REPLACE, " = wgmma_wait ", "num = 1", "num = 2",
+    NULL, 0, "E0680"},
    {"product not added", REPLACE, " = wgmma ", ", %acc_2 ", " ", "matmul, wgmma", 1, NULL},
    {"descriptor of other rows", REPLACE, " = wgmma ", "stride = 512", "stride = 256", NULL, 2,
     NULL},
@@ -464,7 +500,19 @@ static const struct Harmless {
     "nothing touches shared memory after the last loop"},
    {"attention, wgmma", "barrier missing", 3,
     "the first loop has an even number of turns: the other stage is copied to"},
-   {"attention, wgmma", "fence missing", 3, "the one before the next barrier is in time"},
+   {"matmul, own boxes", "barrier missing", 3,
+    "one group of four warps multiplies: its wait for the product is everybody's"},
+   {"attention, own boxes", "barrier missing", 1, "the one before the loop is in time"},
+   {"attention, own boxes", "barrier missing", 5,
+    "one group of four warps multiplies: its wait for the product is everybody's"},
+   {"attention, own boxes", "warp's barrier for a block's", 1,
+    "the barrier before the loop is in time"},
+   {"matmul, own boxes", "product of the turn before not waited for", 1,
+    "boxes fill the stage that was read two turns before"},
+   {"matmul, mbarriers of own boxes", "mbarriers used before all know of them", 3,
+    "another barrier: one group of four warps multiplies"},
+   {"chained, mbarriers of own boxes", "mbarriers used before all know of them", 1,
+    "the barrier before the loop is in time"},
    {"matmul", "copy mask dropped", 1, "the other operand's copy brings zeros there"},
    {"matmul", "copy mask dropped", 2, "the other operand's copy brings zeros there"},
    {"matmul", "copy mask dropped", 3, "the other operand's copy brings zeros there"},

@@ -1,0 +1,166 @@
+/* Rings that boxes of tensors fill without warps of their own: the first thread of the block sends
+ * for them, in place of copies by all threads.
+ *
+ *    full = barriers, ring = local_alloc
+ *    prologue: for s in 0 .. S-2:  expect(full, s), boxes -> stage s, where there is such an iteration
+ *    for:      wait(full, stage, parity) before the first use
+ *              a = first product                 begun: the tensor cores are at work meanwhile
+ *              expect, boxes of iteration i + S-1 -> its stage
+ *              the rest of the old body
+ *
+ * Each group of copies has an mbarrier a stage: a wait for one takes no count of what was issued
+ * behind it, and threads that multiply have no addresses to make.  That everybody is done with the
+ * stage that is filled anew, a barrier of the block says (insert_barriers), as for copies.
+ *
+ * Done where the loop runs once in the kernel, so that stages and parities begin with 0, and where
+ * wgmma computes all products: what comes by boxes and what wgmma reads meets in no register. */
+#include "ir/affine.h"
+#include "ir/control.h"
+#include "ir/walk.h"
+#include "layout/hw_layouts.h"
+#include "passes/dot_layouts.h"
+#include "passes/lower/lower.h"
+#include "passes/pipeline_loops.h"
+#include "passes/remark.h"
+#include "passes/ring_boxes.h"
+
+#include <assert.h>
+
+/* ---- which loops ---- */
+static bool
+runs_once(const TlOp *loop)
+{
+   for (const TlOp *op = tl_parent(loop); op; op = tl_parent(op))
+      if (op->opcode != TL_OP_IF)
+         return false;
+   return true;
+}
+
+static size_t
+maps_of(const TlFunc *f)
+{
+   size_t n = 0;
+   for (const TlOp *op = f->body->block->first; op; op = op->next)
+      n += op->opcode == TL_OP_TENSOR_MAP;
+   return n;
+}
+
+static const char *
+find_boxes(TlPipe *p)
+{
+   const char *why = NULL;
+   p->affine = tl_affine_new(p->cx->scratch, p->func);
+   tl_affine_doubt_arguments(p->affine);
+   for (size_t i = 0; i < p->loads.len && !why; i++)
+      why = tl_why_no_boxes(p, &p->loads.data[i]);
+   for (size_t i = 0; i < p->loads.len && !why; i++)
+      p->loads.data[i].boxes = tl_ring_boxes(p, &p->loads.data[i], &why);
+   return why;
+}
+
+/* What coordinates need takes the place of what addresses and masks need. */
+static bool
+slice_coordinates(TlPipe *p)
+{
+   tl_slice_init(&p->slice, p->cx->scratch, p->loop);
+   for (size_t i = 0; i < p->loads.len; i++) {
+      const TlRingBoxes *x = p->loads.data[i].boxes;
+      for (unsigned k = 0; k < x->rank; k++)
+         if (!tl_slice_add(&p->slice, x->coordinate[k]))
+            return false;
+   }
+   return true;
+}
+
+bool
+tl_pipe_choose_boxes(TlPipe *p)
+{
+   const TlPassCx *cx = p->cx;
+   if (!cx->uses_boxes || !(cx->target->features & TL_FEAT_WGMMA) || p->func->extra_warps ||
+       !runs_once(p->loop) || !tl_block_has(p->body, TL_OP_DOT) || !tl_only_by_wgmma(p->body) ||
+       maps_of(p->func) + p->loads.len > TL_MAX_MAPS)
+      return false;
+   const char *why = find_boxes(p);
+   if (!why && !slice_coordinates(p))
+      why = "its coordinates cannot be computed ahead";
+   p->by_boxes = !why;
+   for (size_t i = 0; i < p->loads.len && tl_remarks_on(cx, "tma"); i++) {
+      const TlRingLoad *l = &p->loads.data[i];
+      if (why)
+         tl_report(cx->diags, R0422, l->op->range, why);
+      else
+         tl_report(cx->diags, R0421, l->op->range, 1u << l->boxes->boxes.log2_num,
+                   l->boxes->boxes.log2_num ? "es" : "", l->boxes->boxes.swizzle);
+   }
+   return p->by_boxes;
+}
+
+/* ---- barriers ---- */
+TlValue *
+tl_ring_barriers(TlBuilder *b, unsigned stages, unsigned arrivals)
+{
+   static const uint32_t shape[] = {1};
+   TlLinear memory = tl_hw_shared_plain(1, shape, (const unsigned[]){0});
+   TlTypes *types = b->module->types;
+   return tl_b0(b, TL_OP_BARRIERS,
+                tl_type_memdesc(types, TL_I64, 1, shape, tl_layout_intern(types, &memory), stages),
+                {TL_ATTR_ARRIVALS, {.i = arrivals}});
+}
+
+/* At the top of the kernel, behind the maps; all threads see them there. */
+void
+tl_boxes_build_barriers(TlPipe *p)
+{
+   TlOp *at = p->func->body->block->first;
+   while (at->opcode != TL_OP_BARRIERS && tl_op_is_pure(at) && !at->num_regions && at != p->loop)
+      at = at->next;
+   TlBuilder b = tl_builder_before(at);
+   b.range = p->loop->range;
+   p->full = tl_ring_barriers(&b, p->stages * p->groups, 1);
+   if (at->opcode != TL_OP_BARRIERS)
+      tl_build_n(&b, TL_OP_DEBUG_BARRIER, NULL, 0, NULL, TL_ATTRS_());
+}
+
+static TlValue *
+barrier_of(const TlPipe *p, TlBuilder *b, unsigned group, TlValue *slot)
+{
+   return group ? tl_b2(b, TL_OP_ADD, slot, tl_const_int(b, TL_I32, group * p->stages)) : slot;
+}
+
+void
+tl_boxes_wait(const TlPipe *p, TlBuilder *b, unsigned group, TlValue *slot, TlValue *parity)
+{
+   TlValue *args[] = {p->full, barrier_of(p, b, group, slot), parity};
+   tl_build_n(b, TL_OP_BARRIER_WAIT, args, 3, NULL, TL_ATTRS_());
+}
+
+void
+tl_boxes_issue(TlPipe *p, TlBuilder *b, const TlPipeTarget *t, unsigned group)
+{
+   TlValue *at = barrier_of(p, b, group, t->slot), *args[] = {p->full, at, t->exists};
+   int64_t bytes = 0;
+   for (size_t i = 0; i < p->loads.len; i++)
+      if (p->loads.data[i].group == group)
+         bytes += tl_memdesc_stage_bytes(p->loads.data[i].stage);
+   tl_build_n(b, TL_OP_BARRIER_EXPECT, args, 3, NULL, TL_ATTRS_({TL_ATTR_BYTES, {.i = bytes}}));
+   for (size_t i = 0; i < p->loads.len; i++) {
+      const TlRingLoad *l = &p->loads.data[i];
+      if (l->group != group)
+         continue;
+      b->range = l->op->range;
+      TlValue *view = tl_ring_view(b, l, t->slot, t->ahead);
+      tl_ring_boxes_copy(p, b, l, view, p->full, at, t->map, t->exists);
+   }
+}
+
+/* Behind the first product: it is under way while a thread sends for more. */
+TlOp *
+tl_boxes_place(const TlPipe *p, const TlBlock *body)
+{
+   TlOp *op = body->first;
+   while (op->opcode != TL_OP_DOT)
+      op = op->next;
+   assert(op->next && p->by_boxes);
+   (void)p;
+   return op->next;
+}
