@@ -117,6 +117,23 @@ void tl_cg_fetch_tensor_maps(TlCg *cg, LLVMValueRef pred);
 /* A byte of the block's shared memory: the one place that makes such addresses. */
 LLVMValueRef tl_cg_shared_ptr(TlCg *cg, LLVMValueRef address, int64_t offset);
 
+/* lower_memory.c: what all accesses share.  The predicate of one access, or NULL where there is
+ * none; is it known to hold?; the letter of a register of so many bits in the constraints of
+ * inline PTX; "{$1, $2}", or "$1" alone. */
+LLVMValueRef tl_cg_pred(TlRegs pred, unsigned access);
+bool tl_cg_is_true(LLVMValueRef pred);
+const char *tl_cg_reg_class(unsigned bits);
+void tl_cg_register_list(TlSb *sb, unsigned first, unsigned count);
+
+/* The accesses that an operation makes to the block's shared memory, and where the i-th goes. */
+typedef struct TlSharedAccess {
+   TlRegs address;
+   TlInts offsets;
+   unsigned count; /* accesses */
+} TlSharedAccess;
+TlSharedAccess tl_cg_shared_access(TlCg *cg, const TlOp *op);
+LLVMValueRef tl_cg_shared_access_ptr(TlCg *cg, const TlSharedAccess *s, unsigned i);
+
 /* Any numeric conversion: lower_cast.c. */
 LLVMValueRef tl_cg_cast(TlCg *cg, LLVMValueRef v, TlDtype from, TlDtype to, int rounding);
 /* Two elements by one instruction of the target, where it has one. */

@@ -1,6 +1,6 @@
 /* Global and shared memory.  Unmasked plain accesses are LLVM vector loads and stores; masked ones
  * and those with cache hints are inline PTX, since LLVM has no predicated form.  PTX ISA 8.x,
- * sections "ld", "st", "atom", "createpolicy". */
+ * sections "ld", "st", "createpolicy". */
 #include "codegen/cg.h"
 
 #include <assert.h>
@@ -75,15 +75,15 @@ join_vector(TlCg *cg, const LLVMValueRef *v, LLVMTypeRef elem, unsigned n)
    return whole;
 }
 
-static LLVMValueRef
-pred_of(TlRegs pred, unsigned access)
+LLVMValueRef
+tl_cg_pred(TlRegs pred, unsigned access)
 {
    assert(pred.count <= 1 || access < pred.count);
    return pred.count == 0 ? NULL : pred.v[pred.count == 1 ? 0 : access];
 }
 
-static bool
-is_true(LLVMValueRef pred)
+bool
+tl_cg_is_true(LLVMValueRef pred)
 {
    return !pred || (LLVMIsAConstantInt(pred) && LLVMConstIntGetZExtValue(pred) == 1);
 }
@@ -136,15 +136,15 @@ cache_policy(TlCg *cg, int64_t evict)
    return tl_cg_asm(cg, text, "=l", cg->i64, NULL, 0, 0);
 }
 
-static const char *
-reg_class(unsigned bits)
+const char *
+tl_cg_reg_class(unsigned bits)
 {
    assert(bits == 16 || bits == 32 || bits == 64);
    return bits == 64 ? "l" : bits == 32 ? "r" : "h";
 }
 
-static void
-register_list(TlSb *sb, unsigned first, unsigned count)
+void
+tl_cg_register_list(TlSb *sb, unsigned first, unsigned count)
 {
    if (count > 1)
       tl_sb_char(sb, '{');
@@ -159,7 +159,7 @@ static void
 asm_load(TlCg *cg, LLVMValueRef ptr, LLVMValueRef pred, const LLVMValueRef *other, Hints h, Piece p,
          LLVMValueRef *out)
 {
-   bool policy = h.evict != TL_EVICT_NORMAL, masked = !is_true(pred);
+   bool policy = h.evict != TL_EVICT_NORMAL, masked = !tl_cg_is_true(pred);
    char name[96];
    mnemonic(name, sizeof name, "ld", h, p);
    TlSb text, cons;
@@ -168,7 +168,7 @@ asm_load(TlCg *cg, LLVMValueRef ptr, LLVMValueRef pred, const LLVMValueRef *othe
    LLVMValueRef args[12];
    unsigned n = 0, operand = p.count;
    for (unsigned i = 0; i < p.count; i++)
-      tl_sb_printf(&cons, "%s=%s", i ? "," : "", reg_class(p.bits));
+      tl_sb_printf(&cons, "%s=%s", i ? "," : "", tl_cg_reg_class(p.bits));
    args[n++] = ptr;
    tl_sb_str(&cons, ",l");
    unsigned at_ptr = operand++, at_pred = 0, at_policy = 0;
@@ -190,7 +190,7 @@ asm_load(TlCg *cg, LLVMValueRef ptr, LLVMValueRef pred, const LLVMValueRef *othe
    if (masked)
       tl_sb_printf(&text, "@$%u ", at_pred);
    tl_sb_printf(&text, "%s ", name);
-   register_list(&text, 0, p.count);
+   tl_cg_register_list(&text, 0, p.count);
    tl_sb_printf(&text, ", [$%u]", at_ptr);
    if (policy)
       tl_sb_printf(&text, ", $%u", at_policy);
@@ -283,7 +283,7 @@ part_access(Part *x, const char *base, Piece p, unsigned first, const char *reg,
       else if (reg)
          tl_sb_str(&x->text, reg);
       else
-         register_list(&x->text, first, p.count);
+         tl_cg_register_list(&x->text, first, p.count);
    }
    if (x->h.evict != TL_EVICT_NORMAL)
       tl_sb_printf(&x->text, ", $%u", x->policy);
@@ -327,7 +327,7 @@ part_load(TlCg *cg, LLVMValueRef ptr, LLVMValueRef part, const LLVMValueRef *oth
    unsigned count = x->bytes * 8 / x->elem_bits, per = x->p.bits / x->elem_bits;
    char tied[12];
    for (unsigned i = 0; i < x->p.count; i++)
-      tl_sb_printf(&x->cons, "%s=%s", i ? "," : "", reg_class(x->p.bits));
+      tl_sb_printf(&x->cons, "%s=%s", i ? "," : "", tl_cg_reg_class(x->p.bits));
    x->ptr = x->p.count + part_operand(x, ptr, "l");
    x->part = x->p.count + part_operand(x, part, "r");
    if (x->h.evict != TL_EVICT_NORMAL)
@@ -362,7 +362,7 @@ part_store(TlCg *cg, LLVMValueRef ptr, LLVMValueRef part, const LLVMValueRef *pi
    unsigned count = x->bytes * 8 / x->elem_bits, per = x->p.bits / x->elem_bits;
    x->ptr = part_operand(x, ptr, "l");
    for (unsigned i = 0; i < x->p.count; i++)
-      part_operand(x, pieces[i], reg_class(x->p.bits));
+      part_operand(x, pieces[i], tl_cg_reg_class(x->p.bits));
    x->part = part_operand(x, part, "r");
    if (x->h.evict != TL_EVICT_NORMAL)
       x->policy = part_operand(x, cache_policy(cg, x->h.evict), "l");
@@ -412,8 +412,8 @@ tl_emit_ld_global(TlCg *cg, const TlOp *op)
    Piece p = access_pieces(bytes, elem_bits);
    TlRegs dst = tl_cg_def(cg, tl_result(op, 0));
    for (unsigned a = 0; a < ptrs.count; a++) {
-      LLVMValueRef *out = &dst.v[a * vec], mask = pred_of(pred, a);
-      if (!is_partial && is_true(mask) && !has_hints(h)) {
+      LLVMValueRef *out = &dst.v[a * vec], mask = tl_cg_pred(pred, a);
+      if (!is_partial && tl_cg_is_true(mask) && !has_hints(h)) {
          LLVMTypeRef type = access_type(memory_elem(cg, elem), vec);
          LLVMValueRef v = LLVMBuildLoad2(cg->b, type, ptrs.v[a], "");
          set_align(v, bytes);
@@ -422,12 +422,13 @@ tl_emit_ld_global(TlCg *cg, const TlOp *op)
          continue;
       }
       LLVMValueRef init[4], pieces[4];
-      Part part = part_new(cg, bytes, elem_bits, h);
-      other_pieces(cg, is_true(mask) ? (TlRegs){0} : other, a, vec, elem_bits, p, init);
-      if (is_partial)
+      other_pieces(cg, tl_cg_is_true(mask) ? (TlRegs){0} : other, a, vec, elem_bits, p, init);
+      if (is_partial) {
+         Part part = part_new(cg, bytes, elem_bits, h);
          part_load(cg, ptrs.v[a], mask, init, &part, pieces);
-      else
+      } else {
          asm_load(cg, ptrs.v[a], mask, init, h, p, pieces);
+      }
       from_pieces(cg, pieces, p, elem, elem_bits, out);
    }
 }
@@ -436,7 +437,7 @@ static void
 asm_store(TlCg *cg, LLVMValueRef ptr, LLVMValueRef pred, const LLVMValueRef *pieces, Hints h,
           Piece p)
 {
-   bool policy = h.evict != TL_EVICT_NORMAL, masked = !is_true(pred);
+   bool policy = h.evict != TL_EVICT_NORMAL, masked = !tl_cg_is_true(pred);
    char name[96];
    mnemonic(name, sizeof name, "st", h, p);
    TlSb text, cons;
@@ -448,7 +449,7 @@ asm_store(TlCg *cg, LLVMValueRef ptr, LLVMValueRef pred, const LLVMValueRef *pie
    tl_sb_str(&cons, "l");
    for (unsigned i = 0; i < p.count; i++) {
       args[n++] = pieces[i];
-      tl_sb_printf(&cons, ",%s", reg_class(p.bits));
+      tl_sb_printf(&cons, ",%s", tl_cg_reg_class(p.bits));
    }
    if (masked) {
       tl_sb_printf(&text, "@$%u ", n);
@@ -456,7 +457,7 @@ asm_store(TlCg *cg, LLVMValueRef ptr, LLVMValueRef pred, const LLVMValueRef *pie
       tl_sb_str(&cons, ",b");
    }
    tl_sb_printf(&text, "%s [$0], ", name);
-   register_list(&text, 1, p.count);
+   tl_cg_register_list(&text, 1, p.count);
    if (policy) {
       tl_sb_printf(&text, ", $%u", n);
       args[n++] = cache_policy(cg, h.evict);
@@ -483,19 +484,20 @@ tl_emit_st_global(TlCg *cg, const TlOp *op)
    Piece p = access_pieces(bytes, elem_bits);
    for (unsigned a = 0; a < ptrs.count; a++) {
       const LLVMValueRef *v = &values.v[a * vec];
-      LLVMValueRef mask = pred_of(pred, a);
-      if (!is_partial && is_true(mask) && !has_hints(h)) {
+      LLVMValueRef mask = tl_cg_pred(pred, a);
+      if (!is_partial && tl_cg_is_true(mask) && !has_hints(h)) {
          LLVMValueRef st = LLVMBuildStore(cg->b, join_vector(cg, v, elem, vec), ptrs.v[a]);
          set_align(st, bytes);
          continue;
       }
       LLVMValueRef pieces[4];
       to_pieces(cg, v, vec, elem_bits, p, pieces);
-      Part part = part_new(cg, bytes, elem_bits, h);
-      if (is_partial)
+      if (is_partial) {
+         Part part = part_new(cg, bytes, elem_bits, h);
          part_store(cg, ptrs.v[a], mask, pieces, &part);
-      else
+      } else {
          asm_store(cg, ptrs.v[a], mask, pieces, h, p);
+      }
    }
 }
 
@@ -516,22 +518,16 @@ tl_cg_shared_ptr(TlCg *cg, LLVMValueRef address, int64_t offset)
    return p;
 }
 
-typedef struct SharedAccess {
-   TlRegs address;
-   TlInts offsets;
-   unsigned count; /* accesses */
-} SharedAccess;
-
-static SharedAccess
-shared_access(TlCg *cg, const TlOp *op)
+TlSharedAccess
+tl_cg_shared_access(TlCg *cg, const TlOp *op)
 {
-   SharedAccess s = {tl_cg_use(cg, tl_arg(op, 0)), tl_attr_ints(op, TL_ATTR_OFFSETS), 0};
+   TlSharedAccess s = {tl_cg_use(cg, tl_arg(op, 0)), tl_attr_ints(op, TL_ATTR_OFFSETS), 0};
    s.count = s.address.count > 1 ? s.address.count : s.offsets.len ? (unsigned)s.offsets.len : 1;
    return s;
 }
 
-static LLVMValueRef
-shared_access_ptr(TlCg *cg, const SharedAccess *s, unsigned i)
+LLVMValueRef
+tl_cg_shared_access_ptr(TlCg *cg, const TlSharedAccess *s, unsigned i)
 {
    assert(s->address.count == 1 || i < s->address.count);
    LLVMValueRef base = s->address.v[s->address.count == 1 ? 0 : i];
@@ -544,11 +540,11 @@ tl_emit_ld_shared(TlCg *cg, const TlOp *op)
    const TlType *elem_type = tl_type_elem(tl_result(op, 0)->type);
    LLVMTypeRef elem = tl_cg_elem(cg, elem_type);
    unsigned vec = (unsigned)tl_attr_int(op, TL_ATTR_VEC);
-   SharedAccess s = shared_access(cg, op);
+   TlSharedAccess s = tl_cg_shared_access(cg, op);
    TlRegs dst = tl_cg_def(cg, tl_result(op, 0));
    for (unsigned i = 0; i < s.count; i++) {
       LLVMTypeRef type = access_type(memory_elem(cg, elem), vec);
-      LLVMValueRef v = LLVMBuildLoad2(cg->b, type, shared_access_ptr(cg, &s, i), "");
+      LLVMValueRef v = LLVMBuildLoad2(cg->b, type, tl_cg_shared_access_ptr(cg, &s, i), "");
       set_align(v, vec * tl_cg_elem_bits(elem_type) / 8);
       split_vector(cg, v, elem, vec, &dst.v[i * vec]);
    }
@@ -561,13 +557,13 @@ tl_emit_st_shared(TlCg *cg, const TlOp *op)
    LLVMTypeRef elem = tl_cg_elem(cg, elem_type);
    unsigned elem_bits = tl_cg_elem_bits(elem_type), vec = (unsigned)tl_attr_int(op, TL_ATTR_VEC);
    unsigned bytes = vec * elem_bits / 8;
-   SharedAccess s = shared_access(cg, op);
+   TlSharedAccess s = tl_cg_shared_access(cg, op);
    TlRegs values = tl_cg_use(cg, tl_arg(op, 1)), pred = {0};
    if (op->num_args > 2)
       pred = tl_cg_use(cg, tl_arg(op, 2));
    for (unsigned i = 0; i < s.count; i++) {
-      LLVMValueRef ptr = shared_access_ptr(cg, &s, i), mask = pred_of(pred, i);
-      if (is_true(mask)) {
+      LLVMValueRef ptr = tl_cg_shared_access_ptr(cg, &s, i), mask = tl_cg_pred(pred, i);
+      if (tl_cg_is_true(mask)) {
          LLVMValueRef st =
             LLVMBuildStore(cg->b, join_vector(cg, &values.v[i * vec], elem, vec), ptr);
          set_align(st, bytes);
@@ -585,11 +581,11 @@ tl_emit_st_shared(TlCg *cg, const TlOp *op)
       if (p.count > 1)
          tl_sb_printf(&text, ".v%u", p.count);
       tl_sb_printf(&text, ".b%u [$0], ", p.is_byte ? 8 : p.bits);
-      register_list(&text, 1, p.count);
+      tl_cg_register_list(&text, 1, p.count);
       tl_sb_char(&text, ';');
       tl_sb_str(&cons, "r");
       for (unsigned k = 0; k < p.count; k++)
-         tl_sb_printf(&cons, ",%s", reg_class(p.bits));
+         tl_sb_printf(&cons, ",%s", tl_cg_reg_class(p.bits));
       tl_sb_str(&cons, ",b,~{memory}");
       tl_cg_asm(cg, tl_sb_cstr(&text), tl_sb_cstr(&cons), cg->voidt, args, p.count + 2,
                 TL_ASM_EFFECT);
@@ -608,12 +604,12 @@ tl_emit_ldmatrix(TlCg *cg, const TlOp *op)
    char name[80];
    snprintf(name, sizeof name, "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x%u%s.b16.p3", num,
             trans ? ".trans" : "");
-   SharedAccess s = shared_access(cg, op);
+   TlSharedAccess s = tl_cg_shared_access(cg, op);
    TlRegs dst = tl_cg_def(cg, tl_result(op, 0));
    LLVMTypeRef parts[4] = {cg->i32, cg->i32, cg->i32, cg->i32};
    LLVMTypeRef ret = num == 1 ? cg->i32 : LLVMStructTypeInContext(cg->llvm, parts, num, 0);
    for (unsigned i = 0; i < s.count; i++) {
-      LLVMValueRef ptr = shared_access_ptr(cg, &s, i);
+      LLVMValueRef ptr = tl_cg_shared_access_ptr(cg, &s, i);
       LLVMValueRef r = tl_cg_call(cg, name, ret, &ptr, 1), words[4];
       for (unsigned k = 0; k < num; k++)
          words[k] = num == 1 ? r : LLVMBuildExtractValue(cg->b, r, k, "");
@@ -634,10 +630,10 @@ tl_emit_stmatrix(TlCg *cg, const TlOp *op)
    char name[80];
    snprintf(name, sizeof name, "llvm.nvvm.stmatrix.sync.aligned.m8n8.x%u%s.b16.p3", num,
             trans ? ".trans" : "");
-   SharedAccess s = shared_access(cg, op);
+   TlSharedAccess s = tl_cg_shared_access(cg, op);
    TlRegs values = tl_cg_use(cg, tl_arg(op, 1));
    for (unsigned i = 0; i < s.count; i++) {
-      LLVMValueRef args[5] = {shared_access_ptr(cg, &s, i)};
+      LLVMValueRef args[5] = {tl_cg_shared_access_ptr(cg, &s, i)};
       tl_cg_pack(cg, &values.v[i * num * per], num * per, elem_bits, 32, args + 1);
       tl_cg_call(cg, name, cg->voidt, args, num + 1);
    }
@@ -715,7 +711,7 @@ cut_copies(TlCg *cg, const TlOp *op)
 {
    unsigned bytes = (unsigned)tl_attr_int(op, TL_ATTR_BYTES);
    const char *cache = bytes == 16 ? "cg" : "ca";
-   SharedAccess s = shared_access(cg, op);
+   TlSharedAccess s = tl_cg_shared_access(cg, op);
    TlRegs ptrs = tl_cg_use(cg, tl_arg(op, 1)), part = tl_cg_use(cg, tl_pred(op));
    CutCopies *c = tl_new(cg->arena, CutCopies);
    tl_sb_init(&c->text, cg->arena);
@@ -729,7 +725,8 @@ cut_copies(TlCg *cg, const TlOp *op)
    for (unsigned is_cut = 0; is_cut < 2; is_cut++) {
       for (unsigned i = 0; i < ptrs.count; i++) {
          unsigned to = cut_operand(c, base[s.address.count == 1 ? 0 : i], 'r'),
-                  from = cut_operand(c, ptrs.v[i], 'l'), n = cut_operand(c, pred_of(part, i), 'r');
+                  from = cut_operand(c, ptrs.v[i], 'l'),
+                  n = cut_operand(c, tl_cg_pred(part, i), 'r');
          if (!is_cut)
             tl_sb_printf(&c->text, "setp.ne.u32 q, $%u, 0; selp.b32 t, %u, 0, q; ", n, bytes);
          tl_sb_printf(&c->text, "cp.async.%s.shared.global [$%u+%d], [$%u], %u, ", cache, to,
@@ -757,7 +754,7 @@ tl_emit_cp_async(TlCg *cg, const TlOp *op)
       cut_copies(cg, op);
       return;
    }
-   SharedAccess s = shared_access(cg, op);
+   TlSharedAccess s = tl_cg_shared_access(cg, op);
    TlRegs ptrs = tl_cg_use(cg, tl_arg(op, 1)), pred = {0};
    if (op->num_args > 2)
       pred = tl_cg_use(cg, tl_arg(op, 2));
@@ -766,12 +763,12 @@ tl_emit_cp_async(TlCg *cg, const TlOp *op)
    snprintf(name, sizeof name, "llvm.nvvm.cp.async.%s.shared.global.%u%s",
             bytes == 16 ? "cg" : "ca", bytes, masked ? ".s" : "");
    for (unsigned i = 0; i < ptrs.count; i++) {
-      LLVMValueRef args[3] = {shared_access_ptr(cg, &s, i), ptrs.v[i], NULL};
+      LLVMValueRef args[3] = {tl_cg_shared_access_ptr(cg, &s, i), ptrs.v[i], NULL};
       if (is_partial)
-         args[2] = pred_of(pred, i);
+         args[2] = tl_cg_pred(pred, i);
       else if (masked)
          args[2] =
-            LLVMBuildSelect(cg->b, pred_of(pred, i), tl_cg_i32(cg, bytes), tl_cg_i32(cg, 0), "");
+            LLVMBuildSelect(cg->b, tl_cg_pred(pred, i), tl_cg_i32(cg, bytes), tl_cg_i32(cg, 0), "");
       tl_cg_call(cg, name, cg->voidt, args, masked ? 3 : 2);
    }
 }
@@ -788,268 +785,4 @@ tl_emit_cp_async_wait(TlCg *cg, const TlOp *op)
 {
    LLVMValueRef n = tl_cg_i32(cg, tl_attr_int(op, TL_ATTR_NUM));
    tl_cg_call(cg, "llvm.nvvm.cp.async.wait.group", cg->voidt, &n, 1);
-}
-
-/* ---- atomics: PTX ISA "atom" ---- */
-static const char *const sem_text[] = {
-   [TL_SEM_ACQ_REL] = "acq_rel",
-   [TL_SEM_ACQUIRE] = "acquire",
-   [TL_SEM_RELEASE] = "release",
-   [TL_SEM_RELAXED] = "relaxed",
-};
-
-static const char *
-atom_type(TlDtype t, int64_t rmw)
-{
-   unsigned bits = tl_dtype_info[t].bits;
-   bool bitwise = rmw == TL_RMW_AND || rmw == TL_RMW_OR || rmw == TL_RMW_XOR || rmw == TL_RMW_XCHG;
-   if (bitwise)
-      return bits == 64 ? "b64" : "b32";
-   switch (t) {
-   case TL_FP16:
-      return "noftz.f16";
-   case TL_BF16:
-      return "noftz.bf16";
-   case TL_FP32:
-      return "f32";
-   case TL_FP64:
-      return "f64";
-   default:
-      if (rmw == TL_RMW_ADD && bits == 64)
-         return "u64"; /* there is no add.s64; the bits agree */
-      return tl_dtype_is_signed(t) ? (bits == 64 ? "s64" : "s32") : (bits == 64 ? "u64" : "u32");
-   }
-}
-
-/* The order that each atomic of an operation has by itself. */
-static int64_t
-sem_of_each(const TlOp *op)
-{
-   bool is_fenced = op->opcode == TL_OP_ATOM_RMW && tl_type_num_regs(tl_arg(op, 1)->type) > 1;
-   return is_fenced ? TL_SEM_RELAXED : tl_attr_int(op, TL_ATTR_SEM);
-}
-
-/* Of several atomics one fence before them releases, and one after them acquires, instead of a
- * fence in each (PTX ISA, "Memory Consistency Model": release and acquire patterns).  Whoever does
- * not look at what was there before cannot tell what an acquire would have been after. */
-static void
-fence_around(TlCg *cg, const TlOp *op, int64_t other_order)
-{
-   int64_t sem = tl_attr_int(op, TL_ATTR_SEM);
-   bool is_idle = other_order == TL_SEM_ACQUIRE && tl_is_unused(op);
-   if (sem == sem_of_each(op) || (sem != TL_SEM_ACQ_REL && sem != other_order) || is_idle)
-      return;
-   char text[40];
-   snprintf(text, sizeof text, "fence.acq_rel.%s;",
-            tl_attr_word(TL_AK_SCOPE, tl_attr_int(op, TL_ATTR_SCOPE)));
-   tl_cg_asm(cg, text, "~{memory}", cg->voidt, NULL, 0, TL_ASM_EFFECT);
-}
-
-/* One predicated atom on integer registers of `bits`; masked-off lanes give 0. */
-static LLVMValueRef
-atom(TlCg *cg, const TlOp *op, const char *operation, const char *type, unsigned bits,
-     LLVMValueRef ptr, LLVMValueRef value, LLVMValueRef compare, LLVMValueRef pred)
-{
-   char text[160], cons[40];
-   bool masked = !is_true(pred);
-   const char *c = reg_class(bits);
-   LLVMTypeRef t = LLVMIntTypeInContext(cg->llvm, bits);
-   LLVMValueRef args[6] = {ptr};
-   unsigned n = 1;
-   if (compare)
-      args[n++] = compare;
-   args[n++] = value;
-   int len =
-      snprintf(cons, sizeof cons, "=%s,l,%s%s%s", c, c, compare ? "," : "", compare ? c : "");
-   char guard[16] = "";
-   if (masked) {
-      snprintf(guard, sizeof guard, "@$%u ", n + 1);
-      args[n++] = pred;
-      args[n++] = LLVMConstInt(t, 0, 0);
-      len += snprintf(cons + len, sizeof cons - (size_t)len, ",b,0");
-   }
-   snprintf(cons + len, sizeof cons - (size_t)len, ",~{memory}");
-   snprintf(text, sizeof text, "%satom.%s.%s.global.%s.%s $0, [$1], $2%s;", guard,
-            sem_text[sem_of_each(op)], tl_attr_word(TL_AK_SCOPE, tl_attr_int(op, TL_ATTR_SCOPE)),
-            operation, type, compare ? ", $3" : "");
-   return tl_cg_asm(cg, text, cons, t, args, n, TL_ASM_EFFECT);
-}
-
-/* max and min of floats by their integer order: a value >= 0 as signed max/min, a negative one as
- * the opposite unsigned; exactly one of the two runs. */
-static LLVMValueRef
-atom_float_minmax(TlCg *cg, const TlOp *op, bool is_max, unsigned bits, LLVMValueRef ptr,
-                  LLVMValueRef value, LLVMValueRef pred)
-{
-   LLVMTypeRef t = LLVMIntTypeInContext(cg->llvm, bits);
-   LLVMValueRef positive = LLVMBuildICmp(cg->b, LLVMIntSGE, value, LLVMConstNull(t), "");
-   LLVMValueRef negative = LLVMBuildNot(cg->b, positive, "");
-   if (!is_true(pred)) {
-      positive = LLVMBuildAnd(cg->b, positive, pred, "");
-      negative = LLVMBuildAnd(cg->b, negative, pred, "");
-   }
-   LLVMValueRef a = atom(cg, op, is_max ? "max" : "min", bits == 64 ? "s64" : "s32", bits, ptr,
-                         value, NULL, positive);
-   LLVMValueRef b = atom(cg, op, is_max ? "min" : "max", bits == 64 ? "u64" : "u32", bits, ptr,
-                         value, NULL, negative);
-   return LLVMBuildSelect(cg->b, positive, a, b, "");
-}
-
-static LLVMValueRef
-add_16(TlCg *cg, LLVMValueRef a, LLVMValueRef b, TlDtype t)
-{
-   LLVMValueRef x = tl_cg_cast(cg, tl_cg_from_int(cg, a, tl_cg_dtype(cg, t)), t, TL_FP32, 0);
-   LLVMValueRef y = tl_cg_cast(cg, tl_cg_from_int(cg, b, tl_cg_dtype(cg, t)), t, TL_FP32, 0);
-   LLVMValueRef sum = LLVMBuildFAdd(cg->b, x, y, "");
-   return tl_cg_to_int(cg, tl_cg_cast(cg, sum, TL_FP32, t, TL_ROUNDING_RTNE), 16);
-}
-
-/* A 16-bit float add by compare-and-swap of the 16 bits, until no other thread was in between:
- * atom.cas.b16 exists from sm_70 on, atom.add.bf16 from sm_90 on. */
-static LLVMValueRef
-atom_add_by_cas(TlCg *cg, const TlOp *op, TlDtype t, LLVMValueRef ptr, LLVMValueRef value,
-                LLVMValueRef pred)
-{
-   LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b);
-   LLVMBasicBlockRef start = LLVMAppendBasicBlockInContext(cg->llvm, cg->fn, "add");
-   LLVMBasicBlockRef again = LLVMAppendBasicBlockInContext(cg->llvm, cg->fn, "add.again");
-   LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(cg->llvm, cg->fn, "add.done");
-   LLVMValueRef zero = LLVMConstNull(cg->i16);
-   if (is_true(pred))
-      LLVMBuildBr(cg->b, start);
-   else
-      LLVMBuildCondBr(cg->b, pred, start, done);
-   LLVMPositionBuilderAtEnd(cg->b, start);
-   LLVMValueRef first = tl_cg_asm(cg, "ld.relaxed.gpu.global.b16 $0, [$1];", "=h,l,~{memory}",
-                                  cg->i16, &ptr, 1, TL_ASM_EFFECT);
-   LLVMBuildBr(cg->b, again);
-   LLVMPositionBuilderAtEnd(cg->b, again);
-   LLVMValueRef expected = LLVMBuildPhi(cg->b, cg->i16, "");
-   LLVMValueRef sum = add_16(cg, expected, value, t);
-   LLVMValueRef seen = atom(cg, op, "cas", "b16", 16, ptr, sum, expected, NULL);
-   LLVMValueRef won = LLVMBuildICmp(cg->b, LLVMIntEQ, seen, expected, "");
-   LLVMBasicBlockRef end = LLVMGetInsertBlock(cg->b);
-   LLVMBuildCondBr(cg->b, won, done, again);
-   LLVMAddIncoming(expected, (LLVMValueRef[]){first, seen}, (LLVMBasicBlockRef[]){start, end}, 2);
-   LLVMPositionBuilderAtEnd(cg->b, done);
-   LLVMValueRef old = LLVMBuildPhi(cg->b, cg->i16, "");
-   LLVMAddIncoming(old, &seen, &end, 1);
-   if (!is_true(pred))
-      LLVMAddIncoming(old, &zero, &before, 1);
-   return old;
-}
-
-/* A sum to vec neighbours, each an atomic by itself, without a result. */
-static void
-red_vector(TlCg *cg, const TlOp *op, unsigned vec, LLVMValueRef ptr, const LLVMValueRef *values,
-           LLVMValueRef pred)
-{
-   enum { MOST = 8 };
-   TlDtype t = tl_type_elem(tl_arg(op, 1)->type)->dtype;
-   unsigned bits = tl_dtype_info[t].bits, n = 0;
-   bool masked = !is_true(pred);
-   TlSb text, cons;
-   LLVMValueRef args[MOST + 2];
-   assert(vec > 1 && vec <= MOST && (bits == 16 || t == TL_FP32));
-   tl_sb_init(&text, cg->arena);
-   tl_sb_init(&cons, cg->arena);
-   if (masked)
-      tl_sb_printf(&text, "@$%u ", vec + 1);
-   tl_sb_printf(&text, "red.%s.%s.global.add.%sv%u.%s [$0], ", sem_text[sem_of_each(op)],
-                tl_attr_word(TL_AK_SCOPE, tl_attr_int(op, TL_ATTR_SCOPE)),
-                bits == 16 ? "noftz." : "", vec,
-                t == TL_FP32   ? "f32"
-                : t == TL_FP16 ? "f16"
-                               : "bf16");
-   register_list(&text, 1, vec);
-   tl_sb_char(&text, ';');
-   args[n++] = ptr;
-   tl_sb_char(&cons, 'l');
-   for (unsigned i = 0; i < vec; i++) {
-      args[n++] = tl_cg_to_int(cg, values[i], bits);
-      tl_sb_printf(&cons, ",%s", reg_class(bits));
-   }
-   if (masked)
-      args[n++] = pred;
-   tl_sb_printf(&cons, "%s,~{memory}", masked ? ",b" : "");
-   tl_cg_needs_ptx(cg, TL_PTX_RED_VEC);
-   tl_cg_asm(cg, tl_sb_cstr(&text), tl_sb_cstr(&cons), cg->voidt, args, n, TL_ASM_EFFECT);
-}
-
-void
-tl_emit_atom_rmw(TlCg *cg, const TlOp *op)
-{
-   TlDtype t = tl_type_elem(tl_arg(op, 1)->type)->dtype;
-   int64_t rmw = tl_attr_int(op, TL_ATTR_RMW);
-   unsigned bits = tl_dtype_info[t].bits;
-   bool is_float = tl_dtype_is_float(t);
-   TlRegs ptrs = tl_cg_use(cg, tl_arg(op, 0)), values = tl_cg_use(cg, tl_arg(op, 1)), pred = {0};
-   if (op->num_args > 2)
-      pred = tl_cg_use(cg, tl_arg(op, 2));
-   const char *word = rmw == TL_RMW_XCHG ? "exch" : tl_attr_word(TL_AK_RMW, rmw);
-   unsigned vec = (unsigned)tl_attr_int(op, TL_ATTR_VEC);
-   TlRegs dst = tl_cg_def(cg, tl_result(op, 0));
-   LLVMTypeRef elem = tl_cg_dtype(cg, t);
-   fence_around(cg, op, TL_SEM_RELEASE);
-   for (unsigned i = 0; i < dst.count; i++) {
-      if (vec > 1) {
-         if (i % vec == 0)
-            red_vector(cg, op, vec, ptrs.v[i / vec], &values.v[i], pred_of(pred, i / vec));
-         dst.v[i] = LLVMGetPoison(elem);
-         continue;
-      }
-      LLVMValueRef v = tl_cg_to_int(cg, values.v[i], bits), mask = pred_of(pred, i);
-      LLVMValueRef old;
-      if (is_float && (rmw == TL_RMW_MAX || rmw == TL_RMW_MIN))
-         old = atom_float_minmax(cg, op, rmw == TL_RMW_MAX, bits, ptrs.v[i], v, mask);
-      else if (t == TL_BF16 && !(cg->target->features & TL_FEAT_ATOM_BF16))
-         old = atom_add_by_cas(cg, op, t, ptrs.v[i], v, mask);
-      else
-         old = atom(cg, op, word, atom_type(t, rmw), bits, ptrs.v[i], v, NULL, mask);
-      dst.v[i] = tl_cg_from_int(cg, old, elem);
-   }
-   fence_around(cg, op, TL_SEM_ACQUIRE);
-}
-
-void
-tl_emit_atom_cas(TlCg *cg, const TlOp *op)
-{
-   TlDtype t = tl_type_elem(tl_arg(op, 1)->type)->dtype;
-   unsigned bits = tl_dtype_info[t].bits;
-   TlRegs ptrs = tl_cg_use(cg, tl_arg(op, 0)), compare = tl_cg_use(cg, tl_arg(op, 1)),
-          values = tl_cg_use(cg, tl_arg(op, 2)), pred = {0};
-   if (op->num_args > 3)
-      pred = tl_cg_use(cg, tl_arg(op, 3));
-   TlRegs dst = tl_cg_def(cg, tl_result(op, 0));
-   const char *type = bits == 64 ? "b64" : bits == 32 ? "b32" : "b16";
-   for (unsigned i = 0; i < dst.count; i++) {
-      LLVMValueRef old =
-         atom(cg, op, "cas", type, bits, ptrs.v[i], tl_cg_to_int(cg, values.v[i], bits),
-              tl_cg_to_int(cg, compare.v[i], bits), pred_of(pred, i));
-      dst.v[i] = tl_cg_from_int(cg, old, tl_cg_dtype(cg, t));
-   }
-}
-
-/* atom_shared(addresses, values, pred?): a reduction, no result. */
-void
-tl_emit_atom_shared(TlCg *cg, const TlOp *op)
-{
-   TlDtype t = tl_type_elem(tl_arg(op, 1)->type)->dtype;
-   int64_t rmw = tl_attr_int(op, TL_ATTR_RMW);
-   unsigned bits = tl_dtype_info[t].bits;
-   SharedAccess s = shared_access(cg, op);
-   TlRegs values = tl_cg_use(cg, tl_arg(op, 1)), pred = {0};
-   if (op->num_args > 2)
-      pred = tl_cg_use(cg, tl_arg(op, 2));
-   for (unsigned i = 0; i < values.count; i++) {
-      LLVMValueRef mask = pred_of(pred, i);
-      bool masked = !is_true(mask);
-      LLVMValueRef args[] = {shared_access_ptr(cg, &s, i), tl_cg_to_int(cg, values.v[i], bits),
-                             mask};
-      char text[80], cons[32];
-      snprintf(text, sizeof text, "%sred.shared.%s.%s [$0], $1;", masked ? "@$2 " : "",
-               tl_attr_word(TL_AK_RMW, rmw), atom_type(t, rmw));
-      snprintf(cons, sizeof cons, "r,%s%s,~{memory}", reg_class(bits), masked ? ",b" : "");
-      tl_cg_asm(cg, text, cons, cg->voidt, args, masked ? 3 : 2, TL_ASM_EFFECT);
-   }
 }
