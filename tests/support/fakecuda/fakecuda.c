@@ -29,53 +29,69 @@ typedef struct Live {
    int waits;    /* for this event or stream, under way */
 } Live;
 static Live live[1024];
+static const Live *const live_end = live + sizeof live / sizeof live[0];
 static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The row of a block that was handed out, of NULL a free one; NULL: there is none. */
+static Live *
+find_live(const void *block)
+{
+   for (Live *l = live; l < live_end; l++)
+      if (l->at == block)
+         return l;
+   return NULL;
+}
 
 static void *
 keep(void *block, size_t bytes)
 {
    pthread_mutex_lock(&live_lock);
-   for (size_t i = 0; i < sizeof live / sizeof live[0]; i++)
-      if (!live[i].at) {
-         live[i] = (Live){block, bytes, 0};
-         pthread_mutex_unlock(&live_lock);
-         return block;
-      }
-   abort();
+   Live *l = find_live(NULL);
+   if (!l)
+      abort();
+   *l = (Live){block, bytes, 0};
+   pthread_mutex_unlock(&live_lock);
+   return block;
 }
 
 static void
 drop(void *block)
 {
    pthread_mutex_lock(&live_lock);
-   for (size_t i = 0; i < sizeof live / sizeof live[0]; i++)
-      if (live[i].at == block) {
-         state.misuse += live[i].waits > 0;
-         live[i].at = NULL;
-         free(block);
-         pthread_mutex_unlock(&live_lock);
-         return;
-      }
-   abort(); /* freed twice, or never ours */
+   Live *l = block ? find_live(block) : NULL;
+   if (!l)
+      abort(); /* freed twice, or never ours */
+   state.misuse += l->waits > 0;
+   l->at = NULL;
+   free(block);
+   pthread_mutex_unlock(&live_lock);
+}
+
+/* So many more wait for a stream or an event; false: it is none of ours. */
+static bool
+wait_for(const void *handle, int waits)
+{
+   pthread_mutex_lock(&live_lock);
+   Live *l = handle ? find_live(handle) : NULL;
+   if (l)
+      l->waits += waits;
+   pthread_mutex_unlock(&live_lock);
+   return l != NULL;
 }
 
 /* A stream, which may be of the test's own making, is waited for by so many more. */
 static void
-use_stream(void *stream, int waits)
+use_stream(const void *stream, int waits)
 {
-   pthread_mutex_lock(&live_lock);
-   for (size_t i = 0; i < sizeof live / sizeof live[0] && stream; i++)
-      if (live[i].at == stream)
-         live[i].waits += waits;
-   pthread_mutex_unlock(&live_lock);
+   (void)wait_for(stream, waits);
 }
 
 static void
 free_live(void)
 {
-   for (size_t i = 0; i < sizeof live / sizeof live[0]; i++) {
-      free(live[i].at);
-      live[i].at = NULL;
+   for (Live *l = live; l < live_end; l++) {
+      free(l->at);
+      l->at = NULL;
    }
 }
 
@@ -421,9 +437,9 @@ CALL(cuPointerGetAttribute, void *value, int attr, uint64_t p)
 {
    ENTER("cuPointerGetAttribute");
    FakeMemory m = state.memory;
-   for (size_t i = 0; i < sizeof live / sizeof live[0]; i++)
-      if (live[i].at && live[i].bytes && p - (uint64_t)(uintptr_t)live[i].at < live[i].bytes)
-         m = (FakeMemory){(uint64_t)(uintptr_t)live[i].at, live[i].bytes, 2, 0, 0};
+   for (const Live *l = live; l < live_end; l++)
+      if (l->at && l->bytes && p - (uint64_t)(uintptr_t)l->at < l->bytes)
+         m = (FakeMemory){(uint64_t)(uintptr_t)l->at, l->bytes, 2, 0, 0};
    if (p - m.begin >= m.bytes)
       return 1;
    switch (attr) {
@@ -671,19 +687,12 @@ CALL(cuGraphExecDestroy, void *executable)
 #ifndef FAKE_OMIT_EVENTS
 /* An event is about to be used; waits: how many more wait for it. */
 static R
-use(void *event, int waits)
+use(const void *event, int waits)
 {
    enum { INVALID_HANDLE = 400 };
-   R r = INVALID_HANDLE;
-   pthread_mutex_lock(&live_lock);
-   for (size_t i = 0; i < sizeof live / sizeof live[0] && r; i++)
-      if (live[i].at == event) {
-         live[i].waits += waits;
-         r = 0;
-      }
-   pthread_mutex_unlock(&live_lock);
-   state.misuse += r != 0;
-   return r;
+   bool is_ours = wait_for(event, waits);
+   state.misuse += !is_ours;
+   return is_ours ? 0 : INVALID_HANDLE;
 }
 
 typedef struct Event {
