@@ -139,19 +139,45 @@ check_target(const TilecBuffer *b, uint64_t offset, uint64_t bytes, const char *
    return check_range(b, offset, bytes, NULL, false, what);
 }
 
-/* The driver's copy of memory that it does not know begins by waiting, without a limit. */
+/* To the device from `source`, or from it to `target`; the other one is NULL. */
 static TilecStatus
-wait_before_copy(TilecRuntime *rt, TilecStream stream, double end_ms, const char *doing)
+copy_and_wait(TilecRuntime *rt, TlCuPtr device, const void *source, void *target, uint64_t bytes,
+              TilecStream stream)
 {
-   return rt->timeout_ms ? tl_rt_wait_stream(rt, stream, end_ms, doing) : TILEC_OK;
+   const char *doing = source ? "uploading" : "downloading";
+   double end_ms = tl_rt_end_of_waits(rt);
+   TilecStatus status = TILEC_OK;
+   assert(!source != !target);
+   if (rt->timeout_ms) /* the driver's copy of memory that it does not know waits without a limit */
+      status = tl_rt_wait_stream(rt, stream, end_ms, doing);
+   if (status == TILEC_OK)
+      status = tl_rt_check(rt,
+                           source ? rt->cu.copy_up(device, source, bytes, stream)
+                                  : rt->cu.copy_down(target, device, bytes, stream),
+                           doing);
+   return status == TILEC_OK ? tl_rt_wait_stream(rt, stream, end_ms, doing) : status;
+}
+
+/* The same on every executor; the range has been checked. */
+static TilecStatus
+copy_host_memory(const TilecBuffer *b, uint64_t offset, const void *source, void *target,
+                 uint64_t bytes, TilecStream stream)
+{
+   bool pushed;
+   TilecStatus status = tl_rt_enter(b->rt, &pushed);
+   char *at = (char *)b->address + offset;
+   if (status == TILEC_OK && b->rt->executor == TILEC_ON_CUDA)
+      status = copy_and_wait(b->rt, (TlCuPtr)(uintptr_t)at, source, target, bytes, stream);
+   else if (status == TILEC_OK)
+      memcpy(source ? at : target, source ? source : at, bytes);
+   tl_rt_leave(b->rt, pushed);
+   return status;
 }
 
 TilecStatus
 tilec_buffer_upload(TilecBuffer *b, uint64_t offset, const void *source, uint64_t bytes,
                     TilecStream stream)
 {
-   static const char doing[] = "uploading";
-   bool pushed;
    if (!b)
       return TILEC_BAD_ARGUMENT;
    TilecStatus status = check_target(b, offset, bytes, "upload");
@@ -159,51 +185,19 @@ tilec_buffer_upload(TilecBuffer *b, uint64_t offset, const void *source, uint64_
       status = check_range(b, offset, bytes, source, true, "upload");
    if (status != TILEC_OK || !bytes)
       return status;
-   status = tl_rt_enter(b->rt, &pushed);
-   char *to = (char *)b->address + offset;
-   if (status == TILEC_OK && b->rt->executor != TILEC_ON_CUDA) {
-      memcpy(to, source, bytes);
-   } else if (status == TILEC_OK) {
-      TlCuda *cu = &b->rt->cu;
-      double end_ms = tl_rt_end_of_waits(b->rt);
-      status = wait_before_copy(b->rt, stream, end_ms, doing);
-      if (status == TILEC_OK)
-         status =
-            tl_rt_check(b->rt, cu->copy_up((TlCuPtr)(uintptr_t)to, source, bytes, stream), doing);
-      if (status == TILEC_OK)
-         status = tl_rt_wait_stream(b->rt, stream, end_ms, doing);
-   }
-   tl_rt_leave(b->rt, pushed);
-   return status;
+   return copy_host_memory(b, offset, source, NULL, bytes, stream);
 }
 
 TilecStatus
 tilec_buffer_download(TilecBuffer *b, uint64_t offset, void *target, uint64_t bytes,
                       TilecStream stream)
 {
-   static const char doing[] = "downloading";
-   bool pushed;
    if (!b)
       return TILEC_BAD_ARGUMENT;
    TilecStatus status = check_range(b, offset, bytes, target, true, "download");
    if (status != TILEC_OK || !bytes)
       return status;
-   status = tl_rt_enter(b->rt, &pushed);
-   const char *from = (const char *)b->address + offset;
-   if (status == TILEC_OK && b->rt->executor != TILEC_ON_CUDA) {
-      memcpy(target, from, bytes);
-   } else if (status == TILEC_OK) {
-      TlCuda *cu = &b->rt->cu;
-      double end_ms = tl_rt_end_of_waits(b->rt);
-      status = wait_before_copy(b->rt, stream, end_ms, doing);
-      if (status == TILEC_OK)
-         status = tl_rt_check(b->rt, cu->copy_down(target, (TlCuPtr)(uintptr_t)from, bytes, stream),
-                              doing);
-      if (status == TILEC_OK)
-         status = tl_rt_wait_stream(b->rt, stream, end_ms, doing);
-   }
-   tl_rt_leave(b->rt, pushed);
-   return status;
+   return copy_host_memory(b, offset, NULL, target, bytes, stream);
 }
 
 TilecStatus
