@@ -1021,13 +1021,6 @@ reads_both_orders(int64_t mma)
    }
 }
 
-static TlReps
-reps_of(Call *c)
-{
-   TlInts reps = ints(c, TL_ATTR_REPS);
-   return reps.len ? (TlReps){reps.data[0], reps.data[1], reps.data[2]} : (TlReps){1, 1, 1};
-}
-
 static bool
 holds_bits(const TlType *t, int64_t bits)
 {
@@ -1041,7 +1034,7 @@ holds_bits(const TlType *t, int64_t bits)
 static bool
 infer_mma(Call *c)
 {
-   TlReps rep = reps_of(c);
+   TlReps rep = tl_reps_of(ints(c, TL_ATTR_REPS));
    int64_t m = rep.m, n = rep.n, k = rep.k;
    if (!want_results(c))
       return false;
@@ -1059,7 +1052,7 @@ static bool
 infer_wgmma(Call *c)
 {
    TlInts offsets = ints(c, TL_ATTR_OFFSETS);
-   TlReps rep = reps_of(c);
+   TlReps rep = tl_reps_of(ints(c, TL_ATTR_REPS));
    int64_t columns = attr(c, TL_ATTR_COLUMNS).i;
    const TlType *a = c->args[0], *r = c->results[0];
    bool is_shared = a->kind == TL_TYPE_SCALAR;

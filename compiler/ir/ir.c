@@ -269,13 +269,18 @@ tl_attr_ints(const TlOp *op, TlAttrKey key)
 
 /* Fills a record; leaves it as it is when the attribute is absent. */
 static bool
-get_record(const TlOp *op, TlAttrKey key, void *record, size_t size)
+take_record(TlInts ints, void *record, size_t size)
 {
-   TlInts ints = tl_attr_ints(op, key);
    assert(!ints.len || ints.len * sizeof ints.data[0] == size);
    if (ints.len)
       memcpy(record, ints.data, size);
    return ints.len > 0;
+}
+
+static bool
+get_record(const TlOp *op, TlAttrKey key, void *record, size_t size)
+{
+   return take_record(tl_attr_ints(op, key), record, size);
 }
 
 bool
@@ -291,11 +296,17 @@ tl_extent_ints(TlArena *arena, TlExtent extent)
 }
 
 TlReps
-tl_attr_reps(const TlOp *op)
+tl_reps_of(TlInts ints)
 {
    TlReps reps = {.m = 1, .n = 1, .k = 1};
-   get_record(op, TL_ATTR_REPS, &reps, sizeof reps);
+   take_record(ints, &reps, sizeof reps);
    return reps;
+}
+
+TlReps
+tl_attr_reps(const TlOp *op)
+{
+   return tl_reps_of(tl_attr_ints(op, TL_ATTR_REPS));
 }
 
 const TlInts *

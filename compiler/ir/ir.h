@@ -292,7 +292,8 @@ TlInts tl_attr_ints(const TlOp *op, TlAttrKey key);                     /* len 0
 const TlInts *tl_ints(TlArena *arena, const int64_t *data, size_t len); /* copies */
 bool tl_attr_extent(const TlOp *op, TlExtent *out);                     /* false when absent */
 const TlInts *tl_extent_ints(TlArena *arena, TlExtent extent);
-TlReps tl_attr_reps(const TlOp *op);
+TlReps tl_attr_reps(const TlOp *op); /* of one each when absent */
+TlReps tl_reps_of(TlInts ints);      /* likewise, of the attribute's integers */
 const TlInts *tl_reps_ints(TlArena *arena, TlReps reps);
 /* Of wgmma's operands: 0 is A, 1 is B.  What lies in registers has neither. */
 bool tl_wgmma_is_shared(const TlOp *op, unsigned operand);
