@@ -38,6 +38,12 @@ tl_diag_format(TlDiagCode code)
    return row[code].format;
 }
 
+bool
+tl_wants_remarks(const TlDiags *d, const char *group)
+{
+   return tl_remarks_has(d->remarks, group);
+}
+
 TlWarningGroup
 tl_diag_group(TlDiagCode code)
 {
@@ -87,23 +93,6 @@ static bool
 is_silent(TlDiags *d, TlDiagCode code, TlRange range)
 {
    return !tl_warnings_has(&d->warnings, tl_diag_group(code)) || tl_diag_is_ignored(d, code, range);
-}
-
-/* A remark that nobody asked for. */
-static bool
-is_unasked(const TlDiags *d, TlDiagCode code)
-{
-   static const struct {
-      TlDiagCode code;
-      const char *group;
-   } asked[] = {
-#define TL_ASKED_REMARK(group, code) {TL_DIAG_##code, group},
-#include "base/warnings.def"
-   };
-   for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++)
-      if (asked[i].code == code)
-         return !tl_remarks_has(d->remarks, asked[i].group);
-   return false;
 }
 
 static bool
@@ -170,8 +159,7 @@ tl_diag_emit(TlDiags *d, TlDiagCode code, TlRange range, const char *fmt, ...)
    if (is_warning &&
        tl_warnings_is_error(&d->warnings, tl_diag_group(code), d->warnings_are_errors))
       severity = TL_SEV_ERROR;
-   if ((is_warning && is_silent(d, code, range)) || is_unasked(d, code) ||
-       !admit(d, severity, code, range)) {
+   if ((is_warning && is_silent(d, code, range)) || !admit(d, severity, code, range)) {
       if (severity != TL_SEV_NOTE)
          d->last = NULL;
       return;

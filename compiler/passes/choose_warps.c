@@ -130,7 +130,7 @@ tl_pass_choose_warps(TlPassCx *cx, TlFunc *f)
       warps *= 2;
    if (warps == f->num_warps)
       return false;
-   if (tl_remarks_on(cx, "layout"))
+   if (tl_wants_remarks(cx->diags, "layout"))
       tl_report(cx->diags, R0417, at->range, f->num_warps, f->num_warps == 1 ? "" : "s",
                 most / (f->num_warps * LANES),
                 e.needs_warps || f->needs_warps

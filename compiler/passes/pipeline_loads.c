@@ -22,7 +22,7 @@ tl_pipe_refuse(TlPipe *p, const TlOp *load, const char *why)
 {
    if (!p->is_of_roles && tl_warnings_has(&p->cx->diags->warnings, TL_WARNING_NOT_PIPELINED))
       tl_report(p->cx->diags, W0414, load->range, why);
-   else if (tl_remarks_on(p->cx, "pipeline"))
+   else if (tl_wants_remarks(p->cx->diags, "pipeline"))
       tl_report(p->cx->diags, R0414, load->range, why);
 }
 

@@ -127,7 +127,7 @@ limit_stages(TlPipe *p)
       drop_extra_loads(p);
    for (p->stages = useful; p->stages > 1 && !fits(p, p->stages);)
       p->stages--;
-   if (p->stages < asked && p->stages < trips && tl_remarks_on(p->cx, "pipeline"))
+   if (p->stages < asked && p->stages < trips && tl_wants_remarks(p->cx->diags, "pipeline"))
       tl_report(p->cx->diags, R0415, p->loop->range, asked, (unsigned)tl_pipe_stage_bytes(p),
                 p->stages < 2 ? "the loop is not pipelined" : "fewer are used");
    for (size_t i = 0; i < p->loads.len && p->stages < 2 && useful > 1; i++)
@@ -490,10 +490,10 @@ pipeline_loop(TlPassCx *cx, TlFunc *f, TlOp *loop)
       choose_distance(&p);
       slice_addresses(&p);
    }
-   if (tl_remarks_on(cx, "pipeline"))
+   if (tl_wants_remarks(cx->diags, "pipeline"))
       tl_report(cx->diags, R0413, loop->range, p.stages, (unsigned)tl_pipe_stage_bytes(&p),
                 (unsigned)p.loads.len, p.loads.len == 1 ? "" : "s");
-   for (size_t i = 0; i < p.loads.len && tl_remarks_on(cx, "pipeline"); i++)
+   for (size_t i = 0; i < p.loads.len && tl_wants_remarks(cx->diags, "pipeline"); i++)
       tl_report(cx->diags, R0416, p.loads.data[i].op->range, p.ahead, p.ahead == 1 ? "" : "s",
                 tl_memdesc_stage_bytes(p.loads.data[i].stage) * p.stages,
                 waits_late(&p) ? p.loads.data[i].group + 1 : 1, waits_late(&p) ? p.groups : 1);

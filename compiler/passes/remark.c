@@ -10,12 +10,6 @@
 
 #include <string.h>
 
-bool
-tl_remarks_on(const TlPassCx *cx, const char *group)
-{
-   return tl_remarks_has(cx->remarks, group);
-}
-
 /* ---- which operations want a layout ---- */
 enum { MAX_WALK = 512 };
 
@@ -189,7 +183,7 @@ remark_dot(TlPassCx *cx, const TlOp *op)
 void
 tl_remark_layouts(TlPassCx *cx, TlFunc *f)
 {
-   if (!tl_remarks_on(cx, "layout"))
+   if (!tl_wants_remarks(cx->diags, "layout"))
       return;
    TlAnalysis *facts = tl_analysis_new(cx->scratch, f);
    const TlBlock *body = f->body->block;
@@ -257,7 +251,7 @@ void
 tl_remark_conversions(TlPassCx *cx, TlFunc *f)
 {
    const TlBlock *body = f->body->block;
-   for (const TlOp *op = body->first; op && tl_remarks_on(cx, "layout");
+   for (const TlOp *op = body->first; op && tl_wants_remarks(cx->diags, "layout");
         op = tl_walk_next(op, body))
       if (op->opcode == TL_OP_CONVERT_LAYOUT)
          remark_conversion(cx, op, is_in_loop(op));

@@ -4,7 +4,6 @@
 
 #include "passes/pass.h"
 
-bool tl_remarks_on(const TlPassCx *cx, const char *group);
 /* Group "layout": width of every access, how every dot is computed. */
 void tl_remark_layouts(TlPassCx *cx, TlFunc *f);
 /* Group "layout": every conversion that is left, with bytes and way. */

@@ -42,7 +42,7 @@ void
 tl_remark_tiles(TlPassCx *cx, TlFunc *f)
 {
    const TlBlock *body = f->body->block;
-   if (!tl_remarks_on(cx, "tma"))
+   if (!tl_wants_remarks(cx->diags, "tma"))
       return;
    TlAffine *affine = tl_affine_new(cx->scratch, f);
    for (const TlOp *op = body->first; op; op = tl_walk_next(op, body))

@@ -823,13 +823,13 @@ tl_pass_specialize_warps(TlPassCx *cx, TlFunc *f)
       TlValue *zero = tl_const_int(&b, TL_I32, 0), *state[2] = {zero, zero};
       count_stages(&s, c, c->block, state);
    }
-   for (size_t i = 0; i < s.pairs.len && tl_remarks_on(cx, "pipeline"); i++) {
+   for (size_t i = 0; i < s.pairs.len && tl_wants_remarks(cx->diags, "pipeline"); i++) {
       const TlPipe *p = &s.pairs.data[i]->pipe;
       tl_report(cx->diags, R0420, p->loop->range, (unsigned)PRODUCER_WARPS,
                 s.pairs.data[i]->channel->stages, (unsigned)tl_pipe_stage_bytes(p),
                 (unsigned)p->loads.len, p->loads.len == 1 ? "" : "s");
    }
-   for (size_t i = 0; i < s.pairs.len && cx->uses_boxes && tl_remarks_on(cx, "tma"); i++)
+   for (size_t i = 0; i < s.pairs.len && cx->uses_boxes && tl_wants_remarks(cx->diags, "tma"); i++)
       remark_copies(&s, &s.pairs.data[i]->pipe);
    split_roles(&s);
    return true;

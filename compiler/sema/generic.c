@@ -386,8 +386,9 @@ check_world(Checker *c, TlChecked *out)
       return;
    const TlDiag *why = first_error(trials[0].first);
    out->is_unproved = true;
-   tl_report(c->s->diags, R0206, c->kernel->name_range, c->kernel->name, typing,
-             why ? why->text : "?");
+   if (tl_wants_remarks(c->s->diags, "parameters"))
+      tl_report(c->s->diags, R0206, c->kernel->name_range, c->kernel->name, typing,
+                why ? why->text : "?");
 }
 
 static unsigned

@@ -790,7 +790,8 @@ take_missing(TlSema *s, Spec *p, const char *name, TlSv v, TlRange range, const 
       if (strcmp(param(p, i)->name, name) == 0 && !p->args[i].is_given && is_constexpr(p, i) &&
           v.kind != TL_SV_POISON && v.kind != TL_SV_OPAQUE) {
          set_constant(&p->args[i], v);
-         tl_report(s->diags, R0201, range, name, tl_sv_constant_text(s, &v), from);
+         if (tl_wants_remarks(s->diags, "parameters"))
+            tl_report(s->diags, R0201, range, name, tl_sv_constant_text(s, &v), from);
       }
 }
 

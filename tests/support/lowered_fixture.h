@@ -23,7 +23,6 @@ typedef struct Kernel {
    const char *params; /* text of the parameter list so far */
    LoweredStats stats;
    uint32_t grid[3];
-   const char *remarks;
 } Kernel;
 
 static inline uint32_t
@@ -182,7 +181,6 @@ k_context(Kernel *k)
                      .sources = k->x.sources,
                      .diags = &k->x.diags,
                      .target = tl_target_find(k->arch ? k->arch : LOWERED_ARCH),
-                     .remarks = k->remarks,
                      .verify_each = true};
 }
 

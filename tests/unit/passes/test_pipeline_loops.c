@@ -421,7 +421,7 @@ groups_of_two_dots(void **state)
 static TlFunc *
 run_text(Kernel *k, const char *text, const char *arch)
 {
-   k->remarks = "pipeline";
+   k->x.diags.remarks = "pipeline";
    TlFunc *f = ir_must_read(&k->x, text);
    k->warps = f->num_warps;
    TlPassCx cx = k_context(k);
@@ -666,7 +666,7 @@ stages_fit_the_memory(void **state)
       Kernel k;
       k_open(&k, 5);
       k.warps = 4;
-      k.remarks = "pipeline";
+      k.x.diags.remarks = "pipeline";
       random_buffer(&k, "a", TL_FP16, 128 * PITCH);
       random_buffer(&k, "b", TL_FP16, 128 * PITCH);
       k_buffer(&k, "y", TL_FP32, 128 * 128);
