@@ -39,13 +39,6 @@ compile(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o,
    return status == TILEC_OK ? EXIT_OK : tl_cmd_failed(c, comp, status);
 }
 
-static int
-out_of_memory(void)
-{
-   tl_cmd_error("%s", tilec_status_string(TILEC_NO_MEMORY));
-   return EXIT_LIMIT;
-}
-
 /* The files, and the depfile beside them when one is asked for. */
 static int
 write_files(TlCommand *c, const TlCompilation *comp, TlOutput *files, size_t n)
@@ -187,7 +180,7 @@ write_c(TlCommand *c, TlAot *aot)
    tl_sb_init(&text, c->arena);
    TlCompilation *comp = aot->images[0].comp;
    if (setjmp(comp->oom))
-      return out_of_memory();
+      return tl_cmd_no_memory();
    bool ok = tl_emit_c(aot, &source, &text);
    show_diagnostics(c, aot);
    if (!ok)
@@ -252,7 +245,7 @@ static int
 build_unit(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o)
 {
    if (setjmp(comp->oom))
-      return out_of_memory();
+      return tl_cmd_no_memory();
    return c->emit == TL_EMIT_CUBIN ? build_cubin(c, comp, o) : build_stage(c, comp, o);
 }
 

@@ -151,14 +151,9 @@ static int
 write_page(TlCommand *c, TlCompilation *comp, TlView *view, const Tools *tools,
            const TlCubin *cubin)
 {
-   const TlPtxasUsage *u = &cubin->usage;
    TlViewFacts facts = {.producer = tl_arena_printf(c->arena, "tilec %s", tilec_version()),
                         .target = comp->target,
-                        .has_usage = u->is_known,
-                        .registers = u->registers,
-                        .stack = u->stack,
-                        .spill_stores = u->spill_stores,
-                        .spill_loads = u->spill_loads};
+                        .usage = cubin->usage};
    TlSb page;
    tl_sb_init(&page, c->arena);
    tl_view_ptx(view, comp->text[TILEC_STAGE_PTX], comp->text_len[TILEC_STAGE_PTX]);
@@ -245,18 +240,11 @@ view_layout_of(TlCommand *c, TlCompilation *comp, TlView *view, const char *name
 
 /* ---- the command ---- */
 static int
-out_of_memory(void)
-{
-   tl_cmd_error("%s", tilec_status_string(TILEC_NO_MEMORY));
-   return EXIT_LIMIT;
-}
-
-static int
 compile(TlCommand *c, const TilecCompileOptions *o, TlCompileExtra *extra, Viewing *w)
 {
    TilecStatus status = tl_compilation_init(w->comp, NULL, extra);
    if (status == TILEC_OK && setjmp(w->comp->oom))
-      return out_of_memory();
+      return tl_cmd_no_memory();
    if (status == TILEC_OK) {
       w->view = tl_view_new(w->comp->arena, w->comp->sources);
       extra->reached = reached;
@@ -280,7 +268,7 @@ view_kernel(TlCommand *c, const TilecCompileOptions *o, TlCompilation *comp, TlV
    if (refused == EXIT_LIMIT)
       return refused;
    if (setjmp(comp->oom))
-      return out_of_memory();
+      return tl_cmd_no_memory();
    int code = write_page(c, comp, view, tools, &cubin);
    return code == EXIT_OK && refused != EXIT_ENVIRONMENT ? refused : code;
 }
@@ -295,7 +283,7 @@ view(TlCommand *c, const TilecCompileOptions *o, TlCompileExtra *extra, const To
    if (code != EXIT_OK || !layout)
       return code != EXIT_OK ? code : view_kernel(c, o, comp, w.view, tools);
    if (setjmp(comp->oom))
-      return out_of_memory();
+      return tl_cmd_no_memory();
    return view_layout_of(c, comp, w.view, layout);
 }
 

@@ -47,6 +47,13 @@ tl_cmd_exit_code(TilecStatus status)
 }
 
 int
+tl_cmd_no_memory(void)
+{
+   tl_cmd_error("%s", tilec_status_string(TILEC_NO_MEMORY));
+   return tl_cmd_exit_code(TILEC_NO_MEMORY);
+}
+
+int
 tl_cmd_ascending(const void *a, const void *b)
 {
    double x = *(const double *)a, y = *(const double *)b;

@@ -59,6 +59,8 @@ void tl_cmd_diagnostics(TlCommand *c, TlCompilation *comp);
 /* The same of one that failed, and what its status says where nothing else does; the exit code. */
 int tl_cmd_failed(TlCommand *c, TlCompilation *comp, TilecStatus status);
 int tl_cmd_exit_code(TilecStatus status);
+/* The exit code after its message. */
+int tl_cmd_no_memory(void);
 int tl_cmd_ascending(const void *a, const void *b); /* for qsort of doubles */
 /* "tilec: ..." on stderr. */
 void tl_cmd_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -98,9 +98,9 @@ read_line(TlArena *arena, const char *s, size_t n)
 
 /* "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads", "Used 168 registers, .." */
 static void
-read_usage(const char *text, TlPtxasUsage *u)
+read_usage(const char *text, TlUsage *u)
 {
-   TlPtxasUsage read = *u;
+   TlUsage read = *u;
    if (sscanf(text, "%u bytes stack frame, %u bytes spill stores, %u bytes spill loads",
               &read.stack, &read.spill_stores, &read.spill_loads) == 3)
       *u = read;
@@ -111,7 +111,7 @@ read_usage(const char *text, TlPtxasUsage *u)
 static bool
 spills(const char *text)
 {
-   TlPtxasUsage u = {0};
+   TlUsage u = {0};
    read_usage(text, &u);
    return u.spill_stores || u.spill_loads;
 }
@@ -119,7 +119,7 @@ spills(const char *text)
 typedef struct Reader {
    TlSb warnings, remarks, errors; /* the texts of each kind, joined */
    const char *kernel;             /* that the lines speak of */
-   TlPtxasUsage usage;
+   TlUsage usage;
 } Reader;
 
 static void
@@ -181,8 +181,7 @@ is_of_unknown_arch(const TlPtxasResult *made)
 
 /* What it said becomes diagnostics, one of each kind, since all of them speak of the same place. */
 static void
-take_words(TlCompilation *comp, const TilecCompileOptions *o, const TlPtxasResult *made,
-           TlPtxasUsage *usage)
+take_words(TlCompilation *comp, const TlPtxasResult *made, TlUsage *usage)
 {
    Reader r;
    TlRange range = comp->func->range;
@@ -197,18 +196,16 @@ take_words(TlCompilation *comp, const TilecCompileOptions *o, const TlPtxasResul
                                    : "it failed");
    if (r.warnings.len)
       tl_report(&comp->diags, W0510, range, tl_sb_cstr(&r.warnings));
-   if (r.remarks.len && tl_remarks_has(o->remarks, "ptxas"))
+   if (r.remarks.len && tl_wants_remarks(&comp->diags, "ptxas"))
       tl_report(&comp->diags, R0510, range, tl_sb_cstr(&r.remarks));
 }
 
 static int
-take_result(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o, const char *ptxas,
-            const TlPtxasResult *made, TlCubin *out)
+take_result(TlCommand *c, TlCompilation *comp, const char *ptxas, const TlPtxasResult *made,
+            TlCubin *out)
 {
-   if (setjmp(comp->oom)) {
-      tl_cmd_error("%s", tilec_status_string(TILEC_NO_MEMORY));
-      return EXIT_LIMIT;
-   }
+   if (setjmp(comp->oom))
+      return tl_cmd_no_memory();
    out->unknown_arch = made->has_run && is_of_unknown_arch(made);
    if (made->error)
       out->why =
@@ -216,7 +213,7 @@ take_result(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o, con
    else if (out->unknown_arch)
       out->why = tl_arena_printf(c->arena, "'%s' is too old for %s", ptxas, comp->target->arch);
    if (made->has_run && !out->unknown_arch)
-      take_words(comp, o, made, &out->usage);
+      take_words(comp, made, &out->usage);
    if (made->cubin) {
       out->data = tl_arena_strndup(c->arena, made->cubin, made->len);
       out->len = made->len;
@@ -252,7 +249,7 @@ tl_ptxas_assemble(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *
    tl_ptxas_run(&run, comp->text[TILEC_STAGE_PTX], comp->text_len[TILEC_STAGE_PTX], &made);
    tl_progress_end(&progress);
    rmdir(folder);
-   int code = take_result(c, comp, o, ptxas, &made, out);
+   int code = take_result(c, comp, ptxas, &made, out);
    tl_ptxas_done(&made);
    return code;
 }

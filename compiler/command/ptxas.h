@@ -4,21 +4,16 @@
 #define TL_COMMAND_PTXAS_H
 
 #include "command/command.h"
+#include "view/view.h"
 
 #include <stdbool.h>
-
-/* What the kernel takes, of several the last one, in registers and bytes of a thread. */
-typedef struct TlPtxasUsage {
-   bool is_known;
-   unsigned registers, stack, spill_stores, spill_loads;
-} TlPtxasUsage;
 
 typedef struct TlCubin {
    const char *data; /* arena; NULL when none was made */
    size_t len;
    bool unknown_arch; /* this ptxas is too old for the target */
    const char *why;   /* none was made, and no diagnostic says so; else NULL */
-   TlPtxasUsage usage;
+   TlUsage usage;     /* of several kernels the last one's */
 } TlCubin;
 
 /* A tool of the toolkit: in PATH, beside the tool `beside` (NULL: none), in /usr/local/cuda/bin;

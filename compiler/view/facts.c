@@ -22,11 +22,11 @@ static void
 put_occupancy(const TlView *v, const TlViewFacts *facts, TlSb *out)
 {
    const TlTarget *t = facts->target;
-   uint32_t warps = v->num_warps + v->extra_warps;
-   if (!facts->registers || facts->registers > t->thread_registers || !warps)
+   uint32_t registers = facts->usage.registers, warps = v->num_warps + v->extra_warps;
+   if (!registers || registers > t->thread_registers || !warps)
       return;
    uint32_t shared = round_up(v->shared_bytes + SYSTEM_BYTES, SHARED_UNIT);
-   uint32_t per_warp = round_up(facts->registers * 32, REGISTER_UNIT);
+   uint32_t per_warp = round_up(registers * 32, REGISTER_UNIT);
    Limit limits[] = {{"shared memory", t->sm_shared_bytes / shared},
                      {"registers", t->sm_registers / PARTS / per_warp * PARTS / warps},
                      {"warps", t->sm_warps / warps},
@@ -68,11 +68,11 @@ tl_view_put_facts(TlView *v, const TlViewFacts *facts, TlSb *out)
    tl_json_int(out, "stages", v->num_stages);
    tl_json_int(out, "shared", v->shared_bytes);
    tl_json_str(out, "grid", f->grid);
-   if (facts->has_usage) {
-      tl_json_int(out, "registers", facts->registers);
-      tl_json_int(out, "stack", facts->stack);
-      tl_json_int(out, "spill_stores", facts->spill_stores);
-      tl_json_int(out, "spill_loads", facts->spill_loads);
+   if (facts->usage.is_known) {
+      tl_json_int(out, "registers", facts->usage.registers);
+      tl_json_int(out, "stack", facts->usage.stack);
+      tl_json_int(out, "spill_stores", facts->usage.spill_stores);
+      tl_json_int(out, "spill_loads", facts->usage.spill_loads);
       put_occupancy(v, facts, out);
    }
    tl_json_open_field(out, "params", '[');

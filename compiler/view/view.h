@@ -31,12 +31,17 @@ void tl_view_sass(TlView *v, const char *text, size_t len);
 /* In place of SASS: why there is none. */
 void tl_view_no_sass(TlView *v, const char *why);
 
+/* What ptxas says that a kernel takes, in registers and bytes of a thread. */
+typedef struct TlUsage {
+   bool is_known;
+   unsigned registers, stack, spill_stores, spill_loads;
+} TlUsage;
+
 /* What the page's header says beyond the function. */
 typedef struct TlViewFacts {
    const char *producer; /* "tilec 0.9" */
    const TlTarget *target;
-   bool has_usage; /* ptxas has said what follows, in registers and bytes of a thread */
-   unsigned registers, stack, spill_stores, spill_loads;
+   TlUsage usage;
 } TlViewFacts;
 
 void tl_view_page(TlView *v, const TlViewFacts *facts, const TlDiags *diags, TlSb *out);
