@@ -180,6 +180,22 @@ is_word(const char *text)
              : false;
 }
 
+int
+tl_cmd_array_code(const TlArray *array)
+{
+   switch (array->fault) {
+   case TL_ARRAY_UNREADABLE:
+      return EXIT_ENVIRONMENT;
+   case TL_ARRAY_OTHER_DTYPE:
+      return EXIT_PROGRAM;
+   case TL_ARRAY_NO_MEMORY:
+      return EXIT_LIMIT;
+   case TL_ARRAY_NO_FAULT:
+      break;
+   }
+   return EXIT_USAGE; /* its text is wrong */
+}
+
 static int
 take_value(TlCmdArgs *all, TlCmdArg *a, const char *text)
 {
@@ -193,7 +209,7 @@ take_value(TlCmdArgs *all, TlCmdArg *a, const char *text)
    if (a->word)
       return EXIT_OK;
    tl_cmd_error("argument '%s': %s", a->param->name, why);
-   return a->value.lacks_memory ? EXIT_LIMIT : *text == '@' ? EXIT_ENVIRONMENT : EXIT_USAGE;
+   return tl_cmd_array_code(&a->value.array);
 }
 
 /* An explicit dtype of an annotation such as "*bf16" reads a uint16 file as bf16. */
@@ -324,10 +340,12 @@ tl_cmd_arg_tensor(TlArena *arena, const TlCmdArg *a, const char *type)
 }
 
 bool
-tl_cmd_grid(TlCommand *c, uint32_t grid[3], bool *is_given)
+tl_cmd_grid(TlCommand *c, TilecCompileOptions *o, uint32_t grid[3], bool *is_given)
 {
    const char *text = tl_option(&c->cl, TL_OPT_GRID), *p = text;
    *is_given = text && text[strspn(text, "0123456789, ")] == 0;
+   if (text && !*is_given)
+      o->grid = tl_arena_printf(c->arena, "(%s)", text);
    for (unsigned i = 0; i < 3; i++)
       grid[i] = 1;
    for (unsigned i = 0; *is_given && i < 3; i++) {

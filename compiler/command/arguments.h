@@ -28,6 +28,8 @@ typedef struct TlCmdArgs {
 int tl_cmd_args_params(TlCmdArgs *a, TilecCompileOptions *o, const TlCompileExtra *extra);
 /* Reads --arg; an exit code, likewise. */
 int tl_cmd_args_values(TlCmdArgs *a);
+/* Of an array that was not taken. */
+int tl_cmd_array_code(const TlArray *array);
 /* Has every parameter that is not constexpr a value or a default?  A message for each without. */
 bool tl_cmd_args_complete(const TlCmdArgs *a);
 /* What is given, as the compiler takes it: defines of constexpr parameters, values of others. */
@@ -48,9 +50,9 @@ const char *tl_cmd_arg_value(TlArena *arena, const TlCmdArg *a);
 TilecTensor *tl_cmd_arg_tensor(TlArena *arena, const TlCmdArg *a, const char *type);
 bool tl_cmd_is_descriptor(const char *type); /* NULL: no */
 
-/* --grid as numbers.  *is_given false: there is none, or an expression, which stands in for the
- * kernel's own.  False after a message. */
-bool tl_cmd_grid(TlCommand *c, uint32_t grid[3], bool *is_given);
+/* --grid as numbers.  *is_given false: there is none, or an expression, which becomes an option of
+ * the compilation in place of the kernel's own.  False after a message. */
+bool tl_cmd_grid(TlCommand *c, TilecCompileOptions *o, uint32_t grid[3], bool *is_given);
 
 TilecStatus tl_cmd_args_upload(TlCmdArgs *a, TilecRuntime *rt);
 TilecStatus tl_cmd_args_download(TlCmdArgs *a);

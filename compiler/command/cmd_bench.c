@@ -13,6 +13,7 @@
 typedef struct Axis {
    const char *name;
    TL_VEC(const char *) values;
+   bool is_launch; /* num_warps or num_stages */
 } Axis;
 
 typedef struct Axes {
@@ -31,52 +32,82 @@ is_varied(const Axes *axes, const char *name)
    return false;
 }
 
+/* NAME=V1,V2,.. */
 static bool
+read_axis(TlCommand *c, const char *text, Axis *axis)
+{
+   const char *eq = strchr(text, '=');
+   *axis = (Axis){.name = eq ? tl_arena_strndup(c->arena, text, (size_t)(eq - text)) : ""};
+   for (const char *p = eq ? eq + 1 : ""; *p;) {
+      size_t n = strcspn(p, ",");
+      if (!n)
+         return tl_cmd_refuse("--vary takes NAME=V1,V2,..; found an empty value in '%s'", text);
+      tl_vec_push(c->arena, &axis->values, (const char *)tl_arena_strndup(c->arena, p, n));
+      p += n + (p[n] == ',');
+   }
+   return axis->values.len || tl_cmd_refuse("--vary takes NAME=V1,V2,..; found '%s'", text);
+}
+
+/* The field of a configuration that the axis sets when it is no constexpr of the kernel. */
+static uint32_t *
+launch_field(const Axis *axis, TilecConfig *c)
+{
+   return strcmp(axis->name, "num_warps") == 0    ? &c->num_warps
+          : strcmp(axis->name, "num_stages") == 0 ? &c->num_stages
+                                                  : NULL;
+}
+
+static bool
+launch_value(const char *text, uint32_t *out)
+{
+   char *end;
+   unsigned long n = strtoul(text, &end, 10);
+   *out = (uint32_t)n;
+   return !*end && n >= 1 && n <= 64;
+}
+
+static int
+check_axis(TlMeasure *m, Axis *axis)
+{
+   TilecConfig unused;
+   uint32_t n;
+   const TlCmdArg *a = tl_cmd_arg_find(&m->args, axis->name, strlen(axis->name));
+   axis->is_launch = !a && launch_field(axis, &unused);
+   if (!axis->is_launch && (!a || !a->param->is_constexpr)) {
+      tl_cmd_error("kernel '%s' has no constexpr parameter '%s' to vary", m->args.kernel,
+                   axis->name);
+      return EXIT_PROGRAM;
+   }
+   for (size_t i = 0; axis->is_launch && i < axis->values.len; i++)
+      if (!launch_value(axis->values.data[i], &n))
+         return tl_cmd_misuse("--vary: %s takes numbers from 1 to 64; found '%s'", axis->name,
+                              axis->values.data[i]);
+   return EXIT_OK;
+}
+
+/* An exit code, after a message. */
+static int
 read_axes(TlMeasure *m, Axes *axes)
 {
    TlCommand *c = m->c;
    *axes = (Axes){.count = 1};
    size_t at = 0;
    for (const char *text; (text = tl_option_next(&c->cl, TL_OPT_VARY, &at));) {
-      const char *eq = strchr(text, '=');
-      Axis axis = {.name = eq ? tl_arena_strndup(c->arena, text, (size_t)(eq - text)) : ""};
-      for (const char *p = eq ? eq + 1 : ""; *p;) {
-         size_t n = strcspn(p, ",");
-         if (!n)
-            return tl_cmd_refuse("--vary takes NAME=V1,V2,..; found an empty value in '%s'", text);
-         tl_vec_push(c->arena, &axis.values, (const char *)tl_arena_strndup(c->arena, p, n));
-         p += n + (p[n] == ',');
-      }
-      const TlCmdArg *a = tl_cmd_arg_find(&m->args, axis.name, strlen(axis.name));
-      bool launch = strcmp(axis.name, "num_warps") == 0 || strcmp(axis.name, "num_stages") == 0;
-      if (!eq || !axis.values.len)
-         return tl_cmd_refuse("--vary takes NAME=V1,V2,..; found '%s'", text);
-      if (!launch && (!a || !a->param->is_constexpr))
-         return tl_cmd_refuse("kernel '%s' has no constexpr parameter '%s' to vary", m->args.kernel,
-                              axis.name);
+      Axis axis;
+      int code = read_axis(c, text, &axis) ? check_axis(m, &axis) : EXIT_USAGE;
+      if (code != EXIT_OK)
+         return code;
       if (is_varied(axes, axis.name))
-         return tl_cmd_refuse("'%s' is varied twice; give all its values to one --vary", axis.name);
+         return tl_cmd_misuse("'%s' is varied twice; give all its values to one --vary", axis.name);
       axes->count *= axis.values.len;
       if (axes->count > MAX_VARIANTS)
-         return tl_cmd_refuse("--vary asks for more than %d combinations", MAX_VARIANTS);
+         return tl_cmd_misuse("--vary asks for more than %d combinations", MAX_VARIANTS);
       tl_vec_push(c->arena, &axes->list, axis);
    }
-   return true;
+   return EXIT_OK;
 }
 
-/* "num_warps=8": false when it is not a number. */
-static bool
-take_launch(const char *name, const char *value, TilecConfig *c)
-{
-   char *end;
-   unsigned long n = strtoul(value, &end, 10);
-   if (*end || n < 1 || n > 64)
-      return tl_cmd_refuse("'%s' is not a value of %s", value, name);
-   *(strcmp(name, "num_warps") == 0 ? &c->num_warps : &c->num_stages) = (uint32_t)n;
-   return true;
-}
-
-static bool
+static void
 make_variants(TlMeasure *m, const Axes *axes, TilecConfig *configs)
 {
    assert(axes->count <= MAX_VARIANTS);
@@ -92,50 +123,56 @@ make_variants(TlMeasure *m, const Axes *axes, TilecConfig *configs)
          const char *value = axis->values.data[rest % axis->values.len];
          rest /= axis->values.len;
          tl_sb_printf(&text, "%s%s=%s", a ? ", " : "", axis->name, value);
-         if (strncmp(axis->name, "num_", 4) == 0 &&
-             !tl_cmd_arg_find(&m->args, axis->name, strlen(axis->name))) {
-            if (!take_launch(axis->name, value, c))
-               return false;
-         } else {
+         if (axis->is_launch)
+            (void)launch_value(value, launch_field(axis, c));
+         else
             tl_vec_push(m->c->arena, &values, (TilecDefine){axis->name, value});
-         }
       }
       assert(rest == 0); /* count is the product of the axes */
       c->text = tl_sb_cstr(&text);
       c->values = values.data;
       c->num_values = (uint32_t)values.len;
    }
-   return true;
 }
 
 /* ---- what a launch moves and does ---- */
+typedef struct Names {
+   TlCmdArgs *args;
+   bool is_unknown; /* one that was asked for is no argument, or no integer */
+} Names;
+
 static int
 find_slot(void *user, const char *name, size_t len)
 {
-   TlMeasure *m = user;
-   const TlCmdArg *a = tl_cmd_arg_find(&m->args, name, len);
-   return a && a->is_given && a->value.kind == TL_CLI_INT ? (int)(a - m->args.list) : -1;
+   Names *names = user;
+   const TlCmdArg *a = tl_cmd_arg_find(names->args, name, len);
+   bool is_int = a && a->is_given && a->value.kind == TL_CLI_INT;
+   names->is_unknown |= !is_int;
+   return is_int ? (int)(a - names->args->list) : -1;
 }
 
-static bool
+/* An exit code, after a message; *out stays as it is when the option is not given. */
+static int
 expression(TlMeasure *m, TlOptionId id, double *out)
 {
    assert(id == TL_OPT_BYTES || id == TL_OPT_FLOPS);
    const char *text = tl_option(&m->c->cl, id), *why;
    int64_t *slots = tl_new_array(m->c->arena, int64_t, m->args.num + 1), v = 0;
+   Names names = {.args = &m->args};
    char error[256] = "";
    if (!text)
-      return true;
+      return EXIT_OK;
    for (unsigned i = 0; i < m->args.num; i++)
       slots[i] = m->args.list[i].is_given ? m->args.list[i].value.i : 0;
    why = error;
-   TlRule *rule = tl_rule_parse(text, find_slot, m, error, sizeof error);
-   bool ok = rule && tl_rule_eval(rule, slots, &v, &why) && v >= 0;
+   TlRule *rule = tl_rule_parse(text, find_slot, &names, error, sizeof error);
+   bool is_written = rule != NULL, ok = rule && tl_rule_eval(rule, slots, &v, &why) && v >= 0;
    tl_rule_free(rule);
    *out = (double)v;
-   if (!ok)
-      tl_cmd_error("the expression '%s': %s", text, *why ? why : "its value is negative");
-   return ok;
+   if (ok)
+      return EXIT_OK;
+   tl_cmd_error("the expression '%s': %s", text, *why ? why : "its value is negative");
+   return is_written || names.is_unknown ? EXIT_PROGRAM : EXIT_USAGE;
 }
 
 static double
@@ -143,8 +180,8 @@ array_bytes(const TlMeasure *m)
 {
    double bytes = 0;
    for (unsigned i = 0; i < m->args.num; i++)
-      if (m->args.list[i].buffer)
-         bytes += (double)tilec_buffer_bytes(m->args.list[i].buffer);
+      if (m->args.list[i].is_given && m->args.list[i].value.kind == TL_CLI_ARRAY)
+         bytes += (double)m->args.list[i].value.array.bytes;
    return bytes;
 }
 
@@ -241,8 +278,7 @@ measure(TlMeasure *m, const Axes *axes, const char **picked, TilecTuneResult **o
    o.configs = &as_written;
    o.num_configs = 1;
    if (axes->list.len) {
-      if (!make_variants(m, axes, configs))
-         return TILEC_BAD_ARGUMENT;
+      make_variants(m, axes, configs);
       o.configs = configs;
       o.num_configs = (uint32_t)axes->count;
    } else if (m->tuning) {
@@ -269,9 +305,15 @@ bench(TlMeasure *m, TlReportFn *format)
    const char *picked = NULL;
    TilecTuneResult *r = NULL;
    TlBenchReport report = {.kernel = m->args.kernel, .bytes = array_bytes(m)};
-   if (!read_axes(m, &axes) || !expression(m, TL_OPT_BYTES, &report.bytes) ||
-       !expression(m, TL_OPT_FLOPS, &report.flops))
-      return EXIT_USAGE;
+   int code = read_axes(m, &axes);
+   if (code == EXIT_OK)
+      code = expression(m, TL_OPT_BYTES, &report.bytes);
+   if (code == EXIT_OK)
+      code = expression(m, TL_OPT_FLOPS, &report.flops);
+   if (code == EXIT_OK)
+      code = tl_measure_open(m);
+   if (code != EXIT_OK)
+      return code;
    TilecDeviceInfo device;
    TilecStatus status = tilec_runtime_device(m->rt, &device);
    if (status == TILEC_OK)
@@ -300,7 +342,7 @@ tl_cmd_bench(TlCommand *c)
    TlReportFn *format = report_format(c);
    if (!format)
       return EXIT_USAGE;
-   int code = tl_measure_open(m, c);
+   int code = tl_measure_read(m, c);
    if (code == EXIT_OK)
       code = bench(m, format);
    tl_measure_close(m);

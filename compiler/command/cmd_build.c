@@ -77,18 +77,19 @@ build_stage(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o)
 
 /* ---- cubins ---- */
 static int
-build_cubin(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o)
+no_ptxas(const TlCommand *c)
 {
-   const char *out = tl_option(&c->cl, TL_OPT_OUT), *ptxas;
-   if (!tl_ptxas_find(c, &ptxas))
-      return EXIT_ENVIRONMENT;
-   if (!ptxas && tl_option(&c->cl, TL_OPT_PTXAS))
+   if (tl_option(&c->cl, TL_OPT_PTXAS))
       return tl_cmd_misuse("a cubin needs ptxas, which --ptxas=none leaves out");
-   if (!ptxas) {
-      tl_cmd_error("a cubin needs ptxas, which is neither in PATH nor in /usr/local/cuda/bin; name "
-                   "it with --ptxas=PATH, or load the PTX: the driver compiles it");
-      return EXIT_ENVIRONMENT;
-   }
+   tl_cmd_error("a cubin needs ptxas, which is neither in PATH nor in /usr/local/cuda/bin; name "
+                "it with --ptxas=PATH, or load the PTX: the driver compiles it");
+   return EXIT_ENVIRONMENT;
+}
+
+static int
+build_cubin(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o, const char *ptxas)
+{
+   const char *out = tl_option(&c->cl, TL_OPT_OUT);
    TlCubin cubin;
    int code = tl_ptxas_assemble(c, comp, o, ptxas, &cubin);
    tl_cmd_diagnostics(c, comp);
@@ -213,16 +214,14 @@ build_image(TlCommand *c, const TilecCompileOptions *o, const TlCompileExtra *ex
 }
 
 static int
-build_c(TlCommand *c, const TilecCompileOptions *o, const TlCompileExtra *extra)
+build_c(TlCommand *c, const TilecCompileOptions *o, const TlCompileExtra *extra, const char *ptxas)
 {
    TilecCompileOptions each[MAX_ARCHS + 1];
    size_t num = 0, made = 0;
-   const char *out = tl_option(&c->cl, TL_OPT_OUT), *ptxas;
+   const char *out = tl_option(&c->cl, TL_OPT_OUT);
    size_t len = out ? strlen(out) : 0;
    if (len < 3 || strcmp(out + len - 2, ".c") != 0 || out[len - 3] == '/')
       return tl_cmd_misuse("--emit=c makes two files; name the first with -o NAME.c");
-   if (!tl_ptxas_find(c, &ptxas))
-      return EXIT_ENVIRONMENT;
    int code = split_archs(c, o, each, &num);
    if (code == EXIT_OK && num == 0)
       return tl_cmd_misuse("--arch names no architecture");
@@ -242,11 +241,11 @@ build_c(TlCommand *c, const TilecCompileOptions *o, const TlCompileExtra *extra)
 }
 
 static int
-build_unit(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o)
+build_unit(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o, const char *ptxas)
 {
    if (setjmp(comp->oom))
       return tl_cmd_no_memory();
-   return c->emit == TL_EMIT_CUBIN ? build_cubin(c, comp, o) : build_stage(c, comp, o);
+   return c->emit == TL_EMIT_CUBIN ? build_cubin(c, comp, o, ptxas) : build_stage(c, comp, o);
 }
 
 int
@@ -263,11 +262,12 @@ tl_cmd_build(TlCommand *c)
    if (depfile && (!out || strcmp(out, "-") == 0))
       return tl_cmd_misuse("--depfile names the output file; give one with -o");
    const char *ptxas;
-   bool is_asked;
-   if (!tl_tool_asked(c, TL_OPT_PTXAS, &ptxas, &is_asked))
+   if (!tl_ptxas_find(c, &ptxas)) /* one that is named is to be there, needed or not */
       return EXIT_ENVIRONMENT;
    if (c->emit == TL_EMIT_C)
-      return build_c(c, &o, &extra);
+      return build_c(c, &o, &extra, ptxas);
+   if (c->emit == TL_EMIT_CUBIN && !ptxas)
+      return no_ptxas(c);
    if (!tl_cmd_native_arch(c, &o))
       return EXIT_ENVIRONMENT;
    if (extra.passes && !tl_option(&c->cl, TL_OPT_EMIT))
@@ -275,7 +275,7 @@ tl_cmd_build(TlCommand *c)
    TlCompilation comp;
    int code = compile(c, &comp, &o, &extra);
    if (code == EXIT_OK)
-      code = build_unit(c, &comp, &o);
+      code = build_unit(c, &comp, &o, ptxas);
    tl_compilation_free(&comp);
    return code;
 }

@@ -30,6 +30,7 @@ typedef struct RunState {
    TilecKernel *kernel;
    TlCmdImage image;
    uint32_t grid[3];
+   bool grid_is_given;   /* by numbers */
    bool grid_is_odd;     /* its expression names an argument that is not an integer */
    uint32_t time_runs;   /* 0 = no timing */
    double launch_ms;     /* of the first launch */
@@ -256,12 +257,9 @@ own_grid(RunState *r)
 }
 
 static int
-read_grid(RunState *r)
+choose_grid(RunState *r)
 {
-   bool is_given;
-   if (!tl_cmd_grid(r->c, r->grid, &is_given))
-      return EXIT_USAGE;
-   if (!is_given && !own_grid(r))
+   if (!r->grid_is_given && !own_grid(r))
       return EXIT_PROGRAM;
    if (!r->grid[0] || !r->grid[1] || !r->grid[2])
       tl_cmd_error("warning: the grid is %u,%u,%u: no program runs", r->grid[0], r->grid[1],
@@ -517,12 +515,6 @@ compile_and_run(RunState *r)
    if (r->rt && r->a.is_autotuned && !tl_option(&r->c->cl, TL_OPT_NO_TUNE) &&
        (code = tl_measure_choose(r->c, &r->o)) != EXIT_OK)
       return code;
-   const char *grid = tl_option(&r->c->cl, TL_OPT_GRID);
-   bool is_given;
-   if (!tl_cmd_grid(r->c, r->grid, &is_given))
-      return EXIT_USAGE;
-   if (grid && !is_given)
-      r->o.grid = tl_arena_printf(r->c->arena, "(%s)", grid);
    TilecStage shown = tl_option(&r->c->cl, TL_OPT_EMIT) ? r->o.stop_after : TILEC_STAGE_DEFAULT;
    r->o.keep_stages |= shown ? TILEC_STAGE_BIT(shown) : 0;
    TilecStage needed = r->rt ? TILEC_STAGE_PTX : r->on_sim ? TILEC_STAGE_LOWERED : TILEC_STAGE_IR;
@@ -538,7 +530,7 @@ compile_and_run(RunState *r)
    r->comp.diags.first = r->comp.diags.last = NULL; /* shown already */
    if (!tl_cmd_extras(r->c, &r->comp, r->o.kernel))
       return EXIT_ENVIRONMENT;
-   if ((code = read_grid(r)) != EXIT_OK)
+   if ((code = choose_grid(r)) != EXIT_OK)
       return code;
    tl_results_before(&r->results, &r->comp.info.kernels[0]);
    code = r->rt ? run_on_gpu(r) : run_on_cpu(r);
@@ -558,6 +550,8 @@ tl_cmd_run(TlCommand *c)
    if (dot && strcmp(dot, ".tir") == 0)
       return tl_cmd_misuse("%s: 'run' takes the source of a kernel; IR text can be built, not run",
                            r->o.file);
+   if (!tl_cmd_grid(c, &r->o, r->grid, &r->grid_is_given))
+      return EXIT_USAGE;
    const char *time = tl_option(&c->cl, TL_OPT_TIME);
    if (time && *time && !tl_cmd_number(c, TL_OPT_TIME, 1000000, &r->time_runs))
       return EXIT_USAGE;

@@ -154,8 +154,6 @@ tensor_arg(TlMeasure *m, const TlCmdArg *a, TilecArg *out)
 static bool
 collect(TlMeasure *m)
 {
-   if (!tl_cmd_args_complete(&m->args))
-      return false;
    m->values = tl_new_array(m->c->arena, TilecArg, m->args.num + 1);
    for (unsigned i = 0; i < m->args.num; i++) {
       const TlCmdArg *a = &m->args.list[i];
@@ -180,9 +178,11 @@ read_grid(TlMeasure *m)
    bool are_numbers;
    const char *text = tl_option(&m->c->cl, TL_OPT_GRID);
    m->launch = (TilecLaunch){.grid = {TILEC_OWN_GRID, 1, 1}};
-   if (text)
+   if (!tl_cmd_grid(m->c, &m->o, numbers, &are_numbers))
+      return false;
+   if (are_numbers)
       m->o.grid = tl_arena_printf(m->c->arena, "(%s)", text);
-   return tl_cmd_grid(m->c, numbers, &are_numbers);
+   return true;
 }
 
 static TilecStatus
@@ -223,29 +223,36 @@ list_configs(TlMeasure *m)
 }
 
 int
-tl_measure_open(TlMeasure *m, TlCommand *c)
+tl_measure_read(TlMeasure *m, TlCommand *c)
 {
    m->c = c;
    m->args.c = c;
    if (c->cl.operands.len != 1)
       return tl_cmd_misuse("'%s' takes one file; %zu were given", c->cl.command_name,
                            c->cl.operands.len);
-   if (!tl_cmd_options(c, &m->o, &m->extra) || !read_options(m))
+   if (!tl_cmd_options(c, &m->o, &m->extra) || !read_options(m) || !read_grid(m))
       return EXIT_USAGE;
    int code = tl_cmd_args_params(&m->args, &m->o, &m->extra);
+   if (code == EXIT_OK)
+      code = tl_cmd_args_values(&m->args);
+   if (code == EXIT_OK && !tl_cmd_args_complete(&m->args))
+      code = EXIT_PROGRAM;
+   return code;
+}
+
+int
+tl_measure_open(TlMeasure *m)
+{
+   int code = open_runtime(m);
    if (code != EXIT_OK)
-      return code;
-   if ((code = tl_cmd_args_values(&m->args)) != EXIT_OK || (code = open_runtime(m)) != EXIT_OK)
       return code;
    TilecStatus status = tl_cmd_args_upload(&m->args, m->rt);
    if (status != TILEC_OK)
       return tl_measure_error(m, status);
    if (!collect(m))
       return EXIT_PROGRAM;
-   if (!read_grid(m))
-      return EXIT_USAGE;
-   m->database = tl_measure_database(c);
-   make_folder(c, m->database);
+   m->database = tl_measure_database(m->c);
+   make_folder(m->c, m->database);
    status = open_kernel(m);
    if (status == TILEC_OK)
       status = list_configs(m);
@@ -309,7 +316,9 @@ tl_measure_choose(TlCommand *c, TilecCompileOptions *o)
 {
    TlMeasure *m = tl_new(c->arena, TlMeasure);
    TilecTuneResult *r = NULL;
-   int code = tl_measure_open(m, c);
+   int code = tl_measure_read(m, c);
+   if (code == EXIT_OK)
+      code = tl_measure_open(m);
    if (code == EXIT_OK && m->tuning) {
       TilecStatus status = tl_measure_run(m, &m->options, &r);
       code = status == TILEC_OK ? EXIT_OK : tl_measure_error(m, status);
@@ -384,7 +393,9 @@ tune_kernel(TlCommand *c)
 {
    TlMeasure *m = tl_new(c->arena, TlMeasure);
    TilecTuneResult *r = NULL;
-   int code = tl_measure_open(m, c);
+   int code = tl_measure_read(m, c);
+   if (code == EXIT_OK)
+      code = tl_measure_open(m);
    if (code == EXIT_OK && !m->tuning) {
       tl_cmd_error("kernel '%s' has no configurations to choose from: @autotune lists them",
                    m->args.kernel);

@@ -260,6 +260,22 @@ read_warnings(TlCommand *c, TlWarnings *w)
    return true;
 }
 
+/* Are all of the names passes? */
+static bool
+are_passes(TlCommand *c, const char *list)
+{
+   for (const char *s = list; s && *s;) {
+      size_t len = strcspn(s, ",");
+      const char *name = tl_arena_strndup(c->arena, s, len);
+      if (len && tl_pass_named(name) == TL_PASS_END)
+         return tl_cmd_refuse("no pass is called '%s'; --passes takes names of passes, as in "
+                              "fold,cse",
+                              name);
+      s += len + (s[len] == ',');
+   }
+   return true;
+}
+
 static bool
 read_extra(TlCommand *c, TlCompileExtra *extra)
 {
@@ -268,6 +284,8 @@ read_extra(TlCommand *c, TlCompileExtra *extra)
                              .print_after = tl_option(cl, TL_OPT_PRINT_AFTER),
                              .verify_each = tl_option(cl, TL_OPT_VERIFY_EACH) != NULL,
                              .print = print_pass};
+   if (!are_passes(c, extra->passes))
+      return false;
    if (extra->print_after && strcmp(extra->print_after, "all") &&
        tl_pass_named(extra->print_after) == TL_PASS_END)
       return tl_cmd_refuse("no pass is called '%s'; --print-after takes the name of a pass, or all",

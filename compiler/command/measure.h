@@ -22,8 +22,11 @@ typedef struct TlMeasure {
    TilecTuneOptions options;  /* from the command line */
 } TlMeasure;
 
-/* Reads the command line, opens the executor, uploads; an exit code, after a message. */
-int tl_measure_open(TlMeasure *m, TlCommand *c);
+/* Reads the command line, whose mistakes are told before a driver is opened; an exit code, after a
+ * message. */
+int tl_measure_read(TlMeasure *m, TlCommand *c);
+/* Opens the executor, uploads, finds the kernel; likewise. */
+int tl_measure_open(TlMeasure *m);
 void tl_measure_close(TlMeasure *m);
 /* The exit code for a failed call of the runtime, after its message. */
 int tl_measure_error(TlMeasure *m, TilecStatus status);

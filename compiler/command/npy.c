@@ -202,10 +202,12 @@ read_header(TlArena *arena, FILE *f, TlDtype want, TlArray *out, uint64_t *data_
       return tl_not_taken(why,
                           "it is stored in Fortran order; save it with numpy.ascontiguousarray");
    out->dtype = want == TL_DTYPE_COUNT ? file_dtype : want;
-   if (!may_read_as(file_dtype, out->dtype))
+   if (!may_read_as(file_dtype, out->dtype)) {
+      out->fault = TL_ARRAY_OTHER_DTYPE;
       return tl_not_taken(why, tl_arena_printf(arena, "it holds %s, but %s is expected",
                                                tl_dtype_info[file_dtype].text,
                                                tl_dtype_info[want].text));
+   }
    return true;
 }
 
@@ -227,8 +229,10 @@ read_data(TlArena *arena, FILE *f, uint64_t data_at, TlArray *out, const char **
                  have < need ? "truncated" : "too long", (unsigned long long)have,
                  (unsigned long long)data_at, (unsigned long long)need));
    fseeko(f, (off_t)data_at, SEEK_SET);
-   if (!tl_array_alloc(out))
+   if (!tl_array_alloc(out)) {
+      out->fault = TL_ARRAY_NO_MEMORY;
       return tl_not_taken(why, "there is not enough memory for it");
+   }
    if (fread(out->data, 1, out->bytes, f) != out->bytes) {
       *why = "it cannot be read to its end";
       tl_array_free(out);
@@ -240,7 +244,7 @@ read_data(TlArena *arena, FILE *f, uint64_t data_at, TlArray *out, const char **
 bool
 tl_npy_read(TlArena *arena, const char *path, TlDtype want, TlArray *out, const char **why)
 {
-   *out = (TlArray){0};
+   *out = (TlArray){.fault = TL_ARRAY_UNREADABLE};
    struct stat st;
    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* a pipe may block */
       return tl_not_taken(why, "it is not a regular file");
@@ -251,6 +255,8 @@ tl_npy_read(TlArena *arena, const char *path, TlDtype want, TlArray *out, const 
    bool ok =
       read_header(arena, f, want, out, &data_at, why) && read_data(arena, f, data_at, out, why);
    fclose(f);
+   if (ok)
+      out->fault = TL_ARRAY_NO_FAULT;
    return ok;
 }
 

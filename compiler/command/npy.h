@@ -9,12 +9,21 @@
 
 #include <stdbool.h>
 
+/* What kept an array from being read or made. */
+typedef enum TlArrayFault {
+   TL_ARRAY_NO_FAULT,
+   TL_ARRAY_UNREADABLE,  /* there is no such file, or it is no .npy file that is understood */
+   TL_ARRAY_OTHER_DTYPE, /* the file holds another than the caller named */
+   TL_ARRAY_NO_MEMORY,
+} TlArrayFault;
+
 typedef struct TlArray {
    TlDtype dtype;
    unsigned rank;
    uint64_t shape[32];
    uint64_t elems, bytes;
-   void *data; /* malloc'ed, 64-byte aligned; free() it */
+   void *data;         /* malloc'ed, 64-byte aligned; free() it */
+   TlArrayFault fault; /* of one that is not taken */
 } TlArray;
 
 /* Why something is not taken: false, for `return`. */

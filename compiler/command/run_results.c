@@ -95,7 +95,7 @@ read_expected(TlRunResults *r, const char *text, TlExpected *e)
       e->tolerance = tl_array_tolerance(got->dtype);
    if (!tl_npy_read(r->c->arena, path, TL_DTYPE_COUNT, &e->want, &why)) {
       tl_cmd_error("--expect %s: %s: %s", e->arg->param->name, path, why);
-      return EXIT_ENVIRONMENT;
+      return tl_cmd_array_code(&e->want);
    }
    read_as(&e->want, got->dtype);
    if (has_shape_of(got, &e->want))

@@ -120,7 +120,7 @@ made_up(TlArena *arena, const char *how, const char *rest, TlCliValue *out, cons
       return tl_not_taken(
          why, tl_arena_printf(arena, "%s does not fit %s", rest + 1, tl_dtype_info[a->dtype].text));
    if (!tl_array_alloc(a)) {
-      out->lacks_memory = true;
+      a->fault = TL_ARRAY_NO_MEMORY;
       return tl_not_taken(why, "there is not enough memory for an array of that shape");
    }
    out->kind = TL_CLI_ARRAY;

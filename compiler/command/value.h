@@ -14,11 +14,10 @@ typedef enum TlCliKind {
 
 typedef struct TlCliValue {
    TlCliKind kind;
-   int64_t i;         /* INT, BOOL */
-   bool is_u64;       /* INT: `i` holds the bits of a value of 2^63 and more */
-   double f;          /* FLOAT */
-   TlArray array;     /* ARRAY; freed by the caller */
-   bool lacks_memory; /* for the array: why it was not read */
+   int64_t i;     /* INT, BOOL */
+   bool is_u64;   /* INT: `i` holds the bits of a value of 2^63 and more */
+   double f;      /* FLOAT */
+   TlArray array; /* ARRAY; freed by the caller.  Its fault: what kept it from being one */
 } TlCliValue;
 
 /* Reads `text`.  A .npy file without a named dtype keeps its own; `randn` is the same everywhere

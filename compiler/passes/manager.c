@@ -140,11 +140,7 @@ tl_run_named_passes(TlPassCx *cx, TlFunc *f, const char *list)
    for (; *list; list += *list == ',') {
       size_t len = strcspn(list, ",");
       const TlPassId ids[] = {find_pass(list, len), TL_PASS_END};
-      if (len && ids[0] == TL_PASS_END) {
-         tl_report(cx->diags, E0362, f->range, (int)(len > 60 ? 60 : len), list);
-         cx->failed = true;
-         return false;
-      }
+      assert(!len || ids[0] != TL_PASS_END);
       if (!tl_run_passes(cx, f, ids))
          return false;
       list += len;

@@ -54,7 +54,7 @@ bool tl_run_passes(TlPassCx *cx, TlFunc *f, const TlPassId *ids);
 /* The same, round after round until none changes anything. */
 bool tl_run_passes_to_fixed_point(TlPassCx *cx, TlFunc *f, const TlPassId *ids,
                                   unsigned max_rounds);
-/* "a,b,c", as somebody wrote it; false also where a pass has another name. */
+/* "a,b,c", each the name of a pass. */
 bool tl_run_named_passes(TlPassCx *cx, TlFunc *f, const char *list);
 /* The whole order, readable in pipeline.c. */
 bool tl_pipeline_typed(TlPassCx *cx, TlFunc *f);   /* clean-up of TYPED IR */
