@@ -36,6 +36,27 @@ tl_is_word(const char *word, const char *text, size_t len)
    return word && strncmp(word, text, len) == 0 && !word[len];
 }
 
+/* What follows the prefix; NULL: the text begins otherwise. */
+static inline const char *
+tl_skip_prefix(const char *text, const char *prefix)
+{
+   size_t n = strlen(prefix);
+   return strncmp(text, prefix, n) == 0 ? text + n : NULL;
+}
+
+static inline bool
+tl_starts_with(const char *text, const char *prefix)
+{
+   return tl_skip_prefix(text, prefix) != NULL;
+}
+
+static inline bool
+tl_ends_with(const char *text, const char *end)
+{
+   size_t n = strlen(text), m = strlen(end);
+   return n >= m && strcmp(text + n - m, end) == 0;
+}
+
 /* Letters to change, add, leave out or swap with the next, at most `limit` (larger answers are
  * reported as limit + 1).  For did-you-mean: a candidate is worth naming at distance <= 1 + length
  * / 4. */

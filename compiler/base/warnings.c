@@ -38,18 +38,12 @@ bits_of(const char *name)
    return 0;
 }
 
-static const char *
-after(const char *text, const char *prefix)
-{
-   size_t n = strlen(prefix);
-   return strncmp(text, prefix, n) == 0 ? text + n : NULL;
-}
-
 bool
 tl_warnings_ask(TlWarnings *w, const char *text, const char **name)
 {
-   const char *error = after(text, "error="), *no_error = after(text, "no-error=");
-   const char *no = after(text, "no-");
+   const char *error = tl_skip_prefix(text, "error="),
+              *no_error = tl_skip_prefix(text, "no-error=");
+   const char *no = tl_skip_prefix(text, "no-");
    bool is_group = bits_of(text) != 0; /* "no-effect" is one */
    *name = error ? error : no_error ? no_error : no && !is_group ? no : text;
    uint32_t bits = bits_of(*name);

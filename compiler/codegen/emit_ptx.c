@@ -80,7 +80,7 @@ drop_labels(char *ptx, size_t len)
    for (const char *line = ptx, *end = ptx + len, *next; line < end; line = next) {
       const char *newline = memchr(line, '\n', (size_t)(end - line));
       next = newline ? newline + 1 : end;
-      if (strncmp(line, label, strlen(label)) == 0)
+      if (tl_starts_with(line, label))
          continue;
       memmove(to, line, (size_t)(next - line));
       to += next - line;

@@ -132,8 +132,8 @@ pointee(const char *type, TlDtype *out)
    if (*type != '*')
       return false;
    type += 1 + strspn(type + 1, " ");
-   if (strncmp(type, "const ", 6) == 0)
-      type += 6;
+   const char *target = tl_skip_prefix(type, "const ");
+   type = target ? target : type;
    return tl_dtype_from_text(type, strcspn(type, ":"), out);
 }
 
@@ -311,8 +311,7 @@ tl_cmd_arg_value(TlArena *arena, const TlCmdArg *a)
 bool
 tl_cmd_is_descriptor(const char *type)
 {
-   static const char opening[] = "tensordesc<";
-   return type && strncmp(type, opening, sizeof opening - 1) == 0;
+   return type && tl_starts_with(type, "tensordesc<");
 }
 
 TilecTensor *

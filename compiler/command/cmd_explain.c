@@ -43,7 +43,7 @@ print_page(const char *p)
    p += strcspn(p, "\n") + 1;
    while (*p) {
       size_t n = strcspn(p, "\n");
-      if (strncmp(p, "```", 3) == 0)
+      if (tl_starts_with(p, "```"))
          in_code = !in_code;
       else
          printf("%s%.*s\n", in_code && n ? "    " : "", (int)n, p);

@@ -53,18 +53,11 @@ find_tools(TlCommand *c, Tools *t)
    return true;
 }
 
-static bool
-ends_in(const char *path, const char *name)
-{
-   size_t n = strlen(path), m = strlen(name);
-   return n >= m && strcmp(path + n - m, name) == 0;
-}
-
 /* What the disassembler prints; NULL: *why says what went wrong. */
 static const char *
 disassemble(TlCommand *c, const char *program, const char *cubin, const char **why)
 {
-   bool has_lines = !ends_in(program, "cuobjdump");
+   bool has_lines = !tl_ends_with(program, "cuobjdump");
    char *lines[] = {(char *)(uintptr_t)program, "-c", "-g", (char *)(uintptr_t)cubin, NULL};
    char *plain[] = {(char *)(uintptr_t)program, "-sass", (char *)(uintptr_t)cubin, NULL};
    TlPtxasRun run = {.program = program, .keep_environment = true, .limit_ms = 60000};

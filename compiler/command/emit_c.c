@@ -51,19 +51,11 @@ is_reserved(const char *name)
 }
 
 static bool
-starts_with(const char *name, const char *const *prefixes)
+starts_with_one_of(const char *name, const char *const *prefixes)
 {
-   for (; *prefixes; prefixes++)
-      if (strncmp(name, *prefixes, strlen(*prefixes)) == 0)
-         return true;
-   return false;
-}
-
-static bool
-ends_with(const char *name, const char *end)
-{
-   size_t n = strlen(name), e = strlen(end);
-   return n > e && strcmp(name + n - e, end) == 0;
+   while (*prefixes && !tl_starts_with(name, *prefixes))
+      prefixes++;
+   return *prefixes != NULL;
 }
 
 /* Families of such words: C's own, types, limits, macros of headers, what the output defines. */
@@ -76,10 +68,12 @@ is_of_others(const TlAot *aot, const char *name)
                                         "MOD_",  "PTHREAD_", "RENAME_", "RTLD_", "SCHED_",
                                         "SEEK_", "STA_",     "TIMER_",  NULL};
    size_t own = strlen(aot->name);
+   assert(*name);
    return (name[0] == '_' && (name[1] == '_' || isupper((unsigned char)name[1]))) ||
-          ends_with(name, "_t") || starts_with(name, macros) ||
-          (starts_with(name, numbers) &&
-           (ends_with(name, "_MAX") || ends_with(name, "_MIN") || ends_with(name, "_WIDTH"))) ||
+          tl_ends_with(name + 1, "_t") || starts_with_one_of(name, macros) ||
+          (starts_with_one_of(name, numbers) &&
+           (tl_ends_with(name, "_MAX") || tl_ends_with(name, "_MIN") ||
+            tl_ends_with(name, "_WIDTH"))) ||
           (strncasecmp(name, aot->name, own) == 0 && name[own] == '_');
 }
 

@@ -60,10 +60,10 @@ tl_c_template(const TlAot *aot, const char *text, size_t len, TlSb *out)
    const char *end = text + len;
    for (const char *p = text; p < end; p++) {
       bool starts = p == text || !is_word(p[-1]);
-      if (starts && end - p > 4 && strncmp(p, "aot_", 4) == 0) {
+      if (starts && end - p > 4 && tl_starts_with(p, "aot_")) {
          tl_sb_printf(out, "%s_", aot->name);
          p += 3;
-      } else if (starts && end - p > 4 && strncmp(p, "AOT_", 4) == 0) {
+      } else if (starts && end - p > 4 && tl_starts_with(p, "AOT_")) {
          upper(out, aot->name);
          tl_sb_char(out, '_');
          p += 3;
@@ -434,13 +434,13 @@ tl_c_write(const TlAot *aot, const TlCKernel *kernels, size_t n, TlSb *source, T
       if (!mark)
          break;
       size_t word = strcspn(mark + 1, "@");
-      if (strncmp(mark, "@CHECKED@", 9) == 0)
+      if (tl_starts_with(mark, "@CHECKED@"))
          tl_sb_char(source, aot->checked ? '1' : '0');
-      else if (strncmp(mark, "@DATA@", 6) == 0)
+      else if (tl_starts_with(mark, "@DATA@"))
          write_data(aot, source);
-      else if (strncmp(mark, "@MESSAGES@", 10) == 0)
+      else if (tl_starts_with(mark, "@MESSAGES@"))
          write_messages(aot, source);
-      else if (strncmp(mark, "@RESULTS@", 9) == 0)
+      else if (tl_starts_with(mark, "@RESULTS@"))
          write_results(aot, source);
       assert(mark[word + 1] == '@'); /* marks of aot_launch.c.in come in pairs */
       p = mark + word + 2;

@@ -114,7 +114,7 @@ command_examples(TlSb *out, const char *name)
    const char *before = "\nexamples:\n  ";
    for (unsigned i = 0; examples[i]; i++) {
       const char *command = examples[i] + strlen("tilec ");
-      if (strcspn(command, " ") != strlen(name) || strncmp(command, name, strlen(name)) != 0)
+      if (!tl_is_word(name, command, strcspn(command, " ")))
          continue;
       tl_sb_str(out, before);
       wrap(out, 2, 6, examples[i], " \\");

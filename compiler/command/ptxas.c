@@ -79,7 +79,7 @@ read_line(TlArena *arena, const char *s, size_t n)
    const char *line = tl_arena_strndup(arena, s, n);
    Line l = {line + strspn(line, " \t"), 0};
    const char *colon = strstr(line, " : ");
-   if (!colon || strncmp(line, "ptxas", 5) != 0)
+   if (!colon || !tl_starts_with(line, "ptxas"))
       return l;
    const char *end = colon;
    while (end > line && end[-1] == ' ')
@@ -134,16 +134,15 @@ join(TlSb *sb, const char *kernel, const char *text)
 static void
 take_line(Reader *r, TlArena *arena, Line l)
 {
-   static const char compiling[] = "Compiling entry function '";
+   const char *name = tl_skip_prefix(l.text, "Compiling entry function '");
    read_usage(l.text, &r->usage);
-   if (strncmp(l.text, compiling, sizeof compiling - 1) == 0) {
-      const char *name = l.text + sizeof compiling - 1;
+   if (name) {
       r->kernel = tl_arena_strndup(arena, name, strcspn(name, "'"));
    } else if (l.kind == 'e') {
       join(&r->errors, NULL, l.text);
    } else if (l.kind == 'w' || spills(l.text) || strstr(l.text, "(C75")) {
       join(&r->warnings, r->kernel, l.text);
-   } else if (strncmp(l.text, "Used ", 5) == 0) {
+   } else if (tl_starts_with(l.text, "Used ")) {
       join(&r->remarks, r->kernel, l.text);
    }
 }

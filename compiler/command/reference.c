@@ -54,7 +54,7 @@ static void
 read_page(TlReference *ref, const char *name, const char *text)
 {
    TlRefPage page = {.name = name};
-   assert(strncmp(text, "# ", 2) == 0); /* a page begins with its title */
+   assert(tl_starts_with(text, "# ")); /* a page begins with its title */
    page.title = line_at(text + 2);
    const char *next;
    page.intro = text_until_entry(page.title.text + page.title.len, &next);

@@ -53,7 +53,7 @@ row_markdown(TlArena *arena, const TlBuiltinRow *row, TlSb *out)
 static bool
 is_fence(TlSpan line)
 {
-   return line.len >= 3 && strncmp(line.text, "```", 3) == 0;
+   return line.len >= 3 && tl_starts_with(line.text, "```");
 }
 
 static bool

@@ -184,9 +184,9 @@ tl_cli_value(TlArena *arena, const char *text, TlCliValue *out, const char **why
    if (text[0] == '@')
       return from_file(arena, text + 1, out, why);
    for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++) {
-      size_t n = strlen(makers[i]);
-      if (strncmp(text, makers[i], n) == 0 && text[n] == ':')
-         return made_up(arena, makers[i], text + n + 1, out, why);
+      const char *rest = tl_skip_prefix(text, makers[i]);
+      if (rest && *rest == ':')
+         return made_up(arena, makers[i], rest + 1, out, why);
    }
    if (number(text, out))
       return true;

@@ -162,13 +162,6 @@ tl_read_file(TlArena *arena, const char *path, const char **text, size_t *len, c
    return true;
 }
 
-static bool
-has_suffix(const char *s, const char *suffix)
-{
-   size_t n = strlen(s), m = strlen(suffix);
-   return n >= m && strcmp(s + n - m, suffix) == 0;
-}
-
 static const char *
 import_file(void *user, TlArena *arena, const char *path, size_t *len)
 {
@@ -262,7 +255,8 @@ find_names(Run *r)
 static unsigned
 capability_of(const char *arch)
 {
-   return arch && strncmp(arch, "sm_", 3) == 0 ? (unsigned)strtoul(arch + 3, NULL, 10) : 0;
+   const char *number = arch ? tl_skip_prefix(arch, "sm_") : NULL;
+   return number ? (unsigned)strtoul(number, NULL, 10) : 0;
 }
 
 static TilecStatus
@@ -721,13 +715,12 @@ run(Run *r, TilecStage stage, TilecStatus (*f)(Run *r))
 static bool
 is_ir_text(const Run *r)
 {
-   static const char begin[] = "func @";
    const TlSource *src = tl_source(r->comp->sources, r->comp->file);
    const char *text = src ? src->text : "";
-   while (*text && (strchr(" \t\r\n", *text) || strncmp(text, "//", 2) == 0))
+   while (*text && (strchr(" \t\r\n", *text) || tl_starts_with(text, "//")))
       text += *text == '/' ? strcspn(text, "\n") : 1;
-   return (r->options->file && has_suffix(r->options->file, ".tir")) ||
-          strncmp(text, begin, sizeof begin - 1) == 0;
+   return (r->options->file && tl_ends_with(r->options->file, ".tir")) ||
+          tl_starts_with(text, "func @");
 }
 
 static TilecStatus

@@ -111,11 +111,11 @@ split_grid(TlCompilation *comp, const char *text, const char *grid[3])
          continue;
       }
       depth += (*p == '(' || *p == '[') - (*p == ')' || *p == ']');
-      if (strncmp(p, "triton.", 7) == 0) {
+      if (tl_starts_with(p, "triton.")) {
          p += 6;
          continue;
       }
-      if (strncmp(p, "tl.", 3) == 0) {
+      if (tl_starts_with(p, "tl.")) {
          p += 2;
          continue;
       }

@@ -85,7 +85,7 @@ static bool
 parse_declaration(Parser *s)
 {
    size_t len = word_length(s->p);
-   if (len != 3 || strncmp(s->p, "reg", 3) != 0)
+   if (len != 3 || !tl_starts_with(s->p, "reg"))
       return fail(s, "only .reg is declared on the CPU");
    s->p += len;
    if (!accept(s, '.'))

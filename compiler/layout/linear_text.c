@@ -51,12 +51,10 @@ skip_spaces(const char **s)
 static bool
 accept(const char **s, const char *word)
 {
-   size_t n = strlen(word);
    skip_spaces(s);
-   if (strncmp(*s, word, n) != 0)
-      return false;
-   *s += n;
-   return true;
+   const char *rest = tl_skip_prefix(*s, word);
+   *s = rest ? rest : *s;
+   return rest != NULL;
 }
 
 static bool

@@ -134,14 +134,6 @@ offer_arguments(List *l, const TlRequest *r)
                b->name, NULL);
 }
 
-/* Else Python, where builtins have their module's name. */
-static bool
-is_tile_file(const TlDocument *d)
-{
-   size_t n = strlen(d->path);
-   return !(n > 3 && strcmp(d->path + n - 3, ".py") == 0);
-}
-
 json_t *
 tl_lsp_completion(TlRequest *r)
 {
@@ -156,7 +148,7 @@ tl_lsp_completion(TlRequest *r)
       offer_members(&l, d, w);
       return l.items;
    }
-   bool is_tile = is_tile_file(d);
+   bool is_tile = !tl_is_python_file(d->path); /* Python has builtins under a module's name */
    offer_arguments(&l, r);
    offer_symbols(&l, d, r->offset);
    offer_keywords(&l);

@@ -127,10 +127,7 @@ hex(char c)
 char *
 tl_path_of_uri(const char *uri)
 {
-   static const char scheme[] = "file://";
-   if (strncmp(uri, scheme, sizeof scheme - 1) != 0)
-      return NULL;
-   const char *p = strchr(uri + sizeof scheme - 1, '/'); /* after the host */
+   const char *host = tl_skip_prefix(uri, "file://"), *p = host ? strchr(host, '/') : NULL;
    char *path = p ? malloc(strlen(p) + 1) : NULL, *out = path;
    if (!path)
       return NULL;

@@ -181,7 +181,7 @@ begins_statement(const char *text, size_t i)
    while (text[i] == ' ' || text[i] == '\t')
       i++;
    for (size_t k = 0; k < sizeof words / sizeof words[0]; k++)
-      if (strncmp(text + i, words[k], strlen(words[k])) == 0)
+      if (tl_starts_with(text + i, words[k]))
          return true;
    return false;
 }

@@ -301,7 +301,7 @@ tl_call_word(TlSema *s, const TlCall *call, unsigned i, TlAttrKind kind, const c
    bool listed = at && (at == words || at[-1] == ' ') &&
                  (at[text.len] == 0 || at[text.len] == ' ') && !strchr(word, ' ');
    const char *bare = word[0] == '.' ? word + 1 : word;
-   if (strncmp(bare, "evict_", 6) == 0)
+   if (tl_starts_with(bare, "evict_"))
       bare += 6;
    if (listed && tl_attr_word_value(kind, bare, strlen(bare), out))
       return true;

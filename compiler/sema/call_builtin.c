@@ -37,7 +37,7 @@ read_default(TlSema *s, const char *p, size_t len)
       return tl_sv_float(f);
    if (strcmp(text, "()") == 0 || strcmp(text, "[]") == 0)
       return tl_make_tuple(s, NULL, 0, text[0] == '[');
-   const char *name = strncmp(text, "tl.", 3) == 0 ? text + 3 : text;
+   const char *name = tl_starts_with(text, "tl.") ? text + 3 : text;
    TlSv v;
    if (tl_dtype_constant(s, name, &v))
       return v;

@@ -14,7 +14,7 @@ static const char opening[] = "tensordesc<";
 bool
 tl_is_descriptor_text(const char *text)
 {
-   return strncmp(text, opening, sizeof opening - 1) == 0;
+   return tl_starts_with(text, opening);
 }
 
 static const char *

@@ -177,8 +177,7 @@ hear(void *user, const TlValue *v, TlWant want)
 static bool
 is_syntax(const TlDiag *d)
 {
-   static const char codes[] = "E01";
-   return strncmp(tl_diag_name(d->code), codes, sizeof codes - 1) == 0;
+   return tl_starts_with(tl_diag_name(d->code), "E01");
 }
 
 /* What does not parse in a file that the trial was the first to import is wrong whatever the

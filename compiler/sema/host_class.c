@@ -455,7 +455,7 @@ is_transparent(TlSema *s, const TlNode *decorator)
    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
       if (strcmp(last, names[i]) == 0)
          return true;
-   return strncmp(text, "torch.", 6) == 0 || strncmp(text, "triton.", 7) == 0;
+   return tl_starts_with(text, "torch.") || tl_starts_with(text, "triton.");
 }
 
 TlSv

@@ -349,13 +349,11 @@ tl_host_platform(const char *call, bool *out)
 #define TL_HOST_PLATFORM(name, value) {name, value},
 #include "sema/host.def"
    };
-   size_t len = strlen(call);
-   if (len < 3 || strcmp(call + len - 2, "()") != 0)
+   if (!tl_ends_with(call, "()"))
       return false;
    const char *dot = strrchr(call, '.'), *name = dot ? dot + 1 : call;
    for (size_t i = 0; i < sizeof platforms / sizeof platforms[0]; i++)
-      if (strlen(platforms[i].name) + 2 == strlen(name) &&
-          strncmp(platforms[i].name, name, strlen(name) - 2) == 0) {
+      if (tl_is_word(platforms[i].name, name, strlen(name) - 2)) {
          *out = platforms[i].value;
          return true;
       }
@@ -399,11 +397,10 @@ HOST_FN(finfo)
 HOST_FN(iinfo)
 {
    const char *name = dtype_name(&c->args[0]);
-   bool is_unsigned = strncmp(name, "torch.u", 7) == 0;
-   const char *digits = strncmp(name, "torch.int", 9) == 0     ? name + 9
-                        : strncmp(name, "torch.uint", 10) == 0 ? name + 10
-                                                               : "";
-   unsigned bits = strcmp(digits, "8") == 0    ? 8
+   bool is_unsigned = tl_starts_with(name, "torch.u");
+   const char *digits = tl_skip_prefix(name, is_unsigned ? "torch.uint" : "torch.int");
+   unsigned bits = !digits                     ? 0
+                   : strcmp(digits, "8") == 0  ? 8
                    : strcmp(digits, "16") == 0 ? 16
                    : strcmp(digits, "32") == 0 ? 32
                    : strcmp(digits, "64") == 0 ? 64
@@ -515,11 +512,12 @@ tl_host_module_has(const char *dotted, bool *has)
    return false;
 }
 
+/* "torch.cuda" and "torch.cuda.amp" are below "torch.cuda". */
 static bool
-has_prefix(const char *name, const char *prefix)
+is_below(const char *name, const char *module)
 {
-   size_t n = strlen(prefix);
-   return strncmp(name, prefix, n) == 0 && (name[n] == '.' || !name[n]);
+   const char *rest = tl_skip_prefix(name, module);
+   return rest && (*rest == '.' || !*rest);
 }
 
 bool
@@ -538,7 +536,7 @@ tl_host_module_attr(TlSema *s, const char *module, const char *name, TlSv *out)
 #include "sema/host.def"
    };
    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-      if (has_prefix(dotted, parts[i])) {
+      if (is_below(dotted, parts[i])) {
          *out = tl_module_value(s, dotted);
          return true;
       }
@@ -554,7 +552,7 @@ tl_is_host_module(const char *name)
 #include "sema/host.def"
    };
    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-      if (has_prefix(name, known[i]))
+      if (is_below(name, known[i]))
          return true;
    return false;
 }
@@ -572,11 +570,9 @@ tl_sv_python_member(const TlSv *module, size_t i, const char **name, const char 
    };
    if (!tl_is_host_module_value(module))
       return false;
-   size_t len = strlen(module->module->name);
    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
-      const char *dot = rows[k].name + len;
-      bool is_in = strncmp(rows[k].name, module->module->name, len) == 0 && *dot == '.';
-      if (!is_in || strchr(dot + 1, '.') || i--)
+      const char *dot = tl_skip_prefix(rows[k].name, module->module->name);
+      if (!dot || *dot != '.' || strchr(dot + 1, '.') || i--)
          continue;
       *name = dot + 1;
       *signature = rows[k].signature;

@@ -36,7 +36,7 @@ tl_is_plain_object(TlSema *s, const TlSv *v)
 bool
 tl_lacks_attribute(TlSema *s, const TlSv *v, const char *name)
 {
-   if (strncmp(name, "__", 2) == 0)
+   if (tl_starts_with(name, "__"))
       return false;
    switch (v->kind) {
    case TL_SV_NONE:

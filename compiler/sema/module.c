@@ -442,8 +442,7 @@ bool
 tl_is_jit_decorator(const TlNode *decorator)
 {
    const char *last = last_component(decorator);
-   size_t n = strlen(last);
-   return strcmp(last, "kernel") == 0 || (n >= 3 && strcmp(last + n - 3, "jit") == 0);
+   return strcmp(last, "kernel") == 0 || tl_ends_with(last, "jit");
 }
 
 TlSvFunc *
@@ -487,8 +486,7 @@ tl_load_source(TlSema *s, TlAstModule *ast, const char *path, bool is_stdlib)
    source->ast = ast;
    source->file = ast->node.range.file;
    source->path = tl_arena_strdup(s->arena, path);
-   size_t n = strlen(path);
-   source->is_tile = !(n > 3 && strcmp(path + n - 3, ".py") == 0);
+   source->is_tile = !tl_is_python_file(path);
    source->is_stdlib = is_stdlib;
    tl_map_init(&source->globals, s->arena);
    if (!s->impl->main)

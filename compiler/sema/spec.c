@@ -468,7 +468,7 @@ tl_parse_type_text(TlSema *s, const char *text, size_t len)
       text++;
    while (text < end && *text == ' ')
       text++;
-   if (is_ptr && end - text > 6 && strncmp(text, "const ", 6) == 0) {
+   if (is_ptr && end - text > 6 && tl_starts_with(text, "const ")) {
       is_const = true;
       text += 6;
    } else if (is_ptr && end - text > 2 && *text == 'k' && text[1] != ' ') {
@@ -479,7 +479,7 @@ tl_parse_type_text(TlSema *s, const char *text, size_t len)
       const TlType *inner = tl_parse_type_text(s, text, (size_t)(end - text));
       return inner ? tl_type_ptr(s->types, inner, is_const) : NULL;
    }
-   if (strncmp(text, "tl.", 3) == 0)
+   if (tl_starts_with(text, "tl."))
       text += 3;
    if (text >= end || !tl_dtype_from_text(text, (size_t)(end - text), &dtype))
       return NULL;
@@ -535,7 +535,7 @@ tl_read_value(TlSema *s, const char *text, TlRange range)
 static bool
 is_type_entry(const char *text)
 {
-   return text[0] == '*' || strncmp(text, "tensordesc", 10) == 0;
+   return text[0] == '*' || tl_starts_with(text, "tensordesc");
 }
 
 /* "type", "type:16", "type:1". */
@@ -584,7 +584,7 @@ read_entry(TlSema *s, Spec *p, unsigned i, const Entry *e)
    if (is_type && is_constexpr(p, i)) {
       bool dtype_value = !a->is_constant && a->type->kind == TL_TYPE_SCALAR &&
                          !strchr(e->text, ':') && !strpbrk(e->text, "*");
-      bool by_triton_name = strncmp(e->text, "tl.", 3) == 0;
+      bool by_triton_name = tl_starts_with(e->text, "tl.");
       if (a->is_constant)
          return true;
       if (dtype_value && (by_triton_name || tl_dtype_is_float(a->type->dtype))) {

@@ -109,13 +109,17 @@ tl_parse_tile(TlParseCx *cx, uint32_t file)
    return module;
 }
 
+bool
+tl_is_python_file(const char *name)
+{
+   return tl_ends_with(name, ".py");
+}
+
 TlAstModule *
 tl_parse_file(TlParseCx *cx, uint32_t file)
 {
-   const char *name = tl_source(cx->sources, file)->name;
-   size_t len = strlen(name);
-   return len >= 3 && strcmp(name + len - 3, ".py") == 0 ? tl_parse_python(cx, file)
-                                                         : tl_parse_tile(cx, file);
+   bool is_python = tl_is_python_file(tl_source(cx->sources, file)->name);
+   return is_python ? tl_parse_python(cx, file) : tl_parse_tile(cx, file);
 }
 
 TlNode *

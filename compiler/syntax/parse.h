@@ -23,7 +23,9 @@ TlAstModule *tl_parse_tile(TlParseCx *cx, uint32_t file);
  * and is no error; an error inside a @jit function is reported. */
 TlAstModule *tl_parse_python(TlParseCx *cx, uint32_t file);
 
-/* Chooses by file name: ".py" is Python, all else .tile. */
+/* By its name, which ends in ".py"; all else is .tile. */
+bool tl_is_python_file(const char *name);
+/* Chooses by file name. */
 TlAstModule *tl_parse_file(TlParseCx *cx, uint32_t file);
 
 /* One expression from text (signature entries, -D values, grid expressions); NULL: an error. */

@@ -13,7 +13,7 @@
 static uint32_t
 find_file(const TlView *v, const char *name)
 {
-   if (strncmp(name, "./", 2) == 0)
+   if (tl_starts_with(name, "./"))
       name += 2;
    size_t len = strlen(name);
    uint32_t close = 0;

@@ -66,9 +66,7 @@ compare_all(const char *dir, const char *suffix)
    assert_non_null(d);
    unsigned count = 0;
    for (struct dirent *e; (e = readdir(d));) {
-      size_t n = strlen(e->d_name);
-      if ((n > 5 && strcmp(e->d_name + n - 5, ".tile") == 0) ||
-          (n > 3 && strcmp(e->d_name + n - 3, ".py") == 0)) {
+      if (tl_ends_with(e->d_name, ".tile") || tl_is_python_file(e->d_name)) {
          compare(dir, e->d_name, suffix);
          count++;
       }
