@@ -554,25 +554,6 @@ tl_op_is_pure(const TlOp *op)
    return true;
 }
 
-bool
-tl_op_is_removable(const TlOp *op)
-{
-   uint32_t traits = tl_info(op)->traits;
-   if (op->opcode == TL_OP_LOCAL_ALLOC) /* writes only what its result names */
-      return true;
-   if (op->opcode == TL_OP_WHILE || (traits & (TL_TRAIT_WRITE | TL_TRAIT_TERM)))
-      return false;
-   if (tl_has_attr(op, TL_ATTR_VOLATILE) && tl_attr_int(op, TL_ATTR_VOLATILE))
-      return false;
-   if (tl_has_attr(op, TL_ATTR_PURE) && !tl_attr_int(op, TL_ATTR_PURE))
-      return false;
-   for (unsigned r = 0; r < op->num_regions; r++)
-      for (const TlOp *inner = op->regions[r]->block->first; inner; inner = inner->next)
-         if (!tl_has_trait(inner, TL_TRAIT_TERM) && !tl_op_is_removable(inner))
-            return false;
-   return true;
-}
-
 /* ---- cloning ---- */
 static TlValue *
 mapped(const TlMap *map, TlValue *v)

@@ -278,8 +278,6 @@ tl_value_is(const TlValue *v, TlOpcode opcode)
 /* No effect and no dependence on memory, nested operations included: may be merged and moved.  An
  * inline_asm follows its `pure` attribute; a while is never pure, as it may not end. */
 bool tl_op_is_pure(const TlOp *op);
-/* May be dropped when no result is used (loads that are not volatile too). */
-bool tl_op_is_removable(const TlOp *op);
 
 bool tl_has_attr(const TlOp *op, TlAttrKey key);
 /* Attribute access by key; asserts that the operation has the key. */

@@ -308,12 +308,6 @@ carried_list(TlSema *s, const Loop *l, int which) /* 0 init, 1 final, 2 argument
    return out;
 }
 
-static bool
-known_and_same(TlSema *s, const TlVar *old, const TlVar *now)
-{
-   return tl_is_known(&now->value) && tl_const_same(s, &old->value, &now->value);
-}
-
 /* Variables after the loop: carried ones are its results, those first set inside are gone. */
 static void
 leave_loop(TlSema *s, Loop *l, const TlNode *target)
@@ -362,7 +356,7 @@ leave_loop(TlSema *s, Loop *l, const TlNode *target)
             bool keep = old->state == TL_VAR_BOUND;
             *old = *now; /* a constexpr set in the loop */
             old->state = keep || now->state != TL_VAR_BOUND ? now->state : TL_VAR_LOOP_LOCAL;
-         } else if (!known_and_same(s, old, now) && now->value.kind != TL_SV_POISON) {
+         } else if (now->value.kind != TL_SV_POISON) {
             tl_report(s->diags, E0245, now->range, now->name, tl_sv_describe(s, &old->value),
                       tl_sv_describe(s, &now->value));
             tl_note(s->diags, N0202, old->range, tl_sv_describe(s, &old->value));

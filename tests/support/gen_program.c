@@ -638,6 +638,24 @@ choose_launch(Gen *g)
    }
 }
 
+/* May be dropped when no result is used (loads that are not volatile too). */
+static bool
+is_removable(const TlOp *op)
+{
+   uint32_t traits = tl_info(op)->traits;
+   if (op->opcode == TL_OP_WHILE || (traits & (TL_TRAIT_WRITE | TL_TRAIT_TERM)))
+      return false;
+   if (tl_has_attr(op, TL_ATTR_VOLATILE) && tl_attr_int(op, TL_ATTR_VOLATILE))
+      return false;
+   if (tl_has_attr(op, TL_ATTR_PURE) && !tl_attr_int(op, TL_ATTR_PURE))
+      return false;
+   for (unsigned r = 0; r < op->num_regions; r++)
+      for (const TlOp *inner = op->regions[r]->block->first; inner; inner = inner->next)
+         if (!tl_has_trait(inner, TL_TRAIT_TERM) && !is_removable(inner))
+            return false;
+   return true;
+}
+
 /* What nothing depends on. */
 static void
 drop_unused(TlBlock *block)
@@ -646,7 +664,7 @@ drop_unused(TlBlock *block)
       prev = op->prev;
       for (unsigned r = 0; r < op->num_regions; r++)
          drop_unused(op->regions[r]->block);
-      if (tl_is_unused(op) && tl_op_is_removable(op))
+      if (tl_is_unused(op) && is_removable(op))
          tl_remove(op);
    }
 }

@@ -113,6 +113,30 @@ negative_and_far_indices_stay_with_their_buffer(void **state)
    }
 }
 
+/* Passes leave undefined values: zero in a plain run, a fault where a checked one stores it. */
+static void
+poison_is_seen(void **state)
+{
+   (void)state;
+   IrFixture x;
+   ir_open(&x);
+   TlFunc *f = ir_must_read(&x, "func @f(%p: ptr<i32>) {state = typed} {\n"
+                                "   %v = poison : i32\n"
+                                "   store %p, %v\n"
+                                "   return\n"
+                                "}\n");
+   int32_t to[1] = {7};
+   const TlExecArg arg = BUF(to);
+   TlExecFault fault;
+   assert_int_equal(tl_exec_cpu(f, &arg, 1, (uint32_t[3]){1, 1, 1}, &plain, &fault), TL_EXEC_OK);
+   assert_int_equal(to[0], 0);
+   assert_int_equal(tl_exec_cpu(f, &arg, 1, (uint32_t[3]){1, 1, 1}, &checked, &fault),
+                    TL_EXEC_FAULT);
+   assert_int_equal(fault.kind, TL_FAULT_UNDEFINED);
+   assert_string_equal(fault.op, "store");
+   ir_close(&x);
+}
+
 static void
 masks_protect(void **state)
 {
@@ -768,6 +792,7 @@ test_cpu(void)
    const struct CMUnitTest tests[] = {
       cmocka_unit_test(access_past_the_end_is_located),
       cmocka_unit_test(negative_and_far_indices_stay_with_their_buffer),
+      cmocka_unit_test(poison_is_seen),
       cmocka_unit_test(masks_protect),
       cmocka_unit_test(arguments_are_checked),
       cmocka_unit_test(read_only_misaligned_and_wild),

@@ -1,5 +1,5 @@
 /* What crashes is given up alone: tl_check (--wrap) fails on texts that say so. */
-#include "lsp/lsp.h"
+#include "lsp/impl.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -115,10 +115,37 @@ diagnostics_of_others_come(void **state)
    free(said);
 }
 
+/* Escapes of either case; what is none stays; other schemes name no file. */
+static void
+uris_name_files(void **state)
+{
+   (void)state;
+   static const char *const rows[][2] = {{"file:///a%20b%2bc.tile", "/a b+c.tile"},
+                                         {"file://host/x.py", "/x.py"},
+                                         {"file:///100%25", "/100%"},
+                                         {"file:///50%zz%2", "/50%zz%2"},
+                                         {"untitled:a.tile", NULL},
+                                         {"file:", NULL}};
+   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+      char *path = tl_path_of_uri(rows[i][0]);
+      if (rows[i][1])
+         assert_string_equal(path, rows[i][1]);
+      else
+         assert_null(path);
+      free(path);
+   }
+   char *uri = tl_uri_of_path("/no/such folder/\xc3\xa4+.tile"), *back = tl_path_of_uri(uri);
+   assert_string_equal(uri, "file:///no/such%20folder/%C3%A4%2B.tile");
+   assert_string_equal(back, "/no/such folder/\xc3\xa4+.tile");
+   free(uri);
+   free(back);
+}
+
 int
 test_server(void)
 {
    const struct CMUnitTest tests[] = {
+      cmocka_unit_test(uris_name_files),
       cmocka_unit_test(others_are_as_they_were),
       cmocka_unit_test(diagnostics_of_others_come),
    };
