@@ -4,7 +4,7 @@
 #   tests/run.sh [--verbose] [--ptxas[=PATH]] [--no-asan]
 #   --verbose  print everything
 #   --ptxas    fail when no ptxas is found (without it: PTX is assembled if one is found)
-#   --no-asan  leave out the builds with sanitizers
+#   --no-asan  leave out the builds with sanitizers and the one that counts lines
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=support/setup.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/support/setup.sh"
@@ -93,6 +93,16 @@ search_for_failures() {
    fi
 }
 
+# Two minutes: the build, then what tests of a few seconds reach.
+count_lines() {
+   tilec_build coverage tilec_test_programs
+   tilec_phase "counting lines and branches" count_into_report || failed+=(coverage)
+}
+
+count_into_report() {
+   "$tilec_root/tests/coverage.sh" --quick | tee "$tilec_root/build/coverage/report.txt"
+}
+
 print_finds() {
    local find
    tilec_say "NOT YET A TEST: put these inputs into tests/fuzz/finds/TARGET (base64) and mend what they break"
@@ -129,7 +139,10 @@ if ((with_asan)); then
    export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1}
    tilec_build tsan jit_threads cache_stress unit_examples unit_runtime unit_runtime_jit fakecuda fakecuda_broken
    run_ctest tsan -R '^(threads\.jit|cache\.stress|unit\.examples|unit\.runtime|unit\.runtime_jit)$'
+   count_lines
    search_for_failures
+   tilec_say "lines and branches of compiler/ and runtime/ that quick tests run"
+   grep -E ' lines |^fewer than ' "$tilec_root/build/coverage/report.txt" || true
    tilec_say "address and undefined-behaviour sanitizers"
    closing_lines asan
    tilec_say "thread sanitizer"

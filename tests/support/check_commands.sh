@@ -42,13 +42,18 @@ printf 'Total Test time (real) =   0.03 sec\n'
 exit "${TEST_FAILS:-0}"
 CODE
 stand_in "$tree/tests/fuzz/run.sh" <<<'echo searched'
+stand_in "$tree/tests/coverage.sh" <<'CODE'
+[[ $* == --quick ]] || exit 2
+printf 'noise\nall   %s of     100 lines   %s.0 %%       8 of      10 branches   80.0 %%\n' "${LINES_RUN:-95}" "${LINES_RUN:-95}"
+((${LINES_RUN:-95} >= 92)) || { echo 'fewer than 92 % of the lines run'; exit 1; }
+CODE
 stand_in "$tree/build/release/bin/tilec" <<<'while [[ $1 != -o ]]; do shift; done; echo ptx >"$2"'
 stand_in "$tree/build/release/examples/one" <<'CODE'
 printf 'elu N=1  on cpu  rel L2 3.0e-08  ok\nelu N=2  on cpu  rel L2 %s\n' "${RESULT:-2.0e-07  ok}"
 [[ ! $RESULT ]]
 CODE
-mkdir -p -- "$tree"/build/{release,clang,asan,tsan,fuzz/finds}
-touch -- "$tree"/build/{release,clang,asan,tsan}/build.ninja
+mkdir -p -- "$tree"/build/{release,clang,asan,tsan,coverage,fuzz/finds}
+touch -- "$tree"/build/{release,clang,asan,tsan,coverage}/build.ninja
 
 # run CODE SCRIPT [NAME=VALUE..]: runs it and compares its exit code
 run() {
@@ -79,11 +84,15 @@ says() {
 
 run 0 tests/run.sh
 says '^== building release: [0-9]+ s$' '^== testing release: [0-9]+ s$' '99% tests passed' \
-   '^== in all 6 tests passed, 3 skipped, 0 failed in [0-9]+ s' not noise 'Test +#'
+   '^== in all 6 tests passed, 3 skipped, 0 failed in [0-9]+ s' \
+   '^== counting lines and branches: [0-9]+ s$' '^all +95 of +100 lines +95.0 %' not noise 'Test +#'
 grep -q 'unit.base' "$tree/build/tests.log" || fail "no log"
 run 1 tests/run.sh TEST_FAILS=1
 says '^== testing release: FAILED after' '4 != 5' '3 failed in' '^== failed: release asan tsan' \
    not 'unit.base' 'gpu.aot'
+run 1 tests/run.sh LINES_RUN=91
+says '^== counting lines and branches: FAILED' '^all +91 of' '^fewer than 92 % of the lines run' \
+   '^== failed: coverage$'
 run 1 tests/run.sh BUILD_FAILS=1
 says '^== building release: FAILED' 'error: unheard of' 'All of it: .*tests.log' not 'Building C' testing
 run 3 tests/run.sh PACKAGES=un APT_FAILS=install
