@@ -4,9 +4,7 @@
 #include "codegen/cg.h"
 
 #include <assert.h>
-#include <limits.h>
 #include <stdio.h>
-#include <string.h>
 
 /* ---- shapes of one access ---- */
 typedef struct Piece {
