@@ -1,6 +1,7 @@
 /* The command's options to those of a compilation: a reader for each "how" of
  * tilec/compile_options.def, and what only the command can ask for. */
 #include "command/command.h"
+#include "sema/sema.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -120,6 +121,15 @@ read_tma(TlCommand *c, TlOptionId id, TilecTma *out)
    const char *tma = tl_option(&c->cl, id);
    *out = !tma ? TILEC_TMA_DEFAULT : strcmp(tma, "on") == 0 ? TILEC_TMA_ON : TILEC_TMA_OFF;
    return one_of(tma, "on", "off", "--tma");
+}
+
+static bool
+read_fp32_dot(TlCommand *c, TlOptionId id, const char **out)
+{
+   int64_t known;
+   *out = tl_option(&c->cl, id);
+   return !*out || tl_dot_precision(*out, &known) ||
+          tl_cmd_refuse("--fp32-dot is one of %s; found '%s'", TL_DOT_PRECISIONS, *out);
 }
 
 static bool

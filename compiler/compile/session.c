@@ -1,6 +1,7 @@
 /* The public compile API over TlCompilation.  A session keeps options only; every compilation has
  * memory of its own, which the program takes over. */
 #include "compile/program.h"
+#include "sema/sema.h"
 #include "tilec/version.h"
 
 #include <stdio.h>
@@ -170,11 +171,14 @@ take_options(TilecSession *s, const TilecCompileOptions *options, TilecCompileOp
 {
    s->error[0] = 0;
    const char *why = NULL;
+   int64_t precision;
    if (!copy_options(o, sizeof *o, options, options->struct_size))
       why = "struct_size of the options is not their size";
    else if (o->stop_after >= TILEC_STAGE_COUNT || o->opt > TILEC_OPT_3 ||
             o->fp_mode > TILEC_FP_STRICT || o->tma > TILEC_TMA_OFF)
       why = "stop_after, opt, fp_mode or tma has an unknown value";
+   else if (o->fp32_dot && !tl_dot_precision(o->fp32_dot, &precision))
+      why = "fp32_dot is none of " TL_DOT_PRECISIONS;
    else if (!are_whole(o->defines, o->num_defines) || !are_whole(o->values, o->num_values))
       why = "a define or value has no name or no text";
    for (size_t i = 0; !why && i < o->num_include_dirs; i++)

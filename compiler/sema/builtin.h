@@ -69,6 +69,8 @@ bool tl_call_dtype(TlSema *s, const TlCall *call, unsigned i, const TlType **out
 /* axis in -rank .. rank-1, wrapped. */
 bool tl_call_axis(TlSema *s, const TlCall *call, unsigned i, const TlType *of, unsigned rank,
                   unsigned *out);
+/* Is `word` one of those in `words`, which are apart by spaces? */
+bool tl_word_is_listed(const char *words, const char *word);
 /* A word of an enumerated attribute, "" and None giving `initial`; messages list `words`. */
 bool tl_call_word(TlSema *s, const TlCall *call, unsigned i, TlAttrKind kind, const char *words,
                   int64_t initial, int64_t *out);

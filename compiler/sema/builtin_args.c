@@ -284,6 +284,15 @@ tl_call_axis(TlSema *s, const TlCall *call, unsigned i, const TlType *of, unsign
 }
 
 bool
+tl_word_is_listed(const char *words, const char *word)
+{
+   size_t len = strlen(word);
+   const char *at = strstr(words, word);
+   return at && (at == words || at[-1] == ' ') && (at[len] == 0 || at[len] == ' ') &&
+          !strchr(word, ' ');
+}
+
+bool
 tl_call_word(TlSema *s, const TlCall *call, unsigned i, TlAttrKind kind, const char *words,
              int64_t initial, int64_t *out)
 {
@@ -295,11 +304,8 @@ tl_call_word(TlSema *s, const TlCall *call, unsigned i, TlAttrKind kind, const c
       return false;
    if (text.len == 0)
       return true;
-   /* " .ca .cg ": the word must be in the list as a whole */
    const char *word = tl_text_cstr(s, text);
-   const char *at = strstr(words, word);
-   bool listed = at && (at == words || at[-1] == ' ') &&
-                 (at[text.len] == 0 || at[text.len] == ' ') && !strchr(word, ' ');
+   bool listed = tl_word_is_listed(words, word);
    const char *bare = word[0] == '.' ? word + 1 : word;
    if (tl_starts_with(bare, "evict_"))
       bare += 6;

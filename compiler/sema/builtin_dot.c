@@ -143,24 +143,31 @@ accumulator(TlSema *s, const TlCall *call, const TlType *type, TlDtype wanted)
    return acc;
 }
 
+bool
+tl_dot_precision(const char *word, int64_t *out)
+{
+   return tl_word_is_listed(TL_DOT_PRECISIONS, word) &&
+          tl_attr_word_value(TL_AK_PRECISION, word, strlen(word), out);
+}
+
+/* allow_tf32=True asks for what a dot that says nothing has. */
 static bool
 precision(TlSema *s, const TlCall *call, int64_t *out)
 {
-   int64_t tf32 = s->cuts_tf32 ? TL_PRECISION_TF32_CUT : TL_PRECISION_TF32;
-   *out = tf32;
+   *out = s->fp32_dot;
    if (tl_call_has(call, DOT_PRECISION) && tl_call_has(call, DOT_TF32))
       return tl_refuse(s->diags, E0336, call->range);
    if (tl_call_has(call, DOT_TF32)) {
       bool allow;
       if (!tl_call_bool(s, call, DOT_TF32, &allow))
          return false;
-      *out = allow ? tf32 : TL_PRECISION_IEEE;
-      return true;
-   }
-   if (!tl_call_word(s, call, DOT_PRECISION, TL_AK_PRECISION, "tf32 tf32x3 ieee bf16x3 bf16x6",
-                     tf32, out))
+      *out = allow ? *out : TL_PRECISION_IEEE;
+   } else if (!tl_call_word(s, call, DOT_PRECISION, TL_AK_PRECISION, TL_DOT_PRECISIONS, *out,
+                            out)) {
       return false;
-   *out = *out == TL_PRECISION_TF32 ? tf32 : *out;
+   }
+   if (*out == TL_PRECISION_TF32 && s->cuts_tf32)
+      *out = TL_PRECISION_TF32_CUT;
    return true;
 }
 

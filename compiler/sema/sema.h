@@ -217,6 +217,7 @@ struct TlSema {
    TlBuilder b;             /* cursor; b.range is kept at the statement or call being lowered */
    bool debug;              /* device_assert and overflow checks on */
    bool cuts_tf32;          /* "tf32" drops bits of fp32 operands instead of rounding them */
+   int64_t fp32_dot;        /* a TL_PRECISION_..: of dots of fp32 that say none */
    unsigned depth;          /* calls and nesting, limited */
    uint64_t steps;          /* compile-time evaluation steps, limited to 1 Mi */
    struct TlSemaImpl *impl; /* private to module.c, eval.c, stmt.c, call.c, host*.c, spec.c */
@@ -351,6 +352,7 @@ typedef struct TlSpecialization {
    int num_warps, num_stages, num_ctas; /* 0 = the kernel's own */
    bool debug, strict_fp;
    bool cuts_tf32;          /* the target's fastest product takes fp32 operands as they are */
+   const char *fp32_dot;    /* the input_precision of dots that say none; NULL = "tf32" */
    bool may_return;         /* it may be a helper of other files: returning a value is no error */
    struct TlGuess *guesses; /* of each parameter that nothing else gives a type; or NULL */
 } TlSpecialization;
@@ -411,6 +413,10 @@ typedef struct TlKernelInfo {
 } TlKernelInfo;
 /* Kernels of the file in order (for `list`, reflection and -k). */
 unsigned tl_sema_kernels(TlSema *s, const TlKernelInfo **out);
+
+/* What input_precision= of a dot may say, and the TL_PRECISION_.. of such a word; false: it is none. */
+#define TL_DOT_PRECISIONS "tf32 tf32x3 ieee bf16x3 bf16x6"
+bool tl_dot_precision(const char *word, int64_t *out);
 
 /* Compiles one specialisation to TYPED IR, appended to the module; NULL after located errors. */
 TlFunc *tl_sema_compile(TlSema *s, const TlSpecialization *spec);

@@ -1020,6 +1020,9 @@ tl_sema_compile(TlSema *s, const TlSpecialization *given)
    Spec p = {.given = given, .fn = tl_choose_kernel(s, given->kernel)};
    s->debug = given->debug;
    s->cuts_tf32 = given->cuts_tf32 && !given->strict_fp;
+   bool is_word = tl_dot_precision(given->fp32_dot ? given->fp32_dot : "tf32", &s->fp32_dot);
+   assert(is_word); /* whoever takes options from outside has looked at it */
+   (void)is_word;
    s->steps = 0;
    s->depth = 0;
    if (!p.fn || !resolve(s, &p) || s->diags->num_errors != errors)

@@ -53,6 +53,27 @@ def ieee_is_nearer_than_tf32():
 
 
 @triton.jit
+def said_nothing(a, b, out):
+    i = tl.arange(0, 16)
+    at = i[:, None] * 16 + i[None, :]
+    tl.store(out + at, tl.dot(tl.load(a + at), tl.load(b + at)))
+
+
+@case("dot")
+def the_precision_of_a_dot_that_says_none_can_be_set():
+    a, b = (RNG.standard_normal((16, 16)).astype(np.float32) for _ in range(2))
+    exact, worst = a.astype(np.float64) @ b, []
+    for how in (None, "ieee", None):
+        out = np.zeros((16, 16), np.float32)
+        with triton.knobs.language.scope():
+            if how:
+                triton.knobs.language.fp32_default = how
+            run(said_nothing, a, b, out)
+        worst.append(abs(out - exact).max())
+    assert worst[1] < 1e-5 < 1e-4 < worst[0] == worst[2], worst
+
+
+@triton.jit
 def accumulated(a, b, c, out):
     i, k = tl.arange(0, 16), tl.arange(0, 32)
     x = tl.load(a + i[:, None] * 32 + k[None, :])

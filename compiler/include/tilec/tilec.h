@@ -179,6 +179,8 @@ typedef struct TilecCompileOptions {
                                  written there */
    size_t num_assume;
    TilecTma tma;
+   const char
+      *fp32_dot; /* "ieee": the input_precision of dots of fp32 that say none; NULL = "tf32" */
 } TilecCompileOptions;
 
 /* TILEC_BAD_SOURCE: at least one error reached on_diag.  TILEC_IO: a file, TILEC_BAD_TARGET: arch

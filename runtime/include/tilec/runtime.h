@@ -218,6 +218,7 @@ typedef struct TilecSource {
    size_t num_assume;
    uint32_t tma; /* a TilecTma; a launch for whose arguments there are no tensor maps takes a
                     variant without them */
+   const char *fp32_dot; /* as in TilecCompileOptions */
 } TilecSource;
 
 /* Parses and lists the file, compiles nothing yet.  TILEC_UNSUPPORTED without an attached compiler,

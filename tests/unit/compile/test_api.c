@@ -246,8 +246,8 @@ options_are_checked(void **state)
    TilecCompileOptions good = {.struct_size = sizeof good,
                                .source_bytes = TILEC_STRLEN,
                                .source = "@kernel\ndef k(x: *fp32):\n    store(x, 1.0)\n"};
-   TilecCompileOptions bad[10];
-   for (int i = 0; i < 10; i++)
+   TilecCompileOptions bad[11];
+   for (int i = 0; i < 11; i++)
       bad[i] = good;
    bad[0].opt = (TilecOpt)17;
    bad[1].fp_mode = (TilecFpMode)2;
@@ -259,8 +259,9 @@ options_are_checked(void **state)
    bad[7].include_dirs = no_dir, bad[7].num_include_dirs = 1;
    bad[8].num_include_dirs = 1;
    bad[9].tma = (TilecTma)3;
+   bad[10].fp32_dot = "fp32";
    assert_int_equal(tilec_session_new(NULL, &s), TILEC_OK);
-   for (int i = 0; i < 10; i++) {
+   for (int i = 0; i < 11; i++) {
       assert_int_equal(tilec_compile(s, &bad[i], &p), TILEC_BAD_ARGUMENT);
       assert_null(p);
       assert_true(strlen(tilec_session_error(s)) > 0);

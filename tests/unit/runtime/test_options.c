@@ -184,7 +184,7 @@ the_jit_takes_over_what_a_source_says(void **state)
       assert_true(tl_source_keep_texts(&back, &texts));
       bool is_text = strcmp(rows[i].field, "include_dirs") != 0 &&
                      strcmp(rows[i].field, "assume") != 0 &&
-                     (s.file || s.source || s.kernel || s.arch || s.grid);
+                     (s.file || s.source || s.kernel || s.arch || s.grid || s.fp32_dot);
       assert_int_equal(texts.num, is_text);
       if (is_text)
          assert_string_equal(texts.list[0], "other");

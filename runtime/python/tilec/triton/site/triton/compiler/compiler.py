@@ -103,6 +103,7 @@ class CompiledKernel:
         from ..runtime.launch import word_of
         self.jit, self.target, self.options = jit, target, call.options
         self._program, self._check, self._strict = call.program, call.check, call.strict
+        self._fp32_dot = call.fp32_dot
         params = {q.name: q for q in jit.params}
         plain = call.program.entry == jit.__name__
         self._consts = {n: word_of(v) for n, v in call.values.items()
@@ -116,7 +117,8 @@ class CompiledKernel:
     @functools.cached_property
     def key(self):
         options = sorted((n, v) for n, v in self.options.items() if v is not None)
-        return repr((id(self._program), self._signature, self._consts, options, self._check))
+        return repr((id(self._program), self._signature, self._consts, options, self._check,
+                     self._fp32_dot))
 
     @functools.cached_property
     def program(self):
@@ -127,7 +129,8 @@ class CompiledKernel:
             made = tilec.compile(p.file, p.entry, self._signature, self._consts,
                                  arch=self._arch(), source=p.source,
                                  include_dirs=p.include_dirs, check=self._check,
-                                 fp_mode=int(self._strict), keep=("llvm",), **more)
+                                 fp_mode=int(self._strict), fp32_dot=self._fp32_dot or None,
+                                 keep=("llvm",), **more)
         tilec.say_warnings(made.diagnostics)
         return made
 

@@ -44,7 +44,8 @@ class _Kernel(tilec.Kernel):
     What the launcher cannot do goes the long way, Launcher.run()."""
     _define = staticmethod(lambda v: word_of(v))
     _around = (", **@more", """
-    if @more and @more != @usual or @enter or @leave or @knobs.runtime.__dict__{changed}:
+    if @more and @more != @usual or @enter or @leave or @knobs.runtime.__dict__ \\
+            or @knobs.language.__dict__{changed}:
         return @long(@grid, ({{launch}}), ({{consts}}), {{num_warps}}, {{num_stages}}, @more)""",
                """
         return @Launched(@long, ({launch}), ({consts}), {num_warps}, {num_stages})""")
@@ -216,12 +217,14 @@ class Program:
         self.file = jit.file
         self.kernels = {}
 
-    def kernel(self, on, check, strict):
-        key = (on, check, strict)
+    def kernel(self, on, check, strict, fp32_dot):
+        key = (on, check, strict, fp32_dot)
         if key not in self.kernels:
             options = {"check": True} if check else {}
             if strict:
                 options["fp_mode"] = 1
+            if fp32_dot:
+                options["fp32_dot"] = fp32_dot
             self.kernels[key] = _Kernel(self, on, **options)
         return self.kernels[key]
 
@@ -266,9 +269,10 @@ class Call:
         self.program, self.values, self.options, self.check = program, values, options, check
         fuses = options.get("enable_fp_fusion")
         self.strict = not (knobs.language.default_fp_fusion if fuses is None else fuses)
+        self.fp32_dot = knobs.language.fp32_default
 
     def kernel(self, on):
-        return self.program.kernel(on, self.check, self.strict)
+        return self.program.kernel(on, self.check, self.strict, self.fp32_dot)
 
 
 class _Flat:
@@ -397,7 +401,7 @@ class Launcher:
     def _shorten(self, call, on):
         """Later launches go straight to the kernel's own launcher."""
         if self.fast is None and call.program is self.programs.get(()) and on is None \
-                and not call.check and not call.strict:
+                and not call.check and not call.strict and not knobs.language.__dict__:
             self.fast = call.kernel(None)._launcher
 
     # -- the long way --
