@@ -227,17 +227,31 @@ note_read(const SimGlobalTouch *x, SimRead *r)
                   .atomic = x->use == SIM_UPDATES};
 }
 
+/* The `bytes` at `data` in 8: all of them up to that, of 16 a mixture. */
+static uint64_t
+folded(const void *data, uint32_t bytes)
+{
+   uint64_t half[2] = {0};
+   assert(bytes <= sizeof half);
+   memcpy(half, data, bytes);
+   return half[0] ^ half[1] * 0x9e3779b97f4a7c15u;
+}
+
 /* The first write is kept, or the first read of what is not written. */
 static void
-note_party(const SimGlobalTouch *x, Cell *c)
+note_party(const SimGlobalTouch *x, Cell *c, uint32_t skipped)
 {
-   bool is_atomic = x->use == SIM_UPDATES;
-   bool is_write = x->use == SIM_WRITES || x->site->op->opcode != TL_OP_LD_GLOBAL;
-   is_write = is_write && x->use != SIM_READS;
-   if (c->party.is_set && (c->party.is_write || !is_write))
+   bool is_atomic = x->use == SIM_UPDATES, is_store = x->use == SIM_WRITES;
+   bool is_write = is_store || (is_atomic && x->site->op->opcode != TL_OP_LD_GLOBAL);
+   uint32_t granule = x->t->block->launch->kernel->global_granule;
+   uint64_t value = is_store ? folded(x->data + skipped, granule) : 0;
+   if (c->party.is_set && (c->party.is_write || !is_write)) {
+      c->party.is_mixed |= is_write && (!is_store || value != c->party.value);
       return;
+   }
    c->party = (SimParty){.buffer = x->buffer,
                          .byte = x->byte,
+                         .value = value,
                          .site = x->site->index,
                          .syncs = x->t->block->syncs,
                          .thread = (uint16_t)x->t->host.tid,
@@ -259,7 +273,7 @@ touch_cell(const SimGlobalTouch *x, Cell *c, uint32_t skipped)
       sim_replica_is_stale(x, skipped, g, c->write.site, c->write.thread);
    }
    if (!is_same)
-      note_party(x, c);
+      note_party(x, c, skipped);
    if (x->use != SIM_WRITES) {
       after_reads(x, c, x->use == SIM_READS, 0);
       note_read(x, &c->read[mine]);

@@ -100,10 +100,12 @@ typedef struct SimParty {
    uint64_t block;     /* number + 1; 0 = none */
    const char *buffer; /* its name, and where */
    int64_t byte;
+   uint64_t value; /* what a write that is no atomic stores; 16 bytes are folded to 8 */
    uint32_t site;
    uint32_t syncs; /* atomics and volatile loads of the block before it */
    uint16_t thread;
    bool is_set, is_write, is_atomic;
+   bool is_mixed; /* the block stores other values there later */
    bool syncs_before, syncs_after;
 } SimParty;
 typedef struct SimMeeting SimMeeting;
