@@ -166,6 +166,9 @@ tl_call_pointer(TlSema *s, const TlCall *call, unsigned i)
    else if (p->kind == TL_SV_VALUE && tl_dtype_is_float(tl_type_elem(p->value->type)->dtype))
       tl_help(s->diags, "an address is a pointer parameter plus offsets: tl.load(x + offsets), "
                         "tl.store(x + offsets, value)");
+   else if (p->kind == TL_SV_TUPLE && p->tuple->len == 1)
+      tl_help(s->diags, "a comma makes a tuple, (x + offsets,): without it the parentheses hold "
+                        "the pointer itself");
    else if (p->kind == TL_SV_VALUE || tl_sv_is_number(p))
       tl_help(s->diags, "an address as a number becomes a pointer with "
                         ".to(tl.pointer_type(tl.float32))");

@@ -49,6 +49,7 @@ SLIPS = {
     "store_without_value": ("E0251", "tl.store(pointer, value", "tl.store(x + i)"),
     "load_of_a_number": ("E0317", "pointer", "a = tl.load(n)"),
     "load_of_a_tile": ("E0317", "x + offsets", "a = tl.load(v)"),
+    "load_of_a_tuple": ("E0317", "comma", "p = (x + i,)\n    a = tl.load(p)"),
     "torch_keyword_dim": ("E0253", "axis", "a = tl.sum(v, dim=0)"),
     "torch_keyword_keepdim": ("E0253", "keep_dims", "a = tl.sum(v, axis=0, keepdim=True)"),
     "dim_of_a_load": ("E0253", "load(pointer", "a = tl.load(x + i, dim=0)"),
