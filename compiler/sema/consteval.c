@@ -293,7 +293,8 @@ same_values(Same *c, const TlSv *a, const TlSv *b)
    case TL_SV_DICT:
       return c->exact ? same_fields(c, a->fields, b->fields) : same_dicts(c, a->fields, b->fields);
    case TL_SV_OBJECT:
-      return c->exact ? same_fields(c, a->fields, b->fields) : same_objects(c, a, b);
+      return c->exact && !tl_is_member(a) ? same_fields(c, a->fields, b->fields)
+                                          : same_objects(c, a, b);
    case TL_SV_FUNC:
       return a->func == b->func ||
              (a->func->node == b->func->node && a->func->closure == b->func->closure);

@@ -634,6 +634,9 @@ tl_subscript(TlSema *s, const TlSv *self, const TlSv *indices, unsigned n, bool 
       return tl_sv_poison();
    }
    case TL_SV_FUNC: /* Generic[...] of host code, kernel[grid] */
+      if (tl_is_enum(s, self))
+         return tl_member_of_name(s, self->func, &whole, range);
+      return tl_sv_lost(s, tl_range_text(s, range), range);
    case TL_SV_OPAQUE:
    case TL_SV_MODULE:
       return tl_sv_lost(s, tl_range_text(s, range), range);
@@ -837,6 +840,8 @@ tl_iterate(TlSema *s, const TlSv *v, TlRange range, TlSv **items, size_t *len)
    case TL_SV_POISON:
       return false;
    default:
+      if (tl_is_enum(s, v))
+         return tl_members(s, v->func, range, items, len);
       if (is_unusable(s, v, range))
          return false;
       tl_report(s->diags, E0224, range, tl_sv_describe(s, v));
@@ -1246,6 +1251,11 @@ static bool
 assign_field(TlSema *s, TlFrame *f, const TlAstAttribute *t, TlSv self, TlSv value)
 {
    TlVar *var = t->value->kind == TL_AST_NAME ? tl_frame_var(f, tl_ast_Name(t->value)->id) : NULL;
+   if (tl_is_member(&self)) {
+      tl_report(s->diags, E0231, t->node.range, tl_sv_describe(s, &self));
+      tl_raise_as(s, "AttributeError");
+      return false;
+   }
    if (var && !tl_is_host(f) && self.fields->change.region != s->impl->region) {
       TlSv copy = tl_object_new(s, self.fields->type_name);
       for (size_t i = 0; i < self.fields->len; i++)

@@ -1,5 +1,5 @@
 /* Classes of host code and of kernels, as far as kernels use them: NamedTuple (a tuple with field
- * names), Enum (its members), dataclass-like and @aggregate classes (objects with fields, __init__
+ * names), dataclass-like and @aggregate classes (objects with fields, __init__
  * and methods).  Also what decorators say about a kernel's launch. */
 #include "sema/impl.h"
 
@@ -71,6 +71,8 @@ class_stmt(TlSema *s, const TlSvFunc *cls, TlFrame *f, TlNode *n)
    f->act->errors = s->diags->num_errors;
    tl_stmt_block(s, f, &one, 0, NULL);
    const TlDiag *error = tl_quiet_end(s, &q);
+   if (!error && cls->enum_kind != TL_ENUM_NONE)
+      tl_number_member(s, f, n);
    if (!error)
       return;
    TlMap names;
@@ -96,10 +98,13 @@ tl_define_class(TlSema *s, TlSvFunc *cls)
    TlActivation *outer = s->impl->act;
    s->impl->act = act;
    const TlAstClass *c = tl_ast_Class(cls->node);
+   cls->enum_kind = tl_enum_kind(s, f, c);
    for (size_t i = 0; i < c->body.len; i++)
       if (c->body.data[i])
          class_stmt(s, cls, f, c->body.data[i]);
    tl_describe_class(s, cls);
+   if (cls->enum_kind != TL_ENUM_NONE)
+      tl_make_members(s, cls);
    s->impl->act = outer;
 }
 
@@ -359,14 +364,9 @@ TlSv
 tl_instantiate(TlSema *s, TlFrame *f, const TlSvFunc *cls, const TlArgs *args, TlRange range)
 {
    assert(cls->node->kind == TL_AST_CLASS);
-   const TlAstClass *c = tl_ast_Class(cls->node);
-   if (tl_has_base(s, c, "Enum") || tl_has_base(s, c, "IntEnum")) {
-      if (args->num_pos == 1)
-         return args->pos[0];
-      tl_report(s->diags, E0259, range, cls->name, "an enumeration is called with one value");
-      return tl_sv_poison();
-   }
-   TlSv init;
+   TlSv init, made = {.kind = TL_SV_FUNC, .func = (TlSvFunc *)(uintptr_t)cls};
+   if (tl_is_enum(s, &made))
+      return tl_member_of_value(s, cls, args, range);
    const TlSvFunc *by = constructor_of(s, cls, &init);
    if (init.kind == TL_SV_FUNC) {
       TlSv self = new_instance(s, cls);

@@ -183,6 +183,8 @@ HOST_FN(len)
          return tl_sv_int((int64_t)len);
       return tl_host_bad(s, c, "an iterator has no length");
    default:
+      if (tl_is_enum(s, v))
+         return items_of(s, c, v, &items, &len) ? tl_sv_int((int64_t)len) : tl_sv_poison();
       return tl_is_plain(v) ? tl_host_raises(s, c, "TypeError", "the value has no length")
                             : tl_host_bad(s, c, "the length is not known");
    }
@@ -370,7 +372,8 @@ is_of_class(TlSema *s, const TlSvFunc *cls, const TlSvFunc *of, unsigned depth)
       bool is_class = bases->data[i]->kind == TL_AST_NAME &&
                       tl_lookup_quiet(s, f, tl_ast_Name(bases->data[i])->id, &v) &&
                       v.kind == TL_SV_FUNC && v.func->node->kind == TL_AST_CLASS;
-      Answer one = is_class ? is_of_class(s, v.func, of, depth + 1) : UNKNOWN;
+      bool is_enum = cls->enum_kind == TL_ENUM_OBJECTS && bases->len == 1;
+      Answer one = is_class ? is_of_class(s, v.func, of, depth + 1) : is_enum ? NO : UNKNOWN;
       answer = one == YES || answer == YES ? YES : one == UNKNOWN ? UNKNOWN : answer;
    }
    return answer;
@@ -404,7 +407,7 @@ is_instance(TlSema *s, const TlCall *c, const TlSv *v, const TlSv *type)
       if (v->kind == TL_SV_TUPLE && v->tuple->names)
          return UNKNOWN;
       if (v->kind != TL_SV_OBJECT || !tl_object_get(v, "__class__", &cls))
-         return NO;
+         return tl_is_enum(s, type) && type->func->enum_kind == TL_ENUM_VALUES ? UNKNOWN : NO;
       return is_of_class(s, cls.func, type->func, 0);
    }
    if (type->kind != TL_SV_BUILTIN)

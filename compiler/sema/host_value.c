@@ -58,7 +58,11 @@ tl_has_method(TlSema *s, const TlSv *v, const char *name)
    TlSv cls, out;
    if (v->kind != TL_SV_OBJECT || !tl_object_get(v, "__class__", &cls) || cls.kind != TL_SV_FUNC)
       return false;
-   return tl_class_attr(s, cls.func, name, &out) || tl_ast_Class(cls.func->node)->bases.len != 0;
+   bool is_plain_enum = cls.func->enum_kind == TL_ENUM_OBJECTS || strcmp(name, "__eq__") == 0 ||
+                        strcmp(name, "__hash__") == 0;
+   if (tl_class_attr(s, cls.func, name, &out))
+      return true;
+   return tl_is_member(v) ? !is_plain_enum : tl_ast_Class(cls.func->node)->bases.len != 0;
 }
 
 bool

@@ -106,6 +106,13 @@ typedef struct TlField { /* that instances of a class are made of */
    bool is_compared;
 } TlField;
 
+typedef enum TlEnumKind {
+   TL_ENUM_NONE,
+   TL_ENUM_OBJECTS, /* Enum */
+   TL_ENUM_FLAGS,   /* Flag: objects, and their combinations, which are not followed */
+   TL_ENUM_VALUES,  /* IntEnum and the like: a member is its value */
+} TlEnumKind;
+
 typedef struct TlClassInfo {
    TL_VEC(const TlSvFunc *) order; /* its bases, in the order they are asked */
    bool is_cut;                    /* what follows those is not known */
@@ -114,6 +121,8 @@ typedef struct TlClassInfo {
    bool is_tuple;                  /* a NamedTuple */
    bool is_unsure;                 /* a dataclass whose fields or options are not all known */
    bool has_init, has_eq;          /* that @dataclass makes */
+   TL_VEC(TlSv) members;           /* of an enumeration, each once */
+   bool lacks_members;             /* some are not known */
 } TlClassInfo;
 
 struct TlSvFunc {
@@ -126,6 +135,7 @@ struct TlSvFunc {
    TlSv *self;       /* bound receiver, or NULL */
    TlMethodKind method;
    TlFrame *class_frame; /* Class: its attributes and methods */
+   TlEnumKind enum_kind; /* Class, once its body began */
    TlClassInfo *info;    /* Class: NULL while its body runs */
    TlSv *defaults;       /* of each parameter, at the definition; NULL: at the call */
    TlMap *decorated;     /* argument nodes of its decorators and their values at the definition */
@@ -532,6 +542,17 @@ bool tl_is_constexpr_annotation(const TlNode *annotation);
 TlSv tl_instantiate(TlSema *s, TlFrame *f, const TlSvFunc *cls, const TlArgs *args, TlRange range);
 bool tl_class_attr(TlSema *s, const TlSvFunc *cls, const char *name, TlSv *out);
 bool tl_has_base(TlSema *s, const TlAstClass *c, const char *name); /* written so */
+
+/* ---- host_enum.c ---- */
+TlEnumKind tl_enum_kind(TlSema *s, TlFrame *f, const TlAstClass *c);
+bool tl_is_enum(TlSema *s, const TlSv *v);
+bool tl_is_member(const TlSv *v); /* an object; members of IntEnum are numbers */
+/* NAME = auto(): its number; all other statements are left alone. */
+void tl_number_member(TlSema *s, TlFrame *f, const TlNode *n);
+void tl_make_members(TlSema *s, TlSvFunc *cls); /* of what its body has bound */
+TlSv tl_member_of_value(TlSema *s, const TlSvFunc *cls, const TlArgs *args, TlRange range);
+TlSv tl_member_of_name(TlSema *s, const TlSvFunc *cls, const TlSv *name, TlRange range);
+bool tl_members(TlSema *s, const TlSvFunc *cls, TlRange range, TlSv **items, size_t *len);
 
 /* ---- host_fields.c ---- */
 void tl_describe_class(TlSema *s, TlSvFunc *cls); /* sets its info */

@@ -91,6 +91,7 @@ typedef struct TlSvIter {
 
 typedef struct TlSvFields { /* OBJECT, DICT (keys are TlSv there) */
    const char *type_name;   /* "Config", a class's name */
+   bool is_member;          /* of an enumeration: equal to itself alone, never changed */
    size_t len, cap;
    const char **names; /* OBJECT: field names */
    TlSv *keys;         /* DICT: keys */

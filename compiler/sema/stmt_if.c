@@ -28,7 +28,7 @@ tl_has_runtime_form(const TlSv *v)
             return true;
       return false;
    case TL_SV_OBJECT:
-      for (size_t i = 0; i < v->fields->len; i++)
+      for (size_t i = 0; !v->fields->is_member && i < v->fields->len; i++)
          if (tl_has_runtime_form(&v->fields->values[i]))
             return true;
       return false;
@@ -67,7 +67,7 @@ tl_flatten(TlSema *s, const TlSv *v, TlRange range, TlFlat *out)
             return false;
       return true;
    case TL_SV_OBJECT:
-      for (size_t i = 0; i < v->fields->len; i++)
+      for (size_t i = 0; !v->fields->is_member && i < v->fields->len; i++)
          if (!tl_flatten(s, &v->fields->values[i], range, out))
             return false;
       return true;
@@ -129,6 +129,8 @@ tl_unflatten(TlSema *s, const TlSv *like, TlValue *const **next)
       return t;
    }
    case TL_SV_OBJECT: {
+      if (like->fields->is_member)
+         return *like;
       TlSv o = like_object(s, like);
       for (size_t i = 0; i < o.fields->len; i++)
          o.fields->values[i] = tl_unflatten(s, &like->fields->values[i], next);
@@ -208,6 +210,8 @@ mergeable(TlSema *s, const TlSv *a, const TlSv *b)
          ok = mergeable(s, &a->tuple->items[i], &b->tuple->items[i]);
       return ok;
    }
+   if (tl_is_member(a) || tl_is_member(b))
+      return false;
    if (a->kind == TL_SV_OBJECT && b->kind == TL_SV_OBJECT) {
       bool ok = a->fields->len == b->fields->len && a->fields->type_name == b->fields->type_name;
       for (size_t i = 0; ok && i < a->fields->len; i++)
