@@ -59,8 +59,8 @@ if(TARGET tilec)
     endif()
     add_test(NAME lsp.session COMMAND "${python_for_tests}" "${support}/lsp_session.py"
                                       "$<TARGET_FILE:tilec>" 1 6 ${key_press_ms})
-    add_test(NAME errors.slips COMMAND "${python_for_tests}" "${support}/slips.py"
-                                       "$<TARGET_FILE:tilec>")
+    add_test(NAME errors.mistakes COMMAND "${python_for_tests}" "${support}/mistakes.py"
+                                          "$<TARGET_FILE:tilec>")
     add_test(NAME lsp.syntax COMMAND "${python_for_tests}" "${support}/check_syntax_files.py"
                                      "${CMAKE_SOURCE_DIR}/editors")
   endif()

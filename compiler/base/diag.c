@@ -17,6 +17,11 @@ static const Row row[TL_DIAG_COUNT] = {
 #include "base/diag.def"
 };
 
+static const char *const usual_help[TL_DIAG_COUNT] = {
+#define TL_HELP(code, help) [TL_DIAG_##code] = (help),
+#include "base/diag_help.def"
+};
+
 void
 tl_diags_init(TlDiags *d, TlArena *arena, TlSources *sources)
 {
@@ -165,7 +170,7 @@ tl_diag_emit(TlDiags *d, TlDiagCode code, TlRange range, const char *fmt, ...)
       return;
    }
    TlDiag *n = tl_new(d->arena, TlDiag);
-   *n = (TlDiag){.code = code, .severity = severity, .range = range};
+   *n = (TlDiag){.code = code, .severity = severity, .range = range, .help = usual_help[code]};
    va_list ap;
    va_start(ap, fmt);
    n->text = format(d->arena, fmt, ap);

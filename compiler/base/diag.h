@@ -3,7 +3,8 @@
  * diag.def).  Its format is a constant array, so the compiler checks each call's arguments:
  *    tl_report(diags, E0312, range, left, right);
  *    tl_note(diags, N0312, other_range, "left", type_name);       belongs to the error before it
- *    tl_help(diags, "did you mean '%s'?", name);                  help for the error before it
+ *    tl_help(diags, "did you mean '%s'?", name);                  help for the error before it,
+ *                                                                in place of diag_help.def's
  * A message is one sentence phrased as the rule: lower case, no final period, with both actual
  * values. */
 #ifndef TL_BASE_DIAG_H

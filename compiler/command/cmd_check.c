@@ -44,7 +44,7 @@ tl_cmd_check(TlCommand *c)
    TilecCompileOptions o;
    TlCompileExtra extra;
    if (!c->cl.operands.len)
-      return tl_cmd_misuse("'check' takes files; none was given");
+      return tl_cmd_misuse("'check' takes files: tilec check FILE..; none was given");
    if (!tl_cmd_options(c, &o, &extra))
       return EXIT_USAGE;
    if (!tl_cmd_native_arch(c, &o))

@@ -139,7 +139,7 @@ int
 tl_cmd_list(TlCommand *c)
 {
    if (c->cl.operands.len != 1)
-      return tl_cmd_misuse("'list' takes one file");
+      return tl_cmd_misuse("'list' takes one file: tilec list FILE");
    TilecCompileOptions o;
    TlCompileExtra extra;
    if (!tl_cmd_options(c, &o, &extra))

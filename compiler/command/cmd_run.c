@@ -94,8 +94,6 @@ static int
 open_executor(RunState *r)
 {
    const char *on = tl_option(&r->c->cl, TL_OPT_ON);
-   if (on && strcmp(on, "auto") && strcmp(on, "cpu") && strcmp(on, "sim") && strcmp(on, "cuda"))
-      return tl_cmd_misuse("--on takes auto, cpu, sim or cuda; found '%s'", on);
    r->on_sim = on && strcmp(on, "sim") == 0;
    if (r->on_sim || (on && strcmp(on, "cpu") == 0))
       return EXIT_OK;
@@ -543,10 +541,13 @@ tl_cmd_run(TlCommand *c)
    RunState *r = tl_new(c->arena, RunState);
    r->c = c;
    if (c->cl.operands.len != 1)
-      return tl_cmd_misuse("'run' takes one file; %zu were given", c->cl.operands.len);
+      return tl_cmd_misuse("'run' takes one file: tilec run FILE; %zu were given",
+                           c->cl.operands.len);
    if (!tl_cmd_options(c, &r->o, &r->extra))
       return EXIT_USAGE;
-   const char *dot = strrchr(r->o.file, '.');
+   const char *dot = strrchr(r->o.file, '.'), *on = tl_option(&c->cl, TL_OPT_ON);
+   if (on && strcmp(on, "auto") && strcmp(on, "cpu") && strcmp(on, "sim") && strcmp(on, "cuda"))
+      return tl_cmd_misuse("--on takes auto, cpu, sim or cuda; found '%s'", on);
    if (dot && strcmp(dot, ".tir") == 0)
       return tl_cmd_misuse("%s: 'run' takes the source of a kernel; IR text can be built, not run",
                            r->o.file);

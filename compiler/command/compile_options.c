@@ -270,6 +270,24 @@ read_warnings(TlCommand *c, TlWarnings *w)
    return true;
 }
 
+/* ", such as 'inline'": the nearest one, or "". */
+static const char *
+suggest_pass(TlArena *arena, const char *name)
+{
+   static const char *const names[] = {
+#define TL_PASS(name, ...) #name,
+#include "passes/passes.def"
+   };
+   unsigned best = (unsigned)strlen(name) / 2 + 1;
+   const char *near = NULL;
+   for (unsigned p = 0; p < sizeof names / sizeof names[0]; p++) {
+      unsigned d = tl_edit_distance(name, names[p], best);
+      near = d < best ? names[p] : near;
+      best = d < best ? d : best;
+   }
+   return near ? tl_arena_printf(arena, "; did you mean '%s'?", near) : "";
+}
+
 /* Are all of the names passes? */
 static bool
 are_passes(TlCommand *c, const char *list)
@@ -279,8 +297,8 @@ are_passes(TlCommand *c, const char *list)
       const char *name = tl_arena_strndup(c->arena, s, len);
       if (len && tl_pass_named(name) == TL_PASS_END)
          return tl_cmd_refuse("no pass is called '%s'; --passes takes names of passes, as in "
-                              "fold,cse",
-                              name);
+                              "fold,cse%s",
+                              name, suggest_pass(c->arena, name));
       s += len + (s[len] == ',');
    }
    return true;
@@ -298,8 +316,9 @@ read_extra(TlCommand *c, TlCompileExtra *extra)
       return false;
    if (extra->print_after && strcmp(extra->print_after, "all") &&
        tl_pass_named(extra->print_after) == TL_PASS_END)
-      return tl_cmd_refuse("no pass is called '%s'; --print-after takes the name of a pass, or all",
-                           extra->print_after);
+      return tl_cmd_refuse(
+         "no pass is called '%s'; --print-after takes all or the name of a pass%s",
+         extra->print_after, suggest_pass(c->arena, extra->print_after));
    if (cl->command == CMD_BUILD || cl->command == CMD_CHECK)
       entry_options(c, extra);
    if (cl->command == CMD_CHECK || cl->command == CMD_LSP)
@@ -323,6 +342,9 @@ tl_cmd_options(TlCommand *c, TilecCompileOptions *o, TlCompileExtra *extra)
 #define TILEC_FIELD(field, result, source)
 #define TILEC_FIELDS(field, count, result, source)
 #include "tilec/compile_options.def"
+   for (size_t i = 0; ok && i < o->num_assume; i++)
+      if (!strchr(o->assume[i], '='))
+         return tl_cmd_refuse("--assume takes NAME=VALUE; found '%s'", o->assume[i]);
    if (tl_option(&c->cl, TL_OPT_SAVE_TEMPS))
       for (unsigned i = TILEC_STAGE_DEFAULT + 1; i < TILEC_STAGE_COUNT; i++)
          o->keep_stages |= TILEC_STAGE_BIT(i);

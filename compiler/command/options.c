@@ -117,13 +117,27 @@ find_long(const char *name, size_t len)
    return -1;
 }
 
+/* "run, bench, tune do" */
+static const char *
+who_takes(TlArena *arena, unsigned takers)
+{
+   TlSb sb;
+   tl_sb_init(&sb, arena);
+   for (unsigned c = 0; c < NUM_COMMANDS; c++)
+      if (commands[c].bit & takers)
+         tl_sb_printf(&sb, "%s%s", sb.len ? ", " : "", commands[c].name);
+   tl_sb_printf(&sb, " do");
+   return tl_sb_cstr(&sb);
+}
+
 static void
 add_use(TlArena *arena, TlCommandLine *cl, int id, const char *value)
 {
    assert(id >= 0 && id < TL_OPT_COUNT);
    if (!(tl_option_rows[id].commands & cl->command))
       fail(arena, cl, "this command does not take",
-           tl_arena_printf(arena, "--%s", tl_option_rows[id].name), NULL);
+           tl_arena_printf(arena, "--%s", tl_option_rows[id].name),
+           who_takes(arena, tl_option_rows[id].commands));
    tl_vec_push(arena, &cl->uses, (TlOptionUse){(TlOptionId)id, value ? value : ""});
 }
 
@@ -160,7 +174,8 @@ parse_option(TlArena *arena, TlCommandLine *cl, int argc, char **argv, int *i)
       fail(arena, cl, "no value is taken by option", a, NULL);
    if (*argument && *argument != '[' && !value) {
       if (*i + 1 >= argc) {
-         fail(arena, cl, "a value must follow option", a, argument);
+         fail(arena, cl, "a value must follow option", a,
+              tl_arena_printf(arena, "write --%s=%s", tl_option_rows[id].name, argument));
          return;
       }
       value = argv[++*i];
@@ -184,8 +199,10 @@ tl_command_line_parse(TlArena *arena, int argc, char **argv, TlCommandLine *out)
    }
    if (is_help) {
       add_use(arena, out, TL_OPT_HELP, NULL);
+      const char *near = nearest_command(word);
       if (c < 0 && argc > 2)
-         fail(arena, out, "unknown command", word, "see tilec --help");
+         fail(arena, out, "unknown command", word,
+              near ? tl_arena_printf(arena, "did you mean '%s'?", near) : "see tilec --help");
       return;
    }
    out->nearest = c < 0 ? nearest_command(word) : NULL;

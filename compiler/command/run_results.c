@@ -93,6 +93,10 @@ read_expected(TlRunResults *r, const char *text, TlExpected *e)
    e->path = path;
    if (e->tolerance < 0)
       e->tolerance = tl_array_tolerance(got->dtype);
+   const char *npy = strstr(path, ".npy:"); /* what follows is no number */
+   if (npy)
+      return tl_cmd_misuse("--expect takes NAME=FILE.npy[:TOLERANCE], as in :1e-3; found '%s'",
+                           npy + 5);
    if (!tl_npy_read(r->c->arena, path, TL_DTYPE_COUNT, &e->want, &why)) {
       tl_cmd_error("--expect %s: %s: %s", e->arg->param->name, path, why);
       return tl_cmd_array_code(&e->want);

@@ -455,6 +455,7 @@ check_kernels(Run *r)
          if (status != TILEC_OK)
             return status;
       }
+   tl_check_around(comp->sema, n || extra->watch);
    bool is_named = extra->num_entries && (extra->entries[0].kernel || extra->entries[0].signature);
    for (unsigned i = 0; i < n && !is_named; i++)
       if (!kernels[i].is_helper || n == 1)

@@ -285,6 +285,54 @@ tl_sv_describe(TlSema *s, const TlSv *v)
    return "?";
 }
 
+/* Where a module was looked for. */
+static void
+help_missing(TlSema *s, const char *module, TlRange place)
+{
+   const TlSource *file = tl_source(s->sources, place.file);
+   const char *path = file ? file->name : "", *slash = strrchr(path, '/');
+   const TlSemaOptions *o = &s->impl->options;
+   const char *near = tl_nearest_module(module);
+   TlSb sb;
+   if (near) {
+      tl_help(s->diags, "did you mean '%s'? No file is looked for with -I DIR under this name",
+              near);
+      return;
+   }
+   if (module[0] == '.') {
+      tl_help(
+         s->diags,
+         "looked for its .tile or .py file by the leading dots: . is %.*s, .. the folder above",
+         slash ? (int)(slash - path) : 1, slash ? path : ".");
+      return;
+   }
+   tl_sb_init(&sb, s->arena);
+   for (size_t i = 0; i < o->num_include_dirs; i++)
+      tl_sb_printf(&sb, ", %s", o->include_dirs[i]);
+   tl_help(s->diags,
+           "looked for its .tile or .py file in %.*s, the folders above it%s; -I DIR adds another",
+           slash ? (int)(slash - path) : 1, slash ? path : ".", sb.len ? tl_sb_cstr(&sb) : "");
+}
+
+/* An import that finds no file (name is NULL) or no name in it, where it stands; `use` needs it. */
+static void
+report_missing(TlSema *s, const char *module, const char *name, TlRange place, TlRange use)
+{
+   const char *near = NULL;
+   if (name) {
+      tl_report(s->diags, E0201, place, module, name);
+      if (strncmp(module, "triton.language", 15) == 0)
+         near = tl_suggest_builtin(s, TL_NS_TL, name);
+      if (near)
+         tl_help(s->diags, "did you mean '%s'?", near);
+   } else {
+      tl_report(s->diags, E0304, place, module);
+      help_missing(s, module, place);
+   }
+   if (place.file != use.file || place.begin != use.begin)
+      tl_note(s->diags, N0200, use, "it is needed here");
+}
+
 /* A part of a module of Python's, or of one that is nowhere to be found. */
 static void
 report_module(TlSema *s, const TlSvModule *m, TlRange range)
@@ -299,9 +347,11 @@ report_module(TlSema *s, const TlSvModule *m, TlRange range)
       return;
    }
    const char *module = dot ? tl_arena_strndup(s->arena, name, (size_t)(dot - name)) : name;
-   tl_report(s->diags, E0304, range, module);
-   tl_help(s->diags, "modules are looked for beside the file, in the folders above it and in those "
-                     "given by -I DIR");
+   if (m->import.file) { /* in its words, `import a.b as c` without the `as` */
+      const char *words = tl_range_text(s, m->import);
+      module = tl_arena_strndup(s->arena, words, strcspn(words, " \t"));
+   }
+   report_missing(s, module, NULL, m->import.file ? m->import : range, range);
 }
 
 void
@@ -318,6 +368,8 @@ tl_report_opaque(TlSema *s, const TlSv *v, TlRange range)
       tl_report(s->diags, E0279, range, lost->name ? lost->name : "this value");
       tl_note(s->diags, N0205, lost->place, lost->why);
       tl_help(s->diags, "say what holds: --assume '%s=VALUE'", lost->name ? lost->name : lost->why);
+   } else if (lost->module) {
+      report_missing(s, lost->module, lost->name, lost->place, range);
    } else {
       tl_report(s->diags, E0207, range, lost->why);
       if (is_other_place)

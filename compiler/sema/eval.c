@@ -370,6 +370,10 @@ find_attribute(TlSema *s, const TlSv *self, const char *name, TlRange range, TlS
       }
       break;
    case TL_SV_OPAQUE:
+      if (self->opaque->module) { /* of an import that finds nothing: that is what is wrong */
+         *out = *self;
+         return true;
+      }
       *out = tl_sv_lost(s, tl_arena_printf(s->arena, "%s.%s", self->opaque->why, name), range);
       if (self->opaque->is_device_name &&
           (strcmp(name, "lower") == 0 || strcmp(name, "upper") == 0)) {
@@ -623,6 +627,8 @@ tl_subscript(TlSema *s, const TlSv *self, const TlSv *indices, unsigned n, bool 
    case TL_SV_DICT: {
       bool found;
       unsigned errors = s->diags->num_errors;
+      if (whole.kind == TL_SV_VALUE)
+         return tl_sv_refuse(s, E0301, range, "key", "dict", tl_sv_describe(s, &whole));
       TlSv v = tl_dict_get(s, self, &whole, &found);
       if (found)
          return v;

@@ -313,17 +313,32 @@ report_one(Checker *c, const TlDiag *d, const char *typing)
       tl_note(to, N0207, c->kernel->name_range, typing);
 }
 
-/* Reports the errors that all trials share; true when there were any. */
+/* Of names and calls: wrong whatever the types are. */
 static bool
-report_shared(Checker *c, const Trial *trials, const char *typing)
+is_certain(const TlDiag *d)
+{
+   static const TlDiagCode codes[] = {TL_DIAG_E0201, TL_DIAG_E0239, TL_DIAG_E0251,
+                                      TL_DIAG_E0252, TL_DIAG_E0253, TL_DIAG_E0254,
+                                      TL_DIAG_E0255, TL_DIAG_E0278, TL_DIAG_E0304};
+   for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+      if (d->code == codes[i])
+         return true;
+   return false;
+}
+
+/* Reports the errors that all trials share, or (only_certain) those of them that hang on no type;
+ * true when there were any. */
+static bool
+report_shared(Checker *c, const Trial *trials, const char *typing, bool only_certain)
 {
    bool any = false, has_number = has_guessed_number(c);
    for (const TlDiag *d = trials[0].first; d; d = d->next) {
-      bool is_shared = d->severity == TL_SEV_ERROR && !(has_number && hangs_on_a_number(d));
+      bool is_shared = d->severity == TL_SEV_ERROR && !(has_number && hangs_on_a_number(d)) &&
+                       (!only_certain || is_certain(d));
       for (unsigned v = 1; v < NUM_VARIANTS; v++)
          is_shared = is_shared && has_diag(trials[v].first, d);
       if (is_shared)
-         report_one(c, d, typing);
+         report_one(c, d, only_certain ? NULL : typing);
       any |= is_shared;
    }
    return any;
@@ -380,8 +395,9 @@ check_world(Checker *c, TlChecked *out)
       if (v == 0)
          typing = typing_text(c);
    }
-   bool is_tried = c->kernel->is_launched && !needs_function(c) && !c->needs_descriptor;
-   if ((is_tried && report_shared(c, trials, typing)) || c->s->diags->num_errors != errors)
+   bool is_tried = !needs_function(c) && !c->needs_descriptor;
+   if ((is_tried && report_shared(c, trials, typing, !c->kernel->is_launched)) ||
+       c->s->diags->num_errors != errors)
       return;
    const TlDiag *why = first_error(trials[0].first);
    out->is_unproved = true;
@@ -420,6 +436,7 @@ tl_sema_check(TlSema *s, const TlSpecialization *spec, const TlKernelInfo *k)
    c.guesses = tl_new_array(s->arena, TlGuess, k->num_params + 1);
    tl_const_hints(s, k, hints);
    unsigned worlds = num_worlds(&c);
+   tl_check_launches(s, k);
    for (c.world = 0; c.world < worlds; c.world++) {
       unsigned errors = s->diags->num_errors;
       check_world(&c, &out);

@@ -28,6 +28,15 @@ typedef struct TlConstHint {
 
 /* Parameter by parameter; `hints` has one for each. */
 void tl_const_hints(TlSema *s, const TlKernelInfo *k, TlConstHint *hints);
+/* Calls `kernel[grid](..)` of one kernel, in order of the text. */
+typedef TL_VEC(const TlAstCall *) TlCalls;
+const TlCalls *tl_launches_of(TlSema *s, const char *kernel); /* in the main file; or NULL */
+/* Reports launches of the kernel in its file that give what it does not take, or not all it needs,
+ * and decorators with such options. */
+void tl_check_launches(TlSema *s, const TlKernelInfo *k);
+
+/* Reports decorators of triton that are spelled wrong, and a file that has no kernel. */
+void tl_check_around(TlSema *s, bool has_kernels);
 
 /* What stands for a parameter that nothing gives a type or value. */
 struct TlGuess {

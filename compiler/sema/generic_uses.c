@@ -180,12 +180,9 @@ read_launch(Launches *l, const TlAstCall *call)
    }
 }
 
-/* Calls `kernel[grid](..)` of one kernel, in order of the text. */
-typedef TL_VEC(const TlAstCall *) Calls;
-
 typedef struct Finder {
    TlArena *arena;
-   TlMap *launches; /* interned name -> Calls */
+   TlMap *launches; /* interned name -> TlCalls */
 } Finder;
 
 static void
@@ -195,9 +192,9 @@ find_launches(void *user, TlNode *n)
    if (n->kind == TL_AST_CALL && tl_ast_Call(n)->func->kind == TL_AST_SUBSCRIPT) {
       const TlNode *of = tl_ast_Subscript(tl_ast_Call(n)->func)->value;
       if (of->kind == TL_AST_NAME) {
-         Calls *calls = tl_map_get(f->launches, tl_ast_Name(of)->id);
+         TlCalls *calls = tl_map_get(f->launches, tl_ast_Name(of)->id);
          if (!calls) {
-            calls = tl_new(f->arena, Calls);
+            calls = tl_new(f->arena, TlCalls);
             tl_map_put(f->launches, tl_ast_Name(of)->id, calls);
          }
          tl_vec_push(f->arena, calls, tl_ast_Call(n));
@@ -207,8 +204,8 @@ find_launches(void *user, TlNode *n)
 }
 
 /* The file is read once for all kernels. */
-static const Calls *
-launches_of(TlSema *s, const char *kernel)
+const TlCalls *
+tl_launches_of(TlSema *s, const char *kernel)
 {
    if (!s->impl->launches) {
       const TlNodeList *body = &s->impl->main->ast->body;
@@ -227,7 +224,7 @@ tl_const_hints(TlSema *s, const TlKernelInfo *k, TlConstHint *hints)
 {
    const TlSvFunc *fn = tl_function_of(s, k->name);
    Launches l = {s, k, hints, tl_module_frame(s, s->impl->main)};
-   const Calls *calls = launches_of(s, k->name);
+   const TlCalls *calls = tl_launches_of(s, k->name);
    for (size_t i = 0; calls && i < calls->len; i++)
       read_launch(&l, calls->data[i]);
    for (unsigned p = 0; p < k->num_params && fn; p++) {

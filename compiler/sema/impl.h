@@ -71,6 +71,7 @@ struct TlSvModule {
    TlSourceModule *source; /* SOURCE */
    uint32_t ns;            /* BUILTIN: TL_NS_* */
    const char *name;       /* dotted */
+   TlRange import;         /* HOST: of the import that found no file; of file 0: none */
 };
 
 static inline bool
@@ -278,6 +279,9 @@ TlSourceModule *tl_load_source(TlSema *s, TlAstModule *ast, const char *path, bo
 TlGlobal *tl_global_find(TlSema *s, TlSourceModule *source,
                          const char *name); /* NULL if unknown; not forced */
 TlSv tl_global_value(TlSema *s, TlSourceModule *source, TlGlobal *g);
+/* What an import of the main file gives for one of its names. */
+TlSv tl_import_value(TlSema *s, const TlAstImport *import, const TlAstAlias *a);
+const char *tl_nearest_module(const char *dotted);   /* of the language's, or NULL */
 TlSv tl_module_value(TlSema *s, const char *dotted); /* of `import dotted` without files */
 /* Attribute of a module; false if it has none of that name (nothing reported). */
 bool tl_module_attr(TlSema *s, const TlSvModule *m, const char *name, TlSv *out);

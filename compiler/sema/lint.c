@@ -74,6 +74,9 @@ check_mention(const Lint *l, const TlMention *m)
    const TlSvFunc *fn = m->symbol || m->is_keyword ? NULL : compiled_around(l, m->range);
    if (!fn || m->node->kind != TL_AST_NAME || !is_in_body(fn, m->range))
       return;
+   TlScope scope = (TlScope)(uintptr_t)tl_map_get(tl_scopes_of(s, fn->node), m->name);
+   if (scope == TL_SCOPE_GLOBAL || scope == TL_SCOPE_NONLOCAL)
+      return; /* that statement is refused */
    TlFrame *f = tl_module_frame(s, s->impl->main);
    f->parent = fn->closure;
    if (!tl_lookup_quiet(s, f, m->name, &v))

@@ -111,6 +111,15 @@ module_sv(TlSema *s, TlModuleKind kind, uint32_t ns, TlSourceModule *source, con
    return (TlSv){.kind = TL_SV_MODULE, .module = m};
 }
 
+/* HOST; of an import that finds no file where `import` is a place. */
+static TlSv
+missing_module(TlSema *s, const char *name, TlRange import)
+{
+   TlSv v = module_sv(s, TL_MOD_HOST, 0, NULL, tl_arena_strdup(s->arena, name));
+   v.module->import = import;
+   return v;
+}
+
 static const BuiltinModule *
 find_builtin_module(const char *dotted)
 {
@@ -118,6 +127,15 @@ find_builtin_module(const char *dotted)
       if (strcmp(builtin_module[i].name, dotted) == 0)
          return &builtin_module[i];
    return NULL;
+}
+
+const char *
+tl_nearest_module(const char *dotted)
+{
+   TlNearest near = {.name = dotted};
+   for (size_t i = 0; i < sizeof builtin_module / sizeof builtin_module[0]; i++)
+      tl_nearest_try(&near, builtin_module[i].name);
+   return near.best;
 }
 
 TlSv
@@ -174,7 +192,7 @@ tl_module_attr(TlSema *s, const TlSvModule *m, const char *name, TlSv *out)
       if (source)
          *out = module_sv(s, TL_MOD_SOURCE, 0, source, dotted);
       else if (!tl_host_module_attr(s, m->name, name, out))
-         *out = module_sv(s, TL_MOD_HOST, 0, NULL, dotted);
+         *out = missing_module(s, dotted, m->import);
       return true;
    }
    }
@@ -279,11 +297,38 @@ find_source(TlSema *s, const TlSourceModule *from, unsigned level, const char *d
    return NULL;
 }
 
+/* Where `from module import ..` names the module. */
+static TlRange
+module_range(TlSema *s, const TlAstImport *import)
+{
+   TlRange r = import->node.range;
+   const char *text = tl_node_text(s, &import->node), *at = strstr(text, import->module);
+   if (!at || r.begin + (size_t)(at - text) + strlen(import->module) > r.end)
+      return r;
+   r.begin += (uint32_t)(at - text);
+   r.end = r.begin + (uint32_t)strlen(import->module);
+   return r;
+}
+
+/* The value of a name that an import does not find. */
+static TlSv
+not_imported(TlSema *s, const char *module, const char *name, TlRange place)
+{
+   const char *why = name ? tl_arena_printf(s->arena, "'%s' has no name '%s'", module, name)
+                          : tl_arena_printf(s->arena, "no file provides the module '%s'", module);
+   TlSv lost = tl_sv_lost(s, why, place);
+   TlLost *l = (TlLost *)(uintptr_t)lost.opaque;
+   l->module = module;
+   l->name = name;
+   return lost;
+}
+
 /* What `from module import name` gives.  *missing: the module or the name does not exist. */
 static TlSv
-import_from(TlSema *s, const TlSourceModule *from, const TlAstImport *import, const char *name,
-            bool *missing)
+import_from(TlSema *s, const TlSourceModule *from, const TlAstImport *import,
+            const TlAstAlias *alias, bool *missing)
 {
+   const char *name = alias->name;
    const char *module = import->module ? import->module : "";
    unsigned level = (unsigned)import->level;
    TlSourceModule *source = find_source(s, from, level, module);
@@ -307,6 +352,8 @@ import_from(TlSema *s, const TlSourceModule *from, const TlAstImport *import, co
             return out;
       } else {
          *missing = !tl_is_host_module(module);
+         if (*missing)
+            m = missing_module(s, module, module_range(s, import));
          if (tl_module_attr(s, m.module, name, &out))
             return out;
       }
@@ -315,10 +362,10 @@ import_from(TlSema *s, const TlSourceModule *from, const TlAstImport *import, co
    }
    const char *dots =
       level ? tl_arena_printf(s->arena, "%.*s", (int)(level < 8 ? level : 8), "........") : "";
-   const char *why =
-      source ? tl_arena_printf(s->arena, "'%s' has no name '%s'", source->path, name)
-             : tl_arena_printf(s->arena, "no file provides the module '%s%s'", dots, module);
-   return tl_sv_lost(s, why, import->node.range);
+   if (source || !level)
+      return not_imported(s, source ? source->path : module, name, alias->node.range);
+   return not_imported(s, tl_arena_printf(s->arena, "%s%s", dots, *module ? module : sub), NULL,
+                       *module ? module_range(s, import) : alias->node.range);
 }
 
 /* What `import a.b` binds, and whether it exists. */
@@ -329,13 +376,19 @@ import_plain(TlSema *s, const TlSourceModule *from, const TlAstAlias *alias, boo
    const char *dot = strchr(bound, '.');
    TlSourceModule *whole = find_source(s, from, 0, alias->name);
    *missing = !whole && !find_builtin_module(alias->name) && !tl_is_host_module(alias->name);
+   if (*missing && (alias->as_name || !dot))
+      return missing_module(s, alias->name, alias->node.range);
    if (alias->as_name || !dot)
       return whole ? module_sv(s, TL_MOD_SOURCE, 0, whole, alias->name)
                    : tl_module_value(s, alias->name);
    /* `import a.b` binds `a`; its attribute b is found through the dotted name */
    bound = tl_intern(s->strings, bound, (size_t)(dot - bound));
    TlSourceModule *first = find_source(s, from, 0, bound);
-   return first ? module_sv(s, TL_MOD_SOURCE, 0, first, bound) : tl_module_value(s, bound);
+   if (first)
+      return module_sv(s, TL_MOD_SOURCE, 0, first, bound);
+   return *missing && !find_builtin_module(bound) && !tl_is_host_module(bound)
+             ? missing_module(s, bound, alias->node.range)
+             : tl_module_value(s, bound);
 }
 
 /* ---- binding ---- */
@@ -377,8 +430,15 @@ static TlSv
 import_alias(TlSema *s, const TlSourceModule *source, const TlAstImport *import,
              const TlAstAlias *a, bool *missing)
 {
-   return import->is_from ? import_from(s, source, import, a->name, missing)
+   return import->is_from ? import_from(s, source, import, a, missing)
                           : import_plain(s, source, a, missing);
+}
+
+TlSv
+tl_import_value(TlSema *s, const TlAstImport *import, const TlAstAlias *a)
+{
+   bool missing;
+   return import_alias(s, s->impl->main, import, a, &missing);
 }
 
 /* Inside `try`, where a missing module makes a difference: false after an error.  What no file
@@ -509,7 +569,9 @@ starred(TlSema *s, TlSourceModule *source, const TlAstImport *star, const char *
    if (!from) {
       if (!star->module || !find_builtin_module(star->module))
          return false;
-      *out = import_from(s, source, star, name, &missing);
+      TlAstAlias alias = {.name = name};
+      alias.node.range = star->node.range;
+      *out = import_from(s, source, star, &alias, &missing);
       return !missing;
    }
    if (s->depth > TL_MAX_CALLS)

@@ -176,12 +176,21 @@ tl_suggest_builtin(TlSema *s, uint32_t namespaces, const char *name)
    return n.best;
 }
 
+/* x and x_ptr: one is the other's first words. */
+static bool
+is_part(const char *a, const char *b)
+{
+   size_t n = strlen(a), m = strlen(b), least = n < m ? n : m;
+   return n != m && strncmp(a, b, least) == 0 && (n < m ? b : a)[least] == '_';
+}
+
 const char *
 tl_suggest(TlSema *s, TlFrame *f, const char *name)
 {
    (void)s;
    TlNearest n = {.name = name};
    TlSourceModule *source = NULL;
+   const TlFrame *in = f;
    for (; f; f = f->parent) {
       for (size_t i = 0; i < f->vars.len; i++)
          if (f->vars.data[i].state == TL_VAR_BOUND)
@@ -191,6 +200,10 @@ tl_suggest(TlSema *s, TlFrame *f, const char *name)
    for (size_t i = 0; source && i < source->order.len; i++)
       tl_nearest_try(&n, source->order.data[i]->name);
    try_builtins(&n, source && source->is_tile ? TL_NS_PYTHON | TL_NS_TL : TL_NS_PYTHON);
+   for (; !n.best && in; in = in->parent)
+      for (size_t i = 0; i < in->vars.len; i++)
+         if (in->vars.data[i].state == TL_VAR_BOUND && is_part(in->vars.data[i].name, name))
+            n.best = in->vars.data[i].name;
    return n.best;
 }
 
@@ -361,9 +374,12 @@ tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
       tl_raise_as(s, scope_in(f, name) ? "UnboundLocalError" : "NameError");
    const char *near = tl_suggest(s, f, name), *other = tl_other_name(s, name);
    bool is_number = strcmp(name, "inf") == 0 || strcmp(name, "nan") == 0;
+   TlSv dtype;
+   bool is_tl = source && !source->is_tile &&
+                (tl_builtin_find(TL_NS_TL, name) || tl_dtype_constant(s, name, &dtype));
    if (other && !tl_is_host(f) && (is_number || !near))
       tl_help(s->diags, "%s", other);
-   else if (source && !source->is_tile && tl_builtin_find(TL_NS_TL, name))
+   else if (is_tl)
       tl_help(s->diags, "did you mean 'tl.%s'?", name);
    else if (near)
       tl_help(s->diags, "did you mean '%s'?", near);

@@ -189,9 +189,10 @@ exec_del(TlSema *s, TlFrame *f, const TlAstDel *n)
    }
 }
 
-/* Python that compiled code has no meaning for. */
-static void
-refuse_statement(TlSema *s, TlRange range, const char *word)
+/* Python that compiled code has no meaning for: an error at the statement's first word, no other
+ * for the names that it would bind. */
+static TlFlow
+refuse_statement(TlSema *s, TlFrame *f, const TlNode *n)
 {
    static const struct {
       const char *word, *help;
@@ -204,10 +205,19 @@ refuse_statement(TlSema *s, TlRange range, const char *word)
       {"del", "leave it out: what is not used any more takes no place"},
       {"yield", "store each value, or return a tuple of them"},
    };
-   tl_report(s->diags, E0239, range, word);
+   const char *text = tl_node_text(s, n);
+   size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyz");
+   const char *word = tl_arena_strndup(s->arena, text, len);
+   TlRange at = {n->range.file, n->range.begin, n->range.begin + (uint32_t)len};
+   tl_report(s->diags, E0239, at, word);
    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
       if (strcmp(rows[i].word, word) == 0)
          tl_help(s->diags, "%s", rows[i].help);
+   TlNodeList one = {(TlNode *[]){(TlNode *)(uintptr_t)n}, 1, 1};
+   tl_poison_assigned(s, f, &one, n->range);
+   if (n->kind == TL_AST_CLASS)
+      tl_frame_set(s, f, tl_ast_Class(n)->name, tl_sv_poison(), n->range);
+   return TL_FLOW_NEXT;
 }
 
 /* Of host code: what a manager of another package does is not known, and changes no value of the
@@ -215,13 +225,6 @@ refuse_statement(TlSema *s, TlRange range, const char *word)
 static TlFlow
 exec_with(TlSema *s, TlFrame *f, const TlAstWith *n, const TlCont *rest)
 {
-   TlNodeList one = {(TlNode *[]){(TlNode *)(uintptr_t)&n->node}, 1, 1};
-   if (!tl_is_host(f)) {
-      TlRange word = {n->node.range.file, n->node.range.begin, n->node.range.begin + 4};
-      refuse_statement(s, word, "with");
-      tl_poison_assigned(s, f, &one, n->node.range);
-      return TL_FLOW_NEXT;
-   }
    for (size_t i = 0; i < n->items.len; i++) {
       const TlAstWithItem *item = tl_ast_WithItem(n->items.data[i]);
       TlSv v = tl_eval_expr(s, f, item->value);
@@ -237,15 +240,6 @@ exec_with(TlSema *s, TlFrame *f, const TlAstWith *n, const TlCont *rest)
                    tl_sv_lost(s, tl_node_text(s, item->value), item->value->range));
    }
    return tl_stmt_block(s, f, &n->body, 0, rest);
-}
-
-static TlFlow
-exec_try(TlSema *s, TlFrame *f, const TlAstTry *n)
-{
-   if (tl_is_host(f))
-      return tl_host_try(s, f, n);
-   refuse_statement(s, n->node.range, "try");
-   return TL_FLOW_NEXT;
 }
 
 /* A function under @triton.must_use_result, called for nothing: its decorator says why not. */
@@ -321,7 +315,7 @@ exec_yield(TlSema *s, TlFrame *f, const TlAstYield *n)
 {
    TlYields *yields = f->act->yields;
    if (!yields) {
-      refuse_statement(s, n->node.range, "yield");
+      refuse_statement(s, f, &n->node);
       return;
    }
    TlSv v = n->value ? tl_eval_expr(s, f, n->value) : tl_sv_none(), *items = &v;
@@ -333,23 +327,25 @@ exec_yield(TlSema *s, TlFrame *f, const TlAstYield *n)
 }
 
 static bool
-is_host_only(TlSema *s, const TlFrame *f, const TlNode *n)
+is_host_only(const TlNode *n)
 {
-   bool is_one = n->kind == TL_AST_CLASS || n->kind == TL_AST_GLOBAL || n->kind == TL_AST_DEL;
-   if (!is_one || tl_is_host(f))
+   switch (n->kind) {
+   case TL_AST_CLASS:
+   case TL_AST_GLOBAL:
+   case TL_AST_DEL:
+   case TL_AST_WITH:
+   case TL_AST_TRY:
+      return true;
+   default:
       return false;
-   const char *text = tl_node_text(s, n);
-   int len = (int)strcspn(text, " ");
-   TlRange word = {n->range.file, n->range.begin, n->range.begin + (uint32_t)len};
-   refuse_statement(s, word, tl_arena_printf(s->arena, "%.*s", len, text));
-   return true;
+   }
 }
 
 static TlFlow
 exec_stmt(TlSema *s, TlFrame *f, const TlNode *n, const TlCont *rest)
 {
-   if (is_host_only(s, f, n))
-      return TL_FLOW_NEXT;
+   if (!tl_is_host(f) && is_host_only(n))
+      return refuse_statement(s, f, n);
    switch (n->kind) {
    case TL_AST_EXPR_STMT:
       exec_expr(s, f, tl_ast_ExprStmt(n)->value);
@@ -395,7 +391,7 @@ exec_stmt(TlSema *s, TlFrame *f, const TlNode *n, const TlCont *rest)
    case TL_AST_WITH:
       return exec_with(s, f, tl_ast_With(n), rest);
    case TL_AST_TRY:
-      return exec_try(s, f, tl_ast_Try(n));
+      return tl_host_try(s, f, tl_ast_Try(n));
    case TL_AST_IMPORT:
       tl_import_into(s, f, tl_ast_Import(n));
       return TL_FLOW_NEXT;

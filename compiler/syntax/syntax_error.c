@@ -227,6 +227,9 @@ statement_slip(const Place *p)
    int found = kind_at(p, 0), before = kind_at(p, 1), first = p->t[p->first].kind;
    if (found == TL_TOK_IF && before == TL_TOK_ELSE)
       return "write 'elif'";
+   if (found == TL_TOK_ASSIGN && p->at == p->first + 1 && before != TL_TOK_NAME &&
+       !is_condition_word(first))
+      return "a keyword of the language is no name: choose another name";
    if (found == TL_TOK_ASSIGN && (is_condition_word(first) || before != TL_TOK_NAME))
       return "'==' compares, '=' assigns";
    if (found == TL_TOK_WALRUS)

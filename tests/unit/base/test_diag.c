@@ -87,6 +87,10 @@ joined_ranges(void **state)
    assert_true(tl_range_join(a, other).end == 9);
 }
 
+/* What diag_help.def says of E0114. */
+#define USUAL_HELP \
+   "      = help: take it out, or write its '(', '[' or '{' before the expression\n"
+
 static void
 carets_under_wide_and_tabbed_text(void **state)
 {
@@ -100,13 +104,13 @@ carets_under_wide_and_tabbed_text(void **state)
    assert_string_equal(rendered(&c),
                        "f.tile:1:12: error[E0114]: closing 'x' has no opening bracket\n"
                        "    1 | \tx = \"é\" + bad\n"
-                       "      | \t          ^~~\n"
+                       "      | \t          ^~~\n" USUAL_HELP
                        "f.tile:2:6: error[E0114]: closing 'y' has no opening bracket\n"
                        "    2 | 世界 = wrong(1,\n"
-                       "      |        ^~~~~~~~\n"
+                       "      |        ^~~~~~~~\n" USUAL_HELP
                        "f.tile:2:1: error[E0114]: closing 'z' has no opening bracket\n"
                        "    2 | 世界 = wrong(1,\n"
-                       "      | ^~~~\n");
+                       "      | ^~~~\n" USUAL_HELP);
    fixture_close(&c.f);
 }
 
@@ -131,7 +135,7 @@ help_and_notes_follow_their_error(void **state)
                        "f.tile:1:3: note: opened here\n"
                        "    1 | a (b\n"
                        "      |   ^\n"
-                       "tilec: error[E0114]: closing ']' has no opening bracket\n");
+                       "tilec: error[E0114]: closing ']' has no opening bracket\n" USUAL_HELP);
    fixture_close(&c.f);
 }
 
@@ -217,7 +221,8 @@ json_lines(void **state)
       tl_sb_cstr(&sb),
       "{\"code\":\"E0129\",\"severity\":\"error\",\"message\":"
       "\"f-string: a\\\"b\\\\c\\n\\u0001\",\"file\":\"f.tile\",\"line\":1,"
-      "\"column\":1,\"end_line\":1,\"end_column\":2,\"notes\":[{\"code\":\"N0112\","
+      "\"column\":1,\"end_line\":1,\"end_column\":2,"
+      "\"help\":\"a brace that stands for itself is written twice: {{\",\"notes\":[{\"code\":\"N0112\","
       "\"severity\":\"note\",\"message\":\"n\",\"file\":\"f.tile\",\"line\":1,"
       "\"column\":3,\"end_line\":1,\"end_column\":4}]}\n");
    fixture_close(&c.f);

@@ -111,7 +111,7 @@ imports(void **state)
       r, IR("constant 8", "store", "sub", "store", "constant 8", "store", "constant 3", "store"));
    r.source =
       HEAD "from .util import missing\n@triton.jit\ndef k(p, n):\n   tl.store(p, missing(n))\n";
-   sema_expect_errors(r, 1, IR("E0207", "has no name 'missing'"));
+   sema_expect_errors(r, 1, IR("E0201", "has no name 'missing'", "it is needed here"));
    r.source = HEAD "from .nowhere import f\n@triton.jit\ndef k(p, n):\n   tl.store(p, f(n))\n";
    sema_expect_errors(r, 1, IR("no file provides the module '.nowhere'"));
 }

@@ -1,0 +1,282 @@
+/* What stands around a kernel of a file and does not fit it: launches, configurations, decorators
+ * by a wrong name, a file without any kernel. */
+#include "sema/generic.h"
+#include "sema/impl.h"
+
+#include <string.h>
+
+typedef struct Around {
+   TlSema *s;
+   const TlKernelInfo *kernel;
+} Around;
+
+/* ---- what launches get wrong ---- */
+static bool
+is_launch_option(const char *name)
+{
+   static const char *const names[] = {"num_warps",    "num_stages",
+                                       "num_ctas",     "maxnreg",
+                                       "grid",         "stream",
+                                       "device",       "warmup",
+                                       "debug",        "enable_fp_fusion",
+                                       "launch_pdl",   "launch_cooperative_grid",
+                                       "extern_libs",  "matrix_instr_nonkdim",
+                                       "kpack",        "waves_per_eu",
+                                       "cluster_dims", "sanitize_overflow",
+                                       "arch",         "instrumentation_mode"};
+   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+      if (strcmp(names[i], name) == 0)
+         return true;
+   return false;
+}
+
+static int
+param_named(const TlKernelInfo *k, const char *name)
+{
+   for (unsigned p = 0; p < k->num_params; p++)
+      if (strcmp(k->params[p].name, name) == 0)
+         return (int)p;
+   return -1;
+}
+
+/* A keyword of a launch: false, after a report, where the kernel takes none of this name. */
+static bool
+check_keyword(TlSema *s, const TlKernelInfo *k, const TlNode *keyword, bool *given)
+{
+   const char *name = tl_ast_Keyword(keyword)->name;
+   int p = param_named(k, name);
+   if (p >= 0)
+      given[p] = true;
+   if (p >= 0 || is_launch_option(name))
+      return true;
+   TlNearest near = {.name = name};
+   for (unsigned i = 0; i < k->num_params; i++)
+      tl_nearest_try(&near, k->params[i].name);
+   tl_report(s->diags, E0271, tl_ast_name_range(s->sources, keyword), k->name, name);
+   if (near.best)
+      tl_help(s->diags, "did you mean '%s'?", near.best);
+   return false;
+}
+
+static void
+check_launch(TlSema *s, const TlKernelInfo *k, const TlAstCall *call, bool has_configs)
+{
+   enum { MAX_AXES = 3 };
+   bool *given = tl_new_array(s->arena, bool, k->num_params + 1);
+   const TlAstSubscript *grid = tl_ast_Subscript(call->func);
+   const TlNode *first = grid->indices.len == 1 ? grid->indices.data[0] : NULL;
+   size_t axes =
+      first && first->kind == TL_AST_TUPLE ? tl_ast_Tuple(first)->items.len : grid->indices.len;
+   if (axes > MAX_AXES) {
+      tl_report(s->diags, E0277, first ? first->range : grid->node.range,
+                tl_arena_printf(s->arena, "it has %zu axes", axes));
+      tl_help(s->diags, "a grid has one to three axes, as in k[(m, n)](..)");
+      return;
+   }
+   for (size_t i = 0; i < call->args.len; i++) {
+      const TlNode *a = call->args.data[i];
+      if (a->kind == TL_AST_STARRED || (a->kind == TL_AST_KEYWORD && !tl_ast_Keyword(a)->name))
+         return; /* what it gives is not known */
+      if (a->kind == TL_AST_KEYWORD) {
+         if (!check_keyword(s, k, a, given))
+            return;
+      } else if (i < k->num_params) {
+         given[i] = true;
+      } else {
+         tl_report(s->diags, E0252, a->range, k->name, k->num_params, (unsigned)i + 1);
+         return;
+      }
+   }
+   for (unsigned p = 0; p < k->num_params; p++)
+      if (!given[p] && !k->params[p].default_text && !(has_configs && k->params[p].is_constexpr)) {
+         tl_report(s->diags, E0251, call->node.range, k->name, k->params[p].name);
+         tl_help(s->diags, "the launch gives each parameter a value, in order or by name: %s=..",
+                 k->params[p].name);
+         return;
+      }
+}
+
+/* A kernel called from host code as if it were a function. */
+static void
+find_plain_calls(void *user, TlNode *n)
+{
+   const Around *a = user;
+   if (n->kind == TL_AST_FUNCTION)
+      for (size_t i = 0; i < tl_ast_Function(n)->decorators.len; i++)
+         if (tl_is_jit_decorator(tl_ast_Function(n)->decorators.data[i]))
+            return;
+   if (n->kind == TL_AST_CALL && tl_ast_Call(n)->func->kind == TL_AST_NAME &&
+       strcmp(tl_ast_Name(tl_ast_Call(n)->func)->id, a->kernel->name) == 0) {
+      tl_report(a->s->diags, E0257, n->range,
+                tl_arena_printf(a->s->arena, "kernel '%s'", a->kernel->name));
+      tl_help(a->s->diags, "launch it over a grid of programs: %s[grid](..)", a->kernel->name);
+   }
+   tl_ast_children(n, find_plain_calls, user);
+}
+
+/* ---- configurations ---- */
+static void
+check_param_name(const Around *a, const TlNode *text)
+{
+   const char *name = text && text->kind == TL_AST_STR ? tl_ast_Str(text)->value.data : NULL;
+   if (!name || param_named(a->kernel, name) >= 0 || is_launch_option(name))
+      return;
+   TlNearest near = {.name = name};
+   for (unsigned i = 0; i < a->kernel->num_params; i++)
+      tl_nearest_try(&near, a->kernel->params[i].name);
+   tl_report(a->s->diags, E0271, text->range, a->kernel->name, name);
+   if (near.best)
+      tl_help(a->s->diags, "did you mean '%s'?", near.best);
+}
+
+static void
+check_config(const Around *a, const TlNode *call)
+{
+   static const char *const names[] = {"kwargs",
+                                       "num_warps",
+                                       "num_stages",
+                                       "num_ctas",
+                                       "maxnreg",
+                                       "pre_hook",
+                                       "num_buffers_warp_spec",
+                                       "ir_override",
+                                       "num_consumer_groups",
+                                       "reg_dec_producer",
+                                       "reg_inc_consumer",
+                                       "minRegAutoWS",
+                                       "maxRegAutoWS"};
+   const TlNodeList *args = &tl_ast_Call(call)->args;
+   for (size_t i = 0; i < args->len; i++) {
+      const char *name =
+         args->data[i]->kind == TL_AST_KEYWORD ? tl_ast_Keyword(args->data[i])->name : NULL;
+      TlNearest near = {.name = name};
+      bool is_known = !name;
+      for (size_t k = 0; name && k < sizeof names / sizeof names[0]; k++) {
+         is_known |= strcmp(names[k], name) == 0;
+         tl_nearest_try(&near, names[k]);
+      }
+      if (is_known)
+         continue;
+      tl_report(a->s->diags, E0253, tl_ast_name_range(a->s->sources, args->data[i]), "Config",
+                name);
+      if (near.best)
+         tl_help(a->s->diags, "did you mean '%s'?", near.best);
+   }
+   const TlNode *kwargs = tl_decorator_argument(call, "kwargs", 0);
+   for (size_t i = 0; kwargs && kwargs->kind == TL_AST_DICT && i < tl_ast_Dict(kwargs)->keys.len;
+        i++)
+      check_param_name(a, tl_ast_Dict(kwargs)->keys.data[i]);
+}
+
+static void
+find_configs(void *user, TlNode *n)
+{
+   if (n->kind == TL_AST_CALL && strcmp(tl_decorator_name(n), "Config") == 0)
+      check_config(user, n);
+   tl_ast_children(n, find_configs, user);
+}
+
+static void
+check_autotune(Around *a, const TlSvFunc *fn)
+{
+   const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
+   for (size_t i = 0; i < d->len; i++) {
+      if (strcmp(tl_decorator_name(d->data[i]), "autotune") != 0)
+         continue;
+      find_configs(a, d->data[i]);
+      const TlNode *key = tl_decorator_argument(d->data[i], "key", 1);
+      for (size_t k = 0; key && key->kind == TL_AST_LIST && k < tl_ast_List(key)->items.len; k++)
+         check_param_name(a, tl_ast_List(key)->items.data[k]);
+   }
+}
+
+/* ---- files ---- */
+static bool
+has_misspelled_decorator(TlSema *s, const TlSvFunc *fn)
+{
+   static const char *const names[] = {"jit", "autotune", "heuristics"};
+   const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
+   for (size_t i = 0; i < d->len; i++) {
+      const TlNode *n =
+         d->data[i]->kind == TL_AST_CALL ? tl_ast_Call(d->data[i])->func : d->data[i];
+      const char *dotted = tl_dotted_text(s, n);
+      TlSv v;
+      if (!dotted || strncmp(dotted, "triton.", 7) != 0 || strchr(dotted + 7, '.'))
+         continue;
+      TlNearest near = {.name = dotted + 7};
+      for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
+         tl_nearest_try(&near, names[k]);
+      TlSv triton = tl_module_value(s, "triton");
+      if (!near.best || strcmp(near.best, near.name) == 0 ||
+          tl_module_attr(s, triton.module, near.name, &v))
+         continue;
+      tl_report(s->diags, E0201, n->range, "triton", near.name);
+      tl_help(s->diags, "did you mean '%s'?", near.best);
+      return true;
+   }
+   return false;
+}
+
+/* An import that finds nothing, and nearly is one of the language's modules. */
+static void
+check_import(TlSema *s, const TlAstImport *import)
+{
+   for (size_t i = 0; i < import->names.len; i++) {
+      const TlNode *alias = import->names.data[i];
+      const char *module = import->is_from ? import->module : tl_ast_Alias(alias)->name;
+      TlSv v =
+         import->level || !module ? tl_sv_none() : tl_import_value(s, import, tl_ast_Alias(alias));
+      if (tl_is_host_module_value(&v) && v.module->import.file && tl_nearest_module(module)) {
+         tl_report_opaque(s, &v, v.module->import);
+         return;
+      }
+   }
+}
+
+void
+tl_check_around(TlSema *s, bool has_kernels)
+{
+   const TlSourceModule *main = s->impl->main;
+   unsigned errors = s->diags->num_errors;
+   for (size_t i = 0; i < main->ast->body.len; i++)
+      if (main->ast->body.data[i] && main->ast->body.data[i]->kind == TL_AST_IMPORT)
+         check_import(s, tl_ast_Import(main->ast->body.data[i]));
+   for (size_t i = 0; i < main->functions.len; i++)
+      if (main->functions.data[i]->node->kind == TL_AST_FUNCTION)
+         has_misspelled_decorator(s, main->functions.data[i]);
+   if (has_kernels || s->diags->num_errors != errors)
+      return;
+   for (size_t i = 0; i < main->ast->body.len; i++) {
+      const TlNode *n = main->ast->body.data[i];
+      if (n && n->kind == TL_AST_SKIPPED) { /* of a .py file, where it may be host code */
+         const char *why = tl_ast_Skipped(n)->reason;
+         tl_report(s->diags, E0240, n->range, why ? why : "not understood");
+         tl_help(s->diags,
+                 "a kernel is a Python function, 'def name(parameters):', below @triton.jit");
+         return;
+      }
+   }
+   TlRange start = {main->file, 0, 0};
+   tl_report(s->diags, E0262, start);
+}
+
+void
+tl_check_launches(TlSema *s, const TlKernelInfo *k)
+{
+   const TlSvFunc *fn = tl_function_of(s, k->name);
+   const TlCalls *calls = tl_launches_of(s, k->name);
+   TlMeta meta = {0};
+   if (!fn || fn->source != s->impl->main)
+      return;
+   tl_read_decorators(s, fn, &meta);
+   Around around = {s, k};
+   check_autotune(&around, fn);
+   const TlGlobal *g = tl_global_find(s, fn->source, fn->name);
+   bool is_own = g && g->value.kind == TL_SV_FUNC && g->value.func->node == fn->node;
+   const TlNodeList *body = &fn->source->ast->body;
+   for (size_t i = 0; is_own && !fn->source->is_tile && i < body->len; i++)
+      if (body->data[i])
+         find_plain_calls(&around, body->data[i]);
+   for (size_t i = 0; calls && i < calls->len; i++)
+      check_launch(s, k, calls->data[i], meta.autotune || meta.heuristics.len);
+}
