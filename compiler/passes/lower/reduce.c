@@ -1,6 +1,6 @@
 /* reduce: within the thread (a tree over register halves), then over lanes by butterfly shuffles,
  * then over warps through shared memory, where every thread reads the partial results that it
- * needs.  All threads that hold a result element compute it, so the result has the sliced layout at
+ * needs, or lanes share the work and shuffle once more.  All threads that hold a result element compute it, so the result has the sliced layout at
  * once.  Needs a layout whose hardware bits move either along the axis or off it (all that
  * place_layouts makes).
  * Invariant: copies (zero columns) are never combined with themselves. */
@@ -134,14 +134,26 @@ tl_regs_select(TlLowerCx *cx, TlValue *cond, TlValue *a, TlValue *b)
    return tl_b3(&cx->b, TL_OP_SELECT, tl_regs_splat(cx, cond, n), a, b);
 }
 
+/* The bits of a lane's number that move along the axis. */
+static unsigned
+axis_lanes(const TlLinear *l, uint32_t mask)
+{
+   unsigned lanes = 0;
+   for (unsigned bit = 0; bit < l->num[TL_HW_LANE]; bit++)
+      if (tl_ll_col(l, TL_HW_LANE, bit) & mask)
+         lanes |= 1u << bit;
+   return lanes;
+}
+
+/* Combines the values of the lanes that differ in one of the bits `lanes`, lowest bit first. */
 static void
-fold_lanes(TlLowerCx *cx, const TlOp *op, Partial *p, const TlLinear *l, uint32_t mask)
+fold_lanes(TlLowerCx *cx, const TlOp *op, Partial *p, unsigned lanes)
 {
    bool commutes = tl_region_commutes(op->regions[0]);
    TlValue **a = tl_new_array(cx->scratch, TlValue *, p->k);
    TlValue **b = tl_new_array(cx->scratch, TlValue *, p->k);
-   for (unsigned bit = 0; bit < l->num[TL_HW_LANE]; bit++) {
-      if (!(tl_ll_col(l, TL_HW_LANE, bit) & mask))
+   for (unsigned bit = 0; lanes >> bit; bit++) {
+      if (!(lanes >> bit & 1))
          continue;
       TlValue *upper = commutes ? NULL : tl_thread_bit(cx, TL_HW_LANE, bit);
       for (unsigned i = 0; i < p->k; i++) {
@@ -201,31 +213,60 @@ result_index(const TlLinear *l, unsigned axis, uint32_t col)
    return low | col >> (shift + l->log2_dim[axis]) << shift;
 }
 
-/* Byte columns of partial results [result][warp]: registers of p, then the warps of the axis as
- * further register bits when `all`, then lanes and warps. */
+/* Who reads the partial results of the axis' warps: every thread those of the low bits of their
+ * number, `regs` bits, as registers; the lanes `lanes`, equal till then, those of the others. */
+typedef struct Readers {
+   unsigned regs, lanes;
+} Readers;
+
+enum { FEW_WARPS_LOG2 = 3 }; /* partial results of more are shared out among the lanes */
+
+/* Few partial results are read soonest by every thread.  Many would be four cycles of shared memory
+ * for each four of them and warp, and as many registers; a lane reads one then. */
+static Readers
+readers_of(const TlLinear *l, uint32_t mask)
+{
+   Readers r = {.regs = axis_warps_log2(l, mask)};
+   if (r.regs <= FEW_WARPS_LOG2)
+      return r;
+   unsigned lanes = axis_lanes(l, mask);
+   for (unsigned bit = 0; lanes >> bit && r.regs > 0; bit++)
+      if (lanes >> bit & 1) {
+         r.lanes |= 1u << bit;
+         r.regs--;
+      }
+   return r;
+}
+
+/* Byte columns of partial results [result][warp]: registers of p, then for readers `r` their bits of
+ * the axis' warps as further register bits, then lanes and warps.  r is NULL for who writes. */
 static TlLinear
-partial_columns(const TlLinear *l, const Partial *p, unsigned axis, unsigned bytes, bool all,
-                uint32_t *col)
+partial_columns(const TlLinear *l, const Partial *p, unsigned axis, unsigned bytes,
+                const Readers *r, uint32_t *col)
 {
    uint32_t mask = tl_axis_mask(l, axis);
    unsigned w = axis_warps_log2(l, mask), n = 0, next = 0;
    TlLinear s = {.rank = 1};
    for (unsigned i = 0; i < p->num_bits; i++, n++)
       col[n] = (result_index(l, axis, p->col[i]) << w) * bytes;
-   for (unsigned i = 0; all && i < w; i++, n++)
-      col[n] = bytes << i;
+   for (; r && next < r->regs; n++)
+      col[n] = bytes << next++;
    s.num[TL_HW_REG] = (uint8_t)n;
    for (unsigned i = 0; i < l->num[TL_HW_LANE]; i++) {
       uint32_t c = tl_ll_col(l, TL_HW_LANE, i);
-      col[n++] = c & mask ? 0 : (result_index(l, axis, c) << w) * bytes;
+      if (r && (r->lanes >> i & 1))
+         col[n++] = bytes << next++;
+      else
+         col[n++] = c & mask ? 0 : (result_index(l, axis, c) << w) * bytes;
    }
    for (unsigned i = 0; i < l->num[TL_HW_WARP]; i++) {
       uint32_t c = tl_ll_col(l, TL_HW_WARP, i);
       if (c & mask)
-         col[n++] = all ? 0 : bytes << next++;
+         col[n++] = r ? 0 : bytes << next++;
       else
          col[n++] = (result_index(l, axis, c) << w) * bytes;
    }
+   assert(next == w);
    s.num[TL_HW_LANE] = l->num[TL_HW_LANE];
    s.num[TL_HW_WARP] = l->num[TL_HW_WARP];
    return s;
@@ -234,14 +275,10 @@ partial_columns(const TlLinear *l, const Partial *p, unsigned axis, unsigned byt
 enum { MOST_PARTIALS = 128 }; /* registers of partial results read at once */
 
 static void
-fold_warps(TlLowerCx *cx, const TlOp *op, Partial *p, const TlLinear *l, unsigned axis)
+store_partials(TlLowerCx *cx, const TlOp *op, const Partial *p, const TlLinear *l, unsigned axis,
+               TlSharedRef *ref)
 {
-   unsigned w = axis_warps_log2(l, tl_axis_mask(l, axis)), n = p->n, bits = p->num_bits;
    uint32_t at = 0, col[TL_LL_MAX_IN];
-   TlValue **loaded = tl_new_array(cx->scratch, TlValue *, p->k);
-   TlSharedRef *ref = tl_new_array(cx->scratch, TlSharedRef, p->k);
-   if (w == 0)
-      return;
    for (unsigned i = 0; i < p->k; i++) {
       const TlType *t = tl_arg(op, i)->type;
       uint32_t bytes = partial_bytes(t, l, axis);
@@ -249,43 +286,66 @@ fold_warps(TlLowerCx *cx, const TlOp *op, Partial *p, const TlLinear *l, unsigne
       unsigned es = tl_dtype_info[tl_type_elem(raw->type)->dtype].bytes;
       ref[i] = tl_shared_part(tl_scratch_ref(cx, op), at, bytes);
       at += bytes;
-      TlLinear s = partial_columns(l, p, axis, es, false, col);
+      TlLinear s = partial_columns(l, p, axis, es, NULL, col);
       TlSharedMap map = tl_shared_map_of_columns(cx, &s, col, es);
       /* Of warps that hold the same elements one stores: the one that also stores the tile, so
        * that a tile stored in place cannot be read again, changed, by the others. */
       TlValue *owner = tl_thread_is_zero(cx, 0, tl_owner_of(l).free_warps);
       tl_shared_store(cx, &ref[i], &map, raw, owner);
    }
-   bool at_once = n << w <= MOST_PARTIALS;
-   for (unsigned round = 0; round < (at_once ? 1u : 1u << w); round++) {
-      for (unsigned i = 0; i < p->k; i++) {
-         const TlType *elem = tl_arg(op, i)->type->elem;
-         TlDtype t = tl_memory_dtype(elem);
-         unsigned es = tl_dtype_info[t].bytes;
-         TlLinear s = partial_columns(l, p, axis, es, true, col);
-         if (!at_once) { /* one warp's partials: the warp bits are an offset */
-            memmove(&col[bits], &col[bits + w], (tl_ll_in_bits(&s) - bits - w) * sizeof col[0]);
-            s.num[TL_HW_REG] = (uint8_t)bits;
-         }
-         TlSharedMap map = tl_shared_map_of_columns(cx, &s, col, es);
-         for (unsigned j = 0; !at_once && j < map.num; j++)
-            map.offset[j] ^= round * es;
-         if (!at_once && map.vec > 1)
-            map.vec = 1;
-         loaded[i] = tl_regs_from_memory(cx, tl_shared_load(cx, &ref[i], &map, t), elem);
-      }
-      if (at_once || round == 0)
+}
+
+/* The partial results of value `i`: all that a thread reads, or of those the `round`-th. */
+static TlValue *
+load_partials(TlLowerCx *cx, const TlOp *op, const Partial *p, const TlLinear *l, unsigned i,
+              const TlSharedRef *ref, const Readers *r, int round)
+{
+   unsigned axis = (unsigned)tl_attr_int(op, TL_ATTR_AXIS), bits = p->num_bits;
+   const TlType *elem = tl_arg(op, i)->type->elem;
+   TlDtype t = tl_memory_dtype(elem);
+   unsigned es = tl_dtype_info[t].bytes;
+   uint32_t col[TL_LL_MAX_IN];
+   TlLinear s = partial_columns(l, p, axis, es, r, col);
+   if (round >= 0) { /* one warp's partials: the warp bits are an offset */
+      memmove(&col[bits], &col[bits + r->regs],
+              (tl_ll_in_bits(&s) - bits - r->regs) * sizeof col[0]);
+      s.num[TL_HW_REG] = (uint8_t)bits;
+   }
+   TlSharedMap map = tl_shared_map_of_columns(cx, &s, col, es);
+   for (unsigned j = 0; round >= 0 && j < map.num; j++)
+      map.offset[j] ^= (unsigned)round * es;
+   if (round >= 0 && map.vec > 1)
+      map.vec = 1;
+   return tl_regs_from_memory(cx, tl_shared_load(cx, ref, &map, t), elem);
+}
+
+static void
+fold_warps(TlLowerCx *cx, const TlOp *op, Partial *p, const TlLinear *l, unsigned axis)
+{
+   Readers r = readers_of(l, tl_axis_mask(l, axis));
+   unsigned n = p->n, bits = p->num_bits;
+   TlValue **loaded = tl_new_array(cx->scratch, TlValue *, p->k);
+   TlSharedRef *ref = tl_new_array(cx->scratch, TlSharedRef, p->k);
+   if (axis_warps_log2(l, tl_axis_mask(l, axis)) == 0)
+      return;
+   store_partials(cx, op, p, l, axis, ref);
+   bool at_once = n << r.regs <= MOST_PARTIALS;
+   for (unsigned round = 0; round < (at_once ? 1u : 1u << r.regs); round++) {
+      for (unsigned i = 0; i < p->k; i++)
+         loaded[i] = load_partials(cx, op, p, l, i, &ref[i], &r, at_once ? -1 : (int)round);
+      if (round == 0)
          memcpy(p->v, loaded, p->k * sizeof *loaded);
       else
          combine(cx, op, p, p->v, loaded);
    }
    if (at_once) {
-      for (unsigned i = 0; i < w; i++) /* warp bits above every element bit: folded in order */
+      for (unsigned i = 0; i < r.regs; i++) /* warp bits above every element bit: in order */
          p->col[bits + i] = 1u << (24 + i);
-      p->num_bits = bits + w;
-      p->n = n << w;
+      p->num_bits = bits + r.regs;
+      p->n = n << r.regs;
       fold_registers(cx, op, p, ~0u << 24);
    }
+   fold_lanes(cx, op, p, r.lanes);
 }
 
 void
@@ -307,7 +367,7 @@ tl_lower_reduce(TlLowerCx *cx, TlOp *op)
       p.v[i] = tl_lower_use(cx, tl_arg(op, i));
    drop_copies(cx, &p);
    fold_registers(cx, op, &p, mask);
-   fold_lanes(cx, op, &p, &l, mask);
+   fold_lanes(cx, op, &p, axis_lanes(&l, mask));
    fold_warps(cx, op, &p, &l, axis);
    for (unsigned i = 0; i < p.k; i++)
       tl_lower_def(cx, tl_result(op, i), p.v[i]);
