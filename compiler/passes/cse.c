@@ -2,6 +2,12 @@
  * The walk keeps a table of the operations that dominate the point at hand; entries made in a
  * region leave with it.
  *
+ * What both branches of an `if` compute moves before it:
+ *    if c { a = neg(x); .. } else { b = neg(x); .. }  ->  a = neg(x); if c { .. } else { .. }
+ * While the second branch is walked, the table therefore holds the first one's operations too; an
+ * equal one has equal operands, which come from before the `if`.  A branch that is left with little
+ * becomes predicated instructions: its loads are under way with those before it.
+ *
  * Of equal loads in one block the second goes when nothing between them may change memory or waits
  * for others; not volatile ones, and none whose registers are better loaded again than kept.  In
  * another block, as in a loop that waits for a word to change, a load is made anew. */
@@ -132,11 +138,32 @@ may_write(const TlOp *op)
    return orders && !tl_has_trait(op, TL_TRAIT_TERM) && !tl_op_is_pure(op);
 }
 
-/* Are two equal operations one computation? */
-static bool
-is_same(const Cse *c, const Entry *first, const TlOp *op)
+/* The `if` with `first` in its first branch and `op` in or below its second one, or NULL. */
+static TlOp *
+common_if(const TlOp *first, const TlOp *op)
 {
-   return op->opcode != TL_OP_LOAD || (first->op->block == op->block && first->writes == c->writes);
+   for (const TlBlock *b = op->block; b && b != first->block;) {
+      TlOp *around = b->region->parent;
+      if (around && around->opcode == TL_OP_IF && around->regions[0]->block == first->block)
+         return around;
+      b = around ? around->block : NULL;
+   }
+   return NULL;
+}
+
+/* Can two equal operations be one computation?  The first moves for it where it has to. */
+static bool
+merge(const Cse *c, const Entry *first, const TlOp *op)
+{
+   if (op->opcode == TL_OP_LOAD)
+      return first->op->block == op->block && first->writes == c->writes;
+   TlOp *around = common_if(first->op, op);
+   if (!around)
+      return true;
+   if (op->block != around->regions[1]->block)
+      return false; /* the second branch may not compute it at all */
+   tl_move_before(first->op, around);
+   return true;
 }
 
 static void
@@ -147,7 +174,7 @@ visit_op(Cse *c, TlOp *op)
    const void *key = (const void *)(uintptr_t)hash;
    Entry *head = tl_map_get(&c->table, key);
    for (Entry *e = head; e; e = e->next) {
-      if (e->hash != hash || !op_equal(e->op, op) || !is_same(c, e, op))
+      if (e->hash != hash || !op_equal(e->op, op) || !merge(c, e, op))
          continue;
       for (unsigned i = 0; i < op->num_results; i++)
          tl_replace_uses(tl_result(op, i), tl_result(e->op, i));
@@ -161,10 +188,19 @@ visit_op(Cse *c, TlOp *op)
    tl_vec_push(c->arena, &c->scope, e);
 }
 
+/* Forgets the operations entered since the table held `mark` of them. */
 static void
-visit_block(Cse *c, TlBlock *block)
+leave(Cse *c, size_t mark)
 {
-   size_t mark = c->scope.len;
+   while (c->scope.len > mark) {
+      Entry *e = tl_vec_pop(&c->scope);
+      tl_map_put(&c->table, (const void *)(uintptr_t)e->hash, e->next);
+   }
+}
+
+static void
+visit_ops(Cse *c, TlBlock *block)
+{
    TlOp *next;
    for (TlOp *op = block->first; op; op = next) {
       next = op->next;
@@ -172,13 +208,14 @@ visit_block(Cse *c, TlBlock *block)
          visit_op(c, op);
          continue;
       }
-      for (unsigned r = 0; r < op->num_regions; r++)
-         visit_block(c, op->regions[r]->block);
+      size_t mark = c->scope.len;
+      for (unsigned r = 0; r < op->num_regions; r++) {
+         if (op->opcode != TL_OP_IF)
+            leave(c, mark);
+         visit_ops(c, op->regions[r]->block);
+      }
+      leave(c, mark);
       c->writes += may_write(op);
-   }
-   while (c->scope.len > mark) {
-      Entry *e = tl_vec_pop(&c->scope);
-      tl_map_put(&c->table, (const void *)(uintptr_t)e->hash, e->next);
    }
 }
 
@@ -189,6 +226,6 @@ tl_pass_cse(TlPassCx *cx, TlFunc *f)
    if (cx->target) /* a quarter of the registers, of 4 bytes each */
       c.most_kept = cx->target->thread_registers;
    tl_map_init(&c.table, cx->scratch);
-   visit_block(&c, f->body->block);
+   visit_ops(&c, f->body->block);
    return c.progress;
 }

@@ -1,8 +1,8 @@
 /* reduce: within the thread (a tree over register halves), then over lanes by butterfly shuffles,
  * then over warps through shared memory, where every thread reads the partial results that it
- * needs, or lanes share the work and shuffle once more.  All threads that hold a result element compute it, so the result has the sliced layout at
- * once.  Needs a layout whose hardware bits move either along the axis or off it (all that
- * place_layouts makes).
+ * needs, or of many warps a lane one, and the lanes shuffle again.  All threads that hold a result
+ * element compute it, so the result has the sliced layout at once.  Needs a layout whose hardware
+ * bits move either along the axis or off it (all that place_layouts makes).
  * Invariant: copies (zero columns) are never combined with themselves. */
 #include "passes/lower/impl.h"
 
@@ -238,8 +238,8 @@ readers_of(const TlLinear *l, uint32_t mask)
    return r;
 }
 
-/* Byte columns of partial results [result][warp]: registers of p, then for readers `r` their bits of
- * the axis' warps as further register bits, then lanes and warps.  r is NULL for who writes. */
+/* Byte columns of partial results [result][warp]: registers of p, then for readers `r` their bits
+ * of the axis' warps as further register bits, then lanes and warps.  r is NULL for who writes. */
 static TlLinear
 partial_columns(const TlLinear *l, const Partial *p, unsigned axis, unsigned bytes,
                 const Readers *r, uint32_t *col)
