@@ -226,36 +226,60 @@ param_type(TlCg *cg, const TlType *t)
    return t->kind == TL_TYPE_SCALAR && t->dtype == TL_I1 ? cg->i8 : tl_cg_elem(cg, t);
 }
 
-/* Does a loop load to registers and exchange values between threads, too?  Products have their own
- * balance of blocks and registers. */
+static uint32_t
+loaded_bits(const TlOp *op)
+{
+   const TlType *t = tl_result(op, 0)->type, *elem = tl_type_elem(t);
+   uint32_t bits = elem->kind == TL_TYPE_PTR ? 64 : tl_dtype_info[elem->dtype].bits;
+   return bits * (t->kind == TL_TYPE_REGS ? t->count : 1);
+}
+
+/* Does a loop load to registers and exchange values between threads, too, or load at least `many`
+ * bits?  Products have their own balance of blocks and registers. */
 static bool
-waits_in_loop(const TlBlock *block)
+waits_in_loop(const TlBlock *block, uint32_t many)
 {
    bool found = false;
    for (const TlOp *loop = block->first; loop; loop = tl_walk_next(loop, block)) {
-      bool loads = false, waits = false;
+      uint32_t loads = 0;
+      bool waits = false;
       const TlBlock *body = tl_is_loop(loop) ? loop->regions[loop->num_regions - 1]->block : NULL;
       if (loop->opcode == TL_OP_MMA || loop->opcode == TL_OP_WGMMA)
          return false;
       for (const TlOp *op = body ? body->first : NULL; op; op = tl_walk_next(op, body)) {
-         loads |= op->opcode == TL_OP_LD_GLOBAL;
+         if (op->opcode == TL_OP_LD_GLOBAL)
+            loads += loaded_bits(op);
          waits |= op->opcode == TL_OP_BAR_SYNC || op->opcode == TL_OP_SHFL;
       }
-      found |= loads && waits;
+      found |= (loads > 0 && waits) || loads >= many;
    }
    return found;
+}
+
+/* Registers of a thread that let its loads be under way at once: `words` live beside them. */
+static uint32_t
+room_for(uint32_t words)
+{
+   enum { USUAL = 128 };
+   return words > USUAL ? words + words / 4 : USUAL;
+}
+
+static uint32_t
+blocks_of(const TlCg *cg, uint32_t registers)
+{
+   return cg->target->sm_registers / (tl_total_warps(cg->func) * 32 * registers);
 }
 
 /* ptxas, left alone, gives up registers for one block more on a multiprocessor.  In a loop with an
  * exchange, where no warp runs ahead, loads then wait for each other: a recurrence over 16 of them
  * had 56 registers and four round trips in an iteration, with 96 one.  So it is told the number of
- * blocks that leaves room for 128 registers, or for what lives at once and a quarter more. */
+ * blocks that leaves room for 128 registers, or for what lives at once and a quarter more.
+ * It also makes loads wait that come in tiles, to save registers that bring no block more: of 8
+ * loads of 16 bytes to a sum of 64 registers, 4 were under way at a time. */
 static void
 ask_for_blocks(TlCg *cg, uint32_t words)
 {
-   enum { USUAL = 128 };
-   uint32_t want = words > USUAL ? words + words / 4 : USUAL;
-   uint32_t blocks = cg->target->sm_registers / (tl_total_warps(cg->func) * 32 * want);
+   uint32_t blocks = blocks_of(cg, room_for(words));
    char text[16];
    snprintf(text, sizeof text, "%u", blocks ? blocks : 1);
    string_attr(cg, "nvvm.minctasm", text);
@@ -267,12 +291,15 @@ ask_for_blocks(TlCg *cg, uint32_t words)
 static void
 bound_registers(TlCg *cg)
 {
+   enum { MANY_BITS = 4 * 128 }; /* four of the widest loads */
    const TlFunc *f = cg->func;
    uint32_t most = tl_registers_at_start(cg->target, f);
    uint32_t words = tl_pressure(cg->arena, f, tl_lowered_words(cg->arena, f), NULL);
    char text[16];
    if (!f->extra_warps && words <= most) {
-      if (cg->target->sm < 100 && waits_in_loop(f->body->block))
+      bool is_free = words > 0 && blocks_of(cg, words) == blocks_of(cg, room_for(words));
+      uint32_t many = is_free ? MANY_BITS : UINT32_MAX;
+      if (cg->target->sm < 100 && waits_in_loop(f->body->block, many))
          ask_for_blocks(cg, words);
       return;
    }
