@@ -84,7 +84,7 @@ tl_pipe_choose_boxes(TlPipe *p)
    if (!why && !slice_coordinates(p))
       why = "its coordinates cannot be computed ahead";
    p->by_boxes = !why;
-   for (size_t i = 0; i < p->loads.len && tl_remarks_on(cx, "tma"); i++) {
+   for (size_t i = 0; i < p->loads.len && tl_wants_remarks(cx->diags, "tma"); i++) {
       const TlRingLoad *l = &p->loads.data[i];
       if (why)
          tl_report(cx->diags, R0422, l->op->range, why);
