@@ -217,15 +217,14 @@ json_lines(void **state)
    TlSb sb;
    tl_sb_init(&sb, c.f.arena);
    tl_diag_render_json(&c.diags, c.diags.first, &sb);
-   assert_string_equal(
-      tl_sb_cstr(&sb),
-      "{\"code\":\"E0129\",\"severity\":\"error\",\"message\":"
-      "\"f-string: a\\\"b\\\\c\\n\\u0001\",\"file\":\"f.tile\",\"line\":1,"
-      "\"column\":1,\"end_line\":1,\"end_column\":2,"
-      "\"help\":\"a brace that stands for itself is written twice: {{\","
-      "\"notes\":[{\"code\":\"N0112\","
-      "\"severity\":\"note\",\"message\":\"n\",\"file\":\"f.tile\",\"line\":1,"
-      "\"column\":3,\"end_line\":1,\"end_column\":4}]}\n");
+   assert_string_equal(tl_sb_cstr(&sb),
+                       "{\"code\":\"E0129\",\"severity\":\"error\",\"message\":"
+                       "\"f-string: a\\\"b\\\\c\\n\\u0001\",\"file\":\"f.tile\",\"line\":1,"
+                       "\"column\":1,\"end_line\":1,\"end_column\":2,"
+                       "\"help\":\"a brace that stands for itself is written twice: {{\","
+                       "\"notes\":[{\"code\":\"N0112\","
+                       "\"severity\":\"note\",\"message\":\"n\",\"file\":\"f.tile\",\"line\":1,"
+                       "\"column\":3,\"end_line\":1,\"end_column\":4}]}\n");
    fixture_close(&c.f);
 }
 
