@@ -16,8 +16,8 @@
  * read.  The loop with the copies turns the ring: on the way back phases go down by one, after
  * the loop they are unknown, and an access counts for the whole ring.
  *
- * Boxes that the loop's own warps send for are writes at once, for what came before them; what comes
- * after has waited for them at an mbarrier.
+ * Boxes that the loop's own warps send for are writes at once, for what came before them; what
+ * comes after has waited for them at an mbarrier.
  *
  * wgmma reads until it is waited for, past barriers: like a copy in flight, its reads conflict with
  * nothing before.  It goes to memory by another way (the async proxy), so what threads wrote must

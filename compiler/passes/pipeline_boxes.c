@@ -2,7 +2,7 @@
  * for them, in place of copies by all threads.
  *
  *    full = barriers, ring = local_alloc
- *    prologue: for s in 0 .. S-2:  expect(full, s), boxes -> stage s, where there is such an iteration
+ *    prologue: for s in 0 .. S-2:  expect(full, s), boxes -> stage s, where there is an iteration s
  *    for:      wait(full, stage, parity) before the first use
  *              a = first product                 begun: the tensor cores are at work meanwhile
  *              expect, boxes of iteration i + S-1 -> its stage

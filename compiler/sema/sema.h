@@ -416,7 +416,7 @@ typedef struct TlKernelInfo {
 /* Kernels of the file in order (for `list`, reflection and -k). */
 unsigned tl_sema_kernels(TlSema *s, const TlKernelInfo **out);
 
-/* What input_precision= of a dot may say, and the TL_PRECISION_.. of such a word; false: it is none. */
+/* What input_precision= of a dot may say, and the TL_PRECISION_.. of such a word; false: none. */
 #define TL_DOT_PRECISIONS "tf32 tf32x3 ieee bf16x3 bf16x6"
 bool tl_dot_precision(const char *word, int64_t *out);
 

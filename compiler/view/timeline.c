@@ -89,6 +89,8 @@ boxes_land(const Plan *p, const Lane *l, uint32_t begin)
    uint32_t land = begin + MARK_TICKS;
    for (size_t i = l->next + 1; i < l->events.len; i++) {
       const TlViewEvent *e = &all[l->events.data[i]];
+      if (e->act == TL_ACT_SYNC)
+         continue; /* the barrier in front of the boxes of a loop without roles */
       if (e->act != TL_ACT_COPY || !e->has_address || e->address != expect->address)
          break;
       begin += ISSUE_TICKS;
