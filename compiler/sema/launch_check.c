@@ -61,18 +61,7 @@ check_keyword(TlSema *s, const TlKernelInfo *k, const TlNode *keyword, bool *giv
 static void
 check_launch(TlSema *s, const TlKernelInfo *k, const TlAstCall *call, bool has_configs)
 {
-   enum { MAX_AXES = 3 };
    bool *given = tl_new_array(s->arena, bool, k->num_params + 1);
-   const TlAstSubscript *grid = tl_ast_Subscript(call->func);
-   const TlNode *first = grid->indices.len == 1 ? grid->indices.data[0] : NULL;
-   size_t axes =
-      first && first->kind == TL_AST_TUPLE ? tl_ast_Tuple(first)->items.len : grid->indices.len;
-   if (axes > MAX_AXES) {
-      tl_report(s->diags, E0277, first ? first->range : grid->node.range,
-                tl_arena_printf(s->arena, "it has %zu axes", axes));
-      tl_help(s->diags, "a grid has one to three axes, as in k[(m, n)](..)");
-      return;
-   }
    for (size_t i = 0; i < call->args.len; i++) {
       const TlNode *a = call->args.data[i];
       if (a->kind == TL_AST_STARRED || (a->kind == TL_AST_KEYWORD && !tl_ast_Keyword(a)->name))
@@ -184,9 +173,6 @@ check_autotune(Around *a, const TlSvFunc *fn)
       if (strcmp(tl_decorator_name(d->data[i]), "autotune") != 0)
          continue;
       find_configs(a, d->data[i]);
-      const TlNode *key = tl_decorator_argument(d->data[i], "key", 1);
-      for (size_t k = 0; key && key->kind == TL_AST_LIST && k < tl_ast_List(key)->items.len; k++)
-         check_param_name(a, tl_ast_List(key)->items.data[k]);
    }
 }
 
@@ -233,6 +219,22 @@ check_import(TlSema *s, const TlAstImport *import)
    }
 }
 
+static bool
+imports_triton(const TlSourceModule *main)
+{
+   for (size_t i = 0; i < main->ast->body.len; i++) {
+      const TlNode *n = main->ast->body.data[i];
+      const TlAstImport *import = n && n->kind == TL_AST_IMPORT ? tl_ast_Import(n) : NULL;
+      for (size_t k = 0; import && k < import->names.len; k++) {
+         const char *name =
+            import->is_from ? import->module : tl_ast_Alias(import->names.data[k])->name;
+         if (name && strncmp(name, "triton", 6) == 0)
+            return true;
+      }
+   }
+   return false;
+}
+
 void
 tl_check_around(TlSema *s, bool has_kernels)
 {
@@ -256,8 +258,26 @@ tl_check_around(TlSema *s, bool has_kernels)
          return;
       }
    }
+   if (!main->is_tile && !imports_triton(main))
+      return; /* host code */
    TlRange start = {main->file, 0, 0};
    tl_report(s->diags, E0262, start);
+}
+
+/* By a decorator of another package: what is launched or called then is not the kernel. */
+static bool
+is_wrapped(const TlSvFunc *fn)
+{
+   static const char *const names[] = {"autotune", "heuristics", "must_use_result", "libtuner"};
+   const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
+   for (size_t i = 0; i < d->len; i++) {
+      bool is_own = tl_is_jit_decorator(d->data[i]);
+      for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
+         is_own |= strcmp(tl_decorator_name(d->data[i]), names[k]) == 0;
+      if (!is_own)
+         return true;
+   }
+   return false;
 }
 
 void
@@ -267,6 +287,8 @@ tl_check_launches(TlSema *s, const TlKernelInfo *k)
    const TlCalls *calls = tl_launches_of(s, k->name);
    TlMeta meta = {0};
    if (!fn || fn->source != s->impl->main)
+      return;
+   if (is_wrapped(fn))
       return;
    tl_read_decorators(s, fn, &meta);
    Around around = {s, k};
