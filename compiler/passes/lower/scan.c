@@ -124,6 +124,7 @@ join_threads(Scan *s, TlHw hw, unsigned bit, bool is_last)
    assert(hw == TL_HW_LANE || hw == TL_HW_WARP);
    TlLowerCx *cx = s->cx;
    unsigned n = 1u << s->regs;
+   bool commutes = tl_region_commutes(s->op->regions[0]); /* then either order of a total will do */
    TlValue *upper = tl_thread_bit(cx, hw, bit);
    TlValue **lo = values(s), **hi = values(s), **before = values(s), **now = values(s);
    uint32_t *index = tl_new_array(cx->scratch, uint32_t, n), at = 0;
@@ -138,8 +139,8 @@ join_threads(Scan *s, TlHw hw, unsigned bit, bool is_last)
          at += num_totals(s) * (32u << cx->log2_warps) *
                tl_dtype_info[tl_memory_dtype(tl_type_elem(own->type))].bytes;
       }
-      lo[i] = tl_regs_select(cx, upper, other, own);
-      hi[i] = tl_regs_select(cx, upper, own, other);
+      lo[i] = commutes ? own : tl_regs_select(cx, upper, other, own);
+      hi[i] = commutes ? other : tl_regs_select(cx, upper, own, other);
       before[i] = tl_regs_pick(cx, other, index, n);
    }
    combine(s, before, s->prefix, n, now);
