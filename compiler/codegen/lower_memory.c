@@ -2,6 +2,7 @@
  * and those with cache hints are inline PTX, since LLVM has no predicated form.  PTX ISA 8.x,
  * sections "ld", "st", "createpolicy". */
 #include "codegen/cg.h"
+#include "ir/pressure.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -466,6 +467,52 @@ asm_store(TlCg *cg, LLVMValueRef ptr, LLVMValueRef pred, const LLVMValueRef *pie
    tl_cg_asm(cg, tl_sb_cstr(&text), tl_sb_cstr(&cons), cg->voidt, args, n, TL_ASM_EFFECT);
 }
 
+/* The parameter, or whatever else is no sum, that the addresses of an access begin at. */
+static const TlValue *
+root_of(const TlOp *access)
+{
+   const TlValue *v = tl_arg(access, 0);
+   while (v->def && (v->def->opcode == TL_OP_ADDPTR || v->def->opcode == TL_OP_SPLAT ||
+                     (v->def->opcode == TL_OP_PICK && v->def->num_args == 1)))
+      v = tl_arg(v->def, 0);
+   return v;
+}
+
+/* Is `store` the first to memory that many loads before it, and none after it, read by the same
+ * pointer, and is there room for what they load? */
+static bool
+ends_loads(const TlCg *cg, const TlOp *store)
+{
+   enum { MANY = 16 };
+   const TlValue *root = root_of(store);
+   uint32_t accesses = 0, registers = 0;
+   if (store->block != cg->func->body->block) /* all threads of a warp come by here */
+      return false;
+   for (const TlOp *op = store->block->first; op != store; op = op->next) {
+      bool is_load = op->opcode == TL_OP_LD_GLOBAL;
+      unsigned n = is_load ? tl_type_num_regs(tl_result(op, 0)->type) : 0;
+      registers += n;
+      if (is_load && root_of(op) == root)
+         accesses += n / (unsigned)tl_attr_int(op, TL_ATTR_VEC);
+      if (op->opcode == TL_OP_ST_GLOBAL && root_of(op) == root)
+         return false;
+   }
+   for (const TlOp *op = store->next; op; op = op->next)
+      if (op->num_regions > 0 || (op->opcode == TL_OP_LD_GLOBAL && root_of(op) == root))
+         return false;
+   return accesses >= MANY && registers <= tl_registers_at_start(cg->target, cg->func) / 2;
+}
+
+/* ptxas sees that loads and stores by one pointer with different offsets do not meet and, to save
+ * registers, delays the loads behind the stores: 32 loads of a tile that is changed in place came
+ * one after the other.  It moves nothing past a barrier of a warp, which costs nothing here. */
+static void
+hold_loads(TlCg *cg, const TlOp *store)
+{
+   if (ends_loads(cg, store))
+      tl_cg_call(cg, "llvm.nvvm.bar.warp.sync", cg->voidt, &(LLVMValueRef){tl_cg_i32(cg, -1)}, 1);
+}
+
 /* st_global(ptrs, values, part?) */
 void
 tl_emit_st_global(TlCg *cg, const TlOp *op)
@@ -480,6 +527,7 @@ tl_emit_st_global(TlCg *cg, const TlOp *op)
    bool is_partial = tl_is_partial(op);
    unsigned bytes = vec * elem_bits / 8;
    Piece p = access_pieces(bytes, elem_bits);
+   hold_loads(cg, op);
    for (unsigned a = 0; a < ptrs.count; a++) {
       const LLVMValueRef *v = &values.v[a * vec];
       LLVMValueRef mask = tl_cg_pred(pred, a);
