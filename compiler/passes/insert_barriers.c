@@ -333,15 +333,24 @@ before_access(Barriers *b, TlOp *op, const Access *acc, unsigned n)
 
 static void walk(Barriers *b, TlBlock *block);
 
+static bool
+has_own_boxes(const TlOp *loop)
+{
+   for (const TlOp *op = loop->regions[0]->block->first; op; op = op->next)
+      if (is_own_box(op))
+         return true;
+   return false;
+}
+
 /* Does the loop fill rings? */
 static bool
 turns_rings(const TlOp *loop)
 {
    assert(tl_is_loop(loop));
    for (const TlOp *op = loop->regions[0]->block->first; op; op = op->next)
-      if (op->opcode == TL_OP_CP_ASYNC_COMMIT || is_own_box(op))
+      if (op->opcode == TL_OP_CP_ASYNC_COMMIT)
          return true;
-   return false;
+   return has_own_boxes(loop);
 }
 
 static void
@@ -410,15 +419,6 @@ try_loop(Barriers *b, TlOp *op)
    Trial t = {op, before, entry, leave_loop(b, op, &entry, &exit), b->num_barriers - num_barriers};
    tl_vec_push(b->cx->scratch, &b->trials, t);
    return t;
-}
-
-static bool
-has_own_boxes(const TlOp *loop)
-{
-   for (const TlOp *op = loop->regions[0]->block->first; op; op = op->next)
-      if (is_own_box(op))
-         return true;
-   return false;
 }
 
 /* Would a barrier before the loop save those in it, or let the one that boxes need come behind a

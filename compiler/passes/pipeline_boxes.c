@@ -36,6 +36,16 @@ runs_once(const TlOp *loop)
    return true;
 }
 
+/* The first product of the body, not of a condition in it; NULL: there is none. */
+static TlOp *
+first_product(const TlBlock *body)
+{
+   TlOp *op = body->first;
+   while (op && op->opcode != TL_OP_DOT)
+      op = op->next;
+   return op;
+}
+
 static size_t
 maps_of(const TlFunc *f)
 {
@@ -77,21 +87,15 @@ tl_pipe_choose_boxes(TlPipe *p)
 {
    const TlPassCx *cx = p->cx;
    if (!cx->uses_boxes || !(cx->target->features & TL_FEAT_WGMMA) || p->func->extra_warps ||
-       !runs_once(p->loop) || !tl_block_has(p->body, TL_OP_DOT) || !tl_only_by_wgmma(p->body) ||
+       !runs_once(p->loop) || !first_product(p->body) || !tl_only_by_wgmma(p->body) ||
        maps_of(p->func) + p->loads.len > TL_MAX_MAPS)
       return false;
    const char *why = find_boxes(p);
    if (!why && !slice_coordinates(p))
       why = "its coordinates cannot be computed ahead";
    p->by_boxes = !why;
-   for (size_t i = 0; i < p->loads.len && tl_wants_remarks(cx->diags, "tma"); i++) {
-      const TlRingLoad *l = &p->loads.data[i];
-      if (why)
-         tl_report(cx->diags, R0422, l->op->range, why);
-      else
-         tl_report(cx->diags, R0421, l->op->range, 1u << l->boxes->boxes.log2_num,
-                   l->boxes->boxes.log2_num ? "es" : "", l->boxes->boxes.swizzle);
-   }
+   for (size_t i = 0; i < p->loads.len; i++)
+      tl_ring_boxes_remark(cx, &p->loads.data[i], why);
    return p->by_boxes;
 }
 
@@ -155,12 +159,9 @@ tl_boxes_issue(TlPipe *p, TlBuilder *b, const TlPipeTarget *t, unsigned group)
 
 /* Behind the first product: it is under way while a thread sends for more. */
 TlOp *
-tl_boxes_place(const TlPipe *p, const TlBlock *body)
+tl_boxes_place(const TlBlock *body)
 {
-   TlOp *op = body->first;
-   while (op->opcode != TL_OP_DOT)
-      op = op->next;
-   assert(op->next && p->by_boxes);
-   (void)p;
-   return op->next;
+   TlOp *product = first_product(body);
+   assert(product && product->next);
+   return product->next;
 }

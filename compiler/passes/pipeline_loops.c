@@ -21,6 +21,8 @@
  * wait for it, which leaves (S-1) G - 1 in flight: that wait, and the barrier that comes with it,
  * follow one for the products of the iteration before, so that nobody reads the stage any longer.
  *
+ * Where boxes of tensors can fill all rings, one thread sends for them instead (pipeline_boxes.c).
+ *
  * Addresses and masks of later iterations come from a copy of the slice that computes them: of the
  * index, of what is outside, of carried values that run ahead in carried values of their own.
  * Invariant: every iteration commits exactly G groups, whether its copies are masked off or not,
@@ -179,8 +181,7 @@ choose_distance(TlPipe *p)
 static bool
 choose_distance_of_boxes(TlPipe *p)
 {
-   unsigned stages = p->stages;
-   p->ahead = stages - 1;
+   p->ahead = p->stages - 1;
    if (!tl_pipe_carries_products(p) && !tl_pipe_only_sums_products(p))
       return true;
    if (has_room_for_another(p))
@@ -188,6 +189,17 @@ choose_distance_of_boxes(TlPipe *p)
    else
       p->ahead--;
    return p->ahead >= 1;
+}
+
+/* True when boxes fill the loop's rings; the distance is theirs then. */
+static bool
+choose_boxes(TlPipe *p)
+{
+   unsigned stages = p->stages;
+   bool ok = choose_distance_of_boxes(p) && tl_pipe_choose_boxes(p);
+   if (!ok)
+      p->stages = stages;
+   return ok;
 }
 
 /* ---- rewriting ---- */
@@ -367,7 +379,7 @@ build_transfers(TlPipe *p, Body *body, unsigned waited)
       return;
    }
    build_waits_for_boxes(p, body);
-   TlBuilder b = tl_builder_before(tl_boxes_place(p, body->block));
+   TlBuilder b = tl_builder_before(tl_boxes_place(body->block));
    b.range = p->loop->range;
    for (unsigned g = 0; g < p->groups; g++)
       issue_group(p, &b, &body->to, g);
@@ -484,9 +496,7 @@ pipeline_loop(TlPassCx *cx, TlFunc *f, TlOp *loop)
    if (p.stages < 2 || !p.loads.len)
       return false;
    tl_pipe_make_groups(&p);
-   if (tl_pipe_choose_boxes(&p) && !choose_distance_of_boxes(&p))
-      p.by_boxes = false;
-   if (!p.by_boxes) {
+   if (!choose_boxes(&p)) {
       choose_distance(&p);
       slice_addresses(&p);
    }

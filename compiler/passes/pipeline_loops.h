@@ -110,7 +110,7 @@ void tl_boxes_build_barriers(TlPipe *p);
 void tl_boxes_issue(TlPipe *p, TlBuilder *b, const TlPipeTarget *t, unsigned group);
 void tl_boxes_wait(const TlPipe *p, TlBuilder *b, unsigned group, TlValue *slot, TlValue *parity);
 /* The operation of the body before which boxes of a later iteration are sent for. */
-TlOp *tl_boxes_place(const TlPipe *p, const TlBlock *body);
+TlOp *tl_boxes_place(const TlBlock *body);
 
 /* The loop with more carried values and an empty body, before b's cursor; the caller moves the body
  * and the uses of the results over. */

@@ -191,6 +191,20 @@ tl_ring_boxes(TlPipe *p, const TlRingLoad *l, const char **why)
    return x;
 }
 
+void
+tl_ring_boxes_remark(const TlPassCx *cx, const TlRingLoad *l, const char *why)
+{
+   if (!tl_wants_remarks(cx->diags, "tma"))
+      return;
+   if (why) {
+      tl_report(cx->diags, R0422, l->op->range, why);
+      return;
+   }
+   const TlBoxes *boxes = &l->boxes->boxes;
+   tl_report(cx->diags, R0421, l->op->range, 1u << boxes->log2_num, boxes->log2_num ? "es" : "",
+             boxes->swizzle);
+}
+
 /* ---- the copy ---- */
 /* The stage with the dimensions of the map's boxes. */
 static TlValue *

@@ -19,6 +19,8 @@ typedef struct TlRingBoxes {
 const char *tl_why_no_boxes(const TlPipe *p, const TlRingLoad *l);
 /* How they fill it, the map and the coordinates made; NULL with *why. */
 TlRingBoxes *tl_ring_boxes(TlPipe *p, const TlRingLoad *l, const char **why);
+/* Says how the load is copied: `why` not by boxes, NULL where they copy it. */
+void tl_ring_boxes_remark(const TlPassCx *cx, const TlRingLoad *l, const char *why);
 /* The copy of one stage, where pred is true or NULL; `map` has what the values of the old body
  * became. */
 void tl_ring_boxes_copy(TlPipe *p, TlBuilder *b, const TlRingLoad *l, TlValue *view,

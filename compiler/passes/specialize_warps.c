@@ -486,12 +486,8 @@ remark_copies(const Special *s, const TlPipe *p)
 {
    for (size_t i = 0; i < p->loads.len; i++) {
       const TlRingLoad *l = &p->loads.data[i];
-      if (l->boxes)
-         tl_report(s->cx->diags, R0421, l->op->range, 1u << l->boxes->boxes.log2_num,
-                   l->boxes->boxes.log2_num ? "es" : "", l->boxes->boxes.swizzle);
-      else
-         tl_report(s->cx->diags, R0422, l->op->range,
-                   l->why_no_boxes ? l->why_no_boxes : "a launch makes at most 16 tensor maps");
+      const char *why = l->why_no_boxes ? l->why_no_boxes : "a launch makes at most 16 tensor maps";
+      tl_ring_boxes_remark(s->cx, l, l->boxes ? NULL : why);
    }
 }
 
@@ -829,7 +825,7 @@ tl_pass_specialize_warps(TlPassCx *cx, TlFunc *f)
                 s.pairs.data[i]->channel->stages, (unsigned)tl_pipe_stage_bytes(p),
                 (unsigned)p->loads.len, p->loads.len == 1 ? "" : "s");
    }
-   for (size_t i = 0; i < s.pairs.len && cx->uses_boxes && tl_wants_remarks(cx->diags, "tma"); i++)
+   for (size_t i = 0; i < s.pairs.len && cx->uses_boxes; i++)
       remark_copies(&s, &s.pairs.data[i]->pipe);
    split_roles(&s);
    return true;
