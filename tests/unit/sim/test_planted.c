@@ -53,11 +53,17 @@ typedef struct Kernel {
 #define EXAMPLE(name) TL_SOURCE_DIR "/dsl_examples/" name ".tile"
 #define PLANTED       TL_SOURCE_DIR "/tests/unit/sim/planted.tile"
 
-/* What is copied by threads and by boxes in turn. */
-#define MATMUL_IN_ROLES                                                                            \
+#define MATMUL                                                                                     \
    .file = EXAMPLE("matmul"), .kernel = "matmul",                                                  \
    .signature = "*fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:16, i32:1, i32:16, "    \
-                "i32:1, i32:16, i32:1",                                                            \
+                "i32:1, i32:16, i32:1"
+#define ATTENTION                                                                                  \
+   .file = EXAMPLE("attention"), .kernel = "attn_fwd",                                             \
+   .signature = "*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, i32, i32:16, fp32"
+
+/* What is copied by threads and by boxes in turn. */
+#define MATMUL_IN_ROLES                                                                            \
+   MATMUL,                                                                                         \
    .defines = {{"BLOCK_M", "128"}, {"BLOCK_N", "128"}, {"BLOCK_K", "64"}}, .num_defines = 3,       \
    .buffers = "hhH", .n = 128 * 640, .ints = {128, 128, 0, 640, 1, 128, 1, 128, 1}, .num_ints = 9, \
    .varied = 2, .grid = {1, 1, 1}, .stages = 4, .warps = 8, .arch = "sm_90a", .role_rows = ALL_ROWS
@@ -70,16 +76,13 @@ typedef struct Kernel {
 /* Boxes that the loop's own warps send for: with what is planted in all kernels, and with what is
  * planted in mbarriers. */
 #define MATMUL_BY_OWN_BOXES                                                                        \
-   .file = EXAMPLE("matmul"), .kernel = "matmul",                                                  \
-   .signature = "*fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:16, i32:1, i32:16, "    \
-                "i32:1, i32:16, i32:1",                                                            \
+   MATMUL,                                                                                         \
    .defines = {{"BLOCK_M", "64"}, {"BLOCK_N", "64"}, {"BLOCK_K", "32"}}, .num_defines = 3,         \
    .buffers = "hhH", .n = 64 * 208, .ints = {64, 64, 0, 208, 1, 64, 1, 64, 1}, .num_ints = 9,      \
    .varied = 2, .sizes = {208, 96}, .grid = {1, 1, 1}, .stages = 3, .warps = 4, .arch = "sm_90a",  \
    .tma = TILEC_TMA_ON
 #define ATTENTION_BY_OWN_BOXES                                                                     \
-   .file = EXAMPLE("attention"), .kernel = "attn_fwd",                                             \
-   .signature = "*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, i32, i32:16, fp32",             \
+   ATTENTION,                                                                                      \
    .defines = {{"BLOCK_M", "64"}, {"BLOCK_N", "32"}, {"CAUSAL", "True"}}, .num_defines = 3,        \
    .buffers = "hhhHF", .n = 336 * 64, .ints = {1}, .num_ints = 2, .varied = 1, .sizes = {336},     \
    .scale = 0.125f, .grid = {6, 1, 1}, .stages = 3, .warps = 4, .arch = "sm_90a",                  \
@@ -116,11 +119,7 @@ static const Kernel kernels[] = {
     .grid = {2, 1, 1},
     .warps = 4},
    {.name = "matmul",
-    .file = EXAMPLE("matmul"),
-    .kernel = "matmul",
-    .signature = "*fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:16, i32:1, i32:16, "
-                 "i32:1, i32:16, "
-                 "i32:1",
+    MATMUL,
     .defines = {{"BLOCK_M", "64"}, {"BLOCK_N", "64"}, {"BLOCK_K", "32"}},
     .num_defines = 3,
     .buffers = "hhH",
@@ -133,9 +132,7 @@ static const Kernel kernels[] = {
     .stages = 3,
     .warps = 4},
    {.name = "attention",
-    .file = EXAMPLE("attention"),
-    .kernel = "attn_fwd",
-    .signature = "*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, i32, i32:16, fp32",
+    ATTENTION,
     .defines = {{"BLOCK_M", "64"}, {"BLOCK_N", "32"}, {"CAUSAL", "True"}},
     .num_defines = 3,
     .buffers = "hhhHF",
@@ -149,11 +146,7 @@ static const Kernel kernels[] = {
     .stages = 2,
     .warps = 4},
    {.name = "matmul, wgmma",
-    .file = EXAMPLE("matmul"),
-    .kernel = "matmul",
-    .signature = "*fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:16, i32:1, i32:16, "
-                 "i32:1, i32:16, "
-                 "i32:1",
+    MATMUL,
     .defines = {{"BLOCK_M", "64"}, {"BLOCK_N", "64"}, {"BLOCK_K", "32"}},
     .num_defines = 3,
     .buffers = "hhH",
@@ -167,9 +160,7 @@ static const Kernel kernels[] = {
     .warps = 4,
     .arch = "sm_90a"},
    {.name = "attention, wgmma",
-    .file = EXAMPLE("attention"),
-    .kernel = "attn_fwd",
-    .signature = "*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, i32, i32:16, fp32",
+    ATTENTION,
     .defines = {{"BLOCK_M", "64"}, {"BLOCK_N", "32"}, {"CAUSAL", "True"}},
     .num_defines = 3,
     .buffers = "hhhHF",
@@ -202,9 +193,7 @@ static const Kernel kernels[] = {
     .role_rows = ALL_ROWS},
    {.name = "matmul, roles", MATMUL_IN_ROLES, .sizes = {640}},
    {.name = "attention, roles",
-    .file = EXAMPLE("attention"),
-    .kernel = "attn_fwd",
-    .signature = "*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, i32, i32:16, fp32",
+    ATTENTION,
     .defines = {{"D", "64"}, {"BLOCK_N", "128"}, {"CAUSAL", "False"}},
     .num_defines = 3,
     .buffers = "hhhHF",
@@ -220,9 +209,7 @@ static const Kernel kernels[] = {
     .arch = "sm_90a",
     .role_rows = 3},
    {.name = "causal attention, roles",
-    .file = EXAMPLE("attention"),
-    .kernel = "attn_fwd",
-    .signature = "*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, i32, i32:16, fp32",
+    ATTENTION,
     .defines = {{"D", "128"}, {"BLOCK_N", "128"}, {"CAUSAL", "True"}},
     .num_defines = 3,
     .buffers = "hhhHF",
