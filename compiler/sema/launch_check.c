@@ -39,6 +39,17 @@ param_named(const TlKernelInfo *k, const char *name)
    return -1;
 }
 
+static void
+report_unknown(TlSema *s, const TlKernelInfo *k, TlRange range, const char *name)
+{
+   TlNearest near = {.name = name};
+   for (unsigned i = 0; i < k->num_params; i++)
+      tl_nearest_try(&near, k->params[i].name);
+   tl_report(s->diags, E0271, range, k->name, name);
+   if (near.best)
+      tl_help(s->diags, "did you mean '%s'?", near.best);
+}
+
 /* A keyword of a launch: false, after a report, where the kernel takes none of this name. */
 static bool
 check_keyword(TlSema *s, const TlKernelInfo *k, const TlNode *keyword, bool *given)
@@ -49,12 +60,7 @@ check_keyword(TlSema *s, const TlKernelInfo *k, const TlNode *keyword, bool *giv
       given[p] = true;
    if (p >= 0 || is_launch_option(name))
       return true;
-   TlNearest near = {.name = name};
-   for (unsigned i = 0; i < k->num_params; i++)
-      tl_nearest_try(&near, k->params[i].name);
-   tl_report(s->diags, E0271, tl_ast_name_range(s->sources, keyword), k->name, name);
-   if (near.best)
-      tl_help(s->diags, "did you mean '%s'?", near.best);
+   report_unknown(s, k, tl_ast_name_range(s->sources, keyword), name);
    return false;
 }
 
@@ -108,14 +114,8 @@ static void
 check_param_name(const Around *a, const TlNode *text)
 {
    const char *name = text && text->kind == TL_AST_STR ? tl_ast_Str(text)->value.data : NULL;
-   if (!name || param_named(a->kernel, name) >= 0 || is_launch_option(name))
-      return;
-   TlNearest near = {.name = name};
-   for (unsigned i = 0; i < a->kernel->num_params; i++)
-      tl_nearest_try(&near, a->kernel->params[i].name);
-   tl_report(a->s->diags, E0271, text->range, a->kernel->name, name);
-   if (near.best)
-      tl_help(a->s->diags, "did you mean '%s'?", near.best);
+   if (name && param_named(a->kernel, name) < 0 && !is_launch_option(name))
+      report_unknown(a->s, a->kernel, text->range, name);
 }
 
 static void
@@ -170,15 +170,14 @@ check_autotune(Around *a, const TlSvFunc *fn)
 {
    const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
    for (size_t i = 0; i < d->len; i++) {
-      if (strcmp(tl_decorator_name(d->data[i]), "autotune") != 0)
-         continue;
-      find_configs(a, d->data[i]);
+      if (strcmp(tl_decorator_name(d->data[i]), "autotune") == 0)
+         find_configs(a, d->data[i]);
    }
 }
 
 /* ---- files ---- */
-static bool
-has_misspelled_decorator(TlSema *s, const TlSvFunc *fn)
+static void
+check_decorators(TlSema *s, const TlSvFunc *fn)
 {
    static const char *const names[] = {"jit", "autotune", "heuristics"};
    const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
@@ -186,10 +185,11 @@ has_misspelled_decorator(TlSema *s, const TlSvFunc *fn)
       const TlNode *n =
          d->data[i]->kind == TL_AST_CALL ? tl_ast_Call(d->data[i])->func : d->data[i];
       const char *dotted = tl_dotted_text(s, n);
+      const char *name = dotted ? tl_skip_prefix(dotted, "triton.") : NULL;
       TlSv v;
-      if (!dotted || strncmp(dotted, "triton.", 7) != 0 || strchr(dotted + 7, '.'))
+      if (!name || strchr(name, '.'))
          continue;
-      TlNearest near = {.name = dotted + 7};
+      TlNearest near = {.name = name};
       for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
          tl_nearest_try(&near, names[k]);
       TlSv triton = tl_module_value(s, "triton");
@@ -198,9 +198,8 @@ has_misspelled_decorator(TlSema *s, const TlSvFunc *fn)
          continue;
       tl_report(s->diags, E0201, n->range, "triton", near.name);
       tl_help(s->diags, "did you mean '%s'?", near.best);
-      return true;
+      return;
    }
-   return false;
 }
 
 /* An import that finds nothing, and nearly is one of the language's modules. */
@@ -228,7 +227,7 @@ imports_triton(const TlSourceModule *main)
       for (size_t k = 0; import && k < import->names.len; k++) {
          const char *name =
             import->is_from ? import->module : tl_ast_Alias(import->names.data[k])->name;
-         if (name && strncmp(name, "triton", 6) == 0)
+         if (name && tl_starts_with(name, "triton"))
             return true;
       }
    }
@@ -245,7 +244,7 @@ tl_check_around(TlSema *s, bool has_kernels)
          check_import(s, tl_ast_Import(main->ast->body.data[i]));
    for (size_t i = 0; i < main->functions.len; i++)
       if (main->functions.data[i]->node->kind == TL_AST_FUNCTION)
-         has_misspelled_decorator(s, main->functions.data[i]);
+         check_decorators(s, main->functions.data[i]);
    if (has_kernels || s->diags->num_errors != errors)
       return;
    for (size_t i = 0; i < main->ast->body.len; i++) {
