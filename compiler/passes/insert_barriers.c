@@ -292,9 +292,23 @@ after_wait(State *s, int64_t num, bool is_wgmma)
    }
 }
 
+/* Copies of boxes are not parted from the expectations before them (branch_sends). */
+static TlOp *
+place_of_barrier(TlOp *before)
+{
+   TlOp *op = before, *at = before;
+   while (before->opcode == TL_OP_TMA_LOAD && op->prev &&
+          (tl_op_is_pure(op->prev) || op->prev->opcode == TL_OP_MBAR_EXPECT)) {
+      op = op->prev;
+      at = op->opcode == TL_OP_MBAR_EXPECT ? op : at;
+   }
+   return at;
+}
+
 static void
 block_barrier(Barriers *b, TlOp *before)
 {
+   before = place_of_barrier(before);
    if (async_may_follow(b, before))
       fence(b, before);
    b->num_barriers++;

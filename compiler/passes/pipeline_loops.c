@@ -309,6 +309,18 @@ next_slot(TlPipe *p, TlBuilder *b, TlValue *slot)
    return tl_b3(b, TL_OP_SELECT, is_last, zero, tl_b2(b, TL_OP_ADD, slot, one));
 }
 
+/* The stage `ahead` stages after `slot`: of boxes, only the thread that sends computes it. */
+static TlValue *
+slot_ahead(const TlPipe *p, TlBuilder *b, TlValue *slot)
+{
+   unsigned rest = p->stages - p->ahead; /* so many from 0 on do not wrap */
+   assert(p->ahead >= 1 && rest >= 1);
+   TlValue *is_beyond = tl_b2(b, TL_OP_GE, slot, tl_const_int(b, TL_I32, rest));
+   return tl_b3(b, TL_OP_SELECT, is_beyond,
+                tl_b2(b, TL_OP_SUB, slot, tl_const_int(b, TL_I32, rest)),
+                tl_b2(b, TL_OP_ADD, slot, tl_const_int(b, TL_I32, p->ahead)));
+}
+
 /* The body that is being built. */
 typedef struct Body {
    TlBlock *block;
@@ -404,15 +416,16 @@ rewrite_body(TlPipe *p, TlOp *loop)
                 .num = num,
                 .ahead = tl_new_array(p->cx->scratch, TlValue *, num_ahead)};
    TlBuilder b = tl_builder_at_end(p->func, body.block);
-   TlValue *index = tl_for_index(loop), *put = tl_carried(body.block, num + num_ahead + 1);
+   TlValue *index = tl_for_index(loop);
    body.take = tl_carried(body.block, num + num_ahead);
-   body.parity = p->by_boxes ? tl_carried(body.block, num + num_ahead + 2) : NULL;
+   TlValue *second = tl_carried(body.block, num + num_ahead + 1); /* `put`, or the parity */
+   body.parity = p->by_boxes ? second : NULL;
    b.range = p->loop->range;
    unsigned waited = waits_late(p) ? 0 : p->groups - 1; /* groups up to this one: here */
    if (!p->by_boxes)
       build_wait(&b, p->groups - 1 - waited + (p->ahead - 1) * p->groups);
    build_ahead(p, &b, &body);
-   body.to.slot = put;
+   body.to.slot = p->by_boxes ? slot_ahead(p, &b, body.take) : second;
    body.to.ahead = p->ahead;
    body.to.exists = tl_exists_after(&b, p->loop, p->step, index, p->ahead);
    for (unsigned g = 0; !p->by_boxes && g <= (p->issues_late ? waited : p->groups - 1); g++)
@@ -421,8 +434,9 @@ rewrite_body(TlPipe *p, TlOp *loop)
    for (size_t i = 0; i < p->loads.len; i++)
       view[i] = tl_ring_view(&b, &p->loads.data[i], body.take, 0);
    TlValue *next = next_slot(p, &b, body.take);
-   TlValue *put_next = p->ahead + 1 == p->stages ? body.take : next_slot(p, &b, put);
-   TlValue *parity_next = p->by_boxes ? next_parity(p, &b, &body) : NULL;
+   TlValue *second_next = p->by_boxes                 ? next_parity(p, &b, &body)
+                          : p->ahead + 1 == p->stages ? body.take
+                                                      : next_slot(p, &b, second);
 
    TlOp *yield = p->body->last;
    tl_take_body(p->body, body.block);
@@ -430,9 +444,7 @@ rewrite_body(TlPipe *p, TlOp *loop)
    for (unsigned i = 0; i < num_ahead; i++)
       tl_append_arg(yield, body.ahead[i]);
    tl_append_arg(yield, next);
-   tl_append_arg(yield, put_next);
-   if (parity_next)
-      tl_append_arg(yield, parity_next);
+   tl_append_arg(yield, second_next);
    for (size_t i = 0; i < p->loads.len; i++)
       tl_ring_read(p, &p->loads.data[i], view[i]);
 }
@@ -444,14 +456,13 @@ rewrite(TlPipe *p)
    TlOp *old = p->loop;
    TlBuilder b = tl_builder_before(old);
    unsigned num_ahead = (unsigned)p->slice.carried.len;
-   TlValue **more = tl_new_array(p->cx->scratch, TlValue *, num_ahead + 3);
+   TlValue **more = tl_new_array(p->cx->scratch, TlValue *, num_ahead + 2);
    for (unsigned i = 0; i < num_ahead; i++)
       more[i] = tl_init(old, p->slice.carried.data[i]);
    build_prologue(p, &b, more);
    more[num_ahead] = tl_const_int(&b, TL_I32, 0);
-   more[num_ahead + 1] = tl_const_int(&b, TL_I32, p->ahead);
-   more[num_ahead + 2] = more[num_ahead];
-   TlOp *loop = tl_for_with_more(&b, old, more, num_ahead + 2 + p->by_boxes);
+   more[num_ahead + 1] = p->by_boxes ? more[num_ahead] : tl_const_int(&b, TL_I32, p->ahead);
+   TlOp *loop = tl_for_with_more(&b, old, more, num_ahead + 2);
    rewrite_body(p, loop);
    if (!p->by_boxes)
       build_wait(&b, 0); /* boxes that nobody waits for are not sent for */
