@@ -422,18 +422,6 @@ fold_min_max(TlOp *op)
 }
 
 static TlValue *
-fold_compare_equal(TlOp *op) /* eq, le, ge of one integer with itself */
-{
-   return tl_arg(op, 0) == tl_arg(op, 1) && is_int(tl_arg(op, 0)) ? constant_like(op, 1) : NULL;
-}
-
-static TlValue *
-fold_compare_unequal(TlOp *op) /* ne, lt, gt */
-{
-   return tl_arg(op, 0) == tl_arg(op, 1) && is_int(tl_arg(op, 0)) ? constant_like(op, 0) : NULL;
-}
-
-static TlValue *
 fold_neg(TlOp *op)
 {
    TlValue *x = tl_arg(op, 0);
@@ -510,6 +498,147 @@ static TlValue *
 fold_addptr(TlOp *op)
 {
    return is_zero(tl_arg(op, 1)) ? tl_arg(op, 0) : NULL;
+}
+
+/* ---- comparisons ---- */
+/* Low bits that are 0 in every element, whatever the launch: 6 of pid * 64. */
+static unsigned
+low_zeros(const TlValue *v, unsigned depth)
+{
+   enum { MAX_DEPTH = 8 };
+   uint64_t bits;
+   unsigned n = 0;
+   if (tl_is_const(v, &bits)) {
+      while (n < 64 && !(bits >> n & 1))
+         n++;
+      return n;
+   }
+   if (!v->def || depth == MAX_DEPTH)
+      return 0;
+   switch (v->def->opcode) {
+   case TL_OP_CAST:
+      return is_int(tl_arg(v->def, 0)) ? low_zeros(tl_arg(v->def, 0), depth + 1) : 0;
+   case TL_OP_SPLAT:
+      return low_zeros(tl_arg(v->def, 0), depth + 1);
+   case TL_OP_MUL:
+      n = low_zeros(tl_arg(v->def, 0), depth + 1) + low_zeros(tl_arg(v->def, 1), depth + 1);
+      return n < 64 ? n : 64;
+   case TL_OP_ADD:
+      n = low_zeros(tl_arg(v->def, 0), depth + 1);
+      return n < low_zeros(tl_arg(v->def, 1), depth + 1) ? n
+                                                         : low_zeros(tl_arg(v->def, 1), depth + 1);
+   default:
+      return 0;
+   }
+}
+
+/* Bits that hold every element; 64 where nothing tells. */
+static unsigned
+bits_of_range(const TlValue *v)
+{
+   const TlOp *op = v->def;
+   if (tl_value_is(v, TL_OP_CAST) && is_int(tl_arg(op, 0)))
+      return bits_of_range(tl_arg(op, 0));
+   if (!tl_value_is(v, TL_OP_ARANGE) || tl_attr_int(op, TL_ATTR_START) < 0)
+      return 64;
+   unsigned n = 0;
+   for (uint64_t last = (uint64_t)tl_attr_int(op, TL_ATTR_END) - 1; last; last >>= 1)
+      n++;
+   return n;
+}
+
+/* The value that v shows in another shape. */
+static TlValue *
+before_shapes(TlValue *v)
+{
+   while (tl_value_is(v, TL_OP_EXPAND_DIMS) || tl_value_is(v, TL_OP_BROADCAST))
+      v = tl_arg(v->def, 0);
+   return v;
+}
+
+/* v with `with` where before_shapes(v) stands; `with` may be of another element type. */
+static TlValue *
+in_shapes_of(TlBuilder *b, TlValue *v, TlValue *with)
+{
+   if (!tl_value_is(v, TL_OP_EXPAND_DIMS) && !tl_value_is(v, TL_OP_BROADCAST))
+      return with;
+   TlValue *arg = in_shapes_of(b, tl_arg(v->def, 0), with);
+   const TlType *t = tl_type_with_elem(b->func->module->types, v->type, tl_type_elem(with->type));
+   TlOp *op = tl_op_new(b, v->def->opcode, 1, 1, 0);
+   tl_set_arg(op, 0, arg);
+   memcpy(op->attrs, v->def->attrs, sizeof op->attrs);
+   op->results[0].type = t;
+   return tl_result(op, 0);
+}
+
+/* Of splat(s) + range, where s is a multiple of a power of two that no element of the range
+ * reaches: the range, and s in *base.  Their sum neither carries nor wraps. */
+static TlValue *
+above_base(TlValue *v, TlValue **base)
+{
+   if (!is_int(v) || !tl_value_is(v, TL_OP_ADD))
+      return NULL;
+   for (unsigned k = 0; k < 2; k++) {
+      TlValue *splat = tl_arg(v->def, k), *rest = tl_arg(v->def, 1 - k);
+      if (tl_value_is(splat, TL_OP_SPLAT) && low_zeros(splat, 0) >= bits_of_range(rest)) {
+         *base = tl_arg(splat->def, 0);
+         return rest;
+      }
+   }
+   return NULL;
+}
+
+/* What two values of one type that differ from x and y alike compare as x and y do: without a base
+ * that both have, or as they were before both were widened. */
+static bool
+comparable(TlValue **x, TlValue **y)
+{
+   TlValue *base[2], *a = above_base(*x, &base[0]), *b = above_base(*y, &base[1]);
+   if (a && b && base[0] == base[1]) {
+      *x = a;
+      *y = b;
+      return true;
+   }
+   if (!tl_value_is(*x, TL_OP_CAST) || !tl_value_is(*y, TL_OP_CAST))
+      return false;
+   a = tl_arg((*x)->def, 0);
+   b = tl_arg((*y)->def, 0);
+   if (!is_int(a) || !is_int(b) || dtype_of(a) != dtype_of(b) || dtype_of(a) == TL_I1 ||
+       !is_lossless(dtype_of(a), dtype_of(*x)))
+      return false;
+   *x = a;
+   *y = b;
+   return true;
+}
+
+/* (pid * 64 + row) < (pid * 64 + column), both in 0..63: row < column. */
+static TlValue *
+fold_compare(TlOp *op)
+{
+   assert(op->num_args == 2);
+   TlValue *x = before_shapes(tl_arg(op, 0)), *y = before_shapes(tl_arg(op, 1));
+   if (!is_int(x) || !comparable(&x, &y))
+      return NULL;
+   TlBuilder b = builder_at(op);
+   x = in_shapes_of(&b, tl_arg(op, 0), x);
+   y = in_shapes_of(&b, tl_arg(op, 1), y);
+   return tl_b2(&b, op->opcode, x, y);
+}
+
+static TlValue *
+fold_compare_equal(TlOp *op) /* eq, le, ge of one integer with itself */
+{
+   if (tl_arg(op, 0) == tl_arg(op, 1) && is_int(tl_arg(op, 0)))
+      return constant_like(op, 1);
+   return fold_compare(op);
+}
+
+static TlValue *
+fold_compare_unequal(TlOp *op) /* ne, lt, gt */
+{
+   if (tl_arg(op, 0) == tl_arg(op, 1) && is_int(tl_arg(op, 0)))
+      return constant_like(op, 0);
+   return fold_compare(op);
 }
 
 /* ---- memory: known masks ---- */
