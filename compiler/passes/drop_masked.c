@@ -1,5 +1,5 @@
-/* Accesses that no thread makes: a tile of 4,096 elements masked with `i < 1000` has registers that
- * lie beyond 1,000 in every thread.
+/* Accesses that no thread makes, and choices that no thread has: a tile of 4,096 elements masked
+ * with `i < 1000` has registers that lie beyond 1,000 in every thread.
  *
  *    %m = lt %i, 1000 : regs<i1, 4>        // i in [0, 1023], [1024, 2047], ..
  *    %v = ld_global %p, %m, 0.0            // becomes a load of register 0 and three constants
@@ -7,6 +7,7 @@
  * Ranges are found for each register, from lanes, warps, program ids and constants up; of signed
  * arithmetic, which does not overflow (ir/analysis.h).  Loads, stores and sums without a use lose
  * the accesses whose mask is never true; a mask that is true wherever it is left is dropped.
+ * `select`, and `and` of masks, lose the registers where one operand is always the outcome.
  * Arithmetic on what is left over is trim_registers' and dce's.
  * Refused: values with a register that nothing bounds; atomics whose result is used.
  * Each operation is visited once, so it ends. */
@@ -339,6 +340,73 @@ drop_accesses(Drop *d, TlOp *op)
    return true;
 }
 
+/* ---- choices ---- */
+/* The last two operands of a select, or both of an `and` of masks, are what a register can be. */
+enum { FIRST, SECOND, COMPUTED };
+
+static int
+outcome(Drop *d, const TlOp *op, uint32_t r)
+{
+   Truth t = truth_of(d, tl_arg(op, 0), r), u;
+   if (op->opcode == TL_OP_SELECT)
+      return t == ALWAYS ? FIRST : t == NEVER ? SECOND : COMPUTED;
+   u = truth_of(d, tl_arg(op, 1), r);
+   return t == NEVER || u == ALWAYS ? FIRST : u == NEVER || t == ALWAYS ? SECOND : COMPUTED;
+}
+
+static bool
+is_choice(const TlOp *op, TlOpcode opcode)
+{
+   if (op->opcode != opcode || tl_result(op, 0)->type->kind != TL_TYPE_REGS)
+      return false;
+   const TlType *type = tl_result(op, 0)->type, *elem = tl_type_elem(type);
+   for (unsigned i = 0; i < op->num_args; i++)
+      if (tl_type_num_regs(tl_arg(op, i)->type) != tl_type_num_regs(type))
+         return false;
+   return opcode == TL_OP_SELECT || (elem->kind == TL_TYPE_SCALAR && elem->dtype == TL_I1);
+}
+
+/* The operation for the registers in `keep`, n of them; the others are what `index` says of its
+ * last two operands, with the new operation's registers behind those. */
+static void
+compute_kept(Drop *d, TlOp *op, const uint32_t *keep, uint32_t n, const int64_t *index)
+{
+   TlBuilder b = tl_builder_before(op);
+   const TlType *type = tl_result(op, 0)->type;
+   TlValue *from[3] = {tl_arg(op, op->num_args - 2), tl_arg(op, op->num_args - 1)}, *kept[3];
+   if (n) {
+      for (unsigned i = 0; i < op->num_args; i++)
+         kept[i] = kept_of(d, &b, tl_arg(op, i), keep, n, 1);
+      const TlType *few = tl_type_regs(d->types, tl_type_elem(type), n);
+      from[2] = tl_build_n(&b, op->opcode, kept, op->num_args, few, TL_ATTRS_());
+   }
+   tl_replace_uses(tl_result(op, 0),
+                   pick(&b, d->types, from, n ? 3 : 2, index, tl_type_num_regs(type)));
+   tl_remove(op);
+}
+
+/* A choice is left to the registers where no range tells its outcome: of a block on the diagonal
+ * most are on one side in every thread, and what was computed for the other side is trimmed. */
+static bool
+drop_choices(Drop *d, TlOp *op, TlOpcode opcode)
+{
+   if (!is_choice(op, opcode) || tl_is_unused(op))
+      return false;
+   uint32_t total = tl_type_num_regs(tl_result(op, 0)->type), n = 0;
+   uint32_t *keep = tl_new_array(d->cx->scratch, uint32_t, total);
+   int64_t *index = tl_new_array(d->cx->scratch, int64_t, total);
+   for (uint32_t r = 0; r < total; r++) {
+      int one = outcome(d, op, r);
+      index[r] = one == COMPUTED ? 2 * (int64_t)total + n : one * (int64_t)total + r;
+      if (one == COMPUTED)
+         keep[n++] = r;
+   }
+   if (n == total)
+      return false;
+   compute_kept(d, op, keep, n, index);
+   return true;
+}
+
 bool
 tl_pass_drop_masked(TlPassCx *cx, TlFunc *f)
 {
@@ -351,7 +419,11 @@ tl_pass_drop_masked(TlPassCx *cx, TlFunc *f)
    const TlBlock *body = f->body->block;
    for (TlOp *op = tl_walk_inner(body), *next; op; op = next) {
       next = tl_walk_inner_next(op, body);
-      changed |= drop_accesses(&d, op);
+      changed |= drop_accesses(&d, op) || drop_choices(&d, op, TL_OP_SELECT);
+   }
+   for (TlOp *op = tl_walk_inner(body), *next; op; op = next) { /* of them truths were asked */
+      next = tl_walk_inner_next(op, body);
+      changed |= drop_choices(&d, op, TL_OP_AND);
    }
    return changed;
 }
