@@ -611,11 +611,76 @@ comparable(TlValue **x, TlValue **y)
    return true;
 }
 
+/* Bounds of a signed value: a constant, a count, or the index of a loop that counts up from or to a
+ * constant. */
+static void
+find_bounds(const TlValue *v, int64_t *lo, int64_t *hi)
+{
+   int64_t n;
+   *lo = INT64_MIN;
+   *hi = INT64_MAX;
+   if (is_count(v))
+      *lo = 0;
+   if (is_int_constant(v, &n))
+      *lo = *hi = n;
+   while (tl_value_is(v, TL_OP_SPLAT) ||
+          (tl_value_is(v, TL_OP_CAST) && dtype_of(v) == TL_I64 && was_i32(v)))
+      v = tl_arg(v->def, 0);
+   const TlOp *loop = v->def ? NULL : v->block->region->parent;
+   if (!loop || loop->opcode != TL_OP_FOR || tl_for_index(loop) != v ||
+       !is_int_constant(tl_for_step(loop), &n) || n <= 0)
+      return;
+   if (is_int_constant(tl_for_lower(loop), &n))
+      *lo = n;
+   if (is_int_constant(tl_for_upper(loop), &n) && n > INT64_MIN)
+      *hi = n - 1;
+}
+
+/* A comparison that every value within the bounds answers alike. */
+static TlValue *
+fold_bounded(TlOp *op)
+{
+   TlValue *x = tl_arg(op, 0), *y = tl_arg(op, 1);
+   int64_t lo[2], hi[2];
+   if (!is_int(x) || (dtype_of(x) != TL_I32 && dtype_of(x) != TL_I64))
+      return NULL;
+   find_bounds(x, &lo[0], &hi[0]);
+   find_bounds(y, &lo[1], &hi[1]);
+   bool is_below = hi[0]<lo[1], is_above = lo[0]> hi[1], is_not_above = hi[0] <= lo[1],
+        is_not_below = lo[0] >= hi[1], no = false, yes = false;
+   switch (op->opcode) {
+   case TL_OP_LT:
+      yes = is_below, no = is_not_below;
+      break;
+   case TL_OP_LE:
+      yes = is_not_above, no = is_above;
+      break;
+   case TL_OP_GT:
+      yes = is_above, no = is_not_above;
+      break;
+   case TL_OP_GE:
+      yes = is_not_below, no = is_below;
+      break;
+   case TL_OP_EQ:
+      no = is_below || is_above;
+      break;
+   case TL_OP_NE:
+      yes = is_below || is_above;
+      break;
+   default:
+      break;
+   }
+   return yes || no ? constant_like(op, yes) : NULL;
+}
+
 /* (pid * 64 + row) < (pid * 64 + column), both in 0..63: row < column. */
 static TlValue *
 fold_compare(TlOp *op)
 {
    assert(op->num_args == 2);
+   TlValue *known = fold_bounded(op);
+   if (known)
+      return known;
    TlValue *x = before_shapes(tl_arg(op, 0)), *y = before_shapes(tl_arg(op, 1));
    if (!is_int(x) || !comparable(&x, &y))
       return NULL;
