@@ -109,21 +109,33 @@ atom_float_minmax(TlCg *cg, const TlOp *op, bool is_max, unsigned bits, LLVMValu
    return LLVMBuildSelect(cg->b, positive, a, b, "");
 }
 
-static LLVMValueRef
-add_16(TlCg *cg, LLVMValueRef a, LLVMValueRef b, TlDtype t)
+static bool
+is_extremum(int64_t rmw)
 {
-   LLVMValueRef x = tl_cg_cast(cg, tl_cg_from_int(cg, a, tl_cg_dtype(cg, t)), t, TL_FP32, 0);
-   LLVMValueRef y = tl_cg_cast(cg, tl_cg_from_int(cg, b, tl_cg_dtype(cg, t)), t, TL_FP32, 0);
-   LLVMValueRef sum = LLVMBuildFAdd(cg->b, x, y, "");
-   return tl_cg_to_int(cg, tl_cg_cast(cg, sum, TL_FP32, t, TL_ROUNDING_RTNE), 16);
+   return rmw == TL_RMW_MAX || rmw == TL_RMW_MIN;
 }
 
-/* A 16-bit float add by compare-and-swap of the 16 bits, until no other thread was in between:
- * atom.cas.b16 exists from sm_70 on, atom.add.bf16 from sm_90 on. */
 static LLVMValueRef
-atom_add_by_cas(TlCg *cg, const TlOp *op, TlDtype t, LLVMValueRef ptr, LLVMValueRef value,
-                LLVMValueRef pred)
+combine_16(TlCg *cg, int64_t rmw, LLVMValueRef a, LLVMValueRef b, TlDtype t)
 {
+   assert(rmw == TL_RMW_ADD || is_extremum(rmw));
+   LLVMValueRef x = tl_cg_cast(cg, tl_cg_from_int(cg, a, tl_cg_dtype(cg, t)), t, TL_FP32, 0);
+   LLVMValueRef y = tl_cg_cast(cg, tl_cg_from_int(cg, b, tl_cg_dtype(cg, t)), t, TL_FP32, 0);
+   const char *extremum = rmw == TL_RMW_MAX ? "llvm.maxnum" : "llvm.minnum";
+   LLVMValueRef both = rmw == TL_RMW_ADD
+                          ? LLVMBuildFAdd(cg->b, x, y, "")
+                          : tl_cg_overloaded(cg, extremum, cg->f32, (LLVMValueRef[]){x, y}, 2);
+   return tl_cg_to_int(cg, tl_cg_cast(cg, both, TL_FP32, t, TL_ROUNDING_RTNE), 16);
+}
+
+/* A 16-bit float operation by compare-and-swap of the 16 bits, until no other thread was in
+ * between: atom.cas.b16 exists from sm_70 on, atom.add.bf16 from sm_90 on, and max and min only as
+ * vectors. */
+static LLVMValueRef
+atom_by_cas(TlCg *cg, const TlOp *op, TlDtype t, LLVMValueRef ptr, LLVMValueRef value,
+            LLVMValueRef pred)
+{
+   int64_t rmw = tl_attr_int(op, TL_ATTR_RMW);
    LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b);
    LLVMBasicBlockRef start = LLVMAppendBasicBlockInContext(cg->llvm, cg->fn, "add");
    LLVMBasicBlockRef again = LLVMAppendBasicBlockInContext(cg->llvm, cg->fn, "add.again");
@@ -139,8 +151,8 @@ atom_add_by_cas(TlCg *cg, const TlOp *op, TlDtype t, LLVMValueRef ptr, LLVMValue
    LLVMBuildBr(cg->b, again);
    LLVMPositionBuilderAtEnd(cg->b, again);
    LLVMValueRef expected = LLVMBuildPhi(cg->b, cg->i16, "");
-   LLVMValueRef sum = add_16(cg, expected, value, t);
-   LLVMValueRef seen = atom(cg, op, "cas", "b16", 16, ptr, sum, expected, NULL);
+   LLVMValueRef both = combine_16(cg, rmw, expected, value, t);
+   LLVMValueRef seen = atom(cg, op, "cas", "b16", 16, ptr, both, expected, NULL);
    LLVMValueRef won = LLVMBuildICmp(cg->b, LLVMIntEQ, seen, expected, "");
    LLVMBasicBlockRef end = LLVMGetInsertBlock(cg->b);
    LLVMBuildCondBr(cg->b, won, done, again);
@@ -153,7 +165,7 @@ atom_add_by_cas(TlCg *cg, const TlOp *op, TlDtype t, LLVMValueRef ptr, LLVMValue
    return old;
 }
 
-/* A sum to vec neighbours, each an atomic by itself, without a result. */
+/* A sum or extremum to vec neighbours, each an atomic by itself, without a result. */
 static void
 red_vector(TlCg *cg, const TlOp *op, unsigned vec, LLVMValueRef ptr, const LLVMValueRef *values,
            LLVMValueRef pred)
@@ -169,9 +181,10 @@ red_vector(TlCg *cg, const TlOp *op, unsigned vec, LLVMValueRef ptr, const LLVMV
    tl_sb_init(&cons, cg->arena);
    if (masked)
       tl_sb_printf(&text, "@$%u ", vec + 1);
-   tl_sb_printf(&text, "red.%s.%s.global.add.%sv%u.%s [$0], ", sem_text[sem_of_each(op)],
+   tl_sb_printf(&text, "red.%s.%s.global.%s.%sv%u.%s [$0], ", sem_text[sem_of_each(op)],
                 tl_attr_word(TL_AK_SCOPE, tl_attr_int(op, TL_ATTR_SCOPE)),
-                bits == 16 ? "noftz." : "", vec,
+                tl_attr_word(TL_AK_RMW, tl_attr_int(op, TL_ATTR_RMW)), bits == 16 ? "noftz." : "",
+                vec,
                 t == TL_FP32   ? "f32"
                 : t == TL_FP16 ? "f16"
                                : "bf16");
@@ -197,6 +210,7 @@ tl_emit_atom_rmw(TlCg *cg, const TlOp *op)
    int64_t rmw = tl_attr_int(op, TL_ATTR_RMW);
    unsigned bits = tl_dtype_info[t].bits;
    bool is_float = tl_dtype_is_float(t);
+   bool by_cas = t == TL_BF16 && !(cg->target->features & TL_FEAT_ATOM_BF16);
    TlRegs ptrs = tl_cg_use(cg, tl_arg(op, 0)), values = tl_cg_use(cg, tl_arg(op, 1)), pred = {0};
    if (op->num_args > 2)
       pred = tl_cg_use(cg, tl_arg(op, 2));
@@ -214,10 +228,10 @@ tl_emit_atom_rmw(TlCg *cg, const TlOp *op)
       }
       LLVMValueRef v = tl_cg_to_int(cg, values.v[i], bits), mask = tl_cg_pred(pred, i);
       LLVMValueRef old;
-      if (is_float && (rmw == TL_RMW_MAX || rmw == TL_RMW_MIN))
+      if (bits == 16 && (is_extremum(rmw) || by_cas))
+         old = atom_by_cas(cg, op, t, ptrs.v[i], v, mask);
+      else if (is_float && is_extremum(rmw))
          old = atom_float_minmax(cg, op, rmw == TL_RMW_MAX, bits, ptrs.v[i], v, mask);
-      else if (t == TL_BF16 && !(cg->target->features & TL_FEAT_ATOM_BF16))
-         old = atom_add_by_cas(cg, op, t, ptrs.v[i], v, mask);
       else
          old = atom(cg, op, word, atom_type(t, rmw), bits, ptrs.v[i], v, NULL, mask);
       dst.v[i] = tl_cg_from_int(cg, old, elem);

@@ -568,11 +568,12 @@ want_rmw_dtype(Call *c, const TlType *value)
    TlDtype dtype = dtype_of(value);
    unsigned bits = tl_dtype_info[dtype].bits;
    const char *name = tl_attr_word(TL_AK_RMW, op);
-   if (op == TL_RMW_ADD && (dtype == TL_FP16 || dtype == TL_BF16))
+   bool is_arith = op == TL_RMW_ADD || op == TL_RMW_MAX || op == TL_RMW_MIN;
+   if (is_arith && (dtype == TL_FP16 || dtype == TL_BF16))
       return true;
    if (!is_data(value) || (bits != 32 && bits != 64))
       return FAIL(c, "atomic '%s' needs 32-bit or 64-bit numbers%s; got %s", name,
-                  op == TL_RMW_ADD ? ", fp16 or bf16" : "", text(c, value));
+                  is_arith ? ", fp16 or bf16" : "", text(c, value));
    if ((op == TL_RMW_AND || op == TL_RMW_OR || op == TL_RMW_XOR) && !is_int(value))
       return FAIL(c, "atomic '%s' needs integers; got %s", name, text(c, value));
    return true;

@@ -150,12 +150,14 @@ tl_access_has_vectors(const TlTarget *target, const TlOp *op)
 {
    if (op->opcode == TL_OP_LOAD || op->opcode == TL_OP_STORE)
       return true;
-   if (op->opcode != TL_OP_ATOMIC_RMW || tl_attr_int(op, TL_ATTR_RMW) != TL_RMW_ADD ||
-       !tl_is_unused(op))
+   if (op->opcode != TL_OP_ATOMIC_RMW || !tl_is_unused(op))
       return false;
    TlDtype t = tl_result(op, 0)->type->dtype;
-   bool is_narrow = t == TL_FP32 || t == TL_FP16 || t == TL_BF16;
-   return is_narrow && target && tl_target_has_red_vec(target);
+   int64_t rmw = tl_attr_int(op, TL_ATTR_RMW);
+   bool is_half = t == TL_FP16 || t == TL_BF16;
+   bool is_sum = rmw == TL_RMW_ADD, is_extremum = rmw == TL_RMW_MAX || rmw == TL_RMW_MIN;
+   bool has = is_half ? is_sum || is_extremum : is_sum && t == TL_FP32;
+   return has && target && tl_target_has_red_vec(target);
 }
 
 static TlLinear

@@ -3,6 +3,7 @@
  * stride[d]) with 64-bit arithmetic, so that later analyses see the same shape as in hand-written
  * pointer code. */
 #include "sema/builtin.h"
+#include "sema/impl.h"
 
 #include <assert.h>
 #include <string.h>
@@ -569,6 +570,30 @@ tl_builtin_descriptor_scatter(TlSema *s, const TlCall *call)
 }
 
 /* ---- atomics of a descriptor ---- */
+/* Types as in Triton: of floats max and min take 16 bits alone, where the GPU has descriptors. */
+static bool
+check_atomic(TlSema *s, const TlCall *call, int rmw, TlDtype t)
+{
+   unsigned capability = s->impl->options.capability;
+   bool is_wide = tl_dtype_info[t].bits >= 32, is_float = tl_dtype_is_float(t);
+   bool is_half = t == TL_FP16 || t == TL_BF16;
+   bool is_extremum = rmw == TL_RMW_MAX || rmw == TL_RMW_MIN;
+   if (rmw == TL_RMW_ADD ? is_wide || is_half : is_wide && !is_float)
+      return true;
+   if (is_extremum && is_half && (!capability || capability >= 90))
+      return true;
+   tl_report(s->diags, E0338, tl_call_arg_range(call, 0), tl_attr_word(TL_AK_RMW, rmw),
+             tl_dtype_info[t].text);
+   if (is_extremum && is_half)
+      tl_help(s->diags, "of descriptors of %s GPUs have it from sm_90 on", tl_dtype_info[t].text);
+   else if (is_extremum && is_float)
+      tl_help(s->diags,
+              "of descriptors 'max' and 'min' take integers of 32 and 64 bits, fp16 and "
+              "bf16; 'tl.atomic_%s' of pointers takes %s",
+              tl_attr_word(TL_AK_RMW, rmw), tl_dtype_info[t].text);
+   return false;
+}
+
 TlSv
 tl_builtin_descriptor_atomic(TlSema *s, const TlCall *call)
 {
@@ -576,12 +601,8 @@ tl_builtin_descriptor_atomic(TlSema *s, const TlCall *call)
    TlBlockPtr p;
    if (!descriptor_block(s, call, &p))
       return tl_sv_poison();
-   TlDtype t = p.base->type->elem->dtype;
-   bool is_wide = tl_dtype_info[t].bits >= 32, is_float = tl_dtype_is_float(t);
-   bool ok = rmw == TL_RMW_ADD ? is_wide || t == TL_FP16 || t == TL_BF16 : is_wide && !is_float;
-   if (!ok)
-      return tl_sv_refuse(s, E0338, tl_call_arg_range(call, 0), tl_attr_word(TL_AK_RMW, rmw),
-                          tl_dtype_info[t].text);
+   if (!check_atomic(s, call, rmw, p.base->type->elem->dtype))
+      return tl_sv_poison();
    TlValue *v = block_to_write(s, call, 2, &p, call->row->name), *mask;
    if (!v)
       return tl_sv_poison();
