@@ -3,6 +3,7 @@ import numpy as np
 import triton
 import triton.language as tl
 from conform import case, close, raises, run
+from triton.tools.ragged_tma import atomic_add_ragged, load_ragged, store_ragged
 
 
 @triton.jit
@@ -175,6 +176,37 @@ def blocks_are_combined_with_memory(how):
     want = {"add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and,
             "or": np.bitwise_or, "xor": np.bitwise_xor}[how](out, both)
     run(combined, x, out, how, grid=(2,))
+    close(out, want)
+
+
+@case("methods of descriptors", "min", "max")
+def halves_are_combined_with_memory(how):
+    x = ((np.arange(32) * 5) % 13 - 6).astype(np.float16).reshape(4, 8)
+    out = (np.arange(48) % 9 - 4).astype(np.float16).reshape(6, 8)
+    x[0, 5] = np.nan                                     # loses
+    want = {"min": np.fmin, "max": np.fmax}[how](out, np.concatenate([x, x[:2]]))
+    run(combined, x, out, how, grid=(2,))
+    close(out, want)
+
+
+@triton.jit
+def batches(x, out, n):
+    far = 2147418112                                     # as create_ragged_descriptor makes them
+    steps = [2**34 - 8, 8, 8, 1]
+    d = tl.make_tensor_descriptor(x, [far, far, 2**30, 8], steps, [1, 1, 4, 8])
+    e = tl.make_tensor_descriptor(out, [far, far, 2**30, 8], steps, [1, 1, 4, 8])
+    v = load_ragged(d, 2, n, [1, 0])                     # from the batch's second row on
+    store_ragged(e, 5, 3, [0, 0], v)
+    atomic_add_ragged(e, 9, 2, [0, 0], v)
+
+
+@case("methods of descriptors")
+def batches_have_their_own_ends():
+    x, out = np.arange(128, dtype=np.float32).reshape(16, 8), np.ones((16, 8), np.float32)
+    run(batches, x, out, 3)
+    want = np.ones((16, 8), np.float32)
+    want[5:7], want[7] = x[3:5], 0
+    want[9:11] += x[3:5]
     close(out, want)
 
 

@@ -263,6 +263,27 @@ def wrong_range():
     x = tl.arange(2, 7)
 
 
+@triton.jit
+def powers(x):
+    i = tl.arange(0, 8)
+    tl.store(x + i, tl.exp2(tl.load(x + i)))
+
+
+def check_overrides(x):
+    """What would replace a stage of Triton's is never passed over in silence."""
+    raises(NotImplementedError, "ir_override='a.ttir'",
+           lambda: powers[(1,)](x, ir_override="a.ttir"))
+    config = triton.Config({}, ir_override="b.ptx")
+    tuned = triton.autotune(configs=[config], key=[])(powers)
+    raises(NotImplementedError, "ir_override='b.ptx'", lambda: tuned[(1,)](x))
+    triton.knobs.compilation.override = True
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        powers.warmup(x, grid=(1,), num_warps=2)
+    triton.knobs.compilation.reset()
+    assert ["TRITON_KERNEL_OVERRIDE is set" in str(w.message) for w in said] == [True], said
+
+
 def check_variants():
     """Hooks around compiling, what is kept, what must not change."""
     global LIMIT
@@ -291,6 +312,11 @@ def check_variants():
     raises(RuntimeError, "is for", lambda: of_named.preload(stored))
     limited[(1,)](out, 1)
     assert out[0] == 5
+    for keeps in (True, False, True):                  # results below 2^-126
+        made = powers.warmup(x, grid=(1,), enable_reflect_ftz=not keeps)
+        assert ("ex2.approx.ftz.f32" in made.asm["ptx"]) is not keeps
+        assert made.metadata.enable_fp_fusion
+    check_overrides(x)
     LIMIT = tl.constexpr(9)
     for _ in range(2):
         raises(RuntimeError, "LIMIT has changed", lambda: limited[(1,)](out, 1))

@@ -103,6 +103,7 @@ class CompiledKernel:
         from ..runtime.launch import word_of
         self.jit, self.target, self.options = jit, target, call.options
         self._program, self._check, self._strict = call.program, call.check, call.strict
+        self._fuses = call.fuses
         self._fp32_dot = call.fp32_dot
         params = {q.name: q for q in jit.params}
         plain = call.program.entry == jit.__name__
@@ -166,7 +167,7 @@ class CompiledKernel:
                   "global_scratch_align": 1, "profile_scratch_size": 0,
                   "profile_scratch_align": 1, "tmem_size": None,
                   "maxnreg": options.get("maxnreg"),
-                  "enable_fp_fusion": not self._strict,
+                  "enable_fp_fusion": self._fuses,
                   "launch_cooperative_grid": bool(options.get("launch_cooperative_grid")),
                   "launch_pdl": bool(options.get("launch_pdl")),
                   "warp_size": 32, "backend_name": "cuda"}

@@ -370,6 +370,9 @@ class TensorWrapper:
     def data_ptr(self):
         return self.base.data_ptr()
 
+    def untyped_storage(self):
+        return self.base.untyped_storage()
+
     def stride(self, *args):
         return self.base.stride(*args)
 

@@ -29,11 +29,12 @@ _ENTER, _EXIT = knobs.runtime.launch_enter_hook.calls, knobs.runtime.launch_exit
 # Options of Triton's that ask for another way to the same result, or for none.
 _IGNORED = frozenset("""
     allow_fp8e4b15 allow_fp8e4nv arch backend_name cluster_dims debug default_dot_input_precision
-    deprecated_fp8_dot_operand_dtypes enable_persistent enable_reflect_ftz
-    enable_warp_specialization extern_libs instrumentation_mode ir_override kpack launch_pdl
+    deprecated_fp8_dot_operand_dtypes enable_persistent enable_warp_specialization extern_libs
+    instrumentation_mode kpack launch_pdl
     matrix_instr_nonkdim max_num_imprecise_acc_default multibuffer num_buffers_warp_spec
     num_consumer_groups ptx_options ptx_version reg_dec_producer reg_inc_consumer sanitize_overflow
     supported_fp8_dtypes waves_per_eu warp_size""".split())
+_FOLLOWED = ("num_warps", "num_stages", "enable_fp_fusion", "enable_reflect_ftz", "ir_override")
 _UNMET = {"num_ctas": 1, "maxnreg": None, "launch_cooperative_grid": False}
 MOST_WARPS = 32                          # 1,024 threads
 _warned = set()
@@ -268,7 +269,8 @@ class Call:
     def __init__(self, program, values, options, check):
         self.program, self.values, self.options, self.check = program, values, options, check
         fuses = options.get("enable_fp_fusion")
-        self.strict = not (knobs.language.default_fp_fusion if fuses is None else fuses)
+        self.fuses = bool(knobs.language.default_fp_fusion if fuses is None else fuses)
+        self.strict = not self.fuses or options.get("enable_reflect_ftz") is False
         self.fp32_dot = knobs.language.fp32_default
 
     def kernel(self, on):
@@ -445,8 +447,9 @@ class Launcher:
             if p.is_constexpr and p.do_not_specialize:
                 raise CompilationError(None, None, "%s marked as constexpr and listed in "
                                        "do_not_specialize: take it out of one" % p.name)
+        self._check_overrides(options)
         for name, value in options.items():
-            if name in ("num_warps", "num_stages", "enable_fp_fusion") or name in _IGNORED:
+            if name in _FOLLOWED or name in _IGNORED:
                 continue
             if name not in _UNMET:
                 raise KeyError("Keyword argument %s was specified but unrecognised" % name)
@@ -454,6 +457,17 @@ class Launcher:
                 _warned.add(name)
                 warnings.warn("kernel '%s': tilec does not follow %s=%s; results are the same"
                               % (self.jit.__name__, name, value), stacklevel=tilec.users_level())
+
+    def _check_overrides(self, options):
+        """What Triton would take in place of a stage of the kernel."""
+        if options.get("ir_override"):
+            raise NotImplementedError("kernel '%s': ir_override=%r would replace what the kernel "
+                                      "is compiled to; tilec has none of Triton's stages"
+                                      % (self.jit.__name__, options["ir_override"]))
+        if knobs.compilation.override and "TRITON_KERNEL_OVERRIDE" not in _warned:
+            _warned.add("TRITON_KERNEL_OVERRIDE")
+            warnings.warn("TRITON_KERNEL_OVERRIDE is set: tilec has none of Triton's stages and "
+                          "compiles kernels as they are written", stacklevel=tilec.users_level())
 
     def compiled(self, named, options):
         bound, _ = self.bind((), named)

@@ -84,7 +84,7 @@ class Variants:
         fields = {"num_warps": options.get("num_warps", 4),
                   "num_ctas": options.get("num_ctas", 1),
                   "num_stages": options.get("num_stages", 3),
-                  "enable_fp_fusion": not call.strict,
+                  "enable_fp_fusion": call.fuses,
                   "launch_cooperative_grid": bool(options.get("launch_cooperative_grid"))}
         name = jit.fn.__qualname__
         words = ", ".join("%s: %s" % w for w in compiled.specialization.signature.items())
