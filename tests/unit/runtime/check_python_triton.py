@@ -269,6 +269,50 @@ def powers(x):
     tl.store(x + i, tl.exp2(tl.load(x + i)))
 
 
+@triton.jit
+def calls_limited(out):
+    limited(out, 1)
+
+
+@triton.constexpr_function
+def even(n):
+    return n == 0 or odd(n - 1)
+
+
+@triton.constexpr_function
+def odd(n):
+    return n != 0 and even(n - 1)
+
+
+@triton.constexpr_function
+def uncertain():
+    return os.path.basename("a")
+
+
+@triton.jit
+def is_even(out, N: tl.constexpr):
+    tl.store(out, 1.0 if even(N) else 0.0)
+
+
+def check_keys(out):
+    """Keys follow the texts of what is called; a text that comes back is not compiled again."""
+    before, kernel, text = even.cache_key, is_even.cache_key, odd.src
+    is_even[(1,)](out, 3)
+    assert out[0] == 0
+    programs = list(is_even._launcher.programs.values())
+    odd._unsafe_update_src(text.replace("n != 0", "n == 2"))
+    is_even[(1,)](out, 3)
+    assert out[0] == 0 and even.cache_key != before and is_even.cache_key != kernel
+    odd._unsafe_update_src(text.replace("n != 0 and", "n != 0 or"))
+    is_even[(1,)](out, 3)
+    assert out[0] == 1
+    odd._unsafe_update_src(text)
+    is_even[(1,)](out, 3)
+    assert out[0] == 0 and list(is_even._launcher.programs.values()) == programs
+    assert even.cache_key == before
+    raises(RuntimeError, "Unsupported function referenced", lambda: uncertain.cache_key)
+
+
 def check_overrides(x):
     """What would replace a stage of Triton's is never passed over in silence."""
     raises(NotImplementedError, "ir_override='a.ttir'",
@@ -320,6 +364,9 @@ def check_variants():
     LIMIT = tl.constexpr(9)
     for _ in range(2):
         raises(RuntimeError, "LIMIT has changed", lambda: limited[(1,)](out, 1))
+    raises(RuntimeError, "value constexpr[9] when compiling calls_limited, but inner kernel limited "
+           "has conflicting value constexpr[4]", lambda: calls_limited[(1,)](out))
+    check_keys(out)
     with concurrent.futures.ThreadPoolExecutor(2) as pool, triton.AsyncCompileMode(pool):
         pending = Holder.kernel.warmup(x, BLOCK=4, grid=(1,))
     assert ".entry kernel" in pending.result().asm["ptx"]

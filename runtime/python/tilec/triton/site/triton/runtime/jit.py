@@ -116,7 +116,7 @@ class JITCallable:
         self.def_line = self.starting_line_number + src[:start.start()].count("\n")
         self.file = fn.__code__.co_filename
         self.module = fn.__module__
-        self._tree = None
+        self._tree, self.globals_seen = None, {}
         functools.update_wrapper(self, fn, updated=())
         self._fn_name = "%s.%s" % (fn.__module__, fn.__qualname__)
 
@@ -127,7 +127,7 @@ class JITCallable:
     def _unsafe_update_src(self, new_src):
         """A new text of the function: what was compiled of the old one is forgotten."""
         from .launch import forget_all
-        self._src, self._tree = new_src, None
+        self._src, self._tree, self.globals_seen = new_src, None, {}
         forget_all()
 
     def parse(self):
@@ -138,9 +138,7 @@ class JITCallable:
     @property
     def cache_key(self):
         from .kernel_text import KernelText
-        if isinstance(self, JITFunction):
-            return KernelText(self).digest()
-        return hashlib.sha256(self._src.encode()).hexdigest()
+        return KernelText(self).digest()
 
     def __deepcopy__(self, memo):
         return self
@@ -322,6 +320,16 @@ class ConstexprFunction(JITCallable):
     def __call__(self, *args, _semantic=None, **kwargs):
         return self.fn(*[core._unwrap_if_constexpr(a) for a in args],
                        **{k: core._unwrap_if_constexpr(v) for k, v in kwargs.items()})
+
+    @property
+    def cache_key(self):
+        from .kernel_text import functions_called
+        reached = [self]
+        for fn in reached:                          # grows
+            if not isinstance(fn, JITCallable):
+                raise RuntimeError("Unsupported function referenced: %s" % fn)
+            reached += [f for f in functions_called(fn) if f not in reached]
+        return hashlib.sha256(repr([fn.src for fn in reached]).encode()).hexdigest()
 
     def decorator(self):
         return "@triton.constexpr_function"

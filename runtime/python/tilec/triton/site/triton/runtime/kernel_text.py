@@ -180,6 +180,21 @@ def scope_of(fn):
     return scope
 
 
+def functions_called(jit):
+    """What the function's names mean, where that is a function in Python's text, Triton's apart."""
+    scope, found = scope_of(jit.fn), []
+    for name, chains in sorted(_Names(jit.parse()).loaded.items()):
+        for chain in sorted(chains | {()}):
+            v = scope.get(name)
+            for attr in chain:
+                v = getattr(v, attr, None)
+            v = jit_of(v) or v
+            is_own = (getattr(v, "__module__", None) or "").split(".")[0] != "triton"
+            if is_own and v not in found and (isinstance(v, types.FunctionType) or jit_of(v)):
+                found.append(v)
+    return found
+
+
 class Used:
     """A value outside of a kernel that its text holds; it must not change."""
 
@@ -194,6 +209,10 @@ class Used:
         now = self.now()
         return now is self.value or type(now) is type(self.value) and \
             bool(unwrap(now) == unwrap(self.value))
+
+    def change(self):
+        return "Global variable %s has changed since we compiled this kernel, from %s to %s" % (
+            self.name, self.value, self.now())
 
 
 # ---- texts ---------------------------------------------------------------------------------------
@@ -369,8 +388,9 @@ class Part:
             if name in BUILTIN_NAMES or name not in scope:
                 continue
             if name in names.early:
+                self.whole.check_unchanged(jit, name)
                 self.try_value(name, scope[name], chains, strict=True)
-                self.whole.remember(jit.fn, name, scope[name])
+                self.whole.remember(jit, name, scope[name])
             elif name in names.outer:
                 self.try_value(name, scope[name], chains)
 
@@ -430,10 +450,25 @@ class KernelText:
             or getattr(v, core.TRITON_BUILTIN, False) \
             or isinstance(v, tuple) and hasattr(v, "_fields")
 
-    def remember(self, fn, name, v):
+    def check_unchanged(self, jit, name):
+        """What the function's text held of a global when it was first compiled, it holds for ever,
+        whichever kernel calls it."""
+        seen = jit.globals_seen.get(name)
+        if seen is None or seen.is_same() or knobs.runtime.interpret:
+            return
+        if jit is self.jit:
+            raise RuntimeError(seen.change())
+        raise RuntimeError(
+            "Global variable %s has value %s when compiling %s, but inner kernel %s has conflicting "
+            "value %s from when it was first compiled.  This is not allowed."
+            % (name, seen.now(), self.jit.__name__, jit.__name__, seen.value))
+
+    def remember(self, jit, name, v):
         if isinstance(unwrap(v), (bool, int, float, str, tuple, core.dtype)) \
                 and name not in self.notes:
-            self.used.append(Used(fn, name, v))
+            used = Used(jit.fn, name, v)
+            self.used.append(used)
+            jit.globals_seen.setdefault(name, used)
 
     def note(self, name, why):
         self.notes.setdefault(name, why)

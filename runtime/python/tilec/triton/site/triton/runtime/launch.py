@@ -245,8 +245,7 @@ class Program:
     def check_globals(self):
         for used in self.used:
             if not used.is_same():
-                raise RuntimeError("Global variable %s has changed since we compiled this kernel, "
-                                   "from %s to %s" % (used.name, used.value, used.now()))
+                raise RuntimeError(used.change())
 
 
 def _folder(digest):
@@ -386,8 +385,15 @@ def forget_all():
 class Launcher:
     def __init__(self, jit):
         self.jit, self.is_interpreted = jit, knobs.runtime.interpret
+        self.kept = {}                   # programs by their text, which may come back
         self.forget()
         _launchers.add(self)
+
+    def _program(self, text):
+        key = text.digest()
+        if key not in self.kept:
+            self.kept[key] = Program(self.jit, text)
+        return self.kept[key]
 
     def forget(self):
         self.programs, self.fast = {}, None
@@ -421,7 +427,7 @@ class Launcher:
         if self._is_plain(bound):
             program = self.programs.get(())
             if program is None:
-                program = self.programs[()] = Program(self.jit, KernelText(self.jit))
+                program = self.programs[()] = self._program(KernelText(self.jit))
             return Call(program, dict(bound), options, bool(debug))
         key = tuple(_constant(unwrap(bound[p.name])) if p.is_constexpr
                     else _leaf_shape(bound[p.name]) for p in self.jit.params)
@@ -431,7 +437,7 @@ class Launcher:
             flat = _Flat(_Nothing(), self.jit, bound)
         else:
             flat = _Flat(text, self.jit, bound)
-            found = self.programs[key] = Program(self.jit, text)
+            found = self.programs[key] = self._program(text)
         return Call(found, flat.values, options, bool(debug))
 
     def _check_options(self, options):
