@@ -289,6 +289,18 @@ def uncertain():
     return os.path.basename("a")
 
 
+@tl.constexpr
+def wider(dtype: tl.dtype) -> tl.dtype:
+    return tl.float32 if dtype.is_int() else dtype
+
+
+@triton.jit
+def widened(x, out):
+    i = tl.arange(0, 8)
+    to: tl.constexpr = wider(x.type.element_ty)
+    tl.store(out + i, tl.load(x + i).to(to) / 2)
+
+
 @triton.jit
 def is_even(out, N: tl.constexpr):
     tl.store(out, 1.0 if even(N) else 0.0)
@@ -300,6 +312,8 @@ def check_keys(out):
     is_even[(1,)](out, 3)
     assert out[0] == 0
     programs = list(is_even._launcher.programs.values())
+    widened[(1,)](numpy.arange(8, dtype=numpy.int16), out)
+    assert out[7] == 3.5
     odd._unsafe_update_src(text.replace("n != 0", "n == 2"))
     is_even[(1,)](out, 3)
     assert out[0] == 0 and even.cache_key != before and is_even.cache_key != kernel

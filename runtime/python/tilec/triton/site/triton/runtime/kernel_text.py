@@ -46,8 +46,13 @@ def unwrap(value):
 
 
 def jit_of(value):
-    """The jit function under autotune and heuristics; None when there is none."""
-    from .jit import JITCallable
+    """The jit function under autotune and heuristics; None when there is none.  A function under
+    @tl.constexpr is what one under @triton.constexpr_function is."""
+    from .jit import ConstexprFunction, JITCallable
+    if isinstance(value, core.constexpr) and isinstance(value.value, types.FunctionType):
+        if not hasattr(value, "in_kernels"):
+            value.in_kernels = ConstexprFunction(value.value)
+        return value.in_kernels
     for _ in range(16):
         if isinstance(value, JITCallable) or value is None:
             return value
