@@ -1,7 +1,7 @@
 """Mistakes that writers of Triton, Python and C make, in kernels and on the command line:
-mistakes.py TILEC [NAME..] goes through mistakes.txt beside it and fails where one is not answered
-by a single error at its place that says what is wrong and how to get out of it; with NAMEs it shows
-these answers.
+mistakes.py [--unseen] TILEC [NAME..] goes through mistakes.txt beside it and fails where one is not
+answered by a single error at its place that says what is wrong and how to get out of it; with NAMEs it
+shows these answers.
 
     === name
     $ command line                of tilec; without it: check FILE
@@ -10,7 +10,12 @@ these answers.
     source                        the error is to be at the sign «, which is taken out
 
 A source that begins with blanks is the end of a kernel that begins with HEAD.  Command lines have
-no source; in them FILE is KERNELS, NPY eight numbers of fp64, DIR a folder."""
+no source; in them FILE is KERNELS, NPY eight numbers of fp64, DIR a folder.
+
+--unseen takes mistakes_unseen.txt, which was written before any of it was run and without knowing what
+tilec says: the sign § stands in the line of the error, words are looked for in the whole answer, in any
+case, and "a or b" is satisfied by either. "$ python" is a program in a folder with KERNELS as
+kernels.py, "$ c" the statements of one; both end with something on the standard error."""
 import concurrent.futures
 import json
 import os
@@ -54,16 +59,38 @@ def typed(x: "*fp32", n: "i32"):
 """
 
 
+C_PROGRAM = """#include "tilec/runtime.h"
+#include <stdio.h>
+
+static inline void
+tell(TilecRuntime *rt)
+{
+   char why[1024] = "";
+   tilec_runtime_error(rt, why, sizeof why);
+   fputs(why, stderr);
+}
+
+int
+main(void)
+{
+%s
+}
+"""
+ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+
+
 class Mistake:
+    sign = "«"
+
     def __init__(self, text):
-        self.name, *lines = text.split("\n")
+        self.name, *lines = text.rstrip("\n").split("\n")
         self.command = self.take(lines, "$ ")
         self.wanted = self.words(self.take(lines, "> "))
         self.ways = self.words(self.take(lines, "? "))
         source = "\n".join(lines)
-        if source.startswith(" "):
+        if source.removeprefix(self.sign).startswith(" "):
             source = HEAD + source + LAUNCH
-        before, self.is_placed, after = source.partition("«")
+        before, self.is_placed, after = source.partition(self.sign)
         self.place = (before.count("\n") + 1, len(before.split("\n")[-1].encode()) + 1)
         self.source = before + after
 
@@ -75,11 +102,42 @@ class Mistake:
     def words(line):
         return line.split(" | ")
 
+    def judge(self, place, message, help_, notes=()):
+        bad = []
+        if self.is_placed and place != self.place:
+            bad.append("at %d:%d, not %d:%d" % (*place, *self.place))
+        if not all(w in message for w in self.wanted):
+            bad.append("says nothing of " + ", ".join(w for w in self.wanted if w not in message))
+        if not any(w in help_ for w in self.ways):
+            bad.append("no way out: " + " or ".join(self.ways))
+        return bad
 
-def read():
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mistakes.txt")
+
+class Unseen(Mistake):
+    """One whose answer was not known when it was written."""
+    sign = "§"
+
+    @staticmethod
+    def words(line):
+        return [w.lower().split(" or ") for w in line.split(" | ")]
+
+    def judge(self, place, message, help_, notes=()):
+        said = "\n".join([message, help_, *notes]).lower()
+        bad = []
+        if self.is_placed and place[0] != self.place[0]:
+            bad.append("in line %d, not %d" % (place[0], self.place[0]))
+        bad += ["says nothing of " + " or ".join(any_of) for any_of in self.wanted
+                if not any(w in said for w in any_of)]
+        if not any(w in said for any_of in self.ways for w in any_of):
+            bad.append("no way out: " + " or ".join(self.ways[0]))
+        return bad
+
+
+def read(kind):
+    path = os.path.join(ROOT, "tests/support",
+                        "mistakes_unseen.txt" if kind is Unseen else "mistakes.txt")
     with open(path, encoding="utf-8") as f:
-        return [Mistake(text) for text in f.read().rstrip("\n").split("=== ")[1:]]
+        return [kind(text) for text in f.read().rstrip("\n").split("=== ")[1:]]
 
 
 def write_file(path, data):
@@ -95,7 +153,7 @@ def write_npy(path):
 
 
 def answer_of_source(tilec, folder, m):
-    path = os.path.join(folder, m.name + ".py")
+    path = os.path.join(folder, m.name + (".tile" if "@kernel" in m.source else ".py"))
     write_file(path, m.source.encode())
     run = subprocess.run([tilec, "check", path, "-Wno-unused", "--error-format=json"],
                          capture_output=True, encoding="utf-8", errors="replace",
@@ -105,14 +163,8 @@ def answer_of_source(tilec, folder, m):
     if not found:
         return ["no error"], run.stderr
     first = found[0]
-    message, help_ = first["code"] + ": " + first["message"], first.get("help") or ""
-    bad = []
-    if m.is_placed and (first["line"], first["column"]) != m.place:
-        bad.append("at %d:%d, not %d:%d" % (first["line"], first["column"], *m.place))
-    if not all(w in message for w in m.wanted):
-        bad.append("says nothing of " + ", ".join(w for w in m.wanted if w not in message))
-    if not any(w in help_ for w in m.ways):
-        bad.append("help without " + " or ".join(m.ways))
+    bad = m.judge((first["line"], first["column"]), first["code"] + ": " + first["message"],
+                  first.get("help") or "", [note["message"] for note in first["notes"]])
     if sum(d["severity"] == "error" for d in found) > 1:
         bad.append("%d errors" % len(found))
     return bad, "\n".join(f"{d['line']}:{d['column']}: {d['code']}: {d['message']}\n"
@@ -125,25 +177,48 @@ def answer_of_command(tilec, folder, m):
     words = [pattern.sub(lambda n: names[n.group()], w) for w in shlex.split(m.command)]
     run = subprocess.run([tilec, *words], capture_output=True, encoding="utf-8", errors="replace",
                          timeout=60, cwd=folder)
-    said = run.stderr
-    is_refused = run.returncode in (1, 2, 3) or "warning" in said
+    is_refused = run.returncode in (1, 2, 3) or "warning" in run.stderr
     bad = [] if is_refused else ["exit code %d" % run.returncode]
-    if not all(w in said for w in m.wanted):
-        bad.append("says nothing of " + ", ".join(w for w in m.wanted if w not in said))
-    if not any(w in said for w in m.ways):
-        bad.append("no way out: " + " or ".join(m.ways))
-    return bad, said
+    return bad + m.judge(None, run.stderr, run.stderr), run.stderr
+
+
+def answer_of_program(tilec, folder, m):
+    """What a program in Python or C is told by the library beside TILEC."""
+    library = os.path.join(os.path.dirname(tilec), "../runtime/libtilec.so")
+    environment = {**os.environ, "TILEC_LIBRARY": library, "PYTHONDONTWRITEBYTECODE": "1",
+                   "PYTHONPATH": os.path.join(ROOT, "runtime/python")}
+    program = [sys.executable, m.name + ".py"]
+    if m.command == "c":
+        program = [os.path.join(folder, m.name)]
+        write_file(program[0] + ".c", (C_PROGRAM % m.source).encode())
+        subprocess.run([os.environ.get("CC", "cc"), "-I" + os.path.join(ROOT, "compiler/include"),
+                        "-I" + os.path.join(ROOT, "runtime/include"), program[0] + ".c", library,
+                        "-Wl,-rpath," + os.path.dirname(library), "-o", program[0]], check=True)
+    else:
+        write_file(os.path.join(folder, m.name + ".py"), m.source.encode())
+    run = subprocess.run(program, capture_output=True, encoding="utf-8", errors="replace",
+                         timeout=60, cwd=folder, env=environment)
+    last = run.stderr[max(run.stderr.rfind("\n  File"), 0):]
+    return m.judge(None, last, last), run.stderr
+
+
+def answer(tilec, folder, m):
+    if m.command in ("c", "python"):
+        return answer_of_program(tilec, folder, m)
+    return (answer_of_command if m.command else answer_of_source)(tilec, folder, m)
 
 
 def main():
-    tilec, only = os.path.abspath(sys.argv[1]), sys.argv[2:]
-    mistakes = [m for m in read() if not only or m.name in only]
+    arguments = sys.argv[1:]
+    kind = Unseen if arguments[0] == "--unseen" else Mistake
+    tilec, *only = arguments[kind is Unseen:]
+    tilec = os.path.abspath(tilec)
+    mistakes = [m for m in read(kind) if not only or m.name in only]
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
         write_file(os.path.join(folder, "kernels.py"), KERNELS.encode())
         write_npy(os.path.join(folder, "eight.npy"))
         os.mkdir(os.path.join(folder, "folder"))
-        answers = list(pool.map(lambda m: (answer_of_command if m.command else answer_of_source)(
-            tilec, folder, m), mistakes))
+        answers = list(pool.map(lambda m: answer(tilec, folder, m), mistakes))
     for m, (bad, said) in zip(mistakes, answers):
         if bad or only:
             print(f"--- {m.name}: {'; '.join(bad) or 'good'}\n   {said.strip()}")
