@@ -61,6 +61,11 @@ if(TARGET tilec)
                                       "$<TARGET_FILE:tilec>" 1 6 ${key_press_ms})
     add_test(NAME errors.mistakes COMMAND "${python_for_tests}" "${support}/mistakes.py"
                                           "$<TARGET_FILE:tilec>")
+    if(TARGET tilec_shared AND NOT TILEC_SANITIZE)
+      add_test(NAME errors.unseen COMMAND "${python_for_tests}" "${support}/mistakes.py" --unseen
+                                          "$<TARGET_FILE:tilec>")
+      set_tests_properties(errors.unseen PROPERTIES ENVIRONMENT "CC=${CMAKE_C_COMPILER}")
+    endif()
     add_test(NAME lsp.syntax COMMAND "${python_for_tests}" "${support}/check_syntax_files.py"
                                      "${CMAKE_SOURCE_DIR}/editors")
   endif()

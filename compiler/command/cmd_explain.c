@@ -91,7 +91,8 @@ tl_cmd_explain(TlCommand *c)
    }
    const char *near = nearest_code(wanted);
    if (near)
-      tl_cmd_error("there is no code '%s'; did you mean '%s'?", wanted, near);
+      tl_cmd_error("there is no code '%s'; did you mean '%s'? 'tilec explain' lists all codes",
+                   wanted, near);
    else
       tl_cmd_error("there is no code '%s'; 'tilec explain' lists all codes", wanted);
    return EXIT_USAGE;

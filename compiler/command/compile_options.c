@@ -101,14 +101,22 @@ read_abi(TlCommand *c, TlOptionId id, bool *out)
    return one_of(abi, "plain", "full", "--abi");
 }
 
-/* What --emit would say for the name of the output; NULL: PTX. */
+/* From its dot on; NULL without one. */
+static const char *
+extension(const char *path)
+{
+   const char *dot = path ? strrchr(path, '.') : NULL;
+   return dot && dot[1] && !strchr(dot, '/') && dot != path && dot[-1] != '/' ? dot : NULL;
+}
+
+/* What --emit would say for the name of the output; NULL: PTX, if it has no extension. */
 static const char *
 emit_of_name(const char *out)
 {
    static const struct {
       const char *suffix, *emit;
-   } known[] = {{"cubin", "cubin"}, {"c", "c"}, {"ll", "llvm"}, {"tir", "ir"}};
-   const char *dot = out ? strrchr(out, '.') : NULL;
+   } known[] = {{"ptx", "ptx"}, {"cubin", "cubin"}, {"c", "c"}, {"ll", "llvm"}, {"tir", "ir"}};
+   const char *dot = extension(out);
    for (size_t i = 0; dot && i < sizeof known / sizeof known[0]; i++)
       if (strcmp(known[i].suffix, dot + 1) == 0)
          return known[i].emit;
@@ -137,8 +145,14 @@ read_stage(TlCommand *c, TlOptionId id, TilecStage *out)
 {
    const char *emit = tl_option(&c->cl, id);
    *out = TILEC_STAGE_PTX;
-   if (!emit && c->cl.command == CMD_BUILD && !tl_option(&c->cl, TL_OPT_PASSES))
-      emit = emit_of_name(tl_option(&c->cl, TL_OPT_OUT));
+   if (!emit && c->cl.command == CMD_BUILD && !tl_option(&c->cl, TL_OPT_PASSES)) {
+      const char *path = tl_option(&c->cl, TL_OPT_OUT), *dot = extension(path);
+      emit = emit_of_name(path);
+      if (!emit && dot)
+         return tl_cmd_refuse("'%s' does not say what to write: '%s' is none of .ptx, .cubin, .c, "
+                              ".ll and .tir; --emit=ptx writes PTX under any name",
+                              path, dot);
+   }
    if (!emit)
       return true;
    for (unsigned i = TILEC_STAGE_DEFAULT + 1; i < TILEC_STAGE_COUNT; i++)

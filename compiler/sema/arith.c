@@ -379,8 +379,8 @@ pointer_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange rang
    if (op == TL_AST_OP_SUB && is_pointer(a) && !is_pointer(b))
       return tl_sv_value(tl_sema_addptr(s, a->value, b, true, range));
    tl_report(s->diags, E0286, range, tl_ast_op_text[op], tl_sv_text(s, a), tl_sv_text(s, b));
-   tl_help(s->diags, "a pointer takes '+' and '-' with an integer; for addresses as numbers cast "
-                     "with .to(tl.int64)");
+   tl_help(s->diags, "a pointer takes '+' and '-' with an integer; what it points to is "
+                     "tl.load(pointer), its address as a number pointer.to(tl.int64)");
    return tl_sv_poison();
 }
 

@@ -2,6 +2,7 @@
  * building operations whose operand rules are checked first.
  * Invariant: NULL or false only after a report. */
 #include "sema/arith.h"
+#include "sema/impl.h"
 
 #include <assert.h>
 #include <string.h>
@@ -273,7 +274,9 @@ report_index(TlSema *s, const TlValue *v, const TlSv *index, TlRange range)
    if (tl_type_is_ptr_like(v->type))
       tl_help(s->diags, "memory is read with tl.load(pointer + offset)");
    else if (index->kind == TL_SV_INT)
-      tl_help(s->diags, "pick an element with tl.sum(tl.where(tl.arange(0, n) == i, x, 0), axis)");
+      tl_help(s->diags,
+              "pick the element of %.60s with tl.sum(tl.where(tl.arange(0, n) == i, x, 0), axis)",
+              tl_range_text(s, range));
    else if (tl_sv_is_runtime(index))
       tl_help(s->diags, "use tl.gather(x, index, axis) for run-time indices");
 }

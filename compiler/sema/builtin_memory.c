@@ -67,6 +67,19 @@ finish_load(TlSema *s, TlValue *ptr, TlValue *mask, TlValue *other, const TlAttr
    return tl_sv_value(v);
 }
 
+/* The pointer and another argument, of one shape. */
+static bool
+broadcast_with(TlSema *s, const TlCall *call, TlValue **ptr, TlValue **v, unsigned arg)
+{
+   if (tl_sema_broadcast(s, ptr, v, call->range))
+      return true;
+   tl_help(s->diags,
+           "'%s' has an element for each of the pointer's: make both from one index, or add "
+           "dimensions: m[:, None]",
+           tl_call_param(s, call, arg));
+   return false;
+}
+
 TlSv
 tl_builtin_load(TlSema *s, const TlCall *call)
 {
@@ -109,9 +122,9 @@ tl_builtin_load(TlSema *s, const TlCall *call)
          return tl_sv_refuse(s, E0320, range, "other", call->row->name,
                              tl_type_cstr(s->arena, other->type));
    }
-   if ((mask && !tl_sema_broadcast(s, &ptr, &mask, call->range)) ||
-       (other && !tl_sema_broadcast(s, &ptr, &other, call->range)) ||
-       (mask && !tl_sema_broadcast(s, &ptr, &mask, call->range)))
+   if ((mask && !broadcast_with(s, call, &ptr, &mask, LOAD_MASK)) ||
+       (other && !broadcast_with(s, call, &ptr, &other, LOAD_OTHER)) ||
+       (mask && !broadcast_with(s, call, &ptr, &mask, LOAD_MASK)))
       return tl_sv_poison();
    return finish_load(s, ptr, mask, other, attrs, call->range);
 }

@@ -96,7 +96,7 @@ tl_builtin_static_range(TlSema *s, const TlCall *call)
    for (unsigned i = 0; i < 3; i++)
       if (tl_sv_is_runtime(parts[i])) {
          tl_report(s->diags, E0301, call->range, "bounds", "static_range", tl_sv_text(s, parts[i]));
-         tl_help(s->diags, "use tl.range or range for bounds known at run time only");
+         tl_help(s->diags, "tl.range or range(..) take bounds that only the run knows");
          return tl_sv_poison();
       }
    r->is_static = true;

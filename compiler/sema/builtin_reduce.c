@@ -1,6 +1,7 @@
 /* Reductions and scans.  Every one is a `reduce` or `scan` operation whose region combines scalars;
  * the widening rules of sum, max and their kin are applied to the operand before. */
 #include "sema/builtin.h"
+#include "sema/impl.h"
 
 #include <string.h>
 
@@ -110,6 +111,22 @@ combine_user(TlSema *s, const void *user, TlValue *const *args, unsigned n, TlVa
                        tl_arena_printf(s->arena, "%u", got));
    memcpy(out, results, n * sizeof *out);
    return true;
+}
+
+/* What folds is a function; strings and numbers are what other languages take for one. */
+static bool
+is_combine(TlSema *s, const TlCall *call, unsigned arg)
+{
+   const TlSv *fn = &call->args[arg];
+   if (fn->kind == TL_SV_POISON)
+      return false;
+   if (!tl_is_plain(fn) && !tl_sv_is_runtime(fn))
+      return true;
+   tl_report(s->diags, E0313, tl_call_arg_range(call, arg), call->row->name,
+             "a function of two elements", tl_sv_text(s, fn));
+   tl_help(s->diags, "write 'def add(a, b): return a + b' under @triton.jit and pass add; sums are "
+                     "tl.sum, maxima tl.max");
+   return false;
 }
 
 /* ---- shapes ---- */
@@ -311,7 +328,7 @@ tl_builtin_reduce(TlSema *s, const TlCall *call)
    TlValue **v;
    unsigned n;
    bool keep;
-   if (!tile_list(s, call, &v, &n) || !tl_call_bool(s, call, 3, &keep))
+   if (!tile_list(s, call, &v, &n) || !tl_call_bool(s, call, 3, &keep) || !is_combine(s, call, 2))
       return tl_sv_poison();
    UserFold user = {call, &call->args[2]};
    Fold f = {TL_OP_REDUCE, 0, false, combine_user, &user, call->range};
@@ -325,7 +342,7 @@ tl_builtin_associative_scan(TlSema *s, const TlCall *call)
    unsigned n, axis;
    bool reverse;
    if (!tile_list(s, call, &v, &n) || !tl_call_bool(s, call, 3, &reverse) ||
-       !tl_call_axis(s, call, 1, v[0]->type, v[0]->type->rank, &axis))
+       !tl_call_axis(s, call, 1, v[0]->type, v[0]->type->rank, &axis) || !is_combine(s, call, 2))
       return tl_sv_poison();
    UserFold user = {call, &call->args[2]};
    Fold f = {TL_OP_SCAN, axis, reverse, combine_user, &user, call->range};

@@ -126,7 +126,16 @@ find_keyword(const Binder *b, const char *name, unsigned *at)
 static bool
 report_binding(TlSema *s, const Binder *b, const TlAstParam *p)
 {
+   TlSb names;
+   tl_sb_init(&names, s->arena);
+   for (size_t k = 0; k < b->params->len; k++) {
+      const char *name = tl_ast_Param(b->params->data[k])->name;
+      if (name)
+         tl_sb_printf(&names, "%s%s", names.len ? ", " : "", name);
+   }
    tl_report(s->diags, E0251, b->range, b->fn->name, p->name);
+   tl_help(s->diags, "give it a value, by its place or by its name: %s(%s)", b->fn->name,
+           tl_sb_cstr(&names));
    tl_raise_as(s, "TypeError");
    tl_note(s->diags, N0200, p->node.range, "the parameter is declared here");
    return false;
@@ -423,6 +432,15 @@ call_object(TlSema *s, TlFrame *f, const TlSv *self, const TlArgs *args, TlRange
    return tl_sv_poison();
 }
 
+static void
+report_no_function(TlSema *s, const TlSv *fn, TlRange range)
+{
+   const char *text = tl_range_text(s, range);
+   tl_report(s->diags, E0257, range, tl_sv_describe(s, fn));
+   if (fn->kind == TL_SV_TUPLE)
+      tl_help(s->diags, "it is no function; take an item: %.*s[0]", (int)strcspn(text, "("), text);
+}
+
 TlSv
 tl_invoke(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *args, TlRange range)
 {
@@ -442,7 +460,7 @@ tl_invoke(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *args, TlRange ran
    default:
       if (tl_is_foreign(fn))
          return call_foreign(s, f, fn, args, range);
-      tl_report(s->diags, E0257, range, tl_sv_describe(s, fn));
+      report_no_function(s, fn, range);
       if (tl_is_plain(fn) || fn->kind == TL_SV_MODULE)
          tl_raise_as(s, "TypeError");
       return tl_sv_poison();

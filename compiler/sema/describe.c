@@ -321,9 +321,12 @@ report_missing(TlSema *s, const char *module, const char *name, TlRange place, T
    const char *near = NULL;
    if (name) {
       tl_report(s->diags, E0201, place, module, name);
-      if (strncmp(module, "triton.language", 15) == 0)
-         near = tl_suggest_builtin(s, TL_NS_TL, name);
-      if (near)
+      bool is_tl = strncmp(module, "triton.language", 15) == 0;
+      const char *other = is_tl ? tl_name_instead(name) : NULL;
+      near = is_tl ? tl_suggest_builtin(s, TL_NS_TL, name) : NULL;
+      if (other)
+         tl_help(s->diags, "write %s", other);
+      else if (near)
          tl_help(s->diags, "did you mean '%s'?", near);
    } else {
       tl_report(s->diags, E0304, place, module);

@@ -172,6 +172,8 @@ tl_apply_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ran
              tl_sv_describe(s, b));
    if (none)
       tl_help(s->diags, "test the argument with 'is not None' before it is used");
+   else if (a->kind == TL_SV_BLOCKPTR || b->kind == TL_SV_BLOCKPTR)
+      tl_help(s->diags, "a block pointer moves by tl.advance(pointer, offsets)");
    return tl_sv_poison();
 }
 
@@ -851,6 +853,11 @@ tl_iterate(TlSema *s, const TlSv *v, TlRange range, TlSv **items, size_t *len)
       if (is_unusable(s, v, range))
          return false;
       tl_report(s->diags, E0224, range, tl_sv_describe(s, v));
+      if (tl_sv_is_runtime(v))
+         tl_help(s->diags,
+                 "'%.40s' needs range(..) or a tuple; of a tile tl.sum, tl.max and tl.sort take "
+                 "all elements at once, and tl.max(x == a) asks whether a is in it",
+                 tl_range_text(s, range));
       if (tl_is_plain(v))
          tl_raise_as(s, "TypeError");
       return false;
@@ -1078,6 +1085,9 @@ eval_node(TlSema *s, TlFrame *f, const TlNode *n)
       return tl_eval_expr(s, f, tl_ast_FactType(n)->type);
    default:
       tl_report(s->diags, E0227, n->range, tl_ast_kind_text[n->kind]);
+      if (n->kind == TL_AST_STARRED)
+         tl_help(s->diags, "'*' unpacks a tuple among arguments and items; what a pointer points "
+                           "to is tl.load(pointer)");
       return tl_sv_poison();
    }
 }

@@ -377,7 +377,8 @@ tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
    TlSv dtype;
    bool is_tl = source && !source->is_tile &&
                 (tl_builtin_find(TL_NS_TL, name) || tl_dtype_constant(s, name, &dtype));
-   if (other && !tl_is_host(f) && (is_number || !near))
+   bool is_near_own = near && !tl_builtin_find(TL_NS_TL | TL_NS_PYTHON, near);
+   if (other && !tl_is_host(f) && (is_number || !is_near_own))
       tl_help(s->diags, "%s", other);
    else if (is_tl)
       tl_help(s->diags, "did you mean 'tl.%s'?", name);

@@ -152,6 +152,8 @@ is_const_annotation(TlSema *s, const TlNode *a)
    return strcmp(dot ? dot + 1 : text, "const") == 0;
 }
 
+static const char type_help[] = "a type is fp32, i32, *fp16, *const fp16, i32:16 or constexpr";
+
 static bool
 annotation_type(TlSema *s, TlSourceModule *source, const TlNode *a, TlSpecArg *out)
 {
@@ -193,14 +195,17 @@ annotation_type(TlSema *s, TlSourceModule *source, const TlNode *a, TlSpecArg *o
    }
    if (!t && (a->kind == TL_AST_CALL || (source->is_tile && a->kind == TL_AST_PTR_TYPE))) {
       TlSv v = tl_eval_expr(s, tl_module_frame(s, source), a);
-      if (v.kind == TL_SV_TYPE)
+      if (v.kind == TL_SV_TYPE) {
          t = v.type;
-      else if (v.kind == TL_SV_POISON)
+      } else if (v.kind == TL_SV_POISON) {
+         if (source->is_tile && s->diags->last && s->diags->last->code == TL_DIAG_E0200)
+            tl_help(s->diags, "%s", type_help);
          return false;
+      }
    }
    if (!t && source->is_tile) {
       tl_report(s->diags, E0268, a->range, text);
-      tl_help(s->diags, "a type is fp32, i32, *fp16, *const fp16, i32:16 or constexpr");
+      tl_help(s->diags, "%s", type_help);
       return false;
    }
    out->type = t; /* tl.tensor, torch.Tensor and the like say nothing */
@@ -625,6 +630,19 @@ define_index(const Spec *p, const char *name)
    return -1;
 }
 
+static void
+help_signature(TlSema *s, const Spec *p)
+{
+   TlSb names;
+   tl_sb_init(&names, s->arena);
+   for (unsigned i = 0; i < p->num; i++)
+      tl_sb_printf(&names, "%s%s", i ? ", " : "", param(p, i)->name);
+   tl_help(s->diags,
+           "write an entry for each of: %s; such as -s '*fp32, i32, 64' for a pointer, "
+           "an integer and a constexpr of 64",
+           tl_sb_cstr(&names));
+}
+
 static bool
 read_signature(TlSema *s, Spec *p)
 {
@@ -646,6 +664,7 @@ read_signature(TlSema *s, Spec *p)
       if (!prefix) {
          TlRange r = {p->sig_file, 0, (uint32_t)strlen(p->given->signature)};
          tl_report(s->diags, E0269, r, n, p->fn->name, p->num, open);
+         help_signature(s, p);
          tl_note(s->diags, N0200, p->fn->node->range, "the kernel is declared here");
          return false;
       }

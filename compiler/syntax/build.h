@@ -40,6 +40,7 @@ TlNode *tl_parse_field(TlParser *ps, uint32_t begin, uint32_t end);
 /* Reports a syntax error at the token before ps->pos; expected[k] is set for each token kind k that
  * the grammar could have taken. */
 void tl_syntax_error(TlParser *ps, const bool *expected);
+extern const char tl_launch_help[]; /* for kernel<<<..>>> */
 void tl_parser_exhausted(TlParser *ps);
 void tl_report_lex_error(TlDiags *d, const TlLexError *e);
 

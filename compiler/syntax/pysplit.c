@@ -2,8 +2,9 @@
  * in syntax we do not know costs nothing but itself.  Works inside out: the block of a compound
  * host statement is split first, then its headers are parsed with TL_TOK_BODY in place of the
  * block.  So each token is parsed once.  Invariant: only statements of compiled functions report to
- * the caller's diagnostics; of a host statement that fails, a Skipped node with the reason is left,
- * and the compiled functions found inside it follow it in the same list. */
+ * the caller's diagnostics, and CUDA's launches, which Python does not have; of a host statement that
+ * fails, a Skipped node with the reason is left, and the compiled functions found inside it follow it
+ * in the same list. */
 #include "syntax/build.h"
 #include "base/vec.h"
 #include "parser.h"
@@ -193,6 +194,21 @@ take_match(Split *sp, TlTokens *tokens, size_t i)
    return dedent + 1;
 }
 
+/* kernel<<<grid, block>>>(..) in a statement that could not be parsed. */
+static void
+refuse_cuda_launch(Split *sp, const TlTokens *tokens)
+{
+   for (size_t i = 0; i + 1 < tokens->len; i++) {
+      const TlToken *t = &tokens->data[i];
+      if (t[0].kind == TL_TOK_SHL && t[1].kind == TL_TOK_LT && t[0].end == t[1].begin) {
+         TlRange r = {sp->file, t[0].begin, t[1].end};
+         tl_report(sp->cx->diags, E0131, r, "an expression", "'<<<'");
+         tl_help(sp->cx->diags, "%s", tl_launch_help);
+         return;
+      }
+   }
+}
+
 /* A host statement: decorators begin..head, then headers and blocks.  Returns what follows. */
 static size_t
 parse_host(Split *sp, size_t begin, size_t head, TlNodeList *out)
@@ -213,6 +229,7 @@ parse_host(Split *sp, size_t begin, size_t head, TlNodeList *out)
       tl_mk_concat(&ps, out, &made);
       return i;
    }
+   refuse_cuda_launch(sp, &tokens);
    TlRange r = {sp->file, sp->t[begin].begin, sp->t[i - 1].end};
    tl_mk_append(&ps, out, tl_mk_skipped(&ps, r, reason_of(&scratch)));
    for (size_t k = kernels; k < sp->kernels.len; k++)

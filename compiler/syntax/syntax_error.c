@@ -27,8 +27,10 @@ static const struct {
    {"var", "a name is made by assigning to it"},
    {"const", "a name is made by assigning to it"},
    {"auto", "a name is made by assigning to it"},
-   {"int", "a name is made by assigning to it; a type follows the name: 'x: i32 = 0'"},
-   {"float", "a name is made by assigning to it; a type follows the name: 'x: fp32 = 0.0'"},
+   {"int", "'int' declares nothing here: a name is made by assigning to it; a type follows the "
+           "name: 'x: i32 = 0'"},
+   {"float", "'float' declares nothing here: a name is made by assigning to it; a type follows the "
+             "name: 'x: fp32 = 0.0'"},
    {"print", "write print(...)"},
    {"exec", "'exec' is not part of the language"},
    {"using", "write 'import'"},
@@ -105,6 +107,23 @@ place_of(const TlParser *ps, const bool *expected)
    return p;
 }
 
+/* The second half of what is one operator elsewhere: of && || and of the comment sign. */
+static bool
+is_doubled(const Place *p)
+{
+   int found = kind_at(p, 0), before = kind_at(p, 1);
+   return touches(p, 1) && ((found == TL_TOK_AMP && before == TL_TOK_AMP) ||
+                            (found == TL_TOK_PIPE && before == TL_TOK_PIPE));
+}
+
+/* C's comment sign, at its first half. */
+static bool
+opens_comment(const Place *p)
+{
+   return kind_at(p, 0) == TL_TOK_SLASH && p->t[p->at + 1].kind == TL_TOK_STAR &&
+          p->t[p->at].end == p->t[p->at + 1].begin;
+}
+
 static const char *
 found_text(const Place *p, char *buf, size_t size)
 {
@@ -133,6 +152,10 @@ found_text(const Place *p, char *buf, size_t size)
       snprintf(buf, size, "number '%.*s'", len, text);
       return buf;
    default:
+      if (is_doubled(p))
+         text--, len++;
+      if (opens_comment(p))
+         len++;
       snprintf(buf, size, is_keyword(t->kind) ? "keyword '%.*s'" : "'%.*s'", len, text);
       return buf;
    }
@@ -188,6 +211,10 @@ expected_text(const Place *p, char *buf, size_t size)
    }
 }
 
+const char tl_launch_help[] =
+   "a kernel is launched by kernel[(programs,)](arguments); threads are the "
+   "compiler's matter";
+
 /* Two operator characters of other languages: `a && b`, `i++`, `a <> b`. */
 static const char *
 operator_slip(const Place *p)
@@ -197,12 +224,16 @@ operator_slip(const Place *p)
       return "write 'and'; for tiles combine conditions with '&'";
    if (found == TL_TOK_PIPE && before == TL_TOK_PIPE && touches(p, 1))
       return "write 'or'; for tiles combine conditions with '|'";
+   if (found == TL_TOK_LT && before == TL_TOK_SHL && touches(p, 1))
+      return tl_launch_help;
+   if (found == TL_TOK_ARROW)
+      return "attributes follow a '.', as in x.shape; pointers are read by tl.load(pointer)";
    if (found == TL_TOK_GT && before == TL_TOK_LT && touches(p, 1))
       return "write '!='";
    if (found == TL_TOK_GT && before == TL_TOK_ASSIGN && touches(p, 1))
       return "write '>='";
    if ((found == TL_TOK_STAR || found == TL_TOK_POW) && before == TL_TOK_SLASH)
-      return "comments start with '#'";
+      return "a comment is '#' to the end of its line, not '/* */'";
    if ((found == TL_TOK_FLOORDIV || found == TL_TOK_SLASH) && p->at == p->first)
       return "comments start with '#'";
    if (!starts_operand(found) && touches(p, 2) && before == kind_at(p, 2)) {
@@ -252,6 +283,31 @@ statement_slip(const Place *p)
    return NULL;
 }
 
+/* (float) n, and x: float* */
+static bool
+help_c_type(TlParser *ps, const Place *p)
+{
+   const TlToken *t = &p->t[p->at];
+   int found = t->kind, before = kind_at(p, 1);
+   if (starts_operand(found) && before == TL_TOK_RPAREN && kind_at(p, 2) == TL_TOK_NAME &&
+       kind_at(p, 3) == TL_TOK_LPAREN) {
+      const TlToken *type = &p->t[p->at - 2];
+      tl_help(ps->diags, "to convert '%.*s' to '%.*s' write x.to(dtype), as in n.to(tl.float32)",
+              (int)(t->end - t->begin), ps->text + t->begin, (int)(type->end - type->begin),
+              ps->text + type->begin);
+      return true;
+   }
+   bool ends_type = found == TL_TOK_RPAREN || found == TL_TOK_COMMA || found == TL_TOK_ASSIGN;
+   if (ends_type && before == TL_TOK_STAR && kind_at(p, 2) == TL_TOK_NAME &&
+       kind_at(p, 3) == TL_TOK_COLON) {
+      const TlToken *type = &p->t[p->at - 2];
+      tl_help(ps->diags, "the '*' of a pointer type comes first: *%.*s",
+              (int)(type->end - type->begin), ps->text + type->begin);
+      return true;
+   }
+   return false;
+}
+
 static void
 give_help(TlParser *ps, const Place *p)
 {
@@ -261,6 +317,8 @@ give_help(TlParser *ps, const Place *p)
       help = statement_slip(p);
    if (help) {
       tl_help(ps->diags, "%s", help);
+   } else if (help_c_type(ps, p)) {
+      return;
    } else if (is_keyword(found) && p->expected[TL_TOK_NAME] && !starts_operand(found)) {
       tl_help(ps->diags, "'%s' is a keyword and cannot be a name", tl_token_kind_text(found));
    } else if (p->open != SIZE_MAX && p->expected[TL_TOK_COMMA] && ends_operand(before) &&

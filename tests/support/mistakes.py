@@ -15,8 +15,11 @@ no source; in them FILE is KERNELS, NPY eight numbers of fp64, DIR a folder.
 --unseen takes mistakes_unseen.txt, which was written before any of it was run and without knowing what
 tilec says: the sign § stands in the line of the error, words are looked for in the whole answer, in any
 case, and "a or b" is satisfied by either. "$ python" is a program in a folder with KERNELS as
-kernels.py, "$ c" the statements of one; both end with something on the standard error."""
+kernels.py, "$ c" the statements of one; both end with something on the standard error.  What was wanted
+stays as it was written: "! no mistake: why" is counted no more, "! unanswered: why" is counted, and is an
+error once it is answered."""
 import concurrent.futures
+import importlib.util
 import json
 import os
 import re
@@ -87,6 +90,7 @@ class Mistake:
         self.command = self.take(lines, "$ ")
         self.wanted = self.words(self.take(lines, "> "))
         self.ways = self.words(self.take(lines, "? "))
+        self.mark = self.take(lines, "! ") or ""
         source = "\n".join(lines)
         if source.removeprefix(self.sign).startswith(" "):
             source = HEAD + source + LAUNCH
@@ -214,18 +218,23 @@ def main():
     tilec, *only = arguments[kind is Unseen:]
     tilec = os.path.abspath(tilec)
     mistakes = [m for m in read(kind) if not only or m.name in only]
+    if not importlib.util.find_spec("numpy"):
+        mistakes = [m for m in mistakes if m.command != "python" or "numpy" not in m.source]
+        print("programs that need numpy are left out: it is not installed")
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
         write_file(os.path.join(folder, "kernels.py"), KERNELS.encode())
         write_npy(os.path.join(folder, "eight.npy"))
         os.mkdir(os.path.join(folder, "folder"))
         answers = list(pool.map(lambda m: answer(tilec, folder, m), mistakes))
-    for m, (bad, said) in zip(mistakes, answers):
-        if bad or only:
-            print(f"--- {m.name}: {'; '.join(bad) or 'good'}\n   {said.strip()}")
-    good = sum(not bad for bad, _ in answers)
-    print(f"{good} of {len(mistakes)} mistakes are answered at their place, by what is wrong and a way "
-          f"out ({100 * good / len(mistakes):.1f} %)")
-    return good != len(mistakes)
+    counted = [(m, bad, said) for m, (bad, said) in zip(mistakes, answers)
+               if not m.mark.startswith("no mistake")]
+    surprises = [x for x in counted if bool(x[1]) != x[0].mark.startswith("unanswered")]
+    for m, bad, said in counted if only else surprises:
+        print(f"--- {m.name}: {'; '.join(bad) or 'good'}\n   {said.strip()}")
+    good = sum(not bad for _, bad, _ in counted)
+    print(f"{good} of {len(counted)} mistakes are answered at their place, by what is wrong and a way "
+          f"out ({100 * good / len(counted):.1f} %)")
+    return bool(surprises)
 
 
 if __name__ == "__main__":

@@ -692,7 +692,8 @@ class _Reader:
         elif hasattr(a, "__dlpack__"):
             self._dlpack(a, consumer_stream)
         else:
-            raise TypeError("a %s cannot be a kernel argument" % type(a).__name__)
+            raise TypeError("a %s cannot be a kernel argument: arrays (numpy, torch, cupy ..), "
+                            "int, float, bool and None can" % type(a).__name__)
 
     def _torch(self, a):
         _meet_torch()
@@ -1297,7 +1298,8 @@ class Module:
 
     def __getattr__(self, name):
         if name.startswith("__") or name not in self._names:
-            raise AttributeError("the file has the kernels: %s" % ", ".join(self._names))
+            raise AttributeError("no kernel '%s'; the file has the kernels: %s"
+                                 % (name, ", ".join(self._names)))
         kernel = self.__dict__[name] = self[name]      # found without this function from now on
         return kernel
 

@@ -1,6 +1,6 @@
 # What host code asks of the device follows the target, on a machine without one, too.
-# RUN: %tilec build %s -s "*fp32" --arch=sm_80 -o %t | FileCheck --check-prefix=A100 %s
-# RUN: %tilec build %s -s "*fp32" -o %t | FileCheck --check-prefix=H200 %s
+# RUN: %tilec build %s -s "*fp32" --arch=sm_80 -o %t.ptx | FileCheck --check-prefix=A100 %s
+# RUN: %tilec build %s -s "*fp32" -o %t.ptx | FileCheck --check-prefix=H200 %s
 # A100: int 8 {{.*}}int 80 cuda {{.*}}65504.0 {{.*}}127 {{.*}}True {{.*}}166912 {{.*}}False {{.*}}True
 # H200: int 9 {{.*}}int 90 cuda {{.*}}65504.0 {{.*}}127 {{.*}}True {{.*}}232448 {{.*}}False {{.*}}True
 import functools

@@ -1,6 +1,6 @@
 # `with` at module level, a descriptor's shape, special registers.
-# RUN: %tilec build %s -s "*fp32, i32" -o %t
-# RUN: cat %t | FileCheck --check-prefix=PTX %s
+# RUN: %tilec build %s -s "*fp32, i32" -o %t.ptx
+# RUN: cat %t.ptx | FileCheck --check-prefix=PTX %s
 # PTX-DAG: %globaltimer
 # PTX-DAG: %smid
 import contextlib
