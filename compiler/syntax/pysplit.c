@@ -2,9 +2,9 @@
  * in syntax we do not know costs nothing but itself.  Works inside out: the block of a compound
  * host statement is split first, then its headers are parsed with TL_TOK_BODY in place of the
  * block.  So each token is parsed once.  Invariant: only statements of compiled functions report to
- * the caller's diagnostics, and CUDA's launches, which Python does not have; of a host statement that
- * fails, a Skipped node with the reason is left, and the compiled functions found inside it follow it
- * in the same list. */
+ * the caller's diagnostics, and CUDA's launches, which Python has not; of a host statement that
+ * fails, a Skipped node with the reason is left, and the compiled functions found inside it follow
+ * it in the same list. */
 #include "syntax/build.h"
 #include "base/vec.h"
 #include "parser.h"
