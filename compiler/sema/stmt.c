@@ -78,14 +78,7 @@ exec_ann_assign(TlSema *s, TlFrame *f, const TlAstAnnAssign *n)
    TlSv v = usable(s, f, tl_eval_expr(s, f, n->value), n->value->range);
    if (tl_is_host(f) && v.kind == TL_SV_POISON)
       return;
-   bool is_constexpr = tl_is_constexpr_annotation(n->annotation);
-   if (is_constexpr && tl_sv_is_runtime(&v)) {
-      tl_report(s->diags, E0301, n->value->range, "constexpr", tl_range_text(s, n->target->range),
-                tl_sv_describe(s, &v));
-      tl_help(s->diags, "leave 'constexpr' away: a variable without it holds what the run decides");
-      v = tl_sv_poison();
-   }
-   if (is_constexpr)
+   if (tl_is_constexpr_annotation(n->annotation))
       v = tl_weaken(s, v);
    else if (!tl_is_host(f))
       v = tl_strengthen(s, v);
