@@ -215,6 +215,14 @@ tl_emit_device_print(TlCg *cg, const TlOp *op)
          print_register(cg, op, k, r);
 }
 
+/* A GPU makes what it can of a promise, and checks nothing. */
+void
+tl_emit_check_hint(TlCg *cg, const TlOp *op)
+{
+   (void)cg;
+   (void)op;
+}
+
 /* device_assert(condition, mask?): CUDA's __assertfail prints file, line, block and thread, and
  * stops the grid. */
 void

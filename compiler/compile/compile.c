@@ -763,6 +763,7 @@ start(TlCompilation *comp, const TilecCompileOptions *o, const TlCompileExtra *e
    comp->passes = (TlPassCx){.scratch = comp->scratch,
                              .sources = comp->sources,
                              .diags = &comp->diags,
+                             .checks_hints = o->check,
                              .uses_boxes = o->tma == TILEC_TMA_ON && !o->plain_abi,
                              .verify_each = extra->verify_each,
                              .print_after = extra->print_after,

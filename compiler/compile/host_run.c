@@ -241,6 +241,7 @@ run_lowered(HostRun *h, const TlExecArg *args, unsigned n)
                      .max_ms = h->launch->timeout_ms,
                      .cancel = h->launch->cancel,
                      .print = print_line,
+                     .warn = h->checked ? keep_warning : NULL,
                      .user = h};
    TlSimFault e = {0};
    TlExecStatus status = tl_sim_run(h->func, args, n, h->launch->grid, &o, &e, h->stats);

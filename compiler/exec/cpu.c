@@ -106,6 +106,8 @@ tl_cpu_warn(TlExecThread *t, const TlExecInst *inst, const TlExecSlot *slot, siz
    tl_cpu_lock(&t->run->print_lock);
    if (w->kind == TL_FAULT_NONE) {
       fill_fault(t, inst, w, kind);
+      if (inst->op->opcode == TL_OP_HINT)
+         w->op = tl_exec_promise(inst->op);
       fill_element(w, slot, i);
       w->value = value;
    }

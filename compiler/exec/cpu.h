@@ -109,6 +109,8 @@ TlExecStatus tl_exec_cpu(const TlFunc *f, const TlExecArg *args, unsigned num_ar
 /* The virtual address of the first byte of buffer argument `index`. */
 uint64_t tl_exec_address(const TlExecArg *args, unsigned index);
 
+/* The function of the language that makes the promise of a hint: "max_contiguous". */
+const char *tl_exec_promise(const TlOp *hint);
 /* Copies words that die with the run into the fault. */
 void tl_exec_own_text(TlExecFault *fault);
 /* Turns a fault or warning into a diagnostic with its notes and help. */

@@ -172,28 +172,37 @@ tl_cpu_inline_asm(TlExecThread *t, const TlExecInst *inst)
 }
 
 /* ---- promises ---- */
-/* Groups of `size` neighbours along dimension d: consecutive (step 1) or equal (step 0) numbers. */
-static bool
-holds_in_groups(TlExecThread *t, const TlExecSlot *x, unsigned d, uint64_t size, uint64_t step,
-                size_t *where)
+/* Of x along a dimension: groups of `size` neighbours whose first is divisible by it, or which are
+ * consecutive (step 1) or equal (step 0). */
+typedef struct Promise {
+   const TlExecSlot *x;
+   size_t inner; /* elements from one to the next along the dimension */
+   uint32_t dim; /* of them */
+   uint64_t size, step;
+} Promise;
+
+static uint64_t
+bytes_of_pointee(const TlType *elem)
 {
+   if (elem->kind != TL_TYPE_PTR)
+      return 1;
+   return elem->elem->kind == TL_TYPE_PTR ? 8 : tl_dtype_info[elem->elem->dtype].bytes;
+}
+
+static bool
+holds_in_groups(TlExecThread *t, const Promise *p, size_t *where)
+{
+   const TlExecSlot *x = p->x;
    const uint8_t *data = tl_cpu_data(t, x);
-   size_t inner = 1;
-   assert(d < x->type->rank && size > 1);
-   for (unsigned k = d + 1; k < x->type->rank; k++)
-      inner *= x->type->shape[k];
-   uint64_t grain = x->type->elem->kind == TL_TYPE_PTR
-                       ? (x->type->elem->elem->kind == TL_TYPE_PTR
-                             ? 8
-                             : tl_dtype_info[x->type->elem->elem->dtype].bytes)
-                       : 1;
+   assert(p->dim > 0 && p->size > 1);
+   uint64_t step = p->step * bytes_of_pointee(tl_type_elem(x->type));
    for (size_t i = 0; i < x->n; i++) {
-      uint64_t place = i / inner % x->type->shape[d];
-      if (place % size == 0)
+      uint64_t place = i / p->inner % p->dim;
+      if (place % p->size == 0)
          continue;
       TlBits now = tl_load_elem(x->dtype, data + i * x->elem_bytes);
-      TlBits before = tl_load_elem(x->dtype, data + (i - inner) * x->elem_bytes);
-      if (now != tl_int_to_bits(x->dtype, (int64_t)(before + step * grain))) {
+      TlBits before = tl_load_elem(x->dtype, data + (i - p->inner) * x->elem_bytes);
+      if (now != tl_int_to_bits(x->dtype, (int64_t)(before + step))) {
          *where = i;
          return false;
       }
@@ -201,25 +210,44 @@ holds_in_groups(TlExecThread *t, const TlExecSlot *x, unsigned d, uint64_t size,
    return true;
 }
 
-/* Checked: `contiguous` and `constant` of tiles, `divisible` of scalars and pointers. */
+/* The first along the dimension begins a group, however long those are that are consecutive. */
+static bool
+is_divisible(TlExecThread *t, const Promise *p, size_t *where)
+{
+   const TlExecSlot *x = p->x;
+   const uint8_t *data = tl_cpu_data(t, x);
+   for (size_t i = 0; i < x->n; i++) {
+      if (i / p->inner % p->dim)
+         continue;
+      int64_t v = tl_bits_to_int(x->dtype, tl_load_elem(x->dtype, data + i * x->elem_bytes));
+      if (v % (int64_t)p->size) {
+         *where = i;
+         return false;
+      }
+   }
+   return true;
+}
+
+/* Checked: one warning, of the first dimension whose promise does not hold. */
 bool
 tl_cpu_hint(TlExecThread *t, const TlExecInst *inst)
 {
    const TlExecSlot *x = inst->arg[0];
    TlInts values = tl_attr_ints(inst->op, TL_ATTR_VALUES);
    int64_t hint = tl_attr_int(inst->op, TL_ATTR_HINT);
-   if (!t->checked || !values.len || (tl_dtype_is_float(x->dtype)))
+   bool is_tile = tl_type_is_tile(x->type);
+   if (!t->checked || tl_dtype_is_float(x->dtype))
       return true;
-   if (!tl_type_is_tile(x->type)) {
-      int64_t v = tl_bits_to_int(x->dtype, tl_load_elem(x->dtype, tl_cpu_data(t, x)));
-      if (hint == TL_HINT_DIVISIBLE && values.data[0] > 0 && v % values.data[0] != 0)
-         tl_cpu_warn(t, inst, x, 0, TL_FAULT_ASSUME, v);
-      return true;
-   }
-   for (unsigned d = 0; d < x->type->rank && d < values.len; d++) {
-      size_t where;
-      if (hint != TL_HINT_DIVISIBLE && values.data[d] > 1 &&
-          !holds_in_groups(t, x, d, (uint64_t)values.data[d], hint == TL_HINT_CONTIGUOUS, &where)) {
+   Promise p = {.x = x, .inner = x->n, .step = hint == TL_HINT_CONTIGUOUS};
+   for (unsigned d = 0; d < (is_tile ? x->type->rank : 1) && d < values.len; d++) {
+      size_t where = 0;
+      p.dim = is_tile ? x->type->shape[d] : 1;
+      p.inner /= p.dim;
+      p.size = values.data[d] > 0 ? (uint64_t)values.data[d] : 1;
+      if (p.size == 1)
+         continue;
+      if (hint == TL_HINT_DIVISIBLE ? !is_divisible(t, &p, &where)
+                                    : !holds_in_groups(t, &p, &where)) {
          tl_cpu_warn(t, inst, x, where, TL_FAULT_ASSUME, values.data[d]);
          return true;
       }

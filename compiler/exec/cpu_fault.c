@@ -56,6 +56,15 @@ report_undefined(TlDiags *diags, const TlExecFault *f, const char *place)
    }
 }
 
+const char *
+tl_exec_promise(const TlOp *hint)
+{
+   static const char *const name[] = {[TL_HINT_DIVISIBLE] = "multiple_of",
+                                      [TL_HINT_CONTIGUOUS] = "max_contiguous",
+                                      [TL_HINT_CONSTANT] = "max_constancy"};
+   return name[tl_attr_int(hint, TL_ATTR_HINT)];
+}
+
 void
 tl_exec_own_text(TlExecFault *f)
 {

@@ -772,6 +772,27 @@ infer_assume(Call *c)
 }
 
 static bool
+infer_check_hint(Call *c)
+{
+   const TlType *x = c->args[0], *index = c->args[1], *elem = tl_type_elem(x);
+   TlInts shape = attr(c, TL_ATTR_VALUES).ints ? *attr(c, TL_ATTR_VALUES).ints : (TlInts){0};
+   int64_t axis = attr(c, TL_ATTR_AXIS).i, hint = attr(c, TL_ATTR_HINT).i, elems = 1;
+   if (elem->kind != TL_TYPE_PTR && !is_int(x))
+      return FAIL(c, "'check_hint' needs integers or pointers; got %s", text(c, x));
+   if (tl_type_elem(index) != tl_type_scalar(c->cx->types, TL_I32) ||
+       tl_type_num_regs(index) != tl_type_num_regs(x))
+      return FAIL(c, "'check_hint' needs an i32 index of each value; got %s", text(c, index));
+   for (size_t d = 0; d < shape.len && elems > 0; d++)
+      elems = shape.data[d] > 0 && shape.data[d] <= TL_MAX_TILE_ELEMS / elems
+                 ? elems * shape.data[d]
+                 : 0;
+   if (shape.len > TL_MAX_RANK || !elems || axis < 0 || (axis && axis >= (int64_t)shape.len) ||
+       attr(c, TL_ATTR_SIZE).i < 1 || hint < TL_HINT_DIVISIBLE || hint > TL_HINT_CONSTANT)
+      return FAIL(c, "'check_hint' needs a shape, an axis of it and a positive number%s", "");
+   return true;
+}
+
+static bool
 infer_device_assert(Call *c)
 {
    if (!is_bool(c->args[0]))

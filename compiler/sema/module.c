@@ -77,8 +77,8 @@ tl_sv_lost_by(TlSema *s, const TlDiag *error, const char *name)
 {
    if (error == s->impl->lost_error) /* for the same reason as the value that it used */
       return (TlSv){.kind = TL_SV_OPAQUE, .opaque = s->impl->lost};
-   const char *why = name ? tl_arena_printf(s->arena, "'%s' (%s)", name, error->text) : error->text;
-   return tl_sv_lost(s, why, error->range);
+   const char *what = name ? tl_arena_printf(s->arena, "'%s'", name) : "this value";
+   return tl_sv_lost(s, tl_arena_printf(s->arena, "%s (%s)", what, error->text), error->range);
 }
 
 /* ---- the builtin module tree ---- */

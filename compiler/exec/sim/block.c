@@ -371,6 +371,7 @@ reset(SimBlock *b, uint64_t number)
       t->copies.first = t->copies.len = t->copies.first_group = t->copies.num_groups = 0;
    }
    sim_shared_clear(b);
+   sim_hints_clear(b);
 }
 
 void

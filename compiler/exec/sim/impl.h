@@ -33,6 +33,7 @@ typedef struct SimThread SimThread;
 typedef struct SimWarp SimWarp;
 typedef struct SimMbarrier SimMbarrier; /* mbarrier.c */
 typedef struct SimStale SimStale;       /* below */
+typedef struct SimHints SimHints;       /* hints.c */
 
 /* A register of a load that a store's operand is computed from (replicas.c). */
 typedef struct SimFeed {
@@ -69,6 +70,7 @@ typedef struct SimSite {
    const TlPtx *ptx; /* inline_asm: its program, or NULL and why not */
    const char *ptx_error;
    uint32_t first_value; /* ld_global: number of its first register */
+   uint32_t hint;        /* check_hint: its number */
    SimFeeds *feeds;      /* st_global: by register of the data; NULL = none */
 } SimSite;
 
@@ -92,6 +94,7 @@ struct TlSimKernel {
    uint32_t global_granule; /* as granule, of global accesses */
    const bool *written;     /* by argument: may be written; NULL: no races are looked for */
    uint32_t num_values;     /* registers of all ld_global */
+   uint32_t num_hints;      /* check_hint operations */
    size_t stack_bytes;
 };
 
@@ -111,6 +114,11 @@ typedef struct SimParty {
 typedef struct SimMeeting SimMeeting;
 
 /* ---- one launch ---- */
+typedef struct SimWarning {
+   uint64_t block; /* number + 1; 0 = none */
+   TlExecFault fault;
+} SimWarning;
+
 typedef struct SimLaunch {
    const TlSimKernel *kernel;
    const TlExecArg *args;
@@ -122,6 +130,7 @@ typedef struct SimLaunch {
    uint32_t grid[3];
    uint64_t num_blocks;
    const TlSimOptions *opts;
+   SimWarning *warnings;    /* by hint, under `lock`; NULL: not wanted */
    bool count;              /* statistics are wanted */
    uint64_t deadline_ns;    /* 0 = none */
    _Atomic uint64_t next;   /* block to be handed out */
@@ -275,6 +284,7 @@ struct SimBlock {
    TlSimStats stats;
    void *mma_room;      /* operands of one mma, decoded */
    SimCounter *counter; /* statistics of accesses; NULL when not counted */
+   SimHints *hints;     /* NULL = none yet */
 };
 
 static inline SimThread *
@@ -389,6 +399,9 @@ void sim_replica_is_stale(const SimGlobalTouch *x, uint32_t from, uint32_t bytes
 /* What a store's access uses of it, or NULL. */
 const SimStale *sim_replica_used(const SimThread *t, const SimSite *s, uint32_t access);
 
+/* hints.c */
+void sim_hints_clear(SimBlock *b);
+
 /* block_races.c */
 void sim_meetings_init(TlArena *arena, SimLaunch *l);
 /* The block's access of row i of its table; false: none. */
@@ -397,6 +410,9 @@ bool sim_blocks_meet(SimBlock *b, SimMeetingCell *cell, TlSimFault *fault);
 void sim_global_prepare(TlSimKernel *k);
 const bool *sim_global_tracked(TlArena *arena, const TlSimKernel *k, const TlExecArg *args,
                                unsigned num_args);
+
+/* sim.c: of an element of what the first pointer among the operands points to; 0: none. */
+uint32_t sim_pointee_bytes(const TlOp *op);
 
 /* warp.c */
 double sim_decode(TlDtype t, const unsigned char *p); /* fp32: as tf32 */

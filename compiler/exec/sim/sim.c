@@ -69,8 +69,8 @@ decode_shared(TlSimKernel *k, SimSite *s)
    k->granule = s->bytes < k->granule ? s->bytes : k->granule;
 }
 
-static uint32_t
-pointee_bytes(const TlOp *op)
+uint32_t
+sim_pointee_bytes(const TlOp *op)
 {
    for (unsigned i = 0; i < op->num_args; i++) {
       const TlType *e = tl_type_elem(tl_arg(op, i)->type);
@@ -97,7 +97,7 @@ decode(TlSimKernel *k, TlHostSite *h)
       s->elem_bytes = tl_dtype_info[s->dtype].bytes;
       s->count = regs_of(data);
    }
-   s->pointee_bytes = pointee_bytes(op);
+   s->pointee_bytes = sim_pointee_bytes(op);
    s->vec = (uint32_t)attr_or(op, TL_ATTR_VEC, 1);
    s->num = (uint32_t)attr_or(op, TL_ATTR_NUM, 1);
    s->trans = attr_or(op, TL_ATTR_TRANS, 0) != 0;
@@ -133,6 +133,9 @@ decode(TlSimKernel *k, TlHostSite *h)
       break;
    case TL_OP_INLINE_ASM:
       s->ptx = tl_ptx_new(k->arena, op, &s->ptx_error);
+      break;
+   case TL_OP_CHECK_HINT:
+      s->hint = k->num_hints++;
       break;
    case TL_OP_SHFL:
       s->num_addresses = regs_of(tl_arg(op, 1));
@@ -390,6 +393,21 @@ named_args(TlArena *arena, const TlFunc *f, const TlExecArg *args, unsigned n)
    return out;
 }
 
+/* Those of one place are one: a loop that was unrolled has its hints more than once. */
+static void
+tell_warnings(const SimLaunch *l)
+{
+   for (uint32_t i = 0; l->warnings && i < l->kernel->num_hints; i++) {
+      const TlExecFault *f = &l->warnings[i].fault;
+      bool is_told = !l->warnings[i].block;
+      for (uint32_t k = 0; k < i && !is_told; k++)
+         is_told = l->warnings[k].block &&
+                   !memcmp(&l->warnings[k].fault.range, &f->range, sizeof f->range);
+      if (!is_told)
+         l->opts->warn(l->opts->user, f);
+   }
+}
+
 static void
 launch(SimLaunch *l)
 {
@@ -440,7 +458,10 @@ tl_sim_launch(const TlSimKernel *kernel, const TlExecArg *args, unsigned num_arg
                     .failed = UINT64_MAX};
    l->tracked = sim_global_tracked(arena, kernel, l->args, num_args);
    sim_meetings_init(arena, l);
+   if (l->opts->warn)
+      l->warnings = tl_new_array(arena, SimWarning, kernel->num_hints + 1);
    launch(l);
+   tell_warnings(l);
    TlExecStatus status = l->status;
    if (status != TL_EXEC_OK) {
       *fault = l->fault;

@@ -58,6 +58,9 @@ typedef struct TlSimOptions {
    uint64_t max_ms;            /* wall time of the launch; 0 = no limit */
    void (*print)(void *user, const char *line, size_t len); /* device_print; one call at a time; the
                                  line has its newline; NULL = dropped */
+   void (*warn)(void *user,
+                const TlExecFault *warning); /* of broken promises, where the code checks
+                                 them; after the run; NULL = dropped */
    void *user;
 } TlSimOptions;
 

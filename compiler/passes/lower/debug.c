@@ -1,4 +1,4 @@
-/* device_print and device_assert: once for each element. */
+/* device_print and device_assert, once for each element; promises that checked code keeps. */
 #include "ir/control.h"
 #include "passes/lower/impl.h"
 
@@ -73,4 +73,32 @@ void
 tl_lower_device_assert(TlLowerCx *cx, TlOp *op)
 {
    tl_lower_same(cx, op); /* a copy fails like its original */
+}
+
+void
+tl_lower_check_of_hint(TlLowerCx *cx, const TlOp *hint, TlValue *x)
+{
+   const TlType *t = tl_arg(hint, 0)->type, *elem = tl_type_elem(t);
+   TlInts promised = tl_attr_ints(hint, TL_ATTR_VALUES);
+   bool is_tile = t->kind == TL_TYPE_TILE;
+   int64_t *shape = tl_new_array(cx->scratch, int64_t, TL_MAX_RANK);
+   if (elem->kind == TL_TYPE_SCALAR && tl_dtype_is_float(elem->dtype))
+      return;
+   TlValue *index = tl_i32(cx, 0);
+   if (is_tile) {
+      TlLinear l = tl_layout_of(t);
+      index = tl_regs_splat(cx, tl_element_words(cx, &l, (1u << tl_ll_bits(&l)) - 1, 0, 0),
+                            tl_regs_of(x->type));
+   }
+   for (unsigned d = 0; is_tile && d < t->rank; d++)
+      shape[d] = t->shape[d];
+   for (unsigned d = 0; d < (is_tile ? t->rank : 1) && d < promised.len; d++) {
+      TlAttrInit attrs[] = {
+         {TL_ATTR_HINT, {.i = tl_attr_int(hint, TL_ATTR_HINT)}},
+         {TL_ATTR_SIZE, {.i = promised.data[d]}},
+         {TL_ATTR_AXIS, {.i = d}},
+         {TL_ATTR_VALUES, {.ints = tl_ints(cx->arena, shape, is_tile ? t->rank : 0)}}};
+      if (promised.data[d] > 1)
+         tl_build(&cx->b, TL_OP_CHECK_HINT, (TlValue *[]){x, index}, 2, NULL, 0, attrs, 4, 0);
+   }
 }

@@ -173,6 +173,9 @@ bool tl_retyped_layout(const TlOp *op, TlLinear *out); /* false: a scalar is inv
 TlLinear tl_broadcast_source(const TlType *from, const TlType *to, uint32_t *map);
 TlLinear tl_pair_layout(const TlOp *join_or_cat);
 
+/* A check_hint for each dimension about which the hint promises something; x: its operand. */
+void tl_lower_check_of_hint(TlLowerCx *cx, const TlOp *hint, TlValue *x);
+
 /* ---- along an axis: reduce.c, scan.c ---- */
 TlValue *tl_shuffle_xor(TlLowerCx *cx, TlValue *v, unsigned lane_xor);
 TlValue *tl_thread_bit(TlLowerCx *cx, TlHw lane_or_warp, unsigned bit); /* scalar i1 */

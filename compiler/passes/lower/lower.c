@@ -165,7 +165,10 @@ void
 tl_lower_hint(TlLowerCx *cx, TlOp *op)
 {
    assert(op->num_args == 1 && op->num_results == 1);
-   tl_lower_def(cx, tl_result(op, 0), tl_lower_use(cx, tl_arg(op, 0)));
+   TlValue *x = tl_lower_use(cx, tl_arg(op, 0));
+   if (cx->pass->checks_hints)
+      tl_lower_check_of_hint(cx, op, x);
+   tl_lower_def(cx, tl_result(op, 0), x);
 }
 
 void

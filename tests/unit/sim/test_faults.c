@@ -456,6 +456,49 @@ promises_and_assertions(void **state)
 }
 
 static void
+keep_warning(void *user, const TlExecFault *w)
+{
+   TlExecFault *last = user;
+   *last = *w;
+}
+
+/* What is promised of the words 0, `step`, 2 `step` .. of the threads of two warps. */
+static TlFaultKind
+promise_of_words(Machine *m, TlExecFault *warning, const char *what, unsigned step)
+{
+   *warning = (TlExecFault){0};
+   m_must_run(
+      m, 2, 0,
+      tl_arena_printf(m->x.arena,
+                      "%%s = constant %u : i32\n%%v = mul %%tid, %%s : i32\n"
+                      "check_hint %%v, %%tid {hint = %s, size = 64, axis = 0, values = [64]}\n",
+                      step, what));
+   return warning->kind;
+}
+
+static void
+promises_of_tiles(void **state)
+{
+   (void)state;
+   Machine m;
+   TlExecFault w;
+   m_open(&m, 9);
+   m_run(&m, 1, 0,
+         "check_hint %lane, %lane {hint = divisible, size = 4, axis = 0, values = [32]}\n");
+   m.opts.warn = keep_warning;
+   m.opts.user = &w;
+   assert_int_equal(promise_of_words(&m, &w, "contiguous", 1), TL_FAULT_NONE);
+   assert_int_equal(promise_of_words(&m, &w, "constant", 0), TL_FAULT_NONE);
+   assert_int_equal(promise_of_words(&m, &w, "divisible", 3), TL_FAULT_NONE);
+   assert_int_equal(promise_of_words(&m, &w, "contiguous", 2), TL_FAULT_ASSUME);
+   assert_string_equal(w.op, "max_contiguous");
+   assert_int_equal(w.rank, 1);
+   assert_int_equal(w.element[0], 1);
+   assert_int_equal(promise_of_words(&m, &w, "constant", 1), TL_FAULT_ASSUME);
+   m_close(&m);
+}
+
+static void
 endless_loops(void **state)
 {
    (void)state;
@@ -575,6 +618,7 @@ test_faults(void)
       cmocka_unit_test(replicas_that_are_used),
       cmocka_unit_test(threads_that_do_not_meet),
       cmocka_unit_test(promises_and_assertions),
+      cmocka_unit_test(promises_of_tiles),
       cmocka_unit_test(endless_loops),
       cmocka_unit_test(spinning_warps_get_there),
       cmocka_unit_test(wrong_arguments),
