@@ -1,4 +1,8 @@
-/* Registers that live at once, for decisions that must not overflow the register file. */
+/* Registers that live at once, for decisions that must not overflow the register file.
+ *
+ * Of a whole function, with words that the caller gives its values: what choose_warps plans before
+ * there are layouts, and what the report of a compilation says of the code that was made.  Passes
+ * that change one loop ask tl_peak_words (passes/live_words.h), which counts another thing. */
 #ifndef TL_IR_PRESSURE_H
 #define TL_IR_PRESSURE_H
 

@@ -1,4 +1,9 @@
-/* How many registers values take, and a loop's body needs at once, roughly. */
+/* How many registers values take, and a loop's body needs at once, roughly.
+ *
+ * tl_peak_words is no tl_pressure (ir/pressure.h).  It looks at operations with an effect alone, as
+ * ptxas moves the pure ones between two of them, and it counts every word that then lives: a
+ * relative measure of a body before and after a change.  The limits of its callers are what ptxas
+ * made of loops by this count, so they hold for no other. */
 #ifndef TL_PASSES_LIVE_WORDS_H
 #define TL_PASSES_LIVE_WORDS_H
 

@@ -365,7 +365,10 @@ uint8_t *sim_global(SimThread *t, const TlHostSite *s, uint64_t address, uint32_
                     const unsigned char *data);
 TlBits sim_rmw(int64_t rmw, TlDtype d, TlBits old, TlBits v);
 
-/* global_races.c */
+/* global_races.c: of the threads of a block; it keeps the table that the next two read as well. */
+void sim_global_prepare(TlSimKernel *k);
+const bool *sim_global_tracked(TlArena *arena, const TlSimKernel *k, const TlExecArg *args,
+                               unsigned num_args);
 typedef struct SimGlobalTouch {
    SimThread *t;
    const TlHostSite *site;
@@ -402,14 +405,11 @@ const SimStale *sim_replica_used(const SimThread *t, const SimSite *s, uint32_t 
 /* hints.c */
 void sim_hints_clear(SimBlock *b);
 
-/* block_races.c */
+/* block_races.c: of blocks. */
 void sim_meetings_init(TlArena *arena, SimLaunch *l);
 /* The block's access of row i of its table; false: none. */
 typedef bool SimMeetingCell(const SimBlock *b, uint32_t i, uintptr_t *key, SimParty *out);
 bool sim_blocks_meet(SimBlock *b, SimMeetingCell *cell, TlSimFault *fault);
-void sim_global_prepare(TlSimKernel *k);
-const bool *sim_global_tracked(TlArena *arena, const TlSimKernel *k, const TlExecArg *args,
-                               unsigned num_args);
 
 /* sim.c: of an element of what the first pointer among the operands points to; 0: none. */
 uint32_t sim_pointee_bytes(const TlOp *op);

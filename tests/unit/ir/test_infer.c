@@ -138,6 +138,42 @@ stores_are_checked(void **state)
    }
 }
 
+static void
+checks_of_hints_know_their_tile(void **state)
+{
+   static const struct {
+      const char *op, *why;
+   } checks[] = {
+      {"%i, %i {hint = divisible, size = 2, axis = 1, values = [8, 8]}", NULL},
+      {"%n, %n {hint = divisible, size = 2, axis = 0, values = []}", NULL},
+      {"%v, %i {hint = divisible, size = 2, axis = 0, values = [64]}",
+       "needs integers or pointers"},
+      {"%i, %j {hint = divisible, size = 2, axis = 0, values = [64]}",
+       "an i32 index of each value"},
+      {"%i, %i {hint = divisible, size = 2, axis = 2, values = [8, 8]}", "an axis of it"},
+      {"%i, %i {hint = constant, size = 0, axis = 0, values = [64]}", "a positive number"},
+      {"%i, %i {hint = contiguous, size = 2, axis = 0, values = [0]}", "needs a shape"},
+      {"%i, %i {hint = contiguous, size = 2, axis = 0, values = [65536, 65536]}", "needs a shape"},
+   };
+   (void)state;
+   for (unsigned i = 0; i < sizeof checks / sizeof checks[0]; i++) {
+      IrFixture x;
+      ir_open(&x);
+      bool ok = ir_read(&x, tl_arena_printf(x.arena,
+                                            "func @f(%%n: i32) {num_warps = 1, state = lowered} {\n"
+                                            "   %%v = poison : regs<fp32, 2>\n"
+                                            "   %%i = poison : regs<i32, 2>\n"
+                                            "   %%j = poison : regs<i32, 4>\n"
+                                            "   check_hint %s\n   return\n}\n",
+                                            checks[i].op));
+      const char *messages = ir_messages(&x);
+      if (ok != !checks[i].why || (!ok && !strstr(messages, checks[i].why)))
+         fail_msg("%s: wanted \"%s\"; got\n%s", checks[i].op, checks[i].why ? checks[i].why : "",
+                  messages);
+      ir_close(&x);
+   }
+}
+
 /* Relabelling operations derive the layout of their result. */
 static void
 layouts_follow_relabelling(void **state)
@@ -199,6 +235,7 @@ test_infer(void)
    const struct CMUnitTest tests[] = {
       cmocka_unit_test(rules_accept_and_refuse),
       cmocka_unit_test(stores_are_checked),
+      cmocka_unit_test(checks_of_hints_know_their_tile),
       cmocka_unit_test(layouts_follow_relabelling),
       cmocka_unit_test(types_are_unique),
    };
