@@ -309,8 +309,9 @@ is_count(const TlValue *v)
    switch (op->opcode) {
    case TL_OP_PROGRAM_ID:
    case TL_OP_NUM_PROGRAMS:
-   case TL_OP_ARANGE:
       return true;
+   case TL_OP_ARANGE:
+      return tl_attr_int(op, TL_ATTR_START) >= 0;
    case TL_OP_SPLAT:
       return is_count(tl_arg(op, 0));
    case TL_OP_CAST:
