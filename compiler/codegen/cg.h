@@ -14,6 +14,14 @@ typedef struct TlRegs {
    unsigned count;
 } TlRegs;
 
+/* x = quadrant pi/2 + r, modulo 4 quadrants, with the sine and the cosine of r (lower_math.c). */
+typedef struct TlTurn {
+   LLVMValueRef x;
+   const TlBlock *block; /* what is emitted later for it may use the values */
+   LLVMValueRef quadrant, r, sine, cosine;
+   struct TlTurn *next;
+} TlTurn;
+
 typedef struct TlCg {
    TlArena *arena;
    TlSources *sources;
@@ -39,6 +47,7 @@ typedef struct TlCg {
    unsigned role_first_warp, role_num_warps;
    const TlOp **maps; /* tensor maps: parameters after the visible ones, in this order */
    unsigned num_maps;
+   TlTurn *turns;  /* of the arguments of sin and cos in the block being emitted */
    const TlOp *op; /* being emitted: range of errors */
    uint32_t ptx;   /* PTX ISA that what was emitted needs */
    bool failed;

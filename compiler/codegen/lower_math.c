@@ -4,7 +4,7 @@
  *   exp2         ex2.approx.ftz; results below 2^-126 become 0
  *   exp          ex2.approx.ftz(x * log2 e), as Triton
  *   log, log2    f + f^2 P(f) with x = 2^e (1 + f)
- *   sin, cos     reduction by pi/2 in fp64, of every x
+ *   sin, cos     reduction by pi/2 in fp32 below 105615, in fp64 above, one for both functions
  *   erf          x P(x^2) below 1, 1 - 2^-Q(x) above
  *   tanh         x + x^3 P(x^2) below 0.6, 1 - 2 / (e^2x + 1) above
  *   sqrt, rsqrt  sqrt.approx.ftz, rsqrt.approx.ftz
@@ -309,9 +309,9 @@ reduce_far(TlCg *cg, LLVMValueRef x)
    return (Reduced){LLVMBuildFPToSI(cg->b, k, cg->i32, ""), r};
 }
 
-/* x = k pi/2 + r with r in [-pi/4, pi/4]. */
-static LLVMValueRef
-trig_reduce(TlCg *cg, LLVMValueRef x, LLVMValueRef *quadrant)
+/* x = k pi/2 + r with r in [-pi/4, pi/4], of every x. */
+static TlTurn
+reduce_wide(TlCg *cg, LLVMValueRef x)
 {
    LLVMValueRef a = fabs32(cg, x);
    LLVMValueRef is_far =
@@ -329,46 +329,168 @@ trig_reduce(TlCg *cg, LLVMValueRef x, LLVMValueRef *quadrant)
       LLVMBuildBr(cg->b, join);
    }
    LLVMPositionBuilderAtEnd(cg->b, join);
-   *quadrant = LLVMBuildPhi(cg->b, cg->i32, "");
-   LLVMValueRef r = LLVMBuildPhi(cg->b, cg->f64, "");
-   LLVMAddIncoming(*quadrant, (LLVMValueRef[]){part[0].quadrant, part[1].quadrant}, at, 2);
+   LLVMValueRef q = LLVMBuildPhi(cg->b, cg->i32, ""), r = LLVMBuildPhi(cg->b, cg->f64, "");
+   LLVMAddIncoming(q, (LLVMValueRef[]){part[0].quadrant, part[1].quadrant}, at, 2);
    LLVMAddIncoming(r, (LLVMValueRef[]){part[0].r, part[1].r}, at, 2);
-   return LLVMBuildFPTrunc(cg->b, r, cg->f32, "");
+   return (TlTurn){.quadrant = q, .r = LLVMBuildFPTrunc(cg->b, r, cg->f32, "")};
 }
 
-static LLVMValueRef
-trig(TlCg *cg, LLVMValueRef x, unsigned shift)
+/* ---- reduction by pi/2, in fp32 ---- */
+enum {
+   /* k has 17 bits below, so that the product with the first of three parts of pi/2 is subtracted
+    * without rounding.  Of all smaller x the largest error is 1.574 ulp in sin and 1.565 in cos. */
+   SMALL_TURN = 105615,
+   TURN_GROUP = 8, /* registers that one branch is for: their q and r are live at once */
+};
+
+/* |x| < SMALL_TURN.  Adding 1.5 2^23 rounds to a whole number, which the low bits then hold. */
+static TlTurn
+reduce_small(TlCg *cg, LLVMValueRef x)
+{
+   static const double part[] = {0x1.921fb4p0, 0x1.4442dp-24, 0x1.846988p-48}; /* 23, 21, 22 bits */
+   LLVMValueRef bias = tl_cg_f32(cg, 0x1.8p23);
+   LLVMValueRef biased = fma32(cg, x, tl_cg_f32(cg, 0.63661977236758134308), bias);
+   LLVMValueRef k = LLVMBuildFSub(cg->b, biased, bias, "");
+   for (unsigned i = 0; i < 3; i++)
+      x = fma32(cg, k, tl_cg_f32(cg, -part[i]), x);
+   return (TlTurn){.quadrant = as_i32(cg, biased), .r = x};
+}
+
+/* Turns of n <= TURN_GROUP arguments.  A thread without a large one branches around the rest; the
+ * turn of an argument does not depend on its neighbours. */
+static void
+reduce_group(TlCg *cg, const LLVMValueRef *x, unsigned n, TlTurn **turns)
+{
+   LLVMValueRef is_large[TURN_GROUP], any = NULL;
+   TlTurn wide[TURN_GROUP];
+   assert(n > 0 && n <= TURN_GROUP);
+   for (unsigned i = 0; i < n; i++) {
+      TlTurn small = reduce_small(cg, x[i]);
+      turns[i]->quadrant = small.quadrant;
+      turns[i]->r = small.r;
+      is_large[i] =
+         LLVMBuildFCmp(cg->b, LLVMRealOGE, fabs32(cg, x[i]), tl_cg_f32(cg, SMALL_TURN), "");
+      any = any ? LLVMBuildOr(cg->b, any, is_large[i], "") : is_large[i];
+   }
+   LLVMBasicBlockRef from[2] = {LLVMGetInsertBlock(cg->b)};
+   LLVMBasicBlockRef large = LLVMAppendBasicBlockInContext(cg->llvm, cg->fn, "turn.large");
+   LLVMBasicBlockRef join = LLVMAppendBasicBlockInContext(cg->llvm, cg->fn, "turned");
+   LLVMBuildCondBr(cg->b, any, large, join);
+   LLVMPositionBuilderAtEnd(cg->b, large);
+   for (unsigned i = 0; i < n; i++) {
+      wide[i] = reduce_wide(cg, x[i]);
+      wide[i].quadrant =
+         LLVMBuildSelect(cg->b, is_large[i], wide[i].quadrant, turns[i]->quadrant, "");
+      wide[i].r = LLVMBuildSelect(cg->b, is_large[i], wide[i].r, turns[i]->r, "");
+   }
+   from[1] = LLVMGetInsertBlock(cg->b);
+   LLVMBuildBr(cg->b, join);
+   LLVMMoveBasicBlockAfter(join, from[1]);
+   LLVMPositionBuilderAtEnd(cg->b, join);
+   for (unsigned i = 0; i < n; i++) {
+      LLVMValueRef q = LLVMBuildPhi(cg->b, cg->i32, ""), r = LLVMBuildPhi(cg->b, cg->f32, "");
+      LLVMAddIncoming(q, (LLVMValueRef[]){turns[i]->quadrant, wide[i].quadrant}, from, 2);
+      LLVMAddIncoming(r, (LLVMValueRef[]){turns[i]->r, wide[i].r}, from, 2);
+      turns[i]->quadrant = q;
+      turns[i]->r = r;
+   }
+}
+
+/* Sine and cosine of t->r.  Infinite and NaN arguments have r = NaN; adding +0 keeps sin(-0). */
+static void
+sine_and_cosine(TlCg *cg, TlTurn *t)
 {
    static const double S[] = {-0.1666666716337204, 0.008333329111337662, -0.0001983933470910415,
                               2.7183114070794545e-06};
    static const double C[] = {0.04166664555668831, -0.001388736767694354, 2.443845005473122e-05};
-   LLVMValueRef q, r = trig_reduce(cg, x, &q);
-   LLVMValueRef r2 = mul(cg, r, r);
-   LLVMValueRef s = fma32(cg, mul(cg, r, r2), poly(cg, r2, S, 4), r);
-   LLVMValueRef c = fma32(cg, mul(cg, r2, r2), poly(cg, r2, C, 3),
-                          fma32(cg, r2, tl_cg_f32(cg, -0.5), tl_cg_f32(cg, 1.0)));
-   q = LLVMBuildAdd(cg->b, q, tl_cg_i32(cg, shift), "");
+   LLVMValueRef r = t->r, r2 = mul(cg, r, r), r3 = fma32(cg, r2, r, tl_cg_f32(cg, 0.0));
+   t->sine = fma32(cg, r3, poly(cg, r2, S, 4), r);
+   t->cosine = fma32(cg, mul(cg, r2, r2), poly(cg, r2, C, 3),
+                     fma32(cg, r2, tl_cg_f32(cg, -0.5), tl_cg_f32(cg, 1.0)));
+}
+
+/* The turn of x, a register of fp32 or a 16-bit type, where this block of the program has one. */
+static TlTurn *
+find_turn(TlCg *cg, LLVMValueRef x)
+{
+   if (cg->turns && cg->turns->block != cg->op->block)
+      cg->turns = NULL;
+   for (TlTurn *t = cg->turns; t; t = t->next)
+      if (t->x == x)
+         return t;
+   return NULL;
+}
+
+static void
+make_turns(TlCg *cg, TlRegs x, TlDtype dtype)
+{
+   for (unsigned from = 0; from < x.count;) {
+      LLVMValueRef wide[TURN_GROUP];
+      TlTurn *turns[TURN_GROUP];
+      unsigned n = 0;
+      for (; from < x.count && n < TURN_GROUP; from++) {
+         if (find_turn(cg, x.v[from]))
+            continue;
+         TlTurn *t = tl_new(cg->arena, TlTurn);
+         *t = (TlTurn){.x = x.v[from], .block = cg->op->block, .next = cg->turns};
+         cg->turns = t;
+         wide[n] = tl_cg_cast(cg, t->x, dtype, TL_FP32, TL_ROUNDING_RTNE);
+         turns[n++] = t;
+      }
+      if (n)
+         reduce_group(cg, wide, n, turns);
+      for (unsigned i = 0; i < n; i++)
+         sine_and_cosine(cg, turns[i]);
+   }
+}
+
+/* sin(x + shift pi/2). */
+static LLVMValueRef
+turned(TlCg *cg, const TlTurn *t, unsigned shift)
+{
    LLVMValueRef one = tl_cg_i32(cg, 1), zero = tl_cg_i32(cg, 0);
+   LLVMValueRef q = LLVMBuildAdd(cg->b, t->quadrant, tl_cg_i32(cg, shift), "");
    LLVMValueRef odd = LLVMBuildICmp(cg->b, LLVMIntNE, LLVMBuildAnd(cg->b, q, one, ""), zero, "");
-   LLVMValueRef y = LLVMBuildSelect(cg->b, odd, c, s, "");
+   LLVMValueRef y = LLVMBuildSelect(cg->b, odd, t->cosine, t->sine, "");
    LLVMValueRef flip =
       LLVMBuildShl(cg->b, LLVMBuildAnd(cg->b, q, tl_cg_i32(cg, 2), ""), tl_cg_i32(cg, 30), "");
-   y = as_f32(cg, LLVMBuildXor(cg->b, as_i32(cg, y), flip, ""));
-   LLVMValueRef finite =
-      LLVMBuildFCmp(cg->b, LLVMRealOLT, fabs32(cg, x), f32_bits(cg, 0x7F800000), "");
-   return LLVMBuildSelect(cg->b, finite, y, f32_bits(cg, 0x7FC00000), "");
+   return as_f32(cg, LLVMBuildXor(cg->b, as_i32(cg, y), flip, ""));
 }
 
-static LLVMValueRef
-fn_sin(TlCg *cg, LLVMValueRef x)
+static bool
+refuses_f64(TlCg *cg, const TlOp *op)
 {
-   return trig(cg, x, 0);
+   if (tl_type_elem(tl_result(op, 0)->type)->dtype != TL_FP64)
+      return false;
+   tl_cg_unsupported(cg, tl_arena_printf(cg->arena, "'%s' of fp64", tl_info(op)->text),
+                     "compute it in fp32, or on the CPU executor");
+   return true;
 }
 
-static LLVMValueRef
-fn_cos(TlCg *cg, LLVMValueRef x)
+static void
+trig(TlCg *cg, const TlOp *op, unsigned shift)
 {
-   return trig(cg, x, 1);
+   if (refuses_f64(cg, op))
+      return;
+   TlDtype dtype = tl_type_elem(tl_result(op, 0)->type)->dtype;
+   TlRegs x = tl_cg_use(cg, tl_arg(op, 0)), dst = tl_cg_def(cg, tl_result(op, 0));
+   make_turns(cg, x, dtype);
+   for (unsigned r = 0; r < dst.count; r++) {
+      LLVMValueRef y = turned(cg, find_turn(cg, x.v[r]), shift);
+      dst.v[r] = tl_cg_cast(cg, y, TL_FP32, dtype, TL_ROUNDING_RTNE);
+   }
+}
+
+void
+tl_emit_sin(TlCg *cg, const TlOp *op)
+{
+   trig(cg, op, 0);
+}
+
+void
+tl_emit_cos(TlCg *cg, const TlOp *op)
+{
+   trig(cg, op, 1);
 }
 
 static LLVMValueRef
@@ -440,11 +562,8 @@ apply(TlCg *cg, const TlOp *op, F32Fn *fn, const char *f64)
    TlDtype t = tl_type_elem(tl_result(op, 0)->type)->dtype;
    TlRegs x = tl_cg_use(cg, tl_arg(op, 0));
    TlRegs dst = tl_cg_def(cg, tl_result(op, 0));
-   if (t == TL_FP64 && !f64) {
-      tl_cg_unsupported(cg, tl_arena_printf(cg->arena, "'%s' of fp64", tl_info(op)->text),
-                        "compute it in fp32, or on the CPU executor");
+   if (!f64 && refuses_f64(cg, op))
       return;
-   }
    for (unsigned r = 0; r < dst.count; r++) {
       if (t == TL_FP64) {
          dst.v[r] = tl_cg_overloaded(cg, f64, cg->f64, &x.v[r], 1);
@@ -464,8 +583,6 @@ EMIT(exp)
 EMIT(exp2)
 EMIT(log)
 EMIT(log2)
-EMIT(sin)
-EMIT(cos)
 EMIT(erf)
 EMIT(tanh)
 #undef EMIT

@@ -257,6 +257,36 @@ fp32_functions_keep_their_published_bounds(void **state)
    assert_int_equal(failures, 0);
 }
 
+/* Next to a multiple k of pi/2 the fewest right bits of x are left; the reduction in fp32 ends at
+ * 105615, which is k = 67237. */
+static void
+sin_and_cos_keep_their_bounds_next_to_their_zeros(void **state)
+{
+   (void)state;
+   static char text[ACCURACY_BYTES];
+   assert_true(read_bounds(TL_SOURCE_DIR "/docs/accuracy.md", text));
+   static const char *const name[] = {"sin(x)", "cos(x)"};
+   for (unsigned f = 0; f < 2; f++) {
+      Compiled c;
+      compile(&c, f ? "cos %x : fp32" : "sin %x : fp32", "fp32", true);
+      double bound = published(text, name[f], kind[1]);
+      for (int k = -67300; k <= 67300; k++)
+         for (uint32_t step = 0; step < 3; step++) {
+            float near = (float)(k * 1.57079632679489661923);
+            uint32_t x;
+            memcpy(&x, &near, 4);
+            x += k == 0 ? step : step - 1;
+            double a = (double)as_float(x), want = f ? cos(a) : sin(a);
+            double e = ulp32(as_float(call(&c, x, 0)), want, false, EDGE);
+            if (!(e <= bound))
+               fail_msg("%s of %a: %.3f ulp, docs/accuracy.md says %g", name[f], a, e, bound);
+         }
+      if (f == 0)
+         assert_true(call(&c, 0x80000000, 0) == 0x80000000); /* sin(-0) = -0 */
+      release(&c);
+   }
+}
+
 /* ---- fp8 ---- */
 static void
 fp8_bit_arithmetic_equals_the_exact_model(void **state)
@@ -299,6 +329,7 @@ test_accuracy(void)
 {
    const struct CMUnitTest tests[] = {
       cmocka_unit_test(fp32_functions_keep_their_published_bounds),
+      cmocka_unit_test(sin_and_cos_keep_their_bounds_next_to_their_zeros),
       cmocka_unit_test(fp8_bit_arithmetic_equals_the_exact_model),
    };
    return cmocka_run_group_tests_name("accuracy", tests, NULL, NULL);
