@@ -41,9 +41,13 @@ tl_pipeline_laid(TlPassCx *cx, TlFunc *f)
 bool
 tl_pipeline_lowered(TlPassCx *cx, TlFunc *f)
 {
-   static const TlPassId lower[] = {TL_PASS_lower,          TL_PASS_dce,
-                                    TL_PASS_drop_masked,    TL_PASS_split_addresses,
-                                    TL_PASS_trim_registers, TL_PASS_END};
+   static const TlPassId lower[] = {TL_PASS_lower,
+                                    TL_PASS_dce,
+                                    TL_PASS_drop_masked,
+                                    TL_PASS_narrow_masks,
+                                    TL_PASS_split_addresses,
+                                    TL_PASS_trim_registers,
+                                    TL_PASS_END};
    static const TlPassId finish[] = {TL_PASS_join_pointers, TL_PASS_dce,
                                      TL_PASS_delay_waits,   TL_PASS_sink_waits,
                                      TL_PASS_rotate_loops,  TL_PASS_insert_barriers,
