@@ -9,9 +9,9 @@
  *    %left = %base < %n ? min(%n - %base, 2^31 - 1) : 0
  *    %m = lt %y', splat(i32(%left))                   // %y' before the cast
  *
- * `ge` likewise; `le` and `gt` with `<=` and -1.  The difference is taken without a sign where it
- * is one of a greater and a lesser number, so it is exact.  That base + y does not overflow is what
- * signed arithmetic promises (ir/analysis.h).
+ * `ge` likewise; the others with `<=` and -1; rows without a base as with 0.  The difference is
+ * taken without a sign where it is one of a greater and a lesser number, so it is exact.  That
+ * base + y does not overflow is what signed arithmetic promises (ir/analysis.h).
  * Refused: few registers, for which the one number costs more; y that may be negative or 2^31 - 1.
  * Each comparison is visited once and its replacement is of 32 bits, so it ends. */
 #include "ir/walk.h"
@@ -115,19 +115,29 @@ uniform(TlBuilder *b, TlValue *v)
    return tl_is_const(v, &bits) ? tl_const_bits(b, tl_type_elem(v->type), bits) : NULL;
 }
 
-/* y of base + y, before it was widened; the scalar base in *base. */
+/* y before it was widened, if it is small and no element of it negative. */
+static TlValue *
+small(const TlValue *wide)
+{
+   if (!tl_value_is(wide, TL_OP_CAST) || dtype_of(tl_arg(wide->def, 0)) != TL_I32)
+      return NULL;
+   TlValue *y = tl_arg(wide->def, 0);
+   return bits_of(y, 0) <= 30 ? y : NULL;
+}
+
+/* y of base + y, before it was widened; the scalar base in *base, NULL: 0. */
 static TlValue *
 above_base(const TlValue *row, TlValue **base)
 {
+   *base = NULL;
    if (!tl_value_is(row, TL_OP_ADD))
-      return NULL;
+      return small(row);
    for (unsigned k = 0; k < 2; k++) {
-      TlValue *all = tl_arg(row->def, k), *wide = tl_arg(row->def, 1 - k);
-      if (!tl_value_is(all, TL_OP_SPLAT) || !tl_value_is(wide, TL_OP_CAST) ||
-          dtype_of(tl_arg(wide->def, 0)) != TL_I32 || bits_of(tl_arg(wide->def, 0), 0) > 30)
+      TlValue *all = tl_arg(row->def, k), *y = small(tl_arg(row->def, 1 - k));
+      if (!y || !tl_value_is(all, TL_OP_SPLAT))
          continue;
       *base = tl_arg(all->def, 0);
-      return tl_arg(wide->def, 0);
+      return y;
    }
    return NULL;
 }
@@ -142,9 +152,11 @@ turned(TlOpcode op)
       return TL_OP_GE;
    case TL_OP_GT:
       return TL_OP_LT;
-   default:
-      assert(op == TL_OP_GE);
+   case TL_OP_GE:
       return TL_OP_LE;
+   default:
+      assert(op == TL_OP_EQ || op == TL_OP_NE);
+      return op;
    }
 }
 
@@ -155,8 +167,9 @@ rows_left(TlBuilder *b, TlValue *base, TlValue *n, bool is_below)
    TlTypes *types = b->func->module->types;
    const TlType *i64 = tl_type_scalar(types, TL_I64), *u64 = tl_type_scalar(types, TL_U64),
                 *i32 = tl_type_scalar(types, TL_I32);
-   TlValue *any = tl_b2(b, is_below ? TL_OP_LT : TL_OP_LE, base, n);
-   TlValue *left = tl_t1(b, TL_OP_BITCAST, u64, tl_b2(b, TL_OP_SUB, n, base));
+   TlValue *from = base ? base : tl_const_int(b, TL_I64, 0);
+   TlValue *any = tl_b2(b, is_below ? TL_OP_LT : TL_OP_LE, from, n);
+   TlValue *left = tl_t1(b, TL_OP_BITCAST, u64, base ? tl_b2(b, TL_OP_SUB, n, base) : n);
    TlValue *few = tl_b2(b, TL_OP_MIN, left, tl_const_int(b, TL_U64, INT32_MAX));
    TlValue *none = tl_const_int(b, TL_I32, is_below ? 0 : -1);
    few = tl_t1(b, TL_OP_CAST, i32, tl_t1(b, TL_OP_BITCAST, i64, few));
@@ -166,9 +179,9 @@ rows_left(TlBuilder *b, TlValue *base, TlValue *n, bool is_below)
 static bool
 narrow(TlOp *op)
 {
-   bool is_order = op->opcode == TL_OP_LT || op->opcode == TL_OP_LE || op->opcode == TL_OP_GT ||
-                   op->opcode == TL_OP_GE;
-   if (!is_order || dtype_of(tl_arg(op, 0)) != TL_I64 ||
+   bool compares = op->opcode == TL_OP_LT || op->opcode == TL_OP_LE || op->opcode == TL_OP_GT ||
+                   op->opcode == TL_OP_GE || op->opcode == TL_OP_EQ || op->opcode == TL_OP_NE;
+   if (!compares || dtype_of(tl_arg(op, 0)) != TL_I64 ||
        tl_type_num_regs(tl_result(op, 0)->type) < FEWEST)
       return false;
    TlBuilder b = tl_builder_before(op);
