@@ -359,6 +359,8 @@ def check_variants():
     finally:
         triton.knobs.runtime.reset()
     assert [kw["compile"]["num_warps"] for kw in seen] == [4, 8]
+    again = limited.warmup(out, 3, grid=(1,), num_warps=8)  # a class for each is never freed
+    assert type(again.specialization) is type(first.specialization)
     assert seen[0]["fn"].name == "limited" and seen[0]["is_manual_warmup"]
     of_word[(1,)](out, KIND="e5m2")                    # no type, though -D would take it for one
     of_word[(1,)](out, KIND="a 'b")

@@ -75,6 +75,9 @@ def word_of(v, p):
     return "*%s%s" % (launch.element_name(v), ":16" if aligned and at % 16 == 0 else "")
 
 
+Specialization = collections.namedtuple("Specialization", "signature constants")
+
+
 def specialization_of(jit, bound):
     """What a kernel's repr= function looks at: types and constants by parameter."""
     from ..runtime import launch
@@ -85,7 +88,7 @@ def specialization_of(jit, bound):
         signature[p.name] = "constexpr" if word in ("1", "None") else word.split(":")[0]
         if signature[p.name] == "constexpr":
             constants[p.name] = v
-    return collections.namedtuple("Specialization", "signature constants")(signature, constants)
+    return Specialization(signature, constants)
 
 
 def _int_word(v, typed, facts, aligned):
