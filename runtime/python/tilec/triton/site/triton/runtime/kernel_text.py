@@ -457,9 +457,9 @@ class KernelText:
 
     def check_unchanged(self, jit, name):
         """What the function's text held of a global when it was first compiled, it holds for ever,
-        whichever kernel calls it."""
+        whichever kernel calls it.  As in Triton, not so what it has of a function around it."""
         seen = jit.globals_seen.get(name)
-        if seen is None or seen.is_same() or knobs.runtime.interpret:
+        if seen is None or seen.cell is not None or seen.is_same() or knobs.runtime.interpret:
             return
         if jit is self.jit:
             raise RuntimeError(seen.change())
