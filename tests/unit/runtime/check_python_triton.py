@@ -356,9 +356,10 @@ def check_variants():
         first = limited.warmup(out, 16, grid=(1,))
         assert limited.warmup(out, 32, grid=(1,)) is first and len(seen) == 1
         limited.warmup(out, 3, grid=(1,), num_warps=8)
+        limited.warmup(out, 1, grid=(1,), num_warps=8)     # the same code, by another key
     finally:
         triton.knobs.runtime.reset()
-    assert [kw["compile"]["num_warps"] for kw in seen] == [4, 8]
+    assert [kw["compile"]["num_warps"] for kw in seen] == [4, 8, 8]
     again = limited.warmup(out, 3, grid=(1,), num_warps=8)  # a class for each is never freed
     assert type(again.specialization) is type(first.specialization)
     assert seen[0]["fn"].name == "limited" and seen[0]["is_manual_warmup"]
@@ -366,7 +367,7 @@ def check_variants():
     of_word[(1,)](out, KIND="a 'b")
     assert out[0] == 2
     assert ".entry of_word" in of_word.warmup(out, KIND="e5m2", grid=(1,)).asm["ptx"]
-    assert len(limited.device_caches[0][0]) == 2
+    assert len(limited.device_caches[0][0]) == 3
     stored = seen[0]["compile"]["specialization_data"]
     assert limited.preload(stored).hash == first.hash
     raises(RuntimeError, "is for", lambda: of_named.preload(stored))

@@ -114,6 +114,9 @@ class CompiledKernel:
                         if plain and params[n].is_constexpr}
         self._signature = signature_of({n: v for n, v in call.values.items()
                                         if n not in self._consts}, params)
+        # To Triton, and so to its hooks, 1 is a case of its own even where the type is annotated.
+        self._ones = [p.name for p in jit.params if p.annotation_type and not p.do_not_specialize
+                      and type(bound[p.name]) is int and bound[p.name] == 1]
         self.asm = AsmDict(self)
         self.specialization = specialization_of(jit, bound)
         self.name = jit.repr(self.specialization) if jit._repr else jit.__name__
@@ -121,8 +124,8 @@ class CompiledKernel:
     @functools.cached_property
     def key(self):
         options = sorted((n, v) for n, v in self.options.items() if v is not None)
-        return repr((id(self._program), self._signature, self._consts, options, self._check,
-                     self._fp32_dot))
+        return repr((id(self._program), self._signature, self._consts, self._ones, options,
+                     self._check, self._fp32_dot))
 
     @functools.cached_property
     def program(self):
