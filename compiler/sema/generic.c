@@ -24,6 +24,14 @@ typedef struct Trial {
    bool has_guessed; /* it needed a guess */
 } Trial;
 
+typedef struct Blamed {
+   const TlValue *value;
+   TlWant want;
+} Blamed;
+
+/* A loop that is built again blames its values once more: what is left of the first is of no use. */
+enum { MAX_BLAMED = 64 };
+
 typedef struct Checker {
    TlSema *s;
    TlSpecialization spec;
@@ -32,9 +40,9 @@ typedef struct Checker {
    TlGuess *guesses;
    Param *params;
    unsigned world;
-   bool is_refined;       /* by what the trial found wanting: another may do better */
-   const TlValue *blamed; /* the first that did not fit and led to no guess yet */
-   TlWant want;
+   bool is_refined;           /* by what the trial found wanting: another may do better */
+   Blamed blamed[MAX_BLAMED]; /* did not fit and led to no guess yet */
+   unsigned num_blamed;
    bool needs_descriptor; /* whose block is not known */
 } Checker;
 
@@ -111,6 +119,17 @@ trace_argument(Trace *t, const TlValue *v)
       trace(t, tl_init(loop, v->index - first));
 }
 
+/* What a branch gives; all branches are to fit, one after the other. */
+static void
+trace_branches(Trace *t, const TlValue *v)
+{
+   for (unsigned r = 0; r < v->def->num_regions && t->param < 0; r++) {
+      const TlOp *yield = v->def->regions[r]->block->last;
+      if (yield && yield->opcode == TL_OP_YIELD && v->index < yield->num_args)
+         trace(t, tl_arg(yield, v->index));
+   }
+}
+
 /* A pointer is moved by sums and differences; a number comes from any arithmetic. */
 static bool
 passes_on(const TlOp *op, TlWant want)
@@ -132,6 +151,8 @@ trace(Trace *t, const TlValue *v)
       trace_argument(t, v);
       return;
    }
+   if (v->def->opcode == TL_OP_IF)
+      trace_branches(t, v);
    if (!passes_on(v->def, t->want))
       return;
    unsigned num = v->def->opcode == TL_OP_LOAD ? 1 : v->def->num_args;
@@ -167,10 +188,8 @@ hear(void *user, const TlValue *v, TlWant want)
    if (c->is_refined)
       return;
    refine(c, v, want);
-   if (!c->is_refined && !c->blamed) {
-      c->blamed = v;
-      c->want = want;
-   }
+   if (!c->is_refined && c->num_blamed < MAX_BLAMED)
+      c->blamed[c->num_blamed++] = (Blamed){v, want};
 }
 
 /* ---- one trial ---- */
@@ -199,7 +218,7 @@ try_out(Checker *c, unsigned variant)
       c->guesses[i] = (TlGuess){.entry = entry_of(c, i, variant)};
    c->spec.guesses = c->guesses;
    c->is_refined = false;
-   c->blamed = NULL;
+   c->num_blamed = 0;
    s->impl->blame = (TlBlame){.hear = hear, .user = c};
    TlQuiet q;
    tl_quiet_begin(s, &q);
@@ -209,8 +228,8 @@ try_out(Checker *c, unsigned variant)
       t.func = NULL;
    report_syntax(c, t.first);
    s->impl->blame = (TlBlame){0};
-   if (!c->is_refined && c->blamed)
-      refine(c, c->blamed, c->want);
+   for (unsigned i = 0; i < c->num_blamed && !c->is_refined; i++)
+      refine(c, c->blamed[i].value, c->blamed[i].want);
    for (unsigned i = 0; i < c->kernel->num_params; i++)
       t.has_guessed |= c->guesses[i].is_used;
    return t;
@@ -239,6 +258,32 @@ tl_blame_sv(TlSema *s, const TlSv *v, TlWant want)
 {
    if (v->kind == TL_SV_VALUE)
       tl_blame(s, v->value, want);
+}
+
+static bool
+is_int_value(const TlSv *v)
+{
+   const TlType *t = v->kind == TL_SV_VALUE ? tl_type_elem(v->value->type) : NULL;
+   return t && t->kind == TL_TYPE_SCALAR && tl_dtype_is_int(t->dtype);
+}
+
+static bool
+is_float_value(const TlSv *v)
+{
+   const TlType *t = v->kind == TL_SV_VALUE ? tl_type_elem(v->value->type) : NULL;
+   return v->kind == TL_SV_FLOAT || (t && t->kind == TL_TYPE_SCALAR && tl_dtype_is_float(t->dtype));
+}
+
+void
+tl_blame_pair(TlSema *s, const TlSv *a, const TlSv *b)
+{
+   const TlSv *number = is_int_value(a) ? a : b, *other = number == a ? b : a;
+   if (!is_int_value(number))
+      return;
+   if (other->kind == TL_SV_VALUE && tl_type_is_ptr_like(other->value->type))
+      tl_blame_sv(s, number, TL_WANT_POINTER);
+   else if (is_float_value(other))
+      tl_blame_sv(s, number, TL_WANT_FLOAT);
 }
 
 /* ---- what all variants agree on ---- */

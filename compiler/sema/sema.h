@@ -305,6 +305,9 @@ typedef enum TlWant {
 void tl_blame(TlSema *s, const TlValue *v, TlWant want);
 void tl_blame_sv(TlSema *s, const TlSv *v, TlWant want);
 
+/* Two that are to be of one type: an integer where the other is a pointer or a float. */
+void tl_blame_pair(TlSema *s, const TlSv *a, const TlSv *b);
+
 /* ---- run-time arithmetic with Triton's promotion (arith.c) ---- */
 /* Makes an SSA value of a compile-time number (strong dtype, else by value: i32, then i64, u64;
  * fp32; i1 for bool) or passes a run-time value through; NULL after an error. */

@@ -354,6 +354,7 @@ merge_var(TlSema *s, const TlVar *a, const TlVar *b, TlRange if_range, bool *joi
    else if (mergeable(s, &a->value, &b->value))
       *join = true;
    else {
+      tl_blame_pair(s, &a->value, &b->value);
       out.state = TL_VAR_CONFLICT;
       out.other = b->range;
       out.types[0] = tl_sv_describe(s, &a->value);
@@ -576,6 +577,7 @@ tl_eval_runtime_conditional(TlSema *s, TlFrame *f, const TlAstConditional *n, co
    }
    bool ok = v[0].kind != TL_SV_POISON && v[1].kind != TL_SV_POISON;
    if (ok && !mergeable(s, &v[0], &v[1])) {
+      tl_blame_pair(s, &v[0], &v[1]);
       tl_report(s->diags, E0243, n->node.range, tl_sv_describe(s, &v[0]), tl_sv_describe(s, &v[1]));
       ok = false;
    }

@@ -211,6 +211,7 @@ static void
 report_type_change(TlSema *s, const Carried *c, const TlVar *v)
 {
    const char *before = carried_type(s, &c->before.value), *after = carried_type(s, &v->value);
+   tl_blame_pair(s, &c->before.value, &v->value);
    tl_report(s->diags, E0245, v->range, c->name, before, after);
    tl_note(s->diags, N0202, c->before.range, before);
    const TlValue *x = c->init.len == 1 ? c->init.data[0] : NULL;
