@@ -271,6 +271,7 @@ report_index(TlSema *s, const TlValue *v, const TlSv *index, TlRange range)
       return;
    }
    tl_report(s->diags, E0295, range, tl_sv_text(s, index));
+   tl_blame(s, v, TL_WANT_OTHER);
    if (tl_type_is_ptr_like(v->type))
       tl_help(s->diags, "memory is read with tl.load(pointer + offset)");
    else if (index->kind == TL_SV_INT)

@@ -373,9 +373,11 @@ check_descriptor(TlSema *s, const TlCall *call, const TlBlockPtr *p)
    if (p->rank > MOST_DIMS)
       return tl_refuse(s->diags, E0345, tl_call_arg_range(call, 1), "shape", call->row->name,
                        (long long)p->rank, "1 to 5 dimensions");
-   if (!is_known_one(p->strides[last]))
+   if (!is_known_one(p->strides[last])) {
+      tl_blame(s, p->strides[last], TL_WANT_ONE);
       return tl_refuse(s->diags, E0302, tl_call_arg_range(call, 2), "strides", call->row->name,
                        "the constant 1 in the last place", tl_sv_text(s, &call->args[2]));
+   }
    if (p->block[last] * bytes < MIN_BYTES)
       return tl_refuse(s->diags, E0345, tl_call_arg_range(call, 3), "block_shape", call->row->name,
                        (long long)p->block[last] * bytes,

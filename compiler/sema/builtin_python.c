@@ -290,6 +290,7 @@ tl_builtin_len(TlSema *s, const TlCall *call)
       break;
    }
    TlSv bad = not_at_run_time(s, call, NULL);
+   tl_blame_sv(s, v, TL_WANT_OTHER);
    if (v->kind == TL_SV_VALUE && tl_type_is_tile(v->value->type))
       tl_help(s->diags, "the size of a tile is x.shape[0]");
    return bad;

@@ -488,8 +488,8 @@ tl_attribute(TlSema *s, TlFrame *f, const TlSv *self, const char *name, TlRange 
       tl_report(s->diags, E0202, range, tl_sv_describe(s, self), name);
    bool is_of_descriptor = strcmp(name, "load") == 0 || strcmp(name, "store") == 0 ||
                            strcmp(name, "gather") == 0 || strcmp(name, "scatter") == 0;
-   if (is_of_descriptor && self->kind == TL_SV_VALUE)
-      tl_blame(s, self->value, TL_WANT_DESCRIPTOR);
+   if (self->kind == TL_SV_VALUE && (is_of_descriptor || self->value->type->rank == 0))
+      tl_blame(s, self->value, TL_WANT_OTHER);
    if (self->kind == TL_SV_TYPE && strcmp(name, "element_ty") == 0)
       tl_blame(s, s->impl->blame.asked, TL_WANT_POINTER);
    if (self->kind == TL_SV_NONE || tl_is_plain_object(s, self))
@@ -853,6 +853,7 @@ tl_iterate(TlSema *s, const TlSv *v, TlRange range, TlSv **items, size_t *len)
       if (is_unusable(s, v, range))
          return false;
       tl_report(s->diags, E0224, range, tl_sv_describe(s, v));
+      tl_blame_sv(s, v, TL_WANT_OTHER);
       if (tl_sv_is_runtime(v))
          tl_help(s->diags,
                  "'%.40s' needs range(..) or a tuple; of a tile tl.sum, tl.max and tl.sort take "

@@ -29,7 +29,7 @@ typedef struct Blamed {
    TlWant want;
 } Blamed;
 
-/* A loop that is built again blames its values once more: what is left of the first is of no use. */
+/* A loop that is built again blames its values again: what is left of the first says nothing. */
 enum { MAX_BLAMED = 64 };
 
 typedef struct Checker {
@@ -43,7 +43,7 @@ typedef struct Checker {
    bool is_refined;           /* by what the trial found wanting: another may do better */
    Blamed blamed[MAX_BLAMED]; /* did not fit and led to no guess yet */
    unsigned num_blamed;
-   bool needs_descriptor; /* whose block is not known */
+   bool needs_other; /* a descriptor or a tuple, which nothing describes */
 } Checker;
 
 /* ---- variants ---- */
@@ -80,6 +80,7 @@ entry_of(const Checker *c, unsigned i, unsigned variant)
    const char *scalar = !p->has_want               ? "i32"
                         : p->want == TL_WANT_FLOAT ? "fp32"
                         : p->want == TL_WANT_BOOL  ? "i1"
+                        : p->want == TL_WANT_ONE   ? "1"
                                                    : "i32";
    if (!p->is_pointer)
       return scalar;
@@ -134,6 +135,8 @@ trace_branches(Trace *t, const TlValue *v)
 static bool
 passes_on(const TlOp *op, TlWant want)
 {
+   if (want == TL_WANT_ONE || want == TL_WANT_OTHER)
+      return want == TL_WANT_ONE && op->opcode == TL_OP_CAST;
    if (want != TL_WANT_POINTER)
       return tl_op_info[op->opcode].traits & TL_TRAIT_PURE || op->opcode == TL_OP_LOAD;
    return op->opcode == TL_OP_ADD || op->opcode == TL_OP_SUB || op->opcode == TL_OP_CAST ||
@@ -169,7 +172,7 @@ refine(Checker *c, const TlValue *v, TlWant want)
    if (t.param < 0)
       return;
    Param *p = &c->params[t.param];
-   c->needs_descriptor |= want == TL_WANT_DESCRIPTOR;
+   c->needs_other |= want == TL_WANT_OTHER;
    if (want == TL_WANT_POINTER) {
       c->is_refined = !p->is_pointer;
       p->is_pointer = true;
@@ -240,7 +243,7 @@ try_variant(Checker *c, unsigned variant)
 {
    memset(c->params, 0, c->kernel->num_params * sizeof *c->params);
    Trial t = try_out(c, variant);
-   while (!t.func && c->is_refined && !c->needs_descriptor)
+   while (!t.func && c->is_refined && !c->needs_other)
       t = try_out(c, variant);
    return t;
 }
@@ -440,7 +443,7 @@ check_world(Checker *c, TlChecked *out)
       if (v == 0)
          typing = typing_text(c);
    }
-   bool is_tried = !needs_function(c) && !c->needs_descriptor;
+   bool is_tried = !needs_function(c) && !c->needs_other;
    if ((is_tried && report_shared(c, trials, typing, !c->kernel->is_launched)) ||
        c->s->diags->num_errors != errors)
       return;

@@ -35,6 +35,9 @@ const TlCalls *tl_launches_of(TlSema *s, const char *kernel); /* in the main fil
  * and decorators with such options. */
 void tl_check_launches(TlSema *s, const TlKernelInfo *k);
 
+/* By a decorator of another package: what is launched or called then is not the kernel. */
+bool tl_is_wrapped(const TlSvFunc *fn);
+
 /* Reports decorators of triton that are spelled wrong, and a file that has no kernel. */
 void tl_check_around(TlSema *s, bool has_kernels);
 

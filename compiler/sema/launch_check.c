@@ -263,22 +263,6 @@ tl_check_around(TlSema *s, bool has_kernels)
    tl_report(s->diags, E0262, start);
 }
 
-/* By a decorator of another package: what is launched or called then is not the kernel. */
-static bool
-is_wrapped(const TlSvFunc *fn)
-{
-   static const char *const names[] = {"autotune", "heuristics", "must_use_result", "libtuner"};
-   const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
-   for (size_t i = 0; i < d->len; i++) {
-      bool is_own = tl_is_jit_decorator(d->data[i]);
-      for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
-         is_own |= strcmp(tl_decorator_name(d->data[i]), names[k]) == 0;
-      if (!is_own)
-         return true;
-   }
-   return false;
-}
-
 void
 tl_check_launches(TlSema *s, const TlKernelInfo *k)
 {
@@ -287,7 +271,7 @@ tl_check_launches(TlSema *s, const TlKernelInfo *k)
    TlMeta meta = {0};
    if (!fn || fn->source != s->impl->main)
       return;
-   if (is_wrapped(fn))
+   if (tl_is_wrapped(fn))
       return;
    tl_read_decorators(s, fn, &meta);
    Around around = {s, k};

@@ -300,7 +300,8 @@ typedef enum TlWant {
    TL_WANT_INT,
    TL_WANT_FLOAT,
    TL_WANT_BOOL,
-   TL_WANT_DESCRIPTOR, /* of a block that nothing tells */
+   TL_WANT_ONE,   /* the stride of neighbours, which a launch folds */
+   TL_WANT_OTHER, /* a descriptor, whose block nothing tells, or a tuple */
 } TlWant;
 void tl_blame(TlSema *s, const TlValue *v, TlWant want);
 void tl_blame_sv(TlSema *s, const TlSv *v, TlWant want);

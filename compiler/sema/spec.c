@@ -113,6 +113,21 @@ is_helper(const Uses *uses, const TlSvFunc *fn)
    return by && by != fn && !tl_map_has(&uses->launched, fn->name);
 }
 
+bool
+tl_is_wrapped(const TlSvFunc *fn)
+{
+   static const char *const names[] = {"autotune", "heuristics", "must_use_result", "libtuner"};
+   const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
+   for (size_t i = 0; i < d->len; i++) {
+      bool is_own = tl_is_jit_decorator(d->data[i]);
+      for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
+         is_own |= strcmp(tl_decorator_name(d->data[i]), names[k]) == 0;
+      if (!is_own)
+         return true;
+   }
+   return false;
+}
+
 /* Whether its parameters are a launch's: by its decorators, a launch in the file, or because it
  * asks which program it is. */
 static bool
@@ -122,7 +137,7 @@ is_launched(const Uses *uses, const TlSvFunc *fn)
    bool is_tuned = d->len > 1;
    for (size_t i = 0; i < d->len; i++)
       is_tuned |= strcmp(tl_decorator_name(d->data[i]), "kernel") == 0;
-   return is_tuned || tl_map_has(&uses->launched, fn->name) ||
+   return (is_tuned && !tl_is_wrapped(fn)) || tl_map_has(&uses->launched, fn->name) ||
           strstr(tl_node_text(uses->s, fn->node), "program_id") != NULL;
 }
 
