@@ -358,7 +358,8 @@ tl_cmd_grid(TlCommand *c, TilecCompileOptions *o, uint32_t grid[3], bool *is_giv
       p = end + 1;
    }
    return !*is_given ||
-          tl_cmd_refuse("--grid takes up to three numbers, as in 128,2; found '%s'", text);
+          tl_cmd_refuse(
+             "--grid takes up to three numbers below 2147483648, as in 128,2; found '%s'", text);
 }
 
 TilecStatus

@@ -6,11 +6,9 @@
  * Two threads may write the same value: replicated tiles do.  Of a tile with fewer elements than
  * threads, changed in place, others load what its owner loads and then stores: a load races with a
  * store whose thread did the same load before only if what it got is used (replicas.c).  Atomics
- * and volatile loads do not race with each other.  A kernel that waits in a `while` loop for what
- * others write to global memory makes an order that is not seen here: it is not tested.  Nor are
- * locations beyond MAX_CELLS of a block. */
+ * and volatile loads do not race with each other.  Not tested are kernels that wait for what others
+ * write (global_waits.c), and locations beyond MAX_CELLS of a block. */
 #include "exec/sim/impl.h"
-#include "ir/walk.h"
 
 #include <assert.h>
 #include <string.h>
@@ -53,19 +51,6 @@ touches_global(const TlOp *op)
           op->opcode == TL_OP_ATOM_CAS;
 }
 
-static bool
-waits_for_others(const TlBlock *body)
-{
-   for (const TlOp *op = body->first; op; op = tl_walk_next(op, body)) {
-      const TlOp *around = touches_global(op) ? tl_parent(op) : NULL;
-      while (around && around->opcode != TL_OP_WHILE)
-         around = tl_parent(around);
-      if (around)
-         return true;
-   }
-   return false;
-}
-
 void
 sim_global_prepare(TlSimKernel *k)
 {
@@ -89,7 +74,7 @@ sim_global_prepare(TlSimKernel *k)
    }
    for (unsigned i = 0; i < n && !is_known; i++)
       written[i] = true;
-   k->written = any && !waits_for_others(f->body->block) ? written : NULL;
+   k->written = any && !sim_waits_for_others(k->arena, f) ? written : NULL;
    if (k->written)
       sim_replicas_prepare(k);
 }

@@ -385,6 +385,9 @@ _Noreturn void sim_global_race(const SimGlobalTouch *x, uint32_t site, uint32_t 
 /* At a block's end: does it race with a block that has ended? */
 bool sim_global_meets(SimBlock *b, TlSimFault *fault);
 
+/* global_waits.c */
+bool sim_waits_for_others(TlArena *arena, const TlFunc *f);
+
 /* replicas.c: a register whose thread loaded it behind another thread's store. */
 struct SimStale {
    SimGlobalTouch read;
