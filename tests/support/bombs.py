@@ -92,6 +92,25 @@ BOMBS = {
                                                f"    a{i} = 2\n" for i in range(9000)) + "V = 1\n"),
     "nested_undecided": value("".join("    " * i + f"if unknown(): \n" for i in range(40)) +
                               "    " * 40 + "V = 1\n"),
+    "permutations": value("import itertools\nV = len(list(itertools.permutations(range(12))))\n"),
+    "combinations": value("import itertools\n"
+                          "V = sum(1 for c in itertools.combinations(range(60), 8))\n"),
+    "counts": value("import itertools\nV = len(list(zip(itertools.count(), itertools.count())))\n"),
+    "yield_from": value("def g(n):\n    if n:\n        yield from g(n - 1)\n"
+                        "        yield from g(n - 1)\n    else:\n        yield 1\n"
+                        "V = sum(g(50))\n"),
+    "pairs_dict": value("d = {}\nfor i in range(40):\n    d = {'a': d, 'b': d}\n"
+                        "V = len(repr(d))\n"),
+    "objects": value("class A:\n    def __init__(self, n):\n        self.x = A(n + 1)\n"
+                     "V = A(0).x\n"),
+    "getter": value("class A:\n    @property\n    def p(self):\n        return self.p\n"
+                    "V = A().p\n"),
+    "wrappers": value("def d(f):\n    return lambda *a: f(*a)\ndef f():\n    return 1\n" +
+                      "f = d(f)\n" * 20000 + "V = f()\n"),
+    "many_functions": value("".join(f"def f{i}(): return f{i + 1}()\n" for i in range(20000)) +
+                            "def f20000(): return 1\nV = f0()\n"),
+    "heuristic": ("py", PY + "@triton.heuristics({'B': lambda a: [i for i in range(10**9)][0]})\n"
+                  "@triton.jit\ndef k(x, B: tl.constexpr):\n    tl.store(x, B)\n"),
     # ---- kernels ----
     "static_loops": kernel("for a in static_range(4000):\n    for b in static_range(4000):\n"
                            "        store(x + a, 1.0)"),
@@ -123,6 +142,17 @@ BOMBS = {
                     "store(x + arange(0, 4096), a)"),
     "run_time_loops": ("tile", "@kernel\ndef k(x: *fp32, n: i32):\n    v = 0.0\n" +
                        "    for i in range(n):\n        v += 1.0\n" * 3000 + "    store(x, v)\n"),
+    "functions_of_tiles": kernel("a = load(x + arange(0, 16384))\n" +
+                                 "a = exp(a) + sin(a) * cos(a) / log(a)\n" * 200 +
+                                 "store(x + arange(0, 16384), a)"),
+    "transposes": kernel("a = load(x + arange(0, 16384)).reshape([128, 128])\n" +
+                         "a = trans(a) + a\n" * 200 + "store(x + arange(0, 16384), ravel(a))"),
+    "nested_loops_of_n": ("tile", "@kernel\ndef k(x: *fp32, n: i32):\n    v = 0.0\n" +
+                          "".join("    " * (i + 1) + f"for i{i} in range(n):\n"
+                                  for i in range(200)) +
+                          "    " * 201 + "v += 1.0\n    store(x, v)\n"),
+    "parameters": ("tile", "@kernel\ndef k(" + ", ".join(f"a{i}: *fp32" for i in range(30000)) +
+                   "):\n    store(a0, 1.0)\n"),
     "many_kernels": ("tile", "".join(f"@kernel\ndef k{i}(x: *fp32):\n    store(x, {i}.0)\n"
                                       for i in range(9000))),
 }
@@ -143,6 +173,11 @@ RUNS = {
                 "    v = load(x + i)\n" + "    v = dot(v, v, input_precision='tf32x3')\n" * 8 +
                 "    store(y + i, v)\n"),
     "run_loop": ("cpu", K + "    while load(x) == load(x):\n        pass\n"),
+    "run_gather": ("cpu", K + "    i = arange(0, 1 << 20)\n    v = load(x + i)\n"
+                   "    for j in range(100000):\n        v = gather(v, i ^ 1, 0)\n"
+                   "    store(x + i, v)\n"),
+    "sim_promise": ("sim", K + "    for j in range(1 << 30):\n"
+                    "        store(x + max_contiguous(arange(0, 1024) * (j & 1), 1024), 1.0)\n"),
     "sim_loop": ("sim", K + "    while load(x) == load(x):\n        pass\n"),
     "sim_loops": ("sim", K + "    v = 0.0\n" + "    for i in range(1 << 30):\n        v += i\n" * 40 +
                   "    store(x, v)\n"),
@@ -163,6 +198,8 @@ def run(tilec, folder, name, kind, text):
     if name in RUNS:
         command = [tilec, "run", path, f"--timeout={LIMIT_MS}", "--on=" + RUNS[name][0], "--grid=1"]
         command += ARRAYS if "y:" in text else ARRAYS[:2]
+    if name == "sim_promise":
+        command += ["--check"]
     if kind == "py":
         command += ["-s", "*fp32"]
     if name == "many_kernels":
