@@ -166,6 +166,15 @@ are_whole(const TilecDefine *list, size_t n)
    return true;
 }
 
+static bool
+are_texts(const char *const *list, size_t n)
+{
+   for (size_t i = 0; i < n; i++)
+      if (!list || !list[i])
+         return false;
+   return true;
+}
+
 static TilecStatus
 take_options(TilecSession *s, const TilecCompileOptions *options, TilecCompileOptions *o)
 {
@@ -181,9 +190,10 @@ take_options(TilecSession *s, const TilecCompileOptions *options, TilecCompileOp
       why = "fp32_dot is none of " TL_DOT_PRECISIONS;
    else if (!are_whole(o->defines, o->num_defines) || !are_whole(o->values, o->num_values))
       why = "a define or value has no name or no text";
-   for (size_t i = 0; !why && i < o->num_include_dirs; i++)
-      if (!o->include_dirs || !o->include_dirs[i])
-         why = "an include folder is NULL";
+   else if (!are_texts(o->include_dirs, o->num_include_dirs))
+      why = "an include folder is NULL";
+   else if (!are_texts(o->assume, o->num_assume))
+      why = "a text of assume is NULL";
    return why ? fail(s, TILEC_BAD_ARGUMENT, why) : TILEC_OK;
 }
 

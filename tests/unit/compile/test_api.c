@@ -246,8 +246,8 @@ options_are_checked(void **state)
    TilecCompileOptions good = {.struct_size = sizeof good,
                                .source_bytes = TILEC_STRLEN,
                                .source = "@kernel\ndef k(x: *fp32):\n    store(x, 1.0)\n"};
-   TilecCompileOptions bad[11];
-   for (int i = 0; i < 11; i++)
+   TilecCompileOptions bad[13];
+   for (int i = 0; i < 13; i++)
       bad[i] = good;
    bad[0].opt = (TilecOpt)17;
    bad[1].fp_mode = (TilecFpMode)2;
@@ -260,8 +260,10 @@ options_are_checked(void **state)
    bad[8].num_include_dirs = 1;
    bad[9].tma = (TilecTma)3;
    bad[10].fp32_dot = "fp32";
+   bad[11].num_assume = 1;
+   bad[12].assume = no_dir, bad[12].num_assume = 1;
    assert_int_equal(tilec_session_new(NULL, &s), TILEC_OK);
-   for (int i = 0; i < 11; i++) {
+   for (int i = 0; i < 13; i++) {
       assert_int_equal(tilec_compile(s, &bad[i], &p), TILEC_BAD_ARGUMENT);
       assert_null(p);
       assert_true(strlen(tilec_session_error(s)) > 0);
