@@ -99,6 +99,8 @@ one_arg(HostRun *h, const TlParam *p, const TilecArg *a, TlExecArg *out)
          return bad_argument(h, p, "a pointer is expected");
       if (!a->bytes && a->as.ptr)
          return bad_argument(h, p, "the size of the memory it points to must be given");
+      if (a->bytes && !a->as.ptr)
+         return bad_argument(h, p, "a null pointer has no memory; its size must be 0");
       out->is_buffer = true;
       out->data = a->as.ptr;
       out->bytes = a->bytes;
@@ -297,6 +299,10 @@ tl_run_host(const TlCompilation *comp, const TilecHostLaunch *launch, bool check
    TilecFault ignored, *f = fault ? fault : &ignored;
    *f = (TilecFault){0};
    const char *why;
+   if (launch->mode > TILEC_HOST_SIM) {
+      snprintf(f->message, sizeof f->message, "there is no mode %d", (int)launch->mode);
+      return TILEC_BAD_ARGUMENT;
+   }
    const TlFunc *func = function_for(comp, launch->mode, &why);
    if (!func) {
       snprintf(f->message, sizeof f->message, "%s", why);
@@ -304,6 +310,11 @@ tl_run_host(const TlCompilation *comp, const TilecHostLaunch *launch, bool check
    }
    if (launch->num_args && !launch->args)
       return TILEC_BAD_ARGUMENT;
+   if (launch->kernel) {
+      snprintf(f->message, sizeof f->message, "the program has 1 kernel; got number %u",
+               launch->kernel);
+      return TILEC_BAD_ARGUMENT;
+   }
    HostRun *h = malloc(sizeof *h);
    if (!h)
       return TILEC_NO_MEMORY;

@@ -451,7 +451,7 @@ tl_exec_cpu(const TlFunc *f, const TlExecArg *args, unsigned num_args, const uin
    memcpy(run.grid, grid, sizeof run.grid);
    run.num_programs = (uint64_t)grid[0] * grid[1];
    if (__builtin_mul_overflow(run.num_programs, grid[2], &run.num_programs)) {
-      bad_argument(f, fault, NULL, "the grid has too many programs");
+      *fault = (TlExecFault){.kind = TL_FAULT_GRID, .range = f->range, .op = f->name};
       return TL_EXEC_BAD_ARGUMENT;
    }
    if (!run.num_programs)

@@ -54,6 +54,7 @@ typedef enum TlFaultKind {
    TL_FAULT_TIME,
    TL_FAULT_MEMORY,
    TL_FAULT_ARGUMENT,
+   TL_FAULT_GRID, /* more programs than 64 bits can count */
    TL_FAULT_UNSUPPORTED,
 } TlFaultKind;
 

@@ -132,6 +132,9 @@ tl_exec_report(TlDiags *diags, const TlExecFault *f)
    case TL_FAULT_ARGUMENT:
       report_argument(diags, f);
       break;
+   case TL_FAULT_GRID:
+      tl_report(diags, E0617, f->range, f->op);
+      break;
    case TL_FAULT_UNSUPPORTED:
       tl_report(diags, E0615, f->range, f->op, f->text ? f->text : f->own);
       break;

@@ -342,11 +342,15 @@ check_args(const TlFunc *f, const TlExecArg *args, unsigned num_args, const uint
 {
    const TlBlock *body = f->body->block;
    if (grid[0] && grid[1] && (uint64_t)grid[0] * grid[1] > UINT64_MAX / (grid[2] ? grid[2] : 1)) {
-      *fault = whole_kernel(f, TL_FAULT_ARGUMENT, "the grid is too large");
+      *fault = whole_kernel(f, TL_FAULT_GRID, NULL);
+      fault->base.op = f->name;
       return false;
    }
    if (num_args != body->num_args) {
       *fault = whole_kernel(f, TL_FAULT_ARGUMENT, "there must be one argument for each parameter");
+      fault->base.op = f->name;
+      fault->base.value = num_args;
+      fault->base.limit = body->num_args;
       return false;
    }
    unsigned p = 0;

@@ -422,6 +422,44 @@ a_launch_is_cancelled(void **state)
    tilec_session_free(s);
 }
 
+/* What is wrong with a launch is said, on both executors. */
+static void
+launches_name_their_cause(void **state)
+{
+   (void)state;
+   TilecSession *s;
+   TilecProgram *p;
+   TilecFault fault;
+   float x[4];
+   TilecArg arg = tilec_ptr(TILEC_FP32, x, sizeof x);
+   assert_int_equal(tilec_session_new(NULL, &s), TILEC_OK);
+   TilecCompileOptions co = compile_options("@kernel\ndef k(x: *fp32):\n    store(x, 1.0)\n");
+   co.signature = NULL;
+   assert_int_equal(tilec_compile(s, &co, &p), TILEC_OK);
+   for (int mode = TILEC_HOST_CPU; mode <= TILEC_HOST_SIM; mode++) {
+      TilecHostLaunch l = {.struct_size = sizeof l,
+                           .mode = (TilecHostMode)mode,
+                           .grid = {UINT32_MAX, UINT32_MAX, UINT32_MAX},
+                           .args = &arg,
+                           .num_args = 1};
+      assert_int_equal(tilec_program_run_cpu(p, &l, &fault), TILEC_BAD_ARGUMENT);
+      assert_non_null(strstr(fault.message, "error[E0617]: the grid of 'k' has more programs"));
+      l.grid[0] = l.grid[1] = l.grid[2] = l.kernel = 1;
+      assert_int_equal(tilec_program_run_cpu(p, &l, &fault), TILEC_BAD_ARGUMENT);
+      assert_non_null(strstr(fault.message, "the program has 1 kernel; got number 1"));
+      TilecArg null = tilec_ptr(TILEC_FP32, NULL, sizeof x);
+      l.kernel = 0;
+      l.args = &null;
+      assert_int_equal(tilec_program_run_cpu(p, &l, &fault), TILEC_BAD_ARGUMENT);
+      assert_non_null(strstr(fault.message, "'x': a null pointer has no memory"));
+   }
+   TilecHostLaunch l = {.struct_size = sizeof l, .mode = (TilecHostMode)9, .grid = {1, 1, 1}};
+   assert_int_equal(tilec_program_run_cpu(p, &l, &fault), TILEC_BAD_ARGUMENT);
+   assert_string_equal(fault.message, "there is no mode 9");
+   tilec_program_free(p);
+   tilec_session_free(s);
+}
+
 /* A kernel gets the lowest PTX version that has its instructions, within the bound asked for. */
 static void
 ptx_version_is_the_lowest_needed(void **state)
@@ -609,6 +647,7 @@ test_api(void)
    const struct CMUnitTest tests[] = {
       cmocka_unit_test(nothing_given),
       cmocka_unit_test(options_are_checked),
+      cmocka_unit_test(launches_name_their_cause),
       cmocka_unit_test(struct_sizes),
       cmocka_unit_test(scalars_must_fit),
       cmocka_unit_test(scalars_become_floats_by_value),
