@@ -324,20 +324,6 @@ tl_only_by_wgmma(const TlBlock *body)
    return true;
 }
 
-TlLinear
-tl_fma_operand_memory(const TlType *operand, unsigned index)
-{
-   assert(operand->rank >= 2 && index < 2);
-   unsigned order[TL_MAX_RANK], r = operand->rank;
-   for (unsigned d = 0; d < r; d++)
-      order[d] = r - 1 - d;
-   if (index == 0) { /* rows together */
-      order[0] = r - 2;
-      order[1] = r - 1;
-   }
-   return tl_hw_shared_plain(r, operand->shape, order);
-}
-
 /* Where K runs along the rows, four lanes read neighbouring rows and the others 32 bytes of each:
  * neighbouring rows are moved by 32 bytes first, not by 16. */
 static void
@@ -365,6 +351,32 @@ dim_together(const TlType *t)
       if (first >> tl_ll_dim_shift(l, dim) & ((1u << l->log2_dim[dim]) - 1))
          fast = dim;
    return fast + 2 < r ? r - 1 : fast;
+}
+
+/* A 16-byte access is made by eight lanes at a time, who read so many rows of A. */
+static unsigned
+rows_at_a_time(const TlLinear *acc)
+{
+   unsigned rows = 1, first = acc->num[TL_HW_REG], n = acc->rank - 1u;
+   uint32_t columns = ((1u << acc->log2_dim[n]) - 1) << tl_ll_dim_shift(acc, n);
+   for (unsigned i = first; i < first + 3; i++)
+      if (!(acc->col[i] & columns))
+         rows *= 2;
+   return rows;
+}
+
+TlLinear
+tl_fma_operand_memory(const TlDotForm *f, unsigned index, const TlType *operand)
+{
+   assert(operand->rank >= 2 && index < 2 && !f->is_mma);
+   unsigned order[TL_MAX_RANK], r = operand->rank;
+   for (unsigned d = 0; d < r; d++)
+      order[d] = r - 1 - d;
+   if (index == 0 && (dim_together(operand) != r - 1 || rows_at_a_time(&f->acc) > 2)) {
+      order[0] = r - 2;
+      order[1] = r - 1;
+   }
+   return tl_hw_shared_plain(r, operand->shape, order);
 }
 
 static TlLinear

@@ -56,8 +56,10 @@ unsigned tl_dot_elem_bits(const TlDotInput *in);
 const char *tl_why_no_mma(const TlTarget *target, const TlOp *dot);
 /* Why mma.sync computes it where the target has wgmma for its types, as a clause; or NULL. */
 const char *tl_why_no_wgmma(const TlTarget *target, const TlOp *dot);
-/* Shared arrangement of operand `index` of a multiply-add dot: rows of A, columns of B together. */
-TlLinear tl_fma_operand_memory(const TlType *operand, unsigned index);
+/* Shared arrangement of operand `index` of a multiply-add dot.  Columns of B lie together.  Of A it
+ * is K, where K lies together in its registers: wide stores without bank conflicts, wide loads of
+ * several k; else, and where eight lanes would read many rows from the same banks, its rows. */
+TlLinear tl_fma_operand_memory(const TlDotForm *f, unsigned index, const TlType *operand);
 
 /* Shared arrangement of operand `index` of a matrix dot: rows along the dimension that lies
  * together in the registers or lanes of its layout; for wgmma one that a descriptor describes. */

@@ -145,7 +145,7 @@ buffer_cost(const TlDotForm *f, unsigned index, const TlType *tile, const TlLine
    TlType in_layout = *tile;
    in_layout.layout = from;
    TlLinear memory =
-      f->is_mma ? tl_mma_operand_memory(f, index, &in_layout) : tl_fma_operand_memory(tile, index);
+      (f->is_mma ? tl_mma_operand_memory : tl_fma_operand_memory)(f, index, &in_layout);
    unsigned bytes = tl_dtype_info[tile->dtype].bytes;
    int64_t words = 0;
    if (f->is_mma && !f->is_wgmma)

@@ -549,8 +549,7 @@ placed_operand(Driver *d, const TlDotForm *f, unsigned i, TlValue *v, TlOp *op)
       return bring(d, v, want);
    if (tl_is_free(p, v))
       v = bring(d, v, tl_place_default(p, v->type));
-   TlLinear memory =
-      f->is_mma ? tl_mma_operand_memory(f, i, v->type) : tl_fma_operand_memory(v->type, i);
+   TlLinear memory = (f->is_mma ? tl_mma_operand_memory : tl_fma_operand_memory)(f, i, v->type);
    return shared_copy(d, v, tl_place_intern(p, memory), op);
 }
 
