@@ -273,7 +273,7 @@ lower_mma(TlLowerCx *cx, TlOp *op, const TlDotForm *f)
 }
 
 /* ---- multiply-adds ---- */
-enum { MOST_CHUNK_REGS = 64, MOST_CHUNK_FMAS = 1024 };
+enum { MOST_CHUNK_REGS = 64, MOST_CHUNK_FMAS = 1024, MOST_STEP_FMAS = 256 };
 
 /* One operand: which of its registers a result register needs, for one k. */
 typedef struct Side {
@@ -350,9 +350,9 @@ compute_dtype(TlDtype in)
    return in == TL_FP64 ? TL_FP64 : TL_FP32;
 }
 
-/* A chunk of an operand, k_offset bytes in (NULL = 0), in the dtype of the arithmetic. */
+/* A chunk of an operand from k (NULL = 0) + more on, in the dtype of the arithmetic. */
 static TlValue *
-load_chunk(TlLowerCx *cx, const Side *s, TlValue *k)
+load_chunk(TlLowerCx *cx, const Side *s, TlValue *k, uint32_t more)
 {
    TlSharedRef ref = tl_memdesc_ref(cx, s->buffer);
    if (k) {
@@ -360,6 +360,8 @@ load_chunk(TlLowerCx *cx, const Side *s, TlValue *k)
       ref.base = ref.base ? tl_op2(cx, TL_OP_ADD, ref.base, offset) : offset;
    }
    TlSharedMap map = tl_shared_map_of_columns(cx, &s->l, s->col, tl_dtype_info[s->dtype].bytes);
+   for (unsigned i = 0; i < map.num; i++)
+      map.offset[i] ^= more * s->k_bytes; /* other bits than a chunk's */
    TlValue *v = tl_shared_load(cx, &ref, &map, s->dtype);
    if (s->split->parts == 1) /* of several parts all bits are taken */
       v = rounded_part(cx, s->split, v);
@@ -374,15 +376,15 @@ multiply_add(TlLowerCx *cx, TlValue *a, TlValue *b, TlValue *c)
    return tl_op2(cx, TL_OP_ADD, tl_op2(cx, TL_OP_MUL, a, b), c);
 }
 
-/* acc += A[:, k .. k + chunk] B[k .. k + chunk, :] */
+/* acc += A[:, from .. from + chunk] B[from .. from + chunk, :], from = k + more */
 static TlValue *
-add_chunk(TlLowerCx *cx, const Side *side, unsigned chunk, TlValue *k, TlValue *acc)
+add_chunk(TlLowerCx *cx, const Side *side, unsigned chunk, TlValue *k, uint32_t more, TlValue *acc)
 {
    unsigned n = tl_regs_of(acc->type);
    TlValue *v[2];
    uint32_t *index = tl_new_array(cx->scratch, uint32_t, n);
    for (unsigned i = 0; i < 2; i++)
-      v[i] = load_chunk(cx, &side[i], k);
+      v[i] = load_chunk(cx, &side[i], k, more);
    for (uint32_t kk = 0; kk < chunk; kk++) {
       TlValue *x[2];
       for (unsigned i = 0; i < 2; i++) {
@@ -413,11 +415,23 @@ chunk_bits_of(const TlOp *op, const TlLinear *acc)
 }
 
 static TlValue *
+add_chunks(TlLowerCx *cx, const Side *side, unsigned chunk, TlValue *k, uint32_t step, TlValue *acc)
+{
+   for (uint32_t more = 0; more < step; more += chunk)
+      acc = add_chunk(cx, side, chunk, k, more, acc);
+   return acc;
+}
+
+/* Several chunks a step, so that the loads of one are under way while another is multiplied. */
+static TlValue *
 loop_over_k(TlLowerCx *cx, const Side *side, uint32_t k, unsigned chunk, TlValue *acc)
 {
-   if (k == chunk)
-      return add_chunk(cx, side, chunk, NULL, acc);
-   TlValue *args[4] = {tl_i32(cx, 0), tl_i32(cx, k), tl_i32(cx, chunk), acc};
+   uint32_t step = chunk, regs = tl_regs_of(acc->type);
+   while (2 * step <= k && 2 * step * regs <= MOST_STEP_FMAS)
+      step *= 2;
+   if (k == step)
+      return add_chunks(cx, side, chunk, NULL, step, acc);
+   TlValue *args[4] = {tl_i32(cx, 0), tl_i32(cx, k), tl_i32(cx, step), acc};
    const TlType *types[1] = {acc->type};
    TlOp *loop = tl_build(&cx->b, TL_OP_FOR, args, 4, types, 1, NULL, 0, 1);
    TlBlock *body = loop->regions[0]->block;
@@ -426,7 +440,7 @@ loop_over_k(TlLowerCx *cx, const Side *side, uint32_t k, unsigned chunk, TlValue
    cx->b.before = NULL;
    TlValue *index = tl_block_add_arg(body, args[0]->type, NULL);
    TlValue *carried = tl_block_add_arg(body, acc->type, NULL);
-   TlValue *next = add_chunk(cx, side, chunk, index, carried);
+   TlValue *next = add_chunks(cx, side, chunk, index, step, carried);
    tl_build_yield(&cx->b, &next, 1);
    cx->b = saved;
    return tl_result(loop, 0);
