@@ -1,5 +1,6 @@
 /* What may be written at a place: members after a dot, else names in sight, arguments by name. */
 #include "lsp/impl.h"
+#include "syntax/parse.h"
 
 #include <string.h>
 
@@ -109,12 +110,11 @@ offer_symbols(List *l, const TlDocument *d, size_t offset)
 static void
 offer_keywords(List *l)
 {
-   static const char *const words[] = {"def",   "return", "if",   "else",   "elif",    "for",
-                                       "while", "in",     "and",  "or",     "match",   "not",
-                                       "True",  "False",  "None", "import", "from",    "lambda",
-                                       "pass",  "assert", "case", "break",  "continue"};
-   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-      offer(l, words[i], KEYWORD, NULL, NULL);
+   const char *word;
+   for (unsigned i = 0; (word = tl_keyword(i)); i++)
+      offer(l, word, KEYWORD, NULL, NULL);
+   offer(l, "match", KEYWORD, NULL, NULL);
+   offer(l, "case", KEYWORD, NULL, NULL);
 }
 
 /* Arguments by name of the call that is being written. */

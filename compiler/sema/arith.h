@@ -33,5 +33,8 @@ TlOp *tl_sema_build_op(TlSema *s, TlOpcode opcode, TlValue *const *args, unsigne
                        const TlAttrInit *attrs_until_count, unsigned num_regions, TlRange range);
 TlValue *tl_sema_build(TlSema *s, TlOpcode opcode, TlValue *const *args, unsigned num_args,
                        const TlType *result, const TlAttrInit *attrs_until_count, TlRange range);
+/* What the program promises of x: TL_HINT_..., a value for each dimension. */
+TlValue *tl_sema_hint(TlSema *s, TlValue *x, int64_t hint, const int64_t *values, unsigned num,
+                      TlRange range);
 
 #endif

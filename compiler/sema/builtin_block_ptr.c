@@ -392,10 +392,7 @@ multiple_of(TlSema *s, TlValue *v, int64_t factor, TlRange range)
    uint64_t bits;
    if (factor <= 1 || tl_is_const(v, &bits))
       return v;
-   const TlAttrInit attrs[] = {{TL_ATTR_HINT, {.i = TL_HINT_DIVISIBLE}},
-                               {TL_ATTR_VALUES, {.ints = tl_ints(s->arena, &factor, 1)}},
-                               {TL_ATTR_COUNT, {.i = 0}}};
-   return tl_sema_build(s, TL_OP_HINT, &v, 1, NULL, attrs, range);
+   return tl_sema_hint(s, v, TL_HINT_DIVISIBLE, &factor, 1, range);
 }
 
 /* What the hardware's descriptors demand and only the run shows: the base and all rows begin at

@@ -5,6 +5,16 @@
 #include <string.h>
 
 /* ---- hints: promised facts, one value for each dimension ---- */
+TlValue *
+tl_sema_hint(TlSema *s, TlValue *x, int64_t hint, const int64_t *values, unsigned num,
+             TlRange range)
+{
+   const TlAttrInit attrs[] = {{TL_ATTR_HINT, {.i = hint}},
+                               {TL_ATTR_VALUES, {.ints = tl_ints(s->arena, values, num)}},
+                               {TL_ATTR_COUNT, {.i = 0}}};
+   return tl_sema_build(s, TL_OP_HINT, &x, 1, NULL, attrs, range);
+}
+
 TlSv
 tl_builtin_hint(TlSema *s, const TlCall *call)
 {
@@ -26,10 +36,7 @@ tl_builtin_hint(TlSema *s, const TlCall *call)
       if (values[i] < 1)
          return tl_sv_refuse(s, E0345, range, "values", call->row->name, (long long)values[i],
                              "positive");
-   const TlAttrInit attrs[] = {{TL_ATTR_HINT, {.i = tl_builtin_row(call)->which}},
-                               {TL_ATTR_VALUES, {.ints = tl_ints(s->arena, values, num)}},
-                               {TL_ATTR_COUNT, {.i = 0}}};
-   return tl_sv_value(tl_sema_build(s, TL_OP_HINT, &x, 1, NULL, attrs, call->range));
+   return tl_sv_value(tl_sema_hint(s, x, tl_builtin_row(call)->which, values, num, call->range));
 }
 
 TlSv

@@ -420,11 +420,11 @@ call_partial(TlSema *s, TlFrame *f, const TlSv *p, const TlArgs *args, TlRange r
 static TlSv
 call_object(TlSema *s, TlFrame *f, const TlSv *self, const TlArgs *args, TlRange range)
 {
-   TlSv cls, method;
+   TlSv method;
+   const TlSvFunc *cls = tl_class_of(self);
    if (strcmp(self->fields->type_name, "partial") == 0)
       return call_partial(s, f, self, args, range);
-   if (tl_object_get(self, "__class__", &cls) && cls.kind == TL_SV_FUNC &&
-       tl_class_attr(s, cls.func, "__call__", &method)) {
+   if (cls && tl_class_attr(s, cls, "__call__", &method)) {
       tl_bind_method(s, self, range, &method);
       return tl_invoke(s, f, &method, args, range);
    }

@@ -186,11 +186,9 @@ same_data(Same *c, const TlClassInfo *info, const TlSv *a, const TlSv *b)
 static const TlClassInfo *
 data_of(Same *c, const TlSv *v)
 {
-   TlSv cls;
-   if (!tl_object_get(v, "__class__", &cls) || cls.kind != TL_SV_FUNC)
-      return NULL;
-   const TlClassInfo *info = tl_class_info(c->s, cls.func);
-   bool is_own = tl_frame_var(cls.func->class_frame, tl_intern_cstr(c->s->strings, "__eq__"));
+   const TlSvFunc *cls = tl_class_of(v);
+   const TlClassInfo *info = cls ? tl_class_info(c->s, cls) : NULL;
+   bool is_own = cls && tl_frame_var(cls->class_frame, tl_intern_cstr(c->s->strings, "__eq__"));
    return info && info->has_eq && !info->is_unsure && !is_own ? info : NULL;
 }
 
@@ -198,10 +196,9 @@ data_of(Same *c, const TlSv *v)
 static bool
 same_objects(Same *c, const TlSv *a, const TlSv *b)
 {
-   TlSv cls;
    if (a->fields == b->fields)
       return true;
-   if (!tl_object_get(a, "__class__", &cls) || cls.kind != TL_SV_FUNC)
+   if (!tl_class_of(a))
       return same_fields(c, a->fields, b->fields);
    const TlClassInfo *x = data_of(c, a), *y = data_of(c, b);
    if (x && y)

@@ -403,12 +403,12 @@ is_instance(TlSema *s, const TlCall *c, const TlSv *v, const TlSv *type)
    if (v->kind == TL_SV_OPAQUE || (v->kind == TL_SV_OBJECT && type->kind == TL_SV_OPAQUE))
       return UNKNOWN;
    if (type->kind == TL_SV_FUNC && type->func->node->kind == TL_AST_CLASS) {
-      TlSv cls;
+      const TlSvFunc *cls = tl_class_of(v);
       if (v->kind == TL_SV_TUPLE && v->tuple->names)
          return UNKNOWN;
-      if (v->kind != TL_SV_OBJECT || !tl_object_get(v, "__class__", &cls))
+      if (!cls)
          return tl_is_enum(s, type) && type->func->enum_kind == TL_ENUM_VALUES ? UNKNOWN : NO;
-      return is_of_class(s, cls.func, type->func, 0);
+      return is_of_class(s, cls, type->func, 0);
    }
    if (type->kind != TL_SV_BUILTIN)
       return UNKNOWN;

@@ -23,14 +23,21 @@ tl_is_plain(const TlSv *v)
    }
 }
 
+const TlSvFunc *
+tl_class_of(const TlSv *v)
+{
+   TlSv cls;
+   bool is_known = v->kind == TL_SV_OBJECT && tl_object_get(v, "__class__", &cls);
+   return is_known && cls.kind == TL_SV_FUNC ? cls.func : NULL;
+}
+
 bool
 tl_is_plain_object(TlSema *s, const TlSv *v)
 {
-   TlSv cls, hook;
-   if (v->kind != TL_SV_OBJECT || !tl_object_get(v, "__class__", &cls) || cls.kind != TL_SV_FUNC)
-      return false;
-   return tl_ast_Class(cls.func->node)->bases.len == 0 &&
-          !tl_class_attr(s, cls.func, "__getattr__", &hook);
+   TlSv hook;
+   const TlSvFunc *cls = tl_class_of(v);
+   return cls && tl_ast_Class(cls->node)->bases.len == 0 &&
+          !tl_class_attr(s, cls, "__getattr__", &hook);
 }
 
 bool
@@ -55,14 +62,15 @@ tl_lacks_attribute(TlSema *s, const TlSv *v, const char *name)
 bool
 tl_has_method(TlSema *s, const TlSv *v, const char *name)
 {
-   TlSv cls, out;
-   if (v->kind != TL_SV_OBJECT || !tl_object_get(v, "__class__", &cls) || cls.kind != TL_SV_FUNC)
+   TlSv out;
+   const TlSvFunc *cls = tl_class_of(v);
+   if (!cls)
       return false;
-   bool is_plain_enum = cls.func->enum_kind == TL_ENUM_OBJECTS || strcmp(name, "__eq__") == 0 ||
+   bool is_plain_enum = cls->enum_kind == TL_ENUM_OBJECTS || strcmp(name, "__eq__") == 0 ||
                         strcmp(name, "__hash__") == 0;
-   if (tl_class_attr(s, cls.func, name, &out))
+   if (tl_class_attr(s, cls, name, &out))
       return true;
-   return tl_is_member(v) ? !is_plain_enum : tl_ast_Class(cls.func->node)->bases.len != 0;
+   return tl_is_member(v) ? !is_plain_enum : tl_ast_Class(cls->node)->bases.len != 0;
 }
 
 bool
@@ -105,10 +113,10 @@ tl_host_truth(TlSema *s, const TlSv *v, TlRange range, bool *truth)
 static bool
 is_data(TlSema *s, const TlSv *v)
 {
-   TlSv cls;
-   if (v->kind != TL_SV_OBJECT || !tl_object_get(v, "__class__", &cls) || cls.kind != TL_SV_FUNC)
+   const TlSvFunc *cls = tl_class_of(v);
+   if (!cls)
       return false;
-   const TlClassInfo *info = tl_class_info(s, cls.func);
+   const TlClassInfo *info = tl_class_info(s, cls);
    return info && info->is_own_data;
 }
 

@@ -505,6 +505,7 @@ bool tl_set_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlSv *ou
 /* ---- host*.c ---- */
 /* Of a kind whose every operation is known here, so that an error is Python's. */
 bool tl_is_plain(const TlSv *v);
+const TlSvFunc *tl_class_of(const TlSv *v); /* of an object; NULL if it is none, or not known */
 bool tl_is_plain_object(TlSema *s, const TlSv *v);
 /* For certain, Python's value has no attribute of this name. */
 bool tl_lacks_attribute(TlSema *s, const TlSv *v, const char *name);

@@ -120,8 +120,7 @@ static const char *block_leaves(const TlNodeList *body, size_t *at);
 static bool
 takes_the_rest(const TlAstCase *c)
 {
-   return !c->guard && c->pattern->kind == TL_AST_PAT_CAPTURE &&
-          !tl_ast_PatCapture(c->pattern)->pattern;
+   return !c->guard && tl_ast_takes_everything(c->pattern);
 }
 
 static const char *

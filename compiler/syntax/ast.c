@@ -71,3 +71,16 @@ tl_ast_children(const TlNode *node, Visit *visit, void *user)
       break;
    }
 }
+
+const TlNode *
+tl_ast_takes_everything(const TlNode *pattern)
+{
+   if (pattern->kind == TL_AST_PAT_CAPTURE) {
+      const TlNode *inner = tl_ast_PatCapture(pattern)->pattern;
+      return inner ? tl_ast_takes_everything(inner) : pattern;
+   }
+   if (pattern->kind != TL_AST_PAT_OR)
+      return NULL;
+   const TlNodeList *all = &tl_ast_PatOr(pattern)->alternatives;
+   return tl_ast_takes_everything(all->data[all->len - 1]);
+}

@@ -109,6 +109,9 @@ void tl_ast_print(TlSources *sources, const TlNode *node, bool with_ranges, TlSb
  * nodes their range. */
 TlRange tl_ast_name_range(const TlSources *sources, const TlNode *node);
 
+/* The part of a pattern of 'match' that takes any value, or NULL. */
+const TlNode *tl_ast_takes_everything(const TlNode *pattern);
+
 /* Calls visit for every child, in source order (NULL children are skipped).  Not recursive. */
 void tl_ast_children(const TlNode *node, void (*visit)(void *user, TlNode *child), void *user);
 

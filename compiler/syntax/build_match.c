@@ -68,24 +68,10 @@ captures_of(TlParser *ps, TlNode *pattern, bool reports)
    return c;
 }
 
-/* The part of it that takes any value, or NULL. */
-static const TlNode *
-takes_everything(const TlNode *pattern)
-{
-   if (pattern->kind == TL_AST_PAT_CAPTURE) {
-      const TlNode *inner = tl_ast_PatCapture(pattern)->pattern;
-      return inner ? takes_everything(inner) : pattern;
-   }
-   if (pattern->kind != TL_AST_PAT_OR)
-      return NULL;
-   const TlNodeList *all = &tl_ast_PatOr(pattern)->alternatives;
-   return takes_everything(all->data[all->len - 1]);
-}
-
 static void
 check_last(TlParser *ps, const TlNode *pattern)
 {
-   const TlNode *any = takes_everything(pattern);
+   const TlNode *any = tl_ast_takes_everything(pattern);
    if (any)
       tl_report(ps->diags, E0142, any->range,
                 "it takes every value, so those after it are never tried");

@@ -163,3 +163,10 @@ tl_print_tokens(TlParseCx *cx, uint32_t file, TlSb *out)
       tl_sb_char(out, '\n');
    }
 }
+
+const char *
+tl_keyword(unsigned i)
+{
+   bool is_one = i <= TL_TOK_YIELD - TL_TOK_FALSE;
+   return is_one ? tl_token_kind_text(TL_TOK_FALSE + (int)i) : NULL;
+}

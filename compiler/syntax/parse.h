@@ -31,6 +31,9 @@ TlAstModule *tl_parse_file(TlParseCx *cx, uint32_t file);
 /* One expression from text (signature entries, -D values, grid expressions); NULL: an error. */
 TlNode *tl_parse_expression(TlParseCx *cx, uint32_t file);
 
+/* Words that the scanner takes for no names: the i-th, or NULL behind the last. */
+const char *tl_keyword(unsigned i);
+
 /* --emit=tokens: one token a line: "line:col kind text". */
 void tl_print_tokens(TlParseCx *cx, uint32_t file, TlSb *out);
 

@@ -233,7 +233,7 @@ operator_slip(const Place *p)
    if (found == TL_TOK_GT && before == TL_TOK_ASSIGN && touches(p, 1))
       return "write '>='";
    if ((found == TL_TOK_STAR || found == TL_TOK_POW) && before == TL_TOK_SLASH)
-      return "a comment is '#' to the end of its line, not '/* */'";
+      return "comments start with '#'";
    if ((found == TL_TOK_FLOORDIV || found == TL_TOK_SLASH) && p->at == p->first)
       return "comments start with '#'";
    if (!starts_operand(found) && touches(p, 2) && before == kind_at(p, 2)) {
