@@ -224,6 +224,12 @@ tl_diags_repeat(TlDiags *d, const TlDiag *again)
       tl_diag_emit(d, n->code, n->range, "%s", n->text);
 }
 
+bool
+tl_has_usual_help(const TlDiag *d)
+{
+   return d->help == usual_help[d->code];
+}
+
 void
 tl_help(TlDiags *d, const char *fmt, ...)
 {

@@ -72,6 +72,8 @@ void tl_diags_sort(TlDiags *d);
 /* A diagnostic that was put aside, with its notes and help. */
 void tl_diags_repeat(TlDiags *d, const TlDiag *again);
 void tl_help(TlDiags *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Whether its help is diag_help.def's, which knows nothing of the place. */
+bool tl_has_usual_help(const TlDiag *d);
 
 /* `##__VA_ARGS__` is the gcc and clang form that C17 mode accepts without a pedantic warning. */
 #define tl_report(d, code, range, ...)                                                             \

@@ -152,6 +152,17 @@ help_call(TlSema *s, const TlBuiltin *row, TlSlip slip, const char *param)
       tl_help(s->diags, "%s(%s)", row->name, row->signature);
 }
 
+/* How it is called, below an error that says of an argument only that it does not fit. */
+static void
+help_with_form(TlSema *s, const TlBuiltin *row)
+{
+   const TlDiag *d = s->diags->last;
+   bool is_of_argument = d && (d->code == TL_DIAG_E0300 || d->code == TL_DIAG_E0313);
+   if (is_of_argument && tl_has_usual_help(d))
+      tl_help(s->diags, "it is called as %s(%s); `tilec doc %s` has an example", row->name,
+              row->signature, row->name);
+}
+
 /* What the builtin calls a parameter that others call by this name; NULL: it has none. */
 static const char *
 own_name(const Signature *sig, const char *name)
@@ -362,8 +373,11 @@ tl_invoke_builtin(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *given, Tl
    if (host && strcmp(row->name, "print") == 0)
       return tl_sv_none();
    TlRange saved = s->b.range;
+   unsigned errors = s->diags->num_errors;
    s->b.range = range;
    TlSv v = row->fn(s, &call);
    s->b.range = saved;
+   if (s->diags->num_errors != errors)
+      help_with_form(s, row);
    return v;
 }
