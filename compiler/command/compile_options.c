@@ -109,6 +109,20 @@ extension(const char *path)
    return dot && dot[1] && !strchr(dot, '/') && dot != path && dot[-1] != '/' ? dot : NULL;
 }
 
+/* Kinds of files that are not written here.  Any other may hold PTX: temporary names have dots. */
+static bool
+is_of_others(const char *dot)
+{
+   static const char *const known[] = {
+      ".exe",    ".o",    ".obj",  ".so",   ".a",   ".dll",  ".s",  ".asm", ".bin",
+      ".fatbin", ".sass", ".ttir", ".llir", ".bc",  ".h",    ".cu", ".cpp", ".cc",
+      ".py",     ".tile", ".html", ".svg",  ".npy", ".json", ".ir"};
+   for (size_t i = 0; dot && i < sizeof known / sizeof known[0]; i++)
+      if (strcmp(known[i], dot) == 0)
+         return true;
+   return false;
+}
+
 /* What --emit would say for the name of the output; NULL: PTX, if it has no extension. */
 static const char *
 emit_of_name(const char *out)
@@ -140,19 +154,6 @@ read_fp32_dot(TlCommand *c, TlOptionId id, const char **out)
           tl_cmd_refuse("--fp32-dot is one of %s; found '%s'", TL_DOT_PRECISIONS, *out);
 }
 
-/* Extensions of files that other compilers write; names of temporary files have dots as well. */
-static bool
-is_of_others(const char *suffix)
-{
-   static const char *const others[] = {"a",      "asm", "bc",  "cu", "cpp",  "dll",  "exe",
-                                        "fatbin", "h",   "hpp", "ir", "lib",  "llir", "npy",
-                                        "o",      "obj", "py",  "s",  "sass", "so",   "tile"};
-   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-      if (strcmp(others[i], suffix) == 0)
-         return true;
-   return false;
-}
-
 static bool
 read_stage(TlCommand *c, TlOptionId id, TilecStage *out)
 {
@@ -161,7 +162,7 @@ read_stage(TlCommand *c, TlOptionId id, TilecStage *out)
    if (!emit && c->cl.command == CMD_BUILD && !tl_option(&c->cl, TL_OPT_PASSES)) {
       const char *path = tl_option(&c->cl, TL_OPT_OUT), *dot = extension(path);
       emit = emit_of_name(path);
-      if (!emit && dot && is_of_others(dot + 1))
+      if (!emit && is_of_others(dot))
          return tl_cmd_refuse("'%s' does not say what to write: '%s' is none of .ptx, .cubin, .c, "
                               ".ll and .tir; --emit=ptx writes PTX under any name",
                               path, dot);
