@@ -1324,6 +1324,7 @@ tl_place_set(TlSema *s, TlFrame *f, const TlPlace *p, TlSv value)
    if (p->node->kind == TL_AST_ATTRIBUTE) {
       if (p->self.kind == TL_SV_OPAQUE && tl_is_host(f))
          return true; /* nothing is known of it anyway */
+      tl_class_lose(s, &p->self, tl_ast_Attribute(p->node)->name, p->node->range);
       if (p->self.kind != TL_SV_POISON)
          tl_report(s->diags, E0231, p->node->range, tl_sv_describe(s, &p->self));
       return false;

@@ -147,6 +147,26 @@ tl_class_attr(TlSema *s, const TlSvFunc *cls, const char *name, TlSv *out)
    return v && v->state == TL_VAR_BOUND;
 }
 
+void
+tl_class_lose(TlSema *s, const TlSv *cls, const char *name, TlRange range)
+{
+   if (cls->kind != TL_SV_FUNC || cls->func->node->kind != TL_AST_CLASS)
+      return;
+   TlFrame *f = class_frame(s, cls->func);
+   const char *id = tl_intern_cstr(s->strings, name);
+   const char *why = tl_arena_printf(s->arena, "'%s.%s' (it is assigned outside of the class)",
+                                     cls->func->name, name);
+   TlVar *v = tl_frame_var(f, id);
+   if (!v) {
+      tl_vec_push(s->arena, &f->vars, (TlVar){.name = id});
+      v = &tl_vec_last(&f->vars);
+   }
+   f->rebinds++;
+   s->impl->changes++;
+   *v = (TlVar){
+      .name = id, .value = tl_sv_lost(s, why, range), .range = range, .seq = ++s->impl->seq};
+}
+
 static TlSvFunc *
 bound_to(TlSema *s, const TlSvFunc *fn, const TlSv *self)
 {

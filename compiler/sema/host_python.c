@@ -438,6 +438,8 @@ HOST_FN(isinstance)
 
 HOST_FN(setattr)
 {
+   if (c->args[1].kind == TL_SV_STR)
+      tl_class_lose(s, &c->args[0], c->args[1].s.data, c->range);
    if (c->args[1].kind != TL_SV_STR || c->args[0].kind != TL_SV_OBJECT)
       return tl_host_bad(s, c, "an object and a name are needed");
    if (!tl_make_change(s, &c->args[0], c->range))

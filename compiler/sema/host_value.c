@@ -308,6 +308,8 @@ tl_host_del(TlSema *s, TlFrame *f, const TlNode *target)
       tl_frame_del(s, f, tl_ast_Name(target)->id, target->range);
       return true;
    }
+   if (target->kind == TL_AST_ATTRIBUTE)
+      tl_class_lose(s, &p.self, tl_ast_Attribute(target)->name, target->range);
    tl_report(s->diags, E0231, target->range, tl_sv_describe(s, &p.self));
    return false;
 }

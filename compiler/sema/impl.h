@@ -546,6 +546,9 @@ bool tl_is_host_module(const char *name); /* known by name to be host code: torc
 bool tl_is_constexpr_annotation(const TlNode *annotation);
 TlSv tl_instantiate(TlSema *s, TlFrame *f, const TlSvFunc *cls, const TlArgs *args, TlRange range);
 bool tl_class_attr(TlSema *s, const TlSvFunc *cls, const char *name, TlSv *out);
+/* A field of a class is changed, which is not followed: its value is not known from here on.  Of
+ * what is no class nothing happens. */
+void tl_class_lose(TlSema *s, const TlSv *cls, const char *name, TlRange range);
 bool tl_has_base(TlSema *s, const TlAstClass *c, const char *name); /* written so */
 
 /* ---- host_enum.c ---- */

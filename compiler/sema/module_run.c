@@ -93,11 +93,28 @@ lose_value(Lose *l, const TlSv *v, unsigned depth)
    }
 }
 
+/* A field of a class, if it is one, that code which was not followed assigns. */
+static void
+lose_field(Lose *l, const TlNode *target)
+{
+   TlSv cls;
+   if (!target || target->kind != TL_AST_ATTRIBUTE)
+      return;
+   const TlAstAttribute *field = tl_ast_Attribute(target);
+   if (field->value->kind == TL_AST_NAME &&
+       tl_lookup_quiet(l->s, l->frame, tl_ast_Name(field->value)->id, &cls))
+      tl_class_lose(l->s, &cls, field->name, target->range);
+}
+
 static void
 lose_names(void *user, TlNode *n)
 {
    Lose *l = user;
    TlSv v;
+   if (n->kind == TL_AST_AUG_ASSIGN)
+      lose_field(l, tl_ast_AugAssign(n)->target);
+   for (size_t i = 0; n->kind == TL_AST_ASSIGN && i < tl_ast_Assign(n)->targets.len; i++)
+      lose_field(l, tl_ast_Assign(n)->targets.data[i]);
    if (n->kind == TL_AST_NAME && tl_lookup_quiet(l->s, l->frame, tl_ast_Name(n)->id, &v))
       lose_value(l, &v, 0);
    if (n->kind == TL_AST_GLOBAL && l->frame->source && l->frame->source->frame)
