@@ -1322,8 +1322,12 @@ tl_place_set(TlSema *s, TlFrame *f, const TlPlace *p, TlSv value)
    if (p->node->kind == TL_AST_ATTRIBUTE && p->self.kind == TL_SV_OBJECT)
       return assign_field(s, f, tl_ast_Attribute(p->node), p->self, value);
    if (p->node->kind == TL_AST_ATTRIBUTE) {
-      if (p->self.kind == TL_SV_OPAQUE && tl_is_host(f))
+      if (p->self.kind == TL_SV_OPAQUE && tl_is_host(f)) {
+         const TlNode *of = tl_ast_Attribute(p->node)->value;
+         if (of->kind == TL_AST_CALL) /* as in type(self).n: it may be known by another name */
+            tl_lose_reachable(s, f, of, p->self.opaque);
          return true; /* nothing is known of it anyway */
+      }
       tl_class_lose(s, &p->self, tl_ast_Attribute(p->node)->name, p->node->range);
       if (p->self.kind != TL_SV_POISON)
          tl_report(s->diags, E0231, p->node->range, tl_sv_describe(s, &p->self));

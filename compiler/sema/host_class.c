@@ -84,6 +84,18 @@ class_stmt(TlSema *s, const TlSvFunc *cls, TlFrame *f, TlNode *n)
                       n->range);
 }
 
+/* A base's __init_subclass__ is not called: what it may assign is lost. */
+static void
+lose_to_hook(TlSema *s, TlSvFunc *cls)
+{
+   TlSv hook, self = {.kind = TL_SV_FUNC, .func = cls};
+   if (!tl_class_attr(s, cls, "__init_subclass__", &hook))
+      return;
+   const TlLost *lost = tl_sv_lost(s, "what __init_subclass__ changes", cls->node->range).opaque;
+   tl_lose_values(s, &self, 1, lost);
+   tl_lose_values(s, &hook, 1, lost);
+}
+
 void
 tl_define_class(TlSema *s, TlSvFunc *cls)
 {
@@ -106,6 +118,7 @@ tl_define_class(TlSema *s, TlSvFunc *cls)
    if (cls->enum_kind != TL_ENUM_NONE)
       tl_make_members(s, cls);
    s->impl->act = outer;
+   lose_to_hook(s, cls);
 }
 
 static TlFrame *
@@ -387,6 +400,11 @@ tl_instantiate(TlSema *s, TlFrame *f, const TlSvFunc *cls, const TlArgs *args, T
    TlSv init, made = {.kind = TL_SV_FUNC, .func = (TlSvFunc *)(uintptr_t)cls};
    if (tl_is_enum(s, &made))
       return tl_member_of_value(s, cls, args, range);
+   TlSv maker;
+   if (tl_class_attr(s, cls, "__new__", &maker)) {
+      tl_report(s->diags, E0259, range, cls->name, "its __new__ may say what it makes");
+      return tl_sv_poison();
+   }
    const TlSvFunc *by = constructor_of(s, cls, &init);
    if (init.kind == TL_SV_FUNC) {
       TlSv self = new_instance(s, cls);

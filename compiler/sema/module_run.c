@@ -40,25 +40,61 @@ typedef struct Lose {
    TlSema *s;
    TlFrame *frame;
    const TlLost *lost;
-   TlMap *seen; /* values and function nodes */
+   TlMap *seen;         /* values and function nodes */
+   const TlSvFunc *cls; /* whose methods are looked at, or NULL */
    unsigned depth;
 } Lose;
 
 static void lose_names(void *user, TlNode *n);
+
+/* A field of a class, if it is one, that code which was not followed assigns; in a method that of
+ * `type(self)` or `cls`, too. */
+static void
+lose_field(Lose *l, const TlNode *target)
+{
+   if (!target || target->kind != TL_AST_ATTRIBUTE)
+      return;
+   const TlAstAttribute *field = tl_ast_Attribute(target);
+   const char *name = field->value->kind == TL_AST_NAME ? tl_ast_Name(field->value)->id : NULL;
+   TlSv cls = {.kind = TL_SV_FUNC, .func = (TlSvFunc *)(uintptr_t)l->cls};
+   bool is_known = name && tl_lookup_quiet(l->s, l->frame, name, &cls);
+   if (is_known || (l->cls && (!name || strcmp(name, "self") != 0)))
+      tl_class_lose(l->s, &cls, field->name, target->range);
+}
+
+static void
+lose_assigned(Lose *l, const TlNode *n)
+{
+   if (n->kind == TL_AST_AUG_ASSIGN)
+      lose_field(l, tl_ast_AugAssign(n)->target);
+   for (size_t i = 0; n->kind == TL_AST_ASSIGN && i < tl_ast_Assign(n)->targets.len; i++)
+      lose_field(l, tl_ast_Assign(n)->targets.data[i]);
+}
+
+/* Methods of a class that the code which was not followed names: Python may have called them. */
+static void
+lose_fields_of_methods(void *user, TlNode *n)
+{
+   Lose *l = user;
+   lose_assigned(l, n);
+   tl_ast_children(n, lose_fields_of_methods, l);
+}
 
 static void
 lose_function(Lose *l, const TlSvFunc *fn)
 {
    if (fn->self)
       tl_map_put(l->seen, fn->self, l); /* its fields are reached by the name of the object */
-   if (fn->is_compiled || fn->node->kind == TL_AST_CLASS || tl_map_has(l->seen, fn->node))
+   if (fn->is_compiled || tl_map_has(l->seen, fn->node))
       return;
    tl_map_put(l->seen, fn->node, l);
+   bool is_class = fn->node->kind == TL_AST_CLASS;
    Lose inner = *l;
+   inner.cls = is_class ? fn : NULL;
    inner.frame = tl_frame_new(l->s, fn->closure, fn->source, NULL);
    inner.depth++;
    if (inner.depth < MAX_RUN_DEPTH)
-      tl_ast_children(fn->node, lose_names, &inner);
+      tl_ast_children(fn->node, is_class ? lose_fields_of_methods : lose_names, &inner);
 }
 
 static void
@@ -93,28 +129,12 @@ lose_value(Lose *l, const TlSv *v, unsigned depth)
    }
 }
 
-/* A field of a class, if it is one, that code which was not followed assigns. */
-static void
-lose_field(Lose *l, const TlNode *target)
-{
-   TlSv cls;
-   if (!target || target->kind != TL_AST_ATTRIBUTE)
-      return;
-   const TlAstAttribute *field = tl_ast_Attribute(target);
-   if (field->value->kind == TL_AST_NAME &&
-       tl_lookup_quiet(l->s, l->frame, tl_ast_Name(field->value)->id, &cls))
-      tl_class_lose(l->s, &cls, field->name, target->range);
-}
-
 static void
 lose_names(void *user, TlNode *n)
 {
    Lose *l = user;
    TlSv v;
-   if (n->kind == TL_AST_AUG_ASSIGN)
-      lose_field(l, tl_ast_AugAssign(n)->target);
-   for (size_t i = 0; n->kind == TL_AST_ASSIGN && i < tl_ast_Assign(n)->targets.len; i++)
-      lose_field(l, tl_ast_Assign(n)->targets.data[i]);
+   lose_assigned(l, n);
    if (n->kind == TL_AST_NAME && tl_lookup_quiet(l->s, l->frame, tl_ast_Name(n)->id, &v))
       lose_value(l, &v, 0);
    if (n->kind == TL_AST_GLOBAL && l->frame->source && l->frame->source->frame)
