@@ -26,7 +26,7 @@ one_slip_one_error(void **state)
       {"x = a ? b : c\n", "1:7 E0110", "'a if test else b'"},
       {"x := 3\n", "1:3 E0131", "to assign in a statement write '='"},
       {"// c\n", "1:1 E0131", "comments start with '#'"},
-      {"x = 1 /* c */\n", "1:8 E0131", "a comment is '#'"},
+      {"x = 1 /* c */\n", "1:8 E0131", "comments start with '#'"},
       {"if x {\n}\n", "1:6 E0131", "a block is made by ':' and indentation"},
       {"def f() { }\n", "1:9 E0131", "a block is made by ':' and indentation"},
       {"print x\n", "1:7 E0131", "write print(...)"},
