@@ -91,6 +91,34 @@ tl_cg_from_int(TlCg *cg, LLVMValueRef v, LLVMTypeRef t)
    }
 }
 
+/* The 16-bit value of which lo and hi are the halves: what conversions to 8 bits give for two
+ * elements at once; NULL: none. */
+static LLVMValueRef
+pair_of(LLVMValueRef lo, LLVMValueRef hi)
+{
+   if (!LLVMIsATruncInst(lo) || !LLVMIsATruncInst(hi))
+      return NULL;
+   LLVMValueRef pair = LLVMGetOperand(lo, 0), shifted = LLVMGetOperand(hi, 0);
+   bool is_pair = LLVMGetIntTypeWidth(LLVMTypeOf(pair)) == 16 && LLVMIsAInstruction(shifted) &&
+                  LLVMGetInstructionOpcode(shifted) == LLVMLShr &&
+                  LLVMGetOperand(shifted, 0) == pair;
+   LLVMValueRef by = is_pair ? LLVMGetOperand(shifted, 1) : NULL;
+   return by && LLVMIsAConstantInt(by) && LLVMConstIntGetZExtValue(by) == 8 ? pair : NULL;
+}
+
+/* A word of four bytes that are the halves of two 16-bit values, without taking these apart. */
+static LLVMValueRef
+word_of_pairs(TlCg *cg, const LLVMValueRef *v)
+{
+   LLVMValueRef pair[] = {pair_of(v[0], v[1]), pair_of(v[2], v[3])};
+   if (!pair[0] || !pair[1])
+      return NULL;
+   LLVMValueRef x = LLVMGetPoison(LLVMVectorType(LLVMTypeOf(pair[0]), 2));
+   for (unsigned i = 0; i < 2; i++)
+      x = LLVMBuildInsertElement(cg->b, x, pair[i], tl_cg_i32(cg, i), "");
+   return LLVMBuildBitCast(cg->b, x, cg->i32, "");
+}
+
 unsigned
 tl_cg_pack(TlCg *cg, const LLVMValueRef *v, unsigned n, unsigned elem_bits, unsigned piece_bits,
            LLVMValueRef *out)
@@ -124,6 +152,8 @@ tl_cg_pack(TlCg *cg, const LLVMValueRef *v, unsigned n, unsigned elem_bits, unsi
       vec_elem = elem;
    LLVMTypeRef vec = LLVMVectorType(vec_elem, per);
    for (unsigned i = 0; i < n / per; i++) {
+      if (elem_bits == 8 && per == 4 && (out[i] = word_of_pairs(cg, &v[i * per])))
+         continue;
       LLVMValueRef x = LLVMGetPoison(vec);
       for (unsigned k = 0; k < per; k++) {
          LLVMValueRef e = v[i * per + k];

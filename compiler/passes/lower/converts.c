@@ -95,20 +95,62 @@ shuffle_order(const TlConvertPlan *p, uint32_t *order)
    return n;
 }
 
-/* Every register from its lane, packed in words where the plan allows. */
+/* ---- registers that travel together, in words ---- */
+/* The register bits whose elements share a word. */
+static uint32_t
+mask_of(const uint8_t *bits, unsigned n)
+{
+   uint32_t mask = 0;
+   for (unsigned i = 0; i < n; i++)
+      mask |= 1u << bits[i];
+   return mask;
+}
+
+/* The number of a register's word: its bits without those of the mask. */
+static uint32_t
+word_of(uint32_t reg, uint32_t mask)
+{
+   uint32_t word = 0;
+   for (unsigned i = 0, n = 0; reg >> i; i++)
+      if (!(mask >> i & 1))
+         word |= (reg >> i & 1) << n++;
+   return word;
+}
+
+/* The registers of the source, those of a word next to each other. */
+static void
+source_order(const TlConvertShuffle *sh, unsigned regs, uint32_t *order)
+{
+   uint32_t mask = mask_of(sh->pack_src, sh->pack_bits);
+   for (uint32_t r = 0; r < regs; r++) {
+      uint32_t at = word_of(r, mask) << sh->pack_bits;
+      for (unsigned i = 0; i < sh->pack_bits; i++)
+         at |= (r >> sh->pack_src[i] & 1) << i;
+      order[at] = r;
+   }
+}
+
+static TlConvertStage
+stage_of_words(const TlConvertStage *s, uint32_t mask)
+{
+   assert((s->reg & mask) == 0 && "no stage moves a part of a word");
+   return (TlConvertStage){word_of(s->reg, mask), s->lane, s->warp};
+}
+
+static const TlType *
+regs_of_words(TlLowerCx *cx, const TlType *elem, unsigned group, unsigned words)
+{
+   bool is_half = tl_dtype_info[elem->dtype].bytes * group == 2;
+   return tl_type_regs(cx->types, tl_type_scalar(cx->types, is_half ? TL_I16 : TL_I32), words);
+}
+
+/* Every word from its lane; the first register of word i is order[i * group]. */
 static TlValue *
-shuffle_lanes(TlLowerCx *cx, const TlConvertPlan *p, TlValue *v, const uint32_t *order, unsigned n)
+shuffle_lanes(TlLowerCx *cx, const TlConvertPlan *p, TlValue *v, const uint32_t *order,
+              unsigned group)
 {
    const TlConvertShuffle *sh = &p->shuffle;
-   const TlType *elem = tl_type_elem(v->type), *full = v->type;
-   unsigned group = 1u << sh->pack_bits;
-   assert(n % group == 0);
-   bool is_packed = group > 1;
-   unsigned words = n / group;
-   TlDtype word_dtype = tl_dtype_info[elem->dtype].bytes * group == 2 ? TL_I16 : TL_I32;
-   const TlType *word = tl_type_regs(cx->types, tl_type_scalar(cx->types, word_dtype), words);
-   if (is_packed)
-      v = tl_t1(&cx->b, TL_OP_REPACK, word, v);
+   unsigned words = tl_regs_of(v->type);
    uint32_t cols[TL_LANE_BITS + 5] = {0}, bits;
    uint32_t *lane = tl_new_array(cx->scratch, uint32_t, words), any = 0;
    for (unsigned i = 0; i < TL_LANE_BITS; i++)
@@ -122,36 +164,55 @@ shuffle_lanes(TlLowerCx *cx, const TlConvertPlan *p, TlValue *v, const uint32_t 
    TlValue *from = tl_thread_word(cx, cols, &bits);
    if (any)
       from = tl_op2(cx, TL_OP_XOR, from, tl_regs_i32(cx, lane, words));
-   v = tl_build_n(&cx->b, TL_OP_SHFL, (TlValue *const[]){v, from}, 2, v->type,
-                  TL_ATTRS_({TL_ATTR_SHFL, {.i = TL_SHFL_IDX}}));
-   return is_packed ? tl_t1(&cx->b, TL_OP_REPACK, full, v) : v;
+   return tl_build_n(&cx->b, TL_OP_SHFL, (TlValue *const[]){v, from}, 2, v->type,
+                     TL_ATTRS_({TL_ATTR_SHFL, {.i = TL_SHFL_IDX}}));
 }
 
+/* What travels together is packed in words throughout: choices between registers are as many. */
 static TlValue *
 convert_shuffles(TlLowerCx *cx, const TlConvertPlan *p, TlValue *v)
 {
    assert(p->kind == TL_CONVERT_SHUFFLES);
    const TlConvertShuffle *sh = &p->shuffle;
    unsigned src = 1u << p->src.num[TL_HW_REG], dst = 1u << p->dst.num[TL_HW_REG];
-   unsigned most = src > dst ? src : dst;
-   uint32_t *same = tl_new_array(cx->scratch, uint32_t, most);
+   unsigned most = src > dst ? src : dst, group = 1u << sh->pack_bits;
+   uint32_t from_mask = mask_of(sh->pack_src, sh->pack_bits),
+            to_mask = mask_of(sh->pack_dst, sh->pack_bits);
    uint32_t *order = tl_new_array(cx->scratch, uint32_t, most);
    uint32_t *index = tl_new_array(cx->scratch, uint32_t, most);
-   for (uint32_t r = 0; r < most; r++)
-      same[r] = r;
-   for (unsigned i = 0; i < sh->num_pre; i++)
-      v = exchange(cx, v, &sh->pre[i], same, same, src);
-   unsigned n = shuffle_order(p, order);
-   for (unsigned i = 0; i < n; i++)
-      index[i] = select_xor(p->from_reg, order[i]);
-   v = tl_regs_pick(cx, v, index, n);
+   uint32_t *number = tl_new_array(cx->scratch, uint32_t, most);
+   uint32_t *position = tl_new_array(cx->scratch, uint32_t, most);
+   const TlType *elem = tl_type_elem(v->type);
+   bool is_packed = group > 1;
+   assert(tl_regs_of(v->type) == src && src % group == 0);
+   if (is_packed) {
+      source_order(sh, src, index);
+      v = tl_regs_pick(cx, v, index, src);
+      v = tl_t1(&cx->b, TL_OP_REPACK, regs_of_words(cx, elem, group, src / group), v);
+   }
+   for (uint32_t w = 0; w < src / group; w++)
+      number[w] = position[w] = w;
+   for (unsigned i = 0; i < sh->num_pre; i++) {
+      TlConvertStage stage = stage_of_words(&sh->pre[i], from_mask);
+      v = exchange(cx, v, &stage, number, position, src / group);
+   }
+   unsigned n = shuffle_order(p, order), words = n / group;
+   for (unsigned i = 0; i < words; i++) {
+      index[i] = word_of(select_xor(p->from_reg, order[i * group]), from_mask);
+      number[i] = word_of(order[i * group], to_mask);
+      position[number[i]] = i;
+   }
+   v = tl_regs_pick(cx, v, index, words);
    if (sh->exchange)
-      v = shuffle_lanes(cx, p, v, order, n);
-   uint32_t *position = tl_new_array(cx->scratch, uint32_t, dst);
+      v = shuffle_lanes(cx, p, v, order, group);
+   for (unsigned i = 0; i < sh->num_post; i++) {
+      TlConvertStage stage = stage_of_words(&sh->post[i], to_mask);
+      v = exchange(cx, v, &stage, number, position, words);
+   }
+   if (is_packed)
+      v = tl_t1(&cx->b, TL_OP_REPACK, tl_type_regs(cx->types, elem, n), v);
    for (unsigned i = 0; i < n; i++)
       position[order[i]] = i;
-   for (unsigned i = 0; i < sh->num_post; i++)
-      v = exchange(cx, v, &sh->post[i], order, position, n);
    for (uint32_t r = 0; r < dst; r++)
       index[r] = position[r & p->dst_live];
    return tl_regs_pick(cx, v, index, dst);

@@ -127,6 +127,7 @@ def check_text():
     y = floats(16)
     Holder().run(y)
     assert numpy.array_equal(y, x + 1)
+    assert scaled.__globals__ is globals() and scaled.__name__ == "scaled"
     e = raises(triton.CompilationError, "PLAIN", lambda: uses_plain[(1,)](y))
     assert "not made by tl.constexpr" in str(e), e
     of_tuple[(1,)]((x, (2, 3.5)), out, 1)

@@ -118,6 +118,7 @@ class JITCallable:
         self.module = fn.__module__
         self._tree, self.globals_seen = None, {}
         functools.update_wrapper(self, fn, updated=())
+        self.__globals__ = fn.__globals__
         self._fn_name = "%s.%s" % (fn.__module__, fn.__qualname__)
 
     @property
