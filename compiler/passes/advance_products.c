@@ -356,11 +356,11 @@ build_sum(Advance *a, TlBuilder *b)
    tl_set_arg(done->def, 0, sum);
 }
 
-/* Readers of the sum that come too early, to that place. */
+/* Readers of the sum that come before `behind` go to that place, which is behind it. */
 static void
-move_readers(Advance *a, TlOp *place)
+move_readers(const Advance *a, const TlOp *behind, TlOp *place)
 {
-   for (TlOp *op = a->body->first, *next; op != place; op = next) {
+   for (TlOp *op = a->body->first, *next; op != behind; op = next) {
       next = op->next;
       if (tl_map_has(&a->needs_sum, op))
          tl_move_before(op, place);
@@ -379,11 +379,11 @@ build_body(Advance *a)
    tl_replace_uses(tl_result(a->early, 0), product);
    move_stage_first(a, &map);
    TlOp *reader = last_reader(a, product), *place = wait_before(a, reader);
-   move_readers(a, place);
    TlBuilder start = tl_builder_before(place);
    start.range = a->early->range;
    TlOp *dot = build_early(a, &start, &map);
    build_sum(a, &start);
+   move_readers(a, place->prev, place); /* the last of what has been built */
    tl_move_before(dot, is_before(place, reader) ? reader->next : place);
    if (is_before(a->late, dot)) /* what is begun first is done first */
       tl_move_before(a->late, dot->next);
