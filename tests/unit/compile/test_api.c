@@ -430,7 +430,7 @@ launches_name_their_cause(void **state)
    TilecSession *s;
    TilecProgram *p;
    TilecFault fault;
-   float x[4];
+   float x[4] = {0};
    TilecArg arg = tilec_ptr(TILEC_FP32, x, sizeof x);
    assert_int_equal(tilec_session_new(NULL, &s), TILEC_OK);
    TilecCompileOptions co = compile_options("@kernel\ndef k(x: *fp32):\n    store(x, 1.0)\n");
