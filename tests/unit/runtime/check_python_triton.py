@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 import typing
 import warnings
 
@@ -446,6 +447,17 @@ def check_tuning():
 
 # ---- the host's part of the language ----
 
+def bench_runs():
+    """Runs of a function that takes no time beside the emptying of a cache, which takes 2 ms."""
+    driver, runs = triton.runtime.driver.active, []
+    driver.clear_cache = lambda cache: time.sleep(0.002)
+    try:
+        triton.testing.do_bench(lambda: runs.append(0), warmup=10, rep=40)
+    finally:
+        del driver.clear_cache
+    return len(runs)
+
+
 def check_host():
     assert triton.cdiv(10, 4) == 3 and triton.next_power_of_2(9) == 16
     assert (tl.constexpr(4) + 1).value == 5 and bool(tl.constexpr(2) == 2)
@@ -454,6 +466,7 @@ def check_host():
     assert tl.pointer_type(tl.float32) == tl.str_to_ty("*fp32") and tl.bfloat16 != tl.float16
     assert not hasattr(tl, "no_such_thing") and hasattr(tl, "dot_scaled")
     assert triton.testing.do_bench(lambda: None, quantiles=[0.5]) >= 0
+    assert bench_runs() < 60
     report = triton.testing.perf_report(triton.testing.Benchmark(
         ["n"], [1, 2], "line", ["a", "b"], ["A", "B"], "plot", {}, ylabel="ms"))
     with tempfile.TemporaryDirectory() as folder:
