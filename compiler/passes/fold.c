@@ -508,7 +508,7 @@ low_zeros(const TlValue *v, unsigned depth)
 {
    enum { MAX_DEPTH = 8 };
    uint64_t bits;
-   unsigned n = 0;
+   unsigned n = 0, other;
    if (tl_is_const(v, &bits)) {
       while (n < 64 && !(bits >> n & 1))
          n++;
@@ -526,8 +526,8 @@ low_zeros(const TlValue *v, unsigned depth)
       return n < 64 ? n : 64;
    case TL_OP_ADD:
       n = low_zeros(tl_arg(v->def, 0), depth + 1);
-      return n < low_zeros(tl_arg(v->def, 1), depth + 1) ? n
-                                                         : low_zeros(tl_arg(v->def, 1), depth + 1);
+      other = low_zeros(tl_arg(v->def, 1), depth + 1);
+      return n < other ? n : other;
    default:
       return 0;
    }
@@ -641,35 +641,24 @@ find_bounds(const TlValue *v, int64_t *lo, int64_t *hi)
 static TlValue *
 fold_bounded(TlOp *op)
 {
-   TlValue *x = tl_arg(op, 0), *y = tl_arg(op, 1);
+   bool turns = op->opcode == TL_OP_GT || op->opcode == TL_OP_GE; /* y < x, y <= x */
+   TlValue *x = tl_arg(op, turns), *y = tl_arg(op, !turns);
    int64_t lo[2], hi[2];
    if (!is_int(x) || (dtype_of(x) != TL_I32 && dtype_of(x) != TL_I64))
       return NULL;
    find_bounds(x, &lo[0], &hi[0]);
    find_bounds(y, &lo[1], &hi[1]);
-   bool is_below = hi[0]<lo[1], is_above = lo[0]> hi[1], is_not_above = hi[0] <= lo[1],
-        is_not_below = lo[0] >= hi[1], no = false, yes = false;
-   switch (op->opcode) {
-   case TL_OP_LT:
-      yes = is_below, no = is_not_below;
-      break;
-   case TL_OP_LE:
-      yes = is_not_above, no = is_above;
-      break;
-   case TL_OP_GT:
-      yes = is_above, no = is_not_above;
-      break;
-   case TL_OP_GE:
-      yes = is_not_below, no = is_below;
-      break;
-   case TL_OP_EQ:
-      no = is_below || is_above;
-      break;
-   case TL_OP_NE:
-      yes = is_below || is_above;
-      break;
-   default:
-      break;
+   bool is_less = hi[0]<lo[1], is_greater = lo[0]> hi[1], yes = false, no = false;
+   if (op->opcode == TL_OP_LT || op->opcode == TL_OP_GT) {
+      yes = is_less;
+      no = lo[0] >= hi[1];
+   } else if (op->opcode == TL_OP_LE || op->opcode == TL_OP_GE) {
+      yes = hi[0] <= lo[1];
+      no = is_greater;
+   } else if (op->opcode == TL_OP_EQ) {
+      no = is_less || is_greater;
+   } else if (op->opcode == TL_OP_NE) {
+      yes = is_less || is_greater;
    }
    return yes || no ? constant_like(op, yes) : NULL;
 }
