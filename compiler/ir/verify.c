@@ -273,8 +273,33 @@ accesses_memory(const TlOp *op)
    if (tl_op_is_pure(op) || !op->num_args || tl_has_trait(op, TL_TRAIT_TYPED) ||
        tl_has_trait(op, TL_TRAIT_LAID) || tl_has_attr(op, TL_ATTR_MMA))
       return false;
+   bool moves_data = op->num_results || op->num_args > 1;
    return tl_has_attr(op, TL_ATTR_OFFSETS) ||
-          tl_type_elem(tl_arg(op, 0)->type)->kind == TL_TYPE_PTR;
+          (moves_data && tl_type_elem(tl_arg(op, 0)->type)->kind == TL_TYPE_PTR);
+}
+
+/* An mbarrier is named by its address in shared memory. */
+static void
+check_mbarrier(Verifier *v, const TlOp *op)
+{
+   const TlType *at = tl_arg(op, 0)->type;
+   if (at->kind != TL_TYPE_SCALAR || at->dtype != TL_I32)
+      bad(v, op, "the address of its mbarrier is of %s, not i32", text(v, at));
+}
+
+static bool
+names_mbarrier(const TlOp *op)
+{
+   switch (op->opcode) {
+   case TL_OP_MBAR_INIT:
+   case TL_OP_MBAR_ARRIVE:
+   case TL_OP_MBAR_WAIT:
+   case TL_OP_MBAR_EXPECT:
+   case TL_OP_CP_ASYNC_ARRIVE:
+      return true;
+   default:
+      return false;
+   }
 }
 
 static void
@@ -316,7 +341,9 @@ check_attrs(Verifier *v, const TlOp *op)
          bad(v, op, "vec %llu of %u bytes is not a power of two up to 16 bytes",
              (unsigned long long)vec, bytes);
    }
-   if (accesses_memory(op))
+   if (names_mbarrier(op))
+      check_mbarrier(v, op);
+   else if (accesses_memory(op))
       check_accesses(v, op);
 }
 
