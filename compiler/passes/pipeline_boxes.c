@@ -59,8 +59,6 @@ static const char *
 find_boxes(TlPipe *p)
 {
    const char *why = NULL;
-   p->affine = tl_affine_new(p->cx->scratch, p->func);
-   tl_affine_doubt_arguments(p->affine);
    for (size_t i = 0; i < p->loads.len && !why; i++)
       why = tl_why_no_boxes(p, &p->loads.data[i]);
    for (size_t i = 0; i < p->loads.len && !why; i++)
@@ -82,13 +80,22 @@ slice_coordinates(TlPipe *p)
    return true;
 }
 
+void
+tl_pipe_allow_boxes(TlPipe *p)
+{
+   const TlPassCx *cx = p->cx;
+   if (!cx->uses_boxes || !(cx->target->features & TL_FEAT_WGMMA) || p->func->extra_warps ||
+       !runs_once(p->loop) || !first_product(p->body) || !tl_only_by_wgmma(p->body))
+      return;
+   p->affine = tl_affine_new(cx->scratch, p->func);
+   tl_affine_doubt_arguments(p->affine);
+}
+
 bool
 tl_pipe_choose_boxes(TlPipe *p)
 {
    const TlPassCx *cx = p->cx;
-   if (!cx->uses_boxes || !(cx->target->features & TL_FEAT_WGMMA) || p->func->extra_warps ||
-       !runs_once(p->loop) || !first_product(p->body) || !tl_only_by_wgmma(p->body) ||
-       maps_of(p->func) + p->loads.len > TL_MAX_MAPS)
+   if (!p->affine || maps_of(p->func) + p->loads.len > TL_MAX_MAPS)
       return false;
    const char *why = find_boxes(p);
    if (!why && !slice_coordinates(p))

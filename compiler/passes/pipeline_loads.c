@@ -206,6 +206,8 @@ is_zero_fill(const TlOp *load)
    return load->num_args < 3 || (tl_is_const(tl_arg(load, 2), &bits) && bits == 0);
 }
 
+static const char too_narrow[] = "a thread has less than 4 neighbouring bytes under one mask";
+
 static const char *
 choose_ring(TlPipe *p, TlRingLoad *l)
 {
@@ -223,7 +225,7 @@ choose_ring(TlPipe *p, TlRingLoad *l)
    }
    l->is_turned = memcmp(l->order, same, t->rank * sizeof same[0]) != 0;
    unsigned bytes = tl_async_copy_bytes(p->cx->scratch, p->facts, l->op, tl_ring_turned_type(p, l));
-   return bytes < 4 ? "a thread has less than 4 neighbouring bytes under one mask" : NULL;
+   return bytes < 4 ? too_narrow : NULL;
 }
 
 /* NULL when the load can run ahead, else why not. */
@@ -267,6 +269,20 @@ tl_pipe_find_loads(TlPipe *p)
       else
          tl_vec_push(p->cx->scratch, &p->loads, l);
    }
+}
+
+bool
+tl_pipe_drop_needing_boxes(TlPipe *p)
+{
+   size_t kept = 0, num = p->loads.len;
+   for (size_t i = 0; i < num; i++) {
+      if (p->loads.data[i].needs_boxes)
+         tl_pipe_refuse(p, p->loads.data[i].op, too_narrow);
+      else
+         p->loads.data[kept++] = p->loads.data[i];
+   }
+   p->loads.len = kept;
+   return kept < num;
 }
 
 /* ---- bytes ---- */

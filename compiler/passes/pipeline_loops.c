@@ -193,7 +193,7 @@ choose_distance_of_boxes(TlPipe *p)
 
 /* True when boxes fill the loop's rings; the distance is theirs then. */
 static bool
-choose_boxes(TlPipe *p)
+fill_by_boxes(TlPipe *p)
 {
    unsigned stages = p->stages;
    bool ok = choose_distance_of_boxes(p) && tl_pipe_choose_boxes(p);
@@ -485,6 +485,40 @@ slice_addresses(TlPipe *p)
    }
 }
 
+/* Who fills the rings of the loads found, in how many stages; false: the loop stays as it is. */
+static bool
+plan_rings(TlPipe *p)
+{
+   unsigned asked = p->stages;
+   do {
+      p->stages = asked;
+      if (!p->loads.len)
+         return false;
+      limit_stages(p);
+      if (p->stages < 2 || !p->loads.len)
+         return false;
+      tl_pipe_make_groups(p);
+      if (fill_by_boxes(p))
+         return true;
+   } while (tl_pipe_drop_needing_boxes(p));
+   choose_distance(p);
+   slice_addresses(p);
+   return true;
+}
+
+static void
+remark_rings(const TlPipe *p)
+{
+   if (!tl_wants_remarks(p->cx->diags, "pipeline"))
+      return;
+   tl_report(p->cx->diags, R0413, p->loop->range, p->stages, (unsigned)tl_pipe_stage_bytes(p),
+             (unsigned)p->loads.len, p->loads.len == 1 ? "" : "s");
+   for (size_t i = 0; i < p->loads.len; i++)
+      tl_report(p->cx->diags, R0416, p->loads.data[i].op->range, p->ahead, p->ahead == 1 ? "" : "s",
+                tl_memdesc_stage_bytes(p->loads.data[i].stage) * p->stages,
+                waits_late(p) ? p->loads.data[i].group + 1 : 1, waits_late(p) ? p->groups : 1);
+}
+
 static bool
 pipeline_loop(TlPassCx *cx, TlFunc *f, TlOp *loop)
 {
@@ -498,26 +532,11 @@ pipeline_loop(TlPassCx *cx, TlFunc *f, TlOp *loop)
        !(p.has_stages || tl_block_has(p.body, TL_OP_DOT)) || !tl_block_has(p.body, TL_OP_LOAD))
       return false;
    p.facts = tl_analysis_new(cx->scratch, f);
+   tl_pipe_allow_boxes(&p);
    tl_pipe_find_loads(&p);
-   if (!p.loads.len)
+   if (!p.loads.len || !find_step(&p) || !plan_rings(&p))
       return false;
-   if (!find_step(&p))
-      return false;
-   limit_stages(&p);
-   if (p.stages < 2 || !p.loads.len)
-      return false;
-   tl_pipe_make_groups(&p);
-   if (!choose_boxes(&p)) {
-      choose_distance(&p);
-      slice_addresses(&p);
-   }
-   if (tl_wants_remarks(cx->diags, "pipeline"))
-      tl_report(cx->diags, R0413, loop->range, p.stages, (unsigned)tl_pipe_stage_bytes(&p),
-                (unsigned)p.loads.len, p.loads.len == 1 ? "" : "s");
-   for (size_t i = 0; i < p.loads.len && tl_wants_remarks(cx->diags, "pipeline"); i++)
-      tl_report(cx->diags, R0416, p.loads.data[i].op->range, p.ahead, p.ahead == 1 ? "" : "s",
-                tl_memdesc_stage_bytes(p.loads.data[i].stage) * p.stages,
-                waits_late(&p) ? p.loads.data[i].group + 1 : 1, waits_late(&p) ? p.groups : 1);
+   remark_rings(&p);
    rewrite(&p);
    return true;
 }

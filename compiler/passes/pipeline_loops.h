@@ -82,6 +82,8 @@ const TlValue *tl_pointer_root(const TlValue *v);
  * different memory. */
 bool tl_is_stored_to(const TlBlock *block, const TlValue *root);
 void tl_pipe_find_loads(TlPipe *p);
+/* Refuses what only boxes could copy; false: there was no such load. */
+bool tl_pipe_drop_needing_boxes(TlPipe *p);
 void tl_pipe_make_groups(TlPipe *p); /* sorts the loads by first use */
 uint64_t tl_pipe_stage_bytes(const TlPipe *p);
 /* Shared bytes of other buffers that are alive in the loop. */
@@ -104,6 +106,8 @@ void tl_ring_read(TlPipe *p, TlRingLoad *l, TlValue *view);
 /* ---- pipeline_boxes.c ---- */
 /* mbarriers, one a stage. */
 TlValue *tl_ring_barriers(TlBuilder *b, unsigned stages, unsigned arrivals);
+/* Sets affine where boxes could fill this loop's rings: then loads are found that need them. */
+void tl_pipe_allow_boxes(TlPipe *p);
 /* Decides by_boxes; then the slice is what coordinates need. */
 bool tl_pipe_choose_boxes(TlPipe *p);
 void tl_boxes_build_barriers(TlPipe *p);
