@@ -118,8 +118,9 @@ enum {
    TL_CU_TMAP_F64 = 8,
    TL_CU_TMAP_BF16 = 9,
 };
-enum {
-   TL_CU_TMAP_L2_256B = 3, /* CUtensorMapL2promotion */
+enum { /* CUtensorMapL2promotion */
+   TL_CU_TMAP_L2_128B = 2,
+   TL_CU_TMAP_L2_256B = 3,
 };
 
 #endif

@@ -779,7 +779,6 @@ CALL(cuTensorMapEncodeTiled, void *map, int dtype, uint32_t rank, void *base, co
 {
    (void)steps;
    (void)interleave;
-   (void)l2;
    state.encodings++;
    ENTER("cuTensorMapEncodeTiled");
    for (uint32_t i = 0; i < rank; i++) /* as cuTensorMapEncodeTiled's description says */
@@ -797,6 +796,7 @@ CALL(cuTensorMapEncodeTiled, void *map, int dtype, uint32_t rank, void *base, co
          state.map_strides[i] = strides[i];
    }
    state.map_swizzle = swizzle;
+   state.map_l2 = l2;
    state.map_fill = fill;
    return 0;
 }

@@ -73,7 +73,7 @@ typedef struct FakeState {
    char ptx[4096];                                 /* begin of the last image loaded */
    uint64_t map_dims[5], map_strides[5], map_base; /* of the last tensor map */
    unsigned map_rank, map_box[5];
-   int map_dtype, map_swizzle, map_fill;
+   int map_dtype, map_swizzle, map_l2, map_fill;
    int encodings; /* of tensor maps, refused ones too */
 } FakeState;
 

@@ -373,6 +373,7 @@ hidden_arguments_are_built(void **state)
    assert_int_equal(f->map_strides[0], 1024);
    assert_int_equal(f->map_box[1], 128);
    assert_int_equal(f->map_swizzle, 3);
+   assert_int_equal(f->map_l2, 3); /* rows of 128 bytes: promoted to 256 */
    assert_int_equal(f->map_dtype, 6);
    for (int i = 0; i < 128; i++)
       assert_int_equal(f->launches[0].map[i], 0x5a);
@@ -409,6 +410,26 @@ sizes_beyond_coordinates_are_refused(void **state)
    assert_says(rt, "kernel 'k': tensor map 0 (rank 2, base 0x1000): dimension 1 has 2147483648 "
                    "elements, at most 2147483647 are allowed");
    assert_int_equal(fake()->num_launches, 1);
+   stop();
+}
+
+static void
+narrow_boxes_are_promoted_less(void **state)
+{
+   (void)state;
+   const TilecArgInfo args[] = {{.name = "a", .type = "*fp8e5", .divisible = 16}};
+   const TilecHiddenArg map = {.kind = TILEC_HIDDEN_TENSOR_MAP,
+                               .base = "a",
+                               .dtype = TILEC_FP8E5,
+                               .rank = 2,
+                               .dims = {"64", "64"},
+                               .strides = {NULL, "64"},
+                               .box = {64, 32}};
+   TilecKernelInfo k = {KERNEL_DEFAULTS, .args = args, .num_args = 1, .hidden = &map,
+                        .num_hidden = 1};
+   start(&k, 1);
+   assert_int_equal(TILEC_LAUNCH(kernel, 0, 1, 1, 1, (void *)0x1000), TILEC_OK);
+   assert_int_equal(fake()->map_l2, 2);
    stop();
 }
 
@@ -671,6 +692,7 @@ test_launch(void)
       cmocka_unit_test(launch_attributes_are_passed),
       cmocka_unit_test(hidden_arguments_are_built),
       cmocka_unit_test(sizes_beyond_coordinates_are_refused),
+      cmocka_unit_test(narrow_boxes_are_promoted_less),
       cmocka_unit_test(images_are_prepared_and_explained),
       cmocka_unit_test(bad_images_are_explained),
       cmocka_unit_test(every_load_call_may_fail),
