@@ -617,6 +617,9 @@ class TensorDescriptor:
         return cls(tensor, shape, strides, block_shape)
 
 
+_tensor_classes = {TensorDescriptor}       # of descriptors that launchers take the short way
+
+
 def _is_descriptor(a):
     return hasattr(a, "block_shape") and hasattr(a, "base") and hasattr(a, "strides")
 
@@ -766,7 +769,7 @@ class _Reader:
 class _Buffer:
     """Room for one launch: a TilecLaunch (24 bytes), then TilecArgs (24 each) as 64-bit words."""
     __slots__ = ("words", "floats", "launch", "args", "count", "memory", "device", "first",
-                 "streams", "keep", "read_only")
+                 "streams", "keep", "read_only", "tensors")
 
     def __init__(self, count):
         self.memory = (C.c_int64 * (3 + 3 * count))()
@@ -775,7 +778,7 @@ class _Buffer:
         at = C.addressof(self.memory)
         self.launch, self.args, self.count = C.c_void_p(at), C.c_void_p(at + 24), _SIZE(count)
         self.device, self.first, self.streams, self.keep = _NO_ARRAY, None, set(), []
-        self.read_only = []
+        self.read_only, self.tensors = [], {}
 
     def put(self, i, name, a, stream=None):
         """Any argument."""
@@ -827,6 +830,29 @@ class _Buffer:
         C.memmove(C.addressof(t), C.addressof(self.memory) + 8 * at, 24)
         words[at], words[at + 1] = _KIND_TENSOR | words[at] & -2**32, C.addressof(t)
         self.keep.append((t, None))
+
+    def put_tensor(self, at, a, device):
+        """A descriptor of a torch tensor on a GPU: where the launch goes, or None: the long way."""
+        base, shape, strides, block = a.base, a.shape, a.strides, a.block_shape
+        rank = len(block)
+        if type(base) is not _shared["Tensor"] or getattr(a, "padding", "zero") != "zero" \
+                or not 1 <= rank <= 5 or len(shape) != rank or len(strides) != rank:
+            return None
+        here = base.get_device()
+        if here < 0 or device not in (here, _NO_ARRAY):
+            return None
+        if at not in self.tensors:
+            t = _Tensor()
+            self.tensors[at] = t, memoryview(t).cast("B").cast("q"), C.addressof(t)
+        _, w, address = self.tensors[at]
+        w[0], w[1], w[2], w[3] = _torch_words[base.dtype], base.data_ptr(), 0, rank
+        for i in range(rank):
+            w[4 + i], w[9 + i] = shape[i], strides[i]
+        sizes = (*block, 0, 0, 0, 0)
+        w[14], w[15] = sizes[0] | sizes[1] << 32, sizes[2] | sizes[3] << 32
+        w[16] = sizes[4]
+        self.words[at], self.words[at + 1] = _KIND_TENSOR | w[0] & -2**32, address
+        return here
 
     def own_stream(self):
         """The current stream of the library that the arrays come from: torch, cupy; else what the
@@ -941,6 +967,10 @@ _ARGUMENT = """
             elif @t is @bool:
                 @w[{at}] = @I1
                 @w[{at} + 1] = {n}
+            elif @t in @tensors:
+                @d = @b.put_tensor({at}, {n}, @d)
+                if @d is None:
+                    return @slow({all})
             else:
                 return @slow({all})"""
 
@@ -957,7 +987,7 @@ def @launcher(@grid, /, {signature}{rest}):{first}
         @w = @b.words
         @d = -2
         try:{body}
-        except @KeyError:                  # an element type without a counterpart
+        except @unfit:             # an element type without a counterpart, odd sizes
             return @slow({all})
         if @d < 0:
             return @slow({all})
@@ -1047,7 +1077,8 @@ def _generate(kernel):
            "extent": lambda a: _Reader(a).bytes, "I1": _I1, "I32": _I32, "I64": _I64,
            "FP32": _FP32, "words_of": _torch_words, "type": type, "int": int, "float": float,
            "bool": bool, "tuple": tuple, "callable": callable, "IndexError": IndexError,
-           "KeyError": KeyError, **_shared, **kernel._around_names()}
+           "unfit": (KeyError, TypeError, ValueError),
+           "tensors": () if kernel.info["configs"] else _tensor_classes, **_shared, **kernel._around_names()}
     space.update((mark + name, value) for name, value in own.items())
     exec(builtins.compile(text, _FOLDER + "launcher of " + kernel.name, "exec"), space)
     for name in "launcher", "collect":      # Python's own errors name the kernel

@@ -334,6 +334,7 @@ def on_gpu(m):
     m.scale(torch.zeros(16, "cpu"), host, 16)             # torch's tensors on the CPU executor
     m.scale[1](Cuda(8), Cuda(8, 0x55), 8)
     assert fake.last.stream == 0x55
+    descriptors_on_gpu(fake, torch)
     z = Dlpack([0.0] * 8, device=(2, 0))
     m.scale[1](Cuda(8), z, 8, stream=0x44)
     assert fake.last.stream == 0x44 and z.streams == [0x44] and z.deleted == 1
@@ -427,6 +428,31 @@ def descriptors():
         twice[2, 1](tilec.TensorDescriptor.from_tensor(a, block),
                     tilec.TensorDescriptor.from_tensor(b, block), 1)
         assert (b == 2 * a + 1).all()
+
+
+def descriptors_on_gpu(fake, torch):
+    """Of torch tensors they go the short way; the launch hears of each change of their fields."""
+    twice = tilec.load(source="@kernel\ndef twice(x, y, n):\n"
+                              "    y.store([0, 0], x.load([0, 0]) * 2 + n)\n").twice
+    x, y = torch.zeros(512), torch.zeros(512)
+    of = lambda a, block=4: tilec.TensorDescriptor(a, [32, 16], (16, 1), [block, 16])
+    long_way = []
+    twice._space[twice._mark + "slow"] = lambda *a: long_way.append(a)
+    fake.lib.fake_expect_params(9)
+    for a, rows, block in ((x, 32, 4), (y, 20, 8), (x, 7, 4)):
+        d = of(a, block)
+        d.shape[0] = rows
+        twice[1](d, of(y, block), 3)
+        assert not long_way and fake.last.params[0] == a.address, long_way
+        assert fake.last.params[1] & 0xffffffff == rows and fake.last.params[3] == 16
+        assert fake.last.params[4] == y.address
+    odd = tilec.TensorDescriptor(x, [32, 16], [16.5, 1], [4, 16])
+    padded = of(x)
+    padded.padding = "nan"
+    for d in (of(torch.zeros(512, "cpu")), of(torch.zeros(512, "cuda", 1)), odd, padded, of(Cuda(512))):
+        twice[1](of(x), d, 3)
+    assert len(long_way) == 5, long_way
+    fake.lib.fake_expect_params(3)
 
 
 def waits_end():

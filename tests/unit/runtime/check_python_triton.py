@@ -218,6 +218,10 @@ def check_launches():
     raises(TypeError, "BLOCK", lambda: add[(4,)](x, y, out, 100))
     raises(RuntimeError, "Cannot call", lambda: add(x, y, out, 100))
     raises(ValueError, "triton.jit", lambda: tl.load(x))
+    mock = triton.runtime.jit.MockTensor(tl.float32)
+    warmed = [add.warmup(mock, mock, mock, n, BLOCK=64, grid=(1,)) for n in (100, 100, 112)]
+    assert warmed[0] is warmed[1] and warmed[2].key != warmed[0].key
+    assert len(add.device_caches.warmed) == 2
     again = add.warmup(x, y, out, 100, BLOCK=64, grid=(1,), num_warps=8)
     assert again.metadata.num_warps == 8
     out[:] = 0

@@ -71,8 +71,17 @@ def word_of(v, p):
         return typed or ("i1" if isinstance(v, bool) else "fp32")
     if isinstance(v, int):
         return _int_word(v, typed, facts, aligned)
+    if launch.is_descriptor(v):
+        return _descriptor_word(v)
     at = v.data_ptr() if hasattr(v, "data_ptr") else tilec._Reader(v).address
     return "*%s%s" % (launch.element_name(v), ":16" if aligned and at % 16 == 0 else "")
+
+
+def _descriptor_word(v):
+    from ..runtime import launch
+    blocks = ",".join(str(int(n)) for n in v.block_shape)
+    return "tensordesc<%s[%s]>%s" % (launch.element_name(v.base), blocks,
+                                     ":16" if v.shape[-1] % 16 == 0 else "")
 
 
 Specialization = collections.namedtuple("Specialization", "signature constants")
@@ -84,7 +93,8 @@ def specialization_of(jit, bound):
     signature, constants = {}, {}
     for p in jit.params:
         v = launch.unwrap(bound[p.name])
-        word = word_of(v, p) if not p.is_constexpr and launch.is_leaf(v) else "constexpr"
+        is_typed = launch.is_leaf(v) or launch.is_plain_descriptor(v)
+        word = word_of(v, p) if not p.is_constexpr and is_typed else "constexpr"
         signature[p.name] = "constexpr" if word in ("1", "None") else word.split(":")[0]
         if signature[p.name] == "constexpr":
             constants[p.name] = v
@@ -228,7 +238,7 @@ class CompiledKernel:
 
     def __getitem__(self, grid):
         def launch(*args, stream=None):
-            self.jit._launcher.run(grid, False, args, dict(self.options))
+            self.jit.run(*args, grid=grid, **self.options)
         return launch
 
 

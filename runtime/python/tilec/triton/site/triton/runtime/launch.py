@@ -20,6 +20,7 @@ from ..compiler.errors import CompilationError, CompileTimeAssertionFailure
 from ..compiler.triton_words import OTHER_VENDORS, words_for
 from ..language import core
 from . import kernel_text
+from ._async_compile import active_mode
 from .errors import InterpreterError, OutOfResources
 from .kernel_text import KernelText, unwrap
 from .variants import Variants
@@ -133,6 +134,12 @@ def is_leaf(v):
 
 def is_descriptor(v):
     return hasattr(v, "block_shape") and hasattr(v, "base") and hasattr(v, "strides")
+
+
+def is_plain_descriptor(v):
+    """Can a launch carry it?"""
+    return is_descriptor(v) and getattr(v, "padding", "zero") == "zero" \
+        and not isinstance(getattr(v.base, "dtype", None), core.dtype)
 
 
 # ---- errors --------------------------------------------------------------------------------------
@@ -371,6 +378,21 @@ def _constant(v):
     return "object", v              # functions, types: equal when the same
 
 
+def _warmup_key(args, kwargs):
+    """Equal for warmups that give the same kernel; None: an argument says too little of itself."""
+    if knobs.runtime.__dict__ or knobs.language.__dict__ or active_mode.get() is not None:
+        return None
+    facts = []
+    for v in (*args, *kwargs.values()):
+        if type(v) in (bool, int, float, str, type(None)):
+            facts.append((type(v), v))
+        elif hasattr(v, "data_ptr") and hasattr(v, "dtype"):
+            facts.append((v.dtype, v.data_ptr() % 16))
+        else:
+            return None
+    return (*facts, *kwargs)
+
+
 # ---- launching -----------------------------------------------------------------------------------
 
 _launchers = weakref.WeakSet()
@@ -403,8 +425,9 @@ class Launcher:
         return self.run(grid, False, args, kwargs)
 
     def _is_plain(self, bound):
-        return all(is_word(bound[p.name]) if p.is_constexpr else is_leaf(bound[p.name])
-                   for p in self.jit.params)
+        return all(is_word(v) if p.is_constexpr else
+                   is_leaf(v) or not self.is_interpreted and is_plain_descriptor(v)
+                   for p in self.jit.params for v in (bound[p.name],))
 
     def _shorten(self, call, on):
         """Later launches go straight to the kernel's own launcher."""
@@ -483,6 +506,11 @@ class Launcher:
         jit = self.jit
         for hook in jit.pre_run_hooks:
             hook(*args, **kwargs)
+        key = _warmup_key(args, kwargs) if warmup else None
+        if key in self.variants.warmed:
+            program, compiled = self.variants.warmed[key]
+            program.check_globals()
+            return compiled
         bound, options = self.bind(args, kwargs)
         try:
             call = self.call_of(bound, options)
@@ -491,6 +519,8 @@ class Launcher:
                                    "%s, which tilec cannot compile" % (jit.__name__, e)) from e
         call.program.check_globals()
         compiled = self.variants.get(call, bound, warmup)
+        if warmup and key is not None:
+            self.variants.keep_warmed(key, call.program, compiled)
         if warmup or compiled is None:
             return compiled
         if callable(grid):
@@ -522,7 +552,7 @@ class Launcher:
         """None: where the arrays are."""
         if self.is_interpreted:
             return "cpu"
-        if any(is_array(v) for v in values.values()):
+        if any(is_array(v) or is_descriptor(v) for v in values.values()):
             return None
         from .driver import driver
         return "cuda" if driver.active.is_gpu else "cpu"

@@ -9,6 +9,7 @@ from ..language import core
 from . import launch
 from ._async_compile import active_mode
 
+MOST_WARMED = 1024
 JitFunctionInfo = collections.namedtuple("JitFunctionInfo", "module name jit_function")
 
 
@@ -19,6 +20,7 @@ class Variants:
     def __init__(self, launcher):
         self.launcher, self.made, self.pending = launcher, {}, {}
         self.launched, self.silent = set(), 0       # keys; variants of the short way seen so far
+        self.warmed = {}                            # key of a warmup: (program, kernel)
 
     def kernel(self, call, bound):
         from ..compiler.compiler import CompiledKernel
@@ -60,6 +62,12 @@ class Variants:
         self._hook(knobs.runtime.jit_post_compile_hook, compiled, call, bound, warmup)
         return compiled
 
+    def keep_warmed(self, key, program, compiled):
+        """Programs warm up before each launch to read the kernel's registers."""
+        if len(self.warmed) >= MOST_WARMED:
+            self.warmed.clear()
+        self.warmed[key] = program, compiled
+
     # -- as Triton shows them --
 
     def __getitem__(self, device):
@@ -74,6 +82,7 @@ class Variants:
 
     def clear(self):
         self.made.clear()
+        self.warmed.clear()
 
     # -- hooks --
 

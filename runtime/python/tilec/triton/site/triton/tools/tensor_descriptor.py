@@ -2,6 +2,8 @@
 from dataclasses import dataclass
 from typing import Any, List
 
+import tilec
+
 from .._utils import validate_block_shape
 
 
@@ -35,3 +37,6 @@ class TensorDescriptor:
     @staticmethod
     def from_tensor(tensor, block_shape, padding="zero"):
         return TensorDescriptor(tensor, tensor.shape, tensor.stride(), block_shape, padding)
+
+
+tilec._tensor_classes.add(TensorDescriptor)      # it has the fields of tilec's own
