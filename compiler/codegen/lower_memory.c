@@ -789,14 +789,27 @@ cut_copies(TlCg *cg, const TlOp *op)
              TL_ASM_EFFECT);
 }
 
-/* cp_async(shared addresses, ptrs, part?): what is not copied is filled with zero. */
+/* Text, as LLVM has no such copy with a predicate. */
+static void
+copy_if(TlCg *cg, LLVMValueRef copies, LLVMValueRef to, LLVMValueRef from, LLVMValueRef part,
+        unsigned bytes)
+{
+   LLVMValueRef args[] = {LLVMBuildPtrToInt(cg->b, to, cg->i32, ""), from, copies, part};
+   const char *text =
+      tl_arena_printf(cg->arena, "@$2 cp.async.%s.shared.global [$0], [$1], %u, $3;",
+                      bytes == 16 ? "cg" : "ca", bytes);
+   tl_cg_asm(cg, text, "r,l,b,r,~{memory}", cg->voidt, args, 4, TL_ASM_EFFECT);
+}
+
+/* cp_async(shared addresses, ptrs, part?, copies?): what is not copied is filled with zero. */
 void
 tl_emit_cp_async(TlCg *cg, const TlOp *op)
 {
    unsigned bytes = (unsigned)tl_attr_int(op, TL_ATTR_BYTES);
    assert(bytes == 4 || bytes == 8 || bytes == 16);
    bool is_partial = tl_is_partial(op);
-   if (is_partial && tl_type_num_regs(tl_arg(op, 1)->type) <= MAX_CUT_COPIES) {
+   LLVMValueRef copies = op->num_args > 3 ? tl_cg_use1(cg, tl_arg(op, 3)) : NULL;
+   if (is_partial && !copies && tl_type_num_regs(tl_arg(op, 1)->type) <= MAX_CUT_COPIES) {
       cut_copies(cg, op);
       return;
    }
@@ -815,7 +828,10 @@ tl_emit_cp_async(TlCg *cg, const TlOp *op)
       else if (masked)
          args[2] =
             LLVMBuildSelect(cg->b, tl_cg_pred(pred, i), tl_cg_i32(cg, bytes), tl_cg_i32(cg, 0), "");
-      tl_cg_call(cg, name, cg->voidt, args, masked ? 3 : 2);
+      if (copies)
+         copy_if(cg, copies, args[0], args[1], args[2], bytes);
+      else
+         tl_cg_call(cg, name, cg->voidt, args, masked ? 3 : 2);
    }
 }
 

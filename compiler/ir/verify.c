@@ -287,6 +287,14 @@ check_mbarrier(Verifier *v, const TlOp *op)
       bad(v, op, "the address of its mbarrier is of %s, not i32", text(v, at));
 }
 
+static void
+check_who_copies(Verifier *v, const TlOp *op)
+{
+   const TlType *t = tl_arg(op, 3)->type;
+   if (t->kind != TL_TYPE_SCALAR || t->dtype != TL_I1)
+      bad(v, op, "whether it copies is of %s, not i1", text(v, t));
+}
+
 static bool
 names_mbarrier(const TlOp *op)
 {
@@ -316,6 +324,8 @@ check_attrs(Verifier *v, const TlOp *op)
       check_box_copy(v, op);
    if (op->opcode == TL_OP_BARRIER_EXPECT)
       check_expect(v, op);
+   if (op->opcode == TL_OP_CP_ASYNC && op->num_args > 3)
+      check_who_copies(v, op);
    check_limits(v, op);
    TlExtent extent;
    if (tl_has_attr(op, TL_ATTR_EXTENT) && tl_attr_extent(op, &extent))

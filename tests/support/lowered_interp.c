@@ -450,6 +450,8 @@ cp_async(In *in, const TlOp *op)
       return stop(in, "%u bytes", bytes);
    EACH_THREAD(in, t)
    for (unsigned a = 0; a < n; a++) {
+      if (op->num_args > 3 && !(get(in, tl_arg(op, 3), t, 0) & 1))
+         continue;
       Copy c = {t, bytes, shared_address(in, op, t, a), NULL, 0, in->group};
       TlBits p = get(in, tl_arg(op, 1), t, a);
       if (!in_shared(in, c.to, bytes))

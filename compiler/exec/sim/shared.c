@@ -395,6 +395,8 @@ sim_cp_async(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
    const SimSite *s = sim_site(h);
    SimCopies *c = &t->copies;
    SimShared *m = &t->block->shared;
+   if (s->op->num_args > 3 && !(frame[h->arg_at[3]] & 1))
+      return;
    for (uint32_t a = 0; a < s->accesses; a++) {
       uint32_t at = shared_address(s, h, frame, a);
       SimCopy copy = {.site = h, .to = at};

@@ -232,9 +232,18 @@ tl_shared_copy_async(TlLowerCx *cx, const TlSharedRef *ref, const TlSharedMap *m
 {
    assert(tl_arg(op, 1)->type->kind == TL_TYPE_MEMDESC);
    Access a = access_of(cx, ref, map);
-   TlValue *args[3] = {a.address, ptrs, pred};
+   TlLinear l = tl_layout_of(tl_arg(op, 0)->type);
+   TlOwner o = tl_owner_of(&l);
+   TlValue *owner = tl_owner_pred(cx, &o); /* an element that several threads hold comes once */
+   if (owner && !pred)
+      pred = tl_const_int(&cx->b, TL_I1, 1);
+   TlValue *args[4] = {a.address, ptrs, pred, owner};
    int64_t bytes = (int64_t)map->vec * tl_dtype_info[tl_arg(op, 1)->type->dtype].bytes;
-   tl_build_n(&cx->b, TL_OP_CP_ASYNC, args, pred ? 3 : 2, NULL,
+   tl_build_n(&cx->b, TL_OP_CP_ASYNC, args,
+              owner  ? 4
+              : pred ? 3
+                     : 2,
+              NULL,
               TL_ATTRS_({TL_ATTR_BYTES, {.i = bytes}}, a.attrs[1], a.attrs[2],
                         {TL_ATTR_CACHE, *tl_attr(op, TL_ATTR_CACHE)},
                         {TL_ATTR_EVICT, *tl_attr(op, TL_ATTR_EVICT)}));
