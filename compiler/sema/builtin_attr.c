@@ -310,6 +310,10 @@ tl_dtype_constant(TlSema *s, const char *name, TlSv *out)
       *out = tl_sv_type(tl_type_ptr(s->types, tl_scalar(s, TL_I32), false));
       return true;
    }
+   if (is(name, "CONSTEXPR_0")) { /* default of `descending` in Triton's own sort */
+      *out = tl_sv_int(0);
+      return true;
+   }
    if (is(name, "PropagateNan")) {
       TlSvFields *f = tl_new(s->arena, TlSvFields);
       f->type_name = "PropagateNan";

@@ -443,7 +443,30 @@ HOST_FN(find_spec) /* None for a module that does not exist */
    if (c->args[0].kind != TL_SV_STR)
       return tl_host_bad(s, c, "the name must be a string");
    TlSv m = tl_module_value(s, c->args[0].s.data);
-   return m.module->kind == TL_MOD_BUILTIN || tl_is_host_module(m.module->name) ? m : tl_sv_none();
+   if (m.module->kind != TL_MOD_BUILTIN && !tl_is_host_module(m.module->name))
+      return tl_sv_none();
+   TlSv spec = tl_object_new(s, "ModuleSpec"), loader = tl_object_new(s, "Loader"), exec;
+   if (tl_host_module_attr(s, "importlib.machinery.Loader", "exec_module", &exec))
+      tl_object_set(s, &loader, "exec_module", exec);
+   tl_object_set(s, &spec, "name", c->args[0]);
+   tl_object_set(s, &spec, "loader", loader);
+   tl_object_set(s, &spec, "module", m);
+   return spec;
+}
+
+HOST_FN(module_from_spec)
+{
+   TlSv m;
+   if (c->args[0].kind == TL_SV_OBJECT && tl_object_get(&c->args[0], "module", &m))
+      return m;
+   return tl_host_bad(s, c, "it takes what importlib.util.find_spec() found");
+}
+
+HOST_FN(exec_module) /* modules that are known are there already */
+{
+   (void)s;
+   (void)c;
+   return tl_sv_none();
 }
 
 HOST_FN(namedtuple)

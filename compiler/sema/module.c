@@ -552,6 +552,7 @@ tl_load_source(TlSema *s, TlAstModule *ast, const char *path, bool is_stdlib)
    if (!s->impl->main)
       s->impl->main = source;
    tl_vec_push(s->arena, &s->impl->loaded, source); /* before its imports: cycles find it */
+   tl_take_called_decorators(s, ast);
    tl_run_module(s, source);
    return source;
 }

@@ -118,7 +118,8 @@ enum {
    TL_CU_TMAP_F64 = 8,
    TL_CU_TMAP_BF16 = 9,
 };
-enum { /* CUtensorMapL2promotion */
+/* CUtensorMapL2promotion */
+enum {
    TL_CU_TMAP_L2_128B = 2,
    TL_CU_TMAP_L2_256B = 3,
 };
