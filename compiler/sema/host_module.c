@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -469,6 +470,30 @@ HOST_FN(exec_module) /* modules that are known are there already */
    return tl_sv_none();
 }
 
+/* A release as its numbers, without zeros at the end: they compare as packaging's versions do.
+ * Versions before or behind a release, as 3.0.0rc1 and 2.9.0+cu128, are not followed. */
+HOST_FN(version)
+{
+   enum { MOST_NUMBERS = 8, MOST_DIGITS = 9 };
+   TlSv number[MOST_NUMBERS];
+   size_t num = 0, kept = 0;
+   const char *p = c->args[0].kind == TL_SV_STR ? c->args[0].s.data : "";
+   for (bool more = true; more; p++) {
+      size_t digits = strspn(p, "0123456789");
+      if (!digits || digits > MOST_DIGITS || num == MOST_NUMBERS)
+         return tl_host_bad(s, c, "a release as in \"3.6.0\" is needed");
+      number[num++] = tl_sv_int(strtol(p, NULL, 10));
+      p += digits;
+      more = *p == '.';
+   }
+   if (p[-1])
+      return tl_host_bad(s, c, "a release as in \"3.6.0\" is needed");
+   for (size_t i = 0; i < num; i++)
+      if (number[i].i)
+         kept = i + 1;
+   return tl_make_tuple(s, number, kept, false);
+}
+
 HOST_FN(namedtuple)
 {
    TlSv fields = c->args[1];
@@ -515,6 +540,17 @@ constant_attr(TlSema *s, const char *dotted, TlSv *out)
    return false;
 }
 
+/* Blanks stand around each of the words. */
+static bool
+has_word(const char *words, const char *word)
+{
+   size_t len = strlen(word);
+   for (const char *p = strstr(words, word); len && p; p = strstr(p + 1, word))
+      if (p[-1] == ' ' && p[len] == ' ')
+         return true;
+   return false;
+}
+
 /* hasattr() of a library's module. */
 bool
 tl_host_module_has(const char *dotted, bool *has)
@@ -527,11 +563,24 @@ tl_host_module_has(const char *dotted, bool *has)
 #define TL_HOST_LACKS(name) {name, false},
 #include "sema/host.def"
    };
+   static const struct {
+      const char *module, *names;
+   } whole[] = {
+#define TL_HOST_HAS_ONLY(module, names) {module, names},
+#include "sema/host.def"
+   };
    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
       if (strcmp(rows[i].name, dotted) == 0) {
          *has = rows[i].has;
          return true;
       }
+   for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++) {
+      const char *name = tl_skip_prefix(dotted, whole[i].module);
+      if (name && *name++ == '.') {
+         *has = has_word(whole[i].names, name);
+         return true;
+      }
+   }
    return false;
 }
 

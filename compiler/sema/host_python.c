@@ -474,15 +474,21 @@ attribute_name(TlSema *s, const TlCall *c)
    return tl_intern(s->strings, c->args[1].s.data, c->args[1].s.len);
 }
 
+/* False: not known. */
+static bool
+library_has(TlSema *s, const TlSv *self, const char *name, bool *has)
+{
+   return self->kind == TL_SV_MODULE && self->module->kind != TL_MOD_SOURCE &&
+          tl_host_module_has(tl_arena_printf(s->arena, "%s.%s", self->module->name, name), has);
+}
+
 HOST_FN(hasattr)
 {
    if (c->args[1].kind != TL_SV_STR)
       return tl_host_bad(s, c, "the name must be a string");
    const TlSv *self = &c->args[0];
    bool has;
-   if (self->kind == TL_SV_MODULE && self->module->kind != TL_MOD_SOURCE &&
-       tl_host_module_has(tl_arena_printf(s->arena, "%s.%s", self->module->name, c->args[1].s.data),
-                          &has))
+   if (library_has(s, self, c->args[1].s.data, &has))
       return tl_sv_bool(has);
    if (self->kind == TL_SV_OPAQUE)
       return tl_host_bad(s, c, "the attributes of this value are not known");
@@ -503,6 +509,9 @@ HOST_FN(getattr)
    if (!c->given[2])
       return tl_attribute(s, NULL, &c->args[0], name, c->range);
    TlSv value;
+   bool has;
+   if (library_has(s, &c->args[0], name, &has) && !has)
+      return c->args[2];
    TlHas it = tl_try_attribute(s, &c->args[0], name, c->range, &value);
    if (it == TL_HAS_UNKNOWN)
       return tl_host_bad(s, c, "whether there is such an attribute is not known");

@@ -15,6 +15,8 @@ typedef struct Run {
    TlSourceModule *source;
    TlFrame *frame;
    unsigned depth;
+   unsigned side_depth;  /* of the statements of a side that is followed, .. */
+   const TlDiag *raised; /* .. and what one of them ends the import with, or NULL */
 } Run;
 
 static void run_stmts(Run *r, const TlNodeList *stmts);
@@ -277,12 +279,56 @@ try_stmt(Run *r, const TlNode *n)
    return end_attempt(r, &a);
 }
 
+/* A name that Triton does not have ends the import. */
+static bool
+is_raised(const TlDiag *error)
+{
+   return error->code == TL_DIAG_E0201 && tl_starts_with(error->text, "module 'triton");
+}
+
+typedef struct Lacks {
+   Run *r;
+   const TlDiag *found;
+} Lacks;
+
+/* Kernels may use more names than Triton has. */
+static void
+find_lacking(void *user, TlNode *n)
+{
+   Lacks *l = user;
+   TlSema *s = l->r->s;
+   if (l->found || n->kind == TL_AST_LAMBDA)
+      return;
+   tl_ast_children(n, find_lacking, l);
+   const TlDiag *error;
+   bool has = true;
+   if (n->kind != TL_AST_ATTRIBUTE)
+      return;
+   const TlSv base = tl_quiet_value(s, l->r->frame, tl_ast_Attribute(n)->value, &error);
+   const char *name = tl_ast_Attribute(n)->name;
+   if (error || base.kind != TL_SV_MODULE || base.module->kind != TL_MOD_BUILTIN ||
+       !tl_host_module_has(tl_arena_printf(s->arena, "%s.%s", base.module->name, name), &has) ||
+       has)
+      return;
+   TlDiag *d = tl_new(s->arena, TlDiag);
+   const char *text = "module '%s' has no name '%s'";
+   *d = (TlDiag){.code = TL_DIAG_E0201,
+                 .range = n->range,
+                 .text = tl_arena_printf(s->arena, text, base.module->name, name)};
+   l->found = d;
+}
+
 static void
 run_simple(Run *r, const TlNode *n)
 {
    const TlDiag *error = try_stmt(r, n);
    if (error)
       lose_stmt(r, n, error);
+   if (!r->raised && r->depth == r->side_depth && n->kind == TL_AST_ASSIGN) {
+      Lacks l = {.r = r};
+      find_lacking(&l, tl_ast_Assign(n)->value);
+      r->raised = l.found ? l.found : error && is_raised(error) ? error : NULL;
+   }
    for (size_t i = 0; n->kind == TL_AST_ASSIGN && i < tl_ast_Assign(n)->targets.len; i++) {
       const TlNode *t = tl_ast_Assign(n)->targets.data[i];
       TlGlobal *g =
@@ -294,7 +340,8 @@ run_simple(Run *r, const TlNode *n)
 
 /* ---- both ways ---- */
 typedef struct Side {
-   TlJournal finals; /* `before` is what the global was at the side's end */
+   TlJournal finals;     /* `before` is what the global was at the side's end */
+   const TlDiag *raised; /* why no program that runs went this way, or NULL */
 } Side;
 
 static void
@@ -340,7 +387,7 @@ join_global(Run *r, const Side *sides, unsigned num, TlGlobal *g, const TlLost *
    for (unsigned i = 0; i < num; i++) {
       const TlUndo *end = final_of(&sides[i], g);
       ends[i] = end ? end->before : *g;
-      if (ends[i].state == TL_GLOBAL_DELETED)
+      if (sides[i].raised || ends[i].state == TL_GLOBAL_DELETED)
          continue; /* a program that uses the name did not go this way */
       same = !first || (same && same_binding(r->s, r->source, first, &ends[i]));
       first = first ? first : &ends[i];
@@ -360,6 +407,35 @@ join_global(Run *r, const Side *sides, unsigned num, TlGlobal *g, const TlLost *
       g->state = TL_GLOBAL_DELETED;
 }
 
+/* A side that ends the import is left out, as long as another is there. */
+static void
+leave_out_raising(Run *r, Side *sides, unsigned num, const TlLost *lost)
+{
+   unsigned left = 0;
+   for (unsigned i = 0; i < num; i++)
+      left += !sides[i].raised;
+   for (unsigned i = 0; i < num; i++) {
+      if (sides[i].raised && left)
+         tl_report(r->s->diags, R0207, sides[i].raised->range, sides[i].raised->text, lost->why);
+      else
+         sides[i].raised = NULL;
+   }
+}
+
+static const TlDiag *
+run_side(Run *r, const TlNodeList *stmts)
+{
+   unsigned depth = r->side_depth;
+   const TlDiag *outer = r->raised, *raised;
+   r->side_depth = r->depth + 1;
+   r->raised = NULL;
+   run_stmts(r, stmts);
+   raised = r->raised;
+   r->side_depth = depth;
+   r->raised = outer;
+   return raised;
+}
+
 static void
 run_sides(Run *r, const TlNodeList *const *stmts, unsigned num, const TlLost *lost)
 {
@@ -372,7 +448,7 @@ run_sides(Run *r, const TlNodeList *const *stmts, unsigned num, const TlLost *lo
    for (unsigned i = 0; i < num; i++) {
       TlJournal mine = {0};
       s->impl->journal = &mine;
-      run_stmts(r, stmts[i]);
+      sides[i].raised = run_side(r, stmts[i]);
       keep_finals(s, &mine, &sides[i]);
       undo(&mine);
    }
@@ -383,6 +459,7 @@ run_sides(Run *r, const TlNodeList *const *stmts, unsigned num, const TlLost *lo
          s->impl->changed.data[i]->lost = lost;
    if (!s->impl->keep_changed)
       s->impl->changed.len = 0;
+   leave_out_raising(r, sides, num, lost);
    TlMap done;
    tl_map_init(&done, s->arena);
    for (unsigned i = 0; i < num; i++)

@@ -7,6 +7,8 @@ import importlib.util
 
 import triton
 import triton.language as tl
+from packaging import version
+from packaging.version import Version
 from torch.utils._triton import has_triton
 
 
@@ -19,6 +21,11 @@ def find(name, place):
     return None
 
 
+if version.parse(triton.__version__) >= version.parse("3.0") and Version("3.0.0") == Version("3"):
+    exact = tl.math.sqrt
+else:
+    exact = tl.math.fast_sqrt
+
 if has_triton():
     rsqrt = find("rsqrt", "triton.language.extra.libdevice")
     nowhere = find("rsqrt", "triton.language.nowhere")
@@ -28,4 +35,4 @@ if has_triton():
 def k(x, WHERE: tl.constexpr = "there", DOWN: tl.constexpr = tl.core.CONSTEXPR_0):
     if WHERE == "nowhere":
         tl.static_assert(nowhere is not None, "no such module")
-    tl.store(x, rsqrt(tl.load(x)) + DOWN)
+    tl.store(x, rsqrt(exact(tl.load(x))) + DOWN)
