@@ -35,7 +35,7 @@ import warnings
 import weakref
 
 __all__ = ["load", "compile", "list_kernels", "library", "Module", "Kernel", "Program", "Pointer",
-           "TensorDescriptor", "Runtime", "Error", "CompileError"]
+           "TensorDescriptor", "Runtime", "Event", "Error", "CompileError"]
 
 _SIZE = C.c_size_t
 _STRLEN = _SIZE(-1).value
@@ -272,6 +272,9 @@ _CALLS = {
     "tilec_kernel_info": (C.POINTER(_KernelInfo), [_P, _U32]),
     "tilec_kernel_use": (C.c_int, [_P, _U32, C.POINTER(_KernelUse)]),
     "tilec_stream_sync": (C.c_int, [_P, _P]),
+    "tilec_event_new": (C.c_int, [_P, _PP]), "tilec_event_free": (None, [_P]),
+    "tilec_event_record": (C.c_int, [_P, _P]), "tilec_event_sync": (C.c_int, [_P]),
+    "tilec_event_elapsed": (C.c_int, [_P, _P, C.POINTER(C.c_double)]),
     "tilec_kernel_tune": (C.c_int, [_P, _P, _P, _SIZE, C.POINTER(_TuneOptions), _PP]),
     "tilec_tune_info": (C.POINTER(_TuneInfo), [_P]), "tilec_tune_free": (None, [_P]),
 }
@@ -569,6 +572,31 @@ class Runtime:
         b.words[0] = _stream(stream) if stream is not None else b.own_stream()
         b.words[1], b.words[2] = _grid_words(grid)
         self.check(self.lib._launch(kernel, b.launch, b.args, b.count))
+
+
+class Event:
+    """A point in a stream's work, for times: first.record(), a launch, last.record(), then
+    last.since(first) in milliseconds.  On the host executors a reading of the clock."""
+
+    def __init__(self, rt):
+        self._rt, self._handle = rt, C.c_void_p()
+        rt.check(rt.lib.tilec_event_new(rt.handle, C.byref(self._handle)))
+
+    def record(self, stream=0):
+        self._rt.check(self._rt.lib.tilec_event_record(self._handle, _stream(stream)))
+
+    def sync(self):
+        """Waits until the work before the record is done."""
+        self._rt.check(self._rt.lib.tilec_event_sync(self._handle))
+
+    def since(self, first):
+        ms = C.c_double()
+        self._rt.check(self._rt.lib.tilec_event_elapsed(first._handle, self._handle, C.byref(ms)))
+        return ms.value
+
+    def __del__(self):
+        if self._handle:
+            self._rt.lib.tilec_event_free(self._handle)
 
 
 _kernels = weakref.WeakSet()
@@ -1243,7 +1271,9 @@ class Kernel:
         return rt, handle, b
 
     def _slow(self, grid, values, consts, num_warps, num_stages, stream):
-        rt, handle, b = self._ready(grid, values, consts, num_warps, num_stages, stream)
+        self._send(*self._ready(grid, values, consts, num_warps, num_stages, stream))
+
+    def _send(self, rt, handle, b):
         rt.check(rt.lib._launch(handle, b.launch, b.args, b.count))
 
     def _check_read_only(self, rt, handle, b):

@@ -40,6 +40,9 @@ _UNMET = {"num_ctas": 1, "maxnreg": None, "launch_cooperative_grid": False}
 MOST_WARPS = 32                          # 1,024 threads
 _warned = set()
 
+# The profiler's, while it is on: timed(runtime, stream, launch) makes the launch.
+timed = None
+
 
 class _Kernel(tilec.Kernel):
     """A kernel whose launcher does Triton's part too: its options, hooks, and what it returns.
@@ -83,6 +86,13 @@ class _Kernel(tilec.Kernel):
         """The launch itself, from the long way."""
         values, consts, num_warps, num_stages, stream = self._collect(**named, **options)
         super()._slow(grid, values, consts, num_warps, num_stages, stream)
+
+    def _send(self, rt, handle, b):
+        if timed is None:
+            super()._send(rt, handle, b)
+            return
+        rt.check(rt.lib.tilec_kernel_prepare(handle, b.args, b.count))   # compiling is not timed
+        timed(rt, b.words[0], lambda: super(_Kernel, self)._send(rt, handle, b))
 
     def _make(self, device, consts, num_warps, num_stages, tune=0):
         if not all(v is tilec._UNSET or is_word(v) for v in consts):
@@ -585,6 +595,8 @@ _NAMES_OF_TL = {"int1": "i1", "fp8e4nv": "fp8e4nv", "fp8e5": "fp8e5",
 
 def element_name(v):
     """tilec's name for the elements of an array."""
+    if isinstance(v, tilec.Pointer):
+        return v.dtype
     if isinstance(v.dtype, core.dtype):
         name = _NAMES_OF_TL.get(str(v.dtype))
         if name is None:

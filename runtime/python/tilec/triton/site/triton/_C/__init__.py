@@ -1,0 +1,1 @@
+"""What Triton has in C++; here what programs use of it."""

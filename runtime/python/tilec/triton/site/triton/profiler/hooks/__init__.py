@@ -1,0 +1,3 @@
+from .launch import LaunchHook
+
+__all__ = ["LaunchHook"]
