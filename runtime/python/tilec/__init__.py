@@ -1037,7 +1037,9 @@ def @launcher(@grid, /, {signature}{rest}):{first}
     finally:
         @free.append(@b)
 
-def @collect({signature}):
+def @collect({signature}{more}):
+    if @more:
+        @unknown(@more)
 {check}
     return ({launch}), ({consts}), {num_warps}, {num_stages}, {stream}
 """
@@ -1063,6 +1065,19 @@ def _signature(params, options, mark):
         parts.append("*")
         parts += ["%s=%s" % (o, "None" if o == "stream" else "0") for o in options]
     return ", ".join(parts), defaults, needed
+
+
+def _without_rest(signature):
+    """Without the parameter that takes what is unknown."""
+    return signature.replace(parameters=[p for p in signature.parameters.values()
+                                         if p.kind is not p.VAR_KEYWORD])
+
+
+def meant(name, known):
+    """What an error adds to an unknown name: the known one that is like it."""
+    import difflib                          # takes its time to import
+    like = difflib.get_close_matches(name, known, 1)
+    return "; did you mean '%s'?" % like[0] if like else ""
 
 
 def _generate(kernel):
@@ -1093,15 +1108,17 @@ def _generate(kernel):
         extent = _BYTES.format(n=n, at=at) if kernel.info["configs"] else ""
         body += _ARGUMENT.format(n=n, at=at, all=whole, bytes=extent)
     rest, first, last = (part.format(**values) for part in kernel._around)
-    if rest and not signature:
-        rest = rest.lstrip(", ")
+    more = ", **@more"
+    if not signature:
+        rest, more = rest.lstrip(", "), more.lstrip(", ")
     text = _LAUNCHER.format(signature=signature, body=body, check=check, key=key, all=whole,
-                            rest=rest, first=first, last=last, **values).replace("@", mark)
+                            more=more, rest=rest, first=first, last=last, **values)
+    text = text.replace("@", mark)
     own = {"free": [], "new": lambda: _Buffer(len(launch)), "handles": kernel._handles,
            "make": kernel._make, "grids": _grids, "grid_words": kernel._grid_words,
            "stream_of": _stream, "launch": library()._launch, "fail": kernel._fail,
            "slow": kernel._slow, "is_tuned": bool(kernel.info["configs"]), "UNSET": _UNSET,
-           "NEEDED": _NEEDED, "missing": kernel._missing, "key": _key,
+           "NEEDED": _NEEDED, "missing": kernel._missing, "unknown": kernel._unknown, "key": _key,
            "extent": lambda a: _Reader(a).bytes, "I1": _I1, "I32": _I32, "I64": _I64,
            "FP32": _FP32, "words_of": _torch_words, "type": type, "int": int, "float": float,
            "bool": bool, "tuple": tuple, "callable": callable, "IndexError": IndexError,
@@ -1124,7 +1141,7 @@ class Kernel:
     _define = staticmethod(_word)          # a constexpr as TilecSource.defines has it
 
     # A subclass's part of the launcher: further parameters, what is done first, what is done last.
-    _around = ("", "", "")
+    _around = (", **@more", "\n    if @more:\n        @unknown(@more)", "")
 
     def _around_names(self):
         """{name behind "@" in _around: value}"""
@@ -1145,7 +1162,7 @@ class Kernel:
         self._space, self._mark = _generate(self)
         self._launcher = self._space[self._mark + "launcher"]
         self._collect = self._space[self._mark + "collect"]
-        self.__signature__ = inspect.signature(self._collect)
+        self.__signature__ = _without_rest(inspect.signature(self._collect))
         _kernels.add(self)
 
     def __getitem__(self, grid):
@@ -1191,6 +1208,11 @@ class Kernel:
 
     def _missing(self, name):
         raise TypeError("%s() needs '%s'" % (self.name, name))
+
+    def _unknown(self, more):
+        for name in more:
+            raise TypeError("%s() got an unexpected keyword argument '%s'%s"
+                            % (self.name, name, meant(name, self.__signature__.parameters)))
 
     def _fail(self, device, status):
         self._runtime(device).check(status)

@@ -67,6 +67,14 @@ for bad in (lambda: kernel[(1,)](x), lambda: kernel[(1,)](x, 3, 0.5, nope=1),
         raise AssertionError("a wrong call was accepted")
     except TypeError:
         pass
+for slip, said in ({"num_warp": 8}, "'num_warp'; did you mean 'num_warps'?"), \
+        ({"BLOCKS": 8}, "'BLOCKS'; did you mean 'BLOCK'?"), ({"zzz": 8}, "'zzz'"):
+    for call in kernel[(1,)], kernel.explain:
+        try:
+            call(x, 3, **slip)
+            raise AssertionError("an unknown keyword was accepted")
+        except TypeError as e:
+            assert str(e) == "k() got an unexpected keyword argument " + said, e
 try:
     kernel[(1,)](x, 4)
     raise AssertionError("an array that is too short was accepted")

@@ -399,6 +399,8 @@ def check_variants():
                lambda: wrong_range.warmup(grid=(1,)))
     assert "at 3:8:" in str(e) and str(e.__cause__) == "arange's range must be a power of 2", e
     raises(AssertionError, "power of 2", lambda: uses_plain[(1,)](x, num_warps=3))
+    raises(KeyError, "num_warp was specified but unrecognised; did you mean 'num_warps'?",
+           lambda: Holder.kernel[(1,)](x, BLOCK=4, num_warp=2))
 
 
 class Array:

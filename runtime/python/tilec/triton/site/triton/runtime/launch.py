@@ -491,7 +491,9 @@ class Launcher:
             if name in _FOLLOWED or name in _IGNORED:
                 continue
             if name not in _UNMET:
-                raise KeyError("Keyword argument %s was specified but unrecognised" % name)
+                known = [*self.jit.arg_names, *_FOLLOWED, *_UNMET, *_IGNORED]
+                raise KeyError("Keyword argument %s was specified but unrecognised%s"
+                               % (name, tilec.meant(name, known)))
             if value != _UNMET[name] and value is not None and name not in _warned:
                 _warned.add(name)
                 warnings.warn("kernel '%s': tilec does not follow %s=%s; results are the same"
