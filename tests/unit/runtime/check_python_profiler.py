@@ -154,9 +154,6 @@ def check_refusals():
     raises(ValueError, "hook='launch'", lambda: proton.start("x", hook="launch"))
     raises(NotImplementedError, "'chrome_trace'",
            lambda: proton.finalize(output_format="chrome_trace"))
-    for name in ("mode", "language", "hooks.instrumentation"):
-        raises(ImportError, "triton.profiler." + name,
-               lambda: __import__("triton.profiler." + name, fromlist=["x"]))
     raises(ImportError, "libtriton.ir",
            lambda: __import__("triton._C.libtriton", fromlist=["ir"]).ir)
     proton.start("x")

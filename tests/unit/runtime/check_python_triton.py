@@ -25,6 +25,7 @@ import triton.language as tl
 import triton.language as other_name_of_tl
 from triton.language import load as fetch
 from triton.language.extra import libdevice
+from triton.language.extra.cuda import gdc, utils
 
 FACTOR = tl.constexpr(3)
 PLAIN = 3
@@ -480,6 +481,41 @@ def check_host():
         with open(os.path.join(folder, "plot.csv")) as f:
             assert f.read() == "n,A (ms),B (ms)\n1,2.000000,3.000000\n2,4.000000,5.000000\n"
     raises(ImportError, "Gluon", lambda: __import__("triton.experimental.gluon"))
+    check_absent()
+
+
+@triton.jit
+def waits(x):
+    gdc.gdc_wait()
+    tl.store(x, utils.smid())
+
+
+def check_absent():
+    """What tilec lacks is refused by name when it is used; every name of the tables is reached."""
+    absent = triton._absent
+    for module in absent.MODULES:
+        raises(ImportError, module + ": tilec has none: ",
+               lambda: __import__(module, fromlist=["x"]))
+    for module, (why, names) in absent.NAMES.items():
+        found = __import__(module, fromlist=["x"])
+        for name in names.split():
+            raises(NotImplementedError, "%s.%s: tilec has none: %s" % (module, name, why),
+                   getattr(found, name))
+    from triton.backends.driver import GPUDriver
+    raises(NotImplementedError, "triton.backends.driver.GPUDriver",
+           lambda: type(GPUDriver)("Own", (GPUDriver,), {}))
+    raises(ImportError, "triton.runtime.build",
+           lambda: __import__("triton.runtime", fromlist=["build"]))
+    ptx = waits.warmup(floats(1), grid=(1,)).asm["ptx"]
+    assert "griddepcontrol.wait" in ptx and "%smid" in ptx
+    from triton.runtime.cache import FileCacheManager
+    assert FileCacheManager("k").key == "k"
+    driver = triton.runtime.driver.active
+    units = 4 * driver.utils.get_device_properties(0)["multiprocessor_count"]
+    assert triton.testing.get_max_tensorcore_tflops(tl.int8, 1e6) == units * 1.024
+    assert triton.testing.get_max_simd_tflops("torch.float32", 1e6) == units * 0.032
+    raises(RuntimeError, "dtype not supported",
+           lambda: triton.testing.get_max_simd_tflops(tl.int8, 1))
 
 
 # ---- what is said ----

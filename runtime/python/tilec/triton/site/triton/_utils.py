@@ -1,3 +1,4 @@
+from . import _absent
 from .language.core import TRITON_MAX_TENSOR_NUMEL
 
 
@@ -19,3 +20,6 @@ def validate_block_shape(shape):
 
 def is_power_of_two(n):
     return n > 0 and n & (n - 1) == 0
+
+
+_absent.declare(globals())

@@ -3,6 +3,8 @@ import contextlib
 import copy
 import os
 
+from . import _absent
+
 propagate_env = True
 
 
@@ -29,15 +31,24 @@ class _Knob:
 
     def __set__(self, obj, value):
         obj.__dict__[self.name] = value
-        if not propagate_env:
-            return
-        if value is None:
-            os.environ.pop(self.key, None)
-        else:
-            os.environ[self.key] = str(int(value)) if isinstance(value, bool) else str(value)
+        setenv(self.key, value)
 
     def __delete__(self, obj):
         obj.__dict__.pop(self.name, None)
+
+
+def getenv(key, default=None):
+    return os.environ.get(key, default)
+
+
+def setenv(key, value):
+    """None takes the variable away."""
+    if not propagate_env:
+        return
+    if value is None:
+        os.environ.pop(key, None)
+    else:
+        os.environ[key] = str(int(value)) if isinstance(value, bool) else str(value)
 
 
 def _bool(variable, default=False):
@@ -180,3 +191,6 @@ redis = redis_knobs()
 
 def refresh_knobs():
     runtime.debug = os.environ.get("TRITON_DEBUG") == "1"
+
+
+_absent.declare(globals())

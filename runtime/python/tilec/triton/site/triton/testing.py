@@ -3,8 +3,10 @@ import functools
 import math
 import os
 import statistics
+import subprocess
 import sys
 
+from . import _absent
 from . import language as tl
 from . import runtime
 
@@ -264,3 +266,40 @@ def get_dram_gbps(device=None):
     """Peak bandwidth of the GPU's memory, in GB/s."""
     p = runtime.driver.active.utils.get_device_properties(device)
     return p["mem_clock_rate"] * p["mem_bus_width"] * 2 / 1e6 / 8
+
+
+def nvsmi(attrs):
+    """What nvidia-smi says of GPU 0: a number for each of the attributes."""
+    out = subprocess.check_output(["nvidia-smi", "-i", "0", "--query-gpu=" + ",".join(attrs),
+                                   "--format=csv,noheader,nounits"], text=True)
+    return [int(word) for word in out.split(",")]
+
+
+# Operations of a multiprocessor's quarter in a cycle, as Triton counts them.
+_TENSOR_OPS = {"float32": 256, "int32": 256, "float16": 512, "bfloat16": 512, "int16": 512,
+               "int8": 1024, "fp8e4nv": 1024, "fp8e4b15": 1024, "fp8e5": 1024}
+_SIMD_OPS = {"float32": 32, "float16": 64, "bfloat16": 64}
+_OLD_TENSOR_OPS, _OLD_SIMD_OPS = {"float16": 256}, {"float32": 32, "float16": 64}  # before sm_80
+
+
+def _tflops(dtype, clock_rate, device, new, old):
+    device = runtime.driver.active.get_current_device() if device is None else device
+    major, _ = runtime.driver.active.get_device_capability(device)
+    count = runtime.driver.active.utils.get_device_properties(device)["multiprocessor_count"]
+    ops = (new if major >= 8 else old).get(str(dtype).replace("torch.", ""))
+    if ops is None:
+        raise RuntimeError("dtype not supported")
+    return 4 * count * clock_rate * ops * 1e-9
+
+
+def get_max_tensorcore_tflops(dtype, clock_rate, device=None):
+    """The most that tensor cores do; clock_rate in kHz."""
+    return _tflops(dtype, clock_rate, device, _TENSOR_OPS, _OLD_TENSOR_OPS)
+
+
+def get_max_simd_tflops(dtype, clock_rate, device=None):
+    """The most without tensor cores; clock_rate in kHz."""
+    return _tflops(dtype, clock_rate, device, _SIMD_OPS, _OLD_SIMD_OPS)
+
+
+_absent.declare(globals())

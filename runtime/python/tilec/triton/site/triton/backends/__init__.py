@@ -1,5 +1,7 @@
 """tilec has one backend, NVIDIA's; there are no plug-ins."""
+from .. import _absent
 from .compiler import BaseBackend, GPUTarget
 
 backends = {}
+_absent.declare(globals())
 __all__ = ["BaseBackend", "GPUTarget", "backends"]

@@ -1,4 +1,5 @@
 from dataclasses import dataclass
+from enum import Enum
 from typing import Union
 
 
@@ -7,6 +8,11 @@ class GPUTarget:
     backend: str
     arch: Union[int, str]
     warp_size: int
+
+
+class Language(Enum):
+    TRITON = 0
+    GLUON = 1
 
 
 class BaseBackend:

@@ -7,8 +7,10 @@ import re
 
 import tilec
 
+from .. import _absent
 from ..backends.compiler import GPUTarget
 from ..language import core
+from ..runtime.errors import OutOfResources
 from .errors import CompilationError
 
 HOST_REGISTERS = 255          # the most that a thread may have
@@ -303,3 +305,6 @@ def make_backend(target):
 
 def get_cache_key(src, backend=None, backend_options=None, env_vars=None):
     return hashlib.sha256(repr((src.hash(), backend_options, env_vars)).encode()).hexdigest()
+
+
+_absent.declare(globals())

@@ -1,4 +1,5 @@
 from . import names
-from .core import declare
+from .core import constexpr, declare
 
+N_ROUNDS_DEFAULT = constexpr(10)
 declare(globals(), "triton.language.random", names.RANDOM)

@@ -7,10 +7,3 @@ from . import context, specs
 __all__ = ["DEFAULT_PROFILE_NAME", "activate", "context", "cpu_timed_scope", "deactivate",
            "enter_scope", "enter_state", "exit_scope", "exit_state", "finalize", "profile", "scope",
            "specs", "start", "state"]
-
-
-def __getattr__(name):
-    if name == "mode":
-        raise ImportError("triton.profiler.mode: tilec's profiler has one mode; it samples no "
-                          "program counters and instruments no kernels")
-    raise AttributeError("module '%s' has no attribute '%s'" % (__name__, name))

@@ -1,5 +1,18 @@
 """Work space of kernels.  tilec's kernels take none; the allocator is kept for who asks."""
 from contextvars import ContextVar
+from typing import Optional, Protocol
+
+from .. import _absent
+
+
+class Buffer(Protocol):
+    def data_ptr(self) -> int:
+        ...
+
+
+class Allocator(Protocol):
+    def __call__(self, size: int, alignment: int, stream: Optional[int]) -> Buffer:
+        ...
 
 
 class NullAllocator:
@@ -13,3 +26,6 @@ _allocator = ContextVar("_allocator", default=NullAllocator())
 
 def set_allocator(allocator):
     _allocator.set(allocator)
+
+
+_absent.declare(globals())

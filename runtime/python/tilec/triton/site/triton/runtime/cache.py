@@ -4,7 +4,7 @@ import os
 
 import tilec
 
-from .. import knobs
+from .. import _absent, knobs
 
 
 class RemoteCacheBackend:
@@ -43,6 +43,17 @@ class CacheManager:
         return path
 
 
+class FileCacheManager(CacheManager):
+    """Triton's, which may dump the stages of a kernel or take others for them; this one keeps
+    files."""
+
+    def __init__(self, key, override=False, dump=False):
+        if override or dump:
+            raise NotImplementedError("FileCacheManager(override=, dump=): tilec has none of "
+                                      "Triton's stages")
+        super().__init__(key)
+
+
 def get_cache_manager(key):
     return CacheManager(key)
 
@@ -53,3 +64,6 @@ def default_cache_dir():
 
 def triton_key():
     return "tilec-" + hashlib.sha256(open(tilec.__file__, "rb").read()).hexdigest()[:16]
+
+
+_absent.declare(globals())

@@ -1,5 +1,6 @@
 """@triton.jit: a function of the program that is a kernel, or part of one."""
 import ast
+import collections
 import functools
 import hashlib
 import inspect
@@ -7,8 +8,13 @@ import re
 import textwrap
 from functools import cached_property
 
-from .. import knobs
+from .. import _absent, knobs
 from ..language import core
+
+TRITON_MODULE = "triton.language"
+GLUON_MODULE = "triton.experimental.gluon.language"
+
+JitFunctionInfo = collections.namedtuple("JitFunctionInfo", "module name jit_function")
 
 # the words of signatures
 type_canonicalisation_dict = {
@@ -419,3 +425,6 @@ def get_jit_fn_file_line(fn):
     from .kernel_text import jit_of
     base = jit_of(fn)
     return base.file, base.def_line
+
+
+_absent.declare(globals())

@@ -356,7 +356,7 @@ class Part:
         raise Unsupported("the class '%s'" % v.__qualname__)
 
     def _module(self, name, module, chains):
-        full = module.__name__
+        full = re.sub(r"^(triton\.language\.extra\.cuda)\.(gdc|utils)$", r"\1", module.__name__)
         if full.split(".")[0] == "triton" or full in HOST_MODULES:
             self.bind(name, ("module", full), "import %s as %s" % (full, name))
             return

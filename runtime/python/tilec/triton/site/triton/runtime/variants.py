@@ -1,5 +1,4 @@
 """What has been compiled of a kernel, and the hooks around it."""
-import collections
 import json
 
 import tilec
@@ -8,9 +7,9 @@ from .. import knobs
 from ..language import core
 from . import launch
 from ._async_compile import active_mode
+from .jit import JitFunctionInfo
 
 MOST_WARMED = 1024
-JitFunctionInfo = collections.namedtuple("JitFunctionInfo", "module name jit_function")
 
 
 class Variants:

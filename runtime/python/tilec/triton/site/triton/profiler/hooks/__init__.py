@@ -1,3 +1,5 @@
+from ... import _absent
 from .launch import LaunchHook
 
 __all__ = ["LaunchHook"]
+_absent.declare(globals())

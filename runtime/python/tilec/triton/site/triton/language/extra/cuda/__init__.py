@@ -3,3 +3,4 @@ from ...core import declare
 from . import libdevice
 
 declare(globals(), "triton.language.extra.cuda", names.CUDA)
+from . import gdc, utils

@@ -1,0 +1,4 @@
+"""There are no plug-ins."""
+from .. import _absent
+
+_absent.declare(globals())

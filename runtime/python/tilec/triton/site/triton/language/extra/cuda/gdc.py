@@ -1,0 +1,1 @@
+from . import gdc_launch_dependents, gdc_wait
