@@ -1,5 +1,5 @@
-"""tilec.triton's profiler and cuBLAS: sessions, scopes, the file and the viewer on the CPU executor;
-many launches with a stand-in driver; products with a stand-in library.
+"""tilec.triton's profiler and cuBLAS: sessions, scopes, file and viewer on the CPU executor; many
+launches with a stand-in driver; products with a stand-in library.
 check_python_profiler.py FOLDER_OF_TILEC LIBRARY FAKE_DRIVER FAKE_CUBLAS.  77: no numpy here."""
 import contextlib
 import ctypes as C
@@ -326,8 +326,13 @@ B 0xa: type 2, 16 x 32, step 16
 C (nil): type 2, 64 x 32, step 64
 D 0xc: type 2, 64 x 32, step 64
 1 * A^T B + 0 * C by algorithm 7, work space 0x5000 1048576, stream 0x77
-alive 1
+alive 6
 """, fake.fake_cublas_log().decode()
+    lt.matmul(b, a, Matrix(0xc, (64, 32)))
+    log = fake.fake_cublas_log()
+    assert b"A 0xa: type 2, 16 x 32" in log and b"64 x 32" not in log and b"alive 11" in log, log
+    lt.matmul(a, b, c)
+    assert b"alive 11" in fake.fake_cublas_log()           # shapes are prepared once
     eight = [Matrix(m.address, m.shape, "torch.float8_e4m3fn") for m in (a, b, c)]
     lt.gemm(eight[0], eight[1], c, eight[2], 0.5, 2.0)
     log = fake.fake_cublas_log()
@@ -342,6 +347,8 @@ alive 1
         raises(RuntimeError, words, lambda: lt.matmul(*matrices))
     fake.fake_cublas_fail(15)
     raises(RuntimeError, "cuBLAS Error: 15 from cublasLtMatmul", lambda: lt.matmul(a, b, c))
+    del lt
+    assert fake.fake_cublas_log() == b"alive 0\n"
 
 
 with tempfile.TemporaryDirectory() as folder:

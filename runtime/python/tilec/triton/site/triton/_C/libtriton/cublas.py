@@ -134,7 +134,7 @@ class CublasLt:
     def __init__(self, workspace):
         self.workspace = workspace
         self.workspace_bytes = workspace.numel() * workspace.element_size()
-        self.handle = _P()
+        self.plans, self.handle = {}, _P()
         _call("cublasLtCreate", C.byref(self.handle))
         self.preference = _Made("MatmulPreference")
         self.preference.set(_MAX_WORKSPACE, C.c_size_t(self.workspace_bytes))
@@ -151,8 +151,8 @@ class CublasLt:
         """D = alpha * A @ B.T + beta * C"""
         self._product(*_shape(A=A, B=B, C=C, D=D), A, B, C, D, alpha, beta)
 
-    def _product(self, m, n, k, dtype, a, b, c, d, alpha, beta):
-        """cuBLAS counts columns first: what it computes is the transposed product, B by A."""
+    def _plan(self, m, n, k, dtype):
+        """What such a product is, and the algorithm for it: found once."""
         how = _Made("MatmulDesc", _COMPUTE_TF32 if dtype == _R_32F else _COMPUTE_32F, _R_32F)
         how.set(_TRANSA, C.c_int(_OP_T))
         how.set(_TRANSB, C.c_int(_OP_N))
@@ -165,7 +165,14 @@ class CublasLt:
               C.byref(best), C.byref(count))
         if not count.value:
             raise RuntimeError("No valid algorithm found by cublasLtMatmulAlgoGetHeuristic")
-        of_b, of_a, of_c, of_d = layouts
+        return how, best, layouts
+
+    def _product(self, m, n, k, dtype, a, b, c, d, alpha, beta):
+        """cuBLAS counts columns first: what it computes is the transposed product, B by A."""
+        key = (m, n, k, dtype)
+        if key not in self.plans:
+            self.plans[key] = self._plan(*key)
+        how, best, (of_b, of_a, of_c, of_d) = self.plans[key]
         _call("cublasLtMatmul", self.handle, how, C.byref(C.c_float(alpha)), b.data_ptr(), of_b,
               a.data_ptr(), of_a, C.byref(C.c_float(beta)), c.data_ptr() if c is not None else None,
               of_c, d.data_ptr(), of_d, C.byref(best), self.workspace.data_ptr(),
