@@ -94,6 +94,8 @@ def check_scopes():
     decorated(1)
     with proton.cpu_timed_scope("timed"), proton.state("state"):
         launch()
+    with proton.state("of a scope"), proton.scope("in a state", {"there": 1}):
+        pass
     number = proton.enter_scope("by hand")
     raises(ValueError, "Scope name mismatch: other != by hand", lambda: proton.exit_scope("other"))
     launch()
@@ -117,10 +119,11 @@ def check_scopes():
     assert inner["scale [n=64]"]["metrics"]["count"] == 1
     assert root["timed"]["metrics"]["cpu_time (ns)"] > root["timed"]["state"]["scale [n=64]"][
         "metrics"]["time (ns)"] > 0
+    assert root["in a state"]["of a scope"]["metrics"] == {"there": 1}
     assert root["by hand"]["metrics"] == {"late": 1.5}
     assert root["scale [n=64]"]["metrics"]["count"] == 1 and "inactive" not in root
     assert root["metrics"] == {"bytes": 0, "calls": 0, "count": 0, "flops32": 0, "late": 0,
-                               "time (ns)": 0, "work": 0}
+                               "there": 0, "time (ns)": 0, "work": 0}
     assert set(said) == {((n,), "scale", 4, "ndarray", 32) for n in (2, 3)}, set(said)
 
 
@@ -157,9 +160,14 @@ def check_refusals():
     raises(ImportError, "libtriton.ir",
            lambda: __import__("triton._C.libtriton", fromlist=["ir"]).ir)
     proton.start("x")
+    with proton.scope("s", {"n": numpy.int64(1), "f": numpy.float32(0.5)}):
+        pass
+    raises(RuntimeError, "mismatch for valueId 0 (n): current=uint64_t, new=double",
+           lambda: proton.enter_scope("s", metrics={"n": 2.5}))
     with contextlib.ExitStack() as stack:
         raises(TypeError, "metric 'm' is a list",
                lambda: stack.enter_context(proton.scope("s", {"m": []})))
+    assert proton.context.depth(list(proton._record.sessions)[-1]) == 0
     proton.finalize()
 
 

@@ -7,7 +7,7 @@ import re
 
 import tilec
 
-from .. import _absent
+from .. import _absent, runtime
 from ..backends.compiler import GPUTarget
 from ..language import core
 from ..runtime.errors import OutOfResources
@@ -56,16 +56,14 @@ class AsmDict(dict):
 
 def signature_of(values, params):
     """Triton's ahead-of-time notation of a launch's values, as the launch finds their facts."""
-    from ..runtime import launch
-    return ", ".join(word_of(launch.unwrap(v), params.get(name)) for name, v in values.items())
+    return ", ".join(word_of(runtime.launch.unwrap(v), params.get(name)) for name, v in values.items())
 
 
 def word_of(v, p):
-    from ..runtime import launch
     facts = p is None or not p.do_not_specialize
     aligned = facts and (p is None or not p.do_not_specialize_on_alignment)
     typed = p.annotation_type if p is not None else ""
-    if isinstance(v, launch.Typed):
+    if isinstance(v, runtime.launch.Typed):
         return v.word
     if v is None:
         return "None"
@@ -73,16 +71,15 @@ def word_of(v, p):
         return typed or ("i1" if isinstance(v, bool) else "fp32")
     if isinstance(v, int):
         return _int_word(v, typed, facts, aligned)
-    if launch.is_descriptor(v):
+    if runtime.launch.is_descriptor(v):
         return _descriptor_word(v)
     at = v.data_ptr() if hasattr(v, "data_ptr") else tilec._Reader(v).address
-    return "*%s%s" % (launch.element_name(v), ":16" if aligned and at % 16 == 0 else "")
+    return "*%s%s" % (runtime.launch.element_name(v), ":16" if aligned and at % 16 == 0 else "")
 
 
 def _descriptor_word(v):
-    from ..runtime import launch
     blocks = ",".join(str(int(n)) for n in v.block_shape)
-    return "tensordesc<%s[%s]>%s" % (launch.element_name(v.base), blocks,
+    return "tensordesc<%s[%s]>%s" % (runtime.launch.element_name(v.base), blocks,
                                      ":16" if v.shape[-1] % 16 == 0 else "")
 
 
@@ -91,11 +88,10 @@ Specialization = collections.namedtuple("Specialization", "signature constants")
 
 def specialization_of(jit, bound):
     """What a kernel's repr= function looks at: types and constants by parameter."""
-    from ..runtime import launch
     signature, constants = {}, {}
     for p in jit.params:
-        v = launch.unwrap(bound[p.name])
-        is_typed = launch.is_leaf(v) or launch.is_plain_descriptor(v)
+        v = runtime.launch.unwrap(bound[p.name])
+        is_typed = runtime.launch.is_leaf(v) or runtime.launch.is_plain_descriptor(v)
         word = word_of(v, p) if not p.is_constexpr and is_typed else "constexpr"
         signature[p.name] = "constexpr" if word in ("1", "None") else word.split(":")[0]
         if signature[p.name] == "constexpr":
@@ -115,14 +111,13 @@ class CompiledKernel:
     module = function = None
 
     def __init__(self, jit, call, bound, target=None):
-        from ..runtime.launch import word_of
         self.jit, self.target, self.options = jit, target, call.options
         self._program, self._check, self._strict = call.program, call.check, call.strict
         self._fuses = call.fuses
         self._fp32_dot = call.fp32_dot
         params = {q.name: q for q in jit.params}
         plain = call.program.entry == jit.__name__
-        self._consts = {n: word_of(v) for n, v in call.values.items()
+        self._consts = {n: runtime.launch.word_of(v) for n, v in call.values.items()
                         if plain and params[n].is_constexpr}
         self._signature = signature_of({n: v for n, v in call.values.items()
                                         if n not in self._consts}, params)
@@ -276,7 +271,6 @@ def compile(src, target=None, options=None, _env_vars=None):
     if not isinstance(src, ASTSource):
         raise NotImplementedError("triton.compile takes an ASTSource; tilec does not read '%s'"
                                   % (src,))
-    from ..runtime import launch
     fn, bound = src.fn, {}
     for p in fn.params:
         word = src.signature.get(p.name, "constexpr")
@@ -284,7 +278,7 @@ def compile(src, target=None, options=None, _env_vars=None):
             default = p.default if p.has_default else None
             bound[p.name] = core.constexpr(src.constants.get((p.num,), default))
         elif isinstance(word, str):
-            bound[p.name] = launch.Typed(_word(word, src.attrs.get((p.num,), ())))
+            bound[p.name] = runtime.launch.Typed(_word(word, src.attrs.get((p.num,), ())))
         else:
             raise CompilationError(None, None, "'%s': compile() takes no %s for a parameter"
                                    % (p.name, type(word).__name__))

@@ -149,12 +149,11 @@ class Entered:
 
     def __init__(self, name, metrics):
         self.id, self.name = next(ids), name
-        self.places = []                       # (stack, node)
-        for session in _active():
-            node = session.stack.nodes[-1].child(name)
-            session.stack.nodes.append(node)
-            self.places.append((session.stack, node))
-        self.add(metrics)
+        self.state = thread.state
+        self.places = [(s.stack, s.stack.nodes[-1].child(name)) for s in _active()]
+        self.add(metrics)                      # what is wrong with them leaves nothing entered
+        for stack, node in self.places:
+            stack.nodes.append(node)
         self.has_launched, self.outer = False, thread.named[-1] if thread.named else None
         thread.named = (*thread.named, self)
         self.watch = self.first = None
@@ -165,8 +164,9 @@ class Entered:
             self.first = self.watch.event(self.stream)
 
     def add(self, metrics):
-        for _, node in self.places:
-            node.add(metrics or {})
+        """In a state, to the state's node."""
+        for _, node in self.places if metrics else ():
+            (node if self.state is None else node.child(self.state)).add(metrics)
 
     def leave(self):
         thread.named = tuple(e for e in thread.named if e is not self)
@@ -193,7 +193,7 @@ def _mark_launched():
 
 def depth(number):
     """Scopes that the thread is in."""
-    return len(_chosen(number)[0].stack.nodes) - 1 + (thread.state is not None)
+    return len(_chosen(number)[0].stack.nodes) - 1
 
 
 # ---- devices -------------------------------------------------------------------------------------

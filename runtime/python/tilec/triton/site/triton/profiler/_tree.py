@@ -1,5 +1,22 @@
 """What a session has measured: a tree of names, and the file that it is written to."""
 import json
+import numbers
+import operator
+
+# Python's numbers and text as Proton's errors call them
+_KINDS = {int: "uint64_t", float: "double", str: "std::string"}
+
+
+def _plain(name, value):
+    """An int, a float or a str; numpy's scalars are such numbers too."""
+    if isinstance(value, numbers.Integral):
+        return operator.index(value)
+    if isinstance(value, numbers.Real):
+        return float(value)
+    if isinstance(value, str):
+        return value
+    raise TypeError("metric '%s' is a %s: tilec's profiler takes int, float and str"
+                    % (name, type(value).__name__))
 
 
 class Node:
@@ -21,15 +38,17 @@ class Node:
         """Numbers are summed; a name ending in "(pty)" is replaced, one in "(exc)" is the node's
         own, no part of its callers'."""
         for name, value in metrics.items():
-            if not isinstance(value, (int, float, str)):
-                raise TypeError("metric '%s' is a %s: tilec's profiler takes int, float and str"
-                                % (name, type(value).__name__))
+            value = _plain(name, value)
             is_kept = name.endswith("(pty)") or isinstance(value, str)
             short = name.replace("(exc)", "").replace("(pty)", "").strip()
             if is_kept or name.endswith("(exc)"):
                 self.exclusive.add(short)
-            before = None if is_kept else self.metrics.get(short)
-            self.metrics[short] = value if before is None else before + value
+            before = self.metrics.get(short, value)
+            if type(before) is not type(value):
+                raise RuntimeError("Metric value type mismatch for valueId 0 (%s): current=%s, "
+                                   "new=%s" % (short, _KINDS[type(before)], _KINDS[type(value)]))
+            is_first = short not in self.metrics
+            self.metrics[short] = value if is_first or is_kept else before + value
 
     def ran(self, ms, device):
         self.nanoseconds += round(ms * 1e6)

@@ -54,13 +54,9 @@ def _normalize_ty(ty):
 
 class KernelParam:
     def __init__(self, num, param, do_not_specialize, do_not_specialize_on_alignment):
-        self.num, self._param = num, param
+        self.num, self._param, self.name = num, param, param.name
         self.do_not_specialize = do_not_specialize
         self.do_not_specialize_on_alignment = do_not_specialize_on_alignment
-
-    @property
-    def name(self):
-        return self._param.name
 
     @cached_property
     def annotation(self):

@@ -19,7 +19,7 @@ from .. import knobs
 from ..compiler.errors import CompilationError, CompileTimeAssertionFailure
 from ..compiler.triton_words import OTHER_VENDORS, words_for
 from ..language import core
-from . import kernel_text
+from . import host_copies, kernel_text
 from ._async_compile import active_mode
 from .errors import InterpreterError, OutOfResources
 from .kernel_text import KernelText, unwrap
@@ -36,6 +36,7 @@ _IGNORED = frozenset("""
     num_consumer_groups ptx_options ptx_version reg_dec_producer reg_inc_consumer sanitize_overflow
     supported_fp8_dtypes waves_per_eu warp_size""".split())
 _FOLLOWED = ("num_warps", "num_stages", "enable_fp_fusion", "enable_reflect_ftz", "ir_override")
+_COUNTS = frozenset(["num_warps", "num_stages", "num_ctas"])
 _UNMET = {"num_ctas": 1, "maxnreg": None, "launch_cooperative_grid": False}
 MOST_WARPS = 32                          # 1,024 threads
 _warned = set()
@@ -125,10 +126,14 @@ def is_word(v):
     return type(v).__module__ == "torch" and type(v).__name__ == "dtype"
 
 
+_NUMBERS = frozenset([int, float, bool, type(None)])
+
+
 def is_array(v):
-    return hasattr(v, "data_ptr") and hasattr(v, "dtype") or hasattr(v, "__array_interface__") \
-        or hasattr(v, "__cuda_array_interface__") or hasattr(v, "__dlpack__") \
-        or isinstance(v, tilec.Pointer)
+    return type(v) not in _NUMBERS and (
+        hasattr(v, "data_ptr") and hasattr(v, "dtype") or hasattr(v, "__array_interface__")
+        or hasattr(v, "__cuda_array_interface__") or hasattr(v, "__dlpack__")
+        or isinstance(v, tilec.Pointer))
 
 
 class Typed:
@@ -414,10 +419,33 @@ def forget_all():
         launcher.forget()
 
 
+def _binder(jit):
+    """A function with the kernel's parameters that gives them back by name, then the rest: bound
+    by Python itself, which is several times faster than Signature.bind()."""
+    params, names = [], list(jit.signature.parameters)
+    mark = "_"
+    while any(n.startswith(mark) for n in names):
+        mark += "_"
+    space = {mark + "default%d" % i: p.default
+             for i, p in enumerate(jit.signature.parameters.values())}
+    for i, p in enumerate(jit.signature.parameters.values()):
+        if p.kind is p.KEYWORD_ONLY and "*" not in params:
+            params.append("*")
+        params.append(p.name + ("" if p.default is p.empty else "=%sdefault%d" % (mark, i)))
+    text = "def %sbind(%s):\n    return {%s}, %smore" % (
+        mark, ", ".join([*params, "**%smore" % mark]),
+        ", ".join("%r: %s" % (n, n) for n in names), mark)
+    exec(text, space)
+    space[mark + "bind"].__qualname__ = jit.__name__
+    return space[mark + "bind"]
+
+
 class Launcher:
     def __init__(self, jit):
         self.jit, self.is_interpreted = jit, knobs.runtime.interpret
         self.kept = {}                   # programs by their text, which may come back
+        self.checked = set()             # options that were found right
+        self.binder = _binder(jit)
         self.forget()
         _launchers.add(self)
 
@@ -448,14 +476,15 @@ class Launcher:
     # -- the long way --
 
     def bind(self, args, kwargs):
-        names = self.jit.signature.parameters
-        options = {k: v for k, v in kwargs.items() if k not in names}
-        bound = self.jit.signature.bind(*args, **{k: v for k, v in kwargs.items() if k in names})
-        bound.apply_defaults()
-        return bound.arguments, options
+        """(values by parameter, what no parameter is called)"""
+        return self.binder(*args, **kwargs)
 
     def call_of(self, bound, options):
-        self._check_options(options)
+        self._check_overrides(options)
+        words = tuple(options.items())
+        if not options.keys() <= _COUNTS or words not in self.checked:
+            self._check_options(options)
+            self.checked.update([words] if options.keys() <= _COUNTS else [])
         debug = options.get("debug", self.jit.debug) or knobs.runtime.debug
         if self._is_plain(bound):
             program = self.programs.get(())
@@ -486,7 +515,6 @@ class Launcher:
             if p.is_constexpr and p.do_not_specialize:
                 raise CompilationError(None, None, "%s marked as constexpr and listed in "
                                        "do_not_specialize: take it out of one" % p.name)
-        self._check_overrides(options)
         for name, value in options.items():
             if name in _FOLLOWED or name in _IGNORED:
                 continue
@@ -542,7 +570,6 @@ class Launcher:
         return compiled
 
     def _go(self, call, compiled, grid, bound):
-        from . import host_copies
         on = self.where(call.values)
         kernel = call.kernel(on)
         more = {n: call.options[n] or 0 for n in ("num_warps", "num_stages")
@@ -610,7 +637,8 @@ def element_name(v):
 def argument(v):
     """A launch's value as tilec takes it."""
     v = unwrap(v)
-    if not is_array(v) or not isinstance(getattr(v, "dtype", None), core.dtype):
+    if type(v) in _NUMBERS or not is_array(v) \
+            or not isinstance(getattr(v, "dtype", None), core.dtype):
         return v
     base = getattr(v, "base", None)
     if base is None:

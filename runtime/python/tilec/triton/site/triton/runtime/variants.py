@@ -18,13 +18,21 @@ class Variants:
 
     def __init__(self, launcher):
         self.launcher, self.made, self.pending = launcher, {}, {}
+        self.found = {}                      # facts of a call: its CompiledKernel
         self.launched, self.silent = set(), 0       # keys; variants of the short way seen so far
         self.warmed = {}                            # key of a warmup: (program, kernel)
 
     def kernel(self, call, bound):
+        facts = _facts_of(call)
+        known = self.found.get(facts)
+        if known is not None and known.key in self.made:
+            return known
         from ..compiler.compiler import CompiledKernel
         compiled = CompiledKernel(self.launcher.jit, call, bound)
-        return self.made.get(compiled.key, compiled)
+        known = self.made.get(compiled.key)
+        if known is not None and facts is not None:
+            self.found[facts] = known
+        return known or compiled
 
     def get(self, call, bound, warmup):
         """The compiled kernel of such a call; None when a hook says that there should be none."""
@@ -123,6 +131,35 @@ class Variants:
                                % (stored["name"], jit._fn_name))
         bound = {name: _read(v) for name, v in stored["args"].items()}
         return self.get(self.launcher.call_of(bound, stored["options"]), bound, True)
+
+
+def _facts_of(call):
+    """Two calls of the same facts are the same variant; None: to be looked at more closely."""
+    facts = [call.program, call.check, call.strict, call.fuses, call.fp32_dot]
+    facts += call.options.items()
+    constants = () if call.program.entry != call.program.jit.__name__ else [
+        p.name for p in call.program.jit.params if p.is_constexpr]
+    for name, v in call.values.items():
+        kind = type(v)
+        if name in constants:
+            facts += kind, v
+        elif kind is int:
+            facts.append((v == 1, v % 16 == 0, v >= 2**63 or v < -2**63,
+                          -2**31 <= v < 2**31))
+        elif v is None or kind in (float, bool):
+            facts.append(kind)
+        elif hasattr(v, "data_ptr"):
+            facts.append((v.dtype, v.data_ptr() % 16 == 0))
+        elif kind is tilec.Pointer:
+            facts.append((v.dtype, v.address % 16 == 0))
+        else:
+            return None
+    facts = tuple(facts)
+    try:
+        hash(facts)
+    except TypeError:
+        return None
+    return facts
 
 
 def _written(v, p):
