@@ -253,7 +253,7 @@ own_access_layout(Assign *a, const TlOp *op, BlockedLayout *blocked)
    assert(tl_type_elem(tl_arg(op, 0)->type)->kind == TL_TYPE_PTR);
    const TlType *t = tl_arg(op, 0)->type;
    TlAccess access = tl_access_of(a->p->facts, op);
-   unsigned vec = tl_access_vec(&access);
+   unsigned vec = tl_access_has_vectors(a->p->cx->target, op) ? tl_access_vec(&access) : 1;
    unsigned together = op->opcode == TL_OP_LOAD ? dim_wanted_together(a, op) : t->rank;
    if (together < t->rank && together != access.dim && access.elem_bytes == 4)
       return tl_place_intern(a->p, turned_copy_layout(t, &access, a->p->func->num_warps));
@@ -850,7 +850,7 @@ sweep(Assign *a, int64_t *cost)
       if (!x->is_fixed && x->position < 0) {
          if (x->op->opcode == TL_OP_REDUCE || x->op->opcode == TL_OP_SCAN)
             changed |= try_axis(a, x, cost);
-         else if (x->op->opcode == TL_OP_LOAD || x->op->opcode == TL_OP_STORE)
+         else if (tl_has_trait(x->op, TL_TRAIT_ACCESS))
             changed |= try_access(a, x, cost);
       } else if (x->is_operand) {
          changed |= try_operand(a, x, cost);

@@ -26,6 +26,7 @@ typedef struct Anchor {
    TlOp *op;
    TlAccess access;
    unsigned vec;
+   bool writes_vectors;
 } Anchor;
 
 typedef struct Variant {
@@ -87,7 +88,7 @@ same_group(const Anchor *a, const Anchor *b)
 }
 
 /* Elements a thread holds side by side for all accesses of a group: as wide as the widest wants,
- * but no store may have more than 16 bytes (a gap between neighbouring lanes costs it). */
+ * but what writes may have no more than 16 bytes (a gap between neighbouring lanes costs it). */
 static unsigned
 group_vec(const Driver *d, const Anchor *a)
 {
@@ -99,7 +100,7 @@ group_vec(const Driver *d, const Anchor *a)
       if (!same_group(a, b))
          continue;
       vec = b->vec > vec ? b->vec : vec;
-      if (b->op->opcode == TL_OP_STORE && 16 / b->access.elem_bytes < most)
+      if (b->writes_vectors && 16 / b->access.elem_bytes < most)
          most = 16 / b->access.elem_bytes;
    }
    vec = vec < most ? vec : most;
@@ -118,7 +119,9 @@ find_anchors(Driver *d)
          continue;
       Anchor a = {.op = op, .vec = 1};
       a.access = tl_access_of(p->facts, op);
-      if (tl_access_has_vectors(p->cx->target, op))
+      bool has_vectors = tl_access_has_vectors(p->cx->target, op);
+      a.writes_vectors = has_vectors && op->opcode != TL_OP_LOAD;
+      if (has_vectors)
          a.vec = tl_access_vec(&a.access);
       tl_vec_push(d->arena, &d->anchors, a);
    }
