@@ -160,11 +160,17 @@ static const ExRow rows[] = {
     .oracle = linear_attention},
    {.name = "top_k",
     .arrays = "x: T[R*C], values: out T[R*K] within 0, columns: out i32[R*K]",
-    .launches = {"top_k(x, values, columns, R, C) K=K BLOCK=BLOCK"},
-    .cases = "T=fp32 R=3 C=65 K=8 BLOCK=64; T=bf16 R=2 C=500 K=16 BLOCK=256;"
-             "T=fp16 R=2 C=9 K=1 BLOCK=16",
-    .large = "T=bf16 R=2 C=32001 K=64 BLOCK=1024",
-    .timed = "T=bf16 R=256 C=128256 K=64 BLOCK=1024",
+    .launches = {"top_k(x, values, columns, R, C) K=K SLOTS=SLOTS GROUP=GROUP"},
+    .cases = "T=fp32 R=3 C=65 K=8 SLOTS=8 GROUP=4; T=bf16 R=2 C=500 K=16 SLOTS=64 GROUP=2;"
+             "T=fp16 R=2 C=9 K=1 SLOTS=2 GROUP=1; T=fp16 R=3 C=8 K=8 SLOTS=512 GROUP=16;"
+             "T=bf16 R=2 C=1025 K=4 SLOTS=32 GROUP=8",
+    .large = "T=bf16 R=2 C=32001 K=64 SLOTS=512 GROUP=16",
+    .timed = "T=bf16 R=256 C=128256 K=64 SLOTS=512 GROUP=16",
+    .oracle = top_k},
+   {.name = "top_k",
+    .arrays = "x: T[R*C] below 7, values: out T[R*K] within 0, columns: out i32[R*K]",
+    .launches = {"top_k(x, values, columns, R, C) K=K SLOTS=SLOTS GROUP=GROUP"},
+    .cases = "T=fp32 R=2 C=700 K=32 SLOTS=32 GROUP=4; T=bf16 R=2 C=333 K=2 SLOTS=16 GROUP=8",
     .oracle = top_k},
    {.name = "sort_by_key",
     .arrays = "keys: i32[N] below KEYS, keys_v: i32[N] below 1000000,"

@@ -26,7 +26,7 @@ PAGES = {
     "matmul_sm_80": MATMUL + ["--arch=sm_80"],
     "matmul_boxes": MATMUL + ["--tma=on"],
     "elu": ["dsl_examples/elu.tile", "-s", "*fp32:16, *fp32:16, i32:16, fp32"],
-    "top_k": ["dsl_examples/top_k.tile", "-k", "top_k", "-D", "K=8", "-D", "BLOCK=64", "-s",
+    "top_k": ["dsl_examples/top_k.tile", "-k", "top_k", "-D", "K=8", "-D", "SLOTS=8", "-s",
               "*fp16:16, *fp16:16, *i32:16, i32, i32:16"],  # lines of two files
     "softmax": ["dsl_examples/softmax.tile", "-k", "softmax", "-s",
                 "*fp32:16, *fp32:16, i32:16, i32:16", "-D", "BLOCK=1024"],
