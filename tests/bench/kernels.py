@@ -2,8 +2,9 @@
 
 The example programs describe the launches of their timed cases (--time 1 --describe FILE), one file
 each; this script makes them on one GPU: by tilec, by Triton (tile_to_triton.py) where it takes the
-text, and by what torch has for it.  Each figure is triton.testing.do_bench's median: CUDA events, L2
-flushed.  What Triton's launch writes is compared with what tilec's wrote.
+text, and by what torch has for it.  Each figure is the median of samples between CUDA events, each
+enqueued while the GPU waits, L2 emptied.  What Triton's launch makes of the arrays is compared with
+what tilec's made of the same.
 
     kernels.py DESCRIPTION.. [--json FILE] [--seconds N] [--only KERNEL,..]
     kernels.py --write docs/kernels.md FILE     puts the figures of a --json FILE into the page
@@ -12,6 +13,7 @@ import argparse
 import json
 import os
 import re
+import statistics
 import sys
 import time
 
@@ -22,6 +24,9 @@ BEGIN, END = "<!-- times: begin -->", "<!-- times: end -->"
 DTYPES = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "i32": "int32", "i8": "int8",
           "u8": "uint8", "fp8e4nv": "float8_e4m3fn", "fp8e5": "float8_e5m2"}
 TOLERANCE = 2e-2
+REPEAT_MS = 40          # of samples of one figure
+CACHE_BYTES = 256 << 20  # more than the L2 of any GPU so far
+ENQUEUE_CYCLES = 400000  # 0.2 ms: what the slowest launch takes the host, and some
 
 
 def parse_options():
@@ -279,8 +284,33 @@ def libraries():
 
 # ---- measuring ----
 def measure(run):
+    """Microseconds, the median.  The GPU idles while a sample is enqueued: a launch that takes the
+    host longer than emptying the cache takes the GPU would be counted as the kernel's time."""
+    import torch
     from triton.testing import do_bench
-    return 1e3 * do_bench(run, warmup=10, rep=40, return_mode="median")
+    cache = torch.empty(CACHE_BYTES // 4, dtype=torch.int32, device="cuda")
+    about = do_bench(run, warmup=10, rep=5, return_mode="median")
+    events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)]
+              for _ in range(min(max(int(REPEAT_MS / about), 5), 400))]
+    for start, end in events:
+        torch.cuda._sleep(ENQUEUE_CYCLES)
+        cache.zero_()
+        start.record()
+        run()
+        end.record()
+    torch.cuda.synchronize()
+    return 1e3 * statistics.median(start.elapsed_time(end) for start, end in events)
+
+
+def states(launch):
+    """Copies of the arrays: what a launch finds, for another that starts from the same."""
+    import torch
+    return [(t, t.clone()) for t in launch.args.values() if torch.is_tensor(t)]
+
+
+def restore(arrays):
+    for t, copy in arrays:
+        t.copy_(copy)
 
 
 def outputs(launch):
@@ -298,12 +328,13 @@ def same(one, other):
     return True
 
 
-def triton_time(launch, row):
-    """None where Triton does not take the text, or its result is another."""
+def triton_time(launch, row, found, wanted):
+    """None where Triton does not take the text, or makes something else than `wanted` of what
+    tilec's launch found."""
     import torch
     try:
         run = launch.by_triton()
-        wanted = outputs(launch)
+        restore(found)
         run()
         torch.cuda.synchronize()
         if not same(wanted, outputs(launch)):
@@ -335,13 +366,15 @@ def measure_case(options, case, launches, library, rows):
     for described in launches:
         key = json.dumps({k: described[k] for k in ("kernel", "defines", "warps")})
         launch = Launch(options, described, tensors)
-        run = launch.by_tilec()
+        run, found = launch.by_tilec(), states(launch)
         run()
         if key in seen or (options.only and launch.name not in options.only.split(",")):
             continue
         seen.add(key)
+        wanted, left = outputs(launch), states(launch)
         row = {"kernel": launch.name, "case": case["case"].strip(), "us": measure(run)}
-        row["triton_us"] = triton_time(launch, row)
+        row["triton_us"] = triton_time(launch, row, found, wanted)
+        restore(left)
         row["library_us"] = library_time(library.get(launch.name), names, tensors, launch, row)
         rows.append(row)
         print(line(row), flush=True)
