@@ -19,7 +19,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { MAX_SWEEPS = 8, MAX_DEPTH = 256, MAX_REGS = 1024, MAX_FRAGMENT_REGS = 512 };
+enum { MAX_SWEEPS = 8, MAX_DEPTH = 256, MAX_REGS = 1024, MAX_FRAGMENT_REGS = 512, MAX_LEAVES = 8 };
 
 /* One memory access and its group. */
 typedef struct Anchor {
@@ -261,6 +261,48 @@ find_dots(Driver *d)
 }
 
 /* ---- 2. decisions ---- */
+/* The decided values that a free value is built from. */
+typedef struct Leaves {
+   const TlValue *value[MAX_LEAVES];
+   unsigned num;
+   uint64_t elems; /* of all of them */
+} Leaves;
+
+static void
+add_leaf(Leaves *all, const TlValue *v)
+{
+   for (unsigned i = 0; i < all->num; i++)
+      if (all->value[i] == v)
+         return;
+   if (all->num < MAX_LEAVES)
+      all->value[all->num++] = v;
+   all->elems += tl_type_num_elems(v->type); /* one beyond the table may count twice */
+}
+
+/* of: by value id; NULL for what is built from nothing decided. */
+static Leaves *
+leaves_of(const TlPlace *p, TlArena *arena, Leaves *const *of, const TlOp *op)
+{
+   Leaves all = {0};
+   for (unsigned i = 0; i < op->num_args; i++) {
+      const TlValue *v = tl_arg(op, i);
+      if (!is_tile(v))
+         continue;
+      const Leaves *from = of[v->id];
+      if (!tl_is_free(p, v))
+         add_leaf(&all, v);
+      for (unsigned k = 0; from && k < from->num; k++)
+         add_leaf(&all, from->value[k]);
+      if (from && from->num == MAX_LEAVES && all.elems < from->elems)
+         all.elems = from->elems;
+   }
+   if (!all.num)
+      return NULL;
+   Leaves *kept = tl_new(arena, Leaves);
+   *kept = all;
+   return kept;
+}
+
 static bool
 has_only_free_tiles(const TlPlace *p, const TlOp *op)
 {
@@ -396,15 +438,32 @@ want_operands(Driver *d, TlOp *op)
    }
 }
 
+/* Building a value again brings what it is built from to the other layout.  Where that is as much as
+ * the value itself, as in a step of a sorting network written with sums over pairs, one conversion
+ * of the value costs no more, and the chain that would be computed twice ends there. */
+static void
+find_free_values(Driver *d)
+{
+   TlPlace *p = &d->place;
+   Leaves **of = tl_new_array(d->arena, Leaves *, p->num_values);
+   for (size_t i = 0; i < d->ops.len; i++) {
+      const TlOp *op = d->ops.data[i];
+      if (!is_free_op(p, op))
+         continue;
+      const TlValue *v = tl_result(op, 0);
+      Leaves *leaves = leaves_of(p, d->arena, of, op);
+      if (leaves && op->opcode != TL_OP_BROADCAST && leaves->elems >= tl_type_num_elems(v->type))
+         continue;
+      p->is_free[v->id] = true;
+      of[v->id] = leaves;
+   }
+}
+
 static void
 decide(Driver *d)
 {
    TlPlace *p = &d->place;
-   for (size_t i = 0; i < d->ops.len; i++) {
-      TlOp *op = d->ops.data[i];
-      if (is_free_op(p, op))
-         p->is_free[tl_result(op, 0)->id] = true;
-   }
+   find_free_values(d);
    for (unsigned n = 0; n < MAX_SWEEPS; n++) {
       sweep_forward(d);
       d->changed = false;
