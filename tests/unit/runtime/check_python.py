@@ -99,4 +99,15 @@ try:
 except tilec.Error as e:
     assert "'n' is i32; got fp32 0.5" in str(e), e
 rt.sync()
+for on in rt, tilec.Runtime("cpu"):
+    first, last = tilec.Event(on), tilec.Event(on)
+    first.record()
+    last.record()
+    last.sync()
+    assert last.since(first) == 1.5 if on is rt else 0 <= last.since(first) < 1000
+try:
+    last.since(tilec.Event(on))
+    raise AssertionError("the time since nothing was told")
+except tilec.Error as e:
+    assert e.status == "TILEC_BAD_ARGUMENT", e
 print("python: ok")

@@ -504,6 +504,11 @@ def check_absent():
     from triton.backends.driver import GPUDriver
     raises(NotImplementedError, "triton.backends.driver.GPUDriver",
            lambda: type(GPUDriver)("Own", (GPUDriver,), {}))
+    for group, name in (("compilation", "listener"), ("runtime", "add_stages_inspection_hook"),
+                        ("compilation", "instrumentation_mode")):
+        setattr(getattr(triton.knobs, group), name, None)
+        raises(NotImplementedError, "tilec does not follow %s='x'" % name,
+               lambda: setattr(getattr(triton.knobs, group), name, "x"))
     raises(ImportError, "triton.runtime.build",
            lambda: __import__("triton.runtime", fromlist=["build"]))
     ptx = waits.warmup(floats(1), grid=(1,)).asm["ptx"]

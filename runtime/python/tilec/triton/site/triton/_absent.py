@@ -1,6 +1,5 @@
 """What Triton has in Python and tilec has not, by name: importing such a module is an error that
 says why; such a name can be imported, since programs do without using it, and refuses its use."""
-import importlib.abc
 import importlib.machinery
 import sys
 
@@ -9,6 +8,7 @@ _PLUGINS = "tilec's backends are built in"
 _INSTRUMENTS = "tilec's profiler instruments no kernels"
 
 MODULES = {
+    "triton._C.libproton": "its times are those of CUDA events; triton.profiler is there",
     "triton._filecheck": _STAGES,
     "triton.backends.amd": "tilec compiles for NVIDIA's GPUs",
     "triton.backends.nvidia": _PLUGINS,
@@ -27,6 +27,7 @@ MODULES = {
     "triton.tools.compile": "`tilec build` compiles ahead of time",
     "triton.tools.disasm": "tilec makes PTX; `cuobjdump -sass` shows what the driver makes of it",
     "triton.tools.link": "`tilec build` compiles ahead of time",
+    "triton.tools.triton_to_gluon_translater": "tilec does not compile Gluon",
 }
 
 # module: (why, names)
@@ -77,7 +78,7 @@ def declare(space):
         space.setdefault(name, _Refusing(name, (), {"why": why, "__module__": module}))
 
 
-class _Loader(importlib.abc.Loader):
+class _Loader:
     def __init__(self, name):
         self.name = name
 
@@ -91,7 +92,7 @@ class _Loader(importlib.abc.Loader):
     get_code = create_module                    # of python -m
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _Finder:
     def find_spec(self, name, path=None, target=None):
         return importlib.machinery.ModuleSpec(name, _Loader(name)) if name in MODULES else None
 

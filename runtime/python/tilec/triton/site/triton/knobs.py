@@ -51,6 +51,24 @@ def setenv(key, value):
         os.environ[key] = str(int(value)) if isinstance(value, bool) else str(value)
 
 
+class _Unmet:
+    """A setting that is not followed: it cannot be set."""
+
+    def __init__(self, unset, why):
+        self.unset, self.why = unset, why
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, obj, owner):
+        return self.unset
+
+    def __set__(self, obj, value):
+        if value:
+            raise NotImplementedError("knobs: tilec does not follow %s=%r: %s"
+                                      % (self.name, value, self.why))
+
+
 def _bool(variable, default=False):
     return _Knob(variable, default, _flag)
 
@@ -123,11 +141,12 @@ class compilation_knobs(base_knobs):
     dump_ir = _bool("TRITON_KERNEL_DUMP")
     always_compile = _bool("TRITON_ALWAYS_COMPILE")
     allow_non_constexpr_globals = _bool("TRITON_ALLOW_NON_CONSTEXPR_GLOBALS")
-    instrumentation_mode = _text("TRITON_INSTRUMENTATION_MODE", "")
+    instrumentation_mode = _Unmet("", "accesses are checked by TRITON_INTERPRET=1 or debug=True")
     front_end_debugging = _bool("TRITON_FRONT_END_DEBUGGING")
     disable_line_info = _bool("TRITON_DISABLE_LINE_INFO")
     enable_asan = _bool("TRITON_ENABLE_ASAN")
-    listener = None
+    listener = _Unmet(None, "there are none of Triton's stages; runtime.jit_post_compile_hook is "
+                      "called")
 
 
 class autotuning_knobs(base_knobs):
@@ -144,7 +163,7 @@ class runtime_knobs(base_knobs):
     interpret = _bool("TRITON_INTERPRET")
     debug = _bool("TRITON_DEBUG")
     override_arch = _text("TRITON_OVERRIDE_ARCH")
-    add_stages_inspection_hook = None
+    add_stages_inspection_hook = _Unmet(None, "there are none of Triton's stages")
     jit_cache_hook = None
     jit_post_compile_hook = None
     kernel_load_start_hook = HookChain()

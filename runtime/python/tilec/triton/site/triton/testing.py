@@ -3,7 +3,6 @@ import functools
 import math
 import os
 import statistics
-import subprocess
 import sys
 
 from . import _absent
@@ -270,6 +269,7 @@ def get_dram_gbps(device=None):
 
 def nvsmi(attrs):
     """What nvidia-smi says of GPU 0: a number for each of the attributes."""
+    import subprocess                       # takes its time to import
     out = subprocess.check_output(["nvidia-smi", "-i", "0", "--query-gpu=" + ",".join(attrs),
                                    "--format=csv,noheader,nounits"], text=True)
     return [int(word) for word in out.split(",")]

@@ -14,9 +14,8 @@ MOST_PENDING = 1024            # as many launches as a GPU is given ahead
 
 def is_capturing():
     """Is a CUDA graph being recorded?  What goes into it runs later."""
-    torch = sys.modules.get("torch")
-    cuda = getattr(torch, "cuda", None)
-    return hasattr(cuda, "is_current_stream_capturing") and cuda.is_available() \
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    return hasattr(cuda, "is_current_stream_capturing") and cuda.is_initialized() \
         and cuda.is_current_stream_capturing()
 
 
