@@ -471,6 +471,9 @@ def check_host():
     assert tl.float16.primitive_bitwidth == 16 and tl.float16.is_floating()
     assert tl.int8.get_int_min_value() == -128 and tl.uint16.get_int_max_value() == 65535
     assert tl.pointer_type(tl.float32) == tl.str_to_ty("*fp32") and tl.bfloat16 != tl.float16
+    assert tl.int8.is_int8() and not tl.uint8.is_int8() and tl.float8e5.is_fp8e5()
+    block = tl.block_type(tl.float16, [2, 4])
+    assert block.nbytes == 16 and block.with_element_ty(tl.int8) == tl.block_type(tl.int8, [2, 4])
     assert not hasattr(tl, "no_such_thing") and hasattr(tl, "dot_scaled")
     assert triton.testing.do_bench(lambda: None, quantiles=[0.5]) >= 0
     assert bench_runs() < 60
@@ -505,9 +508,10 @@ def check_absent():
     raises(NotImplementedError, "triton.backends.driver.GPUDriver",
            lambda: type(GPUDriver)("Own", (GPUDriver,), {}))
     for group, name in (("compilation", "listener"), ("runtime", "add_stages_inspection_hook"),
-                        ("compilation", "instrumentation_mode")):
+                        ("compilation", "instrumentation_mode"), ("cache", "manager_class"),
+                        ("cache", "dump_dir"), ("nvidia", "ptxas_options")):
         setattr(getattr(triton.knobs, group), name, None)
-        raises(NotImplementedError, "tilec does not follow %s='x'" % name,
+        raises(NotImplementedError, "tilec does not follow %s='x': " % name,
                lambda: setattr(getattr(triton.knobs, group), name, "x"))
     raises(ImportError, "triton.runtime.build",
            lambda: __import__("triton.runtime", fromlist=["build"]))

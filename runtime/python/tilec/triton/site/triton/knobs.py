@@ -69,6 +69,10 @@ class _Unmet:
                                       % (self.name, value, self.why))
 
 
+_NO_STAGES = "there are none of Triton's stages"
+_NO_PTXAS = "the driver assembles, without options"
+
+
 def _bool(variable, default=False):
     return _Knob(variable, default, _flag)
 
@@ -134,6 +138,13 @@ class cache_knobs(base_knobs):
     home_dir = _text("TRITON_HOME", lambda: os.path.expanduser("~"))
     dir = _text("TRITON_CACHE_DIR", lambda: os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "tilec", "triton"))
+    dump_dir = _Unmet(None, _NO_STAGES)
+    override_dir = _Unmet(None, _NO_STAGES)
+    manager_class = _Unmet(None, "there is one cache")
+    remote_manager_class = _Unmet(None, "there is one cache")
+
+    def get_triton_dir(self, dirname):
+        return os.path.join(self.home_dir, ".triton", dirname)
 
 
 class compilation_knobs(base_knobs):
@@ -145,8 +156,9 @@ class compilation_knobs(base_knobs):
     front_end_debugging = _bool("TRITON_FRONT_END_DEBUGGING")
     disable_line_info = _bool("TRITON_DISABLE_LINE_INFO")
     enable_asan = _bool("TRITON_ENABLE_ASAN")
-    listener = _Unmet(None, "there are none of Triton's stages; runtime.jit_post_compile_hook is "
-                      "called")
+    listener = _Unmet(None, _NO_STAGES + "; runtime.jit_post_compile_hook is called")
+    store_binary_only = _bool("TRITON_STORE_BINARY_ONLY")
+    use_ir_loc = _Unmet(None, _NO_STAGES)
 
 
 class autotuning_knobs(base_knobs):
@@ -163,7 +175,7 @@ class runtime_knobs(base_knobs):
     interpret = _bool("TRITON_INTERPRET")
     debug = _bool("TRITON_DEBUG")
     override_arch = _text("TRITON_OVERRIDE_ARCH")
-    add_stages_inspection_hook = _Unmet(None, "there are none of Triton's stages")
+    add_stages_inspection_hook = _Unmet(None, _NO_STAGES)
     jit_cache_hook = None
     jit_post_compile_hook = None
     kernel_load_start_hook = HookChain()
@@ -176,12 +188,22 @@ class nvidia_knobs(base_knobs):
     mock_ptx_version = _text("TRITON_MOCK_PTX_VERSION")
     dump_nvptx = _bool("NVPTX_ENABLE_DUMP")
     disable_ptxas_opt = _bool("DISABLE_PTXAS_OPT")
+    ptxas = _Unmet(None, _NO_PTXAS)
+    ptxas_options = _Unmet(None, _NO_PTXAS)
+    dump_ptxas_log = _Unmet(False, _NO_PTXAS)
     libdevice_path = _text("TRITON_LIBDEVICE_PATH")
     libcuda_path = _text("TRITON_LIBCUDA_PATH")
 
 
 class amd_knobs(base_knobs):
+    """Of another vendor: no effect."""
     use_buffer_ops = _bool("AMDGCN_USE_BUFFER_OPS", True)
+    use_buffer_atomics = _bool("AMDGCN_USE_BUFFER_ATOMICS", True)
+    use_async_copy = _bool("TRITON_HIP_USE_ASYNC_COPY")
+    use_block_pingpong = _text("TRITON_HIP_USE_BLOCK_PINGPONG")
+    use_in_thread_transpose = _text("TRITON_HIP_USE_IN_THREAD_TRANSPOSE")
+    scalarize_packed_fops = _bool("AMDGCN_SCALARIZE_PACKED_FOPS")
+    dump_amdgcn = _bool("AMDGCN_ENABLE_DUMP")
 
 
 class proton_knobs(base_knobs):

@@ -227,6 +227,9 @@ class dtype(base_type):
         signed = self.int_signedness == self.SIGNEDNESS.SIGNED
         return -2**(self.int_bitwidth - 1) if signed else 0
 
+    def with_element_ty(self, element_ty):
+        return element_ty
+
     @staticmethod
     def is_dtype(type_str):
         return type_str in (dtype.SINT_TYPES + dtype.UINT_TYPES + dtype.FP_TYPES
@@ -272,6 +275,14 @@ class dtype(base_type):
 
     def __repr__(self):
         return "triton.language." + self.codegen_name()
+
+def _is_called(name):
+    return lambda self: self.name == name
+
+
+for _name in dtype.SINT_TYPES + dtype.UINT_TYPES[1:] + [n for n in _FLOATS if n.startswith("fp8")]:
+    setattr(dtype, "is_" + _name, _is_called(_name))
+
 
 
 class pointer_type(dtype):
@@ -323,6 +334,13 @@ class block_type(dtype):
     @property
     def scalar(self):
         return self.element_ty
+
+    @property
+    def nbytes(self):
+        return self.numel * (self.element_ty.primitive_bitwidth // 8)
+
+    def with_element_ty(self, scalar_ty):
+        return block_type(scalar_ty, self.shape)
 
     def get_block_shapes(self):
         return self.shape

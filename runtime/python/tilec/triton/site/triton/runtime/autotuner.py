@@ -71,6 +71,7 @@ class Autotuner(KernelInterface):
         self.early_config_prune = prune.get("early_config_prune")
         self.base_fn = jit_of(fn).fn
         self._do_bench = do_bench
+        self.num_warmups, self.num_reps, self.use_cuda_graph = warmup, rep, use_cuda_graph
         if warmup is not None or rep is not None or use_cuda_graph:
             self._old_interface(warmup, rep, use_cuda_graph)
 

@@ -101,6 +101,7 @@ class KernelInterface:
 class JITCallable:
     """A function with its source."""
     must_use_result = False
+    hash = None                    # programs set it; cache_key is computed when it is asked for
 
     def __init__(self, fn):
         self.fn = fn
