@@ -442,7 +442,39 @@ def tuned(x, total, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
         tl.atomic_add(total, tl.sum(tl.load(x + i, i < n, 0.0)))
 
 
+def set_block(args):
+    args["d"].block_shape = [args["ROWS"], 8]
+
+
+@triton.autotune([triton.Config({"ROWS": r}, pre_hook=set_block) for r in (1, 2, 4)], key=["n"],
+                 do_bench=lambda call, quantiles: (call(), [1.0 / blocks[-1]] * 3)[1])
+@triton.jit
+def by_blocks(d, out, n, ROWS: tl.constexpr):
+    i, j = tl.arange(0, ROWS), tl.arange(0, 8)
+    for row in range(0, n, ROWS):
+        tl.store(out + (row + i[:, None]) * 8 + j[None, :], d.load([row, 0]) + ROWS)
+
+
+blocks = []
+
+
+def check_tuned_descriptor():
+    """A configuration's pre_hook changes the block of a host descriptor."""
+    x, out = floats(64).reshape(8, 8), numpy.zeros(64, numpy.float32)
+    d = tilec.TensorDescriptor.from_tensor(x, [1, 1])
+
+    def grid(meta):
+        assert d.block_shape == [meta["ROWS"], 8]
+        blocks.append(meta["ROWS"])
+        return (1,)
+    for _ in range(2):
+        by_blocks[grid](d, out, 8)
+        assert (out == x.ravel() + 4).all() and by_blocks.best_config.kwargs == {"ROWS": 4}
+    assert blocks == [1, 2, 4, 4, 4], blocks
+
+
 def check_tuning():
+    check_tuned_descriptor()
     x, total = floats(64), Array(numpy.zeros(1, numpy.float32))
     for n in (64, 60, 64):
         total.zero_()
