@@ -236,9 +236,11 @@ def check_commands():
     env = {**os.environ, "PYTHONPATH": sys.argv[1]}
     subprocess.run([*run, "triton.profiler.proton", "-n", "cli", "program.py", "word"], check=True,
                    env=env)
-    out = subprocess.run([*run, "triton.profiler.viewer", "-m", "m", "cli.hatchet"], check=True,
-                         env=env, capture_output=True, text=True).stdout
-    assert out == "3.000 ROOT\n└─ 3.000 of word\n\n", out
+    for encoding, mark in ("utf-8", "└─"), ("ascii", "`-"):
+        out = subprocess.run([*run, "triton.profiler.viewer", "-m", "m", "cli.hatchet"],
+                             check=True, stdout=subprocess.PIPE,
+                             env={**env, "PYTHONIOENCODING": encoding}).stdout
+        assert out.decode() == "3.000 ROOT\n%s 3.000 of word\n\n" % mark, out
 
 
 # ---- on a GPU that does nothing: every time is 1.5 ms ----

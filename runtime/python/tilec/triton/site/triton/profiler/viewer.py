@@ -279,21 +279,34 @@ def _shown(value):
     return "%.3f" % value if isinstance(value, (int, float)) else str(value)
 
 
-def _lines(node, metrics, form, depth, lead="", mark=""):
+_LINES, _PLAIN_LINES = ("├─ ", "└─ ", "│  "), ("|- ", "`- ", "|  ")
+
+
+def _drawn():
+    """The lines that the standard output can show."""
+    try:
+        "".join(_LINES).encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return _PLAIN_LINES
+    return _LINES
+
+
+def _lines(node, metrics, form, depth, drawn, lead="", mark=""):
     values = " ".join(_shown(node.value(m)) for m in metrics)
     yield "%s%s%s %s" % (lead, mark, values, form(node.name))
     if depth <= 0:
         return
-    below = lead + {"": "", "├─ ": "│  ", "└─ ": "   "}[mark]
+    more, last, along = drawn
+    below = lead + {"": "", more: along, last: "   "}[mark]
     for child in node.children:
-        last = child is node.children[-1]
-        yield from _lines(child, metrics, form, depth - 1, below, "└─ " if last else "├─ ")
+        yield from _lines(child, metrics, form, depth - 1, drawn, below,
+                          last if child is node.children[-1] else more)
 
 
 def print_tree(tree, metrics, depth=100, format=None, print_sorted=False):
     """A line for each node: its metrics, in their order, and its name."""
     metrics = metrics if isinstance(metrics, (list, tuple)) else [metrics]
-    print("\n".join(_lines(tree.root, metrics, _FORMS[format], depth)))
+    print("\n".join(_lines(tree.root, metrics, _FORMS[format], depth, _drawn())))
     print()
     if print_sorted:
         print("Sorted kernels by metric " + metrics[0])

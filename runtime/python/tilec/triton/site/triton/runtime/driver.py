@@ -63,6 +63,11 @@ class _Utils:
     def __init__(self, driver):
         self.driver = driver
 
+    def __getattr__(self, name):
+        raise AttributeError("triton.runtime.driver.active.utils.%s: tilec has "
+                             "get_device_properties() alone; modules are loaded by its runtime"
+                             % name)
+
     def get_device_properties(self, device=None):
         """What kernels are sized by.  On the host: its cores as multiprocessors, and the limits of
         the GPU that is compiled for."""
