@@ -517,6 +517,17 @@ def check_host():
             assert f.read() == "n,A (ms),B (ms)\n1,2.000000,3.000000\n2,4.000000,5.000000\n"
     raises(ImportError, "Gluon", lambda: __import__("triton.experimental.gluon"))
     check_absent()
+    check_torch_compile()
+
+
+def check_torch_compile():
+    """torch takes an Exception for "writes to nothing": what it asks for is refused by more."""
+    refusal = triton._C.libtriton.TorchCompileUnsupported
+    asks = {"__name__": "torch._higher_order_ops.triton_kernel_wrap", "triton": triton}
+    assert not issubclass(refusal, Exception)
+    raises(refusal, "torch.library.custom_op",
+           lambda: exec("triton._C.libtriton.ir.context()", asks))
+    assert os.environ["TORCHINDUCTOR_TRITON_DISABLE_DEVICE_DETECTION"] == "1"
 
 
 @triton.jit

@@ -12,6 +12,15 @@ import sys
 SITE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "site")
 
 
+def _tell_torch():
+    """torch.compile writes kernels of its own against Triton's compiler, which tilec is not, and
+    takes a program's kernels into its graphs.  Without Triton it leaves them where they are."""
+    os.environ.setdefault("TORCHINDUCTOR_TRITON_DISABLE_DEVICE_DETECTION", "1")
+    config = sys.modules.get("torch._inductor.config")
+    if config is not None:
+        config.triton_disable_device_detection = True
+
+
 def install():
     """`import triton` means tilec's from here on; returns the module.
 
@@ -22,5 +31,6 @@ def install():
                            % loaded.__file__)
     if SITE not in sys.path:
         sys.path.insert(0, SITE)
+    _tell_torch()
     import triton
     return triton

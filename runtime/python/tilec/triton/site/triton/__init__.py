@@ -2,7 +2,7 @@
 __version__ = "3.6.0"
 __tilec__ = True            # tells this package from Triton's own
 
-from . import _absent
+from . import _C, _absent
 from .errors import TritonError
 from .runtime import (Config, InterpreterError, JITFunction, KernelInterface, MockTensor,
                       OutOfResources, TensorWrapper, autotune, heuristics, reinterpret)

@@ -1,1 +1,2 @@
 """What Triton has in C++; here what programs use of it."""
+from . import libtriton
