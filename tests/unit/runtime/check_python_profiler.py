@@ -3,6 +3,7 @@ launches with a stand-in driver; products with a stand-in library.
 check_python_profiler.py FOLDER_OF_TILEC LIBRARY FAKE_DRIVER FAKE_CUBLAS.  77: no numpy here."""
 import contextlib
 import ctypes as C
+import importlib.util
 import io
 import json
 import os
@@ -15,11 +16,10 @@ import types
 sys.dont_write_bytecode = True
 sys.path[:0] = [sys.argv[1], os.path.dirname(os.path.abspath(__file__))]
 os.environ["TILEC_LIBRARY"] = sys.argv[2]
-try:
-    import numpy
-except ImportError:
+if importlib.util.find_spec("numpy") is None:
     print("no numpy: skipped")
     sys.exit(77)
+import numpy
 import tilec.triton
 
 triton = tilec.triton.install()

@@ -56,7 +56,8 @@ class AsmDict(dict):
 
 def signature_of(values, params):
     """Triton's ahead-of-time notation of a launch's values, as the launch finds their facts."""
-    return ", ".join(word_of(runtime.launch.unwrap(v), params.get(name)) for name, v in values.items())
+    return ", ".join(word_of(runtime.launch.unwrap(v), params.get(name))
+                     for name, v in values.items())
 
 
 def word_of(v, p):
