@@ -165,6 +165,30 @@ atom_by_cas(TlCg *cg, const TlOp *op, TlDtype t, LLVMValueRef ptr, LLVMValueRef 
    return old;
 }
 
+/* A 16-bit float to add whose neighbour in the aligned 32 bits is a float too.  ptxas makes a loop
+ * of compare-and-swap of an atom on 16 bits, but there is an instruction for two of them: it adds
+ * -0.0 to the neighbour, which changes no number. */
+static LLVMValueRef
+add_in_pair(TlCg *cg, const TlOp *op, TlDtype t, LLVMValueRef ptr, LLVMValueRef value,
+            LLVMValueRef pred)
+{
+   enum { NEGATIVE_ZERO = 0x8000 };
+   LLVMValueRef at = LLVMBuildPtrToInt(cg->b, ptr, cg->i64, "");
+   LLVMValueRef word = LLVMBuildAnd(cg->b, at, LLVMConstInt(cg->i64, ~3ull, 0), "");
+   LLVMValueRef second = LLVMBuildTrunc(cg->b, at, cg->i32, ""), shift;
+   second = LLVMBuildAnd(cg->b, second, tl_cg_i32(cg, 2), "");
+   shift = LLVMBuildShl(cg->b, second, tl_cg_i32(cg, 3), "");
+   LLVMValueRef low = LLVMBuildZExt(cg->b, value, cg->i32, "");
+   LLVMValueRef high = LLVMBuildShl(cg->b, low, tl_cg_i32(cg, 16), "");
+   low = LLVMBuildOr(cg->b, low, LLVMConstInt(cg->i32, (uint64_t)NEGATIVE_ZERO << 16, 0), "");
+   high = LLVMBuildOr(cg->b, high, tl_cg_i32(cg, NEGATIVE_ZERO), "");
+   LLVMValueRef is_first = LLVMBuildICmp(cg->b, LLVMIntEQ, second, tl_cg_i32(cg, 0), "");
+   LLVMValueRef both = LLVMBuildSelect(cg->b, is_first, low, high, "");
+   LLVMValueRef old = atom(cg, op, "add", t == TL_FP16 ? "noftz.f16x2" : "noftz.bf16x2", 32,
+                           LLVMBuildIntToPtr(cg->b, word, LLVMTypeOf(ptr), ""), both, NULL, pred);
+   return LLVMBuildTrunc(cg->b, LLVMBuildLShr(cg->b, old, shift, ""), cg->i16, "");
+}
+
 /* A sum or extremum to vec neighbours, each an atomic by itself, without a result. */
 static void
 red_vector(TlCg *cg, const TlOp *op, unsigned vec, LLVMValueRef ptr, const LLVMValueRef *values,
@@ -230,6 +254,8 @@ tl_emit_atom_rmw(TlCg *cg, const TlOp *op)
       LLVMValueRef old;
       if (bits == 16 && (is_extremum(rmw) || by_cas))
          old = atom_by_cas(cg, op, t, ptrs.v[i], v, mask);
+      else if (tl_attr_int(op, TL_ATTR_PAIRED))
+         old = add_in_pair(cg, op, t, ptrs.v[i], v, mask);
       else if (is_float && is_extremum(rmw))
          old = atom_float_minmax(cg, op, rmw == TL_RMW_MAX, bits, ptrs.v[i], v, mask);
       else

@@ -109,6 +109,20 @@ vector_of(TlLowerCx *cx, const TlOp *op, const TlLinear *l, unsigned n)
    return vec < n ? vec : n;
 }
 
+/* A sum of 16-bit floats whose elements come in pairs that share aligned 32 bits and one mask: the
+ * neighbour of each is an element of the operation as well. */
+static bool
+is_paired(TlLowerCx *cx, const TlOp *op)
+{
+   const TlType *t = tl_result(op, 0)->type;
+   if (t->kind != TL_TYPE_TILE || op->opcode != TL_OP_ATOMIC_RMW ||
+       tl_attr_int(op, TL_ATTR_RMW) != TL_RMW_ADD || tl_dtype_info[t->dtype].bits != 16 ||
+       !tl_dtype_is_float(t->dtype))
+      return false;
+   TlAccess access = tl_access_of(cx->facts, op);
+   return tl_access_vec(&access) >= 2 && access.mask_run >= 2;
+}
+
 static TlValue *
 pick_leaders(TlLowerCx *cx, const TlValue *v, const uint32_t *reg, unsigned n, unsigned vec)
 {
@@ -144,14 +158,16 @@ lower_atomic(TlLowerCx *cx, TlOp *op, TlOpcode machine, unsigned num_values)
       pred = tl_and_pred(cx, pick_leaders(cx, mask, reg, n, vec), pred);
    if (pred)
       args[num_args++] = pred;
-   TlAttrInit attrs[5] = {{TL_ATTR_SEM, *tl_attr(op, TL_ATTR_SEM)},
+   TlAttrInit attrs[6] = {{TL_ATTR_SEM, *tl_attr(op, TL_ATTR_SEM)},
                           {TL_ATTR_SCOPE, *tl_attr(op, TL_ATTR_SCOPE)},
+                          {TL_ATTR_COUNT, {.i = 0}},
                           {TL_ATTR_COUNT, {.i = 0}},
                           {TL_ATTR_COUNT, {.i = 0}},
                           {TL_ATTR_COUNT, {.i = 0}}};
    if (op->opcode == TL_OP_ATOMIC_RMW) {
       attrs[2] = (TlAttrInit){TL_ATTR_RMW, *tl_attr(op, TL_ATTR_RMW)};
       attrs[3] = (TlAttrInit){TL_ATTR_VEC, {.i = vec}};
+      attrs[4] = (TlAttrInit){TL_ATTR_PAIRED, {.i = vec == 1 && is_paired(cx, op)}};
    }
    block_order(cx, op, TL_SEM_RELEASE);
    const TlType *type = tl_type_regs(cx->types, tl_type_elem(t), n);
