@@ -275,7 +275,8 @@ blocks_of(const TlCg *cg, uint32_t registers)
  * had 56 registers and four round trips in an iteration, with 96 one.  So it is told the number of
  * blocks that leaves room for 128 registers, or for what lives at once and a quarter more.
  * It also makes loads wait that come in tiles, to save registers that bring no block more: of 8
- * loads of 16 bytes to a sum of 64 registers, 4 were under way at a time. */
+ * loads of 16 bytes to a sum of 64 registers, 4 were under way at a time.  And the loads of a tile
+ * that is changed in place: of 32 masked ones, 16 came one after the other. */
 static void
 ask_for_blocks(TlCg *cg, uint32_t words)
 {
@@ -299,7 +300,7 @@ bound_registers(TlCg *cg)
    if (!f->extra_warps && words <= most) {
       bool is_free = words > 0 && blocks_of(cg, words) == blocks_of(cg, room_for(words));
       uint32_t many = is_free ? MANY_BITS : UINT32_MAX;
-      if (cg->target->sm < 100 && waits_in_loop(f->body->block, many))
+      if (cg->target->sm < 100 && (waits_in_loop(f->body->block, many) || tl_cg_holds_loads(cg)))
          ask_for_blocks(cg, words);
       return;
    }

@@ -132,6 +132,8 @@ LLVMValueRef tl_cg_shared_ptr(TlCg *cg, LLVMValueRef address, int64_t offset);
 LLVMValueRef tl_cg_pred(TlRegs pred, unsigned access);
 bool tl_cg_is_true(LLVMValueRef pred);
 const char *tl_cg_reg_class(unsigned bits);
+/* Is there a store before which all the loads of a tile that it changes in place should begin? */
+bool tl_cg_holds_loads(const TlCg *cg);
 void tl_cg_register_list(TlSb *sb, unsigned first, unsigned count);
 
 /* The accesses that an operation makes to the block's shared memory, and where the i-th goes. */

@@ -503,6 +503,15 @@ ends_loads(const TlCg *cg, const TlOp *store)
    return accesses >= MANY && registers <= tl_registers_at_start(cg->target, cg->func) / 2;
 }
 
+bool
+tl_cg_holds_loads(const TlCg *cg)
+{
+   for (const TlOp *op = cg->func->body->block->first; op; op = op->next)
+      if (op->opcode == TL_OP_ST_GLOBAL && ends_loads(cg, op))
+         return true;
+   return false;
+}
+
 /* ptxas sees that loads and stores by one pointer with different offsets do not meet and, to save
  * registers, delays the loads behind the stores: 32 loads of a tile that is changed in place came
  * one after the other.  It moves nothing past a barrier of a warp, which costs nothing here. */
