@@ -353,6 +353,24 @@ dim_together(const TlType *t)
    return fast + 2 < r ? r - 1 : fast;
 }
 
+/* Do neighbours along the last dimension come first, in the registers or else in the lanes?
+ * Threads that hold every fourth row each and lie side by side along a row store a row at a
+ * time. */
+static bool
+has_rows_together(const TlType *t)
+{
+   const TlLinear *l = t->layout;
+   unsigned r = t->rank;
+   uint32_t along = 1u << tl_ll_dim_shift(l, r - 1), across = 1u << tl_ll_dim_shift(l, r - 2);
+   for (unsigned i = 0; i < tl_ll_in_bits(l); i++) {
+      if (l->col[i] == along && l->log2_dim[r - 1])
+         return true;
+      if (l->col[i] == across && l->log2_dim[r - 2])
+         return false;
+   }
+   return true;
+}
+
 /* A 16-byte access is made by eight lanes at a time, who read so many rows of A. */
 static unsigned
 rows_at_a_time(const TlLinear *acc)
@@ -372,7 +390,7 @@ tl_fma_operand_memory(const TlDotForm *f, unsigned index, const TlType *operand)
    unsigned order[TL_MAX_RANK], r = operand->rank;
    for (unsigned d = 0; d < r; d++)
       order[d] = r - 1 - d;
-   if (index == 0 && (dim_together(operand) != r - 1 || rows_at_a_time(&f->acc) > 2)) {
+   if (index == 0 && (!has_rows_together(operand) || rows_at_a_time(&f->acc) > 2)) {
       order[0] = r - 2;
       order[1] = r - 1;
    }
