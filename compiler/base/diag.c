@@ -101,11 +101,25 @@ is_silent(TlDiags *d, TlDiagCode code, TlRange range)
 }
 
 static bool
+is_same(TlRange a, TlRange b)
+{
+   return a.file == b.file && a.begin == b.begin && a.end == b.end;
+}
+
+static bool
 is_duplicate(const TlDiags *d, TlDiagCode code, TlRange r)
 {
    for (const TlDiag *i = d->first; i; i = i->next)
-      if (i->code == code && i->range.file == r.file && i->range.begin == r.begin &&
-          i->range.end == r.end && r.file)
+      if (i->code == code && is_same(i->range, r) && r.file)
+         return true;
+   return false;
+}
+
+static bool
+has_error(const TlDiags *d, TlRange r)
+{
+   for (const TlDiag *i = d->first; i; i = i->next)
+      if (i->severity == TL_SEV_ERROR && is_same(i->range, r))
          return true;
    return false;
 }
@@ -115,9 +129,7 @@ static bool
 is_told(const TlDiags *d, const TlDiag *n)
 {
    for (const TlDiag *i = d->first; n->severity == TL_SEV_REMARK && i; i = i->next)
-      if (i->code == n->code && i->range.file == n->range.file &&
-          i->range.begin == n->range.begin && i->range.end == n->range.end &&
-          strcmp(i->text, n->text) == 0)
+      if (i->code == n->code && is_same(i->range, n->range) && strcmp(i->text, n->text) == 0)
          return true;
    return false;
 }
@@ -155,10 +167,10 @@ format(TlArena *arena, const char *fmt, va_list ap)
    return tl_arena_printf(arena, "%.*s... (%zu more bytes)", (int)end, text, len - end);
 }
 
-void
-tl_diag_emit(TlDiags *d, TlDiagCode code, TlRange range, const char *fmt, ...)
+/* False if it is not wanted, or has been said. */
+static bool
+keep(TlDiags *d, TlDiagCode code, TlRange range, const char *fmt, va_list ap)
 {
-   assert(code < TL_DIAG_COUNT && range.begin <= range.end);
    TlSeverity severity = row[code].severity;
    bool is_warning = severity == TL_SEV_WARNING;
    if (is_warning &&
@@ -167,17 +179,14 @@ tl_diag_emit(TlDiags *d, TlDiagCode code, TlRange range, const char *fmt, ...)
    if ((is_warning && is_silent(d, code, range)) || !admit(d, severity, code, range)) {
       if (severity != TL_SEV_NOTE)
          d->last = NULL;
-      return;
+      return false;
    }
    TlDiag *n = tl_new(d->arena, TlDiag);
    *n = (TlDiag){.code = code, .severity = severity, .range = range, .help = usual_help[code]};
-   va_list ap;
-   va_start(ap, fmt);
    n->text = format(d->arena, fmt, ap);
-   va_end(ap);
    if (is_told(d, n)) {
       d->last = NULL;
-      return;
+      return false;
    }
    TlDiag **link = &d->first;
    if (severity == TL_SEV_NOTE)
@@ -187,6 +196,72 @@ tl_diag_emit(TlDiags *d, TlDiagCode code, TlRange range, const char *fmt, ...)
    *link = n;
    if (severity != TL_SEV_NOTE)
       d->last = n;
+   return true;
+}
+
+/* Where the user's file calls what is in the library. */
+static TlRange
+users_place(const TlDiags *d, TlRange range)
+{
+   TlRange at = range;
+   while (at.site && tl_in_library(d->sources, at))
+      at = tl_call_site(d->sources, at.site)->at;
+   return tl_in_library(d->sources, at) ? range : at;
+}
+
+__attribute__((format(printf, 4, 5))) static bool
+keep_text(TlDiags *d, TlDiagCode code, TlRange range, const char *fmt, ...)
+{
+   va_list ap;
+   va_start(ap, fmt);
+   bool is_kept = keep(d, code, range, fmt, ap);
+   va_end(ap);
+   return is_kept;
+}
+
+/* A note for each function of the library on the way there, the outermost first. */
+static void
+note_library(TlDiags *d, TlRange at)
+{
+   const TlCallSite *call = tl_call_site(d->sources, at.site);
+   if (!call || !tl_in_library(d->sources, at))
+      return;
+   note_library(d, call->at);
+   keep_text(d, TL_DIAG_N0208, at, tl_fmt_N0208, call->callee);
+}
+
+/* A note for each call of the user's functions around the place, the nearest ones. */
+static void
+note_callers(TlDiags *d, TlRange at)
+{
+   enum { MOST = 4 };
+   const TlCallSite *call = tl_call_site(d->sources, at.site);
+   for (unsigned i = 0; call && i < MOST; i++, call = tl_call_site(d->sources, call->at.site))
+      if (call->at.file && !tl_in_library(d->sources, call->at))
+         keep_text(d, TL_DIAG_N0203, call->at, tl_fmt_N0203, call->callee);
+}
+
+void
+tl_diag_emit(TlDiags *d, TlDiagCode code, TlRange range, const char *fmt, ...)
+{
+   assert(code < TL_DIAG_COUNT && range.begin <= range.end);
+   TlSeverity severity = row[code].severity;
+   if (!range.site && severity != TL_SEV_NOTE) /* a note may be about another place */
+      range.site = d->site;
+   TlRange shown = users_place(d, range);
+   bool is_moved = shown.file != range.file;
+   if (is_moved && severity == TL_SEV_ERROR && has_error(d, shown)) {
+      d->last = NULL; /* of one call the first error of the library says what is wrong */
+      return;
+   }
+   va_list ap;
+   va_start(ap, fmt);
+   bool is_kept = keep(d, code, shown, fmt, ap);
+   va_end(ap);
+   if (is_kept && is_moved)
+      note_library(d, range);
+   if (is_kept && severity != TL_SEV_NOTE && d->last->severity == TL_SEV_ERROR)
+      note_callers(d, shown);
 }
 
 static bool
@@ -217,11 +292,11 @@ tl_diags_sort(TlDiags *d)
 void
 tl_diags_repeat(TlDiags *d, const TlDiag *again)
 {
-   tl_diag_emit(d, again->code, again->range, "%s", again->text);
+   keep_text(d, again->code, again->range, "%s", again->text);
    if (again->help)
       tl_help(d, "%s", again->help);
    for (const TlDiag *n = again->notes; n; n = n->next)
-      tl_diag_emit(d, n->code, n->range, "%s", n->text);
+      keep_text(d, n->code, n->range, "%s", n->text);
 }
 
 bool

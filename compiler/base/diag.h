@@ -49,6 +49,7 @@ typedef struct TlDiags {
    unsigned num_errors, num_warnings, num_remarks;
    unsigned max_errors; /* further errors are counted, not kept; 0 = no limit */
    bool warnings_are_errors;
+   uint32_t site;       /* the call being followed: of ranges in the library that name none */
    TlWarnings warnings; /* which are shown */
    const char *remarks; /* groups asked for, "layout,tma" or "all"; NULL: none */
 } TlDiags;
@@ -64,7 +65,8 @@ bool tl_wants_remarks(const TlDiags *d, const char *group);
 /* Is a warning of this code silenced by a comment where the range begins? */
 bool tl_diag_is_ignored(TlDiags *d, TlDiagCode code, TlRange range);
 
-/* Identical (code, range) errors are reported once. */
+/* Identical (code, range) errors are reported once.  What is about a place in the library is shown
+ * where the user's file calls it, with a note for each function on the way. */
 void tl_diag_emit(TlDiags *d, TlDiagCode code, TlRange range, const char *fmt, ...)
    __attribute__((format(printf, 4, 5)));
 /* By file and place; what is about one place stays in its order. */

@@ -8,6 +8,7 @@
 struct TlSources {
    TlArena *arena;
    TL_VEC(TlSource) files;
+   TL_VEC(TlCallSite) calls;
 };
 
 TlSources *
@@ -16,6 +17,7 @@ tl_sources_new(TlArena *arena)
    TlSources *set = tl_new(arena, TlSources);
    set->arena = arena;
    tl_vec_push(arena, &set->files, (TlSource){.name = "<nowhere>", .text = ""});
+   tl_vec_push(arena, &set->calls, (TlCallSite){.callee = ""});
    return set;
 }
 
@@ -35,6 +37,34 @@ const TlSource *
 tl_source(const TlSources *set, uint32_t file)
 {
    return file == 0 || file >= set->files.len ? NULL : &set->files.data[file];
+}
+
+void
+tl_sources_set_library(TlSources *set, uint32_t file)
+{
+   assert(file > 0 && file < set->files.len);
+   set->files.data[file].is_library = true;
+}
+
+uint32_t
+tl_sources_add_call(TlSources *set, TlRange at, const char *callee)
+{
+   assert(callee && at.site < set->calls.len && set->calls.len < UINT32_MAX);
+   tl_vec_push(set->arena, &set->calls, (TlCallSite){at, callee});
+   return (uint32_t)set->calls.len - 1;
+}
+
+const TlCallSite *
+tl_call_site(const TlSources *set, uint32_t site)
+{
+   return site == 0 || site >= set->calls.len ? NULL : &set->calls.data[site];
+}
+
+bool
+tl_in_library(const TlSources *set, TlRange range)
+{
+   const TlSource *source = tl_source(set, range.file);
+   return source && source->is_library;
 }
 
 static void

@@ -787,7 +787,7 @@ last_place(const TlCompilation *comp)
    if (comp->entries.len && comp->entries.data[0].func)
       return comp->entries.data[0].func->range;
    TlRange here = comp->sema ? comp->sema->b.range : (TlRange){0};
-   return here.file ? here : (TlRange){comp->file, 0, 0};
+   return here.file ? here : tl_range(comp->file, 0, 0);
 }
 
 /* After the jump: an error that names the place, in the little memory kept for it. */

@@ -22,6 +22,8 @@ tl_op_new(TlBuilder *b, TlOpcode opcode, unsigned num_args, unsigned num_results
    op->results = tl_new_array(arena, TlValue, num_results);
    op->regions = tl_new_array(arena, TlRegion *, num_regions);
    op->range = b->range;
+   if (!op->range.site)
+      op->range.site = b->site;
    for (unsigned i = 0; i < info->num_attrs; i++)
       op->attrs[i] = tl_attr_default(info->attr[i].key, info->attr[i].initial);
    for (unsigned i = 0; i < num_args; i++)

@@ -326,6 +326,7 @@ struct TlBuilder {
    TlBlock *block; /* where new operations go */
    TlOp *before;   /* inserted before this one; NULL = at the end of block */
    TlRange range;  /* given to new operations */
+   uint32_t site;  /* the call that is inlined, where range names none */
 };
 
 typedef struct TlAttrInit {
@@ -342,7 +343,7 @@ static inline TlBuilder
 tl_builder_before(TlOp *op)
 {
    TlFunc *f = tl_op_func(op);
-   return (TlBuilder){f->module, f, op->block, op, op->range};
+   return (TlBuilder){f->module, f, op->block, op, op->range, 0};
 }
 
 /* The general constructor.  result_types may be NULL when the op's infer rule decides (`given` ops

@@ -62,13 +62,13 @@ is_digit(char ch)
 static TlRange
 token_range(const Reader *r)
 {
-   return (TlRange){r->file, (uint32_t)(r->begin - r->text), (uint32_t)(r->pos - r->text)};
+   return tl_range(r->file, (uint32_t)(r->begin - r->text), (uint32_t)(r->pos - r->text));
 }
 
 static TlRange
 range_from(const Reader *r, const char *begin)
 {
-   return (TlRange){r->file, (uint32_t)(begin - r->text), (uint32_t)(r->last_end - r->text)};
+   return tl_range(r->file, (uint32_t)(begin - r->text), (uint32_t)(r->last_end - r->text));
 }
 
 static void
@@ -839,8 +839,8 @@ parse_bits(Reader *r, Head *h)
    size_t len = (size_t)(h->bits.end - h->bits.begin);
    if (bits_value(h->bits.begin, len, dtype, &h->attrs[h->bits.index].bits))
       return true;
-   TlRange range = {r->file, (uint32_t)(h->bits.begin - r->text),
-                    (uint32_t)(h->bits.end - r->text)};
+   TlRange range =
+      tl_range(r->file, (uint32_t)(h->bits.begin - r->text), (uint32_t)(h->bits.end - r->text));
    return tl_refuse(r->module->diags, E0350, range,
                     tl_arena_printf(r->module->arena, "'%.*s' is not a value of %s",
                                     (int)(len > 40 ? 40 : len), h->bits.begin,
@@ -1062,7 +1062,7 @@ parse_loc(Reader *r, TlRange *range)
    }
    uint32_t begin = (uint32_t)(p - src->text);
    uint32_t room = src->len - begin;
-   *range = (TlRange){file, begin, begin + (bytes < room ? (uint32_t)bytes : room)};
+   *range = tl_range(file, begin, begin + (bytes < room ? (uint32_t)bytes : room));
    return true;
 }
 

@@ -123,7 +123,7 @@ silence(TlRequest *r, const TlDiag *g)
    uint32_t end = g->range.begin + (uint32_t)strcspn(r->doc->text + g->range.begin, "\r\n");
    TlArena *a = r->doc->comp.arena;
    return action(r, g, tl_arena_printf(a, "Silence '%s' on this line", name),
-                 (TlRange){g->range.file, end, end},
+                 tl_range(g->range.file, end, end),
                  tl_arena_printf(a, "  # tilec: ignore[%s]", name));
 }
 

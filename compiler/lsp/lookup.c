@@ -41,7 +41,7 @@ tl_lsp_meaning(const TlDocument *d, const char *dotted, size_t len)
       for (end = at; end < len && dotted[end] != '.'; end++)
          ;
       const char *part = tl_intern(d->comp.strings, dotted + at, end - at);
-      TlRange range = {d->comp.file, 0, 0};
+      TlRange range = tl_range(d->comp.file, 0, 0);
       if (n) {
          TlAstAttribute *a = tl_ast_new_Attribute(arena, range);
          a->value = n;
@@ -108,7 +108,7 @@ tl_lsp_defined(const TlDocument *d, const TlSv *v, const TlNode **node, TlRange 
    uint32_t file;
    if (!tl_sv_definition(v, node, &file))
       return false;
-   *range = *node ? tl_ast_name_range(d->comp.sources, *node) : (TlRange){file, 0, 0};
+   *range = *node ? tl_ast_name_range(d->comp.sources, *node) : tl_range(file, 0, 0);
    return true;
 }
 
@@ -268,7 +268,7 @@ tl_signature_of(const TlDocument *d, const TlNode *function, uint32_t file)
    for (size_t i = 0; i < f->params.len; i++) {
       tl_sb_str(&sb, i ? ", " : "");
       TlRange r = f->params.data[i]->range;
-      print_source(d, (TlRange){file, r.begin, r.end}, &sb);
+      print_source(d, tl_range(file, r.begin, r.end), &sb);
    }
    tl_sb_char(&sb, ')');
    return tl_sb_cstr(&sb);

@@ -261,6 +261,20 @@ run_body(TlSema *s, TlFrame *frame, const TlSvFunc *fn)
    return flow == TL_FLOW_RETURN ? frame->act->ret : tl_sv_none();
 }
 
+/* From here on operations and messages are of this call. */
+static void
+enter_call(TlSema *s, uint32_t site)
+{
+   s->b.site = s->diags->site = site;
+}
+
+static uint32_t
+new_site(TlSema *s, const TlSvFunc *fn, TlRange range)
+{
+   range.site = s->b.site;
+   return tl_sources_add_call(s->sources, range, fn->name ? fn->name : "lambda");
+}
+
 TlSv
 tl_invoke_func(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlArgs *args, TlRange range)
 {
@@ -280,6 +294,7 @@ tl_invoke_func(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlArgs *args, Tl
       with_self.num_pos++;
    }
    bool is_host = (f && tl_is_host(f)) || (!fn->is_compiled && all_known(args));
+   bool is_library = fn->source && fn->source->is_stdlib;
    TlActivation *act = tl_new(s->arena, TlActivation);
    *act = (TlActivation){.caller = s->impl->act,
                          .func = fn,
@@ -298,14 +313,18 @@ tl_invoke_func(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlArgs *args, Tl
    s->impl->act = act;
    s->impl->num_calls++;
    TlRange saved = s->b.range;
+   uint32_t site = s->b.site;
+   if (!is_host || is_library)
+      enter_call(s, new_site(s, fn, range));
    TlSv v = run_body(s, frame, fn);
    if (is_host && s->diags->num_errors != errors)
       v = tl_sv_poison();
    s->b.range = saved;
+   enter_call(s, site);
    s->impl->num_calls--;
    s->impl->act = act->caller;
    if (s->diags->num_errors != errors && range.file && s->impl->num_calls < 4 &&
-       fn->node->kind == TL_AST_FUNCTION)
+       fn->node->kind == TL_AST_FUNCTION && is_host && !is_library) /* others are sites */
       tl_note(s->diags, N0203, range, fn->name);
    return v;
 }

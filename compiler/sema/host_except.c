@@ -13,6 +13,7 @@ tl_quiet_begin(TlSema *s, TlQuiet *q)
 {
    q->saved = s->diags;
    tl_diags_init(&q->diags, s->arena, s->sources);
+   q->diags.site = s->b.site;
    q->diags.num_errors = s->diags->num_errors; /* as TlActivation.errors counts */
    q->diags.max_errors = s->diags->num_errors + 20;
    q->diags.remarks = s->diags->remarks;

@@ -259,7 +259,7 @@ tl_check_around(TlSema *s, bool has_kernels)
    }
    if (!main->is_tile && !imports_triton(main))
       return; /* host code */
-   TlRange start = {main->file, 0, 0};
+   TlRange start = tl_range(main->file, 0, 0);
    tl_report(s->diags, E0262, start);
 }
 

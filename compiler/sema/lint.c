@@ -289,7 +289,7 @@ check_names_of_comment(TlSema *s, const TlSource *src, const char *names, size_t
    while (tl_next_ignored(&names, &len, &name, &n)) {
       uint32_t at = (uint32_t)(name - src->text);
       if (!is_warning(name, n))
-         tl_report(s->diags, W0205, ((TlRange){s->impl->main->file, at, at + (uint32_t)n}), (int)n,
+         tl_report(s->diags, W0205, tl_range(s->impl->main->file, at, at + (uint32_t)n), (int)n,
                    name);
    }
 }

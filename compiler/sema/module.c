@@ -254,7 +254,9 @@ stdlib_source(TlSema *s, const char *module)
    if (!text)
       return source;
    const char *path = tl_arena_printf(s->arena, "<stdlib>/%s.tile", module);
-   source = tl_load_source(s, parse_text(s, path, text, len), path, true);
+   TlAstModule *ast = parse_text(s, path, text, len);
+   tl_sources_set_library(s->sources, ast->node.range.file);
+   source = tl_load_source(s, ast, path, true);
    tl_map_put(&s->impl->stdlib, key, source);
    return source;
 }

@@ -181,7 +181,7 @@ find_strings(void *user, TlNode *n)
       for (size_t i = 0; i < symbols->cap; i++) {
          const char *name = (const char *)symbols->slots[i].key;
          if (symbols->slots[i].used && strcmp(name, tl_ast_Str(n)->value.data) == 0)
-            mention(w, name, (TlRange){n->range.file, n->range.begin + 1, n->range.end - 1}, n,
+            mention(w, name, tl_range(n->range.file, n->range.begin + 1, n->range.end - 1), n,
                     false);
       }
    }

@@ -245,6 +245,7 @@ annotation_entry(TlSema *s, TlSourceModule *source, const TlNode *a)
       return NULL;
    TlDiags *saved = s->diags, quiet;
    tl_diags_init(&quiet, s->arena, s->sources);
+   quiet.site = s->b.site;
    s->diags = &quiet;
    TlSpecArg arg;
    bool says = annotation_type(s, source, a, &arg) && arg.is_given;
@@ -333,7 +334,7 @@ tl_sema_kernels(TlSema *s, const TlKernelInfo **out)
 static TlRange
 file_start(TlSema *s)
 {
-   return (TlRange){s->impl->main->file, 0, 0};
+   return tl_range(s->impl->main->file, 0, 0);
 }
 
 static void
@@ -468,7 +469,7 @@ split_signature(TlSema *s, Spec *p, const char *text)
             b++;
          while (e > b && isspace((unsigned char)text[e - 1]))
             e--;
-         Entry one = {{p->sig_file, (uint32_t)b, (uint32_t)e}, NULL};
+         Entry one = {.range = tl_range(p->sig_file, (uint32_t)b, (uint32_t)e)};
          one.text = tl_arena_strndup(s->arena, text + b, e - b);
          bool trailing = i == len && b == e;
          if (!trailing)
@@ -677,7 +678,7 @@ read_signature(TlSema *s, Spec *p)
                   (p->fn->source->is_tile && param(p, i)->annotation) ||
                   define_index(p, param(p, i)->name) >= 0;
       if (!prefix) {
-         TlRange r = {p->sig_file, 0, (uint32_t)strlen(p->given->signature)};
+         TlRange r = tl_range(p->sig_file, 0, (uint32_t)strlen(p->given->signature));
          tl_report(s->diags, E0269, r, n, p->fn->name, p->num, open);
          help_signature(s, p);
          tl_note(s->diags, N0200, p->fn->node->range, "the kernel is declared here");
@@ -1091,7 +1092,7 @@ tl_sema_compile(TlSema *s, const TlSpecialization *given)
    s->impl->act = NULL;
    s->b = tl_builder_at_end(f, f->body->block);
    TlRange whole = p.fn->node->range;
-   s->b.range = (TlRange){whole.file, whole.end, whole.end};
+   s->b.range = tl_range(whole.file, whole.end, whole.end);
    tl_build(&s->b, TL_OP_RETURN, NULL, 0, NULL, 0, NULL, 0, 0);
    s->b = (TlBuilder){0};
    if (!given->guesses) /* else who checks the kernel does it once for all trials */

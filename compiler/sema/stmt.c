@@ -208,7 +208,7 @@ refuse_statement(TlSema *s, TlFrame *f, const TlNode *n)
    const char *text = tl_node_text(s, n);
    size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyz");
    const char *word = tl_arena_strndup(s->arena, text, len);
-   TlRange at = {n->range.file, n->range.begin, n->range.begin + (uint32_t)len};
+   TlRange at = tl_range(n->range.file, n->range.begin, n->range.begin + (uint32_t)len);
    tl_report(s->diags, E0239, at, word);
    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
       if (strcmp(rows[i].word, word) == 0)

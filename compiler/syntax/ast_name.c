@@ -26,7 +26,7 @@ find_word(const TlSource *src, TlRange r, uint32_t at, const char *name)
          while (at + n < r.end && is_word(p[n]))
             n++;
          if (n == len && memcmp(p, name, len) == 0)
-            return (TlRange){r.file, at, at + n};
+            return tl_range(r.file, at, at + n);
          at += n;
       }
    }
@@ -47,7 +47,7 @@ static TlRange
 last_bytes(TlRange r, const char *name)
 {
    uint32_t len = (uint32_t)strlen(name);
-   return r.end - r.begin < len ? r : (TlRange){r.file, r.end - len, r.end};
+   return r.end - r.begin < len ? r : tl_range(r.file, r.end - len, r.end);
 }
 
 TlRange

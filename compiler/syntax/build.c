@@ -460,7 +460,7 @@ tl_mk_ptr_type(TlParser *ps, TlRange r, bool is_const, TlNode *pointee)
 TlNode *
 tl_mk_ptr_ptr_type(TlParser *ps, TlRange r, bool is_const, TlNode *pointee)
 {
-   TlRange inner = {r.file, r.begin + 1, r.end};
+   TlRange inner = tl_range(r.file, r.begin + 1, r.end);
    return tl_mk_ptr_type(ps, r, false, tl_mk_ptr_type(ps, inner, is_const, pointee));
 }
 
@@ -550,7 +550,7 @@ tl_mk_try(TlParser *ps, TlRange r, TlListP body, TlListP handlers, TlListP orels
           TlListP finally_body)
 {
    if (!handlers->len && !finally_body)
-      tl_report(ps->diags, E0140, ((TlRange){r.file, r.begin, r.begin + 3}));
+      tl_report(ps->diags, E0140, tl_range(r.file, r.begin, r.begin + 3));
    return TL_MAKE(ps, r, Try, .body = tl_list(body), .handlers = *handlers,
                   .orelse = tl_list(orelse), .finally_body = tl_list(finally_body));
 }
@@ -563,7 +563,7 @@ tl_mk_dotted(TlParser *ps, TlRange r, TlNode *left, const TlToken *name)
    tl_sb_init(&sb, ps->cx->arena);
    tl_sb_printf(&sb, "%s.%s", tl_ast_Name(left)->id, tl_mk_word(ps, name));
    if (sb.len > TL_MAX_IDENT_BYTES) {
-      TlRange first = {r.file, r.begin, r.begin + 1}; /* one place, so reported once */
+      TlRange first = tl_range(r.file, r.begin, r.begin + 1); /* one place, so reported once */
       tl_report(ps->diags, E0105, first, (unsigned)TL_MAX_IDENT_BYTES, (unsigned)sb.len);
       return left;
    }

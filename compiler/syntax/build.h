@@ -130,7 +130,7 @@ double tl_decode_float(const TlParser *ps, const TlToken *t);
 static inline TlRange
 tl_tok_range(const TlParser *ps, const TlToken *t)
 {
-   return (TlRange){ps->file, t->begin, t->end};
+   return tl_range(ps->file, t->begin, t->end);
 }
 
 #endif

@@ -81,7 +81,7 @@ static TlRange
 range_of(const Lines *l, uint32_t begin, uint32_t end)
 {
    assert(begin <= end);
-   return (TlRange){l->file, begin, end};
+   return tl_range(l->file, begin, end);
 }
 
 /* Checks the arguments against the code's format, as tl_report does. */
@@ -637,12 +637,12 @@ check_bytes(TlParseCx *cx, uint32_t file, const TlSource *src)
 {
    uint32_t at = find_bad_utf8(src->text, src->len);
    if (at < src->len)
-      tl_report(cx->diags, E0101, ((TlRange){file, at, at + 1}),
+      tl_report(cx->diags, E0101, tl_range(file, at, at + 1),
                 (unsigned)(unsigned char)src->text[at]);
    const char *nul = src->len ? memchr(src->text, 0, src->len) : NULL;
    if (nul) {
       at = (uint32_t)(nul - src->text);
-      tl_report(cx->diags, E0102, ((TlRange){file, at, at + 1}));
+      tl_report(cx->diags, E0102, tl_range(file, at, at + 1));
    }
 }
 

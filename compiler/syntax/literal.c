@@ -219,7 +219,7 @@ static TlRange
 range_at(const TlParser *ps, const char *begin, const char *end)
 {
    assert(begin <= end);
-   return (TlRange){ps->file, (uint32_t)(begin - ps->text), (uint32_t)(end - ps->text)};
+   return tl_range(ps->file, (uint32_t)(begin - ps->text), (uint32_t)(end - ps->text));
 }
 
 /* p is at the letter of \x, \u or \U; returns after its digits. */

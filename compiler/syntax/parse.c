@@ -68,7 +68,7 @@ tl_parser_run(TlParser *ps, int start)
 TlNode *
 tl_parse_field(TlParser *ps, uint32_t begin, uint32_t end)
 {
-   TlRange r = {ps->file, begin, end};
+   TlRange r = tl_range(ps->file, begin, end);
    if (ps->fstring_depth >= TL_MAX_FSTRING_DEPTH) {
       tl_report(ps->diags, E0129, r, "strings are nested too deeply in its fields");
       return NULL;
@@ -95,7 +95,7 @@ tl_parse_tile(TlParseCx *cx, uint32_t file)
    const TlSource *src = tl_source(cx->sources, file);
    TlTokens tokens;
    tl_lex(cx, file, &tokens);
-   TlAstModule *module = tl_ast_new_Module(cx->arena, (TlRange){file, 0, src->len});
+   TlAstModule *module = tl_ast_new_Module(cx->arena, tl_range(file, 0, src->len));
    TlParser ps = {.cx = cx,
                   .diags = cx->diags,
                   .file = file,

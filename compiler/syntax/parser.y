@@ -38,16 +38,16 @@ static TlRange
 rule_range(const TlRange *rhs, int n)
 {
    if (!n)
-      return (TlRange){rhs[0].file, rhs[0].end, rhs[0].end};
+      return tl_range(rhs[0].file, rhs[0].end, rhs[0].end);
    int first = 1;
    while (first < n && rhs[first].begin == rhs[first].end)
       first++;
-   return (TlRange){rhs[first].file, rhs[first].begin, rhs[n].end};
+   return tl_range(rhs[first].file, rhs[first].begin, rhs[n].end);
 }
 }
 
 %initial-action {
-   @$ = (TlRange){ps->file, 0, 0};
+   @$ = tl_range(ps->file, 0, 0);
    (void)yynerrs;
 }
 
@@ -779,7 +779,7 @@ tl_yylex(YYSTYPE *value, TlRange *range, TlParser *ps)
       int start = ps->start;
       ps->start = 0;
       const TlToken *first = &ps->tokens[ps->pos];
-      *range = (TlRange){ps->file, first->begin, first->begin};
+      *range = tl_range(ps->file, first->begin, first->begin);
       return start;
    }
    size_t i = ps->pos < ps->num_tokens ? ps->pos : ps->num_tokens - 1;

@@ -120,7 +120,7 @@ parse_decorator(Split *sp, size_t i)
    TlParser ps = parser_for(sp, &tokens, &scratch, NULL);
    if (tl_parser_run(&ps, TL_TOK_START_EXPR))
       return ps.result;
-   TlRange r = {sp->file, sp->t[i].begin, sp->t[end].begin};
+   TlRange r = tl_range(sp->file, sp->t[i].begin, sp->t[end].begin);
    tl_report(sp->cx->diags, R0101, r, reason_of(&scratch));
    return tl_mk_skipped(&ps, r, reason_of(&scratch));
 }
@@ -140,7 +140,7 @@ parse_kernel(Split *sp, size_t begin, size_t def, size_t end, TlNodeList *out)
    for (size_t i = 0; i < made.len; i++) {
       TlNode *n = made.data[i];
       if (n->kind == TL_AST_FUNCTION) {
-         TlRange r = {sp->file, sp->t[begin].begin, n->range.end};
+         TlRange r = tl_range(sp->file, sp->t[begin].begin, n->range.end);
          n = tl_mk_decorated(&ps, r, &decorators, n);
          tl_vec_push(sp->cx->arena, &sp->kernels, n);
       }
@@ -201,7 +201,7 @@ refuse_cuda_launch(Split *sp, const TlTokens *tokens)
    for (size_t i = 0; i + 1 < tokens->len; i++) {
       const TlToken *t = &tokens->data[i];
       if (t[0].kind == TL_TOK_SHL && t[1].kind == TL_TOK_LT && t[0].end == t[1].begin) {
-         TlRange r = {sp->file, t[0].begin, t[1].end};
+         TlRange r = tl_range(sp->file, t[0].begin, t[1].end);
          tl_report(sp->cx->diags, E0131, r, "an expression", "'<<<'");
          tl_help(sp->cx->diags, "%s", tl_launch_help);
          return;
@@ -230,7 +230,7 @@ parse_host(Split *sp, size_t begin, size_t head, TlNodeList *out)
       return i;
    }
    refuse_cuda_launch(sp, &tokens);
-   TlRange r = {sp->file, sp->t[begin].begin, sp->t[i - 1].end};
+   TlRange r = tl_range(sp->file, sp->t[begin].begin, sp->t[i - 1].end);
    tl_mk_append(&ps, out, tl_mk_skipped(&ps, r, reason_of(&scratch)));
    for (size_t k = kernels; k < sp->kernels.len; k++)
       tl_mk_append(&ps, out, sp->kernels.data[k]);
@@ -275,7 +275,7 @@ tl_parse_python(TlParseCx *cx, uint32_t file)
    tl_lex(cx, file, &tokens);
    Split sp = {
       .cx = cx, .file = file, .text = src->text, .t = tokens.data, .num_tokens = tokens.len};
-   TlAstModule *module = tl_ast_new_Module(cx->arena, (TlRange){file, 0, src->len});
+   TlAstModule *module = tl_ast_new_Module(cx->arena, tl_range(file, 0, src->len));
    module->body = *split_block(&sp, 0, tokens.len - 1);
    TlParser ps = {.cx = cx, .diags = cx->diags, .file = file};
    tl_mk_done(&ps, &module->node);

@@ -44,7 +44,7 @@ tl_view_line_place(TlView *v, uint32_t file, uint32_t line, uint32_t column)
       return 0;
    uint32_t begin = (uint32_t)(text - src->text);
    uint32_t at = column && column <= len ? begin + column - 1 : begin;
-   return tl_view_place(v, (TlRange){file, at, at});
+   return tl_view_place(v, tl_range(file, at, at));
 }
 
 /* ---- IR ---- */

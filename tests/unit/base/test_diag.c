@@ -31,7 +31,7 @@ find(Cx *c, uint32_t file, const char *part)
    const char *text = tl_source(c->sources, file)->text, *p = strstr(text, part);
    assert_non_null(p);
    uint32_t begin = (uint32_t)(p - text);
-   return (TlRange){file, begin, begin + (uint32_t)strlen(part)};
+   return tl_range(file, begin, begin + (uint32_t)strlen(part));
 }
 
 static const char *
@@ -80,7 +80,7 @@ static void
 joined_ranges(void **state)
 {
    (void)state;
-   TlRange a = {1, 5, 9}, b = {1, 2, 6}, none = {0, 0, 0}, other = {2, 0, 1};
+   TlRange a = tl_range(1, 5, 9), b = tl_range(1, 2, 6), none = {0}, other = tl_range(2, 0, 1);
    TlRange j = tl_range_join(a, b);
    assert_true(j.begin == 2 && j.end == 9 && j.file == 1);
    assert_true(tl_range_join(none, a).begin == 5 && tl_range_join(a, none).end == 9);
@@ -126,7 +126,7 @@ help_and_notes_follow_their_error(void **state)
    tl_report(&c.diags, E0114, find(&c, file, "b"), ')');
    tl_help(&c.diags, "try %d", 1);
    tl_note(&c.diags, N0112, find(&c, file, "("), "opened here");
-   tl_report(&c.diags, E0114, ((TlRange){0, 0, 0}), ']');
+   tl_report(&c.diags, E0114, (tl_range(0, 0, 0)), ']');
    assert_string_equal(rendered(&c),
                        "f.tile:1:4: error[E0114]: closing ')' has no opening bracket\n"
                        "    1 | a (b\n"
@@ -190,7 +190,7 @@ limits_and_duplicates(void **state)
    uint32_t file = add(&c, "abcdefghijklmnopqrstuvwxyz");
    for (uint32_t i = 0; i < 25; i++)
       for (int twice = 0; twice < 2; twice++) {
-         tl_report(&c.diags, E0114, ((TlRange){file, i, i + 1}), 'x');
+         tl_report(&c.diags, E0114, (tl_range(file, i, i + 1)), 'x');
          tl_help(&c.diags, "h%u", i);
       }
    unsigned kept = 0;

@@ -269,9 +269,9 @@ locations_round_trip(void **state)
    ir_open(&x);
    static const char *const kernel = "def f():\n    \xc3\xa9 = program_id(0)\n";
    uint32_t file = tl_sources_add(x.sources, "k.tile", kernel, strlen(kernel));
-   TlFunc *f = tl_func_new(x.module, "f", (TlRange){file, 0, 8});
+   TlFunc *f = tl_func_new(x.module, "f", tl_range(file, 0, 8));
    TlBuilder b = tl_builder_at_end(f, f->body->block);
-   b.range = (TlRange){file, 18, 31};
+   b.range = tl_range(file, 18, 31);
    tl_b0(&b, TL_OP_PROGRAM_ID, NULL);
    b.range = (TlRange){0};
    tl_build(&b, TL_OP_RETURN, NULL, 0, NULL, 0, NULL, 0, 0);
