@@ -320,8 +320,10 @@ tl_builtin_where(TlSema *s, const TlCall *call)
          return tl_sv_poison();
    } else {
       if (!(tl_sv_is_number(a) || (a->kind == TL_SV_VALUE && !a_ptr)) ||
-          !(tl_sv_is_number(b) || (b->kind == TL_SV_VALUE && !b_ptr)))
+          !(tl_sv_is_number(b) || (b->kind == TL_SV_VALUE && !b_ptr))) {
+         tl_blame_pair(s, a, b);
          return tl_sv_refuse(s, E0281, call->range, tl_sv_text(s, a), tl_sv_text(s, b));
+      }
       if (!tl_sema_operands(s, a, b, false, call->range, &x, &y))
          return tl_sv_poison();
    }

@@ -93,6 +93,7 @@ typedef struct Trace {
    TlWant want;
    int param; /* found, or -1 */
    unsigned steps;
+   bool takes_choices; /* a pointer may have been chosen by `where`; more often an index was */
 } Trace;
 
 static void trace(Trace *t, const TlValue *v);
@@ -133,13 +134,14 @@ trace_branches(Trace *t, const TlValue *v)
 
 /* A pointer is moved by sums and differences; a number comes from any arithmetic. */
 static bool
-passes_on(const TlOp *op, TlWant want)
+passes_on(const TlOp *op, TlWant want, bool takes_choices)
 {
    if (want == TL_WANT_ONE || want == TL_WANT_OTHER)
       return want == TL_WANT_ONE && op->opcode == TL_OP_CAST;
    if (want != TL_WANT_POINTER)
       return tl_op_info[op->opcode].traits & TL_TRAIT_PURE || op->opcode == TL_OP_LOAD;
    return op->opcode == TL_OP_ADD || op->opcode == TL_OP_SUB || op->opcode == TL_OP_CAST ||
+          (takes_choices && op->opcode == TL_OP_SELECT) ||
           (tl_op_info[op->opcode].traits & TL_TRAIT_SAME_ELEMENTS) ||
           (op->num_args == 1 && !(tl_op_info[op->opcode].traits & TL_TRAIT_ELTWISE));
 }
@@ -156,10 +158,11 @@ trace(Trace *t, const TlValue *v)
    }
    if (v->def->opcode == TL_OP_IF)
       trace_branches(t, v);
-   if (!passes_on(v->def, t->want))
+   if (!passes_on(v->def, t->want, t->takes_choices))
       return;
    unsigned num = v->def->opcode == TL_OP_LOAD ? 1 : v->def->num_args;
-   for (unsigned i = 0; i < num && t->param < 0; i++)
+   bool is_choice = t->want == TL_WANT_POINTER && v->def->opcode == TL_OP_SELECT;
+   for (unsigned i = is_choice ? 1 : 0; i < num && t->param < 0; i++)
       trace(t, tl_arg(v->def, i));
 }
 
@@ -169,6 +172,10 @@ refine(Checker *c, const TlValue *v, TlWant want)
 {
    Trace t = {.checker = c, .want = want, .param = -1};
    trace(&t, v);
+   if (t.param < 0 && want == TL_WANT_POINTER) {
+      t = (Trace){.checker = c, .want = want, .param = -1, .takes_choices = true};
+      trace(&t, v);
+   }
    if (t.param < 0)
       return;
    Param *p = &c->params[t.param];
