@@ -122,16 +122,18 @@ class Launch:
             return tensors[arg["array"]] if "array" in arg else arg["real"]
         return arg
 
-    def launch_options(self):
-        """Warps and stages of the decorator, which Triton's spelling has at the launch."""
+    def launch_options(self, module):
+        """What the decorators say, which Triton's spelling has at the launch: warps, stages and
+        what the functions of @heuristics make of the arguments."""
         with open(self.path, encoding="utf-8") as f:
             text = f.read()
         before = text[:text.index("def %s(" % self.name)]
-        decorator = before[before.rindex("@kernel"):]
-        found = dict(re.findall(r"(num_warps|num_stages)=(\d+)", decorator))
+        decorators = before[before.rindex("\n\n\n"):]
+        found = dict(re.findall(r"(num_warps|num_stages)=(\d+)", decorators))
         options = {n: int(v) for n, v in found.items()}
-        if "warps_of" in before[before.rindex("\n\n\n"):] and "D" in self.known:
-            options["num_warps"] = 8 if self.known["D"] > 64 else 4
+        for name, function in re.findall(r'"(\w+)": (\w+)', decorators):
+            if self.known.get(name) is None:
+                options[name] = getattr(module, function)(self.known)
         if self.warps:
             options["num_warps"] = self.warps
         return options
@@ -144,9 +146,11 @@ class Launch:
 
     def by_triton(self):
         import tile_to_triton
-        kernel = getattr(tile_to_triton.load(self.path), self.name)
-        constants = {n: v for n, v in self.known.items() if n in self.constants}
-        return lambda: kernel[self.grid](**self.args, **constants, **self.launch_options())
+        module = tile_to_triton.load(self.path)
+        kernel = getattr(module, self.name)
+        options = {n: v for n, v in self.known.items() if n in self.constants}
+        options.update(self.launch_options(module))
+        return lambda: kernel[self.grid](**self.args, **options)
 
 
 # ---- libraries: what torch has for a kernel, from the case's names and its arrays ----

@@ -10,13 +10,27 @@ import sys
 import tempfile
 
 _BUILTINS = ("program_id num_programs arange load store zeros full where exp exp2 log log2 sqrt "
-             "abs maximum minimum dot make_block_ptr advance static_assert cdiv max sum atomic_add "
-             "debug_barrier sigmoid cos sin rsqrt reshape split join trans broadcast_to "
+             "abs maximum minimum dot make_block_ptr advance static_assert cdiv sum atomic_add "
+             "clamp debug_barrier sigmoid cos sin rsqrt reshape split join trans broadcast_to "
              "expand_dims static_range cumsum histogram argmax associative_scan philox "
              "uint_to_uniform_float div_rn")
 _RENAMED = {"erf": "tl.math.erf", "topk": "tl.topk"}
 _TYPES = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "int64": "int64",
-          "int32": "int32", "int8": "int8", "fp8e4nv": "float8e4nv", "fp8e5": "float8e5"}
+          "int32": "int32", "int8": "int8", "fp8e4nv": "float8e4nv", "fp8e5": "float8e5",
+          "float8e4nv": "float8e4nv", "float8e5": "float8e5"}
+_IMPORTS = ("import triton\nimport triton.language as tl\n"
+            "from triton.language.extra import libdevice\n\n")
+
+
+def _reduced(call):
+    """max and min along an axis; those of two numbers are Python's."""
+    depth, own = 1, ""
+    for c in call.string[call.end():]:
+        depth += {"(": 1, ")": -1}.get(c, 0)
+        if depth == 0:
+            break
+        own += c if depth == 1 else ""
+    return ("tl." if "axis=" in own else "") + call.group(0)
 
 
 def _code(line):
@@ -24,7 +38,7 @@ def _code(line):
         line = re.sub(r"(?<![\w.@])%s\(" % name, "tl.%s(" % name, line)
     for name, triton in _RENAMED.items():
         line = re.sub(r"(?<![\w.@])%s\(" % name, triton + "(", line)
-    line = re.sub(r"(?<![\w.])min\((?=\w+, axis=)", "tl.min(", line)  # two numbers: Python's
+    line = re.sub(r"(?<![\w.])(max|min)\(", _reduced, line)
     for name, triton in _TYPES.items():
         line = re.sub(r"(?<![\w.*\"'])%s\b(?!\s*=)" % name, "tl." + triton, line)
     return line
@@ -43,7 +57,7 @@ def translate(text):
     text = re.sub(r"^@kernel\b(.|\n)*?(?=\n(def|@))", "@triton.jit", text, flags=re.M)
     text = re.sub(r"^@jit$", "@triton.jit", text, flags=re.M)
     text = re.sub(r"^(\w+): constexpr = ([^#\n]*)", r"\1 = tl.constexpr(\2)", text, flags=re.M)
-    out, rest = "import triton\nimport triton.language as tl\n\n", text
+    out, rest = _IMPORTS, text
     while True:
         m = re.search(r"^def \w+\((?:[^()]|\([^()]*\))*\):\n", rest, flags=re.M)
         if not m:
