@@ -3,6 +3,7 @@
 #include "cases.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ typedef struct Head {
    uint32_t seed, number; /* of the head */
    const double *q, *k, *v, *dout;
    double *o, *lse, *dq, *dk, *dv;
+   pthread_mutex_t *sums; /* held by who adds to dk and dv */
 } Head;
 
 /* In eight sums, which a compiler keeps in vector registers. */
@@ -185,18 +187,43 @@ head_of(const ExCase *c, size_t head)
                  .dv = ex_want(c, "dv") + at_kv};
 }
 
+/* Every parts-th row of a head, from row `part` on: of causal attention all parts then have about
+ * the same work. */
+static void
+rows_of_head(void *context, size_t part, size_t parts)
+{
+   Head *all = context, h = *all;
+   double *p = ex_doubles(h.n), *gradients = ex_doubles(2 * h.n * h.d);
+   h.dk = gradients;
+   h.dv = gradients + h.n * h.d;
+   for (size_t i = part; i < h.n; i += parts) {
+      forward_row(&h, i, p);
+      backward_row(&h, i, p);
+   }
+   pthread_mutex_lock(all->sums);
+   add_scaled(all->dk, h.dk, 1, h.n * h.d);
+   add_scaled(all->dv, h.dv, 1, h.n * h.d);
+   pthread_mutex_unlock(all->sums);
+   free(gradients);
+   free(p);
+}
+
 static void
 formulas(ExCase *c)
 {
-   double *p = ex_doubles(ex_size(c, "N"));
+   enum {
+      LEAST_ROWS = 64,
+      MOST_THREADS = 64
+   }; /* fewer rows are done sooner than a thread starts */
+   size_t threads = ex_size(c, "N") / LEAST_ROWS, processors = ex_processors();
+   threads = threads < processors ? threads : processors;
+   threads = threads < MOST_THREADS ? threads : MOST_THREADS;
+   pthread_mutex_t sums = PTHREAD_MUTEX_INITIALIZER;
    for (size_t head = 0; head < ex_size(c, "H"); head++) {
       Head h = head_of(c, head);
-      for (size_t i = 0; i < h.n; i++) {
-         forward_row(&h, i, p);
-         backward_row(&h, i, p);
-      }
+      h.sums = &sums;
+      ex_in_threads(rows_of_head, &h, threads ? threads : 1);
    }
-   free(p);
 }
 
 /* The sum of o * do over all heads: what the gradients are of. */

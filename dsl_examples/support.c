@@ -2,10 +2,12 @@
 #include "support.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifndef EXAMPLES_DIR
 #define EXAMPLES_DIR "."
@@ -397,4 +399,45 @@ ex_next_power_of_two(size_t n)
    while (p < n)
       p *= 2;
    return p;
+}
+
+/* ---- threads ---- */
+typedef struct Part {
+   ExWork *work;
+   void *context;
+   size_t part, parts;
+   pthread_t thread;
+   bool runs;
+} Part;
+
+static void *
+do_part(void *part)
+{
+   const Part *p = part;
+   p->work(p->context, p->part, p->parts);
+   return NULL;
+}
+
+void
+ex_in_threads(ExWork *work, void *context, size_t parts)
+{
+   Part *all = ex_allocate(parts, sizeof *all);
+   for (size_t i = 0; i < parts; i++) {
+      all[i] = (Part){.work = work, .context = context, .part = i, .parts = parts};
+      all[i].runs = i + 1 < parts && pthread_create(&all[i].thread, NULL, do_part, &all[i]) == 0;
+   }
+   for (size_t i = 0; i < parts; i++)
+      if (!all[i].runs)
+         do_part(&all[i]);
+   for (size_t i = 0; i < parts; i++)
+      if (all[i].runs)
+         pthread_join(all[i].thread, NULL);
+   free(all);
+}
+
+size_t
+ex_processors(void)
+{
+   long n = sysconf(_SC_NPROCESSORS_ONLN);
+   return n > 0 ? (size_t)n : 1;
 }

@@ -110,6 +110,12 @@ double ex_relative_l2_above(const ExArray *out, const double *oracle, double flo
 /* Counts and prints one case: "elu fp32 n=98432  on cpu  rel L2 3.1e-08  ok". */
 void ex_report(Example *ex, const char *what, double error, double tolerance);
 
+/* Calls work(context, part, parts) for every part, each in its own thread; returns when all are
+ * done. */
+typedef void ExWork(void *context, size_t part, size_t parts);
+void ex_in_threads(ExWork *work, void *context, size_t parts);
+size_t ex_processors(void);
+
 /* Sorts them; of an even number the upper one in the middle. */
 double ex_median(double *values, size_t count);
 /* The smallest power of two that is >= n. */
