@@ -438,9 +438,9 @@ want_operands(Driver *d, TlOp *op)
    }
 }
 
-/* Building a value again brings what it is built from to the other layout.  Where that is as much as
- * the value itself, as in a step of a sorting network written with sums over pairs, one conversion
- * of the value costs no more, and the chain that would be computed twice ends there. */
+/* Building a value again brings what it is built from to the other layout.  Where that is as much
+ * as the value itself, as in a step of a sorting network written with sums over pairs, one
+ * conversion of the value costs no more, and the chain that would be computed twice ends there. */
 static void
 find_free_values(Driver *d)
 {
