@@ -230,15 +230,22 @@ note_library(TlDiags *d, TlRange at)
    keep_text(d, TL_DIAG_N0208, at, tl_fmt_N0208, call->callee);
 }
 
-/* A note for each call of the user's functions around the place, the nearest ones. */
+/* A note for each call of the user's functions around the place: the nearest ones and the first. */
 static void
 note_callers(TlDiags *d, TlRange at)
 {
-   enum { MOST = 4 };
-   const TlCallSite *call = tl_call_site(d->sources, at.site);
-   for (unsigned i = 0; call && i < MOST; i++, call = tl_call_site(d->sources, call->at.site))
-      if (call->at.file && !tl_in_library(d->sources, call->at))
+   enum { NEAREST = 3 };
+   unsigned num = 0;
+   const TlCallSite *first = NULL, *call = tl_call_site(d->sources, at.site);
+   for (; call; call = tl_call_site(d->sources, call->at.site)) {
+      if (!call->at.file || tl_in_library(d->sources, call->at))
+         continue;
+      first = call;
+      if (num++ < NEAREST)
          keep_text(d, TL_DIAG_N0203, call->at, tl_fmt_N0203, call->callee);
+   }
+   if (num > NEAREST)
+      keep_text(d, TL_DIAG_N0203, first->at, tl_fmt_N0203, first->callee);
 }
 
 void

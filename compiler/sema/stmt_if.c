@@ -165,6 +165,7 @@ void
 tl_yield(TlSema *s, TlBlock *block, TlValue *const *values, unsigned num)
 {
    TlBuilder b = tl_builder_at_end(s->b.func, block);
+   b.site = s->diags->site;
    b.range = s->b.range;
    tl_build(&b, TL_OP_YIELD, values, num, NULL, 0, NULL, 0, 0);
 }
@@ -247,6 +248,7 @@ join_collect(TlSema *s, Join *j, const TlSv *a, const TlSv *b, TlRange range)
    const TlSv *both[2] = {a, b};
    for (unsigned k = 0; k < 2; k++) {
       s->b = tl_builder_at_end(s->b.func, j->side[k].block);
+      s->b.site = s->diags->site;
       s->b.range = j->after.range;
       if (!tl_flatten(s, both[k], range, &j->values[k]))
          return false;
@@ -312,6 +314,7 @@ enter_side(TlSema *s, Join *j, unsigned k)
 {
    assert(k < 2);
    s->b = tl_builder_at_end(s->b.func, j->side[k].block);
+   s->b.site = s->diags->site;
    s->b.range = j->after.range;
 }
 
