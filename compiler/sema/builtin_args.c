@@ -290,9 +290,12 @@ bool
 tl_word_is_listed(const char *words, const char *word)
 {
    size_t len = strlen(word);
-   const char *at = strstr(words, word);
-   return at && (at == words || at[-1] == ' ') && (at[len] == 0 || at[len] == ' ') &&
-          !strchr(word, ' ');
+   if (!len || strchr(word, ' '))
+      return false;
+   for (const char *at = strstr(words, word); at; at = strstr(at + len, word))
+      if ((at == words || at[-1] == ' ') && (at[len] == 0 || at[len] == ' '))
+         return true;
+   return false;
 }
 
 bool

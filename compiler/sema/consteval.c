@@ -924,10 +924,17 @@ is_same(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range, bool
    return s->diags->num_errors == errors;
 }
 
+static bool
+version_key(const TlSv *v, TlSv *key)
+{
+   return v->kind == TL_SV_OBJECT && strcmp(v->fields->type_name, TL_VERSION_TYPE) == 0 &&
+          tl_object_get(v, TL_VERSION_KEY, key);
+}
+
 TlSv
 tl_const_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
 {
-   TlSv out;
+   TlSv out, a_key, b_key;
    bool same;
    switch (op) {
    case TL_AST_OP_IS:
@@ -941,6 +948,8 @@ tl_const_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
    default:
       break;
    }
+   if (version_key(a, &a_key) && version_key(b, &b_key))
+      return tl_const_compare(s, op, &a_key, &b_key, range);
    if (tl_sv_is_number(a) && tl_sv_is_number(b) && (a->is_strong || b->is_strong) &&
        strong_binary(s, op, a, b, range, &out))
       return out;

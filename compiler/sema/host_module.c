@@ -1,5 +1,6 @@
 /* Modules of Python's library and of packages, as far as kernels' files use them at compile time: a
  * little of math, os, itertools and functools, and what triton and torch say of the target. */
+#include "sema/builtin.h"
 #include "sema/host.h"
 
 #include <assert.h>
@@ -470,12 +471,13 @@ HOST_FN(exec_module) /* modules that are known are there already */
    return tl_sv_none();
 }
 
-/* A release as its numbers, without zeros at the end: they compare as packaging's versions do.
- * Versions before or behind a release, as 3.0.0rc1 and 2.9.0+cu128, are not followed. */
+/* A release; what compares is its numbers without zeros at the end, as packaging has it.  Versions
+ * before or behind a release, as 3.0.0rc1 and 2.9.0+cu128, are not followed. */
 HOST_FN(version)
 {
    enum { MOST_NUMBERS = 8, MOST_DIGITS = 9 };
-   TlSv number[MOST_NUMBERS];
+   static const char *const parts[] = {"major", "minor", "micro"};
+   TlSv number[MOST_NUMBERS], v = tl_object_new(s, TL_VERSION_TYPE);
    size_t num = 0, kept = 0;
    const char *p = c->args[0].kind == TL_SV_STR ? c->args[0].s.data : "";
    for (bool more = true; more; p++) {
@@ -491,7 +493,11 @@ HOST_FN(version)
    for (size_t i = 0; i < num; i++)
       if (number[i].i)
          kept = i + 1;
-   return tl_make_tuple(s, number, kept, false);
+   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+      tl_object_set(s, &v, parts[i], i < num ? number[i] : tl_sv_int(0));
+   tl_object_set(s, &v, "release", tl_make_tuple(s, number, num, false));
+   tl_object_set(s, &v, TL_VERSION_KEY, tl_make_tuple(s, number, kept, false));
+   return v;
 }
 
 HOST_FN(namedtuple)
@@ -540,17 +546,6 @@ constant_attr(TlSema *s, const char *dotted, TlSv *out)
    return false;
 }
 
-/* Blanks stand around each of the words. */
-static bool
-has_word(const char *words, const char *word)
-{
-   size_t len = strlen(word);
-   for (const char *p = strstr(words, word); len && p; p = strstr(p + 1, word))
-      if (p[-1] == ' ' && p[len] == ' ')
-         return true;
-   return false;
-}
-
 /* hasattr() of a library's module. */
 bool
 tl_host_module_has(const char *dotted, bool *has)
@@ -577,7 +572,7 @@ tl_host_module_has(const char *dotted, bool *has)
    for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++) {
       const char *name = tl_skip_prefix(dotted, whole[i].module);
       if (name && *name++ == '.') {
-         *has = has_word(whole[i].names, name);
+         *has = tl_word_is_listed(whole[i].names, name);
          return true;
       }
    }

@@ -400,6 +400,9 @@ TlSv tl_dict_new(TlSema *s);
 bool tl_object_get(const TlSv *object, const char *name, TlSv *out);
 void tl_object_set(TlSema *s, const TlSv *object, const char *name, TlSv value);
 TlSv tl_object_new(TlSema *s, const char *type_name);
+/* packaging.version.Version: compared by its key. */
+#define TL_VERSION_TYPE "Version"
+#define TL_VERSION_KEY "_key"
 
 /* ---- describe.c ---- */
 /* Python's repr() or str(); false after an error: deeper or longer than is worked out. */
@@ -429,6 +432,7 @@ uint64_t tl_enter_run_time(TlSema *s);
 bool tl_may_change(TlSema *s, TlFrame *f, const TlSv *v, TlRange range);
 /* Gives op result values of these types (it was built without). */
 void tl_set_results(TlSema *s, TlOp *op, const TlType *const *types, unsigned num);
+TlBuilder tl_block_builder(TlSema *s, TlBlock *block); /* at its end, of the call followed now */
 void tl_yield(TlSema *s, TlBlock *block, TlValue *const *values, unsigned num);
 typedef struct TlFlat {
    TlValue **data;

@@ -21,7 +21,8 @@ def find(name, place):
     return None
 
 
-if version.parse(triton.__version__) >= version.parse("3.0") and Version("3.0.0") == Version("3"):
+if version.parse(triton.__version__) >= version.parse("3.0") and Version("3.0.0") == Version("3") \
+        and Version("3.10").minor == 10 and Version("3.10") > Version("3.9.1") != Version("3.9"):
     exact = tl.math.sqrt
 else:
     exact = tl.math.fast_sqrt
