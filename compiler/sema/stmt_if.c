@@ -161,11 +161,18 @@ tl_set_results(TlSema *s, TlOp *op, const TlType *const *types, unsigned num)
          (TlValue){.type = types[i], .def = op, .index = i, .id = s->b.func->next_value_id++};
 }
 
-void
-tl_yield(TlSema *s, TlBlock *block, TlValue *const *values, unsigned num)
+TlBuilder
+tl_block_builder(TlSema *s, TlBlock *block)
 {
    TlBuilder b = tl_builder_at_end(s->b.func, block);
    b.site = s->diags->site;
+   return b;
+}
+
+void
+tl_yield(TlSema *s, TlBlock *block, TlValue *const *values, unsigned num)
+{
+   TlBuilder b = tl_block_builder(s, block);
    b.range = s->b.range;
    tl_build(&b, TL_OP_YIELD, values, num, NULL, 0, NULL, 0, 0);
 }
@@ -247,8 +254,7 @@ join_collect(TlSema *s, Join *j, const TlSv *a, const TlSv *b, TlRange range)
    }
    const TlSv *both[2] = {a, b};
    for (unsigned k = 0; k < 2; k++) {
-      s->b = tl_builder_at_end(s->b.func, j->side[k].block);
-      s->b.site = s->diags->site;
+      s->b = tl_block_builder(s, j->side[k].block);
       s->b.range = j->after.range;
       if (!tl_flatten(s, both[k], range, &j->values[k]))
          return false;
@@ -313,8 +319,7 @@ static void
 enter_side(TlSema *s, Join *j, unsigned k)
 {
    assert(k < 2);
-   s->b = tl_builder_at_end(s->b.func, j->side[k].block);
-   s->b.site = s->diags->site;
+   s->b = tl_block_builder(s, j->side[k].block);
    s->b.range = j->after.range;
 }
 

@@ -144,8 +144,7 @@ enter_region(TlSema *s, Loop *l, unsigned r)
       v->value = tl_unflatten(s, &c->before.value, &next);
       v->seq = ++s->impl->seq;
    }
-   s->b = tl_builder_at_end(s->b.func, block);
-   s->b.site = s->diags->site;
+   s->b = tl_block_builder(s, block);
    s->b.range = l->range;
 }
 
@@ -561,8 +560,7 @@ end_test(TlSema *s, Loop *l, TlValue *go_on)
    tl_vec_push(s->arena, &all, go_on);
    for (size_t i = 0; i < args.len; i++)
       tl_vec_push(s->arena, &all, args.data[i]);
-   TlBuilder b = tl_builder_at_end(s->b.func, l->op->regions[0]->block);
-   b.site = s->diags->site;
+   TlBuilder b = tl_block_builder(s, l->op->regions[0]->block);
    b.range = l->range;
    tl_build(&b, TL_OP_CONDITION, all.data, (unsigned)all.len, NULL, 0, NULL, 0, 0);
 }
