@@ -1123,7 +1123,8 @@ def _generate(kernel):
            "FP32": _FP32, "words_of": _torch_words, "type": type, "int": int, "float": float,
            "bool": bool, "tuple": tuple, "callable": callable, "IndexError": IndexError,
            "unfit": (KeyError, TypeError, ValueError),
-           "tensors": () if kernel.info["configs"] else _tensor_classes, **_shared, **kernel._around_names()}
+           "tensors": () if kernel.info["configs"] else _tensor_classes, **_shared,
+           **kernel._around_names()}
     space.update((mark + name, value) for name, value in own.items())
     exec(builtins.compile(text, _FOLDER + "launcher of " + kernel.name, "exec"), space)
     for name in "launcher", "collect":      # Python's own errors name the kernel

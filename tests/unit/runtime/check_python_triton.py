@@ -222,7 +222,7 @@ def check_launches():
     mock = triton.runtime.jit.MockTensor(tl.float32)
     warmed = [add.warmup(mock, mock, mock, n, BLOCK=64, grid=(1,)) for n in (100, 100, 112)]
     assert warmed[0] is warmed[1] and warmed[2].key != warmed[0].key
-    assert len(add.device_caches.warmed) == 2
+    assert len(add.device_caches.found) == 1         # what was met twice
     again = add.warmup(x, y, out, 100, BLOCK=64, grid=(1,), num_warps=8)
     assert again.metadata.num_warps == 8
     out[:] = 0

@@ -20,7 +20,6 @@ from ..compiler.errors import CompilationError, CompileTimeAssertionFailure
 from ..compiler.triton_words import OTHER_VENDORS, words_for
 from ..language import core
 from . import host_copies, kernel_text
-from ._async_compile import active_mode
 from .errors import InterpreterError, OutOfResources
 from .kernel_text import KernelText, unwrap
 from .variants import Variants
@@ -393,21 +392,6 @@ def _constant(v):
     return "object", v              # functions, types: equal when the same
 
 
-def _warmup_key(args, kwargs):
-    """Equal for warmups that give the same kernel; None: an argument says too little of itself."""
-    if knobs.runtime.__dict__ or knobs.language.__dict__ or active_mode.get() is not None:
-        return None
-    facts = []
-    for v in (*args, *kwargs.values()):
-        if type(v) in (bool, int, float, str, type(None)):
-            facts.append((type(v), v))
-        elif hasattr(v, "data_ptr") and hasattr(v, "dtype"):
-            facts.append((v.dtype, v.data_ptr() % 16))
-        else:
-            return None
-    return (*facts, *kwargs)
-
-
 # ---- launching -----------------------------------------------------------------------------------
 
 _launchers = weakref.WeakSet()
@@ -546,11 +530,6 @@ class Launcher:
         jit = self.jit
         for hook in jit.pre_run_hooks:
             hook(*args, **kwargs)
-        key = _warmup_key(args, kwargs) if warmup else None
-        if key in self.variants.warmed:
-            program, compiled = self.variants.warmed[key]
-            program.check_globals()
-            return compiled
         bound, options = self.bind(args, kwargs)
         try:
             call = self.call_of(bound, options)
@@ -559,8 +538,6 @@ class Launcher:
                                    "%s, which tilec cannot compile" % (jit.__name__, e)) from e
         call.program.check_globals()
         compiled = self.variants.get(call, bound, warmup)
-        if warmup and key is not None:
-            self.variants.keep_warmed(key, call.program, compiled)
         if warmup or compiled is None:
             return compiled
         if callable(grid):

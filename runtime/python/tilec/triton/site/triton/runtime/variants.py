@@ -9,8 +9,6 @@ from . import launch
 from ._async_compile import active_mode
 from .jit import JitFunctionInfo
 
-MOST_WARMED = 1024
-
 
 class Variants:
     """{key: CompiledKernel} of one kernel.  A launch that takes the short way compiles without a
@@ -20,7 +18,6 @@ class Variants:
         self.launcher, self.made, self.pending = launcher, {}, {}
         self.found = {}                      # facts of a call: its CompiledKernel
         self.launched, self.silent = set(), 0       # keys; variants of the short way seen so far
-        self.warmed = {}                            # key of a warmup: (program, kernel)
 
     def kernel(self, call, bound):
         facts = _facts_of(call)
@@ -69,12 +66,6 @@ class Variants:
         self._hook(knobs.runtime.jit_post_compile_hook, compiled, call, bound, warmup)
         return compiled
 
-    def keep_warmed(self, key, program, compiled):
-        """Programs warm up before each launch to read the kernel's registers."""
-        if len(self.warmed) >= MOST_WARMED:
-            self.warmed.clear()
-        self.warmed[key] = program, compiled
-
     # -- as Triton shows them --
 
     def __getitem__(self, device):
@@ -89,7 +80,6 @@ class Variants:
 
     def clear(self):
         self.made.clear()
-        self.warmed.clear()
 
     # -- hooks --
 
@@ -142,7 +132,7 @@ def _facts_of(call):
     for name, v in call.values.items():
         kind = type(v)
         if name in constants:
-            facts += kind, v
+            facts += kind, repr(v)              # 0.0 and -0.0 are equal
         elif kind is int:
             facts.append((v == 1, v % 16 == 0, v >= 2**63 or v < -2**63,
                           -2**31 <= v < 2**31))
