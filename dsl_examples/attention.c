@@ -211,10 +211,7 @@ rows_of_head(void *context, size_t part, size_t parts)
 static void
 formulas(ExCase *c)
 {
-   enum {
-      LEAST_ROWS = 64,
-      MOST_THREADS = 64
-   }; /* fewer rows are done sooner than a thread starts */
+   enum { LEAST_ROWS = 64, MOST_THREADS = 64 }; /* fewer rows are done before a thread starts */
    size_t threads = ex_size(c, "N") / LEAST_ROWS, processors = ex_processors();
    threads = threads < processors ? threads : processors;
    threads = threads < MOST_THREADS ? threads : MOST_THREADS;

@@ -69,8 +69,7 @@ decorate(const Decorate *d, TlAstAssign *assign)
       for (size_t i = 0; i < f->decorators.len; i++)
          tl_vec_push(d->s->arena, &decorators, f->decorators.data[i]);
       f->decorators = decorators;
-      TlAstName name = {.node = {.range = assign->value->range},
-                        .id = tl_intern_cstr(d->s->strings, f->name)};
+      TlAstName name = {.node = {.range = assign->value->range}, .id = f->name};
       assign->value = tl_ast_make_Name(d->s->arena, name);
    }
    tl_map_put(d->functions, target, is_own ? f : NULL);

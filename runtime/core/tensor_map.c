@@ -130,7 +130,7 @@ too_long_dim(const TilecHiddenArg *h, const uint64_t *dims)
 }
 
 /* What a miss brings into L2.  Rows of narrow boxes lie apart: 256 bytes for each would be mostly
- * what nobody asked for yet, and attention in fp8 with rows of 32 bytes took 1.3 of the time. */
+ * what nobody asked for yet, and attention in fp8 with rows of 32 bytes took 1.3 times as long. */
 static int
 l2_promotion(const TilecHiddenArg *h)
 {

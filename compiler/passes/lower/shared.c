@@ -239,11 +239,9 @@ tl_shared_copy_async(TlLowerCx *cx, const TlSharedRef *ref, const TlSharedMap *m
       pred = tl_const_int(&cx->b, TL_I1, 1);
    TlValue *args[4] = {a.address, ptrs, pred, owner};
    int64_t bytes = (int64_t)map->vec * tl_dtype_info[tl_arg(op, 1)->type->dtype].bytes;
-   tl_build_n(&cx->b, TL_OP_CP_ASYNC, args,
-              owner  ? 4
-              : pred ? 3
-                     : 2,
-              NULL,
+   unsigned num_args = pred ? 3 : 2;
+   num_args += owner != NULL;
+   tl_build_n(&cx->b, TL_OP_CP_ASYNC, args, num_args, NULL,
               TL_ATTRS_({TL_ATTR_BYTES, {.i = bytes}}, a.attrs[1], a.attrs[2],
                         {TL_ATTR_CACHE, *tl_attr(op, TL_ATTR_CACHE)},
                         {TL_ATTR_EVICT, *tl_attr(op, TL_ATTR_EVICT)}));
