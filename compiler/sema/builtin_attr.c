@@ -32,14 +32,41 @@ shape_tuple(TlSema *s, unsigned rank, const uint32_t *shape)
 }
 
 /* ---- types ---- */
-/* Names that are questions about a dtype and are called: x.dtype.is_floating(). */
+/* Names that are called: x.dtype.is_floating(), x.type.get_block_shapes(). */
 static const char *const type_methods[] = {
-   "is_floating", "is_int",     "is_int_signed", "is_int_unsigned", "is_bool",
-   "is_ptr",      "is_block",   "is_fp8",        "is_fp16",         "is_bf16",
-   "is_fp32",     "is_fp64",    "is_int1",       "is_int8",         "is_int16",
-   "is_int32",    "is_int64",   "is_uint8",      "is_uint16",       "is_uint32",
-   "is_uint64",   "is_fp8e4nv", "is_fp8e5",      "is_fp8e4b15",     "is_standard_floating",
-   "is_void",     "is_const",   "is_numeric",    "is_dtype",
+   "is_floating",
+   "is_int",
+   "is_int_signed",
+   "is_int_unsigned",
+   "is_bool",
+   "is_ptr",
+   "is_block",
+   "is_fp8",
+   "is_fp16",
+   "is_bf16",
+   "is_fp32",
+   "is_fp64",
+   "is_int1",
+   "is_int8",
+   "is_int16",
+   "is_int32",
+   "is_int64",
+   "is_uint8",
+   "is_uint16",
+   "is_uint32",
+   "is_uint64",
+   "is_fp8e4nv",
+   "is_fp8e5",
+   "is_fp8e4b15",
+   "is_standard_floating",
+   "is_void",
+   "is_const",
+   "is_numeric",
+   "is_dtype",
+   "get_block_shapes",
+   "get_int_min_value",
+   "get_int_max_value",
+   "with_element_ty",
 };
 
 static bool
@@ -98,6 +125,76 @@ tl_builtin_type_question(TlSema *s, const TlCall *call)
    return tl_sv_bool(answer);
 }
 
+/* ---- methods of types that give no truth ---- */
+static bool
+call_on_type(TlSema *s, const TlCall *call, bool is_right, const char *needs)
+{
+   const TlSv *self = &call->args[0];
+   if (self->kind == TL_SV_POISON)
+      return false;
+   if (is_right)
+      return true;
+   tl_report(s->diags, E0313, call->range, call->row->name, needs, tl_sv_text(s, self));
+   if (self->kind != TL_SV_TYPE)
+      tl_help(s->diags, "ask the type: x.type.%s(..)", call->row->name);
+   return false;
+}
+
+TlSv
+tl_builtin_block_shapes(TlSema *s, const TlCall *call)
+{
+   const TlSv *self = &call->args[0];
+   bool is_tile = self->kind == TL_SV_TYPE && self->type->kind == TL_TYPE_TILE;
+   if (!call_on_type(s, call, is_tile, "the type of a tile"))
+      return tl_sv_poison();
+   return shape_tuple(s, self->type->rank, self->type->shape);
+}
+
+TlSv
+tl_builtin_int_limit(TlSema *s, const TlCall *call)
+{
+   const TlSv *self = &call->args[0];
+   bool is_max = tl_builtin_row(call)->which != 0;
+   bool is_int = self->kind == TL_SV_TYPE && self->type->kind == TL_TYPE_SCALAR &&
+                 tl_dtype_is_int(self->type->dtype);
+   if (!call_on_type(s, call, is_int, "an integer type"))
+      return tl_sv_poison();
+   bool is_signed = tl_dtype_is_signed(self->type->dtype);
+   uint64_t all = UINT64_MAX >> (64 - tl_dtype_info[self->type->dtype].bits);
+   if (!is_max)
+      return tl_sv_int(is_signed ? -(int64_t)(all >> 1) - 1 : 0);
+   TlSv max = tl_sv_int((int64_t)(is_signed ? all >> 1 : all));
+   max.is_large = !is_signed && all == UINT64_MAX;
+   return max;
+}
+
+TlSv
+tl_builtin_with_element(TlSema *s, const TlCall *call)
+{
+   const TlSv *self = &call->args[0];
+   const TlType *elem;
+   if (!call_on_type(s, call, self->kind == TL_SV_TYPE, "a type") ||
+       !tl_call_type(s, call, 1, &elem))
+      return tl_sv_poison();
+   const TlType *t = self->type;
+   return tl_sv_type(t->kind == TL_TYPE_TILE ? tl_type_tile(s->types, elem, t->rank, t->shape, NULL)
+                                             : elem);
+}
+
+/* tl.dtype("uint8") */
+TlSv
+tl_builtin_dtype(TlSema *s, const TlCall *call)
+{
+   TlText name;
+   TlDtype d;
+   if (!tl_call_str(s, call, 0, &name))
+      return tl_sv_poison();
+   if (!tl_dtype_from_text(name.data, name.len, &d))
+      return tl_sv_refuse(s, E0302, tl_call_arg_range(call, 0), "name", call->row->name,
+                          "the name of a type such as 'fp32'", tl_sv_describe(s, &call->args[0]));
+   return tl_sv_type(tl_scalar(s, d));
+}
+
 static int64_t
 bit_width(const TlType *t)
 {
@@ -122,6 +219,8 @@ type_attr(TlSema *s, const TlSv *self, const char *name, TlSv *out)
       *out = shape_tuple(s, t->rank, t->shape);
    } else if (is(name, "numel") && t->kind == TL_TYPE_TILE) {
       *out = tl_sv_int((int64_t)tl_type_num_elems(t));
+   } else if (is(name, "nbytes") && t->kind == TL_TYPE_TILE) {
+      *out = tl_sv_int((int64_t)tl_type_num_elems(t) * (bit_width(t) / 8));
    } else if (is(name, "primitive_bitwidth")) {
       *out = tl_sv_int(bit_width(t));
    } else if (is(name, "itemsize")) {

@@ -460,6 +460,7 @@ descriptor_block(TlSema *s, const TlCall *call, TlBlockPtr *out)
       if (desc->kind != TL_SV_POISON)
          tl_report(s->diags, E0313, tl_call_arg_range(call, 0), call->row->name,
                    "a tensor descriptor", tl_sv_text(s, desc));
+      tl_blame_sv(s, desc, TL_WANT_OTHER);
       return false;
    }
    *out = *desc->block_ptr;

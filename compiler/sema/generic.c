@@ -49,7 +49,8 @@ typedef struct Checker {
 /* ---- variants ---- */
 static const struct {
    const char *element, *size;
-} variants[] = {{"fp32", "64"}, {"fp16", "16"}, {"i32", "128"}, {"i8", "32"}, {"fp32", "1"}};
+} variants[] = {{"fp32", "64"}, {"fp16", "16"}, {"i32", "128"},
+                {"i8", "32"},   {"i64", "64"},  {"fp32", "1"}};
 enum { NUM_VARIANTS = sizeof variants / sizeof variants[0], MAX_WORLDS = 4 };
 
 static const char *
@@ -66,6 +67,8 @@ const_entry(const Checker *c, const TlConstHint *hint, unsigned variant)
       return hint->values.data[pick % hint->values.len];
    case TL_CONST_DTYPE:
       return variants[variant].element;
+   case TL_CONST_FRACTION:
+      return "2.0";
    default:
       return variants[variant].size;
    }
@@ -307,15 +310,15 @@ has_diag(const TlDiag *list, const TlDiag *d)
    return false;
 }
 
-/* Of shapes, sizes and what is computed from them: a matter of the numbers that stand for
- * constexprs, where there are such. */
+/* Of shapes, sizes and what is computed from them, and of what is no number: a matter of the
+ * numbers that stand for constexprs, where there are such. */
 static bool
 hangs_on_a_number(const TlDiag *d)
 {
    static const TlDiagCode codes[] = {TL_DIAG_E0200, TL_DIAG_E0217, TL_DIAG_E0219, TL_DIAG_E0290,
-                                      TL_DIAG_E0291, TL_DIAG_E0308, TL_DIAG_E0309, TL_DIAG_E0312,
-                                      TL_DIAG_E0315, TL_DIAG_E0316, TL_DIAG_E0334, TL_DIAG_E0342,
-                                      TL_DIAG_E0344, TL_DIAG_E0345};
+                                      TL_DIAG_E0291, TL_DIAG_E0302, TL_DIAG_E0308, TL_DIAG_E0309,
+                                      TL_DIAG_E0312, TL_DIAG_E0315, TL_DIAG_E0316, TL_DIAG_E0334,
+                                      TL_DIAG_E0342, TL_DIAG_E0344, TL_DIAG_E0345};
    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
       if (d->code == codes[i])
          return true;
@@ -329,6 +332,21 @@ has_guessed_number(const Checker *c)
       if (c->guesses[i].is_used && c->kernel->params[i].is_constexpr &&
           (c->hints[i].use == TL_CONST_NUMBER || c->hints[i].use == TL_CONST_CHOICE) &&
           !c->hints[i].num_launched)
+         return true;
+   return false;
+}
+
+/* An assertion of the kernel says that its constants are others: what a trial reports is nothing to
+ * go by. */
+static bool
+is_ruled_out(const Checker *c, const Trial *t)
+{
+   bool has_constant = false;
+   for (unsigned i = 0; i < c->kernel->num_params; i++)
+      has_constant |=
+         c->guesses[i].is_used && c->kernel->params[i].is_constexpr && !c->hints[i].num_launched;
+   for (const TlDiag *d = t->first; d && has_constant; d = d->next)
+      if (d->code == TL_DIAG_E0238)
          return true;
    return false;
 }
@@ -435,10 +453,12 @@ check_world(Checker *c, TlChecked *out)
 {
    Trial trials[NUM_VARIANTS];
    const char *typing = NULL;
+   bool is_out = false;
    unsigned errors = c->s->diags->num_errors;
    for (unsigned v = 0; v < NUM_VARIANTS; v++) {
       trials[v] = try_variant(c, v);
       bool is_exact = !trials[v].has_guessed;
+      is_out |= is_ruled_out(c, &trials[v]);
       if (trials[v].func || is_exact) {
          report_all(c, &trials[v], is_exact);
          if (trials[v].func)
@@ -450,7 +470,7 @@ check_world(Checker *c, TlChecked *out)
       if (v == 0)
          typing = typing_text(c);
    }
-   bool is_tried = !needs_function(c) && !c->needs_other;
+   bool is_tried = !needs_function(c) && !c->needs_other && !is_out;
    if ((is_tried && report_shared(c, trials, typing, !c->kernel->is_launched)) ||
        c->s->diags->num_errors != errors)
       return;

@@ -17,6 +17,7 @@ typedef enum TlConstUse {
    TL_CONST_WORD,   /* compared with words */
    TL_CONST_CHOICE, /* compared with numbers */
    TL_CONST_DTYPE,
+   TL_CONST_FRACTION, /* a function of floats takes it */
    TL_CONST_FUNCTION, /* it is called: nothing can stand for it */
 } TlConstUse;
 

@@ -1,5 +1,6 @@
 /* What a file says of constexpr parameters without a value: launches in it, `kernel[grid](..)`,
  * give values where they are known; else how the kernel uses the name tells its kind. */
+#include "sema/builtin.h"
 #include "sema/generic.h"
 #include "sema/impl.h"
 
@@ -61,6 +62,31 @@ is_dtype_keyword(const char *name)
    return name && (strcmp(name, "dtype") == 0 || strcmp(name, "out_dtype") == 0);
 }
 
+/* A word that a builtin's parameter of this name takes; NULL: it takes no words. */
+static const char *
+word_for(const char *keyword)
+{
+   static const struct {
+      const char *keyword, *word;
+   } rows[] = {{"cache_modifier", ""},          {"eviction_policy", ""}, {"padding_option", "zero"},
+               {"input_precision", "tf32"},     {"sem", "relaxed"},      {"scope", "gpu"},
+               {"fp_downcast_rounding", "rtne"}};
+   for (size_t i = 0; keyword && i < sizeof rows / sizeof rows[0]; i++)
+      if (strcmp(rows[i].keyword, keyword) == 0)
+         return rows[i].word;
+   return NULL;
+}
+
+/* Does the callee take floating-point numbers alone? */
+static bool
+takes_fractions(const TlNode *callee)
+{
+   const char *name = tl_decorator_name(callee);
+   const TlBuiltin *row = tl_builtin_find(TL_NS_TL | TL_NS_MATH | TL_NS_LIBDEVICE, name);
+   uint32_t takes = row ? ((const TlBuiltinRow *)row)->takes : 0;
+   return takes && !(takes & (TL_TAKES_INT | TL_TAKES_BOOL));
+}
+
 /* The name is handed on to a function of the file: its uses there count as well. */
 static void
 read_inner(Uses *u, const TlAstCall *call, size_t position, const char *keyword)
@@ -96,6 +122,13 @@ read_call(Uses *u, const TlAstCall *call)
          continue;
       if (is_dtype_keyword(keyword) || (is_cast && i == 0))
          take(u, TL_CONST_DTYPE);
+      const char *word = word_for(keyword);
+      if (word && (u->hint->use == TL_CONST_NUMBER || u->hint->use == TL_CONST_WORD)) {
+         take(u, TL_CONST_WORD);
+         add_value(u->s, u->hint, tl_arena_printf(u->s->arena, "'%s'", word));
+      }
+      if (i == 0 && !keyword && takes_fractions(call->func))
+         take(u, TL_CONST_FRACTION);
       read_inner(u, call, i, keyword);
    }
 }

@@ -627,6 +627,19 @@ options_of(const TlNode *decorator)
    return NULL; /* of others: they may take anything */
 }
 
+/* `autotune` of another package, which takes what it likes. */
+static bool
+is_of_other_package(TlSema *s, const TlSvFunc *fn, const TlNode *decorator)
+{
+   const TlNode *callee = tl_ast_Call(decorator)->func;
+   const char *dotted = tl_dotted_text(s, callee);
+   if (!dotted || tl_starts_with(dotted, "triton."))
+      return !dotted;
+   TlSv v = tl_quiet_value(s, tl_module_frame(s, fn->source), callee, NULL);
+   return v.kind == TL_SV_FUNC || v.kind == TL_SV_OPAQUE ||
+          (tl_is_host_module_value(&v) && !tl_starts_with(v.module->name, "triton."));
+}
+
 static void
 suggest_option(TlSema *s, const char *names, const char *name)
 {
@@ -657,6 +670,8 @@ tl_check_decorators(TlSema *s, const TlSvFunc *fn)
    const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
    for (size_t i = 0; i < d->len; i++) {
       const char *names = d->data[i]->kind == TL_AST_CALL ? options_of(d->data[i]) : NULL;
+      if (names && is_of_other_package(s, fn, d->data[i]))
+         continue;
       if (names)
          find_maxnreg(s, d->data[i]);
       for (size_t k = 0; names && k < tl_ast_Call(d->data[i])->args.len; k++) {

@@ -272,6 +272,15 @@ HOST_FN(capability)
    return tl_make_tuple(s, pair, 2, false);
 }
 
+HOST_FN(capability_geq)
+{
+   const TlSv *major = &c->args[0], *minor = &c->args[1];
+   if (major->kind != TL_SV_INT || minor->kind != TL_SV_INT)
+      return tl_host_bad(s, c, "a capability is two numbers");
+   unsigned own = capability(s);
+   return tl_sv_bool(own / 10 > major->i || (own / 10 == major->i && own % 10 >= minor->i));
+}
+
 HOST_FN(device_name)
 {
    TlSv v = tl_sv_lost(s, tl_range_text(s, c->range), c->range);

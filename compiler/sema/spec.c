@@ -128,17 +128,43 @@ tl_is_wrapped(const TlSvFunc *fn)
    return false;
 }
 
+typedef struct Asks {
+   bool program; /* which program it is, of an axis that it knows itself */
+   bool returns; /* a value */
+} Asks;
+
+static void
+read_asks(void *user, TlNode *n)
+{
+   Asks *a = user;
+   if (n->kind == TL_AST_FUNCTION || n->kind == TL_AST_LAMBDA)
+      return; /* of its own */
+   a->returns |= n->kind == TL_AST_RETURN && tl_ast_Return(n)->value;
+   if (n->kind == TL_AST_CALL && strcmp(tl_decorator_name(n), "program_id") == 0 &&
+       tl_ast_Call(n)->args.len) {
+      const TlNode *axis = tl_ast_Call(n)->args.data[0];
+      axis = axis->kind == TL_AST_KEYWORD ? tl_ast_Keyword(axis)->value : axis;
+      a->program |= axis->kind != TL_AST_NAME;
+   }
+   tl_ast_children(n, read_asks, a);
+}
+
 /* Whether its parameters are a launch's: by its decorators, a launch in the file, or because it
- * asks which program it is. */
+ * asks which program it is and gives nothing back. */
 static bool
 is_launched(const Uses *uses, const TlSvFunc *fn)
 {
    const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
+   const TlNodeList *body = &tl_ast_Function(fn->node)->body;
    bool is_tuned = d->len > 1;
+   Asks asks = {0};
    for (size_t i = 0; i < d->len; i++)
       is_tuned |= strcmp(tl_decorator_name(d->data[i]), "kernel") == 0;
+   for (size_t i = 0; i < body->len; i++)
+      if (body->data[i])
+         read_asks(&asks, body->data[i]);
    return (is_tuned && !tl_is_wrapped(fn)) || tl_map_has(&uses->launched, fn->name) ||
-          strstr(tl_node_text(uses->s, fn->node), "program_id") != NULL;
+          (asks.program && !asks.returns);
 }
 
 static const char *

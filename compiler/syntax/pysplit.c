@@ -46,23 +46,69 @@ is_word(const Split *sp, size_t i, const char *word)
           memcmp(sp->text + sp->t[i].begin, word, len) == 0;
 }
 
-/* `@jit`, `@triton.jit(...)`, `@kernel`: the decorator whose '@' is at i makes compiled code.
- * Other compilers' decorators of the same name do not. */
+/* `import a.b as name`, `from a import (b, name)`: does it bind the name whose token is at `of`? */
+static bool
+imports(const Split *sp, size_t import, size_t end, size_t of)
+{
+   uint32_t len = sp->t[of].end - sp->t[of].begin;
+   for (size_t i = import + 1; i < end; i++) {
+      const TlToken *t = &sp->t[i];
+      bool is_bound = t[1].kind != TL_TOK_AS && t[-1].kind != TL_TOK_DOT;
+      if (is_bound && t->kind == TL_TOK_NAME && t->end - t->begin == len &&
+          memcmp(sp->text + t->begin, sp->text + sp->t[of].begin, len) == 0)
+         return true;
+   }
+   return false;
+}
+
+/* The file imports the name of another package than Triton or one that hands Triton on
+ * (`from vllm.triton_utils import triton`). */
+static bool
+is_of_other_package(const Split *sp, size_t name)
+{
+   bool is_other = false;
+   for (size_t i = 0, begin = 0; i < sp->num_tokens; i++) {
+      if (sp->t[i].kind == TL_TOK_NEWLINE) {
+         begin = i + 1;
+      } else if (sp->t[i].kind == TL_TOK_IMPORT) {
+         size_t end = line_end(sp, i);
+         if (!imports(sp, i, end, name))
+            continue;
+         for (size_t k = begin; k < end; k++)
+            for (uint32_t c = sp->t[k].begin; c + 6 <= sp->t[k].end; c++)
+               if (memcmp(sp->text + c, "triton", 6) == 0)
+                  return false;
+         is_other = true;
+      }
+   }
+   return is_other;
+}
+
+/* `@jit`, `@triton.jit(...)`, `@kernel`: does the decorator whose '@' is at i say so? */
+static bool
+is_named_as_ours(const Split *sp, size_t i)
+{
+   size_t last = i + 1;
+   while (sp->t[last].kind == TL_TOK_NAME && sp->t[last + 1].kind == TL_TOK_DOT)
+      last += 2;
+   int next = sp->t[last].kind == TL_TOK_NAME ? sp->t[last + 1].kind : TL_TOK_END;
+   return (next == TL_TOK_NEWLINE || next == TL_TOK_LPAREN) &&
+          (is_word(sp, last, "jit") || is_word(sp, last, "kernel"));
+}
+
+/* It makes compiled code: other compilers' decorators of the same name do not. */
 static bool
 is_compile_decorator(const Split *sp, size_t i)
 {
    static const char *const foreign[] = {"numba", "nb", "cuda", "jax", "torch", "cupyx", "ti"};
-   size_t root = i + 1, last = root;
-   while (sp->t[last].kind == TL_TOK_NAME && sp->t[last + 1].kind == TL_TOK_DOT)
-      last += 2;
-   int next = sp->t[last].kind == TL_TOK_NAME ? sp->t[last + 1].kind : TL_TOK_END;
-   if ((next != TL_TOK_NEWLINE && next != TL_TOK_LPAREN) ||
-       (!is_word(sp, last, "jit") && !is_word(sp, last, "kernel")))
+   size_t root = i + 1;
+   if (!is_named_as_ours(sp, i))
       return false;
    for (size_t k = 0; k < sizeof foreign / sizeof foreign[0]; k++)
       if (is_word(sp, root, foreign[k]))
          return false;
-   return true;
+   return sp->t[root + 1].kind != TL_TOK_DOT || is_word(sp, root, "triton") ||
+          !is_of_other_package(sp, root);
 }
 
 static void
@@ -209,6 +255,21 @@ refuse_cuda_launch(Split *sp, const TlTokens *tokens)
    }
 }
 
+/* Decorators that only look like ours, of a function that is host code, are taken out of the way of
+ * those who look for ours. */
+static void
+hide_other_compilers(Split *sp, TlParser *ps, size_t begin, size_t head, const TlNodeList *made)
+{
+   size_t k = 0;
+   if (made->len != 1 || made->data[0]->kind != TL_AST_FUNCTION)
+      return;
+   TlNodeList *decorators = &tl_ast_Function(made->data[0])->decorators;
+   for (size_t i = begin; i < head && k < decorators->len; i = after_line(sp, i), k++)
+      if (is_named_as_ours(sp, i))
+         decorators->data[k] =
+            tl_mk_skipped(ps, decorators->data[k]->range, "the decorator of another compiler");
+}
+
 /* A host statement: decorators begin..head, then headers and blocks.  Returns what follows. */
 static size_t
 parse_host(Split *sp, size_t begin, size_t head, TlNodeList *out)
@@ -226,6 +287,7 @@ parse_host(Split *sp, size_t begin, size_t head, TlNodeList *out)
    TlDiags scratch = scratch_diags(sp);
    TlParser ps = parser_for(sp, &tokens, &scratch, &made);
    if (tl_parser_run(&ps, TL_TOK_START_FILE)) {
+      hide_other_compilers(sp, &ps, begin, head, &made);
       tl_mk_concat(&ps, out, &made);
       return i;
    }

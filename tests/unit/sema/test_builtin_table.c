@@ -58,6 +58,36 @@ ends_with(const char *s, const char *end)
 }
 
 static void
+types_say_their_shape_and_limits(void **state)
+{
+   (void)state;
+   sema_expect_ir(
+      TILE("def k(p: *i32, q: *fp16):\n    x = load(q + arange(0, 4))[:, None]\n"
+           "    static_assert(x.type.get_block_shapes() == (4, 1) and x.type.nbytes == 8)\n"
+           "    static_assert(x.type.with_element_ty(tl.int8).element_ty == tl.int8)\n"
+           "    static_assert(x.type.with_element_ty(tl.int8).shape == (4, 1))\n"
+           "    static_assert(tl.int32.with_element_ty(tl.int8) == tl.int8)\n"
+           "    static_assert(p.dtype.element_ty.get_int_max_value() == 2147483647)\n"
+           "    static_assert(tl.int8.get_int_min_value() == -128)\n"
+           "    static_assert(tl.uint64.get_int_max_value() == 2**63 + (2**63 - 1))\n"
+           "    static_assert(tl.uint16.get_int_min_value() == 0)\n"
+           "    static_assert(tl.int1.get_int_max_value() == 1)\n"
+           "    static_assert(tl.dtype(f\"uint{8 * 4}\") == tl.uint32)\n"
+           "    static_assert(tl.target_info.is_cuda() and not tl.target_info.is_hip())\n"
+           "    static_assert(tl.target_info.cuda_capability_geq(9, 0))\n"
+           "    static_assert(tl.target_info.cuda_capability_geq(8))\n"
+           "    static_assert(not tl.target_info.cuda_capability_geq(9, 1))\n"
+           "    static_assert(tl.target_info.current_target().arch == 90)\n"),
+      IR("func"));
+   sema_expect_errors(TILE("def k(p: *fp32):\n    x = load(p).get_block_shapes()\n"), 1,
+                      IR("E0313", "x.type.get_block_shapes(..)"));
+   sema_expect_errors(TILE("def k(p: *fp32):\n    x = tl.float32.get_int_max_value()\n"), 1,
+                      IR("E0313", "an integer type"));
+   sema_expect_errors(TILE("def k(p: *fp32):\n    x = tl.dtype(\"complex64\")\n"), 1,
+                      IR("E0302", "the name of a type"));
+}
+
+static void
 questions_agree_with_the_dtype_table(void **state)
 {
    (void)state;
@@ -213,6 +243,7 @@ test_builtin_table(void)
    const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_are_sound),
       cmocka_unit_test(refused_names_say_so),
+      cmocka_unit_test(types_say_their_shape_and_limits),
       cmocka_unit_test(questions_agree_with_the_dtype_table),
       cmocka_unit_test(conversions_have_the_type_of_their_name),
       cmocka_unit_test(marks_in_ir),
