@@ -301,7 +301,8 @@ tl_specialization_for(TlCompilation *comp, const TilecCompileOptions *o)
    return spec;
 }
 
-/* PTX's symbols are ASCII: a letter beyond is spelled by its bytes, as in "gr_c3b6_c39fe". */
+/* PTX's symbols are ASCII: a letter beyond is spelled by its bytes, as in "gr_c3b6_c39fe"; what
+ * qualifies a name, as in "Relu.forward", becomes "_". */
 static const char *
 ascii_name(TlCompilation *comp, const char *name)
 {
@@ -310,7 +311,7 @@ ascii_name(TlCompilation *comp, const char *name)
    for (const char *p = name; *p; p++) {
       bool is_ascii = (unsigned char)*p < 0x80;
       if (is_ascii)
-         tl_sb_char(&sb, *p);
+         tl_sb_char(&sb, strchr(".<>", *p) ? '_' : *p);
       else
          tl_sb_printf(&sb, (unsigned char)*p >= 0xc0 ? "_%02x" : "%02x", (unsigned char)*p);
    }

@@ -457,7 +457,7 @@ check_world(Checker *c, TlChecked *out)
    unsigned errors = c->s->diags->num_errors;
    for (unsigned v = 0; v < NUM_VARIANTS; v++) {
       trials[v] = try_variant(c, v);
-      bool is_exact = !trials[v].has_guessed;
+      bool is_exact = !trials[v].has_guessed && !c->kernel->is_inner;
       is_out |= is_ruled_out(c, &trials[v]);
       if (trials[v].func || is_exact) {
          report_all(c, &trials[v], is_exact);

@@ -714,7 +714,8 @@ tl_read_decorators(TlSema *s, const TlSvFunc *fn, TlMeta *m)
             TlSv v = tl_decorator_value(s, fn, configs, NULL);
             read_config(&v, m);
          }
-      } else if (strcmp(last, "constexpr_function") != 0 && strcmp(last, "must_use_result") != 0) {
+      } else if (strcmp(last, "constexpr_function") != 0 && strcmp(last, "must_use_result") != 0 &&
+                 strcmp(last, "staticmethod") != 0) {
          tl_report(s->diags, R0200, n->range, tl_node_text(s, n));
       }
    }

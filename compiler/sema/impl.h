@@ -128,6 +128,7 @@ typedef struct TlClassInfo {
 
 struct TlSvFunc {
    const char *name;
+   const char *qualname; /* of a kernel that is no name of its file, else NULL */
    const TlNode *node; /* Function, Lambda or Class */
    TlSourceModule *source;
    TlFrame *closure; /* enclosing variables, or NULL at module level */
@@ -302,6 +303,11 @@ TlSv tl_sv_lost(TlSema *s, const char *why, TlRange place); /* OPAQUE */
 /* What is lost by an error, in place of the value of `name` (or NULL). */
 TlSv tl_sv_lost_by(TlSema *s, const TlDiag *error, const char *name);
 const char *tl_import_name(TlSema *s, const TlAstImport *import, const TlAstAlias *a);
+
+/* ---- inner_kernels.c ---- */
+typedef TL_VEC(TlSvFunc *) TlInnerKernels;
+/* Of a file that has run, in order of the text. */
+void tl_find_inner_kernels(TlSema *s, TlSourceModule *source, TlInnerKernels *out);
 
 /* ---- module_run.c ---- */
 void tl_run_module(TlSema *s, TlSourceModule *source);

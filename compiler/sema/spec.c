@@ -52,8 +52,9 @@ static void
 note_mentions(void *user, TlNode *n)
 {
    Uses *u = user;
-   if (n->kind == TL_AST_NAME) {
-      const char *name = tl_ast_Name(n)->id;
+   const char *dotted = n->kind == TL_AST_ATTRIBUTE ? tl_dotted_text(u->s, n) : NULL;
+   if (n->kind == TL_AST_NAME || dotted) {
+      const char *name = dotted ? tl_intern_cstr(u->s->strings, dotted) : tl_ast_Name(n)->id;
       const TlSvFunc *by = tl_map_get(&u->by, name);
       if (by != u->user)
          tl_map_put(&u->by, name, (void *)(by ? &SEVERAL : u->user));
@@ -84,22 +85,43 @@ has_jit_decorator(const TlSvFunc *fn)
    return false;
 }
 
+static void
+note_user(Uses *u, const TlSvFunc *fn)
+{
+   const TlNodeList *body = &tl_ast_Function(fn->node)->body;
+   u->user = fn;
+   u->has_marked |= has_jit_decorator(fn);
+   for (size_t k = 0; fn->is_compiled && k < body->len; k++)
+      if (body->data[k])
+         note_mentions(u, body->data[k]);
+}
+
 static Uses
-find_uses(TlSema *s)
+find_uses(TlSema *s, const TlInnerKernels *inner)
 {
    const TlSourceModule *source = s->impl->main;
    Uses u = {.s = s};
    tl_map_init(&u.by, s->arena);
-   for (size_t i = 0; i < source->functions.len; i++) {
-      u.user = source->functions.data[i];
-      u.has_marked |= has_jit_decorator(u.user);
-      const TlNodeList *body = &tl_ast_Function(u.user->node)->body;
-      for (size_t k = 0; u.user->is_compiled && k < body->len; k++)
-         if (body->data[k])
-            note_mentions(&u, body->data[k]);
-   }
+   for (size_t i = 0; i < source->functions.len; i++)
+      note_user(&u, source->functions.data[i]);
+   for (size_t i = 0; i < inner->len; i++)
+      note_user(&u, inner->data[i]);
    note_launches(&u, tl_source(s->sources, source->file)->text);
    return u;
+}
+
+static const char *
+own_name(const TlSvFunc *fn)
+{
+   return fn->qualname ? fn->qualname : fn->name;
+}
+
+/* A method of an object, not of a class. */
+static bool
+takes_self(const TlAstFunction *f)
+{
+   const char *first = f->params.len ? tl_ast_Param(f->params.data[0])->name : NULL;
+   return first && strcmp(first, "self") == 0;
 }
 
 /* Used by another function and never launched by name; in a file that marks its kernels, also every
@@ -109,14 +131,17 @@ is_helper(const Uses *uses, const TlSvFunc *fn)
 {
    if (uses->has_marked && !has_jit_decorator(fn))
       return true;
-   const TlSvFunc *by = tl_map_get(&uses->by, fn->name);
+   if (fn->qualname && takes_self(tl_ast_Function(fn->node)))
+      return true;
+   const TlSvFunc *by = tl_map_get(&uses->by, fn->closure ? fn->name : own_name(fn));
    return by && by != fn && !tl_map_has(&uses->launched, fn->name);
 }
 
 bool
 tl_is_wrapped(const TlSvFunc *fn)
 {
-   static const char *const names[] = {"autotune", "heuristics", "must_use_result", "libtuner"};
+   static const char *const names[] = {"autotune", "heuristics", "must_use_result", "libtuner",
+                                       "staticmethod"};
    const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
    for (size_t i = 0; i < d->len; i++) {
       bool is_own = tl_is_jit_decorator(d->data[i]);
@@ -156,7 +181,7 @@ is_launched(const Uses *uses, const TlSvFunc *fn)
 {
    const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
    const TlNodeList *body = &tl_ast_Function(fn->node)->body;
-   bool is_tuned = d->len > 1;
+   bool is_tuned = d->len > 1 && !fn->qualname;
    Asks asks = {0};
    for (size_t i = 0; i < d->len; i++)
       is_tuned |= strcmp(tl_decorator_name(d->data[i]), "kernel") == 0;
@@ -292,7 +317,7 @@ static TlKernelInfo
 describe_kernel(TlSema *s, const Uses *uses, const TlSvFunc *fn)
 {
    const TlAstFunction *f = tl_ast_Function(fn->node);
-   TlKernelInfo k = {.name = fn->name,
+   TlKernelInfo k = {.name = own_name(fn),
                      .range = fn->node->range,
                      .name_range = tl_ast_name_range(s->sources, fn->node)};
    k.params = tl_new_array(s->arena, TlKernelParam, f->params.len);
@@ -324,7 +349,8 @@ describe_kernel(TlSema *s, const Uses *uses, const TlSvFunc *fn)
    }
    tl_read_no_specialize(s, fn, &k);
    k.is_helper = is_helper(uses, fn);
-   k.is_launched = is_launched(uses, fn);
+   k.is_inner = fn->closure != NULL;
+   k.is_launched = is_launched(uses, fn) && !k.is_inner;
    return k;
 }
 
@@ -335,8 +361,10 @@ tl_sema_load(TlSema *s, TlAstModule *ast)
    const TlSource *src = tl_source(s->sources, ast->node.range.file);
    s->impl->main = tl_load_source(s, ast, src->name, false);
    TlSourceModule *source = s->impl->main;
-   Uses uses = find_uses(s);
-   s->impl->kernels = tl_new_array(s->arena, TlKernelInfo, source->functions.len);
+   TlInnerKernels inner = {0};
+   tl_find_inner_kernels(s, source, &inner);
+   Uses uses = find_uses(s, &inner);
+   s->impl->kernels = tl_new_array(s->arena, TlKernelInfo, source->functions.len + inner.len);
    tl_map_init(&s->impl->entries, s->arena);
    for (size_t i = 0; i < source->functions.len; i++) {
       TlSvFunc *fn = source->functions.data[i];
@@ -346,6 +374,13 @@ tl_sema_load(TlSema *s, TlAstModule *ast)
       bool is_bound = g && g->state != TL_GLOBAL_DELETED;
       if (fn->is_entry && is_bound && (g->value.kind != TL_SV_FUNC || g->value.func == fn))
          s->impl->kernels[s->impl->num_kernels++] = describe_kernel(s, &uses, fn);
+   }
+   for (size_t i = 0; i < inner.len; i++) { /* of two by one name the first */
+      if (!tl_map_has(&s->impl->entries, inner.data[i]->qualname))
+         s->impl->kernels[s->impl->num_kernels++] = describe_kernel(s, &uses, inner.data[i]);
+      else
+         continue;
+      tl_map_put(&s->impl->entries, inner.data[i]->qualname, inner.data[i]);
    }
    return s->diags->num_errors == errors;
 }
@@ -378,6 +413,8 @@ help_kernels(TlSema *s)
 const TlSvFunc *
 tl_function_of(TlSema *s, const char *name)
 {
+   if (strchr(name, '.'))
+      return tl_map_get(&s->impl->entries, tl_intern_cstr(s->strings, name));
    const TlSourceModule *source = s->impl->main;
    for (size_t i = source->functions.len; i-- > 0;)
       if (strcmp(source->functions.data[i]->name, name) == 0 &&
@@ -420,11 +457,12 @@ tl_choose_kernel(TlSema *s, const char *name)
    }
    const TlKernelInfo *only = NULL;
    unsigned found = 0;
-   for (unsigned i = 0; i < s->impl->num_kernels; i++)
-      if (!s->impl->kernels[i].is_helper) {
-         only = &s->impl->kernels[i];
-         found++;
-      }
+   for (unsigned inner = 0; inner < 2 && !found; inner++)
+      for (unsigned i = 0; i < s->impl->num_kernels; i++)
+         if (!s->impl->kernels[i].is_helper && !strchr(s->impl->kernels[i].name, '.') == !inner) {
+            only = &s->impl->kernels[i];
+            found++;
+         }
    if (found == 0 && s->impl->num_kernels == 1) {
       only = &s->impl->kernels[0];
       found = 1;
@@ -1093,7 +1131,7 @@ tl_sema_compile(TlSema *s, const TlSpecialization *given)
       tl_report(s->diags, E0404, tl_ast_name_range(s->sources, p.fn->node), (unsigned)warps);
       return NULL;
    }
-   TlFunc *f = tl_func_new(s->ir, p.fn->name, p.fn->node->range);
+   TlFunc *f = tl_func_new(s->ir, own_name(p.fn), p.fn->node->range);
    f->num_warps = (uint32_t)s->impl->num_warps;
    f->num_stages = (uint32_t)s->impl->num_stages;
    f->num_ctas = (uint32_t)s->impl->num_ctas;
