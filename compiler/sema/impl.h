@@ -129,7 +129,7 @@ typedef struct TlClassInfo {
 struct TlSvFunc {
    const char *name;
    const char *qualname; /* of a kernel that is no name of its file, else NULL */
-   const TlNode *node; /* Function, Lambda or Class */
+   const TlNode *node;   /* Function, Lambda or Class */
    TlSourceModule *source;
    TlFrame *closure; /* enclosing variables, or NULL at module level */
    bool is_compiled; /* jit or in a .tile file; else host Python */
