@@ -550,8 +550,10 @@ def check_absent():
     from triton.backends.driver import GPUDriver
     raises(NotImplementedError, "triton.backends.driver.GPUDriver",
            lambda: type(GPUDriver)("Own", (GPUDriver,), {}))
-    for group, name in (("compilation", "listener"), ("runtime", "add_stages_inspection_hook"),
+    for group, name in (("runtime", "add_stages_inspection_hook"), ("nvidia", "ptxas_blackwell"),
                         ("compilation", "instrumentation_mode"), ("cache", "manager_class"),
+                        ("compilation", "dump_ir_extract_di_local_variables"),
+                        ("proton", "cupti_lib_dir"), ("proton", "enable_nvtx"), ("build", "impl"),
                         ("cache", "dump_dir"), ("nvidia", "ptxas_options")):
         setattr(getattr(triton.knobs, group), name, None)
         raises(NotImplementedError, "tilec does not follow %s='x': " % name,
@@ -568,6 +570,60 @@ def check_absent():
     assert triton.testing.get_max_simd_tflops("torch.float32", 1e6) == units * 0.032
     raises(RuntimeError, "dtype not supported",
            lambda: triton.testing.get_max_simd_tflops(tl.int8, 1))
+
+
+# ---- settings ----
+
+def check_listener():
+    """knobs.compilation.listener hears of each variant, with files that it can read."""
+    knobs, heard, x = triton.knobs, [], floats(4)
+    with tempfile.TemporaryDirectory() as folder, knobs.cache.scope():
+        knobs.cache.dir = folder
+        add[(1,)](x, x, x, 4, BLOCK=4)                # nobody listens
+        knobs.compilation.listener = lambda **kw: heard.append(kw)
+        add[(1,)](x, x, x, 4, BLOCK=4, num_warps=2)
+        add[(1,)](x, x, x, 4, BLOCK=4, num_warps=2)
+        assert len(heard) == 1 and not heard[0]["cache_hit"]
+        said, times = heard[0], heard[0]["times"]
+        assert isinstance(times, knobs.CompileTimes) and times.ir_initialization > 0
+        assert times.total_lowering > 0 < times.store_results
+        assert times.total == times.ir_initialization + times.total_lowering + times.store_results
+        assert said["src"].fn is add and said["metadata"]["num_warps"] == 2
+        assert said["src"].signature["BLOCK"] == "constexpr"
+        with open(said["metadata_group"]["add.ptx"]) as f:
+            assert ".entry add" in f.read()
+        add.device_caches.clear()
+        add[(1,)](x, x, x, 4, BLOCK=4, num_warps=2)
+        assert heard[1]["cache_hit"] and heard[1]["times"].total_lowering == 0
+        assert heard[1]["metadata_group"] == said["metadata_group"]
+        with knobs.compilation.scope():
+            knobs.compilation.listener = None
+            add[(1,)](x, x, x, 4, BLOCK=4, num_warps=1)
+        add[(1,)](x, x, x, 4, BLOCK=4, num_warps=8)
+        assert len(heard) == 3 and heard[2]["metadata"]["num_warps"] == 8
+        knobs.compilation.listener = None
+        add[(1,)](x, x, x, 4, BLOCK=4, num_warps=16)
+        assert len(heard) == 3
+
+
+def check_settings():
+    knobs = triton.knobs
+    with knobs.runtime.scope():
+        knobs.runtime.override_arch = "sm90"
+        assert os.environ["TRITON_OVERRIDE_ARCH"] == "sm90"
+        knobs.runtime.override_arch = knobs.env
+        os.environ["TRITON_OVERRIDE_ARCH"] = "sm80"
+        assert knobs.runtime.override_arch == "sm80"
+    assert knobs.toenv(True) == ("1",) and knobs.toenv(None) == (None,) and not knobs.toenv([])
+    assert knobs.build.backend_dirs == set() and knobs.redis.port == 6379
+    with tempfile.TemporaryDirectory() as folder, knobs.nvidia.scope():
+        tool = os.path.join(folder, "nvdisasm")
+        with open(tool, "w") as f:
+            f.write("#!/bin/sh\necho 'Cuda compilation tools, release 12.9, V12.9.1'\n")
+        os.chmod(tool, 0o755)
+        knobs.nvidia.nvdisasm = tool
+        assert knobs.nvidia.nvdisasm == knobs.NvidiaTool(tool, "12.9")
+        assert knobs.nvidia.knobs["nvdisasm"].version == "12.9"
 
 
 # ---- what is said ----
@@ -610,6 +666,6 @@ def check_words():
 
 
 for check in (check_text, check_files, check_launches, check_variants, check_tuning, check_host,
-              check_warnings, check_words):
+              check_listener, check_settings, check_warnings, check_words):
     check()
     print("%s: ok" % check.__name__)

@@ -40,7 +40,8 @@ NAMES = {
     "triton.compiler.compiler": (_STAGES, """
         CompileTimer convert_type_repr filter_traceback get_sass max_shared_mem parse"""),
     "triton.knobs": ("tilec reads the variables that it follows", """
-        CompilationListener CompileTimes env_base env_bool env_class env_int env_nvidia_tool
+        BuildImpl CompilationListener InitHandleHook JITHook JITHookCompileInfo LaunchHook
+        PipelineStagesHook env_base env_bool env_class env_int env_nvidia_tool
         env_opt_bool env_opt_str env_str env_str_callable_default"""),
     "triton.profiler.hooks": ("knobs.runtime.launch_enter_hook and launch_exit_hook take hooks",
                               "Hook HookManager InstrumentationHook"),

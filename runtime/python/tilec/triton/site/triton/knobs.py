@@ -1,11 +1,23 @@
 """Triton's settings.  Each reads its environment variable until it is set in the program."""
 import contextlib
 import copy
+import dataclasses
+import functools
 import os
+import re
+import shutil
+import subprocess
 
 from . import _absent
 
 propagate_env = True
+
+
+class Env:
+    """What a setting is set to when its variable is to be read again."""
+
+
+env = Env()
 
 
 def _flag(text):
@@ -30,6 +42,9 @@ class _Knob:
         return self.default() if callable(self.default) else self.default
 
     def __set__(self, obj, value):
+        if isinstance(value, Env):
+            obj.__dict__.pop(self.name, None)
+            return
         obj.__dict__[self.name] = value
         setenv(self.key, value)
 
@@ -39,6 +54,20 @@ class _Knob:
 
 def getenv(key, default=None):
     return os.environ.get(key, default)
+
+
+def getenv_bool(key, default):
+    text = os.environ.get(key)
+    return default if text is None else _flag(text)
+
+
+def toenv(value):
+    """(text of the variable,), None where a value has none."""
+    if value is None:
+        return (None,)
+    if type(value) in (bool, int, str):
+        return (str(int(value)) if type(value) is bool else str(value),)
+    return None
 
 
 def setenv(key, value):
@@ -69,6 +98,69 @@ class _Unmet:
                                       % (self.name, value, self.why))
 
 
+@dataclasses.dataclass
+class NvidiaTool:
+    path: str
+    version: str
+
+    @staticmethod
+    @functools.lru_cache
+    def from_path(path):
+        try:
+            said = subprocess.check_output([path, "--version"], stderr=subprocess.STDOUT)
+        except (subprocess.CalledProcessError, OSError):
+            return None
+        version = re.search(r"release (\d+\.\d+)", said.decode("utf-8", "replace"))
+        return NvidiaTool(path, version.group(1)) if version else None
+
+
+class _Tool(_Knob):
+    """A program of CUDA's that others ask for; tilec calls none."""
+
+    def __init__(self, name):
+        super().__init__("TRITON_%s_PATH" % name.upper(), None, str)
+        self.program = name
+
+    def __get__(self, obj, owner):
+        path = super().__get__(obj, owner)
+        if obj is None:
+            return path
+        for p in (path, shutil.which(self.program)):
+            tool = NvidiaTool.from_path(p) if p else None
+            if tool:
+                return tool
+        raise RuntimeError("Cannot find %s" % self.program)
+
+
+@dataclasses.dataclass(frozen=True)
+class CompileTimes:
+    """What the steps of a compilation took, in microseconds."""
+    ir_initialization: int
+    lowering_stages: list
+    store_results: int
+
+    @property
+    def total_lowering(self):
+        return sum(t for _, t in self.lowering_stages)
+
+    @property
+    def total(self):
+        return self.ir_initialization + self.total_lowering + self.store_results
+
+
+class _Listener:
+    """Called for each compilation.  `listening` is looked at by each launch."""
+    listening = []
+
+    def __get__(self, obj, owner):
+        return self if obj is None else obj.__dict__.get("listener")
+
+    def __set__(self, obj, value):
+        obj.__dict__["listener"] = value
+        if obj is globals().get("compilation"):
+            self.listening[:] = [value] if value else []
+
+
 _NO_STAGES = "there are none of Triton's stages"
 _NO_PTXAS = "the driver assembles, without options"
 
@@ -89,7 +181,13 @@ class base_knobs:
 
     @property
     def knobs(self):
-        return {n: getattr(self, n) for n in self.knob_descriptors}
+        return {n: self._read(n) for n in self.knob_descriptors}
+
+    def _read(self, name):
+        try:
+            return getattr(self, name)
+        except RuntimeError:                    # a tool that is not there
+            return None
 
     def copy(self):
         return copy.copy(self)
@@ -149,6 +247,7 @@ class cache_knobs(base_knobs):
 
 class compilation_knobs(base_knobs):
     override = _bool("TRITON_KERNEL_OVERRIDE")
+    dump_ir_extract_di_local_variables = _Unmet(False, _NO_STAGES)
     dump_ir = _bool("TRITON_KERNEL_DUMP")
     always_compile = _bool("TRITON_ALWAYS_COMPILE")
     allow_non_constexpr_globals = _bool("TRITON_ALLOW_NON_CONSTEXPR_GLOBALS")
@@ -156,9 +255,24 @@ class compilation_knobs(base_knobs):
     front_end_debugging = _bool("TRITON_FRONT_END_DEBUGGING")
     disable_line_info = _bool("TRITON_DISABLE_LINE_INFO")
     enable_asan = _bool("TRITON_ENABLE_ASAN")
-    listener = _Unmet(None, _NO_STAGES + "; runtime.jit_post_compile_hook is called")
+    listener = _Listener()
     store_binary_only = _bool("TRITON_STORE_BINARY_ONLY")
     use_ir_loc = _Unmet(None, _NO_STAGES)
+
+    def reset(self):
+        listener = self.listener                # as in Triton it is kept
+        super().reset()
+        self.listener = listener
+        return self
+
+    @contextlib.contextmanager
+    def scope(self):
+        listener = self.listener
+        try:
+            with super().scope():
+                yield
+        finally:
+            self.listener = listener
 
 
 class autotuning_knobs(base_knobs):
@@ -188,7 +302,10 @@ class nvidia_knobs(base_knobs):
     mock_ptx_version = _text("TRITON_MOCK_PTX_VERSION")
     dump_nvptx = _bool("NVPTX_ENABLE_DUMP")
     disable_ptxas_opt = _bool("DISABLE_PTXAS_OPT")
+    cuobjdump = _Tool("cuobjdump")
+    nvdisasm = _Tool("nvdisasm")
     ptxas = _Unmet(None, _NO_PTXAS)
+    ptxas_blackwell = _Unmet(None, _NO_PTXAS)
     ptxas_options = _Unmet(None, _NO_PTXAS)
     dump_ptxas_log = _Unmet(False, _NO_PTXAS)
     libdevice_path = _text("TRITON_LIBDEVICE_PATH")
@@ -199,6 +316,8 @@ class amd_knobs(base_knobs):
     """Of another vendor: no effect."""
     use_buffer_ops = _bool("AMDGCN_USE_BUFFER_OPS", True)
     use_buffer_atomics = _bool("AMDGCN_USE_BUFFER_ATOMICS", True)
+    buffer_ops_analyze_small_tensor_range = _bool("AMDGCN_ANALYZE_SMALL_TENSOR_RANGE")
+    libhip_path = _text("TRITON_LIBHIP_PATH")
     use_async_copy = _bool("TRITON_HIP_USE_ASYNC_COPY")
     use_block_pingpong = _text("TRITON_HIP_USE_BLOCK_PINGPONG")
     use_in_thread_transpose = _text("TRITON_HIP_USE_IN_THREAD_TRANSPOSE")
@@ -208,14 +327,25 @@ class amd_knobs(base_knobs):
 
 class proton_knobs(base_knobs):
     disable = _bool("TRITON_PROTON_DISABLE")
+    cupti_lib_dir = _Unmet(None, "times are those of CUDA events")
+    enable_nvtx = _Unmet(False, "scopes make no NVTX ranges")
 
 
 class build_knobs(base_knobs):
     cc = _text("CC")
+    cudacrt_path = _text("TRITON_CUDACRT_PATH")
+    cudart_path = _text("TRITON_CUDART_PATH")
+    impl = _Unmet(None, "launching needs no C compiler")
+
+    @property
+    def backend_dirs(self):
+        return {p for p in (self.cudacrt_path, self.cudart_path) if p is not None}
 
 
 class redis_knobs(base_knobs):
     key_format = _text("TRITON_REDIS_KEY_FORMAT", "triton:{key}:{filename}")
+    host = _text("TRITON_REDIS_HOST", "localhost")
+    port = _Knob("TRITON_REDIS_PORT", 6379, int)
 
 
 cache = cache_knobs()

@@ -3,13 +3,16 @@ import collections
 import ctypes as C
 import functools
 import hashlib
+import json
 import re
+import time
 
 import tilec
 
-from .. import _absent, runtime
+from .. import _absent, knobs, runtime
 from ..backends.compiler import GPUTarget
 from ..language import core
+from ..runtime.cache import FileCacheManager
 from ..runtime.errors import OutOfResources
 from .errors import CompilationError
 
@@ -107,6 +110,10 @@ def _int_word(v, typed, facts, aligned):
     return (typed or fits) + (":16" if aligned and v % 16 == 0 else "")
 
 
+def _microseconds(seconds):
+    return max(1, round(seconds * 1e6))
+
+
 class CompiledKernel:
     """One variant of a kernel."""
     module = function = None
@@ -189,6 +196,34 @@ class CompiledKernel:
 
     def _capability(self):
         return int(re.sub(r"\D", "", self._arch() or "sm_90a"))
+
+    def tell(self, listener):
+        """Calls knobs.compilation.listener.  A launch compiles for itself; here PTX is made, and
+        kept with what is known of it, under a key of what it is made from."""
+        p = self._program
+        made_from = (p.source, p.entry, self._signature, self._consts, self._ones, self._arch(),
+                     sorted((n, str(v)) for n, v in self.options.items()), self._check,
+                     self._strict, self._fp32_dot, tilec.__version__)
+        begun = time.perf_counter()
+        files = FileCacheManager(hashlib.sha256(repr(made_from).encode()).hexdigest())
+        kept = files.get_file(self.name + ".json")
+        read = time.perf_counter()
+        ptx, llir = self.asm["ptx"], self.asm["llir"]
+        done = time.perf_counter()
+        metadata = self.metadata._asdict()
+        said = json.dumps(metadata, default=str)
+        group = {"%s.%s" % (self.name, end): files.put(text, "%s.%s" % (self.name, end))
+                 for end, text in (("ptx", ptx), ("llir", llir), ("json", said)) if not kept}
+        if kept:
+            group = {n: files.get_file(n) for n in (self.name + ".ptx", self.name + ".llir",
+                                                    self.name + ".json")}
+        stages = [] if kept else [("ptx", _microseconds(done - read))]
+        stored = 0 if kept else _microseconds(time.perf_counter() - done)
+        constants = {(self.jit.arg_names.index(n),): v
+                     for n, v in self.specialization.constants.items()}
+        listener(src=ASTSource(self.jit, self.specialization.signature, constants),
+                 metadata=metadata, metadata_group=group, cache_hit=bool(kept),
+                 times=knobs.CompileTimes(_microseconds(read - begun), stages, stored))
 
     @functools.cached_property
     def hash(self):
@@ -285,7 +320,10 @@ def compile(src, target=None, options=None, _env_vars=None):
                                    % (p.name, type(word).__name__))
     launcher = fn._launcher
     call = launcher.call_of(bound, dict(options or {}))
-    return CompiledKernel(fn, call, bound, target).prepared()
+    kernel = CompiledKernel(fn, call, bound, target).prepared()
+    if knobs.compilation.listener:
+        kernel.tell(knobs.compilation.listener)
+    return kernel
 
 
 def _word(word, facts):

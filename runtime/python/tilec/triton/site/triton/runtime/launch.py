@@ -50,7 +50,7 @@ class _Kernel(tilec.Kernel):
     _define = staticmethod(lambda v: word_of(v))
     _around = (", **@more", """
     if @more and @more != @usual or @enter or @leave or @knobs.runtime.__dict__ \\
-            or @knobs.language.__dict__{changed}:
+            or @knobs.language.__dict__ or @listening{changed}:
         return @long(@grid, ({{launch}}), ({{consts}}), {{num_warps}}, {{num_stages}}, @more)""",
                """
         return @Launched(@long, ({launch}), ({consts}), {num_warps}, {num_stages})""")
@@ -65,6 +65,7 @@ class _Kernel(tilec.Kernel):
 
     def _around_names(self):
         return {"usual": {"num_ctas": 1}, "enter": _ENTER, "leave": _EXIT, "knobs": knobs,
+                "listening": knobs.compilation_knobs.listener.listening,
                 "long": self._long, "changed": self.program.check_globals, "Launched": _Launched}
 
     def _long(self, grid, values, consts, num_warps, num_stages, more):

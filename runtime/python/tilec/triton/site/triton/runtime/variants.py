@@ -63,6 +63,8 @@ class Variants:
 
     def _keep(self, compiled, call, bound, warmup):
         self.made[compiled.key] = compiled
+        if knobs.compilation.listener:
+            compiled.tell(knobs.compilation.listener)
         self._hook(knobs.runtime.jit_post_compile_hook, compiled, call, bound, warmup)
         return compiled
 
