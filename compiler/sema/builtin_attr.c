@@ -34,39 +34,18 @@ shape_tuple(TlSema *s, unsigned rank, const uint32_t *shape)
 /* ---- types ---- */
 /* Names that are called: x.dtype.is_floating(), x.type.get_block_shapes(). */
 static const char *const type_methods[] = {
-   "is_floating",
-   "is_int",
-   "is_int_signed",
-   "is_int_unsigned",
-   "is_bool",
-   "is_ptr",
-   "is_block",
-   "is_fp8",
-   "is_fp16",
-   "is_bf16",
-   "is_fp32",
-   "is_fp64",
-   "is_int1",
-   "is_int8",
-   "is_int16",
-   "is_int32",
-   "is_int64",
-   "is_uint8",
-   "is_uint16",
-   "is_uint32",
-   "is_uint64",
-   "is_fp8e4nv",
-   "is_fp8e5",
-   "is_fp8e4b15",
-   "is_standard_floating",
-   "is_void",
-   "is_const",
-   "is_numeric",
-   "is_dtype",
-   "get_block_shapes",
-   "get_int_min_value",
-   "get_int_max_value",
-   "with_element_ty",
+   "is_floating",       "is_int",           "is_int_signed",
+   "is_int_unsigned",   "is_bool",          "is_ptr",
+   "is_block",          "is_fp8",           "is_fp16",
+   "is_bf16",           "is_fp32",          "is_fp64",
+   "is_int1",           "is_int8",          "is_int16",
+   "is_int32",          "is_int64",         "is_uint8",
+   "is_uint16",         "is_uint32",        "is_uint64",
+   "is_fp8e4nv",        "is_fp8e5",         "is_fp8e4b15",
+   "is_fp8e4b8",        "is_fp8e5b16",      "is_standard_floating",
+   "is_void",           "is_const",         "is_numeric",
+   "is_dtype",          "get_block_shapes", "get_int_min_value",
+   "get_int_max_value", "with_element_ty",
 };
 
 static bool
@@ -99,7 +78,7 @@ type_question(const TlType *t, const char *name, bool *out)
       *out = t->kind == TL_TYPE_TILE;
    else if (is(name, "is_fp8"))
       *out = flt && bits == 8;
-   else if (is(name, "is_void"))
+   else if (is(name, "is_void") || is(name, "is_fp8e4b8") || is(name, "is_fp8e5b16"))
       *out = false;
    else {
       TlDtype asked; /* is_fp16, is_uint32, is_int1 .. */
@@ -405,6 +384,10 @@ tl_dtype_constant(TlSema *s, const char *name, TlSv *out)
          *out = tl_sv_type(tl_scalar(s, (TlDtype)i));
          return true;
       }
+   if (is(name, "float8e4b8") || is(name, "float8e5b16")) { /* compared with, and nothing else */
+      *out = tl_object_new(s, name);
+      return true;
+   }
    if (is(name, "pi32_t")) {
       *out = tl_sv_type(tl_type_ptr(s->types, tl_scalar(s, TL_I32), false));
       return true;

@@ -3,6 +3,7 @@
 # CHECK: one_way.py:{{[0-9]*}}:14: remark[R0207]: module 'triton.language.math' has no name 'tanh'
 # CHECK: one_way.py:{{[0-9]*}}:13: remark[R0207]: module 'triton.language.math' has no name 'power'
 # CHECK: static_print: ways {{.*}}False {{.*}}True {{.*}}7
+# CHECK: static_print: parts {{.*}}True {{.*}}False {{.*}}True {{.*}}False
 # RUN: not %tilec build %s -k asks -s "*fp32" 2>&1 | FileCheck --check-prefix=BOTH %s
 # BOTH: error[E0207]: a kernel cannot use is_new(): host code
 import triton
@@ -21,6 +22,7 @@ else:
     def cast(x, dtype):
         return x.to(dtype)
 
+PARTS = hasattr(tl.core, "load"), hasattr(tl.core, "sum"), hasattr(tl.standard, "sum"), hasattr(tl.random, "load")
 HAS = hasattr(tl.math, "tanh"), hasattr(tl.math, "exp2"), getattr(tl.math, "pow", 7)
 try:
     power = tl.math.power
@@ -31,6 +33,7 @@ except AttributeError:
 @triton.jit
 def squash(x):
     tl.static_print("ways", HAS[0], HAS[1], HAS[2])
+    tl.static_print("parts", PARTS[0], PARTS[1], PARTS[2], PARTS[3])
     tl.store(x, cast(tanh(power(tl.load(x))), tl.float32))
 
 

@@ -79,6 +79,12 @@ types_say_their_shape_and_limits(void **state)
            "    static_assert(not tl.target_info.cuda_capability_geq(9, 1))\n"
            "    static_assert(tl.target_info.current_target().arch == 90)\n"),
       IR("func"));
+   sema_expect_ir(TILE("def k(p: *i8):\n    d = p.dtype.element_ty\n"
+                       "    static_assert(d != tl.float8e4b8 and not (d == tl.float8e5b16))\n"
+                       "    static_assert(d not in (tl.float8e4b8, tl.float8e5b16))\n"),
+                  IR("func"));
+   sema_expect_errors(TILE("def k(p: *fp32):\n    x = load(p).to(tl.float8e4b8)\n"), 1,
+                      IR("E0302", "float8e4b8"));
    sema_expect_errors(TILE("def k(p: *fp32):\n    x = load(p).get_block_shapes()\n"), 1,
                       IR("E0313", "x.type.get_block_shapes(..)"));
    sema_expect_errors(TILE("def k(p: *fp32):\n    x = tl.float32.get_int_max_value()\n"), 1,
@@ -114,6 +120,8 @@ questions_agree_with_the_dtype_table(void **state)
          {"is_fp8e4nv", t == TL_FP8E4NV},
          {"is_fp8e5", t == TL_FP8E5},
          {"is_fp8e4b15", t == TL_FP8E4B15},
+         {"is_fp8e4b8", false},
+         {"is_fp8e5b16", false},
          {"is_fp16", t == TL_FP16},
          {"is_bf16", t == TL_BF16},
          {"is_fp32", t == TL_FP32},

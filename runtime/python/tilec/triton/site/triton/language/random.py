@@ -1,5 +1,5 @@
 from . import names
-from .core import constexpr, declare
+from .core import constexpr as _constexpr, declare
 
-N_ROUNDS_DEFAULT = constexpr(10)
+N_ROUNDS_DEFAULT = _constexpr(10)
 declare(globals(), "triton.language.random", names.RANDOM)
