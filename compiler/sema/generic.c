@@ -40,7 +40,8 @@ typedef struct Checker {
    TlGuess *guesses;
    Param *params;
    unsigned world;
-   bool is_refined;           /* by what the trial found wanting: another may do better */
+   bool is_over;    /* the trial: what loops are entered with is known, or never will be */
+   bool is_refined; /* by what the trial found wanting: another may do better */
    Blamed blamed[MAX_BLAMED]; /* did not fit and led to no guess yet */
    unsigned num_blamed;
    bool needs_other; /* a descriptor or a tuple, which nothing describes */
@@ -97,6 +98,7 @@ typedef struct Trace {
    int param; /* found, or -1 */
    unsigned steps;
    bool takes_choices; /* a pointer may have been chosen by `where`; more often an index was */
+   bool is_open;       /* it leads into a loop whose start values are not there yet */
 } Trace;
 
 static void trace(Trace *t, const TlValue *v);
@@ -122,13 +124,15 @@ trace_argument(Trace *t, const TlValue *v)
    bool is_built = v->index >= first && tl_first_init(loop) + v->index - first < loop->num_args;
    if (is_built) /* an error may have ended it before */
       trace(t, tl_init(loop, v->index - first));
+   else
+      t->is_open = v->index >= first && !t->checker->is_over;
 }
 
 /* What a branch gives; all branches are to fit, one after the other. */
 static void
 trace_branches(Trace *t, const TlValue *v)
 {
-   for (unsigned r = 0; r < v->def->num_regions && t->param < 0; r++) {
+   for (unsigned r = 0; r < v->def->num_regions && t->param < 0 && !t->is_open; r++) {
       const TlOp *yield = v->def->regions[r]->block->last;
       if (yield && yield->opcode == TL_OP_YIELD && v->index < yield->num_args)
          trace(t, tl_arg(yield, v->index));
@@ -165,7 +169,7 @@ trace(Trace *t, const TlValue *v)
       return;
    unsigned num = v->def->opcode == TL_OP_LOAD ? 1 : v->def->num_args;
    bool is_choice = t->want == TL_WANT_POINTER && v->def->opcode == TL_OP_SELECT;
-   for (unsigned i = is_choice ? 1 : 0; i < num && t->param < 0; i++)
+   for (unsigned i = is_choice ? 1 : 0; i < num && t->param < 0 && !t->is_open; i++)
       trace(t, tl_arg(v->def, i));
 }
 
@@ -175,7 +179,7 @@ refine(Checker *c, const TlValue *v, TlWant want)
 {
    Trace t = {.checker = c, .want = want, .param = -1};
    trace(&t, v);
-   if (t.param < 0 && want == TL_WANT_POINTER) {
+   if (t.param < 0 && want == TL_WANT_POINTER && !t.is_open) {
       t = (Trace){.checker = c, .want = want, .param = -1, .takes_choices = true};
       trace(&t, v);
    }
@@ -230,7 +234,7 @@ try_out(Checker *c, unsigned variant)
    for (unsigned i = 0; i < c->kernel->num_params; i++)
       c->guesses[i] = (TlGuess){.entry = entry_of(c, i, variant)};
    c->spec.guesses = c->guesses;
-   c->is_refined = false;
+   c->is_refined = c->is_over = false;
    c->num_blamed = 0;
    s->impl->blame = (TlBlame){.hear = hear, .user = c};
    TlQuiet q;
@@ -241,6 +245,7 @@ try_out(Checker *c, unsigned variant)
       t.func = NULL;
    report_syntax(c, t.first);
    s->impl->blame = (TlBlame){0};
+   c->is_over = true;
    for (unsigned i = 0; i < c->num_blamed && !c->is_refined; i++)
       refine(c, c->blamed[i].value, c->blamed[i].want);
    for (unsigned i = 0; i < c->kernel->num_params; i++)
