@@ -3,10 +3,11 @@
  *
  * Blocks run in any order, so what one writes and another reads or overwrites is not what a kernel
  * may rely on, unless the first does an atomic after its access and the other one before its own: a
- * counter, a lock, a flag that a volatile load waits for.  Whether these are the right atomics is
+ * counter, a lock, a flag that a loop waits for.  As atomics count volatile loads and accesses of
+ * buffers that a loop may wait on (global_waits.c).  Whether these are the right ones is
  * not looked at: nothing is reported that could be ordered.  Of each location a block's first write
  * counts, or its first read when it writes none; all blocks of a launch meet in one table, which
- * holds as many locations as fit.  Kernels that global_races.c leaves out are left out here. */
+ * holds as many locations as fit.  Buffers that global_races.c leaves out are left out here. */
 #include "exec/sim/impl.h"
 
 #include <assert.h>
@@ -24,8 +25,8 @@ void
 sim_meetings_init(TlArena *arena, SimLaunch *l)
 {
    uint64_t cells = 0;
-   for (unsigned i = 0; l->tracked && i < l->num_args; i++)
-      cells += l->tracked[i] ? l->args[i].bytes / l->kernel->global_granule : 0;
+   for (unsigned i = 0; i < l->num_args; i++)
+      cells += l->watch[i] == SIM_RACES ? l->args[i].bytes / l->kernel->global_granule : 0;
    if (l->num_blocks < 2 || !cells)
       return;
    l->num_meetings = 64;

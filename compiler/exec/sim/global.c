@@ -62,8 +62,8 @@ sim_global(SimThread *t, const TlHostSite *s, uint64_t address, uint32_t bytes, 
    else {
       uint8_t *p = (uint8_t *)a->data + offset;
       assert(use != SIM_WRITES || data);
-      t->block->syncs += use == SIM_UPDATES;
-      if (use != SIM_LANDS && l->tracked && l->tracked[slot])
+      t->block->syncs += use == SIM_UPDATES || l->watch[slot] == SIM_ORDERS;
+      if (use != SIM_LANDS && l->watch[slot] == SIM_RACES)
          sim_global_touch(&(SimGlobalTouch){t, s, use, p, data, a->name, f.byte, bytes});
       return p;
    }

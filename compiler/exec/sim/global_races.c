@@ -6,8 +6,8 @@
  * Two threads may write the same value: replicated tiles do.  Of a tile with fewer elements than
  * threads, changed in place, others load what its owner loads and then stores: a load races with a
  * store whose thread did the same load before only if what it got is used (replicas.c).  Atomics
- * and volatile loads do not race with each other.  Not tested are kernels that wait for what others
- * write (global_waits.c), and locations beyond MAX_CELLS of a block. */
+ * and volatile loads do not race with each other.  Not tested are buffers that a loop may wait on
+ * for what others write there (global_waits.c), and locations beyond MAX_CELLS of a block. */
 #include "exec/sim/impl.h"
 
 #include <assert.h>
@@ -16,30 +16,27 @@
 enum { MAX_CELLS = 1 << 20, FIRST_CELLS = 1 << 10 };
 
 /* ---- which buffers ---- */
-/* Marks the parameters that a pointer may come from; false: not known. */
-static bool
-mark_roots(const TlFunc *f, const TlValue *v, bool *written)
+uint64_t
+sim_roots(const TlFunc *f, const TlValue *v)
 {
    if (!v->def) {
       const TlBlock *body = f->body->block;
-      for (unsigned i = 0; i < body->num_args; i++)
-         if (body->args[i] == v) {
-            written[i] = true;
-            return true;
-         }
-      return false; /* carried by a loop */
+      for (unsigned i = 0; i < body->num_args && i < SIM_MAX_ROOTS; i++)
+         if (body->args[i] == v)
+            return 1ull << i;
+      return SIM_ANY_ROOT; /* carried by a loop */
    }
+   uint64_t roots = 0;
    switch (v->def->opcode) {
    case TL_OP_ADDPTR:
    case TL_OP_SPLAT:
-      return mark_roots(f, tl_arg(v->def, 0), written);
+      return sim_roots(f, tl_arg(v->def, 0));
    case TL_OP_PICK:
       for (unsigned i = 0; i < v->def->num_args; i++)
-         if (!mark_roots(f, tl_arg(v->def, i), written))
-            return false;
-      return true;
+         roots |= sim_roots(f, tl_arg(v->def, i));
+      return roots;
    default:
-      return false;
+      return SIM_ANY_ROOT;
    }
 }
 
@@ -55,9 +52,6 @@ void
 sim_global_prepare(TlSimKernel *k)
 {
    const TlFunc *f = k->func;
-   unsigned n = f->body->block->num_args;
-   bool *written = tl_new_array(k->arena, bool, n + 1);
-   bool is_known = true, any = false;
    k->global_granule = 16;
    for (unsigned i = 0; i < k->code->num_sites; i++) {
       const TlOp *op = k->code->sites[i]->op;
@@ -67,32 +61,37 @@ sim_global_prepare(TlSimKernel *k)
       bool is_atomic = op->opcode == TL_OP_ATOM_RMW || op->opcode == TL_OP_ATOM_CAS;
       uint32_t bytes = is_atomic ? s->elem_bytes : s->is_partial ? s->pointee_bytes : s->bytes;
       k->global_granule = bytes < k->global_granule ? bytes : k->global_granule;
-      if (op->opcode == TL_OP_LD_GLOBAL || op->opcode == TL_OP_CP_ASYNC)
-         continue;
-      any = true;
-      is_known = is_known && mark_roots(f, tl_arg(op, 0), written);
+      if (op->opcode != TL_OP_LD_GLOBAL && op->opcode != TL_OP_CP_ASYNC)
+         k->written |= sim_roots(f, tl_arg(op, 0));
    }
-   for (unsigned i = 0; i < n && !is_known; i++)
-      written[i] = true;
-   k->written = any && !sim_waits_for_others(k->arena, f) ? written : NULL;
-   if (k->written)
-      sim_replicas_prepare(k);
+   if (!k->written)
+      return;
+   k->waited = sim_waits_on(k->arena, f);
+   sim_replicas_prepare(k);
 }
 
-/* Buffers that share bytes with one that is written. */
-const bool *
-sim_global_tracked(TlArena *arena, const TlSimKernel *k, const TlExecArg *args, unsigned num_args)
+/* Does argument i share bytes with one of these buffers? */
+static bool
+is_among(uint64_t roots, const TlExecArg *args, unsigned num_args, unsigned i)
 {
-   if (!k->written)
-      return NULL;
-   bool *tracked = tl_new_array(arena, bool, num_args + 1);
+   uintptr_t a = (uintptr_t)args[i].data;
+   for (unsigned j = 0; j < num_args && args[i].is_buffer; j++) {
+      uintptr_t b = (uintptr_t)args[j].data;
+      uint64_t root = SIM_ANY_ROOT | (j < SIM_MAX_ROOTS ? 1ull << j : 0);
+      if (args[j].is_buffer && (roots & root) && a < b + args[j].bytes && b < a + args[i].bytes)
+         return true;
+   }
+   return false;
+}
+
+const SimWatch *
+sim_global_watch(TlArena *arena, const TlSimKernel *k, const TlExecArg *args, unsigned num_args)
+{
+   SimWatch *watch = tl_new_array(arena, SimWatch, num_args + 1);
    for (unsigned i = 0; i < num_args; i++)
-      for (unsigned j = 0; j < num_args && args[i].is_buffer; j++) {
-         uintptr_t a = (uintptr_t)args[i].data, b = (uintptr_t)args[j].data;
-         if (args[j].is_buffer && k->written[j] && a < b + args[j].bytes && b < a + args[i].bytes)
-            tracked[i] = true;
-      }
-   return tracked;
+      if (is_among(k->written, args, num_args, i))
+         watch[i] = is_among(k->waited, args, num_args, i) ? SIM_ORDERS : SIM_RACES;
+   return watch;
 }
 
 /* ---- the table ---- */

@@ -1,7 +1,12 @@
-/* Does a kernel wait in a `while` loop for what others write?  A load that decides whether the loop
- * goes on makes an order between threads that the race check does not see.  Of atomics it knows,
- * as their results reach the other threads through barriers, and a loop that only counts waits for
- * nobody. */
+/* Which buffers may a `while` loop wait on?  A load that decides whether the loop goes on may
+ * be repeated until another thread has written, which makes an order that the race check does
+ * not see.  Of atomics it knows, as their results reach the other threads through barriers; a
+ * loop that counts waits for nobody, nor does one that searches in what the kernel does not
+ * write: which buffers are written is known at the launch (sim_global_watch).
+ *
+ * No finer than a buffer: whether the loaded place is the one that somebody writes hangs on
+ * values, and a wait that ends at once here, where programs run one after the other, may be a
+ * long one on a GPU. */
 #include "exec/sim/impl.h"
 #include "ir/walk.h"
 
@@ -9,55 +14,59 @@
 
 /* What is computed from loads inside a loop. */
 typedef struct Taint {
-   bool *is_loaded; /* by value id */
-   bool in_shared;  /* shared memory holds some of it */
+   const TlFunc *func;
+   uint64_t *from;     /* by value id: the buffers (sim_roots) that it was loaded from */
+   uint64_t in_shared; /* the same of all shared memory */
    bool changed;
 } Taint;
 
 static void
-mark(Taint *t, const TlValue *v)
+mark(Taint *t, uint64_t *what, uint64_t from)
 {
-   t->changed |= !t->is_loaded[v->id];
-   t->is_loaded[v->id] = true;
+   t->changed |= (*what & from) != from;
+   *what |= from;
 }
 
 static void
-mark_all(Taint *t, const TlOp *op)
+mark_all(Taint *t, const TlOp *op, uint64_t from)
 {
    for (unsigned i = 0; i < op->num_results; i++)
-      mark(t, tl_result(op, i));
+      mark(t, &t->from[tl_result(op, i)->id], from);
    for (unsigned r = 0; r < op->num_regions; r++)
       for (unsigned i = 0; i < op->regions[r]->block->num_args; i++)
-         mark(t, op->regions[r]->block->args[i]);
+         mark(t, &t->from[op->regions[r]->block->args[i]->id], from);
 }
 
-static bool
-is_from_load(const Taint *t, const TlOp *op)
+static uint64_t
+loaded_from(const Taint *t, const TlOp *op)
 {
-   if (op->opcode == TL_OP_LD_GLOBAL || op->opcode == TL_OP_CP_ASYNC)
-      return true;
-   bool is_from = t->in_shared && tl_has_trait(op, TL_TRAIT_READS_SHARED);
-   for (unsigned i = 0; i < op->num_args && !is_from; i++)
-      is_from = t->is_loaded[tl_arg(op, i)->id];
-   return is_from;
+   uint64_t from = tl_has_trait(op, TL_TRAIT_READS_SHARED) ? t->in_shared : 0;
+   if (op->opcode == TL_OP_LD_GLOBAL)
+      from |= sim_roots(t->func, tl_arg(op, 0));
+   else if (op->opcode == TL_OP_CP_ASYNC)
+      from |= sim_roots(t->func, tl_arg(op, 1));
+   for (unsigned i = 0; i < op->num_args; i++)
+      from |= t->from[tl_arg(op, i)->id];
+   return from;
 }
 
 static void
 follow(Taint *t, const TlOp *op)
 {
-   if (!is_from_load(t, op))
+   uint64_t from = loaded_from(t, op);
+   if (!from)
       return;
-   mark_all(t, op);
-   if (tl_has_trait(op, TL_TRAIT_WRITES_SHARED) && !t->in_shared)
-      t->in_shared = t->changed = true;
+   mark_all(t, op, from);
+   if (tl_has_trait(op, TL_TRAIT_WRITES_SHARED))
+      mark(t, &t->in_shared, from);
    if (tl_has_trait(op, TL_TRAIT_TERM))
-      mark_all(t, tl_parent(op));
+      mark_all(t, tl_parent(op), from);
 }
 
-static bool
-is_decided_by_load(TlArena *arena, const TlFunc *f, const TlOp *loop)
+static uint64_t
+waits_on(TlArena *arena, const TlFunc *f, const TlOp *loop)
 {
-   Taint t = {.is_loaded = tl_new_array(arena, bool, f->next_value_id), .changed = true};
+   Taint t = {.func = f, .from = tl_new_array(arena, uint64_t, f->next_value_id), .changed = true};
    assert(loop->opcode == TL_OP_WHILE && loop->num_regions == 2);
    while (t.changed) {
       t.changed = false;
@@ -67,15 +76,16 @@ is_decided_by_load(TlArena *arena, const TlFunc *f, const TlOp *loop)
             follow(&t, op);
       }
    }
-   return t.is_loaded[tl_arg(loop->regions[0]->block->last, 0)->id];
+   return t.from[tl_arg(loop->regions[0]->block->last, 0)->id];
 }
 
-bool
-sim_waits_for_others(TlArena *arena, const TlFunc *f)
+uint64_t
+sim_waits_on(TlArena *arena, const TlFunc *f)
 {
    const TlBlock *body = f->body->block;
+   uint64_t waits = 0;
    for (const TlOp *op = body->first; op; op = tl_walk_next(op, body))
-      if (op->opcode == TL_OP_WHILE && is_decided_by_load(arena, f, op))
-         return true;
-   return false;
+      if (op->opcode == TL_OP_WHILE)
+         waits |= waits_on(arena, f, op);
+   return waits;
 }

@@ -92,7 +92,8 @@ struct TlSimKernel {
    uint32_t granule; /* every shared access is a multiple of it, size and address */
    bool has_shared_atomics;
    uint32_t global_granule; /* as granule, of global accesses */
-   const bool *written;     /* by argument: may be written; NULL: no races are looked for */
+   uint64_t written;        /* sim_roots: may be written */
+   uint64_t waited;         /* and a loop may wait on them */
    uint32_t num_values;     /* registers of all ld_global */
    uint32_t num_hints;      /* check_hint operations */
    size_t stack_bytes;
@@ -105,13 +106,20 @@ typedef struct SimParty {
    int64_t byte;
    uint64_t value; /* what a write that is no atomic stores; 16 bytes are folded to 8 */
    uint32_t site;
-   uint32_t syncs; /* atomics and volatile loads of the block before it */
+   uint32_t syncs; /* as SimBlock.syncs, before it */
    uint16_t thread;
    bool is_set, is_write, is_atomic;
    bool is_mixed; /* the block stores other values there later */
    bool syncs_before, syncs_after;
 } SimParty;
 typedef struct SimMeeting SimMeeting;
+
+/* What the race check does with the accesses of a buffer. */
+typedef enum SimWatch {
+   SIM_UNCHANGED, /* nothing: the kernel does not write it */
+   SIM_RACES,     /* looks for races */
+   SIM_ORDERS,    /* takes each for an order between programs: one may wait for another's */
+} SimWatch;
 
 /* ---- one launch ---- */
 typedef struct SimWarning {
@@ -124,7 +132,7 @@ typedef struct SimLaunch {
    const TlExecArg *args;
    unsigned num_args;
    const uint64_t *bits;  /* of each argument: virtual address or scalar */
-   const bool *tracked;   /* by argument: races on it are looked for; NULL = on none */
+   const SimWatch *watch; /* by argument */
    SimMeeting *meetings;  /* of blocks, under `lock`; NULL: races between them are not looked for */
    uint32_t num_meetings; /* a power of two */
    uint32_t grid[3];
@@ -265,7 +273,7 @@ struct SimBlock {
    SimThread *running;
    uint64_t steps;    /* of this block */
    uint64_t together; /* operations of whole warps */
-   uint32_t syncs;    /* atomics and volatile loads so far */
+   uint32_t syncs;    /* atomics, volatile loads, accesses of what is waited on so far */
    bool has_yielded;  /* the running thread gave its turn away */
    size_t want_bytes; /* sim_alloc: asked of the scheduler */
    void *got;
@@ -367,8 +375,13 @@ TlBits sim_rmw(int64_t rmw, TlDtype d, TlBits old, TlBits v);
 
 /* global_races.c: of the threads of a block; it keeps the table that the next two read as well. */
 void sim_global_prepare(TlSimKernel *k);
-const bool *sim_global_tracked(TlArena *arena, const TlSimKernel *k, const TlExecArg *args,
-                               unsigned num_args);
+/* The parameters that a pointer may come from, a bit each. */
+enum { SIM_MAX_ROOTS = 63 };
+#define SIM_ANY_ROOT (1ull << SIM_MAX_ROOTS) /* from those beyond, or it is not known */
+uint64_t sim_roots(const TlFunc *f, const TlValue *v);
+/* By argument: memory that two of them share is written through both. */
+const SimWatch *sim_global_watch(TlArena *arena, const TlSimKernel *k, const TlExecArg *args,
+                                 unsigned num_args);
 typedef struct SimGlobalTouch {
    SimThread *t;
    const TlHostSite *site;
@@ -385,8 +398,8 @@ _Noreturn void sim_global_race(const SimGlobalTouch *x, uint32_t site, uint32_t 
 /* At a block's end: does it race with a block that has ended? */
 bool sim_global_meets(SimBlock *b, TlSimFault *fault);
 
-/* global_waits.c */
-bool sim_waits_for_others(TlArena *arena, const TlFunc *f);
+/* global_waits.c: buffers that a loop may wait on, as sim_roots. */
+uint64_t sim_waits_on(TlArena *arena, const TlFunc *f);
 
 /* replicas.c: a register whose thread loaded it behind another thread's store. */
 struct SimStale {

@@ -460,7 +460,7 @@ tl_sim_launch(const TlSimKernel *kernel, const TlExecArg *args, unsigned num_arg
                     .opts = opts ? opts : &defaults,
                     .count = stats != NULL,
                     .failed = UINT64_MAX};
-   l->tracked = sim_global_tracked(arena, kernel, l->args, num_args);
+   l->watch = sim_global_watch(arena, kernel, l->args, num_args);
    sim_meetings_init(arena, l);
    if (l->opts->warn)
       l->warnings = tl_new_array(arena, SimWarning, kernel->num_hints + 1);

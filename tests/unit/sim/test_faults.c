@@ -539,6 +539,38 @@ spinning_warps_get_there(void **state)
    m_close(&m);
 }
 
+/* What a loop waits on makes no race, by whatever name it is written; other buffers are looked
+ * into, but for loops whose buffer is not known. */
+static void
+races_beside_waits(void **state)
+{
+   (void)state;
+   static const char spin[] =
+      "%%c = lt %%warp, %%k1 : i1\n%%p = addptr %%x, %%tid : ptr<i32>\n"
+      "%%n = xor %%tid, %%k1 : i32\n%%q = addptr %%x, %%n : ptr<i32>\n%s"
+      "if %%c {\n"
+      "  %%r = while iter(%%i = %s) : %s {\n"
+      "    %%v = ld_global %s {volatile} : i32\n    %%go = eq %%v, %%k0 : i1\n"
+      "    condition %%go, %%i\n  } do (%%j: %s) {\n    yield %%j\n  }\n  yield\n"
+      "} else {\n  st_global %%y, %%k1\n  yield\n}\n";
+   static const char exchange[] = "st_global %p, %tid\n%w = ld_global %q : i32\n";
+   Machine m;
+   m_open(&m, 16);
+   m_buffer(&m, "x", TL_I32, 64);
+   int32_t *y = m_buffer(&m, "y", TL_I32, 4);
+   m_buffer(&m, "z", TL_I32, 4);
+   m.arg[2].data = y;
+   m_must_run(&m, 2, 0, tl_arena_printf(m.x.arena, spin, "", "%k0", "i32", "%z", "i32"));
+   y[0] = 0;
+   m_run(&m, 2, 0, tl_arena_printf(m.x.arena, spin, exchange, "%k0", "i32", "%z", "i32"));
+   expect_pair(&m, TL_SIM_FAULT_GLOBAL_RACE, "st_global %p", "ld_global");
+   assert_string_equal(m.fault.base.buffer, "x");
+   y[0] = 0;
+   m_must_run(&m, 2, 0,
+              tl_arena_printf(m.x.arena, spin, exchange, "%z", "ptr<i32>", "%i", "ptr<i32>"));
+   m_close(&m);
+}
+
 static void
 wrong_arguments(void **state)
 {
@@ -621,6 +653,7 @@ test_faults(void)
       cmocka_unit_test(promises_of_tiles),
       cmocka_unit_test(endless_loops),
       cmocka_unit_test(spinning_warps_get_there),
+      cmocka_unit_test(races_beside_waits),
       cmocka_unit_test(wrong_arguments),
       cmocka_unit_test(conflicts_and_sectors),
    };
