@@ -279,6 +279,8 @@ TlSv
 tl_invoke_func(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlArgs *args, TlRange range)
 {
    assert(fn->node);
+   if (fn->memo)
+      return tl_invoke_cached(s, f, fn, args, range);
    if (!may_call(s, fn, range) || !tl_step(s, range))
       return tl_sv_poison();
    TlArgs with_self = *args;

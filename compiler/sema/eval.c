@@ -1273,6 +1273,8 @@ assign_field(TlSema *s, TlFrame *f, const TlAstAttribute *t, TlSv self, TlSv val
       tl_raise_as(s, "AttributeError");
       return false;
    }
+   if (!tl_class_lets_assign(s, &self, t->name, t->node.range))
+      return false;
    if (var && !tl_is_host(f) && self.fields->change.region != s->impl->region) {
       TlSv copy = tl_object_new(s, self.fields->type_name);
       for (size_t i = 0; i < self.fields->len; i++)

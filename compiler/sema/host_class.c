@@ -84,7 +84,7 @@ class_stmt(TlSema *s, const TlSvFunc *cls, TlFrame *f, TlNode *n)
                       n->range);
 }
 
-/* A base's __init_subclass__ is not called: what it may assign is lost. */
+/* A base's __init_subclass__ is not called: what it may assign or change is lost. */
 static void
 lose_to_hook(TlSema *s, TlSvFunc *cls)
 {
@@ -92,6 +92,9 @@ lose_to_hook(TlSema *s, TlSvFunc *cls)
    if (!tl_class_attr(s, cls, "__init_subclass__", &hook))
       return;
    const TlLost *lost = tl_sv_lost(s, "what __init_subclass__ changes", cls->node->range).opaque;
+   for (size_t i = 0; i < cls->class_frame->vars.len; i++)
+      if (tl_change_of(&cls->class_frame->vars.data[i].value))
+         tl_lose_values(s, &cls->class_frame->vars.data[i].value, 1, lost);
    tl_lose_values(s, &self, 1, lost);
    tl_lose_values(s, &hook, 1, lost);
 }
@@ -178,6 +181,48 @@ tl_class_lose(TlSema *s, const TlSv *cls, const char *name, TlRange range)
    s->impl->changes++;
    *v = (TlVar){
       .name = id, .value = tl_sv_lost(s, why, range), .range = range, .seq = ++s->impl->seq};
+}
+
+/* Is it among the class's own __slots__, where it has them? */
+static bool
+has_slot(TlSema *s, const TlSvFunc *cls, const char *name)
+{
+   const TlVar *v = tl_frame_var(class_frame(s, cls), tl_intern_cstr(s->strings, "__slots__"));
+   if (!v)
+      return true;
+   if (v->value.kind == TL_SV_STR)
+      return strcmp(v->value.s.data, name) == 0;
+   for (size_t i = 0; v->value.kind == TL_SV_TUPLE && i < v->value.tuple->len; i++) {
+      const TlSv *item = &v->value.tuple->items[i];
+      if (item->kind == TL_SV_STR && strcmp(item->s.data, name) == 0)
+         return true;
+   }
+   return false;
+}
+
+bool
+tl_class_lets_assign(TlSema *s, const TlSv *self, const char *name, TlRange range)
+{
+   const TlSvFunc *cls = tl_class_of(self);
+   TlSv is;
+   if (!cls)
+      return true;
+   const char *why = NULL;
+   if (tl_class_info(s, cls) && cls->info->is_frozen) {
+      tl_report(s->diags, E0231, range, tl_sv_describe(s, self));
+      tl_raise_as(s, "AttributeError");
+      return false;
+   }
+   if (tl_class_attr(s, cls, "__setattr__", &is))
+      why = "its __setattr__ may say what an assignment does";
+   else if (tl_class_attr(s, cls, name, &is) && is.kind == TL_SV_FUNC &&
+            (is.func->method == TL_METHOD_PROPERTY || is.func->method == TL_METHOD_UNKNOWN))
+      why = "its property says what an assignment does";
+   else if (!has_slot(s, cls, name))
+      why = "its __slots__ may have no room for the field";
+   if (why)
+      tl_report(s->diags, E0259, range, cls->name, why);
+   return !why;
 }
 
 static TlSvFunc *
@@ -484,11 +529,10 @@ keep_defaults(TlSema *s, TlFrame *f, TlSvFunc *fn)
 static bool
 is_transparent(TlSema *s, const TlNode *decorator)
 {
-   static const char *const names[] = {"lru_cache",      "cache",         "constexpr_function",
-                                       "no_grad",        "overload",      "inference_mode",
-                                       "contextmanager", "dataclass",     "aggregate",
-                                       "_aggregate",     "final",         "runtime_checkable",
-                                       "unique",         "total_ordering"};
+   static const char *const names[] = {"constexpr_function", "no_grad",        "overload",
+                                       "inference_mode",     "contextmanager", "dataclass",
+                                       "aggregate",          "_aggregate",     "final",
+                                       "runtime_checkable",  "unique",         "total_ordering"};
    const char *last = tl_decorator_name(decorator), *text = tl_node_text(s, decorator);
    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
       if (strcmp(last, names[i]) == 0)
@@ -501,6 +545,11 @@ tl_apply_decorators(TlSema *s, TlFrame *f, TlSvFunc *fn, const TlNodeList *d)
 {
    TlSv v = {.kind = TL_SV_FUNC, .func = fn};
    for (size_t i = d->len; i-- > 0 && !fn->is_entry;) {
+      const char *name = tl_decorator_name(d->data[i]);
+      if (strcmp(name, "lru_cache") == 0 || strcmp(name, "cache") == 0) {
+         v = tl_cached_function(s, &v);
+         continue;
+      }
       if (is_transparent(s, d->data[i]))
          continue;
       const TlDiag *error;

@@ -113,7 +113,7 @@ has_unpacking(const TlNode *call)
 }
 
 typedef struct Options { /* of @dataclass */
-   bool init, eq, match_args, kw_only;
+   bool init, eq, match_args, kw_only, frozen;
 } Options;
 
 /* The dataclass decorator of the class, or NULL. */
@@ -134,6 +134,7 @@ read_options(const TlNode *decorator, Options *o)
           (!has_unpacking(decorator) && read_flag(decorator, "init", &o->init) &&
            read_flag(decorator, "eq", &o->eq) &&
            read_flag(decorator, "match_args", &o->match_args) &&
+           read_flag(decorator, "frozen", &o->frozen) &&
            read_flag(decorator, "kw_only", &o->kw_only));
 }
 
@@ -268,6 +269,9 @@ tl_describe_class(TlSema *s, TlSvFunc *cls)
    info->is_unsure = data && !read_options(data, &o);
    info->has_init = data && o.init;
    info->has_eq = data && o.eq;
+   info->is_frozen = data && o.frozen;
+   for (size_t i = 0; i < info->order.len; i++)
+      info->is_frozen |= info->order.data[i]->info->is_frozen;
    if (data)
       inherit_fields(s, info);
    find_fields(s, cls, f, o.kw_only);

@@ -41,6 +41,42 @@ HOST_FN(decorator)
    return (TlSv){.kind = TL_SV_BUILTIN, .builtin = {&row_same, NULL}};
 }
 
+HOST_FN(cached)
+{
+   return tl_cached_function(s, &c->args[0]);
+}
+
+static const TlBuiltin row_cached = {0, "decorator", "fn", tl_host_cached, TL_BUILTIN_HOST, ""};
+
+HOST_FN(lru_cache) /* lru_cache(f), or lru_cache(maxsize=4) as a decorator */
+{
+   if (c->num_rest == 1 && c->rest[0].kind == TL_SV_FUNC)
+      return tl_cached_function(s, &c->rest[0]);
+   return (TlSv){.kind = TL_SV_BUILTIN, .builtin = {&row_cached, NULL}};
+}
+
+/* functools.wraps(f)(g): g by f's name. */
+HOST_FN(wrapped)
+{
+   enum { OF, FN };
+   if (c->args[OF].kind != TL_SV_FUNC || c->args[FN].kind != TL_SV_FUNC)
+      return c->args[FN];
+   TlSvFunc *fn = tl_new(s->arena, TlSvFunc);
+   *fn = *c->args[FN].func;
+   fn->name = c->args[OF].func->name;
+   return (TlSv){.kind = TL_SV_FUNC, .func = fn};
+}
+
+static const TlBuiltin row_wrapped = {0, "decorator", "self, fn", tl_host_wrapped, TL_BUILTIN_HOST,
+                                      ""};
+
+HOST_FN(wraps)
+{
+   TlSv *of = tl_new(s->arena, TlSv);
+   *of = c->args[0];
+   return (TlSv){.kind = TL_SV_BUILTIN, .builtin = {&row_wrapped, of}};
+}
+
 HOST_FN(jit) /* triton.jit(f), or triton.jit(debug=True) as a decorator */
 {
    if (c->args[0].kind != TL_SV_FUNC)
@@ -161,6 +197,21 @@ HOST_FN(math_gcd)
    TlSv v = tl_sv_int((int64_t)a);
    v.is_large = a > INT64_MAX;
    return v;
+}
+
+HOST_FN(int_bit_length)
+{
+   int64_t bits = 0;
+   for (uint64_t n = size_of(&c->args[0]); n; n >>= 1)
+      bits++;
+   (void)s;
+   return tl_sv_int(bits);
+}
+
+HOST_FN(int_bit_count)
+{
+   (void)s;
+   return tl_sv_int(__builtin_popcountll(size_of(&c->args[0])));
 }
 
 /* ---- itertools, functools, os, triton ---- */

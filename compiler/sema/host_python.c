@@ -442,7 +442,8 @@ HOST_FN(setattr)
       tl_class_lose(s, &c->args[0], c->args[1].s.data, c->range);
    if (c->args[1].kind != TL_SV_STR || c->args[0].kind != TL_SV_OBJECT)
       return tl_host_bad(s, c, "an object and a name are needed");
-   if (!tl_make_change(s, &c->args[0], c->range))
+   if (!tl_class_lets_assign(s, &c->args[0], c->args[1].s.data, c->range) ||
+       !tl_make_change(s, &c->args[0], c->range))
       return tl_sv_poison();
    tl_object_set(s, &c->args[0], c->args[1].s.data, c->args[2]);
    return tl_sv_none();

@@ -122,10 +122,12 @@ typedef struct TlClassInfo {
    bool is_tuple;                  /* a NamedTuple */
    bool is_unsure;                 /* a dataclass whose fields or options are not all known */
    bool has_init, has_eq;          /* that @dataclass makes */
+   bool is_frozen;                 /* or one of its bases */
    TL_VEC(TlSv) members;           /* of an enumeration, each once */
    bool lacks_members;             /* some are not known */
 } TlClassInfo;
 
+typedef struct TlMemo TlMemo;
 struct TlSvFunc {
    const char *name;
    const char *qualname; /* of a kernel that is no name of its file, else NULL */
@@ -141,6 +143,7 @@ struct TlSvFunc {
    TlClassInfo *info;    /* Class: NULL while its body runs */
    TlSv *defaults;       /* of each parameter, at the definition; NULL: at the call */
    TlMap *decorated;     /* argument nodes of its decorators and their values at the definition */
+   TlMemo *memo;         /* lru_cache: its results so far; or NULL */
 };
 
 /* ---- variables ---- */
@@ -507,6 +510,10 @@ bool tl_is_pure_for(TlSema *s, uint64_t born, TlRange range);
 void tl_pure_read(TlSema *s, uint64_t born, const uint64_t *count);
 void tl_pure_read_value(TlSema *s, const TlSv *v);
 
+/* ---- host_cache.c: functions that keep their results ---- */
+TlSv tl_cached_function(TlSema *s, const TlSv *fn);
+TlSv tl_invoke_cached(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlArgs *args, TlRange range);
+
 /* ---- host_set.c ---- */
 TlSv tl_make_set(TlSema *s, const TlSv *items, size_t len, bool is_mutable);
 bool tl_set_has(TlSema *s, const TlSvTuple *t, const TlSv *v);
@@ -538,6 +545,8 @@ bool tl_check_hashable(TlSema *s, const TlSv *v, TlRange range);
 bool tl_host_truth(TlSema *s, const TlSv *v, TlRange range, bool *truth);
 bool tl_host_is(TlSema *s, const TlSv *a, const TlSv *b, TlRange range, bool *same);
 void tl_define_class(TlSema *s, TlSvFunc *cls);
+/* False after an error: the class refuses this assignment, or may do with it what it likes. */
+bool tl_class_lets_assign(TlSema *s, const TlSv *self, const char *name, TlRange range);
 /* The values of a host function's defaults and of its decorators' arguments, at its definition. */
 TlSv tl_define_function(TlSema *s, TlFrame *f, TlSvFunc *fn);
 /* What decorators make of a host function or class. */
