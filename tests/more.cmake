@@ -46,7 +46,9 @@ if(TARGET tilec)
   if(python_for_tests AND NOT TILEC_SANITIZE)
     add_test(NAME compile.bombs COMMAND "${python_for_tests}" "${support}/bombs.py"
                                         "$<TARGET_FILE:tilec>")
-    set_tests_properties(compile.bombs PROPERTIES RUN_SERIAL ON)
+    add_test(NAME compile.bombs.files COMMAND "${python_for_tests}" "${support}/bombs_files.py"
+                                              "$<TARGET_FILE:tilec>")
+    set_tests_properties(compile.bombs compile.bombs.files PROPERTIES RUN_SERIAL ON)
   endif()
 
   # Sessions with the language server; sanitizers take their time.  What slips are answered with.

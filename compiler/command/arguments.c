@@ -148,7 +148,7 @@ fits_declared(const TlCmdArgs *all, const TlCmdArg *a, const char *text)
        tl_cmd_is_descriptor(type))
       return true;
    if (*type == '*' && !is_array)
-      return tl_cmd_refuse("argument '%s' is %s; %s declares it %s: give an array, as in "
+      return tl_cmd_refuse("argument '%s' is %.80s; %s declares it %s: give an array, as in "
                            "zeros:fp32[64] or @file.npy",
                            name, text, all->file, type);
    if (pointee(type, &t) && t != a->value.array.dtype)
@@ -162,7 +162,7 @@ fits_declared(const TlCmdArgs *all, const TlCmdArg *a, const char *text)
                            all->file, type);
    bool is_int = tl_dtype_from_text(type, strcspn(type, ":"), &t) && !tl_dtype_is_float(t);
    if (is_int && a->value.kind == TL_CLI_FLOAT)
-      return tl_cmd_refuse("argument '%s' is %s; %s declares it %s, a whole number", name, text,
+      return tl_cmd_refuse("argument '%s' is %.80s; %s declares it %s, a whole number", name, text,
                            all->file, type);
    return true;
 }

@@ -257,6 +257,7 @@ typedef struct TlSemaImpl {
    uint64_t num_regions;
    TlKernelInfo *kernels;
    TlMap entries;            /* name to the last TlSvFunc that may be a kernel */
+   TlMap functions;          /* name to the last TlSvFunc of a def */
    TlMap scopes;             /* function node -> TlMap of its names' TlScope */
    const TlDiag *lost_error; /* the last report of a value that is not known, and that value */
    const TlLost *lost;

@@ -366,8 +366,11 @@ tl_sema_load(TlSema *s, TlAstModule *ast)
    Uses uses = find_uses(s, &inner);
    s->impl->kernels = tl_new_array(s->arena, TlKernelInfo, source->functions.len + inner.len);
    tl_map_init(&s->impl->entries, s->arena);
+   tl_map_init(&s->impl->functions, s->arena);
    for (size_t i = 0; i < source->functions.len; i++) {
       TlSvFunc *fn = source->functions.data[i];
+      if (fn->node->kind == TL_AST_FUNCTION)
+         tl_map_put(&s->impl->functions, fn->name, fn);
       if (fn->is_entry)
          tl_map_put(&s->impl->entries, fn->name, fn);
       const TlGlobal *g = tl_map_get(&source->globals, fn->name);
@@ -413,14 +416,8 @@ help_kernels(TlSema *s)
 const TlSvFunc *
 tl_function_of(TlSema *s, const char *name)
 {
-   if (strchr(name, '.'))
-      return tl_map_get(&s->impl->entries, tl_intern_cstr(s->strings, name));
-   const TlSourceModule *source = s->impl->main;
-   for (size_t i = source->functions.len; i-- > 0;)
-      if (strcmp(source->functions.data[i]->name, name) == 0 &&
-          source->functions.data[i]->node->kind == TL_AST_FUNCTION)
-         return source->functions.data[i];
-   return NULL;
+   const TlMap *map = strchr(name, '.') ? &s->impl->entries : &s->impl->functions;
+   return tl_map_get(map, tl_intern_cstr(s->strings, name));
 }
 
 /* NULL: there is none; or it is not known which (reported). */
@@ -543,8 +540,10 @@ split_signature(TlSema *s, Spec *p, const char *text)
    }
 }
 
-const TlType *
-tl_parse_type_text(TlSema *s, const char *text, size_t len)
+enum { MAX_TYPE_DEPTH = 16 }; /* as in IR text */
+
+static const TlType *
+parse_type(TlSema *s, const char *text, size_t len, unsigned depth)
 {
    const char *end = text + len;
    bool is_ptr = len && *text == '*', is_const = false;
@@ -561,7 +560,8 @@ tl_parse_type_text(TlSema *s, const char *text, size_t len)
       text++;
    }
    if (is_ptr && text < end && *text == '*') {
-      const TlType *inner = tl_parse_type_text(s, text, (size_t)(end - text));
+      const TlType *inner =
+         depth < MAX_TYPE_DEPTH ? parse_type(s, text, (size_t)(end - text), depth + 1) : NULL;
       return inner ? tl_type_ptr(s->types, inner, is_const) : NULL;
    }
    if (tl_starts_with(text, "tl."))
@@ -570,6 +570,12 @@ tl_parse_type_text(TlSema *s, const char *text, size_t len)
       return NULL;
    const TlType *t = tl_type_scalar(s->types, dtype);
    return is_ptr ? tl_type_ptr(s->types, t, is_const) : t;
+}
+
+const TlType *
+tl_parse_type_text(TlSema *s, const char *text, size_t len)
+{
+   return parse_type(s, text, len, 1);
 }
 
 /* -D and signature words: a number, True, False, None, a dtype, else a string. */
