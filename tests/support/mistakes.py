@@ -12,8 +12,8 @@ shows these answers.
 A source that begins with blanks is the end of a kernel that begins with HEAD.  Command lines have
 no source; in them FILE is KERNELS, NPY eight numbers of fp64, DIR a folder.
 
---unseen takes mistakes_unseen.txt, which was written before any of it was run and without knowing what
-tilec says: the sign § stands in the line of the error, words are looked for in the whole answer, in any
+--unseen takes mistakes_unseen.txt and mistakes_unseen_2.txt, each written before any of it was run and
+without knowing what tilec says: the sign § stands in the line of the error, words are looked for in the whole answer, in any
 case, and "a or b" is satisfied by either. "$ python" is a program in a folder with KERNELS as
 kernels.py, "$ c" the statements of one; both end with something on the standard error.  What was wanted
 stays as it was written: "! no mistake: why" is counted no more, "! unanswered: why" is counted, and is an
@@ -84,6 +84,7 @@ ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)),
 
 class Mistake:
     sign = "«"
+    files = ("mistakes.txt",)
 
     def __init__(self, text):
         self.name, *lines = text.rstrip("\n").split("\n")
@@ -120,6 +121,7 @@ class Mistake:
 class Unseen(Mistake):
     """One whose answer was not known when it was written."""
     sign = "§"
+    files = ("mistakes_unseen.txt", "mistakes_unseen_2.txt")
 
     @staticmethod
     def words(line):
@@ -138,10 +140,11 @@ class Unseen(Mistake):
 
 
 def read(kind):
-    path = os.path.join(ROOT, "tests/support",
-                        "mistakes_unseen.txt" if kind is Unseen else "mistakes.txt")
-    with open(path, encoding="utf-8") as f:
-        return [kind(text) for text in f.read().rstrip("\n").split("=== ")[1:]]
+    mistakes = []
+    for name in kind.files:
+        with open(os.path.join(ROOT, "tests/support", name), encoding="utf-8") as f:
+            mistakes += [kind(text) for text in ("\n" + f.read().rstrip("\n")).split("\n=== ")[1:]]
+    return mistakes
 
 
 def write_file(path, data):
