@@ -144,6 +144,10 @@ fits_declared(const TlCmdArgs *all, const TlCmdArg *a, const char *text)
    const char *type = a->param->type, *name = a->param->name;
    TlDtype t;
    bool is_array = a->value.kind == TL_CLI_ARRAY;
+   if (a->param->is_constexpr && is_array)
+      return tl_cmd_refuse("argument '%s' is an array; '%s' is a constexpr: give a number, a word, "
+                           "True or None",
+                           name, name);
    if (!type || a->param->is_constexpr || a->value.kind == TL_CLI_NONE ||
        tl_cmd_is_descriptor(type))
       return true;
@@ -343,6 +347,9 @@ tl_cmd_grid(TlCommand *c, TilecCompileOptions *o, uint32_t grid[3], bool *is_giv
 {
    const char *text = tl_option(&c->cl, TL_OPT_GRID), *p = text;
    *is_given = text && text[strspn(text, "0123456789, ")] == 0;
+   const char *eq = text ? strchr(text, '=') : NULL;
+   if (eq && eq[1] != '=' && eq > text && !strchr("=<>!", eq[-1]))
+      return tl_cmd_refuse("--grid takes X[,Y[,Z]] without names, as in 128,2; found '%s'", text);
    if (text && !*is_given)
       o->grid = tl_arena_printf(c->arena, "(%s)", text);
    for (unsigned i = 0; i < 3; i++)

@@ -253,9 +253,8 @@ tl_cmd_build(TlCommand *c)
 {
    TilecCompileOptions o;
    TlCompileExtra extra;
-   if (c->cl.operands.len != 1)
-      return tl_cmd_misuse("'%s' takes one file: tilec %s FILE; %zu were given", c->cl.command_name,
-                           c->cl.command_name, c->cl.operands.len);
+   if (tl_cmd_one_file(c) != EXIT_OK)
+      return EXIT_USAGE;
    if (!tl_cmd_options(c, &o, &extra))
       return EXIT_USAGE;
    const char *depfile = tl_option(&c->cl, TL_OPT_DEPFILE), *out = tl_option(&c->cl, TL_OPT_OUT);

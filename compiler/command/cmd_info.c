@@ -138,8 +138,8 @@ list_kernels(TlCompilation *comp, const char *file, TlSb *json)
 int
 tl_cmd_list(TlCommand *c)
 {
-   if (c->cl.operands.len != 1)
-      return tl_cmd_misuse("'list' takes one file: tilec list FILE");
+   if (tl_cmd_one_file(c) != EXIT_OK)
+      return EXIT_USAGE;
    TilecCompileOptions o;
    TlCompileExtra extra;
    if (!tl_cmd_options(c, &o, &extra))

@@ -236,7 +236,7 @@ grid_value(RunState *r, const char *text, uint32_t *out)
       *out = (uint32_t)v;
       return true;
    }
-   return tl_cmd_refuse("the kernel's grid expression '%s': %s", text,
+   return tl_cmd_refuse("%s '%s': %s", r->o.grid ? "--grid" : "the kernel's grid expression", text,
                         ok               ? "its value is not a grid size"
                         : r->grid_is_odd ? "its arguments must be integers"
                                          : why);
@@ -540,9 +540,8 @@ tl_cmd_run(TlCommand *c)
 {
    RunState *r = tl_new(c->arena, RunState);
    r->c = c;
-   if (c->cl.operands.len != 1)
-      return tl_cmd_misuse("'run' takes one file: tilec run FILE; %zu were given",
-                           c->cl.operands.len);
+   if (tl_cmd_one_file(c) != EXIT_OK)
+      return EXIT_USAGE;
    if (!tl_cmd_options(c, &r->o, &r->extra))
       return EXIT_USAGE;
    const char *dot = strrchr(r->o.file, '.'), *on = tl_option(&c->cl, TL_OPT_ON);

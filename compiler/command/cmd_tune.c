@@ -227,9 +227,8 @@ tl_measure_read(TlMeasure *m, TlCommand *c)
 {
    m->c = c;
    m->args.c = c;
-   if (c->cl.operands.len != 1)
-      return tl_cmd_misuse("'%s' takes one file: tilec %s FILE; %zu were given", c->cl.command_name,
-                           c->cl.command_name, c->cl.operands.len);
+   if (tl_cmd_one_file(c) != EXIT_OK)
+      return EXIT_USAGE;
    if (!tl_cmd_options(c, &m->o, &m->extra) || !read_options(m) || !read_grid(m))
       return EXIT_USAGE;
    int code = tl_cmd_args_params(&m->args, &m->o, &m->extra);

@@ -293,9 +293,8 @@ tl_cmd_view(TlCommand *c)
    if (layout && layout[0] == '{')
       return tl_cmd_misuse("--layout={..} is drawn without a file; found '%s'",
                            c->cl.operands.data[0]);
-   if (c->cl.operands.len != 1)
-      return tl_cmd_misuse("'view' takes one file: tilec view FILE; %zu were given",
-                           c->cl.operands.len);
+   if (tl_cmd_one_file(c) != EXIT_OK)
+      return EXIT_USAGE;
    if (!tl_cmd_options(c, &o, &extra))
       return EXIT_USAGE;
    if (!tl_cmd_native_arch(c, &o) || !find_tools(c, &tools))

@@ -54,6 +54,22 @@ tl_cmd_no_memory(void)
 }
 
 int
+tl_cmd_one_file(const TlCommand *c)
+{
+   const char *name = c->cl.command_name;
+   bool takes_arg = tl_option_rows[TL_OPT_ARG].commands & c->cl.command;
+   for (size_t i = 1; i < c->cl.operands.len; i++)
+      if (strchr(c->cl.operands.data[i], '='))
+         return tl_cmd_misuse("'%s' is no file; an argument is given by %s %s",
+                              c->cl.operands.data[i], takes_arg ? "--arg" : "-D",
+                              c->cl.operands.data[i]);
+   return c->cl.operands.len == 1 ? EXIT_OK
+                                  : tl_cmd_misuse("'%s' takes one file: tilec %s FILE; %zu were "
+                                                  "given",
+                                                  name, name, c->cl.operands.len);
+}
+
+int
 tl_cmd_ascending(const void *a, const void *b)
 {
    double x = *(const double *)a, y = *(const double *)b;

@@ -62,6 +62,8 @@ int tl_cmd_exit_code(TilecStatus status);
 /* The exit code after its message. */
 int tl_cmd_no_memory(void);
 int tl_cmd_ascending(const void *a, const void *b); /* for qsort of doubles */
+/* Exactly one FILE; EXIT_USAGE after a message. */
+int tl_cmd_one_file(const TlCommand *c);
 /* "tilec: ..." on stderr. */
 void tl_cmd_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same, as a value for `return`: false, or the exit code of a wrong command line. */

@@ -73,8 +73,15 @@ find_command(const char *name)
 static const char *
 nearest_command(const char *word)
 {
+   static const char *const others[][2] = {
+      {"compile", "build"}, {"exec", "run"},   {"launch", "run"},    {"benchmark", "bench"},
+      {"time", "bench"},    {"lint", "check"}, {"autotune", "tune"}, {"kernels", "list"},
+      {"info", "doctor"},   {"man", "manual"}, {"profile", "bench"}, {"inspect", "view"}};
    unsigned best = 3;
    const char *found = NULL;
+   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+      if (strcmp(word, others[i][0]) == 0)
+         return others[i][1];
    for (unsigned c = 0; c < NUM_COMMANDS; c++) {
       unsigned d = tl_edit_distance(word, commands[c].name, best);
       if (d < best) {
@@ -82,6 +89,8 @@ nearest_command(const char *word)
          found = commands[c].name;
       }
    }
+   if (best > 0 && tl_edit_distance(word, "help", best) < best)
+      found = "help";
    return strpbrk(word, "./-") ? NULL : found;
 }
 
@@ -206,6 +215,10 @@ tl_command_line_parse(TlArena *arena, int argc, char **argv, TlCommandLine *out)
       return;
    }
    out->nearest = c < 0 ? nearest_command(word) : NULL;
+   int late = c < 0 && argc > 2 && *word != '-' ? find_command(argv[2]) : -1;
+   if (late >= 0)
+      fail(arena, out, "the command comes before the file", argv[2],
+           tl_arena_printf(arena, "write tilec %s %s", argv[2], word));
    bool options = true;
    for (; i < argc && !out->error; i++) {
       if (options && strcmp(argv[i], "--") == 0)

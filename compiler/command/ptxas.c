@@ -188,11 +188,8 @@ take_words(TlCompilation *comp, const TlPtxasResult *made, TlUsage *usage)
    *usage = r.usage;
    if (r.errors.len)
       tl_report(&comp->diags, E0510, range, tl_sb_cstr(&r.errors));
-   else if (!made->cubin && !made->error)
-      tl_report(&comp->diags, E0510, range,
-                made->is_late      ? "it takes longer than --timeout allows"
-                : made->was_killed ? "it was killed"
-                                   : "it failed");
+   else if (!made->cubin && !made->error && !made->is_late)
+      tl_report(&comp->diags, E0510, range, made->was_killed ? "it was killed" : "it failed");
    if (r.warnings.len)
       tl_report(&comp->diags, W0510, range, tl_sb_cstr(&r.warnings));
    if (r.remarks.len && tl_wants_remarks(&comp->diags, "ptxas"))
@@ -200,17 +197,22 @@ take_words(TlCompilation *comp, const TlPtxasResult *made, TlUsage *usage)
 }
 
 static int
-take_result(TlCommand *c, TlCompilation *comp, const char *ptxas, const TlPtxasResult *made,
+take_result(TlCommand *c, TlCompilation *comp, const TlPtxasRun *run, const TlPtxasResult *made,
             TlCubin *out)
 {
    if (setjmp(comp->oom))
       return tl_cmd_no_memory();
    out->unknown_arch = made->has_run && is_of_unknown_arch(made);
    if (made->error)
-      out->why =
-         tl_arena_printf(c->arena, "'%s': cannot %s: %s", ptxas, made->step, strerror(made->error));
+      out->why = tl_arena_printf(c->arena, "'%s': cannot %s: %s", run->program, made->step,
+                                 strerror(made->error));
    else if (out->unknown_arch)
-      out->why = tl_arena_printf(c->arena, "'%s' is too old for %s", ptxas, comp->target->arch);
+      out->why =
+         tl_arena_printf(c->arena, "'%s' is too old for %s", run->program, comp->target->arch);
+   else if (made->is_late && !made->cubin)
+      out->why =
+         tl_arena_printf(c->arena, "'%s' did not end within %u ms; --timeout=MS allows more",
+                         run->program, run->limit_ms);
    if (made->has_run && !out->unknown_arch)
       take_words(comp, made, &out->usage);
    if (made->cubin) {
@@ -218,6 +220,8 @@ take_result(TlCommand *c, TlCompilation *comp, const char *ptxas, const TlPtxasR
       out->len = made->len;
    }
    /* Warnings may be errors. */
+   if (made->is_late && !made->cubin)
+      return EXIT_LIMIT;
    return out->why ? EXIT_ENVIRONMENT : comp->diags.num_errors ? EXIT_PROGRAM : EXIT_OK;
 }
 
@@ -248,7 +252,7 @@ tl_ptxas_assemble(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *
    tl_ptxas_run(&run, comp->text[TILEC_STAGE_PTX], comp->text_len[TILEC_STAGE_PTX], &made);
    tl_progress_end(&progress);
    rmdir(folder);
-   int code = take_result(c, comp, ptxas, &made, out);
+   int code = take_result(c, comp, &run, &made, out);
    tl_ptxas_done(&made);
    return code;
 }

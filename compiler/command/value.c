@@ -55,19 +55,22 @@ fill(TlArray *a, const char *how, double constant, uint64_t seed)
 
 /* "fp16[2,64]" from *p on. */
 static bool
-array_type(TlArena *arena, const char **p, TlArray *a, const char **why)
+array_type(TlArena *arena, const char *how, const char **p, TlArray *a, const char **why)
 {
    const char *s = *p, *bracket = strchr(s, '[');
    size_t n = bracket ? (size_t)(bracket - s) : strlen(s);
    if (!bracket || !tl_dtype_from_text(s, n, &a->dtype))
       return tl_not_taken(
          why, tl_arena_printf(arena,
-                              "an array is written DTYPE[N,..], as in fp16[2,64]; found '%s'", s));
+                              "an array is written DTYPE[N,..], as in %s:fp32[2,64]; found '%s'%s",
+                              how, s, *s == '[' ? ": its type comes before its sizes" : ""));
    s = bracket + 1;
    while (*s != ']') {
       char *end;
       errno = 0;
       unsigned long long v = strtoull(s, &end, 10);
+      if (end > s && !*end)
+         return tl_not_taken(why, tl_arena_printf(arena, "'%s' lacks the ] behind its sizes", *p));
       if (end == s || !isdigit((unsigned char)*s) || errno || a->rank == 32 ||
           (*end != ',' && *end != ']'))
          return tl_not_taken(why,
@@ -93,7 +96,7 @@ static bool
 made_up(TlArena *arena, const char *how, const char *rest, TlCliValue *out, const char **why)
 {
    TlArray *a = &out->array;
-   if (!array_type(arena, &rest, a, why))
+   if (!array_type(arena, how, &rest, a, why))
       return false;
    double constant = 0;
    uint64_t seed = 0;

@@ -126,6 +126,8 @@ tl_builtin_advance(TlSema *s, const TlCall *call)
       if (base->kind != TL_SV_POISON)
          tl_report(s->diags, E0313, tl_call_arg_range(call, 0), "advance", "a block pointer",
                    tl_sv_text(s, base));
+      if (base->kind == TL_SV_VALUE)
+         tl_help(s->diags, "a plain pointer moves by '+': pointer + offsets");
       return tl_sv_poison();
    }
    TlBlockPtr *p = tl_new(s->arena, TlBlockPtr);

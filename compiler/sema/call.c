@@ -460,6 +460,12 @@ report_no_function(TlSema *s, const TlSv *fn, TlRange range)
    tl_report(s->diags, E0257, range, tl_sv_describe(s, fn));
    if (fn->kind == TL_SV_TUPLE)
       tl_help(s->diags, "it is no function; take an item: %.*s[0]", (int)strcspn(text, "("), text);
+   size_t name = strcspn(text, "(");
+   if (memchr(text, '.', name) && !tl_sv_is_runtime(fn) && fn->kind != TL_SV_TUPLE)
+      tl_help(s->diags,
+              "'%.*s' is a value, and no function: leave the parentheses out; how long an array is "
+              "a kernel is told by a parameter",
+              (int)name, text);
 }
 
 TlSv

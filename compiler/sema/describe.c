@@ -345,8 +345,11 @@ report_module(TlSema *s, const TlSvModule *m, TlRange range)
    if (tl_is_host_module(name)) {
       TlSv dtype;
       tl_report(s->diags, E0208, range, name);
+      const char *other = dot ? tl_name_instead(dot + 1) : NULL;
       if (dot && (tl_builtin_find(TL_NS_TL, dot + 1) || tl_dtype_constant(s, dot + 1, &dtype)))
          tl_help(s->diags, "did you mean 'tl.%s'?", dot + 1);
+      else if (other)
+         tl_help(s->diags, "write %s", other);
       return;
    }
    const char *module = dot ? tl_arena_strndup(s->arena, name, (size_t)(dot - name)) : name;

@@ -854,11 +854,18 @@ tl_iterate(TlSema *s, const TlSv *v, TlRange range, TlSv **items, size_t *len)
          return false;
       tl_report(s->diags, E0224, range, tl_sv_describe(s, v));
       tl_blame_sv(s, v, TL_WANT_OTHER);
-      if (tl_sv_is_runtime(v))
+      const char *text = tl_range_text(s, range);
+      if (tl_sv_is_runtime(v) && strchr(text, ','))
+         tl_help(s->diags,
+                 "it is one value, and '%.40s' are several names: write one; "
+                 "tl.max(x, axis, return_indices=True) gives two values, enumerate(..) in a loop "
+                 "pairs",
+                 text);
+      else if (tl_sv_is_runtime(v))
          tl_help(s->diags,
                  "'%.40s' needs range(..) or a tuple; of a tile tl.sum, tl.max and tl.sort take "
                  "all elements at once, and tl.max(x == a) asks whether a is in it",
-                 tl_range_text(s, range));
+                 text);
       if (tl_is_plain(v))
          tl_raise_as(s, "TypeError");
       return false;

@@ -8,6 +8,7 @@
 typedef struct Around {
    TlSema *s;
    const TlKernelInfo *kernel;
+   bool is_told; /* what is wrong with a configuration */
 } Around;
 
 /* ---- what launches get wrong ---- */
@@ -119,7 +120,7 @@ check_param_name(const Around *a, const TlNode *text)
 }
 
 static void
-check_config(const Around *a, const TlNode *call)
+check_config(Around *a, const TlNode *call)
 {
    static const char *const names[] = {"kwargs",
                                        "num_warps",
@@ -150,6 +151,10 @@ check_config(const Around *a, const TlNode *call)
                 name);
       if (near.best)
          tl_help(a->s->diags, "did you mean '%s'?", near.best);
+      else if (param_named(a->kernel, name) >= 0)
+         tl_help(a->s->diags, "values of parameters are a dict: triton.Config({\"%s\": ..})", name);
+      a->is_told = true; /* the others are mistaken in the same way */
+      return;
    }
    const TlNode *kwargs = tl_decorator_argument(call, "kwargs", 0);
    for (size_t i = 0; kwargs && kwargs->kind == TL_AST_DICT && i < tl_ast_Dict(kwargs)->keys.len;
@@ -160,8 +165,9 @@ check_config(const Around *a, const TlNode *call)
 static void
 find_configs(void *user, TlNode *n)
 {
-   if (n->kind == TL_AST_CALL && strcmp(tl_decorator_name(n), "Config") == 0)
-      check_config(user, n);
+   Around *a = user;
+   if (!a->is_told && n->kind == TL_AST_CALL && strcmp(tl_decorator_name(n), "Config") == 0)
+      check_config(a, n);
    tl_ast_children(n, find_configs, user);
 }
 
@@ -172,6 +178,31 @@ check_autotune(Around *a, const TlSvFunc *fn)
    for (size_t i = 0; i < d->len; i++) {
       if (strcmp(tl_decorator_name(d->data[i]), "autotune") == 0)
          find_configs(a, d->data[i]);
+   }
+}
+
+/* Values that no function gives: a heuristic is called with the arguments. */
+static void
+check_heuristics(const Around *a, const TlSvFunc *fn)
+{
+   const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
+   for (size_t i = 0; i < d->len; i++) {
+      const TlNode *values =
+         d->data[i]->kind == TL_AST_CALL && strcmp(tl_decorator_name(d->data[i]), "heuristics") == 0
+            ? tl_decorator_argument(d->data[i], "values", 0)
+            : NULL;
+      if (!values || values->kind != TL_AST_DICT)
+         continue;
+      const TlNodeList *given = &tl_ast_Dict(values)->values;
+      for (size_t k = 0; k < given->len; k++) {
+         const TlNode *v = given->data[k];
+         if (v->kind != TL_AST_INT && v->kind != TL_AST_STR && v->kind != TL_AST_FLOAT)
+            continue;
+         tl_report(a->s->diags, E0257, v->range,
+                   tl_arena_printf(a->s->arena, "the heuristic %s", tl_range_text(a->s, v->range)));
+         tl_help(a->s->diags, "a heuristic is called with the arguments: lambda args: %s",
+                 tl_range_text(a->s, v->range));
+      }
    }
 }
 
@@ -274,8 +305,9 @@ tl_check_launches(TlSema *s, const TlKernelInfo *k)
    if (tl_is_wrapped(fn))
       return;
    tl_read_decorators(s, fn, &meta);
-   Around around = {s, k};
+   Around around = {.s = s, .kernel = k};
    check_autotune(&around, fn);
+   check_heuristics(&around, fn);
    const TlGlobal *g = tl_global_find(s, fn->source, fn->name);
    bool is_own = g && g->value.kind == TL_SV_FUNC && g->value.func->node == fn->node;
    const TlNodeList *body = &fn->source->ast->body;

@@ -629,6 +629,9 @@ is_type_entry(const char *text)
    return text[0] == '*' || tl_starts_with(text, "tensordesc");
 }
 
+static const char separators[] = "entries are separated by ','; a value stands alone in the "
+                                 "parameter's place, 128, or is given by its name, -D BLOCK=128";
+
 /* "type", "type:16", "type:1". */
 static bool
 read_typed_entry(TlSema *s, const Entry *e, TlSpecArg *a, bool *is_type)
@@ -649,8 +652,12 @@ read_typed_entry(TlSema *s, const Entry *e, TlSpecArg *a, bool *is_type)
    long n = strtol(fact, &end, 10);
    if (*end == 'D' || *end == 'S') /* suffixes of newer notations */
       end++;
-   if (*end || n < 1 || n > 1 << 20 || (n & (n - 1)))
-      return tl_refuse(s->diags, E0264, e->range, fact);
+   if (*end || n < 1 || n > 1 << 20 || (n & (n - 1))) {
+      tl_report(s->diags, E0264, e->range, fact);
+      if (strchr(fact, ';'))
+         tl_help(s->diags, "%s", separators);
+      return false;
+   }
    if (n == 1 && a->type->kind == TL_TYPE_SCALAR) {
       const TlType *type = a->type;
       set_constant(a, tl_dtype_is_float(type->dtype) ? tl_sv_float(1.0) : tl_sv_int(1));
@@ -666,7 +673,8 @@ read_entry(TlSema *s, Spec *p, unsigned i, const Entry *e)
 {
    TlSpecArg *a = &p->args[i];
    const char *name = param(p, i)->name;
-   if (!*e->text) /* left to annotation, define or default */
+   bool is_word = is_constexpr(p, i) && strcmp(e->text, "constexpr") == 0; /* Triton writes it */
+   if (!*e->text || is_word) /* left to annotation, define or default */
       return true;
    bool is_type = tl_is_descriptor_text(e->text);
    if (is_type ? !tl_read_descriptor(s, e->text, e->range, a)
@@ -688,8 +696,12 @@ read_entry(TlSema *s, Spec *p, unsigned i, const Entry *e)
       return false;
    }
    if (!is_type) {
-      if (is_type_entry(e->text))
-         return tl_refuse(s->diags, E0268, e->range, e->text);
+      if (is_type_entry(e->text)) {
+         tl_report(s->diags, E0268, e->range, e->text);
+         if (strchr(e->text, ';'))
+            tl_help(s->diags, "%s", separators);
+         return false;
+      }
       set_constant(a, tl_read_value(s, e->text, e->range));
       bool word = a->constant.kind == TL_SV_STR && e->text[0] != '\'' && e->text[0] != '"';
       bool is_named = word && strpbrk(e->text, "=;");
@@ -697,8 +709,7 @@ read_entry(TlSema *s, Spec *p, unsigned i, const Entry *e)
          tl_report(s->diags, E0268, e->range, e->text);
          tl_note(s->diags, N0200, param(p, i)->node.range, "the parameter is declared here");
          if (is_named)
-            tl_help(s->diags, "entries are separated by ','; a value stands alone in the "
-                              "parameter's place, 128, or is given by its name, -D BLOCK=128");
+            tl_help(s->diags, "%s", separators);
          return false;
       }
       if (a->constant.kind == TL_SV_POISON)
@@ -720,6 +731,10 @@ static void
 help_signature(TlSema *s, const Spec *p)
 {
    TlSb names;
+   if (strchr(p->given->signature, ';')) {
+      tl_help(s->diags, "%s", separators);
+      return;
+   }
    tl_sb_init(&names, s->arena);
    for (unsigned i = 0; i < p->num; i++)
       tl_sb_printf(&names, "%s%s", i ? ", " : "", param(p, i)->name);

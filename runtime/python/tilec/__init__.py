@@ -930,7 +930,7 @@ def _grid_words(grid):
     except TypeError:
         raise TypeError("a grid is made of integers, not %r" % (grid,)) from None
     if not 1 <= len(numbers) <= 3 or min(numbers) < 0 or max(numbers) >= OWN_GRID:
-        raise ValueError("a grid is 1 to 3 numbers from 0 on, not %r" % (grid,))
+        raise ValueError("a grid is one to three numbers from 0 on, not %r" % (grid,))
     x, y, z = (numbers + [1, 1])[:3]
     words = (x | y << 32) - (2**64 if y >> 31 else 0), z
     if type(grid) is tuple and all(type(g) is int for g in grid):

@@ -153,8 +153,8 @@ def host_arrays(m):
     raises(TypeError, "pair() missing 1 required", lambda: m.pair[1](x, y, 4))
     raises(TypeError, "pair() got an unexpected", lambda: m.pair[1](x, y, 4, True, no_such=1))
     raises(TypeError, "made of integers", lambda: m.scale[1.5](x, y, 1))
-    raises(ValueError, "1 to 3 numbers", lambda: m.scale[1, 2, 3, 4](x, y, 1))
-    raises(ValueError, "1 to 3 numbers", lambda: m.scale[-1](x, y, 1))
+    raises(ValueError, "one to three numbers", lambda: m.scale[1, 2, 3, 4](x, y, 1))
+    raises(ValueError, "one to three numbers", lambda: m.scale[-1](x, y, 1))
     raises(ValueError, "'y' is read-only, and kernel 'scale' writes to it",
            lambda: m.scale(x, Host([0] * 40, read_only=True), 40))
     m.scale(Host(range(40), read_only=True), y, 40)
