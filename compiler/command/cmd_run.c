@@ -311,6 +311,9 @@ run_on_cpu(RunState *r)
    bool profile = tl_option(&r->c->cl, TL_OPT_PROFILE);
    bool count = r->on_sim && (profile || tl_option(&r->c->cl, TL_OPT_STATS));
    bool is_told = false;
+   TlHostChecks checks = r->o.check                ? TL_HOST_CHECKED
+                         : profile || r->time_runs ? TL_HOST_PLAIN /* they cost time */
+                                                   : TL_HOST_WATCHED;
    TilecHostLaunch l = {.struct_size = sizeof l,
                         .mode = r->on_sim ? TILEC_HOST_SIM : TILEC_HOST_CPU,
                         .grid = {r->grid[0], r->grid[1], r->grid[2]},
@@ -325,9 +328,8 @@ run_on_cpu(RunState *r)
    for (uint32_t i = 0; i < (r->time_runs ? r->time_runs : 1); i++) {
       TilecFault fault = {0};
       double start = tl_now_ms();
-      TilecStatus status =
-         tl_run_host(&r->comp, &l, r->o.check, profile && i == 0 ? &r->counts : NULL,
-                     count && i == 0 ? &r->sim_stats : NULL, &fault);
+      TilecStatus status = tl_run_host(&r->comp, &l, checks, profile && i == 0 ? &r->counts : NULL,
+                                       count && i == 0 ? &r->sim_stats : NULL, &fault);
       ms[i] = tl_now_ms() - start;
       if (status == TILEC_OK)
          continue;

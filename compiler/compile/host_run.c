@@ -16,7 +16,7 @@ typedef struct HostRun {
    const TlCompilation *comp;
    const TlFunc *func; /* that runs: TYPED or LOWERED */
    const TilecHostLaunch *launch;
-   bool checked;
+   TlHostChecks checks;
    TlExecStats *counts; /* of the CPU executor; NULL = not wanted */
    TlSimStats *stats;   /* of the simulator; NULL = not wanted */
    TilecFault *fault;
@@ -219,7 +219,8 @@ static TlExecStatus
 run_typed(HostRun *h, const TlExecArg *args, unsigned n)
 {
    TlExecOptions o = {.threads = h->launch->num_threads,
-                      .checked = h->checked,
+                      .checked = h->checks == TL_HOST_CHECKED,
+                      .watched = h->checks == TL_HOST_WATCHED,
                       .max_ms = h->launch->timeout_ms,
                       .cancel = h->launch->cancel,
                       .print = print_line,
@@ -243,7 +244,7 @@ run_lowered(HostRun *h, const TlExecArg *args, unsigned n)
                      .max_ms = h->launch->timeout_ms,
                      .cancel = h->launch->cancel,
                      .print = print_line,
-                     .warn = h->checked ? keep_warning : NULL,
+                     .warn = h->checks == TL_HOST_CHECKED ? keep_warning : NULL,
                      .user = h};
    TlSimFault e = {0};
    TlExecStatus status = tl_sim_run(h->func, args, n, h->launch->grid, &o, &e, h->stats);
@@ -293,7 +294,7 @@ function_for(const TlCompilation *comp, TilecHostMode mode, const char **why)
 }
 
 TilecStatus
-tl_run_host(const TlCompilation *comp, const TilecHostLaunch *launch, bool checked,
+tl_run_host(const TlCompilation *comp, const TilecHostLaunch *launch, TlHostChecks checks,
             TlExecStats *counts, TlSimStats *stats, TilecFault *fault)
 {
    TilecFault ignored, *f = fault ? fault : &ignored;
@@ -321,7 +322,7 @@ tl_run_host(const TlCompilation *comp, const TilecHostLaunch *launch, bool check
    *h = (HostRun){.comp = comp,
                   .func = func,
                   .launch = launch,
-                  .checked = checked,
+                  .checks = checks,
                   .counts = counts,
                   .stats = stats,
                   .fault = f};
@@ -331,6 +332,7 @@ tl_run_host(const TlCompilation *comp, const TilecHostLaunch *launch, bool check
    if (!setjmp(h->oom)) {
       h->arena = tl_arena_new(&h->mem);
       tl_diags_init(&h->diags, h->arena, comp->sources);
+      h->diags.warnings = comp->diags.warnings;
       status = run(h);
    }
    tl_arena_free(h->arena);
@@ -346,5 +348,5 @@ tilec_program_run_cpu(const TilecProgram *program, const TilecHostLaunch *launch
    TilecHostLaunch l = {0};
    size_t size = launch->struct_size < sizeof l ? launch->struct_size : sizeof l;
    memcpy(&l, launch, size);
-   return tl_run_host(&program->comp, &l, false, NULL, NULL, fault);
+   return tl_run_host(&program->comp, &l, TL_HOST_PLAIN, NULL, NULL, fault);
 }

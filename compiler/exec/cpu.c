@@ -81,9 +81,14 @@ tl_cpu_fail_undefined(TlExecThread *t, const TlExecInst *inst, const TlExecSlot 
 {
    assert(t->checked && source > 0 && source <= t->plan->num_sources);
    const TlExecInst *from = t->plan->source[source];
+   TlExecFault seen = {.kind = TL_FAULT_UNDEFINED_SEEN};
    if (from) {
-      t->fault.origin = from->op->range;
-      t->fault.origin_op = tl_info(from->op)->text;
+      t->fault.origin = seen.origin = from->op->range;
+      t->fault.origin_op = seen.origin_op = tl_info(from->op)->text;
+   }
+   if (!t->plan->is_strict) {
+      tl_cpu_warn_of(t, inst, slot, i, &seen);
+      return true;
    }
    return tl_cpu_fail_at(t, inst, slot, i, TL_FAULT_UNDEFINED);
 }
@@ -101,15 +106,23 @@ void
 tl_cpu_warn(TlExecThread *t, const TlExecInst *inst, const TlExecSlot *slot, size_t i,
             TlFaultKind kind, int64_t value)
 {
+   TlExecFault what = {.kind = kind, .value = value};
+   tl_cpu_warn_of(t, inst, slot, i, &what);
+}
+
+void
+tl_cpu_warn_of(TlExecThread *t, const TlExecInst *inst, const TlExecSlot *slot, size_t i,
+               const TlExecFault *what)
+{
    assert(t->checked && inst->number < t->plan->num_insts);
-   TlExecFault *w = &t->run->warnings[inst->number];
+   TlExecFault *w = &t->run->warnings[2 * inst->number + (what->kind == TL_FAULT_RACE)];
    tl_cpu_lock(&t->run->print_lock);
    if (w->kind == TL_FAULT_NONE) {
-      fill_fault(t, inst, w, kind);
+      *w = *what;
+      fill_fault(t, inst, w, what->kind);
       if (inst->op->opcode == TL_OP_HINT)
          w->op = tl_exec_promise(inst->op);
       fill_element(w, slot, i);
-      w->value = value;
    }
    tl_cpu_unlock(&t->run->print_lock);
 }
@@ -300,6 +313,13 @@ check_launch(const TlFunc *f, const TlExecArg *args, unsigned num_args, TlExecFa
    return true;
 }
 
+static uint32_t
+pointee_bytes(const TlType *pointer)
+{
+   const TlType *elem = pointer->elem;
+   return elem->kind == TL_TYPE_PTR ? 8 : tl_dtype_info[elem->dtype].bytes;
+}
+
 static void
 make_buffers(TlArena *arena, const TlFunc *f, TlExecRun *run)
 {
@@ -314,6 +334,7 @@ make_buffers(TlArena *arena, const TlFunc *f, TlExecRun *run)
                                        .bytes = a->bytes,
                                        .is_writable = a->is_writable,
                                        .is_valid = true,
+                                       .elem_bytes = pointee_bytes(f->body->block->args[i]->type),
                                        .name = a->name ? a->name
                                                : p     ? p->name
                                                        : "?"};
@@ -413,14 +434,16 @@ static void
 launch(TlArena *arena, const TlFunc *f, TlExecRun *run, uint64_t max_bytes, TlExecFault *fault)
 {
    const TlExecOptions *o = run->opts;
-   TlExecPlan *plan = tl_cpu_plan(arena, f, o->checked);
+   TlExecPlan *plan = tl_cpu_plan(arena, f, o);
    if (f->state == TL_STATE_LOWERED)
       plan->unsupported = "lowered code runs in the simulator only";
    if (unsupported(plan, fault))
       return;
    run->plan = plan;
    make_buffers(arena, f, run);
-   run->warnings = tl_new_array(arena, TlExecFault, o->checked ? plan->num_insts : 0);
+   run->warnings = tl_new_array(arena, TlExecFault, plan->checked ? 2 * plan->num_insts : 0);
+   if (plan->checked)
+      tl_cpu_races_open(arena, f, run);
    unsigned threads = wanted_threads(o, run->num_programs);
    uint64_t room = max_bytes - max_bytes / 8; /* the rest is for the plan itself */
    while (threads > 1 && plan->frame_bytes > room / threads)
@@ -434,7 +457,7 @@ launch(TlArena *arena, const TlFunc *f, TlExecRun *run, uint64_t max_bytes, TlEx
       return;
    }
    run_threads(arena, run, threads, fault);
-   for (uint32_t i = 0; o->checked && o->warn && i < plan->num_insts; i++)
+   for (uint32_t i = 0; plan->checked && o->warn && i < 2 * plan->num_insts; i++)
       if (run->warnings[i].kind)
          o->warn(o->user, &run->warnings[i]);
 }

@@ -45,11 +45,13 @@ typedef enum TlFaultKind {
    TL_FAULT_READ_ONLY,
    TL_FAULT_INDEX, /* histogram value outside the bins */
    TL_FAULT_ASSERT,
-   TL_FAULT_ASSUME,    /* checked: a promise that does not hold */
-   TL_FAULT_UNDEFINED, /* checked: an undefined value decides or is stored */
-   TL_FAULT_WRAP,      /* checked, a warning: an int32 index wrapped */
-   TL_FAULT_SIGN,      /* checked, a warning: an index that is divided is negative */
-   TL_FAULT_STEP,      /* a loop whose step is zero */
+   TL_FAULT_ASSUME,         /* checked: a promise that does not hold */
+   TL_FAULT_UNDEFINED,      /* checked: an undefined value decides or is stored */
+   TL_FAULT_UNDEFINED_SEEN, /* watched, a warning: the same */
+   TL_FAULT_RACE,           /* watched or checked, a warning: programs access one element */
+   TL_FAULT_WRAP,           /* checked, a warning: an int32 index wrapped */
+   TL_FAULT_SIGN,           /* checked, a warning: an index that is divided is negative */
+   TL_FAULT_STEP,           /* a loop whose step is zero */
    TL_FAULT_STEPS,
    TL_FAULT_TIME,
    TL_FAULT_MEMORY,
@@ -65,7 +67,8 @@ typedef struct TlExecFault {
    uint32_t program[3];
    uint32_t rank;                 /* of the tile; 0 = scalar */
    uint32_t element[TL_MAX_RANK]; /* index within the tile */
-   const char *buffer;            /* BOUNDS, MISALIGNED, READ_ONLY: its name */
+   uint32_t other[3];             /* RACE: the other program, when `limit` is not -1 */
+   const char *buffer;            /* BOUNDS, MISALIGNED, READ_ONLY, RACE: its name */
    int64_t byte;                  /* offset of the access from the start of the buffer */
    uint32_t bytes;                /* accessed */
    uint32_t elem_bytes;           /* of an element of the buffer; 0: as many as `bytes` */
@@ -76,8 +79,9 @@ typedef struct TlExecFault {
                 MEMORY: the limit; ARGUMENT: value, divisor */
    TlRange origin; /* UNDEFINED: where the value comes from */
    const char *origin_op;
-   const char *text; /* ASSERT: message; ARGUMENT, UNSUPPORTED: what is wrong; NULL: see `own` */
-   char own[192];    /* UNSUPPORTED: what is wrong, cut, when the words were made by the run */
+   const char *
+      text; /* ASSERT: message; RACE: what the other program does; ARGUMENT, UNSUPPORTED: what is wrong; NULL: see `own` */
+   char own[192]; /* UNSUPPORTED: what is wrong, cut, when the words were made by the run */
 } TlExecFault;
 
 /* What a launch moved and computed: the bytes of elements that masks left on, and operations on
@@ -89,15 +93,17 @@ typedef struct TlExecStats {
 typedef struct TlExecOptions {
    unsigned threads;   /* 0 = one for each core that this process may use */
    bool checked;       /* look for undefined values, wrapped indices, broken promises as well */
+   bool watched;       /* undefined values and races are warnings, and the run goes on */
    uint64_t max_steps; /* operations one program may run; 0 = no limit */
    uint64_t max_ms;    /* wall time of the launch; 0 = no limit */
    uint64_t max_bytes; /* tile memory of all threads; 0 = 4 GiB */
    const volatile int *cancel; /* non-zero: no further program is begun; may be NULL */
    /* device_print; one call at a time; the line has its newline; NULL = dropped */
    void (*print)(void *user, const char *line, size_t len);
-   void (*warn)(void *user, const TlExecFault *warning); /* checked; after the run, at most one for
+   void (*warn)(void *user,
+                const TlExecFault *warning); /* checked, watched; after the run, at most one for
                                                             each operation, in source order */
-   TlExecStats *stats;                                   /* added up here; NULL = not counted */
+   TlExecStats *stats;                       /* added up here; NULL = not counted */
    void *user;
 } TlExecOptions;
 

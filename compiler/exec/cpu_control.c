@@ -236,7 +236,7 @@ tl_cpu_hint(TlExecThread *t, const TlExecInst *inst)
    TlInts values = tl_attr_ints(inst->op, TL_ATTR_VALUES);
    int64_t hint = tl_attr_int(inst->op, TL_ATTR_HINT);
    bool is_tile = tl_type_is_tile(x->type);
-   if (!t->checked || tl_dtype_is_float(x->dtype))
+   if (!t->plan->is_strict || tl_dtype_is_float(x->dtype))
       return true;
    Promise p = {.x = x, .inner = x->n, .step = hint == TL_HINT_CONTIGUOUS};
    for (unsigned d = 0; d < (is_tile ? x->type->rank : 1) && d < values.len; d++) {
@@ -258,7 +258,7 @@ tl_cpu_hint(TlExecThread *t, const TlExecInst *inst)
 bool
 tl_cpu_assume(TlExecThread *t, const TlExecInst *inst)
 {
-   if (!t->checked)
+   if (!t->plan->is_strict)
       return true;
    if (!tl_cpu_want_defined(t, inst, 0))
       return false;

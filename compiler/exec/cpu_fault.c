@@ -48,12 +48,27 @@ report_argument(TlDiags *diags, const TlExecFault *f)
 static void
 report_undefined(TlDiags *diags, const TlExecFault *f, const char *place)
 {
-   tl_report(diags, E0608, f->range, f->op, place);
+   if (f->kind == TL_FAULT_UNDEFINED)
+      tl_report(diags, E0608, f->range, f->op, place);
+   else
+      tl_report(diags, W0605, f->range, f->op, place);
    if (f->origin_op) {
       tl_note(diags, N0608, f->origin, f->origin_op);
       tl_help(diags,
               "elements that are masked off have no value: give 'other', or select them away");
    }
+}
+
+static void
+report_race(TlDiags *diags, const TlExecFault *f, const char *place)
+{
+   const char *other = f->limit < 0 ? "another program"
+                                    : tl_arena_printf(diags->arena, "program (%u, %u, %u)",
+                                                      f->other[0], f->other[1], f->other[2]);
+   tl_report(diags, W0604, f->range, f->op, f->buffer, (long long)(f->byte / f->elem_bytes), other,
+             f->text, place);
+   tl_help(diags, "programs run in any order and at once: let each write elements of its own, add "
+                  "with atomic_add, or make two launches of it");
 }
 
 const char *
@@ -105,7 +120,11 @@ tl_exec_report(TlDiags *diags, const TlExecFault *f)
       else
          tl_report(diags, E0607, f->range, f->op, place);
       break;
+   case TL_FAULT_RACE:
+      report_race(diags, f, place);
+      break;
    case TL_FAULT_UNDEFINED:
+   case TL_FAULT_UNDEFINED_SEEN:
       report_undefined(diags, f, place);
       break;
    case TL_FAULT_WRAP:

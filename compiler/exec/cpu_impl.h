@@ -22,6 +22,7 @@ enum {
 typedef struct TlExecThread TlExecThread;
 typedef struct TlExecInst TlExecInst;
 typedef struct TlExecBlock TlExecBlock;
+typedef struct TlExecCell TlExecCell;
 
 /* false: the program stops; the thread's fault is set. */
 typedef bool TlExecRule(TlExecThread *t, const TlExecInst *inst);
@@ -80,7 +81,8 @@ struct TlExecBlock {
 typedef struct TlExecPlan {
    TlArena *arena;
    const TlFunc *func;
-   bool checked;
+   bool checked;          /* shadows are kept: of a checked or a watched run */
+   bool is_strict;        /* of a checked run */
    TlExecBlock *prologue; /* constants: once for each thread */
    TlExecBlock *body;
    size_t frame_bytes;
@@ -97,6 +99,8 @@ typedef struct TlExecBuffer {
    uint64_t bytes;
    bool is_writable, is_valid;
    const char *name;
+   uint32_t elem_bytes; /* of what its parameter points to */
+   TlExecCell *cells;   /* one for each element; NULL: races are not looked for */
 } TlExecBuffer;
 
 /* One launch; shared by its threads. */
@@ -114,7 +118,9 @@ typedef struct TlExecRun {
    atomic_uint_fast64_t failed; /* lowest failed program so far */
    atomic_flag locks[TL_EXEC_LOCKS];
    atomic_flag print_lock;
-   TlExecFault *warnings; /* by instruction number, kind NONE = none; under print_lock */
+   bool has_cells;
+   TlExecFault *
+      warnings; /* two by instruction number, the second of races; kind NONE = none; under print_lock */
 } TlExecRun;
 
 struct TlExecThread {
@@ -136,7 +142,7 @@ struct TlExecThread {
 };
 
 /* ---- cpu_plan.c ---- */
-TlExecPlan *tl_cpu_plan(TlArena *arena, const TlFunc *f, bool checked);
+TlExecPlan *tl_cpu_plan(TlArena *arena, const TlFunc *f, const TlExecOptions *o);
 
 /* ---- cpu.c ---- */
 bool tl_cpu_block(TlExecThread *t, const TlExecBlock *block);
@@ -152,11 +158,22 @@ bool tl_cpu_fail_undefined(TlExecThread *t, const TlExecInst *inst, const TlExec
                            size_t i, uint8_t source);
 void tl_cpu_warn(TlExecThread *t, const TlExecInst *inst, const TlExecSlot *slot, size_t i,
                  TlFaultKind kind, int64_t value);
+/* The same with all that the fault `what` says besides the place. */
+void tl_cpu_warn_of(TlExecThread *t, const TlExecInst *inst, const TlExecSlot *slot, size_t i,
+                    const TlExecFault *what);
 void tl_cpu_lock(atomic_flag *lock);
 void tl_cpu_unlock(atomic_flag *lock);
 
 /* ---- cpu_stats.c: adds what the instruction, which is about to run, moves and computes ---- */
 void tl_cpu_count_inst(TlExecThread *t, const TlExecInst *inst);
+
+/* ---- cpu_races.c ---- */
+/* Gives the buffers cells where races can be told. */
+void tl_cpu_races_open(TlArena *arena, const TlFunc *f, TlExecRun *run);
+/* Elements i to i + n of the tile, side by side in one buffer, are about to be loaded or stored. */
+void tl_cpu_see_load(TlExecThread *t, const TlExecInst *inst, size_t i, size_t n, uint32_t bytes);
+void tl_cpu_see_store(TlExecThread *t, const TlExecInst *inst, size_t i, size_t n, uint32_t bytes,
+                      const uint8_t *from, const uint8_t *to);
 
 /* ---- rules: one for each name in the exec column of ops.def ---- */
 #define TL_OP(id, name, args, n, infer, layout, eval, fold, exec, ...) TlExecRule tl_cpu_##exec;

@@ -189,6 +189,8 @@ tl_cpu_load(TlExecThread *t, const TlExecInst *inst)
       n = find_run(t, inst, i, mask, access, &from);
       if (!n)
          return false;
+      if (t->run->has_cells)
+         tl_cpu_see_load(t, inst, i, n, access.bytes);
       if (n == 1)
          memcpy(to + i * access.bytes, from, access.bytes);
       else
@@ -217,6 +219,8 @@ tl_cpu_store(TlExecThread *t, const TlExecInst *inst)
       n = find_run(t, inst, i, mask, access, &to);
       if (!n)
          return false;
+      if (t->run->has_cells)
+         tl_cpu_see_store(t, inst, i, n, access.bytes, from + i * access.bytes, to);
       memcpy(to, from + i * access.bytes, n * access.bytes);
    }
    return true;

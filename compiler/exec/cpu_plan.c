@@ -292,6 +292,8 @@ prepare_checks(Planner *p, TlExecInst *inst)
       return;
    if (makes_undefined(op))
       inst->source = next_source(p->plan);
+   if (!p->plan->is_strict)
+      return;
    bool can_wrap = op->opcode == TL_OP_ADD || op->opcode == TL_OP_SUB || op->opcode == TL_OP_MUL;
    inst->watch_wrap = can_wrap && !p->batched && inst->result[0]->dtype == TL_I32 &&
                       p->is_index[tl_result(op, 0)->id];
@@ -550,15 +552,16 @@ compile_block(Planner *p, const TlRegion *region, const TlExecSlot **args, const
 }
 
 TlExecPlan *
-tl_cpu_plan(TlArena *arena, const TlFunc *f, bool checked)
+tl_cpu_plan(TlArena *arena, const TlFunc *f, const TlExecOptions *o)
 {
    Planner p = {.arena = arena};
    p.plan = tl_new(arena, TlExecPlan);
-   *p.plan = (TlExecPlan){.arena = arena, .func = f, .checked = checked};
+   *p.plan = (TlExecPlan){
+      .arena = arena, .func = f, .checked = o->checked || o->watched, .is_strict = o->checked};
    p.slot = tl_new_array(arena, const TlExecSlot *, f->next_value_id);
    p.spread = tl_new_array(arena, const TlExecSlot *, f->next_value_id);
    tl_map_init(&p.order, arena);
-   if (checked) {
+   if (p.plan->is_strict) {
       p.is_index = tl_new_array(arena, bool, f->next_value_id);
       p.is_access = tl_new_array(arena, bool, f->next_value_id);
       p.facts = tl_analysis_new(arena, f);

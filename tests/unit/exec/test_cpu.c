@@ -60,6 +60,19 @@ expect_text(const Case *c, const char *part)
 static const TlExecOptions plain = {.threads = 1};
 static const TlExecOptions checked = {.threads = 1, .checked = true};
 
+typedef struct Warnings {
+   TlExecFault list[8];
+   unsigned num;
+} Warnings;
+
+static void
+keep_warning(void *user, const TlExecFault *w)
+{
+   Warnings *all = user;
+   if (all->num < 8)
+      all->list[all->num++] = *w;
+}
+
 /* ---- memory faults ---- */
 static void
 access_past_the_end_is_located(void **state)
@@ -365,6 +378,19 @@ undefined_values_are_found_where_they_matter(void **state)
       CASE(c, source, 1, &plain, BUF(x), BUF(y)); /* unchecked: no fault */
       assert_int_equal(c.status, TL_EXEC_OK);
       sema_run_free(&c.r);
+      Warnings w = {0};
+      TlExecOptions watched = {.threads = 1, .watched = true, .warn = keep_warning, .user = &w};
+      CASE(c, source, 1, &watched, BUF(x), BUF(y)); /* the run goes on */
+      assert_int_equal(c.status, TL_EXEC_OK);
+      assert_int_equal(w.num, rows[r].line ? 1 : 0);
+      if (w.num) {
+         assert_int_equal(w.list[0].kind, TL_FAULT_UNDEFINED_SEEN);
+         assert_int_equal(line_of(&c, w.list[0].range), rows[r].line);
+         assert_int_equal(line_of(&c, w.list[0].origin), rows[r].origin);
+         c.text = render(&c.r, &w.list[0]);
+         expect_text(&c, "warning[W0605]");
+      }
+      sema_run_free(&c.r);
    }
 }
 
@@ -392,19 +418,6 @@ undefined_parts_of_a_product(void **state)
    }
 }
 
-typedef struct Warnings {
-   TlExecFault list[8];
-   unsigned num;
-} Warnings;
-
-static void
-keep_warning(void *user, const TlExecFault *w)
-{
-   Warnings *all = user;
-   if (all->num < 8)
-      all->list[all->num++] = *w;
-}
-
 static void
 wrapping_indices_and_broken_hints_are_warned_of(void **state)
 {
@@ -419,9 +432,10 @@ wrapping_indices_and_broken_hints_are_warned_of(void **state)
         "    store(x + tl.max_contiguous(i * 2, 4), 1.0)\n",
         3, &o, BUF(x), NUM(0x40000000));
    assert_int_equal(c.status, TL_EXEC_OK);
-   assert_int_equal(w.num, 1); /* j & 7 is no plain index, (i * s) is no index */
-   assert_int_equal(w.list[0].kind, TL_FAULT_ASSUME);
-   assert_int_equal(line_of(&c, w.list[0].range), 7);
+   assert_int_equal(w.num, 2); /* j & 7 is no plain index, (i * s) is no index */
+   assert_int_equal(w.list[0].kind, TL_FAULT_RACE);
+   assert_int_equal(w.list[1].kind, TL_FAULT_ASSUME);
+   assert_int_equal(line_of(&c, w.list[1].range), 7);
    sema_run_free(&c.r);
    w.num = 0;
    CASE(c,
@@ -436,6 +450,50 @@ wrapping_indices_and_broken_hints_are_warned_of(void **state)
    c.text = render(&c.r, &w.list[0]);
    expect_text(&c, "warning[W0601]");
    sema_run_free(&c.r);
+}
+
+/* Programs that access one element are found in whatever order they run, and only they. */
+static void
+races_of_programs_are_warned_of(void **state)
+{
+   (void)state;
+   static const struct {
+      const char *body;
+      unsigned line; /* of the warning; 0 = none */
+      const char *text;
+   } rows[] = {
+      {"store(x + arange(0, 4), 1.0 * program_id(0))", 2,
+       "accesses x[0], which program (0, 0, 0) writes"},
+      {"store(x + program_id(0), load(x + 7 - program_id(0)) + 1)", 2, "accesses x["},
+      {"v = load(x)\n    store(x + 7 - program_id(0), v + 5)", 3, "which another program reads"},
+      {"store(x, 3.0)", 0, ""},                                         /* all write the same */
+      {"store(x + program_id(0), load(x + program_id(0)) + 1)", 0, ""}, /* its own */
+      {"atomic_add(x, 1.0)\n    store(x + 1, 1.0 * program_id(0))", 0, ""},
+      {"store(x + 4 + program_id(0), load(x) + 1)", 0, ""}, /* read by all, written by none */
+   };
+   for (unsigned r = 0; r < sizeof rows / sizeof rows[0]; r++)
+      for (unsigned threads = 1; threads <= 4; threads += 3) {
+         Warnings w = {0};
+         TlExecOptions o = {.threads = threads, .watched = true, .warn = keep_warning, .user = &w};
+         static float x[16];
+         char source[400];
+         Case c;
+         memset(x, 0, sizeof x);
+         snprintf(source, sizeof source, "def k(x: *fp32):\n    %s\n", rows[r].body);
+         CASE(c, source, 8, &o, BUF(x));
+         assert_int_equal(c.status, TL_EXEC_OK);
+         if (!w.num != !rows[r].line)
+            fail_msg("row %u: %u warnings", r, w.num);
+         for (unsigned i = 0; i < w.num; i++)
+            assert_int_equal(w.list[i].kind, TL_FAULT_RACE);
+         if (w.num && threads == 1) {
+            assert_int_equal(line_of(&c, w.list[w.num - 1].range), rows[r].line);
+            c.text = render(&c.r, &w.list[w.num - 1]);
+            expect_text(&c, rows[r].text);
+            expect_text(&c, "warning[W0604]");
+         }
+         sema_run_free(&c.r);
+      }
 }
 
 /* Access widths take an index that nothing bounds from below as not negative.  A remainder that is
@@ -794,6 +852,7 @@ test_cpu(void)
       cmocka_unit_test(negative_and_far_indices_stay_with_their_buffer),
       cmocka_unit_test(poison_is_seen),
       cmocka_unit_test(masks_protect),
+      cmocka_unit_test(races_of_programs_are_warned_of),
       cmocka_unit_test(arguments_are_checked),
       cmocka_unit_test(read_only_misaligned_and_wild),
       cmocka_unit_test(tables_of_pointers_work),
