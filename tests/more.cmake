@@ -6,6 +6,14 @@ set(tilecheck_tmp "${CMAKE_BINARY_DIR}/out/golden")
 file(MAKE_DIRECTORY "${tilecheck_tmp}")
 
 if(TARGET tilec)
+  # A library that a profiler would inject gets a range of the kernel's name.
+  add_library(fakenvtx MODULE "${CMAKE_CURRENT_SOURCE_DIR}/support/fakenvtx.c")
+  add_test(NAME command.nvtx
+           COMMAND "${CMAKE_COMMAND}" -E env "NVTX_INJECTION64_PATH=$<TARGET_FILE:fakenvtx>"
+                   "$<TARGET_FILE:tilec>" run "${CMAKE_SOURCE_DIR}/dsl_examples/elu.tile" --on=cpu --profile
+                   --arg x=zeros:fp32[8] --arg y=zeros:fp32[8] --arg n=8 --flops=3*n)
+  set_tests_properties(command.nvtx PROPERTIES PASS_REGULAR_EXPRESSION
+                       "nvtx: elu begins\nnvtx: depth 0 ends")
   # One test per folder of golden/ that has RUN lines (the others are read by unit tests).
   file(GLOB folders CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/golden/*")
   foreach(folder ${folders})

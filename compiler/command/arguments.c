@@ -1,5 +1,6 @@
 /* See arguments.h. */
 #include "command/arguments.h"
+#include "core/rule.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -367,6 +368,45 @@ tl_cmd_grid(TlCommand *c, TilecCompileOptions *o, uint32_t grid[3], bool *is_giv
    return !*is_given ||
           tl_cmd_refuse(
              "--grid takes up to three numbers below 2147483648, as in 128,2; found '%s'", text);
+}
+
+/* ---- what a launch moves and does ---- */
+typedef struct Names {
+   TlCmdArgs *args;
+   bool is_unknown; /* one that was asked for is no argument, or no integer */
+} Names;
+
+static int
+find_integer(void *user, const char *name, size_t len)
+{
+   Names *names = user;
+   const TlCmdArg *a = tl_cmd_arg_find(names->args, name, len);
+   bool is_int = a && a->is_given && a->value.kind == TL_CLI_INT;
+   names->is_unknown |= !is_int;
+   return is_int ? (int)(a - names->args->list) : -1;
+}
+
+int
+tl_cmd_expression(TlCommand *c, TlCmdArgs *args, TlOptionId id, double *out)
+{
+   assert(id == TL_OPT_BYTES || id == TL_OPT_FLOPS);
+   const char *text = tl_option(&c->cl, id), *why;
+   int64_t *slots = tl_new_array(c->arena, int64_t, args->num + 1), v = 0;
+   Names names = {.args = args};
+   char error[256] = "";
+   if (!text)
+      return EXIT_OK;
+   for (unsigned i = 0; i < args->num; i++)
+      slots[i] = args->list[i].is_given ? args->list[i].value.i : 0;
+   why = error;
+   TlRule *rule = tl_rule_parse(text, find_integer, &names, error, sizeof error);
+   bool is_written = rule != NULL, ok = rule && tl_rule_eval(rule, slots, &v, &why) && v >= 0;
+   tl_rule_free(rule);
+   *out = (double)v;
+   if (ok)
+      return EXIT_OK;
+   tl_cmd_error("the expression '%s': %s", text, *why ? why : "its value is negative");
+   return is_written || names.is_unknown ? EXIT_PROGRAM : EXIT_USAGE;
 }
 
 TilecStatus

@@ -1,10 +1,8 @@
 /* tilec bench: one kernel timed well: quantiles of interleaved samples with an emptied L2 cache,
  * variants side by side, beside the copy bandwidth that the same run measures. */
-#include "core/rule.h"
 #include "command/measure.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,45 +134,6 @@ make_variants(TlMeasure *m, const Axes *axes, TilecConfig *configs)
 }
 
 /* ---- what a launch moves and does ---- */
-typedef struct Names {
-   TlCmdArgs *args;
-   bool is_unknown; /* one that was asked for is no argument, or no integer */
-} Names;
-
-static int
-find_slot(void *user, const char *name, size_t len)
-{
-   Names *names = user;
-   const TlCmdArg *a = tl_cmd_arg_find(names->args, name, len);
-   bool is_int = a && a->is_given && a->value.kind == TL_CLI_INT;
-   names->is_unknown |= !is_int;
-   return is_int ? (int)(a - names->args->list) : -1;
-}
-
-/* An exit code, after a message; *out stays as it is when the option is not given. */
-static int
-expression(TlMeasure *m, TlOptionId id, double *out)
-{
-   assert(id == TL_OPT_BYTES || id == TL_OPT_FLOPS);
-   const char *text = tl_option(&m->c->cl, id), *why;
-   int64_t *slots = tl_new_array(m->c->arena, int64_t, m->args.num + 1), v = 0;
-   Names names = {.args = &m->args};
-   char error[256] = "";
-   if (!text)
-      return EXIT_OK;
-   for (unsigned i = 0; i < m->args.num; i++)
-      slots[i] = m->args.list[i].is_given ? m->args.list[i].value.i : 0;
-   why = error;
-   TlRule *rule = tl_rule_parse(text, find_slot, &names, error, sizeof error);
-   bool is_written = rule != NULL, ok = rule && tl_rule_eval(rule, slots, &v, &why) && v >= 0;
-   tl_rule_free(rule);
-   *out = (double)v;
-   if (ok)
-      return EXIT_OK;
-   tl_cmd_error("the expression '%s': %s", text, *why ? why : "its value is negative");
-   return is_written || names.is_unknown ? EXIT_PROGRAM : EXIT_USAGE;
-}
-
 static double
 array_bytes(const TlMeasure *m)
 {
@@ -183,53 +142,6 @@ array_bytes(const TlMeasure *m)
       if (m->args.list[i].is_given && m->args.list[i].value.kind == TL_CLI_ARRAY)
          bytes += (double)m->args.list[i].value.array.bytes;
    return bytes;
-}
-
-/* ---- the ceiling ---- */
-/* Bytes read and written by a large copy, in GB/s; 0 when it cannot be measured. */
-static double
-copy_bandwidth(TlMeasure *m)
-{
-   enum { RUNS = 15, WARM = 3 };
-   bool gpu = tilec_runtime_executor(m->rt) == TILEC_ON_CUDA;
-   uint64_t bytes = gpu ? (uint64_t)1 << 30 : (uint64_t)64 << 20;
-   TilecBuffer *from = NULL, *to = NULL;
-   TilecEvent *start = NULL, *stop = NULL;
-   double ms[RUNS] = {0};
-   TilecStatus status = TILEC_OUT_OF_DEVICE_MEMORY;
-   while (status != TILEC_OK && bytes >= 1 << 20) {
-      status = tilec_buffer_new(m->rt, bytes, &from);
-      if (status == TILEC_OK)
-         status = tilec_buffer_new(m->rt, bytes, &to);
-      if (status == TILEC_OK)
-         break;
-      tilec_buffer_free(from);
-      from = NULL;
-      bytes /= 4;
-   }
-   if (status == TILEC_OK)
-      status = tilec_buffer_fill(from, 0, 1, bytes, NULL);
-   if (status == TILEC_OK)
-      status = tilec_event_new(m->rt, &start);
-   if (status == TILEC_OK)
-      status = tilec_event_new(m->rt, &stop);
-   for (int i = 0; i < RUNS + WARM && status == TILEC_OK; i++) {
-      status = tilec_event_record(start, NULL);
-      if (status == TILEC_OK)
-         status = tilec_buffer_copy(to, 0, from, 0, bytes, NULL);
-      if (status == TILEC_OK)
-         status = tilec_event_record(stop, NULL);
-      if (status == TILEC_OK)
-         status = tilec_event_sync(stop);
-      if (status == TILEC_OK)
-         status = tilec_event_elapsed(start, stop, &ms[i < WARM ? 0 : i - WARM]);
-   }
-   tilec_event_free(start);
-   tilec_event_free(stop);
-   tilec_buffer_free(from);
-   tilec_buffer_free(to);
-   qsort(ms, RUNS, sizeof ms[0], tl_cmd_ascending);
-   return status == TILEC_OK && ms[RUNS / 2] > 0 ? 2e-6 * (double)bytes / ms[RUNS / 2] : 0;
 }
 
 /* ---- all of it ---- */
@@ -307,9 +219,9 @@ bench(TlMeasure *m, TlReportFn *format)
    TlBenchReport report = {.kernel = m->args.kernel, .bytes = array_bytes(m)};
    int code = read_axes(m, &axes);
    if (code == EXIT_OK)
-      code = expression(m, TL_OPT_BYTES, &report.bytes);
+      code = tl_cmd_expression(m->c, &m->args, TL_OPT_BYTES, &report.bytes);
    if (code == EXIT_OK)
-      code = expression(m, TL_OPT_FLOPS, &report.flops);
+      code = tl_cmd_expression(m->c, &m->args, TL_OPT_FLOPS, &report.flops);
    if (code == EXIT_OK)
       code = tl_measure_open(m);
    if (code != EXIT_OK)
@@ -321,7 +233,7 @@ bench(TlMeasure *m, TlReportFn *format)
    if (status != TILEC_OK)
       return tl_measure_error(m, status);
    report.device = device.name;
-   report.copy_gbps = copy_bandwidth(m);
+   report.copy_gbps = tl_copy_gbps(m->rt);
    report.picked = picked;
    report.info = tilec_tune_info(r);
    if (report.info->note[0])

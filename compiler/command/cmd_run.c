@@ -5,6 +5,7 @@
 #include "command/arguments.h"
 #include "command/cached.h"
 #include "command/measure.h"
+#include "command/nvtx.h"
 #include "command/ptxas.h"
 #include "command/run_results.h"
 #include "exec/sim/sim.h"
@@ -35,6 +36,7 @@ typedef struct RunState {
    uint32_t time_runs;   /* 0 = no timing */
    double launch_ms;     /* of the first launch */
    double median_ms;     /* of those timed; 0 = none */
+   double bytes, flops;  /* --bytes, --flops; 0 = not given */
    TlExecStats counts;   /* --profile on the CPU executor */
    TlSimStats sim_stats; /* --stats, --profile on the simulator */
    TlRunResults results;
@@ -327,10 +329,12 @@ run_on_cpu(RunState *r)
    double *ms = tl_new_array(r->c->arena, double, r->time_runs + 1);
    for (uint32_t i = 0; i < (r->time_runs ? r->time_runs : 1); i++) {
       TilecFault fault = {0};
+      tl_nvtx_push(r->o.kernel);
       double start = tl_now_ms();
       TilecStatus status = tl_run_host(&r->comp, &l, checks, profile && i == 0 ? &r->counts : NULL,
                                        count && i == 0 ? &r->sim_stats : NULL, &fault);
       ms[i] = tl_now_ms() - start;
+      tl_nvtx_pop();
       if (status == TILEC_OK)
          continue;
       tl_cmd_diagnostics(r->c, &r->comp);
@@ -363,6 +367,7 @@ time_on_gpu(RunState *r, const TilecLaunch *l, const TilecArg *args, size_t n)
    if (status == TILEC_OK)
       status = tilec_event_new(r->rt, &stop);
    for (uint32_t i = 0; i < r->time_runs + 3 && status == TILEC_OK; i++) {
+      tl_nvtx_push(r->o.kernel);
       status = tilec_event_record(start, NULL);
       if (status == TILEC_OK)
          status = tilec_launch(r->kernel, l, args, n);
@@ -370,6 +375,7 @@ time_on_gpu(RunState *r, const TilecLaunch *l, const TilecArg *args, size_t n)
          status = tilec_event_record(stop, NULL);
       if (status == TILEC_OK)
          status = tilec_event_sync(stop);
+      tl_nvtx_pop();
       if (status == TILEC_OK)
          status = tilec_event_elapsed(start, stop, &ms[i < 3 ? 0 : i - 3]);
    }
@@ -404,11 +410,13 @@ run_on_gpu(RunState *r)
    if (!args)
       return EXIT_PROGRAM;
    TilecLaunch l = {.grid = {r->grid[0], r->grid[1], r->grid[2]}};
+   tl_nvtx_push(r->o.kernel);
    double start = tl_now_ms();
    status = tilec_launch(r->kernel, &l, args, n);
    if (status == TILEC_OK)
       status = tilec_runtime_sync(r->rt);
    r->launch_ms = tl_now_ms() - start;
+   tl_nvtx_pop();
    if (status == TILEC_OK)
       status = tl_cmd_args_download(&r->a);
    if (tl_option(&r->c->cl, TL_OPT_PROFILE) && !r->time_runs)
@@ -419,17 +427,30 @@ run_on_gpu(RunState *r)
 }
 
 /* ---- what is told at the end ---- */
-static void
-print_profile(RunState *r)
+static double
+array_bytes(const RunState *r)
 {
    double bytes = 0;
    for (unsigned i = 0; i < r->a.num; i++)
       if (r->a.list[i].is_given && r->a.list[i].value.kind == TL_CLI_ARRAY)
          bytes += (double)r->a.list[i].value.array.bytes;
+   return bytes;
+}
+
+static void
+print_profile(RunState *r)
+{
+   double bytes = array_bytes(r), moves = r->bytes > 0 ? r->bytes : bytes;
    double ms = r->median_ms > 0 ? r->median_ms : r->launch_ms;
    printf("%14.4f ms for the launch\n%14.0f bytes in arrays\n", ms, bytes);
+   if (r->flops > 0 && ms > 0)
+      printf("%14.4g TFLOP/s\n", r->flops / ms * 1e-9);
    if (r->rt) {
-      printf("%14.2f GB/s if each byte moves once\n", ms > 0 ? bytes / ms * 1e-6 : 0);
+      double gbps = ms > 0 ? moves / ms * 1e-6 : 0, copy = tl_copy_gbps(r->rt);
+      printf("%14.2f GB/s%s", gbps, r->bytes > 0 ? "" : " if each byte moves once");
+      if (copy > 0)
+         printf(", %.1f %% of the %.1f GB/s of a copy", 100 * gbps / copy, copy);
+      putchar('\n');
    } else if (r->on_sim) {
       printf("%14llu bytes read by threads\n%14llu bytes written by threads\n",
              (unsigned long long)(r->sim_stats.load_bytes + r->sim_stats.async_bytes),
@@ -559,6 +580,9 @@ tl_cmd_run(TlCommand *c)
       return EXIT_USAGE;
    if (time && !*time)
       r->time_runs = DEFAULT_RUNS;
+   if ((tl_option(&c->cl, TL_OPT_BYTES) || tl_option(&c->cl, TL_OPT_FLOPS)) &&
+       !tl_option(&c->cl, TL_OPT_PROFILE))
+      return tl_cmd_misuse("--bytes and --flops are for --profile: add it, or use tilec bench");
    const char *ptxas;
    if (!tl_ptxas_find(c, &ptxas))
       return EXIT_ENVIRONMENT;
@@ -573,7 +597,13 @@ tl_cmd_run(TlCommand *c)
    if (code == EXIT_OK && !r->o.signature && !tl_cmd_args_complete(&r->a))
       code = EXIT_PROGRAM; /* a signature may fold what is not given */
    if (code == EXIT_OK)
+      code = tl_cmd_expression(c, &r->a, TL_OPT_BYTES, &r->bytes);
+   if (code == EXIT_OK)
+      code = tl_cmd_expression(c, &r->a, TL_OPT_FLOPS, &r->flops);
+   if (code == EXIT_OK)
       code = tl_results_open(&r->results, c, &r->a);
+   if (tl_option(&c->cl, TL_OPT_PROFILE))
+      tl_nvtx_open();
    if (code == EXIT_OK)
       code = compile_and_run(r);
    release(r);

@@ -38,6 +38,9 @@ int tl_measure_choose(TlCommand *c, TilecCompileOptions *o);
 /* Where the tuner's choices are kept; NULL: nowhere. */
 const char *tl_measure_database(TlCommand *c);
 
+/* Bytes read and written by a large copy on an executor, in GB/s; 0 when it cannot be measured. */
+double tl_copy_gbps(TilecRuntime *rt);
+
 /* ---- bench_report.c ---- */
 typedef struct TlBenchReport {
    const char *kernel, *device;

@@ -104,8 +104,8 @@ bool tl_describe(TlCompilation *comp, const TilecCompileOptions *options);
 TilecHiddenArg tl_tensor_map_recipe(TlArena *arena, const TlFunc *f, const TlOp *map);
 
 /* host_run.c: runs the TYPED copy on the CPU executor or the LOWERED function on the simulator; as
- * tilec_program_run_cpu.  checks: what else is looked for on the CPU executor.  counts (CPU executor) and
- * stats (simulator) are added to; both may be NULL. */
+ * tilec_program_run_cpu.  checks: what else is looked for on the CPU executor.  counts (CPU
+ * executor) and stats (simulator) are added to; both may be NULL. */
 struct TlExecStats;
 struct TlSimStats;
 typedef enum TlHostChecks {

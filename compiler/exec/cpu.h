@@ -79,8 +79,8 @@ typedef struct TlExecFault {
                 MEMORY: the limit; ARGUMENT: value, divisor */
    TlRange origin; /* UNDEFINED: where the value comes from */
    const char *origin_op;
-   const char *
-      text; /* ASSERT: message; RACE: what the other program does; ARGUMENT, UNSUPPORTED: what is wrong; NULL: see `own` */
+   const char *text; /* ASSERT: message; RACE: what the other program does; ARGUMENT,
+                        UNSUPPORTED: what is wrong; NULL: see `own` */
    char own[192]; /* UNSUPPORTED: what is wrong, cut, when the words were made by the run */
 } TlExecFault;
 

@@ -119,8 +119,8 @@ typedef struct TlExecRun {
    atomic_flag locks[TL_EXEC_LOCKS];
    atomic_flag print_lock;
    bool has_cells;
-   TlExecFault *
-      warnings; /* two by instruction number, the second of races; kind NONE = none; under print_lock */
+   TlExecFault *warnings; /* two by instruction number, the second of races; kind NONE = none;
+                             under print_lock */
 } TlExecRun;
 
 struct TlExecThread {
