@@ -4,6 +4,7 @@
 #include "sema/sema.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const TlStageName tl_stage_names[TILEC_STAGE_COUNT] = {
@@ -283,8 +284,10 @@ static bool
 read_warnings(TlCommand *c, TlWarnings *w)
 {
    size_t at = 0;
+   const char *name, *stages = tl_option(&c->cl, TL_OPT_NUM_STAGES);
+   if (stages && strtoul(stages, NULL, 10) > 1) /* who asks for stages is told of none */
+      (void)tl_warnings_ask(w, "not-pipelined", &name);
    for (const char *text; (text = tl_option_next(&c->cl, TL_OPT_WARN, &at));) {
-      const char *name;
       if (tl_warnings_ask(w, text, &name))
          continue;
       TlSb known;

@@ -27,6 +27,21 @@ static const char *const examples[] = {
    NULL,
 };
 
+const TlExitCode tl_exit_codes[] = {
+   {0, "ok", "all is well, warnings aside"},
+   {1, "the program is wrong",
+    "the program is wrong, when it is compiled or run; or it is not what the command line takes it "
+    "for: it has no such kernel or parameter, a value does not fit, a result is not as in "
+    "--expect"},
+   {2, "the command line is wrong",
+    "the command line is wrong whatever the program is: an option, a value or a number of files"},
+   {3, "a file, tool or GPU cannot be had",
+    "a file cannot be read or written, or a tool or GPU that was asked for cannot be had"},
+   {4, "limit or time-out", "a limit of memory or of --timeout, of the compiler, ptxas or the run"},
+   {70, "bug in tilec", "a bug in tilec"},
+   {0, NULL, NULL},
+};
+
 const char *
 tl_example(unsigned i)
 {
@@ -47,6 +62,9 @@ wrap(TlSb *out, unsigned at, unsigned indent, const char *text, const char *more
    unsigned width = WIDTH - (unsigned)strlen(more);
    while (*text) {
       size_t word = strcspn(text, " ");
+      bool takes_next = *more && text[0] == '-' && text[word] && text[word + 1] != '-';
+      if (takes_next) /* an option stays with its value */
+         word += 1 + strcspn(text + word + 1, " ");
       if (at > indent && at + 1 + word > width) {
          tl_sb_printf(out, "%s\n", more);
          spaces(out, indent);
@@ -108,6 +126,12 @@ option_entries(TlSb *out, unsigned command, bool general)
    }
 }
 
+void
+tl_example_lines(TlSb *out, unsigned i, unsigned indent)
+{
+   wrap(out, indent, indent + 4, examples[i], " \\");
+}
+
 static void
 command_examples(TlSb *out, const char *name)
 {
@@ -117,7 +141,7 @@ command_examples(TlSb *out, const char *name)
       if (!tl_is_word(name, command, strcspn(command, " ")))
          continue;
       tl_sb_str(out, before);
-      wrap(out, 2, 6, examples[i], " \\");
+      tl_example_lines(out, i, 2);
       before = "  ";
    }
 }
@@ -143,7 +167,10 @@ tl_options_help(TlSb *out, unsigned command, const char *command_name)
    option_entries(out, command, all);
    if (!all)
       command_examples(out, command_name);
-   tl_sb_str(out, "\nexit codes: 0 ok, 1 the program is wrong, 2 the command line is wrong,\n"
-                  "            3 a file, tool or GPU cannot be had, 4 limit or time-out,\n"
-                  "            70 bug in tilec\n");
+   TlSb codes;
+   tl_sb_init(&codes, out->arena);
+   for (const TlExitCode *e = tl_exit_codes; e->brief; e++)
+      tl_sb_printf(&codes, "%s%d %s", codes.len ? ", " : "", e->code, e->brief);
+   tl_sb_str(out, "\nexit codes: ");
+   wrap(out, 12, 12, tl_sb_cstr(&codes), "");
 }

@@ -78,11 +78,19 @@ tl_options_manual(TlSb *out, const char *version)
       group = tl_option_group(i);
       option_item(out, &tl_option_rows[i]);
    }
-   tl_sb_str(out, ".SH EXIT STATUS\n0 ok, 1 the program is wrong, 2 the command line is wrong, "
-                  "3 a file, tool or GPU cannot be had, 4 limit or time\\-out, 70 bug in tilec\n"
-                  ".SH EXAMPLES\n.nf\n");
-   for (unsigned i = 0; tl_example(i); i++)
-      plain_line(out, tl_example(i));
+   tl_sb_str(out, ".SH EXIT STATUS\nOne kind of mistake has one code, whatever command meets it. "
+                  "Of several files the worst counts.\n");
+   for (const TlExitCode *e = tl_exit_codes; e->text; e++) {
+      tl_sb_printf(out, ".TP\n.B %d\n", e->code);
+      plain_line(out, e->text);
+   }
+   tl_sb_str(out, ".SH EXAMPLES\n.nf\n");
+   for (unsigned i = 0; tl_example(i); i++) {
+      TlSb lines;
+      tl_sb_init(&lines, out->arena);
+      tl_example_lines(&lines, i, 0);
+      plain(out, lines.data, lines.len);
+   }
    tl_sb_str(out, ".fi\n.SH FILES\n.TP\n.I ~/.cache/tilec\ncompiled kernels and the tuner's "
                   "choices ($XDG_CACHE_HOME/tilec where that is set)\n");
 }

@@ -81,7 +81,7 @@ typedef struct TlExecFault {
    const char *origin_op;
    const char *text; /* ASSERT: message; RACE: what the other program does; ARGUMENT,
                         UNSUPPORTED: what is wrong; NULL: see `own` */
-   char own[192]; /* UNSUPPORTED: what is wrong, cut, when the words were made by the run */
+   char own[192];    /* UNSUPPORTED: what is wrong, cut, when the words were made by the run */
 } TlExecFault;
 
 /* What a launch moved and computed: the bytes of elements that masks left on, and operations on

@@ -430,8 +430,8 @@ drop_slow(Measure *m, uint32_t rounds)
       double mine = fastest(c);
       if (c->status == TILEC_OK && mine > best * factor)
          tl_tune_drop(c, TILEC_CANCELLED,
-                      "slower: %.4g ms at best in its %u rounds, the fastest till then %.4g", mine,
-                      rounds, best);
+                      "slower: %.4g ms at best in its %u round%s, the fastest till then %.4g", mine,
+                      rounds, rounds == 1 ? "" : "s", best);
    }
 }
 

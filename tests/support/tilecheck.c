@@ -30,7 +30,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MAX_DIRECTIVES = 1000, MAX_VARS = 200, MAX_GROUPS = 64, MAX_RUNS = 64 };
+enum { MAX_DIRECTIVES = 1000, MAX_VARS = 200, MAX_GROUPS = 64, MAX_RUNS = 128 };
 
 /* ---- text ---- */
 typedef struct Text {
