@@ -727,21 +727,28 @@ define_index(const Spec *p, const char *name)
    return -1;
 }
 
+/* "x, y, n" */
+static const char *
+param_names(TlSema *s, const Spec *p)
+{
+   TlSb names;
+   tl_sb_init(&names, s->arena);
+   for (unsigned i = 0; i < p->num; i++)
+      tl_sb_printf(&names, "%s%s", i ? ", " : "", param(p, i)->name);
+   return tl_sb_cstr(&names);
+}
+
 static void
 help_signature(TlSema *s, const Spec *p)
 {
-   TlSb names;
    if (strchr(p->given->signature, ';')) {
       tl_help(s->diags, "%s", separators);
       return;
    }
-   tl_sb_init(&names, s->arena);
-   for (unsigned i = 0; i < p->num; i++)
-      tl_sb_printf(&names, "%s%s", i ? ", " : "", param(p, i)->name);
    tl_help(s->diags,
            "write an entry for each of: %s; such as -s '*fp32, i32, 64' for a pointer, "
            "an integer and a constexpr of 64",
-           tl_sb_cstr(&names));
+           param_names(s, p));
 }
 
 static bool
@@ -868,6 +875,8 @@ apply_defines(TlSema *s, Spec *p)
          tl_report(s->diags, E0271, tl_ast_name_range(s->sources, p->fn->node), p->fn->name, name);
          if (near.best)
             tl_help(s->diags, "did you mean '%s'?", near.best);
+         else
+            tl_help(s->diags, "it has %s", param_names(s, p));
          ok = false;
       }
    }

@@ -80,6 +80,21 @@ def _install(on):
     return triton
 
 
+def progress(done, total, failed, start, told):
+    """On a terminal a line that changes, in a log a line a minute; when a line was last written."""
+    now = time.time()
+    text = "%d of %d cases, %d failed, %.0f s" % (done, total, failed, now - start)
+    if sys.stderr.isatty():
+        sys.stderr.write("\r%s\033[K" % text)
+        if done == total:
+            sys.stderr.write("\r\033[K")
+    elif now - told >= 60:
+        sys.stderr.write(text + "\n")
+        told = now
+    sys.stderr.flush()
+    return told
+
+
 def main():
     global place
     a = argparse.ArgumentParser()
@@ -99,9 +114,10 @@ def main():
     for name in SECTIONS:
         importlib.import_module(name)
     failed, records, start = [], [], time.time()
-    for section, row, name, f, values in CASES:
-        if a.only not in "%s %s %s" % (section, row, name):
-            continue
+    chosen = [c for c in CASES if a.only in "%s %s %s" % c[:3]]
+    told = start
+    for done, (section, row, name, f, values) in enumerate(chosen):
+        told = progress(done, len(chosen), len(failed), start, told)
         text = ""
         try:
             f(*values)
@@ -110,6 +126,7 @@ def main():
             failed.append("%s: %s: %s\n%s" % (section, row, name, text))
         records.append({"section": section, "row": row, "case": name, "on": a.on,
                         "outcome": "failed" if text else "passed", "text": text[-2000:]})
+    progress(len(chosen), len(chosen), len(failed), start, told)
     if a.outcomes:
         with open(a.outcomes, "w") as out:
             out.writelines(json.dumps(r) + "\n" for r in records)
