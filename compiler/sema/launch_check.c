@@ -171,13 +171,40 @@ find_configs(void *user, TlNode *n)
    tl_ast_children(n, find_configs, user);
 }
 
+/* Triton passes over a key that is no parameter: the choice for one value serves all. */
+static void
+check_keys(const Around *a, const TlNode *autotune)
+{
+   const TlNode *key =
+      autotune->kind == TL_AST_CALL ? tl_decorator_argument(autotune, "key", 1) : NULL;
+   if (!key || key->kind != TL_AST_LIST)
+      return;
+   const TlNodeList *names = &tl_ast_List(key)->items;
+   for (size_t i = 0; i < names->len; i++) {
+      const TlNode *n = names->data[i];
+      const char *name = n->kind == TL_AST_STR ? tl_ast_Str(n)->value.data : NULL;
+      if (!name || param_named(a->kernel, name) >= 0)
+         continue;
+      TlNearest near = {.name = name};
+      for (unsigned p = 0; p < a->kernel->num_params; p++)
+         tl_nearest_try(&near, a->kernel->params[p].name);
+      tl_report(a->s->diags, W0211, n->range, name, a->kernel->name);
+      if (near.best)
+         tl_help(a->s->diags, "did you mean '%s'?", near.best);
+      else
+         tl_help(a->s->diags, "name parameters whose values decide which configuration is best");
+   }
+}
+
 static void
 check_autotune(Around *a, const TlSvFunc *fn)
 {
    const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
    for (size_t i = 0; i < d->len; i++) {
-      if (strcmp(tl_decorator_name(d->data[i]), "autotune") == 0)
-         find_configs(a, d->data[i]);
+      if (strcmp(tl_decorator_name(d->data[i]), "autotune") != 0)
+         continue;
+      find_configs(a, d->data[i]);
+      check_keys(a, d->data[i]);
    }
 }
 
