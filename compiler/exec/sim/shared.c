@@ -46,9 +46,9 @@ typedef struct Touch {
    const TlHostSite *site;
    uint32_t at, bytes;
    bool is_write, is_atomic;
-   bool all_lanes; /* a matrix operation: every lane of the warp takes part */
-   bool is_copy;   /* asynchronous: the data come later */
-   bool is_wgmma;
+   bool all_lanes;            /* a matrix operation: every lane of the warp takes part */
+   bool is_copy;              /* asynchronous: the data come later */
+   bool is_async;             /* wgmma or a box: past the way that stores take */
    const unsigned char *data; /* of a write */
 } Touch;
 
@@ -168,8 +168,8 @@ is_copy(const TlOp *op)
    return op->opcode == TL_OP_CP_ASYNC || op->opcode == TL_OP_TMA_LOAD;
 }
 
-/* wgmma sees what a thread wrote when the thread fenced after that, and the warp knows of it; what
- * a copy brought it sees without. */
+/* wgmma sees what a thread wrote, and a box comes after it, when the thread fenced after that and
+ * the warp knows of it; what a copy brought needs no fence. */
 static void
 after_fence(const Touch *x, const SimWrite *w)
 {
@@ -205,7 +205,7 @@ touch_cells(const Touch *x)
       SimWrite *w = &m->write[c];
       SimRead *reads = &m->read[(size_t)c * b->num_warps];
       bool is_repeated = after_write(x, w, c);
-      if (x->is_wgmma)
+      if (x->is_async)
          after_fence(x, w);
       if (!x->is_write && !w->epoch && !b->has_unwritten) {
          b->has_unwritten = true;
@@ -511,7 +511,13 @@ void
 sim_begin_box(SimThread *t, const TlHostSite *s, uint32_t at, const uint8_t *data)
 {
    SimShared *m = &t->block->shared;
-   touch(&(Touch){.t = t, .site = s, .at = at, .bytes = BOX_BYTES, .is_write = true, .data = data});
+   touch(&(Touch){.t = t,
+                  .site = s,
+                  .at = at,
+                  .bytes = BOX_BYTES,
+                  .is_write = true,
+                  .is_async = true,
+                  .data = data});
    for (uint32_t i = at / m->granule; i < (at + BOX_BYTES) / m->granule; i++)
       m->write[i] =
          (SimWrite){.epoch = SIM_IN_FLIGHT, .site = s->index, .thread = (uint16_t)t->host.tid};
@@ -563,7 +569,7 @@ sim_read_async(SimThread *t, const TlHostSite *s, uint32_t at, uint32_t bytes,
    if (at % bytes || at < extent[0] || bytes > end || at > end - bytes)
       sim_fault(t, s, f);
    const uint8_t *p = touch_cells(
-      &(Touch){.t = t, .site = s, .at = at, .bytes = bytes, .all_lanes = true, .is_wgmma = true});
+      &(Touch){.t = t, .site = s, .at = at, .bytes = bytes, .all_lanes = true, .is_async = true});
    for (uint32_t cell = at / m->granule; cell < (at + bytes) / m->granule; cell++) {
       read_of(t->warp, cell)->epoch = SIM_IN_FLIGHT;
       if (reads->len == reads->cap)

@@ -25,7 +25,7 @@ typedef enum TlSimFaultKind {
    TL_SIM_FAULT_ALIGNMENT, /* of a shared address */
    TL_SIM_FAULT_DIVERGED,  /* lanes of a warp at different warp operations, or warps of a barrier */
    TL_SIM_FAULT_STUCK,     /* threads wait for others that ended or wait elsewhere */
-   TL_SIM_FAULT_PROXY,     /* wgmma reads what was written and not fenced */
+   TL_SIM_FAULT_PROXY,     /* wgmma or a box meets what was written and not fenced */
    TL_SIM_FAULT_WGMMA,     /* a result taken before its group was waited for */
    TL_SIM_FAULT_GLOBAL_RACE, /* as RACE, of global memory: base has the place */
    TL_SIM_FAULT_BLOCK_RACE,  /* the same of two programs */
