@@ -413,7 +413,7 @@ advance(Advance *a)
    const TlType *in_flight = tl_type_in_flight(b.module->types, sum->type, true);
    TlValue *start = tl_t1(&b, TL_OP_DOT_START, in_flight, sum);
    tl_set_arg(a->loop, 1, tl_b3(&b, TL_OP_SELECT, more, end, lower));
-   a->loop = tl_for_carrying(a->loop, extra, 3);
+   a->loop = tl_carrying(a->loop, extra, 3);
    a->body = a->loop->regions[0]->block;
    a->slot = a->body->args[a->slot->index];
    a->parity = a->body->args[a->parity->index];

@@ -12,8 +12,15 @@
  * behind it, and threads that multiply have no addresses to make.  That everybody is done with the
  * stage that is filled anew, a barrier of the block says (insert_barriers), as for copies.
  *
- * Done where the loop runs once in the kernel, so that stages and parities begin with 0, and where
- * wgmma computes all products: what comes by boxes and what wgmma reads meets in no register. */
+ * A loop that runs more than once begins where it ended: stage and parity are carried through all
+ * that is outside, so that the mbarriers are made once.  Each box that is sent for is waited for by
+ * the iteration that it is for, so none is under way where the loop ends, however many iterations
+ * there were; of none, and of a condition that does not hold, both come out as they went in.  That
+ * all are done with the ring, and that what threads stored where it lies is fenced, a barrier before
+ * the next prologue says (insert_barriers).
+ *
+ * Done where wgmma computes all products: what comes by boxes and what wgmma reads meets in no
+ * register. */
 #include "ir/affine.h"
 #include "ir/control.h"
 #include "ir/walk.h"
@@ -27,15 +34,6 @@
 #include <assert.h>
 
 /* ---- which loops ---- */
-static bool
-runs_once(const TlOp *loop)
-{
-   for (const TlOp *op = tl_parent(loop); op; op = tl_parent(op))
-      if (op->opcode != TL_OP_IF)
-         return false;
-   return true;
-}
-
 /* The first product of the body, not of a condition in it; NULL: there is none. */
 static TlOp *
 first_product(const TlBlock *body)
@@ -85,7 +83,7 @@ tl_pipe_allow_boxes(TlPipe *p)
 {
    const TlPassCx *cx = p->cx;
    if (!cx->uses_boxes || !(cx->target->features & TL_FEAT_WGMMA) || p->func->extra_warps ||
-       !runs_once(p->loop) || !first_product(p->body) || !tl_only_by_wgmma(p->body))
+       !first_product(p->body) || !tl_only_by_wgmma(p->body))
       return;
    p->affine = tl_affine_new(cx->scratch, p->func);
    tl_affine_doubt_arguments(p->affine);
@@ -171,4 +169,81 @@ tl_boxes_place(const TlBlock *body)
    TlOp *product = first_product(body);
    assert(product && product->next);
    return product->next;
+}
+
+/* ---- stage and parity, around the loop ---- */
+/* One of the loops and conditions around. */
+typedef struct Around {
+   TlOp *op;
+   unsigned region; /* that the ring's loop is in */
+   TlValue *before[2];
+} Around;
+
+struct TlRingNest {
+   TL_VEC(Around) around; /* from the innermost to the outermost loop */
+};
+
+static unsigned
+region_of(const TlOp *op, const TlBlock *block)
+{
+   for (unsigned r = 0; r < op->num_regions; r++)
+      if (op->regions[r]->block == block)
+         return r;
+   assert(!"a region of the operation");
+   return 0;
+}
+
+static TlRingNest *
+find_nest(const TlPipe *p)
+{
+   TlRingNest *nest = tl_new(p->cx->scratch, TlRingNest);
+   size_t loops = 0;
+   for (TlOp *inner = p->loop, *op = tl_parent(inner); op; inner = op, op = tl_parent(op)) {
+      assert(tl_is_branching(op));
+      Around a = {.op = op, .region = region_of(op, inner->block)};
+      tl_vec_push(p->cx->scratch, &nest->around, a);
+      loops = tl_is_loop(op) ? nest->around.len : loops;
+   }
+   nest->around.len = loops; /* conditions around all of them run once */
+   return nest;
+}
+
+TlRingNest *
+tl_boxes_enter(TlPipe *p, TlValue *state[2])
+{
+   TlRingNest *nest = find_nest(p);
+   size_t n = nest->around.len;
+   TlBuilder b = tl_builder_before(n ? nest->around.data[n - 1].op : p->loop);
+   b.range = p->loop->range;
+   state[0] = state[1] = tl_const_int(&b, TL_I32, 0);
+   while (n-- > 0) {
+      Around *a = &nest->around.data[n];
+      unsigned num = a->op->num_results;
+      a->op = tl_carrying(a->op, state, 2);
+      for (unsigned i = 0; i < 2; i++) {
+         a->before[i] = state[i];
+         if (tl_is_loop(a->op))
+            state[i] = tl_carried(a->op->regions[a->region]->block, num + i);
+      }
+   }
+   return nest;
+}
+
+/* The region without the ring's loop passes on what it begins with. */
+void
+tl_boxes_leave(TlRingNest *nest, TlValue *state[2])
+{
+   for (size_t n = 0; n < nest->around.len; n++) {
+      const Around *a = &nest->around.data[n];
+      unsigned num = a->op->num_results - 2;
+      for (unsigned r = 0; r < a->op->num_regions; r++) {
+         TlBlock *block = a->op->regions[r]->block;
+         for (unsigned i = 0; i < 2; i++) {
+            TlValue *other = tl_is_loop(a->op) ? tl_carried(block, num + i) : a->before[i];
+            tl_append_arg(block->last, r == a->region ? state[i] : other);
+         }
+      }
+      for (unsigned i = 0; i < 2; i++)
+         state[i] = tl_result(a->op, num + i);
+   }
 }

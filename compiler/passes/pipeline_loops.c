@@ -262,10 +262,27 @@ build_wait(TlBuilder *b, unsigned num)
    tl_build_n(b, TL_OP_ASYNC_WAIT, NULL, 0, NULL, TL_ATTRS_({TL_ATTR_NUM, {.i = num}}));
 }
 
-/* Copies of the first p->ahead iterations; ahead: carried values of the first iteration, then those
- * of iteration p->ahead. */
+/* The stage that many after `slot`: of boxes, only the thread that sends computes it. */
+static TlValue *
+slot_ahead(const TlPipe *p, TlBuilder *b, TlValue *slot, unsigned ahead)
+{
+   unsigned rest = p->stages - ahead; /* so many from 0 on do not wrap */
+   uint64_t first;
+   assert(ahead < p->stages);
+   if (tl_is_const(slot, &first))
+      return tl_const_int(b, TL_I32, (int64_t)((first + ahead) % p->stages));
+   if (!ahead)
+      return slot;
+   TlValue *is_beyond = tl_b2(b, TL_OP_GE, slot, tl_const_int(b, TL_I32, rest));
+   return tl_b3(b, TL_OP_SELECT, is_beyond,
+                tl_b2(b, TL_OP_SUB, slot, tl_const_int(b, TL_I32, rest)),
+                tl_b2(b, TL_OP_ADD, slot, tl_const_int(b, TL_I32, ahead)));
+}
+
+/* Copies of the first p->ahead iterations, from that stage on; ahead: carried values of the first
+ * iteration, then those of iteration p->ahead. */
 static void
-build_prologue(TlPipe *p, TlBuilder *b, TlValue **ahead)
+build_prologue(TlPipe *p, TlBuilder *b, TlValue *slot, TlValue **ahead)
 {
    TlValue *lower = tl_for_lower(p->loop), *upper = tl_for_upper(p->loop);
    for (size_t i = 0; i < p->loads.len; i++) {
@@ -289,7 +306,7 @@ build_prologue(TlPipe *p, TlBuilder *b, TlValue **ahead)
       TlValue *exists =
          s ? tl_b2(b, TL_OP_AND, any, tl_exists_after(b, p->loop, p->step, lower, s)) : any;
       TlPipeTarget t = {
-         .map = &map, .slot = tl_const_int(b, TL_I32, s), .exists = exists, .ahead = s};
+         .map = &map, .slot = slot_ahead(p, b, slot, s), .exists = exists, .ahead = s};
       for (unsigned g = 0; g < p->groups; g++)
          issue_group(p, b, &t, g);
       for (size_t i = 0; i < p->slice.carried.len; i++)
@@ -307,18 +324,6 @@ next_slot(TlPipe *p, TlBuilder *b, TlValue *slot)
       return tl_b2(b, TL_OP_XOR, slot, one);
    TlValue *is_last = tl_b2(b, TL_OP_EQ, slot, tl_const_int(b, TL_I32, p->stages - 1));
    return tl_b3(b, TL_OP_SELECT, is_last, zero, tl_b2(b, TL_OP_ADD, slot, one));
-}
-
-/* The stage `ahead` stages after `slot`: of boxes, only the thread that sends computes it. */
-static TlValue *
-slot_ahead(const TlPipe *p, TlBuilder *b, TlValue *slot)
-{
-   unsigned rest = p->stages - p->ahead; /* so many from 0 on do not wrap */
-   assert(p->ahead >= 1 && rest >= 1);
-   TlValue *is_beyond = tl_b2(b, TL_OP_GE, slot, tl_const_int(b, TL_I32, rest));
-   return tl_b3(b, TL_OP_SELECT, is_beyond,
-                tl_b2(b, TL_OP_SUB, slot, tl_const_int(b, TL_I32, rest)),
-                tl_b2(b, TL_OP_ADD, slot, tl_const_int(b, TL_I32, p->ahead)));
 }
 
 /* The body that is being built. */
@@ -425,7 +430,7 @@ rewrite_body(TlPipe *p, TlOp *loop)
    if (!p->by_boxes)
       build_wait(&b, p->groups - 1 - waited + (p->ahead - 1) * p->groups);
    build_ahead(p, &b, &body);
-   body.to.slot = p->by_boxes ? slot_ahead(p, &b, body.take) : second;
+   body.to.slot = p->by_boxes ? slot_ahead(p, &b, body.take, p->ahead) : second;
    body.to.ahead = p->ahead;
    body.to.exists = tl_exists_after(&b, p->loop, p->step, index, p->ahead);
    for (unsigned g = 0; !p->by_boxes && g <= (p->issues_late ? waited : p->groups - 1); g++)
@@ -454,19 +459,30 @@ rewrite(TlPipe *p)
 {
    assert(p->stages >= 2 && p->loads.len > 0);
    TlOp *old = p->loop;
+   TlValue *state[2];
+   TlRingNest *nest = p->by_boxes ? tl_boxes_enter(p, state) : NULL;
    TlBuilder b = tl_builder_before(old);
-   unsigned num_ahead = (unsigned)p->slice.carried.len;
+   unsigned num = old->num_results, num_ahead = (unsigned)p->slice.carried.len;
    TlValue **more = tl_new_array(p->cx->scratch, TlValue *, num_ahead + 2);
    for (unsigned i = 0; i < num_ahead; i++)
       more[i] = tl_init(old, p->slice.carried.data[i]);
-   build_prologue(p, &b, more);
-   more[num_ahead] = tl_const_int(&b, TL_I32, 0);
-   more[num_ahead + 1] = p->by_boxes ? more[num_ahead] : tl_const_int(&b, TL_I32, p->ahead);
-   TlOp *loop = tl_for_with_more(&b, old, more, num_ahead + 2);
+   if (!nest) {
+      state[0] = tl_const_int(&b, TL_I32, 0);
+      state[1] = tl_const_int(&b, TL_I32, p->ahead);
+   }
+   build_prologue(p, &b, state[0], more);
+   more[num_ahead] = state[0];
+   more[num_ahead + 1] = state[1];
+   TlOp *loop = tl_with_more(&b, old, more, num_ahead + 2);
    rewrite_body(p, loop);
-   if (!p->by_boxes)
+   if (nest) {
+      for (unsigned i = 0; i < 2; i++)
+         state[i] = tl_result(loop, num + num_ahead + i);
+      tl_boxes_leave(nest, state);
+   } else {
       build_wait(&b, 0); /* boxes that nobody waits for are not sent for */
-   for (unsigned i = 0; i < old->num_results; i++)
+   }
+   for (unsigned i = 0; i < num; i++)
       tl_replace_uses(tl_result(old, i), tl_result(loop, i));
    tl_remove(old);
 }
@@ -528,8 +544,8 @@ pipeline_loop(TlPassCx *cx, TlFunc *f, TlOp *loop)
    p.body = loop->regions[0]->block;
    p.has_stages = asked > 0;
    p.stages = asked > 0 ? (unsigned)asked : f->num_stages;
-   if (p.stages < 2 || !tl_pipe_is_plain(p.body) ||
-       !(p.has_stages || tl_block_has(p.body, TL_OP_DOT)) || !tl_block_has(p.body, TL_OP_LOAD))
+   if (p.stages < 2 || !(p.has_stages || tl_block_has(p.body, TL_OP_DOT)) ||
+       !tl_block_has(p.body, TL_OP_LOAD))
       return false;
    p.facts = tl_analysis_new(cx->scratch, f);
    tl_pipe_allow_boxes(&p);
@@ -547,12 +563,14 @@ tl_pass_pipeline_loops(TlPassCx *cx, TlFunc *f)
    assert(f->state == TL_STATE_LAID);
    if (!cx->target || !(cx->target->features & TL_FEAT_CP_ASYNC))
       return false;
-   bool changed = false;
+   /* What is around a loop may be replaced with it, so all are found before. */
+   TL_VEC(TlOp *) loops = {0};
    const TlBlock *body = f->body->block;
-   for (TlOp *op = tl_walk_inner(body), *next; op; op = next) {
-      next = tl_walk_inner_next(op, body);
-      if (op->opcode == TL_OP_FOR)
-         changed |= pipeline_loop(cx, f, op);
-   }
+   for (TlOp *op = tl_walk_inner(body); op; op = tl_walk_inner_next(op, body))
+      if (op->opcode == TL_OP_FOR && tl_pipe_is_plain(op->regions[0]->block))
+         tl_vec_push(cx->scratch, &loops, op);
+   bool changed = false;
+   for (size_t i = 0; i < loops.len; i++)
+      changed |= pipeline_loop(cx, f, loops.data[i]);
    return changed;
 }

@@ -111,18 +111,23 @@ void tl_pipe_allow_boxes(TlPipe *p);
 /* Decides by_boxes; then the slice is what coordinates need. */
 bool tl_pipe_choose_boxes(TlPipe *p);
 void tl_boxes_build_barriers(TlPipe *p);
+/* Stage and parity with which the loop begins; what is outside of it carries them.  What it ends
+ * with is still to be told. */
+typedef struct TlRingNest TlRingNest;
+TlRingNest *tl_boxes_enter(TlPipe *p, TlValue *state[2]);
+void tl_boxes_leave(TlRingNest *nest, TlValue *state[2]);
 void tl_boxes_issue(TlPipe *p, TlBuilder *b, const TlPipeTarget *t, unsigned group);
 void tl_boxes_wait(const TlPipe *p, TlBuilder *b, unsigned group, TlValue *slot, TlValue *parity);
 /* The operation of the body before which boxes of a later iteration are sent for. */
 TlOp *tl_boxes_place(const TlBlock *body);
 
-/* The loop with more carried values and an empty body, before b's cursor; the caller moves the body
- * and the uses of the results over. */
-TlOp *tl_for_with_more(TlBuilder *b, const TlOp *old, TlValue *const *more, unsigned num_more);
+/* The loop or condition with more values, which begin as those given, and with empty regions,
+ * before b's cursor; the caller moves the bodies and the uses of the results over. */
+TlOp *tl_with_more(TlBuilder *b, const TlOp *old, TlValue *const *more, unsigned num_more);
 /* The body's operations go behind those of the other, whose first arguments stand for its own. */
 void tl_take_body(TlBlock *from, TlBlock *to);
-/* The same loop in its place carries more; what its body yields for them is still to be added. */
-TlOp *tl_for_carrying(TlOp *old, TlValue *const *more, unsigned num_more);
+/* The same in its place with more values; what its regions yield for them is still to be added. */
+TlOp *tl_carrying(TlOp *old, TlValue *const *more, unsigned num_more);
 
 /* Of a loop with that constant step, 0 = of either sign.
  * x before y in the direction of the step: scalar i1. */

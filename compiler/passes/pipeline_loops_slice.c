@@ -78,27 +78,39 @@ tl_slice_mapped(const TlMap *map, TlValue *v)
    return now ? now : v;
 }
 
-TlOp *
-tl_for_with_more(TlBuilder *b, const TlOp *old, TlValue *const *more, unsigned num_more)
+/* Loops make room for arguments, too: behind those that they have. */
+static void
+add_region_args(TlOp *op, const TlOp *old, TlValue *const *more, unsigned num_more)
 {
-   unsigned num = old->num_results;
-   const TlBlock *old_body = old->regions[0]->block;
-   TlOp *loop = tl_op_new(b, TL_OP_FOR, old->num_args + num_more, num + num_more, 1);
-   memcpy(loop->attrs, old->attrs, sizeof loop->attrs);
-   loop->range = old->range;
-   TlBlock *body = loop->regions[0]->block;
-   tl_block_add_arg(body, tl_for_index(old)->type, tl_for_index(old)->name);
-   for (unsigned i = 0; i < tl_first_init(old); i++)
-      tl_set_arg(loop, i, tl_arg(old, i));
-   for (unsigned i = 0; i < num + num_more; i++) {
-      TlValue *init = i < num ? tl_init(old, i) : more[i - num];
-      const char *name = i < num ? tl_carried(old_body, i)->name : NULL;
-      tl_set_init(loop, i, init);
-      tl_result(loop, i)->type = init->type;
-      tl_result(loop, i)->name = i < num ? old->results[i].name : NULL;
-      tl_block_add_arg(body, init->type, name);
+   for (unsigned r = 0; r < old->num_regions; r++) {
+      const TlBlock *from = old->regions[r]->block;
+      TlBlock *block = op->regions[r]->block;
+      for (unsigned i = 0; i < from->num_args; i++)
+         tl_block_add_arg(block, from->args[i]->type, from->args[i]->name);
+      for (unsigned i = 0; i < num_more && tl_is_loop(old); i++)
+         tl_block_add_arg(block, more[i]->type, NULL);
    }
-   return loop;
+}
+
+TlOp *
+tl_with_more(TlBuilder *b, const TlOp *old, TlValue *const *more, unsigned num_more)
+{
+   assert(tl_is_branching(old));
+   unsigned num = old->num_results, num_inits = tl_is_loop(old) ? num_more : 0;
+   TlOp *op =
+      tl_op_new(b, old->opcode, old->num_args + num_inits, num + num_more, old->num_regions);
+   memcpy(op->attrs, old->attrs, sizeof op->attrs);
+   op->range = old->range;
+   for (unsigned i = 0; i < old->num_args; i++)
+      tl_set_arg(op, i, tl_arg(old, i));
+   for (unsigned i = 0; i < num_inits; i++)
+      tl_set_init(op, num + i, more[i]);
+   for (unsigned i = 0; i < num + num_more; i++) {
+      tl_result(op, i)->type = i < num ? old->results[i].type : more[i - num]->type;
+      tl_result(op, i)->name = i < num ? old->results[i].name : NULL;
+   }
+   add_region_args(op, old, more, num_more);
+   return op;
 }
 
 void
@@ -112,15 +124,16 @@ tl_take_body(TlBlock *from, TlBlock *to)
 }
 
 TlOp *
-tl_for_carrying(TlOp *old, TlValue *const *more, unsigned num_more)
+tl_carrying(TlOp *old, TlValue *const *more, unsigned num_more)
 {
    TlBuilder b = tl_builder_before(old);
-   TlOp *loop = tl_for_with_more(&b, old, more, num_more);
-   tl_take_body(old->regions[0]->block, loop->regions[0]->block);
+   TlOp *op = tl_with_more(&b, old, more, num_more);
+   for (unsigned r = 0; r < old->num_regions; r++)
+      tl_take_body(old->regions[r]->block, op->regions[r]->block);
    for (unsigned i = 0; i < old->num_results; i++)
-      tl_replace_uses(tl_result(old, i), tl_result(loop, i));
+      tl_replace_uses(tl_result(old, i), tl_result(op, i));
    tl_remove(old);
-   return loop;
+   return op;
 }
 
 /* ---- which iterations there are ---- */

@@ -289,7 +289,7 @@ turn(Turn *t)
    if (t->num_products > MOST_PRODUCTS_BESIDE_COPIES && t->words <= MOST_WORDS_OF_DELAYED_COPIES)
       delay_copies(t);
    tl_remove(t->wait);
-   TlOp *loop = tl_for_with_more(&before, t->loop, now, n);
+   TlOp *loop = tl_with_more(&before, t->loop, now, n);
    TlBlock *body = loop->regions[0]->block;
    while (t->body->first)
       tl_move_to_end(t->body->first, body);

@@ -380,7 +380,7 @@ static TlOp *
 carry_two(Special *s, TlOp *old, TlValue *const more[2])
 {
    const TlBlock *from = old->regions[0]->block;
-   TlOp *loop = tl_for_carrying(old, more, 2);
+   TlOp *loop = tl_carrying(old, more, 2);
    TlBlock *body = loop->regions[0]->block;
    for (size_t i = 0; i < s->pairs.len; i++)
       if (s->pairs.data[i]->pipe.loop == old) {

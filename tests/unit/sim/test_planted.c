@@ -88,6 +88,12 @@ typedef struct Kernel {
    .scale = 0.125f, .grid = {6, 1, 1}, .stages = 3, .warps = 4, .arch = "sm_90a",                  \
    .tma = TILEC_TMA_ON
 
+/* Tiles in turn, through rings that are filled anew where the one before was transposed. */
+#define TILES_BY_OWN_BOXES                                                                         \
+   .file = PLANTED, .kernel = "tiles", .signature = "*fp16:16, *fp16:16, *fp32:16, i32",           \
+   .buffers = "hhF", .n = 320 * 256, .num_ints = 1, .sizes = {256, 128}, .grid = {1, 1, 1},        \
+   .stages = 3, .warps = 4, .arch = "sm_90a", .tma = TILEC_TMA_ON
+
 static const Kernel kernels[] = {
    {.name = "softmax",
     .file = EXAMPLE("softmax"),
@@ -191,6 +197,8 @@ static const Kernel kernels[] = {
     .arch = "sm_90a",
     .tma = TILEC_TMA_ON,
     .role_rows = ALL_ROWS},
+   {.name = "tiles, own boxes", TILES_BY_OWN_BOXES},
+   {.name = "tiles, mbarriers of own boxes", TILES_BY_OWN_BOXES, .role_rows = ALL_ROWS},
    {.name = "matmul, roles", MATMUL_IN_ROLES, .sizes = {640}},
    {.name = "attention, roles",
     ATTENTION,
@@ -458,6 +466,10 @@ static const Fault role_faults[] = {
    {"fence missing", REMOVE, "   fence_async", NULL, NULL, NULL, 0, "E0688"},
    {"warp's barrier missing", REMOVE, "   bar_warp", NULL, NULL, NULL, 0, NULL},
    {"parity kept", REPLACE, " = xor %", " = xor ", " = or ", "matmul, roles", 0, NULL},
+   {"parity kept", REPLACE, " = xor %", " = xor ", " = or ", "tiles, mbarriers of own boxes", 0,
+    NULL},
+   {"stage index wraps wrongly", REPLACE, " = eq ", " = eq ", " = ne ",
+    "tiles, mbarriers of own boxes", 0, NULL},
    {"wait behind the box", MOVE, "   mbar_wait ", NULL, "   tma_load %", NULL, 0, NULL},
    {"boxes not expected", REMOVE, "   mbar_expect ", NULL, NULL, NULL, 0, "E0686"},
    {"boxes expected twice", REPEAT, "   mbar_expect ", NULL, NULL, NULL, 0, NULL},
@@ -500,6 +512,17 @@ static const struct Harmless {
     "another barrier: one group of four warps multiplies"},
    {"chained, mbarriers of own boxes", "mbarriers used before all know of them", 1,
     "the barrier before the loop is in time"},
+   {"tiles, own boxes", "barrier missing", 1, "the one before a tile's first boxes is in time"},
+   {"tiles, own boxes", "barrier missing", 3,
+    "one group of four warps multiplies: its wait for the product is everybody's"},
+   {"tiles, own boxes", "warp's barrier for a block's", 1,
+    "the barrier before a tile's first boxes is in time"},
+   {"tiles, own boxes", "product of the turn before not waited for", 1,
+    "boxes fill the stage that was read two turns before"},
+   {"tiles, mbarriers of own boxes", "mbarriers used before all know of them", 1,
+    "the barrier before a tile's first boxes is in time"},
+   {"tiles, mbarriers of own boxes", "mbarriers used before all know of them", 3,
+    "another barrier: one group of four warps multiplies"},
    {"matmul", "copy mask dropped", 1, "the other operand's copy brings zeros there"},
    {"matmul", "copy mask dropped", 2, "the other operand's copy brings zeros there"},
    {"matmul", "copy mask dropped", 3, "the other operand's copy brings zeros there"},
