@@ -16,8 +16,8 @@
  * that is outside, so that the mbarriers are made once.  Each box that is sent for is waited for by
  * the iteration that it is for, so none is under way where the loop ends, however many iterations
  * there were; of none, and of a condition that does not hold, both come out as they went in.  That
- * all are done with the ring, and that what threads stored where it lies is fenced, a barrier before
- * the next prologue says (insert_barriers).
+ * all are done with the ring, and that what threads stored where it lies is fenced, says a barrier
+ * before the next prologue (insert_barriers).
  *
  * Done where wgmma computes all products: what comes by boxes and what wgmma reads meets in no
  * register. */
