@@ -10,12 +10,14 @@
  *
  * Then an iteration still reads its operands while the next one issues copies.  Those go to stages
  * that were read two iterations before or earlier, a distance that pipeline_loops leaves where it
- * sees such a loop; the phases of the ring tell.  The copies come after the product: the tensor
- * cores have the next one before they are done with the last, however long the addresses and masks
- * of the copies take.
+ * sees such a loop; the phases of the ring tell.  What is written behind the wait may go to the
+ * stage that the iteration before read.  The copies come after the product: the tensor cores have
+ * the next one before they are done with the last, however long the addresses and masks of the
+ * copies take.
  *
  * Invariant: at the end of an iteration all groups of earlier ones are done in every thread; then
- * the barrier before the copies of the next one lets them overwrite what was read two before. */
+ * the barrier before the copies of the next one lets them overwrite what was read two before, and
+ * one behind the wait what was read before. */
 #include "ir/control.h"
 #include "ir/walk.h"
 #include "passes/pass.h"
@@ -60,15 +62,17 @@ add_sum(Delay *d, TlOp *product)
    return d->sums.len <= MOST_SUMS;
 }
 
+/* May the products be in flight where that is written?  Behind the last wait only those of the same
+ * iteration are. */
 static bool
-is_far_from_all(const Delay *d, const TlOp *write)
+leaves_alone(const Delay *d, const TlOp *write, bool is_behind)
 {
    TlExtent e = {.end = INT32_MAX, .phase = -1};
    tl_attr_extent(write, &e);
    for (size_t i = 0; i < d->sums.len; i++)
       for (unsigned k = 0; k < 2; k++) {
          TlExtent read = tl_wgmma_extent(d->sums.data[i].product, k);
-         if (!tl_is_far(&e, &read))
+         if (is_behind ? tl_meets_here(&e, &read) : !tl_is_far(&e, &read))
             return false;
       }
    return true;
@@ -81,10 +85,16 @@ find_sums(Delay *d)
       if (op->num_regions || op->opcode == TL_OP_MBAR_ARRIVE ||
           (op->opcode == TL_OP_WGMMA && !add_sum(d, op)))
          return false;
-   for (TlOp *op = d->body->first; op; op = op->next)
-      if (tl_has_trait(op, TL_TRAIT_WRITES_SHARED) && !is_far_from_all(d, op))
+   if (!d->sums.len)
+      return false;
+   const TlOp *last = d->sums.data[d->sums.len - 1].wait;
+   bool is_behind = false;
+   for (TlOp *op = d->body->first; op; op = op->next) {
+      is_behind |= op == last;
+      if (tl_has_trait(op, TL_TRAIT_WRITES_SHARED) && !leaves_alone(d, op, is_behind))
          return false;
-   return d->sums.len > 0;
+   }
+   return true;
 }
 
 static void

@@ -176,13 +176,24 @@ choose_distance(TlPipe *p)
       p->ahead--;
 }
 
+static unsigned
+num_products(const TlBlock *body)
+{
+   unsigned n = 0;
+   for (const TlOp *op = body->first; op; op = op->next)
+      n += op->opcode == TL_OP_DOT;
+   return n;
+}
+
 /* Boxes are sent for behind the first product, when the last one of the iteration before may still
- * read its stage; false: there is no other. */
+ * read its stage.  A sum of one product alone is waited for by then (delay_waits).  False: there is
+ * no other stage. */
 static bool
 choose_distance_of_boxes(TlPipe *p)
 {
+   bool only_sums = tl_pipe_only_sums_products(p);
    p->ahead = p->stages - 1;
-   if (!tl_pipe_carries_products(p) && !tl_pipe_only_sums_products(p))
+   if (only_sums ? num_products(p->body) == 1 : !tl_pipe_carries_products(p))
       return true;
    if (has_room_for_another(p))
       p->stages++;

@@ -19,4 +19,14 @@ tl_is_far(const TlExtent *write, const TlExtent *read)
    return read->stages - ahead >= TL_NEAREST_COPY;
 }
 
+/* In the same iteration: does the write meet what is read?  Another stage of the ring is another
+ * place. */
+static inline bool
+tl_meets_here(const TlExtent *w, const TlExtent *r)
+{
+   bool is_other_stage = w->begin == r->begin && w->end == r->end && w->stages == r->stages &&
+                         w->phase >= 0 && r->phase >= 0 && w->phase != r->phase;
+   return w->begin < r->end && r->begin < w->end && !is_other_stage;
+}
+
 #endif

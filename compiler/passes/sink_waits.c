@@ -87,15 +87,6 @@ writes_operand(const TlOp *op, const TlOp *product, Meets *meets)
    return false;
 }
 
-/* In the same iteration: another stage of the ring is another place. */
-static bool
-meets_here(const TlExtent *w, const TlExtent *r)
-{
-   bool is_other_stage = w->begin == r->begin && w->end == r->end && w->stages == r->stages &&
-                         w->phase >= 0 && r->phase >= 0 && w->phase != r->phase;
-   return w->begin < r->end && r->begin < w->end && !is_other_stage;
-}
-
 /* What the iteration before reads. */
 static bool
 meets_around(const TlExtent *w, const TlExtent *r)
@@ -163,7 +154,7 @@ first_stop(const Sink *s, TlOp *op, const TlOp *product, const TlValue *sum)
 {
    const TlOp *last = product->block->last;
    for (; op != last; op = op->next)
-      if (!may_pass(op) || reads(op, sum) || writes_operand(op, product, meets_here) ||
+      if (!may_pass(op) || reads(op, sum) || writes_operand(op, product, tl_meets_here) ||
           splits_registers(s, op, product))
          return op;
    return NULL;
