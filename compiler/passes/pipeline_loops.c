@@ -568,6 +568,16 @@ pipeline_loop(TlPassCx *cx, TlFunc *f, TlOp *loop)
    return true;
 }
 
+/* Of the warps that copy for others only what addresses need will be left. */
+static bool
+is_copiers_own(const TlFunc *f, const TlOp *op)
+{
+   for (; op; op = tl_parent(op))
+      if (op->opcode == TL_OP_ROLE)
+         return tl_attr_int(op, TL_ATTR_FIRST_WARP) >= f->num_warps;
+   return false;
+}
+
 bool
 tl_pass_pipeline_loops(TlPassCx *cx, TlFunc *f)
 {
@@ -578,7 +588,8 @@ tl_pass_pipeline_loops(TlPassCx *cx, TlFunc *f)
    TL_VEC(TlOp *) loops = {0};
    const TlBlock *body = f->body->block;
    for (TlOp *op = tl_walk_inner(body); op; op = tl_walk_inner_next(op, body))
-      if (op->opcode == TL_OP_FOR && tl_pipe_is_plain(op->regions[0]->block))
+      if (op->opcode == TL_OP_FOR && tl_pipe_is_plain(op->regions[0]->block) &&
+          !is_copiers_own(f, op))
          tl_vec_push(cx->scratch, &loops, op);
    bool changed = false;
    for (size_t i = 0; i < loops.len; i++)
