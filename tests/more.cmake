@@ -210,7 +210,10 @@ if(TARGET tilec_shared)
            --count 120 --jobs 2)
   add_test(NAME sim.programs.boxes COMMAND gpu_programs --on sim --arch sm_90a --seed 1000000
            --count 120 --jobs 2 --tma)
-  set_tests_properties(sim.programs sim.programs.roles sim.programs.boxes PROPERTIES PROCESSORS 2)
+  add_test(NAME sim.programs.turns COMMAND gpu_programs --on sim --arch sm_90a --seed 2000000
+           --count 120 --jobs 2 --tma)
+  set_tests_properties(sim.programs sim.programs.roles sim.programs.boxes sim.programs.turns
+                       PROPERTIES PROCESSORS 2)
 
   # Some of them as PTX of several targets, which ptx.assemble takes up.
   file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/out/programs")

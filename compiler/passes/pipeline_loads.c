@@ -319,8 +319,9 @@ tl_pipe_buffer_bytes(const TlPipe *p, const TlBlock *block)
 {
    uint64_t sum = 0;
    for (const TlOp *op = block->first; op; op = tl_walk_next(op, block)) {
+      bool is_of_roles = p->func->extra_warps && !tl_parent(op); /* others use it meanwhile */
       if (op->opcode == TL_OP_LOCAL_ALLOC && !becomes_ring(p, op) &&
-          is_used_in(tl_result(op, 0), p->body)) {
+          (is_of_roles || is_used_in(tl_result(op, 0), p->body))) {
          const TlType *t = tl_result(op, 0)->type;
          sum += (uint64_t)tl_memdesc_stage_bytes(t) * t->count;
       }

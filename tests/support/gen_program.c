@@ -614,6 +614,8 @@ choose_launch(Gen *g)
    GenProgram *p = g->p;
    TlFunc *f = g->b.func;
    f->num_warps = g->for_roles ? 8 : 1u << gen_below(g, 4);
+   if (g->for_turns && gen_chance(g, 80))
+      f->num_warps = 4;
    f->num_stages = g->for_roles ? 2 + gen_below(g, 3) : 1 + gen_below(g, 4);
    f->num_ctas = 1;
    f->strict_fp = p->class == GEN_STRICT || (p->class == GEN_EXACT && gen_chance(g, 30));
@@ -699,7 +701,8 @@ gen_program(TlArena *arena, uint64_t seed, GenProgram *out)
             .arena = arena,
             .m = m,
             .rng = seed * 0xd1342543de82ef95u,
-            .for_roles = seed >= GEN_ROLE_SEEDS};
+            .for_roles = seed >= GEN_ROLE_SEEDS,
+            .for_turns = seed >= GEN_TURN_SEEDS};
    *out = (GenProgram){.seed = seed};
    unsigned class = gen_below(&g, 4);
    out->class = g.for_roles || class < 2 ? GEN_EXACT : class == 2 ? GEN_STRICT : GEN_TRITON;

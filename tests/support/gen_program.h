@@ -17,6 +17,9 @@ enum { GEN_MAX_BUFFERS = 48, GEN_MAX_SCALARS = 8 };
 /* Programs from this seed on are loops of dots for warps in two roles: eight multiply by wgmma
  * what four more copy. */
 #define GEN_ROLE_SEEDS 1000000u
+/* From this one on they are so mostly without roles: loops in loops, whose rings the block's own
+ * warps fill in each turn anew. */
+#define GEN_TURN_SEEDS 2000000u
 
 typedef enum GenClass {
    GEN_EXACT,  /* small whole numbers */

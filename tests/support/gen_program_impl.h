@@ -26,6 +26,7 @@ typedef struct Gen {
    unsigned depth;     /* of regions */
    TlValue *step;      /* number of the loop's iteration, 0 .. GEN_MAX_TRIPS - 1, or NULL */
    bool for_roles;     /* loops of dots, and little else */
+   bool for_turns;     /* in loops, most of them in fewer warps than roles are given to */
    bool in_scalars;    /* inside a region over scalars: nothing but scalar arithmetic */
    uint32_t max_elems; /* of a tile */
    unsigned num_shapes;
@@ -116,6 +117,8 @@ bool gen_step_histogram(Gen *g);
 bool gen_step_map(Gen *g);
 bool gen_step_dot(Gen *g);
 void gen_step_role_dots(Gen *g); /* gen_program_roles.c */
+/* A tile folded along the axis. */
+TlValue *gen_fold(Gen *g, TlValue *x, unsigned axis, TlOpcode by);
 bool gen_step_atomic(Gen *g);
 bool gen_step_load(Gen *g);
 bool gen_step_store(Gen *g);

@@ -1,5 +1,6 @@
 /* Loops of dots for warps in two roles: one product or two an iteration, several loops in a row
- * with equal or other tiles, loops in loops, masked loads, none or few trips.  Data are small whole
+ * with equal or other tiles, loops in loops, masked loads, none or few trips.  The same without
+ * roles: loops and conditions in loops, between which threads exchange.  Data are small whole
  * numbers: every sum is exact. */
 #include "support/gen_program_impl.h"
 
@@ -79,6 +80,42 @@ role_products(Gen *g, const RoleLoop *l, TlValue *step, TlValue *sum)
    return role_dot(g, scores, role_tile(g, l->values, values, step, l->has_mask[0]), sum);
 }
 
+static TlValue *role_loop(Gen *g, const RoleLoop *l, TlValue *outer, bool has_inner, TlValue *sum);
+
+/* What threads exchange in shared memory, between two turns of the loop: the least of the sum and of
+ * the most of its column, which is the sum. */
+static TlValue *
+exchanged(Gen *g, TlValue *sum)
+{
+   TlBuilder *b = &g->b;
+   TlValue *most = gen_fold(g, sum, 0, TL_OP_MAX);
+   most = tl_b1(b, TL_OP_EXPAND_DIMS, most, {TL_ATTR_AXIS, {.i = 0}});
+   return tl_b2(b, TL_OP_MIN, sum, tl_t1(b, TL_OP_BROADCAST, sum->type, most));
+}
+
+/* One turn of the outer loop: the inner one, at times in every other turn only. */
+static TlValue *
+role_turn(Gen *g, const RoleLoop *l, TlValue *turn, TlValue *sum)
+{
+   TlBuilder *b = &g->b;
+   if (!g->for_turns)
+      return role_loop(g, l, turn, false, sum);
+   if (gen_chance(g, 40)) {
+      TlValue *one = tl_const_int(b, TL_I32, 1), *odd = tl_b2(b, TL_OP_AND, turn, one);
+      TlValue *is_on = tl_b2(b, gen_chance(g, 50) ? TL_OP_EQ : TL_OP_NE, odd, one);
+      TlOp *op = tl_build(b, TL_OP_IF, &is_on, 1, &sum->type, 1, NULL, 0, 2);
+      for (unsigned k = 0; k < 2; k++) {
+         GenRegion r = gen_open(g, op, k);
+         TlValue *out = k ? sum : role_loop(g, l, turn, false, sum);
+         gen_close(g, &r, &out, 1);
+      }
+      sum = tl_result(op, 0);
+   } else {
+      sum = role_loop(g, l, turn, false, sum);
+   }
+   return gen_chance(g, 50) ? exchanged(g, sum) : sum;
+}
+
 /* A loop of so many trips that adds to the sum; `outer` is the number of the loop's iteration that
  * it is in, or NULL, and has_inner says that another is in it. */
 static TlValue *
@@ -87,7 +124,9 @@ role_loop(Gen *g, const RoleLoop *l, TlValue *outer, bool has_inner, TlValue *su
    TlBuilder *b = &g->b;
    TlValue *args[] = {tl_const_int(b, TL_I32, 0), g->scalar[has_inner ? GEN_MORE_TRIPS : GEN_TRIPS],
                       tl_const_int(b, TL_I32, 1), sum};
-   int64_t asked = has_inner ? 0 : 1 << TL_LOOP_FLAG_WARP_SPECIALIZE;
+   if (g->for_turns && outer && gen_chance(g, 40)) /* fewer in each turn */
+      args[1] = tl_b2(b, TL_OP_SUB, args[1], outer);
+   int64_t asked = has_inner || g->for_turns ? 0 : 1 << TL_LOOP_FLAG_WARP_SPECIALIZE;
    TlAttrInit attrs[] = {{TL_ATTR_FLAGS, {.i = asked}}};
    TlOp *op = tl_build(b, TL_OP_FOR, args, 4, NULL, 1, attrs, 1, 1);
    TlBlock *body = op->regions[0]->block;
@@ -95,7 +134,7 @@ role_loop(Gen *g, const RoleLoop *l, TlValue *outer, bool has_inner, TlValue *su
    TlValue *out = tl_block_add_arg(body, sum->type, "sum");
    GenRegion r = gen_open(g, op, 0);
    if (has_inner)
-      out = role_loop(g, l, step, false, out);
+      out = role_turn(g, l, step, out);
    else
       out = role_products(g, l, outer ? tl_b2(b, TL_OP_ADD, step, outer) : step, out);
    gen_close(g, &r, &out, 1);
@@ -109,7 +148,7 @@ gen_step_role_dots(Gen *g)
                  .depth = 16u << gen_below(g, 3),
                  .cols = 16u << gen_below(g, 3),
                  .has_two = gen_chance(g, 50),
-                 .is_nested = gen_chance(g, 25),
+                 .is_nested = gen_chance(g, g->for_turns ? 80 : 25),
                  .is_turned = gen_chance(g, 40)};
    uint32_t programs = gen_programs(g), all = STEPS * programs;
    unsigned loops = 1 + gen_chance(g, 50); /* in a row, with equal tiles */

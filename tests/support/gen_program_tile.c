@@ -120,8 +120,6 @@ shape_split(Gen *g, TlValue *x)
    return true;
 }
 
-static TlValue *fold(Gen *g, TlValue *x, unsigned axis, TlOpcode op);
-
 /* Concatenation and free reshaping promise no order, so only a fold may see the elements. */
 static bool
 shape_unordered(Gen *g, TlValue *x)
@@ -140,7 +138,7 @@ shape_unordered(Gen *g, TlValue *x)
       v = tl_t1(&g->b, TL_OP_RESHAPE, gen_shaped(g, gen_dtype(x), 1, &flat), v);
    }
    static const TlOpcode ops[] = {TL_OP_XOR, TL_OP_AND, TL_OP_OR, TL_OP_MIN, TL_OP_MAX};
-   gen_add(g, fold(g, v, 0, ops[gen_below(g, 5)]));
+   gen_add(g, gen_fold(g, v, 0, ops[gen_below(g, 5)]));
    return true;
 }
 
@@ -207,8 +205,8 @@ folding_by(Gen *g, TlOpcode opcode, TlValue *x, unsigned axis, bool reverse, TlO
    return op;
 }
 
-static TlValue *
-fold(Gen *g, TlValue *x, unsigned axis, TlOpcode by)
+TlValue *
+gen_fold(Gen *g, TlValue *x, unsigned axis, TlOpcode by)
 {
    return tl_result(folding_by(g, TL_OP_REDUCE, x, axis, false, by), 0);
 }
@@ -339,7 +337,7 @@ gen_step_reduce(Gen *g)
    } else if (by != TL_OP_MIN && by != TL_OP_MAX) {
       f = gen_full(gen_dtype(x));
    }
-   gen_add(g, gen_know(g, fold(g, x, axis, by), f));
+   gen_add(g, gen_know(g, gen_fold(g, x, axis, by), f));
    return true;
 }
 
@@ -394,7 +392,7 @@ partner(Gen *g, TlValue *bits, uint32_t n, uint32_t j)
    const TlType *type = gen_shaped(g, gen_dtype(bits), 3, shape);
    TlValue *pairs = tl_t1(b, TL_OP_RESHAPE, type, bits);
    TlValue *both =
-      tl_b1(b, TL_OP_EXPAND_DIMS, fold(g, pairs, 1, TL_OP_XOR), {TL_ATTR_AXIS, {.i = 1}});
+      tl_b1(b, TL_OP_EXPAND_DIMS, gen_fold(g, pairs, 1, TL_OP_XOR), {TL_ATTR_AXIS, {.i = 1}});
    both = tl_t1(b, TL_OP_BROADCAST, type, both);
    return tl_t1(b, TL_OP_RESHAPE, bits->type, tl_b2(b, TL_OP_XOR, pairs, both));
 }
