@@ -21,6 +21,9 @@
  * wait for it, which leaves (S-1) G - 1 in flight: that wait, and the barrier that comes with it,
  * follow one for the products of the iteration before, so that nobody reads the stage any longer.
  *
+ * Sums of one product that are still in flight leave the stage of the iteration before alone when
+ * the copies to it come behind the wait for it (delay_waits).
+ *
  * Where boxes of tensors can fill all rings, one thread sends for them instead (pipeline_boxes.c).
  *
  * Addresses and masks of later iterations come from a copy of the slice that computes them: of the
@@ -158,6 +161,34 @@ waits_late(const TlPipe *p)
    return p->func->num_warps <= MOST_WARPS_OF_LATE_WAITS && p->ahead < FAR_AHEAD;
 }
 
+static unsigned
+num_products(const TlBlock *body)
+{
+   unsigned n = 0;
+   for (const TlOp *op = body->first; op; op = op->next)
+      n += op->opcode == TL_OP_DOT;
+   return n;
+}
+
+static bool
+is_in_loop(const TlOp *op)
+{
+   for (op = tl_parent(op); op; op = tl_parent(op))
+      if (tl_is_loop(op))
+         return true;
+   return false;
+}
+
+/* Copies behind the product, and the wait for the one before, may go to the stage that it read, for
+ * a barrier more in an iteration.  Worth it where they would run one iteration ahead at most and no
+ * other block makes up for that: a loop in a loop is of blocks that do one tile after the other. */
+static bool
+pays_to_issue_behind(const TlPipe *p)
+{
+   return p->stages - 2 < FAR_AHEAD && p->groups == 1 && num_products(p->body) == 1 &&
+          is_in_loop(p->loop);
+}
+
 /* Where a product may still be reading the stage of the iteration before, that takes a stage. */
 static void
 choose_distance(TlPipe *p)
@@ -172,17 +203,10 @@ choose_distance(TlPipe *p)
       return; /* what the last product reads is written behind the wait in the middle */
    if (has_room_for_another(p))
       p->stages++;
+   else if (only_sums && pays_to_issue_behind(p))
+      p->issues_behind = true;
    else if (p->stages > 2 && only_sums)
       p->ahead--;
-}
-
-static unsigned
-num_products(const TlBlock *body)
-{
-   unsigned n = 0;
-   for (const TlOp *op = body->first; op; op = op->next)
-      n += op->opcode == TL_OP_DOT;
-   return n;
 }
 
 /* Boxes are sent for behind the first product, when the last one of the iteration before may still
@@ -402,11 +426,12 @@ build_waits_for_boxes(TlPipe *p, const Body *body)
 static void
 build_transfers(TlPipe *p, Body *body, unsigned waited)
 {
-   if (!p->by_boxes) {
+   if (!p->by_boxes)
       build_late_waits(p, body, waited);
+   else
+      build_waits_for_boxes(p, body);
+   if (!p->by_boxes && !p->issues_behind)
       return;
-   }
-   build_waits_for_boxes(p, body);
    TlBuilder b = tl_builder_before(tl_boxes_place(body->block));
    b.range = p->loop->range;
    for (unsigned g = 0; g < p->groups; g++)
@@ -444,8 +469,9 @@ rewrite_body(TlPipe *p, TlOp *loop)
    body.to.slot = p->by_boxes ? slot_ahead(p, &b, body.take, p->ahead) : second;
    body.to.ahead = p->ahead;
    body.to.exists = tl_exists_after(&b, p->loop, p->step, index, p->ahead);
-   for (unsigned g = 0; !p->by_boxes && g <= (p->issues_late ? waited : p->groups - 1); g++)
-      issue_group(p, &b, &body.to, g);
+   for (unsigned g = 0; g <= (p->issues_late ? waited : p->groups - 1); g++)
+      if (!p->by_boxes && !p->issues_behind)
+         issue_group(p, &b, &body.to, g);
    TlValue **view = tl_new_array(p->cx->scratch, TlValue *, p->loads.len);
    for (size_t i = 0; i < p->loads.len; i++)
       view[i] = tl_ring_view(&b, &p->loads.data[i], body.take, 0);

@@ -59,6 +59,7 @@ typedef struct TlPipe {
    bool has_stages;         /* the loop has its own num_stages */
    bool is_of_roles;        /* what is refused here, the loop's own warps may copy yet */
    bool issues_late;        /* copies of a group come behind the wait for it */
+   bool issues_behind;      /* all copies come behind the only product */
    struct TlAffine *affine; /* boxes may fill stages; NULL: only threads copy */
    bool by_boxes;           /* the loop's first thread has boxes fill all its rings .. */
    TlValue *full;           /* .. and these mbarriers tell: one a stage, group after group */
@@ -118,7 +119,8 @@ TlRingNest *tl_boxes_enter(TlPipe *p, TlValue *state[2]);
 void tl_boxes_leave(TlRingNest *nest, TlValue *state[2]);
 void tl_boxes_issue(TlPipe *p, TlBuilder *b, const TlPipeTarget *t, unsigned group);
 void tl_boxes_wait(const TlPipe *p, TlBuilder *b, unsigned group, TlValue *slot, TlValue *parity);
-/* The operation of the body before which boxes of a later iteration are sent for. */
+/* The operation of the body before which boxes of a later iteration are sent for: behind its first
+ * product. */
 TlOp *tl_boxes_place(const TlBlock *body);
 
 /* The loop or condition with more values, which begin as those given, and with empty regions,
