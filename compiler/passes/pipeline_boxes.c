@@ -189,7 +189,7 @@ region_of(const TlOp *op, const TlBlock *block)
    for (unsigned r = 0; r < op->num_regions; r++)
       if (op->regions[r]->block == block)
          return r;
-   assert(!"a region of the operation");
+   assert(false && "a region of the operation");
    return 0;
 }
 

@@ -82,8 +82,8 @@ role_products(Gen *g, const RoleLoop *l, TlValue *step, TlValue *sum)
 
 static TlValue *role_loop(Gen *g, const RoleLoop *l, TlValue *outer, bool has_inner, TlValue *sum);
 
-/* What threads exchange in shared memory, between two turns of the loop: the least of the sum and of
- * the most of its column, which is the sum. */
+/* What threads exchange in shared memory, between two turns of the loop: the least of the sum and
+ * of the most of its column, which is the sum. */
 static TlValue *
 exchanged(Gen *g, TlValue *sum)
 {
