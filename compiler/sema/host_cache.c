@@ -1,13 +1,14 @@
 /* Functions that keep their results: functools.cache and lru_cache.  The same arguments give the
  * same object, and what the function changes is changed once.  Kept are results of arguments whose
  * equality is plain, integers, texts and None by position; with others the function may change
- * nothing, nor give what may be changed, as it is not known which call made it. */
+ * nothing, nor give what may be changed, as it is not known which call made it.  The same from
+ * where on results may have been dropped. */
 #include "sema/impl.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum { MAX_KEPT = 128, MAX_KEY = 16 }; /* lru_cache drops what exceeds MAX_KEPT by default */
+enum { MAX_KEPT = 128, MAX_KEY = 16 };
 
 typedef struct Kept {
    const TlSv *args;
@@ -17,6 +18,9 @@ typedef struct Kept {
 
 struct TlMemo {
    TL_VEC(Kept) rows;
+   unsigned most;       /* results that Python keeps */
+   unsigned num_others; /* calls whose results it may keep besides */
+   bool may_drop;       /* it may have dropped some */
 };
 
 static bool
@@ -41,13 +45,15 @@ is_same(TlSema *s, const Kept *k, const TlArgs *args)
 }
 
 TlSv
-tl_cached_function(TlSema *s, const TlSv *fn)
+tl_cached_function(TlSema *s, const TlSv *fn, unsigned most)
 {
-   if (fn->kind != TL_SV_FUNC || fn->func->node->kind == TL_AST_CLASS || fn->func->is_compiled)
+   if (fn->kind != TL_SV_FUNC || fn->func->node->kind == TL_AST_CLASS || fn->func->is_compiled ||
+       !most)
       return *fn;
    TlSvFunc *cached = tl_new(s->arena, TlSvFunc);
    *cached = *fn->func;
    cached->memo = tl_new(s->arena, TlMemo);
+   cached->memo->most = most;
    return (TlSv){.kind = TL_SV_FUNC, .func = cached};
 }
 
@@ -69,14 +75,17 @@ tl_invoke_cached(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlArgs *args, 
    TlMemo *memo = fn->memo;
    bool is_kept = is_key(args) && args->num_pos <= MAX_KEY;
    assert(memo && !fn->is_compiled);
-   for (size_t i = 0; is_kept && i < memo->rows.len; i++)
+   for (size_t i = 0; is_kept && !memo->may_drop && i < memo->rows.len; i++)
       if (is_same(s, &memo->rows.data[i], args))
          return memo->rows.data[i].value;
    TlSvFunc *plain = tl_new(s->arena, TlSvFunc); /* the activation keeps it */
    *plain = *fn;
    plain->memo = NULL;
-   if (!is_kept || memo->rows.len >= MAX_KEPT)
+   memo->may_drop |= memo->rows.len + memo->num_others >= memo->most;
+   if (!is_kept || memo->may_drop || memo->rows.len >= MAX_KEPT) {
+      memo->num_others++;
       return run_unkept(s, f, plain, args, range);
+   }
    TlSv v = tl_invoke_func(s, f, plain, args, range);
    if (v.kind == TL_SV_POISON)
       return v;

@@ -4,6 +4,7 @@
 #include "sema/host.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,16 +44,31 @@ HOST_FN(decorator)
 
 HOST_FN(cached)
 {
-   return tl_cached_function(s, &c->args[0]);
+   return tl_cached_function(s, &c->args[0], TL_KEEP_ALL);
 }
 
-static const TlBuiltin row_cached = {0, "decorator", "fn", tl_host_cached, TL_BUILTIN_HOST, ""};
+HOST_FN(cached_by) /* lru_cache(maxsize=4)(f) */
+{
+   const TlSv *most = &c->args[0];
+   unsigned keep = most->kind == TL_SV_NONE ? TL_KEEP_ALL
+                   : most->i < 0            ? 0
+                   : most->i > INT_MAX      ? INT_MAX
+                                            : (unsigned)most->i;
+   return tl_cached_function(s, &c->args[1], keep);
+}
+
+static const TlBuiltin row_cached_by = {
+   0, "decorator", "self, fn", tl_host_cached_by, TL_BUILTIN_HOST, ""};
 
 HOST_FN(lru_cache) /* lru_cache(f), or lru_cache(maxsize=4) as a decorator */
 {
-   if (c->num_rest == 1 && c->rest[0].kind == TL_SV_FUNC)
-      return tl_cached_function(s, &c->rest[0]);
-   return (TlSv){.kind = TL_SV_BUILTIN, .builtin = {&row_cached, NULL}};
+   if (c->args[0].kind == TL_SV_FUNC)
+      return tl_cached_function(s, &c->args[0], TL_KEEP_USUAL);
+   if (c->args[0].kind != TL_SV_INT && c->args[0].kind != TL_SV_NONE)
+      return tl_host_bad(s, c, "maxsize is a number or None");
+   TlSv *most = tl_new(s->arena, TlSv);
+   *most = c->args[0];
+   return (TlSv){.kind = TL_SV_BUILTIN, .builtin = {&row_cached_by, most}};
 }
 
 /* functools.wraps(f)(g): g by f's name. */

@@ -512,7 +512,9 @@ void tl_pure_read(TlSema *s, uint64_t born, const uint64_t *count);
 void tl_pure_read_value(TlSema *s, const TlSv *v);
 
 /* ---- host_cache.c: functions that keep their results ---- */
-TlSv tl_cached_function(TlSema *s, const TlSv *fn);
+enum { TL_KEEP_USUAL = 128 }; /* results, of lru_cache; the longest unused is dropped for another */
+#define TL_KEEP_ALL UINT32_MAX
+TlSv tl_cached_function(TlSema *s, const TlSv *fn, unsigned most);
 TlSv tl_invoke_cached(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlArgs *args, TlRange range);
 
 /* ---- host_set.c ---- */
