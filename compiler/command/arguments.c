@@ -371,6 +371,16 @@ tl_cmd_grid(TlCommand *c, TilecCompileOptions *o, uint32_t grid[3], bool *is_giv
 }
 
 /* ---- what a launch moves and does ---- */
+double
+tl_cmd_array_bytes(const TlCmdArgs *a)
+{
+   double bytes = 0;
+   for (unsigned i = 0; i < a->num; i++)
+      if (a->list[i].is_given && a->list[i].value.kind == TL_CLI_ARRAY)
+         bytes += (double)a->list[i].value.array.bytes;
+   return bytes;
+}
+
 typedef struct Names {
    TlCmdArgs *args;
    bool is_unknown; /* one that was asked for is no argument, or no integer */

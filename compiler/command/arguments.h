@@ -56,6 +56,8 @@ bool tl_cmd_grid(TlCommand *c, TilecCompileOptions *o, uint32_t grid[3], bool *i
 
 TilecStatus tl_cmd_args_upload(TlCmdArgs *a, TilecRuntime *rt);
 TilecStatus tl_cmd_args_download(TlCmdArgs *a);
+/* Of all arrays that are given. */
+double tl_cmd_array_bytes(const TlCmdArgs *a);
 /* --bytes, --flops: an expression over the integer arguments; an exit code, after a message.  *out
  * stays as it is when the option is not given. */
 int tl_cmd_expression(TlCommand *c, TlCmdArgs *args, TlOptionId id, double *out);

@@ -134,16 +134,6 @@ make_variants(TlMeasure *m, const Axes *axes, TilecConfig *configs)
 }
 
 /* ---- what a launch moves and does ---- */
-static double
-array_bytes(const TlMeasure *m)
-{
-   double bytes = 0;
-   for (unsigned i = 0; i < m->args.num; i++)
-      if (m->args.list[i].is_given && m->args.list[i].value.kind == TL_CLI_ARRAY)
-         bytes += (double)m->args.list[i].value.array.bytes;
-   return bytes;
-}
-
 /* ---- all of it ---- */
 static TlReportFn *
 report_format(TlCommand *c)
@@ -216,7 +206,7 @@ bench(TlMeasure *m, TlReportFn *format)
    Axes axes;
    const char *picked = NULL;
    TilecTuneResult *r = NULL;
-   TlBenchReport report = {.kernel = m->args.kernel, .bytes = array_bytes(m)};
+   TlBenchReport report = {.kernel = m->args.kernel, .bytes = tl_cmd_array_bytes(&m->args)};
    int code = read_axes(m, &axes);
    if (code == EXIT_OK)
       code = tl_cmd_expression(m->c, &m->args, TL_OPT_BYTES, &report.bytes);

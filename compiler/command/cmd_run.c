@@ -427,20 +427,10 @@ run_on_gpu(RunState *r)
 }
 
 /* ---- what is told at the end ---- */
-static double
-array_bytes(const RunState *r)
-{
-   double bytes = 0;
-   for (unsigned i = 0; i < r->a.num; i++)
-      if (r->a.list[i].is_given && r->a.list[i].value.kind == TL_CLI_ARRAY)
-         bytes += (double)r->a.list[i].value.array.bytes;
-   return bytes;
-}
-
 static void
 print_profile(RunState *r)
 {
-   double bytes = array_bytes(r), moves = r->bytes > 0 ? r->bytes : bytes;
+   double bytes = tl_cmd_array_bytes(&r->a), moves = r->bytes > 0 ? r->bytes : bytes;
    double ms = r->median_ms > 0 ? r->median_ms : r->launch_ms;
    printf("%14.4f ms for the launch\n%14.0f bytes in arrays\n", ms, bytes);
    if (r->flops > 0 && ms > 0)

@@ -188,13 +188,10 @@ lower_failed(TlExecRun *run, uint64_t program)
 static void
 run_program(TlExecThread *t, uint64_t number)
 {
-   const uint32_t *grid = t->run->grid;
    assert(number < t->run->num_programs);
    t->program_number = number;
-   t->program[0] = (uint32_t)(number % grid[0]);
-   t->program[1] = (uint32_t)(number / grid[0] % grid[1]);
-   t->program[2] = (uint32_t)(number / grid[0] / grid[1]);
-   assert(t->program[2] < grid[2]);
+   tl_exec_program(t->run->grid, number, t->program);
+   assert(t->program[2] < t->run->grid[2]);
    t->steps = 0;
    TlExecFault before = t->fault;
    memset(&t->fault, 0, sizeof t->fault);

@@ -37,6 +37,15 @@ typedef enum TlExecStatus {
    TL_EXEC_UNSUPPORTED,  /* an operation that only a GPU can run */
 } TlExecStatus;
 
+/* The place in the grid of the program with that number: x goes round first. */
+static inline void
+tl_exec_program(const uint32_t grid[3], uint64_t number, uint32_t program[3])
+{
+   program[0] = (uint32_t)(number % grid[0]);
+   program[1] = (uint32_t)(number / grid[0] % grid[1]);
+   program[2] = (uint32_t)(number / grid[0] / grid[1]);
+}
+
 typedef enum TlFaultKind {
    TL_FAULT_NONE,
    TL_FAULT_BOUNDS, /* outside its buffer */
@@ -100,10 +109,10 @@ typedef struct TlExecOptions {
    const volatile int *cancel; /* non-zero: no further program is begun; may be NULL */
    /* device_print; one call at a time; the line has its newline; NULL = dropped */
    void (*print)(void *user, const char *line, size_t len);
-   void (*warn)(void *user,
-                const TlExecFault *warning); /* checked, watched; after the run, at most one for
-                                                            each operation, in source order */
-   TlExecStats *stats;                       /* added up here; NULL = not counted */
+   /* checked, watched; after the run, in source order, of each operation at most one, and one of
+    * races */
+   void (*warn)(void *user, const TlExecFault *warning);
+   TlExecStats *stats; /* added up here; NULL = not counted */
    void *user;
 } TlExecOptions;
 

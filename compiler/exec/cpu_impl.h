@@ -123,6 +123,13 @@ typedef struct TlExecRun {
                              under print_lock */
 } TlExecRun;
 
+/* Of the buffer that a virtual address lies in or beside, from 0 on; wild addresses have others. */
+static inline uint64_t
+tl_cpu_buffer_number(uint64_t address)
+{
+   return ((address + ((uint64_t)1 << (TL_EXEC_BUFFER_BITS - 1))) >> TL_EXEC_BUFFER_BITS) - 1;
+}
+
 struct TlExecThread {
    TlExecRun *run;
    const TlExecPlan *plan;

@@ -17,16 +17,16 @@ find_bytes(TlExecThread *t, const TlExecInst *inst, size_t i, uint64_t p, Access
 {
    const TlExecRun *run = t->run;
    const TlExecSlot *slot = inst->arg[0];
-   uint64_t number = (p + ((uint64_t)1 << (TL_EXEC_BUFFER_BITS - 1))) >> TL_EXEC_BUFFER_BITS;
+   uint64_t number = tl_cpu_buffer_number(p);
    TlExecFault *f = &t->fault;
    assert(i < slot->n && (access.bytes & (access.bytes - 1)) == 0);
    f->bytes = access.bytes;
-   if (number - 1 >= run->num_args || !run->buffers[number - 1].is_valid) {
+   if (number >= run->num_args || !run->buffers[number].is_valid) {
       f->address = p;
       tl_cpu_fail_at(t, inst, slot, i, TL_FAULT_WILD);
       return NULL;
    }
-   const TlExecBuffer *b = &run->buffers[number - 1];
+   const TlExecBuffer *b = &run->buffers[number];
    uint64_t byte = p - b->base;
    TlFaultKind kind = TL_FAULT_NONE;
    if (byte > b->bytes || b->bytes - byte < access.bytes)
@@ -133,8 +133,7 @@ find_run(TlExecThread *t, const TlExecInst *inst, size_t i, const uint8_t *mask,
    size_t left = s->n - i, n = 1;
    while (n < left && p[n] == p[0] + n * access.bytes && (!mask || mask[i + n]))
       n++;
-   uint64_t number = (*p + ((uint64_t)1 << (TL_EXEC_BUFFER_BITS - 1))) >> TL_EXEC_BUFFER_BITS;
-   const TlExecBuffer *b = &t->run->buffers[number - 1];
+   const TlExecBuffer *b = &t->run->buffers[tl_cpu_buffer_number(*p)];
    uint64_t room = (b->bytes - (*p - b->base)) / access.bytes;
    assert(room >= 1); /* find_bytes has found the first */
    return n < room ? n : (size_t)room;

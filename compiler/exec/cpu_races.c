@@ -1,6 +1,7 @@
 /* Races between programs: one writes an element that another writes or reads, in one launch.
  * Each element of a buffer has a cell with the last program that wrote it and those that read it.
- * Whatever order the programs run in, the later of two accesses finds the earlier.
+ * The later of two accesses finds the earlier, unless a third program has stored the same bits over
+ * it.
  *
  * A store of the bits that are there is none: it spoils nobody's result.  Left out: kernels with
  * atomics or volatile accesses, by which programs may wait for each other; accesses of another size
@@ -54,53 +55,62 @@ tl_cpu_races_open(TlArena *arena, const TlFunc *f, TlExecRun *run)
    }
 }
 
-/* The buffer with cells that virtual address p lies in; NULL: it is not watched. */
-static const TlExecBuffer *
-watched(const TlExecThread *t, uint64_t p, uint32_t bytes)
+/* An access of elements that lie side by side. */
+typedef struct Access {
+   TlExecThread *t;
+   const TlExecInst *inst;
+   size_t i;               /* its first, of the tile */
+   const TlExecBuffer *in; /* NULL: it is not watched */
+   uint64_t first;         /* element of the buffer */
+   uint32_t me;
+} Access;
+
+static Access
+access_of(TlExecThread *t, const TlExecInst *inst, size_t i, uint32_t bytes)
 {
-   uint64_t number = (p + ((uint64_t)1 << (TL_EXEC_BUFFER_BITS - 1))) >> TL_EXEC_BUFFER_BITS;
-   assert(number - 1 < t->run->num_args);
-   const TlExecBuffer *b = &t->run->buffers[number - 1];
-   return b->cells && b->elem_bytes == bytes && (p - b->base) % bytes == 0 ? b : NULL;
+   uint64_t p = ((const uint64_t *)tl_cpu_data(t, inst->arg[0]))[i];
+   uint64_t number = tl_cpu_buffer_number(p);
+   assert(number < t->run->num_args);
+   const TlExecBuffer *b = &t->run->buffers[number];
+   bool is_watched = b->cells && b->elem_bytes == bytes && (p - b->base) % bytes == 0;
+   return (Access){.t = t,
+                   .inst = inst,
+                   .i = i,
+                   .in = is_watched ? b : NULL,
+                   .first = (p - b->base) / bytes,
+                   .me = (uint32_t)t->program_number + 1};
 }
 
 static void
-report(TlExecThread *t, const TlExecInst *inst, size_t i, const TlExecBuffer *b, uint64_t element,
-       uint32_t other, const char *does)
+report(const Access *a, size_t k, uint32_t other, const char *does)
 {
+   const TlExecBuffer *b = a->in;
    TlExecFault race = {.kind = TL_FAULT_RACE,
                        .buffer = b->name,
-                       .byte = (int64_t)(element * b->elem_bytes),
+                       .byte = (int64_t)((a->first + k) * b->elem_bytes),
                        .elem_bytes = b->elem_bytes,
                        .text = does,
                        .limit = -1};
-   const uint32_t *grid = t->run->grid;
    if (other != MANY) {
-      other--;
-      race.other[0] = other % grid[0];
-      race.other[1] = other / grid[0] % grid[1];
-      race.other[2] = other / grid[0] / grid[1];
-      race.limit = other;
+      tl_exec_program(a->t->run->grid, other - 1, race.other);
+      race.limit = other - 1;
    }
-   tl_cpu_warn_of(t, inst, inst->arg[0], i, &race);
+   tl_cpu_warn_of(a->t, a->inst, a->inst->arg[0], a->i + k, &race);
 }
 
 void
 tl_cpu_see_load(TlExecThread *t, const TlExecInst *inst, size_t i, size_t n, uint32_t bytes)
 {
-   const uint64_t *p = (const uint64_t *)tl_cpu_data(t, inst->arg[0]) + i;
-   const TlExecBuffer *b = watched(t, *p, bytes);
-   uint32_t me = (uint32_t)t->program_number + 1;
-   uint64_t first = b ? (*p - b->base) / bytes : 0;
-   for (size_t k = 0; b && k < n; k++) {
-      TlExecCell *c = &b->cells[first + k];
+   Access a = access_of(t, inst, i, bytes);
+   for (size_t k = 0; a.in && k < n; k++) {
+      TlExecCell *c = &a.in->cells[a.first + k];
       uint32_t reader = 0;
-      if (!atomic_compare_exchange_strong(&c->reader, &reader, me) && reader != me &&
+      if (!atomic_compare_exchange_strong(&c->reader, &reader, a.me) && reader != a.me &&
           reader != MANY)
          atomic_store(&c->reader, MANY);
       uint32_t writer = atomic_load(&c->writer);
-      if ((writer & CHANGED) && (writer & ~CHANGED) != me)
-         report(t, inst, i + k, b, first + k, writer & ~CHANGED, "writes");
+      if ((writer & CHANGED) && (writer & ~CHANGED) != a.me)
+         report(&a, k, writer & ~CHANGED, "writes");
    }
 }
 
@@ -108,22 +118,19 @@ void
 tl_cpu_see_store(TlExecThread *t, const TlExecInst *inst, size_t i, size_t n, uint32_t bytes,
                  const uint8_t *from, const uint8_t *to)
 {
-   const uint64_t *p = (const uint64_t *)tl_cpu_data(t, inst->arg[0]) + i;
-   const TlExecBuffer *b = watched(t, *p, bytes);
-   uint32_t me = (uint32_t)t->program_number + 1;
-   uint64_t first = b ? (*p - b->base) / bytes : 0;
-   for (size_t k = 0; b && k < n; k++) {
-      TlExecCell *c = &b->cells[first + k];
+   Access a = access_of(t, inst, i, bytes);
+   for (size_t k = 0; a.in && k < n; k++) {
+      TlExecCell *c = &a.in->cells[a.first + k];
       bool changes = memcmp(from + k * bytes, to + k * bytes, bytes) != 0;
       uint32_t writer = atomic_load(&c->writer);
-      bool is_mine = (writer & ~CHANGED) == me;
-      writer = atomic_exchange(&c->writer, me | (changes   ? CHANGED
-                                                 : is_mine ? writer & CHANGED
-                                                           : 0));
+      bool is_mine = (writer & ~CHANGED) == a.me;
+      writer = atomic_exchange(&c->writer, a.me | (changes   ? CHANGED
+                                                   : is_mine ? writer & CHANGED
+                                                             : 0));
       uint32_t reader = atomic_load(&c->reader);
-      if (changes && writer && (writer & ~CHANGED) != me)
-         report(t, inst, i + k, b, first + k, writer & ~CHANGED, "writes");
-      else if (changes && reader && reader != me)
-         report(t, inst, i + k, b, first + k, reader, "reads");
+      if (changes && writer && (writer & ~CHANGED) != a.me)
+         report(&a, k, writer & ~CHANGED, "writes");
+      else if (changes && reader && reader != a.me)
+         report(&a, k, reader, "reads");
    }
 }

@@ -8,7 +8,7 @@
 #ifndef TL_IR_WALK_H
 #define TL_IR_WALK_H
 
-#include "ir/ir.h"
+#include "ir/control.h"
 
 TlOp *tl_walk_next(const TlOp *op, const TlBlock *top);
 TlOp *tl_walk_inner(const TlBlock *top);
@@ -22,6 +22,15 @@ static inline TlOp *
 tl_parent(const TlOp *op)
 {
    return op->block->region->parent;
+}
+
+/* Is the operation a loop, or in one? */
+static inline bool
+tl_is_of_loop(const TlOp *op)
+{
+   while (op && !tl_is_loop(op))
+      op = tl_parent(op);
+   return op != NULL;
 }
 
 /* Warps that run the operation together: of the role around it, or of the function. */

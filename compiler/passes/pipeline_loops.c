@@ -170,15 +170,6 @@ num_products(const TlBlock *body)
    return n;
 }
 
-static bool
-is_in_loop(const TlOp *op)
-{
-   for (op = tl_parent(op); op; op = tl_parent(op))
-      if (tl_is_loop(op))
-         return true;
-   return false;
-}
-
 /* Copies behind the product, and the wait for the one before, may go to the stage that it read, for
  * a barrier more in an iteration.  Worth it where they would run one iteration ahead at most and no
  * other block makes up for that: a loop in a loop is of blocks that do one tile after the other. */
@@ -186,7 +177,7 @@ static bool
 pays_to_issue_behind(const TlPipe *p)
 {
    return p->stages - 2 < FAR_AHEAD && p->groups == 1 && num_products(p->body) == 1 &&
-          is_in_loop(p->loop);
+          tl_is_of_loop(tl_parent(p->loop));
 }
 
 /* Where a product may still be reading the stage of the iteration before, that takes a stage. */

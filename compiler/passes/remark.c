@@ -239,14 +239,6 @@ remark_conversion(TlPassCx *cx, const TlOp *op, bool in_loop)
       in_loop ? ", in every iteration" : "");
 }
 
-static bool
-is_in_loop(const TlOp *op)
-{
-   while (op && !tl_is_loop(op))
-      op = tl_parent(op);
-   return op != NULL;
-}
-
 void
 tl_remark_conversions(TlPassCx *cx, TlFunc *f)
 {
@@ -254,5 +246,5 @@ tl_remark_conversions(TlPassCx *cx, TlFunc *f)
    for (const TlOp *op = body->first; op && tl_wants_remarks(cx->diags, "layout");
         op = tl_walk_next(op, body))
       if (op->opcode == TL_OP_CONVERT_LAYOUT)
-         remark_conversion(cx, op, is_in_loop(op));
+         remark_conversion(cx, op, tl_is_of_loop(op));
 }

@@ -27,15 +27,6 @@ is_decorator(const TlNode *func)
    return strcmp(name, "jit") == 0;
 }
 
-static bool
-is_jit(const TlNodeList *decorators)
-{
-   for (size_t i = 0; i < decorators->len; i++)
-      if (tl_is_jit_decorator(decorators->data[i]))
-         return true;
-   return false;
-}
-
 /* The function that the calls decorate, and the decorators, the outermost first; NULL: another
  * expression. */
 static TlAstFunction *
@@ -64,8 +55,8 @@ decorate(const Decorate *d, TlAstAssign *assign)
    TlNodeList decorators = {0};
    TlAstFunction *f = decorated(d, assign->value, &decorators);
    bool is_own = f && strcmp(f->name, target) == 0;
-   if (f && (is_own || !is_jit(&f->decorators)) &&
-       (is_jit(&decorators) || is_jit(&f->decorators))) {
+   if (f && (is_own || !tl_has_jit_decorator(&f->decorators)) &&
+       (tl_has_jit_decorator(&decorators) || tl_has_jit_decorator(&f->decorators))) {
       for (size_t i = 0; i < f->decorators.len; i++)
          tl_vec_push(d->s->arena, &decorators, f->decorators.data[i]);
       f->decorators = decorators;

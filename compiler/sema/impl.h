@@ -293,6 +293,7 @@ bool tl_module_attr(TlSema *s, const TlSvModule *m, const char *name, TlSv *out)
 /* An import statement that binds at once into a frame (inside a function). */
 bool tl_import_into(TlSema *s, TlFrame *f, const TlAstImport *import);
 bool tl_is_jit_decorator(const TlNode *decorator);
+bool tl_has_jit_decorator(const TlNodeList *decorators);
 /* f = triton.jit(f), anywhere in the file: decorate.c. */
 void tl_take_called_decorators(TlSema *s, const TlAstModule *module);
 const char *tl_dotted_text(TlSema *s, const TlNode *node); /* "triton.jit", or NULL */

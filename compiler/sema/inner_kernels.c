@@ -19,20 +19,11 @@ typedef struct Inner {
 
 static void walk(const Inner *in, const TlNodeList *stmts);
 
-static bool
-is_compiled(const TlAstFunction *f)
-{
-   for (size_t i = 0; i < f->decorators.len; i++)
-      if (tl_is_jit_decorator(f->decorators.data[i]))
-         return true;
-   return false;
-}
-
 static void
 find_compiled(void *user, TlNode *n)
 {
    bool *found = user;
-   *found |= n->kind == TL_AST_FUNCTION && is_compiled(tl_ast_Function(n));
+   *found |= n->kind == TL_AST_FUNCTION && tl_has_jit_decorator(&tl_ast_Function(n)->decorators);
    if (!*found)
       tl_ast_children(n, find_compiled, user);
 }
@@ -75,7 +66,7 @@ walk_function(const Inner *in, TlNode *n)
 {
    const TlAstFunction *f = tl_ast_Function(n);
    bool has_compiled = false;
-   if (is_compiled(f)) {
+   if (tl_has_jit_decorator(&f->decorators)) {
       take(in, n);
       return;
    }

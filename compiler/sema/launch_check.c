@@ -97,10 +97,8 @@ static void
 find_plain_calls(void *user, TlNode *n)
 {
    const Around *a = user;
-   if (n->kind == TL_AST_FUNCTION)
-      for (size_t i = 0; i < tl_ast_Function(n)->decorators.len; i++)
-         if (tl_is_jit_decorator(tl_ast_Function(n)->decorators.data[i]))
-            return;
+   if (n->kind == TL_AST_FUNCTION && tl_has_jit_decorator(&tl_ast_Function(n)->decorators))
+      return;
    if (n->kind == TL_AST_CALL && tl_ast_Call(n)->func->kind == TL_AST_NAME &&
        strcmp(tl_ast_Name(tl_ast_Call(n)->func)->id, a->kernel->name) == 0) {
       tl_report(a->s->diags, E0257, n->range,

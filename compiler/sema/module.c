@@ -507,6 +507,15 @@ tl_is_jit_decorator(const TlNode *decorator)
    return strcmp(last, "kernel") == 0 || tl_ends_with(last, "jit");
 }
 
+bool
+tl_has_jit_decorator(const TlNodeList *decorators)
+{
+   for (size_t i = 0; i < decorators->len; i++)
+      if (tl_is_jit_decorator(decorators->data[i]))
+         return true;
+   return false;
+}
+
 TlSvFunc *
 tl_func_value(TlSema *s, TlSourceModule *source, TlFrame *closure, const TlNode *node)
 {

@@ -78,11 +78,7 @@ note_launches(Uses *u, const char *text)
 static bool
 has_jit_decorator(const TlSvFunc *fn)
 {
-   const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
-   for (size_t i = 0; i < d->len; i++)
-      if (tl_is_jit_decorator(d->data[i]))
-         return true;
-   return false;
+   return tl_has_jit_decorator(&tl_ast_Function(fn->node)->decorators);
 }
 
 static void
@@ -379,11 +375,11 @@ tl_sema_load(TlSema *s, TlAstModule *ast)
          s->impl->kernels[s->impl->num_kernels++] = describe_kernel(s, &uses, fn);
    }
    for (size_t i = 0; i < inner.len; i++) { /* of two by one name the first */
-      if (!tl_map_has(&s->impl->entries, inner.data[i]->qualname))
-         s->impl->kernels[s->impl->num_kernels++] = describe_kernel(s, &uses, inner.data[i]);
-      else
+      TlSvFunc *fn = inner.data[i];
+      if (tl_map_has(&s->impl->entries, fn->qualname))
          continue;
-      tl_map_put(&s->impl->entries, inner.data[i]->qualname, inner.data[i]);
+      s->impl->kernels[s->impl->num_kernels++] = describe_kernel(s, &uses, fn);
+      tl_map_put(&s->impl->entries, fn->qualname, fn);
    }
    return s->diags->num_errors == errors;
 }

@@ -13,8 +13,8 @@ A source that begins with blanks is the end of a kernel that begins with HEAD.  
 no source; in them FILE is KERNELS, NPY eight numbers of fp64, DIR a folder.
 
 --unseen takes mistakes_unseen.txt and mistakes_unseen_2.txt, each written before any of it was run and
-without knowing what tilec says: the sign § stands in the line of the error, words are looked for in the whole answer, in any
-case, and "a or b" is satisfied by either. "$ python" is a program in a folder with KERNELS as
+without knowing what tilec says: the sign § stands in the line of the error, words are looked for in the
+whole answer, in any case, and "a or b" is satisfied by either. "$ python" is a program in a folder with KERNELS as
 kernels.py, "$ c" the statements of one; both end with something on the standard error.  What was wanted
 stays as it was written: "! no mistake: why" is counted no more, "! unanswered: why" is counted, and is an
 error once it is answered."""

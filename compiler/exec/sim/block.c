@@ -337,12 +337,9 @@ run_warp(SimBlock *b, SimWarp *w)
 static void
 reset(SimBlock *b, uint64_t number)
 {
-   const uint32_t *grid = b->launch->grid;
    assert(number < b->launch->num_blocks && b->num_free <= b->num_stacks);
    b->number = number;
-   b->program[0] = (uint32_t)(number % grid[0]);
-   b->program[1] = (uint32_t)(number / grid[0] % grid[1]);
-   b->program[2] = (uint32_t)(number / grid[0] / grid[1]);
+   tl_exec_program(b->launch->grid, number, b->program);
    b->has_fault = b->has_unwritten = false;
    b->steps = 0;
    b->syncs = 0;

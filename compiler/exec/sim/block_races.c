@@ -73,10 +73,7 @@ is_race(const SimParty *a, const SimParty *b)
 static void
 program_of(const SimLaunch *l, const SimParty *p, uint32_t program[3])
 {
-   uint64_t n = p->block - 1;
-   program[0] = (uint32_t)(n % l->grid[0]);
-   program[1] = (uint32_t)(n / l->grid[0] % l->grid[1]);
-   program[2] = (uint32_t)(n / l->grid[0] / l->grid[1]);
+   tl_exec_program(l->grid, p->block - 1, program);
 }
 
 /* The same whichever block comes first: the access of the block with the higher number is the one
