@@ -1,6 +1,6 @@
 """What limits each kernel: hardware counters of tilec's kernels, read by Nsight Compute.
 
-    limits.py [--csv FILE]        runs itself under ncu and prints one line a kernel
+    limits.py [--csv FILE] [--tutorials DIR]        runs itself under ncu and prints one line a kernel
 
 Needs a GPU whose counters may be read, ncu, torch.  Clocks are left alone (--clock-control none), so
 percentages mean more than times.
@@ -18,7 +18,7 @@ STALLS = ("long_scoreboard", "short_scoreboard", "barrier", "wait", "math_pipe_t
 METRICS = {
     "us": "gpu__time_duration.sum",
     "dram %": "dram__throughput.avg.pct_of_peak_sustained_elapsed",
-    "tensor %": "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active",
+    "tensor %": "",
     "issue %": "smsp__issue_active.avg.pct_of_peak_sustained_active",
     "warps %": "sm__warps_active.avg.pct_of_peak_sustained_active",
     "shared %": "l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed",
@@ -26,6 +26,9 @@ METRICS = {
     "registers": "launch__registers_per_thread",
     "local": "smsp__inst_executed_op_local_ld.sum",
 }
+# Cycles in which the tensor cores work, by the first of these names that the GPU has.
+TENSOR = ("sm__pipe_tensor_op_gmma_cycles_active", "sm__pipe_tensor_cycles_active",
+          "sm__pipe_tensor_op_hmma_cycles_active", "sm__inst_executed_pipe_tensor")
 for _stall in STALLS:
     METRICS[_stall] = "smsp__average_warps_issue_stalled_%s_per_issue_active.ratio" % _stall
 
@@ -53,20 +56,43 @@ def cases():
     matmul = bench.Tile("matmul.tile", "matmul")
     s = 4096
     a, b, o = (torch.randn(s, s, device="cuda", dtype=torch.float16) for _ in range(3))
-    for bm, bn, bk, warps, stages in ((128, 128, 32, 4, 4), (128, 256, 64, 8, 3)):
+    for bm, bn, bk, warps, stages in ((128, 128, 64, 4, 4), (128, 256, 64, 8, 3)):
         meta = {"BLOCK_M": bm, "BLOCK_N": bn, "BLOCK_K": bk, "num_warps": warps,
                 "num_stages": stages}
         yield ("matmul fp16 %d %dx%dx%d" % (s, bm, bn, bk),
                matmul.with_tilec((s // bm * (s // bn),), (a, b, o, s, s, s, s, 1, s, 1, s, 1), meta))
     attention = bench.Tile("attention.tile", "attn_fwd")
-    for d, h, n, causal in ((64, 32, 4096, False), (128, 16, 4096, False), (128, 16, 4096, True)):
-        q, k, v, o = (torch.randn(4, h, n, d, device="cuda", dtype=torch.float16) for _ in range(4))
-        lse = torch.empty(4 * h, n, device="cuda")
-        meta = {"D": d, "CAUSAL": causal, "BLOCK_M": 128, "BLOCK_N": 64, "num_warps": 4,
-                "num_stages": 2}
+    for z, h, n, d, causal, bm, bn, warps in ((16, 32, 1024, 64, False, 128, 64, 8), (16, 32, 1024, 64, True, 128, 64, 8),
+                                              (1, 32, 16384, 64, False, 128, 128, 8),
+                                              (4, 16, 4096, 128, False, 128, 128, 8),
+                                              (4, 16, 4096, 128, True, 128, 128, 8)):
+        q, k, v, o = (torch.randn(z, h, n, d, device="cuda", dtype=torch.float16) for _ in range(4))
+        lse = torch.empty(z * h, n, device="cuda")
+        meta = {"D": d, "CAUSAL": causal, "BLOCK_M": bm, "BLOCK_N": bn, "num_warps": warps, "num_stages": 2}
         yield ("attention D%d N%d%s" % (d, n, " causal" * causal),
-               attention.with_tilec((n // 128, 4 * h), (q, k, v, o, lse, 4 * h, n,
-                                                        1 / math.sqrt(d)), meta))
+               attention.with_tilec((n // bm, z * h), (q, k, v, o, lse, z * h, n, 1 / math.sqrt(d)), meta))
+    yield from backward(bench, torch)
+
+
+def backward(bench, torch):
+    """Tutorial 06's, where --tutorials names the folder: gradients of nonsense, which take as long."""
+    found = tutorials_folder() and bench.tutorials.kernels(tutorials_folder(), "06")
+    if not found:
+        return
+    tile = bench.Tile(found[0], "_attn_bwd", found[1]._attn_bwd)
+    for d, z, h, n, warps, stages in ((64, 1, 16, 8192, 4, 3), (128, 4, 16, 4096, 4, 5), (128, 4, 16, 4096, 8, 2)):
+        q, k, v, do, dq, dk, dv = (torch.randn(z, h, n, d, device="cuda", dtype=torch.float16) * 0.1 for _ in range(7))
+        lse, delta = (torch.zeros(z, h, n, device="cuda") for _ in range(2))
+        meta = {"BLOCK_M1": 32, "BLOCK_N1": 128, "BLOCK_M2": 128, "BLOCK_N2": 32, "BLK_SLICE_FACTOR": 2,
+                "HEAD_DIM": d, "num_warps": warps, "num_stages": stages,
+                **({"CAUSAL": True} if "CAUSAL" in tile.constexprs else {})}
+        yield ("tutorial 06 backward D%d N%d causal, %d warps" % (d, n, warps),
+               tile.with_tilec((n // 128, 1, z * h), (q, k, v, 1 / math.sqrt(d), do, dq, dk, dv, lse, delta,
+                                                      *q.stride(), h, n), meta))
+
+
+def tutorials_folder():
+    return sys.argv[sys.argv.index("--tutorials") + 1] if "--tutorials" in sys.argv else None
 
 
 def child():
@@ -81,11 +107,19 @@ def child():
         torch.cuda.nvtx.range_pop()
 
 
+def tensor_metric():
+    done = subprocess.run(["ncu", "--query-metrics"], capture_output=True, text=True, check=False)
+    known = {line.split()[0] for line in done.stdout.splitlines() if line.strip()}
+    name = next((n for n in TENSOR if n in known), TENSOR[-1])
+    return name + ".avg.pct_of_peak_sustained_active"
+
+
 def counters(target):
+    METRICS["tensor %"] = tensor_metric()
     command = ["ncu", "--csv", "--page", "raw", "--clock-control", "none", "--nvtx",
                "--print-nvtx-rename", "kernel", "--nvtx-include", "regex:.*/",
                "--metrics", ",".join(METRICS.values()), sys.executable, os.path.abspath(__file__),
-               "--child"]
+               "--child"] + (["--tutorials", tutorials_folder()] if tutorials_folder() else [])
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     with open(target, "w", encoding="utf-8") as f:
         f.write(done.stdout)

@@ -99,7 +99,8 @@ def backward(b, tile, sdpa):
                 base_2_sums(q, k, scale), delta, *q.stride(), h, n)
         configs = [((n // 128, 1, z * h),
                     {"BLOCK_M1": 32, "BLOCK_N1": 128, "BLOCK_M2": 128, "BLOCK_N2": 32,
-                     "BLK_SLICE_FACTOR": 2, "HEAD_DIM": d, "num_warps": w, "num_stages": s})
+                     "BLK_SLICE_FACTOR": 2, "HEAD_DIM": d, "num_warps": w, "num_stages": s,
+                     **({"CAUSAL": True} if "CAUSAL" in tile.constexprs else {})})   # since 2025
                    for w, s in ((4, 5), (4, 3), (8, 3), (8, 2))]
         cudnn = sdpa(*leaves, True, scale, "CUDNN_ATTENTION")()
         b.case("tutorial 06 backward D%d N%d causal" % (d, n), tile, args, configs, grads, exact,
