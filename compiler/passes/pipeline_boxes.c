@@ -116,13 +116,30 @@ tl_ring_barriers(TlBuilder *b, unsigned stages, unsigned arrivals)
                 {TL_ATTR_ARRIVALS, {.i = arrivals}});
 }
 
-/* At the top of the kernel, behind the maps; all threads see them there. */
+/* The operation before which mbarriers are made: at the top of the kernel, behind the maps, where
+ * all threads see them, and behind the first loads, which are under way while the threads meet. */
+static TlOp *
+place_of_barriers(const TlPipe *p)
+{
+   TlMap loaded;
+   tl_map_init(&loaded, p->cx->scratch);
+   for (TlOp *op = p->func->body->block->first;; op = op->next) {
+      bool is_load = op->opcode == TL_OP_LOAD;
+      if (op->opcode == TL_OP_BARRIERS || op == p->loop || op->num_regions ||
+          (!is_load && !tl_op_is_pure(op)))
+         return op;
+      for (unsigned i = 0; i < op->num_args; i++)
+         if (tl_arg(op, i)->def && tl_map_get(&loaded, tl_arg(op, i)->def))
+            return op;
+      if (is_load)
+         tl_map_put(&loaded, op, op);
+   }
+}
+
 void
 tl_boxes_build_barriers(TlPipe *p)
 {
-   TlOp *at = p->func->body->block->first;
-   while (at->opcode != TL_OP_BARRIERS && tl_op_is_pure(at) && !at->num_regions && at != p->loop)
-      at = at->next;
+   TlOp *at = place_of_barriers(p);
    TlBuilder b = tl_builder_before(at);
    b.range = p->loop->range;
    p->full = tl_ring_barriers(&b, p->stages * p->groups, 1);

@@ -482,6 +482,25 @@ rewrite_body(TlPipe *p, TlOp *loop)
       tl_ring_read(p, &p->loads.data[i], view[i]);
 }
 
+/* Buffers that only the loop reads are filled behind the first copies: what is stored there has
+ * been loaded, and a wait for it would hold up copies that need it not. */
+static void
+fill_behind_copies(TlPipe *p)
+{
+   TlMap between; /* operations from there to the loop */
+   tl_map_init(&between, p->cx->scratch);
+   for (TlOp *op = p->loop->prev, *prev; op && !op->num_regions; op = prev) {
+      prev = op->prev;
+      bool is_read = op->opcode != TL_OP_LOCAL_ALLOC || !op->num_args;
+      for (const TlUse *u = is_read ? NULL : tl_result(op, 0)->uses; u; u = u->next)
+         is_read |= tl_map_get(&between, u->user) != NULL;
+      if (is_read)
+         tl_map_put(&between, op, op);
+      else
+         tl_move_before(op, p->loop);
+   }
+}
+
 static void
 rewrite(TlPipe *p)
 {
@@ -499,6 +518,7 @@ rewrite(TlPipe *p)
       state[1] = tl_const_int(&b, TL_I32, p->ahead);
    }
    build_prologue(p, &b, state[0], more);
+   fill_behind_copies(p);
    more[num_ahead] = state[0];
    more[num_ahead + 1] = state[1];
    TlOp *loop = tl_with_more(&b, old, more, num_ahead + 2);
