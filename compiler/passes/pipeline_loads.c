@@ -7,6 +7,7 @@
 #include "layout/hw_layouts.h"
 #include "passes/coalesce.h"
 #include "passes/dot_layouts.h"
+#include "passes/live_words.h"
 #include "passes/lower/lower.h"
 #include "passes/pipeline_loops.h"
 #include "passes/remark.h"
@@ -228,6 +229,38 @@ choose_ring(TlPipe *p, TlRingLoad *l)
    return bytes < 4 ? too_narrow : NULL;
 }
 
+static const char of_a_load[] = "its address or mask depends on another load of the loop";
+
+/* A load whose result the address or mask of a copy is made of: of a table of pages, of rows by
+ * expert.  NULL when it can run ahead itself, which takes registers for what it gives. */
+static const char *
+check_index_load(const TlPipe *p, const TlOp *op)
+{
+   enum { MOST_WORDS = 8 };
+   TlSlice s;
+   if (p->is_of_roles || tl_words_of(tl_result(op, 0)->type) > MOST_WORDS ||
+       tl_attr_int(op, TL_ATTR_VOLATILE) || tl_attr_int(op, TL_ATTR_CACHE) == TL_CACHE_CV ||
+       tl_is_stored_to(p->body, tl_pointer_root(tl_arg(op, 0))))
+      return of_a_load;
+   tl_slice_init(&s, p->cx->scratch, p->loop);
+   for (unsigned i = 0; i < op->num_args; i++)
+      if (!tl_slice_add(&s, tl_arg(op, i)))
+         return of_a_load;
+   return NULL;
+}
+
+/* A load that the next value of what a loop carries is made of would have to run ahead as well. */
+static const char *
+check_carried(const TlPipe *p, const TlSlice *s)
+{
+   TlSlice next;
+   tl_slice_init(&next, p->cx->scratch, p->loop);
+   for (size_t i = 0; i < s->carried.len; i++)
+      if (!tl_slice_add(&next, tl_carried(p->body, s->carried.data[i])))
+         return of_a_load;
+   return NULL;
+}
+
 /* NULL when the load can run ahead, else why not. */
 static const char *
 check_load(TlPipe *p, TlRingLoad *l)
@@ -243,11 +276,16 @@ check_load(TlPipe *p, TlRingLoad *l)
       return "the loop may store to the same memory";
    TlSlice s;
    tl_slice_init(&s, p->cx->scratch, p->loop);
+   s.takes_loads = true;
    for (unsigned i = 0; i < op->num_args && i < 2; i++)
       if (!tl_slice_add(&s, tl_arg(op, i)))
-         return s.has_load ? "its address or mask depends on another load of the loop"
-                           : "its address or mask cannot be computed ahead";
-   const char *why = choose_ring(p, l);
+         return s.has_load ? of_a_load : "its address or mask cannot be computed ahead";
+   const char *why = s.loads.len ? check_carried(p, &s) : NULL;
+   for (size_t i = 0; i < s.loads.len && !why; i++)
+      why = check_index_load(p, s.loads.data[i]);
+   if (why)
+      return why;
+   why = choose_ring(p, l);
    l->needs_boxes = why && p->affine && !tl_why_no_boxes(p, l);
    return l->needs_boxes ? NULL : why;
 }

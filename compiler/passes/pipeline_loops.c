@@ -27,7 +27,14 @@
  * Where boxes of tensors can fill all rings, one thread sends for them instead (pipeline_boxes.c).
  *
  * Addresses and masks of later iterations come from a copy of the slice that computes them: of the
- * index, of what is outside, of carried values that run ahead in carried values of their own.
+ * index, of what is outside, of carried values that run ahead in carried values of their own.  Loads
+ * among that, of a table of pages or of rows, run an iteration further ahead; what they give is
+ * carried to the iteration that copies with it:
+ *
+ *    for i iter(page):   copies of iteration i + S-1, to addresses made of page
+ *                        next = load the table for iteration i + S
+ *                        ..  yield next
+ *
  * Invariant: every iteration commits exactly G groups, whether its copies are masked off or not,
  * so that the number of groups in flight tells which copies have arrived; and a stage is copied to
  * only after a wait and a barrier that follow its last reading. */
@@ -305,8 +312,49 @@ slot_ahead(const TlPipe *p, TlBuilder *b, TlValue *slot, unsigned ahead)
                 tl_b2(b, TL_OP_ADD, slot, tl_const_int(b, TL_I32, ahead)));
 }
 
+/* ---- loads of indices ---- */
+/* The index and the carried values of an iteration. */
+static TlMap *
+new_iteration(TlPipe *p, TlValue *index, TlValue *const *carried)
+{
+   TlMap *map = tl_new(p->cx->scratch, TlMap);
+   tl_map_init(map, p->cx->scratch);
+   tl_map_put(map, tl_for_index(p->loop), index);
+   for (size_t i = 0; i < p->slice.carried.len; i++)
+      tl_map_put(map, tl_carried(p->body, p->slice.carried.data[i]), carried[i]);
+   return map;
+}
+
+/* What the loads give in the iteration of map, where it exists. */
+static void
+build_index_loads(TlPipe *p, TlBuilder *b, TlMap *map, TlValue *exists, TlValue **loaded)
+{
+   TlRange range = b->range;
+   tl_slice_clone(&p->index, b, map);
+   for (size_t i = 0; i < p->slice.loads.len; i++) {
+      TlOp *old = p->slice.loads.data[i];
+      b->range = old->range;
+      TlValue *args[3] = {tl_slice_mapped(map, tl_arg(old, 0)), copy_mask(p, b, old, map, exists),
+                          old->num_args > 2 ? tl_slice_mapped(map, tl_arg(old, 2)) : NULL};
+      TlOp *load = tl_op_new(b, TL_OP_LOAD, old->num_args > 2 ? 3 : 2, 1, 0);
+      memcpy(load->attrs, old->attrs, sizeof load->attrs);
+      for (unsigned k = 0; k < load->num_args; k++)
+         tl_set_arg(load, k, args[k]);
+      tl_result(load, 0)->type = tl_result(old, 0)->type;
+      loaded[i] = tl_result(load, 0);
+   }
+   b->range = range;
+}
+
+static void
+put_loaded(const TlPipe *p, TlMap *map, TlValue *const *loaded)
+{
+   for (size_t i = 0; i < p->slice.loads.len; i++)
+      tl_map_put(map, tl_result(p->slice.loads.data[i], 0), loaded[i]);
+}
+
 /* Copies of the first p->ahead iterations, from that stage on; ahead: carried values of the first
- * iteration, then those of iteration p->ahead. */
+ * iteration, then those of iteration p->ahead, and behind them what its loads of indices give. */
 static void
 build_prologue(TlPipe *p, TlBuilder *b, TlValue *slot, TlValue **ahead)
 {
@@ -322,21 +370,22 @@ build_prologue(TlPipe *p, TlBuilder *b, TlValue *slot, TlValue **ahead)
       tl_boxes_build_barriers(p);
    b->range = p->loop->range;
    TlValue *any = tl_is_before(b, p->loop, p->step, lower, upper);
-   for (unsigned s = 0; s < p->ahead; s++) {
-      TlMap map;
-      tl_map_init(&map, p->cx->scratch);
-      tl_map_put(&map, tl_for_index(p->loop), index_at(p, b, lower, s));
-      for (size_t i = 0; i < p->slice.carried.len; i++)
-         tl_map_put(&map, tl_carried(p->body, p->slice.carried.data[i]), ahead[i]);
-      tl_slice_clone(&p->slice, b, &map);
+   TlValue **loaded = ahead + p->slice.carried.len;
+   for (unsigned s = 0; s <= p->ahead; s++) {
       TlValue *exists =
          s ? tl_b2(b, TL_OP_AND, any, tl_exists_after(b, p->loop, p->step, lower, s)) : any;
+      TlMap *map = new_iteration(p, index_at(p, b, lower, s), ahead);
+      build_index_loads(p, b, map, exists, loaded);
+      if (s == p->ahead)
+         break;
+      put_loaded(p, map, loaded);
+      tl_slice_clone(&p->slice, b, map);
       TlPipeTarget t = {
-         .map = &map, .slot = slot_ahead(p, b, slot, s), .exists = exists, .ahead = s};
+         .map = map, .slot = slot_ahead(p, b, slot, s), .exists = exists, .ahead = s};
       for (unsigned g = 0; g < p->groups; g++)
          issue_group(p, b, &t, g);
       for (size_t i = 0; i < p->slice.carried.len; i++)
-         ahead[i] = tl_slice_mapped(&map, tl_arg(p->body->last, p->slice.carried.data[i]));
+         ahead[i] = tl_slice_mapped(map, tl_arg(p->body->last, p->slice.carried.data[i]));
    }
 }
 
@@ -356,26 +405,28 @@ next_slot(TlPipe *p, TlBuilder *b, TlValue *slot)
 typedef struct Body {
    TlBlock *block;
    unsigned num;    /* carried values of the old loop; behind them those that run ahead, .. */
-   TlValue **ahead; /* .. whose next ones are here */
+   TlValue **ahead; /* .. whose next ones are here, and what loads of indices gave */
    TlValue *take, *parity; /* stage that is read, and with boxes its mbarrier's parity */
    TlPipeTarget to;        /* of copies */
 } Body;
 
-/* Computes for the iteration ahead what copies need. */
+/* Computes for the iteration ahead what copies need, and loads what the one behind it will. */
 static void
 build_ahead(TlPipe *p, TlBuilder *b, Body *body)
 {
-   TlMap *map = tl_new(p->cx->scratch, TlMap);
-   tl_map_init(map, p->cx->scratch);
-   tl_map_put(map, tl_for_index(p->loop),
-              index_at(p, b, tl_for_index(body->block->region->parent), p->ahead));
-   for (unsigned i = 0; i < p->slice.carried.len; i++)
-      tl_map_put(map, tl_carried(p->body, p->slice.carried.data[i]),
-                 tl_carried(body->block, body->num + i));
+   TlValue *index = tl_for_index(body->block->region->parent);
+   unsigned num_carried = (unsigned)p->slice.carried.len;
+   TlValue **now = body->block->args + tl_first_carried(p->loop) + body->num;
+   TlMap *map = new_iteration(p, index_at(p, b, index, p->ahead), now);
+   put_loaded(p, map, now + num_carried);
    tl_slice_clone(&p->slice, b, map);
    body->to.map = map;
-   for (unsigned i = 0; i < p->slice.carried.len; i++)
+   for (unsigned i = 0; i < num_carried; i++)
       body->ahead[i] = tl_slice_mapped(map, tl_arg(p->body->last, p->slice.carried.data[i]));
+   if (p->slice.loads.len)
+      build_index_loads(p, b, new_iteration(p, index_at(p, b, index, p->ahead + 1), body->ahead),
+                        tl_exists_after(b, p->loop, p->step, index, p->ahead + 1),
+                        body->ahead + num_carried);
 }
 
 /* Waits for groups that are used later, before their first use; with issues_late their copies come
@@ -439,11 +490,17 @@ next_parity(const TlPipe *p, TlBuilder *b, const Body *body)
    return tl_b3(b, TL_OP_SELECT, is_last, turned, body->parity);
 }
 
+static unsigned
+num_running_ahead(const TlPipe *p)
+{
+   return (unsigned)(p->slice.carried.len + p->slice.loads.len);
+}
+
 static void
 rewrite_body(TlPipe *p, TlOp *loop)
 {
    assert(loop->opcode == TL_OP_FOR && loop != p->loop);
-   unsigned num = p->loop->num_results, num_ahead = (unsigned)p->slice.carried.len;
+   unsigned num = p->loop->num_results, num_ahead = num_running_ahead(p);
    Body body = {.block = loop->regions[0]->block,
                 .num = num,
                 .ahead = tl_new_array(p->cx->scratch, TlValue *, num_ahead)};
@@ -509,9 +566,9 @@ rewrite(TlPipe *p)
    TlValue *state[2];
    TlRingNest *nest = p->by_boxes ? tl_boxes_enter(p, state) : NULL;
    TlBuilder b = tl_builder_before(old);
-   unsigned num = old->num_results, num_ahead = (unsigned)p->slice.carried.len;
+   unsigned num = old->num_results, num_ahead = num_running_ahead(p);
    TlValue **more = tl_new_array(p->cx->scratch, TlValue *, num_ahead + 2);
-   for (unsigned i = 0; i < num_ahead; i++)
+   for (size_t i = 0; i < p->slice.carried.len; i++)
       more[i] = tl_init(old, p->slice.carried.data[i]);
    if (!nest) {
       state[0] = tl_const_int(&b, TL_I32, 0);
@@ -536,17 +593,29 @@ rewrite(TlPipe *p)
 }
 
 static void
+add_to(TlSlice *s, TlValue *v)
+{
+   bool ok = tl_slice_add(s, v);
+   assert(ok && "checked one by one before");
+   (void)ok;
+}
+
+static void
 slice_addresses(TlPipe *p)
 {
    tl_slice_init(&p->slice, p->cx->scratch, p->loop);
+   tl_slice_init(&p->index, p->cx->scratch, p->loop);
+   p->slice.takes_loads = true;
    for (size_t i = 0; i < p->loads.len; i++) {
       TlOp *op = p->loads.data[i].op;
-      for (unsigned k = 0; k < op->num_args && k < 2; k++) {
-         bool ok = tl_slice_add(&p->slice, tl_arg(op, k));
-         assert(ok && "checked one by one before");
-         (void)ok;
-      }
+      for (unsigned k = 0; k < op->num_args && k < 2; k++)
+         add_to(&p->slice, tl_arg(op, k));
    }
+   for (size_t i = 0; i < p->slice.loads.len; i++)
+      for (unsigned k = 0; k < p->slice.loads.data[i]->num_args; k++)
+         add_to(&p->index, tl_arg(p->slice.loads.data[i], k));
+   for (size_t i = 0; i < p->index.carried.len; i++) /* it runs ahead as others do */
+      add_to(&p->slice, tl_carried(p->body, p->index.carried.data[i]));
 }
 
 /* Who fills the rings of the loads found, in how many stages; false: the loop stays as it is. */

@@ -13,9 +13,11 @@ enum { TL_MAX_STAGES = 16, TL_MAX_MAPS = 16 /* of a launch */ };
 typedef struct TlSlice {
    TlArena *arena;
    TlOp *loop;
-   TlMap members;            /* TlOp * or carried TlValue * -> itself */
+   TlMap members;            /* TlOp *, or TlValue * carried or loaded -> itself */
    TL_VEC(TlOp *) ops;       /* in program order */
    TL_VEC(unsigned) carried; /* positions among the carried values */
+   TL_VEC(TlOp *) loads;     /* of indices: members without what they read, given by `map` */
+   bool takes_loads;         /* such loads are taken, not refused */
    bool has_load;            /* why adding failed: a load is in the way, else some other effect */
 } TlSlice;
 
@@ -23,7 +25,7 @@ void tl_slice_init(TlSlice *s, TlArena *arena, TlOp *loop);
 /* Adds what v needs; false, and the slice is spoilt, when that has effects or reads memory. */
 bool tl_slice_add(TlSlice *s, TlValue *v);
 /* Copies the operations; map holds the index and the carried values of an iteration (keys: the
- * arguments of the old body) and receives the copies. */
+ * arguments of the old body) and what the loads give there, and receives the copies. */
 void tl_slice_clone(const TlSlice *s, TlBuilder *b, TlMap *map);
 /* What v became: itself when it is defined outside. */
 TlValue *tl_slice_mapped(const TlMap *map, TlValue *v);
@@ -52,7 +54,8 @@ typedef struct TlPipe {
    TlOp *loop;
    TlBlock *body; /* of the old loop */
    TL_VEC(TlRingLoad) loads;
-   TlSlice slice; /* what all copies need */
+   TlSlice slice; /* what all copies need, .. */
+   TlSlice index; /* .. and what the loads among that need, which run an iteration further ahead */
    unsigned stages, groups;
    unsigned ahead;          /* iterations that copies run ahead: stages - 1 or stages - 2 */
    int64_t step;            /* of the index; 0: known at run time only, of either sign */

@@ -51,6 +51,12 @@ tl_slice_add(TlSlice *s, TlValue *v)
       TlOp *op = x->def;
       if (op->block != body || tl_map_has(&s->members, op))
          continue;
+      if (op->opcode == TL_OP_LOAD && s->takes_loads) {
+         if (!tl_map_has(&s->members, x))
+            tl_vec_push(s->arena, &s->loads, op);
+         tl_map_put(&s->members, x, x);
+         continue;
+      }
       if (!tl_op_is_pure(op) || op->num_regions) {
          s->has_load = is_load(op);
          return false;
