@@ -27,9 +27,9 @@
  * Where boxes of tensors can fill all rings, one thread sends for them instead (pipeline_boxes.c).
  *
  * Addresses and masks of later iterations come from a copy of the slice that computes them: of the
- * index, of what is outside, of carried values that run ahead in carried values of their own.  Loads
- * among that, of a table of pages or of rows, run an iteration further ahead; what they give is
- * carried to the iteration that copies with it:
+ * index, of what is outside, of carried values that run ahead in carried values of their own.
+ * Loads among that, of a table of pages or of rows, run an iteration further ahead; what they give
+ * is carried to the iteration that copies with it:
  *
  *    for i iter(page):   copies of iteration i + S-1, to addresses made of page
  *                        next = load the table for iteration i + S
@@ -249,18 +249,6 @@ index_at(TlPipe *p, TlBuilder *b, TlValue *from, int64_t iterations)
    return tl_b2(b, TL_OP_ADD, from, way);
 }
 
-/* The load's mask in the iteration of map, and the iteration exists. */
-static TlValue *
-copy_mask(TlPipe *p, TlBuilder *b, const TlOp *load, const TlMap *map, TlValue *exists)
-{
-   const TlType *ptr = tl_arg(load, 0)->type;
-   TlValue *mask = load->num_args > 1 ? tl_slice_mapped(map, tl_arg(load, 1)) : NULL;
-   const TlType *t =
-      mask ? mask->type : tl_type_with_elem(p->types, ptr, tl_type_scalar(p->types, TL_I1));
-   TlValue *all = tl_t1(b, TL_OP_SPLAT, t, exists);
-   return mask ? tl_b2(b, TL_OP_AND, mask, all) : all;
-}
-
 /* Copies of the group's loads, and the commit. */
 static void
 issue_group(TlPipe *p, TlBuilder *b, const TlPipeTarget *t, unsigned group)
@@ -280,7 +268,7 @@ issue_group(TlPipe *p, TlBuilder *b, const TlPipeTarget *t, unsigned group)
       b->range = l->op->range;
       TlValue *view = tl_ring_turned_view(p, b, l, tl_ring_view(b, l, t->slot, t->ahead));
       TlValue *args[3] = {tl_slice_mapped(t->map, tl_arg(l->op, 0)), view,
-                          copy_mask(p, b, l->op, t->map, t->exists)};
+                          tl_mask_in(b, l->op, t->map, t->exists)};
       token[n++] = tl_build_n(b, TL_OP_ASYNC_COPY, args, 3, NULL,
                               TL_ATTRS_({TL_ATTR_CACHE, *tl_attr(l->op, TL_ATTR_CACHE)},
                                         {TL_ATTR_EVICT, *tl_attr(l->op, TL_ATTR_EVICT)}));
@@ -329,21 +317,9 @@ new_iteration(TlPipe *p, TlValue *index, TlValue *const *carried)
 static void
 build_index_loads(TlPipe *p, TlBuilder *b, TlMap *map, TlValue *exists, TlValue **loaded)
 {
-   TlRange range = b->range;
    tl_slice_clone(&p->index, b, map);
-   for (size_t i = 0; i < p->slice.loads.len; i++) {
-      TlOp *old = p->slice.loads.data[i];
-      b->range = old->range;
-      TlValue *args[3] = {tl_slice_mapped(map, tl_arg(old, 0)), copy_mask(p, b, old, map, exists),
-                          old->num_args > 2 ? tl_slice_mapped(map, tl_arg(old, 2)) : NULL};
-      TlOp *load = tl_op_new(b, TL_OP_LOAD, old->num_args > 2 ? 3 : 2, 1, 0);
-      memcpy(load->attrs, old->attrs, sizeof load->attrs);
-      for (unsigned k = 0; k < load->num_args; k++)
-         tl_set_arg(load, k, args[k]);
-      tl_result(load, 0)->type = tl_result(old, 0)->type;
-      loaded[i] = tl_result(load, 0);
-   }
-   b->range = range;
+   for (size_t i = 0; i < p->slice.loads.len; i++)
+      loaded[i] = tl_load_in(b, p->slice.loads.data[i], map, exists);
 }
 
 static void

@@ -75,6 +75,11 @@ typedef struct TlPipeTarget {
    unsigned ahead;
 } TlPipeTarget;
 
+/* The load's mask in the iteration of map, and the iteration exists. */
+TlValue *tl_mask_in(TlBuilder *b, const TlOp *load, const TlMap *map, TlValue *exists);
+/* What the load gives there. */
+TlValue *tl_load_in(TlBuilder *b, const TlOp *load, const TlMap *map, TlValue *exists);
+
 /* ---- pipeline_loads.c ---- */
 void tl_pipe_refuse(TlPipe *p, const TlOp *load, const char *why); /* a remark */
 /* Nothing in the block that orders memory or counts groups of its own. */

@@ -84,6 +84,35 @@ tl_slice_mapped(const TlMap *map, TlValue *v)
    return now ? now : v;
 }
 
+TlValue *
+tl_mask_in(TlBuilder *b, const TlOp *load, const TlMap *map, TlValue *exists)
+{
+   const TlType *ptr = tl_arg(load, 0)->type;
+   TlTypes *types = b->module->types;
+   TlValue *mask = load->num_args > 1 ? tl_slice_mapped(map, tl_arg(load, 1)) : NULL;
+   const TlType *t =
+      mask ? mask->type : tl_type_with_elem(types, ptr, tl_type_scalar(types, TL_I1));
+   TlValue *all = t->kind == TL_TYPE_SCALAR ? exists : tl_t1(b, TL_OP_SPLAT, t, exists);
+   return mask ? tl_b2(b, TL_OP_AND, mask, all) : all;
+}
+
+TlValue *
+tl_load_in(TlBuilder *b, const TlOp *load, const TlMap *map, TlValue *exists)
+{
+   TlRange range = b->range;
+   TlValue *mask = tl_mask_in(b, load, map, exists);
+   b->range = load->range;
+   TlOp *op = tl_op_new(b, TL_OP_LOAD, load->num_args > 2 ? 3 : 2, 1, 0);
+   memcpy(op->attrs, load->attrs, sizeof op->attrs);
+   tl_set_arg(op, 0, tl_slice_mapped(map, tl_arg(load, 0)));
+   tl_set_arg(op, 1, mask);
+   if (load->num_args > 2)
+      tl_set_arg(op, 2, tl_slice_mapped(map, tl_arg(load, 2)));
+   tl_result(op, 0)->type = tl_result(load, 0)->type;
+   b->range = range;
+   return tl_result(op, 0);
+}
+
 /* Loops make room for arguments, too: behind those that they have. */
 static void
 add_region_args(TlOp *op, const TlOp *old, TlValue *const *more, unsigned num_more)

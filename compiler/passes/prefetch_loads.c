@@ -1,0 +1,258 @@
+/* Small loads of a loop with products, begun an iteration ahead in registers.
+ *
+ * Copies to shared memory are of 4 bytes at least, and of what a product reads (pipeline_loops).
+ * Scales of rows, zero points, a bias, one number an iteration: these stay loads, and each
+ * iteration would wait for memory before it gets to its product.
+ *
+ *    for i:                          v0 = load p(first)
+ *       v = load p(i)                for i iter(v = v0):
+ *       .. v ..            becomes      next = load p(i + 1), if there is such an iteration
+ *                                       .. v ..
+ *                                       yield next
+ *
+ * Taken are loads of a few words whose address, mask and value elsewhere can be computed ahead,
+ * from memory that the loop does not store to.  Refused: loops that order memory or do not ask for
+ * stages, and those that have no registers to spare. */
+#include "ir/control.h"
+#include "ir/walk.h"
+#include "passes/live_words.h"
+#include "passes/pipeline_loops.h"
+
+#include <assert.h>
+
+/* Words of a thread: of one load, of all loads of a loop, and what its body takes besides at most,
+ * by tl_peak_words at this state (pipeline_loops.c: 399 spill nothing). */
+enum { WORDS_OF_ONE = 4, WORDS_OF_ALL = 8, MOST_WORDS = 360 };
+
+typedef struct Prefetch {
+   TlPassCx *cx;
+   TlOp *loop;
+   TlBlock *body;
+   int64_t step; /* of the index; 0: known at run time only */
+   TL_VEC(TlOp *) loads;
+   TlSlice slice; /* what they need */
+} Prefetch;
+
+/* ---- which ---- */
+/* Loads may not go past these; copies of this pass's kind may be there. */
+static bool
+orders_memory(const TlBlock *body)
+{
+   for (const TlOp *op = body->first; op; op = tl_walk_next(op, body)) {
+      switch (op->opcode) {
+      case TL_OP_FOR:
+      case TL_OP_WHILE:
+      case TL_OP_ATOMIC_CAS:
+      case TL_OP_DEBUG_BARRIER:
+      case TL_OP_GDC_WAIT:
+         return true;
+      case TL_OP_ATOMIC_RMW: /* its result may say that data is ready */
+         if (tl_result(op, 0)->uses)
+            return true;
+         break;
+      case TL_OP_INLINE_ASM:
+         if (!tl_attr_int(op, TL_ATTR_PURE))
+            return true;
+         break;
+      default:
+         break;
+      }
+   }
+   return false;
+}
+
+/* Another use than that the next iteration gets it. */
+static bool
+is_read_here(const TlOp *load, const TlOp *yield)
+{
+   for (const TlUse *u = load->results[0].uses; u; u = u->next)
+      if (u->user != yield)
+         return true;
+   return false;
+}
+
+static bool
+can_go_ahead(const Prefetch *p, const TlOp *load)
+{
+   TlSlice s;
+   if (!is_read_here(load, p->body->last) || tl_words_of(tl_result(load, 0)->type) > WORDS_OF_ONE ||
+       tl_attr_int(load, TL_ATTR_VOLATILE) || tl_attr_int(load, TL_ATTR_CACHE) == TL_CACHE_CV ||
+       tl_is_stored_to(p->body, tl_pointer_root(tl_arg(load, 0))))
+      return false;
+   tl_slice_init(&s, p->cx->scratch, p->loop);
+   for (unsigned i = 0; i < load->num_args; i++)
+      if (!tl_slice_add(&s, tl_arg(load, i)))
+         return false;
+   return true;
+}
+
+/* The loads that it pays for, in the order of the program. */
+static void
+find_loads(Prefetch *p)
+{
+   unsigned words = 0;
+   for (TlOp *op = p->body->first; op; op = op->next) {
+      if (op->opcode != TL_OP_LOAD || !can_go_ahead(p, op))
+         continue;
+      words += tl_words_of(tl_result(op, 0)->type);
+      if (words > WORDS_OF_ALL)
+         return;
+      tl_vec_push(p->cx->scratch, &p->loads, op);
+   }
+}
+
+static void
+slice_loads(Prefetch *p)
+{
+   tl_slice_init(&p->slice, p->cx->scratch, p->loop);
+   for (size_t i = 0; i < p->loads.len; i++)
+      for (unsigned k = 0; k < p->loads.data[i]->num_args; k++) {
+         bool ok = tl_slice_add(&p->slice, tl_arg(p->loads.data[i], k));
+         assert(ok && "checked one by one before");
+         (void)ok;
+      }
+}
+
+/* ---- rewriting ---- */
+static TlMap *
+new_iteration(Prefetch *p, TlValue *index, TlValue *const *carried)
+{
+   TlMap *map = tl_new(p->cx->scratch, TlMap);
+   tl_map_init(map, p->cx->scratch);
+   tl_map_put(map, tl_for_index(p->loop), index);
+   for (size_t i = 0; i < p->slice.carried.len; i++)
+      tl_map_put(map, tl_carried(p->body, p->slice.carried.data[i]), carried[i]);
+   return map;
+}
+
+/* The index one iteration on. */
+static TlValue *
+next_index(const Prefetch *p, TlBuilder *b, TlValue *index)
+{
+   return tl_b2(b, TL_OP_ADD, index, tl_for_step(p->loop));
+}
+
+/* What the carried values of the slice are in the next iteration. */
+static void
+carry_on(Prefetch *p, TlBuilder *b, TlValue *index, TlValue **carried)
+{
+   if (!p->slice.carried.len)
+      return;
+   TlMap *map = new_iteration(p, index, carried);
+   tl_slice_clone(&p->slice, b, map);
+   for (size_t i = 0; i < p->slice.carried.len; i++)
+      carried[i] = tl_slice_mapped(map, tl_arg(p->body->last, p->slice.carried.data[i]));
+}
+
+static void
+load_in(Prefetch *p, TlBuilder *b, TlMap *map, TlValue *exists, TlValue **loaded)
+{
+   tl_slice_clone(&p->slice, b, map);
+   for (size_t i = 0; i < p->loads.len; i++)
+      loaded[i] = tl_load_in(b, p->loads.data[i], map, exists);
+}
+
+static TlValue **
+new_values(const Prefetch *p, size_t n)
+{
+   return tl_new_array(p->cx->scratch, TlValue *, n + 1);
+}
+
+/* Loads of the first iteration, before the loop. */
+static void
+load_first(Prefetch *p, TlValue **loaded)
+{
+   TlBuilder b = tl_builder_before(p->loop);
+   TlValue **carried = new_values(p, p->slice.carried.len), *lower = tl_for_lower(p->loop);
+   b.range = p->loop->range;
+   for (size_t i = 0; i < p->slice.carried.len; i++)
+      carried[i] = tl_init(p->loop, p->slice.carried.data[i]);
+   load_in(p, &b, new_iteration(p, lower, carried),
+           tl_is_before(&b, p->loop, p->step, lower, tl_for_upper(p->loop)), loaded);
+}
+
+/* Those of the next one, at the top of the body, where the first is. */
+static void
+load_next(Prefetch *p, TlOp *before, TlValue **loaded)
+{
+   TlBuilder b = tl_builder_before(before);
+   TlValue **carried = new_values(p, p->slice.carried.len), *index = tl_for_index(p->loop);
+   b.range = p->loop->range;
+   for (size_t i = 0; i < p->slice.carried.len; i++)
+      carried[i] = tl_carried(p->body, p->slice.carried.data[i]);
+   carry_on(p, &b, index, carried);
+   load_in(p, &b, new_iteration(p, next_index(p, &b, index), carried),
+           tl_exists_after(&b, p->loop, p->step, index, 1), loaded);
+}
+
+static void
+rewrite(Prefetch *p)
+{
+   unsigned num = p->loop->num_results, n = (unsigned)p->loads.len;
+   TlValue **first = new_values(p, n), **next = new_values(p, n);
+   load_first(p, first);
+   load_next(p, p->loads.data[0], next);
+   for (unsigned i = 0; i < n; i++)
+      tl_append_arg(p->body->last, next[i]);
+   TlOp *loop = tl_carrying(p->loop, first, n);
+   for (unsigned i = 0; i < n; i++) {
+      TlValue *now = tl_carried(loop->regions[0]->block, num + i);
+      now->name = tl_result(p->loads.data[i], 0)->name;
+      tl_replace_uses(tl_result(p->loads.data[i], 0), now);
+      tl_remove(p->loads.data[i]);
+   }
+}
+
+/* A constant step, or one of 32 bits: the index an iteration on is known not to wrap around what
+ * tl_exists_after compares. */
+static bool
+find_step(Prefetch *p)
+{
+   uint64_t bits;
+   TlDtype t = tl_for_index(p->loop)->type->dtype;
+   if (tl_is_const(tl_for_step(p->loop), &bits))
+      p->step = tl_bits_to_int(t, bits);
+   return tl_dtype_info[t].bytes >= 4 && p->step <= INT32_MAX && p->step >= -INT32_MAX &&
+          (p->step || tl_dtype_info[t].bytes == 4);
+}
+
+static bool
+prefetch_in(TlPassCx *cx, const TlFunc *f, TlOp *loop)
+{
+   Prefetch p = {.cx = cx, .loop = loop, .body = loop->regions[0]->block};
+   int64_t asked = tl_attr_int(loop, TL_ATTR_NUM_STAGES);
+   unsigned stages = asked > 0 ? (unsigned)asked : f->num_stages;
+   if (stages < 2 || !tl_block_has(p.body, TL_OP_DOT) || orders_memory(p.body) || !find_step(&p))
+      return false;
+   find_loads(&p);
+   if (!p.loads.len || tl_peak_words(cx->scratch, p.body) > MOST_WORDS)
+      return false;
+   slice_loads(&p);
+   rewrite(&p);
+   return true;
+}
+
+/* Warps that copy for others wait for nothing else. */
+static bool
+is_of_copiers(const TlFunc *f, const TlOp *op)
+{
+   for (; op; op = tl_parent(op))
+      if (op->opcode == TL_OP_ROLE)
+         return tl_attr_int(op, TL_ATTR_FIRST_WARP) >= f->num_warps;
+   return false;
+}
+
+bool
+tl_pass_prefetch_loads(TlPassCx *cx, TlFunc *f)
+{
+   assert(f->state == TL_STATE_LAID);
+   TL_VEC(TlOp *) loops = {0};
+   const TlBlock *body = f->body->block;
+   for (TlOp *op = tl_walk_inner(body); op; op = tl_walk_inner_next(op, body))
+      if (op->opcode == TL_OP_FOR && !is_of_copiers(f, op))
+         tl_vec_push(cx->scratch, &loops, op);
+   bool changed = false;
+   for (size_t i = 0; i < loops.len; i++)
+      changed |= prefetch_in(cx, f, loops.data[i]);
+   return changed;
+}
