@@ -177,29 +177,59 @@ mbar_pred(TlCg *cg, const TlOp *op)
    return pred ? tl_cg_use(cg, pred).v[0] : LLVMConstInt(LLVMInt1TypeInContext(cg->llvm), 1, 0);
 }
 
-/* No other mbarrier is made right behind it; constants may stand between. */
-static bool
-is_last_init(const TlOp *op)
+static const TlOp *
+beside_constants(const TlOp *op, bool forward)
 {
-   for (op = op->next; op && op->opcode == TL_OP_CONSTANT;)
-      op = op->next;
-   return !op || op->opcode != TL_OP_MBAR_INIT;
+   do
+      op = forward ? op->next : op->prev;
+   while (op && op->opcode == TL_OP_CONSTANT);
+   return op;
 }
 
+/* Is the other one made right beside it, by the same threads? */
+static bool
+is_made_with(const TlOp *op, const TlOp *other)
+{
+   return other && other->opcode == TL_OP_MBAR_INIT && tl_pred(other) == tl_pred(op);
+}
+
+/* n mbarriers from `first` on as one text behind one branch: every thread but one jumps, and all
+ * others wait for it.  Copies of boxes see mbarriers after a barrier only if they are fenced. */
+static const TlOp *
+make_mbarriers(TlCg *cg, const TlOp *first, unsigned n, bool is_fenced)
+{
+   const char *text = "{ @!$0 bra MADE_${:uid};\n\t", *constraints = "b";
+   LLVMValueRef *args = tl_new_array(cg->arena, LLVMValueRef, n + 1);
+   args[0] = mbar_pred(cg, first);
+   for (unsigned i = 1; i <= n; i++, first = beside_constants(first, true)) {
+      args[i] = mbar_address(cg, first);
+      text = tl_arena_printf(cg->arena, "%smbarrier.init.shared::cta.b64 [$%u], %lld;\n\t", text, i,
+                             (long long)tl_attr_int(first, TL_ATTR_ARRIVALS));
+      constraints = tl_arena_printf(cg->arena, "%s,r", constraints);
+   }
+   text = tl_arena_printf(cg->arena, "%s%sMADE_${:uid}:\n\t}", text,
+                          is_fenced ? "fence.mbarrier_init.release.cluster;\n\t" : "");
+   tl_cg_asm(cg, text, tl_arena_printf(cg->arena, "%s,~{memory}", constraints), cg->voidt, args,
+             n + 1, TL_ASM_EFFECT | TL_ASM_CONVERGENT);
+   return first;
+}
+
+/* All that are made right beside each other come with the last of them. */
 void
 tl_emit_mbar_init(TlCg *cg, const TlOp *op)
 {
-   LLVMValueRef args[] = {mbar_address(cg, op), tl_cg_i32(cg, tl_attr_int(op, TL_ATTR_ARRIVALS)),
-                          mbar_pred(cg, op)};
-   bool is_last = is_last_init(op);
-   /* Copies of boxes see it after a barrier only if it is fenced: one fence for all of them. */
-   tl_cg_asm(cg,
-             cg->num_maps && is_last ? "@$2 mbarrier.init.shared::cta.b64 [$0], $1;\n\t"
-                                       "fence.mbarrier_init.release.cluster;"
-                                     : "@$2 mbarrier.init.shared::cta.b64 [$0], $1;",
-             "r,r,b,~{memory}", cg->voidt, args, 3, TL_ASM_EFFECT);
-   if (is_last)
-      tl_cg_fetch_tensor_maps(cg, args[2]);
+   enum { MOST_AT_ONCE = 32 };
+   const TlOp *next = beside_constants(op, true), *first = op;
+   unsigned n = 1;
+   if (is_made_with(op, next))
+      return;
+   for (const TlOp *p = op; is_made_with(op, p = beside_constants(p, false)); n++)
+      first = p;
+   for (; n > MOST_AT_ONCE; n -= MOST_AT_ONCE)
+      first = make_mbarriers(cg, first, MOST_AT_ONCE, false);
+   make_mbarriers(cg, first, n, cg->num_maps > 0);
+   if (cg->num_maps && (!next || next->opcode != TL_OP_MBAR_INIT))
+      tl_cg_fetch_tensor_maps(cg, mbar_pred(cg, op));
 }
 
 void

@@ -30,11 +30,17 @@ void
 tl_cg_fetch_tensor_maps(TlCg *cg, LLVMValueRef pred)
 {
    unsigned first = LLVMCountParams(cg->fn) - cg->num_maps;
+   LLVMValueRef *args = tl_new_array(cg->arena, LLVMValueRef, cg->num_maps + 1);
+   const char *text = "{ @!$0 bra FETCHED_${:uid};\n\t", *constraints = "b";
+   args[0] = pred;
    for (unsigned i = 0; i < cg->num_maps; i++) {
-      LLVMValueRef args[] = {pred, LLVMGetParam(cg->fn, first + i)};
-      tl_cg_asm(cg, "@$0 prefetch.tensormap [$1];", "b,l,~{memory}", cg->voidt, args, 2,
-                TL_ASM_EFFECT);
+      args[i + 1] = LLVMGetParam(cg->fn, first + i);
+      text = tl_arena_printf(cg->arena, "%sprefetch.tensormap [$%u];\n\t", text, i + 1);
+      constraints = tl_arena_printf(cg->arena, "%s,l", constraints);
    }
+   text = tl_arena_printf(cg->arena, "%sFETCHED_${:uid}:\n\t}", text);
+   tl_cg_asm(cg, text, tl_arena_printf(cg->arena, "%s,~{memory}", constraints), cg->voidt, args,
+             cg->num_maps + 1, TL_ASM_EFFECT | TL_ASM_CONVERGENT);
 }
 
 static LLVMValueRef
