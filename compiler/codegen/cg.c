@@ -264,16 +264,10 @@ room_for(uint32_t words)
    return words > USUAL ? words + words / 4 : USUAL;
 }
 
-/* The most blocks on a multiprocessor that leave each thread so many registers.  A multiprocessor
- * has four parts, each with a quarter of the registers and every fourth warp: five blocks of two
- * warps leave what three warps of one part share, 168 registers, four blocks twice that. */
 static uint32_t
 blocks_of(const TlCg *cg, uint32_t registers)
 {
-   enum { PARTS = 4 };
-   uint32_t warps = tl_total_warps(cg->func);
-   uint32_t most = cg->target->sm_registers / PARTS / (32 * registers); /* warps of a part */
-   return most * PARTS / warps;
+   return tl_blocks_with(cg->target, tl_total_warps(cg->func), registers);
 }
 
 /* ptxas, left alone, gives up registers for one block more on a multiprocessor.  In a loop with an

@@ -30,6 +30,16 @@ tl_registers_at(const TlTarget *target, const TlFunc *f, const TlOp *op)
    return tl_registers_at_start(target, f);
 }
 
+/* The most blocks on a multiprocessor that leave each thread so many registers.  A multiprocessor
+ * has four parts, each with a quarter of the registers and every fourth warp: five blocks of two
+ * warps leave what three warps of one part share, 168 registers, four blocks twice that. */
+static inline uint32_t
+tl_blocks_with(const TlTarget *target, uint32_t warps, uint32_t registers)
+{
+   enum { PARTS = 4, LANES = 32 };
+   return target->sm_registers / PARTS / (LANES * registers) * PARTS / warps;
+}
+
 /* The most words (32-bit registers of a thread) that live at one operation, where value v takes
  * words[v->id]; *at, unless NULL, receives that operation.  The operands that die at an operation
  * do not live beside its result: it may be made piece by piece in their place.  A value of no words

@@ -1,0 +1,207 @@
+/* Loads issued before the threads exchange values.
+ *
+ * A reduction, a scan or a conversion through shared memory ends in a barrier, and no load is moved
+ * up past one later on: what is read from global memory behind it is asked for only when every
+ * warp has come there, and its latency is then waited for once more.
+ *
+ *    before:   for: a = load(p); s = reduce(a); t = scan(a); b = load(q); store(r, f(s, t, b))
+ *    after:    for: a = load(p); b = load(q); s = reduce(a); t = scan(a); store(r, f(s, t, b))
+ *
+ * A load goes before the first exchange behind the last operation that may write memory or orders
+ * it, with the arithmetic of its address and mask.
+ *
+ * Refused: loads that need a result of what is between, volatile ones, and those whose registers
+ * would cost a block of the multiprocessor its place; outside of loops, where other blocks run
+ * meanwhile, those that do not leave half of the warps a place.  Loops with products have rings
+ * for their operands and a balance of registers of their own.
+ * Each load is looked at once, with at most MOST_ARITHMETIC operations, so it ends. */
+#include "ir/pressure.h"
+#include "ir/walk.h"
+#include "passes/dot_layouts.h"
+#include "passes/live_words.h"
+#include "passes/pass.h"
+
+#include <assert.h>
+
+enum {
+   MOST_ARITHMETIC = 64, /* operations that one load takes with it */
+   USUAL_WORDS = 102,    /* that live in loops: ptxas is given a quarter more (codegen/cg.c) */
+   WORDS_OF_HALF = 48,   /* that live where threads have 64 registers */
+};
+
+typedef struct Advance {
+   TlPassCx *cx;
+   TlFunc *func;
+   uint32_t peak, advanced; /* words that live at once, and that this pass adds */
+   TlOp *front;             /* the first exchange, NULL before there is one */
+   TlMap behind;            /* operations from the first exchange on */
+   TL_VEC(TlOp *) slice;    /* what a load takes along, operands first, itself last */
+} Advance;
+
+static uint32_t
+words_of(const TlValue *v)
+{
+   const TlType *elem = tl_type_elem(v->type);
+   bool is_index = elem->kind == TL_TYPE_PTR ||
+                   (elem->kind == TL_TYPE_SCALAR && !tl_dtype_is_float(elem->dtype));
+   bool is_view = v->def && tl_has_trait(v->def, TL_TRAIT_SAME_ELEMENTS) &&
+                  v->def->opcode != TL_OP_CONVERT_LAYOUT;
+   if (tl_value_is(v, TL_OP_CONSTANT) || is_view || (v->def && tl_op_is_pure(v->def) && is_index))
+      return 0; /* made again where it is used */
+   return tl_words_of(v->type);
+}
+
+static void
+enter_words(void *user, const TlValue *v)
+{
+   uint32_t *words = user;
+   words[v->id] = words_of(v);
+}
+
+static uint32_t
+peak_of(TlPassCx *cx, const TlFunc *f)
+{
+   uint32_t *words = tl_new_array(cx->scratch, uint32_t, f->next_value_id);
+   tl_walk_values(f->body->block, enter_words, words);
+   return tl_pressure(cx->scratch, f, words, NULL);
+}
+
+/* Threads meet in the operation, or in a loop of it. */
+static bool
+is_exchange(const TlOp *op)
+{
+   switch (op->opcode) {
+   case TL_OP_REDUCE:
+   case TL_OP_SCAN:
+   case TL_OP_CONVERT_LAYOUT:
+   case TL_OP_LOCAL_ALLOC:
+      return true;
+   case TL_OP_FOR:
+      for (const TlOp *in = op->regions[0]->block->first; in; in = in->next)
+         if (is_exchange(in))
+            return true;
+      return false;
+   default:
+      return false;
+   }
+}
+
+/* Does the operation, with all inside of it, leave memory as it is and unordered? */
+static bool
+may_be_passed(const TlOp *op)
+{
+   if (op->opcode == TL_OP_LOAD)
+      return !tl_attr_int(op, TL_ATTR_VOLATILE);
+   if (op->opcode != TL_OP_FOR)
+      return tl_op_is_pure(op) || tl_has_trait(op, TL_TRAIT_TERM) ||
+             op->opcode == TL_OP_LOCAL_ALLOC || op->opcode == TL_OP_LOCAL_LOAD;
+   for (const TlOp *in = op->regions[0]->block->first; in; in = in->next)
+      if (!may_be_passed(in))
+         return false;
+   return true;
+}
+
+/* The operation and what it needs of those behind the front: false where that cannot go along. */
+static bool
+collect(Advance *a, TlOp *op, TlMap *seen)
+{
+   if (a->slice.len > MOST_ARITHMETIC || is_exchange(op) || op->num_regions ||
+       (a->slice.len && op->opcode != TL_OP_LOAD && !tl_op_is_pure(op)))
+      return false;
+   for (unsigned i = 0; i < op->num_args; i++) {
+      TlOp *def = tl_arg(op, i)->def;
+      if (!def || !tl_map_get(&a->behind, def) || tl_map_has(seen, def))
+         continue;
+      if (def->opcode == TL_OP_LOAD || !tl_op_is_pure(def) || !collect(a, def, seen))
+         return false;
+   }
+   tl_map_put(seen, op, op);
+   tl_vec_push(a->cx->scratch, &a->slice, op);
+   return true;
+}
+
+static bool
+has_room(const Advance *a, const TlOp *load)
+{
+   const TlTarget *target = a->cx->target;
+   uint32_t words = a->peak + a->advanced + words_of(tl_result(load, 0));
+   if (!tl_is_of_loop(load))
+      return words <= WORDS_OF_HALF;
+   uint32_t before = a->peak > USUAL_WORDS ? a->peak : USUAL_WORDS;
+   uint32_t after = words > USUAL_WORDS ? words : USUAL_WORDS;
+   uint32_t warps = tl_total_warps(a->func);
+   return tl_blocks_with(target, warps, before + before / 4) ==
+             tl_blocks_with(target, warps, after + after / 4) &&
+          after + after / 4 <= tl_registers_at_start(target, a->func);
+}
+
+static bool
+advance(Advance *a, TlOp *load)
+{
+   TlMap seen;
+   tl_map_init(&seen, a->cx->scratch);
+   a->slice.len = 0;
+   if (!has_room(a, load) || !collect(a, load, &seen))
+      return false;
+   for (size_t i = 0; i < a->slice.len; i++) {
+      tl_move_before(a->slice.data[i], a->front);
+      tl_map_put(&a->behind, a->slice.data[i], NULL);
+   }
+   a->advanced += words_of(tl_result(load, 0));
+   return true;
+}
+
+static bool
+advance_in(Advance *a, TlBlock *block)
+{
+   bool changed = false;
+   a->front = NULL;
+   for (TlOp *op = block->first, *next; op; op = next) {
+      next = op->next;
+      if (!may_be_passed(op)) {
+         a->front = NULL;
+         continue;
+      }
+      if (!a->front && is_exchange(op)) {
+         a->front = op;
+         tl_map_init(&a->behind, a->cx->scratch);
+      }
+      if (a->front && op->opcode == TL_OP_LOAD && advance(a, op))
+         changed = true;
+      else if (a->front)
+         tl_map_put(&a->behind, op, op);
+   }
+   return changed;
+}
+
+/* Of the innermost loop around, or of the function. */
+static bool
+is_with_products(const TlBlock *block)
+{
+   const TlOp *op = block->region->parent;
+   while (op && !tl_is_loop(op))
+      op = tl_parent(op);
+   const TlBlock *top = op ? op->regions[op->num_regions - 1]->block : block;
+   for (const TlOp *inner = top->first; op && inner; inner = tl_walk_next(inner, top))
+      if (inner->opcode == TL_OP_DOT)
+         return true;
+   return false;
+}
+
+bool
+tl_pass_advance_loads(TlPassCx *cx, TlFunc *f)
+{
+   assert(f->state == TL_STATE_LAID);
+   Advance a = {.cx = cx, .func = f};
+   TlBlock *top = f->body->block;
+   bool changed = false;
+   if (f->extra_warps)
+      return false;
+   a.peak = peak_of(cx, f);
+   changed |= advance_in(&a, top);
+   for (TlOp *op = top->first; op; op = tl_walk_next(op, top))
+      for (unsigned r = 0; r < op->num_regions; r++)
+         if (!is_with_products(op->regions[r]->block))
+            changed |= advance_in(&a, op->regions[r]->block);
+   return changed;
+}
