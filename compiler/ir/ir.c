@@ -160,11 +160,21 @@ tl_func_new(TlModule *m, const char *name, TlRange range)
    f->num_ctas = 1;
    f->range = range;
    f->body = tl_region_new(f, NULL);
-   TlFunc **end = &m->first_func;
-   while (*end)
-      end = &(*end)->next;
-   *end = f;
+   assert(!m->first_func == !m->last_func && (!m->last_func || !m->last_func->next));
+   *(m->last_func ? &m->last_func->next : &m->first_func) = f;
+   f->prev = m->last_func;
+   m->last_func = f;
    return f;
+}
+
+void
+tl_func_remove_last(TlModule *m)
+{
+   TlFunc *f = m->last_func;
+   assert(f && !f->next);
+   m->last_func = f->prev;
+   *(f->prev ? &f->prev->next : &m->first_func) = NULL;
+   f->prev = NULL;
 }
 
 TlValue *
@@ -606,10 +616,11 @@ tl_func_clone(TlFunc *f)
    TlModule *m = f->module;
    TlFunc *copy = tl_func_new(m, f->name, f->range);
    TlRegion *body = copy->body;
-   TlFunc *next = copy->next;
+   TlFunc *prev = copy->prev;
    *copy = *f;
    copy->body = body;
-   copy->next = next;
+   copy->prev = prev;
+   copy->next = NULL;
    copy->next_value_id = 0;
    copy->params = tl_new_array(m->arena, TlParam, f->num_params);
    if (f->num_params)

@@ -199,7 +199,7 @@ struct TlFunc {
    bool strict_fp;        /* IEEE mode: no contraction, no approximate functions */
    TlRange range;
    uint32_t next_value_id;
-   TlFunc *next;
+   TlFunc *prev, *next; /* in the module's list */
 };
 
 enum { TL_MAX_WARPS = 32 }; /* of a block, on every target: 1,024 threads */
@@ -216,13 +216,14 @@ struct TlModule {
    TlTypes *types;
    TlStrings *strings;
    TlDiags *diags;
-   TlFunc *first_func;
+   TlFunc *first_func, *last_func; /* a list; both NULL without a function */
 };
 
 TlModule *tl_module_new(TlArena *arena, TlTypes *types, TlStrings *strings, TlDiags *diags);
 /* A function with an empty body block (no arguments yet); appended to the module. */
 TlFunc *tl_func_new(TlModule *m, const char *name, TlRange range);
-TlFunc *tl_func_clone(TlFunc *f); /* deep copy, appended to the same module */
+TlFunc *tl_func_clone(TlFunc *f);      /* deep copy, appended to the same module */
+void tl_func_remove_last(TlModule *m); /* takes the function made last out of the module's list */
 TlValue *tl_block_add_arg(TlBlock *block, const TlType *type, const char *name);
 void tl_block_remove_arg(TlBlock *block, unsigned i); /* unused; later arguments move down */
 

@@ -1250,15 +1250,6 @@ parse_func_attrs(Reader *r)
    return expect(r, '}');
 }
 
-static void
-unlink_func(TlModule *m, TlFunc *f)
-{
-   TlFunc **link = &m->first_func;
-   while (*link != f)
-      link = &(*link)->next;
-   *link = f->next;
-}
-
 typedef struct Soundness {
    Reader *reader;
    bool ok;
@@ -1302,7 +1293,7 @@ parse_func(Reader *r)
       ok = ok && s.ok;
    }
    if (!ok)
-      unlink_func(r->module, r->func);
+      tl_func_remove_last(r->module);
    return ok;
 }
 

@@ -27,7 +27,7 @@ emit(IrFixture *f, const char *arch, const char *head, const char *body)
       "func @k(%s) {num_warps = 4, state = lowered, shared_bytes = 32768} {\n%s\nreturn\n}\n", head,
       body);
    uint32_t file = tl_sources_add(f->sources, "k.tir", text, strlen(text));
-   f->module->first_func = NULL;
+   f->module->first_func = f->module->last_func = NULL;
    bool ok = tl_read_module(f->module, f->sources, file);
    for (const TlDiag *d = f->diags.first; !ok && d; d = d->next)
       print_error("%s\n", d->text);

@@ -374,8 +374,17 @@ one_broken_function_leaves_the_others(void **state)
    ir_open(&x);
    assert_false(ir_read(&x, "func @a() {state = typed} {\n   oops\n   return\n}\n"
                             "func @b() {state = typed} {\n   return\n}\n"));
-   assert_string_equal(x.module->first_func->name, "b");
-   assert_null(x.module->first_func->next);
+   TlModule *m = x.module;
+   assert_string_equal(m->first_func->name, "b");
+   assert_ptr_equal(m->last_func, m->first_func);
+   assert_null(m->first_func->next);
+   assert_false(ir_read(&x, "func @c() {state = typed} {\n   oops\n   return\n}\n"));
+   assert_ptr_equal(m->last_func, m->first_func);
+   TlFunc *copy = tl_func_clone(m->first_func); /* joins the list where the broken one was */
+   assert_ptr_equal(m->first_func->next, copy);
+   assert_ptr_equal(copy->prev, m->first_func);
+   assert_ptr_equal(m->last_func, copy);
+   assert_null(copy->next);
    assert_int_equal(x.diags.num_errors, 1);
    ir_close(&x);
 }
