@@ -312,6 +312,18 @@ tl_has_usual_help(const TlDiag *d)
    return d->help == usual_help[d->code];
 }
 
+bool
+tl_diags_are_full(const TlDiags *d)
+{
+   return d->max_errors && d->num_errors >= d->max_errors;
+}
+
+bool
+tl_wants_help(const TlDiags *d)
+{
+   return d->last && !d->is_unheard;
+}
+
 void
 tl_help(TlDiags *d, const char *fmt, ...)
 {

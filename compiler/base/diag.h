@@ -49,6 +49,7 @@ typedef struct TlDiags {
    unsigned num_errors, num_warnings, num_remarks;
    unsigned max_errors; /* further errors are counted, not kept; 0 = no limit */
    bool warnings_are_errors;
+   bool is_unheard;     /* errors are counted and compared; nobody reads their help */
    uint32_t site;       /* the call being followed: of ranges in the library that name none */
    TlWarnings warnings; /* which are shown */
    const char *remarks; /* groups asked for, "layout,tma" or "all"; NULL: none */
@@ -73,6 +74,9 @@ void tl_diag_emit(TlDiags *d, TlDiagCode code, TlRange range, const char *fmt, .
 void tl_diags_sort(TlDiags *d);
 /* A diagnostic that was put aside, with its notes and help. */
 void tl_diags_repeat(TlDiags *d, const TlDiag *again);
+/* Would help for the newest error be shown?  Asked before a long search for it. */
+bool tl_wants_help(const TlDiags *d);
+bool tl_diags_are_full(const TlDiags *d); /* further errors are counted alone */
 void tl_help(TlDiags *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Whether its help is diag_help.def's, which knows nothing of the place. */
 bool tl_has_usual_help(const TlDiag *d);

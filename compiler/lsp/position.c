@@ -17,6 +17,19 @@ next_line(const char *text, size_t len, size_t at)
    return at < len ? at + 1 : len;
 }
 
+/* The first byte of the line before the one that begins at `at`, which is not the first. */
+static size_t
+line_before(const char *text, size_t at)
+{
+   assert(at > 0);
+   at--;
+   if (at > 0 && text[at] == '\n' && text[at - 1] == '\r')
+      at--;
+   while (at > 0 && text[at - 1] != '\n' && text[at - 1] != '\r')
+      at--;
+   return at;
+}
+
 /* Bytes of the character at p and its UTF-16 units. */
 static size_t
 character(const char *p, size_t left, unsigned *units)
@@ -58,10 +71,12 @@ tl_position_of(TlServer *s, const char *text, size_t len, size_t offset)
 {
    assert(text);
    offset = offset < len ? offset : len;
-   if (s->near.text != text || s->near.at > offset)
+   if (s->near.text != text || offset < s->near.at / 2)
       s->near = (TlNear){.text = text};
    TlPosition p = {.line = s->near.line};
    size_t at = s->near.at, next;
+   for (; at > offset; p.line--)
+      at = line_before(text, at);
    while ((next = next_line(text, len, at)) <= offset && next > at &&
           (text[next - 1] == '\n' || text[next - 1] == '\r')) {
       at = next;

@@ -31,7 +31,9 @@ typedef struct TlConstHint {
 void tl_const_hints(TlSema *s, const TlKernelInfo *k, TlConstHint *hints);
 /* Calls `kernel[grid](..)` of one kernel, in order of the text. */
 typedef TL_VEC(const TlAstCall *) TlCalls;
-const TlCalls *tl_launches_of(TlSema *s, const char *kernel); /* in the main file; or NULL */
+/* In the main file; or NULL.  Plain: `k(..)`, outside of compiled functions. */
+const TlCalls *tl_launches_of(TlSema *s, const char *kernel);
+const TlCalls *tl_plain_calls_of(TlSema *s, const char *kernel);
 /* Reports launches of the kernel in its file that give what it does not take, or not all it needs,
  * and decorators with such options. */
 void tl_check_launches(TlSema *s, const TlKernelInfo *k);

@@ -215,41 +215,76 @@ read_launch(Launches *l, const TlAstCall *call)
 
 typedef struct Finder {
    TlArena *arena;
-   TlMap *launches; /* interned name -> TlCalls */
+   TlMap *launches, *plain; /* interned name -> TlCalls */
+   bool in_kernel;
 } Finder;
 
 static void
-find_launches(void *user, TlNode *n)
+add_call(Finder *f, TlMap *calls_of, const TlNode *name, const TlAstCall *call)
+{
+   if (name->kind != TL_AST_NAME)
+      return;
+   TlCalls *calls = tl_map_get(calls_of, tl_ast_Name(name)->id);
+   if (!calls) {
+      calls = tl_new(f->arena, TlCalls);
+      tl_map_put(calls_of, tl_ast_Name(name)->id, calls);
+   }
+   tl_vec_push(f->arena, calls, call);
+}
+
+static void
+find_calls(void *user, TlNode *n)
 {
    Finder *f = user;
-   if (n->kind == TL_AST_CALL && tl_ast_Call(n)->func->kind == TL_AST_SUBSCRIPT) {
-      const TlNode *of = tl_ast_Subscript(tl_ast_Call(n)->func)->value;
-      if (of->kind == TL_AST_NAME) {
-         TlCalls *calls = tl_map_get(f->launches, tl_ast_Name(of)->id);
-         if (!calls) {
-            calls = tl_new(f->arena, TlCalls);
-            tl_map_put(f->launches, tl_ast_Name(of)->id, calls);
-         }
-         tl_vec_push(f->arena, calls, tl_ast_Call(n));
-      }
+   bool around = f->in_kernel;
+   f->in_kernel |=
+      n->kind == TL_AST_FUNCTION && tl_has_jit_decorator(&tl_ast_Function(n)->decorators);
+   if (n->kind == TL_AST_CALL) {
+      const TlAstCall *call = tl_ast_Call(n);
+      if (call->func->kind == TL_AST_SUBSCRIPT)
+         add_call(f, f->launches, tl_ast_Subscript(call->func)->value, call);
+      else if (!f->in_kernel)
+         add_call(f, f->plain, call->func, call);
    }
-   tl_ast_children(n, find_launches, f);
+   tl_ast_children(n, find_calls, f);
+   f->in_kernel = around;
+}
+
+static TlMap *
+new_map(TlSema *s)
+{
+   TlMap *map = tl_new(s->arena, TlMap);
+   tl_map_init(map, s->arena);
+   return map;
 }
 
 /* The file is read once for all kernels. */
+static void
+find_all_calls(TlSema *s)
+{
+   if (s->impl->launches)
+      return;
+   const TlNodeList *body = &s->impl->main->ast->body;
+   s->impl->launches = new_map(s);
+   s->impl->plain_calls = new_map(s);
+   Finder f = {s->arena, s->impl->launches, s->impl->plain_calls, false};
+   for (size_t i = 0; i < body->len; i++)
+      if (body->data[i])
+         find_calls(&f, body->data[i]);
+}
+
 const TlCalls *
 tl_launches_of(TlSema *s, const char *kernel)
 {
-   if (!s->impl->launches) {
-      const TlNodeList *body = &s->impl->main->ast->body;
-      s->impl->launches = tl_new(s->arena, TlMap);
-      tl_map_init(s->impl->launches, s->arena);
-      Finder f = {s->arena, s->impl->launches};
-      for (size_t i = 0; i < body->len; i++)
-         if (body->data[i])
-            find_launches(&f, body->data[i]);
-   }
+   find_all_calls(s);
    return tl_map_get(s->impl->launches, tl_intern_cstr(s->strings, kernel));
+}
+
+const TlCalls *
+tl_plain_calls_of(TlSema *s, const char *kernel)
+{
+   find_all_calls(s);
+   return tl_map_get(s->impl->plain_calls, tl_intern_cstr(s->strings, kernel));
 }
 
 void

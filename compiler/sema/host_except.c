@@ -17,6 +17,7 @@ tl_quiet_begin(TlSema *s, TlQuiet *q)
    q->diags.num_errors = s->diags->num_errors; /* as TlActivation.errors counts */
    q->diags.max_errors = s->diags->num_errors + 20;
    q->diags.remarks = s->diags->remarks;
+   q->diags.is_unheard = s->diags->is_unheard || tl_diags_are_full(s->diags);
    s->diags = &q->diags;
 }
 

@@ -275,8 +275,9 @@ typedef struct TlSemaImpl {
    unsigned num_kernels;
    int num_warps, num_stages, num_ctas; /* of the kernel being compiled */
    TlBlame blame;
-   TlMap *launches; /* generic_uses.c: kernels' names to their launches; NULL: not looked for */
-   TlMap *seen;     /* offset of a name in the main file -> its last value; NULL: not kept */
+   /* generic_uses.c: names to calls `name[..](..)` and `name(..)`; NULL: not looked for */
+   TlMap *launches, *plain_calls;
+   TlMap *seen; /* offset of a name in the main file -> its last value; NULL: not kept */
 } TlSemaImpl;
 
 /* ---- module.c ---- */

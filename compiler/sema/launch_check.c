@@ -94,18 +94,14 @@ check_launch(TlSema *s, const TlKernelInfo *k, const TlAstCall *call, bool has_c
 
 /* A kernel called from host code as if it were a function. */
 static void
-find_plain_calls(void *user, TlNode *n)
+report_plain_calls(TlSema *s, const TlKernelInfo *k)
 {
-   const Around *a = user;
-   if (n->kind == TL_AST_FUNCTION && tl_has_jit_decorator(&tl_ast_Function(n)->decorators))
-      return;
-   if (n->kind == TL_AST_CALL && tl_ast_Call(n)->func->kind == TL_AST_NAME &&
-       strcmp(tl_ast_Name(tl_ast_Call(n)->func)->id, a->kernel->name) == 0) {
-      tl_report(a->s->diags, E0257, n->range,
-                tl_arena_printf(a->s->arena, "kernel '%s'", a->kernel->name));
-      tl_help(a->s->diags, "launch it over a grid of programs: %s[grid](..)", a->kernel->name);
+   const TlCalls *calls = tl_plain_calls_of(s, k->name);
+   for (size_t i = 0; calls && i < calls->len; i++) {
+      tl_report(s->diags, E0257, calls->data[i]->node.range,
+                tl_arena_printf(s->arena, "kernel '%s'", k->name));
+      tl_help(s->diags, "launch it over a grid of programs: %s[grid](..)", k->name);
    }
-   tl_ast_children(n, find_plain_calls, user);
 }
 
 /* ---- configurations ---- */
@@ -335,10 +331,8 @@ tl_check_launches(TlSema *s, const TlKernelInfo *k)
    check_heuristics(&around, fn);
    const TlGlobal *g = tl_global_find(s, fn->source, fn->name);
    bool is_own = g && g->value.kind == TL_SV_FUNC && g->value.func->node == fn->node;
-   const TlNodeList *body = &fn->source->ast->body;
-   for (size_t i = 0; is_own && !fn->source->is_tile && i < body->len; i++)
-      if (body->data[i])
-         find_plain_calls(&around, body->data[i]);
+   if (is_own && !fn->source->is_tile)
+      report_plain_calls(s, k);
    for (size_t i = 0; calls && i < calls->len; i++)
       check_launch(s, k, calls->data[i], meta.autotune || meta.heuristics.len);
 }

@@ -187,9 +187,10 @@ is_part(const char *a, const char *b)
 const char *
 tl_suggest(TlSema *s, TlFrame *f, const char *name)
 {
-   (void)s;
    TlNearest n = {.name = name};
    TlSourceModule *source = NULL;
+   if (!tl_wants_help(s->diags))
+      return NULL;
    const TlFrame *in = f;
    for (; f; f = f->parent) {
       for (size_t i = 0; i < f->vars.len; i++)
