@@ -133,6 +133,28 @@ pick_leaders(TlLowerCx *cx, const TlValue *v, const uint32_t *reg, unsigned n, u
    return tl_regs_pick(cx, tl_lower_use(cx, v), leader, n / vec);
 }
 
+/* Lanes that hold copies take registers off the owner, half of them each: where a warp has the same
+ * four sums in all lanes, four lanes add one each by one instruction, which memory takes as one
+ * request, in place of four.  Of `num` operands, each one register an element or a scalar; returns
+ * how many registers are left of n. */
+static unsigned
+share_out(TlLowerCx *cx, TlOwner *o, TlValue **args, unsigned num, unsigned n)
+{
+   for (unsigned bit = 0; bit < TL_LANE_BITS && n > 1; bit++) {
+      uint32_t lane = o->free_lanes & 1u << bit;
+      if (!lane)
+         continue;
+      TlValue *is_low = tl_thread_is_zero(cx, lane, 0);
+      for (unsigned i = 0; i < num; i++)
+         if (args[i]->type->kind == TL_TYPE_REGS)
+            args[i] = tl_regs_select(cx, is_low, tl_regs_slice(cx, args[i], 0, n / 2),
+                                     tl_regs_slice(cx, args[i], n / 2, n / 2));
+      n /= 2;
+      o->free_lanes &= ~lane;
+   }
+   return n;
+}
+
 static void
 lower_atomic(TlLowerCx *cx, TlOp *op, TlOpcode machine, unsigned num_values)
 {
@@ -152,10 +174,14 @@ lower_atomic(TlLowerCx *cx, TlOp *op, TlOpcode machine, unsigned num_values)
    args[num_args++] = pick_leaders(cx, tl_arg(op, 0), reg, n, vec);
    for (unsigned i = 1; i <= num_values; i++)
       args[num_args++] = tl_regs_pick(cx, tl_lower_use(cx, tl_arg(op, i)), reg, n);
-   TlValue *pred = tl_owner_pred(cx, &o);
-   const TlValue *mask = tl_pred(op);
-   if (mask)
-      pred = tl_and_pred(cx, pick_leaders(cx, mask, reg, n, vec), pred);
+   TlValue *pred = tl_pred(op) ? pick_leaders(cx, tl_pred(op), reg, n, vec) : NULL;
+   if (pred)
+      args[num_args++] = pred;
+   if (vec == 1 && tl_is_unused(op))
+      n = share_out(cx, &o, args, num_args, n);
+   if (pred)
+      pred = args[--num_args];
+   pred = tl_and_pred(cx, pred, tl_owner_pred(cx, &o));
    if (pred)
       args[num_args++] = pred;
    TlAttrInit attrs[6] = {{TL_ATTR_SEM, *tl_attr(op, TL_ATTR_SEM)},
