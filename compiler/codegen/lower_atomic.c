@@ -35,12 +35,22 @@ atom_type(TlDtype t, int64_t rmw)
    }
 }
 
-/* The order that each atomic of an operation has by itself. */
+/* Of several atomics fences around them all make the order. */
+static bool
+is_fenced(const TlOp *op)
+{
+   return op->opcode == TL_OP_ATOM_RMW && tl_type_num_regs(tl_arg(op, 1)->type) > 1;
+}
+
+/* The order that each atomic of an operation has by itself; where nobody looks at what was there
+ * before, without an acquire (as below). */
 static int64_t
 sem_of_each(const TlOp *op)
 {
-   bool is_fenced = op->opcode == TL_OP_ATOM_RMW && tl_type_num_regs(tl_arg(op, 1)->type) > 1;
-   return is_fenced ? TL_SEM_RELAXED : tl_attr_int(op, TL_ATTR_SEM);
+   int64_t sem = is_fenced(op) ? TL_SEM_RELAXED : tl_attr_int(op, TL_ATTR_SEM);
+   if (op->opcode != TL_OP_ATOM_RMW || !tl_is_unused(op))
+      return sem;
+   return sem == TL_SEM_ACQ_REL ? TL_SEM_RELEASE : sem == TL_SEM_ACQUIRE ? TL_SEM_RELAXED : sem;
 }
 
 /* Of several atomics one fence before them releases, and one after them acquires, instead of a
@@ -51,7 +61,7 @@ fence_around(TlCg *cg, const TlOp *op, int64_t other_order)
 {
    int64_t sem = tl_attr_int(op, TL_ATTR_SEM);
    bool is_idle = other_order == TL_SEM_ACQUIRE && tl_is_unused(op);
-   if (sem == sem_of_each(op) || (sem != TL_SEM_ACQ_REL && sem != other_order) || is_idle)
+   if (!is_fenced(op) || (sem != TL_SEM_ACQ_REL && sem != other_order) || is_idle)
       return;
    char text[40];
    snprintf(text, sizeof text, "fence.acq_rel.%s;",
