@@ -1,5 +1,6 @@
 /* Inline assembly of the user, assumptions, printing and assertions. */
 #include "codegen/cg.h"
+#include "ir/inline_asm.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,30 +14,19 @@ tl_emit_assume(TlCg *cg, const TlOp *op)
 
 /* ---- inline_asm ----
  * `pack` elements a call; elements below 32 bits travel packed in 32-bit words. */
-static unsigned
-words_per_call(unsigned bits, unsigned pack)
-{
-   return bits >= 32 ? pack : (bits * pack + 31) / 32;
-}
-
+/* Past the last register it is repeated. */
 static unsigned
 gather_operand(TlCg *cg, const TlValue *v, unsigned first, unsigned pack, LLVMValueRef *out)
 {
    TlRegs x = tl_cg_use(cg, v);
-   unsigned bits = tl_cg_elem_bits(tl_type_elem(v->type));
-   if (x.count == 1 && bits >= 32) {
-      out[0] = x.v[0];
-      return 1;
-   }
-   if (bits >= 32) {
-      for (unsigned i = 0; i < pack; i++)
-         out[i] = x.v[first + i];
-      return pack;
-   }
-   unsigned words = words_per_call(bits, pack), room = words * 32 / bits;
-   LLVMValueRef *group = tl_new_array(cg->arena, LLVMValueRef, room);
+   unsigned bits = tl_cg_elem_bits(tl_type_elem(v->type)), last = x.count - 1;
+   unsigned words = tl_asm_words(v->type, pack), room = bits >= 32 ? pack : words * 32 / bits;
+   LLVMValueRef *group = bits >= 32 ? out : tl_new_array(cg->arena, LLVMValueRef, room);
    for (unsigned i = 0; i < room; i++)
-      group[i] = i < pack ? x.v[first + i] : LLVMConstNull(LLVMTypeOf(x.v[0]));
+      group[i] =
+         i < pack ? x.v[first + i < last ? first + i : last] : LLVMConstNull(LLVMTypeOf(x.v[0]));
+   if (bits >= 32)
+      return pack;
    return tl_cg_pack(cg, group, room, bits, 32, out);
 }
 
@@ -46,7 +36,7 @@ scatter_result(TlCg *cg, const TlValue *v, TlRegs dst, unsigned first, unsigned 
 {
    LLVMTypeRef elem = tl_cg_elem(cg, v->type);
    unsigned bits = tl_cg_elem_bits(tl_type_elem(v->type));
-   unsigned n = words_per_call(bits, pack), room = bits >= 32 ? pack : n * 32 / bits;
+   unsigned n = tl_asm_words(v->type, pack), room = bits >= 32 ? pack : n * 32 / bits;
    LLVMValueRef *all = tl_new_array(cg->arena, LLVMValueRef, room);
    for (unsigned i = 0; bits >= 32 && i < n; i++)
       all[i] = tl_cg_from_int(cg, words[i], elem);
@@ -59,18 +49,17 @@ scatter_result(TlCg *cg, const TlValue *v, TlRegs dst, unsigned first, unsigned 
 static void
 asm_call(TlCg *cg, const TlOp *op, unsigned first, unsigned pack, TlRegs *dst)
 {
-   enum { MAX = 64 };
-   LLVMValueRef args[MAX], words[MAX];
-   LLVMTypeRef parts[MAX];
+   LLVMValueRef args[TL_ASM_MAX_WORDS], words[TL_ASM_MAX_WORDS];
+   LLVMTypeRef parts[TL_ASM_MAX_WORDS];
    unsigned n = 0, num_parts = 0;
-   for (unsigned k = 0; k < op->num_args && n + 16 < MAX; k++)
+   for (unsigned k = 0; k < op->num_args; k++)
       n += gather_operand(cg, tl_arg(op, k), first, pack, args + n);
-   for (unsigned k = 0; k < op->num_results && num_parts + 16 < MAX; k++) {
+   for (unsigned k = 0; k < op->num_results; k++) {
       unsigned bits = tl_cg_elem_bits(tl_type_elem(tl_result(op, k)->type));
       LLVMTypeRef word = bits >= 32 ? LLVMIntTypeInContext(cg->llvm, bits) : cg->i32;
       if (bits >= 32 && tl_type_elem(tl_result(op, k)->type)->kind == TL_TYPE_SCALAR)
          word = tl_cg_elem(cg, tl_result(op, k)->type);
-      for (unsigned i = 0; i < words_per_call(bits, pack); i++)
+      for (unsigned i = 0; i < tl_asm_words(tl_result(op, k)->type, pack); i++)
          parts[num_parts++] = word;
    }
    LLVMTypeRef ret = num_parts == 0   ? cg->voidt
@@ -84,10 +73,11 @@ asm_call(TlCg *cg, const TlOp *op, unsigned first, unsigned pack, TlRegs *dst)
       words[i] = num_parts == 1 ? r : LLVMBuildExtractValue(cg->b, r, i, "");
    for (unsigned k = 0, w = 0; k < op->num_results; k++) {
       unsigned bits = tl_cg_elem_bits(tl_type_elem(tl_result(op, k)->type));
-      for (unsigned i = 0; bits >= 32 && i < words_per_call(bits, pack); i++)
+      unsigned num = tl_asm_words(tl_result(op, k)->type, pack);
+      for (unsigned i = 0; bits >= 32 && i < num; i++)
          words[w + i] = tl_cg_to_int(cg, words[w + i], bits);
       scatter_result(cg, tl_result(op, k), dst[k], first, pack, words + w);
-      w += words_per_call(bits, pack);
+      w += num;
    }
 }
 
@@ -103,8 +93,6 @@ tl_emit_inline_asm(TlCg *cg, const TlOp *op)
    for (unsigned k = 0; k < op->num_args; k++)
       if (tl_type_num_regs(tl_arg(op, k)->type) > count)
          count = tl_type_num_regs(tl_arg(op, k)->type);
-   if (pack > count)
-      pack = count;
    for (unsigned first = 0; first < count; first += pack)
       asm_call(cg, op, first, pack, dst);
 }

@@ -2,7 +2,9 @@
  * outputs first, "$n" is operand n, a digit ties an input to an output).  What instructions do is
  * in ptx_inst.c. */
 #include "exec/ptx_impl.h"
+#include "ir/inline_asm.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -290,51 +292,21 @@ parse_block(Parser *s, bool is_nested, unsigned depth)
 }
 
 /* ---- operands of the call ---- */
-static unsigned
-elem_bits(const TlType *t)
-{
-   const TlType *e = tl_type_elem(t);
-   return e->kind == TL_TYPE_PTR ? 64 : tl_dtype_info[e->dtype].bytes * 8;
-}
-
-static unsigned
-words_per_call(unsigned bits, unsigned pack)
-{
-   return bits >= 32 ? pack : (bits * pack + 31) / 32;
-}
-
-static bool
-parse_constraints(Parser *s, const char *text)
+/* Sound ones, as ir/inline_asm.h has them. */
+static void
+number_operands(Parser *s, const char *text)
 {
    TlPtx *out = s->out;
-   for (const char *p = text; *p;) {
+   for (const char *p = text; *p; p += strcspn(p, ",")) {
       p += strspn(p, " ,");
-      size_t len = strcspn(p, ",");
-      const char *next = p + len;
-      while (len && p[len - 1] == ' ')
-         len--;
-      if (len == 0 || *p == '~') {
-         p = next;
+      if (!*p || *p == '~')
          continue;
-      }
-      bool is_out = *p == '=';
-      if (s->num_operands == TL_PTX_MAX_REGS)
-         return fail(s, "too many operands");
-      if (!is_out && isdigit((unsigned char)*p)) {
-         unsigned long tied = strtoul(p, NULL, 10);
-         if (tied >= out->num_out)
-            return fail(s, "an input is tied to an output that does not exist");
-         s->operand[s->num_operands++] = s->operand[tied];
-      } else {
-         s->operand[s->num_operands++] = out->num_regs++;
-      }
-      if (is_out && out->num_in)
-         return fail(s, "outputs come before inputs");
-      out->num_out += is_out;
-      out->num_in += !is_out;
-      p = next;
+      bool is_tied = isdigit((unsigned char)*p);
+      assert(s->num_operands < TL_PTX_MAX_REGS &&
+             (!is_tied || strtoul(p, NULL, 10) < out->num_out));
+      s->operand[s->num_operands++] = is_tied ? s->operand[strtoul(p, NULL, 10)] : out->num_regs++;
+      *(*p == '=' ? &out->num_out : &out->num_in) += 1;
    }
-   return true;
 }
 
 const TlPtx *
@@ -346,23 +318,13 @@ tl_ptx_new(TlArena *arena, const TlOp *op, const char **error)
    s.operand = tl_new_array(arena, uint32_t, TL_PTX_MAX_REGS);
    *out = (TlPtx){.op = op, .pack = (unsigned)tl_attr_int(op, TL_ATTR_PACK)};
    s.statement = constraints;
-   unsigned in = 0, results = 0;
    if (op->num_args > TL_PTX_MAX_OPERANDS_OF_CALL ||
        op->num_results > TL_PTX_MAX_OPERANDS_OF_CALL) {
       *error = "inline PTX: the call has more than 64 arguments or results";
       return NULL;
    }
-   for (unsigned i = 0; i < op->num_args; i++)
-      in += words_per_call(elem_bits(tl_arg(op, i)->type), out->pack);
-   for (unsigned i = 0; i < op->num_results; i++)
-      results += words_per_call(elem_bits(tl_result(op, i)->type), out->pack);
-   bool ok = parse_constraints(&s, constraints);
-   if (ok && (out->num_in != in || out->num_out != results))
-      ok = fail(&s, tl_arena_printf(arena,
-                                    "the constraints name %u outputs and %u inputs; the call has "
-                                    "%u and %u 32-bit or 64-bit registers",
-                                    out->num_out, out->num_in, results, in));
-   if (!ok || !parse_block(&s, false, 0)) {
+   number_operands(&s, constraints);
+   if (!parse_block(&s, false, 0)) {
       *error = s.error;
       return NULL;
    }
@@ -386,7 +348,7 @@ static unsigned
 pack_operand(const TlPtx *p, const TlType *type, const void *data, size_t num, size_t first,
              size_t n, uint64_t *words)
 {
-   unsigned bits = elem_bits(type), count = words_per_call(bits, p->pack), per = 32 / bits;
+   unsigned bits = tl_asm_elem_bits(type), count = tl_asm_words(type, p->pack), per = 32 / bits;
    for (unsigned i = 0; i < count; i++)
       words[i] = 0;
    for (unsigned i = 0; i < p->pack; i++) {
@@ -404,14 +366,14 @@ static unsigned
 unpack_result(const TlPtx *p, const TlType *type, const uint64_t *words, size_t first, size_t n,
               void *data)
 {
-   unsigned bits = elem_bits(type), per = 32 / bits;
+   unsigned bits = tl_asm_elem_bits(type), per = 32 / bits;
    bool is_bool = tl_type_elem(type)->kind == TL_TYPE_SCALAR && tl_type_elem(type)->dtype == TL_I1;
    for (unsigned i = 0; i < p->pack && first + i < n; i++) {
       uint64_t v = bits >= 32 ? words[i] : words[i / per] >> bits * (i % per);
       v = is_bool ? v & 1 : v;
       memcpy((uint8_t *)data + (first + i) * (bits / 8), &v, bits / 8);
    }
-   return words_per_call(bits, p->pack);
+   return tl_asm_words(type, p->pack);
 }
 
 void

@@ -2,6 +2,7 @@
  * Invariant: a rule that returns false has set cx->why to a sentence in the user's words with both
  * actual types, fit for a diagnostic.  Elementwise rules compare uniqued types, so that in the LAID
  * state equal shapes in different layouts are refused as well. */
+#include "ir/inline_asm.h"
 #include "ir/ir.h"
 #include "layout/hw_layouts.h"
 
@@ -175,6 +176,32 @@ static bool
 infer_given(Call *c)
 {
    return want_results(c);
+}
+
+static bool
+infer_inline_asm(Call *c)
+{
+   int64_t pack = attr(c, TL_ATTR_PACK).i;
+   unsigned in = 0, out = 0;
+   if (!want_results(c))
+      return false;
+   if (pack < 1 || pack > TL_ASM_MAX_PACK || !is_pow2((uint64_t)pack))
+      return FAIL(c, "pack of 'inline_asm' must be 1, 2, 4, 8 or 16; got %lld", (long long)pack);
+   for (unsigned i = 0; i < c->num_args && in <= TL_ASM_MAX_WORDS; i++)
+      in += tl_asm_words(c->args[i], (unsigned)pack);
+   for (unsigned i = 0; i < c->num_results && out <= TL_ASM_MAX_WORDS; i++)
+      out += tl_asm_words(c->results[i], (unsigned)pack);
+   if (in > TL_ASM_MAX_WORDS || out > TL_ASM_MAX_WORDS)
+      return FAIL(c, "a call of inline PTX has at most %d registers of inputs and of outputs",
+                  TL_ASM_MAX_WORDS);
+   const char *constraints = attr(c, TL_ATTR_CONSTRAINTS).s, *ptx = attr(c, TL_ATTR_TEXT).s;
+   if (!constraints || !ptx)
+      return FAIL(c, "'inline_asm' needs its text and constraints");
+   const char *why = tl_asm_refuses(c->cx->arena, constraints, out, in);
+   if (why)
+      return FAIL(c, "\"%s\" are no constraints of inline PTX: %s", constraints, why);
+   why = tl_asm_missing(c->cx->arena, ptx, in + out);
+   return !why || FAIL(c, "inline PTX with %u operands names %s", in + out, why);
 }
 
 static bool

@@ -1,4 +1,5 @@
 /* Hints, assertions, printing, special registers and inline assembly. */
+#include "ir/inline_asm.h"
 #include "sema/builtin.h"
 #include "sema/impl.h"
 
@@ -247,7 +248,7 @@ tl_builtin_inline_asm(TlSema *s, const TlCall *call)
    if (!tl_call_str(s, call, ASM, &text) || !tl_call_str(s, call, CONSTRAINTS, &constraints) ||
        !tl_call_bool(s, call, IS_PURE, &pure) || !tl_call_int(s, call, PACK, &pack))
       return tl_sv_poison();
-   if (pack < 1 || pack > 16 || (pack & (pack - 1)))
+   if (pack < 1 || pack > TL_ASM_MAX_PACK || (pack & (pack - 1)))
       return tl_sv_refuse(s, E0345, tl_call_arg_range(call, PACK), "pack", call->row->name,
                           (long long)pack, "1, 2, 4, 8 or 16");
    tl_sv_items(&call->args[ARGS], &items, &num);

@@ -283,6 +283,17 @@ inline_assembly_packs(void **state)
    for (const char *p = ptx; (p = strstr(p, "ex2.approx.f16x2")); p++)
       calls++;
    assert_int_equal(calls, 2);
+   /* of fewer registers than a call has the last is repeated */
+   ptx = emit(*state, "sm_90a", "%x: ptr<i32>, %n: i32",
+              "%r = inline_asm %n {text = \"add.s32 $0, $2, $3;\", "
+              "constraints = \"=r,=r,r,r\", pack = 2} : i32\n"
+              "st_global %x, %r\n");
+   assert_non_null(ptx);
+   const char *p = strstr(ptx, "add.s32 ");
+   unsigned d, a, b;
+   assert_non_null(p);
+   assert_int_equal(sscanf(p, "add.s32 %%r%u, %%r%u, %%r%u;", &d, &a, &b), 3);
+   assert_int_equal(a, b);
 }
 
 static void

@@ -113,34 +113,33 @@ static const struct {
 };
 
 static const struct {
-   const char *text, *constraints, *why;
+   const char *text, *why;
 } refused[] = {
-   {"bar.sync 0;", "=l,l,l,l", "not modelled on the CPU"},
-   {"ld.global.b32 $0, [$1];", "=l,l,l,l", "not modelled on the CPU"},
-   {"mov.b32 $0, [$1];", "=l,l,l,l", "memory is not accessed"},
-   {"add.rna.f32 $0, $1, $2;", "=l,l,l,l", "modifier"},
-   {"fma.rp.f16 $0, $1, $2, $3;", "=l,l,l,l", "f32"},
-   {"add.s32 $0, $1;", "=l,l,l,l", "number of operands"},
-   {"add $0, $1, $2;", "=l,l,l,l", "number of types"},
-   {"mul.s32 $0, $1, $2;", "=l,l,l,l", ".lo, .hi, .wide"},
-   {"add.f8 $0, $1, $2;", "=l,l,l,l", "modifier"},
-   {"mov.b32 $0, %laneid;", "=l,l,l,l", "register is not declared"},
-   {"mov.b32 $0, $9;", "=l,l,l,l", "no such operand"},
-   {"mov.b32 5, $1;", "=l,l,l,l", "must be a register"},
-   {"{ mov.b32 $0, $1;", "=l,l,l,l", "'}' is missing"},
-   {"mov.b32 $0, $1; }", "=l,l,l,l", "has no '{'"},
-   {"mov.b32 $0, $1 mov.b32 $0, $1;", "=l,l,l,l", "';' is expected"},
-   {".shared .b32 a;", "=l,l,l,l", "only .reg"},
-   {".reg .b128 a;", "=l,l,l,l", "register type"},
-   {".reg .b32 a<999>;", "=l,l,l,l", "register count"},
-   {"mov.b32 {$0, $1}, $2;", "=l,l,l", "constraints name 1 outputs and 2 inputs"},
-   {"mov.b32 $0, {$1, $2, $3};", "=l,l,l,l", "2, 4 or 8 elements"},
-   {"setp.f32 $0, $1, $2;", "=l,l,l,l", "one comparison"},
+   {"bar.sync 0;", "not modelled on the CPU"},
+   {"ld.global.b32 $0, [$1];", "not modelled on the CPU"},
+   {"mov.b32 $0, [$1];", "memory is not accessed"},
+   {"add.rna.f32 $0, $1, $2;", "modifier"},
+   {"fma.rp.f16 $0, $1, $2, $3;", "f32"},
+   {"add.s32 $0, $1;", "number of operands"},
+   {"add $0, $1, $2;", "number of types"},
+   {"mul.s32 $0, $1, $2;", ".lo, .hi, .wide"},
+   {"add.f8 $0, $1, $2;", "modifier"},
+   {"mov.b32 $0, %laneid;", "register is not declared"},
+   {"mov.b32 $0, $9;", "4 operands names $9"},
+   {"mov.b32 5, $1;", "must be a register"},
+   {"{ mov.b32 $0, $1;", "'}' is missing"},
+   {"mov.b32 $0, $1; }", "has no '{'"},
+   {"mov.b32 $0, $1 mov.b32 $0, $1;", "';' is expected"},
+   {".shared .b32 a;", "only .reg"},
+   {".reg .b128 a;", "register type"},
+   {".reg .b32 a<999>;", "register count"},
+   {"mov.b32 $0, {$1, $2, $3};", "2, 4 or 8 elements"},
+   {"setp.f32 $0, $1, $2;", "one comparison"},
 };
 
 /* An inline_asm of three u64 and one u64 result. */
 static const TlPtx *
-program(IrFixture *x, const char *text, const char *constraints, const char **error)
+program(IrFixture *x, const char *text, const char **error)
 {
    TlSb escaped;
    tl_sb_init(&escaped, x->arena);
@@ -149,11 +148,14 @@ program(IrFixture *x, const char *text, const char *constraints, const char **er
    const char *ir = tl_arena_printf(
       x->arena,
       "func @k(%%a: u64, %%b: u64, %%c: u64) {num_warps = 4, state = typed} {\n"
-      "%%r = inline_asm %%a, %%b, %%c {text = \"%s\", constraints = \"%s\", pure, pack = 1} "
+      "%%r = inline_asm %%a, %%b, %%c {text = \"%s\", constraints = \"=l,l,l,l\", pure, pack = 1} "
       ": u64\nreturn\n}\n",
-      tl_sb_cstr(&escaped), constraints);
-   TlFunc *f = ir_must_read(x, ir);
-   return tl_ptx_new(x->arena, f->body->block->first, error);
+      tl_sb_cstr(&escaped));
+   if (!ir_read(x, ir)) {
+      *error = ir_messages(x);
+      return NULL;
+   }
+   return tl_ptx_new(x->arena, x->module->first_func->body->block->first, error);
 }
 
 static void
@@ -164,7 +166,7 @@ instructions_do_what_the_isa_says(void **state)
       IrFixture x;
       ir_open(&x);
       const char *error = NULL;
-      const TlPtx *p = program(&x, rows[i].text, "=l,l,l,l", &error);
+      const TlPtx *p = program(&x, rows[i].text, &error);
       if (!p)
          fail_msg("%s: %s", rows[i].text, error);
       uint64_t got = 0;
@@ -185,7 +187,7 @@ other_instructions_are_refused(void **state)
       IrFixture x;
       ir_open(&x);
       const char *error = NULL;
-      assert_null(program(&x, refused[i].text, refused[i].constraints, &error));
+      assert_null(program(&x, refused[i].text, &error));
       assert_non_null(error);
       if (!strstr(error, refused[i].why))
          fail_msg("%s: \"%s\" does not tell of \"%s\"", refused[i].text, error, refused[i].why);
@@ -213,7 +215,7 @@ random_text_does_no_harm(void **state)
          tl_sb_str(&text, piece[(seed >> 33) % (sizeof piece / sizeof piece[0])]);
       }
       const char *error = NULL;
-      const TlPtx *p = program(&x, tl_sb_cstr(&text), "=l,l,l,l", &error);
+      const TlPtx *p = program(&x, tl_sb_cstr(&text), &error);
       uint64_t in = 1, got;
       const void *args[] = {&in, &in, &in};
       if (p)
