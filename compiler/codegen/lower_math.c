@@ -522,10 +522,14 @@ fn_tanh(TlCg *cg, LLVMValueRef x)
    LLVMValueRef a = fabs32(cg, x), x2 = mul(cg, x, x);
    LLVMValueRef small = fma32(cg, mul(cg, x, x2), poly(cg, x2, P, 5), x);
    LLVMValueRef e = fn_exp2(cg, mul(cg, a, tl_cg_f32(cg, 2.8853900817779268)));
-   LLVMValueRef div[] = {tl_cg_f32(cg, 2.0), add(cg, e, tl_cg_f32(cg, 1.0))};
-   LLVMValueRef q = cg->func->strict_fp ? LLVMBuildFDiv(cg->b, div[0], div[1], "")
-                                        : tl_cg_call(cg, "llvm.nvvm.div.full", cg->f32, div, 2);
-   LLVMValueRef big = copysign32(cg, LLVMBuildFSub(cg->b, tl_cg_f32(cg, 1.0), q, ""), x);
+   LLVMValueRef one = tl_cg_f32(cg, 1.0), two = tl_cg_f32(cg, 2.0), y = add(cg, e, one), big;
+   if (cg->func->strict_fp) {
+      big = LLVMBuildFSub(cg->b, one, LLVMBuildFDiv(cg->b, two, y, ""), "");
+   } else { /* y is 1 at least, so a reciprocal needs no scaling, which `div.full` has; inf gives 0 */
+      LLVMValueRef reciprocal = tl_cg_call(cg, "llvm.nvvm.rcp.approx.ftz.f", cg->f32, &y, 1);
+      big = fma32(cg, reciprocal, LLVMBuildFNeg(cg->b, two, ""), one);
+   }
+   big = copysign32(cg, big, x);
    LLVMValueRef is_small = LLVMBuildFCmp(cg->b, LLVMRealULT, a, tl_cg_f32(cg, 0.6), "");
    return LLVMBuildSelect(cg->b, is_small, small, big, "");
 }

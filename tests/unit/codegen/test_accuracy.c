@@ -31,7 +31,7 @@ typedef struct Compiled {
 } Compiled;
 
 /* Models have no state: the most an approximate instruction may err, relative, with its sign. */
-static double ex2_error, sqrt_error, rsqrt_error, div_error;
+static double ex2_error, sqrt_error, rsqrt_error, div_error, rcp_error;
 
 static float
 flush(float x)
@@ -59,6 +59,11 @@ rsqrt_ftz(float x)
    return flush((float)(1 / sqrt((double)flush(x)) * (1 + rsqrt_error)));
 }
 static float
+rcp_ftz(float x)
+{
+   return flush((float)(1 / (double)flush(x) * (1 + rcp_error)));
+}
+static float
 div_full(float x, float y) /* fails for divisors above 2^126, as the ISA says */
 {
    return fabsf(y) > 0x1p126f && isfinite(y) ? 0 : (float)((double)x / (double)y * (1 + div_error));
@@ -73,6 +78,7 @@ static const TlHostIntrinsic intrinsics[] = {
    F("llvm.nvvm.ex2.approx.ftz.f32", 32, ex2_ftz),
    F("llvm.nvvm.sqrt.approx.ftz.f", 32, sqrt_ftz),
    F("llvm.nvvm.rsqrt.approx.ftz.f", 32, rsqrt_ftz),
+   F("llvm.nvvm.rcp.approx.ftz.f", 32, rcp_ftz),
    F("llvm.nvvm.div.full", 32, div_full),
    {NULL, 0, NULL},
 };
@@ -240,6 +246,7 @@ fp32_functions_keep_their_published_bounds(void **state)
             sqrt_error = sign * 0x1p-23;
             rsqrt_error = sign * 0x1.125p-23; /* 2^-22.9 */
             div_error = sign * 0x1p-23;       /* 2 ulp of the larger kind */
+            rcp_error = sign * 0x1p-23;       /* 1 ulp */
             double e = measure(&c, f, mode == 0, now);
             if (e > worst) {
                worst = e;
