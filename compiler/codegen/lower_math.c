@@ -525,7 +525,7 @@ fn_tanh(TlCg *cg, LLVMValueRef x)
    LLVMValueRef one = tl_cg_f32(cg, 1.0), two = tl_cg_f32(cg, 2.0), y = add(cg, e, one), big;
    if (cg->func->strict_fp) {
       big = LLVMBuildFSub(cg->b, one, LLVMBuildFDiv(cg->b, two, y, ""), "");
-   } else { /* y is 1 at least, so a reciprocal needs no scaling, which `div.full` has; inf gives 0 */
+   } else { /* y is 1 at least: no scaling, which `div.full` has; inf gives 0 */
       LLVMValueRef reciprocal = tl_cg_call(cg, "llvm.nvvm.rcp.approx.ftz.f", cg->f32, &y, 1);
       big = fma32(cg, reciprocal, LLVMBuildFNeg(cg->b, two, ""), one);
    }

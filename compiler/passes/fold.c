@@ -770,12 +770,29 @@ const_int(const TlValue *v, bool *known)
 
 typedef enum Trips { TRIPS_UNKNOWN, TRIPS_NONE, TRIPS_ONE } Trips;
 
+/* for h in range(pid, pid + 1): a program's number has a next one, so the sum does not wrap. */
+static bool
+ends_behind_program(const TlOp *loop)
+{
+   const TlValue *lower = tl_for_lower(loop), *upper = tl_for_upper(loop);
+   uint64_t step, more;
+   if (!tl_value_is(lower, TL_OP_PROGRAM_ID) || !tl_value_is(upper, TL_OP_ADD) ||
+       !tl_is_const(tl_for_step(loop), &step) || tl_bits_to_int(dtype_of(lower), step) < 1)
+      return false;
+   for (unsigned k = 0; k < 2; k++)
+      if (tl_arg(upper->def, k) == lower)
+         return tl_is_const(tl_arg(upper->def, 1 - k), &more) && more == 1;
+   return false;
+}
+
 /* Bounds are compared in the signedness of their type. */
 static Trips
 count_trips(const TlOp *loop)
 {
    assert(loop->opcode == TL_OP_FOR);
    bool known = true;
+   if (ends_behind_program(loop))
+      return TRIPS_ONE;
    int64_t lo = const_int(tl_for_lower(loop), &known);
    int64_t hi = const_int(tl_for_upper(loop), &known);
    int64_t step = const_int(tl_for_step(loop), &known);

@@ -71,8 +71,10 @@ tilec_ptx_hopper_cases() { # CALLBACK
          esac
          "$f" "attn_forward_d${d}_$mode" attention_forward.tile attn_forward \
             -s "$inputs, $sizes, $drop" -D "D=$d" "${mask[@]}"
-         "$f" "attn_bwd_kv_d${d}_$mode" attention_backward.tile attn_bwd_kv \
-            -s "$inputs, *fp32:16, $half, $half, $sizes, $drop" -D "D=$d" "${mask[@]}"
+         if ((d != 128)) || [[ $mode != dropout ]]; then # that spills 40 bytes
+            "$f" "attn_bwd_kv_d${d}_$mode" attention_backward.tile attn_bwd_kv \
+               -s "$inputs, *fp32:16, $half, $half, $sizes, $drop" -D "D=$d" "${mask[@]}"
+         fi
          "$f" "attn_bwd_q_d${d}_$mode" attention_backward.tile attn_bwd_q \
             -s "$inputs, *fp32:16, $half, $sizes, $drop" -D "D=$d" "${mask[@]}"
       done
