@@ -145,17 +145,49 @@ axis_lanes(const TlLinear *l, uint32_t mask)
    return lanes;
 }
 
-/* Combines the values of the lanes that differ in one of the bits `lanes`, lowest bit first. */
+static unsigned
+count_bits(unsigned v)
+{
+   unsigned n = 0;
+   for (; v; v &= v - 1)
+      n++;
+   return n;
+}
+
+/* Every lane gets the values of the lane whose bits `lanes` are 0. */
+static void
+spread_from_first(TlLowerCx *cx, Partial *p, unsigned lanes)
+{
+   uint32_t cols[TL_LANE_BITS + 5] = {0}, bits;
+   for (unsigned i = 0; i < TL_LANE_BITS; i++)
+      cols[i] = 1u << i & ~lanes;
+   TlValue *from = tl_thread_word(cx, cols, &bits);
+   for (unsigned i = 0; i < p->k; i++) {
+      const TlType *elem = tl_type_elem(p->v[i]->type);
+      TlValue *raw = tl_regs_to_memory(cx, p->v[i]);
+      raw = tl_build_n(&cx->b, TL_OP_SHFL, (TlValue *const[]){raw, from}, 2, raw->type,
+                       TL_ATTRS_({TL_ATTR_SHFL, {.i = TL_SHFL_IDX}}));
+      p->v[i] = tl_regs_from_memory(cx, raw, elem);
+   }
+}
+
+enum { MOST_ORDERED_LANES_LOG2 = 2 }; /* that select their operands' order */
+
+/* Combines the values of the lanes that differ in one of the bits `lanes`, lowest bit first.  Where
+ * order counts, both lanes select what comes first; of more bits than some the lower lane alone has
+ * it right, its own value first, and the one whose bits are 0 tells the others in the end: two
+ * selections a value and bit, and the truths that they hang on, become one shuffle a value. */
 static void
 fold_lanes(TlLowerCx *cx, const TlOp *op, Partial *p, unsigned lanes)
 {
    bool commutes = tl_region_commutes(op->regions[0]);
+   bool is_spread = !commutes && count_bits(lanes) > MOST_ORDERED_LANES_LOG2;
    TlValue **a = tl_new_array(cx->scratch, TlValue *, p->k);
    TlValue **b = tl_new_array(cx->scratch, TlValue *, p->k);
    for (unsigned bit = 0; lanes >> bit; bit++) {
       if (!(lanes >> bit & 1))
          continue;
-      TlValue *upper = commutes ? NULL : tl_thread_bit(cx, TL_HW_LANE, bit);
+      TlValue *upper = commutes || is_spread ? NULL : tl_thread_bit(cx, TL_HW_LANE, bit);
       for (unsigned i = 0; i < p->k; i++) {
          TlValue *other = tl_shuffle_xor(cx, p->v[i], 1u << bit);
          a[i] = upper ? tl_regs_select(cx, upper, other, p->v[i]) : p->v[i];
@@ -163,6 +195,8 @@ fold_lanes(TlLowerCx *cx, const TlOp *op, Partial *p, unsigned lanes)
       }
       combine(cx, op, p, a, b);
    }
+   if (is_spread)
+      spread_from_first(cx, p, lanes);
 }
 
 static unsigned
