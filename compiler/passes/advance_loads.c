@@ -12,14 +12,19 @@
  *
  * Refused: loads that need a result of what is between, volatile ones, and those whose registers
  * would cost a block of the multiprocessor its place; outside of loops, where other blocks run
- * meanwhile, those that do not leave half of the warps a place.  Loops with products have rings
- * for their operands and a balance of registers of their own.
+ * meanwhile, those that do not leave half of the warps a place.
+ *
+ * Loops with products have rings for their operands and a balance of registers of their own: there
+ * loads of a word or two go before the first wait or exchange of the iteration (the last row's
+ * decay, which no ring takes, cost each iteration a trip to memory behind its products), also past
+ * stores, but to other parameters, which are taken for other memory as by pipeline_loops.
  * Each load is looked at once, with at most MOST_ARITHMETIC operations, so it ends. */
 #include "ir/pressure.h"
 #include "ir/walk.h"
 #include "passes/dot_layouts.h"
 #include "passes/live_words.h"
 #include "passes/pass.h"
+#include "passes/pipeline_loops.h"
 
 #include <assert.h>
 
@@ -27,6 +32,8 @@ enum {
    MOST_ARITHMETIC = 64, /* operations that one load takes with it */
    USUAL_WORDS = 102,    /* that live in loops: ptxas is given a quarter more (codegen/cg.c) */
    WORDS_OF_HALF = 48,   /* that live where threads have 64 registers */
+   FEW_WORDS = 2,        /* of a load beside products */
+   MOST_BESIDE = 16,     /* such loads of a loop */
 };
 
 typedef struct Advance {
@@ -141,7 +148,7 @@ advance(Advance *a, TlOp *load)
    TlMap seen;
    tl_map_init(&seen, a->cx->scratch);
    a->slice.len = 0;
-   if (!has_room(a, load) || !collect(a, load, &seen))
+   if (!collect(a, load, &seen))
       return false;
    for (size_t i = 0; i < a->slice.len; i++) {
       tl_move_before(a->slice.data[i], a->front);
@@ -166,7 +173,46 @@ advance_in(Advance *a, TlBlock *block)
          a->front = op;
          tl_map_init(&a->behind, a->cx->scratch);
       }
-      if (a->front && op->opcode == TL_OP_LOAD && advance(a, op))
+      if (a->front && op->opcode == TL_OP_LOAD && has_room(a, op) && advance(a, op))
+         changed = true;
+      else if (a->front)
+         tl_map_put(&a->behind, op, op);
+   }
+   return changed;
+}
+
+/* Does nothing in the block, at any depth, order memory but the waits for its own copies? */
+static bool
+only_copies_and_stores(const TlBlock *block)
+{
+   for (const TlOp *op = block->first; op; op = tl_walk_next(op, block)) {
+      bool is_known = op->opcode == TL_OP_STORE || op->opcode == TL_OP_ASYNC_COPY ||
+                      op->opcode == TL_OP_ASYNC_COMMIT || op->opcode == TL_OP_ASYNC_WAIT ||
+                      op->opcode == TL_OP_IF;
+      if (!is_known && !may_be_passed(op))
+         return false;
+   }
+   return true;
+}
+
+/* Loads of few words in the body of a loop with products. */
+static bool
+advance_beside_products(Advance *a, TlBlock *body)
+{
+   unsigned tried = 0;
+   bool changed = false;
+   if (!only_copies_and_stores(body))
+      return false;
+   a->front = NULL;
+   for (TlOp *op = body->first, *next; op; op = next) {
+      next = op->next;
+      if (!a->front && (is_exchange(op) || op->opcode == TL_OP_ASYNC_WAIT)) {
+         a->front = op;
+         tl_map_init(&a->behind, a->cx->scratch);
+      }
+      bool is_small = a->front && op->opcode == TL_OP_LOAD &&
+                      words_of(tl_result(op, 0)) <= FEW_WORDS && tried++ < MOST_BESIDE;
+      if (is_small && !tl_is_stored_to(body, tl_pointer_root(tl_arg(op, 0))) && advance(a, op))
          changed = true;
       else if (a->front)
          tl_map_put(&a->behind, op, op);
@@ -203,5 +249,7 @@ tl_pass_advance_loads(TlPassCx *cx, TlFunc *f)
       for (unsigned r = 0; r < op->num_regions; r++)
          if (!is_with_products(op->regions[r]->block))
             changed |= advance_in(&a, op->regions[r]->block);
+         else if (tl_is_loop(op))
+            changed |= advance_beside_products(&a, op->regions[r]->block);
    return changed;
 }
