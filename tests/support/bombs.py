@@ -2,15 +2,11 @@
 memory limit, with a result or with an error that names a place."""
 
 import os
-import subprocess
-import sys
-import tempfile
-import threading
-import time
+
+import bomb_run
 
 LIMIT_MS = 2000  # given to tilec
 SLACK_S = 3.0    # beyond it
-MEMORY = 1 << 30
 
 K = "\n@kernel\ndef k(x: *fp32):\n"
 PY = "import triton\nimport triton.language as tl\n"
@@ -189,11 +185,12 @@ for run_name, (executor, run_text) in RUNS.items():
     BOMBS[run_name] = "tile", run_text
 
 
-def run(tilec, folder, name, kind, text):
+def commands(tilec, folder, name):
+    kind, text = BOMBS[name]
     assert len(text) < 1 << 20, name
     path = os.path.join(folder, f"{name}.{kind}")
-    with open(path, "w") as f:
-        f.write(text)
+    with open(path, "wb") as f:
+        f.write(text if isinstance(text, bytes) else text.encode())
     command = [tilec, "build", path, f"--timeout={LIMIT_MS}", "-o", os.devnull]
     if name in RUNS:
         command = [tilec, "run", path, f"--timeout={LIMIT_MS}", "--on=" + RUNS[name][0], "--grid=1"]
@@ -204,44 +201,8 @@ def run(tilec, folder, name, kind, text):
         command += ["-s", "*fp32"]
     if name == "many_kernels":
         command += ["-k", "k7"]
-    begin = time.time()
-    p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    killer = threading.Timer(LIMIT_MS / 1000 + 2 * SLACK_S, p.kill)
-    killer.start()
-    out = p.stdout.read()
-    killer.cancel()
-    _, status, usage = os.wait4(p.pid, 0)
-    p.returncode = os.waitstatus_to_exitcode(status)
-    return p.returncode, time.time() - begin, usage.ru_maxrss * 1024, out.decode(errors="replace")
+    return [bomb_run.Command(command, seconds=LIMIT_MS / 1000 + SLACK_S, place=f"{name}.{kind}:",
+                             codes=(0, 1, 4))]  # done, error, limit
 
 
-def main():
-    only = sys.argv[2:]
-    failed = worst = 0
-    most = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for name, (kind, text) in BOMBS.items():
-            if only and name not in only:
-                continue
-            code, seconds, memory, out = run(sys.argv[1], folder, name, kind, text)
-            first = out.split("\n")[0]
-            faults = []
-            if seconds > LIMIT_MS / 1000 + SLACK_S:
-                faults.append("too long")
-            if memory > MEMORY:
-                faults.append("too much memory")
-            if code not in (0, 1, 4):  # done, error, limit
-                faults.append(f"ended with {code}")
-            if code and f"{name}.{kind}:" not in out:
-                faults.append("no place")
-            if len(out) > 20000:
-                faults.append(f"{len(out)} bytes of messages")
-            failed += bool(faults)
-            worst, most = max(worst, seconds), max(most, memory)
-            print(f"{'FAIL' if faults else 'ok  '} {name:16} {seconds:5.1f} s {memory >> 20:5} MiB "
-                  f"{', '.join(faults)} {first[-110:]}")
-    print(f"{len(BOMBS)} bombs, {failed} failed; longest {worst:.1f} s, most {most >> 20} MiB")
-    sys.exit(failed != 0)
-
-
-main()
+bomb_run.main(BOMBS, commands)

@@ -5,14 +5,8 @@ Each must end in time, below the memory limit, with a result or an error that sa
 import json
 import os
 import struct
-import subprocess
-import sys
-import tempfile
-import threading
-import time
 
-SECONDS = 3.0
-MEMORY = 1 << 30
+import bomb_run
 
 ADD = ("@kernel\ndef k(x: *fp32, n: i32):\n    i = arange(0, 64)\n"
        "    store(x + i, load(x + i) + n, mask=i < n)\n")
@@ -85,7 +79,7 @@ BOMBS = {
     "lsp_nested": ("lsp", message(b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":' +
                                   b"[" * 900000)),
     "lsp_brackets": ("lsp", opened("(" * 900000)),
-    "lsp_names": ("lsp", opened("".join(f"def f{i}(a): return a\n" for i in range(5000)))),
+    "lsp_names": ("lsp", opened("".join(f"def f{i}(a): return a\n" for i in range(30000)))),
     "lsp_many": ("lsp", message(b'{"jsonrpc":"2.0","id":1,"method":"x"}') * 12000),
     "arg_zeros": ("run", ["--arg", "x=zeros:fp32[1152921504606846976]", "--arg", "n=1"]),
     "arg_extents": ("run", ["--arg", "x=zeros:fp32[" + "65536," * 3000 + "1]", "--arg", "n=1"]),
@@ -118,7 +112,14 @@ def fill_cache(folder, name, count):
         os.symlink(folder, os.path.join(folder, "loop"))
 
 
-def commands(tilec, folder, name, kind, what):
+def commands(tilec, folder, name):
+    kind, what = BOMBS[name]
+    lines = command_lines(tilec, folder, name, kind, what)
+    assert all(len(data) < 1 << 20 for _, data in lines), name
+    return [bomb_run.Command(words, data, talks=kind == "lsp") for words, data in lines]
+
+
+def command_lines(tilec, folder, name, kind, what):
     """The commands and what they read from their input."""
     path = os.path.join(folder, name + "." + (kind if kind in ("npy", "tir", "json") else "tile"))
     if kind in ("npy", "tir", "tune"):
@@ -148,62 +149,4 @@ def commands(tilec, folder, name, kind, what):
     return [(verb + what + rest, b"")]
 
 
-def run(command, data):
-    begin = time.time()
-    p = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                         stderr=subprocess.STDOUT)
-    killer = threading.Timer(4 * SECONDS, p.kill)
-    killer.start()
-
-    def feed():
-        try:
-            p.stdin.write(data)
-            p.stdin.close()
-        except BrokenPipeError:
-            pass
-    writer = threading.Thread(target=feed)
-    writer.start()
-    out = p.stdout.read()
-    killer.cancel()
-    writer.join()
-    _, status, usage = os.wait4(p.pid, 0)
-    p.returncode = os.waitstatus_to_exitcode(status)
-    return p.returncode, time.time() - begin, usage.ru_maxrss * 1024, out.decode(errors="replace")
-
-
-def faults_of(kind, code, seconds, memory, out):
-    faults = []
-    if seconds > SECONDS:
-        faults.append("too long")
-    if memory > MEMORY:
-        faults.append("too much memory")
-    if code not in (0, 1, 2, 3, 4):
-        faults.append(f"ended with {code}")
-    if code and not out.strip() and kind != "lsp":  # whose messages are for its client
-        faults.append("no reason")
-    if kind != "lsp" and len(out) > 20000:
-        faults.append(f"{len(out)} bytes of messages")
-    return faults
-
-
-def main():
-    only = sys.argv[2:]
-    failed = worst = most = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for name, (kind, what) in BOMBS.items():
-            if only and name not in only:
-                continue
-            for command, data in commands(sys.argv[1], folder, name, kind, what):
-                assert len(data) < 1 << 20, name
-                code, seconds, memory, out = run(command, data)
-                faults = faults_of(kind, code, seconds, memory, out)
-                failed += bool(faults)
-                worst, most = max(worst, seconds), max(most, memory)
-                first = out.split("\n")[0][:90] if kind != "lsp" else ""
-                print(f"{'FAIL' if faults else 'ok  '} {name:16} {seconds:5.1f} s "
-                      f"{memory >> 20:5} MiB  {code} {', '.join(faults)} {first}")
-    print(f"{len(BOMBS)} bombs, {failed} failed; longest {worst:.1f} s, most {most >> 20} MiB")
-    sys.exit(failed != 0)
-
-
-main()
+bomb_run.main(BOMBS, commands)
