@@ -550,11 +550,6 @@ tl_apply_decorators(TlSema *s, TlFrame *f, TlSvFunc *fn, const TlNodeList *d)
       const TlDiag *error;
       TlSv with = tl_quiet_value(s, f, d->data[i], &error);
       bool is_known = with.kind == TL_SV_FUNC || with.kind == TL_SV_BUILTIN;
-      const char *name = tl_decorator_name(d->data[i]);
-      if (!is_known && (strcmp(name, "lru_cache") == 0 || strcmp(name, "cache") == 0)) {
-         v = tl_cached_function(s, &v, TL_KEEP_USUAL); /* by another name, of another module */
-         continue;
-      }
       if (!is_known)
          return tl_sv_lost(s,
                            tl_arena_printf(s->arena, "'%s' (the decorator '%s' is not known)",

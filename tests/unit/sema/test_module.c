@@ -1,6 +1,8 @@
 /* Files: module-level names, host code, imports of siblings and packages, decorators. */
 #include "support/sema_run.h"
 
+#include <stdio.h>
+
 #define HEAD "import triton\nimport triton.language as tl\n"
 
 static void
@@ -153,6 +155,34 @@ decorators(void **state)
    sema_expect_ir(r, IR("tile<i32, 32>", "store"));
 }
 
+/* A decorator is what its name is bound to, not what the name reminds of. */
+static void
+caches_of_other_modules(void **state)
+{
+   (void)state;
+   static const SemaFile files[] = {
+      {"/src/twice.py", "def cache(f):\n   return lambda *a: 2 * f(*a)\n"},
+      {"/src/again.py", "from functools import lru_cache as cache\n"},
+      {NULL, NULL},
+   };
+   static const char *const body = "@cache\ndef size():\n   return 64\n"
+                                   "B = tl.constexpr(size())\n@triton.jit\ndef k(p):\n"
+                                   "   tl.store(p + tl.arange(0, B), 1.0)\n";
+   SemaRun r = {.name = "/src/main.py", .files = files, .signature = "*fp32"};
+   char source[400];
+   r.source = source;
+   snprintf(source, sizeof source, HEAD "from twice import cache\n%s", body);
+   sema_expect_ir(r, IR("end = 128"));
+   snprintf(source, sizeof source, HEAD "from again import cache\n%s", body);
+   sema_expect_ir(r, IR("end = 64"));
+   snprintf(source, sizeof source, HEAD "from functools import cache\n%s", body);
+   sema_expect_ir(r, IR("end = 64"));
+   snprintf(source, sizeof source, HEAD "from nowhere import cache\n%s", body);
+   sema_expect_errors(r, 1, IR("a kernel cannot use tl.constexpr(size())"));
+   snprintf(source, sizeof source, HEAD "import nowhere as n\ncache = n.lru_cache\n%s", body);
+   sema_expect_errors(r, 1, IR("a kernel cannot use tl.constexpr(size())"));
+}
+
 int test_module(void);
 int
 test_module(void)
@@ -162,6 +192,7 @@ test_module(void)
       cmocka_unit_test(host_values),
       cmocka_unit_test(imports),
       cmocka_unit_test(decorators),
+      cmocka_unit_test(caches_of_other_modules),
    };
    return cmocka_run_group_tests_name("sema module", tests, NULL, NULL);
 }
