@@ -281,11 +281,11 @@ print_pass(void *user, const char *pass, const char *text)
 }
 
 static bool
-read_warnings(TlCommand *c, TlWarnings *w)
+read_warnings(TlCommand *c, const TilecCompileOptions *o, TlWarnings *w)
 {
    size_t at = 0;
-   const char *name, *stages = tl_option(&c->cl, TL_OPT_NUM_STAGES);
-   if (stages && strtoul(stages, NULL, 10) > 1) /* who asks for stages is told of none */
+   const char *name;
+   if (o->num_stages > 1) /* who asks for stages is told of none */
       (void)tl_warnings_ask(w, "not-pipelined", &name);
    for (const char *text; (text = tl_option_next(&c->cl, TL_OPT_WARN, &at));) {
       if (tl_warnings_ask(w, text, &name))
@@ -336,7 +336,7 @@ are_passes(TlCommand *c, const char *list)
 }
 
 static bool
-read_extra(TlCommand *c, TlCompileExtra *extra)
+read_extra(TlCommand *c, const TilecCompileOptions *o, TlCompileExtra *extra)
 {
    const TlCommandLine *cl = &c->cl;
    *extra = (TlCompileExtra){.passes = tl_option(cl, TL_OPT_PASSES),
@@ -354,7 +354,7 @@ read_extra(TlCommand *c, TlCompileExtra *extra)
       entry_options(c, extra);
    if (cl->command == CMD_CHECK || cl->command == CMD_LSP)
       extra->warnings.initial = TL_WARNINGS_CHECK;
-   if (!read_warnings(c, &extra->warnings))
+   if (!read_warnings(c, o, &extra->warnings))
       return false;
    return tl_cmd_number(c, TL_OPT_ERROR_LIMIT, 100000, &extra->max_errors) &&
           one_of(tl_option(cl, TL_OPT_ERROR_FORMAT), "text", "json", "--error-format");
@@ -379,5 +379,5 @@ tl_cmd_options(TlCommand *c, TilecCompileOptions *o, TlCompileExtra *extra)
    if (tl_option(&c->cl, TL_OPT_SAVE_TEMPS))
       for (unsigned i = TILEC_STAGE_DEFAULT + 1; i < TILEC_STAGE_COUNT; i++)
          o->keep_stages |= TILEC_STAGE_BIT(i);
-   return ok && read_extra(c, extra);
+   return ok && read_extra(c, o, extra);
 }

@@ -417,6 +417,7 @@ typedef struct TlKernelInfo {
    bool is_helper;         /* called by another kernel of the file and never launched by itself */
    bool is_launched;       /* no helper of other files: by @kernel, a launch, what it asks */
    bool is_inner;          /* of a function: what it refers to is known when that runs */
+   bool is_qualified;      /* of a class or function, whose name is in front of its own */
 } TlKernelInfo;
 /* Kernels of the file in order (for `list`, reflection and -k). */
 unsigned tl_sema_kernels(TlSema *s, const TlKernelInfo **out);

@@ -346,6 +346,7 @@ describe_kernel(TlSema *s, const Uses *uses, const TlSvFunc *fn)
    tl_read_no_specialize(s, fn, &k);
    k.is_helper = is_helper(uses, fn);
    k.is_inner = fn->closure != NULL;
+   k.is_qualified = fn->qualname != NULL;
    k.is_launched = is_launched(uses, fn) && !k.is_inner;
    return k;
 }
@@ -412,8 +413,9 @@ help_kernels(TlSema *s)
 const TlSvFunc *
 tl_function_of(TlSema *s, const char *name)
 {
-   const TlMap *map = strchr(name, '.') ? &s->impl->entries : &s->impl->functions;
-   return tl_map_get(map, tl_intern_cstr(s->strings, name));
+   name = tl_intern_cstr(s->strings, name);
+   const TlSvFunc *entry = tl_map_get(&s->impl->entries, name);
+   return entry && entry->qualname ? entry : tl_map_get(&s->impl->functions, name);
 }
 
 /* NULL: there is none; or it is not known which (reported). */
@@ -450,9 +452,9 @@ tl_choose_kernel(TlSema *s, const char *name)
    }
    const TlKernelInfo *only = NULL;
    unsigned found = 0;
-   for (unsigned inner = 0; inner < 2 && !found; inner++)
+   for (unsigned qualified = 0; qualified < 2 && !found; qualified++)
       for (unsigned i = 0; i < s->impl->num_kernels; i++)
-         if (!s->impl->kernels[i].is_helper && !strchr(s->impl->kernels[i].name, '.') == !inner) {
+         if (!s->impl->kernels[i].is_helper && s->impl->kernels[i].is_qualified == qualified) {
             only = &s->impl->kernels[i];
             found++;
          }
