@@ -1007,13 +1007,10 @@ TlSv
 tl_dict_get(TlSema *s, const TlSv *dict, const TlSv *key, bool *found)
 {
    assert(dict->kind == TL_SV_DICT);
-   const TlSvFields *d = dict->fields;
-   *found = true;
-   for (size_t i = 0; i < d->len; i++)
-      if (tl_const_equal(s, &d->keys[i], key))
-         return d->values[i];
-   *found = false;
-   return tl_sv_none();
+   TlSvFields *d = dict->fields;
+   size_t at = tl_key_find(s, d, key);
+   *found = at < d->len;
+   return *found ? d->values[at] : tl_sv_none();
 }
 
 void
@@ -1021,16 +1018,15 @@ tl_dict_set(TlSema *s, const TlSv *dict, const TlSv *key, TlSv value)
 {
    assert(dict->kind == TL_SV_DICT);
    TlSvFields *d = dict->fields;
-   s->steps += d->len / 32;
-   for (size_t i = 0; i < d->len; i++)
-      if (tl_const_equal(s, &d->keys[i], key)) {
-         d->values[i] = value;
-         d->writes++;
-         return;
-      }
-   size_t i = fields_grow(s, d);
-   d->keys[i] = *key;
-   d->values[i] = value;
+   size_t at = tl_key_find(s, d, key);
+   if (at < d->len) {
+      d->values[at] = value;
+      d->writes++;
+      return;
+   }
+   at = fields_grow(s, d);
+   d->keys[at] = *key;
+   d->values[at] = value;
 }
 
 void
@@ -1038,14 +1034,13 @@ tl_dict_del(TlSema *s, const TlSv *dict, const TlSv *key)
 {
    assert(dict->kind == TL_SV_DICT);
    TlSvFields *d = dict->fields;
-   size_t at = 0;
-   while (at < d->len && !tl_const_equal(s, &d->keys[at], key))
-      at++;
+   size_t at = tl_key_find(s, d, key);
    if (at == d->len)
       return;
    memmove(d->keys + at, d->keys + at + 1, (d->len - at - 1) * sizeof d->keys[0]);
    memmove(d->values + at, d->values + at + 1, (d->len - at - 1) * sizeof d->values[0]);
    d->len--;
+   tl_keys_removed(d);
 }
 
 bool

@@ -956,7 +956,10 @@ comprehension_value(TlSema *s, const Comp *c)
 static TlSv
 eval_comprehension(TlSema *s, TlFrame *f, const TlAstComprehension *n)
 {
+   enum { MOST_CLAUSES = 20 }; /* Python's limit of blocks in each other */
    Comp c = {.node = n};
+   if (n->clauses.len > MOST_CLAUSES)
+      return tl_sv_refuse(s, E0108, n->node.range, (unsigned)MOST_CLAUSES);
    TlFrame *inner = tl_frame_new(s, f, f->source, f->act);
    inner->is_comp = true;
    c.any_order = n->kind == TL_AST_OP_SET_COMP;

@@ -471,6 +471,7 @@ HOST_FN(dict_popitem)
    if (!d->len)
       return tl_host_raises(s, c, "KeyError", "the dict is empty");
    d->len--;
+   tl_keys_removed(d);
    TlSv pair[2] = {d->keys[d->len], d->values[d->len]};
    return tl_make_tuple(s, pair, 2, false);
 }
@@ -479,6 +480,7 @@ HOST_FN(dict_clear)
 {
    (void)s;
    c->args[0].fields->len = 0;
+   tl_keys_removed(c->args[0].fields);
    return tl_sv_none();
 }
 

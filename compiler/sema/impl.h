@@ -405,6 +405,10 @@ TlSv tl_const_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRan
 bool tl_const_truth(const TlSv *v); /* of a known value, as Python's bool() */
 int tl_const_order(TlSema *s, const TlSv *a, const TlSv *b, TlRange range, bool *ok); /* <0 0 >0 */
 double tl_known_double(const TlSv *v); /* of a number */
+/* The place of the key in a dict; its length: there is none. */
+typedef struct TlKeyIndex TlKeyIndex;
+size_t tl_key_find(TlSema *s, TlSvFields *d, const TlSv *key);
+void tl_keys_removed(TlSvFields *d); /* after keys were taken out */
 TlSv tl_dict_get(TlSema *s, const TlSv *dict, const TlSv *key, bool *found);
 void tl_dict_set(TlSema *s, const TlSv *dict, const TlSv *key, TlSv value);
 void tl_dict_del(TlSema *s, const TlSv *dict, const TlSv *key);

@@ -94,8 +94,9 @@ typedef struct TlSvFields { /* OBJECT, DICT (keys are TlSv there) */
    const char *type_name;   /* "Config", a class's name */
    bool is_member;          /* of an enumeration: equal to itself alone, never changed */
    size_t len, cap;
-   const char **names; /* OBJECT: field names */
-   TlSv *keys;         /* DICT: keys */
+   const char **names;       /* OBJECT: field names */
+   TlSv *keys;               /* DICT: keys */
+   struct TlKeyIndex *index; /* DICT: key_index.c, or NULL */
    TlSv *values;
    TlChange change; /* DICT: its version counts changes of the keys, `writes` those of values */
    uint64_t writes;
