@@ -853,10 +853,8 @@ static TlSv
 contains(TlSema *s, const TlSv *item, const TlSv *in, TlRange range)
 {
    if (in->kind == TL_SV_STR && item->kind == TL_SV_STR) {
-      bool found = item->s.len == 0;
-      for (size_t i = 0; !found && i + item->s.len <= in->s.len; i++)
-         found = memcmp(in->s.data + i, item->s.data, item->s.len) == 0;
-      return tl_sv_bool(found);
+      const char *begin = in->s.data;
+      return tl_sv_bool(tl_find_text(s, begin, begin + in->s.len, item->s) != NULL);
    }
    if (in->kind == TL_SV_STR && tl_is_plain(item)) {
       tl_report(s->diags, E0214, range, "in", tl_sv_describe(s, item), tl_sv_describe(s, in));

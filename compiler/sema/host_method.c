@@ -84,13 +84,23 @@ HOST_FN(str_rstrip)
    return strip(s, c, false, true);
 }
 
-static const char *
-find_text(const char *p, const char *end, TlText sub)
+/* Comparisons of a long part at each place are many steps. */
+static void
+count_search(TlSema *s, size_t len, size_t part)
 {
-   for (; p + sub.len <= end; p++)
-      if (memcmp(p, sub.data, sub.len) == 0)
-         return p;
-   return NULL;
+   enum { BYTES_OF_STEP = 4096 };
+   s->steps += (len + 1) * (part + 1) / BYTES_OF_STEP;
+}
+
+const char *
+tl_find_text(TlSema *s, const char *p, const char *end, TlText sub)
+{
+   const char *begin = p;
+   while (p + sub.len <= end && memcmp(p, sub.data, sub.len) != 0)
+      p++;
+   bool found = p + sub.len <= end;
+   count_search(s, (size_t)(p - begin), sub.len);
+   return found ? p : NULL;
 }
 
 HOST_FN(str_find)
@@ -98,8 +108,77 @@ HOST_FN(str_find)
    if (!text_args(s, c, 2))
       return tl_sv_poison();
    const char *begin = c->args[0].s.data;
-   const char *hit = find_text(begin, begin + c->args[0].s.len, c->args[1].s);
+   const char *hit = tl_find_text(s, begin, begin + c->args[0].s.len, c->args[1].s);
    return tl_sv_int(hit ? hit - begin : -1);
+}
+
+HOST_FN(str_index)
+{
+   TlSv at = tl_host_str_find(s, c);
+   return at.kind == TL_SV_INT && at.i < 0
+             ? tl_host_raises(s, c, "ValueError", "the string has no such part")
+             : at;
+}
+
+HOST_FN(str_rfind)
+{
+   if (!text_args(s, c, 2))
+      return tl_sv_poison();
+   TlText t = c->args[0].s, sub = c->args[1].s;
+   int64_t at = (int64_t)t.len - (int64_t)sub.len;
+   count_search(s, t.len, sub.len);
+   while (at >= 0 && memcmp(t.data + at, sub.data, sub.len) != 0)
+      at--;
+   return tl_sv_int(at < 0 ? -1 : at);
+}
+
+/* `fill` between the first `head` bytes and the others, or behind all of them. */
+static TlSv
+fill_up(TlSema *s, const TlCall *c, char fill, size_t head)
+{
+   enum { MAX_WIDTH = 65536 };
+   const TlSv *width = &c->args[1];
+   TlText t = c->args[0].s;
+   if (width->kind != TL_SV_INT || width->is_large || width->i > MAX_WIDTH)
+      return tl_host_bad(s, c, "the width must be a known integer up to 65536");
+   if (width->i <= (int64_t)t.len)
+      return c->args[0];
+   size_t len = (size_t)width->i;
+   char *p = tl_arena_alloc(s->arena, len + 1);
+   memset(p, fill, len);
+   memcpy(p, t.data, head);
+   memcpy(p + len - (t.len - head), t.data + head, t.len - head);
+   return tl_make_str(s, p, len);
+}
+
+static TlSv
+justify(TlSema *s, const TlCall *c, bool at_left)
+{
+   const TlSv *fill = &c->args[2];
+   bool is_one = fill->kind == TL_SV_STR && fill->s.len == 1;
+   if (!text_args(s, c, 1))
+      return tl_sv_poison();
+   if (!is_one || !is_ascii(s, c, fill->s))
+      return is_one ? tl_sv_poison() : tl_host_bad(s, c, "it is filled with one character");
+   return fill_up(s, c, *fill->s.data, at_left ? c->args[0].s.len : 0);
+}
+
+HOST_FN(str_ljust)
+{
+   return justify(s, c, true);
+}
+
+HOST_FN(str_rjust)
+{
+   return justify(s, c, false);
+}
+
+HOST_FN(str_zfill)
+{
+   if (!text_args(s, c, 1))
+      return tl_sv_poison();
+   TlText t = c->args[0].s;
+   return fill_up(s, c, '0', t.len && (*t.data == '-' || *t.data == '+'));
 }
 
 HOST_FN(str_count)
@@ -111,20 +190,36 @@ HOST_FN(str_count)
    int64_t n = 0;
    if (!sub.len)
       return tl_sv_int((int64_t)c->args[0].s.len + 1);
-   for (; (p = find_text(p, end, sub)); p += sub.len)
+   for (; (p = tl_find_text(s, p, end, sub)); p += sub.len)
       n++;
    return tl_sv_int(n);
 }
 
-HOST_FN(str_isdigit)
+static TlSv
+all_chars(TlSema *s, const TlCall *c, int (*is)(int))
 {
    if (!text_args(s, c, 1))
       return tl_sv_poison();
    TlText t = c->args[0].s;
    size_t i = 0;
-   while (i < t.len && isdigit((unsigned char)t.data[i]))
+   while (i < t.len && is((unsigned char)t.data[i]))
       i++;
    return tl_sv_bool(t.len && i == t.len);
+}
+
+HOST_FN(str_isdigit)
+{
+   return all_chars(s, c, isdigit);
+}
+
+HOST_FN(str_isalpha)
+{
+   return all_chars(s, c, isalpha);
+}
+
+HOST_FN(str_isalnum)
+{
+   return all_chars(s, c, isalnum);
 }
 
 static TlSv
@@ -193,6 +288,7 @@ HOST_FN(str_split)
       return tl_host_raises(s, c, "ValueError", "the separator is empty");
    if (has_sep) {
       TlText sep = c->args[1].s;
+      count_search(s, t.len, sep.len);
       for (const char *q = p; q + sep.len <= end;) {
          if (memcmp(q, sep.data, sep.len) != 0) {
             q++;
@@ -243,6 +339,7 @@ HOST_FN(str_replace)
       return tl_host_bad(s, c, "two strings are needed");
    old = c->args[1].s;
    with = c->args[2].s;
+   count_search(s, t.len, old.len);
    TlSb sb;
    tl_sb_init(&sb, s->arena);
    for (size_t i = 0; i < t.len;) {

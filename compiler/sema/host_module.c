@@ -182,6 +182,59 @@ HOST_FN(math_pow)
    return tl_const_binary(s, TL_AST_OP_POW, &x, &c->args[1], c->range);
 }
 
+static bool
+two_numbers(TlSema *s, const TlCall *c, double *x, double *y)
+{
+   if (!tl_sv_is_number(&c->args[0]) || !tl_sv_is_number(&c->args[1])) {
+      tl_host_bad(s, c, "known numbers are needed");
+      return false;
+   }
+   *x = tl_known_double(&c->args[0]);
+   *y = tl_known_double(&c->args[1]);
+   return true;
+}
+
+HOST_FN(math_fmod)
+{
+   double x, y;
+   if (!two_numbers(s, c, &x, &y))
+      return tl_sv_poison();
+   return isfinite(x) && y != 0 ? tl_sv_float(fmod(x, y))
+                                : tl_host_raises(s, c, "ValueError", "it is not defined there");
+}
+
+HOST_FN(math_copysign)
+{
+   double x, y;
+   return two_numbers(s, c, &x, &y) ? tl_sv_float(copysign(x, y)) : tl_sv_poison();
+}
+
+HOST_FN(math_isqrt)
+{
+   const TlSv *n = &c->args[0];
+   if (n->kind != TL_SV_INT || (!n->is_large && n->i < 0))
+      return tl_host_bad(s, c, "a known integer that is not negative is needed");
+   uint64_t root = 0;
+   for (unsigned bit = 32; bit-- > 0;) {
+      uint64_t next = root | 1ull << bit;
+      if (next <= (uint64_t)n->i / next)
+         root = next;
+   }
+   return tl_sv_int((int64_t)root);
+}
+
+HOST_FN(math_factorial)
+{
+   enum { MOST = 20 }; /* 21! has more than 64 bits */
+   const TlSv *n = &c->args[0];
+   if (n->kind != TL_SV_INT || n->i < 0 || n->i > MOST)
+      return tl_host_bad(s, c, "a known integer from 0 to 20 is needed");
+   int64_t product = 1;
+   for (int64_t i = 2; i <= n->i; i++)
+      product *= i;
+   return tl_sv_int(product);
+}
+
 HOST_FN(math_prod)
 {
    TlSv *items, total = tl_sv_int(1);
@@ -252,6 +305,78 @@ HOST_FN(product)
       rows[r] = tl_make_tuple(s, row, num, false);
    }
    return tl_make_iter(s, "product", rows, total); /* it keeps copies of its arguments */
+}
+
+/* The next choice of r of n places in Python's order; false after the last.  Those of a combination
+ * rise, those of a permutation differ. */
+static bool
+next_choice(size_t *at, size_t r, size_t n, bool rising)
+{
+   for (size_t i = r; i-- > 0;) {
+      for (at[i]++; at[i] < n; at[i]++) {
+         bool is_taken = false;
+         for (size_t k = 0; k < i; k++)
+            is_taken |= at[k] == at[i];
+         if (rising ? at[i] <= n - (r - i) : !is_taken)
+            break;
+      }
+      if (at[i] >= n)
+         continue;
+      for (size_t k = i + 1; k < r; k++) { /* the least that may follow */
+         at[k] = rising ? at[k - 1] + 1 : 0;
+         for (size_t j = 0; !rising && j < k; j++)
+            if (at[j] == at[k]) {
+               at[k]++;
+               j = (size_t)-1;
+            }
+      }
+      return true;
+   }
+   return false;
+}
+
+static TlSv
+choices(TlSema *s, const TlCall *c, bool rising)
+{
+   enum { MOST = 100000, MOST_ITEMS = 64 }; /* of one choice */
+   TL_VEC(TlSv) rows = {0};
+   TlSv *items;
+   size_t n;
+   const TlSv *of = &c->args[1];
+   if (!items_of(s, c, &c->args[0], &items, &n))
+      return tl_sv_poison();
+   if (of->kind != TL_SV_INT && !(of->kind == TL_SV_NONE && !rising))
+      return tl_host_bad(s, c, "how many is not known");
+   if (of->kind == TL_SV_INT && (of->i < 0 || of->is_large))
+      return tl_host_raises(s, c, "ValueError", "r must not be negative");
+   size_t r = of->kind == TL_SV_NONE ? n : (size_t)of->i;
+   if (r > n)
+      return tl_make_iter(s, c->row->name, NULL, 0);
+   if (r > MOST_ITEMS)
+      return tl_host_bad(s, c, "more than 64 items in a choice");
+   size_t *at = tl_new_array(s->arena, size_t, r + 1);
+   TlSv *row = tl_new_array(s->arena, TlSv, r + 1);
+   for (size_t i = 0; i < r; i++)
+      at[i] = i;
+   do {
+      for (size_t i = 0; i < r; i++)
+         row[i] = items[at[i]];
+      s->steps += r;
+      if (rows.len == MOST || !tl_step(s, c->range))
+         return tl_host_bad(s, c, "more than 100000 choices");
+      tl_vec_push(s->arena, &rows, tl_make_tuple(s, row, r, false));
+   } while (next_choice(at, r, n, rising));
+   return tl_make_iter(s, c->row->name, rows.data, rows.len);
+}
+
+HOST_FN(combinations)
+{
+   return choices(s, c, true);
+}
+
+HOST_FN(permutations)
+{
+   return choices(s, c, false);
 }
 
 HOST_FN(reduce)

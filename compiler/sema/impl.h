@@ -404,7 +404,8 @@ TlSv tl_const_unary(TlSema *s, TlAstOp op, const TlSv *a, TlRange range);
 TlSv tl_const_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range);
 bool tl_const_truth(const TlSv *v); /* of a known value, as Python's bool() */
 int tl_const_order(TlSema *s, const TlSv *a, const TlSv *b, TlRange range, bool *ok); /* <0 0 >0 */
-double tl_known_double(const TlSv *v); /* of a number */
+double tl_known_double(const TlSv *v);                                           /* of a number */
+const char *tl_find_text(TlSema *s, const char *p, const char *end, TlText sub); /* or NULL */
 /* The place of the key in a dict; its length: there is none. */
 typedef struct TlKeyIndex TlKeyIndex;
 size_t tl_key_find(TlSema *s, TlSvFields *d, const TlSv *key);
