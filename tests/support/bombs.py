@@ -4,23 +4,10 @@ memory limit, with a result or with an error that names a place."""
 import os
 
 import bomb_run
+from bombs_texts import K, PY, TEXTS, kernel, value
 
 LIMIT_MS = 2000  # given to tilec
 SLACK_S = 3.0    # beyond it
-
-K = "\n@kernel\ndef k(x: *fp32):\n"
-PY = "import triton\nimport triton.language as tl\n"
-PK = "\n@triton.jit\ndef k(x):\n    tl.store(x, V)\n"
-
-
-def value(text):
-    """A .py file whose kernel uses the V of `text`."""
-    return "py", PY + text + PK
-
-
-def kernel(body):
-    return "tile", K + "".join("    " + line + "\n" for line in body.split("\n"))
-
 
 def dots(n):
     return "tile", ("@kernel\ndef k(x: *fp16, y: *fp32):\n"
@@ -183,6 +170,7 @@ RUNS = {
 }
 for run_name, (executor, run_text) in RUNS.items():
     BOMBS[run_name] = "tile", run_text
+BOMBS.update(TEXTS)
 
 
 def commands(tilec, folder, name):

@@ -80,6 +80,16 @@ BOMBS = {
                                   b"[" * 900000)),
     "lsp_brackets": ("lsp", opened("(" * 900000)),
     "lsp_names": ("lsp", opened("".join(f"def f{i}(a): return a\n" for i in range(30000)))),
+    "lsp_kernels": ("lsp", opened("".join(
+        f"@kernel\ndef k{i}(x: *fp32):\n    store(x, {i}.0)\n" for i in range(18000)))),
+    "lsp_classes": ("lsp", opened("".join(f"class C{i}:\n    a: int\n" for i in range(30000)))),
+    "lsp_errors": ("lsp", opened("".join(
+        f"@kernel\ndef k{i}(x: *fp32):\n    store(x, unknown{i})\n" for i in range(15000)))),
+    "lsp_globals": ("lsp", opened("".join(f"N{i} = {i}\n" for i in range(30000)))),
+    "tir_constraints": ("tir", function("   %a = inline_asm %x {text = \"\", constraints = \"" +
+                                        "=r," * 200000 + "r\"} : i32\n")),
+    "tir_operand": ("tir", function("   %a = inline_asm %x {text = \"$" + "9" * 500000 +
+                                    "\", constraints = \"=r,l\"} : i32\n")),
     "lsp_many": ("lsp", message(b'{"jsonrpc":"2.0","id":1,"method":"x"}') * 12000),
     "arg_zeros": ("run", ["--arg", "x=zeros:fp32[1152921504606846976]", "--arg", "n=1"]),
     "arg_extents": ("run", ["--arg", "x=zeros:fp32[" + "65536," * 3000 + "1]", "--arg", "n=1"]),
