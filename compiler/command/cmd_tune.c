@@ -375,12 +375,38 @@ import_choices(TlCommand *c, const char *database, const char *path)
    return EXIT_OK;
 }
 
+/* What the numbers of the table are. */
+static void
+print_measure(const TlMeasure *m, const TilecTuneInfo *info)
+{
+   bool is_gpu = tilec_runtime_executor(m->rt) == TILEC_ON_CUDA;
+   if (!info->from_store)
+      printf("  median ms      20 %% to 80 %% and fastest of the launches, timed %s\n",
+             !is_gpu                 ? "by the clock on this CPU"
+             : m->options.warm_cache ? "by events, L2 cache as left"
+                                     : "by events, L2 cache emptied");
+}
+
+/* How the marked one was chosen among others as fast. */
+static void
+print_choice(const TilecTuneInfo *info)
+{
+   uint32_t tied = 0;
+   for (uint32_t i = 0; i < info->num_candidates; i++)
+      tied += info->candidates[i].is_tied;
+   if (tied > 1)
+      printf("~ %u medians differ by no more than two standard errors (or 0.5 %%): * needs the "
+             "fewest registers and least shared memory of them, then has the lowest median\n",
+             tied);
+}
+
 static void
 print_candidate(const TilecTuneCandidate *c, bool is_winner)
 {
+   const char *mark = is_winner ? "*" : c->is_tied ? "~" : " ";
    if (c->status == TILEC_OK && c->num_samples)
-      printf("%s %9.4f ms  (%.4f to %.4f, at best %.4f)  %s\n", is_winner ? "*" : " ", c->median_ms,
-             c->low_ms, c->high_ms, c->samples[0], c->config);
+      printf("%s %9.4f ms  (%.4f to %.4f, at best %.4f; %u)  %s\n", mark, c->median_ms, c->low_ms,
+             c->high_ms, c->samples[0], c->num_samples, c->config);
    else if (c->status == TILEC_OK)
       printf("%s stored         %s\n", is_winner ? "*" : " ", c->config);
    else
@@ -407,8 +433,10 @@ tune_kernel(TlCommand *c)
    const TilecTuneInfo *info = tilec_tune_info(r);
    if (info) {
       printf("%s for %s\n", m->args.kernel, info->key);
+      print_measure(m, info);
       for (uint32_t i = 0; i < info->num_candidates; i++)
          print_candidate(&info->candidates[i], i == info->winner);
+      print_choice(info);
       if (info->is_stored && !info->from_store)
          printf("kept in %s\n", m->database);
       if (info->note[0])

@@ -282,7 +282,8 @@ report(TilecTuneResult *r, TlTuneJob *job, uint32_t best)
                                               .threads = c->threads,
                                               .shared_bytes = c->shared_bytes,
                                               .registers = c->registers,
-                                              .spill_bytes = c->spill_bytes};
+                                              .spill_bytes = c->spill_bytes,
+                                              .is_tied = c->is_tied};
    }
    r->own = job->candidates;
    job->candidates = NULL;

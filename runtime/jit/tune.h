@@ -49,6 +49,8 @@ typedef struct TlCandidate {
    double *samples; /* milliseconds */
    uint32_t num_samples, room;
    double median, low, high;
+   bool is_left_out; /* of the next round: too slow to win */
+   bool is_tied;     /* no slower than the lowest median, within the noise */
    uint32_t threads, shared_bytes, registers, spill_bytes;
    uint64_t resources; /* fewer is better between equal times */
    const TilecKernelInfo *info;
@@ -73,7 +75,7 @@ typedef struct TlTuneJob {
  * all (no memory to save the arguments, a lost device). */
 TilecStatus tl_tune_measure(TlTuneJob *job);
 /* Index of the best candidate, or num_candidates when none was measured. */
-uint32_t tl_tune_best(const TlTuneJob *job);
+uint32_t tl_tune_best(TlTuneJob *job);
 void tl_tune_drop(TlCandidate *c, TilecStatus status, const char *format, ...)
    __attribute__((format(printf, 3, 4)));
 /* The first line of the runtime's last error. */

@@ -21,7 +21,7 @@ enum {
    NOTE_BYTES = 256,
 };
 static const double flush_ms = 0.05; /* guess of what emptying the cache costs */
-static const double tie = 0.005;     /* times this close count as equal */
+static const double tie = 0.005;     /* times this close count as equal, without any noise */
 static const uint64_t flush_bytes_unknown = (uint64_t)128 << 20; /* where L2 has no known size */
 
 /* One array that the kernel may write. */
@@ -381,6 +381,13 @@ add_sample(TlCandidate *c, double ms)
    return true;
 }
 
+/* Is launched in the next round. */
+static bool
+is_in(const TlCandidate *c)
+{
+   return c->status == TILEC_OK && !c->is_left_out;
+}
+
 /* One launch of each; keep: as samples. */
 static TilecStatus
 run_round(Measure *m, uint32_t first, bool keep)
@@ -389,7 +396,7 @@ run_round(Measure *m, uint32_t first, bool keep)
    for (uint32_t k = 0; k < job->num_candidates; k++) {
       uint32_t i = (first + k) % job->num_candidates;
       TlCandidate *c = &job->candidates[i];
-      TilecStatus status = c->status == TILEC_OK ? record_one(m, i) : TILEC_OK;
+      TilecStatus status = is_in(c) ? record_one(m, i) : TILEC_OK;
       if (is_over(status))
          return status;
       if (status != TILEC_OK)
@@ -398,7 +405,7 @@ run_round(Measure *m, uint32_t first, bool keep)
    TilecStatus status = tilec_stream_sync(m->rt, job->launch.stream);
    for (uint32_t i = 0; i < job->num_candidates && status == TILEC_OK && keep; i++) {
       double ms = 0;
-      if (job->candidates[i].status != TILEC_OK)
+      if (!is_in(&job->candidates[i]))
          continue;
       status = tilec_event_elapsed(m->events[2 * i], m->events[2 * i + 1], &ms);
       if (status == TILEC_OK && !add_sample(&job->candidates[i], ms))
@@ -416,23 +423,80 @@ fastest(const TlCandidate *c)
    return best;
 }
 
-/* Leaves out what cannot win any more; the fewer samples, the slower it must be. */
+static int
+ascending(const void *a, const void *b)
+{
+   double x = *(const double *)a, y = *(const double *)b;
+   return (x > y) - (x < y);
+}
+
+static double
+median(const TlCandidate *c)
+{
+   double sorted[MAX_ROUNDS];
+   uint32_t n = c->num_samples;
+   assert(n <= MAX_ROUNDS);
+   if (!n)
+      return (double)INFINITY;
+   memcpy(sorted, c->samples, n * sizeof sorted[0]);
+   qsort(sorted, n, sizeof sorted[0], ascending);
+   return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+}
+
+/* How much slower than the lowest median a candidate's fastest launch must be, for it to be left
+ * out: the more, the fewer rounds there were. */
+static double
+slow_factor(uint32_t rounds)
+{
+   return rounds < 4 ? 8.0 : rounds < 8 ? 2.0 : 1.25;
+}
+
+static double
+lowest_median(const TlTuneJob *job)
+{
+   double best = (double)INFINITY;
+   for (uint32_t i = 0; i < job->num_candidates; i++)
+      if (job->candidates[i].status == TILEC_OK)
+         best = fmin(best, median(&job->candidates[i]));
+   return best;
+}
+
+/* Leaves out of the next round what cannot win.  The choice goes by medians: compared with anything
+ * else, what disturbs launches for a while drops what would have won.  One left out comes back when
+ * the others turn out slower than they seemed. */
 static void
-drop_slow(Measure *m, uint32_t rounds)
+leave_out_slow(Measure *m)
 {
    TlTuneJob *job = m->job;
-   double best = (double)INFINITY, factor = rounds < 4 ? 8.0 : rounds < 8 ? 2.0 : 1.25;
+   double limit = lowest_median(job) * slow_factor(m->done);
    for (uint32_t i = 0; i < job->num_candidates; i++)
-      if (job->candidates[i].status == TILEC_OK && fastest(&job->candidates[i]) < best)
-         best = fastest(&job->candidates[i]);
+      job->candidates[i].is_left_out = fastest(&job->candidates[i]) > limit;
+}
+
+static void
+drop_left_out(TlTuneJob *job)
+{
+   double best = lowest_median(job);
    for (uint32_t i = 0; i < job->num_candidates; i++) {
       TlCandidate *c = &job->candidates[i];
-      double mine = fastest(c);
-      if (c->status == TILEC_OK && mine > best * factor)
+      if (c->status == TILEC_OK && c->is_left_out)
          tl_tune_drop(c, TILEC_CANCELLED,
-                      "slower: %.4g ms at best in its %u round%s, the fastest till then %.4g", mine,
-                      rounds, rounds == 1 ? "" : "s", best);
+                      "slower: %.4g ms at best in its %u round%s, the lowest median is %.4g",
+                      fastest(c), c->num_samples, c->num_samples == 1 ? "" : "s", best);
    }
+}
+
+/* The fewest launches of those still measured. */
+static uint32_t
+fewest_samples(const TlTuneJob *job)
+{
+   uint32_t fewest = MAX_ROUNDS;
+   for (uint32_t i = 0; i < job->num_candidates; i++) {
+      const TlCandidate *c = &job->candidates[i];
+      if (c->status == TILEC_OK && !c->is_left_out && c->num_samples < fewest)
+         fewest = c->num_samples;
+   }
+   return fewest;
 }
 
 static void
@@ -481,19 +545,15 @@ time_all(Measure *m)
       if (m->done == 1)
          m->rounds = count_rounds(m, rep);
       if (!job->options->keep_all)
-         drop_slow(m, m->done);
+         leave_out_slow(m);
+      if (m->done == m->rounds && m->rounds < MAX_ROUNDS && fewest_samples(job) < MIN_ROUNDS)
+         m->rounds++; /* for one that came back */
       tell(m);
       if (m->done >= m->rounds)
          break;
    }
+   drop_left_out(job);
    return status;
-}
-
-static int
-ascending(const void *a, const void *b)
-{
-   double x = *(const double *)a, y = *(const double *)b;
-   return (x > y) - (x < y);
 }
 
 static void
@@ -597,8 +657,25 @@ tl_tune_measure(TlTuneJob *job)
    return status == TILEC_OK ? back : tl_core_fail(m.rt, status, why);
 }
 
+/* The standard error of a median: 0.75 times the range between 20 % and 80 %, which is 1.68
+ * standard deviations of a normal distribution, over the root of the number (the median's is 1.25
+ * times that of the mean). */
+static double
+uncertainty(const TlCandidate *c)
+{
+   return 0.75 * (c->high - c->low) / sqrt((double)c->num_samples);
+}
+
+/* Two medians this close say nothing of which is faster: two standard errors of the difference. */
+static bool
+is_tie(const TlCandidate *a, const TlCandidate *b)
+{
+   double noise = 2 * hypot(uncertainty(a), uncertainty(b));
+   return fabs(a->median - b->median) <= fmax(fmin(a->median, b->median) * tie, noise);
+}
+
 uint32_t
-tl_tune_best(const TlTuneJob *job)
+tl_tune_best(TlTuneJob *job)
 {
    uint32_t n = job->num_candidates, best = n;
    for (uint32_t i = 0; i < n; i++) {
@@ -609,10 +686,9 @@ tl_tune_best(const TlTuneJob *job)
    }
    uint32_t chosen = best;
    for (uint32_t i = 0; i < n && best < n; i++) {
-      const TlCandidate *c = &job->candidates[i];
-      if (c->status == TILEC_OK && c->num_samples &&
-          c->median <= job->candidates[best].median * (1 + tie) &&
-          c->resources < job->candidates[chosen].resources)
+      TlCandidate *c = &job->candidates[i];
+      c->is_tied = c->status == TILEC_OK && c->num_samples && is_tie(c, &job->candidates[best]);
+      if (c->is_tied && c->resources < job->candidates[chosen].resources)
          chosen = i;
    }
    assert((chosen == n) == (best == n));

@@ -373,6 +373,7 @@ typedef struct TilecTuneCandidate {
    uint32_t shared_bytes; /* dynamic */
    uint32_t registers;    /* per thread; 0 on host executors */
    uint32_t spill_bytes;
+   bool is_tied; /* measured, and as fast as the lowest median within the noise (or 0.5 %) */
 } TilecTuneCandidate;
 
 typedef struct TilecTuneProgress {
@@ -420,10 +421,10 @@ typedef struct TilecTuneInfo {
 
 /* Chooses a configuration for such arguments by measuring real launches of all of them, and makes
  * later launches use it.  Candidates that fail to compile, to launch, or give wrong results are
- * dropped with a reason; TILEC_NOT_FOUND when none is left.  Equal times (0.5 %): the one with
- * fewer resources.  Memory that the kernel writes is put back afterwards (sizes of bare pointers
- * must be given for that); before each measured launch reset_to_zero arrays are cleared and
- * restore_value arrays put back.  Blocks until the stream is idle; TILEC_BAD_CONTEXT while it
+ * dropped with a reason; TILEC_NOT_FOUND when none is left.  Of equal times (0.5 %, or two
+ * standard errors of the difference) the one with fewer resources.  Memory that the kernel writes
+ * is put back afterwards (sizes of bare pointers must be given for that); before each measured
+ * launch reset_to_zero arrays are cleared and restore_value arrays put back.  Blocks until the stream is idle; TILEC_BAD_CONTEXT while it
  * captures.  TILEC_TIMED_OUT: a candidate did not end within the runtime's timeout_ms; where it
  * does not in as long again, the runtime is abandoned.  A kernel with one configuration is measured
  * all the same.  options may be NULL; out may be NULL. */

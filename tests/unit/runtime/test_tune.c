@@ -192,7 +192,7 @@ spread_after_one(void *user, const TilecTuneProgress *p)
 {
    (void)user;
    if (p->measured == 1) {
-      warps_ms[1] = 10;
+      warps_ms[1] = 12;
       warps_ms[2] = 1;
    }
 }
@@ -202,16 +202,76 @@ few_samples_have_a_range(void **state)
 {
    (void)state;
    start(TILEC_ON_CUDA, TILEC_TUNE_DEFAULT);
-   warps_ms[1] = 9;
+   warps_ms[1] = 11;
    warps_ms[2] = warps_ms[4] = warps_ms[16] = 1.5f;
    TilecTuneOptions o = {.struct_size = sizeof o, .on_progress = spread_after_one};
    TilecTuneResult *r;
    assert_int_equal(tune(&o, &r), TILEC_OK);
    const TilecTuneCandidate *c = &tilec_tune_info(r)->candidates[0];
    assert_int_equal(c->num_samples, 2); /* then it was dropped */
-   assert_float_equal(c->low_ms, 9, 1e-3);
-   assert_float_equal(c->median_ms, 9.5, 1e-3);
-   assert_float_equal(c->high_ms, 10, 1e-3);
+   assert_float_equal(c->low_ms, 11, 1e-3);
+   assert_float_equal(c->median_ms, 11.5, 1e-3);
+   assert_float_equal(c->high_ms, 12, 1e-3);
+   tilec_tune_free(r);
+   stop();
+}
+
+/* The first round shows a candidate that turns out slow at its fastest. */
+static void
+slow_after_one(void *user, const TilecTuneProgress *p)
+{
+   (void)user;
+   warps_ms[2] = p->measured ? 3 : 1;
+}
+
+/* The choice goes by the median, and so does what is left out: none that could win.  What is
+ * dropped was slower at its fastest than the winner mostly is. */
+static void
+noise_drops_no_winner(void **state)
+{
+   (void)state;
+   start(TILEC_ON_CUDA, TILEC_TUNE_DEFAULT);
+   warps_ms[1] = 9.5f;
+   warps_ms[2] = 1;
+   warps_ms[4] = 2;
+   warps_ms[16] = 1.9f;
+   TilecTuneOptions o = {.struct_size = sizeof o, .on_progress = slow_after_one};
+   TilecTuneResult *r;
+   assert_int_equal(tune(&o, &r), TILEC_OK);
+   const TilecTuneInfo *info = tilec_tune_info(r);
+   const TilecTuneCandidate *c = info->candidates;
+   assert_int_equal(info->winner, 4);
+   assert_true(c[4].is_tied && !c[2].is_tied && !c[1].is_tied);
+   assert_int_equal(c[2].status, TILEC_OK);
+   assert_int_equal(c[0].status, TILEC_CANCELLED);
+   for (uint32_t i = 0; i < info->num_candidates; i++)
+      assert_true(c[i].status != TILEC_CANCELLED || c[i].samples[0] > c[info->winner].median_ms);
+   tilec_tune_free(r);
+   stop();
+}
+
+static void
+spread_around(void *user, const TilecTuneProgress *p)
+{
+   (void)user;
+   warps_ms[2] = 1 + 0.5f * (float)(p->measured % 3); /* median 1.5, 1 to 2 */
+}
+
+/* Between medians that differ by less than they are known the smaller one is taken. */
+static void
+noise_is_a_tie(void **state)
+{
+   (void)state;
+   start(TILEC_ON_CUDA, TILEC_TUNE_DEFAULT);
+   warps_ms[1] = warps_ms[4] = 6;
+   warps_ms[16] = 1.48f;
+   TilecTuneOptions o = {.struct_size = sizeof o, .on_progress = spread_around, .rep_ms = 30};
+   TilecTuneResult *r;
+   assert_int_equal(tune(&o, &r), TILEC_OK);
+   const TilecTuneInfo *info = tilec_tune_info(r);
+   assert_true(info->candidates[1].is_tied && info->candidates[4].is_tied);
+   assert_true(info->candidates[4].median_ms < info->candidates[1].median_ms);
+   assert_int_equal(info->winner, 1); /* fewer threads */
    tilec_tune_free(r);
    stop();
 }
@@ -878,6 +938,8 @@ test_tune(void)
    const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_known_best_is_picked),
       cmocka_unit_test(few_samples_have_a_range),
+      cmocka_unit_test(noise_drops_no_winner),
+      cmocka_unit_test(noise_is_a_tie),
       cmocka_unit_test(the_callers_check_decides),
       cmocka_unit_test(candidates_have_no_second_variant),
       cmocka_unit_test(a_candidate_may_hang),
