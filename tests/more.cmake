@@ -69,6 +69,8 @@ if(TARGET tilec)
     endif()
     add_test(NAME lsp.session COMMAND "${python_for_tests}" "${support}/lsp_session.py"
                                       "$<TARGET_FILE:tilec>" 1 6 ${key_press_ms})
+    add_test(NAME support.progress COMMAND "${python_for_tests}" "${support}/check_progress.py"
+                                           "${support}/setup.sh")
     add_test(NAME errors.mistakes COMMAND "${python_for_tests}" "${support}/mistakes.py"
                                           "$<TARGET_FILE:tilec>")
     if(TARGET tilec_shared AND NOT TILEC_SANITIZE)

@@ -17,6 +17,10 @@ SECTIONS = ("creation", "shapes", "products", "memory", "operators", "reductions
             "dtypes")
 CASES = []                               # (section, row, name, function, values)
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, os.pardir, "support"))
+
+from progress import Progress            # noqa: E402  (of tests/support)
+
 place = None                             # "cpu", "sim" or "cuda"
 
 
@@ -80,21 +84,6 @@ def _install(on):
     return triton
 
 
-def progress(done, total, failed, start, told):
-    """On a terminal a line that changes, in a log a line a minute; when a line was last written."""
-    now = time.time()
-    text = "%d of %d cases, %d failed, %.0f s" % (done, total, failed, now - start)
-    if sys.stderr.isatty():
-        sys.stderr.write("\r%s\033[K" % text)
-        if done == total:
-            sys.stderr.write("\r\033[K")
-    elif now - told >= 60:
-        sys.stderr.write(text + "\n")
-        told = now
-    sys.stderr.flush()
-    return told
-
-
 def main():
     global place
     a = argparse.ArgumentParser()
@@ -115,18 +104,17 @@ def main():
         importlib.import_module(name)
     failed, records, start = [], [], time.time()
     chosen = [c for c in CASES if a.only in "%s %s %s" % c[:3]]
-    told = start
-    for done, (section, row, name, f, values) in enumerate(chosen):
-        told = progress(done, len(chosen), len(failed), start, told)
-        text = ""
-        try:
-            f(*values)
-        except Exception:
-            text = traceback.format_exc()
-            failed.append("%s: %s: %s\n%s" % (section, row, name, text))
-        records.append({"section": section, "row": row, "case": name, "on": a.on,
-                        "outcome": "failed" if text else "passed", "text": text[-2000:]})
-    progress(len(chosen), len(chosen), len(failed), start, told)
+    with Progress(len(chosen), "cases") as progress:
+        for section, row, name, f, values in chosen:
+            text = ""
+            try:
+                f(*values)
+            except Exception:
+                text = traceback.format_exc()
+                failed.append("%s: %s: %s\n%s" % (section, row, name, text))
+            progress.step(failed=text)
+            records.append({"section": section, "row": row, "case": name, "on": a.on,
+                            "outcome": "failed" if text else "passed", "text": text[-2000:]})
     if a.outcomes:
         with open(a.outcomes, "w") as out:
             out.writelines(json.dumps(r) + "\n" for r in records)

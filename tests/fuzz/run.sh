@@ -37,10 +37,8 @@ if ((${#targets[@]} == 0)); then
    done
 fi
 
-tilec_build fuzz "${targets[@]/#/fuzz_}" >"$tilec_root/build/fuzz.log" || {
-   tail -n 40 "$tilec_root/build/fuzz.log"
-   tilec_die "the fuzz targets do not build"
-}
+tilec_begin fuzz
+tilec_build fuzz "${targets[@]/#/fuzz_}" || tilec_die "the fuzz targets do not build"
 build=$tilec_root/build/fuzz
 export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
 
@@ -70,6 +68,8 @@ search() {
    local runs said="nothing found"
    runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
    ((code == 0)) || said=$(grep -m1 -E 'SUMMARY|Assertion|internal error' "$log")
+   echo "$target" >>"$build/ended"
+   tilec_clear_line
    printf '%-10s %12s runs %6d s  %s\n' "$target" "${runs:-?}" $((SECONDS - start)) "$said"
    return "$code"
 }
@@ -78,6 +78,16 @@ parts=0 code=0
 for target in "${targets[@]}"; do
    parts=$((parts + ${share[$target]:-1}))
 done
+# Of the search, which writes a log for each target: those that have ended, and what there is.
+tilec_reached() {
+   printf '%s of %s targets, %s finds' "$(wc -l <"$build/ended")" "${#targets[@]}" \
+      "$(find "$build/finds" -type f | wc -l)"
+}
+mkdir -p -- "$build/finds"
+: >"$build/ended"
+tilec_show_progress "searching for $minutes min" &
+ticker=$!
+trap 'kill "$ticker" 2>/dev/null; tilec_clear_line' EXIT
 running=0
 for target in "${targets[@]}"; do
    if ((running >= jobs)); then

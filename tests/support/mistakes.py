@@ -29,6 +29,8 @@ import subprocess
 import sys
 import tempfile
 
+from progress import Progress
+
 HEAD = """import math
 import numpy as np
 import torch
@@ -228,7 +230,11 @@ def main():
         write_file(os.path.join(folder, "kernels.py"), KERNELS.encode())
         write_npy(os.path.join(folder, "eight.npy"))
         os.mkdir(os.path.join(folder, "folder"))
-        answers = list(pool.map(lambda m: answer(tilec, folder, m), mistakes))
+        answers = []
+        with Progress(len(mistakes), "mistakes") as progress:
+            for m, (bad, said) in zip(mistakes, pool.map(lambda m: answer(tilec, folder, m), mistakes)):
+                answers.append((bad, said))
+                progress.step(bool(bad) and not m.mark)
     counted = [(m, bad, said) for m, (bad, said) in zip(mistakes, answers)
                if not m.mark.startswith("no mistake")]
     surprises = [x for x in counted if bool(x[1]) != x[0].mark.startswith("unanswered")]

@@ -46,17 +46,23 @@ tilec_reached() {
 }
 
 # tilec_show_progress TEXT: while a step runs; on a terminal a line that changes every second,
-# elsewhere a line a minute.
+# elsewhere a line every tilec_log_s seconds.
+tilec_log_s=30
 tilec_show_progress() {
    local from=$SECONDS last=$SECONDS
    while sleep 1 && kill -0 $$ 2>/dev/null; do
       if [[ -t 1 ]]; then
          printf '\r== %s  %s  %s\033[K' "$1" "$(tilec_reached)" "$(tilec_time $((SECONDS - from)))"
-      elif ((SECONDS - last >= 60)); then
+      elif ((SECONDS - last >= tilec_log_s)); then
          last=$SECONDS
          printf '   %s: %s after %s\n' "$1" "$(tilec_reached)" "$(tilec_time $((SECONDS - from)))"
       fi
    done
+}
+
+# Takes the line that changes away.
+tilec_clear_line() {
+   [[ ! -t 1 ]] || printf '\r\033[K'
 }
 
 # tilec_phase TEXT COMMAND..: runs it, output to the log; a line with its time.  Its status; the
@@ -75,7 +81,7 @@ tilec_phase() {
       ("$@") >>"$tilec_log" 2>&1 || status=$?
       kill "$ticker" 2>/dev/null
       wait "$ticker" 2>/dev/null || true
-      [[ ! -t 1 ]] || printf '\r\033[K'
+      tilec_clear_line
    fi
    if ((status)); then
       printf '== %s: FAILED after %s\n' "$text" "$(tilec_time $((SECONDS - from)))"
