@@ -152,11 +152,14 @@ if(Python3_FOUND AND NOT TILEC_SANITIZE)
              COMMAND Python3::Interpreter "${unit_dir}/check_python_triton.py"
                      "${CMAKE_CURRENT_SOURCE_DIR}/python" "$<TARGET_FILE:tilec_shared>")
     add_library(fakecublas MODULE "${fake_dir}/../fakecublas.c")
+    add_test(NAME python.mistakes
+             COMMAND Python3::Interpreter "${unit_dir}/check_python_mistakes.py"
+                     "${CMAKE_CURRENT_SOURCE_DIR}/python" "$<TARGET_FILE:tilec_shared>")
     add_test(NAME python.profiler
              COMMAND Python3::Interpreter "${unit_dir}/check_python_profiler.py"
                      "${CMAKE_CURRENT_SOURCE_DIR}/python" "$<TARGET_FILE:tilec_shared>"
                      "$<TARGET_FILE:fakecuda>" "$<TARGET_FILE:fakecublas>")
-    set_tests_properties(python.triton python.profiler PROPERTIES SKIP_RETURN_CODE 77)
+    set_tests_properties(python.triton python.mistakes python.profiler PROPERTIES SKIP_RETURN_CODE 77)
     # The meanings of Triton's language, row by row, through tilec.triton.
     foreach(executor cpu sim)
       set(name "conformance.${executor}")

@@ -693,12 +693,24 @@ def _extent(shape, strides, size):
     return count
 
 
+def _instead(dtype):
+    """What to pass in place of an array of such elements, as far as there is something."""
+    if getattr(dtype, "fields", None):
+        return ": a structured array is passed field by field"
+    if str(getattr(dtype, "byteorder", "=")) in "><" and getattr(dtype, "kind", "") in "iufc":
+        return ": this machine's byte order is dtype.newbyteorder('=')"
+    if "complex" in str(dtype):
+        return ": real and imaginary parts are passed as an array of floats"
+    return ""
+
+
 def _dtype_name(a, typestr=None):
     name = _NAMES.get(str(getattr(a, "dtype", "")).rsplit(".", 1)[-1])
     if name is None and typestr is not None and typestr[0] in "<|=":
         name = _TYPESTR.get(typestr[1:])
     if name is None:
-        raise TypeError("elements of %s cannot be kernel arguments" % getattr(a, "dtype", typestr))
+        dtype = getattr(a, "dtype", typestr)
+        raise TypeError("elements of %s cannot be kernel arguments%s" % (dtype, _instead(dtype)))
     return name
 
 
@@ -921,6 +933,15 @@ def _stream(s):
 _grids = {}      # tuple → the two words of a TilecLaunch
 
 
+def _grid_of(kernel, function, meta):
+    """What the grid's function gives."""
+    grid = function(meta)
+    if grid is None:
+        raise TypeError("the function that gives kernel '%s' its grid returned None; it returns a "
+                        "tuple of one to three numbers" % kernel)
+    return grid
+
+
 def _grid_words(grid):
     if grid is None:
         return OWN_GRID | 1 << 32, 1
@@ -1006,7 +1027,9 @@ _BYTES = """
                 @w[{at} + 2] = {n}.nbytes if {n}.is_contiguous() else @extent({n})"""
 
 _LAUNCHER = """
-def @launcher(@grid, /, {signature}{rest}):{first}
+def @launcher(@grid, /, {positional}{rest}):
+    if @extra:
+        @too_many(len(@extra)){first}
     try:
         @b = @free.pop()
     except @IndexError:
@@ -1093,7 +1116,12 @@ def _generate(kernel):
     signature, space, needed = _signature(params, options, mark)
     launch = [p["name"] for p in params if not p["is_constexpr"]]
     consts = [p["name"] for p in params if p["is_constexpr"]]
-    values = {"launch": "".join(n + ", " for n in launch),
+    star = ", *, " if options else ""
+    positional = signature.replace(star, ", *@extra, ", 1) if star and star in signature else \
+        ", ".join(filter(None, (signature, "*@extra")))
+    if signature.startswith("*, "):
+        positional = "*@extra, " + signature[3:]
+    values = {"positional": positional, "launch": "".join(n + ", " for n in launch),
               "consts": "".join(n + ", " for n in consts),
               "num_warps": "num_warps" if "num_warps" in options else "0",
               "num_stages": "num_stages" if "num_stages" in options else "0",
@@ -1110,7 +1138,7 @@ def _generate(kernel):
     rest, first, last = (part.format(**values) for part in kernel._around)
     more = ", **@more"
     if not signature:
-        rest, more = rest.lstrip(", "), more.lstrip(", ")
+        more = more.lstrip(", ")
     text = _LAUNCHER.format(signature=signature, body=body, check=check, key=key, all=whole,
                             more=more, rest=rest, first=first, last=last, **values)
     text = text.replace("@", mark)
@@ -1118,7 +1146,7 @@ def _generate(kernel):
            "make": kernel._make, "grids": _grids, "grid_words": kernel._grid_words,
            "stream_of": _stream, "launch": library()._launch, "fail": kernel._fail,
            "slow": kernel._slow, "is_tuned": bool(kernel.info["configs"]), "UNSET": _UNSET,
-           "NEEDED": _NEEDED, "missing": kernel._missing, "unknown": kernel._unknown, "key": _key,
+           "NEEDED": _NEEDED, "missing": kernel._missing, "too_many": kernel._too_many, "unknown": kernel._unknown, "key": _key,
            "extent": lambda a: _Reader(a).bytes, "I1": _I1, "I32": _I32, "I64": _I64,
            "FP32": _FP32, "words_of": _torch_words, "type": type, "int": int, "float": float,
            "bool": bool, "tuple": tuple, "callable": callable, "IndexError": IndexError,
@@ -1210,6 +1238,15 @@ class Kernel:
     def _missing(self, name):
         raise TypeError("%s() needs '%s'" % (self.name, name))
 
+    def _too_many(self, extra):
+        """As Python says it of a function without the grid."""
+        params = self.info["params"]
+        most = len(params)
+        fewest = sum(not p["default"] and not p["is_constexpr"] for p in params)
+        raise TypeError("%s() takes %s positional arguments but %d were given" % (
+            self.name, "%d" % most if fewest == most else "from %d to %d" % (fewest, most),
+            most + extra))
+
     def _unknown(self, more):
         for name in more:
             raise TypeError("%s() got an unexpected keyword argument '%s'%s"
@@ -1265,7 +1302,7 @@ class Kernel:
 
     def _grid_words(self, grid, values, consts, num_warps, num_stages):
         if callable(grid):
-            grid = grid(self._meta(values, consts, num_warps, num_stages))
+            grid = _grid_of(self.name, grid, self._meta(values, consts, num_warps, num_stages))
         return _grid_words(grid)
 
     def _ready(self, grid, values, consts, num_warps, num_stages, stream):

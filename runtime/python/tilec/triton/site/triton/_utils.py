@@ -10,7 +10,7 @@ def validate_block_shape(shape):
             raise TypeError("Shape element %d must have type `constexpr[int]`, got "
                             "`constexpr[%s]" % (i, type(n)))
         if n & (n - 1) or n <= 0:
-            raise ValueError("Shape element %d must be a power of 2" % i)
+            raise ValueError("Shape element %d must be a power of 2; it is %d" % (i, n))
         numel *= n
     if numel > TRITON_MAX_TENSOR_NUMEL:
         raise ValueError("numel (%d) exceeds triton maximum tensor numel (%d)"

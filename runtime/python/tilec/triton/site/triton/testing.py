@@ -29,9 +29,14 @@ def _summary(times, quantiles, return_mode):
     return found[0] if len(found) == 1 else found
 
 
+def _check(fn, return_mode):
+    assert callable(fn), "what is measured is a function without parameters, not %r" % (fn,)
+    assert return_mode in _MODES, "return_mode is one of %s, not %r" % (", ".join(_MODES), return_mode)
+
+
 def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean"):
     """Milliseconds of fn(), the L2 cache emptied before each run; on the host by its clock."""
-    assert return_mode in _MODES
+    _check(fn, return_mode)
     device = runtime.driver.active.get_device_interface()
     cache = runtime.driver.active.get_empty_cache_for_benchmark()
 
@@ -71,7 +76,7 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
 
 def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):
     """Milliseconds of fn() among many in one CUDA graph."""
-    assert return_mode in _MODES
+    _check(fn, return_mode)
     import torch
     if not runtime.driver.active.is_gpu:
         raise RuntimeError("do_bench_cudagraph needs a GPU; do_bench measures on the host")

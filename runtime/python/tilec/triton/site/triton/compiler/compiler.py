@@ -59,8 +59,20 @@ class AsmDict(dict):
 
 def signature_of(values, params):
     """Triton's ahead-of-time notation of a launch's values, as the launch finds their facts."""
-    return ", ".join(word_of(runtime.launch.unwrap(v), params.get(name))
+    return ", ".join(_named_word(name, runtime.launch.unwrap(v), params.get(name))
                      for name, v in values.items())
+
+
+def _named_word(name, v, p):
+    try:
+        return word_of(v, p)
+    except (TypeError, RuntimeError) as e:          # RuntimeError: a tensor without memory of its own
+        if isinstance(e, CompilationError):
+            raise
+        layout = str(getattr(v, "layout", "torch.strided"))      # of torch tensors
+        more = "" if layout == "torch.strided" else \
+            " (its layout is %s: v.to_dense() is an array)" % layout
+        raise type(e)("'%s': %s%s" % (name, e, more)) from None
 
 
 def word_of(v, p):

@@ -28,3 +28,11 @@ def str_to_ty(name, c=None):
     if name.startswith("*"):
         return pointer_type(str_to_ty(name[1:]))
     return _TYPES[name]
+
+
+def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    import tilec
+    raise AttributeError("module 'triton.language' has no attribute '%s'%s"
+                         % (name, tilec.meant(name, globals())))

@@ -6,6 +6,8 @@ import time
 import warnings
 from functools import cached_property
 
+import tilec
+
 from .. import knobs
 from ..compiler.errors import CompileTimeAssertionFailure
 from .cache import get_cache_manager, triton_key
@@ -54,6 +56,7 @@ class Autotuner(KernelInterface):
                  post_hook=None, prune_configs_by=None, warmup=None, rep=None,
                  use_cuda_graph=False, do_bench=None, cache_results=False):
         self.fn, self.arg_names, self.keys = fn, arg_names, key
+        self._check_names(configs or [], key, reset_to_zero, restore_value)
         self.configs = configs or [Config({})]
         self.cache = {}
         self.cache_results = (cache_results or knobs.autotuning.cache) \
@@ -74,6 +77,28 @@ class Autotuner(KernelInterface):
         self.num_warmups, self.num_reps, self.use_cuda_graph = warmup, rep, use_cuda_graph
         if warmup is not None or rep is not None or use_cuda_graph:
             self._old_interface(warmup, rep, use_cuda_graph)
+
+    def _check_names(self, configs, key, reset_to_zero, restore_value):
+        for config in configs:
+            if not hasattr(config, "all_kwargs"):
+                raise TypeError("@autotune takes a list of triton.Config(..); found %r of type %s"
+                                % (config, type(config).__name__))
+        for what, listed in (("key", key), ("reset_to_zero", reset_to_zero),
+                             ("restore_value", restore_value)):
+            for name in listed or ():
+                if name not in self.arg_names:
+                    warnings.warn("@autotune of '%s': '%s' in %s= is no parameter of the kernel%s"
+                                  % (jit_of(self.fn).__name__, name, what,
+                                     tilec.meant(name, self.arg_names)),
+                                  stacklevel=tilec.users_level())
+
+    def _refuse_given(self, given, config):
+        """What a configuration chooses must not be passed, too."""
+        conflicts = given.keys() & config.kwargs.keys()
+        if conflicts:
+            raise ValueError("Conflicting meta-parameters: %s. Make sure that you don't re-define "
+                             "auto-tuned symbols: @autotune chooses them, do not pass them."
+                             % ", ".join(sorted(conflicts)))
 
     def _old_interface(self, warmup, rep, use_cuda_graph):
         warnings.warn("warmup, rep, and use_cuda_graph parameters are deprecated. See "
@@ -108,10 +133,7 @@ class Autotuner(KernelInterface):
     def _bench(self, *args, config, **meta):
         if knobs.autotuning.print:
             print("Autotuning kernel %s with config %s" % (self.base_fn.__name__, config))
-        conflicts = meta.keys() & config.kwargs.keys()
-        if conflicts:
-            raise ValueError("Conflicting meta-parameters: %s. Make sure that you don't re-define "
-                             "auto-tuned symbols." % ", ".join(conflicts))
+        self._refuse_given(meta, config)
         current = dict(meta, **config.all_kwargs())
         full = {**self.nargs, **current}
 
@@ -226,6 +248,7 @@ class Autotuner(KernelInterface):
         self.best_config = config
         if config.pre_hook is not None:
             config.pre_hook({**self.nargs, **kwargs, **config.all_kwargs()})
+        self._refuse_given(kwargs, config)
         result = self.fn.run(*args, **kwargs, **config.all_kwargs())
         self.nargs = None
         return result
@@ -253,6 +276,10 @@ class Heuristics(KernelInterface):
 
     def __init__(self, fn, arg_names, values):
         self.fn, self.arg_names, self.values = fn, arg_names, values
+        for name, value in values.items():
+            if not callable(value):
+                raise TypeError("@heuristics of '%s': '%s' is a function of the arguments, not %r"
+                                % (jit_of(fn).__name__, name, value))
 
     def run(self, *args, **kwargs):
         for name, value in self.values.items():

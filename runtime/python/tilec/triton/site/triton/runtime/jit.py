@@ -87,6 +87,13 @@ class KernelParam:
         return self._param.default is not inspect.Parameter.empty
 
 
+def _refuse_none(kernel, grid):
+    if grid is None:
+        raise TypeError("kernel '%s': the grid is None; it is a tuple of one to three numbers, or a "
+                        "function of the meta-parameters that returns one"
+                        % getattr(kernel, "__name__", type(kernel).__name__))
+
+
 class KernelInterface:
     def run(self, *args, grid, warmup, **kwargs):
         raise NotImplementedError("run not implemented")
@@ -95,6 +102,7 @@ class KernelInterface:
         return self.run(*map(MockTensor.wrap_dtype, args), grid=grid, warmup=True, **kwargs)
 
     def __getitem__(self, grid):
+        _refuse_none(self, grid)
         return functools.partial(self.run, grid=grid, warmup=False)
 
 
@@ -108,8 +116,9 @@ class JITCallable:
         self.signature = inspect.signature(fn)
         try:
             self.raw_src, self.starting_line_number = inspect.getsourcelines(fn)
-        except OSError as e:
-            raise ValueError("@jit functions should be defined in a Python file") from e
+        except (OSError, TypeError) as e:       # TypeError: a builtin
+            raise ValueError("@jit functions should be defined in a Python file: %r has no source"
+                             % fn) from e
         src = textwrap.dedent("".join(self.raw_src))
         start = re.search(r"^def\s+\w+\s*\(", src, re.MULTILINE)
         if start is None:
@@ -271,12 +280,16 @@ class JITFunction(JITCallable, KernelInterface):
         return fast(grid, *args, **kwargs)
 
     def __getitem__(self, grid):
+        if grid is None:
+            _refuse_none(self, grid)
         fast = self._launcher.fast
         return functools.partial(self._launcher.launch if fast is None or self.pre_run_hooks
                                  else fast, grid)
 
     def __call__(self, *args, **kwargs):
-        raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel")
+        raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel: kernels are "
+                           "launched by %s[grid](..), with a tuple of one to three numbers as the "
+                           "grid" % self.__name__)
 
     def __repr__(self):
         return "JITFunction(%s:%s)" % (self.module, self.fn.__qualname__)
@@ -295,7 +308,7 @@ class JITFunction(JITCallable, KernelInterface):
 def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specialize=None,
         do_not_specialize_on_alignment=None, debug=None, noinline=None):
     def decorate(fn):
-        assert callable(fn)
+        assert callable(fn), "@triton.jit is for functions; found %r" % (fn,)
         return JITFunction(fn, version, do_not_specialize, do_not_specialize_on_alignment, debug,
                            noinline, repr, launch_metadata)
     return decorate if fn is None else decorate(fn)

@@ -403,7 +403,8 @@ class Part:
         """value(), but what cannot be written is only noted: the kernel may never come to it."""
         if strict and not self.whole.may_refer(v):
             self.whole.note(name, "Cannot access global variable %s from within a kernel: it is a "
-                            "value of the program, and not made by tl.constexpr(..)" % name)
+                            "value of the program (%s), and not made by tl.constexpr(..)"
+                            % (name, type(v).__qualname__))
             return
         try:
             self.value(name, v, chains)

@@ -38,6 +38,7 @@ _FOLLOWED = ("num_warps", "num_stages", "enable_fp_fusion", "enable_reflect_ftz"
 _COUNTS = frozenset(["num_warps", "num_stages", "num_ctas"])
 _UNMET = {"num_ctas": 1, "maxnreg": None, "launch_cooperative_grid": False}
 MOST_WARPS = 32                          # 1,024 threads
+_OPTIONS = frozenset([*_FOLLOWED, *_UNMET, *_IGNORED])
 _warned = set()
 
 # The profiler's, while it is on: timed(runtime, stream, launch) makes the launch.
@@ -307,9 +308,9 @@ class _Flat:
         for p in jit.params:
             v = bound[p.name]
             if p.is_constexpr:
-                expression = self.constant(jit, p, unwrap(v))
+                expression = _of_argument(p, self.constant, jit, p, unwrap(v))
             else:
-                expression = self.leaves(p, p.name, v)
+                expression = _of_argument(p, self.leaves, p, p.name, v)
             call.append("%s=%s" % (p.name, expression))
         name = "%s_entry" % jit.__name__
         while name in text.main.bound:
@@ -365,6 +366,15 @@ class _Flat:
         return "tl.make_tensor_descriptor(%s, [%s], [%s], %s%s)" % (
             base, ", ".join(sizes), ", ".join(steps), [int(n) for n in v.block_shape],
             ', padding_option="nan"' if padding == "nan" else "")
+
+
+def _of_argument(p, what, *values):
+    """what(*values); its refusal names the argument."""
+    try:
+        return what(*values)
+    except kernel_text.Unsupported as e:
+        e.argument = p.name
+        raise
 
 
 def _shape_of(v):
@@ -462,7 +472,14 @@ class Launcher:
 
     def bind(self, args, kwargs):
         """(values by parameter, what no parameter is called)"""
-        return self.binder(*args, **kwargs)
+        try:
+            return self.binder(*args, **kwargs)
+        except TypeError as e:
+            for name in kwargs:              # what is missing may have been given by a wrong name
+                if name not in self.jit.arg_names and name not in _OPTIONS:
+                    raise TypeError("%s; '%s' is none of its parameters%s"
+                                    % (e, name, tilec.meant(name, self.jit.arg_names))) from None
+            raise
 
     def call_of(self, bound, options):
         self._check_overrides(options)
@@ -476,8 +493,8 @@ class Launcher:
             if program is None:
                 program = self.programs[()] = self._program(KernelText(self.jit))
             return Call(program, dict(bound), options, bool(debug))
-        key = tuple(_constant(unwrap(bound[p.name])) if p.is_constexpr
-                    else _leaf_shape(bound[p.name]) for p in self.jit.params)
+        key = tuple(_of_argument(p, _constant, unwrap(bound[p.name])) if p.is_constexpr
+                    else _of_argument(p, _leaf_shape, bound[p.name]) for p in self.jit.params)
         found = self.programs.get(key)
         text = None if found else KernelText(self.jit)
         if text is None:
@@ -487,7 +504,18 @@ class Launcher:
             found = self.programs[key] = self._program(text)
         return Call(found, flat.values, options, bool(debug))
 
+    def _check_counts(self, options):
+        for name in _COUNTS & options.keys():
+            value = unwrap(options[name])
+            if value is not None and not hasattr(value, "__index__"):
+                raise TypeError("kernel '%s': %s is a whole number, not %r"
+                                % (self.jit.__name__, name, value))
+        if (unwrap(options.get("num_stages")) or 0) < 0:
+            raise ValueError("kernel '%s': num_stages is a number from 0 on, not %s"
+                             % (self.jit.__name__, options["num_stages"]))
+
     def _check_options(self, options):
+        self._check_counts(options)
         warps = options.get("num_warps") or 1
         assert warps > 0 and warps & (warps - 1) == 0, "num_warps must be a power of 2"
         if warps > MOST_WARPS:
@@ -504,7 +532,7 @@ class Launcher:
             if name in _FOLLOWED or name in _IGNORED:
                 continue
             if name not in _UNMET:
-                known = [*self.jit.arg_names, *_FOLLOWED, *_UNMET, *_IGNORED]
+                known = [*self.jit.arg_names, *_OPTIONS]
                 raise KeyError("Keyword argument %s was specified but unrecognised%s"
                                % (name, tilec.meant(name, known)))
             if value != _UNMET[name] and value is not None and name not in _warned:
@@ -535,14 +563,18 @@ class Launcher:
         try:
             call = self.call_of(bound, options)
         except kernel_text.Unsupported as e:
-            raise CompilationError(None, None, "kernel '%s': an argument or a name that it uses is "
-                                   "%s, which tilec cannot compile" % (jit.__name__, e)) from e
+            what = "argument '%s'" % e.argument if hasattr(e, "argument") else \
+                "an argument or a name that it uses"
+            raise CompilationError(None, None, "kernel '%s': %s is %s, which tilec cannot compile; "
+                                   "arguments are arrays, numbers, descriptors and tuples of them, "
+                                   "of constexprs text and types, too"
+                                   % (jit.__name__, what, e)) from e
         call.program.check_globals()
         compiled = self.variants.get(call, bound, warmup)
         if warmup or compiled is None:
             return compiled
         if callable(grid):
-            grid = grid(dict(bound))
+            grid = tilec._grid_of(jit.__name__, grid, dict(bound))
         with call.program.errors():
             self._go(call, compiled, grid, bound)
         return compiled

@@ -141,7 +141,10 @@ def _facts_of(call):
         elif v is None or kind in (float, bool):
             facts.append(kind)
         elif hasattr(v, "data_ptr"):
-            facts.append((v.dtype, v.data_ptr() % 16 == 0))
+            try:
+                facts.append((v.dtype, v.data_ptr() % 16 == 0))
+            except RuntimeError:                # no memory of its own: it is refused by its name
+                return None
         elif kind is tilec.Pointer:
             facts.append((v.dtype, v.address % 16 == 0))
         else:

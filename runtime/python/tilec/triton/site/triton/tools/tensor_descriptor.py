@@ -21,6 +21,10 @@ class TensorDescriptor:
         assert len(self.block_shape) == rank, "rank mismatch: %s" % self
         assert 0 < rank <= 5, "rank must be 1 to 5"
         if type(self.base).__name__ not in ("FakeTensor", "FunctionalTensor"):
+            if not hasattr(self.base, "data_ptr"):
+                raise TypeError("the base of a TensorDescriptor is a torch tensor, not a %s.%s; "
+                                "tilec.TensorDescriptor takes any array"
+                                % (type(self.base).__module__, type(self.base).__name__))
             assert self.base.data_ptr() % 16 == 0, "base must be 16-byte aligned"
         validate_block_shape(self.block_shape)
         size = self.base.dtype.itemsize
