@@ -78,6 +78,6 @@ def main(bombs, commands):
                 worst, most = max(worst, command.took), max(most, command.memory)
                 first = "" if command.talks else command.out.split("\n")[0][-100:]
                 print(f"{'FAIL' if faults else 'ok  '} {name:20} {command.took:5.1f} s "
-                      f"{command.memory >> 20:5} MiB  {code} {', '.join(faults)} {first}")
+                      f"{command.memory >> 20:5} MiB  {code} {', '.join(faults)} {first}", flush=True)
     print(f"{len(bombs)} bombs, {failed} failed; longest {worst:.1f} s, most {most >> 20} MiB")
     sys.exit(failed != 0)
