@@ -24,12 +24,21 @@ pop(void)
    return depth;
 }
 
+typedef struct Version {
+   size_t struct_size;
+   uint32_t version, reserved;
+   void (*take_version)(uint32_t version);
+} Version;
+
 __attribute__((visibility("default"))) int
 InitializeInjectionNvtx2(const void *(*export_table)(uint32_t id))
 {
    const Callbacks *callbacks = export_table(1);
+   const Version *version = export_table(3);
    Function ***table;
    unsigned size;
+   if (version && version->struct_size >= sizeof *version)
+      version->take_version(3);
    if (!callbacks || callbacks->struct_size < sizeof *callbacks || export_table(99) ||
        callbacks->module_table(2, &table, &size) || !callbacks->module_table(1, &table, &size) ||
        size < 11)

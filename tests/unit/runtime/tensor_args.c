@@ -1,5 +1,5 @@
 /* Tensors as arguments of kernels that take descriptors, on both host executors through the real
- * compiler: values, one variant a block, and what is refused. */
+ * compiler: values, one variant a block, and what is refused.  And what kernels print there. */
 #include "tilec/runtime.h"
 
 #include <setjmp.h>
@@ -163,11 +163,44 @@ what_is_no_descriptor_is_refused(void **state)
    close_kernel(&f);
 }
 
+/* What kernels print on the CPU executor goes where the runtime's other texts go. */
+static void
+hear(void *user, const char *text)
+{
+   char *said = user;
+   strncat(said, text, 255 - strlen(said));
+}
+
+static void
+prints_come_to_the_caller(void **state)
+{
+   static const char text[] = "@kernel\ndef k(n):\n    device_print(\"n is\", n)\n";
+   char said[256] = "";
+   TilecRuntimeOptions o = {.struct_size = sizeof o, .executor = TILEC_ON_CPU};
+   TilecJitOptions j = {.struct_size = sizeof j, .on_text = hear, .user = said};
+   TilecSource s = {
+      .struct_size = sizeof s, .file = "print.tile", .source = text, .source_bytes = TILEC_STRLEN};
+   TilecArg args[] = {TILEC_ARG(42)};
+   TilecLaunch l = {.grid = {1, 1, 1}};
+   Fixture f;
+   (void)state;
+   assert_int_equal(tilec_runtime_open(&o, &f.rt), TILEC_OK);
+   assert_int_equal(tilec_jit_attach(f.rt, &j), TILEC_OK);
+   assert_int_equal(tilec_module_from_source(f.rt, &s, &f.module), TILEC_OK);
+   assert_int_equal(tilec_module_kernel(f.module, NULL, &f.kernel), TILEC_OK);
+   assert_int_equal(tilec_launch(f.kernel, &l, args, 1), TILEC_OK);
+   assert_int_equal(tilec_runtime_sync(f.rt), TILEC_OK);
+   assert_non_null(strstr(said, "n is"));
+   assert_non_null(strstr(said, "42\n"));
+   close_kernel(&f);
+}
+
 int
 main(void)
 {
    const struct CMUnitTest tests[] = {cmocka_unit_test(tensors_pass_on_host_executors),
                                       cmocka_unit_test(rows_by_sixteens_are_a_variant),
-                                      cmocka_unit_test(what_is_no_descriptor_is_refused)};
+                                      cmocka_unit_test(what_is_no_descriptor_is_refused),
+                                      cmocka_unit_test(prints_come_to_the_caller)};
    return cmocka_run_group_tests(tests, NULL, NULL);
 }
