@@ -1,6 +1,6 @@
-/* Keys of a dict by their hashes, so that a table of thousands of entries is no walk for each.  Only
- * integers, bools and texts have hashes here, which are equal where the keys are; a dict with another
- * key, or with two keys of one hash, is looked through item by item. */
+/* Keys of a dict by their hashes, so that a table of thousands of entries is no walk for each.
+ * Only integers, bools and texts have hashes here, which are equal where the keys are; a dict with
+ * another key, or with two keys of one hash, is looked through item by item. */
 #include "sema/impl.h"
 
 #include <assert.h>
