@@ -111,6 +111,9 @@ class Launch:
         known = {p["name"]: _number(p["default"]) for p in info["params"]
                  if p["is_constexpr"] and p["default"] is not None}
         known.update(self.args, **self.defines)
+        for name, function in self.heuristics():
+            if known.get(name) is None:
+                known[name] = getattr(self.module(), function)(known)
         grid = eval(info["grid"], {"cdiv": triton.cdiv, "min": min, "max": max}, known)
         self.grid = grid if isinstance(grid, tuple) else (grid,)
         self.constants = {p["name"] for p in info["params"] if p["is_constexpr"]}
@@ -122,18 +125,26 @@ class Launch:
             return tensors[arg["array"]] if "array" in arg else arg["real"]
         return arg
 
-    def launch_options(self, module):
-        """What the decorators say, which Triton's spelling has at the launch: warps, stages and
-        what the functions of @heuristics make of the arguments."""
+    def module(self):
+        import tile_to_triton
+        return tile_to_triton.load(self.path)
+
+    def decorators(self):
         with open(self.path, encoding="utf-8") as f:
             text = f.read()
         before = text[:text.index("def %s(" % self.name)]
-        decorators = before[before.rindex("\n\n\n"):]
-        found = dict(re.findall(r"(num_warps|num_stages)=(\d+)", decorators))
+        return before[before.rindex("\n\n\n"):]
+
+    def heuristics(self):
+        """(parameter, name of the function that gives its value)"""
+        return re.findall(r'"(\w+)": (\w+)', self.decorators())
+
+    def launch_options(self):
+        """What the decorators say, which Triton's spelling has at the launch: warps, stages and
+        what the functions of @heuristics make of the arguments."""
+        found = dict(re.findall(r"(num_warps|num_stages)=(\d+)", self.decorators()))
         options = {n: int(v) for n, v in found.items()}
-        for name, function in re.findall(r'"(\w+)": (\w+)', decorators):
-            if self.known.get(name) is None:
-                options[name] = getattr(module, function)(self.known)
+        options.update((name, self.known[name]) for name, _ in self.heuristics())
         if self.warps:
             options["num_warps"] = self.warps
         return options
@@ -145,11 +156,9 @@ class Launch:
                                                                   **self.defines, **more)
 
     def by_triton(self):
-        import tile_to_triton
-        module = tile_to_triton.load(self.path)
-        kernel = getattr(module, self.name)
+        kernel = getattr(self.module(), self.name)
         options = {n: v for n, v in self.known.items() if n in self.constants}
-        options.update(self.launch_options(module))
+        options.update(self.launch_options())
         return lambda: kernel[self.grid](**self.args, **options)
 
 

@@ -424,10 +424,10 @@ typedef struct TilecTuneInfo {
  * dropped with a reason; TILEC_NOT_FOUND when none is left.  Of equal times (0.5 %, or two
  * standard errors of the difference) the one with fewer resources.  Memory that the kernel writes
  * is put back afterwards (sizes of bare pointers must be given for that); before each measured
- * launch reset_to_zero arrays are cleared and restore_value arrays put back.  Blocks until the stream is idle; TILEC_BAD_CONTEXT while it
- * captures.  TILEC_TIMED_OUT: a candidate did not end within the runtime's timeout_ms; where it
- * does not in as long again, the runtime is abandoned.  A kernel with one configuration is measured
- * all the same.  options may be NULL; out may be NULL. */
+ * launch reset_to_zero arrays are cleared and restore_value arrays put back.  Blocks until the
+ * stream is idle; TILEC_BAD_CONTEXT while it captures.  TILEC_TIMED_OUT: a candidate did not end
+ * within the runtime's timeout_ms; where it does not in as long again, the runtime is abandoned.
+ * A kernel with one configuration is measured all the same.  options may be NULL; out may be NULL. */
 TILEC_API TilecStatus tilec_kernel_tune(TilecKernel *kernel, const TilecLaunch *launch,
                                         const TilecArg *args, size_t num_args,
                                         const TilecTuneOptions *options, TilecTuneResult **out);
