@@ -427,7 +427,7 @@ typedef struct TilecTuneInfo {
  * launch reset_to_zero arrays are cleared and restore_value arrays put back.  Blocks until the
  * stream is idle; TILEC_BAD_CONTEXT while it captures.  TILEC_TIMED_OUT: a candidate did not end
  * within the runtime's timeout_ms; where it does not in as long again, the runtime is abandoned.
- * A kernel with one configuration is measured all the same.  options may be NULL; out may be NULL. */
+ * A kernel with one configuration is measured all the same.  options and out may be NULL. */
 TILEC_API TilecStatus tilec_kernel_tune(TilecKernel *kernel, const TilecLaunch *launch,
                                         const TilecArg *args, size_t num_args,
                                         const TilecTuneOptions *options, TilecTuneResult **out);
