@@ -214,40 +214,63 @@ read_launch(Launches *l, const TlAstCall *call)
 }
 
 typedef struct Finder {
-   TlArena *arena;
+   TlSema *s;
    TlMap *launches, *plain; /* interned name -> TlCalls */
+   const char *owner;       /* class that we are in: "A.B"; NULL: none */
    bool in_kernel;
 } Finder;
 
-static void
-add_call(Finder *f, TlMap *calls_of, const TlNode *name, const TlAstCall *call)
+/* "k" of k[..](..), "A.k" of A.k[..](..), or of self.k[..](..) and cls.k[..](..) in class A, as
+ * kernels are listed; NULL: what is launched is an expression. */
+static const char *
+launched_name(const Finder *f, const TlNode *of, unsigned depth)
 {
-   if (name->kind != TL_AST_NAME)
+   enum { MOST_CLASSES = 16 };
+   if (of->kind == TL_AST_NAME)
+      return tl_ast_Name(of)->id;
+   if (of->kind != TL_AST_ATTRIBUTE || depth == MOST_CLASSES)
+      return NULL;
+   const TlAstAttribute *a = tl_ast_Attribute(of);
+   const char *base = launched_name(f, a->value, depth + 1);
+   if (base && f->owner && (strcmp(base, "self") == 0 || strcmp(base, "cls") == 0))
+      base = f->owner;
+   return base ? tl_intern_cstr(f->s->strings, tl_arena_printf(f->s->arena, "%s.%s", base, a->name))
+               : NULL;
+}
+
+static void
+add_call(Finder *f, TlMap *calls_of, const char *name, const TlAstCall *call)
+{
+   if (!name)
       return;
-   TlCalls *calls = tl_map_get(calls_of, tl_ast_Name(name)->id);
+   TlCalls *calls = tl_map_get(calls_of, name);
    if (!calls) {
-      calls = tl_new(f->arena, TlCalls);
-      tl_map_put(calls_of, tl_ast_Name(name)->id, calls);
+      calls = tl_new(f->s->arena, TlCalls);
+      tl_map_put(calls_of, name, calls);
    }
-   tl_vec_push(f->arena, calls, call);
+   tl_vec_push(f->s->arena, calls, call);
 }
 
 static void
 find_calls(void *user, TlNode *n)
 {
    Finder *f = user;
-   bool around = f->in_kernel;
+   const Finder around = *f;
    f->in_kernel |=
       n->kind == TL_AST_FUNCTION && tl_has_jit_decorator(&tl_ast_Function(n)->decorators);
+   if (n->kind == TL_AST_CLASS) {
+      const char *own = tl_ast_Class(n)->name;
+      f->owner = f->owner ? tl_arena_printf(f->s->arena, "%s.%s", f->owner, own) : own;
+   }
    if (n->kind == TL_AST_CALL) {
       const TlAstCall *call = tl_ast_Call(n);
       if (call->func->kind == TL_AST_SUBSCRIPT)
-         add_call(f, f->launches, tl_ast_Subscript(call->func)->value, call);
-      else if (!f->in_kernel)
-         add_call(f, f->plain, call->func, call);
+         add_call(f, f->launches, launched_name(f, tl_ast_Subscript(call->func)->value, 0), call);
+      else if (!f->in_kernel && call->func->kind == TL_AST_NAME)
+         add_call(f, f->plain, tl_ast_Name(call->func)->id, call);
    }
    tl_ast_children(n, find_calls, f);
-   f->in_kernel = around;
+   *f = around;
 }
 
 static TlMap *
@@ -267,7 +290,7 @@ find_all_calls(TlSema *s)
    const TlNodeList *body = &s->impl->main->ast->body;
    s->impl->launches = new_map(s);
    s->impl->plain_calls = new_map(s);
-   Finder f = {s->arena, s->impl->launches, s->impl->plain_calls, false};
+   Finder f = {.s = s, .launches = s->impl->launches, .plain = s->impl->plain_calls};
    for (size_t i = 0; i < body->len; i++)
       if (body->data[i])
          find_calls(&f, body->data[i]);
