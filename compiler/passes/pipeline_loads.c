@@ -37,9 +37,8 @@ tl_block_has(const TlBlock *block, TlOpcode opcode)
    return false;
 }
 
-/* Nothing that orders memory or counts groups of its own. */
 bool
-tl_pipe_is_plain(const TlBlock *block)
+tl_orders_memory(const TlBlock *block)
 {
    for (const TlOp *op = block->first; op; op = tl_walk_next(op, block)) {
       switch (op->opcode) {
@@ -48,24 +47,37 @@ tl_pipe_is_plain(const TlBlock *block)
       case TL_OP_ATOMIC_CAS:
       case TL_OP_DEBUG_BARRIER:
       case TL_OP_GDC_WAIT:
-      case TL_OP_ASYNC_COPY:
-      case TL_OP_ASYNC_COMMIT:
-      case TL_OP_ASYNC_WAIT:
-      case TL_OP_BARRIER_WAIT:
-         return false;
+         return true;
       case TL_OP_ATOMIC_RMW: /* its result may say that data is ready */
          if (tl_result(op, 0)->uses)
-            return false;
+            return true;
          break;
       case TL_OP_INLINE_ASM:
          if (!tl_attr_int(op, TL_ATTR_PURE))
-            return false;
+            return true;
          break;
       default:
          break;
       }
    }
-   return true;
+   return false;
+}
+
+bool
+tl_pipe_is_plain(const TlBlock *block)
+{
+   return !tl_orders_memory(block) && !tl_block_has(block, TL_OP_ASYNC_COPY) &&
+          !tl_block_has(block, TL_OP_ASYNC_COMMIT) && !tl_block_has(block, TL_OP_ASYNC_WAIT) &&
+          !tl_block_has(block, TL_OP_BARRIER_WAIT);
+}
+
+bool
+tl_is_copiers_own(const TlFunc *f, const TlOp *op)
+{
+   for (; op; op = tl_parent(op))
+      if (op->opcode == TL_OP_ROLE)
+         return tl_attr_int(op, TL_ATTR_FIRST_WARP) >= f->num_warps;
+   return false;
 }
 
 /* ---- memory that the loop writes ---- */
@@ -116,6 +128,21 @@ tl_is_stored_to(const TlBlock *block, const TlValue *root)
       }
    }
    return false;
+}
+
+bool
+tl_can_run_ahead(const TlPassCx *cx, TlOp *loop, const TlOp *load, unsigned most_words)
+{
+   TlSlice s;
+   if (tl_words_of(tl_result(load, 0)->type) > most_words || tl_attr_int(load, TL_ATTR_VOLATILE) ||
+       tl_attr_int(load, TL_ATTR_CACHE) == TL_CACHE_CV ||
+       tl_is_stored_to(loop->regions[0]->block, tl_pointer_root(tl_arg(load, 0))))
+      return false;
+   tl_slice_init(&s, cx->scratch, loop);
+   for (unsigned i = 0; i < load->num_args; i++)
+      if (!tl_slice_add(&s, tl_arg(load, i)))
+         return false;
+   return true;
 }
 
 /* ---- which loads ---- */
@@ -237,16 +264,7 @@ static const char *
 check_index_load(const TlPipe *p, const TlOp *op)
 {
    enum { MOST_WORDS = 8 };
-   TlSlice s;
-   if (p->is_of_roles || tl_words_of(tl_result(op, 0)->type) > MOST_WORDS ||
-       tl_attr_int(op, TL_ATTR_VOLATILE) || tl_attr_int(op, TL_ATTR_CACHE) == TL_CACHE_CV ||
-       tl_is_stored_to(p->body, tl_pointer_root(tl_arg(op, 0))))
-      return of_a_load;
-   tl_slice_init(&s, p->cx->scratch, p->loop);
-   for (unsigned i = 0; i < op->num_args; i++)
-      if (!tl_slice_add(&s, tl_arg(op, i)))
-         return of_a_load;
-   return NULL;
+   return !p->is_of_roles && tl_can_run_ahead(p->cx, p->loop, op, MOST_WORDS) ? NULL : of_a_load;
 }
 
 /* A load that the next value of what a loop carries is made of would have to run ahead as well. */

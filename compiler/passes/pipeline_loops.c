@@ -301,18 +301,6 @@ slot_ahead(const TlPipe *p, TlBuilder *b, TlValue *slot, unsigned ahead)
 }
 
 /* ---- loads of indices ---- */
-/* The index and the carried values of an iteration. */
-static TlMap *
-new_iteration(TlPipe *p, TlValue *index, TlValue *const *carried)
-{
-   TlMap *map = tl_new(p->cx->scratch, TlMap);
-   tl_map_init(map, p->cx->scratch);
-   tl_map_put(map, tl_for_index(p->loop), index);
-   for (size_t i = 0; i < p->slice.carried.len; i++)
-      tl_map_put(map, tl_carried(p->body, p->slice.carried.data[i]), carried[i]);
-   return map;
-}
-
 /* What the loads give in the iteration of map, where it exists. */
 static void
 build_index_loads(TlPipe *p, TlBuilder *b, TlMap *map, TlValue *exists, TlValue **loaded)
@@ -350,7 +338,7 @@ build_prologue(TlPipe *p, TlBuilder *b, TlValue *slot, TlValue **ahead)
    for (unsigned s = 0; s <= p->ahead; s++) {
       TlValue *exists =
          s ? tl_b2(b, TL_OP_AND, any, tl_exists_after(b, p->loop, p->step, lower, s)) : any;
-      TlMap *map = new_iteration(p, index_at(p, b, lower, s), ahead);
+      TlMap *map = tl_slice_iteration(&p->slice, index_at(p, b, lower, s), ahead);
       build_index_loads(p, b, map, exists, loaded);
       if (s == p->ahead)
          break;
@@ -393,16 +381,16 @@ build_ahead(TlPipe *p, TlBuilder *b, Body *body)
    TlValue *index = tl_for_index(body->block->region->parent);
    unsigned num_carried = (unsigned)p->slice.carried.len;
    TlValue **now = body->block->args + tl_first_carried(p->loop) + body->num;
-   TlMap *map = new_iteration(p, index_at(p, b, index, p->ahead), now);
+   TlMap *map = tl_slice_iteration(&p->slice, index_at(p, b, index, p->ahead), now);
    put_loaded(p, map, now + num_carried);
    tl_slice_clone(&p->slice, b, map);
    body->to.map = map;
    for (unsigned i = 0; i < num_carried; i++)
       body->ahead[i] = tl_slice_mapped(map, tl_arg(p->body->last, p->slice.carried.data[i]));
    if (p->slice.loads.len)
-      build_index_loads(p, b, new_iteration(p, index_at(p, b, index, p->ahead + 1), body->ahead),
-                        tl_exists_after(b, p->loop, p->step, index, p->ahead + 1),
-                        body->ahead + num_carried);
+      build_index_loads(
+         p, b, tl_slice_iteration(&p->slice, index_at(p, b, index, p->ahead + 1), body->ahead),
+         tl_exists_after(b, p->loop, p->step, index, p->ahead + 1), body->ahead + num_carried);
 }
 
 /* Waits for groups that are used later, before their first use; with issues_late their copies come
@@ -650,16 +638,6 @@ pipeline_loop(TlPassCx *cx, TlFunc *f, TlOp *loop)
    return true;
 }
 
-/* Of the warps that copy for others only what addresses need will be left. */
-static bool
-is_copiers_own(const TlFunc *f, const TlOp *op)
-{
-   for (; op; op = tl_parent(op))
-      if (op->opcode == TL_OP_ROLE)
-         return tl_attr_int(op, TL_ATTR_FIRST_WARP) >= f->num_warps;
-   return false;
-}
-
 bool
 tl_pass_pipeline_loops(TlPassCx *cx, TlFunc *f)
 {
@@ -671,7 +649,7 @@ tl_pass_pipeline_loops(TlPassCx *cx, TlFunc *f)
    const TlBlock *body = f->body->block;
    for (TlOp *op = tl_walk_inner(body); op; op = tl_walk_inner_next(op, body))
       if (op->opcode == TL_OP_FOR && tl_pipe_is_plain(op->regions[0]->block) &&
-          !is_copiers_own(f, op))
+          !tl_is_copiers_own(f, op))
          tl_vec_push(cx->scratch, &loops, op);
    bool changed = false;
    for (size_t i = 0; i < loops.len; i++)

@@ -27,6 +27,8 @@ bool tl_slice_add(TlSlice *s, TlValue *v);
 /* Copies the operations; map holds the index and the carried values of an iteration (keys: the
  * arguments of the old body) and what the loads give there, and receives the copies. */
 void tl_slice_clone(const TlSlice *s, TlBuilder *b, TlMap *map);
+/* The map of an iteration with that index and those carried values of the slice. */
+TlMap *tl_slice_iteration(const TlSlice *s, TlValue *index, TlValue *const *carried);
 /* What v became: itself when it is defined outside. */
 TlValue *tl_slice_mapped(const TlMap *map, TlValue *v);
 
@@ -82,14 +84,20 @@ TlValue *tl_load_in(TlBuilder *b, const TlOp *load, const TlMap *map, TlValue *e
 
 /* ---- pipeline_loads.c ---- */
 void tl_pipe_refuse(TlPipe *p, const TlOp *load, const char *why); /* a remark */
-/* Nothing in the block that orders memory or counts groups of its own. */
+/* Is there a loop in the block, or something that loads may not go past? */
+bool tl_orders_memory(const TlBlock *block);
+/* Neither that nor something that counts groups of its own. */
 bool tl_pipe_is_plain(const TlBlock *block);
+/* Is the operation of warps that copy for others?  Of it only what addresses need will be left. */
+bool tl_is_copiers_own(const TlFunc *f, const TlOp *op);
 bool tl_block_has(const TlBlock *block, TlOpcode opcode);
 /* The parameter that a pointer is computed from, NULL when that is not known. */
 const TlValue *tl_pointer_root(const TlValue *v);
 /* May the block store where a load of that root reads?  Different parameters are taken for
  * different memory. */
 bool tl_is_stored_to(const TlBlock *block, const TlValue *root);
+/* May the load of at most so many words be made iterations ahead, into registers? */
+bool tl_can_run_ahead(const TlPassCx *cx, TlOp *loop, const TlOp *load, unsigned most_words);
 void tl_pipe_find_loads(TlPipe *p);
 /* Refuses what only boxes could copy; false: there was no such load. */
 bool tl_pipe_drop_needing_boxes(TlPipe *p);

@@ -77,6 +77,18 @@ tl_slice_clone(const TlSlice *s, TlBuilder *b, TlMap *map)
       tl_clone_op(b, s->ops.data[i], map);
 }
 
+TlMap *
+tl_slice_iteration(const TlSlice *s, TlValue *index, TlValue *const *carried)
+{
+   const TlBlock *body = s->loop->regions[0]->block;
+   TlMap *map = tl_new(s->arena, TlMap);
+   tl_map_init(map, s->arena);
+   tl_map_put(map, tl_for_index(s->loop), index);
+   for (size_t i = 0; i < s->carried.len; i++)
+      tl_map_put(map, tl_carried(body, s->carried.data[i]), carried[i]);
+   return map;
+}
+
 TlValue *
 tl_slice_mapped(const TlMap *map, TlValue *v)
 {

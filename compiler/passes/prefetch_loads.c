@@ -34,33 +34,6 @@ typedef struct Prefetch {
 } Prefetch;
 
 /* ---- which ---- */
-/* Loads may not go past these; copies of this pass's kind may be there. */
-static bool
-orders_memory(const TlBlock *body)
-{
-   for (const TlOp *op = body->first; op; op = tl_walk_next(op, body)) {
-      switch (op->opcode) {
-      case TL_OP_FOR:
-      case TL_OP_WHILE:
-      case TL_OP_ATOMIC_CAS:
-      case TL_OP_DEBUG_BARRIER:
-      case TL_OP_GDC_WAIT:
-         return true;
-      case TL_OP_ATOMIC_RMW: /* its result may say that data is ready */
-         if (tl_result(op, 0)->uses)
-            return true;
-         break;
-      case TL_OP_INLINE_ASM:
-         if (!tl_attr_int(op, TL_ATTR_PURE))
-            return true;
-         break;
-      default:
-         break;
-      }
-   }
-   return false;
-}
-
 /* Another use than that the next iteration gets it. */
 static bool
 is_read_here(const TlOp *load, const TlOp *yield)
@@ -71,28 +44,14 @@ is_read_here(const TlOp *load, const TlOp *yield)
    return false;
 }
 
-static bool
-can_go_ahead(const Prefetch *p, const TlOp *load)
-{
-   TlSlice s;
-   if (!is_read_here(load, p->body->last) || tl_words_of(tl_result(load, 0)->type) > WORDS_OF_ONE ||
-       tl_attr_int(load, TL_ATTR_VOLATILE) || tl_attr_int(load, TL_ATTR_CACHE) == TL_CACHE_CV ||
-       tl_is_stored_to(p->body, tl_pointer_root(tl_arg(load, 0))))
-      return false;
-   tl_slice_init(&s, p->cx->scratch, p->loop);
-   for (unsigned i = 0; i < load->num_args; i++)
-      if (!tl_slice_add(&s, tl_arg(load, i)))
-         return false;
-   return true;
-}
-
 /* The loads that it pays for, in the order of the program. */
 static void
 find_loads(Prefetch *p)
 {
    unsigned words = 0;
    for (TlOp *op = p->body->first; op; op = op->next) {
-      if (op->opcode != TL_OP_LOAD || !can_go_ahead(p, op))
+      if (op->opcode != TL_OP_LOAD || !is_read_here(op, p->body->last) ||
+          !tl_can_run_ahead(p->cx, p->loop, op, WORDS_OF_ONE))
          continue;
       words += tl_words_of(tl_result(op, 0)->type);
       if (words > WORDS_OF_ALL)
@@ -114,17 +73,6 @@ slice_loads(Prefetch *p)
 }
 
 /* ---- rewriting ---- */
-static TlMap *
-new_iteration(Prefetch *p, TlValue *index, TlValue *const *carried)
-{
-   TlMap *map = tl_new(p->cx->scratch, TlMap);
-   tl_map_init(map, p->cx->scratch);
-   tl_map_put(map, tl_for_index(p->loop), index);
-   for (size_t i = 0; i < p->slice.carried.len; i++)
-      tl_map_put(map, tl_carried(p->body, p->slice.carried.data[i]), carried[i]);
-   return map;
-}
-
 /* The index one iteration on. */
 static TlValue *
 next_index(const Prefetch *p, TlBuilder *b, TlValue *index)
@@ -138,7 +86,7 @@ carry_on(Prefetch *p, TlBuilder *b, TlValue *index, TlValue **carried)
 {
    if (!p->slice.carried.len)
       return;
-   TlMap *map = new_iteration(p, index, carried);
+   TlMap *map = tl_slice_iteration(&p->slice, index, carried);
    tl_slice_clone(&p->slice, b, map);
    for (size_t i = 0; i < p->slice.carried.len; i++)
       carried[i] = tl_slice_mapped(map, tl_arg(p->body->last, p->slice.carried.data[i]));
@@ -167,7 +115,7 @@ load_first(Prefetch *p, TlValue **loaded)
    b.range = p->loop->range;
    for (size_t i = 0; i < p->slice.carried.len; i++)
       carried[i] = tl_init(p->loop, p->slice.carried.data[i]);
-   load_in(p, &b, new_iteration(p, lower, carried),
+   load_in(p, &b, tl_slice_iteration(&p->slice, lower, carried),
            tl_is_before(&b, p->loop, p->step, lower, tl_for_upper(p->loop)), loaded);
 }
 
@@ -181,7 +129,7 @@ load_next(Prefetch *p, TlOp *before, TlValue **loaded)
    for (size_t i = 0; i < p->slice.carried.len; i++)
       carried[i] = tl_carried(p->body, p->slice.carried.data[i]);
    carry_on(p, &b, index, carried);
-   load_in(p, &b, new_iteration(p, next_index(p, &b, index), carried),
+   load_in(p, &b, tl_slice_iteration(&p->slice, next_index(p, &b, index), carried),
            tl_exists_after(&b, p->loop, p->step, index, 1), loaded);
 }
 
@@ -222,7 +170,7 @@ prefetch_in(TlPassCx *cx, const TlFunc *f, TlOp *loop)
    Prefetch p = {.cx = cx, .loop = loop, .body = loop->regions[0]->block};
    int64_t asked = tl_attr_int(loop, TL_ATTR_NUM_STAGES);
    unsigned stages = asked > 0 ? (unsigned)asked : f->num_stages;
-   if (stages < 2 || !tl_block_has(p.body, TL_OP_DOT) || orders_memory(p.body) || !find_step(&p))
+   if (stages < 2 || !tl_block_has(p.body, TL_OP_DOT) || tl_orders_memory(p.body) || !find_step(&p))
       return false;
    find_loads(&p);
    if (!p.loads.len || tl_peak_words(cx->scratch, p.body) > MOST_WORDS)
@@ -232,16 +180,6 @@ prefetch_in(TlPassCx *cx, const TlFunc *f, TlOp *loop)
    return true;
 }
 
-/* Warps that copy for others wait for nothing else. */
-static bool
-is_of_copiers(const TlFunc *f, const TlOp *op)
-{
-   for (; op; op = tl_parent(op))
-      if (op->opcode == TL_OP_ROLE)
-         return tl_attr_int(op, TL_ATTR_FIRST_WARP) >= f->num_warps;
-   return false;
-}
-
 bool
 tl_pass_prefetch_loads(TlPassCx *cx, TlFunc *f)
 {
@@ -249,7 +187,7 @@ tl_pass_prefetch_loads(TlPassCx *cx, TlFunc *f)
    TL_VEC(TlOp *) loops = {0};
    const TlBlock *body = f->body->block;
    for (TlOp *op = tl_walk_inner(body); op; op = tl_walk_inner_next(op, body))
-      if (op->opcode == TL_OP_FOR && !is_of_copiers(f, op))
+      if (op->opcode == TL_OP_FOR && !tl_is_copiers_own(f, op))
          tl_vec_push(cx->scratch, &loops, op);
    bool changed = false;
    for (size_t i = 0; i < loops.len; i++)
