@@ -207,6 +207,21 @@ access_cost(const TlConvertAccess *a)
    return accesses * (a->wavefronts + 1);
 }
 
+/* Would stmatrix store this side (passes/lower/shared.c)?  Rows of 16 bytes that four lanes hold a
+ * word each of. */
+static bool
+makes_matrices(const TlLinear *l, const TlConvertAccess *a, unsigned es_log)
+{
+   const uint32_t *lane = a->col + l->num[TL_HW_REG];
+   uint32_t others = 0;
+   for (unsigned i = 0; i < tl_ll_in_bits(l); i++)
+      if (a->col[i] != 1u << es_log && &a->col[i] != lane && &a->col[i] != lane + 1)
+         others |= a->col[i];
+   return es_log == 1 && a->vec_bits == 1 && l->num[TL_HW_LANE] == 5 && lane[0] == 4 &&
+          lane[1] == 8 && !(others & 15);
+}
+
+/* Of equals the one whose stores can be matrices: where they are, a quarter as many. */
 static void
 try_candidate(TlConvertPlan *p, const Vectors *c, unsigned es_log, unsigned *best)
 {
@@ -221,7 +236,9 @@ try_candidate(TlConvertPlan *p, const Vectors *c, unsigned es_log, unsigned *bes
       fill_access(side[k], &sc.layout, vec[k], 1u << es_log, &sc.access[k]);
       cost += access_cost(&sc.access[k]);
    }
-   if (cost < *best) {
+   bool is_tie = cost == *best && makes_matrices(&p->src, &sc.access[TL_CONVERT_STORE], es_log) &&
+                 !makes_matrices(&p->src, &p->shared.access[TL_CONVERT_STORE], es_log);
+   if (cost < *best || is_tie) {
       *best = cost;
       p->shared = sc;
    }

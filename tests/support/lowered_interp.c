@@ -499,14 +499,13 @@ cp_async_wait(In *in, const TlOp *op)
    return all_active(in);
 }
 
-/* PTX ISA, ldmatrix: lane 8j + i names row i of matrix j; lane l receives row l / 4, bytes
+/* PTX ISA, ldmatrix and stmatrix: lane 8j + i names row i of matrix j; lane l has row l / 4, bytes
  * 4 (l % 4) to 4 (l % 4) + 3 (with .trans: rows and columns of 16-bit elements swapped). */
 static bool
-ldmatrix(In *in, const TlOp *op)
+move_matrices(In *in, const TlOp *op, const TlValue *v, bool is_load)
 {
-   const TlValue *out = tl_result(op, 0);
-   unsigned es = tl_dtype_info[dtype(out)].bytes, elems = 4 / es;
-   unsigned num = (unsigned)tl_attr_int(op, TL_ATTR_NUM), per = elems * num, n = regs(out);
+   unsigned es = tl_dtype_info[dtype(v)].bytes, elems = 4 / es;
+   unsigned num = (unsigned)tl_attr_int(op, TL_ATTR_NUM), per = elems * num, n = regs(v);
    bool trans = tl_attr_int(op, TL_ATTR_TRANS) != 0;
    if (!all_active(in) || es > 4 || (trans && es != 2))
       return false;
@@ -519,12 +518,16 @@ ldmatrix(In *in, const TlOp *op)
          uint8_t bytes[8] = {0};
          if (!in_shared(in, at, 16))
             return false;
+         if (!is_load)
+            tl_store_elem(dtype(v), bytes, get(in, v, t, i));
          for (unsigned k = 0; k < es; k++)
-            if (!read_byte(in, t, at + col + k, &bytes[k]))
+            if (is_load ? !read_byte(in, t, at + col + k, &bytes[k])
+                        : !write_byte(in, t, at + col + k, bytes[k]))
                return false;
-         set(in, out, t, i, tl_load_elem(dtype(out), bytes));
+         if (is_load)
+            set(in, v, t, i, tl_load_elem(dtype(v), bytes));
       }
-   in->stats->matrix_loads++;
+   in->stats->matrix_loads += is_load;
    return true;
 }
 
@@ -899,7 +902,9 @@ run_op(In *in, const TlOp *op)
    case TL_OP_ST_SHARED:
       return st_shared(in, op);
    case TL_OP_LDMATRIX:
-      return ldmatrix(in, op);
+      return move_matrices(in, op, tl_result(op, 0), true);
+   case TL_OP_STMATRIX:
+      return move_matrices(in, op, tl_arg(op, 1), false);
    case TL_OP_ATOM_SHARED:
       return atom_shared(in, op);
    case TL_OP_CP_ASYNC:

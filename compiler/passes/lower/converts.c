@@ -3,6 +3,7 @@
  * knows the extents of every access. */
 #include "passes/lower/impl.h"
 #include "layout/convert_plan.h"
+#include "layout/cost.h"
 
 #include <assert.h>
 #include <string.h>
@@ -260,7 +261,9 @@ convert_shared(TlLowerCx *cx, const TlOp *op, const TlConvertPlan *p, TlValue *v
    for (uint32_t k = 0; k < sc->rounds; k++) {
       TlSharedMap st_k = one_round(cx, &st, k, sc->scratch_bytes);
       TlSharedMap ld_k = one_round(cx, &ld, k, sc->scratch_bytes);
-      tl_shared_store(cx, &ref, &st_k, v, owner);
+      if (sc->rounds > 1 ||
+          !tl_shared_stmatrix(cx, &ref, &p->src, sc->access[TL_CONVERT_STORE].col, v))
+         tl_shared_store(cx, &ref, &st_k, v, owner);
       parts[k] = tl_shared_load(cx, &ref, &ld_k, t);
       for (unsigned i = 0, n = loaded; i < ld.num; i++)
          if (ld.offset[i] / sc->scratch_bytes == k) {
@@ -315,7 +318,13 @@ store_tile(TlLowerCx *cx, const TlValue *tile, const TlValue *buffer)
    TlSharedRef ref = tl_memdesc_ref(cx, buffer);
    TlValue *v = tl_regs_to_memory(cx, tl_lower_use(cx, tile));
    unsigned bytes = tl_dtype_info[tl_type_elem(v->type)->dtype].bytes;
-   TlSharedMap map = tl_shared_map(cx, &l, buffer->type->layout, bytes);
+   uint32_t col[TL_LL_MAX_IN] = {0};
+   bool ok = tl_cost_offset_columns(&l, buffer->type->layout, bytes, col);
+   assert(ok && "an arrangement is a bijection");
+   (void)ok;
+   if (tl_shared_stmatrix(cx, &ref, &l, col, v))
+      return;
+   TlSharedMap map = tl_shared_map_of_columns(cx, &l, col, bytes);
    tl_shared_store(cx, &ref, &map, v, tl_thread_is_zero(cx, 0, tl_owner_of(&l).free_warps));
 }
 

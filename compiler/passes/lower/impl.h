@@ -147,6 +147,10 @@ TlValue *tl_shared_start(TlLowerCx *cx, const TlSharedRef *ref, const uint32_t *
  * order; NULL when the layouts do not allow them. */
 TlValue *tl_shared_ldmatrix(TlLowerCx *cx, const TlSharedRef *ref, const TlLinear *regs,
                             const TlLinear *memory, TlDtype dtype, uint32_t mask, uint32_t value);
+/* Matrix stores of all registers at the byte columns of `regs`; false when these or the target do
+ * not allow them. */
+bool tl_shared_stmatrix(TlLowerCx *cx, const TlSharedRef *ref, const TlLinear *regs,
+                        const uint32_t *col, TlValue *values);
 /* A local_load whose only user is a matrix dot of its block, with nothing in between that writes:
  * the dot loads the fragments of each step itself. */
 bool tl_is_loaded_by_dot(const TlOp *local_load);

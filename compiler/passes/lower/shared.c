@@ -349,6 +349,42 @@ find_matrices(const TlLinear *l, const uint32_t *col, uint32_t fixed, unsigned e
    return true;
 }
 
+/* What the accesses move of the registers with (r & mask) == value: access i those from
+ * reg[i * per] on, at thread 0's byte offset[i]. */
+typedef struct MatrixAccesses {
+   unsigned num, per;
+   uint32_t *offset, *reg;
+   uint32_t dead; /* register bits that only make copies */
+} MatrixAccesses;
+
+static MatrixAccesses
+list_accesses(TlLowerCx *cx, const TlLinear *l, const uint32_t *col, const Matrices *m,
+              uint32_t mask, uint32_t value)
+{
+   unsigned regs = l->num[TL_HW_REG];
+   MatrixAccesses a = {.per = m->num << m->word_bits};
+   uint32_t word = (1u << m->word_bits) - 1, skip = word;
+   a.offset = tl_new_array(cx->scratch, uint32_t, 1u << regs);
+   a.reg = tl_new_array(cx->scratch, uint32_t, 1u << regs);
+   for (unsigned i = 0; 1u << i < m->num; i++)
+      skip |= 1u << m->select[i];
+   for (unsigned i = m->word_bits; i < regs; i++)
+      a.dead |= col[i] ? 0 : 1u << i;
+   for (uint32_t r = 0; r < 1u << regs; r++) {
+      if ((r & (skip | a.dead)) || (r & mask) != (value & ~a.dead))
+         continue;
+      for (unsigned i = 0; i < regs; i++)
+         a.offset[a.num] ^= r >> i & 1 ? col[i] : 0;
+      for (uint32_t k = 0; k < a.per; k++) {
+         uint32_t matrix = k >> m->word_bits;
+         a.reg[a.num * a.per + k] = r | (k & word) | (matrix & 1 ? 1u << m->select[0] : 0) |
+                                    (matrix >> 1 ? 1u << m->select[1] : 0);
+      }
+      a.num++;
+   }
+   return a;
+}
+
 TlValue *
 tl_shared_ldmatrix(TlLowerCx *cx, const TlSharedRef *ref, const TlLinear *regs,
                    const TlLinear *memory, TlDtype dtype, uint32_t mask, uint32_t value)
@@ -360,37 +396,43 @@ tl_shared_ldmatrix(TlLowerCx *cx, const TlSharedRef *ref, const TlLinear *regs,
    if (!tl_cost_offset_columns(regs, memory, bytes, col) ||
        !find_matrices(regs, col, mask, bytes, &m))
       return NULL;
-   unsigned total = 1u << regs->num[TL_HW_REG], n = 0, per = m.num << m.word_bits, wanted = 0;
-   uint32_t word = (1u << m.word_bits) - 1, skip = word, dead = 0;
-   for (unsigned i = 0; 1u << i < m.num; i++)
-      skip |= 1u << m.select[i];
-   for (unsigned i = m.word_bits; i < regs->num[TL_HW_REG]; i++)
-      dead |= col[i] ? 0 : 1u << i;
-   uint32_t *offset = tl_new_array(cx->scratch, uint32_t, total);
+   MatrixAccesses a = list_accesses(cx, regs, col, &m, mask, value);
+   unsigned total = 1u << regs->num[TL_HW_REG], wanted = 0;
    uint32_t *position = tl_new_array(cx->scratch, uint32_t, total);
    uint32_t *order = tl_new_array(cx->scratch, uint32_t, total);
-   for (uint32_t r = 0; r < total; r++) {
-      if ((r & (skip | dead)) || (r & mask) != (value & ~dead))
-         continue;
-      for (unsigned i = 0; i < regs->num[TL_HW_REG]; i++)
-         offset[n] ^= r >> i & 1 ? col[i] : 0;
-      for (uint32_t k = 0; k < per; k++) {
-         uint32_t matrix = k >> m.word_bits;
-         uint32_t reg = r | (k & word) | (matrix & 1 ? 1u << m.select[0] : 0) |
-                        (matrix >> 1 ? 1u << m.select[1] : 0);
-         position[reg] = n * per + k;
-      }
-      n++;
-   }
+   for (unsigned i = 0; i < a.num * a.per; i++)
+      position[a.reg[i]] = i;
    for (uint32_t r = 0; r < total; r++)
       if ((r & mask) == value)
-         order[wanted++] = position[r & ~dead];
-   int64_t *imm = tl_new_array(cx->scratch, int64_t, n);
-   TlValue *address = addresses(cx, ref, m.thread_cols, offset, n, imm);
-   const TlType *type = tl_type_regs(cx->types, tl_type_scalar(cx->types, dtype), n * per);
+         order[wanted++] = position[r & ~a.dead];
+   int64_t *imm = tl_new_array(cx->scratch, int64_t, a.num);
+   TlValue *address = addresses(cx, ref, m.thread_cols, a.offset, a.num, imm);
+   const TlType *type = tl_type_regs(cx->types, tl_type_scalar(cx->types, dtype), a.num * a.per);
    TlValue *v = tl_build_n(&cx->b, TL_OP_LDMATRIX, &address, 1, type,
                            TL_ATTRS_({TL_ATTR_NUM, {.i = m.num}}, {TL_ATTR_TRANS, {.i = m.trans}},
-                                     {TL_ATTR_OFFSETS, {.ints = tl_ints(cx->arena, imm, n)}},
+                                     {TL_ATTR_OFFSETS, {.ints = tl_ints(cx->arena, imm, a.num)}},
                                      {TL_ATTR_EXTENT, {.ints = extent_of(cx, ref)}}));
    return tl_regs_pick(cx, v, order, wanted);
+}
+
+bool
+tl_shared_stmatrix(TlLowerCx *cx, const TlSharedRef *ref, const TlLinear *regs, const uint32_t *col,
+                   TlValue *values)
+{
+   Matrices m = {0};
+   TlOwner owner = tl_owner_of(regs);
+   bool has_copies = owner.free_warps || owner.free_lanes;
+   unsigned bytes = tl_dtype_info[tl_type_elem(values->type)->dtype].bytes;
+   if (!(cx->pass->target->features & TL_FEAT_STMATRIX) || has_copies ||
+       !find_matrices(regs, col, 0, bytes, &m))
+      return false;
+   MatrixAccesses a = list_accesses(cx, regs, col, &m, 0, 0);
+   int64_t *imm = tl_new_array(cx->scratch, int64_t, a.num);
+   TlValue *args[] = {addresses(cx, ref, m.thread_cols, a.offset, a.num, imm),
+                      tl_regs_pick(cx, values, a.reg, a.num * a.per)};
+   tl_build_n(&cx->b, TL_OP_STMATRIX, args, 2, NULL,
+              TL_ATTRS_({TL_ATTR_NUM, {.i = m.num}}, {TL_ATTR_TRANS, {.i = m.trans}},
+                        {TL_ATTR_OFFSETS, {.ints = tl_ints(cx->arena, imm, a.num)}},
+                        {TL_ATTR_EXTENT, {.ints = extent_of(cx, ref)}}));
+   return true;
 }

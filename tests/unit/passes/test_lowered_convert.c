@@ -218,15 +218,48 @@ fragments_by_ldmatrix(void **state)
    }
 }
 
+/* Sums of matrix products go to buffers of both orders by stmatrix where the target has it. */
+static void
+fragments_by_stmatrix(void **state)
+{
+   (void)state;
+   for (unsigned seed = 0; seed < 64; seed++) {
+      Build t;
+      Rng r = {seed};
+      unsigned warps = rng_below(&r, 3), fast = rng_below(&r, 2), es = 1u << rng_below(&r, 2);
+      uint32_t m = 16u << (warps + rng_below(&r, 2)), n = 8u << rng_below(&r, 5);
+      build_open(&t, seed, warps);
+      TlMmaTile tile_ = {
+         .kind = TL_MMA_M16N8, .rank = 2, .shape = {m, n}, .warps = {1u << warps, 1}};
+      TlLinear from = tl_hw_mma_acc(&tile_);
+      uint32_t shape[2] = {m, n};
+      unsigned order[2] = {fast, 1 - fast};
+      TlLinear s = tl_ll_empty(2, shape), to = gen_onto(&r, &s, 5, warps, 0);
+      TlLinear memory = tl_hw_shared_swizzled(2, shape, es, order, 128);
+      TlDtype d = es == 2 ? TL_FP16 : TL_I8;
+      TlValue *p = parameter(&t, "y", d);
+      TlValue *v = numbers(&t, &from);
+      v = tl_t1(&t.b, TL_OP_CAST, tile(&t, tl_type_scalar(t.types, d), &from), v);
+      TlValue *b =
+         tl_t1(&t.b, TL_OP_LOCAL_ALLOC, tl_type_memdesc(t.types, d, 2, shape, &memory, 1), v);
+      finish(&t, tl_t1(&t.b, TL_OP_LOCAL_LOAD, tile(&t, v->type->elem, &to), b), d, &to, p);
+      run_and_check(&t, seed, d, shape[0] * shape[1]);
+      bool has_stores = false;
+      for (const TlOp *op = t.f->body->block->first; op; op = op->next)
+         has_stores |= op->opcode == TL_OP_STMATRIX;
+      assert_int_equal(has_stores, es == 2);
+      k_close(&t.k);
+   }
+}
+
 int test_lowered_convert(void);
 int
 test_lowered_convert(void)
 {
    static const struct CMUnitTest tests[] = {
-      cmocka_unit_test(random_conversions),
-      cmocka_unit_test(all_pairs_of_layouts),
-      cmocka_unit_test(random_buffers),
-      cmocka_unit_test(fragments_by_ldmatrix),
+      cmocka_unit_test(random_conversions),    cmocka_unit_test(all_pairs_of_layouts),
+      cmocka_unit_test(random_buffers),        cmocka_unit_test(fragments_by_ldmatrix),
+      cmocka_unit_test(fragments_by_stmatrix),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }
