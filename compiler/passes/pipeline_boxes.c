@@ -70,7 +70,7 @@ slice_coordinates(TlPipe *p)
 {
    tl_slice_init(&p->slice, p->cx->scratch, p->loop);
    for (size_t i = 0; i < p->loads.len; i++) {
-      const TlRingBoxes *x = p->loads.data[i].boxes;
+      const TlBoxAccess *x = p->loads.data[i].boxes;
       for (unsigned k = 0; k < x->rank; k++)
          if (!tl_slice_add(&p->slice, x->coordinate[k]))
             return false;

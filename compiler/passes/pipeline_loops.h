@@ -5,7 +5,7 @@
 #include "ir/analysis.h"
 #include "passes/pass.h"
 
-enum { TL_MAX_STAGES = 16, TL_MAX_MAPS = 16 /* of a launch */ };
+enum { TL_MAX_STAGES = 16 };
 
 /* Operations of a loop's body that compute values from the index, from carried values and from what
  * is defined outside, without effects: they can be computed for a later iteration.  A carried value
@@ -43,7 +43,7 @@ typedef struct TlRingLoad {
    uint32_t use_at;           /* its place in the body */
    unsigned group;            /* of its copies, by first use */
    TlValue *ring;             /* set by the rewrite */
-   struct TlRingBoxes *boxes; /* that fill the stage, NULL: threads copy it, .. */
+   struct TlBoxAccess *boxes; /* that fill the stage, NULL: threads copy it, .. */
    const char *why_no_boxes;  /* .. for this reason */
    bool needs_boxes;          /* threads cannot copy it */
 } TlRingLoad;

@@ -1,194 +1,24 @@
-/* Loads as boxes of a tensor: base, sizes and strides, which are known at the launch, become a
- * tensor map at the top of the kernel; where the tile begins becomes coordinates.
- *
- *    x = load(a + rows * n + (k + columns), rows < m)   rows from i * 128 on
- *    map = tensor_map(a, [m, any], [n])                 box_copy(map, stage, .., [i * 128, k])
- *
- * Outside of the sizes boxes are zero, as masked elements of the ring are.  A dimension without a
- * mask has the largest size there is: the kernel reads all of it anyway.  Sizes below 1, strides
- * below 0 and sizes of 2^31 on make no map: who launches then takes the kernel without boxes
- * (runtime/core/launch.c). */
+/* Loads whose ring boxes of a tensor fill (box_access.c). */
 #include "passes/ring_boxes.h"
-#include "ir/launch_expr.h"
 
 #include <assert.h>
-#include <string.h>
-
-/* ---- at the top of the kernel ---- */
-typedef struct Top {
-   TlFunc *func;
-   TlArena *scratch;
-   TlBuilder b;
-   TlMap copies; /* of what is computed further down */
-   const char *why;
-} Top;
-
-/* A scalar that the launch knows, computed there. */
-static const TlValue *
-hoisted(Top *top, const TlValue *v)
-{
-   const TlValue *copy = tl_map_get(&top->copies, v);
-   if (copy || !v->def)
-      return copy ? copy : v;
-   assert(tl_op_is_pure(v->def) && !v->def->num_regions && "tl_launch_expr");
-   for (unsigned i = 0; i < v->def->num_args; i++) {
-      const TlValue *arg = tl_arg(v->def, i);
-      const TlValue *now = hoisted(top, arg);
-      if (now != arg)
-         tl_map_put(&top->copies, arg, (void *)now);
-   }
-   return tl_result(tl_clone_op(&top->b, v->def, &top->copies), v->index);
-}
-
-static TlTerm
-hoisted_term(Top *top, const TlTerm *t)
-{
-   TlTerm out = *t;
-   for (unsigned i = 0; i < t->num; i++)
-      out.factor[i].value = hoisted(top, t->factor[i].value);
-   return out;
-}
-
-static TlValue *
-build_sum_at_top(Top *top, const TlSum *s)
-{
-   TlSum out = {tl_new_array(top->scratch, TlTerm, s->num + 1), s->num};
-   for (unsigned i = 0; i < s->num; i++)
-      out.term[i] = hoisted_term(top, &s->term[i]);
-   return tl_sum_build(&top->b, &out);
-}
-
-static TlValue *
-build_stride(Top *top, const TlTerm *stride, unsigned elem_bytes)
-{
-   TlTerm t = hoisted_term(top, stride);
-   if (!t.scale) /* of one element, whatever its stride */
-      return tl_const_int(&top->b, TL_I64, 16 / elem_bytes);
-   return tl_term_build(&top->b, &t);
-}
-
-static TlValue *
-build_size(Top *top, const TlTileDim *d)
-{
-   return d && d->has_bound ? build_sum_at_top(top, &d->bound)
-                            : tl_const_int(&top->b, TL_I64, INT32_MAX);
-}
-
-/* Base, sizes, strides of all but the innermost dimension. */
-static bool
-build_map(Top *top, const TlType *t, TlRingBoxes *x)
-{
-   const TlTileAccess *a = &x->access;
-   uint32_t box[TL_TMAP_RANK];
-   unsigned elem_bytes = tl_dtype_info[t->dtype].bytes, n = 0;
-   TlValue *args[2 * TL_TMAP_RANK], *base = (TlValue *)a->base;
-   if (a->offset.num)
-      base = tl_b2(&top->b, TL_OP_ADDPTR, base, build_sum_at_top(top, &a->offset));
-   args[n++] = base;
-   for (unsigned i = 0; i < x->rank; i++) {
-      bool is_outer = i < a->num_outer;
-      unsigned d = is_outer ? 0 : (unsigned)x->order[i - a->num_outer];
-      box[i] = is_outer ? 1 : x->boxes.shape[i - a->num_outer];
-      args[n++] = build_size(top, is_outer ? NULL : &a->dim[d]);
-   }
-   for (unsigned i = 0; i + 1 < x->rank; i++) {
-      bool is_outer = i < a->num_outer;
-      args[n++] = build_stride(
-         top, is_outer ? &a->outer[i].stride : &a->dim[x->order[i - a->num_outer]].stride,
-         elem_bytes);
-   }
-   for (unsigned i = 0; i < n; i++)
-      if (!tl_launch_expr(top->scratch, top->func, args[i])) {
-         top->why = "its tensor cannot be described to whoever launches the kernel";
-         return false;
-      }
-   x->map = tl_build_n(&top->b, TL_OP_TENSOR_MAP, args, n,
-                       tl_type_tmap(top->func->module->types, t->dtype, x->rank, box),
-                       TL_ATTRS_({TL_ATTR_SWIZZLE, {.i = x->boxes.swizzle}}));
-   return true;
-}
-
-/* ---- where the tile begins ---- */
-static TlValue *
-build_coordinate(TlBuilder *b, const TlSum *start)
-{
-   const TlType *i32 = tl_type_scalar(b->module->types, TL_I32);
-   return tl_t1(b, TL_OP_CAST, i32, tl_sum_build(b, start));
-}
-
-static void
-build_coordinates(const TlRingLoad *l, TlRingBoxes *x)
-{
-   const TlTileAccess *a = &x->access;
-   TlBuilder b = tl_builder_before(l->op);
-   for (unsigned i = 0; i < x->rank; i++)
-      x->coordinate[i] = build_coordinate(
-         &b, i < a->num_outer ? &a->outer[i].index : &a->dim[x->order[i - a->num_outer]].start);
-}
-
-/* ---- which loads ---- */
-/* The dimensions of the load in the order of the map: the contiguous one last. */
-static void
-order_dims(const TlTileAccess *a, int64_t *order)
-{
-   unsigned n = 0, inner = a->rank - 1;
-   for (unsigned d = 0; d < a->rank; d++)
-      if (a->dim[d].stride.scale == 1 && !a->dim[d].stride.num)
-         inner = d;
-   for (unsigned d = 0; d < a->rank; d++)
-      if (d != inner)
-         order[n++] = d;
-   order[n] = inner;
-}
-
-static TlLinear
-ordered_memory(const TlType *t, const int64_t *order)
-{
-   unsigned dims[TL_MAX_RANK];
-   for (unsigned d = 0; d < t->rank; d++)
-      dims[d] = (unsigned)order[d];
-   return tl_ll_transpose(t->layout, dims);
-}
-
-static const char *
-find_boxes(const TlPipe *p, const TlRingLoad *l, TlRingBoxes *x)
-{
-   const TlType *t = tl_ring_turned_type(p, l);
-   if (!tl_tile_access(p->affine, l->op, &x->access))
-      return x->access.why;
-   if (x->access.base->type->elem != tl_type_scalar(p->types, t->dtype))
-      return "its pointer is of another type than the kernel's argument";
-   order_dims(&x->access, x->order);
-   TlLinear memory = ordered_memory(t, x->order);
-   x->rank = x->access.num_outer + t->rank;
-   return tl_hw_boxes(&memory, tl_dtype_info[t->dtype].bytes, &x->boxes)
-             ? NULL
-             : "its stage in shared memory is arranged otherwise than boxes are";
-}
 
 const char *
 tl_why_no_boxes(const TlPipe *p, const TlRingLoad *l)
 {
-   return find_boxes(p, l, tl_new(p->cx->scratch, TlRingBoxes));
+   return tl_box_access(p->affine, l->op, tl_ring_turned_type(p, l),
+                        tl_new(p->cx->scratch, TlBoxAccess));
 }
 
-TlRingBoxes *
+TlBoxAccess *
 tl_ring_boxes(TlPipe *p, const TlRingLoad *l, const char **why)
 {
-   TlRingBoxes *x = tl_new(p->cx->scratch, TlRingBoxes);
-   *why = find_boxes(p, l, x);
-   if (*why)
-      return NULL;
-   Top top = {.func = p->func, .scratch = p->cx->scratch};
-   top.b = tl_builder_before(p->func->body->block->first);
-   top.b.range = l->op->range;
-   tl_map_init(&top.copies, p->cx->scratch);
-   if (!build_map(&top, tl_ring_turned_type(p, l), x)) {
-      *why = top.why;
-      return NULL;
-   }
-   build_coordinates(l, x);
-   return x;
+   TlBoxAccess *x = tl_new(p->cx->scratch, TlBoxAccess);
+   const TlType *stage = tl_ring_turned_type(p, l);
+   *why = tl_box_access(p->affine, l->op, stage, x);
+   if (!*why)
+      *why = tl_box_access_build(p->cx->scratch, p->func, l->op, stage, x);
+   return *why ? NULL : x;
 }
 
 void
@@ -205,35 +35,13 @@ tl_ring_boxes_remark(const TlPassCx *cx, const TlRingLoad *l, const char *why)
              boxes->swizzle);
 }
 
-/* ---- the copy ---- */
-/* The stage with the dimensions of the map's boxes. */
-static TlValue *
-ordered_view(TlPipe *p, TlBuilder *b, const TlRingBoxes *x, TlValue *view)
-{
-   const TlType *t = view->type;
-   uint32_t shape[TL_MAX_RANK];
-   bool is_same = true;
-   for (unsigned d = 0; d < t->rank; d++) {
-      shape[d] = t->shape[x->order[d]];
-      is_same &= x->order[d] == d;
-   }
-   if (is_same)
-      return view;
-   TlLinear memory = ordered_memory(t, x->order);
-   const TlInts *order = tl_ints(p->func->module->arena, x->order, t->rank);
-   return tl_t1(
-      b, TL_OP_LOCAL_TRANS,
-      tl_type_memdesc(p->types, t->dtype, t->rank, shape, tl_layout_intern(p->types, &memory), 1),
-      view, {TL_ATTR_ORDER, {.ints = order}});
-}
-
 void
 tl_ring_boxes_copy(TlPipe *p, TlBuilder *b, const TlRingLoad *l, TlValue *view, TlValue *barriers,
                    TlValue *slot, const TlMap *map, TlValue *pred)
 {
-   const TlRingBoxes *x = l->boxes;
+   const TlBoxAccess *x = l->boxes;
    TlValue *args[5 + TL_TMAP_RANK] = {tl_slice_mapped(map, x->map),
-                                      ordered_view(p, b, x, tl_ring_turned_view(p, b, l, view)),
+                                      tl_box_access_view(b, x, tl_ring_turned_view(p, b, l, view)),
                                       barriers, slot};
    for (unsigned i = 0; i < x->rank; i++)
       args[4 + i] = tl_slice_mapped(map, x->coordinate[i]);

@@ -2,23 +2,13 @@
 #ifndef TL_PASSES_RING_BOXES_H
 #define TL_PASSES_RING_BOXES_H
 
-#include "ir/affine.h"
-#include "layout/hw_layouts.h"
+#include "passes/box_access.h"
 #include "passes/pipeline_loops.h"
-
-typedef struct TlRingBoxes {
-   TlTileAccess access;
-   TlBoxes boxes;
-   int64_t order[TL_MAX_RANK];        /* dimension of the buffer as boxes fill it -> of the load */
-   TlValue *map;                      /* at the top of the kernel */
-   TlValue *coordinate[TL_TMAP_RANK]; /* before the load; as many as the map has dimensions */
-   unsigned rank;                     /* of the map */
-} TlRingBoxes;
 
 /* NULL when boxes can fill the load's stage. */
 const char *tl_why_no_boxes(const TlPipe *p, const TlRingLoad *l);
 /* How they fill it, the map and the coordinates made; NULL with *why. */
-TlRingBoxes *tl_ring_boxes(TlPipe *p, const TlRingLoad *l, const char **why);
+TlBoxAccess *tl_ring_boxes(TlPipe *p, const TlRingLoad *l, const char **why);
 /* Says how the load is copied: `why` not by boxes, NULL where they copy it. */
 void tl_ring_boxes_remark(const TlPassCx *cx, const TlRingLoad *l, const char *why);
 /* The copy of one stage, where pred is true or NULL; `map` has what the values of the old body

@@ -1,0 +1,30 @@
+/* An access of a tile as boxes of a tensor: loads that fill a ring (ring_boxes.c), stores
+ * (store_boxes.c). */
+#ifndef TL_PASSES_BOX_ACCESS_H
+#define TL_PASSES_BOX_ACCESS_H
+
+#include "ir/affine.h"
+#include "layout/hw_layouts.h"
+
+enum { TL_MAX_MAPS = 16 /* of a launch */ };
+
+typedef struct TlBoxAccess {
+   TlTileAccess access;
+   TlBoxes boxes;
+   int64_t order[TL_MAX_RANK];        /* dimension of the buffer as boxes have it -> of the tile */
+   TlValue *map;                      /* at the top of the kernel */
+   TlValue *coordinate[TL_TMAP_RANK]; /* before the access; as many as the map has dimensions */
+   unsigned rank;                     /* of the map */
+} TlBoxAccess;
+
+/* The load or store as boxes between its tensor and a buffer (a memdesc of one stage): NULL, or why
+ * not. */
+const char *tl_box_access(TlAffine *affine, const TlOp *access, const TlType *buffer,
+                          TlBoxAccess *x);
+/* Makes the map and the coordinates of what tl_box_access found: NULL, or why there is no map. */
+const char *tl_box_access_build(TlArena *scratch, TlFunc *f, TlOp *access, const TlType *buffer,
+                                TlBoxAccess *x);
+/* The buffer with the dimensions of the map's boxes. */
+TlValue *tl_box_access_view(TlBuilder *b, const TlBoxAccess *x, TlValue *view);
+
+#endif
