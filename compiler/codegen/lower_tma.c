@@ -96,6 +96,19 @@ shared_address(TlCg *cg, const TlValue *v)
    return LLVMBuildPtrToInt(cg->b, tl_cg_shared_ptr(cg, tl_cg_use1(cg, v), 0), cg->i32, "");
 }
 
+/* The coordinates, innermost first, as operands from args[first] on. */
+static void
+add_coordinates(TlCg *cg, const TlOp *op, unsigned first, TlSb *text, TlSb *constraints,
+                LLVMValueRef *args)
+{
+   unsigned rank = op->num_args - first;
+   for (unsigned i = 0; i < rank; i++) {
+      args[first + i] = tl_cg_use1(cg, tl_arg(op, first + rank - 1 - i));
+      tl_sb_printf(text, "%s$%u", i ? ", " : "", first + i);
+      tl_sb_str(constraints, ",r");
+   }
+}
+
 /* PTX ISA, "cp.async.bulk.tensor": innermost coordinate first.  Text, as LLVM has the form for the
  * own block from PTX 8.6 on only, and no predicate. */
 void
@@ -114,11 +127,7 @@ tl_emit_tma_load(TlCg *cg, const TlOp *op)
                 "mbarrier::complete_tx::bytes [$0], [$1, {",
                 rank);
    tl_sb_str(&constraints, "r,l,r,b");
-   for (unsigned i = 0; i < rank; i++) {
-      args[COORDINATES + i] = tl_cg_use1(cg, tl_arg(op, COORDINATES + rank - 1 - i));
-      tl_sb_printf(&text, "%s$%u", i ? ", " : "", COORDINATES + i);
-      tl_sb_str(&constraints, ",r");
-   }
+   add_coordinates(cg, op, COORDINATES, &text, &constraints, args);
    tl_sb_str(&text, "}], [$2];");
    tl_sb_str(&constraints, ",~{memory}");
    if (cg->target->sm < MIN_SM)
@@ -126,4 +135,37 @@ tl_emit_tma_load(TlCg *cg, const TlOp *op)
    tl_cg_needs_ptx(cg, 80);
    tl_cg_asm(cg, tl_sb_cstr(&text), tl_sb_cstr(&constraints), cg->voidt, args, COORDINATES + rank,
              TL_ASM_EFFECT);
+}
+
+void
+tl_emit_tma_store(TlCg *cg, const TlOp *op)
+{
+   enum { ADDRESS, MAP, PRED, COORDINATES };
+   unsigned rank = op->num_args - COORDINATES;
+   LLVMValueRef args[COORDINATES + TL_TMAP_RANK] = {shared_address(cg, tl_arg(op, ADDRESS)),
+                                                    tl_cg_use1(cg, tl_arg(op, MAP)),
+                                                    tl_cg_use1(cg, tl_arg(op, PRED))};
+   TlSb text, constraints;
+   tl_sb_init(&text, cg->arena);
+   tl_sb_init(&constraints, cg->arena);
+   tl_sb_printf(&text,
+                "@$2 cp.async.bulk.tensor.%ud.global.shared::cta.tile.bulk_group [$1, {", rank);
+   tl_sb_str(&constraints, "r,l,b");
+   add_coordinates(cg, op, COORDINATES, &text, &constraints, args);
+   tl_sb_str(&text, "}], [$0];\n\t@$2 cp.async.bulk.commit_group;");
+   tl_sb_str(&constraints, ",~{memory}");
+   if (cg->target->sm < MIN_SM)
+      tl_cg_unsupported(cg, "'tma_store'", "tensor maps exist from sm_90 on");
+   tl_cg_needs_ptx(cg, 80);
+   tl_cg_asm(cg, tl_sb_cstr(&text), tl_sb_cstr(&constraints), cg->voidt, args, COORDINATES + rank,
+             TL_ASM_EFFECT);
+}
+
+void
+tl_emit_tma_stores_wait(TlCg *cg, const TlOp *op)
+{
+   const char *text = tl_attr_int(op, TL_ATTR_WRITTEN) ? "cp.async.bulk.wait_group 0;"
+                                                       : "cp.async.bulk.wait_group.read 0;";
+   tl_cg_needs_ptx(cg, 80);
+   tl_cg_asm(cg, text, "~{memory}", cg->voidt, NULL, 0, TL_ASM_EFFECT);
 }

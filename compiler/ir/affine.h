@@ -65,6 +65,10 @@ void tl_affine_doubt_arguments(TlAffine *a);
 /* False with out->why: no such tensor, or hardware has no map of it (alignment, rank, sign). */
 bool tl_tile_access(TlAffine *a, const TlOp *access, TlTileAccess *out);
 
+/* Do two accesses of one base certainly touch different elements?  Their tiles have the shape. */
+bool tl_tiles_are_apart(TlAffine *a, const TlTileAccess *x, const TlTileAccess *y,
+                        const uint32_t *shape);
+
 /* The load that feeds operand i of a dot, through views only; NULL when there is none. */
 const TlOp *tl_dot_load(const TlOp *dot, unsigned i);
 

@@ -997,21 +997,48 @@ infer_tensor_map(Call *c)
 }
 
 static bool
-infer_tma_load(Call *c)
+moves_box(Call *c, bool is_load)
 {
    const TlType *i32 = tl_type_scalar(c->cx->types, TL_I32), *map = c->args[1];
-   bool fits = map->kind == TL_TYPE_TMAP && c->num_args == 4u + map->rank &&
-               c->args[3] == tl_type_scalar(c->cx->types, TL_I1);
+   unsigned pred = is_load ? 3 : 2;
+   const char *name = is_load ? "tma_load" : "tma_store";
+   bool fits = map->kind == TL_TYPE_TMAP && c->num_args == pred + 1 + map->rank &&
+               c->args[pred] == tl_type_scalar(c->cx->types, TL_I1);
    if (!fits)
       return FAIL(c,
-                  "'tma_load' takes a tensor map, an i1 and a coordinate for each dimension; got "
-                  "%s and %u operands",
-                  text(c, map), c->num_args);
+                  "'%s' takes a tensor map, an i1 and a coordinate for each dimension; got %s and "
+                  "%u operands",
+                  name, text(c, map), c->num_args);
    for (unsigned i = 0; i < c->num_args; i++)
-      if (i != 1 && i != 3 && c->args[i] != i32)
-         return FAIL(c, "addresses and coordinates of 'tma_load' are i32; got %s",
+      if (i != 1 && i != pred && c->args[i] != i32)
+         return FAIL(c, "addresses and coordinates of '%s' are i32; got %s", name,
                      text(c, c->args[i]));
    return true;
+}
+
+static bool
+infer_tma_load(Call *c)
+{
+   return moves_box(c, true);
+}
+
+static bool
+infer_tma_store(Call *c)
+{
+   return moves_box(c, false);
+}
+
+static bool
+fill_buffer(Call *c, const TlType *map, const TlType *buffer)
+{
+   TlBoxes boxes;
+   unsigned outer = map->rank - buffer->rank;
+   bool fits = buffer->dtype == map->dtype && buffer->rank <= map->rank && buffer->layout &&
+               buffer->layout->rank == buffer->rank &&
+               tl_hw_boxes(buffer->layout, tl_dtype_info[buffer->dtype].bytes, &boxes);
+   for (unsigned d = 0; fits && d < map->rank; d++)
+      fits = map->shape[d] == (d < outer ? 1 : boxes.shape[d - outer]);
+   return fits || FAIL(c, "the boxes of %s do not fill %s", text(c, map), text(c, buffer));
 }
 
 static bool
@@ -1032,14 +1059,22 @@ infer_box_copy(Call *c)
    const TlType *last = c->args[c->num_args - 1];
    if (c->num_args > 4u + map->rank && last != tl_type_scalar(c->cx->types, TL_I1))
       return FAIL(c, "the predicate of 'box_copy' is i1; got %s", text(c, last));
-   TlBoxes boxes;
-   unsigned outer = map->rank - to->rank;
-   bool fits = to->dtype == map->dtype && to->rank <= map->rank && to->layout &&
-               to->layout->rank == to->rank &&
-               tl_hw_boxes(to->layout, tl_dtype_info[to->dtype].bytes, &boxes);
-   for (unsigned d = 0; fits && d < map->rank; d++)
-      fits = map->shape[d] == (d < outer ? 1 : boxes.shape[d - outer]);
-   return fits || FAIL(c, "the boxes of %s do not fill %s", text(c, map), text(c, to));
+   return fill_buffer(c, map, to);
+}
+
+static bool
+infer_box_store(Call *c)
+{
+   const TlType *i32 = tl_type_scalar(c->cx->types, TL_I32), *map = c->args[0], *from = c->args[1];
+   if (map->kind != TL_TYPE_TMAP || c->num_args != 2u + map->rank)
+      return FAIL(c, "'box_store' takes a tensor map and a coordinate for each dimension; got %s",
+                  text(c, map));
+   if (!want_memdesc(c, from))
+      return false;
+   for (unsigned i = 2; i < c->num_args; i++)
+      if (c->args[i] != i32)
+         return FAIL(c, "coordinates of 'box_store' are i32; got %s", text(c, c->args[i]));
+   return fill_buffer(c, map, from);
 }
 
 static bool

@@ -629,6 +629,38 @@ tl_tile_access(TlAffine *a, const TlOp *op, TlTileAccess *out)
    return ok;
 }
 
+/* y - x where that is one number. */
+static bool
+distance(TlAffine *a, const TlSum *x, const TlSum *y, int64_t *out)
+{
+   TlSum d = {0};
+   if (!tl_aff_add_scaled(a, &d, y, 1) || !tl_aff_add_scaled(a, &d, x, -1) || d.num > 1 ||
+       (d.num && d.term[0].num))
+      return false;
+   *out = d.num ? d.term[0].scale : 0;
+   return true;
+}
+
+bool
+tl_tiles_are_apart(TlAffine *a, const TlTileAccess *x, const TlTileAccess *y,
+                   const uint32_t *shape)
+{
+   bool is_apart = false, is_one_tensor = x->base == y->base && x->rank == y->rank &&
+                                          x->num_outer == y->num_outer &&
+                                          same_sum(a, &x->offset, &y->offset);
+   for (unsigned d = 0; is_one_tensor && d < x->rank; d++) {
+      const TlTerm *s = &x->dim[d].stride, *t = &y->dim[d].stride;
+      int64_t by;
+      is_one_tensor = s->scale == t->scale && tl_aff_same_product(s, t);
+      if (distance(a, &x->dim[d].start, &y->dim[d].start, &by))
+         is_apart |= by >= (int64_t)shape[d] || by <= -(int64_t)shape[d];
+   }
+   for (unsigned k = 0; is_one_tensor && k < x->num_outer; k++)
+      is_one_tensor = x->outer[k].stride.scale == y->outer[k].stride.scale &&
+                      tl_aff_same_product(&x->outer[k].stride, &y->outer[k].stride);
+   return is_one_tensor && is_apart;
+}
+
 const TlOp *
 tl_dot_load(const TlOp *dot, unsigned i)
 {

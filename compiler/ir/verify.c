@@ -134,17 +134,25 @@ target_of(const TlOp *copy)
    return tl_arg(copy, 1)->type;
 }
 
+static void
+check_swizzle(Verifier *v, const TlOp *op)
+{
+   const TlOp *map = tl_arg(op, 0)->def;
+   TlBoxes boxes;
+   if (tl_hw_boxes(target_of(op)->layout, tl_dtype_info[target_of(op)->dtype].bytes, &boxes) &&
+       (!map || map->opcode != TL_OP_TENSOR_MAP ||
+        tl_attr_int(map, TL_ATTR_SWIZZLE) != (int64_t)boxes.swizzle))
+      bad(v, op, "the boxes of the buffer are those of a map with a swizzle of %u bytes",
+          boxes.swizzle);
+}
+
 /* The box_copy fills a buffer in the order in which its map's boxes come, and a phase of its
  * mbarrier expects its bytes: of an operation before it in the block. */
 static void
 check_box_copy(Verifier *v, const TlOp *op)
 {
-   const TlOp *map = tl_arg(op, 0)->def, *before = op->prev;
-   TlBoxes boxes;
-   if (tl_hw_boxes(target_of(op)->layout, tl_dtype_info[target_of(op)->dtype].bytes, &boxes) &&
-       (!map || map->opcode != TL_OP_TENSOR_MAP ||
-        tl_attr_int(map, TL_ATTR_SWIZZLE) != (int64_t)boxes.swizzle))
-      bad(v, op, "the buffer is filled by a map with a swizzle of %u bytes", boxes.swizzle);
+   const TlOp *before = op->prev;
+   check_swizzle(v, op);
    while (before && !is_expected_by(op, before))
       before = before->prev;
    if (!before)
@@ -322,6 +330,8 @@ check_attrs(Verifier *v, const TlOp *op)
 {
    if (op->opcode == TL_OP_BOX_COPY)
       check_box_copy(v, op);
+   if (op->opcode == TL_OP_BOX_STORE)
+      check_swizzle(v, op);
    if (op->opcode == TL_OP_BARRIER_EXPECT)
       check_expect(v, op);
    if (op->opcode == TL_OP_CP_ASYNC && op->num_args > 3)

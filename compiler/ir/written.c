@@ -1,6 +1,7 @@
 /* Pointers that may have one origin are put into one class (union-find over values); a class is
- * written when an operation that writes memory has a member as operand.  Pointers of unknown
- * origin, made from integers or loaded from memory, make all parameters written. */
+ * accessed when an operation that reads or writes memory, as is asked, has a member as operand.
+ * Pointers of unknown origin, made from integers or loaded from memory, make all parameters
+ * accessed. */
 #include "ir/written.h"
 #include "ir/control.h"
 #include "ir/walk.h"
@@ -8,9 +9,11 @@
 #include <assert.h>
 
 typedef struct Classes {
-   uint32_t *parent; /* by value id */
-   bool *written;    /* by value id of the class's root */
-   bool all;         /* an access whose origin is not known */
+   uint32_t *parent;    /* by value id */
+   bool *accessed;      /* by value id of the class's root */
+   bool all;            /* an access whose origin is not known */
+   bool by_writes;      /* these count, else reads */
+   const TlMap *except; /* operations that do not count, NULL: all do */
 } Classes;
 
 static uint32_t
@@ -30,7 +33,7 @@ join(Classes *c, const TlValue *a, const TlValue *b)
       return;
    uint32_t x = root(c, a), y = root(c, b);
    c->parent[x] = y;
-   c->written[y] |= c->written[x];
+   c->accessed[y] |= c->accessed[x];
 }
 
 static const TlValue *
@@ -59,6 +62,8 @@ static void
 look_at(Classes *c, const TlOp *op)
 {
    const TlValue *pointer = first_pointer(op);
+   if (op->opcode == TL_OP_BOX_STORE || op->opcode == TL_OP_BOX_COPY) /* the base of its map */
+      pointer = tl_arg(op, 0)->def ? first_pointer(tl_arg(op, 0)->def) : NULL;
    if (tl_is_branching(op)) {
       join_control(c, op);
    } else {
@@ -76,27 +81,47 @@ look_at(Classes *c, const TlOp *op)
          for (uint32_t i = 0; i < op->regions[r]->block->num_args; i++)
             join(c, pointer, op->regions[r]->block->args[i]);
    }
-   bool copies = op->opcode == TL_OP_ASYNC_COPY; /* from there to shared memory */
-   bool writes = (tl_has_trait(op, TL_TRAIT_WRITE) && !copies) ||
-                 (op->opcode == TL_OP_INLINE_ASM && !tl_attr_int(op, TL_ATTR_PURE));
-   if (writes && pointer)
-      c->written[root(c, pointer)] = true;
+   bool copies =
+      op->opcode == TL_OP_ASYNC_COPY || op->opcode == TL_OP_BOX_COPY; /* to shared memory */
+   bool is_asm = op->opcode == TL_OP_INLINE_ASM && !tl_attr_int(op, TL_ATTR_PURE);
+   bool writes = (tl_has_trait(op, TL_TRAIT_WRITE) && !copies) || is_asm;
+   bool reads = tl_has_trait(op, TL_TRAIT_READ) || is_asm;
+   if ((c->by_writes ? writes : reads) && pointer && !(c->except && tl_map_get(c->except, op)))
+      c->accessed[root(c, pointer)] = true;
+}
+
+static void
+find_params(Classes *c, TlArena *arena, const TlFunc *f, bool *accessed)
+{
+   c->parent = tl_new_array(arena, uint32_t, f->next_value_id + 1);
+   c->accessed = tl_new_array(arena, bool, f->next_value_id + 1);
+   for (uint32_t i = 0; i <= f->next_value_id; i++)
+      c->parent[i] = i;
+   const TlBlock *body = f->body->block;
+   for (const TlOp *op = body->first; op; op = tl_walk_next(op, body))
+      look_at(c, op);
+   uint32_t arg = 0;
+   for (uint32_t i = 0; i < f->num_params; i++) {
+      const TlParam *p = &f->params[i];
+      const TlValue *v = p->is_runtime ? body->args[arg++] : NULL;
+      accessed[i] = v && v->type->kind == TL_TYPE_PTR && (c->all || c->accessed[root(c, v)]);
+   }
 }
 
 void
 tl_written_params(TlArena *arena, const TlFunc *f, bool *written)
 {
-   Classes c = {.parent = tl_new_array(arena, uint32_t, f->next_value_id + 1),
-                .written = tl_new_array(arena, bool, f->next_value_id + 1)};
-   for (uint32_t i = 0; i <= f->next_value_id; i++)
-      c.parent[i] = i;
-   const TlBlock *body = f->body->block;
-   for (const TlOp *op = body->first; op; op = tl_walk_next(op, body))
-      look_at(&c, op);
-   uint32_t arg = 0;
-   for (uint32_t i = 0; i < f->num_params; i++) {
-      const TlParam *p = &f->params[i];
-      const TlValue *v = p->is_runtime ? body->args[arg++] : NULL;
-      written[i] = v && v->type->kind == TL_TYPE_PTR && (c.all || c.written[root(&c, v)]);
-   }
+   find_params(&(Classes){.by_writes = true}, arena, f, written);
+}
+
+void
+tl_written_params_except(TlArena *arena, const TlFunc *f, const TlMap *except, bool *written)
+{
+   find_params(&(Classes){.by_writes = true, .except = except}, arena, f, written);
+}
+
+void
+tl_read_params(TlArena *arena, const TlFunc *f, bool *read)
+{
+   find_params(&(Classes){.by_writes = false}, arena, f, read);
 }

@@ -19,7 +19,8 @@
 static bool
 is_send(const TlOp *op)
 {
-   return op->opcode == TL_OP_MBAR_EXPECT || op->opcode == TL_OP_TMA_LOAD;
+   return op->opcode == TL_OP_MBAR_EXPECT || op->opcode == TL_OP_TMA_LOAD ||
+          op->opcode == TL_OP_TMA_STORE;
 }
 
 static bool

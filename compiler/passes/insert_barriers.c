@@ -20,11 +20,11 @@
  * comes after has waited for them at an mbarrier.
  *
  * wgmma reads until it is waited for, past barriers: like a copy in flight, its reads conflict with
- * nothing before.  It goes to memory by another way (the async proxy), so what threads wrote must
- * be fenced by them before the barrier: a fence goes before every barrier that has such writes
- * behind it, and before a loop with wgmma for what was written before it; boxes write over it by
- * the same way.  What asynchronous copies brought needs none (docs/decisions/0016), nor do boxes,
- * which come by the async proxy themselves.
+ * nothing before.  So do boxes that are stored.  Both go to memory by another way (the async proxy),
+ * so what threads wrote must be fenced by them before the barrier: a fence goes before every barrier
+ * that has such writes behind it, and before a loop with wgmma for what was written before it; boxes
+ * write over it by the same way.  What asynchronous copies brought needs none
+ * (docs/decisions/0016), nor do boxes, which come by the async proxy themselves.
  *
  * Roles run at the same time, each with a named barrier of its own; what one does is ordered with
  * what another does by mbarriers, which specialize_warps places; these order all that is guarded by
@@ -40,6 +40,9 @@
 #include <assert.h>
 #include <string.h>
 
+/* Each is waited for by itself. */
+typedef enum AsyncKind { COPIES, PRODUCTS, STORED_BOXES } AsyncKind;
+
 typedef struct Access {
    uint32_t begin, end; /* bytes */
    uint32_t partition;  /* nonzero: private to each warp */
@@ -48,12 +51,11 @@ typedef struct Access {
    bool is_guarded;     /* by mbarriers: ordered with what is guarded as well */
    bool is_write;
    bool warp_synced;   /* a warp barrier came after it */
-   uint32_t in_flight; /* an asynchronous copy or wgmma not waited for: 1 + groups of its kind
-                          since, at most MAX_AGE */
-   bool is_wgmma;
-   bool is_async;   /* by the async proxy: of wgmma, or of a box */
-   bool is_fenced;  /* a write that the async proxy may see after the next barrier */
-   bool is_ordered; /* a write that a barrier without fence came after: only that proxy minds */
+   uint32_t in_flight; /* not waited for: 1 + groups of its kind since, at most MAX_AGE */
+   AsyncKind kind;     /* of what is in flight */
+   bool is_async;      /* by the async proxy: of wgmma, or of a box */
+   bool is_fenced;     /* a write that the async proxy may see after the next barrier */
+   bool is_ordered;    /* a write that a barrier without fence came after: only that proxy minds */
 } Access;
 
 enum { MAX_AGE = 255 };
@@ -92,7 +94,7 @@ same_access(const Access *a, const Access *b)
    return a->begin == b->begin && a->end == b->end && a->partition == b->partition &&
           a->is_guarded == b->is_guarded && a->is_write == b->is_write &&
           a->warp_synced == b->warp_synced && a->in_flight == b->in_flight &&
-          a->stages == b->stages && a->phase == b->phase && a->is_wgmma == b->is_wgmma &&
+          a->stages == b->stages && a->phase == b->phase && a->kind == b->kind &&
           a->is_async == b->is_async && a->is_fenced == b->is_fenced &&
           a->is_ordered == b->is_ordered;
 }
@@ -153,7 +155,8 @@ wgmma_accesses(const TlOp *op, Access out[2])
    for (unsigned i = tl_wgmma_is_shared(op, 0) ? 0 : 1; i < 2; i++) {
       TlExtent e = tl_wgmma_extent(op, i);
       out[n] = access_to(&e);
-      out[n].is_wgmma = out[n].is_async = true;
+      out[n].kind = PRODUCTS;
+      out[n].is_async = true;
       out[n++].in_flight = 1;
    }
    return n;
@@ -181,6 +184,11 @@ accesses_of(const TlOp *op, Access out[2])
    tl_attr_extent(op, &e);
    Access a = access_to(&e);
    unsigned n = 0;
+   if (op->opcode == TL_OP_TMA_STORE) {
+      a.kind = STORED_BOXES;
+      a.is_async = true;
+      a.in_flight = 2; /* a group by itself */
+   }
    if (reads)
       out[n++] = a;
    a.is_write = true;
@@ -272,22 +280,22 @@ after_warp_barrier(State *s)
 }
 
 static void
-after_commit(State *s, bool is_wgmma)
+after_commit(State *s, AsyncKind kind)
 {
    for (size_t i = 0; i < s->open.len; i++)
       if (s->open.data[i].in_flight && s->open.data[i].in_flight < MAX_AGE &&
-          s->open.data[i].is_wgmma == is_wgmma)
+          s->open.data[i].kind == kind)
          s->open.data[i].in_flight++;
 }
 
 /* At most the last num groups are still in flight: those of age 1 (open) to num + 1. */
 static void
-after_wait(State *s, int64_t num, bool is_wgmma)
+after_wait(State *s, int64_t num, AsyncKind kind)
 {
    assert(num >= 0);
    for (size_t i = 0; i < s->open.len; i++) {
       uint32_t age = s->open.data[i].in_flight;
-      if ((age == MAX_AGE || (age > 1 && age > num + 1)) && s->open.data[i].is_wgmma == is_wgmma)
+      if ((age == MAX_AGE || (age > 1 && age > num + 1)) && s->open.data[i].kind == kind)
          s->open.data[i].in_flight = 0;
    }
 }
@@ -510,13 +518,15 @@ walk(Barriers *b, TlBlock *block)
       else if (op->opcode == TL_OP_BAR_WARP)
          after_warp_barrier(&b->state);
       else if (op->opcode == TL_OP_CP_ASYNC_COMMIT)
-         after_commit(&b->state, false);
+         after_commit(&b->state, COPIES);
       else if (op->opcode == TL_OP_CP_ASYNC_WAIT)
-         after_wait(&b->state, tl_attr_int(op, TL_ATTR_NUM), false);
+         after_wait(&b->state, tl_attr_int(op, TL_ATTR_NUM), COPIES);
       else if (op->opcode == TL_OP_WGMMA)
-         after_commit(&b->state, true);
+         after_commit(&b->state, PRODUCTS);
       else if (op->opcode == TL_OP_WGMMA_WAIT)
-         after_wait(&b->state, tl_attr_int(op, TL_ATTR_NUM), true);
+         after_wait(&b->state, tl_attr_int(op, TL_ATTR_NUM), PRODUCTS);
+      else if (op->opcode == TL_OP_TMA_STORES_WAIT)
+         after_wait(&b->state, 0, STORED_BOXES);
       else if (tl_is_loop(op))
          walk_loop(b, op);
       else if (op->num_regions)
@@ -532,7 +542,8 @@ find_async(Barriers *b, const TlBlock *block)
    bool any = false;
    for (const TlOp *op = block->first; op; op = op->next) {
       Access acc[2];
-      unsigned n = op->opcode == TL_OP_WGMMA || is_own_box(op) ? accesses_of(op, acc) : 0;
+      bool is_async = op->opcode == TL_OP_WGMMA || op->opcode == TL_OP_TMA_STORE || is_own_box(op);
+      unsigned n = is_async ? accesses_of(op, acc) : 0;
       bool has_async = n > 0;
       tl_map_put(&b->place, op, (void *)++b->num_ops);
       for (unsigned i = 0; i < n; i++)

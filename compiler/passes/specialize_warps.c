@@ -764,6 +764,18 @@ split_roles(Special *s)
 }
 
 /* ---- whether it pays ---- */
+/* Is the loop in one that stores, one tile after the other?  Such blocks are launched one for each
+ * multiprocessor. */
+static bool
+is_of_tiles(const TlOp *loop)
+{
+   for (const TlOp *outer = tl_parent(loop); outer; outer = tl_parent(outer))
+      for (unsigned r = 0; r < outer->num_regions && tl_is_loop(outer); r++)
+         if (tl_block_has(outer->regions[r]->block, TL_OP_STORE))
+            return true;
+   return false;
+}
+
 /* Would the block be alone on its multiprocessor anyway?  Else two blocks already keep out of each
  * other's way, and the registers and the shared memory of the producers would cost one of them.
  * What the loop's sums take must fit into the registers that are left to the consumers. */
@@ -772,10 +784,11 @@ pays(const Special *s)
 {
    unsigned words = 0;
    uint64_t bytes = 0;
-   bool is_asked = false;
+   bool is_asked = false, is_alone = false;
    for (size_t i = 0; i < s->pairs.len; i++) {
       const TlPipe *p = &s->pairs.data[i]->pipe;
       unsigned own = tl_words_of_products(p->body);
+      is_alone |= is_of_tiles(p->loop);
       is_asked |= tl_attr_int(p->loop, TL_ATTR_FLAGS) >> TL_LOOP_FLAG_WARP_SPECIALIZE & 1;
       words = own > words ? own : words;
       if (own > s->shares->most_sums)
@@ -783,7 +796,7 @@ pays(const Special *s)
    }
    for (size_t i = 0; i < s->channels.len; i++)
       bytes += tl_pipe_stage_bytes(s->channels.data[i]->pipe) * s->channels.data[i]->stages;
-   return is_asked || 2 * bytes > s->cx->target->max_shared_bytes ||
+   return is_asked || is_alone || 2 * bytes > s->cx->target->max_shared_bytes ||
           tl_is_alone(s->cx->target, s->func->num_warps, words);
 }
 

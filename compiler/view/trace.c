@@ -492,6 +492,7 @@ static const EventRule event_rule[TL_OP_COUNT] = {
    [TL_OP_ATOM_SHARED] = {touch_event, TL_ACT_ATOMIC, false},
    [TL_OP_LD_GLOBAL] = {plain_event, TL_ACT_LOAD, true},
    [TL_OP_ST_GLOBAL] = {plain_event, TL_ACT_STORE, false},
+   [TL_OP_TMA_STORE] = {plain_event, TL_ACT_STORE, false},
    [TL_OP_ATOM_RMW] = {plain_event, TL_ACT_ATOMIC, false},
    [TL_OP_ATOM_CAS] = {plain_event, TL_ACT_ATOMIC, false},
 };

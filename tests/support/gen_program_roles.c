@@ -1,7 +1,7 @@
 /* Loops of dots for warps in two roles: one product or two an iteration, several loops in a row
  * with equal or other tiles, loops in loops, masked loads, none or few trips.  The same without
- * roles: loops and conditions in loops, between which threads exchange.  Data are small whole
- * numbers: every sum is exact. */
+ * roles: loops and conditions in loops, between which threads exchange; each turn may store its
+ * tile.  Data are small whole numbers: every sum is exact. */
 #include "support/gen_program_impl.h"
 
 enum { ROWS = 128, STEPS = 2 * GEN_MAX_TRIPS };
@@ -11,7 +11,7 @@ typedef struct RoleLoop {
    uint32_t depth, cols; /* of a product of ROWS x depth and depth x cols */
    bool has_two;         /* products; else the left operand is loaded in the loop, too */
    bool is_nested, has_mask[2], is_turned; /* the right operand lies transposed in memory */
-   int left, right, values;                /* buffers */
+   int left, right, values, out;           /* buffers; out: a tile for each turn, -1: none */
    TlValue *first;                         /* left operand of two products */
 } RoleLoop;
 
@@ -93,6 +93,24 @@ exchanged(Gen *g, TlValue *sum)
    return tl_b2(b, TL_OP_MIN, sum, tl_t1(b, TL_OP_BROADCAST, sum->type, most));
 }
 
+/* The sum, at times under a mask, to its place among the tiles of its program. */
+static void
+role_store(Gen *g, int buffer, TlValue *sum, TlValue *turn)
+{
+   TlBuilder *b = &g->b;
+   uint32_t n = gen_elems(sum);
+   const TlType *type = gen_with(g, sum->type, g->p->buffer[buffer].dtype);
+   TlValue *at = tl_b2(b, TL_OP_MUL, turn, gen_number(g, turn->type, n));
+   TlValue *offset = gen_offset_of_program(g, n * STEPS);
+   TlValue *args[3] = {gen_pointers(g, buffer, gen_numbers(g, 2, sum->type->shape),
+                                    offset ? tl_b2(b, TL_OP_ADD, offset, at) : at),
+                       type == sum->type ? sum : tl_t1(b, TL_OP_CAST, type, sum)};
+   bool has_mask = gen_chance(g, 40);
+   if (has_mask)
+      args[2] = role_mask(g, type);
+   tl_build_n(b, TL_OP_STORE, args, 2 + has_mask, NULL, TL_ATTRS_());
+}
+
 /* One turn of the outer loop: the inner one, at times in every other turn only. */
 static TlValue *
 role_turn(Gen *g, const RoleLoop *l, TlValue *turn, TlValue *sum)
@@ -135,7 +153,9 @@ role_loop(Gen *g, const RoleLoop *l, TlValue *outer, bool has_inner, TlValue *su
    GenRegion r = gen_open(g, op, 0);
    if (has_inner)
       out = role_turn(g, l, step, out);
-   else
+   if (has_inner && l->out >= 0)
+      role_store(g, l->out, out, step);
+   if (!has_inner)
       out = role_products(g, l, outer ? tl_b2(b, TL_OP_ADD, step, outer) : step, out);
    gen_close(g, &r, &out, 1);
    return tl_result(op, 0);
@@ -158,11 +178,16 @@ gen_step_role_dots(Gen *g)
       l.values = gen_buffer(g, l.in, l.cols * l.cols * all, GEN_TINY);
       l.first = role_tile(g, l.left, (const uint32_t[]){ROWS, l.depth}, NULL, false);
    }
+   l.out = -1;
+   if (l.is_nested && gen_chance(g, 50))
+      l.out = gen_buffer(g, gen_chance(g, 80) ? l.in : TL_FP32, ROWS * l.cols * all, GEN_POISON);
    TlValue *sum = zeros(g, l.cols);
    for (unsigned i = 0; i < loops; i++) {
       l.has_mask[0] = gen_chance(g, 30);
       l.has_mask[1] = gen_chance(g, 30);
       sum = role_loop(g, &l, NULL, l.is_nested, sum);
    }
+   if (gen_chance(g, 50)) /* rounded, it may go another way to memory */
+      gen_store_plain(g, tl_t1(&g->b, TL_OP_CAST, gen_with(g, sum->type, l.in), sum));
    gen_store_plain(g, gen_know(g, sum, (Fact){.lo = -0x1p24, .hi = 0x1p24, .whole = true}));
 }

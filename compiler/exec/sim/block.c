@@ -224,6 +224,8 @@ thread_main(void *arg)
    tl_fiber_entered(&b->scheduler);
    b->launch->kernel->code->entry(&t->host, b->launch->bits);
    assert(t->copies.len >= t->copies.first);
+   if (t->stored.len)
+      sim_fault(t, t->stored.site, (TlSimFault){.kind = TL_SIM_FAULT_STORED});
    t->state = SIM_ENDED;
    tl_fiber_switch(&t->fiber, &b->scheduler, true);
    __builtin_unreachable();

@@ -45,7 +45,7 @@ touches_global(const TlOp *op)
 {
    return op->opcode == TL_OP_LD_GLOBAL || op->opcode == TL_OP_ST_GLOBAL ||
           op->opcode == TL_OP_CP_ASYNC || op->opcode == TL_OP_ATOM_RMW ||
-          op->opcode == TL_OP_ATOM_CAS;
+          op->opcode == TL_OP_ATOM_CAS || op->opcode == TL_OP_TMA_STORE;
 }
 
 void
@@ -60,9 +60,14 @@ sim_global_prepare(TlSimKernel *k)
       const SimSite *s = sim_site(k->code->sites[i]);
       bool is_atomic = op->opcode == TL_OP_ATOM_RMW || op->opcode == TL_OP_ATOM_CAS;
       uint32_t bytes = is_atomic ? s->elem_bytes : s->is_partial ? s->pointee_bytes : s->bytes;
+      const TlValue *pointer = tl_arg(op, 0);
+      if (op->opcode == TL_OP_TMA_STORE) {
+         bytes = tl_dtype_info[tl_arg(op, 1)->type->dtype].bytes;
+         pointer = tl_arg(tl_arg(op, 1)->def, 0);
+      }
       k->global_granule = bytes < k->global_granule ? bytes : k->global_granule;
       if (op->opcode != TL_OP_LD_GLOBAL && op->opcode != TL_OP_CP_ASYNC)
-         k->written |= sim_roots(f, tl_arg(op, 0));
+         k->written |= sim_roots(f, pointer);
    }
    if (!k->written)
       return;

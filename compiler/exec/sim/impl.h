@@ -185,6 +185,12 @@ typedef struct SimAsyncReads {
 /* ---- threads and warps ---- */
 typedef enum SimState { SIM_READY, SIM_AT_WARP, SIM_AT_BARRIER, SIM_ENDED } SimState;
 
+/* What the boxes that a thread stored are read from, until it waits. */
+typedef struct SimStored {
+   uint32_t *cell, len, cap;
+   const TlHostSite *site; /* of the last one */
+} SimStored;
+
 struct SimThread {
    TlHostThread host; /* first: generated code sees it */
    SimBlock *block;
@@ -197,6 +203,7 @@ struct SimThread {
    unsigned char *frame;
    SimCopies copies;
    SimWgmmas wgmmas;
+   SimStored stored;
    uint32_t num_fences;
    uint32_t fence_epoch[SIM_FENCES]; /* by number modulo */
    uint32_t loading;                 /* number of the first register of the load under way */
@@ -346,7 +353,11 @@ void *sim_grown(SimThread *t, void *old, uint32_t len, uint32_t *cap, size_t ele
 void sim_begin_box(SimThread *t, const TlHostSite *s, uint32_t at, const uint8_t *data);
 void sim_land_box(SimThread *t, uint32_t at, const uint8_t *data, uint32_t epoch);
 
-/* A copy of a box that t sent for. */
+/* 16 bytes of a box that the thread stores: they are being read until sim_end_stored. */
+const uint8_t *sim_begin_stored(SimThread *t, const TlHostSite *s, uint32_t at);
+void sim_end_stored(SimThread *t);
+
+/* A copy of a box that t sent for, or to which it stores. */
 typedef struct SimBox {
    SimThread *t;
    const TlHostSite *site;

@@ -532,6 +532,36 @@ sim_land_box(SimThread *t, uint32_t at, const uint8_t *data, uint32_t epoch)
       m->write[i].epoch = epoch;
 }
 
+/* Of all lanes, so that a write of the same thread meets it too. */
+const uint8_t *
+sim_begin_stored(SimThread *t, const TlHostSite *s, uint32_t at)
+{
+   SimShared *m = &t->block->shared;
+   SimStored *r = &t->stored;
+   const uint8_t *p =
+      touch(&(Touch){.t = t, .site = s, .at = at, .bytes = BOX_BYTES, .is_async = true});
+   r->site = s;
+   for (uint32_t cell = at / m->granule; cell < (at + BOX_BYTES) / m->granule; cell++) {
+      SimRead *read = &m->read[(size_t)cell * t->block->num_warps + t->warp->index];
+      read->epoch = SIM_IN_FLIGHT;
+      read->many = true;
+      if (r->len == r->cap)
+         r->cell = sim_grown(t, r->cell, r->len, &r->cap, sizeof *r->cell);
+      r->cell[r->len++] = cell;
+   }
+   return p;
+}
+
+void
+sim_end_stored(SimThread *t)
+{
+   const SimBlock *b = t->block;
+   for (uint32_t i = 0; i < t->stored.len; i++)
+      b->shared.read[(size_t)t->stored.cell[i] * b->num_warps + t->warp->index].epoch =
+         b->epoch[t->warp->index];
+   t->stored.len = 0;
+}
+
 /* ---- what wgmma reads ---- */
 void
 sim_fence_async(TlHostThread *host, const TlHostSite *h, unsigned char *frame)

@@ -121,6 +121,7 @@ decode(TlSimKernel *k, TlHostSite *h)
       s->num_other = op->num_args > 2 ? regs_of(tl_arg(op, 2)) : 0;
       break;
    case TL_OP_TMA_LOAD:
+   case TL_OP_TMA_STORE:
       s->bytes = 16;
       break;
    case TL_OP_LDMATRIX:

@@ -1,8 +1,10 @@
-/* Copies of boxes: PTX ISA "cp.async.bulk.tensor", "Tensors", "Swizzling modes".
+/* Copies and stores of boxes: PTX ISA "cp.async.bulk.tensor", "Tensors", "Swizzling modes".
  *
  * A box lies in shared memory row by row, the last dimension innermost.  A swizzle moves chunks of
  * 16 bytes by bits of the shared address: of 128 bytes a[6:4] ^= a[9:7], of 64 a[5:4] ^= a[8:7], of
- * 32 a[4] ^= a[7].  Elements outside of the tensor are 0 or NaN and count like others. */
+ * 32 a[4] ^= a[7].  Elements outside of the tensor are 0 or NaN and count like others; stored they
+ * go nowhere.  What is stored is read when the thread begins, and counts as being read until it
+ * waits. */
 #include "exec/sim/impl.h"
 
 #include <string.h>
@@ -50,28 +52,40 @@ outside(const SimBox *box, TlDtype t)
              : tl_double_to_bits(t, __builtin_nan(""), TL_ROUND_NEAREST_EVEN);
 }
 
-/* The bytes of one element, or of what stands for one outside. */
-static void
-read_element(const SimBox *box, const int64_t *index, SimUse use, uint8_t *out)
+/* The address of an element; false outside of the tensor. */
+static bool
+find_element(const SimBox *box, const int64_t *index, uint64_t *address)
 {
    const TlType *map = map_type(box);
-   uint32_t bytes = tl_dtype_info[map->dtype].bytes;
    int64_t offset = index[map->rank - 1];
    bool is_in = true;
    for (unsigned d = 0; d < map->rank; d++)
       is_in &= index[d] >= 0 && index[d] < box->map[1 + d];
    for (unsigned d = 0; d + 1 < map->rank; d++)
       offset += index[d] * box->map[1 + map->rank + d];
+   *address = (uint64_t)(box->map[0] + offset * (int64_t)tl_dtype_info[map->dtype].bytes);
+   return is_in;
+}
+
+/* The bytes of one element, or of what stands for one outside; what goes outside goes nowhere. */
+static void
+move_element(const SimBox *box, const int64_t *index, SimUse use, uint8_t *data)
+{
+   TlDtype t = map_type(box)->dtype;
+   uint32_t bytes = tl_dtype_info[t].bytes;
+   uint64_t address;
+   bool is_in = find_element(box, index, &address), is_store = use == SIM_WRITES;
    if (is_in) {
-      uint64_t address = (uint64_t)(box->map[0] + offset * (int64_t)bytes);
-      memcpy(out, sim_global(box->t, box->site, address, bytes, use, NULL), bytes);
-      return;
+      uint8_t *p = sim_global(box->t, box->site, address, bytes, use, data);
+      memcpy(is_store ? p : data, is_store ? data : p, bytes);
+   } else if (!is_store) {
+      tl_store_elem(t, data, outside(box, t));
    }
-   tl_store_elem(map->dtype, out, outside(box, map->dtype));
 }
 
 typedef void ChunkFn(const SimBox *box, uint32_t at, const uint8_t *data);
 
+/* Loads call fn with the data of a chunk; stores, without it, take them from shared memory. */
 static void
 each_chunk(const SimBox *box, SimUse use, ChunkFn *fn)
 {
@@ -85,9 +99,13 @@ each_chunk(const SimBox *box, SimUse use, ChunkFn *fn)
       uint32_t rest = c * per;
       for (unsigned d = map->rank; d-- > 0; rest /= map->shape[d])
          index[d] = box->coordinate[d] + (int64_t)(rest % map->shape[d]);
+      uint32_t at = swizzled(box->at + c * CHUNK, swizzle);
+      if (!fn)
+         memcpy(data, sim_begin_stored(box->t, box->site, at), CHUNK);
       for (uint32_t e = 0; e < per; e++, index[map->rank - 1]++)
-         read_element(box, index, use, data + e * bytes);
-      fn(box, swizzled(box->at + c * CHUNK, swizzle), data);
+         move_element(box, index, use, data + e * bytes);
+      if (fn)
+         fn(box, at, data);
    }
 }
 
@@ -128,23 +146,49 @@ check_box(const SimBox *box)
                              .shared_bytes = box->at % align ? align : CHUNK});
 }
 
+/* Operands 0 and 1 are the address and the map. */
+static SimBox
+box_of(SimThread *t, const TlHostSite *s, const unsigned char *frame, unsigned coordinates)
+{
+   SimBox box = {.t = t, .site = s};
+   unsigned rank = map_type(&box)->rank;
+   const int64_t *words;
+   memcpy(&box.at, frame + s->arg_at[0], sizeof box.at);
+   memcpy(&words, frame + s->arg_at[1], sizeof words);
+   memcpy(box.map, words, 2 * rank * sizeof box.map[0]);
+   for (unsigned d = 0; d < rank; d++)
+      memcpy(&box.coordinate[d], frame + s->arg_at[coordinates + d], sizeof box.coordinate[d]);
+   check_box(&box);
+   return box;
+}
+
+void
+sim_tma_store(TlHostThread *host, const TlHostSite *s, unsigned char *frame)
+{
+   enum { PRED = 2, COORDINATES };
+   if (!frame[s->arg_at[PRED]])
+      return;
+   SimBox box = box_of(sim_thread(host), s, frame, COORDINATES);
+   each_chunk(&box, SIM_WRITES, NULL);
+}
+
+void
+sim_tma_stores_wait(TlHostThread *host, const TlHostSite *s, unsigned char *frame)
+{
+   (void)s;
+   (void)frame;
+   sim_end_stored(sim_thread(host));
+}
+
 void
 sim_tma_load(TlHostThread *host, const TlHostSite *s, unsigned char *frame)
 {
-   enum { ADDRESS, MAP, BARRIER, PRED, COORDINATES };
-   SimBox box = {.t = sim_thread(host), .site = s};
-   unsigned rank = map_type(&box)->rank;
-   const int64_t *words;
+   enum { BARRIER = 2, PRED, COORDINATES };
    uint32_t mbarrier;
    if (!frame[s->arg_at[PRED]])
       return;
-   memcpy(&box.at, frame + s->arg_at[ADDRESS], sizeof box.at);
-   memcpy(&words, frame + s->arg_at[MAP], sizeof words);
-   memcpy(box.map, words, 2 * rank * sizeof box.map[0]);
    memcpy(&mbarrier, frame + s->arg_at[BARRIER], sizeof mbarrier);
-   for (unsigned d = 0; d < rank; d++)
-      memcpy(&box.coordinate[d], frame + s->arg_at[COORDINATES + d], sizeof box.coordinate[d]);
-   check_box(&box);
+   SimBox box = box_of(sim_thread(host), s, frame, COORDINATES);
    each_chunk(&box, SIM_READS, begin_chunk);
    sim_mbarrier_takes(mbarrier, &box);
 }

@@ -319,24 +319,47 @@ remember(Alloc *a, const Buffer *b)
    tl_vec_push(a->cx->arena, &a->cx->pass->places, place);
 }
 
+static uint32_t
+limit_of(const TlPassCx *cx)
+{
+   return cx->target ? cx->target->max_shared_bytes : 99 * 1024;
+}
+
+/* The bytes that all take. */
+static uint64_t
+arrange(Alloc *a, TlLowerCx *cx)
+{
+   *a = (Alloc){.cx = cx, .keep_in_loops = true};
+   tl_map_init(&a->buffer_of, cx->scratch);
+   walk(a, cx->func->body->block);
+   uint64_t total = place(a);
+   if (total > ROOMY_BYTES) {
+      *a = (Alloc){.cx = cx};
+      tl_map_init(&a->buffer_of, cx->scratch);
+      walk(a, cx->func->body->block);
+      total = place(a);
+   }
+   if (total > limit_of(cx->pass)) {
+      end_scratch_early(a);
+      total = place(a);
+   }
+   return total;
+}
+
+uint64_t
+tl_shared_bytes_for(TlPassCx *cx, TlFunc *f)
+{
+   TlLowerCx lower = {.pass = cx, .func = f, .scratch = cx->scratch};
+   Alloc a;
+   return arrange(&a, &lower);
+}
+
 bool
 tl_alloc_shared(TlLowerCx *cx)
 {
-   uint32_t limit = cx->pass->target ? cx->pass->target->max_shared_bytes : 99 * 1024;
-   Alloc a = {.cx = cx, .keep_in_loops = true};
-   tl_map_init(&a.buffer_of, cx->scratch);
-   walk(&a, cx->func->body->block);
-   uint64_t total = place(&a);
-   if (total > ROOMY_BYTES) {
-      a = (Alloc){.cx = cx};
-      tl_map_init(&a.buffer_of, cx->scratch);
-      walk(&a, cx->func->body->block);
-      total = place(&a);
-   }
-   if (total > limit) {
-      end_scratch_early(&a);
-      total = place(&a);
-   }
+   uint32_t limit = limit_of(cx->pass);
+   Alloc a;
+   uint64_t total = arrange(&a, cx);
    if (total > limit)
       return report_too_much(&a, total, limit);
    for (size_t i = 0; i < a.buffers.len; i++) {

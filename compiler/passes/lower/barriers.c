@@ -89,33 +89,62 @@ moved_by(TlLowerCx *cx, TlValue *first, const TlLinear *memory, unsigned d, uint
    return by ? tl_op2(cx, TL_OP_ADD, first, tl_i32(cx, by)) : first;
 }
 
-/* Box after box, all by the first thread. */
-void
-tl_lower_box_copy(TlLowerCx *cx, TlOp *op)
+enum { MAP, BUFFER, BARRIERS, MOST_OPERANDS = BARRIERS + 2 + TL_TMAP_RANK };
+
+/* Box after box: machine operations whose operands are an address, the map, `head` given ones and
+ * coordinates, of the operation `op` whose coordinates begin at operand `first`. */
+static void
+move_boxes(TlLowerCx *cx, const TlOp *op, TlOpcode opcode, TlValue *const *head, unsigned num_head,
+           unsigned first)
 {
-   enum { MAP, BUFFER, BARRIERS, COORDINATES = BARRIERS + 2 };
-   const TlType *to = tl_arg(op, BUFFER)->type, *map = tl_arg(op, MAP)->type;
-   unsigned bytes = tl_dtype_info[to->dtype].bytes, outer = map->rank - to->rank;
+   const TlType *buffer = tl_arg(op, BUFFER)->type, *map = tl_arg(op, MAP)->type;
+   unsigned bytes = tl_dtype_info[buffer->dtype].bytes, outer = map->rank - buffer->rank, n = 2;
    TlBoxes boxes;
-   bool ok = tl_hw_boxes(to->layout, bytes, &boxes);
-   assert(ok && "infer_box_copy");
+   bool ok = tl_hw_boxes(buffer->layout, bytes, &boxes);
+   assert(ok && "infer_box_copy, infer_box_store");
    TlSharedRef ref = tl_memdesc_ref(cx, tl_arg(op, BUFFER));
-   TlValue *at = ref.base ? ref.base : tl_i32(cx, ref.offset), *args[COORDINATES + TL_TMAP_RANK];
+   TlValue *at = ref.base ? ref.base : tl_i32(cx, ref.offset), *args[MOST_OPERANDS];
    args[1] = tl_lower_use(cx, tl_arg(op, MAP));
-   args[2] = address_at(cx, op, BARRIERS);
-   unsigned end = COORDINATES + map->rank;
-   args[3] = by_first_thread(cx, op->num_args > end ? tl_arg(op, end) : NULL);
+   while (n < 2 + num_head) {
+      args[n] = head[n - 2];
+      n++;
+   }
    for (uint32_t i = 0; ok && i >> boxes.log2_num == 0; i++) {
       uint32_t start = 0;
       for (unsigned k = 0; k < boxes.log2_num; k++)
          start ^= i >> k & 1 ? boxes.start[k] : 0;
       args[0] = i ? tl_op2(cx, TL_OP_ADD, at, tl_i32(cx, i * boxes.elems * bytes)) : at;
       for (unsigned d = 0; d < map->rank; d++) {
-         TlValue *first = tl_lower_use(cx, tl_arg(op, COORDINATES + d));
-         args[COORDINATES + d] =
-            d < outer ? first : moved_by(cx, first, to->layout, d - outer, start);
+         TlValue *begin = tl_lower_use(cx, tl_arg(op, first + d));
+         args[n + d] = d < outer ? begin : moved_by(cx, begin, buffer->layout, d - outer, start);
       }
-      tl_build_n(&cx->b, TL_OP_TMA_LOAD, args, COORDINATES + map->rank, NULL,
+      tl_build_n(&cx->b, opcode, args, n + map->rank, NULL,
                  TL_ATTRS_({TL_ATTR_EXTENT, {.ints = tl_extent_ints(cx->arena, ref.extent)}}));
    }
+}
+
+/* All by the first thread. */
+void
+tl_lower_box_copy(TlLowerCx *cx, TlOp *op)
+{
+   enum { COORDINATES = BARRIERS + 2 };
+   unsigned end = COORDINATES + tl_arg(op, MAP)->type->rank;
+   TlValue *head[] = {address_at(cx, op, BARRIERS),
+                      by_first_thread(cx, op->num_args > end ? tl_arg(op, end) : NULL)};
+   move_boxes(cx, op, TL_OP_TMA_LOAD, head, 2, COORDINATES);
+}
+
+void
+tl_lower_box_store(TlLowerCx *cx, TlOp *op)
+{
+   TlValue *mine = by_first_thread(cx, NULL);
+   move_boxes(cx, op, TL_OP_TMA_STORE, &mine, 1, BUFFER + 1);
+}
+
+/* Of the other threads none stored any. */
+void
+tl_lower_box_stores_wait(TlLowerCx *cx, TlOp *op)
+{
+   tl_build_n(&cx->b, TL_OP_TMA_STORES_WAIT, NULL, 0, NULL,
+              TL_ATTRS_({TL_ATTR_WRITTEN, *tl_attr(op, TL_ATTR_WRITTEN)}));
 }

@@ -5,6 +5,7 @@
 
 #include "ir/analysis.h"
 #include "layout/convert_plan.h"
+#include "passes/pass.h"
 
 /* Layout of a tile with repeats folded: one register for each bit that is left. */
 TlLinear tl_layout_of(const TlType *t);
@@ -25,5 +26,7 @@ unsigned tl_async_copy_bytes(TlArena *arena, TlAnalysis *facts, const TlOp *load
 uint32_t tl_memdesc_stage_bytes(const TlType *memdesc);
 /* Scratch bytes that lowering this operation needs. */
 uint32_t tl_scratch_bytes(TlArena *arena, const TlFunc *f, const TlOp *op);
+/* Shared memory of a block that lowering f (LAID), as it stands, would take. */
+uint64_t tl_shared_bytes_for(TlPassCx *cx, TlFunc *f);
 
 #endif

@@ -1,0 +1,381 @@
+/* Tiles stored as boxes of a tensor: what would go through shared memory anyway, to be stored in
+ * rows, stays there, and one thread stores it by the tensor memory accelerator.
+ *
+ *    %c = convert_layout %acc              %buffer = local_alloc
+ *    store %ptrs, %c, %mask         ->     local_store %acc, %buffer
+ *                                          box_store %map, %buffer, [%row, %column]
+ *                                          ..
+ *                                          box_stores_wait %buffer        before the buffer ends
+ *
+ * Saved are the way back to registers, the stores and their addresses.  The kernel has to have maps
+ * already: others would make its launch longer for this alone.
+ *
+ * A buffer of a store in loops is made around them where there is room beside the rings, so that
+ * the boxes are written while the next tile begins.  Else, and outside of loops, it lives to the
+ * end of its block.
+ *
+ * What holds: nothing in the kernel reads the tensor, nothing else writes it, and nothing that
+ * comes after orders memory: atomics, barriers of the program.  A store waits until all before it
+ * are written, unless they are of the same turn of the loop and certainly of other elements. */
+#include "ir/affine.h"
+#include "ir/control.h"
+#include "ir/walk.h"
+#include "ir/written.h"
+#include "layout/hw_layouts.h"
+#include "passes/box_access.h"
+#include "passes/lower/lower.h"
+#include "passes/remark.h"
+
+#include <assert.h>
+
+typedef struct Store {
+   TlOp *op;
+   TlOp *home; /* around op, in the body of the kernel or of a role; NULL: op is there itself */
+   TlValue *tile;
+   const TlType *buffer_type;
+   TlBoxAccess box;
+   const char *why;                        /* by threads */
+   TlOp *alloc, *first, *sent, *last_wait; /* the buffer, what comes behind it, .., where it ends */
+} Store;
+
+typedef struct Stores {
+   TlPassCx *cx;
+   TlFunc *func;
+   TlAffine *affine;
+   TL_VEC(Store) all;
+} Stores;
+
+/* ---- which stores ---- */
+/* The tile before it was brought into the layout of the pointers, by way of shared memory. */
+static TlValue *
+tile_of(Stores *s, const TlOp *store)
+{
+   const TlValue *v = tl_arg(store, 1);
+   const TlOp *convert = v->def;
+   if (!convert || convert->opcode != TL_OP_CONVERT_LAYOUT || v->uses->next ||
+       tl_type_elem(v->type)->kind != TL_TYPE_SCALAR || tl_type_elem(v->type)->dtype == TL_I1)
+      return NULL;
+   TlLinear from = tl_layout_of(tl_arg(convert, 0)->type), to = tl_layout_of(v->type);
+   TlConvertPlan *plan = tl_new(s->cx->scratch, TlConvertPlan);
+   bool is_shared = tl_plan_conversion(v->type->elem, &from, &to, plan) &&
+                    plan->kind == TL_CONVERT_SHARED && plan->shared.rounds == 1;
+   return is_shared ? tl_arg(convert, 0) : NULL;
+}
+
+static unsigned
+inner_dim(const TlTileAccess *a)
+{
+   unsigned inner = a->rank - 1;
+   for (unsigned d = 0; d < a->rank; d++)
+      if (a->dim[d].stride.scale == 1 && !a->dim[d].stride.num)
+         inner = d;
+   return inner;
+}
+
+/* Rows of the tensor one after the other, in boxes as wide as a swizzle allows. */
+static const TlType *
+buffer_of(TlTypes *types, const TlType *tile, unsigned inner)
+{
+   unsigned order[TL_MAX_RANK], n = 0;
+   order[n++] = inner;
+   for (unsigned d = tile->rank; d-- > 0;)
+      if (d != inner)
+         order[n++] = d;
+   TlDtype t = tl_type_elem(tile)->dtype;
+   TlLinear memory =
+      tl_hw_shared_swizzled(tile->rank, tile->shape, tl_dtype_info[t].bytes, order, 128);
+   return tl_type_memdesc(types, t, tile->rank, tile->shape, tl_layout_intern(types, &memory), 1);
+}
+
+static const char *
+find_box(Stores *s, Store *x)
+{
+   const TlOp *op = x->op;
+   if (tl_attr_int(op, TL_ATTR_CACHE) != 0 || tl_attr_int(op, TL_ATTR_EVICT) != 0)
+      return "it says how to use the caches";
+   TlTileAccess access;
+   if (!tl_tile_access(s->affine, op, &access))
+      return access.why;
+   x->buffer_type = buffer_of(s->func->module->types, x->tile->type, inner_dim(&access));
+   return tl_box_access(s->affine, op, x->buffer_type, &x->box);
+}
+
+static bool
+orders_memory(const TlOp *op)
+{
+   switch (op->opcode) {
+   case TL_OP_ATOMIC_RMW:
+   case TL_OP_ATOMIC_CAS:
+   case TL_OP_DEBUG_BARRIER:
+   case TL_OP_GDC_WAIT:
+   case TL_OP_GDC_LAUNCH:
+      return true;
+   case TL_OP_INLINE_ASM:
+      return !tl_attr_int(op, TL_ATTR_PURE);
+   default:
+      return false;
+   }
+}
+
+static bool
+block_orders_memory(const TlOp *first, const TlBlock *block)
+{
+   for (const TlOp *op = first; op; op = tl_walk_next(op, block))
+      if (orders_memory(op))
+         return true;
+   return false;
+}
+
+/* What runs after the operation: the loops around it from their beginning, else what follows. */
+static bool
+order_comes_after(const TlOp *op)
+{
+   for (const TlOp *outer; op; op = outer) {
+      outer = tl_parent(op);
+      bool is_loop = outer && tl_is_loop(outer);
+      for (unsigned r = 0; is_loop && r < outer->num_regions; r++)
+         if (block_orders_memory(outer->regions[r]->block->first, outer->regions[r]->block))
+            return true;
+      if (!is_loop && op->next && block_orders_memory(op->next, op->block))
+         return true;
+   }
+   return false;
+}
+
+static TlOp *
+home_of(TlOp *op)
+{
+   TlOp *outer = tl_parent(op);
+   while (outer && outer->opcode != TL_OP_ROLE) {
+      op = outer;
+      outer = tl_parent(op);
+   }
+   return op;
+}
+
+static unsigned
+param_of(const TlFunc *f, const TlValue *base)
+{
+   unsigned arg = 0, i = 0;
+   while (i < f->num_params && (!f->params[i].is_runtime || f->body->block->args[arg] != base))
+      arg += f->params[i++].is_runtime;
+   assert(i < f->num_params && "tl_tile_access");
+   return i;
+}
+
+/* Of tensors that others read or write as well, no store is left. */
+static void
+refuse_shared_tensors(Stores *s)
+{
+   TlFunc *f = s->func;
+   bool *read = tl_new_array(s->cx->scratch, bool, f->num_params + 1);
+   bool *written = tl_new_array(s->cx->scratch, bool, f->num_params + 1);
+   tl_read_params(s->cx->scratch, f, read);
+   for (bool again = true; again;) {
+      TlMap ours;
+      tl_map_init(&ours, s->cx->scratch);
+      again = false;
+      for (size_t i = 0; i < s->all.len; i++)
+         if (!s->all.data[i].why)
+            tl_map_put(&ours, s->all.data[i].op, s->all.data[i].op);
+      tl_written_params_except(s->cx->scratch, f, &ours, written);
+      for (size_t i = 0; i < s->all.len; i++) {
+         Store *x = &s->all.data[i];
+         unsigned p = x->why ? 0 : param_of(f, x->box.access.base);
+         if (x->why || (!read[p] && !written[p]))
+            continue;
+         x->why = read[p] ? "the kernel reads the memory it writes"
+                          : "the kernel writes to that memory in another way as well";
+         again = true;
+      }
+   }
+}
+
+static void
+find_stores(Stores *s)
+{
+   const TlBlock *top = s->func->body->block;
+   size_t maps = 0;
+   for (TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      maps += op->opcode == TL_OP_TENSOR_MAP;
+      Store x = {.op = op, .tile = op->opcode == TL_OP_STORE ? tile_of(s, op) : NULL};
+      if (!x.tile)
+         continue;
+      x.home = home_of(op) == op ? NULL : home_of(op);
+      x.why = order_comes_after(op) ? "what follows orders memory" : find_box(s, &x);
+      tl_vec_push(s->cx->scratch, &s->all, x);
+   }
+   refuse_shared_tensors(s);
+   for (size_t i = 0; i < s->all.len; i++) {
+      Store *x = &s->all.data[i];
+      if (!x->why && ++maps > TL_MAX_MAPS)
+         x->why = "the kernel has as many tensor maps as a launch makes";
+      if (!x->why)
+         x->why = tl_box_access_build(s->cx->scratch, s->func, x->op, x->buffer_type, &x->box);
+   }
+   refuse_shared_tensors(s); /* of which a store is left */
+}
+
+/* ---- the buffers ---- */
+static TlOp *
+build_wait(TlBuilder *b, TlValue *buffer, bool is_written)
+{
+   tl_build_n(b, TL_OP_BOX_STORES_WAIT, &buffer, 1, NULL,
+              TL_ATTRS_({TL_ATTR_WRITTEN, {.i = is_written}}));
+   return b->before ? b->before->prev : b->block->last;
+}
+
+/* Do all stores before this one have to be written first?  Of earlier turns of the loop they are,
+ * where a store before it in the block has waited; of this turn they may be under way where they
+ * are certainly of other elements. */
+static bool
+must_wait(Stores *s, size_t i)
+{
+   const Store *x = &s->all.data[i];
+   bool has_waited = !tl_is_of_loop(tl_parent(x->op));
+   for (size_t k = 0; k < i; k++) {
+      const Store *y = &s->all.data[k];
+      bool is_near = y->op->block == x->op->block && y->buffer_type == x->buffer_type;
+      if (y->why)
+         continue;
+      has_waited |= y->op->block == x->op->block;
+      if (y->box.access.base == x->box.access.base &&
+          !(is_near &&
+            tl_tiles_are_apart(s->affine, &y->box.access, &x->box.access, x->tile->type->shape)))
+         return true;
+   }
+   return !has_waited;
+}
+
+/* The buffer lives to the end of the block. */
+static void
+build_store(Stores *s, size_t i)
+{
+   Store *x = &s->all.data[i];
+   TlBuilder b = tl_builder_before(x->op);
+   b.range = x->op->range;
+   TlValue *buffer = tl_b0(&b, TL_OP_LOCAL_ALLOC, x->buffer_type, {TL_ATTR_OFFSET, {.i = -1}});
+   x->alloc = buffer->def;
+   if (must_wait(s, i))
+      build_wait(&b, buffer, true);
+   TlValue *args[2 + TL_TMAP_RANK] = {x->tile, buffer};
+   tl_build_n(&b, TL_OP_LOCAL_STORE, args, 2, NULL, TL_ATTRS_());
+   x->first = x->alloc->next;
+   args[0] = x->box.map;
+   args[1] = tl_box_access_view(&b, &x->box, buffer);
+   for (unsigned d = 0; d < x->box.rank; d++)
+      args[2 + d] = x->box.coordinate[d];
+   tl_build_n(&b, TL_OP_BOX_STORE, args, 2 + x->box.rank, NULL, TL_ATTRS_());
+   x->sent = x->op->prev;
+   b = tl_builder_before(x->op->block->last);
+   b.range = x->op->range;
+   x->last_wait = build_wait(&b, buffer, false);
+}
+
+static void
+remove_store(TlOp *store)
+{
+   TlOp *convert = tl_arg(store, 1)->def;
+   tl_remove(store);
+   tl_remove(convert);
+}
+
+/* So many that the system takes of each (CUDA C++ guide, "compute capability 9.0"). */
+static uint64_t
+blocks_of(const TlTarget *t, uint64_t shared)
+{
+   enum { OF_BLOCK = 1024 };
+   return t->sm_shared_bytes / (shared + OF_BLOCK);
+}
+
+static bool
+fits(const Stores *s)
+{
+   return tl_shared_bytes_for(s->cx, s->func) <= s->cx->target->max_shared_bytes;
+}
+
+/* Buffers that do not fit side by side end where they have been read: in the conversion's place,
+ * each takes no more than it did. */
+static void
+end_early(Stores *s)
+{
+   for (size_t i = 0; i < s->all.len; i++) {
+      const Store *x = &s->all.data[i];
+      if (!x->why && x->sent->next != x->last_wait)
+         tl_move_before(x->last_wait, x->sent->next);
+   }
+}
+
+/* The buffers of stores in loops go around these, as long as there is room: blocks that do one tile
+ * after the other are launched one for each multiprocessor. */
+static void
+move_around_loops(Stores *s)
+{
+   for (size_t i = 0; i < s->all.len; i++) {
+      const Store *x = &s->all.data[i];
+      if (x->why || !x->home)
+         continue;
+      TlOp *end = x->last_wait->next;
+      tl_move_before(x->alloc, x->home);
+      tl_move_before(x->last_wait, x->home->block->last);
+      if (fits(s))
+         continue;
+      tl_move_before(x->alloc, x->first);
+      tl_move_before(x->last_wait, end);
+   }
+}
+
+static void
+remark(const TlPassCx *cx, const Store *x)
+{
+   if (!tl_wants_remarks(cx->diags, "tma"))
+      return;
+   if (x->why)
+      tl_report(cx->diags, R0424, x->op->range, x->why);
+   else
+      tl_report(cx->diags, R0423, x->op->range, 1u << x->box.boxes.log2_num,
+                x->box.boxes.log2_num ? "es" : "", x->box.boxes.swizzle);
+}
+
+static bool
+has_maps(const TlFunc *f)
+{
+   const TlBlock *top = f->body->block;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
+      if (op->opcode == TL_OP_TENSOR_MAP)
+         return true;
+   return false;
+}
+
+bool
+tl_pass_store_boxes(TlPassCx *cx, TlFunc *f)
+{
+   assert(f->state == TL_STATE_LAID);
+   if (!cx->uses_boxes || !(cx->target->features & TL_FEAT_WGMMA) || !has_maps(f))
+      return false;
+   Stores s = {.cx = cx, .func = f, .affine = tl_affine_new(cx->scratch, f)};
+   bool changed = false;
+   tl_affine_doubt_arguments(s.affine);
+   find_stores(&s);
+   enum { ALIGNMENT = 1024 }; /* of a buffer; a conversion's place has less */
+   uint64_t bytes_before = tl_shared_bytes_for(cx, f);
+   if (bytes_before + s.all.len * ALIGNMENT > cx->target->max_shared_bytes)
+      return false;
+   for (size_t i = 0; i < s.all.len; i++) {
+      remark(cx, &s.all.data[i]);
+      if (s.all.data[i].why)
+         continue;
+      build_store(&s, i);
+      changed = true;
+   }
+   for (size_t i = 0; i < s.all.len; i++)
+      if (!s.all.data[i].why)
+         remove_store(s.all.data[i].op);
+   const TlTarget *t = cx->target;
+   if (changed &&
+       (!fits(&s) || blocks_of(t, tl_shared_bytes_for(cx, f)) < blocks_of(t, bytes_before)))
+      end_early(&s);
+   if (changed)
+      move_around_loops(&s);
+   return changed;
+}
