@@ -148,8 +148,8 @@ tl_emit_tma_store(TlCg *cg, const TlOp *op)
    TlSb text, constraints;
    tl_sb_init(&text, cg->arena);
    tl_sb_init(&constraints, cg->arena);
-   tl_sb_printf(&text,
-                "@$2 cp.async.bulk.tensor.%ud.global.shared::cta.tile.bulk_group [$1, {", rank);
+   tl_sb_printf(&text, "@$2 cp.async.bulk.tensor.%ud.global.shared::cta.tile.bulk_group [$1, {",
+                rank);
    tl_sb_str(&constraints, "r,l,b");
    add_coordinates(cg, op, COORDINATES, &text, &constraints, args);
    tl_sb_str(&text, "}], [$0];\n\t@$2 cp.async.bulk.commit_group;");

@@ -642,8 +642,7 @@ distance(TlAffine *a, const TlSum *x, const TlSum *y, int64_t *out)
 }
 
 bool
-tl_tiles_are_apart(TlAffine *a, const TlTileAccess *x, const TlTileAccess *y,
-                   const uint32_t *shape)
+tl_tiles_are_apart(TlAffine *a, const TlTileAccess *x, const TlTileAccess *y, const uint32_t *shape)
 {
    bool is_apart = false, is_one_tensor = x->base == y->base && x->rank == y->rank &&
                                           x->num_outer == y->num_outer &&

@@ -20,10 +20,10 @@
  * comes after has waited for them at an mbarrier.
  *
  * wgmma reads until it is waited for, past barriers: like a copy in flight, its reads conflict with
- * nothing before.  So do boxes that are stored.  Both go to memory by another way (the async proxy),
- * so what threads wrote must be fenced by them before the barrier: a fence goes before every barrier
- * that has such writes behind it, and before a loop with wgmma for what was written before it; boxes
- * write over it by the same way.  What asynchronous copies brought needs none
+ * nothing before.  So do boxes that are stored.  Both go to memory by another way (the async
+ * proxy), so what threads wrote must be fenced by them before the barrier: a fence goes before
+ * every barrier that has such writes behind it, and before a loop with wgmma for what was written
+ * before it; boxes write over it by the same way.  What asynchronous copies brought needs none
  * (docs/decisions/0016), nor do boxes, which come by the async proxy themselves.
  *
  * Roles run at the same time, each with a named barrier of its own; what one does is ordered with
