@@ -1,6 +1,6 @@
 /* Dead code: what no effect depends on goes, loop-carried values and `if` results included.
  * Mark: operations with effects are live; a live operation makes its operands and its parents live;
- * a live result or argument of a `for` makes that one carried slot live, a live result of an `if`
+ * a live result or argument of a loop makes that one carried slot live, a live result of an `if`
  * that one yielded value.  Sweep: everything else is removed, last first, so that users go before
  * what they use. */
 #include "ir/control.h"
@@ -41,22 +41,19 @@ mark_value(Dce *d, TlValue *v)
    tl_vec_push(d->arena, &d->todo, v);
 }
 
-/* Slot-wise: only the bounds of a for and the condition of an if are needed at once. */
-static bool
-has_slots(const TlOp *op)
-{
-   return op->opcode == TL_OP_FOR || op->opcode == TL_OP_IF;
-}
-
+/* Slot-wise: only the bounds of a for and the condition of an if or while are needed at once. */
 static void
 mark_op(Dce *d, TlOp *op)
 {
    for (; op && !tl_map_has(&d->live_ops, op); op = tl_parent(op)) {
       tl_map_put(&d->live_ops, op, op);
-      unsigned needed = has_slots(op) ? tl_first_init(op) : op->num_args;
+      bool has_slots = tl_is_branching(op);
+      unsigned needed = has_slots ? tl_first_init(op) : op->num_args;
       for (unsigned i = 0; i < needed; i++)
          mark_value(d, tl_arg(op, i));
-      for (unsigned r = 0; r < op->num_regions && !has_slots(op); r++) {
+      if (op->opcode == TL_OP_WHILE)
+         mark_value(d, tl_arg(op->regions[0]->block->last, 0));
+      for (unsigned r = 0; r < op->num_regions && !has_slots; r++) {
          TlOp *end = op->regions[r]->block->last;
          for (unsigned i = 0; i < end->num_args; i++)
             mark_value(d, tl_arg(end, i));
@@ -64,11 +61,11 @@ mark_op(Dce *d, TlOp *op)
    }
 }
 
-/* Result i of a for or if, or carried argument i of a for. */
+/* Result i of a loop or if, or carried argument i of a loop. */
 static void
 mark_slot(Dce *d, TlOp *op, unsigned i)
 {
-   assert(has_slots(op) && i < op->num_results);
+   assert(tl_is_branching(op) && i < op->num_results);
    TlJoin join = tl_join(op, i);
    for (unsigned k = 0; k < join.num_in; k++)
       mark_value(d, join.in[k]);
@@ -81,11 +78,11 @@ mark_from(Dce *d, TlValue *v)
    if (!op)
       return; /* a parameter */
    mark_op(d, op);
-   if (!has_slots(op))
+   if (!tl_is_branching(op))
       return;
    if (v->def)
       mark_slot(d, op, v->index);
-   else if (v != tl_for_index(op))
+   else if (op->opcode != TL_OP_FOR || v != tl_for_index(op))
       mark_slot(d, op, v->index - tl_first_carried(op));
 }
 
@@ -113,7 +110,7 @@ slot_is_live(const Dce *d, const TlOp *op, unsigned i)
 static void
 shrink(Dce *d, TlOp *op)
 {
-   assert(has_slots(op));
+   assert(tl_is_branching(op));
    unsigned kept = 0;
    for (unsigned i = 0; i < op->num_results; i++)
       kept += slot_is_live(d, op, i);
@@ -138,9 +135,11 @@ shrink(Dce *d, TlOp *op)
          tl_replace_uses(tl_result(op, i), result);
       to++;
    }
-   for (unsigned i = op->num_results; is_loop && i-- > 0;)
-      if (!slot_is_live(d, op, i))
-         tl_block_remove_arg(op->regions[0]->block, tl_first_carried(op) + i);
+   for (unsigned i = op->num_results; is_loop && i-- > 0;) {
+      bool is_live = slot_is_live(d, op, i);
+      for (unsigned r = 0; r < op->num_regions && !is_live; r++)
+         tl_block_remove_arg(op->regions[r]->block, tl_first_carried(op) + i);
+   }
    copy->regions = op->regions;
    copy->num_regions = op->num_regions;
    for (unsigned r = 0; r < copy->num_regions; r++)
@@ -159,8 +158,10 @@ sweep_slots(Dce *d, TlOp *op)
       if (slot_is_live(d, op, i))
          continue;
       any = true;
-      for (unsigned r = 0; r < op->num_regions; r++)
-         tl_remove_arg(op->regions[r]->block->last, i);
+      for (unsigned r = 0; r < op->num_regions; r++) {
+         TlOp *end = op->regions[r]->block->last;
+         tl_remove_arg(end, tl_first_yielded(end) + i);
+      }
    }
    for (unsigned r = 0; r < op->num_regions; r++)
       sweep(d, op->regions[r]->block);
@@ -181,7 +182,7 @@ sweep(Dce *d, TlBlock *block)
       if (!tl_map_has(&d->live_ops, op)) {
          tl_remove(op);
          d->progress = true;
-      } else if (has_slots(op)) {
+      } else if (tl_is_branching(op)) {
          sweep_slots(d, op);
       } else {
          for (unsigned r = 0; r < op->num_regions; r++)

@@ -94,6 +94,13 @@ multiplies_by_wgmma(const TlBlock *body)
    return false;
 }
 
+/* What a loop repeats, without the condition of a while. */
+static TlBlock *
+body_of(const TlOp *loop)
+{
+   return loop->regions[loop->num_regions - 1]->block;
+}
+
 /* The block in which the stages of the loop's channel begin to be counted: that of the outermost
  * loop.  NULL when something else than loops and, around them, conditions is outside. */
 static TlBlock *
@@ -101,7 +108,7 @@ block_of_nest(const TlOp *loop)
 {
    TlBlock *block = loop->block;
    const TlOp *op = tl_parent(loop);
-   for (; op && op->opcode == TL_OP_FOR; op = tl_parent(op))
+   for (; op && tl_is_loop(op) && block == body_of(op); op = tl_parent(op))
       block = op->block;
    for (; op; op = tl_parent(op))
       if (op->opcode != TL_OP_IF)
@@ -145,8 +152,8 @@ need_control(Special *s, const TlOp *op)
    for (; op; op = tl_parent(op)) {
       for (unsigned i = 0; i < tl_first_init(op); i++)
          need(s, tl_arg(op, i));
-      if (op->opcode != TL_OP_FOR && op->opcode != TL_OP_IF)
-         s->why = "its address depends on a loop of unknown length";
+      if (op->opcode == TL_OP_WHILE)
+         need(s, tl_arg(op->regions[0]->block->last, 0));
    }
 }
 
@@ -154,7 +161,7 @@ need_control(Special *s, const TlOp *op)
 static void
 need_op(Special *s, const TlOp *op)
 {
-   bool is_load = op->opcode == TL_OP_LOAD;
+   bool is_load = op->opcode == TL_OP_LOAD && !tl_attr_int(op, TL_ATTR_VOLATILE);
    if (is_load && tl_is_stored_to(s->func->body->block, tl_pointer_root(tl_arg(op, 0))))
       s->why = "its address depends on memory that the kernel may store to";
    else if ((!is_load && !tl_op_is_pure(op)) || op->num_regions || op->opcode == TL_OP_DOT ||
@@ -174,14 +181,13 @@ need(Special *s, const TlValue *v)
    if (!op)
       return; /* a parameter */
    need_control(s, v->def ? tl_parent(op) : op);
-   bool has_slots = op->opcode == TL_OP_FOR || op->opcode == TL_OP_IF;
-   if (!has_slots) {
+   if (!tl_is_branching(op)) {
       need_op(s, op);
       return;
    }
    if (v->def)
       need_control(s, op);
-   else if (v == tl_for_index(op))
+   else if (op->opcode == TL_OP_FOR && v == tl_for_index(op))
       return;
    TlJoin join = tl_join(op, v->def ? v->index : v->index - tl_first_carried(op));
    for (unsigned i = 0; i < join.num_in; i++)
@@ -212,7 +218,6 @@ is_plain_kernel(const TlFunc *f)
    const TlBlock *top = f->body->block;
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
       switch (op->opcode) {
-      case TL_OP_WHILE:
       case TL_OP_ATOMIC_CAS:
       case TL_OP_DEBUG_BARRIER:
       case TL_OP_GDC_WAIT:
@@ -247,6 +252,22 @@ find_loops(Special *s)
          s->pairs.data[n++] = pair;
    }
    s->pairs.len = n;
+}
+
+/* Is there a while without a loop that the producer copies for?  Of one with such a loop it can
+ * compute the condition (need_control); another it would repeat without an end. */
+static bool
+has_while_of_others(const Special *s)
+{
+   const TlBlock *top = s->func->body->block;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      bool is_ours = op->opcode != TL_OP_WHILE;
+      for (size_t i = 0; i < s->pairs.len && !is_ours; i++)
+         is_ours = tl_in_block(s->pairs.data[i]->pipe.loop, body_of(op)) != NULL;
+      if (!is_ours)
+         return true;
+   }
+   return false;
 }
 
 /* ---- channels ---- */
@@ -360,7 +381,7 @@ holds_loop_of(const Special *s, const Channel *c, const TlOp *op)
    for (size_t i = 0; i < s->pairs.len; i++) {
       const Pair *pair = s->pairs.data[i];
       if (pair->channel == c && pair->pipe.loop != op && op->num_regions &&
-          tl_in_block(pair->pipe.loop, op->regions[0]->block))
+          tl_in_block(pair->pipe.loop, body_of(op)))
          return true;
    }
    return false;
@@ -379,9 +400,9 @@ pair_of(const Special *s, const Channel *c, const TlOp *loop)
 static TlOp *
 carry_two(Special *s, TlOp *old, TlValue *const more[2])
 {
-   const TlBlock *from = old->regions[0]->block;
+   const TlBlock *from = body_of(old);
    TlOp *loop = tl_carrying(old, more, 2);
-   TlBlock *body = loop->regions[0]->block;
+   TlBlock *body = body_of(loop);
    for (size_t i = 0; i < s->pairs.len; i++)
       if (s->pairs.data[i]->pipe.loop == old) {
          s->pairs.data[i]->pipe.loop = loop;
@@ -414,10 +435,12 @@ count_stages(Special *s, Channel *c, TlBlock *block, TlValue *state[2])
       Pair *pair = pair_of(s, c, op);
       if (!pair && !holds_loop_of(s, c, op))
          continue;
-      assert(op->opcode == TL_OP_FOR && "block_of_nest");
+      assert(tl_is_loop(op) && "block_of_nest");
       unsigned num = op->num_results;
       TlOp *loop = carry_two(s, op, state);
-      TlBlock *body = loop->regions[0]->block;
+      TlBlock *body = body_of(loop), *condition = loop->regions[0]->block;
+      for (unsigned i = 0; i < 2 && condition != body; i++)
+         tl_append_arg(condition->last, tl_carried(condition, num + i));
       state[0] = tl_carried(body, num);
       state[1] = tl_carried(body, num + 1);
       if (pair) {
@@ -813,7 +836,7 @@ tl_pass_specialize_warps(TlPassCx *cx, TlFunc *f)
       tl_affine_doubt_arguments(s.affine);
    }
    find_loops(&s);
-   if (!s.pairs.len)
+   if (!s.pairs.len || has_while_of_others(&s))
       return false;
    for (size_t i = 0; i < s.pairs.len; i++)
       join_channel(&s, s.pairs.data[i]);

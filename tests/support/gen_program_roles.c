@@ -111,6 +111,8 @@ role_store(Gen *g, int buffer, TlValue *sum, TlValue *turn)
    tl_build_n(b, TL_OP_STORE, args, 2 + has_mask, NULL, TL_ATTRS_());
 }
 
+static TlValue *role_turn(Gen *g, const RoleLoop *l, TlValue *turn, TlValue *sum);
+
 /* One turn of the outer loop: the inner one, at times in every other turn only. */
 static TlValue *
 role_turn(Gen *g, const RoleLoop *l, TlValue *turn, TlValue *sum)
@@ -132,6 +134,35 @@ role_turn(Gen *g, const RoleLoop *l, TlValue *turn, TlValue *sum)
       sum = role_loop(g, l, turn, false, sum);
    }
    return gen_chance(g, 50) ? exchanged(g, sum) : sum;
+}
+
+/* The outer loop as a while. */
+static TlValue *
+role_while(Gen *g, const RoleLoop *l, TlValue *sum)
+{
+   TlBuilder *b = &g->b;
+   TlValue *inits[] = {tl_const_int(b, TL_I32, 0), sum};
+   TlOp *op = tl_build(b, TL_OP_WHILE, inits, 2, (const TlType *[]){inits[0]->type, sum->type}, 2,
+                       NULL, 0, 2);
+   for (unsigned k = 0; k < 2; k++) {
+      TlBlock *block = op->regions[k]->block;
+      TlValue *at[] = {tl_block_add_arg(block, inits[0]->type, "turn"),
+                       tl_block_add_arg(block, sum->type, "sum")};
+      GenRegion r = gen_open(g, op, k);
+      if (k == 0) {
+         TlValue *out[] = {tl_b2(b, TL_OP_LT, at[0], g->scalar[GEN_MORE_TRIPS]), at[0], at[1]};
+         tl_build(b, TL_OP_CONDITION, out, 3, NULL, 0, NULL, 0, 0);
+         g->b = r.outer;
+         g->depth--;
+         continue;
+      }
+      TlValue *out[] = {NULL, role_turn(g, l, at[0], at[1])};
+      if (l->out >= 0)
+         role_store(g, l->out, out[1], at[0]);
+      out[0] = tl_b2(b, TL_OP_ADD, at[0], tl_const_int(b, TL_I32, 1));
+      gen_close(g, &r, out, 2);
+   }
+   return tl_result(op, 1);
 }
 
 /* A loop of so many trips that adds to the sum; `outer` is the number of the loop's iteration that
@@ -185,7 +216,8 @@ gen_step_role_dots(Gen *g)
    for (unsigned i = 0; i < loops; i++) {
       l.has_mask[0] = gen_chance(g, 30);
       l.has_mask[1] = gen_chance(g, 30);
-      sum = role_loop(g, &l, NULL, l.is_nested, sum);
+      sum = l.is_nested && gen_chance(g, 30) ? role_while(g, &l, sum)
+                                             : role_loop(g, &l, NULL, l.is_nested, sum);
    }
    if (gen_chance(g, 50)) /* rounded, it may go another way to memory */
       gen_store_plain(g, tl_t1(&g->b, TL_OP_CAST, gen_with(g, sum->type, l.in), sum));
