@@ -2,6 +2,7 @@
  * histograms, maps, and dot. */
 #include "support/gen_program_impl.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -264,6 +265,65 @@ reduce_custom(Gen *g, TlValue *x, unsigned axis)
    return true;
 }
 
+/* Functions that are associative but not commutative, over integers that wrap. */
+typedef enum Ordered {
+   ORDERED_AFFINE,
+   ORDERED_MATRIX,
+   ORDERED_LAST_SET,
+   ORDERED_LAST_LARGEST,
+   NUM_ORDERED
+} Ordered;
+
+/* What `a`, the first, and `b` make. */
+static void
+combine_ordered(TlBuilder *b, Ordered what, TlValue *const *v, TlValue *zero, TlValue **out)
+{
+   switch (what) {
+   case ORDERED_AFFINE: /* x -> p x + q, the first one first */
+      out[0] = tl_b2(b, TL_OP_MUL, v[2], v[0]);
+      out[1] = tl_b2(b, TL_OP_ADD, tl_b2(b, TL_OP_MUL, v[2], v[1]), v[3]);
+      return;
+   case ORDERED_MATRIX: /* 2 x 2 */
+      for (unsigned i = 0; i < 4; i++)
+         out[i] = tl_b2(b, TL_OP_ADD, tl_b2(b, TL_OP_MUL, v[i & 2], v[4 + (i & 1)]),
+                        tl_b2(b, TL_OP_MUL, v[(i & 2) + 1], v[6 + (i & 1)]));
+      return;
+   case ORDERED_LAST_SET:
+      out[0] = tl_b3(b, TL_OP_SELECT, tl_b2(b, TL_OP_NE, v[1], zero), v[1], v[0]);
+      return;
+   case ORDERED_LAST_LARGEST: { /* with what lies beside it */
+      TlValue *later = tl_b2(b, TL_OP_GE, v[2], v[0]);
+      out[0] = tl_b3(b, TL_OP_SELECT, later, v[2], v[0]);
+      out[1] = tl_b3(b, TL_OP_SELECT, later, v[3], v[1]);
+      return;
+   }
+   case NUM_ORDERED:
+      break;
+   }
+   assert(false);
+}
+
+static bool
+fold_ordered(Gen *g, TlOpcode opcode, TlValue *x, unsigned axis, bool reverse)
+{
+   static const unsigned operands[NUM_ORDERED] = {2, 4, 1, 2};
+   enum { MOST = 4 };
+   if (gen_is_float(x) || gen_dtype(x) == TL_I1)
+      x = gen_pick_type(g, gen_with(g, x->type, TL_I32));
+   Ordered what = (Ordered)gen_below(g, NUM_ORDERED);
+   TlValue *args[MOST] = {x}, *out[MOST];
+   for (unsigned i = 1; i < operands[what]; i++)
+      args[i] = gen_pick_type(g, x->type);
+   TlOp *op = folding(g, opcode, args, operands[what], axis, reverse);
+   GenRegion r = gen_open(g, op, 0);
+   TlValue *zero = gen_number(g, gen_scalar(g, gen_dtype(x)), 0);
+   combine_ordered(&g->b, what, op->regions[0]->block->args, zero, out);
+   gen_close(g, &r, out, operands[what]);
+   for (unsigned i = 0; i < operands[what]; i++)
+      gen_add(g, tl_result(op, i));
+   return true;
+}
+
 static TlOpcode
 combine_op(Gen *g, const TlValue *x)
 {
@@ -325,6 +385,8 @@ gen_step_reduce(Gen *g)
       return reduce_best(g, x, axis);
    if (gen_chance(g, 10))
       return reduce_custom(g, x, axis);
+   if (gen_chance(g, 30))
+      return fold_ordered(g, TL_OP_REDUCE, x, axis, false);
    TlOpcode by = combine_op(g, x);
    Fact f = gen_fact(g, x);
    if (by == TL_OP_ADD && gen_is_float(x)) {
@@ -341,25 +403,6 @@ gen_step_reduce(Gen *g)
    return true;
 }
 
-/* Composition of x -> p x + q over wrapping integers: associative, not commutative. */
-static bool
-scan_affine(Gen *g, TlValue *x, unsigned axis, bool reverse)
-{
-   TlBuilder *b = &g->b;
-   if (gen_is_float(x) || gen_dtype(x) == TL_I1)
-      return false;
-   TlValue *args[2] = {x, gen_pick_type(g, x->type)};
-   TlOp *op = folding(g, TL_OP_SCAN, args, 2, axis, reverse);
-   TlValue **a = op->regions[0]->block->args;
-   GenRegion r = gen_open(g, op, 0);
-   TlValue *out[2] = {tl_b2(b, TL_OP_MUL, a[2], a[0]),
-                      tl_b2(b, TL_OP_ADD, tl_b2(b, TL_OP_MUL, a[2], a[1]), a[3])};
-   gen_close(g, &r, out, 2);
-   gen_add(g, tl_result(op, 0));
-   gen_add(g, tl_result(op, 1));
-   return true;
-}
-
 bool
 gen_step_scan(Gen *g)
 {
@@ -369,7 +412,7 @@ gen_step_scan(Gen *g)
    unsigned axis = gen_below(g, x->type->rank);
    bool reverse = gen_chance(g, 40);
    if (gen_chance(g, 35))
-      return scan_affine(g, x, axis, reverse);
+      return fold_ordered(g, TL_OP_SCAN, x, axis, reverse);
    TlOpcode by = combine_op(g, x);
    Fact f = gen_fact(g, x);
    if (by == TL_OP_ADD && gen_is_float(x) && g->p->class != GEN_EXACT)

@@ -166,6 +166,9 @@ void tl_inline_region(TlLowerCx *cx, const TlRegion *region, TlValue *const *arg
                       unsigned num_args, unsigned n, TlValue **results);
 bool
 tl_region_commutes(const TlRegion *region); /* a single commutative operation on its arguments */
+/* Or one that by comparisons alone takes one of its two arguments, the same from either side, as
+ * argmax does: of numbers.  A NaN compares with nothing; what it gives hangs on the order. */
+bool tl_region_takes_any_order(const TlRegion *region);
 
 /* ---- shapes: shape.c ---- */
 /* ((element word & mask) >> shift) + add of every register of the layout: regs<i32>. */

@@ -3,11 +3,21 @@
  * needs, or of many warps a lane one, and the lanes shuffle again.  All threads that hold a result
  * element compute it, so the result has the sliced layout at once.  Needs a layout whose hardware
  * bits move either along the axis or off it (all that place_layouts makes).
+ * A function that may not take its operands in any order gets them in the axis' order instead: bits
+ * of the axis from the lowest on, registers and lanes as they come; what lies above a warp's bit
+ * goes through shared memory unfolded and is folded with what was read.
  * Invariant: copies (zero columns) are never combined with themselves. */
 #include "passes/lower/impl.h"
 
 #include <assert.h>
 #include <string.h>
+
+/* 0 has none; minus one it has them all. */
+static uint32_t
+lowest_bit(uint32_t v)
+{
+   return v & (0u - v);
+}
 
 /* Partial results of k values: n registers each, numbered by the bits of `col`. */
 typedef struct Partial {
@@ -134,24 +144,27 @@ tl_regs_select(TlLowerCx *cx, TlValue *cond, TlValue *a, TlValue *b)
    return tl_b3(&cx->b, TL_OP_SELECT, tl_regs_splat(cx, cond, n), a, b);
 }
 
-/* The bits of a lane's number that move along the axis. */
-static unsigned
-axis_lanes(const TlLinear *l, uint32_t mask)
-{
-   unsigned lanes = 0;
-   for (unsigned bit = 0; bit < l->num[TL_HW_LANE]; bit++)
-      if (tl_ll_col(l, TL_HW_LANE, bit) & mask)
-         lanes |= 1u << bit;
-   return lanes;
-}
+/* Bits of a lane's number, in the order of their folding. */
+typedef struct Lanes {
+   unsigned n, bit[TL_LANE_BITS];
+} Lanes;
 
-static unsigned
-count_bits(unsigned v)
+/* Those that move along the part `mask` of an axis: by number, or by their place on it. */
+static Lanes
+axis_lanes(const TlLinear *l, uint32_t mask, bool by_place)
 {
-   unsigned n = 0;
-   for (; v; v &= v - 1)
-      n++;
-   return n;
+   Lanes lanes = {0};
+   for (unsigned bit = 0; bit < l->num[TL_HW_LANE]; bit++) {
+      uint32_t col = tl_ll_col(l, TL_HW_LANE, bit);
+      unsigned at = lanes.n;
+      if (!(col & mask))
+         continue;
+      for (; by_place && at > 0 && tl_ll_col(l, TL_HW_LANE, lanes.bit[at - 1]) > col; at--)
+         lanes.bit[at] = lanes.bit[at - 1];
+      lanes.bit[at] = bit;
+      lanes.n++;
+   }
+   return lanes;
 }
 
 /* Every lane gets the values of the lane whose bits `lanes` are 0. */
@@ -173,20 +186,20 @@ spread_from_first(TlLowerCx *cx, Partial *p, unsigned lanes)
 
 enum { MOST_ORDERED_LANES_LOG2 = 2 }; /* that select their operands' order */
 
-/* Combines the values of the lanes that differ in one of the bits `lanes`, lowest bit first.  Where
+/* Combines the values of the lanes that differ in one of the bits, the first ones' first.  Where
  * order counts, both lanes select what comes first; of more bits than some the lower lane alone has
  * it right, its own value first, and the one whose bits are 0 tells the others in the end: two
  * selections a value and bit, and the truths that they hang on, become one shuffle a value. */
 static void
-fold_lanes(TlLowerCx *cx, const TlOp *op, Partial *p, unsigned lanes)
+fold_lanes(TlLowerCx *cx, const TlOp *op, Partial *p, const Lanes *lanes)
 {
    bool commutes = tl_region_commutes(op->regions[0]);
-   bool is_spread = !commutes && count_bits(lanes) > MOST_ORDERED_LANES_LOG2;
+   bool is_spread = !commutes && lanes->n > MOST_ORDERED_LANES_LOG2;
    TlValue **a = tl_new_array(cx->scratch, TlValue *, p->k);
    TlValue **b = tl_new_array(cx->scratch, TlValue *, p->k);
-   for (unsigned bit = 0; lanes >> bit; bit++) {
-      if (!(lanes >> bit & 1))
-         continue;
+   unsigned all = 0;
+   for (unsigned n = 0; n < lanes->n; n++) {
+      unsigned bit = lanes->bit[n];
       TlValue *upper = commutes || is_spread ? NULL : tl_thread_bit(cx, TL_HW_LANE, bit);
       for (unsigned i = 0; i < p->k; i++) {
          TlValue *other = tl_shuffle_xor(cx, p->v[i], 1u << bit);
@@ -194,18 +207,58 @@ fold_lanes(TlLowerCx *cx, const TlOp *op, Partial *p, unsigned lanes)
          b[i] = upper ? tl_regs_select(cx, upper, p->v[i], other) : other;
       }
       combine(cx, op, p, a, b);
+      all |= 1u << bit;
    }
    if (is_spread)
-      spread_from_first(cx, p, lanes);
+      spread_from_first(cx, p, all);
+}
+
+/* Folds what registers and lanes hold of the part `mask` of the axis: registers first if that may
+ * be, else runs of either in the axis' order. */
+static void
+fold_thread(TlLowerCx *cx, const TlOp *op, Partial *p, const TlLinear *l, uint32_t mask)
+{
+   bool any_order = tl_region_takes_any_order(op->regions[0]);
+   uint32_t lanes = 0, regs = 0;
+   for (unsigned i = 0; i < l->num[TL_HW_LANE]; i++)
+      lanes |= tl_ll_col(l, TL_HW_LANE, i) & mask;
+   for (unsigned i = 0; i < p->num_bits; i++)
+      regs |= p->col[i] & mask;
+   do {
+      uint32_t now = any_order ? regs : regs & (lowest_bit(lanes) - 1);
+      fold_registers(cx, op, p, now);
+      regs &= ~now;
+      now = any_order ? lanes : lanes & (lowest_bit(regs) - 1);
+      Lanes run = axis_lanes(l, now, !any_order);
+      fold_lanes(cx, op, p, &run);
+      lanes &= ~now;
+   } while (regs | lanes);
+}
+
+/* The axis' bits that warps hold. */
+static uint32_t
+axis_warps(const TlLinear *l, uint32_t mask)
+{
+   uint32_t cols = 0;
+   for (unsigned i = 0; i < l->num[TL_HW_WARP]; i++)
+      cols |= tl_ll_col(l, TL_HW_WARP, i) & mask;
+   return cols;
 }
 
 static unsigned
 axis_warps_log2(const TlLinear *l, uint32_t mask)
 {
-   unsigned n = 0;
-   for (unsigned i = 0; i < l->num[TL_HW_WARP]; i++)
-      n += (tl_ll_col(l, TL_HW_WARP, i) & mask) != 0;
-   return n;
+   return (unsigned)__builtin_popcount(axis_warps(l, mask));
+}
+
+/* The axis' bits in registers and lanes that must wait for those of warps. */
+static uint32_t
+unfolded_by_thread(const TlOp *op, const TlLinear *l, uint32_t mask)
+{
+   uint32_t warps = axis_warps(l, mask);
+   if (!warps || tl_region_takes_any_order(op->regions[0]))
+      return 0;
+   return mask & ~warps & ~(lowest_bit(warps) - 1);
 }
 
 static uint32_t
@@ -214,15 +267,18 @@ align16(uint32_t v)
    return (v + 15) & ~15u;
 }
 
-/* Bytes of the partial results of one value. */
+/* Bytes of the partial results of operand `i`. */
 static uint32_t
-partial_bytes(const TlType *t, const TlLinear *l, unsigned axis)
+partial_bytes(const TlOp *op, const TlLinear *l, unsigned i)
 {
+   const TlType *t = tl_arg(op, i)->type;
+   unsigned axis = (unsigned)tl_attr_int(op, TL_ATTR_AXIS);
    assert(t->kind == TL_TYPE_TILE && axis < t->rank);
    uint32_t mask = tl_axis_mask(l, axis);
    uint32_t results = (uint32_t)(tl_type_num_elems(t) / t->shape[axis]);
-   return align16((results << axis_warps_log2(l, mask)) *
-                  tl_dtype_info[tl_memory_dtype(t->elem)].bytes);
+   unsigned bits =
+      axis_warps_log2(l, mask) + (unsigned)__builtin_popcount(unfolded_by_thread(op, l, mask));
+   return align16((results << bits) * tl_dtype_info[tl_memory_dtype(t->elem)].bytes);
 }
 
 uint32_t
@@ -234,73 +290,98 @@ tl_reduce_scratch(const TlOp *op)
    if (!tl_axis_is_separate(&l, axis) || !axis_warps_log2(&l, tl_axis_mask(&l, axis)))
       return 0;
    for (unsigned i = 0; i < op->num_args; i++)
-      bytes += partial_bytes(tl_arg(op, i)->type, &l, axis);
+      bytes += partial_bytes(op, &l, i);
    return bytes;
 }
 
-/* The element's index among the results: the axis field removed. */
+/* The element's index among the partial results of a warp: the axis field removed, what is unfolded
+ * of it put above. */
 static uint32_t
-result_index(const TlLinear *l, unsigned axis, uint32_t col)
+result_index(const TlOp *op, const TlLinear *l, uint32_t col)
 {
-   unsigned shift = tl_ll_dim_shift(l, axis);
-   uint32_t low = col & ((1u << shift) - 1);
-   return low | col >> (shift + l->log2_dim[axis]) << shift;
+   unsigned axis = (unsigned)tl_attr_int(op, TL_ATTR_AXIS);
+   unsigned shift = tl_ll_dim_shift(l, axis), end = 0;
+   uint32_t low = col & ((1u << shift) - 1), mask = tl_axis_mask(l, axis);
+   uint32_t index = low | col >> (shift + l->log2_dim[axis]) << shift;
+   for (unsigned d = 0; d < l->rank; d++)
+      end += d == axis ? 0 : l->log2_dim[d];
+   for (uint32_t rest = unfolded_by_thread(op, l, mask); rest; rest &= rest - 1, end++)
+      index |= (col & lowest_bit(rest)) ? 1u << end : 0;
+   return index;
+}
+
+/* Where the warp bit `i` is among the axis', which number partial results. */
+static unsigned
+warp_rank(const TlLinear *l, uint32_t mask, unsigned i)
+{
+   uint32_t col = tl_ll_col(l, TL_HW_WARP, i);
+   assert(col & mask);
+   return (unsigned)__builtin_popcount(axis_warps(l, mask) & (col - 1));
 }
 
 /* Who reads the partial results of the axis' warps: every thread those of the low bits of their
  * number, `regs` bits, as registers; the lanes `lanes`, equal till then, those of the others. */
 typedef struct Readers {
-   unsigned regs, lanes;
+   unsigned regs;
+   Lanes lanes;
 } Readers;
+
+static bool
+reads_other(const Readers *r, unsigned lane_bit)
+{
+   for (unsigned i = 0; r && i < r->lanes.n; i++)
+      if (r->lanes.bit[i] == lane_bit)
+         return true;
+   return false;
+}
 
 enum { FEW_WARPS_LOG2 = 3 }; /* partial results of more are shared out among the lanes */
 
 /* Few partial results are read soonest by every thread.  Many would be four cycles of shared memory
  * for each four of them and warp, and as many registers; a lane reads one then. */
 static Readers
-readers_of(const TlLinear *l, uint32_t mask)
+readers_of(const TlOp *op, const TlLinear *l, uint32_t mask)
 {
    Readers r = {.regs = axis_warps_log2(l, mask)};
-   if (r.regs <= FEW_WARPS_LOG2)
+   if (r.regs <= FEW_WARPS_LOG2 || unfolded_by_thread(op, l, mask))
       return r;
-   unsigned lanes = axis_lanes(l, mask);
-   for (unsigned bit = 0; lanes >> bit && r.regs > 0; bit++)
-      if (lanes >> bit & 1) {
-         r.lanes |= 1u << bit;
-         r.regs--;
-      }
+   Lanes lanes = axis_lanes(l, mask, false);
+   r.lanes.n = lanes.n < r.regs ? lanes.n : r.regs;
+   memcpy(r.lanes.bit, lanes.bit, r.lanes.n * sizeof lanes.bit[0]);
+   r.regs -= r.lanes.n;
    return r;
 }
 
 /* Byte columns of partial results [result][warp]: registers of p, then for readers `r` their bits
  * of the axis' warps as further register bits, then lanes and warps.  r is NULL for who writes. */
 static TlLinear
-partial_columns(const TlLinear *l, const Partial *p, unsigned axis, unsigned bytes,
+partial_columns(const TlOp *op, const TlLinear *l, const Partial *p, unsigned bytes,
                 const Readers *r, uint32_t *col)
 {
-   uint32_t mask = tl_axis_mask(l, axis);
+   uint32_t mask = tl_axis_mask(l, (unsigned)tl_attr_int(op, TL_ATTR_AXIS));
+   uint32_t folded = mask & ~unfolded_by_thread(op, l, mask);
    unsigned w = axis_warps_log2(l, mask), n = 0, next = 0;
    TlLinear s = {.rank = 1};
    for (unsigned i = 0; i < p->num_bits; i++, n++)
-      col[n] = (result_index(l, axis, p->col[i]) << w) * bytes;
+      col[n] = (result_index(op, l, p->col[i]) << w) * bytes;
    for (; r && next < r->regs; n++)
       col[n] = bytes << next++;
    s.num[TL_HW_REG] = (uint8_t)n;
    for (unsigned i = 0; i < l->num[TL_HW_LANE]; i++) {
       uint32_t c = tl_ll_col(l, TL_HW_LANE, i);
-      if (r && (r->lanes >> i & 1))
+      if (reads_other(r, i))
          col[n++] = bytes << next++;
       else
-         col[n++] = c & mask ? 0 : (result_index(l, axis, c) << w) * bytes;
+         col[n++] = c & folded ? 0 : (result_index(op, l, c) << w) * bytes;
    }
+   assert(!r || next == w);
    for (unsigned i = 0; i < l->num[TL_HW_WARP]; i++) {
       uint32_t c = tl_ll_col(l, TL_HW_WARP, i);
       if (c & mask)
-         col[n++] = r ? 0 : bytes << next++;
+         col[n++] = r ? 0 : bytes << warp_rank(l, mask, i);
       else
-         col[n++] = (result_index(l, axis, c) << w) * bytes;
+         col[n++] = (result_index(op, l, c) << w) * bytes;
    }
-   assert(next == w);
    s.num[TL_HW_LANE] = l->num[TL_HW_LANE];
    s.num[TL_HW_WARP] = l->num[TL_HW_WARP];
    return s;
@@ -309,18 +390,16 @@ partial_columns(const TlLinear *l, const Partial *p, unsigned axis, unsigned byt
 enum { MOST_PARTIALS = 128 }; /* registers of partial results read at once */
 
 static void
-store_partials(TlLowerCx *cx, const TlOp *op, const Partial *p, const TlLinear *l, unsigned axis,
-               TlSharedRef *ref)
+store_partials(TlLowerCx *cx, const TlOp *op, const Partial *p, const TlLinear *l, TlSharedRef *ref)
 {
    uint32_t at = 0, col[TL_LL_MAX_IN];
    for (unsigned i = 0; i < p->k; i++) {
-      const TlType *t = tl_arg(op, i)->type;
-      uint32_t bytes = partial_bytes(t, l, axis);
+      uint32_t bytes = partial_bytes(op, l, i);
       TlValue *raw = tl_regs_to_memory(cx, p->v[i]);
       unsigned es = tl_dtype_info[tl_type_elem(raw->type)->dtype].bytes;
       ref[i] = tl_shared_part(tl_scratch_ref(cx, op), at, bytes);
       at += bytes;
-      TlLinear s = partial_columns(l, p, axis, es, NULL, col);
+      TlLinear s = partial_columns(op, l, p, es, NULL, col);
       TlSharedMap map = tl_shared_map_of_columns(cx, &s, col, es);
       /* Of warps that hold the same elements one stores: the one that also stores the tile, so
        * that a tile stored in place cannot be read again, changed, by the others. */
@@ -334,12 +413,12 @@ static TlValue *
 load_partials(TlLowerCx *cx, const TlOp *op, const Partial *p, const TlLinear *l, unsigned i,
               const TlSharedRef *ref, const Readers *r, int round)
 {
-   unsigned axis = (unsigned)tl_attr_int(op, TL_ATTR_AXIS), bits = p->num_bits;
+   unsigned bits = p->num_bits;
    const TlType *elem = tl_arg(op, i)->type->elem;
    TlDtype t = tl_memory_dtype(elem);
    unsigned es = tl_dtype_info[t].bytes;
    uint32_t col[TL_LL_MAX_IN];
-   TlLinear s = partial_columns(l, p, axis, es, r, col);
+   TlLinear s = partial_columns(op, l, p, es, r, col);
    if (round >= 0) { /* one warp's partials: the warp bits are an offset */
       memmove(&col[bits], &col[bits + r->regs],
               (tl_ll_in_bits(&s) - bits - r->regs) * sizeof col[0]);
@@ -354,16 +433,15 @@ load_partials(TlLowerCx *cx, const TlOp *op, const Partial *p, const TlLinear *l
 }
 
 static void
-fold_warps(TlLowerCx *cx, const TlOp *op, Partial *p, const TlLinear *l, unsigned axis)
+fold_warps(TlLowerCx *cx, const TlOp *op, Partial *p, const TlLinear *l, uint32_t mask)
 {
-   Readers r = readers_of(l, tl_axis_mask(l, axis));
-   unsigned n = p->n, bits = p->num_bits;
+   uint32_t warps = axis_warps(l, mask), warps_read = warps, rest = unfolded_by_thread(op, l, mask);
+   Readers r = readers_of(op, l, mask);
+   unsigned n = p->n;
    TlValue **loaded = tl_new_array(cx->scratch, TlValue *, p->k);
    TlSharedRef *ref = tl_new_array(cx->scratch, TlSharedRef, p->k);
-   if (axis_warps_log2(l, tl_axis_mask(l, axis)) == 0)
-      return;
-   store_partials(cx, op, p, l, axis, ref);
-   bool at_once = n << r.regs <= MOST_PARTIALS;
+   store_partials(cx, op, p, l, ref);
+   bool at_once = n << r.regs <= MOST_PARTIALS || (rest && lowest_bit(rest) < warps);
    for (unsigned round = 0; round < (at_once ? 1u : 1u << r.regs); round++) {
       for (unsigned i = 0; i < p->k; i++)
          loaded[i] = load_partials(cx, op, p, l, i, &ref[i], &r, at_once ? -1 : (int)round);
@@ -373,13 +451,12 @@ fold_warps(TlLowerCx *cx, const TlOp *op, Partial *p, const TlLinear *l, unsigne
          combine(cx, op, p, p->v, loaded);
    }
    if (at_once) {
-      for (unsigned i = 0; i < r.regs; i++) /* warp bits above every element bit: in order */
-         p->col[bits + i] = 1u << (24 + i);
-      p->num_bits = bits + r.regs;
+      for (unsigned i = 0; i < r.regs; i++, warps &= warps - 1)
+         p->col[p->num_bits++] = lowest_bit(warps);
       p->n = n << r.regs;
-      fold_registers(cx, op, p, ~0u << 24);
    }
-   fold_lanes(cx, op, p, r.lanes);
+   fold_thread(cx, op, p, l, warps_read | rest);
+   fold_lanes(cx, op, p, &r.lanes);
 }
 
 void
@@ -400,9 +477,10 @@ tl_lower_reduce(TlLowerCx *cx, TlOp *op)
    for (unsigned i = 0; i < p.k; i++)
       p.v[i] = tl_lower_use(cx, tl_arg(op, i));
    drop_copies(cx, &p);
-   fold_registers(cx, op, &p, mask);
-   fold_lanes(cx, op, &p, axis_lanes(&l, mask));
-   fold_warps(cx, op, &p, &l, axis);
+   uint32_t rest = unfolded_by_thread(op, &l, mask);
+   fold_thread(cx, op, &p, &l, mask & ~rest);
+   if (axis_warps(&l, mask))
+      fold_warps(cx, op, &p, &l, mask);
    for (unsigned i = 0; i < p.k; i++)
       tl_lower_def(cx, tl_result(op, i), p.v[i]);
 }

@@ -5,6 +5,7 @@
 #include "passes/lower/impl.h"
 
 #include <assert.h>
+#include <string.h>
 
 static bool
 is_elementwise(const TlBlock *block)
@@ -66,4 +67,125 @@ tl_region_commutes(const TlRegion *region)
    const TlValue *a = tl_arg(op, 0), *b = tl_arg(op, 1);
    return (a == block->args[0] && b == block->args[1]) ||
           (a == block->args[1] && b == block->args[0]);
+}
+
+/* ---- functions that take one of two by comparison ---- */
+/* What a value of such a function is, given how the arguments compare: the truth 0 or 1, or
+ * argument i of the first half, PICKED + 2 i, or of the second, PICKED + 2 i + 1. */
+enum { FALSE_ = 0, TRUE_ = 1, PICKED = 2, UNKNOWN = 255 };
+enum { LESS, EQUAL, GREATER, RELATIONS };
+enum { MOST_PICKED = 4, MOST_PICKING = 32 }; /* values; operations of the function */
+
+typedef struct Picking {
+   const TlBlock *block;
+   unsigned k;
+   uint8_t relation[MOST_PICKED]; /* of argument i to argument k + i */
+   const TlOp *op[MOST_PICKING];
+   uint8_t result[MOST_PICKING];
+   unsigned n;
+} Picking;
+
+static uint8_t
+picked(const Picking *p, const TlValue *v)
+{
+   for (unsigned i = 0; i < 2 * p->k; i++)
+      if (p->block->args[i] == v)
+         return (uint8_t)(PICKED + 2 * (i % p->k) + i / p->k);
+   for (unsigned i = 0; i < p->n; i++)
+      if (p->op[i] == v->def)
+         return p->result[i];
+   return UNKNOWN;
+}
+
+static uint8_t
+compare_picked(const Picking *p, TlOpcode opcode, uint8_t a, uint8_t b)
+{
+   if (a < PICKED || b < PICKED || a == UNKNOWN || b == UNKNOWN || (a ^ 1) != b)
+      return UNKNOWN; /* of one and the same as well: that may be how NaN is found */
+   unsigned relation = p->relation[(a - PICKED) / 2];
+   bool less = relation == ((a & 1) ? GREATER : LESS), equal = relation == EQUAL;
+   switch (opcode) {
+   case TL_OP_EQ:
+      return equal;
+   case TL_OP_NE:
+      return !equal;
+   case TL_OP_LT:
+      return less;
+   case TL_OP_LE:
+      return less || equal;
+   case TL_OP_GT:
+      return !less && !equal;
+   case TL_OP_GE:
+      return !less;
+   default:
+      return UNKNOWN;
+   }
+}
+
+static uint8_t
+evaluate_picking(const Picking *p, const TlOp *op)
+{
+   uint8_t a[3] = {UNKNOWN, UNKNOWN, UNKNOWN};
+   for (unsigned i = 0; i < op->num_args && i < 3; i++)
+      a[i] = picked(p, tl_arg(op, i));
+   if (op->opcode == TL_OP_SELECT)
+      return a[0] == TRUE_ ? a[1] : a[0] == FALSE_ ? a[2] : UNKNOWN;
+   if (op->opcode != TL_OP_AND && op->opcode != TL_OP_OR)
+      return compare_picked(p, op->opcode, a[0], a[1]);
+   if (a[0] > TRUE_ || a[1] > TRUE_)
+      return UNKNOWN;
+   return op->opcode == TL_OP_AND ? a[0] & a[1] : a[0] | a[1];
+}
+
+/* What the function yields when its arguments compare so. */
+static bool
+evaluate_all(Picking *p, const uint8_t *relation, uint8_t *results)
+{
+   p->n = 0;
+   memcpy(p->relation, relation, p->k);
+   const TlOp *op = p->block->first;
+   for (; op != p->block->last && p->n < MOST_PICKING; op = op->next) {
+      p->op[p->n] = op;
+      p->result[p->n] =
+         op->num_results == 1 && op->num_regions == 0 ? evaluate_picking(p, op) : UNKNOWN;
+      p->n++;
+   }
+   for (unsigned i = 0; op == p->block->last && i < p->k; i++) {
+      results[i] = picked(p, tl_arg(op, i));
+      if (results[i] < PICKED || results[i] == UNKNOWN)
+         return false;
+   }
+   return op == p->block->last;
+}
+
+/* However the arguments compare, both ways round give the same, or what compares equal. */
+static bool
+picks(const TlRegion *region)
+{
+   Picking p = {.block = region->block, .k = region->block->num_args / 2};
+   unsigned cases = 1;
+   if (p.k > MOST_PICKED || region->block->last->num_args != p.k)
+      return false;
+   for (unsigned i = 0; i < p.k; i++)
+      cases *= RELATIONS;
+   for (unsigned c = 0; c < cases; c++) {
+      uint8_t relation[MOST_PICKED], turned[MOST_PICKED], a[MOST_PICKED], b[MOST_PICKED];
+      for (unsigned i = 0, rest = c; i < p.k; i++, rest /= RELATIONS) {
+         relation[i] = (uint8_t)(rest % RELATIONS);
+         turned[i] = (uint8_t)(GREATER - relation[i]);
+      }
+      if (!evaluate_all(&p, relation, a) || !evaluate_all(&p, turned, b))
+         return false;
+      for (unsigned i = 0; i < p.k; i++)
+         if (a[i] != (b[i] ^ 1) &&
+             ((a[i] - PICKED) / 2 != (b[i] - PICKED) / 2 || relation[(a[i] - PICKED) / 2] != EQUAL))
+            return false;
+   }
+   return true;
+}
+
+bool
+tl_region_takes_any_order(const TlRegion *region)
+{
+   return tl_region_commutes(region) || picks(region);
 }
