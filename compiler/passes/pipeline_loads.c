@@ -81,37 +81,61 @@ tl_is_copiers_own(const TlFunc *f, const TlOp *op)
 }
 
 /* ---- memory that the loop writes ---- */
+/* What a pointer is another element of, NULL: not known to be of any. */
+static TlValue *
+pointer_base(const TlValue *v)
+{
+   assert(v->def);
+   switch (v->def->opcode) {
+   case TL_OP_ADDPTR:
+   case TL_OP_SPLAT:
+   case TL_OP_BROADCAST:
+   case TL_OP_EXPAND_DIMS:
+   case TL_OP_RESHAPE:
+   case TL_OP_TRANS:
+   case TL_OP_CONVERT_LAYOUT:
+   case TL_OP_HINT:
+      return tl_arg(v->def, 0);
+   default:
+      return NULL;
+   }
+}
+
+/* Is the i-th value that the loop carries, a pointer, made of itself in each iteration?  It may be
+ * exchanged for another one instead. */
+static bool
+stays_with_root(const TlOp *loop, unsigned i)
+{
+   const TlBlock *body = loop->regions[0]->block;
+   const TlValue *v = tl_arg(body->last, i);
+   for (unsigned steps = 0; v && steps < MAX_DEPTH && v != tl_carried(body, i); steps++)
+      if (!v->def)
+         return false;
+      else if (v->def->opcode != TL_OP_FOR)
+         v = pointer_base(v);
+      else if (stays_with_root(v->def, v->index))
+         v = tl_init(v->def, v->index);
+      else
+         return false;
+   return v == tl_carried(body, i);
+}
+
 /* The parameter that a pointer is computed from, NULL when that is not known. */
 const TlValue *
 tl_pointer_root(const TlValue *v)
 {
-   for (unsigned steps = 0; steps < MAX_DEPTH; steps++) {
-      if (!v->def) {
-         const TlOp *parent = v->block->region->parent;
-         if (!parent)
-            return v;
-         if (parent->opcode != TL_OP_FOR || v == tl_for_index(parent))
-            return NULL;
-         v = tl_init(parent, v->index - tl_first_carried(parent));
+   for (unsigned steps = 0; v && steps < MAX_DEPTH; steps++) {
+      const TlOp *loop = v->def ? v->def : v->block->region->parent;
+      if (!loop)
+         return v;
+      if (v->def && loop->opcode != TL_OP_FOR) {
+         v = pointer_base(v);
          continue;
       }
-      switch (v->def->opcode) {
-      case TL_OP_ADDPTR:
-      case TL_OP_SPLAT:
-      case TL_OP_BROADCAST:
-      case TL_OP_EXPAND_DIMS:
-      case TL_OP_RESHAPE:
-      case TL_OP_TRANS:
-      case TL_OP_CONVERT_LAYOUT:
-      case TL_OP_HINT:
-         v = tl_arg(v->def, 0);
-         break;
-      case TL_OP_FOR:
-         v = tl_init(v->def, v->index);
-         break;
-      default:
+      if (loop->opcode != TL_OP_FOR || v == tl_for_index(loop))
          return NULL;
-      }
+      unsigned i = v->def ? v->index : v->index - tl_first_carried(loop);
+      v = stays_with_root(loop, i) ? tl_init(loop, i) : NULL;
    }
    return NULL;
 }
