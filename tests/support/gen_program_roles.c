@@ -1,7 +1,8 @@
 /* Loops of dots for warps in two roles: one product or two an iteration, several loops in a row
  * with equal or other tiles, loops in loops, masked loads, none or few trips.  The same without
  * roles: loops and conditions in loops, between which threads exchange; each turn may store its
- * tile.  Data are small whole numbers: every sum is exact. */
+ * tile.  Of some an iteration loads the number of its tiles first, and small addends.  Data are
+ * small whole numbers: every sum is exact. */
 #include "support/gen_program_impl.h"
 
 enum { ROWS = 128, STEPS = 2 * GEN_MAX_TRIPS };
@@ -13,6 +14,8 @@ typedef struct RoleLoop {
    bool is_nested, has_mask[2], is_turned; /* the right operand lies transposed in memory */
    int left, right, values, out;           /* buffers; out: a tile for each turn, -1: none */
    TlValue *first;                         /* left operand of two products */
+   int pages,
+      rows; /* buffers, -1: none: which tiles an iteration multiplies, what it adds to rows */
 } RoleLoop;
 
 /* Rows, at times columns, below a limit that is known at run time only. */
@@ -78,6 +81,42 @@ role_products(Gen *g, const RoleLoop *l, TlValue *step, TlValue *sum)
    TlValue *scores = role_dot(g, x, y, zeros(g, l->cols));
    scores = tl_t1(b, TL_OP_CAST, gen_with(g, scores->type, l->in), scores);
    return role_dot(g, scores, role_tile(g, l->values, values, step, l->has_mask[0]), sum);
+}
+
+/* The number of the tiles of this step, from a table. */
+static TlValue *
+role_page(Gen *g, const RoleLoop *l, TlValue *step)
+{
+   TlBuilder *b = &g->b;
+   TlValue *offset = gen_offset_of_program(g, STEPS);
+   offset = offset ? tl_b2(b, TL_OP_ADD, offset, step) : step;
+   TlValue *page = tl_b1(b, TL_OP_LOAD, gen_pointers(g, l->pages, NULL, offset));
+   return tl_t1(b, TL_OP_CAST, step->type, page);
+}
+
+/* The sum and, of this step, a number for each row; sometimes masked by one that is loaded, too. */
+static TlValue *
+role_rows(Gen *g, const RoleLoop *l, TlValue *step, TlValue *sum)
+{
+   TlBuilder *b = &g->b;
+   const uint32_t shape[] = {ROWS};
+   TlValue *offset = gen_offset_of_program(g, ROWS * STEPS);
+   TlValue *at = tl_b2(b, TL_OP_MUL, step, gen_number(g, step->type, ROWS));
+   TlValue *index = gen_numbers(g, 1, shape);
+   TlValue *ptr = gen_pointers(g, l->rows, index, offset ? tl_b2(b, TL_OP_ADD, offset, at) : at);
+   TlValue *v;
+   if (l->pages >= 0 && gen_chance(g, 50)) {
+      TlValue *page = role_page(g, l, step);
+      page = tl_b2(b, TL_OP_MUL, page, gen_number(g, page->type, ROWS / 4));
+      TlValue *mask = tl_b2(b, TL_OP_LT, index, tl_t1(b, TL_OP_SPLAT, index->type, page));
+      const TlType *type = gen_shaped(g, TL_FP32, 1, shape);
+      TlValue *args[] = {ptr, mask, gen_number(g, type, 1)};
+      v = tl_build_n(b, TL_OP_LOAD, args, 3, NULL, TL_ATTRS_());
+   } else {
+      v = tl_b1(b, TL_OP_LOAD, ptr);
+   }
+   v = tl_b1(b, TL_OP_EXPAND_DIMS, v, {TL_ATTR_AXIS, {.i = 1}});
+   return tl_b2(b, TL_OP_ADD, sum, tl_t1(b, TL_OP_BROADCAST, sum->type, v));
 }
 
 static TlValue *role_loop(Gen *g, const RoleLoop *l, TlValue *outer, bool has_inner, TlValue *sum);
@@ -186,8 +225,11 @@ role_loop(Gen *g, const RoleLoop *l, TlValue *outer, bool has_inner, TlValue *su
       out = role_turn(g, l, step, out);
    if (has_inner && l->out >= 0)
       role_store(g, l->out, out, step);
-   if (!has_inner)
-      out = role_products(g, l, outer ? tl_b2(b, TL_OP_ADD, step, outer) : step, out);
+   if (!has_inner) {
+      TlValue *at = outer ? tl_b2(b, TL_OP_ADD, step, outer) : step;
+      out = role_products(g, l, l->pages < 0 ? at : role_page(g, l, at), out);
+      out = l->rows < 0 ? out : role_rows(g, l, at, out);
+   }
    gen_close(g, &r, &out, 1);
    return tl_result(op, 0);
 }
@@ -200,11 +242,17 @@ gen_step_role_dots(Gen *g)
                  .cols = 16u << gen_below(g, 3),
                  .has_two = gen_chance(g, 50),
                  .is_nested = gen_chance(g, g->for_turns ? 80 : 25),
-                 .is_turned = gen_chance(g, 40)};
+                 .is_turned = gen_chance(g, 40),
+                 .pages = -1,
+                 .rows = -1};
    uint32_t programs = gen_programs(g), all = STEPS * programs;
    unsigned loops = 1 + gen_chance(g, 50); /* in a row, with equal tiles */
    l.left = gen_buffer(g, l.in, ROWS * l.depth * all, GEN_TINY);
    l.right = gen_buffer(g, l.in, l.depth * l.cols * all, GEN_TINY);
+   if (gen_chance(g, g->for_turns ? 40 : 10))
+      l.pages = gen_buffer(g, TL_U32, all, GEN_TINY);
+   if (gen_chance(g, g->for_turns ? 40 : 10))
+      l.rows = gen_buffer(g, TL_FP32, ROWS * all, GEN_TINY);
    if (l.has_two) {
       l.values = gen_buffer(g, l.in, l.cols * l.cols * all, GEN_TINY);
       l.first = role_tile(g, l.left, (const uint32_t[]){ROWS, l.depth}, NULL, false);
