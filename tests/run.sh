@@ -141,8 +141,8 @@ if ((with_asan)); then
    run_ctest tsan -R '^(threads\.jit|cache\.stress|unit\.examples|unit\.runtime|unit\.runtime_jit)$'
    count_lines
    search_for_failures
-   tilec_say "lines and branches of compiler/ and runtime/ that quick tests run"
-   grep -E ' lines |^fewer than ' "$tilec_root/build/coverage/report.txt" || true
+   tilec_say "lines, branches and functions of compiler/ and runtime/ that quick tests run"
+   grep -E ' lines | functions|^fewer than |^run or gone' "$tilec_root/build/coverage/report.txt" || true
    tilec_say "address and undefined-behaviour sanitizers"
    closing_lines asan
    tilec_say "thread sanitizer"
