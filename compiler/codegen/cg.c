@@ -276,13 +276,15 @@ blocks_of(const TlCg *cg, uint32_t registers)
  * blocks that leaves room for 128 registers, or for what lives at once and a quarter more.
  * It also makes loads wait that come in tiles, to save registers that bring no block more: of 8
  * loads of 16 bytes to a sum of 64 registers, 4 were under way at a time.  And the loads of a tile
- * that is changed in place: of 32 masked ones, 16 came one after the other. */
+ * that is changed in place: of 32 masked ones, 16 came one after the other.
+ * Blocks of 16 and more warps would be alone with 128 registers, and nothing runs while one waits
+ * at its exchange: it asks for a second one where what lives and a quarter more leave the room. */
 static void
 ask_for_blocks(TlCg *cg, uint32_t words)
 {
-   uint32_t blocks = blocks_of(cg, room_for(words));
+   uint32_t usual = blocks_of(cg, room_for(words)), most = blocks_of(cg, words + words / 4);
    char text[16];
-   snprintf(text, sizeof text, "%u", blocks ? blocks : 1);
+   snprintf(text, sizeof text, "%u", usual > 1 ? usual : most > 1 ? 2 : 1);
    string_attr(cg, "nvvm.minctasm", text);
 }
 
