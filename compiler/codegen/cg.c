@@ -234,6 +234,21 @@ loaded_bits(const TlOp *op)
    return bits * (t->kind == TL_TYPE_REGS ? t->count : 1);
 }
 
+/* Words that an iteration of a loop loads to registers, of the loop that loads most. */
+static uint32_t
+loaded_in_loop(const TlBlock *block)
+{
+   uint32_t most = 0;
+   for (const TlOp *loop = block->first; loop; loop = tl_walk_next(loop, block)) {
+      const TlBlock *body = tl_is_loop(loop) ? loop->regions[loop->num_regions - 1]->block : NULL;
+      uint32_t bits = 0;
+      for (const TlOp *op = body ? body->first : NULL; op; op = tl_walk_next(op, body))
+         bits += op->opcode == TL_OP_LD_GLOBAL ? loaded_bits(op) : 0;
+      most = bits / 32 > most ? bits / 32 : most;
+   }
+   return most;
+}
+
 /* Does a loop load to registers and exchange values between threads, too, or load at least `many`
  * bits?  Products have their own balance of blocks and registers. */
 static bool
@@ -256,12 +271,19 @@ waits_in_loop(const TlBlock *block, uint32_t many)
    return found;
 }
 
-/* Registers of a thread that let its loads be under way at once: `words` live beside them. */
+/* Registers of a thread that let its loads be under way at once: `words` live beside them, `held`
+ * of those while it waits.  What pure operations make of that between two waits may go element by
+ * element, and does not if there is room: exp and log of 32 loaded values took 138 registers, three
+ * blocks of 4 warps, and with 96 the loads were under way as before. */
 static uint32_t
-room_for(uint32_t words)
+room_for(uint32_t words, uint32_t held)
 {
-   enum { USUAL = 128 };
-   return words > USUAL ? words + words / 4 : USUAL;
+   enum { USUAL = 128, USUAL_BETWEEN = 96 };
+   if (words <= held + held / 2)
+      return words > USUAL ? words + words / 4 : USUAL;
+   uint32_t half_way = (words + held) / 2;
+   uint32_t room = half_way + half_way / 4;
+   return room > USUAL_BETWEEN ? room : USUAL_BETWEEN;
 }
 
 static uint32_t
@@ -278,11 +300,13 @@ blocks_of(const TlCg *cg, uint32_t registers)
  * loads of 16 bytes to a sum of 64 registers, 4 were under way at a time.  And the loads of a tile
  * that is changed in place: of 32 masked ones, 16 came one after the other.
  * Blocks of 16 and more warps would be alone with 128 registers, and nothing runs while one waits
- * at its exchange: it asks for a second one where what lives and a quarter more leave the room. */
+ * at its exchange: it asks for a second one where what it holds and a quarter more leave room. */
 static void
-ask_for_blocks(TlCg *cg, uint32_t words)
+ask_for_blocks(TlCg *cg, uint32_t words, uint32_t held)
 {
-   uint32_t usual = blocks_of(cg, room_for(words)), most = blocks_of(cg, words + words / 4);
+   uint32_t loaded = loaded_in_loop(cg->func->body->block);
+   uint32_t usual = blocks_of(cg, room_for(words, loaded > held ? loaded : held));
+   uint32_t most = blocks_of(cg, held + held / 4 + !held);
    char text[16];
    snprintf(text, sizeof text, "%u", usual > 1 ? usual : most > 1 ? 2 : 1);
    string_attr(cg, "nvvm.minctasm", text);
@@ -297,13 +321,15 @@ bound_registers(TlCg *cg)
    enum { MANY_BITS = 4 * 128 }; /* four of the widest loads */
    const TlFunc *f = cg->func;
    uint32_t most = tl_registers_at_start(cg->target, f);
-   uint32_t words = tl_pressure(cg->arena, f, tl_lowered_words(cg->arena, f), NULL);
+   const uint32_t *lowered = tl_lowered_words(cg->arena, f);
+   uint32_t words = tl_pressure(cg->arena, f, lowered, NULL);
    char text[16];
    if (!f->extra_warps && words <= most) {
-      bool is_free = words > 0 && blocks_of(cg, words) == blocks_of(cg, room_for(words));
+      bool is_free = words > 0 && blocks_of(cg, words) == blocks_of(cg, room_for(words, words));
       uint32_t many = is_free ? MANY_BITS : UINT32_MAX;
-      if (cg->target->sm < 100 && (waits_in_loop(f->body->block, many) || tl_cg_holds_loads(cg)))
-         ask_for_blocks(cg, words);
+      bool holds = tl_cg_holds_loads(cg), waits = waits_in_loop(f->body->block, many);
+      if (cg->target->sm < 100 && (waits || holds))
+         ask_for_blocks(cg, words, holds ? words : tl_held_words(cg->arena, f, lowered));
       return;
    }
    snprintf(text, sizeof text, "%u", most);

@@ -82,8 +82,9 @@ live(Walk *w, const TlValue *v, uint32_t birth)
    w->change[w->death[v->id]] -= w->words[v->id];
 }
 
-uint32_t
-tl_pressure(TlArena *arena, const TlFunc *f, const uint32_t *words, const TlOp **at)
+/* Only operations with an effect count where `held` is true. */
+static uint32_t
+most_words(TlArena *arena, const TlFunc *f, const uint32_t *words, bool held, const TlOp **at)
 {
    Walk w = {.arena = arena, .func = f, .words = words};
    tl_map_init(&w.number, arena);
@@ -109,13 +110,25 @@ tl_pressure(TlArena *arena, const TlFunc *f, const uint32_t *words, const TlOp *
    int64_t now = 0, most = 0;
    for (uint32_t n = 0; n < w.ops.len; n++) {
       now += w.change[n];
-      if (now > most) {
+      if (now > most && !(held && tl_op_is_pure(w.ops.data[n]))) {
          most = now;
          if (at)
             *at = w.ops.data[n];
       }
    }
    return (uint32_t)most;
+}
+
+uint32_t
+tl_pressure(TlArena *arena, const TlFunc *f, const uint32_t *words, const TlOp **at)
+{
+   return most_words(arena, f, words, false, at);
+}
+
+uint32_t
+tl_held_words(TlArena *arena, const TlFunc *f, const uint32_t *words)
+{
+   return most_words(arena, f, words, true, NULL);
 }
 
 /* ---- words of machine registers ---- */

@@ -46,6 +46,10 @@ tl_blocks_with(const TlTarget *target, uint32_t warps, uint32_t registers)
  * made by a pure operation is made again where it is used, so that its operands live until then. */
 uint32_t tl_pressure(TlArena *arena, const TlFunc *f, const uint32_t *words, const TlOp **at);
 
+/* The most of them that live at an operation with an effect: what threads hold while they wait for
+ * a load or for each other.  Pure operations between two of those may go element by element. */
+uint32_t tl_held_words(TlArena *arena, const TlFunc *f, const uint32_t *words);
+
 /* The words of every value of a LOWERED function.  Constants, repeated scalars, picked registers,
  * addresses a constant apart, and what the next operation of a chain alone reads take none. */
 const uint32_t *tl_lowered_words(TlArena *arena, const TlFunc *f);
