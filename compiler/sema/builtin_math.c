@@ -202,6 +202,34 @@ tl_builtin_logical_or(TlSema *s, const TlCall *call)
    return tl_sema_binary(s, TL_AST_OP_OR, &call->args[0], &call->args[1], call->range);
 }
 
+/* ---- x.__rshift__(4): operators by the names that Python gives them ---- */
+TlSv
+tl_builtin_operator(TlSema *s, const TlCall *call)
+{
+   TlAstOp op = (TlAstOp)tl_builtin_row(call)->which;
+   return tl_sema_binary(s, op, &call->args[0], &call->args[1], call->range);
+}
+
+TlSv
+tl_builtin_reflected(TlSema *s, const TlCall *call)
+{
+   TlAstOp op = (TlAstOp)tl_builtin_row(call)->which;
+   return tl_sema_binary(s, op, &call->args[1], &call->args[0], call->range);
+}
+
+TlSv
+tl_builtin_comparison(TlSema *s, const TlCall *call)
+{
+   TlAstOp op = (TlAstOp)tl_builtin_row(call)->which;
+   return tl_sema_compare(s, op, &call->args[0], &call->args[1], call->range);
+}
+
+TlSv
+tl_builtin_sign(TlSema *s, const TlCall *call)
+{
+   return tl_sema_unary(s, (TlAstOp)tl_builtin_row(call)->which, &call->args[0], call->range);
+}
+
 /* ---- libdevice ---- */
 /* Operands in one dtype and shape, which the function accepts. */
 static bool

@@ -191,6 +191,35 @@ subscripts_and_truth_as_triton_has_them(void **state)
    assert_int_equal(taken[0], 7);
 }
 
+/* Operators by Python's names for them: the same as the operators, operands exchanged for __r..__. */
+static void
+operators_as_methods(void **state)
+{
+   (void)state;
+   static int8_t in[8] = {-128, -7, -1, 0, 1, 2, 7, 127};
+   static int32_t differ[1];
+   RUN("def k(p: *i8, t: *i32):\n    x = load(p + arange(0, 8))\n    y = x.to(i32)\n"
+       "    d = (x.__rshift__(1) != (x >> 1)) | (x.__lshift__(3) != (x << 3))\n"
+       "    d |= (y.__add__(3) != y + 3) | (y.__radd__(3) != 3 + y)\n"
+       "    d |= (y.__sub__(3) != y - 3) | (y.__rsub__(3) != 3 - y)\n"
+       "    d |= (y.__mul__(3) != y * 3) | (y.__rmul__(3) != 3 * y)\n"
+       "    z = where(y == 0, 5, y)\n"
+       "    d |= (z.__truediv__(4) != z / 4) | (z.__rtruediv__(4) != 4 / z)\n"
+       "    d |= (z.__floordiv__(3) != z // 3) | (z.__rfloordiv__(9) != 9 // z)\n"
+       "    d |= (z.__mod__(3) != z % 3) | (z.__rmod__(9) != 9 % z)\n"
+       "    s = y & 7\n"
+       "    d |= (s.__rlshift__(1) != 1 << s) | (s.__rrshift__(99) != 99 >> s)\n"
+       "    d |= (y.__and__(6) != y & 6) | (y.__or__(6) != y | 6) | (y.__xor__(6) != y ^ 6)\n"
+       "    d |= (y.__rand__(6) != 6 & y) | (y.__ror__(6) != 6 | y) | (y.__rxor__(6) != 6 ^ y)\n"
+       "    d |= (y.__eq__(1) != (y == 1)) | (y.__ne__(1) != (y != 1))\n"
+       "    d |= (y.__lt__(1) != (y < 1)) | (y.__le__(1) != (y <= 1))\n"
+       "    d |= (y.__gt__(1) != (y > 1)) | (y.__ge__(1) != (y >= 1))\n"
+       "    d |= (y.__neg__() != -y) | (y.__invert__() != ~y) | (y.__not__() != (y == 0))\n"
+       "    store(t, sum(d.to(i32)) + 7)\n",
+       1, BUF(in), BUF(differ));
+   assert_int_equal(differ[0], 7);
+}
+
 static void
 a_way_without_return(void **state)
 {
@@ -868,6 +897,7 @@ test_builtin_run(void)
       cmocka_unit_test(comparisons_order_nan_as_ieee),
       cmocka_unit_test(casts_round_saturate_and_wrap),
       cmocka_unit_test(subscripts_and_truth_as_triton_has_them),
+      cmocka_unit_test(operators_as_methods),
       cmocka_unit_test(a_way_without_return),
       cmocka_unit_test(products_of_batches),
       cmocka_unit_test(microscaled_products),
