@@ -2,6 +2,7 @@
  * own.  A host function is evaluated as Python when all its arguments are known.  Binding follows
  * Python: positions, keywords, defaults (evaluated where the function was defined), *args,
  * **kwargs. */
+#include "sema/builtin.h"
 #include "sema/impl.h"
 
 #include <assert.h>
@@ -504,12 +505,54 @@ help_hidden(TlSema *s, const TlNode *callee, const TlSv *fn)
       tl_help(s->diags, "the variable '%s' hides the function; give it another name", name);
 }
 
+/* static_assert(condition, message): a message with values of the run is no error of the program,
+ * for Triton evaluates it only where the assertion fails. */
+static bool
+eval_assertion(TlSema *s, TlFrame *f, const TlNodeList *nodes, TlArgs *out)
+{
+   TlNodeList condition = {.data = nodes->data, .len = 1};
+   if (!tl_eval_args(s, f, &condition, out))
+      return false;
+   TlQuiet quiet;
+   tl_quiet_begin(s, &quiet);
+   TlSv message = tl_eval_expr(s, f, nodes->data[1]);
+   const TlDiag *error = tl_quiet_end(s, &quiet);
+   if (error && error->code == TL_DIAG_E0301)
+      message = tl_make_str(s, "", 0);
+   else if (error)
+      tl_diags_repeat(s->diags, error);
+   if (message.kind == TL_SV_POISON)
+      return false;
+   SvVec pos = {0};
+   RangeVec ranges = {0};
+   for (unsigned i = 0; i < out->num_pos; i++) {
+      tl_vec_push(s->arena, &pos, out->pos[i]);
+      tl_vec_push(s->arena, &ranges, out->pos_range[i]);
+   }
+   tl_vec_push(s->arena, &pos, message);
+   tl_vec_push(s->arena, &ranges, nodes->data[1]->range);
+   out->pos = pos.data;
+   out->pos_range = ranges.data;
+   out->num_pos = (unsigned)pos.len;
+   return true;
+}
+
+static bool
+is_assertion(const TlSv *fn, const TlNodeList *args)
+{
+   return fn->kind == TL_SV_BUILTIN && fn->builtin.row->fn == tl_builtin_static_assert &&
+          args->len == 2 && args->data[0]->kind != TL_AST_STARRED &&
+          args->data[0]->kind != TL_AST_KEYWORD && args->data[1]->kind != TL_AST_STARRED &&
+          args->data[1]->kind != TL_AST_KEYWORD;
+}
+
 TlSv
 tl_eval_call(TlSema *s, TlFrame *f, const TlAstCall *call)
 {
    TlSv fn = tl_eval_expr(s, f, call->func);
    TlArgs args;
-   bool ok = tl_eval_args(s, f, &call->args, &args);
+   bool ok = is_assertion(&fn, &call->args) ? eval_assertion(s, f, &call->args, &args)
+                                            : tl_eval_args(s, f, &call->args, &args);
    if (fn.kind == TL_SV_POISON)
       return fn;
    bool host_value = fn.kind == TL_SV_OPAQUE || fn.kind == TL_SV_MODULE;
