@@ -826,6 +826,19 @@ tl_is_host_module(const char *name)
 }
 
 bool
+tl_host_may_have_source(const char *name)
+{
+   static const char *const sources[] = {
+#define TL_HOST_SOURCE(name) name,
+#include "sema/host.def"
+   };
+   for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++)
+      if (is_below(name, sources[i]))
+         return true;
+   return false;
+}
+
+bool
 tl_sv_python_member(const TlSv *module, size_t i, const char **name, const char **signature)
 {
    static const struct {

@@ -187,8 +187,9 @@ tl_module_attr(TlSema *s, const TlSvModule *m, const char *name, TlSv *out)
    }
    case TL_MOD_HOST: {
       const char *dotted = tl_arena_printf(s->arena, "%s.%s", m->name, name);
-      TlSourceModule *source =
-         tl_is_host_module(m->name) ? NULL : find_source(s, s->impl->main, 0, dotted);
+      TlSourceModule *source = tl_is_host_module(m->name) && !tl_host_may_have_source(dotted)
+                                  ? NULL
+                                  : find_source(s, s->impl->main, 0, dotted);
       if (source)
          *out = module_sv(s, TL_MOD_SOURCE, 0, source, dotted);
       else if (!tl_host_module_attr(s, m->name, name, out))
@@ -283,7 +284,8 @@ find_source(TlSema *s, const TlSourceModule *from, unsigned level, const char *d
          dir = *dir ? dir_of(s, dir) : "..";
       return source_below(s, dir, dotted);
    }
-   if (find_builtin_module(dotted) || tl_is_host_module(dotted))
+   if (find_builtin_module(dotted) ||
+       (tl_is_host_module(dotted) && !tl_host_may_have_source(dotted)))
       return NULL;
    for (size_t i = 0; i < s->impl->options.num_include_dirs; i++) {
       TlSourceModule *u = source_below(s, s->impl->options.include_dirs[i], dotted);

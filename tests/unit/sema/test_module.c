@@ -91,6 +91,9 @@ imports(void **state)
       {"/src/pkg/shared.py", HEAD "WIDTH = tl.constexpr(8)\n_hidden = 1\n"},
       {"/src/pkg/__init__.py", "from .ops.util import bump as renamed\n"},
       {"/src/pkg/ops/__init__.py", ""},
+      {"/inc/torch/__init__.py", "raise ImportError('host code, which is not read')\n"},
+      {"/inc/torch/_inductor/runtime/triton_helpers.py",
+       HEAD "import torch\n@triton.jit\ndef maximum(a, b):\n   return tl.maximum(a, b)\n"},
       {"/inc/helpers.tile", "def neg(x):\n   return -x\n"},
       {NULL, NULL},
    };
@@ -111,6 +114,14 @@ imports(void **state)
                                "   tl.store(p, pkg.ops.util.bump(n, 3))\n"};
    sema_expect_ir(
       r, IR("constant 8", "store", "sub", "store", "constant 8", "store", "constant 3", "store"));
+   r.source = HEAD "import torch._inductor.runtime.triton_helpers as h\n"
+                   "from torch._inductor.runtime import triton_helpers\n"
+                   "from torch._inductor.runtime.triton_helpers import maximum\n"
+                   "@triton.jit\n"
+                   "def k(p, n):\n"
+                   "   tl.store(p, h.maximum(n, 3) + triton_helpers.maximum(n, 4))\n"
+                   "   tl.store(p, maximum(n, 5))\n";
+   sema_expect_ir(r, IR("constant 3", "constant 4", "store", "constant 5", "store"));
    r.source =
       HEAD "from .util import missing\n@triton.jit\ndef k(p, n):\n   tl.store(p, missing(n))\n";
    sema_expect_errors(r, 1, IR("E0201", "has no name 'missing'", "it is needed here"));
