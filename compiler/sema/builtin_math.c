@@ -80,6 +80,24 @@ is_math64(const TlBuiltinRow *row, const TlValue *v)
    return (row->takes & TL_TAKES_MATH64) && tl_value_dtype(v) == TL_FP64;
 }
 
+/* x.exp() of fp16 and bf16, which Triton takes as a method only: by way of fp32.  NULL: x is of
+ * another type. */
+static TlValue *
+half_method(TlSema *s, const TlCall *call)
+{
+   const TlBuiltinRow *row = tl_builtin_row(call);
+   const TlSv *self = &call->args[0];
+   bool is_wide_only = (row->takes & TL_TAKES_WIDE_FLOAT) && !(row->takes & TL_TAKES_FP16);
+   if (!call->is_method || !is_wide_only || self->kind != TL_SV_VALUE)
+      return NULL;
+   TlDtype dtype = tl_value_dtype(self->value);
+   if (dtype != TL_FP16 && dtype != TL_BF16)
+      return NULL;
+   TlValue *x = tl_sema_cast(s, self->value, tl_scalar(s, TL_FP32), call->range);
+   x = x ? tl_sema_build(s, (TlOpcode)row->which, &x, 1, NULL, NULL, call->range) : NULL;
+   return x ? tl_sema_cast(s, x, tl_scalar(s, dtype), call->range) : NULL;
+}
+
 TlSv
 tl_builtin_elementwise(TlSema *s, const TlCall *call)
 {
@@ -87,6 +105,9 @@ tl_builtin_elementwise(TlSema *s, const TlCall *call)
    TlOpcode op = (TlOpcode)row->which;
    unsigned num = (unsigned)tl_op_info[op].min_args;
    TlValue *v[MOST_OPERANDS];
+   TlValue *half = num == 1 ? half_method(s, call) : NULL;
+   if (half)
+      return tl_sv_value(half);
    if (!check_all(s, call, num, v, row->takes))
       return tl_sv_poison();
    if (is_math64(row, v[0]))

@@ -154,7 +154,12 @@ tl_builtin_py_extremum(TlSema *s, const TlCall *call)
       bool given[3] = {true, true, false};
       TlRange ranges[3] = {call->range, call->range, call->range};
       const TlBuiltin *pick = tl_builtin_find(TL_NS_TL, is_max ? "maximum" : "minimum");
-      TlCall c = {pick, call->range, args, given, ranges, 3, NULL, 0};
+      TlCall c = {.row = pick,
+                  .range = call->range,
+                  .args = args,
+                  .given = given,
+                  .arg_ranges = ranges,
+                  .num_args = 3};
       best = c.row->fn(s, &c);
    }
    return best;

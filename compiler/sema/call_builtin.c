@@ -359,6 +359,7 @@ tl_invoke_builtin(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *given, Tl
        !tl_may_change(s, f, fn->builtin.self, range))
       return tl_sv_poison();
    TlCall call = {.row = row, .range = range, .num_args = sig->num};
+   call.is_method = fn->builtin.self != NULL;
    call.args = tl_new_array(s->arena, TlSv, sig->num);
    call.given = tl_new_array(s->arena, bool, sig->num);
    call.arg_ranges = tl_new_array(s->arena, TlRange, sig->num);

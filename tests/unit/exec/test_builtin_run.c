@@ -191,6 +191,26 @@ subscripts_and_truth_as_triton_has_them(void **state)
    assert_int_equal(taken[0], 7);
 }
 
+/* exp(x) needs fp32; x.exp() takes fp16 and bf16 too and is rounded to them. */
+static void
+methods_of_halves(void **state)
+{
+   (void)state;
+   static uint16_t in[4] = {0x0000, 0x3c00, 0xbc00, 0x4400}; /* 0, 1, -1, 4 */
+   static int32_t differ[1];
+   RUN("def k(p: *fp16, t: *i32):\n    x = load(p + arange(0, 4))\n    w = x.to(fp32)\n"
+       "    b = x.to(bf16)\n    pos = x * x\n    wpos = pos.to(fp32)\n"
+       "    d = (x.exp() != exp(w).to(fp16)) | (x.exp2() != exp2(w).to(fp16))\n"
+       "    d |= (b.exp() != exp(w).to(bf16)) | (b.sin() != sin(w).to(bf16))\n"
+       "    d |= (pos.sqrt() != sqrt(wpos).to(fp16)) | (x.cos() != cos(w).to(fp16))\n"
+       "    d |= ((pos + 1).log() != log(wpos + 1).to(fp16)) | (x.erf() != erf(w).to(fp16))\n"
+       "    d |= ((x / 2).floor() != floor(w / 2).to(fp16)) | (b.ceil() != ceil(w).to(bf16))\n"
+       "    static_assert(x.exp().dtype == fp16 and b.exp().dtype == bf16)\n"
+       "    store(t, sum(d.to(i32)) + 7)\n",
+       1, BUF(in), BUF(differ));
+   assert_int_equal(differ[0], 7);
+}
+
 /* Operators by Python's names for them: the same as the operators, operands exchanged for __r..__. */
 static void
 operators_as_methods(void **state)
@@ -897,6 +917,7 @@ test_builtin_run(void)
       cmocka_unit_test(comparisons_order_nan_as_ieee),
       cmocka_unit_test(casts_round_saturate_and_wrap),
       cmocka_unit_test(subscripts_and_truth_as_triton_has_them),
+      cmocka_unit_test(methods_of_halves),
       cmocka_unit_test(operators_as_methods),
       cmocka_unit_test(a_way_without_return),
       cmocka_unit_test(products_of_batches),
