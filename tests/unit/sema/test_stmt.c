@@ -29,6 +29,12 @@ unpacking(void **state)
                   IR("add %b", "store"));
    sema_expect_errors(TILE("@kernel\ndef k(a: i32):\n   x, y = a, a, a\n   z = x + 1\n"), 1,
                       IR("E0229", "2 targets", "3 items"));
+   SemaRun triton = {.name = "k.py",
+                     .signature = "*i32, i32",
+                     .source = "import triton\nimport triton.language as tl\n@triton.jit\n"
+                               "def k(p, a):\n   x, y = a + 1, a + 2, a + 3\n"
+                               "   tl.store(p, x * y)\n"};
+   sema_expect_ir(triton, IR("constant 1", "constant 2", "mul", "store"));
 }
 
 /* A promise stated for nothing is of the value it is made of, whatever the call names. */
