@@ -5,7 +5,7 @@
 #   tests/coverage.sh [--report|--quick] [CTEST OPTIONS..]
 #   --report  only print: what an earlier run counted
 #   --quick   tests of a few seconds that reach most of it: what CI runs.  They leave functions out that
-#             others run; of the list they say which entries are run or gone, and how many are left out
+#             others run; of the list they say which entries are run, and how many are left out
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=support/setup.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/support/setup.sh"
