@@ -211,7 +211,7 @@ methods_of_halves(void **state)
    assert_int_equal(differ[0], 7);
 }
 
-/* Operators by Python's names for them: the same as the operators, operands exchanged for __r..__. */
+/* Operators by Python's names for them are the operators; __r..__ exchanges the operands. */
 static void
 operators_as_methods(void **state)
 {
