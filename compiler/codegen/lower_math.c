@@ -166,9 +166,9 @@ log_core(TlCg *cg, LLVMValueRef x, bool base2)
    LLVMValueRef d = LLVMBuildSub(cg->b, bits, tl_cg_i32(cg, 0x3F3504F3), "");
    LLVMValueRef ei = LLVMBuildAnd(cg->b, d, tl_cg_i32(cg, (int32_t)0xFF800000), "");
    LLVMValueRef m = as_f32(cg, LLVMBuildSub(cg->b, bits, ei, ""));
-   LLVMValueRef e =
-      LLVMBuildSIToFP(cg->b, LLVMBuildAShr(cg->b, ei, tl_cg_i32(cg, 23), ""), cg->f32, "");
-   e = add(cg, e, e0);
+   /* ei = 2^23 times the exponent: conversion, product and sum are exact */
+   LLVMValueRef e = LLVMBuildSIToFP(cg->b, ei, cg->f32, "");
+   e = fma32(cg, e, tl_cg_f32(cg, 0x1p-23), e0);
    LLVMValueRef f = add(cg, m, tl_cg_f32(cg, -1.0));
    LLVMValueRef f2 = mul(cg, f, f);
    LLVMValueRef p = mul(cg, mul(cg, f2, f), poly(cg, f, P, sizeof P / sizeof P[0]));
@@ -185,11 +185,10 @@ log_core(TlCg *cg, LLVMValueRef x, bool base2)
       s = add(cg, f, s);
       y = fma32(cg, e, tl_cg_f32(cg, 0.693359375), s);
    }
+   /* Inf, NaN and what has a sign; x Inf + Inf is Inf, NaN and NaN, and zeros are set below */
    LLVMValueRef inf = f32_bits(cg, 0x7F800000);
-   LLVMValueRef special = LLVMBuildFCmp(cg->b, LLVMRealUGE, x, inf, ""); /* Inf or NaN */
-   y = LLVMBuildSelect(cg->b, special, add(cg, x, x), y, "");
-   LLVMValueRef negative = LLVMBuildFCmp(cg->b, LLVMRealOLT, x, tl_cg_f32(cg, 0.0), "");
-   y = LLVMBuildSelect(cg->b, negative, f32_bits(cg, 0x7FC00000), y, "");
+   LLVMValueRef special = LLVMBuildICmp(cg->b, LLVMIntUGE, as_i32(cg, x), as_i32(cg, inf), "");
+   y = LLVMBuildSelect(cg->b, special, fma32(cg, x, inf, inf), y, "");
    LLVMValueRef zero = LLVMBuildFCmp(cg->b, LLVMRealOEQ, x, tl_cg_f32(cg, 0.0), "");
    return LLVMBuildSelect(cg->b, zero, f32_bits(cg, 0xFF800000), y, "");
 }
