@@ -1202,9 +1202,11 @@ assign_items(TlSema *s, TlFrame *f, const TlNodeList *targets, TlSv value, TlRan
    bool has_star = star < targets->len;
    bool drops = !has_star && len > targets->len && !tl_is_host(f) && f->source &&
                 !f->source->is_tile; /* Triton assigns name by name, and looks no further */
-   if (drops)
+   if (drops) {
       tl_report(s->diags, W0254, range, targets->len, len);
-   else if (has_star ? len + 1 < targets->len : len != targets->len) {
+      tl_help(s->diags, "name all %zu values, or those that are meant: 'x[:%zu]'", len,
+              targets->len);
+   } else if (has_star ? len + 1 < targets->len : len != targets->len) {
       tl_report(s->diags, E0229, range, targets->len, len);
       if (tl_is_host(f))
          tl_raise_as(s, "ValueError");
