@@ -240,7 +240,7 @@ loaded_in_loop(const TlBlock *block)
 {
    uint32_t most = 0;
    for (const TlOp *loop = block->first; loop; loop = tl_walk_next(loop, block)) {
-      const TlBlock *body = tl_is_loop(loop) ? loop->regions[loop->num_regions - 1]->block : NULL;
+      const TlBlock *body = tl_is_loop(loop) ? tl_loop_body(loop) : NULL;
       uint32_t bits = 0;
       for (const TlOp *op = body ? body->first : NULL; op; op = tl_walk_next(op, body))
          bits += op->opcode == TL_OP_LD_GLOBAL ? loaded_bits(op) : 0;
@@ -258,7 +258,7 @@ waits_in_loop(const TlBlock *block, uint32_t many)
    for (const TlOp *loop = block->first; loop; loop = tl_walk_next(loop, block)) {
       uint32_t loads = 0;
       bool waits = false;
-      const TlBlock *body = tl_is_loop(loop) ? loop->regions[loop->num_regions - 1]->block : NULL;
+      const TlBlock *body = tl_is_loop(loop) ? tl_loop_body(loop) : NULL;
       if (loop->opcode == TL_OP_MMA || loop->opcode == TL_OP_WGMMA)
          return false;
       for (const TlOp *op = body ? body->first : NULL; op; op = tl_walk_next(op, body)) {

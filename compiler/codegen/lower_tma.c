@@ -96,69 +96,60 @@ shared_address(TlCg *cg, const TlValue *v)
    return LLVMBuildPtrToInt(cg->b, tl_cg_shared_ptr(cg, tl_cg_use1(cg, v), 0), cg->i32, "");
 }
 
-/* The coordinates, innermost first, as operands from args[first] on. */
+enum { MOST_HEAD = 4, MOST_BOX_ARGS = MOST_HEAD + TL_TMAP_RANK };
+
+/* PTX ISA, "cp.async.bulk.tensor": what comes before the coordinates, innermost first, and behind
+ * them; `head` operands come before them, of which `constraints` speaks.  Text, as LLVM has the
+ * form for the own block from PTX 8.6 on only, and no predicate. */
 static void
-add_coordinates(TlCg *cg, const TlOp *op, unsigned first, TlSb *text, TlSb *constraints,
-                LLVMValueRef *args)
+emit_box(TlCg *cg, const TlOp *op, const char *before, const char *behind, const char *constraints,
+         LLVMValueRef *args, unsigned head)
 {
-   unsigned rank = op->num_args - first;
+   unsigned rank = op->num_args - head;
+   TlSb text, all;
+   tl_sb_init(&text, cg->arena);
+   tl_sb_init(&all, cg->arena);
+   tl_sb_str(&text, before);
+   tl_sb_str(&all, constraints);
    for (unsigned i = 0; i < rank; i++) {
-      args[first + i] = tl_cg_use1(cg, tl_arg(op, first + rank - 1 - i));
-      tl_sb_printf(text, "%s$%u", i ? ", " : "", first + i);
-      tl_sb_str(constraints, ",r");
+      args[head + i] = tl_cg_use1(cg, tl_arg(op, head + rank - 1 - i));
+      tl_sb_printf(&text, "%s$%u", i ? ", " : "", head + i);
+      tl_sb_str(&all, ",r");
    }
+   tl_sb_str(&text, behind);
+   tl_sb_str(&all, ",~{memory}");
+   if (cg->target->sm < MIN_SM)
+      tl_cg_unsupported(cg, tl_arena_printf(cg->arena, "'%s'", tl_info(op)->text),
+                        "tensor maps exist from sm_90 on");
+   tl_cg_needs_ptx(cg, 80);
+   tl_cg_asm(cg, tl_sb_cstr(&text), tl_sb_cstr(&all), cg->voidt, args, head + rank, TL_ASM_EFFECT);
 }
 
-/* PTX ISA, "cp.async.bulk.tensor": innermost coordinate first.  Text, as LLVM has the form for the
- * own block from PTX 8.6 on only, and no predicate. */
 void
 tl_emit_tma_load(TlCg *cg, const TlOp *op)
 {
-   enum { ADDRESS, MAP, BARRIER, PRED, COORDINATES };
-   unsigned rank = op->num_args - COORDINATES;
-   LLVMValueRef args[COORDINATES + TL_TMAP_RANK] = {
+   enum { ADDRESS, MAP, BARRIER, PRED, HEAD };
+   LLVMValueRef args[MOST_BOX_ARGS] = {
       shared_address(cg, tl_arg(op, ADDRESS)), tl_cg_use1(cg, tl_arg(op, MAP)),
       shared_address(cg, tl_arg(op, BARRIER)), tl_cg_use1(cg, tl_arg(op, PRED))};
-   TlSb text, constraints;
-   tl_sb_init(&text, cg->arena);
-   tl_sb_init(&constraints, cg->arena);
-   tl_sb_printf(&text,
-                "@$3 cp.async.bulk.tensor.%ud.shared::cluster.global.tile."
-                "mbarrier::complete_tx::bytes [$0], [$1, {",
-                rank);
-   tl_sb_str(&constraints, "r,l,r,b");
-   add_coordinates(cg, op, COORDINATES, &text, &constraints, args);
-   tl_sb_str(&text, "}], [$2];");
-   tl_sb_str(&constraints, ",~{memory}");
-   if (cg->target->sm < MIN_SM)
-      tl_cg_unsupported(cg, "'tma_load'", "tensor maps exist from sm_90 on");
-   tl_cg_needs_ptx(cg, 80);
-   tl_cg_asm(cg, tl_sb_cstr(&text), tl_sb_cstr(&constraints), cg->voidt, args, COORDINATES + rank,
-             TL_ASM_EFFECT);
+   const char *before = tl_arena_printf(cg->arena,
+                                        "@$3 cp.async.bulk.tensor.%ud.shared::cluster.global.tile."
+                                        "mbarrier::complete_tx::bytes [$0], [$1, {",
+                                        op->num_args - HEAD);
+   emit_box(cg, op, before, "}], [$2];", "r,l,r,b", args, HEAD);
 }
 
 void
 tl_emit_tma_store(TlCg *cg, const TlOp *op)
 {
-   enum { ADDRESS, MAP, PRED, COORDINATES };
-   unsigned rank = op->num_args - COORDINATES;
-   LLVMValueRef args[COORDINATES + TL_TMAP_RANK] = {shared_address(cg, tl_arg(op, ADDRESS)),
-                                                    tl_cg_use1(cg, tl_arg(op, MAP)),
-                                                    tl_cg_use1(cg, tl_arg(op, PRED))};
-   TlSb text, constraints;
-   tl_sb_init(&text, cg->arena);
-   tl_sb_init(&constraints, cg->arena);
-   tl_sb_printf(&text, "@$2 cp.async.bulk.tensor.%ud.global.shared::cta.tile.bulk_group [$1, {",
-                rank);
-   tl_sb_str(&constraints, "r,l,b");
-   add_coordinates(cg, op, COORDINATES, &text, &constraints, args);
-   tl_sb_str(&text, "}], [$0];\n\t@$2 cp.async.bulk.commit_group;");
-   tl_sb_str(&constraints, ",~{memory}");
-   if (cg->target->sm < MIN_SM)
-      tl_cg_unsupported(cg, "'tma_store'", "tensor maps exist from sm_90 on");
-   tl_cg_needs_ptx(cg, 80);
-   tl_cg_asm(cg, tl_sb_cstr(&text), tl_sb_cstr(&constraints), cg->voidt, args, COORDINATES + rank,
-             TL_ASM_EFFECT);
+   enum { ADDRESS, MAP, PRED, HEAD };
+   LLVMValueRef args[MOST_BOX_ARGS] = {shared_address(cg, tl_arg(op, ADDRESS)),
+                                       tl_cg_use1(cg, tl_arg(op, MAP)),
+                                       tl_cg_use1(cg, tl_arg(op, PRED))};
+   const char *before = tl_arena_printf(
+      cg->arena, "@$2 cp.async.bulk.tensor.%ud.global.shared::cta.tile.bulk_group [$1, {",
+      op->num_args - HEAD);
+   emit_box(cg, op, before, "}], [$0];\n\t@$2 cp.async.bulk.commit_group;", "r,l,b", args, HEAD);
 }
 
 void

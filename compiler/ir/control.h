@@ -17,6 +17,13 @@ tl_is_loop(const TlOp *op)
    return op->opcode == TL_OP_FOR || op->opcode == TL_OP_WHILE;
 }
 
+/* What a loop repeats: of a while without its condition. */
+static inline TlBlock *
+tl_loop_body(const TlOp *loop)
+{
+   return loop->regions[loop->num_regions - 1]->block;
+}
+
 /* for, while, if: the regions run zero or more times, and their results are what these yield. */
 static inline bool
 tl_is_branching(const TlOp *op)

@@ -227,7 +227,7 @@ is_with_products(const TlBlock *block)
    const TlOp *op = block->region->parent;
    while (op && !tl_is_loop(op))
       op = tl_parent(op);
-   const TlBlock *top = op ? op->regions[op->num_regions - 1]->block : block;
+   const TlBlock *top = op ? tl_loop_body(op) : block;
    for (const TlOp *inner = top->first; op && inner; inner = tl_walk_next(inner, top))
       if (inner->opcode == TL_OP_DOT)
          return true;

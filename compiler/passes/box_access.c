@@ -127,14 +127,21 @@ build_coordinates(TlOp *access, TlBoxAccess *x)
 }
 
 /* ---- which accesses ---- */
+unsigned
+tl_inner_dim(const TlTileAccess *a)
+{
+   unsigned inner = a->rank - 1;
+   for (unsigned d = 0; d < a->rank; d++)
+      if (a->dim[d].stride.scale == 1 && !a->dim[d].stride.num)
+         inner = d;
+   return inner;
+}
+
 /* The dimensions of the access in the order of the map: the contiguous one last. */
 static void
 order_dims(const TlTileAccess *a, int64_t *order)
 {
-   unsigned n = 0, inner = a->rank - 1;
-   for (unsigned d = 0; d < a->rank; d++)
-      if (a->dim[d].stride.scale == 1 && !a->dim[d].stride.num)
-         inner = d;
+   unsigned n = 0, inner = tl_inner_dim(a);
    for (unsigned d = 0; d < a->rank; d++)
       if (d != inner)
          order[n++] = d;

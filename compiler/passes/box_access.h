@@ -17,6 +17,8 @@ typedef struct TlBoxAccess {
    unsigned rank;                     /* of the map */
 } TlBoxAccess;
 
+/* The dimension that is contiguous in memory: tl_tile_access found one. */
+unsigned tl_inner_dim(const TlTileAccess *a);
 /* The load or store as boxes between its tensor and a buffer (a memdesc of one stage): NULL, or why
  * not. */
 const char *tl_box_access(TlAffine *affine, const TlOp *access, const TlType *buffer,

@@ -55,7 +55,7 @@ static uint32_t
 truths_into(const TlOp *loop)
 {
    uint32_t n = 0;
-   const TlBlock *body = loop->regions[loop->num_regions - 1]->block;
+   const TlBlock *body = tl_loop_body(loop);
    for (const TlOp *op = body->first; op; op = tl_walk_next(op, body)) {
       const TlValue *mask = tl_pred(op);
       if (op->opcode == TL_OP_MMA || op->opcode == TL_OP_WGMMA)
@@ -70,7 +70,7 @@ static bool
 sink_into(TlOp *loop)
 {
    bool changed = false;
-   const TlBlock *body = loop->regions[loop->num_regions - 1]->block;
+   const TlBlock *body = tl_loop_body(loop);
    if (truths_into(loop) <= MOST_TRUTHS)
       return false;
    for (TlOp *op = body->first; op; op = tl_walk_next(op, body)) {

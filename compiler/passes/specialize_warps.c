@@ -94,13 +94,6 @@ multiplies_by_wgmma(const TlBlock *body)
    return false;
 }
 
-/* What a loop repeats, without the condition of a while. */
-static TlBlock *
-body_of(const TlOp *loop)
-{
-   return loop->regions[loop->num_regions - 1]->block;
-}
-
 /* The block in which the stages of the loop's channel begin to be counted: that of the outermost
  * loop.  NULL when something else than loops and, around them, conditions is outside. */
 static TlBlock *
@@ -108,7 +101,7 @@ block_of_nest(const TlOp *loop)
 {
    TlBlock *block = loop->block;
    const TlOp *op = tl_parent(loop);
-   for (; op && tl_is_loop(op) && block == body_of(op); op = tl_parent(op))
+   for (; op && tl_is_loop(op) && block == tl_loop_body(op); op = tl_parent(op))
       block = op->block;
    for (; op; op = tl_parent(op))
       if (op->opcode != TL_OP_IF)
@@ -263,7 +256,7 @@ has_while_of_others(const Special *s)
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
       bool is_ours = op->opcode != TL_OP_WHILE;
       for (size_t i = 0; i < s->pairs.len && !is_ours; i++)
-         is_ours = tl_in_block(s->pairs.data[i]->pipe.loop, body_of(op)) != NULL;
+         is_ours = tl_in_block(s->pairs.data[i]->pipe.loop, tl_loop_body(op)) != NULL;
       if (!is_ours)
          return true;
    }
@@ -381,7 +374,7 @@ holds_loop_of(const Special *s, const Channel *c, const TlOp *op)
    for (size_t i = 0; i < s->pairs.len; i++) {
       const Pair *pair = s->pairs.data[i];
       if (pair->channel == c && pair->pipe.loop != op && op->num_regions &&
-          tl_in_block(pair->pipe.loop, body_of(op)))
+          tl_in_block(pair->pipe.loop, tl_loop_body(op)))
          return true;
    }
    return false;
@@ -400,9 +393,9 @@ pair_of(const Special *s, const Channel *c, const TlOp *loop)
 static TlOp *
 carry_two(Special *s, TlOp *old, TlValue *const more[2])
 {
-   const TlBlock *from = body_of(old);
+   const TlBlock *from = tl_loop_body(old);
    TlOp *loop = tl_carrying(old, more, 2);
-   TlBlock *body = body_of(loop);
+   TlBlock *body = tl_loop_body(loop);
    for (size_t i = 0; i < s->pairs.len; i++)
       if (s->pairs.data[i]->pipe.loop == old) {
          s->pairs.data[i]->pipe.loop = loop;
@@ -438,7 +431,7 @@ count_stages(Special *s, Channel *c, TlBlock *block, TlValue *state[2])
       assert(tl_is_loop(op) && "block_of_nest");
       unsigned num = op->num_results;
       TlOp *loop = carry_two(s, op, state);
-      TlBlock *body = body_of(loop), *condition = loop->regions[0]->block;
+      TlBlock *body = tl_loop_body(loop), *condition = loop->regions[0]->block;
       for (unsigned i = 0; i < 2 && condition != body; i++)
          tl_append_arg(condition->last, tl_carried(condition, num + i));
       state[0] = tl_carried(body, num);

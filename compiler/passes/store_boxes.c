@@ -19,6 +19,7 @@
  * are written, unless they are of the same turn of the loop and certainly of other elements. */
 #include "ir/affine.h"
 #include "ir/control.h"
+#include "ir/launch_expr.h"
 #include "ir/walk.h"
 #include "ir/written.h"
 #include "layout/hw_layouts.h"
@@ -30,7 +31,7 @@
 
 typedef struct Store {
    TlOp *op;
-   TlOp *home; /* around op, in the body of the kernel or of a role; NULL: op is there itself */
+   TlOp *home; /* home_of(op) */
    TlValue *tile;
    const TlType *buffer_type;
    TlBoxAccess box;
@@ -62,16 +63,6 @@ tile_of(Stores *s, const TlOp *store)
    return is_shared ? tl_arg(convert, 0) : NULL;
 }
 
-static unsigned
-inner_dim(const TlTileAccess *a)
-{
-   unsigned inner = a->rank - 1;
-   for (unsigned d = 0; d < a->rank; d++)
-      if (a->dim[d].stride.scale == 1 && !a->dim[d].stride.num)
-         inner = d;
-   return inner;
-}
-
 /* Rows of the tensor one after the other, in boxes as wide as a swizzle allows. */
 static const TlType *
 buffer_of(TlTypes *types, const TlType *tile, unsigned inner)
@@ -96,7 +87,7 @@ find_box(Stores *s, Store *x)
    TlTileAccess access;
    if (!tl_tile_access(s->affine, op, &access))
       return access.why;
-   x->buffer_type = buffer_of(s->func->module->types, x->tile->type, inner_dim(&access));
+   x->buffer_type = buffer_of(s->func->module->types, x->tile->type, tl_inner_dim(&access));
    return tl_box_access(s->affine, op, x->buffer_type, &x->box);
 }
 
@@ -142,15 +133,14 @@ order_comes_after(const TlOp *op)
    return false;
 }
 
+/* What is around the operation in the body of the kernel or of a role; NULL: it is there itself. */
 static TlOp *
-home_of(TlOp *op)
+home_of(const TlOp *op)
 {
-   TlOp *outer = tl_parent(op);
-   while (outer && outer->opcode != TL_OP_ROLE) {
-      op = outer;
-      outer = tl_parent(op);
-   }
-   return op;
+   TlOp *home = NULL;
+   for (TlOp *outer = tl_parent(op); outer && outer->opcode != TL_OP_ROLE; outer = tl_parent(outer))
+      home = outer;
+   return home;
 }
 
 static unsigned
@@ -191,21 +181,32 @@ refuse_shared_tensors(Stores *s)
    }
 }
 
+/* In the conversions' places buffers have room, but for their alignment. */
 static void
-find_stores(Stores *s)
+refuse_without_room(Stores *s)
+{
+   enum { ALIGNMENT = 1024 };
+   uint64_t bytes = tl_shared_bytes_for(s->cx, s->func) + s->all.len * ALIGNMENT;
+   for (size_t i = 0; i < s->all.len && bytes > s->cx->target->max_shared_bytes; i++)
+      if (!s->all.data[i].why)
+         s->all.data[i].why = "shared memory has no room for the alignment of boxes";
+}
+
+/* Those by boxes have their maps and coordinates then; `maps`: those that there are. */
+static void
+find_stores(Stores *s, unsigned maps)
 {
    const TlBlock *top = s->func->body->block;
-   size_t maps = 0;
    for (TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
-      maps += op->opcode == TL_OP_TENSOR_MAP;
       Store x = {.op = op, .tile = op->opcode == TL_OP_STORE ? tile_of(s, op) : NULL};
       if (!x.tile)
          continue;
-      x.home = home_of(op) == op ? NULL : home_of(op);
+      x.home = home_of(op);
       x.why = order_comes_after(op) ? "what follows orders memory" : find_box(s, &x);
       tl_vec_push(s->cx->scratch, &s->all, x);
    }
    refuse_shared_tensors(s);
+   refuse_without_room(s);
    for (size_t i = 0; i < s->all.len; i++) {
       Store *x = &s->all.data[i];
       if (!x->why && ++maps > TL_MAX_MAPS)
@@ -337,45 +338,30 @@ remark(const TlPassCx *cx, const Store *x)
                 x->box.boxes.log2_num ? "es" : "", x->box.boxes.swizzle);
 }
 
-static bool
-has_maps(const TlFunc *f)
-{
-   const TlBlock *top = f->body->block;
-   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
-      if (op->opcode == TL_OP_TENSOR_MAP)
-         return true;
-   return false;
-}
-
 bool
 tl_pass_store_boxes(TlPassCx *cx, TlFunc *f)
 {
    assert(f->state == TL_STATE_LAID);
-   if (!cx->uses_boxes || !(cx->target->features & TL_FEAT_WGMMA) || !has_maps(f))
+   unsigned maps = 0;
+   if (cx->uses_boxes && (cx->target->features & TL_FEAT_WGMMA))
+      tl_tensor_maps(cx->scratch, f, &maps);
+   if (!maps)
       return false;
    Stores s = {.cx = cx, .func = f, .affine = tl_affine_new(cx->scratch, f)};
-   bool changed = false;
    tl_affine_doubt_arguments(s.affine);
-   find_stores(&s);
-   enum { ALIGNMENT = 1024 }; /* of a buffer; a conversion's place has less */
-   uint64_t bytes_before = tl_shared_bytes_for(cx, f);
-   if (bytes_before + s.all.len * ALIGNMENT > cx->target->max_shared_bytes)
-      return false;
+   find_stores(&s, maps);
+   uint64_t blocks_before = blocks_of(cx->target, tl_shared_bytes_for(cx, f));
    for (size_t i = 0; i < s.all.len; i++) {
       remark(cx, &s.all.data[i]);
-      if (s.all.data[i].why)
-         continue;
-      build_store(&s, i);
-      changed = true;
+      if (!s.all.data[i].why)
+         build_store(&s, i);
    }
    for (size_t i = 0; i < s.all.len; i++)
       if (!s.all.data[i].why)
          remove_store(s.all.data[i].op);
-   const TlTarget *t = cx->target;
-   if (changed &&
-       (!fits(&s) || blocks_of(t, tl_shared_bytes_for(cx, f)) < blocks_of(t, bytes_before)))
+   uint64_t bytes = tl_shared_bytes_for(cx, f);
+   if (bytes > cx->target->max_shared_bytes || blocks_of(cx->target, bytes) < blocks_before)
       end_early(&s);
-   if (changed)
-      move_around_loops(&s);
-   return changed;
+   move_around_loops(&s);
+   return s.all.len > 0;
 }

@@ -210,20 +210,7 @@ tl_builtin_clamp(TlSema *s, const TlCall *call)
    return tl_sv_value(tl_b3(&s->b, TL_OP_CLAMP, v[0], v[1], v[2], {TL_ATTR_NAN, {.i = nan}}));
 }
 
-/* ---- x.logical_and(y): Triton's names for 'and', 'or' of tiles ---- */
-TlSv
-tl_builtin_logical_and(TlSema *s, const TlCall *call)
-{
-   return tl_sema_binary(s, TL_AST_OP_AND, &call->args[0], &call->args[1], call->range);
-}
-
-TlSv
-tl_builtin_logical_or(TlSema *s, const TlCall *call)
-{
-   return tl_sema_binary(s, TL_AST_OP_OR, &call->args[0], &call->args[1], call->range);
-}
-
-/* ---- x.__rshift__(4): operators by the names that Python gives them ---- */
+/* ---- operators by other names: x.__rshift__(4), Triton's x.logical_and(y) ---- */
 TlSv
 tl_builtin_operator(TlSema *s, const TlCall *call)
 {
