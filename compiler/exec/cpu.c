@@ -115,14 +115,14 @@ tl_cpu_warn_of(TlExecThread *t, const TlExecInst *inst, const TlExecSlot *slot, 
                const TlExecFault *what)
 {
    assert(t->checked && inst->number < t->plan->num_insts);
-   TlExecFault *w = &t->run->warnings[2 * inst->number + (what->kind == TL_FAULT_RACE)];
+   TlExecWarning *w = &t->run->warnings[2 * inst->number + (what->kind == TL_FAULT_RACE)];
    tl_cpu_lock(&t->run->print_lock);
-   if (w->kind == TL_FAULT_NONE) {
-      *w = *what;
-      fill_fault(t, inst, w, what->kind);
+   if (w->fault.kind == TL_FAULT_NONE || t->program_number < w->program) {
+      *w = (TlExecWarning){t->program_number, *what};
+      fill_fault(t, inst, &w->fault, what->kind);
       if (inst->op->opcode == TL_OP_HINT)
-         w->op = tl_exec_promise(inst->op);
-      fill_element(w, slot, i);
+         w->fault.op = tl_exec_promise(inst->op);
+      fill_element(&w->fault, slot, i);
    }
    tl_cpu_unlock(&t->run->print_lock);
 }
@@ -438,7 +438,7 @@ launch(TlArena *arena, const TlFunc *f, TlExecRun *run, uint64_t max_bytes, TlEx
       return;
    run->plan = plan;
    make_buffers(arena, f, run);
-   run->warnings = tl_new_array(arena, TlExecFault, plan->checked ? 2 * plan->num_insts : 0);
+   run->warnings = tl_new_array(arena, TlExecWarning, plan->checked ? 2 * plan->num_insts : 0);
    if (plan->checked)
       tl_cpu_races_open(arena, f, run);
    unsigned threads = wanted_threads(o, run->num_programs);
@@ -455,8 +455,8 @@ launch(TlArena *arena, const TlFunc *f, TlExecRun *run, uint64_t max_bytes, TlEx
    }
    run_threads(arena, run, threads, fault);
    for (uint32_t i = 0; plan->checked && o->warn && i < 2 * plan->num_insts; i++)
-      if (run->warnings[i].kind)
-         o->warn(o->user, &run->warnings[i]);
+      if (run->warnings[i].fault.kind && run->warnings[i].program <= run->failed)
+         o->warn(o->user, &run->warnings[i].fault);
 }
 
 TlExecStatus

@@ -110,7 +110,7 @@ typedef struct TlExecOptions {
    /* device_print; one call at a time; the line has its newline; NULL = dropped */
    void (*print)(void *user, const char *line, size_t len);
    /* checked, watched; after the run, in source order, of each operation at most one, and one of
-    * races */
+    * races: of the programs that give it, up to one that fails, the one with the lowest number */
    void (*warn)(void *user, const TlExecFault *warning);
    TlExecStats *stats; /* added up here; NULL = not counted */
    void *user;

@@ -103,6 +103,11 @@ typedef struct TlExecBuffer {
    TlExecCell *cells;   /* one for each element; NULL: races are not looked for */
 } TlExecBuffer;
 
+typedef struct TlExecWarning {
+   uint64_t program;
+   TlExecFault fault;
+} TlExecWarning;
+
 /* One launch; shared by its threads. */
 typedef struct TlExecRun {
    const TlExecPlan *plan;
@@ -119,8 +124,8 @@ typedef struct TlExecRun {
    atomic_flag locks[TL_EXEC_LOCKS];
    atomic_flag print_lock;
    bool has_cells;
-   TlExecFault *warnings; /* two by instruction number, the second of races; kind NONE = none;
-                             under print_lock */
+   TlExecWarning *warnings; /* two by instruction number, the second of races; kind NONE = none;
+                               under print_lock */
 } TlExecRun;
 
 /* Of the buffer that a virtual address lies in or beside, from 0 on; wild addresses have others. */

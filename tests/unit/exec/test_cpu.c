@@ -452,6 +452,30 @@ wrapping_indices_and_broken_hints_are_warned_of(void **state)
    sema_run_free(&c.r);
 }
 
+/* The first program is slow: others give the warning before it does. */
+static void
+warnings_name_the_lowest_program(void **state)
+{
+   (void)state;
+   for (unsigned threads = 1; threads <= 4; threads += 3) {
+      static float x[8];
+      Warnings w = {0};
+      TlExecOptions o = {.threads = threads, .checked = true, .warn = keep_warning, .user = &w};
+      Case c;
+      CASE(c,
+           "def k(x: *fp32, n: i32):\n    s = 0\n"
+           "    for i in range(tl.where(program_id(0) == 1, n, 0)):\n        s += i\n"
+           "    p = program_id(0)\n    i = tl.multiple_of(2 * p + (p + 1) // 2, 2)\n"
+           "    store(x + p, (s + i).to(tl.float32))\n",
+           8, &o, BUF(x), NUM(100000));
+      assert_int_equal(c.status, TL_EXEC_OK);
+      assert_int_equal(w.num, 1);
+      assert_int_equal(w.list[0].kind, TL_FAULT_ASSUME);
+      assert_int_equal(w.list[0].program[0], 1);
+      sema_run_free(&c.r);
+   }
+}
+
 /* Programs that access one element are found in whatever order they run, and only they. */
 static void
 races_of_programs_are_warned_of(void **state)
@@ -863,6 +887,7 @@ test_cpu(void)
       cmocka_unit_test(undefined_values_are_found_where_they_matter),
       cmocka_unit_test(undefined_parts_of_a_product),
       cmocka_unit_test(wrapping_indices_and_broken_hints_are_warned_of),
+      cmocka_unit_test(warnings_name_the_lowest_program),
       cmocka_unit_test(negative_indices_that_are_divided_are_warned_of),
       cmocka_unit_test(indices_of_histogram_and_gather_are_checked),
       cmocka_unit_test(prints_one_line_for_each_element),
