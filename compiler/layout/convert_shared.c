@@ -10,6 +10,7 @@
 #include "layout/convert_shared.h"
 #include "layout/cost.h"
 #include "layout/gf2.h"
+#include "layout/matrices.h"
 
 #include <assert.h>
 #include <string.h>
@@ -207,18 +208,12 @@ access_cost(const TlConvertAccess *a)
    return accesses * (a->wavefronts + 1);
 }
 
-/* Would stmatrix store this side (passes/lower/shared.c)?  Rows of 16 bytes that four lanes hold a
- * word each of. */
+/* Would stmatrix store this side, as its rows lie? */
 static bool
 makes_matrices(const TlLinear *l, const TlConvertAccess *a, unsigned es_log)
 {
-   const uint32_t *lane = a->col + l->num[TL_HW_REG];
-   uint32_t others = 0;
-   for (unsigned i = 0; i < tl_ll_in_bits(l); i++)
-      if (a->col[i] != 1u << es_log && &a->col[i] != lane && &a->col[i] != lane + 1)
-         others |= a->col[i];
-   return es_log == 1 && a->vec_bits == 1 && l->num[TL_HW_LANE] == 5 && lane[0] == 4 &&
-          lane[1] == 8 && !(others & 15);
+   TlMatrices m;
+   return es_log == 1 && tl_find_matrices(l, a->col, 0, 1u << es_log, &m) && !m.trans;
 }
 
 /* Of equals the one whose stores can be matrices: where they are, a quarter as many. */

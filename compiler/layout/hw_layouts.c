@@ -143,6 +143,29 @@ tl_hw_mma_operand(const TlMmaTile *t, unsigned op_index, uint32_t k, unsigned el
    return l;
 }
 
+bool
+tl_hw_turned_bytes(const uint32_t *shape, unsigned k, unsigned num_warps, TlLinear *out)
+{
+   enum { BLOCK = 16, WORD = 4 };
+   unsigned row = 1 - k;
+   assert(k < 2);
+   if (shape[k] < BLOCK || shape[row] < BLOCK)
+      return false;
+   TlLinear l = tl_ll_empty(2, shape);
+   uint32_t along_row = shape[row] / BLOCK < num_warps ? shape[row] / BLOCK : num_warps;
+   uint32_t along_k = num_warps / along_row;
+   push_range(&l, TL_HW_REG, k, 1, WORD);
+   push_range(&l, TL_HW_REG, row, 1, 2);
+   push_range(&l, TL_HW_LANE, k, WORD, BLOCK);
+   push_range(&l, TL_HW_LANE, row, 2, BLOCK);
+   push_range(&l, TL_HW_WARP, row, BLOCK, BLOCK * along_row);
+   push_range(&l, TL_HW_WARP, k, BLOCK, BLOCK * along_k);
+   push_range(&l, TL_HW_REG, k, BLOCK * along_k, shape[k]);
+   push_range(&l, TL_HW_REG, row, BLOCK * along_row, shape[row]);
+   *out = l;
+   return true;
+}
+
 TlLinear
 tl_hw_shared_plain(unsigned rank, const uint32_t *shape, const unsigned *order)
 {

@@ -45,6 +45,14 @@ TlLinear tl_hw_mma_acc(const TlMmaTile *t);
 /* Operand 0 (A, M x K) or 1 (B, K x N; not for wgmma), with the batch dimension if rank is 3. */
 TlLinear tl_hw_mma_operand(const TlMmaTile *t, unsigned op_index, uint32_t k, unsigned elem_bits);
 
+/* Bytes on their way from rows to where dimension k lies together, for ldmatrix.trans (of pairs of
+ * bytes) and stmatrix: blocks of 16 x 16, of which a thread holds 4 neighbours along k in each of
+ * two neighbouring rows:
+ *    r0:k1 r1:k2 r2:row1   l0:k4 l1:k8   l2..4:row2,4,8
+ * then the warps along the rows and along k, then more registers along k and along the rows.  False
+ * for a tile that holds no such block. */
+bool tl_hw_turned_bytes(const uint32_t *shape, unsigned k, unsigned num_warps, TlLinear *out);
+
 /* Shared arrangements: element <- offset in elements (register bits are offset bits).
  * order[0] is the contiguous dimension. */
 TlLinear tl_hw_shared_plain(unsigned rank, const uint32_t *shape, const unsigned *order);

@@ -130,16 +130,15 @@ wgmma_tile(const TlType *acc, unsigned num_warps, TlMmaTile *t)
 }
 
 /* K must lie together in shared memory for bytes and words.  Words are turned by the copies there,
- * bytes would have to go through registers. */
+ * bytes on their way through registers. */
 static bool
 choose_wgmma(TlDotForm *f, const TlTarget *target, const TlType *a, const TlType *acc,
              unsigned num_warps)
 {
    const MmaInstr *x = find_types(&f->in, acc->dtype, true);
    uint32_t k = a->shape[a->rank - 1];
-   if (!x || (f->in.is_turned && tl_dot_elem_bits(&f->in) == 8) || !target ||
-       !tl_target_has_mma(target, x->word) || k < 256u / tl_dtype_info[x->a].bits ||
-       !wgmma_tile(acc, num_warps, &f->tile))
+   if (!x || !target || !tl_target_has_mma(target, x->word) ||
+       k < 256u / tl_dtype_info[x->a].bits || !wgmma_tile(acc, num_warps, &f->tile))
       return false;
    f->is_mma = f->is_wgmma = true;
    f->mma = x->word;
@@ -337,9 +336,8 @@ spread_rows(TlLinear *l, unsigned elem_bytes, unsigned width)
       l->col[7 + i - es] ^= l->col[4 + i - es] ^ l->col[4 + (i + 1) % num - es];
 }
 
-/* The dimension of rows: the one that lies together in the registers or lanes. */
-static unsigned
-dim_together(const TlType *t)
+unsigned
+tl_dim_together(const TlType *t)
 {
    assert(t->layout && t->rank >= 2);
    unsigned r = t->rank, fast = r - 1;
@@ -417,7 +415,7 @@ tl_mma_operand_memory(const TlDotForm *f, unsigned index, const TlType *t)
 {
    TlWgmmaOperand o;
    uint32_t rows = index == 0 ? WGMMA_ROWS : f->tile.instr_n;
-   unsigned fast = tl_dot_needs_k_together(f) ? 1 - index : dim_together(t);
+   unsigned fast = tl_dot_needs_k_together(f) ? 1 - index : tl_dim_together(t);
    if (!f->is_wgmma)
       return operand_memory(t, fast, 128, true);
    for (unsigned swizzle = 128; swizzle > 16; swizzle /= 2) {
@@ -482,7 +480,6 @@ tl_why_no_wgmma(const TlTarget *target, const TlOp *dot)
    if (acc->rank != 2 || acc->shape[0] < WGMMA_ROWS || warps % WGMMA_WARPS ||
        a->shape[1] < 256 / tl_dot_elem_bits(&in))
       return "wgmma wants two dimensions, 64 rows and four warps";
-   if (!wgmma_tile(acc, warps, &t))
-      return "the accumulators of wgmma would take too many registers";
-   return "K of an operand does not lie together in memory, as 8-bit wgmma wants it";
+   return wgmma_tile(acc, warps, &t) ? NULL
+                                     : "the accumulators of wgmma would take too many registers";
 }

@@ -13,7 +13,6 @@
 typedef struct TlDotInput {
    TlDtype a, b;
    const TlDotSplit *split;
-   bool is_turned; /* K does not lie together in the global memory of an operand */
 } TlDotInput;
 
 typedef struct TlDotForm {
@@ -47,6 +46,8 @@ tl_dot_has_fragment(const TlDotForm *f, unsigned i)
 /* K after which wgmma's sum of fp8 products is added to one in fp32, since it keeps about 14 bits
  * itself; 0: it adds to the accumulator. */
 uint32_t tl_dot_promoted_k(const TlOp *dot);
+/* The dimension of rows of a tile: the one that lies together in the registers or lanes. */
+unsigned tl_dim_together(const TlType *t);
 /* Must K lie together in the operands' shared memory?  wgmma reads both orders of 16-bit elements
  * only. */
 bool tl_dot_needs_k_together(const TlDotForm *f);

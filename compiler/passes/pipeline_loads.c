@@ -16,7 +16,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { MAX_PATH = 4, MAX_DEPTH = 256 };
+enum { MAX_PATH = 4, MAX_DEPTH = 256, LEAST_COPY = 4, WIDEST_SWIZZLE = 128 };
 
 void
 tl_pipe_refuse(TlPipe *p, const TlOp *load, const char *why)
@@ -260,6 +260,38 @@ is_zero_fill(const TlOp *load)
 
 static const char too_narrow[] = "a thread has less than 4 neighbouring bytes under one mask";
 
+/* A ring that is read into registers: rows as they lie in global memory, or, where a buffer with
+ * other rows is stored from there, swizzled for reads across them. */
+static void
+choose_rows(TlPipe *p, TlRingLoad *l, bool is_read_across)
+{
+   const TlType *t = tl_result(l->op, 0)->type;
+   TlAccess a = tl_access_of(p->facts, l->op);
+   TlLinear memory = is_read_across
+                        ? tl_hw_shared_swizzled(t->rank, t->shape, tl_dtype_info[t->dtype].bytes,
+                                                a.order, WIDEST_SWIZZLE)
+                        : tl_hw_shared_plain(t->rank, t->shape, a.order);
+   for (unsigned d = 0; d < t->rank; d++)
+      l->order[d] = d;
+   l->alloc = NULL;
+   l->is_turned = false;
+   l->stage = tl_type_memdesc(p->types, t->dtype, t->rank, t->shape,
+                              tl_layout_intern(p->types, &memory), 1);
+}
+
+static bool
+is_converted_only(const TlOp *load)
+{
+   const TlUse *use = tl_result(load, 0)->uses;
+   return use && !use->next && use->user->opcode == TL_OP_CONVERT_LAYOUT;
+}
+
+static unsigned
+copy_bytes(const TlPipe *p, const TlRingLoad *l)
+{
+   return tl_async_copy_bytes(p->cx->scratch, p->facts, l->op, tl_ring_turned_type(p, l));
+}
+
 static const char *
 choose_ring(TlPipe *p, TlRingLoad *l)
 {
@@ -269,15 +301,13 @@ choose_ring(TlPipe *p, TlRingLoad *l)
    for (unsigned d = 0; d < t->rank; d++)
       same[d] = d;
    if (!is_zero_fill(l->op) || !find_buffer(p, l, tl_result(l->op, 0), same, 0)) {
-      TlAccess a = tl_access_of(p->facts, l->op);
-      TlLinear memory = tl_hw_shared_plain(t->rank, t->shape, a.order);
-      memcpy(l->order, same, sizeof same);
-      l->stage = tl_type_memdesc(p->types, t->dtype, t->rank, t->shape,
-                                 tl_layout_intern(p->types, &memory), 1);
+      choose_rows(p, l, false);
+   } else {
+      l->is_turned = memcmp(l->order, same, t->rank * sizeof same[0]) != 0;
+      if (copy_bytes(p, l) < LEAST_COPY && is_converted_only(l->op))
+         choose_rows(p, l, true);
    }
-   l->is_turned = memcmp(l->order, same, t->rank * sizeof same[0]) != 0;
-   unsigned bytes = tl_async_copy_bytes(p->cx->scratch, p->facts, l->op, tl_ring_turned_type(p, l));
-   return bytes < 4 ? too_narrow : NULL;
+   return copy_bytes(p, l) < LEAST_COPY ? too_narrow : NULL;
 }
 
 static const char of_a_load[] = "its address or mask depends on another load of the loop";

@@ -7,6 +7,7 @@
  * Invariant: an access never crosses its alignment, since no other column touches its low bits. */
 #include "passes/lower/impl.h"
 #include "layout/cost.h"
+#include "layout/matrices.h"
 
 #include <assert.h>
 #include <string.h>
@@ -292,63 +293,6 @@ tl_shared_add_at(TlLowerCx *cx, const TlSharedRef *ref, TlValue *bytes, TlValue 
    tl_build_n(&cx->b, TL_OP_ATOM_SHARED, args, pred ? 3 : 2, NULL, a.attrs);
 }
 
-/* ldmatrix gives lane l of matrix row l / 4 the bytes 4 (l % 4) and the next three (PTX ISA,
- * "ldmatrix"): the register bits of a 32-bit word, l0 and l1 run along the 16-byte row and l2..l4
- * name the row; with .trans, for 16-bit elements, e and l2..l4 change places.  Lane i of an access
- * names row i % 8 of matrix i / 8. */
-typedef struct Matrices {
-   unsigned num; /* 1, 2, 4 */
-   bool trans;
-   unsigned word_bits; /* register bits within a 32-bit word */
-   unsigned select[2]; /* register bits that number the matrices */
-   uint32_t thread_cols[TL_LANE_BITS + 5];
-} Matrices;
-
-static bool
-find_rows(const uint32_t *reg, const uint32_t *lane, Matrices *m, unsigned elem_bytes)
-{
-   bool in_order = lane[0] == 4 && lane[1] == 8;
-   for (unsigned i = 0; i < m->word_bits; i++)
-      in_order &= reg[i] == elem_bytes << i;
-   m->trans = !in_order;
-   return in_order || (elem_bytes == 2 && lane[2] == 2 && lane[3] == 4 && lane[4] == 8);
-}
-
-static bool
-find_matrices(const TlLinear *l, const uint32_t *col, uint32_t fixed, unsigned elem_bytes,
-              Matrices *m)
-{
-   unsigned regs = l->num[TL_HW_REG], n = 0;
-   const uint32_t *lane = col + regs;
-   if (elem_bytes > 4)
-      return false;
-   m->word_bits = elem_bytes == 4 ? 0 : elem_bytes == 2 ? 1 : 2;
-   if (regs < m->word_bits || l->num[TL_HW_LANE] != TL_LANE_BITS ||
-       (fixed & ((1u << m->word_bits) - 1)) || !find_rows(col, lane, m, elem_bytes))
-      return false;
-   uint32_t others = 0;
-   for (unsigned i = 0; i < tl_ll_in_bits(l); i++) {
-      unsigned at = i - regs; /* lane bit */
-      bool in_row =
-         m->trans ? i >= regs && at >= 2 && at < 5 : i < m->word_bits || (i >= regs && at < 2);
-      if (!in_row)
-         others |= col[i];
-   }
-   if (others & 15)
-      return false;
-   for (unsigned i = m->word_bits; i < regs && n < 2; i++)
-      if (col[i] && !(fixed >> i & 1))
-         m->select[n++] = i;
-   m->num = 1u << n;
-   for (unsigned i = 0; i < 3; i++)
-      m->thread_cols[i] = m->trans ? (i == 0 ? col[0] : lane[i - 1]) : lane[2 + i];
-   for (unsigned i = 0; i < n; i++)
-      m->thread_cols[3 + i] = col[m->select[i]];
-   for (unsigned i = 0; i < l->num[TL_HW_WARP]; i++)
-      m->thread_cols[TL_LANE_BITS + i] = lane[TL_LANE_BITS + i];
-   return true;
-}
-
 /* What the accesses move of the registers with (r & mask) == value: access i those from
  * reg[i * per] on, at thread 0's byte offset[i]. */
 typedef struct MatrixAccesses {
@@ -358,17 +302,17 @@ typedef struct MatrixAccesses {
 } MatrixAccesses;
 
 static MatrixAccesses
-list_accesses(TlLowerCx *cx, const TlLinear *l, const uint32_t *col, const Matrices *m,
+list_accesses(TlLowerCx *cx, const TlLinear *l, const uint32_t *col, const TlMatrices *m,
               uint32_t mask, uint32_t value)
 {
    unsigned regs = l->num[TL_HW_REG];
    MatrixAccesses a = {.per = m->num << m->word_bits};
-   uint32_t word = (1u << m->word_bits) - 1, skip = word;
+   uint32_t skip = tl_matrices_word(m);
    a.offset = tl_new_array(cx->scratch, uint32_t, 1u << regs);
    a.reg = tl_new_array(cx->scratch, uint32_t, 1u << regs);
    for (unsigned i = 0; 1u << i < m->num; i++)
       skip |= 1u << m->select[i];
-   for (unsigned i = m->word_bits; i < regs; i++)
+   for (unsigned i = 0; i < regs; i++)
       a.dead |= col[i] ? 0 : 1u << i;
    for (uint32_t r = 0; r < 1u << regs; r++) {
       if ((r & (skip | a.dead)) || (r & mask) != (value & ~a.dead))
@@ -376,9 +320,11 @@ list_accesses(TlLowerCx *cx, const TlLinear *l, const uint32_t *col, const Matri
       for (unsigned i = 0; i < regs; i++)
          a.offset[a.num] ^= r >> i & 1 ? col[i] : 0;
       for (uint32_t k = 0; k < a.per; k++) {
-         uint32_t matrix = k >> m->word_bits;
-         a.reg[a.num * a.per + k] = r | (k & word) | (matrix & 1 ? 1u << m->select[0] : 0) |
-                                    (matrix >> 1 ? 1u << m->select[1] : 0);
+         uint32_t matrix = k >> m->word_bits, reg = r;
+         for (unsigned i = 0; i < m->word_bits; i++)
+            reg |= k >> i & 1 ? 1u << m->word[i] : 0;
+         reg |= matrix & 1 ? 1u << m->select[0] : 0;
+         a.reg[a.num * a.per + k] = reg | (matrix >> 1 ? 1u << m->select[1] : 0);
       }
       a.num++;
    }
@@ -391,10 +337,10 @@ tl_shared_ldmatrix(TlLowerCx *cx, const TlSharedRef *ref, const TlLinear *regs,
 {
    assert((value & ~mask) == 0);
    uint32_t col[TL_LL_MAX_IN] = {0};
-   Matrices m = {0};
+   TlMatrices m = {0};
    unsigned bytes = tl_dtype_info[dtype].bytes;
    if (!tl_cost_offset_columns(regs, memory, bytes, col) ||
-       !find_matrices(regs, col, mask, bytes, &m))
+       !tl_find_matrices(regs, col, mask, bytes, &m))
       return NULL;
    MatrixAccesses a = list_accesses(cx, regs, col, &m, mask, value);
    unsigned total = 1u << regs->num[TL_HW_REG], wanted = 0;
@@ -419,12 +365,12 @@ bool
 tl_shared_stmatrix(TlLowerCx *cx, const TlSharedRef *ref, const TlLinear *regs, const uint32_t *col,
                    TlValue *values)
 {
-   Matrices m = {0};
+   TlMatrices m = {0};
    TlOwner owner = tl_owner_of(regs);
    bool has_copies = owner.free_warps || owner.free_lanes;
    unsigned bytes = tl_dtype_info[tl_type_elem(values->type)->dtype].bytes;
    if (!(cx->pass->target->features & TL_FEAT_STMATRIX) || has_copies ||
-       !find_matrices(regs, col, 0, bytes, &m))
+       !tl_find_matrices(regs, col, 0, bytes, &m))
       return false;
    MatrixAccesses a = list_accesses(cx, regs, col, &m, 0, 0);
    int64_t *imm = tl_new_array(cx->scratch, int64_t, a.num);

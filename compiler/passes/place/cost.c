@@ -1,6 +1,7 @@
 /* The cost model of layout assignment: counts instructions, wavefronts and sectors of a block. */
 #include "passes/place/cost.h"
 #include "layout/cost.h"
+#include "layout/matrices.h"
 #include "passes/lower/lower.h"
 
 #include <assert.h>
@@ -110,6 +111,18 @@ tl_place_conversion_wavefronts(const TlConvertPlan *plan, unsigned elem_bytes)
    return plan_cost(plan, elem_bytes) / WAVEFRONT;
 }
 
+/* Of one warp. */
+static int64_t
+matrix_wavefronts(const TlLinear *regs, const TlMatrices *m)
+{
+   uint32_t row[32] = {0};
+   unsigned words = tl_ll_num_regs(regs) >> (log2_copies(regs, TL_HW_REG) + m->word_bits);
+   for (unsigned lane = 0; lane < 8 * m->num; lane++)
+      for (unsigned i = 0; i < 5; i++)
+         row[lane] ^= lane >> i & 1 ? m->thread_cols[i] : 0;
+   return (int64_t)(words / m->num) * tl_cost_matrices(row, m->num).wavefronts;
+}
+
 int64_t
 tl_place_shared_wavefronts(const TlLinear *regs, const TlLinear *memory, unsigned elem_bytes,
                            TlTileMove move)
@@ -117,8 +130,11 @@ tl_place_shared_wavefronts(const TlLinear *regs, const TlLinear *memory, unsigne
    assert(elem_bytes && (elem_bytes & (elem_bytes - 1)) == 0);
    uint32_t col[TL_LL_MAX_IN] = {0};
    unsigned vec = 1, num = tl_ll_num_regs(regs);
+   TlMatrices m = {0};
    if (!tl_cost_offset_columns(regs, memory, elem_bytes, col))
       return INT64_MAX / 8;
+   if (move == TL_TILE_LOAD && tl_find_matrices(regs, col, 0, elem_bytes, &m))
+      return num_warps(regs) * matrix_wavefronts(regs, &m);
    while (vec * elem_bytes < 16 && vec < num) {
       bool found = false;
       for (unsigned i = 0; i < regs->num[TL_HW_REG]; i++)

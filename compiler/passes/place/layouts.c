@@ -186,23 +186,6 @@ feeds_rows(Driver *d, const TlValue *from)
    return false;
 }
 
-/* Does something else than K lie together in memory where operand i is loaded from? */
-static bool
-is_turned(Driver *d, const TlOp *dot, unsigned i)
-{
-   const TlValue *v = tl_arg(dot, i);
-   unsigned dim = i == 0 ? v->type->rank - 1u : v->type->rank - 2u;
-   while (v->def && (v->def->opcode == TL_OP_TRANS || tl_has_trait(v->def, TL_TRAIT_ELTWISE))) {
-      if (v->def->opcode == TL_OP_TRANS)
-         dim = (unsigned)tl_attr_ints(v->def, TL_ATTR_ORDER).data[dim];
-      v = tl_arg(v->def, 0);
-   }
-   if (!tl_value_is(v, TL_OP_LOAD) || !is_tile(v))
-      return false;
-   TlAccess a = tl_access_of(d->place.facts, v->def);
-   return a.dim != dim && a.contiguity > 1;
-}
-
 static bool
 is_float8(TlDtype t)
 {
@@ -219,8 +202,7 @@ choose_form(Driver *d, const TlOp *dot, const TlTarget *target, TlDotUse use)
    const TlType *a = tl_arg(dot, 0)->type, *acc = tl_result(dot, 0)->type;
    TlDotInput in = {.a = a->dtype,
                     .b = tl_arg(dot, 1)->type->dtype,
-                    .split = tl_dot_split(a->dtype, tl_attr_int(dot, TL_ATTR_PRECISION)),
-                    .is_turned = is_turned(d, dot, 0) || is_turned(d, dot, 1)};
+                    .split = tl_dot_split(a->dtype, tl_attr_int(dot, TL_ATTR_PRECISION))};
    if (is_float8(in.a)) {
       TlDotForm f = tl_choose_dot_form(target, a, acc, in, p->func->num_warps, use);
       if (f.is_mma)
@@ -600,6 +582,32 @@ prepared_operand(Driver *d, TlValue *v, TlDtype want)
                 tl_type_with_elem(p->types, v->type, tl_type_scalar(p->types, want)), v);
 }
 
+/* Is v loaded beside its dot in a loop whose copies are to run ahead? */
+static bool
+is_staged(const Driver *d, const TlValue *v, const TlOp *dot)
+{
+   const TlOp *loop = tl_parent(dot);
+   if (!tl_value_is(v, TL_OP_LOAD) || v->def->block != dot->block || !loop ||
+       loop->opcode != TL_OP_FOR)
+      return false;
+   int64_t asked = tl_attr_int(loop, TL_ATTR_NUM_STAGES);
+   return (asked > 0 ? asked : d->place.func->num_stages) > 1;
+}
+
+/* A loaded operand of bytes of which something else than K lies together: where a copy runs ahead,
+ * it is read from the copy's buffer in the layout that stores K together. */
+static TlValue *
+turned_operand(Driver *d, const TlDotForm *f, unsigned i, TlValue *v, const TlOp *dot)
+{
+   TlLinear l;
+   unsigned k = 1 - i;
+   bool is_bytes = f->is_wgmma && tl_dot_elem_bits(&f->in) == 8;
+   if (!is_bytes || !is_staged(d, v, dot) || tl_dim_together(v->type) == k ||
+       !tl_hw_turned_bytes(v->type->shape, k, d->place.func->num_warps, &l))
+      return v;
+   return bring(d, v, tl_place_intern(&d->place, l));
+}
+
 /* Operand i where the form takes it from: a fragment that costs no exchange, or a shared buffer. */
 static TlValue *
 placed_operand(Driver *d, const TlDotForm *f, unsigned i, TlValue *v, TlOp *op)
@@ -611,6 +619,7 @@ placed_operand(Driver *d, const TlDotForm *f, unsigned i, TlValue *v, TlOp *op)
       return bring(d, v, want);
    if (tl_is_free(p, v))
       v = bring(d, v, tl_place_default(p, v->type));
+   v = turned_operand(d, f, i, v, op);
    TlLinear memory = (f->is_mma ? tl_mma_operand_memory : tl_fma_operand_memory)(f, i, v->type);
    return shared_copy(d, v, tl_place_intern(p, memory), op);
 }

@@ -1,5 +1,7 @@
 /* Hardware layouts against the formulas of the PTX ISA, written here element by element
  * (groupID = lane >> 2, threadID_in_group = lane % 4 in the ISA's words). */
+#include "layout/cost.h"
+#include "layout/matrices.h"
 #include "support/hw_models.h"
 #include "unit/layout/gen.h"
 
@@ -423,6 +425,38 @@ boxes_fill_what_wgmma_reads(void **state)
    assert_false(tl_hw_boxes(&l, 2, &b));
 }
 
+/* Read across swizzled rows by pairs, stored by rows of 16 bytes of K; all elements once. */
+static void
+turned_bytes_are_matrices(void **state)
+{
+   (void)state;
+   for (uint32_t rows = 8; rows <= 256; rows *= 2)
+      for (uint32_t depth = 8; depth <= 128; depth *= 2)
+         for (unsigned k = 0; k < 2; k++)
+            for (unsigned warps = 1; warps <= 16; warps *= 2) {
+               uint32_t shape[2], col[TL_LL_MAX_IN];
+               TlLinear l;
+               TlMatrices m;
+               shape[k] = depth;
+               shape[1 - k] = rows;
+               bool ok = tl_hw_turned_bytes(shape, k, warps, &l);
+               assert_int_equal(ok, rows >= 16 && depth >= 16);
+               if (!ok)
+                  continue;
+               assert_true(tl_ll_is_valid(&l) && tl_ll_is_surjective(&l));
+               assert_int_equal(tl_ll_is_injective(&l), rows * depth >= 256 * warps);
+               unsigned by_row[2] = {1 - k, k}, by_k[2] = {k, 1 - k};
+               TlLinear memory = tl_hw_shared_swizzled(2, shape, 1, by_row, 128);
+               assert_true(tl_cost_offset_columns(&l, &memory, 1, col));
+               assert_true(tl_find_matrices(&l, col, 0, 1, &m));
+               assert_true(m.trans);
+               memory = tl_hw_shared_swizzled(2, shape, 1, by_k, 128);
+               assert_true(tl_cost_offset_columns(&l, &memory, 1, col));
+               assert_true(tl_find_matrices(&l, col, 0, 1, &m));
+               assert_false(m.trans);
+            }
+}
+
 int
 test_hw_layouts(void)
 {
@@ -435,6 +469,7 @@ test_hw_layouts(void)
       cmocka_unit_test(swizzles_follow_the_address_rule),
       cmocka_unit_test(wgmma_operands),
       cmocka_unit_test(boxes_fill_what_wgmma_reads),
+      cmocka_unit_test(turned_bytes_are_matrices),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }
