@@ -4,8 +4,9 @@
  *
  * An offset is a sum of terms (registers of other values) and a constant.  Offsets of fewer bits
  * than an address wrap, so the constant may leave the sum only when adding it cannot carry: no bit
- * of it may be set in the terms.  Possible bits of every value are found in one walk.  Registers
- * whose terms agree form a group; a register for which nothing is known is a group of its own. */
+ * of it may be set in the terms, or both together are small.  Possible bits of every value and its
+ * bound are found in one walk.  Registers whose terms agree form a group; a register for which
+ * nothing is known is a group of its own. */
 #include "ir/control.h"
 #include "ir/walk.h"
 #include "passes/pass.h"
@@ -28,6 +29,7 @@ typedef struct Sum {
    uint32_t num_terms;
    int64_t constant; /* in elements */
    uint64_t bits;    /* of the terms' sum: those that may be set */
+   uint64_t most;    /* of the terms' sum, which does not wrap before */
    uint32_t reg;     /* of the addptr */
 } Sum;
 
@@ -35,6 +37,7 @@ typedef struct Split {
    TlPassCx *cx;
    TlTypes *types;
    uint64_t *bits; /* by value id: bits that may be set in any register, integers only */
+   uint64_t *most; /* by value id: what no register of it is above, unsigned */
    uint32_t num_values;
    TlMap sources; /* pick -> TlPickSource[] */
    TlMap casts;   /* widening cast -> Groups */
@@ -107,6 +110,58 @@ known(const Split *s, const TlValue *v)
    return v->id < s->num_values ? s->bits[v->id] : ~0ull;
 }
 
+/* ---- bounds ---- */
+static uint64_t
+most_of(const Split *s, const TlValue *v)
+{
+   uint64_t bits;
+   if (tl_is_const(v, &bits))
+      return bits & width_mask(v);
+   return v->id < s->num_values ? s->most[v->id] : ~0ull;
+}
+
+static uint64_t
+most_of_sum(uint64_t a, uint64_t b)
+{
+   return a > ~0ull - b ? ~0ull : a + b;
+}
+
+static uint64_t
+most_of_product(uint64_t a, uint64_t b)
+{
+   return a && b > ~0ull / a ? ~0ull : a * b;
+}
+
+/* The bound of what index arithmetic is made of; bits: those that may be set in the result, which
+ * bound it as well. */
+static uint64_t
+upper_bound(const Split *s, const TlOp *op, uint64_t bits)
+{
+   bool has_two = op->num_args > 1 && is_int(tl_arg(op, 1));
+   uint64_t most = bits, mask = width_mask(tl_result(op, 0));
+   uint64_t a = op->num_args && is_int(tl_arg(op, 0)) ? most_of(s, tl_arg(op, 0)) : ~0ull;
+   uint64_t b = has_two ? most_of(s, tl_arg(op, 1)) : ~0ull;
+   switch (op->opcode) {
+   case TL_OP_SPLAT:
+      most = a;
+      break;
+   case TL_OP_PICK:
+      most = a;
+      for (unsigned i = 1; i < op->num_args; i++)
+         most = most_of(s, tl_arg(op, i)) > most ? most_of(s, tl_arg(op, i)) : most;
+      break;
+   case TL_OP_ADD:
+      most = most_of_sum(a, b);
+      break;
+   case TL_OP_MUL:
+      most = most_of_product(a, b);
+      break;
+   default:
+      break;
+   }
+   return most > mask ? mask : most < bits ? most : bits;
+}
+
 static uint64_t
 possible_bits(const Split *s, const TlFunc *f, const TlOp *op)
 {
@@ -162,8 +217,11 @@ find_bits(Split *s, const TlFunc *f, const TlBlock *block)
       }
       for (unsigned i = 0; i < op->num_regions; i++)
          find_bits(s, f, op->regions[i]->block);
-      if (op->num_regions == 0 && op->num_results == 1 && is_int(tl_result(op, 0)))
-         s->bits[tl_result(op, 0)->id] = possible_bits(s, f, op) & width_mask(tl_result(op, 0));
+      if (op->num_regions == 0 && op->num_results == 1 && is_int(tl_result(op, 0))) {
+         uint64_t bits = possible_bits(s, f, op) & width_mask(tl_result(op, 0));
+         s->bits[tl_result(op, 0)->id] = bits;
+         s->most[tl_result(op, 0)->id] = upper_bound(s, op, bits);
+      }
    }
 }
 
@@ -204,6 +262,7 @@ add_term(Split *s, Sum *sum, const TlValue *v, uint32_t reg, int64_t times)
       sum->term[at] = sum->term[at - 1];
    sum->term[at] = t;
    sum->bits = bits_of_sum(sum->bits, bits_of_product(known(s, v), (uint64_t)times));
+   sum->most = most_of_sum(sum->most, most_of_product(most_of(s, v), (uint64_t)times));
    return true;
 }
 
@@ -218,8 +277,9 @@ product(int64_t a, int64_t b) /* wraps */
 static bool
 is_separable(const Sum *sum, const TlValue *v)
 {
-   uint64_t mask = width_mask(v), sign = mask ^ mask >> 1, c = (uint64_t)sum->constant;
-   return (c & ~(mask ^ sign)) == 0 && (c & sum->bits) == 0;
+   uint64_t positive = width_mask(v) >> 1, c = (uint64_t)sum->constant;
+   return (c & ~positive) == 0 &&
+          ((c & sum->bits) == 0 || (sum->most <= positive && c <= positive - sum->most));
 }
 
 /* The registers of a value whose terms agree: each is its leader, which has the least constant,
@@ -461,7 +521,9 @@ tl_pass_split_addresses(TlPassCx *cx, TlFunc *f)
    assert(f->state == TL_STATE_LOWERED);
    Split s = {.cx = cx, .types = f->module->types, .num_values = f->next_value_id};
    s.bits = tl_new_array(cx->scratch, uint64_t, s.num_values);
+   s.most = tl_new_array(cx->scratch, uint64_t, s.num_values);
    memset(s.bits, 0xff, s.num_values * sizeof *s.bits);
+   memset(s.most, 0xff, s.num_values * sizeof *s.most);
    tl_map_init(&s.sources, cx->scratch);
    tl_map_init(&s.casts, cx->scratch);
    param_bits(&s, f);
