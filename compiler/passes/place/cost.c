@@ -12,7 +12,8 @@ enum {
    WAVEFRONT = 4,
    SHUFFLE = 4,
    SECTOR = 2,
-   ISSUE = 4,     /* address and load/store unit, of one memory instruction */
+   PART = 4,  /* of a sector that is not stored whole: its other bytes come with another packet */
+   ISSUE = 4, /* address and load/store unit, of one memory instruction */
    BARRIER = 200, /* all warps meet, twice for each exchange */
    WARP_SYNC = 64,
    SHUFFLE_WAIT = 40, /* until the first result is there */
@@ -208,7 +209,9 @@ tl_place_access_cost(const TlAccess *a, const TlLinear *layout, unsigned vec)
             seen[n++] = sector;
       }
    }
+   unsigned lanes = 1u << (layout->num[TL_HW_LANE] - log2_copies(layout, TL_HW_LANE));
    cost.sectors = n;
+   cost.fills_sectors = lanes * bytes >= 32 * n;
    return cost;
 }
 
@@ -232,10 +235,12 @@ memory_cost(TlPlaceCosts *c, const TlOp *op, const TlLinear *home)
    bool has_vectors = tl_access_has_vectors(c->place->cx->target, op);
    unsigned vec = has_vectors ? tl_access_vec_in(access, home) : 1;
    TlAccessCost a = tl_place_access_cost(access, home, vec);
-   int64_t warps = num_warps(home), active = warps;
-   if (op->opcode != TL_OP_LOAD)
+   int64_t warps = num_warps(home), active = warps, sector = SECTOR;
+   if (op->opcode != TL_OP_LOAD) {
       active >>= log2_copies(home, TL_HW_WARP);
-   return (int64_t)a.instructions * (warps * ISSUE + active * a.sectors * SECTOR);
+      sector = a.fills_sectors ? SECTOR : PART;
+   }
+   return (int64_t)a.instructions * (warps * ISSUE + active * a.sectors * sector);
 }
 
 /* ---- operations along an axis ---- */

@@ -31,6 +31,7 @@ typedef struct TlAccessCost {
    unsigned vec;          /* elements of one instruction */
    unsigned instructions; /* of one warp */
    unsigned sectors;      /* of one instruction of the first warp */
+   bool fills_sectors;    /* every byte of them is its own */
 } TlAccessCost;
 TlAccessCost tl_place_access_cost(const TlAccess *a, const TlLinear *layout, unsigned vec);
 

@@ -504,7 +504,6 @@ static const struct Harmless {
 } harmless[] = {
    {"attention", "wait missing", 8, "nothing touches shared memory after the last loop"},
    {"attention", "wait for all leaves one", 2, "nothing touches shared memory after the last loop"},
-   {"attention, wgmma", "wait missing", 6, "nothing touches shared memory after the last loop"},
    {"attention, wgmma", "wait for all leaves one", 2,
     "nothing touches shared memory after the last loop"},
    {"attention, wgmma", "barrier missing", 3,
