@@ -119,6 +119,24 @@ word_of_pairs(TlCg *cg, const LLVMValueRef *v)
    return LLVMBuildBitCast(cg->b, x, cg->i32, "");
 }
 
+/* The word that was taken apart into v[0], v[1], ..; NULL: there is none. */
+static LLVMValueRef
+word_of_parts(const LLVMValueRef *v, unsigned per, LLVMTypeRef word)
+{
+   LLVMValueRef vec = NULL;
+   for (unsigned k = 0; k < per; k++) {
+      if (!LLVMIsAExtractElementInst(v[k]))
+         return NULL;
+      LLVMValueRef of = LLVMGetOperand(v[k], 0), at = LLVMGetOperand(v[k], 1);
+      if ((k && of != vec) || !LLVMIsAConstantInt(at) || LLVMConstIntGetZExtValue(at) != k)
+         return NULL;
+      vec = of;
+   }
+   bool is_word = LLVMGetVectorSize(LLVMTypeOf(vec)) == per && LLVMIsABitCastInst(vec) &&
+                  LLVMTypeOf(LLVMGetOperand(vec, 0)) == word;
+   return is_word ? LLVMGetOperand(vec, 0) : NULL;
+}
+
 unsigned
 tl_cg_pack(TlCg *cg, const LLVMValueRef *v, unsigned n, unsigned elem_bits, unsigned piece_bits,
            LLVMValueRef *out)
@@ -152,7 +170,10 @@ tl_cg_pack(TlCg *cg, const LLVMValueRef *v, unsigned n, unsigned elem_bits, unsi
       vec_elem = elem;
    LLVMTypeRef vec = LLVMVectorType(vec_elem, per);
    for (unsigned i = 0; i < n / per; i++) {
-      if (elem_bits == 8 && per == 4 && (out[i] = word_of_pairs(cg, &v[i * per])))
+      out[i] = word_of_parts(&v[i * per], per, piece);
+      if (!out[i] && elem_bits == 8 && per == 4)
+         out[i] = word_of_pairs(cg, &v[i * per]);
+      if (out[i])
          continue;
       LLVMValueRef x = LLVMGetPoison(vec);
       for (unsigned k = 0; k < per; k++) {
