@@ -8,6 +8,8 @@
 #include <assert.h>
 #include <string.h>
 
+enum { WIDEST_ACCESS = 16 }; /* bytes */
+
 typedef struct Scan {
    TlLowerCx *cx;
    const TlOp *op;
@@ -93,7 +95,8 @@ join_registers(Scan *s, unsigned bit)
    combine(s, side[!later], side[later], half, s->total);
 }
 
-/* The totals of the thread that differs in a warp bit. */
+/* The totals of the thread that differs in a warp bit.  Lanes lie 16 bytes apart and a thread's
+ * further vectors behind all of theirs, so that no bank is met twice. */
 static TlValue *
 other_warp(Scan *s, TlValue *v, unsigned bit, uint32_t at)
 {
@@ -102,19 +105,24 @@ other_warp(Scan *s, TlValue *v, unsigned bit, uint32_t at)
    const TlType *elem = tl_type_elem(v->type);
    TlValue *raw = tl_regs_to_memory(cx, v);
    TlDtype t = tl_type_elem(raw->type)->dtype;
-   unsigned es = tl_dtype_info[t].bytes, n = num_totals(s), k = 0;
+   unsigned es = tl_dtype_info[t].bytes, regs = (unsigned)__builtin_ctz(num_totals(s));
+   unsigned in_vector = 0, k = 0;
    uint32_t col[TL_LL_MAX_IN];
    TlLinear m = {.rank = 1};
-   m.num[TL_HW_REG] = (uint8_t)__builtin_ctz(n);
+   m.num[TL_HW_REG] = (uint8_t)regs;
    m.num[TL_HW_LANE] = TL_LANE_BITS;
    m.num[TL_HW_WARP] = (uint8_t)cx->log2_warps;
-   for (; k < tl_ll_in_bits(&m); k++)
-      col[k] = es << k;
+   while (in_vector < regs && es << in_vector < WIDEST_ACCESS)
+      in_vector++;
+   for (; k < tl_ll_in_bits(&m); k++) {
+      bool is_lane = k >= regs && k < regs + TL_LANE_BITS, is_further = k >= in_vector && k < regs;
+      col[k] = es << (is_lane ? k - regs + in_vector : is_further ? k + TL_LANE_BITS : k);
+   }
    TlSharedMap map = tl_shared_map_of_columns(cx, &m, col, es);
    TlSharedRef ref = tl_shared_part(tl_scratch_ref(cx, s->op), at, es << k);
    tl_shared_store(cx, &ref, &map, raw, NULL);
    for (unsigned i = 0; i < map.num; i++)
-      map.offset[i] ^= col[m.num[TL_HW_REG] + TL_LANE_BITS + bit];
+      map.offset[i] ^= col[regs + TL_LANE_BITS + bit];
    return tl_regs_from_memory(cx, tl_shared_load(cx, &ref, &map, t), elem);
 }
 
