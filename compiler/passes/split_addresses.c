@@ -3,11 +3,13 @@
  * instructions take for nothing.
  *
  * An offset is a sum of terms (registers of other values) and a constant.  Offsets of fewer bits
- * than an address wrap, so the constant may leave the sum only when adding it cannot carry: no bit
- * of it may be set in the terms, or both together are small.  Possible bits of every value and its
- * bound are found in one walk.  Registers whose terms agree form a group; a register for which
- * nothing is known is a group of its own. */
+ * than an address wrap, so the constant may leave the sum only when that cannot happen: no bit of
+ * it may be set in the terms, so that adding it does not carry, or the terms' range leaves room for
+ * it (rows of 92 elements: bits say nothing of a multiple of 92).  Possible bits and the range of
+ * every value are found in one walk.  Registers whose terms agree form a group; a register for
+ * which nothing is known is a group of its own. */
 #include "ir/control.h"
+#include "ir/interval.h"
 #include "ir/walk.h"
 #include "passes/pass.h"
 #include "passes/pick.h"
@@ -29,15 +31,15 @@ typedef struct Sum {
    uint32_t num_terms;
    int64_t constant; /* in elements */
    uint64_t bits;    /* of the terms' sum: those that may be set */
-   uint64_t most;    /* of the terms' sum, which does not wrap before */
+   TlInterval range; /* of the terms' sum, as if it had no limit */
    uint32_t reg;     /* of the addptr */
 } Sum;
 
 typedef struct Split {
    TlPassCx *cx;
    TlTypes *types;
-   uint64_t *bits; /* by value id: bits that may be set in any register, integers only */
-   uint64_t *most; /* by value id: what no register of it is above, unsigned */
+   uint64_t *bits;    /* by value id: bits that may be set in any register, integers only */
+   TlInterval *range; /* by value id: of any register, integers only */
    uint32_t num_values;
    TlMap sources; /* pick -> TlPickSource[] */
    TlMap casts;   /* widening cast -> Groups */
@@ -110,58 +112,6 @@ known(const Split *s, const TlValue *v)
    return v->id < s->num_values ? s->bits[v->id] : ~0ull;
 }
 
-/* ---- bounds ---- */
-static uint64_t
-most_of(const Split *s, const TlValue *v)
-{
-   uint64_t bits;
-   if (tl_is_const(v, &bits))
-      return bits & width_mask(v);
-   return v->id < s->num_values ? s->most[v->id] : ~0ull;
-}
-
-static uint64_t
-most_of_sum(uint64_t a, uint64_t b)
-{
-   return a > ~0ull - b ? ~0ull : a + b;
-}
-
-static uint64_t
-most_of_product(uint64_t a, uint64_t b)
-{
-   return a && b > ~0ull / a ? ~0ull : a * b;
-}
-
-/* The bound of what index arithmetic is made of; bits: those that may be set in the result, which
- * bound it as well. */
-static uint64_t
-upper_bound(const Split *s, const TlOp *op, uint64_t bits)
-{
-   bool has_two = op->num_args > 1 && is_int(tl_arg(op, 1));
-   uint64_t most = bits, mask = width_mask(tl_result(op, 0));
-   uint64_t a = op->num_args && is_int(tl_arg(op, 0)) ? most_of(s, tl_arg(op, 0)) : ~0ull;
-   uint64_t b = has_two ? most_of(s, tl_arg(op, 1)) : ~0ull;
-   switch (op->opcode) {
-   case TL_OP_SPLAT:
-      most = a;
-      break;
-   case TL_OP_PICK:
-      most = a;
-      for (unsigned i = 1; i < op->num_args; i++)
-         most = most_of(s, tl_arg(op, i)) > most ? most_of(s, tl_arg(op, i)) : most;
-      break;
-   case TL_OP_ADD:
-      most = most_of_sum(a, b);
-      break;
-   case TL_OP_MUL:
-      most = most_of_product(a, b);
-      break;
-   default:
-      break;
-   }
-   return most > mask ? mask : most < bits ? most : bits;
-}
-
 static uint64_t
 possible_bits(const Split *s, const TlFunc *f, const TlOp *op)
 {
@@ -206,6 +156,90 @@ possible_bits(const Split *s, const TlFunc *f, const TlOp *op)
    }
 }
 
+/* ---- ranges ---- */
+static TlInterval
+type_range(const TlValue *v)
+{
+   TlDtype t = tl_type_elem(v->type)->dtype;
+   unsigned bits = tl_dtype_info[t].bits;
+   if (bits == 1) /* true is 1 or -1 */
+      return (TlInterval){-1, 1};
+   bool is_signed = tl_dtype_is_signed(t);
+   TlWide half = (TlWide)1 << (bits - 1);
+   return (TlInterval){is_signed ? -half : 0, is_signed ? half - 1 : 2 * half - 1};
+}
+
+/* What lies outside the type wraps, so that nothing is known. */
+static TlInterval
+wrapped(const TlValue *v, TlInterval r)
+{
+   TlInterval t = type_range(v);
+   return r.lo < t.lo || r.hi > t.hi ? t : r;
+}
+
+static TlInterval
+range_of(const Split *s, const TlValue *v)
+{
+   uint64_t bits;
+   if (!is_int(v))
+      return (TlInterval){INT64_MIN, INT64_MAX};
+   if (tl_is_const(v, &bits)) {
+      int64_t value = tl_bits_to_int(tl_type_elem(v->type)->dtype, bits);
+      return wrapped(v, (TlInterval){value, value});
+   }
+   bool is_found = v->id < s->num_values && s->range[v->id].lo <= s->range[v->id].hi;
+   return is_found ? s->range[v->id] : type_range(v);
+}
+
+/* Operands of interval arithmetic fit in 64 bits. */
+static bool
+is_operand(TlInterval r)
+{
+   return r.lo >= INT64_MIN && r.hi <= INT64_MAX;
+}
+
+static TlInterval
+possible_range(const Split *s, const TlFunc *f, const TlOp *op)
+{
+   const TlValue *result = tl_result(op, 0);
+   TlInterval all = type_range(result), out;
+   if (op->opcode == TL_OP_LANE_ID)
+      return (TlInterval){0, 31};
+   if (op->opcode == TL_OP_WARP_ID)
+      return (TlInterval){0, (TlWide)f->num_warps - 1};
+   if (op->num_args == 0 || !is_int(tl_arg(op, 0)))
+      return all;
+   TlInterval a = range_of(s, tl_arg(op, 0));
+   switch (op->opcode) {
+   case TL_OP_SPLAT:
+   case TL_OP_CAST:
+      return wrapped(result, a);
+   case TL_OP_PICK:
+      for (unsigned i = 1; i < op->num_args; i++) {
+         TlInterval b = range_of(s, tl_arg(op, i));
+         a = (TlInterval){a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi};
+      }
+      return a;
+   default:
+      break;
+   }
+   if (op->num_args != 2 || !tl_has_trait(op, TL_TRAIT_ELTWISE) || !is_int(tl_arg(op, 1)))
+      return all;
+   TlInterval b = range_of(s, tl_arg(op, 1));
+   bool is_known = is_operand(a) && is_operand(b) && tl_interval_of(op->opcode, a, b, &out);
+   return is_known ? wrapped(result, out) : all;
+}
+
+/* Of a loop that counts up and whose index does not wrap on the way out. */
+static TlInterval
+index_range(const Split *s, const TlOp *loop)
+{
+   TlInterval lower = range_of(s, tl_for_lower(loop)), upper = range_of(s, tl_for_upper(loop));
+   TlInterval step = range_of(s, tl_for_step(loop)), all = type_range(tl_for_index(loop));
+   bool goes_up = step.lo > 0 && lower.lo < upper.hi && upper.hi - 1 + step.hi <= all.hi;
+   return goes_up ? (TlInterval){lower.lo, upper.hi - 1} : all;
+}
+
 static void
 find_bits(Split *s, const TlFunc *f, const TlBlock *block)
 {
@@ -214,13 +248,13 @@ find_bits(Split *s, const TlFunc *f, const TlBlock *block)
          const TlValue *index = tl_for_index(op);
          s->bits[index->id] =
             from_lowest(known(s, tl_for_lower(op)) | known(s, tl_for_step(op))) & width_mask(index);
+         s->range[index->id] = index_range(s, op);
       }
       for (unsigned i = 0; i < op->num_regions; i++)
          find_bits(s, f, op->regions[i]->block);
       if (op->num_regions == 0 && op->num_results == 1 && is_int(tl_result(op, 0))) {
-         uint64_t bits = possible_bits(s, f, op) & width_mask(tl_result(op, 0));
-         s->bits[tl_result(op, 0)->id] = bits;
-         s->most[tl_result(op, 0)->id] = upper_bound(s, op, bits);
+         s->bits[tl_result(op, 0)->id] = possible_bits(s, f, op) & width_mask(tl_result(op, 0));
+         s->range[tl_result(op, 0)->id] = possible_range(s, f, op);
       }
    }
 }
@@ -250,6 +284,17 @@ compare_terms(const Term *a, const Term *b)
    return a->times < b->times ? -1 : a->times > b->times;
 }
 
+static TlInterval
+times_range(TlInterval r, int64_t times)
+{
+   TlWide a, b, far = (TlWide)1 << 100; /* from where MAX_TERMS do not overflow */
+   if (!is_operand(r) || times < INT32_MIN || times > INT32_MAX)
+      return (TlInterval){-far, far};
+   a = r.lo * times;
+   b = r.hi * times;
+   return times < 0 ? (TlInterval){b, a} : (TlInterval){a, b};
+}
+
 static bool
 add_term(Split *s, Sum *sum, const TlValue *v, uint32_t reg, int64_t times)
 {
@@ -262,7 +307,8 @@ add_term(Split *s, Sum *sum, const TlValue *v, uint32_t reg, int64_t times)
       sum->term[at] = sum->term[at - 1];
    sum->term[at] = t;
    sum->bits = bits_of_sum(sum->bits, bits_of_product(known(s, v), (uint64_t)times));
-   sum->most = most_of_sum(sum->most, most_of_product(most_of(s, v), (uint64_t)times));
+   TlInterval r = times_range(range_of(s, v), times);
+   sum->range = (TlInterval){sum->range.lo + r.lo, sum->range.hi + r.hi};
    return true;
 }
 
@@ -273,13 +319,16 @@ product(int64_t a, int64_t b) /* wraps */
 }
 
 /* Whether the constant may be added after the terms' sum, of v's type, was extended: no carry, and
- * the sign is that of the terms. */
+ * the sign is that of the terms; or neither the terms' sum nor the whole wraps. */
 static bool
 is_separable(const Sum *sum, const TlValue *v)
 {
-   uint64_t positive = width_mask(v) >> 1, c = (uint64_t)sum->constant;
-   return (c & ~positive) == 0 &&
-          ((c & sum->bits) == 0 || (sum->most <= positive && c <= positive - sum->most));
+   uint64_t mask = width_mask(v), sign = mask ^ mask >> 1, c = (uint64_t)sum->constant;
+   if ((c & ~(mask ^ sign)) == 0 && (c & sum->bits) == 0)
+      return true;
+   TlInterval all = type_range(v);
+   TlWide lo = sum->range.lo, hi = sum->range.hi, by = sum->constant;
+   return mask > 1 && lo >= all.lo && hi <= all.hi && lo + by >= all.lo && hi + by <= all.hi;
 }
 
 /* The registers of a value whose terms agree: each is its leader, which has the least constant,
@@ -521,9 +570,10 @@ tl_pass_split_addresses(TlPassCx *cx, TlFunc *f)
    assert(f->state == TL_STATE_LOWERED);
    Split s = {.cx = cx, .types = f->module->types, .num_values = f->next_value_id};
    s.bits = tl_new_array(cx->scratch, uint64_t, s.num_values);
-   s.most = tl_new_array(cx->scratch, uint64_t, s.num_values);
    memset(s.bits, 0xff, s.num_values * sizeof *s.bits);
-   memset(s.most, 0xff, s.num_values * sizeof *s.most);
+   s.range = tl_new_array(cx->scratch, TlInterval, s.num_values);
+   for (uint32_t i = 0; i < s.num_values; i++)
+      s.range[i] = (TlInterval){1, 0}; /* not found */
    tl_map_init(&s.sources, cx->scratch);
    tl_map_init(&s.casts, cx->scratch);
    param_bits(&s, f);
