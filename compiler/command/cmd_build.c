@@ -120,16 +120,16 @@ split_archs(TlCommand *c, const TilecCompileOptions *o, TilecCompileOptions *eac
       one.arch = tl_arena_strndup(c->arena, text, n);
       if (!tl_cmd_native_arch(c, &one))
          return EXIT_ENVIRONMENT;
-      const TlTarget *t = tl_target_find(one.arch);
+      const TlTarget *t = tl_target_for(one.arch);
       for (at = 0; t && at < *num; at++) {
-         const TlTarget *other = tl_target_find(each[at].arch);
+         const TlTarget *other = tl_target_for(each[at].arch);
          if (other == t || other->sm < t->sm ||
              (other->sm == t->sm && strlen(other->arch) < strlen(t->arch)))
             break;
       }
       if (*num == MAX_ARCHS)
          return tl_cmd_misuse("--arch takes at most %d architectures", MAX_ARCHS);
-      if (!t || at == *num || tl_target_find(each[at].arch) != t) {
+      if (!t || at == *num || tl_target_for(each[at].arch) != t) {
          memmove(&each[at + 1], &each[at], (*num - at) * sizeof *each);
          each[at] = one;
          (*num)++;

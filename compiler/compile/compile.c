@@ -521,7 +521,7 @@ unknown_arch(TlCompilation *comp, const char *arch)
 static TilecStatus
 set_target(TlCompilation *comp, const char *arch, uint32_t ptx_version)
 {
-   const TlTarget *known = tl_target_find(arch);
+   const TlTarget *known = tl_target_for(arch);
    if (!known)
       return unknown_arch(comp, arch);
    if (ptx_version && ptx_version < known->ptx)

@@ -3,6 +3,7 @@
 
 #include "ir/ir.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -32,6 +33,35 @@ tl_target_find(const char *arch)
       if (strcmp(targets[i].arch, arch) == 0)
          return &targets[i];
    return NULL;
+}
+
+/* The number in "sm_90", "sm_90a", "sm_90f", and whether a letter follows; 0 = no such name. */
+static unsigned
+sm_of(const char *arch, bool *has_letter)
+{
+   unsigned sm = 0;
+   const char *p = strncmp(arch, "sm_", 3) == 0 ? arch + 3 : "";
+   size_t digits = strspn(p, "0123456789");
+   for (size_t i = 0; i < digits && sm < 1000; i++)
+      sm = sm * 10 + (unsigned)(p[i] - '0');
+   p += digits;
+   *has_letter = strcmp(p, "a") == 0 || strcmp(p, "f") == 0;
+   return digits && digits < 4 && (*has_letter || !*p) ? sm : 0;
+}
+
+const TlTarget *
+tl_target_for(const char *arch)
+{
+   const TlTarget *best = tl_target_find(arch);
+   bool has_letter;
+   unsigned sm = best ? 0 : sm_of(arch, &has_letter);
+   for (unsigned i = 0; sm && tl_target_at(i); i++) {
+      const TlTarget *t = tl_target_at(i);
+      (void)sm_of(t->arch, &has_letter);
+      if (!has_letter && t->sm <= sm && (!best || t->sm > best->sm))
+         best = t;
+   }
+   return best;
 }
 
 typedef struct MmaNeeds {

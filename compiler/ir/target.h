@@ -29,6 +29,9 @@ typedef struct TlTarget {
 } TlTarget;
 
 const TlTarget *tl_target_find(const char *arch); /* NULL if unknown */
+/* The one whose PTX a device of that name runs best: itself or, of a device that the table lacks
+ * (sm_100a, sm_103, sm_121a), the newest plain one that is not newer.  NULL if there is none. */
+const TlTarget *tl_target_for(const char *arch);
 /* The i-th known target, NULL past the end: for messages and tests. */
 const TlTarget *tl_target_at(unsigned i);
 

@@ -152,7 +152,8 @@ typedef struct TilecCompileOptions {
    size_t num_defines;
    const char *const *include_dirs; /* roots for imports, in order, after the file's folder */
    size_t num_include_dirs;
-   const char *arch;     /* "sm_90a"; NULL = "sm_90a" */
+   const char *arch;     /* "sm_90a"; NULL = "sm_90a".  Of a device that tilec has no target of its
+                            own for ("sm_100a", "sm_103"): the newest plain one that it runs */
    uint32_t ptx_version; /* 87 for PTX 8.7: the newest that the driver that will load it takes,
                             0 = any.  A kernel gets the lowest version that has its
                             instructions; the metadata says which */

@@ -515,6 +515,38 @@ ptx_version_is_the_lowest_needed(void **state)
    tilec_session_free(s);
 }
 
+/* What a device without a target of its own runs: what the runtime calls a GPU of capability 10.0
+ * ("sm_100a") among them. */
+static void
+devices_get_the_newest_target_that_they_run(void **state)
+{
+   (void)state;
+   static const struct {
+      const char *asked, *got;
+   } cases[] = {
+      {"sm_87", "sm_86"},   {"sm_90", "sm_90"},    {"sm_90f", "sm_90"},   {"sm_100a", "sm_100"},
+      {"sm_103", "sm_100"}, {"sm_110a", "sm_100"}, {"sm_120a", "sm_120"}, {"sm_121f", "sm_120"},
+      {"sm_80a", "sm_80"},  {"sm_75", NULL},       {"sm_100b", NULL},     {"sm_1000", NULL},
+      {"sm_", NULL},        {"sm_90aa", NULL},     {"100", NULL},
+   };
+   TilecSessionOptions so = {.struct_size = sizeof so};
+   TilecSession *s = NULL;
+   assert_int_equal(tilec_session_new(&so, &s), TILEC_OK);
+   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+      TilecCompileOptions co = {.struct_size = sizeof co,
+                                .source = "@kernel\ndef k(x):\n    store(x, 1)\n",
+                                .source_bytes = TILEC_STRLEN,
+                                .signature = "*fp32",
+                                .arch = cases[i].asked};
+      TilecProgram *p = NULL;
+      assert_int_equal(tilec_compile(s, &co, &p), cases[i].got ? TILEC_OK : TILEC_BAD_TARGET);
+      if (p)
+         assert_string_equal(tilec_program_info(p)->arch, cases[i].got);
+      tilec_program_free(p);
+   }
+   tilec_session_free(s);
+}
+
 static TilecListing *
 list_text(const char *text, const char *file)
 {
@@ -654,6 +686,7 @@ test_api(void)
       cmocka_unit_test(memory_limit_holds),
       cmocka_unit_test(a_launch_is_cancelled),
       cmocka_unit_test(ptx_version_is_the_lowest_needed),
+      cmocka_unit_test(devices_get_the_newest_target_that_they_run),
       cmocka_unit_test(allocation_fails_with_errors),
       cmocka_unit_test(allocation_fails_while_listing),
       cmocka_unit_test(a_listing_has_the_grid_as_written),
