@@ -352,7 +352,7 @@ tl_cmd_grid(TlCommand *c, TilecCompileOptions *o, uint32_t grid[3], bool *is_giv
    if (eq && eq[1] != '=' && eq > text && !strchr("=<>!", eq[-1]))
       return tl_cmd_refuse("--grid takes X[,Y[,Z]] without names, as in 128,2; found '%s'", text);
    if (text && !*is_given)
-      o->grid = tl_arena_printf(c->arena, "(%s)", text);
+      o->grid = text;
    for (unsigned i = 0; i < 3; i++)
       grid[i] = 1;
    for (unsigned i = 0; *is_given && i < 3; i++) {

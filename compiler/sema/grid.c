@@ -305,7 +305,8 @@ tl_grid_text(TlSema *s, const TlSvFunc *fn, const TlNode *node)
 const char *
 tl_grid_from_text(TlSema *s, const TlSvFunc *fn, const char *text)
 {
-   uint32_t file = tl_sources_add(s->sources, "<grid>", text, strlen(text));
+   /* What a user reads in front of the line and column: `text` comes from --grid or from a host. */
+   uint32_t file = tl_sources_add(s->sources, "grid of the launch", text, strlen(text));
    TlParseCx cx = {s->arena, s->strings, s->sources, s->diags};
    const TlNode *n = tl_parse_expression(&cx, file);
    return n ? tl_grid_text(s, fn, n) : NULL;
