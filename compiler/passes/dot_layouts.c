@@ -130,14 +130,16 @@ wgmma_tile(const TlType *acc, unsigned num_warps, TlMmaTile *t)
 }
 
 /* K must lie together in shared memory for bytes and words.  Words are turned by the copies there,
- * bytes on their way through registers. */
+ * bytes on their way through registers where a copy brings them; stored one by one they would take
+ * longer than mma.sync. */
 static bool
 choose_wgmma(TlDotForm *f, const TlTarget *target, const TlType *a, const TlType *acc,
              unsigned num_warps)
 {
    const MmaInstr *x = find_types(&f->in, acc->dtype, true);
    uint32_t k = a->shape[a->rank - 1];
-   if (!x || !target || !tl_target_has_mma(target, x->word) ||
+   bool stays_turned = f->in.is_turned && tl_dot_elem_bits(&f->in) == 8;
+   if (!x || stays_turned || !target || !tl_target_has_mma(target, x->word) ||
        k < 256u / tl_dtype_info[x->a].bits || !wgmma_tile(acc, num_warps, &f->tile))
       return false;
    f->is_mma = f->is_wgmma = true;
@@ -480,6 +482,7 @@ tl_why_no_wgmma(const TlTarget *target, const TlOp *dot)
    if (acc->rank != 2 || acc->shape[0] < WGMMA_ROWS || warps % WGMMA_WARPS ||
        a->shape[1] < 256 / tl_dot_elem_bits(&in))
       return "wgmma wants two dimensions, 64 rows and four warps";
-   return wgmma_tile(acc, warps, &t) ? NULL
-                                     : "the accumulators of wgmma would take too many registers";
+   if (!wgmma_tile(acc, warps, &t))
+      return "the accumulators of wgmma would take too many registers";
+   return "K of an operand does not lie together in memory, as 8-bit wgmma wants it";
 }

@@ -13,6 +13,8 @@
 typedef struct TlDotInput {
    TlDtype a, b;
    const TlDotSplit *split;
+   bool is_turned; /* K does not lie together in the global memory of an operand, and cannot be put
+                      together on the way */
 } TlDotInput;
 
 typedef struct TlDotForm {

@@ -186,6 +186,52 @@ feeds_rows(Driver *d, const TlValue *from)
    return false;
 }
 
+/* Is v loaded beside its dot in a loop whose copies are to run ahead? */
+static bool
+is_staged(const Driver *d, const TlValue *v, const TlOp *dot)
+{
+   const TlOp *loop = tl_parent(dot);
+   if (!tl_value_is(v, TL_OP_LOAD) || v->def->block != dot->block || !loop ||
+       loop->opcode != TL_OP_FOR)
+      return false;
+   int64_t asked = tl_attr_int(loop, TL_ATTR_NUM_STAGES);
+   return (asked > 0 ? asked : d->place.func->num_stages) > 1;
+}
+
+/* The layout in which operand i, bytes of which something else than K lies together, is read from
+ * the buffer of a copy that runs ahead, so that K is stored together. */
+static bool
+turned_layout(const Driver *d, const TlOp *dot, unsigned i, TlLinear *l)
+{
+   const TlValue *v = tl_arg(dot, i);
+   return v->type->rank == 2 && is_staged(d, v, dot) &&
+          tl_hw_turned_bytes(v->type->shape, 1 - i, d->place.func->num_warps, l);
+}
+
+/* Does something else than K lie together in memory where operand i is loaded from? */
+static bool
+is_turned(Driver *d, const TlOp *dot, unsigned i)
+{
+   const TlValue *v = tl_arg(dot, i);
+   unsigned dim = i == 0 ? v->type->rank - 1u : v->type->rank - 2u;
+   while (v->def && (v->def->opcode == TL_OP_TRANS || tl_has_trait(v->def, TL_TRAIT_ELTWISE))) {
+      if (v->def->opcode == TL_OP_TRANS)
+         dim = (unsigned)tl_attr_ints(v->def, TL_ATTR_ORDER).data[dim];
+      v = tl_arg(v->def, 0);
+   }
+   if (!tl_value_is(v, TL_OP_LOAD) || !is_tile(v))
+      return false;
+   TlAccess a = tl_access_of(d->place.facts, v->def);
+   return a.dim != dim && a.contiguity > 1;
+}
+
+static bool
+must_stay_turned(Driver *d, const TlOp *dot, unsigned i)
+{
+   TlLinear l;
+   return is_turned(d, dot, i) && !turned_layout(d, dot, i, &l);
+}
+
 static bool
 is_float8(TlDtype t)
 {
@@ -202,7 +248,8 @@ choose_form(Driver *d, const TlOp *dot, const TlTarget *target, TlDotUse use)
    const TlType *a = tl_arg(dot, 0)->type, *acc = tl_result(dot, 0)->type;
    TlDotInput in = {.a = a->dtype,
                     .b = tl_arg(dot, 1)->type->dtype,
-                    .split = tl_dot_split(a->dtype, tl_attr_int(dot, TL_ATTR_PRECISION))};
+                    .split = tl_dot_split(a->dtype, tl_attr_int(dot, TL_ATTR_PRECISION)),
+                    .is_turned = must_stay_turned(d, dot, 0) || must_stay_turned(d, dot, 1)};
    if (is_float8(in.a)) {
       TlDotForm f = tl_choose_dot_form(target, a, acc, in, p->func->num_warps, use);
       if (f.is_mma)
@@ -582,28 +629,13 @@ prepared_operand(Driver *d, TlValue *v, TlDtype want)
                 tl_type_with_elem(p->types, v->type, tl_type_scalar(p->types, want)), v);
 }
 
-/* Is v loaded beside its dot in a loop whose copies are to run ahead? */
-static bool
-is_staged(const Driver *d, const TlValue *v, const TlOp *dot)
-{
-   const TlOp *loop = tl_parent(dot);
-   if (!tl_value_is(v, TL_OP_LOAD) || v->def->block != dot->block || !loop ||
-       loop->opcode != TL_OP_FOR)
-      return false;
-   int64_t asked = tl_attr_int(loop, TL_ATTR_NUM_STAGES);
-   return (asked > 0 ? asked : d->place.func->num_stages) > 1;
-}
-
-/* A loaded operand of bytes of which something else than K lies together: where a copy runs ahead,
- * it is read from the copy's buffer in the layout that stores K together. */
+/* Operand i as its buffer is stored from. */
 static TlValue *
 turned_operand(Driver *d, const TlDotForm *f, unsigned i, TlValue *v, const TlOp *dot)
 {
    TlLinear l;
-   unsigned k = 1 - i;
-   bool is_bytes = f->is_wgmma && tl_dot_elem_bits(&f->in) == 8;
-   if (!is_bytes || !is_staged(d, v, dot) || tl_dim_together(v->type) == k ||
-       !tl_hw_turned_bytes(v->type->shape, k, d->place.func->num_warps, &l))
+   bool is_bytes = f->is_wgmma && tl_dot_elem_bits(&f->in) == 8 && v == tl_arg(dot, i);
+   if (!is_bytes || tl_dim_together(v->type) == 1 - i || !turned_layout(d, dot, i, &l))
       return v;
    return bring(d, v, tl_place_intern(&d->place, l));
 }
