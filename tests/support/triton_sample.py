@@ -3,7 +3,9 @@
     PYTHONPATH=runtime/python:tests/support python -m tilec.triton -m pytest -p triton_sample \\
         --import-mode=importlib --cases 12 --seed 1 --outcomes out.jsonl --device cpu DIR/language
 
-DIR is python/test/unit of Triton 3.6 (its conftest.py lies one folder up).  --device cpu is the CPU
+DIR is python/test/unit of Triton 3.6 (its conftest.py lies one folder up).  Its tests need scipy and
+expecttest beside pytest and numpy, and PYTHONPATH also runtime/python/tilec/triton/site and DIR/language:
+without these, files are not collected and `test_print` fails.  --device cpu is the CPU
 executor, cuda a GPU.  Of each test function --cases cases are taken, chosen by --seed, each within
 --case-seconds; --part 2/12 runs the second of twelve parts.  Outcomes go to a file as they come: a
 run that ended early goes on where it was, and after a fault of the GPU it must (exit status 75).
