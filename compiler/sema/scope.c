@@ -5,6 +5,7 @@
 #include "sema/impl.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -397,7 +398,11 @@ tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
    TlSv dtype;
    bool is_tl = source && !source->is_tile &&
                 (tl_builtin_find(TL_NS_TL, name) || tl_dtype_constant(s, name, &dtype));
-   bool is_near_own = near && !tl_builtin_find(TL_NS_TL | TL_NS_PYTHON, near);
+   /* A word of another language that begins in another case, as blockIdx beside BLOCK, is no slip
+    * of the fingers. */
+   bool is_near_own =
+      near && !tl_builtin_find(TL_NS_TL | TL_NS_PYTHON, near) &&
+      (!other || tolower((unsigned char)*near) != tolower((unsigned char)*name) || *near == *name);
    if (other && !tl_is_host(f) && (is_number || !is_near_own))
       tl_help(s->diags, "%s", other);
    else if (is_tl)
