@@ -102,18 +102,27 @@ fail(TlArena *arena, TlCommandLine *cl, const char *what, const char *which, con
          tl_arena_printf(arena, "%s '%s'%s%s", what, which, hint ? "; " : "", hint ? hint : "");
 }
 
+/* The only option whose name begins with the word or has it behind a hyphen (--sig, --stages), else
+ * one spelt nearly so: two letters of six, one of less. */
 static const char *
 nearest_option(TlArena *arena, const char *name)
 {
-   unsigned best = (unsigned)strlen(name) / 3 + 2;
-   const char *found = NULL;
+   size_t len = strlen(name);
+   unsigned best = (unsigned)len / 6 + 2, parts = 0;
+   const char *found = NULL, *whole = NULL;
    for (unsigned i = 0; i < TL_OPT_COUNT; i++) {
-      unsigned d = tl_edit_distance(name, tl_option_rows[i].name, best);
+      const char *option = tl_option_rows[i].name, *part = strstr(option, name);
+      unsigned d = tl_edit_distance(name, option, best);
       if (d < best) {
          best = d;
-         found = tl_option_rows[i].name;
+         found = option;
+      }
+      if (len > 2 && part && (part == option || part[-1] == '-')) {
+         parts++;
+         whole = option;
       }
    }
+   found = parts == 1 ? whole : found;
    return found ? tl_arena_printf(arena, "did you mean '--%s'?", found) : "see tilec --help";
 }
 
