@@ -24,6 +24,14 @@ tl_loop_body(const TlOp *loop)
    return loop->regions[loop->num_regions - 1]->block;
 }
 
+/* Stages that copies of a for have: those it asks for, else its function's. */
+static inline unsigned
+tl_for_stages(const TlOp *loop)
+{
+   int64_t asked = tl_attr_int(loop, TL_ATTR_NUM_STAGES);
+   return asked > 0 ? (unsigned)asked : tl_op_func(loop)->num_stages;
+}
+
 /* for, while, if: the regions run zero or more times, and their results are what these yield. */
 static inline bool
 tl_is_branching(const TlOp *op)

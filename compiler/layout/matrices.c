@@ -14,18 +14,6 @@ tl_matrices_word(const TlMatrices *m)
    return mask;
 }
 
-static bool
-find_rows(const uint32_t *reg, const uint32_t *lane, TlMatrices *m, unsigned elem_bytes)
-{
-   bool in_order = lane[0] == 4 && lane[1] == 8;
-   for (unsigned i = 0; i < m->word_bits; i++) {
-      m->word[i] = i;
-      in_order &= reg[i] == elem_bytes << i;
-   }
-   m->trans = !in_order;
-   return in_order || (elem_bytes <= 2 && lane[2] == 2 && lane[3] == 4 && lane[4] == 8);
-}
-
 /* The register bits of a word of pairs of bytes: the pair's, and the first that names a row. */
 static bool
 find_pairs(const uint32_t *reg, unsigned regs, uint32_t fixed, TlMatrices *m)
@@ -40,6 +28,25 @@ find_pairs(const uint32_t *reg, unsigned regs, uint32_t fixed, TlMatrices *m)
    return n < regs && row < regs;
 }
 
+/* How rows lie, and with it the word. */
+static bool
+find_rows(const TlLinear *l, const uint32_t *col, uint32_t fixed, unsigned elem_bytes,
+          TlMatrices *m)
+{
+   unsigned regs = l->num[TL_HW_REG];
+   const uint32_t *lane = col + regs;
+   bool in_order = lane[0] == 4 && lane[1] == 8;
+   for (unsigned i = 0; i < m->word_bits; i++) {
+      m->word[i] = i;
+      in_order &= col[i] == elem_bytes << i;
+   }
+   m->trans = !in_order;
+   if (in_order)
+      return true;
+   return elem_bytes <= 2 && lane[2] == 2 && lane[3] == 4 && lane[4] == 8 &&
+          (elem_bytes == 2 || find_pairs(col, regs, fixed, m));
+}
+
 bool
 tl_find_matrices(const TlLinear *l, const uint32_t *col, uint32_t fixed, unsigned elem_bytes,
                  TlMatrices *m)
@@ -51,12 +58,11 @@ tl_find_matrices(const TlLinear *l, const uint32_t *col, uint32_t fixed, unsigne
       return false;
    m->word_bits = elem_bytes == 4 ? 0 : elem_bytes == 2 ? 1 : 2;
    if (regs < m->word_bits || l->num[TL_HW_LANE] != LANE_BITS ||
-       !find_rows(col, lane, m, elem_bytes) ||
-       (m->trans && elem_bytes == 1 && !find_pairs(col, regs, fixed, m)))
+       !find_rows(l, col, fixed, elem_bytes, m))
       return false;
-   uint32_t others = 0, word = tl_matrices_word(m), in_row = m->trans ? 0 : word;
-   if (m->trans && elem_bytes == 1)
-      in_row = 1u << m->word[0];
+   uint32_t others = 0, word = tl_matrices_word(m), in_row = word;
+   if (m->trans) /* the word's high bit names a row */
+      in_row &= ~(1u << m->word[m->word_bits - 1]);
    for (unsigned i = 0; i < tl_ll_in_bits(l); i++) {
       unsigned at = i - regs; /* lane bit */
       bool is_row_lane = i >= regs && (m->trans ? at >= 2 && at < 5 : at < 2);

@@ -621,10 +621,9 @@ pipeline_loop(TlPassCx *cx, TlFunc *f, TlOp *loop)
 {
    assert(loop->opcode == TL_OP_FOR);
    TlPipe p = {.cx = cx, .func = f, .types = f->module->types, .loop = loop};
-   int64_t asked = tl_attr_int(loop, TL_ATTR_NUM_STAGES);
    p.body = loop->regions[0]->block;
-   p.has_stages = asked > 0;
-   p.stages = asked > 0 ? (unsigned)asked : f->num_stages;
+   p.has_stages = tl_attr_int(loop, TL_ATTR_NUM_STAGES) > 0;
+   p.stages = tl_for_stages(loop);
    if (p.stages < 2 || !(p.has_stages || tl_block_has(p.body, TL_OP_DOT)) ||
        !tl_block_has(p.body, TL_OP_LOAD))
       return false;

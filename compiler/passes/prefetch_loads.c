@@ -165,12 +165,11 @@ find_step(Prefetch *p)
 }
 
 static bool
-prefetch_in(TlPassCx *cx, const TlFunc *f, TlOp *loop)
+prefetch_in(TlPassCx *cx, TlOp *loop)
 {
    Prefetch p = {.cx = cx, .loop = loop, .body = loop->regions[0]->block};
-   int64_t asked = tl_attr_int(loop, TL_ATTR_NUM_STAGES);
-   unsigned stages = asked > 0 ? (unsigned)asked : f->num_stages;
-   if (stages < 2 || !tl_block_has(p.body, TL_OP_DOT) || tl_orders_memory(p.body) || !find_step(&p))
+   if (tl_for_stages(loop) < 2 || !tl_block_has(p.body, TL_OP_DOT) || tl_orders_memory(p.body) ||
+       !find_step(&p))
       return false;
    find_loads(&p);
    if (!p.loads.len || tl_peak_words(cx->scratch, p.body) > MOST_WORDS)
@@ -191,6 +190,6 @@ tl_pass_prefetch_loads(TlPassCx *cx, TlFunc *f)
          tl_vec_push(cx->scratch, &loops, op);
    bool changed = false;
    for (size_t i = 0; i < loops.len; i++)
-      changed |= prefetch_in(cx, f, loops.data[i]);
+      changed |= prefetch_in(cx, loops.data[i]);
    return changed;
 }

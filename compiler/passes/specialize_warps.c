@@ -114,7 +114,6 @@ add_loop(Special *s, TlOp *loop)
 {
    Pair *pair = tl_new(s->cx->scratch, Pair);
    TlPipe *p = &pair->pipe;
-   int64_t asked = tl_attr_int(loop, TL_ATTR_NUM_STAGES);
    *p = (TlPipe){.cx = s->cx,
                  .func = s->func,
                  .types = s->func->module->types,
@@ -123,7 +122,7 @@ add_loop(Special *s, TlOp *loop)
                  .is_of_roles = true,
                  .has_stages = true, /* all loads that can, take the way around the registers */
                  .affine = s->affine,
-                 .stages = asked > 0 ? (unsigned)asked : s->func->num_stages};
+                 .stages = tl_for_stages(loop)};
    if (p->stages < 2 || !tl_pipe_is_plain(p->body) || !multiplies_by_wgmma(p->body) ||
        !block_of_nest(loop))
       return;

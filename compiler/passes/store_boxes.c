@@ -350,11 +350,14 @@ tl_pass_store_boxes(TlPassCx *cx, TlFunc *f)
    Stores s = {.cx = cx, .func = f, .affine = tl_affine_new(cx->scratch, f)};
    tl_affine_doubt_arguments(s.affine);
    find_stores(&s, maps);
+   bool changed = false;
    uint64_t blocks_before = blocks_of(cx->target, tl_shared_bytes_for(cx, f));
    for (size_t i = 0; i < s.all.len; i++) {
       remark(cx, &s.all.data[i]);
-      if (!s.all.data[i].why)
+      if (!s.all.data[i].why) {
          build_store(&s, i);
+         changed = true;
+      }
    }
    for (size_t i = 0; i < s.all.len; i++)
       if (!s.all.data[i].why)
@@ -363,5 +366,5 @@ tl_pass_store_boxes(TlPassCx *cx, TlFunc *f)
    if (bytes > cx->target->max_shared_bytes || blocks_of(cx->target, bytes) < blocks_before)
       end_early(&s);
    move_around_loops(&s);
-   return s.all.len > 0;
+   return changed;
 }

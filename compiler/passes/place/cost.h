@@ -1,8 +1,9 @@
 /* What layouts cost, for the choice between them.  The unit is a quarter of a cycle of one
  * multiprocessor: an instruction of one warp on the arithmetic pipes costs 1, a wavefront of shared
- * memory or a shuffle 4, a sector of 32 bytes of global memory 2.  The figures are rates of
- * sm_80 to sm_90, not latencies; what counts is that one block's costs are comparable.  A barrier
- * is charged as a fixed number of cycles.  docs/decisions/0009-layouts-by-cost.md gives reasons. */
+ * memory or a shuffle 4, a sector of 32 bytes of global memory 2, or 4 of a store that leaves a
+ * part of it.  The figures are rates of sm_80 to sm_90, not latencies; what counts is that one
+ * block's costs are comparable.  A barrier is charged as a fixed number of cycles.
+ * docs/decisions/0009-layouts-by-cost.md gives reasons. */
 #ifndef TL_PASSES_PLACE_COST_H
 #define TL_PASSES_PLACE_COST_H
 

@@ -188,14 +188,11 @@ feeds_rows(Driver *d, const TlValue *from)
 
 /* Is v loaded beside its dot in a loop whose copies are to run ahead? */
 static bool
-is_staged(const Driver *d, const TlValue *v, const TlOp *dot)
+is_staged(const TlValue *v, const TlOp *dot)
 {
    const TlOp *loop = tl_parent(dot);
-   if (!tl_value_is(v, TL_OP_LOAD) || v->def->block != dot->block || !loop ||
-       loop->opcode != TL_OP_FOR)
-      return false;
-   int64_t asked = tl_attr_int(loop, TL_ATTR_NUM_STAGES);
-   return (asked > 0 ? asked : d->place.func->num_stages) > 1;
+   return tl_value_is(v, TL_OP_LOAD) && v->def->block == dot->block && loop &&
+          loop->opcode == TL_OP_FOR && tl_for_stages(loop) > 1;
 }
 
 /* The layout in which operand i, bytes of which something else than K lies together, is read from
@@ -204,7 +201,7 @@ static bool
 turned_layout(const Driver *d, const TlOp *dot, unsigned i, TlLinear *l)
 {
    const TlValue *v = tl_arg(dot, i);
-   return v->type->rank == 2 && is_staged(d, v, dot) &&
+   return v->type->rank == 2 && is_staged(v, dot) &&
           tl_hw_turned_bytes(v->type->shape, 1 - i, d->place.func->num_warps, l);
 }
 
