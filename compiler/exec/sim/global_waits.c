@@ -50,17 +50,49 @@ loaded_from(const Taint *t, const TlOp *op)
    return from;
 }
 
+/* What decides how often, or which, regions run. */
+static uint64_t
+decided_by(const Taint *t, const TlOp *op)
+{
+   uint64_t from = 0;
+   if (op->opcode == TL_OP_WHILE)
+      return t->from[tl_arg(op->regions[0]->block->last, 0)->id];
+   for (unsigned i = 0; i < tl_first_init(op); i++)
+      from |= t->from[tl_arg(op, i)->id];
+   return from;
+}
+
+/* Each value that a loop carries or a branch yields by itself: beside one that decides whether the
+ * loop goes on, others are loaded from elsewhere. */
+static void
+follow_joins(Taint *t, const TlOp *op)
+{
+   uint64_t decided = decided_by(t, op);
+   if (op->opcode == TL_OP_FOR)
+      mark(t, &t->from[tl_for_index(op)->id], decided);
+   for (unsigned i = 0; i < op->num_results; i++) {
+      TlJoin j = tl_join(op, i);
+      uint64_t from = decided;
+      for (unsigned k = 0; k < j.num_in; k++)
+         from |= t->from[j.in[k]->id];
+      for (unsigned k = 0; k < j.num_out; k++)
+         mark(t, &t->from[j.out[k]->id], from);
+   }
+}
+
 static void
 follow(Taint *t, const TlOp *op)
 {
-   uint64_t from = loaded_from(t, op);
+   if (tl_has_trait(op, TL_TRAIT_TERM) && tl_is_branching(tl_parent(op))) {
+      follow_joins(t, tl_parent(op));
+      return;
+   }
+   uint64_t from = tl_is_branching(op) ? 0 : loaded_from(t, op);
    if (!from)
       return;
    mark_all(t, op, from);
    if (tl_has_trait(op, TL_TRAIT_WRITES_SHARED))
       mark(t, &t->in_shared, from);
-   if (tl_has_trait(op, TL_TRAIT_TERM))
-      mark_all(t, tl_parent(op), from);
 }
 
 static uint64_t
