@@ -47,6 +47,7 @@ tl_orders_memory(const TlBlock *block)
       case TL_OP_ATOMIC_CAS:
       case TL_OP_DEBUG_BARRIER:
       case TL_OP_GDC_WAIT:
+      case TL_OP_DEVICE_ASSERT: /* what follows may be safe only where it holds */
          return true;
       case TL_OP_ATOMIC_RMW: /* its result may say that data is ready */
          if (tl_result(op, 0)->uses)

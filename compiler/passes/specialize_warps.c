@@ -214,6 +214,7 @@ is_plain_kernel(const TlFunc *f)
       case TL_OP_DEBUG_BARRIER:
       case TL_OP_GDC_WAIT:
       case TL_OP_GDC_LAUNCH:
+      case TL_OP_DEVICE_ASSERT:
       case TL_OP_ROLE:
          return false;
       case TL_OP_ATOMIC_RMW:
