@@ -31,10 +31,28 @@ tl_words_of_products(const TlBlock *block)
    return sum;
 }
 
+unsigned
+tl_words_of_dots(const TlBlock *block)
+{
+   unsigned words = tl_words_of_products(block);
+   for (const TlOp *op = block->first; op; op = op->next)
+      for (unsigned i = 0; op->opcode == TL_OP_DOT && i < 2; i++)
+         words += tl_type_is_tile(tl_arg(op, i)->type) ? tl_words_of(tl_arg(op, i)->type) : 0;
+   return words;
+}
+
+enum { LANES = 32, WORDS_BESIDE = 32 };
+
+unsigned
+tl_blocks_of_words(const TlTarget *target, unsigned num_warps, unsigned words)
+{
+   unsigned blocks = target->sm_registers / ((words + WORDS_BESIDE) * num_warps * LANES);
+   return blocks > 1 ? blocks : 1;
+}
+
 bool
 tl_is_alone(const TlTarget *target, unsigned num_warps, unsigned words)
 {
-   enum { LANES = 32, WORDS_BESIDE = 32 };
    return (words + WORDS_BESIDE) * 2 * num_warps * LANES >= target->sm_registers;
 }
 

@@ -147,19 +147,31 @@ limit_stages(TlPipe *p)
                 "two stages of the loop do not fit in shared memory");
 }
 
-/* May the ring have one more stage?  Not where fewer blocks would run side by side, unless their
- * warps are enough to take turns anyway. */
-static bool
-has_room_for_another(const TlPipe *p)
+/* Blocks that a multiprocessor holds when the loop's rings have so many stages: by their shared
+ * memory, and by what its products take of the registers. */
+static uint64_t
+blocks_with(const TlPipe *p, unsigned stages)
 {
-   enum { BLOCK_BYTES = 1024, ENOUGH_BLOCKS = 2, ENOUGH_WARPS = 8 }; /* reserved for each block */
-   uint64_t all = p->cx->target->max_shared_bytes + BLOCK_BYTES, other, now, then;
+   enum { BLOCK_BYTES = 1024 }; /* reserved for each */
+   const TlTarget *target = p->cx->target;
+   uint64_t all = target->max_shared_bytes + BLOCK_BYTES;
+   uint64_t own = tl_pipe_buffer_bytes(p, p->func->body->block) + BLOCK_BYTES +
+                  tl_pipe_stage_bytes(p) * stages;
+   uint64_t most = tl_blocks_of_words(target, p->func->num_warps, tl_words_of_dots(p->body));
+   return all / own < most ? all / own : most;
+}
+
+/* May the ring have one more stage?  Not where fewer blocks would run side by side, unless few_do
+ * and their warps are enough to take turns anyway. */
+static bool
+has_room_for_another(const TlPipe *p, bool few_do)
+{
+   enum { ENOUGH_BLOCKS = 2, ENOUGH_WARPS = 8 };
    if (p->stages >= TL_MAX_STAGES || p->stages >= known_trips(p) || !fits(p, p->stages + 1))
       return false;
-   other = tl_pipe_buffer_bytes(p, p->func->body->block) + BLOCK_BYTES;
-   now = all / (tl_pipe_stage_bytes(p) * p->stages + other);
-   then = all / (tl_pipe_stage_bytes(p) * (p->stages + 1) + other);
-   return then == now || (then >= ENOUGH_BLOCKS && then * p->func->num_warps >= ENOUGH_WARPS);
+   uint64_t now = blocks_with(p, p->stages), then = blocks_with(p, p->stages + 1);
+   return then == now ||
+          (few_do && then >= ENOUGH_BLOCKS && then * p->func->num_warps >= ENOUGH_WARPS);
 }
 
 static bool
@@ -199,7 +211,7 @@ choose_distance(TlPipe *p)
                     tl_peak_words(p->cx->scratch, p->body) <= MOST_WORDS_OF_LATE_COPIES;
    if (p->issues_late)
       return; /* what the last product reads is written behind the wait in the middle */
-   if (has_room_for_another(p))
+   if (has_room_for_another(p, true))
       p->stages++;
    else if (only_sums && pays_to_issue_behind(p))
       p->issues_behind = true;
@@ -208,8 +220,9 @@ choose_distance(TlPipe *p)
 }
 
 /* Boxes are sent for behind the first product, when the last one of the iteration before may still
- * read its stage.  A sum of one product alone is waited for by then (delay_waits).  False: there is
- * no other stage. */
+ * read its stage.  A sum of one product alone is waited for by then (delay_waits).  Where another
+ * stage would cost a block, boxes of later groups are sent for behind the wait for their own, as
+ * copies are.  False: there is no other stage. */
 static bool
 choose_distance_of_boxes(TlPipe *p)
 {
@@ -217,7 +230,10 @@ choose_distance_of_boxes(TlPipe *p)
    p->ahead = p->stages - 1;
    if (only_sums ? num_products(p->body) == 1 : !tl_pipe_carries_products(p))
       return true;
-   if (has_room_for_another(p))
+   p->issues_late = !only_sums && waits_late(p) && !has_room_for_another(p, false);
+   if (p->issues_late)
+      return p->ahead >= 1;
+   if (has_room_for_another(p, true))
       p->stages++;
    else
       p->ahead--;
@@ -230,8 +246,10 @@ fill_by_boxes(TlPipe *p)
 {
    unsigned stages = p->stages;
    bool ok = choose_distance_of_boxes(p) && tl_pipe_choose_boxes(p);
-   if (!ok)
+   if (!ok) {
       p->stages = stages;
+      p->issues_late = false;
+   }
    return ok;
 }
 
@@ -412,7 +430,7 @@ build_late_waits(TlPipe *p, Body *body, unsigned last)
    }
 }
 
-/* Each group is waited for before its first use. */
+/* Each group is waited for before its first use; with issues_late later groups are sent for behind. */
 static void
 build_waits_for_boxes(TlPipe *p, const Body *body)
 {
@@ -425,6 +443,8 @@ build_waits_for_boxes(TlPipe *p, const Body *body)
       TlBuilder b = tl_builder_before(l->first_use);
       b.range = p->loop->range;
       tl_boxes_wait(p, &b, l->group, body->take, body->parity);
+      if (p->issues_late && l->group > 0)
+         issue_group(p, &b, &body->to, l->group);
    }
 }
 
@@ -440,7 +460,7 @@ build_transfers(TlPipe *p, Body *body, unsigned waited)
       return;
    TlBuilder b = tl_builder_before(tl_boxes_place(body->block));
    b.range = p->loop->range;
-   for (unsigned g = 0; g < p->groups; g++)
+   for (unsigned g = 0; g < (p->issues_late ? 1 : p->groups); g++)
       issue_group(p, &b, &body->to, g);
 }
 
