@@ -198,12 +198,21 @@ is_in_host(TlSema *s, const TlSv *a, const TlSv *b, TlRange range, bool *found)
    return known;
 }
 
+static bool
+is_argument_beside_none(const TlSv *a, const TlSv *b)
+{
+   const TlSv *v = b->kind == TL_SV_NONE ? a : b, *none = v == a ? b : a;
+   return none->kind == TL_SV_NONE && v->kind == TL_SV_OPAQUE && v->opaque->is_argument;
+}
+
 TlSv
 tl_apply_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
 {
    bool found = false;
    if ((op == TL_AST_OP_IN || op == TL_AST_OP_NOT_IN) && is_in_host(s, a, b, range, &found))
       return tl_sv_bool(found == (op == TL_AST_OP_IN));
+   if (is_argument_beside_none(a, b) && (op == TL_AST_OP_IS || op == TL_AST_OP_IS_NOT))
+      return tl_sv_bool(op == TL_AST_OP_IS_NOT);
    if (is_unusable(s, a, range) || is_unusable(s, b, range))
       return tl_sv_poison();
    bool run = tl_sv_is_runtime(a) || tl_sv_is_runtime(b);

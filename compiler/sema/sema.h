@@ -53,6 +53,7 @@ typedef struct TlLost {
    TlRange place;
    bool is_undecided;   /* it hangs on a condition that only the program's run decides: `why` */
    const char *name;    /* undecided: the name that is bound under it, or NULL */
+   bool is_argument;    /* of a launch that is not known yet: some value, not None */
    bool is_device_name; /* of the GPU: it is some GPU of the target's capability */
    const char *module;  /* of an import that finds no `name` in it, or (name is NULL) no file */
 } TlLost;

@@ -894,6 +894,26 @@ call_heuristic(TlSema *s, void *user)
    return tl_sema_call(s, h->fn, &h->args, 1, (TlRange){0});
 }
 
+static bool
+has_key(TlSema *s, TlSv *dict, const TlSv *key)
+{
+   bool found;
+   (void)tl_dict_get(s, dict, key, &found);
+   return found;
+}
+
+static TlSv
+run_time_argument(TlSema *s, const TlAstParam *p)
+{
+   TlLost *lost = tl_new(s->arena, TlLost);
+   *lost = (TlLost){
+      .why = tl_arena_printf(s->arena, "the value of '%s', which only the launch gives", p->name),
+      .place = p->node.range,
+      .is_argument = true};
+   return (TlSv){.kind = TL_SV_OPAQUE, .opaque = lost};
+}
+
+/* What the kernel's heuristics are called with. */
 static TlSv
 known_arguments(TlSema *s, const Spec *p)
 {
@@ -905,6 +925,8 @@ known_arguments(TlSema *s, const Spec *p)
          tl_dict_set(s, &d, &key, a->constant);
       else if (a->is_given && a->type->kind == TL_TYPE_PTR)
          tl_dict_set(s, &d, &key, tl_pointer_argument(s, a->type->elem));
+      else if (a->is_given && !has_key(s, &d, &key))
+         tl_dict_set(s, &d, &key, run_time_argument(s, param(p, i)));
    }
    tl_add_defaults(s, p->fn, &d);
    return d;

@@ -57,7 +57,7 @@ def other(x, BLOCK: tl.constexpr = 64):
 # CHECK-NEXT: other(
 # CHECK: func @scaled(
 # CHECK-SAME: num_warps = 2, num_stages = 2
-# CHECK: note: its heuristic gives no value: the dict has no key 'n'
+# CHECK: note: its heuristic gives no value: a kernel cannot use the value of 'n', which only the launch gives
 # The last run has 200 elements, which 64 does not divide: the heuristic chose the masked branch.
 # CHECK: func @scaled
 # CHECK: lt
