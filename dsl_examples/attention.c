@@ -262,8 +262,9 @@ differences(ExCase *c)
 
 #define D16    " D=16 scale=0.25 BM=64 BN=32"
 #define D32    " D=32 scale=0.1767767 BM=64 BN=32"
-#define D64    " D=64 scale=0.125 BM=128 BN=64"
+#define D64    " D=64 scale=0.125 BM=64 BN=128"
 #define D128   " D=128 scale=0.08838835 BM=128 BN=64"
+#define WIDE   " D=128 scale=0.08838835 BM=128 BN=128"
 #define CAUSAL " CAUSAL=True"
 
 #define FORWARD(kernel)                                                                            \
@@ -272,14 +273,14 @@ differences(ExCase *c)
                 " BLOCK_M=BM BLOCK_N=BN flops=4*H*D*PAIRS"},                                       \
    .defaults = "CAUSAL=False",                                                                     \
    .cases = "T=fp16 H=2 N=128" D64 "; T=fp16 H=2 N=128" D64 CAUSAL "; T=fp16 H=1 N=127" D32        \
-            "; T=fp16 H=1 N=129" D32 CAUSAL "; T=bf16 H=1 N=65" D128 CAUSAL                        \
+            "; T=fp16 H=1 N=129" D32 CAUSAL "; T=bf16 H=1 N=65" WIDE CAUSAL                        \
             "; T=bf16 H=2 N=63" D16 "; T=fp16 H=1 N=1" D64 CAUSAL,                                 \
-   .large = "T=fp16 H=4 N=1024" D64 "; T=fp16 H=4 N=1024" D64 CAUSAL "; T=fp16 H=2 N=1023" D128    \
-            "; T=fp16 H=2 N=1025" D128 CAUSAL "; T=bf16 H=3 N=1000" D64 CAUSAL                     \
-            "; T=bf16 H=2 N=1024" D128 CAUSAL "; T=bf16 H=5 N=777" D32                             \
+   .large = "T=fp16 H=4 N=1024" D64 "; T=fp16 H=4 N=1024" D64 CAUSAL "; T=fp16 H=2 N=1023" WIDE    \
+            "; T=fp16 H=2 N=1025" WIDE CAUSAL "; T=bf16 H=3 N=1000" D64 CAUSAL                     \
+            "; T=bf16 H=2 N=1024" WIDE CAUSAL "; T=bf16 H=5 N=777" D32                             \
             "; T=fp16 H=3 N=1009" D16 CAUSAL,                                                      \
-   .timed = "T=fp16 H=64 N=4096 PAIRS=16777216" D128                                               \
-            "; T=fp16 H=64 N=4096 PAIRS=8390656" D128 CAUSAL,                                      \
+   .timed = "T=fp16 H=64 N=4096 PAIRS=16777216" WIDE                                               \
+            "; T=fp16 H=64 N=4096 PAIRS=8390656" WIDE CAUSAL,                                      \
    .oracle = forward
 
 #define MASK "D=D GROUP=G CAUSAL=CAUSAL WINDOW=W SOFTCAP=CAP"

@@ -227,11 +227,17 @@ param_type(TlCg *cg, const TlType *t)
 }
 
 static uint32_t
+regs_bits(const TlType *t)
+{
+   const TlType *elem = tl_type_elem(t);
+   uint32_t bits = elem->kind == TL_TYPE_PTR ? 64 : tl_dtype_info[elem->dtype].bits;
+   return bits * tl_type_num_regs(t);
+}
+
+static uint32_t
 loaded_bits(const TlOp *op)
 {
-   const TlType *t = tl_result(op, 0)->type, *elem = tl_type_elem(t);
-   uint32_t bits = elem->kind == TL_TYPE_PTR ? 64 : tl_dtype_info[elem->dtype].bits;
-   return bits * (t->kind == TL_TYPE_REGS ? t->count : 1);
+   return regs_bits(tl_result(op, 0)->type);
 }
 
 /* Words that an iteration of a loop loads to registers, of the loop that loads most. */
@@ -318,6 +324,53 @@ ask_for_blocks(TlCg *cg, uint32_t words, uint32_t held)
    string_attr(cg, "nvvm.minctasm", text);
 }
 
+/* Words that the products of wgmma in a loop's body give, and take from registers; none where its
+ * threads copy, as the addresses of that are in no count. */
+static uint32_t
+words_of_products_in(const TlBlock *body)
+{
+   uint32_t bits = 0;
+   for (const TlOp *op = body->first; op; op = op->next) {
+      if (op->opcode == TL_OP_CP_ASYNC)
+         return 0;
+      if (op->opcode == TL_OP_WGMMA)
+         bits += regs_bits(tl_result(op, 0)->type) +
+                 (tl_wgmma_is_shared(op, 0) ? 0 : regs_bits(tl_arg(op, 0)->type));
+   }
+   return bits / 32;
+}
+
+/* Of the loop with most. */
+static uint32_t
+words_of_products(const TlBlock *block)
+{
+   uint32_t most = 0;
+   for (const TlOp *loop = block->first; loop; loop = tl_walk_next(loop, block)) {
+      uint32_t words = tl_is_loop(loop) ? words_of_products_in(tl_loop_body(loop)) : 0;
+      most = words > most ? words : most;
+   }
+   return most;
+}
+
+/* Blocks that share a multiprocessor hide each other's waits, so a few registers must not cost one:
+ * attention of 64 rows and 128 keys took 188 with a soft cap and 198 with a window, where the same
+ * code fits 168, three blocks.  Asked for where all that lives and an eighth would cost a block,
+ * what lives across effects and an eighth would not, and shared memory lets the blocks in.  Only
+ * there: told a number that it reaches anyway, ptxas takes registers (128 -> 150). */
+static void
+ask_for_blocks_of_products(TlCg *cg, uint32_t words, uint32_t alive, uint32_t held)
+{
+   enum { WORDS_BESIDE = 32, BLOCK_BYTES = 1024 /* of shared memory, reserved */ };
+   uint32_t blocks = blocks_of(cg, words + WORDS_BESIDE);
+   uint32_t fit = cg->target->sm_shared_bytes / (cg->func->shared_bytes + BLOCK_BYTES);
+   char text[16];
+   if (fit < blocks || blocks_of(cg, alive + alive / 8) >= blocks ||
+       blocks_of(cg, held + held / 8) < blocks)
+      return;
+   snprintf(text, sizeof text, "%u", blocks);
+   string_attr(cg, "nvvm.minctasm", text);
+}
+
 /* ptxas, when it must spill much, may fall to 32 registers a thread: a group norm of 512 elements
  * a thread spilled 21,608 bytes so and 7,896 with all 255.  The bound is named only where tiles
  * overflow it: else ptxas does better left alone, by the order it finds. */
@@ -330,6 +383,11 @@ bound_registers(TlCg *cg)
    const uint32_t *lowered = tl_lowered_words(cg->arena, f);
    uint32_t words = tl_pressure(cg->arena, f, lowered, NULL);
    char text[16];
+   uint32_t products = words_of_products(f->body->block);
+   if (!f->extra_warps && words <= most && products) {
+      ask_for_blocks_of_products(cg, products, words, tl_held_words(cg->arena, f, lowered));
+      return;
+   }
    if (!f->extra_warps && words <= most) {
       bool is_free = words > 0 && blocks_of(cg, words) == blocks_of(cg, room_for(words, words));
       uint32_t many = is_free ? MANY_BITS : UINT32_MAX;

@@ -1,5 +1,7 @@
 /* Registers alive, by one walk from the end of a block to its beginning. */
 #include "passes/live_words.h"
+
+#include "ir/pressure.h"
 #include "ir/walk.h"
 
 typedef struct Live {
@@ -31,23 +33,16 @@ tl_words_of_products(const TlBlock *block)
    return sum;
 }
 
-unsigned
-tl_words_of_dots(const TlBlock *block)
-{
-   unsigned words = tl_words_of_products(block);
-   for (const TlOp *op = block->first; op; op = op->next)
-      for (unsigned i = 0; op->opcode == TL_OP_DOT && i < 2; i++)
-         words += tl_type_is_tile(tl_arg(op, i)->type) ? tl_words_of(tl_arg(op, i)->type) : 0;
-   return words;
-}
-
 enum { LANES = 32, WORDS_BESIDE = 32 };
 
 unsigned
-tl_blocks_of_words(const TlTarget *target, unsigned num_warps, unsigned words)
+tl_blocks_of_dots(const TlTarget *target, unsigned num_warps, const TlBlock *block)
 {
-   unsigned blocks = target->sm_registers / ((words + WORDS_BESIDE) * num_warps * LANES);
-   return blocks > 1 ? blocks : 1;
+   unsigned words = tl_words_of_products(block) + WORDS_BESIDE;
+   for (const TlOp *op = block->first; op; op = op->next)
+      for (unsigned i = 0; op->opcode == TL_OP_DOT && i < 2; i++)
+         words += tl_type_is_tile(tl_arg(op, i)->type) ? tl_words_of(tl_arg(op, i)->type) : 0;
+   return tl_blocks_with(target, num_warps, words);
 }
 
 bool

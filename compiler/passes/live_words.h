@@ -14,11 +14,9 @@
 unsigned tl_words_of(const TlType *t);
 /* Words of what the block's dots give. */
 unsigned tl_words_of_products(const TlBlock *block);
-/* Of the block's dots: what they give and what they take in registers. */
-unsigned tl_words_of_dots(const TlBlock *block);
-/* Blocks of so many warps that the registers of a multiprocessor hold, when products take so many
- * words of each thread and addresses, masks and the like some besides. */
-unsigned tl_blocks_of_words(const TlTarget *target, unsigned num_warps, unsigned words);
+/* Blocks of so many warps that the registers of a multiprocessor hold, when each thread has what
+ * the block's dots give and take in registers, and some for addresses, masks and the like. */
+unsigned tl_blocks_of_dots(const TlTarget *target, unsigned num_warps, const TlBlock *block);
 /* Is a block of so many warps alone on its multiprocessor, when sums take so many words of each
  * thread and addresses, masks and operands some besides? */
 bool tl_is_alone(const TlTarget *target, unsigned num_warps, unsigned words);

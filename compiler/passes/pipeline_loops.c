@@ -155,9 +155,9 @@ blocks_with(const TlPipe *p, unsigned stages)
    enum { BLOCK_BYTES = 1024 }; /* reserved for each */
    const TlTarget *target = p->cx->target;
    uint64_t all = target->max_shared_bytes + BLOCK_BYTES;
-   uint64_t own = tl_pipe_buffer_bytes(p, p->func->body->block) + BLOCK_BYTES +
-                  tl_pipe_stage_bytes(p) * stages;
-   uint64_t most = tl_blocks_of_words(target, p->func->num_warps, tl_words_of_dots(p->body));
+   uint64_t own =
+      tl_pipe_buffer_bytes(p, p->func->body->block) + BLOCK_BYTES + tl_pipe_stage_bytes(p) * stages;
+   uint64_t most = tl_blocks_of_dots(target, p->func->num_warps, p->body);
    return all / own < most ? all / own : most;
 }
 
@@ -430,7 +430,8 @@ build_late_waits(TlPipe *p, Body *body, unsigned last)
    }
 }
 
-/* Each group is waited for before its first use; with issues_late later groups are sent for behind. */
+/* Each group is waited for before its first use; with issues_late later groups are sent for
+ * behind. */
 static void
 build_waits_for_boxes(TlPipe *p, const Body *body)
 {

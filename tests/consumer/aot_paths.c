@@ -69,7 +69,7 @@ dispatches_on_constants(void)
              ATTENTION_OK);
       const FakeLaunch *l = last_launch();
       EXPECT(strcmp(l->function, causal ? "attn_fwd" : "attn_fwd__1") == 0);
-      EXPECT(l->grid[0] == 3 && l->grid[1] == 6 && l->shared_bytes > 0);
+      EXPECT(l->grid[0] == 5 && l->grid[1] == 6 && l->shared_bytes > 0);
    }
    int status = attention_launch_auto(NULL, p, p, p, p, (float *)(void *)p, 6, 257, 1.0f, 2);
    EXPECT(status == ATTENTION_BAD_ARGUMENT);
