@@ -503,11 +503,22 @@ tl_emit_fma(TlCg *cg, const TlOp *op)
    each(cg, op, one_fma);
 }
 
+/* LLVM makes two selects of one whose condition is a conjunction; in SASS the second comparison
+ * takes the first one's predicate for nothing, so the conjunction is kept from it. */
+static LLVMValueRef
+whole_condition(TlCg *cg, LLVMValueRef c)
+{
+   if (cg->host || !LLVMIsAInstruction(c) || LLVMGetInstructionOpcode(c) != LLVMAnd)
+      return c;
+   LLVMValueRef both[] = {LLVMGetOperand(c, 0), LLVMGetOperand(c, 1)};
+   return tl_cg_asm(cg, "and.pred $0, $1, $2;", "=b,b,b", LLVMTypeOf(c), both, 2, 0);
+}
+
 static LLVMValueRef
 one_select(TlCg *cg, const TlOp *op, const LLVMValueRef *x)
 {
-   (void)op;
-   return LLVMBuildSelect(cg->b, x[0], x[1], x[2], "");
+   bool is_tile = tl_result(op, 0)->type->kind == TL_TYPE_REGS;
+   return LLVMBuildSelect(cg->b, is_tile ? whole_condition(cg, x[0]) : x[0], x[1], x[2], "");
 }
 
 void

@@ -437,6 +437,19 @@ is_seen_by_map(const TlTileAccess *x, const TlValue *v)
 
 /* Arguments are taken to be sizes and strides, and these positive: a launch with others has no map.
  * Quotients are block numbers, as in analysis.h. */
+static bool is_non_negative(TlAffine *a, const TlSum *s);
+
+static bool
+is_difference(TlAffine *a, const TlValue *v)
+{
+   const TlSum *s = &tl_aff_form_of(a, v)->sum;
+   for (unsigned i = 0; i < s->num; i++) /* of other values than itself */
+      for (unsigned k = 0; k < s->term[i].num; k++)
+         if (s->term[i].factor[k].value == v)
+            return false;
+   return is_non_negative(a, s);
+}
+
 static bool
 is_index(TlAffine *a, const TlValue *v, unsigned depth)
 {
@@ -461,6 +474,8 @@ is_index(TlAffine *a, const TlValue *v, unsigned depth)
    case TL_OP_MUL:
    case TL_OP_MIN:
       return is_index(a, tl_arg(op, 0), depth + 1) && is_index(a, tl_arg(op, 1), depth + 1);
+   case TL_OP_SUB: /* programs from the last one on */
+      return is_difference(a, v);
    }
    return false;
 }
