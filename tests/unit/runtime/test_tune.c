@@ -345,8 +345,8 @@ first_launches_tune(void **state)
 }
 
 /* A candidate that is given up, and for good or only for a while. */
-/* The limit is long beside what a loaded machine keeps a thread waiting: what ends later ends half a
- * limit behind it, and half a limit before the next one. */
+/* Half a limit is long beside what a loaded machine keeps a thread waiting: what ends later ends so
+ * much behind one limit, and before the next. */
 enum { WARPS_HANG = 2, LIMIT_MS = 1000 };
 static bool ends_later;
 
