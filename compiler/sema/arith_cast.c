@@ -190,9 +190,15 @@ pointer_cast(TlSema *s, TlValue *v, const TlType *elem, TlRange range)
    if (from->kind == TL_TYPE_PTR && elem->kind == TL_TYPE_PTR)
       return tl_t1(&s->b, TL_OP_BITCAST, type, v);
    if (elem->kind == TL_TYPE_PTR) {
-      if (!tl_dtype_is_int(from->dtype))
-         return report_cast(s, v, elem, range);
-      if (tl_dtype_info[from->dtype].bits != 64)
+      uint64_t bits;
+      bool is_narrow = tl_dtype_info[from->dtype].bits != 64;
+      if (!tl_dtype_is_int(from->dtype) || (is_narrow && !tl_is_const(v, &bits))) {
+         report_cast(s, v, elem, range);
+         if (tl_dtype_is_int(from->dtype))
+            tl_help(s->diags, "an address has 64 bits: .to(tl.int64) first");
+         return NULL;
+      }
+      if (is_narrow)
          v = plain_cast(s, v, i64, TL_ROUNDING_RTNE);
       return tl_t1(&s->b, TL_OP_BITCAST, type, v);
    }

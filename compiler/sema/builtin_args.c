@@ -310,7 +310,9 @@ tl_call_word(TlSema *s, const TlCall *call, unsigned i, TlAttrKind kind, const c
       return false;
    if (text.len == 0)
       return true;
-   const char *word = tl_text_cstr(s, text);
+   char *word = tl_arena_printf(s->arena, "%.*s", (int)text.len, text.data);
+   for (char *at = word; *at && kind == TL_AK_PRECISION; at++) /* TF32 too, as in Triton */
+      *at = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
    bool listed = tl_word_is_listed(words, word);
    const char *bare = word[0] == '.' ? word + 1 : word;
    if (tl_starts_with(bare, "evict_"))

@@ -58,6 +58,17 @@ tl_builtin_arange(TlSema *s, const TlCall *call)
    return tl_sv_value(tl_build_arange(s, start, end, call->range));
 }
 
+/* 0xffffffff as int32: the bits of a number that is too large by its sign alone. */
+static TlSv
+as_pattern(const TlSv *v, TlDtype dtype)
+{
+   unsigned bits = tl_dtype_info[dtype].bits;
+   bool is_pattern = v->kind == TL_SV_INT && !v->is_strong && tl_dtype_is_int(dtype) &&
+                     tl_dtype_is_signed(dtype) && bits < 64 && v->i >= INT64_C(1) << (bits - 1) &&
+                     v->i < INT64_C(1) << bits;
+   return is_pattern ? tl_sv_int(v->i - (INT64_C(1) << bits)) : *v;
+}
+
 /* A tile of equal elements; an empty shape gives a scalar. */
 static TlSv
 filled(TlSema *s, const TlCall *call, const TlSv *shape_arg, const TlSv *value, TlDtype dtype)
@@ -74,7 +85,8 @@ filled(TlSema *s, const TlCall *call, const TlSv *shape_arg, const TlSv *value, 
    if (value->kind == TL_SV_VALUE && tl_type_num_elems(value->value->type) != 1)
       return tl_sv_refuse(s, E0313, tl_call_arg_range(call, 1), call->row->name, "a scalar value",
                           tl_type_cstr(s->arena, value->value->type));
-   TlValue *v = tl_sema_value_as(s, value, dtype, tl_call_arg_range(call, 1));
+   TlSv filling = as_pattern(value, dtype);
+   TlValue *v = tl_sema_value_as(s, &filling, dtype, tl_call_arg_range(call, 1));
    if (v && tl_type_is_tile(v->type))
       v = tl_t1(&s->b, TL_OP_RESHAPE, v->type->elem, v);
    return v ? tl_sv_value(tl_sema_broadcast_to(s, v, rank, shape, call->range)) : tl_sv_poison();

@@ -125,6 +125,13 @@ less(const TlSv *a, const TlSv *b)
 }
 
 /* Bare min and max: of one tile (or with an axis) the reduction, else elementwise. */
+/* Of NaN and of -0.0 beside 0.0, Python's answer hangs on which comes first. */
+static bool
+without_order(const TlSv *v)
+{
+   return v->kind == TL_SV_FLOAT && (isnan(v->f) || (v->f == 0 && signbit(v->f)));
+}
+
 TlSv
 tl_builtin_py_extremum(TlSema *s, const TlCall *call)
 {
@@ -146,6 +153,13 @@ tl_builtin_py_extremum(TlSema *s, const TlCall *call)
    TlSv best = items[0];
    for (unsigned i = 1; i < num; i++) {
       if (tl_sv_is_number(&best) && tl_sv_is_number(&items[i])) {
+         const TlSv *odd = without_order(&best) ? &best : &items[i];
+         if (!tl_in_host(s) && without_order(odd)) {
+            tl_report(s->diags, E0313, call->range, call->row->name,
+                      "constants that are in an order", tl_sv_text(s, odd));
+            tl_help(s->diags, "'a if a > b else b' says which is meant");
+            return tl_sv_poison();
+         }
          if (is_max ? less(&best, &items[i]) : less(&items[i], &best))
             best = items[i];
          continue;

@@ -109,6 +109,16 @@ combine_user(TlSema *s, const void *user, TlValue *const *args, unsigned n, TlVa
    if (got != n)
       return tl_refuse(s->diags, E0340, f->call->range, f->call->row->name, n, n == 1 ? "" : "s",
                        tl_arena_printf(s->arena, "%u", got));
+   for (unsigned i = 0; i < n; i++) {
+      if (results[i]->type == args[i]->type)
+         continue;
+      tl_report(s->diags, E0340, f->call->range, f->call->row->name, n, n == 1 ? "" : "s",
+                tl_arena_printf(s->arena, "%s where the argument is %s",
+                                tl_type_cstr(s->arena, results[i]->type),
+                                tl_type_cstr(s->arena, args[i]->type)));
+      tl_help(s->diags, "convert what is folded before it: x.to(tl.float32), or the result in it");
+      return false;
+   }
    memcpy(out, results, n * sizeof *out);
    return true;
 }

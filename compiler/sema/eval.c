@@ -154,6 +154,27 @@ tl_truth(TlSema *s, const TlSv *v, TlRange range, bool *known, bool *truth)
    return true;
 }
 
+/* A tuple or text that is written where a condition belongs is always true, or always false: most
+ * often `assert (x < n, "text")`. */
+static bool
+is_no_condition(TlSema *s, const TlFrame *f, const TlNode *test, TlRange range)
+{
+   if (tl_is_host(f) || (test->kind != TL_AST_TUPLE && test->kind != TL_AST_STR))
+      return false;
+   bool is_tuple = test->kind == TL_AST_TUPLE;
+   bool truth = is_tuple ? tl_ast_Tuple(test)->items.len > 0 : tl_ast_Str(test)->value.len > 0;
+   tl_report(s->diags, E0216, range, is_tuple ? "a tuple" : "a text", truth ? "true" : "false");
+   tl_help(s->diags, is_tuple ? "parentheses go around the condition alone: assert x < n, \"text\""
+                              : "compare something with it: KIND == \"text\"");
+   return true;
+}
+
+TlSv
+tl_eval_test(TlSema *s, TlFrame *f, const TlNode *test)
+{
+   return is_no_condition(s, f, test, test->range) ? tl_sv_poison() : tl_eval_expr(s, f, test);
+}
+
 /* ---- operators ---- */
 TlSv
 tl_apply_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
@@ -224,10 +245,15 @@ tl_apply_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
                (b->kind == TL_SV_VALUE || tl_sv_is_number(b));
    if (both)
       return tl_sema_compare(s, op, a, b, range);
-   if (op == TL_AST_OP_EQ || op == TL_AST_OP_NE) /* x == None, x == "text": never equal */
+   bool is_equality = op == TL_AST_OP_EQ || op == TL_AST_OP_NE;
+   bool is_text = a->kind == TL_SV_STR || b->kind == TL_SV_STR;
+   if (is_equality && !is_text) /* x == None: never equal */
       return tl_sv_bool(op == TL_AST_OP_NE);
-   return tl_sv_refuse(s, E0214, range, tl_ast_op_text[op], tl_sv_describe(s, a),
-                       tl_sv_describe(s, b));
+   tl_report(s->diags, E0214, range, tl_ast_op_text[op], tl_sv_describe(s, a),
+             tl_sv_describe(s, b));
+   if (is_equality)
+      tl_help(s->diags, "a parameter that takes text is declared ': tl.constexpr'");
+   return tl_sv_poison();
 }
 
 static TlSv
@@ -318,6 +344,8 @@ eval_compare(TlSema *s, TlFrame *f, const TlAstCompare *n)
 static TlSv
 eval_unary(TlSema *s, TlFrame *f, const TlAstUnary *n)
 {
+   if (n->op == TL_AST_OP_NOT && is_no_condition(s, f, n->operand, n->node.range))
+      return tl_sv_poison();
    TlSv v = tl_eval_expr(s, f, n->operand);
    if (is_unusable(s, &v, n->operand->range))
       return tl_sv_poison();
@@ -335,7 +363,7 @@ eval_unary(TlSema *s, TlFrame *f, const TlAstUnary *n)
 static TlSv
 eval_conditional(TlSema *s, TlFrame *f, const TlAstConditional *n)
 {
-   TlSv test = tl_eval_expr(s, f, n->test);
+   TlSv test = tl_eval_test(s, f, n->test);
    bool known, truth = false;
    if (!tl_truth(s, &test, n->test->range, &known, &truth))
       return tl_sv_poison();

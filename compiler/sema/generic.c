@@ -395,9 +395,9 @@ report_one(Checker *c, const TlDiag *d, const char *typing)
 static bool
 is_certain(const TlDiag *d)
 {
-   static const TlDiagCode codes[] = {TL_DIAG_E0201, TL_DIAG_E0239, TL_DIAG_E0251,
-                                      TL_DIAG_E0252, TL_DIAG_E0253, TL_DIAG_E0254,
-                                      TL_DIAG_E0255, TL_DIAG_E0278, TL_DIAG_E0304};
+   static const TlDiagCode codes[] = {TL_DIAG_E0201, TL_DIAG_E0216, TL_DIAG_E0239, TL_DIAG_E0251,
+                                      TL_DIAG_E0252, TL_DIAG_E0253, TL_DIAG_E0254, TL_DIAG_E0255,
+                                      TL_DIAG_E0278, TL_DIAG_E0304};
    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
       if (d->code == codes[i])
          return true;

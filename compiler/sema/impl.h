@@ -384,6 +384,7 @@ TlSv tl_place_value(TlSema *s, TlFrame *f, const TlPlace *p);
 bool tl_place_set(TlSema *s, TlFrame *f, const TlPlace *p, TlSv value);
 /* Truth of a condition: *known is false when it is a run-time value; false after an error. */
 bool tl_truth(TlSema *s, const TlSv *v, TlRange range, bool *known, bool *truth);
+TlSv tl_eval_test(TlSema *s, TlFrame *f, const TlNode *test); /* what is a condition; or poison */
 TlSv tl_make_tuple(TlSema *s, const TlSv *items, size_t len, bool is_list);
 bool tl_make_change(TlSema *s, const TlSv *v, TlRange range); /* counts it; false after an error */
 TlChange *tl_change_of(const TlSv *v);                        /* NULL: it cannot be changed */

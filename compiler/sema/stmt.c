@@ -144,7 +144,7 @@ exec_raise(TlSema *s, TlFrame *f, const TlAstRaise *n)
 static void
 exec_assert(TlSema *s, TlFrame *f, const TlAstAssert *n)
 {
-   TlSv test = tl_eval_expr(s, f, n->test);
+   TlSv test = tl_eval_test(s, f, n->test);
    bool known, truth = false;
    if (!tl_truth(s, &test, n->test->range, &known, &truth) || (known && truth))
       return;

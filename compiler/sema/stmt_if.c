@@ -518,7 +518,7 @@ poison_sides(TlSema *s, TlFrame *f, const TlAstIf *n)
 TlFlow
 tl_stmt_if(TlSema *s, TlFrame *f, const TlAstIf *n, const TlCont *rest)
 {
-   TlSv test = tl_eval_expr(s, f, n->test);
+   TlSv test = tl_eval_test(s, f, n->test);
    bool known = true, truth = false;
    if (tl_is_host(f)) {
       bool ok = test.kind != TL_SV_POISON && tl_host_truth(s, &test, n->test->range, &truth);

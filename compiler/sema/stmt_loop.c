@@ -537,7 +537,7 @@ run_while_host(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest)
 static TlValue *
 while_test(TlSema *s, Loop *l, const TlAstWhile *n, bool *is_false)
 {
-   TlSv test = tl_eval_expr(s, l->f, n->test);
+   TlSv test = tl_eval_test(s, l->f, n->test);
    bool known, truth = false;
    *is_false = false;
    if (test.kind == TL_SV_POISON || !tl_truth(s, &test, n->test->range, &known, &truth))
