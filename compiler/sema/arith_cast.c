@@ -194,6 +194,7 @@ pointer_cast(TlSema *s, TlValue *v, const TlType *elem, TlRange range)
       bool is_narrow = tl_dtype_info[from->dtype].bits != 64;
       if (!tl_dtype_is_int(from->dtype) || (is_narrow && !tl_is_const(v, &bits))) {
          report_cast(s, v, elem, range);
+         tl_blame(s, v, TL_WANT_ADDRESS);
          if (tl_dtype_is_int(from->dtype))
             tl_help(s->diags, "an address has 64 bits: .to(tl.int64) first");
          return NULL;

@@ -81,11 +81,12 @@ entry_of(const Checker *c, unsigned i, unsigned variant)
    const Param *p = &c->params[i];
    if (c->kernel->params[i].is_constexpr)
       return const_entry(c, &c->hints[i], variant);
-   const char *scalar = !p->has_want               ? "i32"
-                        : p->want == TL_WANT_FLOAT ? "fp32"
-                        : p->want == TL_WANT_BOOL  ? "i1"
-                        : p->want == TL_WANT_ONE   ? "1"
-                                                   : "i32";
+   const char *scalar = !p->has_want                 ? "i32"
+                        : p->want == TL_WANT_FLOAT   ? "fp32"
+                        : p->want == TL_WANT_BOOL    ? "i1"
+                        : p->want == TL_WANT_ONE     ? "1"
+                        : p->want == TL_WANT_ADDRESS ? "i64"
+                                                     : "i32";
    if (!p->is_pointer)
       return scalar;
    return tl_arena_printf(c->s->arena, "*%s", p->has_want ? scalar : variants[variant].element);
@@ -163,6 +164,9 @@ trace(Trace *t, const TlValue *v)
       trace_argument(t, v);
       return;
    }
+   const TlType *elem = tl_type_elem(v->type);
+   if (t->want == TL_WANT_BOOL && elem->kind == TL_TYPE_SCALAR && elem->dtype == TL_I1)
+      return; /* not this side of an `&` */
    if (v->def->opcode == TL_OP_IF)
       trace_branches(t, v);
    if (!passes_on(v->def, t->want, t->takes_choices))
@@ -209,6 +213,15 @@ hear(void *user, const TlValue *v, TlWant want)
       c->blamed[c->num_blamed++] = (Blamed){v, want};
 }
 
+static void
+replace(void *user, const TlValue *old, const TlValue *now)
+{
+   Checker *c = user;
+   for (unsigned i = 0; i < c->num_blamed; i++)
+      if (c->blamed[i].value == old)
+         c->blamed[i].value = now;
+}
+
 /* ---- one trial ---- */
 static bool
 is_syntax(const TlDiag *d)
@@ -236,7 +249,7 @@ try_out(Checker *c, unsigned variant)
    c->spec.guesses = c->guesses;
    c->is_refined = c->is_over = false;
    c->num_blamed = 0;
-   s->impl->blame = (TlBlame){.hear = hear, .user = c};
+   s->impl->blame = (TlBlame){.hear = hear, .replace = replace, .user = c};
    TlQuiet q;
    tl_quiet_begin(s, &q);
    t.func = tl_sema_compile(s, &c->spec);
@@ -269,6 +282,14 @@ tl_blame(TlSema *s, const TlValue *v, TlWant want)
    const TlBlame *b = &s->impl->blame;
    if (b->hear && v)
       b->hear(b->user, v, want);
+}
+
+void
+tl_blame_instead(TlSema *s, const TlValue *old, const TlValue *now)
+{
+   const TlBlame *b = &s->impl->blame;
+   if (b->replace)
+      b->replace(b->user, old, now);
 }
 
 void
@@ -320,10 +341,10 @@ has_diag(const TlDiag *list, const TlDiag *d)
 static bool
 hangs_on_a_number(const TlDiag *d)
 {
-   static const TlDiagCode codes[] = {TL_DIAG_E0200, TL_DIAG_E0217, TL_DIAG_E0219, TL_DIAG_E0290,
-                                      TL_DIAG_E0291, TL_DIAG_E0302, TL_DIAG_E0308, TL_DIAG_E0309,
-                                      TL_DIAG_E0312, TL_DIAG_E0315, TL_DIAG_E0316, TL_DIAG_E0334,
-                                      TL_DIAG_E0342, TL_DIAG_E0344, TL_DIAG_E0345};
+   static const TlDiagCode codes[] = {
+      TL_DIAG_E0200, TL_DIAG_E0217, TL_DIAG_E0219, TL_DIAG_E0232, TL_DIAG_E0266, TL_DIAG_E0290,
+      TL_DIAG_E0291, TL_DIAG_E0302, TL_DIAG_E0308, TL_DIAG_E0309, TL_DIAG_E0312, TL_DIAG_E0315,
+      TL_DIAG_E0316, TL_DIAG_E0334, TL_DIAG_E0342, TL_DIAG_E0344, TL_DIAG_E0345};
    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
       if (d->code == codes[i])
          return true;
@@ -341,8 +362,8 @@ has_guessed_number(const Checker *c)
    return false;
 }
 
-/* An assertion of the kernel says that its constants are others: what a trial reports is nothing to
- * go by. */
+/* An assertion of the kernel says that its constants are others, or a `raise` that its parameters
+ * are (one that is to be None, say): what a trial reports is nothing to go by. */
 static bool
 is_ruled_out(const Checker *c, const Trial *t)
 {
@@ -350,8 +371,9 @@ is_ruled_out(const Checker *c, const Trial *t)
    for (unsigned i = 0; i < c->kernel->num_params; i++)
       has_constant |=
          c->guesses[i].is_used && c->kernel->params[i].is_constexpr && !c->hints[i].num_launched;
-   for (const TlDiag *d = t->first; d && has_constant; d = d->next)
-      if (d->code == TL_DIAG_E0238)
+   for (const TlDiag *d = t->first; d; d = d->next)
+      if ((d->code == TL_DIAG_E0238 && has_constant) ||
+          (d->code == TL_DIAG_E0237 && t->has_guessed))
          return true;
    return false;
 }
@@ -443,11 +465,11 @@ report_all(Checker *c, const Trial *t, bool with_errors)
 }
 
 static bool
-needs_function(const Checker *c)
+needs_what_nothing_guesses(const Checker *c)
 {
    for (unsigned i = 0; i < c->kernel->num_params; i++)
-      if (c->guesses[i].is_used && c->hints[i].use == TL_CONST_FUNCTION &&
-          !c->hints[i].num_launched)
+      if (c->guesses[i].is_used && !c->hints[i].num_launched &&
+          (c->hints[i].use == TL_CONST_FUNCTION || c->hints[i].use == TL_CONST_ITEMS))
          return true;
    return false;
 }
@@ -475,7 +497,7 @@ check_world(Checker *c, TlChecked *out)
       if (v == 0)
          typing = typing_text(c);
    }
-   bool is_tried = !needs_function(c) && !c->needs_other && !is_out;
+   bool is_tried = !needs_what_nothing_guesses(c) && !c->needs_other && !is_out;
    if ((is_tried && report_shared(c, trials, typing, !c->kernel->is_launched)) ||
        c->s->diags->num_errors != errors)
       return;

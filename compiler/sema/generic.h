@@ -19,6 +19,7 @@ typedef enum TlConstUse {
    TL_CONST_DTYPE,
    TL_CONST_FRACTION, /* a function of floats takes it */
    TL_CONST_FUNCTION, /* it is called: nothing can stand for it */
+   TL_CONST_ITEMS,    /* it has a length and items: neither */
 } TlConstUse;
 
 typedef struct TlConstHint {

@@ -112,6 +112,10 @@ read_call(Uses *u, const TlAstCall *call)
 {
    if (is_name(call->func, u->name))
       take(u, TL_CONST_FUNCTION);
+   bool is_len = call->func->kind == TL_AST_NAME && call->args.len == 1 &&
+                 strcmp(tl_ast_Name(call->func)->id, "len") == 0;
+   if (is_len && is_name(call->args.data[0], u->name))
+      take(u, TL_CONST_ITEMS);
    bool is_cast =
       call->func->kind == TL_AST_ATTRIBUTE && strcmp(tl_ast_Attribute(call->func)->name, "to") == 0;
    for (size_t i = 0; i < call->args.len; i++) {
@@ -150,6 +154,10 @@ read_uses(void *user, TlNode *n)
       break;
    case TL_AST_CALL:
       read_call(u, tl_ast_Call(n));
+      break;
+   case TL_AST_SUBSCRIPT:
+      if (is_name(tl_ast_Subscript(n)->value, u->name))
+         take(u, TL_CONST_ITEMS);
       break;
    case TL_AST_IF:
       read_test(u, tl_ast_If(n)->test);

@@ -233,6 +233,7 @@ typedef struct TlRaised {
  * types (generic.c). */
 typedef struct TlBlame {
    void (*hear)(void *user, const TlValue *v, TlWant want); /* NULL: nobody */
+   void (*replace)(void *user, const TlValue *old, const TlValue *now);
    void *user;
    const TlValue *asked; /* whose type was asked for last */
 } TlBlame;

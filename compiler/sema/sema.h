@@ -303,11 +303,14 @@ typedef enum TlWant {
    TL_WANT_INT,
    TL_WANT_FLOAT,
    TL_WANT_BOOL,
-   TL_WANT_ONE,   /* the stride of neighbours, which a launch folds */
-   TL_WANT_OTHER, /* a descriptor, whose block nothing tells, or a tuple */
+   TL_WANT_ADDRESS, /* a number that becomes a pointer */
+   TL_WANT_ONE,     /* the stride of neighbours, which a launch folds */
+   TL_WANT_OTHER,   /* a descriptor, whose block nothing tells, or a tuple */
 } TlWant;
 void tl_blame(TlSema *s, const TlValue *v, TlWant want);
 void tl_blame_sv(TlSema *s, const TlSv *v, TlWant want);
+/* An argument of a block goes, and another value takes its place. */
+void tl_blame_instead(TlSema *s, const TlValue *old, const TlValue *now);
 
 /* Two that are to be of one type: an integer where the other is a pointer or a float. */
 void tl_blame_pair(TlSema *s, const TlSv *a, const TlSv *b);

@@ -262,7 +262,7 @@ collect_finals(TlSema *s, Loop *l)
 
 /* Run-time variables that the body left alone are not carried. */
 static void
-drop_unassigned(Loop *l, unsigned num_regions, unsigned first_arg)
+drop_unassigned(TlSema *s, Loop *l, unsigned num_regions, unsigned first_arg)
 {
    assert(num_regions <= l->op->num_regions);
    for (size_t i = 0; i < l->vars.len; i++) {
@@ -271,6 +271,7 @@ drop_unassigned(Loop *l, unsigned num_regions, unsigned first_arg)
          for (size_t k = 0; k < c->init.len; k++) {
             TlValue *arg = c->args[r][k];
             tl_replace_uses(arg, c->init.data[k]);
+            tl_blame_instead(s, arg, c->init.data[k]);
             for (size_t o = 0; o < l->vars.len; o++)
                substitute(&l->vars.data[o].final, arg, c->init.data[k]);
             assert(arg->index >= first_arg);
@@ -458,7 +459,7 @@ run_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSvRange *r)
       again = !run_body(s, &l, &n->body, outer_region);
    }
    collect_finals(s, &l);
-   drop_unassigned(&l, 1, 1);
+   drop_unassigned(s, &l, 1, 1);
    TlFlat final = carried_list(s, &l, 1);
    tl_yield(s, l.op->regions[0]->block, final.data, (unsigned) final.len);
    leave_loop(s, &l, n->target);
@@ -596,7 +597,7 @@ tl_stmt_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest)
    }
    collect_finals(s, &l);
    go_on = not_dropped(&l, go_on);
-   drop_unassigned(&l, 2, 0);
+   drop_unassigned(s, &l, 2, 0);
    TlFlat final = carried_list(s, &l, 1);
    tl_yield(s, l.op->regions[1]->block, final.data, (unsigned) final.len);
    end_test(s, &l, go_on);
