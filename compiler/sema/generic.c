@@ -372,7 +372,7 @@ is_ruled_out(const Checker *c, const Trial *t)
       has_constant |=
          c->guesses[i].is_used && c->kernel->params[i].is_constexpr && !c->hints[i].num_launched;
    for (const TlDiag *d = t->first; d; d = d->next)
-      if ((d->code == TL_DIAG_E0238 && has_constant) ||
+      if (((d->code == TL_DIAG_E0238 || d->code == TL_DIAG_W0212) && has_constant) ||
           (d->code == TL_DIAG_E0237 && t->has_guessed))
          return true;
    return false;
@@ -456,7 +456,7 @@ static void
 report_all(Checker *c, const Trial *t, bool with_errors)
 {
    for (const TlDiag *d = t->first; d; d = d->next) {
-      bool is_about_types = d->code == TL_DIAG_W0250; /* which are guessed */
+      bool is_about_types = d->code == TL_DIAG_W0212 || d->code == TL_DIAG_W0250; /* guesses */
       if (is_syntax(d))
          continue; /* it is reported */
       if (with_errors || (d->severity != TL_SEV_ERROR && !is_about_types))

@@ -141,6 +141,14 @@ exec_raise(TlSema *s, TlFrame *f, const TlAstRaise *n)
                 n->value ? tl_node_text(s, n->value) : "an exception");
 }
 
+/* In Triton an assertion is the run's, also one that is known not to hold: the kernel may never get
+ * to it. */
+static bool
+is_left_to_run(const TlFrame *f)
+{
+   return !tl_is_host(f) && f->source && !f->source->is_tile;
+}
+
 static void
 exec_assert(TlSema *s, TlFrame *f, const TlAstAssert *n)
 {
@@ -149,13 +157,17 @@ exec_assert(TlSema *s, TlFrame *f, const TlAstAssert *n)
    if (!tl_truth(s, &test, n->test->range, &known, &truth) || (known && truth))
       return;
    TlSv message = n->message ? tl_eval_expr(s, f, n->message) : tl_make_str(s, "", 0);
-   if (known) {
-      tl_report(s->diags, E0238, n->node.range,
-                message.kind == TL_SV_STR && message.s.len ? message.s.data
-                                                           : tl_node_text(s, n->test));
+   const char *text =
+      message.kind == TL_SV_STR && message.s.len ? message.s.data : tl_node_text(s, n->test);
+   if (known && !is_left_to_run(f)) {
+      tl_report(s->diags, E0238, n->node.range, text);
       if (tl_is_host(f) && message.kind != TL_SV_POISON)
          tl_raise_as(s, "AssertionError");
       return;
+   }
+   if (known) {
+      tl_report(s->diags, W0212, n->node.range, text);
+      test = tl_sv_bool(false);
    }
    if (message.kind != TL_SV_STR)
       message = tl_make_str(s, "", 0);
