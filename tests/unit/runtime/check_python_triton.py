@@ -236,6 +236,28 @@ def check_launches():
     add[(4,)](x, y, out, 100, BLOCK=32)
     triton.knobs.runtime.launch_enter_hook.calls.clear()
     assert seen == [32, "add"]
+    check_hook_in_place_of_the_chain(lambda: add[(4,)](x, y, out, 100, BLOCK=32))
+
+
+def check_hook_in_place_of_the_chain(launch):
+    """Programs also assign what is called, or None; launches on a GPU look at one list."""
+    from triton.runtime.launch import _ENTER
+    settings, seen = triton.knobs.runtime, []
+    chain, hook = settings.launch_enter_hook, lambda data: seen.append(data.get()["name"])
+    chain.add(lambda data: seen.append("chain"))
+    settings.launch_enter_hook = hook
+    launch()
+    assert settings.launch_enter_hook is hook and _ENTER == [hook]
+    with settings.scope():
+        settings.launch_enter_hook = None
+        launch()
+        assert not _ENTER
+    assert _ENTER == [hook] and seen == ["add"]
+    settings.launch_enter_hook = chain
+    launch()
+    assert seen == ["add", "chain"]
+    chain.calls.clear()
+    assert not _ENTER
 
 
 class Pair(typing.NamedTuple):

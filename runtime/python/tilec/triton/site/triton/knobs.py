@@ -194,7 +194,14 @@ class base_knobs:
 
     def reset(self):
         self.__dict__.clear()
+        self._follow_hooks()
         return self
+
+    def _follow_hooks(self):
+        for c in type(self).__mro__:
+            for hook in vars(c).values():
+                if isinstance(hook, _Hook):
+                    hook.follow(self)
 
     @contextlib.contextmanager
     def scope(self):
@@ -206,6 +213,7 @@ class base_knobs:
         finally:
             self.__dict__.clear()
             self.__dict__.update(before)
+            self._follow_hooks()
             for key, value in env.items():
                 os.environ.pop(key, None) if value is None else os.environ.update({key: value})
 
@@ -230,6 +238,31 @@ class HookChain:
     def __call__(self, *args, **kw):
         for call in (reversed(self.calls) if self.reversed else list(self.calls)):
             call(*args, **kw)
+
+
+class _Hook:
+    """A chain whose list every launch looks at, or what a program puts in its place: a function, None."""
+
+    def __init__(self, reversed=False):
+        self.chain, self.kept = HookChain(reversed), None
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, knobs, owner=None):
+        return self.chain if knobs is None else knobs.__dict__.get(self.name, self.chain)
+
+    def __set__(self, knobs, hook):
+        knobs.__dict__[self.name] = hook
+        self.follow(knobs)
+
+    def follow(self, knobs):
+        hook, calls = self.__get__(knobs), self.chain.calls
+        if hook is not self.chain:
+            self.kept = list(calls) if self.kept is None else self.kept
+            calls[:] = [] if hook is None else [hook]
+        elif self.kept is not None:
+            calls[:], self.kept = self.kept, None
 
 
 class cache_knobs(base_knobs):
@@ -294,8 +327,8 @@ class runtime_knobs(base_knobs):
     jit_post_compile_hook = None
     kernel_load_start_hook = HookChain()
     kernel_load_end_hook = HookChain(reversed=True)
-    launch_enter_hook = HookChain()
-    launch_exit_hook = HookChain(reversed=True)
+    launch_enter_hook = _Hook()
+    launch_exit_hook = _Hook(reversed=True)
 
 
 class nvidia_knobs(base_knobs):

@@ -24,7 +24,8 @@ from .errors import InterpreterError, OutOfResources
 from .kernel_text import KernelText, unwrap
 from .variants import Variants
 
-_ENTER, _EXIT = knobs.runtime.launch_enter_hook.calls, knobs.runtime.launch_exit_hook.calls
+_ENTER = knobs.runtime_knobs.launch_enter_hook.calls
+_EXIT = knobs.runtime_knobs.launch_exit_hook.calls
 
 # Options of Triton's that ask for another way to the same result, or for none.
 _IGNORED = frozenset("""
