@@ -94,6 +94,10 @@ imports(void **state)
       {"/inc/torch/__init__.py", "raise ImportError('host code, which is not read')\n"},
       {"/inc/torch/_inductor/runtime/triton_helpers.py",
        HEAD "import torch\n@triton.jit\ndef maximum(a, b):\n   return tl.maximum(a, b)\n"},
+      {"/inc/deepspeed/__init__.py", "raise ImportError('host code, which is not read')\n"},
+      {"/inc/deepspeed/ops/triton_ops/_triton.py",
+       "try:\n   import triton\n   import triton.language as tl\n   HAS = True\n"
+       "except Exception:\n   triton = tl = None\n   HAS = False\n"},
       {"/inc/helpers.tile", "def neg(x):\n   return -x\n"},
       {NULL, NULL},
    };
@@ -122,6 +126,12 @@ imports(void **state)
                    "   tl.store(p, h.maximum(n, 3) + triton_helpers.maximum(n, 4))\n"
                    "   tl.store(p, maximum(n, 5))\n";
    sema_expect_ir(r, IR("constant 3", "constant 4", "store", "constant 5", "store"));
+   r.source = "from deepspeed.ops.triton_ops._triton import HAS, tl, triton\n"
+              "if HAS:\n"
+              "   @triton.jit\n"
+              "   def k(p, n):\n"
+              "      tl.store(p, tl.program_id(0))\n";
+   sema_expect_ir(r, IR("program_id", "store"));
    r.source =
       HEAD "from .util import missing\n@triton.jit\ndef k(p, n):\n   tl.store(p, missing(n))\n";
    sema_expect_errors(r, 1, IR("E0201", "has no name 'missing'", "it is needed here"));
