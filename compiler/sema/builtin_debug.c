@@ -3,6 +3,7 @@
 #include "sema/builtin.h"
 #include "sema/impl.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- hints: promised facts, one value for each dimension ---- */
@@ -237,6 +238,102 @@ tl_builtin_print(TlSema *s, const TlCall *call)
 }
 
 /* ---- inline assembly ---- */
+/* The words of a call's constraints, and which of them go as literals. */
+typedef struct AsmWords {
+   const char *constraint[2 * TL_ASM_MAX_WORDS];
+   const char *literal[2 * TL_ASM_MAX_WORDS]; /* or NULL */
+   unsigned num, num_literals;
+} AsmWords;
+
+static void
+split_constraints(TlSema *s, const char *text, AsmWords *out)
+{
+   while (*text && out->num < 2 * TL_ASM_MAX_WORDS) {
+      text += strspn(text, " ");
+      size_t end = strcspn(text, ","), len = end;
+      while (len && text[len - 1] == ' ')
+         len--;
+      out->constraint[out->num++] = tl_arena_printf(s->arena, "%.*s", (int)len, text);
+      text += text[end] ? end + 1 : end;
+   }
+}
+
+/* "$4" becomes the literal of operand 4, operands behind it count one less. */
+static const char *
+with_literals(TlSema *s, const char *text, const AsmWords *w)
+{
+   TlSb sb;
+   tl_sb_init(&sb, s->arena);
+   for (const char *at; (at = strchr(text, '$')); text = at) {
+      bool braced = at[1] == '{';
+      const char *digits = at + 1 + braced;
+      size_t len = strspn(digits, "0123456789");
+      unsigned i = len && len < 4 ? (unsigned)strtoul(digits, NULL, 10) : w->num;
+      if (i >= w->num) {
+         at += at[1] ? 2 : 1;
+         tl_sb_mem(&sb, text, (size_t)(at - text));
+         continue;
+      }
+      tl_sb_mem(&sb, text, (size_t)(at - text));
+      unsigned before = 0;
+      for (unsigned k = 0; k < i; k++)
+         before += w->literal[k] != NULL;
+      at = digits + len;
+      if (w->literal[i]) {
+         tl_sb_str(&sb, w->literal[i]);
+         at += braced ? strcspn(at, "}") + (strchr(at, '}') != NULL) : 0;
+      } else {
+         tl_sb_printf(&sb, "$%s%u", braced ? "{" : "", i - before);
+      }
+   }
+   tl_sb_str(&sb, text);
+   return tl_sb_cstr(&sb);
+}
+
+/* Arguments of constraint "n" are literals of the text: no instruction gets them in registers. */
+static bool
+put_literals(TlSema *s, const TlCall *call, TlText *text, TlText *constraints, TlValue **v,
+             unsigned *num, const TlType *const *results, unsigned num_results, unsigned pack)
+{
+   AsmWords w = {0};
+   split_constraints(s, tl_text_cstr(s, *constraints), &w);
+   unsigned at = 0, kept = 0;
+   for (unsigned i = 0; i < num_results; i++)
+      at += tl_asm_words(results[i], pack);
+   for (unsigned i = 0; i < *num; i++) {
+      unsigned words = tl_asm_words(v[i]->type, pack), first = at;
+      bool is_literal = first < w.num && strcmp(w.constraint[first], "n") == 0;
+      at += words;
+      if (!is_literal) {
+         v[kept++] = v[i];
+         continue;
+      }
+      uint64_t bits;
+      if (at > w.num || tl_asm_elem_bits(v[i]->type) < 32 || !tl_is_const(v[i], &bits)) {
+         tl_report(s->diags, E0301, call->range, "args", call->row->name,
+                   tl_type_cstr(s->arena, v[i]->type));
+         tl_help(s->diags, "constraint 'n' is a literal of 32 bits or more; 'r' is a register");
+         return false;
+      }
+      for (unsigned k = first; k < at; k++) {
+         w.literal[k] = tl_arena_printf(s->arena, "%llu", (unsigned long long)bits);
+         w.num_literals++;
+      }
+   }
+   *num = kept;
+   if (!w.num_literals)
+      return true;
+   TlSb sb;
+   tl_sb_init(&sb, s->arena);
+   for (unsigned i = 0; i < w.num; i++)
+      if (!w.literal[i])
+         tl_sb_printf(&sb, "%s%s", sb.len ? "," : "", w.constraint[i]);
+   const char *now = tl_sb_cstr(&sb), *body = with_literals(s, tl_text_cstr(s, *text), &w);
+   *constraints = (TlText){now, strlen(now)};
+   *text = (TlText){body, strlen(body)};
+   return true;
+}
+
 TlSv
 tl_builtin_inline_asm(TlSema *s, const TlCall *call)
 {
@@ -272,6 +369,8 @@ tl_builtin_inline_asm(TlSema *s, const TlCall *call)
                              "a type such as tl.float32", tl_sv_text(s, &types[i]));
       results[i] = shape ? tl_type_with_elem(s->types, v[0]->type, types[i].type) : types[i].type;
    }
+   if (!put_literals(s, call, &text, &constraints, v, &num, results, num_types, (unsigned)pack))
+      return tl_sv_poison();
    const TlAttrInit attrs[] = {{TL_ATTR_TEXT, {.s = tl_text_cstr(s, text)}},
                                {TL_ATTR_CONSTRAINTS, {.s = tl_text_cstr(s, constraints)}},
                                {TL_ATTR_PURE, {.i = pure}},
