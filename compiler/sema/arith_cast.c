@@ -252,6 +252,8 @@ tl_sema_bitcast(TlSema *s, TlValue *v, const TlType *elem, TlRange range)
    if (width_of(from) != width_of(elem)) {
       tl_report(s->diags, E0294, range, tl_type_cstr(s->arena, from), width_of(from),
                 tl_type_cstr(s->arena, elem), width_of(elem));
+      if (width_of(elem) == 64)
+         tl_blame(s, v, TL_WANT_ADDRESS);
       return NULL;
    }
    const TlType *type = tl_type_with_elem(s->types, v->type, elem);
