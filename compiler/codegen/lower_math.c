@@ -10,7 +10,8 @@
  *   sqrt, rsqrt  sqrt.approx.ftz, rsqrt.approx.ftz
  *
  * Polynomials are least-maximum fits made for this file (weighted Lawson iteration at 40 digits);
- * that of log is Cephes' logf approximation in the form f - f^2/2 + f^3 P(f).  strict mode has no
+ * that of log has the last bits of its coefficients from a search for the least error in ulp, that of
+ * log2 is Cephes' logf approximation.  strict mode has no
  * approximate instruction, keeps denormals and divides and takes roots as IEEE has it. */
 #include "codegen/cg.h"
 
@@ -150,41 +151,27 @@ fn_exp(TlCg *cg, LLVMValueRef x)
    return fn_exp2(cg, mul(cg, x, tl_cg_f32(cg, 1.4426950408889634)));
 }
 
-/* log(x) = e ln2 + log(1 + f), sqrt(1/2) <= 1 + f < sqrt(2); scale = 1 or log2 e. */
+/* x = 2^e (1 + f) with low <= 1 + f < 2 low, low given by its bits. */
 static LLVMValueRef
-log_core(TlCg *cg, LLVMValueRef x, bool base2)
+split_exponent(TlCg *cg, LLVMValueRef x, int32_t low, LLVMValueRef *e)
 {
-   static const double P[] = {3.3333331174e-1,  -2.4999993993e-1, 2.0000714765e-1,
-                              -1.6668057665e-1, 1.4249322787e-1,  -1.2420140846e-1,
-                              1.1676998740e-1,  -1.1514610310e-1, 7.0376836292e-2};
    LLVMValueRef tiny = LLVMBuildFCmp(cg->b, LLVMRealOLT, x, f32_bits(cg, 0x00800000), "");
    LLVMValueRef up = mul(cg, x, tl_cg_f32(cg, 8388608.0)); /* 2^23 for denormals */
    LLVMValueRef xs = LLVMBuildSelect(cg->b, tiny, up, x, "");
    LLVMValueRef e0 = LLVMBuildSelect(cg->b, tiny, tl_cg_f32(cg, -23.0), tl_cg_f32(cg, 0.0), "");
    LLVMValueRef bits = as_i32(cg, xs);
-   /* exponent relative to sqrt(1/2) = 0x3F3504F3 */
-   LLVMValueRef d = LLVMBuildSub(cg->b, bits, tl_cg_i32(cg, 0x3F3504F3), "");
+   LLVMValueRef d = LLVMBuildSub(cg->b, bits, tl_cg_i32(cg, low), "");
    LLVMValueRef ei = LLVMBuildAnd(cg->b, d, tl_cg_i32(cg, (int32_t)0xFF800000), "");
    LLVMValueRef m = as_f32(cg, LLVMBuildSub(cg->b, bits, ei, ""));
    /* ei = 2^23 times the exponent: conversion, product and sum are exact */
-   LLVMValueRef e = LLVMBuildSIToFP(cg->b, ei, cg->f32, "");
-   e = fma32(cg, e, tl_cg_f32(cg, 0x1p-23), e0);
-   LLVMValueRef f = add(cg, m, tl_cg_f32(cg, -1.0));
-   LLVMValueRef f2 = mul(cg, f, f);
-   LLVMValueRef p = mul(cg, mul(cg, f2, f), poly(cg, f, P, sizeof P / sizeof P[0]));
-   LLVMValueRef tail = fma32(cg, f2, tl_cg_f32(cg, -0.5), p); /* log(1+f) - f */
-   LLVMValueRef y;
-   if (base2) { /* log2 e = 1.4426950 split so that f * high is nearly exact */
-      LLVMValueRef hi = tl_cg_f32(cg, 1.44269502162933349609375);
-      LLVMValueRef lo = tl_cg_f32(cg, 1.92596299112661746887e-8);
-      LLVMValueRef s = fma32(cg, tail, hi, mul(cg, add(cg, f, tail), lo));
-      s = fma32(cg, f, hi, s);
-      y = add(cg, e, s);
-   } else {
-      LLVMValueRef s = fma32(cg, e, tl_cg_f32(cg, -2.12194440e-4), tail);
-      s = add(cg, f, s);
-      y = fma32(cg, e, tl_cg_f32(cg, 0.693359375), s);
-   }
+   *e = fma32(cg, LLVMBuildSIToFP(cg->b, ei, cg->f32, ""), tl_cg_f32(cg, 0x1p-23), e0);
+   return add(cg, m, tl_cg_f32(cg, -1.0));
+}
+
+/* y, a logarithm of x, where x is neither infinite nor NaN, negative or zero. */
+static LLVMValueRef
+log_ends(TlCg *cg, LLVMValueRef x, LLVMValueRef y)
+{
    /* Inf, NaN and what has a sign; x Inf + Inf is Inf, NaN and NaN, and zeros are set below */
    LLVMValueRef inf = f32_bits(cg, 0x7F800000);
    LLVMValueRef special = LLVMBuildICmp(cg->b, LLVMIntUGE, as_i32(cg, x), as_i32(cg, inf), "");
@@ -193,16 +180,38 @@ log_core(TlCg *cg, LLVMValueRef x, bool base2)
    return LLVMBuildSelect(cg->b, zero, f32_bits(cg, 0xFF800000), y, "");
 }
 
+/* log(x) = e ln2 + (f + f^2 P(f)), 2/3 <= 1 + f < 4/3.  The sum of both is the only rounding that
+ * counts at either end, so that ln2 needs no second part. */
 static LLVMValueRef
 fn_log(TlCg *cg, LLVMValueRef x)
 {
-   return log_core(cg, x, false);
+   static const double P[] = {-0.5,           3.33332330e-1,  -2.49997601e-1,
+                              2.00106204e-1,  -1.66803211e-1, 1.40019014e-1,
+                              -1.21932976e-1, 1.39873460e-1,  -1.28827229e-1};
+   LLVMValueRef e;
+   LLVMValueRef f = split_exponent(cg, x, 0x3F2AAAAB /* 2/3 */, &e);
+   LLVMValueRef s = fma32(cg, poly(cg, f, P, sizeof P / sizeof P[0]), mul(cg, f, f), f);
+   return log_ends(cg, x, fma32(cg, e, tl_cg_f32(cg, 0.693147180559945), s));
 }
 
+/* log2(x) = e + log2(e) (f - f^2/2 + f^3 P(f)), sqrt(1/2) <= 1 + f < sqrt(2): the sum with e cancels
+ * less than it would from 2/3. */
 static LLVMValueRef
 fn_log2(TlCg *cg, LLVMValueRef x)
 {
-   return log_core(cg, x, true);
+   static const double P[] = {3.3333331174e-1,  -2.4999993993e-1, 2.0000714765e-1,
+                              -1.6668057665e-1, 1.4249322787e-1,  -1.2420140846e-1,
+                              1.1676998740e-1,  -1.1514610310e-1, 7.0376836292e-2};
+   LLVMValueRef e;
+   LLVMValueRef f = split_exponent(cg, x, 0x3F3504F3 /* sqrt(1/2) */, &e);
+   LLVMValueRef f2 = mul(cg, f, f);
+   LLVMValueRef p = mul(cg, mul(cg, f2, f), poly(cg, f, P, sizeof P / sizeof P[0]));
+   LLVMValueRef tail = fma32(cg, f2, tl_cg_f32(cg, -0.5), p); /* log(1+f) - f */
+   /* log2 e = 1.4426950 split so that f * high is nearly exact */
+   LLVMValueRef hi = tl_cg_f32(cg, 1.44269502162933349609375);
+   LLVMValueRef lo = tl_cg_f32(cg, 1.92596299112661746887e-8);
+   LLVMValueRef s = fma32(cg, tail, hi, mul(cg, add(cg, f, tail), lo));
+   return log_ends(cg, x, add(cg, e, fma32(cg, f, hi, s)));
 }
 
 /* ---- reduction by pi/2, in fp64 ---- */
