@@ -10,9 +10,9 @@
  *   sqrt, rsqrt  sqrt.approx.ftz, rsqrt.approx.ftz
  *
  * Polynomials are least-maximum fits made for this file (weighted Lawson iteration at 40 digits);
- * that of log has the last bits of its coefficients from a search for the least error in ulp, that of
- * log2 is Cephes' logf approximation.  strict mode has no
- * approximate instruction, keeps denormals and divides and takes roots as IEEE has it. */
+ * the last bits of log's coefficients are searched for the least error in ulp, log2's are those of
+ * Cephes' logf.  strict mode has no approximate instruction, keeps denormals and divides and takes
+ * roots as IEEE has it. */
 #include "codegen/cg.h"
 
 #include <assert.h>
@@ -194,8 +194,8 @@ fn_log(TlCg *cg, LLVMValueRef x)
    return log_ends(cg, x, fma32(cg, e, tl_cg_f32(cg, 0.693147180559945), s));
 }
 
-/* log2(x) = e + log2(e) (f - f^2/2 + f^3 P(f)), sqrt(1/2) <= 1 + f < sqrt(2): the sum with e cancels
- * less than it would from 2/3. */
+/* log2(x) = e + log2(e) (f - f^2/2 + f^3 P(f)), sqrt(1/2) <= 1 + f < sqrt(2): the sum with e
+ * cancels less than it would from 2/3. */
 static LLVMValueRef
 fn_log2(TlCg *cg, LLVMValueRef x)
 {

@@ -43,7 +43,8 @@ LEFT = """
 BEYOND = """
 ## Where the two differ on purpose
 
-Found with 989 one-line kernels, each compiled by both, written from the places where Triton's front end raises or asserts.
+Found with 989 one-line kernels, each compiled by both, written from the places where Triton's
+front end raises or asserts.
 
 | Triton 3.6 refuses, tilec takes | as |
 |---|---|
