@@ -59,21 +59,29 @@ take(Count *c, const char *p, size_t len)
    return NULL;
 }
 
+/* The next word between commas, without the blanks around it; *p is NULL behind the last. */
+static size_t
+next_word(const char **p, const char **word)
+{
+   *word = *p + strspn(*p, " ");
+   size_t end = strcspn(*word, ","), len = end;
+   while (len && (*word)[len - 1] == ' ')
+      len--;
+   *p = (*word)[end] ? *word + end + 1 : NULL;
+   return len;
+}
+
 const char *
 tl_asm_refuses(TlArena *arena, const char *constraints, unsigned num_out, unsigned num_in)
 {
    Count c = {.arena = arena};
-   const char *p = constraints + strspn(constraints, " ");
-   for (bool more = *p; more;) {
-      p += strspn(p, " ");
-      size_t end = strcspn(p, ","), len = end;
-      while (len && p[len - 1] == ' ')
-         len--;
-      const char *why = len ? take(&c, p, len) : "one is empty";
+   const char *p = constraints[strspn(constraints, " ")] ? constraints : NULL;
+   while (p) {
+      const char *word;
+      size_t len = next_word(&p, &word);
+      const char *why = len ? take(&c, word, len) : "one is empty";
       if (why)
          return why;
-      p += end;
-      more = *p++;
    }
    if (c.num_out == num_out && c.num_in == num_in)
       return NULL;
@@ -96,4 +104,47 @@ tl_asm_missing(TlArena *arena, const char *text, unsigned num_operands)
          return "$ without a number; $$ is a $";
    }
    return NULL;
+}
+
+unsigned
+tl_asm_split(TlArena *arena, const char *constraints, TlAsmWord *words, unsigned max)
+{
+   unsigned num = 0;
+   for (const char *p = constraints; p && num < max; num++) {
+      const char *word;
+      size_t len = next_word(&p, &word);
+      words[num] = (TlAsmWord){.constraint = tl_arena_printf(arena, "%.*s", (int)len, word)};
+   }
+   return num;
+}
+
+const char *
+tl_asm_with_literals(TlArena *arena, const char *text, const TlAsmWord *words, unsigned num)
+{
+   TlSb sb;
+   tl_sb_init(&sb, arena);
+   for (const char *at; (at = strchr(text, '$')); text = at) {
+      bool braced = at[1] == '{';
+      const char *digits = at + 1 + braced;
+      size_t len = strspn(digits, "0123456789");
+      unsigned i = len && len < 4 ? (unsigned)strtoul(digits, NULL, 10) : num;
+      if (i >= num) { /* "$$", or none of them */
+         at += at[1] ? 2 : 1;
+         tl_sb_mem(&sb, text, (size_t)(at - text));
+         continue;
+      }
+      tl_sb_mem(&sb, text, (size_t)(at - text));
+      unsigned before = 0;
+      for (unsigned k = 0; k < i; k++)
+         before += words[k].literal != NULL;
+      at = digits + len;
+      if (words[i].literal) {
+         tl_sb_str(&sb, words[i].literal);
+         at += braced ? strcspn(at, "}") + (strchr(at, '}') != NULL) : 0;
+      } else {
+         tl_sb_printf(&sb, "$%s%u", braced ? "{" : "", i - before);
+      }
+   }
+   tl_sb_str(&sb, text);
+   return tl_sb_cstr(&sb);
 }

@@ -22,4 +22,16 @@ const char *tl_asm_refuses(TlArena *arena, const char *constraints, unsigned num
 /* NULL, or which operand the PTX names ("$3", "${3:..}"; "$$" is a $) that is not there. */
 const char *tl_asm_missing(TlArena *arena, const char *text, unsigned num_operands);
 
+typedef struct TlAsmWord {
+   const char *constraint;
+   const char *literal; /* what stands for it in the text, or NULL */
+} TlAsmWord;
+
+/* The first `max` constraints, clobbers too; how many there are of them. */
+unsigned tl_asm_split(TlArena *arena, const char *constraints, TlAsmWord *words, unsigned max);
+
+/* The text with the literal of word 4 for "$4" or "${4}"; operands behind it count one less. */
+const char *tl_asm_with_literals(TlArena *arena, const char *text, const TlAsmWord *words,
+                                 unsigned num);
+
 #endif

@@ -3,7 +3,6 @@
 #include "sema/builtin.h"
 #include "sema/impl.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- hints: promised facts, one value for each dimension ---- */
@@ -238,97 +237,48 @@ tl_builtin_print(TlSema *s, const TlCall *call)
 }
 
 /* ---- inline assembly ---- */
-/* The words of a call's constraints, and which of them go as literals. */
-typedef struct AsmWords {
-   const char *constraint[2 * TL_ASM_MAX_WORDS];
-   const char *literal[2 * TL_ASM_MAX_WORDS]; /* or NULL */
-   unsigned num, num_literals;
-} AsmWords;
 
-static void
-split_constraints(TlSema *s, const char *text, AsmWords *out)
-{
-   while (*text && out->num < 2 * TL_ASM_MAX_WORDS) {
-      text += strspn(text, " ");
-      size_t end = strcspn(text, ","), len = end;
-      while (len && text[len - 1] == ' ')
-         len--;
-      out->constraint[out->num++] = tl_arena_printf(s->arena, "%.*s", (int)len, text);
-      text += text[end] ? end + 1 : end;
-   }
-}
-
-/* "$4" becomes the literal of operand 4, operands behind it count one less. */
-static const char *
-with_literals(TlSema *s, const char *text, const AsmWords *w)
-{
-   TlSb sb;
-   tl_sb_init(&sb, s->arena);
-   for (const char *at; (at = strchr(text, '$')); text = at) {
-      bool braced = at[1] == '{';
-      const char *digits = at + 1 + braced;
-      size_t len = strspn(digits, "0123456789");
-      unsigned i = len && len < 4 ? (unsigned)strtoul(digits, NULL, 10) : w->num;
-      if (i >= w->num) {
-         at += at[1] ? 2 : 1;
-         tl_sb_mem(&sb, text, (size_t)(at - text));
-         continue;
-      }
-      tl_sb_mem(&sb, text, (size_t)(at - text));
-      unsigned before = 0;
-      for (unsigned k = 0; k < i; k++)
-         before += w->literal[k] != NULL;
-      at = digits + len;
-      if (w->literal[i]) {
-         tl_sb_str(&sb, w->literal[i]);
-         at += braced ? strcspn(at, "}") + (strchr(at, '}') != NULL) : 0;
-      } else {
-         tl_sb_printf(&sb, "$%s%u", braced ? "{" : "", i - before);
-      }
-   }
-   tl_sb_str(&sb, text);
-   return tl_sb_cstr(&sb);
-}
-
-/* Arguments of constraint "n" are literals of the text: no instruction gets them in registers. */
+/* Integers of constraint "n" are literals of the text: no instruction gets them in registers. */
 static bool
 put_literals(TlSema *s, const TlCall *call, TlText *text, TlText *constraints, TlValue **v,
              unsigned *num, const TlType *const *results, unsigned num_results, unsigned pack)
 {
-   AsmWords w = {0};
-   split_constraints(s, tl_text_cstr(s, *constraints), &w);
+   TlAsmWord words[2 * TL_ASM_MAX_WORDS];
+   unsigned num_words =
+      tl_asm_split(s->arena, tl_text_cstr(s, *constraints), words, 2 * TL_ASM_MAX_WORDS);
    unsigned at = 0, kept = 0;
    for (unsigned i = 0; i < num_results; i++)
       at += tl_asm_words(results[i], pack);
-   for (unsigned i = 0; i < *num; i++) {
-      unsigned words = tl_asm_words(v[i]->type, pack), first = at;
-      bool is_literal = first < w.num && strcmp(w.constraint[first], "n") == 0;
-      at += words;
-      if (!is_literal) {
+   for (unsigned i = 0, first = at; i < *num; i++, first = at) {
+      const TlType *elem = tl_type_elem(v[i]->type);
+      at += tl_asm_words(elem, pack);
+      if (first >= num_words || strcmp(words[first].constraint, "n") != 0) {
          v[kept++] = v[i];
          continue;
       }
       uint64_t bits;
-      if (at > w.num || tl_asm_elem_bits(v[i]->type) < 32 || !tl_is_const(v[i], &bits)) {
+      bool is_integer = elem->kind == TL_TYPE_SCALAR && tl_dtype_is_int(elem->dtype);
+      if (at > num_words || !is_integer || tl_asm_elem_bits(elem) < 32 ||
+          !tl_is_const(v[i], &bits)) {
          tl_report(s->diags, E0301, call->range, "args", call->row->name,
                    tl_type_cstr(s->arena, v[i]->type));
-         tl_help(s->diags, "constraint 'n' is a literal of 32 bits or more; 'r' is a register");
+         tl_help(s->diags, "constraint 'n' is an integer literal of 32 bits or more; 'r' and 'f' "
+                           "are registers");
          return false;
       }
-      for (unsigned k = first; k < at; k++) {
-         w.literal[k] = tl_arena_printf(s->arena, "%llu", (unsigned long long)bits);
-         w.num_literals++;
-      }
+      for (unsigned k = first; k < at; k++)
+         words[k].literal = tl_arena_printf(s->arena, "%llu", (unsigned long long)bits);
    }
-   *num = kept;
-   if (!w.num_literals)
+   if (kept == *num)
       return true;
+   *num = kept;
    TlSb sb;
    tl_sb_init(&sb, s->arena);
-   for (unsigned i = 0; i < w.num; i++)
-      if (!w.literal[i])
-         tl_sb_printf(&sb, "%s%s", sb.len ? "," : "", w.constraint[i]);
-   const char *now = tl_sb_cstr(&sb), *body = with_literals(s, tl_text_cstr(s, *text), &w);
+   for (unsigned i = 0; i < num_words; i++)
+      if (!words[i].literal)
+         tl_sb_printf(&sb, "%s%s", sb.len ? "," : "", words[i].constraint);
+   const char *now = tl_sb_cstr(&sb);
+   const char *body = tl_asm_with_literals(s->arena, tl_text_cstr(s, *text), words, num_words);
    *constraints = (TlText){now, strlen(now)};
    *text = (TlText){body, strlen(body)};
    return true;

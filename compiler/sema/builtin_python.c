@@ -124,7 +124,6 @@ less(const TlSv *a, const TlSv *b)
    return v[0] < v[1];
 }
 
-/* Bare min and max: of one tile (or with an axis) the reduction, else elementwise. */
 /* Of NaN and of -0.0 beside 0.0, Python's answer hangs on which comes first. */
 static bool
 without_order(const TlSv *v)
@@ -132,6 +131,7 @@ without_order(const TlSv *v)
    return v->kind == TL_SV_FLOAT && (isnan(v->f) || (v->f == 0 && signbit(v->f)));
 }
 
+/* Bare min and max: of one tile (or with an axis) the reduction, else elementwise. */
 TlSv
 tl_builtin_py_extremum(TlSema *s, const TlCall *call)
 {

@@ -1,5 +1,7 @@
 # RUN: %tilec check %s -k pick -s "*i32, *fp16, i32" | FileCheck --check-prefix=RUNTIME %s
 # EXIT: 1
+# RUN: %tilec check %s -k of_a_float -s "*fp32" | FileCheck --check-prefix=FLOAT %s
+# EXIT: 1
 # RUN: %tilec build %s -k pick -s "*i32, *fp16, 10" | FileCheck %s
 # Arguments of constraint "n" are literals of the instruction, as in Triton: PTX takes lop3's table in no
 # register. Operands behind them keep their places.
@@ -19,5 +21,15 @@ def pick(x, y, MORE):
     c = tl.inline_asm_elementwise("shl.b32 $0, $1, $2;", "=r,r,n", args=[word, MORE], dtype=tl.int32,
                                   is_pure=True, pack=1)
     # CHECK: shl.b32 %r{{[0-9]+}}, [[W]], 10;
-    # RUNTIME: asm_literals.py:19:9: error[E0301]: 'args' of 'inline_asm_elementwise' must be known at compile time; got
+    # RUNTIME: asm_literals.py:21:9: error[E0301]: 'args' of 'inline_asm_elementwise' must be known at compile time; got
     tl.store(y + offs, a + b + c)
+
+
+# LLVM takes only integers as literals; the bits of 1.5 would be another number.
+@triton.jit
+def of_a_float(x):
+    at = x + tl.arange(0, 128)
+    tl.store(at, tl.inline_asm_elementwise("add.f32 $0, $1, $2;", "=f,f,n", args=[tl.load(at), 1.5],
+                                           dtype=tl.float32, is_pure=True, pack=1))
+    # FLOAT: asm_literals.py:32:18: error[E0301]: 'args' of 'inline_asm_elementwise' must be known at compile time; got
+    # FLOAT: help: constraint 'n' is an integer literal of 32 bits or more
