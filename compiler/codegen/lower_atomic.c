@@ -42,25 +42,34 @@ is_fenced(const TlOp *op)
    return op->opcode == TL_OP_ATOM_RMW && tl_type_num_regs(tl_arg(op, 1)->type) > 1;
 }
 
-/* The order that each atomic of an operation has by itself; where nobody looks at what was there
- * before, without an acquire (as below). */
+/* Whoever does not look at what was there before cannot tell what an acquire would have been after;
+ * without it ptxas makes the atomic a RED, which nobody waits for.  Exchanges have no RED, and give
+ * locks back: programs that take them by a relaxed compare-and-swap, as those of Triton's tests,
+ * read what the holder before wrote only because its acquire empties the cache of the SM. */
+static bool
+acquires_nothing(const TlOp *op)
+{
+   return op->opcode == TL_OP_ATOM_RMW && tl_is_unused(op) &&
+          tl_attr_int(op, TL_ATTR_RMW) != TL_RMW_XCHG;
+}
+
+/* The order that each atomic of an operation has by itself. */
 static int64_t
 sem_of_each(const TlOp *op)
 {
    int64_t sem = is_fenced(op) ? TL_SEM_RELAXED : tl_attr_int(op, TL_ATTR_SEM);
-   if (op->opcode != TL_OP_ATOM_RMW || !tl_is_unused(op))
+   if (!acquires_nothing(op))
       return sem;
    return sem == TL_SEM_ACQ_REL ? TL_SEM_RELEASE : sem == TL_SEM_ACQUIRE ? TL_SEM_RELAXED : sem;
 }
 
 /* Of several atomics one fence before them releases, and one after them acquires, instead of a
- * fence in each (PTX ISA, "Memory Consistency Model": release and acquire patterns).  Whoever does
- * not look at what was there before cannot tell what an acquire would have been after. */
+ * fence in each (PTX ISA, "Memory Consistency Model": release and acquire patterns). */
 static void
 fence_around(TlCg *cg, const TlOp *op, int64_t other_order)
 {
    int64_t sem = tl_attr_int(op, TL_ATTR_SEM);
-   bool is_idle = other_order == TL_SEM_ACQUIRE && tl_is_unused(op);
+   bool is_idle = other_order == TL_SEM_ACQUIRE && acquires_nothing(op);
    if (!is_fenced(op) || (sem != TL_SEM_ACQ_REL && sem != other_order) || is_idle)
       return;
    char text[40];
