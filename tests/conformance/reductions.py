@@ -259,6 +259,24 @@ def compare_and_swap_gives_the_old_value():
 
 
 @triton.jit
+def add_behind_lock(p, lock, SEM: tl.constexpr):
+    i = tl.arange(0, 128)
+    while tl.atomic_cas(lock, 0, 1, sem=SEM) == 1:
+        pass
+    tl.store(p + i, tl.load(p + i) + 1)
+    tl.debug_barrier()
+    tl.atomic_xchg(lock, 0)
+
+
+@case("atomics", "acq_rel", "acquire", "relaxed")
+def exchange_gives_a_lock_back(sem):
+    p, lock = np.zeros(128, np.int32), np.zeros(1, np.int32)
+    run(add_behind_lock, p, lock, sem, grid=(400,))
+    close(p, [400] * 128)
+    close(lock, 0)
+
+
+@triton.jit
 def drawn(out, seed, T: tl.constexpr):
     i = tl.arange(0, 32)
     tl.store(out + i, tl.randint(seed, i.to(T)))
