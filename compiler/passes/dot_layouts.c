@@ -417,8 +417,9 @@ tl_mma_operand_memory(const TlDotForm *f, unsigned index, const TlType *t)
 {
    TlWgmmaOperand o;
    uint32_t rows = index == 0 ? WGMMA_ROWS : f->tile.instr_n;
-   unsigned fast = tl_dot_needs_k_together(f) ? 1 - index : tl_dim_together(t);
-   if (!f->is_wgmma)
+   unsigned fast = tl_dot_needs_k_together(f, index) ? 1 - index : tl_dim_together(t);
+   bool is_read_across = index == 0 && fast != 1 && tl_dot_elem_bits(&f->in) == 32;
+   if (!f->is_wgmma || is_read_across)
       return operand_memory(t, fast, 128, true);
    for (unsigned swizzle = 128; swizzle > 16; swizzle /= 2) {
       TlLinear memory = operand_memory(t, fast, swizzle, false);
@@ -428,10 +429,30 @@ tl_mma_operand_memory(const TlDotForm *f, unsigned index, const TlType *t)
    return operand_memory(t, fast, 16, false);
 }
 
-bool
-tl_dot_needs_k_together(const TlDotForm *f)
+TlOperandOrder
+tl_dot_operand_order(TlAnalysis *facts, const TlOp *dot, unsigned index)
 {
-   return f->is_wgmma && tl_dot_elem_bits(&f->in) != 16;
+   assert(dot->opcode == TL_OP_DOT && index < 2);
+   const TlValue *v = tl_arg(dot, index);
+   unsigned k = index == 0 ? v->type->rank - 1u : v->type->rank - 2u;
+   while (v->def && (v->def->opcode == TL_OP_TRANS || tl_has_trait(v->def, TL_TRAIT_ELTWISE))) {
+      if (v->def->opcode == TL_OP_TRANS)
+         k = (unsigned)tl_attr_ints(v->def, TL_ATTR_ORDER).data[k];
+      v = tl_arg(v->def, 0);
+   }
+   if (!tl_value_is(v, TL_OP_LOAD) || v->type->kind != TL_TYPE_TILE)
+      return TL_ORDER_NONE;
+   TlAccess a = tl_access_of(facts, v->def);
+   if (a.contiguity <= 1)
+      return TL_ORDER_NONE;
+   return a.dim == k ? TL_ORDER_K : TL_ORDER_MN;
+}
+
+bool
+tl_dot_needs_k_together(const TlDotForm *f, unsigned index)
+{
+   unsigned bits = tl_dot_elem_bits(&f->in);
+   return f->is_wgmma && (index == 0 ? bits == 8 : bits != 16);
 }
 
 uint32_t

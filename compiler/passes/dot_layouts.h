@@ -3,6 +3,7 @@
 #ifndef TL_PASSES_DOT_LAYOUTS_H
 #define TL_PASSES_DOT_LAYOUTS_H
 
+#include "ir/analysis.h"
 #include "ir/dot_split.h"
 #include "ir/ir.h"
 #include "ir/target.h"
@@ -50,9 +51,13 @@ tl_dot_has_fragment(const TlDotForm *f, unsigned i)
 uint32_t tl_dot_promoted_k(const TlOp *dot);
 /* The dimension of rows of a tile: the one that lies together in the registers or lanes. */
 unsigned tl_dim_together(const TlType *t);
-/* Must K lie together in the operands' shared memory?  wgmma reads both orders of 16-bit elements
- * only. */
-bool tl_dot_needs_k_together(const TlDotForm *f);
+/* What lies together in the global memory that operand `index` is loaded from: K, or the rows of
+ * A or columns of B; NONE where it is not loaded or single elements lie apart. */
+typedef enum TlOperandOrder { TL_ORDER_NONE, TL_ORDER_K, TL_ORDER_MN } TlOperandOrder;
+TlOperandOrder tl_dot_operand_order(TlAnalysis *facts, const TlOp *dot, unsigned index);
+/* Must K lie together in the shared memory of operand `index`?  wgmma reads both orders of 16-bit
+ * elements only; words of A may come from there as fragments. */
+bool tl_dot_needs_k_together(const TlDotForm *f, unsigned index);
 /* Bits of an element as the instruction takes it. */
 unsigned tl_dot_elem_bits(const TlDotInput *in);
 /* Why no matrix instruction computes the dot on the target, as a clause. */

@@ -223,7 +223,8 @@ dim_wanted_together(const Assign *a, const TlOp *load)
    if (!dot || dot->opcode != TL_OP_DOT || tl_arg(dot, 2) == v)
       return rank;
    const TlDotForm *f = tl_map_get(&a->p->dots, dot);
-   return tl_dot_needs_k_together(f) ? of_load[tl_arg(dot, 0) == v ? 1 : 0] : rank;
+   unsigned index = tl_arg(dot, 0) == v ? 0 : 1;
+   return tl_dot_needs_k_together(f, index) ? of_load[1 - index] : rank;
 }
 
 /* Words that are turned on their way to shared memory, by copies of 4 bytes each.  8 lanes read a

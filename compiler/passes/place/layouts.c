@@ -205,28 +205,12 @@ turned_layout(const Driver *d, const TlOp *dot, unsigned i, TlLinear *l)
           tl_hw_turned_bytes(v->type->shape, 1 - i, d->place.func->num_warps, l);
 }
 
-/* Does something else than K lie together in memory where operand i is loaded from? */
-static bool
-is_turned(Driver *d, const TlOp *dot, unsigned i)
-{
-   const TlValue *v = tl_arg(dot, i);
-   unsigned dim = i == 0 ? v->type->rank - 1u : v->type->rank - 2u;
-   while (v->def && (v->def->opcode == TL_OP_TRANS || tl_has_trait(v->def, TL_TRAIT_ELTWISE))) {
-      if (v->def->opcode == TL_OP_TRANS)
-         dim = (unsigned)tl_attr_ints(v->def, TL_ATTR_ORDER).data[dim];
-      v = tl_arg(v->def, 0);
-   }
-   if (!tl_value_is(v, TL_OP_LOAD) || !is_tile(v))
-      return false;
-   TlAccess a = tl_access_of(d->place.facts, v->def);
-   return a.dim != dim && a.contiguity > 1;
-}
-
 static bool
 must_stay_turned(Driver *d, const TlOp *dot, unsigned i)
 {
    TlLinear l;
-   return is_turned(d, dot, i) && !turned_layout(d, dot, i, &l);
+   return tl_dot_operand_order(d->place.facts, dot, i) == TL_ORDER_MN &&
+          !turned_layout(d, dot, i, &l);
 }
 
 static bool
@@ -589,7 +573,7 @@ is_register_move(const TlValue *v, const TlDotForm *f, unsigned i, TlArena *aren
    assert(is_tile(v));
    TlConvertPlan *plan = tl_new(arena, TlConvertPlan);
    unsigned bytes = tl_dtype_info[v->type->dtype].bytes;
-   bool may_shuffle = tl_dot_needs_k_together(f) && !tl_value_is(v, TL_OP_LOAD);
+   bool may_shuffle = f->is_wgmma && tl_dot_elem_bits(&f->in) != 16 && !tl_value_is(v, TL_OP_LOAD);
    TlConvertKind most = may_shuffle ? TL_CONVERT_SHUFFLES : TL_CONVERT_REGISTERS;
    return v->type->layout &&
           tl_convert_plan(v->type->layout, &f->operand[i], bytes, 1 << 23, plan) &&
@@ -658,7 +642,11 @@ set_dot_operand(Driver *d, const TlDotForm *f, TlOp *op, unsigned i, TlValue *v)
 {
    assert(op->opcode == TL_OP_DOT && i < 2);
    TlPlace *p = &d->place;
-   if (f->is_mma && !f->is_wgmma && v->type->kind == TL_TYPE_MEMDESC) {
+   TlWgmmaOperand o;
+   bool is_direct =
+      f->is_wgmma && v->type->kind == TL_TYPE_MEMDESC &&
+      (i == 1 || tl_hw_wgmma_operand(v->type->layout, 0, tl_dot_elem_bits(&f->in), 64, &o));
+   if (f->is_mma && !is_direct && v->type->kind == TL_TYPE_MEMDESC) {
       TlBuilder b = tl_builder_before(op);
       const TlType *t = tl_type_tile(p->types, tl_type_scalar(p->types, v->type->dtype),
                                      v->type->rank, v->type->shape, &f->operand[i]);
