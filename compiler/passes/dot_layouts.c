@@ -10,6 +10,10 @@
  * few for addresses and operands, and ptxas would compute one product after the other. */
 enum { MMA_N = 8, WGMMA_WARPS = 4, WGMMA_ROWS = 64, WGMMA_MOST_N = 256, MOST_WGMMA_REGS = 128 };
 
+/* The same of sums and words of A that come from shared memory as fragments: some 64 registers are
+ * left, of all that a thread has, or of those that threads of a role with others beside it get. */
+enum { MOST_WORDS_ALONE = 192, MOST_WORDS_IN_ROLES = 160 };
+
 /* A matrix instruction: what it multiplies and adds to. */
 typedef struct MmaInstr {
    TlDtype a, b;   /* elements of the operands; FP32 as tf32 */
@@ -452,7 +456,12 @@ bool
 tl_dot_needs_k_together(const TlDotForm *f, unsigned index)
 {
    unsigned bits = tl_dot_elem_bits(&f->in);
-   return f->is_wgmma && (index == 0 ? bits == 8 : bits != 16);
+   if (!f->is_wgmma || bits == 16)
+      return false;
+   unsigned most = f->tile.warps[0] * f->tile.warps[1] > WGMMA_WARPS ? MOST_WORDS_IN_ROLES
+                                                                     : MOST_WORDS_ALONE;
+   bool has_room = tl_ll_num_regs(&f->acc) + tl_ll_num_regs(&f->operand[0]) <= most;
+   return bits == 8 || index == 1 || !has_room;
 }
 
 uint32_t

@@ -56,7 +56,7 @@ unsigned tl_dim_together(const TlType *t);
 typedef enum TlOperandOrder { TL_ORDER_NONE, TL_ORDER_K, TL_ORDER_MN } TlOperandOrder;
 TlOperandOrder tl_dot_operand_order(TlAnalysis *facts, const TlOp *dot, unsigned index);
 /* Must K lie together in the shared memory of operand `index`?  wgmma reads both orders of 16-bit
- * elements only; words of A may come from there as fragments. */
+ * elements only; words of A come from there as fragments where registers are left for them. */
 bool tl_dot_needs_k_together(const TlDotForm *f, unsigned index);
 /* Bits of an element as the instruction takes it. */
 unsigned tl_dot_elem_bits(const TlDotInput *in);

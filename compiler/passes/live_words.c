@@ -33,16 +33,22 @@ tl_words_of_products(const TlBlock *block)
    return sum;
 }
 
+unsigned
+tl_words_of_dots(const TlBlock *block)
+{
+   unsigned words = tl_words_of_products(block);
+   for (const TlOp *op = block->first; op; op = op->next)
+      for (unsigned i = 0; op->opcode == TL_OP_DOT && i < 2; i++)
+         words += tl_type_is_tile(tl_arg(op, i)->type) ? tl_words_of(tl_arg(op, i)->type) : 0;
+   return words;
+}
+
 enum { LANES = 32, WORDS_BESIDE = 32 };
 
 unsigned
 tl_blocks_of_dots(const TlTarget *target, unsigned num_warps, const TlBlock *block)
 {
-   unsigned words = tl_words_of_products(block) + WORDS_BESIDE;
-   for (const TlOp *op = block->first; op; op = op->next)
-      for (unsigned i = 0; op->opcode == TL_OP_DOT && i < 2; i++)
-         words += tl_type_is_tile(tl_arg(op, i)->type) ? tl_words_of(tl_arg(op, i)->type) : 0;
-   return tl_blocks_with(target, num_warps, words);
+   return tl_blocks_with(target, num_warps, tl_words_of_dots(block) + WORDS_BESIDE);
 }
 
 bool

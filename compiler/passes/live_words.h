@@ -14,6 +14,8 @@
 unsigned tl_words_of(const TlType *t);
 /* Words of what the block's dots give. */
 unsigned tl_words_of_products(const TlBlock *block);
+/* The same with operands that are in registers. */
+unsigned tl_words_of_dots(const TlBlock *block);
 /* Blocks of so many warps that the registers of a multiprocessor hold, when each thread has what
  * the block's dots give and take in registers, and some for addresses, masks and the like. */
 unsigned tl_blocks_of_dots(const TlTarget *target, unsigned num_warps, const TlBlock *block);

@@ -593,19 +593,33 @@ tl_pipe_carries_products(const TlPipe *p)
    return false;
 }
 
-bool
-tl_pipe_only_sums_products(const TlPipe *p)
+static bool
+only_sums(const TlPipe *p, bool may_read_fragments)
 {
    bool any = false;
    for (const TlOp *op = p->body->first; op; op = op->next) {
       if (op->opcode != TL_OP_DOT)
          continue;
-      const TlValue *acc = tl_arg(op, 2), *sum = tl_result(op, 0);
+      const TlValue *acc = tl_arg(op, 2), *sum = tl_result(op, 0), *a = tl_arg(op, 0);
       bool is_carried = !acc->def && acc->block == p->body && acc->index > 0 && !acc->uses->next &&
                         !sum->uses->next && tl_arg(p->body->last, acc->index - 1) == sum;
-      if (!is_carried || tl_arg(op, 0)->type->kind != TL_TYPE_MEMDESC || !tl_is_by_wgmma(op))
+      bool is_read = a->type->kind == TL_TYPE_MEMDESC ||
+                     (may_read_fragments && tl_value_is(a, TL_OP_LOCAL_LOAD));
+      if (!is_carried || !is_read || !tl_is_by_wgmma(op))
          return false;
       any = true;
    }
    return any;
+}
+
+bool
+tl_pipe_only_sums_products(const TlPipe *p)
+{
+   return only_sums(p, false);
+}
+
+bool
+tl_pipe_only_multiplies(const TlPipe *p)
+{
+   return only_sums(p, true);
 }

@@ -108,6 +108,8 @@ uint64_t tl_pipe_buffer_bytes(const TlPipe *p, const TlBlock *block);
 /* Does the body only add products by wgmma to what it carries?  Then one of them may be in flight
  * while the next is begun (delay_waits): copies leave alone what the iteration before reads. */
 bool tl_pipe_only_sums_products(const TlPipe *p);
+/* The same where left operands may also be read from a buffer: nothing is computed between. */
+bool tl_pipe_only_multiplies(const TlPipe *p);
 /* Does a product by wgmma end up in what the body carries, unread?  It may go on into the next
  * iteration (sink_waits), under the same condition. */
 bool tl_pipe_carries_products(const TlPipe *p);

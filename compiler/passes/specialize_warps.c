@@ -481,8 +481,10 @@ choose_boxes(Special *s)
    bool all = s->affine != NULL, only_sums = true;
    size_t maps = 0;
    for (size_t i = 0; i < s->pairs.len; i++) {
-      maps += s->pairs.data[i]->pipe.loads.len;
-      only_sums = only_sums && tl_pipe_only_sums_products(&s->pairs.data[i]->pipe);
+      const TlPipe *p = &s->pairs.data[i]->pipe;
+      maps += p->loads.len;
+      only_sums = only_sums && tl_pipe_only_multiplies(p) &&
+                  tl_words_of_dots(p->body) <= sums_by_threads.most_sums;
    }
    for (size_t i = 0; i < s->channels.len && s->affine; i++)
       for (size_t k = 0; k < s->channels.data[i]->pipe->loads.len; k++)

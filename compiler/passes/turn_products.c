@@ -11,8 +11,8 @@
  *
  * Done where both operands are loads, the left one with K together, and the sum is what the loop
  * carries or begins with a constant.  Refused: sums that the loop also reads, 16-bit elements,
- * which wgmma reads either way, bytes, which cannot be read across, and products that are not by
- * wgmma before or after.  The left operand of the result lies along M, so it ends. */
+ * which wgmma reads either way, bytes, which cannot be read across, fragments that registers have
+ * no room for, and products that are not by wgmma before or after.  The left operand of the result lies along M, so it ends. */
 #include "ir/control.h"
 #include "ir/walk.h"
 #include "passes/dot_layouts.h"
@@ -34,13 +34,12 @@ carrying_loop(const TlOp *dot, unsigned *position)
    return is_only_sum && tl_yielded(dot->block, *position) == sum ? loop : NULL;
 }
 
-static bool
-is_by_wgmma(const TlTarget *target, const TlOp *dot, const TlType *a, const TlType *acc)
+static TlDotForm
+form_of(const TlTarget *target, const TlOp *dot, const TlType *a, const TlType *acc)
 {
    TlDtype t = a->dtype;
    TlDotInput in = {.a = t, .b = t, .split = tl_dot_split(t, tl_attr_int(dot, TL_ATTR_PRECISION))};
-   unsigned warps = tl_op_func(dot)->num_warps;
-   return tl_choose_dot_form(target, a, acc, in, warps, TL_DOT_FREE).is_wgmma;
+   return tl_choose_dot_form(target, a, acc, in, tl_op_func(dot)->num_warps, TL_DOT_FREE);
 }
 
 static const TlType *
@@ -61,10 +60,12 @@ is_worth_turning(TlPassCx *cx, TlFunc *f, TlAnalysis *facts, const TlOp *dot)
    if (a->rank != 2 || tl_dtype_info[a->dtype].bits != 32 || b->dtype != a->dtype ||
        !(tl_is_const(tl_arg(dot, 2), &bits) || carrying_loop(dot, &i)))
       return false;
-   return tl_dot_operand_order(facts, dot, 0) == TL_ORDER_K &&
-          tl_dot_operand_order(facts, dot, 1) == TL_ORDER_MN &&
-          is_by_wgmma(cx->target, dot, a, acc) &&
-          is_by_wgmma(cx->target, dot, turned_type(types, b), turned_type(types, acc));
+   if (tl_dot_operand_order(facts, dot, 0) != TL_ORDER_K ||
+       tl_dot_operand_order(facts, dot, 1) != TL_ORDER_MN)
+      return false;
+   TlDotForm before = form_of(cx->target, dot, a, acc);
+   TlDotForm after = form_of(cx->target, dot, turned_type(types, b), turned_type(types, acc));
+   return before.is_wgmma && after.is_wgmma && !tl_dot_needs_k_together(&after, 0);
 }
 
 static TlValue *
