@@ -20,25 +20,50 @@ typedef struct Head {
    pthread_mutex_t *sums; /* held by who adds to dk and dv */
 } Head;
 
-/* In eight sums, which a compiler keeps in vector registers. */
+/* ---- sums of n elements, a multiple of eight as every D is, written so that gcc -O2 makes vectors
+ * of them ---- */
+enum { SUM = 4 }; /* rows are added at once */
+
 static double
 inner(const double *a, const double *b, size_t n)
 {
-   double part[8] = {0}, sum = 0;
-   for (size_t i = 0; i < n / 8 * 8; i++)
-      part[i % 8] += a[i] * b[i];
-   for (size_t i = n / 8 * 8; i < n; i++)
-      sum += a[i] * b[i];
-   for (size_t l = 0; l < 8; l++)
-      sum += part[l];
-   return sum;
+   double s[8] = {0};
+   for (size_t i = 0; i < n; i += 8) {
+      s[0] += a[i] * b[i];
+      s[1] += a[i + 1] * b[i + 1];
+      s[2] += a[i + 2] * b[i + 2];
+      s[3] += a[i + 3] * b[i + 3];
+      s[4] += a[i + 4] * b[i + 4];
+      s[5] += a[i + 5] * b[i + 5];
+      s[6] += a[i + 6] * b[i + 6];
+      s[7] += a[i + 7] * b[i + 7];
+   }
+   return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+}
+
+/* to += the sum of by[k * step] * row k of `from`, of at most SUM of the `rows` that there are. */
+static void
+add_some(double *restrict to, const double *from, const double *by, size_t step, size_t rows,
+         size_t n)
+{
+   if (rows < SUM) {
+      for (size_t k = 0; k < rows; k++)
+         for (size_t i = 0; i < n; i++)
+            to[i] += by[k * step] * from[k * n + i];
+      return;
+   }
+   const double *a = from, *b = a + n, *c = b + n, *d = c + n;
+   double x = by[0], y = by[step], z = by[2 * step], w = by[3 * step];
+   for (size_t i = 0; i < n; i += 4)
+      for (size_t l = i; l < i + 4; l++)
+         to[l] += (a[l] * x + b[l] * y) + (c[l] * z + d[l] * w);
 }
 
 static void
-add_scaled(double *to, const double *from, double by, size_t n)
+add(double *restrict to, const double *from, size_t n)
 {
    for (size_t i = 0; i < n; i++)
-      to[i] += from[i] * by;
+      to[i] += from[i];
 }
 
 /* ---- dropout ---- */
@@ -72,7 +97,32 @@ dropout_factor(const Head *h, size_t i, size_t j)
    return (double)((float)folded * 4.6566127342e-10f) < h->drop ? 0 : 1 / (1 - h->drop);
 }
 
-/* ---- one row ---- */
+/* ---- some rows at a time, which share what is read of k and v ---- */
+enum { ROWS = 16 };
+
+/* What is known of ROWS rows from `first` on, of those that the head has; the arrays are [ROWS, n],
+ * zero where a row sees no key. */
+typedef struct Rows {
+   size_t first, count;
+   size_t begin, end; /* keys that one of them sees */
+   double *p, *kept;  /* weights, before and after dropout */
+   double *slope;     /* of the soft cap at each score */
+   double *ds;
+} Rows;
+
+static Rows
+new_rows(size_t n)
+{
+   double *all = ex_doubles(4 * ROWS * n);
+   size_t each = ROWS * n;
+   return (Rows){.p = all, .kept = all + each, .slope = all + 2 * each, .ds = all + 3 * each};
+}
+
+static void
+free_rows(Rows *w)
+{
+   free(w->p);
+}
 
 /* Row i sees keys *begin .. *end - 1. */
 static void
@@ -82,54 +132,149 @@ visible(const Head *h, size_t i, size_t *begin, size_t *end)
    *begin = h->window && i + 1 > h->window ? i + 1 - h->window : 0;
 }
 
-/* The weights of row i, and its row of o and lse. */
 static void
-forward_row(const Head *h, size_t i, double *p)
+begin_rows(const Head *h, size_t first, Rows *w)
 {
-   size_t begin, end, d = h->d;
-   double max = -INFINITY, sum = 0;
+   size_t unused;
+   w->first = first;
+   w->count = h->n - first < ROWS ? h->n - first : ROWS;
+   visible(h, first, &w->begin, &unused);
+   visible(h, first + w->count - 1, &unused, &w->end);
+   for (size_t r = 0; r < ROWS; r++)
+      for (size_t a = 0; a < 4; a++)
+         memset((double *[]){w->p, w->kept, w->slope, w->ds}[a] + r * h->n + w->begin, 0,
+                (w->end - w->begin) * sizeof *w->p);
+}
+
+/* to, [ROWS, d], += weights @ from, [n, d]. */
+static void
+add_keys(const Head *h, const Rows *w, const double *weights, const double *from, double *to)
+{
+   size_t d = h->d;
+   for (size_t j = w->begin; j < w->end; j += SUM)
+      for (size_t r = 0; r < w->count; r++)
+         add_some(to + r * d, from + j * d, weights + r * h->n + j, 1, w->end - j, d);
+}
+
+/* to, [n, d], += weights^T @ from, [ROWS, d]. */
+static void
+add_rows(const Head *h, const Rows *w, const double *weights, const double *from, double *to)
+{
+   size_t d = h->d, n = h->n;
+   for (size_t j = w->begin; j < w->end; j++)
+      for (size_t r = 0; r < w->count; r += SUM)
+         add_some(to + j * d, from + r * d, weights + r * n + j, n, w->count - r, d);
+}
+
+/* From scores to weights: row i, which is row r of w. */
+static void
+weigh(const Head *h, Rows *w, size_t r)
+{
+   size_t i = w->first + r, begin, end;
+   double *p = w->p + r * h->n, max = -INFINITY, sum = 0;
    visible(h, i, &begin, &end);
-   for (size_t j = begin; j < end; j++) {
-      p[j] = h->scale * inner(h->q + i * d, h->k + j * d, d);
-      p[j] = h->cap > 0 ? h->cap * tanh(p[j] / h->cap) : p[j];
+   for (size_t j = begin; j < end; j++)
       max = fmax(max, p[j]);
-   }
    for (size_t j = begin; j < end; j++)
       sum += p[j] = exp(p[j] - max);
-   memset(h->o + i * d, 0, d * sizeof *h->o);
    for (size_t j = begin; j < end; j++) {
       p[j] /= sum;
-      add_scaled(h->o + i * d, h->v + j * d, p[j] * dropout_factor(h, i, j), d);
+      w->kept[r * h->n + j] = p[j] * dropout_factor(h, i, j);
    }
    h->lse[i] = max + log(sum);
 }
 
+/* The weights of rows first .. first + ROWS - 1, and their rows of o and lse. */
 static void
-backward_row(const Head *h, size_t i, const double *p)
+forward_rows(const Head *h, size_t first, Rows *w)
 {
-   size_t begin, end, d = h->d;
-   const double *q = h->q + i * d, *dout = h->dout + i * d;
-   double delta = inner(h->o + i * d, dout, d);
-   visible(h, i, &begin, &end);
-   for (size_t j = begin; j < end; j++) {
-      const double *k = h->k + j * d;
-      double factor = dropout_factor(h, i, j);
-      double ds = h->scale * p[j] * (factor * inner(dout, h->v + j * d, d) - delta);
-      if (h->cap > 0) {
-         double t = tanh(h->scale * inner(q, k, d) / h->cap);
-         ds *= 1 - t * t;
+   size_t d = h->d, begin, end;
+   begin_rows(h, first, w);
+   for (size_t j = w->begin; j < w->end; j++)
+      for (size_t r = 0; r < w->count; r++) {
+         visible(h, first + r, &begin, &end);
+         if (j < begin || j >= end)
+            continue;
+         double s = h->scale * inner(h->q + (first + r) * d, h->k + j * d, d);
+         double t = h->cap > 0 ? tanh(s / h->cap) : 0;
+         w->p[r * h->n + j] = h->cap > 0 ? h->cap * t : s;
+         w->slope[r * h->n + j] = 1 - t * t;
       }
-      add_scaled(h->dv + j * d, dout, p[j] * factor, d);
-      add_scaled(h->dk + j * d, q, ds, d);
-      add_scaled(h->dq + i * d, k, ds, d);
+   for (size_t r = 0; r < w->count; r++)
+      weigh(h, w, r);
+   memset(h->o + first * d, 0, w->count * d * sizeof *h->o);
+   add_keys(h, w, w->kept, h->v, h->o + first * d);
+}
+
+static void
+backward_rows(const Head *h, Rows *w)
+{
+   size_t d = h->d, n = h->n;
+   const double *dout = h->dout + w->first * d;
+   double delta[ROWS];
+   for (size_t r = 0; r < w->count; r++)
+      delta[r] = inner(h->o + (w->first + r) * d, dout + r * d, d);
+   for (size_t j = w->begin; j < w->end; j++)
+      for (size_t r = 0; r < w->count; r++) {
+         size_t at = r * n + j;
+         double dp = inner(dout + r * d, h->v + j * d, d);
+         w->ds[at] = h->scale * (w->kept[at] * dp - w->p[at] * delta[r]) * w->slope[at];
+      }
+   add_rows(h, w, w->kept, dout, h->dv);
+   add_rows(h, w, w->ds, h->q + w->first * d, h->dk);
+   add_keys(h, w, w->ds, h->k, h->dq + w->first * d);
+}
+
+/* ---- heads, their rows shared out among threads ---- */
+
+/* Every parts-th ROWS rows of a head, from the part's own on: of causal attention all parts then
+ * have about the same work. */
+static void
+forward_part(void *context, size_t part, size_t parts)
+{
+   const Head *h = context;
+   Rows w = new_rows(h->n);
+   for (size_t i = part * ROWS; i < h->n; i += parts * ROWS)
+      forward_rows(h, i, &w);
+   free_rows(&w);
+}
+
+static void
+both_part(void *context, size_t part, size_t parts)
+{
+   Head *all = context, h = *all;
+   Rows w = new_rows(h.n);
+   double *gradients = ex_doubles(2 * h.n * h.d);
+   h.dk = gradients;
+   h.dv = gradients + h.n * h.d;
+   for (size_t i = part * ROWS; i < h.n; i += parts * ROWS) {
+      forward_rows(&h, i, &w);
+      backward_rows(&h, &w);
    }
+   pthread_mutex_lock(all->sums);
+   add(all->dk, h.dk, h.n * h.d);
+   add(all->dv, h.dv, h.n * h.d);
+   pthread_mutex_unlock(all->sums);
+   free(gradients);
+   free_rows(&w);
+}
+
+static void
+do_head(ExWork *work, Head *h)
+{
+   enum { LEAST_ROWS = 64, MOST_THREADS = 64 }; /* fewer rows are done before a thread starts */
+   pthread_mutex_t sums = PTHREAD_MUTEX_INITIALIZER;
+   size_t threads = h->n / LEAST_ROWS, processors = ex_processors();
+   threads = threads < processors ? threads : processors;
+   threads = threads < MOST_THREADS ? threads : MOST_THREADS;
+   h->sums = &sums;
+   ex_in_threads(work, h, threads ? threads : 1);
 }
 
 static void
 forward_into(ExCase *c, double *lse)
 {
    size_t n = ex_size(c, "N"), d = ex_size(c, "D");
-   double *p = ex_doubles(n);
    for (size_t head = 0; head < ex_size(c, "H"); head++) {
       Head h = {.n = n,
                 .d = d,
@@ -141,10 +286,8 @@ forward_into(ExCase *c, double *lse)
                 .v = ex_in(c, "v") + head * n * d,
                 .o = ex_want(c, "o") + head * n * d,
                 .lse = lse + head * n};
-      for (size_t i = 0; i < n; i++)
-         forward_row(&h, i, p);
+      do_head(forward_part, &h);
    }
-   free(p);
 }
 
 static void
@@ -187,39 +330,12 @@ head_of(const ExCase *c, size_t head)
                  .dv = ex_want(c, "dv") + at_kv};
 }
 
-/* Every parts-th row of a head, from row `part` on: of causal attention all parts then have about
- * the same work. */
-static void
-rows_of_head(void *context, size_t part, size_t parts)
-{
-   Head *all = context, h = *all;
-   double *p = ex_doubles(h.n), *gradients = ex_doubles(2 * h.n * h.d);
-   h.dk = gradients;
-   h.dv = gradients + h.n * h.d;
-   for (size_t i = part; i < h.n; i += parts) {
-      forward_row(&h, i, p);
-      backward_row(&h, i, p);
-   }
-   pthread_mutex_lock(all->sums);
-   add_scaled(all->dk, h.dk, 1, h.n * h.d);
-   add_scaled(all->dv, h.dv, 1, h.n * h.d);
-   pthread_mutex_unlock(all->sums);
-   free(gradients);
-   free(p);
-}
-
 static void
 formulas(ExCase *c)
 {
-   enum { LEAST_ROWS = 64, MOST_THREADS = 64 }; /* fewer rows are done before a thread starts */
-   size_t threads = ex_size(c, "N") / LEAST_ROWS, processors = ex_processors();
-   threads = threads < processors ? threads : processors;
-   threads = threads < MOST_THREADS ? threads : MOST_THREADS;
-   pthread_mutex_t sums = PTHREAD_MUTEX_INITIALIZER;
    for (size_t head = 0; head < ex_size(c, "H"); head++) {
       Head h = head_of(c, head);
-      h.sums = &sums;
-      ex_in_threads(rows_of_head, &h, threads ? threads : 1);
+      do_head(both_part, &h);
    }
 }
 
@@ -227,15 +343,13 @@ formulas(ExCase *c)
 static double
 loss(const ExCase *c)
 {
-   size_t n = ex_size(c, "N");
-   double sum = 0, *p = ex_doubles(n);
+   size_t n = ex_size(c, "N"), d = ex_size(c, "D");
+   double sum = 0;
    for (size_t head = 0; head < ex_size(c, "H"); head++) {
       Head h = head_of(c, head);
-      for (size_t i = 0; i < n; i++)
-         forward_row(&h, i, p);
-      sum += inner(h.o, h.dout, n * h.d);
+      forward_part(&h, 0, 1);
+      sum += inner(h.o, h.dout, n * d);
    }
-   free(p);
    return sum;
 }
 
@@ -267,9 +381,9 @@ differences(ExCase *c)
 #define WIDE   " D=128 scale=0.08838835 BM=128 BN=128"
 #define CAUSAL " CAUSAL=True"
 
-#define FORWARD(kernel)                                                                            \
+#define FORWARD(file, kernel)                                                                      \
    .arrays = "q: T[H*N*D], k: T[H*N*D], v: T[H*N*D], o: out T[H*N*D], lse: out fp32[H*N]",         \
-   .launches = {"attention." kernel "(q, k, v, o, lse, H, N, scale) D=D CAUSAL=CAUSAL"             \
+   .launches = {file "." kernel "(q, k, v, o, lse, H, N, scale) D=D CAUSAL=CAUSAL"                 \
                 " BLOCK_M=BM BLOCK_N=BN flops=4*H*D*PAIRS"},                                       \
    .defaults = "CAUSAL=False",                                                                     \
    .cases = "T=fp16 H=2 N=128" D64 "; T=fp16 H=2 N=128" D64 CAUSAL "; T=fp16 H=1 N=127" D32        \
@@ -296,7 +410,7 @@ differences(ExCase *c)
                 rows "(q, k, v, do, lse, delta, dq, H, N, scale, DROP, SEED) " MASK                \
                 " flops=6*H*D*PAIRS"},                                                             \
    .defaults = "H=6 G=1 W=0 CAP=0.0 CAUSAL=False DROP=None SEED=None"
-#define FIXED BACKWARD("attention_backward.attn_bwd_kv", "attention_backward.attn_bwd_q")
+#define FIXED BACKWARD("attention_backward_kv.attn_bwd_kv", "attention_backward_q.attn_bwd_q")
 #define TUNED                                                                                      \
    BACKWARD("tuned_attention_backward.tuned_bwd_kv", "tuned_attention_backward.tuned_bwd_q")
 
@@ -315,8 +429,8 @@ differences(ExCase *c)
    "; T=fp16 H=16 N=16384 PAIRS=16252928 G=8 W=1024 CAP=30.0" D128 CAUSAL
 
 static const ExRow rows[] = {
-   {.name = "attn_fwd", FORWARD("attn_fwd")},
-   {.name = "attn_fwd_bp", FORWARD("attn_fwd_bp")},
+   {.name = "attn_fwd", FORWARD("attention", "attn_fwd")},
+   {.name = "attn_fwd_bp", FORWARD("attention_block_pointers", "attn_fwd_bp")},
    {.name = "attention_without_lse",
     .arrays = "q: T[H*N*D], k: T[H*N*D], v: T[H*N*D], o: out T[H*N*D]",
     .launches = {"attention.attn_fwd(q, k, v, o, None, H, N, scale) D=D CAUSAL=CAUSAL"},

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -572,24 +573,66 @@ compare(ExCase *c)
    }
 }
 
+/* All that is run: a case is taken by the next thread that is free, and its results are printed
+ * when those of the cases before it have been. */
+typedef struct Job {
+   const ExRow *row;
+   const char *text;
+   size_t text_bytes;
+} Job;
+
+typedef struct Queue {
+   Example *ex;
+   Example start; /* as it was before the first case */
+   Job *job;
+   size_t num_jobs, capacity;
+   size_t next; /* not taken yet */
+   size_t turn; /* whose results are printed next */
+   pthread_mutex_t lock;
+   pthread_cond_t turned;
+} Queue;
+
 static void
-run_case(Example *ex, const ExRow *row, const char *text, size_t bytes)
+take_turn(Queue *q, size_t number)
 {
-   ExCase c = {.ex = ex, .row = row, .text = text, .text_bytes = bytes};
-   ex->rng = ex->seed; /* every case alone gives what it gives among the others */
-   read_names(&c, text, bytes);
-   if (row->defaults)
-      read_names(&c, row->defaults, strlen(row->defaults));
+   pthread_mutex_lock(&q->lock);
+   while (q->turn != number)
+      pthread_cond_wait(&q->turned, &q->lock);
+   pthread_mutex_unlock(&q->lock);
+}
+
+static void
+end_turn(Queue *q, const Example *own)
+{
+   pthread_mutex_lock(&q->lock);
+   q->ex->cases += own->cases;
+   q->ex->failures += own->failures;
+   q->turn++;
+   pthread_cond_broadcast(&q->turned);
+   pthread_mutex_unlock(&q->lock);
+}
+
+static void
+run_case(Queue *q, size_t number)
+{
+   const Job *job = &q->job[number];
+   Example own = q->start; /* so that every case alone gives what it gives among the others */
+   ExCase c = {.ex = &own, .row = job->row, .text = job->text, .text_bytes = job->text_bytes};
+   read_names(&c, c.text, c.text_bytes);
+   if (c.row->defaults)
+      read_names(&c, c.row->defaults, strlen(c.row->defaults));
    read_arrays(&c);
    prepare(&c);
-   if (ex->description)
+   if (own.description)
       describe_case(&c);
-   for (size_t i = 0; i < EX_MAX_LAUNCHES && row->launches[i]; i++)
-      launch(&c, row->launches[i]);
-   if (!ex->repeats) {
-      row->oracle(&c);
+   for (size_t i = 0; i < EX_MAX_LAUNCHES && c.row->launches[i]; i++)
+      launch(&c, c.row->launches[i]);
+   if (!own.repeats)
+      c.row->oracle(&c);
+   take_turn(q, number);
+   if (!own.repeats)
       compare(&c);
-   }
+   end_turn(q, &own);
    for (size_t i = 0; i < c.num_arrays; i++) {
       ex_free_array(&c.array[i].data);
       free(c.array[i].before);
@@ -598,15 +641,50 @@ run_case(Example *ex, const ExRow *row, const char *text, size_t bytes)
 }
 
 static void
-run_cases(Example *ex, const ExRow *row, const char *cases)
+run_some(void *context, size_t part, size_t parts)
+{
+   Queue *q = context;
+   (void)part, (void)parts;
+   for (;;) {
+      pthread_mutex_lock(&q->lock);
+      size_t number = q->next++;
+      pthread_mutex_unlock(&q->lock);
+      if (number >= q->num_jobs)
+         return;
+      run_case(q, number);
+   }
+}
+
+static void
+add_cases(Queue *q, const ExRow *row, const char *cases)
 {
    cases = cases ? cases + strspn(cases, " ;") : "";
    while (*cases) {
+      if (q->num_jobs == q->capacity) {
+         size_t capacity = q->capacity ? 2 * q->capacity : 64;
+         Job *more = ex_allocate(capacity, sizeof *more);
+         if (q->num_jobs)
+            memcpy(more, q->job, q->num_jobs * sizeof *more);
+         free(q->job);
+         q->job = more;
+         q->capacity = capacity;
+      }
       size_t bytes = strcspn(cases, ";");
-      run_case(ex, row, cases, bytes);
+      q->job[q->num_jobs++] = (Job){row, cases, bytes};
       cases += bytes;
       cases += strspn(cases, " ;");
    }
+}
+
+/* Most of a run on a GPU is compilation and oracles, on one processor each.  On the host executors
+ * a launch has them all to itself; what is timed is alone. */
+static size_t
+threads_of(const Example *ex)
+{
+   enum { MOST_THREADS = 16 }; /* each holds the arrays of a case */
+   if (ex->executor != TILEC_ON_CUDA || ex->repeats)
+      return 1;
+   return ex_processors() < MOST_THREADS ? ex_processors() : MOST_THREADS;
 }
 
 int
@@ -619,17 +697,21 @@ ex_run_rows(const char *program, const ExRow *rows, size_t num_rows, int argc, c
    ex.description = description && ex.repeats ? fopen(description, "w") : NULL;
    if (description && !ex.description)
       ex_die(&ex, "--describe needs --time, and a file that can be written to");
+   Queue q = {.ex = &ex, .lock = PTHREAD_MUTEX_INITIALIZER, .turned = PTHREAD_COND_INITIALIZER};
    for (size_t i = 0; i < num_rows; i++) {
       if (ex.only && strcmp(ex.only, rows[i].name) != 0)
          continue;
-      run_cases(&ex, &rows[i], ex.repeats ? rows[i].timed : rows[i].cases);
+      add_cases(&q, &rows[i], ex.repeats ? rows[i].timed : rows[i].cases);
       if (ex.repeats)
          continue;
       if (ex.large)
-         run_cases(&ex, &rows[i], rows[i].large);
+         add_cases(&q, &rows[i], rows[i].large);
       if (ex.large && ex.executor == TILEC_ON_CUDA)
-         run_cases(&ex, &rows[i], rows[i].gpu);
+         add_cases(&q, &rows[i], rows[i].gpu);
    }
+   q.start = ex;
+   ex_in_threads(run_some, &q, threads_of(&ex));
+   free(q.job);
    if (ex.description && fclose(ex.description) != 0)
       ex_die(&ex, "cannot write '%s'", description);
    return ex_close(&ex);

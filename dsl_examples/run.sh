@@ -36,11 +36,10 @@ emit() { # NAME FILE OPTIONS..
 }
 
 tilec_say "compiling to PTX"
-attention=(attention.tile -D D=64
-           -s '*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, i32, i32:16, fp32')
-emit attn_fwd "${attention[@]}" -k attn_fwd
-emit attn_fwd_causal "${attention[@]}" -k attn_fwd -D CAUSAL=True
-emit attn_fwd_bp_causal "${attention[@]}" -k attn_fwd_bp -D CAUSAL=True
+attention=(-D D=64 -s '*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, i32, i32:16, fp32')
+emit attn_fwd attention.tile "${attention[@]}"
+emit attn_fwd_causal attention.tile "${attention[@]}" -D CAUSAL=True
+emit attn_fwd_bp_causal attention_block_pointers.tile "${attention[@]}" -D CAUSAL=True
 emit elu elu.tile
 
 # The results that the log has from line $1 on.

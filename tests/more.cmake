@@ -185,6 +185,9 @@ if(TARGET tilec_shared)
   set_target_properties(launch_time PROPERTIES BUILD_RPATH_USE_ORIGIN ON)
   if(TARGET fakecuda AND NOT TILEC_SANITIZE)
     add_test(NAME launch.time COMMAND launch_time --driver "$<TARGET_FILE:fakecuda>" --limit 2)
+    add_test(NAME example.order
+             COMMAND "${CMAKE_SOURCE_DIR}/tests/support/check_case_order.sh" "$<TARGET_FILE:example_layers>"
+                     "$<TARGET_FILE:fakecuda>")
     set_tests_properties(launch.time PROPERTIES RUN_SERIAL ON)
   endif()
 

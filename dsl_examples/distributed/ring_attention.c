@@ -49,16 +49,16 @@ ring_backward_blocks(const Ring *a)
 static void
 open_backward_kernels(Ring *a, const char *shape)
 {
-   static const char file[] = "ring_backward.tile";
+   static const char kv[] = "ring_backward_kv.tile", q[] = "ring_backward_q.tile";
    char defines[192], causal[224], add[224];
    Rank *r = a->r;
    snprintf(defines, sizeof defines, "%s GROUP=%u %s", shape, a->group, ring_backward_blocks(a));
    snprintf(causal, sizeof causal, "%s CAUSAL=True", defines);
    snprintf(add, sizeof add, "%s ADD=True", defines);
-   a->causal_kv = rank_kernel(r, file, "ring_backward_kv", causal);
-   a->whole_kv = rank_kernel(r, file, "ring_backward_kv", defines);
-   a->causal_q = rank_kernel(r, file, "ring_backward_q", causal);
-   a->whole_q = rank_kernel(r, file, "ring_backward_q", add);
+   a->causal_kv = rank_kernel(r, kv, "ring_backward_kv", causal);
+   a->whole_kv = rank_kernel(r, kv, "ring_backward_kv", defines);
+   a->causal_q = rank_kernel(r, q, "ring_backward_q", causal);
+   a->whole_q = rank_kernel(r, q, "ring_backward_q", add);
    a->make_delta = rank_kernel(r, "../attention_backward.tile", "attn_bwd_delta", shape);
    a->add_rows = rank_kernel(r, "arrays.tile", "add_rows", shape);
 }
@@ -169,8 +169,12 @@ static bool
 ring_main(Rank *r)
 {
    static const char *const files[] = {
-      "ring_attention.tile", "ring_backward.tile",        "arrays.tile",
-      "../attention.tile",   "../attention_forward.tile", "../attention_backward.tile"};
+      "ring_attention.tile",         "ring_backward_kv.tile",
+      "ring_backward_q.tile",        "arrays.tile",
+      "../attention.tile",           "../attention_forward.tile",
+      "../attention_scores.tile",    "../online_softmax.tile",
+      "../attention_backward.tile",  "../attention_backward_kv.tile",
+      "../attention_backward_q.tile"};
    rank_compare_kernels(r, files, sizeof files / sizeof files[0]);
    Ring a = open_ring(r);
    rank_say(r, "ring attention: %zu tokens, %u heads, D %u, on %u ranks by %s, %.1f MB a message\n",

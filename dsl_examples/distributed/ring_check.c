@@ -72,10 +72,10 @@ is_forward_right(Ring *a, Whole *w)
 static void
 whole_backward(Ring *a, Whole *w)
 {
-   static const char file[] = "../attention_backward.tile";
    Rank *r = a->r;
-   ExKernel kv = example(a, file, "attn_bwd_kv", ring_backward_blocks(a));
-   ExKernel q = example(a, file, "attn_bwd_q", ring_backward_blocks(a));
+   const char *blocks = ring_backward_blocks(a);
+   ExKernel kv = example(a, "../attention_backward_kv.tile", "attn_bwd_kv", blocks);
+   ExKernel q = example(a, "../attention_backward_q.tile", "attn_bwd_q", blocks);
    RANK_LAUNCH(r, &a->make_delta, rank_at(&w->o, 0), rank_at(&w->dout, 0), rank_at(&w->delta, 0),
                (int)(a->heads * a->tokens));
    RANK_LAUNCH(r, &kv, rank_at(&w->q, 0), rank_at(&w->k, 0), rank_at(&w->v, 0),

@@ -349,7 +349,8 @@ def sdpa(q, k, v, causal, scale, backend):
 def attention(b):
     if not b.wants("attention"):
         return
-    tiles = {"": Tile("attention.tile", "attn_fwd"), " bp": Tile("attention.tile", "attn_fwd_bp")}
+    tiles = {"": Tile("attention.tile", "attn_fwd"),
+             " bp": Tile("attention_block_pointers.tile", "attn_fwd_bp")}
     cases = [(64, 1, 32, 16384), (64, 16, 32, 1024), (128, 4, 16, 4096), (128, 1, 16, 16384)]
     if b.options.quick:
         cases = [(64, 16, 32, 1024), (128, 4, 16, 4096)]

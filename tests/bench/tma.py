@@ -134,8 +134,9 @@ def odd_matmul(table):
 
 
 def attention(table):
-    for name, form in (("attn_fwd", ""), ("attn_fwd_bp", " bp")):
-        pair = kernels("attention.tile", name)
+    for file, name, form in (("attention.tile", "attn_fwd", ""),
+                             ("attention_block_pointers.tile", "attn_fwd_bp", " bp")):
+        pair = kernels(file, name)
         for d, z, h, n in ((128, 4, 16, 4096), (256, 2, 16, 4096), (128, 1, 16, 16384),
                            (64, 1, 32, 16384)):
             if form and (n > 4096 or d > 128):

@@ -67,7 +67,7 @@ say "a bare root"
    skip "no packages for a bare root"
 mknod -m 666 "$bare/dev/null" c 1 3 2>/dev/null || skip "a device cannot be made here"
 inside true 2>/dev/null || skip "/proc cannot be mounted there"
-cp -- "$work/packages"/*.{deb,whl} "$root/dsl_examples/"{elu,attention}.tile "$here"/*.py \
+cp -- "$work/packages"/*.{deb,whl} "$root/dsl_examples/"{elu,attention,online_softmax}.tile "$here"/*.py \
    "$bare/tmp"
 
 say "the command, from its .deb"

@@ -28,11 +28,13 @@ tilec_ptx_cases() { # CALLBACK: called once per row with its words
       -s '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32, i32, 1, i32, 1, i32, 1'
    local kernel causal d warps
    for kernel in attn_fwd attn_fwd_bp; do
+      local attention=attention.tile
+      [[ $kernel == attn_fwd ]] || attention=attention_block_pointers.tile
       for causal in False True; do
          for d in 64 128; do
             warps=4
             ((d < 128)) || warps=8
-            "$f" "${kernel}_d${d}_${causal,,}" attention.tile "$kernel" -D "D=$d" \
+            "$f" "${kernel}_d${d}_${causal,,}" "$attention" "$kernel" -D "D=$d" \
                -D "CAUSAL=$causal" --num-warps=$warps \
                -s '*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, i32, i32:16, fp32'
          done
@@ -72,10 +74,10 @@ tilec_ptx_hopper_cases() { # CALLBACK
          "$f" "attn_forward_d${d}_$mode" attention_forward.tile attn_forward \
             -s "$inputs, $sizes, $drop" -D "D=$d" "${mask[@]}"
          if ((d != 128)) || [[ $mode != dropout ]]; then # that spills 40 bytes
-            "$f" "attn_bwd_kv_d${d}_$mode" attention_backward.tile attn_bwd_kv \
+            "$f" "attn_bwd_kv_d${d}_$mode" attention_backward_kv.tile attn_bwd_kv \
                -s "$inputs, *fp32:16, $half, $half, $sizes, $drop" -D "D=$d" "${mask[@]}"
          fi
-         "$f" "attn_bwd_q_d${d}_$mode" attention_backward.tile attn_bwd_q \
+         "$f" "attn_bwd_q_d${d}_$mode" attention_backward_q.tile attn_bwd_q \
             -s "$inputs, *fp32:16, $half, $sizes, $drop" -D "D=$d" "${mask[@]}"
       done
    done

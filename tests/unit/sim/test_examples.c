@@ -270,6 +270,7 @@ products(void **state)
 static void
 attention(void **state)
 {
+   static const char *const files[] = {"attention.tile", "attention_block_pointers.tile"};
    static const char *const kernels[] = {"attn_fwd", "attn_fwd_bp"};
    (void)state;
    for (unsigned i = 0; i < 16; i++) {
@@ -277,7 +278,7 @@ attention(void **state)
       TlDtype t = i & 2 ? TL_BF16 : TL_FP16;
       const char *causal = i & 4 ? "True" : "False";
       Spec in = {'b', t, e, 0}, out = {'o', t, e, 0};
-      check(&(Case){.file = "attention.tile",
+      check(&(Case){.file = files[i >> 3],
                     .kernel = kernels[i >> 3],
                     .tolerance = 1e-2,
                     .grid = {(uint32_t)(n + 63) / 64, 2, 1},
