@@ -691,18 +691,20 @@ int
 ex_run_rows(const char *program, const ExRow *rows, size_t num_rows, int argc, char **argv)
 {
    Example ex;
-   const char *description = NULL;
-   const ExOption own[] = {{"--describe", &description}, {NULL, NULL}};
+   const char *description = NULL, *cases = NULL;
+   const ExOption own[] = {{"--describe", &description}, {"--cases", &cases}, {NULL, NULL}};
    ex_open_with(&ex, program, argc, argv, own);
    ex.description = description && ex.repeats ? fopen(description, "w") : NULL;
    if (description && !ex.description)
       ex_die(&ex, "--describe needs --time, and a file that can be written to");
+   if (cases && !ex.only)
+      ex_die(&ex, "--cases needs --only, the row that they are of");
    Queue q = {.ex = &ex, .lock = PTHREAD_MUTEX_INITIALIZER, .turned = PTHREAD_COND_INITIALIZER};
    for (size_t i = 0; i < num_rows; i++) {
       if (ex.only && strcmp(ex.only, rows[i].name) != 0)
          continue;
-      add_cases(&q, &rows[i], ex.repeats ? rows[i].timed : rows[i].cases);
-      if (ex.repeats)
+      add_cases(&q, &rows[i], cases ? cases : ex.repeats ? rows[i].timed : rows[i].cases);
+      if (cases || ex.repeats)
          continue;
       if (ex.large)
          add_cases(&q, &rows[i], rows[i].large);

@@ -50,10 +50,10 @@ typedef struct ExRow {
    void (*oracle)(ExCase *c);  /* writes what ex_want returns, zero at first, in double precision */
 } ExRow;
 
-/* Runs the rows, all or the one that `--only` names; with `--time` it prints how long the launches
- * of the timed cases take instead, with what they move and compute a second; with `--time` and
- * `--describe FILE` it writes those launches to the file, in JSON, and makes none.  Returns the
- * exit status. */
+/* Runs the rows, all or the one that `--only` names, that one also at other cases: `--cases TEXT`,
+ * written as the column is.  With `--time` it prints how long the launches of the timed cases take
+ * instead, with what they move and compute a second; with `--time` and `--describe FILE` it writes
+ * those launches to the file, in JSON, and makes none.  Returns the exit status. */
 int ex_run_rows(const char *program, const ExRow *rows, size_t num_rows, int argc, char **argv);
 
 /* The case's names. */

@@ -13,7 +13,7 @@
 #define EXAMPLES_DIR "."
 #endif
 
-enum { GUARD_ELEMS = 256, MOST_REPEATS = 65536 };
+enum { GUARD_ELEMS = 256, MOST_REPEATS = 65536, MOST_SHIFT = 65536 };
 
 /* ---- failures that are not wrong numbers ---- */
 _Noreturn void
@@ -65,7 +65,7 @@ usage(const Example *ex, const ExOption *own)
 {
    fprintf(stderr,
            "usage: %s [--on auto|cpu|sim|cuda] [--seed N] [--size small|large] [--source DIR] "
-           "[--only ROW] [--time REPEATS] [--bits FILE]",
+           "[--only ROW] [--time REPEATS] [--shift N] [--bits FILE]",
            ex->name);
    for (; own && own->name; own++)
       fprintf(stderr, " [%s ..]", own->name);
@@ -116,10 +116,13 @@ void
 ex_open_with(Example *ex, const char *name, int argc, char **argv, const ExOption *own)
 {
    *ex = (Example){.name = name, .seed = 20260101, .source_dir = EXAMPLES_DIR};
-   const char *on = "auto", *size = NULL, *seed = NULL, *repeats = NULL, *bits = NULL;
-   const ExOption common[] = {
-      {"--on", &on},         {"--seed", &seed},    {"--size", &size}, {"--source", &ex->source_dir},
-      {"--only", &ex->only}, {"--time", &repeats}, {"--bits", &bits}, {NULL, NULL}};
+   const char *on = "auto", *size = NULL, *seed = NULL, *repeats = NULL, *bits = NULL,
+              *shift = NULL;
+   const ExOption common[] = {{"--on", &on},         {"--seed", &seed},
+                              {"--size", &size},     {"--source", &ex->source_dir},
+                              {"--only", &ex->only}, {"--time", &repeats},
+                              {"--shift", &shift},   {"--bits", &bits},
+                              {NULL, NULL}};
    for (int i = 1; i < argc; i += 2) {
       const ExOption *option = find_option(common, argv[i]);
       option = option ? option : find_option(own, argv[i]);
@@ -129,6 +132,7 @@ ex_open_with(Example *ex, const char *name, int argc, char **argv, const ExOptio
    }
    ex->seed = seed ? strtoull(seed, NULL, 0) : ex->seed;
    ex->repeats = repeats ? (unsigned)ex_whole_number(ex, "--time", repeats, MOST_REPEATS) : 0;
+   ex->shift = shift ? (size_t)ex_whole_number(ex, "--shift", shift, MOST_SHIFT) : 0;
    ex->rng = ex->seed;
    ex->hash = FNV_BASIS;
    if (bits && !(ex->bits = fopen(bits, "w")))
@@ -163,10 +167,12 @@ ex_close(Example *ex)
 static ExArray
 new_array(Example *ex, TilecDtype dtype, size_t elems)
 {
-   ExArray a = {
-      .dtype = dtype, .elems = elems, .guard = ex->executor == TILEC_ON_CUDA ? GUARD_ELEMS : 0};
-   size_t total = elems + a.guard;
-   a.value = ex_allocate(total, sizeof *a.value);
+   ExArray a = {.dtype = dtype,
+                .elems = elems,
+                .shift = ex->shift,
+                .guard = ex->executor == TILEC_ON_CUDA ? GUARD_ELEMS : 0};
+   size_t total = a.shift + elems + a.guard;
+   a.value = ex_allocate(elems, sizeof *a.value);
    ex_must(ex, tilec_buffer_new(ex->rt, total * ex_dtype_bytes(dtype), &a.buffer), "a buffer");
    return a;
 }
@@ -174,13 +180,16 @@ new_array(Example *ex, TilecDtype dtype, size_t elems)
 static void
 upload(Example *ex, ExArray *a)
 {
-   size_t total = a->elems + a->guard, elem_bytes = ex_dtype_bytes(a->dtype);
-   for (size_t i = a->elems; i < total; i++)
-      a->value[i] = (double)NAN;
+   size_t total = a->shift + a->elems + a->guard, elem_bytes = ex_dtype_bytes(a->dtype);
+   double *all = ex_allocate(total, sizeof *all);
+   for (size_t i = 0; i < total; i++)
+      all[i] = (double)NAN;
+   memcpy(all + a->shift, a->value, a->elems * sizeof *all);
    char *bytes = ex_allocate(total, elem_bytes);
-   ex_pack(a->dtype, a->value, total, bytes);
+   ex_pack(a->dtype, all, total, bytes);
    ex_must(ex, tilec_buffer_upload(a->buffer, 0, bytes, total * elem_bytes, NULL), "an upload");
    free(bytes);
+   free(all);
 }
 
 ExArray
@@ -245,19 +254,23 @@ is_poison(TilecDtype dtype, double x)
 void
 ex_fetch(Example *ex, ExArray *out)
 {
-   size_t total = out->elems + out->guard, elem_bytes = ex_dtype_bytes(out->dtype);
+   size_t total = out->shift + out->elems + out->guard, elem_bytes = ex_dtype_bytes(out->dtype);
+   double *all = ex_allocate(total, sizeof *all);
    char *bytes = ex_allocate(total, elem_bytes);
    ex_must(ex, tilec_buffer_download(out->buffer, 0, bytes, total * elem_bytes, NULL),
            "a download");
-   ex_unpack(out->dtype, bytes, total, out->value);
+   ex_unpack(out->dtype, bytes, total, all);
    ex_hash(ex, bytes, total * elem_bytes);
-   free(bytes);
-   for (size_t i = out->elems; i < total; i++)
-      if (!is_poison(out->dtype, out->value[i])) {
-         printf("%s: element %zu was written, the array has %zu\n", ex->name, i, out->elems);
+   memcpy(out->value, all + out->shift, out->elems * sizeof *all);
+   for (size_t i = 0; i < total; i++)
+      if ((i < out->shift || i >= out->shift + out->elems) && !is_poison(out->dtype, all[i])) {
+         printf("%s: element %td was written, the array has %zu\n", ex->name,
+                (ptrdiff_t)i - (ptrdiff_t)out->shift, out->elems);
          ex->failures++;
-         return;
+         break;
       }
+   free(bytes);
+   free(all);
 }
 
 void
@@ -271,7 +284,7 @@ ex_free_array(ExArray *a)
 TilecArg
 ex_arg(const ExArray *a)
 {
-   return tilec_view(a->dtype, a->buffer, 0);
+   return tilec_view(a->dtype, a->buffer, a->shift * ex_dtype_bytes(a->dtype));
 }
 
 /* ---- kernels ---- */

@@ -19,6 +19,7 @@ typedef struct Example {
    const char *name;       /* of the example */
    const char *only;       /* the one row of a table to run; NULL: all */
    unsigned repeats;       /* of a table's launches, to time them; 0: check them instead */
+   size_t shift;           /* --shift N: elements between the start of a buffer and its array */
    void *bits;        /* --bits FILE, which gets a line per case: a hash of the outputs' bits */
    uint64_t hash;     /* of what was fetched since the last case */
    FILE *description; /* of a table's launches, which are then not made; NULL: none wanted */
@@ -26,17 +27,18 @@ typedef struct Example {
 } Example;
 
 /* A typed array on the host and in a buffer of the executor.  `value` holds its elements as
- * doubles, of an input what the kernel reads, of an output after ex_fetch what it wrote. */
+ * doubles, of an input what the kernel reads, of an output after ex_fetch what it wrote.  Around
+ * them lie poisoned ones, checked by ex_fetch. */
 typedef struct ExArray {
    TilecDtype dtype;
    size_t elems;
    double *value;
    TilecBuffer *buffer;
-   size_t guard; /* poisoned elements past the end of the array, checked by ex_fetch */
+   size_t shift, guard; /* poisoned elements before and behind it */
 } ExArray;
 
 /* Reads --on auto|cpu|sim|cuda, --seed N, --size small|large, --source DIR,
- * --bits FILE, and for tables --only ROW and --time REPEATS; opens the executor. */
+ * --shift N, --bits FILE, and for tables --only ROW and --time REPEATS; opens the executor. */
 void ex_open(Example *ex, const char *name, int argc, char **argv);
 /* An option of one example: NAME VALUE.  A list of them ends with a NULL name. */
 typedef struct ExOption {
