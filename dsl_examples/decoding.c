@@ -201,7 +201,8 @@ static const ExRow rows[] = {
                  MERGE},
     .cases = "T=fp16 B=3 H=6 G=3 N=300 D=64 SPLITS=3 scale=0.125;"
              "T=bf16 B=2 H=2 G=1 N=129 D=128 SPLITS=5 scale=0.08838835;"
-             "T=fp16 B=2 H=8 G=8 N=70 D=32 SPLITS=1 scale=0.176",
+             "T=fp16 B=2 H=8 G=8 N=70 D=32 SPLITS=1 scale=0.176;"
+             "T=bf16 B=1 H=20 G=20 N=65 D=16 SPLITS=20 scale=0.25",
     .large = "T=bf16 B=2 H=16 G=8 N=2049 D=128 SPLITS=7 scale=0.08838835",
     .timed = "T=bf16 B=8 H=64 G=8 N=16384 D=128 SPLITS=8 scale=0.08838835",
     .prepare = random_lengths,
@@ -214,7 +215,8 @@ static const ExRow rows[] = {
                  MERGE},
     .cases = "T=fp16 B=3 H=6 G=3 N=150 PAGE=16 PAGES=10 D=64 SPLITS=3 scale=0.125;"
              "T=bf16 B=2 H=2 G=1 N=128 PAGE=64 PAGES=2 D=128 SPLITS=4 scale=0.08838835;"
-             "T=fp16 B=1 H=2 G=2 N=23 PAGE=5 PAGES=5 D=16 SPLITS=1 scale=0.25",
+             "T=fp16 B=1 H=2 G=2 N=23 PAGE=5 PAGES=5 D=16 SPLITS=1 scale=0.25;"
+             "T=bf16 B=1 H=40 G=20 N=65 PAGE=7 PAGES=10 D=16 SPLITS=2 scale=0.25",
     .large = "T=bf16 B=4 H=16 G=8 N=2047 PAGE=16 PAGES=128 D=128 SPLITS=7 scale=0.08838835",
     .timed = "T=bf16 B=8 H=64 G=8 N=16384 PAGE=16 PAGES=1024 D=128 SPLITS=8 scale=0.08838835;"
              "T=bf16 B=8 H=64 G=8 N=16384 PAGE=64 PAGES=256 D=128 SPLITS=8 scale=0.08838835",

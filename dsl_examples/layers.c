@@ -12,6 +12,18 @@ labels(ExCase *c)
       ex_in(c, "labels")[r] = r == 1 ? -100 : floor(ex_uniform(ex_of(c)) * ex_real(c, "C"));
 }
 
+/* A third of the columns, never a label's, are switched off. */
+static void
+masked_logits(ExCase *c)
+{
+   size_t cols = ex_size(c, "C");
+   labels(c);
+   for (size_t i = 0; i < ex_elems(c, "x"); i++) {
+      bool is_masked = i % cols % 3 == 0 && (double)(i % cols) != ex_in(c, "labels")[i / cols];
+      ex_in(c, "x")[i] = is_masked ? -(double)INFINITY : 3 * ex_normal(ex_of(c));
+   }
+}
+
 static void
 cross_entropy(ExCase *c)
 {
@@ -27,7 +39,7 @@ cross_entropy(ExCase *c)
       double lse = ex_want(c, "lse")[r] = max + log(sum);
       for (size_t i = 0; i < cols && label >= 0; i++) {
          double target = ((double)i == label ? 1 - smoothing : 0) + smoothing / (double)cols;
-         ex_want(c, "loss")[r] += target * (lse - x[i]);
+         ex_want(c, "loss")[r] += target > 0 ? target * (lse - x[i]) : 0;
          ex_want(c, "dx")[r * cols + i] = ex_in(c, "dloss")[r] * (exp(x[i] - lse) - target);
       }
    }
@@ -68,17 +80,26 @@ quantize(ExCase *c)
    }
 }
 
+#define LOSSES                                                                                     \
+   "labels: given i32[R], dloss: fp32[R], loss: out fp32[R], lse: out fp32[R], dx: out T[R*C]"
+#define CROSS_ENTROPY                                                                              \
+   "cross_entropy(x, labels, loss, lse, R, C, smoothing)",                                         \
+      "cross_entropy.cross_entropy_bwd(x, labels, lse, dloss, dx, R, C, smoothing)"
 static const ExRow rows[] = {
    {.name = "cross_entropy",
-    .arrays = "x: T[R*C] spread 3, labels: given i32[R], dloss: fp32[R], loss: out fp32[R],"
-              "lse: out fp32[R], dx: out T[R*C]",
-    .launches = {"cross_entropy(x, labels, loss, lse, R, C, smoothing)",
-                 "cross_entropy.cross_entropy_bwd(x, labels, lse, dloss, dx, R, C, smoothing)"},
+    .arrays = "x: T[R*C] spread 3," LOSSES,
+    .launches = {CROSS_ENTROPY},
     .cases = "T=fp32 R=3 C=65 smoothing=0.0; T=fp16 R=5 C=2049 smoothing=0.1;"
              "T=bf16 R=2 C=5000 smoothing=0.2; T=fp32 R=9 C=2 smoothing=0.1",
     .large = "T=bf16 R=3 C=128257 smoothing=0.1",
     .timed = "T=bf16 R=1024 C=128256 smoothing=0.1",
     .prepare = labels,
+    .oracle = cross_entropy},
+   {.name = "cross_entropy_masked",
+    .arrays = "x: given T[R*C]," LOSSES,
+    .launches = {CROSS_ENTROPY},
+    .cases = "T=fp32 R=3 C=65 smoothing=0.0; T=bf16 R=4 C=4099 smoothing=0.0",
+    .prepare = masked_logits,
     .oracle = cross_entropy},
    {.name = "embedding",
     .arrays = "table: T[V*C], index: i32[N] below V, dy: T[N*C], y: out T[N*C],"

@@ -68,6 +68,16 @@ linear_attention(ExCase *c)
 }
 
 /* ---- top-k ---- */
+
+/* Zeros of both signs, which are equal, among a few other numbers. */
+static void
+zeros(ExCase *c)
+{
+   static const double value[] = {0, -0.0, 0, -0.0, -1, 1};
+   for (size_t i = 0; i < ex_elems(c, "x"); i++)
+      ex_in(c, "x")[i] = value[(size_t)(ex_uniform(ex_of(c)) * 6)];
+}
+
 static void
 top_k(ExCase *c)
 {
@@ -171,6 +181,12 @@ static const ExRow rows[] = {
     .arrays = "x: T[R*C] below 7, values: out T[R*K] within 0, columns: out i32[R*K]",
     .launches = {"top_k(x, values, columns, R, C) K=K SLOTS=SLOTS GROUP=GROUP"},
     .cases = "T=fp32 R=2 C=700 K=32 SLOTS=32 GROUP=4; T=bf16 R=2 C=333 K=2 SLOTS=16 GROUP=8",
+    .oracle = top_k},
+   {.name = "top_k",
+    .arrays = "x: given T[R*C], values: out T[R*K] within 0, columns: out i32[R*K]",
+    .launches = {"top_k(x, values, columns, R, C) K=K SLOTS=SLOTS GROUP=GROUP"},
+    .cases = "T=fp32 R=2 C=70 K=32 SLOTS=32 GROUP=4; T=bf16 R=3 C=333 K=16 SLOTS=64 GROUP=8",
+    .prepare = zeros,
     .oracle = top_k},
    {.name = "sort_by_key",
     .arrays = "keys: i32[N] below KEYS, keys_v: i32[N] below 1000000,"

@@ -14,7 +14,7 @@ _BUILTINS = ("program_id num_programs arange load store zeros full where exp exp
              "clamp debug_barrier sigmoid cos sin rsqrt reshape split join trans broadcast_to "
              "expand_dims static_range cumsum histogram argmax associative_scan philox "
              "uint_to_uniform_float div_rn")
-_RENAMED = {"erf": "tl.math.erf", "topk": "tl.topk"}
+_RENAMED = {"erf": "tl.math.erf", "topk": "tl.topk", "next_power_of_2": "triton.next_power_of_2"}
 _TYPES = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "int64": "int64",
           "int32": "int32", "int8": "int8", "fp8e4nv": "float8e4nv", "fp8e5": "float8e5",
           "float8e4nv": "float8e4nv", "float8e5": "float8e5"}
