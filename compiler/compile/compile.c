@@ -287,7 +287,8 @@ tl_specialization_for(TlCompilation *comp, const TilecCompileOptions *o)
                             .num_stages = (int)o->num_stages,
                             .debug = o->check,
                             .strict_fp = o->fp_mode == TILEC_FP_STRICT,
-                            .fp32_dot = o->fp32_dot};
+                            .fp32_dot = o->fp32_dot,
+                            .print_threads = o->print_threads};
    spec.cuts_tf32 = comp->target && tl_target_has_mma(comp->target, TL_MMA_WG_TF32_F32);
    for (size_t i = 0; i < o->num_defines; i++) {
       tl_vec_push(comp->arena, &spec.define_names, o->defines[i].name);

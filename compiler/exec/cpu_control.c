@@ -329,7 +329,7 @@ add_place(TlExecThread *t, Line *l, const TlExecSlot *s, size_t i)
 }
 
 static void
-send(TlExecThread *t, Line *l)
+send(TlExecThread *t, Line *l, size_t times)
 {
    assert(l->len < l->cap);
    if (l->len > l->cap - 2)
@@ -337,13 +337,14 @@ send(TlExecThread *t, Line *l)
    l->text[l->len++] = '\n';
    l->text[l->len] = 0;
    tl_cpu_lock(&t->run->print_lock);
-   t->run->opts->print(t->run->opts->user, l->text, l->len);
+   for (size_t i = 0; i < times; i++)
+      t->run->opts->print(t->run->opts->user, l->text, l->len);
    tl_cpu_unlock(&t->run->print_lock);
    l->len = 0;
 }
 
-/* One line for each element of each operand, as Triton prints it:
- * pid (x, y, z) idx (i, j) prefix: (operand n) value */
+/* One line for each element of each operand, as Triton prints it, or as many as the threads that
+ * print have each: pid (x, y, z) idx (i, j) prefix: (operand n) value */
 bool
 tl_cpu_device_print(TlExecThread *t, const TlExecInst *inst)
 {
@@ -351,11 +352,12 @@ tl_cpu_device_print(TlExecThread *t, const TlExecInst *inst)
       return true;
    const char *prefix = tl_attr_str(inst->op, TL_ATTR_TEXT);
    bool is_hex = tl_attr_int(inst->op, TL_ATTR_HEX) != 0;
+   size_t threads = (size_t)tl_attr_int(inst->op, TL_ATTR_THREADS);
    Line l = {t->line, 0, sizeof t->line};
    if (!inst->num_args) {
       add(&l, "pid (%u, %u, %u)", t->program[0], t->program[1], t->program[2]);
       add(&l, "%s", prefix ? prefix : "");
-      send(t, &l);
+      send(t, &l, threads);
    }
    for (uint32_t k = 0; k < inst->num_args; k++) {
       const TlExecSlot *s = inst->arg[k];
@@ -366,7 +368,7 @@ tl_cpu_device_print(TlExecThread *t, const TlExecInst *inst)
          if (inst->num_args > 1)
             add(&l, "(operand %u) ", k);
          add_value(&l, s, tl_load_elem(s->dtype, at), is_hex);
-         send(t, &l);
+         send(t, &l, threads > s->n ? threads / s->n : 1);
       }
    }
    return true;

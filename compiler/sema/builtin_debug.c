@@ -66,12 +66,21 @@ tl_builtin_effect(TlSema *s, const TlCall *call)
 }
 
 /* ---- the launch ---- */
+enum { WARP_THREADS = 32 };
+
+/* The launch's, which no pass may change from here on. */
+static int
+depend_on_warps(TlSema *s)
+{
+   s->b.func->needs_warps = true;
+   return s->impl->num_warps;
+}
+
 /* num_warps, num_threads: so many for each warp. */
 TlSv
 tl_builtin_launch_size(TlSema *s, const TlCall *call)
 {
-   s->b.func->needs_warps = true;
-   return tl_sv_int(s->impl->num_warps * tl_builtin_row(call)->which);
+   return tl_sv_int(depend_on_warps(s) * tl_builtin_row(call)->which);
 }
 
 /* ---- special registers ---- */
@@ -199,8 +208,10 @@ print_values(TlSema *s, const TlCall *call, const char *prefix, const TlSv *item
       if (!v[i])
          return tl_sv_poison();
    }
+   int threads = s->print_threads ? depend_on_warps(s) * WARP_THREADS : 1;
    const TlAttrInit attrs[] = {{TL_ATTR_TEXT, {.s = printed_prefix(s, prefix, num)}},
                                {TL_ATTR_HEX, {.i = hex}},
+                               {TL_ATTR_THREADS, {.i = threads}},
                                {TL_ATTR_COUNT, {.i = 0}}};
    tl_sema_build_op(s, TL_OP_DEVICE_PRINT, v, num, NULL, 0, attrs, 0, call->range);
    return tl_sv_none();

@@ -222,6 +222,7 @@ struct TlSema {
    bool debug;              /* device_assert and overflow checks on */
    bool cuts_tf32;          /* "tf32" drops bits of fp32 operands instead of rounding them */
    int64_t fp32_dot;        /* a TL_PRECISION_..: of dots of fp32 that say none */
+   bool print_threads;      /* device_print prints in every thread */
    unsigned depth;          /* calls and nesting, limited */
    uint64_t steps;          /* compile-time evaluation steps, limited to 1 Mi */
    struct TlSemaImpl *impl; /* private to module.c, eval.c, stmt.c, call.c, host*.c, spec.c */
@@ -365,6 +366,7 @@ typedef struct TlSpecialization {
    bool debug, strict_fp;
    bool cuts_tf32;          /* the target's fastest product takes fp32 operands as they are */
    const char *fp32_dot;    /* the input_precision of dots that say none; NULL = "tf32" */
+   bool print_threads;      /* device_print prints in every thread, not once for each element */
    bool may_return;         /* it may be a helper of other files: returning a value is no error */
    struct TlGuess *guesses; /* of each parameter that nothing else gives a type; or NULL */
 } TlSpecialization;

@@ -1172,6 +1172,7 @@ tl_sema_compile(TlSema *s, const TlSpecialization *given)
    bool is_word = tl_dot_precision(given->fp32_dot ? given->fp32_dot : "tf32", &s->fp32_dot);
    assert(is_word); /* whoever takes options from outside has looked at it */
    (void)is_word;
+   s->print_threads = given->print_threads;
    s->steps = 0;
    s->depth = 0;
    if (!p.fn || !resolve(s, &p) || s->diags->num_errors != errors)

@@ -184,7 +184,7 @@ def lines_of_device_print():
     at = "pid (0, 0, 0) idx "
     want = [at + "(0) v: 3", at + "(1) v: -1", at + "(0) bits: 0x00000003",
             at + "(1) bits: 0xffffffff", at + "(0) both: (operand 0) 3",
-            at + "(1) both: (operand 0) -1", at + "() both: (operand 1) 7"]
+            at + "(1) both: (operand 0) -1"] * 64 + [at + "() both: (operand 1) 7"] * 128
     assert sorted(text.getvalue().split("\n")) == sorted(want + [""]), text.getvalue()
 
 

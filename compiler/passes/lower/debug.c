@@ -20,6 +20,16 @@ begin_if(TlLowerCx *cx, TlValue *pred)
    return saved;
 }
 
+/* Of the threads that hold an element those print that there are for each, the others not. */
+static void
+keep_copies(TlOwner *o, uint64_t threads, uint64_t elements)
+{
+   for (; threads > elements && (o->free_lanes || o->free_warps); threads /= 2) {
+      uint32_t *bits = o->free_lanes ? &o->free_lanes : &o->free_warps;
+      *bits &= *bits - 1;
+   }
+}
+
 /* Operand k with the index of each of its elements, once; after the last one the prefix alone. */
 static void
 print_operand(TlLowerCx *cx, TlOp *op, unsigned k)
@@ -28,7 +38,7 @@ print_operand(TlLowerCx *cx, TlOp *op, unsigned k)
    const TlType *t = k < op->num_args ? tl_arg(op, k)->type : NULL;
    bool is_tile = t && t->kind == TL_TYPE_TILE;
    TlLinear l = {0};
-   TlOwner o = {.free_lanes = ~0u, .free_warps = ~0u};
+   TlOwner o = {.free_lanes = (1u << TL_LANE_BITS) - 1, .free_warps = (1u << cx->log2_warps) - 1};
    if (is_tile) {
       l = tl_layout_of(t);
       o = tl_owner_of(&l);
@@ -36,6 +46,7 @@ print_operand(TlLowerCx *cx, TlOp *op, unsigned k)
    unsigned total = is_tile ? 1u << l.num[TL_HW_REG] : 1, num = 0;
    uint32_t *reg = tl_new_array(cx->scratch, uint32_t, total);
    unsigned n = tl_owner_regs(&o, total, reg);
+   keep_copies(&o, (uint64_t)tl_attr_int(op, TL_ATTR_THREADS), t ? tl_type_num_elems(t) : 1);
    TlBuilder saved = begin_if(cx, tl_owner_pred(cx, &o));
    TlValue *args[MOST];
    int64_t *widths = tl_new_array(cx->scratch, int64_t, TL_MAX_RANK);

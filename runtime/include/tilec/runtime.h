@@ -219,6 +219,7 @@ typedef struct TilecSource {
    uint32_t tma; /* a TilecTma; a launch for whose arguments there are no tensor maps takes a
                     variant without them */
    const char *fp32_dot; /* as in TilecCompileOptions */
+   bool print_threads;   /* likewise */
 } TilecSource;
 
 /* Parses and lists the file, compiles nothing yet.  TILEC_UNSUPPORTED without an attached compiler,

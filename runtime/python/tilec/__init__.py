@@ -88,7 +88,8 @@ class _CompileOptions(C.Structure):
                 ("keep_stages", C.c_uint32), ("remarks", C.c_char_p), ("cancel", C.c_void_p),
                 ("timeout_ms", C.c_uint32), ("values", C.POINTER(_Define)), ("num_values", _SIZE),
                 ("grid", C.c_char_p), ("assume", C.POINTER(C.c_char_p)), ("num_assume", _SIZE),
-                ("tma", C.c_int), ("fp32_dot", C.c_char_p)]
+                ("tma", C.c_int), ("fp32_dot", C.c_char_p),
+                ("print_threads", C.c_bool)]
 
 
 class _Param(C.Structure):
@@ -144,7 +145,8 @@ class _Source(C.Structure):
                 ("opt", C.c_uint32), ("fp_mode", C.c_uint32), ("grid", C.c_char_p),
                 ("tune", C.c_uint32),
                 ("assume", C.POINTER(C.c_char_p)), ("num_assume", _SIZE), ("tma", C.c_uint32),
-                ("fp32_dot", C.c_char_p)]
+                ("fp32_dot", C.c_char_p),
+                ("print_threads", C.c_bool)]
 
 
 class _Launch(C.Structure):

@@ -164,7 +164,7 @@ class CompiledKernel:
                                  arch=self._arch(), source=p.source,
                                  include_dirs=p.include_dirs, check=self._check,
                                  fp_mode=int(self._strict), fp32_dot=self._fp32_dot or None,
-                                 keep=("llvm",), **more)
+                                 keep=("llvm",), **p.options, **more)
         tilec.say_warnings(made.diagnostics)
         return made
 

@@ -8,6 +8,7 @@ import tilec
 
 from .. import knobs
 from ..backends.compiler import GPUTarget
+from ..backends.driver import DriverBase
 
 
 def _torch():
@@ -85,7 +86,7 @@ class _Utils:
                 "mem_bus_width": getattr(p, "memory_bus_width", 0)}
 
 
-class Driver:
+class Driver(DriverBase):
     """What triton.runtime.driver.active has."""
 
     def __init__(self):
@@ -149,27 +150,28 @@ class Driver:
 
 
 class DriverConfig:
+    """Drivers are made when they are first looked at."""
+
     def __init__(self):
-        self._active = None
+        self._default = self._active = None
 
     @property
     def default(self):
-        return _default()
+        if self._default is None:
+            self._default = Driver()
+        return self._default
 
     @property
     def active(self):
-        return self._active or _default()
+        if self._active is None:
+            self._active = self.default
+        return self._active
 
     def set_active(self, driver):
         self._active = driver
 
     def reset_active(self):
-        self._active = None
-
-
-@functools.cache
-def _default():
-    return Driver()
+        self._active = self.default
 
 
 driver = DriverConfig()

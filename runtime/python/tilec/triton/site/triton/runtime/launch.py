@@ -226,8 +226,10 @@ def translated(e, notes=None, files=None, functions=()):
 class Program:
     """A text and its tilec.Kernels: one for each set of options."""
 
-    def __init__(self, jit, text):
+    def __init__(self, jit, text, is_interpreted):
         self.jit, self.entry, self.notes, self.used = jit, text.entry, text.notes, text.used
+        # A kernel of Triton's prints in every thread; its interpreter has none.
+        self.options = {} if is_interpreted else {"print_threads": True}
         self.functions = text.functions
         self.source, parts = text.texts()
         self.files, self.include_dirs = {}, []
@@ -245,7 +247,9 @@ class Program:
     def kernel(self, on, check, strict, fp32_dot):
         key = (on, check, strict, fp32_dot)
         if key not in self.kernels:
-            options = {"check": True} if check else {}
+            options = dict(self.options)
+            if check:
+                options["check"] = True
             if strict:
                 options["fp_mode"] = 1
             if fp32_dot:
@@ -448,7 +452,7 @@ class Launcher:
     def _program(self, text):
         key = text.digest()
         if key not in self.kept:
-            self.kept[key] = Program(self.jit, text)
+            self.kept[key] = Program(self.jit, text, self.is_interpreted)
         return self.kept[key]
 
     def forget(self):
