@@ -28,5 +28,27 @@ def fill(x):
 def decided(x):
     tl.static_assert(SAME == 8 and not NO)
 # CHECK: undecided.py:24:31: error[E0279]: a kernel cannot use 'SIZE'
-# CHECK: help: say what holds: --assume 'SIZE=VALUE'
+# CHECK: help: say what holds: --assume 'profile() == "large"=True' or '..=False', or 'SIZE=VALUE'
 # CHECK: undecided.py:12:4: note: the condition: profile() == "large"
+# A function has no value that can be said: its condition has.
+# RUN: %tilec check %s -k calls -s "*fp32" | FileCheck --check-prefix=CALLS %s
+# EXIT: 1
+# CALLS: error[E0279]: a kernel cannot use 'filling'
+# CALLS: help: say what holds: --assume 'NEW=True' or '..=False', or 'filling=VALUE'
+# RUN: %tilec check %s -k calls -s "*fp32" --assume NEW=True
+NEW = "how" in profile("parameters")
+if NEW:
+
+    @triton.jit
+    def filling():
+        return 1.0
+else:
+
+    @triton.jit
+    def filling():
+        return 2.0
+
+
+@triton.jit
+def calls(x):
+    tl.store(x, filling())
