@@ -45,11 +45,11 @@ tl_builtin_assume(TlSema *s, const TlCall *call)
 {
    const TlSv *c = &call->args[0];
    int64_t known;
-   if (tl_sv_const_int(c, &known)) {
-      if (known)
-         return tl_sv_none();
-      return tl_sv_refuse(s, E0313, call->range, "assume", "a condition that can be true", "False");
-   }
+   bool is_const = tl_sv_const_int(c, &known);
+   if (is_const && known)
+      return tl_sv_none();
+   if (is_const) /* "no program gets here", or the kernel is compiled for other values */
+      tl_report(s->diags, W0212, call->range, tl_range_text(s, tl_call_arg_range(call, 0)));
    TlValue *v = tl_sema_condition(s, c, tl_call_arg_range(call, 0));
    if (!v)
       return tl_sv_poison();

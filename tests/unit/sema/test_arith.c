@@ -245,7 +245,6 @@ static const struct {
    {"x = expand_dims(tf, 3)", {"E0311"}},
    {"x = broadcast_to(tf, 4, 16)", {"E0291"}},
    {"x = cat(tf, tf)", {"E0302", "'can_reorder' of 'cat' must be True"}},
-   {"tl.assume(1 == 2)", {"E0313", "a condition that can be true; got False"}},
    {"x = min()", {"E0313", "'min' needs at least one value; got none"}},
    {"x = float(\"one\")", {"E0313", "'float' needs the text of a number; got string 'one'"}},
    {"x = int(\"1.5\")", {"E0313", "'int' needs the text of an integer"}},
