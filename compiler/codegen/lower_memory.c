@@ -5,6 +5,7 @@
 #include "ir/pressure.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 /* ---- shapes of one access ---- */
@@ -724,8 +725,8 @@ uncut_bytes(TlCg *cg, const TlOp *op)
  * all or nothing takes two.  So that is what threads do that have no cut vector:
  *
  *    setp.lt cut, bytes, 16;   @cut bra cut;
- *    setp.ne q, part, 0;  selp t, 16, 0, q;  cp.async [to], [from], 16, t;   ..   bra done;
- *    cut:  cp.async [to], [from], 16, part;   ..                             done:
+ *    setp.eq q, part, 0;  cp.async [to], [from], 16, q;   ..   bra done;
+ *    cut:  cp.async [to], [from], 16, part;   ..               done:
  *
  * Masked off, bytes are what the others have, so that the branch is one for all. */
 enum { MAX_CUT_COPIES = 64 }; /* of an asm statement */
@@ -771,7 +772,7 @@ cut_copies(TlCg *cg, const TlOp *op)
    CutCopies *c = tl_new(cg->arena, CutCopies);
    tl_sb_init(&c->text, cg->arena);
    tl_sb_init(&c->cons, cg->arena);
-   tl_sb_str(&c->text, "{ .reg .pred cut, q; .reg .b32 t; ");
+   tl_sb_str(&c->text, "{ .reg .pred cut, q; ");
    cut_test(c, uncut_bytes(cg, op), bytes);
    tl_sb_str(&c->text, "@cut bra CUT_${:uid}; ");
    LLVMValueRef *base = tl_new_array(cg->arena, LLVMValueRef, s.address.count);
@@ -783,13 +784,13 @@ cut_copies(TlCg *cg, const TlOp *op)
                   from = cut_operand(c, ptrs.v[i], 'l'),
                   n = cut_operand(c, tl_cg_pred(part, i), 'r');
          if (!is_cut)
-            tl_sb_printf(&c->text, "setp.ne.u32 q, $%u, 0; selp.b32 t, %u, 0, q; ", n, bytes);
+            tl_sb_printf(&c->text, "setp.eq.u32 q, $%u, 0; ", n);
          tl_sb_printf(&c->text, "cp.async.%s.shared.global [$%u+%d], [$%u], %u, ", cache, to,
                       s.offsets.len ? (int)s.offsets.data[i] : 0, from, bytes);
          if (is_cut)
             tl_sb_printf(&c->text, "$%u; ", n);
          else
-            tl_sb_str(&c->text, "t; ");
+            tl_sb_str(&c->text, "q; ");
       }
       tl_sb_str(&c->text, is_cut ? "DONE_${:uid}: }" : "bra DONE_${:uid}; CUT_${:uid}: ");
    }
@@ -798,16 +799,43 @@ cut_copies(TlCg *cg, const TlOp *op)
              TL_ASM_EFFECT);
 }
 
-/* Text, as LLVM has no such copy with a predicate. */
-static void
-copy_if(TlCg *cg, LLVMValueRef copies, LLVMValueRef to, LLVMValueRef from, LLVMValueRef part,
-        unsigned bytes)
+/* The pointer to which a constant is added, and that in bytes; the pointer itself and 0. */
+static LLVMValueRef
+address_base(TlCg *cg, LLVMValueRef ptr, int64_t *bytes)
 {
-   LLVMValueRef args[] = {LLVMBuildPtrToInt(cg->b, to, cg->i32, ""), from, copies, part};
+   *bytes = 0;
+   if (!LLVMIsAGetElementPtrInst(ptr) || !LLVMIsAConstantInt(LLVMGetOperand(ptr, 1)))
+      return ptr;
+   uint64_t unit =
+      LLVMABISizeOfType(LLVMGetModuleDataLayout(cg->mod), LLVMGetGEPSourceElementType(ptr));
+   int64_t n = LLVMConstIntGetSExtValue(LLVMGetOperand(ptr, 1));
+   if (n > INT32_MAX / (int64_t)unit || n < INT32_MIN / (int64_t)unit) /* no immediate */
+      return ptr;
+   *bytes = n * (int64_t)unit;
+   return LLVMGetOperand(ptr, 0);
+}
+
+/* One copy as text, as LLVM has neither a copy that a predicate guards nor one whose source a
+ * predicate leaves out (PTX ISA, "cp.async", ignore-src).  A mask as that predicate is one
+ * instruction or none: ptxas makes a choice and a comparison of a number of bytes, which is for
+ * vectors that are cut. */
+static void
+copy_text(TlCg *cg, const TlSharedAccess *s, unsigned access, LLVMValueRef from, LLVMValueRef mask,
+          LLVMValueRef copies, unsigned bytes)
+{
+   bool is_ignored = LLVMTypeOf(mask) == cg->i1;
+   int64_t offset;
+   from = address_base(cg, from, &offset);
+   LLVMValueRef args[4] = {
+      tl_cg_shared_ptr(cg, s->address.v[s->address.count == 1 ? 0 : access], 0), from,
+      is_ignored ? LLVMBuildNot(cg->b, mask, "") : mask, copies};
    const char *text =
-      tl_arena_printf(cg->arena, "@$2 cp.async.%s.shared.global [$0], [$1], %u, $3;",
-                      bytes == 16 ? "cg" : "ca", bytes);
-   tl_cg_asm(cg, text, "r,l,b,r,~{memory}", cg->voidt, args, 4, TL_ASM_EFFECT);
+      tl_arena_printf(cg->arena, "%scp.async.%s.shared.global [$0+%d], [$1+%" PRId64 "], %u, $2;",
+                      copies ? "@$3 " : "", bytes == 16 ? "cg" : "ca",
+                      s->offsets.len ? (int)s->offsets.data[access] : 0, offset, bytes);
+   const char *cons =
+      tl_arena_printf(cg->arena, "r,l,%s%s,~{memory}", is_ignored ? "b" : "r", copies ? ",b" : "");
+   tl_cg_asm(cg, text, cons, cg->voidt, args, copies ? 4 : 3, TL_ASM_EFFECT);
 }
 
 /* cp_async(shared addresses, ptrs, part?, copies?): what is not copied is filled with zero. */
@@ -816,9 +844,8 @@ tl_emit_cp_async(TlCg *cg, const TlOp *op)
 {
    unsigned bytes = (unsigned)tl_attr_int(op, TL_ATTR_BYTES);
    assert(bytes == 4 || bytes == 8 || bytes == 16);
-   bool is_partial = tl_is_partial(op);
    LLVMValueRef copies = op->num_args > 3 ? tl_cg_use1(cg, tl_arg(op, 3)) : NULL;
-   if (is_partial && !copies && tl_type_num_regs(tl_arg(op, 1)->type) <= MAX_CUT_COPIES) {
+   if (tl_is_partial(op) && !copies && tl_type_num_regs(tl_arg(op, 1)->type) <= MAX_CUT_COPIES) {
       cut_copies(cg, op);
       return;
    }
@@ -826,21 +853,16 @@ tl_emit_cp_async(TlCg *cg, const TlOp *op)
    TlRegs ptrs = tl_cg_use(cg, tl_arg(op, 1)), pred = {0};
    if (op->num_args > 2)
       pred = tl_cg_use(cg, tl_arg(op, 2));
-   bool masked = pred.count != 0;
    char name[80];
-   snprintf(name, sizeof name, "llvm.nvvm.cp.async.%s.shared.global.%u%s",
-            bytes == 16 ? "cg" : "ca", bytes, masked ? ".s" : "");
+   snprintf(name, sizeof name, "llvm.nvvm.cp.async.%s.shared.global.%u", bytes == 16 ? "cg" : "ca",
+            bytes);
    for (unsigned i = 0; i < ptrs.count; i++) {
-      LLVMValueRef args[3] = {tl_cg_shared_access_ptr(cg, &s, i), ptrs.v[i], NULL};
-      if (is_partial)
-         args[2] = tl_cg_pred(pred, i);
-      else if (masked)
-         args[2] =
-            LLVMBuildSelect(cg->b, tl_cg_pred(pred, i), tl_cg_i32(cg, bytes), tl_cg_i32(cg, 0), "");
-      if (copies)
-         copy_if(cg, copies, args[0], args[1], args[2], bytes);
+      LLVMValueRef mask = tl_cg_pred(pred, i);
+      LLVMValueRef args[2] = {tl_cg_shared_access_ptr(cg, &s, i), ptrs.v[i]};
+      if (copies || tl_is_partial(op) || !tl_cg_is_true(mask))
+         copy_text(cg, &s, i, ptrs.v[i], mask, copies, bytes);
       else
-         tl_cg_call(cg, name, cg->voidt, args, masked ? 3 : 2);
+         tl_cg_call(cg, name, cg->voidt, args, 2);
    }
 }
 
